@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Bytes: the only code of the project that knows the byte order of the wire, and the only way to
+ * read or write a byte of a packet.
+ *
+ * Everything on an InfiniBand or IP wire is big-endian, most significant bit first, except ICRC and
+ * VCRC, which are stored least significant byte first (Linux rxe and captured frames agree): the
+ * little-endian accessors are for them alone.
+ *
+ * A cursor keeps its bounds. A read past the end returns zero and sets `bad`, and every later read
+ * then returns zero too, so that a parser may read a whole header and look at `bad` once.
+ */
+#ifndef ROCE_BYTES_H
+#define ROCE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/*
+ * Bits: `width` (1..64) bits that start `bit` (0..7, 0 = most significant) bits into byte `byte` of
+ * `p`. The caller guarantees that the bytes exist; bit + width <= 64 or the field is byte-aligned.
+ */
+static inline uint64_t roce_bits_get(const uint8_t *p, unsigned byte, unsigned bit, unsigned width)
+{
+    unsigned end = bit + width;
+    unsigned cnt = (end + 7) / 8;
+    uint64_t v = 0;
+
+    for (unsigned i = 0; i < cnt; i++)
+        v = v << 8 | p[byte + i];
+    v >>= cnt * 8 - end;
+    return width == 64 ? v : v & ((UINT64_C(1) << width) - 1);
+}
+
+/* The counterpart: all other bits keep their value; bits of `value` above `width` are ignored. */
+static inline void roce_bits_put(uint8_t *p, unsigned byte, unsigned bit, unsigned width,
+                                 uint64_t value)
+{
+    unsigned end = bit + width;
+    unsigned cnt = (end + 7) / 8;
+    unsigned shift = cnt * 8 - end;
+    uint64_t mask = (width == 64 ? ~UINT64_C(0) : (UINT64_C(1) << width) - 1) << shift;
+
+    value = value << shift & mask;
+    for (unsigned i = 0; i < cnt; i++) {
+        unsigned down = 8 * (cnt - 1 - i);
+
+        p[byte + i] =
+            (uint8_t)((p[byte + i] & ~(uint8_t)(mask >> down)) | (uint8_t)(value >> down));
+    }
+}
+
+static inline uint16_t roce_le16_get(const uint8_t *p)
+{
+    return (uint16_t)(p[0] | p[1] << 8);
+}
+
+static inline void roce_le16_put(uint8_t *p, uint16_t v)
+{
+    p[0] = (uint8_t)v;
+    p[1] = (uint8_t)(v >> 8);
+}
+
+static inline uint32_t roce_le32_get(const uint8_t *p)
+{
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static inline void roce_le32_put(uint8_t *p, uint32_t v)
+{
+    p[0] = (uint8_t)v;
+    p[1] = (uint8_t)(v >> 8);
+    p[2] = (uint8_t)(v >> 16);
+    p[3] = (uint8_t)(v >> 24);
+}
+
+/* A reader: `off` <= `len` always. */
+struct roce_rd {
+    const uint8_t *p;
+    size_t len;
+    size_t off;
+    bool bad; /* a read went past the end */
+};
+
+static inline struct roce_rd roce_rd(const void *p, size_t len)
+{
+    return (struct roce_rd){.p = p, .len = len};
+}
+
+static inline size_t roce_rd_left(const struct roce_rd *r)
+{
+    return r->len - r->off;
+}
+
+/* The next `n` bytes, or NULL (and bad) if there are fewer. The bytes stay the caller's. */
+static inline const uint8_t *roce_rd_bytes(struct roce_rd *r, size_t n)
+{
+    const uint8_t *p = r->p + r->off;
+
+    if (r->bad || n > r->len - r->off) {
+        r->bad = true;
+        return NULL;
+    }
+    r->off += n;
+    return p;
+}
+
+static inline uint64_t roce_rd_be(struct roce_rd *r, unsigned n)
+{
+    const uint8_t *p = roce_rd_bytes(r, n);
+
+    return p ? roce_bits_get(p, 0, 0, n * 8) : 0;
+}
+
+static inline uint8_t roce_rd_u8(struct roce_rd *r)
+{
+    return (uint8_t)roce_rd_be(r, 1);
+}
+
+static inline uint16_t roce_rd_be16(struct roce_rd *r)
+{
+    return (uint16_t)roce_rd_be(r, 2);
+}
+
+static inline uint32_t roce_rd_be24(struct roce_rd *r)
+{
+    return (uint32_t)roce_rd_be(r, 3);
+}
+
+static inline uint32_t roce_rd_be32(struct roce_rd *r)
+{
+    return (uint32_t)roce_rd_be(r, 4);
+}
+
+static inline uint64_t roce_rd_be64(struct roce_rd *r)
+{
+    return roce_rd_be(r, 8);
+}
+
+/* A writer, the same way round: writing past the end sets `bad` and writes nothing. */
+struct roce_wr {
+    uint8_t *p;
+    size_t len;
+    size_t off;
+    bool bad;
+};
+
+static inline struct roce_wr roce_wr(void *p, size_t len)
+{
+    return (struct roce_wr){.p = p, .len = len};
+}
+
+/* Room for `n` bytes that the caller fills in, or NULL (and bad). */
+static inline uint8_t *roce_wr_room(struct roce_wr *w, size_t n)
+{
+    uint8_t *p = w->p + w->off;
+
+    if (w->bad || n > w->len - w->off) {
+        w->bad = true;
+        return NULL;
+    }
+    w->off += n;
+    return p;
+}
+
+static inline void roce_wr_bytes(struct roce_wr *w, const void *src, size_t n)
+{
+    uint8_t *p = roce_wr_room(w, n);
+
+    if (p && n)
+        memcpy(p, src, n);
+}
+
+static inline void roce_wr_zero(struct roce_wr *w, size_t n)
+{
+    uint8_t *p = roce_wr_room(w, n);
+
+    if (p && n)
+        memset(p, 0, n);
+}
+
+static inline void roce_wr_be(struct roce_wr *w, unsigned n, uint64_t v)
+{
+    uint8_t *p = roce_wr_room(w, n);
+
+    if (p)
+        roce_bits_put(p, 0, 0, n * 8, v);
+}
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Codes: values that the wire carries in encoded form, decoded once, here.
+ *
+ * Tables: RNR NAK timer, end-to-end credits and AETH syndromes as IBTA vol. 1 ch. 9 lists them
+ * (checked against Linux rdmavt ib_rvt_rnr_table and credit_table; rxe's 61.41 ms for RNR code 25
+ * is a typing error there, the value is 61.44 ms). Local ACK timeout: C9-140.
+ */
+#ifndef ROCE_CODES_H
+#define ROCE_CODES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "wire/hdr.h"
+
+#define ROCE_RNR_CODES     32u
+#define ROCE_CREDIT_CODES  32u
+#define ROCE_CREDIT_NONE   31u        /* the code that says "credits not valid" */
+#define ROCE_CREDITS_UNLIMITED UINT32_MAX
+#define ROCE_NEVER_NS      UINT64_MAX /* a time that does not come */
+
+/* The wait that RNR NAK timer code 0..31 asks for. Code 0 is the longest: 655.36 ms. */
+uint64_t roce_rnr_ns(uint8_t code);
+
+/* The smallest code whose wait is at least `ns`; code 0 for anything above 491.52 ms. */
+uint8_t roce_rnr_code(uint64_t ns);
+
+/* Credits of code 0..31; ROCE_CREDITS_UNLIMITED for 31. */
+uint32_t roce_credits(uint8_t code);
+
+/* The largest code whose credits are not above `free_wqes` (never 31). */
+uint8_t roce_credit_code(uint32_t free_wqes);
+
+/* Bits 6:5 of the syndrome (bit 7 must be 0). */
+enum roce_syndrome_kind {
+    ROCE_SYN_ACK,      /* low 5 bits: credit code */
+    ROCE_SYN_RNR,      /* low 5 bits: timer code */
+    ROCE_SYN_NAK,      /* low 5 bits: enum roce_nak */
+    ROCE_SYN_RESERVED, /* bits 6:5 = 10, NAK codes 5..31, or bit 7 set */
+};
+
+#define ROCE_SYNDROME_ACK 0x00u
+#define ROCE_SYNDROME_RNR 0x20u
+#define ROCE_SYNDROME_NAK 0x60u
+
+enum roce_nak {
+    ROCE_NAK_PSN_SEQ = 0,        /* 0x60 */
+    ROCE_NAK_INVALID_REQ = 1,    /* 0x61 */
+    ROCE_NAK_REMOTE_ACCESS = 2,  /* 0x62 */
+    ROCE_NAK_REMOTE_OP = 3,      /* 0x63 */
+    ROCE_NAK_INVALID_RD_REQ = 4, /* 0x64, reliable datagram only */
+};
+
+enum roce_syndrome_kind roce_syndrome_kind(uint8_t syndrome);
+
+/* The low 5 bits: credit, timer or NAK code. */
+static inline uint8_t roce_syndrome_code(uint8_t syndrome)
+{
+    return syndrome & 0x1F;
+}
+
+/* "ACK, 12 credits", "RNR NAK, 0.64 ms", "NAK, remote access error", ... Returns `buf`. */
+const char *roce_syndrome_text(uint8_t syndrome, char *buf, size_t cap);
+
+/* Path MTU code 1..5 in bytes (256..4096); 0 for any other code. */
+uint32_t roce_mtu_bytes(uint8_t code);
+
+/* The code of 256, 512, 1024, 2048 or 4096; 0 for any other number. */
+uint8_t roce_mtu_code(uint32_t bytes);
+
+/* Local ACK timeout code 0..31: 4.096 us * 2^code; code 0 means never. */
+uint64_t roce_ack_timeout_ns(uint8_t code);
+
+/*
+ * The name of a value, or NULL if it has none. `vals` must be < ROCE_VALS_CNT. The string is static,
+ * except for ROCE_VALS_SYNDROME, _ACK_TIMEOUT, _CM_TIMEOUT and _MTU, whose text is written to `buf`.
+ */
+const char *roce_vals_name(enum roce_vals vals, uint64_t value, char *buf, size_t cap);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * CRC-32 of Ethernet (polynomial 0x04C11DB7, reflected, initial and final inversion) through the
+ * fastest well-kept library the build found: ISA-L or libdeflate, else a portable table.
+ */
+#ifndef ROCE_CRC32_H
+#define ROCE_CRC32_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Continues `crc` (0 to begin, else an earlier result) over `len` bytes, as zlib's crc32() does. */
+uint32_t roce_crc32(uint32_t crc, const uint8_t *p, size_t len);
+
+/* The portable back end, always there: the reference of the tests. */
+uint32_t roce_crc32_portable(uint32_t crc, const uint8_t *p, size_t len);
+
+/* "isal", "libdeflate" or "portable". */
+const char *roce_crc32_name(void);
+
+#endif

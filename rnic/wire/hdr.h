@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Headers: what headers.def and cm_fields.def say, as C. For each header `x` there is
+ *
+ *   enum roce_hdr          ROCE_HDR_X
+ *   struct roce_x          its fields in host order
+ *   ROCE_X_LEN             its length in bytes
+ *   roce_x_parse(p, out)   `p` points at ROCE_X_LEN readable bytes; every field is set
+ *   roce_x_build(in, p)    writes all ROCE_X_LEN bytes; bits above a field's width are dropped
+ *
+ * and, for code that handles headers it does not know by name (decoder, comparison, plugin), the
+ * same facts as data: roce_hdr_info() and struct roce_field.
+ *
+ * CM messages use the same machinery: see cm_msg.h.
+ */
+#ifndef ROCE_HDR_H
+#define ROCE_HDR_H
+
+#include "wire/bytes.h"
+
+enum roce_hdr {
+#define HDR_BEGIN(id, ID, len, shrt, title, source)                     ROCE_HDR_##ID,
+#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)
+#define BYTES(hdr, name, byte, len, fmt, label)
+#define HDR_END(id)
+#include "wire/headers.def"
+    ROCE_HDR_CNT
+};
+
+/* A set of headers, bit ROCE_HDR_BIT(h) for each. */
+typedef uint32_t roce_hdr_set;
+_Static_assert(ROCE_HDR_CNT <= 32, "roce_hdr_set holds one bit for each header");
+#define ROCE_HDR_BIT(h) (UINT32_C(1) << (h))
+
+enum {
+#define HDR_BEGIN(id, ID, len, shrt, title, source)                     ROCE_##ID##_LEN = (len),
+#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)
+#define BYTES(hdr, name, byte, len, fmt, label)
+#define HDR_END(id)
+#include "wire/headers.def"
+};
+
+#define HDR_BEGIN(id, ID, len, shrt, title, source)                     struct roce_##id {
+#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)     ctype name;
+#define BYTES(hdr, name, byte, len, fmt, label)                         uint8_t name[len];
+#define HDR_END(id)                                                     };
+#include "wire/headers.def"
+
+#define HDR_BEGIN(id, ID, len, shrt, title, source)                                                \
+    static inline void roce_##id##_parse(const uint8_t *p, struct roce_##id *out)                  \
+    {
+#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)                                \
+    out->name = (ctype)roce_bits_get(p, byte, bit, width);
+#define BYTES(hdr, name, byte, len, fmt, label)                         memcpy(out->name, p + (byte), len);
+#define HDR_END(id)                                                     }
+#include "wire/headers.def"
+
+#define HDR_BEGIN(id, ID, len, shrt, title, source)                                                \
+    static inline void roce_##id##_build(const struct roce_##id *in, uint8_t *p)                   \
+    {
+#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)                                \
+    roce_bits_put(p, byte, bit, width, in->name);
+#define BYTES(hdr, name, byte, len, fmt, label)                         memcpy(p + (byte), in->name, len);
+#define HDR_END(id)                                                     }
+#include "wire/headers.def"
+
+/* How people read a field. */
+enum roce_fmt {
+    ROCE_FMT_DEC,
+    ROCE_FMT_HEX,  /* 0x, with as many digits as the field has */
+    ROCE_FMT_FLAG, /* one bit */
+    ROCE_FMT_MAC,
+    ROCE_FMT_IP4,
+    ROCE_FMT_GID, /* 16 bytes, written as an IPv6 address; an IPv4 one as ::ffff:a.b.c.d */
+    ROCE_FMT_RAW, /* bytes, in hex */
+};
+
+/* Which table of codes.c names the values of a field. */
+enum roce_vals {
+    ROCE_VALS_NONE,
+    ROCE_VALS_OPCODE,
+    ROCE_VALS_SYNDROME,
+    ROCE_VALS_LNH,
+    ROCE_VALS_ETHERTYPE,
+    ROCE_VALS_IPPROTO,
+    ROCE_VALS_ECN,
+    ROCE_VALS_FLUSH_SEL,
+    ROCE_VALS_FLUSH_PLT,
+    ROCE_VALS_MAD_CLASS,
+    ROCE_VALS_MAD_METHOD,
+    ROCE_VALS_CM_ATTR,
+    ROCE_VALS_CM_TRANSPORT,
+    ROCE_VALS_CM_REJ_MSG,
+    ROCE_VALS_CM_REJ_REASON,
+    ROCE_VALS_CM_MRA_MSG,
+    ROCE_VALS_CM_SIDR_STATUS,
+    ROCE_VALS_CM_APR_STATUS,
+    ROCE_VALS_MTU,
+    ROCE_VALS_ACK_TIMEOUT, /* 0 is "never" */
+    ROCE_VALS_CM_TIMEOUT,  /* 4.096 us * 2^value, 0 too */
+    ROCE_VALS_RNR_RETRY,
+    ROCE_VALS_CNT
+};
+
+/* One field of a header. */
+struct roce_field {
+    const char *name;    /* as in headers.def: "dest_qp" */
+    const char *label;   /* for people: "Destination QP" */
+    uint16_t byte;       /* offset from the start of the header */
+    uint8_t bit;         /* 0 = most significant bit of that byte */
+    uint16_t width;      /* in bits; above 64 only for MAC, GID and RAW */
+    enum roce_fmt fmt;
+    enum roce_vals vals;
+};
+
+/* One header. */
+struct roce_hdr_info {
+    const char *id;     /* "bth": the middle of the filter name roce.bth.psn */
+    const char *name;   /* "BTH" */
+    const char *title;  /* "Base Transport Header" */
+    const char *source; /* where it is specified */
+    uint16_t len;       /* bytes */
+    uint16_t field_cnt;
+    const struct roce_field *fields;
+};
+
+/* The description of a header; `hdr` must be < ROCE_HDR_CNT. */
+const struct roce_hdr_info *roce_hdr_info(enum roce_hdr hdr);
+
+/* The field `name` of a description, or NULL. */
+const struct roce_field *roce_field_find(const struct roce_hdr_info *info, const char *name);
+
+/* Value of a field of at most 64 bits, from the bytes of its header. */
+static inline uint64_t roce_field_get(const struct roce_field *field, const uint8_t *hdr)
+{
+    return roce_bits_get(hdr, field->byte, field->bit, field->width);
+}
+
+static inline void roce_field_put(const struct roce_field *field, uint8_t *hdr, uint64_t value)
+{
+    roce_bits_put(hdr, field->byte, field->bit, field->width, value);
+}
+
+/*
+ * The value as people read it, with its name where it has one: "0x0a (RC WRITE Only)". Writes at
+ * most `cap` bytes including the final zero, and returns `buf`.
+ */
+const char *roce_field_text(const struct roce_field *field, const uint8_t *hdr, char *buf,
+                            size_t cap);
+
+#endif

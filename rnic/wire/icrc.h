@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * ICRC: the invariant CRC that ends every packet, and VCRC, the variant CRC of a native link.
+ *
+ * ICRC is the CRC-32 of Ethernet over the packet with the fields that routers may change set to
+ * ones (Annex A17, CA17-22; C9-6 for BTH byte 4):
+ *
+ *   local      LRH with VL = 1111, BTH byte 4 = FF, the rest
+ *   global     LRH all ones (routers replace it), GRH as below, BTH byte 4, the rest
+ *   RoCEv1     8 bytes FF, GRH with traffic class, flow label, hop limit = ones, BTH byte 4, the rest
+ *   IPv4       8 bytes FF, IP with TOS, TTL, checksum = ones, UDP with checksum = FFFF, BTH byte 4 ...
+ *   IPv6       8 bytes FF, IP with traffic class, flow label, hop limit = ones, UDP and BTH likewise
+ *
+ * up to the byte before the ICRC itself. It is stored least significant byte first.
+ */
+#ifndef ROCE_ICRC_H
+#define ROCE_ICRC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* How the InfiniBand transport is wrapped. */
+enum roce_encap {
+    ROCE_ENCAP_NONE,      /* a bare BTH: no envelope, no ICRC can be computed */
+    ROCE_ENCAP_IB_LOCAL,  /* native: LRH */
+    ROCE_ENCAP_IB_GLOBAL, /* native: LRH, GRH */
+    ROCE_ENCAP_V1,        /* RoCEv1: Ethernet type 0x8915, GRH */
+    ROCE_ENCAP_V2_IP4,    /* RoCEv2: IPv4, UDP 4791 */
+    ROCE_ENCAP_V2_IP6,    /* RoCEv2: IPv6, UDP 4791 */
+};
+
+/* The largest distance from the first covered byte to the BTH: LRH and GRH, or IPv4 with all its
+ * options and UDP, with room for IPv6 extension headers. */
+#define ROCE_ICRC_BTH_OFF_MAX 128
+
+/*
+ * The ICRC of a packet. `net` points at its first covered byte (LRH, GRH or IP header), the BTH
+ * starts `bth_off` bytes later and the ICRC field `icrc_off` bytes later; all bytes up to icrc_off
+ * are readable, bth_off is at most
+ * ROCE_ICRC_BTH_OFF_MAX and bth_off + 12 <= icrc_off. ROCE_ENCAP_NONE gives 0.
+ */
+uint32_t roce_icrc(enum roce_encap encap, const uint8_t *net, size_t bth_off, size_t icrc_off);
+
+/* The VCRC (CRC-16, polynomial 0x100B) of the `len` bytes from LRH to ICRC. */
+uint16_t roce_vcrc(const uint8_t *lrh, size_t len);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Opcodes: what each of the 256 values of BTH.opcode is. The rows stand in opcodes.def; nothing
+ * else in the project knows which headers follow a BTH, or where.
+ *
+ * An opcode, its service, its kind and its header set are different types on purpose: an opcode is
+ * never masked.
+ */
+#ifndef ROCE_OPCODE_H
+#define ROCE_OPCODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "wire/hdr.h"
+
+/* The top three bits of the opcode (IBTA ch. 9; CNP of Annex A17 has 100 in front). */
+enum roce_svc {
+    ROCE_SVC_RC = 0,
+    ROCE_SVC_UC = 1,
+    ROCE_SVC_RD = 2,
+    ROCE_SVC_UD = 3,
+    ROCE_SVC_CNP = 4,
+    ROCE_SVC_XRC = 5,
+    ROCE_SVC_MANUF6 = 6, /* 0xC0..0xDF, manufacturer specific */
+    ROCE_SVC_MANUF7 = 7, /* 0xE0..0xFF, manufacturer specific */
+};
+
+enum roce_kind {
+    ROCE_KIND_RESERVED,
+    ROCE_KIND_MANUFACTURER,
+    ROCE_KIND_SEND,
+    ROCE_KIND_WRITE,
+    ROCE_KIND_READ,
+    ROCE_KIND_READ_RESP,
+    ROCE_KIND_ACK,
+    ROCE_KIND_ATOMIC_ACK,
+    ROCE_KIND_CMP_SWAP,
+    ROCE_KIND_FETCH_ADD,
+    ROCE_KIND_RESYNC,
+    ROCE_KIND_FLUSH,
+    ROCE_KIND_ATOMIC_WRITE,
+    ROCE_KIND_CNP,
+};
+
+/* Place of a packet in its message. */
+enum roce_pos { ROCE_POS_FIRST, ROCE_POS_MIDDLE, ROCE_POS_LAST, ROCE_POS_ONLY };
+
+/* How much payload may follow the headers. */
+enum roce_payload {
+    ROCE_PAYLOAD_NONE,
+    ROCE_PAYLOAD_MTU,  /* exactly one path MTU: First, Middle */
+    ROCE_PAYLOAD_TAIL, /* 1 byte to one path MTU: Last */
+    ROCE_PAYLOAD_ANY,  /* 0 bytes to one path MTU: Only */
+    ROCE_PAYLOAD_8,    /* exactly 8 bytes: ATOMIC WRITE (Annex A19) */
+    ROCE_PAYLOAD_FREE, /* not known: reserved and manufacturer opcodes */
+};
+
+#define ROCE_OPCODE_HDRS 4 /* at most this many headers follow a BTH */
+
+struct roce_opcode {
+    uint8_t value;
+    enum roce_svc svc;
+    enum roce_kind kind;
+    enum roce_pos pos;
+    enum roce_payload payload;
+    uint8_t hdr_cnt;                       /* headers after the BTH */
+    uint8_t hdr[ROCE_OPCODE_HDRS];         /* enum roce_hdr, in the order of the wire */
+    uint8_t hdr_off[ROCE_OPCODE_HDRS];     /* offset of each from the start of the BTH */
+    uint8_t len;                           /* BTH and these headers, bytes */
+    roce_hdr_set hdrs;                     /* the same headers as a set */
+    const char *name;                      /* "RC WRITE First"; "reserved" and the like otherwise */
+};
+
+/* ROCE_OP_RC_SEND_FIRST and so on, for code that builds packets. */
+enum {
+#define OP(value, svc, name, kind, pos, payload, h1, h2, h3, h4, text) ROCE_OP_##svc##_##name = (value),
+#include "wire/opcodes.def"
+};
+
+/* The row of an opcode value. Never NULL; ends with the program. */
+const struct roce_opcode *roce_opcode(uint8_t value);
+
+/* "RC", "UC", ... */
+const char *roce_svc_name(enum roce_svc svc);
+
+/* "SEND", "READ response", ... */
+const char *roce_kind_name(enum roce_kind kind);
+
+static inline bool roce_opcode_has(const struct roce_opcode *op, enum roce_hdr hdr)
+{
+    return (op->hdrs & ROCE_HDR_BIT(hdr)) != 0;
+}
+
+/* A packet of the requester (SEND, WRITE, READ, atomics, FLUSH, RESYNC). */
+static inline bool roce_opcode_is_request(const struct roce_opcode *op)
+{
+    switch (op->kind) {
+    case ROCE_KIND_SEND:
+    case ROCE_KIND_WRITE:
+    case ROCE_KIND_READ:
+    case ROCE_KIND_CMP_SWAP:
+    case ROCE_KIND_FETCH_ADD:
+    case ROCE_KIND_RESYNC:
+    case ROCE_KIND_FLUSH:
+    case ROCE_KIND_ATOMIC_WRITE: return true;
+    default: return false;
+    }
+}
+
+/* A packet of the responder: acknowledgement or READ response. */
+static inline bool roce_opcode_is_response(const struct roce_opcode *op)
+{
+    return op->kind == ROCE_KIND_ACK || op->kind == ROCE_KIND_ATOMIC_ACK ||
+           op->kind == ROCE_KIND_READ_RESP;
+}
+
+static inline bool roce_opcode_is_atomic(const struct roce_opcode *op)
+{
+    return op->kind == ROCE_KIND_CMP_SWAP || op->kind == ROCE_KIND_FETCH_ADD;
+}
+
+/* First and Only begin a message, Last and Only end it. */
+static inline bool roce_opcode_starts(const struct roce_opcode *op)
+{
+    return op->pos == ROCE_POS_FIRST || op->pos == ROCE_POS_ONLY;
+}
+
+static inline bool roce_opcode_ends(const struct roce_opcode *op)
+{
+    return op->pos == ROCE_POS_LAST || op->pos == ROCE_POS_ONLY;
+}
+
+/* Whether this packet needs a receive WQE when it is the message's (R093, R094): any SEND, and a
+ * WRITE that carries immediate data. */
+static inline bool roce_opcode_uses_rq(const struct roce_opcode *op)
+{
+    return op->kind == ROCE_KIND_SEND ||
+           (op->kind == ROCE_KIND_WRITE && roce_opcode_has(op, ROCE_HDR_IMMDT));
+}
+
+#endif

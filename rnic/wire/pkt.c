@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "wire/pkt.h"
+
+#include <assert.h>
+#include "wire/crc32.h"
+#include "wire/envelope.h"
+
+#define FCS_LEN 4
+
+const char *roce_error_text(int error)
+{
+    switch ((enum roce_error)error) {
+    case ROCE_OK: return "no error";
+    case ROCE_ERR_NOT_ROCE: return "not an InfiniBand or RoCE packet";
+    case ROCE_ERR_CUT: return "the capture ends before the transport header";
+    case ROCE_ERR_MALFORMED: return "the headers cannot be walked";
+    case ROCE_ERR_NOSPACE: return "the buffer is too small";
+    case ROCE_ERR_INVALID: return "the packet cannot be put on the wire";
+    }
+    return "unknown error";
+}
+
+static const struct roce_defect_info defects[ROCE_DEFECT_CNT] = {
+#define DEFECT(id, ID, severity, text, source)                                                     \
+    [ROCE_DEFECT_##ID] = {#id, text, source, ROCE_DEFECT_##severity},
+#include "wire/defects.def"
+};
+
+/* The defects for which a conformant receiver drops a packet. */
+static const uint32_t dropping = 0
+#define DEFECT_MASK_INFO(ID)
+#define DEFECT_MASK_DROP(ID) | UINT32_C(1) << ROCE_DEFECT_##ID
+#define DEFECT_MASK_WALK(ID) | UINT32_C(1) << ROCE_DEFECT_##ID
+#define DEFECT(id, ID, severity, text, source) DEFECT_MASK_##severity(ID)
+#include "wire/defects.def"
+    ;
+
+const struct roce_defect_info *roce_defect_info(enum roce_defect defect)
+{
+    assert(defect < ROCE_DEFECT_CNT);
+    return &defects[defect];
+}
+
+bool roce_pkt_dropped(const struct roce_pkt *pkt)
+{
+    return (pkt->defects & dropping) != 0;
+}
+
+/* ---- parse ------------------------------------------------------------------------------------- */
+
+/* Decodes one header after the BTH into its member. */
+static void parse_ext(struct roce_pkt *pkt, enum roce_hdr hdr, const uint8_t *p)
+{
+    switch (hdr) {
+    case ROCE_HDR_RDETH: roce_rdeth_parse(p, &pkt->rdeth); break;
+    case ROCE_HDR_DETH: roce_deth_parse(p, &pkt->deth); break;
+    case ROCE_HDR_XRCETH: roce_xrceth_parse(p, &pkt->xrceth); break;
+    case ROCE_HDR_FETH: roce_feth_parse(p, &pkt->feth); break;
+    case ROCE_HDR_RETH: roce_reth_parse(p, &pkt->reth); break;
+    case ROCE_HDR_ATOMICETH: roce_atomiceth_parse(p, &pkt->atomiceth); break;
+    case ROCE_HDR_AETH: roce_aeth_parse(p, &pkt->aeth); break;
+    case ROCE_HDR_ATOMICACKETH: roce_atomicacketh_parse(p, &pkt->atomicacketh); break;
+    case ROCE_HDR_IMMDT: roce_immdt_parse(p, &pkt->immdt); break;
+    case ROCE_HDR_IETH: roce_ieth_parse(p, &pkt->ieth); break;
+    case ROCE_HDR_CNP: roce_cnp_parse(p, &pkt->cnp); break;
+    default: assert(!"opcodes.def names only headers that may follow a BTH");
+    }
+}
+
+static void build_ext(const struct roce_pkt *pkt, enum roce_hdr hdr, uint8_t *p)
+{
+    switch (hdr) {
+    case ROCE_HDR_RDETH: roce_rdeth_build(&pkt->rdeth, p); break;
+    case ROCE_HDR_DETH: roce_deth_build(&pkt->deth, p); break;
+    case ROCE_HDR_XRCETH: roce_xrceth_build(&pkt->xrceth, p); break;
+    case ROCE_HDR_FETH: roce_feth_build(&pkt->feth, p); break;
+    case ROCE_HDR_RETH: roce_reth_build(&pkt->reth, p); break;
+    case ROCE_HDR_ATOMICETH: roce_atomiceth_build(&pkt->atomiceth, p); break;
+    case ROCE_HDR_AETH: roce_aeth_build(&pkt->aeth, p); break;
+    case ROCE_HDR_ATOMICACKETH: roce_atomicacketh_build(&pkt->atomicacketh, p); break;
+    case ROCE_HDR_IMMDT: roce_immdt_build(&pkt->immdt, p); break;
+    case ROCE_HDR_IETH: roce_ieth_build(&pkt->ieth, p); break;
+    case ROCE_HDR_CNP: roce_cnp_build(&pkt->cnp, p); break;
+    default: assert(!"opcodes.def names only headers that may follow a BTH");
+    }
+}
+
+static bool payload_fits_opcode(enum roce_payload rule, size_t len)
+{
+    switch (rule) {
+    case ROCE_PAYLOAD_NONE: return len == 0;
+    case ROCE_PAYLOAD_8: return len == 8;
+    case ROCE_PAYLOAD_MTU:
+    case ROCE_PAYLOAD_TAIL:
+    case ROCE_PAYLOAD_ANY:
+    case ROCE_PAYLOAD_FREE: return true; /* lengths in a message are the transport's business */
+    }
+    return true;
+}
+
+/* Payload and pad: the bytes from the headers to the ICRC. */
+static void parse_payload(struct roce_walk *walk)
+{
+    struct roce_pkt *pkt = walk->pkt;
+    size_t room = pkt->icrc_off - walk->off;
+    size_t captured = pkt->cap_len > walk->off ? pkt->cap_len - walk->off : 0;
+
+    pkt->payload_off = (uint16_t)walk->off;
+    if (room % 4 != 0)
+        roce_walk_defect(walk, ROCE_DEFECT_ALIGN);
+    if (pkt->bth.padcnt > room) {
+        roce_walk_defect(walk, ROCE_DEFECT_PAD_COUNT);
+        return; /* before a length is computed from it (R029) */
+    }
+    pkt->payload_len = (uint32_t)(room - pkt->bth.padcnt);
+    pkt->payload_cap_len = (uint32_t)(captured < pkt->payload_len ? captured : pkt->payload_len);
+    if (pkt->payload_cap_len)
+        pkt->payload = pkt->frame + walk->off;
+    for (unsigned i = 0; i < pkt->bth.padcnt; i++) {
+        size_t off = walk->off + pkt->payload_len + i;
+
+        if (off < pkt->cap_len)
+            pkt->pad[i] = pkt->frame[off];
+    }
+    if (!payload_fits_opcode(pkt->op->payload, pkt->payload_len))
+        roce_walk_defect(walk, ROCE_DEFECT_PAYLOAD);
+}
+
+/* BTH to ICRC. Defects and cuts after the BTH leave the walk successful: the BTH was read. */
+static int parse_transport(struct roce_walk *walk)
+{
+    struct roce_pkt *pkt = walk->pkt;
+    size_t bth_off = walk->off;
+    const uint8_t *p;
+
+    if (walk->end - walk->off < ROCE_BTH_LEN + ROCE_ICRC_LEN) {
+        roce_walk_defect(walk, ROCE_DEFECT_BTH_SHORT);
+        return ROCE_ERR_MALFORMED;
+    }
+    pkt->icrc_off = (uint32_t)(walk->end - ROCE_ICRC_LEN);
+    pkt->end_off = (uint32_t)walk->end;
+    p = roce_walk_hdr(walk, ROCE_HDR_BTH, ROCE_DEFECT_BTH_SHORT);
+    if (!p)
+        return walk->error;
+    roce_bth_parse(p, &pkt->bth);
+    pkt->op = roce_opcode(pkt->bth.opcode);
+    if (pkt->bth.tver != 0)
+        roce_walk_defect(walk, ROCE_DEFECT_TVER);
+    if (pkt->op->kind == ROCE_KIND_RESERVED)
+        roce_walk_defect(walk, ROCE_DEFECT_OPCODE);
+
+    walk->end = pkt->icrc_off; /* the headers end before the ICRC */
+    for (unsigned i = 0; i < pkt->op->hdr_cnt; i++) {
+        enum roce_hdr hdr = pkt->op->hdr[i];
+
+        p = roce_walk_hdr(walk, hdr, ROCE_DEFECT_HDR_SHORT);
+        if (!p)
+            break;
+        parse_ext(pkt, hdr, p);
+    }
+    /* Where the payload starts is known even when the capture ends inside a header. */
+    if (!roce_pkt_defect(pkt, ROCE_DEFECT_HDR_SHORT) && bth_off + pkt->op->len <= walk->end) {
+        walk->off = bth_off + pkt->op->len;
+        parse_payload(walk);
+    } else {
+        roce_walk_defect(walk, ROCE_DEFECT_HDR_SHORT);
+    }
+    if (pkt->icrc_off + ROCE_ICRC_LEN <= pkt->cap_len)
+        pkt->icrc = roce_le32_get(pkt->frame + pkt->icrc_off);
+    return ROCE_OK;
+}
+
+/* What follows the packet: VCRC of a native link, padding, frame check sequence. */
+static void parse_trailer(struct roce_walk *walk)
+{
+    struct roce_pkt *pkt = walk->pkt;
+    size_t left;
+
+    if (pkt->link == ROCE_LINK_IB && pkt->wire_len - pkt->end_off >= ROCE_VCRC_LEN) {
+        if (pkt->end_off + ROCE_VCRC_LEN <= pkt->cap_len)
+            pkt->vcrc = roce_le16_get(pkt->frame + pkt->end_off);
+        pkt->end_off += ROCE_VCRC_LEN;
+    }
+    left = pkt->wire_len - pkt->end_off;
+    if (pkt->link == ROCE_LINK_ETHERNET && left >= FCS_LEN && pkt->cap_len == pkt->wire_len) {
+        size_t fcs_off = pkt->wire_len - FCS_LEN;
+
+        if (roce_crc32(0, pkt->frame, fcs_off) == roce_le32_get(pkt->frame + fcs_off)) {
+            roce_walk_defect(walk, ROCE_DEFECT_FCS);
+            left -= FCS_LEN;
+        }
+    }
+    if (left)
+        roce_walk_defect(walk, ROCE_DEFECT_TRAILER);
+}
+
+int roce_pkt_parse(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame, size_t cap_len,
+                   size_t wire_len)
+{
+    struct roce_walk walk = {.pkt = pkt, .end = wire_len};
+    int error;
+
+    memset(pkt, 0, sizeof(*pkt));
+    pkt->link = link;
+    pkt->frame = frame;
+    if (wire_len > UINT32_MAX || cap_len > wire_len)
+        return ROCE_ERR_INVALID;
+    pkt->cap_len = (uint32_t)cap_len;
+    pkt->wire_len = (uint32_t)wire_len;
+    if (cap_len < wire_len)
+        roce_walk_defect(&walk, ROCE_DEFECT_CUT);
+    error = roce_envelope_parse(&walk);
+    if (!error)
+        error = parse_transport(&walk);
+    if (!error)
+        parse_trailer(&walk);
+    return error;
+}
+
+enum roce_icrc_status roce_pkt_icrc_check(const struct roce_pkt *pkt, uint32_t *expected)
+{
+    size_t bth_off = pkt->off[ROCE_HDR_BTH] - (size_t)pkt->net_off;
+    uint32_t icrc;
+
+    if (!roce_pkt_has(pkt, ROCE_HDR_BTH) || pkt->encap == ROCE_ENCAP_NONE ||
+        pkt->icrc_off + ROCE_ICRC_LEN > pkt->cap_len || bth_off > ROCE_ICRC_BTH_OFF_MAX)
+        return ROCE_ICRC_UNVERIFIED;
+    icrc = roce_icrc(pkt->encap, pkt->frame + pkt->net_off, bth_off, pkt->icrc_off - pkt->net_off);
+    if (expected)
+        *expected = icrc;
+    return icrc == pkt->icrc ? ROCE_ICRC_GOOD : ROCE_ICRC_BAD;
+}
+
+/* ---- build ------------------------------------------------------------------------------------- */
+
+void roce_pkt_init(struct roce_pkt *pkt, enum roce_encap encap, uint8_t opcode)
+{
+    memset(pkt, 0, sizeof(*pkt));
+    pkt->encap = encap;
+    pkt->op = roce_opcode(opcode);
+    pkt->present = ROCE_HDR_BIT(ROCE_HDR_BTH) | pkt->op->hdrs;
+    pkt->bth.opcode = opcode;
+    pkt->bth.migreq = 1;
+    pkt->bth.pkey = 0xFFFF;
+    if (pkt->op->kind == ROCE_KIND_CNP) { /* M 0, BECN 1 (A17.9.3) */
+        pkt->bth.migreq = 0;
+        pkt->bth.becn = 1;
+    }
+    roce_envelope_init(pkt);
+}
+
+int roce_pkt_build(const struct roce_pkt *pkt, unsigned flags, uint8_t *buf, size_t cap)
+{
+    const struct roce_opcode *op = roce_opcode(pkt->bth.opcode);
+    struct roce_wr wr = roce_wr(buf, cap);
+    struct roce_bth bth = pkt->bth;
+    size_t bth_off;
+    uint32_t icrc;
+    int net_off;
+    uint8_t *p;
+
+    if (pkt->payload_len > UINT16_MAX || (pkt->payload_len && !pkt->payload))
+        return ROCE_ERR_INVALID;
+    if (!(flags & ROCE_BUILD_KEEP_PAD))
+        bth.padcnt = -pkt->payload_len & 3;
+    if (bth.padcnt > sizeof(pkt->pad))
+        return ROCE_ERR_INVALID;
+    net_off = roce_envelope_build(
+        pkt, flags, op->len + (size_t)pkt->payload_len + bth.padcnt + ROCE_ICRC_LEN, &wr);
+    if (net_off < 0)
+        return net_off;
+
+    bth_off = wr.off;
+    p = roce_wr_room(&wr, op->len);
+    if (!p)
+        return ROCE_ERR_NOSPACE;
+    roce_bth_build(&bth, p);
+    for (unsigned i = 0; i < op->hdr_cnt; i++)
+        build_ext(pkt, op->hdr[i], p + op->hdr_off[i]);
+    roce_wr_bytes(&wr, pkt->payload, pkt->payload_len);
+    if (flags & ROCE_BUILD_KEEP_PAD)
+        roce_wr_bytes(&wr, pkt->pad, bth.padcnt);
+    else
+        roce_wr_zero(&wr, bth.padcnt);
+    p = roce_wr_room(&wr, ROCE_ICRC_LEN);
+    if (!p)
+        return ROCE_ERR_NOSPACE;
+
+    icrc = pkt->icrc;
+    if (!(flags & ROCE_BUILD_KEEP_ICRC))
+        icrc = roce_icrc(pkt->encap, buf + net_off, bth_off - (size_t)net_off,
+                         wr.off - ROCE_ICRC_LEN - (size_t)net_off);
+    roce_le32_put(p, icrc);
+    if (pkt->encap == ROCE_ENCAP_IB_LOCAL || pkt->encap == ROCE_ENCAP_IB_GLOBAL) {
+        uint16_t vcrc = pkt->vcrc;
+
+        if (!(flags & ROCE_BUILD_KEEP_ICRC))
+            vcrc = roce_vcrc(buf + net_off, wr.off - (size_t)net_off);
+        p = roce_wr_room(&wr, ROCE_VCRC_LEN);
+        if (!p)
+            return ROCE_ERR_NOSPACE;
+        roce_le16_put(p, vcrc);
+    }
+    return (int)wr.off;
+}
+
+/* ---- access ------------------------------------------------------------------------------------ */
+
+void roce_pkt_addr(const struct roce_pkt *pkt, uint8_t src[16], uint8_t dst[16])
+{
+    static const uint8_t mapped[12] = {[10] = 0xFF, [11] = 0xFF};
+
+    memset(src, 0, 16);
+    memset(dst, 0, 16);
+    if (roce_pkt_has(pkt, ROCE_HDR_IP4)) {
+        memcpy(src, mapped, sizeof(mapped));
+        memcpy(dst, mapped, sizeof(mapped));
+        memcpy(src + sizeof(mapped), pkt->ip4.src, sizeof(pkt->ip4.src));
+        memcpy(dst + sizeof(mapped), pkt->ip4.dst, sizeof(pkt->ip4.dst));
+    } else if (roce_pkt_has(pkt, ROCE_HDR_IP6)) {
+        memcpy(src, pkt->ip6.src, 16);
+        memcpy(dst, pkt->ip6.dst, 16);
+    } else if (roce_pkt_has(pkt, ROCE_HDR_GRH)) {
+        memcpy(src, pkt->grh.sgid, 16);
+        memcpy(dst, pkt->grh.dgid, 16);
+    }
+}
+
+const void *roce_pkt_hdr(const struct roce_pkt *pkt, enum roce_hdr hdr)
+{
+    if (!roce_pkt_has(pkt, hdr))
+        return NULL;
+    switch (hdr) {
+#define HDR_BEGIN(id, ID, len, shrt, title, source)                                                \
+    case ROCE_HDR_##ID: return &pkt->id;
+#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)
+#define BYTES(hdr, name, byte, len, fmt, label)
+#define HDR_END(id)
+#include "wire/headers.def"
+    case ROCE_HDR_CNT: break;
+    }
+    return NULL;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Packet: one model of a packet for parsing and for building. Parsing fills it from a captured or
+ * received frame and copies nothing: payload and frame stay the caller's bytes. Building writes the
+ * frame that the model describes. roce_pkt_build(roce_pkt_parse(frame)) is the frame again, byte
+ * for byte, for every frame without a defect (a fuzz invariant).
+ *
+ * All numbers are in host order. Offsets and lengths are bytes. No function here allocates, keeps
+ * state, or reads beyond what it was given.
+ *
+ * Sources: IBTA vol. 1 ch. 7 (LRH), 8 (GRH), 9 (transport); Annex A17 (RoCEv2).
+ */
+#ifndef ROCE_PKT_H
+#define ROCE_PKT_H
+
+#include <stdbool.h>
+#include "wire/error.h"
+#include "wire/hdr.h"
+#include "wire/icrc.h"
+#include "wire/opcode.h"
+#include "wire/psn.h"
+
+#define ROCE_UDP_PORT        4791u   /* CA17-20 */
+#define ROCE_ETHERTYPE_IP4   0x0800u
+#define ROCE_ETHERTYPE_IP6   0x86DDu
+#define ROCE_ETHERTYPE_V1    0x8915u
+#define ROCE_ETHERTYPE_VLAN  0x8100u /* 802.1Q */
+#define ROCE_ETHERTYPE_QINQ  0x88A8u /* 802.1ad */
+#define ROCE_IPPROTO_UDP     17u
+#define ROCE_GRH_NEXT_IBA    0x1Bu
+#define ROCE_QP_MULTICAST    0xFFFFFFu
+#define ROCE_QP_GSI          1u
+#define ROCE_QKEY_GSI        0x80010000u
+#define ROCE_ICRC_LEN        4u
+#define ROCE_VCRC_LEN        2u
+#define ROCE_VLAN_MAX        4       /* tags of a stack that are kept; more make a frame not RoCE */
+#define ROCE_IP4_OPTIONS_MAX 40
+/* Longest frame: jumbo Ethernet with four tags around a 4096-byte payload and all headers. */
+#define ROCE_FRAME_MAX       4352
+
+/* What a frame begins with. */
+enum roce_link {
+    ROCE_LINK_ETHERNET,
+    ROCE_LINK_SLL,  /* Linux cooked capture v1 */
+    ROCE_LINK_SLL2, /* Linux cooked capture v2 */
+    ROCE_LINK_IP,   /* IPv4 or IPv6 header */
+    ROCE_LINK_IB,   /* LRH */
+    ROCE_LINK_BTH,  /* BTH: what a dissector on UDP 4791 is given */
+};
+
+/* Bit numbers of roce_pkt.defects. */
+enum roce_defect {
+#define DEFECT(id, ID, severity, text, source) ROCE_DEFECT_##ID,
+#include "wire/defects.def"
+    ROCE_DEFECT_CNT
+};
+_Static_assert(ROCE_DEFECT_CNT <= 32, "roce_pkt.defects holds one bit for each defect");
+
+enum roce_defect_severity { ROCE_DEFECT_INFO, ROCE_DEFECT_DROP, ROCE_DEFECT_WALK };
+
+struct roce_defect_info {
+    const char *id;     /* "pad_count" */
+    const char *text;   /* one line for people */
+    const char *source;
+    enum roce_defect_severity severity;
+};
+
+struct roce_pkt {
+    /* The frame as given; NULL when the packet is to be built. */
+    const uint8_t *frame;
+    uint32_t cap_len;  /* bytes of `frame` */
+    uint32_t wire_len; /* bytes the frame had on the wire, >= cap_len */
+
+    enum roce_link link;
+    enum roce_encap encap;
+    const struct roce_opcode *op; /* NULL until a BTH was read */
+    roce_hdr_set present;         /* headers below that are set */
+    uint32_t defects;             /* bit per enum roce_defect */
+
+    /* Where each present header starts in `frame`; of VLAN tags the first. */
+    uint16_t off[ROCE_HDR_CNT];
+    uint16_t net_off;     /* first byte the ICRC covers: LRH, GRH or IP header */
+    uint16_t payload_off; /* first byte after the headers */
+    uint32_t icrc_off;    /* where the ICRC stands on the wire (it may be cut from the capture) */
+    uint32_t end_off;     /* first byte after the packet: after ICRC, or VCRC of a native link */
+
+    /* Link layer. */
+    struct roce_eth eth;
+    uint8_t vlan_cnt;
+    struct roce_vlan vlan[ROCE_VLAN_MAX]; /* outermost first; `type` is what follows the tag */
+    struct roce_lrh lrh;
+    /* Network layer. */
+    struct roce_ip4 ip4;
+    uint8_t ip4_options_len; /* 0..40, a multiple of 4 */
+    uint8_t ip4_options[ROCE_IP4_OPTIONS_MAX];
+    struct roce_ip6 ip6;
+    struct roce_grh grh;
+    struct roce_udp udp;
+    /* Transport. */
+    struct roce_bth bth;
+    struct roce_rdeth rdeth;
+    struct roce_deth deth;
+    struct roce_xrceth xrceth;
+    struct roce_feth feth;
+    struct roce_reth reth;
+    struct roce_atomiceth atomiceth;
+    struct roce_aeth aeth;
+    struct roce_atomicacketh atomicacketh;
+    struct roce_immdt immdt;
+    struct roce_ieth ieth;
+    struct roce_cnp cnp;
+
+    /* Payload without pad. `payload` is NULL when payload_cap_len is 0. */
+    const uint8_t *payload;
+    uint32_t payload_len;     /* on the wire */
+    uint32_t payload_cap_len; /* captured, <= payload_len */
+    uint8_t pad[3];           /* BTH.PadCnt bytes of it; zero by the specification (R027) */
+
+    uint32_t icrc; /* as stored; valid unless the capture is cut before it */
+    uint16_t vcrc; /* native link only */
+};
+
+/*
+ * Reads the packet at `frame`: `cap_len` bytes are there, `wire_len` >= cap_len were on the wire.
+ *
+ * 0                   the BTH was read; headers after it as far as `present` says. Defects, if any,
+ *                     are in pkt->defects: look at roce_pkt_dropped() before believing the rest.
+ * ROCE_ERR_NOT_ROCE   another protocol (also a fragment other than the first: no UDP header)
+ * ROCE_ERR_CUT        the capture ends before the BTH's last byte
+ * ROCE_ERR_MALFORMED  a WALK defect before the BTH could be read; pkt->defects says which
+ *
+ * In every case all members of *pkt are set; what was not read is zero.
+ */
+int roce_pkt_parse(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame, size_t cap_len,
+                   size_t wire_len);
+
+/* Whether a conformant receiver drops this packet silently for a defect of its form (R016 ..). The
+ * ICRC is looked at by roce_pkt_icrc_check(). */
+bool roce_pkt_dropped(const struct roce_pkt *pkt);
+
+const struct roce_defect_info *roce_defect_info(enum roce_defect defect);
+
+enum roce_icrc_status {
+    ROCE_ICRC_GOOD,
+    ROCE_ICRC_BAD,
+    ROCE_ICRC_UNVERIFIED, /* cut capture, bare BTH, or lengths that lead nowhere */
+};
+
+/* Computes the ICRC of a parsed packet and compares. If `expected` is not NULL and the status is
+ * GOOD or BAD, it receives the computed value. */
+enum roce_icrc_status roce_pkt_icrc_check(const struct roce_pkt *pkt, uint32_t *expected);
+
+/* What roce_pkt_build takes from the model instead of computing it. */
+enum {
+    ROCE_BUILD_KEEP_LEN = 1u << 0,  /* IP, UDP, GRH and LRH lengths, IHL */
+    ROCE_BUILD_KEEP_CSUM = 1u << 1, /* IPv4 header checksum */
+    ROCE_BUILD_KEEP_PAD = 1u << 2,  /* BTH.PadCnt and the pad bytes */
+    ROCE_BUILD_KEEP_ICRC = 1u << 3, /* ICRC (and VCRC) */
+};
+
+/*
+ * Writes the packet that `pkt` describes to `buf`, without trailer. `encap` chooses the envelope;
+ * an Ethernet header with its VLAN tags is written if `present` has ROCE_HDR_ETH; `link` is not
+ * looked at. `bth.opcode` decides the headers after the BTH, `payload`/`payload_len` the payload
+ * (payload_cap_len is not looked at). Types and next-header numbers that lead from one header to
+ * the next are written as the model has them: roce_pkt_init() sets them.
+ *
+ * Returns the length, or ROCE_ERR_NOSPACE if it is above `cap`, or ROCE_ERR_INVALID if the model
+ * cannot be put on the wire (payload above 64 KiB, too many options or tags, payload NULL with a
+ * length).
+ */
+int roce_pkt_build(const struct roce_pkt *pkt, unsigned flags, uint8_t *buf, size_t cap);
+
+/*
+ * Prepares a model for building: all zero except for what the specification fixes for `encap` and
+ * `opcode` (versions, types, next headers, UDP 4791, DF, hop limits of 64, MigReq 1, P_Key 0xFFFF).
+ * Addresses, QPN, PSN, headers and payload are the caller's to fill. Ethernet is present for all
+ * encapsulations but the native ones and NONE.
+ */
+void roce_pkt_init(struct roce_pkt *pkt, enum roce_encap encap, uint8_t opcode);
+
+/* The source and destination of the network layer as 16 bytes: GID, IPv6 address, or IPv4 address
+ * as ::ffff:a.b.c.d (A17.4.1.1). All zero where there is none. */
+void roce_pkt_addr(const struct roce_pkt *pkt, uint8_t src[16], uint8_t dst[16]);
+
+/* The member that holds header `hdr` once it is present, or NULL for one that is not. Its layout is
+ * struct roce_<hdr>. */
+const void *roce_pkt_hdr(const struct roce_pkt *pkt, enum roce_hdr hdr);
+
+static inline bool roce_pkt_has(const struct roce_pkt *pkt, enum roce_hdr hdr)
+{
+    return (pkt->present & ROCE_HDR_BIT(hdr)) != 0;
+}
+
+static inline bool roce_pkt_defect(const struct roce_pkt *pkt, enum roce_defect defect)
+{
+    return (pkt->defects & (UINT32_C(1) << defect)) != 0;
+}
+
+static inline roce_psn roce_pkt_psn(const struct roce_pkt *pkt)
+{
+    return roce_psn_of(pkt->bth.psn);
+}
+
+#endif

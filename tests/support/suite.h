@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Suite: one test program's list of tests and its main(). A test file ends with
+ *
+ *   SUITE("wire.psn", TEST(psn_wraps), TEST(psn_orders))
+ *
+ * and each test is a `static void psn_wraps(void)` that uses CUnit's assertions. The program's exit
+ * status is 0 only if tests ran and every assertion held. An argument runs only the test named so.
+ */
+#ifndef TEST_SUITE_H
+#define TEST_SUITE_H
+
+#include <CUnit/CUnit.h>
+
+struct suite_test {
+    const char *name;
+    void (*run)(void);
+};
+
+#define TEST(name) {#name, name}
+
+#define SUITE(title, ...)                                                                          \
+    int main(int argc, char **argv)                                                                \
+    {                                                                                              \
+        static const struct suite_test tests[] = {__VA_ARGS__};                                    \
+                                                                                                   \
+        return suite_main(title, tests, sizeof(tests) / sizeof(tests[0]), argc, argv);             \
+    }
+
+int suite_main(const char *title, const struct suite_test *tests, unsigned cnt, int argc,
+               char **argv);
+
+/* Fails the current test with a formatted reason, without ending it. */
+void suite_fail(const char *file, unsigned line, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Asserts that two integers are equal and prints both when they are not. */
+#define EXPECT_EQ(actual, expected)                                                                \
+    do {                                                                                           \
+        unsigned long long a_ = (unsigned long long)(actual);                                      \
+        unsigned long long e_ = (unsigned long long)(expected);                                    \
+                                                                                                   \
+        if (a_ == e_)                                                                              \
+            CU_ASSERT_EQUAL(a_, e_);                                                               \
+        else                                                                                       \
+            suite_fail(__FILE__, __LINE__, "%s: expected %s = %llu (0x%llx), actual %llu (0x%llx)", \
+                       __func__, #actual, e_, e_, a_, a_);                                         \
+    } while (0)
+
+#endif

@@ -97,12 +97,13 @@ static inline size_t roce_rd_left(const struct roce_rd *r)
 /* The next `n` bytes, or NULL (and bad) if there are fewer. The bytes stay the caller's. */
 static inline const uint8_t *roce_rd_bytes(struct roce_rd *r, size_t n)
 {
-    const uint8_t *p = r->p + r->off;
+    const uint8_t *p;
 
     if (r->bad || n > r->len - r->off) {
         r->bad = true;
         return NULL;
     }
+    p = r->p + r->off;
     r->off += n;
     return p;
 }
@@ -155,12 +156,13 @@ static inline struct roce_wr roce_wr(void *p, size_t len)
 /* Room for `n` bytes that the caller fills in, or NULL (and bad). */
 static inline uint8_t *roce_wr_room(struct roce_wr *w, size_t n)
 {
-    uint8_t *p = w->p + w->off;
+    uint8_t *p;
 
     if (w->bad || n > w->len - w->off) {
         w->bad = true;
         return NULL;
     }
+    p = w->p + w->off;
     w->off += n;
     return p;
 }

@@ -135,6 +135,11 @@ static const struct value cm_transport[] = {
     {3, "extended"},
 };
 
+/* Annex A14 */
+static const struct value cm_ext_transport[] = {
+    {1, "XRC"},
+};
+
 static const struct value cm_rej_msg[] = {
     {0, "REQ"},
     {1, "REP"},
@@ -232,6 +237,7 @@ static const struct {
     TABLE(MAD_METHOD,     mad_method),
     TABLE(CM_ATTR,        cm_attr),
     TABLE(CM_TRANSPORT,   cm_transport),
+    TABLE(CM_EXT_TRANSPORT, cm_ext_transport),
     TABLE(CM_REJ_MSG,     cm_rej_msg),
     TABLE(CM_REJ_REASON,  cm_rej_reason),
     TABLE(CM_MRA_MSG,     cm_mra_msg),

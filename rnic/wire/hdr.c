@@ -7,25 +7,25 @@
 #include "wire/codes.h"
 
 /* One array of fields for each header, then the array of headers. */
+/* clang-format off */
 #define HDR_BEGIN(id, ID, len, shrt, title, source) static const struct roce_field id##_fields[] = {
 #define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)                                \
     {#name, label, byte, bit, width, ROCE_FMT_##fmt, ROCE_VALS_##vals},
 #define BYTES(hdr, name, byte, len, fmt, label)                                                    \
-    {#name, label, byte, 0, (len)*8, ROCE_FMT_##fmt, ROCE_VALS_NONE},
-#define HDR_END(id)                                                                                \
-    }                                                                                              \
-    ;
+    {#name, label, byte, 0, (len) * 8, ROCE_FMT_##fmt, ROCE_VALS_NONE},
+#define HDR_END(id) };
 #include "wire/headers.def"
 
 static const struct roce_hdr_info infos[ROCE_HDR_CNT] = {
 #define HDR_BEGIN(id, ID, len, shrt, title, source)                                                \
-    [ROCE_HDR_##ID] = {                                                                            \
-        #id, shrt, title, source, len, sizeof(id##_fields) / sizeof(*id##_fields), id##_fields},
+    [ROCE_HDR_##ID] = {#id, shrt, title, source, len,                                              \
+                       sizeof(id##_fields) / sizeof(*id##_fields), id##_fields},
 #define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)
 #define BYTES(hdr, name, byte, len, fmt, label)
 #define HDR_END(id)
 #include "wire/headers.def"
 };
+/* clang-format on */
 
 const struct roce_hdr_info *roce_hdr_info(enum roce_hdr hdr)
 {

@@ -10,6 +10,8 @@
 #define SET(h)    (HAS(h) ? ROCE_HDR_BIT(ROCE_HDR_##h % ROCE_HDR_CNT) : 0)
 #define OFF(h, o) (HAS(h) ? (o) : 0)
 
+/* clang-format off */
+
 /* The row of a value that opcodes.def does not list. */
 #define REST(v)                                                                                    \
     [v] = {.value = (v),                                                                           \
@@ -28,7 +30,8 @@
  * point, so the warning about it is off for this table. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverride-init"
-static const struct roce_opcode rows[256] = {REST64(0) REST64(64) REST64(128) REST64(192)
+static const struct roce_opcode rows[256] = {
+    REST64(0) REST64(64) REST64(128) REST64(192)
 #define OP(v, s, NAME, k, p, pay, h1, h2, h3, h4, text)                                            \
     [v] = {.value = (v),                                                                           \
            .svc = ROCE_SVC_##s,                                                                    \
@@ -46,6 +49,7 @@ static const struct roce_opcode rows[256] = {REST64(0) REST64(64) REST64(128) RE
 #include "wire/opcodes.def"
 };
 #pragma GCC diagnostic pop
+/* clang-format on */
 
 const struct roce_opcode *roce_opcode(uint8_t value)
 {

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "fields.h"
+
+#include <assert.h>
+
+/* The headers this dissector shows; what stands around them is Wireshark's own to show. */
+static const enum roce_hdr shown[] = {
+    ROCE_HDR_BTH,          ROCE_HDR_RDETH, ROCE_HDR_DETH,      ROCE_HDR_XRCETH,
+    ROCE_HDR_FETH,         ROCE_HDR_RETH,  ROCE_HDR_ATOMICETH, ROCE_HDR_AETH,
+    ROCE_HDR_ATOMICACKETH, ROCE_HDR_IMMDT, ROCE_HDR_IETH,      ROCE_HDR_CNP,
+};
+
+#define FIELDS_MAX 32 /* of one header; asserted at registration */
+
+static int hf[ROCE_HDR_CNT][FIELDS_MAX];
+static int ett[ROCE_HDR_CNT];
+static expert_field ei_defect[ROCE_DEFECT_CNT];
+
+/* Names for the 256 values of a one-byte field, or NULL if its table names none. */
+static const value_string *names_of(enum roce_vals vals)
+{
+    static value_string *made[ROCE_VALS_CNT];
+    value_string *vs;
+    unsigned cnt = 0;
+
+    if (vals == ROCE_VALS_NONE)
+        return NULL;
+    if (made[vals])
+        return made[vals];
+    vs = g_new0(value_string, 257);
+    for (unsigned v = 0; v < 256; v++) {
+        char buf[80];
+        const char *name = roce_vals_name(vals, v, buf, sizeof(buf));
+
+        if (name) {
+            vs[cnt].value = v;
+            vs[cnt].strptr = g_strdup(name);
+            cnt++;
+        }
+    }
+    made[vals] = vs;
+    return cnt ? vs : NULL;
+}
+
+static unsigned bytes_of(const struct roce_field *field)
+{
+    return (field->bit + field->width + 7u) / 8u;
+}
+
+static void describe(hf_register_info *info, int *id, const struct roce_hdr_info *hdr,
+                     const struct roce_field *field)
+{
+    static const enum ftenum uint_type[] = {FT_NONE,   FT_UINT8,  FT_UINT16, FT_UINT24, FT_UINT32,
+                                            FT_UINT40, FT_UINT48, FT_UINT56, FT_UINT64};
+    unsigned bytes = bytes_of(field);
+    header_field_info *out = &info->hfinfo;
+
+    *id = -1;
+    info->p_id = id;
+    out->name = field->label;
+    out->abbrev = g_strdup_printf("roce.%s.%s", hdr->id, field->name);
+    out->blurb = g_strdup_printf("%s of the %s (%s)", field->label, hdr->title, hdr->source);
+    out->id = -1;
+    out->parent = 0;
+    out->ref_type = HF_REF_TYPE_NONE;
+    out->same_name_prev_id = -1;
+    out->same_name_next = NULL;
+    switch (field->fmt) {
+    case ROCE_FMT_GID: out->type = FT_IPv6; return;
+    case ROCE_FMT_IP4: out->type = FT_IPv4; return;
+    case ROCE_FMT_MAC: out->type = FT_ETHER; return;
+    case ROCE_FMT_RAW: out->type = FT_BYTES; return;
+    case ROCE_FMT_FLAG:
+        out->type = FT_BOOLEAN;
+        out->display = (int)(bytes * 8);
+        break;
+    case ROCE_FMT_DEC:
+    case ROCE_FMT_HEX:
+        out->type = uint_type[bytes];
+        out->display = field->fmt == ROCE_FMT_DEC ? BASE_DEC : BASE_HEX;
+        if (bytes == 1)
+            out->strings = names_of(field->vals);
+        break;
+    }
+    if (field->width != bytes * 8)
+        out->bitmask = ((UINT64_C(1) << field->width) - 1)
+                       << (bytes * 8 - field->bit - field->width);
+}
+
+static void register_header(int proto, enum roce_hdr hdr)
+{
+    const struct roce_hdr_info *info = roce_hdr_info(hdr);
+    hf_register_info *regs = g_new0(hf_register_info, info->field_cnt);
+    int **subtree = g_new0(int *, 1);
+
+    assert(info->field_cnt <= FIELDS_MAX);
+    for (unsigned i = 0; i < info->field_cnt; i++)
+        describe(&regs[i], &hf[hdr][i], info, &info->fields[i]);
+    proto_register_field_array(proto, regs, info->field_cnt);
+    ett[hdr] = -1;
+    subtree[0] = &ett[hdr];
+    proto_register_subtree_array(subtree, 1);
+    g_free(subtree);
+}
+
+static void register_defects(int proto)
+{
+    static const int severity[] = {
+        [ROCE_DEFECT_INFO] = PI_CHAT,
+        [ROCE_DEFECT_DROP] = PI_WARN,
+        [ROCE_DEFECT_WALK] = PI_ERROR,
+    };
+    ei_register_info *regs = g_new0(ei_register_info, ROCE_DEFECT_CNT);
+
+    for (unsigned i = 0; i < ROCE_DEFECT_CNT; i++) {
+        const struct roce_defect_info *info = roce_defect_info(i);
+
+        regs[i].ids = &ei_defect[i];
+        regs[i].eiinfo = (expert_field_info){
+            .name = g_strdup_printf("roce.defect.%s", info->id),
+            .group = PI_MALFORMED,
+            .severity = severity[info->severity],
+            .summary = info->text,
+            .id = -1,
+            .protocol = NULL,
+            .orig_severity = 0,
+            .hf_info = {0},
+        };
+        regs[i].ids->ei = -1;
+        regs[i].ids->hf = -1;
+    }
+    expert_register_field_array(expert_register_protocol(proto), regs, ROCE_DEFECT_CNT);
+}
+
+void roce_fields_register(int proto)
+{
+    for (unsigned i = 0; i < array_length(shown); i++)
+        register_header(proto, shown[i]);
+    register_defects(proto);
+}
+
+void roce_fields_add(enum roce_hdr hdr, tvbuff_t *tvb, int offset, proto_tree *tree)
+{
+    const struct roce_hdr_info *info = roce_hdr_info(hdr);
+    proto_tree *sub =
+        proto_tree_add_subtree(tree, tvb, offset, info->len, ett[hdr], NULL, info->title);
+
+    for (unsigned i = 0; i < info->field_cnt; i++) {
+        const struct roce_field *field = &info->fields[i];
+
+        proto_tree_add_item(sub, hf[hdr][i], tvb, offset + field->byte, (int)bytes_of(field),
+                            ENC_BIG_ENDIAN);
+    }
+}
+
+void roce_fields_add_defects(const struct roce_pkt *pkt, packet_info *pinfo, proto_item *item)
+{
+    for (unsigned i = 0; i < ROCE_DEFECT_CNT; i++)
+        if (roce_pkt_defect(pkt, i))
+            expert_add_info(pinfo, item, &ei_defect[i]);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Fields: the codec's tables of headers and defects as Wireshark's fields, subtrees and expert
+ * infos. Nothing is typed twice: a row of headers.def is the filter roce.<header>.<field>.
+ */
+#ifndef ROCE_FIELDS_H
+#define ROCE_FIELDS_H
+
+#include "ws_compat.h"
+#include "wire/codes.h"
+#include "wire/pkt.h"
+
+/* Registers every field of the transport headers, a subtree for each, and an expert info for each
+ * defect. Called once, from proto_register_roce(). */
+void roce_fields_register(int proto);
+
+/* Adds the subtree of one header, at `offset` of `tvb`, as far as the tvb has its bytes. */
+void roce_fields_add(enum roce_hdr hdr, tvbuff_t *tvb, int offset, proto_tree *tree);
+
+/* Adds an expert info for each defect of the packet to `item`. */
+void roce_fields_add_defects(const struct roce_pkt *pkt, packet_info *pinfo, proto_item *item);
+
+#endif

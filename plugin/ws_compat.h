@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What differs between the Wireshark versions this plugin compiles against (4.0 to 4.6), and how
+ * Wireshark's headers are included. Everything else is written to the API of 4.0.
+ */
+#ifndef ROCE_WS_COMPAT_H
+#define ROCE_WS_COMPAT_H
+
+#define WS_BUILD_DLL
+#include <wireshark.h>
+#include <ws_version.h>
+
+#include <epan/expert.h>
+#include <epan/packet.h>
+#include <epan/prefs.h>
+#include <epan/proto.h>
+
+#define ROCE_WS_AT_LEAST(major, minor)                                                             \
+    (WIRESHARK_VERSION_MAJOR > (major) ||                                                          \
+     (WIRESHARK_VERSION_MAJOR == (major) && WIRESHARK_VERSION_MINOR >= (minor)))
+
+/* Preferences and callbacks: gboolean until 4.2, bool from 4.4 on. */
+#if ROCE_WS_AT_LEAST(4, 4)
+typedef bool roce_ws_bool;
+#else
+typedef gboolean roce_ws_bool;
+#endif
+
+#endif

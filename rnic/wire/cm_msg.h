@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * CM messages: what two communication managers say to each other in MADs to QP1 to set up, move and
+ * end connections (IBTA vol. 1 ch. 12) and, in private data, what the RDMA-IP CM adds (Annex A11).
+ * The fields stand in cm_fields.def. For each message `x` there is
+ *
+ *   enum roce_cm            ROCE_CM_X
+ *   struct roce_cm_x        its fields in host order, private data as bytes
+ *   ROCE_CM_X_LEN           its length in bytes, after the MAD header
+ *   roce_cm_x_parse(p, out), roce_cm_x_build(in, p)    as hdr.h says for any header
+ *
+ * struct roce_cm_msg is a whole MAD: its header and one of the messages.
+ */
+#ifndef ROCE_CM_MSG_H
+#define ROCE_CM_MSG_H
+
+#include <stdbool.h>
+#include "wire/mad.h"
+
+struct roce_pkt;
+
+/* The messages in the order of their attribute ids, then the header inside private data. */
+enum roce_cm {
+#define HDR_BEGIN(id, ID, len, shrt, title, source)                     ROCE_CM_##ID,
+#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)
+#define BYTES(hdr, name, byte, len, fmt, label)
+#define HDR_END(id)
+#include "wire/cm_fields.def"
+    ROCE_CM_CNT
+};
+
+#define ROCE_CM_MSG_CNT    ((unsigned)ROCE_CM_APR + 1)
+#define ROCE_CM_ATTR_FIRST 0x10u /* attribute id of a REQ; the others follow without a gap (R222) */
+
+enum {
+#define HDR_BEGIN(id, ID, len, shrt, title, source)                     ROCE_CM_##ID##_LEN = (len),
+#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)
+#define BYTES(hdr, name, byte, len, fmt, label)
+#define HDR_END(id)
+#include "wire/cm_fields.def"
+};
+
+#define HDR_BEGIN(id, ID, len, shrt, title, source)                     struct roce_cm_##id {
+#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)     ctype name;
+#define BYTES(hdr, name, byte, len, fmt, label)                         uint8_t name[len];
+#define HDR_END(id)                                                     };
+#include "wire/cm_fields.def"
+
+#define HDR_BEGIN(id, ID, len, shrt, title, source)                                                \
+    static inline void roce_cm_##id##_parse(const uint8_t *p, struct roce_cm_##id *out)            \
+    {
+#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)                                \
+    out->name = (ctype)roce_bits_get(p, byte, bit, width);
+#define BYTES(hdr, name, byte, len, fmt, label)                         memcpy(out->name, p + (byte), len);
+#define HDR_END(id)                                                     }
+#include "wire/cm_fields.def"
+
+#define HDR_BEGIN(id, ID, len, shrt, title, source)                                                \
+    static inline void roce_cm_##id##_build(const struct roce_cm_##id *in, uint8_t *p)             \
+    {
+#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)                                \
+    roce_bits_put(p, byte, bit, width, in->name);
+#define BYTES(hdr, name, byte, len, fmt, label)                         memcpy(p + (byte), in->name, len);
+#define HDR_END(id)                                                     }
+#include "wire/cm_fields.def"
+
+/* REJ reasons that code sends or looks for; codes.c names all (ROCE_VALS_CM_REJ_REASON). */
+enum roce_cm_rej_reason {
+    ROCE_CM_REJ_NO_QP = 1,
+    ROCE_CM_REJ_NO_RESOURCES = 3,
+    ROCE_CM_REJ_TIMEOUT = 4,
+    ROCE_CM_REJ_UNSUPPORTED = 5,
+    ROCE_CM_REJ_INVALID_COMM_ID = 6,
+    ROCE_CM_REJ_INVALID_SERVICE_ID = 8,
+    ROCE_CM_REJ_INVALID_TRANSPORT = 9,
+    ROCE_CM_REJ_STALE = 10,
+    ROCE_CM_REJ_INVALID_GID = 12,
+    ROCE_CM_REJ_INVALID_MTU = 26,
+    ROCE_CM_REJ_RESPONDER_RESOURCES = 27,
+    ROCE_CM_REJ_CONSUMER = 28, /* the passive side's program said no; private data is its own */
+    ROCE_CM_REJ_DUPLICATE_COMM_ID = 30,
+    ROCE_CM_REJ_CLASS_VERSION = 31,
+};
+
+/* Transport service type of a REQ; EXTENDED asks for ext_transport (Annex A14). */
+enum roce_cm_transport {
+    ROCE_CM_TRANSPORT_RC = 0,
+    ROCE_CM_TRANSPORT_UC = 1,
+    ROCE_CM_TRANSPORT_RD = 2,
+    ROCE_CM_TRANSPORT_EXTENDED = 3,
+};
+#define ROCE_CM_EXT_TRANSPORT_XRC 1u
+
+/* A CM MAD. `kind` says which member of the union is the message. */
+struct roce_cm_msg {
+    struct roce_mad mad;
+    enum roce_cm kind; /* < ROCE_CM_MSG_CNT */
+    union {
+#define HDR_BEGIN(id, ID, len, shrt, title, source)                     struct roce_cm_##id id;
+#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)
+#define BYTES(hdr, name, byte, len, fmt, label)
+#define HDR_END(id)
+#include "wire/cm_fields.def"
+    };
+};
+
+/* The description of a message or of the RDMA-IP header; `cm` must be < ROCE_CM_CNT. Offsets count
+ * from the end of the MAD header (of the RDMA-IP header: from the start of private data). */
+const struct roce_hdr_info *roce_cm_info(enum roce_cm cm);
+
+/*
+ * Reads the CM message in the payload of a UD packet to QP1: `cap_len` bytes are there, `wire_len`
+ * >= cap_len were on the wire. Nothing beyond the 256 bytes is looked at.
+ *
+ * 0                   *msg is complete
+ * ROCE_ERR_NOT_ROCE   a MAD of another class, method or attribute: not a CM message
+ * ROCE_ERR_CUT        the capture does not hold all 256 bytes; msg->mad is set if its 24 bytes are there
+ * ROCE_ERR_MALFORMED  not 256 bytes on the wire, base version not 1 or class version not 2: a
+ *                     receiver drops it (R246); msg->mad is set as far as it could be read
+ *
+ * In every case all members of *msg are set; what was not read is zero.
+ */
+int roce_cm_msg_parse(struct roce_cm_msg *msg, const uint8_t *p, size_t cap_len, size_t wire_len);
+
+/* The same for a parsed packet. One that is not a UD SEND Only to QP1 gives ROCE_ERR_NOT_ROCE, and so
+ * does one whose payload could not be found. Q_Key and ICRC are not looked at. */
+int roce_cm_msg_of_pkt(struct roce_cm_msg *msg, const struct roce_pkt *pkt);
+
+/* Prepares a message: all zero except for what R221 and R222 fix in the MAD header, and `tid`. */
+void roce_cm_msg_init(struct roce_cm_msg *msg, enum roce_cm kind, uint64_t tid);
+
+/*
+ * Writes the 256 bytes of `msg`, its MAD header as the model has it.
+ *
+ * Returns ROCE_MAD_SIZE, ROCE_ERR_NOSPACE if `cap` is below that, or ROCE_ERR_INVALID if `kind` is
+ * not a message or does not fit mad.attr_id.
+ */
+int roce_cm_msg_build(const struct roce_cm_msg *msg, uint8_t *buf, size_t cap);
+
+/* "REQ", "SIDR_REP", ...; `kind` must be < ROCE_CM_MSG_CNT. */
+const char *roce_cm_name(enum roce_cm kind);
+
+/* The private data of any message; `len` receives how many bytes the message has room for. */
+const uint8_t *roce_cm_private_data(const struct roce_cm_msg *msg, size_t *len);
+
+/* ---- RDMA-IP CM (Annex A11) -------------------------------------------------------------------- */
+
+/* Port spaces: the low byte is the IP protocol whose ports are meant (R241). */
+enum roce_cm_port_space {
+    ROCE_CM_PS_TCP = 0x0106,
+    ROCE_CM_PS_UDP = 0x0111,
+    ROCE_CM_PS_IB = 0x013F,
+};
+
+/* A service id of the RDMA-IP CM: 0x00000000_01, protocol, port (R241). */
+static inline uint64_t roce_cm_sid(enum roce_cm_port_space space, uint16_t port)
+{
+    return (uint64_t)space << 16 | port;
+}
+
+/* Whether `sid` has the prefix of the RDMA-IP CM; the accessors below mean something only then. */
+static inline bool roce_cm_sid_is_ip(uint64_t sid)
+{
+    return sid >> 24 == 1;
+}
+
+/* 0x0106 and so on; a protocol nobody has named gives its number all the same. */
+static inline uint16_t roce_cm_sid_space(uint64_t sid)
+{
+    return (uint16_t)(sid >> 16);
+}
+
+static inline uint16_t roce_cm_sid_port(uint64_t sid)
+{
+    return (uint16_t)sid;
+}
+
+/*
+ * The RDMA-IP header of a REQ or SIDR_REQ. The user's private data is what follows its
+ * ROCE_CM_RDMAIP_LEN bytes in private_data.
+ *
+ * 0                   *out is the header
+ * ROCE_ERR_NOT_ROCE   another message, or a service id that is not an RDMA-IP one; *out is zero
+ * ROCE_ERR_MALFORMED  version not 0 or IP version neither 4 nor 6 (R243); *out is as read
+ */
+int roce_cm_rdmaip_read(struct roce_cm_rdmaip *out, const struct roce_cm_msg *msg);
+
+/* Writes the header to the first bytes of the private data of a REQ or SIDR_REQ. Returns 0, or
+ * ROCE_ERR_INVALID for any other message. */
+int roce_cm_rdmaip_write(const struct roce_cm_rdmaip *in, struct roce_cm_msg *msg);
+
+#endif

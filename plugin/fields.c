@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "fields.h"
 
-#include <assert.h>
-
-/* The headers this dissector shows; what stands around them is Wireshark's own to show. */
-static const enum roce_hdr shown[] = {
-    ROCE_HDR_BTH,          ROCE_HDR_RDETH, ROCE_HDR_DETH,      ROCE_HDR_XRCETH,
-    ROCE_HDR_FETH,         ROCE_HDR_RETH,  ROCE_HDR_ATOMICETH, ROCE_HDR_AETH,
-    ROCE_HDR_ATOMICACKETH, ROCE_HDR_IMMDT, ROCE_HDR_IETH,      ROCE_HDR_CNP,
-};
-
-#define FIELDS_MAX 32 /* of one header; asserted at registration */
-
-static int hf[ROCE_HDR_CNT][FIELDS_MAX];
-static int ett[ROCE_HDR_CNT];
+static int *hf[ROCE_BLOCK_CNT]; /* one id a field, in the order of the table */
+static int ett[ROCE_BLOCK_CNT];
 static expert_field ei_defect[ROCE_DEFECT_CNT];
 
-/* Names for the 256 values of a one-byte field, or NULL if its table names none. */
+/* The description of a block. */
+static const struct roce_hdr_info *info_of(roce_block block)
+{
+    if (block < ROCE_BLOCK_MAD)
+        return roce_hdr_info(block);
+    return block == ROCE_BLOCK_MAD ? roce_mad_info() : roce_cm_info(block - ROCE_BLOCK_CM(0));
+}
+
+/* What stands around the transport headers is Wireshark's own to show. */
+static gboolean is_shown(roce_block block)
+{
+    return block >= ROCE_BLOCK_HDR(ROCE_HDR_BTH);
+}
+
+/* Names for the first 256 values of a field, or NULL if its table names none of them. */
 static const value_string *names_of(enum roce_vals vals)
 {
     static value_string *made[ROCE_VALS_CNT];
@@ -47,8 +50,8 @@ static unsigned bytes_of(const struct roce_field *field)
     return (field->bit + field->width + 7u) / 8u;
 }
 
-static void describe(hf_register_info *info, int *id, const struct roce_hdr_info *hdr,
-                     const struct roce_field *field)
+static void describe(hf_register_info *info, int *id, const char *prefix,
+                     const struct roce_hdr_info *hdr, const struct roce_field *field)
 {
     static const enum ftenum uint_type[] = {FT_NONE,   FT_UINT8,  FT_UINT16, FT_UINT24, FT_UINT32,
                                             FT_UINT40, FT_UINT48, FT_UINT56, FT_UINT64};
@@ -58,7 +61,7 @@ static void describe(hf_register_info *info, int *id, const struct roce_hdr_info
     *id = -1;
     info->p_id = id;
     out->name = field->label;
-    out->abbrev = g_strdup_printf("roce.%s.%s", hdr->id, field->name);
+    out->abbrev = g_strdup_printf("roce.%s%s.%s", prefix, hdr->id, field->name);
     out->blurb = g_strdup_printf("%s of the %s (%s)", field->label, hdr->title, hdr->source);
     out->id = -1;
     out->parent = 0;
@@ -78,7 +81,7 @@ static void describe(hf_register_info *info, int *id, const struct roce_hdr_info
     case ROCE_FMT_HEX:
         out->type = uint_type[bytes];
         out->display = field->fmt == ROCE_FMT_DEC ? BASE_DEC : BASE_HEX;
-        if (bytes == 1)
+        if (bytes <= 4)
             out->strings = names_of(field->vals);
         break;
     }
@@ -87,18 +90,19 @@ static void describe(hf_register_info *info, int *id, const struct roce_hdr_info
                        << (bytes * 8 - field->bit - field->width);
 }
 
-static void register_header(int proto, enum roce_hdr hdr)
+static void register_block(int proto, roce_block block)
 {
-    const struct roce_hdr_info *info = roce_hdr_info(hdr);
+    const struct roce_hdr_info *info = info_of(block);
     hf_register_info *regs = g_new0(hf_register_info, info->field_cnt);
     int **subtree = g_new0(int *, 1);
 
-    assert(info->field_cnt <= FIELDS_MAX);
+    hf[block] = g_new0(int, info->field_cnt);
     for (unsigned i = 0; i < info->field_cnt; i++)
-        describe(&regs[i], &hf[hdr][i], info, &info->fields[i]);
+        describe(&regs[i], &hf[block][i], block > ROCE_BLOCK_MAD ? "cm." : "", info,
+                 &info->fields[i]);
     proto_register_field_array(proto, regs, info->field_cnt);
-    ett[hdr] = -1;
-    subtree[0] = &ett[hdr];
+    ett[block] = -1;
+    subtree[0] = &ett[block];
     proto_register_subtree_array(subtree, 1);
     g_free(subtree);
 }
@@ -134,21 +138,22 @@ static void register_defects(int proto)
 
 void roce_fields_register(int proto)
 {
-    for (unsigned i = 0; i < array_length(shown); i++)
-        register_header(proto, shown[i]);
+    for (roce_block block = 0; block < ROCE_BLOCK_CNT; block++)
+        if (is_shown(block))
+            register_block(proto, block);
     register_defects(proto);
 }
 
-void roce_fields_add(enum roce_hdr hdr, tvbuff_t *tvb, int offset, proto_tree *tree)
+void roce_fields_add(roce_block block, tvbuff_t *tvb, int offset, proto_tree *tree)
 {
-    const struct roce_hdr_info *info = roce_hdr_info(hdr);
+    const struct roce_hdr_info *info = info_of(block);
     proto_tree *sub =
-        proto_tree_add_subtree(tree, tvb, offset, info->len, ett[hdr], NULL, info->title);
+        proto_tree_add_subtree(tree, tvb, offset, info->len, ett[block], NULL, info->title);
 
     for (unsigned i = 0; i < info->field_cnt; i++) {
         const struct roce_field *field = &info->fields[i];
 
-        proto_tree_add_item(sub, hf[hdr][i], tvb, offset + field->byte, (int)bytes_of(field),
+        proto_tree_add_item(sub, hf[block][i], tvb, offset + field->byte, (int)bytes_of(field),
                             ENC_BIG_ENDIAN);
     }
 }

@@ -7,15 +7,23 @@
 #define ROCE_FIELDS_H
 
 #include "ws_compat.h"
+#include "wire/cm_msg.h"
 #include "wire/codes.h"
 #include "wire/pkt.h"
 
-/* Registers every field of the transport headers, a subtree for each, and an expert info for each
- * defect. Called once, from proto_register_roce(). */
+/* A header of any table: transport headers, MAD header, CM messages with the RDMA-IP header. */
+typedef unsigned roce_block;
+#define ROCE_BLOCK_HDR(hdr) ((roce_block)(hdr))
+#define ROCE_BLOCK_MAD      ((roce_block)ROCE_HDR_CNT)
+#define ROCE_BLOCK_CM(cm)   ((roce_block)ROCE_HDR_CNT + 1 + (roce_block)(cm))
+#define ROCE_BLOCK_CNT      ROCE_BLOCK_CM(ROCE_CM_CNT)
+
+/* Registers every field of these headers, a subtree for each, and an expert info for each defect.
+ * Called once, from proto_register_roce(). */
 void roce_fields_register(int proto);
 
 /* Adds the subtree of one header, at `offset` of `tvb`, as far as the tvb has its bytes. */
-void roce_fields_add(enum roce_hdr hdr, tvbuff_t *tvb, int offset, proto_tree *tree);
+void roce_fields_add(roce_block block, tvbuff_t *tvb, int offset, proto_tree *tree);
 
 /* Adds an expert info for each defect of the packet to `item`. */
 void roce_fields_add_defects(const struct roce_pkt *pkt, packet_info *pinfo, proto_item *item);

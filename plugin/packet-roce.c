@@ -74,6 +74,29 @@ static void summary(const struct roce_pkt *pkt, wmem_strbuf_t *text)
         wmem_strbuf_append_printf(text, " of %u", pkt->reth.dma_len);
 }
 
+/* The communication manager's messages in the payload of QP1. Returns whether it was one. */
+static gboolean add_cm(const struct roce_pkt *pkt, tvbuff_t *tvb, packet_info *pinfo,
+                       proto_tree *tree, int base)
+{
+    int offset = (int)pkt->payload_off + base;
+    struct roce_cm_msg msg;
+    struct roce_cm_rdmaip rdmaip;
+
+    if (roce_cm_msg_of_pkt(&msg, pkt) != ROCE_OK)
+        return FALSE;
+    col_add_fstr(pinfo->cinfo, COL_INFO, "CM %s TID 0x%" PRIx64, roce_cm_name(msg.kind),
+                 msg.mad.tid);
+    roce_fields_add(ROCE_BLOCK_MAD, tvb, offset, tree);
+    roce_fields_add(ROCE_BLOCK_CM(msg.kind), tvb, offset + ROCE_MAD_LEN, tree);
+    if (roce_cm_rdmaip_read(&rdmaip, &msg) == ROCE_OK) {
+        const struct roce_field *data = roce_field_find(roce_cm_info(msg.kind), "private_data");
+
+        roce_fields_add(ROCE_BLOCK_CM(ROCE_CM_RDMAIP), tvb, offset + ROCE_MAD_LEN + data->byte,
+                        tree);
+    }
+    return TRUE;
+}
+
 static void add_icrc(const struct roce_pkt *pkt, tvbuff_t *tvb, packet_info *pinfo,
                      proto_tree *tree, int base)
 {
@@ -110,14 +133,15 @@ static int dissect_roce(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
     proto_item_append_text(item, ", %s", wmem_strbuf_get_str(text));
     sub = proto_item_add_subtree(item, ett_roce);
     roce_fields_add_defects(&pkt, pinfo, item);
-    roce_fields_add(ROCE_HDR_BTH, tvb, (int)pkt.off[ROCE_HDR_BTH] + base, sub);
+    roce_fields_add(ROCE_BLOCK_HDR(ROCE_HDR_BTH), tvb, (int)pkt.off[ROCE_HDR_BTH] + base, sub);
     for (unsigned i = 0; i < pkt.op->hdr_cnt; i++)
         if (roce_pkt_has(&pkt, pkt.op->hdr[i]))
-            roce_fields_add(pkt.op->hdr[i], tvb, (int)pkt.off[pkt.op->hdr[i]] + base, sub);
+            roce_fields_add(ROCE_BLOCK_HDR(pkt.op->hdr[i]), tvb,
+                            (int)pkt.off[pkt.op->hdr[i]] + base, sub);
     item = proto_tree_add_uint(sub, hf_roce_payload_len, tvb, 0, 0, pkt.payload_len);
     proto_item_set_generated(item);
     add_icrc(&pkt, tvb, pinfo, sub, base);
-    if (pkt.payload_cap_len) {
+    if (!add_cm(&pkt, tvb, pinfo, sub, base) && pkt.payload_cap_len) {
         tvbuff_t *payload = tvb_new_subset_length_caplen(
             tvb, (int)pkt.payload_off + base, (int)pkt.payload_cap_len, (int)pkt.payload_len);
 

@@ -50,8 +50,8 @@ static unsigned bytes_of(const struct roce_field *field)
     return (field->bit + field->width + 7u) / 8u;
 }
 
-static void describe(hf_register_info *info, int *id, const char *prefix,
-                     const struct roce_hdr_info *hdr, const struct roce_field *field)
+static void describe(hf_register_info *info, int *id, const struct roce_hdr_info *hdr,
+                     const struct roce_field *field)
 {
     static const enum ftenum uint_type[] = {FT_NONE,   FT_UINT8,  FT_UINT16, FT_UINT24, FT_UINT32,
                                             FT_UINT40, FT_UINT48, FT_UINT56, FT_UINT64};
@@ -61,7 +61,7 @@ static void describe(hf_register_info *info, int *id, const char *prefix,
     *id = -1;
     info->p_id = id;
     out->name = field->label;
-    out->abbrev = g_strdup_printf("roce.%s%s.%s", prefix, hdr->id, field->name);
+    out->abbrev = g_strdup_printf("roce.%s.%s", hdr->id, field->name);
     out->blurb = g_strdup_printf("%s of the %s (%s)", field->label, hdr->title, hdr->source);
     out->id = -1;
     out->parent = 0;
@@ -98,8 +98,7 @@ static void register_block(int proto, roce_block block)
 
     hf[block] = g_new0(int, info->field_cnt);
     for (unsigned i = 0; i < info->field_cnt; i++)
-        describe(&regs[i], &hf[block][i], block > ROCE_BLOCK_MAD ? "cm." : "", info,
-                 &info->fields[i]);
+        describe(&regs[i], &hf[block][i], info, &info->fields[i]);
     proto_register_field_array(proto, regs, info->field_cnt);
     ett[block] = -1;
     subtree[0] = &ett[block];

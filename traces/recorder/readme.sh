@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+# shellcheck shell=bash
+# manifest.tsv, the provenance of every capture, and the table of README.md made from it.
+# Sourced by traces/record.
+
+manifest_columns=$'file\tpeer\tshows\tkernel\tcommand\tuserland\tframes'
+
+# manifest_set FILE PEER SHOWS KERNEL COMMAND USERLAND FRAMES: replaces the row of FILE.
+manifest_set() {
+    local manifest=$out/../manifest.tsv row
+    [ "$out" = "$here/captures" ] || manifest=$out/manifest.tsv
+    row=$(printf '%s\t' "$@")
+    [ -e "$manifest" ] || echo "$manifest_columns" >"$manifest"
+    {
+        echo "$manifest_columns"
+        {
+            awk -F '\t' -v file="$1" 'NR > 1 && $1 != file' "$manifest"
+            echo "${row%$'\t'}"
+        } | LC_ALL=C sort
+    } >"$manifest.new"
+    mv "$manifest.new" "$manifest"
+    [ "$out" != "$here/captures" ] || readme_write
+}
+
+# Replaces what stands between the two marks of README.md.
+readme_write() {
+    local table
+    table=$(awk -F '\t' '
+        function cell(s) { gsub(/\|/, "\\|", s); return s }
+        NR == 1 { print "| file | shows | commands | kernel | user space | peer | frames |"
+              print "|---|---|---|---|---|---|---|"; next }
+        { printf "| [%s](captures/%s) | %s | `%s` | %s | %s | %s | %s |\n",
+            $1, $1, cell($3), cell($5), $4, $6, $2, $7 }' "$here/manifest.tsv")
+    table=$table awk '
+        /^<!-- table:/ { print; print ENVIRON["table"]; skip = 1; next }
+        /^<!-- end/ { skip = 0 }
+        !skip' "$here/README.md" >"$here/README.md.new" && mv "$here/README.md.new" "$here/README.md"
+}

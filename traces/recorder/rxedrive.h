@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * rxedrive: drives two RDMA devices through a list of verbs steps, in lockstep, to be recorded.
+ *
+ * The same program runs with the same arguments on both sides. "left" is the requester of a step
+ * unless the step says from=right. Both sides walk the whole list; after each step they meet on a
+ * TCP connection of a network that is not recorded, so a step never starts before both are done
+ * with the previous one, and each side knows what the other's memory must contain.
+ */
+#ifndef RXEDRIVE_H
+#define RXEDRIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+
+enum {
+    LEFT,
+    RIGHT,
+    SIDES,
+};
+
+enum {
+    MAX_QPS = 16,
+    REGION_LEN = 256 * 1024,     /* bytes of remotely accessible memory on each side */
+    ARENA_LEN = 8 * 1024 * 1024, /* bytes for sources, sinks and receives, used once each */
+    QUEUE_DEPTH = 256,           /* work requests per queue */
+    GRH_LEN = 40,                /* bytes a UD receive has in front of its payload */
+    UD_QKEY = 0x11111111,
+};
+
+/* By which key the responder's region is addressed. */
+enum key {
+    KEY_ALL, /* read, write and atomic permitted */
+    KEY_READONLY,
+    KEY_WRITEONLY,
+    KEY_MW,    /* the memory window the responder bound last */
+    KEY_WRONG, /* no key of the responder's */
+    KEYS,
+};
+
+enum cm_mode {
+    CM_NONE, /* QPs are connected by the side channel */
+    CM_ACCEPT,
+    CM_REJECT, /* right's program rejects the connection */
+};
+
+struct options {
+    int me;                     /* LEFT or RIGHT */
+    const char *control[SIDES]; /* side channel addresses, IPv4 */
+    const char *ip[SIDES];      /* addresses of the RDMA devices, IPv4 or IPv6 */
+    const char *group;          /* multicast group right joins and left sends to, or NULL */
+    enum ibv_qp_type type;
+    enum cm_mode cm;
+    bool disconnect; /* left ends a CM connection */
+    bool extended;   /* QPs of the extended interface: FLUSH, ATOMIC WRITE */
+    bool lossy;      /* unreliable service over a bad wire: losses are no error */
+    bool srq;
+    int qps;
+    int mtu;             /* path MTU, bytes */
+    uint32_t psn[SIDES]; /* first PSN of QP 0; QP n starts n * 0x1000 later */
+    int min_rnr, timeout, retry, rnr_retry, rd_atomic, tclass;
+    int patience; /* seconds until a completion counts as missing */
+};
+
+/* What each side tells the other before the first step. Same program, same machine: sent as is. */
+struct endpoint {
+    uint32_t qpn[MAX_QPS];
+    uint32_t rkey[KEYS];
+    uint64_t va;
+    union ibv_gid gid;
+};
+
+struct rig {
+    struct options opt;
+    int control_fd;
+    struct rdma_event_channel *channel;
+    struct rdma_cm_id *listener, *id;
+    struct ibv_context *ctx;
+    struct ibv_pd *pd;
+    struct ibv_cq *cq;
+    struct ibv_srq *srq;
+    struct ibv_qp *qp[MAX_QPS];
+    struct ibv_ah *ah; /* UD: the way to the peer or to the group */
+    struct ibv_mw *mw;
+    struct ibv_mr *mr[KEYS]; /* KEY_ALL, KEY_READONLY, KEY_WRITEONLY */
+    struct ibv_mr *arena_mr;
+    uint8_t *region; /* REGION_LEN bytes, then the arena */
+    uint8_t *arena;
+    size_t arena_used;
+    struct endpoint mine, peer;
+};
+
+/* rxedrive_peer.c: the side channel */
+void peer_connect(struct rig *rig);
+void peer_exchange(struct rig *rig, const void *mine, void *theirs, size_t len);
+uint64_t peer_meet(struct rig *rig, uint64_t value);
+
+/* rxedrive_qp.c: devices and connections */
+void rig_connect(struct rig *rig);
+void rig_disconnect(struct rig *rig);
+void rig_report_events(struct rig *rig);
+void rig_spend_qpns(int n);
+bool qp_to_error(struct ibv_qp *qp);
+
+/* Ends the program with a message; for what no scenario wants to happen. */
+__attribute__((noreturn, format(printf, 1, 2))) void fatal(const char *format, ...);
+
+#endif

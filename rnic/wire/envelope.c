@@ -421,6 +421,20 @@ static const uint16_t encap_ethertype[] = {
     [ROCE_ENCAP_V2_IP6] = ROCE_ETHERTYPE_IP6,
 };
 
+static void init_lrh(struct roce_pkt *pkt, uint8_t lnh)
+{
+    pkt->present |= ROCE_HDR_BIT(ROCE_HDR_LRH);
+    pkt->lrh.lnh = lnh;
+}
+
+static void init_grh(struct roce_pkt *pkt)
+{
+    pkt->present |= ROCE_HDR_BIT(ROCE_HDR_GRH);
+    pkt->grh.ipver = 6;
+    pkt->grh.next = ROCE_GRH_NEXT_IBA;
+    pkt->grh.hop = 64;
+}
+
 void roce_envelope_init(struct roce_pkt *pkt)
 {
     pkt->eth.type = encap_ethertype[pkt->encap];
@@ -428,19 +442,12 @@ void roce_envelope_init(struct roce_pkt *pkt)
         pkt->present |= ROCE_HDR_BIT(ROCE_HDR_ETH);
     switch (pkt->encap) {
     case ROCE_ENCAP_NONE: break;
-    case ROCE_ENCAP_IB_LOCAL:
+    case ROCE_ENCAP_IB_LOCAL: init_lrh(pkt, LNH_IBA_LOCAL); break;
     case ROCE_ENCAP_IB_GLOBAL:
-        pkt->present |= ROCE_HDR_BIT(ROCE_HDR_LRH);
-        pkt->lrh.lnh = pkt->encap == ROCE_ENCAP_IB_LOCAL ? LNH_IBA_LOCAL : LNH_IBA_GLOBAL;
-        if (pkt->encap == ROCE_ENCAP_IB_LOCAL)
-            break;
-        /* fall through */
-    case ROCE_ENCAP_V1:
-        pkt->present |= ROCE_HDR_BIT(ROCE_HDR_GRH);
-        pkt->grh.ipver = 6;
-        pkt->grh.next = ROCE_GRH_NEXT_IBA;
-        pkt->grh.hop = 64;
+        init_lrh(pkt, LNH_IBA_GLOBAL);
+        init_grh(pkt);
         break;
+    case ROCE_ENCAP_V1: init_grh(pkt); break;
     case ROCE_ENCAP_V2_IP4:
         pkt->present |= ROCE_HDR_BIT(ROCE_HDR_IP4) | ROCE_HDR_BIT(ROCE_HDR_UDP);
         pkt->ip4.version = 4;

@@ -10,18 +10,19 @@
 #define HDR_END(id) };
 #include "wire/mad.def"
 
-static const struct roce_hdr_info info =
+static const struct roce_hdr_info infos[] = {
 #define HDR_BEGIN(id, ID, len, shrt, title, source)                                                \
-    {#id, shrt, title, source, len, sizeof(id##_fields) / sizeof(*id##_fields), id##_fields};
+    {#id, shrt, title, source, len, sizeof(id##_fields) / sizeof(*id##_fields), id##_fields},
 #define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)
 #define BYTES(hdr, name, byte, len, fmt, label)
 #define HDR_END(id)
 #include "wire/mad.def"
+};
 /* clang-format on */
 
 const struct roce_hdr_info *roce_mad_info(void)
 {
-    return &info;
+    return &infos[0];
 }
 
 int roce_mad_read(struct roce_mad *out, const uint8_t *p, size_t cap_len, size_t wire_len)

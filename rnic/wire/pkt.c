@@ -116,7 +116,7 @@ static void parse_payload(struct roce_walk *walk)
     pkt->payload_cap_len = (uint32_t)(captured < pkt->payload_len ? captured : pkt->payload_len);
     if (pkt->payload_cap_len)
         pkt->payload = pkt->frame + walk->off;
-    for (unsigned i = 0; i < pkt->bth.padcnt; i++) {
+    for (unsigned i = 0; i < pkt->bth.padcnt && i < sizeof(pkt->pad); i++) {
         size_t off = walk->off + pkt->payload_len + i;
 
         if (off < pkt->cap_len)

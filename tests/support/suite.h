@@ -40,11 +40,12 @@ void suite_fail(const char *file, unsigned line, const char *fmt, ...)
         unsigned long long a_ = (unsigned long long)(actual);                                      \
         unsigned long long e_ = (unsigned long long)(expected);                                    \
                                                                                                    \
-        if (a_ == e_)                                                                              \
+        if (a_ == e_) { /* the macros of CUnit are bare blocks */                                  \
             CU_ASSERT_EQUAL(a_, e_);                                                               \
-        else                                                                                       \
+        } else {                                                                                   \
             suite_fail(__FILE__, __LINE__, "%s: expected %s = %llu (0x%llx), actual %llu (0x%llx)", \
                        __func__, #actual, e_, e_, a_, a_);                                         \
+        }                                                                                          \
     } while (0)
 
 #endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Device: what one software RNIC consists of. Private to this folder. */
+#ifndef RNIC_DEVICE_H
+#define RNIC_DEVICE_H
+
+#include "device/cq.h"
+#include "device/entropy.h"
+#include "device/event.h"
+#include "device/list.h"
+#include "device/map.h"
+#include "device/mr.h"
+#include "device/pd.h"
+#include "device/qp.h"
+#include "device/rnic.h"
+
+/* What one device holds at most. Far above any use, far below what the number spaces hold, so that
+ * a free QPN or key is found by a few draws. */
+#define RNIC_QP_LIMIT (UINT32_C(1) << 20)
+#define RNIC_MR_LIMIT (UINT32_C(1) << 24)
+
+struct rnic_device_counters {
+#define X(name, text) uint64_t name;
+    RNIC_DEVICE_COUNTERS(X)
+#undef X
+};
+
+struct rnic {
+    struct rnic_attr attr;
+    struct rnic_entropy entropy;
+    struct rnic_device_counters counters;
+    struct rnic_transport_counters transport_counters;
+    struct rnic_event_queue events;
+
+    struct rnic_map keys;   /* rnic_mr by key */
+    struct rnic_map qpns;   /* rnic_qp by QPN */
+    struct rnic_list ready; /* QPs with something to send; the first is next */
+
+    /* Everything there is, so that rnic_del() finds it. */
+    struct rnic_list pds;
+    struct rnic_list mrs;
+    struct rnic_list cqs;
+    struct rnic_list qps;
+};
+
+#endif

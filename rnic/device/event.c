@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "device/event.h"
+
+#include "device/cq.h"
+#include "device/qp.h"
+
+static uint32_t *pending_of(struct rnic_qp *qp, struct rnic_cq *cq)
+{
+    return qp ? &qp->events : &cq->events;
+}
+
+void rnic_event_put(struct rnic_event_queue *queue, enum rnic_event_type type, struct rnic_qp *qp,
+                    struct rnic_cq *cq)
+{
+    uint32_t *pending = pending_of(qp, cq);
+    uint32_t bit = UINT32_C(1) << type;
+
+    if (*pending & bit || queue->cnt == RNIC_EVENT_MAX)
+        return;
+    *pending |= bit;
+    queue->at[(queue->head + queue->cnt++) % RNIC_EVENT_MAX] = (struct rnic_event){type, qp, cq};
+}
+
+bool rnic_event_take(struct rnic_event_queue *queue, struct rnic_event *out)
+{
+    if (queue->cnt == 0)
+        return false;
+    *out = queue->at[queue->head];
+    queue->head = (queue->head + 1) % RNIC_EVENT_MAX;
+    queue->cnt--;
+    *pending_of(out->qp, out->cq) &= ~(UINT32_C(1) << out->type);
+    return true;
+}
+
+void rnic_event_purge(struct rnic_event_queue *queue, const struct rnic_qp *qp,
+                      const struct rnic_cq *cq)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < queue->cnt; i++) {
+        struct rnic_event event = queue->at[(queue->head + i) % RNIC_EVENT_MAX];
+
+        if (event.qp == qp && event.cq == cq)
+            continue;
+        queue->at[(queue->head + kept++) % RNIC_EVENT_MAX] = event;
+    }
+    queue->cnt = kept;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * List: a doubly linked ring of members embedded in what it lists. A head and a member are the same
+ * struct; one that is not in a list points at itself.
+ */
+#ifndef RNIC_LIST_H
+#define RNIC_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct rnic_list {
+    struct rnic_list *next;
+    struct rnic_list *prev;
+};
+
+/* The object of type `type` whose member `member` is `link`. */
+#define RNIC_LIST_OF(link, type, member) ((type *)(void *)((char *)(link)-offsetof(type, member)))
+
+static inline void rnic_list_init(struct rnic_list *link)
+{
+    link->next = link;
+    link->prev = link;
+}
+
+static inline bool rnic_list_empty(const struct rnic_list *link)
+{
+    return link->next == link;
+}
+
+/* Puts `link`, which is in no list, at the end of `head`. */
+static inline void rnic_list_add(struct rnic_list *head, struct rnic_list *link)
+{
+    link->prev = head->prev;
+    link->next = head;
+    head->prev->next = link;
+    head->prev = link;
+}
+
+/* Takes `link` out of its list, if it is in one. */
+static inline void rnic_list_del(struct rnic_list *link)
+{
+    link->prev->next = link->next;
+    link->next->prev = link->prev;
+    rnic_list_init(link);
+}
+
+#endif

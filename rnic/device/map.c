@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "device/map.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#define FIRST_BITS 4 /* a device with a few objects stays in a cache line or two */
+
+void rnic_map_free(struct rnic_map *map)
+{
+    free(map->slot);
+    *map = (struct rnic_map){0};
+}
+
+static void put(struct rnic_map *map, uint32_t key, void *value)
+{
+    uint32_t mask = (UINT32_C(1) << map->bits) - 1;
+    uint32_t i = rnic_map_home(map, key);
+
+    while (map->slot[i].value)
+        i = (i + 1) & mask;
+    map->slot[i] = (struct rnic_map_slot){value, key};
+    map->cnt++;
+}
+
+static bool grow(struct rnic_map *map)
+{
+    struct rnic_map bigger = {.bits = map->slot ? map->bits + 1 : FIRST_BITS};
+    uint32_t slots = map->slot ? UINT32_C(1) << map->bits : 0;
+
+    bigger.slot = calloc(UINT32_C(1) << bigger.bits, sizeof(*bigger.slot));
+    if (!bigger.slot)
+        return false;
+    for (uint32_t i = 0; i < slots; i++)
+        if (map->slot[i].value)
+            put(&bigger, map->slot[i].key, map->slot[i].value);
+    free(map->slot);
+    *map = bigger;
+    return true;
+}
+
+bool rnic_map_add(struct rnic_map *map, uint32_t key, void *value)
+{
+    uint32_t slots = map->slot ? UINT32_C(1) << map->bits : 0;
+
+    assert(value && !rnic_map_get(map, key));
+    if (map->cnt >= slots / 3 * 2 && !grow(map))
+        return false;
+    put(map, key, value);
+    return true;
+}
+
+void rnic_map_del(struct rnic_map *map, uint32_t key)
+{
+    uint32_t mask = (UINT32_C(1) << map->bits) - 1;
+    uint32_t hole;
+
+    if (!rnic_map_get(map, key))
+        return;
+    hole = rnic_map_home(map, key);
+    while (map->slot[hole].key != key || !map->slot[hole].value)
+        hole = (hole + 1) & mask;
+    map->cnt--;
+    /* Every later member of the run that may stand in the hole moves there, so that no look-up
+     * stops too early. */
+    for (uint32_t i = (hole + 1) & mask; map->slot[i].value; i = (i + 1) & mask) {
+        uint32_t home = rnic_map_home(map, map->slot[i].key);
+
+        if (((i - home) & mask) < ((i - hole) & mask))
+            continue;
+        map->slot[hole] = map->slot[i];
+        hole = i;
+    }
+    map->slot[hole] = (struct rnic_map_slot){0};
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Map: objects by a 32-bit number: QPs by QPN, regions by key. A hash table with open addressing
+ * that grows to at most two thirds full, so that a look-up costs the same however many there are.
+ * A peer chooses what is looked up, never what is stored.
+ */
+#ifndef RNIC_MAP_H
+#define RNIC_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rnic_map_slot {
+    void *value; /* NULL: free */
+    uint32_t key;
+};
+
+struct rnic_map {
+    struct rnic_map_slot *slot;
+    uint32_t bits; /* 2^bits slots, once there are any */
+    uint32_t cnt;
+};
+
+/* A zeroed map is empty and ready. */
+void rnic_map_free(struct rnic_map *map);
+
+/* False without memory. `key` is not in the map and `value` not NULL. */
+bool rnic_map_add(struct rnic_map *map, uint32_t key, void *value);
+
+/* Does nothing if `key` is not there. */
+void rnic_map_del(struct rnic_map *map, uint32_t key);
+
+static inline uint32_t rnic_map_home(const struct rnic_map *map, uint32_t key)
+{
+    return (uint32_t)(key * UINT32_C(0x9E3779B1)) >> (32 - map->bits); /* 2^32 / golden ratio */
+}
+
+/* The value, or NULL. */
+static inline void *rnic_map_get(const struct rnic_map *map, uint32_t key)
+{
+    uint32_t mask = (UINT32_C(1) << map->bits) - 1;
+
+    if (map->cnt == 0)
+        return NULL;
+    for (uint32_t i = rnic_map_home(map, key);; i = (i + 1) & mask) {
+        const struct rnic_map_slot *slot = &map->slot[i];
+
+        if (!slot->value || slot->key == key)
+            return slot->value;
+    }
+}
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "device/rnic.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "device/device.h"
+#include "wire/pkt.h"
+
+const char *rnic_error_text(int error)
+{
+    switch ((enum rnic_error)error) {
+    case RNIC_OK: return "no error";
+    case RNIC_ERR_NOMEM: return "no memory, or a device limit is reached";
+    case RNIC_ERR_INVALID: return "an argument is out of its range";
+    case RNIC_ERR_BUSY: return "the object is still in use";
+    case RNIC_ERR_EXISTS: return "the QPN or key is taken";
+    case RNIC_ERR_STATE: return "not allowed in this QP state";
+    case RNIC_ERR_FULL: return "the queue is full";
+    }
+    return "unknown error";
+}
+
+struct rnic *rnic_new(const struct rnic_attr *attr)
+{
+    struct rnic *rnic;
+
+    if (attr->gid_cnt < 1 || attr->gid_cnt > RNIC_GID_MAX)
+        return NULL;
+    rnic = calloc(1, sizeof(*rnic));
+    if (!rnic)
+        return NULL;
+    rnic->attr = *attr;
+    rnic_entropy_init(&rnic->entropy, attr->seed);
+    rnic_list_init(&rnic->ready);
+    rnic_list_init(&rnic->pds);
+    rnic_list_init(&rnic->mrs);
+    rnic_list_init(&rnic->cqs);
+    rnic_list_init(&rnic->qps);
+    return rnic;
+}
+
+void rnic_del(struct rnic *rnic)
+{
+    if (!rnic)
+        return;
+    while (!rnic_list_empty(&rnic->qps))
+        rnic_qp_del(RNIC_LIST_OF(rnic->qps.next, struct rnic_qp, link));
+    while (!rnic_list_empty(&rnic->mrs))
+        rnic_mr_dereg(RNIC_LIST_OF(rnic->mrs.next, struct rnic_mr, link));
+    while (!rnic_list_empty(&rnic->cqs))
+        rnic_cq_free(RNIC_LIST_OF(rnic->cqs.next, struct rnic_cq, link));
+    while (!rnic_list_empty(&rnic->pds))
+        rnic_pd_del(RNIC_LIST_OF(rnic->pds.next, struct rnic_pd, link));
+    rnic_map_free(&rnic->keys);
+    rnic_map_free(&rnic->qpns);
+    free(rnic);
+}
+
+/* ---- input ----------------------------------------------------------------------------------- */
+
+/* For this port: its MAC address or a group's. The source MAC means nothing (R053). */
+static bool mac_is_mine(const struct rnic *rnic, const uint8_t dst[6])
+{
+    return (dst[0] & 1) != 0 || memcmp(dst, rnic->attr.mac, sizeof(rnic->attr.mac)) == 0;
+}
+
+/* R052. */
+static bool gid_is_mine(const struct rnic *rnic, enum roce_encap encap, const uint8_t dst[16])
+{
+    enum rnic_gid_type type = encap == ROCE_ENCAP_V1 ? RNIC_GID_ROCE_V1 : RNIC_GID_ROCE_V2;
+
+    for (unsigned i = 0; i < rnic->attr.gid_cnt; i++)
+        if (rnic->attr.gid[i].type == type && memcmp(rnic->attr.gid[i].gid, dst, 16) == 0)
+            return true;
+    return false;
+}
+
+/* Whether the bytes make a packet: R016, R028, R029, R023. Counts what it turns down. */
+static bool form_valid(struct rnic *rnic, struct roce_pkt *pkt, const uint8_t *frame, size_t len)
+{
+    int error = roce_pkt_parse(pkt, ROCE_LINK_ETHERNET, frame, len, len);
+
+    if (error == ROCE_ERR_NOT_ROCE || (!error && !mac_is_mine(rnic, pkt->eth.dst))) {
+        rnic->counters.rx_not_roce++;
+        return false;
+    }
+    /* A reserved opcode of the RC service is refused by the responder, not dropped (R031). */
+    if (!error && pkt->op->svc == ROCE_SVC_RC)
+        pkt->defects &= ~(UINT32_C(1) << ROCE_DEFECT_OPCODE);
+    if (error || roce_pkt_dropped(pkt)) {
+        rnic->counters.rx_malformed++;
+        return false;
+    }
+    if (roce_pkt_icrc_check(pkt, NULL) != ROCE_ICRC_GOOD) {
+        rnic->counters.rx_icrc_encapsulated++;
+        return false;
+    }
+    return true;
+}
+
+/* R054. */
+static bool state_accepts(enum rnic_qp_state state, const struct roce_opcode *op)
+{
+    if (roce_opcode_is_response(op))
+        return state == RNIC_QPS_RTS;
+    return state == RNIC_QPS_RTR || state == RNIC_QPS_RTS;
+}
+
+/* The QP that a packet is for, or NULL: R046-R052, R054. Nothing here ever moves a QP to the error
+ * state (R056). QP 0 does not exist on RoCE; QP 1 and multicast are for a device with UD. */
+static struct rnic_qp *find_qp(struct rnic *rnic, const struct roce_pkt *pkt)
+{
+    struct rnic_qp *qp = rnic_map_get(&rnic->qpns, pkt->bth.dest_qp);
+    uint8_t src[16];
+    uint8_t dst[16];
+
+    roce_pkt_addr(pkt, src, dst);
+    if (!qp || pkt->op->svc != ROCE_SVC_RC || !state_accepts(qp->state, pkt->op) ||
+        !gid_is_mine(rnic, pkt->encap, dst) || !rnic_qp_addr_fits(qp, pkt->encap, src, dst))
+        return NULL;
+    return qp;
+}
+
+void rnic_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time now)
+{
+    struct roce_pkt pkt;
+    struct rnic_qp *qp;
+
+    (void)now; /* no timer runs before there is a requester */
+    rnic->counters.rx_packets++;
+    if (!form_valid(rnic, &pkt, frame, len))
+        return;
+    qp = find_qp(rnic, &pkt);
+    if (!qp)
+        rnic->counters.rx_no_qp++;
+    else if (!rnic_qp_pkey_fits(qp, pkt.bth.pkey))
+        rnic->counters.rx_bad_pkey++;
+    else if (roce_opcode_is_response(pkt.op))
+        rnic->counters.rx_no_request++;
+    else
+        rnic_qp_input(qp, &pkt);
+}
+
+/* ---- output ---------------------------------------------------------------------------------- */
+
+/* One packet of a QP, then the next QP has its turn: none waits for another's READ (R251). */
+size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now)
+{
+    (void)now;
+    if (cap < ROCE_FRAME_MAX)
+        return 0;
+    while (!rnic_list_empty(&rnic->ready)) {
+        struct rnic_qp *qp = RNIC_LIST_OF(rnic->ready.next, struct rnic_qp, ready);
+        struct roce_pkt pkt;
+        int len = 0;
+
+        rnic_list_del(&qp->ready);
+        if (rnic_qp_output(qp, &pkt))
+            len = roce_pkt_build(&pkt, 0, buf, cap);
+        if (rnic_responder_ready(&qp->resp))
+            rnic_list_add(&rnic->ready, &qp->ready);
+        if (len > 0) {
+            rnic->counters.tx_packets++;
+            return (size_t)len;
+        }
+    }
+    return 0;
+}
+
+rnic_time rnic_deadline(const struct rnic *rnic)
+{
+    (void)rnic;
+    return RNIC_NEVER; /* a responder has no timer: it acknowledges at once (R100) */
+}
+
+void rnic_expire(struct rnic *rnic, rnic_time now)
+{
+    (void)rnic;
+    (void)now;
+}
+
+/* ---- counters and events --------------------------------------------------------------------- */
+
+void rnic_counters_get(const struct rnic *rnic, struct rnic_counters *out)
+{
+#define X(name, text) out->name = rnic->counters.name;
+    RNIC_DEVICE_COUNTERS(X)
+#undef X
+#define X(name, text) out->name = rnic->transport_counters.name;
+    RNIC_TRANSPORT_COUNTERS(X)
+#undef X
+}
+
+bool rnic_event_get(struct rnic *rnic, struct rnic_event *out)
+{
+    return rnic_event_take(&rnic->events, out);
+}

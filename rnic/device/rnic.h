@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * rnic: the software RNIC as its users see it: sans-I/O, deterministic, no clock, no thread.
+ *
+ * Drive it with two calls: rnic_input() takes a frame that arrived, rnic_output() gives the next
+ * frame to send. Time is the caller's: every entry that can depend on it takes `now` in nanoseconds
+ * from any fixed start; rnic_deadline() says when the device next wants rnic_expire(). Calls that
+ * see `now` go back treat it as no time passed. A device and all its objects belong to one thread
+ * at a time.
+ *
+ * What is shared with the transport below stands in transport/work.h, which this header includes:
+ * access rights, SGEs, receive work requests, completions (struct rnic_wc), event types.
+ *
+ * The objects are those of the verbs, with what verbs hides made choosable, so that replay and
+ * tests can pin it: QPN, starting PSN and MSN, keys. Enumerations have the numbers of their ibv_*
+ * counterparts where there is one (rdma-core, infiniband/verbs.h).
+ *
+ * Errors are negative enum rnic_error. A peer's violation is never an error code: it shows as a NAK
+ * on the wire, a completion status, an event, or a counter. After an error nothing has changed.
+ *
+ * Rule numbers R001.. are those of rnic/rules.md.
+ */
+#ifndef RNIC_H
+#define RNIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "transport/work.h"
+#include "wire/psn.h"
+
+typedef uint64_t rnic_time; /* nanoseconds */
+#define RNIC_NEVER UINT64_MAX
+
+enum rnic_error {
+    RNIC_OK = 0,
+    RNIC_ERR_NOMEM = -1,   /* no memory, or a device limit is reached */
+    RNIC_ERR_INVALID = -2, /* an argument is out of its range or objects do not belong together */
+    RNIC_ERR_BUSY = -3,    /* the object is still used by another (R205) */
+    RNIC_ERR_EXISTS = -4,  /* the chosen QPN or key is taken */
+    RNIC_ERR_STATE = -5,   /* not allowed in the QP's state (R183, R188) */
+    RNIC_ERR_FULL = -6,    /* the queue is full */
+};
+
+const char *rnic_error_text(int error);
+
+struct rnic;
+struct rnic_pd;
+struct rnic_mr;
+struct rnic_cq;
+struct rnic_qp;
+
+/* ---- device ---------------------------------------------------------------------------------- */
+
+enum rnic_gid_type {
+    RNIC_GID_ROCE_V1, /* Ethernet type 0x8915, GRH */
+    RNIC_GID_ROCE_V2, /* UDP over IPv4 for ::ffff:a.b.c.d, over IPv6 for any other GID */
+};
+
+struct rnic_gid {
+    uint8_t gid[16]; /* network order */
+    enum rnic_gid_type type;
+};
+
+#define RNIC_GID_MAX 8
+
+struct rnic_attr {
+    uint8_t mac[6];
+    struct rnic_gid gid[RNIC_GID_MAX];
+    unsigned gid_cnt; /* 1..RNIC_GID_MAX */
+    /* Entropy for keys and QPNs that the caller does not choose: they are unpredictable to a peer
+     * if this is (32 bytes from the system's random source); equal bytes give equal devices. */
+    uint8_t seed[32];
+};
+
+/* A device, or NULL without memory or with a gid_cnt out of range. */
+struct rnic *rnic_new(const struct rnic_attr *attr);
+
+/* Frees the device and every object still in it. NULL is fine. */
+void rnic_del(struct rnic *rnic);
+
+/* A whole frame, from the Ethernet header on, without FCS, arrived at `now`. The bytes are the
+ * caller's again on return. Never fails: what cannot be used is counted and dropped. */
+void rnic_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time now);
+
+/* Writes the next frame to send to `buf` (at least ROCE_FRAME_MAX bytes) and returns its length, or
+ * 0 if there is none. Call until it returns 0. */
+size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now);
+
+/* When rnic_expire() is next wanted; RNIC_NEVER if no timer runs. */
+rnic_time rnic_deadline(const struct rnic *rnic);
+
+/* Lets the timers due at `now` fire. Earlier or repeated calls do nothing. */
+void rnic_expire(struct rnic *rnic, rnic_time now);
+
+/* ---- counters -------------------------------------------------------------------------------- */
+
+/* Each counts packets; names as operators know them. Those of the transport are in work.h. */
+#define RNIC_DEVICE_COUNTERS(X)                                                                    \
+    X(rx_packets, "frames given to rnic_input")                                                    \
+    X(tx_packets, "frames given out by rnic_output")                                               \
+    X(rx_not_roce, "another protocol, or not for this device")                                     \
+    X(rx_malformed, "dropped for a defect of form (R016, R028, R029)")                             \
+    X(rx_icrc_encapsulated, "dropped for a wrong ICRC (R023)")                                     \
+    X(rx_no_qp, "dropped: no such QP, or wrong service, state or address (R046-R054)")             \
+    X(rx_bad_pkey, "dropped for a P_Key that does not match (R049)")                               \
+    X(rx_no_request, "responses to no request of this device")
+
+#define RNIC_COUNTERS(X) RNIC_DEVICE_COUNTERS(X) RNIC_TRANSPORT_COUNTERS(X)
+
+struct rnic_counters {
+#define X(name, text) uint64_t name;
+    RNIC_COUNTERS(X)
+#undef X
+};
+
+void rnic_counters_get(const struct rnic *rnic, struct rnic_counters *out);
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+struct rnic_event {
+    enum rnic_event_type type;
+    struct rnic_qp *qp; /* or NULL */
+    struct rnic_cq *cq; /* or NULL */
+};
+
+/* Takes the oldest event: true and *out, or false if there is none. At most 1024 are kept; further
+ * ones of a kind already pending for the same object are merged. */
+bool rnic_event_get(struct rnic *rnic, struct rnic_event *out);
+
+/* ---- protection domains and memory ----------------------------------------------------------- */
+
+int rnic_pd_new(struct rnic *rnic, struct rnic_pd **out);
+int rnic_pd_del(struct rnic_pd *pd); /* RNIC_ERR_BUSY while an MR or QP uses it */
+
+struct rnic_mr_attr {
+    void *addr;      /* the memory; stays valid until rnic_mr_dereg */
+    uint64_t len;    /* bytes; 0 is allowed and grants nothing */
+    uint64_t iova;   /* the address peers and SGEs use for addr[0]; iova + len <= 2^64 - 1 */
+    unsigned access; /* enum rnic_access; remote write or atomic need local write (R207) */
+    uint32_t key;    /* lkey and rkey; 0 lets the device choose an unpredictable one */
+    bool invalidate; /* a SEND with Invalidate of a QP of this PD may invalidate it (R204) */
+};
+
+/* RNIC_ERR_EXISTS if the key is taken, RNIC_ERR_INVALID for flags that do not go together. */
+int rnic_mr_reg(struct rnic_pd *pd, const struct rnic_mr_attr *attr, struct rnic_mr **out);
+void rnic_mr_dereg(struct rnic_mr *mr); /* its keys stop working at once (R208) */
+uint32_t rnic_mr_key(const struct rnic_mr *mr);
+
+/* ---- completion queues ----------------------------------------------------------------------- */
+
+/* "SUCCESS", "LOC_LEN_ERR", ...; "unknown" for a number that is none. */
+const char *rnic_wc_status_name(enum rnic_wc_status status);
+
+int rnic_cq_new(struct rnic *rnic, uint32_t depth, struct rnic_cq **out); /* depth 1..2^22 */
+int rnic_cq_del(struct rnic_cq *cq); /* RNIC_ERR_BUSY while a QP uses it */
+
+/* Takes up to `cnt` completions, the oldest first (R198), and returns how many. A CQ that ran over
+ * raised RNIC_EVENT_CQ_ERR, keeps what it has, and takes no more; a QP whose completion was lost
+ * goes to ERR with RNIC_EVENT_QP_FATAL (R200). */
+size_t rnic_cq_poll(struct rnic_cq *cq, struct rnic_wc *wc, size_t cnt);
+
+/* ---- queue pairs ----------------------------------------------------------------------------- */
+
+/* Numbers of enum ibv_qp_type. */
+enum rnic_qp_type { RNIC_QPT_RC = 2 };
+
+/* Numbers of enum ibv_qp_state. */
+enum rnic_qp_state {
+    RNIC_QPS_RESET = 0,
+    RNIC_QPS_INIT = 1,
+    RNIC_QPS_RTR = 2,
+    RNIC_QPS_RTS = 3,
+    RNIC_QPS_ERR = 6,
+};
+
+const char *rnic_qp_state_name(enum rnic_qp_state state);
+
+struct rnic_qp_init {
+    enum rnic_qp_type type;
+    struct rnic_cq *recv_cq;
+    uint32_t qpn;          /* 2..0xFFFFFE; 0 lets the device choose an unpredictable one */
+    uint32_t max_recv_wr;  /* 0..32768 */
+    uint32_t max_recv_sge; /* 1..32 */
+};
+
+int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *init, struct rnic_qp **out);
+void rnic_qp_del(struct rnic_qp *qp);
+uint32_t rnic_qp_qpn(const struct rnic_qp *qp);
+
+/* Where the packets of a QP go. */
+struct rnic_av {
+    uint8_t dmac[6];
+    uint8_t dgid[16];   /* network order */
+    uint8_t sgid_idx;   /* into rnic_attr.gid */
+    uint8_t tclass;     /* DSCP and ECN byte (R004); ECN 11 is sent as 10 (R005) */
+    uint8_t hop_limit;  /* 0 is taken as 64 */
+    uint32_t flow;      /* 20 bits */
+    uint16_t udp_sport; /* 0 lets the device derive one in 0xC000..0xFFFF from both QPNs (R013) */
+};
+
+struct rnic_qp_attr {
+    enum rnic_qp_state state;
+    unsigned access;            /* INIT: enum rnic_access granted to the peer (R075) */
+    uint16_t pkey;              /* INIT: P_Key, 0xFFFF is the default one */
+    struct rnic_av av;          /* RTR */
+    uint32_t path_mtu;          /* RTR: 256, 512, 1024, 2048 or 4096 bytes */
+    uint32_t dest_qpn;          /* RTR */
+    uint32_t rq_psn;            /* RTR: PSN of the first request */
+    uint32_t rq_msn;            /* RTR: MSN before that request; 0 except in replay (R102) */
+    uint8_t max_dest_rd_atomic; /* RTR: 0..16 READs and atomics answered at a time (R076) */
+    uint8_t min_rnr_timer;      /* RTR: code 0..31 (R097) */
+};
+
+/*
+ * RESET -> INIT -> RTR -> RTS, any but RESET -> ERR, any -> RESET; INIT, RTS and ERR to themselves
+ * (R183). The members a transition needs are
+ * those marked with its target state; the others are not looked at. RNIC_ERR_STATE for a transition
+ * that is not allowed, RNIC_ERR_INVALID for a value out of range.
+ */
+int rnic_qp_modify(struct rnic_qp *qp, const struct rnic_qp_attr *attr, rnic_time now);
+
+/* What a responder looks like from inside; for tests and reports. */
+struct rnic_qp_view {
+    enum rnic_qp_state state;
+    uint32_t epsn;    /* next PSN expected */
+    uint32_t msn;     /* messages completed */
+    uint32_t recv_wr; /* receive WQEs posted and unused */
+};
+
+void rnic_qp_view(const struct rnic_qp *qp, struct rnic_qp_view *out);
+
+/* Allowed from INIT on (R188); in ERR the WQE is flushed at once. RNIC_ERR_FULL when max_recv_wr
+ * are posted. */
+int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *wr);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Host: what the transport of a QP asks of the device around it. The device fills in the table
+ * once; `qp` is whatever the device gave with it and means nothing to the transport.
+ *
+ * No function may call back into the transport, except that `failed` may flush the receive queue.
+ */
+#ifndef RNIC_HOST_H
+#define RNIC_HOST_H
+
+#include "transport/work.h"
+
+/* Why memory may or may not be touched. All but OK are one NAK on the wire (R083); they differ for
+ * counters and for people. */
+enum rnic_mem {
+    RNIC_MEM_OK,
+    RNIC_MEM_KEY,    /* no such key, or it was invalidated (R083, R208) */
+    RNIC_MEM_PD,     /* another protection domain (R206) */
+    RNIC_MEM_ACCESS, /* the region does not grant this (R207) */
+    RNIC_MEM_RANGE,  /* not wholly inside the region (R084) */
+};
+
+struct rnic_host {
+    /*
+     * Translates `len` > 0 bytes at `va` of the region that `key` names, which must grant every
+     * right in `access` (enum rnic_access). On RNIC_MEM_OK *out is where the bytes are; the pointer
+     * is good until the call into the transport that asked for it returns. Keys are looked at anew
+     * for each packet, so that one withdrawn stops working at once (R208).
+     */
+    enum rnic_mem (*mem)(void *qp, uint32_t key, uint64_t va, uint64_t len, unsigned access,
+                         uint8_t **out);
+
+    /* Takes the key away for a SEND with Invalidate (R203): false, and nothing changed, if it is
+     * unknown, another's, or not to be invalidated by a peer (R204). */
+    bool (*invalidate)(void *qp, uint32_t key);
+
+    /* A receive WQE is done. *wc is the transport's; qpn is left for the device to fill. */
+    void (*complete)(void *qp, const struct rnic_wc *wc);
+
+    /* An affiliated asynchronous event of this QP. */
+    void (*event)(void *qp, enum rnic_event_type type);
+
+    /* The QP is to go to the error state (class A, C and J errors): called once, after the WQE at
+     * fault was completed and before any other is flushed (R189). Responses owed, the NAK last, are
+     * still to be sent. */
+    void (*failed)(void *qp);
+
+    /* There is something to send where there was nothing: rnic_responder_output() has work. */
+    void (*ready)(void *qp);
+};
+
+#endif

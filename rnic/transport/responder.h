@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Responder: the receiving half of an RC QP. Request packets go in, one call each; the responses it
+ * owes come out one at a time, when the device has room to send. It serves SEND, WRITE, READ and
+ * the atomics as IBTA vol. 1 ch. 9 says, section numbers refer to release 1.x of it; C9-n are its
+ * compliance statements as notes of others quote them, R001.. the rules of rnic/rules.md.
+ *
+ * A request packet walks through named steps in the specification's order (R071). What a step finds
+ * wrong with a packet is an answer on the wire and a completion or event, never an error code.
+ *
+ * Choices where the specification leaves one: ACKs only for AckReq (R099), none for a duplicate
+ * without it (R110), credits "not valid" (R106), NAK 0x61 for opcodes this device lacks and for
+ * reserved ones (R031, R126; as hfi1 does), Atomic ACK and READ response carry the MSN of their own
+ * request, replays the current one (R103).
+ */
+#ifndef RNIC_RESPONDER_H
+#define RNIC_RESPONDER_H
+
+#include "transport/owed.h"
+#include "transport/rq.h"
+#include "wire/pkt.h"
+
+/* The steps, in the order in which a good request takes them, then duplicates, then failures. */
+#define RNIC_RESP_STEPS(X)                                                                         \
+    X(CHECK_PSN, check_psn)                                                                        \
+    X(CHECK_OP_SEQ, check_op_seq)                                                                  \
+    X(CHECK_OP_VALID, check_op_valid)                                                              \
+    X(CHECK_RESOURCE, check_resource)                                                              \
+    X(CHECK_LENGTH, check_length)                                                                  \
+    X(CHECK_RKEY, check_rkey)                                                                      \
+    X(EXECUTE_SEND, execute_send)                                                                  \
+    X(EXECUTE_WRITE, execute_write)                                                                \
+    X(EXECUTE_READ, execute_read)                                                                  \
+    X(EXECUTE_ATOMIC, execute_atomic)                                                              \
+    X(INVALIDATE, invalidate)                                                                      \
+    X(ADVANCE, advance)                                                                            \
+    X(COMPLETE, complete)                                                                          \
+    X(ACKNOWLEDGE, acknowledge)                                                                    \
+    X(DUPLICATE, duplicate)                                                                        \
+    X(DUPLICATE_READ, duplicate_read)                                                              \
+    X(DUPLICATE_ATOMIC, duplicate_atomic)                                                          \
+    X(DUPLICATE_ACK, duplicate_ack)                                                                \
+    X(NAK_PSN_SEQ, nak_psn_seq)                                                                    \
+    X(NAK_RNR, nak_rnr)                                                                            \
+    X(NAK_INVALID_REQ, nak_invalid_req)                                                            \
+    X(NAK_TOO_LONG, nak_too_long)                                                                  \
+    X(NAK_ACCESS, nak_access)                                                                      \
+    X(NAK_INVALIDATE, nak_invalidate)                                                              \
+    X(NAK_OPERATIONAL, nak_operational)                                                            \
+    X(DROP, drop)
+
+enum rnic_resp_step {
+#define X(NAME, function) RNIC_RESP_##NAME,
+    RNIC_RESP_STEPS(X)
+#undef X
+        RNIC_RESP_DONE
+};
+
+const char *rnic_resp_step_name(enum rnic_resp_step step);
+
+/* Which NAK for a gap or for missing buffers went out last; none other does until the expected PSN
+ * arrives (R068, R070). */
+enum rnic_nak_state { RNIC_NAK_NONE, RNIC_NAK_SEQ, RNIC_NAK_RNR };
+
+/* The SEND or WRITE whose packets are arriving. */
+struct rnic_message {
+    bool open;              /* between its First and its Last packet */
+    enum roce_kind kind;    /* SEND or WRITE */
+    uint32_t len;           /* bytes received so far */
+    struct rnic_rwqe *wqe;  /* taken by a SEND, or by the packet with immediate of a WRITE */
+    struct rnic_scatter at; /* SEND */
+    /* WRITE, as its RETH said */
+    uint64_t va;
+    uint32_t rkey;
+    uint32_t dma_len;
+};
+
+/* What a QP must know of its peer to be RTR. */
+struct rnic_responder_attr {
+    unsigned access;            /* enum rnic_access granted to the peer (R075) */
+    uint32_t path_mtu;          /* bytes */
+    uint32_t dest_qpn;          /* of the peer, goes into every response (R043) */
+    uint16_t pkey;              /* R045 */
+    roce_psn rq_psn;            /* of the first request */
+    uint32_t rq_msn;            /* before the first request, 24 bit */
+    uint8_t max_dest_rd_atomic; /* 0..RNIC_RD_ATOMIC_MAX */
+    uint8_t min_rnr_timer;      /* code 0..31 (R097) */
+};
+
+struct rnic_responder {
+    const struct rnic_host *host;
+    void *qp; /* the host's */
+    struct rnic_transport_counters *counters;
+    struct rnic_responder_attr attr;
+
+    rnic_pos epos; /* position of the expected PSN: PSNs consumed so far */
+    uint32_t msn;  /* messages completed, 24 bit (R102) */
+    enum rnic_nak_state nak;
+    bool failed; /* a fatal NAK is owed or was sent: nothing is executed any more */
+    struct rnic_message msg;
+    uint8_t *target; /* what the packet in hand may touch; CHECK_RKEY sets it */
+    struct rnic_respres_ring resources;
+    struct rnic_owed_queue owed;
+    struct rnic_rq rq;
+};
+
+/* `counters` and `host` outlive the responder. Receive queue as rnic_rq_init(); false without
+ * memory. The responder is stopped. */
+bool rnic_responder_init(struct rnic_responder *resp, const struct rnic_host *host, void *qp,
+                         struct rnic_transport_counters *counters, uint32_t max_recv_wr,
+                         uint32_t max_recv_sge);
+
+/* A zeroed responder is fine. */
+void rnic_responder_free(struct rnic_responder *resp);
+
+/* Begins a connection; posted receive WQEs stay. The caller has checked the ranges of *attr. */
+void rnic_responder_start(struct rnic_responder *resp, const struct rnic_responder_attr *attr);
+
+/* Forgets the connection and what is owed; receive WQEs are freed without completions (R190). */
+void rnic_responder_reset(struct rnic_responder *resp);
+
+/* What is owed is not sent any more: the QP was moved to the error state from outside. */
+void rnic_responder_stop(struct rnic_responder *resp);
+
+/* Completes all receive WQEs with WR_FLUSH_ERR, the one in use first (R189). */
+void rnic_responder_flush(struct rnic_responder *resp);
+
+/*
+ * A request packet of the RC service arrived whose form, ICRC, addresses, P_Key and QP state are
+ * right; its payload is whole. Returns the last step it took. Responses are owed afterwards; the
+ * host learns of the first by ready().
+ */
+enum rnic_resp_step rnic_responder_input(struct rnic_responder *resp, const struct roce_pkt *pkt);
+
+/*
+ * The next response: fills in *pkt from the BTH on and returns true, or false if nothing is owed.
+ * The envelope in *pkt stays as it is. Its payload points into registered memory and is to be
+ * copied before any other call.
+ */
+bool rnic_responder_output(struct rnic_responder *resp, struct roce_pkt *pkt);
+
+/* Whether rnic_responder_output() is worth calling. */
+static inline bool rnic_responder_ready(const struct rnic_responder *resp)
+{
+    return resp->owed.cnt != 0;
+}
+
+/* The PSN expected next. */
+static inline roce_psn rnic_responder_epsn(const struct rnic_responder *resp)
+{
+    return roce_psn_add(resp->attr.rq_psn, (int32_t)(resp->epos & ROCE_PSN_MASK));
+}
+
+#endif

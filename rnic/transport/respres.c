@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "transport/respres.h"
+
+#include <assert.h>
+#include <string.h>
+
+void rnic_respres_init(struct rnic_respres_ring *ring, uint8_t max)
+{
+    assert(max <= RNIC_RD_ATOMIC_MAX);
+    memset(ring, 0, sizeof(*ring));
+    ring->max = max;
+}
+
+struct rnic_respres *rnic_respres_next(struct rnic_respres_ring *ring)
+{
+    struct rnic_respres *res = &ring->res[ring->next];
+
+    if (ring->max == 0 || (res->owed && !res->answered))
+        return NULL;
+    return res;
+}
+
+void rnic_respres_use(struct rnic_respres_ring *ring, struct rnic_respres *res, enum roce_kind kind,
+                      rnic_pos pos, uint32_t cnt)
+{
+    assert(res == &ring->res[ring->next]);
+    ring->next = (uint8_t)((ring->next + 1) % ring->max);
+    *res =
+        (struct rnic_respres){.kind = kind, .pos = pos, .cnt = cnt, .owed = true, .next_pos = pos};
+}
+
+struct rnic_respres *rnic_respres_read(struct rnic_respres_ring *ring, rnic_pos pos, uint64_t va,
+                                       uint32_t len, uint32_t rkey, uint32_t mtu)
+{
+    for (uint8_t i = 0; i < ring->max; i++) {
+        struct rnic_respres *res = &ring->res[i];
+        uint64_t skip;
+
+        if (res->kind != ROCE_KIND_READ || pos < res->pos || pos - res->pos >= res->cnt)
+            continue;
+        skip = (pos - res->pos) * mtu;
+        if (rkey != res->rkey || va - res->va != skip || len > res->len - skip ||
+            (len == 0) != (res->len == 0))
+            return NULL;
+        return res;
+    }
+    return NULL;
+}
+
+struct rnic_respres *rnic_respres_atomic(struct rnic_respres_ring *ring, rnic_pos pos,
+                                         enum roce_kind kind)
+{
+    for (uint8_t i = 0; i < ring->max; i++)
+        if (ring->res[i].kind == kind && ring->res[i].pos == pos)
+            return &ring->res[i];
+    return NULL;
+}
+
+bool rnic_respres_restart(struct rnic_respres *res, rnic_pos pos, uint64_t va, uint32_t len)
+{
+    if (!res->answered && (pos > res->next_pos || va - res->va + len != res->len))
+        return false;
+    res->owed = true;
+    res->begun = false;
+    res->next_pos = pos;
+    res->next_va = va;
+    res->left = len;
+    return true;
+}

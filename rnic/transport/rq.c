@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "transport/rq.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool rnic_rq_init(struct rnic_rq *rq, uint32_t max, uint32_t max_sge)
+{
+    assert(max <= RNIC_WR_MAX && max_sge >= 1 && max_sge <= RNIC_SGE_MAX);
+    *rq = (struct rnic_rq){.max = max, .max_sge = max_sge};
+    if (max == 0)
+        return true;
+    rq->wqe = calloc(max, sizeof(*rq->wqe));
+    rq->sge = calloc((size_t)max * max_sge, sizeof(*rq->sge));
+    rq->free = calloc(max, sizeof(*rq->free));
+    rq->fifo = calloc(max, sizeof(*rq->fifo));
+    if (!rq->wqe || !rq->sge || !rq->free || !rq->fifo) {
+        rnic_rq_free(rq);
+        return false;
+    }
+    for (uint32_t i = 0; i < max; i++)
+        rq->wqe[i].sge = rq->sge + (size_t)i * max_sge;
+    rnic_rq_clear(rq);
+    return true;
+}
+
+void rnic_rq_free(struct rnic_rq *rq)
+{
+    free(rq->wqe);
+    free(rq->sge);
+    free(rq->free);
+    free(rq->fifo);
+    *rq = (struct rnic_rq){0};
+}
+
+enum rnic_rq_post rnic_rq_post(struct rnic_rq *rq, const struct rnic_recv_wr *wr)
+{
+    struct rnic_rwqe *wqe;
+    uint32_t idx;
+
+    if (wr->sge_cnt > rq->max_sge)
+        return RNIC_RQ_INVALID;
+    if (rq->free_cnt == 0)
+        return RNIC_RQ_FULL;
+    idx = rq->free[--rq->free_cnt];
+    wqe = &rq->wqe[idx];
+    wqe->wr_id = wr->wr_id;
+    wqe->sge_cnt = wr->sge_cnt;
+    wqe->len = 0;
+    for (uint32_t i = 0; i < wr->sge_cnt; i++) {
+        wqe->sge[i] = wr->sge[i];
+        wqe->len += wr->sge[i].len;
+    }
+    rq->fifo[(rq->fifo_head + rq->fifo_cnt++) % rq->max] = idx;
+    return RNIC_RQ_POSTED;
+}
+
+struct rnic_rwqe *rnic_rq_take(struct rnic_rq *rq)
+{
+    uint32_t idx;
+
+    if (rq->fifo_cnt == 0)
+        return NULL;
+    idx = rq->fifo[rq->fifo_head];
+    rq->fifo_head = (rq->fifo_head + 1) % rq->max;
+    rq->fifo_cnt--;
+    return &rq->wqe[idx];
+}
+
+void rnic_rq_give(struct rnic_rq *rq, struct rnic_rwqe *wqe)
+{
+    assert(rq->free_cnt + rq->fifo_cnt < rq->max); /* because this one is neither */
+    rq->free[rq->free_cnt++] = (uint32_t)(wqe - rq->wqe);
+}
+
+void rnic_rq_clear(struct rnic_rq *rq)
+{
+    for (uint32_t i = 0; i < rq->max; i++)
+        rq->free[i] = rq->max - 1 - i; /* so that the first posted is the first in memory */
+    rq->free_cnt = rq->max;
+    rq->fifo_head = 0;
+    rq->fifo_cnt = 0;
+}
+
+enum rnic_mem rnic_scatter_put(struct rnic_scatter *at, const struct rnic_rwqe *wqe,
+                               const struct rnic_host *host, void *qp, const uint8_t *src,
+                               uint32_t len)
+{
+    while (len) {
+        const struct rnic_sge *sge = &wqe->sge[at->idx];
+        uint32_t room;
+        uint8_t *dst;
+        enum rnic_mem mem;
+
+        assert(at->idx < wqe->sge_cnt); /* because the caller checked that the bytes fit */
+        room = sge->len - at->off;
+        if (room == 0) {
+            at->idx++;
+            at->off = 0;
+            continue;
+        }
+        if (room > len)
+            room = len;
+        /* addr + off may pass 2^64 only for an SGE that no region can hold: mem() refuses it. */
+        mem = host->mem(qp, sge->lkey, sge->addr + at->off, room, RNIC_ACCESS_LOCAL_WRITE, &dst);
+        if (mem != RNIC_MEM_OK)
+            return mem;
+        memcpy(dst, src, room);
+        src += room;
+        len -= room;
+        at->off += room;
+    }
+    return RNIC_MEM_OK;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Receive queue: the receive WQEs posted to a QP (or, later, to an SRQ), and where a message is put
+ * that uses one. A WQE is free, posted, or taken by a message that is arriving; WQEs are taken in
+ * the order of posting, and may be given back in any order.
+ */
+#ifndef RNIC_RQ_H
+#define RNIC_RQ_H
+
+#include <stddef.h>
+#include "transport/host.h"
+
+struct rnic_rwqe {
+    uint64_t wr_id;
+    uint64_t len; /* bytes of all SGEs */
+    uint32_t sge_cnt;
+    struct rnic_sge *sge;
+};
+
+struct rnic_rq {
+    struct rnic_rwqe *wqe; /* all `max` of them */
+    struct rnic_sge *sge;  /* max_sge for each WQE */
+    uint32_t *free;        /* stack: indices of free WQEs */
+    uint32_t *fifo;        /* ring: indices of posted WQEs */
+    uint32_t max;
+    uint32_t max_sge;
+    uint32_t free_cnt;
+    uint32_t fifo_head;
+    uint32_t fifo_cnt;
+};
+
+/* Room for `max` (0..RNIC_WR_MAX) WQEs of up to `max_sge` (1..RNIC_SGE_MAX) SGEs. False without
+ * memory; *rq is then as after rnic_rq_free(). */
+bool rnic_rq_init(struct rnic_rq *rq, uint32_t max, uint32_t max_sge);
+
+/* A zeroed queue is fine. */
+void rnic_rq_free(struct rnic_rq *rq);
+
+enum rnic_rq_post { RNIC_RQ_POSTED, RNIC_RQ_FULL, RNIC_RQ_INVALID };
+
+/* Posts a copy of *wr. FULL: `max` WQEs are posted or taken. INVALID: too many SGEs. */
+enum rnic_rq_post rnic_rq_post(struct rnic_rq *rq, const struct rnic_recv_wr *wr);
+
+/* The oldest posted WQE, now taken, or NULL if there is none. Valid until it is given back. */
+struct rnic_rwqe *rnic_rq_take(struct rnic_rq *rq);
+
+/* Gives a taken WQE back: it is free. */
+void rnic_rq_give(struct rnic_rq *rq, struct rnic_rwqe *wqe);
+
+/* Frees all WQEs, posted or taken, without a completion (R190). */
+void rnic_rq_clear(struct rnic_rq *rq);
+
+static inline uint32_t rnic_rq_cnt(const struct rnic_rq *rq)
+{
+    return rq->fifo_cnt;
+}
+
+/* Where in the SGEs of a WQE the next byte of its message goes. Zero is the start. */
+struct rnic_scatter {
+    uint32_t idx; /* SGE */
+    uint32_t off; /* byte in that SGE */
+};
+
+/*
+ * Puts `len` bytes into the WQE from *at on and moves *at; the caller has checked that they fit.
+ * Each SGE that receives bytes is translated with local write access. On failure bytes of earlier
+ * SGEs may have been written (R091).
+ */
+enum rnic_mem rnic_scatter_put(struct rnic_scatter *at, const struct rnic_rwqe *wqe,
+                               const struct rnic_host *host, void *qp, const uint8_t *src,
+                               uint32_t len);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Work: the words that the transport and the device above it share: scatter lists, receive work
+ * requests, completions, access rights, asynchronous events, counters. device/rnic.h includes this
+ * file, so that a user of the device needs no other.
+ *
+ * Enumerations have the numbers of their ibv_* counterparts (rdma-core, infiniband/verbs.h). All
+ * numbers are in host order. Rule numbers R001.. are those of rnic/rules.md.
+ */
+#ifndef RNIC_WORK_H
+#define RNIC_WORK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RNIC_SGE_MAX       32u                 /* SGEs of one work request */
+#define RNIC_WR_MAX        32768u              /* work requests of one queue */
+#define RNIC_RD_ATOMIC_MAX 16u                 /* responder resources of one QP (R076) */
+#define RNIC_MESSAGE_MAX   (UINT32_C(1) << 31) /* bytes; C9-94, R081 */
+
+/* Numbers of enum ibv_access_flags. */
+enum rnic_access {
+    RNIC_ACCESS_LOCAL_WRITE = 1u << 0,
+    RNIC_ACCESS_REMOTE_WRITE = 1u << 1,
+    RNIC_ACCESS_REMOTE_READ = 1u << 2,
+    RNIC_ACCESS_REMOTE_ATOMIC = 1u << 3,
+};
+#define RNIC_ACCESS_ALL 0xFu
+
+struct rnic_sge {
+    uint64_t addr; /* in the MR's iova space */
+    uint32_t len;
+    uint32_t lkey;
+};
+
+struct rnic_recv_wr {
+    uint64_t wr_id;
+    const struct rnic_sge *sge; /* copied; the caller's again after the call */
+    uint32_t sge_cnt;           /* 0..max_recv_sge */
+};
+
+/* Numbers of enum ibv_wc_status. */
+#define RNIC_WC_STATUSES(X)                                                                        \
+    X(SUCCESS, 0)                                                                                  \
+    X(LOC_LEN_ERR, 1)                                                                              \
+    X(LOC_QP_OP_ERR, 2)                                                                            \
+    X(LOC_PROT_ERR, 4)                                                                             \
+    X(WR_FLUSH_ERR, 5)                                                                             \
+    X(LOC_ACCESS_ERR, 8)                                                                           \
+    X(REM_INV_REQ_ERR, 9)                                                                          \
+    X(REM_ACCESS_ERR, 10)                                                                          \
+    X(REM_OP_ERR, 11)
+
+enum rnic_wc_status {
+#define X(NAME, number) RNIC_WC_##NAME = (number),
+    RNIC_WC_STATUSES(X)
+#undef X
+};
+
+/* Numbers of enum ibv_wc_opcode. */
+enum rnic_wc_opcode {
+    RNIC_WC_RECV = 128,
+    RNIC_WC_RECV_RDMA_WITH_IMM = 129,
+};
+
+/* Numbers of enum ibv_wc_flags. */
+enum rnic_wc_flags { RNIC_WC_WITH_IMM = 1u << 1, RNIC_WC_WITH_INV = 1u << 3 };
+
+struct rnic_wc {
+    uint64_t wr_id;
+    enum rnic_wc_status status; /* after an error only wr_id, status and qpn are valid (R199) */
+    enum rnic_wc_opcode opcode;
+    unsigned flags;           /* enum rnic_wc_flags */
+    uint32_t byte_len;        /* bytes received; of a WRITE with immediate its length (R202) */
+    uint32_t imm;             /* RNIC_WC_WITH_IMM */
+    uint32_t invalidated_key; /* RNIC_WC_WITH_INV */
+    uint32_t qpn;
+    bool solicited; /* the message asked for a solicited event (R201) */
+};
+
+/* Asynchronous events; numbers of enum ibv_event_type. */
+enum rnic_event_type {
+    RNIC_EVENT_CQ_ERR = 0,
+    RNIC_EVENT_QP_FATAL = 1,
+    RNIC_EVENT_QP_REQ_ERR = 2,
+    RNIC_EVENT_QP_ACCESS_ERR = 3,
+    RNIC_EVENT_COMM_EST = 4,
+};
+
+/* What the transport counts; each counts packets. Names as operators know them. */
+#define RNIC_TRANSPORT_COUNTERS(X)                                                                 \
+    X(rx_send_requests, "SEND request packets executed")                                           \
+    X(rx_write_requests, "WRITE request packets executed")                                         \
+    X(rx_read_requests, "READ requests executed")                                                  \
+    X(rx_atomic_requests, "atomic requests executed")                                              \
+    X(duplicate_request, "duplicate request packets")                                              \
+    X(out_of_sequence, "request packets ahead of the expected PSN")                                \
+    X(out_of_buffer, "requests that found no receive WQE")                                         \
+    X(resp_remote_access_errors, "NAK 0x62 sent")                                                  \
+    X(resp_invalid_request, "NAK 0x61 sent")                                                       \
+    X(resp_operational_errors, "NAK 0x63 sent")                                                    \
+    X(resp_rnr_nak, "RNR NAK sent")                                                                \
+    X(packet_seq_nak, "NAK 0x60 sent")
+
+struct rnic_transport_counters {
+#define X(name, text) uint64_t name;
+    RNIC_TRANSPORT_COUNTERS(X)
+#undef X
+};
+
+#endif

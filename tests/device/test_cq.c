@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Completion queues: order (R198), overrun (R200), use (R205). */
+#include "support/rig.h"
+#include "support/suite.h"
+#include "wire/codes.h"
+
+static struct rig rig;
+
+static void limits(void)
+{
+    struct rnic_cq *cq;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(rnic_cq_new(rig.rnic, 0, &cq), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_cq_new(rig.rnic, (1u << 22) + 1, &cq), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_cq_new(rig.rnic, 1, &cq), RNIC_OK);
+    EXPECT_EQ(rnic_cq_del(rig.cq), RNIC_ERR_BUSY); /* C11-17 */
+    EXPECT_EQ(rnic_cq_del(cq), RNIC_OK);
+    EXPECT_EQ(rnic_cq_del(NULL), RNIC_OK);
+    CU_ASSERT_STRING_EQUAL(rnic_wc_status_name(RNIC_WC_LOC_LEN_ERR), "LOC_LEN_ERR");
+    CU_ASSERT_STRING_EQUAL(rnic_wc_status_name((enum rnic_wc_status)99), "unknown");
+    rig_free(&rig);
+}
+
+/* A ring that goes round many times, polled in pieces. */
+static void r198_order(void)
+{
+    struct rnic_wc wc[7];
+    struct roce_pkt pkt;
+    uint64_t next = 0;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    for (uint32_t i = 0; i < 600; i++) {
+        EXPECT_EQ(rig_post(&rig, i, 0, 16), RNIC_OK);
+        pkt = pktgen_pkt(&rig.gen, ROCE_OP_RC_SEND_ONLY, RIG_PSN + i);
+        rig_in(&rig, &pkt);
+        if (i % 100 == 99) {
+            size_t got;
+
+            while ((got = rnic_cq_poll(rig.cq, wc, 7)) != 0)
+                for (size_t k = 0; k < got; k++)
+                    EXPECT_EQ(wc[k].wr_id, next++);
+        }
+    }
+    EXPECT_EQ(next, 600);
+    rig_free(&rig);
+}
+
+/* R200: nothing is overwritten, the CQ and the QP say so, and the QP is in ERR. */
+static void r200_overrun(void)
+{
+    struct rnic_qp_init init = {
+        .type = RNIC_QPT_RC, .qpn = 0x55, .max_recv_wr = 8, .max_recv_sge = 1};
+    const struct rnic_recv_wr wr = {.wr_id = 1};
+    struct rnic_cq *cq;
+    struct rnic_qp *qp;
+    struct rnic_event event;
+    struct rnic_qp_view view;
+    struct rnic_wc wc[4];
+    struct roce_pkt pkt;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(rnic_cq_new(rig.rnic, 2, &cq), RNIC_OK);
+    init.recv_cq = cq;
+    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &qp), RNIC_OK);
+    rig_connect(&rig, qp);
+    for (uint32_t i = 0; i < 5; i++)
+        EXPECT_EQ(rnic_post_recv(qp, &wr), RNIC_OK);
+    for (uint32_t i = 0; i < 3; i++) {
+        pkt = pktgen_pkt(&rig.gen, ROCE_OP_RC_SEND_ONLY, RIG_PSN + i);
+        pkt.bth.dest_qp = 0x55;
+        pkt.bth.ackreq = 1;
+        rig_in(&rig, &pkt);
+    }
+    CU_ASSERT(rnic_event_get(rig.rnic, &event));
+    EXPECT_EQ(event.type, RNIC_EVENT_CQ_ERR);
+    CU_ASSERT(event.cq == cq);
+    CU_ASSERT(rnic_event_get(rig.rnic, &event));
+    EXPECT_EQ(event.type, RNIC_EVENT_QP_FATAL);
+    CU_ASSERT(event.qp == qp);
+    rig_expect_no_event(&rig);
+    rnic_qp_view(qp, &view);
+    EXPECT_EQ(view.state, RNIC_QPS_ERR);
+    EXPECT_EQ(view.recv_wr, 0);
+    rig_expect_nothing(&rig); /* nothing is acknowledged whose completion was lost */
+    EXPECT_EQ(rnic_cq_poll(cq, wc, 4), 2);
+    EXPECT_EQ(wc[0].status, RNIC_WC_SUCCESS);
+    EXPECT_EQ(wc[1].status, RNIC_WC_SUCCESS);
+    EXPECT_EQ(rnic_post_recv(qp, &wr), RNIC_OK); /* flushed into a CQ that takes no more */
+    EXPECT_EQ(rnic_cq_poll(cq, wc, 4), 0);
+    rnic_qp_del(qp);
+    EXPECT_EQ(rnic_cq_del(cq), RNIC_OK);
+    rig_free(&rig);
+}
+
+/* An event of a CQ that is deleted does not stay. */
+static void purge(void)
+{
+    struct rnic_qp_init init = {.type = RNIC_QPT_RC, .max_recv_wr = 8, .max_recv_sge = 1};
+    const struct rnic_recv_wr wr = {.wr_id = 1};
+    struct rnic_qp_attr attr = {.state = RNIC_QPS_INIT, .pkey = 0xFFFF};
+    struct rnic_cq *cq;
+    struct rnic_qp *qp;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(rnic_cq_new(rig.rnic, 1, &cq), RNIC_OK);
+    init.recv_cq = cq;
+    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &qp), RNIC_OK);
+    EXPECT_EQ(rnic_qp_modify(qp, &attr, 0), RNIC_OK);
+    EXPECT_EQ(rnic_post_recv(qp, &wr), RNIC_OK);
+    EXPECT_EQ(rnic_post_recv(qp, &wr), RNIC_OK);
+    attr.state = RNIC_QPS_ERR;
+    EXPECT_EQ(rnic_qp_modify(qp, &attr, 0), RNIC_OK); /* two flushed, room for one */
+    rnic_qp_del(qp);
+    EXPECT_EQ(rnic_cq_del(cq), RNIC_OK);
+    rig_expect_no_event(&rig);
+    rig_free(&rig);
+}
+
+SUITE("device.cq", TEST(limits), TEST(r198_order), TEST(r200_overrun), TEST(purge))

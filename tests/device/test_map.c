@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include <string.h>
+#include "device/map.h"
+#include "support/rng.h"
+#include "support/suite.h"
+
+#define KEYS 3000u
+
+/* Against a flat array: keys that are close together, far apart, and come and go. */
+static void against_model(void)
+{
+    static char values[KEYS];
+    static bool there[KEYS];
+    struct rng rng = rng_seed();
+    struct rnic_map map = {0};
+    uint32_t cnt = 0;
+
+    CU_ASSERT(rnic_map_get(&map, 0) == NULL);
+    rnic_map_del(&map, 0);
+    memset(there, 0, sizeof(there));
+    for (unsigned step = 0; step < 100000; step++) {
+        uint32_t i = rng_below(&rng, step < 50000 ? KEYS : 40);
+        uint32_t key = i % 3 ? i : i * 0x01000193u;
+
+        if (rng_below(&rng, 2)) {
+            if (!there[i]) {
+                CU_ASSERT(rnic_map_add(&map, key, &values[i]));
+                cnt++;
+            }
+            there[i] = true;
+        } else {
+            cnt -= there[i];
+            rnic_map_del(&map, key);
+            there[i] = false;
+        }
+        if (step % 1000 == 0 || step > 99000) {
+            for (i = 0; i < KEYS; i++) {
+                key = i % 3 ? i : i * 0x01000193u;
+                if (rnic_map_get(&map, key) != (there[i] ? &values[i] : NULL))
+                    suite_fail(__FILE__, __LINE__, "key %u at step %u", key, step);
+            }
+        }
+        if (map.cnt != cnt)
+            suite_fail(__FILE__, __LINE__, "count at step %u", step);
+    }
+    CU_ASSERT(map.cnt <= (UINT32_C(1) << map.bits));
+    rnic_map_free(&map);
+    EXPECT_EQ(map.cnt, 0);
+}
+
+SUITE("device.map", TEST(against_model))

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Memory regions: keys, rights, ranges, IOVA, invalidation: R083-R084, R203-R204, R207-R209. */
+#include "device/mr.h"
+#include "support/rig.h"
+#include "support/rng.h"
+#include "support/suite.h"
+#include "wire/codes.h"
+
+static struct rig rig;
+static uint8_t bytes[64];
+
+static int reg(struct rnic_mr_attr attr, struct rnic_mr **out)
+{
+    return rnic_mr_reg(rig.pd, &attr, out);
+}
+
+/* R207: which rights go together; addresses that wrap; keys that are taken. */
+static void registration(void)
+{
+    struct rnic_mr *mr;
+    struct rnic_mr *other;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    for (unsigned access = 0; access < 32; access++) {
+        bool good = access < 16 && ((access & 1) || !(access & (2 | 8)));
+
+        EXPECT_EQ(reg((struct rnic_mr_attr){.addr = bytes, .len = 64, .access = access}, &mr),
+                  good ? RNIC_OK : RNIC_ERR_INVALID);
+        if (good)
+            rnic_mr_dereg(mr);
+    }
+    EXPECT_EQ(reg((struct rnic_mr_attr){.addr = bytes, .len = 64, .iova = UINT64_MAX - 63}, &mr),
+              RNIC_ERR_INVALID);
+    EXPECT_EQ(reg((struct rnic_mr_attr){.addr = bytes, .len = 64, .iova = UINT64_MAX - 64}, &mr),
+              RNIC_OK);
+    rnic_mr_dereg(mr);
+    EXPECT_EQ(reg((struct rnic_mr_attr){.addr = NULL, .len = 1}, &mr), RNIC_ERR_INVALID);
+    EXPECT_EQ(reg((struct rnic_mr_attr){.key = RIG_KEY}, &mr), RNIC_ERR_EXISTS);
+    EXPECT_EQ(reg((struct rnic_mr_attr){.key = 7}, &mr), RNIC_OK);
+    EXPECT_EQ(rnic_mr_key(mr), 7);
+    EXPECT_EQ(reg((struct rnic_mr_attr){.key = 7}, &other), RNIC_ERR_EXISTS);
+    rnic_mr_dereg(mr);
+    EXPECT_EQ(reg((struct rnic_mr_attr){.key = 7}, &mr), RNIC_OK);
+    rnic_mr_dereg(mr);
+    rnic_mr_dereg(NULL);
+    rig_free(&rig);
+}
+
+/* Keys the device chooses: all different, and spread over all 32 bits. */
+static void chosen_keys(void)
+{
+    uint32_t ones = 0;
+    uint32_t zeros = 0;
+    uint32_t last = 0;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    for (unsigned i = 0; i < 2000; i++) {
+        struct rnic_mr *mr;
+
+        EXPECT_EQ(reg((struct rnic_mr_attr){0}, &mr), RNIC_OK); /* freed with the device */
+        CU_ASSERT(rnic_mr_key(mr) != 0);
+        CU_ASSERT(rnic_mr_key(mr) != last + 1);
+        last = rnic_mr_key(mr);
+        ones |= last;
+        zeros |= ~last;
+    }
+    EXPECT_EQ(ones, UINT32_MAX);
+    EXPECT_EQ(zeros, UINT32_MAX);
+    rig_free(&rig);
+}
+
+/* R084: each pair of address and length against 128-bit-free arithmetic done byte by byte. */
+static void r084_range(void)
+{
+    static const uint64_t iovas[] = {0, 1, 0x1000, UINT64_C(0x7FFFFFFFFFFFFFF0),
+                                     UINT64_MAX - sizeof(bytes)};
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    for (unsigned i = 0; i < sizeof(iovas) / sizeof(iovas[0]); i++) {
+        struct rnic_mr *mr;
+
+        EXPECT_EQ(reg(
+                      (struct rnic_mr_attr){
+                          .addr = bytes, .len = sizeof(bytes), .iova = iovas[i], .access = 0xF},
+                      &mr),
+                  RNIC_OK);
+        for (int off = -3; off <= 67; off++) {
+            static const uint64_t lens[] = {1,         2, 8, 63, 64, 65, UINT32_MAX, UINT64_MAX - 1,
+                                            UINT64_MAX};
+
+            for (unsigned l = 0; l < sizeof(lens) / sizeof(lens[0]); l++) {
+                bool inside = off >= 0 && off <= 64 && lens[l] <= 64u - (unsigned)off;
+                uint8_t *ptr = NULL;
+                enum rnic_mem mem =
+                    rnic_mr_translate(rig.pd, rnic_mr_key(mr), iovas[i] + (uint64_t)(int64_t)off,
+                                      lens[l], RNIC_ACCESS_REMOTE_READ, &ptr);
+
+                EXPECT_EQ(mem, inside ? RNIC_MEM_OK : RNIC_MEM_RANGE);
+                if (inside)
+                    CU_ASSERT(ptr == bytes + off);
+            }
+        }
+        rnic_mr_dereg(mr);
+    }
+    rig_free(&rig);
+}
+
+/* R207: every combination of rights granted and rights asked for. */
+static void r207_rights(void)
+{
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    for (unsigned granted = 0; granted < 16; granted++) {
+        struct rnic_mr *mr;
+
+        if (reg((struct rnic_mr_attr){.addr = bytes, .len = 64, .access = granted}, &mr) != RNIC_OK)
+            continue;
+        for (unsigned asked = 1; asked < 16; asked++) {
+            uint8_t *ptr;
+
+            EXPECT_EQ(rnic_mr_translate(rig.pd, rnic_mr_key(mr), 0, 8, asked, &ptr),
+                      (asked & ~granted) == 0 ? RNIC_MEM_OK : RNIC_MEM_ACCESS);
+        }
+        rnic_mr_dereg(mr);
+    }
+    rig_free(&rig);
+}
+
+/* The same on the wire, with the guard bytes of the rig around the memory (R083, R250). */
+static void r083_on_the_wire(void)
+{
+    static const struct {
+        uint8_t opcode;
+        unsigned needed;
+    } rows[] = {{ROCE_OP_RC_WRITE_ONLY, RNIC_ACCESS_REMOTE_WRITE},
+                {ROCE_OP_RC_READ_REQUEST, RNIC_ACCESS_REMOTE_READ},
+                {ROCE_OP_RC_FETCH_ADD, RNIC_ACCESS_REMOTE_ATOMIC}};
+
+    for (unsigned r = 0; r < 3; r++) {
+        for (unsigned granted = 0; granted < 16; granted++) {
+            struct rnic_mr *mr;
+            struct roce_pkt pkt;
+
+            rig_init(&rig, ROCE_ENCAP_V2_IP6);
+            if (reg((struct rnic_mr_attr){.addr = bytes, .len = 8, .iova = 8, .access = granted},
+                    &mr) != RNIC_OK) {
+                rig_free(&rig);
+                continue;
+            }
+            pkt = pktgen_write(&rig.gen, rows[r].opcode, RIG_PSN, 8, rnic_mr_key(mr), 8,
+                               rows[r].opcode == ROCE_OP_RC_WRITE_ONLY ? bytes + 8 : NULL,
+                               rows[r].opcode == ROCE_OP_RC_WRITE_ONLY ? 8 : 0);
+            pkt.atomiceth = (struct roce_atomiceth){.va = 8, .rkey = rnic_mr_key(mr)};
+            pkt.bth.ackreq = 1;
+            rig_in(&rig, &pkt);
+            CU_ASSERT_FATAL(rig_out(&rig, &pkt));
+            if (granted & rows[r].needed)
+                EXPECT_EQ(pkt.aeth.syndrome, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE);
+            else
+                EXPECT_EQ(pkt.aeth.syndrome, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
+            rig_free(&rig);
+        }
+    }
+}
+
+/* R208: a deregistered key is gone at once, and may be given to another region. */
+static void r208_dereg(void)
+{
+    struct roce_pkt pkt;
+    struct rnic_mr *mr;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    rnic_mr_dereg(rig.mr);
+    EXPECT_EQ(reg(
+                  (struct rnic_mr_attr){
+                      .addr = rig.mem, .len = 8, .iova = 64, .access = 0xF, .key = RIG_KEY},
+                  &mr),
+              RNIC_OK);
+    pkt = pktgen_read(&rig.gen, RIG_PSN, 64, RIG_KEY, 8);
+    rig_in(&rig, &pkt);
+    CU_ASSERT_FATAL(rig_out(&rig, &pkt));
+    CU_ASSERT(pkt.payload_len == 8 && memcmp(pkt.payload, rig.mem, 8) == 0); /* R209 */
+    pkt = pktgen_read(&rig.gen, RIG_PSN + 1, RIG_IOVA, RIG_KEY, 8);
+    rig_in(&rig, &pkt);
+    rig_expect_aeth(&rig, RIG_PSN + 1, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, 1);
+    rig_free(&rig);
+}
+
+/* R203, R204: what a peer may take away. */
+static void r204_invalidate(void)
+{
+    struct rnic_mr *yes;
+    struct rnic_mr *no;
+    struct rnic_pd *pd;
+    struct rnic_wc wc;
+    struct roce_pkt pkt;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(reg((struct rnic_mr_attr){.key = 1, .invalidate = true}, &yes), RNIC_OK);
+    EXPECT_EQ(reg((struct rnic_mr_attr){.key = 2}, &no), RNIC_OK);
+    EXPECT_EQ(rnic_pd_new(rig.rnic, &pd), RNIC_OK);
+    CU_ASSERT(!rnic_mr_invalidate(rig.pd, 2));
+    CU_ASSERT(!rnic_mr_invalidate(rig.pd, 3));
+    CU_ASSERT(!rnic_mr_invalidate(pd, 1));
+    rig_post(&rig, 9, 0, 16);
+    pkt = pktgen_pkt(&rig.gen, ROCE_OP_RC_SEND_ONLY_INV, RIG_PSN);
+    pkt.ieth.rkey = 1;
+    rig_in(&rig, &pkt);
+    EXPECT_EQ(rnic_cq_poll(rig.cq, &wc, 1), 1);
+    EXPECT_EQ(wc.flags, RNIC_WC_WITH_INV);
+    EXPECT_EQ(wc.invalidated_key, 1);
+    CU_ASSERT(!rnic_mr_invalidate(rig.pd, 1)); /* once */
+    EXPECT_EQ(rnic_mr_translate(rig.pd, 1, 0, 1, 0, &(uint8_t *){NULL}), RNIC_MEM_KEY);
+    EXPECT_EQ(reg((struct rnic_mr_attr){.key = 1}, &yes), RNIC_ERR_EXISTS); /* still its key */
+    rig_free(&rig);
+}
+
+SUITE("device.mr", TEST(registration), TEST(chosen_keys), TEST(r084_range), TEST(r207_rights),
+      TEST(r083_on_the_wire), TEST(r208_dereg), TEST(r204_invalidate))

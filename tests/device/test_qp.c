@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Queue pairs: states (R054, R183-R190), attributes, receive WQEs, flushing (R189), events (R055,
+ * R088). */
+#include "support/rig.h"
+#include "support/suite.h"
+#include "transport/responder.h"
+#include "wire/codes.h"
+
+#define ACK    (ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE)
+#define NAK(n) (ROCE_SYNDROME_NAK | (n))
+
+static struct rig rig;
+static const enum rnic_qp_state states[] = {RNIC_QPS_RESET, RNIC_QPS_INIT, RNIC_QPS_RTR,
+                                            RNIC_QPS_RTS, RNIC_QPS_ERR};
+
+static int modify(enum rnic_qp_state state)
+{
+    struct rnic_qp_attr attr = rig.attr;
+
+    attr.state = state;
+    return rnic_qp_modify(rig.qp, &attr, rig.now);
+}
+
+/* From wherever it is to `state`. */
+static void bring_to(enum rnic_qp_state state)
+{
+    EXPECT_EQ(modify(RNIC_QPS_RESET), RNIC_OK);
+    for (unsigned i = 1; i < 4 && rig_state(&rig) != state; i++)
+        EXPECT_EQ(modify(states[i]), RNIC_OK);
+    if (state == RNIC_QPS_ERR)
+        EXPECT_EQ(modify(RNIC_QPS_ERR), RNIC_OK);
+    EXPECT_EQ(rig_state(&rig), state);
+}
+
+static struct roce_pkt send(uint32_t psn)
+{
+    struct roce_pkt pkt = pktgen_pkt(&rig.gen, ROCE_OP_RC_SEND_ONLY, psn);
+
+    pkt.bth.ackreq = 1;
+    return pkt;
+}
+
+static void creation(void)
+{
+    struct rnic_qp_init init = {.type = RNIC_QPT_RC, .max_recv_sge = 1};
+    struct rnic_qp_init bad;
+    struct rnic_attr attr;
+    struct rnic *rnic;
+    struct rnic_pd *pd;
+    struct rnic_qp *qp;
+    struct rnic_qp *other;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    init.recv_cq = rig.cq;
+    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &qp), RNIC_OK);
+    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &other), RNIC_OK);
+    CU_ASSERT(rnic_qp_qpn(qp) >= 2 && rnic_qp_qpn(qp) <= 0xFFFFFE);
+    CU_ASSERT(rnic_qp_qpn(qp) != rnic_qp_qpn(other));
+    CU_ASSERT(rnic_qp_qpn(qp) + 1 != rnic_qp_qpn(other)); /* not predictable */
+    rnic_qp_del(other);
+    rnic_qp_del(NULL);
+
+    bad = init;
+    bad.qpn = RIG_QPN;
+    EXPECT_EQ(rnic_qp_new(rig.pd, &bad, &qp), RNIC_ERR_EXISTS);
+    bad.qpn = 1;
+    EXPECT_EQ(rnic_qp_new(rig.pd, &bad, &qp), RNIC_ERR_INVALID);
+    bad.qpn = 0xFFFFFF;
+    EXPECT_EQ(rnic_qp_new(rig.pd, &bad, &qp), RNIC_ERR_INVALID);
+    bad = init;
+    bad.max_recv_sge = 0;
+    EXPECT_EQ(rnic_qp_new(rig.pd, &bad, &qp), RNIC_ERR_INVALID);
+    bad.max_recv_sge = 33;
+    EXPECT_EQ(rnic_qp_new(rig.pd, &bad, &qp), RNIC_ERR_INVALID);
+    bad = init;
+    bad.max_recv_wr = 32769;
+    EXPECT_EQ(rnic_qp_new(rig.pd, &bad, &qp), RNIC_ERR_INVALID);
+    bad = init;
+    bad.type = (enum rnic_qp_type)4;
+    EXPECT_EQ(rnic_qp_new(rig.pd, &bad, &qp), RNIC_ERR_INVALID);
+    bad = init;
+    bad.recv_cq = NULL;
+    EXPECT_EQ(rnic_qp_new(rig.pd, &bad, &qp), RNIC_ERR_INVALID);
+    attr = rig_device_attr(&rig.gen);
+    rnic = rnic_new(&attr);
+    CU_ASSERT_FATAL(rnic != NULL);
+    EXPECT_EQ(rnic_pd_new(rnic, &pd), RNIC_OK);
+    EXPECT_EQ(rnic_qp_new(pd, &init, &qp), RNIC_ERR_INVALID); /* a CQ of another device */
+    rnic_del(rnic);
+    rig_free(&rig);
+}
+
+/* R183: all pairs of states. */
+static void r183_transitions(void)
+{
+    static const bool allowed[5][5] = {/* to RESET INIT  RTR    RTS    ERR */
+                                       {true, true, false, false, false},  /* from RESET */
+                                       {true, true, true, false, true},    /* INIT */
+                                       {true, false, false, true, true},   /* RTR */
+                                       {true, false, false, true, true},   /* RTS */
+                                       {true, false, false, false, true}}; /* ERR */
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    for (unsigned from = 0; from < 5; from++) {
+        for (unsigned to = 0; to < 5; to++) {
+            bring_to(states[from]);
+            EXPECT_EQ(modify(states[to]), allowed[from][to] ? RNIC_OK : RNIC_ERR_STATE);
+            EXPECT_EQ(rig_state(&rig), allowed[from][to] ? states[to] : states[from]);
+        }
+    }
+    bring_to(RNIC_QPS_RTR);
+    EXPECT_EQ(modify((enum rnic_qp_state)4), RNIC_ERR_STATE);
+    EXPECT_EQ(modify((enum rnic_qp_state)7), RNIC_ERR_INVALID);
+    CU_ASSERT_STRING_EQUAL(rnic_qp_state_name(RNIC_QPS_RTR), "RTR");
+    CU_ASSERT_STRING_EQUAL(rnic_qp_state_name((enum rnic_qp_state)9), "unknown");
+    rig_free(&rig);
+}
+
+/* R187, R194: a value out of range changes nothing. */
+static void r187_values(void)
+{
+    struct rnic_qp_attr good;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    good = rig.attr;
+#define BAD_IN(target, member, value)                                                              \
+    do {                                                                                           \
+        bring_to((target) == RNIC_QPS_RTR ? RNIC_QPS_INIT : RNIC_QPS_RESET);                       \
+        rig.attr.member = (value);                                                                 \
+        EXPECT_EQ(modify(target), RNIC_ERR_INVALID);                                               \
+        rig.attr = good;                                                                           \
+        EXPECT_EQ(modify(target), RNIC_OK);                                                        \
+    } while (0)
+    BAD_IN(RNIC_QPS_INIT, access, 16);
+    BAD_IN(RNIC_QPS_INIT, pkey, 0);
+    BAD_IN(RNIC_QPS_INIT, pkey, 0x8000);
+    BAD_IN(RNIC_QPS_RTR, path_mtu, 0);
+    BAD_IN(RNIC_QPS_RTR, path_mtu, 1000);
+    BAD_IN(RNIC_QPS_RTR, path_mtu, 8192);
+    BAD_IN(RNIC_QPS_RTR, dest_qpn, 1u << 24);
+    BAD_IN(RNIC_QPS_RTR, rq_psn, 1u << 24);
+    BAD_IN(RNIC_QPS_RTR, rq_msn, 1u << 24);
+    BAD_IN(RNIC_QPS_RTR, max_dest_rd_atomic, 17);
+    BAD_IN(RNIC_QPS_RTR, min_rnr_timer, 32);
+    BAD_IN(RNIC_QPS_RTR, av.sgid_idx, 1);
+    BAD_IN(RNIC_QPS_RTR, av.flow, 1u << 20);
+    BAD_IN(RNIC_QPS_RTR, av.dgid[0], 0x20); /* IPv6 to an IPv4 GID */
+#undef BAD_IN
+    rig_free(&rig);
+}
+
+/* R054: what each state lets in. */
+static void r054_states(void)
+{
+    for (unsigned i = 0; i < 5; i++) {
+        struct roce_pkt pkt;
+        bool in = states[i] == RNIC_QPS_RTR || states[i] == RNIC_QPS_RTS;
+
+        rig_init(&rig, ROCE_ENCAP_V2_IP4);
+        bring_to(states[i]);
+        if (states[i] != RNIC_QPS_RESET)
+            EXPECT_EQ(rig_post(&rig, 1, 0, 8), RNIC_OK);
+        pkt = send(RIG_PSN);
+        rig_in(&rig, &pkt);
+        EXPECT_EQ(rig_out(&rig, &pkt), in);
+        EXPECT_EQ(rig_counters(&rig).rx_no_qp, !in);
+        pkt = pktgen_pkt(&rig.gen, ROCE_OP_RC_ACK, RIG_PSN);
+        rig_in(&rig, &pkt);
+        rig_expect_nothing(&rig);
+        EXPECT_EQ(rig_counters(&rig).rx_no_request, states[i] == RNIC_QPS_RTS);
+        rig_free(&rig);
+    }
+}
+
+/* R055: once, for the first valid packet in RTR. */
+static void r055_comm_est(void)
+{
+    struct roce_pkt pkt;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    bring_to(RNIC_QPS_RTR);
+    pkt = send(RIG_PSN);
+    pkt.bth.pkey = 0x1234;
+    rig_in(&rig, &pkt);
+    rig_expect_no_event(&rig);
+    pkt = send(RIG_PSN);
+    rig_in(&rig, &pkt);
+    rig_expect_event(&rig, RNIC_EVENT_COMM_EST);
+    pkt = send(RIG_PSN);
+    rig_in(&rig, &pkt);
+    rig_expect_no_event(&rig);
+    bring_to(RNIC_QPS_RTS);
+    pkt = send(RIG_PSN);
+    rig_in(&rig, &pkt);
+    rig_expect_no_event(&rig);
+    rig_free(&rig);
+}
+
+/* R188: posting. */
+static void r188_post(void)
+{
+    struct rnic_sge sge[5] = {{0}};
+    struct rnic_recv_wr wr = {.sge = sge, .sge_cnt = 5};
+    struct rnic_qp_view view;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    bring_to(RNIC_QPS_RESET);
+    EXPECT_EQ(rig_post(&rig, 1, 0, 8), RNIC_ERR_STATE);
+    bring_to(RNIC_QPS_INIT);
+    EXPECT_EQ(rnic_post_recv(rig.qp, &wr), RNIC_ERR_INVALID);
+    for (unsigned i = 0; i < 64; i++)
+        EXPECT_EQ(rig_post(&rig, i, 0, 8), RNIC_OK);
+    EXPECT_EQ(rig_post(&rig, 64, 0, 8), RNIC_ERR_FULL);
+    rnic_qp_view(rig.qp, &view);
+    EXPECT_EQ(view.recv_wr, 64);
+    EXPECT_EQ(modify(RNIC_QPS_RTR), RNIC_OK); /* WQEs of INIT stay */
+    rnic_qp_view(rig.qp, &view);
+    EXPECT_EQ(view.recv_wr, 64);
+    EXPECT_EQ(view.epsn, RIG_PSN);
+    EXPECT_EQ(modify(RNIC_QPS_ERR), RNIC_OK);
+    for (unsigned i = 0; i < 64; i++)
+        rig_expect_wc(&rig, i, RNIC_WC_WR_FLUSH_ERR);
+    EXPECT_EQ(rig_post(&rig, 99, 0, 8), RNIC_OK); /* R189: flushed at once */
+    rig_expect_wc(&rig, 99, RNIC_WC_WR_FLUSH_ERR);
+    EXPECT_EQ(rnic_post_recv(rig.qp, &wr), RNIC_ERR_INVALID);
+    rig_free(&rig);
+}
+
+/* R189, R082: the WQE with the error first, then the others in order; the NAK still goes out. */
+static void r189_flush_order(void)
+{
+    static const uint8_t data[100];
+    struct rnic_wc wc;
+    struct roce_pkt pkt;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    for (unsigned i = 0; i < 5; i++)
+        EXPECT_EQ(rig_post(&rig, i, 0, 64), RNIC_OK);
+    pkt = send(RIG_PSN);
+    rig_in(&rig, &pkt);
+    pkt = pktgen_data(&rig.gen, ROCE_OP_RC_SEND_ONLY, RIG_PSN + 1, data, 100);
+    rig_in(&rig, &pkt);
+    EXPECT_EQ(rig_state(&rig), RNIC_QPS_ERR);
+    rig_expect_wc(&rig, 0, RNIC_WC_SUCCESS);
+    rig_expect_wc(&rig, 1, RNIC_WC_LOC_LEN_ERR);
+    rig_expect_wc(&rig, 2, RNIC_WC_WR_FLUSH_ERR);
+    rig_expect_wc(&rig, 3, RNIC_WC_WR_FLUSH_ERR);
+    rig_expect_wc(&rig, 4, RNIC_WC_WR_FLUSH_ERR);
+    EXPECT_EQ(rnic_cq_poll(rig.cq, &wc, 1), 0);
+    rig_expect_aeth(&rig, RIG_PSN + 1, NAK(ROCE_NAK_INVALID_REQ), 1);
+    rig_expect_nothing(&rig);
+    rig_expect_no_event(&rig);
+    pkt = send(RIG_PSN);
+    rig_in(&rig, &pkt);
+    rig_expect_nothing(&rig); /* R054 */
+    rig_free(&rig);
+}
+
+/* R088: a bad R_Key raises the event, the QP is in ERR, the WQEs are flushed. */
+static void r088_access_event(void)
+{
+    struct roce_pkt pkt;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(rig_post(&rig, 5, 0, 64), RNIC_OK);
+    pkt = pktgen_read(&rig.gen, RIG_PSN, 0, 0xBAD, 8);
+    rig_in(&rig, &pkt);
+    EXPECT_EQ(rig_state(&rig), RNIC_QPS_ERR);
+    rig_expect_event(&rig, RNIC_EVENT_QP_ACCESS_ERR);
+    rig_expect_no_event(&rig);
+    rig_expect_wc(&rig, 5, RNIC_WC_WR_FLUSH_ERR);
+    rig_expect_aeth(&rig, RIG_PSN, NAK(ROCE_NAK_REMOTE_ACCESS), 0);
+    EXPECT_EQ(rig_counters(&rig).resp_remote_access_errors, 1);
+    rig_free(&rig);
+}
+
+/* Into ERR by the user: responses owed are not sent any more; the WQE in use is flushed first. */
+static void err_by_user(void)
+{
+    static const uint8_t data[1024];
+    struct roce_pkt pkt;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    for (unsigned i = 0; i < 3; i++)
+        EXPECT_EQ(rig_post(&rig, i, 0, 4096), RNIC_OK);
+    pkt = pktgen_data(&rig.gen, ROCE_OP_RC_SEND_FIRST, RIG_PSN, data, 1024);
+    pkt.bth.ackreq = 1;
+    rig_in(&rig, &pkt);
+    EXPECT_EQ(modify(RNIC_QPS_ERR), RNIC_OK);
+    for (unsigned i = 0; i < 3; i++)
+        rig_expect_wc(&rig, i, RNIC_WC_WR_FLUSH_ERR);
+    rig_expect_nothing(&rig);
+    rig_expect_no_event(&rig);
+    rig_free(&rig);
+}
+
+/* R190: RESET forgets PSN, MSN, duplicates, responses, the open message and the WQEs. */
+static void r190_reset(void)
+{
+    static const uint8_t data[1024];
+    struct rnic_wc wc;
+    struct roce_pkt pkt;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(rig_post(&rig, 1, 0, 4096), RNIC_OK);
+    EXPECT_EQ(rig_post(&rig, 2, 0, 4096), RNIC_OK);
+    pkt = pktgen_read(&rig.gen, RIG_PSN, RIG_IOVA, RIG_KEY, 8);
+    rig_in(&rig, &pkt);
+    pkt = pktgen_data(&rig.gen, ROCE_OP_RC_SEND_FIRST, RIG_PSN + 1, data, 1024);
+    rig_in(&rig, &pkt);
+    EXPECT_EQ(modify(RNIC_QPS_RESET), RNIC_OK);
+    EXPECT_EQ(rnic_cq_poll(rig.cq, &wc, 1), 0);
+    rig_expect_nothing(&rig);
+    rig.attr.rq_psn = 5;
+    rig_connect(&rig, rig.qp);
+    pkt = send(5);
+    rig_in(&rig, &pkt);
+    rig_expect_aeth(&rig, 5, ROCE_SYNDROME_RNR | 12, 0);
+    pkt = pktgen_read(&rig.gen, 5, RIG_IOVA, RIG_KEY, 8);
+    rig_in(&rig, &pkt);
+    CU_ASSERT_FATAL(rig_out(&rig, &pkt));
+    EXPECT_EQ(pkt.bth.psn, 5);
+    EXPECT_EQ(pkt.aeth.msn, 1);
+    rig_free(&rig);
+}
+
+/* A QP that is deleted while it owes responses. */
+static void deleted_while_owing(void)
+{
+    struct roce_pkt pkt;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    pkt = pktgen_read(&rig.gen, RIG_PSN, RIG_IOVA, RIG_KEY, 100000);
+    rig_in(&rig, &pkt);
+    CU_ASSERT(rig_out(&rig, &pkt));
+    rnic_qp_del(rig.qp);
+    rig_expect_nothing(&rig);
+    pkt = send(RIG_PSN);
+    rig_in(&rig, &pkt);
+    EXPECT_EQ(rig_counters(&rig).rx_no_qp, 1);
+    rig_free(&rig);
+}
+
+/* Memory of an idle QP: the target is 4 KiB with its queues' bookkeeping. */
+static void size_of_a_qp(void)
+{
+    CU_ASSERT(sizeof(struct rnic_responder) <= 2048);
+}
+
+SUITE("device.qp", TEST(creation), TEST(r183_transitions), TEST(r187_values), TEST(r054_states),
+      TEST(r055_comm_est), TEST(r188_post), TEST(r189_flush_order), TEST(r088_access_event),
+      TEST(err_by_user), TEST(r190_reset), TEST(deleted_while_owing), TEST(size_of_a_qp))

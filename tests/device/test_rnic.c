@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* The device from frame to frame: what it lets in (R002-R056 of rnic/rules.md), what its responses
+ * look like (R001-R015, R043-R045), and turns between QPs (R251). */
+#include <stdlib.h>
+#include "support/rig.h"
+#include "support/suite.h"
+#include "wire/codes.h"
+
+#define ACK (ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE)
+
+static struct rig rig;
+static const enum roce_encap encaps[] = {ROCE_ENCAP_V1, ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6};
+
+static struct roce_pkt write_only(uint32_t psn, uint32_t off, const void *data, uint32_t len)
+{
+    struct roce_pkt pkt =
+        pktgen_write(&rig.gen, ROCE_OP_RC_WRITE_ONLY, psn, RIG_IOVA + off, RIG_KEY, len, data, len);
+
+    pkt.bth.ackreq = 1;
+    return pkt;
+}
+
+/* Gives a frame in whose bytes a test meddled. */
+static void in_frame(const struct pktgen_frame *frame)
+{
+    rnic_input(rig.rnic, frame->bytes, frame->len, ++rig.now);
+}
+
+/* SEND, WRITE and READ end to end in every envelope. */
+static void end_to_end(void)
+{
+    static const uint8_t hello[] = "hello, responder";
+    static uint8_t data[4096];
+
+    for (unsigned e = 0; e < 3; e++) {
+        struct roce_pkt pkt;
+        struct rnic_wc wc;
+
+        rig_init(&rig, encaps[e]);
+        memset(data, 0x5A, sizeof(data));
+        EXPECT_EQ(rig_post(&rig, 77, 1000, 100), RNIC_OK);
+        pkt = pktgen_data(&rig.gen, ROCE_OP_RC_SEND_ONLY_IMM, RIG_PSN, hello, sizeof(hello));
+        pkt.bth.ackreq = 1;
+        pkt.bth.se = 1;
+        pkt.immdt.imm = 0x01020304;
+        rig_in(&rig, &pkt);
+        rig_expect_aeth(&rig, RIG_PSN, ACK, 1);
+        EXPECT_EQ(rnic_cq_poll(rig.cq, &wc, 1), 1);
+        EXPECT_EQ(wc.wr_id, 77);
+        EXPECT_EQ(wc.status, RNIC_WC_SUCCESS);
+        EXPECT_EQ(wc.opcode, RNIC_WC_RECV);
+        EXPECT_EQ(wc.flags, RNIC_WC_WITH_IMM);
+        EXPECT_EQ(wc.imm, 0x01020304);
+        EXPECT_EQ(wc.byte_len, sizeof(hello));
+        EXPECT_EQ(wc.qpn, RIG_QPN);
+        CU_ASSERT(wc.solicited);
+        CU_ASSERT(memcmp(rig.mem + 1000, hello, sizeof(hello)) == 0);
+
+        pkt = write_only(RIG_PSN + 1, 5000, data, 1021);
+        rig_in(&rig, &pkt);
+        rig_expect_aeth(&rig, RIG_PSN + 1, ACK, 2);
+        CU_ASSERT(memcmp(rig.mem + 5000, data, 1021) == 0);
+        CU_ASSERT(rig.mem[6021] == (uint8_t)(6021 * 13 + 6021 / 251));
+
+        pkt = pktgen_read(&rig.gen, RIG_PSN + 2, RIG_IOVA + 4000, RIG_KEY, 2500);
+        rig_in(&rig, &pkt);
+        for (unsigned i = 0; i < 3; i++) {
+            static const uint8_t opcodes[] = {
+                ROCE_OP_RC_READ_RESP_FIRST, ROCE_OP_RC_READ_RESP_MIDDLE, ROCE_OP_RC_READ_RESP_LAST};
+            uint32_t len = i == 2 ? 2500 - 2048 : 1024;
+
+            CU_ASSERT_FATAL(rig_out(&rig, &pkt));
+            EXPECT_EQ(pkt.bth.opcode, opcodes[i]);
+            EXPECT_EQ(pkt.bth.psn, RIG_PSN + 2 + i);
+            EXPECT_EQ(pkt.payload_len, len);
+            CU_ASSERT_FATAL(pkt.payload_len == len);
+            CU_ASSERT(memcmp(pkt.payload, rig.mem + 4000 + 1024 * i, len) == 0);
+            if (i != 1)
+                EXPECT_EQ(pkt.aeth.msn, 3);
+        }
+        rig_expect_nothing(&rig);
+        rig_free(&rig);
+    }
+}
+
+/* R001-R015, R041, R043-R045: the envelope of a response, all from the address vector. */
+static void response_envelope(void)
+{
+    for (unsigned e = 0; e < 3; e++) {
+        struct roce_pkt pkt;
+
+        rig_init(&rig, encaps[e]);
+        pkt = write_only(RIG_PSN, 0, NULL, 0);
+        pkt.bth.se = 1;
+        pkt.bth.fecn = 1;
+        rig_in(&rig, &pkt);
+        CU_ASSERT_FATAL(rig_out(&rig, &pkt));
+        CU_ASSERT(memcmp(pkt.eth.dst, rig.gen.smac, 6) == 0);
+        CU_ASSERT(memcmp(pkt.eth.src, rig.gen.dmac, 6) == 0);
+        EXPECT_EQ(pkt.encap, encaps[e]);
+        switch (encaps[e]) {
+        case ROCE_ENCAP_V2_IP4:
+            EXPECT_EQ(pkt.ip4.dscp, 0x68 >> 2); /* R004 */
+            EXPECT_EQ(pkt.ip4.ecn, 0);
+            EXPECT_EQ(pkt.ip4.ttl, 17); /* R008 */
+            EXPECT_EQ(pkt.ip4.df, 1);   /* R007 */
+            CU_ASSERT(memcmp(pkt.ip4.src, rig.gen.dgid + 12, 4) == 0);
+            CU_ASSERT(memcmp(pkt.ip4.dst, rig.gen.sgid + 12, 4) == 0);
+            break;
+        case ROCE_ENCAP_V2_IP6:
+            EXPECT_EQ(pkt.ip6.dscp, 0x68 >> 2);
+            EXPECT_EQ(pkt.ip6.hop, 17);
+            CU_ASSERT(memcmp(pkt.ip6.src, rig.gen.dgid, 16) == 0);
+            CU_ASSERT(memcmp(pkt.ip6.dst, rig.gen.sgid, 16) == 0);
+            break;
+        default:
+            EXPECT_EQ(pkt.grh.tclass, 0x68);
+            EXPECT_EQ(pkt.grh.hop, 17);
+            CU_ASSERT(memcmp(pkt.grh.sgid, rig.gen.dgid, 16) == 0);
+            CU_ASSERT(memcmp(pkt.grh.dgid, rig.gen.sgid, 16) == 0);
+            break;
+        }
+        if (encaps[e] != ROCE_ENCAP_V1) {
+            EXPECT_EQ(pkt.udp.sport, 0xD00D);        /* R012 */
+            EXPECT_EQ(pkt.udp.dport, ROCE_UDP_PORT); /* R011 */
+            EXPECT_EQ(pkt.udp.csum, 0);              /* R015 */
+        }
+        EXPECT_EQ(pkt.bth.dest_qp, RIG_PEER_QPN);
+        EXPECT_EQ(pkt.bth.se, 0);
+        EXPECT_EQ(pkt.bth.ackreq, 0);
+        EXPECT_EQ(pkt.bth.migreq, 1);
+        EXPECT_EQ(pkt.bth.pkey, 0xFFFF);
+        EXPECT_EQ(pkt.bth.fecn, 0);
+        EXPECT_EQ(pkt.bth.becn, 0);
+        EXPECT_EQ(pkt.bth.resv6, 0);
+        EXPECT_EQ(pkt.bth.resv7, 0);
+        rig_free(&rig);
+    }
+}
+
+/* R003, R005, R012, R013: derived source port, and a traffic class that says CE. */
+static void derived_envelope(void)
+{
+    struct rnic_qp_attr attr;
+    struct roce_pkt pkt;
+    uint16_t port = 0;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    rig.attr.av.udp_sport = 0;
+    rig.attr.av.tclass = 0x03;
+    rig.attr.av.hop_limit = 0;
+    attr = rig.attr;
+    attr.state = RNIC_QPS_RESET;
+    EXPECT_EQ(rnic_qp_modify(rig.qp, &attr, rig.now), RNIC_OK);
+    rig_connect(&rig, rig.qp);
+    for (uint32_t i = 0; i < 3; i++) {
+        pkt = write_only(RIG_PSN + i, 0, NULL, 0);
+        rig_in(&rig, &pkt);
+        CU_ASSERT_FATAL(rig_out(&rig, &pkt));
+        CU_ASSERT(pkt.udp.sport >= 0xC000);
+        if (i)
+            EXPECT_EQ(pkt.udp.sport, port);
+        port = pkt.udp.sport;
+        EXPECT_EQ(pkt.ip4.ecn, 2);
+        EXPECT_EQ(pkt.ip4.ttl, 64);
+    }
+    rig_free(&rig);
+}
+
+/* R016, R023, R024: every single flipped bit of a frame makes it dropped silently, unless the path
+ * may change that bit; the QP is never harmed (R056). */
+static void r024_flip_every_bit(void)
+{
+    static const uint8_t data[5] = {9, 8, 7, 6, 5};
+    struct pktgen_frame good;
+    struct roce_pkt pkt;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    pkt = write_only(RIG_PSN, 0, data, sizeof(data));
+    pktgen_build(&pkt, &good);
+    pktgen_parse(&good, &pkt);
+    for (size_t bit = 0; bit < good.len * 8; bit++) {
+        struct pktgen_frame bad = good;
+        size_t byte = bit / 8;
+        /* The group bit of the destination MAC, the source MAC, the UDP checksum, BTH byte 4. TOS
+         * and TTL need a new header checksum: r018_path_changes. */
+        bool may_change = bit == 7 || (byte >= 6 && byte < 12) ||
+                          (byte >= pkt.off[ROCE_HDR_UDP] + 6u && byte < pkt.off[ROCE_HDR_BTH]) ||
+                          byte == pkt.off[ROCE_HDR_BTH] + 4u;
+        struct rnic_qp_view view;
+
+        bad.bytes[byte] ^= (uint8_t)(0x80 >> bit % 8);
+        in_frame(&bad);
+        rnic_qp_view(rig.qp, &view);
+        EXPECT_EQ(view.state, RNIC_QPS_RTS);
+        if (may_change) {
+            struct rnic_qp_attr attr = rig.attr;
+
+            EXPECT_EQ(view.epsn, (RIG_PSN + 1) & ROCE_PSN_MASK);
+            rig_expect_aeth(&rig, RIG_PSN, ACK, 1);
+            attr.state = RNIC_QPS_RESET;
+            EXPECT_EQ(rnic_qp_modify(rig.qp, &attr, rig.now), RNIC_OK);
+            rig_connect(&rig, rig.qp);
+        } else {
+            EXPECT_EQ(view.epsn, RIG_PSN);
+            rig_expect_nothing(&rig);
+        }
+    }
+    CU_ASSERT(rig_counters(&rig).rx_icrc_encapsulated > 0);
+    rig_expect_no_event(&rig);
+    rig_free(&rig);
+}
+
+/* R018, R020, R021: TOS and TTL with a right header checksum, UDP checksum, FECN, BECN. */
+static void r018_path_changes(void)
+{
+    struct pktgen_frame frame;
+    struct roce_pkt pkt;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    pkt = write_only(RIG_PSN, 0, NULL, 0);
+    pkt.ip4.dscp = 46;
+    pkt.ip4.ecn = 3;
+    pkt.ip4.ttl = 1;
+    pkt.bth.fecn = 1;
+    pkt.bth.becn = 1;
+    pkt.bth.resv6 = 0x3F;
+    pkt.bth.migreq = 0; /* R044: tolerated */
+    pkt.udp.sport = 1;  /* R053 */
+    pkt.udp.csum = 0x1234;
+    memset(pkt.eth.src, 0x33, 6);
+    pktgen_build(&pkt, &frame);
+    in_frame(&frame);
+    rig_expect_aeth(&rig, RIG_PSN, ACK, 1);
+    rig_free(&rig);
+}
+
+/* R014: bytes after the packet are not part of it. */
+static void r014_trailer(void)
+{
+    struct pktgen_frame frame;
+    struct roce_pkt pkt;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    pkt = write_only(RIG_PSN, 0, NULL, 0);
+    pktgen_build(&pkt, &frame);
+    memset(frame.bytes + frame.len, 0, 7);
+    frame.len += 7;
+    in_frame(&frame);
+    rig_expect_aeth(&rig, RIG_PSN, ACK, 1);
+    rig_free(&rig);
+}
+
+/* One packet that differs from a good one in one thing is dropped and counted where it should be.
+ */
+static void inbound_validation(void)
+{
+    enum what {
+        QP0,
+        QP1,
+        QP_NONE,
+        QP_MULTICAST,
+        UC,
+        UD,
+        XRC,
+        CNP,
+        SRC_IP,
+        DST_IP,
+        DST_MAC,
+        PKEY,
+        PKEY0,
+        TVER,
+        ENCAP,
+        RESPONSE,
+        WHAT_CNT
+    };
+
+    for (unsigned what = 0; what < WHAT_CNT; what++) {
+        struct rnic_counters counters;
+        struct roce_pkt pkt;
+
+        rig_init(&rig, ROCE_ENCAP_V2_IP4);
+        pkt = write_only(RIG_PSN, 0, NULL, 0);
+        switch (what) {
+        case QP0: pkt.bth.dest_qp = 0; break; /* R046 */
+        case QP1: pkt.bth.dest_qp = 1; break;
+        case QP_NONE: pkt.bth.dest_qp = 0x12; break;            /* R047 */
+        case QP_MULTICAST: pkt.bth.dest_qp = 0xFFFFFF; break;   /* R048 */
+        case UC: pkt.bth.opcode = ROCE_OP_UC_WRITE_ONLY; break; /* R030 */
+        case UD: pkt.bth.opcode = ROCE_OP_UD_SEND_ONLY; break;
+        case XRC: pkt.bth.opcode = ROCE_OP_XRC_WRITE_ONLY; break;
+        case CNP: pkt.bth.opcode = ROCE_OP_CNP_ROCE; break; /* R216 */
+        case SRC_IP: pkt.ip4.src[3] ^= 4; break;            /* R051 */
+        case DST_IP: pkt.ip4.dst[3] ^= 4; break;            /* R052 */
+        case DST_MAC: pkt.eth.dst[5] ^= 4; break;
+        case PKEY: pkt.bth.pkey = 0xFFFE; break; /* R049 */
+        case PKEY0: pkt.bth.pkey = 0x8000; break;
+        case TVER: pkt.bth.tver = 1; break; /* R025 */
+        case ENCAP:
+            pkt = pktgen_pkt(&rig.gen, ROCE_OP_RC_WRITE_ONLY, RIG_PSN);
+            roce_pkt_init(&pkt, ROCE_ENCAP_V2_IP6, ROCE_OP_RC_WRITE_ONLY);
+            memcpy(pkt.eth.dst, rig.gen.dmac, 6);
+            memcpy(pkt.ip6.src, rig.gen.sgid, 16);
+            memcpy(pkt.ip6.dst, rig.gen.dgid, 16);
+            pkt.bth.dest_qp = RIG_QPN;
+            pkt.bth.psn = RIG_PSN;
+            break;
+        case RESPONSE:
+            pkt.bth.opcode = ROCE_OP_RC_ACK;
+            pkt.aeth = (struct roce_aeth){.syndrome = ACK};
+            break;
+        default: break;
+        }
+        rig_in(&rig, &pkt);
+        rig_expect_nothing(&rig);
+        counters = rig_counters(&rig);
+        EXPECT_EQ(counters.rx_packets, 1);
+        EXPECT_EQ(counters.rx_not_roce, what == DST_MAC);
+        EXPECT_EQ(counters.rx_malformed, what == TVER);
+        EXPECT_EQ(counters.rx_bad_pkey, what == PKEY || what == PKEY0);
+        EXPECT_EQ(counters.rx_no_request, what == RESPONSE);
+        EXPECT_EQ(counters.rx_no_qp, what <= DST_IP || what == ENCAP);
+        EXPECT_EQ(counters.rx_icrc_encapsulated, 0);
+        EXPECT_EQ(rig_state(&rig), RNIC_QPS_RTS); /* R056 */
+        pkt = write_only(RIG_PSN, 0, NULL, 0);    /* and the good one is still good */
+        rig_in(&rig, &pkt);
+        rig_expect_aeth(&rig, RIG_PSN, ACK, 1);
+        rig_free(&rig);
+    }
+}
+
+/* R049: limited and full members. */
+static void r049_pkey(void)
+{
+    static const struct {
+        uint16_t mine;
+        uint16_t theirs;
+        bool good;
+    } rows[] = {
+        {0xFFFF, 0xFFFF, true},  {0xFFFF, 0x7FFF, true},  {0x7FFF, 0xFFFF, true},
+        {0x7FFF, 0x7FFF, false}, {0x8001, 0x0001, true},  {0x8001, 0x8001, true},
+        {0x0001, 0x0001, false}, {0x8001, 0x8002, false}, {0x8001, 0x0000, false},
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct rnic_qp_attr attr;
+        struct roce_pkt pkt;
+
+        rig_init(&rig, ROCE_ENCAP_V2_IP6);
+        rig.attr.pkey = rows[i].mine;
+        attr = rig.attr;
+        attr.state = RNIC_QPS_RESET;
+        rnic_qp_modify(rig.qp, &attr, rig.now);
+        rig_connect(&rig, rig.qp);
+        pkt = write_only(RIG_PSN, 0, NULL, 0);
+        pkt.bth.pkey = rows[i].theirs;
+        rig_in(&rig, &pkt);
+        EXPECT_EQ(rig_out(&rig, &pkt), rows[i].good);
+        if (rows[i].good)
+            EXPECT_EQ(pkt.bth.pkey, rows[i].mine); /* R045 */
+        EXPECT_EQ(rig_counters(&rig).rx_bad_pkey, !rows[i].good);
+        rig_free(&rig);
+    }
+}
+
+/* Anything that is no RoCE at all. */
+static void not_roce(void)
+{
+    static const uint8_t arp[42] = {[0] = 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, [12] = 0x08, 0x06};
+    struct pktgen_frame frame;
+    struct roce_pkt pkt;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    rnic_input(rig.rnic, arp, sizeof(arp), 0);
+    EXPECT_EQ(rig_counters(&rig).rx_not_roce, 1);
+    pkt = write_only(RIG_PSN, 0, NULL, 0);
+    pktgen_build(&pkt, &frame);
+    for (size_t len = 0; len < frame.len; len++) { /* R028: every shorter frame */
+        uint8_t *exact = malloc(len ? len : 1);
+
+        CU_ASSERT_FATAL(exact != NULL);
+        memcpy(exact, frame.bytes, len);
+        rnic_input(rig.rnic, exact, len, 0);
+        free(exact);
+        rig_expect_nothing(&rig);
+    }
+    EXPECT_EQ(rig_counters(&rig).tx_packets, 0);
+    rig_free(&rig);
+}
+
+/* R031: a reserved opcode is an invalid request, in its turn. */
+static void r031_reserved_opcode(void)
+{
+    struct roce_pkt pkt;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    pkt = pktgen_pkt(&rig.gen, 0x1F, RIG_PSN);
+    rig_in(&rig, &pkt);
+    rig_expect_aeth(&rig, RIG_PSN, ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ, 0);
+    EXPECT_EQ(rig_state(&rig), RNIC_QPS_ERR);
+    rig_expect_event(&rig, RNIC_EVENT_QP_REQ_ERR);
+    rig_free(&rig);
+}
+
+/* R251: a long READ of one QP does not hold up another's ACK. */
+static void r251_turns(void)
+{
+    struct rnic_qp_init init = {.type = RNIC_QPT_RC, .qpn = 0x33, .max_recv_sge = 1};
+    struct rnic_qp *other;
+    struct roce_pkt pkt;
+    unsigned mine = 0;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    init.recv_cq = rig.cq;
+    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &other), RNIC_OK);
+    rig.attr.dest_qpn = 0x44;
+    rig_connect(&rig, other);
+    pkt = pktgen_read(&rig.gen, RIG_PSN, RIG_IOVA, RIG_KEY, 10 * 1024);
+    rig_in(&rig, &pkt);
+    pkt.bth.dest_qp = 0x33;
+    rig_in(&rig, &pkt);
+    for (unsigned i = 0; i < 20; i++) {
+        CU_ASSERT_FATAL(rig_out(&rig, &pkt));
+        EXPECT_EQ(pkt.bth.dest_qp, i % 2 ? 0x44u : RIG_PEER_QPN);
+        mine += pkt.bth.dest_qp == 0x44;
+    }
+    EXPECT_EQ(mine, 10);
+    rig_expect_nothing(&rig);
+    rig_free(&rig);
+}
+
+/* The output buffer must hold any frame; nothing is lost by asking with a smaller one. */
+static void small_buffer(void)
+{
+    static uint8_t buf[ROCE_FRAME_MAX];
+    struct roce_pkt pkt;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    pkt = write_only(RIG_PSN, 0, NULL, 0);
+    rig_in(&rig, &pkt);
+    EXPECT_EQ(rnic_output(rig.rnic, buf, sizeof(buf) - 1, 0), 0);
+    rig_expect_aeth(&rig, RIG_PSN, ACK, 1);
+    EXPECT_EQ(rnic_deadline(rig.rnic), RNIC_NEVER);
+    rnic_expire(rig.rnic, 1);
+    rig_free(&rig);
+}
+
+static void new_limits(void)
+{
+    struct rnic_attr attr = {.gid_cnt = 0};
+
+    CU_ASSERT(rnic_new(&attr) == NULL);
+    attr.gid_cnt = RNIC_GID_MAX + 1;
+    CU_ASSERT(rnic_new(&attr) == NULL);
+    rnic_del(NULL);
+    CU_ASSERT_STRING_EQUAL(rnic_error_text(RNIC_ERR_BUSY), "the object is still in use");
+    CU_ASSERT_STRING_EQUAL(rnic_error_text(12345), "unknown error");
+}
+
+SUITE("device.rnic", TEST(end_to_end), TEST(response_envelope), TEST(derived_envelope),
+      TEST(r024_flip_every_bit), TEST(r018_path_changes), TEST(r014_trailer),
+      TEST(inbound_validation), TEST(r049_pkey), TEST(not_roce), TEST(r031_reserved_opcode),
+      TEST(r251_turns), TEST(small_buffer), TEST(new_limits))

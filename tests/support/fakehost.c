@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "support/fakehost.h"
+
+#include <stdlib.h>
+#include "support/suite.h"
+#include "wire/codes.h"
+
+static enum rnic_mem fake_mem(void *ctx, uint32_t key, uint64_t va, uint64_t len, unsigned access,
+                              uint8_t **out)
+{
+    struct fakehost *fake = ctx;
+    unsigned granted = key == FAKE_KEY_RO ? RNIC_ACCESS_REMOTE_READ : RNIC_ACCESS_ALL;
+
+    CU_ASSERT(len > 0); /* the contract of rnic_host.mem */
+    if (key == FAKE_KEY_HUGE) {
+        *out = fake->mem;
+        return va - FAKE_VA + len <= UINT64_C(1) << 40 ? RNIC_MEM_OK : RNIC_MEM_RANGE;
+    }
+    if ((key != FAKE_KEY || fake->key_gone) && key != FAKE_KEY_RO &&
+        (key != FAKE_KEY_INV || fake->inv_gone))
+        return RNIC_MEM_KEY;
+    if ((access & granted) != access)
+        return RNIC_MEM_ACCESS;
+    if (va < FAKE_VA || va - FAKE_VA > FAKE_MEM_LEN || len > FAKE_MEM_LEN - (va - FAKE_VA))
+        return RNIC_MEM_RANGE;
+    *out = fake->mem + (va - FAKE_VA);
+    return RNIC_MEM_OK;
+}
+
+static bool fake_invalidate(void *ctx, uint32_t key)
+{
+    struct fakehost *fake = ctx;
+
+    if (key != FAKE_KEY_INV || fake->inv_gone)
+        return false;
+    CU_ASSERT(fake->wc_cnt == 0); /* R203: before the completion */
+    fake->inv_gone = true;
+    return true;
+}
+
+static void fake_complete(void *ctx, const struct rnic_wc *wc)
+{
+    struct fakehost *fake = ctx;
+
+    fake->wc[fake->wc_cnt++ % FAKE_LOG] = *wc;
+}
+
+static void fake_event(void *ctx, enum rnic_event_type type)
+{
+    struct fakehost *fake = ctx;
+
+    fake->event[fake->event_cnt++ % FAKE_LOG] = type;
+}
+
+static void fake_failed(void *ctx)
+{
+    struct fakehost *fake = ctx;
+
+    fake->failed_cnt++;
+    fake->wc_cnt_at_failure = fake->wc_cnt;
+    rnic_responder_flush(&fake->resp);
+}
+
+static void fake_ready(void *ctx)
+{
+    struct fakehost *fake = ctx;
+
+    fake->ready_cnt++;
+}
+
+static const struct rnic_host host = {
+    .mem = fake_mem,
+    .invalidate = fake_invalidate,
+    .complete = fake_complete,
+    .event = fake_event,
+    .failed = fake_failed,
+    .ready = fake_ready,
+};
+
+struct rnic_responder_attr fake_attr(void)
+{
+    return (struct rnic_responder_attr){
+        .access = RNIC_ACCESS_ALL,
+        .path_mtu = FAKE_MTU,
+        .dest_qpn = FAKE_PEER_QPN,
+        .pkey = 0xFFFF,
+        .rq_psn = roce_psn_of(FAKE_PSN),
+        .max_dest_rd_atomic = 4,
+        .min_rnr_timer = 12,
+    };
+}
+
+void fake_init(struct fakehost *fake)
+{
+    struct rnic_responder_attr attr = fake_attr();
+
+    memset(fake, 0, sizeof(*fake));
+    pktgen_init(&fake->gen, ROCE_ENCAP_V2_IP4);
+    for (uint32_t i = 0; i < FAKE_MEM_LEN; i++)
+        fake->mem[i] = (uint8_t)(i * 7 + i / 256);
+    if (!rnic_responder_init(&fake->resp, &host, fake, &fake->counters, 8, 4))
+        abort();
+    rnic_responder_start(&fake->resp, &attr);
+}
+
+void fake_restart(struct fakehost *fake, const struct rnic_responder_attr *attr)
+{
+    rnic_responder_reset(&fake->resp);
+    rnic_responder_start(&fake->resp, attr);
+}
+
+void fake_free(struct fakehost *fake)
+{
+    rnic_responder_free(&fake->resp);
+}
+
+void fake_post(struct fakehost *fake, uint64_t wr_id, uint32_t off, uint32_t len)
+{
+    const struct rnic_sge sge = {.addr = FAKE_VA + off, .len = len, .lkey = FAKE_KEY};
+    const struct rnic_recv_wr wr = {.wr_id = wr_id, .sge = &sge, .sge_cnt = 1};
+
+    EXPECT_EQ(rnic_rq_post(&fake->resp.rq, &wr), RNIC_RQ_POSTED);
+}
+
+enum rnic_resp_step fake_in(struct fakehost *fake, struct roce_pkt pkt)
+{
+    struct pktgen_frame frame;
+
+    pktgen_build(&pkt, &frame);
+    pktgen_parse(&frame, &pkt);
+    return rnic_responder_input(&fake->resp, &pkt);
+}
+
+struct roce_pkt fake_out(struct fakehost *fake)
+{
+    struct roce_pkt pkt = {0};
+
+    if (!rnic_responder_output(&fake->resp, &pkt)) {
+        pkt.bth.opcode = 0xFF;
+        return pkt;
+    }
+    /* What every response has: R041, R043, R044, R045, R108. */
+    EXPECT_EQ(pkt.bth.dest_qp, FAKE_PEER_QPN);
+    EXPECT_EQ(pkt.bth.ackreq, 0);
+    EXPECT_EQ(pkt.bth.se, 0);
+    EXPECT_EQ(pkt.bth.migreq, 1);
+    EXPECT_EQ(pkt.bth.pkey, 0xFFFF);
+    EXPECT_EQ(pkt.bth.tver, 0);
+    CU_ASSERT(roce_opcode_is_response(pkt.op));
+    if (roce_opcode_has(pkt.op, ROCE_HDR_AETH))
+        CU_ASSERT(roce_syndrome_kind(pkt.aeth.syndrome) != ROCE_SYN_RESERVED);
+    return pkt;
+}
+
+void fake_expect_aeth(struct fakehost *fake, uint32_t psn, uint8_t syndrome, uint32_t msn)
+{
+    struct roce_pkt pkt = fake_out(fake);
+
+    EXPECT_EQ(pkt.bth.opcode, ROCE_OP_RC_ACK);
+    EXPECT_EQ(pkt.bth.psn, psn);
+    EXPECT_EQ(pkt.aeth.syndrome, syndrome);
+    EXPECT_EQ(pkt.aeth.msn, msn);
+    EXPECT_EQ(pkt.payload_len, 0);
+}
+
+void fake_expect_read(struct fakehost *fake, uint8_t opcode, uint32_t psn, uint32_t off,
+                      uint32_t len)
+{
+    struct roce_pkt pkt = fake_out(fake);
+
+    EXPECT_EQ(pkt.bth.opcode, opcode);
+    EXPECT_EQ(pkt.bth.psn, psn);
+    EXPECT_EQ(pkt.payload_len, len);
+    if (len)
+        CU_ASSERT(pkt.payload == fake->mem + off);
+    if (roce_opcode_has(pkt.op, ROCE_HDR_AETH))
+        EXPECT_EQ(pkt.aeth.syndrome, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE);
+}
+
+void fake_expect_nothing(struct fakehost *fake)
+{
+    CU_ASSERT(!rnic_responder_ready(&fake->resp));
+    EXPECT_EQ(fake_out(fake).bth.opcode, 0xFF);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Fake host: a responder with the least of a device around it, for tests of the transport: regions
+ * in a flat table, completions and events in arrays. Time does not pass and no frame is built.
+ */
+#ifndef TEST_FAKEHOST_H
+#define TEST_FAKEHOST_H
+
+#include "support/pktgen.h"
+#include "transport/responder.h"
+
+#define FAKE_MEM_LEN  16384u
+#define FAKE_VA       UINT64_C(0x7F0000001000) /* of byte 0 of the memory */
+#define FAKE_KEY      0xCAFE01u                /* all rights to all of it */
+#define FAKE_KEY_RO   0xCAFE02u                /* REMOTE_READ only */
+#define FAKE_KEY_INV  0xCAFE03u                /* a SEND with Invalidate may take it */
+#define FAKE_KEY_HUGE 0xCAFE04u /* a region of 2^40 bytes, all of it byte 0 of the memory */
+#define FAKE_PSN      0x000100u /* first PSN of the connection */
+#define FAKE_MTU      256u
+#define FAKE_PEER_QPN 0x22u
+#define FAKE_LOG      64u
+
+struct fakehost {
+    struct rnic_responder resp;
+    struct rnic_transport_counters counters;
+    struct pktgen gen;
+    uint8_t mem[FAKE_MEM_LEN];
+    bool key_gone; /* FAKE_KEY was deregistered */
+    bool inv_gone; /* FAKE_KEY_INV was invalidated */
+
+    struct rnic_wc wc[FAKE_LOG];
+    unsigned wc_cnt;
+    enum rnic_event_type event[FAKE_LOG];
+    unsigned event_cnt;
+    unsigned failed_cnt;
+    unsigned ready_cnt;
+    unsigned wc_cnt_at_failure; /* completions there were when `failed` was called */
+};
+
+/* A responder in the state after RTR, with all access, 4 responder resources, RNR timer code 12,
+ * and room for 8 receive WQEs of 4 SGEs, none posted. */
+void fake_init(struct fakehost *fake);
+
+/* The same from another PSN or with other limits. */
+void fake_restart(struct fakehost *fake, const struct rnic_responder_attr *attr);
+struct rnic_responder_attr fake_attr(void);
+
+void fake_free(struct fakehost *fake);
+
+/* Posts a WQE of one SGE: `len` bytes at offset `off` of the memory. */
+void fake_post(struct fakehost *fake, uint64_t wr_id, uint32_t off, uint32_t len);
+
+/* Builds, parses and feeds a packet; the last step it took. */
+enum rnic_resp_step fake_in(struct fakehost *fake, struct roce_pkt pkt);
+
+/* The next response, or one of opcode 0xFF if there is none. Payload points into `mem`. */
+struct roce_pkt fake_out(struct fakehost *fake);
+
+/* Asserts that the next response is an ACK or NAK of this PSN, syndrome and MSN. */
+void fake_expect_aeth(struct fakehost *fake, uint32_t psn, uint8_t syndrome, uint32_t msn);
+
+/* Asserts that the next response is a READ response of this opcode, PSN and content. */
+void fake_expect_read(struct fakehost *fake, uint8_t opcode, uint32_t psn, uint32_t off,
+                      uint32_t len);
+
+/* Asserts that nothing is owed. */
+void fake_expect_nothing(struct fakehost *fake);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* The queue of responses: order (R077), coalescing (R064, R069), bounds. */
+#include <string.h>
+#include "support/rng.h"
+#include "support/suite.h"
+#include "transport/owed.h"
+
+static struct rnic_owed_queue queue;
+
+static void expect(unsigned idx, rnic_pos pos, uint8_t res, uint8_t syndrome)
+{
+    CU_ASSERT_FATAL(idx < queue.cnt);
+    EXPECT_EQ(queue.at[idx].pos, pos);
+    EXPECT_EQ(queue.at[idx].res, res);
+    if (res == RNIC_OWED_AETH)
+        EXPECT_EQ(queue.at[idx].syndrome, syndrome);
+}
+
+static void coalesce(void)
+{
+    memset(&queue, 0, sizeof(queue));
+    CU_ASSERT(rnic_owed_first(&queue) == NULL);
+    rnic_owed_aeth(&queue, 5, 0x1F, 1);
+    rnic_owed_aeth(&queue, 7, 0x1F, 2); /* R064 */
+    EXPECT_EQ(queue.cnt, 1);
+    expect(0, 7, RNIC_OWED_AETH, 0x1F);
+    rnic_owed_aeth(&queue, 8, 0x60, 2); /* R069: a NAK says it too */
+    expect(0, 8, RNIC_OWED_AETH, 0x60);
+    rnic_owed_aeth(&queue, 7, 0x1F, 2); /* an older ACK adds nothing */
+    expect(0, 8, RNIC_OWED_AETH, 0x60);
+    rnic_owed_aeth(&queue, 8, 0x1F, 3); /* the missing packet came after all */
+    EXPECT_EQ(queue.cnt, 1);
+    expect(0, 8, RNIC_OWED_AETH, 0x1F);
+    rnic_owed_res(&queue, 0, 9, 4);
+    rnic_owed_aeth(&queue, 12, 0x1F, 5); /* not across a READ */
+    EXPECT_EQ(queue.cnt, 3);
+    rnic_owed_pop(&queue);
+    expect(0, 9, 0, 0);
+    expect(1, 12, RNIC_OWED_AETH, 0x1F);
+}
+
+static void order(void)
+{
+    memset(&queue, 0, sizeof(queue));
+    rnic_owed_res(&queue, 2, 20, 0);
+    rnic_owed_aeth(&queue, 30, 0x1F, 0);
+    rnic_owed_res(&queue, 3, 31, 0);
+    rnic_owed_res(&queue, 1, 10, 0); /* a replay: first */
+    expect(0, 10, 1, 0);
+    rnic_owed_res(&queue, 0, 30, 0); /* of the PSN the ACK carries: before it */
+    expect(2, 30, 0, 0);
+    expect(3, 30, RNIC_OWED_AETH, 0x1F);
+    EXPECT_EQ(queue.cnt, 5);
+    rnic_owed_res(&queue, 3, 32, 0); /* once only */
+    EXPECT_EQ(queue.cnt, 5);
+    expect(4, 32, 3, 0);
+}
+
+static void cancel(void)
+{
+    memset(&queue, 0, sizeof(queue));
+    rnic_owed_aeth(&queue, 1, 0x1F, 0);
+    rnic_owed_res(&queue, 0, 2, 0);
+    rnic_owed_aeth(&queue, 5, 0x1F, 0);
+    rnic_owed_cancel(&queue, 3);
+    EXPECT_EQ(queue.cnt, 3);
+    rnic_owed_cancel(&queue, 0);
+    EXPECT_EQ(queue.cnt, 1); /* the later ACK says both */
+    expect(0, 5, RNIC_OWED_AETH, 0x1F);
+}
+
+/* Whatever is done, the queue stays within its bound, sorted, with no two neighbouring ACKs. */
+static void random_invariants(void)
+{
+    struct rng rng = rng_seed();
+    rnic_pos now = 0;
+
+    memset(&queue, 0, sizeof(queue));
+    for (unsigned i = 0; i < 200000; i++) {
+        switch (rng_below(&rng, 5)) {
+        case 0: rnic_owed_aeth(&queue, now, 0x1F, 0); break;
+        case 1:
+            rnic_owed_res(&queue, (uint8_t)rng_below(&rng, RNIC_RD_ATOMIC_MAX), ++now, 0);
+            break;
+        case 2:
+            rnic_owed_res(&queue, (uint8_t)rng_below(&rng, RNIC_RD_ATOMIC_MAX),
+                          now > 100 ? now - rng_below(&rng, 100) : now, 0);
+            break;
+        case 3: rnic_owed_cancel(&queue, (uint8_t)rng_below(&rng, RNIC_RD_ATOMIC_MAX)); break;
+        default:
+            if (queue.cnt && rng_below(&rng, 2))
+                rnic_owed_pop(&queue);
+            break;
+        }
+        if (queue.cnt > RNIC_OWED_MAX)
+            suite_fail(__FILE__, __LINE__, "%u entries", queue.cnt);
+        for (unsigned k = 1; k < queue.cnt; k++) {
+            if (queue.at[k].pos < queue.at[k - 1].pos)
+                suite_fail(__FILE__, __LINE__, "not sorted at step %u", i);
+            if (queue.at[k].res == RNIC_OWED_AETH && queue.at[k - 1].res == RNIC_OWED_AETH)
+                suite_fail(__FILE__, __LINE__, "neighbours at step %u", i);
+        }
+    }
+    CU_ASSERT(now > 0);
+}
+
+SUITE("transport.owed", TEST(coalesce), TEST(order), TEST(cancel), TEST(random_invariants))

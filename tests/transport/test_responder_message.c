@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Messages that are good: where their bytes go, what their completions say, and the PSN wrap: rules
+ * R038-R039, R058-R063, R085-R087, R101-R103, R122, R202-R203 of rnic/rules.md. */
+#include "support/fakehost.h"
+#include "support/rng.h"
+#include "support/suite.h"
+#include "wire/codes.h"
+
+#define ACK (ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE)
+
+static struct fakehost fake;
+static uint8_t data[8192];
+
+static void init_at(uint32_t psn, uint32_t mtu)
+{
+    struct rnic_responder_attr attr = fake_attr();
+    struct rng rng = rng_of(7);
+
+    rng_fill(&rng, data, sizeof(data));
+    fake_init(&fake);
+    attr.rq_psn = roce_psn_of(psn);
+    attr.path_mtu = mtu;
+    fake_restart(&fake, &attr);
+}
+
+/* Sends `len` bytes of data as one message of the opcodes given; the last packet asks for an ACK
+ * and a solicited event. Returns the PSN after it. */
+static uint32_t message(uint8_t first, uint8_t middle, uint8_t last, uint8_t only, uint32_t psn,
+                        uint32_t off, uint32_t len, uint32_t mtu)
+{
+    uint32_t cnt = roce_psn_cnt(len, mtu);
+
+    for (uint32_t i = 0; i < cnt; i++) {
+        bool ends = i == cnt - 1;
+        uint8_t opcode = cnt == 1 ? only : i == 0 ? first : ends ? last : middle;
+        struct roce_pkt pkt = pktgen_write(&fake.gen, opcode, psn + i, FAKE_VA + off, FAKE_KEY, len,
+                                           data + i * mtu, ends ? len - i * mtu : mtu);
+
+        pkt.bth.ackreq = ends;
+        pkt.bth.se = ends;
+        pkt.immdt.imm = 0xA1B2C3D4;
+        pkt.ieth.rkey = FAKE_KEY_INV;
+        EXPECT_EQ(fake_in(&fake, pkt), RNIC_RESP_ACKNOWLEDGE);
+    }
+    return (psn + cnt) & ROCE_PSN_MASK;
+}
+
+/* All lengths around packet boundaries, all path MTUs, across the PSN wrap (R062), scattered over
+ * SGEs of odd sizes, one of them empty. */
+static void send_scatter(void)
+{
+    static const uint32_t mtus[] = {256, 512, 1024, 2048, 4096};
+
+    for (unsigned m = 0; m < 5; m++) {
+        uint32_t mtu = mtus[m];
+        uint32_t lens[] = {
+            0, 1, 3, mtu - 1, mtu, mtu + 1, 2 * mtu - 1, 2 * mtu, mtu == 4096 ? 8192 : 2 * mtu + 3};
+
+        for (unsigned l = 0; l < sizeof(lens) / sizeof(lens[0]); l++) {
+            const struct rnic_sge sge[4] = {{FAKE_VA + 10000, 7, FAKE_KEY},
+                                            {0, 0, 0xBAD},
+                                            {FAKE_VA + 1000, 300, FAKE_KEY},
+                                            {FAKE_VA + 1300, 8192, FAKE_KEY}};
+            const struct rnic_recv_wr wr = {.wr_id = 42, .sge = sge, .sge_cnt = 4};
+            uint32_t psn = 0xFFFFFE;
+            uint32_t len = lens[l];
+
+            init_at(psn, mtu);
+            memset(fake.mem, 0, sizeof(fake.mem));
+            EXPECT_EQ(rnic_rq_post(&fake.resp.rq, &wr), RNIC_RQ_POSTED);
+            psn = message(ROCE_OP_RC_SEND_FIRST, ROCE_OP_RC_SEND_MIDDLE, ROCE_OP_RC_SEND_LAST,
+                          ROCE_OP_RC_SEND_ONLY, psn, 0, len, mtu);
+            fake_expect_aeth(&fake, (psn - 1) & ROCE_PSN_MASK, ACK, 1);
+            EXPECT_EQ(fake.wc_cnt, 1);
+            EXPECT_EQ(fake.wc[0].status, RNIC_WC_SUCCESS);
+            EXPECT_EQ(fake.wc[0].opcode, RNIC_WC_RECV);
+            EXPECT_EQ(fake.wc[0].wr_id, 42);
+            EXPECT_EQ(fake.wc[0].byte_len, len); /* R087 */
+            EXPECT_EQ(fake.wc[0].flags, 0);
+            CU_ASSERT(fake.wc[0].solicited);
+            CU_ASSERT(memcmp(fake.mem + 10000, data, len < 7 ? len : 7) == 0);
+            if (len > 7)
+                CU_ASSERT(memcmp(fake.mem + 1000, data + 7, len - 7) == 0);
+            EXPECT_EQ(fake.mem[999], 0);
+            EXPECT_EQ(fake.mem[10007], 0);
+            if (len < 8192)
+                EXPECT_EQ(fake.mem[1000 + (len > 7 ? len - 7 : 0)], 0);
+            EXPECT_EQ(fake.counters.rx_send_requests, roce_psn_cnt(len, mtu));
+            fake_free(&fake);
+        }
+    }
+}
+
+/* Immediate data and invalidation, Last and Only (R203). */
+static void send_variants(void)
+{
+    for (uint32_t len = 16; len <= 600; len += 584) {
+        init_at(0xFFFFFF, 256);
+        fake_post(&fake, 1, 0, 1024);
+        message(ROCE_OP_RC_SEND_FIRST, ROCE_OP_RC_SEND_MIDDLE, ROCE_OP_RC_SEND_LAST_IMM,
+                ROCE_OP_RC_SEND_ONLY_IMM, 0xFFFFFF, 0, len, 256);
+        EXPECT_EQ(fake.wc[0].flags, RNIC_WC_WITH_IMM);
+        EXPECT_EQ(fake.wc[0].imm, 0xA1B2C3D4);
+        EXPECT_EQ(fake.wc[0].opcode, RNIC_WC_RECV);
+        fake_free(&fake);
+
+        init_at(0xFFFFFF, 256);
+        fake_post(&fake, 1, 0, 1024);
+        message(ROCE_OP_RC_SEND_FIRST, ROCE_OP_RC_SEND_MIDDLE, ROCE_OP_RC_SEND_LAST_INV,
+                ROCE_OP_RC_SEND_ONLY_INV, 0xFFFFFF, 0, len, 256);
+        EXPECT_EQ(fake.wc_cnt, 1);
+        EXPECT_EQ(fake.wc[0].flags, RNIC_WC_WITH_INV);
+        EXPECT_EQ(fake.wc[0].invalidated_key, FAKE_KEY_INV);
+        CU_ASSERT(fake.inv_gone);
+        fake_free(&fake);
+    }
+}
+
+/* WRITE of all lengths across the wrap; the bytes around it stay (R085, R086). */
+static void write_lengths(void)
+{
+    static const uint32_t lens[] = {0, 1, 255, 256, 257, 511, 512, 513, 1000, 4096};
+
+    for (unsigned l = 0; l < sizeof(lens) / sizeof(lens[0]); l++) {
+        uint32_t psn;
+        uint32_t len = lens[l];
+
+        init_at(0xFFFFFE, 256);
+        memset(fake.mem, 0, sizeof(fake.mem));
+        psn = message(ROCE_OP_RC_WRITE_FIRST, ROCE_OP_RC_WRITE_MIDDLE, ROCE_OP_RC_WRITE_LAST,
+                      ROCE_OP_RC_WRITE_ONLY, 0xFFFFFE, 333, len, 256);
+        fake_expect_aeth(&fake, (psn - 1) & ROCE_PSN_MASK, ACK, 1);
+        EXPECT_EQ(fake.wc_cnt, 0);
+        CU_ASSERT(memcmp(fake.mem + 333, data, len) == 0);
+        EXPECT_EQ(fake.mem[332], 0);
+        EXPECT_EQ(fake.mem[333 + len], 0);
+        EXPECT_EQ(fake.counters.rx_write_requests, roce_psn_cnt(len, 256));
+        fake_free(&fake);
+    }
+}
+
+/* R202: the completion of a WRITE with immediate; its WQE's buffers are not touched. */
+static void r202_write_imm(void)
+{
+    static const uint32_t lens[] = {0, 10, 256, 700};
+
+    for (unsigned l = 0; l < sizeof(lens) / sizeof(lens[0]); l++) {
+        init_at(5, 256);
+        fake_post(&fake, 1, 9000, 10);
+        fake_post(&fake, 2, 9000, 10);
+        memset(fake.mem + 9000, 0x77, 10);
+        message(ROCE_OP_RC_WRITE_FIRST, ROCE_OP_RC_WRITE_MIDDLE, ROCE_OP_RC_WRITE_LAST_IMM,
+                ROCE_OP_RC_WRITE_ONLY_IMM, 5, 0, lens[l], 256);
+        EXPECT_EQ(fake.wc_cnt, 1);
+        EXPECT_EQ(fake.wc[0].wr_id, 1);
+        EXPECT_EQ(fake.wc[0].opcode, RNIC_WC_RECV_RDMA_WITH_IMM);
+        EXPECT_EQ(fake.wc[0].byte_len, lens[l]);
+        EXPECT_EQ(fake.wc[0].flags, RNIC_WC_WITH_IMM);
+        EXPECT_EQ(fake.wc[0].imm, 0xA1B2C3D4);
+        CU_ASSERT(fake.wc[0].solicited);
+        for (unsigned i = 0; i < 10; i++)
+            EXPECT_EQ(fake.mem[9000 + i], 0x77);
+        CU_ASSERT(memcmp(fake.mem, data, lens[l]) == 0);
+        fake_free(&fake);
+    }
+}
+
+/* R085: nothing is looked at where nothing is touched: no key, address out of this world. */
+static void r085_empty(void)
+{
+    init_at(9, 256);
+    EXPECT_EQ(fake_in(&fake, pktgen_write(&fake.gen, ROCE_OP_RC_WRITE_ONLY, 9, UINT64_MAX, 0xBAD, 0,
+                                          NULL, 0)),
+              RNIC_RESP_ACKNOWLEDGE);
+    EXPECT_EQ(fake_in(&fake, pktgen_read(&fake.gen, 10, UINT64_MAX, 0xBAD, 0)), RNIC_RESP_ADVANCE);
+    fake_expect_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, 10, 0, 0);
+    EXPECT_EQ(rnic_responder_epsn(&fake.resp).v, 11);
+    EXPECT_EQ(fake.resp.msn, 2);
+    fake_free(&fake);
+}
+
+/* R039, R058, R063, R101, R103: READ of all lengths across the wrap, with no AckReq. */
+static void read_lengths(void)
+{
+    static const uint32_t lens[] = {1, 255, 256, 257, 512, 513, 1000, 4096};
+
+    for (unsigned l = 0; l < sizeof(lens) / sizeof(lens[0]); l++) {
+        uint32_t len = lens[l];
+        uint32_t cnt = roce_psn_cnt(len, 256);
+        uint32_t psn = 0xFFFFFE;
+
+        init_at(psn, 256);
+        EXPECT_EQ(fake_in(&fake, pktgen_read(&fake.gen, psn, FAKE_VA + 13, FAKE_KEY, len)),
+                  RNIC_RESP_ADVANCE);
+        EXPECT_EQ(rnic_responder_epsn(&fake.resp).v, (psn + cnt) & ROCE_PSN_MASK);
+        for (uint32_t i = 0; i < cnt; i++) {
+            bool ends = i == cnt - 1;
+            uint8_t opcode = cnt == 1 ? ROCE_OP_RC_READ_RESP_ONLY
+                             : i == 0 ? ROCE_OP_RC_READ_RESP_FIRST
+                             : ends   ? ROCE_OP_RC_READ_RESP_LAST
+                                      : ROCE_OP_RC_READ_RESP_MIDDLE;
+
+            fake_expect_read(&fake, opcode, (psn + i) & ROCE_PSN_MASK, 13 + i * 256,
+                             ends ? len - i * 256 : 256);
+        }
+        fake_expect_nothing(&fake);
+        EXPECT_EQ(fake.resp.msn, 1);
+        fake_free(&fake);
+    }
+}
+
+/* R061, R081: the largest READ takes 2^23 PSNs: all of them are duplicates then, the first just on
+ * the edge of the half circle. */
+static void largest_read(void)
+{
+    uint32_t psn = 0x923456;
+
+    init_at(psn, 256);
+    EXPECT_EQ(fake_in(&fake, pktgen_read(&fake.gen, psn, FAKE_VA, FAKE_KEY_HUGE, RNIC_MESSAGE_MAX)),
+              RNIC_RESP_ADVANCE);
+    EXPECT_EQ(rnic_responder_epsn(&fake.resp).v, 0x123456);
+    for (unsigned i = 0; i < 2; i++) {
+        fake_expect_read(&fake, ROCE_OP_RC_READ_RESP_FIRST, psn, 0, 256);
+        fake_expect_read(&fake, ROCE_OP_RC_READ_RESP_MIDDLE, psn + 1, 0, 256);
+        EXPECT_EQ(
+            fake_in(&fake, pktgen_read(&fake.gen, psn, FAKE_VA, FAKE_KEY_HUGE, RNIC_MESSAGE_MAX)),
+            RNIC_RESP_DUPLICATE_READ);
+    }
+    for (uint32_t left = 0x800000; left > 1; left--) {
+        struct roce_pkt pkt;
+
+        if (!rnic_responder_output(&fake.resp, &pkt) ||
+            pkt.bth.psn != ((0x123456 - left) & ROCE_PSN_MASK)) {
+            suite_fail(__FILE__, __LINE__, "%u packets before the end", left);
+            break;
+        }
+    }
+    fake_expect_read(&fake, ROCE_OP_RC_READ_RESP_LAST, 0x123455, 0, 256);
+    EXPECT_EQ(fake_in(&fake, pktgen_read(&fake.gen, 0x123455, FAKE_VA + RNIC_MESSAGE_MAX - 256,
+                                         FAKE_KEY_HUGE, 256)),
+              RNIC_RESP_DUPLICATE_READ);
+    fake_expect_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, 0x123455, 0, 256);
+    fake_expect_nothing(&fake);
+    fake_free(&fake);
+}
+
+/* R062: a connection that goes round the whole circle remembers nothing of a PSN's earlier use. */
+static void once_round(void)
+{
+    init_at(0, 256);
+    EXPECT_EQ(fake_in(&fake, pktgen_read(&fake.gen, 0, FAKE_VA, FAKE_KEY, 16)), RNIC_RESP_ADVANCE);
+    fake_out(&fake);
+    fake.resp.epos += 1u << 24; /* 2^24 WRITEs later */
+    EXPECT_EQ(rnic_responder_epsn(&fake.resp).v, 1);
+    EXPECT_EQ(fake_in(&fake, pktgen_read(&fake.gen, 0, FAKE_VA, FAKE_KEY, 16)), RNIC_RESP_DROP);
+    fake_expect_nothing(&fake);
+    fake_free(&fake);
+}
+
+/* SENDs one after the other take the WQEs in the order of posting; a ring that goes round. */
+static void receive_order(void)
+{
+    init_at(0, 256);
+    for (uint32_t i = 0; i < 50; i++) {
+        fake_post(&fake, 100 + i, 64 * (i % 8), 64);
+        if (i < 3)
+            continue;
+        message(0, 0, 0, ROCE_OP_RC_SEND_ONLY, i - 3, 0, 8, 256);
+        fake_out(&fake);
+        EXPECT_EQ(fake.wc[(i - 3) % FAKE_LOG].wr_id, 100 + i - 3);
+    }
+    EXPECT_EQ(rnic_rq_cnt(&fake.resp.rq), 3);
+    fake_free(&fake);
+}
+
+SUITE("transport.responder_message", TEST(send_scatter), TEST(send_variants), TEST(write_lengths),
+      TEST(r202_write_imm), TEST(r085_empty), TEST(read_lengths), TEST(largest_read),
+      TEST(once_round), TEST(receive_order))

@@ -21,7 +21,7 @@ struct roce_pkt;
 
 /* The messages in the order of their attribute ids, then the header inside private data. */
 enum roce_cm {
-#define HDR_BEGIN(id, ID, len, shrt, title, source)                     ROCE_CM_##ID,
+#define HDR_BEGIN(id, ID, len, shrt, title, source) ROCE_CM_##ID,
 #define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)
 #define BYTES(hdr, name, byte, len, fmt, label)
 #define HDR_END(id)
@@ -30,20 +30,23 @@ enum roce_cm {
 };
 
 #define ROCE_CM_MSG_CNT    ((unsigned)ROCE_CM_APR + 1)
-#define ROCE_CM_ATTR_FIRST 0x10u /* attribute id of a REQ; the others follow without a gap (R222) */
+#define ROCE_CM_ATTR_FIRST 0x10u /* attribute id of a REQ; the others follow without a gap (R222)  \
+                                  */
 
 enum {
-#define HDR_BEGIN(id, ID, len, shrt, title, source)                     ROCE_CM_##ID##_LEN = (len),
+#define HDR_BEGIN(id, ID, len, shrt, title, source) ROCE_CM_##ID##_LEN = (len),
 #define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)
 #define BYTES(hdr, name, byte, len, fmt, label)
 #define HDR_END(id)
 #include "wire/cm_fields.def"
 };
 
-#define HDR_BEGIN(id, ID, len, shrt, title, source)                     struct roce_cm_##id {
-#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)     ctype name;
-#define BYTES(hdr, name, byte, len, fmt, label)                         uint8_t name[len];
-#define HDR_END(id)                                                     };
+#define HDR_BEGIN(id, ID, len, shrt, title, source)                 struct roce_cm_##id {
+#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label) ctype name;
+#define BYTES(hdr, name, byte, len, fmt, label)                     uint8_t name[len];
+#define HDR_END(id)                                                                                \
+    }                                                                                              \
+    ;
 #include "wire/cm_fields.def"
 
 #define HDR_BEGIN(id, ID, len, shrt, title, source)                                                \
@@ -51,8 +54,8 @@ enum {
     {
 #define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)                                \
     out->name = (ctype)roce_bits_get(p, byte, bit, width);
-#define BYTES(hdr, name, byte, len, fmt, label)                         memcpy(out->name, p + (byte), len);
-#define HDR_END(id)                                                     }
+#define BYTES(hdr, name, byte, len, fmt, label) memcpy(out->name, p + (byte), len);
+#define HDR_END(id)                             }
 #include "wire/cm_fields.def"
 
 #define HDR_BEGIN(id, ID, len, shrt, title, source)                                                \
@@ -60,8 +63,8 @@ enum {
     {
 #define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)                                \
     roce_bits_put(p, byte, bit, width, in->name);
-#define BYTES(hdr, name, byte, len, fmt, label)                         memcpy(p + (byte), in->name, len);
-#define HDR_END(id)                                                     }
+#define BYTES(hdr, name, byte, len, fmt, label) memcpy(p + (byte), in->name, len);
+#define HDR_END(id)                             }
 #include "wire/cm_fields.def"
 
 /* REJ reasons that code sends or looks for; codes.c names all (ROCE_VALS_CM_REJ_REASON). */
@@ -96,7 +99,7 @@ struct roce_cm_msg {
     struct roce_mad mad;
     enum roce_cm kind; /* < ROCE_CM_MSG_CNT */
     union {
-#define HDR_BEGIN(id, ID, len, shrt, title, source)                     struct roce_cm_##id id;
+#define HDR_BEGIN(id, ID, len, shrt, title, source) struct roce_cm_##id id;
 #define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)
 #define BYTES(hdr, name, byte, len, fmt, label)
 #define HDR_END(id)
@@ -114,16 +117,16 @@ const struct roce_hdr_info *roce_cm_info(enum roce_cm cm);
  *
  * 0                   *msg is complete
  * ROCE_ERR_NOT_ROCE   a MAD of another class, method or attribute: not a CM message
- * ROCE_ERR_CUT        the capture does not hold all 256 bytes; msg->mad is set if its 24 bytes are there
- * ROCE_ERR_MALFORMED  not 256 bytes on the wire, base version not 1 or class version not 2: a
+ * ROCE_ERR_CUT        the capture does not hold all 256 bytes; msg->mad is set if its 24 bytes are
+ * there ROCE_ERR_MALFORMED  not 256 bytes on the wire, base version not 1 or class version not 2: a
  *                     receiver drops it (R246); msg->mad is set as far as it could be read
  *
  * In every case all members of *msg are set; what was not read is zero.
  */
 int roce_cm_msg_parse(struct roce_cm_msg *msg, const uint8_t *p, size_t cap_len, size_t wire_len);
 
-/* The same for a parsed packet. One that is not a UD SEND Only to QP1 gives ROCE_ERR_NOT_ROCE, and so
- * does one whose payload could not be found. Q_Key and ICRC are not looked at. */
+/* The same for a parsed packet. One that is not a UD SEND Only to QP1 gives ROCE_ERR_NOT_ROCE, and
+ * so does one whose payload could not be found. Q_Key and ICRC are not looked at. */
 int roce_cm_msg_of_pkt(struct roce_cm_msg *msg, const struct roce_pkt *pkt);
 
 /* Prepares a message: all zero except for what R221 and R222 fix in the MAD header, and `tid`. */
@@ -143,7 +146,8 @@ const char *roce_cm_name(enum roce_cm kind);
 /* The private data of any message; `len` receives how many bytes the message has room for. */
 const uint8_t *roce_cm_private_data(const struct roce_cm_msg *msg, size_t *len);
 
-/* ---- RDMA-IP CM (Annex A11) -------------------------------------------------------------------- */
+/* ---- RDMA-IP CM (Annex A11) --------------------------------------------------------------------
+ */
 
 /* Port spaces: the low byte is the IP protocol whose ports are meant (R241). */
 enum roce_cm_port_space {

@@ -13,11 +13,11 @@
 #include <stdint.h>
 #include "wire/hdr.h"
 
-#define ROCE_RNR_CODES     32u
-#define ROCE_CREDIT_CODES  32u
-#define ROCE_CREDIT_NONE   31u        /* the code that says "credits not valid" */
+#define ROCE_RNR_CODES         32u
+#define ROCE_CREDIT_CODES      32u
+#define ROCE_CREDIT_NONE       31u /* the code that says "credits not valid" */
 #define ROCE_CREDITS_UNLIMITED UINT32_MAX
-#define ROCE_NEVER_NS      UINT64_MAX /* a time that does not come */
+#define ROCE_NEVER_NS          UINT64_MAX /* a time that does not come */
 
 /* The wait that RNR NAK timer code 0..31 asks for. Code 0 is the longest: 655.36 ms. */
 uint64_t roce_rnr_ns(uint8_t code);
@@ -72,8 +72,9 @@ uint8_t roce_mtu_code(uint32_t bytes);
 uint64_t roce_ack_timeout_ns(uint8_t code);
 
 /*
- * The name of a value, or NULL if it has none. `vals` must be < ROCE_VALS_CNT. The string is static,
- * except for ROCE_VALS_SYNDROME, _ACK_TIMEOUT, _CM_TIMEOUT and _MTU, whose text is written to `buf`.
+ * The name of a value, or NULL if it has none. `vals` must be < ROCE_VALS_CNT. The string is
+ * static, except for ROCE_VALS_SYNDROME, _ACK_TIMEOUT, _CM_TIMEOUT and _MTU, whose text is written
+ * to `buf`.
  */
 const char *roce_vals_name(enum roce_vals vals, uint64_t value, char *buf, size_t cap);
 

@@ -43,8 +43,8 @@ const uint8_t *roce_walk_hdr(struct roce_walk *walk, enum roce_hdr hdr, enum roc
     return p;
 }
 
-/* Makes the packet end at `end` if that is inside what is known so far and not before the byte to be
- * read next; anything else is `defect`. */
+/* Makes the packet end at `end` if that is inside what is known so far and not before the byte to
+ * be read next; anything else is `defect`. */
 static void limit(struct roce_walk *walk, size_t end, enum roce_defect defect)
 {
     if (end < walk->off || end > walk->end)

@@ -38,9 +38,9 @@ static inline void roce_walk_defect(struct roce_walk *walk, enum roce_defect def
 int roce_envelope_parse(struct roce_walk *walk);
 
 /*
- * Writes the headers of pkt->encap around a transport part (BTH to ICRC) of `bth_len` bytes. Returns
- * the offset of the first byte the ICRC covers, or a negative error; the cursor then stands at the
- * BTH.
+ * Writes the headers of pkt->encap around a transport part (BTH to ICRC) of `bth_len` bytes.
+ * Returns the offset of the first byte the ICRC covers, or a negative error; the cursor then stands
+ * at the BTH.
  */
 int roce_envelope_build(const struct roce_pkt *pkt, unsigned flags, size_t bth_len,
                         struct roce_wr *wr);

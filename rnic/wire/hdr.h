@@ -19,7 +19,7 @@
 #include "wire/bytes.h"
 
 enum roce_hdr {
-#define HDR_BEGIN(id, ID, len, shrt, title, source)                     ROCE_HDR_##ID,
+#define HDR_BEGIN(id, ID, len, shrt, title, source) ROCE_HDR_##ID,
 #define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)
 #define BYTES(hdr, name, byte, len, fmt, label)
 #define HDR_END(id)
@@ -33,17 +33,19 @@ _Static_assert(ROCE_HDR_CNT <= 32, "roce_hdr_set holds one bit for each header")
 #define ROCE_HDR_BIT(h) (UINT32_C(1) << (h))
 
 enum {
-#define HDR_BEGIN(id, ID, len, shrt, title, source)                     ROCE_##ID##_LEN = (len),
+#define HDR_BEGIN(id, ID, len, shrt, title, source) ROCE_##ID##_LEN = (len),
 #define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)
 #define BYTES(hdr, name, byte, len, fmt, label)
 #define HDR_END(id)
 #include "wire/headers.def"
 };
 
-#define HDR_BEGIN(id, ID, len, shrt, title, source)                     struct roce_##id {
-#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)     ctype name;
-#define BYTES(hdr, name, byte, len, fmt, label)                         uint8_t name[len];
-#define HDR_END(id)                                                     };
+#define HDR_BEGIN(id, ID, len, shrt, title, source)                 struct roce_##id {
+#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label) ctype name;
+#define BYTES(hdr, name, byte, len, fmt, label)                     uint8_t name[len];
+#define HDR_END(id)                                                                                \
+    }                                                                                              \
+    ;
 #include "wire/headers.def"
 
 #define HDR_BEGIN(id, ID, len, shrt, title, source)                                                \
@@ -51,8 +53,8 @@ enum {
     {
 #define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)                                \
     out->name = (ctype)roce_bits_get(p, byte, bit, width);
-#define BYTES(hdr, name, byte, len, fmt, label)                         memcpy(out->name, p + (byte), len);
-#define HDR_END(id)                                                     }
+#define BYTES(hdr, name, byte, len, fmt, label) memcpy(out->name, p + (byte), len);
+#define HDR_END(id)                             }
 #include "wire/headers.def"
 
 #define HDR_BEGIN(id, ID, len, shrt, title, source)                                                \
@@ -60,8 +62,8 @@ enum {
     {
 #define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)                                \
     roce_bits_put(p, byte, bit, width, in->name);
-#define BYTES(hdr, name, byte, len, fmt, label)                         memcpy(p + (byte), in->name, len);
-#define HDR_END(id)                                                     }
+#define BYTES(hdr, name, byte, len, fmt, label) memcpy(p + (byte), in->name, len);
+#define HDR_END(id)                             }
 #include "wire/headers.def"
 
 /* How people read a field. */
@@ -105,11 +107,11 @@ enum roce_vals {
 
 /* One field of a header. */
 struct roce_field {
-    const char *name;    /* as in headers.def: "dest_qp" */
-    const char *label;   /* for people: "Destination QP" */
-    uint16_t byte;       /* offset from the start of the header */
-    uint8_t bit;         /* 0 = most significant bit of that byte */
-    uint16_t width;      /* in bits; above 64 only for MAC, GID and RAW */
+    const char *name;  /* as in headers.def: "dest_qp" */
+    const char *label; /* for people: "Destination QP" */
+    uint16_t byte;     /* offset from the start of the header */
+    uint8_t bit;       /* 0 = most significant bit of that byte */
+    uint16_t width;    /* in bits; above 64 only for MAC, GID and RAW */
     enum roce_fmt fmt;
     enum roce_vals vals;
 };

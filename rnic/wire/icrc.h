@@ -7,9 +7,10 @@
  *
  *   local      LRH with VL = 1111, BTH byte 4 = FF, the rest
  *   global     LRH all ones (routers replace it), GRH as below, BTH byte 4, the rest
- *   RoCEv1     8 bytes FF, GRH with traffic class, flow label, hop limit = ones, BTH byte 4, the rest
- *   IPv4       8 bytes FF, IP with TOS, TTL, checksum = ones, UDP with checksum = FFFF, BTH byte 4 ...
- *   IPv6       8 bytes FF, IP with traffic class, flow label, hop limit = ones, UDP and BTH likewise
+ *   RoCEv1     8 bytes FF, GRH with traffic class, flow label, hop limit = ones, BTH byte 4, the
+ * rest IPv4       8 bytes FF, IP with TOS, TTL, checksum = ones, UDP with checksum = FFFF, BTH byte
+ * 4 ... IPv6       8 bytes FF, IP with traffic class, flow label, hop limit = ones, UDP and BTH
+ * likewise
  *
  * up to the byte before the ICRC itself. It is stored least significant byte first.
  */

@@ -63,17 +63,18 @@ struct roce_opcode {
     enum roce_kind kind;
     enum roce_pos pos;
     enum roce_payload payload;
-    uint8_t hdr_cnt;                       /* headers after the BTH */
-    uint8_t hdr[ROCE_OPCODE_HDRS];         /* enum roce_hdr, in the order of the wire */
-    uint8_t hdr_off[ROCE_OPCODE_HDRS];     /* offset of each from the start of the BTH */
-    uint8_t len;                           /* BTH and these headers, bytes */
-    roce_hdr_set hdrs;                     /* the same headers as a set */
-    const char *name;                      /* "RC WRITE First"; "reserved" and the like otherwise */
+    uint8_t hdr_cnt;                   /* headers after the BTH */
+    uint8_t hdr[ROCE_OPCODE_HDRS];     /* enum roce_hdr, in the order of the wire */
+    uint8_t hdr_off[ROCE_OPCODE_HDRS]; /* offset of each from the start of the BTH */
+    uint8_t len;                       /* BTH and these headers, bytes */
+    roce_hdr_set hdrs;                 /* the same headers as a set */
+    const char *name;                  /* "RC WRITE First"; "reserved" and the like otherwise */
 };
 
 /* ROCE_OP_RC_SEND_FIRST and so on, for code that builds packets. */
 enum {
-#define OP(value, svc, name, kind, pos, payload, h1, h2, h3, h4, text) ROCE_OP_##svc##_##name = (value),
+#define OP(value, svc, name, kind, pos, payload, h1, h2, h3, h4, text)                             \
+    ROCE_OP_##svc##_##name = (value),
 #include "wire/opcodes.def"
 };
 

@@ -29,8 +29,8 @@ static const struct roce_defect_info defects[ROCE_DEFECT_CNT] = {
 /* The defects for which a conformant receiver drops a packet. */
 static const uint32_t dropping = 0
 #define DEFECT_MASK_INFO(ID)
-#define DEFECT_MASK_DROP(ID) | UINT32_C(1) << ROCE_DEFECT_##ID
-#define DEFECT_MASK_WALK(ID) | UINT32_C(1) << ROCE_DEFECT_##ID
+#define DEFECT_MASK_DROP(ID)                   | UINT32_C(1) << ROCE_DEFECT_##ID
+#define DEFECT_MASK_WALK(ID)                   | UINT32_C(1) << ROCE_DEFECT_##ID
 #define DEFECT(id, ID, severity, text, source) DEFECT_MASK_##severity(ID)
 #include "wire/defects.def"
     ;
@@ -46,7 +46,8 @@ bool roce_pkt_dropped(const struct roce_pkt *pkt)
     return (pkt->defects & dropping) != 0;
 }
 
-/* ---- parse ------------------------------------------------------------------------------------- */
+/* ---- parse -------------------------------------------------------------------------------------
+ */
 
 /* Decodes one header after the BTH into its member. */
 static void parse_ext(struct roce_pkt *pkt, enum roce_hdr hdr, const uint8_t *p)
@@ -231,7 +232,8 @@ enum roce_icrc_status roce_pkt_icrc_check(const struct roce_pkt *pkt, uint32_t *
     return icrc == pkt->icrc ? ROCE_ICRC_GOOD : ROCE_ICRC_BAD;
 }
 
-/* ---- build ------------------------------------------------------------------------------------- */
+/* ---- build -------------------------------------------------------------------------------------
+ */
 
 void roce_pkt_init(struct roce_pkt *pkt, enum roce_encap encap, uint8_t opcode)
 {
@@ -304,7 +306,8 @@ int roce_pkt_build(const struct roce_pkt *pkt, unsigned flags, uint8_t *buf, siz
     return (int)wr.off;
 }
 
-/* ---- access ------------------------------------------------------------------------------------ */
+/* ---- access ------------------------------------------------------------------------------------
+ */
 
 void roce_pkt_addr(const struct roce_pkt *pkt, uint8_t src[16], uint8_t dst[16])
 {
@@ -332,7 +335,8 @@ const void *roce_pkt_hdr(const struct roce_pkt *pkt, enum roce_hdr hdr)
         return NULL;
     switch (hdr) {
 #define HDR_BEGIN(id, ID, len, shrt, title, source)                                                \
-    case ROCE_HDR_##ID: return &pkt->id;
+    case ROCE_HDR_##ID:                                                                            \
+        return &pkt->id;
 #define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)
 #define BYTES(hdr, name, byte, len, fmt, label)
 #define HDR_END(id)

@@ -2,8 +2,10 @@
 /*
  * Packet: one model of a packet for parsing and for building. Parsing fills it from a captured or
  * received frame and copies nothing: payload and frame stay the caller's bytes. Building writes the
- * frame that the model describes. roce_pkt_build(roce_pkt_parse(frame)) is the frame again, byte
- * for byte, for every frame without a defect (a fuzz invariant).
+ * frame that the model describes. Parsing a frame without defects and building it again gives the
+ * same bytes (a fuzz invariant), except for what building computes anew or the model leaves out: a
+ * wrong ICRC or VCRC, pad that is not minimal and zero, an IPv4 checksum written FFFF for 0000, and
+ * cooked link headers.
  *
  * All numbers are in host order. Offsets and lengths are bytes. No function here allocates, keeps
  * state, or reads beyond what it was given.
@@ -20,7 +22,7 @@
 #include "wire/opcode.h"
 #include "wire/psn.h"
 
-#define ROCE_UDP_PORT        4791u   /* CA17-20 */
+#define ROCE_UDP_PORT        4791u /* CA17-20 */
 #define ROCE_ETHERTYPE_IP4   0x0800u
 #define ROCE_ETHERTYPE_IP6   0x86DDu
 #define ROCE_ETHERTYPE_V1    0x8915u
@@ -33,10 +35,10 @@
 #define ROCE_QKEY_GSI        0x80010000u
 #define ROCE_ICRC_LEN        4u
 #define ROCE_VCRC_LEN        2u
-#define ROCE_VLAN_MAX        4       /* tags of a stack that are kept; more make a frame not RoCE */
+#define ROCE_VLAN_MAX        4 /* tags of a stack that are kept; more make a frame not RoCE */
 #define ROCE_IP4_OPTIONS_MAX 40
 /* Longest frame: jumbo Ethernet with four tags around a 4096-byte payload and all headers. */
-#define ROCE_FRAME_MAX       4352
+#define ROCE_FRAME_MAX 4352
 
 /* What a frame begins with. */
 enum roce_link {
@@ -59,8 +61,8 @@ _Static_assert(ROCE_DEFECT_CNT <= 32, "roce_pkt.defects holds one bit for each d
 enum roce_defect_severity { ROCE_DEFECT_INFO, ROCE_DEFECT_DROP, ROCE_DEFECT_WALK };
 
 struct roce_defect_info {
-    const char *id;     /* "pad_count" */
-    const char *text;   /* one line for people */
+    const char *id;   /* "pad_count" */
+    const char *text; /* one line for people */
     const char *source;
     enum roce_defect_severity severity;
 };

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * The input of the targets that read frames: byte 0 says what the frame begins with, byte 1 how
+ * many bytes more it had on the wire than were captured, then the frame. make_corpus.c writes this
+ * form.
+ */
+#ifndef FUZZ_FRAME_H
+#define FUZZ_FRAME_H
+
+#include "fuzz.h"
+#include "wire/pkt.h"
+
+#define FUZZ_FRAME_HEAD 2
+
+struct fuzz_frame {
+    enum roce_link link;
+    const uint8_t *p;
+    size_t cap_len;
+    size_t wire_len;
+};
+
+/* False if the input is too short to be one. */
+static inline bool fuzz_frame(struct fuzz_frame *f, const uint8_t *data, size_t size)
+{
+    if (size < FUZZ_FRAME_HEAD)
+        return false;
+    f->link = (enum roce_link)(data[0] % (ROCE_LINK_BTH + 1));
+    f->p = data + FUZZ_FRAME_HEAD;
+    f->cap_len = size - FUZZ_FRAME_HEAD;
+    f->wire_len = f->cap_len + data[1];
+    return true;
+}
+
+#endif

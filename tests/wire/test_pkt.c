@@ -1,0 +1,830 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Packets whole: every opcode in every envelope goes out and comes back; every defect of
+ * defects.def is produced alone; a capture may be cut anywhere.
+ */
+#include <stdlib.h>
+#include "support/sample.h"
+#include "support/suite.h"
+#include "wire/crc32.h"
+
+#define CNT(a)      (sizeof(a) / sizeof((a)[0]))
+#define BIT(defect) (UINT32_C(1) << ROCE_DEFECT_##defect)
+
+static const enum roce_encap encaps[] = {ROCE_ENCAP_NONE, ROCE_ENCAP_IB_LOCAL, ROCE_ENCAP_IB_GLOBAL,
+                                         ROCE_ENCAP_V1,   ROCE_ENCAP_V2_IP4,   ROCE_ENCAP_V2_IP6};
+
+static bool on_ethernet(enum roce_encap encap)
+{
+    return encap >= ROCE_ENCAP_V1;
+}
+
+/* Where a header of the envelope starts, by adding up what stands before it. */
+static unsigned net_off_of(enum roce_encap encap, unsigned vlan_cnt)
+{
+    return on_ethernet(encap) ? 14 + 4 * vlan_cnt : 0;
+}
+
+static unsigned bth_off_of(enum roce_encap encap, unsigned vlan_cnt)
+{
+    static const unsigned len[] = {
+        [ROCE_ENCAP_NONE] = 0, [ROCE_ENCAP_IB_LOCAL] = 8, [ROCE_ENCAP_IB_GLOBAL] = 8 + 40,
+        [ROCE_ENCAP_V1] = 40,  [ROCE_ENCAP_V2_IP4] = 28,  [ROCE_ENCAP_V2_IP6] = 48,
+    };
+
+    return net_off_of(encap, vlan_cnt) + len[encap];
+}
+
+/* ---- round trip --------------------------------------------------------------------------------
+ */
+
+static void expect_same_headers(const struct roce_pkt *got, const struct roce_pkt *want)
+{
+    roce_hdr_set rest = (roce_hdr_set) ~(ROCE_HDR_BIT(ROCE_HDR_VLAN));
+
+    EXPECT_EQ(got->present, want->present);
+    for (unsigned h = 0; h < ROCE_HDR_CNT; h++) {
+        enum roce_hdr hdr = (enum roce_hdr)h;
+        uint8_t a[64], b[64];
+
+        if (!(got->present & rest & ROCE_HDR_BIT(h)))
+            continue;
+        sample_hdr_build(got, hdr, a);
+        sample_hdr_build(want, hdr, b);
+        switch (hdr) { /* what the builder computes is not the model's */
+        case ROCE_HDR_IP4: memcpy(b + 2, a + 2, 2), memcpy(b + 10, a + 10, 2); break;
+        case ROCE_HDR_IP6:
+        case ROCE_HDR_GRH:
+        case ROCE_HDR_UDP: memcpy(b + 4, a + 4, 2); break;
+        case ROCE_HDR_LRH: roce_bits_put(b, 4, 5, 11, roce_bits_get(a, 4, 5, 11)); break;
+        case ROCE_HDR_BTH: roce_bits_put(b, 1, 2, 2, got->bth.padcnt); break;
+        default: break;
+        }
+        if (memcmp(a, b, roce_hdr_info(hdr)->len) != 0)
+            suite_fail(__FILE__, __LINE__, "%s changed", roce_hdr_info(hdr)->name);
+        CU_ASSERT_PTR_NOT_NULL(roce_pkt_hdr(got, hdr));
+        CU_ASSERT(memcmp(a, got->frame + got->off[h], roce_hdr_info(hdr)->len) == 0);
+    }
+}
+
+static void round_trip(struct rng *rng, enum roce_encap encap, uint8_t opcode, unsigned vlan_cnt,
+                       uint32_t payload_len)
+{
+    static uint8_t payload[4096], frame[ROCE_FRAME_MAX], again[ROCE_FRAME_MAX];
+    const struct roce_opcode *op = roce_opcode(opcode);
+    unsigned bth_off = bth_off_of(encap, vlan_cnt);
+    unsigned pad = -payload_len & 3;
+    struct roce_pkt pkt, back;
+    int len;
+
+    rng_fill(rng, payload, payload_len);
+    sample_pkt(&pkt, rng, encap, opcode, vlan_cnt, payload, payload_len);
+    len = roce_pkt_build(&pkt, 0, frame, sizeof(frame));
+    EXPECT_EQ(len,
+              bth_off + op->len + payload_len + pad + 4 + (encap && !on_ethernet(encap) ? 2 : 0));
+    EXPECT_EQ(roce_pkt_parse(&back, sample_link(encap), frame, (size_t)len, (size_t)len), 0);
+    EXPECT_EQ(back.defects, op->kind == ROCE_KIND_RESERVED ? BIT(OPCODE) : 0);
+    EXPECT_EQ(roce_pkt_dropped(&back), op->kind == ROCE_KIND_RESERVED);
+    EXPECT_EQ(back.encap, encap);
+    CU_ASSERT_PTR_EQUAL(back.op, op);
+    EXPECT_EQ(back.net_off, net_off_of(encap, vlan_cnt));
+    EXPECT_EQ(back.off[ROCE_HDR_BTH], bth_off);
+    for (unsigned i = 0; i < op->hdr_cnt; i++)
+        EXPECT_EQ(back.off[op->hdr[i]], bth_off + op->hdr_off[i]);
+    EXPECT_EQ(back.payload_off, bth_off + op->len);
+    EXPECT_EQ(back.payload_len, payload_len);
+    EXPECT_EQ(back.payload_cap_len, payload_len);
+    EXPECT_EQ(back.bth.padcnt, pad);
+    CU_ASSERT(memcmp(back.pad, "\0\0\0", 3) == 0);
+    EXPECT_EQ(back.payload != NULL, payload_len > 0);
+    if (back.payload)
+        CU_ASSERT(memcmp(back.payload, payload, payload_len) == 0);
+    EXPECT_EQ(back.icrc_off, bth_off + op->len + payload_len + pad);
+    EXPECT_EQ(back.end_off, len);
+    EXPECT_EQ(roce_pkt_icrc_check(&back, NULL),
+              encap == ROCE_ENCAP_NONE ? ROCE_ICRC_UNVERIFIED : ROCE_ICRC_GOOD);
+    expect_same_headers(&back, &pkt);
+    /* What was computed and what was kept are the same bytes. */
+    EXPECT_EQ(roce_pkt_build(&back, 0, again, sizeof(again)), len);
+    CU_ASSERT(memcmp(frame, again, (size_t)len) == 0);
+    EXPECT_EQ(roce_pkt_build(&back,
+                             ROCE_BUILD_KEEP_LEN | ROCE_BUILD_KEEP_CSUM | ROCE_BUILD_KEEP_PAD |
+                                 ROCE_BUILD_KEEP_ICRC,
+                             again, sizeof(again)),
+              len);
+    CU_ASSERT(memcmp(frame, again, (size_t)len) == 0);
+}
+
+static void every_opcode_in_every_envelope(void)
+{
+    static const uint32_t lens[] = {0, 1, 2, 3, 4, 61};
+    struct rng rng = rng_seed();
+
+    for (unsigned v = 0; v < 256; v++)
+        for (size_t e = 0; e < CNT(encaps); e++)
+            for (unsigned vlans = 0; vlans <= (on_ethernet(encaps[e]) ? 4u : 0u); vlans++)
+                for (size_t l = 0; l < CNT(lens); l++)
+                    round_trip(&rng, encaps[e], (uint8_t)v, vlans,
+                               sample_payload_len((uint8_t)v, lens[l]));
+}
+
+static void longest_packet_fits_the_frame(void)
+{
+    struct rng rng = rng_seed();
+
+    for (size_t e = 0; e < CNT(encaps); e++)
+        round_trip(&rng, encaps[e], ROCE_OP_RD_WRITE_ONLY_IMM, on_ethernet(encaps[e]) ? 4 : 0,
+                   4096);
+}
+
+/* ---- building ----------------------------------------------------------------------------------
+ */
+
+static void build_fills_no_more_than_it_may(void)
+{
+    static const uint8_t payload[5] = "12345";
+    struct rng rng = rng_seed();
+
+    for (size_t e = 0; e < CNT(encaps); e++) {
+        struct roce_pkt pkt;
+        uint8_t frame[256];
+        int len;
+
+        sample_pkt(&pkt, &rng, encaps[e], ROCE_OP_RC_WRITE_ONLY, 1, payload, sizeof(payload));
+        len = roce_pkt_build(&pkt, 0, frame, sizeof(frame));
+        CU_ASSERT_FATAL(len > 0);
+        for (int cap = 0; cap <= len; cap++) {
+            uint8_t *exact = malloc(cap ? (size_t)cap : 1);
+
+            EXPECT_EQ(roce_pkt_build(&pkt, 0, exact, (size_t)cap),
+                      cap < len ? ROCE_ERR_NOSPACE : len);
+            if (cap == len)
+                CU_ASSERT(memcmp(exact, frame, (size_t)len) == 0);
+            free(exact);
+        }
+    }
+}
+
+static void build_refuses_what_no_wire_carries(void)
+{
+    static uint8_t big[70000], frame[80000];
+    struct rng rng = rng_of(1);
+    struct roce_pkt pkt;
+
+    for (size_t e = 0; e < CNT(encaps); e++) {
+        sample_pkt(&pkt, &rng, encaps[e], ROCE_OP_RC_SEND_ONLY, 0, big, 65536);
+        EXPECT_EQ(roce_pkt_build(&pkt, 0, frame, sizeof(frame)), ROCE_ERR_INVALID);
+        sample_pkt(&pkt, &rng, encaps[e], ROCE_OP_RC_SEND_ONLY, 0, big, 65535);
+        if (encaps[e] != ROCE_ENCAP_NONE)
+            EXPECT_EQ(roce_pkt_build(&pkt, 0, frame, sizeof(frame)), ROCE_ERR_INVALID);
+        pkt.payload = NULL;
+        pkt.payload_len = 1;
+        EXPECT_EQ(roce_pkt_build(&pkt, 0, frame, sizeof(frame)), ROCE_ERR_INVALID);
+    }
+    sample_pkt(&pkt, &rng, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 0, NULL, 0);
+    pkt.vlan_cnt = ROCE_VLAN_MAX + 1;
+    EXPECT_EQ(roce_pkt_build(&pkt, 0, frame, sizeof(frame)), ROCE_ERR_INVALID);
+    pkt.vlan_cnt = 0;
+    pkt.ip4_options_len = 44;
+    EXPECT_EQ(roce_pkt_build(&pkt, 0, frame, sizeof(frame)), ROCE_ERR_INVALID);
+    pkt.ip4_options_len = 3;
+    EXPECT_EQ(roce_pkt_build(&pkt, 0, frame, sizeof(frame)), ROCE_ERR_INVALID);
+}
+
+/* What the caller wants kept stands in the frame, however wrong. */
+static void build_keeps_what_it_is_told_to(void)
+{
+    static const uint8_t payload[2] = "xy";
+    struct rng rng = rng_of(1);
+    struct roce_pkt pkt;
+    uint8_t frame[256];
+    int len;
+
+    sample_pkt(&pkt, &rng, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 0, payload, 2);
+    pkt.ip4.len = 0x1234;
+    pkt.ip4.ihl = 9;
+    pkt.ip4.csum = 0x5678;
+    pkt.udp.len = 0x9ABC;
+    pkt.bth.padcnt = 3;
+    memcpy(pkt.pad, "\x01\x02\x03", 3);
+    pkt.icrc = 0xDDCCBBAA;
+    len = roce_pkt_build(&pkt,
+                         ROCE_BUILD_KEEP_LEN | ROCE_BUILD_KEEP_CSUM | ROCE_BUILD_KEEP_PAD |
+                             ROCE_BUILD_KEEP_ICRC,
+                         frame, sizeof(frame));
+    EXPECT_EQ(len, 42 + 12 + 2 + 3 + 4);
+    EXPECT_EQ(frame[14], 0x49);
+    CU_ASSERT(memcmp(frame + 16, "\x12\x34", 2) == 0);
+    CU_ASSERT(memcmp(frame + 24, "\x56\x78", 2) == 0);
+    CU_ASSERT(memcmp(frame + 38, "\x9A\xBC", 2) == 0);
+    CU_ASSERT(memcmp(frame + 54, "xy\x01\x02\x03\xAA\xBB\xCC\xDD", 9) == 0);
+}
+
+/* ---- defects -----------------------------------------------------------------------------------
+ */
+
+/* A small RoCEv2 packet over IPv4 without defects; the offsets of its headers. */
+enum { IP = 14, UDP = 34, BTH = 42, PAYLOAD = 54 };
+
+struct bad {
+    struct roce_pkt model;
+    uint8_t frame[512];
+    size_t len;
+};
+
+static void good(struct bad *b, enum roce_encap encap, uint8_t opcode, uint32_t payload_len)
+{
+    static const uint8_t payload[64] =
+        "sixty-four bytes of payload, of which a test takes some.......";
+    struct rng rng = rng_of(7);
+
+    memset(b, 0, sizeof(*b));
+    sample_pkt(&b->model, &rng, encap, opcode, 0, payload, payload_len);
+}
+
+static void rebuild(struct bad *b, unsigned keep)
+{
+    int len = roce_pkt_build(&b->model, keep, b->frame, sizeof(b->frame));
+
+    CU_ASSERT_FATAL(len > 0);
+    b->len = (size_t)len;
+}
+
+/* Parses from a block of exactly the frame's size, cut to `cap_len`. */
+static void expect_defects(const struct bad *b, size_t cap_len, int error, uint32_t defects,
+                           struct roce_pkt *out)
+{
+    uint8_t *exact = sample_exact(b->frame, cap_len);
+    struct roce_pkt pkt;
+    int got = roce_pkt_parse(&pkt, sample_link(b->model.encap), exact, cap_len, b->len);
+
+    EXPECT_EQ(got, error);
+    EXPECT_EQ(pkt.defects, defects);
+    free(exact);
+    if (out)
+        *out = pkt;
+}
+
+static void expect_only(const struct bad *b, int error, uint32_t defects)
+{
+    expect_defects(b, b->len, error, defects, NULL);
+}
+
+static void defect_cut(void)
+{
+    struct bad b;
+
+    good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 4);
+    rebuild(&b, 0);
+    expect_defects(&b, b.len - 1, 0, BIT(CUT), NULL);
+}
+
+static void defect_trailer(void)
+{
+    struct roce_pkt pkt;
+    struct bad b;
+
+    good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 0);
+    rebuild(&b, 0);
+    EXPECT_EQ(b.len, 58);
+    b.len = 60; /* the least an Ethernet carries */
+    expect_defects(&b, b.len, 0, BIT(TRAILER), &pkt);
+    EXPECT_EQ(pkt.end_off, 58);
+    EXPECT_EQ(roce_pkt_dropped(&pkt), false);
+}
+
+static void defect_fcs(void)
+{
+    struct bad b;
+
+    good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 4);
+    rebuild(&b, 0);
+    roce_le32_put(b.frame + b.len, roce_crc32_portable(0, b.frame, b.len));
+    b.len += 4;
+    expect_only(&b, 0, BIT(FCS));
+    b.frame[b.len - 1] ^= 1; /* four bytes that are no checksum are just bytes */
+    expect_only(&b, 0, BIT(TRAILER));
+    good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 0);
+    rebuild(&b, 0);
+    b.len = 60;
+    roce_le32_put(b.frame + b.len, roce_crc32_portable(0, b.frame, b.len));
+    b.len += 4;
+    expect_only(&b, 0, BIT(FCS) | BIT(TRAILER));
+}
+
+static void defect_short_link(void)
+{
+    struct bad b;
+
+    good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 0);
+    rebuild(&b, 0);
+    b.len = 13;
+    expect_only(&b, ROCE_ERR_MALFORMED, BIT(SHORT_LINK));
+    good(&b, ROCE_ENCAP_IB_LOCAL, ROCE_OP_RC_SEND_ONLY, 0);
+    rebuild(&b, 0);
+    b.len = 7;
+    expect_only(&b, ROCE_ERR_MALFORMED, BIT(SHORT_LINK));
+}
+
+static void defect_ip_version(void)
+{
+    struct bad b;
+
+    good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 4);
+    b.model.ip4.version = 5;
+    rebuild(&b, 0);
+    expect_only(&b, 0, BIT(IP_VERSION));
+    good(&b, ROCE_ENCAP_V2_IP6, ROCE_OP_RC_SEND_ONLY, 4);
+    b.model.ip6.version = 4;
+    rebuild(&b, 0);
+    expect_only(&b, 0, BIT(IP_VERSION));
+}
+
+static void defect_ip_short(void)
+{
+    struct bad b;
+
+    good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 0);
+    rebuild(&b, 0);
+    b.len = IP + 19;
+    expect_only(&b, ROCE_ERR_MALFORMED, BIT(IP_SHORT));
+    good(&b, ROCE_ENCAP_V2_IP6, ROCE_OP_RC_SEND_ONLY, 0);
+    rebuild(&b, 0);
+    b.len = IP + 39;
+    expect_only(&b, ROCE_ERR_MALFORMED, BIT(IP_SHORT));
+}
+
+static void defect_ip_ihl(void)
+{
+    struct bad b;
+
+    for (uint8_t ihl = 0; ihl < 5; ihl++) {
+        good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 4);
+        rebuild(&b, 0);
+        b.frame[IP] = (uint8_t)(0x40 | ihl);
+        expect_only(&b, ROCE_ERR_MALFORMED, BIT(IP_IHL));
+    }
+}
+
+static void defect_ip_options(void)
+{
+    struct roce_pkt pkt;
+    struct bad b;
+
+    for (uint8_t len = 4; len <= ROCE_IP4_OPTIONS_MAX; len += 4) {
+        good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 4);
+        b.model.ip4_options_len = len;
+        memset(b.model.ip4_options, 1, len); /* no operation */
+        rebuild(&b, 0);
+        expect_defects(&b, b.len, 0, BIT(IP_OPTIONS), &pkt);
+        EXPECT_EQ(pkt.ip4_options_len, len);
+        EXPECT_EQ(pkt.off[ROCE_HDR_UDP], UDP + len);
+        CU_ASSERT(memcmp(pkt.ip4_options, b.model.ip4_options, len) == 0);
+        EXPECT_EQ(pkt.bth.psn, b.model.bth.psn);
+    }
+}
+
+static void defect_ip_fragment(void)
+{
+    struct bad b;
+
+    good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 4);
+    b.model.ip4.mf = 1;
+    rebuild(&b, 0);
+    expect_only(&b, 0, BIT(IP_FRAGMENT));
+    b.model.ip4.frag = 1; /* nobody can say whose */
+    rebuild(&b, 0);
+    expect_only(&b, ROCE_ERR_NOT_ROCE, BIT(IP_FRAGMENT));
+}
+
+static void defect_ip_checksum(void)
+{
+    struct bad b;
+
+    good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 4);
+    rebuild(&b, 0);
+    b.frame[IP + 8]--; /* a router that forgot */
+    expect_only(&b, 0, BIT(IP_CHECKSUM));
+}
+
+static void defect_ip_len(void)
+{
+    struct bad b;
+
+    good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 4);
+    rebuild(&b, 0);
+    b.model.ip4.len = (uint16_t)(b.len - IP + 1);
+    b.model.udp.len = (uint16_t)(b.len - UDP);
+    b.model.ip4.ihl = 5;
+    rebuild(&b, ROCE_BUILD_KEEP_LEN);
+    expect_only(&b, 0, BIT(IP_LEN));
+    good(&b, ROCE_ENCAP_V2_IP6, ROCE_OP_RC_SEND_ONLY, 4);
+    rebuild(&b, 0);
+    b.model.ip6.len = (uint16_t)(b.len - 54 + 1);
+    b.model.udp.len = (uint16_t)(b.len - 54);
+    rebuild(&b, ROCE_BUILD_KEEP_LEN);
+    expect_only(&b, 0, BIT(IP_LEN));
+}
+
+static void defect_ip6_ext(void)
+{
+    struct bad b;
+
+    good(&b, ROCE_ENCAP_V2_IP6, ROCE_OP_RC_SEND_ONLY, 4);
+    rebuild(&b, 0);
+    memmove(b.frame + 62, b.frame + 54, b.len - 54);
+    memcpy(b.frame + 54, "\x11\x00\x01\x04\0\0\0\0", 8);
+    b.frame[20] = 60;
+    b.frame[19] = (uint8_t)(b.frame[19] + 8);
+    b.len += 8;
+    expect_only(&b, 0, BIT(IP6_EXT));
+}
+
+static void defect_udp_short(void)
+{
+    struct bad b;
+
+    good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 0);
+    b.model.ip4.len = 20 + 7;
+    rebuild(&b, ROCE_BUILD_KEEP_LEN);
+    expect_only(&b, ROCE_ERR_MALFORMED, BIT(UDP_SHORT));
+}
+
+static void defect_udp_len(void)
+{
+    static const int off[] = {-4, 1, 4, 1000};
+    struct bad b;
+
+    for (size_t i = 0; i < CNT(off); i++) {
+        good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 8);
+        rebuild(&b, 0);
+        b.model.ip4.len = (uint16_t)(b.len - IP);
+        b.model.udp.len = (uint16_t)((int)b.len - UDP + off[i]);
+        rebuild(&b, ROCE_BUILD_KEEP_LEN);
+        b.model.ip4.ihl = 5;
+        if (off[i] < 0) { /* what UDP leaves of the IP packet is a trailer */
+            expect_only(&b, 0, BIT(UDP_LEN) | BIT(TRAILER));
+            continue;
+        }
+        expect_only(&b, 0, BIT(UDP_LEN));
+    }
+}
+
+static void defect_lrh_len(void)
+{
+    struct bad b;
+
+    good(&b, ROCE_ENCAP_IB_LOCAL, ROCE_OP_RC_SEND_ONLY, 4);
+    rebuild(&b, 0);
+    b.len -= 2; /* without VCRC, so that the words add up */
+    b.frame[5]++;
+    expect_only(&b, 0, BIT(LRH_LEN));
+}
+
+static void defect_grh_short(void)
+{
+    struct bad b;
+
+    good(&b, ROCE_ENCAP_V1, ROCE_OP_RC_SEND_ONLY, 0);
+    rebuild(&b, 0);
+    b.len = 14 + 39;
+    expect_only(&b, ROCE_ERR_MALFORMED, BIT(GRH_SHORT));
+}
+
+static void defect_grh_version(void)
+{
+    struct bad b;
+
+    good(&b, ROCE_ENCAP_V1, ROCE_OP_RC_SEND_ONLY, 4);
+    b.model.grh.ipver = 4;
+    rebuild(&b, 0);
+    expect_only(&b, 0, BIT(GRH_VERSION));
+}
+
+static void defect_grh_next(void)
+{
+    struct bad b;
+
+    good(&b, ROCE_ENCAP_V1, ROCE_OP_RC_SEND_ONLY, 4);
+    b.model.grh.next = 17;
+    rebuild(&b, 0);
+    expect_only(&b, 0, BIT(GRH_NEXT));
+}
+
+static void defect_grh_len(void)
+{
+    struct bad b;
+
+    good(&b, ROCE_ENCAP_V1, ROCE_OP_RC_SEND_ONLY, 4);
+    rebuild(&b, 0);
+    b.frame[14 + 5]++;
+    expect_only(&b, 0, BIT(GRH_LEN));
+    good(&b, ROCE_ENCAP_IB_GLOBAL, ROCE_OP_RC_SEND_ONLY, 4);
+    rebuild(&b, 0);
+    b.frame[8 + 5]++;
+    expect_only(&b, 0, BIT(GRH_LEN));
+}
+
+static void defect_bth_short(void)
+{
+    struct bad b;
+
+    for (unsigned len = 0; len < 16; len++) {
+        good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 0);
+        b.model.ip4.len = (uint16_t)(28 + len);
+        b.model.udp.len = (uint16_t)(8 + len);
+        rebuild(&b, ROCE_BUILD_KEEP_LEN);
+        b.len = BTH + len;
+        expect_only(&b, ROCE_ERR_MALFORMED, BIT(BTH_SHORT));
+    }
+}
+
+static void defect_hdr_short(void)
+{
+    struct roce_pkt pkt;
+    struct bad b;
+
+    for (unsigned v = 0; v < 256; v++) {
+        const struct roce_opcode *op = roce_opcode((uint8_t)v);
+
+        for (unsigned missing = 4; op->hdr_cnt && missing <= op->len - 12u; missing += 4) {
+            good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, op->len - 12u - missing);
+            rebuild(&b, 0);
+            b.frame[BTH] = (uint8_t)v;
+            expect_defects(&b, b.len, 0, BIT(HDR_SHORT), &pkt);
+            EXPECT_EQ(pkt.payload_len, 0);
+            CU_ASSERT_PTR_NULL(pkt.payload);
+            CU_ASSERT_TRUE(roce_pkt_dropped(&pkt));
+        }
+    }
+}
+
+static void defect_pad_count(void)
+{
+    struct roce_pkt pkt;
+    struct bad b;
+
+    for (uint8_t pad = 1; pad < 4; pad++) {
+        good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 0);
+        rebuild(&b, 0);
+        b.frame[BTH + 1] = (uint8_t)((b.frame[BTH + 1] & 0xCF) | pad << 4);
+        expect_defects(&b, b.len, 0, BIT(PAD_COUNT), &pkt);
+        EXPECT_EQ(pkt.payload_len, 0); /* and not 2^32 - pad (R029) */
+    }
+}
+
+static void defect_align(void)
+{
+    struct roce_pkt pkt;
+    struct bad b;
+
+    for (uint32_t len = 1; len < 4; len++) {
+        good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, len);
+        b.model.bth.padcnt = 0;
+        rebuild(&b, ROCE_BUILD_KEEP_PAD);
+        expect_defects(&b, b.len, 0, BIT(ALIGN), &pkt);
+        EXPECT_EQ(pkt.payload_len, len);
+    }
+}
+
+static void defect_payload(void)
+{
+    struct bad b;
+
+    good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_ACK, 4);
+    rebuild(&b, 0);
+    expect_only(&b, 0, BIT(PAYLOAD));
+    good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_READ_REQUEST, 1);
+    rebuild(&b, 0);
+    expect_only(&b, 0, BIT(PAYLOAD));
+    good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_ATOMIC_WRITE, 12);
+    rebuild(&b, 0);
+    expect_only(&b, 0, BIT(PAYLOAD));
+    good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_ATOMIC_WRITE, 4);
+    rebuild(&b, 0);
+    expect_only(&b, 0, BIT(PAYLOAD));
+}
+
+static void defect_opcode(void)
+{
+    struct bad b;
+
+    good(&b, ROCE_ENCAP_V2_IP4, 0x15, 4);
+    rebuild(&b, 0);
+    expect_only(&b, 0, BIT(OPCODE));
+    good(&b, ROCE_ENCAP_V2_IP4, 0xC0, 4); /* a manufacturer's is nobody's business */
+    rebuild(&b, 0);
+    expect_only(&b, 0, 0);
+}
+
+static void defect_tver(void)
+{
+    struct bad b;
+
+    for (uint8_t tver = 1; tver < 16; tver++) {
+        good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 4);
+        b.model.bth.tver = tver;
+        rebuild(&b, 0);
+        expect_only(&b, 0, BIT(TVER));
+    }
+}
+
+static void every_defect_has_a_description(void)
+{
+    for (unsigned d = 0; d < ROCE_DEFECT_CNT; d++) {
+        const struct roce_defect_info *info = roce_defect_info((enum roce_defect)d);
+        struct roce_pkt pkt = {.defects = UINT32_C(1) << d};
+
+        CU_ASSERT(*info->id && *info->text && *info->source);
+        EXPECT_EQ(roce_pkt_dropped(&pkt), info->severity != ROCE_DEFECT_INFO);
+        EXPECT_EQ(roce_pkt_defect(&pkt, (enum roce_defect)d), true);
+        for (unsigned e = 0; e < d; e++) {
+            CU_ASSERT_STRING_NOT_EQUAL(info->id, roce_defect_info((enum roce_defect)e)->id);
+            CU_ASSERT_STRING_NOT_EQUAL(info->text, roce_defect_info((enum roce_defect)e)->text);
+        }
+    }
+    for (int error = ROCE_ERR_INVALID; error <= ROCE_OK; error++)
+        CU_ASSERT_STRING_NOT_EQUAL(roce_error_text(error), "unknown error");
+    CU_ASSERT_STRING_EQUAL(roce_error_text(1), "unknown error");
+    CU_ASSERT_STRING_EQUAL(roce_error_text(-1000), "unknown error");
+}
+
+/* ---- captures cut anywhere, frames that end anywhere -------------------------------------------
+ */
+
+static void cut_at_every_length(void)
+{
+    static const uint8_t payload[21] = "a payload with pad...";
+    struct rng rng = rng_seed();
+
+    for (size_t e = 0; e < CNT(encaps); e++) {
+        unsigned bth_off = bth_off_of(encaps[e], on_ethernet(encaps[e]));
+        struct roce_pkt model, whole;
+        uint8_t frame[256];
+        int len;
+
+        sample_pkt(&model, &rng, encaps[e], ROCE_OP_RC_WRITE_ONLY_IMM, 1, payload, sizeof(payload));
+        len = roce_pkt_build(&model, 0, frame, sizeof(frame));
+        CU_ASSERT_FATAL(len > 0);
+        EXPECT_EQ(roce_pkt_parse(&whole, sample_link(encaps[e]), frame, (size_t)len, (size_t)len),
+                  0);
+        for (size_t cap = 0; cap < (size_t)len; cap++) {
+            uint8_t *exact = sample_exact(frame, cap);
+            struct roce_pkt pkt;
+            roce_hdr_set want = 0;
+            size_t payload_cap = 0;
+
+            EXPECT_EQ(roce_pkt_parse(&pkt, sample_link(encaps[e]), exact, cap, (size_t)len),
+                      cap < bth_off + 12 ? ROCE_ERR_CUT : ROCE_OK);
+            EXPECT_EQ(pkt.defects, BIT(CUT));
+            for (unsigned h = 0; h < ROCE_HDR_CNT; h++)
+                if (roce_pkt_has(&whole, (enum roce_hdr)h) &&
+                    whole.off[h] + roce_hdr_info((enum roce_hdr)h)->len <= cap)
+                    want |= ROCE_HDR_BIT(h);
+            EXPECT_EQ(pkt.present, want);
+            if (cap > whole.payload_off)
+                payload_cap = cap - whole.payload_off;
+            if (payload_cap > sizeof(payload))
+                payload_cap = sizeof(payload);
+            EXPECT_EQ(pkt.payload_cap_len, payload_cap);
+            EXPECT_EQ(pkt.payload != NULL, payload_cap > 0);
+            EXPECT_EQ(pkt.op != NULL, cap >= bth_off + 12);
+            if (cap >= bth_off + 12) {
+                EXPECT_EQ(pkt.payload_len, sizeof(payload));
+                EXPECT_EQ(pkt.payload_off, whole.payload_off);
+                EXPECT_EQ(pkt.icrc_off, whole.icrc_off);
+                EXPECT_EQ(pkt.bth.psn, model.bth.psn);
+            }
+            EXPECT_EQ(pkt.icrc, cap >= whole.icrc_off + 4 ? whole.icrc : 0);
+            EXPECT_EQ(roce_pkt_icrc_check(&pkt, NULL), cap >= whole.icrc_off + 4 && encaps[e]
+                                                           ? ROCE_ICRC_GOOD
+                                                           : ROCE_ICRC_UNVERIFIED);
+            free(exact);
+        }
+    }
+}
+
+/* Frames that really end early: never accepted, never read beyond, all offsets inside. */
+static void end_at_every_length(void)
+{
+    static const uint8_t payload[21] = "a payload with pad...";
+    struct rng rng = rng_seed();
+
+    for (size_t e = 0; e < CNT(encaps); e++) {
+        struct roce_pkt model, pkt;
+        uint8_t frame[256];
+        int len;
+
+        sample_pkt(&model, &rng, encaps[e], ROCE_OP_RC_WRITE_ONLY, 1, payload, sizeof(payload));
+        len = roce_pkt_build(&model, 0, frame, sizeof(frame));
+        CU_ASSERT_FATAL(len > 0);
+        for (size_t end = 0; end < (size_t)len - (encaps[e] && !on_ethernet(encaps[e]) ? 2 : 0);
+             end++) {
+            uint8_t *exact = sample_exact(frame, end);
+            int error = roce_pkt_parse(&pkt, sample_link(encaps[e]), exact, end, end);
+
+            CU_ASSERT(error == ROCE_OK || error == ROCE_ERR_MALFORMED ||
+                      (end == 0 && error == ROCE_ERR_NOT_ROCE));
+            CU_ASSERT_FALSE(roce_pkt_defect(&pkt, ROCE_DEFECT_CUT));
+            /* A bare BTH has no length of its own: only its form can tell. */
+            if (encaps[e] != ROCE_ENCAP_NONE)
+                CU_ASSERT(error || roce_pkt_dropped(&pkt));
+            CU_ASSERT(pkt.end_off <= end);
+            if (!error)
+                CU_ASSERT(roce_pkt_icrc_check(&pkt, NULL) != ROCE_ICRC_GOOD);
+            free(exact);
+        }
+    }
+}
+
+/* Noise, also noise with a plausible start: parse sets everything and reads nothing it was not
+ * given. */
+static void noise_is_survived(void)
+{
+    static const enum roce_link links[] = {ROCE_LINK_ETHERNET, ROCE_LINK_SLL, ROCE_LINK_SLL2,
+                                           ROCE_LINK_IP,       ROCE_LINK_IB,  ROCE_LINK_BTH};
+    struct rng rng = rng_seed();
+
+    for (int round = 0; round < 20000; round++) {
+        size_t len = rng_below(&rng, 140), more = rng_below(&rng, 3) ? 0 : rng_below(&rng, 2000);
+        enum roce_link link = links[rng_below(&rng, CNT(links))];
+        uint8_t *p = malloc(len + 1), *exact;
+        struct roce_pkt pkt;
+
+        rng_fill(&rng, p, len);
+        if (link == ROCE_LINK_ETHERNET && len > 40 && rng_below(&rng, 2)) {
+            memcpy(p + 12, rng_below(&rng, 2) ? "\x08\x00\x45" : "\x86\xDD\x60", 3);
+            p[23] = 17;
+            p[20] = 17;
+            memcpy(p + 36, "\x12\xB7", 2);
+        }
+        exact = sample_exact(p, len);
+        memset(&pkt, 0xA5, sizeof(pkt));
+        roce_pkt_parse(&pkt, link, exact, len, len + more);
+        CU_ASSERT(pkt.payload_cap_len <= pkt.payload_len);
+        CU_ASSERT(pkt.end_off <= len + more);
+        EXPECT_EQ(pkt.payload != NULL, pkt.payload_cap_len > 0);
+        if (pkt.payload)
+            CU_ASSERT(pkt.payload >= exact && pkt.payload + pkt.payload_cap_len <= exact + len);
+        roce_pkt_icrc_check(&pkt, NULL);
+        free(exact);
+        free(p);
+    }
+}
+
+static void capture_longer_than_the_wire_is_the_callers_mistake(void)
+{
+    uint8_t frame[60] = {0};
+    struct roce_pkt pkt;
+
+    EXPECT_EQ(roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, frame, 60, 59), ROCE_ERR_INVALID);
+    EXPECT_EQ(pkt.defects, 0);
+}
+
+static void init_sets_what_the_specification_fixes(void)
+{
+    struct roce_pkt pkt;
+
+    roce_pkt_init(&pkt, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY);
+    EXPECT_EQ(pkt.eth.type, 0x0800);
+    EXPECT_EQ(pkt.ip4.version, 4);
+    EXPECT_EQ(pkt.ip4.ihl, 5);
+    EXPECT_EQ(pkt.ip4.df, 1);
+    EXPECT_EQ(pkt.ip4.proto, 17);
+    EXPECT_EQ(pkt.ip4.ttl, 64);
+    EXPECT_EQ(pkt.udp.dport, 4791);
+    EXPECT_EQ(pkt.udp.csum, 0);
+    EXPECT_EQ(pkt.bth.opcode, 4);
+    EXPECT_EQ(pkt.bth.migreq, 1);
+    EXPECT_EQ(pkt.bth.pkey, 0xFFFF);
+    EXPECT_EQ(pkt.bth.tver, 0);
+    roce_pkt_init(&pkt, ROCE_ENCAP_V2_IP6, ROCE_OP_RC_SEND_ONLY);
+    EXPECT_EQ(pkt.eth.type, 0x86DD);
+    EXPECT_EQ(pkt.ip6.version, 6);
+    EXPECT_EQ(pkt.ip6.next, 17);
+    EXPECT_EQ(pkt.ip6.hop, 64);
+    roce_pkt_init(&pkt, ROCE_ENCAP_V1, ROCE_OP_RC_SEND_ONLY);
+    EXPECT_EQ(pkt.eth.type, 0x8915);
+    EXPECT_EQ(pkt.grh.ipver, 6);
+    EXPECT_EQ(pkt.grh.next, 0x1B);
+    roce_pkt_init(&pkt, ROCE_ENCAP_IB_LOCAL, ROCE_OP_RC_SEND_ONLY);
+    EXPECT_EQ(pkt.lrh.lnh, 2);
+    CU_ASSERT_FALSE(roce_pkt_has(&pkt, ROCE_HDR_ETH));
+    roce_pkt_init(&pkt, ROCE_ENCAP_IB_GLOBAL, ROCE_OP_RC_SEND_ONLY);
+    EXPECT_EQ(pkt.lrh.lnh, 3);
+    EXPECT_EQ(pkt.grh.next, 0x1B);
+}
+
+SUITE("wire.pkt", TEST(every_opcode_in_every_envelope), TEST(longest_packet_fits_the_frame),
+      TEST(build_fills_no_more_than_it_may), TEST(build_refuses_what_no_wire_carries),
+      TEST(build_keeps_what_it_is_told_to), TEST(defect_cut), TEST(defect_trailer),
+      TEST(defect_fcs), TEST(defect_short_link), TEST(defect_ip_version), TEST(defect_ip_short),
+      TEST(defect_ip_ihl), TEST(defect_ip_options), TEST(defect_ip_fragment),
+      TEST(defect_ip_checksum), TEST(defect_ip_len), TEST(defect_ip6_ext), TEST(defect_udp_short),
+      TEST(defect_udp_len), TEST(defect_lrh_len), TEST(defect_grh_short), TEST(defect_grh_version),
+      TEST(defect_grh_next), TEST(defect_grh_len), TEST(defect_bth_short), TEST(defect_hdr_short),
+      TEST(defect_pad_count), TEST(defect_align), TEST(defect_payload), TEST(defect_opcode),
+      TEST(defect_tver), TEST(every_defect_has_a_description), TEST(cut_at_every_length),
+      TEST(end_at_every_length), TEST(noise_is_survived),
+      TEST(capture_longer_than_the_wire_is_the_callers_mistake),
+      TEST(init_sets_what_the_specification_fixes))

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Checks: the judgements, one file a subject. Each is called with the frame's context at the point
+ * of the analysis where its facts are known. Private to flow/.
+ */
+#ifndef ROCE_FLOW_CHECK_H
+#define ROCE_FLOW_CHECK_H
+
+#include "flow/conn.h"
+
+/* ---- finding.c: how a check speaks -------------------------------------------------------------
+ */
+
+struct roce_say {
+    enum roce_rule rule;
+    const char *field;
+    uint64_t expected, actual;
+    uint32_t other;
+    enum roce_value value;
+    enum roce_relation rel;
+    const char *condition; /* of profiles.def, NULL for none */
+    bool weak;             /* the capture leaves a doubt: an ERROR becomes WARN */
+};
+
+void roce_say(struct roce_ctx *ctx, struct roce_say say);
+/* The same, once a side of a connection. */
+void roce_say_once(struct roce_ctx *ctx, struct roce_say say);
+
+#define SAY(ctx, RULE, ...)                                                                        \
+    roce_say(ctx, (struct roce_say){.rule = ROCE_RULE_##RULE, .field = __VA_ARGS__})
+#define SAY_ONCE(ctx, RULE, ...)                                                                   \
+    roce_say_once(ctx, (struct roce_say){.rule = ROCE_RULE_##RULE, .field = __VA_ARGS__})
+
+/* ---- check_format.c ------------------------------------------------------------------------ */
+void roce_check_format(struct roce_ctx *ctx); /* the packet alone */
+void roce_check_icrc_end(struct roce_flow *flow);
+void roce_check_constants(struct roce_ctx *ctx); /* against the QP's other packets */
+void roce_check_size(struct roce_ctx *ctx);      /* payload against opcode and path MTU */
+void roce_check_mtu_learn(struct roce_ctx *ctx);
+
+/* ---- check_order.c: a request packet among its neighbours -------------------------------------
+ */
+void roce_check_order(struct roce_ctx *ctx, struct roce_sent *prev, struct roce_sent *e);
+void roce_check_entry(struct roce_ctx *ctx, struct roce_sent *e); /* alone: keys, lengths, ranges */
+
+/* ---- check_request.c: requests against what the peer said --------------------------------------
+ */
+void roce_check_new(struct roce_ctx *ctx, const struct roce_sent *e);
+void roce_check_same(struct roce_ctx *ctx, const struct roce_sent *e, const struct roce_sent *now);
+void roce_check_episode(struct roce_ctx *ctx, const struct roce_sent *e, uint64_t since_last);
+
+/* ---- check_ack.c, check_nak.c, check_read.c: responses -----------------------------------------
+ */
+void roce_check_aeth(struct roce_ctx *ctx, struct roce_req *req);
+void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req);
+/* `e` is acknowledged though the responder had to refuse it. */
+void roce_check_accept(struct roce_ctx *ctx, const struct roce_sent *e);
+void roce_check_nak(struct roce_ctx *ctx, struct roce_req *req);
+void roce_check_positive(struct roce_ctx *ctx, struct roce_req *req);
+void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e);
+void roce_check_atomic_ack(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e);
+
+/* ---- check_ud.c, check_cnp.c, check_cm.c -------------------------------------------------------
+ */
+void roce_check_ud(struct roce_ctx *ctx);
+void roce_check_cnp(struct roce_ctx *ctx);
+void roce_check_cm(struct roce_ctx *ctx, const struct roce_cm_msg *msg);
+
+/* A multicast group address (IPv4 as ::ffff:a.b.c.d, or IPv6). */
+bool roce_is_multicast(const uint8_t addr[16]);
+
+/* ---- the machinery -----------------------------------------------------------------------------
+ */
+void roce_request(struct roce_ctx *ctx);  /* request.c: RC, XRC and UC */
+void roce_response(struct roce_ctx *ctx); /* response.c */
+void roce_cm_track(struct roce_ctx *ctx); /* cm_track.c: a UD packet to QP1 */
+void roce_cm_free(struct roce_flow *flow);
+void roce_cm_end(struct roce_flow *flow);
+
+/* episode.c: `e` (or a PSN not seen before, then NULL) is sent again. */
+void roce_episode_step(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn, uint32_t span);
+
+/* Whether a PSN that comes after later ones is late rather than sent again. */
+bool roce_episode_is_late(const struct roce_ctx *ctx, uint32_t psn);
+
+/* The negotiated local ACK timeout of a side's requests, or ROCE_NEVER_NS. */
+uint64_t roce_timeout_of(const struct roce_conn *conn);
+
+/* A packet that is another's copy: the same bytes, and not a repetition. */
+bool roce_is_copy(const struct roce_ctx *ctx, uint32_t icrc, uint16_t id, uint64_t time);
+
+/* request.c: the path MTU is known now. */
+void roce_request_mtu(struct roce_conn *conn);
+
+/* summary.c */
+void roce_summary_fill(const struct roce_conn *conn, struct roce_conn_summary *out);
+void roce_summary_end(struct roce_ctx *ctx); /* closing judgements of ctx->conn */
+void roce_summary_latency(struct roce_ctx *ctx, struct roce_side *side, enum roce_oper oper,
+                          uint64_t ns);
+void roce_summary_rtt(struct roce_ctx *ctx, struct roce_side *side, uint64_t ns);
+void roce_summary_region(struct roce_ctx *ctx, struct roce_side *side, enum roce_oper oper,
+                         uint32_t rkey, uint64_t va, uint64_t len);
+
+static inline enum roce_oper roce_oper_of(const struct roce_opcode *op)
+{
+    switch (op->kind) {
+    case ROCE_KIND_SEND: return ROCE_OPER_SEND;
+    case ROCE_KIND_WRITE: return ROCE_OPER_WRITE;
+    case ROCE_KIND_READ: return ROCE_OPER_READ;
+    case ROCE_KIND_CMP_SWAP:
+    case ROCE_KIND_FETCH_ADD: return ROCE_OPER_ATOMIC;
+    default: return ROCE_OPER_OTHER;
+    }
+}
+
+static inline int32_t roce_diff(uint32_t a, uint32_t b)
+{
+    return roce_psn_diff(roce_psn_of(a), roce_psn_of(b));
+}
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * AETH: syndromes, credits and the MSN. The MSN is compared with the messages that ended on a run
+ * of requests without a hole; after a hole it is learned anew.
+ */
+#include "flow/check.h"
+
+void roce_check_aeth(struct roce_ctx *ctx, struct roce_req *req)
+{
+    const struct roce_pkt *pkt = ctx->pkt;
+    struct roce_rsp *rsp = &ctx->side->rsp;
+    uint8_t syndrome = pkt->aeth.syndrome, code = roce_syndrome_code(syndrome);
+    uint32_t credits;
+
+    if (!roce_pkt_has(pkt, ROCE_HDR_AETH))
+        return;
+    if (roce_syndrome_kind(syndrome) == ROCE_SYN_RESERVED ||
+        (roce_syndrome_kind(syndrome) == ROCE_SYN_NAK && code == ROCE_NAK_INVALID_RD_REQ)) {
+        SAY(ctx, SYNDROME_RESERVED, "aeth.syndrome", ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, syndrome,
+            .value = ROCE_VALUE_SYNDROME);
+        return;
+    }
+    if (pkt->op->kind != ROCE_KIND_ACK && roce_syndrome_kind(syndrome) != ROCE_SYN_ACK)
+        return;
+    if (roce_syndrome_kind(syndrome) != ROCE_SYN_ACK)
+        return;
+    credits = roce_credits(code);
+    ctx->result->credits = credits;
+    roce_sum(ctx->side)->credits = credits;
+    if (code != ROCE_CREDIT_NONE) {
+        const struct roce_conn_summary *sum = &ctx->conn->sum;
+        bool srq =
+            roce_side_idx(ctx->side) == sum->cm.active_side ? sum->cm.req_srq : sum->cm.rep_srq;
+
+        if (ctx->conn->sum.svc == ROCE_SVC_XRC)
+            SAY_ONCE(ctx, XRC_CREDITS, "aeth.syndrome", ROCE_CREDIT_NONE, syndrome,
+                     .value = ROCE_VALUE_SYNDROME);
+        else if (srq)
+            SAY_ONCE(ctx, SRQ_CREDITS, "aeth.syndrome", ROCE_CREDIT_NONE, syndrome,
+                     .other = sum->cm.rep_frame, .value = ROCE_VALUE_SYNDROME);
+        if (code == 0) {
+            ctx->result->flags |= ROCE_AN_ZERO_CREDIT;
+            SAY(ctx, ZERO_CREDIT, "aeth.syndrome", .value = ROCE_VALUE_NONE);
+        } else if (rsp->credit_seen && code > rsp->credit_code)
+            ctx->result->flags |= ROCE_AN_CREDIT_UPDATE;
+        credits = (pkt->aeth.msn + credits) & ROCE_PSN_MASK;
+        if (!rsp->credit_seen || roce_diff(credits, rsp->lsn) > 0)
+            rsp->lsn = credits;
+        rsp->credit_seen = true;
+        rsp->credit_code = code;
+    } else
+        rsp->credit_seen = false;
+    (void)req;
+}
+
+/* The latest entry that the response at hand counts as completed, if the response ends with it. */
+static struct roce_sent *counted(struct roce_ctx *ctx, struct roce_req *req)
+{
+    uint32_t psn = ctx->pkt->bth.psn;
+    struct roce_sent *e;
+
+    if (ctx->pkt->op->kind == ROCE_KIND_ACK &&
+        roce_syndrome_kind(ctx->pkt->aeth.syndrome) != ROCE_SYN_ACK)
+        psn = (psn - 1) & ROCE_PSN_MASK;
+    e = roce_window_get(&req->win, psn);
+    if (!e || (e->flags & ROCE_SENT_SPAN_GUESS))
+        return NULL;
+    if (ctx->pkt->op->kind == ROCE_KIND_ACK && ((psn + 1) & ROCE_PSN_MASK) != roce_sent_end(e))
+        return NULL; /* inside a READ */
+    return e;
+}
+
+void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
+{
+    struct roce_rsp *rsp = &ctx->side->rsp;
+    const struct roce_pkt *pkt = ctx->pkt;
+    struct roce_sent *e = counted(ctx, req), *tail = roce_window_tail(&req->win);
+    bool read = pkt->op->kind == ROCE_KIND_READ_RESP;
+    bool nak =
+        pkt->op->kind == ROCE_KIND_ACK && roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK;
+    uint32_t low;
+    int32_t below, above;
+
+    if (!e || !roce_pkt_has(pkt, ROCE_HDR_AETH))
+        return;
+    if (!rsp->anchor || rsp->anchor_chain != e->chain) {
+        if (read && (roce_sent_end(e) != ((pkt->bth.psn + 1) & ROCE_PSN_MASK) || e->tries > 1))
+            return; /* counted already or not yet: nothing to start from */
+        rsp->anchor = true;
+        rsp->anchor_chain = e->chain;
+        rsp->anchor_cum = e->cum;
+        rsp->anchor_msn = pkt->aeth.msn;
+        if (pkt->aeth.msn == e->cum && !req->base_sure && ctx->conn->sum.epochs == 1 &&
+            roce_window_at(&req->win, 0)->psn == req->base &&
+            roce_window_at(&req->win, 0)->chain == e->chain &&
+            (roce_window_at(&req->win, 0)->flags & ROCE_SENT_OFF_KNOWN)) {
+            /* The MSN counts from 0 (R102): no message came before what was seen. */
+            req->base_sure = true;
+            roce_sum(roce_peer(ctx->side))->first_psn_sure = true;
+        }
+        return;
+    }
+    low = rsp->anchor_msn + e->cum - rsp->anchor_cum;
+    if (read && pkt->op->pos == ROCE_POS_FIRST)
+        low--; /* C9-148: a READ may count from its first or its last response on */
+    below = roce_diff(pkt->aeth.msn, low);
+    above = tail->chain == e->chain
+                ? roce_diff(pkt->aeth.msn, rsp->anchor_msn + tail->cum - rsp->anchor_cum)
+                : -1;
+    if (above > 0)
+        SAY(ctx, MSN_TOO_HIGH, "aeth.msn", rsp->anchor_msn + tail->cum - rsp->anchor_cum,
+            pkt->aeth.msn, tail->frame, .rel = ROCE_REL_AT_MOST);
+    else if (below < 0)
+        SAY(ctx, MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame);
+    else if (below > 0 && nak && roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_RNR)
+        SAY(ctx, RNR_MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame);
+    else if (below > 0 && !read && !nak && pkt->op->kind == ROCE_KIND_ACK &&
+             roce_diff((pkt->bth.psn + 1) & ROCE_PSN_MASK, req->una) > 0)
+        SAY(ctx, MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame, .weak = true);
+}
+
+void roce_check_accept(struct roce_ctx *ctx, const struct roce_sent *e)
+{
+    const struct roce_opcode *op = roce_opcode(e->op);
+
+    roce_say(ctx, (struct roce_say){.rule = (enum roce_rule)e->bad,
+                                    .field = "aeth.syndrome",
+                                    .expected = ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ,
+                                    .actual = roce_pkt_has(ctx->pkt, ROCE_HDR_AETH)
+                                                  ? ctx->pkt->aeth.syndrome
+                                                  : ROCE_SYNDROME_ACK,
+                                    .other = e->last_frame,
+                                    .value = ROCE_VALUE_SYNDROME,
+                                    .condition = op->kind == ROCE_KIND_SEND ? "send" : NULL});
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * CM messages, each looked at alone; cm_track.c compares those of one exchange.
+ */
+#include "flow/check.h"
+
+#include <string.h>
+
+#define REJ_GID_OR_LID_13 13 /* R227: codes that mean LIDs */
+#define REJ_GID_OR_LID_19 19
+#define APR_STATUS_LID    7
+#define LID_NONE          0xFFFF
+
+static void check_lid(struct roce_ctx *ctx, const char *field, uint16_t lid)
+{
+    if (lid != 0 && lid != LID_NONE)
+        SAY(ctx, CM_LID, field, 0, lid);
+}
+
+static void check_rdmaip(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
+{
+    struct roce_cm_rdmaip ip;
+    int rc = roce_cm_rdmaip_read(&ip, msg);
+    bool v4 = roce_pkt_has(ctx->pkt, ROCE_HDR_IP4);
+
+    if (rc == ROCE_ERR_MALFORMED) {
+        SAY(ctx, CM_IP_HEADER_VERSION, "rdmaip.majv", 0, ip.majv);
+        return;
+    }
+    if (rc != 0)
+        return;
+    if (ip.ipv != (v4 ? 4 : 6))
+        SAY(ctx, CM_IP_VERSION, "rdmaip.ipv", v4 ? 4 : 6, ip.ipv);
+    else if (memcmp(ip.src + 12, ctx->src + 12, 4) != 0)
+        SAY(ctx, CM_IP_HEADER, "rdmaip.src", ctx->src[15], ip.src[15]);
+    else if (memcmp(ip.dst + 12, ctx->dst + 12, 4) != 0 && !roce_is_multicast(ip.dst))
+        SAY(ctx, CM_IP_HEADER, "rdmaip.dst", ctx->dst[15], ip.dst[15]);
+}
+
+void roce_check_cm(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
+{
+    switch (msg->kind) {
+    case ROCE_CM_REQ:
+        check_lid(ctx, "req.primary_local_lid", msg->req.primary_local_lid);
+        check_lid(ctx, "req.primary_remote_lid", msg->req.primary_remote_lid);
+        if (msg->req.ext_transport && msg->req.transport != ROCE_CM_TRANSPORT_EXTENDED)
+            SAY(ctx, CM_XRC, "req.transport", ROCE_CM_TRANSPORT_EXTENDED, msg->req.transport);
+        check_rdmaip(ctx, msg);
+        break;
+    case ROCE_CM_SIDR_REQ: check_rdmaip(ctx, msg); break;
+    case ROCE_CM_SIDR_REP:
+        if (msg->sidr_rep.status)
+            SAY(ctx, CM_SIDR_STATUS, "sidr_rep.status", 0, msg->sidr_rep.status);
+        break;
+    case ROCE_CM_REJ:
+        if (msg->rej.reason == REJ_GID_OR_LID_13 || msg->rej.reason == REJ_GID_OR_LID_19)
+            SAY(ctx, CM_CODES, "rej.reason", 0, msg->rej.reason, .rel = ROCE_REL_NE);
+        if (msg->rej.message > 2)
+            SAY(ctx, CM_REJ_FORM, "rej.message", 2, msg->rej.message, .rel = ROCE_REL_AT_MOST);
+        break;
+    case ROCE_CM_LAP:
+        check_lid(ctx, "lap.alternate_local_lid", msg->lap.alternate_local_lid);
+        break;
+    case ROCE_CM_APR:
+        if (msg->apr.status == APR_STATUS_LID)
+            SAY(ctx, CM_CODES, "apr.status", 0, msg->apr.status, .rel = ROCE_REL_NE);
+        break;
+    default: break;
+    }
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Congestion: CE marks, the CNPs that answer them, and the form of a CNP (Annex A17.9.3).
+ */
+#include "flow/check.h"
+
+#define ECN_CE 3
+
+static void check_form(struct roce_ctx *ctx)
+{
+    const struct roce_bth *bth = &ctx->pkt->bth;
+
+    if (bth->psn)
+        SAY_ONCE(ctx, CNP_FORM, "bth.psn", 0, bth->psn);
+    if (bth->se)
+        SAY_ONCE(ctx, CNP_FORM, "bth.se", 0, bth->se);
+    if (bth->padcnt)
+        SAY_ONCE(ctx, CNP_FORM, "bth.padcnt", 0, bth->padcnt);
+    if (!bth->becn)
+        SAY_ONCE(ctx, CNP_FORM, "bth.becn", 1, bth->becn);
+    if (!roce_pkt_has(ctx->pkt, ROCE_HDR_CNP))
+        return;
+    for (unsigned i = 0; i < sizeof(ctx->pkt->cnp.resv); i++)
+        if (ctx->pkt->cnp.resv[i]) {
+            SAY_ONCE(ctx, CNP_FORM, "cnp.resv", 0, ctx->pkt->cnp.resv[i]);
+            break;
+        }
+}
+
+void roce_check_cnp(struct roce_ctx *ctx)
+{
+    struct roce_side_summary *sum = roce_sum(ctx->side);
+    struct roce_side *peer = roce_peer(ctx->side);
+
+    if (ctx->pkt->op->kind == ROCE_KIND_CNP) {
+        sum->cnps++;
+        ctx->result->flags |= ROCE_AN_CNP;
+        if (peer->ce_frame) {
+            ctx->result->ce_frame = peer->ce_frame;
+            ctx->result->cnp_delay = roce_since(peer->ce_time, ctx->time);
+            roce_flow_link(ctx, ROCE_LINK_CNP_IN, peer->ce_frame);
+            peer->ce_frame = 0;
+        }
+        SAY(ctx, CNP, "bth.opcode", .value = ROCE_VALUE_NONE, .other = ctx->result->ce_frame);
+        check_form(ctx);
+        return;
+    }
+    sum->fecn += ctx->pkt->bth.fecn;
+    sum->becn += ctx->pkt->bth.becn;
+    if (ctx->ecn != ECN_CE)
+        return;
+    sum->ce_marked++;
+    ctx->result->flags |= ROCE_AN_CE;
+    ctx->side->ce_frame = ctx->frame;
+    ctx->side->ce_time = ctx->time;
+    SAY_ONCE(ctx, CE_MARK, "ip.ecn", .actual = ECN_CE, .value = ROCE_VALUE_NONE);
+}

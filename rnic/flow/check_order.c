@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * A request packet in its message: the order of opcodes, the lengths that RETH promises, and what
+ * of it a responder has to refuse. Two packets are compared only if their PSNs touch, so that a
+ * hole in the capture accuses nobody.
+ */
+#include "flow/check.h"
+
+#define DMA_MAX UINT32_C(0x80000000) /* R081 */
+
+static void oblige(struct roce_sent *e, enum roce_rule rule)
+{
+    if (!e->bad)
+        e->bad = (uint16_t)rule;
+}
+
+/* The opcode that would have continued `prev`: what a finding shows as expected. */
+static uint8_t continued(const struct roce_opcode *prev)
+{
+    uint8_t base = (uint8_t)(prev->svc << 5);
+
+    return (uint8_t)(base |
+                     (prev->kind == ROCE_KIND_SEND ? ROCE_OP_RC_SEND_LAST : ROCE_OP_RC_WRITE_LAST));
+}
+
+void roce_check_order(struct roce_ctx *ctx, struct roce_sent *prev, struct roce_sent *e)
+{
+    const struct roce_opcode *was = roce_opcode(prev->op), *op = roce_opcode(e->op);
+    bool open = !roce_opcode_ends(was);
+
+    if (prev->bad && !(prev->flags & ROCE_SENT_ENDS))
+        return; /* one fault makes the next packets of its message look wrong too */
+    if (open && roce_opcode_starts(op)) {
+        SAY(ctx, INTERLEAVED, "bth.opcode", continued(was), op->value, prev->last_frame,
+            ROCE_VALUE_OPCODE);
+        oblige(e, ROCE_RULE_ACK_OPEN_MESSAGE);
+    } else if (open && was->kind != op->kind) {
+        SAY(ctx, OPCODE_ORDER, "bth.opcode", continued(was), op->value, prev->last_frame,
+            ROCE_VALUE_OPCODE);
+        oblige(e, ROCE_RULE_ACK_WRONG_KIND);
+    } else if (!open && !roce_opcode_starts(op)) {
+        SAY(ctx, OPCODE_ORDER, "bth.opcode",
+            (uint64_t)(op->value & 0xE0) |
+                (op->kind == ROCE_KIND_SEND ? ROCE_OP_RC_SEND_FIRST : ROCE_OP_RC_WRITE_FIRST),
+            op->value, prev->last_frame, ROCE_VALUE_OPCODE);
+        oblige(e, ROCE_RULE_ACK_NO_FIRST);
+    }
+}
+
+static void check_lengths(struct roce_ctx *ctx, struct roce_sent *e, const struct roce_opcode *op)
+{
+    uint64_t sum = (uint64_t)e->off + e->len;
+
+    if (op->kind != ROCE_KIND_WRITE || !(e->flags & ROCE_SENT_OFF_KNOWN) ||
+        e->dma_len == ROCE_LEN_UNKNOWN)
+        return;
+    if (sum > e->dma_len || (roce_opcode_ends(op) && sum != e->dma_len)) {
+        if (sum - e->len <= e->dma_len) /* said once a message */
+            SAY(ctx, DMA_LEN, "reth.dma_len", e->dma_len, sum,
+                e->msg_frame != ctx->frame ? e->msg_frame : 0);
+        oblige(e, ROCE_RULE_ACK_DMA_LEN);
+    }
+}
+
+static void check_size(struct roce_ctx *ctx, struct roce_sent *e, const struct roce_opcode *op)
+{
+    uint32_t mtu = ctx->conn->sum.mtu;
+    bool sure = ctx->conn->sum.mtu_sure && mtu;
+
+    switch (op->payload) {
+    case ROCE_PAYLOAD_MTU:
+        if (sure && e->len != mtu)
+            oblige(e, ROCE_RULE_ACK_LENGTH);
+        break;
+    case ROCE_PAYLOAD_TAIL:
+        if (e->len == 0 || (sure && e->len > mtu))
+            oblige(e, ROCE_RULE_ACK_LENGTH);
+        break;
+    case ROCE_PAYLOAD_ANY:
+        if (sure && e->len > mtu)
+            oblige(e, ROCE_RULE_ACK_LENGTH);
+        break;
+    default: break;
+    }
+}
+
+void roce_check_entry(struct roce_ctx *ctx, struct roce_sent *e)
+{
+    const struct roce_opcode *op = roce_opcode(e->op);
+
+    if (roce_opcode_starts(op) && roce_opcode_has(op, ROCE_HDR_RETH) &&
+        e->dma_len != ROCE_LEN_UNKNOWN) {
+        if (e->dma_len > DMA_MAX) {
+            SAY(ctx, DMA_LEN_MAX, "reth.dma_len", DMA_MAX, e->dma_len, .rel = ROCE_REL_AT_MOST);
+            oblige(e, ROCE_RULE_DMA_LEN_MAX);
+        }
+        if (e->dma_len && e->va + (e->dma_len - 1) < e->va)
+            SAY(ctx, VA_WRAP, "reth.va", UINT64_MAX - (e->dma_len - 1), e->va,
+                .value = ROCE_VALUE_HEX, .rel = ROCE_REL_AT_MOST);
+    }
+    if (roce_opcode_is_atomic(op) && e->dma_len != ROCE_LEN_UNKNOWN && (e->va & 7) != 0)
+        oblige(e, ROCE_RULE_ATOMIC_ALIGN);
+    check_lengths(ctx, e, op);
+    check_size(ctx, e, op);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Requests against what the responder said and what was negotiated: credits, outstanding READs,
+ * repetitions, waits. Where the premise is that a response did not come, the capture may just lack
+ * it: such rules are at most WARN.
+ */
+#include "flow/check.h"
+
+#define SOON_NS                                                                                    \
+    UINT64_C(100000000) /* packets in flight when a NAK went out have passed by then               \
+                         */
+
+static void check_reads(struct roce_ctx *ctx)
+{
+    const struct roce_conn_summary *sum = &ctx->conn->sum;
+    const struct roce_req *req = &ctx->side->req;
+    bool active = roce_side_idx(ctx->side) == sum->cm.active_side;
+    uint32_t limit;
+
+    if (!(sum->cm.seen & 1u << ROCE_CM_REP) || !req->una_known)
+        return;
+    limit = active ? sum->cm.rep_responder_resources : sum->cm.responder_resources;
+    if (req->reads_in_flight > limit)
+        SAY(ctx, RD_ATOMIC, "READs and atomics outstanding", limit, req->reads_in_flight,
+            sum->cm.rep_frame, .rel = ROCE_REL_AT_MOST);
+}
+
+static void check_credits(struct roce_ctx *ctx, const struct roce_sent *e)
+{
+    const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
+    struct roce_req *req = &ctx->side->req;
+    int32_t over;
+
+    if (!rsp->credit_seen || !roce_opcode_uses_rq(ctx->pkt->op) ||
+        !roce_opcode_starts(ctx->pkt->op) || !rsp->anchor || rsp->anchor_chain != e->chain)
+        return;
+    /* The SSN of this message, in MSN terms: the value the MSN takes once it is completed. */
+    over = roce_diff(rsp->anchor_msn + (e->cum + !(e->flags & ROCE_SENT_ENDS)) - rsp->anchor_cum,
+                     rsp->lsn);
+    if (over >= 0)
+        ctx->result->flags |= ROCE_AN_CREDITS_EXHAUSTED;
+    if (over <= 0)
+        return;
+    if (rsp->credit_code == 0 && rsp->lsn == rsp->last_msn) {
+        if (over > 1 || e->span > 1 || !(e->flags & ROCE_SENT_ENDS))
+            SAY(ctx, NO_CREDIT, "messages beyond the credits", 1, (uint64_t)over, rsp->last_frame,
+                .rel = ROCE_REL_AT_MOST);
+    } else if (over > 1)
+        SAY(ctx, CREDITS, "messages beyond the credits", 1, (uint64_t)over, rsp->last_frame,
+            .rel = ROCE_REL_AT_MOST);
+    (void)req;
+}
+
+void roce_check_new(struct roce_ctx *ctx, const struct roce_sent *e)
+{
+    const struct roce_req *req = &ctx->side->req;
+    const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
+    uint32_t out = (req->nxt - req->una) & ROCE_PSN_MASK;
+
+    if (ctx->conn->sum.svc == ROCE_SVC_UC || !ctx->conn->paired)
+        return;
+    check_reads(ctx);
+    check_credits(ctx, e);
+    if (req->una_known && out > 0x800000 && e->span > ROCE_JUMP)
+        SAY(ctx, PSN_WINDOW, "PSNs outstanding", 0x800000, out, .rel = ROCE_REL_AT_MOST);
+    if (rsp->fatal && roce_since(rsp->fatal_time, ctx->time) > SOON_NS)
+        SAY(ctx, REQ_AFTER_NAK, "bth.psn", rsp->fatal_psn, e->psn, rsp->fatal_frame,
+            .rel = ROCE_REL_AT_MOST);
+}
+
+void roce_check_same(struct roce_ctx *ctx, const struct roce_sent *e, const struct roce_sent *now)
+{
+    const struct roce_opcode *op = ctx->pkt->op;
+
+    if (ctx->conn->sum.svc == ROCE_SVC_UC)
+        return;
+    if (now->op != e->op) {
+        SAY(ctx, RETRY_DIFFERS, "bth.opcode", e->op, now->op, e->last_frame, ROCE_VALUE_OPCODE);
+        return;
+    }
+    if ((roce_opcode_has(op, ROCE_HDR_RETH) || roce_opcode_has(op, ROCE_HDR_ATOMICETH)) &&
+        e->dma_len != ROCE_LEN_UNKNOWN && now->dma_len != ROCE_LEN_UNKNOWN) {
+        if (now->va != e->va)
+            SAY(ctx, RETRY_DIFFERS, "va", e->va, now->va, e->last_frame, ROCE_VALUE_HEX,
+                .condition = op->kind == ROCE_KIND_ATOMIC_WRITE || op->kind == ROCE_KIND_FLUSH
+                                 ? "a19"
+                                 : NULL);
+        else if (now->rkey != e->rkey)
+            SAY(ctx, RETRY_DIFFERS, "rkey", e->rkey, now->rkey, e->last_frame, ROCE_VALUE_HEX);
+        else if (now->dma_len != e->dma_len)
+            SAY(ctx, RETRY_DIFFERS, "dma_len", e->dma_len, now->dma_len, e->last_frame);
+    }
+    if (now->len != e->len)
+        SAY(ctx, RETRY_DIFFERS, "payload length", e->len, now->len, e->last_frame);
+    else if (now->hashed && e->hashed && now->sample != e->sample)
+        SAY(ctx, PAYLOAD_CHANGED, "payload", .other = e->last_frame, .value = ROCE_VALUE_NONE);
+}
+
+static void check_timeout(struct roce_ctx *ctx, const struct roce_sent *e, uint64_t idle)
+{
+    uint64_t t = roce_timeout_of(ctx->conn);
+    uint64_t since = e ? roce_since(e->time, ctx->time) : idle;
+    const struct roce_req *req = &ctx->side->req;
+    uint8_t limit = ctx->conn->sum.cm.retry_count;
+
+    if (t == ROCE_NEVER_NS)
+        return;
+    if (idle > 4 * t + t / 8)
+        SAY(ctx, TIMEOUT_RANGE, "time since the request", 4 * t, idle, e ? e->last_frame : 0,
+            ROCE_VALUE_NS, ROCE_REL_AT_MOST, "late");
+    else if (since < t - t / 8 && e)
+        SAY(ctx, TIMEOUT_RANGE, "time since the request", t, since, e->last_frame, ROCE_VALUE_NS,
+            ROCE_REL_AT_LEAST, "early");
+    if (req->timeouts > limit)
+        SAY(ctx, RETRY_COUNT, "repetitions", limit, req->timeouts, ctx->conn->sum.cm.req_frame,
+            ROCE_VALUE_DEC, ROCE_REL_AT_MOST, limit == 7 ? "seven" : NULL);
+}
+
+static void check_rnr(struct roce_ctx *ctx, const struct roce_sent *e)
+{
+    const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
+    const struct roce_req *req = &ctx->side->req;
+    const struct roce_side_summary *sum = roce_sum(ctx->side);
+    uint64_t waited = roce_since(rsp->rnr_time, ctx->time);
+    uint64_t slack = rsp->rnr_wait / 10 + 10000; /* clocks of captures */
+    uint8_t limit = ctx->conn->sum.cm.rnr_retry;
+
+    if (waited + slack < rsp->rnr_wait && e && e->psn == rsp->rnr_psn)
+        SAY(ctx, RNR_WAIT, "time since the RNR NAK", rsp->rnr_wait, waited, rsp->rnr_frame,
+            ROCE_VALUE_NS, ROCE_REL_AT_LEAST,
+            .weak = !rsp->rnr_sure || sum->copies || sum->out_of_order || sum->missing_psns);
+    if ((ctx->conn->sum.cm.seen & 1u << ROCE_CM_REQ) && limit != 7 && req->rnrs > limit)
+        SAY(ctx, RNR_COUNT, "repetitions", limit, req->rnrs, ctx->conn->sum.cm.req_frame,
+            .rel = ROCE_REL_AT_MOST);
+}
+
+void roce_check_episode(struct roce_ctx *ctx, const struct roce_sent *e, uint64_t idle)
+{
+    switch (ctx->side->req.ep.cause) {
+    case ROCE_CAUSE_TIMEOUT: check_timeout(ctx, e, idle); break;
+    case ROCE_CAUSE_RNR_NAK: check_rnr(ctx, e); break;
+    default: break;
+    }
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Datagrams: size, multicast addresses, and the management QP.
+ */
+#include "flow/check.h"
+
+#include <string.h>
+
+#define UD_MAX 4096 /* the largest path MTU, R040 */
+
+/* R176: 01:00:5e and 23 bits of an IPv4 group, 33:33 and 32 bits of an IPv6 one. */
+static void check_mac(struct roce_ctx *ctx)
+{
+    const uint8_t *ip = ctx->dst;
+    uint8_t want[6] = {0x33, 0x33, ip[12], ip[13], ip[14], ip[15]};
+    uint64_t w = 0, a = 0;
+
+    if (!roce_pkt_has(ctx->pkt, ROCE_HDR_ETH))
+        return;
+    if (roce_pkt_has(ctx->pkt, ROCE_HDR_IP4)) {
+        const uint8_t v4[6] = {0x01, 0x00, 0x5E, ip[13] & 0x7F, ip[14], ip[15]};
+
+        memcpy(want, v4, 6);
+    }
+    for (int i = 0; i < 6; i++) {
+        w = w << 8 | want[i];
+        a = a << 8 | ctx->pkt->eth.dst[i];
+    }
+    if (w != a)
+        SAY(ctx, MULTICAST_MAC, "eth.dst", w, a, .value = ROCE_VALUE_HEX);
+}
+
+void roce_check_ud(struct roce_ctx *ctx)
+{
+    const struct roce_pkt *pkt = ctx->pkt;
+    struct roce_side_summary *sum = roce_sum(ctx->side);
+
+    sum->payload_sent += pkt->payload_len;
+    sum->oper[ROCE_OPER_SEND].messages++;
+    sum->oper[ROCE_OPER_SEND].completed++;
+    sum->oper[ROCE_OPER_SEND].bytes += pkt->payload_len;
+    ctx->result->flags |= ROCE_AN_REQUEST | ROCE_AN_MSG_START | ROCE_AN_MSG_END;
+    ctx->result->msg_bytes = ctx->result->msg_total = pkt->payload_len;
+    ctx->result->msg_number = (uint32_t)(sum->oper[ROCE_OPER_SEND].messages - 1);
+    ctx->result->msg_first_frame = ctx->frame;
+    ctx->result->next_psn = (pkt->bth.psn + 1) & ROCE_PSN_MASK;
+    if (!ctx->side->req.started) {
+        ctx->side->req.started = true;
+        ctx->side->req.base = sum->first_psn = pkt->bth.psn;
+    }
+    ctx->result->rel_psn = (pkt->bth.psn - ctx->side->req.base) & ROCE_PSN_MASK;
+    if (pkt->payload_len > UD_MAX)
+        SAY(ctx, UD_SIZE, "payload length", UD_MAX, pkt->payload_len, .rel = ROCE_REL_AT_MOST);
+    if (pkt->bth.dest_qp == ROCE_QP_MULTICAST)
+        check_mac(ctx);
+    if (pkt->bth.dest_qp != ROCE_QP_GSI)
+        return;
+    if (roce_pkt_has(pkt, ROCE_HDR_DETH) && pkt->deth.qkey != ROCE_QKEY_GSI)
+        SAY(ctx, GSI, "deth.qkey", ROCE_QKEY_GSI, pkt->deth.qkey, .value = ROCE_VALUE_HEX);
+    if (pkt->payload_len != ROCE_MAD_SIZE)
+        SAY(ctx, GSI, "payload length", ROCE_MAD_SIZE, pkt->payload_len);
+    roce_cm_track(ctx);
+}

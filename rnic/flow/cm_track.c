@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * CM exchanges: REQ to DREP as one story, and the connections they set up. A connection that CM
+ * messages name is known with both QPNs, starting PSNs, path MTU, timeout and retry counts before
+ * its first packet.
+ */
+#include "flow/check.h"
+
+#include <string.h>
+
+#define TIMEWAIT_NS UINT64_C(1000000) /* shorter than any packet lifetime in use */
+
+struct roce_cm_slot {
+    bool used, gone;
+    uint32_t net;
+    uint8_t addr[2][16]; /* active, passive */
+    uint32_t comm_id[2];
+    uint32_t qpn[2]; /* 0 unknown */
+    uint32_t psn[2];
+    uint64_t tid, dreq_tid[2]; /* by sender */
+    bool dreq[2];
+    uint32_t hash; /* of the REQ's content */
+    struct roce_cm_req req;
+    uint32_t req_frame, rep_frame, rtu_frame, dreq_frame, drep_frame;
+    uint64_t req_time;
+    uint16_t seen;
+    uint8_t svc;
+};
+
+static struct roce_cm_slot *slot_find(struct roce_ctx *ctx, int side, uint32_t comm_id,
+                                      const uint8_t addr[16])
+{
+    struct roce_flow *flow = ctx->flow;
+
+    if (!flow->cm)
+        return NULL;
+    for (uint32_t i = 0; i < ROCE_CM_SLOTS; i++) { /* newest first */
+        struct roce_cm_slot *s = &flow->cm[(flow->cm_next - 1 - i) % ROCE_CM_SLOTS];
+
+        if (s->used && s->net == ctx->net && s->comm_id[side] == comm_id &&
+            (s->seen & (side ? 1u << ROCE_CM_REP : 1u << ROCE_CM_REQ)) &&
+            memcmp(s->addr[side], addr, 16) == 0)
+            return s;
+    }
+    return NULL;
+}
+
+/* The exchange a message belongs to, by the ids it carries; *side is its sender. */
+static struct roce_cm_slot *slot_of(struct roce_ctx *ctx, uint32_t local, uint32_t remote,
+                                    int *side)
+{
+    struct roce_cm_slot *s = slot_find(ctx, 0, local, ctx->src);
+
+    *side = 0;
+    if (s && (remote == 0 || s->comm_id[1] == 0 || s->comm_id[1] == remote))
+        return s;
+    *side = 1;
+    s = slot_find(ctx, 0, remote, ctx->dst);
+    return s;
+}
+
+static struct roce_side *find(struct roce_ctx *ctx, const struct roce_cm_slot *s, int from)
+{
+    struct roce_key key = {.net = s->net, .qpn = s->qpn[1 - from], .src_qpn = ROCE_QPN_UNKNOWN};
+
+    memcpy(key.src, s->addr[from], 16);
+    memcpy(key.dst, s->addr[1 - from], 16);
+    return s->qpn[1 - from] ? roce_conn_find(ctx->flow, &key) : NULL;
+}
+
+static struct roce_conn *conn_of(struct roce_ctx *ctx, const struct roce_cm_slot *s)
+{
+    struct roce_side *side = find(ctx, s, 0);
+
+    if (!side)
+        side = find(ctx, s, 1);
+    return side ? side->conn : NULL;
+}
+
+static uint32_t hash_req(const struct roce_cm_req *req)
+{
+    const uint8_t *p = req->private_data;
+    uint32_t h = req->local_qpn * 31 + req->starting_psn;
+
+    h = h * 31 + (uint32_t)req->service_id;
+    for (size_t i = 0; i < sizeof(req->private_data); i++)
+        h = h * 31 + p[i];
+    return h;
+}
+
+/* ---- the connection ----------------------------------------------------------------------------
+ */
+
+static void facts(struct roce_conn *conn, const struct roce_cm_slot *s,
+                  const struct roce_cm_rep *rep, int active)
+{
+    struct roce_conn_summary *sum = &conn->sum;
+
+    sum->cm.seen = s->seen;
+    sum->cm.active_side = (uint8_t)active;
+    sum->cm.service_id = s->req.service_id;
+    sum->cm.ack_timeout_code = s->req.primary_ack_timeout;
+    sum->cm.retry_count = s->req.retry_count;
+    sum->cm.rnr_retry = s->req.rnr_retry_count;
+    sum->cm.responder_resources = s->req.responder_resources;
+    sum->cm.initiator_depth = s->req.initiator_depth;
+    sum->cm.rep_responder_resources = rep->responder_resources;
+    sum->cm.rep_initiator_depth = rep->initiator_depth;
+    sum->cm.req_srq = s->req.srq;
+    sum->cm.rep_srq = rep->srq;
+    sum->cm.req_frame = s->req_frame;
+    sum->cm.rep_frame = s->rep_frame;
+    sum->svc = (enum roce_svc)s->svc;
+    if (roce_mtu_bytes(s->req.mtu)) {
+        sum->mtu = roce_mtu_bytes(s->req.mtu);
+        sum->mtu_sure = true;
+        conn->mtu_seen = false;
+    }
+    for (int i = 0; i < 2; i++) {
+        struct roce_side *side = &conn->side[i];
+        struct roce_req *req = &side->req;
+
+        req->base = s->psn[i == active ? 1 : 0]; /* the PSN that the peer's message asks for */
+        req->base_cm = true;
+        sum->side[i].qpn = side->qpn;
+        sum->side[i].first_psn = req->base;
+        sum->side[i].first_psn_sure = true;
+    }
+}
+
+static void set_up(struct roce_ctx *ctx, struct roce_cm_slot *s, const struct roce_cm_rep *rep)
+{
+    struct roce_side *a = find(ctx, s, 0), *p = find(ctx, s, 1);
+    struct roce_ctx on = *ctx;
+    struct roce_conn *conn;
+    struct roce_key key = {.net = s->net, .qpn = s->qpn[1], .src_qpn = ROCE_QPN_UNKNOWN};
+    int active = 0;
+
+    if (a && p && a->conn != p->conn) { /* both are used by other pairs: their lives are over */
+        roce_conn_end(ctx->flow, a->conn);
+        roce_conn_end(ctx->flow, p->conn);
+        a = p = NULL;
+    } else if ((a && !p && a->conn->paired) || (p && !a && p->conn->paired)) {
+        roce_conn_end(ctx->flow, a ? a->conn : p->conn);
+        a = p = NULL;
+    }
+    if (a || p) {
+        conn = a ? a->conn : p->conn;
+        active = a ? roce_side_idx(a) : 1 - roce_side_idx(p);
+        on.conn = conn;
+        on.side = &conn->side[active];
+        if (conn->side[0].any || conn->side[1].any) {
+            SAY(&on, QP_REUSED, "QPN", .actual = s->qpn[1], .value = ROCE_VALUE_NONE,
+                .other = conn->sum.first_frame);
+            roce_conn_reset(conn);
+        }
+    } else {
+        memcpy(key.src, s->addr[0], 16);
+        memcpy(key.dst, s->addr[1], 16);
+        a = roce_conn_new(ctx->flow, ctx, &key);
+        if (!a)
+            return;
+        conn = a->conn;
+    }
+    roce_pair_done(ctx->flow, &conn->side[0]);
+    conn->side[active].qpn = s->qpn[0];
+    conn->side[1 - active].qpn = s->qpn[1];
+    for (int i = 0; i < 2; i++)
+        if (!conn->side[i].keyed)
+            roce_conn_key(ctx->flow, &conn->side[i]);
+    conn->paired = conn->sum.paired = true;
+    facts(conn, s, rep, active);
+}
+
+/* ---- messages ----------------------------------------------------------------------------------
+ */
+
+static void check_timewait(struct roce_ctx *ctx, uint32_t qpn)
+{
+    for (unsigned i = 0; i < ROCE_ENDED_SLOTS; i++) {
+        const struct roce_ended *e = &ctx->flow->ended[i];
+
+        if (e->used && e->qpn == qpn && memcmp(e->addr, ctx->src, 16) == 0 &&
+            roce_since(e->time, ctx->time) < TIMEWAIT_NS)
+            SAY(ctx, CM_TIMEWAIT, "local_qpn", .other = e->frame, .actual = qpn,
+                .value = ROCE_VALUE_NONE);
+    }
+}
+
+static void on_req(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
+{
+    struct roce_flow *flow = ctx->flow;
+    const struct roce_cm_req *req = &msg->req;
+    struct roce_cm_slot *s = slot_find(ctx, 0, req->local_comm_id, ctx->src);
+
+    if (s && s->tid == msg->mad.tid && !s->gone) {
+        SAY(ctx, CM_REQ_AGAIN, "req.local_comm_id", .actual = req->local_comm_id,
+            .value = ROCE_VALUE_NONE, .other = s->req_frame);
+        if (s->hash != hash_req(req))
+            SAY(ctx, CM_REQ_CHANGED, "REQ", .other = s->req_frame, .value = ROCE_VALUE_NONE);
+        return;
+    }
+    check_timewait(ctx, req->local_qpn);
+    if (!flow->cm) {
+        flow->cm = roce_flow_get(flow, ROCE_CM_SLOTS * sizeof(*flow->cm), ctx->conn);
+        if (!flow->cm)
+            return;
+    }
+    s = &flow->cm[flow->cm_next++ % ROCE_CM_SLOTS];
+    memset(s, 0, sizeof(*s));
+    s->used = true;
+    s->net = ctx->net;
+    memcpy(s->addr[0], ctx->src, 16);
+    memcpy(s->addr[1], ctx->dst, 16);
+    s->comm_id[0] = req->local_comm_id;
+    s->qpn[0] = req->local_qpn;
+    s->psn[0] = req->starting_psn;
+    s->tid = msg->mad.tid;
+    s->hash = hash_req(req);
+    s->req = *req;
+    s->req_frame = ctx->frame;
+    s->req_time = ctx->time;
+    s->seen = 1u << ROCE_CM_REQ;
+    s->svc = req->transport == ROCE_CM_TRANSPORT_UC         ? ROCE_SVC_UC
+             : req->transport == ROCE_CM_TRANSPORT_EXTENDED ? ROCE_SVC_XRC
+                                                            : ROCE_SVC_RC;
+}
+
+static void check_tid(struct roce_ctx *ctx, uint64_t want, uint64_t tid, uint32_t frame)
+{
+    if (want != tid)
+        SAY(ctx, CM_TID, "mad.tid", want, tid, frame, ROCE_VALUE_HEX);
+}
+
+static void on_rep(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
+{
+    const struct roce_cm_rep *rep = &msg->rep;
+    struct roce_cm_slot *s = slot_find(ctx, 0, rep->remote_comm_id, ctx->dst);
+
+    if (!s || memcmp(s->addr[1], ctx->src, 16) != 0)
+        return;
+    check_tid(ctx, s->tid, msg->mad.tid, s->req_frame);
+    if (s->rep_frame) {
+        SAY(ctx, CM_REP_AGAIN, "rep.local_comm_id", .actual = rep->local_comm_id,
+            .value = ROCE_VALUE_NONE, .other = s->rep_frame);
+        if (rep->local_qpn != s->qpn[1] || rep->starting_psn != s->psn[1])
+            SAY(ctx, CM_REQ_CHANGED, "REP", .other = s->rep_frame, .value = ROCE_VALUE_NONE);
+        return;
+    }
+    check_timewait(ctx, rep->local_qpn);
+    if (rep->responder_resources > s->req.initiator_depth)
+        SAY(ctx, CM_DEPTHS, "rep.responder_resources", s->req.initiator_depth,
+            rep->responder_resources, s->req_frame, .rel = ROCE_REL_AT_MOST);
+    if (rep->initiator_depth > s->req.responder_resources)
+        SAY(ctx, CM_DEPTHS, "rep.initiator_depth", s->req.responder_resources, rep->initiator_depth,
+            s->req_frame, .rel = ROCE_REL_AT_MOST);
+    s->comm_id[1] = rep->local_comm_id;
+    s->qpn[1] = rep->local_qpn;
+    s->psn[1] = rep->starting_psn;
+    s->rep_frame = ctx->frame;
+    s->seen |= 1u << ROCE_CM_REP;
+    if (s->qpn[0] && s->qpn[1])
+        set_up(ctx, s, rep);
+}
+
+static void ended(struct roce_flow *flow, const struct roce_ctx *ctx, const struct roce_cm_slot *s)
+{
+    for (int i = 0; i < 2; i++) {
+        struct roce_ended *e = &flow->ended[flow->ended_next++ % ROCE_ENDED_SLOTS];
+
+        e->used = true;
+        memcpy(e->addr, s->addr[i], 16);
+        e->qpn = s->qpn[i];
+        e->time = ctx->time;
+        e->frame = ctx->frame;
+    }
+}
+
+static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32_t local,
+                     uint32_t remote)
+{
+    int side;
+    struct roce_cm_slot *s = slot_of(ctx, local, remote, &side);
+    struct roce_conn *conn;
+
+    if (msg->kind == ROCE_CM_REJ)
+        SAY(ctx, CM_REJECT, "rej.reason", .actual = msg->rej.reason, .value = ROCE_VALUE_NONE,
+            .other = s ? s->req_frame : 0);
+    if (!s)
+        return;
+    s->seen |= (uint16_t)(1u << msg->kind);
+    conn = conn_of(ctx, s);
+    switch (msg->kind) {
+    case ROCE_CM_RTU:
+        check_tid(ctx, s->tid, msg->mad.tid, s->req_frame);
+        s->rtu_frame = ctx->frame;
+        if (conn) {
+            conn->sum.cm.rtu_frame = ctx->frame;
+            conn->sum.cm.setup_ns = roce_since(s->req_time, ctx->time);
+        }
+        break;
+    case ROCE_CM_MRA: check_tid(ctx, s->tid, msg->mad.tid, s->req_frame); break;
+    case ROCE_CM_REJ:
+        s->gone = true;
+        if (conn && (conn->sum.end == ROCE_END_OPEN)) {
+            conn->sum.end = ROCE_END_REJECTED;
+            conn->sum.end_frame = conn->sum.cm.rej_frame = ctx->frame;
+            conn->sum.cm.rej_reason = msg->rej.reason;
+        }
+        break;
+    case ROCE_CM_DREQ:
+        s->dreq_tid[side] = msg->mad.tid;
+        s->dreq[side] = true;
+        if (s->dreq_frame == 0)
+            s->dreq_frame = ctx->frame;
+        if (conn) {
+            conn->sum.cm.dreq_frame = s->dreq_frame;
+            if (conn->sum.end == ROCE_END_OPEN) {
+                conn->sum.end = ROCE_END_DISCONNECTED;
+                conn->sum.end_frame = ctx->frame;
+                conn->sum.end_side =
+                    (uint8_t)(side == 0 ? conn->sum.cm.active_side : !conn->sum.cm.active_side);
+            }
+        }
+        break;
+    case ROCE_CM_DREP:
+        if (s->dreq[!side])
+            check_tid(ctx, s->dreq_tid[!side], msg->mad.tid, s->dreq_frame);
+        s->drep_frame = ctx->frame;
+        s->gone = true;
+        ended(ctx->flow, ctx, s);
+        break;
+    default: break;
+    }
+    if (conn)
+        conn->sum.cm.seen = s->seen;
+}
+
+void roce_cm_track(struct roce_ctx *ctx)
+{
+    struct roce_cm_msg msg;
+    int rc = roce_cm_msg_of_pkt(&msg, ctx->pkt);
+
+    if (rc == ROCE_ERR_MALFORMED) {
+        if (msg.mad.base_version != ROCE_MAD_BASE)
+            SAY(ctx, CM_MALFORMED, "mad.base_version", ROCE_MAD_BASE, msg.mad.base_version);
+        else
+            SAY(ctx, CM_MAD, "mad.class_version", ROCE_MAD_CM_VER, msg.mad.class_version);
+        return;
+    }
+    if (rc == ROCE_ERR_NOT_ROCE && msg.mad.mgmt_class == ROCE_MAD_CLASS_CM) {
+        if (msg.mad.method != ROCE_MAD_SEND)
+            SAY(ctx, CM_MAD, "mad.method", ROCE_MAD_SEND, msg.mad.method);
+        else
+            SAY(ctx, CM_ATTR, "mad.attr_id", ROCE_CM_ATTR_FIRST, msg.mad.attr_id,
+                .value = ROCE_VALUE_HEX, .rel = ROCE_REL_AT_LEAST);
+    }
+    if (rc != 0)
+        return;
+    ctx->result->flags |= ROCE_AN_CM;
+    roce_check_cm(ctx, &msg);
+    switch (msg.kind) {
+    case ROCE_CM_REQ: on_req(ctx, &msg); break;
+    case ROCE_CM_REP: on_rep(ctx, &msg); break;
+    case ROCE_CM_RTU: on_other(ctx, &msg, msg.rtu.local_comm_id, msg.rtu.remote_comm_id); break;
+    case ROCE_CM_MRA: on_other(ctx, &msg, msg.mra.local_comm_id, msg.mra.remote_comm_id); break;
+    case ROCE_CM_REJ: on_other(ctx, &msg, msg.rej.local_comm_id, msg.rej.remote_comm_id); break;
+    case ROCE_CM_DREQ: on_other(ctx, &msg, msg.dreq.local_comm_id, msg.dreq.remote_comm_id); break;
+    case ROCE_CM_DREP: on_other(ctx, &msg, msg.drep.local_comm_id, msg.drep.remote_comm_id); break;
+    default: break;
+    }
+}
+
+void roce_cm_free(struct roce_flow *flow)
+{
+    roce_mem_put(&flow->mem, flow->cm, ROCE_CM_SLOTS * sizeof(*flow->cm));
+    flow->cm = NULL;
+}
+
+void roce_cm_end(struct roce_flow *flow)
+{
+    for (uint32_t i = 0; flow->cm && i < ROCE_CM_SLOTS; i++) {
+        const struct roce_cm_slot *s = &flow->cm[i];
+        struct roce_ctx ctx = {.flow = flow, .frame = s->dreq_frame, .time = flow->last_time};
+
+        if (!s->used || !s->dreq_frame || s->drep_frame)
+            continue;
+        ctx.net = s->net;
+        ctx.conn = conn_of(&ctx, s);
+        ctx.side = ctx.conn ? &ctx.conn->side[0] : NULL;
+        SAY(&ctx, CM_DREQ_UNANSWERED, "DREQ", .value = ROCE_VALUE_NONE);
+    }
+}

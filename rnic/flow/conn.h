@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Connection: everything remembered of one pair of QPs, and the table that finds it by a packet's
+ * addresses and QPN. Private to flow/.
+ *
+ * On the wire a packet of a connected service names only the QP it goes to. So each direction is
+ * found by (network, source, destination, destination QP); two directions are joined to one
+ * connection by CM messages or by pair.c. Datagrams name both QPs and are found by both.
+ *
+ * State that comes from packets of one side is in that side, so that joining two half known
+ * connections moves a side and computes nothing.
+ */
+#ifndef ROCE_FLOW_CONN_H
+#define ROCE_FLOW_CONN_H
+
+#include "flow/window.h"
+#include "wire/codes.h"
+
+/* PSNs further away than this are no loss but another use of the QP, or a large hole. */
+#define ROCE_JUMP 65536
+
+/* A go-back in progress. */
+struct roce_episode {
+    enum roce_cause cause; /* NONE: no episode */
+    bool active;
+    uint32_t first;   /* PSN it started with */
+    uint32_t next;    /* PSN that continues it */
+    uint32_t frame;   /* where it started */
+    uint32_t trigger; /* NAK or response, 0 none */
+    uint64_t time;
+};
+
+/* What a side did as requester. */
+struct roce_req {
+    bool started;
+    bool base_sure;  /* `base` is the first PSN of the connection */
+    bool span_guess; /* the newest entry's span is a guess: `nxt` is its least */
+    bool base_cm;    /* `base` is from CM; nothing was sent yet if !started */
+    uint32_t base;
+    uint32_t nxt; /* one after the highest PSN seen */
+    uint32_t una; /* one after the highest PSN acknowledged; may be ahead of nxt */
+    bool una_known;
+    uint32_t gap_psn; /* start and size of the latest hole, when it was found */
+    uint32_t gap_cnt;
+    uint64_t gap_time;
+    uint16_t chain; /* of the tail */
+    struct roce_window win;
+    struct roce_episode ep;
+    uint32_t last_trigger; /* NAK frame that the episode before was blamed on */
+    uint64_t last_time;    /* of its latest request packet */
+    uint32_t last_psn;
+    uint64_t bytes_in_flight;
+    uint32_t reqs_in_flight, reads_in_flight;
+    uint32_t retry_psn; /* PSN of the latest timeout or RNR repetitions, and how many */
+    uint8_t timeouts, rnrs;
+    uint64_t ssn; /* messages using a receive, since the chain began; for credits */
+    uint32_t msg_number;
+};
+
+/* What a side did as responder. */
+struct roce_rsp {
+    bool started;
+    uint32_t last_psn, last_msn; /* of the latest response with an AETH */
+    uint8_t last_syndrome, last_op;
+    uint32_t last_icrc;
+    uint16_t last_id;
+    uint32_t dup_num, dup_frame, last_frame;
+    /* MSN is known to be `msn` when `cum` messages of chain `chain` were ended. */
+    bool anchor;
+    uint16_t anchor_chain;
+    uint32_t anchor_cum, anchor_msn;
+    /* Sequence NAK and RNR NAK not yet answered by the PSN they name. */
+    bool nak, rnr;
+    uint32_t nak_psn, nak_frame, rnr_psn, rnr_frame;
+    uint64_t nak_time, rnr_time, rnr_wait;
+    bool rnr_sure;   /* each transmission of that PSN drew one RNR NAK so far */
+    uint32_t rnr_at; /* PSN and transmissions at the RNR NAK before */
+    uint8_t rnr_at_tries;
+    bool gap_nak; /* a sequence NAK whose PSN did not come since */
+    uint32_t gap_psn, gap_frame;
+    bool fatal;
+    uint32_t fatal_psn, fatal_frame;
+    uint8_t fatal_syndrome;
+    uint64_t fatal_time;
+    uint8_t credit_code;
+    bool credit_seen;
+    uint32_t lsn;      /* highest MSN + credits of valid codes; mod 2^24 */
+    bool reordered;    /* responses were seen out of order */
+    uint32_t read_psn; /* READ whose responses came last */
+};
+
+struct roce_side {
+    uint8_t addr[16];
+    uint32_t qpn;            /* ROCE_QPN_UNKNOWN */
+    struct roce_side *chain; /* hash chain */
+    struct roce_conn *conn;
+    struct roce_side *pair_next, *pair_prev; /* waiting for the other direction: pair.c */
+    uint32_t pair_key;
+    bool pair_wait;
+    uint8_t pair_hits; /* responses that one waiting direction alone could answer for */
+    uint32_t pair_tries;
+    bool keyed; /* in the table */
+    uint32_t hash;
+    struct roce_req req;
+    struct roce_rsp rsp;
+    /* Constants of a QP, from its first packet. */
+    bool any;
+    uint16_t sport, pkey;
+    uint8_t dscp;
+    bool saw_id; /* IPv4 identification is in use: it differs from packet to packet */
+    uint16_t last_id;
+    uint64_t fired[(ROCE_RULE_CNT + 63) / 64]; /* rules that are said once a side */
+    /* Congestion. */
+    uint32_t ce_frame; /* latest marked packet not yet answered by a CNP */
+    uint64_t ce_time;
+    struct roce_hist *hist[ROCE_OPER_CNT];
+    struct roce_hist *rtt;
+    struct roce_region *region;
+};
+
+struct roce_conn {
+    uint32_t stream;
+    bool paired, self, ud, closing;
+    bool doubt;    /* the capture contradicts itself: nothing is an ERROR any more */
+    bool mtu_seen; /* a First or Middle packet showed the path MTU */
+    uint32_t net;  /* encapsulation and VLANs */
+    struct roce_conn *older, *newer;       /* by last use */
+    struct roce_conn *next_all, *prev_all; /* by number */
+    struct roce_side side[2];
+    struct roce_conn_summary sum;
+};
+
+/* How a direction is found. */
+struct roce_key {
+    uint32_t net;
+    uint8_t src[16], dst[16];
+    uint32_t qpn;     /* destination QP */
+    uint32_t src_qpn; /* UD; else ROCE_QPN_UNKNOWN */
+};
+
+/* Whether a host's ICRCs are ever right, for hosts that are heard first. */
+struct roce_icrc_host {
+    uint8_t addr[16];
+    uint32_t good, bad, frame;
+    uint64_t time;
+};
+
+#define ROCE_ICRC_HOSTS 64u
+
+struct roce_ended {
+    bool used;
+    uint8_t addr[16];
+    uint32_t qpn;
+    uint64_t time;
+    uint32_t frame;
+};
+
+#define ROCE_CM_SLOTS     256u /* CM exchanges under way at a time that can be followed */
+#define ROCE_ENDED_SLOTS  64u
+#define ROCE_PAIR_BUCKETS 4096u
+
+struct roce_cm_slot;
+
+struct roce_flow {
+    struct roce_flow_opts opts;
+    struct roce_mem mem;
+    struct roce_flow_totals totals;
+    struct roce_side **table;
+    uint32_t table_cap, side_cnt, conn_cnt;
+    struct roce_conn *oldest, *newest;
+    struct roce_conn *first_all, *last_all;
+    uint32_t *alias; /* stream -> stream it was joined to */
+    uint32_t alias_cap, next_stream;
+    struct roce_side *pair[ROCE_PAIR_BUCKETS];
+    struct roce_cm_slot *cm;
+    uint32_t cm_next;
+    struct roce_ended ended[ROCE_ENDED_SLOTS];
+    uint32_t ended_next;
+    struct roce_icrc_host icrc[ROCE_ICRC_HOSTS];
+    uint64_t last_time; /* of the capture */
+    bool finished;
+};
+
+/* The frame being looked at, handed from check to check. */
+struct roce_ctx {
+    struct roce_flow *flow;
+    const struct roce_pkt *pkt;
+    uint32_t frame;
+    uint64_t time;
+    enum roce_icrc_status icrc;
+    struct roce_conn *conn; /* may be NULL */
+    struct roce_side *side; /* sender; NULL if conn is */
+    struct roce_flow_result *result;
+    uint8_t src[16], dst[16];
+    uint32_t net;
+    uint16_t ip_id;
+    uint8_t ecn, dscp;
+};
+
+static inline struct roce_side *roce_peer(const struct roce_side *side)
+{
+    struct roce_conn *c = side->conn;
+
+    if (c->self)
+        return &c->side[0];
+    return side == &c->side[0] ? &c->side[1] : &c->side[0];
+}
+
+static inline uint8_t roce_side_idx(const struct roce_side *side)
+{
+    return side == &side->conn->side[1];
+}
+
+/* The counts of a side; pointers in it are filled in by roce_summary_fill(). */
+static inline struct roce_side_summary *roce_sum(const struct roce_side *side)
+{
+    return &side->conn->sum.side[roce_side_idx(side)];
+}
+
+/* Nanoseconds from `from` to `to`; 0 where a capture's clock steps back. */
+static inline uint64_t roce_since(uint64_t from, uint64_t to)
+{
+    return to > from ? to - from : 0;
+}
+
+/* The side that sends packets with this key, or NULL. */
+struct roce_side *roce_conn_find(struct roce_flow *flow, const struct roce_key *key);
+
+/* A new connection whose side 0 sends with this key. NULL only without any memory. */
+struct roce_side *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *ctx,
+                                const struct roce_key *key);
+
+/* Makes `side` (not keyed yet) the one that is found by its peer's QPN. */
+void roce_conn_key(struct roce_flow *flow, struct roce_side *side);
+
+/* Moves side 0 of `from` to side 1 of `to`; `from` is gone afterwards. */
+void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_conn *from);
+
+/* Notes that it was used now. */
+void roce_conn_touch(struct roce_flow *flow, struct roce_conn *conn);
+
+/* Says its last word and gives its memory back. */
+void roce_conn_end(struct roce_flow *flow, struct roce_conn *conn);
+void roce_conn_free(struct roce_flow *flow, struct roce_conn *conn);
+
+/* The QP pair starts a new life: what was expected of the old one is forgotten, counts stay. */
+void roce_conn_reset(struct roce_conn *conn);
+void roce_req_reset(struct roce_req *req);
+
+/* Memory for something a connection may do without; makes room if it must. */
+void *roce_flow_get(struct roce_flow *flow, size_t size, const struct roce_conn *keep);
+
+void roce_flow_link(struct roce_ctx *ctx, enum roce_link_kind kind, uint32_t frame);
+
+/* pair.c: joins directions by what they say. */
+void roce_pair_wait(struct roce_flow *flow, struct roce_side *side);
+void roce_pair_done(struct roce_flow *flow, struct roce_side *side);
+/* `ctx->side` of an unpaired connection sent a response for `psn`: looks for the requester. */
+void roce_pair_response(struct roce_ctx *ctx, uint32_t psn);
+/* `ctx->side` sent its first packet and nothing answers on this service (UC). */
+void roce_pair_silent(struct roce_ctx *ctx);
+
+#endif

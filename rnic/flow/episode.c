@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Episodes: a requester that goes back and sends again, why, and what it cost. One episode is one
+ * go-back: the packets that follow one another from where it started until new ones come.
+ */
+#include "flow/check.h"
+
+#define LATE_NS  UINT64_C(10000000) /* a packet later than this was not just overtaken */
+#define QUICK_NS UINT64_C(1000000)  /* no local ACK timeout in use is shorter than this */
+#define COPY_NS  UINT64_C(50000)    /* no requester repeats itself so soon without a NAK */
+
+uint64_t roce_timeout_of(const struct roce_conn *conn)
+{
+    if (!(conn->sum.cm.seen & 1u << ROCE_CM_REQ) || conn->sum.cm.ack_timeout_code == 0)
+        return ROCE_NEVER_NS;
+    return roce_ack_timeout_ns(conn->sum.cm.ack_timeout_code);
+}
+
+bool roce_is_copy(const struct roce_ctx *ctx, uint32_t icrc, uint16_t id, uint64_t time)
+{
+    const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
+
+    if (ctx->icrc == ROCE_ICRC_UNVERIFIED && ctx->pkt->cap_len < ctx->pkt->icrc_off + ROCE_ICRC_LEN)
+        return false;
+    if (ctx->pkt->icrc != icrc)
+        return false;
+    if (ctx->side->saw_id)
+        return id == ctx->ip_id;
+    return !rsp->nak && !rsp->rnr && roce_since(time, ctx->time) < COPY_NS;
+}
+
+bool roce_episode_is_late(const struct roce_ctx *ctx, uint32_t psn)
+{
+    const struct roce_req *req = &ctx->side->req;
+    const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
+    uint64_t timeout = roce_timeout_of(ctx->conn);
+    uint64_t limit = timeout != ROCE_NEVER_NS && timeout / 2 < LATE_NS ? timeout / 2 : LATE_NS;
+
+    if (ctx->conn->sum.svc == ROCE_SVC_UC)
+        return true;
+    if (req->ep.active && req->ep.next == psn)
+        return false;
+    if ((rsp->nak && rsp->nak_psn == psn) || (rsp->rnr && rsp->rnr_psn == psn))
+        return false;
+    return roce_since(req->gap_time, ctx->time) < limit;
+}
+
+static enum roce_cause cause_of(struct roce_ctx *ctx, const struct roce_sent *e, uint32_t psn,
+                                uint64_t idle, uint32_t *trigger)
+{
+    struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
+    uint64_t timeout = roce_timeout_of(ctx->conn);
+    uint64_t slow = timeout != ROCE_NEVER_NS ? timeout - timeout / 4 : QUICK_NS;
+    bool rnr = rsp->rnr, nak = rsp->nak;
+
+    *trigger = 0;
+    (void)psn;
+    /* Both: the wait of the RNR NAK decides which one the requester obeyed. */
+    if (rnr && nak && roce_since(rsp->rnr_time, ctx->time) < rsp->rnr_wait / 2)
+        rnr = false;
+    if (rnr) {
+        *trigger = rsp->rnr_frame;
+        return ROCE_CAUSE_RNR_NAK;
+    }
+    if (nak &&
+        (roce_since(rsp->nak_time, ctx->time) < slow || idle < slow || rsp->nak_psn == psn)) {
+        *trigger = rsp->nak_frame;
+        return ROCE_CAUSE_SEQ_NAK;
+    }
+    if (idle >= slow)
+        return ROCE_CAUSE_TIMEOUT;
+    if (e && (e->flags & ROCE_SENT_IMPLIED))
+        return ROCE_CAUSE_IMPLIED_NAK;
+    if (e && roce_opcode(e->op)->kind == ROCE_KIND_READ && e->resp_high > e->resp_next)
+        return ROCE_CAUSE_READ_GAP;
+    return ROCE_CAUSE_UNKNOWN;
+}
+
+static void tell(struct roce_ctx *ctx, const struct roce_sent *e, uint32_t psn, uint64_t waited)
+{
+    struct roce_req *req = &ctx->side->req;
+    uint32_t frame = req->ep.trigger ? req->ep.trigger : e ? e->last_frame : 0;
+
+    switch (req->ep.cause) {
+    case ROCE_CAUSE_SEQ_NAK: SAY(ctx, SEQ_RETRY, "bth.psn", req->nxt, psn, frame); break;
+    case ROCE_CAUSE_RNR_NAK:
+        SAY(ctx, RNR_RETRY, "time since the RNR NAK", roce_peer(ctx->side)->rsp.rnr_wait, waited,
+            frame, ROCE_VALUE_NS, ROCE_REL_AT_LEAST);
+        break;
+    case ROCE_CAUSE_TIMEOUT: SAY(ctx, TIMEOUT, "bth.psn", req->nxt, psn, frame); break;
+    case ROCE_CAUSE_IMPLIED_NAK:
+    case ROCE_CAUSE_READ_GAP: SAY(ctx, RETRY_IMPLIED, "bth.psn", req->nxt, psn, frame); break;
+    default:
+        if (req->una_known && roce_diff(psn, req->una) < 0)
+            SAY(ctx, RETRY_ACKED, "bth.psn", req->nxt, psn, frame);
+        else
+            SAY(ctx, RETRY_UNEXPLAINED, "bth.psn", req->nxt, psn, frame);
+        break;
+    }
+}
+
+static void begin(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn)
+{
+    struct roce_req *req = &ctx->side->req;
+    struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
+    struct roce_side_summary *sum = roce_sum(ctx->side);
+    struct roce_episode before = req->ep;
+    uint64_t last = e && e->time > req->last_time ? e->time : req->last_time;
+    uint64_t idle = roce_since(last, ctx->time), waited = 0;
+    uint64_t stalled = roce_since(e ? e->time : req->last_time, ctx->time);
+    uint32_t trigger;
+    enum roce_cause cause;
+
+    cause = cause_of(ctx, e, psn, idle, &trigger);
+    req->ep = (struct roce_episode){.cause = cause,
+                                    .active = true,
+                                    .first = psn,
+                                    .frame = ctx->frame,
+                                    .trigger = trigger,
+                                    .time = ctx->time};
+    sum->retx[cause].episodes++;
+    sum->retx[cause].stalled_ns += stalled;
+    if (req->retry_psn != psn) {
+        req->retry_psn = psn;
+        req->timeouts = req->rnrs = 0;
+    }
+    if (cause == ROCE_CAUSE_TIMEOUT) {
+        if (req->timeouts < 255)
+            req->timeouts++;
+        if (sum->timeout_min_ns == 0 || idle < sum->timeout_min_ns)
+            sum->timeout_min_ns = idle;
+        if (idle > sum->timeout_max_ns)
+            sum->timeout_max_ns = idle;
+    } else if (cause == ROCE_CAUSE_RNR_NAK) {
+        waited = roce_since(rsp->rnr_time, ctx->time);
+        if (req->rnrs < 255)
+            req->rnrs++;
+        sum->rnr_advertised_ns += rsp->rnr_wait;
+        sum->rnr_waited_ns += waited;
+        ctx->result->rnr_waited = waited;
+    }
+    tell(ctx, e, psn, waited);
+    roce_check_episode(ctx, e, idle);
+    if (cause == ROCE_CAUSE_UNKNOWN && before.cause == ROCE_CAUSE_SEQ_NAK && before.first == psn &&
+        e && ctx->conn->paired)
+        SAY(ctx, NAK_ONCE, "bth.psn", req->nxt, psn, before.trigger);
+    if (cause == ROCE_CAUSE_SEQ_NAK || cause == ROCE_CAUSE_RNR_NAK || cause == ROCE_CAUSE_TIMEOUT)
+        rsp->nak = rsp->rnr = false;
+}
+
+void roce_episode_step(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn, uint32_t span)
+{
+    struct roce_req *req = &ctx->side->req;
+    struct roce_side_summary *sum = roce_sum(ctx->side);
+
+    if (!req->ep.active || req->ep.next != psn)
+        begin(ctx, e, psn);
+    req->ep.next = (psn + span) & ROCE_PSN_MASK;
+    sum->retx[req->ep.cause].packets++;
+    sum->retx[req->ep.cause].bytes += ctx->pkt->payload_len;
+    ctx->result->flags |= ROCE_AN_RETRANSMISSION;
+    ctx->result->cause = req->ep.cause;
+    ctx->result->trigger_frame = req->ep.trigger;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "flow/flow.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "flow/check.h"
+
+#define DEFAULT_MEM    ((size_t)1 << 30)
+#define DEFAULT_CONNS  1000000u
+#define DEFAULT_WINDOW 8192u
+
+static void *heap_alloc(void *ctx, size_t size)
+{
+    (void)ctx;
+    return malloc(size);
+}
+
+static void heap_free(void *ctx, void *p, size_t size)
+{
+    (void)ctx;
+    (void)size;
+    free(p);
+}
+
+struct roce_flow *roce_flow_new(const struct roce_flow_opts *opts)
+{
+    struct roce_flow_opts o = opts ? *opts : (struct roce_flow_opts){0};
+    struct roce_mem mem;
+    struct roce_flow *flow;
+    uint32_t window = ROCE_WINDOW_MIN;
+
+    if (!o.mem.alloc || !o.mem.free)
+        o.mem = (struct roce_alloc){heap_alloc, heap_free, NULL};
+    if (o.mem_max == 0)
+        o.mem_max = DEFAULT_MEM;
+    if (o.conn_max == 0)
+        o.conn_max = DEFAULT_CONNS;
+    if (o.window_max == 0)
+        o.window_max = DEFAULT_WINDOW;
+    while (window < o.window_max && window < 1u << 20)
+        window *= 2;
+    o.window_max = window;
+    mem = (struct roce_mem){.alloc = o.mem, .max = o.mem_max};
+    flow = roce_mem_get(&mem, sizeof(*flow));
+    if (!flow)
+        return NULL;
+    flow->opts = o;
+    flow->mem = mem;
+    return flow;
+}
+
+void roce_flow_del(struct roce_flow *flow)
+{
+    struct roce_mem mem;
+
+    if (!flow)
+        return;
+    while (flow->first_all)
+        roce_conn_free(flow, flow->first_all);
+    roce_cm_free(flow);
+    roce_mem_put(&flow->mem, flow->table, flow->table_cap * sizeof(struct roce_side *));
+    roce_mem_put(&flow->mem, flow->alias, flow->alias_cap * sizeof(*flow->alias));
+    mem = flow->mem;
+    roce_mem_put(&mem, flow, sizeof(*flow));
+}
+
+uint32_t roce_flow_stream(const struct roce_flow *flow, uint32_t stream)
+{
+    while (stream < flow->alias_cap && stream < flow->next_stream && flow->alias[stream] != stream)
+        stream = flow->alias[stream];
+    return stream;
+}
+
+const struct roce_flow_totals *roce_flow_totals(const struct roce_flow *flow)
+{
+    return &flow->totals;
+}
+
+void roce_flow_each(const struct roce_flow *flow,
+                    bool (*each)(void *user, const struct roce_conn_summary *conn), void *user)
+{
+    struct roce_conn_summary sum;
+
+    for (const struct roce_conn *c = flow->first_all; c; c = c->next_all) {
+        roce_summary_fill(c, &sum);
+        if (!each(user, &sum))
+            return;
+    }
+}
+
+void roce_flow_link(struct roce_ctx *ctx, enum roce_link_kind kind, uint32_t frame)
+{
+    if (ctx->flow->opts.on_link && frame)
+        ctx->flow->opts.on_link(ctx->flow->opts.user, kind, frame, ctx->frame);
+}
+
+/* ---- one frame ---------------------------------------------------------------------------------
+ */
+
+/* What the network layer says, whichever it is. */
+static void read_net(struct roce_ctx *ctx)
+{
+    const struct roce_pkt *pkt = ctx->pkt;
+    uint32_t vlans = 0;
+
+    roce_pkt_addr(pkt, ctx->src, ctx->dst);
+    if (roce_pkt_has(pkt, ROCE_HDR_IP4)) {
+        ctx->ecn = pkt->ip4.ecn;
+        ctx->dscp = pkt->ip4.dscp;
+        ctx->ip_id = pkt->ip4.id;
+    } else if (roce_pkt_has(pkt, ROCE_HDR_IP6)) {
+        ctx->ecn = pkt->ip6.ecn;
+        ctx->dscp = pkt->ip6.dscp;
+    } else if (roce_pkt_has(pkt, ROCE_HDR_GRH)) {
+        ctx->dscp = pkt->grh.tclass >> 2;
+    }
+    for (unsigned i = 0; i < pkt->vlan_cnt; i++)
+        if (pkt->vlan[i].vid)
+            vlans = vlans * 4099 + pkt->vlan[i].vid;
+    ctx->net = vlans << 3 | (uint32_t)pkt->encap;
+    if (pkt->encap == ROCE_ENCAP_IB_LOCAL) { /* no addresses but LIDs */
+        ctx->src[14] = (uint8_t)(pkt->lrh.slid >> 8);
+        ctx->src[15] = (uint8_t)pkt->lrh.slid;
+        ctx->dst[14] = (uint8_t)(pkt->lrh.dlid >> 8);
+        ctx->dst[15] = (uint8_t)pkt->lrh.dlid;
+    }
+}
+
+static void find_side(struct roce_ctx *ctx, bool create)
+{
+    const struct roce_pkt *pkt = ctx->pkt;
+    struct roce_key key = {.net = ctx->net,
+                           .qpn = pkt->bth.dest_qp,
+                           .src_qpn = roce_pkt_has(pkt, ROCE_HDR_DETH) ? pkt->deth.src_qp
+                                                                       : ROCE_QPN_UNKNOWN};
+
+    if (roce_opcode_has(pkt->op, ROCE_HDR_DETH) && !roce_pkt_has(pkt, ROCE_HDR_DETH))
+        return; /* cut before the source QP */
+    memcpy(key.src, ctx->src, 16);
+    memcpy(key.dst, ctx->dst, 16);
+    ctx->side = roce_conn_find(ctx->flow, &key);
+    if (!ctx->side && create) {
+        ctx->side = roce_conn_new(ctx->flow, ctx, &key);
+        if (ctx->side && ctx->side->conn->ud && pkt->bth.dest_qp != ROCE_QP_MULTICAST &&
+            !(memcmp(key.src, key.dst, 16) == 0 && key.qpn == key.src_qpn)) {
+            roce_conn_key(ctx->flow, &ctx->side->conn->side[1]);
+            ctx->side->conn->paired = ctx->side->conn->sum.paired = true;
+        }
+    }
+    ctx->conn = ctx->side ? ctx->side->conn : NULL;
+    if (!ctx->conn && create)
+        ctx->flow->totals.untracked++;
+}
+
+static void count_packet(struct roce_ctx *ctx)
+{
+    struct roce_side_summary *sum = roce_sum(ctx->side);
+    struct roce_conn *conn = ctx->conn;
+
+    sum->packets++;
+    sum->bytes += ctx->pkt->wire_len;
+    conn->sum.last_frame = ctx->frame;
+    if (ctx->time > conn->sum.last_time)
+        conn->sum.last_time = ctx->time;
+    conn->sum.truncated |= ctx->pkt->cap_len < ctx->pkt->wire_len;
+    if (conn->ud && ctx->pkt->bth.dest_qp == ROCE_QP_MULTICAST)
+        conn->sum.multicast = true;
+    roce_conn_touch(ctx->flow, conn);
+}
+
+static void judge(struct roce_ctx *ctx)
+{
+    const struct roce_opcode *op = ctx->pkt->op;
+
+    roce_check_constants(ctx);
+    roce_check_cnp(ctx);
+    switch (op->svc) {
+    case ROCE_SVC_RC:
+    case ROCE_SVC_XRC:
+    case ROCE_SVC_UC:
+        if (roce_opcode_is_request(op))
+            roce_request(ctx);
+        else if (roce_opcode_is_response(op))
+            roce_response(ctx);
+        break;
+    case ROCE_SVC_UD: roce_check_ud(ctx); break;
+    case ROCE_SVC_RD:
+        SAY_ONCE(ctx, RD_OPCODE, "bth.opcode", .actual = ctx->pkt->bth.opcode,
+                 .value = ROCE_VALUE_NONE);
+        break;
+    default: break;
+    }
+}
+
+void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
+                    struct roce_flow_result *result)
+{
+    struct roce_flow_result scratch;
+    struct roce_ctx ctx = {.flow = flow,
+                           .pkt = in->pkt,
+                           .frame = in->frame,
+                           .time = in->time,
+                           .icrc = in->icrc,
+                           .result = result ? result : &scratch};
+    bool dropped;
+
+    *ctx.result = (struct roce_flow_result){.stream = ROCE_NO_STREAM,
+                                            .rto = ROCE_NEVER_NS,
+                                            .rtt = ROCE_NEVER_NS,
+                                            .response_time = ROCE_NEVER_NS,
+                                            .message_time = ROCE_NEVER_NS,
+                                            .rnr_wait = ROCE_NEVER_NS,
+                                            .rnr_waited = ROCE_NEVER_NS,
+                                            .cnp_delay = ROCE_NEVER_NS,
+                                            .credits = ROCE_CREDITS_UNLIMITED};
+    flow->totals.packets++;
+    flow->totals.bytes += in->pkt->wire_len;
+    if (in->time > flow->last_time)
+        flow->last_time = in->time;
+    if (!in->pkt->op)
+        return;
+    read_net(&ctx);
+    dropped = roce_pkt_dropped(in->pkt) || in->icrc == ROCE_ICRC_BAD;
+    find_side(&ctx, !dropped);
+    if (ctx.conn) {
+        ctx.result->stream = ctx.conn->stream;
+        ctx.result->side = roce_side_idx(ctx.side);
+        count_packet(&ctx);
+    }
+    roce_check_format(&ctx);
+    if (dropped) {
+        flow->totals.dropped++;
+        ctx.result->flags |= ROCE_AN_DROPPED;
+        return;
+    }
+    if (!ctx.conn)
+        return;
+    judge(&ctx);
+    /* Pairing may have moved the packet to another connection. */
+    ctx.result->stream = ctx.conn->stream;
+    ctx.result->side = roce_side_idx(ctx.side);
+    ctx.result->epoch = (uint8_t)(ctx.conn->sum.epochs - 1);
+    flow->totals.mem_now = flow->mem.now;
+    flow->totals.mem_peak = flow->mem.peak;
+}
+
+void roce_flow_finish(struct roce_flow *flow)
+{
+    if (flow->finished)
+        return;
+    flow->finished = true;
+    roce_check_icrc_end(flow);
+    roce_cm_end(flow);
+    while (flow->first_all)
+        roce_conn_end(flow, flow->first_all);
+    flow->totals.mem_now = flow->mem.now;
+    flow->totals.mem_peak = flow->mem.peak;
+}

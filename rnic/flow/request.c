@@ -1,0 +1,575 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Requests: places each request packet of a connected service among those seen before: new, after a
+ * hole, late, a copy, or sent again; and follows the messages they make.
+ */
+#include "flow/check.h"
+
+#define WINDOW_UNPAIRED 256u                 /* remembered while nothing acknowledges */
+#define IDLE_REUSE_NS   UINT64_C(100000000)  /* a QP is not torn down and set up in less */
+#define DMA_MAX         UINT32_C(0x80000000) /* R081 */
+#define KEEP_ALIVE_NS   UINT64_C(1000000000)
+
+static uint32_t entry_sample(const struct roce_pkt *pkt, uint8_t *hashed)
+{
+    uint64_t h = pkt->bth.opcode, w[2] = {0, 0};
+    uint32_t len = pkt->payload_len;
+
+    if (roce_pkt_has(pkt, ROCE_HDR_IMMDT))
+        h = h * 31 + pkt->immdt.imm;
+    if (roce_pkt_has(pkt, ROCE_HDR_IETH))
+        h = h * 31 + pkt->ieth.rkey;
+    if (roce_pkt_has(pkt, ROCE_HDR_ATOMICETH))
+        h = (h * 31 + pkt->atomiceth.swap_add) * 31 + pkt->atomiceth.compare;
+    *hashed = 0;
+    if (len > 0 && pkt->payload_cap_len == len) {
+        if (len >= 8) {
+            memcpy(&w[0], pkt->payload, 8);
+            memcpy(&w[1], pkt->payload + len - 8, 8);
+        } else
+            memcpy(&w[0], pkt->payload, len);
+        *hashed = 1;
+    }
+    h = (h ^ w[0] * UINT64_C(0x9E3779B97F4A7C15)) * 31 ^ w[1];
+    return (uint32_t)(h ^ h >> 32);
+}
+
+/* PSNs of a READ; without an MTU at least so many. */
+static uint32_t span_of(const struct roce_conn *conn, uint32_t len, bool *guess)
+{
+    uint32_t mtu = conn->sum.mtu;
+
+    *guess = true;
+    if (len == ROCE_LEN_UNKNOWN)
+        return 1;
+    *guess = false;
+    if (mtu)
+        return roce_psn_cnt(len, mtu);
+    *guess = len > 256;
+    return roce_psn_cnt(len, 4096);
+}
+
+static struct roce_sent entry_of(const struct roce_ctx *ctx)
+{
+    const struct roce_pkt *pkt = ctx->pkt;
+    const struct roce_opcode *op = pkt->op;
+    struct roce_sent e = {.time = ctx->time,
+                          .msg_time = ctx->time,
+                          .psn = pkt->bth.psn,
+                          .span = 1,
+                          .frame = ctx->frame,
+                          .last_frame = ctx->frame,
+                          .icrc = pkt->icrc,
+                          .ip_id = ctx->ip_id,
+                          .len = (uint16_t)pkt->payload_len,
+                          .op = op->value,
+                          .tries = 1};
+    bool guess = false;
+
+    if (roce_pkt_has(pkt, ROCE_HDR_RETH)) {
+        e.va = pkt->reth.va;
+        e.rkey = pkt->reth.rkey;
+        e.dma_len = pkt->reth.dma_len;
+    } else if (roce_pkt_has(pkt, ROCE_HDR_ATOMICETH)) {
+        e.va = pkt->atomiceth.va;
+        e.rkey = pkt->atomiceth.rkey;
+        e.dma_len = 8;
+    } else if (roce_opcode_has(op, ROCE_HDR_RETH) || roce_opcode_has(op, ROCE_HDR_ATOMICETH))
+        e.dma_len = ROCE_LEN_UNKNOWN;
+    if (op->kind == ROCE_KIND_READ)
+        e.span = span_of(ctx->conn, e.dma_len, &guess);
+    e.flags =
+        (uint8_t)((roce_opcode_ends(op) ? ROCE_SENT_ENDS : 0) |
+                  (pkt->bth.ackreq ? ROCE_SENT_ACKREQ : 0) | (guess ? ROCE_SENT_SPAN_GUESS : 0));
+    e.sample = entry_sample(pkt, &e.hashed);
+    return e;
+}
+
+static bool is_read_or_atomic(const struct roce_opcode *op)
+{
+    return op->kind == ROCE_KIND_READ || roce_opcode_is_atomic(op) ||
+           op->kind == ROCE_KIND_ATOMIC_WRITE || op->kind == ROCE_KIND_FLUSH;
+}
+
+/* What `e` inherits from the packet before it in PSN order, if that was seen. */
+static void link_entry(struct roce_req *req, const struct roce_sent *prev, struct roce_sent *e)
+{
+    const struct roce_opcode *op = roce_opcode(e->op);
+    uint32_t ends = (e->flags & ROCE_SENT_ENDS) != 0;
+
+    if (prev) {
+        e->chain = prev->chain;
+        e->cum = prev->cum + ends;
+    } else {
+        e->chain = ++req->chain;
+        e->cum = ends;
+    }
+    if (roce_opcode_starts(op)) {
+        e->off = 0;
+        e->flags |= ROCE_SENT_OFF_KNOWN;
+        e->msg_frame = e->frame;
+        return;
+    }
+    e->msg_frame = 0;
+    e->flags &= (uint8_t)~ROCE_SENT_OFF_KNOWN;
+    if (prev && !(prev->flags & ROCE_SENT_ENDS) && roce_opcode(prev->op)->kind == op->kind) {
+        e->msg_frame = prev->msg_frame;
+        e->msg_time = prev->msg_time;
+        e->dma_len = prev->dma_len;
+        e->rkey = prev->rkey;
+        e->va = prev->va;
+        e->off = prev->off + prev->len;
+        e->flags |= prev->flags & ROCE_SENT_OFF_KNOWN;
+    }
+}
+
+static bool touches(const struct roce_sent *prev, const struct roce_sent *e)
+{
+    return prev && roce_sent_end(prev) == e->psn && !(prev->flags & ROCE_SENT_SPAN_GUESS);
+}
+
+static void in_flight(struct roce_ctx *ctx, struct roce_req *req)
+{
+    struct roce_side_summary *sum;
+    struct roce_flow_result *r = ctx->result;
+    int32_t psns = roce_diff(req->nxt, req->una);
+    const struct roce_side *side = req == &ctx->side->req ? ctx->side : roce_peer(ctx->side);
+
+    r->psns_in_flight = req->una_known && psns > 0 ? (uint32_t)psns : 0;
+    r->bytes_in_flight = req->bytes_in_flight;
+    r->requests_in_flight = req->reqs_in_flight;
+    r->reads_in_flight = req->reads_in_flight;
+    if (!req->una_known)
+        return;
+    sum = roce_sum(side);
+    if (r->psns_in_flight > sum->max_psns_in_flight)
+        sum->max_psns_in_flight = r->psns_in_flight;
+    if (r->bytes_in_flight > sum->max_bytes_in_flight)
+        sum->max_bytes_in_flight = r->bytes_in_flight;
+    if (r->reads_in_flight > sum->max_reads_in_flight)
+        sum->max_reads_in_flight = r->reads_in_flight;
+}
+
+/* Room at `*at` for `now`, filled with it. */
+static struct roce_sent *place(struct roce_ctx *ctx, uint32_t *at, const struct roce_sent *now)
+{
+    struct roce_req *req = &ctx->side->req;
+    struct roce_window *w = &req->win;
+    uint32_t max = ctx->conn->paired ? ctx->flow->opts.window_max : WINDOW_UNPAIRED;
+    uint64_t spare = 0, *overflow = ctx->conn->paired ? &ctx->flow->totals.overflown : &spare;
+    struct roce_sent *e;
+
+    if (max > ctx->flow->opts.window_max)
+        max = ctx->flow->opts.window_max;
+    if (w->cap == 0) {
+        size_t size = ROCE_WINDOW_MIN * sizeof(*w->buf);
+
+        w->buf = roce_flow_get(ctx->flow, size, ctx->conn);
+        if (!w->buf)
+            return NULL;
+        w->cap = ROCE_WINDOW_MIN;
+    }
+    if (w->cnt == w->cap && w->cap >= max && w->acked == 0) {
+        const struct roce_sent *old = roce_window_at(w, 0);
+
+        req->bytes_in_flight -= old->len;
+        req->reqs_in_flight -= (old->flags & ROCE_SENT_ENDS) != 0;
+        req->reads_in_flight -= is_read_or_atomic(roce_opcode(old->op));
+        ctx->conn->sum.truncated |= ctx->conn->paired;
+    }
+    e = roce_window_insert(w, at, max, &ctx->flow->mem, overflow);
+    if (e)
+        *e = *now;
+    return e;
+}
+
+/* Counts a packet that is seen for the first time. */
+static void count_new(struct roce_ctx *ctx, struct roce_sent *e)
+{
+    struct roce_req *req = &ctx->side->req;
+    struct roce_side_summary *sum = roce_sum(ctx->side);
+    const struct roce_opcode *op = ctx->pkt->op;
+    enum roce_oper oper = roce_oper_of(op);
+
+    if (e->flags & ROCE_SENT_ENDS) {
+        sum->oper[oper].messages++;
+        req->msg_number++;
+    }
+    if (ctx->conn->sum.svc == ROCE_SVC_UC) { /* done when sent */
+        if ((e->flags & ROCE_SENT_ENDS) && (e->flags & ROCE_SENT_OFF_KNOWN)) {
+            sum->oper[oper].completed++;
+            sum->oper[oper].bytes += e->off + e->len;
+        }
+        return;
+    }
+    req->bytes_in_flight += e->len;
+    req->reqs_in_flight += (e->flags & ROCE_SENT_ENDS) != 0;
+    req->reads_in_flight += is_read_or_atomic(op);
+    if (roce_pkt_has(ctx->pkt, ROCE_HDR_RETH) || roce_pkt_has(ctx->pkt, ROCE_HDR_ATOMICETH))
+        roce_summary_region(ctx, ctx->side, oper, e->rkey, e->va, e->dma_len);
+}
+
+static void tell_message(struct roce_ctx *ctx, const struct roce_sent *e)
+{
+    struct roce_flow_result *r = ctx->result;
+    const struct roce_opcode *op = roce_opcode(e->op);
+
+    r->msg_number = ctx->side->req.msg_number - ((e->flags & ROCE_SENT_ENDS) != 0);
+    r->msg_first_frame = e->msg_frame;
+    r->msg_offset = e->off;
+    r->msg_bytes = (uint64_t)e->off + e->len;
+    if (roce_opcode_starts(op))
+        r->flags |= ROCE_AN_MSG_START;
+    if (e->flags & ROCE_SENT_ENDS) {
+        r->flags |= ROCE_AN_MSG_END;
+        r->msg_total = e->flags & ROCE_SENT_OFF_KNOWN ? r->msg_bytes : 0;
+    }
+    if ((op->kind == ROCE_KIND_READ || (op->kind == ROCE_KIND_WRITE && e->msg_frame)) &&
+        e->dma_len != ROCE_LEN_UNKNOWN)
+        r->msg_total = e->dma_len;
+}
+
+/* A packet at the end of what was seen; `joined` if it touches the one before. */
+static void append(struct roce_ctx *ctx, const struct roce_sent *now)
+{
+    struct roce_req *req = &ctx->side->req;
+    struct roce_sent *prev, *e, keep;
+    uint32_t at = req->win.cnt;
+    bool joined;
+
+    e = place(ctx, &at, now);
+    if (!e) { /* no memory: nothing can be linked to it */
+        keep = *now;
+        e = &keep;
+        prev = NULL;
+    } else
+        prev = at ? roce_window_at(&req->win, at - 1) : NULL;
+    joined = touches(prev, e);
+    link_entry(req, joined ? prev : NULL, e);
+    req->nxt = roce_sent_end(e);
+    req->span_guess = (e->flags & ROCE_SENT_SPAN_GUESS) != 0;
+    req->ep.active = false;
+    if (joined)
+        roce_check_order(ctx, prev, e);
+    roce_check_entry(ctx, e);
+    count_new(ctx, e);
+    if (ctx->conn->sum.svc == ROCE_SVC_UC)
+        req->win.acked = req->win.cnt;
+    else if (e != &keep && req->una_known && roce_diff(req->una, req->nxt) >= 0 &&
+             req->win.acked == at) {
+        /* Acknowledged before it was captured: capture points that are not in step. */
+        req->win.acked++;
+        req->bytes_in_flight -= e->len;
+        req->reqs_in_flight -= (e->flags & ROCE_SENT_ENDS) != 0;
+        req->reads_in_flight -= is_read_or_atomic(ctx->pkt->op);
+    }
+    roce_check_new(ctx, e);
+    tell_message(ctx, e);
+}
+
+/* A packet that fills a hole. Its neighbours may now be judged. */
+static void fill(struct roce_ctx *ctx, uint32_t at, const struct roce_sent *now)
+{
+    struct roce_req *req = &ctx->side->req;
+    struct roce_window *w = &req->win;
+    bool acked = at < w->acked;
+    struct roce_sent *e = place(ctx, &at, now), *prev;
+
+    if (!e)
+        return;
+    prev = at ? roce_window_at(w, at - 1) : NULL;
+    if (!touches(prev, e))
+        prev = NULL;
+    link_entry(req, prev, e);
+    if (prev)
+        roce_check_order(ctx, prev, e);
+    roce_check_entry(ctx, e);
+    if (acked)
+        req->msg_number += (e->flags & ROCE_SENT_ENDS) != 0;
+    else
+        count_new(ctx, e);
+    for (uint32_t i = at + 1; i < w->cnt; i++) {
+        struct roce_sent *next = roce_window_at(w, i);
+        bool knew = (next->flags & ROCE_SENT_OFF_KNOWN) != 0;
+
+        prev = roce_window_at(w, i - 1);
+        if (!touches(prev, next) || next->chain == prev->chain)
+            break;
+        link_entry(req, prev, next);
+        if (i == at + 1)
+            roce_check_order(ctx, prev, next);
+        if (!knew && (next->flags & ROCE_SENT_OFF_KNOWN))
+            roce_check_entry(ctx, next);
+    }
+    if (w->cnt && roce_window_tail(w)->chain != req->chain)
+        req->chain = (uint16_t)(req->chain + 1); /* a fresh number for the next hole */
+    tell_message(ctx, e);
+}
+
+static void start(struct roce_ctx *ctx, uint32_t psn)
+{
+    struct roce_req *req = &ctx->side->req;
+    struct roce_side_summary *sum = roce_sum(ctx->side);
+
+    req->started = true;
+    if (!req->base_cm) {
+        req->base = req->nxt = psn;
+        req->una = psn;
+    } else {
+        req->nxt = req->una = req->base;
+        req->una_known = true;
+        req->base_sure = true;
+        if (roce_diff(psn, req->base) < 0)
+            SAY(ctx, CM_START_PSN, "bth.psn", req->base, psn, ctx->conn->sum.cm.req_frame,
+                .weak = roce_diff(psn, req->base) < -ROCE_JUMP);
+        if (roce_diff(psn, req->base) < 0 || roce_diff(psn, req->base) > ROCE_JUMP) {
+            req->base = req->nxt = req->una = psn;
+            req->base_sure = req->una_known = false;
+        }
+    }
+    sum->first_psn = req->base;
+    sum->first_psn_sure = req->base_sure;
+}
+
+/* The direction begins anew: another use of the QP pair, or a hole too large to bridge. */
+static void restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
+{
+    struct roce_req *req = &ctx->side->req;
+    struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
+
+    if (reuse) {
+        SAY(ctx, QP_REUSED, "bth.psn", req->nxt, psn, .value = ROCE_VALUE_DEC,
+            .other = ctx->conn->sum.first_frame);
+        ctx->result->flags |= ROCE_AN_QP_REUSED;
+        if (ctx->conn->sum.epochs < 255)
+            ctx->conn->sum.epochs++;
+    }
+    roce_req_reset(req);
+    rsp->anchor = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
+    ctx->conn->sum.end = ROCE_END_OPEN;
+    ctx->conn->doubt |= !reuse;
+    start(ctx, psn);
+}
+
+/* A PSN that was seen before: `e` holds it. */
+static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
+{
+    struct roce_req *req = &ctx->side->req;
+    struct roce_sent *e = roce_window_at(&req->win, at);
+    bool acked = at < req->win.acked, read = ctx->pkt->op->kind == ROCE_KIND_READ;
+    uint32_t skip = (now->psn - e->psn) & ROCE_PSN_MASK;
+
+    if (skip && !(read && roce_opcode(e->op)->kind == ROCE_KIND_READ)) {
+        if (!(e->flags & ROCE_SENT_SPAN_GUESS))
+            SAY(ctx, READ_PSN_RANGE, "bth.psn", roce_sent_end(e), now->psn, e->frame);
+        return;
+    }
+    if (skip == 0 && now->icrc == e->icrc && now->op == e->op &&
+        !(req->ep.active && req->ep.next == now->psn) &&
+        roce_is_copy(ctx, e->icrc, e->ip_id, e->time)) {
+        roce_sum(ctx->side)->copies++;
+        ctx->result->flags |= ROCE_AN_COPY;
+        ctx->result->repeats_frame = e->last_frame;
+        SAY(ctx, COPY, "frame", .other = e->last_frame, .value = ROCE_VALUE_NONE);
+        return;
+    }
+    if (skip == 0 && acked && !req->ep.active && roce_opcode_starts(ctx->pkt->op) &&
+        roce_diff(req->una, req->nxt) >= 0 && ctx->conn->sum.svc != ROCE_SVC_UC &&
+        (now->op != e->op || now->len != e->len || now->sample != e->sample) &&
+        roce_since(req->last_time, ctx->time) >= IDLE_REUSE_NS) {
+        restart(ctx, now->psn, true);
+        append(ctx, now);
+        return;
+    }
+    if (!read || skip == 0)
+        roce_check_same(ctx, e, now);
+    ctx->result->repeats_frame = e->frame;
+    ctx->result->rto = roce_since(e->time, ctx->time);
+    roce_flow_link(ctx, ROCE_LINK_REPEATED_IN, e->frame);
+    roce_episode_step(ctx, e, now->psn, now->span);
+    if (acked && !(e->flags & ROCE_SENT_IMPLIED) &&
+        !(is_read_or_atomic(ctx->pkt->op) && !(e->flags & ROCE_SENT_DONE))) {
+        roce_sum(ctx->side)->duplicates++;
+        ctx->result->flags |= ROCE_AN_DUPLICATE_REQUEST;
+    }
+    e->time = now->time;
+    e->last_frame = now->frame;
+    e->icrc = now->icrc;
+    e->ip_id = now->ip_id;
+    if (e->tries < 255)
+        e->tries++;
+    if (read) {
+        e->flags |= ROCE_SENT_RESTARTED;
+        e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
+        e->restart = skip;
+        e->resp_next = skip;
+    }
+    tell_message(ctx, e);
+}
+
+/* An older PSN that is in no entry. */
+static void unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
+{
+    struct roce_req *req = &ctx->side->req;
+    struct roce_window *w = &req->win;
+    /* Its PSN is before the end, so that no later entry means that it is before all of them. */
+    bool old = at == w->cnt;
+    struct roce_sent *next = w->cnt ? roce_window_at(w, old ? 0 : at) : NULL;
+    int32_t back = -roce_diff(now->psn, req->nxt);
+
+    at = old ? 0 : at;
+    if (old && ctx->conn->sum.svc != ROCE_SVC_UC &&
+        (back > ROCE_JUMP || (roce_opcode_starts(ctx->pkt->op) && req->una_known &&
+                              roce_diff(req->una, req->nxt) >= 0 && !req->ep.active &&
+                              roce_since(req->last_time, ctx->time) >= IDLE_REUSE_NS))) {
+        restart(ctx, now->psn, roce_opcode_starts(ctx->pkt->op));
+        append(ctx, now);
+        return;
+    }
+    if (old && req->una_known && roce_diff(now->psn, req->una) < 0 && next &&
+        ctx->conn->sum.svc != ROCE_SVC_UC) {
+        roce_episode_step(ctx, NULL, now->psn, now->span); /* older than what is remembered */
+        return;
+    }
+    if (next && now->span > 1 && ((next->psn - now->psn) & ROCE_PSN_MASK) < now->span) {
+        /* A READ that reaches into later entries: its own restarted tail, or nothing we know. */
+        if (roce_opcode(next->op)->kind == ROCE_KIND_READ &&
+            roce_sent_end(next) == roce_sent_end(now)) {
+            uint32_t shift = (next->psn - now->psn) & ROCE_PSN_MASK;
+
+            next->psn = now->psn;
+            next->span = now->span;
+            next->va = now->va;
+            next->dma_len = now->dma_len;
+            next->resp_next = 0;
+            next->resp_high += next->resp_high ? shift : 0;
+            next->flags |= ROCE_SENT_RESTARTED;
+            next->restart = 0;
+        }
+        roce_episode_step(ctx, NULL, now->psn, now->span);
+        return;
+    }
+    if (roce_episode_is_late(ctx, now->psn)) {
+        roce_sum(ctx->side)->out_of_order++;
+        ctx->result->flags |= ROCE_AN_OUT_OF_ORDER;
+        SAY(ctx, OUT_OF_ORDER, "bth.psn", req->nxt, now->psn);
+    } else
+        roce_episode_step(ctx, NULL, now->psn, now->span);
+    if (now->span > 1)
+        now->flags |= ROCE_SENT_RESTARTED; /* it may be the tail of a READ not captured */
+    fill(ctx, at, now);
+}
+
+static void ahead(struct roce_ctx *ctx, int32_t d, const struct roce_sent *now)
+{
+    struct roce_req *req = &ctx->side->req;
+    struct roce_sent *tail = roce_window_tail(&req->win);
+
+    if (req->span_guess && tail) {
+        uint32_t len = tail->dma_len < DMA_MAX ? tail->dma_len : DMA_MAX;
+        uint32_t most = roce_psn_cnt(len, 256) - tail->span;
+
+        if ((uint32_t)d <= most) {     /* the READ before took so many */
+            tail->span += (uint32_t)d; /* still a guess: packets may be missing here */
+            req->nxt = now->psn;
+            append(ctx, now);
+            return;
+        }
+        d -= (int32_t)most;
+    }
+    if (d > ROCE_JUMP) {
+        restart(ctx, now->psn, roce_opcode_starts(ctx->pkt->op));
+        append(ctx, now);
+        return;
+    }
+    if (ctx->conn->sum.svc == ROCE_SVC_UC)
+        SAY(ctx, UC_PSN_GAP, "bth.psn", req->nxt, now->psn);
+    else
+        SAY(ctx, PSN_GAP, "bth.psn", req->nxt, now->psn);
+    ctx->result->flags |= ROCE_AN_PSN_GAP;
+    ctx->result->gap = (uint32_t)d;
+    roce_sum(ctx->side)->missing_psns += (uint32_t)d;
+    req->gap_psn = req->nxt;
+    req->gap_cnt = (uint32_t)d;
+    req->gap_time = ctx->time;
+    append(ctx, now);
+}
+
+void roce_request(struct roce_ctx *ctx)
+{
+    struct roce_req *req;
+    struct roce_sent now;
+    struct roce_rsp *rsp;
+    uint64_t idle;
+    int32_t d;
+
+    ctx->result->flags |= ROCE_AN_REQUEST;
+    if (!ctx->conn->paired) {
+        uint32_t tries = ++ctx->side->pair_tries;
+
+        if (ctx->conn->sum.svc != ROCE_SVC_UC)
+            roce_pair_wait(ctx->flow, ctx->side);
+        else if ((tries & (tries - 1)) == 0)
+            roce_pair_silent(ctx);
+    }
+    roce_check_mtu_learn(ctx);
+    roce_check_size(ctx);
+    req = &ctx->side->req;
+    now = entry_of(ctx);
+    if (!req->started)
+        start(ctx, now.psn);
+    roce_sum(ctx->side)->payload_sent += now.len;
+    rsp = &roce_peer(ctx->side)->rsp;
+    if (rsp->gap_nak && ((rsp->gap_psn - now.psn) & ROCE_PSN_MASK) < now.span)
+        rsp->gap_nak = false;
+    idle = req->last_time ? roce_since(req->last_time, ctx->time) : 0;
+    d = roce_diff(now.psn, req->nxt);
+    if (d == 0 || (d < 0 && ctx->conn->sum.svc == ROCE_SVC_UC && d < -ROCE_JUMP)) {
+        if (d != 0)
+            restart(ctx, now.psn, true);
+        if (idle >= KEEP_ALIVE_NS && now.len == 0 && ctx->pkt->op->pos == ROCE_POS_ONLY)
+            ctx->result->flags |= ROCE_AN_KEEP_ALIVE;
+        append(ctx, &now);
+    } else if (d > 0)
+        ahead(ctx, d, &now);
+    else {
+        uint32_t at = roce_window_find(&req->win, now.psn);
+
+        if (at < req->win.cnt && roce_sent_has(roce_window_at(&req->win, at), now.psn))
+            again(ctx, at, &now);
+        else
+            unseen(ctx, at, &now);
+    }
+    req->last_time = ctx->time;
+    req->last_psn = now.psn;
+    ctx->result->rel_psn = (now.psn - req->base) & ROCE_PSN_MASK;
+    ctx->result->next_psn = (now.psn + now.span) & ROCE_PSN_MASK;
+    if (req->base_sure)
+        ctx->result->flags |= ROCE_AN_REL_PSN;
+    in_flight(ctx, req);
+}
+
+void roce_request_mtu(struct roce_conn *conn)
+{
+    for (int s = 0; s < 2; s++) {
+        struct roce_req *req = &conn->side[s].req;
+
+        for (uint32_t i = 0; i < req->win.cnt; i++) {
+            struct roce_sent *e = roce_window_at(&req->win, i);
+            uint32_t span;
+
+            if (!(e->flags & ROCE_SENT_SPAN_GUESS) || e->dma_len == ROCE_LEN_UNKNOWN)
+                continue;
+            span = roce_psn_cnt(e->dma_len, conn->sum.mtu);
+            if (i + 1 < req->win.cnt &&
+                ((roce_window_at(&req->win, i + 1)->psn - e->psn) & ROCE_PSN_MASK) < span)
+                continue; /* it does not fit: leave it open */
+            e->span = span;
+            e->flags &= (uint8_t)~ROCE_SENT_SPAN_GUESS;
+            if (i + 1 == req->win.cnt) {
+                req->nxt = roce_sent_end(e);
+                req->span_guess = false;
+            }
+        }
+    }
+}

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Responses: what an acknowledgement, a NAK, a READ response or an Atomic ACK means for the
+ * requests of the other side.
+ */
+#include "flow/check.h"
+
+static struct roce_side_summary *requester_sum(const struct roce_ctx *ctx)
+{
+    return roce_sum(roce_peer(ctx->side));
+}
+
+static bool is_read_or_atomic(const struct roce_sent *e)
+{
+    const struct roce_opcode *op = roce_opcode(e->op);
+
+    return op->kind == ROCE_KIND_READ || roce_opcode_is_atomic(op) ||
+           op->kind == ROCE_KIND_ATOMIC_WRITE || op->kind == ROCE_KIND_FLUSH;
+}
+
+/* A message is done: `since` is when its first packet was sent. */
+static void complete(struct roce_ctx *ctx, struct roce_sent *e, uint64_t bytes, bool timed)
+{
+    struct roce_side_summary *sum = requester_sum(ctx);
+    enum roce_oper oper = roce_oper_of(roce_opcode(e->op));
+    uint64_t ns = roce_since(e->msg_time, ctx->time);
+
+    sum->oper[oper].completed++;
+    sum->oper[oper].bytes += bytes;
+    if (timed) {
+        ctx->result->message_time = ns;
+        roce_summary_latency(ctx, roce_peer(ctx->side), oper, ns);
+    }
+}
+
+static void acknowledge(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e)
+{
+    ctx->result->acked_packets++;
+    ctx->result->request_frame = e->last_frame;
+    req->bytes_in_flight -= e->len;
+    req->reqs_in_flight -= (e->flags & ROCE_SENT_ENDS) != 0;
+    req->reads_in_flight -= is_read_or_atomic(e);
+    roce_flow_link(ctx, ROCE_LINK_ACKED_IN, e->last_frame);
+    if (e->bad)
+        roce_check_accept(ctx, e);
+    if (is_read_or_atomic(e)) {
+        if (!(e->flags & ROCE_SENT_DONE)) {
+            e->flags |= ROCE_SENT_IMPLIED;
+            ctx->result->flags |= ROCE_AN_IMPLIED_NAK;
+            SAY(ctx, IMPLIED_NAK, "bth.psn", e->psn, ctx->pkt->bth.psn, e->last_frame);
+        }
+    } else if (e->flags & ROCE_SENT_ENDS) {
+        bool whole = e->msg_frame != 0;
+
+        complete(ctx, e, (e->flags & ROCE_SENT_OFF_KNOWN ? e->off : 0) + (uint64_t)e->len, whole);
+    }
+}
+
+/* Everything before `upto` is acknowledged. */
+static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
+{
+    struct roce_window *w = &req->win;
+    uint32_t pos = req->una, unseen = 0;
+    int32_t beyond = roce_diff(upto, req->nxt);
+    struct roce_sent *e;
+
+    if (beyond > ROCE_JUMP || beyond < -ROCE_JUMP * 64)
+        return; /* another use of the QP, or nothing of ours */
+    if (req->una_known && roce_diff(upto, req->una) <= 0)
+        return;
+    if (!req->una_known)
+        pos = w->cnt > w->acked ? roce_window_at(w, w->acked)->psn : upto;
+    req->una = upto;
+    req->una_known = true;
+    req->timeouts = req->rnrs = 0;
+    while (w->acked < w->cnt) {
+        e = roce_window_at(w, w->acked);
+        if (roce_diff(roce_sent_end(e), upto) > 0)
+            break;
+        if (roce_diff(e->psn, pos) > 0)
+            unseen += (uint32_t)roce_diff(e->psn, pos);
+        pos = roce_sent_end(e);
+        w->acked++;
+        acknowledge(ctx, req, e);
+    }
+    if (w->acked < w->cnt && roce_diff(roce_window_at(w, w->acked)->psn, upto) < 0)
+        pos = upto; /* inside a READ */
+    if (roce_diff(upto, pos) > 0)
+        unseen += (uint32_t)roce_diff(upto, pos);
+    if (unseen && !ctx->conn->sum.truncated) {
+        requester_sum(ctx)->unseen_acked += unseen;
+        ctx->result->flags |= ROCE_AN_ACK_UNSEEN;
+        SAY(ctx, ACK_UNSEEN, "bth.psn", req->nxt, ctx->pkt->bth.psn, .rel = ROCE_REL_AT_MOST);
+    }
+}
+
+/* Round trip of the packet that a positive response names. */
+static void round_trip(struct roce_ctx *ctx, const struct roce_sent *e)
+{
+    uint64_t ns;
+
+    if (!e || e->tries != 1)
+        return;
+    ns = roce_since(e->time, ctx->time);
+    ctx->result->rtt = ns;
+    roce_summary_rtt(ctx, roce_peer(ctx->side), ns);
+}
+
+static void fatal(struct roce_ctx *ctx, struct roce_req *req)
+{
+    struct roce_rsp *rsp = &ctx->side->rsp;
+    struct roce_conn_summary *sum = &ctx->conn->sum;
+    const struct roce_sent *e = roce_window_get(&req->win, ctx->pkt->bth.psn);
+
+    roce_sum(ctx->side)->fatal_naks++;
+    rsp->fatal = true;
+    rsp->fatal_psn = ctx->pkt->bth.psn;
+    rsp->fatal_frame = ctx->frame;
+    rsp->fatal_syndrome = ctx->pkt->aeth.syndrome;
+    rsp->fatal_time = ctx->time;
+    if (sum->end != ROCE_END_OPEN)
+        return;
+    sum->end = ROCE_END_NAK;
+    sum->end_side = roce_side_idx(roce_peer(ctx->side));
+    sum->end_syndrome = ctx->pkt->aeth.syndrome;
+    sum->end_psn = ctx->pkt->bth.psn;
+    sum->end_frame = ctx->frame;
+    sum->end_request_frame = e ? e->last_frame : 0;
+    sum->end_tries = e ? e->tries : 0;
+}
+
+static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
+{
+    const struct roce_pkt *pkt = ctx->pkt;
+    struct roce_rsp *rsp = &ctx->side->rsp;
+    uint32_t psn = pkt->bth.psn, next = (psn + 1) & ROCE_PSN_MASK;
+    uint8_t code = roce_syndrome_code(pkt->aeth.syndrome);
+    const struct roce_sent *e;
+
+    switch (roce_syndrome_kind(pkt->aeth.syndrome)) {
+    case ROCE_SYN_ACK:
+        roce_sum(ctx->side)->acks++;
+        roce_check_positive(ctx, req);
+        roce_check_msn(ctx, req);
+        e = roce_window_get(&req->win, psn);
+        if (e && roce_diff(next, req->una) > 0)
+            round_trip(ctx, e);
+        if (e)
+            ctx->result->request_frame = e->last_frame;
+        if (e && e->len == 0 && ctx->result->flags & ROCE_AN_KEEP_ALIVE)
+            ctx->result->flags |= ROCE_AN_KEEP_ALIVE;
+        ack_to(ctx, req, next);
+        rsp->reordered |= rsp->started && roce_diff(psn, rsp->last_psn) < 0 &&
+                          roce_diff(pkt->aeth.msn, rsp->last_msn) < 0;
+        break;
+    case ROCE_SYN_RNR:
+        roce_sum(ctx->side)->rnr_naks++;
+        ctx->result->flags |= ROCE_AN_RNR_NAK;
+        ctx->result->rnr_wait = roce_rnr_ns(code);
+        e = roce_window_get(&req->win, psn);
+        ctx->result->request_frame = e ? e->last_frame : 0;
+        roce_check_msn(ctx, req);
+        SAY(ctx, RNR_NAK, "aeth.syndrome", .actual = pkt->aeth.syndrome, .value = ROCE_VALUE_NONE,
+            .other = e ? e->last_frame : 0);
+        roce_check_nak(ctx, req);
+        ack_to(ctx, req, psn);
+        rsp->rnr_sure =
+            e && e->tries == (rsp->rnr_at == psn && rsp->rnr_at_tries ? rsp->rnr_at_tries + 1 : 1);
+        rsp->rnr_at = psn;
+        rsp->rnr_at_tries = e ? e->tries : 0;
+        rsp->rnr = true;
+        rsp->nak = false;
+        rsp->rnr_psn = psn;
+        rsp->rnr_frame = ctx->frame;
+        rsp->rnr_time = ctx->time;
+        rsp->rnr_wait = roce_rnr_ns(code);
+        break;
+    case ROCE_SYN_NAK:
+        ctx->result->flags |= ROCE_AN_NAK;
+        e = roce_window_get(&req->win, psn);
+        ctx->result->request_frame = e ? e->last_frame : 0;
+        roce_check_nak(ctx, req);
+        if (code == ROCE_NAK_PSN_SEQ) {
+            roce_sum(ctx->side)->psn_naks++;
+            SAY(ctx, SEQ_NAK, "bth.psn", .actual = psn, .expected = psn, .value = ROCE_VALUE_NONE,
+                .other = e ? e->last_frame : 0);
+            ack_to(ctx, req, psn);
+            rsp->nak = rsp->gap_nak = true;
+            rsp->nak_psn = rsp->gap_psn = psn;
+            rsp->nak_frame = rsp->gap_frame = ctx->frame;
+            rsp->nak_time = ctx->time;
+        } else {
+            SAY(ctx, FATAL_NAK, "aeth.syndrome", .actual = pkt->aeth.syndrome,
+                .value = ROCE_VALUE_NONE, .other = e ? e->last_frame : 0);
+            ack_to(ctx, req, psn);
+            fatal(ctx, req);
+        }
+        break;
+    case ROCE_SYN_RESERVED: break;
+    }
+}
+
+/* The one response of an atomic, an ATOMIC WRITE or a FLUSH. */
+static void on_small_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e)
+{
+    ctx->result->request_frame = e->last_frame;
+    ack_to(ctx, req, e->psn);
+    if (!(e->flags & ROCE_SENT_DONE)) {
+        e->flags |= ROCE_SENT_DONE;
+        e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
+        ctx->result->response_time = roce_since(e->msg_time, ctx->time);
+        round_trip(ctx, e);
+        roce_flow_link(ctx, ROCE_LINK_FIRST_RESPONSE, e->frame);
+        roce_flow_link(ctx, ROCE_LINK_LAST_RESPONSE, e->frame);
+        complete(ctx, e, e->len ? e->len : 8, true);
+    }
+    ack_to(ctx, req, roce_sent_end(e));
+}
+
+static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
+{
+    uint32_t psn = ctx->pkt->bth.psn, k;
+    struct roce_sent *e = roce_window_get(&req->win, psn);
+
+    if (e && (roce_opcode(e->op)->kind == ROCE_KIND_ATOMIC_WRITE ||
+              roce_opcode(e->op)->kind == ROCE_KIND_FLUSH)) {
+        on_small_resp(ctx, req, e); /* Annex A19: answered like an empty READ */
+        return;
+    }
+    if (!e || roce_opcode(e->op)->kind != ROCE_KIND_READ || (e->flags & ROCE_SENT_SPAN_GUESS)) {
+        if (e && roce_opcode(e->op)->kind != ROCE_KIND_READ)
+            SAY(ctx, READ_RESP_KIND, "bth.opcode", e->op, ctx->pkt->bth.opcode, e->last_frame,
+                ROCE_VALUE_OPCODE);
+        else
+            ack_to(ctx, req, e ? e->psn : (psn + 1) & ROCE_PSN_MASK);
+        return;
+    }
+    k = (psn - e->psn) & ROCE_PSN_MASK;
+    ctx->result->request_frame = e->last_frame;
+    ctx->result->msg_first_frame = e->resp_frame ? e->resp_frame : ctx->frame;
+    ctx->result->msg_total = e->dma_len;
+    ctx->result->msg_offset = (uint64_t)k * ctx->conn->sum.mtu;
+    ctx->result->msg_bytes = ctx->result->msg_offset + ctx->pkt->payload_len;
+    if (roce_pkt_has(ctx->pkt, ROCE_HDR_AETH))
+        roce_check_msn(ctx, req);
+    ack_to(ctx, req, e->psn);
+    roce_check_read_resp(ctx, req, e);
+    if (e->resp_high == 0) {
+        e->resp_frame = ctx->frame;
+        round_trip(ctx, e);
+        roce_flow_link(ctx, ROCE_LINK_FIRST_RESPONSE, e->frame);
+    }
+    if (k + 1 > e->resp_high)
+        e->resp_high = k + 1;
+    if (k == e->resp_next)
+        e->resp_next++;
+    if (e->resp_next < e->span || (e->flags & ROCE_SENT_DONE))
+        return;
+    e->flags |= ROCE_SENT_DONE;
+    e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
+    ctx->result->response_time = roce_since(e->msg_time, ctx->time);
+    ctx->result->flags |= ROCE_AN_MSG_END;
+    roce_flow_link(ctx, ROCE_LINK_LAST_RESPONSE, e->frame);
+    complete(ctx, e, e->dma_len, true);
+    ack_to(ctx, req, roce_sent_end(e));
+}
+
+static void on_atomic_ack(struct roce_ctx *ctx, struct roce_req *req)
+{
+    uint32_t psn = ctx->pkt->bth.psn;
+    struct roce_sent *e = roce_window_get(&req->win, psn);
+
+    roce_check_msn(ctx, req);
+    if (e) {
+        roce_check_atomic_ack(ctx, req, e);
+        if (roce_opcode_is_atomic(roce_opcode(e->op)))
+            on_small_resp(ctx, req, e);
+        return;
+    }
+    ack_to(ctx, req, (psn + 1) & ROCE_PSN_MASK);
+}
+
+/* The same response frame once more, or the same statement once more. */
+static bool repeated(struct roce_ctx *ctx)
+{
+    struct roce_rsp *rsp = &ctx->side->rsp;
+    const struct roce_pkt *pkt = ctx->pkt;
+
+    if (!rsp->started || rsp->last_op != pkt->bth.opcode || rsp->last_psn != pkt->bth.psn) {
+        rsp->dup_num = 0;
+        return false;
+    }
+    if (ctx->side->saw_id && rsp->last_id == ctx->ip_id && rsp->last_icrc == pkt->icrc &&
+        ctx->icrc != ROCE_ICRC_UNVERIFIED) {
+        roce_sum(ctx->side)->copies++;
+        ctx->result->flags |= ROCE_AN_COPY;
+        ctx->result->repeats_frame = rsp->last_frame;
+        SAY(ctx, COPY, "frame", .other = rsp->last_frame, .value = ROCE_VALUE_NONE);
+        return true;
+    }
+    if (pkt->op->kind == ROCE_KIND_ACK && roce_pkt_has(pkt, ROCE_HDR_AETH) &&
+        rsp->last_msn == pkt->aeth.msn && rsp->last_syndrome == pkt->aeth.syndrome) {
+        if (rsp->dup_num++ == 0)
+            rsp->dup_frame = rsp->last_frame;
+        ctx->result->flags |= ROCE_AN_DUPLICATE_ACK;
+        ctx->result->dup_ack_num = rsp->dup_num;
+        ctx->result->dup_ack_frame = rsp->dup_frame;
+        if (roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_ACK)
+            SAY(ctx, ACK_DUPLICATE, "bth.psn", .actual = pkt->bth.psn, .value = ROCE_VALUE_NONE,
+                .other = rsp->dup_frame);
+    } else
+        rsp->dup_num = 0;
+    return false;
+}
+
+void roce_response(struct roce_ctx *ctx)
+{
+    const struct roce_pkt *pkt = ctx->pkt;
+    struct roce_req *req;
+    struct roce_rsp *rsp;
+    struct roce_side_summary *sum;
+
+    ctx->result->flags |= ROCE_AN_RESPONSE;
+    if (!ctx->conn->paired) {
+        uint32_t tries = ++ctx->side->pair_tries;
+
+        if (tries <= 32 || (tries & (tries - 1)) == 0)
+            roce_pair_response(ctx, pkt->bth.psn);
+    }
+    roce_sum(ctx->side)->responses++;
+    if (ctx->conn->sum.svc == ROCE_SVC_UC)
+        return;
+    if (roce_opcode_has(pkt->op, ROCE_HDR_AETH) && !roce_pkt_has(pkt, ROCE_HDR_AETH))
+        return; /* cut: it may say anything */
+    if (repeated(ctx))
+        return;
+    roce_check_mtu_learn(ctx);
+    roce_check_size(ctx);
+    rsp = &ctx->side->rsp;
+    req = ctx->conn->paired ? &roce_peer(ctx->side)->req : NULL;
+    roce_check_aeth(ctx, req);
+    if (req && req->started) {
+        switch (pkt->op->kind) {
+        case ROCE_KIND_ACK: on_ack(ctx, req); break;
+        case ROCE_KIND_READ_RESP: on_read_resp(ctx, req); break;
+        case ROCE_KIND_ATOMIC_ACK: on_atomic_ack(ctx, req); break;
+        default: break;
+        }
+        ctx->result->rel_psn = (pkt->bth.psn - req->base) & ROCE_PSN_MASK;
+        if (req->base_sure)
+            ctx->result->flags |= ROCE_AN_REL_PSN;
+        ctx->result->psns_in_flight =
+            roce_diff(req->nxt, req->una) > 0 ? (uint32_t)roce_diff(req->nxt, req->una) : 0;
+        ctx->result->bytes_in_flight = req->bytes_in_flight;
+        ctx->result->requests_in_flight = req->reqs_in_flight;
+        ctx->result->reads_in_flight = req->reads_in_flight;
+    } else if (pkt->op->kind == ROCE_KIND_ACK) {
+        sum = roce_sum(ctx->side);
+        switch (roce_syndrome_kind(pkt->aeth.syndrome)) {
+        case ROCE_SYN_ACK: sum->acks++; break;
+        case ROCE_SYN_RNR: sum->rnr_naks++; break;
+        case ROCE_SYN_NAK:
+            if (roce_syndrome_code(pkt->aeth.syndrome) == ROCE_NAK_PSN_SEQ)
+                sum->psn_naks++;
+            else
+                sum->fatal_naks++;
+            break;
+        default: break;
+        }
+    }
+    rsp->started = true;
+    rsp->last_psn = pkt->bth.psn;
+    rsp->last_op = pkt->bth.opcode;
+    rsp->last_icrc = pkt->icrc;
+    rsp->last_id = ctx->ip_id;
+    rsp->last_frame = ctx->frame;
+    if (roce_pkt_has(pkt, ROCE_HDR_AETH)) {
+        rsp->last_msn = pkt->aeth.msn;
+        rsp->last_syndrome = pkt->aeth.syndrome;
+    }
+}

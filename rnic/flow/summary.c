@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "flow/summary.h"
+
+#include <assert.h>
+#include <string.h>
+#include "flow/check.h"
+
+#define UNANSWERED_NS UINT64_C(1000000000) /* long enough to say that no answer came */
+
+const char *roce_cause_name(enum roce_cause cause)
+{
+    static const char *const names[ROCE_CAUSE_CNT] = {
+        "none",        "sequence NAK",          "RNR NAK", "timeout",
+        "implied NAK", "READ response missing", "unknown"};
+
+    assert(cause < ROCE_CAUSE_CNT);
+    return names[cause];
+}
+
+const char *roce_oper_name(enum roce_oper oper)
+{
+    static const char *const names[ROCE_OPER_CNT] = {"SEND", "WRITE", "READ", "ATOMIC", "other"};
+
+    assert(oper < ROCE_OPER_CNT);
+    return names[oper];
+}
+
+const char *roce_end_name(enum roce_end end)
+{
+    switch (end) {
+    case ROCE_END_OPEN: return "open";
+    case ROCE_END_DISCONNECTED: return "disconnected";
+    case ROCE_END_REJECTED: return "rejected";
+    case ROCE_END_NAK: return "stopped by a NAK";
+    case ROCE_END_RNR_EXHAUSTED: return "gave up after RNR NAKs";
+    case ROCE_END_RETRY_EXHAUSTED: return "gave up: nothing answered";
+    }
+    return "";
+}
+
+void roce_summary_fill(const struct roce_conn *conn, struct roce_conn_summary *out)
+{
+    *out = conn->sum;
+    out->complete = conn->paired && !conn->doubt && !conn->sum.truncated;
+    for (int i = 0; i < 2; i++) {
+        const struct roce_side *side = &conn->side[i];
+        struct roce_side_summary *sum = &out->side[i];
+
+        memcpy(sum->addr, side->addr, 16);
+        sum->qpn = side->qpn;
+        for (int o = 0; o < ROCE_OPER_CNT; o++)
+            sum->oper[o].latency = side->hist[o];
+        sum->ack_rtt = side->rtt;
+        sum->region = side->region;
+        if (side->req.started && (!side->req.base_sure || sum->missing_psns || sum->unseen_acked))
+            out->complete = false;
+        sum->first_psn_sure = side->req.base_sure;
+    }
+}
+
+static void add(struct roce_ctx *ctx, struct roce_hist **hist, uint64_t ns)
+{
+    if (!*hist)
+        *hist = roce_flow_get(ctx->flow, sizeof(**hist), ctx->conn);
+    if (*hist)
+        roce_hist_add(*hist, ns);
+}
+
+void roce_summary_latency(struct roce_ctx *ctx, struct roce_side *side, enum roce_oper oper,
+                          uint64_t ns)
+{
+    add(ctx, &side->hist[oper], ns);
+}
+
+void roce_summary_rtt(struct roce_ctx *ctx, struct roce_side *side, uint64_t ns)
+{
+    add(ctx, &side->rtt, ns);
+}
+
+void roce_summary_region(struct roce_ctx *ctx, struct roce_side *side, enum roce_oper oper,
+                         uint32_t rkey, uint64_t va, uint64_t len)
+{
+    struct roce_side_summary *sum = roce_sum(side);
+    struct roce_region *r;
+    uint32_t i = 0;
+
+    if (!side->region)
+        side->region =
+            roce_flow_get(ctx->flow, ROCE_REGIONS_MAX * sizeof(*side->region), ctx->conn);
+    if (!side->region)
+        return;
+    while (i < sum->region_cnt && side->region[i].rkey != rkey)
+        i++;
+    if (i == sum->region_cnt) {
+        if (i == ROCE_REGIONS_MAX) {
+            sum->region_more++;
+            return;
+        }
+        sum->region_cnt++;
+        side->region[i] = (struct roce_region){.rkey = rkey, .va_min = va, .va_end = va};
+    }
+    r = &side->region[i];
+    r->opers |= (uint8_t)(1u << oper);
+    r->requests++;
+    if (va < r->va_min)
+        r->va_min = va;
+    if (va + len > r->va_end)
+        r->va_end = va + len;
+    if (oper == ROCE_OPER_READ)
+        r->bytes_read += len;
+    else
+        r->bytes_written += len;
+}
+
+/* ---- the last word -----------------------------------------------------------------------------
+ */
+
+static void gave_up(struct roce_ctx *ctx, struct roce_side *side, enum roce_end end, uint32_t psn,
+                    uint32_t frame)
+{
+    struct roce_conn_summary *sum = &ctx->conn->sum;
+    const struct roce_sent *e = roce_window_get(&side->req.win, psn);
+
+    if (sum->end != ROCE_END_OPEN && sum->end != ROCE_END_DISCONNECTED)
+        return;
+    sum->end = end;
+    sum->end_side = roce_side_idx(side);
+    sum->end_psn = psn;
+    sum->end_frame = frame;
+    sum->end_request_frame = e ? e->last_frame : 0;
+    sum->end_tries = e ? e->tries : 0;
+    if (end == ROCE_END_RNR_EXHAUSTED)
+        SAY(ctx, RNR_EXHAUSTED, "bth.psn", .actual = psn, .value = ROCE_VALUE_NONE, .other = frame);
+    else
+        SAY(ctx, RETRY_EXHAUSTED, "bth.psn", .actual = psn, .value = ROCE_VALUE_NONE,
+            .other = frame);
+}
+
+static void end_side(struct roce_ctx *ctx, struct roce_side *side)
+{
+    struct roce_side *peer = roce_peer(side);
+    const struct roce_req *req = &side->req;
+    const struct roce_rsp *rsp = &peer->rsp;
+    const struct roce_side_summary *sum = roce_sum(side);
+    const struct roce_sent *e;
+
+    ctx->side = side;
+    if (sum->ce_marked && roce_sum(peer)->cnps == 0 && !ctx->conn->ud)
+        SAY(ctx, CE_NO_CNP, "CE-marked packets", .actual = sum->ce_marked,
+            .value = ROCE_VALUE_NONE);
+    if (!req->started || !ctx->conn->paired || ctx->conn->ud || ctx->conn->sum.svc == ROCE_SVC_UC ||
+        !req->una_known || roce_diff(req->nxt, req->una) <= 0)
+        return;
+    e = req->win.acked < req->win.cnt ? roce_window_at(&req->win, req->win.acked) : NULL;
+    if (rsp->rnr && req->rnrs >= 1)
+        gave_up(ctx, side, ROCE_END_RNR_EXHAUSTED, rsp->rnr_psn, rsp->rnr_frame);
+    else if (req->timeouts >= 2)
+        gave_up(ctx, side, ROCE_END_RETRY_EXHAUSTED, req->retry_psn, e ? e->last_frame : 0);
+    if (ctx->conn->sum.end == ROCE_END_OPEN) {
+        if (e && (e->flags & ROCE_SENT_ACKREQ) &&
+            roce_since(e->time, ctx->flow->last_time) > UNANSWERED_NS)
+            SAY(ctx, ACK_MISSING, "bth.psn", .actual = e->psn, .value = ROCE_VALUE_NONE,
+                .other = e->last_frame);
+        SAY(ctx, END_PENDING, "PSNs outstanding", 0, (uint64_t)roce_diff(req->nxt, req->una),
+            e ? e->last_frame : 0);
+    }
+}
+
+void roce_summary_end(struct roce_ctx *ctx)
+{
+    struct roce_conn *conn = ctx->conn;
+    bool connected = conn->sum.svc == ROCE_SVC_RC || conn->sum.svc == ROCE_SVC_XRC;
+
+    if (connected && !conn->paired && conn->sum.side[0].packets > 0)
+        SAY(ctx, ONE_SIDED, "packets", .actual = conn->sum.side[0].packets,
+            .value = ROCE_VALUE_NONE);
+    end_side(ctx, &conn->side[0]);
+    if (!conn->self)
+        end_side(ctx, &conn->side[1]);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Window: the request packets of one direction that were seen, in PSN order: those not yet
+ * acknowledged, and before them as many old ones as there is room for, so that a repetition is
+ * recognised. One entry a packet; a READ request has one entry for all its PSNs. Entries do not
+ * overlap; where two do not touch, packets between them were not seen. Private to flow/.
+ */
+#ifndef ROCE_FLOW_WINDOW_H
+#define ROCE_FLOW_WINDOW_H
+
+#include "flow/mem.h"
+
+/* Bits of roce_sent.flags. */
+enum {
+    ROCE_SENT_ENDS = 1u << 0, /* Last or Only */
+    ROCE_SENT_ACKREQ = 1u << 1,
+    ROCE_SENT_SPAN_GUESS = 1u << 2, /* a READ whose PSNs are not known: the MTU is not */
+    ROCE_SENT_OFF_KNOWN = 1u << 3,  /* `off` counts from the message's First */
+    ROCE_SENT_DONE = 1u << 4,       /* READ, atomic: fully answered */
+    ROCE_SENT_IMPLIED = 1u << 5,    /* READ, atomic: passed over by a later response */
+    ROCE_SENT_RESTARTED = 1u << 6,  /* READ: asked for again, in whole or its tail */
+    ROCE_SENT_ORIG = 1u << 7,       /* atomic: `orig` is valid */
+};
+
+#define ROCE_LEN_UNKNOWN UINT32_MAX /* dma_len: the capture is cut before the RETH's end */
+
+struct roce_sent {
+    uint64_t time;     /* ns, latest transmission */
+    uint64_t msg_time; /* ns, of the message's first packet seen */
+    uint64_t va;       /* RETH or AtomicETH */
+    uint64_t orig;     /* atomic: the value first returned */
+    uint32_t psn;
+    uint32_t span;       /* PSNs it takes, >= 1 */
+    uint32_t frame;      /* first transmission */
+    uint32_t last_frame; /* latest transmission */
+    uint32_t msg_frame;  /* first packet of the message; 0 if not captured */
+    uint32_t rkey;
+    uint32_t dma_len;    /* of RETH; on a WRITE's later packets that of its First */
+    uint32_t off;        /* payload bytes of the message before this packet */
+    uint32_t cum;        /* messages ended up to and with this packet, since the chain began */
+    uint32_t icrc;       /* of the latest transmission */
+    uint32_t sample;     /* over headers and the ends of the payload */
+    uint32_t resp_next;  /* READ: responses seen without a hole from its start (or restart) */
+    uint32_t resp_high;  /* READ: one more than the highest response seen, 0 none */
+    uint32_t resp_frame; /* first response */
+    uint32_t restart;    /* READ: offset of the latest restart */
+    uint16_t chain;      /* entries of one chain touch one another */
+    uint16_t len;        /* payload bytes */
+    uint16_t ip_id;
+    uint8_t op;    /* BTH.opcode */
+    uint8_t tries; /* transmissions seen, at most 255 */
+    uint8_t flags;
+    uint8_t hashed; /* sample is comparable: how many payload bytes it covers, in 16 */
+    uint16_t bad;   /* enum roce_rule that obliges the responder to refuse it; 0 none */
+};
+
+struct roce_window {
+    struct roce_sent *buf;
+    uint32_t cap;  /* power of two, 0 without a buffer */
+    uint32_t head; /* index of the oldest */
+    uint32_t cnt;
+    uint32_t acked; /* the first so many are acknowledged */
+    uint32_t hint;  /* where the last look-up ended */
+};
+
+#define ROCE_WINDOW_MIN 8u
+
+static inline struct roce_sent *roce_window_at(const struct roce_window *w, uint32_t i)
+{
+    return &w->buf[(w->head + i) & (w->cap - 1)];
+}
+
+static inline struct roce_sent *roce_window_tail(const struct roce_window *w)
+{
+    return w->cnt ? roce_window_at(w, w->cnt - 1) : NULL;
+}
+
+static inline uint32_t roce_sent_end(const struct roce_sent *e)
+{
+    return (e->psn + e->span) & 0xFFFFFFu;
+}
+
+/* Whether `psn` is one of the entry's. */
+static inline bool roce_sent_has(const struct roce_sent *e, uint32_t psn)
+{
+    return ((psn - e->psn) & 0xFFFFFFu) < e->span;
+}
+
+/* The index of the first entry that does not end before or at `psn`; cnt if there is none. The
+ * entry holds `psn` or stands after it. */
+uint32_t roce_window_find(struct roce_window *w, uint32_t psn);
+
+/* The entry that holds `psn`, or NULL. */
+struct roce_sent *roce_window_get(struct roce_window *w, uint32_t psn);
+
+/*
+ * Room for one entry at index `at` (0..cnt), zeroed. Grows up to `max` entries, beyond that the
+ * oldest goes, acknowledged or not (*overflow is then counted). NULL if there is no memory at all;
+ * `at` may be 0 only while there is room. The index of the new entry is *at afterwards.
+ */
+struct roce_sent *roce_window_insert(struct roce_window *w, uint32_t *at, uint32_t max,
+                                     struct roce_mem *mem, uint64_t *overflow);
+
+/* Forgets everything and gives the buffer back. */
+void roce_window_free(struct roce_window *w, struct roce_mem *mem);
+
+#endif

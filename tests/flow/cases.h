@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Cases: for each rule that the observer judges, a conversation that breaks it (or shows what a
+ * NOTE notes) and, with `wrong` false, one that differs only in that and does not.
+ */
+#ifndef TEST_FLOW_CASES_H
+#define TEST_FLOW_CASES_H
+
+#include "flow/flow.h"
+#include "support/flowgen.h"
+
+struct rule_case {
+    enum roce_rule rule;
+    void (*build)(struct flowgen *g, bool wrong);
+};
+
+#define CASE(NAME) static void case_##NAME(struct flowgen *g, bool wrong)
+#define ROW(NAME)                                                                                  \
+    {                                                                                              \
+        ROCE_RULE_##NAME, case_##NAME                                                              \
+    }
+
+extern const struct rule_case cases_format[], cases_request[], cases_response[], cases_other[];
+extern const unsigned cases_format_cnt, cases_request_cnt, cases_response_cnt, cases_other_cnt;
+
+#define ACK_31  (ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE)
+#define NAK_SEQ (ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ)
+#define NAK_INV (ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ)
+#define NAK_ACC (ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS)
+#define RNR_1MS (ROCE_SYNDROME_RNR | 14) /* 1.28 ms */
+
+#endif

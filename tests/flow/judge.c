@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "flow/judge.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void on_finding(void *user, const struct roce_finding *finding)
+{
+    struct verdict *v = user;
+    uint32_t at = v->finding_cnt;
+
+    if (at == JUDGE_FINDINGS) { /* an ERROR is worth a place */
+        if (finding->severity != ROCE_SEV_ERROR)
+            return;
+        at--;
+    } else
+        v->finding_cnt++;
+    v->finding[at] = *finding;
+}
+
+static void on_conn(void *user, const struct roce_conn_summary *conn)
+{
+    struct verdict *v = user;
+
+    if (v->conn_cnt == JUDGE_CONNS)
+        return;
+    v->conn[v->conn_cnt] = *conn;
+    for (int s = 0; s < 2; s++) {
+        struct roce_side_summary *sum = &v->conn[v->conn_cnt].side[s];
+
+        sum->ack_rtt = NULL;
+        sum->region = NULL;
+        for (int o = 0; o < ROCE_OPER_CNT; o++)
+            sum->oper[o].latency = NULL;
+    }
+    v->conn_cnt++;
+}
+
+static void on_link(void *user, enum roce_link_kind kind, uint32_t frame, uint32_t other)
+{
+    struct verdict *v = user;
+
+    (void)frame;
+    (void)other;
+    v->links[kind]++;
+}
+
+static bool is_there(const struct judge_spoil *s, const struct flowgen_frame *f, size_t i)
+{
+    if (i < s->head || (s->one_side && f->side != s->side))
+        return false;
+    return s->drop_permille == 0 || rng_below(s->rng, 1000) >= s->drop_permille;
+}
+
+void judge(const struct flowgen *g, const struct roce_flow_opts *opts,
+           const struct judge_spoil *spoil, struct verdict *v)
+{
+    static const struct judge_spoil whole;
+    struct roce_flow_opts o = opts ? *opts : (struct roce_flow_opts){0};
+    struct roce_flow_result *results = v->results;
+    size_t results_cap = v->results_cap;
+    struct roce_flow *flow;
+
+    memset(v, 0, sizeof(*v));
+    v->results = results;
+    v->results_cap = results_cap;
+    spoil = spoil ? spoil : &whole;
+    o.user = v;
+    o.on_finding = on_finding;
+    o.on_conn = on_conn;
+    o.on_link = on_link;
+    flow = roce_flow_new(&o);
+    if (!flow)
+        return;
+    for (size_t i = 0; i < g->frame_cnt; i++) {
+        const struct flowgen_frame *f = &g->frame[i];
+        struct roce_flow_in in = {.frame = (uint32_t)i + 1, .time = f->time};
+        size_t cap = f->len;
+        struct roce_pkt pkt;
+
+        if (!is_there(spoil, f, i))
+            continue;
+        if (spoil->snap_min) {
+            size_t snap =
+                spoil->snap_min + rng_below(spoil->rng, spoil->snap_max - spoil->snap_min + 1);
+
+            cap = cap < snap ? cap : snap;
+        }
+        if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, g->bytes + f->off, cap, f->len) != 0)
+            continue;
+        in.pkt = &pkt;
+        in.icrc = spoil->no_icrc ? ROCE_ICRC_UNVERIFIED : roce_pkt_icrc_check(&pkt, NULL);
+        roce_flow_feed(flow, &in, &v->last);
+        if (i < v->results_cap)
+            v->results[i] = v->last;
+    }
+    roce_flow_finish(flow);
+    v->totals = *roce_flow_totals(flow);
+    roce_flow_del(flow);
+}
+
+bool judge_found(const struct verdict *v, enum roce_rule rule)
+{
+    return v->totals.rules[rule] > 0;
+}
+
+unsigned judge_errors(const struct verdict *v, const char *why)
+{
+    unsigned cnt = 0;
+    char text[400];
+
+    for (uint32_t i = 0; i < v->finding_cnt; i++) {
+        const struct roce_finding *f = &v->finding[i];
+
+        if (f->severity != ROCE_SEV_ERROR || f->known)
+            continue;
+        cnt++;
+        fprintf(stderr, "%s: frame %u: %s %s\n", why, f->frame, roce_rule_info(f->rule)->id,
+                roce_finding_text(f, text, sizeof(text)));
+    }
+    return cnt > v->totals.errors_unknown ? cnt : (unsigned)v->totals.errors_unknown;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Judge: a generated conversation given to the observer, whole or spoiled the way captures are, and
+ * what it found.
+ */
+#ifndef TEST_JUDGE_H
+#define TEST_JUDGE_H
+
+#include "flow/flow.h"
+#include "support/flowgen.h"
+
+#define JUDGE_FINDINGS 64
+#define JUDGE_CONNS    16
+
+/* How a capture is spoiled. All zero: whole. */
+struct judge_spoil {
+    struct rng *rng;
+    uint32_t drop_permille;      /* frames missing at random */
+    uint32_t snap_min, snap_max; /* cut to so many bytes; 0 not */
+    bool one_side;
+    int side;      /* only frames of this side are there */
+    uint32_t head; /* so many first frames are missing */
+    bool no_icrc;  /* ICRCs are not looked at */
+};
+
+struct verdict {
+    struct roce_flow_totals totals;
+    struct roce_finding finding[JUDGE_FINDINGS]; /* the first ones */
+    uint32_t finding_cnt;
+    struct roce_conn_summary conn[JUDGE_CONNS]; /* without histograms and regions */
+    uint32_t conn_cnt;
+    struct roce_flow_result last; /* of the last frame */
+    uint32_t links[ROCE_LINK_CNP_IN + 1];
+    struct roce_flow_result *results; /* one a frame if the caller gives room */
+    size_t results_cap;
+};
+
+/* `opts` may be NULL; its callbacks are not used. `verdict` is zeroed but for results. */
+void judge(const struct flowgen *g, const struct roce_flow_opts *opts,
+           const struct judge_spoil *spoil, struct verdict *verdict);
+
+/* Whether the rule was found. */
+bool judge_found(const struct verdict *verdict, enum roce_rule rule);
+
+/* Prints each ERROR finding to stderr, with `why` in front; how many there were. */
+unsigned judge_errors(const struct verdict *verdict, const char *why);
+
+#endif

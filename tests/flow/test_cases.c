@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "flow/cases.h"
+
+#include <stdlib.h>
+#include "flow/judge.h"
+#include "support/suite.h"
+
+static const struct {
+    const struct rule_case *cases;
+    const unsigned *cnt;
+} tables[] = {
+    {cases_format, &cases_format_cnt},
+    {cases_request, &cases_request_cnt},
+    {cases_response, &cases_response_cnt},
+    {cases_other, &cases_other_cnt},
+};
+
+static const struct rule_case *case_of(enum roce_rule rule)
+{
+    for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++)
+        for (unsigned i = 0; i < *tables[t].cnt; i++)
+            if (tables[t].cases[i].rule == rule)
+                return &tables[t].cases[i];
+    return NULL;
+}
+
+static void check(const struct rule_case *c, bool wrong)
+{
+    struct flowgen g;
+    static struct verdict v;
+    const struct roce_finding *f = NULL;
+    char text[300];
+
+    flowgen_init(&g);
+    c->build(&g, wrong);
+    judge(&g, NULL, NULL, &v);
+    flowgen_free(&g);
+    if (judge_found(&v, c->rule) != wrong)
+        suite_fail(__FILE__, __LINE__, "%s is %sfound", roce_rule_info(c->rule)->id,
+                   wrong ? "not " : "");
+    else
+        CU_PASS("as it should");
+    if (!wrong && judge_errors(&v, roce_rule_info(c->rule)->id))
+        suite_fail(__FILE__, __LINE__, "%s: the good conversation has errors",
+                   roce_rule_info(c->rule)->id);
+    if (!wrong)
+        return;
+    for (uint32_t i = 0; i < v.finding_cnt && !f; i++)
+        if (v.finding[i].rule == c->rule)
+            f = &v.finding[i];
+    if (!f)
+        return;
+    /* A rule that is an ERROR must be able to say so: its case leaves no doubt. */
+    EXPECT_EQ(f->severity, roce_rule_info(c->rule)->severity);
+    CU_ASSERT(f->field[0] != 0);
+    CU_ASSERT(roce_finding_text(f, text, sizeof(text))[0] != 0);
+    if (f->value != ROCE_VALUE_NONE && f->relation == ROCE_REL_EQ && f->expected == f->actual)
+        suite_fail(__FILE__, __LINE__, "%s: expected is actual", roce_rule_info(c->rule)->id);
+}
+
+static void every_judged_rule_has_a_case(void)
+{
+    for (int i = 0; i < ROCE_RULE_CNT; i++) {
+        enum roce_rule rule = (enum roce_rule)i;
+
+        if (roce_rule_info(rule)->judge == ROCE_JUDGE_FLOW && !case_of(rule))
+            suite_fail(__FILE__, __LINE__, "no case for %s (%s)", roce_rule_info(rule)->id,
+                       roce_rule_info(rule)->text);
+        if (roce_rule_info(rule)->judge != ROCE_JUDGE_FLOW && case_of(rule))
+            suite_fail(__FILE__, __LINE__, "%s is judged elsewhere", roce_rule_info(rule)->id);
+    }
+    CU_PASS("looked at all");
+}
+
+static void a_violation_is_found(void)
+{
+    for (int i = 0; i < ROCE_RULE_CNT; i++)
+        if (case_of((enum roce_rule)i))
+            check(case_of((enum roce_rule)i), true);
+}
+
+static void its_absence_is_not(void)
+{
+    for (int i = 0; i < ROCE_RULE_CNT; i++)
+        if (case_of((enum roce_rule)i))
+            check(case_of((enum roce_rule)i), false);
+}
+
+SUITE("flow.cases", TEST(every_judged_rule_has_a_case), TEST(a_violation_is_found),
+      TEST(its_absence_is_not))

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Spoiled captures of good traffic: whatever is missing, nobody is accused.
+ */
+#include <stdio.h>
+#include "flow/judge.h"
+#include "support/suite.h"
+
+#define ROUNDS 120
+
+/* Several connections, some with CM, some with losses that were repaired. */
+static void traffic(struct flowgen *g, struct rng *rng)
+{
+    static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6, ROCE_ENCAP_V1};
+    static const uint32_t mtus[] = {256, 1024, 4096};
+    struct flowgen_conn conn[4];
+    bool cm = rng_below(rng, 2);
+    uint32_t losses = rng_below(rng, 3) * 30;
+
+    flowgen_init(g);
+    g->encap = encaps[rng_below(rng, 3)];
+    g->mtu = mtus[rng_below(rng, 3)];
+    g->svc = rng_below(rng, 5) == 0 ? ROCE_SVC_UC : ROCE_SVC_RC;
+    if (cm && g->encap == ROCE_ENCAP_V1)
+        cm = false;
+    for (uint32_t i = 0; i < 4; i++) {
+        bool wrap = rng_below(rng, 3) == 0;
+
+        conn[i] = flowgen_conn_of(i + 1, wrap ? 0xFFFFF0 : rng_below(rng, 1 << 24),
+                                  rng_below(rng, 2) ? rng_below(rng, 1 << 24) : 0);
+        g->conn = conn[i];
+        if (cm)
+            flowgen_connect(g);
+    }
+    for (int round = 0; round < 8; round++) {
+        uint32_t i = rng_below(rng, 4);
+
+        g->conn = conn[i];
+        if (losses && g->svc == ROCE_SVC_RC && rng_below(rng, 2))
+            flowgen_lossy(g, rng, 60, losses, NULL, 0);
+        else
+            flowgen_random(g, rng, 12);
+        conn[i] = g->conn;
+    }
+    if (cm)
+        for (uint32_t i = 0; i < 4; i++) {
+            g->conn = conn[i];
+            flowgen_disconnect(g);
+        }
+}
+
+static void expect_no_error(const struct flowgen *g, const struct judge_spoil *spoil,
+                            const char *what)
+{
+    static struct verdict v;
+    char why[80];
+
+    judge(g, NULL, spoil, &v);
+    snprintf(why, sizeof(why), "%s (%u per mille missing, snap %u, head %u)", what,
+             spoil->drop_permille, spoil->snap_min, spoil->head);
+    if (judge_errors(&v, why))
+        suite_fail(__FILE__, __LINE__, "%s: a good device is accused", why);
+    else
+        CU_PASS("nobody is accused");
+}
+
+static void run(struct judge_spoil spoil, const char *what)
+{
+    struct rng rng = rng_seed();
+
+    for (int i = 0; i < ROUNDS; i++) {
+        struct flowgen g;
+        struct judge_spoil s = spoil;
+
+        traffic(&g, &rng);
+        s.rng = &rng;
+        if (s.drop_permille)
+            s.drop_permille = 10 + rng_below(&rng, 191);
+        if (s.head)
+            s.head = rng_below(&rng, (uint32_t)g.frame_cnt);
+        if (s.one_side)
+            s.side = (int)rng_below(&rng, 2);
+        expect_no_error(&g, &s, what);
+        flowgen_free(&g);
+    }
+}
+
+static void whole(void)
+{
+    run((struct judge_spoil){0}, "whole");
+}
+
+static void packets_missing(void)
+{
+    run((struct judge_spoil){.drop_permille = 1}, "packets missing");
+}
+
+static void cut_short(void)
+{
+    run((struct judge_spoil){.snap_min = 64, .snap_max = 128}, "cut");
+}
+
+static void one_direction(void)
+{
+    run((struct judge_spoil){.one_side = true}, "one direction");
+}
+
+static void started_late(void)
+{
+    run((struct judge_spoil){.head = 1}, "started late");
+}
+
+static void everything_at_once(void)
+{
+    run((struct judge_spoil){.drop_permille = 1, .snap_min = 64, .snap_max = 128, .head = 1},
+        "everything");
+}
+
+static void icrc_not_verified(void)
+{
+    run((struct judge_spoil){.no_icrc = true, .drop_permille = 1}, "ICRC not verified");
+}
+
+SUITE("flow.robust", TEST(whole), TEST(packets_missing), TEST(cut_short), TEST(one_direction),
+      TEST(started_late), TEST(everything_at_once), TEST(icrc_not_verified))

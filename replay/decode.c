@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "decode.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include "describe.h"
+#include "wire/cm_msg.h"
+
+/* A part of a frame that a table describes. */
+struct part {
+    const struct roce_hdr_info *info;
+    const uint8_t *p;
+};
+
+#define PARTS_MAX (ROCE_HDR_CNT + ROCE_VLAN_MAX + 3)
+
+static const char *const icrc_names[] = {
+    [ROCE_ICRC_GOOD] = "good", [ROCE_ICRC_BAD] = "bad", [ROCE_ICRC_UNVERIFIED] = "unverified"};
+
+static void add_part(struct part *parts, unsigned *cnt, const struct roce_pkt *pkt,
+                     const struct roce_hdr_info *info, size_t off)
+{
+    if (*cnt < PARTS_MAX && off + info->len <= pkt->cap_len)
+        parts[(*cnt)++] = (struct part){.info = info, .p = pkt->frame + off};
+}
+
+/* All headers in the order of the wire, and the MAD with its message in the payload. */
+static unsigned parts_of(const struct roce_pkt *pkt, struct part *parts)
+{
+    struct roce_cm_msg cm;
+    unsigned cnt = 0;
+
+    for (unsigned h = 0; h < ROCE_HDR_CNT; h++) {
+        if (!roce_pkt_has(pkt, (enum roce_hdr)h))
+            continue;
+        for (unsigned i = 0; i < (h == ROCE_HDR_VLAN ? pkt->vlan_cnt : 1u); i++)
+            add_part(parts, &cnt, pkt, roce_hdr_info((enum roce_hdr)h),
+                     pkt->off[h] + (size_t)i * ROCE_VLAN_LEN);
+    }
+    /* Few, and nearly in order already. */
+    for (unsigned i = 1; i < cnt; i++)
+        for (unsigned k = i; k > 0 && parts[k].p < parts[k - 1].p; k--) {
+            struct part swap = parts[k];
+
+            parts[k] = parts[k - 1];
+            parts[k - 1] = swap;
+        }
+    if (roce_cm_msg_of_pkt(&cm, pkt) == 0) {
+        add_part(parts, &cnt, pkt, roce_mad_info(), pkt->payload_off);
+        add_part(parts, &cnt, pkt, roce_cm_info(cm.kind), pkt->payload_off + (size_t)ROCE_MAD_LEN);
+    }
+    return cnt;
+}
+
+static void print_fields(FILE *out, const struct roce_pkt *pkt)
+{
+    struct part parts[PARTS_MAX];
+    unsigned cnt = parts_of(pkt, parts);
+    char buf[1024];
+
+    for (unsigned i = 0; i < cnt; i++) {
+        fprintf(out, "        %s (%s)\n", parts[i].info->title, parts[i].info->name);
+        for (unsigned k = 0; k < parts[i].info->field_cnt; k++) {
+            const struct roce_field *f = &parts[i].info->fields[k];
+
+            fprintf(out, "            %-28s %s\n", f->label,
+                    roce_field_text(f, parts[i].p, buf, sizeof(buf)));
+        }
+    }
+    if (pkt->payload_len)
+        fprintf(out, "        Payload: %u bytes\n", pkt->payload_len);
+    fprintf(out, "        ICRC: 0x%08x (%s)\n", pkt->icrc,
+            icrc_names[roce_pkt_icrc_check(pkt, NULL)]);
+}
+
+static void add_line(struct text *t, const struct source_frame *frame, const struct roce_pkt *pkt,
+                     int rc, uint64_t start)
+{
+    uint8_t src[16], dst[16];
+
+    text_add(t, "%6u %11.6f ", frame->number,
+             frame->time < start ? 0 : (double)(frame->time - start) / 1e9);
+    if (rc != 0) {
+        text_add(t, "not readable: %s", roce_error_text(rc));
+    } else if (pkt->encap == ROCE_ENCAP_IB_LOCAL) {
+        text_add(t, "LID %u → LID %u ", pkt->lrh.slid, pkt->lrh.dlid);
+    } else {
+        roce_pkt_addr(pkt, src, dst);
+        text_add_addr(t, src);
+        text_add(t, " → ");
+        text_add_addr(t, dst);
+        text_add(t, " ");
+    }
+    if (rc == 0) {
+        describe_packet(t, pkt);
+        if (roce_pkt_icrc_check(pkt, NULL) == ROCE_ICRC_UNVERIFIED)
+            text_add(t, "; ICRC not checked");
+    }
+    describe_defects(t, pkt);
+}
+
+/* ---- JSON --------------------------------------------------------------------------------------
+ */
+
+static json_t *field_json(const struct roce_field *f, const uint8_t *hdr)
+{
+    char buf[1024];
+
+    if (f->width <= 32 && f->fmt != ROCE_FMT_IP4)
+        return json_integer((json_int_t)roce_field_get(f, hdr));
+    if (f->width <= 64 && f->fmt == ROCE_FMT_HEX) {
+        snprintf(buf, sizeof(buf), "0x%016" PRIx64, roce_field_get(f, hdr));
+        return json_string(buf);
+    }
+    return json_string(roce_field_text(f, hdr, buf, sizeof(buf)));
+}
+
+static json_t *headers_json(const struct roce_pkt *pkt)
+{
+    struct part parts[PARTS_MAX];
+    unsigned cnt = parts_of(pkt, parts);
+    json_t *headers = json_array();
+
+    for (unsigned i = 0; i < cnt; i++) {
+        json_t *fields = json_object();
+
+        for (unsigned k = 0; k < parts[i].info->field_cnt; k++)
+            json_object_set_new(fields, parts[i].info->fields[k].name,
+                                field_json(&parts[i].info->fields[k], parts[i].p));
+        json_array_append_new(
+            headers, json_pack("{s:s, s:o}", "header", parts[i].info->id, "fields", fields));
+    }
+    return headers;
+}
+
+static json_t *frame_json(const struct source_frame *frame, const struct roce_pkt *pkt, int rc,
+                          const char *line)
+{
+    json_t *defects = json_array();
+    json_t *o = json_pack("{s:I, s:I, s:s, s:o}", "frame", (json_int_t)frame->number, "time_ns",
+                          (json_int_t)frame->time, "text", line, "defects", defects);
+
+    for (unsigned i = 0; i < ROCE_DEFECT_CNT; i++)
+        if (roce_pkt_defect(pkt, (enum roce_defect)i))
+            json_array_append_new(defects, json_string(roce_defect_info((enum roce_defect)i)->id));
+    if (rc != 0) {
+        json_object_set_new(o, "error", json_string(roce_error_text(rc)));
+        return o;
+    }
+    json_object_set_new(o, "opcode", json_string(pkt->op->name));
+    json_object_set_new(o, "headers", headers_json(pkt));
+    json_object_set_new(o, "payload_len", json_integer(pkt->payload_len));
+    json_object_set_new(o, "icrc", json_string(icrc_names[roce_pkt_icrc_check(pkt, NULL)]));
+    return o;
+}
+
+/* ---- a file ------------------------------------------------------------------------------------
+ */
+
+static const char *skip_columns(const char *line)
+{
+    /* The frame number and the time are members of their own. */
+    for (unsigned i = 0; i < 2; i++) {
+        while (*line == ' ')
+            line++;
+        while (*line && *line != ' ')
+            line++;
+    }
+    while (*line == ' ')
+        line++;
+    return line;
+}
+
+int decode_file(const char *path, const struct decode_options *options, struct fault *fault)
+{
+    struct source *source = source_open(path, fault);
+    struct source_frame frame;
+    uint64_t start = 0;
+    int got;
+
+    if (!source)
+        return -1;
+    while ((got = source_next(source, &frame, fault)) == 1) {
+        char line[1024];
+        struct text t = text_of(line, sizeof(line));
+        struct roce_pkt pkt;
+        int rc = roce_pkt_parse(&pkt, frame.link, frame.data, frame.cap_len, frame.wire_len);
+
+        if (frame.number == 1)
+            start = frame.time;
+        if (rc == ROCE_ERR_NOT_ROCE)
+            continue;
+        add_line(&t, &frame, &pkt, rc, start);
+        if (options->text) {
+            fprintf(options->text, "%s\n", line);
+            if (options->verbose && rc == 0)
+                print_fields(options->text, &pkt);
+        }
+        if (options->json) {
+            json_t *o = frame_json(&frame, &pkt, rc, skip_columns(line));
+
+            if (!o || json_dumpf(o, options->json, JSON_COMPACT) != 0)
+                got = fault_set(fault, "%s: frame %u: the JSON cannot be written",
+                                source_name(source), frame.number);
+            json_decref(o);
+            fputc('\n', options->json);
+            if (got < 0)
+                break;
+        }
+    }
+    source_close(source);
+    return got;
+}

@@ -1,0 +1,729 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "drive.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "wire/crc32.h"
+
+/* Payloads of answers that no recorded packet shows are kept up to this, for the report. */
+#define KEPT_MAX (UINT64_C(64) << 20)
+
+/* How many requests ahead are looked at for a counter's first value. */
+#define COUNTER_AHEAD 4096
+
+/* A recorded response with a payload. */
+struct shown {
+    int64_t rel;
+    uint32_t step;
+};
+
+/* A side while it is played. */
+struct playing {
+    struct run *run;
+    struct rnic_qp *qp;
+    bool over;           /* its QPN belongs to a later connection */
+    uint32_t last;       /* step played last */
+    struct shown *shown; /* sorted by PSN, then capture order */
+    size_t shown_cnt;
+};
+
+/* One responder address while it is played. */
+struct stage {
+    struct drive *drive;
+    struct device *device;
+    struct rnic *rnic;
+    struct rnic_pd *pd;
+    struct rnic_cq *cq;
+    struct rnic_mr *recv_mr;
+    uint8_t *recv_buf;
+    uint32_t recv_len;
+    uint32_t recv_key;
+    rnic_time last;       /* when the latest packet was played */
+    uint32_t event;       /* see struct memory_reader */
+    struct playing *play; /* per run of the drive; only this device's are used */
+    uint8_t *invalidated; /* per region */
+};
+
+/* A packet to play. */
+struct cue {
+    uint32_t pkt;
+    uint32_t run;
+    uint32_t step;
+};
+
+uint64_t drive_hash(const uint8_t *p, size_t len)
+{
+    return (uint64_t)roce_crc32(0, p, len) << 32 | roce_crc32(0xFFFFFFFF, p, len);
+}
+
+/* ---- setting up --------------------------------------------------------------------------------
+ */
+
+static uint32_t device_of(struct drive *d, const struct trace_flow *flow)
+{
+    struct device *dev;
+
+    for (size_t i = 0; i < d->device_cnt; i++)
+        if (d->device[i].encap == flow->encap &&
+            memcmp(d->device[i].addr, flow->dst, sizeof(flow->dst)) == 0)
+            return (uint32_t)i;
+    if (!VEC_GROW(d->device, d->device_cnt, d->device_cap))
+        return MAP_NONE;
+    dev = &d->device[d->device_cnt];
+    memset(dev, 0, sizeof(*dev));
+    memcpy(dev->addr, flow->dst, sizeof(dev->addr));
+    dev->encap = flow->encap;
+    memory_init(&dev->memory);
+    return (uint32_t)d->device_cnt++;
+}
+
+/* The Ethernet addresses of a request; those of a capture without them are made up. */
+static void macs_of(const struct trace_packet *p, uint8_t dst[6], uint8_t src[6])
+{
+    static const uint8_t responder[6] = {0x02, 0, 0, 0, 0, 0x02};
+    static const uint8_t requester[6] = {0x02, 0, 0, 0, 0, 0x01};
+    struct roce_pkt pkt;
+
+    trace_parse(p, &pkt);
+    memcpy(dst, roce_pkt_has(&pkt, ROCE_HDR_ETH) ? pkt.eth.dst : responder, 6);
+    memcpy(src, roce_pkt_has(&pkt, ROCE_HDR_ETH) ? pkt.eth.src : requester, 6);
+}
+
+static const struct trace_packet *first_request(const struct setup *s)
+{
+    for (uint32_t i = 0; i < s->step_cnt; i++)
+        if (!s->step[i].response && !s->step[i].damaged)
+            return setup_packet(s, i);
+    return NULL;
+}
+
+static const char *stage_open(struct stage *st, const struct run *any)
+{
+    struct rnic_attr attr = {.gid_cnt = 1};
+    struct rnic_mr_attr recv = {.access = RNIC_ACCESS_LOCAL_WRITE};
+    uint8_t src[6];
+    const char *why = memory_map(&st->device->memory);
+    struct memory *memory = &st->device->memory;
+
+    if (why)
+        return why;
+    macs_of(first_request(&any->setup), attr.mac, src);
+    memcpy(attr.gid[0].gid, st->device->addr, 16);
+    attr.gid[0].type = st->device->encap == ROCE_ENCAP_V1 ? RNIC_GID_ROCE_V1 : RNIC_GID_ROCE_V2;
+    st->rnic = rnic_new(&attr);
+    st->recv_buf = malloc(st->recv_len + 1);
+    st->invalidated = calloc(memory->keys.cnt + 1, 1);
+    if (!st->rnic || !st->recv_buf || !st->invalidated || rnic_pd_new(st->rnic, &st->pd) != 0 ||
+        rnic_cq_new(st->rnic, 1024, &st->cq) != 0)
+        return "no memory for the RNIC";
+    /* Keys of the capture first, so that the receive buffers' own does not take one of them. */
+    for (uint32_t i = 0; i < memory->keys.cnt; i++) {
+        int rc;
+
+        if (memory->region[i].rkey == 0)
+            return "R_Key 0 is used, which our RNIC cannot be made to have";
+        rc = memory_register(&memory->region[i], st->pd);
+        if (rc != 0)
+            return rnic_error_text(rc);
+    }
+    recv.addr = st->recv_buf;
+    recv.len = st->recv_len + 1;
+    recv.iova = 0;
+    if (rnic_mr_reg(st->pd, &recv, &st->recv_mr) != 0)
+        return "no memory for the receive buffers";
+    st->recv_key = rnic_mr_key(st->recv_mr);
+    return NULL;
+}
+
+static void stage_close(struct stage *st)
+{
+    struct memory *memory = &st->device->memory;
+
+    for (uint32_t i = 0; i < memory->keys.cnt; i++)
+        memory->region[i].mr = NULL; /* freed with the RNIC */
+    rnic_del(st->rnic);
+    free(st->recv_buf);
+    free(st->invalidated);
+}
+
+static const char *qp_open(struct stage *st, struct playing *play, rnic_time now)
+{
+    const struct setup *s = &play->run->setup;
+    const struct trace_packet *first = first_request(s);
+    struct rnic_qp_init init = {
+        .type = RNIC_QPT_RC, .recv_cq = st->cq, .qpn = s->qpn, .max_recv_wr = 4, .max_recv_sge = 1};
+    struct rnic_qp_attr attr = {
+        .state = RNIC_QPS_INIT,
+        .access = s->access,
+        .pkey = s->pkey,
+        .path_mtu = s->mtu,
+        .dest_qpn = s->peer_qpn,
+        .rq_psn = roce_psn_add(s->psn, (int32_t)s->first).v,
+        .rq_msn = s->msn,
+        .max_dest_rd_atomic = 16,
+        .min_rnr_timer = s->rnr_code,
+    };
+    struct roce_pkt pkt;
+    uint8_t mac[6];
+    int rc = rnic_qp_new(st->pd, &init, &play->qp);
+
+    if (rc != 0) {
+        play->qp = NULL;
+        return rnic_error_text(rc);
+    }
+    trace_parse(first, &pkt);
+    memcpy(attr.av.dgid, st->drive->trace->flow[s->side->req_flow].src, 16);
+    macs_of(first, mac, attr.av.dmac);
+    rc = rnic_qp_modify(play->qp, &attr, now);
+    attr.state = RNIC_QPS_RTR;
+    if (rc == 0)
+        rc = rnic_qp_modify(play->qp, &attr, now);
+    return rc == 0 ? NULL : rnic_error_text(rc);
+}
+
+/* The side's QP; created when its first packet comes, in place of an earlier one with its number.
+ */
+static struct rnic_qp *qp_of(struct stage *st, uint32_t run, rnic_time now)
+{
+    struct playing *play = &st->play[run];
+
+    if (play->qp || play->over || play->run->failed)
+        return play->qp;
+    for (size_t i = 0; i < st->drive->run_cnt; i++) {
+        struct playing *other = &st->play[i];
+
+        if (other->qp && other->run->device == play->run->device &&
+            other->run->setup.qpn == play->run->setup.qpn) {
+            rnic_qp_del(other->qp);
+            other->qp = NULL;
+            other->over = true;
+        }
+    }
+    play->run->failed = qp_open(st, play, now);
+    if (play->run->failed && play->qp) {
+        rnic_qp_del(play->qp);
+        play->qp = NULL;
+    }
+    return play->qp;
+}
+
+/* ---- before a packet: what the responder's user did --------------------------------------------
+ */
+
+static void post_recv(struct stage *st, struct run *run, struct rnic_qp *qp, uint32_t len)
+{
+    struct rnic_sge sge = {.addr = 0, .len = len, .lkey = st->recv_key};
+    struct rnic_recv_wr wr = {.wr_id = run->recv_posted, .sge = &sge, .sge_cnt = 1};
+
+    if (rnic_post_recv(qp, &wr) == 0)
+        run->recv_posted++;
+}
+
+/* A receive WQE for a message that needs one at this packet, unless the recorded one had none. */
+static void prepare_recv(struct stage *st, struct run *run, struct rnic_qp *qp, uint32_t step,
+                         const struct rnic_qp_view *view)
+{
+    const struct step *at = &run->setup.step[step];
+    const struct roce_opcode *op = roce_opcode(setup_packet(&run->setup, step)->opcode);
+    bool needs = op->kind == ROCE_KIND_SEND ? roce_opcode_starts(op) : roce_opcode_ends(op);
+
+    if (roce_opcode_uses_rq(op) && needs && !at->no_recv && view->recv_wr == 0)
+        post_recv(st, run, qp, at->recv_len == RECV_FULL ? st->recv_len : at->recv_len);
+}
+
+/* The first value of a counter that only FETCH_ADDs change is what most of their answers imply, so
+ * that a wrong first answer does not make all others look wrong. */
+static uint64_t first_value(const struct setup *s, const struct entry *e)
+{
+    struct {
+        uint64_t value;
+        unsigned votes;
+    } seen[16] = {{0}};
+    unsigned cnt = 0, best = 0;
+    uint64_t sum = 0;
+    size_t from = (size_t)(e - s->entry);
+
+    for (size_t i = from; i < s->entry_cnt && i - from < COUNTER_AHEAD; i++) {
+        const struct entry *x = &s->entry[i];
+        const struct roce_opcode *op = roce_opcode(setup_packet(s, x->step)->opcode);
+        struct roce_pkt pkt;
+        unsigned k;
+
+        if (x->rkey != e->rkey || x->va >= e->va + 8 || e->va >= x->va + x->len)
+            continue;
+        if (op->kind == ROCE_KIND_WRITE)
+            break;
+        if (!roce_opcode_is_atomic(op) || x->va != e->va)
+            continue;
+        if (x->answer == STEP_NONE || cnt == 16)
+            break;
+        trace_parse(setup_packet(s, x->answer), &pkt);
+        for (k = 0; k < cnt && seen[k].value != pkt.atomicacketh.orig - sum; k++)
+            ;
+        if (k == cnt)
+            seen[cnt++].value = pkt.atomicacketh.orig - sum;
+        if (++seen[k].votes > seen[best].votes)
+            best = k;
+        if (op->kind == ROCE_KIND_CMP_SWAP)
+            break; /* it shows the sum too, and then may change it to anything */
+        trace_parse(setup_packet(s, x->step), &pkt);
+        sum += pkt.atomiceth.swap_add;
+    }
+    return seen[best].value;
+}
+
+/* What the recorded answers to this READ or atomic show was in memory then. */
+static int prepare_memory(struct stage *st, uint32_t run_idx, uint32_t step, bool fresh)
+{
+    const struct setup *s = &st->drive->run[run_idx].setup;
+    const struct step *at = &s->step[step];
+    const struct entry *e = setup_entry(s, at->rel);
+    struct memory *memory = &st->device->memory;
+    struct memory_reader reader = {.side = run_idx, .pkt = at->pkt, .event = st->event};
+    struct memory_region *region;
+    struct roce_pkt pkt;
+    uint64_t va;
+
+    trace_parse(setup_packet(s, step), &pkt);
+    va = roce_pkt_has(&pkt, ROCE_HDR_RETH) ? pkt.reth.va : pkt.atomiceth.va;
+    region =
+        memory_find(memory, roce_pkt_has(&pkt, ROCE_HDR_RETH) ? pkt.reth.rkey : pkt.atomiceth.rkey);
+    if (!region)
+        return 0;
+    if (roce_opcode_is_atomic(pkt.op)) {
+        uint64_t value;
+
+        if (!fresh || !e || e->answer == STEP_NONE || !memory_covers(region, va, 8, 0))
+            return 0;
+        /* Only a counter that nobody has seen gets the value that most answers imply. */
+        value = first_value(s, e);
+        if (pkt.op->kind != ROCE_KIND_FETCH_ADD || region->state[va - region->low] != 0) {
+            trace_parse(setup_packet(s, e->answer), &pkt);
+            value = pkt.atomicacketh.orig;
+        }
+        /* Atomics work on 64-bit numbers in the host's order. */
+        return memory_observe(memory, region, va, (const uint8_t *)&value, 8, &reader);
+    }
+    for (uint32_t a = at->answer; a != STEP_NONE; a = s->step[a].answer) {
+        const struct trace_packet *p = setup_packet(s, a);
+        uint64_t off = (uint64_t)(s->step[a].rel - at->rel) * s->mtu;
+
+        if (off + p->payload_len <= pkt.reth.dma_len &&
+            memory_covers(region, va + off, p->payload_len, 0) &&
+            memory_observe(memory, region, va + off, trace_payload(p), p->payload_len, &reader) !=
+                0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- a packet ----------------------------------------------------------------------------------
+ */
+
+static const uint8_t *keep_payload(struct drive *d, const struct roce_pkt *pkt)
+{
+    uint8_t *p;
+
+    if (pkt->payload_len == 0 || d->kept_len + pkt->payload_len > KEPT_MAX ||
+        !VEC_GROW(d->kept, d->kept_cnt, d->kept_cap))
+        return NULL;
+    p = malloc(pkt->payload_len);
+    if (!p)
+        return NULL;
+    memcpy(p, pkt->payload, pkt->payload_len);
+    d->kept[d->kept_cnt++] = p;
+    d->kept_len += pkt->payload_len;
+    return p;
+}
+
+/* A recorded response with the same PSN and payload, whose bytes stand for ours; or a copy. */
+static const uint8_t *find_payload(struct drive *d, const struct playing *play,
+                                   const struct roce_pkt *pkt, int64_t rel)
+{
+    const struct setup *s = &play->run->setup;
+    size_t low = 0, high = play->shown_cnt;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (play->shown[mid].rel < rel)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    for (unsigned tries = 0; low < play->shown_cnt && tries < 16; low++, tries++) {
+        const struct trace_packet *p = setup_packet(s, play->shown[low].step);
+
+        if (play->shown[low].rel != rel)
+            break;
+        if (p->payload_len == pkt->payload_len && p->payload_len &&
+            memcmp(trace_payload(p), pkt->payload, p->payload_len) == 0)
+            return trace_payload(p);
+    }
+    return keep_payload(d, pkt);
+}
+
+/* The side whose requester a frame goes to: the one being played, unless a timer of another QP
+ * fired. */
+static struct playing *receiver(struct stage *st, uint32_t run_idx, uint32_t dest_qp)
+{
+    if (st->play[run_idx].run->setup.peer_qpn == dest_qp)
+        return &st->play[run_idx];
+    for (size_t i = 0; i < st->drive->run_cnt; i++)
+        if (st->play[i].qp && st->play[i].run->device == st->play[run_idx].run->device &&
+            st->play[i].run->setup.peer_qpn == dest_qp)
+            return &st->play[i];
+    return &st->play[run_idx];
+}
+
+static int take_answers(struct stage *st, uint32_t run_idx, rnic_time now)
+{
+    uint8_t buf[ROCE_FRAME_MAX];
+    size_t len;
+
+    while ((len = rnic_output(st->rnic, buf, sizeof(buf), now)) > 0) {
+        struct playing *play;
+        const struct step *at;
+        struct roce_pkt pkt;
+        struct answer *a;
+        struct run *run;
+
+        if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, buf, len, len) != 0)
+            continue;
+        play = receiver(st, run_idx, pkt.bth.dest_qp);
+        run = play->run;
+        at = &run->setup.step[play->last];
+        if (!VEC_GROW(run->answer, run->answer_cnt, run->answer_cap))
+            return -1;
+        a = &run->answer[run->answer_cnt++];
+        *a = (struct answer){
+            .step = play->last,
+            .time = now,
+            .rel = at->rel + roce_psn_diff(roce_pkt_psn(&pkt),
+                                           roce_psn_of(setup_packet(&run->setup, play->last)->psn)),
+            .psn = pkt.bth.psn,
+            .msn = pkt.aeth.msn,
+            .dest_qp = pkt.bth.dest_qp,
+            .pkey = pkt.bth.pkey,
+            .opcode = pkt.bth.opcode,
+            .syndrome = pkt.aeth.syndrome,
+            .se = pkt.bth.se,
+            .ackreq = pkt.bth.ackreq,
+            .orig = pkt.atomicacketh.orig,
+            .payload_len = pkt.payload_len,
+        };
+        if (a->payload_len) {
+            a->hash = drive_hash(pkt.payload, pkt.payload_len);
+            a->payload = find_payload(st->drive, play, &pkt, a->rel);
+        }
+    }
+    return 0;
+}
+
+static void give(struct stage *st, const struct trace_packet *p, rnic_time now)
+{
+    uint8_t buf[ROCE_FRAME_MAX];
+    struct roce_pkt pkt;
+    size_t len;
+
+    if (p->link == ROCE_LINK_ETHERNET) {
+        rnic_input(st->rnic, p->data, p->cap_len, now);
+        return;
+    }
+    /* Captured without Ethernet header: the packet from its IP header or GRH on gets one. */
+    trace_parse(p, &pkt);
+    len = p->cap_len - pkt.net_off;
+    if (len + ROCE_ETH_LEN > sizeof(buf))
+        return;
+    macs_of(p, buf, buf + 6);
+    roce_bits_put(buf, 12, 0, 16,
+                  pkt.encap == ROCE_ENCAP_V2_IP4   ? ROCE_ETHERTYPE_IP4
+                  : pkt.encap == ROCE_ENCAP_V2_IP6 ? ROCE_ETHERTYPE_IP6
+                                                   : ROCE_ETHERTYPE_V1);
+    memcpy(buf + ROCE_ETH_LEN, p->data + pkt.net_off, len);
+    rnic_input(st->rnic, buf, len + ROCE_ETH_LEN, now);
+}
+
+/* Our RNIC has executed the request: what it wrote, and which key it invalidated. */
+static int note_executed(struct stage *st, uint32_t run_idx, uint32_t step)
+{
+    const struct setup *s = &st->drive->run[run_idx].setup;
+    const struct entry *e = setup_entry(s, s->step[step].rel);
+    const struct trace_packet *p = setup_packet(s, step);
+    const struct roce_opcode *op = roce_opcode(p->opcode);
+    struct memory *memory = &st->device->memory;
+    struct memory_write write = {.side = run_idx, .pkt = s->step[step].pkt};
+    struct memory_region *region;
+    struct roce_pkt pkt;
+
+    if (roce_opcode_uses_rq(op) && roce_opcode_ends(op))
+        st->event = s->step[step].pkt;
+    if (roce_opcode_has(op, ROCE_HDR_IETH)) {
+        trace_parse(p, &pkt);
+        region = memory_find(memory, pkt.ieth.rkey);
+        if (region)
+            st->invalidated[region - memory->region] = 1;
+    }
+    if (!e || (op->kind != ROCE_KIND_WRITE && !roce_opcode_is_atomic(op)))
+        return 0;
+    write.rkey = e->rkey;
+    write.va = e->va;
+    write.len = e->len;
+    write.data = op->kind == ROCE_KIND_WRITE ? trace_payload(p) : NULL;
+    region = memory_find(memory, e->rkey);
+    if (!region || !memory_covers(region, e->va, e->len, 0))
+        return 0;
+    return memory_written(memory, region, &write);
+}
+
+static bool drain_timers(struct stage *st, uint32_t run_idx, rnic_time until)
+{
+    rnic_time at;
+
+    /* A deadline that does not move on would hold us forever: 2^16 of them between two packets is
+     * more than any device has. */
+    for (unsigned i = 0;
+         i < 1u << 16 && (at = rnic_deadline(st->rnic)) <= until && at != RNIC_NEVER; i++) {
+        rnic_expire(st->rnic, at);
+        if (take_answers(st, run_idx, at) != 0)
+            return false;
+    }
+    return true;
+}
+
+static int play_step(struct stage *st, uint32_t run_idx, uint32_t step, rnic_time now)
+{
+    struct run *run = &st->drive->run[run_idx];
+    const struct setup *s = &run->setup;
+    const struct step *at = &s->step[step];
+    const struct trace_packet *p = setup_packet(s, step);
+    const struct roce_opcode *op = roce_opcode(p->opcode);
+    struct memory *memory = &st->device->memory;
+    struct memory_region *region = NULL;
+    struct rnic_qp_view before, after;
+    struct rnic_qp *qp = qp_of(st, run_idx, now);
+    struct rnic_wc wc[16];
+    struct roce_pkt pkt;
+    int64_t ahead;
+
+    if (!qp)
+        return 0;
+    st->play[run_idx].last = step;
+    rnic_qp_view(qp, &before);
+    ahead = roce_psn_diff(roce_psn_of(p->psn), roce_psn_of(before.epsn));
+    if (!at->damaged && ahead == 0)
+        prepare_recv(st, run, qp, step, &before);
+    if (!at->damaged && (op->kind == ROCE_KIND_READ || roce_opcode_is_atomic(op))) {
+        trace_parse(p, &pkt);
+        region =
+            memory_find(memory, op->kind == ROCE_KIND_READ ? pkt.reth.rkey : pkt.atomiceth.rkey);
+        if (ahead <= 0 && prepare_memory(st, run_idx, step, ahead == 0) != 0)
+            return -1;
+    } else if (!at->damaged && op->kind == ROCE_KIND_WRITE && roce_opcode_starts(op)) {
+        trace_parse(p, &pkt);
+        region = memory_find(memory, pkt.reth.rkey);
+    }
+    if (region && !at->withdraw && ahead == 0 && st->invalidated[region - memory->region]) {
+        /* Used again after it was invalidated: the responder's user registered it anew. */
+        memory_withdraw(region);
+        st->invalidated[region - memory->region] = 0;
+    }
+    if (region && at->withdraw)
+        memory_withdraw(region);
+    else if (region && memory_register(region, st->pd) != 0)
+        return -1;
+    give(st, p, now);
+    if (region && at->withdraw && memory_register(region, st->pd) != 0)
+        return -1;
+    if (take_answers(st, run_idx, now) != 0)
+        return -1;
+    rnic_qp_view(qp, &after);
+    if (after.epsn != before.epsn) {
+        if (!VEC_GROW(run->progress, run->progress_cnt, run->progress_cap))
+            return -1;
+        run->progress[run->progress_cnt++] = (struct progress){
+            .step = step,
+            .epsn = at->rel + roce_psn_diff(roce_psn_of(after.epsn), roce_psn_of(p->psn)),
+            .msn = after.msn,
+        };
+        if (note_executed(st, run_idx, step) != 0)
+            return -1;
+    }
+    if (after.state == RNIC_QPS_ERR && run->error_step == STEP_NONE)
+        run->error_step = step;
+    while (rnic_cq_poll(st->cq, wc, sizeof(wc) / sizeof(wc[0])) > 0)
+        ;
+    return 0;
+}
+
+/* ---- all packets -------------------------------------------------------------------------------
+ */
+
+static int cue_cmp(const void *a, const void *b)
+{
+    const struct cue *x = a, *y = b;
+
+    return (x->pkt > y->pkt) - (x->pkt < y->pkt);
+}
+
+static int shown_cmp(const void *a, const void *b)
+{
+    const struct shown *x = a, *y = b;
+
+    if (x->rel != y->rel)
+        return x->rel < y->rel ? -1 : 1;
+    return (x->step > y->step) - (x->step < y->step);
+}
+
+static bool list_shown(struct playing *play)
+{
+    const struct setup *s = &play->run->setup;
+
+    play->shown = malloc((s->step_cnt + 1) * sizeof(*play->shown));
+    if (!play->shown)
+        return false;
+    for (uint32_t i = 0; i < s->step_cnt; i++)
+        if (s->step[i].response && setup_packet(s, i)->payload_len)
+            play->shown[play->shown_cnt++] = (struct shown){.rel = s->step[i].rel, .step = i};
+    if (play->shown_cnt)
+        qsort(play->shown, play->shown_cnt, sizeof(*play->shown), shown_cmp);
+    return true;
+}
+
+/* All requests to a device, of all its sides, in capture order. */
+static struct cue *list_cues(const struct drive *d, uint32_t device, size_t *cnt)
+{
+    struct cue *cue;
+    size_t cap = 0;
+
+    for (size_t i = 0; i < d->run_cnt; i++)
+        cap += d->run[i].setup.step_cnt;
+    cue = malloc((cap + 1) * sizeof(*cue));
+    *cnt = 0;
+    for (uint32_t i = 0; cue && i < d->run_cnt; i++) {
+        const struct setup *s = &d->run[i].setup;
+
+        if (s->skip || d->run[i].device != device)
+            continue;
+        for (uint32_t k = 0; k < s->step_cnt; k++)
+            if (!s->step[k].response && !s->step[k].early && !s->step[k].lost)
+                cue[(*cnt)++] = (struct cue){.pkt = s->step[k].pkt, .run = i, .step = k};
+    }
+    if (cue && *cnt)
+        qsort(cue, *cnt, sizeof(*cue), cue_cmp);
+    return cue;
+}
+
+/* The responder's program sent a request of its own: it was awake and may have changed memory. */
+static void note_events(struct stage *st, uint32_t *from, uint32_t to)
+{
+    for (; *from < to; ++*from) {
+        const struct trace_packet *p = &st->drive->trace->pkt[*from];
+
+        if (!p->dropped && roce_opcode_is_request(roce_opcode(p->opcode)) &&
+            memcmp(st->drive->trace->flow[p->flow].src, st->device->addr, 16) == 0)
+            st->event = *from;
+    }
+}
+
+static int play_device(struct drive *d, uint32_t device, struct playing *play, struct fault *fault)
+{
+    struct stage st = {.drive = d, .device = &d->device[device], .play = play};
+    const struct run *any = NULL;
+    struct cue *cue;
+    size_t cnt;
+    uint32_t from = 0;
+    int rc = 0;
+
+    for (size_t i = 0; i < d->run_cnt; i++) {
+        if (d->run[i].setup.skip || d->run[i].device != device)
+            continue;
+        any = &d->run[i];
+        if (any->setup.max_recv > st.recv_len)
+            st.recv_len = any->setup.max_recv;
+    }
+    if (!any)
+        return 0;
+    cue = list_cues(d, device, &cnt);
+    if (!cue)
+        return fault_set(fault, "%s: no memory", d->trace->name);
+    st.device->failed = stage_open(&st, any);
+    for (size_t i = 0; i < cnt && rc == 0 && !st.device->failed; i++) {
+        /* Virtual time starts at a second, so that nothing is at 0. */
+        rnic_time now = d->trace->pkt[cue[i].pkt].time - d->trace->pkt[0].time + 1000000000;
+
+        note_events(&st, &from, cue[i].pkt);
+        if (!drain_timers(&st, cue[i].run, now) ||
+            play_step(&st, cue[i].run, cue[i].step, now) != 0)
+            rc = fault_set(fault, "%s: frame %u: %s", d->trace->name,
+                           d->trace->pkt[cue[i].pkt].frame,
+                           st.device->memory.pages > MEMORY_PAGES_MAX
+                               ? "the requests touch more memory than replay may hold"
+                               : "no memory");
+        st.last = now;
+    }
+    /* Whatever the RNIC still owes: ten seconds are more than any timer of a responder. */
+    if (rc == 0 && !st.device->failed && cnt &&
+        !drain_timers(&st, cue[cnt - 1].run, st.last + UINT64_C(10) * 1000000000))
+        rc = fault_set(fault, "%s: no memory", d->trace->name);
+    stage_close(&st);
+    free(cue);
+    return rc;
+}
+
+int drive_all(struct drive *drive, const struct trace *trace, const struct conns *conns,
+              struct fault *fault)
+{
+    struct playing *play;
+    int rc = 0;
+
+    memset(drive, 0, sizeof(*drive));
+    drive->trace = trace;
+    drive->run = calloc(conns->cnt + 1, sizeof(*drive->run));
+    play = calloc(conns->cnt + 1, sizeof(*play));
+    if (!drive->run || !play)
+        rc = -1;
+    for (size_t i = 0; rc == 0 && i < conns->cnt; i++) {
+        const struct side *side = &conns->side[i];
+        struct run *run = &drive->run[drive->run_cnt++];
+
+        run->error_step = STEP_NONE;
+        run->device = device_of(drive, &trace->flow[side->req_flow]);
+        rc = run->device == MAP_NONE
+                 ? -1
+                 : setup_derive(&run->setup, trace, side, &drive->device[run->device].memory);
+        play[i].run = run;
+        if (rc == 0 && !list_shown(&play[i]))
+            rc = -1;
+    }
+    if (rc != 0)
+        fault_set(fault, "%s: no memory", trace->name);
+    for (uint32_t i = 0; rc == 0 && i < drive->device_cnt; i++)
+        rc = play_device(drive, i, play, fault);
+    for (size_t i = 0; i < drive->run_cnt; i++) {
+        struct run *run = &drive->run[i];
+
+        free(play[i].shown);
+        if (rc == 0 && !run->failed)
+            run->failed = drive->device[run->device].failed;
+    }
+    free(play);
+    return rc;
+}
+
+void drive_free(struct drive *drive)
+{
+    for (size_t i = 0; i < drive->run_cnt; i++) {
+        setup_free(&drive->run[i].setup);
+        free(drive->run[i].answer);
+        free(drive->run[i].progress);
+    }
+    for (size_t i = 0; i < drive->device_cnt; i++)
+        memory_free(&drive->device[i].memory);
+    for (size_t i = 0; i < drive->kept_cnt; i++)
+        free(drive->kept[i]);
+    free(drive->run);
+    free(drive->device);
+    free(drive->kept);
+    memset(drive, 0, sizeof(*drive));
+}

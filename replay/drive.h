@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Drive: plays the recorded requesters' frames, byte for byte and at the times of the capture, into
+ * software RNICs that stand where the recorded responders stood, and keeps what they answer.
+ *
+ * One RNIC for each responder address, with all the QPs that the capture shows there, because they
+ * share memory. Before a frame is given to it, the RNIC's user does what the recorded responder's
+ * user must have done by then: posts a receive WQE, stores bytes, invalidates a key.
+ */
+#ifndef REPLAY_DRIVE_H
+#define REPLAY_DRIVE_H
+
+#include "derive.h"
+
+/* One frame that our RNIC sent. */
+struct answer {
+    uint32_t step; /* of the side: the request that drew it out */
+    uint64_t time;
+    int64_t rel;
+    uint32_t psn;
+    uint32_t msn;
+    uint32_t dest_qp;
+    uint16_t pkey;
+    uint8_t opcode;
+    uint8_t syndrome;
+    bool se;
+    bool ackreq;
+    bool used; /* for the comparison: a recorded answer was matched with it */
+    uint64_t orig;
+    uint32_t payload_len;
+    uint64_t hash;          /* of the payload */
+    const uint8_t *payload; /* NULL if it was too much to keep */
+};
+
+/* How far our responder was after a step that brought it on. */
+struct progress {
+    uint32_t step;
+    int64_t epsn; /* rel of the next PSN expected */
+    uint32_t msn;
+};
+
+struct run {
+    struct setup setup;
+    const char *failed;    /* why the RNIC could not be set up like this, or NULL */
+    uint32_t device;       /* index into drive.device */
+    struct answer *answer; /* in the order they were sent */
+    size_t answer_cnt;
+    size_t answer_cap;
+    struct progress *progress;
+    size_t progress_cnt;
+    size_t progress_cap;
+    uint32_t error_step;  /* step at which our QP went to the error state, or STEP_NONE */
+    uint32_t recv_posted; /* receive WQEs */
+};
+
+struct device {
+    uint8_t addr[16];
+    enum roce_encap encap;
+    struct memory memory;
+    const char *failed;
+};
+
+struct drive {
+    const struct trace *trace;
+    struct run *run; /* one for each side of the connections */
+    size_t run_cnt;
+    struct device *device;
+    size_t device_cnt;
+    size_t device_cap;
+    uint8_t **kept; /* payloads of answers */
+    size_t kept_cnt;
+    size_t kept_cap;
+    uint64_t kept_len;
+};
+
+/* Derives and plays all sides. 0, or -1 and a fault. drive_free() is wanted in both cases. */
+int drive_all(struct drive *drive, const struct trace *trace, const struct conns *conns,
+              struct fault *fault);
+void drive_free(struct drive *drive);
+
+/* Hash of a payload, for comparing ones that were not kept. */
+uint64_t drive_hash(const uint8_t *p, size_t len);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Evidence: what the recorded answers say happened at the responder: which NAK ended the
+ * connection, which requests found no receive WQE, which never arrived, and which READ each data
+ * packet answers.
+ */
+#ifndef REPLAY_EVIDENCE_H
+#define REPLAY_EVIDENCE_H
+
+#include "derive.h"
+
+/* Fills in setup.refused, .rnr_code, .rnr_naks; entry.answer; step.no_recv, .lost, .answer and
+ * .request. Entries and MSN base must be there. False without memory. */
+bool evidence_find(struct setup *setup);
+
+#endif

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "report.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include "describe.h"
+#include "deviations.h"
+#include "ladder.h"
+#include "wire/codes.h"
+
+/* Steps shown before and after the first difference. */
+#define AROUND 6u
+
+/* Skipped flows listed; a scan of random QPs would otherwise fill the screen. */
+#define SKIPS_MAX 32u
+
+static const char *encap_name(enum roce_encap encap)
+{
+    switch (encap) {
+    case ROCE_ENCAP_IB_LOCAL:
+    case ROCE_ENCAP_IB_GLOBAL: return "native InfiniBand";
+    case ROCE_ENCAP_V1: return "RoCEv1";
+    case ROCE_ENCAP_V2_IP4: return "RoCEv2 over IPv4";
+    case ROCE_ENCAP_V2_IP6: return "RoCEv2 over IPv6";
+    default: return "bare BTH";
+    }
+}
+
+/* What fails weighs more than what passes, and that more than what is skipped. */
+enum verdict report_verdict(const struct comparison *cmp)
+{
+    enum verdict verdict = VERDICT_SKIPPED;
+
+    for (size_t i = 0; i < cmp->drive->run_cnt; i++) {
+        if (cmp->result[i].verdict == VERDICT_FAIL)
+            return VERDICT_FAIL;
+        if (cmp->result[i].verdict == VERDICT_PASS)
+            verdict = VERDICT_PASS;
+    }
+    return verdict;
+}
+
+const char *report_skip_reason(const struct comparison *cmp)
+{
+    const struct trace *trace = cmp->drive->trace;
+
+    for (size_t i = 0; i < cmp->drive->run_cnt; i++)
+        if (cmp->result[i].skip)
+            return cmp->result[i].skip;
+    /* Data says more about a capture than the connection management around it. */
+    for (size_t i = 0; i < cmp->conns->skip_cnt; i++)
+        if (trace->flow[cmp->conns->skip[i].flow].dest_qp != ROCE_QP_GSI)
+            return cmp->conns->skip[i].reason;
+    return cmp->conns->skip_cnt ? cmp->conns->skip[0].reason : "no RoCE packet in it";
+}
+
+static void add_ends(struct text *t, const struct setup *s)
+{
+    const struct trace_flow *req = &s->trace->flow[s->side->req_flow];
+
+    text_add(t, "requester ");
+    text_add_addr(t, req->src);
+    text_add(t, " QP 0x%06x → responder ", s->peer_qpn);
+    text_add_addr(t, req->dst);
+    text_add(t, " QP 0x%06x", s->qpn);
+}
+
+/* ---- differences -------------------------------------------------------------------------------
+ */
+
+static void add_diff(struct text *t, const struct comparison *cmp, const struct diff *d)
+{
+    const struct trace *trace = cmp->drive->trace;
+
+    text_add(t, "%s: frame %u: %s: expected %s, actual %s", trace->name, trace->pkt[d->pkt].frame,
+             d->field, d->expected, d->actual);
+    if (d->request != STEP_NONE) {
+        const struct trace_packet *p = &trace->pkt[d->request];
+
+        text_add(t, "; answers frame %u (%s PSN %u)", p->frame, describe_opcode(p->opcode), p->psn);
+    }
+    text_add(t, "; %s", d->reason);
+}
+
+static void print_diffs(FILE *out, const struct comparison *cmp, uint32_t run)
+{
+    char buf[1024];
+
+    for (size_t i = 0; i < cmp->diff_cnt; i++) {
+        const struct diff *d = &cmp->diff[i];
+        struct text t = text_of(buf, sizeof(buf));
+
+        if (d->run != run)
+            continue;
+        add_diff(&t, cmp, d);
+        if (d->known)
+            fprintf(out, "  known deviation %s of %s (%s; %s): %s\n", d->known->id, d->known->peer,
+                    d->known->text, d->known->rules, buf);
+        else
+            fprintf(out, "  difference %s\n", buf);
+    }
+    if (cmp->result[run].diff_frames > DIFFS_MAX)
+        fprintf(out, "  ... and %u more answers that differ\n",
+                cmp->result[run].diff_frames - DIFFS_MAX);
+    if (cmp->result[run].not_compared)
+        fprintf(out,
+                "  not compared: %u answers after our QP went to error and the recorded one did "
+                "not\n",
+                cmp->result[run].not_compared);
+}
+
+/* ---- one side ----------------------------------------------------------------------------------
+ */
+
+static void add_count(struct text *t, const char **sep, uint64_t cnt, const char *what)
+{
+    if (cnt == 0)
+        return;
+    text_add(t, "%s%" PRIu64 " %s", *sep, cnt, what);
+    *sep = ", ";
+}
+
+static void print_requests(FILE *out, const struct setup *s)
+{
+    static const struct {
+        enum roce_kind kind;
+        const char *name;
+    } kinds[] = {{ROCE_KIND_SEND, "SEND"},
+                 {ROCE_KIND_WRITE, "WRITE"},
+                 {ROCE_KIND_READ, "READ"},
+                 {ROCE_KIND_CMP_SWAP, "CMP_SWAP"},
+                 {ROCE_KIND_FETCH_ADD, "FETCH_ADD"}};
+    const struct entry *last = s->entry_cnt ? &s->entry[s->entry_cnt - 1] : NULL;
+    char buf[256];
+    struct text t = text_of(buf, sizeof(buf));
+    const char *sep = "";
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        add_count(&t, &sep, s->ops[kinds[i].kind], kinds[i].name);
+    if (s->messages == 0)
+        text_add(&t, "no message served");
+    fprintf(out, "  requests  %u packets: %s; %" PRIu64 " bytes in, %" PRIu64 " bytes read; PSN %u",
+            s->requests, buf, s->bytes_in, s->bytes_out, roce_psn_add(s->psn, (int32_t)s->first).v);
+    if (last)
+        fprintf(out, "..%u", roce_psn_add(s->psn, (int32_t)(last->rel + last->cnt - 1)).v);
+    fprintf(out, "; %u sent again\n", s->retransmitted);
+}
+
+static void print_derived(FILE *out, const struct comparison *cmp, const struct run *run,
+                          const struct report_options *options)
+{
+    static const char *const rights[] = {"", "write", "read", "atomic"};
+    const struct setup *s = &run->setup;
+    const struct memory *memory = &cmp->drive->device[run->device].memory;
+    char buf[512];
+    struct text t = text_of(buf, sizeof(buf));
+    const char *sep = " ";
+
+    text_add(&t, "path MTU %u%s, first PSN %u, MSN %u%s, P_Key 0x%04x, QP allows", s->mtu,
+             s->mtu_known ? "" : " (fits)", roce_psn_add(s->psn, (int32_t)s->first).v, s->msn,
+             s->msn && s->msn_votes < 2 ? " (one answer says so)" : "", s->pkey);
+    for (unsigned i = 1; i < 4; i++)
+        if (s->access & 1u << i) {
+            text_add(&t, "%s%s", sep, rights[i]);
+            sep = "+";
+        }
+    if (!s->access)
+        text_add(&t, " nothing but SEND");
+    text_add(&t, "; %u receive WQEs", run->recv_posted);
+    if (s->rnr_naks)
+        text_add(&t, ", RNR timer %.2f ms", (double)roce_rnr_ns(s->rnr_code) / 1e6);
+    fprintf(out, "  derived   %s\n", buf);
+    if (memory->keys.cnt == 0)
+        return;
+    fprintf(out,
+            "            memory: %u key%s; %" PRIu64 " bytes of initial image, %" PRIu64
+            " stored by the responder's program, %" PRIu64 " read back as written\n",
+            memory->keys.cnt, memory->keys.cnt == 1 ? "" : "s", memory->initial,
+            memory->host_stores, memory->obligations);
+    for (uint32_t i = 0; options->verbose && i < memory->keys.cnt; i++) {
+        const struct memory_region *r = &memory->region[i];
+
+        fprintf(out, "            rkey 0x%08x: 0x%" PRIx64 " + %" PRIu64 " bytes:%s%s%s%s\n",
+                r->rkey, r->low, r->span, r->access & RNIC_ACCESS_REMOTE_WRITE ? " write" : "",
+                r->access & RNIC_ACCESS_REMOTE_READ ? " read" : "",
+                r->access & RNIC_ACCESS_REMOTE_ATOMIC ? " atomic" : "",
+                r->invalidate ? " invalidated" : "");
+    }
+}
+
+static void print_free(FILE *out, const struct result *res)
+{
+    char buf[512];
+    struct text t = text_of(buf, sizeof(buf));
+    const char *sep = "";
+
+    add_count(&t, &sep, res->acks_more, "ACKs only ours has");
+    add_count(&t, &sep, res->acks_fewer, "ACKs covered by others of ours");
+    add_count(&t, &sep, res->credits, "credit codes");
+    add_count(&t, &sep, res->read_msn, "READ First MSNs");
+    add_count(&t, &sep, res->unseen, "answers of ours the capture lacks");
+    add_count(&t, &sep, res->early, "answers to requests before the capture");
+    add_count(&t, &sep, res->unasked, "answers to requests the capture lacks");
+    add_count(&t, &sep, res->repeated, "answers the wire repeated");
+    add_count(&t, &sep, res->damaged, "answers damaged on the wire");
+    if (t.len)
+        fprintf(out, "  free      %s\n", buf);
+}
+
+static void print_side(FILE *out, const struct comparison *cmp, uint32_t idx,
+                       const struct report_options *options)
+{
+    const struct run *run = &cmp->drive->run[idx];
+    const struct setup *s = &run->setup;
+    const struct result *res = &cmp->result[idx];
+    const struct trace_flow *req = &s->trace->flow[s->side->req_flow];
+    char buf[256];
+    struct text t = text_of(buf, sizeof(buf));
+
+    add_ends(&t, s);
+    fprintf(out, "connection %u: %s\n", idx + 1, buf);
+    fprintf(out, "  seen      RC, %s, frames %u..%u%s\n", encap_name(req->encap),
+            setup_packet(s, 0)->frame, setup_packet(s, (uint32_t)s->step_cnt - 1)->frame,
+            s->side->cm.present ? ", set up by the connection manager" : "");
+    if (res->verdict == VERDICT_SKIPPED) {
+        fprintf(out, "  verdict   SKIPPED: %s\n", res->skip);
+        return;
+    }
+    print_requests(out, s);
+    print_derived(out, cmp, run, options);
+    print_free(out, res);
+    print_diffs(out, cmp, idx);
+    if (options->ladder)
+        ladder_print(out, cmp, idx, 0, UINT32_MAX);
+    else if (res->first_diff != STEP_NONE)
+        ladder_print(out, cmp, idx, res->first_diff > AROUND ? res->first_diff - AROUND : 0,
+                     res->first_diff + AROUND);
+    fprintf(out, "  verdict   %s: %u answers compared", verdict_name(res->verdict), res->compared);
+    if (res->diff_frames)
+        fprintf(out, ", %u differ", res->diff_frames);
+    if (res->known_frames)
+        fprintf(out, ", %u known deviation%s", res->known_frames,
+                res->known_frames == 1 ? "" : "s");
+    fputc('\n', out);
+}
+
+static void print_skips(FILE *out, const struct comparison *cmp)
+{
+    const struct trace *trace = cmp->drive->trace;
+
+    for (size_t i = 0; i < cmp->conns->skip_cnt && i < SKIPS_MAX; i++) {
+        const struct conn_skip *skip = &cmp->conns->skip[i];
+        const struct trace_flow *flow = &trace->flow[skip->flow];
+        char buf[160];
+        struct text t = text_of(buf, sizeof(buf));
+
+        text_add_addr(&t, flow->src);
+        text_add(&t, " → ");
+        text_add_addr(&t, flow->dst);
+        text_add(&t, " QP 0x%06x", flow->dest_qp);
+        fprintf(out, "skipped: %s: %zu packet%s from frame %u: %s\n", buf, skip->packets,
+                skip->packets == 1 ? "" : "s", skip->frame, skip->reason);
+    }
+    if (cmp->conns->skip_cnt > SKIPS_MAX)
+        fprintf(out, "skipped: %zu more flows\n", cmp->conns->skip_cnt - SKIPS_MAX);
+}
+
+void report_text(FILE *out, const struct comparison *cmp, const struct report_options *options)
+{
+    const struct trace *trace = cmp->drive->trace;
+    uint32_t cnt[3] = {0}, known = 0;
+
+    fprintf(out, "%s: %u frames, %zu RoCE packets", trace->name, trace->frames, trace->cnt);
+    if (trace->malformed)
+        fprintf(out, ", %u too short or malformed to be read", trace->malformed);
+    fputc('\n', out);
+    for (uint32_t i = 0; i < cmp->drive->run_cnt; i++) {
+        print_side(out, cmp, i, options);
+        cnt[cmp->result[i].verdict]++;
+        known += cmp->result[i].known_frames;
+    }
+    print_skips(out, cmp);
+    fprintf(out, "verdict: %s (%u connection%s held, %u differed, %u skipped)",
+            verdict_name(report_verdict(cmp)), cnt[VERDICT_PASS], cnt[VERDICT_PASS] == 1 ? "" : "s",
+            cnt[VERDICT_FAIL], cnt[VERDICT_SKIPPED]);
+    if (known)
+        fprintf(out, "; %u known deviation%s of %s", known, known == 1 ? "" : "s", cmp->peer);
+    fputc('\n', out);
+}
+
+/* ---- JSON --------------------------------------------------------------------------------------
+ */
+
+static json_t *addr_json(const uint8_t addr[16])
+{
+    char buf[64];
+    struct text t = text_of(buf, sizeof(buf));
+
+    text_add_addr(&t, addr);
+    return json_string(buf);
+}
+
+static json_t *side_json(const struct comparison *cmp, uint32_t idx)
+{
+    const struct run *run = &cmp->drive->run[idx];
+    const struct setup *s = &run->setup;
+    const struct result *res = &cmp->result[idx];
+    const struct trace_flow *req = &s->trace->flow[s->side->req_flow];
+    json_t *side = json_pack("{s:{s:o, s:i}, s:{s:o, s:i}, s:s, s:b, s:i, s:i, s:s}", "requester",
+                             "address", addr_json(req->src), "qpn", (int)s->peer_qpn, "responder",
+                             "address", addr_json(req->dst), "qpn", (int)s->qpn, "encapsulation",
+                             encap_name(req->encap), "connection_manager", s->side->cm.present,
+                             "first_frame", (int)setup_packet(s, 0)->frame, "last_frame",
+                             (int)setup_packet(s, (uint32_t)s->step_cnt - 1)->frame, "verdict",
+                             verdict_name(res->verdict));
+
+    if (!side)
+        return NULL;
+    if (res->verdict == VERDICT_SKIPPED) {
+        json_object_set_new(side, "reason", json_string(res->skip));
+        return side;
+    }
+    json_object_set_new(side, "requests",
+                        json_pack("{s:i, s:i, s:I, s:I, s:i}", "packets", (int)s->requests,
+                                  "messages", (int)s->messages, "bytes_in", (json_int_t)s->bytes_in,
+                                  "bytes_read", (json_int_t)s->bytes_out, "retransmitted",
+                                  (int)s->retransmitted));
+    json_object_set_new(side, "derived",
+                        json_pack("{s:i, s:b, s:i, s:i, s:i, s:i, s:i}", "path_mtu", (int)s->mtu,
+                                  "path_mtu_known", s->mtu_known, "first_psn",
+                                  (int)roce_psn_add(s->psn, (int32_t)s->first).v, "msn",
+                                  (int)s->msn, "pkey", (int)s->pkey, "access", (int)s->access,
+                                  "receive_wqes", (int)run->recv_posted));
+    json_object_set_new(side, "free",
+                        json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "unasked",
+                                  (int)res->unasked, "acks_more", (int)res->acks_more, "acks_fewer",
+                                  (int)res->acks_fewer, "credits", (int)res->credits, "read_msn",
+                                  (int)res->read_msn, "unseen", (int)res->unseen, "early",
+                                  (int)res->early, "repeated", (int)res->repeated, "damaged",
+                                  (int)res->damaged));
+    json_object_set_new(side, "compared", json_integer(res->compared));
+    json_object_set_new(side, "differing_answers", json_integer(res->diff_frames));
+    json_object_set_new(side, "known_deviations", json_integer(res->known_frames));
+    return side;
+}
+
+static json_t *diff_json(const struct comparison *cmp, const struct diff *d)
+{
+    const struct trace *trace = cmp->drive->trace;
+    json_t *diff = json_pack("{s:i, s:i, s:s, s:s, s:s, s:s}", "connection", (int)d->run + 1,
+                             "frame", (int)trace->pkt[d->pkt].frame, "field", d->field, "expected",
+                             d->expected, "actual", d->actual, "reason", d->reason);
+
+    if (diff && d->request != STEP_NONE)
+        json_object_set_new(diff, "request_frame", json_integer(trace->pkt[d->request].frame));
+    if (diff && d->known)
+        json_object_set_new(diff, "known_deviation", json_string(d->known->id));
+    return diff;
+}
+
+json_t *report_json(const struct comparison *cmp)
+{
+    const struct trace *trace = cmp->drive->trace;
+    json_t *sides = json_array(), *diffs = json_array(), *skips = json_array();
+
+    for (uint32_t i = 0; i < cmp->drive->run_cnt; i++)
+        json_array_append_new(sides, side_json(cmp, i));
+    for (size_t i = 0; i < cmp->diff_cnt; i++)
+        json_array_append_new(diffs, diff_json(cmp, &cmp->diff[i]));
+    for (size_t i = 0; i < cmp->conns->skip_cnt; i++) {
+        const struct conn_skip *skip = &cmp->conns->skip[i];
+        const struct trace_flow *flow = &trace->flow[skip->flow];
+
+        json_array_append_new(skips,
+                              json_pack("{s:o, s:o, s:i, s:i, s:i, s:s}", "source",
+                                        addr_json(flow->src), "destination", addr_json(flow->dst),
+                                        "qpn", (int)flow->dest_qp, "first_frame", (int)skip->frame,
+                                        "packets", (int)skip->packets, "reason", skip->reason));
+    }
+    return json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:s}", "file", trace->name, "frames",
+                     (int)trace->frames, "roce_packets", (int)trace->cnt, "connections", sides,
+                     "differences", diffs, "skipped", skips, "verdict",
+                     verdict_name(report_verdict(cmp)));
+}

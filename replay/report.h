@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Report: what a replay found, for people as text and for programs as JSON.
+ */
+#ifndef REPLAY_REPORT_H
+#define REPLAY_REPORT_H
+
+#include <jansson.h>
+#include <stdio.h>
+#include "compare.h"
+
+struct report_options {
+    bool ladder;  /* print the whole conversation of every side */
+    bool verbose; /* print memory regions and every free difference */
+};
+
+/* PASS if at least one side passed and none failed; SKIPPED if nothing could be replayed. */
+enum verdict report_verdict(const struct comparison *cmp);
+
+/* Why nothing could be replayed: the reason of the first side or flow that was skipped. */
+const char *report_skip_reason(const struct comparison *cmp);
+
+void report_text(FILE *out, const struct comparison *cmp, const struct report_options *options);
+
+/* A new reference, or NULL without memory. */
+json_t *report_json(const struct comparison *cmp);
+
+#endif

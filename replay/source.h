@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Source: the frames of a capture file, one after another, through libpcap: pcap and pcapng, also
+ * compressed with gzip or zstd, a file or standard input ("-"), with any link layer that can carry
+ * RoCE. A frame that an ERF record wraps comes without it.
+ */
+#ifndef REPLAY_SOURCE_H
+#define REPLAY_SOURCE_H
+
+#include "text.h"
+#include "wire/pkt.h"
+
+struct source;
+
+struct source_frame {
+    uint32_t number; /* 1 is the first of the file */
+    uint64_t time;   /* ns, as the capture has it */
+    enum roce_link link;
+    uint32_t cap_len;
+    uint32_t wire_len;   /* >= cap_len */
+    const uint8_t *data; /* valid until the next source_next() */
+
+    /* The record as the file has it; other than `data` for ERF only. An ERF record of another
+     * network gives a frame of no bytes. */
+    const uint8_t *record;
+    uint32_t record_cap_len;
+    uint32_t record_wire_len; /* >= record_cap_len */
+};
+
+/* NULL and a fault for a file that cannot be opened, is no capture, or has another link layer. */
+struct source *source_open(const char *path, struct fault *fault);
+
+/* The same, called `name` in what is said of it. */
+struct source *source_open_as(const char *path, const char *name, struct fault *fault);
+
+/* 1 and *out for a frame, 0 at the end, -1 and a fault that names the frame for a broken file. */
+int source_next(struct source *source, struct source_frame *out, struct fault *fault);
+
+/* What messages call it: the path, or "standard input". */
+const char *source_name(const struct source *source);
+
+/* What a file that is to hold the same frames says of them: LINKTYPE_ number of tcpdump.org, and
+ * the snapshot length. */
+uint32_t source_linktype(const struct source *source);
+uint32_t source_snaplen(const struct source *source);
+
+/* Bytes of the file read so far and in all; both 0 where that is not known (pipes). */
+void source_progress(const struct source *source, uint64_t *done, uint64_t *total);
+
+void source_close(struct source *source); /* NULL is fine */
+
+#endif

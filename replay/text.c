@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "text.h"
+
+#include <arpa/inet.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct text text_of(char *buf, size_t cap)
+{
+    buf[0] = '\0';
+    return (struct text){.p = buf, .cap = cap};
+}
+
+void text_add(struct text *t, const char *fmt, ...)
+{
+    va_list args;
+    int n;
+
+    va_start(args, fmt);
+    n = vsnprintf(t->p + t->len, t->cap - t->len, fmt, args);
+    va_end(args);
+    if (n > 0)
+        t->len = (size_t)n < t->cap - t->len ? t->len + (size_t)n : t->cap - 1;
+}
+
+void text_add_addr(struct text *t, const uint8_t addr[16])
+{
+    static const uint8_t mapped[12] = {[10] = 0xFF, [11] = 0xFF};
+    char buf[INET6_ADDRSTRLEN];
+
+    if (memcmp(addr, mapped, sizeof(mapped)) == 0)
+        inet_ntop(AF_INET, addr + 12, buf, sizeof(buf));
+    else
+        inet_ntop(AF_INET6, addr, buf, sizeof(buf));
+    text_add(t, "%s", buf);
+}
+
+int fault_set(struct fault *fault, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(fault->text, sizeof(fault->text), fmt, args);
+    va_end(args);
+    return -1;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Text: lines put together in a buffer of fixed size, and the one line that says why something
+ * could not be used. What does not fit is cut, never overrun.
+ */
+#ifndef REPLAY_TEXT_H
+#define REPLAY_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct text {
+    char *p; /* always ends with a zero byte */
+    size_t cap;
+    size_t len;
+};
+
+/* An empty text over `buf`; cap > 0. */
+struct text text_of(char *buf, size_t cap);
+
+void text_add(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* An address of roce_pkt_addr(): "192.0.2.1" or "2001:db8::1". */
+void text_add_addr(struct text *t, const uint8_t addr[16]);
+
+/* Why an input cannot be used: file, and frame and field where it applies. */
+struct fault {
+    char text[512];
+};
+
+/* Sets the text and returns -1, so that a caller can `return fault_set(...)`. */
+int fault_set(struct fault *fault, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

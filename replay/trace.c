@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_SIZE (1u << 20)
+
+/* Frames are kept in blocks, so that their addresses stay. */
+struct trace_block {
+    struct trace_block *next;
+    size_t used;
+    size_t size;
+    uint8_t data[];
+};
+
+struct hosts_key {
+    uint8_t src[16];
+    uint8_t dst[16];
+    uint32_t encap;
+};
+
+struct flow_key {
+    struct hosts_key hosts;
+    uint32_t dest_qp;
+    uint32_t svc;
+};
+
+static const uint8_t *keep(struct trace *trace, const uint8_t *data, size_t len)
+{
+    struct trace_block *block = trace->blocks;
+    uint8_t *p;
+
+    if (!block || block->size - block->used < len) {
+        size_t size = len > BLOCK_SIZE ? len : BLOCK_SIZE;
+
+        block = malloc(sizeof(*block) + size);
+        if (!block)
+            return NULL;
+        *block = (struct trace_block){.next = trace->blocks, .size = size};
+        trace->blocks = block;
+    }
+    p = block->data + block->used;
+    memcpy(p, data, len);
+    block->used += len;
+    return p;
+}
+
+static struct flow_key flow_key(const uint8_t src[16], const uint8_t dst[16], enum roce_encap encap,
+                                uint32_t dest_qp, enum roce_svc svc)
+{
+    struct flow_key key;
+
+    memset(&key, 0, sizeof(key));
+    memcpy(key.hosts.src, src, 16);
+    memcpy(key.hosts.dst, dst, 16);
+    key.hosts.encap = encap;
+    key.dest_qp = dest_qp;
+    key.svc = svc;
+    return key;
+}
+
+uint32_t trace_flow_find(const struct trace *trace, const uint8_t src[16], const uint8_t dst[16],
+                         enum roce_encap encap, uint32_t dest_qp, enum roce_svc svc)
+{
+    struct flow_key key = flow_key(src, dst, encap, dest_qp, svc);
+
+    return map_get(&trace->flows, &key);
+}
+
+/* The addresses of a native packet without GRH are its LIDs. */
+static void addresses(const struct roce_pkt *pkt, uint8_t src[16], uint8_t dst[16])
+{
+    roce_pkt_addr(pkt, src, dst);
+    if (pkt->encap == ROCE_ENCAP_IB_LOCAL) {
+        roce_bits_put(src, 14, 0, 16, pkt->lrh.slid);
+        roce_bits_put(dst, 14, 0, 16, pkt->lrh.dlid);
+    }
+}
+
+/* The flow of a packet, created if it is the first. MAP_NONE without memory. */
+static uint32_t flow_of(struct trace *trace, const struct roce_pkt *pkt)
+{
+    uint8_t src[16], dst[16];
+    struct flow_key key;
+    uint32_t cnt = trace->flows.cnt;
+    uint32_t flow;
+
+    addresses(pkt, src, dst);
+    key = flow_key(src, dst, pkt->encap, pkt->bth.dest_qp, pkt->op->svc);
+    if (!VEC_GROW(trace->flow, cnt, trace->flow_cap))
+        return MAP_NONE;
+    flow = map_add(&trace->flows, &key);
+    if (flow == MAP_NONE || flow != cnt)
+        return flow;
+    trace->flow[flow] = (struct trace_flow){
+        .dest_qp = key.dest_qp,
+        .encap = pkt->encap,
+        .svc = pkt->op->svc,
+        .hosts = map_add(&trace->hosts, &key.hosts),
+        .reverse = MAP_NONE,
+    };
+    memcpy(trace->flow[flow].src, src, 16);
+    memcpy(trace->flow[flow].dst, dst, 16);
+    return trace->flow[flow].hosts == MAP_NONE ? MAP_NONE : flow;
+}
+
+static int add(struct trace *trace, const struct source_frame *frame, struct fault *fault)
+{
+    struct roce_pkt pkt;
+    struct trace_packet *p;
+    struct trace_flow *flow;
+    uint32_t flow_idx;
+    int rc = roce_pkt_parse(&pkt, frame->link, frame->data, frame->cap_len, frame->wire_len);
+
+    if (rc != 0) {
+        trace->malformed += rc != ROCE_ERR_NOT_ROCE;
+        return 0;
+    }
+    trace->bytes += frame->cap_len + sizeof(*p);
+    if (trace->cnt >= TRACE_PACKETS_MAX || trace->bytes > TRACE_BYTES_MAX)
+        return fault_set(
+            fault, "%s: frame %u: more RoCE traffic than can be held (%u packets, %u MiB)",
+            trace->name, frame->number, TRACE_PACKETS_MAX, (unsigned)(TRACE_BYTES_MAX >> 20));
+    flow_idx = flow_of(trace, &pkt);
+    if (flow_idx == MAP_NONE || !VEC_GROW(trace->pkt, trace->cnt, trace->cap))
+        return fault_set(fault, "%s: frame %u: no memory", trace->name, frame->number);
+    flow = &trace->flow[flow_idx];
+    if (!VEC_GROW(flow->pkt, flow->cnt, flow->cap))
+        return fault_set(fault, "%s: frame %u: no memory", trace->name, frame->number);
+    p = &trace->pkt[trace->cnt];
+    *p = (struct trace_packet){
+        .data = keep(trace, frame->data, frame->cap_len),
+        .cap_len = frame->cap_len,
+        .wire_len = frame->wire_len,
+        .time = frame->time,
+        .frame = frame->number,
+        .flow = flow_idx,
+        .psn = pkt.bth.psn,
+        .msn = pkt.aeth.msn,
+        .payload_len = pkt.payload_len,
+        .payload_off = pkt.payload_off,
+        .opcode = pkt.bth.opcode,
+        .syndrome = pkt.aeth.syndrome,
+        .icrc = (uint8_t)roce_pkt_icrc_check(&pkt, NULL),
+        .link = (uint8_t)frame->link,
+        .ackreq = pkt.bth.ackreq,
+        .cut = pkt.payload_cap_len < pkt.payload_len || frame->cap_len < frame->wire_len,
+    };
+    if (!p->data)
+        return fault_set(fault, "%s: frame %u: no memory", trace->name, frame->number);
+    p->dropped = p->icrc == ROCE_ICRC_BAD || roce_pkt_dropped(&pkt);
+    /* A capture may step back in time; virtual time cannot. */
+    if (trace->cnt > 0 && p->time < p[-1].time)
+        p->time = p[-1].time;
+    flow->good += !p->dropped;
+    flow->pkt[flow->cnt++] = (uint32_t)trace->cnt++;
+    return 0;
+}
+
+int trace_read(struct trace *trace, const char *path, struct fault *fault)
+{
+    struct source *source;
+    struct source_frame frame;
+    int rc;
+
+    memset(trace, 0, sizeof(*trace));
+    map_init(&trace->flows, sizeof(struct flow_key));
+    map_init(&trace->hosts, sizeof(struct hosts_key));
+    source = source_open(path, fault);
+    if (!source)
+        return -1;
+    trace->name = strdup(source_name(source));
+    rc = trace->name ? 0 : fault_set(fault, "%s: no memory", path);
+    while (rc == 0 && (rc = source_next(source, &frame, fault)) == 1) {
+        trace->frames++;
+        rc = add(trace, &frame, fault);
+    }
+    source_close(source);
+    for (uint32_t i = 0; i < trace->flows.cnt; i++) {
+        struct trace_flow *flow = &trace->flow[i];
+        struct hosts_key key;
+
+        memset(&key, 0, sizeof(key));
+        memcpy(key.src, flow->dst, 16);
+        memcpy(key.dst, flow->src, 16);
+        key.encap = flow->encap;
+        flow->reverse = map_get(&trace->hosts, &key);
+    }
+    return rc;
+}
+
+void trace_free(struct trace *trace)
+{
+    struct trace_block *next;
+
+    for (uint32_t i = 0; i < trace->flows.cnt; i++)
+        free(trace->flow[i].pkt);
+    for (struct trace_block *b = trace->blocks; b; b = next) {
+        next = b->next;
+        free(b);
+    }
+    free(trace->flow);
+    free(trace->pkt);
+    free(trace->name);
+    map_free(&trace->flows);
+    map_free(&trace->hosts);
+    memset(trace, 0, sizeof(*trace));
+}
+
+void trace_parse(const struct trace_packet *packet, struct roce_pkt *out)
+{
+    roce_pkt_parse(out, (enum roce_link)packet->link, packet->data, packet->cap_len,
+                   packet->wire_len);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "talk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void talk_init(struct talk *t)
+{
+    *t = (struct talk){.encap = ROCE_ENCAP_V2_IP4,
+                       .requester_qp = 0x11,
+                       .responder_qp = 0x22,
+                       .time = UINT64_C(1700000000) * 1000000000};
+}
+
+void talk_free(struct talk *t)
+{
+    capture_free(&t->capture);
+}
+
+void talk_packet(const struct talk *t, struct roce_pkt *pkt, uint8_t opcode, uint32_t psn,
+                 bool to_responder)
+{
+    uint8_t from = to_responder ? 1 : 2, to = to_responder ? 2 : 1;
+    const uint8_t ip4[4] = {192, 0, 2, 0};
+    const uint8_t ip6[16] = {0x20, 0x01, 0x0d, 0xb8};
+
+    roce_pkt_init(pkt, t->encap, opcode);
+    memcpy(pkt->eth.src, (const uint8_t[6]){2, 0, 0, 0, 0, from}, 6);
+    memcpy(pkt->eth.dst, (const uint8_t[6]){2, 0, 0, 0, 0, to}, 6);
+    if (t->vlans) {
+        pkt->present |= ROCE_HDR_BIT(ROCE_HDR_VLAN);
+        pkt->vlan_cnt = 1;
+        pkt->vlan[0] = (struct roce_vlan){.vid = 7, .type = pkt->eth.type};
+        pkt->eth.type = ROCE_ETHERTYPE_VLAN;
+    }
+    memcpy(pkt->ip4.src, ip4, 4);
+    memcpy(pkt->ip4.dst, ip4, 4);
+    pkt->ip4.src[3] = from;
+    pkt->ip4.dst[3] = to;
+    memcpy(pkt->ip6.src, ip6, 16);
+    memcpy(pkt->ip6.dst, ip6, 16);
+    pkt->ip6.src[15] = from;
+    pkt->ip6.dst[15] = to;
+    memcpy(pkt->grh.sgid, pkt->ip6.src, 16);
+    memcpy(pkt->grh.dgid, pkt->ip6.dst, 16);
+    pkt->udp.sport = 50000;
+    pkt->bth.dest_qp = to_responder ? t->responder_qp : t->requester_qp;
+    pkt->bth.psn = psn & ROCE_PSN_MASK;
+    pkt->bth.ackreq = to_responder && roce_opcode_ends(roce_opcode(opcode));
+}
+
+uint32_t talk_add(struct talk *t, const struct roce_pkt *pkt)
+{
+    uint8_t buf[ROCE_FRAME_MAX];
+    int len = roce_pkt_build(pkt, 0, buf, sizeof(buf));
+
+    if (len < 0)
+        abort();
+    t->time += 100000;
+    capture_add(&t->capture, buf, (size_t)len, t->time);
+    return (uint32_t)t->capture.cnt;
+}
+
+static const uint8_t *pattern(uint8_t *buf, uint32_t len, uint8_t seed)
+{
+    for (uint32_t i = 0; i < len; i++)
+        buf[i] = (uint8_t)(seed + i * 7 + (i >> 8));
+    return buf;
+}
+
+static uint32_t add_payload(struct talk *t, struct roce_pkt *pkt, uint32_t len, uint8_t seed)
+{
+    uint8_t buf[4096];
+
+    pkt->payload = len ? pattern(buf, len, seed) : NULL;
+    pkt->payload_len = len;
+    return talk_add(t, pkt);
+}
+
+uint32_t talk_send(struct talk *t, uint8_t opcode, uint32_t psn, uint32_t len, uint8_t seed)
+{
+    struct roce_pkt pkt;
+
+    talk_packet(t, &pkt, opcode, psn, true);
+    pkt.ieth.rkey = TALK_RKEY;
+    return add_payload(t, &pkt, len, seed);
+}
+
+uint32_t talk_write(struct talk *t, uint8_t opcode, uint32_t psn, uint64_t va, uint32_t rkey,
+                    uint32_t dma_len, uint32_t len, uint8_t seed)
+{
+    struct roce_pkt pkt;
+
+    talk_packet(t, &pkt, opcode, psn, true);
+    pkt.reth = (struct roce_reth){.va = va, .rkey = rkey, .dma_len = dma_len};
+    return add_payload(t, &pkt, len, seed);
+}
+
+uint32_t talk_read(struct talk *t, uint32_t psn, uint64_t va, uint32_t rkey, uint32_t len)
+{
+    struct roce_pkt pkt;
+
+    talk_packet(t, &pkt, ROCE_OP_RC_READ_REQUEST, psn, true);
+    pkt.reth = (struct roce_reth){.va = va, .rkey = rkey, .dma_len = len};
+    return talk_add(t, &pkt);
+}
+
+uint32_t talk_atomic(struct talk *t, uint8_t opcode, uint32_t psn, uint64_t va, uint32_t rkey,
+                     uint64_t swap_add, uint64_t compare)
+{
+    struct roce_pkt pkt;
+
+    talk_packet(t, &pkt, opcode, psn, true);
+    pkt.atomiceth =
+        (struct roce_atomiceth){.va = va, .rkey = rkey, .swap_add = swap_add, .compare = compare};
+    return talk_add(t, &pkt);
+}
+
+uint32_t talk_ack(struct talk *t, uint32_t psn, uint8_t syndrome, uint32_t msn)
+{
+    struct roce_pkt pkt;
+
+    talk_packet(t, &pkt, ROCE_OP_RC_ACK, psn, false);
+    pkt.aeth = (struct roce_aeth){.syndrome = syndrome, .msn = msn};
+    return talk_add(t, &pkt);
+}
+
+uint32_t talk_read_resp(struct talk *t, uint8_t opcode, uint32_t psn, uint32_t msn, uint32_t len,
+                        uint8_t seed)
+{
+    struct roce_pkt pkt;
+
+    talk_packet(t, &pkt, opcode, psn, false);
+    pkt.aeth = (struct roce_aeth){.syndrome = 0x1F, .msn = msn};
+    return add_payload(t, &pkt, len, seed);
+}
+
+uint32_t talk_atomic_ack(struct talk *t, uint32_t psn, uint32_t msn, uint64_t orig)
+{
+    struct roce_pkt pkt;
+
+    talk_packet(t, &pkt, ROCE_OP_RC_ATOMIC_ACK, psn, false);
+    pkt.aeth = (struct roce_aeth){.syndrome = 0x1F, .msn = msn};
+    pkt.atomicacketh.orig = orig;
+    return talk_add(t, &pkt);
+}

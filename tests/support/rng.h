@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Random numbers of a seeded test: xorshift64*, so that a seed gives the same test on every
- * machine. rng_seed() takes the seed from the environment's ROCEDRILL_SEED, or else from the system,
- * and prints it, so that any failure can be run again.
+ * machine. rng_seed() takes the seed from the environment's ROCEDRILL_SEED, or else from the
+ * system, and prints it, so that any failure can be run again.
  */
 #ifndef TEST_RNG_H
 #define TEST_RNG_H

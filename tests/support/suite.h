@@ -17,7 +17,10 @@ struct suite_test {
     void (*run)(void);
 };
 
-#define TEST(name) {#name, name}
+#define TEST(name)                                                                                 \
+    {                                                                                              \
+#name, name                                                                                \
+    }
 
 #define SUITE(title, ...)                                                                          \
     int main(int argc, char **argv)                                                                \
@@ -43,8 +46,9 @@ void suite_fail(const char *file, unsigned line, const char *fmt, ...)
         if (a_ == e_) { /* the macros of CUnit are bare blocks */                                  \
             CU_ASSERT_EQUAL(a_, e_);                                                               \
         } else {                                                                                   \
-            suite_fail(__FILE__, __LINE__, "%s: expected %s = %llu (0x%llx), actual %llu (0x%llx)", \
-                       __func__, #actual, e_, e_, a_, a_);                                         \
+            suite_fail(__FILE__, __LINE__,                                                         \
+                       "%s: expected %s = %llu (0x%llx), actual %llu (0x%llx)", __func__, #actual, \
+                       e_, e_, a_, a_);                                                            \
         }                                                                                          \
     } while (0)
 

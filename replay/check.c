@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "check_annotate.h"
+#include "check_json.h"
+
+/* One capture on its way. */
+struct check {
+    const struct check_options *options;
+    struct check_report *report;
+    struct source *source, *again; /* the second is for the annotated copy */
+    struct annotate annotate;
+    struct roce_flow *flow;
+    uint32_t frame; /* being looked at */
+    bool json_failed;
+};
+
+static void on_finding(void *user, const struct roce_finding *finding)
+{
+    struct check *check = user;
+
+    check_tally_add(&check->report->tally, finding);
+    if (check->options->annotated)
+        annotate_add(&check->annotate, finding, check->frame);
+    if (check->options->json &&
+        check_json_finding(check->options->json, check->report->name, finding) != 0)
+        check->json_failed = true;
+}
+
+static void on_conn(void *user, const struct roce_conn_summary *sum)
+{
+    struct check *check = user;
+    struct check_conn conn;
+
+    check_report_add(check->report, sum);
+    if (!check->options->json)
+        return;
+    check_conn_set(&conn, sum);
+    if (check_json_conn(check->options->json, check->report->name, &conn) != 0)
+        check->json_failed = true;
+}
+
+static void look(struct check *check, const struct source_frame *frame)
+{
+    struct check_report *report = check->report;
+    struct roce_flow_result result;
+    struct roce_pkt pkt;
+    struct roce_flow_in in = {
+        .pkt = &pkt, .frame = frame->number, .time = frame->time, .icrc = ROCE_ICRC_UNVERIFIED};
+    int rc = frame->cap_len == 0
+                 ? ROCE_ERR_NOT_ROCE
+                 : roce_pkt_parse(&pkt, frame->link, frame->data, frame->cap_len, frame->wire_len);
+
+    report->frames = check->frame = frame->number;
+    if (frame->number == 1 || frame->time < report->first_time)
+        report->first_time = frame->time;
+    if (frame->time > report->last_time)
+        report->last_time = frame->time;
+    if (rc == ROCE_ERR_NOT_ROCE) {
+        report->foreign++;
+        return;
+    }
+    report->cut += frame->cap_len < frame->wire_len;
+    if (rc != 0) {
+        report->unreadable++;
+        return;
+    }
+    if (!check->options->no_icrc)
+        in.icrc = roce_pkt_icrc_check(&pkt, NULL);
+    report->unverified += in.icrc == ROCE_ICRC_UNVERIFIED;
+    roce_flow_feed(check->flow, &in, report->story ? &result : NULL);
+    if (report->story)
+        story_add(report->story, &in, &result);
+}
+
+static int read_all(struct check *check, struct fault *fault)
+{
+    struct source_frame frame;
+    struct progress progress;
+    int rc;
+
+    progress_begin(&progress, stderr, check->options->progress, "reading");
+    while ((rc = source_next(check->source, &frame, fault)) == 1) {
+        look(check, &frame);
+        if ((frame.number & 1023) == 0)
+            progress_step(&progress, check->source, frame.number);
+    }
+    progress_end(&progress);
+    return rc;
+}
+
+/* Findings may name a stream that turned out to be the other direction of a connection. */
+static void tell_aliases(struct check *check)
+{
+    const struct check_tally *tally = &check->report->tally;
+
+    for (uint32_t i = 0; i < tally->group_cnt; i++) {
+        uint32_t stream = tally->group[i].first.stream, is;
+
+        if (stream == ROCE_NO_STREAM || (i > 0 && tally->group[i - 1].first.stream == stream))
+            continue;
+        is = roce_flow_stream(check->flow, stream);
+        if (is != stream &&
+            check_json_alias(check->options->json, check->report->name, stream, is) != 0)
+            check->json_failed = true;
+    }
+}
+
+/* The sources of one or two passes over the same bytes. */
+static int open_sources(struct check *check, const char *path, struct fault *fault)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    const char *name = is_stdin ? "standard input" : path;
+    char *copy = NULL;
+
+    if (is_stdin && check->options->annotated) {
+        if (annotate_copy_stdin(&copy, fault) != 0)
+            return -1;
+        path = copy;
+    }
+    check->source = source_open_as(path, name, fault);
+    if (check->source && check->options->annotated)
+        check->again = source_open_as(path, name, fault);
+    if (copy) {
+        unlink(copy); /* it is open */
+        free(copy);
+    }
+    return check->source && (!check->options->annotated || check->again) ? 0 : -1;
+}
+
+static int annotate(struct check *check, struct fault *fault)
+{
+    struct progress progress;
+    int rc;
+
+    progress_begin(&progress, stderr, check->options->progress, "writing");
+    rc = annotate_write(&check->annotate, check->again, check->options->annotated,
+                        check->options->annotated_name, &progress, fault);
+    progress_end(&progress);
+    return rc;
+}
+
+static int begin(struct check *check, const char *path, struct fault *fault)
+{
+    const struct check_options *o = check->options;
+    const struct roce_flow_opts opts = {
+        .profile = o->profile, .user = check, .on_finding = on_finding, .on_conn = on_conn};
+
+    if (open_sources(check, path, fault) != 0)
+        return -1;
+    if (o->annotated && annotate_init(&check->annotate, fault) != 0)
+        return -1;
+    check->flow = roce_flow_new(&opts);
+    if (o->tell_stories)
+        check->report->story = story_new();
+    check->report->name = strcmp(path, "-") == 0 ? "standard input" : path;
+    check->report->profile = o->profile;
+    check->report->no_icrc = o->no_icrc;
+    if (!check->flow || (o->tell_stories && !check->report->story))
+        return fault_set(fault, "%s: no memory", check->report->name);
+    return 0;
+}
+
+int check_capture(const char *path, const struct check_options *options,
+                  struct check_report *report, struct fault *fault)
+{
+    struct check check = {.options = options, .report = report};
+    struct fault same; /* a broken capture breaks the second pass where it broke the first */
+    int rc;
+
+    check_report_init(report, options->conn_max, options->keep_findings);
+    rc = begin(&check, path, fault);
+    if (rc == 0) {
+        rc = read_all(&check, fault);
+        roce_flow_finish(check.flow);
+        if (options->json)
+            tell_aliases(&check);
+        check_report_finish(report, check.flow);
+        if (rc == 0 && report->totals.packets == 0 && report->unreadable == 0)
+            rc = fault_set(fault, "%s: no RoCE packet in %u frames", report->name, report->frames);
+        if (options->annotated && annotate(&check, rc == 0 ? fault : &same) != 0)
+            rc = -1;
+        if (rc == 0 && check.json_failed)
+            rc = fault_set(fault, "%s: the JSON cannot be written", report->name);
+        if (rc != 0)
+            report->fault = fault->text;
+    } else {
+        report->name = NULL;
+    }
+    roce_flow_del(check.flow);
+    annotate_free(&check.annotate);
+    source_close(check.source);
+    source_close(check.again);
+    return rc;
+}

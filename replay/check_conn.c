@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "check_conn.h"
+
+#include "wire/codes.h"
+
+static struct check_latency latency_of(const struct roce_hist *hist)
+{
+    if (!hist || hist->total == 0)
+        return (struct check_latency){0};
+    return (struct check_latency){
+        .cnt = hist->total,
+        .min_ns = hist->min,
+        .p50_ns = roce_hist_quantile(hist, 500),
+        .p90_ns = roce_hist_quantile(hist, 900),
+        .p99_ns = roce_hist_quantile(hist, 990),
+        .max_ns = hist->max,
+    };
+}
+
+void check_conn_set(struct check_conn *conn, const struct roce_conn_summary *sum)
+{
+    conn->sum = *sum;
+    for (unsigned i = 0; i < 2; i++) {
+        struct roce_side_summary *side = &conn->sum.side[i];
+
+        for (unsigned o = 0; o < ROCE_OPER_CNT; o++) {
+            conn->latency[i][o] = latency_of(side->oper[o].latency);
+            side->oper[o].latency = NULL;
+        }
+        conn->rtt[i] = latency_of(side->ack_rtt);
+        side->ack_rtt = NULL;
+        for (unsigned r = 0; r < side->region_cnt && side->region; r++)
+            conn->region[i][r] = side->region[r];
+        side->region = NULL;
+    }
+}
+
+bool check_conn_failed(const struct roce_conn_summary *sum)
+{
+    switch (sum->end) {
+    case ROCE_END_OPEN:
+    case ROCE_END_DISCONNECTED: return false;
+    default: return true;
+    }
+}
+
+enum check_verdict check_conn_verdict(const struct roce_conn_summary *sum)
+{
+    if (sum->errors_unknown)
+        return CHECK_VIOLATION;
+    return check_conn_failed(sum) ? CHECK_FAILED : CHECK_HOLDS;
+}
+
+const char *check_verdict_name(enum check_verdict verdict)
+{
+    static const char *const names[] = {"holds", "failed", "violation"};
+
+    return names[verdict];
+}
+
+static uint64_t packets_of(const struct roce_conn_summary *sum)
+{
+    return sum->side[0].packets + sum->side[1].packets;
+}
+
+int check_conn_order(const void *a, const void *b)
+{
+    const struct roce_conn_summary *x = &((const struct check_conn *)a)->sum;
+    const struct roce_conn_summary *y = &((const struct check_conn *)b)->sum;
+    const uint64_t keys[][2] = {
+        {x->errors_unknown != 0, y->errors_unknown != 0},
+        {check_conn_failed(x), check_conn_failed(y)},
+        {x->findings[ROCE_SEV_ERROR] != 0, y->findings[ROCE_SEV_ERROR] != 0},
+        {x->findings[ROCE_SEV_WARN] != 0, y->findings[ROCE_SEV_WARN] != 0},
+        {packets_of(x), packets_of(y)},
+        {y->stream, x->stream},
+    };
+
+    for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (keys[i][0] != keys[i][1])
+            return keys[i][0] > keys[i][1] ? -1 : 1;
+    return 0;
+}
+
+static void add_end(struct text *t, const struct roce_side_summary *side)
+{
+    text_add_addr(t, side->addr);
+    if (side->qpn == ROCE_QPN_UNKNOWN)
+        text_add(t, " QP ?");
+    else
+        text_add(t, " QP 0x%06x", side->qpn);
+}
+
+void check_conn_title(struct text *t, const struct roce_conn_summary *sum)
+{
+    text_add(t, "%s ", roce_svc_name(sum->svc));
+    add_end(t, &sum->side[0]);
+    text_add(t, sum->paired ? " ↔ " : " → ");
+    add_end(t, &sum->side[1]);
+}
+
+/* The completion status that the requester's program sees, by the names and numbers of verbs. */
+static const char *status_of(const struct roce_conn_summary *sum)
+{
+    switch (sum->end) {
+    case ROCE_END_NAK:
+        switch (roce_syndrome_code(sum->end_syndrome)) {
+        case ROCE_NAK_INVALID_REQ: return "IBV_WC_REM_INV_REQ_ERR (9)";
+        case ROCE_NAK_REMOTE_ACCESS: return "IBV_WC_REM_ACCESS_ERR (10)";
+        case ROCE_NAK_REMOTE_OP: return "IBV_WC_REM_OP_ERR (11)";
+        default: return NULL;
+        }
+    case ROCE_END_RETRY_EXHAUSTED: return "IBV_WC_RETRY_EXC_ERR (12)";
+    case ROCE_END_RNR_EXHAUSTED: return "IBV_WC_RNR_RETRY_EXC_ERR (13)";
+    default: return NULL;
+    }
+}
+
+static void add_request(struct text *t, const struct roce_conn_summary *sum)
+{
+    text_add(t, "the request with PSN %u", sum->end_psn);
+    if (sum->end_request_frame)
+        text_add(t, " (frame %u)", sum->end_request_frame);
+}
+
+void check_conn_reason(struct text *t, const struct roce_conn_summary *sum)
+{
+    const struct roce_side_summary *mine = &sum->side[sum->end_side & 1];
+    const struct roce_side_summary *its = &sum->side[!(sum->end_side & 1)];
+    const char *status = status_of(sum), *name;
+    char buf[96];
+
+    switch (sum->end) {
+    case ROCE_END_OPEN:
+    case ROCE_END_DISCONNECTED: return;
+    case ROCE_END_REJECTED:
+        name = roce_vals_name(ROCE_VALS_CM_REJ_REASON, sum->cm.rej_reason, buf, sizeof(buf));
+        text_add(t, "the connection was refused: REJ with reason %u%s%s%s in frame %u",
+                 sum->cm.rej_reason, name ? " (" : "", name ? name : "", name ? ")" : "",
+                 sum->end_frame);
+        return;
+    case ROCE_END_NAK:
+        add_end(t, its);
+        text_add(t, " refused ");
+        add_request(t, sum);
+        text_add(t, " with %s in frame %u", roce_syndrome_text(sum->end_syndrome, buf, sizeof(buf)),
+                 sum->end_frame);
+        break;
+    case ROCE_END_RNR_EXHAUSTED:
+        add_end(t, its);
+        text_add(t, " had no receive for ");
+        add_request(t, sum);
+        text_add(t, ": RNR NAK, the last one in frame %u", sum->end_frame);
+        if (sum->end_tries)
+            text_add(t, ", after %u transmission%s", sum->end_tries,
+                     sum->end_tries == 1 ? "" : "s");
+        break;
+    case ROCE_END_RETRY_EXHAUSTED:
+        add_end(t, its);
+        text_add(t, " did not answer the request with PSN %u", sum->end_psn);
+        if (sum->end_tries)
+            text_add(t, ", sent %u time%s", sum->end_tries, sum->end_tries == 1 ? "" : "s");
+        if (sum->end_frame)
+            text_add(t, ", last in frame %u", sum->end_frame);
+        break;
+    }
+    text_add(t, "; the QP of ");
+    text_add_addr(t, mine->addr);
+    text_add(t, " stops");
+    if (status)
+        text_add(t, " and its program gets %s", status);
+}
+
+const char *check_conn_hint(const struct roce_conn_summary *sum)
+{
+    switch (sum->end) {
+    case ROCE_END_NAK:
+        switch (roce_syndrome_code(sum->end_syndrome)) {
+        case ROCE_NAK_INVALID_REQ:
+            return "look for a message longer than the posted receive, an operation the QP does "
+                   "not allow, more READs than it serves, or an unaligned atomic";
+        case ROCE_NAK_REMOTE_ACCESS:
+            return "look at R_Key, address range and access rights of the memory region, and "
+                   "whether it was deregistered or invalidated";
+        case ROCE_NAK_REMOTE_OP:
+            return "the responder failed by itself: look at its completions and events (some "
+                   "devices answer so when the posted receive is too short)";
+        default: return NULL;
+        }
+    case ROCE_END_RNR_EXHAUSTED:
+        return "the receiver posts receives too late or too few; compare rnr_retry and "
+               "min_rnr_timer with the time it needs";
+    case ROCE_END_RETRY_EXHAUSTED:
+        return "the peer's QP is gone, in error or not yet ready to receive, or the path drops "
+               "packets in one direction; compare with a capture at the other end";
+    default: return NULL;
+    }
+}
+
+const char *check_encap_name(enum roce_encap encap)
+{
+    switch (encap) {
+    case ROCE_ENCAP_IB_LOCAL:
+    case ROCE_ENCAP_IB_GLOBAL: return "native InfiniBand";
+    case ROCE_ENCAP_V1: return "RoCEv1";
+    case ROCE_ENCAP_V2_IP4: return "RoCEv2 over IPv4";
+    case ROCE_ENCAP_V2_IP6: return "RoCEv2 over IPv6";
+    default: return "bare BTH";
+    }
+}

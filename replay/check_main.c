@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "check_main.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "check.h"
+#include "check_json.h"
+#include "check_junit.h"
+#include "check_rules.h"
+
+enum { EXIT_HOLDS = 0, EXIT_VIOLATION = 1, EXIT_UNUSABLE = 2 };
+
+/* Connections a report keeps: the screenful shows fewer, -v and JUnit these. 5 kB each. */
+#define CONNS_SHORT 64u
+#define CONNS_LONG  4096u
+
+enum { OPT_RULES = 256, OPT_EXPLAIN, OPT_JUNIT, OPT_ANNOTATE, OPT_NO_ICRC };
+
+static const struct option_row {
+    const char *name;
+    int key; /* below 256 also a letter */
+    const char *arg;
+    const char *help;
+} rows[] = {
+    {"json", 'j', "FILE", "JSON, a line a finding, a connection and a summary; - is stdout"},
+    {"junit", OPT_JUNIT, "FILE", "JUnit XML: a test case a connection; - is stdout"},
+    {"annotate", OPT_ANNOTATE, "OUT", "the capture again as pcapng, findings as packet comments"},
+    {"peer", 'p', "NAME", "known deviations of this implementation do not fail"},
+    {"no-icrc", OPT_NO_ICRC, NULL, "do not compute ICRCs"},
+    {"verbose", 'v', NULL, "all connections and every finding, not a screenful"},
+    {"quiet", 'q', NULL, "no text on standard output, no progress"},
+    {"rules", OPT_RULES, NULL, "list the rules and stop"},
+    {"explain", OPT_EXPLAIN, "RULE", "explain a rule (RC-REQ-127) and stop"},
+    {"help", 'h', NULL, "print this"},
+};
+#define ROW_CNT (sizeof(rows) / sizeof(rows[0]))
+
+struct arguments {
+    bool verbose, quiet, no_icrc;
+    enum roce_profile profile;
+    const char *json_path, *junit_path, *annotate_path;
+    FILE *json, *junit, *annotated;
+};
+
+static int complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static int complain(const char *fmt, ...)
+{
+    va_list args;
+
+    fflush(stdout);
+    fprintf(stderr, "rocedrill: ");
+    va_start(args, fmt);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return EXIT_UNUSABLE;
+}
+
+static void usage(FILE *out)
+{
+    fprintf(out,
+            "usage: rocedrill check [options] CAPTURE...   (- is standard input)\n"
+            "Judges the RoCE traffic of captures: pcap and pcapng, also compressed.\noptions:\n");
+    for (size_t i = 0; i < ROW_CNT; i++) {
+        char letter[8] = "    ", buf[64];
+
+        if (rows[i].key < 256)
+            snprintf(letter, sizeof(letter), "-%c, ", rows[i].key);
+        snprintf(buf, sizeof(buf), "--%s%s%s", rows[i].name, rows[i].arg ? " " : "",
+                 rows[i].arg ? rows[i].arg : "");
+        fprintf(out, "  %s%-16s %s\n", letter, buf, rows[i].help);
+    }
+    fprintf(out, "peers:");
+    for (int i = ROCE_PROFILE_NONE + 1; i < ROCE_PROFILE_CNT; i++)
+        fprintf(out, " %s", roce_profile_name((enum roce_profile)i));
+    fprintf(out, "\nexit status: 0 = no rule was broken, 1 = one was, 2 = unusable input or wrong "
+                 "use\n");
+}
+
+/* ---- captures ----------------------------------------------------------------------------------
+ */
+
+static int check_one(const char *path, const struct arguments *args)
+{
+    bool text = !args->quiet;
+    const struct check_options options = {
+        .keep_findings = text && args->verbose,
+        .tell_stories = text,
+        .conn_max = args->junit || (text && args->verbose) ? CONNS_LONG
+                    : text                                 ? CONNS_SHORT
+                                                           : 0,
+        .no_icrc = args->no_icrc,
+        .progress = !args->quiet || args->json == stdout,
+        .profile = args->profile,
+        .json = args->json,
+        .annotated = args->annotated,
+        .annotated_name = args->annotate_path,
+    };
+    struct fault fault = {""};
+    struct check_report report;
+    int rc = check_capture(path, &options, &report, &fault), status;
+
+    status = rc != 0                                            ? EXIT_UNUSABLE
+             : check_report_verdict(&report) == CHECK_VIOLATION ? EXIT_VIOLATION
+                                                                : EXIT_HOLDS;
+    if (report.name) {
+        if (text && report.frames > 0)
+            check_text(stdout, &report, args->verbose);
+        if (args->json && check_json_summary(args->json, &report, status) != 0 && rc == 0)
+            rc = fault_set(&fault, "%s: the JSON cannot be written", args->json_path);
+        if (args->junit)
+            check_junit_add(args->junit, &report);
+    } else if (args->junit) {
+        check_junit_fault(args->junit, path, fault.text);
+    }
+    check_report_free(&report);
+    return rc != 0 ? complain("%s", fault.text) : status;
+}
+
+/* ---- arguments ---------------------------------------------------------------------------------
+ */
+
+static bool same_file(const char *path, const char *other)
+{
+    struct stat a, b;
+
+    return stat(path, &a) == 0 && stat(other, &b) == 0 && S_ISREG(a.st_mode) &&
+           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* Opens an output. 0, or the exit status. */
+static int open_output(const char *path, char **files, int cnt, FILE **out)
+{
+    if (!path)
+        return 0;
+    if (strcmp(path, "-") == 0) {
+        *out = stdout;
+        return 0;
+    }
+    for (int i = 0; i < cnt; i++)
+        if (same_file(path, files[i]))
+            return complain("%s: would be overwritten: it is a capture to read", path);
+    *out = fopen(path, "wb");
+    return *out ? 0 : complain("%s: %s", path, strerror(errno));
+}
+
+static int unknown_peer(const char *name)
+{
+    char buf[256];
+    struct text t = text_of(buf, sizeof(buf));
+
+    for (int i = ROCE_PROFILE_NONE + 1; i < ROCE_PROFILE_CNT; i++)
+        text_add(&t, " %s", roce_profile_name((enum roce_profile)i));
+    return complain("no peer profile \"%s\"; there are:%s", name, buf);
+}
+
+/* Fills in getopt's two forms of the table. */
+static void getopt_tables(struct option longs[ROW_CNT + 1], char letters[2 * ROW_CNT + 2])
+{
+    size_t len = 0;
+
+    letters[len++] = ':'; /* a missing argument is told from an unknown option */
+    for (size_t i = 0; i < ROW_CNT; i++) {
+        longs[i] = (struct option){rows[i].name, rows[i].arg ? required_argument : no_argument,
+                                   NULL, rows[i].key};
+        if (rows[i].key >= 256)
+            continue;
+        letters[len++] = (char)rows[i].key;
+        if (rows[i].arg)
+            letters[len++] = ':';
+    }
+    longs[ROW_CNT] = (struct option){NULL, 0, NULL, 0};
+    letters[len] = '\0';
+}
+
+/* -1 to go on, else the exit status. */
+static int read_options(int argc, char **argv, struct arguments *args)
+{
+    struct option longs[ROW_CNT + 1];
+    char letters[2 * ROW_CNT + 2];
+    int c;
+
+    getopt_tables(longs, letters);
+    opterr = 0;
+    optind = 0; /* start anew, whoever used getopt before */
+    while ((c = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+        switch (c) {
+        case 'j': args->json_path = optarg; break;
+        case OPT_JUNIT: args->junit_path = optarg; break;
+        case OPT_ANNOTATE: args->annotate_path = optarg; break;
+        case 'p':
+            args->profile = roce_profile_find(optarg);
+            if (args->profile == ROCE_PROFILE_CNT || args->profile == ROCE_PROFILE_NONE)
+                return unknown_peer(optarg);
+            break;
+        case OPT_NO_ICRC: args->no_icrc = true; break;
+        case 'v': args->verbose = true; break;
+        case 'q': args->quiet = true; break;
+        case OPT_RULES: check_rules_list(stdout); return EXIT_HOLDS;
+        case OPT_EXPLAIN:
+            if (check_rules_explain(stdout, optarg) != 0)
+                return complain("no rule \"%s\" (rocedrill check --rules lists them)", optarg);
+            return EXIT_HOLDS;
+        case 'h': usage(stdout); return EXIT_HOLDS;
+        case ':': return complain("check: %s needs an argument (see --help)", argv[optind - 1]);
+        default:
+            if (optopt && optopt < 256)
+                return complain("check: no option -%c (see --help)", optopt);
+            return complain("check: %s cannot be understood (see --help)", argv[optind - 1]);
+        }
+    }
+    return -1;
+}
+
+static bool is_stdout(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
+/* What does not go together. 0, or the exit status. */
+static int judge_arguments(int cnt, char **files, const struct arguments *args)
+{
+    unsigned stdins = 0;
+
+    if (cnt == 0)
+        return complain("check: no capture given (see --help)");
+    for (int i = 0; i < cnt; i++)
+        stdins += strcmp(files[i], "-") == 0;
+    if (stdins > 1)
+        return complain("check: standard input can be read once only");
+    if (args->annotate_path && cnt > 1)
+        return complain("check: --annotate takes one capture, not %d", cnt);
+    if (is_stdout(args->json_path) + is_stdout(args->junit_path) + is_stdout(args->annotate_path) >
+        1)
+        return complain("check: only one of --json, --junit and --annotate can be standard output");
+    return 0;
+}
+
+/* 0, or the exit status if something could not be written. */
+static int close_output(FILE *file, const char *path)
+{
+    if (!file)
+        return 0;
+    if ((file == stdout ? fflush(file) : fclose(file)) != 0)
+        return complain("%s: %s", path, strerror(errno));
+    return 0;
+}
+
+static int run(int cnt, char **files, struct arguments *args)
+{
+    int status = EXIT_HOLDS, rc;
+
+    if ((rc = open_output(args->json_path, files, cnt, &args->json)) != 0 ||
+        (rc = open_output(args->junit_path, files, cnt, &args->junit)) != 0 ||
+        (rc = open_output(args->annotate_path, files, cnt, &args->annotated)) != 0)
+        status = rc;
+    args->quiet |= args->json == stdout || args->junit == stdout || args->annotated == stdout;
+    if (args->junit && status == EXIT_HOLDS)
+        check_junit_begin(args->junit);
+    for (int i = 0; i < cnt && rc == 0; i++) {
+        int one = check_one(files[i], args);
+
+        if (one > status)
+            status = one;
+    }
+    if (args->junit && rc == 0 && check_junit_end(args->junit) != 0)
+        status = complain("%s: the report cannot be written", args->junit_path);
+    if (close_output(args->json, args->json_path) != 0 ||
+        close_output(args->junit, args->junit_path) != 0 ||
+        close_output(args->annotated, args->annotate_path) != 0)
+        status = EXIT_UNUSABLE;
+    return status;
+}
+
+int check_main(int argc, char **argv)
+{
+    struct arguments args = {.profile = ROCE_PROFILE_NONE};
+    int status = read_options(argc, argv, &args);
+
+    if (status < 0)
+        status = judge_arguments(argc - optind, argv + optind, &args);
+    else if (status >= 0)
+        return status;
+    return status != 0 ? status : run(argc - optind, argv + optind, &args);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Report of a check: what is known of one capture when it has been read, and its forms for people
+ * and for CI. The form for programs is written while reading: check_json.h.
+ */
+#ifndef REPLAY_CHECK_REPORT_H
+#define REPLAY_CHECK_REPORT_H
+
+#include <stdio.h>
+#include "check_conn.h"
+#include "check_story.h"
+#include "check_tally.h"
+
+struct check_report {
+    const char *name; /* of the capture */
+    uint32_t frames;
+    uint64_t foreign;    /* frames of other protocols */
+    uint64_t unreadable; /* RoCE, but cut or malformed before the end of the BTH */
+    uint64_t cut;        /* frames captured in part */
+    uint64_t unverified; /* packets whose ICRC could not be computed */
+    bool no_icrc;        /* nobody wanted it */
+    uint64_t first_time, last_time;
+    enum roce_profile profile;
+    struct roce_flow_totals totals;
+    struct check_tally tally;
+    struct story *story; /* or NULL */
+
+    /* The connections that are worth a line, in the order of check_conn_order(). */
+    struct check_conn *conn;
+    uint32_t conn_cnt, conn_cap, conn_max;
+    uint64_t ended;            /* connections in all */
+    uint64_t failed, violated; /* of them */
+
+    const char *fault; /* the capture broke off for this reason; or NULL */
+};
+
+void check_report_init(struct check_report *report, uint32_t conn_max, bool keep_findings);
+void check_report_free(struct check_report *report); /* fine after a zeroed one */
+
+/* A connection ended. */
+void check_report_add(struct check_report *report, const struct roce_conn_summary *sum);
+
+/* After the last one; `flow` still knows which streams are one. */
+void check_report_finish(struct check_report *report, const struct roce_flow *flow);
+
+/* VIOLATION if there is an ERROR finding that is not known, else HOLDS: a QP that failed by the
+ * rules does not fail a check. */
+enum check_verdict check_report_verdict(const struct check_report *report);
+
+/* For people. `verbose`: everything; otherwise a screenful. */
+void check_text(FILE *out, const struct check_report *report, bool verbose);
+
+#endif

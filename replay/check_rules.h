@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* The rule table for people: all of it, or one rule explained. */
+#ifndef REPLAY_CHECK_RULES_H
+#define REPLAY_CHECK_RULES_H
+
+#include <stdio.h>
+
+/* One line a rule: id, severity, service, who judges it, what it says. */
+void check_rules_list(FILE *out);
+
+/* The rule, its source and an example; -1 if no rule has this id (case does not matter). */
+int check_rules_explain(FILE *out, const char *id);
+
+#endif

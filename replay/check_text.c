@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* The report for people: why something failed, then the connections, then the findings. */
+#include "check_report.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include "wire/codes.h"
+
+/* What fits on a screen together with the head and the verdict. */
+#define STORIES_MAX  2u
+#define CONNS_MAX    4u
+#define FINDINGS_MAX 12u
+#define LINE_LEN     1024
+
+static const char *const arrows[2] = {"→", "←"};
+
+static void add_time(struct text *t, uint64_t ns)
+{
+    if (ns < 1000)
+        text_add(t, "%" PRIu64 " ns", ns);
+    else if (ns < 1000000)
+        text_add(t, "%.3g µs", (double)ns / 1e3);
+    else if (ns < 1000000000)
+        text_add(t, "%.4g ms", (double)ns / 1e6);
+    else
+        text_add(t, "%.4g s", (double)ns / 1e9);
+}
+
+static void add_bytes(struct text *t, double bytes)
+{
+    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
+    unsigned u = 0;
+
+    while (bytes >= 10000 && u + 1 < sizeof(units) / sizeof(units[0])) {
+        bytes /= 1000;
+        u++;
+    }
+    text_add(t, u ? "%.1f %s" : "%.0f %s", bytes, units[u]);
+}
+
+static void add_list(struct text *t, const char **sep, uint64_t cnt, const char *one,
+                     const char *many)
+{
+    if (cnt == 0)
+        return;
+    text_add(t, "%s%" PRIu64 " %s", *sep, cnt, cnt == 1 ? one : many);
+    *sep = ", ";
+}
+
+static void add_severities(struct text *t, const uint64_t cnt[ROCE_SEV_CNT])
+{
+    const char *sep = "";
+
+    add_list(t, &sep, cnt[ROCE_SEV_ERROR], "error", "errors");
+    add_list(t, &sep, cnt[ROCE_SEV_WARN], "warning", "warnings");
+    add_list(t, &sep, cnt[ROCE_SEV_NOTE], "note", "notes");
+    if (!*sep)
+        text_add(t, "no findings");
+}
+
+/* ---- the head ----------------------------------------------------------------------------------
+ */
+
+static void print_head(FILE *out, const struct check_report *r)
+{
+    char buf[LINE_LEN];
+    struct text t = text_of(buf, sizeof(buf));
+    const struct roce_flow_totals *sum = &r->totals;
+    const char *sep = ", ";
+
+    text_add(&t, "%s: %u frames, %" PRIu64 " RoCE packets", r->name, r->frames, sum->packets);
+    add_list(&t, &sep, r->foreign, "of another protocol", "of other protocols");
+    add_list(&t, &sep, r->unreadable, "unreadable", "unreadable");
+    if (r->last_time > r->first_time) {
+        text_add(&t, ", ");
+        add_time(&t, r->last_time - r->first_time);
+    }
+    text_add(&t, ", %" PRIu64 " connection%s\n", r->ended, r->ended == 1 ? "" : "s");
+    if (r->cut)
+        text_add(&t, "  captured in part: %" PRIu64 " frames; what was cut off is not judged\n",
+                 r->cut);
+    if (r->no_icrc)
+        text_add(&t, "  the ICRC was not checked\n");
+    if (sum->evicted || sum->forgotten || sum->overflown || sum->untracked)
+        text_add(&t,
+                 "  too much for the memory limit: %" PRIu64
+                 " connections were closed early, %" PRIu64 " idle ones forgot their past, %" PRIu64
+                 " request packets were forgotten early, %" PRIu64 " packets not followed\n",
+                 sum->evicted, sum->forgotten, sum->overflown, sum->untracked);
+    fputs(buf, out);
+}
+
+/* ---- why did my QP fail ------------------------------------------------------------------------
+ */
+
+static void print_story(FILE *out, const struct check_report *r,
+                        const struct roce_conn_summary *sum)
+{
+    struct story_event events[STORY_EVENTS];
+    unsigned cnt = r->story ? story_of(r->story, sum->stream, events) : 0;
+    const char *hint = check_conn_hint(sum);
+    char buf[LINE_LEN];
+    struct text t = text_of(buf, sizeof(buf));
+
+    text_add(&t, "  #%u ", sum->stream);
+    check_conn_title(&t, sum);
+    fprintf(out, "%s:\n", buf);
+    t = text_of(buf, sizeof(buf));
+    check_conn_reason(&t, sum);
+    /* What happened, and what follows from it. */
+    for (char *part = buf, *next; part; part = next) {
+        next = strstr(part, "; ");
+        if (next) {
+            *next = '\0';
+            next += 2;
+        }
+        fprintf(out, "     %s\n", part);
+    }
+    for (unsigned i = 0; i < cnt; i++) {
+        const struct story_event *e = &events[i];
+
+        t = text_of(buf, sizeof(buf));
+        text_add(&t, "%s ", arrows[e->side & 1]);
+        story_text(&t, e);
+        fprintf(out, "     frame %-6u %12.6f s  %s\n", e->first_frame,
+                e->time > r->first_time ? (double)(e->time - r->first_time) / 1e9 : 0.0, buf);
+    }
+    if (hint)
+        fprintf(out, "     %s\n", hint);
+}
+
+static void print_failures(FILE *out, const struct check_report *r, bool verbose)
+{
+    uint64_t shown = 0;
+
+    if (r->failed == 0)
+        return;
+    fprintf(out, "why it failed:\n");
+    for (uint32_t i = 0; i < r->conn_cnt && (verbose || shown < STORIES_MAX); i++)
+        if (check_conn_failed(&r->conn[i].sum)) {
+            print_story(out, r, &r->conn[i].sum);
+            shown++;
+        }
+    if (shown < r->failed)
+        fprintf(out, "  ... and %" PRIu64 " more connections that failed%s\n", r->failed - shown,
+                verbose ? "" : " (-v)");
+}
+
+/* ---- connections -------------------------------------------------------------------------------
+ */
+
+static void print_operations(FILE *out, const struct check_conn *c, unsigned i)
+{
+    const struct roce_side_summary *s = &c->sum.side[i];
+    char buf[LINE_LEN];
+    struct text t = text_of(buf, sizeof(buf));
+    uint64_t bytes = 0, ns = c->sum.last_time - c->sum.first_time;
+    const char *sep = "";
+
+    for (unsigned o = 0; o < ROCE_OPER_CNT; o++) {
+        const struct roce_oper_summary *op = &s->oper[o];
+
+        bytes += op->bytes;
+        if (op->messages == 0 && op->completed == 0)
+            continue;
+        text_add(&t, "%s%" PRIu64 " %s", sep, op->messages, roce_oper_name((enum roce_oper)o));
+        if (op->completed != op->messages && (c->sum.svc == ROCE_SVC_RC || op->completed))
+            text_add(&t, " (%" PRIu64 " completed)", op->completed);
+        if (c->latency[i][o].cnt) {
+            text_add(&t, " in ");
+            add_time(&t, c->latency[i][o].p50_ns);
+            if (c->latency[i][o].cnt > 1) {
+                text_add(&t, " (p99 ");
+                add_time(&t, c->latency[i][o].p99_ns);
+                text_add(&t, ", max ");
+                add_time(&t, c->latency[i][o].max_ns);
+                text_add(&t, ")");
+            }
+        }
+        sep = ", ";
+    }
+    if (*sep == '\0')
+        return;
+    text_add(&t, "; ");
+    add_bytes(&t, (double)bytes);
+    if (bytes && ns) {
+        text_add(&t, ", ");
+        add_bytes(&t, (double)bytes * 1e9 / (double)ns);
+        text_add(&t, "/s");
+    }
+    fprintf(out, "     %s %s\n", arrows[i], buf);
+}
+
+static void print_repeats(FILE *out, const struct roce_side_summary *s, unsigned i)
+{
+    char buf[LINE_LEN];
+    struct text t = text_of(buf, sizeof(buf));
+    const char *sep = "";
+
+    for (unsigned cause = 0; cause < ROCE_CAUSE_CNT; cause++) {
+        const struct roce_retx_summary *retx = &s->retx[cause];
+
+        if (retx->episodes == 0 && retx->packets == 0)
+            continue;
+        text_add(&t, "%s%s %" PRIu64 "×, %" PRIu64 " packets", sep,
+                 roce_cause_name((enum roce_cause)cause), retx->episodes, retx->packets);
+        if (retx->stalled_ns) {
+            text_add(&t, ", ");
+            add_time(&t, retx->stalled_ns);
+            text_add(&t, " lost");
+        }
+        sep = "; ";
+    }
+    if (*sep)
+        fprintf(out, "     %s sent again: %s\n", arrows[i], buf);
+}
+
+static void print_odds(FILE *out, const struct roce_side_summary *s, unsigned i)
+{
+    char buf[LINE_LEN];
+    struct text t = text_of(buf, sizeof(buf));
+    const char *sep = "";
+
+    add_list(&t, &sep, s->psn_naks, "sequence NAK", "sequence NAKs");
+    add_list(&t, &sep, s->rnr_naks, "RNR NAK", "RNR NAKs");
+    add_list(&t, &sep, s->fatal_naks, "fatal NAK", "fatal NAKs");
+    add_list(&t, &sep, s->duplicates, "duplicate", "duplicates");
+    add_list(&t, &sep, s->copies, "copy", "copies");
+    add_list(&t, &sep, s->out_of_order, "out of order", "out of order");
+    add_list(&t, &sep, s->missing_psns, "PSN missing", "PSNs missing");
+    add_list(&t, &sep, s->unseen_acked, "acknowledged but not captured",
+             "acknowledged but not captured");
+    add_list(&t, &sep, s->bad_icrc, "wrong ICRC", "wrong ICRCs");
+    add_list(&t, &sep, s->malformed, "malformed", "malformed");
+    add_list(&t, &sep, s->ce_marked, "CE mark", "CE marks");
+    add_list(&t, &sep, s->cnps, "CNP", "CNPs");
+    if (s->rnr_waited_ns) {
+        text_add(&t, "%sRNR waits ", sep);
+        add_time(&t, s->rnr_waited_ns);
+        text_add(&t, " (advertised ");
+        add_time(&t, s->rnr_advertised_ns);
+        text_add(&t, ")");
+        sep = ", ";
+    }
+    if (s->timeout_max_ns) {
+        text_add(&t, "%stimeout ", sep);
+        add_time(&t, s->timeout_min_ns);
+        if (s->timeout_max_ns != s->timeout_min_ns) {
+            text_add(&t, " to ");
+            add_time(&t, s->timeout_max_ns);
+        }
+    }
+    if (t.len)
+        fprintf(out, "     %s %s\n", arrows[i], buf);
+}
+
+static void print_regions(FILE *out, const struct check_conn *c, unsigned i)
+{
+    const struct roce_side_summary *s = &c->sum.side[i];
+
+    for (unsigned k = 0; k < s->region_cnt; k++) {
+        const struct roce_region *region = &c->region[i][k];
+
+        fprintf(out,
+                "     %s rkey 0x%08x, 0x%" PRIx64 "..0x%" PRIx64 ": %" PRIu64 " requests, %" PRIu64
+                " bytes written, %" PRIu64 " read\n",
+                arrows[i], region->rkey, region->va_min, region->va_end, region->requests,
+                region->bytes_written, region->bytes_read);
+    }
+    if (s->region_more)
+        fprintf(out, "     %s and %u more keys\n", arrows[i], s->region_more);
+}
+
+static void print_conn(FILE *out, const struct check_conn *c, bool verbose)
+{
+    const struct roce_conn_summary *sum = &c->sum;
+    char buf[LINE_LEN];
+    struct text t = text_of(buf, sizeof(buf));
+
+    text_add(&t, "  #%u ", sum->stream);
+    check_conn_title(&t, sum);
+    if (sum->vid)
+        text_add(&t, ", VLAN %u", sum->vid);
+    if (sum->mtu)
+        text_add(&t, ", MTU %s%u", sum->mtu_sure ? "" : "≥ ", sum->mtu);
+    text_add(&t, ", frames %u..%u, ", sum->first_frame, sum->last_frame);
+    add_time(&t, sum->last_time - sum->first_time);
+    text_add(&t, ": %s", check_verdict_name(check_conn_verdict(sum)));
+    if (sum->end != ROCE_END_OPEN)
+        text_add(&t, ", %s", roce_end_name(sum->end));
+    text_add(&t, "; ");
+    add_severities(&t, sum->findings);
+    fprintf(out, "%s\n", buf);
+    for (unsigned i = 0; i < 2; i++) {
+        print_operations(out, c, i);
+        print_repeats(out, &sum->side[i], i);
+        print_odds(out, &sum->side[i], i);
+        if (verbose)
+            print_regions(out, c, i);
+    }
+}
+
+static void print_conns(FILE *out, const struct check_report *r, bool verbose)
+{
+    uint32_t shown = 0;
+
+    if (r->conn_cnt == 0)
+        return;
+    fprintf(out, "connections:\n");
+    for (; shown < r->conn_cnt && (verbose || shown < CONNS_MAX); shown++)
+        print_conn(out, &r->conn[shown], verbose);
+    if (shown < r->ended)
+        fprintf(out, "  ... and %" PRIu64 " more%s\n", r->ended - shown,
+                verbose ? " (--json has all)" : " (-v)");
+}
+
+/* ---- findings ----------------------------------------------------------------------------------
+ */
+
+static void print_finding_line(FILE *out, const struct roce_finding *f)
+{
+    char buf[LINE_LEN];
+
+    fprintf(out, "     frame %-6u %-5s %-12s %s %s\n", f->frame, roce_severity_name(f->severity),
+            roce_rule_info(f->rule)->id, f->stream == ROCE_NO_STREAM ? " " : arrows[f->side & 1],
+            roce_finding_text(f, buf, sizeof(buf)));
+}
+
+static void print_group(FILE *out, const struct check_group *g)
+{
+    char buf[LINE_LEN];
+    struct text t = text_of(buf, sizeof(buf));
+    uint32_t shown = g->cnt < CHECK_GROUP_FRAMES ? (uint32_t)g->cnt : CHECK_GROUP_FRAMES;
+
+    text_add(&t, "%" PRIu64 "×, frames", g->cnt);
+    for (uint32_t i = 0; i < shown; i++)
+        text_add(&t, "%s%u", i ? ", " : " ", g->frame[i]);
+    if (shown < g->cnt)
+        text_add(&t, ", ...");
+    print_finding_line(out, &g->first);
+    if (g->cnt > 1)
+        fprintf(out, "     %14s%s\n", "", buf);
+}
+
+/* The findings of one connection; how many groups were printed. */
+static uint32_t print_findings_of(FILE *out, const struct check_report *r, uint32_t stream,
+                                  bool verbose, uint32_t max)
+{
+    uint32_t cnt, shown = 0;
+    const struct check_group *g = check_tally_of(&r->tally, stream, &cnt);
+
+    if (cnt == 0 || max == 0)
+        return 0;
+    if (stream == ROCE_NO_STREAM)
+        fprintf(out, "  without a connection:\n");
+    else
+        fprintf(out, "  #%u:\n", stream);
+    for (; shown < cnt && shown < max; shown++) {
+        if (!verbose) {
+            print_group(out, &g[shown]);
+            continue;
+        }
+        for (uint32_t k = g[shown].kept; k; k = r->tally.kept[k - 1].next) {
+            struct roce_finding f = r->tally.kept[k - 1].finding;
+
+            f.side = g[shown].first.side;
+            print_finding_line(out, &f);
+        }
+    }
+    return shown;
+}
+
+static void print_findings(FILE *out, const struct check_report *r, bool verbose)
+{
+    uint32_t left = verbose ? UINT32_MAX : FINDINGS_MAX, shown = 0;
+
+    if (r->tally.group_cnt == 0)
+        return;
+    fprintf(out, "findings:\n");
+    for (uint32_t i = 0; i < r->conn_cnt && left > 0; i++) {
+        uint32_t one = print_findings_of(out, r, r->conn[i].sum.stream, verbose, left);
+
+        shown += one;
+        left -= one;
+    }
+    shown += print_findings_of(out, r, ROCE_NO_STREAM, verbose, left);
+    if (shown < r->tally.group_cnt)
+        fprintf(out, "  ... and %u more kinds%s\n", r->tally.group_cnt - shown,
+                verbose ? " of connections not shown (--json has all)" : " (-v)");
+    if (r->tally.not_kept)
+        fprintf(out, "  ... and %" PRIu64 " findings that are only counted (--json has all)\n",
+                r->tally.not_kept);
+}
+
+void check_text(FILE *out, const struct check_report *r, bool verbose)
+{
+    char buf[LINE_LEN];
+    struct text t = text_of(buf, sizeof(buf));
+
+    print_head(out, r);
+    print_failures(out, r, verbose);
+    print_conns(out, r, verbose);
+    print_findings(out, r, verbose);
+    add_severities(&t, r->totals.findings);
+    if (r->totals.known)
+        text_add(&t, ", %" PRIu64 " of them known of %s", r->totals.known,
+                 roce_profile_name(r->profile));
+    fprintf(out, "verdict: %s (%s", check_verdict_name(check_report_verdict(r)), buf);
+    if (r->failed)
+        fprintf(out, "; %" PRIu64 " connection%s failed", r->failed, r->failed == 1 ? "" : "s");
+    fprintf(out, ")\n");
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Inflate: a compressed file as a stream of what is in it, so that a reader of captures need not
+ * know. gzip where zlib was there at build time, zstd where libzstd was. Several members or frames
+ * one after another are one stream, as gzip -dc and zstd -dc have it. Memory does not depend on the
+ * length of the file.
+ */
+#ifndef REPLAY_INFLATE_H
+#define REPLAY_INFLATE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include "text.h"
+
+struct inflate;
+
+/*
+ * The stream to read instead of `file`, which need not be seekable: `file` itself where it is not
+ * compressed and can be rewound. fclose() of the stream also closes `file`, unless `keep` is set.
+ *
+ * *state is NULL when the stream is `file` itself, and else lives until fclose().
+ * NULL and a fault (without the file's name) if it is compressed in a way that this build does not
+ * know; `file` is still open then.
+ */
+FILE *inflate_open(FILE *file, bool keep, struct inflate **state, struct fault *fault);
+
+/* What is wrong with the compressed data: the reason of a failed read, or NULL. */
+const char *inflate_error(const struct inflate *state);
+
+#endif

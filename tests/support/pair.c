@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "support/pair.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "support/pktgen.h"
+#include "support/suite.h"
+
+#define GUARD_BYTE 0x5A
+
+static size_t node_output(void *ctx, uint8_t *buf, size_t cap, uint64_t now)
+{
+    return rnic_output(ctx, buf, cap, now);
+}
+
+static void node_input(void *ctx, const uint8_t *frame, size_t len, uint64_t now)
+{
+    rnic_input(ctx, frame, len, now);
+}
+
+static uint64_t node_deadline(void *ctx)
+{
+    return rnic_deadline(ctx);
+}
+
+static void node_expire(void *ctx, uint64_t now)
+{
+    rnic_expire(ctx, now);
+}
+
+uint32_t pair_qpn(unsigned side, unsigned i)
+{
+    return 0x100 * (side + 1) + i;
+}
+
+static void make_device(struct pair_side *side, const uint8_t mac[6], const uint8_t gid[16],
+                        enum rnic_gid_type type, uint64_t seed)
+{
+    struct rnic_attr attr = {.gid_cnt = 1};
+    struct rnic_mr_attr mr = {
+        .len = PAIR_MEM, .iova = PAIR_IOVA, .access = RNIC_ACCESS_ALL, .key = PAIR_KEY};
+    struct rng rng = rng_of(seed);
+
+    memcpy(attr.mac, mac, 6);
+    memcpy(attr.gid[0].gid, gid, 16);
+    attr.gid[0].type = type;
+    rng_fill(&rng, attr.seed, sizeof(attr.seed));
+    side->rnic = rnic_new(&attr);
+    side->block = malloc(PAIR_MEM + 2 * PAIR_GUARD);
+    if (!side->rnic || !side->block)
+        abort();
+    memset(side->block, GUARD_BYTE, PAIR_MEM + 2 * PAIR_GUARD);
+    side->mem = side->block + PAIR_GUARD;
+    for (uint32_t i = 0; i < PAIR_MEM; i += 8) {
+        uint64_t v = rng_u64(&rng);
+
+        memcpy(side->mem + i, &v, 8);
+    }
+    mr.addr = side->mem;
+    EXPECT_EQ(rnic_pd_new(side->rnic, &side->pd), RNIC_OK);
+    EXPECT_EQ(rnic_mr_reg(side->pd, &mr, &side->mr), RNIC_OK);
+}
+
+static void make_qp(struct pair_side *side, unsigned s, unsigned i, uint32_t depth,
+                    const uint8_t dmac[6], const uint8_t dgid[16])
+{
+    struct rnic_qp_init init = {.type = RNIC_QPT_RC,
+                                .qpn = pair_qpn(s, i),
+                                .max_recv_wr = depth,
+                                .max_recv_sge = 4,
+                                .max_send_wr = depth,
+                                .max_send_sge = 4,
+                                .max_inline = 64};
+
+    EXPECT_EQ(rnic_cq_new(side->rnic, 2 * depth + 16, &side->send_cq[i]), RNIC_OK);
+    EXPECT_EQ(rnic_cq_new(side->rnic, 2 * depth + 16, &side->recv_cq[i]), RNIC_OK);
+    init.send_cq = side->send_cq[i];
+    init.recv_cq = side->recv_cq[i];
+    EXPECT_EQ(rnic_qp_new(side->pd, &init, &side->qp[i]), RNIC_OK);
+    side->attr[i] = (struct rnic_qp_attr){
+        .access = RNIC_ACCESS_ALL,
+        .pkey = 0xFFFF,
+        .path_mtu = 1024,
+        .dest_qpn = pair_qpn(!s, i),
+        .rq_psn = s ? 0xFFFFF4 : 0xFFFFFB,
+        .sq_psn = s ? 0xFFFFFB : 0xFFFFF4,
+        .max_dest_rd_atomic = 4,
+        .max_rd_atomic = 4,
+        .min_rnr_timer = 1,
+        .timeout = 8,
+        .retry_cnt = 7,
+        .rnr_retry = 7,
+    };
+    memcpy(side->attr[i].av.dmac, dmac, 6);
+    memcpy(side->attr[i].av.dgid, dgid, 16);
+}
+
+void pair_init(struct pair *pair, uint64_t seed, enum roce_encap encap, unsigned qp_cnt,
+               uint32_t depth)
+{
+    enum rnic_gid_type type = encap == ROCE_ENCAP_V1 ? RNIC_GID_ROCE_V1 : RNIC_GID_ROCE_V2;
+    struct pktgen gen;
+
+    memset(pair, 0, sizeof(*pair));
+    simnet_init(&pair->net, seed);
+    pktgen_init(&gen, encap);
+    pair->qp_cnt = qp_cnt;
+    for (unsigned s = 0; s < 2; s++) {
+        const uint8_t *mac = s ? gen.dmac : gen.smac;
+        struct simnet_node node = {NULL, {0}, node_output, node_input, node_deadline, node_expire};
+
+        make_device(&pair->side[s], mac, s ? gen.dgid : gen.sgid, type, 2 * seed + s);
+        for (unsigned i = 0; i < qp_cnt; i++)
+            make_qp(&pair->side[s], s, i, depth, s ? gen.smac : gen.dmac, s ? gen.sgid : gen.dgid);
+        node.ctx = pair->side[s].rnic;
+        memcpy(node.mac, mac, 6);
+        pair->node[s] = simnet_add(&pair->net, &node);
+    }
+}
+
+void pair_free(struct pair *pair)
+{
+    for (unsigned s = 0; s < 2; s++) {
+        struct pair_side *side = &pair->side[s];
+
+        rnic_del(side->rnic);
+        for (uint32_t i = 0; i < PAIR_GUARD; i++) {
+            if (side->block[i] != GUARD_BYTE || side->mem[PAIR_MEM + i] != GUARD_BYTE) {
+                suite_fail(__FILE__, __LINE__, "guard byte %u of side %u was written", i, s);
+                break;
+            }
+        }
+        free(side->block);
+    }
+    simnet_free(&pair->net);
+}
+
+void pair_connect(struct pair *pair)
+{
+    static const enum rnic_qp_state states[] = {RNIC_QPS_INIT, RNIC_QPS_RTR, RNIC_QPS_RTS};
+
+    for (unsigned s = 0; s < 2; s++) {
+        for (unsigned i = 0; i < pair->qp_cnt; i++) {
+            for (unsigned k = 0; k < 3; k++) {
+                pair->side[s].attr[i].state = states[k];
+                EXPECT_EQ(
+                    rnic_qp_modify(pair->side[s].qp[i], &pair->side[s].attr[i], pair->net.now),
+                    RNIC_OK);
+            }
+        }
+    }
+}
+
+int pair_send(struct pair *pair, unsigned side, unsigned qp, uint64_t wr_id,
+              enum rnic_wr_opcode opcode, uint32_t off, uint32_t len, uint32_t roff)
+{
+    const struct rnic_sge sge = {PAIR_IOVA + off, len, PAIR_KEY};
+    const struct rnic_send_wr wr = {.wr_id = wr_id,
+                                    .opcode = opcode,
+                                    .flags = RNIC_SEND_SIGNALED,
+                                    .sge = &sge,
+                                    .sge_cnt = 1,
+                                    .remote_addr = PAIR_IOVA + roff,
+                                    .rkey = PAIR_KEY};
+
+    return rnic_post_send(pair->side[side].qp[qp], &wr);
+}
+
+int pair_recv(struct pair *pair, unsigned side, unsigned qp, uint64_t wr_id, uint32_t off,
+              uint32_t len)
+{
+    const struct rnic_sge sge = {PAIR_IOVA + off, len, PAIR_KEY};
+    const struct rnic_recv_wr wr = {.wr_id = wr_id, .sge = &sge, .sge_cnt = 1};
+
+    return rnic_post_recv(pair->side[side].qp[qp], &wr);
+}
+
+bool pair_run(struct pair *pair, uint64_t ns)
+{
+    return simnet_run(&pair->net, pair->net.now + ns);
+}
+
+void pair_expect_wc(struct rnic_cq *cq, uint64_t wr_id, enum rnic_wc_status status)
+{
+    struct rnic_wc wc;
+
+    if (rnic_cq_poll(cq, &wc, 1) != 1) {
+        suite_fail(__FILE__, __LINE__, "no completion; wanted wr_id %llu, %s",
+                   (unsigned long long)wr_id, rnic_wc_status_name(status));
+        return;
+    }
+    EXPECT_EQ(wc.wr_id, wr_id);
+    if (wc.status != status)
+        suite_fail(__FILE__, __LINE__, "wr_id %llu: status %s, wanted %s",
+                   (unsigned long long)wr_id, rnic_wc_status_name(wc.status),
+                   rnic_wc_status_name(status));
+}
+
+void pair_expect_no_wc(struct rnic_cq *cq)
+{
+    struct rnic_wc wc;
+
+    EXPECT_EQ(rnic_cq_poll(cq, &wc, 1), 0);
+}
+
+struct rnic_counters pair_counters(const struct pair *pair, unsigned side)
+{
+    struct rnic_counters counters;
+
+    rnic_counters_get(pair->side[side].rnic, &counters);
+    return counters;
+}
+
+enum rnic_qp_state pair_state(const struct pair *pair, unsigned side, unsigned qp)
+{
+    struct rnic_qp_view view;
+
+    rnic_qp_view(pair->side[side].qp[qp], &view);
+    return view.state;
+}
+
+void pair_check_tally(struct pair *pair)
+{
+    const unsigned requests = SIMNET_BIT(DATA) | SIMNET_BIT(READ) | SIMNET_BIT(ATOMIC);
+    const struct simnet *net = &pair->net;
+
+    for (unsigned s = 0; s < 2; s++) {
+        struct rnic_counters c = pair_counters(pair, s);
+        int me = (int)pair->node[s];
+        int peer = (int)pair->node[!s];
+        uint64_t whole = simnet_count(net, peer, requests, SIMNET_DELIVERED) -
+                         simnet_count(net, peer, requests, SIMNET_BAD);
+
+        EXPECT_EQ(c.tx_packets, simnet_count(net, me, SIMNET_ANY, SIMNET_SENT));
+        EXPECT_EQ(c.rx_packets, net->arrived[me]);
+        EXPECT_EQ(c.rx_icrc_encapsulated + c.rx_malformed, net->arrived_bad[me]);
+        EXPECT_EQ(c.packet_seq_nak, simnet_count(net, me, SIMNET_BIT(NAK_SEQ), SIMNET_SENT));
+        EXPECT_EQ(c.resp_rnr_nak, simnet_count(net, me, SIMNET_BIT(NAK_RNR), SIMNET_SENT));
+        EXPECT_EQ(c.resp_invalid_request + c.resp_remote_access_errors + c.resp_operational_errors,
+                  simnet_count(net, me, SIMNET_BIT(NAK_FATAL), SIMNET_SENT));
+        CU_ASSERT(c.packet_seq_err <=
+                  simnet_count(net, peer, SIMNET_BIT(NAK_SEQ), SIMNET_DELIVERED));
+        CU_ASSERT(c.rnr_nak_retry_err <=
+                  simnet_count(net, peer, SIMNET_BIT(NAK_RNR), SIMNET_DELIVERED));
+        EXPECT_EQ(c.rx_not_roce, 0);
+        EXPECT_EQ(c.rx_no_request, 0);
+        /* Every good request was executed or put off for a reason that is counted. */
+        if (c.resp_invalid_request + c.resp_remote_access_errors + c.resp_operational_errors == 0 &&
+            c.rx_no_qp == 0)
+            EXPECT_EQ(c.rx_send_requests + c.rx_write_requests + c.rx_read_requests +
+                          c.rx_atomic_requests + c.duplicate_request + c.out_of_sequence +
+                          c.out_of_buffer,
+                      whole);
+    }
+}

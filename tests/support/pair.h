@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Pair: two whole devices on a simulated network, with QPs that are connected to each other. What a
+ * test wants to be different it changes in the attributes before pair_connect().
+ */
+#ifndef TEST_PAIR_H
+#define TEST_PAIR_H
+
+#include "device/rnic.h"
+#include "support/simnet.h"
+
+#define PAIR_QPS   4u
+#define PAIR_MEM   (1u << 20)
+#define PAIR_GUARD 4096u
+#define PAIR_KEY   0x00C0FFEEu /* all rights to all of the memory, at ... */
+#define PAIR_IOVA  UINT64_C(0xFFFFC00000000000)
+#define PAIR_T     UINT64_C(1048576) /* timeout code 8, ns: many times the delay of the network */
+
+struct pair_side {
+    struct rnic *rnic;
+    struct rnic_pd *pd;
+    struct rnic_mr *mr;
+    struct rnic_cq *send_cq[PAIR_QPS];
+    struct rnic_cq *recv_cq[PAIR_QPS];
+    struct rnic_qp *qp[PAIR_QPS];
+    struct rnic_qp_attr attr[PAIR_QPS];
+    uint8_t *block; /* guard, mem, guard */
+    uint8_t *mem;
+};
+
+struct pair {
+    struct simnet net;
+    struct pair_side side[2];
+    unsigned qp_cnt;
+    unsigned node[2];
+};
+
+/* Two devices and `qp_cnt` pairs of QPs in RESET; queues of `depth` WQEs of 4 SGEs and 64 bytes
+ * inline. The attributes are: path MTU 1024, first PSNs short of the wrap (R062), 4 READs and
+ * atomics, timeout 8, retry_cnt 7, rnr_retry 7. Memory is filled from the seed. */
+void pair_init(struct pair *pair, uint64_t seed, enum roce_encap encap, unsigned qp_cnt,
+               uint32_t depth);
+
+/* Checks the guard bytes and frees all. */
+void pair_free(struct pair *pair);
+
+/* Brings all QPs to RTS as the attributes say. */
+void pair_connect(struct pair *pair);
+
+/* QPN of QP `i` of a side. */
+uint32_t pair_qpn(unsigned side, unsigned i);
+
+/* Posts, with one SGE: `len` bytes at offset `off` of the own memory, `roff` of the other's. */
+int pair_send(struct pair *pair, unsigned side, unsigned qp, uint64_t wr_id,
+              enum rnic_wr_opcode opcode, uint32_t off, uint32_t len, uint32_t roff);
+int pair_recv(struct pair *pair, unsigned side, unsigned qp, uint64_t wr_id, uint32_t off,
+              uint32_t len);
+
+/* Runs until nothing happens any more, but not longer than `ns`; whether it came to rest. */
+bool pair_run(struct pair *pair, uint64_t ns);
+
+/* Asserts that the next completion of a queue is this one, or that there is none. */
+void pair_expect_wc(struct rnic_cq *cq, uint64_t wr_id, enum rnic_wc_status status);
+void pair_expect_no_wc(struct rnic_cq *cq);
+
+struct rnic_counters pair_counters(const struct pair *pair, unsigned side);
+enum rnic_qp_state pair_state(const struct pair *pair, unsigned side, unsigned qp);
+
+/* Asserts that the counters of both devices are what the network saw: R249. */
+void pair_check_tally(struct pair *pair);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Generates a capture of conformant RoCEv2 traffic of any length: WRITEs of four packets and their
+ * acknowledgement, one message of each connection in turn, a microsecond between packets.
+ *
+ *   gen_capture [-n PACKETS] [-c CONNECTIONS] [-s PAYLOAD] [-l SNAPLEN] >FILE.pcap
+ *
+ * PAYLOAD is the path MTU: 256, 512, 1024, 2048 or 4096 (default 256), or less than 256 for WRITEs
+ * of one packet of that many bytes. The connections are spread over 64 pairs of hosts, each with
+ * its own QPNs and PSNs; the same arguments give the same bytes.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "support/pktgen.h"
+#include "support/rng.h"
+#include "wire/bytes.h"
+#include "wire/codes.h"
+
+#define MSG_PACKETS 4u
+#define HOSTS       64u
+#define LINKTYPE    1u /* Ethernet */
+
+struct conn {
+    uint32_t psn, msn;
+};
+
+struct writer {
+    uint64_t left, packets;
+    uint32_t snaplen;
+};
+
+static void put_record(struct writer *w, const struct pktgen_frame *frame)
+{
+    uint64_t us = w->packets++;
+    uint32_t cap_len = frame->len < w->snaplen ? (uint32_t)frame->len : w->snaplen;
+    uint8_t head[16];
+
+    roce_le32_put(head, 1700000000u + (uint32_t)(us / 1000000));
+    roce_le32_put(head + 4, (uint32_t)(us % 1000000) * 1000);
+    roce_le32_put(head + 8, cap_len);
+    roce_le32_put(head + 12, (uint32_t)frame->len);
+    fwrite(head, sizeof(head), 1, stdout);
+    fwrite(frame->bytes, cap_len, 1, stdout);
+}
+
+static bool put_packet(struct writer *w, const struct roce_pkt *pkt)
+{
+    struct pktgen_frame frame;
+
+    if (w->left == 0)
+        return false;
+    w->left--;
+    pktgen_build(pkt, &frame);
+    put_record(w, &frame);
+    return true;
+}
+
+static struct pktgen gen_of(uint32_t idx, bool response)
+{
+    struct pktgen gen;
+    uint8_t host = (uint8_t)(idx % HOSTS * 2 + 1);
+
+    pktgen_init(&gen, ROCE_ENCAP_V2_IP4);
+    gen.sgid[15] = (uint8_t)(host + response);
+    gen.dgid[15] = (uint8_t)(host + !response);
+    gen.dest_qp = 0x1000 + idx * 2 + !response;
+    gen.sport = (uint16_t)(0xC000 + idx % 0x4000);
+    return gen;
+}
+
+/* One message and its ACK. */
+static bool put_message(struct writer *w, struct conn *conn, uint32_t idx, uint32_t payload_len)
+{
+    static uint8_t payload[4096];
+    struct pktgen gen = gen_of(idx, false), back = gen_of(idx, true);
+    uint32_t cnt = payload_len < 256 ? 1 : MSG_PACKETS;
+    struct roce_pkt pkt;
+
+    for (uint32_t i = 0; i < cnt; i++) {
+        uint8_t opcode = cnt == 1       ? ROCE_OP_RC_WRITE_ONLY
+                         : i == 0       ? ROCE_OP_RC_WRITE_FIRST
+                         : i == cnt - 1 ? ROCE_OP_RC_WRITE_LAST
+                                        : ROCE_OP_RC_WRITE_MIDDLE;
+
+        if (i == 0)
+            pkt = pktgen_write(&gen, opcode, conn->psn, 0x10000, 0x2000 + idx, cnt * payload_len,
+                               payload, payload_len);
+        else
+            pkt = pktgen_data(&gen, opcode, conn->psn, payload, payload_len);
+        pkt.bth.ackreq = i == cnt - 1;
+        conn->psn = (conn->psn + 1) & 0xFFFFFF;
+        if (!put_packet(w, &pkt))
+            return false;
+    }
+    conn->msn = (conn->msn + 1) & 0xFFFFFF;
+    pkt = pktgen_pkt(&back, ROCE_OP_RC_ACK, (conn->psn - 1) & 0xFFFFFF);
+    pkt.aeth.syndrome = ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE;
+    pkt.aeth.msn = conn->msn;
+    return put_packet(w, &pkt);
+}
+
+static int usage(void)
+{
+    fprintf(stderr, "usage: gen_capture [-n PACKETS] [-c CONNECTIONS] [-s PAYLOAD] [-l SNAPLEN]\n");
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    struct writer w = {.left = 1000000, .snaplen = 65535};
+    uint32_t conn_cnt = 1, payload_len = 256;
+    struct rng rng;
+    struct conn *conns;
+    uint8_t head[24] = {0x4D, 0x3C, 0xB2, 0xA1, 2, 0, 4, 0}; /* nanoseconds, version 2.4 */
+    int c;
+
+    while ((c = getopt(argc, argv, "n:c:s:l:")) != -1) {
+        switch (c) {
+        case 'n': w.left = strtoull(optarg, NULL, 0); break;
+        case 'c': conn_cnt = (uint32_t)strtoul(optarg, NULL, 0); break;
+        case 's': payload_len = (uint32_t)strtoul(optarg, NULL, 0); break;
+        case 'l': w.snaplen = (uint32_t)strtoul(optarg, NULL, 0); break;
+        default: return usage();
+        }
+    }
+    if (optind < argc || conn_cnt == 0 || conn_cnt > 0x700000 || w.snaplen < 64 ||
+        (payload_len >= 256 && roce_mtu_code(payload_len) == 0))
+        return usage();
+    conns = calloc(conn_cnt, sizeof(*conns));
+    if (!conns)
+        return 2;
+    rng = rng_of(1);
+    for (uint32_t i = 0; i < conn_cnt; i++)
+        conns[i].psn = rng_below(&rng, 1u << 24);
+    roce_le32_put(head + 16, w.snaplen);
+    roce_le32_put(head + 20, LINKTYPE);
+    fwrite(head, sizeof(head), 1, stdout);
+    for (uint32_t i = 0; put_message(&w, &conns[i], i, payload_len); i = (i + 1) % conn_cnt)
+        ;
+    free(conns);
+    return fflush(stdout) != 0 || ferror(stdout) ? 2 : 0;
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* rocedrill check: arguments, exit status, and every kind of input. */
+#include <stdlib.h>
+#include <string.h>
+#include "checkrun.h"
+#include "flow/rules.h"
+#include "support/suite.h"
+
+/* A capture that holds, one that breaks a rule, and one with a QP that fails by the rules. */
+#define HOLDS    "$C/rc-send-sizes.pcap"
+#define VIOLATES "$C/rc-loss-both.pcap"
+#define FAILS    "$C/rc-retry-exhausted.pcap"
+
+static void expect_status(int status, const char *arguments)
+{
+    struct checkrun r = checkrun("%s", arguments);
+
+    if (r.status != status)
+        suite_fail(__FILE__, __LINE__, "%s: expected status %d, actual %d: %s", arguments, status,
+                   r.status, r.err);
+    if (status < 2)
+        CU_ASSERT_STRING_EQUAL(r.err, "");
+    checkrun_free(&r);
+}
+
+static void expect_complaint(const char *arguments, const char *text)
+{
+    struct checkrun r = checkrun("%s", arguments);
+
+    if (r.status != 2)
+        suite_fail(__FILE__, __LINE__, "%s: expected status 2, actual %d", arguments, r.status);
+    CU_ASSERT_TRUE(checkrun_complains(&r, text));
+    checkrun_free(&r);
+}
+
+/* ---- arguments ---------------------------------------------------------------------------------
+ */
+
+static void says_what_is_wrong_in_one_line(void)
+{
+    expect_complaint("check", "no capture given");
+    expect_complaint("check --bogus x", "--bogus");
+    expect_complaint("check -z x", "-z");
+    expect_complaint("check --json", "--json needs an argument");
+    expect_complaint("check -j", "-j needs an argument");
+    expect_complaint("check $T/none.pcap", "none.pcap: No such file");
+    expect_complaint("check $T", "directory");
+    expect_complaint("check --peer nobody " HOLDS, "linux-rxe-6.1");
+    expect_complaint("check --peer none " HOLDS, "linux-rxe-6.1");
+    expect_complaint("check --explain RC-NO-001", "RC-NO-001");
+    expect_complaint("check - - <" HOLDS, "once only");
+    expect_complaint("check --annotate $T/x " HOLDS " " HOLDS, "--annotate");
+    expect_complaint("check --json - --junit - " HOLDS, "standard output");
+    expect_complaint("check --json $T/no/such/folder " HOLDS, "such/folder");
+    expect_complaint("check --annotate $T/no/such/folder " HOLDS, "such/folder");
+}
+
+static void gives_three_kinds_of_status(void)
+{
+    expect_status(0, "check " HOLDS);
+    expect_status(1, "check " VIOLATES);
+    expect_status(0, "check --peer linux-rxe-6.1 " VIOLATES);
+    expect_status(0, "check " FAILS);
+    expect_status(1, "check -q " HOLDS " " VIOLATES " " HOLDS);
+    expect_status(0, "check --help");
+    expect_status(0, "check --rules");
+    expect_status(2, "check -q " VIOLATES " $T/none.pcap " HOLDS);
+}
+
+static void does_not_overwrite_its_input(void)
+{
+    struct checkrun r = checkrun_shell("cp " HOLDS " $T/in.pcap && ln -sf in.pcap $T/link.pcap && "
+                                       "$R check --annotate $T/link.pcap $T/in.pcap");
+
+    EXPECT_EQ(r.status, 2);
+    CU_ASSERT_TRUE(checkrun_complains(&r, "link.pcap"));
+    checkrun_free(&r);
+    expect_status(0, "check -q $T/in.pcap");
+}
+
+static void is_silent_when_asked(void)
+{
+    struct checkrun r = checkrun("check -q " VIOLATES);
+
+    EXPECT_EQ(r.status, 1);
+    CU_ASSERT_STRING_EQUAL(r.out, "");
+    CU_ASSERT_STRING_EQUAL(r.err, "");
+    checkrun_free(&r);
+}
+
+static void lists_and_explains_rules(void)
+{
+    struct checkrun all = checkrun("check --rules"), one;
+    const char *line = all.out;
+    unsigned rules = 0;
+
+    for (; *line; line = strchr(line, '\n') + 1)
+        rules++;
+    EXPECT_EQ(rules, ROCE_RULE_CNT);
+    /* Each rule that a capture can break is explained. */
+    for (unsigned i = 0; i < ROCE_RULE_CNT; i++) {
+        const struct roce_rule_info *rule = roce_rule_info((enum roce_rule)i);
+
+        CU_ASSERT_PTR_NOT_NULL(strstr(all.out, rule->id));
+        if (rule->judge != ROCE_JUDGE_FLOW || i % 16 != 0)
+            continue;
+        one = checkrun("check --explain %s", rule->id);
+        EXPECT_EQ(one.status, 0);
+        CU_ASSERT_PTR_NOT_NULL(strstr(one.out, rule->id));
+        CU_ASSERT_PTR_NOT_NULL(strstr(one.out, "source:"));
+        checkrun_free(&one);
+    }
+    checkrun_free(&all);
+    one = checkrun("check --explain rc-rsp-112"); /* as people type it */
+    EXPECT_EQ(one.status, 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(one.out, "RC-RSP-112"));
+    checkrun_free(&one);
+}
+
+/* ---- inputs ------------------------------------------------------------------------------------
+ */
+
+/* The findings of an input without what depends on its name: they must be those of VIOLATES. */
+static char *findings_of(const char *input)
+{
+    struct checkrun r = checkrun("check --json - %s", input);
+    json_t *lines = checkrun_json(r.out);
+    char *text;
+
+    if (r.status != 1)
+        suite_fail(__FILE__, __LINE__, "%s: status %d: %s", input, r.status, r.err);
+    for (size_t i = 0; i < json_array_size(lines); i++) {
+        json_object_del(json_array_get(lines, i), "file");
+        json_object_del(json_array_get(lines, i), "fault");
+        json_object_del(json_array_get(lines, i), "encapsulation");
+        json_object_del(json_array_get(lines, i), "bytes");
+        json_object_del(json_object_get(json_array_get(lines, i), "a"), "bytes");
+        json_object_del(json_object_get(json_array_get(lines, i), "b"), "bytes");
+    }
+    text = json_dumps(lines, JSON_SORT_KEYS);
+    json_decref(lines);
+    checkrun_free(&r);
+    return text;
+}
+
+static void expect_same(const char *prepare, const char *input)
+{
+    char *expected = findings_of(VIOLATES), *actual;
+    struct checkrun r = checkrun_shell("%s", prepare);
+
+    EXPECT_EQ(r.status, 0);
+    checkrun_free(&r);
+    actual = findings_of(input);
+    if (strcmp(expected, actual) != 0)
+        suite_fail(__FILE__, __LINE__, "%s: other findings than the plain capture's", input);
+    free(expected);
+    free(actual);
+}
+
+static bool have(const char *program)
+{
+    struct checkrun r = checkrun_shell("command -v %s", program);
+    bool yes = r.status == 0;
+
+    checkrun_free(&r);
+    return yes;
+}
+
+static void reads_standard_input(void)
+{
+    expect_same("true", "- <" VIOLATES);
+    expect_same("cat " VIOLATES " >$T/s.pcap", "- <$T/s.pcap");
+    expect_same("true", "<" VIOLATES " -");
+}
+
+static void reads_compressed_captures(void)
+{
+    if (!have("gzip"))
+        return;
+    expect_same("gzip -c " VIOLATES " >$T/z.pcap.gz", "$T/z.pcap.gz");
+    expect_same("gzip -c " VIOLATES " >$T/z.pcap.gz", "- <$T/z.pcap.gz");
+    /* Members one after another, as gzip may be used on parts, and zeros of a tape block behind. */
+    expect_same("{ head -c 5000 " VIOLATES " | gzip -c; tail -c +5001 " VIOLATES
+                " | gzip -c; head -c 512 /dev/zero; } >$T/parts.gz",
+                "$T/parts.gz");
+    if (!have("zstd"))
+        return;
+    expect_same("zstd -qc " VIOLATES " >$T/z.pcap.zst", "$T/z.pcap.zst");
+    expect_same("{ head -c 5000 " VIOLATES " | zstd -qc; tail -c +5001 " VIOLATES
+                " | zstd -qc; } >$T/parts.zst",
+                "- <$T/parts.zst");
+}
+
+/* Puts `head` in place of the Ethernet header of every frame. */
+static void rewrap(const char *name, uint32_t linktype, const uint8_t *head, size_t head_len)
+{
+    struct capture capture;
+
+    CU_ASSERT_TRUE_FATAL(capture_load(&capture, TRACES_DIR "/captures/rc-loss-both.pcap"));
+    for (size_t i = 0; i < capture.cnt; i++) {
+        struct capture_frame *f = &capture.frame[i];
+        size_t len = f->len - 14 + head_len;
+        uint8_t *data = malloc(len);
+
+        memcpy(data, head, head_len);
+        memcpy(data + head_len, f->data + 14, f->len - 14u);
+        capture_put(&capture, i, data, len);
+        free(data);
+    }
+    checkrun_write_pcap(name, linktype, &capture);
+    capture_free(&capture);
+}
+
+static void reads_every_link_layer(void)
+{
+    static const uint8_t sll[16] = {0, 0, 0, 1, 0, 6, 2, 0x52, 0x6F, 0x43, 0x45, 1, 0, 0, 8, 0};
+    static const uint8_t sll2[20] = {8, 0, 0, 0, 0,    0,    0,    2,    0,
+                                     1, 0, 6, 2, 0x52, 0x6F, 0x43, 0x45, 1};
+
+    rewrap("sll.pcap", 113, sll, sizeof(sll));
+    expect_same("true", "$T/sll.pcap");
+    rewrap("sll2.pcap", 276, sll2, sizeof(sll2));
+    expect_same("true", "$T/sll2.pcap");
+    rewrap("raw.pcap", 101, NULL, 0);
+    expect_same("true", "$T/raw.pcap");
+    rewrap("ip4.pcap", 228, NULL, 0);
+    expect_same("true", "$T/ip4.pcap");
+    rewrap("serial.pcap", 50, sll, sizeof(sll)); /* PPP over a serial line: never RoCE */
+    expect_complaint("check $T/serial.pcap", "does not carry RoCE");
+}
+
+/* Puts each frame into an ERF record with `ext` extension headers. */
+static void wrap_erf(const char *name, unsigned ext)
+{
+    struct capture capture;
+
+    CU_ASSERT_TRUE_FATAL(capture_load(&capture, TRACES_DIR "/captures/rc-loss-both.pcap"));
+    for (size_t i = 0; i < capture.cnt; i++) {
+        struct capture_frame *f = &capture.frame[i];
+        size_t off = 16 + 8 * ext + 2, len = (off + f->len + 7) & ~(size_t)7;
+        uint8_t *data = calloc(1, len);
+
+        data[8] = (uint8_t)(2 | (ext ? 0x80 : 0)); /* Ethernet */
+        data[9] = 4;                               /* variable length */
+        data[10] = (uint8_t)(len >> 8);
+        data[11] = (uint8_t)len;
+        data[14] = (uint8_t)(f->len >> 8);
+        data[15] = (uint8_t)f->len;
+        for (unsigned k = 0; k < ext; k++)
+            data[16 + 8 * k] = k + 1 < ext ? 0x83 : 0x03;
+        memcpy(data + off, f->data, f->len);
+        capture_put(&capture, i, data, len);
+        free(data);
+    }
+    checkrun_write_pcap(name, 197, &capture);
+    capture_free(&capture);
+}
+
+static void reads_erf_records(void)
+{
+    wrap_erf("erf.pcap", 0);
+    expect_same("true", "$T/erf.pcap");
+    wrap_erf("erf2.pcap", 2);
+    expect_same("true", "$T/erf2.pcap");
+}
+
+static void refuses_what_is_no_capture(void)
+{
+    struct checkrun r = checkrun_shell(": >$T/empty; printf 'hello, this is no capture at all' "
+                                       ">$T/text; head -c 24 " HOLDS " >$T/head");
+
+    checkrun_free(&r);
+    expect_complaint("check $T/empty", "empty: not a capture file");
+    expect_complaint("check $T/text", "text: not a capture file");
+    expect_complaint("check $T/head", "head: no RoCE packet");
+    expect_complaint("check - </dev/null", "standard input: not a capture file");
+    if (!have("gzip"))
+        return;
+    r = checkrun_shell("gzip -c $T/text >$T/text.gz; gzip -c " HOLDS " | head -c 3000 >$T/cut.gz; "
+                       /* the checksum of the last member is wrong */
+                       "{ gzip -c " HOLDS " | head -c -8; head -c 8 /dev/zero; } >$T/bad.gz; "
+                       "printf '\\3757zXZ\\0abcdefgh' >$T/x.xz");
+    checkrun_free(&r);
+    expect_complaint("check $T/text.gz", "text.gz: not a capture file");
+    expect_complaint("check -q $T/cut.gz", "ends in the middle");
+    expect_complaint("check -q $T/bad.gz", "damaged");
+    expect_complaint("check -q $T/x.xz", "compressed with xz");
+}
+
+/* A capture that breaks off: what came before is reported, and the exit status says it. */
+static void reports_a_capture_that_breaks_off(void)
+{
+    struct checkrun r = checkrun_shell("head -c 40000 " VIOLATES " >$T/broken.pcap; "
+                                       "$R check --json $T/broken.json $T/broken.pcap");
+    char *text = checkrun_read(checkrun_path("broken.json"));
+    json_t *lines = checkrun_json(text), *summary = checkrun_first(lines, "summary");
+
+    EXPECT_EQ(r.status, 2);
+    CU_ASSERT_TRUE(checkrun_complains(&r, "broken.pcap: frame "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "verdict:"));
+    EXPECT_EQ(json_integer_value(json_object_get(summary, "exit_status")), 2);
+    CU_ASSERT_TRUE(json_is_string(json_object_get(summary, "fault")));
+    json_decref(lines);
+    free(text);
+    checkrun_free(&r);
+}
+
+/* Whatever bytes come: an exit status, and one line if it is 2. */
+static void survives_any_bytes(void)
+{
+    struct checkrun r = checkrun_shell("cp " VIOLATES " $T/any.pcap");
+
+    checkrun_free(&r);
+    for (unsigned i = 0; i < 40; i++) {
+        r = checkrun_shell("printf '\\%o\\%o\\377' | dd of=$T/any.pcap bs=1 seek=%u conv=notrunc "
+                           "2>/dev/null; $R check -v $T/any.pcap",
+                           i * 37 % 256, i * 91 % 256, 24 + i * 977);
+        CU_ASSERT_TRUE(r.status >= 0 && r.status <= 2);
+        if (r.status == 2)
+            CU_ASSERT_TRUE(checkrun_complains(&r, "any.pcap"));
+        checkrun_free(&r);
+    }
+}
+
+/* Ten times the packets need no more memory. */
+static void memory_does_not_grow_with_the_capture(void)
+{
+    const char *command = "\"$GEN\" -n %u -c 20 | $R check -q -";
+    struct checkrun r = checkrun_shell(command, 50000);
+    long before = r.max_rss_kb;
+
+    EXPECT_EQ(r.status, 0);
+    checkrun_free(&r);
+    r = checkrun_shell(command, 500000);
+    EXPECT_EQ(r.status, 0);
+    CU_ASSERT_STRING_EQUAL(r.err, "");
+    if (r.max_rss_kb > before + 2048)
+        suite_fail(__FILE__, __LINE__, "%ld kB for 50,000 packets, %ld kB for 500,000", before,
+                   r.max_rss_kb);
+    checkrun_free(&r);
+}
+
+SUITE("replay.check", TEST(says_what_is_wrong_in_one_line), TEST(gives_three_kinds_of_status),
+      TEST(does_not_overwrite_its_input), TEST(is_silent_when_asked),
+      TEST(lists_and_explains_rules), TEST(reads_standard_input), TEST(reads_compressed_captures),
+      TEST(reads_every_link_layer), TEST(reads_erf_records), TEST(refuses_what_is_no_capture),
+      TEST(reports_a_capture_that_breaks_off), TEST(survives_any_bytes),
+      TEST(memory_does_not_grow_with_the_capture))

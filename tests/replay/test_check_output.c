@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* rocedrill check: what it writes, parsed back. */
+#include <stdlib.h>
+#include <string.h>
+#include "checkrun.h"
+#include "flow/rules.h"
+#include "support/suite.h"
+
+#define LOSS "$C/rc-loss-both.pcap"
+
+/* ---- text --------------------------------------------------------------------------------------
+ */
+
+static void text_answers_why_it_failed_first(void)
+{
+    static const struct {
+        const char *capture, *words[4];
+    } cases[] = {
+        {"rc-retry-exhausted.pcap", {"did not answer", "IBV_WC_RETRY_EXC_ERR (12)", "timeout"}},
+        {"rc-rnr-exhausted.pcap", {"had no receive", "IBV_WC_RNR_RETRY_EXC_ERR (13)", "RNR NAK"}},
+        {"rc-bad-rkey-write.pcap", {"refused", "IBV_WC_REM_ACCESS_ERR (10)", "R_Key", "rkey 0x"}},
+    };
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct checkrun r = checkrun("check $C/%s", cases[i].capture);
+        const char *why = strstr(r.out, "why it failed:"), *conns = strstr(r.out, "connections:");
+
+        CU_ASSERT_TRUE(why && conns && why < conns);
+        for (unsigned k = 0; why && k < 4 && cases[i].words[k]; k++)
+            if (!strstr(why, cases[i].words[k]))
+                suite_fail(__FILE__, __LINE__, "%s: no \"%s\" in: %s", cases[i].capture,
+                           cases[i].words[k], why);
+        checkrun_free(&r);
+    }
+}
+
+static unsigned lines_of(const char *text)
+{
+    unsigned cnt = 0;
+
+    for (; (text = strchr(text, '\n')) != NULL; text++)
+        cnt++;
+    return cnt;
+}
+
+static void text_is_a_screenful_unless_verbose(void)
+{
+    struct checkrun r = checkrun_shell("$GEN -n 20000 -c 500 | $R check -"), v;
+
+    EXPECT_EQ(r.status, 0);
+    CU_ASSERT_TRUE(lines_of(r.out) < 50);
+    v = checkrun_shell("$GEN -n 20000 -c 500 | $R check -v -");
+    CU_ASSERT_TRUE(lines_of(v.out) > 1000);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "more (-v)"));
+    checkrun_free(&r);
+    checkrun_free(&v);
+}
+
+/* ---- JSON --------------------------------------------------------------------------------------
+ */
+
+static json_int_t get(const json_t *o, const char *key)
+{
+    const json_t *v = json_object_get(o, key);
+
+    if (!json_is_integer(v))
+        suite_fail(__FILE__, __LINE__, "no number \"%s\"", key);
+    return json_integer_value(v);
+}
+
+/* The lines agree with each other: the summary counts the findings and the connections. */
+static void json_lines_add_up(void)
+{
+    struct checkrun r = checkrun("check --json - $C/multi-qp.pcap " LOSS " $C/cm-lost-peer.pcap");
+    json_t *lines = checkrun_json(r.out);
+    json_int_t severities[3] = {0}, conns = 0, rules = 0;
+    static const char *const names[3] = {"note", "warning", "error"};
+    static const char *const keys[3] = {"notes", "warnings", "errors"};
+
+    EXPECT_EQ(checkrun_count(lines, "summary"), 3);
+    for (size_t i = 0; i < json_array_size(lines); i++) {
+        const json_t *o = json_array_get(lines, i), *v;
+        const char *type = json_string_value(json_object_get(o, "type")), *key;
+
+        CU_ASSERT_TRUE(json_is_string(json_object_get(o, "file")));
+        if (strcmp(type, "connection") == 0) {
+            conns++;
+            CU_ASSERT_TRUE(json_is_object(json_object_get(o, "a")));
+            CU_ASSERT_TRUE(json_is_object(json_object_get(o, "b")));
+        } else if (strcmp(type, "finding") == 0) {
+            for (unsigned s = 0; s < 3; s++)
+                severities[s] +=
+                    strcmp(json_string_value(json_object_get(o, "severity")), names[s]) == 0;
+            rules++;
+            CU_ASSERT_NOT_EQUAL(roce_rule_find(json_string_value(json_object_get(o, "rule"))),
+                                ROCE_RULE_CNT);
+            CU_ASSERT_TRUE(get(o, "frame") > 0);
+        } else if (strcmp(type, "summary") == 0) {
+            EXPECT_EQ(get(o, "connections"), conns);
+            for (unsigned s = 0; s < 3; s++)
+                EXPECT_EQ(get(o, keys[s]), severities[s]);
+            json_object_foreach(json_object_get(o, "rules"), key, v) rules -= json_integer_value(v);
+            EXPECT_EQ(rules, 0);
+            memset(severities, 0, sizeof(severities));
+            conns = 0;
+        } else {
+            CU_ASSERT_STRING_EQUAL(type, "alias");
+        }
+    }
+    json_decref(lines);
+    checkrun_free(&r);
+}
+
+static void json_says_how_a_connection_ended(void)
+{
+    struct checkrun r = checkrun("check --json - $C/rc-bad-rkey-write.pcap");
+    json_t *lines = checkrun_json(r.out), *conn = checkrun_first(lines, "connection");
+    const json_t *end = json_object_get(conn, "end"), *a = json_object_get(conn, "a");
+
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(conn, "verdict")), "failed");
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(end, "kind")), "nak");
+    EXPECT_EQ(get(end, "syndrome"), 0x62);
+    EXPECT_EQ(get(end, "frame"), 6);
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(a, "address")), "192.0.2.1");
+    EXPECT_EQ(get(a, "packets"), 4);
+    EXPECT_EQ(get(json_object_get(json_object_get(a, "operations"), "write"), "completed"), 1);
+    json_decref(lines);
+    checkrun_free(&r);
+}
+
+static void json_marks_what_is_known(void)
+{
+    struct checkrun r = checkrun("check --peer linux-rxe-6.1 --json - " LOSS);
+    json_t *lines = checkrun_json(r.out), *summary = checkrun_first(lines, "summary");
+    bool seen = false;
+
+    EXPECT_EQ(r.status, 0);
+    for (size_t i = 0; i < json_array_size(lines); i++) {
+        const json_t *o = json_array_get(lines, i);
+        const char *rule = json_string_value(json_object_get(o, "rule"));
+
+        if (rule && strcmp(rule, "RC-RSP-112") == 0) {
+            seen = true;
+            CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(o, "severity")), "error");
+            CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(o, "known")), "D4");
+        }
+    }
+    CU_ASSERT_TRUE(seen);
+    CU_ASSERT_TRUE(get(summary, "errors") > 0);
+    EXPECT_EQ(get(summary, "errors_unknown"), 0);
+    json_decref(lines);
+    checkrun_free(&r);
+}
+
+/* ---- JUnit -------------------------------------------------------------------------------------
+ */
+
+/* How often `word` begins in the text. */
+static unsigned occurrences(const char *text, const char *word)
+{
+    unsigned cnt = 0;
+
+    for (; (text = strstr(text, word)) != NULL; text++)
+        cnt++;
+    return cnt;
+}
+
+/* Well-formed as far as JUnit uses XML: tags nest, quotes pair, '<' and '&' stand alone nowhere. */
+static bool well_formed(const char *xml)
+{
+    char stack[16][32];
+    unsigned depth = 0;
+
+    if (strncmp(xml, "<?xml", 5) != 0)
+        return false;
+    for (const char *p = strstr(xml, "?>") + 2; *p; p++) {
+        size_t len;
+
+        if (*p == '&' && strncmp(p, "&amp;", 5) != 0 && strncmp(p, "&lt;", 4) != 0 &&
+            strncmp(p, "&gt;", 4) != 0 && strncmp(p, "&quot;", 6) != 0)
+            return false;
+        if (*p != '<')
+            continue;
+        if (p[1] == '/') {
+            len = strcspn(p + 2, ">");
+            if (depth == 0 || strlen(stack[--depth]) != len || strncmp(stack[depth], p + 2, len))
+                return false;
+            p += 2 + len;
+            continue;
+        }
+        len = strcspn(p + 1, " >/");
+        if (depth == 16 || len == 0 || len >= sizeof(stack[0]))
+            return false;
+        snprintf(stack[depth++], sizeof(stack[0]), "%.*s", (int)len, p + 1);
+        for (p += 1 + len; *p && *p != '>'; p++)
+            if (*p == '"' && !(p = strchr(p + 1, '"')))
+                return false;
+        if (!*p)
+            return false;
+        if (p[-1] == '/')
+            depth--;
+    }
+    return depth == 0;
+}
+
+static void junit_is_well_formed(void)
+{
+    struct checkrun r = checkrun_shell(
+        "cp " LOSS " \"$T/a<b>&'\\\"c.pcap\"; $R check --junit - \"$T/a<b>&'\\\"c.pcap\" "
+        "$T/none.pcap $C/multi-qp.pcap");
+
+    EXPECT_EQ(r.status, 2);
+    CU_ASSERT_TRUE(well_formed(r.out));
+    EXPECT_EQ(occurrences(r.out, "<testsuite "), 3);
+    EXPECT_EQ(occurrences(r.out, "<error "), 1);
+    EXPECT_EQ(occurrences(r.out, "<failure type=\"RC-RSP-112\""), 1);
+    EXPECT_EQ(occurrences(r.out, "failures=\"1\""), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "a&lt;b&gt;&amp;"));
+    checkrun_free(&r);
+    r = checkrun("check --peer linux-rxe-6.1 --junit - " LOSS);
+    EXPECT_EQ(r.status, 0);
+    CU_ASSERT_TRUE(well_formed(r.out));
+    EXPECT_EQ(occurrences(r.out, "<failure"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "[known deviation D4]"));
+    checkrun_free(&r);
+}
+
+/* ---- annotated copies --------------------------------------------------------------------------
+ */
+
+static void expect_same_frames(const char *path, const char *copy)
+{
+    struct capture a, b;
+
+    CU_ASSERT_TRUE_FATAL(capture_load(&a, path));
+    CU_ASSERT_TRUE_FATAL(capture_load(&b, copy));
+    EXPECT_EQ(b.cnt, a.cnt);
+    for (size_t i = 0; i < a.cnt && i < b.cnt; i++) {
+        EXPECT_EQ(b.frame[i].time, a.frame[i].time);
+        EXPECT_EQ(b.frame[i].len, a.frame[i].len);
+        CU_ASSERT_EQUAL(memcmp(a.frame[i].data, b.frame[i].data, a.frame[i].len), 0);
+    }
+    capture_free(&a);
+    capture_free(&b);
+}
+
+static void annotated_copy_has_the_same_frames(void)
+{
+    static const char *const names[] = {"rc-loss-both", "vlan", "mtu-4096", "cm-reject"};
+
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct checkrun r = checkrun("check -q --annotate $T/out.pcapng $C/%s.pcap", names[i]);
+        char path[512];
+
+        CU_ASSERT_TRUE(r.status < 2);
+        checkrun_free(&r);
+        snprintf(path, sizeof(path), "%s/captures/%s.pcap", TRACES_DIR, names[i]);
+        expect_same_frames(path, checkrun_path("out.pcapng"));
+        r = checkrun_shell("$R check -q --annotate $T/in.pcapng - <$C/%s.pcap && cmp $T/in.pcapng "
+                           "$T/out.pcapng || test $? = 1",
+                           names[i]);
+        EXPECT_EQ(r.status, 0);
+        checkrun_free(&r);
+    }
+}
+
+static uint32_t get32(const uint8_t *p)
+{
+    uint32_t v;
+
+    memcpy(&v, p, sizeof(v));
+    return v;
+}
+
+/* Every finding is a comment at its frame, and nothing else is. */
+static void annotated_copy_has_the_findings(void)
+{
+    struct checkrun r = checkrun("check --json - --annotate $T/notes.pcapng " LOSS);
+    json_t *lines = checkrun_json(r.out);
+    FILE *file = fopen(checkrun_path("notes.pcapng"), "rb");
+    static uint8_t all[1 << 20];
+    size_t len, off = 0, comments = 0;
+    uint32_t frame = 0;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    len = fread(all, 1, sizeof(all), file);
+    fclose(file);
+    while (off + 12 <= len) {
+        uint32_t type = get32(all + off), block = get32(all + off + 4), at;
+
+        CU_ASSERT_TRUE_FATAL(block >= 12 && block % 4 == 0 && off + block <= len);
+        EXPECT_EQ(get32(all + off + block - 4), block);
+        if (type == 6) {
+            frame++;
+            at = 28 + ((get32(all + off + 20) + 3) & ~3u);
+            while (at + 4 <= block - 4 && (get32(all + off + at) & 0xFFFF) == 1) {
+                uint32_t n = get32(all + off + at) >> 16;
+                bool found = false;
+
+                for (size_t i = 0; i < json_array_size(lines) && !found; i++) {
+                    const json_t *o = json_array_get(lines, i);
+                    const char *text = json_string_value(json_object_get(o, "text"));
+
+                    found = text && json_integer_value(json_object_get(o, "frame")) == frame &&
+                            n > strlen(text) &&
+                            memcmp(all + off + at + 4 + n - strlen(text), text, strlen(text)) == 0;
+                }
+                CU_ASSERT_TRUE(found);
+                comments++;
+                at += 4 + ((n + 3) & ~3u);
+            }
+        }
+        off += block;
+    }
+    EXPECT_EQ(off, len);
+    EXPECT_EQ(comments, checkrun_count(lines, "finding"));
+    json_decref(lines);
+    checkrun_free(&r);
+}
+
+SUITE("replay.check_output", TEST(text_answers_why_it_failed_first),
+      TEST(text_is_a_screenful_unless_verbose), TEST(json_lines_add_up),
+      TEST(json_says_how_a_connection_ended), TEST(json_marks_what_is_known),
+      TEST(junit_is_well_formed), TEST(annotated_copy_has_the_same_frames),
+      TEST(annotated_copy_has_the_findings))

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * RC between two devices over a network that does everything a network may do: R057-R060, R062,
+ * R091-R123, R125, R127-R161, R189, R191, R198, R247-R249, R251 of rnic/rules.md.
+ *
+ * The seeds are fixed, so that a run is the same everywhere. ROCEDRILL_SEED=<n> runs that one
+ * alone, ROCEDRILL_RUNS=<n> so many of them (a soak); what fails prints the command that repeats
+ * it.
+ */
+#include <stdlib.h>
+#include "sim/traffic.h"
+#include "support/suite.h"
+#include "wire/codes.h"
+#include "wire/crc32.h"
+
+#define SECOND UINT64_C(1000000000)
+
+static struct pair pair; /* for the tests that do not use traffic.h */
+
+/* ---- random traffic -------------------------------------------------------------------------- */
+
+static uint64_t number_of(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+static void one_random_run(uint64_t seed)
+{
+    static const uint32_t mtus[] = {256, 512, 1024, 2048, 4096};
+    static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6, ROCE_ENCAP_V1};
+    struct rng rng = rng_of(seed);
+    struct traffic_limits limits = {
+        .qp_cnt = 1 + rng_below(&rng, PAIR_QPS),
+        .wr_cnt = 4 + rng_below(&rng, 37),
+        .max_len = 1 + rng_below(&rng, 8192),
+        .path_mtu = mtus[rng_below(&rng, 5)],
+        .encap = encaps[rng_below(&rng, 3)],
+        .slow_receiver = rng_below(&rng, 3) == 0,
+    };
+    struct simnet_path path = {.delay_ns = rng_below(&rng, 5000)};
+
+    /* Few enough faults that eight losses of the same packet in a row do not come. */
+    if (rng_below(&rng, 4))
+        path.loss_ppm = rng_below(&rng, 30000);
+    if (rng_below(&rng, 2))
+        path.dup_ppm = rng_below(&rng, 50000);
+    if (rng_below(&rng, 2))
+        path.corrupt_ppm = rng_below(&rng, 20000);
+    if (rng_below(&rng, 2))
+        path.mark_ppm = rng_below(&rng, 50000);
+    if (rng_below(&rng, 3) == 0) {
+        path.reorder_ppm = rng_below(&rng, 30000);
+        path.reorder_ns = rng_below(&rng, 20000);
+    }
+    if (rng_below(&rng, 2))
+        path.jitter_ns = rng_below(&rng, 3000);
+    if (rng_below(&rng, 3) == 0)
+        path.bps = UINT64_C(1000000000) * (1 + rng_below(&rng, 100));
+    traffic_begin(seed, &limits, &path);
+    traffic_run();
+    traffic_check();
+    traffic_end();
+}
+
+static void random_traffic(void)
+{
+    uint64_t only = number_of("ROCEDRILL_SEED", 0);
+    uint64_t runs = number_of("ROCEDRILL_RUNS", 400);
+
+    for (uint64_t seed = only ? only : 1; seed <= (only ? only : runs); seed++) {
+        unsigned before = CU_get_number_of_failures();
+
+        one_random_run(seed);
+        if (CU_get_number_of_failures() != before) {
+            printf("\n    repeat with: ROCEDRILL_SEED=%llu test_sim_rc random_traffic\n",
+                   (unsigned long long)seed);
+            return;
+        }
+    }
+}
+
+/* ---- each packet struck once ----------------------------------------------------------------- */
+
+/* The n-th packet of each class, from either side: lost, repeated at once and late, held back,
+ * corrupted in each place. None of it may show (R249 aside). */
+static void every_packet_struck_once(void)
+{
+    static const struct {
+        enum simnet_action action;
+        uint64_t delay_ns;
+    } strikes[] = {
+        {SIMNET_DROP, 0},
+        {SIMNET_REPEAT, 0},
+        {SIMNET_REPEAT, 40000},
+        {SIMNET_REPEAT, 2 * PAIR_T},
+        {SIMNET_HOLD, 30000},
+        {SIMNET_HOLD, 2 * PAIR_T},
+        {SIMNET_CORRUPT_PAYLOAD, 0},
+        {SIMNET_CORRUPT_HEADER, 0},
+        {SIMNET_CORRUPT_ICRC, 0},
+    };
+    const struct traffic_limits limits = {.qp_cnt = 1,
+                                          .wr_cnt = 14,
+                                          .max_len = 1500,
+                                          .path_mtu = 256,
+                                          .encap = ROCE_ENCAP_V2_IP4,
+                                          .slow_receiver = true};
+    const struct simnet_path path = {.delay_ns = 2000};
+
+    for (unsigned i = 0; i < sizeof(strikes) / sizeof(strikes[0]); i++) {
+        for (unsigned cls = 0; cls < SIMNET_CLASS_CNT; cls++) {
+            unsigned hits = 1;
+
+            for (unsigned nth = 1; nth <= 24 && hits; nth++) {
+                unsigned before = CU_get_number_of_failures();
+                struct pair *p = traffic_begin(7, &limits, &path);
+                struct simnet_rule *rule =
+                    simnet_rule(&p->net, &(struct simnet_rule){.from = -1,
+                                                               .classes = 1u << cls,
+                                                               .nth = nth,
+                                                               .action = strikes[i].action,
+                                                               .delay_ns = strikes[i].delay_ns});
+
+                traffic_run();
+                traffic_check();
+                hits = rule->hits;
+                traffic_end();
+                if (CU_get_number_of_failures() != before) {
+                    printf("\n    strike %u on %s number %u\n", i,
+                           simnet_class_name((enum simnet_class)cls), nth);
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/* A slow wire whose queue overflows: losses in bursts, as in a switch. */
+static void queue_overflow(void)
+{
+    const struct traffic_limits limits = {
+        .qp_cnt = 4, .wr_cnt = 40, .max_len = 3000, .path_mtu = 1024, .encap = ROCE_ENCAP_V2_IP4};
+    const struct simnet_path path = {
+        .delay_ns = 2000, .bps = UINT64_C(10000000000), .queue = 12000};
+    struct pair *p = traffic_begin(11, &limits, &path);
+
+    traffic_run();
+    traffic_check();
+    CU_ASSERT(simnet_count(&p->net, -1, SIMNET_ANY, SIMNET_OVERFLOWED) > 0);
+    traffic_end();
+}
+
+/* The network is gone for three timeouts: retried, not failed (R152, R160). */
+static void partition_survived(void)
+{
+    const struct traffic_limits limits = {
+        .qp_cnt = 2, .wr_cnt = 30, .max_len = 3000, .path_mtu = 1024, .encap = ROCE_ENCAP_V2_IP6};
+    const struct simnet_path path = {.delay_ns = 2000, .bps = UINT64_C(1000000000)};
+    struct pair *p = traffic_begin(12, &limits, &path);
+
+    pair_run(p, 100000);
+    simnet_part(&p->net, 0, 1, 3 * PAIR_T);
+    traffic_run();
+    traffic_check();
+    CU_ASSERT(pair_counters(p, 0).local_ack_timeout_err >= 2);
+    traffic_end();
+}
+
+/* ---- ends that are errors -------------------------------------------------------------------- */
+
+static void begin(unsigned qp_cnt)
+{
+    const struct simnet_path path = {.delay_ns = 1000};
+
+    pair_init(&pair, 1, ROCE_ENCAP_V2_IP4, qp_cnt, 16);
+    simnet_paths(&pair.net, &path);
+}
+
+/* R154, R198, R189: 1 + retry_cnt times, one timeout apart; 7 is seven. */
+static void retry_exhausted(void)
+{
+    for (unsigned cnt = 0; cnt <= 7; cnt++) {
+        struct simnet_rule *rule;
+
+        begin(1);
+        pair.side[0].attr[0].retry_cnt = (uint8_t)cnt;
+        pair_connect(&pair);
+        rule = simnet_rule(&pair.net, &(struct simnet_rule){.from = 0, .action = SIMNET_DROP});
+        EXPECT_EQ(pair_send(&pair, 0, 0, 1, RNIC_WR_WRITE, 0, 100, 0), RNIC_OK);
+        EXPECT_EQ(pair_send(&pair, 0, 0, 2, RNIC_WR_SEND, 0, 100, 0), RNIC_OK);
+        CU_ASSERT(pair_run(&pair, SECOND));
+        EXPECT_EQ(rule->hits, 2 * (1 + cnt));
+        EXPECT_EQ(pair.net.now, (1 + cnt) * PAIR_T);
+        pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_RETRY_EXC_ERR);
+        pair_expect_wc(pair.side[0].send_cq[0], 2, RNIC_WC_WR_FLUSH_ERR);
+        EXPECT_EQ(pair_state(&pair, 0, 0), RNIC_QPS_ERR);
+        EXPECT_EQ(pair_counters(&pair, 0).local_ack_timeout_err, 1 + cnt);
+        EXPECT_EQ(pair_counters(&pair, 0).retry_exceeded_err, 1);
+        EXPECT_EQ(pair_send(&pair, 0, 0, 3, RNIC_WR_SEND, 0, 100, 0), RNIC_OK);
+        pair_expect_wc(pair.side[0].send_cq[0], 3, RNIC_WC_WR_FLUSH_ERR);
+        pair_check_tally(&pair);
+        pair_free(&pair);
+    }
+}
+
+/* R157: 1 + rnr_retry times, the receiver's time apart; and 7 goes on until there is a WQE. */
+static void rnr_exhausted(void)
+{
+    for (unsigned cnt = 0; cnt <= 7; cnt++) {
+        begin(1);
+        pair.side[0].attr[0].rnr_retry = (uint8_t)cnt;
+        pair.side[1].attr[0].min_rnr_timer = 8; /* 160 us */
+        pair_connect(&pair);
+        EXPECT_EQ(pair_send(&pair, 0, 0, 1, RNIC_WR_SEND, 0, 100, 0), RNIC_OK);
+        if (cnt == 7) {
+            CU_ASSERT(!pair_run(&pair, SECOND / 10));
+            pair_expect_no_wc(pair.side[0].send_cq[0]);
+            EXPECT_EQ(pair_recv(&pair, 1, 0, 9, 0, 100), RNIC_OK);
+            CU_ASSERT(pair_run(&pair, SECOND));
+            pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_SUCCESS);
+            CU_ASSERT(pair_counters(&pair, 0).rnr_nak_retry_err > 500);
+        } else {
+            CU_ASSERT(pair_run(&pair, SECOND));
+            pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_RNR_RETRY_EXC_ERR);
+            EXPECT_EQ(simnet_count(&pair.net, 1, SIMNET_BIT(NAK_RNR), SIMNET_SENT), 1 + cnt);
+            EXPECT_EQ(pair.net.now, 2000 + cnt * (2000 + roce_rnr_ns(8)));
+            EXPECT_EQ(pair_counters(&pair, 0).local_ack_timeout_err, 0); /* R158 */
+        }
+        pair_check_tally(&pair);
+        pair_free(&pair);
+    }
+}
+
+/* R082, R083, R090, R146: what the responder refuses is the status of that request, and both ends
+ * are in ERR with the rest flushed. */
+static void remote_errors(void)
+{
+    static const struct {
+        enum rnic_wr_opcode opcode;
+        uint32_t rkey;
+        uint32_t recv_len, recv_key;
+        enum rnic_wc_status send, recv;
+    } rows[] = {
+        {RNIC_WR_WRITE, 0xBAD, 64, PAIR_KEY, RNIC_WC_REM_ACCESS_ERR, RNIC_WC_WR_FLUSH_ERR},
+        {RNIC_WR_READ, 0xBAD, 64, PAIR_KEY, RNIC_WC_REM_ACCESS_ERR, RNIC_WC_WR_FLUSH_ERR},
+        {RNIC_WR_SEND, 0, 64, PAIR_KEY, RNIC_WC_REM_INV_REQ_ERR, RNIC_WC_LOC_LEN_ERR},
+        {RNIC_WR_SEND, 0, 1000, 0xBAD, RNIC_WC_REM_OP_ERR, RNIC_WC_LOC_PROT_ERR},
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct rnic_sge sge = {PAIR_IOVA, 300, PAIR_KEY};
+        struct rnic_send_wr wr = {.wr_id = 2,
+                                  .opcode = rows[i].opcode,
+                                  .sge = &sge,
+                                  .sge_cnt = 1,
+                                  .remote_addr = PAIR_IOVA,
+                                  .rkey = rows[i].rkey};
+        struct rnic_sge rsge = {PAIR_IOVA, rows[i].recv_len, rows[i].recv_key};
+        struct rnic_recv_wr rwr = {.wr_id = 7, .sge = &rsge, .sge_cnt = 1};
+
+        begin(1);
+        pair_connect(&pair);
+        EXPECT_EQ(rnic_post_recv(pair.side[1].qp[0], &rwr), RNIC_OK);
+        EXPECT_EQ(pair_send(&pair, 0, 0, 1, RNIC_WR_WRITE, 0, 300, 0), RNIC_OK);
+        EXPECT_EQ(rnic_post_send(pair.side[0].qp[0], &wr), RNIC_OK); /* unsignaled: tells anyway */
+        EXPECT_EQ(pair_send(&pair, 0, 0, 3, RNIC_WR_WRITE, 0, 300, 4096), RNIC_OK);
+        EXPECT_EQ(pair_send(&pair, 1, 0, 4, RNIC_WR_WRITE, 0, 0, 0), RNIC_OK);
+        CU_ASSERT(pair_run(&pair, SECOND));
+        pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_SUCCESS);
+        pair_expect_wc(pair.side[0].send_cq[0], 2, rows[i].send);
+        pair_expect_wc(pair.side[0].send_cq[0], 3, RNIC_WC_WR_FLUSH_ERR);
+        pair_expect_wc(pair.side[1].recv_cq[0], 7, rows[i].recv);
+        EXPECT_EQ(pair_state(&pair, 0, 0), RNIC_QPS_ERR);
+        EXPECT_EQ(pair_state(&pair, 1, 0), RNIC_QPS_ERR);
+        EXPECT_EQ(rnic_deadline(pair.side[0].rnic), RNIC_NEVER);
+        EXPECT_EQ(rnic_deadline(pair.side[1].rnic), RNIC_NEVER);
+        pair_check_tally(&pair);
+        pair_free(&pair);
+    }
+}
+
+/* R191: SQD lets the message begun finish, tells once, and RTS goes on where it stopped. */
+static void drained(void)
+{
+    struct rnic_qp_attr attr = {.state = RNIC_QPS_SQD};
+    struct rnic_event event;
+
+    begin(1);
+    pair_connect(&pair);
+    EXPECT_EQ(pair_send(&pair, 0, 0, 1, RNIC_WR_WRITE, 0, 5000, 0), RNIC_OK);
+    EXPECT_EQ(pair_send(&pair, 0, 0, 2, RNIC_WR_WRITE, 0, 5000, 0), RNIC_OK);
+    pair_run(&pair, 10); /* both are sent, none is answered */
+    EXPECT_EQ(rnic_qp_modify(pair.side[0].qp[0], &attr, pair.net.now), RNIC_OK);
+    EXPECT_EQ(pair_send(&pair, 0, 0, 3, RNIC_WR_READ, 0, 5000, 0), RNIC_OK);
+    CU_ASSERT(!rnic_event_get(pair.side[0].rnic, &event));
+    CU_ASSERT(pair_run(&pair, SECOND));
+    pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_SUCCESS);
+    pair_expect_wc(pair.side[0].send_cq[0], 2, RNIC_WC_SUCCESS);
+    pair_expect_no_wc(pair.side[0].send_cq[0]);
+    CU_ASSERT(rnic_event_get(pair.side[0].rnic, &event));
+    EXPECT_EQ(event.type, RNIC_EVENT_SQ_DRAINED);
+    CU_ASSERT(!rnic_event_get(pair.side[0].rnic, &event));
+    /* The responder half goes on. */
+    EXPECT_EQ(pair_send(&pair, 1, 0, 4, RNIC_WR_READ, 0, 100, 0), RNIC_OK);
+    CU_ASSERT(pair_run(&pair, SECOND));
+    pair_expect_wc(pair.side[1].send_cq[0], 4, RNIC_WC_SUCCESS);
+    attr.state = RNIC_QPS_RTS;
+    EXPECT_EQ(rnic_qp_modify(pair.side[0].qp[0], &attr, pair.net.now), RNIC_OK);
+    CU_ASSERT(pair_run(&pair, SECOND));
+    pair_expect_wc(pair.side[0].send_cq[0], 3, RNIC_WC_SUCCESS);
+    pair_check_tally(&pair);
+    pair_free(&pair);
+}
+
+/* R190: RESET and a new connection with other PSNs; nothing of the old one is left. */
+static void reset_and_again(void)
+{
+    begin(1);
+    pair_connect(&pair);
+    EXPECT_EQ(pair_send(&pair, 0, 0, 1, RNIC_WR_SEND, 0, 5000, 0), RNIC_OK);
+    pair_run(&pair, 1500);
+    for (unsigned s = 0; s < 2; s++) {
+        struct rnic_qp_attr attr = {.state = RNIC_QPS_RESET};
+
+        EXPECT_EQ(rnic_qp_modify(pair.side[s].qp[0], &attr, pair.net.now), RNIC_OK);
+        pair.side[s].attr[0].rq_psn = 500 + 100 * s;
+        pair.side[s].attr[0].sq_psn = 600 - 100 * s;
+    }
+    pair_expect_no_wc(pair.side[0].send_cq[0]);
+    pair_connect(&pair);
+    EXPECT_EQ(pair_recv(&pair, 1, 0, 9, 0, 100), RNIC_OK);
+    EXPECT_EQ(pair_send(&pair, 0, 0, 2, RNIC_WR_SEND, 0, 100, 0), RNIC_OK);
+    CU_ASSERT(pair_run(&pair, SECOND));
+    pair_expect_wc(pair.side[0].send_cq[0], 2, RNIC_WC_SUCCESS);
+    pair_expect_wc(pair.side[1].recv_cq[0], 9, RNIC_WC_SUCCESS);
+    pair_free(&pair);
+}
+
+/* Zero to 2 GiB by address only would need the memory: the longest here is the whole region, both
+ * ways, at each path MTU. */
+static void long_messages(void)
+{
+    for (uint32_t mtu = 256; mtu <= 4096; mtu *= 2) {
+        const struct simnet_path path = {.delay_ns = 1000, .loss_ppm = 500};
+
+        begin(1);
+        simnet_paths(&pair.net, &path);
+        pair.side[0].attr[0].path_mtu = pair.side[1].attr[0].path_mtu = mtu;
+        pair_connect(&pair);
+        EXPECT_EQ(pair_send(&pair, 0, 0, 1, RNIC_WR_WRITE, 0, PAIR_MEM, 0), RNIC_OK);
+        CU_ASSERT(pair_run(&pair, 100 * SECOND));
+        pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_SUCCESS);
+        CU_ASSERT(memcmp(pair.side[0].mem, pair.side[1].mem, PAIR_MEM) == 0);
+        memset(pair.side[0].mem, 0, PAIR_MEM);
+        EXPECT_EQ(pair_send(&pair, 0, 0, 2, RNIC_WR_READ, 0, PAIR_MEM, 0), RNIC_OK);
+        CU_ASSERT(pair_run(&pair, 100 * SECOND));
+        pair_expect_wc(pair.side[0].send_cq[0], 2, RNIC_WC_SUCCESS);
+        CU_ASSERT(memcmp(pair.side[0].mem, pair.side[1].mem, PAIR_MEM) == 0);
+        pair_check_tally(&pair);
+        pair_free(&pair);
+    }
+}
+
+/* ---- neighbours ------------------------------------------------------------------------------ */
+
+/* What the wire of one QP looked like: everything, in order, with its time. */
+static struct {
+    uint32_t crc;
+    unsigned cnt;
+} heard;
+
+static void hear(void *ctx, const struct simnet_event *event)
+{
+    (void)ctx;
+    if ((event->pkt->bth.dest_qp & 0xF) != 0)
+        return;
+    heard.crc = roce_crc32(heard.crc, event->pkt->frame, event->pkt->wire_len);
+    heard.crc = roce_crc32(heard.crc, (const uint8_t *)&event->now, sizeof(event->now));
+    heard.cnt++;
+}
+
+/*
+ * R251: while QP 0 works, its neighbours, on the same devices, are quiet, lose every second packet,
+ * have no receive WQEs, or send to keys that do not exist. Nothing of QP 0's wire changes.
+ */
+static void neighbour_isolation(void)
+{
+    uint32_t quiet = 0;
+    unsigned cnt = 0;
+
+    for (unsigned storm = 0; storm < 2; storm++) {
+        begin(4);
+        pair_connect(&pair);
+        pair.net.observe = hear;
+        heard.crc = 0;
+        heard.cnt = 0;
+        for (unsigned i = 0; storm && i < 200; i++)
+            if (i < SIMNET_RULES - 1)
+                simnet_rule(&pair.net, &(struct simnet_rule){.from = 0,
+                                                             .dest_qp = pair_qpn(1, 1),
+                                                             .nth = 2 * i + 1,
+                                                             .action = SIMNET_DROP});
+        for (unsigned i = 0; i < 12; i++) {
+            EXPECT_EQ(pair_recv(&pair, 1, 0, i, 8192 * i, 8192), RNIC_OK);
+            EXPECT_EQ(pair_send(&pair, 0, 0, i, i % 3 ? RNIC_WR_SEND : RNIC_WR_READ, 8192 * i,
+                                500 * i, 0),
+                      RNIC_OK);
+            if (!storm)
+                continue;
+            pair_send(&pair, 0, 1, i, RNIC_WR_WRITE, 0, 8000, 0x80000);
+            pair_send(&pair, 0, 2, i, RNIC_WR_SEND, 0, 100, 0);
+            pair_send(&pair, 0, 3, i, RNIC_WR_WRITE, 0, 100, PAIR_MEM);
+            pair_send(&pair, 1, 1, i, RNIC_WR_READ, 0x90000, 8000, 0);
+        }
+        pair_run(&pair, SECOND / 100);
+        for (unsigned i = 0; i < 12; i++)
+            pair_expect_wc(pair.side[0].send_cq[0], i, RNIC_WC_SUCCESS);
+        if (storm) {
+            EXPECT_EQ(heard.crc, quiet);
+            EXPECT_EQ(heard.cnt, cnt);
+            CU_ASSERT(pair_counters(&pair, 0).packet_seq_err > 0);
+            CU_ASSERT(pair_counters(&pair, 0).rnr_nak_retry_err > 3);
+            EXPECT_EQ(pair_counters(&pair, 0).req_remote_access_errors, 1);
+        }
+        quiet = heard.crc;
+        cnt = heard.cnt;
+        pair_free(&pair);
+    }
+    CU_ASSERT(cnt > 40);
+}
+
+SUITE("sim.rc", TEST(random_traffic), TEST(every_packet_struck_once), TEST(queue_overflow),
+      TEST(partition_survived), TEST(retry_exhausted), TEST(rnr_exhausted), TEST(remote_errors),
+      TEST(drained), TEST(reset_and_again), TEST(long_messages), TEST(neighbour_isolation))

@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "sim/traffic.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "support/suite.h"
+#include "wire/crc32.h"
+
+#define DEPTH     16u
+#define SOURCES   0u                    /* a third of the memory each: what is sent or read, ... */
+#define FETCHED   (PAIR_MEM / 3)        /* where READs and atomics put what they bring, ... */
+#define WRITTEN   (2 * FETCHED)         /* where the other side puts its SENDs and WRITEs */
+#define WORDS     64u                   /* bytes at the start of each: atomic words */
+#define PSNS      16384u                /* PSNs of one direction that are remembered */
+#define LONG_TIME UINT64_C(60000000000) /* ns: nothing that still works takes that long */
+
+/* One request as planned, and where its bytes come from and go to. */
+struct plan {
+    enum rnic_wr_opcode opcode;
+    uint32_t len;
+    uint32_t off;  /* in the memory of the poster */
+    uint32_t roff; /* in the memory of the other side, or of the receive WQE there */
+    unsigned flags;
+    uint32_t imm;
+    struct rnic_mr *mr; /* LOCAL_INV, SEND_INV: what it takes away */
+    uint64_t orig;      /* CMP_SWAP: what was there */
+};
+
+/* One direction of a QP. */
+struct stream {
+    struct plan plan[TRAFFIC_WRS];
+    unsigned posted;
+    unsigned done;     /* of the completions expected */
+    unsigned recv_cnt; /* receive WQEs that the stream uses */
+    unsigned recv_posted;
+    unsigned recv_done;
+    unsigned recv_plan[TRAFFIC_WRS]; /* which request uses the n-th receive WQE */
+    uint32_t sent;                   /* PSNs sent so far: what comes next is new (R057) */
+    uint32_t seen[PSNS];             /* hash of the packet at each, 0 if none (R153) */
+};
+
+static struct pair pair;
+static struct traffic_limits limits;
+static struct stream stream[2][PAIR_QPS];
+static uint8_t *expected[2]; /* the memory of each side as it shall be */
+static struct rng rng;
+
+/* ---- the plan -------------------------------------------------------------------------------- */
+
+/* Where the slot of request `i` in the half of the memory of a side lies; streams do not overlap.
+ */
+static uint32_t slot_of(unsigned qp, unsigned i, uint32_t area)
+{
+    return area + WORDS + (qp * limits.wr_cnt + i) * limits.max_len;
+}
+
+static uint32_t random_len(void)
+{
+    uint32_t mtu = limits.path_mtu;
+    uint32_t len;
+
+    switch (rng_below(&rng, 6)) {
+    case 0: len = rng_below(&rng, 9); break;
+    case 1: len = mtu - 1 + rng_below(&rng, 3); break;
+    case 2: len = mtu * (1 + rng_below(&rng, 6)); break;
+    case 3: len = mtu * (1 + rng_below(&rng, 4)) + rng_below(&rng, 5); break;
+    default: len = rng_below(&rng, limits.max_len + 1); break;
+    }
+    return len > limits.max_len ? limits.max_len : len;
+}
+
+static struct rnic_mr *small_region(unsigned side)
+{
+    struct rnic_mr_attr attr = {.addr = pair.side[side].mem,
+                                .len = 8,
+                                .iova = 0x1000,
+                                .access = RNIC_ACCESS_REMOTE_READ,
+                                .invalidate = true};
+    struct rnic_mr *mr = NULL;
+
+    EXPECT_EQ(rnic_mr_reg(pair.side[side].pd, &attr, &mr), RNIC_OK);
+    return mr;
+}
+
+static void make_plan(unsigned side, unsigned qp, unsigned i)
+{
+    static const enum rnic_wr_opcode ops[] = {
+        RNIC_WR_WRITE,    RNIC_WR_WRITE_IMM, RNIC_WR_SEND,      RNIC_WR_SEND_IMM,
+        RNIC_WR_READ,     RNIC_WR_CMP_SWAP,  RNIC_WR_FETCH_ADD, RNIC_WR_LOCAL_INV,
+        RNIC_WR_SEND_INV, RNIC_WR_READ,      RNIC_WR_WRITE};
+    struct stream *st = &stream[side][qp];
+    struct plan *p = &st->plan[i];
+    uint8_t *mine = expected[side];
+    uint8_t *theirs = expected[!side];
+    bool reads;
+
+    *p = (struct plan){.opcode = ops[rng_below(&rng, sizeof(ops) / sizeof(ops[0]))],
+                       .imm = (uint32_t)rng_u64(&rng)};
+    reads = rnic_wr_is_fetch(p->opcode);
+    p->len = rnic_wr_is_atomic(p->opcode) ? 8 : random_len();
+    p->off = slot_of(qp, i, reads ? FETCHED : SOURCES);
+    p->roff = slot_of(qp, i, reads ? SOURCES : WRITTEN);
+    p->flags = (rng_below(&rng, 3) ? RNIC_SEND_SIGNALED : 0u) |
+               (rng_below(&rng, 5) ? 0u : RNIC_SEND_FENCE) |
+               (rng_below(&rng, 4) ? 0u : RNIC_SEND_SOLICITED);
+    if (!reads && p->opcode != RNIC_WR_LOCAL_INV && p->len <= 64 && rng_below(&rng, 2))
+        p->flags |= RNIC_SEND_INLINE;
+    if (i == limits.wr_cnt - 1)
+        p->flags |= RNIC_SEND_SIGNALED;
+    if (rnic_wr_uses_rq(p->opcode))
+        st->recv_plan[st->recv_cnt++] = i;
+    switch (p->opcode) {
+    case RNIC_WR_CMP_SWAP: { /* a chain of values, each of which must be found once */
+        uint64_t next = rng_u64(&rng);
+
+        p->roff = 8 * (qp + 1);
+        memcpy(&p->orig, theirs + p->roff, 8);
+        memcpy(theirs + p->roff, &next, 8);
+        memcpy(mine + p->off, &p->orig, 8);
+        break;
+    }
+    case RNIC_WR_FETCH_ADD: { /* one word for all QPs of the side (R123) */
+        uint64_t sum;
+
+        p->roff = 0;
+        memcpy(&sum, theirs, 8);
+        sum += p->imm;
+        memcpy(theirs, &sum, 8);
+        break; /* what it finds depends on the others: looked at by itself */
+    }
+    case RNIC_WR_LOCAL_INV:
+        p->len = 0;
+        p->mr = small_region(side);
+        break;
+    case RNIC_WR_READ: memcpy(mine + p->off, theirs + p->roff, p->len); break;
+    default:
+        if (p->opcode == RNIC_WR_SEND_INV)
+            p->mr = small_region(!side);
+        memcpy(theirs + p->roff, mine + p->off, p->len);
+        break;
+    }
+}
+
+/* ---- the load -------------------------------------------------------------------------------- */
+
+/* Cuts the bytes of a request into one to four SGEs, empty ones among them. */
+static uint32_t cut(struct rnic_sge sge[4], uint64_t addr, uint32_t len, uint32_t key)
+{
+    uint32_t cnt = 1 + rng_below(&rng, 4);
+
+    for (uint32_t i = 0; i < cnt; i++) {
+        uint32_t part = i == cnt - 1 ? len : rng_below(&rng, len + 1);
+
+        sge[i] = (struct rnic_sge){addr, part, key};
+        addr += part;
+        len -= part;
+    }
+    return cnt;
+}
+
+static bool post_one(unsigned side, unsigned qp)
+{
+    struct stream *st = &stream[side][qp];
+    const struct plan *p = &st->plan[st->posted];
+    struct rnic_sge sge[4];
+    struct rnic_send_wr wr = {.wr_id = st->posted,
+                              .opcode = p->opcode,
+                              .flags = p->flags,
+                              .sge = sge,
+                              .imm = p->imm,
+                              .remote_addr = PAIR_IOVA + p->roff,
+                              .rkey = PAIR_KEY,
+                              .invalidate_key = p->mr ? rnic_mr_key(p->mr) : 0,
+                              .compare_add = p->imm};
+
+    if (p->opcode == RNIC_WR_CMP_SWAP) {
+        wr.compare_add = p->orig;
+        for (unsigned i = st->posted + 1; wr.swap == 0 && i < limits.wr_cnt; i++)
+            if (st->plan[i].opcode == RNIC_WR_CMP_SWAP)
+                wr.swap = st->plan[i].orig;
+        if (wr.swap == 0)
+            memcpy(&wr.swap, expected[!side] + p->roff, 8);
+    }
+    if (rnic_wr_is_atomic(p->opcode)) {
+        sge[0] = (struct rnic_sge){PAIR_IOVA + p->off, 8, PAIR_KEY};
+        wr.sge_cnt = 1;
+    } else if (p->flags & RNIC_SEND_INLINE) {
+        wr.sge_cnt = cut(sge, (uintptr_t)pair.side[side].mem + p->off, p->len, 0);
+    } else if (p->opcode != RNIC_WR_LOCAL_INV) {
+        wr.sge_cnt = cut(sge, PAIR_IOVA + p->off, p->len, PAIR_KEY);
+    }
+    if (rnic_post_send(pair.side[side].qp[qp], &wr) != RNIC_OK)
+        return false;
+    st->posted++;
+    return true;
+}
+
+/* The receive WQEs of a stream stand at its receiver. */
+static bool post_recv(unsigned side, unsigned qp)
+{
+    struct stream *st = &stream[side][qp];
+    const struct plan *p;
+    struct rnic_sge sge[4];
+    struct rnic_recv_wr wr = {.wr_id = st->recv_posted, .sge = sge};
+
+    if (st->recv_posted == st->recv_cnt)
+        return false;
+    p = &st->plan[st->recv_plan[st->recv_posted]];
+    wr.sge_cnt = p->opcode == RNIC_WR_WRITE_IMM
+                     ? 0
+                     : cut(sge, PAIR_IOVA + p->roff, limits.max_len, PAIR_KEY);
+    if (rnic_post_recv(pair.side[!side].qp[qp], &wr) != RNIC_OK)
+        return false;
+    st->recv_posted++;
+    return true;
+}
+
+static enum rnic_wc_opcode wc_opcode(enum rnic_wr_opcode opcode)
+{
+    switch (opcode) {
+    case RNIC_WR_WRITE:
+    case RNIC_WR_WRITE_IMM: return RNIC_WC_RDMA_WRITE;
+    case RNIC_WR_READ: return RNIC_WC_RDMA_READ;
+    case RNIC_WR_CMP_SWAP: return RNIC_WC_COMP_SWAP;
+    case RNIC_WR_FETCH_ADD: return RNIC_WC_FETCH_ADD;
+    case RNIC_WR_LOCAL_INV: return RNIC_WC_LOCAL_INV;
+    default: return RNIC_WC_SEND;
+    }
+}
+
+/* R138, R198: each signaled one once, in order; none before its own and all earlier are done. */
+static void take_send(unsigned side, unsigned qp)
+{
+    struct stream *st = &stream[side][qp];
+    struct rnic_wc wc;
+
+    while (rnic_cq_poll(pair.side[side].send_cq[qp], &wc, 1) == 1) {
+        while (st->done < limits.wr_cnt && !(st->plan[st->done].flags & RNIC_SEND_SIGNALED))
+            st->done++;
+        EXPECT_EQ(wc.wr_id, st->done);
+        EXPECT_EQ(wc.status, RNIC_WC_SUCCESS);
+        if (wc.status != RNIC_WC_SUCCESS || st->done >= limits.wr_cnt)
+            return;
+        EXPECT_EQ(wc.opcode, wc_opcode(st->plan[st->done].opcode));
+        EXPECT_EQ(wc.byte_len, st->plan[st->done].len);
+        EXPECT_EQ(wc.qpn, pair_qpn(side, qp));
+        st->done++;
+    }
+}
+
+/* R087, R202, R203. */
+static void take_recv(unsigned side, unsigned qp)
+{
+    struct stream *st = &stream[side][qp];
+    struct rnic_wc wc;
+
+    while (rnic_cq_poll(pair.side[!side].recv_cq[qp], &wc, 1) == 1) {
+        const struct plan *p;
+        bool imm, inv;
+
+        EXPECT_EQ(wc.wr_id, st->recv_done);
+        EXPECT_EQ(wc.status, RNIC_WC_SUCCESS);
+        if (wc.status != RNIC_WC_SUCCESS || st->recv_done >= st->recv_cnt)
+            return;
+        p = &st->plan[st->recv_plan[st->recv_done++]];
+        imm = p->opcode == RNIC_WR_SEND_IMM || p->opcode == RNIC_WR_WRITE_IMM;
+        inv = p->opcode == RNIC_WR_SEND_INV;
+        EXPECT_EQ(wc.byte_len, p->len);
+        EXPECT_EQ(wc.flags, imm ? RNIC_WC_WITH_IMM : inv ? RNIC_WC_WITH_INV : 0);
+        EXPECT_EQ(wc.imm, imm ? p->imm : 0);
+        EXPECT_EQ(wc.invalidated_key, inv ? rnic_mr_key(p->mr) : 0);
+        EXPECT_EQ(wc.solicited, (p->flags & RNIC_SEND_SOLICITED) != 0);
+        EXPECT_EQ(wc.opcode,
+                  p->opcode == RNIC_WR_WRITE_IMM ? RNIC_WC_RECV_RDMA_WITH_IMM : RNIC_WC_RECV);
+    }
+}
+
+static void tick(void *ctx, uint64_t now)
+{
+    (void)ctx;
+    (void)now;
+    for (unsigned side = 0; side < 2; side++) {
+        for (unsigned qp = 0; qp < limits.qp_cnt; qp++) {
+            struct stream *st = &stream[side][qp];
+
+            take_send(side, qp);
+            take_recv(side, qp);
+            while (st->posted < limits.wr_cnt && post_one(side, qp))
+                ;
+            if (!limits.slow_receiver)
+                while (post_recv(side, qp))
+                    ;
+            else if (rng_below(&rng, 12) == 0)
+                post_recv(side, qp);
+        }
+    }
+}
+
+/* ---- the judge on the wire ------------------------------------------------------------------- */
+
+/*
+ * Looks at each request as it is sent: new ones continue where the last ended, with as many PSNs as
+ * they take (R057-R059), and one sent again is the same packet (R153), only that a READ may ask for
+ * its tail (R112).
+ */
+static void observe(void *ctx, const struct simnet_event *event)
+{
+    const struct roce_pkt *pkt = event->pkt;
+    unsigned side = event->from == pair.node[1];
+    unsigned qp = pkt->bth.dest_qp & 0xF;
+    struct stream *st = &stream[side][qp];
+    uint32_t first = pair.side[side].attr[qp].sq_psn;
+    uint32_t at = (pkt->bth.psn - first) & ROCE_PSN_MASK;
+    uint32_t cnt = 1;
+    uint32_t hash;
+
+    (void)ctx;
+    if (!roce_opcode_is_request(pkt->op)) {
+        EXPECT_EQ(pkt->bth.ackreq, 0); /* R043 */
+        EXPECT_EQ(pkt->bth.se, 0);     /* R041 */
+        return;
+    }
+    if (pkt->op->kind == ROCE_KIND_READ)
+        cnt = roce_psn_cnt(pkt->reth.dma_len, limits.path_mtu);
+    hash =
+        roce_crc32(0, pkt->frame + pkt->off[ROCE_HDR_BTH], pkt->icrc_off - pkt->off[ROCE_HDR_BTH]);
+    if (hash == 0)
+        hash = 1;
+    if (at >= PSNS) {
+        suite_fail(__FILE__, __LINE__, "PSN %06x is none of this stream", pkt->bth.psn);
+        return;
+    }
+    if (at >= st->sent) {
+        EXPECT_EQ(at, st->sent);
+        st->sent = at + cnt;
+        st->seen[at] = hash;
+    } else if (pkt->op->kind != ROCE_KIND_READ || st->seen[at]) {
+        EXPECT_EQ(hash, st->seen[at]);
+    }
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+struct pair *traffic_begin(uint64_t seed, const struct traffic_limits *lim,
+                           const struct simnet_path *path)
+{
+    limits = *lim;
+    if (limits.max_len < 8)
+        limits.max_len = 8; /* an atomic's */
+    if (limits.qp_cnt * limits.wr_cnt * limits.max_len + WORDS > FETCHED)
+        limits.max_len = (FETCHED - WORDS) / (limits.qp_cnt * limits.wr_cnt);
+    rng = rng_of(seed ^ 0x7261666669630000u);
+    memset(stream, 0, sizeof(stream));
+    pair_init(&pair, seed, limits.encap, limits.qp_cnt, DEPTH);
+    simnet_paths(&pair.net, path);
+    for (unsigned s = 0; s < 2; s++) {
+        for (unsigned q = 0; q < limits.qp_cnt; q++) {
+            uint8_t depth = (uint8_t)(1 + rng_below(&rng, RNIC_RD_ATOMIC_MAX));
+
+            pair.side[s].attr[q].path_mtu = limits.path_mtu;
+            pair.side[s].attr[q].max_rd_atomic = depth;
+            pair.side[!s].attr[q].max_dest_rd_atomic = depth;
+            pair.side[s].attr[q].min_rnr_timer = (uint8_t)(1 + rng_below(&rng, 6));
+        }
+        expected[s] = malloc(PAIR_MEM);
+        if (!expected[s])
+            abort();
+        memcpy(expected[s], pair.side[s].mem, PAIR_MEM);
+    }
+    for (unsigned q = 0; q < limits.qp_cnt; q++)
+        for (unsigned s = 0; s < 2; s++)
+            for (unsigned i = 0; i < limits.wr_cnt; i++)
+                make_plan(s, q, i);
+    pair_connect(&pair);
+    pair.net.tick = tick;
+    pair.net.observe = observe;
+    return &pair;
+}
+
+void traffic_run(void)
+{
+    /* A slow receiver may come to rest with WQEs still to be posted: the next tick posts some. */
+    for (unsigned i = 0; i < 400; i++) {
+        bool idle = true;
+
+        pair_run(&pair, LONG_TIME);
+        for (unsigned s = 0; s < 2; s++)
+            for (unsigned q = 0; q < limits.qp_cnt; q++)
+                idle = idle && stream[s][q].done == limits.wr_cnt;
+        if (idle)
+            return;
+    }
+}
+
+/* R122, R123: each fetch-and-add of a stream found at least what the one before had added, which is
+ * less than 2^32; then what it found is taken as right for the comparison of the memories. */
+static void check_adds(unsigned side, unsigned qp)
+{
+    const struct plan *before = NULL;
+
+    for (unsigned i = 0; i < limits.wr_cnt; i++) {
+        const struct plan *p = &stream[side][qp].plan[i];
+        uint64_t found;
+
+        if (p->opcode != RNIC_WR_FETCH_ADD)
+            continue;
+        memcpy(&found, pair.side[side].mem + p->off, 8);
+        memcpy(expected[side] + p->off, &found, 8);
+        if (before) {
+            uint64_t last;
+
+            memcpy(&last, pair.side[side].mem + before->off, 8);
+            CU_ASSERT(found - last >= before->imm && found - last < UINT64_C(1) << 40);
+        }
+        before = p;
+    }
+}
+
+static void check_stream(unsigned side, unsigned qp)
+{
+    const struct stream *st = &stream[side][qp];
+    struct rnic_qp_view mine;
+    struct rnic_qp_view theirs;
+    unsigned messages = 0;
+
+    rnic_qp_view(pair.side[side].qp[qp], &mine);
+    rnic_qp_view(pair.side[!side].qp[qp], &theirs);
+    for (unsigned i = 0; i < limits.wr_cnt; i++)
+        messages += st->plan[i].opcode != RNIC_WR_LOCAL_INV;
+    EXPECT_EQ(mine.state, RNIC_QPS_RTS);
+    EXPECT_EQ(st->posted, limits.wr_cnt);
+    EXPECT_EQ(st->done, limits.wr_cnt); /* R247 */
+    EXPECT_EQ(st->recv_done, st->recv_cnt);
+    EXPECT_EQ(mine.send_wr, 0);
+    EXPECT_EQ(mine.una_psn, mine.sq_psn); /* R248: received = sent = acknowledged */
+    EXPECT_EQ(theirs.epsn, mine.sq_psn);
+    EXPECT_EQ(theirs.msn, messages); /* R102, R104 */
+    EXPECT_EQ((st->sent + pair.side[side].attr[qp].sq_psn) & ROCE_PSN_MASK, mine.sq_psn);
+}
+
+void traffic_check(void)
+{
+    struct rnic_event event;
+
+    for (unsigned s = 0; s < 2; s++) {
+        struct rnic_counters c = pair_counters(&pair, s);
+
+        for (unsigned q = 0; q < limits.qp_cnt; q++) {
+            check_stream(s, q);
+            check_adds(s, q);
+        }
+        for (uint32_t i = 0; i < PAIR_MEM; i++) {
+            if (pair.side[s].mem[i] != expected[s][i]) {
+                suite_fail(__FILE__, __LINE__, "byte 0x%x of side %u: 0x%02x, not 0x%02x", i, s,
+                           pair.side[s].mem[i], expected[s][i]);
+                break;
+            }
+        }
+        EXPECT_EQ(rnic_deadline(pair.side[s].rnic), RNIC_NEVER); /* R151 */
+        CU_ASSERT(!rnic_event_get(pair.side[s].rnic, &event));
+        EXPECT_EQ(c.retry_exceeded_err + c.rnr_retry_exceeded_err + c.bad_resp_err, 0);
+        EXPECT_EQ(c.rx_no_qp + c.rx_bad_pkey, 0);
+    }
+    pair_check_tally(&pair);
+}
+
+void traffic_end(void)
+{
+    for (unsigned s = 0; s < 2; s++) {
+        free(expected[s]);
+        expected[s] = NULL;
+    }
+    pair_free(&pair);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Timers and retry counters by themselves: R149-R151, R154-R158 of rnic/rules.md. */
+#include "transport/retry.h"
+
+#include "support/suite.h"
+#include "wire/codes.h"
+
+/* R149: 4.096 us * 2^code; 0 is never. */
+static void r149_timeout_codes(void)
+{
+    struct rnic_retry retry;
+
+    for (uint8_t code = 0; code < 32; code++) {
+        rnic_retry_init(&retry, code, 7, 7);
+        rnic_retry_arm(&retry, 1000);
+        EXPECT_EQ(retry.deadline, code ? 1000 + (UINT64_C(4096) << code) : RNIC_RETRY_NEVER);
+        EXPECT_EQ(retry.wait, code ? RNIC_RETRY_ACK : RNIC_RETRY_IDLE);
+    }
+    rnic_retry_init(&retry, 31, 7, 7);
+    rnic_retry_arm(&retry, UINT64_MAX - 5); /* the end of time is not passed */
+    EXPECT_EQ(retry.deadline, RNIC_RETRY_NEVER);
+}
+
+/* R150: not before T, at T, and only once. */
+static void r150_expires_at_t(void)
+{
+    struct rnic_retry retry;
+
+    rnic_retry_init(&retry, 1, 7, 7);
+    EXPECT_EQ(rnic_retry_expire(&retry, 99999), RNIC_RETRY_IDLE);
+    rnic_retry_arm(&retry, 100);
+    EXPECT_EQ(rnic_retry_expire(&retry, 100 + 8191), RNIC_RETRY_IDLE);
+    EXPECT_EQ(rnic_retry_expire(&retry, 100 + 8192), RNIC_RETRY_ACK);
+    EXPECT_EQ(rnic_retry_expire(&retry, 100 + 9000), RNIC_RETRY_IDLE);
+    EXPECT_EQ(retry.deadline, RNIC_RETRY_NEVER);
+}
+
+/* R151. */
+static void r151_restarts_and_stops(void)
+{
+    struct rnic_retry retry;
+
+    rnic_retry_init(&retry, 1, 7, 7);
+    rnic_retry_arm(&retry, 100);
+    rnic_retry_arm(&retry, 5000);
+    EXPECT_EQ(retry.deadline, 5000 + 8192);
+    rnic_retry_disarm(&retry);
+    EXPECT_EQ(retry.deadline, RNIC_RETRY_NEVER);
+}
+
+/* R154, R155: retry_cnt tries more, 7 is seven, and progress gives them back. */
+static void r154_retry_cnt(void)
+{
+    struct rnic_retry retry;
+
+    for (uint8_t cnt = 0; cnt <= RNIC_RETRY_MAX; cnt++) {
+        rnic_retry_init(&retry, 14, cnt, 0);
+        for (unsigned round = 0; round < 2; round++) {
+            for (uint8_t i = 0; i < cnt; i++)
+                CU_ASSERT(rnic_retry_take(&retry));
+            CU_ASSERT(!rnic_retry_take(&retry));
+            rnic_retry_progress(&retry);
+        }
+    }
+}
+
+/* R097, R156: at least the time of the code, for all 32. */
+static void r156_rnr_wait(void)
+{
+    struct rnic_retry retry;
+
+    for (uint8_t code = 0; code < ROCE_RNR_CODES; code++) {
+        rnic_retry_init(&retry, 14, 7, 7);
+        CU_ASSERT(rnic_retry_rnr(&retry, code, 1000));
+        EXPECT_EQ(retry.wait, RNIC_RETRY_RNR);
+        rnic_retry_disarm(&retry); /* that is for the other timer */
+        EXPECT_EQ(retry.deadline, 1000 + roce_rnr_ns(code));
+        EXPECT_EQ(rnic_retry_expire(&retry, 999 + roce_rnr_ns(code)), RNIC_RETRY_IDLE);
+        EXPECT_EQ(rnic_retry_expire(&retry, 1000 + roce_rnr_ns(code)), RNIC_RETRY_RNR);
+    }
+}
+
+/* R157, R158: 7 is for ever, of this counter alone; the two do not touch each other. */
+static void r157_rnr_retry(void)
+{
+    struct rnic_retry retry;
+
+    rnic_retry_init(&retry, 14, 2, 3);
+    for (unsigned i = 0; i < 3; i++)
+        CU_ASSERT(rnic_retry_rnr(&retry, 1, 0));
+    CU_ASSERT(!rnic_retry_rnr(&retry, 1, 0));
+    EXPECT_EQ(retry.retries_left, 2);
+    rnic_retry_progress(&retry);
+    EXPECT_EQ(retry.wait, RNIC_RETRY_IDLE); /* what it waited for was answered */
+    CU_ASSERT(rnic_retry_take(&retry));
+    EXPECT_EQ(retry.rnr_left, 3);
+    rnic_retry_init(&retry, 14, 0, RNIC_RNR_RETRY_FOREVER);
+    for (unsigned i = 0; i < 1000; i++)
+        CU_ASSERT(rnic_retry_rnr(&retry, 1, 0));
+}
+
+SUITE("transport.retry", TEST(r149_timeout_codes), TEST(r150_expires_at_t),
+      TEST(r151_restarts_and_stops), TEST(r154_retry_cnt), TEST(r156_rnr_wait),
+      TEST(r157_rnr_retry))

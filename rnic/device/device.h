@@ -12,6 +12,7 @@
 #include "device/pd.h"
 #include "device/qp.h"
 #include "device/rnic.h"
+#include "device/timer.h"
 
 /* What one device holds at most. Far above any use, far below what the number spaces hold, so that
  * a free QPN or key is found by a few draws. */
@@ -31,8 +32,10 @@ struct rnic {
     struct rnic_transport_counters transport_counters;
     struct rnic_event_queue events;
 
-    struct rnic_map keys;   /* rnic_mr by key */
-    struct rnic_map qpns;   /* rnic_qp by QPN */
+    struct rnic_map keys; /* rnic_mr by key */
+    struct rnic_map qpns; /* rnic_qp by QPN */
+    struct rnic_timers timers;
+    rnic_time now;          /* the latest that a caller named */
     struct rnic_list ready; /* QPs with something to send; the first is next */
 
     /* Everything there is, so that rnic_del() finds it. */
@@ -40,6 +43,17 @@ struct rnic {
     struct rnic_list mrs;
     struct rnic_list cqs;
     struct rnic_list qps;
+
+    struct roce_pkt tx; /* the packet being sent; of its headers only those of its opcode count */
+    uint8_t scratch[4096]; /* where a packet's payload is gathered; the largest path MTU */
 };
+
+/* Takes the caller's time, which does not go back. */
+static inline rnic_time rnic_clock(struct rnic *rnic, rnic_time now)
+{
+    if (now > rnic->now)
+        rnic->now = now;
+    return rnic->now;
+}
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * QP: a queue pair: its state (R183), its address vector, and the transport inside it. The device
- * side of transport/host.h is here.
+ * QP: a queue pair: its state (R183), its address vector, and the transport inside it, requester
+ * and responder. The device side of transport/host.h is here.
  */
 #ifndef RNIC_QP_H
 #define RNIC_QP_H
@@ -9,18 +9,24 @@
 #include "device/cq.h"
 #include "device/list.h"
 #include "device/pd.h"
+#include "device/timer.h"
+#include "transport/completer.h"
 #include "transport/responder.h"
+#include "wire/env.h"
 
 struct rnic_qp {
     struct rnic_pd *pd;
     struct rnic_cq *recv_cq;
-    struct rnic_list link;  /* rnic.qps */
-    struct rnic_list ready; /* rnic.ready, while it may have something to send */
+    struct rnic_cq *send_cq; /* NULL: there is no send queue */
+    struct rnic_list link;   /* rnic.qps */
+    struct rnic_list ready;  /* rnic.ready, while it may have something to send */
     uint32_t qpn;
     uint32_t events; /* types pending, see event.h */
     enum rnic_qp_type type;
     enum rnic_qp_state state;
     bool comm_est; /* a valid packet arrived since RTR (R055) */
+    bool drained;  /* told of the drained send queue (R191) */
+    bool turn;     /* whose packet is next if both halves have one: true: a request */
     bool cq_lost;  /* a completion was lost: the QP is to go to ERR (R200) */
 
     /* INIT */
@@ -29,9 +35,26 @@ struct rnic_qp {
     /* RTR */
     struct rnic_av av;     /* with hop_limit and udp_sport resolved */
     enum roce_encap encap; /* of both directions */
+    struct roce_env env;   /* of everything it sends */
 
+    struct rnic_timer timer;
+    struct rnic_requester req;
     struct rnic_responder resp;
 };
+
+/*
+ * Asks for the part of the QP that a packet or a request will use. With many QPs it is in no cache,
+ * and lines fetched together cost little more than one (tests/bench/bench_transport).
+ */
+static inline void rnic_qp_prefetch(const struct rnic_qp *qp)
+{
+    const char *p = (const char *)qp;
+
+    for (size_t off = 0; off < offsetof(struct rnic_qp, resp.resources); off += 64)
+        __builtin_prefetch(p + off);
+    __builtin_prefetch(&qp->resp.owed);
+    __builtin_prefetch(&qp->resp.owed.cnt);
+}
 
 /* Whether a packet that came in this envelope between these addresses is of this QP's connection
  * (R051). */
@@ -41,10 +64,13 @@ bool rnic_qp_addr_fits(const struct rnic_qp *qp, enum roce_encap encap, const ui
 /* Whether a P_Key matches the QP's (R049). */
 bool rnic_qp_pkey_fits(const struct rnic_qp *qp, uint16_t pkey);
 
-/* A request packet of this connection: into the transport. The state lets requests in. */
-void rnic_qp_input(struct rnic_qp *qp, const struct roce_pkt *pkt);
+/* A packet of this connection, of a kind that the state lets in: into the transport. */
+void rnic_qp_input(struct rnic_qp *qp, const struct roce_pkt *pkt, rnic_time now);
 
 /* The next packet of this QP with its envelope, or false. */
-bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt);
+bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now);
+
+/* Its timer fired. */
+void rnic_qp_expire(struct rnic_qp *qp, rnic_time now);
 
 #endif

@@ -31,6 +31,7 @@ struct rnic *rnic_new(const struct rnic_attr *attr)
         return NULL;
     rnic->attr = *attr;
     rnic_entropy_init(&rnic->entropy, attr->seed);
+    rnic_timers_init(&rnic->timers);
     rnic_list_init(&rnic->ready);
     rnic_list_init(&rnic->pds);
     rnic_list_init(&rnic->mrs);
@@ -79,6 +80,7 @@ static bool gid_is_mine(const struct rnic *rnic, enum roce_encap encap, const ui
 static bool form_valid(struct rnic *rnic, struct roce_pkt *pkt, const uint8_t *frame, size_t len)
 {
     int error = roce_pkt_parse(pkt, ROCE_LINK_ETHERNET, frame, len, len);
+    const struct rnic_qp *qp;
 
     if (error == ROCE_ERR_NOT_ROCE || (!error && !mac_is_mine(rnic, pkt->eth.dst))) {
         rnic->counters.rx_not_roce++;
@@ -91,6 +93,9 @@ static bool form_valid(struct rnic *rnic, struct roce_pkt *pkt, const uint8_t *f
         rnic->counters.rx_malformed++;
         return false;
     }
+    qp = rnic_map_get(&rnic->qpns, pkt->bth.dest_qp);
+    if (qp)
+        rnic_qp_prefetch(qp); /* it comes while the CRC runs */
     if (roce_pkt_icrc_check(pkt, NULL) != ROCE_ICRC_GOOD) {
         rnic->counters.rx_icrc_encapsulated++;
         return false;
@@ -102,8 +107,8 @@ static bool form_valid(struct rnic *rnic, struct roce_pkt *pkt, const uint8_t *f
 static bool state_accepts(enum rnic_qp_state state, const struct roce_opcode *op)
 {
     if (roce_opcode_is_response(op))
-        return state == RNIC_QPS_RTS;
-    return state == RNIC_QPS_RTR || state == RNIC_QPS_RTS;
+        return state == RNIC_QPS_RTS || state == RNIC_QPS_SQD;
+    return state == RNIC_QPS_RTR || state == RNIC_QPS_RTS || state == RNIC_QPS_SQD;
 }
 
 /* The QP that a packet is for, or NULL: R046-R052, R054. Nothing here ever moves a QP to the error
@@ -126,7 +131,7 @@ void rnic_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time n
     struct roce_pkt pkt;
     struct rnic_qp *qp;
 
-    (void)now; /* no timer runs before there is a requester */
+    now = rnic_clock(rnic, now);
     rnic->counters.rx_packets++;
     if (!form_valid(rnic, &pkt, frame, len))
         return;
@@ -135,10 +140,8 @@ void rnic_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time n
         rnic->counters.rx_no_qp++;
     else if (!rnic_qp_pkey_fits(qp, pkt.bth.pkey))
         rnic->counters.rx_bad_pkey++;
-    else if (roce_opcode_is_response(pkt.op))
-        rnic->counters.rx_no_request++;
     else
-        rnic_qp_input(qp, &pkt);
+        rnic_qp_input(qp, &pkt, now);
 }
 
 /* ---- output ---------------------------------------------------------------------------------- */
@@ -146,37 +149,41 @@ void rnic_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time n
 /* One packet of a QP, then the next QP has its turn: none waits for another's READ (R251). */
 size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now)
 {
-    (void)now;
     if (cap < ROCE_FRAME_MAX)
         return 0;
+    now = rnic_clock(rnic, now);
     while (!rnic_list_empty(&rnic->ready)) {
         struct rnic_qp *qp = RNIC_LIST_OF(rnic->ready.next, struct rnic_qp, ready);
-        struct roce_pkt pkt;
         int len = 0;
 
         rnic_list_del(&qp->ready);
-        if (rnic_qp_output(qp, &pkt))
-            len = roce_pkt_build(&pkt, 0, buf, cap);
-        if (rnic_responder_ready(&qp->resp))
-            rnic_list_add(&rnic->ready, &qp->ready);
+        /* With many QPs the next one is not in any cache. */
+        __builtin_prefetch(rnic->ready.next);
+        if (rnic_qp_output(qp, &rnic->tx, now))
+            len = roce_pkt_build(&rnic->tx, 0, buf, cap);
         if (len > 0) {
             rnic->counters.tx_packets++;
             return (size_t)len;
         }
     }
+    rnic_timers_trim(&rnic->timers);
     return 0;
 }
 
+/* A responder has no timer: it acknowledges at once (R100). */
 rnic_time rnic_deadline(const struct rnic *rnic)
 {
-    (void)rnic;
-    return RNIC_NEVER; /* a responder has no timer: it acknowledges at once (R100) */
+    return rnic_timers_next(&rnic->timers);
 }
 
 void rnic_expire(struct rnic *rnic, rnic_time now)
 {
-    (void)rnic;
-    (void)now;
+    struct rnic_timer *timer;
+
+    now = rnic_clock(rnic, now);
+    while ((timer = rnic_timers_due(&rnic->timers, now)) != NULL)
+        rnic_qp_expire(RNIC_LIST_OF(timer, struct rnic_qp, timer), now);
+    rnic_timers_trim(&rnic->timers);
 }
 
 /* ---- counters and events --------------------------------------------------------------------- */

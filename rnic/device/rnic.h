@@ -8,8 +8,8 @@
  * see `now` go back treat it as no time passed. A device and all its objects belong to one thread
  * at a time.
  *
- * What is shared with the transport below stands in transport/work.h, which this header includes:
- * access rights, SGEs, receive work requests, completions (struct rnic_wc), event types.
+ * What is shared with the transport below stands in transport/work.h and send.h, which this header
+ * includes: access rights, SGEs, work requests, completions (struct rnic_wc), event types.
  *
  * The objects are those of the verbs, with what verbs hides made choosable, so that replay and
  * tests can pin it: QPN, starting PSN and MSN, keys. Enumerations have the numbers of their ibv_*
@@ -26,6 +26,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "transport/send.h"
 #include "transport/work.h"
 #include "wire/psn.h"
 
@@ -87,7 +88,8 @@ void rnic_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time n
  * 0 if there is none. Call until it returns 0. */
 size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now);
 
-/* When rnic_expire() is next wanted; RNIC_NEVER if no timer runs. */
+/* When rnic_expire() is next wanted; RNIC_NEVER if no timer runs. Exact once rnic_output() has
+ * returned 0; before that it may be too early, never too late. */
 rnic_time rnic_deadline(const struct rnic *rnic);
 
 /* Lets the timers due at `now` fire. Earlier or repeated calls do nothing. */
@@ -103,8 +105,7 @@ void rnic_expire(struct rnic *rnic, rnic_time now);
     X(rx_malformed, "dropped for a defect of form (R016, R028, R029)")                             \
     X(rx_icrc_encapsulated, "dropped for a wrong ICRC (R023)")                                     \
     X(rx_no_qp, "dropped: no such QP, or wrong service, state or address (R046-R054)")             \
-    X(rx_bad_pkey, "dropped for a P_Key that does not match (R049)")                               \
-    X(rx_no_request, "responses to no request of this device")
+    X(rx_bad_pkey, "dropped for a P_Key that does not match (R049)")
 
 #define RNIC_COUNTERS(X) RNIC_DEVICE_COUNTERS(X) RNIC_TRANSPORT_COUNTERS(X)
 
@@ -171,6 +172,7 @@ enum rnic_qp_state {
     RNIC_QPS_INIT = 1,
     RNIC_QPS_RTR = 2,
     RNIC_QPS_RTS = 3,
+    RNIC_QPS_SQD = 4,
     RNIC_QPS_ERR = 6,
 };
 
@@ -179,9 +181,13 @@ const char *rnic_qp_state_name(enum rnic_qp_state state);
 struct rnic_qp_init {
     enum rnic_qp_type type;
     struct rnic_cq *recv_cq;
-    uint32_t qpn;          /* 2..0xFFFFFE; 0 lets the device choose an unpredictable one */
-    uint32_t max_recv_wr;  /* 0..32768 */
-    uint32_t max_recv_sge; /* 1..32 */
+    uint32_t qpn;            /* 2..0xFFFFFE; 0 lets the device choose an unpredictable one */
+    uint32_t max_recv_wr;    /* 0..32768 */
+    uint32_t max_recv_sge;   /* 1..32 */
+    struct rnic_cq *send_cq; /* may be the same as recv_cq; NULL only if max_send_wr is 0 */
+    uint32_t max_send_wr;    /* 0..32768 */
+    uint32_t max_send_sge;   /* 1..32; not looked at if max_send_wr is 0 */
+    uint32_t max_inline;     /* 0..1024 bytes of inline data a request */
 };
 
 int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *init, struct rnic_qp **out);
@@ -210,22 +216,31 @@ struct rnic_qp_attr {
     uint32_t rq_msn;            /* RTR: MSN before that request; 0 except in replay (R102) */
     uint8_t max_dest_rd_atomic; /* RTR: 0..16 READs and atomics answered at a time (R076) */
     uint8_t min_rnr_timer;      /* RTR: code 0..31 (R097) */
+    uint32_t sq_psn;            /* RTR -> RTS: PSN of the first request sent */
+    uint8_t max_rd_atomic;      /* RTR -> RTS: 0..16 READs and atomics outstanding (R130) */
+    uint8_t timeout;            /* RTR -> RTS: code 0..31: 4.096 us * 2^code; 0: never (R149) */
+    uint8_t retry_cnt;          /* RTR -> RTS: 0..7 (R154) */
+    uint8_t rnr_retry;          /* RTR -> RTS: 0..7; 7 is for ever (R157) */
 };
 
 /*
- * RESET -> INIT -> RTR -> RTS, any but RESET -> ERR, any -> RESET; INIT, RTS and ERR to themselves
- * (R183). The members a transition needs are
- * those marked with its target state; the others are not looked at. RNIC_ERR_STATE for a transition
- * that is not allowed, RNIC_ERR_INVALID for a value out of range.
+ * RESET -> INIT -> RTR -> RTS <-> SQD, any but RESET -> ERR, any -> RESET; INIT, RTS, SQD and ERR
+ * to themselves (R183). The members a transition needs are those marked with its target state; the
+ * others are not looked at. In SQD messages begun are finished, then RNIC_EVENT_SQ_DRAINED is
+ * raised; no new one is begun until RTS (R191). RNIC_ERR_STATE for a transition that is not
+ * allowed, RNIC_ERR_INVALID for a value out of range.
  */
 int rnic_qp_modify(struct rnic_qp *qp, const struct rnic_qp_attr *attr, rnic_time now);
 
-/* What a responder looks like from inside; for tests and reports. */
+/* What a QP looks like from inside; for tests and reports. */
 struct rnic_qp_view {
     enum rnic_qp_state state;
     uint32_t epsn;    /* next PSN expected */
     uint32_t msn;     /* messages completed */
     uint32_t recv_wr; /* receive WQEs posted and unused */
+    uint32_t sq_psn;  /* of the next request that was not sent yet */
+    uint32_t una_psn; /* oldest PSN not acknowledged; sq_psn if there is none */
+    uint32_t send_wr; /* send WQEs posted and not complete */
 };
 
 void rnic_qp_view(const struct rnic_qp *qp, struct rnic_qp_view *out);
@@ -233,5 +248,15 @@ void rnic_qp_view(const struct rnic_qp *qp, struct rnic_qp_view *out);
 /* Allowed from INIT on (R188); in ERR the WQE is flushed at once. RNIC_ERR_FULL when max_recv_wr
  * are posted. */
 int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *wr);
+
+/*
+ * Allowed in RTS, in SQD, where it waits, and in ERR, where it is flushed at once (R188, R189).
+ * Completions come in the order of posting: a signaled request completes with success or an error,
+ * an unsignaled one only with an error (R198); the first error moves the QP to ERR. RNIC_ERR_FULL
+ * when max_send_wr are posted; RNIC_ERR_INVALID for a request that makes no sense: an opcode or
+ * flag that does not exist, too many SGEs, more than 2^31 bytes or than max_inline, an atomic
+ * without its 8 bytes in one SGE (R124).
+ */
+int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr);
 
 #endif

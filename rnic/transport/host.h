@@ -3,7 +3,8 @@
  * Host: what the transport of a QP asks of the device around it. The device fills in the table
  * once; `qp` is whatever the device gave with it and means nothing to the transport.
  *
- * No function may call back into the transport, except that `failed` may flush the receive queue.
+ * No function may call back into the transport, except that `failed` may stop it and flush its
+ * queues. A requester needs mem, invalidate, sent and failed; a responder all but sent.
  */
 #ifndef RNIC_HOST_H
 #define RNIC_HOST_H
@@ -30,8 +31,8 @@ struct rnic_host {
     enum rnic_mem (*mem)(void *qp, uint32_t key, uint64_t va, uint64_t len, unsigned access,
                          uint8_t **out);
 
-    /* Takes the key away for a SEND with Invalidate (R203): false, and nothing changed, if it is
-     * unknown, another's, or not to be invalidated by a peer (R204). */
+    /* Takes the key away for a SEND with Invalidate (R203) or a local invalidate: false, and
+     * nothing changed, if it is unknown, another's, or not to be invalidated by a peer (R204). */
     bool (*invalidate)(void *qp, uint32_t key);
 
     /* A receive WQE is done. *wc is the transport's; qpn is left for the device to fill. */
@@ -40,10 +41,13 @@ struct rnic_host {
     /* An affiliated asynchronous event of this QP. */
     void (*event)(void *qp, enum rnic_event_type type);
 
-    /* The QP is to go to the error state (class A, C and J errors): called once, after the WQE at
-     * fault was completed and before any other is flushed (R189). Responses owed, the NAK last, are
-     * still to be sent. */
+    /* The QP is to go to the error state: called once, after the WQE at fault was completed and
+     * before any other is flushed (R189). When the responder failed (class A, C and J errors), what
+     * it owes, the NAK last, is still to be sent; when a request failed, nothing is. */
     void (*failed)(void *qp);
+
+    /* A send WQE is done; the rest as `complete`. */
+    void (*sent)(void *qp, const struct rnic_wc *wc);
 
     /* There is something to send where there was nothing: rnic_responder_output() has work. */
     void (*ready)(void *qp);

@@ -4,34 +4,34 @@
  * can answer a duplicate: a READ is read again, an atomic's original value is kept (R111-R119).
  * There are as many as the QP's max_dest_rd_atomic, used in turn.
  *
- * Places in the request stream are not PSNs but positions: PSNs consumed since the connection
- * began, 64 bit, so that nothing here ever wraps or is ambiguous. The responder converts.
+ * Places in the request stream are not PSNs but positions (pos.h). The responder converts.
  */
 #ifndef RNIC_RESPRES_H
 #define RNIC_RESPRES_H
 
+#include "transport/pos.h"
 #include "transport/work.h"
 #include "wire/opcode.h"
 
-typedef uint64_t rnic_pos; /* PSNs consumed before this one since the connection began */
-
 struct rnic_respres {
     /* The request as first executed; a restart changes none of this (R111). */
-    enum roce_kind kind; /* READ, CMP_SWAP or FETCH_ADD; RESERVED while the resource is unused */
-    rnic_pos pos;        /* of its first PSN */
+    rnic_pos pos; /* of its first PSN */
+    union {
+        uint64_t va;   /* READ */
+        uint64_t orig; /* atomics: the value before (R114) */
+    };
     uint32_t cnt;        /* PSNs it consumed, >= 1 */
     uint32_t len;        /* READ: bytes */
-    uint64_t va;         /* READ */
     uint32_t rkey;       /* READ */
-    uint64_t orig;       /* atomics: the value before (R114) */
+    enum roce_kind kind; /* READ, CMP_SWAP or FETCH_ADD; RESERVED while the resource is unused */
 
     /* The answer that is owed, if any. */
-    bool owed;
-    bool answered;     /* it was sent to the end once: what is owed now is a replay */
-    bool begun;        /* READ: the packet next sent continues a response, else it begins one */
     rnic_pos next_pos; /* READ: of the packet next sent, pos <= next_pos < pos + cnt */
     uint64_t next_va;  /* READ: its first byte */
     uint32_t left;     /* READ: bytes from there on */
+    bool owed;
+    bool answered; /* it was sent to the end once: what is owed now is a replay */
+    bool begun;    /* READ: the packet next sent continues a response, else it begins one */
 };
 
 struct rnic_respres_ring {

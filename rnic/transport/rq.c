@@ -11,16 +11,14 @@ bool rnic_rq_init(struct rnic_rq *rq, uint32_t max, uint32_t max_sge)
     *rq = (struct rnic_rq){.max = max, .max_sge = max_sge};
     if (max == 0)
         return true;
-    rq->wqe = calloc(max, sizeof(*rq->wqe));
-    rq->sge = calloc((size_t)max * max_sge, sizeof(*rq->sge));
-    rq->free = calloc(max, sizeof(*rq->free));
-    rq->fifo = calloc(max, sizeof(*rq->fifo));
-    if (!rq->wqe || !rq->sge || !rq->free || !rq->fifo) {
+    rq->wqe_len = (uint32_t)(sizeof(struct rnic_rwqe) + max_sge * sizeof(struct rnic_sge));
+    rq->wqe = calloc(max, rq->wqe_len + sizeof(*rq->free) + sizeof(*rq->fifo));
+    if (!rq->wqe) {
         rnic_rq_free(rq);
         return false;
     }
-    for (uint32_t i = 0; i < max; i++)
-        rq->wqe[i].sge = rq->sge + (size_t)i * max_sge;
+    rq->free = (uint16_t *)(void *)(rq->wqe + (size_t)max * rq->wqe_len);
+    rq->fifo = rq->free + max;
     rnic_rq_clear(rq);
     return true;
 }
@@ -28,30 +26,33 @@ bool rnic_rq_init(struct rnic_rq *rq, uint32_t max, uint32_t max_sge)
 void rnic_rq_free(struct rnic_rq *rq)
 {
     free(rq->wqe);
-    free(rq->sge);
-    free(rq->free);
-    free(rq->fifo);
     *rq = (struct rnic_rq){0};
+}
+
+static struct rnic_rwqe *wqe_at(const struct rnic_rq *rq, uint32_t idx)
+{
+    return (struct rnic_rwqe *)(void *)(rq->wqe + (size_t)idx * rq->wqe_len);
 }
 
 enum rnic_rq_post rnic_rq_post(struct rnic_rq *rq, const struct rnic_recv_wr *wr)
 {
     struct rnic_rwqe *wqe;
-    uint32_t idx;
+    uint64_t len = 0;
+    uint16_t idx;
 
     if (wr->sge_cnt > rq->max_sge)
         return RNIC_RQ_INVALID;
     if (rq->free_cnt == 0)
         return RNIC_RQ_FULL;
     idx = rq->free[--rq->free_cnt];
-    wqe = &rq->wqe[idx];
+    wqe = wqe_at(rq, idx);
     wqe->wr_id = wr->wr_id;
     wqe->sge_cnt = wr->sge_cnt;
-    wqe->len = 0;
     for (uint32_t i = 0; i < wr->sge_cnt; i++) {
         wqe->sge[i] = wr->sge[i];
-        wqe->len += wr->sge[i].len;
+        len += wr->sge[i].len;
     }
+    wqe->len = len < UINT32_MAX ? (uint32_t)len : UINT32_MAX;
     rq->fifo[(rq->fifo_head + rq->fifo_cnt++) % rq->max] = idx;
     return RNIC_RQ_POSTED;
 }
@@ -65,19 +66,20 @@ struct rnic_rwqe *rnic_rq_take(struct rnic_rq *rq)
     idx = rq->fifo[rq->fifo_head];
     rq->fifo_head = (rq->fifo_head + 1) % rq->max;
     rq->fifo_cnt--;
-    return &rq->wqe[idx];
+    return wqe_at(rq, idx);
 }
 
 void rnic_rq_give(struct rnic_rq *rq, struct rnic_rwqe *wqe)
 {
     assert(rq->free_cnt + rq->fifo_cnt < rq->max); /* because this one is neither */
-    rq->free[rq->free_cnt++] = (uint32_t)(wqe - rq->wqe);
+    rq->free[rq->free_cnt++] = (uint16_t)(((uint8_t *)wqe - rq->wqe) / rq->wqe_len);
 }
 
 void rnic_rq_clear(struct rnic_rq *rq)
 {
     for (uint32_t i = 0; i < rq->max; i++)
-        rq->free[i] = rq->max - 1 - i; /* so that the first posted is the first in memory */
+        rq->free[i] =
+            (uint16_t)(rq->max - 1 - i); /* so that the first posted is the first in memory */
     rq->free_cnt = rq->max;
     rq->fifo_head = 0;
     rq->fifo_cnt = 0;

@@ -12,16 +12,16 @@
 
 struct rnic_rwqe {
     uint64_t wr_id;
-    uint64_t len; /* bytes of all SGEs */
+    uint32_t len; /* bytes of all SGEs, or UINT32_MAX if they are more: no message is that long */
     uint32_t sge_cnt;
-    struct rnic_sge *sge;
+    struct rnic_sge sge[]; /* max_sge */
 };
 
 struct rnic_rq {
-    struct rnic_rwqe *wqe; /* all `max` of them */
-    struct rnic_sge *sge;  /* max_sge for each WQE */
-    uint32_t *free;        /* stack: indices of free WQEs */
-    uint32_t *fifo;        /* ring: indices of posted WQEs */
+    uint8_t *wqe;   /* all `max` of them, each with its SGEs; one block with what follows */
+    uint16_t *free; /* stack: indices of free WQEs */
+    uint16_t *fifo; /* ring: indices of posted WQEs */
+    uint32_t wqe_len;
     uint32_t max;
     uint32_t max_sge;
     uint32_t free_cnt;

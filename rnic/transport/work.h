@@ -44,12 +44,25 @@ struct rnic_recv_wr {
     X(SUCCESS, 0)                                                                                  \
     X(LOC_LEN_ERR, 1)                                                                              \
     X(LOC_QP_OP_ERR, 2)                                                                            \
+    X(LOC_EEC_OP_ERR, 3)                                                                           \
     X(LOC_PROT_ERR, 4)                                                                             \
     X(WR_FLUSH_ERR, 5)                                                                             \
+    X(MW_BIND_ERR, 6)                                                                              \
+    X(BAD_RESP_ERR, 7)                                                                             \
     X(LOC_ACCESS_ERR, 8)                                                                           \
     X(REM_INV_REQ_ERR, 9)                                                                          \
     X(REM_ACCESS_ERR, 10)                                                                          \
-    X(REM_OP_ERR, 11)
+    X(REM_OP_ERR, 11)                                                                              \
+    X(RETRY_EXC_ERR, 12)                                                                           \
+    X(RNR_RETRY_EXC_ERR, 13)                                                                       \
+    X(LOC_RDD_VIOL_ERR, 14)                                                                        \
+    X(REM_INV_RD_REQ_ERR, 15)                                                                      \
+    X(REM_ABORT_ERR, 16)                                                                           \
+    X(INV_EECN_ERR, 17)                                                                            \
+    X(INV_EEC_STATE_ERR, 18)                                                                       \
+    X(FATAL_ERR, 19)                                                                               \
+    X(RESP_TIMEOUT_ERR, 20)                                                                        \
+    X(GENERAL_ERR, 21)
 
 enum rnic_wc_status {
 #define X(NAME, number) RNIC_WC_##NAME = (number),
@@ -59,6 +72,12 @@ enum rnic_wc_status {
 
 /* Numbers of enum ibv_wc_opcode. */
 enum rnic_wc_opcode {
+    RNIC_WC_SEND = 0,
+    RNIC_WC_RDMA_WRITE = 1,
+    RNIC_WC_RDMA_READ = 2,
+    RNIC_WC_COMP_SWAP = 3,
+    RNIC_WC_FETCH_ADD = 4,
+    RNIC_WC_LOCAL_INV = 6,
     RNIC_WC_RECV = 128,
     RNIC_WC_RECV_RDMA_WITH_IMM = 129,
 };
@@ -70,9 +89,9 @@ struct rnic_wc {
     uint64_t wr_id;
     enum rnic_wc_status status; /* after an error only wr_id, status and qpn are valid (R199) */
     enum rnic_wc_opcode opcode;
-    unsigned flags;           /* enum rnic_wc_flags */
-    uint32_t byte_len;        /* bytes received; of a WRITE with immediate its length (R202) */
-    uint32_t imm;             /* RNIC_WC_WITH_IMM */
+    unsigned flags;    /* enum rnic_wc_flags */
+    uint32_t byte_len; /* of the message; of a WRITE with immediate as its RETH says (R202) */
+    uint32_t imm;      /* RNIC_WC_WITH_IMM */
     uint32_t invalidated_key; /* RNIC_WC_WITH_INV */
     uint32_t qpn;
     bool solicited; /* the message asked for a solicited event (R201) */
@@ -85,6 +104,7 @@ enum rnic_event_type {
     RNIC_EVENT_QP_REQ_ERR = 2,
     RNIC_EVENT_QP_ACCESS_ERR = 3,
     RNIC_EVENT_COMM_EST = 4,
+    RNIC_EVENT_SQ_DRAINED = 5,
 };
 
 /* What the transport counts; each counts packets. Names as operators know them. */
@@ -100,7 +120,20 @@ enum rnic_event_type {
     X(resp_invalid_request, "NAK 0x61 sent")                                                       \
     X(resp_operational_errors, "NAK 0x63 sent")                                                    \
     X(resp_rnr_nak, "RNR NAK sent")                                                                \
-    X(packet_seq_nak, "NAK 0x60 sent")
+    X(packet_seq_nak, "NAK 0x60 sent")                                                             \
+    X(packet_seq_err, "NAK 0x60 received that made the requester go back")                         \
+    X(implied_nak_seq_err,                                                                         \
+      "responses that showed the loss of a READ response or Atomic ACK (R139, R140)")              \
+    X(local_ack_timeout_err, "expiries of the local ACK timer")                                    \
+    X(rnr_nak_retry_err, "RNR NAK received that made the requester wait or give up")               \
+    X(retry_exceeded_err, "requests given up because retry_cnt was used up")                       \
+    X(rnr_retry_exceeded_err, "requests given up because rnr_retry was used up")                   \
+    X(req_remote_invalid_request, "NAK 0x61 received that ended a request")                        \
+    X(req_remote_access_errors, "NAK 0x62 received that ended a request")                          \
+    X(req_remote_operational_errors, "NAK 0x63 received that ended a request")                     \
+    X(bad_resp_err, "responses of a wrong kind, order or length that ended a request")             \
+    X(duplicate_response, "responses to requests that were answered before (R144)")                \
+    X(rx_no_request, "responses to PSNs that were never sent (R137)")
 
 struct rnic_transport_counters {
 #define X(name, text) uint64_t name;

@@ -29,9 +29,10 @@ enum roce_cm {
     ROCE_CM_CNT
 };
 
-#define ROCE_CM_MSG_CNT    ((unsigned)ROCE_CM_APR + 1)
-#define ROCE_CM_ATTR_FIRST 0x10u /* attribute id of a REQ; the others follow without a gap (R222)  \
-                                  */
+#define ROCE_CM_MSG_CNT ((unsigned)ROCE_CM_APR + 1)
+#define ROCE_CM_ATTR_FIRST                                                                         \
+    0x10u /* attribute id of a REQ; the others follow without a gap (R222)                         \
+           */
 
 enum {
 #define HDR_BEGIN(id, ID, len, shrt, title, source) ROCE_CM_##ID##_LEN = (len),

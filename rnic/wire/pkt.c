@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include "wire/crc32.h"
+#include "wire/env.h"
 #include "wire/envelope.h"
 
 #define FCS_LEN 4
@@ -257,6 +258,7 @@ int roce_pkt_build(const struct roce_pkt *pkt, unsigned flags, uint8_t *buf, siz
     struct roce_wr wr = roce_wr(buf, cap);
     struct roce_bth bth = pkt->bth;
     size_t bth_off;
+    size_t bth_len;
     uint32_t icrc;
     int net_off;
     uint8_t *p;
@@ -267,8 +269,9 @@ int roce_pkt_build(const struct roce_pkt *pkt, unsigned flags, uint8_t *buf, siz
         bth.padcnt = -pkt->payload_len & 3;
     if (bth.padcnt > sizeof(pkt->pad))
         return ROCE_ERR_INVALID;
-    net_off = roce_envelope_build(
-        pkt, flags, op->len + (size_t)pkt->payload_len + bth.padcnt + ROCE_ICRC_LEN, &wr);
+    bth_len = op->len + (size_t)pkt->payload_len + bth.padcnt + ROCE_ICRC_LEN;
+    net_off = pkt->env ? roce_env_build(pkt->env, bth_len, &wr)
+                       : roce_envelope_build(pkt, flags, bth_len, &wr);
     if (net_off < 0)
         return net_off;
 

@@ -67,6 +67,8 @@ struct roce_defect_info {
     enum roce_defect_severity severity;
 };
 
+struct roce_env;
+
 struct roce_pkt {
     /* The frame as given; NULL when the packet is to be built. */
     const uint8_t *frame;
@@ -117,6 +119,10 @@ struct roce_pkt {
     uint32_t payload_len;     /* on the wire */
     uint32_t payload_cap_len; /* captured, <= payload_len */
     uint8_t pad[3];           /* BTH.PadCnt bytes of it; zero by the specification (R027) */
+
+    /* For building: NULL, or an envelope built before that is written in place of the headers up to
+     * the BTH (env.h). */
+    const struct roce_env *env;
 
     uint32_t icrc; /* as stored; valid unless the capture is cut before it */
     uint16_t vcrc; /* native link only */

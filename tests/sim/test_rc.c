@@ -281,6 +281,30 @@ static void remote_errors(void)
     }
 }
 
+/* R189: once its own request has failed a QP answers nobody any more, not even a READ half done;
+ * the other end gives up in its own time (R154). */
+static void silent_after_failure(void)
+{
+    const struct simnet_path path = {.delay_ns = 1000, .bps = UINT64_C(10000000000)};
+    uint64_t sent;
+
+    begin(1);
+    simnet_paths(&pair.net, &path);
+    pair_connect(&pair);
+    EXPECT_EQ(pair_send(&pair, 1, 0, 5, RNIC_WR_READ, 0, PAIR_MEM, 0), RNIC_OK);
+    pair_run(&pair, 20000);
+    EXPECT_EQ(pair_send(&pair, 0, 0, 1, RNIC_WR_WRITE, 0, 100, PAIR_MEM), RNIC_OK);
+    for (unsigned i = 0; i < 1000 && pair_state(&pair, 0, 0) == RNIC_QPS_RTS; i++)
+        pair_run(&pair, 100);
+    pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_REM_ACCESS_ERR);
+    sent = simnet_count(&pair.net, 0, SIMNET_ANY, SIMNET_SENT);
+    CU_ASSERT(simnet_count(&pair.net, 0, SIMNET_BIT(READ_RESP), SIMNET_SENT) < PAIR_MEM / 1024);
+    CU_ASSERT(pair_run(&pair, SECOND));
+    EXPECT_EQ(simnet_count(&pair.net, 0, SIMNET_ANY, SIMNET_SENT), sent);
+    pair_expect_wc(pair.side[1].send_cq[0], 5, RNIC_WC_WR_FLUSH_ERR);
+    pair_free(&pair);
+}
+
 /* R191: SQD lets the message begun finish, tells once, and RTS goes on where it stopped. */
 static void drained(void)
 {
@@ -433,4 +457,5 @@ static void neighbour_isolation(void)
 
 SUITE("sim.rc", TEST(random_traffic), TEST(every_packet_struck_once), TEST(queue_overflow),
       TEST(partition_survived), TEST(retry_exhausted), TEST(rnr_exhausted), TEST(remote_errors),
-      TEST(drained), TEST(reset_and_again), TEST(long_messages), TEST(neighbour_isolation))
+      TEST(silent_after_failure), TEST(drained), TEST(reset_and_again), TEST(long_messages),
+      TEST(neighbour_isolation))

@@ -121,15 +121,15 @@ static void r133_ackreq(void)
     freq_init(&fake);
     freq_post(&fake, 1, RNIC_WR_SEND, 0, 1);
     EXPECT_EQ(freq_out(&fake).bth.ackreq, 1);
-    freq_post(&fake, 2, RNIC_WR_WRITE, 0, 16000);
-    for (unsigned i = 0; i < 63; i++) {
+    freq_post(&fake, 2, RNIC_WR_WRITE, 0, 16384); /* positions 1 .. 64 */
+    for (unsigned i = 0; i < 64; i++) {
         struct roce_pkt pkt = freq_out(&fake);
 
         asked += pkt.bth.ackreq;
-        EXPECT_EQ(pkt.bth.ackreq, i == 62);
+        EXPECT_EQ(pkt.bth.ackreq, i == 62 || i == 63); /* the 64th position, and the Last */
     }
-    EXPECT_EQ(asked, 1);
-    freq_ack(&fake, 63);
+    EXPECT_EQ(asked, 2);
+    freq_ack(&fake, 64);
     /* A message of many windows: whenever the window is shut, an AckReq lies in it. */
     for (unsigned i = 0; i < 40; i++)
         freq_post(&fake, 10 + i, RNIC_WR_WRITE, 0, 16384);

@@ -37,7 +37,7 @@ static void fill_and_drain(void)
     EXPECT_EQ(wqe->sge[1].addr, 2);
     rnic_rq_give(&rq, wqe);
     wqe = rnic_rq_take(&rq);
-    EXPECT_EQ(wqe->len, 30 + 2 * (uint64_t)UINT32_MAX);
+    EXPECT_EQ(wqe->len, UINT32_MAX); /* more than any message */
     rnic_rq_give(&rq, wqe);
     EXPECT_EQ(rnic_rq_take(&rq)->wr_id, 4);
     rnic_rq_clear(&rq);

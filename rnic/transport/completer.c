@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "transport/completer.h"
+
+#include <assert.h>
+#include <string.h>
+#include "wire/codes.h"
+
+typedef enum rnic_comp_step step_fn(struct rnic_requester *req, const struct roce_pkt *pkt);
+
+#define X(NAME, function) static step_fn function;
+RNIC_COMP_STEPS(X)
+#undef X
+
+static const struct {
+    const char *name;
+    step_fn *run;
+} steps[RNIC_COMP_DONE] = {
+#define X(NAME, function) [RNIC_COMP_##NAME] = {#NAME, function},
+    RNIC_COMP_STEPS(X)
+#undef X
+};
+
+const char *rnic_comp_step_name(enum rnic_comp_step step)
+{
+    return (unsigned)step < RNIC_COMP_DONE ? steps[step].name : "DONE";
+}
+
+enum rnic_comp_step rnic_completer_input(struct rnic_requester *req, const struct roce_pkt *pkt,
+                                         uint64_t now)
+{
+    enum rnic_comp_step step = RNIC_COMP_CHECK_PSN;
+    enum rnic_comp_step last;
+    rnic_pos una = req->una;
+
+    assert(pkt->op->svc == ROCE_SVC_RC && roce_opcode_is_response(pkt->op)); /* the device sorts */
+    if (!req->started)
+        return RNIC_COMP_IGNORE;
+    req->hand_now = now;
+    do {
+        last = step;
+        step = steps[step].run(req, pkt);
+    } while (step != RNIC_COMP_DONE);
+    if (req->started && req->una != una)
+        rnic_requester_settle(req, now);
+    return last;
+}
+
+static const struct rnic_swqe *head_of(const struct rnic_requester *req)
+{
+    return rnic_sq_wqe(&req->sq, req->sq.head);
+}
+
+/*
+ * Answers everything before `pos`: SEND and WRITE are complete with it (R138, R145, R069). False if
+ * a READ or atomic stands before `pos` without its data, where the row ends (R139).
+ */
+static bool answer_before(struct rnic_requester *req, rnic_pos pos)
+{
+    while (req->una < pos) {
+        const struct rnic_swqe *wqe = head_of(req);
+        rnic_pos end = rnic_swqe_end(wqe);
+
+        if (rnic_wr_is_fetch(wqe->opcode))
+            return false;
+        rnic_requester_answered(req, end < pos ? end : pos);
+        rnic_requester_settle(req, req->hand_now);
+        if (!req->started)
+            return true; /* a local operation behind it failed */
+    }
+    return true;
+}
+
+/* ---- checks ------------------------------------------------------------------------------------
+ */
+
+/* 9.7.6: of a request that is outstanding, or an old one, or none (R137, R144). */
+static enum rnic_comp_step check_psn(struct rnic_requester *req, const struct roce_pkt *pkt)
+{
+    int32_t ahead = roce_psn_diff(roce_pkt_psn(pkt), rnic_pos_psn(req->attr.sq_psn, req->una));
+
+    if (ahead < 0)
+        return (rnic_pos)-ahead <= req->una ? RNIC_COMP_DUPLICATE : RNIC_COMP_GHOST;
+    if ((rnic_pos)ahead >= req->max - req->una)
+        return RNIC_COMP_GHOST;
+    req->hand_pos = req->una + (rnic_pos)ahead;
+    return RNIC_COMP_CHECK_SYNDROME;
+}
+
+/* R135: the message number up to which the responder has receive WQEs; it never sinks. */
+static void take_credits(struct rnic_requester *req, const struct roce_aeth *aeth)
+{
+    uint32_t credits = roce_credits(roce_syndrome_code(aeth->syndrome));
+    roce_psn lsn;
+
+    if (credits == ROCE_CREDITS_UNLIMITED) {
+        req->limited = false;
+        return;
+    }
+    lsn = roce_psn_add(roce_psn_of(aeth->msn), (int32_t)credits);
+    if (!req->limited || roce_psn_cmp(lsn, roce_psn_of(req->lsn)) > 0)
+        req->lsn = lsn.v;
+    req->limited = true;
+}
+
+/* 9.7.5.1.2: what the AETH says (R105, R108, R147). */
+static enum rnic_comp_step check_syndrome(struct rnic_requester *req, const struct roce_pkt *pkt)
+{
+    enum roce_syndrome_kind kind = ROCE_SYN_ACK;
+
+    if (roce_opcode_has(pkt->op, ROCE_HDR_AETH)) {
+        kind = roce_syndrome_kind(pkt->aeth.syndrome);
+        if (kind == ROCE_SYN_ACK)
+            take_credits(req, &pkt->aeth);
+    }
+    if (pkt->op->kind != ROCE_KIND_ACK)
+        return kind == ROCE_SYN_ACK ? RNIC_COMP_EARLIER : RNIC_COMP_IGNORE;
+    switch (kind) {
+    case ROCE_SYN_ACK: return RNIC_COMP_ACKNOWLEDGE;
+    case ROCE_SYN_RNR: return RNIC_COMP_EARLIER;
+    case ROCE_SYN_NAK:
+        return roce_syndrome_code(pkt->aeth.syndrome) == ROCE_NAK_INVALID_RD_REQ
+                   ? RNIC_COMP_IGNORE /* reliable datagram only */
+                   : RNIC_COMP_EARLIER;
+    case ROCE_SYN_RESERVED: break;
+    }
+    return RNIC_COMP_IGNORE;
+}
+
+/* R064, R138; one that reaches into a READ or atomic says that its answer was lost (R139). */
+static enum rnic_comp_step acknowledge(struct rnic_requester *req, const struct roce_pkt *pkt)
+{
+    (void)pkt;
+    return answer_before(req, req->hand_pos + 1) ? RNIC_COMP_DONE : RNIC_COMP_IMPLIED_NAK;
+}
+
+/* Whether the oldest WQE is the one that this response is for. */
+static bool at_head(const struct rnic_requester *req)
+{
+    return req->hand_pos >= head_of(req)->pos && req->hand_pos < rnic_swqe_end(head_of(req));
+}
+
+/* Everything before the request that this response is for (R069, R139, R140, R145). A NAK may stand
+ * for any packet of a READ. */
+static enum rnic_comp_step earlier(struct rnic_requester *req, const struct roce_pkt *pkt)
+{
+    bool gapless = answer_before(req, req->hand_pos);
+
+    if (!req->started)
+        return RNIC_COMP_DONE;
+    if (pkt->op->kind != ROCE_KIND_ACK)
+        return gapless ? RNIC_COMP_CHECK_KIND : RNIC_COMP_IMPLIED_NAK;
+    if (!gapless && !at_head(req))
+        return RNIC_COMP_IMPLIED_NAK;
+    if (roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_RNR)
+        return RNIC_COMP_NAK_RNR;
+    return roce_syndrome_code(pkt->aeth.syndrome) == ROCE_NAK_PSN_SEQ ? RNIC_COMP_NAK_PSN_SEQ
+                                                                      : RNIC_COMP_NAK_FATAL;
+}
+
+/* R143: data for a request that asked for that kind of it. */
+static enum rnic_comp_step check_kind(struct rnic_requester *req, const struct roce_pkt *pkt)
+{
+    uint8_t opcode = head_of(req)->opcode;
+
+    if (pkt->op->kind == ROCE_KIND_READ_RESP)
+        return opcode == RNIC_WR_READ ? RNIC_COMP_CHECK_ORDER : RNIC_COMP_BAD_RESPONSE;
+    return rnic_wr_is_atomic(opcode) ? RNIC_COMP_PLACE_ATOMIC : RNIC_COMP_BAD_RESPONSE;
+}
+
+/* R141: First or Only where the READ begins, or where it was asked for again; Middle or Last behind
+ * that. */
+static enum rnic_comp_step check_order(struct rnic_requester *req, const struct roce_pkt *pkt)
+{
+    const struct rnic_swqe *wqe = head_of(req);
+    bool fits = roce_opcode_starts(pkt->op) ? req->una == wqe->asked || req->una == wqe->pos
+                                            : req->una > wqe->pos;
+
+    return fits ? RNIC_COMP_CHECK_LENGTH : RNIC_COMP_BAD_RESPONSE;
+}
+
+/* R142: every packet full and the last one as long as what is missing, no more and no fewer. */
+static enum rnic_comp_step check_length(struct rnic_requester *req, const struct roce_pkt *pkt)
+{
+    const struct rnic_swqe *wqe = head_of(req);
+    uint32_t left = wqe->len - (uint32_t)(req->una - wqe->pos) * req->attr.path_mtu;
+    bool ends = req->una + 1 == rnic_swqe_end(wqe);
+
+    if (roce_opcode_ends(pkt->op) != ends || pkt->payload_len != (ends ? left : req->attr.path_mtu))
+        return RNIC_COMP_BAD_LENGTH;
+    return RNIC_COMP_PLACE_READ;
+}
+
+/* ---- data --------------------------------------------------------------------------------------
+ */
+
+static enum rnic_comp_step place_read(struct rnic_requester *req, const struct roce_pkt *pkt)
+{
+    const struct rnic_swqe *wqe = head_of(req);
+    uint32_t off = (uint32_t)(req->una - wqe->pos) * req->attr.path_mtu;
+
+    if (pkt->payload_len && rnic_sq_scatter(&req->sq, wqe, off, pkt->payload_len, req->host,
+                                            req->qp, pkt->payload) != RNIC_MEM_OK)
+        return RNIC_COMP_BAD_MEMORY;
+    rnic_requester_answered(req, req->una + 1);
+    return RNIC_COMP_DONE;
+}
+
+/* R122, R125: the value before, in the host's order; placed once, because the answer completes the
+ * WQE. */
+static enum rnic_comp_step place_atomic(struct rnic_requester *req, const struct roce_pkt *pkt)
+{
+    const struct rnic_swqe *wqe = head_of(req);
+    uint64_t orig = pkt->atomicacketh.orig;
+    uint8_t bytes[sizeof(orig)];
+
+    memcpy(bytes, &orig, sizeof(orig));
+    if (rnic_sq_scatter(&req->sq, wqe, 0, sizeof(bytes), req->host, req->qp, bytes) != RNIC_MEM_OK)
+        return RNIC_COMP_BAD_MEMORY;
+    rnic_requester_answered(req, req->una + 1);
+    return RNIC_COMP_DONE;
+}
+
+/* ---- refusals ----------------------------------------------------------------------------------
+ */
+
+/* Whether going back would only repeat what was just done, or what is about to be (R161). */
+static bool restart_pending(const struct rnic_requester *req)
+{
+    return req->restarted || req->nxt == req->una || req->retry.wait == RNIC_RETRY_RNR;
+}
+
+/* R152. */
+static enum rnic_comp_step nak_psn_seq(struct rnic_requester *req, const struct roce_pkt *pkt)
+{
+    (void)pkt;
+    if (restart_pending(req))
+        return RNIC_COMP_IGNORE;
+    req->counters->packet_seq_err++;
+    req->restarted = true;
+    rnic_requester_retry(req);
+    return RNIC_COMP_DONE;
+}
+
+/* R156, R157, R159: whatever the request was. A second one during the wait says nothing new. */
+static enum rnic_comp_step nak_rnr(struct rnic_requester *req, const struct roce_pkt *pkt)
+{
+    if (req->retry.wait == RNIC_RETRY_RNR || req->nxt == req->una)
+        return RNIC_COMP_IGNORE;
+    req->counters->rnr_nak_retry_err++;
+    if (!rnic_retry_rnr(&req->retry, roce_syndrome_code(pkt->aeth.syndrome), req->hand_now)) {
+        req->counters->rnr_retry_exceeded_err++;
+        rnic_requester_fail(req, RNIC_WC_RNR_RETRY_EXC_ERR);
+        return RNIC_COMP_DONE;
+    }
+    req->restarted = false; /* what comes after the wait is a new attempt */
+    rnic_requester_go_back(req);
+    return RNIC_COMP_DONE;
+}
+
+/* R146. */
+static enum rnic_comp_step nak_fatal(struct rnic_requester *req, const struct roce_pkt *pkt)
+{
+    switch (roce_syndrome_code(pkt->aeth.syndrome)) {
+    case ROCE_NAK_INVALID_REQ:
+        req->counters->req_remote_invalid_request++;
+        rnic_requester_fail(req, RNIC_WC_REM_INV_REQ_ERR);
+        break;
+    case ROCE_NAK_REMOTE_ACCESS:
+        req->counters->req_remote_access_errors++;
+        rnic_requester_fail(req, RNIC_WC_REM_ACCESS_ERR);
+        break;
+    default:
+        req->counters->req_remote_operational_errors++;
+        rnic_requester_fail(req, RNIC_WC_REM_OP_ERR);
+        break;
+    }
+    return RNIC_COMP_DONE;
+}
+
+/* ---- what goes wrong ---------------------------------------------------------------------------
+ */
+
+/* R139, R140: the READ or atomic at una is asked for again, a READ from the first missing byte. */
+static enum rnic_comp_step implied_nak(struct rnic_requester *req, const struct roce_pkt *pkt)
+{
+    (void)pkt;
+    if (restart_pending(req))
+        return RNIC_COMP_IGNORE;
+    req->counters->implied_nak_seq_err++;
+    req->restarted = true;
+    rnic_requester_retry(req);
+    return RNIC_COMP_DONE;
+}
+
+/* R141, R143. */
+static enum rnic_comp_step bad_response(struct rnic_requester *req, const struct roce_pkt *pkt)
+{
+    (void)pkt;
+    req->counters->bad_resp_err++;
+    rnic_requester_fail(req, RNIC_WC_BAD_RESP_ERR);
+    return RNIC_COMP_DONE;
+}
+
+/* R142. */
+static enum rnic_comp_step bad_length(struct rnic_requester *req, const struct roce_pkt *pkt)
+{
+    (void)pkt;
+    req->counters->bad_resp_err++;
+    rnic_requester_fail(req, RNIC_WC_LOC_LEN_ERR);
+    return RNIC_COMP_DONE;
+}
+
+/* R148. */
+static enum rnic_comp_step bad_memory(struct rnic_requester *req, const struct roce_pkt *pkt)
+{
+    (void)pkt;
+    rnic_requester_fail(req, RNIC_WC_LOC_PROT_ERR);
+    return RNIC_COMP_DONE;
+}
+
+/* R144, R161. The newest acknowledgement again may bring credits (R137). */
+static enum rnic_comp_step duplicate(struct rnic_requester *req, const struct roce_pkt *pkt)
+{
+    rnic_pos newest = req->una - 1;
+
+    req->counters->duplicate_response++;
+    if (pkt->op->kind == ROCE_KIND_ACK &&
+        roce_psn_eq(roce_pkt_psn(pkt), rnic_pos_psn(req->attr.sq_psn, newest)) &&
+        roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_ACK)
+        take_credits(req, &pkt->aeth);
+    return RNIC_COMP_DONE;
+}
+
+/* R137: of nothing that was sent. */
+static enum rnic_comp_step ghost(struct rnic_requester *req, const struct roce_pkt *pkt)
+{
+    (void)pkt;
+    req->counters->rx_no_request++;
+    return RNIC_COMP_DONE;
+}
+
+static enum rnic_comp_step ignore(struct rnic_requester *req, const struct roce_pkt *pkt)
+{
+    (void)req;
+    (void)pkt;
+    return RNIC_COMP_DONE;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "transport/retry.h"
+
+#include <assert.h>
+#include "wire/codes.h"
+
+_Static_assert(RNIC_RETRY_NEVER == ROCE_NEVER_NS, "the codes' never is ours");
+
+/* `ns` after `now`, without passing the end of time. */
+static uint64_t later(uint64_t now, uint64_t ns)
+{
+    return ns > RNIC_RETRY_NEVER - now ? RNIC_RETRY_NEVER : now + ns;
+}
+
+void rnic_retry_init(struct rnic_retry *retry, uint8_t timeout, uint8_t retry_cnt,
+                     uint8_t rnr_retry)
+{
+    assert(retry_cnt <= RNIC_RETRY_MAX && rnr_retry <= RNIC_RNR_RETRY_FOREVER);
+    *retry = (struct rnic_retry){
+        .timeout_ns = roce_ack_timeout_ns(timeout),
+        .deadline = RNIC_RETRY_NEVER,
+        .timeout = timeout,
+        .retry_cnt = retry_cnt,
+        .rnr_retry = rnr_retry,
+        .retries_left = retry_cnt,
+        .rnr_left = rnr_retry,
+    };
+}
+
+void rnic_retry_progress(struct rnic_retry *retry)
+{
+    retry->retries_left = retry->retry_cnt;
+    retry->rnr_left = retry->rnr_retry;
+    if (retry->wait == RNIC_RETRY_RNR)
+        rnic_retry_stop(retry);
+}
+
+void rnic_retry_arm(struct rnic_retry *retry, uint64_t now)
+{
+    assert(retry->wait != RNIC_RETRY_RNR); /* because nothing is sent then */
+    if (retry->timeout_ns == RNIC_RETRY_NEVER)
+        return;
+    retry->wait = RNIC_RETRY_ACK;
+    retry->wait_code = retry->timeout;
+    retry->deadline = later(now, retry->timeout_ns);
+}
+
+void rnic_retry_disarm(struct rnic_retry *retry)
+{
+    if (retry->wait == RNIC_RETRY_ACK)
+        rnic_retry_stop(retry);
+}
+
+void rnic_retry_stop(struct rnic_retry *retry)
+{
+    retry->wait = RNIC_RETRY_IDLE;
+    retry->deadline = RNIC_RETRY_NEVER;
+}
+
+bool rnic_retry_take(struct rnic_retry *retry)
+{
+    if (retry->retries_left == 0)
+        return false;
+    retry->retries_left--;
+    return true;
+}
+
+bool rnic_retry_rnr(struct rnic_retry *retry, uint8_t code, uint64_t now)
+{
+    if (retry->rnr_left == 0)
+        return false;
+    if (retry->rnr_retry != RNIC_RNR_RETRY_FOREVER)
+        retry->rnr_left--;
+    retry->wait = RNIC_RETRY_RNR;
+    retry->wait_code = code;
+    retry->deadline = later(now, roce_rnr_ns(code));
+    return true;
+}
+
+enum rnic_retry_wait rnic_retry_expire(struct rnic_retry *retry, uint64_t now)
+{
+    enum rnic_retry_wait wait = retry->wait;
+
+    if (wait == RNIC_RETRY_IDLE || now < retry->deadline)
+        return RNIC_RETRY_IDLE;
+    rnic_retry_stop(retry);
+    return wait;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Send: the send work request and its words, beside those of work.h. Enumerations have the numbers
+ * of their ibv_* counterparts (rdma-core, infiniband/verbs.h).
+ */
+#ifndef RNIC_SEND_H
+#define RNIC_SEND_H
+
+#include "transport/work.h"
+
+#define RNIC_INLINE_MAX 1024u /* bytes of inline data of one work request */
+
+/* Numbers of enum ibv_wr_opcode. */
+enum rnic_wr_opcode {
+    RNIC_WR_WRITE = 0,
+    RNIC_WR_WRITE_IMM = 1,
+    RNIC_WR_SEND = 2,
+    RNIC_WR_SEND_IMM = 3,
+    RNIC_WR_READ = 4,
+    RNIC_WR_CMP_SWAP = 5,
+    RNIC_WR_FETCH_ADD = 6,
+    RNIC_WR_LOCAL_INV = 7,
+    RNIC_WR_SEND_INV = 9,
+};
+
+/* Numbers of enum ibv_send_flags. */
+enum rnic_send_flags {
+    RNIC_SEND_FENCE = 1u << 0,     /* not before all earlier READs and atomics are done (R131) */
+    RNIC_SEND_SIGNALED = 1u << 1,  /* complete with an entry in the CQ even on success (R198) */
+    RNIC_SEND_SOLICITED = 1u << 2, /* SEND and WRITE with immediate: SE at the responder (R041) */
+    RNIC_SEND_INLINE = 1u << 3,    /* SEND and WRITE: the data is copied by the post (R136) */
+};
+#define RNIC_SEND_FLAGS 0xFu
+
+struct rnic_send_wr {
+    uint64_t wr_id;
+    enum rnic_wr_opcode opcode;
+    unsigned flags; /* enum rnic_send_flags */
+    /* The data sent, or where what is read goes; 8 bytes in one SGE for an atomic (R124), none for
+     * LOCAL_INV. Copied; the caller's again after the call. With INLINE each addr is that of memory
+     * of the caller, uintptr_t, and lkey means nothing. */
+    const struct rnic_sge *sge;
+    uint32_t sge_cnt;
+    uint32_t imm;            /* WRITE_IMM, SEND_IMM */
+    uint32_t invalidate_key; /* SEND_INV: the peer's; LOCAL_INV: the key of an own region */
+    uint64_t remote_addr;    /* WRITE, READ, atomics */
+    uint32_t rkey;
+    uint64_t compare_add; /* CMP_SWAP: compare with; FETCH_ADD: add */
+    uint64_t swap;        /* CMP_SWAP */
+};
+
+static inline bool rnic_wr_is_atomic(enum rnic_wr_opcode opcode)
+{
+    return opcode == RNIC_WR_CMP_SWAP || opcode == RNIC_WR_FETCH_ADD;
+}
+
+/* Those that max_rd_atomic counts (R130) and a fence waits for (R131): answered with data. */
+static inline bool rnic_wr_is_fetch(enum rnic_wr_opcode opcode)
+{
+    return opcode == RNIC_WR_READ || rnic_wr_is_atomic(opcode);
+}
+
+/* Those that use a receive WQE of the responder and so need a credit (R134). */
+static inline bool rnic_wr_uses_rq(enum rnic_wr_opcode opcode)
+{
+    return opcode == RNIC_WR_SEND || opcode == RNIC_WR_SEND_IMM || opcode == RNIC_WR_SEND_INV ||
+           opcode == RNIC_WR_WRITE_IMM;
+}
+
+#endif

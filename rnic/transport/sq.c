@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "transport/sq.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ATOMIC_LEN 8u /* R124 */
+
+bool rnic_sq_init(struct rnic_sq *sq, uint32_t max, uint32_t max_sge, uint32_t max_inline)
+{
+    uint32_t cap = 1;
+
+    assert(max <= RNIC_WR_MAX && max_sge >= 1 && max_sge <= RNIC_SGE_MAX &&
+           max_inline <= RNIC_INLINE_MAX);
+    *sq = (struct rnic_sq){.max = max, .max_sge = max_sge, .max_inline = max_inline};
+    if (max == 0)
+        return true;
+    while (cap < max)
+        cap *= 2;
+    sq->mask = cap - 1;
+    /* One block: what belongs to a queue lies together. */
+    sq->wqe = calloc(cap, sizeof(*sq->wqe) + max_sge * sizeof(*sq->sge) + max_inline);
+    if (!sq->wqe) {
+        rnic_sq_free(sq);
+        return false;
+    }
+    sq->sge = (struct rnic_sge *)(void *)(sq->wqe + cap);
+    sq->data = (uint8_t *)(sq->sge + (size_t)cap * max_sge);
+    return true;
+}
+
+void rnic_sq_free(struct rnic_sq *sq)
+{
+    free(sq->wqe);
+    *sq = (struct rnic_sq){0};
+}
+
+void rnic_sq_clear(struct rnic_sq *sq)
+{
+    sq->head = sq->tail;
+    sq->pos = 0;
+    sq->ssn = 0;
+}
+
+static struct rnic_sge *wqe_sge(const struct rnic_sq *sq, const struct rnic_swqe *wqe)
+{
+    return sq->sge + (size_t)(wqe - sq->wqe) * sq->max_sge;
+}
+
+static uint8_t *wqe_data(const struct rnic_sq *sq, const struct rnic_swqe *wqe)
+{
+    return sq->data + (size_t)(wqe - sq->wqe) * sq->max_inline;
+}
+
+static bool opcode_exists(enum rnic_wr_opcode opcode)
+{
+    switch (opcode) {
+    case RNIC_WR_WRITE:
+    case RNIC_WR_WRITE_IMM:
+    case RNIC_WR_SEND:
+    case RNIC_WR_SEND_IMM:
+    case RNIC_WR_READ:
+    case RNIC_WR_CMP_SWAP:
+    case RNIC_WR_FETCH_ADD:
+    case RNIC_WR_LOCAL_INV:
+    case RNIC_WR_SEND_INV: return true;
+    }
+    return false;
+}
+
+/* Whether the request makes sense at all; its length goes to *len. */
+static bool wr_valid(const struct rnic_sq *sq, const struct rnic_send_wr *wr, uint64_t *len)
+{
+    *len = 0;
+    if (!opcode_exists(wr->opcode) || (wr->flags & ~RNIC_SEND_FLAGS) || wr->sge_cnt > sq->max_sge)
+        return false;
+    for (uint32_t i = 0; i < wr->sge_cnt; i++)
+        *len += wr->sge[i].len;
+    if (wr->opcode == RNIC_WR_LOCAL_INV)
+        return wr->sge_cnt == 0 && !(wr->flags & RNIC_SEND_INLINE);
+    if (rnic_wr_is_atomic(wr->opcode) && (wr->sge_cnt != 1 || *len != ATOMIC_LEN))
+        return false;
+    if (wr->flags & RNIC_SEND_INLINE)
+        return !rnic_wr_is_fetch(wr->opcode) && *len <= sq->max_inline;
+    return *len <= RNIC_MESSAGE_MAX;
+}
+
+/* R136: the data as it is now. */
+static void copy_inline(uint8_t *data, const struct rnic_send_wr *wr)
+{
+    for (uint32_t i = 0; i < wr->sge_cnt; i++) {
+        const struct rnic_sge *sge = &wr->sge[i];
+
+        if (sge->len)
+            memcpy(data, (const void *)(uintptr_t)sge->addr, sge->len);
+        data += sge->len;
+    }
+}
+
+enum rnic_sq_post rnic_sq_post(struct rnic_sq *sq, const struct rnic_send_wr *wr, uint32_t mtu)
+{
+    struct rnic_swqe *wqe;
+    uint64_t len;
+
+    if (!wr_valid(sq, wr, &len))
+        return RNIC_SQ_INVALID;
+    if (rnic_sq_cnt(sq) >= sq->max)
+        return RNIC_SQ_FULL;
+    wqe = rnic_sq_wqe(sq, sq->tail++);
+    *wqe = (struct rnic_swqe){
+        .wr_id = wr->wr_id,
+        .pos = sq->pos,
+        .len = (uint32_t)len,
+        .opcode = (uint8_t)wr->opcode,
+        .flags = (uint8_t)wr->flags,
+        .sge_cnt = (uint8_t)wr->sge_cnt,
+        .va = wr->remote_addr,
+        .rkey = wr->rkey,
+        .compare = wr->compare_add,
+        .extra = wr->opcode == RNIC_WR_LOCAL_INV || wr->opcode == RNIC_WR_SEND_INV
+                     ? wr->invalidate_key
+                     : wr->imm,
+    };
+    if (wr->opcode == RNIC_WR_READ)
+        wqe->asked = wqe->pos;
+    else
+        wqe->swap_add = wr->opcode == RNIC_WR_FETCH_ADD ? wr->compare_add : wr->swap;
+    if (wr->opcode != RNIC_WR_LOCAL_INV) {
+        wqe->psn_cnt = rnic_wr_is_atomic(wr->opcode) ? 1 : roce_psn_cnt(wqe->len, mtu);
+        sq->ssn = (sq->ssn + 1) & ROCE_PSN_MASK;
+    }
+    wqe->ssn = sq->ssn;
+    sq->pos += wqe->psn_cnt;
+    if (wr->flags & RNIC_SEND_INLINE)
+        copy_inline(wqe_data(sq, wqe), wr);
+    else
+        for (uint32_t i = 0; i < wr->sge_cnt; i++)
+            wqe_sge(sq, wqe)[i] = wr->sge[i];
+    return RNIC_SQ_POSTED;
+}
+
+void rnic_sq_pop(struct rnic_sq *sq)
+{
+    assert(!rnic_sq_empty(sq)); /* because the caller completed one */
+    sq->head++;
+}
+
+/* The SGE in which byte *off of the message lies; *off becomes its place in that SGE. */
+static const struct rnic_sge *find_sge(const struct rnic_sq *sq, const struct rnic_swqe *wqe,
+                                       uint32_t *off)
+{
+    const struct rnic_sge *sge = wqe_sge(sq, wqe);
+
+    while (*off >= sge->len) {
+        *off -= sge->len;
+        sge++;
+    }
+    return sge;
+}
+
+enum rnic_mem rnic_sq_gather(const struct rnic_sq *sq, const struct rnic_swqe *wqe, uint32_t off,
+                             uint32_t len, const struct rnic_host *host, void *qp, uint8_t *scratch,
+                             const uint8_t **out)
+{
+    const struct rnic_sge *sge;
+    enum rnic_mem mem = RNIC_MEM_OK;
+    uint8_t *src;
+
+    assert(len > 0 && len <= wqe->len - off); /* because the caller cuts the message */
+    if (wqe->flags & RNIC_SEND_INLINE) {
+        *out = wqe_data(sq, wqe) + off;
+        return RNIC_MEM_OK;
+    }
+    sge = find_sge(sq, wqe, &off);
+    if (sge->len - off >= len) {
+        mem = host->mem(qp, sge->lkey, sge->addr + off, len, 0, &src);
+        if (mem == RNIC_MEM_OK)
+            *out = src;
+        return mem;
+    }
+    *out = scratch;
+    for (; len && mem == RNIC_MEM_OK; sge++, off = 0) {
+        uint32_t part = sge->len - off < len ? sge->len - off : len;
+
+        if (part == 0)
+            continue;
+        mem = host->mem(qp, sge->lkey, sge->addr + off, part, 0, &src);
+        if (mem == RNIC_MEM_OK)
+            memcpy(scratch, src, part);
+        scratch += part;
+        len -= part;
+    }
+    return mem;
+}
+
+enum rnic_mem rnic_sq_scatter(const struct rnic_sq *sq, const struct rnic_swqe *wqe, uint32_t off,
+                              uint32_t len, const struct rnic_host *host, void *qp,
+                              const uint8_t *src)
+{
+    const struct rnic_sge *sge;
+
+    assert(len > 0 && len <= wqe->len - off); /* because the caller checked the length */
+    for (sge = find_sge(sq, wqe, &off); len; sge++, off = 0) {
+        uint32_t part = sge->len - off < len ? sge->len - off : len;
+        enum rnic_mem mem;
+        uint8_t *dst;
+
+        if (part == 0)
+            continue;
+        mem = host->mem(qp, sge->lkey, sge->addr + off, part, RNIC_ACCESS_LOCAL_WRITE, &dst);
+        if (mem != RNIC_MEM_OK)
+            return mem;
+        memcpy(dst, src, part);
+        src += part;
+        len -= part;
+    }
+    return RNIC_MEM_OK;
+}

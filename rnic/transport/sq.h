@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Send queue: a ring of send WQEs. Each gets its PSNs when it is posted, because the order of
+ * posting is the order of sending (R129): so where a WQE stands in the request stream never
+ * changes, however often its packets are sent.
+ *
+ * WQEs are named by an index that counts up for ever (modulo 2^32); those from `head` up to, not
+ * including, `tail` are there.
+ */
+#ifndef RNIC_SQ_H
+#define RNIC_SQ_H
+
+#include "transport/host.h"
+#include "transport/pos.h"
+#include "transport/send.h"
+
+struct rnic_swqe {
+    uint64_t wr_id;
+    rnic_pos pos;     /* of its first PSN */
+    uint32_t psn_cnt; /* R057-R059; 0 of LOCAL_INV */
+    uint32_t len;     /* bytes of the message, 0..RNIC_MESSAGE_MAX */
+    uint8_t opcode;   /* enum rnic_wr_opcode */
+    uint8_t flags;    /* enum rnic_send_flags */
+    uint8_t sge_cnt;
+    uint8_t status; /* enum rnic_wc_status: why it cannot be sent; completes so in its turn */
+    uint32_t extra; /* immediate data, or the key to invalidate */
+    uint32_t ssn;   /* number of its message on the connection, from 1, 24 bit (R135) */
+    uint32_t rkey;
+    uint64_t va;
+    uint64_t compare; /* CMP_SWAP */
+    union {
+        uint64_t swap_add; /* atomics */
+        rnic_pos asked;    /* READ: where its request, as last sent, begins */
+    };
+};
+
+struct rnic_sq {
+    struct rnic_swqe *wqe; /* ring of mask + 1, in one block with what follows */
+    struct rnic_sge *sge;  /* max_sge for each WQE */
+    uint8_t *data;         /* max_inline for each WQE */
+    uint32_t mask;
+    uint32_t max;
+    uint32_t max_sge;
+    uint32_t max_inline;
+    uint32_t head; /* the oldest that is not complete */
+    uint32_t tail;
+    rnic_pos pos; /* of the next WQE posted */
+    uint32_t ssn; /* of the last message posted */
+};
+
+/* Room for `max` (0..RNIC_WR_MAX) WQEs of up to `max_sge` (1..RNIC_SGE_MAX) SGEs and `max_inline`
+ * (0..RNIC_INLINE_MAX) bytes. False without memory; *sq is then as after rnic_sq_free(). */
+bool rnic_sq_init(struct rnic_sq *sq, uint32_t max, uint32_t max_sge, uint32_t max_inline);
+
+/* A zeroed queue is fine. */
+void rnic_sq_free(struct rnic_sq *sq);
+
+/* Empties the queue without completions (R190); the next WQE begins a connection. */
+void rnic_sq_clear(struct rnic_sq *sq);
+
+enum rnic_sq_post { RNIC_SQ_POSTED, RNIC_SQ_FULL, RNIC_SQ_INVALID };
+
+/* Posts a copy of *wr, inline data included; a message takes PSNs for a path MTU of `mtu` bytes.
+ * INVALID: an opcode or flag that does not exist, too many SGEs, too long for inline or for a
+ * message, INLINE with data to come (C10: not for READ and atomics), an atomic without its 8 bytes
+ * (R124). */
+enum rnic_sq_post rnic_sq_post(struct rnic_sq *sq, const struct rnic_send_wr *wr, uint32_t mtu);
+
+/* The oldest WQE is done with. */
+void rnic_sq_pop(struct rnic_sq *sq);
+
+/*
+ * `len` > 0 bytes of the message from `off` on: where they are if they lie together in memory,
+ * else a copy in `scratch`, which has room for `len`. RNIC_MEM_OK, or why the local memory may not
+ * be read; *out is then not set.
+ */
+enum rnic_mem rnic_sq_gather(const struct rnic_sq *sq, const struct rnic_swqe *wqe, uint32_t off,
+                             uint32_t len, const struct rnic_host *host, void *qp, uint8_t *scratch,
+                             const uint8_t **out);
+
+/* The counterpart for data that a READ or atomic brings: `len` > 0 bytes to `off` of the WQE's
+ * SGEs. */
+enum rnic_mem rnic_sq_scatter(const struct rnic_sq *sq, const struct rnic_swqe *wqe, uint32_t off,
+                              uint32_t len, const struct rnic_host *host, void *qp,
+                              const uint8_t *src);
+
+static inline struct rnic_swqe *rnic_sq_wqe(const struct rnic_sq *sq, uint32_t idx)
+{
+    return &sq->wqe[idx & sq->mask];
+}
+
+static inline uint32_t rnic_sq_cnt(const struct rnic_sq *sq)
+{
+    return sq->tail - sq->head;
+}
+
+static inline bool rnic_sq_empty(const struct rnic_sq *sq)
+{
+    return sq->tail == sq->head;
+}
+
+/* The position after a WQE's last PSN. */
+static inline rnic_pos rnic_swqe_end(const struct rnic_swqe *wqe)
+{
+    return wqe->pos + wqe->psn_cnt;
+}
+
+#endif

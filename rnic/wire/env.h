@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Env: the envelope of a connection, built once. All packets of a QP have the same Ethernet, IP and
+ * UDP headers but for two lengths and the IPv4 header checksum; who sends many gives the model this
+ * in roce_pkt.env, and roce_pkt_build() then writes the same bytes as from the model's headers.
+ */
+#ifndef ROCE_ENV_H
+#define ROCE_ENV_H
+
+#include "wire/pkt.h"
+
+#define ROCE_ENV_MAX 64 /* Ethernet, IPv6 and UDP are 62 bytes */
+
+struct roce_env {
+    uint8_t bytes[ROCE_ENV_MAX]; /* with lengths and checksum of an empty transport part */
+    uint8_t len;
+    uint8_t net_off; /* of the IP header or GRH */
+    enum roce_encap encap;
+};
+
+/* Builds the envelope of a model that has an encapsulation on Ethernet, no VLAN tags and no IPv4
+ * options: ROCE_OK, or ROCE_ERR_INVALID for another. */
+int roce_env_init(struct roce_env *env, const struct roce_pkt *model);
+
+/* Writes the envelope around a transport part of `bth_len` bytes, as roce_envelope_build() does. */
+int roce_env_build(const struct roce_env *env, size_t bth_len, struct roce_wr *wr);
+
+#endif

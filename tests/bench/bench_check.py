@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""Speed and memory of rocedrill check, next to tshark's built-in dissector on the same file.
+
+    bench_check.py [--build DIR] [--packets N] [--memory-packets N] [--connections N] [--rounds N]
+                   [--quick]
+
+Speed: packets a second over a generated capture, for several payload sizes, each program the best of
+the rounds, which take turns. tshark writes one line a packet to nowhere, without name resolution;
+rocedrill runs with -q, with and without ICRC. Target: 40 times tshark's rate.
+Memory: the largest resident size over a generated stream on standard input. Judges nothing; ends within
+about five minutes with the defaults. Needs tshark for the ratio.
+"""
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+
+def run(command, stdin=None):
+    """Seconds, seconds of CPU, and the largest resident size in MB of one command. The size is at least
+    that of this script, of which the child is a copy at first."""
+    env = dict(os.environ, WIRESHARK_PLUGIN_DIR="/nonexistent")
+    begin = time.monotonic()
+    child = subprocess.Popen(command, stdin=stdin, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL, env=env)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        sys.exit(f"bench_check: {' '.join(command)}: status {child.returncode}")
+    return time.monotonic() - begin, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def speed(args, gen, rocedrill, path):
+    commands = {"rocedrill check": [rocedrill, "check", "-q", path],
+                "  --no-icrc": [rocedrill, "check", "-q", "--no-icrc", path],
+                "  with text": [rocedrill, "check", path]}
+    if shutil.which("tshark"):
+        commands = {"tshark": ["tshark", "-n", "-r", path], **commands}
+    print(f"{'payload':>7} {'program':<16} {'s':>7} {'packets/s':>12} {'CPU s':>7} {'MB':>6} "
+          f"{'x tshark':>9} {'x CPU':>7}")
+    for payload in (64, 256, 1024, 4096):
+        packets = args.packets if payload <= 1024 else args.packets // 4
+        with open(path, "wb") as out:
+            subprocess.run([gen, "-n", str(packets), "-c", "100", "-s", str(payload)], stdout=out,
+                           check=True)
+        best = {}
+        for i in range(args.rounds):
+            for name, command in commands.items():
+                if name == "tshark" and i > 0 and args.rounds > 2 and best[name][0] > 10:
+                    continue                 # slow enough to be measured well in one round
+                one = run(command)
+                best[name] = tuple(map(min, best.get(name, one), one))
+        for name, (seconds, cpu, megabytes) in best.items():
+            ratio = (f"{best['tshark'][0] / seconds:9.1f} {best['tshark'][1] / cpu:7.1f}"
+                     if "tshark" in best else "")
+            print(f"{payload:>7} {name:<16} {seconds:7.3f} {packets / seconds:12,.0f} {cpu:7.3f} "
+                  f"{megabytes:6.0f} {ratio}", flush=True)
+    os.unlink(path)
+
+
+def memory(args, gen, rocedrill):
+    print(f"\n{'packets':>11} {'connections':>11} {'s':>7} {'packets/s':>12} {'max MB':>7} "
+          f"{'KB/connection':>13}")
+    for packets, connections in ((args.memory_packets // 10, 1), (args.memory_packets, 1),
+                                 (args.memory_packets // 10, args.connections),
+                                 (args.memory_packets, args.connections)):
+        source = subprocess.Popen([gen, "-n", str(packets), "-c", str(connections), "-s", "64"],
+                                  stdout=subprocess.PIPE)
+        seconds, _, megabytes = run([rocedrill, "check", "-q", "-"], stdin=source.stdout)
+        source.stdout.close()
+        source.wait()
+        print(f"{packets:>11,} {connections:>11,} {seconds:7.1f} {packets / seconds:12,.0f} "
+              f"{megabytes:7.0f} {megabytes * 1024 / connections:13.2f}", flush=True)
+
+
+def main():
+    top = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", default=os.path.join(top, "build"))
+    parser.add_argument("--packets", type=int, default=1000000)
+    parser.add_argument("--memory-packets", type=int, default=10000000)
+    parser.add_argument("--connections", type=int, default=100000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="small: shows that it works")
+    args = parser.parse_args()
+    if args.quick:
+        args.packets, args.memory_packets, args.connections, args.rounds = 5000, 20000, 500, 1
+    gen = os.path.join(args.build, "bin", "gen_capture")
+    rocedrill = os.path.join(args.build, "bin", "rocedrill")
+    for program in (gen, rocedrill):
+        if not os.access(program, os.X_OK):
+            sys.exit(f"bench_check: {program} is not there: build it first, or say --build DIR")
+    with tempfile.TemporaryDirectory() as folder:
+        speed(args, gen, rocedrill, os.path.join(folder, "generated.pcap"))
+    memory(args, gen, rocedrill)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Speed of the whole device: RC WRITEs from one device to another in the same process, frame by
+ * frame through one buffer, on one core, next to the least that any software RNIC must do with the
+ * same bytes: each side copies the payload once and runs one CRC over the frame.
+ *
+ *   bench_transport [--quick] [--qps N] [--len N]
+ *
+ * What is compared runs alternately, round by round, and each figure is the median. --quick
+ * measures next to nothing: it shows that the program works. Targets: 4096-byte WRITEs at 60 % or
+ * more of the bare loop; 3 million 64-byte WRITEs a second; with 100,000 QPs at most 1.5 times the
+ * cost of a packet with one; at most 4 KiB an idle QP.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "device/rnic.h"
+#include "wire/crc32.h"
+#include "wire/pkt.h"
+
+#define ROUNDS_MAX 15
+#define DEPTH      128u /* WQEs of the send queue of the streams */
+#define DEPTH_MANY 16u  /* of each of many QPs */
+#define BATCH      64u  /* messages posted before frames are moved */
+#define MEM        (1u << 20)
+#define KEY        0x1234u
+#define HEADERS    58u /* of a WRITE Only over IPv4, with ICRC and without Ethernet */
+
+static unsigned rounds = ROUNDS_MAX;
+static double round_s = 0.05;
+
+static struct end {
+    struct rnic *rnic;
+    struct rnic_pd *pd;
+    struct rnic_mr *mr;
+    struct rnic_cq *cq;
+    struct rnic_qp **qp;
+    uint8_t *mem;
+} end[2];
+
+static unsigned qp_cnt;
+static unsigned active; /* of them, how many are used */
+static uint32_t *order; /* QPs in the order in which they are used */
+static uint64_t frames; /* moved, both ways */
+static volatile uint32_t sink;
+
+static double now_s(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
+static void must(int rc)
+{
+    if (rc != RNIC_OK) {
+        fprintf(stderr, "bench_transport: %s\n", rnic_error_text(rc));
+        exit(1);
+    }
+}
+
+/* ---- two devices ----------------------------------------------------------------------------- */
+
+static void make_end(unsigned s)
+{
+    struct rnic_attr attr = {.mac = {2, 0, 0, 0, 0, (uint8_t)s}, .gid_cnt = 1};
+    struct rnic_mr_attr mr = {.len = MEM, .access = RNIC_ACCESS_ALL, .key = KEY};
+    uint8_t gid[16] = {[10] = 0xFF, 0xFF, 192, 0, 2, (uint8_t)(s + 1)};
+
+    memcpy(attr.gid[0].gid, gid, 16);
+    attr.gid[0].type = RNIC_GID_ROCE_V2;
+    end[s].rnic = rnic_new(&attr);
+    end[s].mem = calloc(1, MEM);
+    end[s].qp = calloc(qp_cnt, sizeof(struct rnic_qp *));
+    if (!end[s].rnic || !end[s].mem || !end[s].qp)
+        exit(1);
+    mr.addr = end[s].mem;
+    must(rnic_pd_new(end[s].rnic, &end[s].pd));
+    must(rnic_mr_reg(end[s].pd, &mr, &end[s].mr));
+    must(rnic_cq_new(end[s].rnic, 1u << 16, &end[s].cq));
+}
+
+static void make_qp(unsigned s, unsigned i, uint32_t depth)
+{
+    struct rnic_qp_init init = {.type = RNIC_QPT_RC,
+                                .recv_cq = end[s].cq,
+                                .send_cq = end[s].cq,
+                                .qpn = i + 2,
+                                .max_recv_wr = depth == DEPTH ? 1 : depth,
+                                .max_recv_sge = 1,
+                                .max_send_wr = depth,
+                                .max_send_sge = 1};
+    struct rnic_qp_attr attr = {
+        .access = RNIC_ACCESS_ALL,
+        .pkey = 0xFFFF,
+        .av = {.dmac = {2, 0, 0, 0, 0, (uint8_t)!s},
+               .dgid = {[10] = 0xFF, 0xFF, 192, 0, 2, (uint8_t)(!s + 1)}},
+        .path_mtu = 4096,
+        .dest_qpn = i + 2,
+        .max_dest_rd_atomic = 16,
+        .max_rd_atomic = 16,
+        .timeout = 14,
+        .retry_cnt = 7,
+        .rnr_retry = 7,
+    };
+
+    must(rnic_qp_new(end[s].pd, &init, &end[s].qp[i]));
+    attr.state = RNIC_QPS_INIT;
+    must(rnic_qp_modify(end[s].qp[i], &attr, 0));
+    attr.state = RNIC_QPS_RTR;
+    must(rnic_qp_modify(end[s].qp[i], &attr, 0));
+    attr.state = RNIC_QPS_RTS;
+    must(rnic_qp_modify(end[s].qp[i], &attr, 0));
+}
+
+static void set_up(unsigned cnt, uint32_t depth)
+{
+    uint32_t lcg = 1;
+
+    qp_cnt = cnt;
+    active = cnt;
+    order = calloc(cnt, sizeof(*order));
+    if (!order)
+        exit(1);
+    for (unsigned s = 0; s < 2; s++) {
+        make_end(s);
+        for (unsigned i = 0; i < cnt; i++)
+            make_qp(s, i, depth);
+    }
+    for (unsigned i = 0; i < cnt; i++) {
+        unsigned j;
+
+        lcg = lcg * 1664525u + 1013904223u;
+        j = (unsigned)((uint64_t)lcg * (i + 1) >> 32);
+        order[i] = order[j];
+        order[j] = i;
+    }
+}
+
+static void tear_down(void)
+{
+    for (unsigned s = 0; s < 2; s++) {
+        rnic_del(end[s].rnic);
+        free(end[s].mem);
+        free(end[s].qp);
+    }
+    free(order);
+}
+
+/* Moves frames until neither side has one. */
+static void move(rnic_time now)
+{
+    static uint8_t buf[ROCE_FRAME_MAX];
+    struct rnic_wc wc[32];
+    size_t got;
+    bool any;
+
+    do {
+        any = false;
+        for (unsigned s = 0; s < 2; s++) {
+            size_t len;
+
+            while ((len = rnic_output(end[s].rnic, buf, sizeof(buf), now)) > 0) {
+                rnic_input(end[!s].rnic, buf, len, now);
+                frames++;
+                any = true;
+            }
+        }
+    } while (any);
+    while ((got = rnic_cq_poll(end[0].cq, wc, 32)) > 0)
+        for (size_t i = 0; i < got; i++)
+            if (wc[i].status != RNIC_WC_SUCCESS) {
+                fprintf(stderr, "bench_transport: %s\n", rnic_wc_status_name(wc[i].status));
+                exit(1);
+            }
+}
+
+/* `cnt` WRITEs of `len` bytes, a batch at a time, each on the next QP in order. */
+static void stream(uint64_t cnt, uint32_t len)
+{
+    static uint64_t at;
+    static rnic_time now;
+
+    for (uint64_t done = 0; done < cnt; done += BATCH) {
+        for (unsigned i = 0; i < BATCH; i++, at++) {
+            uint64_t off = at * len % (MEM - len + 1) & ~UINT64_C(63);
+            struct rnic_sge sge = {off, len, KEY};
+            struct rnic_send_wr wr = {.wr_id = at,
+                                      .opcode = RNIC_WR_WRITE,
+                                      .flags = RNIC_SEND_SIGNALED,
+                                      .sge = &sge,
+                                      .sge_cnt = 1,
+                                      .remote_addr = off,
+                                      .rkey = KEY};
+
+            must(rnic_post_send(end[0].qp[order[at % active]], &wr));
+        }
+        now += 1000;
+        move(now);
+    }
+}
+
+/* What cannot be saved: copy and CRC on the way out, CRC and copy on the way in. */
+static void bare(uint64_t cnt, uint32_t len)
+{
+    static uint8_t frame[ROCE_FRAME_MAX];
+    static uint64_t at;
+
+    for (uint64_t i = 0; i < cnt; i++, at++) {
+        uint64_t off = at * len % (MEM - len + 1) & ~UINT64_C(63);
+
+        memcpy(frame + HEADERS, end[0].mem + off, len);
+        sink += roce_crc32(0, frame, HEADERS + len);
+        sink += roce_crc32(0, frame, HEADERS + len);
+        memcpy(end[1].mem + off, frame + HEADERS, len);
+    }
+}
+
+/* ---- measuring ------------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *v, unsigned cnt)
+{
+    qsort(v, cnt, sizeof(*v), by_value);
+    return v[cnt / 2];
+}
+
+/* Seconds for one message: `run` with so many that a round lasts round_s. */
+static double once(void (*run)(uint64_t, uint32_t), uint32_t len, uint64_t cnt)
+{
+    double start = now_s();
+
+    run(cnt, len);
+    return (now_s() - start) / (double)cnt;
+}
+
+static uint64_t messages_for(void (*run)(uint64_t, uint32_t), uint32_t len)
+{
+    double each;
+
+    run(16 * BATCH, len); /* caches and branch predictors have seen it */
+    each = once(run, len, 16 * BATCH);
+    return ((uint64_t)(round_s / each) / BATCH + 1) * BATCH;
+}
+
+static void one_stream(uint32_t len)
+{
+    double device[ROUNDS_MAX];
+    double least[ROUNDS_MAX];
+    double ratio[ROUNDS_MAX];
+    uint64_t n_device, n_bare;
+    double each;
+
+    set_up(1, DEPTH);
+    n_device = messages_for(stream, len);
+    n_bare = messages_for(bare, len);
+    for (unsigned r = 0; r < rounds; r++) {
+        device[r] = once(stream, len, n_device);
+        least[r] = once(bare, len, n_bare);
+        ratio[r] = least[r] / device[r];
+    }
+    each = median(device, rounds);
+    printf("%5u-byte WRITE   %7.0f ns a message, %5.2f M/s, %6.2f Gbit/s; bare loop %6.0f ns: "
+           "%5.1f %%\n",
+           len, 1e9 * each, 1e-6 / each, 8e-9 * len / each, 1e9 * median(least, rounds),
+           100 * median(ratio, rounds));
+    tear_down();
+}
+
+/* Nanoseconds a frame, requests and acknowledgements alike. */
+static double frame_cost(uint32_t len)
+{
+    double cost[ROUNDS_MAX];
+    uint64_t cnt = messages_for(stream, len);
+
+    if (cnt < active)
+        cnt = ((uint64_t)active / BATCH + 1) * BATCH; /* every QP takes part */
+    for (unsigned r = 0; r < rounds; r++) {
+        double start = now_s();
+
+        frames = 0;
+        stream(cnt, len);
+        cost[r] = 1e9 * (now_s() - start) / (double)frames;
+    }
+    return median(cost, rounds);
+}
+
+static void many_qps(unsigned cnt)
+{
+    static const uint32_t lens[] = {64, 1024, 4096};
+    double one[3];
+    size_t before;
+
+    /* As many QPs in use as messages in a batch, so that all have an ACK for every message. */
+    set_up(BATCH, DEPTH_MANY);
+    for (unsigned i = 0; i < 3; i++)
+        one[i] = frame_cost(lens[i]);
+    tear_down();
+    before = mallinfo2().uordblks + mallinfo2().hblkhd;
+    set_up(cnt, DEPTH_MANY);
+    printf("%u idle QPs with %u send and receive WQEs: %.0f bytes a QP\n", cnt, DEPTH_MANY,
+           (double)(mallinfo2().uordblks + mallinfo2().hblkhd - before) / (2.0 * cnt));
+    for (unsigned i = 0; i < 3; i++) {
+        double few, all;
+
+        active = BATCH;
+        few = frame_cost(lens[i]);
+        active = cnt;
+        all = frame_cost(lens[i]);
+        printf(
+            "%5u-byte WRITE   %4.0f ns a frame with %u QPs; with %u: %4.0f ns in %u of them, %.2f "
+            "times; %4.0f ns in all of them, %.2f times\n",
+            lens[i], one[i], BATCH, cnt, few, BATCH, few / one[i], all, all / one[i]);
+    }
+    tear_down();
+}
+
+int main(int argc, char **argv)
+{
+    unsigned qps = 100000;
+    uint32_t only = 0;
+
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--quick") == 0) {
+            rounds = 1;
+            round_s = 0.001;
+            qps = 500;
+        } else if (strcmp(argv[i], "--len") == 0 && i + 1 < argc) {
+            only = (uint32_t)strtoul(argv[++i], NULL, 0);
+        } else if (strcmp(argv[i], "--qps") == 0 && i + 1 < argc) {
+            qps = (unsigned)strtoul(argv[++i], NULL, 0);
+        } else {
+            fprintf(stderr, "usage: bench_transport [--quick] [--qps N] [--len N]\n");
+            return 2;
+        }
+    }
+    printf("CRC-32 by %s\n", roce_crc32_name());
+    if (only) { /* this stream alone, for a profile */
+        one_stream(only > 4096 ? 4096 : only);
+        return 0;
+    }
+    one_stream(4096);
+    one_stream(1024);
+    one_stream(64);
+    many_qps(qps);
+    return 0;
+}

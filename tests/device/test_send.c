@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* The send side of a whole device by its API: states, limits, attributes, the wire of one request:
+ * R124, R184, R188-R191, R194, R198, R200, R205 of rnic/rules.md. What two devices do with each
+ * other is in tests/sim. */
+#include <string.h>
+#include "support/rig.h"
+#include "support/suite.h"
+
+static struct rig rig;
+static struct rnic_cq *send_cq;
+static struct rnic_qp *qp;
+
+#define QPN 0x77u
+
+/* A second QP with a send queue of 4, brought to RTS. */
+static void begin(uint32_t cq_depth)
+{
+    struct rnic_qp_init init = {.type = RNIC_QPT_RC,
+                                .qpn = QPN,
+                                .max_recv_sge = 1,
+                                .max_send_wr = 4,
+                                .max_send_sge = 2,
+                                .max_inline = 32};
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(rnic_cq_new(rig.rnic, cq_depth, &send_cq), RNIC_OK);
+    init.recv_cq = rig.cq;
+    init.send_cq = send_cq;
+    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &qp), RNIC_OK);
+    rig.attr.timeout = 10;
+    rig.attr.retry_cnt = 1;
+    rig.attr.sq_psn = 0x123456;
+}
+
+static int post(enum rnic_wr_opcode opcode, uint64_t wr_id, uint32_t len, unsigned flags)
+{
+    const struct rnic_sge sge = {RIG_IOVA, len, RIG_KEY};
+    const struct rnic_send_wr wr = {.wr_id = wr_id,
+                                    .opcode = opcode,
+                                    .flags = flags,
+                                    .sge = &sge,
+                                    .sge_cnt = 1,
+                                    .remote_addr = 0x1000,
+                                    .rkey = 7};
+
+    return rnic_post_send(qp, &wr);
+}
+
+static void expect_send_wc(uint64_t wr_id, enum rnic_wc_status status)
+{
+    struct rnic_wc wc;
+
+    EXPECT_EQ(rnic_cq_poll(send_cq, &wc, 1), 1);
+    EXPECT_EQ(wc.wr_id, wr_id);
+    EXPECT_EQ(wc.status, status);
+    EXPECT_EQ(wc.qpn, QPN);
+}
+
+/* R188: refused before RTS, flushed in ERR. */
+static void r188_states(void)
+{
+    static const enum rnic_qp_state before[] = {RNIC_QPS_INIT, RNIC_QPS_RTR};
+
+    begin(16);
+    EXPECT_EQ(post(RNIC_WR_SEND, 1, 8, 0), RNIC_ERR_STATE);
+    for (unsigned i = 0; i < 2; i++) {
+        rig.attr.state = before[i];
+        EXPECT_EQ(rnic_qp_modify(qp, &rig.attr, 0), RNIC_OK);
+        EXPECT_EQ(post(RNIC_WR_SEND, 1, 8, 0), RNIC_ERR_STATE);
+    }
+    rig.attr.state = RNIC_QPS_RTS;
+    EXPECT_EQ(rnic_qp_modify(qp, &rig.attr, 0), RNIC_OK);
+    EXPECT_EQ(post(RNIC_WR_SEND, 1, 8, 0), RNIC_OK);
+    rig.attr.state = RNIC_QPS_ERR;
+    EXPECT_EQ(rnic_qp_modify(qp, &rig.attr, 0), RNIC_OK);
+    expect_send_wc(1, RNIC_WC_WR_FLUSH_ERR);
+    EXPECT_EQ(post(RNIC_WR_READ, 2, 8, 0), RNIC_OK);
+    expect_send_wc(2, RNIC_WC_WR_FLUSH_ERR);
+    rig_expect_nothing(&rig);
+    rig_free(&rig);
+}
+
+/* R194, R184: every attribute of RTS in its range, and nothing changed when one is not. */
+static void r194_attributes(void)
+{
+    struct rnic_qp_attr bad[6];
+
+    begin(16);
+    rig.attr.state = RNIC_QPS_INIT;
+    EXPECT_EQ(rnic_qp_modify(qp, &rig.attr, 0), RNIC_OK);
+    rig.attr.state = RNIC_QPS_RTR;
+    EXPECT_EQ(rnic_qp_modify(qp, &rig.attr, 0), RNIC_OK);
+    rig.attr.state = RNIC_QPS_RTS;
+    for (unsigned i = 0; i < 6; i++)
+        bad[i] = rig.attr;
+    bad[0].sq_psn = 0x1000000;
+    bad[1].max_rd_atomic = 17;
+    bad[2].timeout = 32;
+    bad[3].retry_cnt = 8;
+    bad[4].rnr_retry = 8;
+    bad[5].state = RNIC_QPS_SQD;
+    for (unsigned i = 0; i < 6; i++)
+        EXPECT_EQ(rnic_qp_modify(qp, &bad[i], 0), i < 5 ? RNIC_ERR_INVALID : RNIC_ERR_STATE);
+    EXPECT_EQ(rnic_qp_modify(qp, &rig.attr, 0), RNIC_OK);
+    EXPECT_EQ(post(RNIC_WR_WRITE, 1, 8, 0), RNIC_OK);
+    rig_free(&rig);
+}
+
+static void creation_limits(void)
+{
+    struct rnic_qp_init init = {
+        .type = RNIC_QPT_RC, .max_recv_sge = 1, .max_send_wr = 1, .max_send_sge = 1};
+    struct rnic_qp *other = NULL;
+
+    begin(16);
+    init.recv_cq = rig.cq;
+    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &other), RNIC_ERR_INVALID); /* no send CQ */
+    init.send_cq = send_cq;
+    init.max_send_wr = 32769;
+    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &other), RNIC_ERR_INVALID);
+    init.max_send_wr = 1;
+    init.max_send_sge = 33;
+    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &other), RNIC_ERR_INVALID);
+    init.max_send_sge = 1;
+    init.max_inline = 1025;
+    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &other), RNIC_ERR_INVALID);
+    init.max_inline = 1024;
+    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &other), RNIC_OK);
+    rnic_qp_del(other);
+    EXPECT_EQ(rnic_cq_del(send_cq), RNIC_ERR_BUSY); /* R205 */
+    rnic_qp_del(qp);
+    EXPECT_EQ(rnic_cq_del(send_cq), RNIC_OK);
+    rig_free(&rig);
+}
+
+static void errors_of_a_post(void)
+{
+    begin(16);
+    rig_connect(&rig, qp);
+    EXPECT_EQ(post(RNIC_WR_FETCH_ADD, 1, 4, 0), RNIC_ERR_INVALID); /* R124 */
+    EXPECT_EQ(post(RNIC_WR_SEND, 1, 33, RNIC_SEND_INLINE), RNIC_ERR_INVALID);
+    for (unsigned i = 0; i < 4; i++)
+        EXPECT_EQ(post(RNIC_WR_WRITE, i, 8, 0), RNIC_OK);
+    EXPECT_EQ(post(RNIC_WR_WRITE, 4, 8, 0), RNIC_ERR_FULL);
+    rig_free(&rig);
+}
+
+/* R150, R154 at the device: what is on the wire, when it wants time, and how it ends. */
+static void one_request(void)
+{
+    struct rnic_qp_view view;
+    struct roce_pkt pkt;
+
+    begin(16);
+    rig_connect(&rig, qp);
+    EXPECT_EQ(rnic_deadline(rig.rnic), RNIC_NEVER);
+    EXPECT_EQ(post(RNIC_WR_WRITE, 9, 100, 0), RNIC_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        rnic_time sent = rig.now;
+
+        CU_ASSERT_FATAL(rig_out(&rig, &pkt));
+        EXPECT_EQ(pkt.bth.opcode, ROCE_OP_RC_WRITE_ONLY);
+        EXPECT_EQ(pkt.bth.psn, 0x123456);
+        EXPECT_EQ(pkt.bth.dest_qp, RIG_PEER_QPN);
+        EXPECT_EQ(pkt.bth.ackreq, 1);
+        EXPECT_EQ(pkt.reth.va, 0x1000);
+        EXPECT_EQ(pkt.ip4.ttl, 17);          /* R008 */
+        EXPECT_EQ(pkt.ip4.dscp, 0x68u >> 2); /* R004 */
+        EXPECT_EQ(pkt.udp.sport, 0xD00D);    /* R012 */
+        EXPECT_EQ(pkt.udp.dport, ROCE_UDP_PORT);
+        CU_ASSERT(memcmp(pkt.payload, rig.mem, 100) == 0);
+        rig_expect_nothing(&rig);
+        EXPECT_EQ(rnic_deadline(rig.rnic), sent + (UINT64_C(4096) << 10));
+        rnic_expire(rig.rnic, sent + (UINT64_C(4096) << 10) - 1);
+        rig_expect_nothing(&rig);
+        rig.now = sent + (UINT64_C(4096) << 10);
+        rnic_expire(rig.rnic, rig.now);
+    }
+    expect_send_wc(9, RNIC_WC_RETRY_EXC_ERR);
+    rnic_qp_view(qp, &view);
+    EXPECT_EQ(view.state, RNIC_QPS_ERR);
+    EXPECT_EQ(rnic_deadline(rig.rnic), RNIC_NEVER);
+    rig_expect_nothing(&rig);
+    EXPECT_EQ(rig_counters(&rig).local_ack_timeout_err, 2);
+    rig_free(&rig);
+}
+
+/* A deleted QP leaves neither timer nor packet behind. */
+static void deleted_while_waiting(void)
+{
+    struct roce_pkt pkt;
+
+    begin(16);
+    rig_connect(&rig, qp);
+    EXPECT_EQ(post(RNIC_WR_WRITE, 1, 100, 0), RNIC_OK);
+    CU_ASSERT(rig_out(&rig, &pkt));
+    EXPECT_EQ(post(RNIC_WR_WRITE, 2, 100, 0), RNIC_OK);
+    rnic_qp_del(qp);
+    rig_expect_nothing(&rig);
+    EXPECT_EQ(rnic_deadline(rig.rnic), RNIC_NEVER);
+    rnic_expire(rig.rnic, UINT64_MAX - 1);
+    rig_free(&rig);
+}
+
+/* R200: a completion that finds no room takes the QP down, and says so. */
+static void r200_send_cq_overrun(void)
+{
+    struct rnic_event event;
+    struct rnic_qp_view view;
+
+    begin(1);
+    rig_connect(&rig, qp);
+    EXPECT_EQ(post(RNIC_WR_WRITE, 1, 8, RNIC_SEND_SIGNALED), RNIC_OK);
+    EXPECT_EQ(post(RNIC_WR_WRITE, 2, 8, RNIC_SEND_SIGNALED), RNIC_OK);
+    for (struct roce_pkt pkt; rig_out(&rig, &pkt);)
+        ;
+    rig.gen.dest_qp = QPN;
+    {
+        struct roce_pkt ack = pktgen_pkt(&rig.gen, ROCE_OP_RC_ACK, 0x123457);
+
+        ack.aeth.syndrome = 0x1F;
+        rig_in(&rig, &ack);
+    }
+    expect_send_wc(1, RNIC_WC_SUCCESS);
+    rnic_qp_view(qp, &view);
+    EXPECT_EQ(view.state, RNIC_QPS_ERR);
+    CU_ASSERT(rnic_event_get(rig.rnic, &event));
+    EXPECT_EQ(event.type, RNIC_EVENT_CQ_ERR);
+    CU_ASSERT(rnic_event_get(rig.rnic, &event));
+    EXPECT_EQ(event.type, RNIC_EVENT_QP_FATAL);
+    rig_free(&rig);
+}
+
+SUITE("device.send", TEST(r188_states), TEST(r194_attributes), TEST(creation_limits),
+      TEST(errors_of_a_post), TEST(one_request), TEST(deleted_while_waiting),
+      TEST(r200_send_cq_overrun))

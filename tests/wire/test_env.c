@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* A prebuilt envelope gives the same bytes as the model's headers, for every length. */
+#include "wire/env.h"
+
+#include "support/sample.h"
+#include "support/suite.h"
+
+static const enum roce_encap encaps[] = {ROCE_ENCAP_V1, ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6};
+
+static void same_bytes(void)
+{
+    static const uint8_t payload[4096] = {1, 2, 3};
+    struct rng rng = rng_of(5);
+
+    for (unsigned i = 0; i < 3000; i++) {
+        uint8_t plain[ROCE_FRAME_MAX];
+        uint8_t fast[ROCE_FRAME_MAX];
+        struct roce_pkt pkt;
+        struct roce_env env;
+        uint32_t len = i < 600 ? i : rng_below(&rng, 4097);
+        int want, got;
+
+        sample_pkt(&pkt, &rng, encaps[i % 3], ROCE_OP_RC_SEND_ONLY, 0, payload, len);
+        want = roce_pkt_build(&pkt, 0, plain, sizeof(plain));
+        EXPECT_EQ(roce_env_init(&env, &pkt), ROCE_OK);
+        pkt.env = &env;
+        got = roce_pkt_build(&pkt, 0, fast, sizeof(fast));
+        EXPECT_EQ(got, want);
+        CU_ASSERT(want > 0 && memcmp(plain, fast, (size_t)want) == 0);
+        /* In exactly as much room, and in a byte less. */
+        EXPECT_EQ(roce_pkt_build(&pkt, 0, fast, (size_t)want), want);
+        CU_ASSERT(memcmp(plain, fast, (size_t)want) == 0);
+        EXPECT_EQ(roce_pkt_build(&pkt, 0, fast, (size_t)want - 1), ROCE_ERR_NOSPACE);
+    }
+}
+
+static void refused(void)
+{
+    struct rng rng = rng_of(6);
+    struct roce_pkt pkt;
+    struct roce_env env;
+
+    sample_pkt(&pkt, &rng, ROCE_ENCAP_IB_GLOBAL, ROCE_OP_RC_ACK, 0, NULL, 0);
+    EXPECT_EQ(roce_env_init(&env, &pkt), ROCE_ERR_INVALID);
+    sample_pkt(&pkt, &rng, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_ACK, 1, NULL, 0);
+    EXPECT_EQ(roce_env_init(&env, &pkt), ROCE_ERR_INVALID);
+}
+
+SUITE("wire.env", TEST(same_bytes), TEST(refused))

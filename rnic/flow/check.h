@@ -51,7 +51,7 @@ void roce_check_episode(struct roce_ctx *ctx, const struct roce_sent *e, uint64_
 
 /* ---- check_ack.c, check_nak.c, check_read.c: responses -----------------------------------------
  */
-void roce_check_aeth(struct roce_ctx *ctx, struct roce_req *req);
+void roce_check_aeth(struct roce_ctx *ctx);
 void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req);
 /* `e` is acknowledged though the responder had to refuse it. */
 void roce_check_accept(struct roce_ctx *ctx, const struct roce_sent *e);

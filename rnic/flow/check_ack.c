@@ -5,7 +5,7 @@
  */
 #include "flow/check.h"
 
-void roce_check_aeth(struct roce_ctx *ctx, struct roce_req *req)
+void roce_check_aeth(struct roce_ctx *ctx)
 {
     const struct roce_pkt *pkt = ctx->pkt;
     struct roce_rsp *rsp = &ctx->side->rsp;
@@ -20,8 +20,6 @@ void roce_check_aeth(struct roce_ctx *ctx, struct roce_req *req)
             .value = ROCE_VALUE_SYNDROME);
         return;
     }
-    if (pkt->op->kind != ROCE_KIND_ACK && roce_syndrome_kind(syndrome) != ROCE_SYN_ACK)
-        return;
     if (roce_syndrome_kind(syndrome) != ROCE_SYN_ACK)
         return;
     credits = roce_credits(code);
@@ -50,7 +48,6 @@ void roce_check_aeth(struct roce_ctx *ctx, struct roce_req *req)
         rsp->credit_code = code;
     } else
         rsp->credit_seen = false;
-    (void)req;
 }
 
 /* The latest entry that the response at hand counts as completed, if the response ends with it. */

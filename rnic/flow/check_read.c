@@ -58,7 +58,6 @@ void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
     uint32_t psn = ctx->pkt->bth.psn, k = (psn - e->psn) & ROCE_PSN_MASK;
     struct roce_rsp *rsp = &ctx->side->rsp;
 
-    (void)req;
     roce_check_positive(ctx, req);
     check_len(ctx, e, k);
     check_pos(ctx, req, e, k);

@@ -28,7 +28,6 @@ static void check_reads(struct roce_ctx *ctx)
 static void check_credits(struct roce_ctx *ctx, const struct roce_sent *e)
 {
     const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
-    struct roce_req *req = &ctx->side->req;
     int32_t over;
 
     if (!rsp->credit_seen || !roce_opcode_uses_rq(ctx->pkt->op) ||
@@ -48,7 +47,6 @@ static void check_credits(struct roce_ctx *ctx, const struct roce_sent *e)
     } else if (over > 1)
         SAY(ctx, CREDITS, "messages beyond the credits", 1, (uint64_t)over, rsp->last_frame,
             .rel = ROCE_REL_AT_MOST);
-    (void)req;
 }
 
 void roce_check_new(struct roce_ctx *ctx, const struct roce_sent *e)
@@ -92,7 +90,7 @@ void roce_check_same(struct roce_ctx *ctx, const struct roce_sent *e, const stru
     }
     if (now->len != e->len)
         SAY(ctx, RETRY_DIFFERS, "payload length", e->len, now->len, e->last_frame);
-    else if (now->hashed && e->hashed && now->sample != e->sample)
+    else if ((now->marks & e->marks & ROCE_MARK_SAMPLE) && now->sample != e->sample)
         SAY(ctx, PAYLOAD_CHANGED, "payload", .other = e->last_frame, .value = ROCE_VALUE_NONE);
 }
 

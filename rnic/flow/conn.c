@@ -204,11 +204,11 @@ struct roce_side *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *c
 {
     struct roce_conn *conn;
 
-    while (flow->conn_cnt >= flow->opts.conn_max && flow->oldest) {
+    while (flow->conn_cnt >= flow->opts.conn_max && flow->oldest && flow->oldest != ctx->conn) {
         flow->totals.evicted++;
         roce_conn_end(flow, flow->oldest);
     }
-    conn = roce_flow_get(flow, sizeof(*conn), NULL);
+    conn = roce_flow_get(flow, sizeof(*conn), ctx->conn);
     if (!conn)
         return NULL;
     (void)alias_add(flow, flow->next_stream);
@@ -265,7 +265,7 @@ void roce_conn_free(struct roce_flow *flow, struct roce_conn *conn)
         for (int o = 0; o < ROCE_OPER_CNT; o++)
             roce_mem_put(&flow->mem, side->hist[o], sizeof(*side->hist[o]));
         roce_mem_put(&flow->mem, side->rtt, sizeof(*side->rtt));
-        roce_mem_put(&flow->mem, side->region, ROCE_REGIONS_MAX * sizeof(*side->region));
+        roce_mem_put(&flow->mem, side->region, side->region_cap * sizeof(*side->region));
     }
     unlink_conn(flow, conn);
     roce_mem_put(&flow->mem, conn, sizeof(*conn));
@@ -280,7 +280,6 @@ void roce_conn_end(struct roce_flow *flow, struct roce_conn *conn)
                            .time = conn->sum.last_time};
     struct roce_conn_summary sum;
 
-    conn->closing = true;
     roce_summary_end(&ctx);
     if (flow->opts.on_conn) {
         roce_summary_fill(conn, &sum);

@@ -46,14 +46,11 @@ struct roce_req {
     uint16_t chain; /* of the tail */
     struct roce_window win;
     struct roce_episode ep;
-    uint32_t last_trigger; /* NAK frame that the episode before was blamed on */
-    uint64_t last_time;    /* of its latest request packet */
-    uint32_t last_psn;
+    uint64_t last_time; /* of its latest request packet */
     uint64_t bytes_in_flight;
     uint32_t reqs_in_flight, reads_in_flight;
     uint32_t retry_psn; /* PSN of the latest timeout or RNR repetitions, and how many */
     uint8_t timeouts, rnrs;
-    uint64_t ssn; /* messages using a receive, since the chain began; for credits */
     uint32_t msg_number;
 };
 
@@ -80,13 +77,11 @@ struct roce_rsp {
     uint32_t gap_psn, gap_frame;
     bool fatal;
     uint32_t fatal_psn, fatal_frame;
-    uint8_t fatal_syndrome;
     uint64_t fatal_time;
     uint8_t credit_code;
     bool credit_seen;
-    uint32_t lsn;      /* highest MSN + credits of valid codes; mod 2^24 */
-    bool reordered;    /* responses were seen out of order */
-    uint32_t read_psn; /* READ whose responses came last */
+    uint32_t lsn;   /* highest MSN + credits of valid codes; mod 2^24 */
+    bool reordered; /* responses were seen out of order */
 };
 
 struct roce_side {
@@ -116,11 +111,14 @@ struct roce_side {
     struct roce_hist *hist[ROCE_OPER_CNT];
     struct roce_hist *rtt;
     struct roce_region *region;
+    uint8_t region_cap;
 };
 
 struct roce_conn {
     uint32_t stream;
-    bool paired, self, ud, closing;
+    bool paired;   /* both directions are known */
+    bool self;     /* a QP that is connected to itself: side 0 is both */
+    bool ud;       /* found by both QPNs */
     bool doubt;    /* the capture contradicts itself: nothing is an ERROR any more */
     bool mtu_seen; /* a First or Middle packet showed the path MTU */
     uint32_t net;  /* encapsulation and VLANs */
@@ -223,10 +221,18 @@ static inline uint64_t roce_since(uint64_t from, uint64_t to)
     return to > from ? to - from : 0;
 }
 
+/* Counts an entry among those in flight, and takes it out again; each at most once. */
+void roce_req_fly(struct roce_req *req, struct roce_sent *e);
+void roce_req_land(struct roce_req *req, struct roce_sent *e);
+
+/* A request that is answered by a response of its own: READ, atomics, ATOMIC WRITE, FLUSH. */
+bool roce_is_answered(const struct roce_opcode *op);
+
 /* The side that sends packets with this key, or NULL. */
 struct roce_side *roce_conn_find(struct roce_flow *flow, const struct roce_key *key);
 
-/* A new connection whose side 0 sends with this key. NULL only without any memory. */
+/* A new connection whose side 0 sends with this key. ctx->conn, if any, does not go to make room
+ * for it. NULL only without any memory. */
 struct roce_side *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *ctx,
                                 const struct roce_key *key);
 

@@ -10,7 +10,7 @@
 #define DMA_MAX         UINT32_C(0x80000000) /* R081 */
 #define KEEP_ALIVE_NS   UINT64_C(1000000000)
 
-static uint32_t entry_sample(const struct roce_pkt *pkt, uint8_t *hashed)
+static uint32_t entry_sample(const struct roce_pkt *pkt, uint8_t *marks)
 {
     uint64_t h = pkt->bth.opcode, w[2] = {0, 0};
     uint32_t len = pkt->payload_len;
@@ -21,14 +21,14 @@ static uint32_t entry_sample(const struct roce_pkt *pkt, uint8_t *hashed)
         h = h * 31 + pkt->ieth.rkey;
     if (roce_pkt_has(pkt, ROCE_HDR_ATOMICETH))
         h = (h * 31 + pkt->atomiceth.swap_add) * 31 + pkt->atomiceth.compare;
-    *hashed = 0;
+    *marks = 0;
     if (len > 0 && pkt->payload_cap_len == len) {
         if (len >= 8) {
             memcpy(&w[0], pkt->payload, 8);
             memcpy(&w[1], pkt->payload + len - 8, 8);
         } else
             memcpy(&w[0], pkt->payload, len);
-        *hashed = 1;
+        *marks = ROCE_MARK_SAMPLE;
     }
     h = (h ^ w[0] * UINT64_C(0x9E3779B97F4A7C15)) * 31 ^ w[1];
     return (uint32_t)(h ^ h >> 32);
@@ -81,14 +81,34 @@ static struct roce_sent entry_of(const struct roce_ctx *ctx)
     e.flags =
         (uint8_t)((roce_opcode_ends(op) ? ROCE_SENT_ENDS : 0) |
                   (pkt->bth.ackreq ? ROCE_SENT_ACKREQ : 0) | (guess ? ROCE_SENT_SPAN_GUESS : 0));
-    e.sample = entry_sample(pkt, &e.hashed);
+    e.sample = entry_sample(pkt, &e.marks);
     return e;
 }
 
-static bool is_read_or_atomic(const struct roce_opcode *op)
+bool roce_is_answered(const struct roce_opcode *op)
 {
     return op->kind == ROCE_KIND_READ || roce_opcode_is_atomic(op) ||
            op->kind == ROCE_KIND_ATOMIC_WRITE || op->kind == ROCE_KIND_FLUSH;
+}
+
+void roce_req_fly(struct roce_req *req, struct roce_sent *e)
+{
+    if (e->marks & ROCE_MARK_FLYING)
+        return;
+    e->marks |= ROCE_MARK_FLYING;
+    req->bytes_in_flight += e->len;
+    req->reqs_in_flight += (e->flags & ROCE_SENT_ENDS) != 0;
+    req->reads_in_flight += roce_is_answered(roce_opcode(e->op));
+}
+
+void roce_req_land(struct roce_req *req, struct roce_sent *e)
+{
+    if (!(e->marks & ROCE_MARK_FLYING))
+        return;
+    e->marks &= (uint8_t)~ROCE_MARK_FLYING;
+    req->bytes_in_flight -= e->len;
+    req->reqs_in_flight -= (e->flags & ROCE_SENT_ENDS) != 0;
+    req->reads_in_flight -= roce_is_answered(roce_opcode(e->op));
 }
 
 /* What `e` inherits from the packet before it in PSN order, if that was seen. */
@@ -169,13 +189,18 @@ static struct roce_sent *place(struct roce_ctx *ctx, uint32_t *at, const struct 
             return NULL;
         w->cap = ROCE_WINDOW_MIN;
     }
-    if (w->cnt == w->cap && w->cap >= max && w->acked == 0) {
-        const struct roce_sent *old = roce_window_at(w, 0);
+    if (!roce_window_room(w, max, &ctx->flow->mem)) {
+        struct roce_sent *old = roce_window_at(w, 0);
 
-        req->bytes_in_flight -= old->len;
-        req->reqs_in_flight -= (old->flags & ROCE_SENT_ENDS) != 0;
-        req->reads_in_flight -= is_read_or_atomic(roce_opcode(old->op));
-        ctx->conn->sum.truncated |= ctx->conn->paired;
+        if (*at == 0)
+            return NULL;
+        roce_req_land(req, old);
+        if (w->acked == 0) { /* it leaves before its answer */
+            ctx->conn->sum.truncated |= ctx->conn->paired;
+            (*overflow)++;
+        }
+        roce_window_drop(w);
+        (*at)--;
     }
     e = roce_window_insert(w, at, max, &ctx->flow->mem, overflow);
     if (e)
@@ -202,9 +227,7 @@ static void count_new(struct roce_ctx *ctx, struct roce_sent *e)
         }
         return;
     }
-    req->bytes_in_flight += e->len;
-    req->reqs_in_flight += (e->flags & ROCE_SENT_ENDS) != 0;
-    req->reads_in_flight += is_read_or_atomic(op);
+    roce_req_fly(req, e);
     if (roce_pkt_has(ctx->pkt, ROCE_HDR_RETH) || roce_pkt_has(ctx->pkt, ROCE_HDR_ATOMICETH))
         roce_summary_region(ctx, ctx->side, oper, e->rkey, e->va, e->dma_len);
 }
@@ -252,16 +275,15 @@ static void append(struct roce_ctx *ctx, const struct roce_sent *now)
     if (joined)
         roce_check_order(ctx, prev, e);
     roce_check_entry(ctx, e);
-    count_new(ctx, e);
+    if (e != &keep)
+        count_new(ctx, e);
     if (ctx->conn->sum.svc == ROCE_SVC_UC)
         req->win.acked = req->win.cnt;
     else if (e != &keep && req->una_known && roce_diff(req->una, req->nxt) >= 0 &&
              req->win.acked == at) {
         /* Acknowledged before it was captured: capture points that are not in step. */
         req->win.acked++;
-        req->bytes_in_flight -= e->len;
-        req->reqs_in_flight -= (e->flags & ROCE_SENT_ENDS) != 0;
-        req->reads_in_flight -= is_read_or_atomic(ctx->pkt->op);
+        roce_req_land(req, e);
     }
     roce_check_new(ctx, e);
     tell_message(ctx, e);
@@ -388,7 +410,7 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
     roce_flow_link(ctx, ROCE_LINK_REPEATED_IN, e->frame);
     roce_episode_step(ctx, e, now->psn, now->span);
     if (acked && !(e->flags & ROCE_SENT_IMPLIED) &&
-        !(is_read_or_atomic(ctx->pkt->op) && !(e->flags & ROCE_SENT_DONE))) {
+        !(roce_is_answered(ctx->pkt->op) && !(e->flags & ROCE_SENT_DONE))) {
         roce_sum(ctx->side)->duplicates++;
         ctx->result->flags |= ROCE_AN_DUPLICATE_REQUEST;
     }
@@ -489,8 +511,6 @@ static void ahead(struct roce_ctx *ctx, int32_t d, const struct roce_sent *now)
     ctx->result->flags |= ROCE_AN_PSN_GAP;
     ctx->result->gap = (uint32_t)d;
     roce_sum(ctx->side)->missing_psns += (uint32_t)d;
-    req->gap_psn = req->nxt;
-    req->gap_cnt = (uint32_t)d;
     req->gap_time = ctx->time;
     append(ctx, now);
 }
@@ -541,7 +561,6 @@ void roce_request(struct roce_ctx *ctx)
             unseen(ctx, at, &now);
     }
     req->last_time = ctx->time;
-    req->last_psn = now.psn;
     ctx->result->rel_psn = (now.psn - req->base) & ROCE_PSN_MASK;
     ctx->result->next_psn = (now.psn + now.span) & ROCE_PSN_MASK;
     if (req->base_sure)

@@ -10,14 +10,6 @@ static struct roce_side_summary *requester_sum(const struct roce_ctx *ctx)
     return roce_sum(roce_peer(ctx->side));
 }
 
-static bool is_read_or_atomic(const struct roce_sent *e)
-{
-    const struct roce_opcode *op = roce_opcode(e->op);
-
-    return op->kind == ROCE_KIND_READ || roce_opcode_is_atomic(op) ||
-           op->kind == ROCE_KIND_ATOMIC_WRITE || op->kind == ROCE_KIND_FLUSH;
-}
-
 /* A message is done: `since` is when its first packet was sent. */
 static void complete(struct roce_ctx *ctx, struct roce_sent *e, uint64_t bytes, bool timed)
 {
@@ -37,13 +29,11 @@ static void acknowledge(struct roce_ctx *ctx, struct roce_req *req, struct roce_
 {
     ctx->result->acked_packets++;
     ctx->result->request_frame = e->last_frame;
-    req->bytes_in_flight -= e->len;
-    req->reqs_in_flight -= (e->flags & ROCE_SENT_ENDS) != 0;
-    req->reads_in_flight -= is_read_or_atomic(e);
+    roce_req_land(req, e);
     roce_flow_link(ctx, ROCE_LINK_ACKED_IN, e->last_frame);
     if (e->bad)
         roce_check_accept(ctx, e);
-    if (is_read_or_atomic(e)) {
+    if (roce_is_answered(roce_opcode(e->op))) {
         if (!(e->flags & ROCE_SENT_DONE)) {
             e->flags |= ROCE_SENT_IMPLIED;
             ctx->result->flags |= ROCE_AN_IMPLIED_NAK;
@@ -116,7 +106,6 @@ static void fatal(struct roce_ctx *ctx, struct roce_req *req)
     rsp->fatal = true;
     rsp->fatal_psn = ctx->pkt->bth.psn;
     rsp->fatal_frame = ctx->frame;
-    rsp->fatal_syndrome = ctx->pkt->aeth.syndrome;
     rsp->fatal_time = ctx->time;
     if (sum->end != ROCE_END_OPEN)
         return;
@@ -147,8 +136,6 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
             round_trip(ctx, e);
         if (e)
             ctx->result->request_frame = e->last_frame;
-        if (e && e->len == 0 && ctx->result->flags & ROCE_AN_KEEP_ALIVE)
-            ctx->result->flags |= ROCE_AN_KEEP_ALIVE;
         ack_to(ctx, req, next);
         rsp->reordered |= rsp->started && roce_diff(psn, rsp->last_psn) < 0 &&
                           roce_diff(pkt->aeth.msn, rsp->last_msn) < 0;
@@ -338,7 +325,7 @@ void roce_response(struct roce_ctx *ctx)
     roce_check_size(ctx);
     rsp = &ctx->side->rsp;
     req = ctx->conn->paired ? &roce_peer(ctx->side)->req : NULL;
-    roce_check_aeth(ctx, req);
+    roce_check_aeth(ctx);
     if (req && req->started) {
         switch (pkt->op->kind) {
         case ROCE_KIND_ACK: on_ack(ctx, req); break;

@@ -77,6 +77,24 @@ void roce_summary_rtt(struct roce_ctx *ctx, struct roce_side *side, uint64_t ns)
     add(ctx, &side->rtt, ns);
 }
 
+static bool grow_regions(struct roce_ctx *ctx, struct roce_side *side)
+{
+    uint8_t cap = side->region_cap ? (uint8_t)(side->region_cap * 2) : 1;
+    struct roce_region *region;
+
+    if (cap > ROCE_REGIONS_MAX)
+        return false;
+    region = roce_flow_get(ctx->flow, cap * sizeof(*region), ctx->conn);
+    if (!region)
+        return false;
+    if (side->region)
+        memcpy(region, side->region, side->region_cap * sizeof(*region));
+    roce_mem_put(&ctx->flow->mem, side->region, side->region_cap * sizeof(*region));
+    side->region = region;
+    side->region_cap = cap;
+    return true;
+}
+
 void roce_summary_region(struct roce_ctx *ctx, struct roce_side *side, enum roce_oper oper,
                          uint32_t rkey, uint64_t va, uint64_t len)
 {
@@ -84,15 +102,10 @@ void roce_summary_region(struct roce_ctx *ctx, struct roce_side *side, enum roce
     struct roce_region *r;
     uint32_t i = 0;
 
-    if (!side->region)
-        side->region =
-            roce_flow_get(ctx->flow, ROCE_REGIONS_MAX * sizeof(*side->region), ctx->conn);
-    if (!side->region)
-        return;
     while (i < sum->region_cnt && side->region[i].rkey != rkey)
         i++;
     if (i == sum->region_cnt) {
-        if (i == ROCE_REGIONS_MAX) {
+        if (i == side->region_cap && !grow_regions(ctx, side)) {
             sum->region_more++;
             return;
         }

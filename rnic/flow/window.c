@@ -64,26 +64,31 @@ static bool grow(struct roce_window *w, uint32_t cap, struct roce_mem *mem)
     return true;
 }
 
+bool roce_window_room(struct roce_window *w, uint32_t max, struct roce_mem *mem)
+{
+    if (w->cnt == w->cap && !(w->acked > w->cap / 2 || w->cap >= max))
+        (void)grow(w, w->cap ? w->cap * 2 : ROCE_WINDOW_MIN, mem);
+    return w->cnt < w->cap;
+}
+
+void roce_window_drop(struct roce_window *w)
+{
+    w->head = (w->head + 1) & (w->cap - 1);
+    w->cnt--;
+    w->acked -= w->acked > 0;
+    w->hint -= w->hint > 0;
+}
+
 struct roce_sent *roce_window_insert(struct roce_window *w, uint32_t *at, uint32_t max,
                                      struct roce_mem *mem, uint64_t *overflow)
 {
     struct roce_sent *e;
 
-    if (w->cnt == w->cap && !(w->acked > w->cap / 2 || w->cap >= max))
-        (void)grow(w, w->cap ? w->cap * 2 : ROCE_WINDOW_MIN, mem);
-    if (w->cap == 0)
-        return NULL;
-    if (w->cnt == w->cap) {
-        if (*at == 0)
+    if (!roce_window_room(w, max, mem)) {
+        if (w->cap == 0 || *at == 0)
             return NULL;
-        w->head = (w->head + 1) & (w->cap - 1);
-        w->cnt--;
-        if (w->acked)
-            w->acked--;
-        else
-            (*overflow)++;
-        if (w->hint)
-            w->hint--;
+        *overflow += w->acked == 0;
+        roce_window_drop(w);
         (*at)--;
     }
     for (uint32_t i = w->cnt; i > *at; i--)

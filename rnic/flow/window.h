@@ -22,6 +22,12 @@ enum {
     ROCE_SENT_ORIG = 1u << 7,       /* atomic: `orig` is valid */
 };
 
+/* Bits of roce_sent.marks. */
+enum {
+    ROCE_MARK_SAMPLE = 1u << 0, /* the sample covers the payload: it can be compared */
+    ROCE_MARK_FLYING = 1u << 1, /* counted as in flight */
+};
+
 #define ROCE_LEN_UNKNOWN UINT32_MAX /* dma_len: the capture is cut before the RETH's end */
 
 struct roce_sent {
@@ -50,8 +56,8 @@ struct roce_sent {
     uint8_t op;    /* BTH.opcode */
     uint8_t tries; /* transmissions seen, at most 255 */
     uint8_t flags;
-    uint8_t hashed; /* sample is comparable: how many payload bytes it covers, in 16 */
-    uint16_t bad;   /* enum roce_rule that obliges the responder to refuse it; 0 none */
+    uint8_t marks; /* ROCE_MARK_ */
+    uint16_t bad;  /* enum roce_rule that obliges the responder to refuse it; 0 none */
 };
 
 struct roce_window {
@@ -92,6 +98,13 @@ uint32_t roce_window_find(struct roce_window *w, uint32_t psn);
 
 /* The entry that holds `psn`, or NULL. */
 struct roce_sent *roce_window_get(struct roce_window *w, uint32_t psn);
+
+/* Makes room for one more by growing up to `max` entries, if that is due. False if it is full: an
+ * insertion then drops the oldest. */
+bool roce_window_room(struct roce_window *w, uint32_t max, struct roce_mem *mem);
+
+/* Forgets the oldest entry; there is one. */
+void roce_window_drop(struct roce_window *w);
 
 /*
  * Room for one entry at index `at` (0..cnt), zeroed. Grows up to `max` entries, beyond that the

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Which packets belong together.
+ */
+#include <string.h>
+#include "flow/judge.h"
+#include "support/suite.h"
+
+static struct verdict v;
+
+static void run(struct flowgen *g)
+{
+    judge(g, NULL, NULL, &v);
+    flowgen_free(g);
+    EXPECT_EQ(judge_errors(&v, "conn"), 0);
+}
+
+static void directions_are_paired_without_cm(void)
+{
+    struct flowgen g;
+
+    flowgen_init(&g);
+    flowgen_write(&g, 0, 3000);
+    flowgen_send(&g, 1, 100);
+    run(&g);
+    EXPECT_EQ(v.conn_cnt, 1);
+    CU_ASSERT(v.conn[0].paired);
+    EXPECT_EQ(v.conn[0].side[0].qpn, 0x101);
+    EXPECT_EQ(v.conn[0].side[1].qpn, 0x80001);
+    EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_WRITE].completed, 1);
+    EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_WRITE].bytes, 3000);
+    EXPECT_EQ(v.conn[0].side[1].oper[ROCE_OPER_SEND].bytes, 100);
+    EXPECT_EQ(v.conn[0].mtu, 1024);
+    CU_ASSERT(v.conn[0].complete);
+}
+
+static void many_connections_with_random_psns(void)
+{
+    struct rng rng = rng_seed();
+    struct flowgen_conn c[JUDGE_CONNS];
+    struct flowgen g;
+
+    flowgen_init(&g);
+    for (uint32_t i = 0; i < JUDGE_CONNS; i++)
+        c[i] = flowgen_conn_of(i + 1, rng_below(&rng, 1 << 24), rng_below(&rng, 1 << 24));
+    for (int n = 0; n < 200; n++) {
+        uint32_t i = rng_below(&rng, JUDGE_CONNS);
+
+        g.conn = c[i];
+        flowgen_random(&g, &rng, 2);
+        c[i] = g.conn;
+    }
+    run(&g);
+    EXPECT_EQ(v.totals.connections, JUDGE_CONNS);
+    for (uint32_t i = 0; i < v.conn_cnt; i++) {
+        bool swapped = v.conn[i].side[0].qpn > 0x80000;
+
+        CU_ASSERT(v.conn[i].paired);
+        EXPECT_EQ(v.conn[i].side[swapped].qpn + 0x7FF00, v.conn[i].side[!swapped].qpn);
+    }
+}
+
+/* Every QP starts at PSN 0, as many programs do; the source ports are Linux's. */
+static void equal_psns_are_told_apart_by_source_port(void)
+{
+    struct flowgen_conn c[8];
+    struct flowgen g;
+
+    flowgen_init(&g);
+    for (uint32_t i = 0; i < 8; i++) {
+        uint64_t x;
+
+        c[i] = flowgen_conn_of(i + 1, 0, 0);
+        x = (uint64_t)c[i].qpn[0] * c[i].qpn[1];
+        x ^= x >> 20;
+        x ^= x >> 40;
+        c[i].sport = (uint16_t)(0xC000 | ((x & 0x3FFF) ^ (x & 0xFC000) >> 14));
+    }
+    for (int n = 0; n < 5; n++) {
+        for (uint32_t i = 0; i < 8; i++) {
+            g.conn = c[i];
+            flowgen_message(&g, 0, ROCE_KIND_SEND, 64);
+            c[i] = g.conn;
+        }
+        for (uint32_t i = 0; i < 8; i++) {
+            g.conn = c[7 - i];
+            flowgen_ack_all(&g, 1);
+        }
+    }
+    run(&g);
+    EXPECT_EQ(v.totals.connections, 8);
+    for (uint32_t i = 0; i < v.conn_cnt; i++)
+        EXPECT_EQ(v.conn[i].side[0].qpn + 0x7FF00, v.conn[i].side[1].qpn);
+}
+
+/* Without any sign nothing is joined that may not belong together. */
+static void equal_psns_without_a_sign_stay_apart(void)
+{
+    struct flowgen_conn c[4];
+    struct flowgen g;
+
+    flowgen_init(&g);
+    for (uint32_t i = 0; i < 4; i++)
+        c[i] = flowgen_conn_of(i + 1, 0, 0);
+    for (int n = 0; n < 5; n++)
+        for (int phase = 0; phase < 2; phase++)
+            for (uint32_t i = 0; i < 4; i++) {
+                g.conn = c[i];
+                if (phase == 0)
+                    flowgen_message(&g, 0, ROCE_KIND_SEND, 64);
+                else
+                    flowgen_ack_all(&g, 1);
+                c[i] = g.conn;
+            }
+    run(&g);
+    for (uint32_t i = 0; i < v.conn_cnt; i++)
+        CU_ASSERT(!v.conn[i].paired || v.conn[i].side[0].qpn + 0x7FF00 == v.conn[i].side[1].qpn);
+}
+
+static void cm_names_both_sides(void)
+{
+    struct flowgen g;
+
+    flowgen_init(&g);
+    flowgen_connect(&g);
+    flowgen_send(&g, 1, 64);
+    flowgen_send(&g, 0, 64);
+    flowgen_disconnect(&g);
+    run(&g);
+    EXPECT_EQ(v.conn_cnt, 2); /* QP1 and the connection */
+    EXPECT_EQ(v.conn[1].end, ROCE_END_DISCONNECTED);
+    EXPECT_EQ(v.conn[1].side[0].first_psn, 0x5000);
+    EXPECT_EQ(v.conn[1].side[1].first_psn, 0x9000);
+    EXPECT_EQ(v.conn[1].cm.ack_timeout_code, 14);
+    EXPECT_EQ(v.conn[1].cm.setup_ns, 20000);
+    CU_ASSERT(v.conn[1].complete);
+}
+
+static void the_same_qpns_again(void)
+{
+    struct flowgen g;
+
+    flowgen_init(&g);
+    flowgen_connect(&g);
+    flowgen_send(&g, 0, 64);
+    flowgen_disconnect(&g);
+    flowgen_wait(&g, 1000000000);
+    g.conn = flowgen_conn_of(1, 0x5000, 0x9000);
+    g.tid = 0x900;
+    flowgen_connect(&g);
+    flowgen_write(&g, 0, 64);
+    run(&g);
+    EXPECT_EQ(v.conn_cnt, 2);
+    EXPECT_EQ(v.conn[1].epochs, 2);
+    CU_ASSERT(judge_found(&v, ROCE_RULE_QP_REUSED));
+}
+
+static void datagrams_join_by_both_qpns(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    flowgen_init(&g);
+    for (int i = 0; i < 4; i++) {
+        p = flowgen_req(&g, i & 1, ROCE_OP_UD_SEND_ONLY, 64);
+        flowgen_put(&g, i & 1, &p);
+    }
+    run(&g);
+    EXPECT_EQ(v.conn_cnt, 1);
+    EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_SEND].messages, 2);
+    EXPECT_EQ(v.conn[0].side[1].oper[ROCE_OPER_SEND].messages, 2);
+}
+
+static void vlans_and_encapsulations_are_apart(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    flowgen_init(&g);
+    p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put(&g, 0, &p);
+    p.vlan_cnt = 1;
+    p.eth.type = ROCE_ETHERTYPE_VLAN;
+    p.vlan[0].vid = 7;
+    p.vlan[0].type = ROCE_ETHERTYPE_IP4;
+    p.present |= ROCE_HDR_BIT(ROCE_HDR_VLAN);
+    flowgen_put(&g, 0, &p);
+    run(&g);
+    EXPECT_EQ(v.totals.connections, 2);
+    EXPECT_EQ(v.conn[1].vid, 7);
+}
+
+static void both_ends_behind_one_address(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    flowgen_init(&g);
+    for (int i = 0; i < 4; i++) {
+        p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        memcpy(p.ip4.dst, p.ip4.src, 4);
+        flowgen_put(&g, 0, &p);
+        p = flowgen_resp(&g, 1, ROCE_OP_RC_ACK, g.conn.psn[0] - 1, 0);
+        memcpy(p.ip4.dst, p.ip4.src, 4);
+        memcpy(p.ip4.src, p.ip4.dst, 4);
+        p.ip4.src[3] = p.ip4.dst[3] = 1;
+        flowgen_put(&g, 1, &p);
+    }
+    run(&g);
+    EXPECT_EQ(v.conn_cnt, 1);
+    CU_ASSERT(v.conn[0].paired);
+    EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_SEND].completed, 4);
+}
+
+SUITE("flow.conn", TEST(directions_are_paired_without_cm), TEST(many_connections_with_random_psns),
+      TEST(equal_psns_are_told_apart_by_source_port), TEST(equal_psns_without_a_sign_stay_apart),
+      TEST(cm_names_both_sides), TEST(the_same_qpns_again), TEST(datagrams_join_by_both_qpns),
+      TEST(vlans_and_encapsulations_are_apart), TEST(both_ends_behind_one_address))

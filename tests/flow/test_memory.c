@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Limits: memory and connections stay below them, what goes is counted, and nothing is wrong with
+ * what stays.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include "flow/judge.h"
+#include "support/suite.h"
+
+/* `conns` connections, `rounds` WRITEs on each in turn. */
+static void crowd(struct flowgen *g, uint32_t conns, int rounds)
+{
+    struct flowgen_conn *c = calloc(conns, sizeof(*c));
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(c);
+    flowgen_init(g);
+    for (uint32_t i = 0; i < conns; i++)
+        c[i] = flowgen_conn_of(i, (i * 7919 & 0xFFFFFF) | 0x1000, (i * 104729 & 0xFFFFFF) | 0x1000);
+    for (int n = 0; n < rounds; n++)
+        for (uint32_t i = 0; i < conns; i++) {
+            g->conn = c[i];
+            flowgen_write(g, 0, 64);
+            c[i] = g->conn;
+        }
+    free(c);
+}
+
+static struct verdict v;
+
+static void connections_are_limited(void)
+{
+    struct roce_flow_opts opts = {.conn_max = 10};
+    struct flowgen g;
+
+    crowd(&g, 100, 3);
+    judge(&g, &opts, NULL, &v);
+    flowgen_free(&g);
+    CU_ASSERT(v.totals.evicted > 0);
+    EXPECT_EQ(judge_errors(&v, "limited connections"), 0);
+}
+
+static void memory_is_limited(void)
+{
+    for (size_t max = (size_t)1 << 18; max <= (size_t)1 << 22; max *= 4) {
+        struct roce_flow_opts opts = {.mem_max = max};
+        struct flowgen g;
+
+        crowd(&g, 500, 3);
+        judge(&g, &opts, NULL, &v);
+        flowgen_free(&g);
+        CU_ASSERT(v.totals.mem_peak <= max);
+        CU_ASSERT(v.totals.evicted + v.totals.forgotten > 0 || max > (size_t)1 << 21);
+        EXPECT_EQ(judge_errors(&v, "limited memory"), 0);
+    }
+}
+
+static void windows_are_limited(void)
+{
+    struct roce_flow_opts opts = {.window_max = 8};
+    struct rng rng = rng_seed();
+    struct flowgen g;
+
+    flowgen_init(&g);
+    flowgen_write(&g, 0, 64);
+    flowgen_lossy(&g, &rng, 400, 30, NULL, 0);
+    flowgen_write(&g, 0, 40 * 1024);
+    judge(&g, &opts, NULL, &v);
+    flowgen_free(&g);
+    CU_ASSERT(v.totals.overflown > 0);
+    EXPECT_EQ(judge_errors(&v, "limited windows"), 0);
+}
+
+static void a_hundred_thousand_connections(void)
+{
+    struct flowgen g;
+    double each;
+
+    crowd(&g, 100000, 1);
+    judge(&g, NULL, NULL, &v);
+    flowgen_free(&g);
+    EXPECT_EQ(v.totals.connections, 100000);
+    EXPECT_EQ(v.totals.evicted, 0);
+    each = (double)v.totals.mem_peak / 100000;
+    printf("    %.0f bytes a connection\n", each);
+    CU_ASSERT(each < 5200);
+}
+
+static void no_memory_at_all(void)
+{
+    struct roce_flow_opts opts = {.mem_max = 100};
+
+    CU_ASSERT_PTR_NULL(roce_flow_new(&opts));
+}
+
+SUITE("flow.memory", TEST(connections_are_limited), TEST(memory_is_limited),
+      TEST(windows_are_limited), TEST(a_hundred_thousand_connections), TEST(no_memory_at_all))

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * What each frame is told to mean: numbers, links, classes. And the summary of a connection.
+ */
+#include "flow/judge.h"
+#include "support/suite.h"
+
+#define FRAMES 64
+
+static struct roce_flow_result r[FRAMES + 1]; /* r[n] is frame n */
+static struct verdict v;
+
+static void run(struct flowgen *g)
+{
+    v.results = r + 1;
+    v.results_cap = FRAMES;
+    judge(g, NULL, NULL, &v);
+    flowgen_free(g);
+    EXPECT_EQ(judge_errors(&v, "result"), 0);
+}
+
+static void a_write_of_three_packets(void)
+{
+    struct flowgen g;
+
+    flowgen_init(&g);
+    flowgen_write(&g, 0, 2500);
+    run(&g);
+    EXPECT_EQ(r[1].msg_offset, 0);
+    EXPECT_EQ(r[2].msg_offset, 1024);
+    EXPECT_EQ(r[3].msg_bytes, 2500);
+    EXPECT_EQ(r[3].msg_total, 2500);
+    EXPECT_EQ(r[3].msg_first_frame, 1);
+    EXPECT_EQ(r[2].rel_psn, 1);
+    EXPECT_EQ(r[2].next_psn, 0x5002);
+    CU_ASSERT(r[3].flags & ROCE_AN_MSG_END);
+    EXPECT_EQ(r[4].acked_packets, 3);
+    EXPECT_EQ(r[4].request_frame, 3);
+    EXPECT_EQ(r[4].rtt, 10000);
+    EXPECT_EQ(r[4].message_time, 30000);
+    EXPECT_EQ(v.links[ROCE_LINK_ACKED_IN], 3);
+    EXPECT_EQ(r[4].psns_in_flight, 0);
+    EXPECT_EQ(r[4].bytes_in_flight, 0);
+}
+
+static void a_read(void)
+{
+    struct flowgen g;
+
+    flowgen_init(&g);
+    flowgen_write(&g, 0, 2048); /* frames 1, 2, 3 */
+    flowgen_read(&g, 0, 3000);  /* 4, 5, 6, 7 */
+    flowgen_send(&g, 0, 0);     /* 8, 9 */
+    run(&g);
+    EXPECT_EQ(r[4].next_psn, 0x5005);
+    EXPECT_EQ(r[4].reads_in_flight, 1);
+    EXPECT_EQ(r[4].psns_in_flight, 3);
+    EXPECT_EQ(r[5].request_frame, 4);
+    EXPECT_EQ(r[7].response_time, 30000);
+    EXPECT_EQ(r[7].msg_bytes, 3000);
+    EXPECT_EQ(r[7].reads_in_flight, 0);
+    EXPECT_EQ(v.links[ROCE_LINK_FIRST_RESPONSE], 1);
+    EXPECT_EQ(v.links[ROCE_LINK_LAST_RESPONSE], 1);
+    EXPECT_EQ(r[8].gap, 0);
+    EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_READ].bytes, 3000);
+}
+
+static void a_go_back(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    flowgen_init(&g);
+    flowgen_send(&g, 0, 64); /* 1, 2 */
+    p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put(&g, 0, &p); /* 3, lost */
+    g.conn.msn[0]--;
+    flowgen_message(&g, 0, ROCE_KIND_SEND, 64); /* 4 */
+    g.conn.msn[0]--;
+    flowgen_ack(&g, 1, p.bth.psn, ROCE_SYNDROME_NAK); /* 5 */
+    flowgen_put(&g, 0, &p);                           /* 6 */
+    p.bth.psn++;
+    flowgen_put(&g, 0, &p); /* 7 */
+    g.conn.msn[0] += 2;
+    flowgen_ack_all(&g, 1); /* 8 */
+    run(&g);
+    CU_ASSERT(r[5].flags & ROCE_AN_NAK);
+    CU_ASSERT(r[6].flags & ROCE_AN_RETRANSMISSION);
+    EXPECT_EQ(r[6].cause, ROCE_CAUSE_SEQ_NAK);
+    EXPECT_EQ(r[6].trigger_frame, 5);
+    EXPECT_EQ(r[6].repeats_frame, 3);
+    EXPECT_EQ(r[6].rto, 30000);
+    EXPECT_EQ(r[7].cause, ROCE_CAUSE_SEQ_NAK);
+    EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].episodes, 1);
+    EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].packets, 2);
+    EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].bytes, 128);
+    EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_SEND].completed, 3);
+}
+
+static void why_a_qp_failed(void)
+{
+    struct flowgen g;
+
+    flowgen_init(&g);
+    flowgen_send(&g, 0, 64);
+    flowgen_message(&g, 0, ROCE_KIND_WRITE, 64);
+    g.conn.msn[0]--;
+    flowgen_ack(&g, 1, g.conn.psn[0] - 1, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
+    run(&g);
+    EXPECT_EQ(v.conn[0].end, ROCE_END_NAK);
+    EXPECT_EQ(v.conn[0].end_side, 0);
+    EXPECT_EQ(v.conn[0].end_syndrome, 0x62);
+    EXPECT_EQ(v.conn[0].end_frame, 4);
+    EXPECT_EQ(v.conn[0].end_request_frame, 3);
+}
+
+static void congestion_is_linked(void)
+{
+    struct flowgen g;
+    struct roce_pkt p, cnp;
+
+    flowgen_init(&g);
+    flowgen_send(&g, 0, 64); /* 1, 2 */
+    p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+    p.ip4.ecn = 3;
+    flowgen_put(&g, 0, &p); /* 3 */
+    p = flowgen_resp(&g, 1, ROCE_OP_RC_ACK, 0, 0);
+    roce_pkt_init(&cnp, g.encap, ROCE_OP_CNP_ROCE);
+    cnp.eth = p.eth;
+    cnp.ip4 = p.ip4;
+    cnp.bth.dest_qp = p.bth.dest_qp;
+    cnp.bth.becn = 1;
+    flowgen_put(&g, 1, &cnp); /* 4 */
+    run(&g);
+    CU_ASSERT(r[3].flags & ROCE_AN_CE);
+    CU_ASSERT(r[4].flags & ROCE_AN_CNP);
+    EXPECT_EQ(r[4].stream, r[3].stream);
+    EXPECT_EQ(r[4].ce_frame, 3);
+    EXPECT_EQ(r[4].cnp_delay, 10000);
+    EXPECT_EQ(v.conn[0].side[1].cnps, 1);
+}
+
+static void a_stream_is_renumbered_once(void)
+{
+    struct roce_flow *flow = roce_flow_new(NULL);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(flow);
+    EXPECT_EQ(roce_flow_stream(flow, 5), 5);
+    roce_flow_finish(flow);
+    roce_flow_finish(flow);
+    roce_flow_del(flow);
+    roce_flow_del(NULL);
+}
+
+SUITE("flow.result", TEST(a_write_of_three_packets), TEST(a_read), TEST(a_go_back),
+      TEST(why_a_qp_failed), TEST(congestion_is_linked), TEST(a_stream_is_renumbered_once))

@@ -171,21 +171,22 @@ void proto_register_roce(void)
           "Bytes of payload, without pad", HFILL}},
     };
     static int *subtrees[] = {&ett_roce};
-    static ei_register_info ei[] = {
+    static ei_register_info experts[] = {
         {&ei_roce_icrc_bad,
          {"roce.icrc.bad", PI_CHECKSUM, PI_ERROR, "Bad ICRC: the receiver drops this packet",
           EXPFILL}},
     };
-    module_t *prefs;
+    module_t *module;
 
     proto_roce = proto_register_protocol("RDMA over Converged Ethernet", "RoCE", "roce");
     proto_register_field_array(proto_roce, hf, array_length(hf));
     proto_register_subtree_array(subtrees, array_length(subtrees));
-    expert_register_field_array(expert_register_protocol(proto_roce), ei, array_length(ei));
+    expert_register_field_array(expert_register_protocol(proto_roce), experts,
+                                array_length(experts));
     roce_fields_register(proto_roce);
     roce_handle = register_dissector("roce", dissect_roce, proto_roce);
-    prefs = prefs_register_protocol(proto_roce, NULL);
-    prefs_register_bool_preference(prefs, "check_icrc", "Verify the ICRC",
+    module = prefs_register_protocol(proto_roce, NULL);
+    prefs_register_bool_preference(module, "check_icrc", "Verify the ICRC",
                                    "Compute the invariant CRC of each packet and compare",
                                    &check_icrc);
     register_init_routine(take_port);

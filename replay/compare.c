@@ -5,16 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include "deviations.h"
+#include "doubt.h"
+#include "evidence.h"
 #include "fields.h"
+#include "stray.h"
 #include "wire/codes.h"
 
-/* An answer may have been captured before its request: two directions, two queues. Longer than this
- * or further than so many packets no capture point turns them round. */
-#define RACE_NS    50000u
-#define RACE_STEPS 16u
-
-/* How many of our latest answers are looked at for the one a wrong answer was meant to be. */
-#define RECENT 64u
+/* With so many answers in doubt, the rest of a side is, unseen: looking into each costs time. */
+#define DOUBTS_MAX 4096u
 
 /* Our answers by PSN, then order. */
 struct by_rel {
@@ -29,17 +27,18 @@ struct view {
     struct run *run;
     struct result *res;
     uint32_t run_idx;
-    struct by_rel *by_rel;
-    size_t sent;      /* our answers that were out by the step at hand */
-    size_t moved;     /* progress by then */
-    int64_t acked;    /* highest PSN these answers acknowledge */
-    uint32_t asked;   /* steps looked at for `owed` */
-    int64_t owed;     /* highest PSN whose request asked for an ACK */
-    int64_t high;     /* highest PSN of a request captured by then */
-    int64_t settled;  /* highest PSN that recorded answers have acknowledged, rightly */
-    int64_t rnr;      /* PSN of the latest recorded RNR NAK */
-    uint32_t request; /* latest request, or STEP_NONE */
-    uint32_t repeat;  /* latest request that had been executed before, or STEP_NONE */
+    const struct by_rel *by_rel;
+    size_t sent;       /* our answers that were out by the step at hand */
+    size_t moved;      /* progress by then */
+    int64_t acked;     /* highest PSN these answers acknowledge */
+    uint32_t asked;    /* steps looked at for `owed` */
+    int64_t owed;      /* highest PSN whose request asked for an ACK */
+    int64_t high;      /* highest PSN of a request captured by then */
+    int64_t settled;   /* highest PSN that recorded answers have acknowledged, rightly */
+    int64_t rnr;       /* PSN of the latest recorded RNR NAK */
+    uint32_t request;  /* latest request, or STEP_NONE */
+    uint32_t repeat;   /* latest request that had been executed before, or STEP_NONE */
+    const char *doubt; /* why every difference is in doubt, or NULL */
 };
 
 static bool fetches(const struct setup *s, uint32_t step)
@@ -108,7 +107,7 @@ static struct answer *best_at(const struct view *v, uint32_t step, bool same, bo
     struct answer *best = NULL;
     size_t end = first_from(v, rel, v->sent);
 
-    for (size_t i = end; i-- > 0 && v->by_rel[i].rel == rel && end - i <= RECENT;) {
+    for (size_t i = end; i-- > 0 && v->by_rel[i].rel == rel && end - i <= COMPARE_RECENT;) {
         struct answer *a = &v->run->answer[v->by_rel[i].idx];
         struct field_diffs d;
 
@@ -129,7 +128,7 @@ static struct answer *best_recent(const struct view *v, uint32_t step, struct fi
     const struct trace_packet *p = setup_packet(&v->run->setup, step);
     struct answer *best = NULL;
 
-    for (size_t i = v->sent; i-- > 0 && v->sent - i <= RECENT;) {
+    for (size_t i = v->sent; i-- > 0 && v->sent - i <= COMPARE_RECENT;) {
         struct answer *a = &v->run->answer[i];
         struct field_diffs d;
 
@@ -144,14 +143,6 @@ static struct answer *best_recent(const struct view *v, uint32_t step, struct fi
 
 /* ---- reporting ---------------------------------------------------------------------------------
  */
-
-static int add_diff(struct comparison *cmp, const struct diff *diff)
-{
-    if (!VEC_GROW(cmp->diff, cmp->diff_cnt, cmp->diff_cap))
-        return -1;
-    cmp->diff[cmp->diff_cnt++] = *diff;
-    return 0;
-}
 
 static int64_t epsn_by(const struct view *v)
 {
@@ -171,11 +162,41 @@ static uint32_t request_of(const struct view *v, uint32_t step)
 
     if (s->step[step].request != STEP_NONE)
         return s->step[s->step[step].request].pkt;
-    for (uint32_t i = step, tries = 0; i-- > 0 && tries < 4 * RECENT; tries++)
+    for (uint32_t i = step, tries = 0; i-- > 0 && tries < 4 * COMPARE_RECENT; tries++)
         if (!s->step[i].response && s->step[i].rel == s->step[step].rel)
             return s->step[i].pkt;
     e = setup_entry(s, s->step[step].rel);
     return e ? s->step[e->step].pkt : STEP_NONE;
+}
+
+/* Whether all that ours answered with this PSN, and it did, has been matched by other answers. */
+static bool is_matched(const struct view *v, uint32_t step)
+{
+    int64_t rel = v->run->setup.step[step].rel;
+    size_t end = first_from(v, rel, v->sent);
+
+    for (size_t i = end; i-- > 0 && v->by_rel[i].rel == rel && end - i <= COMPARE_RECENT;)
+        if (!v->run->answer[v->by_rel[i].idx].used)
+            return false;
+    return end > 0 && v->by_rel[end - 1].rel == rel;
+}
+
+/* Whether the recorded answer stands where one of ours, not matched yet, has another PSN only. */
+static bool replaces_ours(const struct view *v, uint32_t step)
+{
+    const struct trace_packet *p = setup_packet(&v->run->setup, step);
+
+    for (size_t i = v->sent; i-- > 0 && v->sent - i <= COMPARE_RECENT;) {
+        const struct answer *a = &v->run->answer[i];
+        struct field_diffs d;
+
+        if (a->used)
+            continue;
+        compare_fields(v, p, a, &d);
+        if (d.cnt == 1 && fields_find(&d, "bth.psn"))
+            return true;
+    }
+    return false;
 }
 
 /* A recorded answer that differs: one line a field, one verdict for the frame. */
@@ -191,9 +212,27 @@ static int report(struct view *v, uint32_t step, const struct answer *ours,
         .epsn = epsn_by(v),
         .msn = msn_by(v),
         .rnr = v->rnr,
+        .high = v->high,
+        .settled = v->settled,
+        .matched = is_matched(v, step),
+        .replaces = replaces_ours(v, step),
+        .opcode = d->cnt == 1 && fields_find(d, "bth.opcode"),
         .payload = d->payload,
     };
     const struct deviation *known = deviation_find(v->cmp->peer, &c);
+    const char *doubt = known ? NULL : v->doubt ? v->doubt : doubt_reason(&c);
+
+    if (doubt) {
+        v->res->mark[step] = MARK_NOTE;
+        if (v->res->inconclusive++ == 0) {
+            v->res->doubt = doubt;
+            v->res->doubt_from = step;
+        }
+        v->res->doubt_to = step;
+        if (v->res->inconclusive == DOUBTS_MAX)
+            v->doubt = doubt;
+        return 0;
+    }
 
     v->res->mark[step] = known ? MARK_KNOWN : MARK_DIFF;
     if (known)
@@ -212,7 +251,7 @@ static int report(struct view *v, uint32_t step, const struct answer *ours,
         memcpy(diff.expected, d->at[i].expected, sizeof(diff.expected));
         memcpy(diff.actual, d->at[i].actual, sizeof(diff.actual));
         snprintf(diff.reason, sizeof(diff.reason), "%s", reason);
-        if (add_diff(v->cmp, &diff) != 0)
+        if (comparison_add(v->cmp, &diff) != 0)
             return -1;
     }
     return 0;
@@ -286,7 +325,7 @@ static struct answer *to_request(const struct view *v, uint32_t step, struct fie
 
     if (at->request == STEP_NONE || answers_at(s, at->request, at->rel) > 1)
         return NULL;
-    for (size_t i = end; i-- > 0 && v->by_rel[i].rel == at->rel && end - i <= RECENT;) {
+    for (size_t i = end; i-- > 0 && v->by_rel[i].rel == at->rel && end - i <= COMPARE_RECENT;) {
         struct answer *a = &v->run->answer[v->by_rel[i].idx];
 
         if (a->step == at->request && !a->used &&
@@ -328,11 +367,14 @@ static int compare_exact(struct view *v, uint32_t step)
     char writer[96] = "";
 
     if (ours && d.cnt > 0) {
-        ours->used = true;
+        int rc;
+
         if (d.payload)
             name_writer(v, step, d.payload_off, writer, sizeof(writer));
-        return settle(v, step, ours, &d,
-                      writer[0] ? writer : "our RNIC answers this request differently");
+        rc = settle(v, step, ours, &d,
+                    writer[0] ? writer : "our RNIC answers this request differently");
+        ours->used = true;
+        return rc;
     }
     if (!ours)
         ours = best_at(v, step, true, true, &d);
@@ -483,8 +525,8 @@ static uint32_t race_limit(const struct setup *s, uint32_t step)
     uint64_t time = setup_packet(s, step)->time;
     uint32_t limit = step;
 
-    while (limit + 1 < s->step_cnt && limit - step < RACE_STEPS &&
-           setup_packet(s, limit + 1)->time - time <= RACE_NS)
+    while (limit + 1 < s->step_cnt && limit - step < EVIDENCE_RACE_STEPS &&
+           setup_packet(s, limit + 1)->time - time <= EVIDENCE_RACE_NS)
         limit++;
     return limit;
 }
@@ -590,7 +632,9 @@ static void count_ours(struct view *v)
     }
 }
 
-static int compare_run(struct comparison *cmp, struct drive *drive, uint32_t run_idx)
+/* One look at a side. `doubt` as in struct view. */
+static int compare_side(struct comparison *cmp, struct drive *drive, uint32_t run_idx,
+                        struct by_rel *by_rel, const char *doubt)
 {
     struct run *run = &drive->run[run_idx];
     struct result *res = &cmp->result[run_idx];
@@ -599,14 +643,46 @@ static int compare_run(struct comparison *cmp, struct drive *drive, uint32_t run
                      .run = run,
                      .res = res,
                      .run_idx = run_idx,
+                     .by_rel = by_rel,
                      .acked = run->setup.first - 1,
                      .owed = run->setup.first - 1,
                      .high = run->setup.first - 1,
                      .settled = run->setup.first - 1,
                      .rnr = INT64_MIN,
                      .request = STEP_NONE,
-                     .repeat = STEP_NONE};
+                     .repeat = STEP_NONE,
+                     .doubt = doubt};
     int rc = 0;
+
+    for (uint32_t i = 0; i < run->setup.step_cnt && rc == 0; i++) {
+        if (run->setup.step[i].response)
+            rc = compare_step(&v, i);
+        else
+            note_request(&v, i);
+    }
+    count_ours(&v);
+    return rc;
+}
+
+/* Forgets a look at a side: all of its differences are the last ones listed. */
+static void undo_side(struct comparison *cmp, struct run *run, struct result *res, size_t diff_cnt)
+{
+    uint8_t *mark = res->mark;
+
+    memset(mark, 0, run->setup.step_cnt);
+    *res = (struct result){.mark = mark, .first_diff = STEP_NONE};
+    cmp->diff_cnt = diff_cnt;
+    for (size_t i = 0; i < run->answer_cnt; i++)
+        run->answer[i].used = false;
+}
+
+static int compare_run(struct comparison *cmp, struct drive *drive, uint32_t run_idx)
+{
+    struct run *run = &drive->run[run_idx];
+    struct result *res = &cmp->result[run_idx];
+    size_t diff_cnt = cmp->diff_cnt;
+    struct by_rel *by_rel;
+    int rc;
 
     res->first_diff = STEP_NONE;
     res->mark = calloc(run->setup.step_cnt + 1, 1);
@@ -617,93 +693,28 @@ static int compare_run(struct comparison *cmp, struct drive *drive, uint32_t run
         res->verdict = VERDICT_SKIPPED;
         return 0;
     }
-    v.by_rel = malloc((run->answer_cnt + 1) * sizeof(*v.by_rel));
-    if (!v.by_rel)
+    by_rel = malloc((run->answer_cnt + 1) * sizeof(*by_rel));
+    if (!by_rel)
         return -1;
     for (size_t i = 0; i < run->answer_cnt; i++)
-        v.by_rel[i] = (struct by_rel){.rel = run->answer[i].rel, .idx = (uint32_t)i};
+        by_rel[i] = (struct by_rel){.rel = run->answer[i].rel, .idx = (uint32_t)i};
     if (run->answer_cnt)
-        qsort(v.by_rel, run->answer_cnt, sizeof(*v.by_rel), by_rel_cmp);
-    for (uint32_t i = 0; i < run->setup.step_cnt && rc == 0; i++) {
-        if (run->setup.step[i].response)
-            rc = compare_step(&v, i);
-        else
-            note_request(&v, i);
+        qsort(by_rel, run->answer_cnt, sizeof(*by_rel), by_rel_cmp);
+    rc = compare_side(cmp, drive, run_idx, by_rel, NULL);
+    /* Where the capture shows that it lacks frames, it may lack those that explain the rest. */
+    if (rc == 0 && res->inconclusive && res->diff_frames) {
+        const char *doubt = res->doubt;
+
+        undo_side(cmp, run, res, diff_cnt);
+        rc = compare_side(cmp, drive, run_idx, by_rel, doubt);
     }
-    count_ours(&v);
-    free(v.by_rel);
-    if (res->compared == 0 && res->diff_frames == 0) {
+    free(by_rel);
+    if (res->compared == res->inconclusive && res->diff_frames == 0) {
         res->verdict = VERDICT_SKIPPED;
-        res->skip = "no answer in the capture can be compared";
+        res->skip = res->inconclusive ? "what the capture lacks leaves no answer to judge"
+                                      : "no answer in the capture can be compared";
     }
     return rc;
-}
-
-/* ---- strays ------------------------------------------------------------------------------------
- */
-
-/* Whether the capture has an answer with this PSN among the side's own. */
-static bool answered(const struct view *v, int64_t rel)
-{
-    const struct setup *s = &v->run->setup;
-
-    for (uint32_t i = 0; i < s->step_cnt; i++)
-        if (s->step[i].response && s->step[i].rel == rel)
-            return true;
-    return false;
-}
-
-/* A packet that fits no connection, but is just what our RNIC answered at that moment except for
- * its destination QP or its opcode. */
-static int compare_stray(struct comparison *cmp, struct drive *drive, uint32_t idx)
-{
-    const struct trace *trace = drive->trace;
-    const struct trace_packet *p = &trace->pkt[idx];
-    const struct trace_flow *flow = &trace->flow[p->flow];
-    bool response = flow->svc == ROCE_SVC_RC && roce_opcode_is_response(roce_opcode(p->opcode));
-
-    for (uint32_t r = 0; r < drive->run_cnt; r++) {
-        struct run *run = &drive->run[r];
-        struct view v = {.cmp = cmp, .drive = drive, .run = run, .res = &cmp->result[r]};
-        size_t low = 0, high = run->answer_cnt;
-
-        if (cmp->result[r].skip || trace->flow[run->setup.side->resp_flow].hosts != flow->hosts ||
-            (!response && flow->dest_qp != run->setup.peer_qpn))
-            continue;
-        while (low < high) {
-            size_t mid = low + (high - low) / 2;
-
-            if (run->setup.step[run->answer[mid].step].pkt < idx)
-                low = mid + 1;
-            else
-                high = mid;
-        }
-        for (size_t i = low; i-- > 0 && low - i <= RECENT;) {
-            struct answer *a = &run->answer[i];
-            struct diff diff = {.run = r, .pkt = idx, .request = run->setup.step[a->step].pkt};
-            const struct field_diff *which;
-            struct field_diffs d;
-
-            if (a->used || a->psn != p->psn)
-                continue;
-            compare_fields(&v, p, a, &d);
-            which = fields_find(&d, response ? "bth.dest_qp" : "bth.opcode");
-            /* Nothing was derived from it, so that more may differ; but then it must be the one
-             * answer that is missing. */
-            if (!which ||
-                (response && d.cnt > 1 && ((d.cnt > 2 && flow->cnt > 1) || answered(&v, a->rel))))
-                continue;
-            diff.field = which->field;
-            memcpy(diff.expected, which->expected, sizeof(diff.expected));
-            memcpy(diff.actual, which->actual, sizeof(diff.actual));
-            snprintf(diff.reason, sizeof(diff.reason),
-                     "it fits no connection, but is what our RNIC answered but for this");
-            a->used = true;
-            cmp->result[r].diff_frames++;
-            return add_diff(cmp, &diff);
-        }
-    }
-    return 0;
 }
 
 /* ---- all ---------------------------------------------------------------------------------------
@@ -721,11 +732,19 @@ int compare_all(struct comparison *cmp, struct drive *drive, const struct conns 
     for (uint32_t i = 0; i < drive->run_cnt && rc == 0; i++)
         rc = compare_run(cmp, drive, i);
     for (size_t i = 0; i < conns->stray_cnt && rc == 0; i++)
-        rc = compare_stray(cmp, drive, conns->stray[i]);
+        rc = stray_compare(cmp, drive, conns->stray[i]);
     for (uint32_t i = 0; i < drive->run_cnt && rc == 0; i++)
         if (cmp->result[i].diff_frames)
             cmp->result[i].verdict = VERDICT_FAIL;
     return rc;
+}
+
+int comparison_add(struct comparison *cmp, const struct diff *diff)
+{
+    if (!VEC_GROW(cmp->diff, cmp->diff_cnt, cmp->diff_cap))
+        return -1;
+    cmp->diff[cmp->diff_cnt++] = *diff;
+    return 0;
 }
 
 void comparison_free(struct comparison *cmp)

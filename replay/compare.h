@@ -21,6 +21,9 @@
 /* Differences listed for one side; more are only counted, they follow from the first. */
 #define DIFFS_MAX 16
 
+/* How many of our latest answers are looked at for the one a wrong answer was meant to be. */
+#define COMPARE_RECENT 64u
+
 enum mark {
     MARK_NONE, /* not an answer, or not compared */
     MARK_OK,
@@ -50,6 +53,10 @@ struct result {
     uint32_t diff_frames;  /* recorded answers that differ and are not known deviations */
     uint32_t known_frames; /* ... that are */
     uint32_t first_diff;   /* step, or STEP_NONE */
+    uint32_t inconclusive; /* recorded answers that differ, but may for what the capture lacks */
+    const char *doubt;     /* then: what that is, see doubt.h */
+    uint32_t doubt_from;   /* ... and the first and last step of these */
+    uint32_t doubt_to;
     uint32_t not_compared; /* answers after our QP went to error while the recorded one went on */
     /* Free differences. */
     uint32_t damaged;    /* recorded answers damaged on the wire */
@@ -76,6 +83,8 @@ struct comparison {
 /* 0, or -1 without memory. comparison_free() is wanted in both cases. */
 int compare_all(struct comparison *cmp, struct drive *drive, const struct conns *conns,
                 const char *peer);
+/* Lists a difference. 0, or -1 without memory. */
+int comparison_add(struct comparison *cmp, const struct diff *diff);
 void comparison_free(struct comparison *cmp);
 
 const char *verdict_name(enum verdict verdict);

@@ -584,10 +584,16 @@ int conns_find(struct conns *conns, const struct trace *trace, struct fault *fau
     return ok ? 0 : fault_set(fault, "%s: no memory", trace->name);
 }
 
+void side_free(struct side *side)
+{
+    free(side->pkt);
+    memset(side, 0, sizeof(*side));
+}
+
 void conns_free(struct conns *conns)
 {
     for (size_t i = 0; i < conns->cnt; i++)
-        free(conns->side[i].pkt);
+        side_free(&conns->side[i]);
     free(conns->side);
     free(conns->skip);
     free(conns->stray);

@@ -32,6 +32,9 @@ struct side {
     uint32_t *pkt; /* indices into trace.pkt: requests and responses, in capture order */
     size_t cnt;
     size_t cap;
+    bool resumed;         /* goes on where the capture has requests again, see stretch.h */
+    uint32_t lacks;       /* then: the first PSN that the capture lacks */
+    uint32_t lacks_after; /* ... and the last frame before the new beginning, 0 if there is none */
 };
 
 /* Packets that no side covers, and why. */
@@ -60,6 +63,7 @@ struct conns {
 /* 0, or -1 and a fault (memory, too many). conns_free() is wanted in both cases. */
 int conns_find(struct conns *conns, const struct trace *trace, struct fault *fault);
 void conns_free(struct conns *conns);
+void side_free(struct side *side);
 
 /* Notes why `packets` packets of a flow, the first being `frame`, are not replayed. */
 int conns_skip(struct conns *conns, uint32_t flow, uint32_t frame, size_t packets,

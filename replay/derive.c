@@ -15,8 +15,6 @@
 /* How far before the first captured request a lost first one may be. */
 #define LOST_FIRST_MAX 4096
 
-#define GAP_NONE INT64_MIN
-
 /* How close below its wrap an MSN base is not believed on the word of one answer. */
 #define MSN_WRAP 0x10000u
 
@@ -48,6 +46,11 @@ bool setup_is_nak(const struct setup *s, uint32_t step)
 int64_t setup_executed_by(const struct setup *s, uint32_t step)
 {
     return s->step[step].rel - (setup_is_nak(s, step) ? 1 : 0);
+}
+
+int64_t setup_received_by(const struct setup *s, uint32_t step)
+{
+    return s->step[step].rel - (setup_is_nak_code(s, step, ROCE_NAK_PSN_SEQ) ? 1 : 0);
 }
 
 bool setup_msn_fits(const struct setup *s, uint32_t step)
@@ -353,7 +356,8 @@ static void mark_early(struct setup *s)
     for (uint32_t i = 0; i < s->step_cnt; i++) {
         struct step *step = &s->step[i];
 
-        step->early = step->rel < s->first && !(step->response && (begun || s->side->cm.present));
+        step->early = step->rel < s->first &&
+                      (s->side->resumed || !(step->response && (begun || s->side->cm.present)));
         begun |= step->response && step->usable && step->rel >= s->first;
     }
 }
@@ -454,13 +458,13 @@ static void find_msn(struct setup *s)
     }
     /* One answer alone may begin in the middle, but not just before the MSN wraps: that is a first
      * answer that counts too little. */
-    if (s->msn_votes == 1 && s->msn > ROCE_PSN_MASK - MSN_WRAP)
+    if (s->msn_votes == 1 && !s->side->resumed && s->msn > ROCE_PSN_MASK - MSN_WRAP)
         s->msn = 0;
     if (s->side->cm.present)
         s->msn = 0; /* the capture saw the connection begin (R102) */
     /* What counts messages of ours is no answer to earlier ones. */
     for (uint32_t i = 0; i < s->step_cnt; i++)
-        if (s->step[i].response && s->step[i].early && s->msn_votes > 0 &&
+        if (s->step[i].response && s->step[i].early && !s->side->resumed && s->msn_votes > 0 &&
             roce_opcode_has(setup_op(s, i), ROCE_HDR_AETH) &&
             roce_psn_diff(roce_psn_of(setup_packet(s, i)->msn), roce_psn_of(s->msn)) > 0)
             s->step[i].early = false;
@@ -641,33 +645,55 @@ static bool unserved(const struct setup *s)
     return false;
 }
 
+/* Whether the request at `gap` is there, but damaged, and the requester never sent anything again
+ * after that: then no copy is missing, and the comparison says what is wrong. */
+static bool damaged_only(const struct setup *s, int64_t gap)
+{
+    int64_t high = INT64_MIN;
+    bool there = false;
+
+    for (uint32_t i = 0; i < s->step_cnt; i++) {
+        const struct step *step = &s->step[i];
+
+        if (step->response)
+            continue;
+        if (there && step->rel <= high)
+            return false;
+        there |= step->damaged && step->rel == gap;
+        if (step->rel > high)
+            high = step->rel;
+    }
+    return there;
+}
+
 /* A request that the capture never saw although the responder acknowledged it. */
 static bool misses_request(const struct setup *s, int64_t gap)
 {
     int64_t high = INT64_MIN;
 
-    for (uint32_t i = 0; i < s->step_cnt; i++)
-        if (!s->step[i].response && s->step[i].damaged && s->step[i].rel == gap)
-            return false; /* there, but damaged: the comparison says what is wrong */
+    if (damaged_only(s, gap))
+        return false;
     for (uint32_t i = 0; i < s->step_cnt; i++) {
         const struct step *step = &s->step[i];
 
         if (!step->response && step->rel > high)
             high = step->rel;
-        if (step->response && step->usable && step->rel <= high && setup_executed_by(s, i) >= gap)
+        if (step->response && step->usable && step->rel <= high && setup_received_by(s, i) >= gap)
             return true;
     }
     return false;
 }
 
-static const char *incomplete(const struct setup *s, int64_t gap)
+static const char *incomplete(struct setup *s, int64_t gap)
 {
     if (unserved(s))
         return "FLUSH and ATOMIC WRITE: our RNIC does not serve them yet";
     if (s->entry_cnt == 0)
         return "no message begins in the capture";
-    if (gap != GAP_NONE && misses_request(s, gap))
+    if (gap != GAP_NONE && misses_request(s, gap)) {
+        s->gap = gap;
         return "the capture lacks a request that the responder acknowledged";
+    }
     return NULL;
 }
 
@@ -686,6 +712,7 @@ int setup_derive(struct setup *s, const struct trace *trace, const struct side *
         .qpn = trace->flow[side->req_flow].dest_qp,
         .peer_qpn = side->cm.present ? side->cm.peer_qpn : trace->flow[side->resp_flow].dest_qp,
         .refused = STEP_NONE,
+        .gap = GAP_NONE,
     };
     s->step = calloc(side->cnt + 1, sizeof(*s->step));
     if (!s->step)
@@ -700,6 +727,7 @@ int setup_derive(struct setup *s, const struct trace *trace, const struct side *
                                    .recv_len = RECV_FULL,
                                    .answer = STEP_NONE,
                                    .request = STEP_NONE};
+        s->cut += p->made_up;
         s->responses += response;
         s->requests += !response;
     }
@@ -727,5 +755,6 @@ void setup_free(struct setup *s)
 {
     free(s->step);
     free(s->entry);
+    free(s->ahead);
     memset(s, 0, sizeof(*s));
 }

@@ -18,6 +18,7 @@
 
 #define STEP_NONE UINT32_MAX
 #define RECV_FULL UINT32_MAX
+#define GAP_NONE  INT64_MIN
 
 /* One packet of a side, in capture order. */
 struct step {
@@ -33,6 +34,13 @@ struct step {
     uint32_t answer;   /* READ request: first recorded response to it; response: the next one */
     uint32_t request;  /* READ response: the request it answers, or STEP_NONE */
     int64_t rel;
+};
+
+/* A request that was executed before the capture shows any copy of it: one was not captured. The
+ * copy that came later stands for it, played just before the answer that shows it executed. */
+struct ahead {
+    uint32_t step; /* the copy */
+    uint32_t at;   /* the answer */
 };
 
 /* One request PSN that is executed, or the first that cannot be; in PSN order, without gaps. */
@@ -54,11 +62,16 @@ struct setup {
     const struct trace *trace;
     const struct side *side;
     const char *skip; /* why it cannot be replayed, or NULL */
+    int64_t gap;      /* rel of a request that was executed and that the capture lacks; only with
+                       * `skip`, else GAP_NONE */
     struct step *step;
     size_t step_cnt;
     struct entry *entry;
     size_t entry_cnt;
     size_t entry_cap;
+    struct ahead *ahead; /* in the order in which they are played */
+    size_t ahead_cnt;
+    size_t ahead_cap;
 
     uint32_t qpn;
     uint32_t peer_qpn;
@@ -83,6 +96,7 @@ struct setup {
     uint32_t rnr_naks;
     uint32_t seq_naks;
     uint32_t damaged_cnt;
+    uint32_t cut;       /* packets whose payload the snap length cut */
     uint64_t bytes_in;  /* SEND and WRITE payload executed */
     uint64_t bytes_out; /* READ data asked for */
     uint32_t messages;
@@ -113,6 +127,9 @@ const struct roce_opcode *setup_op(const struct setup *setup, uint32_t step);
 bool setup_is_syndrome(const struct setup *setup, uint32_t step, enum roce_syndrome_kind kind);
 bool setup_is_nak_code(const struct setup *setup, uint32_t step, enum roce_nak code);
 bool setup_is_nak(const struct setup *setup, uint32_t step);
+
+/* The PSN up to which an answer says that everything arrived, executed or refused. */
+int64_t setup_received_by(const struct setup *setup, uint32_t step);
 
 /* The PSN up to which an answer says that everything was executed, and whether its MSN is the one
  * that belongs to that. */

@@ -4,6 +4,10 @@
 #include <string.h>
 #include "wire/codes.h"
 
+/* How far before a NAK the packet that drew it may be: more than any window of packets in flight.
+ */
+#define FOLLOW_MAX 1024u
+
 static const struct trace_packet *recorded(const struct deviation_case *c)
 {
     return setup_packet(&c->run->setup, c->step);
@@ -91,21 +95,40 @@ static bool stale_duplicate_ack(const struct deviation_case *c)
     return true;
 }
 
-/* The PSN of an RNR NAK, named again before its request was sent again. */
+/* Whether a request after `rel` came between the latest copy of the request at `rel` and the step:
+ * one that was in flight, which draws the NAK. */
+static bool followed(const struct setup *s, uint32_t step, int64_t rel)
+{
+    bool after = false;
+
+    for (uint32_t i = step;
+         i-- > 0 && step - i <= FOLLOW_MAX && (s->step[i].response || s->step[i].rel != rel);) {
+        /* Two NAKs with one PSN: the first would be the one for the request itself. */
+        if (s->step[i].response && s->step[i].rel == rel && setup_is_nak(s, i))
+            return false;
+        after |= !s->step[i].response && s->step[i].rel > rel;
+    }
+    return after;
+}
+
+/* The PSN of an RNR NAK, named again before its request was sent again. Where the capture lacks the
+ * RNR NAK, ours gave it, from what the capture shows of others. */
 static bool seq_nak_after_rnr(const struct deviation_case *c)
 {
     const struct setup *s = &c->run->setup;
     int64_t rel = s->step[c->step].rel;
 
-    if (!recorded_nak(c, ROCE_NAK_PSN_SEQ) || c->rnr != rel)
+    if (!recorded_nak(c, ROCE_NAK_PSN_SEQ))
         return false;
-    for (uint32_t i = c->step; i-- > 0;) {
+    for (uint32_t i = c->step; i-- > 0 && c->rnr == rel;) {
         if (s->step[i].rel == rel && !s->step[i].response)
-            return false;
+            break;
         if (s->step[i].rel == rel && setup_is_nak(s, i))
             return roce_syndrome_kind(setup_packet(s, i)->syndrome) == ROCE_SYN_RNR;
     }
-    return false;
+    return c->ours && c->ours->rel == rel && followed(s, c->step, rel) &&
+           roce_opcode(c->ours->opcode)->kind == ROCE_KIND_ACK &&
+           roce_syndrome_kind(c->ours->syndrome) == ROCE_SYN_RNR;
 }
 
 static bool no_read_limit(const struct deviation_case *c)

@@ -18,6 +18,11 @@ struct deviation_case {
     int64_t epsn;              /* rel of the next PSN our RNIC expected by then */
     uint32_t msn;              /* our MSN by then */
     int64_t rnr;               /* rel of the latest recorded RNR NAK before it, or INT64_MIN */
+    int64_t high;              /* rel of the highest PSN requested by then */
+    int64_t settled;           /* PSN up to which recorded answers have shown all executed */
+    bool matched;              /* all that ours answered with its PSN belongs to other answers */
+    bool replaces;             /* an answer of ours without its like is the same but for the PSN */
+    bool opcode;               /* it differs from `ours` in the opcode only */
     bool payload;              /* the payloads differ */
 };
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "runs.h"
 #include "wire/crc32.h"
 
 /* Payloads of answers that no recorded packet shows are kept up to this, for the report. */
@@ -46,9 +47,11 @@ struct stage {
 
 /* A packet to play. */
 struct cue {
-    uint32_t pkt;
+    uint32_t pkt; /* it is played when this one of the trace was captured */
     uint32_t run;
-    uint32_t step;
+    uint32_t step; /* whose frame it is */
+    uint32_t when; /* step at which it is played: the same, but for a struct ahead */
+    size_t order;  /* among those of one run and packet */
 };
 
 uint64_t drive_hash(const uint8_t *p, size_t len)
@@ -58,24 +61,6 @@ uint64_t drive_hash(const uint8_t *p, size_t len)
 
 /* ---- setting up --------------------------------------------------------------------------------
  */
-
-static uint32_t device_of(struct drive *d, const struct trace_flow *flow)
-{
-    struct device *dev;
-
-    for (size_t i = 0; i < d->device_cnt; i++)
-        if (d->device[i].encap == flow->encap &&
-            memcmp(d->device[i].addr, flow->dst, sizeof(flow->dst)) == 0)
-            return (uint32_t)i;
-    if (!VEC_GROW(d->device, d->device_cnt, d->device_cap))
-        return MAP_NONE;
-    dev = &d->device[d->device_cnt];
-    memset(dev, 0, sizeof(*dev));
-    memcpy(dev->addr, flow->dst, sizeof(dev->addr));
-    dev->encap = flow->encap;
-    memory_init(&dev->memory);
-    return (uint32_t)d->device_cnt++;
-}
 
 /* The Ethernet addresses of a request; those of a capture without them are made up. */
 static void macs_of(const struct trace_packet *p, uint8_t dst[6], uint8_t src[6])
@@ -199,6 +184,8 @@ static struct rnic_qp *qp_of(struct stage *st, uint32_t run, rnic_time now)
             other->over = true;
         }
     }
+    if (play->run->setup.side->resumed)
+        memory_forget(&st->device->memory);
     play->run->failed = qp_open(st, play, now);
     if (play->run->failed && play->qp) {
         rnic_qp_del(play->qp);
@@ -220,14 +207,15 @@ static void post_recv(struct stage *st, struct run *run, struct rnic_qp *qp, uin
 }
 
 /* A receive WQE for a message that needs one at this packet, unless the recorded one had none. */
-static void prepare_recv(struct stage *st, struct run *run, struct rnic_qp *qp, uint32_t step,
-                         const struct rnic_qp_view *view)
+static void prepare_recv(struct stage *st, struct run *run, struct rnic_qp *qp,
+                         const struct cue *cue, const struct rnic_qp_view *view)
 {
-    const struct step *at = &run->setup.step[step];
-    const struct roce_opcode *op = roce_opcode(setup_packet(&run->setup, step)->opcode);
+    const struct step *at = &run->setup.step[cue->step];
+    const struct roce_opcode *op = setup_op(&run->setup, cue->step);
+    bool none = at->no_recv && cue->when == cue->step;
     bool needs = op->kind == ROCE_KIND_SEND ? roce_opcode_starts(op) : roce_opcode_ends(op);
 
-    if (roce_opcode_uses_rq(op) && needs && !at->no_recv && view->recv_wr == 0)
+    if (roce_opcode_uses_rq(op) && needs && !none && view->recv_wr == 0)
         post_recv(st, run, qp, at->recv_len == RECV_FULL ? st->recv_len : at->recv_len);
 }
 
@@ -308,7 +296,7 @@ static int prepare_memory(struct stage *st, uint32_t run_idx, uint32_t step, boo
         const struct trace_packet *p = setup_packet(s, a);
         uint64_t off = (uint64_t)(s->step[a].rel - at->rel) * s->mtu;
 
-        if (off + p->payload_len <= pkt.reth.dma_len &&
+        if (!p->made_up && off + p->payload_len <= pkt.reth.dma_len &&
             memory_covers(region, va + off, p->payload_len, 0) &&
             memory_observe(memory, region, va + off, trace_payload(p), p->payload_len, &reader) !=
                 0)
@@ -470,6 +458,7 @@ static int note_executed(struct stage *st, uint32_t run_idx, uint32_t step)
     write.va = e->va;
     write.len = e->len;
     write.data = op->kind == ROCE_KIND_WRITE ? trace_payload(p) : NULL;
+    write.unknown = p->made_up;
     region = memory_find(memory, e->rkey);
     if (!region || !memory_covers(region, e->va, e->len, 0))
         return 0;
@@ -491,8 +480,9 @@ static bool drain_timers(struct stage *st, uint32_t run_idx, rnic_time until)
     return true;
 }
 
-static int play_step(struct stage *st, uint32_t run_idx, uint32_t step, rnic_time now)
+static int play_cue(struct stage *st, const struct cue *cue, rnic_time now)
 {
+    uint32_t run_idx = cue->run, step = cue->step;
     struct run *run = &st->drive->run[run_idx];
     const struct setup *s = &run->setup;
     const struct step *at = &s->step[step];
@@ -508,11 +498,11 @@ static int play_step(struct stage *st, uint32_t run_idx, uint32_t step, rnic_tim
 
     if (!qp)
         return 0;
-    st->play[run_idx].last = step;
+    st->play[run_idx].last = cue->when;
     rnic_qp_view(qp, &before);
     ahead = roce_psn_diff(roce_psn_of(p->psn), roce_psn_of(before.epsn));
     if (!at->damaged && ahead == 0)
-        prepare_recv(st, run, qp, step, &before);
+        prepare_recv(st, run, qp, cue, &before);
     if (!at->damaged && (op->kind == ROCE_KIND_READ || roce_opcode_is_atomic(op))) {
         trace_parse(p, &pkt);
         region =
@@ -542,7 +532,7 @@ static int play_step(struct stage *st, uint32_t run_idx, uint32_t step, rnic_tim
         if (!VEC_GROW(run->progress, run->progress_cnt, run->progress_cap))
             return -1;
         run->progress[run->progress_cnt++] = (struct progress){
-            .step = step,
+            .step = cue->when,
             .epsn = at->rel + roce_psn_diff(roce_psn_of(after.epsn), roce_psn_of(p->psn)),
             .msn = after.msn,
         };
@@ -550,7 +540,7 @@ static int play_step(struct stage *st, uint32_t run_idx, uint32_t step, rnic_tim
             return -1;
     }
     if (after.state == RNIC_QPS_ERR && run->error_step == STEP_NONE)
-        run->error_step = step;
+        run->error_step = cue->when;
     while (rnic_cq_poll(st->cq, wc, sizeof(wc) / sizeof(wc[0])) > 0)
         ;
     return 0;
@@ -563,7 +553,11 @@ static int cue_cmp(const void *a, const void *b)
 {
     const struct cue *x = a, *y = b;
 
-    return (x->pkt > y->pkt) - (x->pkt < y->pkt);
+    if (x->pkt != y->pkt)
+        return x->pkt < y->pkt ? -1 : 1;
+    if (x->run != y->run)
+        return x->run < y->run ? -1 : 1;
+    return x->order < y->order ? -1 : 1;
 }
 
 static int shown_cmp(const void *a, const void *b)
@@ -583,7 +577,7 @@ static bool list_shown(struct playing *play)
     if (!play->shown)
         return false;
     for (uint32_t i = 0; i < s->step_cnt; i++)
-        if (s->step[i].response && setup_packet(s, i)->payload_len)
+        if (s->step[i].response && setup_packet(s, i)->payload_len && !setup_packet(s, i)->made_up)
             play->shown[play->shown_cnt++] = (struct shown){.rel = s->step[i].rel, .step = i};
     if (play->shown_cnt)
         qsort(play->shown, play->shown_cnt, sizeof(*play->shown), shown_cmp);
@@ -597,7 +591,7 @@ static struct cue *list_cues(const struct drive *d, uint32_t device, size_t *cnt
     size_t cap = 0;
 
     for (size_t i = 0; i < d->run_cnt; i++)
-        cap += d->run[i].setup.step_cnt;
+        cap += d->run[i].setup.step_cnt + d->run[i].setup.ahead_cnt;
     cue = malloc((cap + 1) * sizeof(*cue));
     *cnt = 0;
     for (uint32_t i = 0; cue && i < d->run_cnt; i++) {
@@ -607,7 +601,13 @@ static struct cue *list_cues(const struct drive *d, uint32_t device, size_t *cnt
             continue;
         for (uint32_t k = 0; k < s->step_cnt; k++)
             if (!s->step[k].response && !s->step[k].early && !s->step[k].lost)
-                cue[(*cnt)++] = (struct cue){.pkt = s->step[k].pkt, .run = i, .step = k};
+                cue[(*cnt)++] = (struct cue){.pkt = s->step[k].pkt, .run = i, .step = k, .when = k};
+        for (size_t k = 0; k < s->ahead_cnt; k++)
+            cue[(*cnt)++] = (struct cue){.pkt = s->step[s->ahead[k].at].pkt,
+                                         .run = i,
+                                         .step = s->ahead[k].step,
+                                         .when = s->ahead[k].at,
+                                         .order = k};
     }
     if (cue && *cnt)
         qsort(cue, *cnt, sizeof(*cue), cue_cmp);
@@ -653,8 +653,7 @@ static int play_device(struct drive *d, uint32_t device, struct playing *play, s
         rnic_time now = d->trace->pkt[cue[i].pkt].time - d->trace->pkt[0].time + 1000000000;
 
         note_events(&st, &from, cue[i].pkt);
-        if (!drain_timers(&st, cue[i].run, now) ||
-            play_step(&st, cue[i].run, cue[i].step, now) != 0)
+        if (!drain_timers(&st, cue[i].run, now) || play_cue(&st, &cue[i], now) != 0)
             rc = fault_set(fault, "%s: frame %u: %s", d->trace->name,
                            d->trace->pkt[cue[i].pkt].frame,
                            st.device->memory.pages > MEMORY_PAGES_MAX
@@ -679,28 +678,21 @@ int drive_all(struct drive *drive, const struct trace *trace, const struct conns
 
     memset(drive, 0, sizeof(*drive));
     drive->trace = trace;
-    drive->run = calloc(conns->cnt + 1, sizeof(*drive->run));
-    play = calloc(conns->cnt + 1, sizeof(*play));
-    if (!drive->run || !play)
+    for (size_t i = 0; rc == 0 && i < conns->cnt; i++)
+        rc = runs_add_side(drive, &conns->side[i]);
+    play = calloc(drive->run_cnt + 1, sizeof(*play));
+    if (!play)
         rc = -1;
-    for (size_t i = 0; rc == 0 && i < conns->cnt; i++) {
-        const struct side *side = &conns->side[i];
-        struct run *run = &drive->run[drive->run_cnt++];
-
-        run->error_step = STEP_NONE;
-        run->device = device_of(drive, &trace->flow[side->req_flow]);
-        rc = run->device == MAP_NONE
-                 ? -1
-                 : setup_derive(&run->setup, trace, side, &drive->device[run->device].memory);
-        play[i].run = run;
-        if (rc == 0 && !list_shown(&play[i]))
+    for (size_t i = 0; rc == 0 && i < drive->run_cnt; i++) {
+        play[i].run = &drive->run[i];
+        if (!list_shown(&play[i]))
             rc = -1;
     }
     if (rc != 0)
         fault_set(fault, "%s: no memory", trace->name);
     for (uint32_t i = 0; rc == 0 && i < drive->device_cnt; i++)
         rc = play_device(drive, i, play, fault);
-    for (size_t i = 0; i < drive->run_cnt; i++) {
+    for (size_t i = 0; play && i < drive->run_cnt; i++) {
         struct run *run = &drive->run[i];
 
         free(play[i].shown);
@@ -715,6 +707,9 @@ void drive_free(struct drive *drive)
 {
     for (size_t i = 0; i < drive->run_cnt; i++) {
         setup_free(&drive->run[i].setup);
+        if (drive->run[i].part)
+            side_free(drive->run[i].part);
+        free(drive->run[i].part);
         free(drive->run[i].answer);
         free(drive->run[i].progress);
     }

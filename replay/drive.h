@@ -41,6 +41,7 @@ struct progress {
 
 struct run {
     struct setup setup;
+    struct side *part;     /* a stretch of a side, owned; NULL for a whole side */
     const char *failed;    /* why the RNIC could not be set up like this, or NULL */
     uint32_t device;       /* index into drive.device */
     struct answer *answer; /* in the order they were sent */
@@ -62,8 +63,9 @@ struct device {
 
 struct drive {
     const struct trace *trace;
-    struct run *run; /* one for each side of the connections */
+    struct run *run; /* one for each stretch of each side of the connections */
     size_t run_cnt;
+    size_t run_cap;
     struct device *device;
     size_t device_cnt;
     size_t device_cap;

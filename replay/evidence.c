@@ -7,6 +7,14 @@
 /* How many packets before and after a sequence NAK are looked at. */
 #define LOST_WINDOW (1u << 15)
 
+/* A NAK that arrives is obeyed sooner than this, even by software in a busy guest; a requester that
+ * waits longer has not got it, but goes back by its timer, which is tens of milliseconds and more
+ * by default (67 ms for timeout 14). */
+#define OBEYED_NS 20000000u
+
+/* Each look whether an answer is one that shows requests executed may take LOST_WINDOW steps. */
+#define PROOFS_MAX 4096u
+
 /* NAKs after which the responder's QP is in error. */
 static bool is_refusal(const struct setup *s, uint32_t step)
 {
@@ -66,13 +74,47 @@ static bool find_rnr(struct setup *s)
     return ok;
 }
 
-/* Whether the requester went back to the NAKed PSN after this NAK. */
-static bool sent_again(const struct setup *s, uint32_t nak)
+/* What the requester made of an answer: the step with which it goes back next, or STEP_NONE. */
+static uint32_t goes_back(const struct setup *s, uint32_t answer, int64_t high)
 {
+    for (uint32_t i = answer + 1; i < s->step_cnt && i - answer < LOST_WINDOW; i++) {
+        if (s->step[i].response || !s->step[i].usable)
+            continue;
+        if (s->step[i].rel <= high)
+            return i;
+        high = s->step[i].rel;
+    }
+    return STEP_NONE;
+}
+
+/* Whether a request came soon enough after an answer to be the requester's reaction to it. */
+static bool obeyed(const struct setup *s, uint32_t answer, uint32_t request)
+{
+    return setup_packet(s, request)->time - setup_packet(s, answer)->time <= OBEYED_NS;
+}
+
+/* Whether the requester went back to the NAKed PSN after this NAK; or beyond it, where the capture
+ * lacks the copies before that; or the capture ends before it could. */
+static bool sent_again(const struct setup *s, uint32_t nak, bool exactly)
+{
+    int64_t rel = s->step[nak].rel, high = rel;
+    uint32_t back;
+
     for (uint32_t i = nak + 1; i < s->step_cnt && i - nak < LOST_WINDOW; i++)
-        if (!s->step[i].response && s->step[i].usable && s->step[i].rel == s->step[nak].rel)
+        if (!s->step[i].response && s->step[i].usable && s->step[i].rel == rel)
             return true;
-    return false;
+    for (uint32_t i = nak; i-- > 0 && nak - i < LOST_WINDOW;)
+        if (!s->step[i].response && s->step[i].rel > high)
+            high = s->step[i].rel;
+    if (exactly || high == rel)
+        return false; /* another PSN is missing already, or nothing came too early */
+    back = goes_back(s, nak, high);
+    if (back != STEP_NONE)
+        return s->step[back].rel == rel + 1 && obeyed(s, nak, back);
+    for (uint32_t i = nak + 1; i < s->step_cnt && i - nak < LOST_WINDOW; i++)
+        if (s->step[i].response && s->step[i].usable && setup_executed_by(s, i) >= rel)
+            return false;
+    return true;
 }
 
 /* A sequence NAK for a PSN that, from what was captured, had been executed: that copy was lost on
@@ -83,7 +125,8 @@ static bool find_lost(struct setup *s)
     uint32_t *executed = malloc((s->entry_cnt + 1) * sizeof(*executed)); /* step, per entry */
     uint64_t effort = 0;
     int64_t proved = INT64_MIN;
-    size_t next = 0; /* entry that the responder expects */
+    size_t next = 0;      /* entry that the responder expects */
+    bool stalled = false; /* a later one came instead */
 
     if (!executed)
         return false;
@@ -95,8 +138,11 @@ static bool find_lost(struct setup *s)
             continue;
         if (!step->response) {
             if (next < s->entry_cnt && step->rel == s->entry[next].rel && !step->lost &&
-                !step->no_recv)
+                !step->no_recv) {
                 executed[next++] = i;
+                stalled = false;
+            }
+            stalled |= next < s->entry_cnt && step->rel > s->entry[next].rel;
             continue;
         }
         if (!setup_is_nak_code(s, i, ROCE_NAK_PSN_SEQ) || !setup_msn_fits(s, i)) {
@@ -107,7 +153,7 @@ static bool find_lost(struct setup *s)
         }
         e = setup_entry(s, step->rel);
         if (!e || e->rel != step->rel || (size_t)(e - s->entry) >= next || proved >= e->rel ||
-            !sent_again(s, i))
+            !sent_again(s, i, stalled))
             continue;
         next = (size_t)(e - s->entry);
         s->step[executed[next]].lost = true;
@@ -116,8 +162,84 @@ static bool find_lost(struct setup *s)
         if (effort > LOST_WINDOW * UINT64_C(64))
             break;
         i = executed[next];
+        stalled = false;
     }
     free(executed);
+    return true;
+}
+
+/* Whether a copy of the entry's request was captured so soon after the step that the two may just
+ * have been turned round. */
+static bool raced(const struct setup *s, const struct entry *e, uint32_t step)
+{
+    uint64_t time = setup_packet(s, step)->time;
+
+    for (uint32_t i = step + 1; i < s->step_cnt && i - step <= EVIDENCE_RACE_STEPS &&
+                                setup_packet(s, i)->time - time <= EVIDENCE_RACE_NS;
+         i++)
+        if (!s->step[i].response && s->step[i].rel == e->rel)
+            return true;
+    return false;
+}
+
+/* Whether an answer shows executed what it says. It may have been altered: so its PSN and its MSN
+ * have to agree, requests up to there to have been captured, its kind to be that of its request,
+ * and the requester not to do the contrary: go back to what was acknowledged, or elsewhere than a
+ * NAK says. */
+static bool is_proof(const struct setup *s, uint32_t step, int64_t high, int64_t expected)
+{
+    const struct entry *e = setup_entry(s, setup_executed_by(s, step));
+    const struct roce_opcode *op = setup_op(s, step);
+    int64_t rel = s->step[step].rel;
+    uint32_t back;
+
+    if (rel > high || !setup_msn_fits(s, step) || !e)
+        return false;
+    if (op->kind == ROCE_KIND_READ_RESP)
+        return setup_op(s, e->step)->kind == ROCE_KIND_READ;
+    if (op->kind == ROCE_KIND_ATOMIC_ACK)
+        return roce_opcode_is_atomic(setup_op(s, e->step));
+    /* Inside a message the MSN tells nothing. */
+    if (setup_is_syndrome(s, step, ROCE_SYN_ACK) && !setup_packet(s, e->step)->ackreq &&
+        setup_packet(s, step)->msn == setup_msn(s, expected - 1))
+        return false;
+    back = goes_back(s, step, high);
+    if (back == STEP_NONE || !obeyed(s, step, back))
+        return true;
+    if (setup_is_syndrome(s, step, ROCE_SYN_RNR))
+        return s->step[back].rel <= rel;
+    return (s->step[back].rel == rel) == setup_is_nak(s, step);
+}
+
+/* Answers that show executed what no captured copy of its request came before. */
+static bool find_ahead(struct setup *s)
+{
+    size_t next = 0; /* entry that the responder expects */
+    int64_t high = INT64_MIN;
+    unsigned looks = 0;
+
+    for (uint32_t i = 0; i < s->step_cnt && next < s->entry_cnt; i++) {
+        const struct step *step = &s->step[i];
+        bool response = step->response;
+
+        if (!step->usable || step->early)
+            continue;
+        if (!response && step->rel > high)
+            high = step->rel;
+        if (!response && !step->lost && !step->no_recv && step->rel == s->entry[next].rel &&
+            ++next == s->entry_cnt)
+            break;
+        if (!response || s->entry[next].rel > setup_executed_by(s, i) || ++looks > PROOFS_MAX ||
+            !is_proof(s, i, high, s->entry[next].rel))
+            continue;
+        while (next < s->entry_cnt && s->entry[next].rel <= setup_executed_by(s, i) &&
+               !s->entry[next].invalid && !raced(s, &s->entry[next], i)) {
+            if (!VEC_GROW(s->ahead, s->ahead_cnt, s->ahead_cap))
+                return false;
+            s->ahead[s->ahead_cnt++] = (struct ahead){.step = s->entry[next].step, .at = i};
+            next++;
+        }
+    }
     return true;
 }
 
@@ -130,6 +252,7 @@ static bool link_answers(struct setup *s)
     uint32_t *latest = malloc((s->entry_cnt + 1) * sizeof(*latest)); /* request, per entry */
     uint32_t *before = malloc((s->step_cnt + 1) * sizeof(*before));  /* earlier one, per request */
     uint32_t *last = malloc((s->step_cnt + 1) * sizeof(*last));      /* answer, per request */
+    size_t ahead = 0;
 
     if (!latest || !before || !last) {
         free(latest);
@@ -139,17 +262,26 @@ static bool link_answers(struct setup *s)
     }
     memset(latest, 0xFF, (s->entry_cnt + 1) * sizeof(*latest));
     memset(last, 0xFF, (s->step_cnt + 1) * sizeof(*last));
+    memset(before, 0xFF, (s->step_cnt + 1) * sizeof(*before));
     for (uint32_t i = 0; i < s->step_cnt; i++) {
         struct step *step = &s->step[i];
         const struct entry *e = setup_entry(s, step->rel);
         enum roce_kind kind = setup_op(s, i)->kind;
         uint32_t req;
 
+        for (; ahead < s->ahead_cnt && s->ahead[ahead].at == i; ahead++) {
+            const struct entry *a = setup_entry(s, s->step[s->ahead[ahead].step].rel);
+
+            if (setup_op(s, s->ahead[ahead].step)->kind == ROCE_KIND_READ)
+                latest[a - s->entry] = s->ahead[ahead].step;
+        }
+
         if (!e || !step->usable)
             continue;
         if (!step->response && kind == ROCE_KIND_READ &&
             setup_op(s, e->step)->kind == ROCE_KIND_READ) {
-            before[i] = latest[e - s->entry];
+            if (latest[e - s->entry] != i)
+                before[i] = latest[e - s->entry];
             latest[e - s->entry] = i;
         }
         if (kind == ROCE_KIND_ATOMIC_ACK && e->answer == STEP_NONE)
@@ -178,5 +310,5 @@ static bool link_answers(struct setup *s)
 bool evidence_find(struct setup *s)
 {
     find_refusal(s);
-    return find_rnr(s) && find_lost(s) && link_answers(s);
+    return find_rnr(s) && find_lost(s) && find_ahead(s) && link_answers(s);
 }

@@ -9,8 +9,13 @@
 
 #include "derive.h"
 
-/* Fills in setup.refused, .rnr_code, .rnr_naks; entry.answer; step.no_recv, .lost, .answer and
- * .request. Entries and MSN base must be there. False without memory. */
+/* An answer may have been captured before its request: two directions, two queues. Longer than this
+ * or further than so many packets no capture point turns them round. */
+#define EVIDENCE_RACE_NS    50000u
+#define EVIDENCE_RACE_STEPS 16u
+
+/* Fills in setup.refused, .rnr_code, .rnr_naks, .ahead; entry.answer; step.no_recv, .lost, .answer
+ * and .request. Entries and MSN base must be there. False without memory. */
 bool evidence_find(struct setup *setup);
 
 #endif

@@ -259,8 +259,18 @@ int memory_written(struct memory *memory, struct memory_region *region,
     *w = *write;
     if (!w->data)
         memcpy(w->value, region->image + off, sizeof(w->value));
-    memset(region->state + off, WRITTEN, write->len);
+    memset(region->state + off, write->unknown ? OBSERVED : WRITTEN, write->len);
     return 0;
+}
+
+void memory_forget(struct memory *memory)
+{
+    for (; memory->forgotten < memory->write_cnt; memory->forgotten++) {
+        const struct memory_write *w = &memory->write[memory->forgotten];
+        struct memory_region *region = memory_find(memory, w->rkey);
+
+        memset(region->state + (w->va - region->low), OBSERVED, w->len);
+    }
 }
 
 const struct memory_write *memory_writer(struct memory *memory, uint32_t rkey, uint64_t va,

@@ -49,6 +49,7 @@ struct memory_write {
     uint32_t len;
     uint64_t va;
     const uint8_t *data; /* NULL: `value` */
+    bool unknown;        /* the capture lacks its bytes, so that they are no obligation */
     uint8_t value[8];
 };
 
@@ -65,6 +66,7 @@ struct memory {
     struct memory_region *region; /* numbered by `keys` */
     size_t region_cap;
     struct memory_write *write;
+    size_t forgotten; /* writes that are no obligations any more */
     size_t write_cnt;
     size_t write_cap;
     uint64_t pages;
@@ -106,6 +108,10 @@ int memory_observe(struct memory *memory, struct memory_region *region, uint64_t
 /* Our RNIC executed a write (data NULL: the 8 bytes that are in the image now). 0 or -1. */
 int memory_written(struct memory *memory, struct memory_region *region,
                    const struct memory_write *write);
+
+/* The capture lacks requests here, any of which may have written anywhere: what was written before
+ * is no obligation any more. */
+void memory_forget(struct memory *memory);
 
 /* The latest remote write to the byte by a packet before `pkt`; NULL if there is none, or looking
  * took too long. */

@@ -188,9 +188,9 @@ static void print_derived(FILE *out, const struct comparison *cmp, const struct 
     }
 }
 
-static void print_free(FILE *out, const struct result *res)
+static void print_free(FILE *out, const struct setup *s, const struct result *res)
 {
-    char buf[512];
+    char buf[640];
     struct text t = text_of(buf, sizeof(buf));
     const char *sep = "";
 
@@ -205,6 +205,29 @@ static void print_free(FILE *out, const struct result *res)
     add_count(&t, &sep, res->damaged, "answers damaged on the wire");
     if (t.len)
         fprintf(out, "  free      %s\n", buf);
+    t = text_of(buf, sizeof(buf));
+    sep = "";
+    add_count(&t, &sep, s->cut, "payloads cut by the snap length: data not compared");
+    add_count(&t, &sep, s->ahead_cnt, "requests executed before the capture has a copy of them");
+    if (t.len)
+        fprintf(out, "  weaker    %s\n", buf);
+    if (res->inconclusive)
+        fprintf(out,
+                "  in doubt  frames %u..%u: %u answer%s differ%s, but the capture %s: "
+                "inconclusive\n",
+                setup_packet(s, res->doubt_from)->frame, setup_packet(s, res->doubt_to)->frame,
+                res->inconclusive, res->inconclusive == 1 ? "" : "s",
+                res->inconclusive == 1 ? "s" : "", res->doubt);
+}
+
+/* Where this side goes on after a gap, and what is missing before it. */
+static void print_resumed(FILE *out, const struct setup *s)
+{
+    if (s->side->resumed)
+        fprintf(
+            out,
+            "  resumes   after frame %u: the capture lacks a request that was executed, PSN %u\n",
+            s->side->lacks_after, s->side->lacks);
 }
 
 static void print_side(FILE *out, const struct comparison *cmp, uint32_t idx,
@@ -222,13 +245,14 @@ static void print_side(FILE *out, const struct comparison *cmp, uint32_t idx,
     fprintf(out, "  seen      RC, %s, frames %u..%u%s\n", encap_name(req->encap),
             setup_packet(s, 0)->frame, setup_packet(s, (uint32_t)s->step_cnt - 1)->frame,
             s->side->cm.present ? ", set up by the connection manager" : "");
+    print_resumed(out, s);
     if (res->verdict == VERDICT_SKIPPED) {
         fprintf(out, "  verdict   SKIPPED: %s\n", res->skip);
         return;
     }
     print_requests(out, s);
     print_derived(out, cmp, run, options);
-    print_free(out, res);
+    print_free(out, s, res);
     print_diffs(out, cmp, idx);
     if (options->ladder)
         ladder_print(out, cmp, idx, 0, UINT32_MAX);
@@ -241,6 +265,8 @@ static void print_side(FILE *out, const struct comparison *cmp, uint32_t idx,
     if (res->known_frames)
         fprintf(out, ", %u known deviation%s", res->known_frames,
                 res->known_frames == 1 ? "" : "s");
+    if (res->inconclusive)
+        fprintf(out, ", %u inconclusive", res->inconclusive);
     fputc('\n', out);
 }
 
@@ -268,7 +294,7 @@ static void print_skips(FILE *out, const struct comparison *cmp)
 void report_text(FILE *out, const struct comparison *cmp, const struct report_options *options)
 {
     const struct trace *trace = cmp->drive->trace;
-    uint32_t cnt[3] = {0}, known = 0;
+    uint32_t cnt[3] = {0}, known = 0, inconclusive = 0;
 
     fprintf(out, "%s: %u frames, %zu RoCE packets", trace->name, trace->frames, trace->cnt);
     if (trace->malformed)
@@ -278,6 +304,7 @@ void report_text(FILE *out, const struct comparison *cmp, const struct report_op
         print_side(out, cmp, i, options);
         cnt[cmp->result[i].verdict]++;
         known += cmp->result[i].known_frames;
+        inconclusive += cmp->result[i].inconclusive;
     }
     print_skips(out, cmp);
     fprintf(out, "verdict: %s (%u connection%s held, %u differed, %u skipped)",
@@ -285,6 +312,9 @@ void report_text(FILE *out, const struct comparison *cmp, const struct report_op
             cnt[VERDICT_FAIL], cnt[VERDICT_SKIPPED]);
     if (known)
         fprintf(out, "; %u known deviation%s of %s", known, known == 1 ? "" : "s", cmp->peer);
+    if (inconclusive)
+        fprintf(out, "; %u answer%s inconclusive for what the capture lacks", inconclusive,
+                inconclusive == 1 ? "" : "s");
     fputc('\n', out);
 }
 
@@ -316,6 +346,16 @@ static json_t *side_json(const struct comparison *cmp, uint32_t idx)
 
     if (!side)
         return NULL;
+    if (s->side->resumed)
+        json_object_set_new(side, "lacks",
+                            json_pack("{s:i, s:i}", "psn", (int)s->side->lacks, "after_frame",
+                                      (int)s->side->lacks_after));
+    if (res->inconclusive)
+        json_object_set_new(side, "inconclusive",
+                            json_pack("{s:i, s:i, s:i, s:s}", "answers", (int)res->inconclusive,
+                                      "first_frame", (int)setup_packet(s, res->doubt_from)->frame,
+                                      "last_frame", (int)setup_packet(s, res->doubt_to)->frame,
+                                      "the_capture", res->doubt));
     if (res->verdict == VERDICT_SKIPPED) {
         json_object_set_new(side, "reason", json_string(res->skip));
         return side;
@@ -338,6 +378,8 @@ static json_t *side_json(const struct comparison *cmp, uint32_t idx)
                                   (int)res->read_msn, "unseen", (int)res->unseen, "early",
                                   (int)res->early, "repeated", (int)res->repeated, "damaged",
                                   (int)res->damaged));
+    json_object_set_new(side, "cut_payloads", json_integer(s->cut));
+    json_object_set_new(side, "executed_before_captured", json_integer((json_int_t)s->ahead_cnt));
     json_object_set_new(side, "compared", json_integer(res->compared));
     json_object_set_new(side, "differing_answers", json_integer(res->diff_frames));
     json_object_set_new(side, "known_deviations", json_integer(res->known_frames));

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "wire/bytes.h"
 
 #define BLOCK_SIZE (1u << 20)
 
@@ -105,6 +106,32 @@ static uint32_t flow_of(struct trace *trace, const struct roce_pkt *pkt)
     return trace->flow[flow].hosts == MAP_NONE ? MAP_NONE : flow;
 }
 
+/* Completes an RC frame that the snap length cut: zeros for the payload bytes that the capture
+ * lacks, and the ICRC of that, so that it can be played. What it carried cannot be compared then,
+ * but all that its headers say can. */
+static bool complete(struct trace *trace, struct trace_packet *p, const struct roce_pkt *cut)
+{
+    uint32_t len = cut->icrc_off + ROCE_ICRC_LEN;
+    uint8_t buf[ROCE_FRAME_MAX];
+    struct roce_pkt pkt;
+    uint32_t icrc;
+
+    if (cut->op->svc != ROCE_SVC_RC || len > sizeof(buf) || len <= cut->cap_len)
+        return true;
+    memset(buf, 0, len);
+    memcpy(buf, cut->frame, cut->cap_len);
+    if (roce_pkt_parse(&pkt, (enum roce_link)p->link, buf, len, len) != 0 ||
+        roce_pkt_icrc_check(&pkt, &icrc) == ROCE_ICRC_UNVERIFIED)
+        return true;
+    roce_le32_put(buf + pkt.icrc_off, icrc);
+    trace->bytes += len - p->cap_len;
+    p->made_up = cut->payload_cap_len < cut->payload_len;
+    p->cut = false;
+    p->data = keep(trace, buf, len);
+    p->cap_len = p->wire_len = len;
+    return p->data != NULL;
+}
+
 static int add(struct trace *trace, const struct source_frame *frame, struct fault *fault)
 {
     struct roce_pkt pkt;
@@ -130,7 +157,6 @@ static int add(struct trace *trace, const struct source_frame *frame, struct fau
         return fault_set(fault, "%s: frame %u: no memory", trace->name, frame->number);
     p = &trace->pkt[trace->cnt];
     *p = (struct trace_packet){
-        .data = keep(trace, frame->data, frame->cap_len),
         .cap_len = frame->cap_len,
         .wire_len = frame->wire_len,
         .time = frame->time,
@@ -147,6 +173,10 @@ static int add(struct trace *trace, const struct source_frame *frame, struct fau
         .ackreq = pkt.bth.ackreq,
         .cut = pkt.payload_cap_len < pkt.payload_len || frame->cap_len < frame->wire_len,
     };
+    if (p->cut && !complete(trace, p, &pkt))
+        return fault_set(fault, "%s: frame %u: no memory", trace->name, frame->number);
+    if (!p->data)
+        p->data = keep(trace, frame->data, frame->cap_len);
     if (!p->data)
         return fault_set(fault, "%s: frame %u: no memory", trace->name, frame->number);
     p->dropped = p->icrc == ROCE_ICRC_BAD || roce_pkt_dropped(&pkt);

@@ -17,7 +17,7 @@
 
 struct trace_packet {
     const uint8_t *data; /* the whole frame */
-    uint32_t cap_len;
+    uint32_t cap_len;    /* bytes of `data` */
     uint32_t wire_len;
     uint64_t time;  /* ns, never before an earlier packet's */
     uint32_t frame; /* number in the file, from 1 */
@@ -32,7 +32,8 @@ struct trace_packet {
     uint8_t link;     /* enum roce_link */
     bool ackreq;
     bool dropped; /* a conformant receiver drops it for its form or its ICRC */
-    bool cut;     /* the capture does not hold all of its payload */
+    bool cut;     /* the capture does not hold all of the frame, and it was not completed */
+    bool made_up; /* ... and payload bytes that it lacks stand as zeros, with an ICRC to match */
 };
 
 struct trace_flow {

@@ -89,7 +89,7 @@ int capture_replay(const struct capture *c, const char *peer, struct replay *rep
     for (size_t i = 0; i < c->cnt; i++) {
         uint32_t rec[4] = {(uint32_t)(c->frame[i].time / 1000000000u),
                            (uint32_t)(c->frame[i].time % 1000000000u), c->frame[i].len,
-                           c->frame[i].len};
+                           c->frame[i].wire_len ? c->frame[i].wire_len : c->frame[i].len};
 
         memcpy(file + off, rec, sizeof(rec));
         memcpy(file + off + 16, c->frame[i].data, c->frame[i].len);

@@ -11,7 +11,8 @@
 struct capture_frame {
     uint8_t *data;
     uint32_t len;
-    uint64_t time; /* ns */
+    uint32_t wire_len; /* 0: the same */
+    uint64_t time;     /* ns */
 };
 
 struct capture {

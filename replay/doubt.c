@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "doubt.h"
+
+#include "wire/codes.h"
+
+/* How far around an answer its request is looked for: more than any window of packets in flight. */
+#define LOOK_BACK 1024u
+
+static const struct setup *setup_of(const struct deviation_case *c)
+{
+    return &c->run->setup;
+}
+
+static enum roce_kind kind_of(const struct deviation_case *c)
+{
+    return setup_op(setup_of(c), c->step)->kind;
+}
+
+/* The side has requests without any copy in the capture, or shows one executed before its copy. */
+static bool lacks_requests(const struct deviation_case *c)
+{
+    const struct setup *s = setup_of(c);
+
+    return c->run->part || s->ahead_cnt > 0;
+}
+
+/* An answer to a request after the last captured one: a NAK of the next message, or one that counts
+ * more messages than were captured, as its PSN does. */
+static bool is_beyond(const struct deviation_case *c)
+{
+    const struct setup *s = setup_of(c);
+    const struct trace_packet *p = setup_packet(s, c->step);
+    const struct roce_opcode *op = setup_op(s, c->step);
+    const struct entry *e = setup_entry(s, c->high);
+    int64_t rel = s->step[c->step].rel;
+    int64_t more = rel - (s->entry_cnt ? s->entry[s->entry_cnt - 1].rel : s->first - 1);
+    int32_t done = roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(setup_msn(s, c->high)));
+
+    if (rel <= c->high || (e && e->invalid) || s->step[c->step].damaged)
+        return false;
+    if (!roce_opcode_has(op, ROCE_HDR_AETH) || s->msn_votes == 0)
+        return true; /* it counts nothing, or nothing tells from where */
+    if (setup_is_nak(s, c->step) || (op->kind == ROCE_KIND_READ_RESP && op->pos == ROCE_POS_FIRST))
+        return done >= 0 && done < more + 1;
+    return done > 0 && done <= more;
+}
+
+/* Its PSN and MSN agree, and requests up to there were captured, but ours has not come so far: it
+ * waits for one of which a copy was not captured. */
+static bool is_behind(const struct deviation_case *c)
+{
+    const struct setup *s = setup_of(c);
+    int64_t rel = s->step[c->step].rel;
+
+    return setup_executed_by(s, c->step) >= c->epsn && rel <= c->high &&
+           !(c->ours && c->ours->rel == rel) && kind_of(c) == ROCE_KIND_ACK && !c->replaces &&
+           !s->step[c->step].damaged && setup_entry(s, rel) && setup_msn_fits(s, c->step);
+}
+
+/* A sequence NAK for a request that was captured, but that no recorded answer had shown executed:
+ * it was lost after it was captured, and so was its repetition. */
+static bool naks_captured(const struct deviation_case *c)
+{
+    const struct setup *s = setup_of(c);
+    int64_t rel = s->step[c->step].rel;
+
+    return setup_is_nak_code(s, c->step, ROCE_NAK_PSN_SEQ) && rel < c->epsn && rel > c->settled &&
+           rel < c->high && !c->replaces && setup_msn_fits(s, c->step) &&
+           !(c->ours && c->ours->rel == rel);
+}
+
+/* It refuses a request for the first time of which no copy was captured since the last refusal. */
+static bool refuses_unseen(const struct deviation_case *c)
+{
+    const struct setup *s = setup_of(c);
+    int64_t rel = s->step[c->step].rel;
+    const struct entry *before = setup_entry(s, rel - 1);
+
+    if ((before && before->invalid) || !setup_is_nak(s, c->step) ||
+        setup_is_nak_code(s, c->step, ROCE_NAK_PSN_SEQ) || !setup_msn_fits(s, c->step))
+        return false;
+    for (uint32_t i = c->step; i-- > 0 && c->step - i <= LOOK_BACK;) {
+        if (s->step[i].rel != rel)
+            continue;
+        return s->step[i].response && setup_is_nak(s, i);
+    }
+    for (uint32_t i = c->step; i < s->step_cnt && i - c->step <= LOOK_BACK && rel < s->first; i++)
+        if (!s->step[i].response && s->step[i].rel == rel)
+            return true; /* sent before the capture, and again in it */
+    return rel >= s->first;
+}
+
+/* A sequence NAK for just the PSN that ours expects too: what came too early was not captured. */
+static bool naks_unseen(const struct deviation_case *c)
+{
+    const struct setup *s = setup_of(c);
+
+    return setup_is_nak_code(s, c->step, ROCE_NAK_PSN_SEQ) && s->step[c->step].rel == c->epsn &&
+           !(c->ours && c->ours->rel == c->epsn) && setup_packet(s, c->step)->msn == c->msn;
+}
+
+/* Data for a PSN that ours has not come to, and that no request captured before asks for. */
+static bool answers_unseen(const struct deviation_case *c)
+{
+    const struct setup *s = setup_of(c);
+    int64_t rel = s->step[c->step].rel;
+    const struct entry *e = setup_entry(s, rel);
+    enum roce_kind kind = setup_op(s, c->step)->kind;
+
+    if ((kind != ROCE_KIND_READ_RESP && kind != ROCE_KIND_ATOMIC_ACK) || rel < c->epsn || !e ||
+        !(kind == ROCE_KIND_READ_RESP ? setup_op(s, e->step)->kind == ROCE_KIND_READ
+                                      : roce_opcode_is_atomic(setup_op(s, e->step))) ||
+        (roce_opcode_has(setup_op(s, c->step), ROCE_HDR_AETH) && !setup_msn_fits(s, c->step)))
+        return false;
+    for (uint32_t i = c->step; i-- > 0 && c->step - i <= LOOK_BACK;)
+        if (!s->step[i].response && s->step[i].rel >= e->rel && s->step[i].rel <= rel)
+            return false;
+    return true;
+}
+
+/* Middle or Last where a READ of which the capture may lack the beginning was answered: the
+ * responder goes on with the READ that it knows, while ours knows its tail only. */
+static bool may_be_tail(const struct deviation_case *c)
+{
+    const struct setup *s = setup_of(c);
+    const struct entry *e = setup_entry(s, s->step[c->step].rel);
+    const struct roce_opcode *op = setup_op(s, c->step);
+    const struct roce_opcode *our = c->ours ? roce_opcode(c->ours->opcode) : NULL;
+
+    return e && our && e == s->entry && !s->side->cm.present && !c->payload &&
+           op->kind == ROCE_KIND_READ_RESP && our->kind == ROCE_KIND_READ_RESP &&
+           roce_opcode_starts(our) && !roce_opcode_starts(op) &&
+           roce_opcode_ends(our) == roce_opcode_ends(op);
+}
+
+/* A READ response that is right for another restart of the READ than those captured: the same data,
+ * on top of all that ours gave, at another place from the beginning, at the same from the end. */
+static bool answers_restart(const struct deviation_case *c)
+{
+    const struct roce_opcode *op = setup_op(setup_of(c), c->step);
+
+    return c->matched && !c->replaces && c->opcode && c->ours && op->kind == ROCE_KIND_READ_RESP &&
+           roce_opcode(c->ours->opcode)->kind == ROCE_KIND_READ_RESP &&
+           roce_opcode_ends(roce_opcode(c->ours->opcode)) == roce_opcode_ends(op);
+}
+
+/* Part of a READ longer than the path MTU that was taken because no captured packet is longer: how
+ * the responder divides it shows only that the path MTU is another. */
+static bool may_be_divided(const struct deviation_case *c)
+{
+    const struct setup *s = setup_of(c);
+    const struct entry *e = setup_entry(s, s->step[c->step].rel);
+
+    return !s->mtu_known && e && kind_of(c) == ROCE_KIND_READ_RESP &&
+           setup_op(s, e->step)->kind == ROCE_KIND_READ && e->len > s->mtu;
+}
+
+/* It shows executed what a later answer refuses. A request is refused when it first comes, never
+ * when it is repeated (R117): no packet that the capture may lack explains both. */
+static bool is_refused_later(const struct deviation_case *c)
+{
+    const struct setup *s = setup_of(c);
+    int64_t executed = setup_executed_by(s, c->step);
+
+    if (setup_is_nak(s, c->step))
+        return false;
+    for (uint32_t i = c->step + 1; i < s->step_cnt && i - c->step <= LOOK_BACK; i++)
+        if (s->step[i].response && s->step[i].usable && setup_is_nak(s, i) &&
+            !setup_is_nak_code(s, i, ROCE_NAK_PSN_SEQ) && s->step[i].rel <= executed)
+            return true;
+    return false;
+}
+
+const char *doubt_reason(const struct deviation_case *c)
+{
+    if (is_refused_later(c))
+        return NULL;
+    if (lacks_requests(c))
+        return "lacks requests of this connection that were executed";
+    if (is_beyond(c))
+        return "lacks the request that this answers";
+    if (is_behind(c))
+        return "lacks a request before the one that this answers";
+    if (naks_captured(c))
+        return "lacks the repetition of the request that this asks for";
+    if (refuses_unseen(c))
+        return "lacks the request that this refuses";
+    if (naks_unseen(c))
+        return "lacks the request that came too early";
+    if (answers_unseen(c))
+        return "lacks the request that this answers";
+    if (answers_restart(c))
+        return "lacks the repeated READ that this answers";
+    if (may_be_divided(c))
+        return "shows no packet that tells the path MTU";
+    if (may_be_tail(c))
+        return "may have begun after the READ that this continues";
+    return NULL;
+}

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "check_ahead.h"
 #include "check_annotate.h"
 #include "check_json.h"
+#include "wire/cm_msg.h"
 
 /* One capture on its way. */
 struct check {
@@ -43,52 +45,70 @@ static void on_conn(void *user, const struct roce_conn_summary *sum)
         check->json_failed = true;
 }
 
-static void look(struct check *check, const struct source_frame *frame)
+/* A rejected connection has no packets of its own that could tell. */
+static void note_rejection(struct check_report *report, const struct roce_pkt *pkt, uint32_t frame)
+{
+    struct check_rejection *r;
+    struct roce_cm_msg cm;
+
+    if (roce_cm_msg_of_pkt(&cm, pkt) != 0 || cm.kind != ROCE_CM_REJ)
+        return;
+    if (report->rejection_cnt++ >= CHECK_REJECTIONS)
+        return;
+    r = &report->rejection[report->rejection_cnt - 1];
+    r->frame = frame;
+    r->reason = cm.rej.reason;
+    roce_pkt_addr(pkt, r->from, r->to);
+}
+
+static void look(struct check *check, const struct ahead_item *item)
 {
     struct check_report *report = check->report;
+    const struct source_frame *frame = &item->frame;
     struct roce_flow_result result;
-    struct roce_pkt pkt;
     struct roce_flow_in in = {
-        .pkt = &pkt, .frame = frame->number, .time = frame->time, .icrc = ROCE_ICRC_UNVERIFIED};
-    int rc = frame->cap_len == 0
-                 ? ROCE_ERR_NOT_ROCE
-                 : roce_pkt_parse(&pkt, frame->link, frame->data, frame->cap_len, frame->wire_len);
+        .pkt = &item->pkt, .frame = frame->number, .time = frame->time, .icrc = item->icrc};
 
     report->frames = check->frame = frame->number;
     if (frame->number == 1 || frame->time < report->first_time)
         report->first_time = frame->time;
     if (frame->time > report->last_time)
         report->last_time = frame->time;
-    if (rc == ROCE_ERR_NOT_ROCE) {
+    if (item->parsed == ROCE_ERR_NOT_ROCE) {
         report->foreign++;
         return;
     }
     report->cut += frame->cap_len < frame->wire_len;
-    if (rc != 0) {
+    if (item->parsed != 0) {
         report->unreadable++;
         return;
     }
-    if (!check->options->no_icrc)
-        in.icrc = roce_pkt_icrc_check(&pkt, NULL);
     report->unverified += in.icrc == ROCE_ICRC_UNVERIFIED;
     roce_flow_feed(check->flow, &in, report->story ? &result : NULL);
     if (report->story)
         story_add(report->story, &in, &result);
+    if (item->pkt.bth.dest_qp == ROCE_QP_GSI && in.icrc != ROCE_ICRC_BAD)
+        note_rejection(report, &item->pkt, frame->number);
 }
 
 static int read_all(struct check *check, struct fault *fault)
 {
-    struct source_frame frame;
+    struct ahead *ahead = ahead_new(check->source, !check->options->no_icrc);
+    const struct ahead_item *items;
     struct progress progress;
+    unsigned cnt;
     int rc;
 
+    if (!ahead)
+        return fault_set(fault, "%s: no memory", check->report->name);
     progress_begin(&progress, stderr, check->options->progress, "reading");
-    while ((rc = source_next(check->source, &frame, fault)) == 1) {
-        look(check, &frame);
-        if ((frame.number & 1023) == 0)
-            progress_step(&progress, check->source, frame.number);
+    while ((rc = ahead_next(ahead, &items, &cnt, fault)) == 1) {
+        for (unsigned i = 0; i < cnt; i++)
+            look(check, &items[i]);
+        progress_step(&progress, check->source, check->frame);
     }
     progress_end(&progress);
+    ahead_del(ahead);
     return rc;
 }
 

@@ -41,6 +41,7 @@ static const struct option_row {
 
 struct arguments {
     bool verbose, quiet, no_icrc;
+    bool text; /* a report on standard output */
     enum roce_profile profile;
     const char *json_path, *junit_path, *annotate_path;
     FILE *json, *junit, *annotated;
@@ -87,7 +88,7 @@ static void usage(FILE *out)
 
 static int check_one(const char *path, const struct arguments *args)
 {
-    bool text = !args->quiet;
+    bool text = args->text;
     const struct check_options options = {
         .keep_findings = text && args->verbose,
         .tell_stories = text,
@@ -95,7 +96,7 @@ static int check_one(const char *path, const struct arguments *args)
                     : text                                 ? CONNS_SHORT
                                                            : 0,
         .no_icrc = args->no_icrc,
-        .progress = !args->quiet || args->json == stdout,
+        .progress = !args->quiet,
         .profile = args->profile,
         .json = args->json,
         .annotated = args->annotated,
@@ -259,7 +260,8 @@ static int run(int cnt, char **files, struct arguments *args)
         (rc = open_output(args->junit_path, files, cnt, &args->junit)) != 0 ||
         (rc = open_output(args->annotate_path, files, cnt, &args->annotated)) != 0)
         status = rc;
-    args->quiet |= args->json == stdout || args->junit == stdout || args->annotated == stdout;
+    args->text =
+        !args->quiet && args->json != stdout && args->junit != stdout && args->annotated != stdout;
     if (args->junit && status == EXIT_HOLDS)
         check_junit_begin(args->junit);
     for (int i = 0; i < cnt && rc == 0; i++) {

@@ -11,6 +11,15 @@
 #include "check_story.h"
 #include "check_tally.h"
 
+#define CHECK_REJECTIONS 8
+
+/* A connection manager's no. */
+struct check_rejection {
+    uint32_t frame;
+    uint16_t reason;
+    uint8_t from[16], to[16];
+};
+
 struct check_report {
     const char *name; /* of the capture */
     uint32_t frames;
@@ -23,7 +32,9 @@ struct check_report {
     enum roce_profile profile;
     struct roce_flow_totals totals;
     struct check_tally tally;
-    struct story *story; /* or NULL */
+    struct story *story;                                /* or NULL */
+    struct check_rejection rejection[CHECK_REJECTIONS]; /* the first */
+    uint64_t rejection_cnt;                             /* of all */
 
     /* The connections that are worth a line, in the order of check_conn_order(). */
     struct check_conn *conn;

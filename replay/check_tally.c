@@ -151,5 +151,5 @@ const struct check_group *check_tally_of(const struct check_tally *tally, uint32
     for (end = low; end < tally->group_cnt && tally->group[end].first.stream == stream; end++)
         ;
     *cnt = end - low;
-    return tally->group + low;
+    return *cnt ? tally->group + low : NULL;
 }

@@ -129,13 +129,37 @@ static void print_story(FILE *out, const struct check_report *r,
         fprintf(out, "     %s\n", hint);
 }
 
+static void print_rejections(FILE *out, const struct check_report *r, bool verbose)
+{
+    uint64_t max = verbose ? CHECK_REJECTIONS : STORIES_MAX;
+    uint64_t shown = r->rejection_cnt < max ? r->rejection_cnt : max;
+
+    for (uint64_t i = 0; i < shown; i++) {
+        const struct check_rejection *rej = &r->rejection[i];
+        char buf[LINE_LEN], name_buf[96];
+        struct text t = text_of(buf, sizeof(buf));
+        const char *name =
+            roce_vals_name(ROCE_VALS_CM_REJ_REASON, rej->reason, name_buf, sizeof(name_buf));
+
+        text_add_addr(&t, rej->from);
+        text_add(&t, " rejected a connection of ");
+        text_add_addr(&t, rej->to);
+        text_add(&t, ": reason %u%s%s%s", rej->reason, name ? " (" : "", name ? name : "",
+                 name ? ")" : "");
+        fprintf(out, "  %s in frame %u\n", buf, rej->frame);
+    }
+    if (shown < r->rejection_cnt)
+        fprintf(out, "  ... and %" PRIu64 " more rejections\n", r->rejection_cnt - shown);
+}
+
 static void print_failures(FILE *out, const struct check_report *r, bool verbose)
 {
     uint64_t shown = 0;
 
-    if (r->failed == 0)
+    if (r->failed == 0 && r->rejection_cnt == 0)
         return;
     fprintf(out, "why it failed:\n");
+    print_rejections(out, r, verbose);
     for (uint32_t i = 0; i < r->conn_cnt && (verbose || shown < STORIES_MAX); i++)
         if (check_conn_failed(&r->conn[i].sum)) {
             print_story(out, r, &r->conn[i].sum);

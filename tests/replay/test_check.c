@@ -202,7 +202,8 @@ static void rewrap(const char *name, uint32_t linktype, const uint8_t *head, siz
         size_t len = f->len - 14 + head_len;
         uint8_t *data = malloc(len);
 
-        memcpy(data, head, head_len);
+        if (head_len)
+            memcpy(data, head, head_len);
         memcpy(data + head_len, f->data + 14, f->len - 14u);
         capture_put(&capture, i, data, len);
         free(data);

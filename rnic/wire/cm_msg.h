@@ -30,43 +30,14 @@ enum roce_cm {
 };
 
 #define ROCE_CM_MSG_CNT ((unsigned)ROCE_CM_APR + 1)
-#define ROCE_CM_ATTR_FIRST                                                                         \
-    0x10u /* attribute id of a REQ; the others follow without a gap (R222)                         \
-           */
+/* Attribute id of a REQ; the others follow without a gap (R222). */
+#define ROCE_CM_ATTR_FIRST 0x10u
 
-enum {
-#define HDR_BEGIN(id, ID, len, shrt, title, source) ROCE_CM_##ID##_LEN = (len),
-#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)
-#define BYTES(hdr, name, byte, len, fmt, label)
-#define HDR_END(id)
-#include "wire/cm_fields.def"
-};
-
-#define HDR_BEGIN(id, ID, len, shrt, title, source)                 struct roce_cm_##id {
-#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label) ctype name;
-#define BYTES(hdr, name, byte, len, fmt, label)                     uint8_t name[len];
-#define HDR_END(id)                                                                                \
-    }                                                                                              \
-    ;
-#include "wire/cm_fields.def"
-
-#define HDR_BEGIN(id, ID, len, shrt, title, source)                                                \
-    static inline void roce_cm_##id##_parse(const uint8_t *p, struct roce_cm_##id *out)            \
-    {
-#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)                                \
-    out->name = (ctype)roce_bits_get(p, byte, bit, width);
-#define BYTES(hdr, name, byte, len, fmt, label) memcpy(out->name, p + (byte), len);
-#define HDR_END(id)                             }
-#include "wire/cm_fields.def"
-
-#define HDR_BEGIN(id, ID, len, shrt, title, source)                                                \
-    static inline void roce_cm_##id##_build(const struct roce_cm_##id *in, uint8_t *p)             \
-    {
-#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)                                \
-    roce_bits_put(p, byte, bit, width, in->name);
-#define BYTES(hdr, name, byte, len, fmt, label) memcpy(p + (byte), in->name, len);
-#define HDR_END(id)                             }
-#include "wire/cm_fields.def"
+#define HDR_TABLE        "wire/cm_fields.def"
+#define HDR_LEN(ID)      ROCE_CM_##ID##_LEN
+#define HDR_NAME(id)     roce_cm_##id
+#define HDR_FN(id, verb) roce_cm_##id##_##verb
+#include "wire/hdr_gen.h"
 
 /* REJ reasons that code sends or looks for; codes.c names all (ROCE_VALS_CM_REJ_REASON). */
 enum roce_cm_rej_reason {

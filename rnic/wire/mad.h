@@ -19,39 +19,11 @@
 #define ROCE_MAD_CM_VER   2u /* class version of communication management, R221 */
 #define ROCE_MAD_SEND     0x03u
 
-enum {
-#define HDR_BEGIN(id, ID, len, shrt, title, source) ROCE_##ID##_LEN = (len),
-#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)
-#define BYTES(hdr, name, byte, len, fmt, label)
-#define HDR_END(id)
-#include "wire/mad.def"
-};
-
-#define HDR_BEGIN(id, ID, len, shrt, title, source)                 struct roce_##id {
-#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label) ctype name;
-#define BYTES(hdr, name, byte, len, fmt, label)                     uint8_t name[len];
-#define HDR_END(id)                                                                                \
-    }                                                                                              \
-    ;
-#include "wire/mad.def"
-
-#define HDR_BEGIN(id, ID, len, shrt, title, source)                                                \
-    static inline void roce_##id##_parse(const uint8_t *p, struct roce_##id *out)                  \
-    {
-#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)                                \
-    out->name = (ctype)roce_bits_get(p, byte, bit, width);
-#define BYTES(hdr, name, byte, len, fmt, label) memcpy(out->name, p + (byte), len);
-#define HDR_END(id)                             }
-#include "wire/mad.def"
-
-#define HDR_BEGIN(id, ID, len, shrt, title, source)                                                \
-    static inline void roce_##id##_build(const struct roce_##id *in, uint8_t *p)                   \
-    {
-#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)                                \
-    roce_bits_put(p, byte, bit, width, in->name);
-#define BYTES(hdr, name, byte, len, fmt, label) memcpy(p + (byte), in->name, len);
-#define HDR_END(id)                             }
-#include "wire/mad.def"
+#define HDR_TABLE        "wire/mad.def"
+#define HDR_LEN(ID)      ROCE_##ID##_LEN
+#define HDR_NAME(id)     roce_##id
+#define HDR_FN(id, verb) roce_##id##_##verb
+#include "wire/hdr_gen.h"
 
 /* The description of the MAD header, for code that shows fields it does not know by name. */
 const struct roce_hdr_info *roce_mad_info(void);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * What every header of a table has in C: its length, its struct, its parse and build functions.
+ * Private to the headers of wire/. No include guard: it is included once for each table, after
+ *
+ *   HDR_TABLE          the table: "wire/headers.def" or another of its form
+ *   HDR_LEN(ID)        the name of the length, as ROCE_X_LEN
+ *   HDR_NAME(id)       the name of the struct, as roce_x
+ *   HDR_FN(id, verb)   the name of a function, as roce_x_parse
+ *
+ * and takes these four away again. hdr.h says what the generated code promises.
+ */
+/* clang-format off */
+
+enum {
+#define HDR_BEGIN(id, ID, len, shrt, title, source) HDR_LEN(ID) = (len),
+#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)
+#define BYTES(hdr, name, byte, len, fmt, label)
+#define HDR_END(id)
+#include HDR_TABLE
+};
+
+#define HDR_BEGIN(id, ID, len, shrt, title, source)                 struct HDR_NAME(id) {
+#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)     ctype name;
+#define BYTES(hdr, name, byte, len, fmt, label)                         uint8_t name[len];
+#define HDR_END(id)                                                 };
+#include HDR_TABLE
+
+#define HDR_BEGIN(id, ID, len, shrt, title, source)                                                \
+    static inline void HDR_FN(id, parse)(const uint8_t *p, struct HDR_NAME(id) *out) {
+#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)                                \
+        out->name = (ctype)roce_bits_get(p, byte, bit, width);
+#define BYTES(hdr, name, byte, len, fmt, label)                                                    \
+        memcpy(out->name, p + (byte), len);
+#define HDR_END(id) }
+#include HDR_TABLE
+
+#define HDR_BEGIN(id, ID, len, shrt, title, source)                                                \
+    static inline void HDR_FN(id, build)(const struct HDR_NAME(id) *in, uint8_t *p) {
+#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)                                \
+        roce_bits_put(p, byte, bit, width, in->name);
+#define BYTES(hdr, name, byte, len, fmt, label)                                                    \
+        memcpy(p + (byte), in->name, len);
+#define HDR_END(id) }
+#include HDR_TABLE
+/* clang-format on */
+
+#undef HDR_TABLE
+#undef HDR_LEN
+#undef HDR_NAME
+#undef HDR_FN

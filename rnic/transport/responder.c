@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include "transport/answer.h"
 #include "wire/codes.h"
 
 #define ATOMIC_LEN 8u /* bytes an atomic works on (R120) */
@@ -111,35 +112,8 @@ enum rnic_resp_step rnic_responder_input(struct rnic_responder *resp, const stru
     return last;
 }
 
-/* ---- what is owed ---------------------------------------------------------------------------- */
-
-/* The syndrome of an ACK. This is the place for end-to-end credits: the largest code not above
- * rnic_rq_cnt() (R107); "not valid" is right for any responder that does not count (R106). */
-static uint8_t ack_syndrome(const struct rnic_responder *resp)
-{
-    (void)resp;
-    return ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE;
-}
-
-static void owe_ack(struct rnic_responder *resp)
-{
-    rnic_owed_aeth(&resp->owed, resp->epos - 1, ack_syndrome(resp), resp->msn);
-}
-
-/* A NAK carries the PSN of the request it refuses, which is the expected one: so it acknowledges
- * all before it (R069, R093). */
-static void owe_nak(struct rnic_responder *resp, uint8_t syndrome)
-{
-    rnic_owed_aeth(&resp->owed, resp->epos, syndrome, resp->msn);
-}
-
-static void owe_resource(struct rnic_responder *resp, const struct rnic_respres *res, rnic_pos pos)
-{
-    rnic_owed_res(&resp->owed, (uint8_t)(res - resp->resources.res), pos, resp->msn);
-}
-
 /* Ends the connection with an asynchronous event. */
-static void fail(struct rnic_responder *resp, enum rnic_event_type event)
+void rnic_responder_fail(struct rnic_responder *resp, enum rnic_event_type event)
 {
     resp->failed = true;
     resp->host->event(resp->qp, event);
@@ -160,7 +134,7 @@ static void fail_request(struct rnic_responder *resp, enum rnic_wc_status status
         finish_wqe(resp, &wc);
         resp->host->failed(resp->qp);
     } else {
-        fail(resp, event);
+        rnic_responder_fail(resp, event);
     }
 }
 
@@ -414,7 +388,7 @@ static enum rnic_resp_step advance(struct rnic_responder *resp, const struct roc
         uint8_t idx =
             (uint8_t)((resp->resources.next + resp->resources.max - 1) % resp->resources.max);
 
-        owe_resource(resp, &resp->resources.res[idx], pos);
+        rnic_answer_owe_resource(resp, &resp->resources.res[idx], pos);
         return RNIC_RESP_DONE;
     }
     resp->msg.open = false;
@@ -447,7 +421,7 @@ static enum rnic_resp_step complete(struct rnic_responder *resp, const struct ro
 static enum rnic_resp_step acknowledge(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     if (pkt->bth.ackreq)
-        owe_ack(resp);
+        rnic_answer_owe_ack(resp);
     return RNIC_RESP_DONE;
 }
 
@@ -494,7 +468,7 @@ static enum rnic_resp_step duplicate_read(struct rnic_responder *resp, const str
 
     if (!res || !rnic_respres_restart(res, pos, reth->va, reth->dma_len))
         return RNIC_RESP_DROP;
-    owe_resource(resp, res, pos);
+    rnic_answer_owe_resource(resp, res, pos);
     return RNIC_RESP_DONE;
 }
 
@@ -507,7 +481,7 @@ static enum rnic_resp_step duplicate_atomic(struct rnic_responder *resp, const s
     if (!res)
         return RNIC_RESP_DROP;
     res->owed = true;
-    owe_resource(resp, res, pos);
+    rnic_answer_owe_resource(resp, res, pos);
     return RNIC_RESP_DONE;
 }
 
@@ -515,7 +489,7 @@ static enum rnic_resp_step duplicate_atomic(struct rnic_responder *resp, const s
 static enum rnic_resp_step duplicate_ack(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     if (pkt->bth.ackreq)
-        owe_ack(resp);
+        rnic_answer_owe_ack(resp);
     return RNIC_RESP_DONE;
 }
 
@@ -526,7 +500,7 @@ static enum rnic_resp_step nak_psn_seq(struct rnic_responder *resp, const struct
 {
     (void)pkt;
     resp->nak = RNIC_NAK_SEQ;
-    owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
+    rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
     return RNIC_RESP_DONE;
 }
 
@@ -536,7 +510,7 @@ static enum rnic_resp_step nak_rnr(struct rnic_responder *resp, const struct roc
     (void)pkt;
     resp->counters->out_of_buffer++;
     resp->nak = RNIC_NAK_RNR;
-    owe_nak(resp, ROCE_SYNDROME_RNR | resp->attr.min_rnr_timer);
+    rnic_answer_owe_nak(resp, ROCE_SYNDROME_RNR | resp->attr.min_rnr_timer);
     return RNIC_RESP_DONE;
 }
 
@@ -545,7 +519,7 @@ static enum rnic_resp_step nak_rnr(struct rnic_responder *resp, const struct roc
 static enum rnic_resp_step nak_invalid_req(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     (void)pkt;
-    owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ);
+    rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ);
     fail_request(resp, RNIC_WC_LOC_QP_OP_ERR, RNIC_EVENT_QP_REQ_ERR);
     return RNIC_RESP_DONE;
 }
@@ -554,7 +528,7 @@ static enum rnic_resp_step nak_invalid_req(struct rnic_responder *resp, const st
 static enum rnic_resp_step nak_too_long(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     (void)pkt;
-    owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ);
+    rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ);
     fail_request(resp, RNIC_WC_LOC_LEN_ERR, RNIC_EVENT_QP_REQ_ERR);
     return RNIC_RESP_DONE;
 }
@@ -563,7 +537,7 @@ static enum rnic_resp_step nak_too_long(struct rnic_responder *resp, const struc
 static enum rnic_resp_step nak_access(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     (void)pkt;
-    owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
+    rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
     fail_request(resp, RNIC_WC_LOC_ACCESS_ERR, RNIC_EVENT_QP_ACCESS_ERR);
     return RNIC_RESP_DONE;
 }
@@ -573,7 +547,7 @@ static enum rnic_resp_step nak_access(struct rnic_responder *resp, const struct 
 static enum rnic_resp_step nak_invalidate(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     (void)pkt;
-    owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
+    rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
     fail_request(resp, RNIC_WC_REM_ACCESS_ERR, RNIC_EVENT_QP_ACCESS_ERR);
     return RNIC_RESP_DONE;
 }
@@ -582,7 +556,7 @@ static enum rnic_resp_step nak_invalidate(struct rnic_responder *resp, const str
 static enum rnic_resp_step nak_operational(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     (void)pkt;
-    owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_OP);
+    rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_OP);
     fail_request(resp, RNIC_WC_LOC_PROT_ERR, RNIC_EVENT_QP_FATAL);
     return RNIC_RESP_DONE;
 }
@@ -592,130 +566,4 @@ static enum rnic_resp_step drop(struct rnic_responder *resp, const struct roce_p
     (void)resp;
     (void)pkt;
     return RNIC_RESP_DONE;
-}
-
-/* ---- output ---------------------------------------------------------------------------------- */
-
-/* Everything from the BTH on that all responses share (R041, R043-R045). */
-static void begin_response(const struct rnic_responder *resp, struct roce_pkt *pkt, uint8_t opcode,
-                           rnic_pos pos)
-{
-    pkt->op = roce_opcode(opcode);
-    pkt->bth = (struct roce_bth){
-        .opcode = opcode,
-        .migreq = 1,
-        .pkey = resp->attr.pkey,
-        .dest_qp = resp->attr.dest_qpn,
-        .psn = roce_psn_add(resp->attr.rq_psn, (int32_t)(pos & ROCE_PSN_MASK)).v,
-    };
-    pkt->payload = NULL;
-    pkt->payload_len = 0;
-}
-
-static void count_aeth(struct rnic_transport_counters *counters, uint8_t syndrome)
-{
-    switch (syndrome) {
-    case ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ: counters->packet_seq_nak++; break;
-    case ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ: counters->resp_invalid_request++; break;
-    case ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS: counters->resp_remote_access_errors++; break;
-    case ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_OP: counters->resp_operational_errors++; break;
-    default:
-        if (roce_syndrome_kind(syndrome) == ROCE_SYN_RNR)
-            counters->resp_rnr_nak++;
-        break;
-    }
-}
-
-static void put_aeth(struct rnic_responder *resp, struct roce_pkt *pkt,
-                     const struct rnic_owed *owed)
-{
-    begin_response(resp, pkt, ROCE_OP_RC_ACK, owed->pos);
-    pkt->aeth = (struct roce_aeth){.syndrome = owed->syndrome, .msn = owed->msn};
-    count_aeth(resp->counters, owed->syndrome);
-    rnic_owed_pop(&resp->owed);
-}
-
-/* R122. */
-static void put_atomic(struct rnic_responder *resp, struct roce_pkt *pkt,
-                       const struct rnic_owed *owed, struct rnic_respres *res)
-{
-    begin_response(resp, pkt, ROCE_OP_RC_ATOMIC_ACK, owed->pos);
-    pkt->aeth = (struct roce_aeth){.syndrome = ack_syndrome(resp), .msn = owed->msn};
-    pkt->atomicacketh.orig = res->orig;
-    res->owed = false;
-    res->answered = true;
-    rnic_owed_pop(&resp->owed);
-}
-
-static uint8_t read_opcode(const struct rnic_respres *res, bool ends)
-{
-    if (res->begun)
-        return ends ? ROCE_OP_RC_READ_RESP_LAST : ROCE_OP_RC_READ_RESP_MIDDLE;
-    return ends ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_READ_RESP_FIRST;
-}
-
-/*
- * The next packet of a READ (R039, R063), or false if its key does not hold any more (R208). A
- * first answer then ends in a NAK in place of that packet, and the connection with it; a replay
- * just ends (R113, R117).
- */
-static bool put_read(struct rnic_responder *resp, struct roce_pkt *pkt, struct rnic_owed *owed,
-                     struct rnic_respres *res)
-{
-    bool ends = res->left <= resp->attr.path_mtu;
-    uint32_t len = ends ? res->left : resp->attr.path_mtu;
-    uint8_t *src = NULL;
-
-    if (len && resp->host->mem(resp->qp, res->rkey, res->next_va, len, RNIC_ACCESS_REMOTE_READ,
-                               &src) != RNIC_MEM_OK) {
-        rnic_pos pos = owed->pos;
-        uint32_t msn = owed->msn;
-
-        res->owed = false;
-        rnic_owed_pop(&resp->owed);
-        if (!res->answered) {
-            resp->owed.cnt = 0; /* what came after it is not answered any more */
-            rnic_owed_aeth(&resp->owed, pos, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, msn);
-            if (!resp->failed)
-                fail(resp, RNIC_EVENT_QP_ACCESS_ERR);
-        }
-        return false;
-    }
-    begin_response(resp, pkt, read_opcode(res, ends), owed->pos);
-    pkt->aeth = (struct roce_aeth){.syndrome = ack_syndrome(resp), .msn = owed->msn};
-    pkt->payload = src;
-    pkt->payload_len = len;
-    res->begun = true;
-    res->next_va += len;
-    res->left -= len;
-    owed->pos = ++res->next_pos;
-    if (ends) {
-        res->owed = false;
-        res->answered = true;
-        rnic_owed_pop(&resp->owed);
-    }
-    return true;
-}
-
-bool rnic_responder_output(struct rnic_responder *resp, struct roce_pkt *pkt)
-{
-    struct rnic_owed *owed;
-
-    /* Ends: each turn sends a packet or takes an entry away, but for the NAK put in their place. */
-    while ((owed = rnic_owed_first(&resp->owed)) != NULL) {
-        struct rnic_respres *res;
-
-        if (owed->res == RNIC_OWED_AETH) {
-            put_aeth(resp, pkt, owed);
-            return true;
-        }
-        res = &resp->resources.res[owed->res];
-        if (res->kind != ROCE_KIND_READ) {
-            put_atomic(resp, pkt, owed, res);
-            return true;
-        }
-        if (put_read(resp, pkt, owed, res))
-            return true;
-    }
-    return false;
 }

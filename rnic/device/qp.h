@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * QP: a queue pair: its state (R183), its address vector, and the transport inside it, requester
- * and responder. The device side of transport/host.h is here.
+ * and responder. Creation is in qp.c, states and attributes in qp_modify.c, work requests, packets
+ * and the device side of transport/host.h in qp_io.c.
  */
 #ifndef RNIC_QP_H
 #define RNIC_QP_H
@@ -60,6 +61,17 @@ static inline void rnic_qp_prefetch(const struct rnic_qp *qp)
  * (R051). */
 bool rnic_qp_addr_fits(const struct rnic_qp *qp, enum roce_encap encap, const uint8_t src[16],
                        const uint8_t dst[16]);
+
+extern const struct rnic_host rnic_qp_host;
+
+/* Into the error state (R189); the caller has dealt with what the responder owes. */
+void rnic_qp_enter_err(struct rnic_qp *qp);
+
+/* After anything happened to the transport: what the device must know of it. */
+void rnic_qp_settle(struct rnic_qp *qp);
+
+/* Whether a P_Key may be in a table: its partition is not 0 (R049). */
+bool rnic_pkey_valid(uint16_t pkey);
 
 /* Whether a P_Key matches the QP's (R049). */
 bool rnic_qp_pkey_fits(const struct rnic_qp *qp, uint16_t pkey);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "device/av.h"
+
+#include <assert.h>
+#include <string.h>
+#include "device/device.h"
+
+bool rnic_gid_is_ip4(const uint8_t gid[16])
+{
+    static const uint8_t mapped[12] = {[10] = 0xFF, [11] = 0xFF};
+
+    return memcmp(gid, mapped, sizeof(mapped)) == 0; /* A17.4.1.1, R010 */
+}
+
+enum roce_encap rnic_gid_encap(const struct rnic_gid *gid)
+{
+    if (gid->type == RNIC_GID_ROCE_V1)
+        return ROCE_ENCAP_V1;
+    return rnic_gid_is_ip4(gid->gid) ? ROCE_ENCAP_V2_IP4 : ROCE_ENCAP_V2_IP6;
+}
+
+bool rnic_av_valid(const struct rnic *rnic, const struct rnic_av *av)
+{
+    if (av->sgid_idx >= rnic->attr.gid_cnt || av->flow > 0xFFFFF)
+        return false;
+    /* Both ends of RoCEv2 speak the same IP version. */
+    return rnic->attr.gid[av->sgid_idx].type != RNIC_GID_ROCE_V2 ||
+           rnic_gid_is_ip4(rnic->attr.gid[av->sgid_idx].gid) == rnic_gid_is_ip4(av->dgid);
+}
+
+/*
+ * R012, R013: one source port for the life of the connection, derived from the flow label, or from
+ * both QPNs where there is none, by the folding that Linux uses (rdma_calc_flow_label,
+ * rdma_flow_label_to_udp_sport), so that both ends of a pair agree.
+ */
+static uint16_t derive_sport(uint32_t flow, uint32_t qpn, uint32_t dest_qpn)
+{
+    uint64_t both = (uint64_t)qpn * dest_qpn;
+
+    if (flow == 0) {
+        both ^= both >> 20;
+        both ^= both >> 40;
+        flow = both & 0xFFFFF;
+    }
+    return (uint16_t)(0xC000 | ((flow & 0x3FFF) ^ flow >> 14));
+}
+
+void rnic_av_resolve(struct rnic_av *av, uint32_t qpn, uint32_t dest_qpn)
+{
+    if (av->hop_limit == 0)
+        av->hop_limit = 64;
+    if ((av->tclass & 3) == 3)
+        av->tclass ^= 1; /* a sender never says "congestion experienced" (R005) */
+    if (av->udp_sport == 0)
+        av->udp_sport = derive_sport(av->flow, qpn, dest_qpn);
+}
+
+void rnic_av_envelope(const struct rnic *rnic, const struct rnic_av *av, struct roce_env *env)
+{
+    struct roce_pkt model;
+    struct roce_pkt *pkt = &model;
+    int rc;
+    enum roce_encap encap = rnic_gid_encap(&rnic->attr.gid[av->sgid_idx]);
+    const uint8_t *sgid = rnic->attr.gid[av->sgid_idx].gid;
+
+    roce_pkt_init(pkt, encap, ROCE_OP_RC_ACK);
+    memcpy(pkt->eth.dst, av->dmac, sizeof(pkt->eth.dst));
+    memcpy(pkt->eth.src, rnic->attr.mac, sizeof(pkt->eth.src));
+    pkt->udp.sport = av->udp_sport;
+    switch (encap) {
+    case ROCE_ENCAP_V2_IP4:
+        pkt->ip4.dscp = av->tclass >> 2;
+        pkt->ip4.ecn = av->tclass & 3;
+        pkt->ip4.ttl = av->hop_limit;
+        memcpy(pkt->ip4.src, sgid + 12, sizeof(pkt->ip4.src));
+        memcpy(pkt->ip4.dst, av->dgid + 12, sizeof(pkt->ip4.dst));
+        break;
+    case ROCE_ENCAP_V2_IP6:
+        pkt->ip6.dscp = av->tclass >> 2;
+        pkt->ip6.ecn = av->tclass & 3;
+        pkt->ip6.flow = av->flow;
+        pkt->ip6.hop = av->hop_limit;
+        memcpy(pkt->ip6.src, sgid, sizeof(pkt->ip6.src));
+        memcpy(pkt->ip6.dst, av->dgid, sizeof(pkt->ip6.dst));
+        break;
+    default: /* RoCEv1: rnic_gid_encap() gives no other */
+        pkt->grh.tclass = av->tclass;
+        pkt->grh.flow = av->flow;
+        pkt->grh.hop = av->hop_limit;
+        memcpy(pkt->grh.sgid, sgid, sizeof(pkt->grh.sgid));
+        memcpy(pkt->grh.dgid, av->dgid, sizeof(pkt->grh.dgid));
+        break;
+    }
+    rc = roce_env_init(env, pkt);
+    assert(rc == ROCE_OK); /* because rnic_gid_encap() gives only envelopes on Ethernet */
+    (void)rc;
+}

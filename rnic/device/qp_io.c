@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* QP: work requests and packets, and what the transport asks of the device. */
+#include <string.h>
+#include "device/device.h"
+
+#define PKEY_BASE 0x7FFFu /* the part of a P_Key that names the partition */
+#define PKEY_FULL 0x8000u /* full member */
+
+void rnic_qp_settle(struct rnic_qp *qp)
+{
+    struct rnic *rnic = qp->pd->rnic;
+
+    if (qp->cq_lost && qp->state != RNIC_QPS_ERR) {
+        rnic_event_put(&rnic->events, RNIC_EVENT_QP_FATAL, qp, NULL); /* R200 */
+        rnic_responder_stop(&qp->resp);
+        rnic_qp_enter_err(qp);
+    }
+    if (qp->state == RNIC_QPS_SQD && !qp->drained && rnic_requester_drained(&qp->req)) {
+        qp->drained = true;
+        rnic_event_put(&rnic->events, RNIC_EVENT_SQ_DRAINED, qp, NULL); /* R191 */
+    }
+    rnic_timer_set(&rnic->timers, &qp->timer, qp->req.retry.wait, qp->req.retry.wait_code,
+                   qp->req.retry.deadline);
+    if (rnic_list_empty(&qp->ready) &&
+        (rnic_responder_ready(&qp->resp) || rnic_requester_ready(&qp->req)))
+        rnic_list_add(&rnic->ready, &qp->ready);
+}
+
+int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *wr)
+{
+    enum rnic_rq_post posted;
+
+    if (qp->state == RNIC_QPS_RESET)
+        return RNIC_ERR_STATE; /* C10-97.2.1, R188 */
+    posted = rnic_rq_post(&qp->resp.rq, wr);
+    if (posted != RNIC_RQ_POSTED)
+        return posted == RNIC_RQ_FULL ? RNIC_ERR_FULL : RNIC_ERR_INVALID;
+    if (qp->state == RNIC_QPS_ERR)
+        rnic_responder_flush(&qp->resp); /* R189 */
+    return RNIC_OK;
+}
+
+int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr)
+{
+    enum rnic_sq_post posted;
+
+    rnic_qp_prefetch(qp);
+    if (qp->state != RNIC_QPS_RTS && qp->state != RNIC_QPS_SQD && qp->state != RNIC_QPS_ERR)
+        return RNIC_ERR_STATE; /* R188 */
+    posted = rnic_requester_post(&qp->req, wr);
+    if (posted != RNIC_SQ_POSTED)
+        return posted == RNIC_SQ_FULL ? RNIC_ERR_FULL : RNIC_ERR_INVALID;
+    if (qp->state == RNIC_QPS_ERR)
+        rnic_requester_flush(&qp->req); /* R189 */
+    rnic_qp_settle(qp);
+    return RNIC_OK;
+}
+
+/* ---- packets --------------------------------------------------------------------------------- */
+
+bool rnic_qp_addr_fits(const struct rnic_qp *qp, enum roce_encap encap, const uint8_t src[16],
+                       const uint8_t dst[16])
+{
+    return encap == qp->encap && memcmp(src, qp->av.dgid, 16) == 0 &&
+           memcmp(dst, qp->pd->rnic->attr.gid[qp->av.sgid_idx].gid, 16) == 0;
+}
+
+bool rnic_pkey_valid(uint16_t pkey)
+{
+    return (pkey & PKEY_BASE) != 0;
+}
+
+bool rnic_qp_pkey_fits(const struct rnic_qp *qp, uint16_t pkey)
+{
+    return ((qp->pkey ^ pkey) & PKEY_BASE) == 0 && (pkey & PKEY_BASE) != 0 &&
+           ((qp->pkey | pkey) & PKEY_FULL) != 0;
+}
+
+void rnic_qp_input(struct rnic_qp *qp, const struct roce_pkt *pkt, rnic_time now)
+{
+    struct rnic_event_queue *events = &qp->pd->rnic->events;
+
+    if (qp->state == RNIC_QPS_RTR && !qp->comm_est) {
+        qp->comm_est = true; /* R055 */
+        rnic_event_put(events, RNIC_EVENT_COMM_EST, qp, NULL);
+    }
+    if (roce_opcode_is_response(pkt->op))
+        rnic_completer_input(&qp->req, pkt, now);
+    else
+        rnic_responder_input(&qp->resp, pkt);
+    rnic_qp_settle(qp);
+}
+
+void rnic_qp_expire(struct rnic_qp *qp, rnic_time now)
+{
+    rnic_requester_expire(&qp->req, now);
+    rnic_qp_settle(qp);
+}
+
+/* Requests and responses take turns, so that neither a long READ nor a long WRITE starves what goes
+ * the other way. */
+static bool next_packet(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
+{
+    qp->turn = !qp->turn;
+    if (qp->turn && rnic_requester_output(&qp->req, pkt, qp->pd->rnic->scratch, now))
+        return true;
+    if (rnic_responder_output(&qp->resp, pkt))
+        return true;
+    return !qp->turn && rnic_requester_output(&qp->req, pkt, qp->pd->rnic->scratch, now);
+}
+
+bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
+{
+    bool any;
+
+    pkt->encap = qp->encap;
+    pkt->env = &qp->env;
+    any = next_packet(qp, pkt, now);
+    rnic_qp_settle(qp);
+    return any;
+}
+
+/* ---- what the transport asks for: transport/host.h ------------------------------------------- */
+
+static enum rnic_mem host_mem(void *ctx, uint32_t key, uint64_t va, uint64_t len, unsigned access,
+                              uint8_t **out)
+{
+    const struct rnic_qp *qp = ctx;
+
+    return rnic_mr_translate(qp->pd, key, va, len, access, out);
+}
+
+static bool host_invalidate(void *ctx, uint32_t key)
+{
+    const struct rnic_qp *qp = ctx;
+
+    return rnic_mr_invalidate(qp->pd, key);
+}
+
+static void put_completion(struct rnic_qp *qp, struct rnic_cq *cq, const struct rnic_wc *wc)
+{
+    struct rnic_wc mine = *wc;
+
+    mine.qpn = qp->qpn;
+    if (!rnic_cq_put(cq, &mine))
+        qp->cq_lost = true;
+}
+
+static void host_complete(void *ctx, const struct rnic_wc *wc)
+{
+    struct rnic_qp *qp = ctx;
+
+    put_completion(qp, qp->recv_cq, wc);
+}
+
+static void host_sent(void *ctx, const struct rnic_wc *wc)
+{
+    struct rnic_qp *qp = ctx;
+
+    put_completion(qp, qp->send_cq, wc);
+}
+
+static void host_event(void *ctx, enum rnic_event_type type)
+{
+    struct rnic_qp *qp = ctx;
+
+    rnic_event_put(&qp->pd->rnic->events, type, qp, NULL);
+}
+
+/* A responder that failed still sends its NAK; when the requester did, nothing is sent any more. */
+static void host_failed(void *ctx)
+{
+    struct rnic_qp *qp = ctx;
+
+    if (!qp->resp.failed)
+        rnic_responder_stop(&qp->resp);
+    rnic_qp_enter_err(qp);
+}
+
+static void host_ready(void *ctx)
+{
+    struct rnic_qp *qp = ctx;
+
+    if (rnic_list_empty(&qp->ready))
+        rnic_list_add(&qp->pd->rnic->ready, &qp->ready);
+}
+
+const struct rnic_host rnic_qp_host = {
+    .mem = host_mem,
+    .invalidate = host_invalidate,
+    .complete = host_complete,
+    .event = host_event,
+    .failed = host_failed,
+    .ready = host_ready,
+    .sent = host_sent,
+};

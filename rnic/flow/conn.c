@@ -325,6 +325,8 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
     if (from->stream < flow->alias_cap)
         flow->alias[from->stream] = to->stream;
     flow->totals.connections--;
+    if (flow->opts.on_join)
+        flow->opts.on_join(flow->opts.user, from->stream, to->stream);
     roce_conn_free(flow, from);
 }
 

@@ -55,6 +55,9 @@ struct roce_flow_opts {
     void *user;                /* handed to the callbacks; any of them may be NULL */
     void (*on_finding)(void *user, const struct roce_finding *finding);
     void (*on_link)(void *user, enum roce_link_kind kind, uint32_t frame, uint32_t other);
+    /* Stream `from` was the other direction of stream `to` < `from`, and is no more: what was its
+     * side 0 is side 1 of `to` from now on, and so are the packets it had. It has no on_conn(). */
+    void (*on_join)(void *user, uint32_t from, uint32_t to);
     /* The last word on a connection: evicted, or at roce_flow_finish(). */
     void (*on_conn)(void *user, const struct roce_conn_summary *conn);
 };

@@ -45,6 +45,15 @@ static void on_link(void *user, enum roce_link_kind kind, uint32_t frame, uint32
     v->links[kind]++;
 }
 
+static void on_join(void *user, uint32_t from, uint32_t to)
+{
+    struct verdict *v = user;
+
+    v->joins++;
+    v->join_from = from;
+    v->join_to = to;
+}
+
 static bool is_there(const struct judge_spoil *s, const struct flowgen_frame *f, size_t i)
 {
     if (i < s->head || (s->one_side && f->side != s->side))
@@ -69,6 +78,7 @@ void judge(const struct flowgen *g, const struct roce_flow_opts *opts,
     o.on_finding = on_finding;
     o.on_conn = on_conn;
     o.on_link = on_link;
+    o.on_join = on_join;
     flow = roce_flow_new(&o);
     if (!flow)
         return;

@@ -32,6 +32,9 @@ static void directions_are_paired_without_cm(void)
     EXPECT_EQ(v.conn[0].side[1].oper[ROCE_OPER_SEND].bytes, 100);
     EXPECT_EQ(v.conn[0].mtu, 1024);
     CU_ASSERT(v.conn[0].complete);
+    EXPECT_EQ(v.joins, 1);
+    EXPECT_EQ(v.join_from, 1);
+    EXPECT_EQ(v.join_to, v.conn[0].stream);
 }
 
 static void many_connections_with_random_psns(void)
@@ -52,6 +55,7 @@ static void many_connections_with_random_psns(void)
     }
     run(&g);
     EXPECT_EQ(v.totals.connections, JUDGE_CONNS);
+    EXPECT_EQ(v.joins, JUDGE_CONNS);
     for (uint32_t i = 0; i < v.conn_cnt; i++) {
         bool swapped = v.conn[i].side[0].qpn > 0x80000;
 
@@ -133,6 +137,7 @@ static void cm_names_both_sides(void)
     EXPECT_EQ(v.conn[1].side[1].first_psn, 0x9000);
     EXPECT_EQ(v.conn[1].cm.ack_timeout_code, 14);
     EXPECT_EQ(v.conn[1].cm.setup_ns, 20000);
+    EXPECT_EQ(v.joins, 0);
     CU_ASSERT(v.conn[1].complete);
 }
 

@@ -2,32 +2,7 @@
 #include "check_junit.h"
 
 #include <inttypes.h>
-
-/* Text in XML: what has a meaning there is escaped, what may not stand there becomes '?'. */
-static void put_xml(FILE *out, const char *s)
-{
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-
-        switch (c) {
-        case '&': fputs("&amp;", out); break;
-        case '<': fputs("&lt;", out); break;
-        case '>': fputs("&gt;", out); break;
-        case '"': fputs("&quot;", out); break;
-        default: fputc(c < 0x20 && c != '\n' && c != '\t' ? '?' : c, out);
-        }
-    }
-}
-
-/* A file name need not be UTF-8; the document must be. */
-static void put_name(FILE *out, const char *s)
-{
-    for (; *s; s++) {
-        char c[2] = {(unsigned char)*s < 0x80 ? *s : '?', '\0'};
-
-        put_xml(out, c);
-    }
-}
+#include "xml.h"
 
 static void put_group(FILE *out, const struct check_group *g)
 {
@@ -38,7 +13,7 @@ static void put_group(FILE *out, const struct check_group *g)
     if (g->cnt > 1)
         fprintf(out, " (%" PRIu64 " times)", g->cnt);
     fputs(": ", out);
-    put_xml(out, roce_finding_text(&g->first, buf, sizeof(buf)));
+    xml_put(out, roce_finding_text(&g->first, buf, sizeof(buf)));
     fputc('\n', out);
 }
 
@@ -61,7 +36,7 @@ static void put_findings(FILE *out, const struct check_report *r, uint32_t strea
             continue;
         }
         fprintf(out, "      <failure type=\"%s\" message=\"", roce_rule_info(g[i].first.rule)->id);
-        put_xml(out, roce_finding_text(&g[i].first, buf, sizeof(buf)));
+        xml_put(out, roce_finding_text(&g[i].first, buf, sizeof(buf)));
         fputs("\">", out);
         put_group(out, &g[i]);
         fputs("</failure>\n", out);
@@ -78,9 +53,9 @@ static void put_findings(FILE *out, const struct check_report *r, uint32_t strea
 static void put_case(FILE *out, const struct check_report *r, const char *name, uint64_t ns)
 {
     fputs("    <testcase classname=\"", out);
-    put_name(out, r->name);
+    xml_put_name(out, r->name);
     fputs("\" name=\"", out);
-    put_xml(out, name);
+    xml_put(out, name);
     fprintf(out, "\" time=\"%.6f\">\n", (double)ns / 1e9);
 }
 
@@ -99,7 +74,7 @@ static void put_conn(FILE *out, const struct check_report *r, const struct roce_
 static void put_fault(FILE *out, const char *fault)
 {
     fputs("      <error type=\"unusable\" message=\"", out);
-    put_name(out, fault);
+    xml_put_name(out, fault);
     fputs("\"/>\n", out);
 }
 
@@ -129,7 +104,7 @@ void check_junit_add(FILE *out, const struct check_report *r)
     for (uint32_t i = 0; i < r->conn_cnt; i++)
         violated += r->conn[i].sum.errors_unknown != 0;
     fputs("  <testsuite name=\"", out);
-    put_name(out, r->name);
+    xml_put_name(out, r->name);
     fprintf(out, "\" tests=\"%" PRIu64 "\" failures=\"%" PRIu64 "\" errors=\"%d\" time=\"%.6f\">\n",
             (uint64_t)r->conn_cnt + 1 + (rest != 0),
             violated + alone + (r->violated > violated ? 1 : 0), r->fault != NULL,

@@ -3,13 +3,15 @@
 # manifest.tsv, the provenance of every capture, and the table of README.md made from it.
 # Sourced by traces/record.
 
-manifest_columns=$'file\tpeer\tshows\tkernel\tcommand\tuserland\tframes'
+manifest_columns=$'file\tpeer\tshows\tkernel\tcommand\tuserland\tframes\treplay'
 
-# manifest_set FILE PEER SHOWS KERNEL COMMAND USERLAND FRAMES: replaces the row of FILE.
+# manifest_set FILE PEER SHOWS KERNEL COMMAND USERLAND FRAMES: replaces the row of FILE. What is
+# expected of its replay (`rocedrill replay FOLDER`) stays; of a new one it is that it holds.
 manifest_set() {
-    local manifest=$out/../manifest.tsv row
+    local manifest=$out/../manifest.tsv row replay
     [ "$out" = "$here/captures" ] || manifest=$out/manifest.tsv
-    row=$(printf '%s\t' "$@")
+    replay=$(awk -F '\t' -v file="$1" '$1 == file { print $8 }' "$manifest" 2>/dev/null)
+    row=$(printf '%s\t' "$@" "${replay:-holds}")
     [ -e "$manifest" ] || echo "$manifest_columns" >"$manifest"
     {
         echo "$manifest_columns"

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "gate.h"
+
+#include <string.h>
+#include "xml.h"
+
+static size_t connection_cnt(const struct job *job)
+{
+    return json_array_size(json_object_get(job->json, "connections"));
+}
+
+void gate_sum(struct gate *gate, const struct job *jobs, size_t cnt)
+{
+    memset(gate, 0, sizeof(*gate));
+    gate->captures = cnt;
+    for (size_t i = 0; i < cnt; i++) {
+        gate->connections += connection_cnt(&jobs[i]);
+        gate->outcome[jobs[i].outcome]++;
+        gate->unexpected[jobs[i].outcome] += !job_as_expected(&jobs[i]);
+    }
+}
+
+static size_t unexpected_cnt(const struct gate *gate)
+{
+    size_t cnt = 0;
+
+    for (int i = 0; i < OUTCOME_CNT; i++)
+        cnt += gate->unexpected[i];
+    return cnt;
+}
+
+int gate_status(const struct gate *gate)
+{
+    if (gate->unexpected[OUTCOME_CRASHED] || gate->unexpected[OUTCOME_UNUSABLE] ||
+        gate->unexpected[OUTCOME_SKIPPED])
+        return 2;
+    return unexpected_cnt(gate) != 0;
+}
+
+/* ---- text --------------------------------------------------------------------------------------
+ */
+
+void gate_text(FILE *out, const struct gate *gate, const struct job *jobs, size_t cnt, bool all)
+{
+    size_t unexpected = unexpected_cnt(gate);
+
+    fprintf(out, "%zu capture%s, %zu connection%s:", gate->captures, gate->captures == 1 ? "" : "s",
+            gate->connections, gate->connections == 1 ? "" : "s");
+    for (int i = 0, first = 1; i < OUTCOME_CNT; i++)
+        if (gate->outcome[i]) {
+            fprintf(out, "%s %zu %s", first ? "" : ",", gate->outcome[i],
+                    outcome_name((enum outcome)i));
+            first = 0;
+        }
+    if (unexpected)
+        fprintf(out, "; %zu not as expected\n", unexpected);
+    else
+        fputs("; all as expected\n", out);
+    for (size_t i = 0; i < cnt; i++) {
+        const struct job *job = &jobs[i];
+
+        if (!job_as_expected(job))
+            fprintf(out, "\n%s: expected: %s, is: %s\n", job->item->path,
+                    outcome_name(job->item->expected), outcome_name(job->outcome));
+        else if (all)
+            fputc('\n', out);
+        if (job_as_expected(job) && !all)
+            continue;
+        if (job->text)
+            fputs(job->text, out);
+        if (job->fault[0])
+            fprintf(out, "%s\n", job->fault);
+        if (job->outcome == OUTCOME_DIFFERS)
+            fprintf(out, "again: rocedrill replay --ladder%s%s %s\n",
+                    job->item->peer ? " --peer " : "", job->item->peer ? job->item->peer : "",
+                    job->item->path);
+    }
+}
+
+/* ---- JUnit -------------------------------------------------------------------------------------
+ */
+
+static const char *text_of_member(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "";
+}
+
+static bool is_known(const json_t *diff)
+{
+    return json_object_get(diff, "known_deviation") != NULL;
+}
+
+static void put_diff(FILE *out, const json_t *diff)
+{
+    fprintf(out, "frame %d: ", (int)json_integer_value(json_object_get(diff, "frame")));
+    xml_put(out, text_of_member(diff, "field"));
+    fputs(": expected ", out);
+    xml_put(out, text_of_member(diff, "expected"));
+    fputs(", actual ", out);
+    xml_put(out, text_of_member(diff, "actual"));
+    fputs("; ", out);
+    xml_put(out, text_of_member(diff, "reason"));
+}
+
+/* The differences of a connection: a failure each; known deviations are told beside them. */
+static void put_diffs(FILE *out, const struct job *job, size_t connection)
+{
+    const json_t *diffs = json_object_get(job->json, "differences"), *diff;
+    size_t i, known = 0;
+
+    json_array_foreach(diffs, i, diff)
+    {
+        if (json_integer_value(json_object_get(diff, "connection")) != (json_int_t)connection + 1)
+            continue;
+        if (is_known(diff)) {
+            known++;
+            continue;
+        }
+        fputs("      <failure type=\"difference\" message=\"", out);
+        xml_put(out, text_of_member(diff, "field"));
+        fputs("\">", out);
+        put_diff(out, diff);
+        fputs("</failure>\n", out);
+    }
+    if (!known)
+        return;
+    fputs("      <system-out>", out);
+    json_array_foreach(diffs, i, diff)
+    {
+        if (json_integer_value(json_object_get(diff, "connection")) == (json_int_t)connection + 1 &&
+            is_known(diff)) {
+            put_diff(out, diff);
+            fputc('\n', out);
+        }
+    }
+    fputs("</system-out>\n", out);
+}
+
+static void put_connection(FILE *out, const struct job *job, size_t idx, const json_t *side)
+{
+    const json_t *requester = json_object_get(side, "requester");
+    const json_t *responder = json_object_get(side, "responder");
+
+    fputs("    <testcase classname=\"", out);
+    xml_put_name(out, job->item->path);
+    fprintf(out, "\" name=\"#%zu ", idx + 1);
+    xml_put(out, text_of_member(requester, "address"));
+    fprintf(out, " QP 0x%06x to ", (int)json_integer_value(json_object_get(requester, "qpn")));
+    xml_put(out, text_of_member(responder, "address"));
+    fprintf(out, " QP 0x%06x\">\n", (int)json_integer_value(json_object_get(responder, "qpn")));
+    if (strcmp(text_of_member(side, "verdict"), verdict_name(VERDICT_SKIPPED)) == 0) {
+        fputs("      <skipped message=\"", out);
+        xml_put(out, text_of_member(side, "reason"));
+        fputs("\"/>\n", out);
+    }
+    if (job->outcome != OUTCOME_DIFFERS || job->item->expected != OUTCOME_DIFFERS)
+        put_diffs(out, job, idx);
+    fputs("    </testcase>\n", out);
+}
+
+/* Connections whose test case fails. */
+static size_t failure_cnt(const struct job *job)
+{
+    const json_t *side;
+    size_t i, cnt = 0;
+
+    if (job->item->expected == OUTCOME_DIFFERS)
+        return 0;
+    json_array_foreach(json_object_get(job->json, "connections"), i, side) cnt +=
+        strcmp(text_of_member(side, "verdict"), verdict_name(VERDICT_FAIL)) == 0;
+    return cnt;
+}
+
+/* The capture as a whole: what no connection can say. */
+static void put_capture(FILE *out, const struct job *job)
+{
+    fputs("    <testcase classname=\"", out);
+    xml_put_name(out, job->item->path);
+    fputs("\" name=\"capture\">\n", out);
+    if (job_as_expected(job)) {
+        if (job->outcome == OUTCOME_SKIPPED || job->outcome == OUTCOME_UNUSABLE) {
+            fputs("      <skipped message=\"", out);
+            xml_put_name(out, job->fault);
+            fputs("\"/>\n", out);
+        }
+    } else if (job->outcome != OUTCOME_DIFFERS) {
+        fprintf(out, "      <error type=\"%s\" message=\"expected: %s; ",
+                outcome_name(job->outcome), outcome_name(job->item->expected));
+        xml_put_name(out, job->fault);
+        fputs("\"/>\n", out);
+    }
+    fputs("    </testcase>\n", out);
+}
+
+int gate_junit(FILE *out, const struct gate *gate, const struct job *jobs, size_t cnt)
+{
+    size_t failures = 0, errors = 0;
+
+    for (size_t i = 0; i < cnt; i++) {
+        failures += failure_cnt(&jobs[i]);
+        errors += !job_as_expected(&jobs[i]) && jobs[i].outcome != OUTCOME_DIFFERS;
+    }
+    fprintf(out,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+            "<testsuites name=\"rocedrill replay\" tests=\"%zu\" failures=\"%zu\" "
+            "errors=\"%zu\">\n",
+            gate->captures + gate->connections, failures, errors);
+    for (size_t i = 0; i < cnt; i++) {
+        const struct job *job = &jobs[i];
+        const json_t *side;
+        size_t k;
+
+        fputs("  <testsuite name=\"", out);
+        xml_put_name(out, job->item->path);
+        fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"%d\">\n", connection_cnt(job) + 1,
+                failure_cnt(job), !job_as_expected(job) && job->outcome != OUTCOME_DIFFERS);
+        put_capture(out, job);
+        json_array_foreach(json_object_get(job->json, "connections"), k, side)
+            put_connection(out, job, k, side);
+        fputs("  </testsuite>\n", out);
+    }
+    fputs("</testsuites>\n", out);
+    return ferror(out) ? -1 : 0;
+}
+
+/* ---- JSON --------------------------------------------------------------------------------------
+ */
+
+json_t *gate_json(const struct gate *gate, const struct job *jobs, size_t cnt)
+{
+    json_t *summary =
+        json_pack("{s:I, s:I, s:I}", "captures", (json_int_t)gate->captures, "connections",
+                  (json_int_t)gate->connections, "unexpected", (json_int_t)unexpected_cnt(gate));
+    json_t *captures = json_array();
+
+    for (int i = 0; i < OUTCOME_CNT; i++)
+        json_object_set_new(summary, outcome_name((enum outcome)i),
+                            json_integer((json_int_t)gate->outcome[i]));
+    for (size_t i = 0; i < cnt; i++) {
+        json_object_set_new(jobs[i].json, "outcome", json_string(outcome_name(jobs[i].outcome)));
+        json_object_set_new(jobs[i].json, "expected",
+                            json_string(outcome_name(jobs[i].item->expected)));
+        json_array_append(captures, jobs[i].json);
+    }
+    return json_pack("{s:o, s:o}", "summary", summary, "captures", captures);
+}

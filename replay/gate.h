@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Gate: what the replay of a corpus says as a whole: a summary first, then what did not come out as
+ * expected, and the same as JUnit and JSON.
+ */
+#ifndef REPLAY_GATE_H
+#define REPLAY_GATE_H
+
+#include <stdio.h>
+#include "jobs.h"
+
+struct gate {
+    size_t captures;
+    size_t connections;
+    size_t outcome[OUTCOME_CNT];
+    size_t unexpected[OUTCOME_CNT]; /* of these, those that were not expected */
+};
+
+void gate_sum(struct gate *gate, const struct job *jobs, size_t cnt);
+
+/* The exit status: 0 all came out as expected, 1 a capture differs unexpectedly or unexpectedly
+ * does not, 2 one could not be used, had nothing to replay, or crashed, unexpectedly. */
+int gate_status(const struct gate *gate);
+
+/* `all`: the reports of all captures, not of the unexpected ones only. */
+void gate_text(FILE *out, const struct gate *gate, const struct job *jobs, size_t cnt, bool all);
+
+/* A test suite a capture, a test case a connection. 0, or -1 if it could not be written. */
+int gate_junit(FILE *out, const struct gate *gate, const struct job *jobs, size_t cnt);
+
+/* {summary: {captures, connections, <outcome>: count, unexpected}, captures: [report...]}; each
+ * report also has outcome and expected. A new reference, or NULL without memory. */
+json_t *gate_json(const struct gate *gate, const struct job *jobs, size_t cnt);
+
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "jobs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "deviations.h"
+
+/* A job and the process that does it. */
+struct worker {
+    pid_t pid; /* 0: none */
+    FILE *text;
+    FILE *json;
+    bool done;
+};
+
+static const char *peer_of(const struct corpus_item *item, const struct job_options *options)
+{
+    if (options->peer)
+        return options->peer;
+    return item->peer && deviation_peer_known(item->peer) ? item->peer : NULL;
+}
+
+/* ---- one job, wherever it runs ----------------------------------------------------------------
+ */
+
+static json_t *fault_json(const char *file, const char *text)
+{
+    return json_pack("{s:s, s:s, s:s}", "file", file, "verdict", "ERROR", "error", text);
+}
+
+static void play(struct job *job, FILE *text, const struct job_options *options)
+{
+    static const enum outcome outcomes[] = {[VERDICT_PASS] = OUTCOME_HOLDS,
+                                            [VERDICT_FAIL] = OUTCOME_DIFFERS,
+                                            [VERDICT_SKIPPED] = OUTCOME_SKIPPED};
+    struct fault fault = {""};
+    struct replay replay;
+
+    if (replay_run(&replay, job->item->path, peer_of(job->item, options), &fault) != 0) {
+        job->outcome = OUTCOME_UNUSABLE;
+        job->json = fault_json(job->item->path, fault.text);
+    } else {
+        job->outcome = outcomes[report_verdict(&replay.comparison)];
+        if (job->outcome == OUTCOME_SKIPPED)
+            fault_set(&fault, "%s: nothing to replay: %s", replay.trace.name,
+                      report_skip_reason(&replay.comparison));
+        if (options->text)
+            report_text(text, &replay.comparison, &options->report);
+        job->json = report_json(&replay.comparison);
+    }
+    snprintf(job->fault, sizeof(job->fault), "%s", fault.text);
+    replay_free(&replay);
+}
+
+/* All of a file as text, from its beginning. NULL without memory. */
+static char *read_back(FILE *file)
+{
+    size_t cap = 4096, len = 0, n;
+    char *text = malloc(cap);
+
+    rewind(file);
+    while (text && (n = fread(text + len, 1, cap - len - 1, file)) > 0) {
+        len += n;
+        if (cap - len < 2048) {
+            char *more = realloc(text, cap *= 2);
+
+            if (!more)
+                free(text);
+            text = more;
+        }
+    }
+    if (text)
+        text[len] = '\0';
+    return text;
+}
+
+/* ---- processes ---------------------------------------------------------------------------------
+ */
+
+/* What a worker leaves in its JSON file, for collect(). */
+static int leave(const struct job *job, FILE *json)
+{
+    json_t *all = json_pack("{s:i, s:s, s:O}", "outcome", (int)job->outcome, "fault", job->fault,
+                            "report", job->json);
+    int rc = !all || json_dumpf(all, json, 0) != 0 || fflush(json) != 0 ? -1 : 0;
+
+    json_decref(all);
+    return rc;
+}
+
+static int start(struct job *job, struct worker *w, const struct job_options *options,
+                 struct fault *fault)
+{
+    w->text = tmpfile();
+    w->json = tmpfile();
+    fflush(NULL);
+    w->pid = w->text && w->json ? fork() : -1;
+    if (w->pid < 0) {
+        fault_set(fault, "%s: no process or temporary file for it: %s", job->item->path,
+                  strerror(errno));
+        if (w->text)
+            fclose(w->text);
+        if (w->json)
+            fclose(w->json);
+        w->pid = 0;
+        return -1;
+    }
+    if (w->pid == 0) {
+        play(job, w->text, options);
+        _exit(job->json && fflush(w->text) == 0 && leave(job, w->json) == 0 ? 0 : 1);
+    }
+    return 0;
+}
+
+static void collect(struct job *job, struct worker *w, int status)
+{
+    json_t *all = NULL;
+
+    if (status == 0) {
+        rewind(w->json);
+        all = json_loadf(w->json, 0, NULL);
+    }
+    if (all) {
+        job->outcome = (enum outcome)json_integer_value(json_object_get(all, "outcome"));
+        snprintf(job->fault, sizeof(job->fault), "%s",
+                 json_string_value(json_object_get(all, "fault")));
+        job->json = json_incref(json_object_get(all, "report"));
+        job->text = read_back(w->text);
+        json_decref(all);
+    } else {
+        job->outcome = OUTCOME_CRASHED;
+        if (WIFSIGNALED(status))
+            snprintf(job->fault, sizeof(job->fault), "%s: the replay died of signal %d (%s)",
+                     job->item->path, WTERMSIG(status), strsignal(WTERMSIG(status)));
+        else
+            snprintf(job->fault, sizeof(job->fault), "%s: the replay broke off (wait status %d)",
+                     job->item->path, status);
+        job->json = fault_json(job->item->path, job->fault);
+    }
+    fclose(w->text);
+    fclose(w->json);
+    w->pid = 0;
+    w->done = true;
+}
+
+/* Waits until at least one of the first `cnt` jobs is done and returns how many are. */
+static size_t wait_some(struct job *jobs, struct worker *workers, size_t cnt)
+{
+    size_t done = 0;
+    int status;
+    pid_t pid;
+
+    do {
+        pid = waitpid(-1, &status, 0);
+    } while (pid < 0 && errno == EINTR);
+    /* Without a process to wait for, someone else took their end. */
+    for (size_t i = 0; i < cnt; i++)
+        if (workers[i].pid && (workers[i].pid == pid || pid < 0)) {
+            collect(&jobs[i], &workers[i], pid < 0 ? -1 : status);
+            done++;
+        }
+    return done;
+}
+
+struct batch {
+    struct job *jobs;
+    struct worker *workers;
+    size_t cnt;
+    size_t told;     /* jobs that the watcher knows of */
+    size_t finished; /* in any order */
+    const struct job_watcher *watcher;
+};
+
+static void tell(struct batch *batch, size_t done)
+{
+    batch->finished += done;
+    if (batch->watcher->progress)
+        batch->watcher->progress(batch->watcher->ctx, batch->finished, batch->cnt);
+    for (; batch->told < batch->cnt && batch->workers[batch->told].done; batch->told++)
+        if (batch->watcher->done)
+            batch->watcher->done(batch->watcher->ctx, &batch->jobs[batch->told]);
+}
+
+static int run_apart(struct batch *batch, unsigned at_a_time, const struct job_options *options,
+                     struct fault *fault)
+{
+    size_t started = 0, running = 0;
+    int rc = 0;
+
+    while (running || (rc == 0 && started < batch->cnt)) {
+        if (rc == 0 && started < batch->cnt && running < at_a_time) {
+            rc = start(&batch->jobs[started], &batch->workers[started], options, fault);
+            running += rc == 0;
+            started++;
+            continue;
+        }
+        size_t done = wait_some(batch->jobs, batch->workers, started);
+
+        running -= done;
+        tell(batch, done);
+    }
+    return rc;
+}
+
+static int run_here(struct batch *batch, const struct job_options *options, struct fault *fault)
+{
+    for (size_t i = 0; i < batch->cnt; i++) {
+        FILE *text = tmpfile();
+
+        if (!text)
+            return fault_set(fault, "%s: no temporary file: %s", batch->jobs[i].item->path,
+                             strerror(errno));
+        play(&batch->jobs[i], text, options);
+        batch->jobs[i].text = read_back(text);
+        fclose(text);
+        batch->workers[i].done = true;
+        tell(batch, 1);
+    }
+    return 0;
+}
+
+int jobs_run(const struct corpus *corpus, unsigned at_a_time, const struct job_options *options,
+             const struct job_watcher *watcher, struct job **out, struct fault *fault)
+{
+    struct batch batch = {.cnt = corpus->cnt, .watcher = watcher};
+    int rc;
+
+    batch.jobs = *out = calloc(corpus->cnt + 1, sizeof(*batch.jobs));
+    batch.workers = calloc(corpus->cnt + 1, sizeof(*batch.workers));
+    if (!batch.jobs || !batch.workers) {
+        free(batch.workers);
+        return fault_set(fault, "no memory for %zu captures", corpus->cnt);
+    }
+    for (size_t i = 0; i < batch.cnt; i++)
+        batch.jobs[i].item = &corpus->item[i];
+    rc = at_a_time > 1 ? run_apart(&batch, at_a_time, options, fault)
+                       : run_here(&batch, options, fault);
+    free(batch.workers);
+    return rc;
+}
+
+void jobs_free(struct job *jobs, size_t cnt)
+{
+    for (size_t i = 0; jobs && i < cnt; i++) {
+        free(jobs[i].text);
+        json_decref(jobs[i].json);
+    }
+    free(jobs);
+}

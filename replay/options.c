@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "options.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+
+int options_complain(const char *fmt, ...)
+{
+    va_list args;
+
+    fflush(stdout);
+    fprintf(stderr, "rocedrill: ");
+    va_start(args, fmt);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return EXIT_UNUSABLE;
+}
+
+void options_usage(FILE *out, const struct options *options)
+{
+    for (size_t i = 0; i < options->cnt; i++) {
+        const struct option_row *row = &options->row[i];
+        char letter[8] = "    ", buf[64];
+
+        if (row->key < OPTION_LONG)
+            snprintf(letter, sizeof(letter), "-%c, ", row->key);
+        snprintf(buf, sizeof(buf), "--%s%s%s", row->name, row->arg ? " " : "",
+                 row->arg ? row->arg : "");
+        fprintf(out, "  %s%-16s %s\n", letter, buf, row->help);
+    }
+}
+
+/* Fills in getopt's two forms of the table. */
+static void getopt_tables(const struct options *options, struct option longs[OPTIONS_MAX + 1],
+                          char letters[2 * OPTIONS_MAX + 2])
+{
+    size_t cnt = 0, len = 0;
+
+    letters[len++] = ':'; /* a missing argument is told from an unknown option */
+    for (; cnt < options->cnt && cnt < OPTIONS_MAX; cnt++) {
+        const struct option_row *row = &options->row[cnt];
+
+        longs[cnt] =
+            (struct option){row->name, row->arg ? required_argument : no_argument, NULL, row->key};
+        if (row->key >= OPTION_LONG)
+            continue;
+        letters[len++] = (char)row->key;
+        if (row->arg)
+            letters[len++] = ':';
+    }
+    longs[cnt] = (struct option){NULL, 0, NULL, 0};
+    letters[len] = '\0';
+}
+
+void options_begin(void)
+{
+    opterr = 0;
+    optind = 0; /* start anew, whoever used getopt before */
+}
+
+int options_next(const struct options *options, int argc, char **argv)
+{
+    struct option longs[OPTIONS_MAX + 1];
+    char letters[2 * OPTIONS_MAX + 2];
+    int c;
+
+    getopt_tables(options, longs, letters);
+    c = getopt_long(argc, argv, letters, longs, NULL);
+    if (c == ':')
+        options_complain("%s: %s needs an argument (see --help)", options->command,
+                         argv[optind - 1]);
+    else if (c == '?' && optopt && optopt < OPTION_LONG)
+        options_complain("%s: no option -%c (see --help)", options->command, optopt);
+    else if (c == '?')
+        options_complain("%s: %s cannot be understood (see --help)", options->command,
+                         argv[optind - 1]);
+    return c == ':' || c == '?' ? OPTION_BAD : c;
+}

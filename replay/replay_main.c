@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "replay_main.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "deviations.h"
+#include "gate.h"
+#include "options.h"
+
+#define JOBS_MAX 256u
+
+enum { OPT_JUNIT = OPTION_LONG };
+
+static const struct option_row rows[] = {
+    {"ladder", 'l', NULL, "print every conversation with the verdict on each answer"},
+    {"peer", 'p', "NAME", "known deviations of this implementation do not fail"},
+    {"jobs", 'J', "N", "captures replayed at a time (default: one a processor)"},
+    {"json", 'j', "FILE", "JSON, a summary and each report; - is standard output"},
+    {"junit", OPT_JUNIT, "FILE", "JUnit XML: a test case a connection; - is standard output"},
+    {"verbose", 'v', NULL, "memory regions; of a folder, every capture's report"},
+    {"quiet", 'q', NULL, "no text on standard output, no progress"},
+    {"help", 'h', NULL, "print this"},
+};
+static const struct options table = {"replay", rows, sizeof(rows) / sizeof(rows[0])};
+
+struct arguments {
+    bool ladder, verbose, quiet;
+    unsigned jobs; /* 0: as many as there are processors */
+    const char *peer, *json_path, *junit_path;
+    FILE *json, *junit;
+    struct corpus corpus;
+};
+
+static void usage(FILE *out)
+{
+    const char *peer;
+
+    fprintf(out, "usage: rocedrill replay [options] CAPTURE|FOLDER...   (- is standard input)\n"
+                 "Plays captures against the software RNIC and judges its answers. Of a folder all "
+                 "captures are\nplayed; its manifest.tsv says what is expected of them (columns "
+                 "file, peer, replay: holds,\ndiffers, skipped or unusable).\noptions:\n");
+    options_usage(out, &table);
+    fprintf(out, "peers:");
+    for (unsigned i = 0; (peer = deviation_peer_name(i)) != NULL; i++)
+        fprintf(out, " %s", peer);
+    fprintf(out, "\nIn differences, expected is what the capture recorded and actual is what our "
+                 "RNIC answered.\n"
+                 "exit status: 0 = holds, 1 = a difference was found, 2 = unusable input or wrong "
+                 "use; of a\nfolder, 0 = all came out as expected\n");
+}
+
+/* ---- arguments ---------------------------------------------------------------------------------
+ */
+
+/* A number from 1 to JOBS_MAX, or 0. */
+static unsigned jobs_number(const char *text)
+{
+    char *end;
+    unsigned long n = strtoul(text, &end, 10);
+
+    return *text >= '0' && *text <= '9' && *end == '\0' && n <= JOBS_MAX ? (unsigned)n : 0;
+}
+
+/* -1 to go on, else the exit status. */
+static int read_options(int argc, char **argv, struct arguments *args)
+{
+    int c;
+
+    options_begin();
+    while ((c = options_next(&table, argc, argv)) != -1) {
+        switch (c) {
+        case 'l': args->ladder = true; break;
+        case 'p':
+            if (!deviation_peer_known(optarg))
+                return options_complain(
+                    "no peer profile \"%s\" (rocedrill replay --help lists them)", optarg);
+            args->peer = optarg;
+            break;
+        case 'J':
+            args->jobs = jobs_number(optarg);
+            if (!args->jobs)
+                return options_complain("replay: --jobs %s: not a number from 1 to %u", optarg,
+                                        JOBS_MAX);
+            break;
+        case 'j': args->json_path = optarg; break;
+        case OPT_JUNIT: args->junit_path = optarg; break;
+        case 'v': args->verbose = true; break;
+        case 'q': args->quiet = true; break;
+        case 'h': usage(stdout); return EXIT_HOLDS;
+        default: return EXIT_UNUSABLE;
+        }
+    }
+    return -1;
+}
+
+/* The captures, and what does not go together. 0, or the exit status. */
+static int read_captures(int cnt, char **paths, struct arguments *args)
+{
+    unsigned stdins = 0;
+    struct fault fault;
+
+    if (cnt == 0)
+        return options_complain("replay: no capture given (see --help)");
+    for (int i = 0; i < cnt; i++) {
+        stdins += strcmp(paths[i], "-") == 0;
+        if (corpus_add(&args->corpus, paths[i], &fault) != 0)
+            return options_complain("%s", fault.text);
+    }
+    if (stdins > 1)
+        return options_complain("replay: standard input can be read once only");
+    if (args->json_path && args->junit_path && strcmp(args->json_path, "-") == 0 &&
+        strcmp(args->junit_path, "-") == 0)
+        return options_complain("replay: only one of --json and --junit can be standard output");
+    return 0;
+}
+
+static bool same_file(const char *path, const char *other)
+{
+    struct stat a, b;
+
+    return stat(path, &a) == 0 && stat(other, &b) == 0 && S_ISREG(a.st_mode) &&
+           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* Opens an output. 0, or the exit status. */
+static int open_output(const char *path, struct arguments *args, FILE **out)
+{
+    if (!path)
+        return 0;
+    if (strcmp(path, "-") == 0) {
+        args->quiet = true;
+        *out = stdout;
+        return 0;
+    }
+    for (size_t i = 0; i < args->corpus.cnt; i++)
+        if (same_file(path, args->corpus.item[i].path))
+            return options_complain("%s: would be overwritten: it is a capture to read", path);
+    *out = fopen(path, "wb");
+    return *out ? 0 : options_complain("%s: %s", path, strerror(errno));
+}
+
+/* 0, or the exit status if something could not be written. */
+static int close_output(FILE *file, const char *path)
+{
+    if (!file)
+        return 0;
+    if ((file == stdout ? fflush(file) : fclose(file)) != 0)
+        return options_complain("%s: %s", path, strerror(errno));
+    return 0;
+}
+
+/* ---- work --------------------------------------------------------------------------------------
+ */
+
+/* Captures named one by one: each report as soon as it is there. */
+static void print_job(void *ctx, const struct job *job)
+{
+    (void)ctx;
+    if (job->text)
+        fputs(job->text, stdout);
+    fflush(stdout);
+    if (job->fault[0])
+        options_complain("%s", job->fault);
+}
+
+static void print_progress(void *ctx, size_t finished, size_t cnt)
+{
+    (void)ctx;
+    fprintf(stderr, "\r%zu of %zu captures%s", finished, cnt, finished == cnt ? "\r\033[K" : "");
+    fflush(stderr);
+}
+
+static unsigned job_cnt(const struct arguments *args)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (args->corpus.cnt < 2)
+        return 1;
+    if (args->jobs)
+        return args->jobs;
+    return processors < 1 ? 1 : processors > (long)JOBS_MAX ? JOBS_MAX : (unsigned)processors;
+}
+
+static int write_reports(const struct arguments *args, const struct gate *gate,
+                         const struct job *jobs)
+{
+    size_t cnt = args->corpus.cnt;
+    json_t *all;
+    int rc;
+
+    if (args->junit && gate_junit(args->junit, gate, jobs, cnt) != 0)
+        return options_complain("%s: the report cannot be written", args->junit_path);
+    if (!args->json)
+        return 0;
+    all = gate_json(gate, jobs, cnt);
+    rc = all && json_dumpf(all, args->json, JSON_INDENT(2)) == 0 && fputc('\n', args->json) != EOF
+             ? 0
+             : options_complain("%s: the report cannot be written", args->json_path);
+    json_decref(all);
+    return rc;
+}
+
+static int run(const struct arguments *args)
+{
+    const struct job_options options = {
+        .peer = args->peer,
+        .text = !args->quiet,
+        .report = {.ladder = args->ladder, .verbose = args->verbose}};
+    bool gated = args->corpus.gate;
+    struct job_watcher watcher = {.done = gated ? NULL : print_job};
+    struct job *jobs = NULL;
+    struct fault fault;
+    struct gate gate;
+    int status;
+
+    if (gated && !args->quiet && isatty(STDERR_FILENO))
+        watcher.progress = print_progress;
+    if (jobs_run(&args->corpus, job_cnt(args), &options, &watcher, &jobs, &fault) != 0) {
+        jobs_free(jobs, args->corpus.cnt);
+        return options_complain("%s", fault.text);
+    }
+    gate_sum(&gate, jobs, args->corpus.cnt);
+    status = gate_status(&gate);
+    if (gated && !args->quiet)
+        gate_text(stdout, &gate, jobs, args->corpus.cnt, args->verbose);
+    if (write_reports(args, &gate, jobs) != 0)
+        status = EXIT_UNUSABLE;
+    jobs_free(jobs, args->corpus.cnt);
+    return status;
+}
+
+int replay_main(int argc, char **argv)
+{
+    struct arguments args = {0};
+    int status = read_options(argc, argv, &args);
+
+    if (status >= 0)
+        return status;
+    status = read_captures(argc - optind, argv + optind, &args);
+    if (status == 0)
+        status = open_output(args.json_path, &args, &args.json);
+    if (status == 0)
+        status = open_output(args.junit_path, &args, &args.junit);
+    if (status == 0)
+        status = run(&args);
+    if (close_output(args.json, args.json_path) != 0 ||
+        close_output(args.junit, args.junit_path) != 0)
+        status = EXIT_UNUSABLE;
+    corpus_free(&args.corpus);
+    return status;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* rocedrill replay: arguments, folders with a manifest, several at a time, JSON and JUnit. */
+#include <stdlib.h>
+#include <string.h>
+#include "checkrun.h"
+#include "corpus.h"
+#include "support/suite.h"
+
+/* Captures that hold, that differ unless the peer is known, and with nothing to replay: a file
+ * without a packet. */
+#define HOLDS   "$C/rc-send-sizes.pcap"
+#define DIFFERS "$C/rc-loss-both.pcap"
+#define EMPTY   "head -c 24 " HOLDS
+
+static void expect(const char *file, unsigned line, const char *command, int status,
+                   const char *out, const char *err)
+{
+    struct checkrun r = checkrun_shell("%s", command);
+
+    if (r.status != status)
+        suite_fail(file, line, "%s: expected status %d, actual %d: %s%s", command, status, r.status,
+                   r.out, r.err);
+    if (!strstr(r.out, out))
+        suite_fail(file, line, "%s: no \"%s\" in: %s", command, out, r.out);
+    if (*err ? !checkrun_complains(&r, err) : *r.err)
+        suite_fail(file, line, "%s: expected \"%s\" on standard error: %s", command, err, r.err);
+    checkrun_free(&r);
+}
+
+#define EXPECT_RUN(command, status, out, err) expect(__FILE__, __LINE__, command, status, out, err)
+
+/* A new folder $T/NAME with a capture that holds, one that differs, and one without a packet. */
+static void make_folder(const char *name)
+{
+    struct checkrun r = checkrun_shell("mkdir -p $T/%s/deep && cp " HOLDS " $T/%s/holds.pcap && "
+                                       "cp " DIFFERS " $T/%s/deep/differs.pcap && " EMPTY
+                                       " >$T/%s/empty.pcap && echo text >$T/%s/notes.txt",
+                                       name, name, name, name, name);
+
+    CU_ASSERT_EQUAL(r.status, 0);
+    checkrun_free(&r);
+}
+
+/* ---- arguments ---------------------------------------------------------------------------------
+ */
+
+static void says_what_is_wrong_in_one_line(void)
+{
+    EXPECT_RUN("$R replay", 2, "", "no capture given");
+    EXPECT_RUN("$R replay --bogus x", 2, "", "--bogus");
+    EXPECT_RUN("$R replay -p nobody " HOLDS, 2, "", "no peer profile \"nobody\"");
+    EXPECT_RUN("$R replay --jobs 0 " HOLDS, 2, "", "--jobs 0: not a number from 1");
+    EXPECT_RUN("$R replay --jobs 2x " HOLDS, 2, "", "--jobs 2x");
+    EXPECT_RUN("$R replay - - <" HOLDS, 2, "", "once only");
+    EXPECT_RUN("$R replay --json - --junit - " HOLDS, 2, "", "standard output");
+    EXPECT_RUN("$R replay --json $T/no/such " HOLDS, 2, "", "no/such");
+    EXPECT_RUN("cp " HOLDS " $T/own.pcap; $R replay --json $T/own.pcap $T/own.pcap", 2, "",
+               "would be overwritten");
+    EXPECT_RUN("$R replay $T/none.pcap", 2, "", "none.pcap: No such file");
+    EXPECT_RUN("mkdir -p $T/void; $R replay $T/void", 2, "", "no capture in it");
+}
+
+static void files_give_three_kinds_of_status(void)
+{
+    EXPECT_RUN("$R replay " HOLDS, 0, "verdict: PASS", "");
+    EXPECT_RUN("$R replay " DIFFERS, 1, "verdict: FAIL", "");
+    EXPECT_RUN("$R replay --peer linux-rxe-6.1 " DIFFERS, 0, "known deviation", "");
+    EXPECT_RUN(EMPTY " >$T/e.pcap; $R replay $T/e.pcap", 2, "verdict: SKIPPED",
+               "e.pcap: nothing to replay");
+    EXPECT_RUN("$R replay - <" HOLDS, 0, "verdict: PASS", "");
+    EXPECT_RUN("$R replay -q " HOLDS " " DIFFERS, 1, "", "");
+}
+
+/* Reports come in the order of the arguments, however many are at work. */
+static void files_are_reported_in_order(void)
+{
+    struct checkrun one = checkrun("replay -J 1 $C/rc-*.pcap");
+    struct checkrun many = checkrun("replay -J 8 $C/rc-*.pcap");
+
+    CU_ASSERT_EQUAL(one.status, many.status);
+    CU_ASSERT_STRING_EQUAL(one.out, many.out);
+    CU_ASSERT(strlen(one.out) > 10000);
+    checkrun_free(&one);
+    checkrun_free(&many);
+}
+
+/* ---- folders -----------------------------------------------------------------------------------
+ */
+
+static void a_folder_without_a_manifest_must_hold(void)
+{
+    make_folder("plain");
+    EXPECT_RUN("$R replay $T/plain", 2,
+               "3 captures, 2 connections: 1 holds, 1 differs, 1 skipped;"
+               " 2 not as expected",
+               "");
+    EXPECT_RUN("$R replay $T/plain", 2, "differs.pcap: expected: holds, is: differs", "");
+    EXPECT_RUN("rm $T/plain/empty.pcap; $R replay $T/plain", 1, "1 not as expected", "");
+    EXPECT_RUN("$R replay --peer linux-rxe-6.1 $T/plain", 0, "all as expected", "");
+}
+
+static void a_manifest_says_what_is_expected(void)
+{
+    make_folder("listed");
+    EXPECT_RUN("printf 'replay\\tfile\\n# remark\\n\\ndiffers\\tdiffers.pcap\\nskipped\\t"
+               "empty.pcap\\n' >$T/listed/manifest.tsv; $R replay $T/listed/",
+               0, "3 captures, 2 connections: 1 holds, 1 differs, 1 skipped; all as expected", "");
+    /* What is better than expected is unexpected too. */
+    EXPECT_RUN("$R replay --peer linux-rxe-6.1 $T/listed", 1, "expected: differs, is: holds", "");
+    EXPECT_RUN("printf 'file\\tpeer\\treplay\\ndeep/differs.pcap\\tlinux-rxe-6.1\\nempty.pcap\\t\\t"
+               "skipped\\nholds.pcap\\tsome-nic\\n' >$T/listed/manifest.tsv; $R replay $T/listed",
+               0, "2 holds, 1 skipped; all as expected", "");
+    EXPECT_RUN("head -c 3000 " DIFFERS " >$T/listed/cut.pcap; $R replay $T/listed", 2,
+               "cut.pcap: expected: holds, is: unusable", "");
+    EXPECT_RUN("printf 'cut.pcap\\t\\tunusable\\n' >>$T/listed/manifest.tsv; $R replay $T/listed",
+               0, "1 unusable; all as expected", "");
+}
+
+static void a_broken_manifest_is_named_with_its_line(void)
+{
+    make_folder("broken");
+    EXPECT_RUN("echo 'name\tpeer' >$T/broken/manifest.tsv; $R replay $T/broken", 2, "",
+               "manifest.tsv: line 1: no column \"file\"");
+    EXPECT_RUN("printf 'file\\treplay\\nholds.pcap\\tmaybe\\n' >$T/broken/manifest.tsv; $R replay "
+               "$T/broken",
+               2, "", "manifest.tsv: line 2: replay: \"maybe\"");
+    EXPECT_RUN("printf 'file\\treplay\\n\\tholds\\n' >$T/broken/manifest.tsv; $R replay $T/broken",
+               2, "", "manifest.tsv: line 2: file: empty");
+    EXPECT_RUN("printf 'file\\ngone.pcap\\n' >$T/broken/manifest.tsv; $R replay $T/broken", 2, "",
+               "manifest.tsv: line 2: file: gone.pcap is not there");
+}
+
+static void captures_are_known_by_their_endings(void)
+{
+    static const char *const yes[] = {"a.pcap", "a.pcapng",  "a.cap",
+                                      "a.erf",  "a.pcap.gz", "a.b.pcapng.zst"};
+    static const char *const no[] = {"a.txt", ".pcap",      ".a.pcap",      "pcap",
+                                     "a.gz",  "a.pcap.txt", "a.pcap.gz.gz", ""};
+
+    for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
+        CU_ASSERT_TRUE(corpus_is_capture(yes[i]));
+    for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
+        CU_ASSERT_FALSE(corpus_is_capture(no[i]));
+}
+
+/* ---- reports for programs ----------------------------------------------------------------------
+ */
+
+static void json_has_a_summary_and_each_report(void)
+{
+    struct checkrun r;
+    json_t *all, *captures;
+
+    make_folder("json");
+    r = checkrun("replay --json - $T/json");
+    CU_ASSERT_EQUAL(r.status, 2);
+    all = json_loads(r.out, 0, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(all);
+    captures = json_object_get(all, "captures");
+    EXPECT_EQ(json_array_size(captures), 3);
+    EXPECT_EQ(json_integer_value(json_object_get(json_object_get(all, "summary"), "unexpected")),
+              2);
+    CU_ASSERT_STRING_EQUAL(
+        json_string_value(json_object_get(json_array_get(captures, 0), "outcome")), "differs");
+    CU_ASSERT(json_array_size(json_object_get(json_array_get(captures, 0), "differences")) > 0);
+    CU_ASSERT_STRING_EQUAL(
+        json_string_value(json_object_get(json_array_get(captures, 2), "expected")), "holds");
+    json_decref(all);
+    checkrun_free(&r);
+}
+
+/* Python's parser reads it, and the counts at the top are those of the elements. */
+static void junit_is_well_formed_and_counts_right(void)
+{
+    make_folder("junit");
+    EXPECT_RUN("head -c 3000 " DIFFERS " >$T/junit/cut.pcap; "
+               "$R replay -q --junit $T/junit.xml $T/junit; test $? = 2 && python3 -c '\n"
+               "import sys, xml.etree.ElementTree as E\n"
+               "root = E.parse(sys.argv[1]).getroot()\n"
+               "n = {k: len(root.findall(\".//\" + k)) for k in (\"testcase\", \"error\")}\n"
+               "failed = len([c for c in root.iter(\"testcase\") if c.find(\"failure\") is not "
+               "None])\n"
+               "assert n[\"testcase\"] == int(root.get(\"tests\")) == 6, n\n"
+               "assert n[\"error\"] == int(root.get(\"errors\")) == 2, n\n"
+               "assert failed == int(root.get(\"failures\")) == 1, failed\n"
+               "print(\"well\")' $T/junit.xml",
+               0, "well", "");
+}
+
+SUITE("replay.gate", TEST(says_what_is_wrong_in_one_line), TEST(files_give_three_kinds_of_status),
+      TEST(files_are_reported_in_order), TEST(a_folder_without_a_manifest_must_hold),
+      TEST(a_manifest_says_what_is_expected), TEST(a_broken_manifest_is_named_with_its_line),
+      TEST(captures_are_known_by_their_endings), TEST(json_has_a_summary_and_each_report),
+      TEST(junit_is_well_formed_and_counts_right))

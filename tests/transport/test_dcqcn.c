@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * DCQCN against a second computation of it: the formulas of Zhu et al., SIGCOMM 2015, section 5.1
+ * (equations 1 to 4), in floating point and step by step. R218 of rnic/rules.md.
+ */
+#include "transport/dcqcn.h"
+
+#include <math.h>
+#include "support/rng.h"
+#include "support/suite.h"
+
+#define US   UINT64_C(1000)
+#define GBPS 1e9
+
+/* The parameters of the paper (section 5.2 and table of section 6): F 5, B 10 MB, T 55 us, g 1/256,
+ * R_AI 40 Mb/s, alpha from 1, updates 55 us apart. */
+static struct rnic_dcqcn_attr paper(void)
+{
+    struct rnic_dcqcn_attr attr;
+
+    rnic_dcqcn_defaults(&attr);
+    attr.rpg_max_rate = 40000;
+    attr.rpg_ai_rate = 40;
+    attr.rpg_hai_rate = 400;
+    attr.rpg_time_reset = 55;
+    attr.rpg_byte_reset = 10000000;
+    attr.rpg_threshold = 5;
+    attr.rpg_min_dec_fac = 0;
+    attr.dce_tcp_g = 1020;
+    attr.dce_tcp_rtt = 55;
+    attr.rate_reduce_monitor_period = 0;
+    attr.clamp_tgt_rate = 1;
+    attr.max_burst_sz = 0;
+    return attr;
+}
+
+static void expect_near(double actual, double expected, double relative, const char *what)
+{
+    if (fabs(actual - expected) > relative * expected)
+        suite_fail(__FILE__, __LINE__, "%s: %.0f, by the paper %.0f", what, actual, expected);
+    else
+        CU_ASSERT(true);
+}
+
+static void starts_unlimited(void)
+{
+    struct rnic_dcqcn_attr attr = paper();
+    struct rnic_dcqcn dc;
+
+    rnic_dcqcn_init(&dc);
+    EXPECT_EQ(rnic_dcqcn_rate(&dc, &attr, 0), UINT64_C(40000000000));
+    rnic_dcqcn_sent(&dc, &attr, 4096, 0);
+    CU_ASSERT(rnic_dcqcn_next(&dc, &attr, 0) == 0);
+}
+
+/* Equation 1: R_T = R_C, R_C = R_C (1 - alpha / 2), alpha = (1 - g) alpha + g. */
+static void cuts_by_alpha(void)
+{
+    struct rnic_dcqcn_attr attr = paper();
+    struct rnic_dcqcn dc;
+    double rate = 40 * GBPS;
+    double alpha = 1023.0 / 1024;
+
+    rnic_dcqcn_init(&dc);
+    attr.rpg_time_reset = 131071; /* no increase in between */
+    for (unsigned i = 0; i < 12; i++) {
+        rnic_dcqcn_cnp(&dc, &attr, i * 55 * US);
+        EXPECT_EQ(dc.target, rate + 0.5);
+        rate *= 1 - alpha / 2;
+        alpha = alpha * (1 - 1.0 / 256) + 1.0 / 256;
+        expect_near((double)rnic_dcqcn_rate(&dc, &attr, i * 55 * US), rate, 1e-4, "rate");
+        rate = (double)dc.rate;
+    }
+}
+
+/* Equation 2: without CNPs alpha = (1 - g) alpha each period: a second cut after n periods shows
+ * it. */
+static void alpha_decays(void)
+{
+    const unsigned waits[] = {1, 2, 10, 100, 1000, 100000};
+
+    for (unsigned i = 0; i < 6; i++) {
+        struct rnic_dcqcn_attr attr = paper();
+        struct rnic_dcqcn dc;
+        uint64_t now = waits[i] * 55 * US;
+        double alpha = 1023.0 / 1024 * 255 / 256 + 1.0 / 256; /* the first period had a CNP */
+        double before;
+
+        attr.rpg_time_reset = 131071;
+        attr.rpg_ai_rate = 0;
+        attr.rpg_threshold = 31;
+        rnic_dcqcn_init(&dc);
+        rnic_dcqcn_cnp(&dc, &attr, 0);
+        before = (double)rnic_dcqcn_rate(&dc, &attr, now);
+        rnic_dcqcn_cnp(&dc, &attr, now);
+        if (before >= 40 * GBPS) { /* it was back at the full rate: alpha begins anew */
+            alpha = 1023.0 / 1024;
+        } else {
+            alpha *= pow(255.0 / 256, waits[i] - 1);
+            if (alpha * 256 * 1024 < 64) /* below what integers of 2^-20 show */
+                alpha = 0;
+        }
+        expect_near((double)dc.rate, before * (1 - alpha / 2), 2e-3, "rate");
+    }
+}
+
+/* Equation 3: F - 1 events half the way to R_T; equation 4: then R_T += R_AI each. */
+static void recovers_then_adds(void)
+{
+    struct rnic_dcqcn_attr attr = paper();
+    struct rnic_dcqcn dc;
+    double rate, target;
+
+    rnic_dcqcn_init(&dc);
+    for (unsigned i = 0; i < 4; i++)
+        rnic_dcqcn_cnp(&dc, &attr, 0);
+    rate = (double)dc.rate;
+    target = (double)dc.target;
+    for (unsigned k = 1; k <= 200; k++) {
+        uint64_t at = k * 55 * US;
+
+        expect_near((double)rnic_dcqcn_rate(&dc, &attr, at - 1), rate, 1e-6, "before the event");
+        if (k >= 5)
+            target += 40e6;
+        rate = (rate + target) / 2;
+        expect_near((double)rnic_dcqcn_rate(&dc, &attr, at), rate, 1e-6, "after the event");
+        EXPECT_EQ(rnic_dcqcn_phase(&dc, &attr), k < 5 ? RNIC_DCQCN_RECOVERY : RNIC_DCQCN_ADDITIVE);
+    }
+}
+
+/* A pause of n timer events gives what n calls give. */
+static void pause_is_many_steps(void)
+{
+    struct rng rng = rng_of(5);
+
+    for (unsigned i = 0; i < 200; i++) {
+        struct rnic_dcqcn_attr attr = paper();
+        struct rnic_dcqcn slow, fast;
+        uint64_t now = 0;
+        uint64_t end;
+
+        attr.rpg_ai_rate = rng_below(&rng, 100);
+        attr.rpg_threshold = 1 + rng_below(&rng, 5);
+        attr.clamp_tgt_rate = rng_below(&rng, 2);
+        attr.rate_reduce_monitor_period = rng_below(&rng, 100);
+        rnic_dcqcn_init(&slow);
+        for (unsigned k = rng_below(&rng, 6) + 1; k; k--)
+            rnic_dcqcn_cnp(&slow, &attr, now += rng_below(&rng, 100000));
+        fast = slow;
+        end = now + rng_below(&rng, 200) * 55 * US;
+        for (uint64_t t = now; t < end; t += 7 * US)
+            rnic_dcqcn_rate(&slow, &attr, t);
+        EXPECT_EQ(rnic_dcqcn_rate(&slow, &attr, end), rnic_dcqcn_rate(&fast, &attr, end));
+        EXPECT_EQ(slow.limited, fast.limited);
+        if (slow.limited)
+            EXPECT_EQ(slow.target, fast.target);
+    }
+}
+
+/* Bytes count as time does; both beyond F: hyper increase. */
+static void bytes_and_hyper(void)
+{
+    struct rnic_dcqcn_attr attr = paper();
+    struct rnic_dcqcn dc;
+    uint64_t target;
+
+    attr.rpg_byte_reset = 1000;
+    attr.rpg_threshold = 2;
+    rnic_dcqcn_init(&dc);
+    for (unsigned i = 0; i < 5; i++)
+        rnic_dcqcn_cnp(&dc, &attr, 0);
+    target = dc.target;
+    rnic_dcqcn_sent(&dc, &attr, 999, 0);
+    EXPECT_EQ(dc.counted, 0);
+    rnic_dcqcn_sent(&dc, &attr, 1, 0);
+    EXPECT_EQ(dc.counted, 1);
+    EXPECT_EQ(dc.target, target);
+    rnic_dcqcn_sent(&dc, &attr, 2000, 0); /* BC 2 and 3: max is F: additive */
+    EXPECT_EQ(dc.target, target + 80000000);
+    rnic_dcqcn_rate(&dc, &attr, 3 * 55 * US); /* T 1, 2: additive; T 3: min is above F */
+    EXPECT_EQ(dc.target, target + 80000000 + 80000000 + 400000000);
+    EXPECT_EQ(rnic_dcqcn_phase(&dc, &attr), RNIC_DCQCN_HYPER);
+}
+
+/* CA17-46: it comes back to the full rate, and then nothing is held back. */
+static void returns_to_full_rate(void)
+{
+    struct rnic_dcqcn_attr attr = paper();
+    struct rnic_dcqcn dc;
+    uint64_t now = 0;
+
+    rnic_dcqcn_init(&dc);
+    for (unsigned i = 0; i < 500; i++)
+        rnic_dcqcn_cnp(&dc, &attr, now += 55 * US);
+    CU_ASSERT(dc.rate < 40000000 && dc.rate >= 1000000);
+    EXPECT_EQ(rnic_dcqcn_rate(&dc, &attr, now + 10 * UINT64_C(1000000000)), 40000000000);
+    CU_ASSERT(!dc.limited);
+    CU_ASSERT(rnic_dcqcn_next(&dc, &attr, now + 10 * UINT64_C(1000000000)) == 0);
+}
+
+/* rpg_min_rate, rpg_min_dec_fac, rate_to_set_on_first_cnp, rate_reduce_monitor_period,
+ * clamp_tgt_rate*. */
+static void vendor_parameters(void)
+{
+    struct rnic_dcqcn_attr attr = paper();
+    struct rnic_dcqcn dc;
+
+    attr.rpg_min_rate = 1000;
+    attr.rpg_time_reset = 131071;
+    rnic_dcqcn_init(&dc);
+    for (unsigned i = 0; i < 50; i++)
+        rnic_dcqcn_cnp(&dc, &attr, 0);
+    EXPECT_EQ(dc.rate, 1000000000);
+
+    attr.rpg_min_dec_fac = 80;
+    rnic_dcqcn_init(&dc);
+    rnic_dcqcn_cnp(&dc, &attr, 0);
+    EXPECT_EQ(dc.rate, 32000000000);
+
+    attr.rate_to_set_on_first_cnp = 5000;
+    rnic_dcqcn_init(&dc);
+    rnic_dcqcn_cnp(&dc, &attr, 0);
+    EXPECT_EQ(dc.rate, 5000000000);
+    EXPECT_EQ(dc.target, 5000000000);
+
+    attr.rate_to_set_on_first_cnp = 0;
+    attr.rate_reduce_monitor_period = 10;
+    rnic_dcqcn_init(&dc);
+    rnic_dcqcn_cnp(&dc, &attr, 0);
+    rnic_dcqcn_cnp(&dc, &attr, 1 * US);
+    rnic_dcqcn_cnp(&dc, &attr, 2 * US);
+    EXPECT_EQ(rnic_dcqcn_rate(&dc, &attr, 10 * US - 1), 32000000000);
+    EXPECT_EQ(rnic_dcqcn_rate(&dc, &attr, 10 * US), 25600000000);
+    rnic_dcqcn_cnp(&dc, &attr, 12 * US);
+    EXPECT_EQ(rnic_dcqcn_rate(&dc, &attr, 20 * US), 20480000000);
+
+    attr.rate_reduce_monitor_period = 0;
+    attr.clamp_tgt_rate = 0; /* no increase since the cut before: the target stays */
+    rnic_dcqcn_init(&dc);
+    rnic_dcqcn_cnp(&dc, &attr, 0);
+    rnic_dcqcn_cnp(&dc, &attr, 1);
+    EXPECT_EQ(dc.target, 40000000000);
+    rnic_dcqcn_sent(&dc, &attr, 10000000, 2); /* an increase by bytes: it goes to the rate */
+    rnic_dcqcn_cnp(&dc, &attr, 3);
+    CU_ASSERT(dc.target < 40000000000);
+}
+
+/* Packets leave at the rate, and no more than max_burst_sz at once after a pause. */
+static void paces(void)
+{
+    struct rnic_dcqcn_attr attr = paper();
+    struct rnic_dcqcn dc;
+    uint64_t now = 0;
+    unsigned burst = 0;
+
+    attr.rpg_time_reset = 131071;
+    rnic_dcqcn_init(&dc);
+    rnic_dcqcn_cnp(&dc, &attr, 0);
+    attr.max_burst_sz = 3000;
+    for (unsigned i = 0; i < 1000; i++) {
+        rnic_dcqcn_sent(&dc, &attr, 1000, now);
+        now = rnic_dcqcn_next(&dc, &attr, now);
+    }
+    expect_near(1000 * 8000.0 / (double)now * 1e9, (double)dc.rate, 0.01, "pace");
+    now += 1000 * US;
+    while (rnic_dcqcn_next(&dc, &attr, now) <= now) {
+        rnic_dcqcn_sent(&dc, &attr, 1000, now);
+        burst++;
+    }
+    CU_ASSERT(burst == 3 || burst == 4);
+}
+
+/* Any sequence stays within the two rates, and time never gives less than before. */
+static void stays_in_range(void)
+{
+    struct rng rng = rng_of(9);
+
+    for (unsigned run = 0; run < 100; run++) {
+        struct rnic_dcqcn_attr attr;
+        struct rnic_dcqcn dc;
+        uint64_t now = 0;
+
+        rnic_dcqcn_defaults(&attr);
+        attr.rpg_min_rate = 1 + rng_below(&rng, 1000);
+        attr.rpg_threshold = 1 + rng_below(&rng, 6);
+        attr.rpg_gd = 10 + rng_below(&rng, 2);
+        attr.rpg_min_dec_fac = rng_below(&rng, 101);
+        attr.dce_tcp_g = rng_below(&rng, 1024);
+        attr.clamp_tgt_rate = rng_below(&rng, 2);
+        attr.rate_reduce_monitor_period = rng_below(&rng, 50);
+        CU_ASSERT(rnic_dcqcn_valid(&attr));
+        rnic_dcqcn_init(&dc);
+        for (unsigned i = 0; i < 2000; i++) {
+            uint64_t rate;
+
+            now += rng_below(&rng, 20000);
+            if (rng_below(&rng, 3) == 0)
+                rnic_dcqcn_cnp(&dc, &attr, now);
+            else if (rnic_dcqcn_next(&dc, &attr, now) <= now)
+                rnic_dcqcn_sent(&dc, &attr, 64 + rng_below(&rng, 4096), now);
+            rate = rnic_dcqcn_rate(&dc, &attr, now);
+            if (rate < attr.rpg_min_rate * UINT64_C(1000000) ||
+                rate > attr.rpg_max_rate * UINT64_C(1000000) || (dc.limited && dc.target < dc.rate))
+                suite_fail(__FILE__, __LINE__, "run %u: rate %llu", run, (unsigned long long)rate);
+        }
+    }
+}
+
+static void ranges(void)
+{
+    struct rnic_dcqcn_attr attr;
+
+    rnic_dcqcn_defaults(&attr);
+    CU_ASSERT(rnic_dcqcn_valid(&attr));
+    EXPECT_EQ(attr.rpg_time_reset, 300);
+    EXPECT_EQ(attr.dce_tcp_g, 1019);
+    attr.dce_tcp_g = 1024;
+    CU_ASSERT(!rnic_dcqcn_valid(&attr));
+    attr.dce_tcp_g = 0;
+    CU_ASSERT(rnic_dcqcn_valid(&attr));
+    attr.rpg_time_reset = 0;
+    CU_ASSERT(!rnic_dcqcn_valid(&attr));
+    rnic_dcqcn_defaults(&attr);
+    attr.rpg_min_rate = attr.rpg_max_rate + 1;
+    CU_ASSERT(!rnic_dcqcn_valid(&attr));
+}
+
+SUITE("dcqcn", TEST(starts_unlimited), TEST(cuts_by_alpha), TEST(alpha_decays),
+      TEST(recovers_then_adds), TEST(pause_is_many_steps), TEST(bytes_and_hyper),
+      TEST(returns_to_full_rate), TEST(vendor_parameters), TEST(paces), TEST(stays_in_range),
+      TEST(ranges))

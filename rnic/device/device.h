@@ -9,6 +9,7 @@
 #include "device/list.h"
 #include "device/map.h"
 #include "device/mr.h"
+#include "device/pace.h"
 #include "device/pd.h"
 #include "device/qp.h"
 #include "device/rnic.h"
@@ -35,7 +36,9 @@ struct rnic {
     struct rnic_map keys; /* rnic_mr by key */
     struct rnic_map qpns; /* rnic_qp by QPN */
     struct rnic_timers timers;
-    rnic_time now;          /* the latest that a caller named */
+    rnic_time now;         /* the latest that a caller named */
+    struct rnic_list cnps; /* QPs that owe a CNP */
+    struct rnic_pacer pacer;
     struct rnic_list ready; /* QPs with something to send; the first is next */
 
     /* Everything there is, so that rnic_del() finds it. */
@@ -44,6 +47,7 @@ struct rnic {
     struct rnic_list cqs;
     struct rnic_list qps;
 
+    struct roce_env cnp_env; /* of the CNP being sent */
     struct roce_pkt tx; /* the packet being sent; of its headers only those of its opcode count */
     uint8_t scratch[4096]; /* where a packet's payload is gathered; the largest path MTU */
 };

@@ -55,9 +55,11 @@ int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *init, struct rnic
                              init->max_send_wr ? init->max_inline : 0))
         goto no_requester;
     qp->qpn = init->qpn ? init->qpn : choose_qpn(rnic);
+    qp->pd = pd;
+    if (!rnic_cc_new(qp))
+        goto no_cc;
     if (!rnic_map_add(&rnic->qpns, qp->qpn, qp))
         goto no_map;
-    qp->pd = pd;
     qp->recv_cq = init->recv_cq;
     qp->type = init->type;
     qp->state = RNIC_QPS_RESET;
@@ -73,6 +75,8 @@ int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *init, struct rnic
     return RNIC_OK;
 
 no_map:
+    rnic_cc_free(qp);
+no_cc:
     rnic_requester_free(&qp->req);
 no_requester:
     rnic_responder_free(&qp->resp);
@@ -91,6 +95,7 @@ void rnic_qp_del(struct rnic_qp *qp)
     rnic_event_purge(&rnic->events, qp, NULL);
     rnic_map_del(&rnic->qpns, qp->qpn);
     rnic_timer_del(&rnic->timers, &qp->timer);
+    rnic_cc_free(qp);
     rnic_list_del(&qp->ready);
     rnic_list_del(&qp->link);
     qp->recv_cq->users--;

@@ -7,6 +7,7 @@
 #ifndef RNIC_QP_H
 #define RNIC_QP_H
 
+#include "device/cnp.h"
 #include "device/cq.h"
 #include "device/list.h"
 #include "device/pd.h"
@@ -38,6 +39,7 @@ struct rnic_qp {
     enum roce_encap encap; /* of both directions */
     struct roce_env env;   /* of everything it sends */
 
+    struct rnic_cc *cc; /* NULL: the device has no congestion management */
     struct rnic_timer timer;
     struct rnic_requester req;
     struct rnic_responder resp;

@@ -22,8 +22,14 @@ void rnic_qp_settle(struct rnic_qp *qp)
     rnic_timer_set(&rnic->timers, &qp->timer, qp->req.retry.wait, qp->req.retry.wait_code,
                    qp->req.retry.deadline);
     if (rnic_list_empty(&qp->ready) &&
-        (rnic_responder_ready(&qp->resp) || rnic_requester_ready(&qp->req)))
-        rnic_list_add(&rnic->ready, &qp->ready);
+        (rnic_responder_ready(&qp->resp) || rnic_requester_ready(&qp->req))) {
+        rnic_time at;
+
+        if (rnic_pace_held(qp, rnic->now, &at) && !rnic_pace_urgent(qp))
+            rnic_pacer_add(&rnic->pacer, qp->cc, at);
+        else
+            rnic_list_add(&rnic->ready, &qp->ready);
+    }
 }
 
 int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *wr)
@@ -91,8 +97,15 @@ void rnic_qp_input(struct rnic_qp *qp, const struct roce_pkt *pkt, rnic_time now
     rnic_qp_settle(qp);
 }
 
+/* While a request waits for its turn to be sent, it is not the responder that is silent: the timer
+ * starts anew, as it does when the request is sent. */
 void rnic_qp_expire(struct rnic_qp *qp, rnic_time now)
 {
+    rnic_time at;
+
+    if (qp->req.retry.wait == RNIC_RETRY_ACK && rnic_requester_ready(&qp->req) &&
+        rnic_pace_held(qp, now, &at))
+        rnic_retry_arm(&qp->req.retry, now);
     rnic_requester_expire(&qp->req, now);
     rnic_qp_settle(qp);
 }
@@ -111,11 +124,15 @@ static bool next_packet(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
 
 bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
 {
+    rnic_time at;
     bool any;
 
     pkt->encap = qp->encap;
     pkt->env = &qp->env;
-    any = next_packet(qp, pkt, now);
+    if (rnic_pace_held(qp, now, &at))
+        any = rnic_pace_urgent(qp) && rnic_responder_output(&qp->resp, pkt);
+    else
+        any = next_packet(qp, pkt, now);
     rnic_qp_settle(qp);
     return any;
 }
@@ -149,14 +166,21 @@ static void put_completion(struct rnic_qp *qp, struct rnic_cq *cq, const struct 
 static void host_complete(void *ctx, const struct rnic_wc *wc)
 {
     struct rnic_qp *qp = ctx;
+    struct rnic_device_counters *counters = &qp->pd->rnic->counters;
 
+    counters->resp_cqe_error += wc->status != RNIC_WC_SUCCESS;
+    counters->resp_cqe_flush_error += wc->status == RNIC_WC_WR_FLUSH_ERR;
+    counters->resp_local_length_error += wc->status == RNIC_WC_LOC_LEN_ERR;
     put_completion(qp, qp->recv_cq, wc);
 }
 
 static void host_sent(void *ctx, const struct rnic_wc *wc)
 {
     struct rnic_qp *qp = ctx;
+    struct rnic_device_counters *counters = &qp->pd->rnic->counters;
 
+    counters->req_cqe_error += wc->status != RNIC_WC_SUCCESS;
+    counters->req_cqe_flush_error += wc->status == RNIC_WC_WR_FLUSH_ERR;
     put_completion(qp, qp->send_cq, wc);
 }
 

@@ -53,6 +53,8 @@ static void enter_rtr(struct rnic_qp *qp, const struct rnic_qp_attr *attr)
 
     qp->av = attr->av;
     rnic_av_resolve(&qp->av, qp->qpn, attr->dest_qpn);
+    if (rnic_ecn_on(&qp->pd->rnic->attr.ecn) && (qp->av.tclass & 3) == 0)
+        qp->av.tclass |= 2; /* else no switch would mark it (R005) */
     qp->encap = rnic_gid_encap(&qp->pd->rnic->attr.gid[qp->av.sgid_idx]);
     rnic_av_envelope(qp->pd->rnic, &qp->av, &qp->env);
     qp->comm_est = false;
@@ -100,6 +102,7 @@ int rnic_qp_modify(struct rnic_qp *qp, const struct rnic_qp_attr *attr, rnic_tim
     case RNIC_QPS_RESET:
         rnic_responder_reset(&qp->resp); /* R190 */
         rnic_requester_reset(&qp->req);
+        rnic_cc_reset(qp);
         qp->cq_lost = false;
         break;
     case RNIC_QPS_INIT:

@@ -24,7 +24,7 @@ struct rnic *rnic_new(const struct rnic_attr *attr)
 {
     struct rnic *rnic;
 
-    if (attr->gid_cnt < 1 || attr->gid_cnt > RNIC_GID_MAX)
+    if (attr->gid_cnt < 1 || attr->gid_cnt > RNIC_GID_MAX || !rnic_ecn_valid(&attr->ecn))
         return NULL;
     rnic = calloc(1, sizeof(*rnic));
     if (!rnic)
@@ -32,6 +32,7 @@ struct rnic *rnic_new(const struct rnic_attr *attr)
     rnic->attr = *attr;
     rnic_entropy_init(&rnic->entropy, attr->seed);
     rnic_timers_init(&rnic->timers);
+    rnic_list_init(&rnic->cnps);
     rnic_list_init(&rnic->ready);
     rnic_list_init(&rnic->pds);
     rnic_list_init(&rnic->mrs);
@@ -54,6 +55,7 @@ void rnic_del(struct rnic *rnic)
         rnic_pd_del(RNIC_LIST_OF(rnic->pds.next, struct rnic_pd, link));
     rnic_map_free(&rnic->keys);
     rnic_map_free(&rnic->qpns);
+    rnic_pacer_free(&rnic->pacer);
     free(rnic);
 }
 
@@ -133,18 +135,43 @@ void rnic_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time n
 
     now = rnic_clock(rnic, now);
     rnic->counters.rx_packets++;
+    rnic->counters.rx_bytes += len;
     if (!form_valid(rnic, &pkt, frame, len))
         return;
+    if (pkt.op->kind == ROCE_KIND_CNP) {
+        rnic_cnp_input(rnic, &pkt, now);
+        return;
+    }
     qp = find_qp(rnic, &pkt);
     if (!qp)
         rnic->counters.rx_no_qp++;
     else if (!rnic_qp_pkey_fits(qp, pkt.bth.pkey))
         rnic->counters.rx_bad_pkey++;
-    else
+    else {
+        if (rnic_cnp_is_marked(&pkt))
+            rnic_cnp_marked(qp, &pkt, now);
         rnic_qp_input(qp, &pkt, now);
+    }
 }
 
 /* ---- output ---------------------------------------------------------------------------------- */
+
+static size_t sent(struct rnic *rnic, int len)
+{
+    rnic->counters.tx_packets++;
+    rnic->counters.tx_bytes += (unsigned)len;
+    return (size_t)len;
+}
+
+/* The QPs whose time to send has come. */
+static void release_paced(struct rnic *rnic, rnic_time now)
+{
+    struct rnic_cc *cc;
+
+    while ((cc = rnic_pacer_due(&rnic->pacer, now)) != NULL)
+        if (rnic_list_empty(&cc->qp->ready))
+            rnic_list_add(&rnic->ready, &cc->qp->ready);
+}
 
 /* One packet of a QP, then the next QP has its turn: none waits for another's READ (R251). */
 size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now)
@@ -152,6 +179,13 @@ size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now)
     if (cap < ROCE_FRAME_MAX)
         return 0;
     now = rnic_clock(rnic, now);
+    while (rnic_cnp_output(rnic, &rnic->tx, now)) {
+        int len = roce_pkt_build(&rnic->tx, 0, buf, cap);
+
+        if (len > 0)
+            return sent(rnic, len);
+    }
+    release_paced(rnic, now);
     while (!rnic_list_empty(&rnic->ready)) {
         struct rnic_qp *qp = RNIC_LIST_OF(rnic->ready.next, struct rnic_qp, ready);
         int len = 0;
@@ -162,8 +196,8 @@ size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now)
         if (rnic_qp_output(qp, &rnic->tx, now))
             len = roce_pkt_build(&rnic->tx, 0, buf, cap);
         if (len > 0) {
-            rnic->counters.tx_packets++;
-            return (size_t)len;
+            rnic_pace_sent(qp, &rnic->tx, (size_t)len, now);
+            return sent(rnic, len);
         }
     }
     rnic_timers_trim(&rnic->timers);
@@ -173,7 +207,10 @@ size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now)
 /* A responder has no timer: it acknowledges at once (R100). */
 rnic_time rnic_deadline(const struct rnic *rnic)
 {
-    return rnic_timers_next(&rnic->timers);
+    rnic_time timer = rnic_timers_next(&rnic->timers);
+    rnic_time pace = rnic_pacer_next(&rnic->pacer);
+
+    return timer < pace ? timer : pace;
 }
 
 void rnic_expire(struct rnic *rnic, rnic_time now)
@@ -184,6 +221,7 @@ void rnic_expire(struct rnic *rnic, rnic_time now)
     while ((timer = rnic_timers_due(&rnic->timers, now)) != NULL)
         rnic_qp_expire(RNIC_LIST_OF(timer, struct rnic_qp, timer), now);
     rnic_timers_trim(&rnic->timers);
+    release_paced(rnic, now);
 }
 
 /* ---- counters and events --------------------------------------------------------------------- */

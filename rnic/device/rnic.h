@@ -26,6 +26,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "transport/dcqcn.h"
 #include "transport/send.h"
 #include "transport/work.h"
 #include "wire/psn.h"
@@ -65,6 +66,18 @@ struct rnic_gid {
 
 #define RNIC_GID_MAX 8
 
+/* Congestion management (Annex A17.9); all zero: none. */
+struct rnic_ecn {
+    bool np;                        /* answer packets marked "congestion experienced" with CNPs */
+    bool rp;                        /* slow a QP down that a CNP names */
+    uint32_t min_time_between_cnps; /* us, for each QP (R219) */
+    uint8_t cnp_dscp;               /* 0..63: of the CNPs sent */
+    struct rnic_dcqcn_attr dcqcn;   /* with rp */
+};
+
+/* Both points on, with the values that NVIDIA documents: 4 us, DSCP 48, those of dcqcn.h. */
+void rnic_ecn_defaults(struct rnic_ecn *ecn);
+
 struct rnic_attr {
     uint8_t mac[6];
     struct rnic_gid gid[RNIC_GID_MAX];
@@ -72,9 +85,11 @@ struct rnic_attr {
     /* Entropy for keys and QPNs that the caller does not choose: they are unpredictable to a peer
      * if this is (32 bytes from the system's random source); equal bytes give equal devices. */
     uint8_t seed[32];
+    /* With it the packets of QPs whose tclass has no ECN bits are sent as ECT(0) (R005). */
+    struct rnic_ecn ecn;
 };
 
-/* A device, or NULL without memory or with a gid_cnt out of range. */
+/* A device, or NULL without memory or with a gid_cnt or a parameter of ecn out of range. */
 struct rnic *rnic_new(const struct rnic_attr *attr);
 
 /* Frees the device and every object still in it. NULL is fine. */
@@ -97,7 +112,8 @@ void rnic_expire(struct rnic *rnic, rnic_time now);
 
 /* ---- counters -------------------------------------------------------------------------------- */
 
-/* Each counts packets; names as operators know them. Those of the transport are in work.h. */
+/* Each counts packets, or what it says; names as operators know them from rdma-core's drivers and
+ * vendor tools. Those of the transport are in work.h. */
 #define RNIC_DEVICE_COUNTERS(X)                                                                    \
     X(rx_packets, "frames given to rnic_input")                                                    \
     X(tx_packets, "frames given out by rnic_output")                                               \
@@ -105,7 +121,19 @@ void rnic_expire(struct rnic *rnic, rnic_time now);
     X(rx_malformed, "dropped for a defect of form (R016, R028, R029)")                             \
     X(rx_icrc_encapsulated, "dropped for a wrong ICRC (R023)")                                     \
     X(rx_no_qp, "dropped: no such QP, or wrong service, state or address (R046-R054)")             \
-    X(rx_bad_pkey, "dropped for a P_Key that does not match (R049)")
+    X(rx_bad_pkey, "dropped for a P_Key that does not match (R049)")                               \
+    X(rx_bytes, "bytes of the frames given to rnic_input")                                         \
+    X(tx_bytes, "bytes of the frames given out by rnic_output")                                    \
+    X(np_ecn_marked_roce_packets,                                                                  \
+      "requests and READ responses taken that were marked: congestion experienced (R215)")         \
+    X(np_cnp_sent, "CNPs sent")                                                                    \
+    X(rp_cnp_handled, "CNPs received that slowed a QP down")                                       \
+    X(rp_cnp_ignored, "CNPs received for a QP while ecn.rp is off")                                \
+    X(resp_cqe_error, "receive completions in error, flushed ones too")                            \
+    X(resp_cqe_flush_error, "receive completions flushed (R189)")                                  \
+    X(resp_local_length_error, "receive completions with LOC_LEN_ERR")                             \
+    X(req_cqe_error, "send completions in error, flushed ones too")                                \
+    X(req_cqe_flush_error, "send completions flushed (R189)")
 
 #define RNIC_COUNTERS(X) RNIC_DEVICE_COUNTERS(X) RNIC_TRANSPORT_COUNTERS(X)
 

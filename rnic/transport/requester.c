@@ -379,10 +379,12 @@ bool rnic_requester_output(struct rnic_requester *req, struct roce_pkt *pkt, uin
                            uint64_t now)
 {
     struct rnic_swqe *wqe;
+    bool again;
 
     if (!rnic_requester_ready(req))
         return false;
     wqe = rnic_sq_wqe(&req->sq, req->cur);
+    again = req->nxt < req->max;
     if (wqe->opcode == RNIC_WR_READ) {
         put_read(req, pkt, wqe);
     } else if (rnic_wr_is_atomic(wqe->opcode)) {
@@ -393,6 +395,7 @@ bool rnic_requester_output(struct rnic_requester *req, struct roce_pkt *pkt, uin
     }
     if (req->nxt == rnic_swqe_end(wqe))
         req->cur++;
+    req->counters->tx_retransmitted += again;
     if (req->max < req->nxt)
         req->max = req->nxt;
     rnic_retry_arm(&req->retry, now);

@@ -133,6 +133,7 @@ enum rnic_event_type {
     X(req_remote_operational_errors, "NAK 0x63 received that ended a request")                     \
     X(bad_resp_err, "responses of a wrong kind, order or length that ended a request")             \
     X(duplicate_response, "responses to requests that were answered before (R144)")                \
+    X(tx_retransmitted, "request packets sent again, and READs asked for again")                   \
     X(rx_no_request, "responses to PSNs that were never sent (R137)")
 
 struct rnic_transport_counters {

@@ -319,7 +319,8 @@ static void inbound_validation(void)
         EXPECT_EQ(counters.rx_malformed, what == TVER);
         EXPECT_EQ(counters.rx_bad_pkey, what == PKEY || what == PKEY0);
         EXPECT_EQ(counters.rx_no_request, what == RESPONSE);
-        EXPECT_EQ(counters.rx_no_qp, what <= DST_IP || what == ENCAP);
+        EXPECT_EQ(counters.rx_no_qp, (what <= DST_IP && what != CNP) || what == ENCAP);
+        EXPECT_EQ(counters.rp_cnp_ignored, what == CNP);
         EXPECT_EQ(counters.rx_icrc_encapsulated, 0);
         EXPECT_EQ(rig_state(&rig), RNIC_QPS_RTS); /* R056 */
         pkt = write_only(RIG_PSN, 0, NULL, 0);    /* and the good one is still good */

@@ -33,6 +33,11 @@ void rig_connect(struct rig *rig, struct rnic_qp *qp)
 
 void rig_init(struct rig *rig, enum roce_encap encap)
 {
+    rig_init_ecn(rig, encap, &(struct rnic_ecn){0});
+}
+
+void rig_init_ecn(struct rig *rig, enum roce_encap encap, const struct rnic_ecn *ecn)
+{
     struct rnic_attr attr;
     struct rnic_mr_attr mr = {.len = RIG_MEM_LEN, .iova = RIG_IOVA, .access = 0xF, .key = RIG_KEY};
     struct rnic_qp_init qp = {
@@ -41,6 +46,7 @@ void rig_init(struct rig *rig, enum roce_encap encap)
     memset(rig, 0, sizeof(*rig));
     pktgen_init(&rig->gen, encap);
     attr = rig_device_attr(&rig->gen);
+    attr.ecn = *ecn;
     rig->block = malloc(RIG_MEM_LEN + 2 * RIG_GUARD);
     if (!rig->block)
         abort();

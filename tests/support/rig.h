@@ -35,6 +35,9 @@ struct rig {
  * 256. */
 void rig_init(struct rig *rig, enum roce_encap encap);
 
+/* The same with congestion management. */
+void rig_init_ecn(struct rig *rig, enum roce_encap encap, const struct rnic_ecn *ecn);
+
 /* Checks the guard bytes and frees all. */
 void rig_free(struct rig *rig);
 

@@ -21,7 +21,8 @@ enum roce_encap rnic_gid_encap(const struct rnic_gid *gid)
 
 bool rnic_av_valid(const struct rnic *rnic, const struct rnic_av *av)
 {
-    if (av->sgid_idx >= rnic->attr.gid_cnt || av->flow > 0xFFFFF)
+    if (av->sgid_idx >= rnic->attr.gid_cnt || av->flow > 0xFFFFF ||
+        (av->tagged && (av->vlan > 0xFFF || av->priority > 7)))
         return false;
     /* Both ends of RoCEv2 speak the same IP version. */
     return rnic->attr.gid[av->sgid_idx].type != RNIC_GID_ROCE_V2 ||
@@ -29,11 +30,11 @@ bool rnic_av_valid(const struct rnic *rnic, const struct rnic_av *av)
 }
 
 /*
- * R012, R013: one source port for the life of the connection, derived from the flow label, or from
- * both QPNs where there is none, by the folding that Linux uses (rdma_calc_flow_label,
- * rdma_flow_label_to_udp_sport), so that both ends of a pair agree.
+ * One source port for the life of the connection, or for all datagrams to one QP, derived from the
+ * flow label, or from both QPNs where there is none, by the folding that Linux uses
+ * (rdma_calc_flow_label, rdma_flow_label_to_udp_sport), so that both ends of a pair agree.
  */
-static uint16_t derive_sport(uint32_t flow, uint32_t qpn, uint32_t dest_qpn)
+uint16_t rnic_av_sport(uint32_t flow, uint32_t qpn, uint32_t dest_qpn)
 {
     uint64_t both = (uint64_t)qpn * dest_qpn;
 
@@ -45,14 +46,12 @@ static uint16_t derive_sport(uint32_t flow, uint32_t qpn, uint32_t dest_qpn)
     return (uint16_t)(0xC000 | ((flow & 0x3FFF) ^ flow >> 14));
 }
 
-void rnic_av_resolve(struct rnic_av *av, uint32_t qpn, uint32_t dest_qpn)
+void rnic_av_resolve(struct rnic_av *av)
 {
     if (av->hop_limit == 0)
         av->hop_limit = 64;
     if ((av->tclass & 3) == 3)
         av->tclass ^= 1; /* a sender never says "congestion experienced" (R005) */
-    if (av->udp_sport == 0)
-        av->udp_sport = derive_sport(av->flow, qpn, dest_qpn);
 }
 
 void rnic_av_envelope(const struct rnic *rnic, const struct rnic_av *av, struct roce_env *env)
@@ -66,6 +65,12 @@ void rnic_av_envelope(const struct rnic *rnic, const struct rnic_av *av, struct 
     roce_pkt_init(pkt, encap, ROCE_OP_RC_ACK);
     memcpy(pkt->eth.dst, av->dmac, sizeof(pkt->eth.dst));
     memcpy(pkt->eth.src, rnic->attr.mac, sizeof(pkt->eth.src));
+    if (av->tagged) {
+        pkt->vlan_cnt = 1;
+        pkt->vlan[0] =
+            (struct roce_vlan){.pcp = av->priority, .vid = av->vlan, .type = pkt->eth.type};
+        pkt->eth.type = ROCE_ETHERTYPE_VLAN;
+    }
     pkt->udp.sport = av->udp_sport;
     switch (encap) {
     case ROCE_ENCAP_V2_IP4:

@@ -15,8 +15,11 @@ enum roce_encap rnic_gid_encap(const struct rnic_gid *gid);
 /* Whether every member is in its range and both ends speak the same protocol. */
 bool rnic_av_valid(const struct rnic *rnic, const struct rnic_av *av);
 
-/* Fills in what the user left to the device: hop limit, ECN, UDP source port. */
-void rnic_av_resolve(struct rnic_av *av, uint32_t qpn, uint32_t dest_qpn);
+/* Fills in what the user left to the device: hop limit, ECN. */
+void rnic_av_resolve(struct rnic_av *av);
+
+/* The UDP source port where the user chose none: R012, R013. */
+uint16_t rnic_av_sport(uint32_t flow, uint32_t qpn, uint32_t dest_qpn);
 
 /* The envelope of everything sent along a valid, resolved vector (R004, R008, R010-R012). */
 void rnic_av_envelope(const struct rnic *rnic, const struct rnic_av *av, struct roce_env *env);

@@ -125,7 +125,7 @@ void rnic_cnp_input(struct rnic *rnic, const struct roce_pkt *pkt, rnic_time now
     uint8_t dst[16];
 
     roce_pkt_addr(pkt, src, dst);
-    if (!qp ||
+    if (!qp || !qp->service->connected ||
         (qp->state != RNIC_QPS_RTR && qp->state != RNIC_QPS_RTS && qp->state != RNIC_QPS_SQD) ||
         !rnic_qp_addr_fits(qp, pkt->encap, src, dst)) {
         rnic->counters.rx_no_qp++;

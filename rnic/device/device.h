@@ -3,11 +3,13 @@
 #ifndef RNIC_DEVICE_H
 #define RNIC_DEVICE_H
 
+#include "device/ah.h"
 #include "device/cq.h"
 #include "device/entropy.h"
 #include "device/event.h"
 #include "device/list.h"
 #include "device/map.h"
+#include "device/mcast.h"
 #include "device/mr.h"
 #include "device/pace.h"
 #include "device/pd.h"
@@ -19,6 +21,7 @@
  * a free QPN or key is found by a few draws. */
 #define RNIC_QP_LIMIT (UINT32_C(1) << 20)
 #define RNIC_MR_LIMIT (UINT32_C(1) << 24)
+#define RNIC_AH_LIMIT (UINT32_C(1) << 20)
 
 struct rnic_device_counters {
 #define X(name, text) uint64_t name;
@@ -33,8 +36,11 @@ struct rnic {
     struct rnic_transport_counters transport_counters;
     struct rnic_event_queue events;
 
-    struct rnic_map keys; /* rnic_mr by key */
-    struct rnic_map qpns; /* rnic_qp by QPN */
+    struct rnic_map keys;   /* rnic_mr by key */
+    struct rnic_map qpns;   /* rnic_qp by QPN */
+    struct rnic_map groups; /* rnic_mcast_group by a hash of its GID */
+    uint32_t group_cnt;
+    uint32_t ah_cnt;
     struct rnic_timers timers;
     rnic_time now;         /* the latest that a caller named */
     struct rnic_list cnps; /* QPs that owe a CNP */
@@ -46,6 +52,7 @@ struct rnic {
     struct rnic_list mrs;
     struct rnic_list cqs;
     struct rnic_list qps;
+    struct rnic_list ahs;
 
     struct roce_env cnp_env; /* of the CNP being sent */
     struct roce_pkt tx; /* the packet being sent; of its headers only those of its opcode count */

@@ -27,11 +27,17 @@ static bool send_init_valid(const struct rnic_pd *pd, const struct rnic_qp_init 
            init->max_send_sge <= RNIC_SGE_MAX && init->max_inline <= RNIC_INLINE_MAX;
 }
 
+static bool qpn_valid(const struct rnic_qp_init *init)
+{
+    if (init->type == RNIC_QPT_GSI)
+        return init->qpn == 0 || init->qpn == ROCE_QP_GSI;
+    return init->qpn == 0 || (init->qpn >= QPN_FIRST && init->qpn <= QPN_LAST);
+}
+
 static bool init_valid(const struct rnic_pd *pd, const struct rnic_qp_init *init)
 {
-    return init->type == RNIC_QPT_RC && init->recv_cq && init->recv_cq->rnic == pd->rnic &&
-           (init->qpn == 0 || (init->qpn >= QPN_FIRST && init->qpn <= QPN_LAST)) &&
-           init->max_recv_wr <= RNIC_WR_MAX && init->max_recv_sge >= 1 &&
+    return rnic_service_of(init->type) && init->recv_cq && init->recv_cq->rnic == pd->rnic &&
+           qpn_valid(init) && init->max_recv_wr <= RNIC_WR_MAX && init->max_recv_sge >= 1 &&
            init->max_recv_sge <= RNIC_SGE_MAX && send_init_valid(pd, init);
 }
 
@@ -39,10 +45,13 @@ int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *init, struct rnic
 {
     struct rnic *rnic = pd->rnic;
     struct rnic_qp *qp;
+    uint32_t qpn = init->qpn;
 
     if (!init_valid(pd, init))
         return RNIC_ERR_INVALID;
-    if (init->qpn && rnic_map_get(&rnic->qpns, init->qpn))
+    if (init->type == RNIC_QPT_GSI)
+        qpn = ROCE_QP_GSI; /* one a device (R171) */
+    if (qpn && rnic_map_get(&rnic->qpns, qpn))
         return RNIC_ERR_EXISTS;
     qp = rnic->qpns.cnt < RNIC_QP_LIMIT ? calloc(1, sizeof(*qp)) : NULL;
     if (!qp)
@@ -54,8 +63,11 @@ int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *init, struct rnic
                              init->max_send_wr, init->max_send_wr ? init->max_send_sge : 1,
                              init->max_send_wr ? init->max_inline : 0))
         goto no_requester;
-    qp->qpn = init->qpn ? init->qpn : choose_qpn(rnic);
+    qp->service = rnic_service_of(init->type);
+    qp->qpn = qpn ? qpn : choose_qpn(rnic);
     qp->pd = pd;
+    if (!qp->service->connected && !rnic_sq_add_dests(&qp->req.sq))
+        goto no_cc;
     if (!rnic_cc_new(qp))
         goto no_cc;
     if (!rnic_map_add(&rnic->qpns, qp->qpn, qp))
@@ -85,12 +97,14 @@ no_responder:
     return RNIC_ERR_NOMEM;
 }
 
-void rnic_qp_del(struct rnic_qp *qp)
+int rnic_qp_del(struct rnic_qp *qp)
 {
     struct rnic *rnic;
 
     if (!qp)
-        return;
+        return RNIC_OK;
+    if (qp->mcast_cnt)
+        return RNIC_ERR_BUSY; /* o10-2.2.3, R177 */
     rnic = qp->pd->rnic;
     rnic_event_purge(&rnic->events, qp, NULL);
     rnic_map_del(&rnic->qpns, qp->qpn);
@@ -105,6 +119,7 @@ void rnic_qp_del(struct rnic_qp *qp)
     rnic_requester_free(&qp->req);
     rnic_responder_free(&qp->resp);
     free(qp);
+    return RNIC_OK;
 }
 
 uint32_t rnic_qp_qpn(const struct rnic_qp *qp)

@@ -11,19 +11,23 @@
 #include "device/cq.h"
 #include "device/list.h"
 #include "device/pd.h"
+#include "device/service.h"
 #include "device/timer.h"
 #include "transport/completer.h"
 #include "transport/responder.h"
+#include "transport/ud.h"
 #include "wire/env.h"
 
 struct rnic_qp {
     struct rnic_pd *pd;
     struct rnic_cq *recv_cq;
     struct rnic_cq *send_cq; /* NULL: there is no send queue */
-    struct rnic_list link;   /* rnic.qps */
-    struct rnic_list ready;  /* rnic.ready, while it may have something to send */
+    const struct rnic_service *service;
+    struct rnic_list link;  /* rnic.qps */
+    struct rnic_list ready; /* rnic.ready, while it may have something to send */
     uint32_t qpn;
-    uint32_t events; /* types pending, see event.h */
+    uint32_t mcast_cnt; /* multicast groups it is in */
+    uint32_t events;    /* types pending, see event.h */
     enum rnic_qp_type type;
     enum rnic_qp_state state;
     bool comm_est; /* a valid packet arrived since RTR (R055) */
@@ -33,6 +37,7 @@ struct rnic_qp {
 
     /* INIT */
     unsigned access;
+    uint32_t qkey; /* datagrams */
     uint16_t pkey;
     /* RTR */
     struct rnic_av av;     /* with hop_limit and udp_sport resolved */
@@ -75,8 +80,11 @@ void rnic_qp_settle(struct rnic_qp *qp);
 /* Whether a P_Key may be in a table: its partition is not 0 (R049). */
 bool rnic_pkey_valid(uint16_t pkey);
 
-/* Whether a P_Key matches the QP's (R049). */
+/* Whether a P_Key matches the QP's (R049), or of QP 1 any of the port's (R050). */
 bool rnic_qp_pkey_fits(const struct rnic_qp *qp, uint16_t pkey);
+
+/* Whether the state lets in a packet of this kind (R054). */
+bool rnic_qp_accepts(const struct rnic_qp *qp, const struct roce_opcode *op);
 
 /* A packet of this connection, of a kind that the state lets in: into the transport. */
 void rnic_qp_input(struct rnic_qp *qp, const struct roce_pkt *pkt, rnic_time now);

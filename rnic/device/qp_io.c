@@ -46,17 +46,26 @@ int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *wr)
     return RNIC_OK;
 }
 
+static enum rnic_sq_post post_datagram(struct rnic_qp *qp, const struct rnic_send_wr *wr)
+{
+    struct rnic_dest dest;
+
+    if (!wr->ah || wr->ah->pd != qp->pd || !rnic_ah_dest(wr->ah, qp->qpn, wr, &dest))
+        return RNIC_SQ_INVALID;
+    return rnic_ud_post(&qp->req, wr, &dest);
+}
+
 int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr)
 {
     enum rnic_sq_post posted;
 
     rnic_qp_prefetch(qp);
-    if (qp->state != RNIC_QPS_RTS && qp->state != RNIC_QPS_SQD && qp->state != RNIC_QPS_ERR)
+    if (qp->state < RNIC_QPS_RTS)
         return RNIC_ERR_STATE; /* R188 */
-    posted = rnic_requester_post(&qp->req, wr);
+    posted = qp->service->connected ? rnic_requester_post(&qp->req, wr) : post_datagram(qp, wr);
     if (posted != RNIC_SQ_POSTED)
         return posted == RNIC_SQ_FULL ? RNIC_ERR_FULL : RNIC_ERR_INVALID;
-    if (qp->state == RNIC_QPS_ERR)
+    if (qp->state == RNIC_QPS_SQE || qp->state == RNIC_QPS_ERR)
         rnic_requester_flush(&qp->req); /* R189 */
     rnic_qp_settle(qp);
     return RNIC_OK;
@@ -76,16 +85,59 @@ bool rnic_pkey_valid(uint16_t pkey)
     return (pkey & PKEY_BASE) != 0;
 }
 
+static bool pkey_fits(uint16_t mine, uint16_t theirs)
+{
+    return ((mine ^ theirs) & PKEY_BASE) == 0 && (theirs & PKEY_BASE) != 0 &&
+           ((mine | theirs) & PKEY_FULL) != 0;
+}
+
+/* The first P_Key of the port that fits, or pkey_cnt. */
+static unsigned pkey_index(const struct rnic *rnic, uint16_t pkey)
+{
+    unsigned i = 0;
+
+    while (i < rnic->attr.pkey_cnt && !pkey_fits(rnic->attr.pkey[i], pkey))
+        i++;
+    return i;
+}
+
 bool rnic_qp_pkey_fits(const struct rnic_qp *qp, uint16_t pkey)
 {
-    return ((qp->pkey ^ pkey) & PKEY_BASE) == 0 && (pkey & PKEY_BASE) != 0 &&
-           ((qp->pkey | pkey) & PKEY_FULL) != 0;
+    const struct rnic *rnic = qp->pd->rnic;
+
+    if (qp->type == RNIC_QPT_GSI)
+        return pkey_index(rnic, pkey) < rnic->attr.pkey_cnt;
+    return pkey_fits(qp->pkey, pkey);
+}
+
+bool rnic_qp_accepts(const struct rnic_qp *qp, const struct roce_opcode *op)
+{
+    switch (qp->state) {
+    case RNIC_QPS_RTR: return !roce_opcode_is_response(op);
+    case RNIC_QPS_RTS:
+    case RNIC_QPS_SQD: return true;
+    case RNIC_QPS_SQE: return !roce_opcode_is_response(op); /* R192 */
+    default: return false;
+    }
+}
+
+static void input_datagram(struct rnic_qp *qp, const struct roce_pkt *pkt)
+{
+    unsigned index = pkey_index(qp->pd->rnic, pkt->bth.pkey);
+
+    /* A QP may have a P_Key that the port has not: rnic_qp_attr.pkey is a value. */
+    rnic_ud_input(&qp->resp, pkt, index < qp->pd->rnic->attr.pkey_cnt ? (uint16_t)index : 0);
+    rnic_qp_settle(qp);
 }
 
 void rnic_qp_input(struct rnic_qp *qp, const struct roce_pkt *pkt, rnic_time now)
 {
     struct rnic_event_queue *events = &qp->pd->rnic->events;
 
+    if (!qp->service->connected) {
+        input_datagram(qp, pkt);
+        return;
+    }
     if (qp->state == RNIC_QPS_RTR && !qp->comm_est) {
         qp->comm_est = true; /* R055 */
         rnic_event_put(events, RNIC_EVENT_COMM_EST, qp, NULL);
@@ -127,6 +179,11 @@ bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
     rnic_time at;
     bool any;
 
+    if (!qp->service->connected) {
+        any = rnic_ud_output(&qp->req, pkt, qp->pd->rnic->scratch);
+        rnic_qp_settle(qp);
+        return any;
+    }
     pkt->encap = qp->encap;
     pkt->env = &qp->env;
     if (rnic_pace_held(qp, now, &at))
@@ -191,11 +248,17 @@ static void host_event(void *ctx, enum rnic_event_type type)
     rnic_event_put(&qp->pd->rnic->events, type, qp, NULL);
 }
 
-/* A responder that failed still sends its NAK; when the requester did, nothing is sent any more. */
+/* A responder that failed still sends its NAK; when the requester did, nothing is sent any more,
+ * and of some services the receive queue goes on (R192). */
 static void host_failed(void *ctx)
 {
     struct rnic_qp *qp = ctx;
 
+    if (!qp->resp.failed && qp->service->sqe) {
+        qp->state = RNIC_QPS_SQE;
+        rnic_requester_flush(&qp->req);
+        return;
+    }
     if (!qp->resp.failed)
         rnic_responder_stop(&qp->resp);
     rnic_qp_enter_err(qp);

@@ -12,12 +12,14 @@ const char *rnic_qp_state_name(enum rnic_qp_state state)
     case RNIC_QPS_RTR: return "RTR";
     case RNIC_QPS_RTS: return "RTS";
     case RNIC_QPS_SQD: return "SQD";
+    case RNIC_QPS_SQE: return "SQE";
     case RNIC_QPS_ERR: return "ERR";
     }
     return "unknown";
 }
 
-/* C10-20, R183. Rows are the states left, columns the states entered. */
+/* C10-20, R183. Rows are the states left, columns the states entered. Only the device enters SQE
+ * (R192). */
 /* clang-format off */
 static const bool transitions[RNIC_QPS_ERR + 1][RNIC_QPS_ERR + 1] = {
     /*                                     RESET  INIT   RTR    RTS    SQD    SQE    ERR */
@@ -26,16 +28,37 @@ static const bool transitions[RNIC_QPS_ERR + 1][RNIC_QPS_ERR + 1] = {
     [RNIC_QPS_RTR]   =                   { true,  false, false, true,  false, false, true  },
     [RNIC_QPS_RTS]   =                   { true,  false, false, true,  true,  false, true  },
     [RNIC_QPS_SQD]   =                   { true,  false, false, true,  true,  false, true  },
+    [RNIC_QPS_SQE]   =                   { true,  false, false, true,  false, false, true  },
     [RNIC_QPS_ERR]   =                   { true,  false, false, false, false, false, true  },
 };
 /* clang-format on */
 
+/* The part of a transition that datagrams have: no peer (R186). */
+static void enter_rtr_datagram(struct rnic_qp *qp)
+{
+    const struct rnic_responder_attr resp = {
+        .path_mtu = qp->pd->rnic->attr.mtu, .pkey = qp->pkey, .qkey = qp->qkey};
+
+    rnic_responder_start(&qp->resp, &resp);
+}
+
+static void enter_rts_datagram(struct rnic_qp *qp, const struct rnic_qp_attr *attr)
+{
+    const struct rnic_requester_attr req = {.path_mtu = qp->pd->rnic->attr.mtu,
+                                            .pkey = qp->pkey,
+                                            .qpn = qp->qpn,
+                                            .qkey = qp->qkey,
+                                            .sq_psn = roce_psn_of(attr->sq_psn)};
+
+    rnic_requester_start(&qp->req, &req);
+}
+
 static bool rtr_valid(const struct rnic *rnic, const struct rnic_qp_attr *attr)
 {
-    return rnic_av_valid(rnic, &attr->av) && roce_mtu_code(attr->path_mtu) != 0 &&
-           attr->dest_qpn <= 0xFFFFFF && attr->rq_psn <= ROCE_PSN_MASK &&
-           attr->rq_msn <= ROCE_PSN_MASK && attr->max_dest_rd_atomic <= RNIC_RD_ATOMIC_MAX &&
-           attr->min_rnr_timer < ROCE_RNR_CODES;
+    return rnic_av_valid(rnic, &attr->av) && !rnic_gid_is_multicast(attr->av.dgid) &&
+           roce_mtu_code(attr->path_mtu) != 0 && attr->dest_qpn <= 0xFFFFFF &&
+           attr->rq_psn <= ROCE_PSN_MASK && attr->rq_msn <= ROCE_PSN_MASK &&
+           attr->max_dest_rd_atomic <= RNIC_RD_ATOMIC_MAX && attr->min_rnr_timer < ROCE_RNR_CODES;
 }
 
 static void enter_rtr(struct rnic_qp *qp, const struct rnic_qp_attr *attr)
@@ -52,7 +75,9 @@ static void enter_rtr(struct rnic_qp *qp, const struct rnic_qp_attr *attr)
     };
 
     qp->av = attr->av;
-    rnic_av_resolve(&qp->av, qp->qpn, attr->dest_qpn);
+    rnic_av_resolve(&qp->av);
+    if (qp->av.udp_sport == 0)
+        qp->av.udp_sport = rnic_av_sport(qp->av.flow, qp->qpn, attr->dest_qpn);
     if (rnic_ecn_on(&qp->pd->rnic->attr.ecn) && (qp->av.tclass & 3) == 0)
         qp->av.tclass |= 2; /* else no switch would mark it (R005) */
     qp->encap = rnic_gid_encap(&qp->pd->rnic->attr.gid[qp->av.sgid_idx]);
@@ -106,18 +131,30 @@ int rnic_qp_modify(struct rnic_qp *qp, const struct rnic_qp_attr *attr, rnic_tim
         qp->cq_lost = false;
         break;
     case RNIC_QPS_INIT:
-        if ((attr->access & ~RNIC_ACCESS_ALL) || !rnic_pkey_valid(attr->pkey))
+        if ((qp->service->connected && (attr->access & ~RNIC_ACCESS_ALL)) ||
+            !rnic_pkey_valid(attr->pkey))
             return RNIC_ERR_INVALID;
         qp->access = attr->access;
+        qp->qkey = qp->type == RNIC_QPT_GSI ? ROCE_QKEY_GSI : attr->qkey;
         qp->pkey = attr->pkey;
         break;
     case RNIC_QPS_RTR:
+        if (!qp->service->connected) {
+            enter_rtr_datagram(qp);
+            break;
+        }
         if (!rtr_valid(qp->pd->rnic, attr))
             return RNIC_ERR_INVALID;
         enter_rtr(qp, attr);
         break;
     case RNIC_QPS_RTS:
-        if (qp->state == RNIC_QPS_RTR) {
+        if (qp->state == RNIC_QPS_SQE) {
+            rnic_requester_resume(&qp->req);
+        } else if (qp->state == RNIC_QPS_RTR && !qp->service->connected) {
+            if (attr->sq_psn > ROCE_PSN_MASK)
+                return RNIC_ERR_INVALID;
+            enter_rts_datagram(qp, attr);
+        } else if (qp->state == RNIC_QPS_RTR) {
             if (!rts_valid(attr))
                 return RNIC_ERR_INVALID;
             enter_rts(qp, attr);
@@ -129,6 +166,7 @@ int rnic_qp_modify(struct rnic_qp *qp, const struct rnic_qp_attr *attr, rnic_tim
             qp->drained = false;
         rnic_requester_drain(&qp->req, true);
         break;
+    case RNIC_QPS_SQE: break; /* no row enters it */
     case RNIC_QPS_ERR:
         rnic_responder_stop(&qp->resp);
         rnic_qp_enter_err(qp);

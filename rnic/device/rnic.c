@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "device/device.h"
+#include "wire/codes.h"
 #include "wire/pkt.h"
 
 const char *rnic_error_text(int error)
@@ -24,12 +25,17 @@ struct rnic *rnic_new(const struct rnic_attr *attr)
 {
     struct rnic *rnic;
 
-    if (attr->gid_cnt < 1 || attr->gid_cnt > RNIC_GID_MAX || !rnic_ecn_valid(&attr->ecn))
+    if (attr->gid_cnt < 1 || attr->gid_cnt > RNIC_GID_MAX || attr->pkey_cnt > RNIC_PKEY_MAX ||
+        (attr->mtu && roce_mtu_code(attr->mtu) == 0) || !rnic_ecn_valid(&attr->ecn))
         return NULL;
     rnic = calloc(1, sizeof(*rnic));
     if (!rnic)
         return NULL;
     rnic->attr = *attr;
+    if (rnic->attr.mtu == 0)
+        rnic->attr.mtu = 4096;
+    if (rnic->attr.pkey_cnt == 0)
+        rnic->attr.pkey[rnic->attr.pkey_cnt++] = 0xFFFF;
     rnic_entropy_init(&rnic->entropy, attr->seed);
     rnic_timers_init(&rnic->timers);
     rnic_list_init(&rnic->cnps);
@@ -38,6 +44,7 @@ struct rnic *rnic_new(const struct rnic_attr *attr)
     rnic_list_init(&rnic->mrs);
     rnic_list_init(&rnic->cqs);
     rnic_list_init(&rnic->qps);
+    rnic_list_init(&rnic->ahs);
     return rnic;
 }
 
@@ -45,6 +52,9 @@ void rnic_del(struct rnic *rnic)
 {
     if (!rnic)
         return;
+    rnic_mcast_free(rnic);
+    while (!rnic_list_empty(&rnic->ahs))
+        rnic_ah_del(RNIC_LIST_OF(rnic->ahs.next, struct rnic_ah, link));
     while (!rnic_list_empty(&rnic->qps))
         rnic_qp_del(RNIC_LIST_OF(rnic->qps.next, struct rnic_qp, link));
     while (!rnic_list_empty(&rnic->mrs))
@@ -105,16 +115,8 @@ static bool form_valid(struct rnic *rnic, struct roce_pkt *pkt, const uint8_t *f
     return true;
 }
 
-/* R054. */
-static bool state_accepts(enum rnic_qp_state state, const struct roce_opcode *op)
-{
-    if (roce_opcode_is_response(op))
-        return state == RNIC_QPS_RTS || state == RNIC_QPS_SQD;
-    return state == RNIC_QPS_RTR || state == RNIC_QPS_RTS || state == RNIC_QPS_SQD;
-}
-
 /* The QP that a packet is for, or NULL: R046-R052, R054. Nothing here ever moves a QP to the error
- * state (R056). QP 0 does not exist on RoCE; QP 1 and multicast are for a device with UD. */
+ * state (R056). QP 0 does not exist on RoCE. */
 static struct rnic_qp *find_qp(struct rnic *rnic, const struct roce_pkt *pkt)
 {
     struct rnic_qp *qp = rnic_map_get(&rnic->qpns, pkt->bth.dest_qp);
@@ -122,10 +124,50 @@ static struct rnic_qp *find_qp(struct rnic *rnic, const struct roce_pkt *pkt)
     uint8_t dst[16];
 
     roce_pkt_addr(pkt, src, dst);
-    if (!qp || pkt->op->svc != ROCE_SVC_RC || !state_accepts(qp->state, pkt->op) ||
-        !gid_is_mine(rnic, pkt->encap, dst) || !rnic_qp_addr_fits(qp, pkt->encap, src, dst))
+    if (!qp || pkt->op->svc != qp->service->svc || !rnic_qp_accepts(qp, pkt->op) ||
+        !gid_is_mine(rnic, pkt->encap, dst))
+        return NULL;
+    if (qp->service->connected && !rnic_qp_addr_fits(qp, pkt->encap, src, dst))
         return NULL;
     return qp;
+}
+
+/* A datagram to a group: each QP attached gets it, or drops it for itself (R175). */
+static void deliver(struct rnic *rnic, const struct rnic_mcast_group *group,
+                    const struct roce_pkt *pkt, rnic_time now)
+{
+    for (struct rnic_list *at = group->members.next; at != &group->members; at = at->next) {
+        struct rnic_qp *qp = RNIC_LIST_OF(at, struct rnic_mcast_member, link)->qp;
+
+        if (!rnic_qp_accepts(qp, pkt->op))
+            continue;
+        if (rnic_qp_pkey_fits(qp, pkt->bth.pkey))
+            rnic_qp_input(qp, pkt, now);
+        else
+            rnic->counters.rx_bad_pkey++;
+    }
+}
+
+static const struct rnic_mcast_group *find_group(const struct rnic *rnic,
+                                                 const struct roce_pkt *pkt)
+{
+    uint8_t src[16];
+    uint8_t dst[16];
+
+    roce_pkt_addr(pkt, src, dst);
+    return rnic_mcast_find(rnic, dst);
+}
+
+static void input_multicast(struct rnic *rnic, const struct roce_pkt *pkt, rnic_time now)
+{
+    const struct rnic_mcast_group *group = find_group(rnic, pkt);
+
+    if (group) {
+        rnic->counters.rx_multicast++;
+        deliver(rnic, group, pkt, now);
+    } else {
+        rnic->counters.rx_no_group++;
+    }
 }
 
 void rnic_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time now)
@@ -142,13 +184,17 @@ void rnic_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time n
         rnic_cnp_input(rnic, &pkt, now);
         return;
     }
+    if (pkt.bth.dest_qp == ROCE_QP_MULTICAST && pkt.op->svc == ROCE_SVC_UD) { /* R048 */
+        input_multicast(rnic, &pkt, now);
+        return;
+    }
     qp = find_qp(rnic, &pkt);
     if (!qp)
         rnic->counters.rx_no_qp++;
     else if (!rnic_qp_pkey_fits(qp, pkt.bth.pkey))
         rnic->counters.rx_bad_pkey++;
     else {
-        if (rnic_cnp_is_marked(&pkt))
+        if (qp->service->connected && rnic_cnp_is_marked(&pkt)) /* R215 */
             rnic_cnp_marked(qp, &pkt, now);
         rnic_qp_input(qp, &pkt, now);
     }
@@ -171,6 +217,19 @@ static void release_paced(struct rnic *rnic, rnic_time now)
     while ((cc = rnic_pacer_due(&rnic->pacer, now)) != NULL)
         if (rnic_list_empty(&cc->qp->ready))
             rnic_list_add(&rnic->ready, &cc->qp->ready);
+}
+
+/* What this device sends to a group that it is in itself: the wire does not bring it back. */
+static void loop_multicast(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time now)
+{
+    const struct rnic_mcast_group *group;
+    struct roce_pkt pkt;
+
+    if (rnic->groups.cnt == 0 || roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, frame, len, len) != 0)
+        return;
+    group = find_group(rnic, &pkt);
+    if (group)
+        deliver(rnic, group, &pkt, now);
 }
 
 /* One packet of a QP, then the next QP has its turn: none waits for another's READ (R251). */
@@ -197,6 +256,8 @@ size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now)
             len = roce_pkt_build(&rnic->tx, 0, buf, cap);
         if (len > 0) {
             rnic_pace_sent(qp, &rnic->tx, (size_t)len, now);
+            if (rnic->tx.bth.dest_qp == ROCE_QP_MULTICAST)
+                loop_multicast(rnic, buf, (size_t)len, now);
             return sent(rnic, len);
         }
     }

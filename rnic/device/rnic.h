@@ -51,6 +51,7 @@ struct rnic_pd;
 struct rnic_mr;
 struct rnic_cq;
 struct rnic_qp;
+struct rnic_ah;
 
 /* ---- device ---------------------------------------------------------------------------------- */
 
@@ -64,7 +65,8 @@ struct rnic_gid {
     enum rnic_gid_type type;
 };
 
-#define RNIC_GID_MAX 8
+#define RNIC_GID_MAX  8
+#define RNIC_PKEY_MAX 16
 
 /* Congestion management (Annex A17.9); all zero: none. */
 struct rnic_ecn {
@@ -82,6 +84,10 @@ struct rnic_attr {
     uint8_t mac[6];
     struct rnic_gid gid[RNIC_GID_MAX];
     unsigned gid_cnt; /* 1..RNIC_GID_MAX */
+    /* The P_Keys of the port: what QP 1 takes (R050), and what a completion's pkey_index counts. */
+    uint16_t pkey[RNIC_PKEY_MAX];
+    unsigned pkey_cnt; /* 0..RNIC_PKEY_MAX; 0 is taken as the default one alone, 0xFFFF */
+    uint32_t mtu; /* longest datagram: 256, 512, 1024, 2048 or 4096 bytes; 0 is taken as 4096 */
     /* Entropy for keys and QPNs that the caller does not choose: they are unpredictable to a peer
      * if this is (32 bytes from the system's random source); equal bytes give equal devices. */
     uint8_t seed[32];
@@ -89,7 +95,7 @@ struct rnic_attr {
     struct rnic_ecn ecn;
 };
 
-/* A device, or NULL without memory or with a gid_cnt or a parameter of ecn out of range. */
+/* A device, or NULL without memory or with a count, the MTU or a parameter of ecn out of range. */
 struct rnic *rnic_new(const struct rnic_attr *attr);
 
 /* Frees the device and every object still in it. NULL is fine. */
@@ -121,7 +127,7 @@ void rnic_expire(struct rnic *rnic, rnic_time now);
     X(rx_malformed, "dropped for a defect of form (R016, R028, R029)")                             \
     X(rx_icrc_encapsulated, "dropped for a wrong ICRC (R023)")                                     \
     X(rx_no_qp, "dropped: no such QP, or wrong service, state or address (R046-R054)")             \
-    X(rx_bad_pkey, "dropped for a P_Key that does not match (R049)")                               \
+    X(rx_bad_pkey, "dropped for a P_Key that does not match (R049, R050)")                         \
     X(rx_bytes, "bytes of the frames given to rnic_input")                                         \
     X(tx_bytes, "bytes of the frames given out by rnic_output")                                    \
     X(np_ecn_marked_roce_packets,                                                                  \
@@ -133,7 +139,9 @@ void rnic_expire(struct rnic *rnic, rnic_time now);
     X(resp_cqe_flush_error, "receive completions flushed (R189)")                                  \
     X(resp_local_length_error, "receive completions with LOC_LEN_ERR")                             \
     X(req_cqe_error, "send completions in error, flushed ones too")                                \
-    X(req_cqe_flush_error, "send completions flushed (R189)")
+    X(req_cqe_flush_error, "send completions flushed (R189)")                                      \
+    X(rx_multicast, "datagrams for a group with a QP attached")                                    \
+    X(rx_no_group, "datagrams for a group without")
 
 #define RNIC_COUNTERS(X) RNIC_DEVICE_COUNTERS(X) RNIC_TRANSPORT_COUNTERS(X)
 
@@ -192,7 +200,7 @@ size_t rnic_cq_poll(struct rnic_cq *cq, struct rnic_wc *wc, size_t cnt);
 /* ---- queue pairs ----------------------------------------------------------------------------- */
 
 /* Numbers of enum ibv_qp_type. */
-enum rnic_qp_type { RNIC_QPT_RC = 2 };
+enum rnic_qp_type { RNIC_QPT_GSI = 1, RNIC_QPT_RC = 2, RNIC_QPT_UD = 4 };
 
 /* Numbers of enum ibv_qp_state. */
 enum rnic_qp_state {
@@ -201,6 +209,7 @@ enum rnic_qp_state {
     RNIC_QPS_RTR = 2,
     RNIC_QPS_RTS = 3,
     RNIC_QPS_SQD = 4,
+    RNIC_QPS_SQE = 5, /* after an error on the send queue of a UD, GSI or UC QP (R192) */
     RNIC_QPS_ERR = 6,
 };
 
@@ -209,7 +218,8 @@ const char *rnic_qp_state_name(enum rnic_qp_state state);
 struct rnic_qp_init {
     enum rnic_qp_type type;
     struct rnic_cq *recv_cq;
-    uint32_t qpn;            /* 2..0xFFFFFE; 0 lets the device choose an unpredictable one */
+    uint32_t qpn;            /* 2..0xFFFFFE; 0 lets the device choose an unpredictable one; of the
+                                GSI QP, which a device has once, 0 or 1 */
     uint32_t max_recv_wr;    /* 0..32768 */
     uint32_t max_recv_sge;   /* 1..32 */
     struct rnic_cq *send_cq; /* may be the same as recv_cq; NULL only if max_send_wr is 0 */
@@ -219,24 +229,28 @@ struct rnic_qp_init {
 };
 
 int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *init, struct rnic_qp **out);
-void rnic_qp_del(struct rnic_qp *qp);
+int rnic_qp_del(struct rnic_qp *qp); /* RNIC_ERR_BUSY while it is in a multicast group (R177) */
 uint32_t rnic_qp_qpn(const struct rnic_qp *qp);
 
-/* Where the packets of a QP go. */
+/* Where the packets of a QP, or the datagrams of an address handle, go. */
 struct rnic_av {
-    uint8_t dmac[6];
+    uint8_t dmac[6];    /* of a multicast DGID not looked at: the group has its own (R176) */
     uint8_t dgid[16];   /* network order */
     uint8_t sgid_idx;   /* into rnic_attr.gid */
     uint8_t tclass;     /* DSCP and ECN byte (R004); ECN 11 is sent as 10 (R005) */
     uint8_t hop_limit;  /* 0 is taken as 64 */
     uint32_t flow;      /* 20 bits */
     uint16_t udp_sport; /* 0 lets the device derive one in 0xC000..0xFFFF from both QPNs (R013) */
+    bool tagged;        /* with an 802.1Q tag of: */
+    uint8_t priority;   /* 0..7 */
+    uint16_t vlan;      /* 0..4095 */
 };
 
 struct rnic_qp_attr {
     enum rnic_qp_state state;
     unsigned access;            /* INIT: enum rnic_access granted to the peer (R075) */
     uint16_t pkey;              /* INIT: P_Key, 0xFFFF is the default one */
+    uint32_t qkey;              /* INIT of UD; GSI has 0x80010000 whatever this says (R171) */
     struct rnic_av av;          /* RTR */
     uint32_t path_mtu;          /* RTR: 256, 512, 1024, 2048 or 4096 bytes */
     uint32_t dest_qpn;          /* RTR */
@@ -252,11 +266,12 @@ struct rnic_qp_attr {
 };
 
 /*
- * RESET -> INIT -> RTR -> RTS <-> SQD, any but RESET -> ERR, any -> RESET; INIT, RTS, SQD and ERR
- * to themselves (R183). The members a transition needs are those marked with its target state; the
- * others are not looked at. In SQD messages begun are finished, then RNIC_EVENT_SQ_DRAINED is
- * raised; no new one is begun until RTS (R191). RNIC_ERR_STATE for a transition that is not
- * allowed, RNIC_ERR_INVALID for a value out of range.
+ * RESET -> INIT -> RTR -> RTS <-> SQD, SQE -> RTS, any but RESET -> ERR, any -> RESET; INIT, RTS,
+ * SQD and ERR to themselves (R183). The members a transition needs are those marked with its target
+ * state; the others are not looked at; UD and GSI need pkey, qkey and sq_psn only (R186). In SQD
+ * messages begun are finished, then RNIC_EVENT_SQ_DRAINED is raised; no new one is begun until RTS
+ * (R191). RNIC_ERR_STATE for a transition that is not allowed, RNIC_ERR_INVALID for a value out of
+ * range.
  */
 int rnic_qp_modify(struct rnic_qp *qp, const struct rnic_qp_attr *attr, rnic_time now);
 
@@ -278,13 +293,57 @@ void rnic_qp_view(const struct rnic_qp *qp, struct rnic_qp_view *out);
 int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *wr);
 
 /*
- * Allowed in RTS, in SQD, where it waits, and in ERR, where it is flushed at once (R188, R189).
- * Completions come in the order of posting: a signaled request completes with success or an error,
- * an unsignaled one only with an error (R198); the first error moves the QP to ERR. RNIC_ERR_FULL
+ * Allowed in RTS, in SQD, where it waits, and in SQE and ERR, where it is flushed at once (R188,
+ * R189). Completions come in the order of posting: a signaled request completes with success or an
+ * error, an unsignaled one only with an error (R198); the first error moves the QP to SQE or ERR
+ * (R192). RNIC_ERR_FULL
  * when max_send_wr are posted; RNIC_ERR_INVALID for a request that makes no sense: an opcode or
  * flag that does not exist, too many SGEs, more than 2^31 bytes or than max_inline, an atomic
- * without its 8 bytes in one SGE (R124).
+ * without its 8 bytes in one SGE (R124), a datagram without an address handle of the QP's PD.
+ *
+ * A datagram completes when it is sent. One longer than rnic_attr.mtu is not sent, and completes
+ * with success all the same (R168; C10-93.1.1); tx_too_long counts it.
  */
 int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr);
+
+/* ---- datagrams ------------------------------------------------------------------------------- */
+
+/*
+ * The receive buffer of a datagram begins with 40 bytes of network header (R172): the GRH of RoCEv1
+ * or the IPv6 header; an IPv4 header stands in the last 20, after 20 zero bytes. The completion has
+ * RNIC_WC_GRH and counts them. A datagram that does not fit, or finds no receive WQE, is dropped
+ * and counted, and the WQE stays for the next one (R174).
+ */
+
+/* An address handle: RNIC_ERR_INVALID for a vector out of range, RNIC_ERR_NOMEM also at the limit
+ * of the device. The DGID may be a multicast one. */
+int rnic_ah_new(struct rnic_pd *pd, const struct rnic_av *av, struct rnic_ah **out);
+
+/* Deletes it at once: requests posted with it are sent all the same. NULL is fine. */
+int rnic_ah_del(struct rnic_ah *ah);
+
+/* The vector it was made of, with what the device filled in: hop limit, multicast MAC. */
+int rnic_ah_query(const struct rnic_ah *ah, struct rnic_av *av);
+
+/* Whether a GID is that of a multicast group: FFxx:..., or ::ffff:224.0.0.0 to 239.255.255.255. */
+bool rnic_gid_is_multicast(const uint8_t gid[16]);
+
+/* The MAC address of a multicast group (R176). */
+void rnic_gid_multicast_mac(const uint8_t gid[16], uint8_t mac[6]);
+
+/*
+ * Attaches a UD QP to a multicast group, in any state: it then receives what is sent to the group,
+ * also by this device, also by itself, as Linux rxe and the HCAs that IPoIB was written for do.
+ * Attaching twice is attaching once. The port below has to let frames for the group's MAC through.
+ * RNIC_ERR_INVALID for another service or a GID that is no group's; RNIC_ERR_NOMEM also with
+ * RNIC_MCAST_GROUPS groups or RNIC_MCAST_QPS QPs in this one.
+ */
+int rnic_mcast_attach(struct rnic_qp *qp, const uint8_t gid[16]);
+
+/* RNIC_ERR_INVALID if it is not attached. */
+int rnic_mcast_detach(struct rnic_qp *qp, const uint8_t gid[16]);
+
+#define RNIC_MCAST_GROUPS 8192u
+#define RNIC_MCAST_QPS    256u /* of one group: a datagram is copied once for each */
 
 #endif

@@ -88,6 +88,18 @@ void rnic_requester_stop(struct rnic_requester *req)
     rnic_retry_stop(&req->retry);
 }
 
+void rnic_requester_resume(struct rnic_requester *req)
+{
+    assert(rnic_sq_empty(&req->sq)); /* because SQE flushes all */
+    req->sq.pos = req->max;
+    req->una = req->max;
+    req->nxt = req->max;
+    req->cur = req->sq.tail;
+    req->fetch_cnt = 0;
+    req->fetch_psns = 0;
+    req->started = true;
+}
+
 void rnic_requester_drain(struct rnic_requester *req, bool draining)
 {
     req->draining = draining;
@@ -102,8 +114,7 @@ bool rnic_requester_drained(const struct rnic_requester *req)
 /* ---- completion --------------------------------------------------------------------------------
  */
 
-/* The oldest WQE is done: unsignaled ones only tell of errors (R198). */
-static void complete_head(struct rnic_requester *req, enum rnic_wc_status status)
+void rnic_requester_complete(struct rnic_requester *req, enum rnic_wc_status status)
 {
     const struct rnic_swqe *wqe = rnic_sq_wqe(&req->sq, req->sq.head);
     struct rnic_wc wc = {
@@ -125,13 +136,13 @@ void rnic_requester_flush(struct rnic_requester *req)
 {
     rnic_requester_stop(req);
     while (!rnic_sq_empty(&req->sq))
-        complete_head(req, RNIC_WC_WR_FLUSH_ERR);
+        rnic_requester_complete(req, RNIC_WC_WR_FLUSH_ERR);
 }
 
 void rnic_requester_fail(struct rnic_requester *req, enum rnic_wc_status status)
 {
     rnic_requester_stop(req);
-    complete_head(req, status);
+    rnic_requester_complete(req, status);
     req->host->failed(req->qp);
 }
 
@@ -151,7 +162,7 @@ void rnic_requester_answered(struct rnic_requester *req, rnic_pos pos)
     if (pos == rnic_swqe_end(wqe)) {
         if (counted)
             req->fetch_cnt--;
-        complete_head(req, RNIC_WC_SUCCESS);
+        rnic_requester_complete(req, RNIC_WC_SUCCESS);
     }
 }
 
@@ -179,7 +190,7 @@ static void run_local(struct rnic_requester *req)
             rnic_requester_fail(req, RNIC_WC_LOC_QP_OP_ERR);
             return;
         }
-        complete_head(req, RNIC_WC_SUCCESS);
+        rnic_requester_complete(req, RNIC_WC_SUCCESS);
     }
 }
 

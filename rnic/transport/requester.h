@@ -64,6 +64,8 @@ struct rnic_requester_attr {
     uint32_t path_mtu; /* bytes */
     uint32_t dest_qpn;
     uint16_t pkey;
+    uint32_t qpn;          /* UD, GSI: the own one, for the DETH (R169) */
+    uint32_t qkey;         /* UD, GSI: the QP's own (R169) */
     roce_psn sq_psn;       /* of the first request */
     uint8_t max_rd_atomic; /* 0..RNIC_RD_ATOMIC_MAX (R130) */
     uint8_t timeout;       /* code 0..31 (R149) */
@@ -122,6 +124,9 @@ void rnic_requester_stop(struct rnic_requester *req);
 /* Completes all WQEs with WR_FLUSH_ERR, the oldest first (R189). The requester is stopped. */
 void rnic_requester_flush(struct rnic_requester *req);
 
+/* SQE to RTS: sends again, beginning with the next PSN. The queue is empty. */
+void rnic_requester_resume(struct rnic_requester *req);
+
 /* SQD and back: no message is begun while draining (R191). */
 void rnic_requester_drain(struct rnic_requester *req, bool draining);
 
@@ -169,6 +174,9 @@ void rnic_requester_retry(struct rnic_requester *req);
 
 /* The oldest WQE is answered up to `pos`, at most its end, where it is complete (R138). */
 void rnic_requester_answered(struct rnic_requester *req, rnic_pos pos);
+
+/* The oldest WQE is done; an unsignaled one only tells of errors (R198). */
+void rnic_requester_complete(struct rnic_requester *req, enum rnic_wc_status status);
 
 /* The oldest WQE ends with `status`, and with it the connection (R146, R189). */
 void rnic_requester_fail(struct rnic_requester *req, enum rnic_wc_status status);

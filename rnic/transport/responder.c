@@ -70,8 +70,7 @@ void rnic_responder_stop(struct rnic_responder *resp)
     resp->owed.cnt = 0;
 }
 
-/* Completes the WQE in use and gives it back. */
-static void finish_wqe(struct rnic_responder *resp, struct rnic_wc *wc)
+void rnic_responder_finish(struct rnic_responder *resp, struct rnic_wc *wc)
 {
     struct rnic_rwqe *wqe = resp->msg.wqe;
 
@@ -88,7 +87,7 @@ void rnic_responder_flush(struct rnic_responder *resp)
     if (!resp->msg.wqe)
         resp->msg.wqe = rnic_rq_take(&resp->rq);
     while (resp->msg.wqe) {
-        finish_wqe(resp, &wc);
+        rnic_responder_finish(resp, &wc);
         resp->msg.wqe = rnic_rq_take(&resp->rq);
     }
     resp->msg.open = false;
@@ -131,7 +130,7 @@ static void fail_request(struct rnic_responder *resp, enum rnic_wc_status status
         struct rnic_wc wc = {.status = status};
 
         resp->failed = true;
-        finish_wqe(resp, &wc);
+        rnic_responder_finish(resp, &wc);
         resp->host->failed(resp->qp);
     } else {
         rnic_responder_fail(resp, event);
@@ -413,7 +412,7 @@ static enum rnic_resp_step complete(struct rnic_responder *resp, const struct ro
         wc.flags |= RNIC_WC_WITH_INV;
         wc.invalidated_key = pkt->ieth.rkey;
     }
-    finish_wqe(resp, &wc);
+    rnic_responder_finish(resp, &wc);
     return RNIC_RESP_ACKNOWLEDGE;
 }
 

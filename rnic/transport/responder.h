@@ -81,6 +81,7 @@ struct rnic_responder_attr {
     uint32_t path_mtu;          /* bytes */
     uint32_t dest_qpn;          /* of the peer, goes into every response (R043) */
     uint16_t pkey;              /* R045 */
+    uint32_t qkey;              /* UD, GSI (R170) */
     roce_psn rq_psn;            /* of the first request */
     uint32_t rq_msn;            /* before the first request, 24 bit */
     uint8_t max_dest_rd_atomic; /* 0..RNIC_RD_ATOMIC_MAX */
@@ -121,6 +122,9 @@ void rnic_responder_reset(struct rnic_responder *resp);
 
 /* What is owed is not sent any more: the QP was moved to the error state from outside. */
 void rnic_responder_stop(struct rnic_responder *resp);
+
+/* Completes the WQE in use, resp->msg.wqe, and gives it back. */
+void rnic_responder_finish(struct rnic_responder *resp, struct rnic_wc *wc);
 
 /* Completes all receive WQEs with WR_FLUSH_ERR, the one in use first (R189). */
 void rnic_responder_flush(struct rnic_responder *resp);

@@ -32,6 +32,8 @@ enum rnic_send_flags {
 };
 #define RNIC_SEND_FLAGS 0xFu
 
+struct rnic_ah; /* device/rnic.h */
+
 struct rnic_send_wr {
     uint64_t wr_id;
     enum rnic_wr_opcode opcode;
@@ -47,6 +49,10 @@ struct rnic_send_wr {
     uint32_t rkey;
     uint64_t compare_add; /* CMP_SWAP: compare with; FETCH_ADD: add */
     uint64_t swap;        /* CMP_SWAP */
+    /* UD, GSI: SEND and SEND_IMM */
+    const struct rnic_ah *ah; /* of the QP's PD; not looked at after the post */
+    uint32_t remote_qpn;      /* of a multicast address handle not looked at (R048) */
+    uint32_t remote_qkey;     /* bit 31 set: the QP's own is sent (R169) */
 };
 
 static inline bool rnic_wr_is_atomic(enum rnic_wr_opcode opcode)

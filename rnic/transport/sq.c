@@ -30,8 +30,17 @@ bool rnic_sq_init(struct rnic_sq *sq, uint32_t max, uint32_t max_sge, uint32_t m
     return true;
 }
 
+bool rnic_sq_add_dests(struct rnic_sq *sq)
+{
+    if (sq->max == 0)
+        return true;
+    sq->dest = calloc((size_t)sq->mask + 1, sizeof(*sq->dest));
+    return sq->dest != NULL;
+}
+
 void rnic_sq_free(struct rnic_sq *sq)
 {
+    free(sq->dest);
     free(sq->wqe);
     *sq = (struct rnic_sq){0};
 }

@@ -13,6 +13,7 @@
 #include "transport/host.h"
 #include "transport/pos.h"
 #include "transport/send.h"
+#include "wire/env.h"
 
 struct rnic_swqe {
     uint64_t wr_id;
@@ -34,10 +35,18 @@ struct rnic_swqe {
     };
 };
 
+/* Where a datagram goes: what its address handle said when it was posted. */
+struct rnic_dest {
+    struct roce_env env;
+    uint32_t qpn;
+    uint32_t qkey;
+};
+
 struct rnic_sq {
-    struct rnic_swqe *wqe; /* ring of mask + 1, in one block with what follows */
-    struct rnic_sge *sge;  /* max_sge for each WQE */
-    uint8_t *data;         /* max_inline for each WQE */
+    struct rnic_swqe *wqe;  /* ring of mask + 1, in one block with what follows */
+    struct rnic_sge *sge;   /* max_sge for each WQE */
+    uint8_t *data;          /* max_inline for each WQE */
+    struct rnic_dest *dest; /* datagram services: one for each WQE, else NULL */
     uint32_t mask;
     uint32_t max;
     uint32_t max_sge;
@@ -51,6 +60,9 @@ struct rnic_sq {
 /* Room for `max` (0..RNIC_WR_MAX) WQEs of up to `max_sge` (1..RNIC_SGE_MAX) SGEs and `max_inline`
  * (0..RNIC_INLINE_MAX) bytes. False without memory; *sq is then as after rnic_sq_free(). */
 bool rnic_sq_init(struct rnic_sq *sq, uint32_t max, uint32_t max_sge, uint32_t max_inline);
+
+/* Adds room for the destinations of datagrams to a queue just made. False without memory. */
+bool rnic_sq_add_dests(struct rnic_sq *sq);
 
 /* A zeroed queue is fine. */
 void rnic_sq_free(struct rnic_sq *sq);
@@ -87,6 +99,11 @@ enum rnic_mem rnic_sq_scatter(const struct rnic_sq *sq, const struct rnic_swqe *
 static inline struct rnic_swqe *rnic_sq_wqe(const struct rnic_sq *sq, uint32_t idx)
 {
     return &sq->wqe[idx & sq->mask];
+}
+
+static inline struct rnic_dest *rnic_sq_dest(const struct rnic_sq *sq, uint32_t idx)
+{
+    return &sq->dest[idx & sq->mask];
 }
 
 static inline uint32_t rnic_sq_cnt(const struct rnic_sq *sq)

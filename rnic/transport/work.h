@@ -83,18 +83,34 @@ enum rnic_wc_opcode {
 };
 
 /* Numbers of enum ibv_wc_flags. */
-enum rnic_wc_flags { RNIC_WC_WITH_IMM = 1u << 1, RNIC_WC_WITH_INV = 1u << 3 };
+enum rnic_wc_flags {
+    RNIC_WC_GRH = 1u << 0, /* the network header stands before the payload (R172) */
+    RNIC_WC_WITH_IMM = 1u << 1,
+    RNIC_WC_WITH_INV = 1u << 3,
+};
+
+/* What the network header of a datagram is; numbers of the kernel's enum rdma_network_type. */
+enum rnic_network_type { RNIC_NETWORK_V1 = 0, RNIC_NETWORK_IP4 = 1, RNIC_NETWORK_IP6 = 2 };
+
+#define RNIC_VLAN_NONE 0xFFFFu
 
 struct rnic_wc {
     uint64_t wr_id;
     enum rnic_wc_status status; /* after an error only wr_id, status and qpn are valid (R199) */
     enum rnic_wc_opcode opcode;
-    unsigned flags;    /* enum rnic_wc_flags */
-    uint32_t byte_len; /* of the message; of a WRITE with immediate as its RETH says (R202) */
-    uint32_t imm;      /* RNIC_WC_WITH_IMM */
+    unsigned flags;           /* enum rnic_wc_flags */
+    uint32_t byte_len;        /* of the message; of a WRITE with immediate as its RETH says (R202),
+                                 of a datagram 40 more than its payload (R172) */
+    uint32_t imm;             /* RNIC_WC_WITH_IMM */
     uint32_t invalidated_key; /* RNIC_WC_WITH_INV */
     uint32_t qpn;
     bool solicited; /* the message asked for a solicited event (R201) */
+    /* Receive of UD and GSI (R173); of other services zero. */
+    uint32_t src_qp;
+    uint16_t pkey_index; /* into rnic_attr.pkey */
+    uint16_t vlan;       /* identifier, or RNIC_VLAN_NONE */
+    uint8_t smac[6];
+    uint8_t network_hdr_type; /* enum rnic_network_type */
 };
 
 /* Asynchronous events; numbers of enum ibv_event_type. */
@@ -134,6 +150,11 @@ enum rnic_event_type {
     X(bad_resp_err, "responses of a wrong kind, order or length that ended a request")             \
     X(duplicate_response, "responses to requests that were answered before (R144)")                \
     X(tx_retransmitted, "request packets sent again, and READs asked for again")                   \
+    X(rx_datagrams, "datagrams delivered to a receive WQE")                                        \
+    X(qkey_viol_cntr, "datagrams dropped for a wrong Q_Key (R170)")                                \
+    X(rx_datagram_too_long,                                                                        \
+      "datagrams dropped: longer than the receive buffer or the MTU (R171, R174)")                 \
+    X(tx_too_long, "datagrams not sent: longer than the MTU (R168)")                               \
     X(rx_no_request, "responses to PSNs that were never sent (R137)")
 
 struct rnic_transport_counters {

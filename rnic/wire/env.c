@@ -17,7 +17,7 @@ int roce_env_init(struct roce_env *env, const struct roce_pkt *model)
     int net_off;
 
     plain.env = NULL;
-    if (!roce_pkt_has(model, ROCE_HDR_ETH) || model->vlan_cnt || model->ip4_options_len)
+    if (!roce_pkt_has(model, ROCE_HDR_ETH) || model->vlan_cnt > 1 || model->ip4_options_len)
         return ROCE_ERR_INVALID;
     switch (model->encap) {
     case ROCE_ENCAP_V1:
@@ -33,6 +33,12 @@ int roce_env_init(struct roce_env *env, const struct roce_pkt *model)
     env->net_off = (uint8_t)net_off;
     env->encap = model->encap;
     return ROCE_OK;
+}
+
+void roce_env_set_sport(struct roce_env *env, uint16_t sport)
+{
+    if (env->encap != ROCE_ENCAP_V1)
+        roce_bits_put(env->bytes + env->len - ROCE_UDP_LEN, 0, 0, 16, sport);
 }
 
 static void add16(uint8_t *p, size_t n)

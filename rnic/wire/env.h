@@ -9,7 +9,7 @@
 
 #include "wire/pkt.h"
 
-#define ROCE_ENV_MAX 64 /* Ethernet, IPv6 and UDP are 62 bytes */
+#define ROCE_ENV_MAX 72 /* Ethernet, one tag, IPv6 and UDP are 66 bytes */
 
 struct roce_env {
     uint8_t bytes[ROCE_ENV_MAX]; /* with lengths and checksum of an empty transport part */
@@ -18,9 +18,12 @@ struct roce_env {
     enum roce_encap encap;
 };
 
-/* Builds the envelope of a model that has an encapsulation on Ethernet, no VLAN tags and no IPv4
- * options: ROCE_OK, or ROCE_ERR_INVALID for another. */
+/* Builds the envelope of a model that has an encapsulation on Ethernet, at most one VLAN tag and no
+ * IPv4 options: ROCE_OK, or ROCE_ERR_INVALID for another. */
 int roce_env_init(struct roce_env *env, const struct roce_pkt *model);
+
+/* Changes the UDP source port; a RoCEv1 envelope has none and stays as it is. */
+void roce_env_set_sport(struct roce_env *env, uint16_t sport);
 
 /* Writes the envelope around a transport part of `bth_len` bytes, as roce_envelope_build() does. */
 int roce_env_build(const struct roce_env *env, size_t bth_len, struct roce_wr *wr);

@@ -76,7 +76,7 @@ static void creation(void)
     bad.max_recv_wr = 32769;
     EXPECT_EQ(rnic_qp_new(rig.pd, &bad, &qp), RNIC_ERR_INVALID);
     bad = init;
-    bad.type = (enum rnic_qp_type)4;
+    bad.type = (enum rnic_qp_type)7;
     EXPECT_EQ(rnic_qp_new(rig.pd, &bad, &qp), RNIC_ERR_INVALID);
     bad = init;
     bad.recv_cq = NULL;

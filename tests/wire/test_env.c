@@ -20,7 +20,7 @@ static void same_bytes(void)
         uint32_t len = i < 600 ? i : rng_below(&rng, 4097);
         int want, got;
 
-        sample_pkt(&pkt, &rng, encaps[i % 3], ROCE_OP_RC_SEND_ONLY, 0, payload, len);
+        sample_pkt(&pkt, &rng, encaps[i % 3], ROCE_OP_RC_SEND_ONLY, i / 3 % 2, payload, len);
         want = roce_pkt_build(&pkt, 0, plain, sizeof(plain));
         EXPECT_EQ(roce_env_init(&env, &pkt), ROCE_OK);
         pkt.env = &env;
@@ -42,8 +42,31 @@ static void refused(void)
 
     sample_pkt(&pkt, &rng, ROCE_ENCAP_IB_GLOBAL, ROCE_OP_RC_ACK, 0, NULL, 0);
     EXPECT_EQ(roce_env_init(&env, &pkt), ROCE_ERR_INVALID);
-    sample_pkt(&pkt, &rng, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_ACK, 1, NULL, 0);
+    sample_pkt(&pkt, &rng, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_ACK, 2, NULL, 0);
     EXPECT_EQ(roce_env_init(&env, &pkt), ROCE_ERR_INVALID);
 }
 
-SUITE("wire.env", TEST(same_bytes), TEST(refused))
+/* R013: what differs is the UDP source port, and RoCEv1 has none. */
+static void source_port(void)
+{
+    struct rng rng = rng_of(7);
+
+    for (unsigned i = 0; i < 6; i++) {
+        uint8_t plain[ROCE_FRAME_MAX];
+        uint8_t fast[ROCE_FRAME_MAX];
+        struct roce_pkt pkt;
+        struct roce_env env;
+        int len;
+
+        sample_pkt(&pkt, &rng, encaps[i % 3], ROCE_OP_UD_SEND_ONLY, i / 3, NULL, 0);
+        EXPECT_EQ(roce_env_init(&env, &pkt), ROCE_OK);
+        roce_env_set_sport(&env, 0xC0DE);
+        pkt.udp.sport = 0xC0DE;
+        len = roce_pkt_build(&pkt, 0, plain, sizeof(plain));
+        pkt.env = &env;
+        EXPECT_EQ(roce_pkt_build(&pkt, 0, fast, sizeof(fast)), len);
+        CU_ASSERT(len > 0 && memcmp(plain, fast, (size_t)len) == 0);
+    }
+}
+
+SUITE("wire.env", TEST(same_bytes), TEST(refused), TEST(source_port))

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "device/service.h"
+
+/* clang-format off */
+static const struct { enum rnic_qp_type type; struct rnic_service service; } services[] = {
+    /*                   packets        connected  sqe */
+    { RNIC_QPT_RC,     { ROCE_SVC_RC,   true,      false } },
+    { RNIC_QPT_UD,     { ROCE_SVC_UD,   false,     true  } },
+    { RNIC_QPT_GSI,    { ROCE_SVC_UD,   false,     true  } },
+};
+/* clang-format on */
+
+const struct rnic_service *rnic_service_of(enum rnic_qp_type type)
+{
+    for (size_t i = 0; i < sizeof(services) / sizeof(services[0]); i++)
+        if (services[i].type == type)
+            return &services[i].service;
+    return NULL;
+}

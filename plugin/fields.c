@@ -3,7 +3,6 @@
 
 static int *hf[ROCE_BLOCK_CNT]; /* one id a field, in the order of the table */
 static int ett[ROCE_BLOCK_CNT];
-static expert_field ei_defect[ROCE_DEFECT_CNT];
 
 /* The description of a block. */
 static const struct roce_hdr_info *info_of(roce_block block)
@@ -16,7 +15,7 @@ static const struct roce_hdr_info *info_of(roce_block block)
 /* What stands around the transport headers is Wireshark's own to show. */
 static gboolean is_shown(roce_block block)
 {
-    return block >= ROCE_BLOCK_HDR(ROCE_HDR_BTH);
+    return block >= ROCE_BLOCK_HDR(ROCE_HDR_LRH);
 }
 
 /* Names for the first 256 values of a field, or NULL if its table names none of them. */
@@ -106,41 +105,11 @@ static void register_block(int proto, roce_block block)
     g_free(subtree);
 }
 
-static void register_defects(int proto)
-{
-    static const int severity[] = {
-        [ROCE_DEFECT_INFO] = PI_CHAT,
-        [ROCE_DEFECT_DROP] = PI_WARN,
-        [ROCE_DEFECT_WALK] = PI_ERROR,
-    };
-    ei_register_info *regs = g_new0(ei_register_info, ROCE_DEFECT_CNT);
-
-    for (unsigned i = 0; i < ROCE_DEFECT_CNT; i++) {
-        const struct roce_defect_info *info = roce_defect_info(i);
-
-        regs[i].ids = &ei_defect[i];
-        regs[i].eiinfo = (expert_field_info){
-            .name = g_strdup_printf("roce.defect.%s", info->id),
-            .group = PI_MALFORMED,
-            .severity = severity[info->severity],
-            .summary = info->text,
-            .id = -1,
-            .protocol = NULL,
-            .orig_severity = 0,
-            .hf_info = {0},
-        };
-        regs[i].ids->ei = -1;
-        regs[i].ids->hf = -1;
-    }
-    expert_register_field_array(expert_register_protocol(proto), regs, ROCE_DEFECT_CNT);
-}
-
 void roce_fields_register(int proto)
 {
     for (roce_block block = 0; block < ROCE_BLOCK_CNT; block++)
         if (is_shown(block))
             register_block(proto, block);
-    register_defects(proto);
 }
 
 void roce_fields_add(roce_block block, tvbuff_t *tvb, int offset, proto_tree *tree)
@@ -155,11 +124,4 @@ void roce_fields_add(roce_block block, tvbuff_t *tvb, int offset, proto_tree *tr
         proto_tree_add_item(sub, hf[block][i], tvb, offset + field->byte, (int)bytes_of(field),
                             ENC_BIG_ENDIAN);
     }
-}
-
-void roce_fields_add_defects(const struct roce_pkt *pkt, packet_info *pinfo, proto_item *item)
-{
-    for (unsigned i = 0; i < ROCE_DEFECT_CNT; i++)
-        if (roce_pkt_defect(pkt, i))
-            expert_add_info(pinfo, item, &ei_defect[i]);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fields: the codec's tables of headers and defects as Wireshark's fields, subtrees and expert
- * infos. Nothing is typed twice: a row of headers.def is the filter roce.<header>.<field>.
+ * Fields: the codec's tables of headers as Wireshark's fields and subtrees. Nothing is typed twice:
+ * a row of headers.def is the filter roce.<header>.<field>.
  */
 #ifndef ROCE_FIELDS_H
 #define ROCE_FIELDS_H
@@ -18,14 +18,11 @@ typedef unsigned roce_block;
 #define ROCE_BLOCK_CM(cm)   ((roce_block)ROCE_HDR_CNT + 1 + (roce_block)(cm))
 #define ROCE_BLOCK_CNT      ROCE_BLOCK_CM(ROCE_CM_CNT)
 
-/* Registers every field of these headers, a subtree for each, and an expert info for each defect.
- * Called once, from proto_register_roce(). */
+/* Registers every field of these headers and a subtree for each. Called once, from
+ * proto_register_roce(). */
 void roce_fields_register(int proto);
 
 /* Adds the subtree of one header, at `offset` of `tvb`, as far as the tvb has its bytes. */
 void roce_fields_add(roce_block block, tvbuff_t *tvb, int offset, proto_tree *tree);
-
-/* Adds an expert info for each defect of the packet to `item`. */
-void roce_fields_add_defects(const struct roce_pkt *pkt, packet_info *pinfo, proto_item *item);
 
 #endif

@@ -1,161 +1,290 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The RoCEv2 dissector: walks the codec's view of a packet and shows it.
+ * The RoCE dissector: walks the codec's view of a packet and shows it.
  *
- * It is given the payload of UDP port 4791. The ICRC covers the IP and UDP headers too, so the
- * packet is parsed from its IP header on, which stands right before, in the same frame.
+ * It is given the payload of UDP port 4791, of Ethernet type 0x8915 (RoCEv1), or a frame of an
+ * InfiniBand link. The ICRC covers the IP and UDP headers too, so a packet is parsed from the first
+ * header it covers on, which stands right before, in the same frame.
  */
 #include "packet-roce.h"
 
+#include <epan/tap.h>
+
+#include "analysis.h"
+#include "cm.h"
+#include "expert.h"
 #include "fields.h"
-#include "wire/codes.h"
+#include "info.h"
+#include "prefs.h"
+#include "take.h"
+#include "ulp.h"
+
+#define SLL_LEN  16 /* Linux cooked capture headers */
+#define SLL2_LEN 20
 
 static int proto_roce = -1;
 static int hf_roce_icrc = -1;
 static int hf_roce_icrc_status = -1;
 static int hf_roce_payload_len = -1;
 static int ett_roce = -1;
+static int tap_roce = -1;
 static expert_field ei_roce_icrc_bad = EI_INIT;
-static dissector_handle_t roce_handle;
 static dissector_handle_t data_handle;
 
-/* roce.check_icrc: on by default, the check costs less than Wireshark's own bookkeeping. */
-static roce_ws_bool check_icrc = TRUE;
-
-/*
- * Parses the packet whose BTH is at the start of `tvb`. `*base` receives the offset of pkt->frame
- * relative to the tvb (negative: the IP header stands before it).
- */
-static int parse(struct roce_pkt *pkt, tvbuff_t *tvb, int *base)
-{
-    tvbuff_t *whole = tvb_get_ds_tvb(tvb);
-    int bth_off = tvb_raw_offset(tvb);
-    int cap_len = (int)tvb_captured_length(whole);
-    int wire_len = (int)tvb_reported_length(whole);
-    static const struct {
-        int version;
-        int len;
-    } ip[] = {{4, ROCE_IP4_LEN}, {6, ROCE_IP6_LEN}};
-
-    for (unsigned i = 0; i < array_length(ip); i++) {
-        int ip_off = bth_off - ROCE_UDP_LEN - ip[i].len;
-        const guint8 *p;
-
-        if (ip_off < 0 || tvb_get_guint8(whole, ip_off) >> 4 != ip[i].version)
-            continue;
-        p = tvb_get_ptr(whole, ip_off, cap_len - ip_off);
-        *base = ip_off - bth_off;
-        if (roce_pkt_parse(pkt, ROCE_LINK_IP, p, (size_t)(cap_len - ip_off),
-                           (size_t)(wire_len - ip_off)) == ROCE_OK &&
-            pkt->off[ROCE_HDR_BTH] == bth_off - ip_off)
-            return ROCE_OK;
-    }
-    /* IP options, or a tunnel without the outer header in one piece: BTH alone. */
-    *base = 0;
-    cap_len = (int)tvb_captured_length(tvb);
-    return roce_pkt_parse(pkt, ROCE_LINK_BTH, tvb_get_ptr(tvb, 0, cap_len), (size_t)cap_len,
-                          tvb_reported_length(tvb));
-}
-
-/* "RC WRITE First, QP 0x000011, PSN 1024, ..." */
-static void summary(const struct roce_pkt *pkt, wmem_strbuf_t *text)
-{
-    char buf[80];
-
-    wmem_strbuf_append_printf(text, "%s QP 0x%06x PSN %u", pkt->op->name, pkt->bth.dest_qp,
-                              pkt->bth.psn);
-    if (roce_pkt_has(pkt, ROCE_HDR_AETH))
-        wmem_strbuf_append_printf(text, " %s MSN %u",
-                                  roce_syndrome_text(pkt->aeth.syndrome, buf, sizeof(buf)),
-                                  pkt->aeth.msn);
-    if (pkt->payload_len)
-        wmem_strbuf_append_printf(text, " len %u", pkt->payload_len);
-    if (roce_pkt_has(pkt, ROCE_HDR_RETH))
-        wmem_strbuf_append_printf(text, " of %u", pkt->reth.dma_len);
-}
-
-/* The communication manager's messages in the payload of QP1. Returns whether it was one. */
-static gboolean add_cm(const struct roce_pkt *pkt, tvbuff_t *tvb, packet_info *pinfo,
-                       proto_tree *tree, int base)
-{
-    int offset = (int)pkt->payload_off + base;
-    struct roce_cm_msg msg;
-    struct roce_cm_rdmaip rdmaip;
-
-    if (roce_cm_msg_of_pkt(&msg, pkt) != ROCE_OK)
-        return FALSE;
-    col_add_fstr(pinfo->cinfo, COL_INFO, "CM %s TID 0x%" PRIx64, roce_cm_name(msg.kind),
-                 msg.mad.tid);
-    roce_fields_add(ROCE_BLOCK_MAD, tvb, offset, tree);
-    roce_fields_add(ROCE_BLOCK_CM(msg.kind), tvb, offset + ROCE_MAD_LEN, tree);
-    if (roce_cm_rdmaip_read(&rdmaip, &msg) == ROCE_OK) {
-        const struct roce_field *data = roce_field_find(roce_cm_info(msg.kind), "private_data");
-
-        roce_fields_add(ROCE_BLOCK_CM(ROCE_CM_RDMAIP), tvb, offset + ROCE_MAD_LEN + data->byte,
-                        tree);
-    }
-    return TRUE;
-}
-
-static void add_icrc(const struct roce_pkt *pkt, tvbuff_t *tvb, packet_info *pinfo,
-                     proto_tree *tree, int base)
-{
-    enum roce_icrc_status status = ROCE_ICRC_UNVERIFIED;
-    guint32 expected = 0;
-    int offset = (int)pkt->icrc_off + base;
-
-    if (!tvb_bytes_exist(tvb, offset, ROCE_ICRC_LEN))
-        return;
-    if (check_icrc)
-        status = roce_pkt_icrc_check(pkt, &expected);
-    proto_tree_add_checksum(tree, tvb, offset, hf_roce_icrc, hf_roce_icrc_status, &ei_roce_icrc_bad,
-                            pinfo, expected, ENC_LITTLE_ENDIAN,
-                            status == ROCE_ICRC_UNVERIFIED ? PROTO_CHECKSUM_NO_FLAGS
-                                                           : PROTO_CHECKSUM_VERIFY);
-}
-
-static int dissect_roce(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_)
-{
+/* A packet on its way through the dissector. */
+struct walk {
     struct roce_pkt pkt;
-    wmem_strbuf_t *text;
-    proto_tree *sub;
-    proto_item *item;
-    int base;
+    tvbuff_t *tvb;
+    int base; /* offset of pkt.frame relative to the tvb; negative: headers stand before it */
+    enum roce_icrc_status icrc;
+    guint32 icrc_expected;
+    bool tracked;
+    struct roce_track_frame frame; /* if tracked */
+};
 
-    if (parse(&pkt, tvb, &base) != ROCE_OK)
-        return 0;
+/* ---- parsing -----------------------------------------------------------------------------------
+ */
+
+/* Parses from `back` bytes before `tvb` on. The transport must then start at `bth` of it. */
+static bool parse_from(struct walk *w, enum roce_link link, int back, int bth)
+{
+    tvbuff_t *whole = tvb_get_ds_tvb(w->tvb);
+    int start = tvb_raw_offset(w->tvb) - back;
+    int cap_len = (int)tvb_captured_length(whole) - start;
+    int wire_len = (int)tvb_reported_length(whole) - start;
+
+    if (start < 0 || cap_len <= 0 || wire_len < cap_len)
+        return false;
+    w->base = -back;
+    return roce_pkt_parse(&w->pkt, link, tvb_get_ptr(whole, start, cap_len), (size_t)cap_len,
+                          (size_t)wire_len) == ROCE_OK &&
+           w->pkt.off[ROCE_HDR_BTH] == back + bth;
+}
+
+/* The BTH alone, at `bth` of the tvb: no ICRC can be computed. */
+static bool parse_bth(struct walk *w, int bth)
+{
+    int cap_len = (int)tvb_captured_length_remaining(w->tvb, bth);
+    int wire_len = (int)tvb_reported_length_remaining(w->tvb, bth);
+
+    w->base = bth;
+    return cap_len > 0 && roce_pkt_parse(&w->pkt, ROCE_LINK_BTH, tvb_get_ptr(w->tvb, bth, cap_len),
+                                         (size_t)cap_len, (size_t)wire_len) == ROCE_OK;
+}
+
+static bool parse_udp(struct walk *w)
+{
+    tvbuff_t *whole = tvb_get_ds_tvb(w->tvb);
+    int udp = tvb_raw_offset(w->tvb) - ROCE_UDP_LEN;
+
+    /* By the version nibble: an IPv6 header may have a 4 where an IPv4 header would start. */
+    if (udp >= ROCE_IP6_LEN && tvb_get_guint8(whole, udp - ROCE_IP6_LEN) >> 4 == 6 &&
+        parse_from(w, ROCE_LINK_IP, ROCE_UDP_LEN + ROCE_IP6_LEN, 0))
+        return true;
+    for (int len = ROCE_IP4_LEN; len <= ROCE_IP4_LEN + ROCE_IP4_OPTIONS_MAX; len += 4)
+        if (udp >= len && tvb_get_guint8(whole, udp - len) == (0x40 | len / 4) &&
+            parse_from(w, ROCE_LINK_IP, ROCE_UDP_LEN + len, 0))
+            return true;
+    return parse_bth(w, 0); /* a tunnel or a reassembled packet: no IP header in one piece */
+}
+
+static bool parse_v1(struct walk *w)
+{
+    for (int back = ROCE_ETH_LEN; back <= ROCE_ETH_LEN + ROCE_VLAN_MAX * ROCE_VLAN_LEN;
+         back += ROCE_VLAN_LEN)
+        if (parse_from(w, ROCE_LINK_ETHERNET, back, ROCE_GRH_LEN))
+            return true;
+    return parse_from(w, ROCE_LINK_SLL, SLL_LEN, ROCE_GRH_LEN) ||
+           parse_from(w, ROCE_LINK_SLL2, SLL2_LEN, ROCE_GRH_LEN) || parse_bth(w, ROCE_GRH_LEN);
+}
+
+static bool parse_native(struct walk *w)
+{
+    return parse_from(w, ROCE_LINK_IB, 0, ROCE_LRH_LEN) ||
+           parse_from(w, ROCE_LINK_IB, 0, ROCE_LRH_LEN + ROCE_GRH_LEN);
+}
+
+/* ---- showing -----------------------------------------------------------------------------------
+ */
+
+static void add_icrc(const struct walk *w, packet_info *pinfo, proto_tree *tree)
+{
+    int offset = (int)w->pkt.icrc_off + w->base;
+
+    if (!tvb_bytes_exist(w->tvb, offset, ROCE_ICRC_LEN)) {
+        proto_item_set_generated(proto_tree_add_uint(tree, hf_roce_icrc_status, w->tvb, 0, 0,
+                                                     PROTO_CHECKSUM_E_UNVERIFIED));
+        return;
+    }
+    proto_tree_add_checksum(tree, w->tvb, offset, hf_roce_icrc, hf_roce_icrc_status,
+                            &ei_roce_icrc_bad, pinfo, w->icrc_expected, ENC_LITTLE_ENDIAN,
+                            w->icrc == ROCE_ICRC_UNVERIFIED ? PROTO_CHECKSUM_NO_FLAGS
+                                                            : PROTO_CHECKSUM_VERIFY);
+}
+
+static void add_headers(const struct walk *w, proto_tree *tree)
+{
+    const struct roce_pkt *pkt = &w->pkt;
+
+    for (unsigned h = ROCE_HDR_LRH; h <= ROCE_HDR_GRH; h++)
+        if (roce_pkt_has(pkt, (enum roce_hdr)h))
+            roce_fields_add(ROCE_BLOCK_HDR(h), w->tvb, pkt->off[h] + w->base, tree);
+    roce_fields_add(ROCE_BLOCK_HDR(ROCE_HDR_BTH), w->tvb, pkt->off[ROCE_HDR_BTH] + w->base, tree);
+    for (unsigned i = 0; i < pkt->op->hdr_cnt; i++)
+        if (roce_pkt_has(pkt, (enum roce_hdr)pkt->op->hdr[i]))
+            roce_fields_add(ROCE_BLOCK_HDR(pkt->op->hdr[i]), w->tvb,
+                            pkt->off[pkt->op->hdr[i]] + w->base, tree);
+}
+
+/* Info column and title. Costs as much as all else, so only where somebody reads it. */
+static void add_text(const struct walk *w, packet_info *pinfo, proto_item *item)
+{
+    wmem_strbuf_t *text;
+
+    if (!pinfo->cinfo && (!item || !PTREE_DATA(item)->visible))
+        return;
     text = wmem_strbuf_new(pinfo->pool, NULL);
-    summary(&pkt, text);
+    roce_info_text(text, &w->pkt, w->tracked ? &w->frame : NULL, roce_prefs.relative_psn);
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "RoCE");
     col_add_str(pinfo->cinfo, COL_INFO, wmem_strbuf_get_str(text));
-
-    item = proto_tree_add_item(tree, proto_roce, tvb, 0, -1, ENC_NA);
     proto_item_append_text(item, ", %s", wmem_strbuf_get_str(text));
-    sub = proto_item_add_subtree(item, ett_roce);
-    roce_fields_add_defects(&pkt, pinfo, item);
-    roce_fields_add(ROCE_BLOCK_HDR(ROCE_HDR_BTH), tvb, (int)pkt.off[ROCE_HDR_BTH] + base, sub);
-    for (unsigned i = 0; i < pkt.op->hdr_cnt; i++)
-        if (roce_pkt_has(&pkt, pkt.op->hdr[i]))
-            roce_fields_add(ROCE_BLOCK_HDR(pkt.op->hdr[i]), tvb,
-                            (int)pkt.off[pkt.op->hdr[i]] + base, sub);
-    item = proto_tree_add_uint(sub, hf_roce_payload_len, tvb, 0, 0, pkt.payload_len);
-    proto_item_set_generated(item);
-    add_icrc(&pkt, tvb, pinfo, sub, base);
-    if (!add_cm(&pkt, tvb, pinfo, sub, base) && pkt.payload_cap_len) {
-        tvbuff_t *payload = tvb_new_subset_length_caplen(
-            tvb, (int)pkt.payload_off + base, (int)pkt.payload_cap_len, (int)pkt.payload_len);
-
-        call_dissector(data_handle, payload, pinfo, tree);
-    }
-    return (int)tvb_captured_length(tvb);
 }
 
-/* At the start of each file: takes UDP 4791 as a changed entry, which the UDP dissector tries
- * before any other port's; a Decode As of the user's own stays. */
-static void take_port(void)
+static uint64_t time_of(const packet_info *pinfo)
 {
-    if (!dissector_is_uint_changed(find_dissector_table("udp.port"), ROCE_UDP_PORT))
-        dissector_change_uint("udp.port", ROCE_UDP_PORT, roce_handle);
+    return (uint64_t)pinfo->abs_ts.secs * 1000000000u + (uint64_t)pinfo->abs_ts.nsecs;
+}
+
+static void follow(struct walk *w, packet_info *pinfo, bool wanted)
+{
+    struct roce_flow_in in = {
+        .pkt = &w->pkt, .frame = pinfo->num, .time = time_of(pinfo), .icrc = w->icrc};
+
+    w->tracked = false;
+    if (!roce_prefs.analyze)
+        return;
+    if (!PINFO_FD_VISITED(pinfo))
+        roce_track_feed(&in);
+    if (wanted)
+        w->tracked = roce_track_get(pinfo->num, in.time, &w->pkt, &w->frame);
+}
+
+static void tap(const struct walk *w, packet_info *pinfo)
+{
+    struct roce_tap *t = wmem_new(pinfo->pool, struct roce_tap);
+
+    t->pkt = (const struct roce_pkt *)wmem_memdup(pinfo->pool, &w->pkt, sizeof(w->pkt));
+    t->icrc = w->icrc;
+    t->frame = w->tracked ? (const struct roce_track_frame *)wmem_memdup(pinfo->pool, &w->frame,
+                                                                         sizeof(w->frame))
+                          : NULL;
+    tap_queue_packet(tap_roce, pinfo, t);
+}
+
+static void add_payload(const struct walk *w, packet_info *pinfo, proto_tree *sub, proto_tree *tree)
+{
+    const struct roce_pkt *pkt = &w->pkt;
+    int offset = (int)pkt->payload_off + w->base;
+    const struct roce_track_frame *frame = w->tracked ? &w->frame : NULL;
+
+    /* From the BTH on: what the built-in dissector is given. */
+    if (roce_cm_add(pkt, tvb_new_subset_remaining(w->tvb, pkt->off[ROCE_HDR_BTH] + w->base),
+                    (int)pkt->payload_off - (int)pkt->off[ROCE_HDR_BTH], pinfo, sub))
+        return;
+    if (pkt->payload_cap_len || pkt->op->kind == ROCE_KIND_READ)
+        roce_ulp_payload(pkt, frame,
+                         tvb_new_subset_length_caplen(w->tvb, offset, (int)pkt->payload_cap_len,
+                                                      (int)pkt->payload_len),
+                         pinfo, tree);
+}
+
+static int show(struct walk *w, packet_info *pinfo, proto_tree *tree)
+{
+    bool tapped = have_tap_listener(tap_roce) != 0;
+    proto_item *item;
+    proto_tree *sub;
+
+    w->icrc = ROCE_ICRC_UNVERIFIED;
+    w->icrc_expected = 0;
+    if (roce_prefs.check_icrc && (tree || tapped || !PINFO_FD_VISITED(pinfo)))
+        w->icrc = roce_pkt_icrc_check(&w->pkt, &w->icrc_expected);
+    follow(w, pinfo, true);
+    item = proto_tree_add_item(tree, proto_roce, w->tvb, 0, -1, ENC_NA);
+    sub = proto_item_add_subtree(item, ett_roce);
+    add_text(w, pinfo, item);
+    roce_expert_add_defects(&w->pkt, pinfo, item);
+    if (tree)
+        add_headers(w, sub);
+    proto_item_set_generated(
+        proto_tree_add_uint(sub, hf_roce_payload_len, w->tvb, 0, 0, w->pkt.payload_len));
+    add_icrc(w, pinfo, sub);
+    if (w->tracked)
+        roce_analysis_add(&w->pkt, &w->frame, w->tvb, pinfo, sub);
+    if (tapped)
+        tap(w, pinfo);
+    add_payload(w, pinfo, sub, tree);
+    return (int)tvb_captured_length(w->tvb);
+}
+
+static int dissect_udp(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_)
+{
+    struct walk w = {.tvb = tvb};
+
+    return parse_udp(&w) ? show(&w, pinfo, tree) : 0;
+}
+
+/* The packet list names the hosts by their GIDs, which are IPv6 addresses in form. */
+static void name_hosts(const struct walk *w, packet_info *pinfo)
+{
+    int grh = w->pkt.off[ROCE_HDR_GRH] + w->base;
+
+    if (roce_pkt_has(&w->pkt, ROCE_HDR_GRH)) {
+        set_address_tvb(&pinfo->net_src, AT_IPv6, 16, w->tvb,
+                        grh + roce_field_find(roce_hdr_info(ROCE_HDR_GRH), "sgid")->byte);
+        set_address_tvb(&pinfo->net_dst, AT_IPv6, 16, w->tvb,
+                        grh + roce_field_find(roce_hdr_info(ROCE_HDR_GRH), "dgid")->byte);
+    } else if (roce_pkt_has(&w->pkt, ROCE_HDR_LRH)) {
+        guint16 *lids = wmem_alloc_array(pinfo->pool, guint16, 2);
+
+        lids[0] = w->pkt.lrh.slid;
+        lids[1] = w->pkt.lrh.dlid;
+        set_address(&pinfo->net_src, AT_IB, sizeof(*lids), &lids[0]);
+        set_address(&pinfo->net_dst, AT_IB, sizeof(*lids), &lids[1]);
+    } else
+        return;
+    copy_address_shallow(&pinfo->src, &pinfo->net_src);
+    copy_address_shallow(&pinfo->dst, &pinfo->net_dst);
+}
+
+static int dissect_v1(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_)
+{
+    struct walk w = {.tvb = tvb};
+
+    if (!parse_v1(&w))
+        return 0;
+    name_hosts(&w, pinfo);
+    return show(&w, pinfo, tree);
+}
+
+static int dissect_native(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_)
+{
+    struct walk w = {.tvb = tvb};
+
+    if (!parse_native(&w)) { /* raw packets have no BTH */
+        call_dissector(data_handle, tvb, pinfo, tree);
+        return (int)tvb_captured_length(tvb);
+    }
+    name_hosts(&w, pinfo);
+    return show(&w, pinfo, tree);
+}
+
+/* ---- registration ------------------------------------------------------------------------------
+ */
+
+static void open_file(void)
+{
+    roce_prefs_apply();
+    roce_take();
 }
 
 void proto_register_roce(void)
@@ -165,7 +294,7 @@ void proto_register_roce(void)
          {"ICRC", "roce.icrc", FT_UINT32, BASE_HEX, NULL, 0, "Invariant CRC (Annex A17)", HFILL}},
         {&hf_roce_icrc_status,
          {"ICRC status", "roce.icrc.status", FT_UINT8, BASE_NONE, VALS(proto_checksum_vals), 0,
-          NULL, HFILL}},
+          "Unverified: the capture is cut, or the headers it covers are not here", HFILL}},
         {&hf_roce_payload_len,
          {"Payload length", "roce.payload_len", FT_UINT32, BASE_DEC, NULL, 0,
           "Bytes of payload, without pad", HFILL}},
@@ -176,6 +305,11 @@ void proto_register_roce(void)
          {"roce.icrc.bad", PI_CHECKSUM, PI_ERROR, "Bad ICRC: the receiver drops this packet",
           EXPFILL}},
     };
+    static const dissector_t dissectors[ROCE_TAKE_CNT] = {
+        [ROCE_TAKE_UDP] = dissect_udp,
+        [ROCE_TAKE_V1] = dissect_v1,
+        [ROCE_TAKE_NATIVE] = dissect_native,
+    };
     module_t *module;
 
     proto_roce = proto_register_protocol("RDMA over Converged Ethernet", "RoCE", "roce");
@@ -183,17 +317,21 @@ void proto_register_roce(void)
     proto_register_subtree_array(subtrees, array_length(subtrees));
     expert_register_field_array(expert_register_protocol(proto_roce), experts,
                                 array_length(experts));
+    module = roce_prefs_register(proto_roce);
     roce_fields_register(proto_roce);
-    roce_handle = register_dissector("roce", dissect_roce, proto_roce);
-    module = prefs_register_protocol(proto_roce, NULL);
-    prefs_register_bool_preference(module, "check_icrc", "Verify the ICRC",
-                                   "Compute the invariant CRC of each packet and compare",
-                                   &check_icrc);
-    register_init_routine(take_port);
+    roce_expert_register(proto_roce);
+    roce_analysis_register(proto_roce);
+    roce_cm_register(proto_roce);
+    roce_ulp_register(proto_roce, module);
+    roce_take_register(proto_roce, dissectors);
+    roce_track_register(&roce_prefs.track);
+    tap_roce = register_tap("roce");
+    register_init_routine(open_file);
 }
 
 void proto_reg_handoff_roce(void)
 {
     data_handle = find_dissector("data");
-    dissector_add_for_decode_as("udp.port", roce_handle);
+    roce_ulp_handoff();
+    roce_take_handoff();
 }

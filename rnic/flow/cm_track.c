@@ -77,6 +77,17 @@ static struct roce_conn *conn_of(struct roce_ctx *ctx, const struct roce_cm_slot
     return side ? side->conn : NULL;
 }
 
+/* What the frame at hand has to do with the rest of its exchange. */
+static void tell(struct roce_ctx *ctx, const struct roce_cm_slot *s, uint32_t answers)
+{
+    const struct roce_conn *conn = conn_of(ctx, s);
+
+    ctx->result->cm_stream = conn ? conn->stream : ROCE_NO_STREAM;
+    ctx->result->cm_frame = answers;
+    ctx->result->cm_service = s->req.service_id;
+    roce_flow_link(ctx, ROCE_LINK_CM_ANSWER, answers);
+}
+
 static uint32_t hash_req(const struct roce_cm_req *req)
 {
     const uint8_t *p = req->private_data;
@@ -198,6 +209,8 @@ static void on_req(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
             .value = ROCE_VALUE_NONE, .other = s->req_frame);
         if (s->hash != hash_req(req))
             SAY(ctx, CM_REQ_CHANGED, "REQ", .other = s->req_frame, .value = ROCE_VALUE_NONE);
+        ctx->result->repeats_frame = s->req_frame;
+        tell(ctx, s, 0);
         return;
     }
     check_timewait(ctx, req->local_qpn);
@@ -245,6 +258,8 @@ static void on_rep(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
             .value = ROCE_VALUE_NONE, .other = s->rep_frame);
         if (rep->local_qpn != s->qpn[1] || rep->starting_psn != s->psn[1])
             SAY(ctx, CM_REQ_CHANGED, "REP", .other = s->rep_frame, .value = ROCE_VALUE_NONE);
+        ctx->result->repeats_frame = s->rep_frame;
+        tell(ctx, s, s->req_frame);
         return;
     }
     check_timewait(ctx, rep->local_qpn);
@@ -261,6 +276,7 @@ static void on_rep(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
     s->seen |= 1u << ROCE_CM_REP;
     if (s->qpn[0] && s->qpn[1])
         set_up(ctx, s, rep);
+    tell(ctx, s, s->req_frame);
 }
 
 static void ended(struct roce_flow *flow, const struct roce_ctx *ctx, const struct roce_cm_slot *s)
@@ -273,6 +289,18 @@ static void ended(struct roce_flow *flow, const struct roce_ctx *ctx, const stru
         e->qpn = s->qpn[i];
         e->time = ctx->time;
         e->frame = ctx->frame;
+    }
+}
+
+/* The message that one of this kind answers; 0 if none was captured. */
+static uint32_t answered(const struct roce_cm_slot *s, enum roce_cm kind)
+{
+    switch (kind) {
+    case ROCE_CM_RTU: return s->rep_frame;
+    case ROCE_CM_DREP: return s->dreq_frame;
+    case ROCE_CM_MRA:
+    case ROCE_CM_REJ: return s->rep_frame ? s->rep_frame : s->req_frame;
+    default: return 0;
     }
 }
 
@@ -290,6 +318,7 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
         return;
     s->seen |= (uint16_t)(1u << msg->kind);
     conn = conn_of(ctx, s);
+    tell(ctx, s, answered(s, msg->kind));
     switch (msg->kind) {
     case ROCE_CM_RTU:
         check_tid(ctx, s->tid, msg->mad.tid, s->req_frame);

@@ -160,5 +160,6 @@ void roce_episode_step(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn, 
     sum->retx[req->ep.cause].bytes += ctx->pkt->payload_len;
     ctx->result->flags |= ROCE_AN_RETRANSMISSION;
     ctx->result->cause = req->ep.cause;
+    ctx->result->timeout = roce_timeout_of(ctx->conn);
     ctx->result->trigger_frame = req->ep.trigger;
 }

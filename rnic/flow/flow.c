@@ -205,6 +205,9 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     bool dropped;
 
     *ctx.result = (struct roce_flow_result){.stream = ROCE_NO_STREAM,
+                                            .src_qpn = ROCE_QPN_UNKNOWN,
+                                            .cm_stream = ROCE_NO_STREAM,
+                                            .timeout = ROCE_NEVER_NS,
                                             .rto = ROCE_NEVER_NS,
                                             .rtt = ROCE_NEVER_NS,
                                             .response_time = ROCE_NEVER_NS,
@@ -240,6 +243,7 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     ctx.result->stream = ctx.conn->stream;
     ctx.result->side = roce_side_idx(ctx.side);
     ctx.result->epoch = (uint8_t)(ctx.conn->sum.epochs - 1);
+    ctx.result->src_qpn = ctx.side->qpn;
     flow->totals.mem_now = flow->mem.now;
     flow->totals.mem_peak = flow->mem.peak;
 }

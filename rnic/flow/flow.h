@@ -44,6 +44,7 @@ enum roce_link_kind {
     ROCE_LINK_LAST_RESPONSE,
     ROCE_LINK_REPEATED_IN, /* request packet `frame` is sent again in `other` */
     ROCE_LINK_CNP_IN,      /* `frame` was CE-marked and is answered by CNP `other` */
+    ROCE_LINK_CM_ANSWER,   /* CM message `frame` (REQ, REP, DREQ) is answered by `other` */
 };
 
 struct roce_flow_opts {
@@ -97,6 +98,7 @@ enum roce_analysis {
     ROCE_AN_DROPPED = 1u << 22, /* a receiver drops it for its form or ICRC: it changed no state */
     ROCE_AN_CM = 1u << 23,      /* a CM message */
     ROCE_AN_REL_PSN = 1u << 24, /* rel_psn counts from the connection's true first PSN */
+    ROCE_AN_REGION = 1u << 25,  /* `rkey` and `va` are known */
 };
 
 /* What a frame means in its connection. Frame numbers are 0, times ROCE_NEVER_NS where unknown. */
@@ -106,6 +108,7 @@ struct roce_flow_result {
     uint8_t epoch;     /* use of the QP pair, 0 is the first in the capture */
     uint32_t flags;    /* enum roce_analysis */
     uint32_t findings; /* how many this frame caused */
+    uint32_t src_qpn;  /* the sender's; ROCE_QPN_UNKNOWN until something tells */
 
     uint32_t rel_psn;  /* PSN less the first PSN of the requester it belongs to */
     uint32_t next_psn; /* request: the PSN after it; READ requests advance by their range */
@@ -114,6 +117,7 @@ struct roce_flow_result {
     enum roce_cause cause;  /* of a retransmission */
     uint32_t repeats_frame; /* its first transmission */
     uint64_t rto;           /* time since the latest transmission of that PSN */
+    uint64_t timeout;       /* negotiated local ACK timeout of its sender */
     uint32_t trigger_frame; /* the NAK or response that caused it */
 
     uint32_t request_frame; /* response: the request it answers (last packet acknowledged) */
@@ -121,6 +125,7 @@ struct roce_flow_result {
     uint64_t rtt;           /* request packet to this response, if sent once only */
     uint64_t response_time; /* last response of a READ or atomic: since its request */
     uint64_t message_time;  /* this packet completes a message: since its first packet */
+    uint64_t done_bytes;    /* ... and the payload of all messages it completes */
     uint32_t dup_ack_num, dup_ack_frame; /* how often repeated, and the first of them */
 
     /* After this packet, of the requester it belongs to. */
@@ -132,12 +137,18 @@ struct roce_flow_result {
     uint64_t msg_offset;      /* payload bytes of the message before this packet */
     uint64_t msg_bytes;       /* with this packet */
     uint64_t msg_total;       /* from RETH or at its end; 0 unknown */
+    uint32_t rkey;            /* remote memory of the message */
+    uint64_t va;              /* where this packet's payload goes to or comes from */
 
     uint32_t credits;    /* of an ACK, decoded; ROCE_CREDITS_UNLIMITED for code 31 */
     uint64_t rnr_wait;   /* RNR NAK: advertised */
     uint64_t rnr_waited; /* retransmission after RNR NAK: real */
     uint32_t ce_frame;   /* CNP: the CE-marked frame it answers */
     uint64_t cnp_delay;
+
+    uint32_t cm_stream;  /* CM message: the connection it speaks of, or ROCE_NO_STREAM */
+    uint32_t cm_frame;   /* ... and the message it answers */
+    uint64_t cm_service; /* ... and the service id of its REQ; 0 if that was not captured */
 };
 
 /*

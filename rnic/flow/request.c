@@ -250,6 +250,11 @@ static void tell_message(struct roce_ctx *ctx, const struct roce_sent *e)
     if ((op->kind == ROCE_KIND_READ || (op->kind == ROCE_KIND_WRITE && e->msg_frame)) &&
         e->dma_len != ROCE_LEN_UNKNOWN)
         r->msg_total = e->dma_len;
+    if (op->kind != ROCE_KIND_SEND && e->msg_frame && e->dma_len != ROCE_LEN_UNKNOWN) {
+        r->flags |= ROCE_AN_REGION;
+        r->rkey = e->rkey;
+        r->va = e->va + e->off;
+    }
 }
 
 /* A packet at the end of what was seen; `joined` if it touches the one before. */

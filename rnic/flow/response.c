@@ -19,6 +19,7 @@ static void complete(struct roce_ctx *ctx, struct roce_sent *e, uint64_t bytes, 
 
     sum->oper[oper].completed++;
     sum->oper[oper].bytes += bytes;
+    ctx->result->done_bytes += bytes;
     if (timed) {
         ctx->result->message_time = ns;
         roce_summary_latency(ctx, roce_peer(ctx->side), oper, ns);
@@ -228,6 +229,11 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
     ctx->result->msg_total = e->dma_len;
     ctx->result->msg_offset = (uint64_t)k * ctx->conn->sum.mtu;
     ctx->result->msg_bytes = ctx->result->msg_offset + ctx->pkt->payload_len;
+    if (e->dma_len != ROCE_LEN_UNKNOWN) {
+        ctx->result->flags |= ROCE_AN_REGION;
+        ctx->result->rkey = e->rkey;
+        ctx->result->va = e->va + ctx->result->msg_offset;
+    }
     if (roce_pkt_has(ctx->pkt, ROCE_HDR_AETH))
         roce_check_msn(ctx, req);
     ack_to(ctx, req, e->psn);

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis.h"
+
+#include "expert.h"
+#include "wire/codes.h"
+
+enum {
+#define NUM(ID, filter, label, display, strings, blurb) HF_##ID,
+#define QPN(ID, filter, label, blurb)                   HF_##ID,
+#define BIG(ID, filter, label, display, blurb)          HF_##ID,
+#define TIME(ID, filter, label, blurb)                  HF_##ID,
+#define LINK(ID, filter, label, kind, blurb)            HF_##ID,
+#define FLAG(bit, ID, filter, label, blurb)             HF_##ID,
+#define MARK(ID, filter, label, blurb)                  HF_##ID,
+#include "analysis.def"
+    HF_CNT
+};
+
+static int hf[HF_CNT];
+static int ett_analysis = -1;
+static int ett_flags = -1;
+
+/* Where the items go. */
+struct out {
+    proto_tree *tree;
+    tvbuff_t *tvb;
+};
+
+void roce_analysis_register(int proto)
+{
+    static value_string causes[ROCE_CAUSE_CNT + 1];
+    static hf_register_info regs[] = {
+#define NUM(ID, filter, label, display, strings, blurb)                                            \
+    {&hf[HF_##ID], {label, filter, FT_UINT32, display, strings, 0, blurb, HFILL}},
+#define QPN(ID, filter, label, blurb)                                                              \
+    {&hf[HF_##ID], {label, filter, FT_UINT24, BASE_HEX, NULL, 0, blurb, HFILL}},
+#define BIG(ID, filter, label, display, blurb)                                                     \
+    {&hf[HF_##ID], {label, filter, FT_UINT64, display, NULL, 0, blurb, HFILL}},
+#define TIME(ID, filter, label, blurb)                                                             \
+    {&hf[HF_##ID], {label, filter, FT_RELATIVE_TIME, BASE_NONE, NULL, 0, blurb, HFILL}},
+#define LINK(ID, filter, label, kind, blurb)                                                       \
+    {&hf[HF_##ID], {label, filter, FT_FRAMENUM, BASE_NONE, FRAMENUM_TYPE(kind), 0, blurb, HFILL}},
+#define FLAG(bit, ID, filter, label, blurb)                                                        \
+    {&hf[HF_##ID], {label, filter, FT_NONE, BASE_NONE, NULL, 0, blurb, HFILL}},
+#define MARK(ID, filter, label, blurb)                                                             \
+    {&hf[HF_##ID], {label, filter, FT_NONE, BASE_NONE, NULL, 0, blurb, HFILL}},
+#include "analysis.def"
+    };
+    static int *subtrees[] = {&ett_analysis, &ett_flags};
+
+    for (int i = 0; i < ROCE_CAUSE_CNT; i++) {
+        causes[i].value = (guint32)i;
+        causes[i].strptr = roce_cause_name((enum roce_cause)i);
+    }
+    for (int i = 0; i < HF_CNT; i++)
+        hf[i] = -1;
+    proto_register_field_array(proto, regs, array_length(regs));
+    proto_register_subtree_array(subtrees, array_length(subtrees));
+}
+
+static void add_num(const struct out *out, int field, uint32_t value)
+{
+    proto_item_set_generated(proto_tree_add_uint(out->tree, hf[field], out->tvb, 0, 0, value));
+}
+
+static void add_big(const struct out *out, int field, uint64_t value)
+{
+    proto_item_set_generated(proto_tree_add_uint64(out->tree, hf[field], out->tvb, 0, 0, value));
+}
+
+static void add_time(const struct out *out, int field, uint64_t ns)
+{
+    nstime_t t = {.secs = (time_t)(ns / 1000000000u), .nsecs = (int)(ns % 1000000000u)};
+
+    if (ns != ROCE_NEVER_NS)
+        proto_item_set_generated(proto_tree_add_time(out->tree, hf[field], out->tvb, 0, 0, &t));
+}
+
+static void add_link(const struct out *out, int field, uint32_t frame)
+{
+    if (frame)
+        add_num(out, field, frame);
+}
+
+static proto_item *add_mark(const struct out *out, int field)
+{
+    proto_item *item = proto_tree_add_item(out->tree, hf[field], out->tvb, 0, 0, ENC_NA);
+
+    proto_item_set_generated(item);
+    return item;
+}
+
+/* A retransmission of this cause has its own name too. */
+static int cause_field(enum roce_cause cause)
+{
+    switch (cause) {
+    case ROCE_CAUSE_TIMEOUT: return HF_F_TIMEOUT;
+    case ROCE_CAUSE_SEQ_NAK:
+    case ROCE_CAUSE_IMPLIED_NAK:
+    case ROCE_CAUSE_READ_GAP: return HF_F_NAK_RETX;
+    case ROCE_CAUSE_RNR_NAK: return HF_F_RNR_RETX;
+    default: return -1;
+    }
+}
+
+static void add_flags(const struct out *out, const struct roce_flow_result *r)
+{
+    static const struct {
+        uint32_t bit;
+        int field;
+    } flags[] = {
+#define FLAG(bit, ID, filter, label, blurb) {ROCE_AN_##bit, HF_##ID},
+#include "analysis.def"
+    };
+    struct out under = {.tvb = out->tvb};
+    uint32_t any = 0;
+
+    for (unsigned i = 0; i < array_length(flags); i++)
+        any |= flags[i].bit;
+    if (!(r->flags & any))
+        return;
+    under.tree = proto_item_add_subtree(add_mark(out, HF_FLAGS), ett_flags);
+    for (unsigned i = 0; i < array_length(flags); i++)
+        if (r->flags & flags[i].bit)
+            add_mark(&under, flags[i].field);
+    if (r->flags & ROCE_AN_RETRANSMISSION && cause_field(r->cause) >= 0)
+        add_mark(&under, cause_field(r->cause));
+}
+
+static void add_connection(const struct out *out, const struct roce_track_frame *f)
+{
+    const struct roce_flow_result *r = &f->result;
+    const struct roce_track_stream *stream = roce_track_stream(r->stream);
+
+    if (!stream)
+        return;
+    add_num(out, HF_STREAM, r->stream);
+    if (r->epoch)
+        add_num(out, HF_EPOCH, r->epoch);
+    if (r->src_qpn != ROCE_QPN_UNKNOWN)
+        add_num(out, HF_SRC_QP, r->src_qpn);
+    add_time(out, HF_SINCE_FIRST, f->since_first);
+    add_time(out, HF_DELTA, f->delta);
+    add_link(out, HF_CM_REQ, stream->req_frame);
+    add_link(out, HF_CM_REP, stream->rep_frame);
+}
+
+static void add_cm(const struct out *out, const struct roce_track_frame *f)
+{
+    const struct roce_flow_result *r = &f->result;
+    const struct roce_track_stream *stream = roce_track_stream(r->cm_stream);
+
+    if (stream) {
+        add_num(out, HF_CM_STREAM, r->cm_stream);
+        if (stream->first_data)
+            add_link(out, HF_CM_DATA, stream->first_data);
+    }
+    add_link(out, HF_CM_ANSWERS, r->cm_frame);
+    add_link(out, HF_CM_ANSWER, f->cm_answer);
+    add_link(out, HF_REPEATS, r->repeats_frame);
+}
+
+static void add_loss(const struct out *out, const struct roce_track_frame *f)
+{
+    const struct roce_flow_result *r = &f->result;
+
+    if (r->flags & ROCE_AN_PSN_GAP)
+        add_num(out, HF_GAP, r->gap);
+    add_link(out, HF_REPEATS, r->repeats_frame);
+    add_time(out, HF_RTO, r->rto);
+    if (r->flags & ROCE_AN_RETRANSMISSION) {
+        add_num(out, HF_CAUSE, r->cause);
+        add_link(out, HF_TRIGGER, r->trigger_frame);
+        add_time(out, HF_TIMEOUT, r->timeout);
+    }
+    add_time(out, HF_RNR_WAIT, r->rnr_wait);
+    add_time(out, HF_RNR_WAITED, r->rnr_waited);
+    add_link(out, HF_REPEATED_IN, f->repeated_in);
+}
+
+static void add_message(const struct out *out, const struct roce_track_frame *f)
+{
+    const struct roce_flow_result *r = &f->result;
+
+    if (r->flags & ROCE_AN_REQUEST)
+        add_num(out, HF_MSG_NUMBER, r->msg_number);
+    if (r->msg_first_frame) {
+        add_link(out, HF_MSG_FIRST, r->msg_first_frame);
+        add_big(out, HF_MSG_OFFSET, r->msg_offset);
+        add_big(out, HF_MSG_BYTES, r->msg_bytes);
+    }
+    if (r->msg_total)
+        add_big(out, HF_MSG_TOTAL, r->msg_total);
+    if (r->flags & ROCE_AN_REGION) {
+        add_num(out, HF_RKEY, r->rkey);
+        add_big(out, HF_VA, r->va);
+    }
+    if (r->message_time == ROCE_NEVER_NS)
+        return;
+    add_time(out, HF_MSG_TIME, r->message_time);
+    add_big(out, HF_DONE_BYTES, r->done_bytes);
+    if (r->message_time)
+        add_big(out, HF_GOODPUT, (uint64_t)((double)r->done_bytes * 8e9 / (double)r->message_time));
+}
+
+static void add_transport(const struct out *out, const struct roce_pkt *pkt,
+                          const struct roce_track_frame *f)
+{
+    const struct roce_flow_result *r = &f->result;
+
+    add_num(out, HF_PSN_REL, r->rel_psn);
+    if (r->flags & ROCE_AN_REQUEST) {
+        add_num(out, HF_NEXT_PSN, r->next_psn);
+        add_link(out, HF_ACKED_IN, f->acked_in);
+        add_link(out, HF_RESPONSE_IN, f->first_response);
+        add_link(out, HF_LAST_RESPONSE, f->last_response);
+    } else {
+        add_link(out, pkt->op->kind == ROCE_KIND_ACK ? HF_ACKS : HF_REQUEST_IN, r->request_frame);
+        if (r->acked_packets)
+            add_num(out, HF_ACKED_PACKETS, r->acked_packets);
+        if (r->dup_ack_num) {
+            add_num(out, HF_DUP_NUM, r->dup_ack_num);
+            add_link(out, HF_DUP_FRAME, r->dup_ack_frame);
+        }
+        if (r->credits != ROCE_CREDITS_UNLIMITED)
+            add_num(out, HF_CREDITS, r->credits);
+    }
+    add_time(out, HF_RTT, r->rtt);
+    add_time(out, HF_RESPONSE_TIME, r->response_time);
+    add_loss(out, f);
+    add_num(out, HF_PSNS_FLYING, r->psns_in_flight);
+    add_big(out, HF_BYTES_FLYING, r->bytes_in_flight);
+    add_num(out, HF_REQS_FLYING, r->requests_in_flight);
+    add_num(out, HF_READS_FLYING, r->reads_in_flight);
+    add_message(out, f);
+}
+
+void roce_analysis_add(const struct roce_pkt *pkt, const struct roce_track_frame *frame,
+                       tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
+{
+    const struct roce_flow_result *r = &frame->result;
+    struct out top = {.tree = tree, .tvb = tvb}, out = {.tvb = tvb};
+    proto_item *item;
+
+    add_connection(&top, frame);
+    out.tree = proto_tree_add_subtree(tree, tvb, 0, 0, ett_analysis, &item, "RDMA analysis");
+    proto_item_set_generated(item);
+    if (r->flags & (ROCE_AN_REQUEST | ROCE_AN_RESPONSE) && pkt->op->svc != ROCE_SVC_UD)
+        add_transport(&out, pkt, frame);
+    if (r->flags & ROCE_AN_CM)
+        add_cm(&out, frame);
+    add_link(&out, HF_CNP_IN, frame->cnp_in);
+    add_link(&out, HF_CE_IN, r->ce_frame);
+    add_time(&out, HF_CNP_DELAY, r->cnp_delay);
+    add_flags(&out, r);
+    roce_expert_add_findings(frame->findings, tvb, pinfo, out.tree);
+}

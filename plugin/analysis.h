@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Analysis: what track.h knows of a frame as fields roce.analysis.* and roce.message.*. */
+#ifndef ROCE_ANALYSIS_H
+#define ROCE_ANALYSIS_H
+
+#include "ws_compat.h"
+#include "track.h"
+
+void roce_analysis_register(int proto);
+
+/* Adds stream and QPs to `tree`, and the subtree "RDMA analysis" with the findings. */
+void roce_analysis_add(const struct roce_pkt *pkt, const struct roce_track_frame *frame,
+                       tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree);
+
+#endif

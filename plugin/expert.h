@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Expert infos: one for each defect of the codec (roce.defect.<id>) and one for each rule that the
+ * observer judges (roce.rule.<rule id>).
+ */
+#ifndef ROCE_EXPERT_H
+#define ROCE_EXPERT_H
+
+#include "ws_compat.h"
+#include "track.h"
+
+void roce_expert_register(int proto);
+
+/* Adds an expert info for each defect of the packet to `item`. */
+void roce_expert_add_defects(const struct roce_pkt *pkt, packet_info *pinfo, proto_item *item);
+
+/* Adds an expert info for each finding to `tree`, with the frame it speaks of as a link. */
+void roce_expert_add_findings(const struct roce_track_finding *first, tvbuff_t *tvb,
+                              packet_info *pinfo, proto_tree *tree);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Info: one line about a packet that reads like a sentence, for the packet list. */
+#ifndef ROCE_INFO_H
+#define ROCE_INFO_H
+
+#include "ws_compat.h"
+#include "track.h"
+
+/* Appends it to `text`. `frame` may be NULL. With `relative` the PSN is counted from the first of
+ * the connection, where that is known. */
+void roce_info_text(wmem_strbuf_t *text, const struct roce_pkt *pkt,
+                    const struct roce_track_frame *frame, bool relative);
+
+/* The same for a CM message. */
+void roce_info_cm(wmem_strbuf_t *text, const struct roce_cm_msg *msg);
+
+/* "TCP port 4420" of an RDMA-IP service id, else the number. Writes at most `cap` bytes. */
+const char *roce_info_service(uint64_t service_id, char *buf, size_t cap);
+
+#endif

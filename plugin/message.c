@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "message.h"
+
+#include <epan/reassemble.h>
+
+static reassembly_table messages;
+static int ett_fragment = -1;
+static int ett_fragments = -1;
+
+/* roce.message.<name>, as Wireshark's reassembly wants them. */
+/* clang-format off */
+static int hf_fragments = -1, hf_fragment = -1, hf_overlap = -1, hf_conflict = -1, hf_tails = -1,
+           hf_too_long = -1, hf_error = -1, hf_count = -1, hf_in = -1, hf_length = -1, hf_data = -1;
+/* clang-format on */
+
+static const fragment_items items = {
+    &ett_fragment, &ett_fragments, &hf_fragments, &hf_fragment,   &hf_overlap,
+    &hf_conflict,  &hf_tails,      &hf_too_long,  &hf_error,      &hf_count,
+    &hf_in,        &hf_length,     &hf_data,      "RDMA packets",
+};
+
+void roce_message_register(int proto)
+{
+#define FRAME(id, name, label)                                                                     \
+    {                                                                                              \
+        &hf_##id,                                                                                  \
+        {                                                                                          \
+            label, "roce.message." name, FT_FRAMENUM, BASE_NONE, NULL, 0, NULL, HFILL              \
+        }                                                                                          \
+    }
+#define BOOL(id, name, label)                                                                      \
+    {                                                                                              \
+        &hf_##id,                                                                                  \
+        {                                                                                          \
+            label, "roce.message." name, FT_BOOLEAN, BASE_NONE, NULL, 0, NULL, HFILL               \
+        }                                                                                          \
+    }
+#define UINT(id, name, label)                                                                      \
+    {                                                                                              \
+        &hf_##id,                                                                                  \
+        {                                                                                          \
+            label, "roce.message." name, FT_UINT32, BASE_DEC, NULL, 0, NULL, HFILL                 \
+        }                                                                                          \
+    }
+    static hf_register_info hf[] = {
+        {&hf_fragments,
+         {"Packets of the message", "roce.message.fragments", FT_NONE, BASE_NONE, NULL, 0, NULL,
+          HFILL}},
+        FRAME(fragment, "fragment", "Packet of the message"),
+        BOOL(overlap, "overlap", "Packet overlaps another"),
+        BOOL(conflict, "overlap.conflict", "Overlapping bytes differ"),
+        BOOL(tails, "multiple_tails", "More than one last packet"),
+        BOOL(too_long, "too_long", "Packet reaches beyond the message"),
+        FRAME(error, "error", "Reassembly error in"),
+        UINT(count, "count", "Packets in the message"),
+        FRAME(in, "reassembled_in", "Message reassembled in"),
+        UINT(length, "length", "Length of the message"),
+        {&hf_data, {"Message", "roce.message.data", FT_BYTES, BASE_NONE, NULL, 0, NULL, HFILL}},
+    };
+#undef FRAME
+#undef BOOL
+#undef UINT
+    static int *subtrees[] = {&ett_fragment, &ett_fragments};
+
+    proto_register_field_array(proto, hf, array_length(hf));
+    proto_register_subtree_array(subtrees, array_length(subtrees));
+    reassembly_table_register(&messages, &addresses_reassembly_table_functions);
+}
+
+tvbuff_t *roce_message_add(const struct roce_pkt *pkt, const struct roce_track_frame *frame,
+                           tvbuff_t *payload, packet_info *pinfo, proto_tree *tree)
+{
+    const struct roce_flow_result *r = &frame->result;
+    fragment_head *head;
+
+    if (r->msg_first_frame == 0 || pkt->payload_cap_len < pkt->payload_len)
+        return payload;
+    /* The frame of its first packet names a message once in a file. */
+    head = fragment_add_check(&messages, payload, 0, pinfo, r->msg_first_frame, NULL,
+                              (guint32)r->msg_offset, pkt->payload_len, !roce_opcode_ends(pkt->op));
+    return process_reassembled_data(payload, 0, pinfo, "Reassembled message", head, &items, NULL,
+                                    tree);
+}

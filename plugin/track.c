@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "track.h"
+
+#include <string.h>
+#include "pack.h"
+#include "wire/codes.h"
+
+#define PAGE_FRAMES 512u
+#define CHUNK_SIZE  32768u
+
+/* One frame in the index. */
+struct entry {
+    uint32_t at;       /* 1 + where its packed result starts, over all chunks; 0: not fed */
+    uint32_t acked_in; /* nearly every request has it, so it stands here and not in `more` */
+};
+
+/* What few frames have. */
+struct more {
+    uint32_t first_response, last_response, repeated_in, cnp_in, cm_answer;
+    uint32_t cm_stream; /* a REQ: the connection that its REP set up */
+    struct roce_track_finding *first, **end;
+};
+
+/* Everything about one file. All but the observer lives in file scope and goes with it. */
+static struct {
+    const struct roce_track_opts *opts;
+    struct roce_flow *flow;
+    struct entry **page;
+    uint32_t page_cnt;
+    uint8_t **chunk;
+    uint32_t chunk_cnt, chunk_cap;
+    uint32_t used; /* of the last chunk */
+    wmem_map_t *more;
+    struct roce_track_stream *stream;
+    uint32_t stream_cnt, stream_cap;
+    wmem_array_t *ended; /* struct roce_conn_summary */
+    uint32_t last_fed;
+} track;
+
+/* ---- the store ---------------------------------------------------------------------------------
+ */
+
+static struct entry *entry_of(uint32_t frame)
+{
+    uint32_t page = frame / PAGE_FRAMES;
+
+    if (page >= track.page_cnt || !track.page[page])
+        return NULL;
+    return &track.page[page][frame % PAGE_FRAMES];
+}
+
+static struct entry *entry_new(uint32_t frame)
+{
+    uint32_t page = frame / PAGE_FRAMES;
+
+    if (page >= track.page_cnt) {
+        uint32_t cnt = MAX(page + 1, track.page_cnt * 2);
+
+        track.page = (struct entry **)wmem_realloc(wmem_file_scope(), track.page,
+                                                   cnt * sizeof(struct entry *));
+        memset(&track.page[track.page_cnt], 0, (cnt - track.page_cnt) * sizeof(struct entry *));
+        track.page_cnt = cnt;
+    }
+    if (!track.page[page])
+        track.page[page] = wmem_alloc0_array(wmem_file_scope(), struct entry, PAGE_FRAMES);
+    return &track.page[page][frame % PAGE_FRAMES];
+}
+
+/* Keeps `len` bytes; returns where. */
+static uint32_t keep(const uint8_t *buf, size_t len)
+{
+    if (track.chunk_cnt == 0 || track.used + len > CHUNK_SIZE) {
+        if (track.chunk_cnt == track.chunk_cap) {
+            track.chunk_cap = MAX(64, track.chunk_cap * 2);
+            track.chunk = (uint8_t **)wmem_realloc(wmem_file_scope(), track.chunk,
+                                                   track.chunk_cap * sizeof(uint8_t *));
+        }
+        track.chunk[track.chunk_cnt++] = (uint8_t *)wmem_alloc(wmem_file_scope(), CHUNK_SIZE);
+        track.used = 0;
+    }
+    memcpy(track.chunk[track.chunk_cnt - 1] + track.used, buf, len);
+    track.used += (uint32_t)len;
+    return (track.chunk_cnt - 1) * CHUNK_SIZE + track.used - (uint32_t)len;
+}
+
+static bool unpack(uint32_t frame, struct roce_pack *out)
+{
+    const struct entry *e = entry_of(frame);
+
+    if (!e || e->at == 0)
+        return false;
+    roce_pack_get(out, frame, track.chunk[(e->at - 1) / CHUNK_SIZE] + (e->at - 1) % CHUNK_SIZE);
+    return true;
+}
+
+static struct more *more_of(uint32_t frame)
+{
+    return track.more ? (struct more *)wmem_map_lookup(track.more, GUINT_TO_POINTER(frame)) : NULL;
+}
+
+static struct more *more_new(uint32_t frame)
+{
+    struct more *more = more_of(frame);
+
+    if (more)
+        return more;
+    if (!track.more)
+        track.more = wmem_map_new(wmem_file_scope(), g_direct_hash, g_direct_equal);
+    more = wmem_new0(wmem_file_scope(), struct more);
+    more->cm_stream = ROCE_NO_STREAM;
+    more->end = &more->first;
+    wmem_map_insert(track.more, GUINT_TO_POINTER(frame), more);
+    return more;
+}
+
+static struct roce_track_stream *stream_new(uint32_t stream, const struct roce_flow_in *in)
+{
+    while (stream >= track.stream_cap) {
+        track.stream_cap = MAX(64, track.stream_cap * 2);
+        track.stream = (struct roce_track_stream *)wmem_realloc(
+            wmem_file_scope(), track.stream, track.stream_cap * sizeof(*track.stream));
+    }
+    while (stream >= track.stream_cnt)
+        track.stream[track.stream_cnt++] =
+            (struct roce_track_stream){.qpn = {ROCE_QPN_UNKNOWN, ROCE_QPN_UNKNOWN}};
+    if (track.stream[stream].first_frame == 0) {
+        track.stream[stream].first_frame = in->frame;
+        track.stream[stream].first_time = in->time;
+    }
+    return &track.stream[stream];
+}
+
+/* ---- what the observer calls -------------------------------------------------------------------
+ */
+
+static void on_finding(void *user _U_, const struct roce_finding *finding)
+{
+    struct roce_track_finding *kept = wmem_new(wmem_file_scope(), struct roce_track_finding);
+    struct more *more = more_new(finding->frame);
+
+    kept->finding = *finding;
+    kept->next = NULL;
+    *more->end = kept;
+    more->end = &kept->next;
+}
+
+static void on_link(void *user _U_, enum roce_link_kind kind, uint32_t frame, uint32_t other)
+{
+    struct entry *e;
+
+    switch (kind) {
+    case ROCE_LINK_ACKED_IN:
+        e = entry_of(frame);
+        if (e && e->acked_in == 0)
+            e->acked_in = other;
+        break;
+    case ROCE_LINK_FIRST_RESPONSE: more_new(frame)->first_response = other; break;
+    case ROCE_LINK_LAST_RESPONSE: more_new(frame)->last_response = other; break;
+    case ROCE_LINK_REPEATED_IN:
+        if (more_new(frame)->repeated_in == 0)
+            more_of(frame)->repeated_in = other;
+        break;
+    case ROCE_LINK_CNP_IN: more_new(frame)->cnp_in = other; break;
+    case ROCE_LINK_CM_ANSWER:
+        if (more_new(frame)->cm_answer == 0)
+            more_of(frame)->cm_answer = other;
+        break;
+    }
+}
+
+static const struct roce_hist *copy_hist(const struct roce_hist *hist)
+{
+    return hist ? (const struct roce_hist *)wmem_memdup(wmem_file_scope(), hist, sizeof(*hist))
+                : NULL;
+}
+
+static void on_conn(void *user _U_, const struct roce_conn_summary *conn)
+{
+    struct roce_conn_summary sum = *conn;
+
+    for (int i = 0; i < 2; i++) {
+        struct roce_side_summary *side = &sum.side[i];
+
+        for (int o = 0; o < ROCE_OPER_CNT; o++)
+            side->oper[o].latency = copy_hist(side->oper[o].latency);
+        side->ack_rtt = copy_hist(side->ack_rtt);
+        if (side->region)
+            side->region = (const struct roce_region *)wmem_memdup(
+                wmem_file_scope(), side->region, side->region_cnt * sizeof(*side->region));
+    }
+    if (!track.ended)
+        track.ended = wmem_array_new(wmem_file_scope(), sizeof(sum));
+    wmem_array_append_one(track.ended, sum);
+}
+
+/* ---- the first pass ----------------------------------------------------------------------------
+ */
+
+/* What a CM message tells of the connection it speaks of. */
+static void note_cm(const struct roce_flow_in *in, const struct roce_flow_result *r)
+{
+    struct roce_track_stream *stream = stream_new(r->cm_stream, in);
+    struct roce_cm_msg msg;
+
+    stream->service_id = r->cm_service;
+    if (roce_cm_msg_of_pkt(&msg, in->pkt) != ROCE_OK || msg.kind != ROCE_CM_REP)
+        return;
+    more_new(r->cm_frame)->cm_stream = r->cm_stream;
+    stream->req_frame = r->cm_frame;
+    if (r->repeats_frame == 0)
+        stream->rep_frame = in->frame;
+}
+
+void roce_track_feed(const struct roce_flow_in *in)
+{
+    struct roce_flow_opts opts = {
+        .profile = track.opts->profile,
+        .on_finding = on_finding,
+        .on_link = on_link,
+        .on_conn = on_conn,
+    };
+    struct roce_pack pack = roce_pack_empty;
+    struct roce_flow_result *r = &pack.result;
+    uint8_t buf[ROCE_PACK_MAX];
+    struct entry *e;
+
+    if (in->frame <= track.last_fed)
+        return;
+    if (!track.flow)
+        track.flow = roce_flow_new(&opts);
+    if (!track.flow)
+        return;
+    track.last_fed = in->frame;
+    e = entry_new(in->frame);
+    roce_flow_feed(track.flow, in, r);
+    if (r->stream != ROCE_NO_STREAM) {
+        struct roce_track_stream *stream = stream_new(r->stream, in);
+
+        if (stream->first_frame != in->frame)
+            pack.delta = in->time > stream->last_time ? in->time - stream->last_time : 0;
+        stream->last_time = in->time;
+        if (stream->first_data == 0)
+            stream->first_data = in->frame;
+        stream->qpn[!r->side] = in->pkt->bth.dest_qp;
+        if (r->src_qpn != ROCE_QPN_UNKNOWN)
+            stream->qpn[r->side] = r->src_qpn;
+    }
+    if (r->cm_stream != ROCE_NO_STREAM)
+        note_cm(in, r);
+    /* What the reader derives again. */
+    if (r->flags & ROCE_AN_REQUEST)
+        r->next_psn = ((r->next_psn - in->pkt->bth.psn) & ROCE_PSN_MASK) ^ 1;
+    if (!(r->flags & ROCE_AN_MSG_START))
+        r->va = r->rkey = 0;
+    e->at = keep(buf, roce_pack_put(&pack, in->frame, buf)) + 1;
+}
+
+/* ---- reading -----------------------------------------------------------------------------------
+ */
+
+/* The region is kept with the packet that names it. */
+static void find_region(struct roce_flow_result *r)
+{
+    uint32_t named = r->flags & ROCE_AN_RESPONSE ? r->request_frame : r->msg_first_frame;
+    struct roce_pack pack;
+
+    if (!(r->flags & ROCE_AN_REGION) || (r->flags & ROCE_AN_MSG_START))
+        return;
+    if (!unpack(named, &pack) || !(pack.result.flags & ROCE_AN_REGION)) {
+        r->flags &= ~(uint32_t)ROCE_AN_REGION;
+        return;
+    }
+    r->rkey = pack.result.rkey;
+    r->va = pack.result.va + r->msg_offset;
+}
+
+bool roce_track_get(uint32_t frame, uint64_t time, const struct roce_pkt *pkt,
+                    struct roce_track_frame *out)
+{
+    const struct roce_track_stream *stream;
+    struct roce_pack pack;
+    struct roce_flow_result *r = &out->result;
+    const struct more *more;
+    uint32_t final;
+
+    if (!unpack(frame, &pack))
+        return false;
+    *out = (struct roce_track_frame){.result = pack.result, .delta = pack.delta};
+    if (r->flags & ROCE_AN_REQUEST)
+        r->next_psn = (pkt->bth.psn + (r->next_psn ^ 1)) & ROCE_PSN_MASK;
+    if (r->flags & ROCE_AN_REQUEST || r->msg_first_frame)
+        r->msg_bytes = r->msg_offset + pkt->payload_len;
+    find_region(r);
+    out->dst_qpn = pkt->bth.dest_qp;
+    if (r->stream != ROCE_NO_STREAM) {
+        final = roce_flow_stream(track.flow, r->stream);
+        if (final != r->stream) /* its one known side became the other's second */
+            r->side = 1;
+        r->stream = final;
+        stream = roce_track_stream(final);
+        r->src_qpn = stream->qpn[r->side];
+        out->since_first = time > stream->first_time ? time - stream->first_time : 0;
+    }
+    out->acked_in = entry_of(frame)->acked_in;
+    more = more_of(frame);
+    if (!more)
+        return true;
+    out->first_response = more->first_response;
+    out->last_response = more->last_response;
+    out->repeated_in = more->repeated_in;
+    out->cnp_in = more->cnp_in;
+    out->cm_answer = more->cm_answer;
+    if (r->cm_stream == ROCE_NO_STREAM)
+        r->cm_stream = more->cm_stream;
+    out->findings = more->first;
+    for (const struct roce_track_finding *f = more->first; f; f = f->next)
+        r->findings++;
+    return true;
+}
+
+const struct roce_track_stream *roce_track_stream(uint32_t stream)
+{
+    if (!track.flow || stream == ROCE_NO_STREAM)
+        return NULL;
+    stream = roce_flow_stream(track.flow, stream);
+    return stream < track.stream_cnt ? &track.stream[stream] : NULL;
+}
+
+void roce_track_each(bool (*each)(void *user, const struct roce_conn_summary *conn), void *user)
+{
+    unsigned cnt = track.ended ? wmem_array_get_count(track.ended) : 0;
+
+    for (unsigned i = 0; i < cnt; i++)
+        if (!each(user, (const struct roce_conn_summary *)wmem_array_index(track.ended, i)))
+            return;
+    if (track.flow)
+        roce_flow_each(track.flow, each, user);
+}
+
+const struct roce_flow_totals *roce_track_totals(void)
+{
+    return track.flow ? roce_flow_totals(track.flow) : NULL;
+}
+
+/* ---- a file comes and goes ---------------------------------------------------------------------
+ */
+
+static void read_to_end(void)
+{
+    if (track.flow)
+        roce_flow_finish(track.flow);
+}
+
+static void forget(void)
+{
+    const struct roce_track_opts *opts = track.opts;
+
+    roce_flow_del(track.flow);
+    memset(&track, 0, sizeof(track));
+    track.opts = opts;
+}
+
+void roce_track_register(const struct roce_track_opts *opts)
+{
+    track.opts = opts;
+    register_cleanup_routine(forget);
+    register_postseq_cleanup_routine(read_to_end);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Track: what rnic/flow says about each frame, kept for as long as the file is open.
+ *
+ * On the first pass every RoCE frame is fed to the observer once, in the order of the file
+ * (roce_track_feed). What it says is packed and stored by frame number; what later frames tell of
+ * an earlier one (its acknowledgement, its responses, its repetition) is added to the earlier one.
+ * Every later pass only reads (roce_track_get), in any order: what is shown never depends on the
+ * order in which frames are looked at.
+ *
+ * At the end of the first pass the observer says its last words; they belong to the last frame of
+ * their connection. One tshark pass without -2 has shown that frame by then.
+ *
+ * Taps of protocol "roce" (tap name "roce") are given a struct roce_tap; reports over connections
+ * use roce_track_each() and roce_track_totals().
+ */
+#ifndef ROCE_TRACK_H
+#define ROCE_TRACK_H
+
+#include "ws_compat.h"
+#include "flow/flow.h"
+
+/* One judgement on a frame. */
+struct roce_track_finding {
+    struct roce_finding finding;
+    struct roce_track_finding *next;
+};
+
+/* Everything known about one frame. Frame numbers are 0 where unknown. */
+struct roce_track_frame {
+    struct roce_flow_result result; /* `stream` and `side` are the final ones known so far */
+    uint32_t dst_qpn;               /* of the BTH */
+    uint64_t delta;       /* ns since the frame before in its stream; NEVER for its first */
+    uint64_t since_first; /* ns since the first frame of its stream */
+    /* What later frames told. */
+    uint32_t acked_in;
+    uint32_t first_response, last_response;
+    uint32_t repeated_in;
+    uint32_t cnp_in;
+    uint32_t cm_answer;
+    const struct roce_track_finding *findings; /* in the order they were said; file scope */
+};
+
+/* What is known about a stream beside roce_conn_summary: cheap enough for every packet. */
+struct roce_track_stream {
+    uint32_t qpn[2];      /* of the sides of the summary; ROCE_QPN_UNKNOWN */
+    uint32_t first_frame; /* that was found to be its own: perhaps a CM message */
+    uint32_t first_data;  /* first packet between its QPs; 0 for none yet */
+    uint64_t first_time, last_time;
+    uint32_t req_frame, rep_frame; /* CM messages that set it up, 0 if not captured */
+    uint64_t service_id;           /* of the REQ; 0 without one */
+};
+
+/* What a tap listener of "roce" is given. Valid during the call. */
+struct roce_tap {
+    const struct roce_pkt *pkt;
+    enum roce_icrc_status icrc;
+    const struct roce_track_frame *frame; /* NULL with the analysis switched off */
+};
+
+/* How frames are judged; read when a file is opened. */
+struct roce_track_opts {
+    enum roce_profile profile;
+};
+
+/* Registers what runs when a file is opened, read to its end, and closed. `opts` must live on. */
+void roce_track_register(const struct roce_track_opts *opts);
+
+/* First pass only. `in->frame` ascends; a frame fed before (two packets in one frame: a tunnel in a
+ * tunnel) is not fed again. */
+void roce_track_feed(const struct roce_flow_in *in);
+
+/* What is known about `frame`, whose packet is `pkt`; false if it was never fed. */
+bool roce_track_get(uint32_t frame, uint64_t time, const struct roce_pkt *pkt,
+                    struct roce_track_frame *out);
+
+/* The number that stands for a stream today, and what is known of it; NULL for none. */
+const struct roce_track_stream *roce_track_stream(uint32_t stream);
+
+/* Every connection, in the order of their numbers where they are still open, evicted ones first.
+ * Before the end of the first pass: as far as it came. */
+void roce_track_each(bool (*each)(void *user, const struct roce_conn_summary *conn), void *user);
+
+/* Counts over the file, or NULL before any packet. */
+const struct roce_flow_totals *roce_track_totals(void);
+
+#endif

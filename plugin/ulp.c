@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "ulp.h"
+
+#include <epan/conversation.h>
+#include <epan/decode_as.h>
+#include <epan/exceptions.h>
+#include <epan/proto_data.h>
+#include <epan/uat.h>
+#include <string.h>
+
+#include <epan/dissectors/packet-infiniband.h>
+
+#include "message.h"
+#include "prefs.h"
+#include "wire/codes.h"
+
+#define TABLE       "roce.qp"
+#define SMC_LLC_LEN 44 /* every SMC-R LLC message is that long and says so in its second byte */
+
+/*
+ * The upper protocols: filter name of the dissector in the list "infiniband.payload", and the TCP
+ * ports whose service ids mean it (0 for none): IANA, and for LNet the port of Linux ko2iblnd.
+ */
+/* clang-format off */
+#define ULPS(U)                                                        \
+    U(NVME,      "nvme-rdma",  "NVMe over RDMA",         4420,  0)      \
+    U(ISER,      "iser",       "iSER (iSCSI over RDMA)", 3260,  860)    \
+    U(RPC,       "rpcordma",   "RPC over RDMA (NFS)",    20049, 2050)   \
+    U(SMB,       "smb_direct", "SMB Direct",             445,   5445)   \
+    U(LNET,      "lnet",       "Lustre LNet",            987,   988)    \
+    U(SMC,       "smc",        "SMC-R",                  0,     0)
+/* clang-format on */
+
+enum ulp {
+#define U(ID, filter, title, port1, port2) ULP_##ID,
+    ULPS(U)
+#undef U
+        ULP_CNT,
+    ULP_NONE = ULP_CNT
+};
+
+static const struct {
+    const char *filter, *title;
+    uint16_t port[2];
+} ulps[ULP_CNT] = {
+#define U(ID, filter, title, port1, port2) {filter, title, {port1, port2}},
+    ULPS(U)
+#undef U
+};
+
+static const value_string ulp_names[] = {
+#define U(ID, filter, title, port1, port2) {ULP_##ID, title},
+    ULPS(U)
+#undef U
+        {0, NULL},
+};
+
+/* A row of the user's table. */
+struct mapping {
+    guint32 qpn; /* of the serving side: target, server, listener */
+    guint32 ulp;
+};
+
+static int proto_roce = -1;
+static int proto_ib = -1;
+static dissector_handle_t builtin, data_handle;
+static dissector_table_t by_qp;
+static heur_dissector_list_t payload_list, cm_list;
+static heur_dtbl_entry_t *entry[ULP_CNT];
+static struct mapping *mappings;
+static guint mapping_cnt;
+
+/* What a dissector behind the table "roce.qp" is given. */
+struct call {
+    struct infinibandinfo info;
+    bool to_server;
+};
+
+UAT_DEC_CB_DEF(mapping, qpn, struct mapping)
+UAT_VS_DEF(mapping, ulp, struct mapping, guint32, ULP_NVME, "NVMe over RDMA")
+
+/* ---- calling one -------------------------------------------------------------------------------
+ */
+
+/* Conversations as a captured CM exchange would have left them; NVMe and iSER look there for the
+ * port. The serving side's QP is the one a user has named. */
+static void pretend_cm(enum ulp ulp, bool to_server, packet_info *pinfo)
+{
+    conversation_infiniband_data *data;
+    conversation_t *conv;
+
+    if (PINFO_FD_VISITED(pinfo) || ulps[ulp].port[0] == 0)
+        return;
+    conv = find_conversation(pinfo->num, &pinfo->dst, &pinfo->dst, CONVERSATION_IBQP,
+                             pinfo->destport, pinfo->destport, NO_ADDR_B | NO_PORT_B);
+    if (!conv)
+        conv = conversation_new(pinfo->num, &pinfo->dst, &pinfo->dst, CONVERSATION_IBQP,
+                                pinfo->destport, pinfo->destport, NO_ADDR2 | NO_PORT2);
+    if (conversation_get_proto_data(conv, proto_ib))
+        return;
+    data = wmem_new0(wmem_file_scope(), conversation_infiniband_data);
+    data->service_id = roce_cm_sid(ROCE_CM_PS_TCP, ulps[ulp].port[0]);
+    data->client_to_server = to_server;
+    data->src_qp = pinfo->srcport;
+    conversation_add_proto_data(conv, proto_ib, data);
+    if (!find_conversation(pinfo->num, &pinfo->src, &pinfo->dst, CONVERSATION_IBQP, pinfo->srcport,
+                           pinfo->destport, 0))
+        conversation_new(pinfo->num, &pinfo->src, &pinfo->dst, CONVERSATION_IBQP, pinfo->srcport,
+                         pinfo->destport, 0);
+}
+
+/* Whether the dissector took it. It may refuse: a heuristic one looks before it takes. */
+static bool call_entry(enum ulp ulp, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                       struct infinibandinfo *info)
+{
+    heur_dtbl_entry_t *e = entry[ulp];
+    const char *saved_proto = pinfo->current_proto;
+    bool took;
+
+    if (!e || !e->enabled || (e->protocol && !proto_is_protocol_enabled(e->protocol)))
+        return false;
+    if (e->protocol)
+        pinfo->current_proto = proto_get_protocol_short_name(e->protocol);
+    took = e->dissector(tvb, pinfo, tree, info) != 0;
+    pinfo->current_proto = saved_proto;
+    return took;
+}
+
+/* The entries of the table "roce.qp", one function each because a handle has no data. */
+static int decode_as(enum ulp ulp, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    struct call *call = (struct call *)data;
+
+    if (!call)
+        return 0;
+    pretend_cm(ulp, call->to_server, pinfo);
+    return call_entry(ulp, tvb, pinfo, tree, &call->info) ? MAX(1, (int)tvb_captured_length(tvb))
+                                                          : 0;
+}
+
+#define U(ID, filter, title, port1, port2)                                                         \
+    static int decode_as_##ID(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)     \
+    {                                                                                              \
+        return decode_as(ULP_##ID, tvb, pinfo, tree, data);                                        \
+    }
+ULPS(U)
+#undef U
+
+/* ---- whose is it -------------------------------------------------------------------------------
+ */
+
+static enum ulp of_service(uint64_t service_id)
+{
+    if (!roce_cm_sid_is_ip(service_id) || roce_cm_sid_space(service_id) != ROCE_CM_PS_TCP)
+        return ULP_NONE;
+    for (unsigned i = 0; i < ULP_CNT; i++)
+        for (unsigned p = 0; p < array_length(ulps[i].port); p++)
+            if (ulps[i].port[p] && ulps[i].port[p] == roce_cm_sid_port(service_id))
+                return (enum ulp)i;
+    return ULP_NONE;
+}
+
+static uint64_t service_of(const struct roce_track_frame *frame, packet_info *pinfo)
+{
+    const struct roce_track_stream *stream = frame ? roce_track_stream(frame->result.stream) : NULL;
+    const conversation_infiniband_data *data;
+    conversation_t *conv;
+
+    if (stream && stream->service_id)
+        return stream->service_id;
+    conv = find_conversation(pinfo->num, &pinfo->dst, &pinfo->dst, CONVERSATION_IBQP,
+                             pinfo->destport, pinfo->destport, NO_ADDR_B | NO_PORT_B);
+    data =
+        conv ? (conversation_infiniband_data *)conversation_get_proto_data(conv, proto_ib) : NULL;
+    return data ? data->service_id : 0;
+}
+
+static enum ulp of_mapping(packet_info *pinfo, bool *to_server)
+{
+    for (guint i = 0; i < mapping_cnt; i++) {
+        *to_server = mappings[i].qpn == pinfo->destport;
+        if (*to_server || mappings[i].qpn == pinfo->srcport)
+            return (enum ulp)mappings[i].ulp;
+    }
+    return ULP_NONE;
+}
+
+/* Whether something but the bytes tells whose payload it is. */
+static bool is_known(const struct roce_track_frame *frame, packet_info *pinfo)
+{
+    bool to_server;
+
+    return dissector_get_uint_handle(by_qp, pinfo->destport) ||
+           dissector_get_uint_handle(by_qp, pinfo->srcport) ||
+           of_mapping(pinfo, &to_server) != ULP_NONE ||
+           of_service(service_of(frame, pinfo)) != ULP_NONE;
+}
+
+static bool is_smc(const struct roce_pkt *pkt)
+{
+    return pkt->op->kind == ROCE_KIND_SEND && pkt->op->pos == ROCE_POS_ONLY &&
+           pkt->payload_cap_len == SMC_LLC_LEN && pkt->payload_len == SMC_LLC_LEN &&
+           pkt->payload[1] == SMC_LLC_LEN;
+}
+
+/* ---- handing off -------------------------------------------------------------------------------
+ */
+
+static void fill_info(struct infinibandinfo *info, const struct roce_pkt *pkt, proto_tree *tree)
+{
+    memset(info, 0, sizeof(*info));
+    info->payload_tree = tree;
+    info->opCode = pkt->bth.opcode;
+    info->packet_seq_num = pkt->bth.psn;
+    /* pad_count stays 0: the payload has no pad left. */
+    if (roce_pkt_has(pkt, ROCE_HDR_RETH)) {
+        info->reth_remote_key = pkt->reth.rkey;
+        info->reth_remote_address = pkt->reth.va;
+        info->reth_dma_length = pkt->reth.dma_len;
+    }
+}
+
+/* Whether some protocol took it. */
+static bool hand_off(const struct roce_pkt *pkt, const struct roce_track_frame *frame,
+                     struct call *call, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
+{
+    heur_dtbl_entry_t *found;
+    enum ulp ulp;
+
+    call->to_server = true;
+    if (dissector_try_uint_new(by_qp, pinfo->destport, tvb, pinfo, tree, TRUE, call))
+        return true;
+    call->to_server = false;
+    if (pinfo->srcport != ROCE_QPN_UNKNOWN &&
+        dissector_try_uint_new(by_qp, pinfo->srcport, tvb, pinfo, tree, TRUE, call))
+        return true;
+    ulp = of_mapping(pinfo, &call->to_server);
+    if (ulp != ULP_NONE)
+        pretend_cm(ulp, call->to_server, pinfo);
+    else
+        ulp = of_service(service_of(frame, pinfo));
+    if (ulp == ULP_NONE && is_smc(pkt))
+        ulp = ULP_SMC;
+    if (ulp != ULP_NONE)
+        return call_entry(ulp, tvb, pinfo, tree, &call->info);
+    return roce_prefs.guess == ROCE_GUESS_ALL && tvb_reported_length(tvb) &&
+           dissector_try_heuristic(payload_list, tvb, pinfo, tree, &found, &call->info);
+}
+
+void roce_ulp_payload(const struct roce_pkt *pkt, const struct roce_track_frame *frame,
+                      tvbuff_t *payload, packet_info *pinfo, proto_tree *tree)
+{
+    guint32 srcport = pinfo->srcport, destport = pinfo->destport;
+    port_type ptype = pinfo->ptype;
+    struct call call;
+    bool took = false;
+
+    if (tvb_reported_length(payload) == 0 && pkt->op->kind != ROCE_KIND_READ)
+        return;
+    pinfo->ptype = PT_IBQP;
+    pinfo->destport = pkt->bth.dest_qp;
+    pinfo->srcport = roce_pkt_has(pkt, ROCE_HDR_DETH) ? pkt->deth.src_qp
+                     : frame                          ? frame->result.src_qpn
+                                                      : ROCE_QPN_UNKNOWN;
+    p_add_proto_data(pinfo->pool, pinfo, proto_roce, 0, GUINT_TO_POINTER(pinfo->destport));
+    p_add_proto_data(pinfo->pool, pinfo, proto_roce, 1, GUINT_TO_POINTER(pinfo->srcport));
+    fill_info(&call.info, pkt, tree);
+    /* What was sent twice is handed off once: those who follow a conversation would count double.
+     */
+    if (!frame || frame->result.repeats_frame == 0) {
+        tvbuff_t *whole = payload;
+
+        if (roce_prefs.reassemble && frame && pkt->op->kind == ROCE_KIND_SEND &&
+            pkt->op->pos != ROCE_POS_ONLY && is_known(frame, pinfo))
+            whole = roce_message_add(pkt, frame, payload, pinfo, tree);
+        if (whole != payload)
+            call.info.opCode = ROCE_OP_RC_SEND_ONLY;
+        took = whole && hand_off(pkt, frame, &call, whole, pinfo, tree);
+    }
+    if (!took && tvb_reported_length(payload))
+        call_dissector(data_handle, payload, pinfo, tree);
+    pinfo->ptype = ptype;
+    pinfo->srcport = srcport;
+    pinfo->destport = destport;
+}
+
+/* ---- connection management ---------------------------------------------------------------------
+ */
+
+/* The built-in dissector keeps what a CM message says in conversations, where the dissectors of
+ * upper protocols look. It writes to the columns, the layers and the source address as it goes. */
+static void learn(tvbuff_t *tvb, packet_info *pinfo)
+{
+    address src = pinfo->src, dst = pinfo->dst;
+    guint32 srcport = pinfo->srcport, destport = pinfo->destport;
+    port_type ptype = pinfo->ptype;
+    gboolean writable = col_get_writable(pinfo->cinfo, -1);
+    guint layers = wmem_list_count(pinfo->layers);
+
+    if (!builtin || PINFO_FD_VISITED(pinfo))
+        return;
+    col_set_writable(pinfo->cinfo, -1, FALSE);
+    TRY
+    {
+        call_dissector_only(builtin, tvb, pinfo, NULL, NULL);
+    }
+    CATCH_NONFATAL_ERRORS
+    {
+        /* It fails where we do not: what it did not learn is not there. */
+    }
+    ENDTRY;
+    col_set_writable(pinfo->cinfo, -1, writable);
+    while (wmem_list_count(pinfo->layers) > layers)
+        wmem_list_remove_frame(pinfo->layers, wmem_list_tail(pinfo->layers));
+    pinfo->src = src;
+    pinfo->dst = dst;
+    pinfo->srcport = srcport;
+    pinfo->destport = destport;
+    pinfo->ptype = ptype;
+}
+
+void roce_ulp_cm(const struct roce_pkt *pkt, const struct roce_cm_msg *msg, tvbuff_t *tvb,
+                 tvbuff_t *data, packet_info *pinfo, proto_tree *tree)
+{
+    guint32 srcport = pinfo->srcport, destport = pinfo->destport;
+    heur_dtbl_entry_t *found;
+    struct infinibandinfo info;
+    port_type ptype = pinfo->ptype;
+
+    learn(tvb, pinfo);
+    fill_info(&info, pkt, tree);
+    info.cm_attribute_id = msg->mad.attr_id;
+    pinfo->ptype = PT_IBQP;
+    pinfo->srcport = pkt->deth.src_qp;
+    pinfo->destport = pkt->bth.dest_qp;
+    dissector_try_heuristic(cm_list, data, pinfo, tree, &found, &info);
+    pinfo->ptype = ptype;
+    pinfo->srcport = srcport;
+    pinfo->destport = destport;
+}
+
+/* ---- registration ------------------------------------------------------------------------------
+ */
+
+static void qp_prompt(packet_info *pinfo, char *result, uint64_t which)
+{
+    guint32 qpn =
+        GPOINTER_TO_UINT(p_get_proto_data(pinfo->pool, pinfo, proto_roce, (guint32)which));
+
+    snprintf(result, MAX_DECODE_AS_PROMPT_LEN, "%s QP (0x%06x) as",
+             which == 0 ? "Destination" : "Source", qpn);
+}
+
+static void dst_prompt(packet_info *pinfo, char *result)
+{
+    qp_prompt(pinfo, result, 0);
+}
+
+static void src_prompt(packet_info *pinfo, char *result)
+{
+    qp_prompt(pinfo, result, 1);
+}
+
+static gpointer dst_value(packet_info *pinfo)
+{
+    return p_get_proto_data(pinfo->pool, pinfo, proto_roce, 0);
+}
+
+static gpointer src_value(packet_info *pinfo)
+{
+    return p_get_proto_data(pinfo->pool, pinfo, proto_roce, 1);
+}
+
+static void register_decode(void)
+{
+    static build_valid_func dst[] = {dst_value}, src[] = {src_value};
+    static decode_as_value_t values[] = {{dst_prompt, 1, dst}, {src_prompt, 1, src}};
+    static decode_as_t as = {.name = "roce",
+                             .table_name = TABLE,
+                             .num_items = 2,
+                             .values = values,
+                             .populate_list = decode_as_default_populate_list,
+                             .reset_value = decode_as_default_reset,
+                             .change_value = decode_as_default_change};
+
+    register_decode_as(&as);
+}
+
+static void *copy_mapping(void *to, const void *from, size_t size _U_)
+{
+    *(struct mapping *)to = *(const struct mapping *)from;
+    return to;
+}
+
+void roce_ulp_register(int proto, module_t *module)
+{
+    static uat_field_t fields[] = {
+        UAT_FLD_DEC(mapping, qpn, "QP number", "QP of the serving side: target, server, listener"),
+        UAT_FLD_VS(mapping, ulp, "Protocol", ulp_names, "What its payload is"),
+        UAT_END_FIELDS,
+    };
+    uat_t *uat = uat_new("Upper protocols of QPs", sizeof(struct mapping), "roce_qps", TRUE,
+                         &mappings, &mapping_cnt, UAT_AFFECTS_DISSECTION, NULL, copy_mapping, NULL,
+                         NULL, NULL, NULL, fields);
+
+    proto_roce = proto;
+    by_qp = register_dissector_table(TABLE, "RoCE QP number", proto, FT_UINT32, BASE_HEX);
+    register_decode();
+    prefs_register_uat_preference(module, "qps", "Upper protocols of QPs",
+                                  "For connections whose CM exchange was not captured", uat);
+    roce_message_register(proto);
+}
+
+static void find_entry(const gchar *table _U_, struct heur_dtbl_entry *e, gpointer user _U_)
+{
+    const char *filter =
+        e->protocol ? proto_get_protocol_filter_name(proto_get_id(e->protocol)) : "";
+
+    for (unsigned i = 0; i < ULP_CNT; i++)
+        if (strcmp(filter, ulps[i].filter) == 0)
+            entry[i] = e;
+}
+
+void roce_ulp_handoff(void)
+{
+    static const dissector_t decoders[ULP_CNT] = {
+#define U(ID, filter, title, port1, port2) decode_as_##ID,
+        ULPS(U)
+#undef U
+    };
+
+    data_handle = find_dissector("data");
+    builtin = dissector_get_uint_handle(find_dissector_table("udp.port"), ROCE_UDP_PORT);
+    proto_ib = proto_get_id_by_filter_name("infiniband");
+    payload_list = find_heur_dissector_list("infiniband.payload");
+    cm_list = find_heur_dissector_list("infiniband.mad.cm.private");
+    heur_dissector_table_foreach("infiniband.payload", find_entry, NULL);
+    for (unsigned i = 0; i < ULP_CNT; i++) {
+        int proto = proto_get_id_by_filter_name(ulps[i].filter);
+
+        if (proto > 0)
+            dissector_add_for_decode_as(TABLE, create_dissector_handle(decoders[i], proto));
+    }
+}

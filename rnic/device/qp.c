@@ -56,7 +56,7 @@ int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *init, struct rnic
     qp = rnic->qpns.cnt < RNIC_QP_LIMIT ? calloc(1, sizeof(*qp)) : NULL;
     if (!qp)
         return RNIC_ERR_NOMEM;
-    if (!rnic_responder_init(&qp->resp, &rnic_qp_host, qp, &rnic->transport_counters,
+    if (!rnic_responder_init(&qp->resp, &rnic_qp_host, qp, &rnic->transport_counters, NULL,
                              init->max_recv_wr, init->max_recv_sge))
         goto no_responder;
     if (!rnic_requester_init(&qp->req, &rnic_qp_host, qp, &rnic->transport_counters,

@@ -204,6 +204,12 @@ static enum rnic_mem host_mem(void *ctx, uint32_t key, uint64_t va, uint64_t len
     return rnic_mr_translate(qp->pd, key, va, len, access, out);
 }
 
+static enum rnic_mem host_recv_mem(void *ctx, uint32_t key, uint64_t va, uint64_t len,
+                                   uint8_t **out)
+{
+    return host_mem(ctx, key, va, len, RNIC_ACCESS_LOCAL_WRITE, out);
+}
+
 static bool host_invalidate(void *ctx, uint32_t key)
 {
     const struct rnic_qp *qp = ctx;
@@ -274,6 +280,7 @@ static void host_ready(void *ctx)
 
 const struct rnic_host rnic_qp_host = {
     .mem = host_mem,
+    .recv_mem = host_recv_mem,
     .invalidate = host_invalidate,
     .complete = host_complete,
     .event = host_event,

@@ -3,17 +3,26 @@
 
 #include "wire/codes.h"
 
-/* The syndrome of an ACK. This is the place for end-to-end credits: the largest code not above
- * rnic_rq_cnt() (R107); "not valid" is right for any responder that does not count (R106). */
-static uint8_t ack_syndrome(const struct rnic_responder *resp)
+/*
+ * The syndrome of an ACK as it is sent: the receive WQEs that are there beyond the messages its MSN
+ * counts, rounded down to what the code can say (R107); "not valid" from a queue that others share
+ * (R106, R181), or by choice. An ACK of an earlier MSN tells less than there is, never more.
+ */
+static uint8_t ack_syndrome(struct rnic_responder *resp)
 {
-    (void)resp;
-    return ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE;
+    uint8_t code = ROCE_CREDIT_NONE;
+
+    if (resp->attr.credits && resp->from == &resp->rq) {
+        code = roce_credit_code(rnic_rq_cnt(&resp->rq));
+        resp->starved = code == 0;
+    }
+    return ROCE_SYNDROME_ACK | code;
 }
 
+/* What it says of credits is decided when it is sent. */
 void rnic_answer_owe_ack(struct rnic_responder *resp)
 {
-    rnic_owed_aeth(&resp->owed, resp->epos - 1, ack_syndrome(resp), resp->msn);
+    rnic_owed_aeth(&resp->owed, resp->epos - 1, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, resp->msn);
 }
 
 /* A NAK carries the PSN of the request it refuses, which is the expected one: so it acknowledges
@@ -29,13 +38,13 @@ void rnic_answer_owe_resource(struct rnic_responder *resp, const struct rnic_res
     rnic_owed_res(&resp->owed, (uint8_t)(res - resp->resources.res), pos, resp->msn);
 }
 
-/* Everything from the BTH on that all responses share (R041, R043-R045). */
+/* Everything from the BTH on that all responses share (R041, R043-R045, R179). */
 static void begin_response(const struct rnic_responder *resp, struct roce_pkt *pkt, uint8_t opcode,
                            rnic_pos pos)
 {
-    pkt->op = roce_opcode(opcode);
+    pkt->op = roce_opcode_in(opcode, resp->attr.svc);
     pkt->bth = (struct roce_bth){
-        .opcode = opcode,
+        .opcode = pkt->op->value,
         .migreq = 1,
         .pkey = resp->attr.pkey,
         .dest_qp = resp->attr.dest_qpn,
@@ -62,9 +71,13 @@ static void count_aeth(struct rnic_transport_counters *counters, uint8_t syndrom
 static void put_aeth(struct rnic_responder *resp, struct roce_pkt *pkt,
                      const struct rnic_owed *owed)
 {
+    uint8_t syndrome = owed->syndrome;
+
+    if (roce_syndrome_kind(syndrome) == ROCE_SYN_ACK)
+        syndrome = ack_syndrome(resp);
     begin_response(resp, pkt, ROCE_OP_RC_ACK, owed->pos);
-    pkt->aeth = (struct roce_aeth){.syndrome = owed->syndrome, .msn = owed->msn};
-    count_aeth(resp->counters, owed->syndrome);
+    pkt->aeth = (struct roce_aeth){.syndrome = syndrome, .msn = owed->msn};
+    count_aeth(resp->counters, syndrome);
     rnic_owed_pop(&resp->owed);
 }
 
@@ -99,6 +112,7 @@ static bool put_read(struct rnic_responder *resp, struct roce_pkt *pkt, struct r
     uint32_t len = ends ? res->left : resp->attr.path_mtu;
     uint8_t *src = NULL;
 
+    resp->srqn = res->srqn; /* of the request this answers */
     if (len && resp->host->mem(resp->qp, res->rkey, res->next_va, len, RNIC_ACCESS_REMOTE_READ,
                                &src) != RNIC_MEM_OK) {
         rnic_pos pos = owed->pos;

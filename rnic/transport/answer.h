@@ -22,4 +22,11 @@ void rnic_answer_owe_resource(struct rnic_responder *resp, const struct rnic_res
 /* Ends the connection with an asynchronous event. */
 void rnic_responder_fail(struct rnic_responder *resp, enum rnic_event_type event);
 
+/*
+ * Ends the connection because of a request that cannot be answered (R089, R090): the receive WQE
+ * that the request holds completes with `status`; without one `event` tells (R088).
+ */
+void rnic_responder_fail_request(struct rnic_responder *resp, enum rnic_wc_status status,
+                                 enum rnic_event_type event);
+
 #endif

@@ -32,7 +32,7 @@ enum rnic_comp_step rnic_completer_input(struct rnic_requester *req, const struc
     enum rnic_comp_step last;
     rnic_pos una = req->una;
 
-    assert(pkt->op->svc == ROCE_SVC_RC && roce_opcode_is_response(pkt->op)); /* the device sorts */
+    assert(pkt->op->svc == req->attr.svc && roce_opcode_is_response(pkt->op)); /* device sorts */
     if (!req->started)
         return RNIC_COMP_IGNORE;
     req->hand_now = now;
@@ -86,13 +86,14 @@ static enum rnic_comp_step check_psn(struct rnic_requester *req, const struct ro
     return RNIC_COMP_CHECK_SYNDROME;
 }
 
-/* R135: the message number up to which the responder has receive WQEs; it never sinks. */
+/* R135: the message number up to which the responder has receive WQEs; it never sinks. An XRC
+ * target has none to count (R181). */
 static void take_credits(struct rnic_requester *req, const struct roce_aeth *aeth)
 {
     uint32_t credits = roce_credits(roce_syndrome_code(aeth->syndrome));
     roce_psn lsn;
 
-    if (credits == ROCE_CREDITS_UNLIMITED) {
+    if (credits == ROCE_CREDITS_UNLIMITED || req->attr.svc == ROCE_SVC_XRC) {
         req->limited = false;
         return;
     }

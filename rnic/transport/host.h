@@ -4,12 +4,15 @@
  * once; `qp` is whatever the device gave with it and means nothing to the transport.
  *
  * No function may call back into the transport, except that `failed` may stop it and flush its
- * queues. A requester needs mem, invalidate, sent and failed; a responder all but sent.
+ * queues. A requester needs mem, invalidate, sent and failed; a responder all but
+ * sent, and srq only as an XRC target.
  */
 #ifndef RNIC_HOST_H
 #define RNIC_HOST_H
 
 #include "transport/work.h"
+
+struct rnic_rq;
 
 /* Why memory may or may not be touched. All but OK are one NAK on the wire (R083); they differ for
  * counters and for people. */
@@ -30,6 +33,14 @@ struct rnic_host {
      */
     enum rnic_mem (*mem)(void *qp, uint32_t key, uint64_t va, uint64_t len, unsigned access,
                          uint8_t **out);
+
+    /* The same for an SGE of a receive WQE, with local write access: in the protection domain of
+     * the queue that the WQE was posted to, which for an SRQ need not be the QP's. */
+    enum rnic_mem (*recv_mem)(void *qp, uint32_t key, uint64_t va, uint64_t len, uint8_t **out);
+
+    /* XRC target: the receive queue of the SRQ with this number, or NULL if it does not exist or is
+     * of another XRC domain (R180). */
+    struct rnic_rq *(*srq)(void *qp, uint32_t srqn);
 
     /* Takes the key away for a SEND with Invalidate (R203) or a local invalidate: false, and
      * nothing changed, if it is unknown, another's, or not to be invalidated by a peer (R204). */

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* R127: the opcodes of a message's packets; READ and atomics have one packet. */
+/* R127: the opcodes of a message's packets, as RC has them; READ and atomics have one packet. */
 /* clang-format off */
 static const struct {
     uint8_t first, middle, last, only;
@@ -205,12 +205,28 @@ void rnic_requester_settle(struct rnic_requester *req, uint64_t now)
         rnic_retry_disarm(&req->retry);
 }
 
+/* Whether the service has the packets of an operation (man ibv_post_send.3 lists SEND with
+ * Invalidate for UC; the wire has no such opcode: R162). A local operation has none. */
+static bool in_service(enum roce_svc svc, enum rnic_wr_opcode opcode)
+{
+    if ((unsigned)opcode >= sizeof(opcodes) / sizeof(opcodes[0]))
+        return true; /* rnic_sq_post() refuses it */
+    return opcode == RNIC_WR_LOCAL_INV ||
+           roce_opcode_in(opcodes[opcode].only, svc)->kind != ROCE_KIND_RESERVED;
+}
+
 enum rnic_sq_post rnic_requester_post(struct rnic_requester *req, const struct rnic_send_wr *wr)
 {
-    enum rnic_sq_post posted = rnic_sq_post(&req->sq, wr, req->attr.path_mtu);
+    enum rnic_sq_post posted;
 
-    if (posted == RNIC_SQ_POSTED)
+    if (!in_service(req->attr.svc, wr->opcode))
+        return RNIC_SQ_INVALID;
+    posted = rnic_sq_post(&req->sq, wr, req->attr.path_mtu);
+    if (posted == RNIC_SQ_POSTED) {
+        if (req->attr.svc == ROCE_SVC_XRC)
+            rnic_sq_wqe(&req->sq, req->sq.tail - 1)->srqn = wr->srqn & 0xFFFFFF;
         run_local(req);
+    }
     return posted;
 }
 
@@ -302,19 +318,22 @@ enum rnic_req_gate rnic_requester_gate(const struct rnic_requester *req)
     return credit_for(req, wqe) ? RNIC_REQ_OPEN : RNIC_REQ_CREDIT;
 }
 
-/* What all requests share (R043-R045, R057). */
-static void begin_request(const struct rnic_requester *req, struct roce_pkt *pkt, uint8_t opcode,
-                          bool ackreq)
+/* What all requests share (R043-R045, R057, R179); `opcode` is that of RC. Only a reliable service
+ * asks for acknowledgements (R042). */
+static void begin_request(const struct rnic_requester *req, struct roce_pkt *pkt,
+                          const struct rnic_swqe *wqe, uint8_t opcode, bool ackreq)
 {
-    pkt->op = roce_opcode(opcode);
+    pkt->op = roce_opcode_in(opcode, req->attr.svc);
     pkt->bth = (struct roce_bth){
-        .opcode = opcode,
+        .opcode = pkt->op->value,
         .migreq = 1,
         .pkey = req->attr.pkey,
         .dest_qp = req->attr.dest_qpn,
-        .ackreq = ackreq,
+        .ackreq = ackreq && req->attr.svc != ROCE_SVC_UC,
         .psn = rnic_pos_psn(req->attr.sq_psn, req->nxt).v,
     };
+    if (req->attr.svc == ROCE_SVC_XRC)
+        pkt->xrceth = (struct roce_xrceth){.srqn = wqe->srqn};
     pkt->payload = NULL;
     pkt->payload_len = 0;
 }
@@ -324,7 +343,7 @@ static void put_read(struct rnic_requester *req, struct roce_pkt *pkt, struct rn
 {
     uint32_t off = (uint32_t)(req->nxt - wqe->pos) * req->attr.path_mtu;
 
-    begin_request(req, pkt, ROCE_OP_RC_READ_REQUEST, true);
+    begin_request(req, pkt, wqe, ROCE_OP_RC_READ_REQUEST, true);
     pkt->reth =
         (struct roce_reth){.va = wqe->va + off, .rkey = wqe->rkey, .dma_len = wqe->len - off};
     wqe->asked = req->nxt;
@@ -337,7 +356,7 @@ static void put_read(struct rnic_requester *req, struct roce_pkt *pkt, struct rn
 static void put_atomic(struct rnic_requester *req, struct roce_pkt *pkt,
                        const struct rnic_swqe *wqe)
 {
-    begin_request(req, pkt, opcodes[wqe->opcode].only, true);
+    begin_request(req, pkt, wqe, opcodes[wqe->opcode].only, true);
     pkt->atomiceth = (struct roce_atomiceth){
         .va = wqe->va, .rkey = wqe->rkey, .swap_add = wqe->swap_add, .compare = wqe->compare};
     if (wqe->opcode == RNIC_WR_FETCH_ADD)
@@ -372,7 +391,7 @@ static bool put_data(struct rnic_requester *req, struct roce_pkt *pkt, struct rn
         wqe->status = RNIC_WC_LOC_PROT_ERR;
         return false;
     }
-    begin_request(req, pkt, data_opcode(wqe, k == 0, last), asks);
+    begin_request(req, pkt, wqe, data_opcode(wqe, k == 0, last), asks);
     pkt->payload = payload;
     pkt->payload_len = len;
     pkt->bth.se = last && (wqe->flags & RNIC_SEND_SOLICITED) && rnic_wr_uses_rq(wqe->opcode);
@@ -409,6 +428,11 @@ bool rnic_requester_output(struct rnic_requester *req, struct roce_pkt *pkt, uin
     req->counters->tx_retransmitted += again;
     if (req->max < req->nxt)
         req->max = req->nxt;
-    rnic_retry_arm(&req->retry, now);
+    if (req->attr.svc == ROCE_SVC_UC) {
+        rnic_requester_answered(req, req->nxt); /* R167 */
+        run_local(req);
+    } else {
+        rnic_retry_arm(&req->retry, now);
+    }
     return true;
 }

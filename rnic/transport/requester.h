@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Requester: the sending half of an RC QP. Work requests go in; request packets come out one at a
- * time, when the device has room to send; completer.h takes the responses. IBTA vol. 1 ch. 9,
- * section numbers refer to release 1.x of it; R001.. are the rules of rnic/rules.md.
+ * Requester: the sending half of an RC or UC QP, or an XRC initiator. Work requests go in; request
+ * packets come out one at a time, when the device has room to send; completer.h takes the
+ * responses. IBTA vol. 1 ch. 9, section numbers refer to release 1.x of it; R001.. are the rules of
+ * rnic/rules.md.
  *
  * The request stream is a row of positions (pos.h). Three of them say it all:
  *
@@ -12,6 +13,10 @@
  *
  * Go-back-N is `nxt = una` (R152): una lies in the oldest WQE, for everything before it is
  * complete. The packet at a position is always the same one, AckReq included (R153).
+ *
+ * UC has no responses: a packet counts as answered when it is sent, so that nothing is ever
+ * outstanding and a WQE completes with its last packet (R167). A WQE that fails leaves no PSN that
+ * was not sent: what is posted after the queue starts again follows what was sent last.
  *
  * Choices where the specification leaves one: AckReq in every Last and Only, and in the middle of a
  * message every RNIC_ACK_EVERY positions (R133); credits are not limited until the responder gives
@@ -61,6 +66,7 @@ const char *rnic_req_gate_name(enum rnic_req_gate gate);
 
 /* What a QP must know of its peer to be RTS. */
 struct rnic_requester_attr {
+    enum roce_svc svc; /* RC, UC or XRC */
     uint32_t path_mtu; /* bytes */
     uint32_t dest_qpn;
     uint16_t pkey;
@@ -133,8 +139,9 @@ void rnic_requester_drain(struct rnic_requester *req, bool draining);
 /* Draining, and every message begun is complete. */
 bool rnic_requester_drained(const struct rnic_requester *req);
 
-/* As rnic_sq_post(). A local operation that need not wait is done, and completes, at once. The host
- * may be told of a failure before this returns. */
+/* As rnic_sq_post(); INVALID also for an operation that the service does not have. A local
+ * operation that need not wait is done, and completes, at once. The host may be told of a failure
+ * before this returns. */
 enum rnic_sq_post rnic_requester_post(struct rnic_requester *req, const struct rnic_send_wr *wr);
 
 enum rnic_req_gate rnic_requester_gate(const struct rnic_requester *req);

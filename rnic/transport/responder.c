@@ -29,18 +29,29 @@ const char *rnic_resp_step_name(enum rnic_resp_step step)
 }
 
 bool rnic_responder_init(struct rnic_responder *resp, const struct rnic_host *host, void *qp,
-                         struct rnic_transport_counters *counters, uint32_t max_recv_wr,
-                         uint32_t max_recv_sge)
+                         struct rnic_transport_counters *counters, struct rnic_rq *shared,
+                         uint32_t max_recv_wr, uint32_t max_recv_sge)
 {
     memset(resp, 0, sizeof(*resp));
     resp->host = host;
     resp->qp = qp;
     resp->counters = counters;
-    return rnic_rq_init(&resp->rq, max_recv_wr, max_recv_sge);
+    resp->from = shared ? shared : &resp->rq;
+    return rnic_rq_init(&resp->rq, shared ? 0 : max_recv_wr, max_recv_sge);
+}
+
+/* The WQE of a message that will not end: lost with it, as R190 has it for its own queue, so that
+ * an SRQ has room for another. */
+static void abandon_wqe(struct rnic_responder *resp)
+{
+    if (resp->msg.wqe)
+        rnic_rq_give(resp->from, resp->msg.wqe);
+    resp->msg.wqe = NULL;
 }
 
 void rnic_responder_free(struct rnic_responder *resp)
 {
+    abandon_wqe(resp);
     rnic_rq_free(&resp->rq);
 }
 
@@ -51,6 +62,7 @@ void rnic_responder_start(struct rnic_responder *resp, const struct rnic_respond
     resp->msn = attr->rq_msn;
     resp->nak = RNIC_NAK_NONE;
     resp->failed = false;
+    resp->starved = false;
     resp->msg = (struct rnic_message){0};
     rnic_respres_init(&resp->resources, attr->max_dest_rd_atomic);
     resp->owed.cnt = 0;
@@ -60,6 +72,7 @@ void rnic_responder_reset(struct rnic_responder *resp)
 {
     static const struct rnic_responder_attr none = {0};
 
+    abandon_wqe(resp);
     rnic_responder_start(resp, &none);
     rnic_rq_clear(&resp->rq);
 }
@@ -76,7 +89,7 @@ void rnic_responder_finish(struct rnic_responder *resp, struct rnic_wc *wc)
 
     resp->msg.wqe = NULL;
     wc->wr_id = wqe->wr_id;
-    rnic_rq_give(&resp->rq, wqe);
+    rnic_rq_give(resp->from, wqe);
     resp->host->complete(resp->qp, wc);
 }
 
@@ -84,13 +97,33 @@ void rnic_responder_flush(struct rnic_responder *resp)
 {
     struct rnic_wc wc = {.status = RNIC_WC_WR_FLUSH_ERR};
 
-    if (!resp->msg.wqe)
-        resp->msg.wqe = rnic_rq_take(&resp->rq);
-    while (resp->msg.wqe) {
+    if (resp->msg.wqe)
         rnic_responder_finish(resp, &wc);
-        resp->msg.wqe = rnic_rq_take(&resp->rq);
-    }
+    while (resp->from == &resp->rq && (resp->msg.wqe = rnic_rq_take(&resp->rq)) != NULL)
+        rnic_responder_finish(resp, &wc);
     resp->msg.open = false;
+}
+
+void rnic_responder_forget(struct rnic_responder *resp, const struct rnic_rq *shared)
+{
+    if (resp->from != shared)
+        return;
+    abandon_wqe(resp);
+    rnic_message_end(&resp->msg); /* what else comes of it is refused (R072) */
+    resp->from = &resp->rq;
+}
+
+/* 9.7.7.2: of an ACK only the credits are new: it repeats the newest acknowledgement. */
+void rnic_responder_posted(struct rnic_responder *resp)
+{
+    bool idle = !rnic_responder_ready(resp);
+
+    if (!resp->starved || resp->failed)
+        return;
+    resp->starved = false;
+    rnic_answer_owe_ack(resp);
+    if (idle)
+        resp->host->ready(resp->qp);
 }
 
 enum rnic_resp_step rnic_responder_input(struct rnic_responder *resp, const struct roce_pkt *pkt)
@@ -99,7 +132,7 @@ enum rnic_resp_step rnic_responder_input(struct rnic_responder *resp, const stru
     enum rnic_resp_step step = RNIC_RESP_CHECK_PSN;
     enum rnic_resp_step last;
 
-    assert(pkt->op->svc == ROCE_SVC_RC); /* because the device sorts packets by service (R030) */
+    assert(pkt->op->svc == resp->attr.svc); /* because the device sorts by service (R030) */
     if (resp->failed)
         return RNIC_RESP_DROP;
     do {
@@ -111,7 +144,6 @@ enum rnic_resp_step rnic_responder_input(struct rnic_responder *resp, const stru
     return last;
 }
 
-/* Ends the connection with an asynchronous event. */
 void rnic_responder_fail(struct rnic_responder *resp, enum rnic_event_type event)
 {
     resp->failed = true;
@@ -119,12 +151,8 @@ void rnic_responder_fail(struct rnic_responder *resp, enum rnic_event_type event
     resp->host->failed(resp->qp);
 }
 
-/*
- * Ends the connection because of a request that cannot be answered (R089, R090): the receive WQE
- * that the request holds completes with `status`; without one `event` tells (R088).
- */
-static void fail_request(struct rnic_responder *resp, enum rnic_wc_status status,
-                         enum rnic_event_type event)
+void rnic_responder_fail_request(struct rnic_responder *resp, enum rnic_wc_status status,
+                                 enum rnic_event_type event)
 {
     if (resp->msg.wqe) {
         struct rnic_wc wc = {.status = status};
@@ -179,6 +207,19 @@ static enum rnic_resp_step check_op_valid(struct rnic_responder *resp, const str
     }
     if ((needed & resp->attr.access) != needed)
         return RNIC_RESP_NAK_INVALID_REQ;
+    return resp->attr.svc == ROCE_SVC_XRC ? RNIC_RESP_CHECK_SRQ : RNIC_RESP_CHECK_RESOURCE;
+}
+
+/* Annex A14, R180: the SRQ exists in the domain of this QP, and is that of the message. */
+static enum rnic_resp_step check_srq(struct rnic_responder *resp, const struct roce_pkt *pkt)
+{
+    struct rnic_rq *rq = resp->host->srq(resp->qp, pkt->xrceth.srqn);
+
+    if (!rq || (resp->msg.open && pkt->xrceth.srqn != resp->msg.srqn))
+        return RNIC_RESP_NAK_INVALID_REQ;
+    assert(!resp->msg.wqe || resp->from == rq); /* because only an open message holds one */
+    resp->from = rq;
+    resp->srqn = pkt->xrceth.srqn;
     return RNIC_RESP_CHECK_RESOURCE;
 }
 
@@ -190,50 +231,25 @@ static enum rnic_resp_step check_resource(struct rnic_responder *resp, const str
         return rnic_respres_next(&resp->resources) ? RNIC_RESP_CHECK_LENGTH
                                                    : RNIC_RESP_NAK_INVALID_REQ;
     if (roce_opcode_uses_rq(pkt->op) && !resp->msg.wqe) {
-        resp->msg.wqe = rnic_rq_take(&resp->rq);
-        if (!resp->msg.wqe)
-            return RNIC_RESP_NAK_RNR;
+        resp->msg.wqe = rnic_rq_take(resp->from);
+        if (!resp->msg.wqe) /* R093, R094, R098 */
+            return resp->from->broken ? RNIC_RESP_NAK_OPERATIONAL : RNIC_RESP_NAK_RNR;
     }
     return RNIC_RESP_CHECK_LENGTH;
-}
-
-/* Whether the payload is one that the packet's place in its message allows (R079; C9-92). */
-static bool payload_allowed(const struct roce_pkt *pkt, uint32_t path_mtu)
-{
-    switch (pkt->op->payload) {
-    case ROCE_PAYLOAD_MTU: return pkt->payload_len == path_mtu;
-    case ROCE_PAYLOAD_TAIL: return pkt->payload_len >= 1 && pkt->payload_len <= path_mtu;
-    case ROCE_PAYLOAD_ANY: return pkt->payload_len <= path_mtu;
-    case ROCE_PAYLOAD_NONE:
-    case ROCE_PAYLOAD_8:
-    case ROCE_PAYLOAD_FREE: return true; /* the parser checked, or the opcode was refused */
-    }
-    return false;
 }
 
 /* 9.7.4.1.5 and 9.7.4.1.6: lengths of the packet and of the message (R079-R082), and the alignment
  * of an atomic (R120). */
 static enum rnic_resp_step check_length(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
-    struct rnic_message *msg = &resp->msg;
-    uint32_t done = msg->open ? msg->len : 0;
-    uint32_t dma_len;
-
-    if (!payload_allowed(pkt, resp->attr.path_mtu))
-        return RNIC_RESP_NAK_INVALID_REQ;
     switch (pkt->op->kind) {
     case ROCE_KIND_SEND:
-        if (pkt->payload_len > RNIC_MESSAGE_MAX - done)
-            return RNIC_RESP_NAK_INVALID_REQ;
-        if (pkt->payload_len > msg->wqe->len - done)
-            return RNIC_RESP_NAK_TOO_LONG; /* R082 */
-        break;
     case ROCE_KIND_WRITE:
-        dma_len = msg->open ? msg->dma_len : pkt->reth.dma_len;
-        if (dma_len > RNIC_MESSAGE_MAX || pkt->payload_len > dma_len - done)
-            return RNIC_RESP_NAK_INVALID_REQ; /* R081; R080 too many */
-        if (roce_opcode_ends(pkt->op) && pkt->payload_len != dma_len - done)
-            return RNIC_RESP_NAK_INVALID_REQ; /* R080 too few */
+        switch (rnic_message_fits(&resp->msg, pkt, resp->attr.path_mtu)) {
+        case RNIC_FIT_OK: break;
+        case RNIC_FIT_INVALID: return RNIC_RESP_NAK_INVALID_REQ;
+        case RNIC_FIT_TOO_LONG: return RNIC_RESP_NAK_TOO_LONG;
+        }
         break;
     case ROCE_KIND_READ:
         if (pkt->reth.dma_len > RNIC_MESSAGE_MAX)
@@ -247,28 +263,20 @@ static enum rnic_resp_step check_length(struct rnic_responder *resp, const struc
     return RNIC_RESP_CHECK_RKEY;
 }
 
-/* 9.7.4.1.7: R_Key, rights and range, of the whole message when it begins (R083, R084), and again
- * of what each later packet writes, because the key may have been withdrawn since (R208). Nothing
- * to check where nothing is touched (R085; C9-88). A SEND has its WQE. */
+/* 9.7.4.1.7: R_Key, rights and range (R083, R084, R208). Nothing to check where nothing is touched
+ * (R085; C9-88). A SEND has its WQE. */
 static enum rnic_resp_step check_rkey(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
-    const struct rnic_message *msg = &resp->msg;
+    struct rnic_range range = {pkt->reth.va, pkt->reth.dma_len, pkt->reth.rkey};
     enum rnic_resp_step next;
     unsigned access;
-    uint64_t va = pkt->reth.va;
-    uint32_t len = pkt->reth.dma_len;
-    uint32_t rkey = pkt->reth.rkey;
 
     switch (pkt->op->kind) {
     case ROCE_KIND_SEND: return RNIC_RESP_EXECUTE_SEND;
     case ROCE_KIND_WRITE:
         access = RNIC_ACCESS_REMOTE_WRITE;
         next = RNIC_RESP_EXECUTE_WRITE;
-        if (msg->open) {
-            va = msg->va + msg->len;
-            len = pkt->payload_len;
-            rkey = msg->rkey;
-        }
+        range = rnic_message_range(&resp->msg, pkt);
         break;
     case ROCE_KIND_READ:
         access = RNIC_ACCESS_REMOTE_READ;
@@ -277,38 +285,22 @@ static enum rnic_resp_step check_rkey(struct rnic_responder *resp, const struct 
     default:
         access = RNIC_ACCESS_REMOTE_ATOMIC;
         next = RNIC_RESP_EXECUTE_ATOMIC;
-        va = pkt->atomiceth.va;
-        len = ATOMIC_LEN;
-        rkey = pkt->atomiceth.rkey;
+        range = (struct rnic_range){pkt->atomiceth.va, ATOMIC_LEN, pkt->atomiceth.rkey};
         break;
     }
-    if (len && resp->host->mem(resp->qp, rkey, va, len, access, &resp->target) != RNIC_MEM_OK)
+    if (range.len && resp->host->mem(resp->qp, range.rkey, range.va, range.len, access,
+                                     &resp->target) != RNIC_MEM_OK)
         return RNIC_RESP_NAK_ACCESS;
     return next;
 }
 
 /* ---- execution ------------------------------------------------------------------------------- */
 
-/* A SEND or WRITE packet passed the checks: the message it begins is open. */
-static void begin_message(struct rnic_responder *resp, const struct roce_pkt *pkt)
-{
-    struct rnic_message *msg = &resp->msg;
-
-    if (msg->open)
-        return;
-    *msg = (struct rnic_message){.open = true, .kind = pkt->op->kind, .wqe = msg->wqe};
-    if (msg->kind == ROCE_KIND_WRITE) {
-        msg->va = pkt->reth.va;
-        msg->rkey = pkt->reth.rkey;
-        msg->dma_len = pkt->reth.dma_len;
-    }
-}
-
 static enum rnic_resp_step execute_send(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     struct rnic_message *msg = &resp->msg;
 
-    begin_message(resp, pkt);
+    rnic_message_begin(msg, pkt);
     if (rnic_scatter_put(&msg->at, msg->wqe, resp->host, resp->qp, pkt->payload,
                          pkt->payload_len) != RNIC_MEM_OK)
         return RNIC_RESP_NAK_OPERATIONAL; /* R090 */
@@ -319,7 +311,7 @@ static enum rnic_resp_step execute_send(struct rnic_responder *resp, const struc
 
 static enum rnic_resp_step execute_write(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
-    begin_message(resp, pkt);
+    rnic_message_begin(&resp->msg, pkt);
     if (pkt->payload_len)
         memcpy(resp->target, pkt->payload, pkt->payload_len);
     resp->msg.len += pkt->payload_len;
@@ -337,6 +329,7 @@ static enum rnic_resp_step execute_read(struct rnic_responder *resp, const struc
     res->va = pkt->reth.va;
     res->rkey = pkt->reth.rkey;
     res->len = pkt->reth.dma_len;
+    res->srqn = resp->srqn;
     res->next_va = res->va;
     res->left = res->len;
     resp->counters->rx_read_requests++;
@@ -390,28 +383,15 @@ static enum rnic_resp_step advance(struct rnic_responder *resp, const struct roc
         rnic_answer_owe_resource(resp, &resp->resources.res[idx], pos);
         return RNIC_RESP_DONE;
     }
-    resp->msg.open = false;
+    rnic_message_end(&resp->msg);
     return resp->msg.wqe ? RNIC_RESP_COMPLETE : RNIC_RESP_ACKNOWLEDGE;
 }
 
 /* The receive WQE of the message is done (R087, R202, R203). */
 static enum rnic_resp_step complete(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
-    struct rnic_wc wc = {
-        .status = RNIC_WC_SUCCESS,
-        .opcode = pkt->op->kind == ROCE_KIND_SEND ? RNIC_WC_RECV : RNIC_WC_RECV_RDMA_WITH_IMM,
-        .byte_len = resp->msg.len,
-        .solicited = pkt->bth.se != 0,
-    };
+    struct rnic_wc wc = rnic_message_wc(&resp->msg, pkt);
 
-    if (roce_opcode_has(pkt->op, ROCE_HDR_IMMDT)) {
-        wc.flags |= RNIC_WC_WITH_IMM;
-        wc.imm = pkt->immdt.imm;
-    }
-    if (roce_opcode_has(pkt->op, ROCE_HDR_IETH)) {
-        wc.flags |= RNIC_WC_WITH_INV;
-        wc.invalidated_key = pkt->ieth.rkey;
-    }
     rnic_responder_finish(resp, &wc);
     return RNIC_RESP_ACKNOWLEDGE;
 }
@@ -519,7 +499,7 @@ static enum rnic_resp_step nak_invalid_req(struct rnic_responder *resp, const st
 {
     (void)pkt;
     rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ);
-    fail_request(resp, RNIC_WC_LOC_QP_OP_ERR, RNIC_EVENT_QP_REQ_ERR);
+    rnic_responder_fail_request(resp, RNIC_WC_LOC_QP_OP_ERR, RNIC_EVENT_QP_REQ_ERR);
     return RNIC_RESP_DONE;
 }
 
@@ -528,7 +508,7 @@ static enum rnic_resp_step nak_too_long(struct rnic_responder *resp, const struc
 {
     (void)pkt;
     rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ);
-    fail_request(resp, RNIC_WC_LOC_LEN_ERR, RNIC_EVENT_QP_REQ_ERR);
+    rnic_responder_fail_request(resp, RNIC_WC_LOC_LEN_ERR, RNIC_EVENT_QP_REQ_ERR);
     return RNIC_RESP_DONE;
 }
 
@@ -537,7 +517,7 @@ static enum rnic_resp_step nak_access(struct rnic_responder *resp, const struct 
 {
     (void)pkt;
     rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
-    fail_request(resp, RNIC_WC_LOC_ACCESS_ERR, RNIC_EVENT_QP_ACCESS_ERR);
+    rnic_responder_fail_request(resp, RNIC_WC_LOC_ACCESS_ERR, RNIC_EVENT_QP_ACCESS_ERR);
     return RNIC_RESP_DONE;
 }
 
@@ -547,7 +527,7 @@ static enum rnic_resp_step nak_invalidate(struct rnic_responder *resp, const str
 {
     (void)pkt;
     rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
-    fail_request(resp, RNIC_WC_REM_ACCESS_ERR, RNIC_EVENT_QP_ACCESS_ERR);
+    rnic_responder_fail_request(resp, RNIC_WC_REM_ACCESS_ERR, RNIC_EVENT_QP_ACCESS_ERR);
     return RNIC_RESP_DONE;
 }
 
@@ -556,7 +536,7 @@ static enum rnic_resp_step nak_operational(struct rnic_responder *resp, const st
 {
     (void)pkt;
     rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_OP);
-    fail_request(resp, RNIC_WC_LOC_PROT_ERR, RNIC_EVENT_QP_FATAL);
+    rnic_responder_fail_request(resp, RNIC_WC_LOC_PROT_ERR, RNIC_EVENT_QP_FATAL);
     return RNIC_RESP_DONE;
 }
 

@@ -1,30 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Responder: the receiving half of an RC QP. Request packets go in, one call each; the responses it
- * owes come out one at a time, when the device has room to send. It serves SEND, WRITE, READ and
- * the atomics as IBTA vol. 1 ch. 9 says, section numbers refer to release 1.x of it; C9-n are its
- * compliance statements as notes of others quote them, R001.. the rules of rnic/rules.md.
+ * Responder: the receiving half of an RC QP, or of an XRC target. Request packets go in, one call
+ * each; the responses it owes come out one at a time, when the device has room to send. It serves
+ * SEND, WRITE, READ and the atomics as IBTA vol. 1 ch. 9 says, section numbers refer to release 1.x
+ * of it; C9-n are its compliance statements as notes of others quote them, R001.. the rules of
+ * rnic/rules.md. XRC is Annex A14: the same rules (R181), but that each request names the SRQ that
+ * gives the receive WQEs and whose protection domain keys are looked up in. What it does not share
+ * with UC is here; uc.h is the rest of that service.
  *
  * A request packet walks through named steps in the specification's order (R071). What a step finds
  * wrong with a packet is an answer on the wire and a completion or event, never an error code.
  *
  * Choices where the specification leaves one: ACKs only for AckReq (R099), none for a duplicate
- * without it (R110), credits "not valid" (R106), NAK 0x61 for opcodes this device lacks and for
- * reserved ones (R031, R126; as hfi1 does), Atomic ACK and READ response carry the MSN of their own
- * request, replays the current one (R103).
+ * without it (R110), an ACK that nobody asked for when a receive WQE is posted after the peer was
+ * told of none (R134), NAK 0x61 for an XRC SRQ number that means nothing here (R180: the annex's
+ * class of the error is not confirmed) or that changes within a message, NAK 0x61 for opcodes this
+ * device lacks and for reserved ones (R031, R126; as hfi1 does), Atomic ACK and READ response carry
+ * the MSN of their own request, replays the current one (R103).
  */
 #ifndef RNIC_RESPONDER_H
 #define RNIC_RESPONDER_H
 
+#include "transport/message.h"
 #include "transport/owed.h"
-#include "transport/rq.h"
-#include "wire/pkt.h"
 
 /* The steps, in the order in which a good request takes them, then duplicates, then failures. */
 #define RNIC_RESP_STEPS(X)                                                                         \
     X(CHECK_PSN, check_psn)                                                                        \
     X(CHECK_OP_SEQ, check_op_seq)                                                                  \
     X(CHECK_OP_VALID, check_op_valid)                                                              \
+    X(CHECK_SRQ, check_srq)                                                                        \
     X(CHECK_RESOURCE, check_resource)                                                              \
     X(CHECK_LENGTH, check_length)                                                                  \
     X(CHECK_RKEY, check_rkey)                                                                      \
@@ -62,21 +67,10 @@ const char *rnic_resp_step_name(enum rnic_resp_step step);
  * arrives (R068, R070). */
 enum rnic_nak_state { RNIC_NAK_NONE, RNIC_NAK_SEQ, RNIC_NAK_RNR };
 
-/* The SEND or WRITE whose packets are arriving. */
-struct rnic_message {
-    bool open;              /* between its First and its Last packet */
-    enum roce_kind kind;    /* SEND or WRITE */
-    uint32_t len;           /* bytes received so far */
-    struct rnic_rwqe *wqe;  /* taken by a SEND, or by the packet with immediate of a WRITE */
-    struct rnic_scatter at; /* SEND */
-    /* WRITE, as its RETH said */
-    uint64_t va;
-    uint32_t rkey;
-    uint32_t dma_len;
-};
-
 /* What a QP must know of its peer to be RTR. */
 struct rnic_responder_attr {
+    enum roce_svc svc;          /* RC, UC or XRC */
+    bool credits;               /* ACKs tell how many receive WQEs there are (R106, R107); RC */
     unsigned access;            /* enum rnic_access granted to the peer (R075) */
     uint32_t path_mtu;          /* bytes */
     uint32_t dest_qpn;          /* of the peer, goes into every response (R043) */
@@ -99,17 +93,20 @@ struct rnic_responder {
     enum rnic_nak_state nak;
     bool failed; /* a fatal NAK is owed or was sent: nothing is executed any more */
     struct rnic_message msg;
-    uint8_t *target; /* what the packet in hand may touch; CHECK_RKEY sets it */
+    uint8_t *target;      /* what the packet in hand may touch; CHECK_RKEY sets it */
+    struct rnic_rq *from; /* where receive WQEs are taken: &rq or that of an SRQ */
+    uint32_t srqn;        /* XRC: the SRQ of the request in hand, whose keys it uses */
+    bool starved;         /* the peer was told last that there is no receive WQE (R134) */
     struct rnic_respres_ring resources;
     struct rnic_owed_queue owed;
     struct rnic_rq rq;
 };
 
-/* `counters` and `host` outlive the responder. Receive queue as rnic_rq_init(); false without
- * memory. The responder is stopped. */
+/* `counters`, `host` and `shared` outlive the responder. With `shared` NULL it has a receive queue
+ * of its own, as rnic_rq_init(); false without memory. The responder is stopped. */
 bool rnic_responder_init(struct rnic_responder *resp, const struct rnic_host *host, void *qp,
-                         struct rnic_transport_counters *counters, uint32_t max_recv_wr,
-                         uint32_t max_recv_sge);
+                         struct rnic_transport_counters *counters, struct rnic_rq *shared,
+                         uint32_t max_recv_wr, uint32_t max_recv_sge);
 
 /* A zeroed responder is fine. */
 void rnic_responder_free(struct rnic_responder *resp);
@@ -126,13 +123,20 @@ void rnic_responder_stop(struct rnic_responder *resp);
 /* Completes the WQE in use, resp->msg.wqe, and gives it back. */
 void rnic_responder_finish(struct rnic_responder *resp, struct rnic_wc *wc);
 
-/* Completes all receive WQEs with WR_FLUSH_ERR, the one in use first (R189). */
+/* Completes all receive WQEs with WR_FLUSH_ERR, the one in use first (R189). Those still in an SRQ
+ * are not this QP's. */
 void rnic_responder_flush(struct rnic_responder *resp);
 
+/* A receive WQE was posted: a peer that was told there was none hears of it (R134). */
+void rnic_responder_posted(struct rnic_responder *resp);
+
+/* The SRQ that `shared` belongs to goes away: the WQE of a message in progress is forgotten. */
+void rnic_responder_forget(struct rnic_responder *resp, const struct rnic_rq *shared);
+
 /*
- * A request packet of the RC service arrived whose form, ICRC, addresses, P_Key and QP state are
- * right; its payload is whole. Returns the last step it took. Responses are owed afterwards; the
- * host learns of the first by ready().
+ * A request packet of the RC or XRC service arrived whose form, ICRC, addresses, P_Key and QP state
+ * are right; its payload is whole. For UC see uc.h. Returns the last step it took. Responses are
+ * owed afterwards; the host learns of the first by ready().
  */
 enum rnic_resp_step rnic_responder_input(struct rnic_responder *resp, const struct roce_pkt *pkt);
 

@@ -23,6 +23,7 @@ struct rnic_respres {
     uint32_t cnt;        /* PSNs it consumed, >= 1 */
     uint32_t len;        /* READ: bytes */
     uint32_t rkey;       /* READ */
+    uint32_t srqn;       /* READ of XRC: whose keys it uses */
     enum roce_kind kind; /* READ, CMP_SWAP or FETCH_ADD; RESERVED while the resource is unused */
 
     /* The answer that is owed, if any. */

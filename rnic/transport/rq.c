@@ -5,20 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* One block for `cap` WQEs, none in use. */
+static bool allocate(struct rnic_rq *rq, uint32_t cap)
+{
+    rq->cap = cap;
+    rq->wqe = cap ? calloc(cap, rq->wqe_len + sizeof(*rq->free) + sizeof(*rq->fifo)) : NULL;
+    if (cap && !rq->wqe)
+        return false;
+    rq->free = (uint16_t *)(void *)(rq->wqe + (size_t)cap * rq->wqe_len);
+    rq->fifo = rq->free + cap;
+    return true;
+}
+
 bool rnic_rq_init(struct rnic_rq *rq, uint32_t max, uint32_t max_sge)
 {
     assert(max <= RNIC_WR_MAX && max_sge >= 1 && max_sge <= RNIC_SGE_MAX);
     *rq = (struct rnic_rq){.max = max, .max_sge = max_sge};
-    if (max == 0)
-        return true;
     rq->wqe_len = (uint32_t)(sizeof(struct rnic_rwqe) + max_sge * sizeof(struct rnic_sge));
-    rq->wqe = calloc(max, rq->wqe_len + sizeof(*rq->free) + sizeof(*rq->fifo));
-    if (!rq->wqe) {
+    if (!allocate(rq, max)) {
         rnic_rq_free(rq);
         return false;
     }
-    rq->free = (uint16_t *)(void *)(rq->wqe + (size_t)max * rq->wqe_len);
-    rq->fifo = rq->free + max;
     rnic_rq_clear(rq);
     return true;
 }
@@ -34,6 +41,42 @@ static struct rnic_rwqe *wqe_at(const struct rnic_rq *rq, uint32_t idx)
     return (struct rnic_rwqe *)(void *)(rq->wqe + (size_t)idx * rq->wqe_len);
 }
 
+/* A WQE keeps its index in the larger block, so that whoever took one can find it. */
+bool rnic_rq_resize(struct rnic_rq *rq, uint32_t max, uint8_t **old)
+{
+    struct rnic_rq larger = *rq;
+
+    *old = NULL;
+    if (max < rnic_rq_used(rq))
+        return false;
+    if (max <= rq->cap) {
+        rq->max = max;
+        return true;
+    }
+    if (!allocate(&larger, max))
+        return false;
+    if (rq->cap)
+        memcpy(larger.wqe, rq->wqe, (size_t)rq->cap * rq->wqe_len);
+    larger.free_cnt = 0;
+    for (uint32_t i = max; i > rq->cap; i--)
+        larger.free[larger.free_cnt++] = (uint16_t)(i - 1);
+    for (uint32_t i = 0; i < rq->free_cnt; i++)
+        larger.free[larger.free_cnt++] = rq->free[i];
+    for (uint32_t i = 0; i < rq->fifo_cnt; i++)
+        larger.fifo[i] = rq->fifo[(rq->fifo_head + i) % rq->cap];
+    larger.fifo_head = 0;
+    larger.max = max;
+    *old = rq->wqe;
+    *rq = larger;
+    return true;
+}
+
+struct rnic_rwqe *rnic_rq_moved(const struct rnic_rq *rq, const uint8_t *old,
+                                const struct rnic_rwqe *wqe)
+{
+    return (struct rnic_rwqe *)(void *)(rq->wqe + ((const uint8_t *)wqe - old));
+}
+
 enum rnic_rq_post rnic_rq_post(struct rnic_rq *rq, const struct rnic_recv_wr *wr)
 {
     struct rnic_rwqe *wqe;
@@ -42,7 +85,7 @@ enum rnic_rq_post rnic_rq_post(struct rnic_rq *rq, const struct rnic_recv_wr *wr
 
     if (wr->sge_cnt > rq->max_sge)
         return RNIC_RQ_INVALID;
-    if (rq->free_cnt == 0)
+    if (rnic_rq_used(rq) >= rq->max)
         return RNIC_RQ_FULL;
     idx = rq->free[--rq->free_cnt];
     wqe = wqe_at(rq, idx);
@@ -53,7 +96,7 @@ enum rnic_rq_post rnic_rq_post(struct rnic_rq *rq, const struct rnic_recv_wr *wr
         len += wr->sge[i].len;
     }
     wqe->len = len < UINT32_MAX ? (uint32_t)len : UINT32_MAX;
-    rq->fifo[(rq->fifo_head + rq->fifo_cnt++) % rq->max] = idx;
+    rq->fifo[(rq->fifo_head + rq->fifo_cnt++) % rq->cap] = idx;
     return RNIC_RQ_POSTED;
 }
 
@@ -61,26 +104,30 @@ struct rnic_rwqe *rnic_rq_take(struct rnic_rq *rq)
 {
     uint32_t idx;
 
-    if (rq->fifo_cnt == 0)
+    if (rq->fifo_cnt == 0 || rq->broken)
         return NULL;
     idx = rq->fifo[rq->fifo_head];
-    rq->fifo_head = (rq->fifo_head + 1) % rq->max;
+    rq->fifo_head = (rq->fifo_head + 1) % rq->cap;
     rq->fifo_cnt--;
+    if (rq->fifo_cnt < rq->limit) {
+        rq->limit = 0; /* tells once (R196) */
+        rq->low = true;
+    }
     return wqe_at(rq, idx);
 }
 
 void rnic_rq_give(struct rnic_rq *rq, struct rnic_rwqe *wqe)
 {
-    assert(rq->free_cnt + rq->fifo_cnt < rq->max); /* because this one is neither */
+    assert(rq->free_cnt + rq->fifo_cnt < rq->cap); /* because this one is neither */
     rq->free[rq->free_cnt++] = (uint16_t)(((uint8_t *)wqe - rq->wqe) / rq->wqe_len);
 }
 
 void rnic_rq_clear(struct rnic_rq *rq)
 {
-    for (uint32_t i = 0; i < rq->max; i++)
+    for (uint32_t i = 0; i < rq->cap; i++)
         rq->free[i] =
-            (uint16_t)(rq->max - 1 - i); /* so that the first posted is the first in memory */
-    rq->free_cnt = rq->max;
+            (uint16_t)(rq->cap - 1 - i); /* so that the first posted is the first in memory */
+    rq->free_cnt = rq->cap;
     rq->fifo_head = 0;
     rq->fifo_cnt = 0;
 }
@@ -105,7 +152,7 @@ enum rnic_mem rnic_scatter_put(struct rnic_scatter *at, const struct rnic_rwqe *
         if (room > len)
             room = len;
         /* addr + off may pass 2^64 only for an SGE that no region can hold: mem() refuses it. */
-        mem = host->mem(qp, sge->lkey, sge->addr + at->off, room, RNIC_ACCESS_LOCAL_WRITE, &dst);
+        mem = host->recv_mem(qp, sge->lkey, sge->addr + at->off, room, &dst);
         if (mem != RNIC_MEM_OK)
             return mem;
         memcpy(dst, src, room);

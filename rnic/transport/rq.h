@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Receive queue: the receive WQEs posted to a QP (or, later, to an SRQ), and where a message is put
- * that uses one. A WQE is free, posted, or taken by a message that is arriving; WQEs are taken in
- * the order of posting, and may be given back in any order.
+ * Receive queue: the receive WQEs posted to a QP or to an SRQ, and where a message is put that uses
+ * one. A WQE is free, posted, or taken by a message that is arriving; WQEs are taken in the order
+ * of posting, and may be given back in any order.
  */
 #ifndef RNIC_RQ_H
 #define RNIC_RQ_H
@@ -18,15 +18,20 @@ struct rnic_rwqe {
 };
 
 struct rnic_rq {
-    uint8_t *wqe;   /* all `max` of them, each with its SGEs; one block with what follows */
+    uint8_t *wqe;   /* all `cap` of them, each with its SGEs; one block with what follows */
     uint16_t *free; /* stack: indices of free WQEs */
     uint16_t *fifo; /* ring: indices of posted WQEs */
     uint32_t wqe_len;
-    uint32_t max;
+    uint32_t cap; /* WQEs there is room for */
+    uint32_t max; /* of those that may be in use, <= cap */
     uint32_t max_sge;
     uint32_t free_cnt;
     uint32_t fifo_head;
     uint32_t fifo_cnt;
+    /* Of an SRQ: */
+    uint32_t limit; /* armed: `low` is set when fewer than this are posted; 0: not armed (R196) */
+    bool low;       /* the limit was passed, and is not armed any more */
+    bool broken;    /* in the error state: gives no WQE any more */
 };
 
 /* Room for `max` (0..RNIC_WR_MAX) WQEs of up to `max_sge` (1..RNIC_SGE_MAX) SGEs. False without
@@ -44,6 +49,17 @@ enum rnic_rq_post rnic_rq_post(struct rnic_rq *rq, const struct rnic_recv_wr *wr
 /* The oldest posted WQE, now taken, or NULL if there is none. Valid until it is given back. */
 struct rnic_rwqe *rnic_rq_take(struct rnic_rq *rq);
 
+/*
+ * Another `max` (0..RNIC_WR_MAX), while WQEs are posted and taken. False, and nothing changed,
+ * without memory or if more than `max` are in use. If the WQEs moved, *old is where they were: the
+ * caller finds those that were taken by rnic_rq_moved() and then frees it with free(); else NULL.
+ */
+bool rnic_rq_resize(struct rnic_rq *rq, uint32_t max, uint8_t **old);
+
+/* Where a WQE is now that was taken when the queue was at `old`. */
+struct rnic_rwqe *rnic_rq_moved(const struct rnic_rq *rq, const uint8_t *old,
+                                const struct rnic_rwqe *wqe);
+
 /* Gives a taken WQE back: it is free. */
 void rnic_rq_give(struct rnic_rq *rq, struct rnic_rwqe *wqe);
 
@@ -55,6 +71,12 @@ static inline uint32_t rnic_rq_cnt(const struct rnic_rq *rq)
     return rq->fifo_cnt;
 }
 
+/* WQEs posted or taken. */
+static inline uint32_t rnic_rq_used(const struct rnic_rq *rq)
+{
+    return rq->cap - rq->free_cnt;
+}
+
 /* Where in the SGEs of a WQE the next byte of its message goes. Zero is the start. */
 struct rnic_scatter {
     uint32_t idx; /* SGE */
@@ -63,7 +85,7 @@ struct rnic_scatter {
 
 /*
  * Puts `len` bytes into the WQE from *at on and moves *at; the caller has checked that they fit.
- * Each SGE that receives bytes is translated with local write access. On failure bytes of earlier
+ * Each SGE that receives bytes is translated by the host's recv_mem. On failure bytes of earlier
  * SGEs may have been written (R091).
  */
 enum rnic_mem rnic_scatter_put(struct rnic_scatter *at, const struct rnic_rwqe *wqe,

@@ -53,6 +53,7 @@ struct rnic_send_wr {
     const struct rnic_ah *ah; /* of the QP's PD; not looked at after the post */
     uint32_t remote_qpn;      /* of a multicast address handle not looked at (R048) */
     uint32_t remote_qkey;     /* bit 31 set: the QP's own is sent (R169) */
+    uint32_t srqn;            /* XRC: number of the SRQ at the other side, 24 bit */
 };
 
 static inline bool rnic_wr_is_atomic(enum rnic_wr_opcode opcode)

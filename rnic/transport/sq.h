@@ -25,7 +25,10 @@ struct rnic_swqe {
     uint8_t sge_cnt;
     uint8_t status; /* enum rnic_wc_status: why it cannot be sent; completes so in its turn */
     uint32_t extra; /* immediate data, or the key to invalidate */
-    uint32_t ssn;   /* number of its message on the connection, from 1, 24 bit (R135) */
+    union {
+        uint32_t ssn;  /* number of its message on the connection, from 1, 24 bit (R135) */
+        uint32_t srqn; /* XRC, which has no credits: the peer's SRQ */
+    };
     uint32_t rkey;
     uint64_t va;
     uint64_t compare; /* CMP_SWAP */
@@ -72,10 +75,10 @@ void rnic_sq_clear(struct rnic_sq *sq);
 
 enum rnic_sq_post { RNIC_SQ_POSTED, RNIC_SQ_FULL, RNIC_SQ_INVALID };
 
-/* Posts a copy of *wr, inline data included; a message takes PSNs for a path MTU of `mtu` bytes.
- * INVALID: an opcode or flag that does not exist, too many SGEs, too long for inline or for a
- * message, INLINE with data to come (C10: not for READ and atomics), an atomic without its 8 bytes
- * (R124). */
+/* Posts a copy of *wr, inline data included; a message takes PSNs for a path MTU of `mtu` bytes,
+ * and the caller sets srqn of an XRC message. INVALID: an opcode or flag that does not exist, too
+ * many SGEs, too long for inline or for a message, INLINE with data to come (C10: not for READ and
+ * atomics), an atomic without its 8 bytes (R124). */
 enum rnic_sq_post rnic_sq_post(struct rnic_sq *sq, const struct rnic_send_wr *wr, uint32_t mtu);
 
 /* The oldest WQE is done with. */

@@ -143,7 +143,7 @@ enum rnic_ud_fate rnic_ud_input(struct rnic_responder *resp, const struct roce_p
         return RNIC_UD_LENGTH;
     }
     if (!resp->msg.wqe)
-        resp->msg.wqe = rnic_rq_take(&resp->rq);
+        resp->msg.wqe = rnic_rq_take(resp->from);
     if (!resp->msg.wqe) {
         resp->counters->out_of_buffer++;
         return RNIC_UD_NO_WQE;

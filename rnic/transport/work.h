@@ -121,6 +121,9 @@ enum rnic_event_type {
     RNIC_EVENT_QP_ACCESS_ERR = 3,
     RNIC_EVENT_COMM_EST = 4,
     RNIC_EVENT_SQ_DRAINED = 5,
+    RNIC_EVENT_SRQ_ERR = 14,
+    RNIC_EVENT_SRQ_LIMIT_REACHED = 15,
+    RNIC_EVENT_QP_LAST_WQE_REACHED = 16,
 };
 
 /* What the transport counts; each counts packets. Names as operators know them. */
@@ -132,6 +135,7 @@ enum rnic_event_type {
     X(duplicate_request, "duplicate request packets")                                              \
     X(out_of_sequence, "request packets ahead of the expected PSN")                                \
     X(out_of_buffer, "requests that found no receive WQE")                                         \
+    X(rx_uc_dropped, "UC packets dropped with their message (R163, R165)")                         \
     X(resp_remote_access_errors, "NAK 0x62 sent")                                                  \
     X(resp_invalid_request, "NAK 0x61 sent")                                                       \
     X(resp_operational_errors, "NAK 0x63 sent")                                                    \

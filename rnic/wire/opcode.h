@@ -81,6 +81,13 @@ enum {
 /* The row of an opcode value. Never NULL; ends with the program. */
 const struct roce_opcode *roce_opcode(uint8_t value);
 
+/* The counterpart of an RC opcode in another service, whose low 5 bits are the same; reserved if
+ * that service does not have it. */
+static inline const struct roce_opcode *roce_opcode_in(uint8_t rc_opcode, enum roce_svc svc)
+{
+    return roce_opcode((uint8_t)((unsigned)svc << 5 | rc_opcode));
+}
+
 /* "RC", "UC", ... */
 const char *roce_svc_name(enum roce_svc svc);
 

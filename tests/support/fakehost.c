@@ -27,6 +27,19 @@ static enum rnic_mem fake_mem(void *ctx, uint32_t key, uint64_t va, uint64_t len
     return RNIC_MEM_OK;
 }
 
+static enum rnic_mem fake_recv_mem(void *ctx, uint32_t key, uint64_t va, uint64_t len,
+                                   uint8_t **out)
+{
+    return fake_mem(ctx, key, va, len, RNIC_ACCESS_LOCAL_WRITE, out);
+}
+
+static struct rnic_rq *fake_srq(void *ctx, uint32_t srqn)
+{
+    struct fakehost *fake = ctx;
+
+    return srqn == FAKE_SRQN && !fake->srq_gone ? &fake->srq : NULL;
+}
+
 static bool fake_invalidate(void *ctx, uint32_t key)
 {
     struct fakehost *fake = ctx;
@@ -70,6 +83,8 @@ static void fake_ready(void *ctx)
 
 static const struct rnic_host host = {
     .mem = fake_mem,
+    .recv_mem = fake_recv_mem,
+    .srq = fake_srq,
     .invalidate = fake_invalidate,
     .complete = fake_complete,
     .event = fake_event,
@@ -98,7 +113,8 @@ void fake_init(struct fakehost *fake)
     pktgen_init(&fake->gen, ROCE_ENCAP_V2_IP4);
     for (uint32_t i = 0; i < FAKE_MEM_LEN; i++)
         fake->mem[i] = (uint8_t)(i * 7 + i / 256);
-    if (!rnic_responder_init(&fake->resp, &host, fake, &fake->counters, 8, 4))
+    if (!rnic_responder_init(&fake->resp, &host, fake, &fake->counters, NULL, 8, 4) ||
+        !rnic_rq_init(&fake->srq, 8, 4))
         abort();
     rnic_responder_start(&fake->resp, &attr);
 }
@@ -112,14 +128,20 @@ void fake_restart(struct fakehost *fake, const struct rnic_responder_attr *attr)
 void fake_free(struct fakehost *fake)
 {
     rnic_responder_free(&fake->resp);
+    rnic_rq_free(&fake->srq);
 }
 
 void fake_post(struct fakehost *fake, uint64_t wr_id, uint32_t off, uint32_t len)
 {
+    fake_post_to(&fake->resp.rq, wr_id, off, len);
+}
+
+void fake_post_to(struct rnic_rq *rq, uint64_t wr_id, uint32_t off, uint32_t len)
+{
     const struct rnic_sge sge = {.addr = FAKE_VA + off, .len = len, .lkey = FAKE_KEY};
     const struct rnic_recv_wr wr = {.wr_id = wr_id, .sge = &sge, .sge_cnt = 1};
 
-    EXPECT_EQ(rnic_rq_post(&fake->resp.rq, &wr), RNIC_RQ_POSTED);
+    EXPECT_EQ(rnic_rq_post(rq, &wr), RNIC_RQ_POSTED);
 }
 
 enum rnic_resp_step fake_in(struct fakehost *fake, struct roce_pkt pkt)
@@ -129,6 +151,15 @@ enum rnic_resp_step fake_in(struct fakehost *fake, struct roce_pkt pkt)
     pktgen_build(&pkt, &frame);
     pktgen_parse(&frame, &pkt);
     return rnic_responder_input(&fake->resp, &pkt);
+}
+
+enum rnic_uc_step fake_uc(struct fakehost *fake, struct roce_pkt pkt)
+{
+    struct pktgen_frame frame;
+
+    pktgen_build(&pkt, &frame);
+    pktgen_parse(&frame, &pkt);
+    return rnic_uc_input(&fake->resp, &pkt);
 }
 
 struct roce_pkt fake_out(struct fakehost *fake)

@@ -7,7 +7,7 @@
 #define TEST_FAKEHOST_H
 
 #include "support/pktgen.h"
-#include "transport/responder.h"
+#include "transport/uc.h"
 
 #define FAKE_MEM_LEN  16384u
 #define FAKE_VA       UINT64_C(0x7F0000001000) /* of byte 0 of the memory */
@@ -18,6 +18,7 @@
 #define FAKE_PSN      0x000100u /* first PSN of the connection */
 #define FAKE_MTU      256u
 #define FAKE_PEER_QPN 0x22u
+#define FAKE_SRQN     0x5A0001u /* XRC: the only SRQ of the domain */
 #define FAKE_LOG      64u
 
 struct fakehost {
@@ -25,8 +26,10 @@ struct fakehost {
     struct rnic_transport_counters counters;
     struct pktgen gen;
     uint8_t mem[FAKE_MEM_LEN];
-    bool key_gone; /* FAKE_KEY was deregistered */
-    bool inv_gone; /* FAKE_KEY_INV was invalidated */
+    bool key_gone;      /* FAKE_KEY was deregistered */
+    bool inv_gone;      /* FAKE_KEY_INV was invalidated */
+    struct rnic_rq srq; /* 8 WQEs of 4 SGEs, none posted; of FAKE_SRQN */
+    bool srq_gone;
 
     struct rnic_wc wc[FAKE_LOG];
     unsigned wc_cnt;
@@ -50,8 +53,11 @@ void fake_free(struct fakehost *fake);
 /* Posts a WQE of one SGE: `len` bytes at offset `off` of the memory. */
 void fake_post(struct fakehost *fake, uint64_t wr_id, uint32_t off, uint32_t len);
 
+void fake_post_to(struct rnic_rq *rq, uint64_t wr_id, uint32_t off, uint32_t len);
+
 /* Builds, parses and feeds a packet; the last step it took. */
 enum rnic_resp_step fake_in(struct fakehost *fake, struct roce_pkt pkt);
+enum rnic_uc_step fake_uc(struct fakehost *fake, struct roce_pkt pkt);
 
 /* The next response, or one of opcode 0xFF if there is none. Payload points into `mem`. */
 struct roce_pkt fake_out(struct fakehost *fake);

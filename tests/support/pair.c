@@ -232,7 +232,14 @@ void pair_check_tally(struct pair *pair)
                          simnet_count(net, peer, requests, SIMNET_BAD);
 
         EXPECT_EQ(c.tx_packets, simnet_count(net, me, SIMNET_ANY, SIMNET_SENT));
+        EXPECT_EQ(c.tx_bytes, net->sent_bytes[me]);
         EXPECT_EQ(c.rx_packets, net->arrived[me]);
+        EXPECT_EQ(c.rx_bytes, net->got_bytes[me]);
+        EXPECT_EQ(c.np_cnp_sent, simnet_count(net, me, SIMNET_BIT(CNP), SIMNET_SENT));
+        EXPECT_EQ(c.rp_cnp_handled + c.rp_cnp_ignored, net->got[me][SIMNET_CNP]);
+        if (c.rx_no_qp == 0)
+            EXPECT_EQ(c.np_ecn_marked_roce_packets,
+                      simnet_sum(net->marked[me], requests | SIMNET_BIT(READ_RESP)));
         EXPECT_EQ(c.rx_icrc_encapsulated + c.rx_malformed, net->arrived_bad[me]);
         EXPECT_EQ(c.packet_seq_nak, simnet_count(net, me, SIMNET_BIT(NAK_SEQ), SIMNET_SENT));
         EXPECT_EQ(c.resp_rnr_nak, simnet_count(net, me, SIMNET_BIT(NAK_RNR), SIMNET_SENT));

@@ -12,6 +12,8 @@ struct simnet_flight {
     unsigned to;
     enum simnet_class cls;
     bool bad;
+    bool marked;
+    bool arrives; /* at the node, not at the switch before it */
     size_t len;
     uint8_t *bytes;
 };
@@ -99,6 +101,7 @@ enum simnet_class simnet_classify(const struct roce_pkt *pkt)
     case ROCE_KIND_FETCH_ADD: return SIMNET_ATOMIC;
     case ROCE_KIND_READ_RESP: return SIMNET_READ_RESP;
     case ROCE_KIND_ATOMIC_ACK: return SIMNET_ATOMIC_ACK;
+    case ROCE_KIND_CNP: return SIMNET_CNP;
     case ROCE_KIND_ACK: return classify_aeth(pkt->aeth.syndrome);
     default: return SIMNET_OTHER;
     }
@@ -123,6 +126,16 @@ uint64_t simnet_count(const struct simnet *net, int from, unsigned classes, enum
         for (unsigned c = 0; c < SIMNET_CLASS_CNT; c++)
             if ((from < 0 || n == (unsigned)from) && (classes & 1u << c))
                 sum += net->tally[n][c][fate];
+    return sum;
+}
+
+uint64_t simnet_sum(const uint64_t by_class[SIMNET_CLASS_CNT], unsigned classes)
+{
+    uint64_t sum = 0;
+
+    for (unsigned c = 0; c < SIMNET_CLASS_CNT; c++)
+        if (classes & 1u << c)
+            sum += by_class[c];
     return sum;
 }
 
@@ -366,6 +379,7 @@ static void launch(struct simnet *net, unsigned from, unsigned to, enum simnet_c
                                    .to = to,
                                    .cls = cls,
                                    .bad = v->corrupt >= 0,
+                                   .marked = v->mark && pkt->encap != ROCE_ENCAP_V1,
                                    .len = pkt->wire_len};
 
     flight.bytes = malloc(flight.len);
@@ -440,6 +454,7 @@ static void send_frame(struct simnet *net, unsigned from, const uint8_t *frame, 
     unsigned fates = 1u << SIMNET_SENT | 1u << SIMNET_LOST;
 
     record(net, frame, len);
+    net->sent_bytes[from] += len;
     if (to >= 0 && !error)
         fates = carry(net, from, (unsigned)to, cls, &pkt);
     for (unsigned f = 0; f < SIMNET_FATE_CNT; f++)
@@ -475,13 +490,52 @@ static void drain(struct simnet *net)
 /* ---- the clock ---------------------------------------------------------------------------------
  */
 
+/* The frame is at the switch: into the queue of its port, marked if that is long, or dropped. */
+static void enter_queue(struct simnet *net, struct simnet_flight *flight)
+{
+    struct simnet_port *port = &net->port[flight->to];
+    uint64_t start = port->busy > net->now ? port->busy : net->now;
+    uint64_t waiting = (start - net->now) * port->bps / 8000000000u;
+    struct roce_pkt pkt;
+
+    if (waiting + flight->len > port->queue) {
+        net->tally[flight->from][flight->cls][SIMNET_OVERFLOWED]++;
+        free(flight->bytes);
+        return;
+    }
+    if (waiting + flight->len > port->depth_max)
+        port->depth_max = waiting + flight->len;
+    if (port->mark && waiting > port->mark &&
+        roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, flight->bytes, flight->len, flight->len) == 0 &&
+        ((pkt.encap == ROCE_ENCAP_V2_IP4 && pkt.ip4.ecn) ||
+         (pkt.encap == ROCE_ENCAP_V2_IP6 && pkt.ip6.ecn))) {
+        mark_frame(flight->bytes, &pkt);
+        flight->marked = true;
+        net->tally[flight->from][flight->cls][SIMNET_MARKED]++;
+    }
+    port->busy = start + (uint64_t)flight->len * 8000000000u / port->bps;
+    flight->due = port->busy + port->delay_ns;
+    flight->seq = net->seq++;
+    flight->arrives = true;
+    push(net, flight);
+}
+
 static void deliver(struct simnet *net)
 {
     struct simnet_flight flight = pop(net);
     const struct simnet_node *node = &net->node[flight.to];
 
+    if (!flight.arrives && net->port[flight.to].bps) {
+        enter_queue(net, &flight);
+        return;
+    }
+    if (net->arrive)
+        net->arrive(net->ctx, flight.to, flight.bytes, flight.len, net->now);
     net->tally[flight.from][flight.cls][SIMNET_DELIVERED]++;
     net->tally[flight.from][flight.cls][SIMNET_BAD] += flight.bad;
+    net->got[flight.to][flight.cls] += !flight.bad;
+    net->marked[flight.to][flight.cls] += flight.marked && !flight.bad;
+    net->got_bytes[flight.to] += flight.len;
     net->arrived[flight.to]++;
     net->arrived_bad[flight.to] += flight.bad;
     node->input(node->ctx, flight.bytes, flight.len, net->now);

@@ -51,6 +51,18 @@ struct simnet_path {
     uint64_t last; /* state: when the frame sent last arrives */
 };
 
+/* The switch's port towards a node: what comes from all others waits in one queue. All zero: there
+ * is no switch, paths lead to the node itself. */
+struct simnet_port {
+    uint64_t bps;      /* bits a second */
+    uint64_t queue;    /* bytes that wait before more are dropped */
+    uint64_t mark;     /* bytes that wait before ECN-capable packets are marked; 0: never */
+    uint64_t delay_ns; /* from the switch to the node */
+
+    uint64_t busy;      /* state: until when the port is taken */
+    uint64_t depth_max; /* state: most bytes that waited */
+};
+
 /* What a packet is. */
 #define SIMNET_CLASSES(X)                                                                          \
     X(DATA)   /* SEND, WRITE */                                                                    \
@@ -62,6 +74,7 @@ struct simnet_path {
     X(NAK_SEQ)                                                                                     \
     X(NAK_RNR)                                                                                     \
     X(NAK_FATAL)                                                                                   \
+    X(CNP)                                                                                         \
     X(OTHER)
 
 enum simnet_class {
@@ -84,7 +97,7 @@ enum simnet_fate {
     SIMNET_DUPLICATED,
     SIMNET_HELD, /* reordered */
     SIMNET_CORRUPTED,
-    SIMNET_MARKED,
+    SIMNET_MARKED, /* by chance, rule, or at the switch */
     SIMNET_FATE_CNT
 };
 
@@ -131,15 +144,22 @@ struct simnet {
     struct simnet_node node[SIMNET_NODES];
     unsigned node_cnt;
     struct simnet_path path[SIMNET_NODES][SIMNET_NODES]; /* [from][to] */
+    struct simnet_port port[SIMNET_NODES];               /* by the node it leads to */
     uint64_t hold_output[SIMNET_NODES]; /* state: until when a node waits for its wire */
     struct simnet_rule rule[SIMNET_RULES];
     unsigned rule_cnt;
     uint64_t tally[SIMNET_NODES][SIMNET_CLASS_CNT][SIMNET_FATE_CNT]; /* by sender */
     uint64_t arrived[SIMNET_NODES];                                  /* frames given to each node */
     uint64_t arrived_bad[SIMNET_NODES];
+    uint64_t got[SIMNET_NODES][SIMNET_CLASS_CNT];    /* whole frames given to each node */
+    uint64_t marked[SIMNET_NODES][SIMNET_CLASS_CNT]; /* of those: marked */
+    uint64_t got_bytes[SIMNET_NODES];                /* of all frames given to it */
+    uint64_t sent_bytes[SIMNET_NODES];
 
-    /* Called for each packet sent, and after each event, with `ctx`; may be NULL. */
+    /* Called for each packet sent, with what its path did to it; for each frame given to a node,
+     * before it is; and after each event, with `ctx`; may be NULL. */
     void (*observe)(void *ctx, const struct simnet_event *event);
+    void (*arrive)(void *ctx, unsigned to, const uint8_t *frame, size_t len, uint64_t now);
     void (*tick)(void *ctx, uint64_t now);
     void *ctx;
 
@@ -174,6 +194,9 @@ bool simnet_run(struct simnet *net, uint64_t until);
 
 enum simnet_class simnet_classify(const struct roce_pkt *pkt);
 const char *simnet_class_name(enum simnet_class cls);
+
+/* Sums of got[] or marked[] of a node over the classes in `classes`. */
+uint64_t simnet_sum(const uint64_t by_class[SIMNET_CLASS_CNT], unsigned classes);
 
 /* Sums of the tally over the classes in `classes`; from -1: of all senders. */
 uint64_t simnet_count(const struct simnet *net, int from, unsigned classes, enum simnet_fate fate);

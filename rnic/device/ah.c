@@ -12,7 +12,7 @@ int rnic_ah_new(struct rnic_pd *pd, const struct rnic_av *av, struct rnic_ah **o
 
     if (!rnic_av_valid(pd->rnic, av))
         return RNIC_ERR_INVALID;
-    ah = pd->rnic->ah_cnt < RNIC_AH_LIMIT ? calloc(1, sizeof(*ah)) : NULL;
+    ah = pd->rnic->ah_cnt < pd->rnic->limits.max_ah ? calloc(1, sizeof(*ah)) : NULL;
     if (!ah)
         return RNIC_ERR_NOMEM;
     ah->pd = pd;

@@ -21,12 +21,13 @@ enum roce_encap rnic_gid_encap(const struct rnic_gid *gid)
 
 bool rnic_av_valid(const struct rnic *rnic, const struct rnic_av *av)
 {
-    if (av->sgid_idx >= rnic->attr.gid_cnt || av->flow > 0xFFFFF ||
+    struct rnic_gid gid;
+
+    if (!rnic_gid_get(rnic, av->sgid_idx, &gid) || av->flow > 0xFFFFF ||
         (av->tagged && (av->vlan > 0xFFF || av->priority > 7)))
         return false;
     /* Both ends of RoCEv2 speak the same IP version. */
-    return rnic->attr.gid[av->sgid_idx].type != RNIC_GID_ROCE_V2 ||
-           rnic_gid_is_ip4(rnic->attr.gid[av->sgid_idx].gid) == rnic_gid_is_ip4(av->dgid);
+    return gid.type != RNIC_GID_ROCE_V2 || rnic_gid_is_ip4(gid.gid) == rnic_gid_is_ip4(av->dgid);
 }
 
 /*

@@ -19,9 +19,9 @@ int rnic_cq_new(struct rnic *rnic, uint32_t depth, struct rnic_cq **out)
 {
     struct rnic_cq *cq;
 
-    if (depth < 1 || depth > RNIC_CQ_MAX)
+    if (depth < 1 || depth > rnic->limits.max_cqe)
         return RNIC_ERR_INVALID;
-    cq = calloc(1, sizeof(*cq));
+    cq = rnic->cq_cnt < rnic->limits.max_cq ? calloc(1, sizeof(*cq)) : NULL;
     if (!cq)
         return RNIC_ERR_NOMEM;
     cq->wc = calloc(depth, sizeof(*cq->wc));
@@ -31,7 +31,9 @@ int rnic_cq_new(struct rnic *rnic, uint32_t depth, struct rnic_cq **out)
     }
     cq->rnic = rnic;
     cq->depth = depth;
+    rnic_list_init(&cq->notified);
     rnic_list_add(&rnic->cqs, &cq->link);
+    rnic->cq_cnt++;
     *out = cq;
     return RNIC_OK;
 }
@@ -50,8 +52,21 @@ void rnic_cq_free(struct rnic_cq *cq)
 {
     rnic_event_purge(&cq->rnic->events, NULL, cq);
     rnic_list_del(&cq->link);
+    rnic_list_del(&cq->notified);
+    cq->rnic->cq_cnt--;
     free(cq->wc);
     free(cq);
+}
+
+/* R201, C11-32: the completion that was waited for; one whose status is an error counts as
+ * solicited. */
+static void notify(struct rnic_cq *cq, const struct rnic_wc *wc)
+{
+    if (cq->armed == RNIC_CQ_SOLICITED && !wc->solicited && wc->status == RNIC_WC_SUCCESS)
+        return;
+    cq->armed = RNIC_CQ_IDLE;
+    if (cq->notifications++ == 0)
+        rnic_list_add(&cq->rnic->notified, &cq->notified);
 }
 
 bool rnic_cq_put(struct rnic_cq *cq, const struct rnic_wc *wc)
@@ -63,6 +78,8 @@ bool rnic_cq_put(struct rnic_cq *cq, const struct rnic_wc *wc)
     if (cq->overrun)
         return false;
     cq->wc[(cq->head + cq->cnt++) % cq->depth] = *wc;
+    if (cq->armed != RNIC_CQ_IDLE)
+        notify(cq, wc);
     return true;
 }
 
@@ -76,4 +93,51 @@ size_t rnic_cq_poll(struct rnic_cq *cq, struct rnic_wc *wc, size_t cnt)
         cq->cnt--;
     }
     return got;
+}
+
+uint32_t rnic_cq_depth(const struct rnic_cq *cq)
+{
+    return cq->depth;
+}
+
+int rnic_cq_resize(struct rnic_cq *cq, uint32_t depth)
+{
+    struct rnic_wc *wc;
+    uint32_t cnt = cq->cnt;
+
+    if (depth < 1 || depth > cq->rnic->limits.max_cqe || depth < cnt)
+        return RNIC_ERR_INVALID;
+    wc = calloc(depth, sizeof(*wc));
+    if (!wc)
+        return RNIC_ERR_NOMEM;
+    rnic_cq_poll(cq, wc, cnt);
+    free(cq->wc);
+    cq->wc = wc;
+    cq->depth = depth;
+    cq->head = 0;
+    cq->cnt = cnt;
+    return RNIC_OK;
+}
+
+/* ---- notification ---------------------------------------------------------------------------- */
+
+void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only)
+{
+    if (!solicited_only)
+        cq->armed = RNIC_CQ_NEXT;
+    else if (cq->armed == RNIC_CQ_IDLE)
+        cq->armed = RNIC_CQ_SOLICITED; /* C11-31: does not weaken what was asked before */
+}
+
+struct rnic_cq *rnic_cq_notified(struct rnic *rnic)
+{
+    struct rnic_cq *cq;
+
+    if (rnic_list_empty(&rnic->notified))
+        return NULL;
+    cq = RNIC_LIST_OF(rnic->notified.next, struct rnic_cq, notified);
+    rnic_list_del(&cq->notified);
+    if (--cq->notifications)
+        rnic_list_add(&rnic->notified, &cq->notified); /* behind the others */
+    return cq;
 }

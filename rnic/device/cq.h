@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* CQ: a completion queue: a ring of completions, of a depth that never grows. */
+/* CQ: a completion queue: a ring of completions, whose depth only its user changes. */
 #ifndef RNIC_CQ_H
 #define RNIC_CQ_H
 
 #include "device/list.h"
 #include "device/rnic.h"
 
-#define RNIC_CQ_MAX (UINT32_C(1) << 22) /* completions of one CQ, as verbs devices report */
+/* What a notification was asked for, and did not come yet. */
+enum rnic_cq_armed { RNIC_CQ_IDLE, RNIC_CQ_SOLICITED, RNIC_CQ_NEXT };
 
 struct rnic_cq {
     struct rnic *rnic;
-    struct rnic_list link; /* rnic.cqs */
+    struct rnic_list link;     /* rnic.cqs */
+    struct rnic_list notified; /* rnic.notified, while notifications > 0 */
+    uint32_t notifications;    /* raised and not taken; each was asked for, so it stays small */
+    enum rnic_cq_armed armed;
     struct rnic_wc *wc;
     uint32_t depth;
     uint32_t head;

@@ -7,21 +7,18 @@
 #include "device/cq.h"
 #include "device/entropy.h"
 #include "device/event.h"
+#include "device/key.h"
+#include "device/limits.h"
 #include "device/list.h"
 #include "device/map.h"
 #include "device/mcast.h"
 #include "device/mr.h"
+#include "device/mw.h"
 #include "device/pace.h"
 #include "device/pd.h"
 #include "device/qp.h"
 #include "device/rnic.h"
 #include "device/timer.h"
-
-/* What one device holds at most. Far above any use, far below what the number spaces hold, so that
- * a free QPN or key is found by a few draws. */
-#define RNIC_QP_LIMIT (UINT32_C(1) << 20)
-#define RNIC_MR_LIMIT (UINT32_C(1) << 24)
-#define RNIC_AH_LIMIT (UINT32_C(1) << 20)
 
 struct rnic_device_counters {
 #define X(name, text) uint64_t name;
@@ -30,26 +27,32 @@ struct rnic_device_counters {
 };
 
 struct rnic {
-    struct rnic_attr attr;
+    struct rnic_attr attr; /* gid_cnt: slots up to the last that was ever set */
+    struct rnic_limits limits;
     struct rnic_entropy entropy;
     struct rnic_device_counters counters;
     struct rnic_transport_counters transport_counters;
     struct rnic_event_queue events;
 
-    struct rnic_map keys;   /* rnic_mr by key */
-    struct rnic_map qpns;   /* rnic_qp by QPN */
-    struct rnic_map groups; /* rnic_mcast_group by a hash of its GID */
+    struct rnic_map keys;    /* rnic_mr by key */
+    struct rnic_map windows; /* rnic_mw by the upper 24 bits of its keys */
+    struct rnic_map qpns;    /* rnic_qp by QPN */
+    struct rnic_map groups;  /* rnic_mcast_group by a hash of its GID */
     uint32_t group_cnt;
     uint32_t ah_cnt;
+    uint32_t pd_cnt;
+    uint32_t cq_cnt;
     struct rnic_timers timers;
     rnic_time now;         /* the latest that a caller named */
     struct rnic_list cnps; /* QPs that owe a CNP */
     struct rnic_pacer pacer;
-    struct rnic_list ready; /* QPs with something to send; the first is next */
+    struct rnic_list ready;    /* QPs with something to send; the first is next */
+    struct rnic_list notified; /* CQs with notifications to take; the first is next */
 
     /* Everything there is, so that rnic_del() finds it. */
     struct rnic_list pds;
     struct rnic_list mrs;
+    struct rnic_list mws;
     struct rnic_list cqs;
     struct rnic_list qps;
     struct rnic_list ahs;

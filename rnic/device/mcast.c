@@ -47,7 +47,7 @@ static struct rnic_mcast_group *group_new(struct rnic *rnic, const uint8_t gid[1
     struct rnic_mcast_group *group;
     struct rnic_mcast_group *first;
 
-    group = rnic->group_cnt < RNIC_MCAST_GROUPS ? calloc(1, sizeof(*group)) : NULL;
+    group = rnic->group_cnt < rnic->limits.max_mcast_grp ? calloc(1, sizeof(*group)) : NULL;
     if (!group)
         return NULL;
     memcpy(group->gid, gid, sizeof(group->gid));
@@ -114,7 +114,7 @@ int rnic_mcast_attach(struct rnic_qp *qp, const uint8_t gid[16])
     group = rnic_mcast_find(rnic, gid);
     if (group && member_of(group, qp))
         return RNIC_OK; /* man ibv_attach_mcast: a single copy of each message all the same */
-    if (group && group->member_cnt >= RNIC_MCAST_QPS)
+    if (group && group->member_cnt >= rnic->limits.max_mcast_qp_attach)
         return RNIC_ERR_NOMEM;
     member = calloc(1, sizeof(*member));
     if (!member)

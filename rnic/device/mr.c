@@ -4,47 +4,51 @@
 #include <stdlib.h>
 #include "device/device.h"
 
-/* A key that is free and not 0. */
-static uint32_t choose_key(struct rnic *rnic)
-{
-    uint32_t key;
-
-    do {
-        key = rnic_entropy_u32(&rnic->entropy);
-    } while (key == 0 || rnic_map_get(&rnic->keys, key));
-    return key;
-}
-
-static bool attr_valid(const struct rnic_mr_attr *attr)
+static bool access_valid(unsigned access)
 {
     unsigned needs_local = RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_ATOMIC;
 
-    if (attr->access & ~RNIC_ACCESS_ALL)
+    if (access & ~RNIC_ACCESS_FLAGS)
         return false;
-    if ((attr->access & needs_local) && !(attr->access & RNIC_ACCESS_LOCAL_WRITE))
-        return false; /* R207 */
-    return attr->len <= UINT64_MAX - attr->iova && (attr->addr || attr->len == 0);
+    return !(access & needs_local) || (access & RNIC_ACCESS_LOCAL_WRITE); /* R207 */
 }
 
+/* What a region with these attributes opens: false if they are none. */
+static bool grant_of(const struct rnic *rnic, const struct rnic_mr_attr *attr,
+                     struct rnic_grant *out)
+{
+    uint64_t iova = attr->access & RNIC_ACCESS_ZERO_BASED ? 0 : attr->iova; /* R209 */
+
+    if (!access_valid(attr->access) || attr->len > rnic->limits.max_mr_size ||
+        attr->len > UINT64_MAX - iova || (!attr->addr && attr->len))
+        return false;
+    out->addr = attr->addr;
+    out->len = attr->len;
+    out->iova = iova;
+    out->access =
+        (attr->access & (RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE)) | RNIC_GRANT_LOCAL_READ;
+    return true;
+}
+
+/* No byte is touched: the pages are the process's own, and need no pinning. */
 int rnic_mr_reg(struct rnic_pd *pd, const struct rnic_mr_attr *attr, struct rnic_mr **out)
 {
     struct rnic *rnic = pd->rnic;
+    struct rnic_grant grant = {.pd = pd};
     struct rnic_mr *mr;
 
-    if (!attr_valid(attr))
+    if (!grant_of(rnic, attr, &grant))
         return RNIC_ERR_INVALID;
-    if (attr->key && rnic_map_get(&rnic->keys, attr->key))
+    if (attr->key && rnic_key_taken(rnic, attr->key))
         return RNIC_ERR_EXISTS;
-    mr = rnic->keys.cnt < RNIC_MR_LIMIT ? calloc(1, sizeof(*mr)) : NULL;
+    mr = rnic->keys.cnt < rnic->limits.max_mr ? calloc(1, sizeof(*mr)) : NULL;
     if (!mr)
         return RNIC_ERR_NOMEM;
+    mr->grant = grant;
     mr->pd = pd;
-    mr->addr = attr->addr;
-    mr->len = attr->len;
-    mr->iova = attr->iova;
     mr->access = attr->access;
     mr->invalidate = attr->invalidate;
-    mr->key = attr->key ? attr->key : choose_key(rnic);
+    mr->key = attr->key ? attr->key : rnic_key_choose(rnic);
     if (!rnic_map_add(&rnic->keys, mr->key, mr)) {
         free(mr);
         return RNIC_ERR_NOMEM;
@@ -55,14 +59,53 @@ int rnic_mr_reg(struct rnic_pd *pd, const struct rnic_mr_attr *attr, struct rnic
     return RNIC_OK;
 }
 
-void rnic_mr_dereg(struct rnic_mr *mr)
+int rnic_mr_dereg(struct rnic_mr *mr)
 {
     if (!mr)
-        return;
+        return RNIC_OK;
+    if (mr->windows)
+        return RNIC_ERR_BUSY; /* R213 */
     rnic_map_del(&mr->pd->rnic->keys, mr->key);
     rnic_list_del(&mr->link);
     mr->pd->users--;
     free(mr);
+    return RNIC_OK;
+}
+
+int rnic_mr_rereg(struct rnic_mr *mr, unsigned flags, struct rnic_pd *pd,
+                  const struct rnic_mr_attr *attr)
+{
+    struct rnic_pd *new_pd = flags & RNIC_MR_REREG_PD ? pd : mr->pd;
+    struct rnic_mr_attr whole = {
+        .addr = mr->grant.addr, .len = mr->grant.len, .iova = mr->grant.iova, .access = mr->access};
+    struct rnic_grant grant = {.pd = new_pd};
+
+    if (flags == 0 ||
+        (flags &
+         ~(unsigned)(RNIC_MR_REREG_TRANSLATION | RNIC_MR_REREG_PD | RNIC_MR_REREG_ACCESS)) ||
+        !new_pd || new_pd->rnic != mr->pd->rnic)
+        return RNIC_ERR_INVALID;
+    if (flags & RNIC_MR_REREG_TRANSLATION) {
+        whole.addr = attr->addr;
+        whole.len = attr->len;
+        whole.iova = attr->iova;
+    }
+    if (flags & RNIC_MR_REREG_ACCESS) {
+        if (!(flags & RNIC_MR_REREG_TRANSLATION) &&
+            ((attr->access ^ mr->access) & RNIC_ACCESS_ZERO_BASED))
+            return RNIC_ERR_INVALID; /* what its first byte is called would be said by nobody */
+        whole.access = attr->access;
+    }
+    if (!grant_of(new_pd->rnic, &whole, &grant))
+        return RNIC_ERR_INVALID;
+    if (mr->windows)
+        return RNIC_ERR_BUSY; /* R213 */
+    mr->grant = grant;
+    mr->access = whole.access;
+    mr->pd->users--;
+    mr->pd = new_pd;
+    mr->pd->users++;
+    return RNIC_OK;
 }
 
 uint32_t rnic_mr_key(const struct rnic_mr *mr)
@@ -70,30 +113,10 @@ uint32_t rnic_mr_key(const struct rnic_mr *mr)
     return mr->key;
 }
 
-enum rnic_mem rnic_mr_translate(const struct rnic_pd *pd, uint32_t key, uint64_t va, uint64_t len,
-                                unsigned access, uint8_t **out)
+bool rnic_mr_invalidate(struct rnic_mr *mr)
 {
-    const struct rnic_mr *mr = rnic_map_get(&pd->rnic->keys, key);
-
-    if (!mr || mr->invalidated)
-        return RNIC_MEM_KEY;
-    if (mr->pd != pd)
-        return RNIC_MEM_PD; /* C10-56, R206 */
-    if ((mr->access & access) != access)
-        return RNIC_MEM_ACCESS; /* C10-57, R207 */
-    /* Differences, so that no sum can pass 2^64 (R084). */
-    if (va < mr->iova || va - mr->iova > mr->len || len > mr->len - (va - mr->iova))
-        return RNIC_MEM_RANGE;
-    *out = mr->addr + (va - mr->iova);
-    return RNIC_MEM_OK;
-}
-
-bool rnic_mr_invalidate(const struct rnic_pd *pd, uint32_t key)
-{
-    struct rnic_mr *mr = rnic_map_get(&pd->rnic->keys, key);
-
-    if (!mr || mr->pd != pd || !mr->invalidate || mr->invalidated)
+    if (!mr->invalidate || mr->grant.access == 0 || mr->windows)
         return false;
-    mr->invalidated = true;
+    mr->grant.access = 0;
     return true;
 }

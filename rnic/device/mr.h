@@ -1,29 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* MR: a memory region: which bytes a key opens, at which addresses, for whom, and for what. */
+/* MR: a memory region: bytes that a user opened, under a key. */
 #ifndef RNIC_MR_H
 #define RNIC_MR_H
 
+#include "device/key.h"
 #include "device/list.h"
-#include "device/pd.h"
-#include "transport/host.h"
 
 struct rnic_mr {
+    struct rnic_grant grant; /* access 0 after a peer invalidated it */
     struct rnic_pd *pd;
     struct rnic_list link; /* rnic.mrs */
-    uint8_t *addr;
-    uint64_t len;
-    uint64_t iova; /* iova + len <= 2^64 - 1 */
-    unsigned access;
     uint32_t key;
+    uint32_t windows; /* bound to it (R213) */
+    unsigned access;  /* as registered, ZERO_BASED and MW_BIND too */
     bool invalidate;  /* a peer may invalidate it */
-    bool invalidated; /* a peer did: the key opens nothing any more */
 };
 
-/* What rnic_host.mem says, for a QP of `pd`. */
-enum rnic_mem rnic_mr_translate(const struct rnic_pd *pd, uint32_t key, uint64_t va, uint64_t len,
-                                unsigned access, uint8_t **out);
-
-/* What rnic_host.invalidate says, for a QP of `pd`. */
-bool rnic_mr_invalidate(const struct rnic_pd *pd, uint32_t key);
+/* Takes the key away, until rnic_mr_rereg(). False if it is not to be: not registered so, already
+ * invalid, or windows are bound to it (o10-37.2.17, R213). */
+bool rnic_mr_invalidate(struct rnic_mr *mr);
 
 #endif

@@ -9,7 +9,7 @@
 struct rnic_pd {
     struct rnic *rnic;
     struct rnic_list link; /* rnic.pds */
-    uint32_t users;        /* MRs and QPs */
+    uint32_t users;        /* MRs, windows, QPs and whatever else is in it */
 };
 
 #endif

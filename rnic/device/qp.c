@@ -7,24 +7,43 @@
 #define QPN_FIRST 2u        /* 0 and 1 are the management QPs */
 #define QPN_LAST  0xFFFFFEu /* above it is multicast (R048) */
 
+bool rnic_qpn_range_valid(const struct rnic_attr *attr)
+{
+    if (attr->qpn_first == 0 && attr->qpn_last == 0)
+        return true;
+    return attr->qpn_first >= QPN_FIRST && attr->qpn_first <= attr->qpn_last &&
+           attr->qpn_last <= QPN_LAST;
+}
+
+/* A free QPN of the device's range, or 0: by chance, so that no peer can guess it; where nearly all
+ * are taken, the next free one after a chance one. */
 static uint32_t choose_qpn(struct rnic *rnic)
 {
-    uint32_t qpn;
+    uint32_t first = rnic->attr.qpn_last ? rnic->attr.qpn_first : QPN_FIRST;
+    uint32_t span = (rnic->attr.qpn_last ? rnic->attr.qpn_last : QPN_LAST) - first + 1;
+    uint32_t off = 0;
 
-    do {
-        qpn = rnic_entropy_u32(&rnic->entropy) & 0xFFFFFF;
-    } while (qpn < QPN_FIRST || qpn > QPN_LAST || rnic_map_get(&rnic->qpns, qpn));
-    return qpn;
+    for (unsigned draw = 0; draw < 64; draw++) {
+        off = (uint32_t)((uint64_t)rnic_entropy_u32(&rnic->entropy) * span >> 32);
+        if (!rnic_map_get(&rnic->qpns, first + off))
+            return first + off;
+    }
+    for (uint32_t i = 1; i < span; i++)
+        if (!rnic_map_get(&rnic->qpns, first + (off + i) % span))
+            return first + (off + i) % span;
+    return 0;
 }
 
 static bool send_init_valid(const struct rnic_pd *pd, const struct rnic_qp_init *init)
 {
+    const struct rnic_limits *limits = &pd->rnic->limits;
+
     if (init->send_cq && init->send_cq->rnic != pd->rnic)
         return false;
     if (init->max_send_wr == 0)
         return true;
-    return init->send_cq && init->max_send_wr <= RNIC_WR_MAX && init->max_send_sge >= 1 &&
-           init->max_send_sge <= RNIC_SGE_MAX && init->max_inline <= RNIC_INLINE_MAX;
+    return init->send_cq && init->max_send_wr <= limits->max_qp_wr && init->max_send_sge >= 1 &&
+           init->max_send_sge <= limits->max_sge && init->max_inline <= limits->max_inline;
 }
 
 static bool qpn_valid(const struct rnic_qp_init *init)
@@ -37,8 +56,9 @@ static bool qpn_valid(const struct rnic_qp_init *init)
 static bool init_valid(const struct rnic_pd *pd, const struct rnic_qp_init *init)
 {
     return rnic_service_of(init->type) && init->recv_cq && init->recv_cq->rnic == pd->rnic &&
-           qpn_valid(init) && init->max_recv_wr <= RNIC_WR_MAX && init->max_recv_sge >= 1 &&
-           init->max_recv_sge <= RNIC_SGE_MAX && send_init_valid(pd, init);
+           qpn_valid(init) && init->max_recv_wr <= pd->rnic->limits.max_qp_wr &&
+           init->max_recv_sge >= 1 && init->max_recv_sge <= pd->rnic->limits.max_sge &&
+           send_init_valid(pd, init);
 }
 
 int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *init, struct rnic_qp **out)
@@ -53,7 +73,7 @@ int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *init, struct rnic
         qpn = ROCE_QP_GSI; /* one a device (R171) */
     if (qpn && rnic_map_get(&rnic->qpns, qpn))
         return RNIC_ERR_EXISTS;
-    qp = rnic->qpns.cnt < RNIC_QP_LIMIT ? calloc(1, sizeof(*qp)) : NULL;
+    qp = rnic->qpns.cnt < rnic->limits.max_qp ? calloc(1, sizeof(*qp)) : NULL;
     if (!qp)
         return RNIC_ERR_NOMEM;
     if (!rnic_responder_init(&qp->resp, &rnic_qp_host, qp, &rnic->transport_counters, NULL,
@@ -70,12 +90,13 @@ int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *init, struct rnic
         goto no_cc;
     if (!rnic_cc_new(qp))
         goto no_cc;
-    if (!rnic_map_add(&rnic->qpns, qp->qpn, qp))
+    if (qp->qpn == 0 || !rnic_map_add(&rnic->qpns, qp->qpn, qp))
         goto no_map;
     qp->recv_cq = init->recv_cq;
     qp->type = init->type;
     qp->state = RNIC_QPS_RESET;
     rnic_list_init(&qp->ready);
+    rnic_list_init(&qp->windows);
     rnic_timer_init(&qp->timer);
     rnic_list_add(&rnic->qps, &qp->link);
     pd->users++;
@@ -112,6 +133,7 @@ int rnic_qp_del(struct rnic_qp *qp)
     rnic_cc_free(qp);
     rnic_list_del(&qp->ready);
     rnic_list_del(&qp->link);
+    rnic_mw_unbind_all(qp);
     qp->recv_cq->users--;
     if (qp->send_cq)
         qp->send_cq->users--;

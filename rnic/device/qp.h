@@ -31,7 +31,7 @@ struct rnic_qp {
     enum rnic_qp_type type;
     enum rnic_qp_state state;
     bool comm_est; /* a valid packet arrived since RTR (R055) */
-    bool drained;  /* told of the drained send queue (R191) */
+    bool drained;  /* told of the drained send queue, or not to be (R191) */
     bool turn;     /* whose packet is next if both halves have one: true: a request */
     bool cq_lost;  /* a completion was lost: the QP is to go to ERR (R200) */
 
@@ -41,10 +41,12 @@ struct rnic_qp {
     uint16_t pkey;
     /* RTR */
     struct rnic_av av;     /* with hop_limit and udp_sport resolved */
+    uint8_t sgid[16];      /* the device's end, as it was then */
     enum roce_encap encap; /* of both directions */
     struct roce_env env;   /* of everything it sends */
 
-    struct rnic_cc *cc; /* NULL: the device has no congestion management */
+    struct rnic_cc *cc;       /* NULL: the device has no congestion management */
+    struct rnic_list windows; /* type 2, bound through it */
     struct rnic_timer timer;
     struct rnic_requester req;
     struct rnic_responder resp;
@@ -63,6 +65,9 @@ static inline void rnic_qp_prefetch(const struct rnic_qp *qp)
     __builtin_prefetch(&qp->resp.owed);
     __builtin_prefetch(&qp->resp.owed.cnt);
 }
+
+/* Whether the QPNs that the device is to choose from are some. */
+bool rnic_qpn_range_valid(const struct rnic_attr *attr);
 
 /* Whether a packet that came in this envelope between these addresses is of this QP's connection
  * (R051). */

@@ -58,13 +58,22 @@ static enum rnic_sq_post post_datagram(struct rnic_qp *qp, const struct rnic_sen
 int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr)
 {
     enum rnic_sq_post posted;
+    struct rnic_send_wr bind; /* with what the transport is to know of it */
 
     rnic_qp_prefetch(qp);
     if (qp->state < RNIC_QPS_RTS)
         return RNIC_ERR_STATE; /* R188 */
+    if (wr->opcode == RNIC_WR_BIND_MW) {
+        bind = *wr;
+        if (!rnic_mw_prepare(&wr->mw, &bind.mw))
+            return RNIC_ERR_INVALID;
+        wr = &bind;
+    }
     posted = qp->service->connected ? rnic_requester_post(&qp->req, wr) : post_datagram(qp, wr);
     if (posted != RNIC_SQ_POSTED)
         return posted == RNIC_SQ_FULL ? RNIC_ERR_FULL : RNIC_ERR_INVALID;
+    if (wr->opcode == RNIC_WR_BIND_MW)
+        rnic_mw_posted(&wr->mw);
     if (qp->state == RNIC_QPS_SQE || qp->state == RNIC_QPS_ERR)
         rnic_requester_flush(&qp->req); /* R189 */
     rnic_qp_settle(qp);
@@ -77,7 +86,7 @@ bool rnic_qp_addr_fits(const struct rnic_qp *qp, enum roce_encap encap, const ui
                        const uint8_t dst[16])
 {
     return encap == qp->encap && memcmp(src, qp->av.dgid, 16) == 0 &&
-           memcmp(dst, qp->pd->rnic->attr.gid[qp->av.sgid_idx].gid, 16) == 0;
+           memcmp(dst, qp->sgid, 16) == 0;
 }
 
 bool rnic_pkey_valid(uint16_t pkey)
@@ -201,7 +210,19 @@ static enum rnic_mem host_mem(void *ctx, uint32_t key, uint64_t va, uint64_t len
 {
     const struct rnic_qp *qp = ctx;
 
-    return rnic_mr_translate(qp->pd, key, va, len, access, out);
+    return rnic_key_translate(qp->pd, qp, key, va, len, access, out);
+}
+
+static enum rnic_mem host_whole(void *ctx, uint32_t key, unsigned access)
+{
+    const struct rnic_qp *qp = ctx;
+
+    return rnic_key_check(qp->pd, qp, key, access);
+}
+
+static bool host_bind(void *ctx, const struct rnic_mw_bind *bind)
+{
+    return rnic_mw_do_bind(ctx, bind);
 }
 
 static enum rnic_mem host_recv_mem(void *ctx, uint32_t key, uint64_t va, uint64_t len,
@@ -214,7 +235,7 @@ static bool host_invalidate(void *ctx, uint32_t key)
 {
     const struct rnic_qp *qp = ctx;
 
-    return rnic_mr_invalidate(qp->pd, key);
+    return rnic_key_invalidate(qp->pd, qp, key);
 }
 
 static void put_completion(struct rnic_qp *qp, struct rnic_cq *cq, const struct rnic_wc *wc)
@@ -281,7 +302,9 @@ static void host_ready(void *ctx)
 const struct rnic_host rnic_qp_host = {
     .mem = host_mem,
     .recv_mem = host_recv_mem,
+    .whole = host_whole,
     .invalidate = host_invalidate,
+    .bind = host_bind,
     .complete = host_complete,
     .event = host_event,
     .failed = host_failed,

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* QP: its states and attributes. */
+#include <string.h>
 #include "device/av.h"
 #include "device/device.h"
+#include "device/qp_attr.h"
 #include "wire/codes.h"
 
 const char *rnic_qp_state_name(enum rnic_qp_state state)
@@ -18,96 +20,98 @@ const char *rnic_qp_state_name(enum rnic_qp_state state)
     return "unknown";
 }
 
-/* C10-20, R183. Rows are the states left, columns the states entered. Only the device enters SQE
- * (R192). */
-/* clang-format off */
-static const bool transitions[RNIC_QPS_ERR + 1][RNIC_QPS_ERR + 1] = {
-    /*                                     RESET  INIT   RTR    RTS    SQD    SQE    ERR */
-    [RNIC_QPS_RESET] =                   { true,  true,  false, false, false, false, false },
-    [RNIC_QPS_INIT]  =                   { true,  true,  true,  false, false, false, true  },
-    [RNIC_QPS_RTR]   =                   { true,  false, false, true,  false, false, true  },
-    [RNIC_QPS_RTS]   =                   { true,  false, false, true,  true,  false, true  },
-    [RNIC_QPS_SQD]   =                   { true,  false, false, true,  true,  false, true  },
-    [RNIC_QPS_SQE]   =                   { true,  false, false, true,  false, false, true  },
-    [RNIC_QPS_ERR]   =                   { true,  false, false, false, false, false, true  },
-};
-/* clang-format on */
+/* ---- values ---------------------------------------------------------------------------------- */
 
-/* The part of a transition that datagrams have: no peer (R186). */
-static void enter_rtr_datagram(struct rnic_qp *qp)
+/* R049, R194: each attribute in its range, and within the device's limits. */
+static bool values_valid(const struct rnic_qp *qp, const struct rnic_qp_attr *attr, unsigned mask)
 {
-    const struct rnic_responder_attr resp = {
-        .path_mtu = qp->pd->rnic->attr.mtu, .pkey = qp->pkey, .qkey = qp->qkey};
+    const struct rnic *rnic = qp->pd->rnic;
+    const struct rnic_limits *limits = &rnic->limits;
 
-    rnic_responder_start(&qp->resp, &resp);
+    /* clang-format off */
+    return (!(mask & RNIC_QP_CUR_STATE) || attr->cur_state == qp->state) &&
+           (!(mask & RNIC_QP_ACCESS_FLAGS) || !(attr->access & ~RNIC_ACCESS_FLAGS)) &&
+           (!(mask & RNIC_QP_PKEY_INDEX) || rnic_pkey_valid(attr->pkey)) &&
+           (!(mask & RNIC_QP_PORT) || attr->port_num == 1) &&
+           (!(mask & RNIC_QP_AV) || (rnic_av_valid(rnic, &attr->av) && !rnic_gid_is_multicast(attr->av.dgid))) &&
+           (!(mask & RNIC_QP_PATH_MTU) || roce_mtu_code(attr->path_mtu) != 0) &&
+           (!(mask & RNIC_QP_DEST_QPN) || attr->dest_qpn <= 0xFFFFFF) &&
+           (!(mask & RNIC_QP_RQ_PSN) || (attr->rq_psn <= ROCE_PSN_MASK && attr->rq_msn <= ROCE_PSN_MASK)) &&
+           (!(mask & RNIC_QP_MAX_DEST_RD_ATOMIC) || attr->max_dest_rd_atomic <= limits->max_qp_rd_atom) &&
+           (!(mask & RNIC_QP_MIN_RNR_TIMER) || attr->min_rnr_timer < ROCE_RNR_CODES) &&
+           (!(mask & RNIC_QP_SQ_PSN) || attr->sq_psn <= ROCE_PSN_MASK) &&
+           (!(mask & RNIC_QP_MAX_QP_RD_ATOMIC) || attr->max_rd_atomic <= limits->max_qp_init_rd_atom) &&
+           (!(mask & RNIC_QP_TIMEOUT) || attr->timeout < 32) &&
+           (!(mask & RNIC_QP_RETRY_CNT) || attr->retry_cnt <= RNIC_RETRY_MAX) &&
+           (!(mask & RNIC_QP_RNR_RETRY) || attr->rnr_retry <= RNIC_RNR_RETRY_FOREVER);
+    /* clang-format on */
 }
 
-static void enter_rts_datagram(struct rnic_qp *qp, const struct rnic_qp_attr *attr)
+static void set_av(struct rnic_qp *qp, const struct rnic_av *av)
 {
-    const struct rnic_requester_attr req = {.path_mtu = qp->pd->rnic->attr.mtu,
-                                            .pkey = qp->pkey,
-                                            .qpn = qp->qpn,
-                                            .qkey = qp->qkey,
-                                            .sq_psn = roce_psn_of(attr->sq_psn)};
+    const struct rnic_gid *gid = &qp->pd->rnic->attr.gid[av->sgid_idx];
 
-    rnic_requester_start(&qp->req, &req);
-}
-
-static bool rtr_valid(const struct rnic *rnic, const struct rnic_qp_attr *attr)
-{
-    return rnic_av_valid(rnic, &attr->av) && !rnic_gid_is_multicast(attr->av.dgid) &&
-           roce_mtu_code(attr->path_mtu) != 0 && attr->dest_qpn <= 0xFFFFFF &&
-           attr->rq_psn <= ROCE_PSN_MASK && attr->rq_msn <= ROCE_PSN_MASK &&
-           attr->max_dest_rd_atomic <= RNIC_RD_ATOMIC_MAX && attr->min_rnr_timer < ROCE_RNR_CODES;
-}
-
-static void enter_rtr(struct rnic_qp *qp, const struct rnic_qp_attr *attr)
-{
-    const struct rnic_responder_attr resp = {
-        .access = qp->access,
-        .path_mtu = attr->path_mtu,
-        .dest_qpn = attr->dest_qpn,
-        .pkey = qp->pkey,
-        .rq_psn = roce_psn_of(attr->rq_psn),
-        .rq_msn = attr->rq_msn,
-        .max_dest_rd_atomic = attr->max_dest_rd_atomic,
-        .min_rnr_timer = attr->min_rnr_timer,
-    };
-
-    qp->av = attr->av;
+    qp->av = *av;
     rnic_av_resolve(&qp->av);
     if (qp->av.udp_sport == 0)
-        qp->av.udp_sport = rnic_av_sport(qp->av.flow, qp->qpn, attr->dest_qpn);
+        qp->av.udp_sport = rnic_av_sport(qp->av.flow, qp->qpn, qp->resp.attr.dest_qpn);
     if (rnic_ecn_on(&qp->pd->rnic->attr.ecn) && (qp->av.tclass & 3) == 0)
         qp->av.tclass |= 2; /* else no switch would mark it (R005) */
-    qp->encap = rnic_gid_encap(&qp->pd->rnic->attr.gid[qp->av.sgid_idx]);
+    qp->encap = rnic_gid_encap(gid);
+    memcpy(qp->sgid, gid->gid, sizeof(qp->sgid));
     rnic_av_envelope(qp->pd->rnic, &qp->av, &qp->env);
-    qp->comm_est = false;
-    rnic_responder_start(&qp->resp, &resp);
 }
 
-static bool rts_valid(const struct rnic_qp_attr *attr)
+/* QP 1 has its own whatever is said (R171). */
+static void set_qkey(struct rnic_qp *qp, uint32_t qkey)
 {
-    return attr->sq_psn <= ROCE_PSN_MASK && attr->max_rd_atomic <= RNIC_RD_ATOMIC_MAX &&
-           attr->timeout < 32 && attr->retry_cnt <= RNIC_RETRY_MAX &&
-           attr->rnr_retry <= RNIC_RNR_RETRY_FOREVER; /* R194 */
+    qp->qkey = qp->type == RNIC_QPT_GSI ? ROCE_QKEY_GSI : qkey;
+    qp->resp.attr.qkey = qp->req.attr.qkey = qp->qkey;
 }
 
-static void enter_rts(struct rnic_qp *qp, const struct rnic_qp_attr *attr)
+/* Puts valid values where they are used. The halves are started by what enters RTR and RTS. */
+static void set_values(struct rnic_qp *qp, const struct rnic_qp_attr *attr, unsigned mask)
 {
-    const struct rnic_requester_attr req = {
-        .path_mtu = qp->resp.attr.path_mtu,
-        .dest_qpn = qp->resp.attr.dest_qpn,
-        .pkey = qp->pkey,
-        .sq_psn = roce_psn_of(attr->sq_psn),
-        .max_rd_atomic = attr->max_rd_atomic,
-        .timeout = attr->timeout,
-        .retry_cnt = attr->retry_cnt,
-        .rnr_retry = attr->rnr_retry,
-    };
+    struct rnic_responder_attr *resp = &qp->resp.attr;
+    struct rnic_requester_attr *req = &qp->req.attr;
 
-    rnic_requester_start(&qp->req, &req);
+    if (mask & RNIC_QP_ACCESS_FLAGS)
+        qp->access = resp->access = attr->access;
+    if (mask & RNIC_QP_PKEY_INDEX)
+        qp->pkey = resp->pkey = req->pkey = attr->pkey;
+    if (mask & RNIC_QP_QKEY)
+        set_qkey(qp, attr->qkey);
+    if (mask & RNIC_QP_DEST_QPN)
+        resp->dest_qpn = req->dest_qpn = attr->dest_qpn;
+    if (mask & RNIC_QP_PATH_MTU)
+        resp->path_mtu = req->path_mtu = attr->path_mtu;
+    if (mask & RNIC_QP_RQ_PSN) {
+        resp->rq_psn = roce_psn_of(attr->rq_psn);
+        resp->rq_msn = attr->rq_msn;
+    }
+    if (mask & RNIC_QP_MIN_RNR_TIMER)
+        resp->min_rnr_timer = attr->min_rnr_timer;
+    if (mask & RNIC_QP_MAX_DEST_RD_ATOMIC) {
+        resp->max_dest_rd_atomic = attr->max_dest_rd_atomic;
+        rnic_respres_resize(&qp->resp.resources, attr->max_dest_rd_atomic);
+    }
+    if (mask & RNIC_QP_SQ_PSN)
+        req->sq_psn = roce_psn_of(attr->sq_psn);
+    if (mask & RNIC_QP_MAX_QP_RD_ATOMIC)
+        req->max_rd_atomic = attr->max_rd_atomic;
+    if (mask & RNIC_QP_TIMEOUT)
+        req->timeout = attr->timeout;
+    if (mask & RNIC_QP_RETRY_CNT)
+        req->retry_cnt = attr->retry_cnt;
+    if (mask & RNIC_QP_RNR_RETRY)
+        req->rnr_retry = attr->rnr_retry;
+    if (mask & (RNIC_QP_TIMEOUT | RNIC_QP_RETRY_CNT | RNIC_QP_RNR_RETRY))
+        rnic_retry_change(&qp->req.retry, req->timeout, req->retry_cnt, req->rnr_retry);
+    if (mask & RNIC_QP_AV) /* after dest_qpn, of which the source port is derived */
+        set_av(qp, &attr->av);
 }
+
+/* ---- states ---------------------------------------------------------------------------------- */
 
 void rnic_qp_enter_err(struct rnic_qp *qp)
 {
@@ -116,54 +120,36 @@ void rnic_qp_enter_err(struct rnic_qp *qp)
     rnic_responder_flush(&qp->resp);
 }
 
-int rnic_qp_modify(struct rnic_qp *qp, const struct rnic_qp_attr *attr, rnic_time now)
+/* Leaves the connection behind: R190. */
+static void enter_reset(struct rnic_qp *qp)
 {
-    rnic_clock(qp->pd->rnic, now);
-    if ((unsigned)attr->state > RNIC_QPS_ERR)
-        return RNIC_ERR_INVALID;
-    if (!transitions[qp->state][attr->state])
-        return RNIC_ERR_STATE;
-    switch (attr->state) {
-    case RNIC_QPS_RESET:
-        rnic_responder_reset(&qp->resp); /* R190 */
-        rnic_requester_reset(&qp->req);
-        rnic_cc_reset(qp);
-        qp->cq_lost = false;
-        break;
-    case RNIC_QPS_INIT:
-        if ((qp->service->connected && (attr->access & ~RNIC_ACCESS_ALL)) ||
-            !rnic_pkey_valid(attr->pkey))
-            return RNIC_ERR_INVALID;
-        qp->access = attr->access;
-        qp->qkey = qp->type == RNIC_QPT_GSI ? ROCE_QKEY_GSI : attr->qkey;
-        qp->pkey = attr->pkey;
-        break;
+    rnic_responder_reset(&qp->resp);
+    rnic_requester_reset(&qp->req);
+    rnic_cc_reset(qp);
+    qp->cq_lost = false;
+}
+
+/* The transport follows the state, whose attributes are set. */
+static void enter(struct rnic_qp *qp, enum rnic_qp_state state, bool tell_drained)
+{
+    struct rnic_responder_attr resp = qp->resp.attr;
+    struct rnic_requester_attr req = qp->req.attr;
+
+    switch (state) {
+    case RNIC_QPS_RESET: enter_reset(qp); break;
+    case RNIC_QPS_INIT: break;
     case RNIC_QPS_RTR:
-        if (!qp->service->connected) {
-            enter_rtr_datagram(qp);
-            break;
-        }
-        if (!rtr_valid(qp->pd->rnic, attr))
-            return RNIC_ERR_INVALID;
-        enter_rtr(qp, attr);
+        qp->comm_est = false;
+        rnic_responder_start(&qp->resp, &resp);
         break;
     case RNIC_QPS_RTS:
-        if (qp->state == RNIC_QPS_SQE) {
-            rnic_requester_resume(&qp->req);
-        } else if (qp->state == RNIC_QPS_RTR && !qp->service->connected) {
-            if (attr->sq_psn > ROCE_PSN_MASK)
-                return RNIC_ERR_INVALID;
-            enter_rts_datagram(qp, attr);
-        } else if (qp->state == RNIC_QPS_RTR) {
-            if (!rts_valid(attr))
-                return RNIC_ERR_INVALID;
-            enter_rts(qp, attr);
-        }
+        if (qp->state == RNIC_QPS_RTR)
+            rnic_requester_start(&qp->req, &req);
         rnic_requester_drain(&qp->req, false);
         break;
     case RNIC_QPS_SQD:
         if (qp->state != RNIC_QPS_SQD)
-            qp->drained = false;
+            qp->drained = !tell_drained;
         rnic_requester_drain(&qp->req, true);
         break;
     case RNIC_QPS_SQE: break; /* no row enters it */
@@ -172,7 +158,45 @@ int rnic_qp_modify(struct rnic_qp *qp, const struct rnic_qp_attr *attr, rnic_tim
         rnic_qp_enter_err(qp);
         break;
     }
-    qp->state = attr->state;
+    qp->state = state;
+}
+
+int rnic_qp_modify_mask(struct rnic_qp *qp, const struct rnic_qp_attr *attr, unsigned mask,
+                        rnic_time now)
+{
+    enum rnic_qp_state to = mask & RNIC_QP_STATE ? attr->state : qp->state;
+    struct rnic_qp_takes takes;
+
+    rnic_clock(qp->pd->rnic, now);
+    if ((unsigned)to > RNIC_QPS_ERR)
+        return RNIC_ERR_INVALID;
+    if (!rnic_qp_transition(qp->type, qp->state, to, &takes))
+        return RNIC_ERR_STATE;
+    mask &= ~(unsigned)RNIC_QP_STATE;
+    if ((mask & takes.required) != takes.required || (mask & ~(takes.required | takes.optional)) ||
+        !values_valid(qp, attr, mask))
+        return RNIC_ERR_INVALID; /* R187 */
+    /* Resources that owe an answer cannot move. */
+    if (qp->state == RNIC_QPS_SQD && (mask & RNIC_QP_MAX_DEST_RD_ATOMIC) && qp->resp.owed.cnt)
+        return RNIC_ERR_BUSY;
+    set_values(qp, attr, mask);
+    enter(qp, to, (mask & RNIC_QP_EN_SQD_ASYNC_NOTIFY) && attr->en_sqd_async_notify);
     rnic_qp_settle(qp);
     return RNIC_OK;
+}
+
+/* All that the transition takes, except what would be optional later in life. */
+int rnic_qp_modify(struct rnic_qp *qp, const struct rnic_qp_attr *attr, rnic_time now)
+{
+    struct rnic_qp_attr whole = *attr;
+    struct rnic_qp_takes takes = {0, 0};
+
+    if ((unsigned)attr->state <= RNIC_QPS_ERR)
+        rnic_qp_transition(qp->type, qp->state, attr->state, &takes);
+    if (attr->state == RNIC_QPS_INIT)
+        takes.required |= takes.optional;
+    takes.required |= takes.optional & RNIC_QP_EN_SQD_ASYNC_NOTIFY;
+    whole.port_num = 1;
+    whole.en_sqd_async_notify = true;
+    return rnic_qp_modify_mask(qp, &whole, takes.required | RNIC_QP_STATE, now);
 }

@@ -26,7 +26,8 @@ struct rnic *rnic_new(const struct rnic_attr *attr)
     struct rnic *rnic;
 
     if (attr->gid_cnt < 1 || attr->gid_cnt > RNIC_GID_MAX || attr->pkey_cnt > RNIC_PKEY_MAX ||
-        (attr->mtu && roce_mtu_code(attr->mtu) == 0) || !rnic_ecn_valid(&attr->ecn))
+        (attr->mtu && roce_mtu_code(attr->mtu) == 0) || !rnic_ecn_valid(&attr->ecn) ||
+        !rnic_qpn_range_valid(attr))
         return NULL;
     rnic = calloc(1, sizeof(*rnic));
     if (!rnic)
@@ -36,12 +37,15 @@ struct rnic *rnic_new(const struct rnic_attr *attr)
         rnic->attr.mtu = 4096;
     if (rnic->attr.pkey_cnt == 0)
         rnic->attr.pkey[rnic->attr.pkey_cnt++] = 0xFFFF;
+    rnic->limits = rnic_limits_of(&rnic->attr);
     rnic_entropy_init(&rnic->entropy, attr->seed);
     rnic_timers_init(&rnic->timers);
     rnic_list_init(&rnic->cnps);
     rnic_list_init(&rnic->ready);
+    rnic_list_init(&rnic->notified);
     rnic_list_init(&rnic->pds);
     rnic_list_init(&rnic->mrs);
+    rnic_list_init(&rnic->mws);
     rnic_list_init(&rnic->cqs);
     rnic_list_init(&rnic->qps);
     rnic_list_init(&rnic->ahs);
@@ -57,6 +61,8 @@ void rnic_del(struct rnic *rnic)
         rnic_ah_del(RNIC_LIST_OF(rnic->ahs.next, struct rnic_ah, link));
     while (!rnic_list_empty(&rnic->qps))
         rnic_qp_del(RNIC_LIST_OF(rnic->qps.next, struct rnic_qp, link));
+    while (!rnic_list_empty(&rnic->mws))
+        rnic_mw_del(RNIC_LIST_OF(rnic->mws.next, struct rnic_mw, link));
     while (!rnic_list_empty(&rnic->mrs))
         rnic_mr_dereg(RNIC_LIST_OF(rnic->mrs.next, struct rnic_mr, link));
     while (!rnic_list_empty(&rnic->cqs))
@@ -64,9 +70,40 @@ void rnic_del(struct rnic *rnic)
     while (!rnic_list_empty(&rnic->pds))
         rnic_pd_del(RNIC_LIST_OF(rnic->pds.next, struct rnic_pd, link));
     rnic_map_free(&rnic->keys);
+    rnic_map_free(&rnic->windows);
     rnic_map_free(&rnic->qpns);
     rnic_pacer_free(&rnic->pacer);
     free(rnic);
+}
+
+/* ---- GID table ------------------------------------------------------------------------------- */
+
+static bool gid_is_empty(const struct rnic_gid *gid)
+{
+    static const uint8_t none[16];
+
+    return memcmp(gid->gid, none, sizeof(none)) == 0;
+}
+
+int rnic_gid_set(struct rnic *rnic, unsigned idx, const struct rnic_gid *gid)
+{
+    static const struct rnic_gid none = {.type = RNIC_GID_ROCE_V2};
+
+    if (idx >= RNIC_GID_MAX ||
+        (gid && gid->type != RNIC_GID_ROCE_V1 && gid->type != RNIC_GID_ROCE_V2))
+        return RNIC_ERR_INVALID;
+    rnic->attr.gid[idx] = gid ? *gid : none;
+    if (rnic->attr.gid_cnt <= idx)
+        rnic->attr.gid_cnt = idx + 1;
+    return RNIC_OK;
+}
+
+bool rnic_gid_get(const struct rnic *rnic, unsigned idx, struct rnic_gid *out)
+{
+    if (idx >= rnic->attr.gid_cnt || gid_is_empty(&rnic->attr.gid[idx]))
+        return false;
+    *out = rnic->attr.gid[idx];
+    return true;
 }
 
 /* ---- input ----------------------------------------------------------------------------------- */
@@ -84,7 +121,7 @@ static bool gid_is_mine(const struct rnic *rnic, enum roce_encap encap, const ui
 
     for (unsigned i = 0; i < rnic->attr.gid_cnt; i++)
         if (rnic->attr.gid[i].type == type && memcmp(rnic->attr.gid[i].gid, dst, 16) == 0)
-            return true;
+            return !gid_is_empty(&rnic->attr.gid[i]);
     return false;
 }
 

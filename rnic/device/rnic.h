@@ -49,6 +49,7 @@ const char *rnic_error_text(int error);
 struct rnic;
 struct rnic_pd;
 struct rnic_mr;
+struct rnic_mw;
 struct rnic_cq;
 struct rnic_qp;
 struct rnic_ah;
@@ -80,14 +81,46 @@ struct rnic_ecn {
 /* Both points on, with the values that NVIDIA documents: 4 us, DSCP 48, those of dcqcn.h. */
 void rnic_ecn_defaults(struct rnic_ecn *ecn);
 
+/* What a device holds at most; the members of struct ibv_device_attr and ibv_qp_cap. A count that
+ * is reached is RNIC_ERR_NOMEM (ENOMEM of the verbs), a size above its limit RNIC_ERR_INVALID. */
+struct rnic_limits {
+    uint64_t max_mr_size; /* bytes of one region */
+    uint32_t max_pd;
+    uint32_t max_mr;
+    uint32_t max_mw;
+    uint32_t max_cq;
+    uint32_t max_cqe; /* depth of a CQ */
+    uint32_t max_qp;
+    uint32_t max_qp_wr;           /* of either queue */
+    uint32_t max_sge;             /* of a work request */
+    uint32_t max_sge_rd;          /* of a READ */
+    uint32_t max_inline;          /* bytes */
+    uint32_t max_qp_rd_atom;      /* max_dest_rd_atomic */
+    uint32_t max_qp_init_rd_atom; /* max_rd_atomic */
+    uint32_t max_ah;
+    uint32_t max_srq;
+    uint32_t max_srq_wr;
+    uint32_t max_srq_sge;
+    uint32_t max_xrcd;
+    uint32_t max_mcast_grp;
+    uint32_t max_mcast_qp_attach; /* QPs of one group */
+    uint32_t max_pkeys;
+};
+
 struct rnic_attr {
     uint8_t mac[6];
-    struct rnic_gid gid[RNIC_GID_MAX];
-    unsigned gid_cnt; /* 1..RNIC_GID_MAX */
+    struct rnic_gid gid[RNIC_GID_MAX]; /* one of all zeros is an empty slot */
+    unsigned gid_cnt;                  /* 1..RNIC_GID_MAX */
     /* The P_Keys of the port: what QP 1 takes (R050), and what a completion's pkey_index counts. */
     uint16_t pkey[RNIC_PKEY_MAX];
     unsigned pkey_cnt; /* 0..RNIC_PKEY_MAX; 0 is taken as the default one alone, 0xFFFF */
     uint32_t mtu; /* longest datagram: 256, 512, 1024, 2048 or 4096 bytes; 0 is taken as 4096 */
+    /* QPNs that the device chooses lie in qpn_first..qpn_last (2..0xFFFFFE); 0, 0: the whole space.
+     * One that the user chooses may lie anywhere. */
+    uint32_t qpn_first;
+    uint32_t qpn_last;
+    /* Lower limits than the device's own; 0 and whatever is higher leave it at those. */
+    struct rnic_limits limits;
     /* Entropy for keys and QPNs that the caller does not choose: they are unpredictable to a peer
      * if this is (32 bytes from the system's random source); equal bytes give equal devices. */
     uint8_t seed[32];
@@ -95,11 +128,23 @@ struct rnic_attr {
     struct rnic_ecn ecn;
 };
 
-/* A device, or NULL without memory or with a count, the MTU or a parameter of ecn out of range. */
+/* A device, or NULL without memory or with a count, the MTU, the range of QPNs or a parameter of
+ * ecn out of range. */
 struct rnic *rnic_new(const struct rnic_attr *attr);
 
 /* Frees the device and every object still in it. NULL is fine. */
 void rnic_del(struct rnic *rnic);
+
+/* The limits that hold, every one of which can be reached. */
+void rnic_limits_get(const struct rnic *rnic, struct rnic_limits *out);
+
+/* Sets a slot of the GID table, or empties it (NULL, or a GID of all zeros). What uses the slot
+ * keeps the address it began with, and gets no packets any more while no slot has it (R052).
+ * RNIC_ERR_INVALID for a slot from RNIC_GID_MAX on. */
+int rnic_gid_set(struct rnic *rnic, unsigned idx, const struct rnic_gid *gid);
+
+/* The GID in a slot; false if it is empty or there is no such slot. */
+bool rnic_gid_get(const struct rnic *rnic, unsigned idx, struct rnic_gid *out);
 
 /* A whole frame, from the Ethernet header on, without FCS, arrived at `now`. The bytes are the
  * caller's again on return. Never fails: what cannot be used is counted and dropped. */
@@ -168,12 +213,13 @@ bool rnic_event_get(struct rnic *rnic, struct rnic_event *out);
 /* ---- protection domains and memory ----------------------------------------------------------- */
 
 int rnic_pd_new(struct rnic *rnic, struct rnic_pd **out);
-int rnic_pd_del(struct rnic_pd *pd); /* RNIC_ERR_BUSY while an MR or QP uses it */
+int rnic_pd_del(struct rnic_pd *pd); /* RNIC_ERR_BUSY while an MR, a window or a QP uses it */
 
 struct rnic_mr_attr {
     void *addr;      /* the memory; stays valid until rnic_mr_dereg */
     uint64_t len;    /* bytes; 0 is allowed and grants nothing */
-    uint64_t iova;   /* the address peers and SGEs use for addr[0]; iova + len <= 2^64 - 1 */
+    uint64_t iova;   /* the address peers and SGEs use for addr[0]; iova + len <= 2^64 - 1. With
+                        RNIC_ACCESS_ZERO_BASED it is 0 whatever is said here (R209) */
     unsigned access; /* enum rnic_access; remote write or atomic need local write (R207) */
     uint32_t key;    /* lkey and rkey; 0 lets the device choose an unpredictable one */
     bool invalidate; /* a SEND with Invalidate of a QP of this PD may invalidate it (R204) */
@@ -181,21 +227,85 @@ struct rnic_mr_attr {
 
 /* RNIC_ERR_EXISTS if the key is taken, RNIC_ERR_INVALID for flags that do not go together. */
 int rnic_mr_reg(struct rnic_pd *pd, const struct rnic_mr_attr *attr, struct rnic_mr **out);
-void rnic_mr_dereg(struct rnic_mr *mr); /* its keys stop working at once (R208) */
+
+/* Its keys stop working at once, also for packets on their way (R208). RNIC_ERR_BUSY while a window
+ * is bound to it (R213). NULL is fine. */
+int rnic_mr_dereg(struct rnic_mr *mr);
 uint32_t rnic_mr_key(const struct rnic_mr *mr);
+
+/* Numbers of enum ibv_rereg_mr_flags. */
+enum rnic_mr_rereg {
+    RNIC_MR_REREG_TRANSLATION = 1u << 0, /* attr: addr, len, iova */
+    RNIC_MR_REREG_PD = 1u << 1,          /* pd */
+    RNIC_MR_REREG_ACCESS = 1u << 2,      /* attr: access */
+};
+
+/*
+ * Changes what `flags` names, at once for all packets to come, and keeps the key; a region that a
+ * peer invalidated is good again. `pd` and the members of `attr` that no flag names are not looked
+ * at. After an error the region is as it was (ibv_rereg_mr(3): the old one stays valid):
+ * RNIC_ERR_INVALID for flags, access or addresses that are none, or a change of ZERO_BASED without
+ * TRANSLATION; RNIC_ERR_BUSY while a window is bound to it.
+ */
+int rnic_mr_rereg(struct rnic_mr *mr, unsigned flags, struct rnic_pd *pd,
+                  const struct rnic_mr_attr *attr);
+
+/* ---- memory windows -------------------------------------------------------------------------- */
+
+/* Numbers of enum ibv_mw_type. */
+enum rnic_mw_type {
+    RNIC_MW_TYPE_1 = 1, /* for every QP of the PD (R210) */
+    RNIC_MW_TYPE_2 = 2, /* type 2B: for the QP that it was bound through, and that QP's PD */
+};
+
+/*
+ * A window opens nothing until rnic_post_send() with RNIC_WR_BIND_MW binds it. The bind waits for
+ * everything posted before it and happens before everything posted after it; it needs MW_BIND and
+ * the PD of the region, a range inside it, and LOCAL_WRITE of it for remote write or atomic; a type
+ * 2 window must not be bound and its length not 0. What fails in its turn, completes with
+ * RNIC_WC_MW_BIND_ERR, and the QP goes to ERR (R211; C10-72 to C10-75, o10-37.2.30, o10-37.2.40).
+ *
+ * Each bind of type 1 gives a new key, which rnic_mw_rkey() tells at once after the post; the old
+ * one opens what it did until the bind happens (ibv_bind_mw(3)). A bind with len 0 unbinds. A type
+ * 2 window is taken back by LOCAL_INV or a SEND with Invalidate, and by the end of its QP.
+ */
+int rnic_mw_new(struct rnic_pd *pd, enum rnic_mw_type type, struct rnic_mw **out);
+int rnic_mw_del(struct rnic_mw *mw); /* bound or not; NULL is fine */
+
+/* The key as of the last bind posted (type 1) or done (type 2). */
+uint32_t rnic_mw_rkey(const struct rnic_mw *mw);
+enum rnic_mw_type rnic_mw_type(const struct rnic_mw *mw);
 
 /* ---- completion queues ----------------------------------------------------------------------- */
 
 /* "SUCCESS", "LOC_LEN_ERR", ...; "unknown" for a number that is none. */
 const char *rnic_wc_status_name(enum rnic_wc_status status);
 
-int rnic_cq_new(struct rnic *rnic, uint32_t depth, struct rnic_cq **out); /* depth 1..2^22 */
+int rnic_cq_new(struct rnic *rnic, uint32_t depth, struct rnic_cq **out); /* 1..max_cqe */
 int rnic_cq_del(struct rnic_cq *cq); /* RNIC_ERR_BUSY while a QP uses it */
 
 /* Takes up to `cnt` completions, the oldest first (R198), and returns how many. A CQ that ran over
  * raised RNIC_EVENT_CQ_ERR, keeps what it has, and takes no more; a QP whose completion was lost
  * goes to ERR with RNIC_EVENT_QP_FATAL (R200). */
 size_t rnic_cq_poll(struct rnic_cq *cq, struct rnic_wc *wc, size_t cnt);
+
+/* Another depth; the completions in it stay, in order. RNIC_ERR_INVALID for a depth that is none,
+ * or less than the CQ holds; RNIC_ERR_NOMEM without memory. Neither changes anything. An overrun
+ * CQ stays one. */
+int rnic_cq_resize(struct rnic_cq *cq, uint32_t depth);
+uint32_t rnic_cq_depth(const struct rnic_cq *cq);
+
+/*
+ * Asks for one notification: for the next completion added, or with `solicited_only` the next that
+ * is of a message with SE or has an error (R201). To ask again before it came changes nothing,
+ * except that "next" wins over "solicited" (C11-31). A completion that is already there does not
+ * count: arm first, then poll until empty, and none can be missed.
+ */
+void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only);
+
+/* Takes the oldest notification: its CQ, or NULL if there is none. As many come out as were asked
+ * for and raised; one that was raised does not go away because the CQ was polled. */
+struct rnic_cq *rnic_cq_notified(struct rnic *rnic);
 
 /* ---- queue pairs ----------------------------------------------------------------------------- */
 
@@ -248,21 +358,25 @@ struct rnic_av {
 
 struct rnic_qp_attr {
     enum rnic_qp_state state;
-    unsigned access;            /* INIT: enum rnic_access granted to the peer (R075) */
-    uint16_t pkey;              /* INIT: P_Key, 0xFFFF is the default one */
-    uint32_t qkey;              /* INIT of UD; GSI has 0x80010000 whatever this says (R171) */
-    struct rnic_av av;          /* RTR */
-    uint32_t path_mtu;          /* RTR: 256, 512, 1024, 2048 or 4096 bytes */
-    uint32_t dest_qpn;          /* RTR */
-    uint32_t rq_psn;            /* RTR: PSN of the first request */
-    uint32_t rq_msn;            /* RTR: MSN before that request; 0 except in replay (R102) */
-    uint8_t max_dest_rd_atomic; /* RTR: 0..16 READs and atomics answered at a time (R076) */
-    uint8_t min_rnr_timer;      /* RTR: code 0..31 (R097) */
-    uint32_t sq_psn;            /* RTR -> RTS: PSN of the first request sent */
-    uint8_t max_rd_atomic;      /* RTR -> RTS: 0..16 READs and atomics outstanding (R130) */
-    uint8_t timeout;            /* RTR -> RTS: code 0..31: 4.096 us * 2^code; 0: never (R149) */
-    uint8_t retry_cnt;          /* RTR -> RTS: 0..7 (R154) */
-    uint8_t rnr_retry;          /* RTR -> RTS: 0..7; 7 is for ever (R157) */
+    enum rnic_qp_state cur_state; /* by mask: the state the user takes the QP to be in */
+    bool en_sqd_async_notify;     /* SQD, by mask: raise RNIC_EVENT_SQ_DRAINED */
+    bool sq_draining;             /* rnic_qp_query(): in SQD, and messages are still in progress */
+    uint8_t port_num;             /* by mask: 1 */
+    unsigned access;              /* INIT: enum rnic_access granted to the peer (R075) */
+    uint16_t pkey;                /* INIT: P_Key, 0xFFFF is the default one */
+    uint32_t qkey;                /* INIT of UD; GSI has 0x80010000 whatever this says (R171) */
+    struct rnic_av av;            /* RTR */
+    uint32_t path_mtu;            /* RTR: 256, 512, 1024, 2048 or 4096 bytes */
+    uint32_t dest_qpn;            /* RTR */
+    uint32_t rq_psn;              /* RTR: PSN of the first request */
+    uint32_t rq_msn;              /* RTR: MSN before that request; 0 except in replay (R102) */
+    uint8_t max_dest_rd_atomic;   /* RTR: 0..16 READs and atomics answered at a time (R076) */
+    uint8_t min_rnr_timer;        /* RTR: code 0..31 (R097) */
+    uint32_t sq_psn;              /* RTR -> RTS: PSN of the first request sent */
+    uint8_t max_rd_atomic;        /* RTR -> RTS: 0..16 READs and atomics outstanding (R130) */
+    uint8_t timeout;              /* RTR -> RTS: code 0..31: 4.096 us * 2^code; 0: never (R149) */
+    uint8_t retry_cnt;            /* RTR -> RTS: 0..7 (R154) */
+    uint8_t rnr_retry;            /* RTR -> RTS: 0..7; 7 is for ever (R157) */
 };
 
 /*
@@ -274,6 +388,51 @@ struct rnic_qp_attr {
  * range.
  */
 int rnic_qp_modify(struct rnic_qp *qp, const struct rnic_qp_attr *attr, rnic_time now);
+
+/* Numbers of enum ibv_qp_attr_mask; the members of struct rnic_qp_attr they stand for. */
+enum rnic_qp_mask {
+    RNIC_QP_STATE = 1 << 0,
+    RNIC_QP_CUR_STATE = 1 << 1,
+    RNIC_QP_EN_SQD_ASYNC_NOTIFY = 1 << 2,
+    RNIC_QP_ACCESS_FLAGS = 1 << 3,
+    RNIC_QP_PKEY_INDEX = 1 << 4, /* pkey, the key itself */
+    RNIC_QP_PORT = 1 << 5,
+    RNIC_QP_QKEY = 1 << 6,
+    RNIC_QP_AV = 1 << 7,
+    RNIC_QP_PATH_MTU = 1 << 8,
+    RNIC_QP_TIMEOUT = 1 << 9,
+    RNIC_QP_RETRY_CNT = 1 << 10,
+    RNIC_QP_RNR_RETRY = 1 << 11,
+    RNIC_QP_RQ_PSN = 1 << 12, /* and rq_msn, which is 0 except in replay */
+    RNIC_QP_MAX_QP_RD_ATOMIC = 1 << 13,
+    RNIC_QP_ALT_PATH = 1 << 14, /* refused: there is no path migration on RoCE (R197) */
+    RNIC_QP_MIN_RNR_TIMER = 1 << 15,
+    RNIC_QP_SQ_PSN = 1 << 16,
+    RNIC_QP_MAX_DEST_RD_ATOMIC = 1 << 17,
+    RNIC_QP_PATH_MIG_STATE = 1 << 18, /* refused likewise */
+    RNIC_QP_CAP = 1 << 19,            /* refused: queues have the size they were made with */
+    RNIC_QP_DEST_QPN = 1 << 20,
+};
+
+/*
+ * As ibv_modify_qp(3): changes the attributes in `mask` and no others; without RNIC_QP_STATE the QP
+ * stays in its state. Which attributes a transition of a service requires and allows stands in
+ * qp_attr.c (R184-R187). Errors as rnic_qp_modify(); also RNIC_ERR_INVALID for an attribute that is
+ * missing or not allowed, or a cur_state that is not the QP's. After an error nothing has changed.
+ *
+ * In RTS the access rights and the RNR timer may change, in SQD also the address vector, timeout,
+ * retry counts and, once drained, the numbers of READs and atomics; the path MTU never.
+ * RNIC_EVENT_SQ_DRAINED is raised only if the mask has EN_SQD_ASYNC_NOTIFY and the attribute is
+ * true.
+ */
+int rnic_qp_modify_mask(struct rnic_qp *qp, const struct rnic_qp_attr *attr, unsigned mask,
+                        rnic_time now);
+
+struct rnic_qp_init;
+
+/* All attributes as they are now: sq_psn of the next new request, rq_psn of the next one expected
+ * (ibv_query_qp(3)), and what the QP was made with. Either may be NULL. */
+void rnic_qp_query(const struct rnic_qp *qp, struct rnic_qp_attr *attr, struct rnic_qp_init *init);
 
 /* What a QP looks like from inside; for tests and reports. */
 struct rnic_qp_view {

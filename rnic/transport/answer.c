@@ -81,11 +81,13 @@ static void put_aeth(struct rnic_responder *resp, struct roce_pkt *pkt,
     rnic_owed_pop(&resp->owed);
 }
 
-/* R122. */
+/* R122; FLUSH and ATOMIC WRITE have a READ response without data (A19). */
 static void put_atomic(struct rnic_responder *resp, struct roce_pkt *pkt,
                        const struct rnic_owed *owed, struct rnic_respres *res)
 {
-    begin_response(resp, pkt, ROCE_OP_RC_ATOMIC_ACK, owed->pos);
+    bool a19 = res->kind == ROCE_KIND_FLUSH || res->kind == ROCE_KIND_ATOMIC_WRITE;
+
+    begin_response(resp, pkt, a19 ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_ATOMIC_ACK, owed->pos);
     pkt->aeth = (struct roce_aeth){.syndrome = ack_syndrome(resp), .msn = owed->msn};
     pkt->atomicacketh.orig = res->orig;
     res->owed = false;

@@ -163,6 +163,8 @@ static enum rnic_comp_step check_kind(struct rnic_requester *req, const struct r
 {
     uint8_t opcode = head_of(req)->opcode;
 
+    if (pkt->op->kind == ROCE_KIND_READ_RESP && rnic_wr_is_a19(opcode))
+        return RNIC_COMP_DONE_EMPTY;
     if (pkt->op->kind == ROCE_KIND_READ_RESP)
         return opcode == RNIC_WR_READ ? RNIC_COMP_CHECK_ORDER : RNIC_COMP_BAD_RESPONSE;
     return rnic_wr_is_atomic(opcode) ? RNIC_COMP_PLACE_ATOMIC : RNIC_COMP_BAD_RESPONSE;
@@ -217,6 +219,17 @@ static enum rnic_comp_step place_atomic(struct rnic_requester *req, const struct
     memcpy(bytes, &orig, sizeof(orig));
     if (rnic_sq_scatter(&req->sq, wqe, 0, sizeof(bytes), req->host, req->qp, bytes) != RNIC_MEM_OK)
         return RNIC_COMP_BAD_MEMORY;
+    rnic_requester_answered(req, req->una + 1);
+    return RNIC_COMP_DONE;
+}
+
+/* A19: FLUSH and ATOMIC WRITE are answered by READ Response Only, without data. */
+static enum rnic_comp_step done_empty(struct rnic_requester *req, const struct roce_pkt *pkt)
+{
+    if (!roce_opcode_starts(pkt->op) || !roce_opcode_ends(pkt->op))
+        return RNIC_COMP_BAD_RESPONSE;
+    if (pkt->payload_len)
+        return RNIC_COMP_BAD_LENGTH;
     rnic_requester_answered(req, req->una + 1);
     return RNIC_COMP_DONE;
 }

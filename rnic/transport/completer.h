@@ -28,6 +28,7 @@
     X(CHECK_ORDER, check_order)                                                                    \
     X(CHECK_LENGTH, check_length)                                                                  \
     X(PLACE_READ, place_read)                                                                      \
+    X(DONE_EMPTY, done_empty)                                                                      \
     X(PLACE_ATOMIC, place_atomic)                                                                  \
     X(NAK_PSN_SEQ, nak_psn_seq)                                                                    \
     X(NAK_RNR, nak_rnr)                                                                            \

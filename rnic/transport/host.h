@@ -4,12 +4,13 @@
  * once; `qp` is whatever the device gave with it and means nothing to the transport.
  *
  * No function may call back into the transport, except that `failed` may stop it and flush its
- * queues. A requester needs mem, invalidate, sent and failed; a responder all but
+ * queues. A requester needs mem, invalidate, bind, sent and failed; a responder all but bind and
  * sent, and srq only as an XRC target.
  */
 #ifndef RNIC_HOST_H
 #define RNIC_HOST_H
 
+#include "transport/send.h"
 #include "transport/work.h"
 
 struct rnic_rq;
@@ -42,9 +43,16 @@ struct rnic_host {
      * of another XRC domain (R180). */
     struct rnic_rq *(*srq)(void *qp, uint32_t srqn);
 
+    /* Whether all of the region or window that `key` names may be touched so: FLUSH of level MR
+     * names no range (A19). */
+    enum rnic_mem (*whole)(void *qp, uint32_t key, unsigned access);
+
     /* Takes the key away for a SEND with Invalidate (R203) or a local invalidate: false, and
      * nothing changed, if it is unknown, another's, or not to be invalidated by a peer (R204). */
     bool (*invalidate)(void *qp, uint32_t key);
+
+    /* Binds a window (R211); false, and nothing changed, if that is not allowed. */
+    bool (*bind)(void *qp, const struct rnic_mw_bind *bind);
 
     /* A receive WQE is done. *wc is the transport's; qpn is left for the device to fill. */
     void (*complete)(void *qp, const struct rnic_wc *wc);

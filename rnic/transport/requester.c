@@ -20,6 +20,9 @@ static const struct {
     [RNIC_WR_CMP_SWAP]  = ROW(CMP_SWAP,     CMP_SWAP,     CMP_SWAP,       CMP_SWAP,       COMP_SWAP),
     [RNIC_WR_FETCH_ADD] = ROW(FETCH_ADD,    FETCH_ADD,    FETCH_ADD,      FETCH_ADD,      FETCH_ADD),
     [RNIC_WR_LOCAL_INV] = { 0, 0, 0, 0, RNIC_WC_LOCAL_INV },
+    [RNIC_WR_BIND_MW]   = { 0, 0, 0, 0, RNIC_WC_BIND_MW },
+    [RNIC_WR_FLUSH]     = ROW(FLUSH,        FLUSH,        FLUSH,          FLUSH,          FLUSH),
+    [RNIC_WR_ATOMIC_WRITE] = ROW(ATOMIC_WRITE, ATOMIC_WRITE, ATOMIC_WRITE, ATOMIC_WRITE,  ATOMIC_WRITE),
 #undef ROW
 };
 /* clang-format on */
@@ -166,6 +169,22 @@ void rnic_requester_answered(struct rnic_requester *req, rnic_pos pos)
     }
 }
 
+/* A local operation whose turn it is: R132, R211. */
+static enum rnic_wc_status do_local(struct rnic_requester *req, const struct rnic_swqe *wqe)
+{
+    const struct rnic_mw_bind bind = {
+        .addr = wqe->va,
+        .len = wqe->compare,
+        .access = (unsigned)wqe->swap_add,
+        .rkey = wqe->rkey,
+        .mr_key = wqe->extra,
+    };
+
+    if (wqe->opcode == RNIC_WR_BIND_MW)
+        return req->host->bind(req->qp, &bind) ? RNIC_WC_SUCCESS : RNIC_WC_MW_BIND_ERR;
+    return req->host->invalidate(req->qp, wqe->extra) ? RNIC_WC_SUCCESS : RNIC_WC_LOC_QP_OP_ERR;
+}
+
 /*
  * What the oldest WQE can do without the network: a local operation has waited for all before it
  * (R132), and a WQE that cannot be sent is the oldest now (R198).
@@ -184,13 +203,11 @@ static void run_local(struct rnic_requester *req)
             rnic_requester_fail(req, (enum rnic_wc_status)wqe->status);
             return;
         }
-        if (wqe->opcode != RNIC_WR_LOCAL_INV || req->draining)
+        if (!rnic_wr_is_local(wqe->opcode) || req->draining)
             return;
-        if (!req->host->invalidate(req->qp, wqe->extra)) {
-            rnic_requester_fail(req, RNIC_WC_LOC_QP_OP_ERR);
-            return;
-        }
-        rnic_requester_complete(req, RNIC_WC_SUCCESS);
+        wqe->status = (uint8_t)do_local(req, wqe);
+        if (wqe->status == RNIC_WC_SUCCESS)
+            rnic_requester_complete(req, RNIC_WC_SUCCESS);
     }
 }
 
@@ -211,7 +228,7 @@ static bool in_service(enum roce_svc svc, enum rnic_wr_opcode opcode)
 {
     if ((unsigned)opcode >= sizeof(opcodes) / sizeof(opcodes[0]))
         return true; /* rnic_sq_post() refuses it */
-    return opcode == RNIC_WR_LOCAL_INV ||
+    return rnic_wr_is_local(opcode) ||
            roce_opcode_in(opcodes[opcode].only, svc)->kind != ROCE_KIND_RESERVED;
 }
 
@@ -301,7 +318,7 @@ enum rnic_req_gate rnic_requester_gate(const struct rnic_requester *req)
     wqe = rnic_sq_wqe(&req->sq, req->cur);
     if (wqe->status != RNIC_WC_SUCCESS)
         return RNIC_REQ_FAULT;
-    if (wqe->opcode == RNIC_WR_LOCAL_INV)
+    if (rnic_wr_is_local(wqe->opcode))
         return RNIC_REQ_LOCAL;
     if (req->draining && wqe->pos >= req->max)
         return RNIC_REQ_DRAIN;
@@ -366,6 +383,34 @@ static void put_atomic(struct rnic_requester *req, struct roce_pkt *pkt,
     req->nxt++;
 }
 
+/* A19: R126. The data of an ATOMIC WRITE is taken as that of a WRITE: false if it may not be read.
+ */
+static bool put_a19(struct rnic_requester *req, struct roce_pkt *pkt, struct rnic_swqe *wqe,
+                    uint8_t *scratch)
+{
+    const uint8_t *payload = NULL;
+
+    if (wqe->opcode == RNIC_WR_ATOMIC_WRITE &&
+        rnic_sq_gather(&req->sq, wqe, 0, wqe->len, req->host, req->qp, scratch, &payload) !=
+            RNIC_MEM_OK) {
+        wqe->status = RNIC_WC_LOC_PROT_ERR;
+        return false;
+    }
+    begin_request(req, pkt, wqe, opcodes[wqe->opcode].only, true);
+    pkt->reth = (struct roce_reth){.va = wqe->va, .rkey = wqe->rkey, .dma_len = wqe->len};
+    if (wqe->opcode == RNIC_WR_FLUSH) {
+        pkt->feth = (struct roce_feth){.plt = RNIC_SWQE_FLUSH_TYPE(wqe->extra),
+                                       .sel = RNIC_SWQE_FLUSH_LEVEL(wqe->extra)};
+    } else {
+        pkt->payload = payload;
+        pkt->payload_len = wqe->len;
+    }
+    req->fetch_cnt++;
+    req->fetch_psns++;
+    req->nxt++;
+    return true;
+}
+
 static uint8_t data_opcode(const struct rnic_swqe *wqe, bool first, bool last)
 {
     if (first)
@@ -419,7 +464,8 @@ bool rnic_requester_output(struct rnic_requester *req, struct roce_pkt *pkt, uin
         put_read(req, pkt, wqe);
     } else if (rnic_wr_is_atomic(wqe->opcode)) {
         put_atomic(req, pkt, wqe);
-    } else if (!put_data(req, pkt, wqe, scratch)) {
+    } else if (rnic_wr_is_a19(wqe->opcode) ? !put_a19(req, pkt, wqe, scratch)
+                                           : !put_data(req, pkt, wqe, scratch)) {
         run_local(req);
         return false;
     }

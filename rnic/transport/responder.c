@@ -192,6 +192,25 @@ static enum rnic_resp_step check_op_seq(struct rnic_responder *resp, const struc
     return RNIC_RESP_CHECK_OP_VALID;
 }
 
+/* A19: the rights that a FLUSH needs, of the QP and of the memory. */
+static unsigned flush_access(const struct roce_pkt *pkt)
+{
+    unsigned access = 0;
+
+    if (pkt->feth.plt & RNIC_FLUSH_GLOBAL)
+        access |= RNIC_ACCESS_FLUSH_GLOBAL;
+    if (pkt->feth.plt & RNIC_FLUSH_PERSISTENT)
+        access |= RNIC_ACCESS_FLUSH_PERSISTENT;
+    return access;
+}
+
+/* Whether a request takes a responder resource, and is answered from it (R101; A19). */
+static bool takes_resource(const struct roce_opcode *op)
+{
+    return op->kind == ROCE_KIND_READ || op->kind == ROCE_KIND_FLUSH ||
+           op->kind == ROCE_KIND_ATOMIC_WRITE || roce_opcode_is_atomic(op);
+}
+
 /* 9.7.4.1.3: an operation that this device has (R031, R126) and the QP allows (R075, R121). */
 static enum rnic_resp_step check_op_valid(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
@@ -203,6 +222,13 @@ static enum rnic_resp_step check_op_valid(struct rnic_responder *resp, const str
     case ROCE_KIND_READ: needed = RNIC_ACCESS_REMOTE_READ; break;
     case ROCE_KIND_CMP_SWAP:
     case ROCE_KIND_FETCH_ADD: needed = RNIC_ACCESS_REMOTE_ATOMIC; break;
+    case ROCE_KIND_ATOMIC_WRITE: needed = RNIC_ACCESS_REMOTE_WRITE; break;
+    case ROCE_KIND_FLUSH:
+        if (pkt->feth.plt == 0 || (pkt->feth.plt & ~(RNIC_FLUSH_GLOBAL | RNIC_FLUSH_PERSISTENT)) ||
+            (pkt->feth.sel != RNIC_FLUSH_RANGE && pkt->feth.sel != RNIC_FLUSH_MR))
+            return RNIC_RESP_NAK_INVALID_REQ; /* reserved values */
+        needed = flush_access(pkt);
+        break;
     default: return RNIC_RESP_NAK_INVALID_REQ;
     }
     if ((needed & resp->attr.access) != needed)
@@ -227,7 +253,7 @@ static enum rnic_resp_step check_srq(struct rnic_responder *resp, const struct r
  * first packet on (R093), and for the packet with immediate of a WRITE (R094). */
 static enum rnic_resp_step check_resource(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
-    if (pkt->op->kind == ROCE_KIND_READ || roce_opcode_is_atomic(pkt->op))
+    if (takes_resource(pkt->op))
         return rnic_respres_next(&resp->resources) ? RNIC_RESP_CHECK_LENGTH
                                                    : RNIC_RESP_NAK_INVALID_REQ;
     if (roce_opcode_uses_rq(pkt->op) && !resp->msg.wqe) {
@@ -255,6 +281,16 @@ static enum rnic_resp_step check_length(struct rnic_responder *resp, const struc
         if (pkt->reth.dma_len > RNIC_MESSAGE_MAX)
             return RNIC_RESP_NAK_INVALID_REQ; /* R081 */
         break;
+    case ROCE_KIND_ATOMIC_WRITE:
+        if (pkt->payload_len != ATOMIC_LEN || pkt->reth.dma_len != ATOMIC_LEN ||
+            pkt->reth.va % ATOMIC_LEN != 0)
+            return RNIC_RESP_NAK_INVALID_REQ; /* R126; oA19-28 */
+        break;
+    case ROCE_KIND_FLUSH:
+        if (pkt->payload_len != 0 ||
+            (pkt->feth.sel == RNIC_FLUSH_RANGE && pkt->reth.dma_len > RNIC_MESSAGE_MAX))
+            return RNIC_RESP_NAK_INVALID_REQ; /* R126; R081 */
+        break;
     default:
         if (pkt->atomiceth.va % ATOMIC_LEN != 0)
             return RNIC_RESP_NAK_INVALID_REQ; /* R120 */
@@ -281,6 +317,19 @@ static enum rnic_resp_step check_rkey(struct rnic_responder *resp, const struct 
     case ROCE_KIND_READ:
         access = RNIC_ACCESS_REMOTE_READ;
         next = RNIC_RESP_EXECUTE_READ;
+        break;
+    case ROCE_KIND_ATOMIC_WRITE:
+        access = RNIC_ACCESS_REMOTE_WRITE;
+        next = RNIC_RESP_EXECUTE_ATOMIC_WRITE;
+        break;
+    case ROCE_KIND_FLUSH:
+        access = flush_access(pkt);
+        next = RNIC_RESP_EXECUTE_FLUSH;
+        /* The key counts even where no range does. */
+        if (pkt->feth.sel == RNIC_FLUSH_MR || range.len == 0)
+            return resp->host->whole(resp->qp, range.rkey, access) == RNIC_MEM_OK
+                       ? next
+                       : RNIC_RESP_NAK_ACCESS;
         break;
     default:
         access = RNIC_ACCESS_REMOTE_ATOMIC;
@@ -356,6 +405,36 @@ static enum rnic_resp_step execute_atomic(struct rnic_responder *resp, const str
     return RNIC_RESP_ADVANCE;
 }
 
+/* A19: eight bytes as they came, never seen half written. */
+static enum rnic_resp_step execute_atomic_write(struct rnic_responder *resp,
+                                                const struct roce_pkt *pkt)
+{
+    struct rnic_respres *res = rnic_respres_next(&resp->resources);
+    uint64_t value;
+
+    rnic_respres_use(&resp->resources, res, pkt->op->kind, resp->epos, 1);
+    memcpy(&value, pkt->payload, sizeof(value));
+    if ((uintptr_t)resp->target % sizeof(value) == 0)
+        __atomic_store_n((uint64_t *)(void *)resp->target, value, __ATOMIC_RELEASE);
+    else /* a region whose addresses are not aligned as its bytes are */
+        memcpy(resp->target, &value, sizeof(value));
+    resp->counters->rx_atomic_write_requests++;
+    return RNIC_RESP_ADVANCE;
+}
+
+/* A19: requests are executed where they arrive, by stores of this processor, so that what is left
+ * to do is to order them before whatever tells of the answer. Persistence is what the owner of the
+ * memory vouched for when he granted it. */
+static enum rnic_resp_step execute_flush(struct rnic_responder *resp, const struct roce_pkt *pkt)
+{
+    struct rnic_respres *res = rnic_respres_next(&resp->resources);
+
+    rnic_respres_use(&resp->resources, res, pkt->op->kind, resp->epos, 1);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    resp->counters->rx_flush_requests++;
+    return RNIC_RESP_ADVANCE;
+}
+
 /* SEND with Invalidate: the key goes before the completion tells (R203). */
 static enum rnic_resp_step invalidate(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
@@ -375,7 +454,7 @@ static enum rnic_resp_step advance(struct rnic_responder *resp, const struct roc
     if (!roce_opcode_ends(pkt->op))
         return RNIC_RESP_ACKNOWLEDGE;
     resp->msn = (resp->msn + 1) & ROCE_PSN_MASK;
-    if (pkt->op->kind == ROCE_KIND_READ || roce_opcode_is_atomic(pkt->op)) {
+    if (takes_resource(pkt->op)) {
         /* The response is the acknowledgement, asked for or not (R101). */
         uint8_t idx =
             (uint8_t)((resp->resources.next + resp->resources.max - 1) % resp->resources.max);
@@ -424,7 +503,9 @@ static enum rnic_resp_step duplicate(struct rnic_responder *resp, const struct r
     case ROCE_KIND_WRITE: return RNIC_RESP_DUPLICATE_ACK;
     case ROCE_KIND_READ: return RNIC_RESP_DUPLICATE_READ;
     case ROCE_KIND_CMP_SWAP:
-    case ROCE_KIND_FETCH_ADD: return RNIC_RESP_DUPLICATE_ATOMIC;
+    case ROCE_KIND_FETCH_ADD:
+    case ROCE_KIND_FLUSH:
+    case ROCE_KIND_ATOMIC_WRITE: return RNIC_RESP_DUPLICATE_ATOMIC;
     default: return RNIC_RESP_DROP;
     }
 }
@@ -451,7 +532,8 @@ static enum rnic_resp_step duplicate_read(struct rnic_responder *resp, const str
     return RNIC_RESP_DONE;
 }
 
-/* R114-R116: the value of then, whatever the duplicate's operands are. */
+/* R114-R116: the value of then, whatever the duplicate's operands are: Linux rxe repeats FLUSH and
+ * ATOMIC WRITE with another address (D17). */
 static enum rnic_resp_step duplicate_atomic(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     rnic_pos pos = duplicate_pos(resp, pkt);

@@ -2,11 +2,11 @@
 /*
  * Responder: the receiving half of an RC QP, or of an XRC target. Request packets go in, one call
  * each; the responses it owes come out one at a time, when the device has room to send. It serves
- * SEND, WRITE, READ and the atomics as IBTA vol. 1 ch. 9 says, section numbers refer to release 1.x
- * of it; C9-n are its compliance statements as notes of others quote them, R001.. the rules of
- * rnic/rules.md. XRC is Annex A14: the same rules (R181), but that each request names the SRQ that
- * gives the receive WQEs and whose protection domain keys are looked up in. What it does not share
- * with UC is here; uc.h is the rest of that service.
+ * SEND, WRITE, READ, the atomics, ATOMIC WRITE and FLUSH (annex A19) as IBTA vol. 1 ch. 9 says,
+ * section numbers refer to release 1.x of it; C9-n are its compliance statements as notes of others
+ * quote them, R001.. the rules of rnic/rules.md. XRC is Annex A14: the same rules (R181), but that
+ * each request names the SRQ that gives the receive WQEs and whose protection domain keys are
+ * looked up in. What it does not share with UC is here; uc.h is the rest of that service.
  *
  * A request packet walks through named steps in the specification's order (R071). What a step finds
  * wrong with a packet is an answer on the wire and a completion or event, never an error code.
@@ -37,6 +37,8 @@
     X(EXECUTE_WRITE, execute_write)                                                                \
     X(EXECUTE_READ, execute_read)                                                                  \
     X(EXECUTE_ATOMIC, execute_atomic)                                                              \
+    X(EXECUTE_ATOMIC_WRITE, execute_atomic_write)                                                  \
+    X(EXECUTE_FLUSH, execute_flush)                                                                \
     X(INVALIDATE, invalidate)                                                                      \
     X(ADVANCE, advance)                                                                            \
     X(COMPLETE, complete)                                                                          \

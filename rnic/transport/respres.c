@@ -11,6 +11,21 @@ void rnic_respres_init(struct rnic_respres_ring *ring, uint8_t max)
     ring->max = max;
 }
 
+void rnic_respres_resize(struct rnic_respres_ring *ring, uint8_t max)
+{
+    const struct rnic_respres_ring old = *ring;
+
+    rnic_respres_init(ring, max);
+    for (uint8_t i = 0; max && i < old.max; i++) {
+        const struct rnic_respres *res = &old.res[(old.next + i) % old.max];
+
+        if (res->kind == ROCE_KIND_RESERVED)
+            continue;
+        ring->res[ring->next] = *res;
+        ring->next = (uint8_t)((ring->next + 1) % max);
+    }
+}
+
 struct rnic_respres *rnic_respres_next(struct rnic_respres_ring *ring)
 {
     struct rnic_respres *res = &ring->res[ring->next];

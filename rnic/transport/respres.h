@@ -24,7 +24,7 @@ struct rnic_respres {
     uint32_t len;        /* READ: bytes */
     uint32_t rkey;       /* READ */
     uint32_t srqn;       /* READ of XRC: whose keys it uses */
-    enum roce_kind kind; /* READ, CMP_SWAP or FETCH_ADD; RESERVED while the resource is unused */
+    enum roce_kind kind; /* READ, CMP_SWAP, FETCH_ADD, FLUSH or ATOMIC_WRITE; RESERVED: unused */
 
     /* The answer that is owed, if any. */
     rnic_pos next_pos; /* READ: of the packet next sent, pos <= next_pos < pos + cnt */
@@ -43,6 +43,9 @@ struct rnic_respres_ring {
 
 /* Forgets everything; `max` resources from now on. */
 void rnic_respres_init(struct rnic_respres_ring *ring, uint8_t max);
+
+/* Another number of resources; none owes an answer. The newest are kept. */
+void rnic_respres_resize(struct rnic_respres_ring *ring, uint8_t max);
 
 /* The resource that the next READ or atomic will use, or NULL when the peer has more of them
  * outstanding than it may: `max` answers that were never sent to the end are owed (R076). A replay
@@ -63,7 +66,7 @@ void rnic_respres_use(struct rnic_respres_ring *ring, struct rnic_respres *res, 
 struct rnic_respres *rnic_respres_read(struct rnic_respres_ring *ring, rnic_pos pos, uint64_t va,
                                        uint32_t len, uint32_t rkey, uint32_t mtu);
 
-/* The atomic of this position and kind, or NULL (R115). */
+/* The atomic, FLUSH or ATOMIC WRITE of this position and kind, or NULL (R115). */
 struct rnic_respres *rnic_respres_atomic(struct rnic_respres_ring *ring, rnic_pos pos,
                                          enum roce_kind kind);
 

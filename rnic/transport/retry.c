@@ -27,6 +27,17 @@ void rnic_retry_init(struct rnic_retry *retry, uint8_t timeout, uint8_t retry_cn
     };
 }
 
+void rnic_retry_change(struct rnic_retry *retry, uint8_t timeout, uint8_t retry_cnt,
+                       uint8_t rnr_retry)
+{
+    struct rnic_retry old = *retry;
+
+    rnic_retry_init(retry, timeout, retry_cnt, rnr_retry);
+    retry->deadline = old.deadline;
+    retry->wait = old.wait;
+    retry->wait_code = old.wait_code;
+}
+
 void rnic_retry_progress(struct rnic_retry *retry)
 {
     retry->retries_left = retry->retry_cnt;

@@ -40,6 +40,10 @@ struct rnic_retry {
 void rnic_retry_init(struct rnic_retry *retry, uint8_t timeout, uint8_t retry_cnt,
                      uint8_t rnr_retry);
 
+/* Other values in the middle of a connection: both counters are full; a timer that runs goes on. */
+void rnic_retry_change(struct rnic_retry *retry, uint8_t timeout, uint8_t retry_cnt,
+                       uint8_t rnr_retry);
+
 /* A new acknowledgement came: both counters are full again (R155), an RNR wait is over. */
 void rnic_retry_progress(struct rnic_retry *retry);
 

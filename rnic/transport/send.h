@@ -20,7 +20,35 @@ enum rnic_wr_opcode {
     RNIC_WR_CMP_SWAP = 5,
     RNIC_WR_FETCH_ADD = 6,
     RNIC_WR_LOCAL_INV = 7,
+    RNIC_WR_BIND_MW = 8,
     RNIC_WR_SEND_INV = 9,
+    RNIC_WR_FLUSH = 14, /* kernel's IB_UVERBS_WR_FLUSH */
+    RNIC_WR_ATOMIC_WRITE = 15,
+};
+
+/* FLUSH: until where the data has to come, a set (numbers of enum ib_flush_type of the kernel; the
+ * FETH's placement type). */
+enum rnic_flush_type { RNIC_FLUSH_GLOBAL = 1u << 0, RNIC_FLUSH_PERSISTENT = 1u << 1 };
+
+/* FLUSH: of what (enum ib_selectivity_level of the kernel; the FETH's selectivity level). */
+enum rnic_flush_level {
+    RNIC_FLUSH_RANGE = 0, /* remote_addr, and flush.len bytes */
+    RNIC_FLUSH_MR = 1,    /* all of the region or window */
+};
+
+struct rnic_mr;
+struct rnic_mw;
+
+/* BIND_MW: what the window shall open. The transport looks at the keys only. */
+struct rnic_mw_bind {
+    struct rnic_mw *mw;
+    struct rnic_mr *mr; /* may be NULL if len is 0 */
+    uint64_t addr;      /* first byte, in the MR's iova space */
+    uint64_t len;       /* bytes; 0 unbinds a type 1 window and is an error for type 2 */
+    unsigned access;    /* enum rnic_access: remote rights, ZERO_BASED (type 2) */
+    uint32_t rkey;      /* type 2: the new key; only its low 8 bits may be new (R212). Type 1: the
+                           device chooses and this is not looked at */
+    uint32_t mr_key;    /* the device's: of `mr` */
 };
 
 /* Numbers of enum ibv_send_flags. */
@@ -28,7 +56,7 @@ enum rnic_send_flags {
     RNIC_SEND_FENCE = 1u << 0,     /* not before all earlier READs and atomics are done (R131) */
     RNIC_SEND_SIGNALED = 1u << 1,  /* complete with an entry in the CQ even on success (R198) */
     RNIC_SEND_SOLICITED = 1u << 2, /* SEND and WRITE with immediate: SE at the responder (R041) */
-    RNIC_SEND_INLINE = 1u << 3,    /* SEND and WRITE: the data is copied by the post (R136) */
+    RNIC_SEND_INLINE = 1u << 3,    /* SEND, WRITE, ATOMIC_WRITE: the post copies the data (R136) */
 };
 #define RNIC_SEND_FLAGS 0xFu
 
@@ -38,17 +66,24 @@ struct rnic_send_wr {
     uint64_t wr_id;
     enum rnic_wr_opcode opcode;
     unsigned flags; /* enum rnic_send_flags */
-    /* The data sent, or where what is read goes; 8 bytes in one SGE for an atomic (R124), none for
-     * LOCAL_INV. Copied; the caller's again after the call. With INLINE each addr is that of memory
-     * of the caller, uintptr_t, and lkey means nothing. */
+    /* The data sent, or where what is read goes; 8 bytes in one SGE for an atomic (R124), 8 bytes
+     * for ATOMIC_WRITE (A19), none for LOCAL_INV, BIND_MW and FLUSH. Copied; the caller's again
+     * after the call. With INLINE each addr is that of memory of the caller, uintptr_t, and lkey
+     * means nothing. */
     const struct rnic_sge *sge;
     uint32_t sge_cnt;
     uint32_t imm;            /* WRITE_IMM, SEND_IMM */
     uint32_t invalidate_key; /* SEND_INV: the peer's; LOCAL_INV: the key of an own region */
-    uint64_t remote_addr;    /* WRITE, READ, atomics */
+    uint64_t remote_addr;    /* WRITE, READ, atomics, ATOMIC_WRITE, FLUSH of a range */
     uint32_t rkey;
-    uint64_t compare_add; /* CMP_SWAP: compare with; FETCH_ADD: add */
-    uint64_t swap;        /* CMP_SWAP */
+    uint64_t compare_add;   /* CMP_SWAP: compare with; FETCH_ADD: add */
+    uint64_t swap;          /* CMP_SWAP */
+    struct rnic_mw_bind mw; /* BIND_MW */
+    struct {
+        uint32_t len;  /* RANGE: bytes at remote_addr, 0..2^31 */
+        unsigned type; /* enum rnic_flush_type, not 0 */
+        enum rnic_flush_level level;
+    } flush; /* FLUSH */
     /* UD, GSI: SEND and SEND_IMM */
     const struct rnic_ah *ah; /* of the QP's PD; not looked at after the post */
     uint32_t remote_qpn;      /* of a multicast address handle not looked at (R048) */
@@ -61,10 +96,24 @@ static inline bool rnic_wr_is_atomic(enum rnic_wr_opcode opcode)
     return opcode == RNIC_WR_CMP_SWAP || opcode == RNIC_WR_FETCH_ADD;
 }
 
-/* Those that max_rd_atomic counts (R130) and a fence waits for (R131): answered with data. */
+/* Those of annex A19 that are answered by a READ response without data. */
+static inline bool rnic_wr_is_a19(enum rnic_wr_opcode opcode)
+{
+    return opcode == RNIC_WR_FLUSH || opcode == RNIC_WR_ATOMIC_WRITE;
+}
+
+/* Those that max_rd_atomic counts (R130) and a fence waits for (R131): answered by a response of
+ * their own, which takes a responder resource; FLUSH and ATOMIC WRITE too (A19; Linux rxe's
+ * responder takes one for each). */
 static inline bool rnic_wr_is_fetch(enum rnic_wr_opcode opcode)
 {
-    return opcode == RNIC_WR_READ || rnic_wr_is_atomic(opcode);
+    return opcode == RNIC_WR_READ || rnic_wr_is_atomic(opcode) || rnic_wr_is_a19(opcode);
+}
+
+/* Those that no packet carries: done here, in their turn. */
+static inline bool rnic_wr_is_local(enum rnic_wr_opcode opcode)
+{
+    return opcode == RNIC_WR_LOCAL_INV || opcode == RNIC_WR_BIND_MW;
 }
 
 /* Those that use a receive WQE of the responder and so need a credit (R134). */

@@ -73,9 +73,21 @@ static bool opcode_exists(enum rnic_wr_opcode opcode)
     case RNIC_WR_CMP_SWAP:
     case RNIC_WR_FETCH_ADD:
     case RNIC_WR_LOCAL_INV:
-    case RNIC_WR_SEND_INV: return true;
+    case RNIC_WR_BIND_MW:
+    case RNIC_WR_SEND_INV:
+    case RNIC_WR_FLUSH:
+    case RNIC_WR_ATOMIC_WRITE: return true;
     }
     return false;
+}
+
+static bool flush_valid(const struct rnic_send_wr *wr)
+{
+    unsigned types = RNIC_FLUSH_GLOBAL | RNIC_FLUSH_PERSISTENT;
+
+    return wr->flush.type != 0 && !(wr->flush.type & ~types) &&
+           (wr->flush.level == RNIC_FLUSH_RANGE || wr->flush.level == RNIC_FLUSH_MR) &&
+           wr->flush.len <= RNIC_MESSAGE_MAX;
 }
 
 /* Whether the request makes sense at all; its length goes to *len. */
@@ -86,8 +98,14 @@ static bool wr_valid(const struct rnic_sq *sq, const struct rnic_send_wr *wr, ui
         return false;
     for (uint32_t i = 0; i < wr->sge_cnt; i++)
         *len += wr->sge[i].len;
-    if (wr->opcode == RNIC_WR_LOCAL_INV)
+    if (rnic_wr_is_local(wr->opcode))
         return wr->sge_cnt == 0 && !(wr->flags & RNIC_SEND_INLINE);
+    if (wr->opcode == RNIC_WR_FLUSH) {
+        *len = wr->flush.len;
+        return wr->sge_cnt == 0 && !(wr->flags & RNIC_SEND_INLINE) && flush_valid(wr);
+    }
+    if (wr->opcode == RNIC_WR_ATOMIC_WRITE)
+        return *len == ATOMIC_LEN; /* inline whatever max_inline is: the WQE has room for it */
     if (rnic_wr_is_atomic(wr->opcode) && (wr->sge_cnt != 1 || *len != ATOMIC_LEN))
         return false;
     if (wr->flags & RNIC_SEND_INLINE)
@@ -104,6 +122,24 @@ static void copy_inline(uint8_t *data, const struct rnic_send_wr *wr)
         if (sge->len)
             memcpy(data, (const void *)(uintptr_t)sge->addr, sge->len);
         data += sge->len;
+    }
+}
+
+/* What the operations that are no SEND, WRITE, READ or atomic keep in members of other names. */
+static void fill_special(struct rnic_swqe *wqe, const struct rnic_send_wr *wr)
+{
+    switch (wr->opcode) {
+    case RNIC_WR_LOCAL_INV:
+    case RNIC_WR_SEND_INV: wqe->extra = wr->invalidate_key; break;
+    case RNIC_WR_BIND_MW:
+        wqe->extra = wr->mw.mr_key;
+        wqe->rkey = wr->mw.rkey;
+        wqe->va = wr->mw.addr;
+        wqe->compare = wr->mw.len;
+        wqe->swap_add = wr->mw.access;
+        break;
+    case RNIC_WR_FLUSH: wqe->extra = RNIC_SWQE_FLUSH(wr->flush.type, wr->flush.level); break;
+    default: break;
     }
 }
 
@@ -127,22 +163,23 @@ enum rnic_sq_post rnic_sq_post(struct rnic_sq *sq, const struct rnic_send_wr *wr
         .va = wr->remote_addr,
         .rkey = wr->rkey,
         .compare = wr->compare_add,
-        .extra = wr->opcode == RNIC_WR_LOCAL_INV || wr->opcode == RNIC_WR_SEND_INV
-                     ? wr->invalidate_key
-                     : wr->imm,
+        .extra = wr->imm,
     };
     if (wr->opcode == RNIC_WR_READ)
         wqe->asked = wqe->pos;
     else
         wqe->swap_add = wr->opcode == RNIC_WR_FETCH_ADD ? wr->compare_add : wr->swap;
-    if (wr->opcode != RNIC_WR_LOCAL_INV) {
-        wqe->psn_cnt = rnic_wr_is_atomic(wr->opcode) ? 1 : roce_psn_cnt(wqe->len, mtu);
+    fill_special(wqe, wr);
+    if (!rnic_wr_is_local(wr->opcode)) {
+        wqe->psn_cnt = rnic_wr_is_atomic(wr->opcode) || rnic_wr_is_a19(wr->opcode)
+                           ? 1
+                           : roce_psn_cnt(wqe->len, mtu);
         sq->ssn = (sq->ssn + 1) & ROCE_PSN_MASK;
     }
     wqe->ssn = sq->ssn;
     sq->pos += wqe->psn_cnt;
     if (wr->flags & RNIC_SEND_INLINE)
-        copy_inline(wqe_data(sq, wqe), wr);
+        copy_inline(wr->opcode == RNIC_WR_ATOMIC_WRITE ? wqe->operand : wqe_data(sq, wqe), wr);
     else
         for (uint32_t i = 0; i < wr->sge_cnt; i++)
             wqe_sge(sq, wqe)[i] = wr->sge[i];
@@ -178,7 +215,7 @@ enum rnic_mem rnic_sq_gather(const struct rnic_sq *sq, const struct rnic_swqe *w
 
     assert(len > 0 && len <= wqe->len - off); /* because the caller cuts the message */
     if (wqe->flags & RNIC_SEND_INLINE) {
-        *out = wqe_data(sq, wqe) + off;
+        *out = wqe->opcode == RNIC_WR_ATOMIC_WRITE ? wqe->operand : wqe_data(sq, wqe) + off;
         return RNIC_MEM_OK;
     }
     sge = find_sge(sq, wqe, &off);

@@ -18,25 +18,33 @@
 struct rnic_swqe {
     uint64_t wr_id;
     rnic_pos pos;     /* of its first PSN */
-    uint32_t psn_cnt; /* R057-R059; 0 of LOCAL_INV */
+    uint32_t psn_cnt; /* R057-R059; 0 of local operations */
     uint32_t len;     /* bytes of the message, 0..RNIC_MESSAGE_MAX */
     uint8_t opcode;   /* enum rnic_wr_opcode */
     uint8_t flags;    /* enum rnic_send_flags */
     uint8_t sge_cnt;
     uint8_t status; /* enum rnic_wc_status: why it cannot be sent; completes so in its turn */
-    uint32_t extra; /* immediate data, or the key to invalidate */
+    uint32_t extra; /* immediate data; the key to invalidate; BIND_MW: the region's; FLUSH */
     union {
         uint32_t ssn;  /* number of its message on the connection, from 1, 24 bit (R135) */
         uint32_t srqn; /* XRC, which has no credits: the peer's SRQ */
     };
     uint32_t rkey;
     uint64_t va;
-    uint64_t compare; /* CMP_SWAP */
     union {
-        uint64_t swap_add; /* atomics */
+        uint64_t compare;   /* CMP_SWAP; BIND_MW: length */
+        uint8_t operand[8]; /* ATOMIC_WRITE, inline */
+    };
+    union {
+        uint64_t swap_add; /* atomics; BIND_MW: access */
         rnic_pos asked;    /* READ: where its request, as last sent, begins */
     };
 };
+
+/* FLUSH: rnic_swqe.extra. */
+#define RNIC_SWQE_FLUSH(type, level) ((uint32_t)(type) | (uint32_t)(level) << 8)
+#define RNIC_SWQE_FLUSH_TYPE(extra)  ((uint8_t)((extra)&0xFF))
+#define RNIC_SWQE_FLUSH_LEVEL(extra) ((uint8_t)((extra) >> 8))
 
 /* Where a datagram goes: what its address handle said when it was posted. */
 struct rnic_dest {
@@ -78,7 +86,8 @@ enum rnic_sq_post { RNIC_SQ_POSTED, RNIC_SQ_FULL, RNIC_SQ_INVALID };
 /* Posts a copy of *wr, inline data included; a message takes PSNs for a path MTU of `mtu` bytes,
  * and the caller sets srqn of an XRC message. INVALID: an opcode or flag that does not exist, too
  * many SGEs, too long for inline or for a message, INLINE with data to come (C10: not for READ and
- * atomics), an atomic without its 8 bytes (R124). */
+ * atomics), an atomic or ATOMIC_WRITE without its 8 bytes (R124, R126), a FLUSH of no or an unknown
+ * type or level. */
 enum rnic_sq_post rnic_sq_post(struct rnic_sq *sq, const struct rnic_send_wr *wr, uint32_t mtu);
 
 /* The oldest WQE is done with. */

@@ -24,8 +24,22 @@ enum rnic_access {
     RNIC_ACCESS_REMOTE_WRITE = 1u << 1,
     RNIC_ACCESS_REMOTE_READ = 1u << 2,
     RNIC_ACCESS_REMOTE_ATOMIC = 1u << 3,
+    RNIC_ACCESS_MW_BIND = 1u << 4,          /* MR: windows may be bound to it (C10-73, R211) */
+    RNIC_ACCESS_ZERO_BASED = 1u << 5,       /* MR, type 2 window: addresses count from 0 (R209) */
+    RNIC_ACCESS_ON_DEMAND = 1u << 6,        /* means nothing here: memory is the process's own */
+    RNIC_ACCESS_HUGETLB = 1u << 7,          /* likewise */
+    RNIC_ACCESS_FLUSH_GLOBAL = 1u << 8,     /* FLUSH until other agents of the host see it (A19) */
+    RNIC_ACCESS_FLUSH_PERSISTENT = 1u << 9, /* FLUSH until it survives power loss (A19) */
 };
-#define RNIC_ACCESS_ALL 0xFu
+#define RNIC_ACCESS_ALL 0x31Fu /* every right */
+
+/* What may be said: the rights, ways of addressing, and hints, IBV_ACCESS_OPTIONAL_RANGE. */
+#define RNIC_ACCESS_FLAGS 0x3FF003FFu
+
+/* The rights of a peer. */
+#define RNIC_ACCESS_REMOTE                                                                         \
+    (RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC |              \
+     RNIC_ACCESS_FLUSH_GLOBAL | RNIC_ACCESS_FLUSH_PERSISTENT)
 
 struct rnic_sge {
     uint64_t addr; /* in the MR's iova space */
@@ -77,7 +91,10 @@ enum rnic_wc_opcode {
     RNIC_WC_RDMA_READ = 2,
     RNIC_WC_COMP_SWAP = 3,
     RNIC_WC_FETCH_ADD = 4,
+    RNIC_WC_BIND_MW = 5,
     RNIC_WC_LOCAL_INV = 6,
+    RNIC_WC_FLUSH = 8, /* kernel's IB_UVERBS_WC_FLUSH */
+    RNIC_WC_ATOMIC_WRITE = 9,
     RNIC_WC_RECV = 128,
     RNIC_WC_RECV_RDMA_WITH_IMM = 129,
 };
@@ -132,6 +149,8 @@ enum rnic_event_type {
     X(rx_write_requests, "WRITE request packets executed")                                         \
     X(rx_read_requests, "READ requests executed")                                                  \
     X(rx_atomic_requests, "atomic requests executed")                                              \
+    X(rx_atomic_write_requests, "ATOMIC WRITE requests executed")                                  \
+    X(rx_flush_requests, "FLUSH requests executed")                                                \
     X(duplicate_request, "duplicate request packets")                                              \
     X(out_of_sequence, "request packets ahead of the expected PSN")                                \
     X(out_of_buffer, "requests that found no receive WQE")                                         \

@@ -21,8 +21,8 @@ static void registration(void)
     struct rnic_mr *other;
 
     rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    for (unsigned access = 0; access < 32; access++) {
-        bool good = access < 16 && ((access & 1) || !(access & (2 | 8)));
+    for (unsigned access = 0; access < 2048; access++) {
+        bool good = access < 1024 && ((access & 1) || !(access & (2 | 8)));
 
         EXPECT_EQ(reg((struct rnic_mr_attr){.addr = bytes, .len = 64, .access = access}, &mr),
                   good ? RNIC_OK : RNIC_ERR_INVALID);
@@ -91,9 +91,9 @@ static void r084_range(void)
             for (unsigned l = 0; l < sizeof(lens) / sizeof(lens[0]); l++) {
                 bool inside = off >= 0 && off <= 64 && lens[l] <= 64u - (unsigned)off;
                 uint8_t *ptr = NULL;
-                enum rnic_mem mem =
-                    rnic_mr_translate(rig.pd, rnic_mr_key(mr), iovas[i] + (uint64_t)(int64_t)off,
-                                      lens[l], RNIC_ACCESS_REMOTE_READ, &ptr);
+                enum rnic_mem mem = rnic_key_translate(rig.pd, rig.qp, rnic_mr_key(mr),
+                                                       iovas[i] + (uint64_t)(int64_t)off, lens[l],
+                                                       RNIC_ACCESS_REMOTE_READ, &ptr);
 
                 EXPECT_EQ(mem, inside ? RNIC_MEM_OK : RNIC_MEM_RANGE);
                 if (inside)
@@ -117,7 +117,7 @@ static void r207_rights(void)
         for (unsigned asked = 1; asked < 16; asked++) {
             uint8_t *ptr;
 
-            EXPECT_EQ(rnic_mr_translate(rig.pd, rnic_mr_key(mr), 0, 8, asked, &ptr),
+            EXPECT_EQ(rnic_key_translate(rig.pd, rig.qp, rnic_mr_key(mr), 0, 8, asked, &ptr),
                       (asked & ~granted) == 0 ? RNIC_MEM_OK : RNIC_MEM_ACCESS);
         }
         rnic_mr_dereg(mr);
@@ -198,9 +198,9 @@ static void r204_invalidate(void)
     EXPECT_EQ(reg((struct rnic_mr_attr){.key = 1, .invalidate = true}, &yes), RNIC_OK);
     EXPECT_EQ(reg((struct rnic_mr_attr){.key = 2}, &no), RNIC_OK);
     EXPECT_EQ(rnic_pd_new(rig.rnic, &pd), RNIC_OK);
-    CU_ASSERT(!rnic_mr_invalidate(rig.pd, 2));
-    CU_ASSERT(!rnic_mr_invalidate(rig.pd, 3));
-    CU_ASSERT(!rnic_mr_invalidate(pd, 1));
+    CU_ASSERT(!rnic_key_invalidate(rig.pd, rig.qp, 2));
+    CU_ASSERT(!rnic_key_invalidate(rig.pd, rig.qp, 3));
+    CU_ASSERT(!rnic_key_invalidate(pd, rig.qp, 1));
     rig_post(&rig, 9, 0, 16);
     pkt = pktgen_pkt(&rig.gen, ROCE_OP_RC_SEND_ONLY_INV, RIG_PSN);
     pkt.ieth.rkey = 1;
@@ -208,8 +208,8 @@ static void r204_invalidate(void)
     EXPECT_EQ(rnic_cq_poll(rig.cq, &wc, 1), 1);
     EXPECT_EQ(wc.flags, RNIC_WC_WITH_INV);
     EXPECT_EQ(wc.invalidated_key, 1);
-    CU_ASSERT(!rnic_mr_invalidate(rig.pd, 1)); /* once */
-    EXPECT_EQ(rnic_mr_translate(rig.pd, 1, 0, 1, 0, &(uint8_t *){NULL}), RNIC_MEM_KEY);
+    CU_ASSERT(!rnic_key_invalidate(rig.pd, rig.qp, 1)); /* once */
+    EXPECT_EQ(rnic_key_translate(rig.pd, rig.qp, 1, 0, 1, 0, &(uint8_t *){NULL}), RNIC_MEM_KEY);
     EXPECT_EQ(reg((struct rnic_mr_attr){.key = 1}, &yes), RNIC_ERR_EXISTS); /* still its key */
     rig_free(&rig);
 }

@@ -131,7 +131,7 @@ static void r187_values(void)
         rig.attr = good;                                                                           \
         EXPECT_EQ(modify(target), RNIC_OK);                                                        \
     } while (0)
-    BAD_IN(RNIC_QPS_INIT, access, 16);
+    BAD_IN(RNIC_QPS_INIT, access, 1u << 10);
     BAD_IN(RNIC_QPS_INIT, pkey, 0);
     BAD_IN(RNIC_QPS_INIT, pkey, 0x8000);
     BAD_IN(RNIC_QPS_RTR, path_mtu, 0);

@@ -66,6 +66,12 @@ static bool host_invalidate(void *ctx, uint32_t key)
     return key == KEY;
 }
 
+static bool host_bind(void *ctx, const struct rnic_mw_bind *bind)
+{
+    (void)ctx;
+    return bind->mr_key == KEY;
+}
+
 static void host_sent(void *ctx, const struct rnic_wc *wc)
 {
     struct fuzz *f = ctx;
@@ -85,8 +91,11 @@ static void host_failed(void *ctx)
     FUZZ_CHECK(f->done == f->posted);
 }
 
-static const struct rnic_host host = {
-    .mem = host_mem, .invalidate = host_invalidate, .sent = host_sent, .failed = host_failed};
+static const struct rnic_host host = {.mem = host_mem,
+                                      .invalidate = host_invalidate,
+                                      .bind = host_bind,
+                                      .sent = host_sent,
+                                      .failed = host_failed};
 
 static void start(struct fuzz *f, struct script *script)
 {
@@ -112,7 +121,7 @@ static void post(struct fuzz *f, struct script *script)
     static const uint32_t lens[] = {0, 1, 8, 8, MTU, MTU + 1, 3 * MTU, 2000, UINT32_C(1) << 31};
     struct rnic_sge sge[3];
     struct rnic_send_wr wr = {.wr_id = f->posted,
-                              .opcode = (enum rnic_wr_opcode)(u8(script) % 10),
+                              .opcode = (enum rnic_wr_opcode)(u8(script) % 16),
                               .flags = RNIC_SEND_SIGNALED | (u8(script) & RNIC_SEND_FENCE),
                               .sge = sge,
                               .sge_cnt = u8(script) % 4,
@@ -124,8 +133,11 @@ static void post(struct fuzz *f, struct script *script)
                                    u8(script) % 16 ? KEY : 0};
     if (rnic_wr_is_atomic(wr.opcode))
         wr.sge_cnt = 1;
-    if (wr.opcode == RNIC_WR_LOCAL_INV)
+    if (rnic_wr_is_local(wr.opcode) || wr.opcode == RNIC_WR_FLUSH)
         wr.sge_cnt = 0;
+    wr.flush.type = 1 + u8(script) % 4;
+    wr.flush.level = u8(script) % 2 ? RNIC_FLUSH_MR : RNIC_FLUSH_RANGE;
+    wr.mw.mr_key = u8(script) % 8 ? KEY : 0;
     f->posted++; /* it may complete at once */
     if (f->failed || rnic_requester_post(&f->req, &wr) != RNIC_SQ_POSTED) {
         FUZZ_CHECK(f->done < f->posted || f->failed);

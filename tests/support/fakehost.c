@@ -40,6 +40,13 @@ static struct rnic_rq *fake_srq(void *ctx, uint32_t srqn)
     return srqn == FAKE_SRQN && !fake->srq_gone ? &fake->srq : NULL;
 }
 
+static enum rnic_mem fake_whole(void *ctx, uint32_t key, unsigned access)
+{
+    uint8_t *ptr;
+
+    return fake_mem(ctx, key, FAKE_VA, 1, access, &ptr);
+}
+
 static bool fake_invalidate(void *ctx, uint32_t key)
 {
     struct fakehost *fake = ctx;
@@ -85,6 +92,7 @@ static const struct rnic_host host = {
     .mem = fake_mem,
     .recv_mem = fake_recv_mem,
     .srq = fake_srq,
+    .whole = fake_whole,
     .invalidate = fake_invalidate,
     .complete = fake_complete,
     .event = fake_event,

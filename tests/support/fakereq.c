@@ -46,9 +46,19 @@ static void fake_failed(void *ctx)
     rnic_requester_flush(&fake->req);
 }
 
+static bool fake_bind(void *ctx, const struct rnic_mw_bind *bind)
+{
+    struct fakereq *fake = ctx;
+
+    fake->bind_cnt++;
+    fake->bind = *bind;
+    return bind->mr_key == FREQ_KEY;
+}
+
 static const struct rnic_host host = {
     .mem = fake_mem,
     .invalidate = fake_invalidate,
+    .bind = fake_bind,
     .failed = fake_failed,
     .sent = fake_sent,
 };

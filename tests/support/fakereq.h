@@ -31,6 +31,8 @@ struct fakereq {
     uint8_t scratch[4096];
     bool key_gone;
     bool inv_gone;
+    unsigned bind_cnt;        /* binds asked for; those of FREQ_KEY succeed */
+    struct rnic_mw_bind bind; /* the last of them */
     uint64_t now;
 
     struct rnic_wc wc[FREQ_LOG];

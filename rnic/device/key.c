@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "device/key.h"
+
+#include "device/device.h"
+
+/* The grant of a key that is good now, or NULL. */
+static const struct rnic_grant *find(const struct rnic *rnic, uint32_t key)
+{
+    const struct rnic_mr *mr = rnic_map_get(&rnic->keys, key);
+    const struct rnic_mw *mw;
+
+    if (mr)
+        return &mr->grant;
+    mw = rnic_map_get(&rnic->windows, key >> 8);
+    return mw && mw->key == key ? &mw->grant : NULL;
+}
+
+static enum rnic_mem check(const struct rnic_grant *grant, const struct rnic_pd *pd,
+                           const struct rnic_qp *qp, unsigned access)
+{
+    if (!grant || grant->access == 0)
+        return RNIC_MEM_KEY;
+    if (grant->pd != pd || (grant->qp && grant->qp != qp))
+        return RNIC_MEM_PD; /* C10-56, R206; R210 */
+    if ((grant->access & access) != access)
+        return RNIC_MEM_ACCESS; /* C10-57, R207 */
+    return RNIC_MEM_OK;
+}
+
+enum rnic_mem rnic_key_translate(const struct rnic_pd *pd, const struct rnic_qp *qp, uint32_t key,
+                                 uint64_t va, uint64_t len, unsigned access, uint8_t **out)
+{
+    const struct rnic_grant *grant = find(pd->rnic, key);
+    enum rnic_mem mem =
+        check(grant, pd, qp, access & RNIC_ACCESS_REMOTE ? access : access | RNIC_GRANT_LOCAL_READ);
+
+    if (mem != RNIC_MEM_OK)
+        return mem;
+    /* Differences, so that no sum can pass 2^64 (R084). */
+    if (va < grant->iova || va - grant->iova > grant->len || len > grant->len - (va - grant->iova))
+        return RNIC_MEM_RANGE;
+    *out = grant->addr + (va - grant->iova);
+    return RNIC_MEM_OK;
+}
+
+enum rnic_mem rnic_key_check(const struct rnic_pd *pd, const struct rnic_qp *qp, uint32_t key,
+                             unsigned access)
+{
+    return check(find(pd->rnic, key), pd, qp, access);
+}
+
+bool rnic_key_invalidate(const struct rnic_pd *pd, const struct rnic_qp *qp, uint32_t key)
+{
+    struct rnic_mr *mr = rnic_map_get(&pd->rnic->keys, key);
+    struct rnic_mw *mw;
+
+    if (mr)
+        return mr->grant.pd == pd && rnic_mr_invalidate(mr);
+    mw = rnic_map_get(&pd->rnic->windows, key >> 8);
+    return mw && mw->key == key && mw->grant.qp == qp && rnic_mw_invalidate(mw);
+}
+
+bool rnic_key_taken(const struct rnic *rnic, uint32_t key)
+{
+    return rnic_map_get(&rnic->keys, key) || rnic_map_get(&rnic->windows, key >> 8);
+}
+
+uint32_t rnic_key_choose(struct rnic *rnic)
+{
+    uint32_t key;
+
+    do {
+        key = rnic_entropy_u32(&rnic->entropy);
+    } while (key == 0 || rnic_key_taken(rnic, key));
+    return key;
+}
+
+static bool prefix_taken(const struct rnic *rnic, uint32_t prefix)
+{
+    for (uint32_t tag = 0; tag <= RNIC_KEY_TAG; tag++)
+        if (rnic_key_taken(rnic, prefix | tag))
+            return true;
+    return false;
+}
+
+/* Ends: windows and regions at their limits take at most two thirds of the prefixes by chance, one
+ * 16th by windows alone. */
+uint32_t rnic_key_choose_prefix(struct rnic *rnic)
+{
+    uint32_t prefix;
+
+    do {
+        prefix = rnic_entropy_u32(&rnic->entropy) & ~RNIC_KEY_TAG;
+    } while (prefix == 0 || prefix_taken(rnic, prefix));
+    return prefix;
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Multicast groups: R048, R052, R175, R177 of rnic/rules.md. */
+#include "support/rig.h"
+#include "support/suite.h"
+
+#define QPS  4u
+#define QKEY 0x2222u
+
+static struct rig rig;
+static struct rnic_qp *ud[QPS];
+static const uint8_t group4[16] = {[10] = 0xFF, 0xFF, 239, 1, 2, 3};
+static const uint8_t other4[16] = {[10] = 0xFF, 0xFF, 239, 1, 2, 4};
+static const uint8_t group6[16] = {0xFF, 0x0E, [14] = 0x12, 0x34};
+
+static void begin(enum roce_encap encap)
+{
+    struct rnic_qp_init init = {.type = RNIC_QPT_UD,
+                                .max_recv_wr = 8,
+                                .max_recv_sge = 1,
+                                .max_send_wr = 4,
+                                .max_send_sge = 1};
+
+    rig_init(&rig, encap);
+    init.recv_cq = init.send_cq = rig.cq;
+    rig.attr.qkey = QKEY;
+    for (unsigned i = 0; i < QPS; i++) {
+        init.qpn = 0x100 + i;
+        EXPECT_EQ(rnic_qp_new(rig.pd, &init, &ud[i]), RNIC_OK);
+        rig_connect(&rig, ud[i]);
+    }
+}
+
+static void post(unsigned qp, uint64_t wr_id)
+{
+    const struct rnic_sge sge = {RIG_IOVA + 4096 * wr_id, 140, RIG_KEY};
+    const struct rnic_recv_wr wr = {.wr_id = wr_id, .sge = &sge, .sge_cnt = 1};
+
+    EXPECT_EQ(rnic_post_recv(ud[qp], &wr), RNIC_OK);
+}
+
+static struct roce_pkt datagram(const uint8_t group[16], uint32_t len)
+{
+    static const uint8_t payload[200] = {7, 8, 9};
+    struct roce_pkt pkt = pktgen_data(&rig.gen, ROCE_OP_UD_SEND_ONLY, 1, payload, len);
+
+    pkt.bth.dest_qp = ROCE_QP_MULTICAST;
+    pkt.deth = (struct roce_deth){.qkey = QKEY, .src_qp = 0x55};
+    rnic_gid_multicast_mac(group, pkt.eth.dst);
+    memcpy(pkt.ip4.dst, group + 12, 4);
+    memcpy(pkt.ip6.dst, group, 16);
+    memcpy(pkt.grh.dgid, group, 16);
+    return pkt;
+}
+
+/* How many completions there are, each successful; *qps has a bit for each QP. */
+static unsigned arrived(unsigned *qps)
+{
+    struct rnic_wc wc;
+    unsigned cnt = 0;
+
+    *qps = 0;
+    for (; rnic_cq_poll(rig.cq, &wc, 1); cnt++) {
+        EXPECT_EQ(wc.status, RNIC_WC_SUCCESS);
+        *qps |= 1u << (wc.qpn - 0x100);
+    }
+    return cnt;
+}
+
+/* R175: each QP attached gets it, with a receive WQE of its own. */
+static void r175_delivery(void)
+{
+    static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6, ROCE_ENCAP_V1};
+
+    for (unsigned i = 0; i < 3; i++) {
+        const uint8_t *group = i == 0 ? group4 : group6;
+        struct roce_pkt pkt;
+        unsigned qps;
+
+        begin(encaps[i]);
+        pkt = datagram(group, 100);
+        rig_in(&rig, &pkt); /* none is attached */
+        EXPECT_EQ(rig_counters(&rig).rx_no_group, 1);
+        for (unsigned q = 0; q < 3; q++) {
+            EXPECT_EQ(rnic_mcast_attach(ud[q], group), RNIC_OK);
+            post(q, q + 1);
+        }
+        post(3, 4);
+        rig_in(&rig, &pkt);
+        EXPECT_EQ(rig_counters(&rig).rx_multicast, 1);
+        EXPECT_EQ(arrived(&qps), 3);
+        EXPECT_EQ(qps, 7);
+        for (unsigned q = 1; q <= 3; q++)
+            CU_ASSERT(memcmp(rig.mem + 4096 * q + 40, pkt.payload, 100) == 0);
+        /* Only the one with a WQE left. */
+        post(1, 9);
+        rig_in(&rig, &pkt);
+        EXPECT_EQ(arrived(&qps), 1);
+        EXPECT_EQ(qps, 2);
+        EXPECT_EQ(rig_counters(&rig).out_of_buffer, 2);
+        EXPECT_EQ(rnic_mcast_detach(ud[1], group), RNIC_OK);
+        post(1, 10);
+        rig_in(&rig, &pkt);
+        EXPECT_EQ(arrived(&qps), 0);
+        rig_expect_nothing(&rig); /* R178 */
+        rig_free(&rig);
+    }
+}
+
+/* R175: Q_Key, P_Key, state and buffer are each QP's own matter. */
+static void r175_each_for_itself(void)
+{
+    struct rnic_qp_attr attr;
+    struct roce_pkt pkt;
+    unsigned qps;
+
+    begin(ROCE_ENCAP_V2_IP4);
+    for (unsigned q = 0; q < QPS; q++) {
+        EXPECT_EQ(rnic_mcast_attach(ud[q], group4), RNIC_OK);
+        attr = rig.attr;
+        attr.state = RNIC_QPS_RESET;
+        EXPECT_EQ(rnic_qp_modify(ud[q], &attr, 0), RNIC_OK);
+        attr.state = RNIC_QPS_INIT;
+        if (q == 0)
+            attr.qkey++;
+        if (q == 1)
+            attr.pkey = 0x8123;
+        EXPECT_EQ(rnic_qp_modify(ud[q], &attr, 0), RNIC_OK);
+        post(q, q + 1);
+        if (q == 2)
+            continue; /* stays in INIT */
+        attr.state = RNIC_QPS_RTR;
+        EXPECT_EQ(rnic_qp_modify(ud[q], &attr, 0), RNIC_OK);
+    }
+    pkt = datagram(group4, 10);
+    rig_in(&rig, &pkt);
+    EXPECT_EQ(arrived(&qps), 1);
+    EXPECT_EQ(qps, 8);
+    EXPECT_EQ(rig_counters(&rig).qkey_viol_cntr, 1);
+    EXPECT_EQ(rig_counters(&rig).rx_bad_pkey, 1);
+    rig_free(&rig);
+}
+
+/* R048, R052: a group address with another QPN, a group's QPN with another address or service. */
+static void r048_only_together(void)
+{
+    struct roce_pkt pkt;
+    unsigned qps;
+
+    begin(ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(rnic_mcast_attach(ud[0], group4), RNIC_OK);
+    post(0, 1);
+    pkt = datagram(group4, 10);
+    pkt.bth.dest_qp = 0x100;
+    rig_in(&rig, &pkt);
+    EXPECT_EQ(rig_counters(&rig).rx_no_qp, 1);
+    pkt = datagram(group4, 10);
+    memcpy(pkt.ip4.dst, rig.gen.dgid + 12, 4);
+    rig_in(&rig, &pkt);
+    EXPECT_EQ(rig_counters(&rig).rx_no_group, 1);
+    pkt = datagram(group4, 10);
+    pkt.bth.opcode = ROCE_OP_UC_SEND_ONLY;
+    rig_in(&rig, &pkt);
+    EXPECT_EQ(rig_counters(&rig).rx_no_qp, 2);
+    pkt = datagram(other4, 10);
+    rig_in(&rig, &pkt);
+    EXPECT_EQ(rig_counters(&rig).rx_no_group, 2);
+    EXPECT_EQ(arrived(&qps), 0);
+    rig_free(&rig);
+}
+
+/* What the device sends to its own group arrives without the wire, also at the sender. */
+static void own_group(void)
+{
+    struct rnic_av av;
+    struct rnic_ah *ah;
+    struct rnic_sge sge = {RIG_IOVA, 100, RIG_KEY};
+    struct rnic_send_wr wr = {.wr_id = 77,
+                              .opcode = RNIC_WR_SEND_IMM,
+                              .sge = &sge,
+                              .sge_cnt = 1,
+                              .imm = 5,
+                              .remote_qkey = 0x80000000};
+    struct roce_pkt pkt;
+    unsigned qps;
+
+    begin(ROCE_ENCAP_V2_IP4);
+    av = rig.attr.av;
+    memcpy(av.dgid, group4, 16);
+    EXPECT_EQ(rnic_ah_new(rig.pd, &av, &ah), RNIC_OK);
+    wr.ah = ah;
+    for (unsigned q = 0; q < 2; q++) {
+        EXPECT_EQ(rnic_mcast_attach(ud[q], group4), RNIC_OK);
+        post(q, q + 1);
+    }
+    EXPECT_EQ(rnic_post_send(ud[0], &wr), RNIC_OK);
+    EXPECT_EQ(arrived(&qps), 0); /* not before it is sent */
+    CU_ASSERT_FATAL(rig_out(&rig, &pkt));
+    EXPECT_EQ(arrived(&qps), 2);
+    EXPECT_EQ(qps, 3);
+    for (unsigned q = 1; q <= 2; q++) {
+        CU_ASSERT(memcmp(rig.mem + 4096 * q + 40, rig.mem, 100) == 0);
+        CU_ASSERT(memcmp(rig.mem + 4096 * q + 20, pkt.frame + pkt.net_off, 20) == 0);
+    }
+    EXPECT_EQ(rig_counters(&rig).rx_packets, 0); /* R249: none came by the wire */
+    EXPECT_EQ(rig_counters(&rig).tx_packets, 1);
+    rig_free(&rig);
+}
+
+static void attach_and_detach(void)
+{
+    static const uint8_t not_a_group[16] = {[10] = 0xFF, 0xFF, 192, 0, 2, 9};
+    struct roce_pkt pkt;
+    unsigned qps;
+
+    begin(ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(rnic_mcast_attach(rig.qp, group4), RNIC_ERR_INVALID); /* RC */
+    EXPECT_EQ(rnic_mcast_attach(ud[0], not_a_group), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_mcast_detach(ud[0], group4), RNIC_ERR_INVALID);
+    /* man ibv_attach_mcast: attached twice, still a single copy. */
+    EXPECT_EQ(rnic_mcast_attach(ud[0], group4), RNIC_OK);
+    EXPECT_EQ(rnic_mcast_attach(ud[0], group4), RNIC_OK);
+    EXPECT_EQ(rnic_mcast_attach(ud[0], group6), RNIC_OK);
+    post(0, 1);
+    post(0, 2);
+    pkt = datagram(group4, 10);
+    rig_in(&rig, &pkt);
+    EXPECT_EQ(arrived(&qps), 1);
+    EXPECT_EQ(rnic_qp_del(ud[0]), RNIC_ERR_BUSY); /* R177 */
+    EXPECT_EQ(rnic_mcast_detach(ud[1], group4), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_mcast_detach(ud[0], group4), RNIC_OK);
+    EXPECT_EQ(rnic_mcast_detach(ud[0], group4), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_qp_del(ud[0]), RNIC_ERR_BUSY);
+    rig_in(&rig, &pkt);
+    EXPECT_EQ(rig_counters(&rig).rx_no_group, 1);
+    EXPECT_EQ(rnic_mcast_detach(ud[0], group6), RNIC_OK);
+    EXPECT_EQ(rnic_qp_del(ud[0]), RNIC_OK);
+    EXPECT_EQ(rnic_mcast_attach(ud[1], group4), RNIC_OK); /* rig_free() takes it out */
+    rig_free(&rig);
+}
+
+/* The limits, and that every one of many groups is found: those whose hashes meet, too. */
+static void limits(void)
+{
+    struct rnic_qp_init init = {.type = RNIC_QPT_UD, .max_recv_sge = 1};
+    struct rnic_qp *qp;
+    uint8_t gid[16];
+
+    begin(ROCE_ENCAP_V2_IP6);
+    memcpy(gid, group6, 16);
+    for (unsigned i = 0; i < RNIC_MCAST_GROUPS; i++) {
+        gid[1] = (uint8_t)i;
+        gid[2] = (uint8_t)(i >> 8);
+        EXPECT_EQ(rnic_mcast_attach(ud[0], gid), RNIC_OK);
+    }
+    gid[3] = 1;
+    EXPECT_EQ(rnic_mcast_attach(ud[0], gid), RNIC_ERR_NOMEM);
+    gid[3] = 0;
+    for (unsigned i = 0; i < RNIC_MCAST_GROUPS; i += 2) {
+        gid[1] = (uint8_t)i;
+        gid[2] = (uint8_t)(i >> 8);
+        EXPECT_EQ(rnic_mcast_detach(ud[0], gid), RNIC_OK);
+    }
+    for (unsigned i = 0; i < RNIC_MCAST_GROUPS; i++) {
+        gid[1] = (uint8_t)i;
+        gid[2] = (uint8_t)(i >> 8);
+        EXPECT_EQ(rnic_mcast_detach(ud[0], gid), i % 2 ? RNIC_OK : RNIC_ERR_INVALID);
+    }
+    EXPECT_EQ(rnic_qp_del(ud[0]), RNIC_OK);
+    init.recv_cq = rig.cq;
+    for (unsigned i = 0; i <= RNIC_MCAST_QPS; i++) {
+        EXPECT_EQ(rnic_qp_new(rig.pd, &init, &qp), RNIC_OK);
+        EXPECT_EQ(rnic_mcast_attach(qp, group6), i < RNIC_MCAST_QPS ? RNIC_OK : RNIC_ERR_NOMEM);
+    }
+    rig_free(&rig);
+}
+
+/* Two GIDs of one hash, found by search: each is found, whichever goes first. */
+static void colliding_groups(void)
+{
+    static const uint8_t gid[2][16] = {
+        {0xFF, 0x0E, [10] = 0x0F, 0xDB, 0x30, 0xC6, 0xA9, 0x32},
+        {0xFF, 0x0E, [10] = 0x3A, 0xC3, 0x63, 0xD5, 0x90, 0x18},
+    };
+
+    for (unsigned first = 0; first < 2; first++) {
+        for (unsigned gone = 0; gone < 2; gone++) {
+            struct roce_pkt pkt;
+            unsigned qps;
+
+            begin(ROCE_ENCAP_V2_IP6);
+            EXPECT_EQ(rnic_mcast_attach(ud[first], gid[first]), RNIC_OK);
+            pkt = datagram(gid[!first], 10);
+            rig_in(&rig, &pkt);
+            EXPECT_EQ(rig_counters(&rig).rx_no_group, 1);
+            EXPECT_EQ(rnic_mcast_attach(ud[!first], gid[!first]), RNIC_OK);
+            for (unsigned i = 0; i < 2; i++) {
+                post(0, 1);
+                post(1, 2);
+                pkt = datagram(gid[i], 10);
+                rig_in(&rig, &pkt);
+                EXPECT_EQ(arrived(&qps), 1);
+                EXPECT_EQ(qps, 1u << i);
+            }
+            EXPECT_EQ(rnic_mcast_detach(ud[gone], gid[gone]), RNIC_OK);
+            for (unsigned i = 0; i < 2; i++) {
+                pkt = datagram(gid[i], 10);
+                rig_in(&rig, &pkt);
+                EXPECT_EQ(arrived(&qps), i != gone);
+            }
+            EXPECT_EQ(rnic_mcast_detach(ud[!gone], gid[!gone]), RNIC_OK);
+            rig_free(&rig);
+        }
+    }
+}
+
+SUITE("device.mcast", TEST(r175_delivery), TEST(r175_each_for_itself), TEST(r048_only_together),
+      TEST(own_group), TEST(attach_and_detach), TEST(limits), TEST(colliding_groups))

@@ -135,6 +135,9 @@ static void enter(struct rnic_qp *qp, enum rnic_qp_state state, bool tell_draine
     struct rnic_responder_attr resp = qp->resp.attr;
     struct rnic_requester_attr req = qp->req.attr;
 
+    req.qpn = qp->qpn;
+    if (!qp->service->connected)
+        resp.path_mtu = req.path_mtu = qp->pd->rnic->attr.mtu; /* R168 */
     switch (state) {
     case RNIC_QPS_RESET: enter_reset(qp); break;
     case RNIC_QPS_INIT: break;
@@ -143,6 +146,8 @@ static void enter(struct rnic_qp *qp, enum rnic_qp_state state, bool tell_draine
         rnic_responder_start(&qp->resp, &resp);
         break;
     case RNIC_QPS_RTS:
+        if (qp->state == RNIC_QPS_SQE)
+            rnic_requester_resume(&qp->req); /* R192 */
         if (qp->state == RNIC_QPS_RTR)
             rnic_requester_start(&qp->req, &req);
         rnic_requester_drain(&qp->req, false);

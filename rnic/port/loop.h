@@ -91,9 +91,9 @@ rnic_time rnic_loop_now(void);
  */
 bool rnic_loop_poll(struct rnic_loop *loop);
 
-/* Waits in this thread up to `timeout` nanoseconds for the device to move, spinning first as long
- * as that has been worth it lately. For tests and simple programs. */
-bool rnic_loop_wait(struct rnic_loop *loop, uint64_t timeout);
+/* The same for who holds the lock already: an empty ibv_poll_cq() may look, drive, look again under
+ * one lock. Calls `notified` if anything moved. Locked. */
+bool rnic_loop_drive(struct rnic_loop *loop);
 
 /* ---- what the device lives on ---------------------------------------------------------------- */
 
@@ -174,7 +174,7 @@ void rnic_process_free(struct rnic_process *list, size_t cnt);
  * A child of fork() has the memory of its parent's loops, but not their thread, port and names:
  * they stay the parent's. In the child a loop is like a device without a link: calls work, nothing
  * is sent or received. When the parent is gone (a program that made itself a daemon), the first
- * rnic_loop_lock(), _poll() or _wait() in the child claims the names again and everything runs on.
+ * rnic_loop_lock() or _poll() in the child claims the names again and everything runs on.
  * rnic_loop_close() and rnic_loop_open() work in the child as ever. Nothing is to be called for
  * this.
  */

@@ -89,6 +89,9 @@ struct rnic_port_ops {
     /* Writes out what is still held; the end of a batch. May be NULL. */
     void (*flush)(struct rnic_port *port);
     void (*close)(struct rnic_port *port); /* and of what is behind it */
+    /* In a child of fork(): closes the descriptors, which are copies of the parent's, and leaves
+     * everything else as it is; no other call follows. */
+    void (*drop)(struct rnic_port *port);
 };
 
 /* The first member of every port. */

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * The inside of a loop, shared by loop*.c. loop.c moves frames and runs the thread, loop_plug.c
+ * puts a loop together and takes it apart (fork included), loop_path.c finds neighbours,
+ * loop_names.c has what is shared with other processes.
+ */
+#ifndef RNIC_LOOP_IMPL_H
+#define RNIC_LOOP_IMPL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include "port/guard.h"
+#include "port/loop.h"
+#include "port/registry.h"
+
+#define LOOP_BATCH      64u           /* frames handed to the port at a time */
+#define LOOP_TX_BYTES   (256u * 1024) /* for one batch */
+#define LOOP_NEIGHS     64u           /* neighbours remembered, the oldest is forgotten */
+#define LOOP_GROUPS_MAX 64u           /* multicast groups joined at a time */
+#define LOOP_CLAIMS_MAX 4096u
+
+struct loop_neigh {
+    uint8_t addr[16];
+    uint8_t mac[6];
+    uint64_t told_at; /* 0: not in use */
+};
+
+struct loop_group {
+    uint8_t mac[6];
+    unsigned cnt;
+};
+
+struct rnic_loop {
+    pthread_mutex_t lock; /* protects everything but what is atomic or never changes */
+    pthread_cond_t told;  /* a neighbour answered */
+    atomic_uint wanting;  /* threads that wait for the lock */
+
+    /* What it was opened with; strings are copies. */
+    struct rnic_loop_attr attr;
+    struct rnic_gid gid[RNIC_GID_MAX];
+    bool own_gids;   /* attr.gid given */
+    bool given_port; /* rnic_loop_open_port(): no sockets */
+    uint8_t seed[32];
+
+    struct rnic *rnic;
+    struct rnic_iface iface;
+    struct rnic_gid slot[RNIC_GID_MAX]; /* the device's GID table */
+    bool slot_used[RNIC_GID_MAX];
+    struct rnic_entropy entropy; /* for QPNs */
+
+    /* Plugged in: port, names, thread. In a child of fork() not, until it can be again. */
+    bool plugged;
+    bool forked; /* a child has to plug in again */
+    uint64_t replug_at;
+    struct rnic_port *port; /* the outermost */
+    struct rnic_port *live; /* the libpcap port behind it, or NULL */
+    struct rnic_guard guard;
+    struct rnic_qpns qpns;
+    int watch_fd;  /* netlink */
+    int answer_fd; /* other processes ask here */
+    int gsi_fd;    /* -1: another process speaks for QP 1 */
+    int wake_fd;   /* eventfd */
+    struct loop_group group[LOOP_GROUPS_MAX];
+    struct loop_neigh neigh[LOOP_NEIGHS];
+
+    /* Frames the port did not take yet. */
+    uint8_t *tx;
+    struct rnic_frame frame[LOOP_BATCH];
+    unsigned first; /* of frame[] that is still to go */
+    unsigned cnt;
+    bool more; /* the device has further frames: a turn was over */
+
+    pthread_t thread;
+    bool stop;
+    atomic_uint_fast64_t polled_at;   /* last rnic_loop_poll() */
+    atomic_uint_fast64_t sleep_until; /* the thread wakes by itself then; 0: it runs */
+    uint64_t spin;                    /* how long it looks before it sleeps, ns */
+
+    struct rnic_loop *next; /* of all loops of the process */
+};
+
+/* loop.c. All locked. */
+bool loop_drive(struct rnic_loop *loop, uint64_t now);
+int loop_thread_start(struct rnic_loop *loop);
+void loop_wake(struct rnic_loop *loop);
+void loop_notify(struct rnic_loop *loop);
+
+/* loop_plug.c. Locked: the interface changed; in a child, plug in again if that is possible now. */
+void loop_refresh(struct rnic_loop *loop);
+void loop_replug(struct rnic_loop *loop);
+
+/* loop_names.c. Locked: sets the port's filter by QPNs and groups. */
+int loop_filter(struct rnic_loop *loop);
+void loop_answer(struct rnic_loop *loop);
+
+/* loop_path.c. Locked: looks at a frame that is ARP or Neighbour Discovery; false if it is neither.
+ */
+bool loop_neigh_input(struct rnic_loop *loop, const struct rnic_frame *frame, uint64_t now);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+#include "port/loop_impl.h"
+#include "port/port_pcap.h"
+#include "port/route.h"
+
+int loop_filter(struct rnic_loop *loop)
+{
+    uint32_t block[RNIC_BLOCKS_MAX];
+    uint8_t group[LOOP_GROUPS_MAX][6];
+    struct rnic_port_filter filter = {.block = block, .group = (const uint8_t(*)[6])group};
+
+    if (!loop->live)
+        return 0;
+    for (unsigned i = 0; i < loop->qpns.block_cnt; i++)
+        block[filter.block_cnt++] = loop->qpns.block[i].number;
+    for (unsigned i = 0; i < LOOP_GROUPS_MAX; i++)
+        if (loop->group[i].cnt > 0)
+            memcpy(group[filter.group_cnt++], loop->group[i].mac, 6);
+    return rnic_port_pcap_filter(loop->live, &filter);
+}
+
+/* ---- QPNs ------------------------------------------------------------------------------------ */
+
+uint32_t rnic_loop_qpn_get(struct rnic_loop *loop)
+{
+    bool grew;
+    uint32_t qpn = rnic_qpns_get(&loop->qpns, &loop->entropy, &grew);
+
+    if (qpn && grew && loop->plugged && loop_filter(loop) != 0) {
+        rnic_qpns_put(&loop->qpns, qpn); /* frames for it would not come in */
+        return 0;
+    }
+    return qpn;
+}
+
+void rnic_loop_qpn_put(struct rnic_loop *loop, uint32_t qpn)
+{
+    rnic_qpns_put(&loop->qpns, qpn);
+}
+
+uint32_t rnic_loop_block(const struct rnic_loop *loop)
+{
+    return loop->qpns.block[0].number; /* the first never changes */
+}
+
+/* ---- other names ----------------------------------------------------------------------------- */
+
+int rnic_loop_claim(struct rnic_loop *loop, const char *name)
+{
+    return rnic_registry_bind(loop->iface.name, name);
+}
+
+void rnic_loop_release(struct rnic_loop *loop, int claim)
+{
+    (void)loop;
+    if (claim >= 0)
+        close(claim);
+}
+
+bool rnic_loop_gsi_owner(struct rnic_loop *loop)
+{
+    if (loop->gsi_fd < 0 && loop->plugged)
+        loop->gsi_fd = rnic_registry_bind(loop->iface.name, "gsi");
+    return loop->gsi_fd >= 0;
+}
+
+/* ---- multicast groups ------------------------------------------------------------------------ */
+
+/* The group's place, or else a free one if that is wanted, or NULL. */
+static struct loop_group *find_group(struct rnic_loop *loop, const uint8_t gid[16], bool wants_free)
+{
+    struct loop_group *unused = NULL;
+    uint8_t mac[6];
+
+    rnic_gid_multicast_mac(gid, mac);
+    for (unsigned i = 0; i < LOOP_GROUPS_MAX; i++) {
+        if (loop->group[i].cnt > 0 && memcmp(loop->group[i].mac, mac, 6) == 0)
+            return &loop->group[i];
+        if (loop->group[i].cnt == 0)
+            unused = &loop->group[i];
+    }
+    if (!wants_free || !unused)
+        return NULL;
+    memcpy(unused->mac, mac, 6);
+    return unused;
+}
+
+int rnic_loop_join(struct rnic_loop *loop, const uint8_t gid[16])
+{
+    struct loop_group *group;
+    int error = 0;
+
+    if (!rnic_gid_is_multicast(gid))
+        return -EINVAL;
+    group = find_group(loop, gid, true);
+    if (!group)
+        return -ENOSPC;
+    if (++group->cnt == 1 && loop->plugged)
+        error = loop_filter(loop);
+    if (error)
+        group->cnt--;
+    return error;
+}
+
+void rnic_loop_leave(struct rnic_loop *loop, const uint8_t gid[16])
+{
+    struct loop_group *group = find_group(loop, gid, false);
+
+    if (group && --group->cnt == 0 && loop->plugged)
+        loop_filter(loop);
+}
+
+/* ---- telling other processes ------------------------------------------------------------------
+ */
+
+static void describe(void *user, FILE *out)
+{
+    struct rnic_loop *loop = user;
+
+    if (loop->attr.describe)
+        loop->attr.describe(loop->attr.user, loop->rnic, out);
+}
+
+void loop_answer(struct rnic_loop *loop)
+{
+    rnic_registry_answer(loop->answer_fd, describe, loop);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Record: a port in front of another that writes every frame that passes to a pcapng file
+ * (draft-ietf-opsawg-pcapng): interface name, nanoseconds, direction, comments.
+ *
+ * What is sent is written once the port behind took it, what is received before anybody looks at
+ * it; a frame this port itself receives again is written once, when it comes back. Each batch is in
+ * the file before the next one moves: a process that is killed leaves a whole file.
+ *
+ * Several processes may write to one file: it has one section, each looks its interface up or adds
+ * it, and a batch is appended in one piece.
+ */
+#ifndef RNIC_PORT_RECORD_H
+#define RNIC_PORT_RECORD_H
+
+#include "port/port.h"
+
+struct rnic_record_attr {
+    const char *path;  /* made if it is not there, else appended to */
+    const char *iface; /* name of the interface */
+    bool shared;       /* leave frames of other local processes to those */
+};
+
+/* The new port owns `behind` (on failure it stays the caller's). -EINVAL if the file there is not
+ * one that frames of Ethernet can be appended to. */
+int rnic_record_open(const struct rnic_record_attr *attr, struct rnic_port *behind,
+                     struct rnic_port **out, struct rnic_why *why);
+
+#endif

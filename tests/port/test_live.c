@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Two live devices in two processes: on the loopback, on one interface, across a veth pair between
+ * two network namespaces; with and without losses. Everything happens in namespaces of this test.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "port/netns.h"
+#include "port/talk.h"
+#include "support/suite.h"
+
+/* ---- two processes --------------------------------------------------------------------------- */
+
+/* Plays both sides, each in a process; `pid` is that of one that waits in the server's namespace
+ * for `go`, or the server's is this one. */
+static void converse(struct talk server, struct talk client)
+{
+    int pair[2];
+    pid_t pid[2];
+
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        struct talk *talk = i == 0 ? &server : &client;
+
+        talk->fd = pair[i];
+        talk->client = i == 1;
+        fflush(NULL);
+        pid[i] = fork();
+        if (pid[i] == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            close(pair[1 - i]);
+            _exit(talk_play(talk) ? 0 : 1);
+        }
+    }
+    close(pair[0]);
+    close(pair[1]);
+    EXPECT_EQ(netns_wait(pid[0]), 0);
+    EXPECT_EQ(netns_wait(pid[1]), 0);
+}
+
+static void same(struct talk talk)
+{
+    converse(talk, talk);
+}
+
+static void loopback(void)
+{
+    same((struct talk){.iface = "lo", .rounds = 20, .size = 100000, .polls = true});
+}
+
+static void loopback_by_thread(void)
+{
+    same((struct talk){.iface = "lo", .rounds = 20, .size = 100000});
+}
+
+static void loopback_ip6(void)
+{
+    same((struct talk){.iface = "lo", .gid = "v6", .rounds = 5, .size = 100000});
+}
+
+static void loopback_v1(void)
+{
+    same((struct talk){.iface = "lo", .gid = "v1", .rounds = 5, .size = 100000});
+}
+
+static void loopback_losses(void)
+{
+    same((struct talk){.iface = "lo", .rounds = 20, .size = 100000, .impair = "loss=3%"});
+}
+
+/* Everything at once, by the loops' own threads. */
+static void loopback_storm(void)
+{
+    same((struct talk){.iface = "lo",
+                       .rounds = 20,
+                       .size = 50000,
+                       .impair = "loss=1%,dup=2%,corrupt=1%,reorder=2%,ecn=5%,delay=0us..30us"});
+}
+
+static bool make_dummy(void)
+{
+    return netns_sh("ip link show eth7 >/dev/null 2>&1 || { ip link add eth7 type veth peer name "
+                    "eth8 && ip link set eth7 mtu 5000 up && ip link set eth8 mtu 5000 up && "
+                    "ip addr add 192.0.2.1/24 dev eth7 && "
+                    "ip -6 addr add 2001:db8::1/64 dev eth7 nodad && "
+                    "ip addr add 198.51.100.1/24 dev eth8; }");
+}
+
+/* Two processes on one Ethernet interface, one address: the frames take the loopback. */
+static void siblings(void)
+{
+    CU_ASSERT_FATAL(make_dummy());
+    same((struct talk){.iface = "eth7", .rounds = 20, .size = 100000, .polls = true});
+    same((struct talk){.iface = "eth7", .gid = "v6", .rounds = 5, .size = 100000});
+    same((struct talk){.iface = "eth7", .gid = "v1", .rounds = 5, .size = 100000});
+}
+
+/* Two interfaces of one machine. */
+static void cousins(void)
+{
+    CU_ASSERT_FATAL(make_dummy());
+    converse((struct talk){.iface = "eth7", .rounds = 20, .size = 100000},
+             (struct talk){.iface = "eth8", .rounds = 20, .size = 100000});
+    converse((struct talk){.iface = "eth7", .rounds = 5, .size = 100000},
+             (struct talk){.iface = "lo", .rounds = 5, .size = 100000});
+}
+
+/* ---- two namespaces -------------------------------------------------------------------------- */
+
+/* Plays the server in another namespace, at the other end of a veth pair that `setup` configures:
+ * a format with the server's PID for `ip link set ... netns`. */
+static void across(struct talk server, struct talk client, const char *here, const char *there)
+{
+    int pair[2];
+    int go[2];
+    pid_t far;
+
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    EXPECT_EQ(pipe(go), 0);
+    server.fd = pair[0];
+    client.fd = pair[1];
+    client.client = true;
+    fflush(NULL);
+    far = netns_fork();
+    if (far == 0) {
+        char byte;
+
+        close(pair[1]);
+        close(go[1]);
+        if (read(go[0], &byte, 1) != 1 || !netns_sh("%s", there))
+            _exit(1);
+        if (write(pair[0], "r", 1) != 1)
+            _exit(1);
+        _exit(talk_play(&server) ? 0 : 1);
+    }
+    close(pair[0]);
+    close(go[0]);
+    CU_ASSERT_FATAL(far > 0);
+    if (netns_sh("ip link add va type veth peer name vb && ip link set vb netns %d", (int)far) &&
+        netns_sh("%s", here)) {
+        char byte;
+        pid_t near;
+
+        EXPECT_EQ(write(go[1], "g", 1), 1);
+        EXPECT_EQ(read(pair[1], &byte, 1), 1);
+        near = fork();
+        if (near == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            _exit(talk_play(&client) ? 0 : 1);
+        }
+        close(pair[1]);
+        EXPECT_EQ(netns_wait(near), 0);
+    } else {
+        CU_FAIL("no veth pair");
+        close(pair[1]);
+    }
+    close(go[1]);
+    EXPECT_EQ(netns_wait(far), 0);
+    netns_sh("ip link del va 2>/dev/null || true");
+}
+
+#define VETH_HERE                                                                                  \
+    "ip link set va mtu 5000 up && ip addr add 203.0.113.1/24 dev va && "                          \
+    "ip -6 addr add 2001:db8:1::1/64 dev va nodad"
+#define VETH_THERE                                                                                 \
+    "ip link set vb mtu 5000 up && ip addr add 203.0.113.2/24 dev vb && "                          \
+    "ip -6 addr add 2001:db8:1::2/64 dev vb nodad"
+
+static void veth_with(struct talk talk)
+{
+    struct talk server = talk;
+
+    talk.iface = "va";
+    server.iface = "vb";
+    if (server.seed)
+        server.seed++;
+    across(server, talk, VETH_HERE, VETH_THERE);
+}
+
+static void veth(void)
+{
+    veth_with((struct talk){.rounds = 20, .size = 200000, .polls = true});
+}
+
+static void veth_by_thread(void)
+{
+    veth_with((struct talk){.rounds = 20, .size = 200000});
+}
+
+static void veth_ip6(void)
+{
+    veth_with((struct talk){.rounds = 5, .size = 200000, .gid = "v6"});
+}
+
+static void veth_v1(void)
+{
+    veth_with((struct talk){.rounds = 5, .size = 200000, .gid = "v1"});
+}
+
+static void veth_losses(void)
+{
+    veth_with((struct talk){.rounds = 20, .size = 200000, .impair = "loss=3%", .seed = 7});
+}
+
+static void veth_small_mtu(void)
+{
+    struct talk talk = {.rounds = 5, .size = 100000, .iface = "va"};
+    struct talk server = talk;
+
+    server.iface = "vb";
+    across(server, talk, "ip link set va up && ip addr add 203.0.113.1/24 dev va",
+           "ip link set vb up && ip addr add 203.0.113.2/24 dev vb");
+}
+
+/* A VLAN interface on each side. */
+static void veth_vlan(void)
+{
+    struct talk talk = {.rounds = 5, .size = 100000, .iface = "va.5"};
+    struct talk server = talk;
+
+    server.iface = "vb.5";
+    if (system("ip link add vc type dummy 2>/dev/null && ip link add link vc name vc.5 type vlan "
+               "id 5 2>/dev/null") != 0) {
+        printf("this kernel has no VLAN interfaces: not looked at\n");
+        return;
+    }
+    across(server, talk,
+           "ip link set va up && ip link add link va name va.5 type vlan id 5 && "
+           "ip link set va.5 up && ip addr add 203.0.113.1/24 dev va.5",
+           "ip link set vb up && ip link add link vb name vb.5 type vlan id 5 && "
+           "ip link set vb.5 up && ip addr add 203.0.113.2/24 dev vb.5");
+}
+
+/* Addresses that no kernel has: the devices find each other by their own ARP. */
+static void veth_own_addresses(void)
+{
+    static const struct rnic_gid a = {.gid = {[10] = 0xff, [11] = 0xff, 10, 9, 8, 1},
+                                      .type = RNIC_GID_ROCE_V2};
+    static const struct rnic_gid b = {.gid = {[10] = 0xff, [11] = 0xff, 10, 9, 8, 2},
+                                      .type = RNIC_GID_ROCE_V2};
+    struct talk talk = {.rounds = 5, .size = 100000, .iface = "va", .own_gid = &a};
+    struct talk server = {.rounds = 5, .size = 100000, .iface = "vb", .own_gid = &b};
+
+    across(server, talk, "ip link set va up", "ip link set vb up");
+}
+
+/* The same with IPv6 and Neighbour Discovery. */
+static void veth_own_addresses_ip6(void)
+{
+    static const struct rnic_gid a = {.gid = {0xfd, 0, [15] = 1}, .type = RNIC_GID_ROCE_V2};
+    static const struct rnic_gid b = {.gid = {0xfd, 0, [15] = 2}, .type = RNIC_GID_ROCE_V2};
+    struct talk talk = {.rounds = 5, .size = 100000, .iface = "va", .own_gid = &a};
+    struct talk server = {.rounds = 5, .size = 100000, .iface = "vb", .own_gid = &b};
+
+    across(server, talk, "ip link set va up", "ip link set vb up");
+}
+
+int main(int argc, char **argv)
+{
+    static const struct suite_test tests[] = {
+        TEST(loopback),
+        TEST(loopback_by_thread),
+        TEST(loopback_ip6),
+        TEST(loopback_v1),
+        TEST(loopback_losses),
+        TEST(loopback_storm),
+        TEST(siblings),
+        TEST(cousins),
+        TEST(veth),
+        TEST(veth_by_thread),
+        TEST(veth_ip6),
+        TEST(veth_v1),
+        TEST(veth_losses),
+        TEST(veth_small_mtu),
+        TEST(veth_vlan),
+        TEST(veth_own_addresses),
+        TEST(veth_own_addresses_ip6),
+    };
+
+    if (!netns_enter())
+        return NETNS_SKIP;
+    return suite_main("port.live", tests, sizeof(tests) / sizeof(tests[0]), argc, argv);
+}

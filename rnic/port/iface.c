@@ -85,6 +85,7 @@ static void on_link(void *user, const struct nlmsghdr *msg)
     const struct ifinfomsg *info = rnic_nl_attrs(msg, sizeof(*info), attr, IFLA_LINKINFO);
     struct rnic_iface *grown;
     struct rnic_iface *iface;
+    size_t len;
     const void *mac;
     const void *mtu;
 
@@ -93,7 +94,7 @@ static void on_link(void *user, const struct nlmsghdr *msg)
         return;
     mac = rnic_nl_value(attr[IFLA_ADDRESS], 6);
     mtu = rnic_nl_value(attr[IFLA_MTU], sizeof(iface->mtu));
-    if (!mac || !mtu || !attr[IFLA_IFNAME])
+    if (!mac || !mtu || !rnic_nl_value(attr[IFLA_IFNAME], 1))
         return;
     grown = realloc(list->iface, (list->cnt + 1) * sizeof(*grown));
     if (!grown) {
@@ -103,9 +104,9 @@ static void on_link(void *user, const struct nlmsghdr *msg)
     list->iface = grown;
     iface = &grown[list->cnt++];
     memset(iface, 0, sizeof(*iface));
-    memcpy(iface->name, RTA_DATA(attr[IFLA_IFNAME]),
-           RTA_PAYLOAD(attr[IFLA_IFNAME]) < sizeof(iface->name) ? RTA_PAYLOAD(attr[IFLA_IFNAME])
-                                                                : sizeof(iface->name) - 1);
+    len = RTA_PAYLOAD(attr[IFLA_IFNAME]);
+    memcpy(iface->name, rnic_nl_value(attr[IFLA_IFNAME], 1),
+           len < sizeof(iface->name) ? len : sizeof(iface->name) - 1);
     iface->index = (unsigned)info->ifi_index;
     iface->loopback = info->ifi_type == ARPHRD_LOOPBACK;
     iface->up = (info->ifi_flags & IFF_UP) && (info->ifi_flags & IFF_RUNNING);

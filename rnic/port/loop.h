@@ -109,6 +109,8 @@ void rnic_loop_stats(struct rnic_loop *loop, struct rnic_port_stats *out);
  * A QPN of this process's part of the QPN space, unpredictable, not given out now: for
  * rnic_qp_init.qpn. Frames reach a process only for QPNs from here, for QP 1, and for multicast
  * groups it joined. Claims another block of the space when one is used up. Locked. 0: none is left.
+ * A QPN that the device chose itself lies in the first block, and may be given out here once more:
+ * who mixes both tries again after RNIC_ERR_EXISTS.
  */
 uint32_t rnic_loop_qpn_get(struct rnic_loop *loop);
 void rnic_loop_qpn_put(struct rnic_loop *loop, uint32_t qpn); /* after rnic_qp_del(). Locked. */

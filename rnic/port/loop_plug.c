@@ -113,6 +113,7 @@ static void set_slot(struct rnic_loop *loop, unsigned idx, const struct rnic_gid
 
     loop->slot_used[idx] = gid != NULL;
     loop->slot[idx] = gid ? *gid : none;
+    rnic_gid_set(loop->rnic, idx, gid);
 }
 
 static bool same_gid(const struct rnic_gid *a, const struct rnic_gid *b)
@@ -353,6 +354,9 @@ static int new_device(struct rnic_loop *loop, const struct rnic_loop_attr *attr,
     loop->own_gids = attr->gid_cnt != 0;
     memcpy(device.mac, loop->iface.mac, sizeof(device.mac));
     memcpy(device.seed, loop->seed, sizeof(device.seed));
+    /* QPNs that nobody chooses are received as well. */
+    device.qpn_first = loop->qpns.block[0].number * RNIC_BLOCK_QPNS;
+    device.qpn_last = device.qpn_first + RNIC_BLOCK_QPNS - 1;
     device.gid_cnt = cnt < RNIC_GID_MAX ? cnt : RNIC_GID_MAX;
     for (unsigned i = 0; i < device.gid_cnt; i++) {
         device.gid[i] = gid[i];
@@ -370,14 +374,13 @@ static int new_device(struct rnic_loop *loop, const struct rnic_loop_attr *attr,
 /* From a loop that knows its interface to one that runs. Frees it on failure. */
 static int start(struct rnic_loop *loop, const struct rnic_loop_attr *attr, struct rnic_why *why)
 {
-    int error = new_device(loop, attr, why);
+    int error = rnic_qpns_init(&loop->qpns, loop->iface.name, loop->given_port, &loop->entropy);
 
-    if (!error) {
-        error = rnic_qpns_init(&loop->qpns, loop->iface.name, loop->given_port, &loop->entropy);
-        if (error)
-            rnic_why_set(why, "no part of the QPN space of %s is left: %s", loop->iface.name,
-                         strerror(-error));
-    }
+    if (error)
+        rnic_why_set(why, "no part of the QPN space of %s is left: %s", loop->iface.name,
+                     strerror(-error));
+    else
+        error = new_device(loop, attr, why);
     if (!error)
         error = plug(loop, why);
     if (!error) {

@@ -51,7 +51,7 @@ static int walk_answer(const uint8_t *buf, size_t len, rnic_nl_fn *fn, void *use
             int error = -EPROTO;
 
             if (head.nlmsg_len >= NLMSG_LENGTH(sizeof(error)))
-                memcpy(&error, NLMSG_DATA(msg), sizeof(error));
+                memcpy(&error, buf + at + NLMSG_HDRLEN, sizeof(error));
             return error ? error : 1;
         }
         fn(user, msg);

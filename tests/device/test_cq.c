@@ -117,4 +117,139 @@ static void purge(void)
     rig_free(&rig);
 }
 
-SUITE("device.cq", TEST(limits), TEST(r198_order), TEST(r200_overrun), TEST(purge))
+/* Resized with completions in it, across the end of the ring; the order stays. */
+static void resize(void)
+{
+    static const uint32_t depths[] = {5, 4, 64, 4, 7};
+    struct rnic_qp_init init = {
+        .type = RNIC_QPT_RC, .qpn = 0x55, .max_recv_wr = 64, .max_recv_sge = 1};
+    struct rnic_qp_attr attr;
+    struct rnic_cq *cq;
+    struct rnic_wc wc;
+    struct rnic_qp *qp;
+    uint64_t next = 0;
+    uint64_t posted = 0;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    attr = rig.attr;
+    EXPECT_EQ(rnic_cq_new(rig.rnic, 4, &cq), RNIC_OK);
+    init.recv_cq = cq;
+    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &qp), RNIC_OK);
+    rig_connect(&rig, qp);
+    attr.state = RNIC_QPS_ERR; /* so that what is posted completes at once */
+    EXPECT_EQ(rnic_qp_modify(qp, &attr, rig.now), RNIC_OK);
+    for (unsigned i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
+        while (posted < next + 4) {
+            const struct rnic_recv_wr wr = {.wr_id = posted++};
+
+            EXPECT_EQ(rnic_post_recv(qp, &wr), RNIC_OK);
+        }
+        EXPECT_EQ(rnic_cq_resize(cq, 3), RNIC_ERR_INVALID); /* holds 4 */
+        EXPECT_EQ(rnic_cq_resize(cq, depths[i]), RNIC_OK);
+        EXPECT_EQ(rnic_cq_depth(cq), depths[i]);
+        for (unsigned k = 0; k < 3; k++) {
+            EXPECT_EQ(rnic_cq_poll(cq, &wc, 1), 1);
+            EXPECT_EQ(wc.wr_id, next++);
+        }
+    }
+    EXPECT_EQ(rnic_cq_resize(cq, 0), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_cq_resize(cq, (1u << 22) + 1), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_cq_depth(cq), 7);
+    rig_free(&rig);
+}
+
+/* The next SEND of the peer, `solicited` or not. */
+static void arrive(uint32_t i, bool solicited)
+{
+    struct roce_pkt pkt = pktgen_pkt(&rig.gen, ROCE_OP_RC_SEND_ONLY, RIG_PSN + i);
+
+    pkt.bth.se = solicited;
+    EXPECT_EQ(rig_post(&rig, i, 0, 16), RNIC_OK);
+    rig_in(&rig, &pkt);
+}
+
+/* R201: one notification for what was asked, and only once; C11-31: "next" wins. */
+static void r201_arm(void)
+{
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    arrive(0, true);
+    CU_ASSERT(!rnic_cq_notified(rig.rnic)); /* not asked for */
+    rnic_cq_arm(rig.cq, false);
+    CU_ASSERT(!rnic_cq_notified(rig.rnic)); /* one that is there does not count */
+    arrive(1, false);
+    arrive(2, false);
+    CU_ASSERT(rnic_cq_notified(rig.rnic) == rig.cq);
+    CU_ASSERT(!rnic_cq_notified(rig.rnic));
+    rnic_cq_arm(rig.cq, true);
+    arrive(3, false);
+    CU_ASSERT(!rnic_cq_notified(rig.rnic));
+    arrive(4, true);
+    CU_ASSERT(rnic_cq_notified(rig.rnic) == rig.cq);
+    rnic_cq_arm(rig.cq, false);
+    rnic_cq_arm(rig.cq, true); /* does not weaken it */
+    arrive(5, false);
+    CU_ASSERT(rnic_cq_notified(rig.rnic) == rig.cq);
+    rnic_cq_arm(rig.cq, true);
+    rnic_cq_arm(rig.cq, false); /* strengthens it */
+    arrive(6, false);
+    rnic_cq_arm(rig.cq, false);
+    arrive(7, false); /* asked for twice, raised twice, before one was taken */
+    CU_ASSERT(rnic_cq_notified(rig.rnic) == rig.cq);
+    CU_ASSERT(rnic_cq_notified(rig.rnic) == rig.cq);
+    CU_ASSERT(!rnic_cq_notified(rig.rnic));
+    rig_free(&rig);
+}
+
+/* C11-32: a completion with an error is as good as a solicited one. */
+static void r201_error_is_solicited(void)
+{
+    struct rnic_qp_attr attr;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    attr = rig.attr;
+    EXPECT_EQ(rig_post(&rig, 1, 0, 16), RNIC_OK);
+    rnic_cq_arm(rig.cq, true);
+    attr.state = RNIC_QPS_ERR;
+    EXPECT_EQ(rnic_qp_modify(rig.qp, &attr, rig.now), RNIC_OK);
+    CU_ASSERT(rnic_cq_notified(rig.rnic) == rig.cq);
+    rig_free(&rig);
+}
+
+/* Several CQs: the oldest notification first; one that goes takes its notifications along. */
+static void notified_order(void)
+{
+    struct rnic_cq *cq[3];
+    struct rnic_qp *qp[3];
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    for (unsigned i = 0; i < 3; i++) {
+        struct rnic_qp_init init = {.type = RNIC_QPT_RC, .max_recv_wr = 8, .max_recv_sge = 1};
+        struct rnic_qp_attr attr = rig.attr;
+
+        EXPECT_EQ(rnic_cq_new(rig.rnic, 8, &cq[i]), RNIC_OK);
+        init.recv_cq = cq[i];
+        EXPECT_EQ(rnic_qp_new(rig.pd, &init, &qp[i]), RNIC_OK);
+        rig_connect(&rig, qp[i]);
+        attr.state = RNIC_QPS_ERR;
+        EXPECT_EQ(rnic_qp_modify(qp[i], &attr, rig.now), RNIC_OK);
+    }
+    for (unsigned turn = 0; turn < 2; turn++) {
+        for (unsigned i = 3; i-- > 0;) {
+            const struct rnic_recv_wr wr = {.wr_id = i};
+
+            rnic_cq_arm(cq[i], false);
+            EXPECT_EQ(rnic_post_recv(qp[i], &wr), RNIC_OK);
+        }
+    }
+    rnic_qp_del(qp[1]);
+    EXPECT_EQ(rnic_cq_del(cq[1]), RNIC_OK);
+    CU_ASSERT(rnic_cq_notified(rig.rnic) == cq[2]);
+    CU_ASSERT(rnic_cq_notified(rig.rnic) == cq[0]);
+    CU_ASSERT(rnic_cq_notified(rig.rnic) == cq[2]);
+    CU_ASSERT(rnic_cq_notified(rig.rnic) == cq[0]);
+    CU_ASSERT(!rnic_cq_notified(rig.rnic));
+    rig_free(&rig);
+}
+
+SUITE("device.cq", TEST(limits), TEST(r198_order), TEST(r200_overrun), TEST(purge), TEST(resize),
+      TEST(r201_arm), TEST(r201_error_is_solicited), TEST(notified_order))

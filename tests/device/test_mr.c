@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Memory regions: keys, rights, ranges, IOVA, invalidation: R083-R084, R203-R204, R207-R209. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE */
 #include "device/mr.h"
+#include <sys/mman.h>
 #include "support/rig.h"
 #include "support/rng.h"
 #include "support/suite.h"
@@ -214,5 +216,214 @@ static void r204_invalidate(void)
     rig_free(&rig);
 }
 
+/* What the key opens now: its first byte, or NULL. */
+static uint8_t *opens(uint32_t key, uint64_t va, uint64_t len, unsigned access)
+{
+    uint8_t *ptr = NULL;
+
+    return rnic_key_translate(rig.pd, rig.qp, key, va, len, access, &ptr) == RNIC_MEM_OK ? ptr
+                                                                                         : NULL;
+}
+
+/* R209: addresses of a zero-based region are offsets, whatever iova said. */
+static void r209_zero_based(void)
+{
+    struct rnic_mr *mr;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(reg((struct rnic_mr_attr){.addr = bytes,
+                                        .len = 64,
+                                        .iova = UINT64_MAX,
+                                        .access = RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_ZERO_BASED},
+                  &mr),
+              RNIC_OK);
+    CU_ASSERT(opens(rnic_mr_key(mr), 0, 64, RNIC_ACCESS_REMOTE_READ) == bytes);
+    CU_ASSERT(opens(rnic_mr_key(mr), 63, 1, RNIC_ACCESS_REMOTE_READ) == bytes + 63);
+    CU_ASSERT(!opens(rnic_mr_key(mr), 63, 2, RNIC_ACCESS_REMOTE_READ));
+    rig_free(&rig);
+}
+
+/* Hints mean nothing and harm nothing (man ibv_reg_mr: optional ones may be ignored). */
+static void optional_access(void)
+{
+    struct rnic_mr *mr;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(reg((struct rnic_mr_attr){.addr = bytes, .len = 64, .access = 0x3FF000C0}, &mr),
+              RNIC_OK);
+    EXPECT_EQ(reg((struct rnic_mr_attr){.addr = bytes, .len = 64, .access = 0x400}, &mr),
+              RNIC_ERR_INVALID);
+    EXPECT_EQ(reg((struct rnic_mr_attr){.addr = bytes, .len = 64, .access = 0x40000000}, &mr),
+              RNIC_ERR_INVALID);
+    rig_free(&rig);
+}
+
+/* Re-registration: each flag and all of them, at once for what comes; the key stays. */
+static void rereg(void)
+{
+    static uint8_t other[32];
+    const struct rnic_mr_attr place = {.addr = other, .len = 32, .iova = 0x100};
+    const struct rnic_mr_attr rights = {.access = RNIC_ACCESS_REMOTE_READ};
+    const struct rnic_mr_attr all = {
+        .addr = bytes, .len = 8, .iova = 0x200, .access = RNIC_ACCESS_LOCAL_WRITE};
+    struct rnic_pd *pd;
+    struct rnic_mr *mr;
+    uint8_t *ptr;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(rnic_pd_new(rig.rnic, &pd), RNIC_OK);
+    EXPECT_EQ(reg((struct rnic_mr_attr){.addr = bytes, .len = 64, .access = 0xF, .key = 9}, &mr),
+              RNIC_OK);
+    EXPECT_EQ(rnic_mr_rereg(mr, RNIC_MR_REREG_TRANSLATION, NULL, &place), RNIC_OK);
+    CU_ASSERT(opens(9, 0x100, 32, RNIC_ACCESS_REMOTE_WRITE) == other);
+    CU_ASSERT(!opens(9, 0, 8, RNIC_ACCESS_REMOTE_WRITE));
+    EXPECT_EQ(rnic_mr_rereg(mr, RNIC_MR_REREG_ACCESS, NULL, &rights), RNIC_OK);
+    CU_ASSERT(opens(9, 0x100, 32, RNIC_ACCESS_REMOTE_READ) == other);
+    CU_ASSERT(!opens(9, 0x100, 32, RNIC_ACCESS_REMOTE_WRITE));
+    EXPECT_EQ(rnic_mr_rereg(mr, RNIC_MR_REREG_PD, pd, NULL), RNIC_OK);
+    EXPECT_EQ(rnic_key_translate(rig.pd, rig.qp, 9, 0x100, 1, RNIC_ACCESS_REMOTE_READ, &ptr),
+              RNIC_MEM_PD);
+    EXPECT_EQ(rnic_key_translate(pd, rig.qp, 9, 0x100, 1, RNIC_ACCESS_REMOTE_READ, &ptr),
+              RNIC_MEM_OK);
+    EXPECT_EQ(rnic_pd_del(pd), RNIC_ERR_BUSY);
+    EXPECT_EQ(rnic_mr_rereg(mr, 7, rig.pd, &all), RNIC_OK);
+    CU_ASSERT(opens(9, 0x200, 8, RNIC_ACCESS_LOCAL_WRITE) == bytes);
+    CU_ASSERT(!opens(9, 0x200, 8, RNIC_ACCESS_REMOTE_READ));
+    EXPECT_EQ(rnic_pd_del(pd), RNIC_OK);
+    EXPECT_EQ(rnic_mr_key(mr), 9);
+    rig_free(&rig);
+}
+
+/* After an error the old region is valid (ibv_rereg_mr: IBV_REREG_MR_ERR_INPUT). */
+static void rereg_errors(void)
+{
+    const struct rnic_mr_attr good = {.addr = bytes, .len = 8, .access = 0xF};
+    const struct rnic_mr_attr rows[] = {
+        {.addr = NULL, .len = 8, .access = 0xF},
+        {.addr = bytes, .len = 8, .iova = UINT64_MAX - 6, .access = 0xF},
+        {.addr = bytes, .len = 8, .access = RNIC_ACCESS_REMOTE_WRITE},
+        {.addr = bytes, .len = 8, .access = 1u << 10},
+    };
+    struct rnic_mr *mr;
+    struct rig two;
+    struct rnic_pd *foreign;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    rig_init(&two, ROCE_ENCAP_V2_IP4);
+    foreign = two.pd;
+    EXPECT_EQ(reg((struct rnic_mr_attr){.addr = bytes, .len = 64, .access = 0xF, .key = 9}, &mr),
+              RNIC_OK);
+    EXPECT_EQ(rnic_mr_rereg(mr, 0, rig.pd, &good), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_mr_rereg(mr, 8, rig.pd, &good), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_mr_rereg(mr, RNIC_MR_REREG_PD, NULL, &good), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_mr_rereg(mr, RNIC_MR_REREG_PD, foreign, &good), RNIC_ERR_INVALID);
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        EXPECT_EQ(
+            rnic_mr_rereg(mr, RNIC_MR_REREG_TRANSLATION | RNIC_MR_REREG_ACCESS, NULL, &rows[i]),
+            RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_mr_rereg(mr, RNIC_MR_REREG_ACCESS, NULL,
+                            &(struct rnic_mr_attr){.access = 0xF | RNIC_ACCESS_ZERO_BASED}),
+              RNIC_ERR_INVALID);
+    CU_ASSERT(opens(9, 0, 64, RNIC_ACCESS_REMOTE_WRITE) == bytes);
+    rig_free(&two);
+    rig_free(&rig);
+}
+
+/* A region that a peer took away is good again once it was registered anew. */
+static void rereg_revives(void)
+{
+    const struct rnic_mr_attr rights = {.access = 0xF};
+    struct rnic_mr *mr;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(reg(
+                  (struct rnic_mr_attr){
+                      .addr = bytes, .len = 64, .access = 0xF, .key = 9, .invalidate = true},
+                  &mr),
+              RNIC_OK);
+    CU_ASSERT(rnic_key_invalidate(rig.pd, rig.qp, 9));
+    CU_ASSERT(!opens(9, 0, 1, 0));
+    EXPECT_EQ(rnic_mr_rereg(mr, RNIC_MR_REREG_ACCESS, NULL, &rights), RNIC_OK);
+    CU_ASSERT(opens(9, 0, 1, RNIC_ACCESS_REMOTE_READ) == bytes);
+    rig_free(&rig);
+}
+
+/* Regions above 4 GiB: offsets and lengths of more than 32 bits, on the wire too. */
+static void larger_than_4_gib(void)
+{
+    uint64_t len = UINT64_C(5) << 30;
+    uint64_t off = (UINT64_C(1) << 32) + 4096;
+    uint8_t *mem =
+        mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    struct roce_pkt pkt;
+    struct rnic_mr *mr;
+
+    CU_ASSERT_FATAL(mem != MAP_FAILED);
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(
+        reg((struct rnic_mr_attr){.addr = mem, .len = len, .iova = 64, .access = 0xF, .key = 9},
+            &mr),
+        RNIC_OK);
+    CU_ASSERT(opens(9, 64 + len - 1, 1, RNIC_ACCESS_REMOTE_READ) == mem + len - 1);
+    CU_ASSERT(!opens(9, 64 + len, 1, RNIC_ACCESS_REMOTE_READ));
+    CU_ASSERT(opens(9, 64, len, RNIC_ACCESS_REMOTE_READ) == mem);
+    CU_ASSERT(!opens(9, 64, len + 1, RNIC_ACCESS_REMOTE_READ));
+    pkt = pktgen_write(&rig.gen, ROCE_OP_RC_WRITE_ONLY, RIG_PSN, 64 + off, 9, 8, rig.mem, 8);
+    pkt.bth.ackreq = 1;
+    rig_in(&rig, &pkt);
+    rig_expect_aeth(&rig, RIG_PSN, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, 1);
+    EXPECT_EQ(memcmp(mem + off, rig.mem, 8), 0);
+    EXPECT_EQ(mem[4096], 0); /* where 32 bits would have put it */
+    rig_free(&rig);
+    munmap(mem, len);
+}
+
+/* R208: taken away while a message is arriving: what came stays, what comes is refused. */
+static void r208_dereg_in_a_write(void)
+{
+    struct roce_pkt pkt;
+    struct rnic_mr *mr;
+    uint8_t before[2048];
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(
+        reg((struct rnic_mr_attr){.addr = rig.mem, .len = 4096, .access = 0xF, .key = 9}, &mr),
+        RNIC_OK);
+    memcpy(before, rig.mem + 1024, sizeof(before));
+    pkt = pktgen_write(&rig.gen, ROCE_OP_RC_WRITE_FIRST, RIG_PSN, 0, 9, 3072, rig.mem + 8192, 1024);
+    rig_in(&rig, &pkt);
+    EXPECT_EQ(memcmp(rig.mem, rig.mem + 8192, 1024), 0);
+    EXPECT_EQ(rnic_mr_dereg(mr), RNIC_OK);
+    pkt = pktgen_write(&rig.gen, ROCE_OP_RC_WRITE_MIDDLE, RIG_PSN + 1, 0, 9, 3072, rig.mem + 9216,
+                       1024);
+    rig_in(&rig, &pkt);
+    rig_expect_aeth(&rig, RIG_PSN + 1, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, 0);
+    EXPECT_EQ(memcmp(before, rig.mem + 1024, sizeof(before)), 0);
+    rig_free(&rig);
+}
+
+/* R113, R208: a READ that was answered is repeated after its key went: no data, no NAK (R117). */
+static void r113_dereg_then_duplicate_read(void)
+{
+    struct roce_pkt pkt;
+    struct rnic_mr *mr;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(
+        reg((struct rnic_mr_attr){.addr = rig.mem, .len = 4096, .access = 0xF, .key = 9}, &mr),
+        RNIC_OK);
+    pkt = pktgen_read(&rig.gen, RIG_PSN, 0, 9, 8);
+    rig_in(&rig, &pkt);
+    CU_ASSERT(rig_out(&rig, &pkt));
+    EXPECT_EQ(rnic_mr_dereg(mr), RNIC_OK);
+    pkt = pktgen_read(&rig.gen, RIG_PSN, 0, 9, 8);
+    rig_in(&rig, &pkt);
+    rig_expect_nothing(&rig);
+    EXPECT_EQ(rig_state(&rig), RNIC_QPS_RTS);
+    rig_free(&rig);
+}
+
 SUITE("device.mr", TEST(registration), TEST(chosen_keys), TEST(r084_range), TEST(r207_rights),
-      TEST(r083_on_the_wire), TEST(r208_dereg), TEST(r204_invalidate))
+      TEST(r083_on_the_wire), TEST(r208_dereg), TEST(r204_invalidate), TEST(r209_zero_based),
+      TEST(optional_access), TEST(rereg), TEST(rereg_errors), TEST(rereg_revives),
+      TEST(larger_than_4_gib), TEST(r208_dereg_in_a_write), TEST(r113_dereg_then_duplicate_read))

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Memory windows: R210-R213 of rnic/rules.md, C10-72 to C10-75, o10-36.2.2, o10-37.2.x as Linux rxe
+ * quotes them. Side 1 of a pair opens windows, side 0 uses them. */
+#include <string.h>
+#include "support/pair.h"
+#include "support/suite.h"
+
+#define OFF 1000u /* of the window in the memory */
+#define LEN 500u
+
+#define READ  RNIC_ACCESS_REMOTE_READ
+#define WRITE RNIC_ACCESS_REMOTE_WRITE
+#define ATOM  RNIC_ACCESS_REMOTE_ATOMIC
+
+static struct pair pair;
+static struct rnic_mw *mw;
+
+static void begin(enum rnic_mw_type type)
+{
+    pair_init(&pair, 7, ROCE_ENCAP_V2_IP4, 2, 16);
+    pair_connect(&pair);
+    EXPECT_EQ(rnic_mw_new(pair.side[1].pd, type, &mw), RNIC_OK);
+}
+
+static struct rnic_send_wr bind_wr(struct rnic_mr *mr, uint64_t addr, uint64_t len, unsigned access)
+{
+    return (struct rnic_send_wr){
+        .wr_id = 77,
+        .opcode = RNIC_WR_BIND_MW,
+        .flags = RNIC_SEND_SIGNALED,
+        .mw = {.mw = mw,
+               .mr = mr,
+               .addr = addr,
+               .len = len,
+               .access = access,
+               .rkey = rnic_mw_rkey(mw) + 1 - (rnic_mw_rkey(mw) % 256 == 255 ? 256 : 0)},
+    };
+}
+
+/* Binds OFF, LEN of the memory through QP `qp` of side 1. */
+static void bind(unsigned qp, unsigned access)
+{
+    struct rnic_send_wr wr = bind_wr(pair.side[1].mr, PAIR_IOVA + OFF, LEN, access);
+
+    EXPECT_EQ(rnic_post_send(pair.side[1].qp[qp], &wr), RNIC_OK);
+    pair_expect_wc(pair.side[1].send_cq[qp], 77, RNIC_WC_SUCCESS);
+}
+
+/* A request of side 0 with this key; its status. */
+static enum rnic_wc_status use(unsigned qp, enum rnic_wr_opcode opcode, uint32_t rkey, uint64_t va,
+                               uint32_t len)
+{
+    const struct rnic_sge sge = {PAIR_IOVA, len, PAIR_KEY};
+    const struct rnic_send_wr wr = {.opcode = opcode,
+                                    .flags = RNIC_SEND_SIGNALED,
+                                    .sge = &sge,
+                                    .sge_cnt = 1,
+                                    .remote_addr = va,
+                                    .rkey = rkey};
+    struct rnic_wc wc = {.status = RNIC_WC_GENERAL_ERR};
+
+    EXPECT_EQ(rnic_post_send(pair.side[0].qp[qp], &wr), RNIC_OK);
+    CU_ASSERT(pair_run(&pair, 10 * PAIR_T));
+    EXPECT_EQ(rnic_cq_poll(pair.side[0].send_cq[qp], &wc, 1), 1);
+    return wc.status;
+}
+
+/* R207, R211, D14: the window's bounds and rights hold, not only the region's behind it. */
+static void r211_bounds(void)
+{
+    static const struct {
+        enum rnic_wr_opcode opcode;
+        unsigned access;
+        uint32_t off;
+        uint32_t len;
+        bool good;
+    } rows[] = {
+        {RNIC_WR_WRITE, WRITE, OFF, LEN, true},
+        {RNIC_WR_WRITE, WRITE, OFF + LEN - 1, 1, true},
+        {RNIC_WR_WRITE, WRITE, OFF - 1, 1, false},
+        {RNIC_WR_WRITE, WRITE, OFF + LEN, 1, false},
+        {RNIC_WR_WRITE, WRITE, OFF, LEN + 1, false},
+        {RNIC_WR_WRITE, READ | ATOM, OFF, 8, false},
+        {RNIC_WR_READ, READ, OFF, LEN, true},
+        {RNIC_WR_READ, READ, OFF + 1, LEN, false},
+        {RNIC_WR_READ, WRITE | ATOM, OFF, 8, false},
+        {RNIC_WR_FETCH_ADD, ATOM, OFF, 8, true},
+        {RNIC_WR_FETCH_ADD, ATOM, OFF + 496, 8, false}, /* 4 bytes beyond */
+        {RNIC_WR_FETCH_ADD, READ | WRITE, OFF, 8, false},
+        {RNIC_WR_WRITE, 0, OFF, 8, false},
+    };
+
+    for (int type = RNIC_MW_TYPE_1; type <= RNIC_MW_TYPE_2; type++) {
+        for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+            uint8_t before[LEN + 2];
+
+            begin((enum rnic_mw_type)type);
+            bind(0, rows[i].access);
+            memcpy(before, pair.side[1].mem + OFF - 1, sizeof(before));
+            EXPECT_EQ(
+                use(0, rows[i].opcode, rnic_mw_rkey(mw), PAIR_IOVA + rows[i].off, rows[i].len),
+                rows[i].good ? RNIC_WC_SUCCESS : RNIC_WC_REM_ACCESS_ERR);
+            if (!rows[i].good)
+                EXPECT_EQ(memcmp(before, pair.side[1].mem + OFF - 1, sizeof(before)), 0);
+            pair_free(&pair);
+        }
+    }
+}
+
+/* A window opens nothing before it is bound, and is never an L_Key. */
+static void unbound(void)
+{
+    for (int type = RNIC_MW_TYPE_1; type <= RNIC_MW_TYPE_2; type++) {
+        struct rnic_sge sge = {PAIR_IOVA + OFF, 8, 0};
+        struct rnic_send_wr wr = {.opcode = RNIC_WR_SEND, .sge = &sge, .sge_cnt = 1};
+
+        begin((enum rnic_mw_type)type);
+        EXPECT_EQ(use(0, RNIC_WR_READ, rnic_mw_rkey(mw), PAIR_IOVA + OFF, 8),
+                  RNIC_WC_REM_ACCESS_ERR);
+        pair_free(&pair);
+
+        begin((enum rnic_mw_type)type);
+        bind(0, READ | WRITE);
+        sge.lkey = rnic_mw_rkey(mw);
+        EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_OK);
+        CU_ASSERT(pair_run(&pair, 10 * PAIR_T));
+        pair_expect_wc(pair.side[1].send_cq[0], 0, RNIC_WC_LOC_PROT_ERR);
+        pair_free(&pair);
+    }
+}
+
+/* R210: type 1 is for every QP of the PD; type 2 for the one it was bound through. */
+static void r210_scope(void)
+{
+    begin(RNIC_MW_TYPE_1);
+    bind(0, READ);
+    EXPECT_EQ(use(1, RNIC_WR_READ, rnic_mw_rkey(mw), PAIR_IOVA + OFF, 8), RNIC_WC_SUCCESS);
+    pair_free(&pair);
+    begin(RNIC_MW_TYPE_2);
+    bind(0, READ);
+    EXPECT_EQ(use(0, RNIC_WR_READ, rnic_mw_rkey(mw), PAIR_IOVA + OFF, 8), RNIC_WC_SUCCESS);
+    EXPECT_EQ(use(1, RNIC_WR_READ, rnic_mw_rkey(mw), PAIR_IOVA + OFF, 8), RNIC_WC_REM_ACCESS_ERR);
+    pair_free(&pair);
+}
+
+/* Type 1: each post tells a new key; the old one opens what it did until the bind happens; length 0
+ * unbinds (man ibv_bind_mw). */
+static void type_1_rebind(void)
+{
+    struct rnic_send_wr wr;
+    uint32_t first;
+
+    begin(RNIC_MW_TYPE_1);
+    bind(0, READ);
+    first = rnic_mw_rkey(mw);
+    EXPECT_EQ(use(0, RNIC_WR_READ, first, PAIR_IOVA + OFF, 8), RNIC_WC_SUCCESS);
+    /* A bind that waits behind a READ. */
+    EXPECT_EQ(pair_send(&pair, 1, 0, 1, RNIC_WR_READ, 0, 4096, 0), RNIC_OK);
+    wr = bind_wr(pair.side[1].mr, PAIR_IOVA, 8, READ);
+    EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_OK);
+    CU_ASSERT(rnic_mw_rkey(mw) != first);
+    EXPECT_EQ(rnic_mw_rkey(mw) >> 8, first >> 8); /* R212 */
+    pair_expect_no_wc(pair.side[1].send_cq[0]);
+    CU_ASSERT(pair_run(&pair, 10 * PAIR_T));
+    pair_expect_wc(pair.side[1].send_cq[0], 1, RNIC_WC_SUCCESS);
+    pair_expect_wc(pair.side[1].send_cq[0], 77, RNIC_WC_SUCCESS);
+    EXPECT_EQ(use(0, RNIC_WR_READ, rnic_mw_rkey(mw), PAIR_IOVA, 8), RNIC_WC_SUCCESS);
+    EXPECT_EQ(rnic_mr_dereg(pair.side[1].mr), RNIC_ERR_BUSY);
+    wr = bind_wr(NULL, 0, 0, 0);
+    EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_OK);
+    pair_expect_wc(pair.side[1].send_cq[0], 77, RNIC_WC_SUCCESS);
+    EXPECT_EQ(use(0, RNIC_WR_READ, first, PAIR_IOVA + OFF, 8), RNIC_WC_REM_ACCESS_ERR);
+    EXPECT_EQ(use(1, RNIC_WR_READ, rnic_mw_rkey(mw), PAIR_IOVA, 8), RNIC_WC_REM_ACCESS_ERR);
+    EXPECT_EQ(rnic_mr_dereg(pair.side[1].mr), RNIC_OK);
+    pair_free(&pair);
+}
+
+/* Type 2: bound, taken back by the own QP or the peer, bound again under another key. */
+static void type_2_life(void)
+{
+    const struct rnic_sge sge = {PAIR_IOVA, 4, PAIR_KEY};
+    struct rnic_send_wr inv = {
+        .wr_id = 5, .opcode = RNIC_WR_LOCAL_INV, .flags = RNIC_SEND_SIGNALED};
+    uint32_t first;
+    struct rnic_wc wc;
+
+    begin(RNIC_MW_TYPE_2);
+    first = rnic_mw_rkey(mw);
+    bind(0, READ);
+    CU_ASSERT(rnic_mw_rkey(mw) != first);
+    first = rnic_mw_rkey(mw);
+    inv.invalidate_key = first;
+    EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &inv), RNIC_OK);
+    pair_expect_wc(pair.side[1].send_cq[0], 5, RNIC_WC_SUCCESS);
+    bind(1, READ | WRITE);
+    EXPECT_EQ(use(1, RNIC_WR_WRITE, rnic_mw_rkey(mw), PAIR_IOVA + OFF, 8), RNIC_WC_SUCCESS);
+    /* R203: by SEND with Invalidate. */
+    EXPECT_EQ(pair_recv(&pair, 1, 1, 9, 0, 16), RNIC_OK);
+    inv = (struct rnic_send_wr){.opcode = RNIC_WR_SEND_INV,
+                                .flags = RNIC_SEND_SIGNALED,
+                                .sge = &sge,
+                                .sge_cnt = 1,
+                                .invalidate_key = rnic_mw_rkey(mw)};
+    EXPECT_EQ(rnic_post_send(pair.side[0].qp[1], &inv), RNIC_OK);
+    CU_ASSERT(pair_run(&pair, 10 * PAIR_T));
+    EXPECT_EQ(rnic_cq_poll(pair.side[1].recv_cq[1], &wc, 1), 1);
+    EXPECT_EQ(wc.flags, RNIC_WC_WITH_INV);
+    EXPECT_EQ(wc.invalidated_key, rnic_mw_rkey(mw));
+    EXPECT_EQ(rnic_mr_dereg(pair.side[1].mr), RNIC_OK);
+    EXPECT_EQ(use(0, RNIC_WR_READ, first, PAIR_IOVA + OFF, 8), RNIC_WC_REM_ACCESS_ERR);
+    pair_free(&pair);
+}
+
+/* R204, R213, o10-37.2.26: what an invalidation must not reach: LOC_QP_OP_ERR here, NAK 0x62 and
+ * REM_ACCESS_ERR at the peer. */
+static void r213_not_invalidated(void)
+{
+    struct rnic_send_wr inv = {
+        .wr_id = 5, .opcode = RNIC_WR_LOCAL_INV, .flags = RNIC_SEND_SIGNALED};
+
+    for (unsigned row = 0; row < 6; row++) {
+        begin(row < 2 ? RNIC_MW_TYPE_1 : RNIC_MW_TYPE_2);
+        if (row != 2)
+            bind(row == 3, READ); /* 2: free; 3: bound through the other QP */
+        inv.invalidate_key = row == 4 ? PAIR_KEY : rnic_mw_rkey(mw) ^ (row == 5); /* 5: old tag */
+        inv.opcode = row == 1 ? RNIC_WR_SEND_INV : RNIC_WR_LOCAL_INV;
+        if (row == 1)
+            EXPECT_EQ(pair_recv(&pair, 1, 0, 9, 0, 16), RNIC_OK);
+        EXPECT_EQ(rnic_post_send(pair.side[row != 1].qp[0], &inv), RNIC_OK);
+        CU_ASSERT(pair_run(&pair, 10 * PAIR_T));
+        pair_expect_wc(pair.side[row != 1].send_cq[0], 5,
+                       row == 1 ? RNIC_WC_REM_ACCESS_ERR : RNIC_WC_LOC_QP_OP_ERR);
+        EXPECT_EQ(pair_state(&pair, 1, 0), RNIC_QPS_ERR);
+        pair_free(&pair);
+    }
+}
+
+/* R211: what cannot be bound fails in its turn, and the QP with it. */
+static void r211_bind_errors(void)
+{
+    enum { NOT_BINDABLE, ZERO_BASED, READ_ONLY, OTHER_PD_MR, OTHER_PD_MW, ALL };
+    static const struct {
+        int mr; /* see below; ALL: the pair's */
+        enum rnic_mw_type type;
+        uint64_t off;
+        uint64_t len;
+        unsigned access;
+        bool good;
+    } rows[] = {
+        {ALL, RNIC_MW_TYPE_1, 0, PAIR_MEM, READ, true},
+        {ALL, RNIC_MW_TYPE_2, 0, PAIR_MEM, READ, true},
+        {NOT_BINDABLE, RNIC_MW_TYPE_1, 0, 8, READ, false}, /* C10-73 */
+        {NOT_BINDABLE, RNIC_MW_TYPE_2, 0, 8, READ, false},
+        {ZERO_BASED, RNIC_MW_TYPE_2, 0, 8, READ, false},
+        {READ_ONLY, RNIC_MW_TYPE_1, 0, 8, READ, true},
+        {READ_ONLY, RNIC_MW_TYPE_1, 0, 8, WRITE, false}, /* C10-74 */
+        {READ_ONLY, RNIC_MW_TYPE_2, 0, 8, ATOM, false},
+        {READ_ONLY, RNIC_MW_TYPE_2, 0, 8, RNIC_ACCESS_FLUSH_GLOBAL, false},
+        {OTHER_PD_MR, RNIC_MW_TYPE_1, 0, 8, READ, false}, /* C10-72 */
+        {OTHER_PD_MW, RNIC_MW_TYPE_2, 0, 8, READ, false},
+        {ALL, RNIC_MW_TYPE_1, 1, PAIR_MEM, READ, false}, /* C10-75 */
+        {ALL, RNIC_MW_TYPE_2, (uint64_t)-1, 8, READ, false},
+        {ALL, RNIC_MW_TYPE_2, 8, UINT64_MAX, READ, false},                 /* passes 2^64 */
+        {ALL, RNIC_MW_TYPE_2, 0, 0, READ, false},                          /* o10-37.2.40 */
+        {ALL, RNIC_MW_TYPE_1, 0, 8, READ | RNIC_ACCESS_ZERO_BASED, false}, /* o10-36.2.2 */
+        {ALL, RNIC_MW_TYPE_2, 0, 8, READ | RNIC_ACCESS_ZERO_BASED, true},
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct rnic_mr_attr attr = {.len = PAIR_MEM, .iova = PAIR_IOVA};
+        struct rnic_mr *mr;
+        struct rnic_pd *pd;
+        struct rnic_send_wr wr;
+
+        begin(rows[i].type);
+        EXPECT_EQ(rnic_pd_new(pair.side[1].rnic, &pd), RNIC_OK);
+        attr.addr = pair.side[1].mem;
+        attr.access = RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_MW_BIND;
+        if (rows[i].mr == NOT_BINDABLE)
+            attr.access = RNIC_ACCESS_ALL & ~(unsigned)RNIC_ACCESS_MW_BIND;
+        if (rows[i].mr == ZERO_BASED)
+            attr.access |= RNIC_ACCESS_ZERO_BASED;
+        if (rows[i].mr == READ_ONLY)
+            attr.access = RNIC_ACCESS_MW_BIND;
+        EXPECT_EQ(rnic_mr_reg(rows[i].mr == OTHER_PD_MR ? pd : pair.side[1].pd, &attr, &mr),
+                  RNIC_OK);
+        if (rows[i].mr == OTHER_PD_MW) {
+            EXPECT_EQ(rnic_mw_del(mw), RNIC_OK);
+            EXPECT_EQ(rnic_mw_new(pd, rows[i].type, &mw), RNIC_OK);
+        }
+        wr = bind_wr(rows[i].mr == ALL ? pair.side[1].mr : mr,
+                     (rows[i].mr == ZERO_BASED ? 0 : PAIR_IOVA) + rows[i].off, rows[i].len,
+                     rows[i].access);
+        EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_OK);
+        pair_expect_wc(pair.side[1].send_cq[0], 77,
+                       rows[i].good ? RNIC_WC_SUCCESS : RNIC_WC_MW_BIND_ERR);
+        EXPECT_EQ(pair_state(&pair, 1, 0), rows[i].good ? RNIC_QPS_RTS : RNIC_QPS_ERR);
+        pair_free(&pair);
+    }
+}
+
+/* o10-37.2.30: a type 2 window that is bound. */
+static void type_2_bound_twice(void)
+{
+    struct rnic_send_wr wr;
+
+    begin(RNIC_MW_TYPE_2);
+    bind(0, READ);
+    wr = bind_wr(pair.side[1].mr, PAIR_IOVA, 8, READ | WRITE);
+    EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_OK);
+    pair_expect_wc(pair.side[1].send_cq[0], 77, RNIC_WC_MW_BIND_ERR);
+    pair_free(&pair);
+}
+
+/* What makes no sense whenever it happens is refused at once. */
+static void refused(void)
+{
+    struct rnic_send_wr wr;
+    struct rnic_mw *none;
+
+    begin(RNIC_MW_TYPE_2);
+    EXPECT_EQ(rnic_mw_new(pair.side[1].pd, (enum rnic_mw_type)3, &none), RNIC_ERR_INVALID);
+    wr = bind_wr(pair.side[1].mr, PAIR_IOVA, 8, READ);
+    wr.mw.mw = NULL;
+    EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_ERR_INVALID);
+    wr = bind_wr(NULL, PAIR_IOVA, 8, READ);
+    EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_ERR_INVALID);
+    wr = bind_wr(pair.side[1].mr, PAIR_IOVA, 8, RNIC_ACCESS_LOCAL_WRITE);
+    EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_ERR_INVALID);
+    wr = bind_wr(pair.side[1].mr, PAIR_IOVA, 8, READ);
+    wr.mw.rkey ^= 0x100; /* R212: the upper 24 bits are the device's */
+    EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_ERR_INVALID);
+    pair_expect_no_wc(pair.side[1].send_cq[0]);
+    EXPECT_EQ(pair_state(&pair, 1, 0), RNIC_QPS_RTS);
+    pair_free(&pair);
+}
+
+/* R213: a region with windows on it stays as it is; the end of window or QP frees it. */
+static void r213_region_in_use(void)
+{
+    struct rnic_mr_attr attr = {.addr = NULL};
+
+    for (int by_qp = 0; by_qp < 2; by_qp++) {
+        begin(RNIC_MW_TYPE_2);
+        bind(0, READ);
+        EXPECT_EQ(rnic_mr_dereg(pair.side[1].mr), RNIC_ERR_BUSY);
+        EXPECT_EQ(rnic_mr_rereg(pair.side[1].mr, RNIC_MR_REREG_TRANSLATION, NULL, &attr),
+                  RNIC_ERR_BUSY);
+        EXPECT_EQ(rnic_pd_del(pair.side[1].pd), RNIC_ERR_BUSY);
+        if (by_qp)
+            rnic_qp_del(pair.side[1].qp[0]);
+        else
+            EXPECT_EQ(rnic_mw_del(mw), RNIC_OK);
+        EXPECT_EQ(rnic_mr_dereg(pair.side[1].mr), RNIC_OK);
+        EXPECT_EQ(rnic_mw_del(NULL), RNIC_OK);
+        pair_free(&pair);
+    }
+}
+
+/* A window or region that went while the bind waited: found missing, not touched. */
+static void gone_before_the_bind(void)
+{
+    for (int region = 0; region < 2; region++) {
+        struct rnic_send_wr wr;
+
+        begin(RNIC_MW_TYPE_1);
+        EXPECT_EQ(pair_send(&pair, 1, 0, 1, RNIC_WR_READ, 0, 64, 0), RNIC_OK);
+        wr = bind_wr(pair.side[1].mr, PAIR_IOVA, 8, READ);
+        EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_OK);
+        if (region) {
+            struct rnic_mr_attr attr = {
+                .addr = pair.side[1].mem, .len = 4, .iova = PAIR_IOVA, .access = RNIC_ACCESS_ALL};
+
+            EXPECT_EQ(rnic_mr_rereg(pair.side[1].mr, RNIC_MR_REREG_TRANSLATION, NULL, &attr),
+                      RNIC_OK);
+        } else {
+            EXPECT_EQ(rnic_mw_del(mw), RNIC_OK);
+        }
+        CU_ASSERT(pair_run(&pair, 10 * PAIR_T));
+        pair_expect_wc(pair.side[1].send_cq[0], 1, region ? RNIC_WC_LOC_PROT_ERR : RNIC_WC_SUCCESS);
+        pair_expect_wc(pair.side[1].send_cq[0], 77,
+                       region ? RNIC_WC_WR_FLUSH_ERR : RNIC_WC_MW_BIND_ERR);
+        pair_free(&pair);
+    }
+}
+
+/* R209: addresses of a zero-based window count from its first byte. */
+static void r209_zero_based(void)
+{
+    begin(RNIC_MW_TYPE_2);
+    bind(0, WRITE | RNIC_ACCESS_ZERO_BASED);
+    EXPECT_EQ(use(0, RNIC_WR_WRITE, rnic_mw_rkey(mw), LEN - 8, 8), RNIC_WC_SUCCESS);
+    EXPECT_EQ(memcmp(pair.side[1].mem + OFF + LEN - 8, pair.side[0].mem, 8), 0);
+    EXPECT_EQ(use(0, RNIC_WR_WRITE, rnic_mw_rkey(mw), LEN - 7, 8), RNIC_WC_REM_ACCESS_ERR);
+    pair_free(&pair);
+}
+
+/* R208: a window that closes while its READ is being answered ends the answer. */
+static void r208_closed_during_read(void)
+{
+    const struct simnet_path slow = {.bps = UINT64_C(1000000000), .delay_ns = 1000};
+    struct rnic_send_wr wr;
+
+    begin(RNIC_MW_TYPE_2);
+    simnet_paths(&pair.net, &slow);
+    wr = bind_wr(pair.side[1].mr, PAIR_IOVA, PAIR_MEM, READ);
+    EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_OK);
+    pair_expect_wc(pair.side[1].send_cq[0], 77, RNIC_WC_SUCCESS);
+    wr = (struct rnic_send_wr){.wr_id = 1,
+                               .opcode = RNIC_WR_READ,
+                               .flags = RNIC_SEND_SIGNALED,
+                               .sge = &(struct rnic_sge){PAIR_IOVA, 512 * 1024, PAIR_KEY},
+                               .sge_cnt = 1,
+                               .remote_addr = PAIR_IOVA,
+                               .rkey = rnic_mw_rkey(mw)};
+    EXPECT_EQ(rnic_post_send(pair.side[0].qp[0], &wr), RNIC_OK);
+    CU_ASSERT(!simnet_run(&pair.net, pair.net.now + 100000)); /* the answer is under way */
+    EXPECT_EQ(rnic_mw_del(mw), RNIC_OK);
+    CU_ASSERT(pair_run(&pair, 10 * PAIR_T));
+    pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_REM_ACCESS_ERR);
+    pair_free(&pair);
+}
+
+/* Keys of windows are all different, of no region, and fill all bits; regions get none of theirs.
+ */
+static void keys(void)
+{
+    struct rnic_mr *mr;
+    uint32_t ones = 0;
+    uint32_t zeros = 0;
+
+    begin(RNIC_MW_TYPE_1);
+    for (unsigned i = 0; i < 2000; i++) {
+        struct rnic_mr_attr attr = {.len = 0};
+
+        EXPECT_EQ(rnic_mw_new(pair.side[1].pd, RNIC_MW_TYPE_2, &mw), RNIC_OK);
+        ones |= rnic_mw_rkey(mw);
+        zeros |= ~rnic_mw_rkey(mw);
+        attr.key = rnic_mw_rkey(mw) ^ (i & 0xFF);
+        EXPECT_EQ(rnic_mr_reg(pair.side[1].pd, &attr, &mr), RNIC_ERR_EXISTS);
+    }
+    EXPECT_EQ(ones, UINT32_MAX);
+    EXPECT_EQ(zeros, UINT32_MAX);
+    EXPECT_EQ(rnic_mw_type(mw), RNIC_MW_TYPE_2);
+    pair_free(&pair);
+}
+
+SUITE("device.mw", TEST(r211_bounds), TEST(unbound), TEST(r210_scope), TEST(type_1_rebind),
+      TEST(type_2_life), TEST(r213_not_invalidated), TEST(r211_bind_errors),
+      TEST(type_2_bound_twice), TEST(refused), TEST(r213_region_in_use), TEST(gone_before_the_bind),
+      TEST(r209_zero_based), TEST(r208_closed_during_read), TEST(keys))

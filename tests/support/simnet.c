@@ -444,21 +444,33 @@ static unsigned carry(struct simnet *net, unsigned from, unsigned to, enum simne
     return fates;
 }
 
+/* Counts what became of one copy, but for SENT, which is of the frame. */
+static unsigned tally(struct simnet *net, unsigned from, enum simnet_class cls, unsigned fates)
+{
+    for (unsigned f = 0; f < SIMNET_FATE_CNT; f++)
+        if (f != SIMNET_SENT)
+            net->tally[from][cls][f] += fates >> f & 1;
+    return fates;
+}
+
 static void send_frame(struct simnet *net, unsigned from, const uint8_t *frame, size_t len)
 {
     struct roce_pkt pkt;
     struct simnet_event event;
     int error = roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, frame, len, len);
     enum simnet_class cls = error ? SIMNET_OTHER : simnet_classify(&pkt);
-    int to = find_node(net, frame);
-    unsigned fates = 1u << SIMNET_SENT | 1u << SIMNET_LOST;
+    bool group = (frame[0] & 1) != 0;
+    int to = group ? -1 : find_node(net, frame);
+    unsigned fates = 1u << SIMNET_SENT;
 
     record(net, frame, len);
     net->sent_bytes[from] += len;
-    if (to >= 0 && !error)
-        fates = carry(net, from, (unsigned)to, cls, &pkt);
-    for (unsigned f = 0; f < SIMNET_FATE_CNT; f++)
-        net->tally[from][cls][f] += fates >> f & 1;
+    net->tally[from][cls][SIMNET_SENT]++;
+    for (unsigned i = 0; i < net->node_cnt && !error; i++)
+        if (group ? i != from : (int)i == to)
+            fates |= tally(net, from, cls, carry(net, from, i, cls, &pkt));
+    if (!group && (to < 0 || error))
+        fates |= tally(net, from, cls, 1u << SIMNET_LOST);
     event = (struct simnet_event){from, to, cls, fates, net->now, &pkt};
     if (net->observe)
         net->observe(net->ctx, &event);

@@ -8,7 +8,8 @@
  * of a sender, QP, PSN and class. The tally is the ground truth: what was sent, and what became of
  * it.
  *
- * A frame goes to the node that has its destination MAC address; to none it is lost.
+ * A frame goes to the node that has its destination MAC address, one to a group to all others, each
+ * copy with its own fate; to none it is lost.
  */
 #ifndef TEST_SIMNET_H
 #define TEST_SIMNET_H
@@ -88,7 +89,7 @@ enum simnet_class {
 #define SIMNET_ANY       ((1u << SIMNET_CLASS_CNT) - 1)
 
 enum simnet_fate {
-    SIMNET_SENT,       /* given out by its node */
+    SIMNET_SENT,       /* given out by its node, once however many copies are made */
     SIMNET_DELIVERED,  /* given in, each copy once, whole or not */
     SIMNET_BAD,        /* of those: with a bit wrong */
     SIMNET_LOST,       /* by chance, rule, or for want of a destination */
@@ -129,7 +130,7 @@ struct simnet_rule {
 /* One packet as it was sent, and what was decided about it. */
 struct simnet_event {
     unsigned from;
-    int to; /* -1: nobody */
+    int to; /* -1: nobody, or a group */
     enum simnet_class cls;
     unsigned fates; /* 1 << enum simnet_fate */
     uint64_t now;

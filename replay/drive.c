@@ -135,8 +135,12 @@ static const char *qp_open(struct stage *st, struct playing *play, rnic_time now
 {
     const struct setup *s = &play->run->setup;
     const struct trace_packet *first = first_request(s);
-    struct rnic_qp_init init = {
-        .type = RNIC_QPT_RC, .recv_cq = st->cq, .qpn = s->qpn, .max_recv_wr = 4, .max_recv_sge = 1};
+    struct rnic_qp_init init = {.type = RNIC_QPT_RC,
+                                .recv_cq = st->cq,
+                                .qpn = s->qpn,
+                                .max_recv_wr = 4,
+                                .max_recv_sge = 1,
+                                .no_credits = true};
     struct rnic_qp_attr attr = {
         .state = RNIC_QPS_INIT,
         .access = s->access,

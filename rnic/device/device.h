@@ -18,7 +18,9 @@
 #include "device/pd.h"
 #include "device/qp.h"
 #include "device/rnic.h"
+#include "device/srq.h"
 #include "device/timer.h"
+#include "device/xrcd.h"
 
 struct rnic_device_counters {
 #define X(name, text) uint64_t name;
@@ -37,11 +39,13 @@ struct rnic {
     struct rnic_map keys;    /* rnic_mr by key */
     struct rnic_map windows; /* rnic_mw by the upper 24 bits of its keys */
     struct rnic_map qpns;    /* rnic_qp by QPN */
+    struct rnic_map srqns;   /* rnic_srq by number */
     struct rnic_map groups;  /* rnic_mcast_group by a hash of its GID */
     uint32_t group_cnt;
     uint32_t ah_cnt;
     uint32_t pd_cnt;
     uint32_t cq_cnt;
+    uint32_t xrcd_cnt;
     struct rnic_timers timers;
     rnic_time now;         /* the latest that a caller named */
     struct rnic_list cnps; /* QPs that owe a CNP */
@@ -56,6 +60,8 @@ struct rnic {
     struct rnic_list cqs;
     struct rnic_list qps;
     struct rnic_list ahs;
+    struct rnic_list srqs;
+    struct rnic_list xrcds;
 
     struct roce_env cnp_env; /* of the CNP being sent */
     struct roce_pkt tx; /* the packet being sent; of its headers only those of its opcode count */

@@ -22,10 +22,15 @@ struct rnic_event_queue {
 void rnic_event_put(struct rnic_event_queue *queue, enum rnic_event_type type, struct rnic_qp *qp,
                     struct rnic_cq *cq);
 
+/* The same of an SRQ. */
+void rnic_event_put_srq(struct rnic_event_queue *queue, enum rnic_event_type type,
+                        struct rnic_srq *srq);
+
 bool rnic_event_take(struct rnic_event_queue *queue, struct rnic_event *out);
 
 /* The object is about to be freed: no event of it stays behind. */
 void rnic_event_purge(struct rnic_event_queue *queue, const struct rnic_qp *qp,
                       const struct rnic_cq *cq);
+void rnic_event_purge_srq(struct rnic_event_queue *queue, const struct rnic_srq *srq);
 
 #endif

@@ -53,37 +53,93 @@ static bool qpn_valid(const struct rnic_qp_init *init)
     return init->qpn == 0 || (init->qpn >= QPN_FIRST && init->qpn <= QPN_LAST);
 }
 
-static bool init_valid(const struct rnic_pd *pd, const struct rnic_qp_init *init)
+static bool recv_init_valid(const struct rnic_pd *pd, const struct rnic_qp_init *init)
 {
-    return rnic_service_of(init->type) && init->recv_cq && init->recv_cq->rnic == pd->rnic &&
-           qpn_valid(init) && init->max_recv_wr <= pd->rnic->limits.max_qp_wr &&
-           init->max_recv_sge >= 1 && init->max_recv_sge <= pd->rnic->limits.max_sge &&
-           send_init_valid(pd, init);
+    if (!init->recv_cq || init->recv_cq->rnic != pd->rnic)
+        return false;
+    if (init->srq)
+        return init->srq->pd->rnic == pd->rnic && !init->srq->xrcd && init->type != RNIC_QPT_GSI;
+    return init->max_recv_wr <= pd->rnic->limits.max_qp_wr && init->max_recv_sge >= 1 &&
+           init->max_recv_sge <= pd->rnic->limits.max_sge;
 }
 
-int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *init, struct rnic_qp **out)
+static bool init_valid(const struct rnic_pd *pd, const struct rnic_qp_init *init)
+{
+    const struct rnic_service *service = rnic_service_of(init->type);
+
+    if (!service || !qpn_valid(init))
+        return false;
+    if (init->type == RNIC_QPT_XRC_RECV && (!init->xrcd || init->xrcd->rnic != pd->rnic))
+        return false;
+    return (!service->receive_queue || recv_init_valid(pd, init)) &&
+           (!service->sends || send_init_valid(pd, init));
+}
+
+/* What is not looked at as it is where there is none. */
+static struct rnic_qp_init init_of(const struct rnic_qp_init *given)
+{
+    const struct rnic_service *service = rnic_service_of(given->type);
+    struct rnic_qp_init init = *given;
+
+    if (!service->receive_queue) {
+        init.recv_cq = NULL;
+        init.srq = NULL;
+    }
+    if (!service->receive_queue || init.srq) {
+        init.max_recv_wr = 0;
+        init.max_recv_sge = 1;
+    }
+    if (!service->sends) {
+        init.send_cq = NULL;
+        init.max_send_wr = 0;
+    }
+    if (init.max_send_wr == 0) {
+        init.max_send_sge = 1;
+        init.max_inline = 0;
+    }
+    if (init.type != RNIC_QPT_XRC_RECV)
+        init.xrcd = NULL;
+    return init;
+}
+
+/* What the QP refers to is in use as long as it is there. */
+static void count_users(const struct rnic_qp *qp, uint32_t by)
+{
+    qp->pd->users += by;
+    if (qp->recv_cq)
+        qp->recv_cq->users += by;
+    if (qp->send_cq)
+        qp->send_cq->users += by;
+    if (qp->srq)
+        qp->srq->users += by;
+    if (qp->xrcd)
+        qp->xrcd->users += by;
+}
+
+int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *given, struct rnic_qp **out)
 {
     struct rnic *rnic = pd->rnic;
     struct rnic_qp *qp;
-    uint32_t qpn = init->qpn;
+    struct rnic_qp_init init;
+    uint32_t qpn = given->qpn;
 
-    if (!init_valid(pd, init))
+    if (!init_valid(pd, given))
         return RNIC_ERR_INVALID;
-    if (init->type == RNIC_QPT_GSI)
+    init = init_of(given);
+    if (init.type == RNIC_QPT_GSI)
         qpn = ROCE_QP_GSI; /* one a device (R171) */
     if (qpn && rnic_map_get(&rnic->qpns, qpn))
         return RNIC_ERR_EXISTS;
     qp = rnic->qpns.cnt < rnic->limits.max_qp ? calloc(1, sizeof(*qp)) : NULL;
     if (!qp)
         return RNIC_ERR_NOMEM;
-    if (!rnic_responder_init(&qp->resp, &rnic_qp_host, qp, &rnic->transport_counters, NULL,
-                             init->max_recv_wr, init->max_recv_sge))
+    if (!rnic_responder_init(&qp->resp, &rnic_qp_host, qp, &rnic->transport_counters,
+                             init.srq ? &init.srq->rq : NULL, init.max_recv_wr, init.max_recv_sge))
         goto no_responder;
     if (!rnic_requester_init(&qp->req, &rnic_qp_host, qp, &rnic->transport_counters,
-                             init->max_send_wr, init->max_send_wr ? init->max_send_sge : 1,
-                             init->max_send_wr ? init->max_inline : 0))
+                             init.max_send_wr, init.max_send_sge, init.max_inline))
         goto no_requester;
-    qp->service = rnic_service_of(init->type);
+    qp->service = rnic_service_of(init.type);
     qp->qpn = qpn ? qpn : choose_qpn(rnic);
     qp->pd = pd;
     if (!qp->service->connected && !rnic_sq_add_dests(&qp->req.sq))
@@ -92,18 +148,18 @@ int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *init, struct rnic
         goto no_cc;
     if (qp->qpn == 0 || !rnic_map_add(&rnic->qpns, qp->qpn, qp))
         goto no_map;
-    qp->recv_cq = init->recv_cq;
-    qp->type = init->type;
+    qp->recv_cq = init.recv_cq;
+    qp->type = init.type;
     qp->state = RNIC_QPS_RESET;
     rnic_list_init(&qp->ready);
     rnic_list_init(&qp->windows);
     rnic_timer_init(&qp->timer);
     rnic_list_add(&rnic->qps, &qp->link);
-    pd->users++;
-    qp->recv_cq->users++;
-    qp->send_cq = init->send_cq;
-    if (qp->send_cq)
-        qp->send_cq->users++;
+    qp->send_cq = init.send_cq;
+    qp->srq = init.srq;
+    qp->xrcd = init.xrcd;
+    qp->credits = init.type == RNIC_QPT_RC && !init.srq && !init.no_credits;
+    count_users(qp, 1);
     *out = qp;
     return RNIC_OK;
 
@@ -134,10 +190,7 @@ int rnic_qp_del(struct rnic_qp *qp)
     rnic_list_del(&qp->ready);
     rnic_list_del(&qp->link);
     rnic_mw_unbind_all(qp);
-    qp->recv_cq->users--;
-    if (qp->send_cq)
-        qp->send_cq->users--;
-    qp->pd->users--;
+    count_users(qp, UINT32_MAX); /* one fewer */
     rnic_requester_free(&qp->req);
     rnic_responder_free(&qp->resp);
     free(qp);

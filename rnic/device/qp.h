@@ -12,16 +12,19 @@
 #include "device/list.h"
 #include "device/pd.h"
 #include "device/service.h"
+#include "device/srq.h"
 #include "device/timer.h"
 #include "transport/completer.h"
-#include "transport/responder.h"
+#include "transport/uc.h"
 #include "transport/ud.h"
 #include "wire/env.h"
 
 struct rnic_qp {
     struct rnic_pd *pd;
-    struct rnic_cq *recv_cq;
+    struct rnic_cq *recv_cq; /* NULL: there is no receive queue */
     struct rnic_cq *send_cq; /* NULL: there is no send queue */
+    struct rnic_srq *srq;    /* the basic SRQ it was created with, or NULL */
+    struct rnic_xrcd *xrcd;  /* XRC target, else NULL */
     const struct rnic_service *service;
     struct rnic_list link;  /* rnic.qps */
     struct rnic_list ready; /* rnic.ready, while it may have something to send */
@@ -33,6 +36,7 @@ struct rnic_qp {
     bool comm_est; /* a valid packet arrived since RTR (R055) */
     bool drained;  /* told of the drained send queue, or not to be (R191) */
     bool turn;     /* whose packet is next if both halves have one: true: a request */
+    bool credits;  /* its ACKs tell of receive WQEs (R106) */
     bool cq_lost;  /* a completion was lost: the QP is to go to ERR (R200) */
 
     /* INIT */

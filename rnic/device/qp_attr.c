@@ -14,14 +14,15 @@ enum service { RC, UC, UD, GSI, XS, XR, SERVICES };
 
 static enum service service_of(enum rnic_qp_type type)
 {
-    switch ((int)type) {
-    case 1: return GSI;
-    case 3: return UC;
-    case 4: return UD;
-    case 9: return XS;  /* XRC_SEND */
-    case 10: return XR; /* XRC_RECV */
-    default: return RC;
+    switch (type) {
+    case RNIC_QPT_GSI: return GSI;
+    case RNIC_QPT_RC: return RC;
+    case RNIC_QPT_UC: return UC;
+    case RNIC_QPT_UD: return UD;
+    case RNIC_QPT_XRC_SEND: return XS;
+    case RNIC_QPT_XRC_RECV: return XR;
     }
+    return RC;
 }
 
 enum {
@@ -118,6 +119,9 @@ void rnic_qp_query(const struct rnic_qp *qp, struct rnic_qp_attr *attr, struct r
             .type = qp->type,
             .recv_cq = qp->recv_cq,
             .qpn = qp->qpn,
+            .srq = qp->srq,
+            .xrcd = qp->xrcd,
+            .no_credits = !qp->credits,
             .max_recv_wr = qp->resp.rq.max,
             .max_recv_sge = qp->resp.rq.max_sge,
             .send_cq = qp->send_cq,

@@ -6,10 +6,19 @@
 #define PKEY_BASE 0x7FFFu /* the part of a P_Key that names the partition */
 #define PKEY_FULL 0x8000u /* full member */
 
+/* The SRQ that receive WQEs came from last, or NULL. */
+static struct rnic_srq *srq_of(struct rnic_qp *qp)
+{
+    return qp->resp.from != &qp->resp.rq ? rnic_srq_of(qp->resp.from) : NULL;
+}
+
 void rnic_qp_settle(struct rnic_qp *qp)
 {
     struct rnic *rnic = qp->pd->rnic;
+    struct rnic_srq *srq = srq_of(qp);
 
+    if (srq)
+        rnic_srq_settle(srq);
     if (qp->cq_lost && qp->state != RNIC_QPS_ERR) {
         rnic_event_put(&rnic->events, RNIC_EVENT_QP_FATAL, qp, NULL); /* R200 */
         rnic_responder_stop(&qp->resp);
@@ -36,6 +45,8 @@ int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *wr)
 {
     enum rnic_rq_post posted;
 
+    if (qp->srq || !qp->service->receive_queue)
+        return RNIC_ERR_INVALID;
     if (qp->state == RNIC_QPS_RESET)
         return RNIC_ERR_STATE; /* C10-97.2.1, R188 */
     posted = rnic_rq_post(&qp->resp.rq, wr);
@@ -43,6 +54,8 @@ int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *wr)
         return posted == RNIC_RQ_FULL ? RNIC_ERR_FULL : RNIC_ERR_INVALID;
     if (qp->state == RNIC_QPS_ERR)
         rnic_responder_flush(&qp->resp); /* R189 */
+    else
+        rnic_responder_posted(&qp->resp);
     return RNIC_OK;
 }
 
@@ -61,6 +74,8 @@ int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr)
     struct rnic_send_wr bind; /* with what the transport is to know of it */
 
     rnic_qp_prefetch(qp);
+    if (!qp->service->sends)
+        return RNIC_ERR_INVALID;
     if (qp->state < RNIC_QPS_RTS)
         return RNIC_ERR_STATE; /* R188 */
     if (wr->opcode == RNIC_WR_BIND_MW) {
@@ -121,6 +136,8 @@ bool rnic_qp_pkey_fits(const struct rnic_qp *qp, uint16_t pkey)
 
 bool rnic_qp_accepts(const struct rnic_qp *qp, const struct roce_opcode *op)
 {
+    if (!(roce_opcode_is_response(op) ? qp->service->sends : qp->service->receives))
+        return false;
     switch (qp->state) {
     case RNIC_QPS_RTR: return !roce_opcode_is_response(op);
     case RNIC_QPS_RTS:
@@ -153,6 +170,8 @@ void rnic_qp_input(struct rnic_qp *qp, const struct roce_pkt *pkt, rnic_time now
     }
     if (roce_opcode_is_response(pkt->op))
         rnic_completer_input(&qp->req, pkt, now);
+    else if (qp->service->svc == ROCE_SVC_UC)
+        rnic_uc_input(&qp->resp, pkt);
     else
         rnic_responder_input(&qp->resp, pkt);
     rnic_qp_settle(qp);
@@ -205,19 +224,31 @@ bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
 
 /* ---- what the transport asks for: transport/host.h ------------------------------------------- */
 
+/* Where the keys of requests are looked up: for an XRC target, where the SRQ is that the request in
+ * hand names (Annex A14); NULL if it is gone. */
+static const struct rnic_pd *request_pd(const struct rnic_qp *qp)
+{
+    const struct rnic_srq *srq;
+
+    if (!qp->xrcd)
+        return qp->pd;
+    srq = rnic_srq_find(qp->xrcd, qp->resp.srqn);
+    return srq ? srq->pd : NULL;
+}
+
 static enum rnic_mem host_mem(void *ctx, uint32_t key, uint64_t va, uint64_t len, unsigned access,
                               uint8_t **out)
 {
-    const struct rnic_qp *qp = ctx;
+    const struct rnic_pd *pd = request_pd(ctx);
 
-    return rnic_key_translate(qp->pd, qp, key, va, len, access, out);
+    return pd ? rnic_key_translate(pd, ctx, key, va, len, access, out) : RNIC_MEM_KEY;
 }
 
 static enum rnic_mem host_whole(void *ctx, uint32_t key, unsigned access)
 {
-    const struct rnic_qp *qp = ctx;
+    const struct rnic_pd *pd = request_pd(ctx);
 
-    return rnic_key_check(qp->pd, qp, key, access);
+    return pd ? rnic_key_check(pd, ctx, key, access) : RNIC_MEM_KEY;
 }
 
 static bool host_bind(void *ctx, const struct rnic_mw_bind *bind)
@@ -228,14 +259,26 @@ static bool host_bind(void *ctx, const struct rnic_mw_bind *bind)
 static enum rnic_mem host_recv_mem(void *ctx, uint32_t key, uint64_t va, uint64_t len,
                                    uint8_t **out)
 {
-    return host_mem(ctx, key, va, len, RNIC_ACCESS_LOCAL_WRITE, out);
+    struct rnic_qp *qp = ctx;
+    const struct rnic_srq *srq = srq_of(qp);
+
+    return rnic_key_translate(srq ? srq->pd : qp->pd, qp, key, va, len, RNIC_ACCESS_LOCAL_WRITE,
+                              out);
+}
+
+static struct rnic_rq *host_srq(void *ctx, uint32_t srqn)
+{
+    const struct rnic_qp *qp = ctx;
+    struct rnic_srq *srq = rnic_srq_find(qp->xrcd, srqn);
+
+    return srq ? &srq->rq : NULL;
 }
 
 static bool host_invalidate(void *ctx, uint32_t key)
 {
-    const struct rnic_qp *qp = ctx;
+    const struct rnic_pd *pd = request_pd(ctx);
 
-    return rnic_key_invalidate(qp->pd, qp, key);
+    return pd && rnic_key_invalidate(pd, ctx, key);
 }
 
 static void put_completion(struct rnic_qp *qp, struct rnic_cq *cq, const struct rnic_wc *wc)
@@ -255,7 +298,13 @@ static void host_complete(void *ctx, const struct rnic_wc *wc)
     counters->resp_cqe_error += wc->status != RNIC_WC_SUCCESS;
     counters->resp_cqe_flush_error += wc->status == RNIC_WC_WR_FLUSH_ERR;
     counters->resp_local_length_error += wc->status == RNIC_WC_LOC_LEN_ERR;
-    put_completion(qp, qp->recv_cq, wc);
+    if (!qp->xrcd) {
+        put_completion(qp, qp->recv_cq, wc);
+        return;
+    }
+    put_completion(qp, srq_of(qp)->cq, wc);
+    if (qp->cq_lost)
+        rnic_srq_break(srq_of(qp));
 }
 
 static void host_sent(void *ctx, const struct rnic_wc *wc)
@@ -303,6 +352,7 @@ const struct rnic_host rnic_qp_host = {
     .mem = host_mem,
     .recv_mem = host_recv_mem,
     .whole = host_whole,
+    .srq = host_srq,
     .invalidate = host_invalidate,
     .bind = host_bind,
     .complete = host_complete,

@@ -115,9 +115,13 @@ static void set_values(struct rnic_qp *qp, const struct rnic_qp_attr *attr, unsi
 
 void rnic_qp_enter_err(struct rnic_qp *qp)
 {
+    bool entered = qp->state != RNIC_QPS_ERR;
+
     qp->state = RNIC_QPS_ERR;
     rnic_requester_flush(&qp->req);
     rnic_responder_flush(&qp->resp);
+    if (entered && qp->srq) /* o11-5.2.5, R195: it holds none and takes none any more */
+        rnic_event_put(&qp->pd->rnic->events, RNIC_EVENT_QP_LAST_WQE_REACHED, qp, NULL);
 }
 
 /* Leaves the connection behind: R190. */
@@ -136,6 +140,8 @@ static void enter(struct rnic_qp *qp, enum rnic_qp_state state, bool tell_draine
     struct rnic_requester_attr req = qp->req.attr;
 
     req.qpn = qp->qpn;
+    req.svc = resp.svc = qp->service->svc;
+    resp.credits = qp->credits;
     if (!qp->service->connected)
         resp.path_mtu = req.path_mtu = qp->pd->rnic->attr.mtu; /* R168 */
     switch (state) {
@@ -146,10 +152,10 @@ static void enter(struct rnic_qp *qp, enum rnic_qp_state state, bool tell_draine
         rnic_responder_start(&qp->resp, &resp);
         break;
     case RNIC_QPS_RTS:
-        if (qp->state == RNIC_QPS_SQE)
-            rnic_requester_resume(&qp->req); /* R192 */
         if (qp->state == RNIC_QPS_RTR)
             rnic_requester_start(&qp->req, &req);
+        else if (qp->state == RNIC_QPS_SQE)
+            rnic_requester_resume(&qp->req); /* R192 */
         rnic_requester_drain(&qp->req, false);
         break;
     case RNIC_QPS_SQD:

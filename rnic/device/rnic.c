@@ -49,6 +49,8 @@ struct rnic *rnic_new(const struct rnic_attr *attr)
     rnic_list_init(&rnic->cqs);
     rnic_list_init(&rnic->qps);
     rnic_list_init(&rnic->ahs);
+    rnic_list_init(&rnic->srqs);
+    rnic_list_init(&rnic->xrcds);
     return rnic;
 }
 
@@ -63,6 +65,10 @@ void rnic_del(struct rnic *rnic)
         rnic_qp_del(RNIC_LIST_OF(rnic->qps.next, struct rnic_qp, link));
     while (!rnic_list_empty(&rnic->mws))
         rnic_mw_del(RNIC_LIST_OF(rnic->mws.next, struct rnic_mw, link));
+    while (!rnic_list_empty(&rnic->srqs))
+        rnic_srq_free(RNIC_LIST_OF(rnic->srqs.next, struct rnic_srq, link));
+    while (!rnic_list_empty(&rnic->xrcds))
+        rnic_xrcd_del(RNIC_LIST_OF(rnic->xrcds.next, struct rnic_xrcd, link));
     while (!rnic_list_empty(&rnic->mrs))
         rnic_mr_dereg(RNIC_LIST_OF(rnic->mrs.next, struct rnic_mr, link));
     while (!rnic_list_empty(&rnic->cqs))
@@ -72,6 +78,7 @@ void rnic_del(struct rnic *rnic)
     rnic_map_free(&rnic->keys);
     rnic_map_free(&rnic->windows);
     rnic_map_free(&rnic->qpns);
+    rnic_map_free(&rnic->srqns);
     rnic_pacer_free(&rnic->pacer);
     free(rnic);
 }
@@ -135,8 +142,8 @@ static bool form_valid(struct rnic *rnic, struct roce_pkt *pkt, const uint8_t *f
         rnic->counters.rx_not_roce++;
         return false;
     }
-    /* A reserved opcode of the RC service is refused by the responder, not dropped (R031). */
-    if (!error && pkt->op->svc == ROCE_SVC_RC)
+    /* A reserved opcode of a reliable service is refused by the responder, not dropped (R031). */
+    if (!error && (pkt->op->svc == ROCE_SVC_RC || pkt->op->svc == ROCE_SVC_XRC))
         pkt->defects &= ~(UINT32_C(1) << ROCE_DEFECT_OPCODE);
     if (error || roce_pkt_dropped(pkt)) {
         rnic->counters.rx_malformed++;

@@ -52,6 +52,8 @@ struct rnic_mr;
 struct rnic_mw;
 struct rnic_cq;
 struct rnic_qp;
+struct rnic_srq;
+struct rnic_xrcd;
 struct rnic_ah;
 
 /* ---- device ---------------------------------------------------------------------------------- */
@@ -202,8 +204,9 @@ void rnic_counters_get(const struct rnic *rnic, struct rnic_counters *out);
 
 struct rnic_event {
     enum rnic_event_type type;
-    struct rnic_qp *qp; /* or NULL */
-    struct rnic_cq *cq; /* or NULL */
+    struct rnic_qp *qp;   /* or NULL */
+    struct rnic_cq *cq;   /* or NULL */
+    struct rnic_srq *srq; /* or NULL */
 };
 
 /* Takes the oldest event: true and *out, or false if there is none. At most 1024 are kept; further
@@ -306,11 +309,54 @@ void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only);
 /* Takes the oldest notification: its CQ, or NULL if there is none. As many come out as were asked
  * for and raised; one that was raised does not go away because the CQ was polled. */
 struct rnic_cq *rnic_cq_notified(struct rnic *rnic);
+/* ---- shared receive queues and XRC domains --------------------------------------------------- */
+
+int rnic_xrcd_new(struct rnic *rnic, struct rnic_xrcd **out);
+int rnic_xrcd_del(struct rnic_xrcd *xrcd); /* RNIC_ERR_BUSY while an SRQ or QP uses it */
+
+struct rnic_srq_init {
+    uint32_t max_wr;  /* 1..32768 */
+    uint32_t max_sge; /* 1..32 */
+    uint32_t limit;   /* 0..max_wr: RNIC_EVENT_SRQ_LIMIT_REACHED comes once when a message takes a
+                         WQE and fewer than this are left (R196); 0: never */
+    /* Both NULL: a basic SRQ, of the QPs created with it. Both set: an XRC SRQ; its completions go
+     * to this CQ, with the QPN of the target QP that the message came to. */
+    struct rnic_xrcd *xrcd;
+    struct rnic_cq *cq;
+    uint32_t srqn; /* 1..0xFFFFFF; 0 lets the device choose an unpredictable one */
+};
+
+/* The SGEs of its WQEs are looked up in `pd`, whatever the PD of the QP. RNIC_ERR_EXISTS if the
+ * number is taken. */
+int rnic_srq_new(struct rnic_pd *pd, const struct rnic_srq_init *init, struct rnic_srq **out);
+
+/* RNIC_ERR_BUSY while a QP was created with it. WQEs in it are dropped. A message that is arriving
+ * for an XRC SRQ is refused from then on. */
+int rnic_srq_del(struct rnic_srq *srq);
+
+/* Changes what is not NULL: RNIC_ERR_INVALID for max_wr below the WQEs that are posted or in use,
+ * or a limit above max_wr. Setting the limit arms it anew. */
+int rnic_srq_modify(struct rnic_srq *srq, const uint32_t *max_wr, const uint32_t *limit);
+
+/* As it is now; limit 0: not armed. */
+void rnic_srq_view(const struct rnic_srq *srq, struct rnic_srq_init *out);
+uint32_t rnic_srq_num(const struct rnic_srq *srq);
+
+/* RNIC_ERR_FULL when max_wr are posted or in use; RNIC_ERR_STATE once the SRQ is in error: an XRC
+ * SRQ whose CQ ran over, of which RNIC_EVENT_SRQ_ERR told. */
+int rnic_post_srq_recv(struct rnic_srq *srq, const struct rnic_recv_wr *wr);
 
 /* ---- queue pairs ----------------------------------------------------------------------------- */
 
 /* Numbers of enum ibv_qp_type. */
-enum rnic_qp_type { RNIC_QPT_GSI = 1, RNIC_QPT_RC = 2, RNIC_QPT_UD = 4 };
+enum rnic_qp_type {
+    RNIC_QPT_GSI = 1,
+    RNIC_QPT_RC = 2,
+    RNIC_QPT_UC = 3,
+    RNIC_QPT_UD = 4,
+    RNIC_QPT_XRC_SEND = 9,  /* initiator: has no receive queue */
+    RNIC_QPT_XRC_RECV = 10, /* target: has no queue at all; keys are those of the SRQs' PDs */
+};
 
 /* Numbers of enum ibv_qp_state. */
 enum rnic_qp_state {
@@ -336,6 +382,9 @@ struct rnic_qp_init {
     uint32_t max_send_wr;    /* 0..32768 */
     uint32_t max_send_sge;   /* 1..32; not looked at if max_send_wr is 0 */
     uint32_t max_inline;     /* 0..1024 bytes of inline data a request */
+    struct rnic_srq *srq;    /* a basic one, in place of a receive queue; else NULL. RC, UC, UD */
+    struct rnic_xrcd *xrcd;  /* XRC_RECV: the domain whose SRQs requests may name */
+    bool no_credits;         /* RC: ACKs do not tell how many receive WQEs there are (R106) */
 };
 
 int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *init, struct rnic_qp **out);

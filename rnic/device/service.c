@@ -3,10 +3,13 @@
 
 /* clang-format off */
 static const struct { enum rnic_qp_type type; struct rnic_service service; } services[] = {
-    /*                   packets        connected  sqe */
-    { RNIC_QPT_RC,     { ROCE_SVC_RC,   true,      false } },
-    { RNIC_QPT_UD,     { ROCE_SVC_UD,   false,     true  } },
-    { RNIC_QPT_GSI,    { ROCE_SVC_UD,   false,     true  } },
+    /*                     packets        connected  sqe    sends  receives receive_queue */
+    { RNIC_QPT_RC,       { ROCE_SVC_RC,   true,      false, true,  true,    true  } },
+    { RNIC_QPT_UC,       { ROCE_SVC_UC,   true,      true,  true,  true,    true  } },
+    { RNIC_QPT_UD,       { ROCE_SVC_UD,   false,     true,  true,  true,    true  } },
+    { RNIC_QPT_GSI,      { ROCE_SVC_UD,   false,     true,  true,  true,    true  } },
+    { RNIC_QPT_XRC_SEND, { ROCE_SVC_XRC,  true,      false, true,  false,   false } },
+    { RNIC_QPT_XRC_RECV, { ROCE_SVC_XRC,  true,      false, false, true,    false } },
 };
 /* clang-format on */
 

@@ -7,9 +7,12 @@
 #include "wire/opcode.h"
 
 struct rnic_service {
-    enum roce_svc svc; /* of its packets (R030) */
-    bool connected;    /* one peer, whose address is checked (R051); else datagrams */
-    bool sqe;          /* an error of the send queue leaves the receive queue alive (R192) */
+    enum roce_svc svc;  /* of its packets (R030) */
+    bool connected;     /* one peer, whose address is checked (R051); else datagrams */
+    bool sqe;           /* an error of the send queue leaves the receive queue alive (R192) */
+    bool sends;         /* has a send queue */
+    bool receives;      /* takes requests */
+    bool receive_queue; /* its own, or a basic SRQ */
 };
 
 /* NULL for a type that this device has not. */

@@ -288,7 +288,8 @@ void rnic_requester_expire(struct rnic_requester *req, uint64_t now)
 /*
  * R134, R135: a message that uses a receive WQE is begun when a credit for it is there; one more
  * may send its first packet, to ask, and goes on when that is acknowledged. With nothing
- * outstanding there is always one to ask, so that a wrong MSN cannot stop the queue for ever.
+ * outstanding there is always one to ask, so that a wrong MSN cannot stop the queue for ever. What
+ * was sent before credits were limited is sent again, and goes on, as it began (R153).
  */
 static bool credit_for(const struct rnic_requester *req, const struct rnic_swqe *wqe)
 {
@@ -299,9 +300,11 @@ static bool credit_for(const struct rnic_requester *req, const struct rnic_swqe 
     over = roce_psn_diff(roce_psn_of(wqe->ssn), roce_psn_of(req->lsn));
     if (over <= 0)
         return true;
+    if (req->nxt < req->max)
+        return true;
     if (req->nxt == wqe->pos)
         return over == 1 || req->una == req->nxt;
-    return req->una > wqe->pos;
+    return !(wqe->flags & RNIC_SWQE_ASKS) || req->una > wqe->pos;
 }
 
 enum rnic_req_gate rnic_requester_gate(const struct rnic_requester *req)
@@ -418,6 +421,15 @@ static uint8_t data_opcode(const struct rnic_swqe *wqe, bool first, bool last)
     return last ? opcodes[wqe->opcode].last : opcodes[wqe->opcode].middle;
 }
 
+/* Whether the First of a message asks for an ACK because credits are limited: decided when it is
+ * sent for the first time, and the same ever after (R153). */
+static bool asks_for_credit(const struct rnic_requester *req, struct rnic_swqe *wqe)
+{
+    if (req->nxt == req->max && req->limited && rnic_wr_uses_rq(wqe->opcode))
+        wqe->flags |= RNIC_SWQE_ASKS;
+    return (wqe->flags & RNIC_SWQE_ASKS) != 0;
+}
+
 /* A packet of a SEND or WRITE (R027, R038, R041, R127, R128); false if the memory that it would
  * carry may not be read. */
 static bool put_data(struct rnic_requester *req, struct roce_pkt *pkt, struct rnic_swqe *wqe,
@@ -428,7 +440,7 @@ static bool put_data(struct rnic_requester *req, struct roce_pkt *pkt, struct rn
     bool last = k == wqe->psn_cnt - 1;
     uint32_t len = last ? wqe->len - off : req->attr.path_mtu;
     bool asks = last || req->nxt % RNIC_ACK_EVERY == RNIC_ACK_EVERY - 1 ||
-                (k == 0 && req->limited && rnic_wr_uses_rq(wqe->opcode));
+                (k == 0 && asks_for_credit(req, wqe));
     const uint8_t *payload = NULL;
 
     if (len && rnic_sq_gather(&req->sq, wqe, off, len, req->host, req->qp, scratch, &payload) !=

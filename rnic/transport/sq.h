@@ -15,13 +15,15 @@
 #include "transport/send.h"
 #include "wire/env.h"
 
+#define RNIC_SWQE_ASKS 0x80u /* its first packet asked for an ACK, to learn of credits (R134) */
+
 struct rnic_swqe {
     uint64_t wr_id;
     rnic_pos pos;     /* of its first PSN */
     uint32_t psn_cnt; /* R057-R059; 0 of local operations */
     uint32_t len;     /* bytes of the message, 0..RNIC_MESSAGE_MAX */
     uint8_t opcode;   /* enum rnic_wr_opcode */
-    uint8_t flags;    /* enum rnic_send_flags */
+    uint8_t flags;    /* enum rnic_send_flags, RNIC_SWQE_ASKS */
     uint8_t sge_cnt;
     uint8_t status; /* enum rnic_wc_status: why it cannot be sent; completes so in its turn */
     uint32_t extra; /* immediate data; the key to invalidate; BIND_MW: the region's; FLUSH */

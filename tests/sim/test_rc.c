@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * RC between two devices over a network that does everything a network may do: R057-R060, R062,
+ * RC and XRC, with and without SRQ and credits, between two devices over a network that does
+ * everything a network may do: R057-R060, R062, R105-R107, R134-R135, R179, R181,
  * R091-R123, R125, R127-R161, R189, R191, R198, R247-R249, R251 of rnic/rules.md.
  *
  * The seeds are fixed, so that a run is the same everywhere. ROCEDRILL_SEED=<n> runs that one
@@ -38,6 +39,9 @@ static void one_random_run(uint64_t seed)
         .path_mtu = mtus[rng_below(&rng, 5)],
         .encap = encaps[rng_below(&rng, 3)],
         .slow_receiver = rng_below(&rng, 3) == 0,
+        .opts = {.type = rng_below(&rng, 3) ? RNIC_QPT_RC : RNIC_QPT_XRC_SEND,
+                 .srq = rng_below(&rng, 4) == 0,
+                 .no_credits = rng_below(&rng, 3) == 0},
     };
     struct simnet_path path = {.delay_ns = rng_below(&rng, 5000)};
 

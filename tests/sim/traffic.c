@@ -171,7 +171,8 @@ static bool post_one(unsigned side, unsigned qp)
                               .remote_addr = PAIR_IOVA + p->roff,
                               .rkey = PAIR_KEY,
                               .invalidate_key = p->mr ? rnic_mr_key(p->mr) : 0,
-                              .compare_add = p->imm};
+                              .compare_add = p->imm,
+                              .srqn = pair_qpn(!side, qp) + PAIR_TARGET};
 
     if (p->opcode == RNIC_WR_CMP_SWAP) {
         wr.compare_add = p->orig;
@@ -209,7 +210,7 @@ static bool post_recv(unsigned side, unsigned qp)
     wr.sge_cnt = p->opcode == RNIC_WR_WRITE_IMM
                      ? 0
                      : cut(sge, PAIR_IOVA + p->roff, limits.max_len, PAIR_KEY);
-    if (rnic_post_recv(pair.side[!side].qp[qp], &wr) != RNIC_OK)
+    if (pair_post_recv(&pair, !side, qp, &wr) != RNIC_OK)
         return false;
     st->recv_posted++;
     return true;
@@ -270,6 +271,7 @@ static void take_recv(unsigned side, unsigned qp)
         EXPECT_EQ(wc.imm, imm ? p->imm : 0);
         EXPECT_EQ(wc.invalidated_key, inv ? rnic_mr_key(p->mr) : 0);
         EXPECT_EQ(wc.solicited, (p->flags & RNIC_SEND_SOLICITED) != 0);
+        EXPECT_EQ(wc.qpn, rnic_qp_qpn(pair.side[!side].target[qp]));
         EXPECT_EQ(wc.opcode,
                   p->opcode == RNIC_WR_WRITE_IMM ? RNIC_WC_RECV_RDMA_WITH_IMM : RNIC_WC_RECV);
     }
@@ -351,7 +353,7 @@ struct pair *traffic_begin(uint64_t seed, const struct traffic_limits *lim,
         limits.max_len = (FETCHED - WORDS) / (limits.qp_cnt * limits.wr_cnt);
     rng = rng_of(seed ^ 0x7261666669630000u);
     memset(stream, 0, sizeof(stream));
-    pair_init(&pair, seed, limits.encap, limits.qp_cnt, DEPTH);
+    pair_init_as(&pair, seed, limits.encap, limits.qp_cnt, DEPTH, &limits.opts);
     simnet_paths(&pair.net, path);
     for (unsigned s = 0; s < 2; s++) {
         for (unsigned q = 0; q < limits.qp_cnt; q++) {
@@ -424,7 +426,7 @@ static void check_stream(unsigned side, unsigned qp)
     unsigned messages = 0;
 
     rnic_qp_view(pair.side[side].qp[qp], &mine);
-    rnic_qp_view(pair.side[!side].qp[qp], &theirs);
+    rnic_qp_view(pair.side[!side].target[qp], &theirs);
     for (unsigned i = 0; i < limits.wr_cnt; i++)
         messages += st->plan[i].opcode != RNIC_WR_LOCAL_INV;
     EXPECT_EQ(mine.state, RNIC_QPS_RTS);

@@ -16,6 +16,7 @@ struct traffic_limits {
     uint32_t max_len; /* bytes of a message, at most 8192 */
     uint32_t path_mtu;
     enum roce_encap encap;
+    struct pair_opts opts;
     bool slow_receiver; /* receive WQEs are posted late: RNR NAKs come */
 };
 

@@ -61,22 +61,47 @@ static void make_device(struct pair_side *side, const uint8_t mac[6], const uint
     EXPECT_EQ(rnic_mr_reg(side->pd, &mr, &side->mr), RNIC_OK);
 }
 
-static void make_qp(struct pair_side *side, unsigned s, unsigned i, uint32_t depth,
-                    const uint8_t dmac[6], const uint8_t dgid[16])
+static void make_srq(struct pair_side *side, unsigned s, unsigned i, uint32_t depth, bool xrc)
 {
-    struct rnic_qp_init init = {.type = RNIC_QPT_RC,
+    struct rnic_srq_init init = {
+        .max_wr = depth, .max_sge = 4, .srqn = pair_qpn(s, i) + PAIR_TARGET};
+
+    if (xrc && !side->xrcd)
+        EXPECT_EQ(rnic_xrcd_new(side->rnic, &side->xrcd), RNIC_OK);
+    if (xrc) {
+        init.xrcd = side->xrcd;
+        init.cq = side->recv_cq[i];
+    }
+    EXPECT_EQ(rnic_srq_new(side->pd, &init, &side->srq[i]), RNIC_OK);
+}
+
+static void make_qp(struct pair_side *side, unsigned s, unsigned i, uint32_t depth,
+                    const struct pair_opts *opts)
+{
+    bool xrc = opts->type == RNIC_QPT_XRC_SEND;
+    struct rnic_qp_init init = {.type = opts->type ? opts->type : RNIC_QPT_RC,
                                 .qpn = pair_qpn(s, i),
                                 .max_recv_wr = depth,
                                 .max_recv_sge = 4,
                                 .max_send_wr = depth,
                                 .max_send_sge = 4,
-                                .max_inline = 64};
+                                .max_inline = 64,
+                                .no_credits = opts->no_credits};
 
     EXPECT_EQ(rnic_cq_new(side->rnic, 2 * depth + 16, &side->send_cq[i]), RNIC_OK);
     EXPECT_EQ(rnic_cq_new(side->rnic, 2 * depth + 16, &side->recv_cq[i]), RNIC_OK);
+    if (xrc || opts->srq)
+        make_srq(side, s, i, depth, xrc);
     init.send_cq = side->send_cq[i];
     init.recv_cq = side->recv_cq[i];
+    init.srq = xrc ? NULL : side->srq[i];
     EXPECT_EQ(rnic_qp_new(side->pd, &init, &side->qp[i]), RNIC_OK);
+    side->target[i] = side->qp[i];
+    if (xrc) {
+        init = (struct rnic_qp_init){
+            .type = RNIC_QPT_XRC_RECV, .qpn = pair_qpn(s, i) + PAIR_TARGET, .xrcd = side->xrcd};
+        EXPECT_EQ(rnic_qp_new(side->pd, &init, &side->target[i]), RNIC_OK);
+    }
     side->attr[i] = (struct rnic_qp_attr){
         .access = RNIC_ACCESS_ALL,
         .pkey = 0xFFFF,
@@ -91,12 +116,18 @@ static void make_qp(struct pair_side *side, unsigned s, unsigned i, uint32_t dep
         .retry_cnt = 7,
         .rnr_retry = 7,
     };
-    memcpy(side->attr[i].av.dmac, dmac, 6);
-    memcpy(side->attr[i].av.dgid, dgid, 16);
 }
 
 void pair_init(struct pair *pair, uint64_t seed, enum roce_encap encap, unsigned qp_cnt,
                uint32_t depth)
+{
+    const struct pair_opts opts = {.type = RNIC_QPT_RC};
+
+    pair_init_as(pair, seed, encap, qp_cnt, depth, &opts);
+}
+
+void pair_init_as(struct pair *pair, uint64_t seed, enum roce_encap encap, unsigned qp_cnt,
+                  uint32_t depth, const struct pair_opts *opts)
 {
     enum rnic_gid_type type = encap == ROCE_ENCAP_V1 ? RNIC_GID_ROCE_V1 : RNIC_GID_ROCE_V2;
     struct pktgen gen;
@@ -110,8 +141,13 @@ void pair_init(struct pair *pair, uint64_t seed, enum roce_encap encap, unsigned
         struct simnet_node node = {NULL, {0}, node_output, node_input, node_deadline, node_expire};
 
         make_device(&pair->side[s], mac, s ? gen.dgid : gen.sgid, type, 2 * seed + s);
-        for (unsigned i = 0; i < qp_cnt; i++)
-            make_qp(&pair->side[s], s, i, depth, s ? gen.smac : gen.dmac, s ? gen.sgid : gen.dgid);
+        for (unsigned i = 0; i < qp_cnt; i++) {
+            struct rnic_av *av = &pair->side[s].attr[i].av;
+
+            make_qp(&pair->side[s], s, i, depth, opts);
+            memcpy(av->dmac, s ? gen.smac : gen.dmac, 6);
+            memcpy(av->dgid, s ? gen.sgid : gen.dgid, 16);
+        }
         node.ctx = pair->side[s].rnic;
         memcpy(node.mac, mac, 6);
         pair->node[s] = simnet_add(&pair->net, &node);
@@ -141,11 +177,20 @@ void pair_connect(struct pair *pair)
 
     for (unsigned s = 0; s < 2; s++) {
         for (unsigned i = 0; i < pair->qp_cnt; i++) {
+            struct pair_side *side = &pair->side[s];
+            struct rnic_qp_attr attr = side->attr[i];
+
+            /* An initiator's peer is a target, and a target's an initiator. */
+            if (side->target[i] != side->qp[i])
+                attr.dest_qpn += PAIR_TARGET;
             for (unsigned k = 0; k < 3; k++) {
-                pair->side[s].attr[i].state = states[k];
-                EXPECT_EQ(
-                    rnic_qp_modify(pair->side[s].qp[i], &pair->side[s].attr[i], pair->net.now),
-                    RNIC_OK);
+                attr.state = states[k];
+                EXPECT_EQ(rnic_qp_modify(side->qp[i], &attr, pair->net.now), RNIC_OK);
+                if (side->target[i] == side->qp[i])
+                    continue;
+                attr.dest_qpn -= PAIR_TARGET;
+                EXPECT_EQ(rnic_qp_modify(side->target[i], &attr, pair->net.now), RNIC_OK);
+                attr.dest_qpn += PAIR_TARGET;
             }
         }
     }
@@ -161,9 +206,17 @@ int pair_send(struct pair *pair, unsigned side, unsigned qp, uint64_t wr_id,
                                     .sge = &sge,
                                     .sge_cnt = 1,
                                     .remote_addr = PAIR_IOVA + roff,
-                                    .rkey = PAIR_KEY};
+                                    .rkey = PAIR_KEY,
+                                    .srqn = pair_qpn(!side, qp) + PAIR_TARGET};
 
     return rnic_post_send(pair->side[side].qp[qp], &wr);
+}
+
+int pair_post_recv(struct pair *pair, unsigned side, unsigned qp, const struct rnic_recv_wr *wr)
+{
+    struct pair_side *s = &pair->side[side];
+
+    return s->srq[qp] ? rnic_post_srq_recv(s->srq[qp], wr) : rnic_post_recv(s->qp[qp], wr);
 }
 
 int pair_recv(struct pair *pair, unsigned side, unsigned qp, uint64_t wr_id, uint32_t off,
@@ -172,7 +225,7 @@ int pair_recv(struct pair *pair, unsigned side, unsigned qp, uint64_t wr_id, uin
     const struct rnic_sge sge = {PAIR_IOVA + off, len, PAIR_KEY};
     const struct rnic_recv_wr wr = {.wr_id = wr_id, .sge = &sge, .sge_cnt = 1};
 
-    return rnic_post_recv(pair->side[side].qp[qp], &wr);
+    return pair_post_recv(pair, side, qp, &wr);
 }
 
 bool pair_run(struct pair *pair, uint64_t ns)

@@ -16,13 +16,26 @@
 #define PAIR_IOVA  UINT64_C(0xFFFFC00000000000)
 #define PAIR_T     UINT64_C(1048576) /* timeout code 8, ns: many times the delay of the network */
 
+/* What the QPs are. Of XRC each side has an initiator and a target of the same index, and an SRQ
+ * whose number is the QPN of the target. */
+struct pair_opts {
+    enum rnic_qp_type type; /* RC (also 0), UC or XRC_SEND */
+    bool srq;               /* a basic SRQ for each QP */
+    bool no_credits;
+};
+
+#define PAIR_TARGET 0x10u /* added to the QPN of the initiator: that of the target beside it */
+
 struct pair_side {
     struct rnic *rnic;
     struct rnic_pd *pd;
     struct rnic_mr *mr;
     struct rnic_cq *send_cq[PAIR_QPS];
     struct rnic_cq *recv_cq[PAIR_QPS];
-    struct rnic_qp *qp[PAIR_QPS];
+    struct rnic_qp *qp[PAIR_QPS];     /* what sends */
+    struct rnic_qp *target[PAIR_QPS]; /* what receives: the same, but for XRC */
+    struct rnic_srq *srq[PAIR_QPS];   /* or NULL */
+    struct rnic_xrcd *xrcd;           /* XRC, else NULL */
     struct rnic_qp_attr attr[PAIR_QPS];
     uint8_t *block; /* guard, mem, guard */
     uint8_t *mem;
@@ -41,6 +54,10 @@ struct pair {
 void pair_init(struct pair *pair, uint64_t seed, enum roce_encap encap, unsigned qp_cnt,
                uint32_t depth);
 
+/* The same with QPs of another kind. */
+void pair_init_as(struct pair *pair, uint64_t seed, enum roce_encap encap, unsigned qp_cnt,
+                  uint32_t depth, const struct pair_opts *opts);
+
 /* Checks the guard bytes and frees all. */
 void pair_free(struct pair *pair);
 
@@ -55,6 +72,9 @@ int pair_send(struct pair *pair, unsigned side, unsigned qp, uint64_t wr_id,
               enum rnic_wr_opcode opcode, uint32_t off, uint32_t len, uint32_t roff);
 int pair_recv(struct pair *pair, unsigned side, unsigned qp, uint64_t wr_id, uint32_t off,
               uint32_t len);
+
+/* To the SRQ of the QP, if it has one. */
+int pair_post_recv(struct pair *pair, unsigned side, unsigned qp, const struct rnic_recv_wr *wr);
 
 /* Runs until nothing happens any more, but not longer than `ns`; whether it came to rest. */
 bool pair_run(struct pair *pair, uint64_t ns);

@@ -40,8 +40,11 @@ void rig_init_ecn(struct rig *rig, enum roce_encap encap, const struct rnic_ecn 
 {
     struct rnic_attr attr;
     struct rnic_mr_attr mr = {.len = RIG_MEM_LEN, .iova = RIG_IOVA, .access = 0xF, .key = RIG_KEY};
-    struct rnic_qp_init qp = {
-        .type = RNIC_QPT_RC, .qpn = RIG_QPN, .max_recv_wr = 64, .max_recv_sge = 4};
+    struct rnic_qp_init qp = {.type = RNIC_QPT_RC,
+                              .qpn = RIG_QPN,
+                              .max_recv_wr = 64,
+                              .max_recv_sge = 4,
+                              .no_credits = true};
 
     memset(rig, 0, sizeof(*rig));
     pktgen_init(&rig->gen, encap);

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* What a device holds at most, each limit reached and passed; GIDs and QPNs to choose from. */
+#include "device/limits.h"
+#include <string.h>
+#include "support/rig.h"
+#include "support/suite.h"
+
+static struct rnic *rnic;
+static struct rnic_pd *pd;
+static struct rnic_cq *cq;
+
+static void begin(const struct rnic_limits *limits)
+{
+    struct rnic_attr attr;
+    struct pktgen gen;
+
+    pktgen_init(&gen, ROCE_ENCAP_V2_IP4);
+    attr = rig_device_attr(&gen);
+    attr.limits = *limits;
+    rnic = rnic_new(&attr);
+    CU_ASSERT_FATAL(rnic != NULL);
+    EXPECT_EQ(rnic_pd_new(rnic, &pd), RNIC_OK);
+    EXPECT_EQ(rnic_cq_new(rnic, 1, &cq), RNIC_OK);
+}
+
+/* Counts: one more than the limit is NOMEM, and after one went there is room again. */
+static void counts(void)
+{
+    const struct rnic_limits limits = {
+        .max_pd = 3, .max_mr = 5, .max_mw = 4, .max_cq = 6, .max_qp = 7, .max_ah = 2};
+    const struct rnic_mr_attr region = {.len = 0};
+    struct rnic_qp_init init = {.type = RNIC_QPT_RC, .max_recv_sge = 1};
+    struct rnic_limits told;
+    struct rnic_pd *pds[4];
+    struct rnic_mr *mrs[6];
+    struct rnic_mw *mws[5];
+    struct rnic_cq *cqs[7];
+    struct rnic_qp *qps[8];
+
+    begin(&limits);
+    init.recv_cq = cq;
+    rnic_limits_get(rnic, &told);
+    for (unsigned i = 1; i <= told.max_pd; i++)
+        EXPECT_EQ(rnic_pd_new(rnic, &pds[i]), i < told.max_pd ? RNIC_OK : RNIC_ERR_NOMEM);
+    for (unsigned i = 0; i <= told.max_mr; i++)
+        EXPECT_EQ(rnic_mr_reg(pd, &region, &mrs[i]), i < told.max_mr ? RNIC_OK : RNIC_ERR_NOMEM);
+    for (unsigned i = 0; i <= told.max_mw; i++)
+        EXPECT_EQ(rnic_mw_new(pd, RNIC_MW_TYPE_2, &mws[i]),
+                  i < told.max_mw ? RNIC_OK : RNIC_ERR_NOMEM);
+    for (unsigned i = 1; i <= told.max_cq; i++)
+        EXPECT_EQ(rnic_cq_new(rnic, 1, &cqs[i]), i < told.max_cq ? RNIC_OK : RNIC_ERR_NOMEM);
+    for (unsigned i = 0; i <= told.max_qp; i++)
+        EXPECT_EQ(rnic_qp_new(pd, &init, &qps[i]), i < told.max_qp ? RNIC_OK : RNIC_ERR_NOMEM);
+    EXPECT_EQ(told.max_pd + told.max_mr + told.max_mw + told.max_cq + told.max_qp, 25);
+    EXPECT_EQ(rnic_pd_del(pds[1]), RNIC_OK);
+    EXPECT_EQ(rnic_pd_new(rnic, &pds[1]), RNIC_OK);
+    EXPECT_EQ(rnic_mr_dereg(mrs[0]), RNIC_OK);
+    EXPECT_EQ(rnic_mr_reg(pd, &region, &mrs[0]), RNIC_OK);
+    EXPECT_EQ(rnic_mw_del(mws[0]), RNIC_OK);
+    EXPECT_EQ(rnic_mw_new(pd, RNIC_MW_TYPE_1, &mws[0]), RNIC_OK);
+    EXPECT_EQ(rnic_cq_del(cqs[1]), RNIC_OK);
+    EXPECT_EQ(rnic_cq_new(rnic, 1, &cqs[1]), RNIC_OK);
+    rnic_qp_del(qps[3]);
+    EXPECT_EQ(rnic_qp_new(pd, &init, &qps[3]), RNIC_OK);
+    rnic_del(rnic);
+}
+
+/* Sizes: the limit itself is fine, one more is INVALID. */
+static void sizes(void)
+{
+    const struct rnic_limits limits = {.max_cqe = 10,
+                                       .max_qp_wr = 20,
+                                       .max_sge = 3,
+                                       .max_inline = 40,
+                                       .max_qp_rd_atom = 2,
+                                       .max_qp_init_rd_atom = 1,
+                                       .max_mr_size = 4096};
+    static uint8_t mem[8192];
+
+    begin(&limits);
+    for (unsigned over = 0; over < 2; over++) {
+        struct rnic_mr_attr region = {.addr = mem, .len = 4096 + over};
+        struct rnic_mr *mr;
+        struct rnic_cq *other;
+
+        EXPECT_EQ(rnic_mr_reg(pd, &region, &mr), over ? RNIC_ERR_INVALID : RNIC_OK);
+        EXPECT_EQ(rnic_cq_new(rnic, 10 + over, &other), over ? RNIC_ERR_INVALID : RNIC_OK);
+        EXPECT_EQ(rnic_cq_resize(cq, 10 + over), over ? RNIC_ERR_INVALID : RNIC_OK);
+        for (unsigned which = 0; which < 5; which++) {
+            struct rnic_qp_init init = {.type = RNIC_QPT_RC,
+                                        .recv_cq = cq,
+                                        .send_cq = cq,
+                                        .max_recv_wr = 20 + (over && which == 0),
+                                        .max_send_wr = 20 + (over && which == 1),
+                                        .max_recv_sge = 3 + (over && which == 2),
+                                        .max_send_sge = 3 + (over && which == 3),
+                                        .max_inline = 40 + (over && which == 4)};
+            struct rnic_qp *qp;
+
+            EXPECT_EQ(rnic_qp_new(pd, &init, &qp), over ? RNIC_ERR_INVALID : RNIC_OK);
+        }
+    }
+    rnic_del(rnic);
+}
+
+/* Limits above the device's own stay at those. */
+static void not_raised(void)
+{
+    struct rnic_limits limits;
+    struct rnic_limits told;
+    struct rnic_limits own;
+
+    memset(&limits, 0, sizeof(limits));
+    begin(&limits);
+    rnic_limits_get(rnic, &own);
+    rnic_del(rnic);
+    memset(&limits, 0xFF, sizeof(limits));
+    begin(&limits);
+    rnic_limits_get(rnic, &told);
+    EXPECT_EQ(told.max_cqe, own.max_cqe);
+    EXPECT_EQ(told.max_qp_wr, RNIC_WR_MAX);
+    EXPECT_EQ(told.max_sge, RNIC_SGE_MAX);
+    EXPECT_EQ(told.max_inline, RNIC_INLINE_MAX);
+    EXPECT_EQ(told.max_qp_rd_atom, RNIC_RD_ATOMIC_MAX);
+    EXPECT_EQ(told.max_pkeys, 1);
+    rnic_del(rnic);
+}
+
+/* QPNs that the device chooses lie in its range, down to the last one of it. */
+static void qpn_range(void)
+{
+    struct rnic_qp_init init = {.type = RNIC_QPT_RC, .max_recv_sge = 1};
+    struct rnic_attr attr;
+    struct pktgen gen;
+    struct rnic_qp *qps[301];
+
+    pktgen_init(&gen, ROCE_ENCAP_V2_IP4);
+    attr = rig_device_attr(&gen);
+    attr.qpn_first = 0x4000;
+    attr.qpn_last = 0x4000 + 299;
+    rnic = rnic_new(&attr);
+    CU_ASSERT_FATAL(rnic != NULL);
+    EXPECT_EQ(rnic_pd_new(rnic, &pd), RNIC_OK);
+    EXPECT_EQ(rnic_cq_new(rnic, 1, &cq), RNIC_OK);
+    init.recv_cq = cq;
+    for (unsigned i = 0; i < 300; i++) {
+        EXPECT_EQ(rnic_qp_new(pd, &init, &qps[i]), RNIC_OK);
+        CU_ASSERT(rnic_qp_qpn(qps[i]) >= 0x4000 && rnic_qp_qpn(qps[i]) < 0x4000 + 300);
+    }
+    EXPECT_EQ(rnic_qp_new(pd, &init, &qps[300]), RNIC_ERR_NOMEM);
+    init.qpn = 0x123456;
+    EXPECT_EQ(rnic_qp_new(pd, &init, &qps[300]), RNIC_OK); /* the user's may lie anywhere */
+    init.qpn = 0;
+    rnic_qp_del(qps[77]);
+    EXPECT_EQ(rnic_qp_new(pd, &init, &qps[77]), RNIC_OK);
+    rnic_del(rnic);
+    attr.qpn_first = 1;
+    CU_ASSERT(!rnic_new(&attr));
+    attr.qpn_first = 0x5000;
+    CU_ASSERT(!rnic_new(&attr));
+    attr.qpn_last = 0xFFFFFF;
+    CU_ASSERT(!rnic_new(&attr));
+}
+
+/* R052: a slot that is emptied takes no packets; one that is set is used by QPs to come. */
+static void gid_table(void)
+{
+    struct rnic_gid gid = {.type = RNIC_GID_ROCE_V2};
+    struct rig rig;
+    struct roce_pkt pkt;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    CU_ASSERT(rnic_gid_get(rig.rnic, 0, &gid));
+    CU_ASSERT(!rnic_gid_get(rig.rnic, 1, &gid));
+    CU_ASSERT(!rnic_gid_get(rig.rnic, 1000, &gid));
+    EXPECT_EQ(rnic_gid_set(rig.rnic, RNIC_GID_MAX, &gid), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_gid_set(rig.rnic, 0, NULL), RNIC_OK);
+    CU_ASSERT(!rnic_gid_get(rig.rnic, 0, &gid));
+    pkt = pktgen_read(&rig.gen, RIG_PSN, RIG_IOVA, RIG_KEY, 8);
+    rig_in(&rig, &pkt);
+    rig_expect_nothing(&rig);
+    EXPECT_EQ(rig_counters(&rig).rx_no_qp, 1);
+    rig.attr.state = RNIC_QPS_RESET; /* no QP can be brought up on an empty slot */
+    EXPECT_EQ(rnic_qp_modify(rig.qp, &rig.attr, rig.now), RNIC_OK);
+    rig.attr.state = RNIC_QPS_INIT;
+    EXPECT_EQ(rnic_qp_modify(rig.qp, &rig.attr, rig.now), RNIC_OK);
+    rig.attr.state = RNIC_QPS_RTR;
+    EXPECT_EQ(rnic_qp_modify(rig.qp, &rig.attr, rig.now), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_gid_set(rig.rnic, 5, &gid), RNIC_OK); /* the same address in another slot */
+    rig.attr.av.sgid_idx = 5;
+    EXPECT_EQ(rnic_qp_modify(rig.qp, &rig.attr, rig.now), RNIC_OK);
+    rig_in(&rig, &pkt);
+    CU_ASSERT(rig_out(&rig, &pkt));
+    rig_free(&rig);
+}
+
+/* A GID that changes under a live QP: it goes on with the address it has, and an impostor of the
+ * slot's new address does not get through to it (R051). */
+static void gid_changed_under_a_qp(void)
+{
+    struct rnic_gid gid;
+    struct rnic_gid old;
+    struct rig rig;
+    struct roce_pkt pkt;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    CU_ASSERT(rnic_gid_get(rig.rnic, 0, &old));
+    gid = old;
+    gid.gid[15] ^= 0x40;
+    EXPECT_EQ(rnic_gid_set(rig.rnic, 0, &gid), RNIC_OK);
+    pkt = pktgen_read(&rig.gen, RIG_PSN, RIG_IOVA, RIG_KEY, 8);
+    memcpy(pkt.ip4.dst, gid.gid + 12, 4);
+    rig_in(&rig, &pkt);
+    rig_expect_nothing(&rig);
+    EXPECT_EQ(rnic_gid_set(rig.rnic, 1, &old), RNIC_OK);
+    pkt = pktgen_read(&rig.gen, RIG_PSN, RIG_IOVA, RIG_KEY, 8);
+    rig_in(&rig, &pkt);
+    CU_ASSERT(rig_out(&rig, &pkt));
+    EXPECT_EQ(memcmp(pkt.ip4.src, old.gid + 12, 4), 0);
+    rig_free(&rig);
+}
+
+SUITE("device.limits", TEST(counts), TEST(sizes), TEST(not_raised), TEST(qpn_range),
+      TEST(gid_table), TEST(gid_changed_under_a_qp))

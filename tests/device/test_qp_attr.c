@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Attributes by mask and the query: R183-R187, R191, R194, R197. */
+#include "device/qp_attr.h"
+#include <string.h>
+#include "support/rig.h"
+#include "support/suite.h"
+#include "wire/codes.h"
+
+static struct rig rig;
+static struct rnic_qp *qp;
+static struct rnic_cq *cq;
+
+/* A second QP, in RESET, with a send queue. */
+static void begin(void)
+{
+    struct rnic_qp_init init = {.type = RNIC_QPT_RC,
+                                .qpn = 0x77,
+                                .max_recv_wr = 3,
+                                .max_recv_sge = 2,
+                                .max_send_wr = 4,
+                                .max_send_sge = 1,
+                                .max_inline = 32};
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(rnic_cq_new(rig.rnic, 64, &cq), RNIC_OK);
+    init.recv_cq = rig.cq;
+    init.send_cq = cq;
+    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &qp), RNIC_OK);
+    rig.attr.port_num = 1;
+    rig.attr.sq_psn = 0x123;
+    rig.attr.timeout = 10;
+    rig.attr.retry_cnt = 3;
+    rig.attr.rnr_retry = 4;
+    rig.attr.max_rd_atomic = 2;
+}
+
+static int modify(enum rnic_qp_state to, unsigned mask)
+{
+    rig.attr.state = to;
+    return rnic_qp_modify_mask(qp, &rig.attr, mask | RNIC_QP_STATE, rig.now);
+}
+
+static unsigned required(enum rnic_qp_state from, enum rnic_qp_state to)
+{
+    struct rnic_qp_takes takes;
+
+    CU_ASSERT(rnic_qp_transition(RNIC_QPT_RC, from, to, &takes));
+    return takes.required;
+}
+
+static void to_rts(void)
+{
+    EXPECT_EQ(modify(RNIC_QPS_INIT, required(RNIC_QPS_RESET, RNIC_QPS_INIT)), RNIC_OK);
+    EXPECT_EQ(modify(RNIC_QPS_RTR, required(RNIC_QPS_INIT, RNIC_QPS_RTR)), RNIC_OK);
+    EXPECT_EQ(modify(RNIC_QPS_RTS, required(RNIC_QPS_RTR, RNIC_QPS_RTS)), RNIC_OK);
+}
+
+/* What man ibv_modify_qp(3) lists for RC, UC and UD; XRC as RC or a half of it (A14). */
+static void required_as_documented(void)
+{
+    static const struct {
+        int type;
+        unsigned init, rtr, rts;
+    } rows[] = {
+        {2, 0x38, 0x129180, 0x12E00}, /* RC: what perftest passes, too, less STATE (verbs: 0x39..)
+                                       */
+        {3, 0x38, 0x101180, 0x10000}, {4, 0x70, 0, 0x10000},
+        {9, 0x38, 0x101180, 0x12E00}, {10, 0x38, 0x129180, 0x10200},
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        enum rnic_qp_type type = (enum rnic_qp_type)rows[i].type;
+        struct rnic_qp_takes takes;
+
+        CU_ASSERT(rnic_qp_transition(type, RNIC_QPS_RESET, RNIC_QPS_INIT, &takes));
+        EXPECT_EQ(takes.required, rows[i].init);
+        CU_ASSERT(rnic_qp_transition(type, RNIC_QPS_INIT, RNIC_QPS_RTR, &takes));
+        EXPECT_EQ(takes.required, rows[i].rtr);
+        CU_ASSERT(rnic_qp_transition(type, RNIC_QPS_RTR, RNIC_QPS_RTS, &takes));
+        EXPECT_EQ(takes.required, rows[i].rts);
+    }
+}
+
+/* R183: the transitions there are, of all 49; and no attribute is both required and optional. */
+static void r183_transitions(void)
+{
+    static const char *const rows[7] = {"11.....", "111...1", "1..1..1", "1..11.1",
+                                        "1..11.1", "1..1..1", "1.....1"};
+
+    for (int from = 0; from < 7; from++) {
+        for (int to = 0; to < 7; to++) {
+            struct rnic_qp_takes takes;
+
+            EXPECT_EQ(rnic_qp_transition(RNIC_QPT_RC, (enum rnic_qp_state)from,
+                                         (enum rnic_qp_state)to, &takes),
+                      rows[from][to] == '1');
+            EXPECT_EQ(takes.required & takes.optional, 0);
+        }
+    }
+}
+
+/* R187: each required attribute left out, each one that is not allowed put in; nothing changes. */
+static void r187_masks(void)
+{
+    static const enum rnic_qp_state way[] = {RNIC_QPS_RESET, RNIC_QPS_INIT, RNIC_QPS_RTR,
+                                             RNIC_QPS_RTS,   RNIC_QPS_SQD,  RNIC_QPS_SQD,
+                                             RNIC_QPS_RTS,   RNIC_QPS_RTS};
+
+    begin();
+    for (unsigned step = 0; step + 1 < sizeof(way) / sizeof(way[0]); step++) {
+        struct rnic_qp_takes takes;
+        struct rnic_qp_attr before;
+        struct rnic_qp_attr after;
+
+        CU_ASSERT(rnic_qp_transition(RNIC_QPT_RC, way[step], way[step + 1], &takes));
+        rig.attr.cur_state = way[step];
+        memset(&before, 0, sizeof(before)); /* padding too */
+        memset(&after, 0, sizeof(after));
+        rnic_qp_query(qp, &before, NULL);
+        for (unsigned bit = 1; bit < 21; bit++) {
+            unsigned mask = takes.required;
+
+            if (mask & 1u << bit)
+                mask &= ~(1u << bit);
+            else if (!(takes.optional & 1u << bit))
+                mask |= 1u << bit;
+            else
+                continue;
+            EXPECT_EQ(modify(way[step + 1], mask), RNIC_ERR_INVALID);
+        }
+        rnic_qp_query(qp, &after, NULL);
+        EXPECT_EQ(after.state, before.state);
+        EXPECT_EQ(after.access, before.access);
+        EXPECT_EQ(after.sq_psn, before.sq_psn);
+        EXPECT_EQ(after.timeout, before.timeout);
+        EXPECT_EQ(modify(way[step + 1], takes.required | takes.optional), RNIC_OK);
+    }
+    rig_free(&rig);
+}
+
+/* Without STATE the QP stays where it is. */
+static void without_state(void)
+{
+    begin();
+    EXPECT_EQ(rnic_qp_modify_mask(qp, &rig.attr, RNIC_QP_ACCESS_FLAGS, rig.now), RNIC_ERR_INVALID);
+    to_rts();
+    rig.attr.access = 0;
+    rig.attr.state = RNIC_QPS_ERR; /* not looked at */
+    EXPECT_EQ(rnic_qp_modify_mask(qp, &rig.attr, RNIC_QP_ACCESS_FLAGS, rig.now), RNIC_OK);
+    rnic_qp_query(qp, &rig.attr, NULL);
+    EXPECT_EQ(rig.attr.state, RNIC_QPS_RTS);
+    EXPECT_EQ(rig.attr.access, 0);
+    rig_free(&rig);
+}
+
+/* What may change in RTS works at once on the wire: here the right to READ (R075). */
+static void access_in_rts(void)
+{
+    struct roce_pkt pkt;
+
+    begin();
+    pkt = pktgen_read(&rig.gen, RIG_PSN, RIG_IOVA, RIG_KEY, 8);
+    rig_in(&rig, &pkt);
+    CU_ASSERT(rig_out(&rig, &pkt));
+    EXPECT_EQ(pkt.bth.opcode, ROCE_OP_RC_READ_RESP_ONLY);
+    rig.attr.access = RNIC_ACCESS_REMOTE_WRITE;
+    EXPECT_EQ(rnic_qp_modify_mask(rig.qp, &rig.attr, RNIC_QP_ACCESS_FLAGS, rig.now), RNIC_OK);
+    pkt = pktgen_read(&rig.gen, RIG_PSN + 1, RIG_IOVA, RIG_KEY, 8);
+    rig_in(&rig, &pkt);
+    rig_expect_aeth(&rig, RIG_PSN + 1, ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ, 1);
+    rig_free(&rig);
+}
+
+static void cur_state(void)
+{
+    begin();
+    to_rts();
+    rig.attr.cur_state = RNIC_QPS_SQD;
+    EXPECT_EQ(modify(RNIC_QPS_RTS, RNIC_QP_CUR_STATE), RNIC_ERR_INVALID);
+    rig.attr.cur_state = RNIC_QPS_RTS;
+    EXPECT_EQ(modify(RNIC_QPS_RTS, RNIC_QP_CUR_STATE), RNIC_OK);
+    rig_free(&rig);
+}
+
+/* R191: the event comes if it was asked for, and only then. */
+static void sqd_event(void)
+{
+    struct rnic_event event;
+
+    for (int asked = 0; asked < 3; asked++) {
+        begin();
+        to_rts();
+        rig.attr.en_sqd_async_notify = asked == 2;
+        EXPECT_EQ(modify(RNIC_QPS_SQD, asked ? RNIC_QP_EN_SQD_ASYNC_NOTIFY : 0), RNIC_OK);
+        EXPECT_EQ(rnic_event_get(rig.rnic, &event), asked == 2);
+        if (asked == 2)
+            EXPECT_EQ(event.type, RNIC_EVENT_SQ_DRAINED);
+        rig_free(&rig);
+    }
+}
+
+/* SQD: the rest of what may change; the path MTU may not (R187). */
+static void changes_in_sqd(void)
+{
+    unsigned mask = RNIC_QP_AV | RNIC_QP_TIMEOUT | RNIC_QP_RETRY_CNT | RNIC_QP_RNR_RETRY |
+                    RNIC_QP_MAX_QP_RD_ATOMIC | RNIC_QP_MAX_DEST_RD_ATOMIC | RNIC_QP_MIN_RNR_TIMER;
+    struct rnic_qp_attr now;
+    struct roce_pkt pkt;
+    const struct rnic_sge sge = {RIG_IOVA, 8, RIG_KEY};
+    const struct rnic_send_wr wr = {.opcode = RNIC_WR_SEND, .sge = &sge, .sge_cnt = 1};
+
+    begin();
+    to_rts();
+    EXPECT_EQ(modify(RNIC_QPS_SQD, 0), RNIC_OK);
+    EXPECT_EQ(modify(RNIC_QPS_SQD, RNIC_QP_PATH_MTU), RNIC_ERR_INVALID);
+    rig.attr.av.hop_limit = 99;
+    rig.attr.timeout = 17;
+    rig.attr.retry_cnt = 1;
+    rig.attr.rnr_retry = 0;
+    rig.attr.max_rd_atomic = 9;
+    rig.attr.max_dest_rd_atomic = 16;
+    rig.attr.min_rnr_timer = 31;
+    EXPECT_EQ(modify(RNIC_QPS_SQD, mask), RNIC_OK);
+    rnic_qp_query(qp, &now, NULL);
+    EXPECT_EQ(now.av.hop_limit, 99);
+    EXPECT_EQ(now.timeout, 17);
+    EXPECT_EQ(now.retry_cnt, 1);
+    EXPECT_EQ(now.rnr_retry, 0);
+    EXPECT_EQ(now.max_rd_atomic, 9);
+    EXPECT_EQ(now.max_dest_rd_atomic, 16);
+    EXPECT_EQ(now.min_rnr_timer, 31);
+    EXPECT_EQ(modify(RNIC_QPS_RTS, 0), RNIC_OK);
+    EXPECT_EQ(rnic_post_send(qp, &wr), RNIC_OK);
+    CU_ASSERT_FATAL(rig_out(&rig, &pkt));
+    EXPECT_EQ(pkt.ip4.ttl, 99);
+    EXPECT_EQ(rnic_deadline(rig.rnic), rig.now + (UINT64_C(4096) << 17));
+    rig_free(&rig);
+}
+
+/* R111-R114: what the responder remembers survives a change of how much that is. */
+static void resources_resized(void)
+{
+    struct roce_pkt pkt;
+    uint64_t value;
+
+    begin();
+    for (uint32_t i = 0; i < 3; i++) {
+        pkt = pktgen_atomic(&rig.gen, ROCE_OP_RC_FETCH_ADD, RIG_PSN + i, RIG_IOVA, RIG_KEY, 1, 0);
+        rig_in(&rig, &pkt);
+        CU_ASSERT(rig_out(&rig, &pkt));
+    }
+    memcpy(&value, rig.mem, 8); /* of after the third */
+    qp = rig.qp;
+    EXPECT_EQ(modify(RNIC_QPS_SQD, 0), RNIC_OK);
+    rig.attr.max_dest_rd_atomic = 2;
+    EXPECT_EQ(modify(RNIC_QPS_SQD, RNIC_QP_MAX_DEST_RD_ATOMIC), RNIC_OK);
+    for (uint32_t i = 0; i < 3; i++) {
+        pkt = pktgen_atomic(&rig.gen, ROCE_OP_RC_FETCH_ADD, RIG_PSN + i, RIG_IOVA, RIG_KEY, 1, 0);
+        rig_in(&rig, &pkt);
+        EXPECT_EQ(rig_out(&rig, &pkt), i > 0); /* the oldest is forgotten: R116 */
+        if (i)
+            EXPECT_EQ(pkt.atomicacketh.orig, value - 3 + i);
+    }
+    rig_free(&rig);
+}
+
+/* ibv_query_qp(3): everything comes back, PSNs as they are now. */
+static void query(void)
+{
+    const struct rnic_sge sge = {RIG_IOVA, 3000, RIG_KEY};
+    const struct rnic_send_wr wr = {.opcode = RNIC_WR_WRITE, .sge = &sge, .sge_cnt = 1};
+    struct rnic_qp_attr now;
+    struct rnic_qp_init init;
+    struct roce_pkt pkt;
+
+    begin();
+    to_rts();
+    EXPECT_EQ(rnic_post_send(qp, &wr), RNIC_OK);
+    for (unsigned i = 0; i < 3; i++)
+        CU_ASSERT(rig_out(&rig, &pkt));
+    pkt = pktgen_read(&rig.gen, RIG_PSN, RIG_IOVA, RIG_KEY, 2048);
+    pkt.bth.dest_qp = 0x77;
+    rig_in(&rig, &pkt);
+    rnic_qp_query(qp, &now, &init);
+    EXPECT_EQ(now.state, RNIC_QPS_RTS);
+    EXPECT_EQ(now.cur_state, RNIC_QPS_RTS);
+    EXPECT_EQ(now.sq_psn, 0x126);
+    EXPECT_EQ(now.rq_psn, (RIG_PSN + 2) & ROCE_PSN_MASK);
+    EXPECT_EQ(now.path_mtu, 1024);
+    EXPECT_EQ(now.dest_qpn, RIG_PEER_QPN);
+    EXPECT_EQ(now.access, 0xF);
+    EXPECT_EQ(now.pkey, 0xFFFF);
+    EXPECT_EQ(now.port_num, 1);
+    EXPECT_EQ(now.av.udp_sport, 0xD00D);
+    CU_ASSERT(!now.sq_draining);
+    EXPECT_EQ(init.type, RNIC_QPT_RC);
+    EXPECT_EQ(init.qpn, 0x77);
+    EXPECT_EQ(init.max_recv_wr, 3);
+    EXPECT_EQ(init.max_recv_sge, 2);
+    EXPECT_EQ(init.max_send_wr, 4);
+    EXPECT_EQ(init.max_send_sge, 1);
+    EXPECT_EQ(init.max_inline, 32);
+    CU_ASSERT(init.send_cq == cq && init.recv_cq == rig.cq);
+    EXPECT_EQ(modify(RNIC_QPS_SQD, 0), RNIC_OK);
+    rnic_qp_query(qp, &now, NULL);
+    CU_ASSERT(now.sq_draining);
+    rig_free(&rig);
+}
+
+SUITE("device.qp_attr", TEST(required_as_documented), TEST(r183_transitions), TEST(r187_masks),
+      TEST(without_state), TEST(access_in_rts), TEST(cur_state), TEST(sqd_event),
+      TEST(changes_in_sqd), TEST(resources_resized), TEST(query))

@@ -18,6 +18,7 @@
 #include "device/pd.h"
 #include "device/qp.h"
 #include "device/rnic.h"
+#include "device/slab.h"
 #include "device/srq.h"
 #include "device/timer.h"
 #include "device/xrcd.h"
@@ -50,6 +51,7 @@ struct rnic {
     rnic_time now;         /* the latest that a caller named */
     struct rnic_list cnps; /* QPs that owe a CNP */
     struct rnic_pacer pacer;
+    struct rnic_slab slab;     /* of QPs and their queues */
     struct rnic_list ready;    /* QPs with something to send; the first is next */
     struct rnic_list notified; /* CQs with notifications to take; the first is next */
 

@@ -51,4 +51,11 @@ static inline void *rnic_map_get(const struct rnic_map *map, uint32_t key)
     }
 }
 
+/* Asks for the slot where a look-up of `key` begins. */
+static inline void rnic_map_prefetch(const struct rnic_map *map, uint32_t key)
+{
+    if (map->slot)
+        __builtin_prefetch(&map->slot[rnic_map_home(map, key)]);
+}
+
 #endif

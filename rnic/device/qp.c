@@ -116,6 +116,48 @@ static void count_users(const struct rnic_qp *qp, uint32_t by)
         qp->xrcd->users += by;
 }
 
+/* A QP and its queues in one block stand where few translations of addresses find them; queues so
+ * large that they are one anyway have memory of their own. */
+#define BLOCK_MOST ((size_t)64 << 10)
+#define LINE       ((size_t)64)
+
+static size_t in_lines(size_t size)
+{
+    return (size + LINE - 1) / LINE * LINE;
+}
+
+/* Bytes of the block that a QP with such queues is in. */
+static size_t block_len(const struct rnic_sq *sq, const struct rnic_rq *rq)
+{
+    size_t len = in_lines(sizeof(struct rnic_qp)) +
+                 in_lines(rnic_sq_bytes(sq->max, sq->max_sge, sq->max_inline)) +
+                 rnic_rq_bytes(rq->cap, rq->max_sge);
+
+    return len <= BLOCK_MOST ? len : sizeof(struct rnic_qp);
+}
+
+static size_t block_len_of(const struct rnic_qp_init *init)
+{
+    const struct rnic_sq sq = {
+        .max = init->max_send_wr, .max_sge = init->max_send_sge, .max_inline = init->max_inline};
+    const struct rnic_rq rq = {.cap = init->max_recv_wr, .max_sge = init->max_recv_sge};
+
+    return block_len(&sq, &rq);
+}
+
+/* Moves the queues, still empty, into the block. */
+static void lend_block(struct rnic_qp *qp, size_t len)
+{
+    uint8_t *room = (uint8_t *)qp + in_lines(sizeof(*qp));
+    struct rnic_sq *sq = &qp->req.sq;
+
+    if (len == sizeof(*qp))
+        return;
+    rnic_sq_lend(sq, room);
+    rnic_rq_lend(&qp->resp.rq,
+                 room + in_lines(rnic_sq_bytes(sq->max, sq->max_sge, sq->max_inline)));
+}
+
 int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *given, struct rnic_qp **out)
 {
     struct rnic *rnic = pd->rnic;
@@ -130,7 +172,8 @@ int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *given, struct rni
         qpn = ROCE_QP_GSI; /* one a device (R171) */
     if (qpn && rnic_map_get(&rnic->qpns, qpn))
         return RNIC_ERR_EXISTS;
-    qp = rnic->qpns.cnt < rnic->limits.max_qp ? calloc(1, sizeof(*qp)) : NULL;
+    qp = rnic->qpns.cnt < rnic->limits.max_qp ? rnic_slab_get(&rnic->slab, block_len_of(&init))
+                                              : NULL;
     if (!qp)
         return RNIC_ERR_NOMEM;
     if (!rnic_responder_init(&qp->resp, &rnic_qp_host, qp, &rnic->transport_counters,
@@ -139,6 +182,7 @@ int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *given, struct rni
     if (!rnic_requester_init(&qp->req, &rnic_qp_host, qp, &rnic->transport_counters,
                              init.max_send_wr, init.max_send_sge, init.max_inline))
         goto no_requester;
+    lend_block(qp, block_len_of(&init));
     qp->service = rnic_service_of(init.type);
     qp->qpn = qpn ? qpn : choose_qpn(rnic);
     qp->pd = pd;
@@ -170,13 +214,14 @@ no_cc:
 no_requester:
     rnic_responder_free(&qp->resp);
 no_responder:
-    free(qp);
+    rnic_slab_put(&rnic->slab, qp, block_len_of(&init));
     return RNIC_ERR_NOMEM;
 }
 
 int rnic_qp_del(struct rnic_qp *qp)
 {
     struct rnic *rnic;
+    size_t len;
 
     if (!qp)
         return RNIC_OK;
@@ -191,9 +236,10 @@ int rnic_qp_del(struct rnic_qp *qp)
     rnic_list_del(&qp->link);
     rnic_mw_unbind_all(qp);
     count_users(qp, UINT32_MAX); /* one fewer */
+    len = block_len(&qp->req.sq, &qp->resp.rq);
     rnic_requester_free(&qp->req);
     rnic_responder_free(&qp->resp);
-    free(qp);
+    rnic_slab_put(&rnic->slab, qp, len);
     return RNIC_OK;
 }
 

@@ -95,6 +95,27 @@ int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr)
     return RNIC_OK;
 }
 
+int rnic_post_send_burst(const struct rnic_post *posts, size_t cnt, size_t *done)
+{
+    for (*done = 0; *done < cnt; ++*done) {
+        int error;
+
+        /* As rnic_input_burst(): all QPs of a part of the posts, then all their queues. */
+        if (*done % RNIC_BURST == 0) {
+            size_t end = *done + RNIC_BURST < cnt ? *done + RNIC_BURST : cnt;
+
+            for (size_t i = *done; i < end; i++)
+                rnic_qp_prefetch(posts[i].qp);
+            for (size_t i = *done; i < end; i++)
+                rnic_sq_prefetch(&posts[i].qp->req.sq);
+        }
+        error = rnic_post_send(posts[*done].qp, posts[*done].wr);
+        if (error)
+            return error;
+    }
+    return RNIC_OK;
+}
+
 /* ---- packets --------------------------------------------------------------------------------- */
 
 bool rnic_qp_addr_fits(const struct rnic_qp *qp, enum roce_encap encap, const uint8_t src[16],

@@ -80,6 +80,7 @@ void rnic_del(struct rnic *rnic)
     rnic_map_free(&rnic->qpns);
     rnic_map_free(&rnic->srqns);
     rnic_pacer_free(&rnic->pacer);
+    rnic_slab_free(&rnic->slab);
     free(rnic);
 }
 
@@ -132,12 +133,14 @@ static bool gid_is_mine(const struct rnic *rnic, enum roce_encap encap, const ui
     return false;
 }
 
-/* Whether the bytes make a packet: R016, R028, R029, R023. Counts what it turns down. */
+/* Whether the bytes make a packet, but for the ICRC: R016, R028, R029. Counts what it turns down.
+ */
 static bool form_valid(struct rnic *rnic, struct roce_pkt *pkt, const uint8_t *frame, size_t len)
 {
     int error = roce_pkt_parse(pkt, ROCE_LINK_ETHERNET, frame, len, len);
-    const struct rnic_qp *qp;
 
+    rnic->counters.rx_packets++;
+    rnic->counters.rx_bytes += len;
     if (error == ROCE_ERR_NOT_ROCE || (!error && !mac_is_mine(rnic, pkt->eth.dst))) {
         rnic->counters.rx_not_roce++;
         return false;
@@ -149,14 +152,16 @@ static bool form_valid(struct rnic *rnic, struct roce_pkt *pkt, const uint8_t *f
         rnic->counters.rx_malformed++;
         return false;
     }
-    qp = rnic_map_get(&rnic->qpns, pkt->bth.dest_qp);
-    if (qp)
-        rnic_qp_prefetch(qp); /* it comes while the CRC runs */
-    if (roce_pkt_icrc_check(pkt, NULL) != ROCE_ICRC_GOOD) {
-        rnic->counters.rx_icrc_encapsulated++;
-        return false;
-    }
     return true;
+}
+
+/* Asks for the QP that a packet names. */
+static void fetch_qp(const struct rnic *rnic, const struct roce_pkt *pkt)
+{
+    const struct rnic_qp *qp = rnic_map_get(&rnic->qpns, pkt->bth.dest_qp);
+
+    if (qp)
+        rnic_qp_prefetch(qp);
 }
 
 /* The QP that a packet is for, or NULL: R046-R052, R054. Nothing here ever moves a QP to the error
@@ -214,33 +219,68 @@ static void input_multicast(struct rnic *rnic, const struct roce_pkt *pkt, rnic_
     }
 }
 
+/* A packet of good form: R023 first of all. */
+static void input_packet(struct rnic *rnic, const struct roce_pkt *pkt, rnic_time now)
+{
+    struct rnic_qp *qp;
+
+    if (roce_pkt_icrc_check(pkt, NULL) != ROCE_ICRC_GOOD) {
+        rnic->counters.rx_icrc_encapsulated++;
+        return;
+    }
+    if (pkt->op->kind == ROCE_KIND_CNP) {
+        rnic_cnp_input(rnic, pkt, now);
+        return;
+    }
+    if (pkt->bth.dest_qp == ROCE_QP_MULTICAST && pkt->op->svc == ROCE_SVC_UD) { /* R048 */
+        input_multicast(rnic, pkt, now);
+        return;
+    }
+    qp = find_qp(rnic, pkt);
+    if (!qp)
+        rnic->counters.rx_no_qp++;
+    else if (!rnic_qp_pkey_fits(qp, pkt->bth.pkey))
+        rnic->counters.rx_bad_pkey++;
+    else {
+        if (qp->service->connected && rnic_cnp_is_marked(pkt)) /* R215 */
+            rnic_cnp_marked(qp, pkt, now);
+        rnic_qp_input(qp, pkt, now);
+    }
+}
+
 void rnic_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time now)
 {
     struct roce_pkt pkt;
-    struct rnic_qp *qp;
 
     now = rnic_clock(rnic, now);
-    rnic->counters.rx_packets++;
-    rnic->counters.rx_bytes += len;
     if (!form_valid(rnic, &pkt, frame, len))
         return;
-    if (pkt.op->kind == ROCE_KIND_CNP) {
-        rnic_cnp_input(rnic, &pkt, now);
-        return;
-    }
-    if (pkt.bth.dest_qp == ROCE_QP_MULTICAST && pkt.op->svc == ROCE_SVC_UD) { /* R048 */
-        input_multicast(rnic, &pkt, now);
-        return;
-    }
-    qp = find_qp(rnic, &pkt);
-    if (!qp)
-        rnic->counters.rx_no_qp++;
-    else if (!rnic_qp_pkey_fits(qp, pkt.bth.pkey))
-        rnic->counters.rx_bad_pkey++;
-    else {
-        if (qp->service->connected && rnic_cnp_is_marked(&pkt)) /* R215 */
-            rnic_cnp_marked(qp, &pkt, now);
-        rnic_qp_input(qp, &pkt, now);
+    fetch_qp(rnic, &pkt); /* it comes while the CRC runs */
+    input_packet(rnic, &pkt, now);
+}
+
+/* Three walks over a few frames: each asks for the memory that the next one needs, so that the
+ * packets wait for it together. */
+void rnic_input_burst(struct rnic *rnic, const struct rnic_rx *frames, size_t cnt, rnic_time now)
+{
+    struct roce_pkt pkt[RNIC_BURST];
+
+    now = rnic_clock(rnic, now);
+    while (cnt) {
+        size_t some = cnt < RNIC_BURST ? cnt : RNIC_BURST;
+        size_t good = 0;
+
+        for (size_t i = 0; i < some; i++)
+            if (form_valid(rnic, &pkt[good], frames[i].bytes, frames[i].len)) {
+                rnic_map_prefetch(&rnic->qpns, pkt[good].bth.dest_qp);
+                good++;
+            }
+        for (size_t i = 0; i < good; i++)
+            fetch_qp(rnic, &pkt[i]);
+        for (size_t i = 0; i < good; i++)
+            input_packet(rnic, &pkt[i], now);
+        frames += some;
+        cnt -= some;
     }
 }
 

@@ -152,6 +152,15 @@ bool rnic_gid_get(const struct rnic *rnic, unsigned idx, struct rnic_gid *out);
  * caller's again on return. Never fails: what cannot be used is counted and dropped. */
 void rnic_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time now);
 
+/* Several frames at once, in order; the same as rnic_input() for each, but with many QPs cheaper.
+ * Best with RNIC_BURST or more. */
+struct rnic_rx {
+    const uint8_t *bytes;
+    size_t len;
+};
+#define RNIC_BURST 16u
+void rnic_input_burst(struct rnic *rnic, const struct rnic_rx *frames, size_t cnt, rnic_time now);
+
 /* Writes the next frame to send to `buf` (at least ROCE_FRAME_MAX bytes) and returns its length, or
  * 0 if there is none. Call until it returns 0. */
 size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now);
@@ -513,6 +522,14 @@ int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *wr);
  * with success all the same (R168; C10-93.1.1); tx_too_long counts it.
  */
 int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr);
+
+/* Posts to several QPs, in order, up to the first that fails: its error, and *done is how many were
+ * posted before. The same as rnic_post_send() for each, but with many QPs cheaper. */
+struct rnic_post {
+    struct rnic_qp *qp;
+    const struct rnic_send_wr *wr;
+};
+int rnic_post_send_burst(const struct rnic_post *posts, size_t cnt, size_t *done);
 
 /* ---- datagrams ------------------------------------------------------------------------------- */
 

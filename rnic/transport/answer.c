@@ -112,11 +112,12 @@ static bool put_read(struct rnic_responder *resp, struct roce_pkt *pkt, struct r
 {
     bool ends = res->left <= resp->attr.path_mtu;
     uint32_t len = ends ? res->left : resp->attr.path_mtu;
+    uint64_t va = res->va + (uint64_t)res->next * resp->attr.path_mtu;
     uint8_t *src = NULL;
 
     resp->srqn = res->srqn; /* of the request this answers */
-    if (len && resp->host->mem(resp->qp, res->rkey, res->next_va, len, RNIC_ACCESS_REMOTE_READ,
-                               &src) != RNIC_MEM_OK) {
+    if (len && resp->host->mem(resp->qp, res->rkey, va, len, RNIC_ACCESS_REMOTE_READ, &src) !=
+                   RNIC_MEM_OK) {
         rnic_pos pos = owed->pos;
         uint32_t msn = owed->msn;
 
@@ -135,9 +136,8 @@ static bool put_read(struct rnic_responder *resp, struct roce_pkt *pkt, struct r
     pkt->payload = src;
     pkt->payload_len = len;
     res->begun = true;
-    res->next_va += len;
     res->left -= len;
-    owed->pos = ++res->next_pos;
+    owed->pos = res->pos + ++res->next;
     if (ends) {
         res->owed = false;
         res->answered = true;

@@ -379,7 +379,6 @@ static enum rnic_resp_step execute_read(struct rnic_responder *resp, const struc
     res->rkey = pkt->reth.rkey;
     res->len = pkt->reth.dma_len;
     res->srqn = resp->srqn;
-    res->next_va = res->va;
     res->left = res->len;
     resp->counters->rx_read_requests++;
     return RNIC_RESP_ADVANCE;

@@ -40,8 +40,7 @@ void rnic_respres_use(struct rnic_respres_ring *ring, struct rnic_respres *res, 
 {
     assert(res == &ring->res[ring->next]);
     ring->next = (uint8_t)((ring->next + 1) % ring->max);
-    *res =
-        (struct rnic_respres){.kind = kind, .pos = pos, .cnt = cnt, .owed = true, .next_pos = pos};
+    *res = (struct rnic_respres){.kind = (uint8_t)kind, .pos = pos, .cnt = cnt, .owed = true};
 }
 
 struct rnic_respres *rnic_respres_read(struct rnic_respres_ring *ring, rnic_pos pos, uint64_t va,
@@ -73,12 +72,11 @@ struct rnic_respres *rnic_respres_atomic(struct rnic_respres_ring *ring, rnic_po
 
 bool rnic_respres_restart(struct rnic_respres *res, rnic_pos pos, uint64_t va, uint32_t len)
 {
-    if (!res->answered && (pos > res->next_pos || va - res->va + len != res->len))
+    if (!res->answered && (pos > res->pos + res->next || va - res->va + len != res->len))
         return false;
     res->owed = true;
     res->begun = false;
-    res->next_pos = pos;
-    res->next_va = va;
+    res->next = (uint32_t)(pos - res->pos);
     res->left = len;
     return true;
 }

@@ -20,16 +20,15 @@ struct rnic_respres {
         uint64_t va;   /* READ */
         uint64_t orig; /* atomics: the value before (R114) */
     };
-    uint32_t cnt;        /* PSNs it consumed, >= 1 */
-    uint32_t len;        /* READ: bytes */
-    uint32_t rkey;       /* READ */
-    uint32_t srqn;       /* READ of XRC: whose keys it uses */
-    enum roce_kind kind; /* READ, CMP_SWAP, FETCH_ADD, FLUSH or ATOMIC_WRITE; RESERVED: unused */
+    uint32_t cnt;  /* PSNs it consumed, >= 1 */
+    uint32_t len;  /* READ: bytes */
+    uint32_t rkey; /* READ */
+    uint32_t srqn; /* READ of XRC: whose keys it uses */
 
-    /* The answer that is owed, if any. */
-    rnic_pos next_pos; /* READ: of the packet next sent, pos <= next_pos < pos + cnt */
-    uint64_t next_va;  /* READ: its first byte */
-    uint32_t left;     /* READ: bytes from there on */
+    /* The answer that is owed, if any. Packet k of a READ is at va + k * path MTU. */
+    uint32_t left; /* READ: bytes from the packet next sent on */
+    uint32_t next; /* READ: packets before the one next sent, 0 <= next < cnt */
+    uint8_t kind;  /* READ, CMP_SWAP, FETCH_ADD, FLUSH or ATOMIC_WRITE; RESERVED: unused */
     bool owed;
     bool answered; /* it was sent to the end once: what is owed now is a replay */
     bool begun;    /* READ: the packet next sent continues a response, else it begins one */

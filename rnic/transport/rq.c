@@ -5,23 +5,50 @@
 #include <stdlib.h>
 #include <string.h>
 
+static uint32_t wqe_bytes(uint32_t max_sge)
+{
+    return (uint32_t)(sizeof(struct rnic_rwqe) + max_sge * sizeof(struct rnic_sge));
+}
+
+size_t rnic_rq_bytes(uint32_t max, uint32_t max_sge)
+{
+    return max * (wqe_bytes(max_sge) + 2 * sizeof(uint16_t));
+}
+
+static void lay_out(struct rnic_rq *rq)
+{
+    rq->free = (uint16_t *)(void *)(rq->wqe + (size_t)rq->cap * rq->wqe_len);
+    rq->fifo = rq->free + rq->cap;
+}
+
 /* One block for `cap` WQEs, none in use. */
 static bool allocate(struct rnic_rq *rq, uint32_t cap)
 {
     rq->cap = cap;
-    rq->wqe = cap ? calloc(cap, rq->wqe_len + sizeof(*rq->free) + sizeof(*rq->fifo)) : NULL;
+    rq->wqe = cap ? calloc(1, rnic_rq_bytes(cap, rq->max_sge)) : NULL;
     if (cap && !rq->wqe)
         return false;
-    rq->free = (uint16_t *)(void *)(rq->wqe + (size_t)cap * rq->wqe_len);
-    rq->fifo = rq->free + cap;
+    lay_out(rq);
     return true;
+}
+
+void rnic_rq_lend(struct rnic_rq *rq, void *room)
+{
+    assert(rnic_rq_used(rq) == 0 && !rq->lent);
+    if (rq->cap == 0)
+        return;
+    free(rq->wqe);
+    rq->wqe = room;
+    rq->lent = true;
+    lay_out(rq);
+    rnic_rq_clear(rq);
 }
 
 bool rnic_rq_init(struct rnic_rq *rq, uint32_t max, uint32_t max_sge)
 {
     assert(max <= RNIC_WR_MAX && max_sge >= 1 && max_sge <= RNIC_SGE_MAX);
     *rq = (struct rnic_rq){.max = max, .max_sge = max_sge};
-    rq->wqe_len = (uint32_t)(sizeof(struct rnic_rwqe) + max_sge * sizeof(struct rnic_sge));
+    rq->wqe_len = wqe_bytes(max_sge);
     if (!allocate(rq, max)) {
         rnic_rq_free(rq);
         return false;
@@ -32,7 +59,8 @@ bool rnic_rq_init(struct rnic_rq *rq, uint32_t max, uint32_t max_sge)
 
 void rnic_rq_free(struct rnic_rq *rq)
 {
-    free(rq->wqe);
+    if (!rq->lent)
+        free(rq->wqe);
     *rq = (struct rnic_rq){0};
 }
 
@@ -46,6 +74,7 @@ bool rnic_rq_resize(struct rnic_rq *rq, uint32_t max, uint8_t **old)
 {
     struct rnic_rq larger = *rq;
 
+    assert(!rq->lent); /* because only SRQs are resized, whose memory is their own */
     *old = NULL;
     if (max < rnic_rq_used(rq))
         return false;

@@ -31,12 +31,20 @@ struct rnic_rq {
     /* Of an SRQ: */
     uint32_t limit; /* armed: `low` is set when fewer than this are posted; 0: not armed (R196) */
     bool low;       /* the limit was passed, and is not armed any more */
+    bool lent;      /* wqe and what follows is somebody else's block */
     bool broken;    /* in the error state: gives no WQE any more */
 };
 
 /* Room for `max` (0..RNIC_WR_MAX) WQEs of up to `max_sge` (1..RNIC_SGE_MAX) SGEs. False without
  * memory; *rq is then as after rnic_rq_free(). */
 bool rnic_rq_init(struct rnic_rq *rq, uint32_t max, uint32_t max_sge);
+
+/* Bytes of a queue's WQEs, as rnic_rq_init() takes them. */
+size_t rnic_rq_bytes(uint32_t max, uint32_t max_sge);
+
+/* The queue, which is empty, lives in these rnic_rq_bytes() bytes from now on, and is not resized
+ * any more. They are the caller's again after rnic_rq_free(). */
+void rnic_rq_lend(struct rnic_rq *rq, void *room);
 
 /* A zeroed queue is fine. */
 void rnic_rq_free(struct rnic_rq *rq);

@@ -7,27 +7,57 @@
 
 #define ATOMIC_LEN 8u /* R124 */
 
-bool rnic_sq_init(struct rnic_sq *sq, uint32_t max, uint32_t max_sge, uint32_t max_inline)
+static uint32_t ring_size(uint32_t max)
 {
     uint32_t cap = 1;
 
+    while (cap < max)
+        cap *= 2;
+    return cap;
+}
+
+size_t rnic_sq_bytes(uint32_t max, uint32_t max_sge, uint32_t max_inline)
+{
+    return max == 0 ? 0
+                    : ring_size(max) * (sizeof(struct rnic_swqe) +
+                                        max_sge * sizeof(struct rnic_sge) + max_inline);
+}
+
+/* One block: what belongs to a queue lies together. */
+static void lay_out(struct rnic_sq *sq)
+{
+    size_t cap = (size_t)sq->mask + 1;
+
+    sq->sge = (struct rnic_sge *)(void *)(sq->wqe + cap);
+    sq->data = (uint8_t *)(sq->sge + cap * sq->max_sge);
+}
+
+bool rnic_sq_init(struct rnic_sq *sq, uint32_t max, uint32_t max_sge, uint32_t max_inline)
+{
     assert(max <= RNIC_WR_MAX && max_sge >= 1 && max_sge <= RNIC_SGE_MAX &&
            max_inline <= RNIC_INLINE_MAX);
     *sq = (struct rnic_sq){.max = max, .max_sge = max_sge, .max_inline = max_inline};
     if (max == 0)
         return true;
-    while (cap < max)
-        cap *= 2;
-    sq->mask = cap - 1;
-    /* One block: what belongs to a queue lies together. */
-    sq->wqe = calloc(cap, sizeof(*sq->wqe) + max_sge * sizeof(*sq->sge) + max_inline);
+    sq->mask = ring_size(max) - 1;
+    sq->wqe = calloc(1, rnic_sq_bytes(max, max_sge, max_inline));
     if (!sq->wqe) {
         rnic_sq_free(sq);
         return false;
     }
-    sq->sge = (struct rnic_sge *)(void *)(sq->wqe + cap);
-    sq->data = (uint8_t *)(sq->sge + (size_t)cap * max_sge);
+    lay_out(sq);
     return true;
+}
+
+void rnic_sq_lend(struct rnic_sq *sq, void *room)
+{
+    assert(rnic_sq_empty(sq) && !sq->lent);
+    if (sq->max == 0)
+        return;
+    free(sq->wqe);
+    sq->wqe = room;
+    sq->lent = true;
+    lay_out(sq);
 }
 
 bool rnic_sq_add_dests(struct rnic_sq *sq)
@@ -41,7 +71,8 @@ bool rnic_sq_add_dests(struct rnic_sq *sq)
 void rnic_sq_free(struct rnic_sq *sq)
 {
     free(sq->dest);
-    free(sq->wqe);
+    if (!sq->lent)
+        free(sq->wqe);
     *sq = (struct rnic_sq){0};
 }
 

@@ -68,6 +68,7 @@ struct rnic_sq {
     uint32_t tail;
     rnic_pos pos; /* of the next WQE posted */
     uint32_t ssn; /* of the last message posted */
+    bool lent;    /* wqe and what follows is somebody else's block */
 };
 
 /* Room for `max` (0..RNIC_WR_MAX) WQEs of up to `max_sge` (1..RNIC_SGE_MAX) SGEs and `max_inline`
@@ -76,6 +77,13 @@ bool rnic_sq_init(struct rnic_sq *sq, uint32_t max, uint32_t max_sge, uint32_t m
 
 /* Adds room for the destinations of datagrams to a queue just made. False without memory. */
 bool rnic_sq_add_dests(struct rnic_sq *sq);
+
+/* Bytes of a queue's WQEs, SGEs and inline data, as rnic_sq_init() takes them. */
+size_t rnic_sq_bytes(uint32_t max, uint32_t max_sge, uint32_t max_inline);
+
+/* The queue, which is empty, lives in these rnic_sq_bytes() zero bytes from now on. They are the
+ * caller's again after rnic_sq_free(). */
+void rnic_sq_lend(struct rnic_sq *sq, void *room);
 
 /* A zeroed queue is fine. */
 void rnic_sq_free(struct rnic_sq *sq);
@@ -128,6 +136,17 @@ static inline uint32_t rnic_sq_cnt(const struct rnic_sq *sq)
 static inline bool rnic_sq_empty(const struct rnic_sq *sq)
 {
     return sq->tail == sq->head;
+}
+
+/* Asks for where the next WQE and its first SGEs will be written. */
+static inline void rnic_sq_prefetch(const struct rnic_sq *sq)
+{
+    uint32_t i = sq->tail & sq->mask;
+
+    if (!sq->wqe)
+        return;
+    __builtin_prefetch(&sq->wqe[i], 1);
+    __builtin_prefetch(&sq->sge[(size_t)i * sq->max_sge], 1);
 }
 
 /* The position after a WQE's last PSN. */

@@ -12,11 +12,11 @@
  * cost of a packet with one; at most 4 KiB an idle QP.
  */
 #define _POSIX_C_SOURCE 200809L
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include "device/rnic.h"
 #include "wire/crc32.h"
 #include "wire/pkt.h"
@@ -51,7 +51,7 @@ static double now_s(void)
 {
     struct timespec ts;
 
-    clock_gettime(CLOCK_MONOTONIC, &ts);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts); /* others may use the machine too */
     return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
@@ -151,12 +151,71 @@ static void tear_down(void)
     free(order);
 }
 
+/* Where the time of a stream over many QPs goes. */
+enum stage { POST, OUTPUT_DATA, INPUT_DATA, OUTPUT_ACK, INPUT_ACK, POLL, STAGE_CNT };
+static double spent[STAGE_CNT];
+static double since;
+static bool profiling;
+
+static void lap(enum stage stage)
+{
+    double at;
+
+    if (!profiling)
+        return;
+    at = now_s();
+    spent[stage] += at - since;
+    since = at;
+}
+
+static void take_completions(void)
+{
+    struct rnic_wc wc[32];
+    size_t got;
+
+    while ((got = rnic_cq_poll(end[0].cq, wc, 32)) > 0)
+        for (size_t i = 0; i < got; i++)
+            if (wc[i].status != RNIC_WC_SUCCESS) {
+                fprintf(stderr, "bench_transport: %s\n", rnic_wc_status_name(wc[i].status));
+                exit(1);
+            }
+}
+
+/* The same in bursts, as a port that reads a ring does. */
+static void move_bursts(rnic_time now)
+{
+    static uint8_t buf[RNIC_BURST][ROCE_FRAME_MAX];
+    struct rnic_rx frame[RNIC_BURST];
+    bool any;
+
+    do {
+        any = false;
+        for (unsigned s = 0; s < 2; s++) {
+            size_t cnt;
+
+            do {
+                for (cnt = 0; cnt < RNIC_BURST; cnt++) {
+                    frame[cnt].bytes = buf[cnt];
+                    frame[cnt].len = rnic_output(end[s].rnic, buf[cnt], ROCE_FRAME_MAX, now);
+                    if (frame[cnt].len == 0)
+                        break;
+                }
+                lap(s ? OUTPUT_ACK : OUTPUT_DATA);
+                rnic_input_burst(end[!s].rnic, frame, cnt, now);
+                lap(s ? INPUT_ACK : INPUT_DATA);
+                frames += cnt;
+                any = any || cnt;
+            } while (cnt == RNIC_BURST);
+        }
+    } while (any);
+    take_completions();
+    lap(POLL);
+}
+
 /* Moves frames until neither side has one. */
 static void move(rnic_time now)
 {
     static uint8_t buf[ROCE_FRAME_MAX];
-    struct rnic_wc wc[32];
-    size_t got;
     bool any;
 
     do {
@@ -171,21 +230,24 @@ static void move(rnic_time now)
             }
         }
     } while (any);
-    while ((got = rnic_cq_poll(end[0].cq, wc, 32)) > 0)
-        for (size_t i = 0; i < got; i++)
-            if (wc[i].status != RNIC_WC_SUCCESS) {
-                fprintf(stderr, "bench_transport: %s\n", rnic_wc_status_name(wc[i].status));
-                exit(1);
-            }
+    take_completions();
 }
 
 /* `cnt` WRITEs of `len` bytes, a batch at a time, each on the next QP in order. */
+static bool bursts;
+
 static void stream(uint64_t cnt, uint32_t len)
 {
     static uint64_t at;
     static rnic_time now;
 
+    since = now_s();
     for (uint64_t done = 0; done < cnt; done += BATCH) {
+        struct rnic_sge sges[BATCH];
+        struct rnic_send_wr wrs[BATCH];
+        struct rnic_post posts[BATCH];
+        size_t posted;
+
         for (unsigned i = 0; i < BATCH; i++, at++) {
             uint64_t off = at * len % (MEM - len + 1) & ~UINT64_C(63);
             struct rnic_sge sge = {off, len, KEY};
@@ -197,10 +259,24 @@ static void stream(uint64_t cnt, uint32_t len)
                                       .remote_addr = off,
                                       .rkey = KEY};
 
-            must(rnic_post_send(end[0].qp[order[at % active]], &wr));
+            if (!bursts) {
+                must(rnic_post_send(end[0].qp[order[at % active]], &wr));
+                continue;
+            }
+            sges[i] = sge;
+            wrs[i] = wr;
+            wrs[i].sge = &sges[i];
+            posts[i] = (struct rnic_post){end[0].qp[order[at % active]], &wrs[i]};
         }
+        if (bursts)
+            must(rnic_post_send_burst(posts, BATCH, &posted));
         now += 1000;
-        move(now);
+        if (!bursts) {
+            move(now);
+            continue;
+        }
+        lap(POST);
+        move_bursts(now);
     }
 }
 
@@ -296,6 +372,39 @@ static double frame_cost(uint32_t len)
     return median(cost, rounds);
 }
 
+/* Once more with the clock read between stages. */
+static void print_profile(const char *which, uint32_t len)
+{
+    static const char *const names[STAGE_CNT] = {"post",       "output data", "input data",
+                                                 "output ACK", "input ACK",   "poll"};
+    uint64_t cnt = ((uint64_t)active / BATCH + 1) * BATCH;
+
+    if (cnt < 1000 * BATCH)
+        cnt = 1000 * BATCH;
+    memset(spent, 0, sizeof(spent));
+    profiling = true;
+    stream(cnt, len);
+    profiling = false;
+    printf("      %-24s", which);
+    for (unsigned i = 0; i < STAGE_CNT; i++)
+        printf(" %s %.0f%s", names[i], 1e9 * spent[i] / (double)cnt,
+               i + 1 < STAGE_CNT ? "," : " ns a message\n");
+}
+
+/* Bytes of memory that the process really has. */
+static size_t resident(void)
+{
+    FILE *f = fopen("/proc/self/statm", "r");
+    unsigned long pages = 0;
+
+    if (f) {
+        if (fscanf(f, "%*u %lu", &pages) != 1)
+            pages = 0;
+        fclose(f);
+    }
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
 static void many_qps(unsigned cnt)
 {
     static const uint32_t lens[] = {64, 1024, 4096};
@@ -303,14 +412,17 @@ static void many_qps(unsigned cnt)
     size_t before;
 
     /* As many QPs in use as messages in a batch, so that all have an ACK for every message. */
+    bursts = true;
     set_up(BATCH, DEPTH_MANY);
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < 3; i++) {
         one[i] = frame_cost(lens[i]);
+        print_profile("64 QPs:", lens[i]);
+    }
     tear_down();
-    before = mallinfo2().uordblks + mallinfo2().hblkhd;
+    before = resident();
     set_up(cnt, DEPTH_MANY);
     printf("%u idle QPs with %u send and receive WQEs: %.0f bytes a QP\n", cnt, DEPTH_MANY,
-           (double)(mallinfo2().uordblks + mallinfo2().hblkhd - before) / (2.0 * cnt));
+           (double)(resident() - before) / (2.0 * cnt));
     for (unsigned i = 0; i < 3; i++) {
         double few, all;
 
@@ -322,6 +434,7 @@ static void many_qps(unsigned cnt)
             "%5u-byte WRITE   %4.0f ns a frame with %u QPs; with %u: %4.0f ns in %u of them, %.2f "
             "times; %4.0f ns in all of them, %.2f times\n",
             lens[i], one[i], BATCH, cnt, few, BATCH, few / one[i], all, all / one[i]);
+        print_profile("all of them:", lens[i]);
     }
     tear_down();
 }

@@ -2,6 +2,7 @@
 /* The device from frame to frame: what it lets in (R002-R056 of rnic/rules.md), what its responses
  * look like (R001-R015, R043-R045), and turns between QPs (R251). */
 #include <stdlib.h>
+#include <string.h>
 #include "support/rig.h"
 #include "support/suite.h"
 #include "wire/codes.h"
@@ -458,7 +459,46 @@ static void new_limits(void)
     CU_ASSERT_STRING_EQUAL(rnic_error_text(12345), "unknown error");
 }
 
+/* A burst does what its frames do one by one, the bad ones among them too. */
+static void bursts_as_single_frames(void)
+{
+    enum { CNT = 3 * RNIC_BURST + 5 };
+    static struct pktgen_frame frame[CNT];
+    struct rnic_counters counters[2];
+
+    for (unsigned way = 0; way < 2; way++) {
+        struct rnic_rx burst[CNT];
+
+        rig_init(&rig, ROCE_ENCAP_V2_IP4);
+        for (unsigned i = 0; i < CNT; i++) {
+            struct roce_pkt pkt = write_only(RIG_PSN + i, 64 * i, "0123456789", 10);
+
+            if (i % 7 == 3)
+                pkt.bth.dest_qp = 0x99;
+            pktgen_build(&pkt, &frame[i]);
+            if (i % 5 == 2)
+                frame[i].bytes[frame[i].len - 1] ^= 1;
+            if (i % 11 == 4)
+                frame[i].bytes[12] ^= 1;
+            burst[i] = (struct rnic_rx){frame[i].bytes, frame[i].len};
+            if (way == 0)
+                rnic_input(rig.rnic, frame[i].bytes, frame[i].len, rig.now);
+        }
+        if (way == 1)
+            rnic_input_burst(rig.rnic, burst, CNT, rig.now);
+        counters[way] = rig_counters(&rig);
+        rig_free(&rig);
+    }
+    CU_ASSERT(memcmp(&counters[0], &counters[1], sizeof(counters[0])) == 0);
+    EXPECT_EQ(counters[0].rx_packets, CNT);
+    CU_ASSERT(counters[0].rx_no_qp && counters[0].rx_icrc_encapsulated && counters[0].rx_not_roce);
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    rnic_input_burst(rig.rnic, NULL, 0, rig.now);
+    EXPECT_EQ(rig_counters(&rig).rx_packets, 0);
+    rig_free(&rig);
+}
+
 SUITE("device.rnic", TEST(end_to_end), TEST(response_envelope), TEST(derived_envelope),
       TEST(r024_flip_every_bit), TEST(r018_path_changes), TEST(r014_trailer),
       TEST(inbound_validation), TEST(r049_pkey), TEST(not_roce), TEST(r031_reserved_opcode),
-      TEST(r251_turns), TEST(small_buffer), TEST(new_limits))
+      TEST(r251_turns), TEST(small_buffer), TEST(new_limits), TEST(bursts_as_single_frames))

@@ -15,7 +15,6 @@ static struct rnic_respres *use_read(rnic_pos pos, uint64_t va, uint32_t len)
     res->va = va;
     res->len = len;
     res->rkey = 5;
-    res->next_va = va;
     res->left = len;
     return res;
 }
@@ -82,13 +81,13 @@ static void restart(void)
     rnic_respres_init(&ring, 1);
     res = use_read(10, 0, 1024);
     res->begun = true;
-    res->next_pos = 12;
+    res->next = 2;
     CU_ASSERT(!rnic_respres_restart(res, 13, 768, 256));
     CU_ASSERT(!rnic_respres_restart(res, 11, 256, 256));
     CU_ASSERT(res->begun);
     CU_ASSERT(rnic_respres_restart(res, 11, 256, 768));
     CU_ASSERT(!res->begun);
-    EXPECT_EQ(res->next_pos, 11);
+    EXPECT_EQ(res->next, 1);
     EXPECT_EQ(res->left, 768);
     res->answered = true;
     res->owed = false;

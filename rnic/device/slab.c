@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#define _DEFAULT_SOURCE /* madvise */
+#include "device/slab.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define LINE      64u
+#define HUGE_PAGE ((size_t)2 << 20)
+#define CHUNK_MOST                                                                                 \
+    (4 * HUGE_PAGE)  /* what is taken at a time at most: a hundredth of 100,000 QPs                \
+                      */
+#define FIRST_CNT 4u /* blocks of the first chunk */
+
+struct free_block {
+    struct free_block *next;
+};
+
+struct chunk {
+    struct chunk *next;
+    uint8_t *bytes;
+    size_t len; /* from HUGE_PAGE on mapped, below allocated */
+};
+
+struct rnic_slab_class {
+    struct rnic_slab_class *next;
+    size_t size; /* of a block, whole cache lines */
+    struct free_block *free;
+    struct chunk *chunks;
+    uint8_t *fresh; /* the part of the newest chunk that was never given out */
+    size_t fresh_len;
+    size_t chunk_len; /* of the newest chunk */
+};
+
+void rnic_slab_free(struct rnic_slab *slab)
+{
+    while (slab->first) {
+        struct rnic_slab_class *cls = slab->first;
+
+        slab->first = cls->next;
+        while (cls->chunks) {
+            struct chunk *chunk = cls->chunks;
+
+            cls->chunks = chunk->next;
+            if (chunk->len >= HUGE_PAGE)
+                munmap(chunk->bytes, chunk->len);
+            else
+                free(chunk->bytes);
+            free(chunk);
+        }
+        free(cls);
+    }
+}
+
+static size_t whole_lines(size_t size)
+{
+    return (size + LINE - 1) / LINE * LINE;
+}
+
+/* The class of this size; made if it is not there. NULL without memory. */
+static struct rnic_slab_class *find_class(struct rnic_slab *slab, size_t size)
+{
+    struct rnic_slab_class *cls = slab->first;
+
+    while (cls && cls->size != size)
+        cls = cls->next;
+    if (cls)
+        return cls;
+    cls = calloc(1, sizeof(*cls));
+    if (!cls)
+        return NULL;
+    cls->size = size;
+    cls->next = slab->first;
+    slab->first = cls;
+    return cls;
+}
+
+/* `len` bytes that begin at a huge page, or NULL. */
+static uint8_t *map_pages(size_t len)
+{
+    size_t all = len + HUGE_PAGE;
+    uint8_t *p = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    size_t skip;
+
+    if (p == MAP_FAILED)
+        return NULL;
+    skip = (HUGE_PAGE - (uintptr_t)p % HUGE_PAGE) % HUGE_PAGE;
+    if (skip)
+        munmap(p, skip);
+    munmap(p + skip + len, HUGE_PAGE - skip);
+    (void)madvise(p + skip, len, MADV_HUGEPAGE); /* a wish: it works without */
+    return p + skip;
+}
+
+/* Another chunk, twice as large as the last one, up to a limit. */
+static int add_chunk(struct rnic_slab_class *cls)
+{
+    size_t len = cls->chunk_len ? 2 * cls->chunk_len : FIRST_CNT * cls->size;
+    struct chunk *chunk = malloc(sizeof(*chunk));
+
+    if (len > CHUNK_MOST)
+        len = CHUNK_MOST;
+    if (len < cls->size)
+        len = cls->size;
+    if (len >= HUGE_PAGE)
+        len = (len + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    else
+        len = whole_lines(len);
+    if (!chunk)
+        return -1;
+    chunk->len = len;
+    chunk->bytes = len >= HUGE_PAGE ? map_pages(len) : aligned_alloc(LINE, len);
+    if (!chunk->bytes) {
+        free(chunk);
+        return -1;
+    }
+    chunk->next = cls->chunks;
+    cls->chunks = chunk;
+    cls->fresh = chunk->bytes;
+    cls->fresh_len = cls->chunk_len = len;
+    return 0;
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+#define OWN_BLOCKS 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define OWN_BLOCKS 1
+#endif
+#endif
+#ifndef OWN_BLOCKS
+#define OWN_BLOCKS 0 /* 1: each block is the allocator's, so that a sanitizer sees its bounds */
+#endif
+
+void *rnic_slab_get(struct rnic_slab *slab, size_t size)
+{
+    struct rnic_slab_class *cls;
+    void *block;
+
+    if (OWN_BLOCKS)
+        return calloc(1, size);
+
+    size = whole_lines(size);
+    cls = find_class(slab, size);
+    if (!cls)
+        return NULL;
+    if (cls->free) {
+        block = cls->free;
+        cls->free = cls->free->next;
+    } else {
+        if (cls->fresh_len < size && add_chunk(cls) != 0)
+            return NULL;
+        block = cls->fresh;
+        cls->fresh += size;
+        cls->fresh_len -= size;
+    }
+    memset(block, 0, size);
+    return block;
+}
+
+void rnic_slab_put(struct rnic_slab *slab, void *block, size_t size)
+{
+    struct rnic_slab_class *cls;
+    struct free_block *free_block = block;
+
+    if (OWN_BLOCKS) {
+        free(block);
+        return;
+    }
+    if (!block)
+        return;
+    cls = find_class(slab, whole_lines(size));
+    assert(cls); /* because the block was got from it */
+    free_block->next = cls->free;
+    cls->free = free_block;
+}

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "feed.h"
 #include "runs.h"
 #include "wire/crc32.h"
 
@@ -62,18 +63,6 @@ uint64_t drive_hash(const uint8_t *p, size_t len)
 /* ---- setting up --------------------------------------------------------------------------------
  */
 
-/* The Ethernet addresses of a request; those of a capture without them are made up. */
-static void macs_of(const struct trace_packet *p, uint8_t dst[6], uint8_t src[6])
-{
-    static const uint8_t responder[6] = {0x02, 0, 0, 0, 0, 0x02};
-    static const uint8_t requester[6] = {0x02, 0, 0, 0, 0, 0x01};
-    struct roce_pkt pkt;
-
-    trace_parse(p, &pkt);
-    memcpy(dst, roce_pkt_has(&pkt, ROCE_HDR_ETH) ? pkt.eth.dst : responder, 6);
-    memcpy(src, roce_pkt_has(&pkt, ROCE_HDR_ETH) ? pkt.eth.src : requester, 6);
-}
-
 static const struct trace_packet *first_request(const struct setup *s)
 {
     for (uint32_t i = 0; i < s->step_cnt; i++)
@@ -92,7 +81,7 @@ static const char *stage_open(struct stage *st, const struct run *any)
 
     if (why)
         return why;
-    macs_of(first_request(&any->setup), attr.mac, src);
+    feed_macs(first_request(&any->setup), attr.mac, src);
     memcpy(attr.gid[0].gid, st->device->addr, 16);
     attr.gid[0].type = st->device->encap == ROCE_ENCAP_V1 ? RNIC_GID_ROCE_V1 : RNIC_GID_ROCE_V2;
     st->rnic = rnic_new(&attr);
@@ -162,7 +151,7 @@ static const char *qp_open(struct stage *st, struct playing *play, rnic_time now
     }
     trace_parse(first, &pkt);
     memcpy(attr.av.dgid, st->drive->trace->flow[s->side->req_flow].src, 16);
-    macs_of(first, mac, attr.av.dmac);
+    feed_macs(first, mac, attr.av.dmac);
     rc = rnic_qp_modify(play->qp, &attr, now);
     attr.state = RNIC_QPS_RTR;
     if (rc == 0)
@@ -412,30 +401,6 @@ static int take_answers(struct stage *st, uint32_t run_idx, rnic_time now)
     return 0;
 }
 
-static void give(struct stage *st, const struct trace_packet *p, rnic_time now)
-{
-    uint8_t buf[ROCE_FRAME_MAX];
-    struct roce_pkt pkt;
-    size_t len;
-
-    if (p->link == ROCE_LINK_ETHERNET) {
-        rnic_input(st->rnic, p->data, p->cap_len, now);
-        return;
-    }
-    /* Captured without Ethernet header: the packet from its IP header or GRH on gets one. */
-    trace_parse(p, &pkt);
-    len = p->cap_len - pkt.net_off;
-    if (len + ROCE_ETH_LEN > sizeof(buf))
-        return;
-    macs_of(p, buf, buf + 6);
-    roce_bits_put(buf, 12, 0, 16,
-                  pkt.encap == ROCE_ENCAP_V2_IP4   ? ROCE_ETHERTYPE_IP4
-                  : pkt.encap == ROCE_ENCAP_V2_IP6 ? ROCE_ETHERTYPE_IP6
-                                                   : ROCE_ETHERTYPE_V1);
-    memcpy(buf + ROCE_ETH_LEN, p->data + pkt.net_off, len);
-    rnic_input(st->rnic, buf, len + ROCE_ETH_LEN, now);
-}
-
 /* Our RNIC has executed the request: what it wrote, and which key it invalidated. */
 static int note_executed(struct stage *st, uint32_t run_idx, uint32_t step)
 {
@@ -526,7 +491,7 @@ static int play_cue(struct stage *st, const struct cue *cue, rnic_time now)
         memory_withdraw(region);
     else if (region && memory_register(region, st->pd) != 0)
         return -1;
-    give(st, p, now);
+    feed(st->rnic, p, now);
     if (region && at->withdraw && memory_register(region, st->pd) != 0)
         return -1;
     if (take_answers(st, run_idx, now) != 0)

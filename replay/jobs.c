@@ -37,20 +37,22 @@ static void play(struct job *job, FILE *text, const struct job_options *options)
     static const enum outcome outcomes[] = {[VERDICT_PASS] = OUTCOME_HOLDS,
                                             [VERDICT_FAIL] = OUTCOME_DIFFERS,
                                             [VERDICT_SKIPPED] = OUTCOME_SKIPPED};
+    const struct replay_options replay_options = {.peer = peer_of(job->item, options),
+                                                  .sides = options->sides};
     struct fault fault = {""};
     struct replay replay;
 
-    if (replay_run(&replay, job->item->path, peer_of(job->item, options), &fault) != 0) {
+    if (replay_run(&replay, job->item->path, &replay_options, &fault) != 0) {
         job->outcome = OUTCOME_UNUSABLE;
         job->json = fault_json(job->item->path, fault.text);
     } else {
-        job->outcome = outcomes[report_verdict(&replay.comparison)];
+        job->outcome = outcomes[report_verdict(&replay)];
         if (job->outcome == OUTCOME_SKIPPED)
             fault_set(&fault, "%s: nothing to replay: %s", replay.trace.name,
-                      report_skip_reason(&replay.comparison));
+                      report_skip_reason(&replay));
         if (options->text)
-            report_text(text, &replay.comparison, &options->report);
-        job->json = report_json(&replay.comparison);
+            report_text(text, &replay, &options->report);
+        job->json = report_json(&replay);
     }
     snprintf(job->fault, sizeof(job->fault), "%s", fault.text);
     replay_free(&replay);

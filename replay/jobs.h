@@ -8,10 +8,11 @@
 
 #include <jansson.h>
 #include "corpus.h"
-#include "replay.h"
+#include "report.h"
 
 struct job_options {
     const char *peer; /* for all of them, or NULL: as the manifest says */
+    unsigned sides;   /* of enum replay_side; 0 is both */
     bool text;        /* report_text() is wanted */
     struct report_options report;
 };

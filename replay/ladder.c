@@ -50,25 +50,36 @@ static void arrow(FILE *out, const char *text, bool to_responder, const char *ma
     }
 }
 
-/* Known differences of one recorded answer, below its arrow. */
-static void differences(FILE *out, const struct comparison *cmp, uint32_t run, uint32_t pkt)
+/* The differences of one recorded packet, below its arrow. */
+static void differences(FILE *out, const struct ladder *l, uint32_t pkt)
 {
-    for (size_t i = 0; i < cmp->diff_cnt; i++) {
-        const struct diff *d = &cmp->diff[i];
+    for (unsigned v = 0; v < 2; v++)
+        for (size_t i = 0; i < l->view[v].diff_cnt; i++) {
+            const struct diff *d = &l->view[v].diff[i];
 
-        if (d->run == run && d->pkt == pkt)
-            fprintf(out, "%20s│    %s: expected %s, actual %s\n", "", d->field, d->expected,
-                    d->actual);
-    }
+            if (d->run == l->run && d->pkt == pkt)
+                fprintf(out, "%20s│    %s: expected %s, actual %s\n", "", d->field, d->expected,
+                        d->actual);
+        }
 }
 
-void ladder_print(FILE *out, const struct comparison *cmp, uint32_t run_idx, uint32_t from,
-                  uint32_t to)
+/* Of what both found, that which weighs more. */
+static enum mark mark_of(const struct ladder *l, uint32_t step)
 {
-    const struct run *run = &cmp->drive->run[run_idx];
-    const struct setup *s = &run->setup;
+    static const uint8_t weight[] = {
+        [MARK_NONE] = 0, [MARK_OK] = 1, [MARK_NOTE] = 2, [MARK_KNOWN] = 3, [MARK_DIFF] = 4};
+    enum mark mark = MARK_NONE;
+
+    for (unsigned v = 0; v < 2; v++)
+        if (l->view[v].mark && weight[l->view[v].mark[step]] > weight[mark])
+            mark = (enum mark)l->view[v].mark[step];
+    return mark;
+}
+
+void ladder_print(FILE *out, const struct ladder *ladder, uint32_t from, uint32_t to)
+{
+    const struct setup *s = ladder->setup;
     const struct trace_flow *req = &s->trace->flow[s->side->req_flow];
-    const uint8_t *mark = cmp->result[run_idx].mark;
     char left[96], right[96];
     struct text l = text_of(left, sizeof(left)), r = text_of(right, sizeof(right));
     uint64_t start = s->trace->pkt[0].time;
@@ -89,6 +100,7 @@ void ladder_print(FILE *out, const struct comparison *cmp, uint32_t run_idx, uin
         const struct trace_packet *p = setup_packet(s, i);
         char buf[256];
         struct text t = text_of(buf, sizeof(buf));
+        enum mark mark = mark_of(ladder, i);
         struct roce_pkt pkt;
 
         trace_parse(p, &pkt);
@@ -98,9 +110,9 @@ void ladder_print(FILE *out, const struct comparison *cmp, uint32_t run_idx, uin
         if (step->lost)
             text_add(&t, " (lost after here)");
         fprintf(out, "%9u %9.6f ", p->frame, (double)(p->time - start) / 1e9);
-        arrow(out, buf, !step->response, mark ? mark_text((enum mark)mark[i]) : "");
-        if (mark && (mark[i] == MARK_DIFF || mark[i] == MARK_KNOWN))
-            differences(out, cmp, run_idx, step->pkt);
+        arrow(out, buf, !step->response, mark_text(mark));
+        if (mark == MARK_DIFF || mark == MARK_KNOWN)
+            differences(out, ladder, step->pkt);
     }
     if (to < s->step_cnt)
         fprintf(out, "%20s⋮\n", "");

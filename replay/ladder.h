@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Ladder: a side's conversation as people draw it: the requester left, the responder right, time
- * downwards, and for each recorded answer whether our RNIC's was the same.
+ * Ladder: a conversation as arrows between its two ends, with the verdict on each packet that was
+ * compared.
  */
 #ifndef REPLAY_LADDER_H
 #define REPLAY_LADDER_H
@@ -9,8 +9,23 @@
 #include <stdio.h>
 #include "compare.h"
 
-/* Prints the steps `from` .. `to` - 1 of a side (`to` is cut to their number). */
-void ladder_print(FILE *out, const struct comparison *cmp, uint32_t run, uint32_t from,
-                  uint32_t to);
+/* Steps shown before and after the first difference. */
+#define LADDER_AROUND 6u
+
+/* What was found out about the packets of a connection. */
+struct ladder_view {
+    const uint8_t *mark; /* enum mark for each step, or NULL */
+    const struct diff *diff;
+    size_t diff_cnt;
+};
+
+struct ladder {
+    const struct setup *setup;
+    uint32_t run;               /* whose of the differences */
+    struct ladder_view view[2]; /* with our RNIC as responder, as requester */
+};
+
+/* Steps `from` up to, not including, `to`. */
+void ladder_print(FILE *out, const struct ladder *ladder, uint32_t from, uint32_t to);
 
 #endif

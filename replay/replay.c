@@ -3,20 +3,32 @@
 
 #include <string.h>
 
-int replay_run(struct replay *replay, const char *path, const char *peer, struct fault *fault)
+int replay_run(struct replay *replay, const char *path, const struct replay_options *options,
+               struct fault *fault)
 {
+    int rc = 0;
+
     memset(replay, 0, sizeof(*replay));
+    replay->sides = options->sides ? options->sides : REPLAY_BOTH;
     if (trace_read(&replay->trace, path, fault) != 0 ||
         conns_find(&replay->conns, &replay->trace, fault) != 0 ||
         drive_all(&replay->drive, &replay->trace, &replay->conns, fault) != 0)
         return -1;
-    if (compare_all(&replay->comparison, &replay->drive, &replay->conns, peer) != 0)
-        return fault_set(fault, "%s: no memory", replay->trace.name);
-    return 0;
+    if (replay->sides & REPLAY_RESPONDER)
+        rc = compare_all(&replay->comparison, &replay->drive, &replay->conns, options->peer);
+    if (rc == 0 && replay->sides & REPLAY_REQUESTER) {
+        if (post_all(&replay->post, &replay->drive, fault) != 0)
+            return -1;
+        rc = verify_all(&replay->verification, &replay->post, options->peer);
+    }
+    return rc == 0 ? 0 : fault_set(fault, "%s: no memory", replay->trace.name);
 }
 
 void replay_free(struct replay *replay)
 {
+    if (replay->verification.post)
+        verification_free(&replay->verification);
+    post_free(&replay->post);
     if (replay->comparison.drive)
         comparison_free(&replay->comparison);
     drive_free(&replay->drive);

@@ -1,23 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Replay: one capture from file to findings. The parts are in the order of the work: trace (read),
- * conn (find connections), derive and drive (play), compare.
+ * conn (find connections), derive and drive (play its requesters against our RNIC), compare; work
+ * and post (play its responders against our RNIC), verify.
  */
 #ifndef REPLAY_REPLAY_H
 #define REPLAY_REPLAY_H
 
-#include "report.h"
+#include "compare.h"
+#include "post.h"
+#include "verify.h"
+
+/* Which of the two ends our RNIC stands for. */
+enum replay_side { REPLAY_RESPONDER = 1, REPLAY_REQUESTER = 2, REPLAY_BOTH = 3 };
+
+struct replay_options {
+    const char *peer; /* profile whose deviations are known, or NULL */
+    unsigned sides;   /* of enum replay_side; 0 is both */
+};
 
 struct replay {
+    unsigned sides;
     struct trace trace;
     struct conns conns;
     struct drive drive;
-    struct comparison comparison;
+    struct comparison comparison; /* of the responders; result is NULL if they are not asked for */
+    struct post post;
+    struct verification verification; /* of the requesters; the same */
 };
 
 /* 0, or -1 and a fault for a capture that cannot be used. Nothing to replay in it is not a fault
  * but the verdict SKIPPED. replay_free() is wanted in both cases. */
-int replay_run(struct replay *replay, const char *path, const char *peer, struct fault *fault);
+int replay_run(struct replay *replay, const char *path, const struct replay_options *options,
+               struct fault *fault);
 void replay_free(struct replay *replay);
 
 #endif

@@ -13,11 +13,12 @@
 
 #define JOBS_MAX 256u
 
-enum { OPT_JUNIT = OPTION_LONG };
+enum { OPT_JUNIT = OPTION_LONG, OPT_SIDE };
 
 static const struct option_row rows[] = {
     {"ladder", 'l', NULL, "print every conversation with the verdict on each answer"},
     {"peer", 'p', "NAME", "known deviations of this implementation do not fail"},
+    {"side", OPT_SIDE, "SIDE", "our RNIC stands for: responder, requester, or both (the default)"},
     {"jobs", 'J', "N", "captures replayed at a time (default: one a processor)"},
     {"json", 'j', "FILE", "JSON, a summary and each report; - is standard output"},
     {"junit", OPT_JUNIT, "FILE", "JUnit XML: a test case a connection; - is standard output"},
@@ -29,7 +30,8 @@ static const struct options table = {"replay", rows, sizeof(rows) / sizeof(rows[
 
 struct arguments {
     bool ladder, verbose, quiet;
-    unsigned jobs; /* 0: as many as there are processors */
+    unsigned sides; /* of enum replay_side */
+    unsigned jobs;  /* 0: as many as there are processors */
     const char *peer, *json_path, *junit_path;
     FILE *json, *junit;
     struct corpus corpus;
@@ -65,6 +67,18 @@ static unsigned jobs_number(const char *text)
     return *text >= '0' && *text <= '9' && *end == '\0' && n <= JOBS_MAX ? (unsigned)n : 0;
 }
 
+/* The enum replay_side of a name, or 0. */
+static unsigned side_number(const char *text)
+{
+    static const char *const names[] = {
+        [REPLAY_RESPONDER] = "responder", [REPLAY_REQUESTER] = "requester", [REPLAY_BOTH] = "both"};
+
+    for (unsigned i = REPLAY_RESPONDER; i <= REPLAY_BOTH; i++)
+        if (strcmp(text, names[i]) == 0)
+            return i;
+    return 0;
+}
+
 /* -1 to go on, else the exit status. */
 static int read_options(int argc, char **argv, struct arguments *args)
 {
@@ -79,6 +93,12 @@ static int read_options(int argc, char **argv, struct arguments *args)
                 return options_complain(
                     "no peer profile \"%s\" (rocedrill replay --help lists them)", optarg);
             args->peer = optarg;
+            break;
+        case OPT_SIDE:
+            args->sides = side_number(optarg);
+            if (!args->sides)
+                return options_complain("replay: --side %s: none of responder, requester, both",
+                                        optarg);
             break;
         case 'J':
             args->jobs = jobs_number(optarg);
@@ -208,6 +228,7 @@ static int run(const struct arguments *args)
 {
     const struct job_options options = {
         .peer = args->peer,
+        .sides = args->sides,
         .text = !args->quiet,
         .report = {.ladder = args->ladder, .verbose = args->verbose}};
     bool gated = args->corpus.gate;

@@ -6,10 +6,8 @@
 #include "describe.h"
 #include "deviations.h"
 #include "ladder.h"
+#include "report_requester.h"
 #include "wire/codes.h"
-
-/* Steps shown before and after the first difference. */
-#define AROUND 6u
 
 /* Skipped flows listed; a scan of random QPs would otherwise fill the screen. */
 #define SKIPS_MAX 32u
@@ -26,32 +24,49 @@ static const char *encap_name(enum roce_encap encap)
     }
 }
 
-/* What fails weighs more than what passes, and that more than what is skipped. */
-enum verdict report_verdict(const struct comparison *cmp)
+static void weigh(enum verdict *verdict, enum verdict one)
+{
+    if (one == VERDICT_FAIL || *verdict == VERDICT_SKIPPED)
+        *verdict = one;
+}
+
+/* Of one connection, both ends. */
+static enum verdict verdict_of(const struct replay *r, uint32_t idx)
 {
     enum verdict verdict = VERDICT_SKIPPED;
 
-    for (size_t i = 0; i < cmp->drive->run_cnt; i++) {
-        if (cmp->result[i].verdict == VERDICT_FAIL)
-            return VERDICT_FAIL;
-        if (cmp->result[i].verdict == VERDICT_PASS)
-            verdict = VERDICT_PASS;
-    }
+    if (r->comparison.result)
+        weigh(&verdict, r->comparison.result[idx].verdict);
+    if (r->verification.result)
+        weigh(&verdict, r->verification.result[idx].verdict);
     return verdict;
 }
 
-const char *report_skip_reason(const struct comparison *cmp)
+/* What fails weighs more than what passes, and that more than what is skipped. */
+enum verdict report_verdict(const struct replay *r)
 {
-    const struct trace *trace = cmp->drive->trace;
+    enum verdict verdict = VERDICT_SKIPPED;
 
-    for (size_t i = 0; i < cmp->drive->run_cnt; i++)
-        if (cmp->result[i].skip)
-            return cmp->result[i].skip;
+    for (uint32_t i = 0; i < r->drive.run_cnt; i++)
+        weigh(&verdict, verdict_of(r, i));
+    return verdict;
+}
+
+const char *report_skip_reason(const struct replay *r)
+{
+    const struct trace *trace = &r->trace;
+
+    for (size_t i = 0; i < r->drive.run_cnt; i++) {
+        if (r->comparison.result && r->comparison.result[i].skip)
+            return r->comparison.result[i].skip;
+        if (r->verification.result && r->verification.result[i].skip)
+            return r->verification.result[i].skip;
+    }
     /* Data says more about a capture than the connection management around it. */
-    for (size_t i = 0; i < cmp->conns->skip_cnt; i++)
-        if (trace->flow[cmp->conns->skip[i].flow].dest_qp != ROCE_QP_GSI)
-            return cmp->conns->skip[i].reason;
-    return cmp->conns->skip_cnt ? cmp->conns->skip[0].reason : "no RoCE packet in it";
+    for (size_t i = 0; i < r->conns.skip_cnt; i++)
+        if (trace->flow[r->conns.skip[i].flow].dest_qp != ROCE_QP_GSI)
+            return r->conns.skip[i].reason;
+    return r->conns.skip_cnt ? r->conns.skip[0].reason : "no RoCE packet in it";
 }
 
 static void add_ends(struct text *t, const struct setup *s)
@@ -112,14 +127,6 @@ static void print_diffs(FILE *out, const struct comparison *cmp, uint32_t run)
 /* ---- one side ----------------------------------------------------------------------------------
  */
 
-static void add_count(struct text *t, const char **sep, uint64_t cnt, const char *what)
-{
-    if (cnt == 0)
-        return;
-    text_add(t, "%s%" PRIu64 " %s", *sep, cnt, what);
-    *sep = ", ";
-}
-
 static void print_requests(FILE *out, const struct setup *s)
 {
     static const struct {
@@ -136,7 +143,7 @@ static void print_requests(FILE *out, const struct setup *s)
     const char *sep = "";
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        add_count(&t, &sep, s->ops[kinds[i].kind], kinds[i].name);
+        report_count(&t, &sep, s->ops[kinds[i].kind], kinds[i].name);
     if (s->messages == 0)
         text_add(&t, "no message served");
     fprintf(out, "  requests  %u packets: %s; %" PRIu64 " bytes in, %" PRIu64 " bytes read; PSN %u",
@@ -194,21 +201,21 @@ static void print_free(FILE *out, const struct setup *s, const struct result *re
     struct text t = text_of(buf, sizeof(buf));
     const char *sep = "";
 
-    add_count(&t, &sep, res->acks_more, "ACKs only ours has");
-    add_count(&t, &sep, res->acks_fewer, "ACKs covered by others of ours");
-    add_count(&t, &sep, res->credits, "credit codes");
-    add_count(&t, &sep, res->read_msn, "READ First MSNs");
-    add_count(&t, &sep, res->unseen, "answers of ours the capture lacks");
-    add_count(&t, &sep, res->early, "answers to requests before the capture");
-    add_count(&t, &sep, res->unasked, "answers to requests the capture lacks");
-    add_count(&t, &sep, res->repeated, "answers the wire repeated");
-    add_count(&t, &sep, res->damaged, "answers damaged on the wire");
+    report_count(&t, &sep, res->acks_more, "ACKs only ours has");
+    report_count(&t, &sep, res->acks_fewer, "ACKs covered by others of ours");
+    report_count(&t, &sep, res->credits, "credit codes");
+    report_count(&t, &sep, res->read_msn, "READ First MSNs");
+    report_count(&t, &sep, res->unseen, "answers of ours the capture lacks");
+    report_count(&t, &sep, res->early, "answers to requests before the capture");
+    report_count(&t, &sep, res->unasked, "answers to requests the capture lacks");
+    report_count(&t, &sep, res->repeated, "answers the wire repeated");
+    report_count(&t, &sep, res->damaged, "answers damaged on the wire");
     if (t.len)
         fprintf(out, "  free      %s\n", buf);
     t = text_of(buf, sizeof(buf));
     sep = "";
-    add_count(&t, &sep, s->cut, "payloads cut by the snap length: data not compared");
-    add_count(&t, &sep, s->ahead_cnt, "requests executed before the capture has a copy of them");
+    report_count(&t, &sep, s->cut, "payloads cut by the snap length: data not compared");
+    report_count(&t, &sep, s->ahead_cnt, "requests executed before the capture has a copy of them");
     if (t.len)
         fprintf(out, "  weaker    %s\n", buf);
     if (res->inconclusive)
@@ -230,36 +237,21 @@ static void print_resumed(FILE *out, const struct setup *s)
             s->side->lacks_after, s->side->lacks);
 }
 
-static void print_side(FILE *out, const struct comparison *cmp, uint32_t idx,
-                       const struct report_options *options)
+static void print_responder(FILE *out, const struct comparison *cmp, uint32_t idx,
+                            const struct report_options *options)
 {
     const struct run *run = &cmp->drive->run[idx];
     const struct setup *s = &run->setup;
     const struct result *res = &cmp->result[idx];
-    const struct trace_flow *req = &s->trace->flow[s->side->req_flow];
-    char buf[256];
-    struct text t = text_of(buf, sizeof(buf));
 
-    add_ends(&t, s);
-    fprintf(out, "connection %u: %s\n", idx + 1, buf);
-    fprintf(out, "  seen      RC, %s, frames %u..%u%s\n", encap_name(req->encap),
-            setup_packet(s, 0)->frame, setup_packet(s, (uint32_t)s->step_cnt - 1)->frame,
-            s->side->cm.present ? ", set up by the connection manager" : "");
-    print_resumed(out, s);
     if (res->verdict == VERDICT_SKIPPED) {
-        fprintf(out, "  verdict   SKIPPED: %s\n", res->skip);
+        fprintf(out, "  responder SKIPPED: %s\n", res->skip);
         return;
     }
-    print_requests(out, s);
     print_derived(out, cmp, run, options);
     print_free(out, s, res);
     print_diffs(out, cmp, idx);
-    if (options->ladder)
-        ladder_print(out, cmp, idx, 0, UINT32_MAX);
-    else if (res->first_diff != STEP_NONE)
-        ladder_print(out, cmp, idx, res->first_diff > AROUND ? res->first_diff - AROUND : 0,
-                     res->first_diff + AROUND);
-    fprintf(out, "  verdict   %s: %u answers compared", verdict_name(res->verdict), res->compared);
+    fprintf(out, "  responder %s: %u answers compared", verdict_name(res->verdict), res->compared);
     if (res->diff_frames)
         fprintf(out, ", %u differ", res->diff_frames);
     if (res->known_frames)
@@ -270,13 +262,72 @@ static void print_side(FILE *out, const struct comparison *cmp, uint32_t idx,
     fputc('\n', out);
 }
 
-static void print_skips(FILE *out, const struct comparison *cmp)
+static struct ladder ladder_of(const struct replay *r, uint32_t idx)
 {
-    const struct trace *trace = cmp->drive->trace;
+    const struct comparison *cmp = &r->comparison;
+    const struct verification *v = &r->verification;
+    struct ladder ladder = {.setup = &r->drive.run[idx].setup, .run = idx};
 
-    for (size_t i = 0; i < cmp->conns->skip_cnt && i < SKIPS_MAX; i++) {
-        const struct conn_skip *skip = &cmp->conns->skip[i];
-        const struct trace_flow *flow = &trace->flow[skip->flow];
+    if (cmp->result)
+        ladder.view[0] = (struct ladder_view){cmp->result[idx].mark, cmp->diff, cmp->diff_cnt};
+    if (v->result)
+        ladder.view[1] = (struct ladder_view){v->result[idx].mark, v->diff, v->diff_cnt};
+    return ladder;
+}
+
+static void print_around(FILE *out, const struct ladder *ladder, uint32_t step)
+{
+    ladder_print(out, ladder, step > LADDER_AROUND ? step - LADDER_AROUND : 0,
+                 step + LADDER_AROUND);
+}
+
+/* The conversation: all of it if asked for, else around the first difference of each end. */
+static void print_ladder(FILE *out, const struct replay *r, uint32_t idx,
+                         const struct report_options *options)
+{
+    const struct ladder ladder = ladder_of(r, idx);
+    uint32_t a = r->comparison.result ? r->comparison.result[idx].first_diff : STEP_NONE;
+    uint32_t b = r->verification.result ? r->verification.result[idx].first_diff : STEP_NONE;
+
+    if (options->ladder) {
+        ladder_print(out, &ladder, 0, UINT32_MAX);
+        return;
+    }
+    if (a != STEP_NONE)
+        print_around(out, &ladder, a);
+    if (b != STEP_NONE && (a == STEP_NONE || b + LADDER_AROUND < a || b >= a + LADDER_AROUND))
+        print_around(out, &ladder, b);
+}
+
+static void print_connection(FILE *out, const struct replay *r, uint32_t idx,
+                             const struct report_options *options)
+{
+    const struct setup *s = &r->drive.run[idx].setup;
+    const struct trace_flow *req = &s->trace->flow[s->side->req_flow];
+    char buf[256];
+    struct text t = text_of(buf, sizeof(buf));
+
+    add_ends(&t, s);
+    fprintf(out, "connection %u: %s\n", idx + 1, buf);
+    fprintf(out, "  seen      RC, %s, frames %u..%u%s\n", encap_name(req->encap),
+            setup_packet(s, 0)->frame, setup_packet(s, (uint32_t)s->step_cnt - 1)->frame,
+            s->side->cm.present ? ", set up by the connection manager" : "");
+    print_resumed(out, s);
+    if (verdict_of(r, idx) != VERDICT_SKIPPED)
+        print_requests(out, s);
+    if (r->comparison.result)
+        print_responder(out, &r->comparison, idx, options);
+    if (r->verification.result)
+        report_requester_text(out, &r->verification, idx);
+    if (verdict_of(r, idx) != VERDICT_SKIPPED)
+        print_ladder(out, r, idx, options);
+}
+
+static void print_skips(FILE *out, const struct replay *r)
+{
+    for (size_t i = 0; i < r->conns.skip_cnt && i < SKIPS_MAX; i++) {
+        const struct conn_skip *skip = &r->conns.skip[i];
+        const struct trace_flow *flow = &r->trace.flow[skip->flow];
         char buf[160];
         struct text t = text_of(buf, sizeof(buf));
 
@@ -287,28 +338,28 @@ static void print_skips(FILE *out, const struct comparison *cmp)
         fprintf(out, "skipped: %s: %zu packet%s from frame %u: %s\n", buf, skip->packets,
                 skip->packets == 1 ? "" : "s", skip->frame, skip->reason);
     }
-    if (cmp->conns->skip_cnt > SKIPS_MAX)
-        fprintf(out, "skipped: %zu more flows\n", cmp->conns->skip_cnt - SKIPS_MAX);
+    if (r->conns.skip_cnt > SKIPS_MAX)
+        fprintf(out, "skipped: %zu more flows\n", r->conns.skip_cnt - SKIPS_MAX);
 }
 
-void report_text(FILE *out, const struct comparison *cmp, const struct report_options *options)
+void report_text(FILE *out, const struct replay *r, const struct report_options *options)
 {
-    const struct trace *trace = cmp->drive->trace;
+    const struct comparison *cmp = &r->comparison;
     uint32_t cnt[3] = {0}, known = 0, inconclusive = 0;
 
-    fprintf(out, "%s: %u frames, %zu RoCE packets", trace->name, trace->frames, trace->cnt);
-    if (trace->malformed)
-        fprintf(out, ", %u too short or malformed to be read", trace->malformed);
+    fprintf(out, "%s: %u frames, %zu RoCE packets", r->trace.name, r->trace.frames, r->trace.cnt);
+    if (r->trace.malformed)
+        fprintf(out, ", %u too short or malformed to be read", r->trace.malformed);
     fputc('\n', out);
-    for (uint32_t i = 0; i < cmp->drive->run_cnt; i++) {
-        print_side(out, cmp, i, options);
-        cnt[cmp->result[i].verdict]++;
-        known += cmp->result[i].known_frames;
-        inconclusive += cmp->result[i].inconclusive;
+    for (uint32_t i = 0; i < r->drive.run_cnt; i++) {
+        print_connection(out, r, i, options);
+        cnt[verdict_of(r, i)]++;
+        known += cmp->result ? cmp->result[i].known_frames : 0;
+        inconclusive += cmp->result ? cmp->result[i].inconclusive : 0;
     }
-    print_skips(out, cmp);
+    print_skips(out, r);
     fprintf(out, "verdict: %s (%u connection%s held, %u differed, %u skipped)",
-            verdict_name(report_verdict(cmp)), cnt[VERDICT_PASS], cnt[VERDICT_PASS] == 1 ? "" : "s",
+            verdict_name(report_verdict(r)), cnt[VERDICT_PASS], cnt[VERDICT_PASS] == 1 ? "" : "s",
             cnt[VERDICT_FAIL], cnt[VERDICT_SKIPPED]);
     if (known)
         fprintf(out, "; %u known deviation%s of %s", known, known == 1 ? "" : "s", cmp->peer);
@@ -330,41 +381,26 @@ static json_t *addr_json(const uint8_t addr[16])
     return json_string(buf);
 }
 
-static json_t *side_json(const struct comparison *cmp, uint32_t idx)
+/* Where our RNIC stood for the responder. */
+static json_t *responder_json(const struct comparison *cmp, uint32_t idx)
 {
     const struct run *run = &cmp->drive->run[idx];
     const struct setup *s = &run->setup;
     const struct result *res = &cmp->result[idx];
-    const struct trace_flow *req = &s->trace->flow[s->side->req_flow];
-    json_t *side = json_pack("{s:{s:o, s:i}, s:{s:o, s:i}, s:s, s:b, s:i, s:i, s:s}", "requester",
-                             "address", addr_json(req->src), "qpn", (int)s->peer_qpn, "responder",
-                             "address", addr_json(req->dst), "qpn", (int)s->qpn, "encapsulation",
-                             encap_name(req->encap), "connection_manager", s->side->cm.present,
-                             "first_frame", (int)setup_packet(s, 0)->frame, "last_frame",
-                             (int)setup_packet(s, (uint32_t)s->step_cnt - 1)->frame, "verdict",
-                             verdict_name(res->verdict));
+    json_t *side;
 
-    if (!side)
-        return NULL;
-    if (s->side->resumed)
-        json_object_set_new(side, "lacks",
-                            json_pack("{s:i, s:i}", "psn", (int)s->side->lacks, "after_frame",
-                                      (int)s->side->lacks_after));
+    if (res->verdict == VERDICT_SKIPPED)
+        return json_pack("{s:s, s:s}", "verdict", verdict_name(res->verdict), "reason", res->skip);
+    side = json_pack("{s:s, s:i, s:i, s:i, s:i, s:i}", "verdict", verdict_name(res->verdict),
+                     "compared", (int)res->compared, "differing_answers", (int)res->diff_frames,
+                     "known_deviations", (int)res->known_frames, "cut_payloads", (int)s->cut,
+                     "executed_before_captured", (int)s->ahead_cnt);
     if (res->inconclusive)
         json_object_set_new(side, "inconclusive",
                             json_pack("{s:i, s:i, s:i, s:s}", "answers", (int)res->inconclusive,
                                       "first_frame", (int)setup_packet(s, res->doubt_from)->frame,
                                       "last_frame", (int)setup_packet(s, res->doubt_to)->frame,
                                       "the_capture", res->doubt));
-    if (res->verdict == VERDICT_SKIPPED) {
-        json_object_set_new(side, "reason", json_string(res->skip));
-        return side;
-    }
-    json_object_set_new(side, "requests",
-                        json_pack("{s:i, s:i, s:I, s:I, s:i}", "packets", (int)s->requests,
-                                  "messages", (int)s->messages, "bytes_in", (json_int_t)s->bytes_in,
-                                  "bytes_read", (json_int_t)s->bytes_out, "retransmitted",
-                                  (int)s->retransmitted));
     json_object_set_new(side, "derived",
                         json_pack("{s:i, s:b, s:i, s:i, s:i, s:i, s:i}", "path_mtu", (int)s->mtu,
                                   "path_mtu_known", s->mtu_known, "first_psn",
@@ -378,20 +414,44 @@ static json_t *side_json(const struct comparison *cmp, uint32_t idx)
                                   (int)res->read_msn, "unseen", (int)res->unseen, "early",
                                   (int)res->early, "repeated", (int)res->repeated, "damaged",
                                   (int)res->damaged));
-    json_object_set_new(side, "cut_payloads", json_integer(s->cut));
-    json_object_set_new(side, "executed_before_captured", json_integer((json_int_t)s->ahead_cnt));
-    json_object_set_new(side, "compared", json_integer(res->compared));
-    json_object_set_new(side, "differing_answers", json_integer(res->diff_frames));
-    json_object_set_new(side, "known_deviations", json_integer(res->known_frames));
     return side;
 }
 
-static json_t *diff_json(const struct comparison *cmp, const struct diff *d)
+static json_t *connection_json(const struct replay *r, uint32_t idx)
 {
-    const struct trace *trace = cmp->drive->trace;
-    json_t *diff = json_pack("{s:i, s:i, s:s, s:s, s:s, s:s}", "connection", (int)d->run + 1,
-                             "frame", (int)trace->pkt[d->pkt].frame, "field", d->field, "expected",
-                             d->expected, "actual", d->actual, "reason", d->reason);
+    const struct setup *s = &r->drive.run[idx].setup;
+    const struct trace_flow *req = &s->trace->flow[s->side->req_flow];
+    json_t *c = json_pack("{s:{s:o, s:i}, s:{s:o, s:i}, s:s, s:b, s:i, s:i, s:s}", "requester",
+                          "address", addr_json(req->src), "qpn", (int)s->peer_qpn, "responder",
+                          "address", addr_json(req->dst), "qpn", (int)s->qpn, "encapsulation",
+                          encap_name(req->encap), "connection_manager", s->side->cm.present,
+                          "first_frame", (int)setup_packet(s, 0)->frame, "last_frame",
+                          (int)setup_packet(s, (uint32_t)s->step_cnt - 1)->frame, "verdict",
+                          verdict_name(verdict_of(r, idx)));
+
+    if (!c)
+        return NULL;
+    if (s->side->resumed)
+        json_object_set_new(c, "lacks",
+                            json_pack("{s:i, s:i}", "psn", (int)s->side->lacks, "after_frame",
+                                      (int)s->side->lacks_after));
+    json_object_set_new(c, "requests",
+                        json_pack("{s:i, s:i, s:I, s:I, s:i}", "packets", (int)s->requests,
+                                  "messages", (int)s->messages, "bytes_in", (json_int_t)s->bytes_in,
+                                  "bytes_read", (json_int_t)s->bytes_out, "retransmitted",
+                                  (int)s->retransmitted));
+    if (r->comparison.result)
+        json_object_set_new(c, "as_responder", responder_json(&r->comparison, idx));
+    if (r->verification.result)
+        json_object_set_new(c, "as_requester", report_requester_json(&r->verification, idx));
+    return c;
+}
+
+static json_t *diff_json(const struct trace *trace, const struct diff *d, const char *side)
+{
+    json_t *diff = json_pack("{s:i, s:s, s:i, s:s, s:s, s:s, s:s}", "connection", (int)d->run + 1,
+                             "as", side, "frame", (int)trace->pkt[d->pkt].frame, "field", d->field,
+                             "expected", d->expected, "actual", d->actual, "reason", d->reason);
 
     if (diff && d->request != STEP_NONE)
         json_object_set_new(diff, "request_frame", json_integer(trace->pkt[d->request].frame));
@@ -400,18 +460,19 @@ static json_t *diff_json(const struct comparison *cmp, const struct diff *d)
     return diff;
 }
 
-json_t *report_json(const struct comparison *cmp)
+json_t *report_json(const struct replay *r)
 {
-    const struct trace *trace = cmp->drive->trace;
-    json_t *sides = json_array(), *diffs = json_array(), *skips = json_array();
+    json_t *connections = json_array(), *diffs = json_array(), *skips = json_array();
 
-    for (uint32_t i = 0; i < cmp->drive->run_cnt; i++)
-        json_array_append_new(sides, side_json(cmp, i));
-    for (size_t i = 0; i < cmp->diff_cnt; i++)
-        json_array_append_new(diffs, diff_json(cmp, &cmp->diff[i]));
-    for (size_t i = 0; i < cmp->conns->skip_cnt; i++) {
-        const struct conn_skip *skip = &cmp->conns->skip[i];
-        const struct trace_flow *flow = &trace->flow[skip->flow];
+    for (uint32_t i = 0; i < r->drive.run_cnt; i++)
+        json_array_append_new(connections, connection_json(r, i));
+    for (size_t i = 0; i < r->comparison.diff_cnt; i++)
+        json_array_append_new(diffs, diff_json(&r->trace, &r->comparison.diff[i], "responder"));
+    for (size_t i = 0; i < r->verification.diff_cnt; i++)
+        json_array_append_new(diffs, diff_json(&r->trace, &r->verification.diff[i], "requester"));
+    for (size_t i = 0; i < r->conns.skip_cnt; i++) {
+        const struct conn_skip *skip = &r->conns.skip[i];
+        const struct trace_flow *flow = &r->trace.flow[skip->flow];
 
         json_array_append_new(skips,
                               json_pack("{s:o, s:o, s:i, s:i, s:i, s:s}", "source",
@@ -419,8 +480,8 @@ json_t *report_json(const struct comparison *cmp)
                                         "qpn", (int)flow->dest_qp, "first_frame", (int)skip->frame,
                                         "packets", (int)skip->packets, "reason", skip->reason));
     }
-    return json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:s}", "file", trace->name, "frames",
-                     (int)trace->frames, "roce_packets", (int)trace->cnt, "connections", sides,
-                     "differences", diffs, "skipped", skips, "verdict",
-                     verdict_name(report_verdict(cmp)));
+    return json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:s}", "file", r->trace.name, "frames",
+                     (int)r->trace.frames, "roce_packets", (int)r->trace.cnt, "connections",
+                     connections, "differences", diffs, "skipped", skips, "verdict",
+                     verdict_name(report_verdict(r)));
 }

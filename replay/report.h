@@ -7,22 +7,23 @@
 
 #include <jansson.h>
 #include <stdio.h>
-#include "compare.h"
+#include "replay.h"
 
 struct report_options {
     bool ladder;  /* print the whole conversation of every side */
     bool verbose; /* print memory regions and every free difference */
 };
 
-/* PASS if at least one side passed and none failed; SKIPPED if nothing could be replayed. */
-enum verdict report_verdict(const struct comparison *cmp);
+/* FAIL if a side failed, PASS if at least one passed and none failed; SKIPPED if nothing could be
+ * replayed. */
+enum verdict report_verdict(const struct replay *replay);
 
 /* Why nothing could be replayed: the reason of the first side or flow that was skipped. */
-const char *report_skip_reason(const struct comparison *cmp);
+const char *report_skip_reason(const struct replay *replay);
 
-void report_text(FILE *out, const struct comparison *cmp, const struct report_options *options);
+void report_text(FILE *out, const struct replay *replay, const struct report_options *options);
 
 /* A new reference, or NULL without memory. */
-json_t *report_json(const struct comparison *cmp);
+json_t *report_json(const struct replay *replay);
 
 #endif

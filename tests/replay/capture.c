@@ -73,8 +73,8 @@ char *capture_temp(const void *bytes, size_t len)
 }
 
 /* pcap with nanoseconds, native byte order, Ethernet. */
-int capture_replay(const struct capture *c, const char *peer, struct replay *replay,
-                   struct fault *fault)
+int capture_replay(const struct capture *c, const struct replay_options *options,
+                   struct replay *replay, struct fault *fault)
 {
     static const uint32_t head[6] = {0xA1B23C4D, 2 | 4u << 16, 0, 0, 262144, 1};
     size_t len = sizeof(head), off = sizeof(head);
@@ -96,7 +96,7 @@ int capture_replay(const struct capture *c, const char *peer, struct replay *rep
         off += 16 + c->frame[i].len;
     }
     path = capture_temp(file, len);
-    rc = replay_run(replay, path, peer, fault);
+    rc = replay_run(replay, path, options, fault);
     unlink(path);
     free(path);
     free(file);

@@ -6,7 +6,7 @@
 #ifndef TEST_CAPTURE_H
 #define TEST_CAPTURE_H
 
-#include "replay.h"
+#include "report.h"
 
 struct capture_frame {
     uint8_t *data;
@@ -31,8 +31,8 @@ void capture_put(struct capture *capture, size_t at, const uint8_t *data, size_t
 bool capture_load(struct capture *capture, const char *path);
 
 /* Writes to a new temporary file and replays it; see replay_run(). The file is gone afterwards. */
-int capture_replay(const struct capture *capture, const char *peer, struct replay *replay,
-                   struct fault *fault);
+int capture_replay(const struct capture *capture, const struct replay_options *options,
+                   struct replay *replay, struct fault *fault);
 
 /* A temporary file with these bytes; the caller unlinks it and frees its name. */
 char *capture_temp(const void *bytes, size_t len);

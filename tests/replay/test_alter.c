@@ -144,11 +144,11 @@ static void try_one(const char *name, struct capture *capture, const char *peer,
     at->data = buf;
     at->len = (uint32_t)len;
     tally->tried++;
-    if (capture_replay(capture, peer, &replay, &fault) != 0) {
+    if (capture_replay(capture, &(struct replay_options){.peer = peer}, &replay, &fault) != 0) {
         suite_fail(__FILE__, __LINE__, "%s: frame %u: %s: %s", name, frame, names[kind],
                    fault.text);
     } else {
-        verdict = report_verdict(&replay.comparison);
+        verdict = report_verdict(&replay);
         if (verdict == VERDICT_FAIL && capture_differs(&replay, frame, NULL)) {
             tally->named++;
         } else if (verdict == VERDICT_FAIL) {
@@ -209,8 +209,8 @@ static void alter_capture(const char *name, const char *path, const char *peer,
         suite_fail(__FILE__, __LINE__, "%s cannot be read", path);
         return;
     }
-    if (capture_replay(&capture, peer, &replay, &fault) != 0 ||
-        report_verdict(&replay.comparison) != VERDICT_PASS) {
+    if (capture_replay(&capture, &(struct replay_options){.peer = peer}, &replay, &fault) != 0 ||
+        report_verdict(&replay) != VERDICT_PASS) {
         replay_free(&replay);
         capture_free(&capture);
         return;

@@ -63,10 +63,11 @@ static void report_fail(const struct original *o, enum kind kind, const char *wh
                         const struct replay *replay)
 {
     char line[512];
-    const struct diff *d = replay->comparison.diff;
+    const struct diff *d = replay->verification.diff;
 
-    for (size_t i = 0; d->known && i + 1 < replay->comparison.diff_cnt; i++)
-        d++;
+    for (size_t i = 0; i < replay->comparison.diff_cnt; i++)
+        if (!replay->comparison.diff[i].known)
+            d = &replay->comparison.diff[i];
     snprintf(line, sizeof(line), "%s: %s, %s: frame %u: %s: expected %s, actual %s: %s", o->name,
              names[kind], what, replay->trace.pkt[d->pkt].frame, d->field, d->expected, d->actual,
              d->reason);
@@ -82,11 +83,11 @@ static void try_one(const struct original *o, struct capture *variant, enum kind
     struct fault fault = {""};
     struct replay replay;
 
-    if (capture_replay(variant, o->peer, &replay, &fault) != 0) {
+    if (capture_replay(variant, &(struct replay_options){.peer = o->peer}, &replay, &fault) != 0) {
         tally->refused++;
     } else {
         const struct comparison *cmp = &replay.comparison;
-        enum verdict verdict = report_verdict(cmp);
+        enum verdict verdict = report_verdict(&replay);
         unsigned inconclusive = 0;
 
         tally->verdict[verdict]++;
@@ -208,8 +209,9 @@ static void try_capture(const struct original *o, struct rng *rng, struct tally 
 {
     struct fault fault = {""};
     struct replay replay;
-    bool passes = capture_replay(&o->capture, o->peer, &replay, &fault) == 0 &&
-                  report_verdict(&replay.comparison) == VERDICT_PASS;
+    bool passes = capture_replay(&o->capture, &(struct replay_options){.peer = o->peer}, &replay,
+                                 &fault) == 0 &&
+                  report_verdict(&replay) == VERDICT_PASS;
 
     replay_free(&replay);
     if (!passes)

@@ -16,7 +16,7 @@
 static int run(struct talk *t, struct replay *r, const char *peer)
 {
     struct fault fault = {""};
-    int rc = capture_replay(&t->capture, peer, r, &fault);
+    int rc = capture_replay(&t->capture, &(struct replay_options){.peer = peer}, r, &fault);
 
     if (rc != 0)
         suite_fail(__FILE__, __LINE__, "%s", fault.text);
@@ -28,10 +28,10 @@ static void expect_verdict(struct talk *t, enum verdict verdict, uint32_t sides)
     struct replay r;
 
     if (run(t, &r, NULL) == 0) {
-        EXPECT_EQ(report_verdict(&r.comparison), verdict);
+        EXPECT_EQ(report_verdict(&r), verdict);
         EXPECT_EQ(r.drive.run_cnt, sides);
-        if (report_verdict(&r.comparison) != verdict)
-            report_text(stdout, &r.comparison, &(struct report_options){.ladder = true});
+        if (report_verdict(&r) != verdict)
+            report_text(stdout, &r, &(struct report_options){.ladder = true});
     }
     replay_free(&r);
     talk_free(t);
@@ -42,10 +42,10 @@ static void expect_diff(struct talk *t, const char *peer, uint32_t frame, const 
     struct replay r;
 
     if (run(t, &r, peer) == 0) {
-        EXPECT_EQ(report_verdict(&r.comparison), VERDICT_FAIL);
+        EXPECT_EQ(report_verdict(&r), VERDICT_FAIL);
         if (!capture_differs(&r, frame, field)) {
             suite_fail(__FILE__, __LINE__, "no difference in frame %u, %s", frame, field);
-            report_text(stdout, &r.comparison, &(struct report_options){.ladder = true});
+            report_text(stdout, &r, &(struct report_options){.ladder = true});
         }
     }
     replay_free(&r);
@@ -56,10 +56,10 @@ static void expect_skip(struct talk *t, const char *words)
     struct replay r;
 
     if (run(t, &r, NULL) == 0) {
-        EXPECT_EQ(report_verdict(&r.comparison), VERDICT_SKIPPED);
-        if (!strstr(report_skip_reason(&r.comparison), words))
-            suite_fail(__FILE__, __LINE__, "skipped for \"%s\", not \"%s\"",
-                       report_skip_reason(&r.comparison), words);
+        EXPECT_EQ(report_verdict(&r), VERDICT_SKIPPED);
+        if (!strstr(report_skip_reason(&r), words))
+            suite_fail(__FILE__, __LINE__, "skipped for \"%s\", not \"%s\"", report_skip_reason(&r),
+                       words);
     }
     replay_free(&r);
     talk_free(t);
@@ -386,7 +386,7 @@ static void a_known_deviation_does_not_fail(void)
     talk_ack(&t, 7, 0x63, 1);
     expect_diff(&t, NULL, 4, "aeth.syndrome");
     if (run(&t, &r, "linux-rxe-6.1") == 0) {
-        EXPECT_EQ(report_verdict(&r.comparison), VERDICT_PASS);
+        EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
         EXPECT_EQ(r.comparison.result[0].known_frames, 1);
     }
     replay_free(&r);
@@ -420,7 +420,7 @@ static void what_the_program_stored_is_no_difference(void)
     talk_read(&t, 8, VA, RKEY, 64);
     talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 8, 2, 64, 2);
     if (run(&t, &r, NULL) == 0) {
-        EXPECT_EQ(report_verdict(&r.comparison), VERDICT_PASS);
+        EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
         EXPECT_EQ(r.drive.device[0].memory.initial, 64);
         EXPECT_EQ(r.drive.device[0].memory.host_stores, 64);
     }
@@ -503,7 +503,7 @@ static void a_gap_costs_what_it_hides(void)
         talk_ack(&t, psn, ACK, psn - 6);
     }
     if (run(&t, &r, NULL) == 0) {
-        EXPECT_EQ(report_verdict(&r.comparison), VERDICT_PASS);
+        EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
         EXPECT_EQ(r.drive.run_cnt, 2);
         EXPECT_EQ(r.comparison.result[0].compared, 1);
         EXPECT_EQ(r.comparison.result[1].compared, 3);
@@ -545,7 +545,7 @@ static void a_later_copy_stands_for_one_that_was_missed(void)
     talk_send(&t, ROCE_OP_RC_SEND_ONLY, 9, 10, 1);
     talk_ack(&t, 9, ACK, 3);
     if (run(&t, &r, NULL) == 0) {
-        EXPECT_EQ(report_verdict(&r.comparison), VERDICT_PASS);
+        EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
         EXPECT_EQ(r.drive.run[0].setup.ahead_cnt, 2);
         EXPECT_EQ(r.comparison.result[0].compared, 2);
         EXPECT_EQ(r.comparison.result[0].inconclusive, 0);
@@ -574,7 +574,7 @@ static void the_snap_length_hides_data_only(void)
             f->len = f->len > 96 ? 96 : f->len;
         }
         if (run(&t, &r, NULL) == 0) {
-            EXPECT_EQ(report_verdict(&r.comparison), wrong ? VERDICT_FAIL : VERDICT_PASS);
+            EXPECT_EQ(report_verdict(&r), wrong ? VERDICT_FAIL : VERDICT_PASS);
             EXPECT_EQ(r.comparison.result[0].compared, 3);
             EXPECT_EQ(r.drive.run[0].setup.cut, 3);
         }
@@ -592,7 +592,7 @@ static void expect_fault(const void *bytes, size_t len, const char *words)
     struct fault fault = {""};
     struct replay r;
 
-    CU_ASSERT(replay_run(&r, path, NULL, &fault) == -1);
+    CU_ASSERT(replay_run(&r, path, &(struct replay_options){.peer = NULL}, &fault) == -1);
     if (!strstr(fault.text, path) || !strstr(fault.text, words))
         suite_fail(__FILE__, __LINE__, "fault \"%s\" lacks \"%s\"", fault.text, words);
     replay_free(&r);
@@ -609,7 +609,8 @@ static void broken_files_are_refused(void)
     struct fault fault = {""};
     struct replay r;
 
-    CU_ASSERT(replay_run(&r, "/nonexistent.pcap", NULL, &fault) == -1);
+    CU_ASSERT(replay_run(&r, "/nonexistent.pcap", &(struct replay_options){.peer = NULL}, &fault) ==
+              -1);
     CU_ASSERT(strstr(fault.text, "/nonexistent.pcap") != NULL);
     replay_free(&r);
     expect_fault("", 0, "");

@@ -30,7 +30,7 @@ struct verdict {
     struct roce_conn_summary conn[JUDGE_CONNS]; /* without histograms and regions */
     uint32_t conn_cnt;
     struct roce_flow_result last; /* of the last frame */
-    uint32_t links[ROCE_LINK_CNP_IN + 1];
+    uint32_t links[ROCE_LINK_CM_ANSWER + 1];
     uint32_t joins, join_from, join_to; /* how many, and the last */
     struct roce_flow_result *results;   /* one a frame if the caller gives room */
     size_t results_cap;

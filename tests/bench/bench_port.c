@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * The live port against bare libpcap on the same veth pair, in one run: packets a second one way
+ * with WRITEs of one packet each, and the round trip of an 8-byte WRITE answered by another, both
+ * sides spinning. All in namespaces of this program. Ratios, not times, are what counts.
+ */
+#include <errno.h>
+#include <pcap/pcap.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "port/loop.h"
+#include "port/netns.h"
+
+#define RUNS_MAX 5
+
+struct conf {
+    uint32_t size;   /* payload bytes */
+    unsigned frames; /* one way */
+    unsigned trips;
+    unsigned runs; /* the median of so many */
+};
+
+/* What the sides tell each other. */
+struct hello {
+    uint32_t qpn;
+    uint8_t gid[16];
+    uint64_t addr;
+    uint32_t rkey;
+};
+
+static void say(int fd, const void *buf, size_t len)
+{
+    if (write(fd, buf, len) != (ssize_t)len)
+        _exit(1);
+}
+
+static void hear(int fd, void *buf, size_t len)
+{
+    if (read(fd, buf, len) != (ssize_t)len)
+        _exit(1);
+}
+
+static void sync_with(int fd)
+{
+    char byte = 'x';
+
+    say(fd, &byte, 1);
+    hear(fd, &byte, 1);
+}
+
+static void need(int error, const char *what)
+{
+    if (error) {
+        fprintf(stderr, "bench_port: %s: %d\n", what, error);
+        _exit(1);
+    }
+}
+
+/* ---- bare libpcap ---------------------------------------------------------------------------- */
+
+static pcap_t *bare_open(const char *iface)
+{
+    char text[PCAP_ERRBUF_SIZE];
+    pcap_t *pcap = pcap_create(iface, text);
+
+    need(!pcap, "pcap_create");
+    pcap_set_snaplen(pcap, 4352);
+    pcap_set_immediate_mode(pcap, 1);
+    pcap_set_timeout(pcap, 1);
+    pcap_set_buffer_size(pcap, 16 << 20);
+    need(pcap_activate(pcap) < 0, "pcap_activate");
+    need(pcap_setdirection(pcap, PCAP_D_IN), "pcap_setdirection");
+    need(pcap_setnonblock(pcap, 1, text), "pcap_setnonblock");
+    return pcap;
+}
+
+/* A frame of the bare pair: an Ethernet type of its own and a number. */
+static void bare_frame(uint8_t *buf, size_t len)
+{
+    memset(buf, 0, len);
+    memset(buf, 0xff, 6);
+    buf[12] = 0x88;
+    buf[13] = 0xb5; /* for local experiments */
+}
+
+/* The next frame of ours. */
+static void bare_take(pcap_t *pcap)
+{
+    struct pcap_pkthdr *head;
+    const u_char *data;
+
+    for (;;)
+        if (pcap_next_ex(pcap, &head, &data) == 1 && data[12] == 0x88 && data[13] == 0xb5)
+            return;
+}
+
+static double bare_flood(const char *iface, bool client, int fd, const struct conf *conf)
+{
+    pcap_t *pcap = bare_open(iface);
+    uint8_t buf[4352];
+    size_t len = conf->size + 74; /* Ethernet, IPv4, UDP, BTH, RETH, ICRC */
+    uint64_t start;
+    double seconds;
+
+    bare_frame(buf, len);
+    sync_with(fd);
+    start = rnic_loop_now();
+    /* A window as RC has: the receiver tells every 64 frames how far it is. */
+    for (unsigned i = 0; i < conf->frames; i++) {
+        if (client) {
+            if (i >= 512 && i % 64 == 0)
+                bare_take(pcap);
+            while (pcap_inject(pcap, buf, len) < 0)
+                ;
+        } else {
+            bare_take(pcap);
+            if (i % 64 == 63)
+                need(pcap_inject(pcap, buf, 60) < 0, "pcap_inject");
+        }
+    }
+    sync_with(fd);
+    seconds = (double)(rnic_loop_now() - start) / 1e9;
+    pcap_close(pcap);
+    return conf->frames / seconds;
+}
+
+static double bare_trips(const char *iface, bool client, int fd, const struct conf *conf)
+{
+    pcap_t *pcap = bare_open(iface);
+    uint8_t buf[82];
+    uint64_t start;
+    double seconds;
+
+    bare_frame(buf, sizeof(buf));
+    sync_with(fd);
+    start = rnic_loop_now();
+    for (unsigned i = 0; i < conf->trips; i++) {
+        if (client)
+            need(pcap_inject(pcap, buf, sizeof(buf)) < 0, "pcap_inject");
+        bare_take(pcap);
+        if (!client)
+            need(pcap_inject(pcap, buf, sizeof(buf)) < 0, "pcap_inject");
+    }
+    seconds = (double)(rnic_loop_now() - start) / 1e9;
+    pcap_close(pcap);
+    return seconds / conf->trips;
+}
+
+/* ---- the device ------------------------------------------------------------------------------ */
+
+struct end {
+    struct rnic_loop *loop;
+    struct rnic_cq *cq;
+    struct rnic_qp *qp;
+    struct rnic_mr *mr;
+    struct hello peer;
+    uint8_t *mem;
+};
+
+static void end_open(struct end *end, const char *iface, int fd)
+{
+    struct rnic_loop_attr attr = {.iface = iface};
+    struct rnic_qp_init init = {.type = RNIC_QPT_RC,
+                                .max_recv_wr = 1,
+                                .max_recv_sge = 1,
+                                .max_send_wr = 1024,
+                                .max_send_sge = 1,
+                                .max_inline = 8};
+    struct rnic_mr_attr mr = {.access = RNIC_ACCESS_ALL, .len = 8192};
+    struct rnic_qp_attr qp = {.pkey = 0xffff,
+                              .access = RNIC_ACCESS_ALL,
+                              .max_dest_rd_atomic = 1,
+                              .max_rd_atomic = 1,
+                              .timeout = 14,
+                              .retry_cnt = 7,
+                              .rnr_retry = 7};
+    struct hello hello = {0};
+    struct rnic_pd *pd;
+    struct rnic_iface on;
+    struct rnic_path path;
+    struct rnic_why why;
+    struct rnic *rnic;
+    int idx = -1;
+
+    if (rnic_loop_open(&attr, &end->loop, &why) != 0) {
+        fprintf(stderr, "bench_port: %s\n", why.text);
+        _exit(1);
+    }
+    end->mem = calloc(1, 8192);
+    mr.addr = end->mem;
+    mr.iova = (uintptr_t)end->mem;
+    rnic = rnic_loop_lock(end->loop);
+    need(rnic_pd_new(rnic, &pd), "PD");
+    need(rnic_cq_new(rnic, 4096, &end->cq), "CQ");
+    need(rnic_mr_reg(pd, &mr, &end->mr), "MR");
+    init.send_cq = init.recv_cq = end->cq;
+    hello.qpn = init.qpn = rnic_loop_qpn_get(end->loop);
+    need(rnic_qp_new(pd, &init, &end->qp), "QP");
+    rnic_loop_unlock(end->loop);
+    rnic_loop_iface(end->loop, &on);
+    for (unsigned i = 0; i < on.gid_cnt && idx < 0; i++)
+        if (on.gid[i].gid[10] == 0xff && on.gid[i].type == RNIC_GID_ROCE_V2)
+            idx = (int)i;
+    memcpy(hello.gid, on.gid[idx].gid, 16);
+    hello.addr = (uintptr_t)end->mem;
+    hello.rkey = rnic_mr_key(end->mr);
+    say(fd, &hello, sizeof(hello));
+    hear(fd, &end->peer, sizeof(end->peer));
+    need(rnic_loop_resolve(end->loop, end->peer.gid, idx, 5000000000u, &path), "path");
+    memcpy(qp.av.dmac, path.dmac, 6);
+    memcpy(qp.av.dgid, end->peer.gid, 16);
+    qp.av.sgid_idx = path.sgid_idx;
+    qp.path_mtu = path.path_mtu;
+    qp.dest_qpn = end->peer.qpn;
+    rnic_loop_lock(end->loop);
+    for (int state = RNIC_QPS_INIT; state <= RNIC_QPS_RTS; state++) {
+        qp.state = (enum rnic_qp_state)state;
+        need(rnic_qp_modify(end->qp, &qp, rnic_loop_now()), "modify");
+    }
+    rnic_loop_unlock(end->loop);
+}
+
+static void end_write(struct end *end, uint32_t len, uint64_t to, bool signaled)
+{
+    struct rnic_sge sge = {.addr = (uintptr_t)end->mem, .len = len, .lkey = rnic_mr_key(end->mr)};
+    struct rnic_send_wr wr = {.opcode = RNIC_WR_WRITE,
+                              .flags = (signaled ? RNIC_SEND_SIGNALED : 0u) |
+                                       (len <= 8 ? RNIC_SEND_INLINE : 0u),
+                              .sge = &sge,
+                              .sge_cnt = 1,
+                              .remote_addr = end->peer.addr + to,
+                              .rkey = end->peer.rkey};
+
+    need(rnic_post_send(end->qp, &wr), "post");
+}
+
+static double rnic_flood(const char *iface, bool client, int fd, const struct conf *conf)
+{
+    struct end end;
+    struct rnic_wc wc[32];
+    unsigned posted = 0;
+    unsigned done = 0;
+    uint64_t start;
+    double seconds;
+
+    end_open(&end, iface, fd);
+    sync_with(fd);
+    start = rnic_loop_now();
+    if (client) {
+        while (done < conf->frames) {
+            size_t cnt;
+
+            rnic_loop_lock(end.loop);
+            while (posted < conf->frames && posted - done < 512) {
+                posted++;
+                end_write(&end, conf->size, 0, posted % 64 == 0 || posted == conf->frames);
+            }
+            cnt = rnic_cq_poll(end.cq, wc, 32);
+            if (cnt == 0)
+                rnic_loop_drive(end.loop);
+            rnic_loop_unlock(end.loop);
+            for (size_t i = 0; i < cnt; i++) {
+                need(wc[i].status, "completion");
+                done = done + 64 < conf->frames ? done + 64 : conf->frames;
+            }
+        }
+        sync_with(fd);
+    } else {
+        char byte = 'x';
+
+        while (recv(fd, &byte, 1, MSG_DONTWAIT) != 1)
+            for (unsigned i = 0; i < 64; i++)
+                rnic_loop_poll(end.loop);
+        say(fd, &byte, 1);
+    }
+    seconds = (double)(rnic_loop_now() - start) / 1e9;
+    rnic_loop_close(end.loop);
+    free(end.mem);
+    return conf->frames / seconds;
+}
+
+static double rnic_trips(const char *iface, bool client, int fd, const struct conf *conf)
+{
+    struct end end;
+    struct rnic_wc wc;
+    uint64_t start;
+    double seconds;
+
+    end_open(&end, iface, fd);
+    sync_with(fd);
+    start = rnic_loop_now();
+    /* Byte 0 is written from, byte 8 is where the peer's WRITE lands. */
+    for (unsigned i = 1; i <= conf->trips; i++) {
+        const volatile uint8_t *seen = end.mem + 8;
+
+        for (unsigned turn = 0; turn < 2; turn++)
+            if ((turn == 0) == client) {
+                rnic_loop_lock(end.loop);
+                end.mem[0] = (uint8_t)i;
+                end_write(&end, 1, 8, true);
+                rnic_loop_unlock(end.loop);
+            } else {
+                while (*seen != (uint8_t)i)
+                    rnic_loop_poll(end.loop);
+            }
+        rnic_loop_lock(end.loop);
+        rnic_cq_poll(end.cq, &wc, 1);
+        rnic_loop_unlock(end.loop);
+    }
+    seconds = (double)(rnic_loop_now() - start) / 1e9;
+    sync_with(fd);
+    rnic_loop_close(end.loop);
+    free(end.mem);
+    return seconds / conf->trips;
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static double median(double *values, unsigned cnt)
+{
+    qsort(values, cnt, sizeof(*values), by_value);
+    return values[cnt / 2];
+}
+
+static void run(const char *iface, bool client, int fd, const struct conf *conf)
+{
+    double value[4][RUNS_MAX];
+    double m[4];
+
+    for (unsigned i = 0; i < conf->runs; i++) {
+        value[0][i] = bare_flood(iface, client, fd, conf);
+        value[1][i] = rnic_flood(iface, client, fd, conf);
+        value[2][i] = bare_trips(iface, client, fd, conf);
+        value[3][i] = rnic_trips(iface, client, fd, conf);
+    }
+    for (unsigned i = 0; i < 4; i++)
+        m[i] = median(value[i], conf->runs);
+    if (!client)
+        return;
+    printf("%5u bytes: bare libpcap %7.1f kpps, live port %7.1f kpps: %5.1f %% (target 85 %%)\n",
+           conf->size, m[0] / 1e3, m[1] / 1e3, 100 * m[1] / m[0]);
+    printf("     round trip: bare libpcap %6.2f us, live port %6.2f us: %5.2f x (target 1.4 x)\n",
+           m[2] * 1e6, m[3] * 1e6, m[3] / m[2]);
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    bool quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
+    const struct conf confs[] = {
+        {64, quick ? 640 : 64000, quick ? 20 : 10000, quick ? 1 : RUNS_MAX},
+        {1024, quick ? 640 : 64000, quick ? 20 : 10000, quick ? 1 : RUNS_MAX},
+        {4096, quick ? 640 : 64000, quick ? 20 : 10000, quick ? 1 : RUNS_MAX},
+    };
+    int pair[2];
+    pid_t far;
+    char byte = 'x';
+
+    if (!netns_enter())
+        return NETNS_SKIP;
+    need(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), "socketpair");
+    far = netns_fork();
+    if (far == 0) {
+        close(pair[0]);
+        hear(pair[1], &byte, 1);
+        need(!netns_sh("ip link set vb mtu 5000 up && ip addr add 203.0.113.2/24 dev vb"), "veth");
+        say(pair[1], &byte, 1);
+        for (unsigned i = 0; i < sizeof(confs) / sizeof(confs[0]); i++)
+            run("vb", false, pair[1], &confs[i]);
+        _exit(0);
+    }
+    need(far < 0, "namespace");
+    close(pair[1]);
+    need(!netns_sh("ip link add va type veth peer name vb && ip link set vb netns %d && "
+                   "ip link set va mtu 5000 up && ip addr add 203.0.113.1/24 dev va",
+                   (int)far),
+         "veth");
+    sync_with(pair[0]);
+    for (unsigned i = 0; i < sizeof(confs) / sizeof(confs[0]); i++)
+        run("va", true, pair[0], &confs[i]);
+    return netns_wait(far);
+}

@@ -98,7 +98,7 @@ bool rnic_loop_drive(struct rnic_loop *loop);
 /* ---- what the device lives on ---------------------------------------------------------------- */
 
 /* A copy of the interface's state. Also locked. */
-void rnic_loop_iface(const struct rnic_loop *loop, struct rnic_iface *out);
+void rnic_loop_iface(struct rnic_loop *loop, struct rnic_iface *out);
 
 /* Counters of the port; kernel drops included. Locked. */
 void rnic_loop_stats(struct rnic_loop *loop, struct rnic_port_stats *out);

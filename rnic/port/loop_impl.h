@@ -34,6 +34,8 @@ struct rnic_loop {
     pthread_mutex_t lock; /* protects everything but what is atomic or never changes */
     pthread_cond_t told;  /* a neighbour answered */
     atomic_uint wanting;  /* threads that wait for the lock */
+    /* Taken last, for a moment: iface and gsi_fd, which are asked for locked and not. */
+    pthread_mutex_t small;
 
     /* What it was opened with; strings are copies. */
     struct rnic_loop_attr attr;

@@ -62,9 +62,14 @@ void rnic_loop_release(struct rnic_loop *loop, int claim)
 
 bool rnic_loop_gsi_owner(struct rnic_loop *loop)
 {
+    bool owns;
+
+    pthread_mutex_lock(&loop->small);
     if (loop->gsi_fd < 0 && loop->plugged)
         loop->gsi_fd = rnic_registry_bind(loop->iface.name, "gsi");
-    return loop->gsi_fd >= 0;
+    owns = loop->gsi_fd >= 0;
+    pthread_mutex_unlock(&loop->small);
+    return owns;
 }
 
 /* ---- multicast groups ------------------------------------------------------------------------ */

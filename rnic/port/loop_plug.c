@@ -172,8 +172,10 @@ void loop_refresh(struct rnic_loop *loop)
             what |= RNIC_CHANGE_LINK_DOWN;
         if (loop->iface.index != 0)
             what |= RNIC_CHANGE_GONE;
+        pthread_mutex_lock(&loop->small);
         loop->iface.up = false;
         loop->iface.index = 0;
+        pthread_mutex_unlock(&loop->small);
     } else {
         if (now->up != loop->iface.up)
             what |= now->up ? RNIC_CHANGE_LINK_UP : RNIC_CHANGE_LINK_DOWN;
@@ -181,7 +183,9 @@ void loop_refresh(struct rnic_loop *loop)
             what |= RNIC_CHANGE_MTU;
         memcpy(now->name, loop->iface.name, sizeof(now->name)); /* names shared go by the first */
         memcpy(now->mac, loop->iface.mac, sizeof(now->mac));
+        pthread_mutex_lock(&loop->small);
         loop->iface = *now;
+        pthread_mutex_unlock(&loop->small);
         if (!loop->own_gids && renew_gids(loop))
             what |= RNIC_CHANGE_GIDS;
         rnic_port_pcap_hosts(loop->live, list, cnt);
@@ -191,9 +195,11 @@ void loop_refresh(struct rnic_loop *loop)
         loop->attr.changed(loop->attr.user, loop->rnic, what);
 }
 
-void rnic_loop_iface(const struct rnic_loop *loop, struct rnic_iface *out)
+void rnic_loop_iface(struct rnic_loop *loop, struct rnic_iface *out)
 {
+    pthread_mutex_lock(&loop->small);
     *out = loop->iface;
+    pthread_mutex_unlock(&loop->small);
 }
 
 void rnic_loop_stats(struct rnic_loop *loop, struct rnic_port_stats *out)
@@ -242,6 +248,7 @@ static void after_fork_child(void)
         }
         atomic_store(&loop->wanting, 0);
         pthread_mutex_init(&loop->lock, NULL);
+        pthread_mutex_init(&loop->small, NULL);
     }
     pthread_mutex_init(&all_lock, NULL);
 }
@@ -288,6 +295,7 @@ static void free_loop(struct rnic_loop *loop)
         free(strings[i].out);
     free(loop->tx);
     pthread_cond_destroy(&loop->told);
+    pthread_mutex_destroy(&loop->small);
     pthread_mutex_destroy(&loop->lock);
     free(loop);
 }
@@ -327,6 +335,7 @@ static struct rnic_loop *new_loop(const struct rnic_loop_attr *attr)
     loop->guard.fd[0] = loop->guard.fd[1] = -1;
     loop->watch_fd = loop->answer_fd = loop->gsi_fd = loop->wake_fd = -1;
     pthread_mutex_init(&loop->lock, NULL);
+    pthread_mutex_init(&loop->small, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&loop->told, &monotonic);

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* A loop by itself: errors, idleness, links and addresses that change, fork, neighbours of a port.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "port/loop.h"
+#include "port/netns.h"
+#include "port/port_mem.h"
+#include "support/suite.h"
+
+static struct rnic_loop *open_on(const char *iface)
+{
+    struct rnic_loop_attr attr = {.iface = iface, .ring = 1u << 20};
+    struct rnic_loop *loop = NULL;
+    struct rnic_why why;
+
+    if (rnic_loop_open(&attr, &loop, &why) != 0)
+        suite_fail(__FILE__, __LINE__, "%s: %s", iface, why.text);
+    return loop;
+}
+
+static void nap(long ms)
+{
+    const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+    nanosleep(&time, NULL);
+}
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+static void expect_error(struct rnic_loop_attr attr, int error, const char *says)
+{
+    struct rnic_loop *loop;
+    struct rnic_why why = {""};
+
+    EXPECT_EQ(rnic_loop_open(&attr, &loop, &why) == error, true);
+    if (!strstr(why.text, says))
+        suite_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", why.text, says);
+}
+
+static void errors(void)
+{
+    static const struct rnic_gid gid;
+    struct sockaddr_in addr = {.sin_family = AF_INET};
+    const uint8_t port[2] = {4791 >> 8, 4791 & 0xff};
+    int fd;
+
+    expect_error((struct rnic_loop_attr){.iface = "nix0"}, -ENODEV, "no interface nix0");
+    expect_error((struct rnic_loop_attr){.iface = "lo", .impair = "loss=200%"}, -EINVAL, "200%");
+    expect_error((struct rnic_loop_attr){.iface = "lo", .record = "/nix/there.pcapng"}, -ENOENT,
+                 "/nix/there.pcapng");
+    expect_error((struct rnic_loop_attr){.iface = "lo", .gid = &gid, .gid_cnt = 99}, -EINVAL,
+                 "GIDs");
+    CU_ASSERT(netns_sh("ip link add d0 type veth peer name d1"));
+    expect_error((struct rnic_loop_attr){.iface = "d0"}, -ENETDOWN, "d0 is down");
+    CU_ASSERT(netns_sh("ip link set d0 mtu 300 up"));
+    expect_error((struct rnic_loop_attr){.iface = "d0"}, -EMSGSIZE, "MTU of 300");
+    /* Another that holds the port and does not share it, as rdma_rxe does. */
+    fd = socket(AF_INET, SOCK_DGRAM, 0);
+    memcpy(&addr.sin_port, port, 2);
+    EXPECT_EQ(bind(fd, (const struct sockaddr *)&addr, sizeof(addr)), 0);
+    expect_error((struct rnic_loop_attr){.iface = "lo"}, -EADDRINUSE, "rdma_rxe");
+    close(fd);
+    rnic_loop_close(open_on("lo"));
+    rnic_loop_close(NULL);
+}
+
+/* Without the right to capture. */
+static void no_permission(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        struct rnic_loop_attr attr = {.iface = "lo"};
+        struct rnic_loop *loop;
+        struct rnic_why why = {""};
+        int error;
+
+        if (setresgid(65534, 65534, 65534) < 0 || setresuid(65534, 65534, 65534) < 0)
+            _exit(NETNS_SKIP); /* in a user namespace there is no other user */
+        error = rnic_loop_open(&attr, &loop, &why);
+        _exit(error == -EPERM && strstr(why.text, "CAP_NET_RAW") ? 0 : 1);
+    }
+    pid = netns_wait(pid);
+    CU_ASSERT(pid == 0 || (pid == NETNS_SKIP && getuid() != 0));
+}
+
+/* ---- idleness -------------------------------------------------------------------------------- */
+
+static double cpu_seconds(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+/* A device that nobody uses takes no CPU, also after it was polled. Spinning would take all of the
+ * second; what is allowed is far above what waking up twenty times takes. */
+static void idle(void)
+{
+    struct rnic_loop *loop = open_on("lo");
+    double before;
+
+    CU_ASSERT_FATAL(loop != NULL);
+    for (unsigned i = 0; i < 1000; i++)
+        rnic_loop_poll(loop);
+    nap(50);
+    before = cpu_seconds();
+    nap(1000);
+    before = cpu_seconds() - before;
+    if (before > 0.01)
+        suite_fail(__FILE__, __LINE__, "an idle second took %.4f s of CPU", before);
+    rnic_loop_close(loop);
+}
+
+/* The same when its link is down or its interface gone: an error on a descriptor is no reason to
+ * spin. */
+static void idle_without_link(void)
+{
+    struct rnic_loop *loop;
+    double before;
+
+    CU_ASSERT_FATAL(netns_sh("ip link add f0 type veth peer name f1 && ip link set f0 up && "
+                             "ip link set f1 up"));
+    loop = open_on("f0");
+    CU_ASSERT_FATAL(loop != NULL);
+    for (unsigned i = 0; i < 2; i++) {
+        CU_ASSERT(netns_sh(i ? "ip link del f0" : "ip link set f0 down"));
+        nap(50);
+        before = cpu_seconds();
+        nap(500);
+        before = cpu_seconds() - before;
+        if (before > 0.01)
+            suite_fail(__FILE__, __LINE__, "%s: half a second took %.4f s of CPU",
+                       i ? "gone" : "down", before);
+    }
+    rnic_loop_close(loop);
+}
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+static unsigned changes;
+
+static void on_changed(void *user, struct rnic *rnic, unsigned what)
+{
+    (void)user;
+    (void)rnic;
+    __atomic_or_fetch(&changes, what, __ATOMIC_SEQ_CST);
+}
+
+static bool changed_to(unsigned what)
+{
+    for (unsigned i = 0; i < 500; i++) {
+        if ((__atomic_load_n(&changes, __ATOMIC_SEQ_CST) & what) == what) {
+            __atomic_store_n(&changes, 0, __ATOMIC_SEQ_CST);
+            return true;
+        }
+        nap(10);
+    }
+    return false;
+}
+
+static void interface_changes(void)
+{
+    struct rnic_loop_attr attr = {.iface = "g0", .changed = on_changed, .ring = 1u << 20};
+    struct rnic_iface iface;
+    struct rnic_loop *loop;
+    struct rnic_why why;
+    struct rnic_path path;
+    uint8_t gid[16] = {[10] = 0xff, [11] = 0xff, 192, 0, 2, 33};
+
+    CU_ASSERT_FATAL(netns_sh("ip link add g0 type veth peer name g1 && ip link set g1 up && "
+                             "ip link set g0 up && ip addr add 192.0.2.32/24 dev g0"));
+    CU_ASSERT_FATAL(rnic_loop_open(&attr, &loop, &why) == 0);
+    nap(50);
+    changes = 0;
+    CU_ASSERT(netns_sh("ip addr add 192.0.2.33/24 dev g0"));
+    CU_ASSERT(changed_to(RNIC_CHANGE_GIDS));
+    EXPECT_EQ(rnic_loop_resolve(loop, gid, -1, 0, &path), 0);
+    EXPECT_EQ(path.local, true);
+    CU_ASSERT(netns_sh("ip addr del 192.0.2.32/24 dev g0"));
+    CU_ASSERT(changed_to(RNIC_CHANGE_GIDS));
+    CU_ASSERT(netns_sh("ip link set g0 mtu 4300"));
+    CU_ASSERT(changed_to(RNIC_CHANGE_MTU));
+    rnic_loop_iface(loop, &iface);
+    EXPECT_EQ(iface.path_mtu, 4096);
+    CU_ASSERT(netns_sh("ip link set g1 down"));
+    CU_ASSERT(changed_to(RNIC_CHANGE_LINK_DOWN));
+    CU_ASSERT(netns_sh("ip link set g1 up"));
+    CU_ASSERT(changed_to(RNIC_CHANGE_LINK_UP));
+    CU_ASSERT(netns_sh("ip link del g0"));
+    CU_ASSERT(changed_to(RNIC_CHANGE_GONE | RNIC_CHANGE_LINK_DOWN));
+    rnic_loop_close(loop);
+}
+
+/* ---- paths ----------------------------------------------------------------------------------- */
+
+static void paths(void)
+{
+    static const uint8_t ll[16] = {0xfe, 0x80, [8] = 0x00, 0x11, 0x22,
+                                   0xff, 0xfe, 0x33,       0x44, 0x55};
+    static const uint8_t mac[6] = {0x02, 0x11, 0x22, 0x33, 0x44, 0x55};
+    static const uint8_t group[16] = {0xff, 0x0e, [12] = 1, 2, 3, 4};
+    uint8_t gid[16] = {[10] = 0xff, [11] = 0xff, 192, 0, 2, 7};
+    struct rnic_loop *loop;
+    struct rnic_path path;
+
+    CU_ASSERT_FATAL(
+        netns_sh("ip link add h0 type veth peer name h1 && ip link set h1 up && "
+                 "ip link set h0 up && ip addr add 192.0.2.1/24 dev h0 && "
+                 "ip route add 198.51.100.0/24 via 192.0.2.254 && "
+                 "ip neigh add 192.0.2.7 lladdr 02:00:00:00:00:77 nud permanent dev h0 && "
+                 "ip neigh add 192.0.2.254 lladdr 02:00:00:00:00:fe nud permanent dev h0"));
+    loop = open_on("h0");
+    CU_ASSERT_FATAL(loop != NULL);
+    EXPECT_EQ(rnic_loop_resolve(loop, gid, -1, 0, &path), 0);
+    EXPECT_EQ(path.dmac[5], 0x77);
+    EXPECT_EQ(path.sgid_idx, 3); /* RoCEv2 of 192.0.2.1 */
+    EXPECT_EQ(path.hop_limit, 1);
+    EXPECT_EQ(path.local || path.gateway, false);
+    gid[12] = 198;
+    gid[13] = 51;
+    gid[14] = 100;
+    EXPECT_EQ(rnic_loop_resolve(loop, gid, 3, 0, &path), 0);
+    EXPECT_EQ(path.dmac[5], 0xfe);
+    EXPECT_EQ(path.gateway, true);
+    EXPECT_EQ(path.hop_limit, 64);
+    gid[12] = 203; /* no route */
+    EXPECT_EQ(rnic_loop_resolve(loop, gid, 3, 0, &path) == -ENETUNREACH, true);
+    gid[12] = 192;
+    gid[13] = 0;
+    gid[14] = 2;
+    gid[15] = 99; /* nobody */
+    EXPECT_EQ(rnic_loop_resolve(loop, gid, 3, 100000000, &path) == -EHOSTUNREACH, true);
+    EXPECT_EQ(rnic_loop_resolve(loop, gid, 7, 0, &path) == -EINVAL, true);
+    EXPECT_EQ(rnic_loop_resolve(loop, gid, 1000, 0, &path) == -EINVAL, true);
+    EXPECT_EQ(rnic_loop_resolve(loop, ll, 0, 0, &path), 0); /* RoCEv1: in the GID */
+    EXPECT_EQ(memcmp(path.dmac, mac, 6), 0);
+    EXPECT_EQ(rnic_loop_resolve(loop, group, -1, 0, &path), 0);
+    EXPECT_EQ(path.dmac[0], 0x33);
+    EXPECT_EQ(path.dmac[5], 4);
+    rnic_loop_close(loop);
+}
+
+/* ---- fork ------------------------------------------------------------------------------------ */
+
+static void fork_keeps_apart(void)
+{
+    struct rnic_loop *loop = open_on("lo");
+    uint32_t block = rnic_loop_block(loop);
+    pid_t pid = fork();
+    char name[32];
+    int claim;
+
+    snprintf(name, sizeof(name), "qpnblk/%u", block);
+    if (pid == 0) {
+        struct rnic_loop *other;
+        bool fine;
+
+        rnic_loop_lock(loop); /* works, and goes nowhere: the parent has the names */
+        rnic_loop_unlock(loop);
+        rnic_loop_poll(loop);
+        other = open_on("lo");
+        fine = other && rnic_loop_block(other) != block;
+        rnic_loop_close(other);
+        rnic_loop_close(loop);
+        _exit(fine ? 0 : 1);
+    }
+    EXPECT_EQ(netns_wait(pid), 0);
+    EXPECT_EQ(rnic_loop_claim(loop, name) == -EADDRINUSE, true); /* the parent's still */
+    rnic_loop_lock(loop);
+    rnic_loop_unlock(loop);
+    rnic_loop_close(loop);
+    loop = open_on("lo");
+    claim = rnic_loop_claim(loop, name);
+    CU_ASSERT(claim >= 0 || rnic_loop_block(loop) == block);
+    rnic_loop_release(loop, claim);
+    rnic_loop_close(loop);
+}
+
+/* A program that makes itself a daemon: the child goes on once the parent has ended. */
+static void fork_takes_over(void)
+{
+    int report[2];
+    char byte = 0;
+    pid_t pid;
+
+    EXPECT_EQ(pipe(report), 0);
+    pid = fork();
+    if (pid == 0) {
+        struct rnic_loop *loop = open_on("lo");
+        uint32_t block = rnic_loop_block(loop);
+
+        if (fork() == 0) {
+            bool live = false;
+            char name[32];
+
+            snprintf(name, sizeof(name), "qpnblk/%u", block);
+            for (unsigned i = 0; i < 200 && !live; i++) {
+                struct rnic_port_stats stats;
+
+                rnic_loop_lock(loop);
+                rnic_loop_stats(loop, &stats);
+                rnic_loop_unlock(loop);
+                nap(20);
+                live = getppid() == 1 || rnic_loop_gsi_owner(loop);
+            }
+            rnic_loop_lock(loop);
+            live = rnic_loop_gsi_owner(loop); /* only who is plugged in owns anything */
+            rnic_loop_unlock(loop);
+            (void)!write(report[1], live ? "y" : "n", 1);
+            rnic_loop_close(loop);
+            _exit(0);
+        }
+        nap(100);
+        _exit(0);
+    }
+    close(report[1]);
+    EXPECT_EQ(netns_wait(pid), 0);
+    EXPECT_EQ(read(report[0], &byte, 1), 1);
+    EXPECT_EQ(byte, 'y');
+    close(report[0]);
+}
+
+static void gsi_one_owner(void)
+{
+    struct rnic_loop *a = open_on("lo");
+    struct rnic_loop *b = open_on("lo");
+
+    EXPECT_EQ(rnic_loop_gsi_owner(a), true);
+    EXPECT_EQ(rnic_loop_gsi_owner(b), false);
+    EXPECT_EQ(rnic_loop_gsi_owner(a), true);
+    rnic_loop_close(a);
+    EXPECT_EQ(rnic_loop_gsi_owner(b), true);
+    rnic_loop_close(b);
+}
+
+/* ---- a port in memory ------------------------------------------------------------------------ */
+
+static void on_memory(void)
+{
+    struct rnic_iface iface = {.mac = {2, 0, 0, 0, 0, 1},
+                               .path_mtu = 1024,
+                               .gid = {{.gid = {0xfd, [15] = 1}, .type = RNIC_GID_ROCE_V2}},
+                               .gid_cnt = 1};
+    struct rnic_loop_attr attr = {.seed = 1};
+    struct rnic_loop *loop[2];
+    struct rnic_port *pair[2];
+    struct rnic_path path;
+    struct rnic_why why;
+    uint8_t gid[16] = {0xfd, [15] = 2};
+
+    CU_ASSERT_FATAL(rnic_port_mem_pair(8, pair, &why) == 0);
+    for (unsigned i = 0; i < 2; i++) {
+        iface.mac[5] = iface.gid[0].gid[15] = (uint8_t)(i + 1);
+        CU_ASSERT_FATAL(rnic_loop_open_port(&attr, &iface, pair[i], &loop[i], &why) == 0);
+    }
+    /* They find each other by Neighbour Discovery. */
+    EXPECT_EQ(rnic_loop_resolve(loop[0], gid, 0, 20000000000u, &path), 0);
+    EXPECT_EQ(path.dmac[5], 2);
+    rnic_loop_close(loop[0]);
+    rnic_loop_close(loop[1]);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct suite_test tests[] = {
+        TEST(errors),
+        TEST(no_permission),
+        TEST(idle),
+        TEST(idle_without_link),
+        TEST(paths),
+        TEST(interface_changes),
+        TEST(gsi_one_owner),
+        TEST(fork_keeps_apart),
+        TEST(fork_takes_over),
+        TEST(on_memory),
+    };
+
+    if (!netns_enter())
+        return NETNS_SKIP;
+    return suite_main("port.loop", tests, sizeof(tests) / sizeof(tests[0]), argc, argv);
+}

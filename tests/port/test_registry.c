@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Names that processes share: QPN blocks, claims, and what one process tells another. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "port/netns.h"
+#include "port/registry.h"
+#include "support/suite.h"
+
+static struct rnic_entropy entropy_of(uint8_t seed)
+{
+    const uint8_t bytes[32] = {seed};
+    struct rnic_entropy entropy;
+
+    rnic_entropy_init(&entropy, bytes);
+    return entropy;
+}
+
+static void names(void)
+{
+    int a = rnic_registry_bind("e0", "cm/tcp/7471");
+    int b;
+
+    CU_ASSERT(a >= 0);
+    EXPECT_EQ(rnic_registry_bind("e0", "cm/tcp/7471") == -EADDRINUSE, true);
+    b = rnic_registry_bind("e1", "cm/tcp/7471"); /* of another interface */
+    CU_ASSERT(b >= 0);
+    close(b);
+    b = rnic_registry_bind("e0", "cm/udp/7471");
+    CU_ASSERT(b >= 0);
+    close(b);
+    close(a);
+    a = rnic_registry_bind("e0", "cm/tcp/7471");
+    CU_ASSERT(a >= 0);
+    close(a);
+    b = rnic_registry_bind("e0", "01234567890123456789012345678901234567890123456789"
+                                 "01234567890123456789012345678901234567890123456789"
+                                 "01234567890");
+    EXPECT_EQ(b == -ENAMETOOLONG, true);
+}
+
+/* However the holder ends, the name is free at once. */
+static void killed(void)
+{
+    int ready[2];
+    char byte;
+    pid_t pid;
+    int fd;
+
+    EXPECT_EQ(pipe(ready), 0);
+    pid = fork();
+    if (pid == 0) {
+        fd = rnic_registry_bind("e0", "gsi");
+        (void)!write(ready[1], fd >= 0 ? "y" : "n", 1);
+        pause();
+        _exit(0);
+    }
+    EXPECT_EQ(read(ready[0], &byte, 1), 1);
+    EXPECT_EQ(byte, 'y');
+    EXPECT_EQ(rnic_registry_bind("e0", "gsi") == -EADDRINUSE, true);
+    kill(pid, SIGKILL);
+    netns_wait(pid);
+    fd = rnic_registry_bind("e0", "gsi");
+    CU_ASSERT(fd >= 0);
+    close(fd);
+    close(ready[0]);
+    close(ready[1]);
+}
+
+/* The same numbers drawn, and still no QPN twice. */
+static void blocks(void)
+{
+    enum { PROCESSES = 100 };
+    struct rnic_qpns qpns[PROCESSES];
+    static uint8_t taken[4096];
+
+    memset(taken, 0, sizeof(taken));
+    for (unsigned i = 0; i < PROCESSES; i++) {
+        struct rnic_entropy entropy = entropy_of(7);
+
+        EXPECT_EQ(rnic_qpns_init(&qpns[i], "e0", false, &entropy), 0);
+        EXPECT_EQ(taken[qpns[i].block[0].number]++, 0);
+        CU_ASSERT(qpns[i].block[0].number >= RNIC_BLOCK_FIRST &&
+                  qpns[i].block[0].number <= RNIC_BLOCK_LAST);
+    }
+    for (unsigned i = 0; i < PROCESSES; i++)
+        rnic_qpns_fini(&qpns[i]);
+}
+
+/* 10,000 QPNs of one process are all different, take more blocks, and come back. */
+static void many(void)
+{
+    struct rnic_entropy entropy = entropy_of(1);
+    struct rnic_qpns qpns;
+    uint32_t *qpn = calloc(20000, sizeof(*qpn));
+    uint8_t *seen = calloc(1, 1u << 24);
+    bool grew;
+    unsigned grown = 0;
+    unsigned same = 0;
+
+    CU_ASSERT_FATAL(qpn && seen);
+    EXPECT_EQ(rnic_qpns_init(&qpns, "e0", false, &entropy), 0);
+    for (unsigned i = 0; i < 20000; i++) {
+        qpn[i] = rnic_qpns_get(&qpns, &entropy, &grew);
+        grown += grew;
+        if (qpn[i] < 2 || qpn[i] >= 0xffffff || seen[qpn[i]]++)
+            same++;
+    }
+    EXPECT_EQ(same, 0);
+    EXPECT_EQ(grown + 1, qpns.block_cnt);
+    CU_ASSERT(qpns.block_cnt >= 5 && qpns.block_cnt <= 8);
+    for (unsigned i = 0; i < 20000; i++)
+        rnic_qpns_put(&qpns, qpn[i]);
+    for (unsigned i = 0; i < qpns.block_cnt; i++)
+        EXPECT_EQ(qpns.block[i].free, RNIC_BLOCK_QPNS);
+    rnic_qpns_put(&qpns, qpn[0]); /* once more: nothing happens */
+    EXPECT_EQ(qpns.block[0].free, RNIC_BLOCK_QPNS);
+    rnic_qpns_fini(&qpns);
+    free(qpn);
+    free(seen);
+}
+
+/* A child lets go and claims again; while the parent has its names it cannot. */
+static void restored(void)
+{
+    struct rnic_entropy entropy = entropy_of(1);
+    struct rnic_qpns qpns;
+    int fd;
+    char name[32];
+
+    EXPECT_EQ(rnic_qpns_init(&qpns, "e0", false, &entropy), 0);
+    snprintf(name, sizeof(name), "qpnblk/%u", qpns.block[0].number);
+    rnic_qpns_drop(&qpns);
+    fd = rnic_registry_bind("e0", name); /* the parent has it still */
+    EXPECT_EQ(rnic_qpns_restore(&qpns) == -EADDRINUSE, true);
+    close(fd);
+    EXPECT_EQ(rnic_qpns_restore(&qpns), 0);
+    EXPECT_EQ(rnic_registry_bind("e0", name) == -EADDRINUSE, true);
+    rnic_qpns_fini(&qpns);
+}
+
+static void write_much(void *user, FILE *out)
+{
+    for (unsigned i = 0; i < 100000; i++)
+        fprintf(out, "%s %u\n", (const char *)user, i);
+}
+
+/* Answers whoever asks until it is ended. */
+static void serve(const char *iface, char *text, int ready)
+{
+    int fd = rnic_registry_listen(iface);
+
+    (void)!write(ready, fd >= 0 ? "y" : "n", 1);
+    for (;;) {
+        struct pollfd wait = {.fd = fd, .events = POLLIN};
+
+        if (poll(&wait, 1, -1) == 1)
+            rnic_registry_answer(fd, write_much, text);
+    }
+}
+
+static void tells(void)
+{
+    struct rnic_process *list;
+    char text[2][8] = {"one", "two"};
+    unsigned found = 0;
+    size_t cnt;
+    pid_t pid[2];
+    int ready[2];
+    char byte;
+
+    EXPECT_EQ(pipe(ready), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        pid[i] = fork();
+        if (pid[i] == 0)
+            serve(i ? "e1" : "e0", text[i], ready[1]);
+        EXPECT_EQ(read(ready[0], &byte, 1), 1);
+        EXPECT_EQ(byte, 'y');
+    }
+    EXPECT_EQ(rnic_process_list(&list, &cnt), 0);
+    EXPECT_EQ(cnt, 2);
+    for (size_t i = 0; i < cnt; i++)
+        for (unsigned j = 0; j < 2; j++)
+            if (list[i].pid == pid[j]) {
+                found++;
+                EXPECT_EQ(strcmp(list[i].iface, j ? "e1" : "e0"), 0);
+                EXPECT_EQ(strncmp(list[i].text, j ? "two 0\n" : "one 0\n", 6), 0);
+                CU_ASSERT(strlen(list[i].text) > 900000); /* all of it */
+            }
+    EXPECT_EQ(found, 2);
+    rnic_process_free(list, cnt);
+    kill(pid[0], SIGSTOP); /* one that does not answer holds nobody up for long */
+    EXPECT_EQ(rnic_process_list(&list, &cnt), 0);
+    EXPECT_EQ(cnt, 2);
+    rnic_process_free(list, cnt);
+    for (unsigned i = 0; i < 2; i++) {
+        kill(pid[i], SIGKILL);
+        netns_wait(pid[i]);
+    }
+    EXPECT_EQ(rnic_process_list(&list, &cnt), 0);
+    EXPECT_EQ(cnt, 0);
+    rnic_process_free(list, cnt);
+    close(ready[0]);
+    close(ready[1]);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct suite_test tests[] = {TEST(names), TEST(killed),   TEST(blocks),
+                                              TEST(many),  TEST(restored), TEST(tells)};
+
+    if (!netns_enter())
+        return NETNS_SKIP;
+    return suite_main("port.registry", tests, sizeof(tests) / sizeof(tests[0]), argc, argv);
+}

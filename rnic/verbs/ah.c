@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Ah: where packets go: from a program's address (GIDs) to MAC address, hop limit and UDP source
+ * port; address handles and multicast groups.
+ */
+#include "verbs/objects.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How long to wait for a neighbour's answer; as long as Linux does in the same place
+ * (rdma_resolve_ip in ib_addr's roce_resolve_route_from_path: 1 s). */
+#define RESOLVE_NS UINT64_C(1000000000)
+
+int vah_path(struct ibv_context *context, const struct ibv_ah_attr *ah, struct rnic_av *av)
+{
+    struct rnic_path path;
+    if (!ah->is_global || (ah->port_num != 0 && ah->port_num != 1))
+        return EINVAL; /* A17.4: every RoCEv2 packet has a network header */
+    int result = 0;
+    if (rnic_gid_is_multicast(ah->grh.dgid.raw)) /* the group's MAC address follows from its GID */
+        path = (struct rnic_path){.hop_limit = 1};
+    else
+        result = rnic_loop_resolve(vctx_of(context)->hca->loop, ah->grh.dgid.raw,
+                                   ah->grh.sgid_index, RESOLVE_NS, &path);
+    if (result < 0)
+        return -result;
+    *av = (struct rnic_av){
+        .sgid_idx = ah->grh.sgid_index,
+        .tclass = ah->grh.traffic_class,
+        .hop_limit = ah->grh.hop_limit > path.hop_limit ? ah->grh.hop_limit : path.hop_limit,
+        .flow = ah->grh.flow_label & 0xFFFFF,
+        /* A program that sets a flow label chooses the path through the network with it. */
+        .udp_sport = ah->grh.flow_label ? ibv_flow_label_to_udp_sport(ah->grh.flow_label) : 0,
+    };
+    memcpy(av->dmac, path.dmac, sizeof av->dmac);
+    memcpy(av->dgid, ah->grh.dgid.raw, sizeof av->dgid);
+    return 0;
+}
+
+int ibv_resolve_eth_l2_from_gid(struct ibv_context *context, struct ibv_ah_attr *attr,
+                                uint8_t eth_mac[ETHERNET_LL_SIZE], uint16_t *vid)
+{
+    struct rnic_av av;
+    int result = vah_path(context, attr, &av);
+    if (result != 0)
+        return result;
+    if (rnic_gid_is_multicast(attr->grh.dgid.raw))
+        rnic_gid_multicast_mac(attr->grh.dgid.raw, av.dmac);
+    memcpy(eth_mac, av.dmac, ETHERNET_LL_SIZE);
+    if (vid)
+        *vid = 0xffff; /* no tag of ours */
+    return 0;
+}
+
+/* ---- address handles ------------------------------------------------------------------------- */
+
+struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
+{
+    struct rnic_av av;
+    int result = vah_path(pd->context, attr, &av);
+    struct vah *ah = result == 0 ? calloc(1, sizeof *ah) : NULL;
+    if (!ah) {
+        errno = result ? result : ENOMEM;
+        return NULL;
+    }
+    ah->ibv.context = pd->context;
+    ah->ibv.pd = pd;
+    vctx_lock(pd->context);
+    result = verbs_errno(rnic_ah_new(vpd_rnic(pd), &av, &ah->rnic));
+    vctx_unlock(pd->context);
+    if (result != 0) {
+        free(ah);
+        errno = result;
+        return NULL;
+    }
+    return &ah->ibv;
+}
+
+int ibv_destroy_ah(struct ibv_ah *ibv)
+{
+    struct vah *ah = (struct vah *)(void *)ibv;
+    vctx_lock(ibv->context);
+    int result = verbs_errno(rnic_ah_del(ah->rnic));
+    vctx_unlock(ibv->context);
+    if (result == 0)
+        free(ah);
+    return result;
+}
+
+/* ---- the way back ---------------------------------------------------------------------------- */
+
+/* What the 40 bytes in front of a datagram say (R172): IPv4 in the last 20, or a GRH, or IPv6. */
+struct header {
+    uint8_t sgid[16], dgid[16];
+    uint32_t flow;
+    uint8_t hop_limit, tclass;
+    enum ibv_gid_type type;
+};
+
+static void gid_of_ip4(uint8_t gid[16], const uint8_t *ip)
+{
+    memset(gid, 0, 10);
+    memset(gid + 10, 0xff, 2);
+    memcpy(gid + 12, ip, 4);
+}
+
+static bool parse_header(const struct ibv_grh *grh, struct header *to)
+{
+    enum { NEXT_UDP = 17 };
+    uint8_t bytes[40];
+    const uint8_t *ip4 = bytes + 20;
+    memcpy(bytes, grh, sizeof bytes);
+    if (bytes[0] >> 4 == 6) {
+        to->type = bytes[6] == NEXT_UDP ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_ROCE_V1;
+        to->tclass = (uint8_t)(bytes[0] << 4 | bytes[1] >> 4);
+        to->flow = (uint32_t)(bytes[1] & 15) << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+        to->hop_limit = bytes[7];
+        memcpy(to->sgid, bytes + 8, 16);
+        memcpy(to->dgid, bytes + 24, 16);
+        return true;
+    }
+    if (ip4[0] >> 4 != 4)
+        return false;
+    to->type = IBV_GID_TYPE_ROCE_V2;
+    to->tclass = ip4[1];
+    to->flow = 0;
+    to->hop_limit = ip4[8];
+    gid_of_ip4(to->sgid, ip4 + 12);
+    gid_of_ip4(to->dgid, ip4 + 16);
+    return true;
+}
+
+int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port, struct ibv_wc *wc,
+                        struct ibv_grh *grh, struct ibv_ah_attr *attr)
+{
+    struct header header;
+    *attr = (struct ibv_ah_attr){.port_num = port, .sl = wc->sl};
+    if (!(wc->wc_flags & IBV_WC_GRH) || !parse_header(grh, &header)) {
+        errno = EINVAL;
+        return -1;
+    }
+    attr->is_global = 1;
+    memcpy(attr->grh.dgid.raw, header.sgid, sizeof header.sgid);
+    attr->grh.flow_label = header.flow;
+    attr->grh.hop_limit = header.hop_limit;
+    attr->grh.traffic_class = header.tclass;
+    /* The GID the sender used for us; for a multicast datagram the first one of its kind. */
+    bool multicast = rnic_gid_is_multicast(header.dgid);
+    bool ip4 = memcmp(header.sgid, (uint8_t[12]){[10] = 0xff, [11] = 0xff}, 12) == 0;
+    for (uint32_t i = 0; i < RNIC_GID_MAX; i++) {
+        struct ibv_gid_entry entry;
+        if (_ibv_query_gid_ex(context, port, i, &entry, 0, sizeof entry) != 0 ||
+            entry.gid_type != header.type)
+            continue;
+        bool same = memcmp(entry.gid.raw, header.dgid, 16) == 0;
+        bool kind =
+            (memcmp(entry.gid.raw, (uint8_t[12]){[10] = 0xff, [11] = 0xff}, 12) == 0) == ip4;
+        if (same || (multicast && kind)) {
+            attr->grh.sgid_index = (uint8_t)i;
+            return 0;
+        }
+    }
+    errno = EINVAL;
+    return -1;
+}
+
+struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh,
+                                     uint8_t port)
+{
+    struct ibv_ah_attr attr;
+    if (ibv_init_ah_from_wc(pd->context, port, wc, grh, &attr) != 0)
+        return NULL;
+    return ibv_create_ah(pd, &attr);
+}
+
+/* ---- multicast ------------------------------------------------------------------------------- */
+
+int ibv_attach_mcast(struct ibv_qp *ibv, const union ibv_gid *gid, uint16_t lid)
+{
+    struct rnic_loop *loop = vctx_of(ibv->context)->hca->loop;
+    (void)lid; /* RoCE has none */
+    if (!rnic_gid_is_multicast(gid->raw))
+        return EINVAL;
+    vctx_lock(ibv->context);
+    int result = -rnic_loop_join(loop, gid->raw);
+    if (result == 0 && (result = verbs_errno(rnic_mcast_attach(vqp_of(ibv)->rnic, gid->raw))) != 0)
+        rnic_loop_leave(loop, gid->raw);
+    vctx_unlock(ibv->context);
+    return result;
+}
+
+int ibv_detach_mcast(struct ibv_qp *ibv, const union ibv_gid *gid, uint16_t lid)
+{
+    (void)lid;
+    vctx_lock(ibv->context);
+    int result = verbs_errno(rnic_mcast_detach(vqp_of(ibv)->rnic, gid->raw));
+    if (result == 0)
+        rnic_loop_leave(vctx_of(ibv->context)->hca->loop, gid->raw);
+    vctx_unlock(ibv->context);
+    return result;
+}

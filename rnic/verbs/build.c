@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Build: the ibv_wr_* functions of struct ibv_qp_ex. Between ibv_wr_start() and ibv_wr_complete()
+ * requests are collected; complete posts all of them or, if any could not be built, none
+ * (ibv_wr_post(3)). The QP's builder belongs to one thread in that time.
+ *
+ * SGEs and inline data go to two stores that grow to the largest batch and then stay.
+ */
+#include "verbs/objects.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct store {
+    char *bytes;
+    size_t len, cap;
+};
+
+struct request {
+    struct rnic_send_wr wr;
+    size_t sge_off, data_off; /* into the stores; the pointers are made by complete() */
+};
+
+struct vbuild {
+    pthread_mutex_t lock;
+    int error;
+    struct store requests; /* struct request */
+    struct store sges;     /* struct rnic_sge */
+    struct store data;
+};
+
+/* Room for `len` more bytes; NULL without memory. */
+static void *store_add(struct store *store, size_t len)
+{
+    if (store->cap - store->len < len) {
+        size_t cap = store->cap ? store->cap : 1024;
+        while (cap - store->len < len)
+            cap *= 2;
+        char *bytes = realloc(store->bytes, cap);
+        if (!bytes)
+            return NULL;
+        store->bytes = bytes;
+        store->cap = cap;
+    }
+    store->len += len;
+    return store->bytes + store->len - len;
+}
+
+static struct vqp *of(struct ibv_qp_ex *ex)
+{
+    return (struct vqp *)(void *)ex;
+}
+
+static void refuse(struct vbuild *build, int error)
+{
+    if (build->error == 0)
+        build->error = error;
+}
+
+/* The request that setters work on, or NULL. */
+static struct request *last(struct vbuild *build)
+{
+    return build->requests.len
+               ? (struct request *)(void *)(build->requests.bytes + build->requests.len) - 1
+               : NULL;
+}
+
+/* Adds a request of which `wr` says what no setter says. */
+static void add(struct ibv_qp_ex *ex, const struct rnic_send_wr *wr)
+{
+    struct vqp *qp = of(ex);
+    struct vbuild *build = qp->build;
+    struct request *request = store_add(&build->requests, sizeof *request);
+    if (!request) {
+        refuse(build, ENOMEM);
+        return;
+    }
+    *request = (struct request){.wr = *wr, .sge_off = build->sges.len, .data_off = build->data.len};
+    request->wr.wr_id = ex->wr_id;
+    request->wr.flags = (ex->wr_flags & ~(unsigned)IBV_SEND_INLINE) |
+                        (qp->init.sq_sig_all ? RNIC_SEND_SIGNALED : 0u);
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static void wr_send(struct ibv_qp_ex *ex)
+{
+    add(ex, &(struct rnic_send_wr){.opcode = RNIC_WR_SEND});
+}
+
+static void wr_send_imm(struct ibv_qp_ex *ex, __be32 imm)
+{
+    add(ex, &(struct rnic_send_wr){.opcode = RNIC_WR_SEND_IMM, .imm = be32toh(imm)});
+}
+
+static void wr_send_inv(struct ibv_qp_ex *ex, uint32_t rkey)
+{
+    add(ex, &(struct rnic_send_wr){.opcode = RNIC_WR_SEND_INV, .invalidate_key = rkey});
+}
+
+static void wr_local_inv(struct ibv_qp_ex *ex, uint32_t rkey)
+{
+    add(ex, &(struct rnic_send_wr){.opcode = RNIC_WR_LOCAL_INV, .invalidate_key = rkey});
+}
+
+static void wr_rdma_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr)
+{
+    add(ex, &(struct rnic_send_wr){.opcode = RNIC_WR_WRITE, .remote_addr = addr, .rkey = rkey});
+}
+
+static void wr_rdma_write_imm(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, __be32 imm)
+{
+    add(ex,
+        &(struct rnic_send_wr){
+            .opcode = RNIC_WR_WRITE_IMM, .remote_addr = addr, .rkey = rkey, .imm = be32toh(imm)});
+}
+
+static void wr_rdma_read(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr)
+{
+    add(ex, &(struct rnic_send_wr){.opcode = RNIC_WR_READ, .remote_addr = addr, .rkey = rkey});
+}
+
+static void wr_cmp_swp(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, uint64_t compare,
+                       uint64_t swap)
+{
+    add(ex, &(struct rnic_send_wr){.opcode = RNIC_WR_CMP_SWAP,
+                                   .remote_addr = addr,
+                                   .rkey = rkey,
+                                   .compare_add = compare,
+                                   .swap = swap});
+}
+
+static void wr_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, uint64_t value)
+{
+    add(ex,
+        &(struct rnic_send_wr){
+            .opcode = RNIC_WR_FETCH_ADD, .remote_addr = addr, .rkey = rkey, .compare_add = value});
+}
+
+static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
+                       const struct ibv_mw_bind_info *info)
+{
+    if (!mw || mw->type != IBV_MW_TYPE_2) {
+        refuse(of(ex)->build, EINVAL);
+        return;
+    }
+    add(ex, &(struct rnic_send_wr){.opcode = RNIC_WR_BIND_MW, .mw = vmw_bind_of(mw, rkey, info)});
+}
+
+static void set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length);
+
+/* The 8 bytes come with the call (ibv_wr_post(3)). */
+static void wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, const void *data)
+{
+    uint64_t value;
+    memcpy(&value, data, sizeof value);
+    add(ex,
+        &(struct rnic_send_wr){.opcode = RNIC_WR_ATOMIC_WRITE, .remote_addr = addr, .rkey = rkey});
+    set_inline_data(ex, &value, sizeof value);
+}
+
+/* ---- setters: where the last request goes ---------------------------------------------------- */
+
+static void set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t qpn, uint32_t qkey)
+{
+    struct vbuild *build = of(ex)->build;
+    struct request *request = last(build);
+    if (!request || !ah) {
+        refuse(build, EINVAL);
+        return;
+    }
+    request->wr.ah = ((struct vah *)(void *)ah)->rnic;
+    request->wr.remote_qpn = qpn;
+    request->wr.remote_qkey = qkey;
+}
+
+/* ---- setters: what the last request sends ---------------------------------------------------- */
+
+static void set_sge_list(struct ibv_qp_ex *ex, size_t cnt, const struct ibv_sge *list)
+{
+    struct vbuild *build = of(ex)->build;
+    struct request *request = last(build);
+    if (!request || cnt > of(ex)->init.cap.max_send_sge) {
+        refuse(build, EINVAL);
+        return;
+    }
+    void *sges = store_add(&build->sges, cnt * sizeof *list);
+    if (!sges) {
+        refuse(build, ENOMEM);
+        return;
+    }
+    memcpy(sges, list, cnt * sizeof *list);
+    request->wr.sge_cnt = (uint32_t)cnt;
+}
+
+static void set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint32_t length)
+{
+    set_sge_list(ex, 1, &(struct ibv_sge){.addr = addr, .length = length, .lkey = lkey});
+}
+
+static void set_inline_data_list(struct ibv_qp_ex *ex, size_t cnt, const struct ibv_data_buf *list)
+{
+    struct vbuild *build = of(ex)->build;
+    struct request *request = last(build);
+    size_t len = 0, max = of(ex)->init.cap.max_inline_data;
+    for (size_t i = 0; i < cnt && len <= max; i++)
+        len = list[i].length > max ? max + 1 : len + list[i].length;
+    if (!request || len > max) {
+        refuse(build, EINVAL);
+        return;
+    }
+    char *data = store_add(&build->data, len);
+    struct rnic_sge *sge = store_add(&build->sges, sizeof *sge);
+    if (!data || !sge) {
+        refuse(build, ENOMEM);
+        return;
+    }
+    for (size_t i = 0; i < cnt; i++) {
+        if (list[i].length)
+            memcpy(data, list[i].addr, list[i].length);
+        data += list[i].length;
+    }
+    *sge = (struct rnic_sge){.len = (uint32_t)len};
+    request->wr.sge_cnt = 1;
+    request->wr.flags |= RNIC_SEND_INLINE;
+}
+
+static void set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
+{
+    set_inline_data_list(ex, 1, &(struct ibv_data_buf){.addr = addr, .length = length});
+}
+
+/* ---- start, complete, abort ------------------------------------------------------------------ */
+
+static void start(struct ibv_qp_ex *ex)
+{
+    struct vbuild *build = of(ex)->build;
+    pthread_mutex_lock(&build->lock);
+    build->error = 0;
+    build->requests.len = build->sges.len = build->data.len = 0;
+}
+
+static void abort_batch(struct ibv_qp_ex *ex)
+{
+    pthread_mutex_unlock(&of(ex)->build->lock);
+}
+
+/* The request with its pointers, now that the stores do not move any more. */
+static const struct rnic_send_wr *finished(struct vbuild *build, struct request *request)
+{
+    struct rnic_sge *sges = (struct rnic_sge *)(void *)(build->sges.bytes + request->sge_off);
+    if (request->wr.sge_cnt > 0)
+        request->wr.sge = sges;
+    if (request->wr.flags & RNIC_SEND_INLINE)
+        sges[0].addr = (uintptr_t)(build->data.bytes + request->data_off);
+    return &request->wr;
+}
+
+static int complete(struct ibv_qp_ex *ex)
+{
+    struct vqp *qp = of(ex);
+    struct vbuild *build = qp->build;
+    size_t cnt = build->requests.len / sizeof(struct request);
+    struct request *requests = (struct request *)(void *)build->requests.bytes;
+    int result = build->error;
+    if (result == 0 && cnt > 0) {
+        struct rnic_qp_view view;
+        vctx_lock(ex->qp_base.context);
+        rnic_qp_view(qp->rnic, &view);
+        if (cnt > qp->init.cap.max_send_wr - view.send_wr)
+            result = ENOMEM;
+        for (size_t i = 0; i < cnt && result == 0; i++)
+            result = verbs_errno(rnic_post_send(qp->rnic, finished(build, &requests[i])));
+        vctx_unlock(ex->qp_base.context);
+    }
+    pthread_mutex_unlock(&build->lock);
+    return result;
+}
+
+/* ---- creation -------------------------------------------------------------------------------- */
+
+int vqp_build_init(struct vqp *qp, uint64_t send_ops_flags)
+{
+    const uint64_t all = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
+                         IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
+                         IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+                         IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_LOCAL_INV |
+                         IBV_QP_EX_WITH_SEND_WITH_INV | IBV_QP_EX_WITH_BIND_MW |
+                         IBV_QP_EX_WITH_ATOMIC_WRITE;
+    struct ibv_qp_ex *ex = &qp->ex;
+    if (send_ops_flags & ~all)
+        return EOPNOTSUPP;
+    struct vbuild *build = calloc(1, sizeof *build);
+    if (!build)
+        return ENOMEM;
+    pthread_mutex_init(&build->lock, NULL);
+    qp->build = build;
+    ex->wr_bind_mw = wr_bind_mw;
+    ex->wr_atomic_write = wr_atomic_write;
+    ex->wr_send = wr_send;
+    ex->wr_send_imm = wr_send_imm;
+    ex->wr_send_inv = wr_send_inv;
+    ex->wr_local_inv = wr_local_inv;
+    ex->wr_rdma_write = wr_rdma_write;
+    ex->wr_rdma_write_imm = wr_rdma_write_imm;
+    ex->wr_rdma_read = wr_rdma_read;
+    ex->wr_atomic_cmp_swp = wr_cmp_swp;
+    ex->wr_atomic_fetch_add = wr_fetch_add;
+    ex->wr_set_ud_addr = set_ud_addr;
+    ex->wr_set_sge = set_sge;
+    ex->wr_set_sge_list = set_sge_list;
+    ex->wr_set_inline_data = set_inline_data;
+    ex->wr_set_inline_data_list = set_inline_data_list;
+    ex->wr_start = start;
+    ex->wr_complete = complete;
+    ex->wr_abort = abort_batch;
+    return 0;
+}
+
+void vqp_build_free(struct vqp *qp)
+{
+    struct vbuild *build = qp->build;
+    if (!build)
+        return;
+    free(build->requests.bytes);
+    free(build->sges.bytes);
+    free(build->data.bytes);
+    pthread_mutex_destroy(&build->lock);
+    free(build);
+    qp->build = NULL;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "verbs/config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ERROR_MAX (CONFIG_TEXT_MAX + 128)
+
+static const char default_file[] = "/etc/rnic.conf";
+
+static bool set_text(char *to, const char *value, const char *where, char *error)
+{
+    if (strlen(value) >= CONFIG_TEXT_MAX) {
+        snprintf(error, ERROR_MAX, "%s: longer than %d characters", where, CONFIG_TEXT_MAX - 1);
+        return false;
+    }
+    strcpy(to, value);
+    return true;
+}
+
+static bool set_seed(uint64_t *to, const char *value, const char *where, char *error)
+{
+    char *end;
+    errno = 0;
+    unsigned long long number = strtoull(value, &end, 0);
+    if (errno || end == value || *end || strchr(value, '-')) {
+        snprintf(error, ERROR_MAX, "%s: \"%.64s\" is not a number", where, value);
+        return false;
+    }
+    *to = number;
+    return true;
+}
+
+/* One setting by its name in the file. */
+static bool set(struct config *config, const char *key, const char *value, const char *where,
+                char *error)
+{
+    if (strcmp(key, "ifaces") == 0)
+        return set_text(config->ifaces, value, where, error);
+    if (strcmp(key, "impair") == 0)
+        return set_text(config->impair, value, where, error);
+    if (strcmp(key, "record") == 0)
+        return set_text(config->record, value, where, error);
+    if (strcmp(key, "seed") == 0)
+        return set_seed(&config->seed, value, where, error);
+    snprintf(error, ERROR_MAX, "%s: no setting \"%.64s\"; there are ifaces, impair, record, seed",
+             where, key);
+    return false;
+}
+
+static char *trim(char *text)
+{
+    while (isspace((unsigned char)*text))
+        text++;
+    size_t len = strlen(text);
+    while (len > 0 && isspace((unsigned char)text[len - 1]))
+        text[--len] = 0;
+    return text;
+}
+
+bool config_parse(struct config *config, const char *name, const char *text, char *error)
+{
+    for (unsigned number = 1; *text; number++) {
+        char line[2 * CONFIG_TEXT_MAX], where[160];
+        size_t len = strcspn(text, "\n");
+        snprintf(where, sizeof where, "%.128s:%u", name, number);
+        if (len >= sizeof line) {
+            snprintf(error, ERROR_MAX, "%s: the line is too long", where);
+            return false;
+        }
+        memcpy(line, text, len);
+        line[len] = 0;
+        text += len + (text[len] == '\n');
+        line[strcspn(line, "#")] = 0;
+        char *key = trim(line);
+        if (!*key)
+            continue;
+        char *value = strchr(key, '=');
+        if (!value) {
+            snprintf(error, ERROR_MAX, "%s: expected NAME = VALUE", where);
+            return false;
+        }
+        *value++ = 0;
+        if (!set(config, trim(key), trim(value), where, error))
+            return false;
+    }
+    return true;
+}
+
+static bool load_file(struct config *config, char *error)
+{
+    const char *name = getenv("RNIC_CONFIG");
+    bool asked = name && *name;
+    FILE *file = fopen(asked ? name : default_file, "re");
+    if (!file) {
+        if (!asked && errno == ENOENT)
+            return true;
+        snprintf(error, ERROR_MAX, "%s: %s", asked ? name : default_file, strerror(errno));
+        return false;
+    }
+    char text[16384];
+    size_t len = fread(text, 1, sizeof text - 1, file);
+    bool whole = feof(file) && !ferror(file);
+    fclose(file);
+    text[len] = 0;
+    if (!whole || strlen(text) != len) {
+        snprintf(error, ERROR_MAX, "%s: not a text file of less than %zu bytes",
+                 asked ? name : default_file, sizeof text);
+        return false;
+    }
+    return config_parse(config, asked ? name : default_file, text, error);
+}
+
+bool config_load(struct config *config, char *error)
+{
+    static const char *const names[][2] = {
+        {"RNIC_IFACES", "ifaces"},
+        {"RNIC_IMPAIR", "impair"},
+        {"RNIC_RECORD", "record"},
+        {"RNIC_SEED", "seed"},
+    };
+    *config = (struct config){0};
+    if (!load_file(config, error))
+        return false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i][0]);
+        if (value && *value && !set(config, names[i][1], value, names[i][0], error))
+            return false;
+    }
+    return true;
+}
+
+bool config_wants(const struct config *config, const char *iface, bool *named)
+{
+    static const char blanks[] = ", \t";
+    const char *text = config->ifaces;
+    text += strspn(text, blanks);
+    *named = false;
+    bool wanted = !*text || *text == '!';
+    while (*text) {
+        char pattern[CONFIG_TEXT_MAX];
+        size_t len = strcspn(text, blanks);
+        bool take = *text != '!';
+        memcpy(pattern, text + !take, len - !take);
+        pattern[len - !take] = 0;
+        if (fnmatch(pattern, iface, 0) == 0) {
+            wanted = take;
+            *named = take && !strpbrk(pattern, "*?[");
+        }
+        text += len;
+        text += strspn(text, blanks);
+    }
+    return wanted;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Config: what the environment and the configuration file say about the devices of this process.
+ *
+ *   RNIC_IFACES   interfaces that get a device, separated by commas or blanks, with * and ? as in
+ *                 file names; "!" before a pattern takes away. Default: every one that is suitable.
+ *                 A name given without * is taken even if it is down.
+ *   RNIC_IMPAIR   impairments of what is sent, as "loss=3%,delay=10us..50us" (port/impair.h)
+ *   RNIC_SEED     a number: keys, QPNs and impairments are repeatable; not set or 0: random
+ *   RNIC_RECORD   pcapng file for everything sent and received; processes may share it
+ *   RNIC_CONFIG   the configuration file; default /etc/rnic.conf, which may be missing
+ *
+ * The file has lines "ifaces = ...", "impair = ...", "seed = ...", "record = ..." and comments from
+ * # on. The environment wins. A line that makes no sense is named on standard error, once, and the
+ * process then has no devices: better none than others than asked for.
+ */
+#ifndef VERBS_CONFIG_H
+#define VERBS_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CONFIG_TEXT_MAX 512
+
+struct config {
+    char ifaces[CONFIG_TEXT_MAX];
+    char impair[CONFIG_TEXT_MAX];
+    char record[CONFIG_TEXT_MAX];
+    uint64_t seed;
+};
+
+/* False, and one line in `error` (CONFIG_TEXT_MAX + 128 bytes), for what makes no sense. */
+bool config_load(struct config *config, char *error);
+
+/* Parses the text of a file named `name`. */
+bool config_parse(struct config *config, const char *name, const char *text, char *error);
+
+/* Whether `iface` is chosen; *named: a pattern without * or ? names it. */
+bool config_wants(const struct config *config, const char *iface, bool *named);
+
+#endif

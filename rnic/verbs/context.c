@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Context: opening and closing a device. The contexts of a process on one interface share one live
+ * device (struct vhca): one port, one thread, one part of the QPN space.
+ */
+#include "verbs/device.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int verbs_errno(int error)
+{
+    switch (error) {
+    case RNIC_OK: return 0;
+    case RNIC_ERR_NOMEM: return ENOMEM;
+    case RNIC_ERR_BUSY: return EBUSY;
+    case RNIC_ERR_EXISTS: return EEXIST;
+    case RNIC_ERR_FULL: return ENOMEM; /* ibv_post_send(3): the queue is full */
+    default: return EINVAL;
+    }
+}
+
+static struct ibv_flow *no_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr)
+{
+    (void)qp, (void)attr;
+    errno = EOPNOTSUPP;
+    return NULL;
+}
+
+static int no_destroy_flow(struct ibv_flow *flow)
+{
+    (void)flow;
+    return EOPNOTSUPP;
+}
+
+/* What the inline functions of the verbs header call. An operation left NULL makes them answer
+ * EOPNOTSUPP by themselves. */
+static void set_operations(struct vctx *ctx)
+{
+    struct verbs_context *verbs = &ctx->verbs;
+    struct ibv_context_ops *ops = &verbs->context.ops;
+    verbs->sz = sizeof *verbs;
+    verbs->context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+    verbs->query_port = vctx_query_port;
+    verbs->query_device_ex = vctx_query_device_ex;
+    verbs->query_rt_values = vctx_query_rt_values;
+    verbs->create_cq_ex = vcq_create_ex;
+    verbs->create_qp_ex = vqp_create_ex;
+    verbs->alloc_td = vtd_alloc;
+    verbs->dealloc_td = vtd_dealloc;
+    verbs->alloc_parent_domain = vpd_alloc_parent;
+    verbs->ibv_create_flow = no_flow;
+    verbs->ibv_destroy_flow = no_destroy_flow;
+    verbs->ABI_placeholder1 = (void (*)(void))no_flow;
+    verbs->ABI_placeholder2 = (void (*)(void))no_destroy_flow;
+    ops->alloc_mw = vmw_alloc;
+    ops->bind_mw = vmw_bind;
+    ops->dealloc_mw = vmw_dealloc;
+    ops->poll_cq = vcq_poll;
+    ops->req_notify_cq = vcq_req_notify;
+    ops->post_send = vqp_post_send;
+    ops->post_recv = vqp_post_recv;
+}
+
+/* Under the list's lock. 0 or an errno. */
+static int hca_get(struct vdevice *device)
+{
+    if (device->hca) {
+        device->hca->refs++;
+        return 0;
+    }
+    const struct config *config = vdevice_config();
+    struct vhca *hca = config ? calloc(1, sizeof *hca) : NULL;
+    if (!hca)
+        return config ? ENOMEM : EINVAL;
+    const struct rnic_loop_attr attr = {
+        .iface = device->iface,
+        .impair = *config->impair ? config->impair : NULL,
+        .seed = config->seed,
+        .record = *config->record ? config->record : NULL,
+        .record_shared = true,
+        .notified = vhca_notified,
+        .changed = vhca_changed,
+        .describe = vhca_describe,
+        .user = hca,
+    };
+    struct rnic_why why = {""};
+    int result = rnic_loop_open(&attr, &hca->loop, &why);
+    if (result < 0) {
+        verbs_warn("%s: %s", device->ibv.name, why.text[0] ? why.text : strerror(-result));
+        free(hca);
+        return -result;
+    }
+    hca->refs = 1;
+    device->hca = hca;
+    return 0;
+}
+
+static void hca_put(struct vdevice *device)
+{
+    struct vhca *hca = device->hca;
+    if (--hca->refs > 0)
+        return;
+    device->hca = NULL;
+    rnic_loop_close(hca->loop);
+    ptrmap_free(&hca->cqs);
+    ptrmap_free(&hca->qps);
+    ptrmap_free(&hca->srqs);
+    free(hca);
+}
+
+/* A fork finds the locks of this layer free; the loop looks after itself (port/loop.h). */
+static void before_fork(void)
+{
+    pthread_mutex_lock(&vdevice_lock);
+    evq_before_fork();
+}
+
+static void parent_forked(void)
+{
+    evq_parent_forked();
+    pthread_mutex_unlock(&vdevice_lock);
+}
+
+static void child_forked(void)
+{
+    evq_child_forked();
+    pthread_mutex_unlock(&vdevice_lock);
+}
+
+static void install_fork_handlers(void)
+{
+    pthread_atfork(before_fork, parent_forked, child_forked);
+}
+
+struct ibv_context *ibv_open_device(struct ibv_device *ibv)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct vdevice *device = vdevice_of(ibv);
+    struct vctx *ctx = calloc(1, sizeof *ctx);
+    if (!ctx) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    pthread_once(&once, install_fork_handlers);
+    struct ibv_context *context = &ctx->verbs.context;
+    ctx->device = device;
+    context->device = ibv;
+    context->num_comp_vectors = 1;
+    /* A descriptor of the device, as programs dup() and fstat() it; nothing is ever read from it.
+     */
+    context->cmd_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int result = context->cmd_fd < 0 ? errno : evq_init(&ctx->async);
+    if (result == 0) {
+        pthread_mutex_lock(&vdevice_lock);
+        result = hca_get(device);
+        ctx->hca = device->hca;
+        pthread_mutex_unlock(&vdevice_lock);
+        if (result != 0)
+            evq_free(&ctx->async);
+    }
+    if (result != 0) {
+        if (context->cmd_fd >= 0)
+            close(context->cmd_fd);
+        free(ctx);
+        errno = result;
+        return NULL;
+    }
+    context->async_fd = ctx->async.fd;
+    pthread_mutex_init(&context->mutex, NULL);
+    set_operations(ctx);
+    vctx_lock(context);
+    ctx->next = ctx->hca->contexts;
+    ctx->hca->contexts = ctx;
+    vctx_unlock(context);
+    return context;
+}
+
+int ibv_close_device(struct ibv_context *context)
+{
+    struct vctx *ctx = vctx_of(context);
+    vctx_lock(context);
+    struct vctx **link = &ctx->hca->contexts;
+    while (*link != ctx)
+        link = &(*link)->next;
+    *link = ctx->next;
+    vctx_unlock(context);
+    pthread_mutex_lock(&vdevice_lock);
+    hca_put(ctx->device);
+    pthread_mutex_unlock(&vdevice_lock);
+    evq_free(&ctx->async);
+    close(context->cmd_fd);
+    pthread_mutex_destroy(&context->mutex);
+    free(ctx);
+    return 0;
+}
+
+/* ---- handing objects to another process: no device of ours can ------------------------------- */
+
+struct ibv_context *ibv_import_device(int cmd_fd)
+{
+    (void)cmd_fd;
+    errno = EOPNOTSUPP;
+    return NULL;
+}
+
+struct ibv_pd *ibv_import_pd(struct ibv_context *context, uint32_t handle)
+{
+    (void)context, (void)handle;
+    errno = EOPNOTSUPP;
+    return NULL;
+}
+
+void ibv_unimport_pd(struct ibv_pd *pd)
+{
+    (void)pd;
+}
+
+struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t handle)
+{
+    (void)pd, (void)handle;
+    errno = EOPNOTSUPP;
+    return NULL;
+}
+
+void ibv_unimport_mr(struct ibv_mr *mr)
+{
+    (void)mr;
+}
+
+struct ibv_dm *ibv_import_dm(struct ibv_context *context, uint32_t handle)
+{
+    (void)context, (void)handle;
+    errno = EOPNOTSUPP;
+    return NULL;
+}
+
+void ibv_unimport_dm(struct ibv_dm *dm)
+{
+    (void)dm;
+}
+
+/* ---- fork ------------------------------------------------------------------------------------ */
+
+/* The device reads the program's memory through the program's own mapping: copy-on-write does not
+ * part them. */
+int ibv_fork_init(void)
+{
+    return 0;
+}
+
+enum ibv_fork_status ibv_is_fork_initialized(void)
+{
+    return IBV_FORK_UNNEEDED;
+}
+
+int ibv_dontfork_range(void *base, size_t size)
+{
+    (void)base, (void)size;
+    return 0;
+}
+
+int ibv_dofork_range(void *base, size_t size)
+{
+    (void)base, (void)size;
+    return 0;
+}

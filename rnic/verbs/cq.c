@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Cq: completion queues. A program that finds its queue empty lends the device its thread
+ * (rnic_loop_poll): that is where latency is won.
+ */
+#include "verbs/objects.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct vcq *create(struct ibv_context *context, uint32_t cqe, void *cq_context,
+                          struct ibv_comp_channel *channel, uint32_t comp_vector)
+{
+    struct vcq *cq = NULL;
+    int result = EINVAL;
+    if (comp_vector >= (uint32_t)context->num_comp_vectors || cqe == 0)
+        goto fail;
+    cq = calloc(1, sizeof *cq);
+    result = ENOMEM;
+    if (!cq)
+        goto fail;
+    struct vhca *hca = vctx_of(context)->hca;
+    result = verbs_errno(rnic_cq_new(vctx_lock(context), cqe, &cq->rnic));
+    if (result == 0 && (result = ptrmap_put(&hca->cqs, cq->rnic, cq)) != 0)
+        rnic_cq_del(cq->rnic);
+    if (result == 0 && channel)
+        channel->refcnt++;
+    vctx_unlock(context);
+    if (result != 0)
+        goto fail;
+    cq->ibv.context = context;
+    cq->ibv.channel = channel;
+    cq->ibv.cq_context = cq_context;
+    cq->ibv.cqe = (int)cqe;
+    pthread_mutex_init(&cq->ibv.mutex, NULL);
+    pthread_cond_init(&cq->ibv.cond, NULL);
+    pthread_mutex_init(&cq->poll_lock, NULL);
+    return cq;
+fail:
+    free(cq);
+    errno = result;
+    return NULL;
+}
+
+struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
+                             struct ibv_comp_channel *channel, int comp_vector)
+{
+    if (cqe <= 0 || comp_vector < 0) {
+        errno = EINVAL;
+        return NULL;
+    }
+    struct vcq *cq = create(context, (uint32_t)cqe, cq_context, channel, (uint32_t)comp_vector);
+    return cq ? &cq->ibv : NULL;
+}
+
+struct ibv_cq_ex *vcq_create_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr)
+{
+    const uint64_t known = IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+                           IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
+    const uint32_t flags = attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS ? attr->flags : 0;
+    if (attr->comp_mask & ~(uint32_t)(IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    if (attr->wc_flags & ~known || flags & ~(uint32_t)IBV_CREATE_CQ_ATTR_SINGLE_THREADED) {
+        errno = EOPNOTSUPP;
+        return NULL;
+    }
+    struct vcq *cq = create(context, attr->cqe, attr->cq_context, attr->channel, attr->comp_vector);
+    if (!cq)
+        return NULL;
+    cq->wc_flags = attr->wc_flags;
+    cq->single_threaded = flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+    vcq_ex_init(cq);
+    return &cq->ex;
+}
+
+int ibv_destroy_cq(struct ibv_cq *ibv)
+{
+    struct vcq *cq = vcq_of(ibv);
+    struct ibv_context *context = ibv->context;
+    struct vchannel *channel = (struct vchannel *)(void *)ibv->channel;
+    vctx_lock(context);
+    struct rnic_cq *rnic = cq->rnic;
+    int result = verbs_errno(rnic_cq_del(rnic));
+    if (result == 0) {
+        ptrmap_remove(&vctx_of(context)->hca->cqs, rnic);
+        if (channel)
+            channel->ibv.refcnt--;
+    }
+    vctx_unlock(context);
+    if (result != 0)
+        return result;
+    if (channel)
+        verbs_wait_acked(&ibv->mutex, &ibv->cond, &ibv->comp_events_completed,
+                         evq_purge(&channel->events, cq, &cq->comp_reported));
+    verbs_wait_acked(&ibv->mutex, &ibv->cond, &ibv->async_events_completed,
+                     evq_purge(&vctx_of(context)->async, cq, &cq->async_reported));
+    pthread_mutex_destroy(&ibv->mutex);
+    pthread_cond_destroy(&ibv->cond);
+    pthread_mutex_destroy(&cq->poll_lock);
+    free(cq);
+    return 0;
+}
+
+int ibv_resize_cq(struct ibv_cq *ibv, int cqe)
+{
+    if (cqe <= 0)
+        return EINVAL;
+    vctx_lock(ibv->context);
+    int result = verbs_errno(rnic_cq_resize(vcq_of(ibv)->rnic, (uint32_t)cqe));
+    if (result == 0)
+        ibv->cqe = cqe;
+    vctx_unlock(ibv->context);
+    return result;
+}
+
+int vcq_req_notify(struct ibv_cq *ibv, int solicited_only)
+{
+    vctx_lock(ibv->context);
+    rnic_cq_arm(vcq_of(ibv)->rnic, solicited_only);
+    vctx_unlock(ibv->context);
+    return 0;
+}
+
+/* ---- completions ----------------------------------------------------------------------------- */
+
+static void wc_of(const struct rnic_wc *from, struct ibv_wc *to)
+{
+    *to = (struct ibv_wc){
+        .wr_id = from->wr_id,
+        .status = (enum ibv_wc_status)from->status,
+        .opcode = (enum ibv_wc_opcode)from->opcode,
+        .byte_len = from->byte_len,
+        .qp_num = from->qpn,
+        .src_qp = from->src_qp,
+        .wc_flags = from->flags,
+        .pkey_index = from->pkey_index,
+    };
+    if (from->flags & RNIC_WC_WITH_INV)
+        to->invalidated_rkey = from->invalidated_key;
+    else
+        to->imm_data = htobe32(from->imm);
+}
+
+int vcq_poll(struct ibv_cq *ibv, int cnt, struct ibv_wc *wc)
+{
+    struct vcq *cq = vcq_of(ibv);
+    struct rnic_wc got[16];
+    int done = 0;
+    for (bool drove = false; done < cnt;) {
+        size_t want = (size_t)(cnt - done);
+        vctx_lock(ibv->context);
+        size_t n = rnic_cq_poll(cq->rnic, got, want < 16 ? want : 16);
+        vctx_unlock(ibv->context);
+        for (size_t i = 0; i < n; i++)
+            wc_of(&got[i], &wc[done++]);
+        if (n > 0)
+            continue;
+        if (done > 0 || drove)
+            break;
+        drove = true;
+        if (!rnic_loop_poll(vctx_of(ibv->context)->hca->loop))
+            break;
+    }
+    return done;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Cq_ex: polling with ibv_start_poll, ibv_next_poll and the ibv_wc_read_* functions. One completion
+ * is held at a time; between start and end the queue belongs to one thread.
+ */
+#include "verbs/objects.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <time.h>
+
+static struct vcq *of(struct ibv_cq_ex *cq)
+{
+    return (struct vcq *)(void *)cq;
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* 0 or ENOENT. */
+static int next(struct ibv_cq_ex *ex)
+{
+    struct vcq *cq = of(ex);
+    struct vhca *hca = vctx_of(ex->context)->hca;
+    for (bool drove = false;; drove = true) {
+        rnic_loop_lock(hca->loop);
+        size_t got = rnic_cq_poll(cq->rnic, &cq->current, 1);
+        rnic_loop_unlock(hca->loop);
+        if (got > 0)
+            break;
+        if (drove || !rnic_loop_poll(hca->loop))
+            return ENOENT;
+    }
+    ex->wr_id = cq->current.wr_id;
+    ex->status = (enum ibv_wc_status)cq->current.status;
+    if (cq->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+        cq->stamp = clock_ns(CLOCK_MONOTONIC);
+    return 0;
+}
+
+static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
+{
+    struct vcq *cq = of(ex);
+    if (attr && attr->comp_mask)
+        return EINVAL;
+    if (!cq->single_threaded)
+        pthread_mutex_lock(&cq->poll_lock);
+    int result = next(ex);
+    if (result != 0 && !cq->single_threaded)
+        pthread_mutex_unlock(&cq->poll_lock); /* no ibv_end_poll() follows */
+    return result;
+}
+
+static void end_poll(struct ibv_cq_ex *ex)
+{
+    if (!of(ex)->single_threaded)
+        pthread_mutex_unlock(&of(ex)->poll_lock);
+}
+
+static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *ex)
+{
+    return (enum ibv_wc_opcode)of(ex)->current.opcode;
+}
+
+static uint32_t read_vendor_err(struct ibv_cq_ex *ex)
+{
+    (void)ex;
+    return 0;
+}
+
+static uint32_t read_byte_len(struct ibv_cq_ex *ex)
+{
+    return of(ex)->current.byte_len;
+}
+
+/* Also ibv_wc_read_invalidated_rkey(), which is in host order. */
+static __be32 read_imm_data(struct ibv_cq_ex *ex)
+{
+    const struct rnic_wc *wc = &of(ex)->current;
+    return wc->flags & RNIC_WC_WITH_INV ? (__be32)wc->invalidated_key : htobe32(wc->imm);
+}
+
+static uint32_t read_qp_num(struct ibv_cq_ex *ex)
+{
+    return of(ex)->current.qpn;
+}
+
+static uint32_t read_src_qp(struct ibv_cq_ex *ex)
+{
+    return of(ex)->current.src_qp;
+}
+
+static unsigned read_wc_flags(struct ibv_cq_ex *ex)
+{
+    return of(ex)->current.flags;
+}
+
+static uint32_t read_slid(struct ibv_cq_ex *ex)
+{
+    (void)ex; /* RoCE has no LIDs */
+    return 0;
+}
+
+static uint8_t read_sl(struct ibv_cq_ex *ex)
+{
+    (void)ex;
+    return 0;
+}
+
+static uint8_t read_dlid_path_bits(struct ibv_cq_ex *ex)
+{
+    (void)ex;
+    return 0;
+}
+
+static uint64_t read_completion_ts(struct ibv_cq_ex *ex)
+{
+    return of(ex)->stamp;
+}
+
+static uint64_t read_completion_wallclock_ns(struct ibv_cq_ex *ex)
+{
+    (void)ex;
+    return clock_ns(CLOCK_REALTIME);
+}
+
+void vcq_ex_init(struct vcq *cq)
+{
+    struct ibv_cq_ex *ex = &cq->ex;
+    ex->start_poll = start_poll;
+    ex->next_poll = next;
+    ex->end_poll = end_poll;
+    ex->read_opcode = read_opcode;
+    ex->read_vendor_err = read_vendor_err;
+    ex->read_byte_len = read_byte_len;
+    ex->read_imm_data = read_imm_data;
+    ex->read_qp_num = read_qp_num;
+    ex->read_src_qp = read_src_qp;
+    ex->read_wc_flags = read_wc_flags;
+    ex->read_slid = read_slid;
+    ex->read_sl = read_sl;
+    ex->read_dlid_path_bits = read_dlid_path_bits;
+    ex->read_completion_ts = read_completion_ts;
+    ex->read_completion_wallclock_ns = read_completion_wallclock_ns;
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Device: the list of devices, one for each suitable interface, and what can be asked of one
+ * without opening it. Nothing here opens a port: libpcap itself may ask for the list.
+ *
+ * A device, once listed, stays at its address until the process ends: librdmacm compares pointers
+ * of several lists, and programs use entries after they freed the list.
+ */
+#include "verbs/device.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "verbs/abi.h"
+
+#define SYSFS "/sys"
+
+pthread_mutex_t vdevice_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct vdevice *devices; /* all there ever were; the newest is last */
+static struct config config;
+static enum { CONFIG_UNREAD, CONFIG_GOOD, CONFIG_BAD } config_state;
+
+void verbs_warn(const char *format, ...)
+{
+    va_list args;
+    char text[1024];
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    fprintf(stderr, "rnic: %s\n", text);
+}
+
+const struct config *vdevice_config(void)
+{
+    if (config_state == CONFIG_UNREAD) {
+        char error[CONFIG_TEXT_MAX + 128];
+        config_state = config_load(&config, error) ? CONFIG_GOOD : CONFIG_BAD;
+        if (config_state == CONFIG_BAD)
+            verbs_warn("%s", error);
+    }
+    return config_state == CONFIG_GOOD ? &config : NULL;
+}
+
+/* EUI-64 of a MAC address: IEEE's "Guidelines for 64-bit global identifier", RFC 4291 appendix A.
+ */
+static __be64 guid_of(const uint8_t mac[6])
+{
+    const uint8_t eui[8] = {mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
+    __be64 guid;
+    memcpy(&guid, eui, sizeof guid);
+    return guid;
+}
+
+static struct vdevice *find(const char *iface)
+{
+    for (struct vdevice *device = devices; device; device = device->next)
+        if (strcmp(device->iface, iface) == 0)
+            return device;
+    return NULL;
+}
+
+static struct vdevice *add(const struct rnic_iface *iface)
+{
+    struct vdevice *device = calloc(1, sizeof *device), **end = &devices;
+    if (!device)
+        return NULL;
+    snprintf(device->iface, sizeof device->iface, "%s", iface->name);
+    struct ibv_device *ibv = &device->ibv;
+    ibv->node_type = IBV_NODE_CA; /* RoCE: Annex A16.1.1, an IB transport on another link layer */
+    ibv->transport_type = IBV_TRANSPORT_IB;
+    snprintf(ibv->name, sizeof ibv->name, "rnic_%s", iface->name);
+    snprintf(ibv->dev_name, sizeof ibv->dev_name, "uverbs_%s", iface->name);
+    snprintf(ibv->dev_path, sizeof ibv->dev_path, SYSFS "/class/infiniband_verbs/%s",
+             ibv->dev_name);
+    snprintf(ibv->ibdev_path, sizeof ibv->ibdev_path, SYSFS "/class/infiniband/%s", ibv->name);
+    while (*end)
+        end = &(*end)->next;
+    *end = device;
+    return device;
+}
+
+/* Under the lock: brings `devices` up to date. The number listed now, or a negative errno. */
+static int refresh(void)
+{
+    const struct config *chosen = vdevice_config();
+    struct rnic_iface *ifaces = NULL;
+    struct rnic_why why = {""};
+    size_t cnt = 0;
+    for (struct vdevice *device = devices; device; device = device->next)
+        device->listed = false;
+    if (!chosen)
+        return 0;
+    int result = rnic_iface_list(&ifaces, &cnt, &why);
+    if (result < 0) {
+        verbs_warn("no list of interfaces: %s", why.text);
+        return result;
+    }
+    for (size_t i = 0; i < cnt; i++) {
+        bool named;
+        if (!config_wants(chosen, ifaces[i].name, &named) || ifaces[i].path_mtu == 0 ||
+            (!ifaces[i].up && !named))
+            continue;
+        struct vdevice *device = find(ifaces[i].name);
+        if (!device)
+            device = add(&ifaces[i]);
+        if (!device) {
+            free(ifaces);
+            return -ENOMEM;
+        }
+        device->index = (int)ifaces[i].index;
+        device->guid = guid_of(ifaces[i].mac);
+        device->listed = true;
+        result++;
+    }
+    free(ifaces);
+    return result;
+}
+
+struct ibv_device **ibv_get_device_list(int *num_devices)
+{
+    struct ibv_device **list = NULL;
+    pthread_mutex_lock(&vdevice_lock);
+    int cnt = refresh();
+    if (cnt < 0)
+        errno = -cnt;
+    else if ((list = calloc((size_t)cnt + 1, sizeof *list)) != NULL)
+        for (struct vdevice *device = devices, **end = (struct vdevice **)(void *)list; device;
+             device = device->next)
+            if (device->listed)
+                *end++ = device;
+    pthread_mutex_unlock(&vdevice_lock);
+    if (num_devices)
+        *num_devices = list ? cnt : 0;
+    return list;
+}
+
+void ibv_free_device_list(struct ibv_device **list)
+{
+    free(list);
+}
+
+const char *ibv_get_device_name(struct ibv_device *device)
+{
+    return device->name;
+}
+
+int ibv_get_device_index(struct ibv_device *device)
+{
+    return vdevice_of(device)->index;
+}
+
+__be64 ibv_get_device_guid(struct ibv_device *device)
+{
+    return vdevice_of(device)->guid;
+}
+
+/* ---- what programs look for in sysfs --------------------------------------------------------- */
+
+const char *ibv_get_sysfs_path(void)
+{
+    return SYSFS;
+}
+
+/* A file of a device of ours, as the kernel words it. False if there is none of that name. */
+static bool answer(struct vdevice *device, const char *file, char *buf, size_t size)
+{
+    struct rnic_iface iface;
+    uint64_t guid = be64toh(device->guid);
+    unsigned idx;
+    int end = 0;
+    if (rnic_iface_get(device->iface, &iface, NULL) < 0)
+        return false;
+    if (strcmp(file, "node_type") == 0)
+        snprintf(buf, size, "1: CA");
+    else if (strcmp(file, "node_guid") == 0 || strcmp(file, "sys_image_guid") == 0)
+        snprintf(buf, size, "%04x:%04x:%04x:%04x", (unsigned)(guid >> 48),
+                 (unsigned)(guid >> 32) & 0xffff, (unsigned)(guid >> 16) & 0xffff,
+                 (unsigned)guid & 0xffff);
+    else if (strcmp(file, "fw_ver") == 0)
+        snprintf(buf, size, VERBS_VERSION);
+    else if (strcmp(file, "board_id") == 0 || strcmp(file, "hca_type") == 0)
+        snprintf(buf, size, "RoCEdrill");
+    else if (strcmp(file, "node_desc") == 0)
+        snprintf(buf, size, "%s", device->ibv.name);
+    else if (strcmp(file, "abi_version") == 0)
+        snprintf(buf, size, "1");
+    else if (strcmp(file, "ibdev") == 0)
+        snprintf(buf, size, "%s", device->ibv.name);
+    else if (strcmp(file, "ports/1/link_layer") == 0)
+        snprintf(buf, size, "Ethernet");
+    else if (strcmp(file, "ports/1/state") == 0)
+        snprintf(buf, size, "%s", iface.up ? "4: ACTIVE" : "1: DOWN");
+    else if (strcmp(file, "ports/1/pkeys/0") == 0)
+        snprintf(buf, size, "0xffff");
+    else if (sscanf(file, "ports/1/gid_attrs/types/%u%n", &idx, &end) == 1 && !file[end] &&
+             idx < iface.gid_cnt)
+        snprintf(buf, size, "%s",
+                 iface.gid[idx].type == RNIC_GID_ROCE_V2 ? "RoCE v2" : "IB/RoCE v1");
+    else if (sscanf(file, "ports/1/gid_attrs/ndevs/%u%n", &idx, &end) == 1 && !file[end] &&
+             idx < iface.gid_cnt)
+        snprintf(buf, size, "%s", device->iface);
+    else if (sscanf(file, "ports/1/gids/%u%n", &idx, &end) == 1 && !file[end] &&
+             idx < iface.gid_cnt) {
+        const uint8_t *g = iface.gid[idx].gid;
+        snprintf(buf, size,
+                 "%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x", g[0],
+                 g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8], g[9], g[10], g[11], g[12], g[13],
+                 g[14], g[15]);
+    } else
+        return false;
+    return true;
+}
+
+/* The length of what was read, without a newline at its end, or -1. */
+int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t size)
+{
+    if (size == 0)
+        return -1;
+    pthread_mutex_lock(&vdevice_lock);
+    struct vdevice *device = devices;
+    while (device && strcmp(dir, device->ibv.ibdev_path) != 0 &&
+           strcmp(dir, device->ibv.dev_path) != 0)
+        device = device->next;
+    bool ours = device && answer(device, file, buf, size);
+    pthread_mutex_unlock(&vdevice_lock);
+    if (ours)
+        return (int)strlen(buf);
+    char path[2 * IBV_SYSFS_PATH_MAX];
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, file) >= sizeof path)
+        return -1;
+    FILE *in = fopen(path, "re");
+    if (!in)
+        return -1;
+    size_t len = fread(buf, 1, size - 1, in);
+    bool bad = ferror(in);
+    fclose(in);
+    if (bad)
+        return -1;
+    if (len > 0 && buf[len - 1] == '\n')
+        len--;
+    buf[len] = 0;
+    return (int)len;
+}
+
+int rnic_read_ibdev_sysfs_file(char *buf, size_t size, struct ibv_device *device,
+                               const char *format, ...)
+{
+    char file[IBV_SYSFS_PATH_MAX];
+    va_list args;
+    va_start(args, format);
+    int len = vsnprintf(file, sizeof file, format, args);
+    va_end(args);
+    if (len < 0 || (size_t)len >= sizeof file)
+        return -1;
+    return ibv_read_sysfs_file(device->ibdev_path, file, buf, size);
+}
+
+SYMVER_PRIVATE(rnic_read_ibdev_sysfs_file, ibv_read_ibdev_sysfs_file);

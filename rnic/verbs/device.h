@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Device: what the list of devices gives to the contexts. */
+#ifndef VERBS_DEVICE_H
+#define VERBS_DEVICE_H
+
+#include "verbs/config.h"
+#include "verbs/objects.h"
+
+/* Guards the list and the opening and closing of devices. */
+extern pthread_mutex_t vdevice_lock;
+
+static inline struct vdevice *vdevice_of(struct ibv_device *device)
+{
+    return (struct vdevice *)(void *)device;
+}
+
+/* NULL if it makes no sense, which was said. Under the lock. */
+const struct config *vdevice_config(void);
+
+/* One line on standard error: why a call failed, where its errno cannot say it. */
+void verbs_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

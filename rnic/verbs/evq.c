@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "verbs/evq.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct evq all = {.fd = -1, .prev = &all, .next = &all};
+
+/* Both under the lock, and only where the count says that neither blocks. */
+static void fd_raise(struct evq *evq)
+{
+    uint64_t one = 1;
+    ssize_t done = write(evq->fd, &one, sizeof one);
+    (void)done; /* from 0 to 1: cannot be full */
+}
+
+static void fd_lower(struct evq *evq)
+{
+    uint64_t count;
+    ssize_t done = read(evq->fd, &count, sizeof count);
+    (void)done; /* it is 1 */
+}
+
+int evq_init(struct evq *evq)
+{
+    *evq = (struct evq){.fd = eventfd(0, EFD_CLOEXEC)};
+    if (evq->fd < 0)
+        return errno;
+    pthread_mutex_init(&evq->lock, NULL);
+    pthread_mutex_lock(&all_lock);
+    evq->prev = &all;
+    evq->next = all.next;
+    evq->prev->next = evq->next->prev = evq;
+    pthread_mutex_unlock(&all_lock);
+    return 0;
+}
+
+void evq_free(struct evq *evq)
+{
+    if (evq->fd < 0)
+        return;
+    pthread_mutex_lock(&all_lock);
+    evq->prev->next = evq->next;
+    evq->next->prev = evq->prev;
+    pthread_mutex_unlock(&all_lock);
+    close(evq->fd);
+    evq->fd = -1;
+    free(evq->ring);
+    evq->ring = NULL;
+    pthread_mutex_destroy(&evq->lock);
+}
+
+static bool grow(struct evq *evq)
+{
+    size_t cap = evq->cap ? 2 * evq->cap : 16;
+    struct evq_entry *ring = malloc(cap * sizeof *ring);
+    if (!ring)
+        return false;
+    for (size_t i = 0; i < evq->cnt; i++)
+        ring[i] = evq->ring[(evq->head + i) & (evq->cap - 1)];
+    free(evq->ring);
+    evq->ring = ring;
+    evq->cap = cap;
+    evq->head = 0;
+    return true;
+}
+
+int evq_push(struct evq *evq, const struct evq_entry *entry)
+{
+    int result = 0;
+    pthread_mutex_lock(&evq->lock);
+    if (evq->cnt == evq->cap && !grow(evq)) {
+        result = ENOMEM;
+    } else {
+        evq->ring[(evq->head + evq->cnt) & (evq->cap - 1)] = *entry;
+        if (evq->cnt++ == 0)
+            fd_raise(evq);
+    }
+    pthread_mutex_unlock(&evq->lock);
+    return result;
+}
+
+int evq_get(struct evq *evq, struct evq_entry *out)
+{
+    for (;;) {
+        bool got = false;
+        pthread_mutex_lock(&evq->lock);
+        if (evq->cnt > 0) {
+            *out = evq->ring[evq->head];
+            evq->head = (evq->head + 1) & (evq->cap - 1);
+            if (out->reported)
+                ++*out->reported;
+            if (--evq->cnt == 0)
+                fd_lower(evq);
+            got = true;
+        }
+        pthread_mutex_unlock(&evq->lock);
+        if (got)
+            return 0;
+        int flags = fcntl(evq->fd, F_GETFL);
+        if (flags < 0)
+            return errno;
+        if (flags & O_NONBLOCK)
+            return EAGAIN;
+        struct pollfd fd = {.fd = evq->fd, .events = POLLIN};
+        if (poll(&fd, 1, -1) < 0)
+            return errno;
+    }
+}
+
+unsigned evq_purge(struct evq *evq, const void *object, const unsigned *reported)
+{
+    pthread_mutex_lock(&evq->lock);
+    size_t kept = 0, had = evq->cnt;
+    for (size_t i = 0; i < had; i++) {
+        struct evq_entry entry = evq->ring[(evq->head + i) & (evq->cap - 1)];
+        if (entry.object != object)
+            evq->ring[(evq->head + kept++) & (evq->cap - 1)] = entry;
+    }
+    evq->cnt = kept;
+    if (had > 0 && kept == 0)
+        fd_lower(evq);
+    unsigned given = reported ? *reported : 0;
+    pthread_mutex_unlock(&evq->lock);
+    return given;
+}
+
+/* The table of descriptors is the child's own, what they refer to is not. */
+static void forked(struct evq *evq)
+{
+    pthread_mutex_init(&evq->lock, NULL);
+    evq->cnt = 0;
+    int flags = fcntl(evq->fd, F_GETFL);
+    int fresh = eventfd(0, EFD_CLOEXEC | (flags > 0 && flags & O_NONBLOCK ? EFD_NONBLOCK : 0));
+    if (fresh < 0)
+        return;
+    dup3(fresh, evq->fd, O_CLOEXEC);
+    close(fresh);
+}
+
+void evq_before_fork(void)
+{
+    pthread_mutex_lock(&all_lock);
+}
+
+void evq_parent_forked(void)
+{
+    pthread_mutex_unlock(&all_lock);
+}
+
+void evq_child_forked(void)
+{
+    for (struct evq *evq = all.next; evq != &all; evq = evq->next)
+        forked(evq);
+    pthread_mutex_unlock(&all_lock);
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Objects: what stands behind the structures of <infiniband/verbs.h>. Each of ours begins with the
+ * program's structure, so that a pointer to one is a pointer to the other; where rdma-core has a
+ * longer "_ex" form, there is room for that one and for members that later releases add.
+ *
+ * Threads. Every verb may be called from any thread. What belongs to the device is under its lock,
+ * taken by vctx_lock(); the device moves in whichever thread holds it. Below it, as leaves, are the
+ * lock of each event queue (evq.h) and the mutexes of the objects that the ABI shows (ibv_cq.mutex
+ * and so on: acknowledged events). The list of devices has a lock of its own, taken before the
+ * device's, never while it is held. Work request builders (ibv_wr_start to ibv_wr_complete) hold
+ * their QP's build lock, taken before the device's. Nothing waits while it holds the device.
+ *
+ * Functions that come from the verbs header return what its manual pages say: 0 or an errno, or
+ * NULL or -1 with errno. Those of our own return 0 or an errno.
+ */
+#ifndef VERBS_OBJECTS_H
+#define VERBS_OBJECTS_H
+
+#define RNIC_EXPORT __attribute__((visibility("default")))
+
+#include <stdbool.h>
+
+#pragma GCC visibility push(default)
+#include <infiniband/sa.h>
+#include <infiniband/verbs.h>
+#include <rdma/ib_user_sa.h>
+#include <rdma/ib_user_verbs.h>
+/* Exported (rnic_*: as ibv_* or verbs_*, by abi.h), but in no installed header. */
+const char *ibv_get_sysfs_path(void);
+int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t size);
+int rnic_read_ibdev_sysfs_file(char *buf, size_t size, struct ibv_device *device,
+                               const char *format, ...) __attribute__((format(printf, 4, 5)));
+int rnic_query_gid_type(struct ibv_context *context, uint8_t port_num, unsigned index, int *type);
+int ibv_dontfork_range(void *base, size_t size);
+int ibv_dofork_range(void *base, size_t size);
+void ibv_copy_ah_attr_from_kern(struct ibv_ah_attr *to, struct ib_uverbs_ah_attr *from);
+void ibv_copy_qp_attr_from_kern(struct ibv_qp_attr *to, struct ib_uverbs_qp_attr *from);
+void ibv_copy_path_rec_from_kern(struct ibv_sa_path_rec *to, struct ib_user_path_rec *from);
+void ibv_copy_path_rec_to_kern(struct ib_user_path_rec *to, struct ibv_sa_path_rec *from);
+extern bool rnic_allow_disassociate_destroy;
+#pragma GCC visibility pop
+/* The header hides these functions behind macros of the same name. */
+#undef ibv_query_port
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+
+#include <net/if.h>
+#include "device/rnic.h"
+#include "port/loop.h"
+#include "verbs/evq.h"
+#include "verbs/ptrmap.h"
+
+/* ---- the device a process has open, and a program's contexts on it ----------------------------
+ */
+
+/* One live device; shared by all contexts of this process on one interface. */
+struct vhca {
+    struct rnic_loop *loop;
+    struct ptrmap cqs, qps, srqs; /* from the device's object to ours; locked */
+    struct vctx *contexts;        /* locked */
+    unsigned refs;                /* under the list's lock */
+};
+
+/* rdma-core's providers look for a pointer right behind struct ibv_device (their operations) to
+ * tell their own devices from others: it is NULL here, with room for what else they might look at.
+ */
+struct vdevice {
+    struct ibv_device ibv; /* first */
+    void *provider_ops[32];
+    char iface[IF_NAMESIZE];
+    int index; /* ibv_get_device_index(): that of the interface */
+    __be64 guid;
+    bool listed;      /* was there when the list was last made */
+    struct vhca *hca; /* NULL: not open; under the list's lock */
+    struct vdevice *next;
+};
+
+struct vctx {
+    struct verbs_context verbs; /* first; the program's ibv_context is its last member */
+    struct vdevice *device;
+    struct vhca *hca;
+    struct evq async;
+    struct vctx *next; /* in hca->contexts */
+};
+
+static inline struct vctx *vctx_of(struct ibv_context *context)
+{
+    return (struct vctx *)(void *)((char *)context - offsetof(struct verbs_context, context));
+}
+
+static inline struct rnic *vctx_lock(struct ibv_context *context)
+{
+    return rnic_loop_lock(vctx_of(context)->hca->loop);
+}
+
+static inline void vctx_unlock(struct ibv_context *context)
+{
+    rnic_loop_unlock(vctx_of(context)->hca->loop);
+}
+
+/* enum rnic_error as an errno. */
+int verbs_errno(int error);
+
+/* ---- protection domains, memory, windows, domains ---------------------------------------------
+ */
+
+struct vpd {
+    struct ibv_pd ibv; /* first */
+    struct rnic_pd *rnic;
+    struct vpd *parent; /* a parent domain stands for this PD; or NULL */
+    unsigned refs;      /* parent domains that stand for this one; locked */
+};
+
+struct vmr {
+    struct ibv_mr ibv; /* first */
+    struct rnic_mr *rnic;
+    unsigned access;
+};
+
+/* ---- completion channels and queues -----------------------------------------------------------
+ */
+
+struct vchannel {
+    struct ibv_comp_channel ibv; /* first; refcnt is under the events' lock of its context */
+    struct evq events;
+};
+
+#define VERBS_ROOM 64 /* bytes for members that later releases add */
+
+struct vcq {
+    union {
+        struct ibv_cq ibv;
+        struct ibv_cq_ex ex;
+        char room[sizeof(struct ibv_cq_ex) + VERBS_ROOM];
+    }; /* first */
+    struct rnic_cq *rnic;
+    unsigned comp_reported, async_reported; /* events given out; under the queue's lock */
+    uint64_t wc_flags;                      /* enum ibv_create_cq_wc_flags */
+    pthread_mutex_t poll_lock;              /* from ibv_start_poll() to ibv_end_poll() */
+    bool single_threaded;
+    struct rnic_wc current;
+    uint64_t stamp; /* when `current` was polled: CLOCK_MONOTONIC, ns */
+};
+
+/* ---- queue pairs ------------------------------------------------------------------------------
+ */
+
+struct vbuild; /* work requests between ibv_wr_start() and ibv_wr_complete(), build.c */
+
+struct vqp {
+    union {
+        struct ibv_qp ibv;
+        struct ibv_qp_ex ex;
+        char room[sizeof(struct ibv_qp_ex) + VERBS_ROOM];
+    }; /* first */
+    struct rnic_qp *rnic;
+    struct ibv_qp_init_attr init; /* as created, capabilities as they are */
+    struct ibv_ah_attr ah_attr;   /* as the program gave it; locked */
+    unsigned async_reported;
+    struct vbuild *build; /* NULL without IBV_QP_INIT_ATTR_SEND_OPS_FLAGS */
+};
+
+struct vmw {
+    struct ibv_mw ibv; /* first */
+    struct rnic_mw *rnic;
+};
+
+struct vah {
+    struct ibv_ah ibv; /* first */
+    struct rnic_ah *rnic;
+};
+
+static inline struct vcq *vcq_of(struct ibv_cq *cq)
+{
+    return (struct vcq *)(void *)cq;
+}
+
+static inline struct vqp *vqp_of(struct ibv_qp *qp)
+{
+    return (struct vqp *)(void *)qp;
+}
+
+static inline struct vpd *vpd_of(struct ibv_pd *pd)
+{
+    return (struct vpd *)(void *)pd;
+}
+
+/* The PD of the device that `pd`, perhaps a parent domain, stands for. */
+static inline struct rnic_pd *vpd_rnic(struct ibv_pd *pd)
+{
+    struct vpd *vpd = vpd_of(pd);
+    return vpd->parent ? vpd->parent->rnic : vpd->rnic;
+}
+
+/* ---- operations that a context points to ------------------------------------------------------
+ */
+
+struct ibv_mw *vmw_alloc(struct ibv_pd *pd, enum ibv_mw_type type);
+int vmw_bind(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
+int vmw_dealloc(struct ibv_mw *mw);
+int vcq_poll(struct ibv_cq *cq, int cnt, struct ibv_wc *wc);
+int vcq_req_notify(struct ibv_cq *cq, int solicited_only);
+struct ibv_cq_ex *vcq_create_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
+void vcq_ex_init(struct vcq *cq); /* the function pointers of ibv_cq_ex, cq_ex.c */
+int vqp_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+int vqp_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+struct ibv_qp *vqp_create_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+int vqp_build_init(struct vqp *qp, uint64_t send_ops_flags); /* build.c */
+void vqp_build_free(struct vqp *qp);
+struct ibv_td *vtd_alloc(struct ibv_context *context, struct ibv_td_init_attr *attr);
+int vtd_dealloc(struct ibv_td *td);
+struct ibv_pd *vpd_alloc_parent(struct ibv_context *context,
+                                struct ibv_parent_domain_init_attr *attr);
+int vctx_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr,
+                    size_t len);
+int vctx_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
+                         struct ibv_device_attr_ex *attr, size_t len);
+int vctx_query_rt_values(struct ibv_context *context, struct ibv_values_ex *values);
+
+/* The part of a send request that binds a window. */
+struct rnic_mw_bind vmw_bind_of(struct ibv_mw *mw, uint32_t rkey,
+                                const struct ibv_mw_bind_info *info);
+
+/* ---- paths ------------------------------------------------------------------------------------
+ */
+
+/* The address vector for `ah`: resolves the next hop, which may wait; not locked. 0, EINVAL, or
+ * what rnic_loop_resolve() says. `mac` may be NULL. */
+int vah_path(struct ibv_context *context, const struct ibv_ah_attr *ah, struct rnic_av *av);
+
+/* ---- events -----------------------------------------------------------------------------------
+ */
+
+/* Callbacks of the loop; locked. `user` is the vhca. */
+void vhca_notified(void *user, struct rnic *rnic);
+void vhca_changed(void *user, struct rnic *rnic, unsigned what);
+void vhca_describe(void *user, struct rnic *rnic, FILE *out);
+
+/* Waits until the program has acknowledged what it was given about an object that is being
+ * destroyed: `*completed`, under `mutex`, has to reach `reported`. */
+void verbs_wait_acked(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *completed,
+                      unsigned reported);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Post: ibv_post_send() and ibv_post_recv(). A list is posted until one request is refused; that
+ * one and those after it are not posted (ibv_post_send(3)).
+ */
+#include "verbs/objects.h"
+
+#include <assert.h>
+#include <endian.h>
+#include <errno.h>
+
+/* The device takes the program's SGEs as they are. */
+static_assert(sizeof(struct rnic_sge) == sizeof(struct ibv_sge) &&
+                  offsetof(struct rnic_sge, addr) == offsetof(struct ibv_sge, addr) &&
+                  offsetof(struct rnic_sge, len) == offsetof(struct ibv_sge, length) &&
+                  offsetof(struct rnic_sge, lkey) == offsetof(struct ibv_sge, lkey),
+              "an SGE looks the same on both sides");
+
+/* One send request. 0 or an errno. */
+static int send_wr_of(const struct vqp *qp, const struct ibv_send_wr *from, struct rnic_send_wr *to)
+{
+    *to = (struct rnic_send_wr){
+        .wr_id = from->wr_id,
+        .opcode = (enum rnic_wr_opcode)from->opcode,
+        .flags = from->send_flags | (qp->init.sq_sig_all ? RNIC_SEND_SIGNALED : 0),
+        .sge = (const struct rnic_sge *)(const void *)from->sg_list,
+        .sge_cnt = (uint32_t)from->num_sge,
+    };
+    if (from->num_sge < 0 || (from->num_sge > 0 && !from->sg_list))
+        return EINVAL;
+    switch (from->opcode) {
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+        to->imm = be32toh(from->imm_data);
+        __attribute__((fallthrough));
+    case IBV_WR_RDMA_WRITE:
+    case IBV_WR_RDMA_READ:
+    case IBV_WR_ATOMIC_WRITE:
+        to->remote_addr = from->wr.rdma.remote_addr;
+        to->rkey = from->wr.rdma.rkey;
+        return 0;
+    case IBV_WR_SEND_WITH_IMM: to->imm = be32toh(from->imm_data); __attribute__((fallthrough));
+    case IBV_WR_SEND:
+        if (qp->init.qp_type == IBV_QPT_UD) {
+            to->ah =
+                from->wr.ud.ah ? ((const struct vah *)(const void *)from->wr.ud.ah)->rnic : NULL;
+            to->remote_qpn = from->wr.ud.remote_qpn;
+            to->remote_qkey = from->wr.ud.remote_qkey;
+        }
+        return 0;
+    case IBV_WR_SEND_WITH_INV:
+    case IBV_WR_LOCAL_INV: to->invalidate_key = from->invalidate_rkey; return 0;
+    case IBV_WR_ATOMIC_CMP_AND_SWP:
+    case IBV_WR_ATOMIC_FETCH_AND_ADD:
+        to->remote_addr = from->wr.atomic.remote_addr;
+        to->rkey = from->wr.atomic.rkey;
+        to->compare_add = from->wr.atomic.compare_add;
+        to->swap = from->wr.atomic.swap;
+        return 0;
+    case IBV_WR_BIND_MW: /* type 2; type 1 has ibv_bind_mw() */
+        if (!from->bind_mw.mw || from->bind_mw.mw->type != IBV_MW_TYPE_2)
+            return EINVAL;
+        to->mw = vmw_bind_of(from->bind_mw.mw, from->bind_mw.rkey, &from->bind_mw.bind_info);
+        return 0;
+    default: return EINVAL;
+    }
+}
+
+int vqp_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+    struct vqp *qp = vqp_of(ibv);
+    int result = 0;
+    vctx_lock(ibv->context);
+    for (; wr; wr = wr->next) {
+        struct rnic_send_wr to;
+        result = send_wr_of(qp, wr, &to);
+        if (result == 0)
+            result = verbs_errno(rnic_post_send(qp->rnic, &to));
+        if (result != 0)
+            break;
+    }
+    vctx_unlock(ibv->context);
+    if (result != 0)
+        *bad = wr;
+    return result;
+}
+
+int vqp_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+    struct vqp *qp = vqp_of(ibv);
+    int result = 0;
+    vctx_lock(ibv->context);
+    for (; wr; wr = wr->next) {
+        const struct rnic_recv_wr to = {
+            .wr_id = wr->wr_id,
+            .sge = (const struct rnic_sge *)(const void *)wr->sg_list,
+            .sge_cnt = (uint32_t)wr->num_sge,
+        };
+        result = wr->num_sge < 0 ? EINVAL : verbs_errno(rnic_post_recv(qp->rnic, &to));
+        if (result != 0)
+            break;
+    }
+    vctx_unlock(ibv->context);
+    if (result != 0)
+        *bad = wr;
+    return result;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "verbs/probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* One line of /proc/self/maps, "from-to perms ..."; false if it is not one. */
+static bool parse_line(const char *line, uintptr_t *from, uintptr_t *to, const char **perms)
+{
+    char *end;
+    *from = (uintptr_t)strtoull(line, &end, 16);
+    if (*end != '-')
+        return false;
+    *to = (uintptr_t)strtoull(end + 1, &end, 16);
+    if (*end != ' ')
+        return false;
+    *perms = end + 1;
+    return true;
+}
+
+int probe_memory(const void *addr, size_t len, bool write)
+{
+    uintptr_t need = (uintptr_t)addr, end = need + len;
+    if (len == 0)
+        return 0;
+    if (end < need)
+        return EFAULT;
+    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno;
+    /* The lines come in the order of addresses. A line longer than the buffer ends in a path that
+     * does not matter: what is kept is its beginning. */
+    char buf[8192];
+    size_t have = 0;
+    bool skip = false; /* the rest of a long line */
+    int result = EFAULT;
+    for (bool more = true; more;) {
+        ssize_t got = read(fd, buf + have, sizeof buf - 1 - have);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        have += (size_t)got;
+        buf[have] = 0;
+        char *line = buf, *eol;
+        while (more && ((eol = strchr(line, '\n')) || (line == buf && have == sizeof buf - 1))) {
+            uintptr_t from, to;
+            const char *perms;
+            if (!skip && parse_line(line, &from, &to, &perms) && to > need) {
+                if (from > need || perms[0] != 'r' || (write && perms[1] != 'w')) {
+                    more = false; /* a hole, or the wrong rights */
+                } else if (to >= end) {
+                    result = 0;
+                    more = false;
+                } else {
+                    need = to;
+                }
+            }
+            skip = !eol;
+            line = eol ? eol + 1 : buf + have;
+        }
+        have -= (size_t)(line - buf);
+        memmove(buf, line, have);
+    }
+    close(fd);
+    return result;
+}

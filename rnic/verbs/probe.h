@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Probe: is memory there? What a kernel finds out when it pins the pages of a region. */
+#ifndef VERBS_PROBE_H
+#define VERBS_PROBE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * 0 if all of [addr, addr + len) is mapped and readable, and writable if `write`; EFAULT if not;
+ * another errno if that could not be found out. Costs the same for a byte as for a gigabyte: it
+ * reads the list of mappings, not the pages. Says nothing about later: memory that the program
+ * unmaps while it is registered is the program's mistake, as it is not with pinned pages.
+ */
+int probe_memory(const void *addr, size_t len, bool write);
+
+#endif

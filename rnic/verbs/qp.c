@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Qp: queue pairs: creation, modification, queries, destruction. Posting is in post.c and build.c.
+ */
+#include "verbs/objects.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- creation -------------------------------------------------------------------------------- */
+
+/* The SGEs a queue has at least: one, as all devices. */
+static uint32_t at_least_one(uint32_t cnt)
+{
+    return cnt ? cnt : 1;
+}
+
+/* Which attributes of creation the device has, by the service. 0 or an errno. */
+static int check_init(const struct ibv_qp_init_attr_ex *attr)
+{
+    const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
+                           IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+    if (attr->comp_mask & ~known)
+        return EOPNOTSUPP;
+    if (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags)
+        return EOPNOTSUPP;
+    switch (attr->qp_type) {
+    case IBV_QPT_RC:
+    case IBV_QPT_UD: break;
+    case IBV_QPT_UC:
+    case IBV_QPT_XRC_SEND:
+    case IBV_QPT_XRC_RECV:
+    case IBV_QPT_RAW_PACKET:
+    case IBV_QPT_DRIVER: return EOPNOTSUPP;
+    default: return EINVAL;
+    }
+    if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd)
+        return EINVAL;
+    if (!attr->send_cq || !attr->recv_cq)
+        return EINVAL;
+    if (attr->srq)
+        return EOPNOTSUPP;
+    return 0;
+}
+
+/* Creates the QP of the device, with a QPN of this process's part of the space; locked. */
+static int create_rnic(struct vctx *ctx, struct rnic_pd *pd, struct rnic_qp_init *init,
+                       struct vqp *qp)
+{
+    init->qpn = rnic_loop_qpn_get(ctx->hca->loop);
+    if (init->qpn == 0)
+        return ENOMEM;
+    int result = verbs_errno(rnic_qp_new(pd, init, &qp->rnic));
+    if (result == 0 && (result = ptrmap_put(&ctx->hca->qps, qp->rnic, qp)) != 0)
+        rnic_qp_del(qp->rnic);
+    if (result != 0)
+        rnic_loop_qpn_put(ctx->hca->loop, init->qpn);
+    return result;
+}
+
+struct ibv_qp *vqp_create_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
+{
+    struct ibv_qp_cap *cap = &attr->cap;
+    struct vqp *qp = NULL;
+    int result = check_init(attr);
+    if (result != 0)
+        goto fail;
+    qp = calloc(1, sizeof *qp);
+    result = ENOMEM;
+    if (!qp)
+        goto fail;
+    cap->max_send_sge = at_least_one(cap->max_send_sge);
+    cap->max_recv_sge = at_least_one(cap->max_recv_sge);
+    struct rnic_qp_init init = {
+        .type = (enum rnic_qp_type)attr->qp_type,
+        .send_cq = vcq_of(attr->send_cq)->rnic,
+        .recv_cq = vcq_of(attr->recv_cq)->rnic,
+        .max_send_wr = cap->max_send_wr,
+        .max_recv_wr = cap->max_recv_wr,
+        .max_send_sge = cap->max_send_sge,
+        .max_recv_sge = cap->max_recv_sge,
+        .max_inline = cap->max_inline_data,
+    };
+    qp->init = (struct ibv_qp_init_attr){
+        .qp_context = attr->qp_context,
+        .send_cq = attr->send_cq,
+        .recv_cq = attr->recv_cq,
+        .srq = attr->srq,
+        .cap = *cap,
+        .qp_type = attr->qp_type,
+        .sq_sig_all = attr->sq_sig_all,
+    };
+    if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS &&
+        (result = vqp_build_init(qp, attr->send_ops_flags)) != 0)
+        goto fail;
+    vctx_lock(context);
+    result = create_rnic(vctx_of(context), vpd_rnic(attr->pd), &init, qp);
+    vctx_unlock(context);
+    if (result != 0)
+        goto fail;
+    struct ibv_qp *ibv = &qp->ibv;
+    ibv->context = context;
+    ibv->qp_context = attr->qp_context;
+    ibv->pd = attr->pd;
+    ibv->send_cq = attr->send_cq;
+    ibv->recv_cq = attr->recv_cq;
+    ibv->srq = attr->srq;
+    ibv->qp_num = rnic_qp_qpn(qp->rnic);
+    ibv->handle = ibv->qp_num;
+    ibv->state = IBV_QPS_RESET;
+    ibv->qp_type = attr->qp_type;
+    pthread_mutex_init(&ibv->mutex, NULL);
+    pthread_cond_init(&ibv->cond, NULL);
+    return ibv;
+fail:
+    if (qp)
+        vqp_build_free(qp);
+    free(qp);
+    errno = result;
+    return NULL;
+}
+
+struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+    struct ibv_qp_init_attr_ex ex = {
+        .qp_context = attr->qp_context,
+        .send_cq = attr->send_cq,
+        .recv_cq = attr->recv_cq,
+        .srq = attr->srq,
+        .cap = attr->cap,
+        .qp_type = attr->qp_type,
+        .sq_sig_all = attr->sq_sig_all,
+        .comp_mask = IBV_QP_INIT_ATTR_PD,
+        .pd = pd,
+    };
+    struct ibv_qp *qp = vqp_create_ex(pd->context, &ex);
+    if (qp)
+        attr->cap = ex.cap;
+    return qp;
+}
+
+struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
+{
+    return vqp_of(qp)->build ? &vqp_of(qp)->ex : NULL;
+}
+
+int ibv_destroy_qp(struct ibv_qp *ibv)
+{
+    struct vqp *qp = vqp_of(ibv);
+    struct ibv_context *context = ibv->context;
+    struct vhca *hca = vctx_of(context)->hca;
+    vctx_lock(context);
+    struct rnic_qp *rnic = qp->rnic;
+    int result = verbs_errno(rnic_qp_del(rnic));
+    if (result == 0) {
+        ptrmap_remove(&hca->qps, rnic);
+        rnic_loop_qpn_put(hca->loop, ibv->qp_num);
+    }
+    vctx_unlock(context);
+    if (result != 0)
+        return result;
+    verbs_wait_acked(&ibv->mutex, &ibv->cond, &ibv->events_completed,
+                     evq_purge(&vctx_of(context)->async, qp, &qp->async_reported));
+    vqp_build_free(qp);
+    pthread_mutex_destroy(&ibv->mutex);
+    pthread_cond_destroy(&ibv->cond);
+    free(qp);
+    return 0;
+}
+
+/* ---- attributes ------------------------------------------------------------------------------ */
+
+/* The attributes that the mask names, in the device's words; the address vector comes apart. */
+static struct rnic_qp_attr attr_of(const struct ibv_qp_attr *from, int mask)
+{
+    struct rnic_qp_attr to = {
+        .state = (enum rnic_qp_state)from->qp_state,
+        .cur_state = (enum rnic_qp_state)from->cur_qp_state,
+        .en_sqd_async_notify = from->en_sqd_async_notify,
+        .port_num = from->port_num,
+        .access = from->qp_access_flags,
+        .pkey = 0xFFFF,
+        .qkey = from->qkey,
+        .dest_qpn = from->dest_qp_num & 0xFFFFFF,
+        .rq_psn = from->rq_psn & 0xFFFFFF,
+        .max_dest_rd_atomic = from->max_dest_rd_atomic,
+        .min_rnr_timer = from->min_rnr_timer,
+        .sq_psn = from->sq_psn & 0xFFFFFF,
+        .max_rd_atomic = from->max_rd_atomic,
+        .timeout = from->timeout,
+        .retry_cnt = from->retry_cnt,
+        .rnr_retry = from->rnr_retry,
+    };
+    if (mask & IBV_QP_PATH_MTU)
+        to.path_mtu = 128u << from->path_mtu;
+    return to;
+}
+
+int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
+{
+    struct vqp *qp = vqp_of(ibv);
+    if (mask & IBV_QP_RATE_LIMIT)
+        return EOPNOTSUPP;
+    if ((mask & IBV_QP_PKEY_INDEX && attr->pkey_index != 0) ||
+        (mask & IBV_QP_PATH_MTU && (attr->path_mtu < IBV_MTU_256 || attr->path_mtu > IBV_MTU_4096)))
+        return EINVAL;
+    /* There is one path, on which every QP is from the start (R197): to say so is no mistake. */
+    if (mask & IBV_QP_PATH_MIG_STATE && attr->path_mig_state == IBV_MIG_MIGRATED)
+        mask &= ~IBV_QP_PATH_MIG_STATE;
+    struct rnic_qp_attr to = attr_of(attr, mask);
+    if (mask & IBV_QP_AV) {
+        int result = vah_path(ibv->context, &attr->ah_attr, &to.av);
+        if (result != 0)
+            return result;
+    }
+    vctx_lock(ibv->context);
+    int result = verbs_errno(rnic_qp_modify_mask(qp->rnic, &to, (unsigned)mask, rnic_loop_now()));
+    if (result == 0) {
+        if (mask & IBV_QP_STATE)
+            ibv->state = attr->qp_state;
+        if (mask & IBV_QP_AV)
+            qp->ah_attr = attr->ah_attr;
+    }
+    vctx_unlock(ibv->context);
+    return result;
+}
+
+static enum ibv_mtu mtu_code(uint32_t bytes)
+{
+    enum ibv_mtu code = IBV_MTU_256;
+    while (code < IBV_MTU_4096 && 128u << code < bytes)
+        code++;
+    return code;
+}
+
+int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask,
+                 struct ibv_qp_init_attr *init)
+{
+    struct vqp *qp = vqp_of(ibv);
+    struct rnic_qp_attr is;
+    (void)mask; /* a hint: more may be given than was asked for */
+    vctx_lock(ibv->context);
+    rnic_qp_query(qp->rnic, &is, NULL);
+    ibv->state = (enum ibv_qp_state)is.state;
+    *attr = (struct ibv_qp_attr){.ah_attr = qp->ah_attr};
+    vctx_unlock(ibv->context);
+    attr->qp_state = attr->cur_qp_state = (enum ibv_qp_state)is.state;
+    attr->path_mtu = mtu_code(is.path_mtu);
+    attr->path_mig_state = IBV_MIG_MIGRATED;
+    attr->qkey = is.qkey;
+    attr->rq_psn = is.rq_psn;
+    attr->sq_psn = is.sq_psn;
+    attr->dest_qp_num = is.dest_qpn;
+    attr->qp_access_flags = is.access;
+    attr->cap = qp->init.cap;
+    attr->en_sqd_async_notify = is.en_sqd_async_notify;
+    attr->sq_draining = is.sq_draining;
+    attr->max_rd_atomic = is.max_rd_atomic;
+    attr->max_dest_rd_atomic = is.max_dest_rd_atomic;
+    attr->min_rnr_timer = is.min_rnr_timer;
+    attr->port_num = 1;
+    attr->timeout = is.timeout;
+    attr->retry_cnt = is.retry_cnt;
+    attr->rnr_retry = is.rnr_retry;
+    if (init)
+        *init = qp->init;
+    return 0;
+}
+
+int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
+{
+    (void)op;
+    if (flags)
+        return 0;
+    /* The responder writes a message's packets in the order of their PSNs, each from its first byte
+     * to its last. */
+    return qp->qp_type == IBV_QPT_RC;
+}
+
+/* Enhanced connection establishment: a vendor's matter, and librdmacm asks each QP for it. */
+int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+    (void)qp;
+    if (!ece->vendor_id) { /* "none" can be set */
+        errno = 0;
+        return 0;
+    }
+    errno = EOPNOTSUPP;
+    return EOPNOTSUPP;
+}
+
+int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+    (void)qp;
+    *ece = (struct ibv_ece){0};
+    errno = EOPNOTSUPP;
+    return EOPNOTSUPP;
+}

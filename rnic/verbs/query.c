@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Query: what a program can ask about a device, its port, its GIDs and its P_Keys. The port is that
+ * of a RoCE device: Ethernet as link layer, no LIDs, one P_Key.
+ */
+#include "verbs/device.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "verbs/abi.h"
+
+/* Writes as much of our structure as the program's has room for, and zeroes what it has more. */
+static void copy_out(void *to, size_t to_len, const void *from, size_t from_len)
+{
+    memcpy(to, from, to_len < from_len ? to_len : from_len);
+    if (to_len > from_len)
+        memset((char *)to + from_len, 0, to_len - from_len);
+}
+
+static void iface_of(struct ibv_context *context, struct rnic_iface *iface)
+{
+    rnic_loop_iface(vctx_of(context)->hca->loop, iface);
+}
+
+/* ---- device ---------------------------------------------------------------------------------- */
+
+/* The device's counts are unsigned, the program's are int. */
+static int count(uint64_t cnt)
+{
+    return cnt > INT_MAX ? INT_MAX : (int)cnt;
+}
+
+static void device_attr(struct ibv_context *context, struct ibv_device_attr *attr)
+{
+    struct rnic_limits max;
+    rnic_limits_get(vctx_lock(context), &max);
+    vctx_unlock(context);
+    *attr = (struct ibv_device_attr){
+        .fw_ver = VERBS_VERSION,
+        .node_guid = vctx_of(context)->device->guid,
+        .sys_image_guid = vctx_of(context)->device->guid,
+        .max_mr_size = max.max_mr_size,
+        .page_size_cap = 0xfffffffffffff000,
+        .max_qp = count(max.max_qp),
+        .max_qp_wr = count(max.max_qp_wr),
+        .device_cap_flags = IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_CURR_QP_STATE_MOD |
+                            IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID |
+                            IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR |
+                            IBV_DEVICE_MEM_MGT_EXTENSIONS | IBV_DEVICE_MEM_WINDOW |
+                            IBV_DEVICE_MEM_WINDOW_TYPE_2B,
+        .max_sge = count(max.max_sge),
+        .max_sge_rd = count(max.max_sge_rd),
+        .max_cq = count(max.max_cq),
+        .max_cqe = count(max.max_cqe),
+        .max_mr = count(max.max_mr),
+        .max_pd = count(max.max_pd),
+        .max_qp_rd_atom = count(max.max_qp_rd_atom),
+        .max_res_rd_atom = count((uint64_t)max.max_qp_rd_atom * max.max_qp),
+        .max_qp_init_rd_atom = count(max.max_qp_init_rd_atom),
+        .atomic_cap = IBV_ATOMIC_HCA,
+        .max_mw = count(max.max_mw),
+        .max_mcast_grp = count(max.max_mcast_grp),
+        .max_mcast_qp_attach = count(max.max_mcast_qp_attach),
+        .max_total_mcast_qp_attach = count((uint64_t)max.max_mcast_grp * max.max_mcast_qp_attach),
+        .max_ah = count(max.max_ah),
+        .max_srq = count(max.max_srq),
+        .max_srq_wr = count(max.max_srq_wr),
+        .max_srq_sge = count(max.max_srq_sge),
+        .max_pkeys = 1,
+        .local_ca_ack_delay = 15, /* 4.096 us * 2^15 = 134 ms: a process may wait for its CPU */
+        .phys_port_cnt = 1,
+    };
+}
+
+int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
+{
+    device_attr(context, attr);
+    return 0;
+}
+
+int vctx_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
+                         struct ibv_device_attr_ex *attr, size_t len)
+{
+    if (input && input->comp_mask)
+        return EINVAL;
+    if (len < sizeof attr->orig_attr)
+        return EINVAL;
+    struct ibv_device_attr_ex all = {
+        .completion_timestamp_mask = UINT64_MAX,
+        .hca_core_clock = 1000000, /* kHz: time stamps count nanoseconds */
+        .phys_port_cnt_ex = 1,
+    };
+    device_attr(context, &all.orig_attr);
+    all.device_cap_flags_ex = all.orig_attr.device_cap_flags;
+    copy_out(attr, len, &all, sizeof all);
+    return 0;
+}
+
+int vctx_query_rt_values(struct ibv_context *context, struct ibv_values_ex *values)
+{
+    (void)context;
+    uint32_t mask = values->comp_mask;
+    if (mask & ~(uint32_t)IBV_VALUES_MASK_RAW_CLOCK)
+        return EINVAL;
+    if (mask & IBV_VALUES_MASK_RAW_CLOCK)
+        clock_gettime(CLOCK_MONOTONIC, &values->raw_clock);
+    return 0;
+}
+
+/* ---- port ------------------------------------------------------------------------------------ */
+
+static enum ibv_mtu mtu_code(uint32_t bytes)
+{
+    return bytes >= 4096   ? IBV_MTU_4096
+           : bytes >= 2048 ? IBV_MTU_2048
+           : bytes >= 1024 ? IBV_MTU_1024
+           : bytes >= 512  ? IBV_MTU_512
+                           : IBV_MTU_256;
+}
+
+/* Width and speed of the link in InfiniBand's terms (PortInfo, IBTA 14.2.5.6), chosen as Linux does
+ * for RoCE (ib_get_eth_speed): the nearest that is not less. */
+static void link_speed(const char *iface, uint8_t *width, uint8_t *speed)
+{
+    enum { WIDTH_1X = 1, WIDTH_4X = 2 };
+    enum { SDR = 1, DDR = 2, FDR10 = 8, EDR = 32 };
+    char path[64 + IF_NAMESIZE];
+    long mbps = 0;
+    snprintf(path, sizeof path, "/sys/class/net/%s/speed", iface);
+    FILE *in = fopen(path, "re");
+    if (in) {
+        if (fscanf(in, "%ld", &mbps) != 1)
+            mbps = 0;
+        fclose(in);
+    }
+    *width = mbps <= 10000 || (mbps > 20000 && mbps <= 25000) ? WIDTH_1X : WIDTH_4X;
+    *speed = mbps <= 1000    ? SDR
+             : mbps <= 10000 ? FDR10
+             : mbps <= 20000 ? DDR
+             : mbps <= 25000 ? EDR
+             : mbps <= 40000 ? FDR10
+                             : EDR;
+}
+
+int vctx_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr,
+                    size_t len)
+{
+    enum { PHYS_DISABLED = 3, PHYS_LINK_UP = 5 }; /* PortInfo.PortPhysicalState, 14.2.5.6 */
+    struct rnic_iface iface;
+    if (port != 1)
+        return EINVAL;
+    iface_of(context, &iface);
+    struct ibv_port_attr all = {
+        .state = iface.up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN,
+        .max_mtu = IBV_MTU_4096,
+        .active_mtu = mtu_code(iface.path_mtu),
+        .gid_tbl_len = RNIC_GID_MAX,
+        .port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS,
+        .max_msg_sz = RNIC_MESSAGE_MAX,
+        .pkey_tbl_len = 1,
+        .max_vl_num = 1,
+        .phys_state = iface.up ? PHYS_LINK_UP : PHYS_DISABLED,
+        .link_layer = IBV_LINK_LAYER_ETHERNET,
+        .flags = IBV_QPF_GRH_REQUIRED,
+    };
+    struct rnic_counters counters;
+    rnic_counters_get(vctx_lock(context), &counters);
+    vctx_unlock(context);
+    all.bad_pkey_cntr = (uint32_t)counters.rx_bad_pkey;
+    all.qkey_viol_cntr = (uint32_t)counters.qkey_viol_cntr;
+    link_speed(iface.name, &all.active_width, &all.active_speed);
+    copy_out(attr, len, &all, sizeof all);
+    return 0;
+}
+
+/* What programs from before port_cap_flags2 call: their structure ends in front of it. */
+int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv_port_attr *attr)
+{
+    return vctx_query_port(context, port, (struct ibv_port_attr *)(void *)attr,
+                           offsetof(struct ibv_port_attr, port_cap_flags2));
+}
+
+/* ---- GIDs ------------------------------------------------------------------------------------ */
+
+/* 0, ENODATA for an empty index, EINVAL for one that is none. */
+static int gid_entry(struct ibv_context *context, uint32_t port, uint32_t idx,
+                     struct ibv_gid_entry *entry)
+{
+    struct rnic_iface iface;
+    if (port != 1 || idx >= RNIC_GID_MAX)
+        return EINVAL;
+    iface_of(context, &iface);
+    if (idx >= iface.gid_cnt)
+        return ENODATA;
+    *entry = (struct ibv_gid_entry){
+        .gid_index = idx,
+        .port_num = port,
+        .gid_type =
+            iface.gid[idx].type == RNIC_GID_ROCE_V2 ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_ROCE_V1,
+        .ndev_ifindex = iface.index,
+    };
+    memcpy(entry->gid.raw, iface.gid[idx].gid, sizeof entry->gid.raw);
+    return 0;
+}
+
+int ibv_query_gid(struct ibv_context *context, uint8_t port, int idx, union ibv_gid *gid)
+{
+    struct ibv_gid_entry entry = {.gid_index = 0};
+    int result = idx < 0 ? EINVAL : gid_entry(context, port, (uint32_t)idx, &entry);
+    if (result != 0 && result != ENODATA) {
+        errno = result;
+        return -1;
+    }
+    *gid = entry.gid;
+    return 0;
+}
+
+int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port, uint32_t idx,
+                      struct ibv_gid_entry *entry, uint32_t flags, size_t entry_size)
+{
+    struct ibv_gid_entry all;
+    if (flags)
+        return EOPNOTSUPP;
+    int result = gid_entry(context, port, idx, &all);
+    if (result == 0)
+        copy_out(entry, entry_size, &all, sizeof all);
+    return result;
+}
+
+ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries,
+                             size_t max_entries, uint32_t flags, size_t entry_size)
+{
+    size_t cnt = 0;
+    if (flags)
+        return -EOPNOTSUPP;
+    for (uint32_t i = 0; i < RNIC_GID_MAX; i++) {
+        struct ibv_gid_entry entry;
+        if (gid_entry(context, 1, i, &entry) != 0)
+            continue;
+        if (cnt == max_entries)
+            return -EINVAL;
+        copy_out((char *)entries + cnt++ * entry_size, entry_size, &entry, sizeof entry);
+    }
+    return (ssize_t)cnt;
+}
+
+/* Another enumeration than that of ibv_gid_entry: 0 is IB or RoCEv1, 1 is RoCEv2. */
+int rnic_query_gid_type(struct ibv_context *context, uint8_t port, unsigned idx, int *type)
+{
+    struct ibv_gid_entry entry = {.gid_type = IBV_GID_TYPE_ROCE_V1};
+    int result = gid_entry(context, port, idx, &entry);
+    if (result != 0 && result != ENODATA) {
+        errno = result;
+        return -1;
+    }
+    *type = entry.gid_type == IBV_GID_TYPE_ROCE_V2;
+    return 0;
+}
+
+SYMVER_PRIVATE(rnic_query_gid_type, ibv_query_gid_type);
+
+/* ---- P_Keys ---------------------------------------------------------------------------------- */
+
+int ibv_query_pkey(struct ibv_context *context, uint8_t port, int idx, __be16 *pkey)
+{
+    (void)context;
+    if (port != 1 || idx != 0) {
+        errno = EINVAL;
+        return -1;
+    }
+    *pkey = htobe16(0xffff); /* A17.4.7: the default P_Key */
+    return 0;
+}
+
+int ibv_get_pkey_index(struct ibv_context *context, uint8_t port, __be16 pkey)
+{
+    __be16 own;
+    if (ibv_query_pkey(context, port, 0, &own) == 0 && own == pkey)
+        return 0;
+    errno = EINVAL;
+    return -1;
+}

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""symbols.py OUR_LIBRARY: every symbol of the system's libibverbs.so.1 is in ours, of the same kind,
+under the same version, and the default where it is the default there; the SONAME is the same, and
+ours exports nothing under a public version that the system's does not."""
+import re
+import subprocess
+import sys
+
+FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/lib")
+
+
+def readelf(option, path):
+    return subprocess.run(["readelf", "-W", option, path], check=True, capture_output=True,
+                          text=True).stdout
+
+
+def symbols(path):
+    found = {}
+    for line in readelf("--dyn-syms", path).splitlines():
+        fields = line.split()
+        if len(fields) >= 8 and "@" in fields[7] and fields[6] not in ("UND", "ABS"):
+            found[fields[7]] = fields[3]
+    return found
+
+
+def main():
+    ours = sys.argv[1]
+    system = None
+    for folder in FOLDERS:
+        try:
+            with open(f"{folder}/libibverbs.so.1", "rb"):
+                system = f"{folder}/libibverbs.so.1"
+                break
+        except OSError:
+            pass
+    if not system:
+        sys.exit("the system's libibverbs.so.1 is not here")
+    for path in (system, ours):
+        if "soname: [libibverbs.so.1]" not in readelf("-d", path):
+            sys.exit(f"{path}: not the SONAME libibverbs.so.1")
+    have, want = symbols(ours), symbols(system)
+    wrong = [f"missing: {kind} {name}" for name, kind in want.items() if have.get(name) != kind]
+    wrong += [f"not in the system's: {name}" for name in have
+              if name not in want and re.search(r"@IBVERBS_1\.\d+$", name)]
+    print(f"{system}: {len(want)} symbols; ours: {len(have)}")
+    if len(want) < 150:
+        wrong.append("so few symbols cannot be right")
+    print("\n".join(wrong) or "all there")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * The binary interface on x86-64, where compiled programs have it built in: sizes and offsets, and
+ * what the functions without a device answer, beside the system's library. Both are loaded here,
+ * each in a namespace of its own.
+ */
+#include <assert.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include "support/suite.h"
+
+#if defined(__x86_64__)
+static_assert(sizeof(struct ibv_device) == 664, "ibv_device");
+static_assert(sizeof(struct ibv_context) == 328, "ibv_context");
+static_assert(sizeof(struct verbs_context) == 648, "verbs_context");
+static_assert(offsetof(struct verbs_context, sz) == 312, "verbs_context.sz");
+static_assert(offsetof(struct verbs_context, context) == 320, "verbs_context.context");
+static_assert(offsetof(struct ibv_context, abi_compat) == 320, "ibv_context.abi_compat");
+static_assert(offsetof(struct ibv_context, ops) == 8, "ibv_context.ops");
+static_assert(offsetof(struct ibv_context_ops, alloc_mw) == 56, "alloc_mw");
+static_assert(offsetof(struct ibv_context_ops, poll_cq) == 88, "poll_cq");
+static_assert(offsetof(struct ibv_context_ops, req_notify_cq) == 96, "req_notify_cq");
+static_assert(offsetof(struct ibv_context_ops, post_srq_recv) == 160, "post_srq_recv");
+static_assert(offsetof(struct ibv_context_ops, post_send) == 200, "post_send");
+static_assert(offsetof(struct ibv_context_ops, post_recv) == 208, "post_recv");
+static_assert(sizeof(struct ibv_cq) == 128, "ibv_cq");
+static_assert(sizeof(struct ibv_qp) == 160, "ibv_qp");
+static_assert(sizeof(struct ibv_srq) == 128, "ibv_srq");
+static_assert(sizeof(struct ibv_mr) == 48, "ibv_mr");
+static_assert(sizeof(struct ibv_device_attr) == 232, "ibv_device_attr");
+static_assert(offsetof(struct ibv_port_attr, port_cap_flags2) <= 50, "the old ibv_port_attr");
+#endif
+
+static void *ours, *theirs;
+
+static bool load(void)
+{
+    if (!ours)
+        ours = dlmopen(LM_ID_NEWLM, OUR_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (!theirs)
+        theirs = dlmopen(LM_ID_NEWLM, "libibverbs.so.1", RTLD_NOW | RTLD_LOCAL);
+    CU_ASSERT(ours != NULL);
+    CU_ASSERT(theirs != NULL);
+    return ours && theirs;
+}
+
+static void words(void)
+{
+    static const char *const names[] = {"ibv_wc_status_str", "ibv_node_type_str",
+                                        "ibv_port_state_str", "ibv_event_type_str"};
+    if (!load())
+        return;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *(*a)(int), *(*b)(int);
+        *(void **)&a = dlsym(ours, names[i]);
+        *(void **)&b = dlsym(theirs, names[i]);
+        for (int number = -1; number < 30; number++)
+            CU_ASSERT_STRING_EQUAL(a(number), b(number));
+    }
+}
+
+static void rates(void)
+{
+    static const char *const names[] = {"ibv_rate_to_mult", "mult_to_ibv_rate", "ibv_rate_to_mbps",
+                                        "mbps_to_ibv_rate"};
+    if (!load())
+        return;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        int (*a)(int), (*b)(int);
+        *(void **)&a = dlsym(ours, names[i]);
+        *(void **)&b = dlsym(theirs, names[i]);
+        for (int number = -2; number < 1000; number++)
+            EXPECT_EQ(a(number), b(number));
+        for (int number = 1000; number < 1300000; number += 1)
+            if (a(number) != b(number)) {
+                EXPECT_EQ(a(number), b(number));
+                break;
+            }
+    }
+}
+
+/* Names under each version a program may ask for. */
+static void versions(void)
+{
+    static const char *const nodes[] = {"IBVERBS_PRIVATE_34", "IBVERBS_PRIVATE_57",
+                                        "IBVERBS_PRIVATE_59", "IBVERBS_PRIVATE_64"};
+    if (!load())
+        return;
+    CU_ASSERT(dlvsym(ours, "ibv_open_device", "IBVERBS_1.1") != NULL);
+    CU_ASSERT(dlvsym(ours, "ibv_open_device", "IBVERBS_1.0") != NULL);
+    CU_ASSERT(dlvsym(ours, "ibv_open_device", "IBVERBS_1.0") !=
+              dlvsym(ours, "ibv_open_device", "IBVERBS_1.1"));
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
+        CU_ASSERT(dlvsym(ours, "verbs_set_ops", nodes[i]) != NULL);
+        CU_ASSERT(dlvsym(ours, "ibv_cmd_create_qp", nodes[i]) != NULL);
+    }
+    /* A program of 2006 finds no device, and says so. */
+    void *(*old)(int *);
+    *(void **)&old = dlvsym(ours, "ibv_get_device_list", "IBVERBS_1.0");
+    CU_ASSERT(old(NULL) == NULL);
+}
+
+SUITE("verbs.abi", TEST(words), TEST(rates), TEST(versions))

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * rnic-run: runs one unmodified verbs program on the software RNIC.
+ *
+ * What it does is to set the environment that rnic/verbs/config.h describes and the path of our
+ * libibverbs.so.1, and, for a user without the right to open a port, to make a network for the
+ * program and its children. Exit status: the program's; 126 and 127 as a shell's if it cannot be
+ * started; 2 for wrong use; 1 if --selfcheck found a violation.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+#include "tools/netns.h"
+
+static const char usage[] =
+    "usage: rnic-run [OPTIONS] [--] PROGRAM [ARGUMENT...]\n"
+    "Runs a program written for RDMA hardware on a software RNIC, and its children with it.\n"
+    "\n"
+    "  -i, --iface LIST     interfaces that get a device rnic_IFACE (names, * and ?, !NAME)\n"
+    "  -n, --net            a network of its own: loopback and a link " NETNS_LINK
+    " with " NETNS_ADDRESS ".\n"
+    "                       The default for a user who may not open interfaces\n"
+    "  -w, --write FILE     record all packets to FILE (pcapng); it is overwritten\n"
+    "      --impair SPEC    lose, delay, reorder ... what is sent, as loss=3%,delay=10us..50us\n"
+    "      --seed NUMBER    make keys, numbers and impairments repeatable\n"
+    "      --selfcheck      let `rocedrill check` judge the packets afterwards; 1 if it objects\n"
+    "  -h, --help           this text\n"
+    "  -V, --version        the version\n";
+
+struct options {
+    const char *ifaces, *record, *impair, *seed;
+    bool own_net, selfcheck;
+    char **program;
+};
+
+static void complain(const char *what, const char *why)
+{
+    fprintf(stderr, "rnic-run: %s: %s\n", what, why);
+}
+
+/* 0, or the exit status. */
+static int parse(int argc, char **argv, struct options *options, bool *done)
+{
+    enum { IMPAIR = 256, SEED, SELFCHECK };
+    static const struct option longs[] = {
+        {"iface", required_argument, NULL, 'i'},
+        {"net", no_argument, NULL, 'n'},
+        {"write", required_argument, NULL, 'w'},
+        {"impair", required_argument, NULL, IMPAIR},
+        {"seed", required_argument, NULL, SEED},
+        {"selfcheck", no_argument, NULL, SELFCHECK},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {NULL, 0, NULL, 0},
+    };
+    int c;
+    while ((c = getopt_long(argc, argv, "+i:nw:hV", longs, NULL)) != -1) {
+        switch (c) {
+        case 'i': options->ifaces = optarg; break;
+        case 'n': options->own_net = true; break;
+        case 'w': options->record = optarg; break;
+        case IMPAIR: options->impair = optarg; break;
+        case SEED: options->seed = optarg; break;
+        case SELFCHECK: options->selfcheck = true; break;
+        case 'h':
+            fputs(usage, stdout);
+            *done = true;
+            return 0;
+        case 'V':
+            puts("rnic-run " RNIC_VERSION);
+            *done = true;
+            return 0;
+        default: fputs("Try 'rnic-run --help'.\n", stderr); return 2;
+        }
+    }
+    options->program = argv + optind;
+    if (!*options->program) {
+        fputs("rnic-run: which program? Try 'rnic-run --help'.\n", stderr);
+        return 2;
+    }
+    if (options->seed) {
+        char *end;
+        errno = 0;
+        (void)strtoull(options->seed, &end, 0);
+        if (errno || end == options->seed || *end || *options->seed == '-') {
+            complain(options->seed, "--seed takes a number");
+            return 2;
+        }
+    }
+    return 0;
+}
+
+/* ---- where our files are --------------------------------------------------------------------- */
+
+/* The folder of this program, and its parent's `below`; false if too long. */
+static bool beside(char *path, const char *below)
+{
+    ssize_t len = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    if (len < 0)
+        return false;
+    path[len] = 0;
+    char *slash = strrchr(path, '/');
+    if (!slash)
+        return false;
+    size_t used = (size_t)(slash - path);
+    return (size_t)snprintf(slash, PATH_MAX - used, "/%s", below) < PATH_MAX - used;
+}
+
+static bool find_library(char *folder)
+{
+    static const char *const below[] = {"../lib/rnic", "../" RNIC_INSTALL_LIBDIR "/rnic"};
+    for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
+        char path[PATH_MAX], file[PATH_MAX + 32];
+        if (!beside(path, below[i]))
+            continue;
+        snprintf(file, sizeof file, "%s/libibverbs.so.1", path);
+        if (access(file, R_OK) == 0 && realpath(path, folder))
+            return true;
+    }
+    return false;
+}
+
+/* Programs with more rights than their user ignore LD_LIBRARY_PATH (ld.so(8)): say so now, as they
+ * would run on the system's library and find no device. */
+static bool is_privileged(const char *program)
+{
+    char path[PATH_MAX];
+    const char *dirs = getenv("PATH");
+    bool found = false;
+    if (strchr(program, '/')) {
+        found = snprintf(path, sizeof path, "%s", program) < PATH_MAX;
+    } else {
+        while (dirs && *dirs && !found) {
+            int len = (int)strcspn(dirs, ":");
+            found = snprintf(path, sizeof path, "%.*s/%s", len, dirs, program) < PATH_MAX &&
+                    access(path, X_OK) == 0;
+            dirs += len + (dirs[len] == ':');
+        }
+    }
+    struct stat st;
+    if (!found || stat(path, &st) < 0)
+        return false;
+    return (st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
+           (st.st_mode & S_ISGID && st.st_gid != getegid()) ||
+           getxattr(path, "security.capability", NULL, 0) > 0;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static int set_environment(const struct options *options, const char *library, const char *record)
+{
+    char path[2 * PATH_MAX];
+    const char *old = getenv("LD_LIBRARY_PATH");
+    int len =
+        snprintf(path, sizeof path, "%s%s%s", library, old && *old ? ":" : "", old ? old : "");
+    if (len < 0 || (size_t)len >= sizeof path) {
+        complain("LD_LIBRARY_PATH", "too long");
+        return 2;
+    }
+    const char *const set[][2] = {
+        {"LD_LIBRARY_PATH", path},        {"RNIC_IFACES", options->ifaces},
+        {"RNIC_IMPAIR", options->impair}, {"RNIC_SEED", options->seed},
+        {"RNIC_RECORD", record},
+    };
+    for (size_t i = 0; i < sizeof set / sizeof *set; i++)
+        if (set[i][1] && setenv(set[i][0], set[i][1], 1) < 0) {
+            complain(set[i][0], strerror(errno));
+            return 2;
+        }
+    return 0;
+}
+
+static int start(char **program)
+{
+    execvp(*program, program);
+    int error = errno;
+    complain(*program, strerror(error));
+    return error == ENOENT ? 127 : 126;
+}
+
+static volatile sig_atomic_t child;
+
+static void pass_on(int sig)
+{
+    if (child > 0)
+        kill((pid_t)child, sig);
+}
+
+/* Runs a program as a child and gives its status as a shell does. */
+static int run(char **program, bool forward)
+{
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(start(program));
+    if (pid < 0) {
+        complain(*program, strerror(errno));
+        return 126;
+    }
+    child = pid;
+    if (forward) {
+        signal(SIGINT, pass_on);
+        signal(SIGTERM, pass_on);
+        signal(SIGHUP, pass_on);
+    }
+    int status;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return 126;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Creates or empties the recording and makes its name absolute: the program may change folder. */
+static bool prepare_record(const char *name, char *path)
+{
+    FILE *file = fopen(name, "we");
+    if (!file || fclose(file) != 0 || !realpath(name, path)) {
+        complain(name, strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {.ifaces = NULL};
+    char library[PATH_MAX], record[PATH_MAX] = "", temporary[PATH_MAX] = "", why[256];
+    bool done = false;
+    int status = parse(argc, argv, &options, &done);
+    if (status != 0 || done)
+        return status;
+    if (!find_library(library)) {
+        complain("libibverbs.so.1", "not in ../lib/rnic beside this program");
+        return 2;
+    }
+    if (is_privileged(*options.program)) {
+        complain(*options.program,
+                 "has rights of its own (setuid, setgid or file capabilities), so "
+                 "that it ignores LD_LIBRARY_PATH; run a copy without them");
+        return 2;
+    }
+    if (options.selfcheck && !options.record) {
+        const char *folder = getenv("TMPDIR");
+        snprintf(temporary, sizeof temporary, "%s/rnic-run-XXXXXX", folder ? folder : "/tmp");
+        int fd = mkstemp(temporary);
+        if (fd < 0) {
+            complain(temporary, strerror(errno));
+            return 2;
+        }
+        close(fd);
+        options.record = temporary;
+    }
+    if (options.record && !prepare_record(options.record, record))
+        return 2;
+    if (options.own_net || !netns_may_capture()) {
+        if (options.ifaces && !options.own_net) {
+            complain(options.ifaces,
+                     "opening an interface needs CAP_NET_RAW; without -i the program "
+                     "gets a network of its own");
+            return 2;
+        }
+        if (netns_enter(why, sizeof why) < 0) {
+            complain("a network of its own", why);
+            return 2;
+        }
+    }
+    status = set_environment(&options, library, *record ? record : NULL);
+    if (status != 0)
+        return status;
+    if (!options.selfcheck)
+        return start(options.program);
+    status = run(options.program, true);
+    char judge[PATH_MAX];
+    if (!beside(judge, "rocedrill"))
+        snprintf(judge, sizeof judge, "rocedrill");
+    char *check[] = {judge, (char[]){"check"}, record, NULL};
+    fflush(stdout);
+    int verdict = run(check, false);
+    if (*temporary)
+        unlink(temporary);
+    return status != 0 ? status : verdict;
+}

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""Runs two programs that talk to each other, in the network they are started in.
+
+pair.py [--port N] [--timeout S] SERVER... --- CLIENT...
+
+The client starts when the server listens on TCP port N (0: as soon as it runs). Both have to end
+with status 0 in time; what they printed is shown, and nothing is left running."""
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import time
+
+LISTEN = "0A"  # /proc/net/tcp: the state
+
+
+def listens(port):
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            with open(table, encoding="ascii") as lines:
+                for line in lines:
+                    fields = line.split()
+                    if fields[3] == LISTEN and int(fields[1].rsplit(":", 1)[1], 16) == port:
+                        return True
+        except FileNotFoundError:
+            pass
+    return False
+
+
+def start(command):
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                            start_new_session=True)
+
+
+def stop(process):
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--timeout", type=float, default=60)
+    parser.add_argument("commands", nargs=argparse.REMAINDER)
+    args = parser.parse_args()
+    commands = args.commands[1:] if args.commands[:1] == ["--"] else args.commands
+    cut = commands.index("---")
+    end = time.monotonic() + args.timeout
+    server = start(commands[:cut])
+    processes = [("server", server)]
+    status = 0
+    try:
+        while args.port and not listens(args.port):
+            if server.poll() is not None or time.monotonic() > end:
+                break
+            time.sleep(0.01)
+        client = start(commands[cut + 1:])
+        processes.append(("client", client))
+        for name, process in reversed(processes):
+            try:
+                out, _ = process.communicate(timeout=max(0.1, end - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                stop(process)
+                out, _ = process.communicate()
+                out += f"\n{name}: not done after {args.timeout} s"
+            print(f"---- {name}: status {process.returncode}\n{out}", flush=True)
+            status |= process.returncode != 0
+    finally:
+        for _, process in processes:
+            stop(process)
+    return int(status)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

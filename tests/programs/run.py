@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""Runs one row of programs.txt on the software RNIC: both programs, unmodified, in a network
+namespace of their own, and lets `rocedrill check` judge every packet they sent.
+
+run.py --bin FOLDER [--loss PERCENT] [--seed N] [--iface lo] [--preload LIB] [--keep FILE] NAME"""
+import argparse
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def row(name):
+    with open(os.path.join(HERE, "programs.txt"), encoding="utf-8") as lines:
+        for line in lines:
+            fields = [field.strip() for field in line.split("|")]
+            if fields[0] == name:
+                return fields
+    sys.exit(f"no row '{name}' in programs.txt")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--loss", type=float, default=0)
+    parser.add_argument("--seed", type=int, default=int(os.environ.get("ROCEDRILL_SEED", "1")))
+    parser.add_argument("--iface", default="lo")
+    parser.add_argument("--preload", default="")
+    parser.add_argument("--keep", help="keep the recording under this name")
+    parser.add_argument("name")
+    args = parser.parse_args()
+    _, port, server, client, expect = row(args.name)
+    bin_dir = os.path.abspath(args.bin)
+    with tempfile.TemporaryDirectory(prefix="rnic-programs-") as folder:
+        capture = os.path.join(folder, "run.pcapng")
+        command = [os.path.join(bin_dir, "rnic-run"), "-n", "-i", args.iface, "-w", capture,
+                   "--seed", str(args.seed)]
+        if args.loss:
+            command += ["--impair", f"loss={args.loss:g}%"]
+        command += ["--", sys.executable, os.path.join(HERE, "pair.py"), "--port", port]
+        words = {"BIN": bin_dir, "TMP": folder}
+        command += shlex.split(server.format(**words)) + ["---"]
+        command += shlex.split(client.format(**words))
+        env = dict(os.environ)
+        if args.preload:
+            env["LD_PRELOAD"] = args.preload
+        print("seed", args.seed, " ".join(command), flush=True)
+        done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, check=False)
+        print(done.stdout)
+        if args.keep:
+            shutil.copy(capture, args.keep)
+        if done.returncode != 0:
+            return f"{args.name}: status {done.returncode}"
+        if expect and not re.search(expect, done.stdout, re.MULTILINE):
+            return f"{args.name}: nothing like '{expect}' in what they printed"
+        # Processes write to one recording in batches: put its frames in the order of their times.
+        ordered = os.path.join(folder, "ordered.pcapng")
+        subprocess.run(["reordercap", capture, ordered], stdout=subprocess.DEVNULL, check=True)
+        judge = subprocess.run([os.path.join(bin_dir, "rocedrill"), "check", ordered],
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               check=False)
+        print(judge.stdout)
+        if judge.returncode != 0:
+            return f"{args.name}: rocedrill check objects"
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

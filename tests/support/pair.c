@@ -308,8 +308,8 @@ void pair_check_tally(struct pair *pair)
         if (c.resp_invalid_request + c.resp_remote_access_errors + c.resp_operational_errors == 0 &&
             c.rx_no_qp == 0)
             EXPECT_EQ(c.rx_send_requests + c.rx_write_requests + c.rx_read_requests +
-                          c.rx_atomic_requests + c.duplicate_request + c.out_of_sequence +
-                          c.out_of_buffer,
+                          c.rx_atomic_requests + c.rx_atomic_write_requests + c.rx_flush_requests +
+                          c.duplicate_request + c.out_of_sequence + c.out_of_buffer,
                       whole);
     }
 }

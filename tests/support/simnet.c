@@ -98,7 +98,9 @@ enum simnet_class simnet_classify(const struct roce_pkt *pkt)
     case ROCE_KIND_WRITE: return SIMNET_DATA;
     case ROCE_KIND_READ: return SIMNET_READ;
     case ROCE_KIND_CMP_SWAP:
-    case ROCE_KIND_FETCH_ADD: return SIMNET_ATOMIC;
+    case ROCE_KIND_FETCH_ADD:
+    case ROCE_KIND_FLUSH:
+    case ROCE_KIND_ATOMIC_WRITE: return SIMNET_ATOMIC;
     case ROCE_KIND_READ_RESP: return SIMNET_READ_RESP;
     case ROCE_KIND_ATOMIC_ACK: return SIMNET_ATOMIC_ACK;
     case ROCE_KIND_CNP: return SIMNET_CNP;

@@ -3,22 +3,23 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Batches of frames: small enough together for the caches, and each so long that waking the other
- * side costs next to nothing a frame (measured: 64 frames cost half as much again as 512). */
-#define BATCHES     4u
+ * side costs next to nothing a frame (measured: 64 frames cost half as much again as 512). There
+ * are no more of them than chunks of the file that the source keeps: each has frames of one. */
+#define BATCHES     CHUNKS_KEEP
 #define BATCH_ITEMS 512u
-#define BATCH_BYTES ((size_t)512 << 10) /* of most frames; a longer one gets room of its own */
+
+/* The headers of so many frames are on their way to the cache while one is parsed. */
+#define FRAMES_AHEAD 8u
 
 struct batch {
     struct ahead_item item[BATCH_ITEMS];
     unsigned cnt;
     int end; /* 1 more may follow; 0 and -1 as source_next() said, after the items */
     struct fault fault;
-    uint8_t bytes[BATCH_BYTES];
-    uint8_t *large; /* the bytes of the last item, if there was no room; or NULL */
+    bool parsed; /* the items have more than their frames */
 };
 
 struct ahead {
@@ -31,54 +32,43 @@ struct ahead {
     /* Under the lock. */
     unsigned full; /* batches filled and not yet given back */
     bool stop;
+    bool idle; /* the judge waits for a batch */
     /* Of the reader and of the judge: the batch each has. */
     unsigned in, out;
     bool holds; /* the judge has batch `out` */
     struct batch batch[BATCHES];
 };
 
-/* Puts the frame into the batch; false if it was the last that fits. */
-static bool add(struct batch *batch, bool icrc, const struct source_frame *frame, size_t *used)
-{
-    struct ahead_item *item = &batch->item[batch->cnt++];
-    uint8_t *bytes = batch->bytes + *used;
-    bool room = frame->cap_len <= BATCH_BYTES - *used;
-
-    if (!room)
-        bytes = batch->large = malloc(frame->cap_len);
-    item->frame = *frame;
-    if (!bytes) { /* no memory: as if nothing of it had been captured */
-        item->frame.cap_len = 0;
-        bytes = batch->bytes;
-    }
-    memcpy(bytes, frame->data, item->frame.cap_len);
-    item->frame.data = item->frame.record = bytes;
-    *used += room ? item->frame.cap_len : 0;
-    item->parsed = item->frame.cap_len == 0 ? ROCE_ERR_NOT_ROCE
-                                            : roce_pkt_parse(&item->pkt, frame->link, bytes,
-                                                             item->frame.cap_len, frame->wire_len);
-    item->icrc =
-        icrc && item->parsed == 0 ? roce_pkt_icrc_check(&item->pkt, NULL) : ROCE_ICRC_UNVERIFIED;
-    return room && batch->cnt < BATCH_ITEMS;
-}
-
 static void fill(struct ahead *ahead, struct batch *batch)
 {
-    struct source_frame frame;
-    size_t used = 0;
-
-    free(batch->large);
-    batch->large = NULL;
     batch->cnt = 0;
-    while ((batch->end = source_next(ahead->source, &frame, &batch->fault)) == 1)
-        if (!add(batch, ahead->icrc, &frame, &used))
-            return;
+    batch->parsed = false;
+    do {
+        batch->end = source_next(ahead->source, &batch->item[batch->cnt].frame, &batch->fault);
+        batch->cnt += batch->end == 1;
+    } while (batch->end == 1 && batch->cnt < BATCH_ITEMS && source_ready(ahead->source));
+}
+
+static void parse(const struct ahead *ahead, struct batch *batch)
+{
+    for (unsigned i = 0; i < batch->cnt; i++) {
+        struct ahead_item *item = &batch->item[i];
+        const struct source_frame *frame = &item->frame;
+
+        __builtin_prefetch(
+            batch->item[i + FRAMES_AHEAD < batch->cnt ? i + FRAMES_AHEAD : i].frame.data);
+        item->parsed =
+            roce_pkt_parse(&item->pkt, frame->link, frame->data, frame->cap_len, frame->wire_len);
+        item->icrc = ahead->icrc && item->parsed == 0 ? roce_pkt_icrc_check(&item->pkt, NULL)
+                                                      : ROCE_ICRC_UNVERIFIED;
+    }
+    batch->parsed = true;
 }
 
 static void *read_ahead(void *arg)
 {
     struct ahead *ahead = arg;
-    bool more = true;
+    bool more = true, idle;
 
     while (more) {
         struct batch *batch = &ahead->batch[ahead->in];
@@ -92,9 +82,16 @@ static void *read_ahead(void *arg)
             break;
         fill(ahead, batch);
         more = batch->end == 1;
+        /* A judge with nothing to do parses for itself while the next batch is read. */
+        pthread_mutex_lock(&ahead->lock);
+        idle = ahead->idle;
+        pthread_mutex_unlock(&ahead->lock);
+        if (!idle)
+            parse(ahead, batch);
         ahead->in = (ahead->in + 1) % BATCHES;
         pthread_mutex_lock(&ahead->lock);
         ahead->full++;
+        ahead->idle = false;
         pthread_cond_signal(&ahead->filled);
         pthread_mutex_unlock(&ahead->lock);
     }
@@ -143,13 +140,17 @@ int ahead_next(struct ahead *ahead, const struct ahead_item **items, unsigned *c
     if (ahead->threaded) {
         give_back(ahead);
         pthread_mutex_lock(&ahead->lock);
-        while (ahead->full == 0)
+        while (ahead->full == 0) {
+            ahead->idle = true;
             pthread_cond_wait(&ahead->filled, &ahead->lock);
+        }
         pthread_mutex_unlock(&ahead->lock);
         batch = &ahead->batch[ahead->out];
     } else {
         fill(ahead, batch);
     }
+    if (!batch->parsed)
+        parse(ahead, batch);
     ahead->holds = true;
     *items = batch->item;
     *cnt = batch->cnt;
@@ -170,7 +171,5 @@ void ahead_del(struct ahead *ahead)
     pthread_cond_destroy(&ahead->taken);
     pthread_cond_destroy(&ahead->filled);
     pthread_mutex_destroy(&ahead->lock);
-    for (unsigned i = 0; i < BATCHES; i++)
-        free(ahead->batch[i].large);
     free(ahead);
 }

@@ -7,39 +7,48 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "capfile.h"
 #include "erf.h"
 #include "inflate.h"
 
 /* pcap.h has no names for these two in every version; the numbers are tcpdump.org's. */
+#define LINKTYPE_ETHERNET   1
 #define LINKTYPE_RAW        101
+#define LINKTYPE_SLL        113
 #define LINKTYPE_ERF        197
 #define LINKTYPE_IPV4       228
 #define LINKTYPE_IPV6       229
 #define LINKTYPE_INFINIBAND 247
 #define LINKTYPE_SLL2       276
 
-/* stdio reads this much at a time: captures are read from front to back. */
-#define READ_LEN ((size_t)256 << 10)
+#define HEAD_LEN 8u
 
 struct source {
-    pcap_t *pcap;
     char *name;
-    FILE *file;              /* as opened; closed by way of `pcap` */
-    struct inflate *inflate; /* NULL for a plain file */
+    FILE *file;   /* as opened */
+    FILE *stream; /* `file`, or what it holds compressed */
+    bool is_stdin;
+    struct inflate *inflate; /* NULL for a plain file; lives until `stream` is closed */
     uint64_t total;          /* bytes of `file`, 0 for a pipe */
-    char *buf;               /* READ_LEN bytes for stdio */
-    enum roce_link link;
-    bool erf;
     uint32_t number;
+    struct capfile cap;
+    bool seeked; /* the blocks before the first packet were read */
+    /* Of a file that libpcap reads, and then what its frames are copied to. */
+    pcap_t *pcap; /* owns `stream` */
+    struct chunk kept[CHUNKS_KEEP + 1];
+    unsigned kept_at;
 };
 
-static int link_of(int datalink, enum roce_link *out)
+/* DLT_RAW has numbers of its own in files of some systems: 12 and 14. */
+static int link_of(uint32_t linktype, enum roce_link *out)
 {
-    switch (datalink) {
-    case DLT_EN10MB: *out = ROCE_LINK_ETHERNET; return 0;
-    case DLT_LINUX_SLL: *out = ROCE_LINK_SLL; return 0;
+    switch (linktype) {
+    case LINKTYPE_ETHERNET: *out = ROCE_LINK_ETHERNET; return 0;
+    case LINKTYPE_SLL: *out = ROCE_LINK_SLL; return 0;
     case LINKTYPE_SLL2: *out = ROCE_LINK_SLL2; return 0;
-    case DLT_RAW:
+    case 12:
+    case 14:
+    case LINKTYPE_RAW:
     case LINKTYPE_IPV4:
     case LINKTYPE_IPV6: *out = ROCE_LINK_IP; return 0;
     case LINKTYPE_INFINIBAND: *out = ROCE_LINK_IB; return 0;
@@ -48,23 +57,82 @@ static int link_of(int datalink, enum roce_link *out)
     }
 }
 
-/* Puts the decompressor, if one is needed, between the file and libpcap. */
-static FILE *open_stream(struct source *source, struct fault *fault)
+/* ---- opening -----------------------------------------------------------------------------------
+ */
+
+/* Opens the file and puts the decompressor, if one is needed, behind it. */
+static int open_stream(struct source *source, const char *path, struct fault *fault)
 {
     struct fault why;
     struct stat st;
-    FILE *stream;
 
-    if (source->file != stdin && fstat(fileno(source->file), &st) == 0 && S_ISREG(st.st_mode))
+    source->file = source->is_stdin ? stdin : fopen(path, "rb");
+    if (!source->file)
+        return fault_set(fault, "%s: %s", source->name, strerror(errno));
+    if (!source->is_stdin && fstat(fileno(source->file), &st) == 0 && S_ISREG(st.st_mode))
         source->total = (uint64_t)st.st_size;
-    /* Before the first read, as setvbuf() wants it. */
-    source->buf = malloc(READ_LEN);
-    if (source->buf && source->file != stdin)
-        setvbuf(source->file, source->buf, _IOFBF, READ_LEN);
-    stream = inflate_open(source->file, source->file == stdin, &source->inflate, &why);
-    if (!stream)
-        fault_set(fault, "%s: %s", source->name, why.text);
-    return stream;
+    source->stream = inflate_open(source->file, source->is_stdin, &source->inflate, &why);
+    if (!source->stream)
+        return fault_set(fault, "%s: %s", source->name, why.text);
+    return 0;
+}
+
+static int open_pcap(struct source *source, struct fault *fault)
+{
+    char errbuf[PCAP_ERRBUF_SIZE] = "";
+    const char *error;
+
+    source->pcap = pcap_fopen_offline_with_tstamp_precision(source->stream,
+                                                            PCAP_TSTAMP_PRECISION_NANO, errbuf);
+    if (source->pcap)
+        return 0;
+    error = inflate_error(source->inflate);
+    return fault_set(fault, "%s: not a capture file: %s", source->name, error ? error : errbuf);
+}
+
+/* The first bytes of the stream, which stay in it. No more than any C library takes back. */
+static bool peek_head(struct source *source, uint8_t head[HEAD_LEN])
+{
+    size_t len = fread(head, 1, HEAD_LEN, source->stream);
+
+    for (size_t i = len; i > 0; i--)
+        if (ungetc(head[i - 1], source->stream) == EOF)
+            return false;
+    return len == HEAD_LEN;
+}
+
+/* Whether any interface, or the file, has a link layer that carries RoCE. */
+static int check_link(const struct source *source, struct fault *fault)
+{
+    const struct capfile *cap = &source->cap;
+    uint32_t linktype = source_linktype(source);
+    enum roce_link link;
+    const char *name;
+
+    if (link_of(linktype, &link) == 0 || (cap->pcapng && cap->iface_cnt == 0))
+        return 0;
+    for (uint32_t i = 0; i < cap->iface_cnt; i++)
+        if (link_of(cap->iface[i].linktype, &link) == 0)
+            return 0;
+    name = pcap_datalink_val_to_name((int)linktype);
+    return fault_set(fault, "%s: link layer %s (%u) does not carry RoCE", source->name,
+                     name ? name : "?", linktype);
+}
+
+static int begin(struct source *source, const char *path, struct fault *fault)
+{
+    uint8_t head[HEAD_LEN];
+    struct fault why;
+
+    if (open_stream(source, path, fault) != 0)
+        return -1;
+    if (!peek_head(source, head) || !capfile_knows(head)) {
+        if (open_pcap(source, fault) != 0)
+            return -1;
+    } else if (capfile_open(&source->cap, source->stream, &why) != 0) {
+        return fault_set(fault, "%s: not a capture file: %s", source->name, why.text);
+    }
+    return 0;
 }
 
 struct source *source_open(const char *path, struct fault *fault)
@@ -74,56 +142,26 @@ struct source *source_open(const char *path, struct fault *fault)
 
 struct source *source_open_as(const char *path, const char *name, struct fault *fault)
 {
-    char errbuf[PCAP_ERRBUF_SIZE] = "";
-    bool is_stdin = strcmp(path, "-") == 0;
-    struct source *source;
-    FILE *file, *stream;
+    struct source *source = calloc(1, sizeof(*source));
 
-    file = is_stdin ? stdin : fopen(path, "rb");
-    if (!file) {
-        fault_set(fault, "%s: %s", name, strerror(errno));
-        return NULL;
-    }
-    source = calloc(1, sizeof(*source));
     if (source)
         source->name = strdup(name);
     if (!source || !source->name) {
+        free(source);
         fault_set(fault, "%s: no memory", name);
-        goto fail_file;
+        return NULL;
     }
-    source->file = file;
-    stream = open_stream(source, fault);
-    if (!stream)
-        goto fail_file;
-    source->pcap =
-        pcap_fopen_offline_with_tstamp_precision(stream, PCAP_TSTAMP_PRECISION_NANO, errbuf);
-    if (!source->pcap) {
-        const char *error = inflate_error(source->inflate);
-
-        fault_set(fault, "%s: not a capture file: %s", name, error ? error : errbuf);
-        if (stream != file) {
-            fclose(stream); /* and `file` with it */
-            file = NULL;
-        }
-        goto fail_file;
-    }
-    if (link_of(pcap_datalink(source->pcap), &source->link) != 0) {
-        const char *link = pcap_datalink_val_to_name(pcap_datalink(source->pcap));
-
-        fault_set(fault, "%s: link layer %s (%d) does not carry RoCE", name, link ? link : "?",
-                  pcap_datalink(source->pcap));
+    source->is_stdin = strcmp(path, "-") == 0;
+    if (begin(source, path, fault) != 0 ||
+        ((source->pcap || !source->cap.pcapng) && check_link(source, fault) != 0)) {
         source_close(source);
         return NULL;
     }
-    source->erf = pcap_datalink(source->pcap) == LINKTYPE_ERF;
     return source;
-
-fail_file:
-    if (file && !is_stdin)
-        fclose(file);
-    source_close(source);
-    return NULL;
 }
+
+/* ---- frames ------------------------------------------------------------------------------------
+ */
 
 /* The frame inside an ERF record. */
 static void unwrap(struct source_frame *frame)
@@ -138,40 +176,110 @@ static void unwrap(struct source_frame *frame)
     frame->wire_len = inner.wire_len;
 }
 
-int source_next(struct source *source, struct source_frame *out, struct fault *fault)
+/* A record through libpcap, copied to where it can stay. 1, 0, -1 and a reason. */
+static int next_pcap(struct source *source, struct capfile_record *out, struct fault *why)
 {
     struct pcap_pkthdr *hdr;
     const u_char *data;
     int rc = pcap_next_ex(source->pcap, &hdr, &data);
+    struct chunk *kept;
 
     if (rc == PCAP_ERROR_BREAK)
+        return 0;
+    if (rc != 1)
+        return fault_set(why, "%s", pcap_geterr(source->pcap));
+    source->kept_at = (source->kept_at + 1) % (CHUNKS_KEEP + 1);
+    kept = &source->kept[source->kept_at];
+    if (kept->cap < hdr->caplen) {
+        uint8_t *grown = realloc(kept->p, hdr->caplen);
+
+        if (!grown)
+            return fault_set(why, "no memory");
+        *kept = (struct chunk){grown, hdr->caplen};
+    }
+    if (hdr->caplen)
+        memcpy(kept->p, data, hdr->caplen);
+    /* With nanosecond precision libpcap puts nanoseconds into tv_usec. A time before 1970 is
+     * garbage and becomes 0. */
+    *out = (struct capfile_record){
+        .time = hdr->ts.tv_sec < 0 ? 0
+                                   : (uint64_t)hdr->ts.tv_sec % 10000000000u * 1000000000u +
+                                         (uint64_t)hdr->ts.tv_usec % 1000000000u,
+        .linktype = source_linktype(source),
+        .cap_len = hdr->caplen,
+        .wire_len = hdr->len,
+        .data = kept->p,
+    };
+    return 1;
+}
+
+static int next_record(struct source *source, struct capfile_record *out, struct fault *why)
+{
+    if (source->pcap)
+        return next_pcap(source, out, why);
+    if (!source->seeked) {
+        int rc = capfile_seek(&source->cap, why);
+
+        if (rc != 1)
+            return rc;
+        source->seeked = true;
+    }
+    return capfile_next(&source->cap, out, why);
+}
+
+int source_next(struct source *source, struct source_frame *out, struct fault *fault)
+{
+    struct capfile_record record;
+    struct fault why;
+    int rc = next_record(source, &record, &why);
+
+    if (rc >= 0 && source->number == 0 && check_link(source, fault) != 0)
+        return -1;
+    if (rc == 0)
         return 0;
     if (rc != 1) {
         const char *error = inflate_error(source->inflate);
 
         return fault_set(fault, "%s: frame %u: %s", source->name, source->number + 1,
-                         error ? error : pcap_geterr(source->pcap));
+                         error ? error : why.text);
     }
     if (source->number == UINT32_MAX)
         return fault_set(fault, "%s: more than 2^32 frames", source->name);
-    /* With nanosecond precision libpcap puts nanoseconds into tv_usec. A time before 1970 is
-     * garbage and becomes 0. */
     *out = (struct source_frame){
         .number = ++source->number,
-        .time = hdr->ts.tv_sec < 0 ? 0
-                                   : (uint64_t)hdr->ts.tv_sec % 10000000000u * 1000000000u +
-                                         (uint64_t)hdr->ts.tv_usec % 1000000000u,
-        .link = source->link,
-        .cap_len = hdr->caplen,
-        .wire_len = hdr->len < hdr->caplen ? hdr->caplen : hdr->len,
-        .data = data,
-        .record = data,
-        .record_cap_len = hdr->caplen,
+        .time = record.time,
+        .cap_len = record.cap_len,
+        .wire_len = record.wire_len < record.cap_len ? record.cap_len : record.wire_len,
+        .data = record.data,
+        .record = record.data,
+        .record_cap_len = record.cap_len,
+        .block = record.block,
+        .block_len = record.block_len,
+        .block_options_off = record.options_off,
+        .block_big = source->cap.big,
     };
     out->record_wire_len = out->wire_len;
-    if (source->erf)
+    if (record.linktype == LINKTYPE_ERF) {
         unwrap(out);
+    } else if (link_of(record.linktype, &out->link) != 0) {
+        out->link = ROCE_LINK_IP;
+        out->cap_len = out->wire_len = 0;
+    }
     return 1;
+}
+
+bool source_ready(const struct source *source)
+{
+    return !source->pcap && capfile_ready(&source->cap);
+}
+
+bool source_blocks(struct source *source,
+                   void (*on_block)(void *user, const uint8_t *block, uint32_t len, bool big),
+                   void *user)
+{
+    source->cap.on_block = on_block;
+    source->cap.user = user;
+    return !source->pcap && source->cap.pcapng;
 }
 
 const char *source_name(const struct source *source)
@@ -181,15 +289,19 @@ const char *source_name(const struct source *source)
 
 uint32_t source_linktype(const struct source *source)
 {
-    int datalink = pcap_datalink(source->pcap);
+    const struct capfile *cap = &source->cap;
+    int datalink;
 
+    if (!source->pcap)
+        return cap->pcapng && cap->iface_cnt ? cap->iface[0].linktype : cap->linktype;
+    datalink = pcap_datalink(source->pcap);
     /* The one link type here whose number in files is not the one in memory. */
     return datalink == DLT_RAW ? LINKTYPE_RAW : (uint32_t)datalink;
 }
 
 uint32_t source_snaplen(const struct source *source)
 {
-    return (uint32_t)pcap_snapshot(source->pcap);
+    return source->pcap ? (uint32_t)pcap_snapshot(source->pcap) : source->cap.snaplen;
 }
 
 void source_progress(const struct source *source, uint64_t *done, uint64_t *total)
@@ -204,9 +316,15 @@ void source_close(struct source *source)
 {
     if (!source)
         return;
+    capfile_close(&source->cap);
     if (source->pcap)
-        pcap_close(source->pcap);
-    free(source->buf); /* stdio used it until here */
+        pcap_close(source->pcap); /* and the stream with it, unless that is stdin */
+    else if (source->stream && source->stream != stdin)
+        fclose(source->stream); /* and `file` with it, if it is another */
+    else if (!source->stream && source->file && !source->is_stdin)
+        fclose(source->file);
+    for (unsigned i = 0; i <= CHUNKS_KEEP; i++)
+        free(source->kept[i].p);
     free(source->name);
     free(source);
 }

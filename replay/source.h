@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Source: the frames of a capture file, one after another, through libpcap: pcap and pcapng, also
- * compressed with gzip or zstd, a file or standard input ("-"), with any link layer that can carry
- * RoCE. A frame that an ERF record wraps comes without it.
+ * Source: the frames of a capture file, one after another: pcap and pcapng through capfile.h, what
+ * else libpcap reads through libpcap; also compressed with gzip or zstd, a file or standard input
+ * ("-"), with any link layer that can carry RoCE. A frame that an ERF record wraps comes without
+ * it. The interfaces of a pcapng file may have different link layers: frames of one that cannot
+ * carry RoCE are of no bytes.
  */
 #ifndef REPLAY_SOURCE_H
 #define REPLAY_SOURCE_H
 
+#include "chunks.h"
 #include "text.h"
 #include "wire/pkt.h"
 
@@ -18,13 +21,18 @@ struct source_frame {
     enum roce_link link;
     uint32_t cap_len;
     uint32_t wire_len;   /* >= cap_len */
-    const uint8_t *data; /* valid until the next source_next() */
+    const uint8_t *data; /* valid as source_ready() says */
 
     /* The record as the file has it; other than `data` for ERF only. An ERF record of another
      * network gives a frame of no bytes. */
     const uint8_t *record;
     uint32_t record_cap_len;
     uint32_t record_wire_len; /* >= record_cap_len */
+
+    /* Of pcapng: the block, its byte order and where its options begin (0: it can have none). */
+    const uint8_t *block;
+    uint32_t block_len, block_options_off;
+    bool block_big;
 };
 
 /* NULL and a fault for a file that cannot be opened, is no capture, or has another link layer. */
@@ -35,6 +43,19 @@ struct source *source_open_as(const char *path, const char *name, struct fault *
 
 /* 1 and *out for a frame, 0 at the end, -1 and a fault that names the frame for a broken file. */
 int source_next(struct source *source, struct source_frame *out, struct fault *fault);
+
+/*
+ * Whether the next frame is in memory already. Frames stay valid while this said true before each
+ * source_next() after theirs, and then over CHUNKS_KEEP - 1 more times that it said false: batches
+ * of frames that end where it says false can wait for another thread.
+ */
+bool source_ready(const struct source *source);
+
+/* Whether it is a pcapng file; then `on_block` is told each block that is no packet. To be called
+ * before the first source_next(). */
+bool source_blocks(struct source *source,
+                   void (*on_block)(void *user, const uint8_t *block, uint32_t len, bool big),
+                   void *user);
 
 /* What messages call it: the path, or "standard input". */
 const char *source_name(const struct source *source);

@@ -40,13 +40,10 @@ static struct roce_key key_of(const struct roce_side *side)
     return key;
 }
 
-static bool side_is(const struct roce_side *side, const struct roce_key *key)
+static bool same_key(const struct roce_key *a, const struct roce_key *b)
 {
-    const struct roce_side *peer = roce_peer(side);
-
-    return peer->qpn == key->qpn && side->conn->net == key->net &&
-           memcmp(side->addr, key->src, 16) == 0 && memcmp(peer->addr, key->dst, 16) == 0 &&
-           (side->conn->ud ? side->qpn : ROCE_QPN_UNKNOWN) == key->src_qpn;
+    return a->qpn == b->qpn && a->src_qpn == b->src_qpn && a->net == b->net &&
+           memcmp(a->src, b->src, 16) == 0 && memcmp(a->dst, b->dst, 16) == 0;
 }
 
 struct roce_side *roce_conn_find(struct roce_flow *flow, const struct roce_key *key)
@@ -57,7 +54,7 @@ struct roce_side *roce_conn_find(struct roce_flow *flow, const struct roce_key *
     if (flow->table_cap == 0)
         return NULL;
     for (side = flow->table[hash & (flow->table_cap - 1)]; side; side = side->chain)
-        if (side->hash == hash && side_is(side, key))
+        if (side->hash == hash && same_key(&side->key, key))
             return side;
     return NULL;
 }
@@ -88,6 +85,7 @@ void roce_conn_key(struct roce_flow *flow, struct roce_side *side)
         table_grow(flow);
     if (flow->table_cap == 0)
         return;
+    side->key = key;
     side->hash = hash_of(&key);
     side->chain = flow->table[side->hash & (flow->table_cap - 1)];
     flow->table[side->hash & (flow->table_cap - 1)] = side;

@@ -84,18 +84,28 @@ struct roce_rsp {
     bool reordered; /* responses were seen out of order */
 };
 
+/* How a direction is found. */
+struct roce_key {
+    uint32_t net;
+    uint8_t src[16], dst[16];
+    uint32_t qpn;     /* destination QP */
+    uint32_t src_qpn; /* UD; else ROCE_QPN_UNKNOWN */
+};
+
 struct roce_side {
+    /* Of the table, together for the cache: a look-up reads these alone. */
+    struct roce_side *chain;
+    uint32_t hash;
+    bool keyed;          /* in the table */
+    struct roce_key key; /* under which */
     uint8_t addr[16];
-    uint32_t qpn;            /* ROCE_QPN_UNKNOWN */
-    struct roce_side *chain; /* hash chain */
+    uint32_t qpn; /* ROCE_QPN_UNKNOWN */
     struct roce_conn *conn;
     struct roce_side *pair_next, *pair_prev; /* waiting for the other direction: pair.c */
     uint32_t pair_key;
     bool pair_wait;
     uint8_t pair_hits; /* responses that one waiting direction alone could answer for */
     uint32_t pair_tries;
-    bool keyed; /* in the table */
-    uint32_t hash;
     struct roce_req req;
     struct roce_rsp rsp;
     /* Constants of a QP, from its first packet. */
@@ -126,14 +136,6 @@ struct roce_conn {
     struct roce_conn *next_all, *prev_all; /* by number */
     struct roce_side side[2];
     struct roce_conn_summary sum;
-};
-
-/* How a direction is found. */
-struct roce_key {
-    uint32_t net;
-    uint8_t src[16], dst[16];
-    uint32_t qpn;     /* destination QP */
-    uint32_t src_qpn; /* UD; else ROCE_QPN_UNKNOWN */
 };
 
 /* Whether a host's ICRCs are ever right, for hosts that are heard first. */

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Chunks: a stream read in large pieces, of which each record is looked at where it lies. What was
+ * handed out stays there until CHUNKS_KEEP more pieces were used, so that frames can wait for
+ * another thread without being copied.
+ */
+#ifndef REPLAY_CHUNKS_H
+#define REPLAY_CHUNKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define CHUNKS_KEEP 4u
+
+/* Read at a time: small enough for the second level cache (measured: reading and a CRC over what
+ * was read is quickest from 64 to 512 KiB). */
+#define CHUNK_LEN ((size_t)256 << 10)
+
+struct chunk {
+    uint8_t *p;
+    size_t cap;
+};
+
+struct chunks {
+    FILE *file; /* the caller's */
+    struct chunk ring[CHUNKS_KEEP + 1];
+    unsigned at;
+    size_t off, len; /* of the present chunk: bytes taken, bytes there */
+    bool kept;       /* something in the present chunk was handed out to keep */
+    bool end;        /* nothing follows what is in the present chunk */
+    bool no_memory;
+};
+
+/* A zeroed one is closed. */
+void chunks_open(struct chunks *chunks, FILE *file);
+void chunks_close(struct chunks *chunks);
+
+/* The slow way of chunks_peek(). */
+const uint8_t *chunks_refill(struct chunks *chunks, size_t len);
+
+/* Whether the next `len` bytes are in the present chunk. */
+static inline bool chunks_has(const struct chunks *chunks, size_t len)
+{
+    return len <= chunks->len - chunks->off;
+}
+
+/*
+ * The next `len` bytes in one piece, or NULL if the stream ends before: then chunks_left() says how
+ * many there are. They are valid until the next call, or longer after chunks_keep().
+ */
+static inline const uint8_t *chunks_peek(struct chunks *chunks, size_t len)
+{
+    if (chunks_has(chunks, len) && chunks->len > 0)
+        return chunks->ring[chunks->at].p + chunks->off;
+    return chunks_refill(chunks, len);
+}
+
+/* Steps over bytes that chunks_peek() showed. */
+static inline void chunks_take(struct chunks *chunks, size_t len)
+{
+    chunks->off += len;
+}
+
+/* What was shown last stays valid until CHUNKS_KEEP later chunks had something to keep. */
+static inline void chunks_keep(struct chunks *chunks)
+{
+    chunks->kept = true;
+}
+
+static inline size_t chunks_left(const struct chunks *chunks)
+{
+    return chunks->len - chunks->off;
+}
+
+#endif

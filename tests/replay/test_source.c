@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * What the reader of captures gives, against libpcap's own reading of the same file, and files that
+ * libpcap does not read.
+ */
+#include <glob.h>
+#include <pcap/pcap.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "checkrun.h"
+#include "ngfile.h"
+#include "source.h"
+#include "support/rng.h"
+#include "support/suite.h"
+
+#define S UINT64_C(1000000000)
+
+static struct capture sample; /* an Ethernet capture */
+
+static void load(void)
+{
+    if (!sample.cnt)
+        CU_ASSERT_TRUE_FATAL(capture_load(&sample, TRACES_DIR "/captures/rc-loss-both.pcap"));
+}
+
+/* No time is before 1970 or beyond 64 bits of nanoseconds; a simple packet has none at all, where
+ * libpcap has the interface's offset. */
+static bool same_time(const struct source_frame *frame, const struct pcap_pkthdr *hdr)
+{
+    bool simple = frame->block && (frame->block_big ? frame->block[3] : frame->block[0]) == 3;
+
+    if (simple || hdr->ts.tv_sec < 0 || (uint64_t)hdr->ts.tv_sec >= UINT64_MAX / S)
+        return frame->time == 0;
+    return frame->time == (uint64_t)hdr->ts.tv_sec * S + (uint64_t)hdr->ts.tv_usec;
+}
+
+/* All frames that libpcap reads come in the same way; `ends`: and then both say the same. How many
+ * frames there were. */
+static unsigned expect_as_libpcap(const char *path, bool ends)
+{
+    char errbuf[PCAP_ERRBUF_SIZE];
+    pcap_t *pcap =
+        pcap_open_offline_with_tstamp_precision(path, PCAP_TSTAMP_PRECISION_NANO, errbuf);
+    struct fault fault = {0};
+    struct source *source = source_open(path, &fault);
+    struct source_frame frame = {0};
+    struct pcap_pkthdr *hdr;
+    const u_char *data;
+    unsigned cnt = 0;
+    int rc = -1;
+
+    while (pcap && source && (rc = pcap_next_ex(pcap, &hdr, &data)) == 1) {
+        bool same = source_next(source, &frame, &fault) == 1 &&
+                    frame.record_cap_len == hdr->caplen &&
+                    frame.record_wire_len == (hdr->len > hdr->caplen ? hdr->len : hdr->caplen) &&
+                    same_time(&frame, hdr) && memcmp(frame.record, data, hdr->caplen) == 0;
+
+        cnt++;
+        if (strstr(fault.text, "does not carry RoCE")) /* libpcap has no opinion of that */
+            break;
+        if (!same) {
+            suite_fail(__FILE__, __LINE__,
+                       "%s: frame %u differs from libpcap's: %u of %u bytes, time "
+                       "%llu and %lld.%09ld: %s",
+                       path, cnt, hdr->caplen, hdr->len, (unsigned long long)frame.time,
+                       (long long)hdr->ts.tv_sec, (long)hdr->ts.tv_usec, fault.text);
+            break;
+        }
+    }
+    if (ends) {
+        CU_ASSERT_PTR_NOT_NULL(pcap);
+        CU_ASSERT_PTR_NOT_NULL(source);
+        if (source)
+            EXPECT_EQ(source_next(source, &frame, &fault), rc == PCAP_ERROR_BREAK ? 0 : -1);
+    }
+    if (pcap)
+        pcap_close(pcap);
+    source_close(source);
+    return cnt;
+}
+
+static void every_capture_as_libpcap_reads_it(void)
+{
+    glob_t found;
+
+    CU_ASSERT_EQUAL_FATAL(glob(TRACES_DIR "/captures/*.pcap", 0, NULL, &found), 0);
+    CU_ASSERT_TRUE(found.gl_pathc > 100);
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        CU_ASSERT_TRUE(expect_as_libpcap(found.gl_pathv[i], true) > 0);
+    globfree(&found);
+}
+
+/* A pcap file with any magic number, in either byte order, cut after `len` bytes. */
+static const char *write_pcap(uint32_t magic, bool big, uint32_t snaplen, size_t len)
+{
+    const char *path = checkrun_path("s.pcap");
+    struct ngfile f = {0};
+    uint32_t head[6] = {magic, big ? 2u << 16 | 4 : 2 | 4u << 16, 0, 0, snaplen, 1};
+    FILE *file;
+
+    load();
+    for (size_t i = 0; i < sample.cnt + 1; i++) {
+        const struct capture_frame *fr = i ? &sample.frame[i - 1] : NULL;
+        uint32_t rec[6] = {0};
+        unsigned words = i ? 4 : 6;
+
+        if (i) {
+            rec[0] = (uint32_t)(fr->time / S);
+            rec[1] = (uint32_t)(fr->time % S / (magic == 0xA1B23C4D ? 1 : 1000));
+            rec[2] = fr->len;
+            rec[3] = fr->len + (i % 3 == 0);
+        } else {
+            memcpy(rec, head, sizeof(head));
+        }
+        for (unsigned w = 0; w < words; w++)
+            if (big)
+                rec[w] = __builtin_bswap32(rec[w]);
+        f.p = realloc(f.p, f.len + sizeof(rec) + (i ? fr->len : 0));
+        memcpy(f.p + f.len, rec, words * 4);
+        f.len += words * 4;
+        if (i) {
+            memcpy(f.p + f.len, fr->data, fr->len);
+            f.len += fr->len;
+        }
+    }
+    if (len < f.len)
+        f.len = len;
+    file = fopen(path, "wb");
+    if (!file || fwrite(f.p, 1, f.len, file) != f.len || fclose(file) != 0)
+        exit(2);
+    ng_free(&f);
+    return path;
+}
+
+static void pcap_of_every_kind(void)
+{
+    for (int big = 0; big < 2; big++) {
+        EXPECT_EQ(expect_as_libpcap(write_pcap(0xA1B2C3D4, big, 65535, SIZE_MAX), true),
+                  sample.cnt);
+        EXPECT_EQ(expect_as_libpcap(write_pcap(0xA1B23C4D, big, 0, SIZE_MAX), true), sample.cnt);
+        /* Records longer than the snapshot length are cut to it. */
+        EXPECT_EQ(expect_as_libpcap(write_pcap(0xA1B23C4D, big, 100, SIZE_MAX), true), sample.cnt);
+    }
+    /* A format of old patches to libpcap, which libpcap reads for us: 24 bytes before each packet.
+     */
+    expect_as_libpcap(write_pcap(0xA1B2CD34, false, 65535, 4000), false);
+    /* Cut anywhere. */
+    for (size_t len = 24; len < 3000; len += 7)
+        expect_as_libpcap(write_pcap(0xA1B2C3D4, len & 1, 65535, len), true);
+}
+
+/* A pcapng file with a little of everything, which libpcap reads too. */
+static void make_ng(struct ngfile *f, bool big, uint8_t tsresol, int64_t tsoffset)
+{
+    static const uint8_t addr[4] = {10, 0, 0, 1};
+    static const uint8_t custom[8] = {0, 0, 0x7F, 1, 1, 2, 3, 4};
+
+    load();
+    ng_section(f, big, UINT64_MAX);
+    ng_interface(f, 1, 0, tsresol, tsoffset);
+    ng_name(f, addr, "left");
+    ng_interface(f, 1, 0, 0, 0);
+    for (size_t i = 0; i < sample.cnt; i++) {
+        const struct capture_frame *fr = &sample.frame[i];
+        uint64_t stamp = UINT64_C(1700000000000000) + i * 12345;
+
+        switch (i % 4) {
+        case 0: ng_enhanced(f, 0, stamp, fr->data, fr->len, i % 8 ? "first" : NULL); break;
+        case 1: ng_enhanced(f, 1, stamp, fr->data, fr->len, "a comment that was there"); break;
+        case 2: ng_obsolete(f, 0, stamp, fr->data, fr->len); break;
+        default: ng_simple(f, fr->data, fr->len);
+        }
+        if (i % 10 == 9)
+            ng_block(f, 0xBAD, custom, sizeof(custom));
+    }
+}
+
+static void pcapng_of_every_kind(void)
+{
+    static const uint8_t resolutions[] = {0, 3, 6, 9, 0x80, 0x8A, 0x94};
+
+    for (unsigned i = 0; i < 2 * sizeof(resolutions); i++) {
+        struct ngfile f = {0};
+        int64_t offset = i % 3 == 1 ? 86400 : i % 3 == 2 ? -3600 : 0;
+
+        make_ng(&f, i & 1, resolutions[i / 2], offset);
+        ng_write(&f, checkrun_path("s.pcapng"));
+        EXPECT_EQ(expect_as_libpcap(checkrun_path("s.pcapng"), true), sample.cnt);
+        ng_free(&f);
+    }
+}
+
+/* Files with bytes changed, doubled and missing: what libpcap still reads is read the same way. */
+static void spoilt_files_as_libpcap_reads_them(void)
+{
+    struct rng rng = rng_seed();
+
+    for (int n = 0; n < 400; n++) {
+        struct ngfile f = {0};
+        unsigned spoils = 1 + rng_below(&rng, 4);
+
+        make_ng(&f, n & 1, n & 2 ? 9 : 0, 0);
+        while (spoils--) {
+            size_t at = rng_below(&rng, n % 4 ? 400 : (uint32_t)f.len);
+
+            switch (rng_below(&rng, 4)) {
+            case 0: f.p[at] ^= (uint8_t)(1u << rng_below(&rng, 8)); break;
+            case 1: f.p[at] = (uint8_t)rng_below(&rng, 256); break;
+            case 2: memset(f.p + at, 0xFF, f.len - at < 4 ? f.len - at : 4); break;
+            default: f.len = at > 28 ? at : f.len;
+            }
+        }
+        ng_write(&f, checkrun_path("s.pcapng"));
+        expect_as_libpcap(checkrun_path("s.pcapng"), false);
+        ng_free(&f);
+    }
+}
+
+/* Interfaces with different link layers, byte orders and resolutions, in two sections; libpcap
+ * refuses the file. */
+static void interfaces_of_different_links(void)
+{
+    const char *path = checkrun_path("mixed.pcapng");
+    struct source_frame frame;
+    struct ngfile f = {0};
+    struct source *source;
+    struct fault fault;
+    size_t i = 0;
+    int rc;
+
+    load();
+    for (int section = 0; section < 2; section++) {
+        ng_section(&f, section, UINT64_MAX);
+        ng_interface(&f, 50, 0, 0, 0);    /* PPP: never RoCE */
+        ng_interface(&f, 101, 0, 9, 0);   /* raw IP */
+        ng_interface(&f, 1, 65535, 0, 0); /* Ethernet */
+        for (size_t k = 0; k < 40; k++) {
+            const struct capture_frame *fr = &sample.frame[k];
+
+            if (k % 3 == 0)
+                ng_enhanced(&f, 0, 5000000 + k, fr->data, fr->len, NULL);
+            else if (k % 3 == 1)
+                ng_enhanced(&f, 1, 5000000000u + k, fr->data + 14, fr->len - 14, NULL);
+            else
+                ng_enhanced(&f, 2, 5000000 + k, fr->data, fr->len, NULL);
+        }
+    }
+    ng_write(&f, path);
+    ng_free(&f);
+    source = source_open(path, &fault);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(source);
+    while ((rc = source_next(source, &frame, &fault)) == 1) {
+        const struct capture_frame *fr = &sample.frame[i % 40];
+        unsigned kind = i % 40 % 3;
+
+        EXPECT_EQ(frame.link, kind == 2 ? ROCE_LINK_ETHERNET : ROCE_LINK_IP);
+        EXPECT_EQ(frame.cap_len, kind == 0 ? 0 : kind == 1 ? fr->len - 14 : fr->len);
+        EXPECT_EQ(frame.time, 5 * S + i % 40 * (kind == 1 ? 1 : 1000));
+        if (kind)
+            EXPECT_EQ(memcmp(frame.data, fr->data + (kind == 1 ? 14 : 0), frame.cap_len), 0);
+        i++;
+    }
+    EXPECT_EQ(rc, 0);
+    EXPECT_EQ(i, 80);
+    source_close(source);
+}
+
+/* Batches of frames stay as long as source_ready() promises, also across blocks of 16 MiB. */
+static void frames_stay_while_batches_wait(void)
+{
+    static uint8_t filler[65536];
+    struct source_frame *all;
+    const struct source_frame *oldest;
+    struct ngfile f = {0};
+    struct source *source;
+    struct fault fault;
+    unsigned batches = 0, cnt = 0, first[CHUNKS_KEEP + 1] = {0};
+    int rc;
+
+    ng_section(&f, false, UINT64_MAX);
+    ng_interface(&f, 1, 0, 0, 0);
+    for (unsigned i = 0; i < 3000; i++) {
+        uint32_t len = 60 + i * 7 % 1400;
+
+        memset(filler, (int)(i & 0xFF), len);
+        ng_enhanced(&f, 0, i, filler, len, NULL);
+        for (unsigned k = 0; i % 500 == 499 && k < 30; k++)
+            ng_block(&f, 0xBAD, filler, 65536);
+    }
+    ng_write(&f, checkrun_path("long.pcapng"));
+    ng_free(&f);
+    source = source_open(checkrun_path("long.pcapng"), &fault);
+    all = calloc(3000, sizeof(*all));
+    CU_ASSERT_TRUE_FATAL(source && all);
+    while (cnt < 3000 && (rc = source_next(source, &all[cnt], &fault)) == 1) {
+        cnt++;
+        if (source_ready(source))
+            continue;
+        /* The oldest batch that must still be there. */
+        memmove(first, first + 1, sizeof(first) - sizeof(first[0]));
+        first[CHUNKS_KEEP] = cnt;
+        batches++;
+        oldest = batches >= CHUNKS_KEEP ? &all[first[0]] : &all[0];
+        for (; oldest < &all[cnt]; oldest++)
+            for (uint32_t b = 0; b < oldest->cap_len; b++)
+                if (oldest->data[b] != (uint8_t)(oldest->number - 1)) {
+                    suite_fail(__FILE__, __LINE__, "frame %u was overwritten after %u",
+                               oldest->number, cnt);
+                    cnt = 3000;
+                    b = oldest->cap_len;
+                }
+    }
+    EXPECT_EQ(cnt, 3000);
+    CU_ASSERT_TRUE(batches > 2 * CHUNKS_KEEP);
+    source_close(source);
+    free(all);
+}
+
+SUITE("replay.source", TEST(every_capture_as_libpcap_reads_it), TEST(pcap_of_every_kind),
+      TEST(pcapng_of_every_kind), TEST(spoilt_files_as_libpcap_reads_them),
+      TEST(interfaces_of_different_links), TEST(frames_stay_while_batches_wait))

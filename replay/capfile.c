@@ -337,36 +337,29 @@ static int read_other(struct capfile *cap, const uint8_t *p, uint32_t len, struc
     return 0;
 }
 
-int capfile_seek(struct capfile *cap, struct fault *fault)
+/* Steps over blocks up to a packet's and shows it. 1, 0, -1. */
+static int seek_packet(struct capfile *cap, const uint8_t **p, uint32_t *len, struct fault *fault)
 {
-    const uint8_t *p;
-    uint32_t len;
     int rc;
 
-    if (!cap->pcapng)
-        return 1;
-    while ((rc = peek_block(cap, &p, &len, fault)) == 1) {
-        if (is_packet(capfile_u32(cap->big, p)))
-            return 1;
-        if (read_other(cap, p, len, fault) != 0)
+    while ((rc = peek_block(cap, p, len, fault)) == 1 && !is_packet(capfile_u32(cap->big, *p))) {
+        if (read_other(cap, *p, *len, fault) != 0)
             return -1;
-        chunks_take(&cap->chunks, len);
+        chunks_take(&cap->chunks, *len);
     }
     return rc;
 }
 
 int capfile_next(struct capfile *cap, struct capfile_record *out, struct fault *fault)
 {
-    const uint8_t *p;
-    uint32_t len;
+    const uint8_t *p = NULL;
+    uint32_t len = 0;
     int rc;
 
     if (!cap->pcapng) {
         rc = next_pcap(cap, out, fault);
     } else {
-        rc = capfile_seek(cap, fault);
-        if (rc == 1)
-            rc = peek_block(cap, &p, &len, fault);
+        rc = seek_packet(cap, &p, &len, fault);
         if (rc == 1)
             rc = read_packet(cap, p, len, out, fault);
         if (rc == 1)

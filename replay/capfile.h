@@ -68,10 +68,6 @@ int capfile_next(struct capfile *cap, struct capfile_record *out, struct fault *
 /* Whether the next packet is whole in what was read. */
 bool capfile_ready(const struct capfile *cap);
 
-/* pcapng: steps over blocks up to the first packet, so that the interfaces are known. 1 if there is
- * a packet, else as capfile_next(). */
-int capfile_seek(struct capfile *cap, struct fault *fault);
-
 /* 16 and 32 bits as the file has them. */
 uint16_t capfile_u16(bool big, const uint8_t *p);
 uint32_t capfile_u32(bool big, const uint8_t *p);

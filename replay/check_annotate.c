@@ -92,6 +92,30 @@ static bool next_spooled(struct annotate *a, struct roce_finding *f)
     return fread(f, sizeof(*f), 1, a->spool) == 1;
 }
 
+static void copy_block(void *user, const uint8_t *block, uint32_t len, bool big)
+{
+    (void)big;
+    (void)pcapng_copy(user, block, len); /* the stream remembers an error */
+}
+
+/* A frame with its comments, to a copy of its file or to a new one. */
+static int write_frame(struct pcapng *pcapng, bool copy, const struct source_frame *frame,
+                       const struct comments *comments)
+{
+    const struct pcapng_block block = {.p = frame->block,
+                                       .len = frame->block_len,
+                                       .options_off = frame->block_options_off,
+                                       .cap_len = frame->record_cap_len,
+                                       .big = frame->block_big};
+    const struct pcapng_frame record = {.time = frame->time,
+                                        .data = frame->record,
+                                        .cap_len = frame->record_cap_len,
+                                        .wire_len = frame->record_wire_len};
+
+    return copy ? pcapng_copy_packet(pcapng, &block, comments->p, comments->cnt)
+                : pcapng_write(pcapng, &record, comments->p, comments->cnt);
+}
+
 int annotate_write(struct annotate *a, struct source *source, FILE *out, const char *out_name,
                    struct progress *progress, struct fault *fault)
 {
@@ -100,7 +124,7 @@ int annotate_write(struct annotate *a, struct source *source, FILE *out, const c
     struct source_frame frame;
     struct pcapng pcapng;
     uint32_t late = 0;
-    bool more;
+    bool more, copy;
     int rc;
 
     if (!comments)
@@ -109,18 +133,17 @@ int annotate_write(struct annotate *a, struct source *source, FILE *out, const c
         qsort(a->late, a->late_cnt, sizeof(*a->late), order);
     rewind(a->spool);
     more = next_spooled(a, &f);
-    rc = pcapng_begin(&pcapng, out, source_linktype(source), source_snaplen(source), "rocedrill");
+    pcapng.file = out;
+    copy = source_blocks(source, copy_block, &pcapng);
+    rc = copy ? 0
+              : pcapng_begin(&pcapng, out, source_linktype(source), source_snaplen(source),
+                             "rocedrill");
     while (rc == 0 && (rc = source_next(source, &frame, fault)) == 1) {
-        struct pcapng_frame record = {.time = frame.time,
-                                      .data = frame.record,
-                                      .cap_len = frame.record_cap_len,
-                                      .wire_len = frame.record_wire_len};
-
         for (comments->cnt = 0; more && f.frame <= frame.number; more = next_spooled(a, &f))
             add_comment(comments, &f);
         for (; late < a->late_cnt && a->late[late].finding.frame <= frame.number; late++)
             add_comment(comments, &a->late[late].finding);
-        rc = pcapng_write(&pcapng, &record, comments->p, comments->cnt);
+        rc = write_frame(&pcapng, copy, &frame, comments);
         if ((frame.number & 1023) == 0)
             progress_step(progress, source, frame.number);
     }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Pcapng: writes a capture file of one interface with comments at its frames, which libpcap cannot
- * write. Source: draft-ietf-opsawg-pcapng, "PCAP Now Generic (pcapng) Capture File Format":
- * Section Header, Interface Description and Enhanced Packet Blocks, in host byte order.
+ * Pcapng: writes capture files with comments at their frames, which libpcap cannot write: a new one
+ * of one interface, in host byte order, or a copy of another pcapng file, block by block and with
+ * all that was in it. Source: draft-ietf-opsawg-pcapng, "PCAP Now Generic (pcapng) Capture File
+ * Format": Section Header, Interface Description and packet blocks.
  */
 #ifndef REPLAY_PCAPNG_H
 #define REPLAY_PCAPNG_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include "text.h"
 
@@ -30,5 +32,23 @@ int pcapng_begin(struct pcapng *out, FILE *file, uint32_t linktype, uint32_t sna
 /* A frame with `cnt` comments in UTF-8; a comment longer than an option can be is cut. */
 int pcapng_write(struct pcapng *out, const struct pcapng_frame *frame, const char *const *comment,
                  size_t cnt);
+
+/* Part of a copy: a block that is no packet, with `len` bytes, both lengths among them. A section's
+ * header loses the length of its section, which comments change. */
+int pcapng_copy(struct pcapng *out, const uint8_t *block, uint32_t len);
+
+/* A packet's block, whose options begin at `options_off`, and its byte order. */
+struct pcapng_block {
+    const uint8_t *p;
+    uint32_t len;
+    uint32_t options_off; /* 0: a simple packet, which can have none */
+    uint32_t cap_len;
+    bool big;
+};
+
+/* Part of a copy: the packet with `cnt` more comments behind the options it has. Without any the
+ * block stays as it is; a simple packet with comments becomes an enhanced one of interface 0. */
+int pcapng_copy_packet(struct pcapng *out, const struct pcapng_block *block,
+                       const char *const *comment, size_t cnt);
 
 #endif

@@ -32,7 +32,6 @@ struct source {
     uint64_t total;          /* bytes of `file`, 0 for a pipe */
     uint32_t number;
     struct capfile cap;
-    bool seeked; /* the blocks before the first packet were read */
     /* Of a file that libpcap reads, and then what its frames are copied to. */
     pcap_t *pcap; /* owns `stream` */
     struct chunk kept[CHUNKS_KEEP + 1];
@@ -217,13 +216,6 @@ static int next_record(struct source *source, struct capfile_record *out, struct
 {
     if (source->pcap)
         return next_pcap(source, out, why);
-    if (!source->seeked) {
-        int rc = capfile_seek(&source->cap, why);
-
-        if (rc != 1)
-            return rc;
-        source->seeked = true;
-    }
     return capfile_next(&source->cap, out, why);
 }
 

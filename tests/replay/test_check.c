@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* rocedrill check: arguments, exit status, and every kind of input. */
+#define _XOPEN_SOURCE 700 /* posix_openpt */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "checkrun.h"
 #include "flow/rules.h"
+#include "ngfile.h"
 #include "support/suite.h"
 
 /* A capture that holds, one that breaks a rule, and one with a QP that fails by the rules. */
@@ -143,6 +147,33 @@ static char *findings_of(const char *input)
     return text;
 }
 
+/* What was counted on each connection and of each rule, but nothing that the network layer has a
+ * part in. */
+static char *counts_of(const char *input)
+{
+    static const char *const kept[] = {
+        "psn_naks",     "rnr_naks",     "acks",          "responses",       "duplicates",
+        "missing_psns", "payload_sent", "goodput_bytes", "retransmissions", "operations"};
+    struct checkrun r = checkrun("check --json - %s", input);
+    json_t *lines = checkrun_json(r.out), *all = json_array();
+    char *text;
+
+    for (size_t i = 0; i < json_array_size(lines); i++) {
+        const json_t *o = json_array_get(lines, i);
+
+        for (int side = 0; side < 2; side++)
+            for (size_t k = 0; k < sizeof(kept) / sizeof(kept[0]); k++)
+                json_array_append(all,
+                                  json_object_get(json_object_get(o, side ? "b" : "a"), kept[k]));
+    }
+    CU_ASSERT_TRUE(json_array_size(all) > 10);
+    text = json_dumps(all, JSON_SORT_KEYS);
+    json_decref(all);
+    json_decref(lines);
+    checkrun_free(&r);
+    return text;
+}
+
 static void expect_same(const char *prepare, const char *input)
 {
     char *expected = findings_of(VIOLATES), *actual;
@@ -265,6 +296,152 @@ static void reads_erf_records(void)
     expect_same("true", "$T/erf2.pcap");
 }
 
+/* ---- InfiniBand links: the same conversation, with LRH and GRH in place of Ethernet and IP ------
+ */
+
+static size_t native_of(const struct capture_frame *f, uint8_t *out, size_t cap)
+{
+    struct roce_pkt pkt;
+    uint8_t src[16], dst[16];
+    int len;
+
+    CU_ASSERT_EQUAL_FATAL(roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, f->data, f->len, f->len), 0);
+    roce_pkt_addr(&pkt, src, dst);
+    pkt.encap = ROCE_ENCAP_IB_GLOBAL;
+    pkt.present &=
+        ~(ROCE_HDR_BIT(ROCE_HDR_ETH) | ROCE_HDR_BIT(ROCE_HDR_IP4) | ROCE_HDR_BIT(ROCE_HDR_UDP));
+    pkt.present |= ROCE_HDR_BIT(ROCE_HDR_LRH) | ROCE_HDR_BIT(ROCE_HDR_GRH);
+    /* Without source ports small PSNs do not show early what belongs together. */
+    pkt.bth.psn += 0x400000;
+    pkt.lrh.lnh = 3;
+    pkt.lrh.slid = src[15];
+    pkt.lrh.dlid = dst[15];
+    pkt.grh.ipver = 6;
+    pkt.grh.next = ROCE_GRH_NEXT_IBA;
+    pkt.grh.hop = 64;
+    memcpy(pkt.grh.sgid, src, 16);
+    memcpy(pkt.grh.dgid, dst, 16);
+    len = roce_pkt_build(&pkt, 0, out, cap);
+    CU_ASSERT_TRUE_FATAL(len > 0);
+    return (size_t)len;
+}
+
+/* Each frame in an ERF record of this type, or none (0). */
+static void write_native(const char *name, uint32_t linktype, uint8_t erf_type, bool as_ip)
+{
+    static uint8_t data[ROCE_FRAME_MAX + 16];
+    struct capture capture;
+
+    CU_ASSERT_TRUE_FATAL(capture_load(&capture, TRACES_DIR "/captures/rc-loss-both.pcap"));
+    for (size_t i = 0; i < capture.cnt; i++) {
+        struct capture_frame *f = &capture.frame[i];
+        size_t head = erf_type ? 16 : 0, len;
+
+        if (as_ip) {
+            len = f->len - 14;
+            memcpy(data + head, f->data + 14, len);
+        } else {
+            len = native_of(f, data + head, ROCE_FRAME_MAX);
+        }
+        if (erf_type) {
+            memset(data, 0, head);
+            data[8] = erf_type;
+            data[10] = (uint8_t)((head + len) >> 8);
+            data[11] = (uint8_t)(head + len);
+            data[14] = (uint8_t)(len >> 8);
+            data[15] = (uint8_t)len;
+        }
+        capture_put(&capture, i, data, head + len);
+    }
+    checkrun_write_pcap(name, linktype, &capture);
+    capture_free(&capture);
+}
+
+static void reads_infiniband_links(void)
+{
+    char *expected, *actual;
+
+    write_native("ib.pcap", 247, 0, false);
+    write_native("erf-ib.pcap", 197, 21, false);
+    write_native("erf-ip.pcap", 197, 22, true);
+    expect_same("true", "$T/erf-ip.pcap");
+    /* Without IP and UDP its identification and port tell nothing: what was counted is the same. */
+    expected = counts_of(VIOLATES);
+    actual = counts_of("$T/ib.pcap");
+    CU_ASSERT_STRING_EQUAL(actual, expected);
+    free(actual);
+    actual = counts_of("$T/erf-ib.pcap");
+    CU_ASSERT_STRING_EQUAL(actual, expected);
+    free(actual);
+    free(expected);
+}
+
+/* Half of the packets from an Ethernet interface, half from one of Linux cooked captures. */
+static void reads_interfaces_of_different_links(void)
+{
+    static const uint8_t sll[16] = {0, 0, 0, 1, 0, 6, 2, 0x52, 0x6F, 0x43, 0x45, 1, 0, 0, 8, 0};
+    static uint8_t data[ROCE_FRAME_MAX];
+    struct capture capture;
+    struct ngfile f = {0};
+
+    CU_ASSERT_TRUE_FATAL(capture_load(&capture, TRACES_DIR "/captures/rc-loss-both.pcap"));
+    ng_section(&f, true, UINT64_MAX);
+    ng_interface(&f, 1, 0, 9, 0);
+    ng_interface(&f, 113, 0, 9, 0);
+    for (size_t i = 0; i < capture.cnt; i++) {
+        const struct capture_frame *fr = &capture.frame[i];
+
+        memcpy(data, sll, sizeof(sll));
+        memcpy(data + sizeof(sll), fr->data + 14, fr->len - 14);
+        if (i & 1)
+            ng_enhanced(&f, 1, fr->time, data, fr->len + 2, NULL);
+        else
+            ng_enhanced(&f, 0, fr->time, fr->data, fr->len, NULL);
+    }
+    ng_write(&f, checkrun_path("mixed.pcapng"));
+    ng_free(&f);
+    capture_free(&capture);
+    expect_same("true", "$T/mixed.pcapng");
+    expect_same("true", "- <$T/mixed.pcapng");
+    if (have("gzip"))
+        expect_same("gzip -c $T/mixed.pcapng >$T/mixed.gz", "$T/mixed.gz");
+}
+
+/* A slow input makes a line on a terminal, which is gone at the end; -q and no terminal make none.
+ */
+static void shows_progress_on_a_terminal(void)
+{
+    int master = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK), slave;
+    char seen[4096];
+    ssize_t len;
+
+    CU_ASSERT_TRUE_FATAL(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+    setenv("TTY", ptsname(master), 1);
+    slave = open(ptsname(master), O_RDWR | O_NOCTTY); /* what is written stays to be read */
+    CU_ASSERT_TRUE_FATAL(slave >= 0);
+    for (int quiet = 0; quiet < 2; quiet++) {
+        struct checkrun r = checkrun_shell(
+            "\"$GEN\" -n 8000 >$T/slow.pcap; { head -c 1000000 $T/slow.pcap; sleep 1.2; "
+            "tail -c +1000001 $T/slow.pcap; } | $R check %s - 2>\"$TTY\"",
+            quiet ? "-q" : "");
+
+        EXPECT_EQ(r.status, 0);
+        checkrun_free(&r);
+        len = read(master, seen, sizeof(seen) - 1);
+        if (quiet) {
+            CU_ASSERT_TRUE(len <= 0);
+            continue;
+        }
+        CU_ASSERT_TRUE_FATAL(len > 0);
+        seen[len] = '\0';
+        CU_ASSERT_PTR_NOT_NULL(strstr(seen, "\rreading standard input: "));
+        CU_ASSERT_PTR_NOT_NULL(strstr(seen, " frames"));
+        CU_ASSERT_TRUE(len > 4 && strcmp(seen + len - 4, "\r\033[K") == 0);
+    }
+    close(slave);
+    close(master);
+}
+
 static void refuses_what_is_no_capture(void)
 {
     struct checkrun r = checkrun_shell(": >$T/empty; printf 'hello, this is no capture at all' "
@@ -344,6 +521,7 @@ static void memory_does_not_grow_with_the_capture(void)
 SUITE("replay.check", TEST(says_what_is_wrong_in_one_line), TEST(gives_three_kinds_of_status),
       TEST(does_not_overwrite_its_input), TEST(is_silent_when_asked),
       TEST(lists_and_explains_rules), TEST(reads_standard_input), TEST(reads_compressed_captures),
-      TEST(reads_every_link_layer), TEST(reads_erf_records), TEST(refuses_what_is_no_capture),
-      TEST(reports_a_capture_that_breaks_off), TEST(survives_any_bytes),
-      TEST(memory_does_not_grow_with_the_capture))
+      TEST(reads_every_link_layer), TEST(reads_erf_records), TEST(reads_infiniband_links),
+      TEST(reads_interfaces_of_different_links), TEST(shows_progress_on_a_terminal),
+      TEST(refuses_what_is_no_capture), TEST(reports_a_capture_that_breaks_off),
+      TEST(survives_any_bytes), TEST(memory_does_not_grow_with_the_capture))

@@ -18,7 +18,7 @@ enum { EXIT_HOLDS = 0, EXIT_VIOLATION = 1, EXIT_UNUSABLE = 2 };
 #define CONNS_SHORT 64u
 #define CONNS_LONG  4096u
 
-enum { OPT_RULES = 256, OPT_EXPLAIN, OPT_JUNIT, OPT_ANNOTATE, OPT_NO_ICRC };
+enum { OPT_RULES = 256, OPT_EXPLAIN, OPT_JUNIT, OPT_ANNOTATE, OPT_NO_ICRC, OPT_FAIL_ON };
 
 static const struct option_row {
     const char *name;
@@ -30,6 +30,8 @@ static const struct option_row {
     {"junit", OPT_JUNIT, "FILE", "JUnit XML: a test case a connection; - is stdout"},
     {"annotate", OPT_ANNOTATE, "OUT", "the capture again as pcapng, findings as packet comments"},
     {"peer", 'p', "NAME", "known deviations of this implementation do not fail"},
+    {"fail-on", OPT_FAIL_ON, "WHAT",
+     "exit with 1 for less: failed (a QP or connection), warn, note"},
     {"no-icrc", OPT_NO_ICRC, NULL, "do not compute ICRCs"},
     {"verbose", 'v', NULL, "all connections and every finding, not a screenful"},
     {"quiet", 'q', NULL, "no text on standard output, no progress"},
@@ -39,10 +41,16 @@ static const struct option_row {
 };
 #define ROW_CNT (sizeof(rows) / sizeof(rows[0]))
 
+/* What gives exit status 1; each row with those above it. */
+enum fail_on { FAIL_ON_ERROR, FAIL_ON_FAILED, FAIL_ON_WARN, FAIL_ON_NOTE, FAIL_ON_CNT };
+
+static const char *const fail_ons[FAIL_ON_CNT] = {"error", "failed", "warn", "note"};
+
 struct arguments {
     bool verbose, quiet, no_icrc;
     bool text; /* a report on standard output */
     enum roce_profile profile;
+    enum fail_on fail_on;
     const char *json_path, *junit_path, *annotate_path;
     FILE *json, *junit, *annotated;
 };
@@ -79,12 +87,23 @@ static void usage(FILE *out)
     fprintf(out, "peers:");
     for (int i = ROCE_PROFILE_NONE + 1; i < ROCE_PROFILE_CNT; i++)
         fprintf(out, " %s", roce_profile_name((enum roce_profile)i));
-    fprintf(out, "\nexit status: 0 = no rule was broken, 1 = one was, 2 = unusable input or wrong "
-                 "use\n");
+    fprintf(out, "\nexit status: 0 = no rule was broken (a QP that failed within the rules breaks "
+                 "none: see --fail-on),\n  1 = one was, 2 = unusable input or wrong use\n");
 }
 
 /* ---- captures ----------------------------------------------------------------------------------
  */
+
+static bool fails(const struct check_report *report, enum fail_on fail_on)
+{
+    const uint64_t *findings = report->totals.findings;
+
+    if (check_report_verdict(report) == CHECK_VIOLATION)
+        return true;
+    return (fail_on >= FAIL_ON_FAILED && report->failed > 0) ||
+           (fail_on >= FAIL_ON_WARN && findings[ROCE_SEV_WARN] > 0) ||
+           (fail_on >= FAIL_ON_NOTE && findings[ROCE_SEV_NOTE] > 0);
+}
 
 static int check_one(const char *path, const struct arguments *args)
 {
@@ -106,9 +125,7 @@ static int check_one(const char *path, const struct arguments *args)
     struct check_report report;
     int rc = check_capture(path, &options, &report, &fault), status;
 
-    status = rc != 0                                            ? EXIT_UNUSABLE
-             : check_report_verdict(&report) == CHECK_VIOLATION ? EXIT_VIOLATION
-                                                                : EXIT_HOLDS;
+    status = rc != 0 ? EXIT_UNUSABLE : fails(&report, args->fail_on) ? EXIT_VIOLATION : EXIT_HOLDS;
     if (report.name) {
         if (text && report.frames > 0)
             check_text(stdout, &report, args->verbose);
@@ -198,6 +215,13 @@ static int read_options(int argc, char **argv, struct arguments *args)
             args->profile = roce_profile_find(optarg);
             if (args->profile == ROCE_PROFILE_CNT || args->profile == ROCE_PROFILE_NONE)
                 return unknown_peer(optarg);
+            break;
+        case OPT_FAIL_ON:
+            for (args->fail_on = 0; args->fail_on < FAIL_ON_CNT; args->fail_on++)
+                if (strcmp(optarg, fail_ons[args->fail_on]) == 0)
+                    break;
+            if (args->fail_on == FAIL_ON_CNT)
+                return complain("check: --fail-on %s: it is error, failed, warn or note", optarg);
             break;
         case OPT_NO_ICRC: args->no_icrc = true; break;
         case 'v': args->verbose = true; break;

@@ -162,7 +162,8 @@ static void print_failures(FILE *out, const struct check_report *r, bool verbose
     print_rejections(out, r, verbose);
     for (uint32_t i = 0; i < r->conn_cnt && (verbose || shown < STORIES_MAX); i++)
         if (check_conn_failed(&r->conn[i].sum)) {
-            print_story(out, r, &r->conn[i].sum);
+            if (r->conn[i].sum.end != ROCE_END_REJECTED) /* that was told */
+                print_story(out, r, &r->conn[i].sum);
             shown++;
         }
     if (shown < r->failed)

@@ -304,6 +304,43 @@ static uint32_t answered(const struct roce_cm_slot *s, enum roce_cm kind)
     }
 }
 
+/* A connection that never was: it has no packets of its own, and this is its only word. */
+static void rejected(struct roce_ctx *ctx, const struct roce_cm_slot *s,
+                     const struct roce_cm_rej *rej)
+{
+    static const struct roce_cm_rep none;
+    struct roce_conn *conn = roce_flow_get(ctx->flow, sizeof(*conn), ctx->conn);
+    struct roce_conn_summary *sum;
+
+    if (!conn)
+        return;
+    sum = &conn->sum;
+    facts(conn, s, &none, 0);
+    sum->stream = ctx->flow->next_stream;
+    sum->encap = ctx->pkt->encap;
+    sum->vid = ctx->pkt->vlan_cnt ? ctx->pkt->vlan[0].vid : 0;
+    sum->epochs = 1;
+    sum->first_frame = s->req_frame;
+    sum->first_time = s->req_time;
+    sum->last_frame = ctx->frame;
+    sum->last_time = ctx->time;
+    sum->end = ROCE_END_REJECTED;
+    sum->end_frame = sum->cm.rej_frame = ctx->frame;
+    sum->cm.rej_reason = rej->reason;
+    for (int i = 0; i < 2; i++) {
+        sum->side[i] = (struct roce_side_summary){.qpn = i == 0 ? s->qpn[0] : ROCE_QPN_UNKNOWN,
+                                                  .first_psn = ROCE_PSN_UNKNOWN,
+                                                  .credits = ROCE_CREDITS_UNLIMITED};
+        memcpy(sum->side[i].addr, s->addr[i], 16);
+    }
+    if (roce_conn_number(ctx->flow)) {
+        ctx->flow->totals.connections++;
+        if (ctx->flow->opts.on_conn)
+            ctx->flow->opts.on_conn(ctx->flow->opts.user, sum);
+    }
+    roce_mem_put(&ctx->flow->mem, conn, sizeof(*conn));
+}
+
 static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32_t local,
                      uint32_t remote)
 {
@@ -317,7 +354,8 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
     if (!s)
         return;
     s->seen |= (uint16_t)(1u << msg->kind);
-    conn = conn_of(ctx, s);
+    /* Before a REP there is none yet, but the active side's QP may have had one before. */
+    conn = s->rep_frame || msg->kind != ROCE_CM_REJ ? conn_of(ctx, s) : NULL;
     tell(ctx, s, answered(s, msg->kind));
     switch (msg->kind) {
     case ROCE_CM_RTU:
@@ -330,6 +368,8 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
         break;
     case ROCE_CM_MRA: check_tid(ctx, s->tid, msg->mad.tid, s->req_frame); break;
     case ROCE_CM_REJ:
+        if (!s->rep_frame && !s->gone)
+            rejected(ctx, s, &msg->rej);
         s->gone = true;
         if (conn && (conn->sum.end == ROCE_END_OPEN)) {
             conn->sum.end = ROCE_END_REJECTED;

@@ -197,6 +197,11 @@ static bool alias_add(struct roce_flow *flow, uint32_t stream)
     return true;
 }
 
+bool roce_conn_number(struct roce_flow *flow)
+{
+    return alias_add(flow, flow->next_stream++);
+}
+
 struct roce_side *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *ctx,
                                 const struct roce_key *key)
 {
@@ -209,8 +214,8 @@ struct roce_side *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *c
     conn = roce_flow_get(flow, sizeof(*conn), ctx->conn);
     if (!conn)
         return NULL;
-    (void)alias_add(flow, flow->next_stream);
-    conn->stream = flow->next_stream++;
+    conn->stream = flow->next_stream;
+    (void)roce_conn_number(flow);
     conn->net = key->net;
     conn->ud = key->src_qpn != ROCE_QPN_UNKNOWN;
     conn->sum.stream = conn->stream;

@@ -238,6 +238,9 @@ struct roce_side *roce_conn_find(struct roce_flow *flow, const struct roce_key *
 struct roce_side *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *ctx,
                                 const struct roce_key *key);
 
+/* Gives flow->next_stream away. False without memory to tell what it is joined to. */
+bool roce_conn_number(struct roce_flow *flow);
+
 /* Makes `side` (not keyed yet) the one that is found by its peer's QPN. */
 void roce_conn_key(struct roce_flow *flow, struct roce_side *side);
 

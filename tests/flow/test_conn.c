@@ -141,6 +141,35 @@ static void cm_names_both_sides(void)
     CU_ASSERT(v.conn[1].complete);
 }
 
+static void a_rejected_connection_is_told(void)
+{
+    struct flowgen g;
+    struct roce_cm_msg m;
+
+    flowgen_init(&g);
+    flowgen_send(&g, 0, 64); /* the QP had another life before */
+    m = flowgen_cm_req(&g);
+    flowgen_cm(&g, 0, &m);
+    roce_cm_msg_init(&m, ROCE_CM_REJ, g.tid);
+    m.rej.remote_comm_id = g.conn.qpn[0];
+    m.rej.message = 0;
+    m.rej.reason = 28;
+    flowgen_cm(&g, 1, &m); /* 4 */
+    flowgen_cm(&g, 1, &m); /* once more: said once */
+    run(&g);
+    EXPECT_EQ(v.conn_cnt, 3); /* told at once: the first */
+    EXPECT_EQ(v.conn[0].end, ROCE_END_REJECTED);
+    EXPECT_EQ(v.conn[0].end_frame, 4);
+    EXPECT_EQ(v.conn[0].cm.rej_reason, 28);
+    EXPECT_EQ(v.conn[0].cm.req_frame, 3);
+    EXPECT_EQ(v.conn[0].side[0].qpn, 0x101);
+    EXPECT_EQ(v.conn[0].side[1].qpn, ROCE_QPN_UNKNOWN);
+    EXPECT_EQ(v.conn[0].side[0].packets, 0);
+    CU_ASSERT(v.conn[0].stream != v.conn[1].stream && v.conn[0].stream != v.conn[2].stream);
+    EXPECT_EQ(v.conn[1].end, ROCE_END_OPEN);
+    EXPECT_EQ(v.totals.connections, 3);
+}
+
 static void the_same_qpns_again(void)
 {
     struct flowgen g;
@@ -219,5 +248,6 @@ static void both_ends_behind_one_address(void)
 
 SUITE("flow.conn", TEST(directions_are_paired_without_cm), TEST(many_connections_with_random_psns),
       TEST(equal_psns_are_told_apart_by_source_port), TEST(equal_psns_without_a_sign_stay_apart),
-      TEST(cm_names_both_sides), TEST(the_same_qpns_again), TEST(datagrams_join_by_both_qpns),
-      TEST(vlans_and_encapsulations_are_apart), TEST(both_ends_behind_one_address))
+      TEST(cm_names_both_sides), TEST(a_rejected_connection_is_told), TEST(the_same_qpns_again),
+      TEST(datagrams_join_by_both_qpns), TEST(vlans_and_encapsulations_are_apart),
+      TEST(both_ends_behind_one_address))

@@ -99,7 +99,9 @@ static const struct rnic_host host = {.mem = host_mem,
 
 static void start(struct fuzz *f, struct script *script)
 {
+    static const enum roce_svc services[] = {ROCE_SVC_RC, ROCE_SVC_RC, ROCE_SVC_XRC, ROCE_SVC_UC};
     struct rnic_requester_attr attr = {
+        .svc = services[u8(script) % 4],
         .path_mtu = MTU,
         .dest_qpn = 2,
         .pkey = 0xFFFF,
@@ -161,7 +163,10 @@ static void respond(struct fuzz *f, struct script *script)
     uint8_t choice = u8(script);
     int32_t ahead = (int8_t)u8(script);
 
-    roce_pkt_init(&pkt, ROCE_ENCAP_V2_IP4, opcodes[choice % 8]);
+    if (f->req.attr.svc == ROCE_SVC_UC)
+        return; /* has no responses */
+    roce_pkt_init(&pkt, ROCE_ENCAP_V2_IP4,
+                  roce_opcode_in(opcodes[choice % 8], f->req.attr.svc)->value);
     if (ahead > 100) /* far away */
         ahead <<= 16;
     else if (ahead > 0)

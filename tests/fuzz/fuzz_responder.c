@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz target: a device with one RC QP against a hostile peer. The input is a script: requests with
+ * Fuzz target: a device with one QP of RC, UC or XRC, with or without SRQ, against a hostile peer.
+ * The first byte says which; the rest is a script: requests with
  * chosen fields, arbitrary bytes in place of a frame (given a right ICRC, so that they get deep),
  * posted receives, regions that come and go, states, and output taken now and then.
  *
@@ -24,6 +25,7 @@
 #define QPN     0x11u
 #define MTU     256u
 #define READS   4u
+#define SRQN    3u
 /* READ answers of all resources, each of at most the larger region, one ACK or NAK beside each. */
 #define OWED_MAX (READS * (RW_LEN / MTU + 1) + READS + 1)
 
@@ -38,6 +40,9 @@ struct fuzz {
     struct rnic_mr *rw; /* NULL while it is deregistered */
     struct rnic_cq *cq;
     struct rnic_qp *qp;
+    struct rnic_srq *srq;   /* or NULL */
+    struct rnic_xrcd *xrcd; /* XRC */
+    enum roce_svc svc;
     struct rnic_qp_attr attr;
     uint8_t *block;
     uint8_t *rw_mem;
@@ -109,16 +114,28 @@ static void bring_up(struct fuzz *fuzz)
     modify(fuzz, RNIC_QPS_RTS);
 }
 
-static void setup(struct fuzz *fuzz)
+static void make_srq(struct fuzz *fuzz)
 {
+    struct rnic_srq_init init = {.max_wr = 4, .max_sge = 2, .limit = 2, .srqn = SRQN};
+
+    init.xrcd = fuzz->xrcd;
+    init.cq = fuzz->xrcd ? fuzz->cq : NULL;
+    FUZZ_CHECK(rnic_srq_new(fuzz->pd, &init, &fuzz->srq) == RNIC_OK);
+}
+
+static void setup(struct fuzz *fuzz, uint8_t kind)
+{
+    static const enum rnic_qp_type types[] = {RNIC_QPT_RC, RNIC_QPT_UC, RNIC_QPT_XRC_RECV};
+    static const enum roce_svc services[] = {ROCE_SVC_RC, ROCE_SVC_UC, ROCE_SVC_XRC};
     struct rnic_attr attr = {.mac = {2, 0, 0, 0, 0, 2}, .gid_cnt = 1};
     struct rnic_qp_init init = {
-        .type = RNIC_QPT_RC, .qpn = QPN, .max_recv_wr = 4, .max_recv_sge = 2};
+        .type = types[kind % 3], .qpn = QPN, .max_recv_wr = 4, .max_recv_sge = 2};
     struct rnic_mr_attr ro = {
         .len = RO_LEN, .iova = RO_IOVA, .access = RNIC_ACCESS_REMOTE_READ, .key = RO_KEY};
     struct rnic_mr *mr;
 
     memset(fuzz, 0, sizeof(*fuzz));
+    fuzz->svc = services[kind % 3];
     memcpy(attr.gid[0].gid, my_gid, 16);
     attr.gid[0].type = RNIC_GID_ROCE_V2;
     fuzz->block = malloc(BLOCK);
@@ -135,6 +152,13 @@ static void setup(struct fuzz *fuzz)
     FUZZ_CHECK(rnic_mr_reg(fuzz->pd, &ro, &mr) == RNIC_OK);
     FUZZ_CHECK(rnic_cq_new(fuzz->rnic, 8, &fuzz->cq) == RNIC_OK);
     init.recv_cq = fuzz->cq;
+    if (fuzz->svc == ROCE_SVC_XRC)
+        FUZZ_CHECK(rnic_xrcd_new(fuzz->rnic, &fuzz->xrcd) == RNIC_OK);
+    if (kind & 0x80 || fuzz->xrcd)
+        make_srq(fuzz);
+    init.xrcd = fuzz->xrcd;
+    init.srq = fuzz->xrcd ? NULL : fuzz->srq;
+    init.no_credits = (kind & 0x40) != 0;
     FUZZ_CHECK(rnic_qp_new(fuzz->pd, &init, &fuzz->qp) == RNIC_OK);
     fuzz->attr = (struct rnic_qp_attr){.access = 0xF,
                                        .pkey = 0xFFFF,
@@ -167,7 +191,8 @@ static void request(struct fuzz *fuzz, struct script *script)
     uint8_t flags = u8(script);
     int len;
 
-    roce_pkt_init(&pkt, ROCE_ENCAP_V2_IP4, u8(script) & 0x1F);
+    roce_pkt_init(&pkt, ROCE_ENCAP_V2_IP4, (uint8_t)((u8(script) & 0x1F) | fuzz->svc << 5));
+    pkt.xrceth.srqn = flags & 64 ? u8(script) % 5 : SRQN;
     rnic_qp_view(fuzz->qp, &view);
     memcpy(pkt.eth.dst, "\2\0\0\0\0\2", 6);
     memcpy(pkt.ip4.src, peer_gid + 12, 4);
@@ -221,7 +246,8 @@ static void raw(struct fuzz *fuzz, struct script *script)
                    0);
         if (len)
             memcpy(buf + pkt.off[ROCE_HDR_BTH], script->p, len);
-        buf[pkt.off[ROCE_HDR_BTH]] &= 0x1F;
+        buf[pkt.off[ROCE_HDR_BTH]] =
+            (uint8_t)((buf[pkt.off[ROCE_HDR_BTH]] & 0x1F) | fuzz->svc << 5);
         buf[pkt.off[ROCE_HDR_BTH] + 7] = QPN;
         script->p += len;
         script->left -= len;
@@ -245,7 +271,28 @@ static void post(struct fuzz *fuzz, struct script *script)
     for (unsigned i = 0; i < 3; i++)
         sge[i] = (struct rnic_sge){
             .addr = pick_va(script), .len = pick_len(script), .lkey = u8(script) % 4};
-    rnic_post_recv(fuzz->qp, &wr);
+    if (fuzz->srq)
+        rnic_post_srq_recv(fuzz->srq, &wr);
+    else
+        rnic_post_recv(fuzz->qp, &wr);
+}
+
+/* Another size or limit; an XRC SRQ goes and comes. */
+static void change_srq(struct fuzz *fuzz, struct script *script)
+{
+    uint8_t choice = u8(script);
+    uint32_t max = 1 + u8(script) % 40;
+    uint32_t limit = choice % 5;
+
+    if (fuzz->xrcd && choice >= 0xE0) {
+        if (fuzz->srq)
+            FUZZ_CHECK(rnic_srq_del(fuzz->srq) == RNIC_OK);
+        fuzz->srq = NULL;
+        if (choice & 1)
+            make_srq(fuzz);
+    } else if (fuzz->srq) {
+        rnic_srq_modify(fuzz->srq, choice & 1 ? &max : NULL, choice & 2 ? &limit : NULL);
+    }
 }
 
 static void take(struct fuzz *fuzz, unsigned max)
@@ -259,6 +306,7 @@ static void take(struct fuzz *fuzz, unsigned max)
         if (len == 0)
             return;
         FUZZ_CHECK(i < OWED_MAX);
+        FUZZ_CHECK(fuzz->svc != ROCE_SVC_UC); /* R162 */
         FUZZ_CHECK(roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, buf, len, len) == 0);
         FUZZ_CHECK(pkt.defects == 0 && roce_pkt_icrc_check(&pkt, NULL) == ROCE_ICRC_GOOD);
         FUZZ_CHECK(roce_opcode_is_response(pkt.op) && pkt.bth.dest_qp == 0x22 &&
@@ -273,7 +321,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct rnic_wc wc[4];
     struct fuzz fuzz;
 
-    setup(&fuzz);
+    setup(&fuzz, u8(&script));
     while (script.left) {
         uint8_t op = u8(&script);
 
@@ -302,6 +350,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             bring_up(&fuzz);
             break;
         case 8: modify(&fuzz, op >> 4 & 7); break;
+        case 9: change_srq(&fuzz, &script); break;
         default: request(&fuzz, &script); break;
         }
     }

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * A conversation on the loopback of a namespace of its own, recorded: port_talk FILE [IMPAIR].
+ * For tests that judge the capture with other programs.
+ */
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <signal.h>
+#include <unistd.h>
+#include "port/netns.h"
+#include "port/talk.h"
+
+int main(int argc, char **argv)
+{
+    struct talk talk = {.iface = "lo",
+                        .record = argc > 1 ? argv[1] : NULL,
+                        .impair = argc > 2 ? argv[2] : NULL,
+                        .shared = true,
+                        .rounds = 10,
+                        .size = 20000,
+                        .path_mtu = 1024,
+                        .polls = true};
+    pid_t pid[2];
+    int pair[2];
+
+    if (argc < 2) {
+        fprintf(stderr, "port_talk FILE [IMPAIR]\n");
+        return 2;
+    }
+    if (!netns_enter())
+        return NETNS_SKIP;
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
+        return 1;
+    for (int i = 0; i < 2; i++) {
+        pid[i] = fork();
+        if (pid[i] == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            talk.client = i == 1;
+            talk.fd = pair[i];
+            close(pair[1 - i]);
+            _exit(talk_play(&talk) ? 0 : 1);
+        }
+    }
+    close(pair[0]);
+    close(pair[1]);
+    return netns_wait(pid[0]) | netns_wait(pid[1]);
+}

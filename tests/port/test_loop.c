@@ -302,21 +302,14 @@ static void fork_takes_over(void)
 
         if (fork() == 0) {
             bool live = false;
-            char name[32];
 
-            snprintf(name, sizeof(name), "qpnblk/%u", block);
-            for (unsigned i = 0; i < 200 && !live; i++) {
-                struct rnic_port_stats stats;
-
+            for (unsigned i = 0; i < 3000 && !live; i++) {
                 rnic_loop_lock(loop);
-                rnic_loop_stats(loop, &stats);
+                live = rnic_loop_gsi_owner(loop); /* only who is plugged in owns anything */
                 rnic_loop_unlock(loop);
                 nap(20);
-                live = getppid() == 1 || rnic_loop_gsi_owner(loop);
             }
-            rnic_loop_lock(loop);
-            live = rnic_loop_gsi_owner(loop); /* only who is plugged in owns anything */
-            rnic_loop_unlock(loop);
+            live = live && rnic_loop_block(loop) == block;
             (void)!write(report[1], live ? "y" : "n", 1);
             rnic_loop_close(loop);
             _exit(0);

@@ -176,6 +176,15 @@ static void set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t qpn, u
     request->wr.remote_qkey = qkey;
 }
 
+static void set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t srqn)
+{
+    struct request *request = last(of(ex)->build);
+    if (request)
+        request->wr.srqn = srqn;
+    else
+        refuse(of(ex)->build, EINVAL);
+}
+
 /* ---- setters: what the last request sends ---------------------------------------------------- */
 
 static void set_sge_list(struct ibv_qp_ex *ex, size_t cnt, const struct ibv_sge *list)
@@ -308,6 +317,7 @@ int vqp_build_init(struct vqp *qp, uint64_t send_ops_flags)
     ex->wr_rdma_read = wr_rdma_read;
     ex->wr_atomic_cmp_swp = wr_cmp_swp;
     ex->wr_atomic_fetch_add = wr_fetch_add;
+    ex->wr_set_xrc_srqn = set_xrc_srqn;
     ex->wr_set_ud_addr = set_ud_addr;
     ex->wr_set_sge = set_sge;
     ex->wr_set_sge_list = set_sge_list;

@@ -50,6 +50,10 @@ static void set_operations(struct vctx *ctx)
     verbs->query_rt_values = vctx_query_rt_values;
     verbs->create_cq_ex = vcq_create_ex;
     verbs->create_qp_ex = vqp_create_ex;
+    verbs->create_srq_ex = vsrq_create_ex;
+    verbs->get_srq_num = vsrq_num;
+    verbs->open_xrcd = vxrcd_open;
+    verbs->close_xrcd = vxrcd_close;
     verbs->alloc_td = vtd_alloc;
     verbs->dealloc_td = vtd_dealloc;
     verbs->alloc_parent_domain = vpd_alloc_parent;
@@ -62,6 +66,7 @@ static void set_operations(struct vctx *ctx)
     ops->dealloc_mw = vmw_dealloc;
     ops->poll_cq = vcq_poll;
     ops->req_notify_cq = vcq_req_notify;
+    ops->post_srq_recv = vsrq_post_recv;
     ops->post_send = vqp_post_send;
     ops->post_recv = vqp_post_recv;
 }

@@ -18,7 +18,12 @@ static void deliver(struct vhca *hca, const struct rnic_event *event)
     struct ibv_context *context = NULL;
     struct vcq *cq = ptrmap_get(&hca->cqs, event->cq);
     struct vqp *qp = ptrmap_get(&hca->qps, event->qp);
-    if (qp) {
+    struct vsrq *srq = ptrmap_get(&hca->srqs, event->srq);
+    if (srq) {
+        entry.object = srq;
+        entry.reported = &srq->async_reported;
+        context = srq->ibv.context;
+    } else if (qp) {
         entry.object = qp;
         entry.reported = &qp->async_reported;
         context = qp->ibv.context;

@@ -46,6 +46,7 @@ extern bool rnic_allow_disassociate_destroy;
 #undef ibv_reg_mr_iova
 
 #include <net/if.h>
+#include <sys/types.h>
 #include "device/rnic.h"
 #include "port/loop.h"
 #include "verbs/evq.h"
@@ -59,6 +60,7 @@ struct vhca {
     struct rnic_loop *loop;
     struct ptrmap cqs, qps, srqs; /* from the device's object to ours; locked */
     struct vctx *contexts;        /* locked */
+    struct xrc_domain *domains;   /* locked */
     unsigned refs;                /* under the list's lock */
 };
 
@@ -158,7 +160,33 @@ struct vqp {
     struct ibv_qp_init_attr init; /* as created, capabilities as they are */
     struct ibv_ah_attr ah_attr;   /* as the program gave it; locked */
     unsigned async_reported;
-    struct vbuild *build; /* NULL without IBV_QP_INIT_ATTR_SEND_OPS_FLAGS */
+    struct rnic_pd *hidden_pd; /* XRC_RECV: its PD of the device; else NULL */
+    struct vbuild *build;      /* NULL without IBV_QP_INIT_ATTR_SEND_OPS_FLAGS */
+};
+
+/* An XRC domain; all that were opened with descriptors of one file are the same, in this process.
+ */
+struct xrc_domain {
+    struct rnic_xrcd *rnic;
+    bool of_file;
+    dev_t dev;
+    ino_t ino;
+    unsigned refs;
+    struct xrc_domain *next;
+};
+
+struct vxrcd {
+    struct ibv_xrcd ibv; /* first */
+    struct xrc_domain *domain;
+};
+
+struct vsrq {
+    union {
+        struct ibv_srq ibv;
+        char room[sizeof(struct ibv_srq) + VERBS_ROOM];
+    }; /* first */
+    struct rnic_srq *rnic;
+    unsigned async_reported;
 };
 
 struct vmw {
@@ -208,6 +236,11 @@ int vqp_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr 
 struct ibv_qp *vqp_create_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
 int vqp_build_init(struct vqp *qp, uint64_t send_ops_flags); /* build.c */
 void vqp_build_free(struct vqp *qp);
+struct ibv_srq *vsrq_create_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr);
+int vsrq_num(struct ibv_srq *srq, uint32_t *num);
+int vsrq_post_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+struct ibv_xrcd *vxrcd_open(struct ibv_context *context, struct ibv_xrcd_init_attr *attr);
+int vxrcd_close(struct ibv_xrcd *xrcd);
 struct ibv_td *vtd_alloc(struct ibv_context *context, struct ibv_td_init_attr *attr);
 int vtd_dealloc(struct ibv_td *td);
 struct ibv_pd *vpd_alloc_parent(struct ibv_context *context,

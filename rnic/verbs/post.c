@@ -25,6 +25,7 @@ static int send_wr_of(const struct vqp *qp, const struct ibv_send_wr *from, stru
         .flags = from->send_flags | (qp->init.sq_sig_all ? RNIC_SEND_SIGNALED : 0),
         .sge = (const struct rnic_sge *)(const void *)from->sg_list,
         .sge_cnt = (uint32_t)from->num_sge,
+        .srqn = qp->init.qp_type == IBV_QPT_XRC_SEND ? from->qp_type.xrc.remote_srqn : 0,
     };
     if (from->num_sge < 0 || (from->num_sge > 0 && !from->sg_list))
         return EINVAL;

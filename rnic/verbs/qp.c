@@ -24,23 +24,27 @@ static int check_init(const struct ibv_qp_init_attr_ex *attr)
         return EOPNOTSUPP;
     if (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags)
         return EOPNOTSUPP;
+    bool pd = attr->comp_mask & IBV_QP_INIT_ATTR_PD && attr->pd;
     switch (attr->qp_type) {
     case IBV_QPT_RC:
-    case IBV_QPT_UD: break;
     case IBV_QPT_UC:
-    case IBV_QPT_XRC_SEND:
+    case IBV_QPT_UD: return pd && attr->send_cq && attr->recv_cq ? 0 : EINVAL;
+    case IBV_QPT_XRC_SEND: return pd && attr->send_cq && !attr->srq ? 0 : EINVAL;
     case IBV_QPT_XRC_RECV:
+        return attr->comp_mask & IBV_QP_INIT_ATTR_XRCD && attr->xrcd ? 0 : EINVAL;
     case IBV_QPT_RAW_PACKET:
     case IBV_QPT_DRIVER: return EOPNOTSUPP;
     default: return EINVAL;
     }
-    if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd)
-        return EINVAL;
-    if (!attr->send_cq || !attr->recv_cq)
-        return EINVAL;
-    if (attr->srq)
-        return EOPNOTSUPP;
-    return 0;
+}
+
+/* A receive QP of XRC has no PD of the program's: it gets one of the device, which it alone uses.
+ */
+static int hidden_pd(struct ibv_context *context, struct vqp *qp)
+{
+    int result = verbs_errno(rnic_pd_new(vctx_lock(context), &qp->hidden_pd));
+    vctx_unlock(context);
+    return result;
 }
 
 /* Creates the QP of the device, with a QPN of this process's part of the space; locked. */
@@ -69,12 +73,20 @@ struct ibv_qp *vqp_create_ex(struct ibv_context *context, struct ibv_qp_init_att
     result = ENOMEM;
     if (!qp)
         goto fail;
-    cap->max_send_sge = at_least_one(cap->max_send_sge);
-    cap->max_recv_sge = at_least_one(cap->max_recv_sge);
+    bool sends = attr->qp_type != IBV_QPT_XRC_RECV;
+    bool receives = sends && attr->qp_type != IBV_QPT_XRC_SEND && !attr->srq;
+    cap->max_send_sge = sends ? at_least_one(cap->max_send_sge) : 0;
+    cap->max_recv_sge = receives ? at_least_one(cap->max_recv_sge) : 0;
+    if (!sends)
+        cap->max_send_wr = cap->max_inline_data = 0;
+    if (!receives)
+        cap->max_recv_wr = 0;
     struct rnic_qp_init init = {
         .type = (enum rnic_qp_type)attr->qp_type,
-        .send_cq = vcq_of(attr->send_cq)->rnic,
-        .recv_cq = vcq_of(attr->recv_cq)->rnic,
+        .send_cq = sends ? vcq_of(attr->send_cq)->rnic : NULL,
+        .recv_cq = sends && attr->recv_cq ? vcq_of(attr->recv_cq)->rnic : NULL,
+        .srq = attr->srq ? ((struct vsrq *)(void *)attr->srq)->rnic : NULL,
+        .xrcd = sends ? NULL : ((struct vxrcd *)(void *)attr->xrcd)->domain->rnic,
         .max_send_wr = cap->max_send_wr,
         .max_recv_wr = cap->max_recv_wr,
         .max_send_sge = cap->max_send_sge,
@@ -93,15 +105,19 @@ struct ibv_qp *vqp_create_ex(struct ibv_context *context, struct ibv_qp_init_att
     if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS &&
         (result = vqp_build_init(qp, attr->send_ops_flags)) != 0)
         goto fail;
+    if (!sends && (result = hidden_pd(context, qp)) != 0)
+        goto fail;
     vctx_lock(context);
-    result = create_rnic(vctx_of(context), vpd_rnic(attr->pd), &init, qp);
+    result = create_rnic(vctx_of(context), sends ? vpd_rnic(attr->pd) : qp->hidden_pd, &init, qp);
+    if (result != 0 && qp->hidden_pd)
+        rnic_pd_del(qp->hidden_pd);
     vctx_unlock(context);
     if (result != 0)
         goto fail;
     struct ibv_qp *ibv = &qp->ibv;
     ibv->context = context;
     ibv->qp_context = attr->qp_context;
-    ibv->pd = attr->pd;
+    ibv->pd = sends ? attr->pd : NULL;
     ibv->send_cq = attr->send_cq;
     ibv->recv_cq = attr->recv_cq;
     ibv->srq = attr->srq;
@@ -155,6 +171,8 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
     if (result == 0) {
         ptrmap_remove(&hca->qps, rnic);
         rnic_loop_qpn_put(hca->loop, ibv->qp_num);
+        if (qp->hidden_pd)
+            rnic_pd_del(qp->hidden_pd);
     }
     vctx_unlock(context);
     if (result != 0)

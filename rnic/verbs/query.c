@@ -52,7 +52,7 @@ static void device_attr(struct ibv_context *context, struct ibv_device_attr *att
                             IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID |
                             IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR |
                             IBV_DEVICE_MEM_MGT_EXTENSIONS | IBV_DEVICE_MEM_WINDOW |
-                            IBV_DEVICE_MEM_WINDOW_TYPE_2B,
+                            IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_XRC,
         .max_sge = count(max.max_sge),
         .max_sge_rd = count(max.max_sge_rd),
         .max_cq = count(max.max_cq),

@@ -1,30 +1,229 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Srq: shared receive queues. */
+/* Srq: shared receive queues, basic and XRC, and the domains of the latter. */
 #include "verbs/objects.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 
+static struct vsrq *of(struct ibv_srq *srq)
+{
+    return (struct vsrq *)(void *)srq;
+}
+
+static struct ibv_srq *create(struct ibv_pd *pd, void *srq_context, struct ibv_srq_attr *attr,
+                              struct ibv_xrcd *xrcd, struct ibv_cq *cq)
+{
+    struct vhca *hca = vctx_of(pd->context)->hca;
+    struct vsrq *srq = calloc(1, sizeof *srq);
+    if (!srq) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    if (attr->max_sge == 0)
+        attr->max_sge = 1;
+    const struct rnic_srq_init init = {
+        .max_wr = attr->max_wr,
+        .max_sge = attr->max_sge,
+        .xrcd = xrcd ? ((struct vxrcd *)(void *)xrcd)->domain->rnic : NULL,
+        .cq = cq ? vcq_of(cq)->rnic : NULL,
+    };
+    vctx_lock(pd->context);
+    int result = verbs_errno(rnic_srq_new(vpd_rnic(pd), &init, &srq->rnic));
+    if (result == 0 && (result = ptrmap_put(&hca->srqs, srq->rnic, srq)) != 0)
+        rnic_srq_del(srq->rnic);
+    vctx_unlock(pd->context);
+    if (result != 0) {
+        free(srq);
+        errno = result;
+        return NULL;
+    }
+    srq->ibv.context = pd->context;
+    srq->ibv.srq_context = srq_context;
+    srq->ibv.pd = pd;
+    pthread_mutex_init(&srq->ibv.mutex, NULL);
+    pthread_cond_init(&srq->ibv.cond, NULL);
+    return &srq->ibv;
+}
+
+/* srq_limit of the attributes is not looked at (ibv_create_srq(3)). */
 struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
 {
-    (void)pd, (void)attr;
-    errno = EOPNOTSUPP;
-    return NULL;
+    return create(pd, attr->srq_context, &attr->attr, NULL, NULL);
 }
 
-int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
+struct ibv_srq *vsrq_create_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr)
 {
-    (void)srq, (void)attr, (void)mask;
-    return EOPNOTSUPP;
+    const uint32_t known = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD |
+                           IBV_SRQ_INIT_ATTR_CQ;
+    uint32_t mask = attr->comp_mask;
+    bool xrc = mask & IBV_SRQ_INIT_ATTR_TYPE && attr->srq_type == IBV_SRQT_XRC;
+    if (mask & ~known || (mask & IBV_SRQ_INIT_ATTR_TYPE && attr->srq_type == IBV_SRQT_TM)) {
+        errno = EOPNOTSUPP;
+        return NULL;
+    }
+    if (!(mask & IBV_SRQ_INIT_ATTR_PD) || !attr->pd || attr->pd->context != context ||
+        (xrc && (!(mask & IBV_SRQ_INIT_ATTR_XRCD) || !(mask & IBV_SRQ_INIT_ATTR_CQ) ||
+                 !attr->xrcd || !attr->cq))) {
+        errno = EINVAL;
+        return NULL;
+    }
+    return create(attr->pd, attr->srq_context, &attr->attr, xrc ? attr->xrcd : NULL,
+                  xrc ? attr->cq : NULL);
 }
 
-int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
+int ibv_modify_srq(struct ibv_srq *ibv, struct ibv_srq_attr *attr, int mask)
 {
-    (void)srq, (void)attr;
-    return EOPNOTSUPP;
+    if (mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT))
+        return EINVAL;
+    vctx_lock(ibv->context);
+    int result =
+        verbs_errno(rnic_srq_modify(of(ibv)->rnic, mask & IBV_SRQ_MAX_WR ? &attr->max_wr : NULL,
+                                    mask & IBV_SRQ_LIMIT ? &attr->srq_limit : NULL));
+    vctx_unlock(ibv->context);
+    return result;
 }
 
-int ibv_destroy_srq(struct ibv_srq *srq)
+int ibv_query_srq(struct ibv_srq *ibv, struct ibv_srq_attr *attr)
 {
-    (void)srq;
-    return EOPNOTSUPP;
+    struct rnic_srq_init is;
+    vctx_lock(ibv->context);
+    rnic_srq_view(of(ibv)->rnic, &is);
+    vctx_unlock(ibv->context);
+    *attr =
+        (struct ibv_srq_attr){.max_wr = is.max_wr, .max_sge = is.max_sge, .srq_limit = is.limit};
+    return 0;
+}
+
+int ibv_destroy_srq(struct ibv_srq *ibv)
+{
+    struct vsrq *srq = of(ibv);
+    vctx_lock(ibv->context);
+    struct rnic_srq *rnic = srq->rnic;
+    int result = verbs_errno(rnic_srq_del(rnic));
+    if (result == 0)
+        ptrmap_remove(&vctx_of(ibv->context)->hca->srqs, rnic);
+    vctx_unlock(ibv->context);
+    if (result != 0)
+        return result;
+    verbs_wait_acked(&ibv->mutex, &ibv->cond, &ibv->events_completed,
+                     evq_purge(&vctx_of(ibv->context)->async, srq, &srq->async_reported));
+    pthread_mutex_destroy(&ibv->mutex);
+    pthread_cond_destroy(&ibv->cond);
+    free(srq);
+    return 0;
+}
+
+int vsrq_num(struct ibv_srq *srq, uint32_t *num)
+{
+    vctx_lock(srq->context);
+    *num = rnic_srq_num(of(srq)->rnic);
+    vctx_unlock(srq->context);
+    return 0;
+}
+
+int vsrq_post_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+    int result = 0;
+    vctx_lock(ibv->context);
+    for (; wr; wr = wr->next) {
+        const struct rnic_recv_wr to = {
+            .wr_id = wr->wr_id,
+            .sge = (const struct rnic_sge *)(const void *)wr->sg_list,
+            .sge_cnt = (uint32_t)wr->num_sge,
+        };
+        result = wr->num_sge < 0 ? EINVAL : verbs_errno(rnic_post_srq_recv(of(ibv)->rnic, &to));
+        if (result != 0)
+            break;
+    }
+    vctx_unlock(ibv->context);
+    if (result != 0)
+        *bad = wr;
+    return result;
+}
+
+/* ---- XRC domains ----------------------------------------------------------------------------- */
+
+/* The domain of the file, or a new one; locked. 0 or an errno, as Linux' ib_uverbs_open_xrcd. */
+static int domain_get(struct vhca *hca, struct rnic *rnic, const struct stat *file, int oflags,
+                      struct xrc_domain **out)
+{
+    for (struct xrc_domain *is = hca->domains; file && is; is = is->next) {
+        if (!is->of_file || is->dev != file->st_dev || is->ino != file->st_ino)
+            continue;
+        if (oflags & O_EXCL)
+            return EINVAL;
+        is->refs++;
+        *out = is;
+        return 0;
+    }
+    if (file && !(oflags & O_CREAT))
+        return EAGAIN;
+    struct xrc_domain *domain = calloc(1, sizeof *domain);
+    int result = domain ? verbs_errno(rnic_xrcd_new(rnic, &domain->rnic)) : ENOMEM;
+    if (result != 0) {
+        free(domain);
+        return result;
+    }
+    domain->refs = 1;
+    if (file) {
+        domain->of_file = true;
+        domain->dev = file->st_dev;
+        domain->ino = file->st_ino;
+    }
+    domain->next = hca->domains;
+    hca->domains = domain;
+    *out = domain;
+    return 0;
+}
+
+/*
+ * A domain named by a file is shared by all that open it (ibv_open_xrcd(3)): here, by all of this
+ * process. Each process is a device of its own, so that processes cannot share one. With fd -1 it
+ * is nobody else's.
+ */
+struct ibv_xrcd *vxrcd_open(struct ibv_context *context, struct ibv_xrcd_init_attr *attr)
+{
+    struct stat file;
+    struct vxrcd *xrcd = NULL;
+    int result = 0;
+    if (attr->comp_mask != (IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS))
+        result = EINVAL;
+    else if (attr->fd != -1 && fstat(attr->fd, &file) < 0)
+        result = errno;
+    else if (!(xrcd = calloc(1, sizeof *xrcd)))
+        result = ENOMEM;
+    if (result == 0) {
+        result = domain_get(vctx_of(context)->hca, vctx_lock(context),
+                            attr->fd == -1 ? NULL : &file, attr->oflags, &xrcd->domain);
+        vctx_unlock(context);
+    }
+    if (result != 0) {
+        free(xrcd);
+        errno = result;
+        return NULL;
+    }
+    xrcd->ibv.context = context;
+    return &xrcd->ibv;
+}
+
+int vxrcd_close(struct ibv_xrcd *ibv)
+{
+    struct vxrcd *xrcd = (struct vxrcd *)(void *)ibv;
+    struct xrc_domain *domain = xrcd->domain, **link = &vctx_of(ibv->context)->hca->domains;
+    int result = 0;
+    vctx_lock(ibv->context);
+    if (domain->refs > 1)
+        domain->refs--;
+    else if ((result = verbs_errno(rnic_xrcd_del(domain->rnic))) == 0) {
+        while (*link != domain)
+            link = &(*link)->next;
+        *link = domain->next;
+        free(domain);
+    }
+    vctx_unlock(ibv->context);
+    if (result == 0)
+        free(xrcd);
+    return result;
 }

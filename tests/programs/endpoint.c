@@ -105,7 +105,7 @@ void endpoint_connect(struct endpoint *ep, const struct endpoint_address *peer, 
                     .grh = {.dgid = peer->gid, .sgid_index = (uint8_t)ep->gid_idx, .hop_limit = 1}},
         .sq_psn = psn,
         .max_rd_atomic = 4,
-        .timeout = 10, /* 4.2 ms */
+        .timeout = 14, /* 67 ms: a peer may have to wait for a CPU */
         .retry_cnt = 7,
         .rnr_retry = 1,
     };

@@ -33,7 +33,14 @@ void roce_check_cnp(struct roce_ctx *ctx)
     struct roce_side *peer = roce_peer(ctx->side);
 
     if (ctx->pkt->op->kind == ROCE_KIND_CNP) {
-        sum->cnps++;
+        if (sum->cnps++ && ctx->time > ctx->side->cnp_time) {
+            uint64_t gap = ctx->time - ctx->side->cnp_time;
+
+            if (sum->cnp_gap_min_ns == 0 || gap < sum->cnp_gap_min_ns)
+                sum->cnp_gap_min_ns = gap;
+        }
+        ctx->side->cnp_time = ctx->time;
+        sum->cnps_unasked += ctx->conn->paired && peer->ce_frame == 0;
         ctx->result->flags |= ROCE_AN_CNP;
         if (peer->ce_frame) {
             ctx->result->ce_frame = peer->ce_frame;

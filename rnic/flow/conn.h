@@ -118,6 +118,7 @@ struct roce_side {
     /* Congestion. */
     uint32_t ce_frame; /* latest marked packet not yet answered by a CNP */
     uint64_t ce_time;
+    uint64_t cnp_time; /* of its latest CNP */
     struct roce_hist *hist[ROCE_OPER_CNT];
     struct roce_hist *rtt;
     struct roce_region *region;

@@ -100,9 +100,11 @@ struct roce_side_summary {
     uint32_t credits; /* latest it gave; ROCE_CREDITS_UNLIMITED for "not valid" */
     uint32_t max_psns_in_flight, max_reads_in_flight;
     uint64_t max_bytes_in_flight;
-    uint64_t ce_marked;               /* of its packets */
-    uint64_t cnps;                    /* sent by it */
-    uint64_t becn, fecn;              /* other packets with these bits */
+    uint64_t ce_marked;      /* of its packets */
+    uint64_t cnps;           /* sent by it */
+    uint64_t cnps_unasked;   /* of those, while paired, with no marked packet since the last CNP */
+    uint64_t cnp_gap_min_ns; /* least time between two of them (R219); 0 with fewer than two */
+    uint64_t becn, fecn;     /* other packets with these bits */
     uint32_t region_cnt, region_more; /* kept, and further keys not kept */
     const struct roce_region *region;
 };

@@ -38,6 +38,7 @@ static uint64_t cnp_gap_min;
 static unsigned senders;
 static uint64_t wire_marked; /* as rnic/flow counts them on the receiver's link */
 static uint64_t wire_cnps;
+static uint64_t wire_gap;
 
 static void feed(const uint8_t *frame, size_t len, uint64_t now)
 {
@@ -67,6 +68,9 @@ static void on_conn(void *user, const struct roce_conn_summary *conn)
     for (unsigned s = 0; s < 2; s++) {
         wire_marked += conn->side[s].ce_marked;
         wire_cnps += conn->side[s].cnps;
+        EXPECT_EQ(conn->side[s].cnps_unasked, 0); /* R215 */
+        if (conn->side[s].cnp_gap_min_ns && conn->side[s].cnp_gap_min_ns < wire_gap)
+            wire_gap = conn->side[s].cnp_gap_min_ns;
     }
 }
 
@@ -131,6 +135,7 @@ static void run(unsigned cnt, enum roce_encap encap, const struct rnic_ecn *ecn,
     for (unsigned i = 0; i < SENDERS; i++)
         cnp_last[i] = 0;
     wire_marked = wire_cnps = 0;
+    wire_gap = UINT64_MAX;
     frame_no = 0;
     judge = roce_flow_new(&opts);
     if (!judge)
@@ -157,6 +162,7 @@ static void run(unsigned cnt, enum roce_encap encap, const struct rnic_ecn *ecn,
     c = fabric_counters(&fabric, 0); /* R249: what the device counts is what the wire showed */
     EXPECT_EQ(c.np_ecn_marked_roce_packets, wire_marked);
     EXPECT_EQ(c.np_cnp_sent, wire_cnps);
+    EXPECT_EQ(wire_gap, cnp_gap_min); /* R219 */
     for (unsigned i = 0; i < cnt; i++) {
         sum += (double)res->bytes[i];
         squares += (double)res->bytes[i] * (double)res->bytes[i];

@@ -129,6 +129,11 @@ enum rnic_rq_post rnic_rq_post(struct rnic_rq *rq, const struct rnic_recv_wr *wr
     return RNIC_RQ_POSTED;
 }
 
+const struct rnic_rwqe *rnic_rq_first(const struct rnic_rq *rq)
+{
+    return rq->fifo_cnt && !rq->broken ? wqe_at(rq, rq->fifo[rq->fifo_head]) : NULL;
+}
+
 struct rnic_rwqe *rnic_rq_take(struct rnic_rq *rq)
 {
     uint32_t idx;

@@ -54,6 +54,9 @@ enum rnic_rq_post { RNIC_RQ_POSTED, RNIC_RQ_FULL, RNIC_RQ_INVALID };
 /* Posts a copy of *wr. FULL: `max` WQEs are posted or taken. INVALID: too many SGEs. */
 enum rnic_rq_post rnic_rq_post(struct rnic_rq *rq, const struct rnic_recv_wr *wr);
 
+/* The WQE that rnic_rq_take() would give; it stays posted. */
+const struct rnic_rwqe *rnic_rq_first(const struct rnic_rq *rq);
+
 /* The oldest posted WQE, now taken, or NULL if there is none. Valid until it is given back. */
 struct rnic_rwqe *rnic_rq_take(struct rnic_rq *rq);
 

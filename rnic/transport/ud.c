@@ -129,6 +129,7 @@ enum rnic_ud_fate rnic_ud_input(struct rnic_responder *resp, const struct roce_p
                                 uint16_t pkey_index)
 {
     uint32_t longest = pkt->bth.dest_qp == ROCE_QP_GSI ? ROCE_MAD_SIZE : resp->attr.path_mtu;
+    const struct rnic_rwqe *first;
     struct rnic_scatter at = {0};
     uint8_t area[RNIC_UD_AREA];
     enum rnic_network_type type;
@@ -142,16 +143,16 @@ enum rnic_ud_fate rnic_ud_input(struct rnic_responder *resp, const struct roce_p
         resp->counters->rx_datagram_too_long++;
         return RNIC_UD_LENGTH;
     }
-    if (!resp->msg.wqe)
-        resp->msg.wqe = rnic_rq_take(resp->from);
-    if (!resp->msg.wqe) {
+    first = rnic_rq_first(resp->from);
+    if (!first) {
         resp->counters->out_of_buffer++;
         return RNIC_UD_NO_WQE;
     }
-    if (RNIC_UD_AREA + pkt->payload_len > resp->msg.wqe->len) {
+    if (RNIC_UD_AREA + pkt->payload_len > first->len) {
         resp->counters->rx_datagram_too_long++;
-        return RNIC_UD_BUFFER; /* the WQE is the next datagram's */
+        return RNIC_UD_BUFFER; /* the WQE stays where it is, also that of an SRQ */
     }
+    resp->msg.wqe = rnic_rq_take(resp->from);
     type = copy_header(area, pkt);
     if (rnic_scatter_put(&at, resp->msg.wqe, resp->host, resp->qp, area, sizeof(area)) ==
             RNIC_MEM_OK &&

@@ -277,6 +277,50 @@ static void r054_states(void)
     rig_free(&rig);
 }
 
+/* R174: of an SRQ too, a datagram that does not fit takes no WQE from the other QPs. */
+static void shared_receive_queue(void)
+{
+    const struct rnic_srq_init shared = {.max_wr = 4, .max_sge = 1};
+    struct rnic_qp_init init = {.type = RNIC_QPT_UD};
+    struct rnic_qp *ud[2];
+    struct rnic_srq *srq;
+    struct roce_pkt pkt;
+    struct rnic_wc wc;
+
+    begin();
+    EXPECT_EQ(rnic_srq_new(rig.pd, &shared, &srq), RNIC_OK);
+    init.recv_cq = cq;
+    init.srq = srq;
+    for (uint32_t i = 0; i < 2; i++) {
+        init.qpn = 0x200 + i;
+        EXPECT_EQ(rnic_qp_new(rig.pd, &init, &ud[i]), RNIC_OK);
+        rig_connect(&rig, ud[i]);
+    }
+    for (uint64_t i = 0; i < 2; i++) {
+        const struct rnic_sge sge = {RIG_IOVA + 4096 * i, i ? 200 : 100, RIG_KEY};
+        const struct rnic_recv_wr wr = {.wr_id = i, .sge = &sge, .sge_cnt = 1};
+
+        EXPECT_EQ(rnic_post_srq_recv(srq, &wr), RNIC_OK);
+    }
+    pkt = datagram(0x200, QKEY, 61);
+    rig_in(&rig, &pkt);
+    expect_no_wc();
+    pkt = datagram(0x201, QKEY, 60);
+    rig_in(&rig, &pkt);
+    CU_ASSERT_FATAL(rnic_cq_poll(cq, &wc, 1) == 1);
+    EXPECT_EQ(wc.wr_id, 0);
+    EXPECT_EQ(wc.qpn, 0x201);
+    pkt = datagram(0x200, QKEY, 61);
+    rig_in(&rig, &pkt);
+    CU_ASSERT_FATAL(rnic_cq_poll(cq, &wc, 1) == 1);
+    EXPECT_EQ(wc.wr_id, 1);
+    EXPECT_EQ(wc.qpn, 0x200);
+    rig_in(&rig, &pkt);
+    EXPECT_EQ(rig_counters(&rig).out_of_buffer, 1);
+    EXPECT_EQ(rig_counters(&rig).rx_datagram_too_long, 1);
+    rig_free(&rig);
+}
+
 /* ---- attributes and states --------------------------------------------------------------------
  */
 
@@ -615,6 +659,7 @@ static void r050_pkeys(void)
     }
 }
 
-SUITE("device.ud", TEST(from_anybody), TEST(dropped), TEST(congestion), TEST(r054_states),
-      TEST(r186_attributes), TEST(r168_port_mtu), TEST(r192_sqe), TEST(r192_rc_goes_to_err),
-      TEST(receive_error), TEST(r191_drain), TEST(r200_overrun), TEST(r171_gsi), TEST(r050_pkeys))
+SUITE("device.ud", TEST(from_anybody), TEST(dropped), TEST(congestion), TEST(shared_receive_queue),
+      TEST(r054_states), TEST(r186_attributes), TEST(r168_port_mtu), TEST(r192_sqe),
+      TEST(r192_rc_goes_to_err), TEST(receive_error), TEST(r191_drain), TEST(r200_overrun),
+      TEST(r171_gsi), TEST(r050_pkeys))

@@ -419,7 +419,7 @@ static void r174_no_room_for_header(void)
     EXPECT_EQ(rnic_rq_post(&host.resp.rq, &none), RNIC_RQ_POSTED);
     pkt = datagram(ROCE_OP_UD_SEND_ONLY, NULL, 0);
     EXPECT_EQ(feed(&pkt, &frame), RNIC_UD_BUFFER);
-    /* R189: the WQE that was kept for the next one is flushed first, once. */
+    /* R189: the WQE that was too short is flushed first, once. */
     fake_post(&host, 6, 0, 39);
     rnic_responder_flush(&host.resp);
     EXPECT_EQ(host.wc_cnt, 2);

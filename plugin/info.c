@@ -6,39 +6,60 @@
 
 #define ARROW "\xe2\x86\x92"
 
+static void add_dec(struct line *text, const char *before, uint64_t v)
+{
+    line_text(text, before);
+    line_dec(text, v);
+}
+
+static void add_hex(struct line *text, const char *before, uint64_t v, unsigned digits)
+{
+    line_text(text, before);
+    line_hex(text, v, digits);
+}
+
 /* "[retransmission: timeout] " and the like: what a reader of the list must not miss. */
-static void add_remarks(wmem_strbuf_t *text, const struct roce_track_frame *frame)
+static void add_remarks(struct line *text, const struct roce_track_frame *frame)
 {
     const struct roce_flow_result *r = &frame->result;
 
     if (r->flags & ROCE_AN_DROPPED)
-        wmem_strbuf_append(text, "[dropped by its receiver] ");
+        line_text(text, "[dropped by its receiver] ");
     if (r->flags & ROCE_AN_QP_REUSED)
-        wmem_strbuf_append(text, "[QP reused] ");
+        line_text(text, "[QP reused] ");
     if (r->flags & ROCE_AN_COPY)
-        wmem_strbuf_append(text, "[copy] ");
-    if (r->flags & ROCE_AN_RETRANSMISSION)
-        wmem_strbuf_append_printf(text, "[retransmission: %s] ", roce_cause_name(r->cause));
+        line_text(text, "[copy] ");
+    if (r->flags & ROCE_AN_RETRANSMISSION) {
+        line_text(text, "[retransmission: ");
+        line_text(text, roce_cause_name(r->cause));
+        line_text(text, "] ");
+    }
     if (r->flags & ROCE_AN_OUT_OF_ORDER)
-        wmem_strbuf_append(text, "[out of order] ");
-    if (r->flags & ROCE_AN_PSN_GAP)
-        wmem_strbuf_append_printf(text, "[PSN gap: %u missing] ", r->gap);
+        line_text(text, "[out of order] ");
+    if (r->flags & ROCE_AN_PSN_GAP) {
+        line_text(text, "[PSN gap: ");
+        line_dec(text, r->gap);
+        line_text(text, " missing] ");
+    }
     if (r->flags & ROCE_AN_IMPLIED_NAK)
-        wmem_strbuf_append(text, "[implied NAK] ");
-    if (r->flags & ROCE_AN_DUPLICATE_ACK)
-        wmem_strbuf_append_printf(text, "[duplicate ACK #%u] ", r->dup_ack_num);
+        line_text(text, "[implied NAK] ");
+    if (r->flags & ROCE_AN_DUPLICATE_ACK) {
+        line_text(text, "[duplicate ACK #");
+        line_dec(text, r->dup_ack_num);
+        line_text(text, "] ");
+    }
     if (r->flags & ROCE_AN_DUPLICATE_RESPONSE)
-        wmem_strbuf_append(text, "[duplicate response] ");
+        line_text(text, "[duplicate response] ");
     if (r->flags & ROCE_AN_ACK_UNSEEN)
-        wmem_strbuf_append(text, "[request not captured] ");
+        line_text(text, "[request not captured] ");
     if (r->flags & ROCE_AN_KEEP_ALIVE)
-        wmem_strbuf_append(text, "[keep-alive] ");
+        line_text(text, "[keep-alive] ");
     if (r->flags & ROCE_AN_CE)
-        wmem_strbuf_append(text, "[ECN CE] ");
+        line_text(text, "[ECN CE] ");
 }
 
 /* "WRITE First", "UC SEND Only", "ACK", "NAK, remote access error". */
-static void add_verb(wmem_strbuf_t *text, const struct roce_pkt *pkt)
+static void add_verb(struct line *text, const struct roce_pkt *pkt)
 {
     const char *name = pkt->op->name;
     char buf[80];
@@ -50,29 +71,36 @@ static void add_verb(wmem_strbuf_t *text, const struct roce_pkt *pkt)
         if (roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_ACK &&
             roce_syndrome_code(pkt->aeth.syndrome) == ROCE_CREDIT_NONE)
             name = "ACK";
-        if (pkt->op->svc != ROCE_SVC_RC)
-            wmem_strbuf_append_printf(text, "%s ", roce_svc_name(pkt->op->svc));
+        if (pkt->op->svc != ROCE_SVC_RC) {
+            line_text(text, roce_svc_name(pkt->op->svc));
+            line_text(text, " ");
+        }
     }
-    if (pkt->op->kind == ROCE_KIND_RESERVED || pkt->op->kind == ROCE_KIND_MANUFACTURER)
-        wmem_strbuf_append_printf(text, "Opcode 0x%02x (%s)", pkt->bth.opcode, name);
-    else
-        wmem_strbuf_append(text, name);
+    if (pkt->op->kind == ROCE_KIND_RESERVED || pkt->op->kind == ROCE_KIND_MANUFACTURER) {
+        line_text(text, "Opcode ");
+        line_hex(text, pkt->bth.opcode, 2);
+        line_text(text, " (");
+        line_text(text, name);
+        line_text(text, ")");
+    } else
+        line_text(text, name);
 }
 
-static void add_qps(wmem_strbuf_t *text, const struct roce_pkt *pkt,
+static void add_qps(struct line *text, const struct roce_pkt *pkt,
                     const struct roce_track_frame *frame)
 {
     uint32_t src = frame ? frame->result.src_qpn : ROCE_QPN_UNKNOWN;
 
     if (roce_pkt_has(pkt, ROCE_HDR_DETH))
         src = pkt->deth.src_qp;
+    line_text(text, " ");
     if (src != ROCE_QPN_UNKNOWN)
-        wmem_strbuf_append_printf(text, " 0x%06x" ARROW "0x%06x", src, pkt->bth.dest_qp);
-    else
-        wmem_strbuf_append_printf(text, " " ARROW "0x%06x", pkt->bth.dest_qp);
+        line_hex(text, src, 6);
+    line_text(text, ARROW);
+    line_hex(text, pkt->bth.dest_qp, 6);
 }
 
-static void add_length(wmem_strbuf_t *text, const struct roce_pkt *pkt,
+static void add_length(struct line *text, const struct roce_pkt *pkt,
                        const struct roce_track_frame *frame)
 {
     uint64_t total = frame ? frame->result.msg_total : 0;
@@ -80,20 +108,20 @@ static void add_length(wmem_strbuf_t *text, const struct roce_pkt *pkt,
     if (roce_pkt_has(pkt, ROCE_HDR_RETH))
         total = pkt->reth.dma_len;
     if (pkt->op->kind == ROCE_KIND_READ || pkt->op->kind == ROCE_KIND_FLUSH) {
-        wmem_strbuf_append_printf(text, " len %" PRIu64, total);
+        add_dec(text, " len ", total);
         return;
     }
     if (pkt->payload_len == 0 && pkt->op->payload == ROCE_PAYLOAD_NONE)
         return;
-    wmem_strbuf_append_printf(text, " len %u", pkt->payload_len);
+    add_dec(text, " len ", pkt->payload_len);
     if (frame && frame->result.msg_offset)
-        wmem_strbuf_append_printf(text, " at %" PRIu64, frame->result.msg_offset);
+        add_dec(text, " at ", frame->result.msg_offset);
     if (total != pkt->payload_len && total)
-        wmem_strbuf_append_printf(text, " of %" PRIu64, total);
+        add_dec(text, " of ", total);
 }
 
-void roce_info_text(wmem_strbuf_t *text, const struct roce_pkt *pkt,
-                    const struct roce_track_frame *frame, bool relative)
+const char *roce_info_text(struct line *text, const struct roce_pkt *pkt,
+                           const struct roce_track_frame *frame, bool relative)
 {
     char buf[80];
 
@@ -102,32 +130,35 @@ void roce_info_text(wmem_strbuf_t *text, const struct roce_pkt *pkt,
     add_verb(text, pkt);
     add_qps(text, pkt, frame);
     if (pkt->op->kind == ROCE_KIND_CNP)
-        return;
-    if (relative && frame && frame->result.flags & (ROCE_AN_REQUEST | ROCE_AN_RESPONSE))
-        wmem_strbuf_append_printf(text, " PSN %u (relative)", frame->result.rel_psn);
-    else
-        wmem_strbuf_append_printf(text, " PSN %u", pkt->bth.psn);
+        return line_end(text);
+    if (relative && frame && frame->result.flags & (ROCE_AN_REQUEST | ROCE_AN_RESPONSE)) {
+        add_dec(text, " PSN ", frame->result.rel_psn);
+        line_text(text, " (relative)");
+    } else
+        add_dec(text, " PSN ", pkt->bth.psn);
     if (roce_pkt_has(pkt, ROCE_HDR_AETH)) {
-        wmem_strbuf_append_printf(text, " MSN %u", pkt->aeth.msn);
+        add_dec(text, " MSN ", pkt->aeth.msn);
         if (pkt->op->kind != ROCE_KIND_ACK &&
-            roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK)
-            wmem_strbuf_append_printf(text, " %s",
-                                      roce_syndrome_text(pkt->aeth.syndrome, buf, sizeof(buf)));
+            roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK) {
+            line_text(text, " ");
+            line_text(text, roce_syndrome_text(pkt->aeth.syndrome, buf, sizeof(buf)));
+        }
     }
     add_length(text, pkt, frame);
     if (roce_pkt_has(pkt, ROCE_HDR_ATOMICETH)) {
-        if (pkt->op->kind == ROCE_KIND_CMP_SWAP)
-            wmem_strbuf_append_printf(text, " 0x%" PRIx64 ARROW "0x%" PRIx64,
-                                      pkt->atomiceth.compare, pkt->atomiceth.swap_add);
-        else
-            wmem_strbuf_append_printf(text, " +0x%" PRIx64, pkt->atomiceth.swap_add);
+        if (pkt->op->kind == ROCE_KIND_CMP_SWAP) {
+            add_hex(text, " ", pkt->atomiceth.compare, 0);
+            add_hex(text, ARROW, pkt->atomiceth.swap_add, 0);
+        } else
+            add_hex(text, " +", pkt->atomiceth.swap_add, 0);
     }
     if (roce_pkt_has(pkt, ROCE_HDR_ATOMICACKETH))
-        wmem_strbuf_append_printf(text, " was 0x%" PRIx64, pkt->atomicacketh.orig);
+        add_hex(text, " was ", pkt->atomicacketh.orig, 0);
     if (roce_pkt_has(pkt, ROCE_HDR_IMMDT))
-        wmem_strbuf_append_printf(text, " imm 0x%08x", pkt->immdt.imm);
+        add_hex(text, " imm ", pkt->immdt.imm, 8);
     if (roce_pkt_has(pkt, ROCE_HDR_IETH))
-        wmem_strbuf_append_printf(text, " invalidates 0x%08x", pkt->ieth.rkey);
+        add_hex(text, " invalidates ", pkt->ieth.rkey, 8);
+    return line_end(text);
 }
 
 const char *roce_info_service(uint64_t service_id, char *buf, size_t cap)

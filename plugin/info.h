@@ -4,14 +4,15 @@
 #define ROCE_INFO_H
 
 #include "ws_compat.h"
+#include "line.h"
 #include "track.h"
 
-/* Appends it to `text`. `frame` may be NULL. With `relative` the PSN is counted from the first of
- * the connection, where that is known. */
-void roce_info_text(wmem_strbuf_t *text, const struct roce_pkt *pkt,
-                    const struct roce_track_frame *frame, bool relative);
+/* Writes it to `text`, which starts empty, and returns it. `frame` may be NULL. With `relative` the
+ * PSN is counted from the first of the connection, where that is known. */
+const char *roce_info_text(struct line *text, const struct roce_pkt *pkt,
+                           const struct roce_track_frame *frame, bool relative);
 
-/* The same for a CM message. */
+/* Appends the same for a CM message. */
 void roce_info_cm(wmem_strbuf_t *text, const struct roce_cm_msg *msg);
 
 /* "TCP port 4420" of an RDMA-IP service id, else the number. Writes at most `cap` bytes. */

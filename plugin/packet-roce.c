@@ -139,15 +139,15 @@ static void add_headers(const struct walk *w, proto_tree *tree)
 /* Info column and title. Costs as much as all else, so only where somebody reads it. */
 static void add_text(const struct walk *w, packet_info *pinfo, proto_item *item)
 {
-    wmem_strbuf_t *text;
+    struct line line = {.len = 0};
+    const char *text;
 
     if (!pinfo->cinfo && (!item || !PTREE_DATA(item)->visible))
         return;
-    text = wmem_strbuf_new(pinfo->pool, NULL);
-    roce_info_text(text, &w->pkt, w->tracked ? &w->frame : NULL, roce_prefs.relative_psn);
+    text = roce_info_text(&line, &w->pkt, w->tracked ? &w->frame : NULL, roce_prefs.relative_psn);
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "RoCE");
-    col_add_str(pinfo->cinfo, COL_INFO, wmem_strbuf_get_str(text));
-    proto_item_append_text(item, ", %s", wmem_strbuf_get_str(text));
+    col_add_str(pinfo->cinfo, COL_INFO, text);
+    proto_item_append_text(item, ", %s", text);
 }
 
 static uint64_t time_of(const packet_info *pinfo)
@@ -208,7 +208,8 @@ static int show(struct walk *w, packet_info *pinfo, proto_tree *tree)
     w->icrc_expected = 0;
     if (roce_prefs.check_icrc && (tree || tapped || !PINFO_FD_VISITED(pinfo)))
         w->icrc = roce_pkt_icrc_check(&w->pkt, &w->icrc_expected);
-    follow(w, pinfo, true);
+    /* The ULP looks at the analysis too. */
+    follow(w, pinfo, tree || tapped || pinfo->cinfo || w->pkt.payload_len);
     item = proto_tree_add_item(tree, proto_roce, w->tvb, 0, -1, ENC_NA);
     sub = proto_item_add_subtree(item, ett_roce);
     add_text(w, pinfo, item);

@@ -166,7 +166,7 @@ static uint64_t service_of(const struct roce_track_frame *frame, packet_info *pi
     const conversation_infiniband_data *data;
     conversation_t *conv;
 
-    if (stream && stream->service_id)
+    if (stream)
         return stream->service_id;
     conv = find_conversation(pinfo->num, &pinfo->dst, &pinfo->dst, CONVERSATION_IBQP,
                              pinfo->destport, pinfo->destport, NO_ADDR_B | NO_PORT_B);
@@ -262,8 +262,10 @@ void roce_ulp_payload(const struct roce_pkt *pkt, const struct roce_track_frame 
     pinfo->srcport = roce_pkt_has(pkt, ROCE_HDR_DETH) ? pkt->deth.src_qp
                      : frame                          ? frame->result.src_qpn
                                                       : ROCE_QPN_UNKNOWN;
-    p_add_proto_data(pinfo->pool, pinfo, proto_roce, 0, GUINT_TO_POINTER(pinfo->destport));
-    p_add_proto_data(pinfo->pool, pinfo, proto_roce, 1, GUINT_TO_POINTER(pinfo->srcport));
+    if (tree && PTREE_DATA(tree)->visible) { /* what the Decode As dialog offers */
+        p_add_proto_data(pinfo->pool, pinfo, proto_roce, 0, GUINT_TO_POINTER(pinfo->destport));
+        p_add_proto_data(pinfo->pool, pinfo, proto_roce, 1, GUINT_TO_POINTER(pinfo->srcport));
+    }
     fill_info(&call.info, pkt, tree);
     /* What was sent twice is handed off once: those who follow a conversation would count double.
      */

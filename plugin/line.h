@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Line: a line of text built piece by piece. The Info column is made for every packet of a file,
+ * and printf() would take longer for it than all of the dissection. What does not fit is cut. */
+#ifndef ROCE_LINE_H
+#define ROCE_LINE_H
+
+#include <stdint.h>
+#include <string.h>
+
+struct line {
+    char buf[320];
+    size_t len; /* always < sizeof(buf); buf[len] is not yet the final zero */
+};
+
+static inline void line_text(struct line *line, const char *text)
+{
+    size_t len = strlen(text), room = sizeof(line->buf) - 1 - line->len;
+
+    len = len < room ? len : room;
+    memcpy(line->buf + line->len, text, len);
+    line->len += len;
+}
+
+/* The last `digits` hexadecimal digits of `v`, or as many as it has if `digits` is 0. */
+static inline void line_hex(struct line *line, uint64_t v, unsigned digits)
+{
+    char text[19] = "0x";
+    unsigned cnt = digits;
+
+    while (digits == 0 && (cnt == 0 || (cnt < 16 && v >> (4 * cnt))))
+        cnt++;
+    for (unsigned i = 0; i < cnt; i++)
+        text[2 + i] = "0123456789abcdef"[v >> (4 * (cnt - 1 - i)) & 0xF];
+    text[2 + cnt] = 0;
+    line_text(line, text);
+}
+
+static inline void line_dec(struct line *line, uint64_t v)
+{
+    char text[21];
+    unsigned at = sizeof(text) - 1;
+
+    text[at] = 0;
+    do
+        text[--at] = (char)('0' + v % 10);
+    while (v /= 10);
+    line_text(line, text + at);
+}
+
+static inline const char *line_end(struct line *line)
+{
+    line->buf[line->len] = 0;
+    return line->buf;
+}
+
+#endif

@@ -215,7 +215,10 @@ static void add_transport(const struct out *out, const struct roce_pkt *pkt,
         add_link(out, HF_RESPONSE_IN, f->first_response);
         add_link(out, HF_LAST_RESPONSE, f->last_response);
     } else {
-        add_link(out, pkt->op->kind == ROCE_KIND_ACK ? HF_ACKS : HF_REQUEST_IN, r->request_frame);
+        bool acks = pkt->op->kind == ROCE_KIND_ACK &&
+                    roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_ACK;
+
+        add_link(out, acks ? HF_ACKS : HF_REQUEST_IN, r->request_frame);
         if (r->acked_packets)
             add_num(out, HF_ACKED_PACKETS, r->acked_packets);
         if (r->dup_ack_num) {

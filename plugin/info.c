@@ -19,7 +19,8 @@ static void add_hex(struct line *text, const char *before, uint64_t v, unsigned 
 }
 
 /* "[retransmission: timeout] " and the like: what a reader of the list must not miss. */
-static void add_remarks(struct line *text, const struct roce_track_frame *frame)
+static void add_remarks(struct line *text, const struct roce_pkt *pkt,
+                        const struct roce_track_frame *frame)
 {
     const struct roce_flow_result *r = &frame->result;
 
@@ -44,7 +45,8 @@ static void add_remarks(struct line *text, const struct roce_track_frame *frame)
     if (r->flags & ROCE_AN_IMPLIED_NAK)
         line_text(text, "[implied NAK] ");
     if (r->flags & ROCE_AN_DUPLICATE_ACK) {
-        line_text(text, "[duplicate ACK #");
+        line_text(text, roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_ACK ? "[duplicate ACK #"
+                                                                               : "[again #");
         line_dec(text, r->dup_ack_num);
         line_text(text, "] ");
     }
@@ -126,7 +128,7 @@ const char *roce_info_text(struct line *text, const struct roce_pkt *pkt,
     char buf[80];
 
     if (frame)
-        add_remarks(text, frame);
+        add_remarks(text, pkt, frame);
     add_verb(text, pkt);
     add_qps(text, pkt, frame);
     if (pkt->op->kind == ROCE_KIND_CNP)

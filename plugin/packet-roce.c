@@ -10,6 +10,7 @@
 
 #include <epan/tap.h>
 
+#include "aeth.h"
 #include "analysis.h"
 #include "cm.h"
 #include "expert.h"
@@ -134,6 +135,8 @@ static void add_headers(const struct walk *w, proto_tree *tree)
         if (roce_pkt_has(pkt, (enum roce_hdr)pkt->op->hdr[i]))
             roce_fields_add(ROCE_BLOCK_HDR(pkt->op->hdr[i]), w->tvb,
                             pkt->off[pkt->op->hdr[i]] + w->base, tree);
+    if (roce_pkt_has(pkt, ROCE_HDR_AETH))
+        roce_aeth_add(&pkt->aeth, w->tvb, pkt->off[ROCE_HDR_AETH] + w->base, tree);
 }
 
 /* Info column and title. Costs as much as all else, so only where somebody reads it. */
@@ -321,6 +324,7 @@ void proto_register_roce(void)
     module = roce_prefs_register(proto_roce);
     roce_fields_register(proto_roce);
     roce_expert_register(proto_roce);
+    roce_aeth_register(proto_roce);
     roce_analysis_register(proto_roce);
     roce_cm_register(proto_roce);
     roce_ulp_register(proto_roce, module);

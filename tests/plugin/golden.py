@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""What tshark shows with our plugin, for every capture, against the golden files next to it.
+
+    golden.py [--write] --plugins DIR CAPTURE...
+
+NAME.wireshark.txt    one line a frame: stream, ICRC, links, Info, rules (-T fields, two passes)
+NAME.wireshark-v.txt  the whole tree of our protocol (-V), for the captures of FULL
+NAME.wireshark.json   the same as JSON, for the captures of FULL
+
+Without --write it compares: exit status 1 if one differs.
+"""
+import argparse
+import concurrent.futures
+import difflib
+import os
+import sys
+
+from shark import Shark
+
+FIELDS = ["frame.number", "roce.stream", "roce.icrc.status", "roce.analysis.psn_rel",
+          "roce.analysis.acked_in", "roce.analysis.acks_frame", "roce.analysis.request_in",
+          "roce.analysis.response_in", "roce.analysis.last_response_in", "roce.analysis.rto_frame",
+          "roce.cm.stream", "_ws.col.Info", "roce.rule"]
+FULL = ["cm-reject", "cm-connect-disconnect", "ipv6-cm", "rc-rnr-then-success", "rc-retry-exhausted",
+        "rc-bad-rkey-read", "rc-recv-too-short", "uc-loss", "ud-multicast", "rc-atomics", "rc-flush",
+        "rc-loss-request-last"]
+
+
+def outputs(shark, capture):
+    """{suffix: text} for one capture."""
+    name = os.path.basename(capture)[:-len(".pcap")]
+    path = shark.file(capture)
+    args = ["-2", "-r", path, "-T", "fields", "-E", "separator=|", "-E", "aggregator=,"]
+    for field in FIELDS:
+        args += ["-e", field]
+    out = {".wireshark.txt": "#" + "|".join(FIELDS) + "\n" + shark.out(args)}
+    if name in FULL:
+        # Times of day are the reader's; the tree of our protocol has none.
+        tree = shark.out(["-2", "-r", path, "-V", "-O", "roce"])
+        keep, on = [], False
+        for line in tree.splitlines():
+            if not line.startswith(" "):
+                on = line.startswith("RDMA over Converged") or line.startswith("Frame ")
+            if on:
+                keep.append(line)
+        out[".wireshark-v.txt"] = "\n".join(keep) + "\n"
+        out[".wireshark.json"] = shark.out(["-2", "-r", path, "-T", "json", "-J", "roce",
+                                            "--no-duplicate-keys"])
+    return {capture[:-len(".pcap")] + suffix: text for suffix, text in out.items()}
+
+
+def compare(path, text):
+    """How many lines differ from the golden file."""
+    if not os.path.exists(path):
+        print(f"{path} is missing: golden.py --write makes it")
+        return 1
+    with open(path, encoding="utf-8") as golden:
+        old = golden.read()
+    if old == text:
+        return 0
+    for line in list(difflib.unified_diff(old.splitlines(), text.splitlines(), path, "now",
+                                          lineterm="", n=1))[:40]:
+        print(line)
+    return 1
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("--write", action="store_true")
+    args.add_argument("--plugins", required=True)
+    args.add_argument("captures", nargs="+")
+    args = args.parse_args()
+    differ = files = 0
+    with Shark(args.plugins) as shark, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for result in pool.map(lambda capture: outputs(shark, capture), args.captures):
+            for path, text in result.items():
+                files += 1
+                if args.write:
+                    with open(path, "w", encoding="utf-8") as golden:
+                        golden.write(text)
+                else:
+                    differ += compare(path, text)
+    print(f"{len(args.captures)} captures, {files} golden files, {differ} differ")
+    return 1 if differ else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""Whatever order frames are looked at in, the plugin says the same of each.
+
+    passes.py --plugins DIR CAPTURE...
+
+All captures in one file, because connections then end, start again and meet strangers. Compared are:
+one pass and two (all but the fields that only a later frame can tell), two passes and two passes that
+show every third frame, and two passes with a filter that needs fields of all frames.
+"""
+import argparse
+import os
+import subprocess
+import sys
+
+from shark import Shark
+
+# Told by the frame itself or by earlier ones.
+BACKWARD = ["roce.icrc.status", "roce.bth.psn", "roce.analysis.psn_rel", "roce.analysis.next_psn",
+            "roce.analysis.acks_frame", "roce.analysis.request_in", "roce.analysis.ack_rtt",
+            "roce.analysis.rto_frame", "roce.analysis.rto", "roce.analysis.cause",
+            "roce.analysis.psns_in_flight", "roce.analysis.bytes_in_flight", "roce.message.number",
+            "roce.message.offset", "roce.message.size", "roce.message.time", "roce.time_delta",
+            "roce.analysis.va", "roce.analysis.rkey", "roce.analysis.gap", "roce.cm.answers"]
+# Told by later frames, too.
+FORWARD = ["roce.stream", "roce.src_qp", "roce.analysis.acked_in", "roce.analysis.response_in",
+           "roce.analysis.last_response_in", "roce.analysis.repeated_in", "roce.cm.answered_in",
+           "roce.rule", "_ws.col.Info"]
+
+
+def table(shark, path, fields, args):
+    """{frame: its values}"""
+    command = args + ["-r", path, "-T", "fields", "-e", "frame.number"]
+    for field in fields:
+        command += ["-e", field]
+    rows = [line.split("\t") for line in shark.out(command).splitlines()]
+    return {int(row[0]): row[1:] for row in rows}
+
+
+def differences(what, fields, one, other):
+    wrong = 0
+    for frame in other:
+        for field, a, b in zip(fields, one[frame], other[frame]):
+            if a != b:
+                wrong += 1
+                if wrong <= 10:
+                    print(f"{what}: frame {frame}: {field}: {a!r} and {b!r}")
+    print(f"{what}: {len(other)} frames, {len(fields)} fields, {wrong} differ")
+    return wrong
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("--plugins", required=True)
+    args.add_argument("captures", nargs="+")
+    args = args.parse_args()
+    with Shark(args.plugins) as shark:
+        path = os.path.join(shark.work, "all.pcap")
+        subprocess.run(["mergecap", "-a", "-F", "pcap", "-w", path] + args.captures, check=True)
+        os.chmod(path, 0o644)
+        every = BACKWARD + FORWARD
+        one = table(shark, path, BACKWARD, [])
+        two = table(shark, path, every, ["-2"])
+        third = table(shark, path, every, ["-2", "-Y", "frame.number % 3 == 0"])
+        some = table(shark, path, every, ["-2", "-Y", "roce.analysis.acked_in || roce.rule"])
+    if not one or one.keys() != two.keys() or not third or not some:
+        print("nothing to compare")
+        return 2
+    wrong = differences("one pass and two", BACKWARD,
+                        {frame: row[:len(BACKWARD)] for frame, row in two.items()}, one)
+    wrong += differences("all frames and every third", every, two, third)
+    wrong += differences("all frames and a filter", every, two, some)
+    links = sum(bool(row[every.index("roce.analysis.acked_in")]) for row in two.values())
+    print(f"{links} frames know where they are acknowledged")
+    return 1 if wrong or not links else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Packing: what is put comes back, for frames that say nothing, everything, and anything. */
+#include "pack.h"
+
+#include <string.h>
+#include "support/rng.h"
+#include "support/suite.h"
+#include "wire/codes.h"
+
+/* What is left out is compared as if it were not there. */
+static void check_same(const struct roce_pack *in, uint32_t frame)
+{
+    uint8_t buf[ROCE_PACK_MAX + 1];
+    struct roce_pack out, want = *in;
+    size_t len;
+
+    memset(buf, 0xA5, sizeof(buf));
+    len = roce_pack_put(in, frame, buf);
+    CU_ASSERT(len >= 1 && len <= ROCE_PACK_MAX);
+    CU_ASSERT_EQUAL(buf[len], 0xA5);
+    CU_ASSERT_EQUAL(roce_pack_get(&out, frame, buf), len);
+    want.result.findings = 0;
+    want.result.src_qpn = roce_pack_empty.result.src_qpn;
+    want.result.msg_bytes = 0;
+    want.result.cm_service = 0;
+#define SAME(member) CU_ASSERT_EQUAL(out.member, want.member)
+    SAME(delta);
+    SAME(result.stream);
+    SAME(result.side);
+    SAME(result.epoch);
+    SAME(result.flags);
+    SAME(result.findings);
+    SAME(result.src_qpn);
+    SAME(result.rel_psn);
+    SAME(result.next_psn);
+    SAME(result.gap);
+    SAME(result.cause);
+    SAME(result.repeats_frame);
+    SAME(result.rto);
+    SAME(result.timeout);
+    SAME(result.trigger_frame);
+    SAME(result.request_frame);
+    SAME(result.acked_packets);
+    SAME(result.rtt);
+    SAME(result.response_time);
+    SAME(result.message_time);
+    SAME(result.done_bytes);
+    SAME(result.dup_ack_num);
+    SAME(result.dup_ack_frame);
+    SAME(result.psns_in_flight);
+    SAME(result.requests_in_flight);
+    SAME(result.reads_in_flight);
+    SAME(result.bytes_in_flight);
+    SAME(result.msg_number);
+    SAME(result.msg_first_frame);
+    SAME(result.msg_offset);
+    SAME(result.msg_bytes);
+    SAME(result.msg_total);
+    SAME(result.rkey);
+    SAME(result.va);
+    SAME(result.credits);
+    SAME(result.rnr_wait);
+    SAME(result.rnr_waited);
+    SAME(result.ce_frame);
+    SAME(result.cnp_delay);
+    SAME(result.cm_stream);
+    SAME(result.cm_frame);
+#undef SAME
+}
+
+static void empty_frame_takes_one_byte(void)
+{
+    uint8_t buf[ROCE_PACK_MAX];
+
+    check_same(&roce_pack_empty, 1);
+    CU_ASSERT_EQUAL(roce_pack_put(&roce_pack_empty, 1, buf), 1);
+}
+
+/* A request packet in the middle of a WRITE costs no more than this: a million of them, 24 MB. */
+static void ordinary_frame_is_small(void)
+{
+    struct roce_pack pack = roce_pack_empty;
+    uint8_t buf[ROCE_PACK_MAX];
+
+    pack.delta = 1000;
+    pack.result.stream = 63;
+    pack.result.flags = ROCE_AN_REQUEST | ROCE_AN_REL_PSN | ROCE_AN_REGION;
+    pack.result.rel_psn = 60000;
+    pack.result.msg_number = 15000;
+    pack.result.psns_in_flight = 3;
+    pack.result.bytes_in_flight = 3072;
+    pack.result.msg_offset = 2048;
+    pack.result.msg_first_frame = 999872;
+    pack.result.msg_total = 4096;
+    check_same(&pack, 1000000);
+    CU_ASSERT(roce_pack_put(&pack, 1000000, buf) <= 24);
+}
+
+/* Every byte of the structure at random: all members at once, most of them long. */
+static void random_frames_come_back(void)
+{
+    struct rng rng = rng_of(20);
+    struct roce_pack pack;
+
+    for (int round = 0; round < 2000; round++) {
+        rng_fill(&rng, &pack, sizeof(pack));
+        pack.result.cause = (enum roce_cause)rng_below(&rng, ROCE_CAUSE_CNT);
+        if (round % 2)
+            pack.result.rtt = pack.result.rto = ROCE_NEVER_NS;
+        check_same(&pack, (uint32_t)rng_u64(&rng));
+    }
+}
+
+SUITE("plugin.pack", TEST(empty_frame_takes_one_byte), TEST(ordinary_frame_is_small),
+      TEST(random_frames_come_back))

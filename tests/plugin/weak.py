@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""Where the built-in dissector is weak, what ours shows instead; and who gets which payload.
+
+    weak.py --plugins DIR [CAPTURE...]
+
+Each case is a small capture made here, the fields ours must show, and what the built-in shows of the
+same bytes. A case whose weakness the built-in no longer has fails too, so that the list stays true.
+"""
+import argparse
+import os
+import struct
+import subprocess
+import sys
+import zlib
+
+from shark import Shark
+
+HOSTS = bytes([192, 0, 2, 1]), bytes([192, 0, 2, 2])
+GIDS = [bytes(10) + b"\xff\xff" + host for host in HOSTS]
+
+
+def bth(opcode, qpn, psn, pad=0, byte4=0, ackreq=0):
+    return struct.pack(">BBHBBHBBHI", opcode, pad << 4, 0xFFFF, byte4, qpn >> 16, qpn & 0xFFFF,
+                       0, 0, 0, 0)[:8] + struct.pack(">I", ackreq << 31 | psn)
+
+
+def sealed(masked, transport):
+    """The transport part with its ICRC: `masked` is the envelope with variant fields set to ones."""
+    covered = b"\xff" * 8 + masked + transport[:4] + b"\xff" + transport[5:]
+    return transport + struct.pack("<I", zlib.crc32(covered))
+
+
+def eth(ethertype, src=0):
+    return bytes([2, 0, 0, 0, 0, 2 - src, 2, 0, 0, 0, 0, 1 + src]) + struct.pack(">H", ethertype)
+
+
+def roce(transport, src=0, sport=0xC000):
+    """RoCEv2 over IPv4 from host `src` to the other."""
+    def ip(tos, ttl, checksum):
+        return struct.pack(">BBHHHBBH", 0x45, tos, 32 + len(transport), 1, 0x4000, ttl, 17,
+                           checksum) + HOSTS[src] + HOSTS[1 - src]
+    total = sum(struct.unpack(">10H", ip(0, 64, 0)))
+    total = (total & 0xFFFF) + (total >> 16)
+    udp = struct.pack(">HHH", sport, 4791, 12 + len(transport))
+    body = sealed(ip(0xFF, 0xFF, 0xFFFF) + udp + b"\xff\xff", transport)
+    return eth(0x0800, src) + ip(0, 64, 0xFFFF - total) + udp + b"\0\0" + body
+
+
+def grh(transport, masked):
+    first = 0x6FFFFFFF if masked else 0x60000000
+    return struct.pack(">IHBB", first, len(transport) + 4, 0x1B, 0xFF if masked else 64) + b"".join(GIDS)
+
+
+def rocev1(transport):
+    return eth(0x8915) + grh(transport, False) + sealed(grh(transport, True), transport)
+
+
+def reth(va, rkey, length):
+    return struct.pack(">QII", va, rkey, length)
+
+
+def cm(attribute, body, src=0):
+    """A CM MAD from host `src`; `body` is what stands at which offset."""
+    mad = struct.pack(">BBBBHHQHHI", 1, 7, 2, 3, 0, 0, 0x1234, attribute, 0, 0)
+    data = bytearray(232)
+    for offset, piece in body.items():
+        data[offset:offset + len(piece)] = piece
+    deth = struct.pack(">II", 0x80010000, 1)
+    return roce(bth(0x64, 1, 5) + deth + mad + bytes(data), src)
+
+
+def connect(port, active=0x11, passive=0x22):
+    """REQ, REP, RTU as the RDMA-IP CM sends them."""
+    path = struct.pack(">HH", 0xFFFF, 0xFFFF) + GIDS[0] + GIDS[1]
+    ip = b"\x00\x40" + struct.pack(">H", 40000) + bytes(12) + HOSTS[0] + bytes(12) + HOSTS[1]
+    req = {0: struct.pack(">I", 100), 8: struct.pack(">Q", 0x0000000001060000 | port),
+           32: struct.pack(">I", active << 8 | 4), 36: struct.pack(">I", 4),
+           44: struct.pack(">I", 100 << 8), 48: b"\xff\xff\x30\x00", 52: path, 140: ip}
+    rep = {0: struct.pack(">II", 200, 100), 12: struct.pack(">I", passive << 8),
+           20: struct.pack(">I", 500 << 8), 24: b"\x04\x04"}
+    return [cm(0x10, req), cm(0x13, rep, 1), cm(0x14, {0: struct.pack(">II", 100, 200)})]
+
+
+def pcap(frames, linktype=1, snaplen=65535):
+    out = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, snaplen, linktype)
+    for number, frame in enumerate(frames):
+        out += struct.pack("<IIII", 1, number * 1000, min(len(frame), snaplen), len(frame))
+        out += frame[:snaplen]
+    return out
+
+
+SEND5 = roce(bth(0x04, 0x11, 7, pad=3) + b"hello" + bytes(3))
+WRITE = roce(bth(0x0A, 0x11, 7) + reth(0x1000, 0x99, 8) + b"\x01\x02\x03\x04\x00\x00\x00\x01")
+BAD = SEND5[:-6] + bytes([SEND5[-6] ^ 1]) + SEND5[-5:]
+CNP = roce(bth(0x81, 0x118, 0, byte4=0x40) + bytes(16))
+NVME = bytes([0x7F, 0x40, 0x05, 0x00, 0x01]) + bytes(59)  # fabrics command: connect
+RPC = struct.pack(">IIII", 0x11223344, 1, 32, 0) + bytes(12) + struct.pack(
+    ">IIIIII", 0x11223344, 0, 2, 100003, 3, 0) + bytes(16)
+SMC = bytes([0x01, 44]) + bytes(42)
+REJ = cm(0x12, {0: struct.pack(">II", 0, 100), 10: struct.pack(">H", 8)}, 1)
+
+NVME_TALK = connect(4420) + [roce(bth(0x04, 0x22, 100, ackreq=1) + NVME)]
+TWO = [roce(bth(0x00, 0x22, 100) + (RPC * 16)[:1024], 0), roce(bth(0x02, 0x22, 101) + RPC, 0)]
+
+# name, capture, tshark arguments, what ours shows in the last frame, what the built-in shows there.
+# A value of None: the field is not there. The built-in's column is left out where it is as good.
+CASES = [
+    ("B1 the ICRC is verified", pcap([BAD]), [],
+     {"roce.icrc.status": "0", "roce.icrc.bad": "*"}, {"_ws.expert.message": "!Bad checksum"}),
+    ("B1 a good ICRC is good", pcap([SEND5]), [], {"roce.icrc.status": "1"}, None),
+    ("B2 RoCEv2 CNP", pcap([CNP]), [],
+     {"roce.bth.opcode": "0x81", "_ws.col.Info": "CNP \u21920x000118"}, {"infiniband.vendor": "*"}),
+    ("B3 FECN and BECN", pcap([CNP]), ["-Y", "roce.bth.becn == 1 && roce.bth.fecn == 0"],
+     {"frame.number": "1"}, None),
+    ("B4 XRC", pcap([roce(bth(0xA4, 0x11, 7) + struct.pack(">I", 0x33) + b"data")]), [],
+     {"roce.xrceth.srqn": "0x000033", "roce.payload_len": "4"}, {"infiniband.vendor": "*"}),
+    ("B5 reliable datagrams", pcap([roce(bth(0x44, 0x11, 7) + struct.pack(">III", 5, 9, 0x77) + b"data")]),
+     [], {"roce.deth.src_qp": "0x000077", "roce.payload_len": "4"}, {"infiniband.deth.srcqp": "!0x000077"}),
+    ("B7 cut captures", pcap([roce(bth(0x06, 0x11, 7) + reth(0x1000, 0x99, 4096) + bytes(1024))], 1, 96),
+     [], {"roce.reth.dma_len": "4096", "roce.icrc.status": "2"}, {"_ws.col.Info": "*Malformed*"}),
+    ("B8 a source port known as TFTP", pcap([roce(bth(0x0A, 0x11, 7) + reth(0, 1, 4) + b"\0\x01ab", 0, 69)]),
+     [], {"_ws.col.Protocol": "RoCE"}, {"_ws.col.Protocol": "TFTP"}),
+    ("B9 the source of a CM REQ", pcap(connect(4420)[:1]), [],
+     {"_ws.col.Source": "192.0.2.1"}, {"_ws.col.Source": "LID: 65535"}),
+    ("B10 pad is not payload", pcap([roce(bth(0x24, 0x11, 7, pad=3) + b"hello" + bytes(3))]), [], {"data.len": "5"}, {"data.len": "8"}),
+    ("B19 a small SEND is whole", pcap([SEND5]), [], {"_ws.malformed": None, "roce.icrc": "*"},
+     {"_ws.malformed": "*", "infiniband.invariant.crc": None}),
+    ("B11 the source QP, learned from CM", pcap(connect(9999) + [roce(bth(0x04, 0x11, 500) + b"data", 1)]),
+     [], {"roce.src_qp": "0x000022", "roce.stream": "1"}, None),
+    ("B14 reject reasons in words", pcap(connect(9999)[:1] + [REJ]), [],
+     {"_ws.col.Info": "*reason 8: *", "roce.cm.answers": "1"}, None),
+    ("B19 a plain WRITE is data", pcap([WRITE]), [],
+     {"rpcordma": None, "data.len": "8"}, {"_ws.col.Protocol": "!InfiniBand"}),
+    ("a plain WRITE is guessed at if one asks for it", pcap([WRITE]), ["-o", "roce.guess:all"],
+     {"frame.number": "1"}, None),
+    ("Decode As of the user's own wins", pcap([SEND5]), ["-d", "udp.port==4791,data"],
+     {"roce.bth.opcode": None, "data": "*"}, None),
+    ("a changed preference of the built-in does not take the port back", pcap([SEND5]),
+     ["-o", "infiniband.try_heuristic_first:FALSE"], {"roce.bth.opcode": "0x04"}, None),
+    ("RoCEv1", pcap([rocev1(bth(0x04, 0x11, 7) + b"data")]), [],
+     {"roce.icrc.status": "1", "roce.grh.next": "0x1b", "_ws.col.Source": "::ffff:192.0.2.1"}, None),
+    ("RoCEv1 stays built-in if one asks for it", pcap([rocev1(bth(0x04, 0x11, 7) + b"data")]),
+     ["-o", "roce.take_v1:FALSE"], {"roce.bth.opcode": None, "infiniband.bth.opcode": "4"}, None),
+    ("no check of the ICRC if one asks for that", pcap([BAD]), ["-o", "roce.check_icrc:FALSE"],
+     {"roce.icrc.status": "2"}, None),
+    ("no analysis if one asks for that", pcap([SEND5]), ["-o", "roce.analyze:FALSE"],
+     {"roce.stream": None, "roce.bth.psn": "7"}, None),
+    ("relative PSN", pcap(connect(9999) + [roce(bth(0x04, 0x11, 503) + b"data", 1)]),
+     ["-o", "roce.relative_psn:TRUE"], {"roce.analysis.psn_rel": "*", "_ws.col.Info": "*relative*"}, None),
+    ("NVMe by its CM exchange", pcap(NVME_TALK), [], {"_ws.col.Protocol": "*NVMe*"}, None),
+    ("NVMe's private data", pcap(NVME_TALK[:1]), [], {"nvme-rdma": "*"}, None),
+    ("NVMe by the table of QPs", pcap(NVME_TALK[3:]), ["-o", "uat:roce_qps:\"34\",\"NVMe over RDMA\""],
+     {"_ws.col.Protocol": "*NVMe*"}, None),
+    ("NVMe by Decode As", pcap(NVME_TALK[3:]), ["-d", "roce.qp==34,nvme-rdma"],
+     {"_ws.col.Protocol": "*NVMe*"}, None),
+    ("NVMe on another port is data", pcap(connect(5555) + NVME_TALK[3:]), [],
+     {"nvme-rdma": None, "data.len": "64"}, None),
+    ("NFS by its CM exchange", pcap(connect(20049) + [roce(bth(0x04, 0x22, 100) + RPC)]), [],
+     {"rpcordma": "*"}, None),
+    ("NFS in a SEND of two packets is put together", pcap(connect(20049) + TWO), [],
+     {"roce.message.length": str(1024 + len(RPC)), "rpcordma": "*"}, None),
+    ("... once, however often they are sent", pcap(connect(20049) + TWO[:1] * 2 + TWO[1:]), [],
+     {"roce.message.count": "2", "rpcordma": "*"}, None),
+    ("SMC-R by its length", pcap([roce(bth(0x04, 0x22, 100) + SMC)]), [], {"smc": "*"}, None),
+]
+
+
+def fits(value, want):
+    if want is None:
+        return value == ""
+    if want.startswith("!"):
+        return value != want[1:]
+    if want == "*":
+        return value != ""
+    if want.startswith("*"):
+        return want.strip("*") in value
+    return value == want
+
+
+def last(shark, path, args, fields, plugin):
+    """{field: value} of the last frame that is shown."""
+    command = args + ["-r", path, "-T", "fields"]
+    for field in fields:
+        command += ["-e", field]
+    status, out, err = shark.run(command, plugin)
+    if status:
+        raise SystemExit(f"tshark: {err}")
+    rows = [line.split("\t") for line in out.splitlines()]
+    return dict(zip(fields, rows[-1])) if rows else dict.fromkeys(fields, "")
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("--plugins", required=True)
+    args.add_argument("--keep", help="write the captures to this folder")
+    args.add_argument("captures", nargs="*")
+    args = args.parse_args()
+    failures = 0
+    with Shark(args.plugins) as shark:
+        for number, (name, data, options, ours, theirs) in enumerate(CASES):
+            path = shark.file(f"case-{number}.pcap", data)
+            if args.keep:
+                with open(os.path.join(args.keep, f"case-{number}.pcap"), "wb") as out:
+                    out.write(data)
+            sides = [("ours", ours, True)]
+            if theirs:
+                sides.append(("the built-in", theirs, False))
+            for side, want, plugin in sides:
+                got = last(shark, path, options if plugin else [], list(want), plugin)
+                wrong = [f"{field}: {got[field]!r}, not {value!r}" for field, value in want.items()
+                         if not fits(got[field], value)]
+                if wrong:
+                    failures += 1
+                    print(f"{name}: {side}: {'; '.join(wrong)}")
+    print(f"{len(CASES)} cases, {sum(bool(case[4]) for case in CASES)} of them against the built-in, "
+          f"{failures} failed")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -6,6 +6,10 @@
  *
  *   bench_transport [--quick] [--qps N] [--len N]
  *
+ * The rows of many QPs give posts and frames in bursts (rnic_post_send_burst, rnic_input_burst),
+ * for 64 QPs and for all of them alike; the single streams frame by frame. Time is that of the
+ * process, but caches are shared: on a busy machine the row "in all of them" suffers most.
+ *
  * What is compared runs alternately, round by round, and each figure is the median. --quick
  * measures next to nothing: it shows that the program works. Targets: 4096-byte WRITEs at 60 % or
  * more of the bare loop; 3 million 64-byte WRITEs a second; with 100,000 QPs at most 1.5 times the

@@ -17,6 +17,8 @@ size_t rnic_rq_bytes(uint32_t max, uint32_t max_sge)
 
 static void lay_out(struct rnic_rq *rq)
 {
+    if (rq->cap == 0)
+        return; /* no block */
     rq->free = (uint16_t *)(void *)(rq->wqe + (size_t)rq->cap * rq->wqe_len);
     rq->fifo = rq->free + rq->cap;
 }

@@ -345,6 +345,7 @@ static unsigned push(struct live *live, enum which which, struct rnic_frame *fra
 {
     struct side *side = &live->side[which];
     unsigned done = 0;
+    bool asked = false; /* whether an error is one of now */
 
     if (!side->pcap || side->dead) {
         live->stats.tx_link_down += cnt;
@@ -372,6 +373,17 @@ static unsigned push(struct live *live, enum which which, struct rnic_frame *fra
         case ENOSYS: side->plain = true; continue;
         case EMSGSIZE: live->stats.tx_too_long++; break;
         case ENETDOWN:
+            /* Maybe only the socket's memory of a time when it was: that is told once. */
+            if (!asked) {
+                int before;
+                socklen_t size = sizeof(before);
+
+                getsockopt(side->fd, SOL_SOCKET, SO_ERROR, &before, &size);
+                asked = true;
+                continue;
+            }
+            live->stats.tx_link_down++;
+            break;
         case ENODEV:
         case ENXIO: live->stats.tx_link_down++; break;
         default: live->stats.tx_errors++; break;

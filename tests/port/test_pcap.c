@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * The live port's rules, one by one, on a veth pair: who gets a frame, and how often. Three ports:
+ * two of "processes" on one end, which share its address, one on the other end, and one on the
+ * loopback.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "port/netns.h"
+#include "port/port_pcap.h"
+#include "support/suite.h"
+#include "wire/bytes.h"
+#include "wire/pkt.h"
+
+enum { A, B, FAR, LO, PORTS };
+
+static const uint8_t near_mac[6] = {2, 0, 0, 0, 0, 1};
+static const uint8_t far_mac[6] = {2, 0, 0, 0, 0, 2};
+static const uint8_t zero_mac[6];
+static const uint8_t group[6] = {0x33, 0x33, 1, 2, 3, 4};
+static const uint32_t blocks[PORTS] = {0x100, 0x200, 0x300, 0x400};
+
+static struct rnic_port *ports[PORTS];
+
+static void set_filter(unsigned i, bool joins)
+{
+    const struct rnic_port_filter filter = {
+        .block = &blocks[i], .block_cnt = 1, .group = &group, .group_cnt = joins};
+
+    EXPECT_EQ(rnic_port_pcap_filter(ports[i], &filter), 0);
+}
+
+static void open_all(void)
+{
+    static const char *const names[] = {"p0", "p0", "p1", "lo"};
+
+    CU_ASSERT_FATAL(netns_sh("ip link add p0 address 02:00:00:00:00:01 mtu 1500 type veth peer "
+                             "name p1 address 02:00:00:00:00:02 && ip link set p0 up && "
+                             "ip link set p1 up"));
+    for (unsigned i = 0; i < PORTS; i++) {
+        struct rnic_iface iface;
+        struct rnic_why why;
+
+        CU_ASSERT_FATAL(rnic_iface_get(names[i], &iface, &why) == 0);
+        if (rnic_port_pcap_open(&iface, 1u << 20, &ports[i], &why) != 0) {
+            suite_fail(__FILE__, __LINE__, "%s", why.text);
+            CU_FAIL_FATAL("no port");
+        }
+        set_filter(i, false);
+    }
+}
+
+static void close_all(void)
+{
+    for (unsigned i = 0; i < PORTS; i++)
+        rnic_port_close(ports[i]);
+    CU_ASSERT(netns_sh("ip link del p0"));
+}
+
+/* RoCE frames; the kernel's own Neighbour Discovery comes in as well. */
+static void count(void *user, const struct rnic_frame *frame)
+{
+    struct roce_pkt pkt;
+
+    if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, frame->data, frame->len, frame->len) == 0)
+        ++*(unsigned *)user;
+}
+
+/* Sends a frame from A and says how often each port got it, as decimal digits: A, B, FAR, LO. */
+static unsigned sent(const uint8_t dmac[6], uint32_t qpn, enum roce_encap encap, unsigned *flags)
+{
+    const struct timespec nap = {.tv_nsec = 2000000};
+    unsigned got[PORTS] = {0};
+    uint8_t buf[ROCE_FRAME_MAX];
+    struct roce_pkt pkt;
+    struct rnic_frame frame = {.data = buf};
+
+    roce_pkt_init(&pkt, encap, ROCE_OP_RC_ACK);
+    memcpy(pkt.eth.dst, dmac, 6);
+    memcpy(pkt.eth.src, near_mac, 6);
+    pkt.bth.dest_qp = qpn;
+    frame.len = (uint32_t)roce_pkt_build(&pkt, 0, buf, sizeof(buf));
+    EXPECT_EQ(rnic_port_send(ports[A], &frame, 1, 0), 1);
+    for (unsigned turn = 0; turn < 10; turn++) {
+        for (unsigned i = 0; i < PORTS; i++)
+            CU_ASSERT(rnic_port_recv(ports[i], 100, count, &got[i], 0) >= 0);
+        nanosleep(&nap, NULL);
+    }
+    if (flags)
+        *flags = frame.flags;
+    return got[A] * 1000 + got[B] * 100 + got[FAR] * 10 + got[LO];
+}
+
+static void who_gets_it(void)
+{
+    static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6, ROCE_ENCAP_V1};
+    unsigned flags;
+
+    open_all();
+    /* FAR has its own MAC address among the machine's here: for it the rules are those of cousins.
+     */
+    for (unsigned i = 0; i < sizeof(encaps) / sizeof(encaps[0]); i++) {
+        enum roce_encap e = encaps[i];
+
+        EXPECT_EQ(sent(near_mac, blocks[A] << 12 | 5, e, &flags), 1000);
+        EXPECT_EQ(flags, RNIC_FRAME_ECHO);
+        EXPECT_EQ(sent(near_mac, blocks[B] << 12 | 0xfff, e, &flags), 100);
+        EXPECT_EQ(flags, 0);
+        EXPECT_EQ(sent(far_mac, blocks[FAR] << 12, e, &flags), 10);
+        EXPECT_EQ(flags, 0);
+        EXPECT_EQ(sent(zero_mac, blocks[LO] << 12, e, NULL), 1);
+        EXPECT_EQ(sent(near_mac, blocks[FAR] << 12, e, NULL), 0); /* another's QPN */
+        EXPECT_EQ(sent(far_mac, blocks[B] << 12, e, NULL), 0);
+        EXPECT_EQ(sent(near_mac, 1, e, &flags), 1100); /* QP 1: everyone on the interface */
+        EXPECT_EQ(flags, RNIC_FRAME_ECHO);
+        EXPECT_EQ(sent(group, 0xffffff, e, NULL), 0); /* nobody joined */
+        EXPECT_EQ(sent(near_mac, 0x123456, e, NULL), 0);
+    }
+    close_all();
+}
+
+static void groups(void)
+{
+    unsigned flags;
+
+    open_all();
+    set_filter(B, true);
+    EXPECT_EQ(sent(group, 0xffffff, ROCE_ENCAP_V2_IP6, &flags), 100);
+    EXPECT_EQ(flags, 0);
+    set_filter(FAR, true);
+    set_filter(LO, true); /* not on that link */
+    EXPECT_EQ(sent(group, 0xffffff, ROCE_ENCAP_V2_IP6, NULL), 110);
+    set_filter(A, true); /* the sender's own receivers */
+    EXPECT_EQ(sent(group, 0xffffff, ROCE_ENCAP_V2_IP6, &flags), 1110);
+    EXPECT_EQ(flags, RNIC_FRAME_ECHO);
+    set_filter(B, false);
+    EXPECT_EQ(sent(group, 0xffffff, ROCE_ENCAP_V2_IP6, NULL), 1010);
+    close_all();
+}
+
+/* What is longer than the MTU, or meets no link, is taken, counted, and stops nothing. */
+static void not_sent(void)
+{
+    uint8_t buf[ROCE_FRAME_MAX] = {2, 9, 9, 9, 9, 9};
+    struct rnic_frame frame[3] = {
+        {.data = buf, .len = 100}, {.data = buf, .len = 2000}, {.data = buf, .len = 100}};
+    struct rnic_port_stats stats;
+
+    open_all();
+    EXPECT_EQ(rnic_port_send(ports[A], frame, 3, 0), 3);
+    rnic_port_stats(ports[A], &stats);
+    EXPECT_EQ(stats.tx_frames, 2);
+    EXPECT_EQ(stats.tx_too_long, 1);
+    CU_ASSERT(netns_sh("ip link set p0 down"));
+    EXPECT_EQ(rnic_port_send(ports[A], frame, 1, 0), 1);
+    rnic_port_stats(ports[A], &stats);
+    EXPECT_EQ(stats.tx_link_down, 1);
+    CU_ASSERT(netns_sh("ip link set p0 up"));
+    EXPECT_EQ(rnic_port_send(ports[A], frame, 1, 0), 1);
+    rnic_port_stats(ports[A], &stats);
+    EXPECT_EQ(stats.tx_frames, 3);
+    close_all();
+}
+
+/* A ring that runs over shows: every frame is received or counted. */
+static void overrun(void)
+{
+    enum { FRAMES = 5000 };
+    uint8_t buf[ROCE_FRAME_MAX];
+    struct rnic_frame frame[50];
+    struct rnic_port_stats stats;
+    struct roce_pkt pkt;
+    unsigned got = 0;
+
+    open_all();
+    roce_pkt_init(&pkt, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_ACK);
+    memcpy(pkt.eth.dst, near_mac, 6);
+    pkt.bth.dest_qp = blocks[B] << 12;
+    for (unsigned i = 0; i < 50; i++)
+        frame[i] = (struct rnic_frame){.data = buf,
+                                       .len = (uint32_t)roce_pkt_build(&pkt, 0, buf, sizeof(buf))};
+    for (unsigned i = 0; i < FRAMES / 50; i++)
+        EXPECT_EQ(rnic_port_send(ports[A], frame, 50, 0), 50);
+    while (rnic_port_recv(ports[B], 1000, count, &got, 0) > 0)
+        ;
+    rnic_port_stats(ports[B], &stats);
+    /* A few frames of Neighbour Discovery may have come, or been dropped, as well. */
+    CU_ASSERT(stats.rx_frames >= got && stats.rx_frames < got + 20);
+    CU_ASSERT(stats.rx_frames + stats.rx_dropped >= FRAMES);
+    CU_ASSERT(stats.rx_frames + stats.rx_dropped < FRAMES + 20);
+    CU_ASSERT(stats.rx_dropped > 0);
+    close_all();
+}
+
+int main(int argc, char **argv)
+{
+    static const struct suite_test tests[] = {TEST(who_gets_it), TEST(groups), TEST(not_sent),
+                                              TEST(overrun)};
+
+    if (!netns_enter())
+        return NETNS_SKIP;
+    return suite_main("port.pcap", tests, sizeof(tests) / sizeof(tests[0]), argc, argv);
+}

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "support/pair.h"
+#include "sim/wirejudge.h"
 #include "support/suite.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -164,6 +165,7 @@ static void observe(void *ctx, const struct simnet_event *event)
     const struct plan *p = plan_at(pkt->bth.psn);
 
     (void)ctx;
+    wirejudge_sent(event);
     EXPECT_EQ(event->from, pair.node[0]); /* R162 */
     EXPECT_EQ(pkt->op->svc, ROCE_SVC_UC);
     EXPECT_EQ(pkt->bth.ackreq, 0);
@@ -252,6 +254,7 @@ static unsigned one_run(uint64_t seed)
     run.epsn = pair.side[1].attr[0].rq_psn;
     pair.net.node[pair.node[1]].input = arrives;
     pair.net.observe = observe;
+    wirejudge_begin(&pair.net, pair.node[0]);
     pair.net.tick = tick;
     post_wqes();
     tick(NULL, 0);
@@ -271,6 +274,7 @@ static unsigned one_run(uint64_t seed)
     EXPECT_EQ(c.rx_icrc_encapsulated + c.rx_malformed, pair.net.arrived_bad[pair.node[1]]);
     if (!(path.loss_ppm | path.dup_ppm | path.corrupt_ppm | path.reorder_ppm) && !run.hungry)
         EXPECT_EQ(run.delivered, run.wr_cnt);
+    wirejudge_end();
     pair_free(&pair);
     return run.delivered;
 }

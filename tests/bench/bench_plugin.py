@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""The plugin with full analysis against the built-in dissector without any: time and peak memory.
+
+    bench_plugin.py --plugins DIR --gen GEN_CAPTURE [-n PACKETS] [-s PAYLOAD] [-l SNAPLEN] [--rounds N]
+
+Same generated capture, same tshark, in turn; processor seconds of the best round, so that other work on the
+machine counts little. Targets (DESIGN): time at most 1.0, memory at most 1.2 times the built-in's.
+"""
+import argparse
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "plugin"))
+from shark import Shark  # noqa: E402
+
+FILTER = ["-Y", "frame.number == 1"]
+MODES = [
+    ("one pass, a filter", FILTER, FILTER),
+    ("two passes, a filter", ["-2"] + FILTER, ["-2"] + FILTER),
+    ("one pass, a field", ["-T", "fields", "-e", "roce.bth.psn"],
+     ["-T", "fields", "-e", "infiniband.bth.psn"]),
+    ("one pass, packet list", [], []),
+]
+
+
+def measure(shark, path, args, plugin):
+    """(processor seconds, peak KiB) of one run."""
+    command = ["/usr/bin/env", "python3", "-c",
+               "import resource,subprocess,sys;"
+               "s=subprocess.run(sys.argv[1:],stdout=subprocess.DEVNULL,stderr=subprocess.DEVNULL);"
+               "u=resource.getrusage(resource.RUSAGE_CHILDREN);"
+               "print(s.returncode,u.ru_utime+u.ru_stime,u.ru_maxrss)"]
+    out = subprocess.run(command + shark.command(args + ["-r", path], plugin), capture_output=True,
+                         text=True, check=True).stdout.split()
+    if out[0] != "0":
+        raise SystemExit(f"tshark failed with {out[0]}")
+    return float(out[1]), int(out[2])
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("--plugins", required=True)
+    args.add_argument("--gen", required=True)
+    args.add_argument("-n", type=int, default=1000000)
+    args.add_argument("-s", type=int, default=1024)
+    args.add_argument("-l", type=int, default=65535)
+    args.add_argument("--rounds", type=int, default=3)
+    args = args.parse_args()
+    with Shark(args.plugins) as shark:
+        path = os.path.join(shark.work, "bench.pcap")
+        with open(path, "wb") as out:
+            subprocess.run([args.gen, "-n", str(args.n), "-c", "64", "-s", str(args.s), "-l", str(args.l)],
+                           stdout=out, check=True)
+        os.chmod(path, 0o644)
+        print(f"{args.n} packets, payload {args.s}, snaplen {args.l}, best of {args.rounds}")
+        for name, ours, theirs in MODES:
+            runs = {True: [], False: []}
+            for _ in range(args.rounds):
+                for plugin in (False, True):
+                    runs[plugin].append(measure(shark, path, ours if plugin else theirs, plugin))
+            cpu = {plugin: min(run[0] for run in runs[plugin]) for plugin in runs}
+            mem = {plugin: max(run[1] for run in runs[plugin]) for plugin in runs}
+            print(f"{name:24} time {cpu[True]:6.2f} s / {cpu[False]:6.2f} s = {cpu[True] / cpu[False]:.2f}"
+                  f"   memory {mem[True] >> 10} / {mem[False] >> 10} MiB = {mem[True] / mem[False]:.2f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Runs two programs that talk to each other, in the network they are started in.
 
-pair.py [--port N] [--timeout S] SERVER... --- CLIENT...
+pair.py [--port N] [--timeout S] [--preload LIB] SERVER... --- CLIENT...
 
-The client starts when the server listens on TCP port N (0: as soon as it runs). Both have to end
+LIB is for programs that were built without sanitizers, on a library that has them. The client starts when the server listens on TCP port N (0: as soon as it runs). Both have to end
 with status 0 in time; what they printed is shown, and nothing is left running."""
 import argparse
 import os
@@ -29,8 +29,11 @@ def listens(port):
     return False
 
 
-def start(command):
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+def start(command, preload):
+    env = dict(os.environ)
+    if preload:
+        env["LD_PRELOAD"] = preload
+    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                             start_new_session=True)
 
 
@@ -45,12 +48,13 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--timeout", type=float, default=60)
+    parser.add_argument("--preload", default="")
     parser.add_argument("commands", nargs=argparse.REMAINDER)
     args = parser.parse_args()
     commands = args.commands[1:] if args.commands[:1] == ["--"] else args.commands
     cut = commands.index("---")
     end = time.monotonic() + args.timeout
-    server = start(commands[:cut])
+    server = start(commands[:cut], args.preload)
     processes = [("server", server)]
     status = 0
     try:
@@ -58,7 +62,7 @@ def main():
             if server.poll() is not None or time.monotonic() > end:
                 break
             time.sleep(0.01)
-        client = start(commands[cut + 1:])
+        client = start(commands[cut + 1:], args.preload)
         processes.append(("client", client))
         for name, process in reversed(processes):
             try:

@@ -271,6 +271,8 @@ int main(int argc, char **argv)
             complain("a network of its own", why);
             return 2;
         }
+        if (!options.ifaces)
+            options.ifaces = "!" NETNS_LINK "-peer"; /* the far end of the link is nobody's */
     }
     status = set_environment(&options, library, *record ? record : NULL);
     if (status != 0)

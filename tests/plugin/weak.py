@@ -56,6 +56,15 @@ def rocev1(transport):
     return eth(0x8915) + grh(transport, False) + sealed(grh(transport, True), transport)
 
 
+def native(transport):
+    """A local packet of an InfiniBand link, LID 7 to LID 9, as ERF has it; its VCRC is left 0."""
+    words = (8 + len(transport) + 4) // 4
+    lrh = struct.pack(">BBHHH", 0x00, 0x02, 9, words, 7)
+    crc = zlib.crc32(b"\xf0" + lrh[1:] + transport[:4] + b"\xff" + transport[5:])
+    packet = lrh + transport + struct.pack("<I", crc) + bytes(2)
+    return bytes(8) + struct.pack(">BBHHH", 21, 4, 16 + len(packet), 0, len(packet)) + packet
+
+
 def reth(va, rkey, length):
     return struct.pack(">QII", va, rkey, length)
 
@@ -142,6 +151,12 @@ CASES = [
      {"roce.icrc.status": "1", "roce.grh.next": "0x1b", "_ws.col.Source": "::ffff:192.0.2.1"}, None),
     ("RoCEv1 stays built-in if one asks for it", pcap([rocev1(bth(0x04, 0x11, 7) + b"data")]),
      ["-o", "roce.take_v1:FALSE"], {"roce.bth.opcode": None, "infiniband.bth.opcode": "4"}, None),
+    ("a native link stays built-in", pcap([native(bth(0x04, 0x11, 7) + b"data")], 197), [],
+     {"roce.bth.opcode": None, "infiniband.bth.opcode": "4"}, None),
+    ("a native link goes the same way if one asks for it",
+     pcap([native(bth(0x04, 0x11, 7) + b"data")], 197), ["-o", "roce.take_native:TRUE"],
+     {"roce.bth.opcode": "0x04", "roce.lrh.dlid": "*", "roce.icrc.status": "1",
+      "_ws.col.Source": "LID: 7"}, None),
     ("no check of the ICRC if one asks for that", pcap([BAD]), ["-o", "roce.check_icrc:FALSE"],
      {"roce.icrc.status": "2"}, None),
     ("no analysis if one asks for that", pcap([SEND5]), ["-o", "roce.analyze:FALSE"],

@@ -45,7 +45,7 @@ static bool fetches(const struct setup *s, uint32_t step)
 {
     const struct roce_opcode *op = roce_opcode(setup_packet(s, step)->opcode);
 
-    return op->kind == ROCE_KIND_READ || roce_opcode_is_atomic(op);
+    return trace_draws_read_response(op->kind) || roce_opcode_is_atomic(op);
 }
 
 static void compare_fields(const struct view *v, const struct trace_packet *p,

@@ -248,7 +248,7 @@ static bool answers(uint8_t response, uint8_t request)
     const struct roce_opcode *req = roce_opcode(request);
 
     switch (roce_opcode(response)->kind) {
-    case ROCE_KIND_READ_RESP: return req->kind == ROCE_KIND_READ;
+    case ROCE_KIND_READ_RESP: return trace_draws_read_response(req->kind);
     case ROCE_KIND_ATOMIC_ACK: return roce_opcode_is_atomic(req);
     default: return true;
     }

@@ -113,6 +113,16 @@ struct open_msg {
     uint64_t off;
 };
 
+/* A FLUSH or ATOMIC WRITE that no responder can serve, for its form (annex A19; R126). */
+static bool a19_invalid(const struct roce_pkt *pkt)
+{
+    if (pkt->op->kind == ROCE_KIND_ATOMIC_WRITE)
+        return pkt->payload_len != 8 || pkt->reth.dma_len != 8 || pkt->reth.va % 8 != 0;
+    return pkt->payload_len != 0 || pkt->feth.plt == 0 ||
+           (pkt->feth.plt & ~(RNIC_FLUSH_GLOBAL | RNIC_FLUSH_PERSISTENT)) ||
+           (pkt->feth.sel != RNIC_FLUSH_RANGE && pkt->feth.sel != RNIC_FLUSH_MR);
+}
+
 static bool is_single(enum roce_kind kind)
 {
     return kind != ROCE_KIND_SEND && kind != ROCE_KIND_WRITE;
@@ -172,7 +182,9 @@ static void read_entry(const struct setup *s, struct entry *e, uint32_t idx, str
         e->len = 8;
         e->invalid |= (pkt.atomiceth.va & 7) != 0; /* R120 */
         break;
-    default: e->invalid = true; break; /* FLUSH, ATOMIC WRITE, reserved: not served */
+    case ROCE_KIND_FLUSH:
+    case ROCE_KIND_ATOMIC_WRITE: e->invalid |= a19_invalid(&pkt); break;
+    default: e->invalid = true; break; /* reserved: not served */
     }
     e->msg = m->first;
     e->off = (uint32_t)m->off;
@@ -487,23 +499,33 @@ static void find_msn(struct setup *s)
 /* ---- what was allowed --------------------------------------------------------------------------
  */
 
-static unsigned access_of(enum roce_kind kind)
+static unsigned access_of(const struct setup *s, const struct entry *e)
 {
-    switch (kind) {
-    case ROCE_KIND_WRITE: return RNIC_ACCESS_REMOTE_WRITE;
+    struct roce_pkt pkt;
+
+    switch (setup_op(s, e->step)->kind) {
+    case ROCE_KIND_WRITE:
+    case ROCE_KIND_ATOMIC_WRITE: return RNIC_ACCESS_REMOTE_WRITE;
     case ROCE_KIND_READ: return RNIC_ACCESS_REMOTE_READ;
     case ROCE_KIND_CMP_SWAP:
     case ROCE_KIND_FETCH_ADD: return RNIC_ACCESS_REMOTE_ATOMIC;
+    case ROCE_KIND_FLUSH:
+        trace_parse(setup_packet(s, e->step), &pkt);
+        return (pkt.feth.plt & RNIC_FLUSH_GLOBAL ? RNIC_ACCESS_FLUSH_GLOBAL : 0) |
+               (pkt.feth.plt & RNIC_FLUSH_PERSISTENT ? RNIC_ACCESS_FLUSH_PERSISTENT : 0);
     default: return 0;
     }
 }
 
-/* The bytes an entry's RETH or AtomicETH asks for: the whole message at its first packet. */
+/* The bytes an entry's RETH or AtomicETH asks for: the whole message at its first packet; none of a
+ * FLUSH that means all of its region, whatever that is. */
 static uint64_t asked_len(const struct setup *s, const struct entry *e)
 {
     struct roce_pkt pkt;
 
     trace_parse(setup_packet(s, e->step), &pkt);
+    if (roce_pkt_has(&pkt, ROCE_HDR_FETH) && pkt.feth.sel == RNIC_FLUSH_MR)
+        return 0;
     if (roce_pkt_has(&pkt, ROCE_HDR_RETH))
         return pkt.reth.dma_len;
     return roce_pkt_has(&pkt, ROCE_HDR_ATOMICETH) ? 8 : 0;
@@ -512,7 +534,7 @@ static uint64_t asked_len(const struct setup *s, const struct entry *e)
 static int grant(struct setup *s, const struct entry *e, struct memory *memory)
 {
     const struct roce_opcode *op = setup_op(s, e->step);
-    unsigned access = access_of(op->kind);
+    unsigned access = access_of(s, e);
     struct roce_pkt pkt;
 
     s->access |= access;
@@ -521,6 +543,9 @@ static int grant(struct setup *s, const struct entry *e, struct memory *memory)
         if (memory_claim_invalidate(memory, pkt.ieth.rkey) != 0)
             return -1;
     }
+    /* A FLUSH of nothing needs its key all the same (A19). */
+    if (op->kind == ROCE_KIND_FLUSH && memory_claim_key(memory, e->rkey, access) != 0)
+        return -1;
     if (access && roce_opcode_starts(op))
         return memory_claim(memory, e->rkey, e->va, asked_len(s, e), access);
     return 0;
@@ -577,11 +602,11 @@ static int find_allowed(struct setup *s, struct memory *memory)
         return 0;
     }
     if (setup_is_nak_code(s, s->refused, ROCE_NAK_REMOTE_ACCESS)) {
-        s->access |= access_of(kind);
+        s->access |= access_of(s, bad);
         for (uint32_t i = 0; i < s->step_cnt; i++)
             if (!s->step[i].response && s->step[i].rel == bad->rel)
                 s->step[i].withdraw = true;
-    } else if (s->access & access_of(kind)) {
+    } else if (s->access & access_of(s, bad)) {
         /* 0x61 although the operation was served before: nothing derived explains it. */
         return grant(s, bad, memory);
     }
@@ -626,25 +651,6 @@ static const char *unplayable(const struct setup *s)
     return NULL;
 }
 
-/* The request that our RNIC cannot serve although the recorded responder could, or refused with a
- * code that says that it could have. */
-static bool unserved(const struct setup *s)
-{
-    int64_t rel = INT64_MAX;
-
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        enum roce_kind kind = setup_op(s, i)->kind;
-
-        if (!s->step[i].response && s->step[i].rel < rel &&
-            (kind == ROCE_KIND_FLUSH || kind == ROCE_KIND_ATOMIC_WRITE))
-            rel = s->step[i].rel;
-        if (s->step[i].response && s->step[i].rel >= rel &&
-            !setup_is_nak_code(s, i, ROCE_NAK_INVALID_REQ))
-            return true;
-    }
-    return false;
-}
-
 /* Whether the request at `gap` is there, but damaged, and the requester never sent anything again
  * after that: then no copy is missing, and the comparison says what is wrong. */
 static bool damaged_only(const struct setup *s, int64_t gap)
@@ -686,8 +692,6 @@ static bool misses_request(const struct setup *s, int64_t gap)
 
 static const char *incomplete(struct setup *s, int64_t gap)
 {
-    if (unserved(s))
-        return "FLUSH and ATOMIC WRITE: our RNIC does not serve them yet";
     if (s->entry_cnt == 0)
         return "no message begins in the capture";
     if (gap != GAP_NONE && misses_request(s, gap)) {

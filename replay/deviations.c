@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include "wire/codes.h"
+#include "wire/crc32.h"
 
 /* How far before a NAK the packet that drew it may be: more than any window of packets in flight.
  */
@@ -140,8 +141,33 @@ static bool no_read_limit(const struct deviation_case *c)
            our_nak(c, ROCE_NAK_INVALID_REQ) && e && !e->invalid;
 }
 
+/* ---- requests ----------------------------------------------------------------------------------
+ */
+
+static bool repeats_without_va(const struct deviation_request *c)
+{
+    const struct roce_opcode *op = roce_opcode(c->pkt->opcode);
+    struct roce_pkt pkt;
+
+    trace_parse(c->pkt, &pkt);
+    return c->again && (op->kind == ROCE_KIND_FLUSH || op->kind == ROCE_KIND_ATOMIC_WRITE) &&
+           c->diffs->cnt == 1 && fields_find(c->diffs, "reth.va") && pkt.reth.va == 0;
+}
+
+/* The ICRC goes on over all from the BTH to the end of the headers once more, as it stands. */
+static bool flush_icrc(const struct roce_pkt *pkt)
+{
+    uint32_t bth_off = pkt->payload_off - pkt->op->len;
+    uint32_t icrc;
+
+    return pkt->op->kind == ROCE_KIND_FLUSH && roce_pkt_icrc_check(pkt, &icrc) == ROCE_ICRC_BAD &&
+           pkt->icrc == roce_crc32(icrc, pkt->frame + bth_off, pkt->icrc_off - bth_off);
+}
+
 static const struct deviation table[] = {
-#define DEVIATION(peer, id, rules, fits, text) {peer, #id, rules, text, fits},
+#define DEVIATION(peer, id, rules, fits, text)         {peer, #id, rules, text, fits, NULL, NULL},
+#define DEVIATION_REQUEST(peer, id, rules, fits, text) {peer, #id, rules, text, NULL, fits, NULL},
+#define DEVIATION_SEAL(peer, id, rules, seals, text)   {peer, #id, rules, text, NULL, NULL, seals},
 #include "deviations.def"
 };
 #define TABLE_CNT (sizeof(table) / sizeof(table[0]))
@@ -149,9 +175,40 @@ static const struct deviation table[] = {
 const struct deviation *deviation_find(const char *peer, const struct deviation_case *c)
 {
     for (size_t i = 0; peer && i < TABLE_CNT; i++)
-        if (strcmp(table[i].peer, peer) == 0 && table[i].fits(c))
+        if (strcmp(table[i].peer, peer) == 0 && table[i].fits && table[i].fits(c))
             return &table[i];
     return NULL;
+}
+
+const struct deviation *deviation_find_request(const char *peer, const struct deviation_request *c)
+{
+    for (size_t i = 0; peer && i < TABLE_CNT; i++)
+        if (strcmp(table[i].peer, peer) == 0 && table[i].fits_request && table[i].fits_request(c))
+            return &table[i];
+    return NULL;
+}
+
+static const struct deviation *find_seal(const char *peer, const struct roce_pkt *pkt)
+{
+    for (size_t i = 0; peer && i < TABLE_CNT; i++)
+        if (strcmp(table[i].peer, peer) == 0 && table[i].seals && table[i].seals(pkt))
+            return &table[i];
+    return NULL;
+}
+
+int deviations_seal(struct trace *trace, const char *peer)
+{
+    struct roce_pkt pkt;
+
+    for (uint32_t i = 0; peer && i < trace->cnt; i++) {
+        if (trace->pkt[i].icrc != ROCE_ICRC_BAD)
+            continue;
+        trace_parse(&trace->pkt[i], &pkt);
+        trace->pkt[i].seal = find_seal(peer, &pkt);
+        if (trace->pkt[i].seal && trace_seal(trace, i) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 bool deviation_peer_known(const char *peer)

@@ -7,7 +7,8 @@
 #ifndef REPLAY_DEVIATIONS_H
 #define REPLAY_DEVIATIONS_H
 
-#include "drive.h"
+#include "fields.h"
+#include "post.h"
 
 /* What is known about a recorded answer that differs. */
 struct deviation_case {
@@ -26,16 +27,35 @@ struct deviation_case {
     bool payload;              /* the payloads differ */
 };
 
+/* What is known about a recorded request that differs. */
+struct deviation_request {
+    const struct trace_packet *pkt;
+    const struct sent *ours;
+    const struct field_diffs *diffs;
+    bool again; /* the recorded requester sends it again */
+};
+
 struct deviation {
     const char *peer;
     const char *id;    /* "D4" */
     const char *rules; /* of rnic/rules.md that it departs from */
     const char *text;
+    /* One of these; the others are NULL. */
     bool (*fits)(const struct deviation_case *c);
+    bool (*fits_request)(const struct deviation_request *c);
+    bool (*seals)(
+        const struct roce_pkt *pkt); /* a wrong ICRC that the peer takes for a right one */
 };
 
 /* The deviation of `peer` that explains the case, or NULL. */
 const struct deviation *deviation_find(const char *peer, const struct deviation_case *c);
+
+/* The same for a request. */
+const struct deviation *deviation_find_request(const char *peer, const struct deviation_request *c);
+
+/* Puts right the ICRCs of a trace that are wrong in the way of `peer`, which may be NULL: so what
+ * its like takes for good is played as such. 0, or -1 without memory. */
+int deviations_seal(struct trace *trace, const char *peer);
 
 /* Whether there is such a profile. */
 bool deviation_peer_known(const char *peer);

@@ -108,7 +108,7 @@ static bool answers_unseen(const struct deviation_case *c)
     enum roce_kind kind = setup_op(s, c->step)->kind;
 
     if ((kind != ROCE_KIND_READ_RESP && kind != ROCE_KIND_ATOMIC_ACK) || rel < c->epsn || !e ||
-        !(kind == ROCE_KIND_READ_RESP ? setup_op(s, e->step)->kind == ROCE_KIND_READ
+        !(kind == ROCE_KIND_READ_RESP ? trace_draws_read_response(setup_op(s, e->step)->kind)
                                       : roce_opcode_is_atomic(setup_op(s, e->step))) ||
         (roce_opcode_has(setup_op(s, c->step), ROCE_HDR_AETH) && !setup_msn_fits(s, c->step)))
         return false;

@@ -421,12 +421,13 @@ static int note_executed(struct stage *st, uint32_t run_idx, uint32_t step)
         if (region)
             st->invalidated[region - memory->region] = 1;
     }
-    if (!e || (op->kind != ROCE_KIND_WRITE && !roce_opcode_is_atomic(op)))
+    if (!e || (op->kind != ROCE_KIND_WRITE && op->kind != ROCE_KIND_ATOMIC_WRITE &&
+               !roce_opcode_is_atomic(op)))
         return 0;
     write.rkey = e->rkey;
     write.va = e->va;
     write.len = e->len;
-    write.data = op->kind == ROCE_KIND_WRITE ? trace_payload(p) : NULL;
+    write.data = roce_opcode_is_atomic(op) ? NULL : trace_payload(p);
     write.unknown = p->made_up;
     region = memory_find(memory, e->rkey);
     if (!region || !memory_covers(region, e->va, e->len, 0))
@@ -478,7 +479,7 @@ static int play_cue(struct stage *st, const struct cue *cue, rnic_time now)
             memory_find(memory, op->kind == ROCE_KIND_READ ? pkt.reth.rkey : pkt.atomiceth.rkey);
         if (ahead <= 0 && prepare_memory(st, run_idx, step, ahead == 0) != 0)
             return -1;
-    } else if (!at->damaged && op->kind == ROCE_KIND_WRITE && roce_opcode_starts(op)) {
+    } else if (!at->damaged && roce_opcode_has(op, ROCE_HDR_RETH)) {
         trace_parse(p, &pkt);
         region = memory_find(memory, pkt.reth.rkey);
     }

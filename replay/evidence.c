@@ -196,7 +196,7 @@ static bool is_proof(const struct setup *s, uint32_t step, int64_t high, int64_t
     if (rel > high || !setup_msn_fits(s, step) || !e)
         return false;
     if (op->kind == ROCE_KIND_READ_RESP)
-        return setup_op(s, e->step)->kind == ROCE_KIND_READ;
+        return trace_draws_read_response(setup_op(s, e->step)->kind);
     if (op->kind == ROCE_KIND_ATOMIC_ACK)
         return roce_opcode_is_atomic(setup_op(s, e->step));
     /* Inside a message the MSN tells nothing. */
@@ -272,14 +272,14 @@ static bool link_answers(struct setup *s)
         for (; ahead < s->ahead_cnt && s->ahead[ahead].at == i; ahead++) {
             const struct entry *a = setup_entry(s, s->step[s->ahead[ahead].step].rel);
 
-            if (setup_op(s, s->ahead[ahead].step)->kind == ROCE_KIND_READ)
+            if (trace_draws_read_response(setup_op(s, s->ahead[ahead].step)->kind))
                 latest[a - s->entry] = s->ahead[ahead].step;
         }
 
         if (!e || !step->usable)
             continue;
-        if (!step->response && kind == ROCE_KIND_READ &&
-            setup_op(s, e->step)->kind == ROCE_KIND_READ) {
+        if (!step->response && trace_draws_read_response(kind) &&
+            setup_op(s, e->step)->kind == kind) {
             if (latest[e - s->entry] != i)
                 before[i] = latest[e - s->entry];
             latest[e - s->entry] = i;

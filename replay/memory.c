@@ -83,6 +83,16 @@ int memory_claim(struct memory *memory, uint32_t rkey, uint64_t va, uint64_t len
     return 0;
 }
 
+int memory_claim_key(struct memory *memory, uint32_t rkey, unsigned access)
+{
+    struct memory_region *region = region_of(memory, rkey);
+
+    if (!region)
+        return -1;
+    region->access |= access;
+    return 0;
+}
+
 int memory_claim_invalidate(struct memory *memory, uint32_t rkey)
 {
     struct memory_region *region = region_of(memory, rkey);

@@ -84,6 +84,9 @@ void memory_free(struct memory *memory); /* the RNIC that uses it must be gone *
  * Nothing for `len` 0, where no key is checked (R085), nor for a range that wraps. */
 int memory_claim(struct memory *memory, uint32_t rkey, uint64_t va, uint64_t len, unsigned access);
 
+/* An access that touches no byte, but needs the key; 0 or -1. */
+int memory_claim_key(struct memory *memory, uint32_t rkey, unsigned access);
+
 /* The key is invalidated by a SEND; a key nobody used gets a region of one page. */
 int memory_claim_invalidate(struct memory *memory, uint32_t rkey);
 

@@ -77,10 +77,10 @@ static bool is_asked(const struct works *w, uint32_t i)
         struct roce_pkt pkt;
         uint32_t cnt;
 
-        if (s->step[k].response || setup_op(s, k)->kind != ROCE_KIND_READ || off < 0)
+        if (s->step[k].response || !trace_draws_read_response(setup_op(s, k)->kind) || off < 0)
             continue;
         trace_parse(setup_packet(s, k), &pkt);
-        cnt = roce_psn_cnt(pkt.reth.dma_len, s->mtu);
+        cnt = pkt.op->kind == ROCE_KIND_READ ? roce_psn_cnt(pkt.reth.dma_len, s->mtu) : 1;
         if (off < cnt && (cnt == 1                  ? pos == ROCE_POS_ONLY
                           : off == 0                ? pos == ROCE_POS_FIRST
                           : off == (int64_t)cnt - 1 ? pos == ROCE_POS_LAST
@@ -204,6 +204,8 @@ static enum rnic_wr_opcode wr_opcode(const struct roce_opcode *op)
     case ROCE_KIND_READ: return RNIC_WR_READ;
     case ROCE_KIND_CMP_SWAP: return RNIC_WR_CMP_SWAP;
     case ROCE_KIND_FETCH_ADD: return RNIC_WR_FETCH_ADD;
+    case ROCE_KIND_FLUSH: return RNIC_WR_FLUSH;
+    case ROCE_KIND_ATOMIC_WRITE: return RNIC_WR_ATOMIC_WRITE;
     default:
         return imm                                  ? RNIC_WR_SEND_IMM
                : roce_opcode_has(op, ROCE_HDR_IETH) ? RNIC_WR_SEND_INV
@@ -219,7 +221,12 @@ static bool brings_data(enum roce_kind kind)
 /* Bytes of a work's buffer. */
 static uint32_t data_len(const struct work *work)
 {
-    return work->kind == ROCE_KIND_CMP_SWAP || work->kind == ROCE_KIND_FETCH_ADD ? 8 : work->len;
+    switch (work->kind) {
+    case ROCE_KIND_CMP_SWAP:
+    case ROCE_KIND_FETCH_ADD: return 8;
+    case ROCE_KIND_FLUSH: return 0;
+    default: return work->len;
+    }
 }
 
 /* The buffer of a work, with the bytes that its packets show. */
@@ -284,6 +291,11 @@ static int post_work(struct stage *st, size_t idx)
         wr.remote_addr = first.reth.va;
         wr.rkey = first.reth.rkey;
     }
+    if (roce_pkt_has(&first, ROCE_HDR_FETH)) {
+        wr.flush.len = first.reth.dma_len;
+        wr.flush.type = first.feth.plt;
+        wr.flush.level = (enum rnic_flush_level)first.feth.sel;
+    }
     return rnic_post_send(st->qp, &wr);
 }
 
@@ -324,6 +336,8 @@ static int take_sent(struct stage *st)
             .dma_len = pkt.reth.dma_len,
             .swap_add = pkt.atomiceth.swap_add,
             .compare = pkt.atomiceth.compare,
+            .flush_type = pkt.feth.plt,
+            .flush_level = pkt.feth.sel,
             .hash = pkt.payload_len ? drive_hash(pkt.payload, pkt.payload_len) : 0,
         };
         idx = psn_idx(&a->works, sent->rel);

@@ -28,6 +28,8 @@ struct sent {
     uint64_t swap_add;
     uint64_t compare;
     uint64_t hash; /* of the payload */
+    uint8_t flush_type;
+    uint8_t flush_level;
     uint16_t pkey;
     uint8_t opcode;
     bool se;

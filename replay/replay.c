@@ -2,6 +2,7 @@
 #include "replay.h"
 
 #include <string.h>
+#include "deviations.h"
 
 int replay_run(struct replay *replay, const char *path, const struct replay_options *options,
                struct fault *fault)
@@ -9,9 +10,13 @@ int replay_run(struct replay *replay, const char *path, const struct replay_opti
     int rc = 0;
 
     memset(replay, 0, sizeof(*replay));
+    replay->peer = options->peer;
     replay->sides = options->sides ? options->sides : REPLAY_BOTH;
-    if (trace_read(&replay->trace, path, fault) != 0 ||
-        conns_find(&replay->conns, &replay->trace, fault) != 0 ||
+    if (trace_read(&replay->trace, path, fault) != 0)
+        return -1;
+    if (deviations_seal(&replay->trace, options->peer) != 0)
+        return fault_set(fault, "%s: no memory", replay->trace.name);
+    if (conns_find(&replay->conns, &replay->trace, fault) != 0 ||
         drive_all(&replay->drive, &replay->trace, &replay->conns, fault) != 0)
         return -1;
     if (replay->sides & REPLAY_RESPONDER)

@@ -21,6 +21,7 @@ struct replay_options {
 
 struct replay {
     unsigned sides;
+    const char *peer;
     struct trace trace;
     struct conns conns;
     struct drive drive;

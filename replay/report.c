@@ -132,11 +132,10 @@ static void print_requests(FILE *out, const struct setup *s)
     static const struct {
         enum roce_kind kind;
         const char *name;
-    } kinds[] = {{ROCE_KIND_SEND, "SEND"},
-                 {ROCE_KIND_WRITE, "WRITE"},
-                 {ROCE_KIND_READ, "READ"},
-                 {ROCE_KIND_CMP_SWAP, "CMP_SWAP"},
-                 {ROCE_KIND_FETCH_ADD, "FETCH_ADD"}};
+    } kinds[] = {{ROCE_KIND_SEND, "SEND"},           {ROCE_KIND_WRITE, "WRITE"},
+                 {ROCE_KIND_READ, "READ"},           {ROCE_KIND_CMP_SWAP, "CMP_SWAP"},
+                 {ROCE_KIND_FETCH_ADD, "FETCH_ADD"}, {ROCE_KIND_ATOMIC_WRITE, "ATOMIC WRITE"},
+                 {ROCE_KIND_FLUSH, "FLUSH"}};
     const struct entry *last = s->entry_cnt ? &s->entry[s->entry_cnt - 1] : NULL;
     char buf[256];
     struct text t = text_of(buf, sizeof(buf));
@@ -156,7 +155,14 @@ static void print_requests(FILE *out, const struct setup *s)
 static void print_derived(FILE *out, const struct comparison *cmp, const struct run *run,
                           const struct report_options *options)
 {
-    static const char *const rights[] = {"", "write", "read", "atomic"};
+    static const struct {
+        unsigned right;
+        const char *name;
+    } rights[] = {{RNIC_ACCESS_REMOTE_WRITE, "write"},
+                  {RNIC_ACCESS_REMOTE_READ, "read"},
+                  {RNIC_ACCESS_REMOTE_ATOMIC, "atomic"},
+                  {RNIC_ACCESS_FLUSH_GLOBAL, "flush"},
+                  {RNIC_ACCESS_FLUSH_PERSISTENT, "persistent-flush"}};
     const struct setup *s = &run->setup;
     const struct memory *memory = &cmp->drive->device[run->device].memory;
     char buf[512];
@@ -166,9 +172,9 @@ static void print_derived(FILE *out, const struct comparison *cmp, const struct 
     text_add(&t, "path MTU %u%s, first PSN %u, MSN %u%s, P_Key 0x%04x, QP allows", s->mtu,
              s->mtu_known ? "" : " (fits)", roce_psn_add(s->psn, (int32_t)s->first).v, s->msn,
              s->msn && s->msn_votes < 2 ? " (one answer says so)" : "", s->pkey);
-    for (unsigned i = 1; i < 4; i++)
-        if (s->access & 1u << i) {
-            text_add(&t, "%s%s", sep, rights[i]);
+    for (unsigned i = 0; i < sizeof(rights) / sizeof(rights[0]); i++)
+        if (s->access & rights[i].right) {
+            text_add(&t, "%s%s", sep, rights[i].name);
             sep = "+";
         }
     if (!s->access)
@@ -187,10 +193,12 @@ static void print_derived(FILE *out, const struct comparison *cmp, const struct 
     for (uint32_t i = 0; options->verbose && i < memory->keys.cnt; i++) {
         const struct memory_region *r = &memory->region[i];
 
-        fprintf(out, "            rkey 0x%08x: 0x%" PRIx64 " + %" PRIu64 " bytes:%s%s%s%s\n",
+        fprintf(out, "            rkey 0x%08x: 0x%" PRIx64 " + %" PRIu64 " bytes:%s%s%s%s%s\n",
                 r->rkey, r->low, r->span, r->access & RNIC_ACCESS_REMOTE_WRITE ? " write" : "",
                 r->access & RNIC_ACCESS_REMOTE_READ ? " read" : "",
                 r->access & RNIC_ACCESS_REMOTE_ATOMIC ? " atomic" : "",
+                r->access & (RNIC_ACCESS_FLUSH_GLOBAL | RNIC_ACCESS_FLUSH_PERSISTENT) ? " flush"
+                                                                                      : "",
                 r->invalidate ? " invalidated" : "");
     }
 }
@@ -342,6 +350,25 @@ static void print_skips(FILE *out, const struct replay *r)
         fprintf(out, "skipped: %zu more flows\n", r->conns.skip_cnt - SKIPS_MAX);
 }
 
+/* Frames whose ICRC is wrong in a way known of the peer. */
+static uint32_t print_seals(FILE *out, const struct trace *trace)
+{
+    const struct trace_packet *first = NULL;
+    uint32_t cnt = 0;
+
+    for (size_t i = 0; i < trace->cnt; i++) {
+        if (!trace->pkt[i].seal)
+            continue;
+        first = cnt++ ? first : &trace->pkt[i];
+    }
+    if (cnt)
+        fprintf(out,
+                "known deviation %s of %s (%s; %s): %u frame%s, the first is %u: taken as good\n",
+                first->seal->id, first->seal->peer, first->seal->text, first->seal->rules, cnt,
+                cnt == 1 ? "" : "s", first->frame);
+    return cnt;
+}
+
 void report_text(FILE *out, const struct replay *r, const struct report_options *options)
 {
     const struct comparison *cmp = &r->comparison;
@@ -355,14 +382,16 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
         print_connection(out, r, i, options);
         cnt[verdict_of(r, i)]++;
         known += cmp->result ? cmp->result[i].known_frames : 0;
+        known += r->verification.result ? r->verification.result[i].known_frames : 0;
         inconclusive += cmp->result ? cmp->result[i].inconclusive : 0;
     }
     print_skips(out, r);
+    known += print_seals(out, &r->trace);
     fprintf(out, "verdict: %s (%u connection%s held, %u differed, %u skipped)",
             verdict_name(report_verdict(r)), cnt[VERDICT_PASS], cnt[VERDICT_PASS] == 1 ? "" : "s",
             cnt[VERDICT_FAIL], cnt[VERDICT_SKIPPED]);
     if (known)
-        fprintf(out, "; %u known deviation%s of %s", known, known == 1 ? "" : "s", cmp->peer);
+        fprintf(out, "; %u known deviation%s of %s", known, known == 1 ? "" : "s", r->peer);
     if (inconclusive)
         fprintf(out, "; %u answer%s inconclusive for what the capture lacks", inconclusive,
                 inconclusive == 1 ? "" : "s");

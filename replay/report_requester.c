@@ -2,6 +2,7 @@
 #include "report_requester.h"
 
 #include <inttypes.h>
+#include "deviations.h"
 
 void report_count(struct text *t, const char **sep, uint64_t cnt, const char *what)
 {
@@ -44,7 +45,12 @@ static void print_diffs(FILE *out, const struct verification *v, uint32_t idx)
     for (size_t i = 0; i < v->diff_cnt; i++) {
         const struct diff *d = &v->diff[i];
 
-        if (d->run == idx)
+        if (d->run == idx && d->known)
+            fprintf(out,
+                    "  known deviation %s of %s (%s; %s): frame %u: %s: expected %s, actual %s\n",
+                    d->known->id, d->known->peer, d->known->text, d->known->rules,
+                    trace->pkt[d->pkt].frame, d->field, d->expected, d->actual);
+        else if (d->run == idx)
             fprintf(out, "  difference %s: frame %u: %s: expected %s, actual %s; %s\n", trace->name,
                     trace->pkt[d->pkt].frame, d->field, d->expected, d->actual, d->reason);
     }
@@ -73,6 +79,9 @@ void report_requester_text(FILE *out, const struct verification *v, uint32_t idx
     if (res->diff_frames)
         fprintf(out, ", %u frame%s differ%s", res->diff_frames, res->diff_frames == 1 ? "" : "s",
                 res->diff_frames == 1 ? "s" : "");
+    if (res->known_frames)
+        fprintf(out, ", %u known deviation%s", res->known_frames,
+                res->known_frames == 1 ? "" : "s");
     if (res->inconclusive)
         fprintf(out, ", %u inconclusive: the capture lacks a READ request", res->inconclusive);
     fputc('\n', out);
@@ -85,13 +94,15 @@ json_t *report_requester_json(const struct verification *v, uint32_t idx)
 
     if (res->verdict == VERDICT_SKIPPED)
         return json_pack("{s:s, s:s}", "verdict", verdict_name(res->verdict), "reason", res->skip);
-    return json_pack(
-        "{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}}",
-        "verdict", verdict_name(res->verdict), "work_requests", (int)a->works.cnt, "packets",
-        (int)a->sent_cnt, "compared", (int)res->compared, "went_back", (int)res->restarts,
-        "completed", (int)res->completed, "completed_with_error", (int)res->failed,
-        "differing_frames", (int)res->diff_frames, "inconclusive", (int)res->inconclusive, "free",
-        "ackreq", (int)res->ackreq, "more", (int)res->more, "fewer", (int)res->fewer, "unseen",
-        (int)res->unseen, "repeated", (int)res->duplicate, "damaged", (int)res->damaged, "lost",
-        (int)res->lost, "beyond", (int)res->beyond);
+    return json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:{s:i, s:i, s:i, s:i, "
+                     "s:i, s:i, s:i, s:i}}",
+                     "verdict", verdict_name(res->verdict), "work_requests", (int)a->works.cnt,
+                     "packets", (int)a->sent_cnt, "compared", (int)res->compared, "went_back",
+                     (int)res->restarts, "completed", (int)res->completed, "completed_with_error",
+                     (int)res->failed, "differing_frames", (int)res->diff_frames,
+                     "known_deviations", (int)res->known_frames, "inconclusive",
+                     (int)res->inconclusive, "free", "ackreq", (int)res->ackreq, "more",
+                     (int)res->more, "fewer", (int)res->fewer, "unseen", (int)res->unseen,
+                     "repeated", (int)res->duplicate, "damaged", (int)res->damaged, "lost",
+                     (int)res->lost, "beyond", (int)res->beyond);
 }

@@ -27,7 +27,7 @@ struct flow_key {
     uint32_t svc;
 };
 
-static const uint8_t *keep(struct trace *trace, const uint8_t *data, size_t len)
+static uint8_t *keep(struct trace *trace, const uint8_t *data, size_t len)
 {
     struct trace_block *block = trace->blocks;
     uint8_t *p;
@@ -218,6 +218,28 @@ int trace_read(struct trace *trace, const char *path, struct fault *fault)
         flow->reverse = map_get(&trace->hosts, &key);
     }
     return rc;
+}
+
+int trace_seal(struct trace *trace, uint32_t idx)
+{
+    struct trace_packet *p = &trace->pkt[idx];
+    struct roce_pkt pkt;
+    uint32_t icrc;
+    uint8_t *copy;
+
+    trace_parse(p, &pkt);
+    if (roce_pkt_icrc_check(&pkt, &icrc) != ROCE_ICRC_BAD)
+        return 0;
+    copy = keep(trace, p->data, p->cap_len);
+    if (!copy)
+        return -1;
+    roce_le32_put(copy + pkt.icrc_off, icrc);
+    p->data = copy;
+    p->icrc = ROCE_ICRC_GOOD;
+    trace_parse(p, &pkt);
+    p->dropped = roce_pkt_dropped(&pkt);
+    trace->flow[p->flow].good += !p->dropped;
+    return 0;
 }
 
 void trace_free(struct trace *trace)

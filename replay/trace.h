@@ -15,6 +15,8 @@
 #define TRACE_BYTES_MAX   (UINT64_C(1) << 30)
 #define TRACE_PACKETS_MAX (8u << 20)
 
+struct deviation; /* deviations.h */
+
 struct trace_packet {
     const uint8_t *data; /* the whole frame */
     uint32_t cap_len;    /* bytes of `data` */
@@ -23,9 +25,10 @@ struct trace_packet {
     uint32_t frame; /* number in the file, from 1 */
     uint32_t flow;
     uint32_t psn;
-    uint32_t msn;         /* of the AETH, if there is one */
-    uint32_t payload_len; /* without pad */
-    uint16_t payload_off; /* in `data` */
+    const struct deviation *seal; /* its ICRC was wrong in this known way and was put right */
+    uint32_t msn;                 /* of the AETH, if there is one */
+    uint32_t payload_len;         /* without pad */
+    uint16_t payload_off;         /* in `data` */
     uint8_t opcode;
     uint8_t syndrome; /* of the AETH, if there is one */
     uint8_t icrc;     /* enum roce_icrc_status */
@@ -69,12 +72,23 @@ struct trace {
 int trace_read(struct trace *trace, const char *path, struct fault *fault);
 void trace_free(struct trace *trace);
 
+/* Puts the ICRC of a packet right, so that a conformant receiver takes it. 0, or -1 without memory.
+ */
+int trace_seal(struct trace *trace, uint32_t pkt);
+
 /* The flow with these addresses, or MAP_NONE. */
 uint32_t trace_flow_find(const struct trace *trace, const uint8_t src[16], const uint8_t dst[16],
                          enum roce_encap encap, uint32_t dest_qp, enum roce_svc svc);
 
 /* Parses a packet again; it was readable once, so it is now. */
 void trace_parse(const struct trace_packet *packet, struct roce_pkt *out);
+
+/* Whether a request of this kind is answered by READ responses: without data for FLUSH and ATOMIC
+ * WRITE (annex A19). */
+static inline bool trace_draws_read_response(enum roce_kind kind)
+{
+    return kind == ROCE_KIND_READ || kind == ROCE_KIND_FLUSH || kind == ROCE_KIND_ATOMIC_WRITE;
+}
 
 static inline const uint8_t *trace_payload(const struct trace_packet *packet)
 {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "describe.h"
+#include "deviations.h"
 #include "expect.h"
 #include "fields.h"
 
@@ -34,23 +35,28 @@ struct view {
 /* ---- listing -----------------------------------------------------------------------------------
  */
 
-static int report(struct view *view, uint32_t step, const struct field_diffs *d, const char *reason)
+static int report_known(struct view *view, uint32_t step, const struct field_diffs *d,
+                        const char *reason, const struct deviation *known)
 {
     struct verify_result *res = view->res;
 
     if (d->cnt == 0)
         return 0;
-    if (step >= view->asker->doubt_step) {
+    if (!known && step >= view->asker->doubt_step) {
         res->inconclusive++;
         res->mark[step] = MARK_NOTE;
         return 0;
     }
-    if (res->mark[step] != MARK_DIFF)
-        res->diff_frames++;
-    res->mark[step] = MARK_DIFF;
-    if (res->first_diff == STEP_NONE)
-        res->first_diff = step;
-    if (res->diff_frames > DIFFS_MAX)
+    if (known) {
+        res->known_frames++;
+        res->mark[step] = MARK_KNOWN;
+    } else {
+        res->diff_frames += res->mark[step] != MARK_DIFF;
+        res->mark[step] = MARK_DIFF;
+        if (res->first_diff == STEP_NONE)
+            res->first_diff = step;
+    }
+    if ((known ? res->known_frames : res->diff_frames) > DIFFS_MAX)
         return 0;
     for (unsigned i = 0; i < d->cnt; i++) {
         struct verification *v = view->v;
@@ -62,12 +68,18 @@ static int report(struct view *view, uint32_t step, const struct field_diffs *d,
         *diff = (struct diff){.run = view->idx,
                               .pkt = view->setup->step[step].pkt,
                               .request = STEP_NONE,
-                              .field = d->at[i].field};
+                              .field = d->at[i].field,
+                              .known = known};
         memcpy(diff->expected, d->at[i].expected, sizeof(diff->expected));
         memcpy(diff->actual, d->at[i].actual, sizeof(diff->actual));
         snprintf(diff->reason, sizeof(diff->reason), "%s", reason);
     }
     return 0;
+}
+
+static int report(struct view *view, uint32_t step, const struct field_diffs *d, const char *reason)
+{
+    return report_known(view, step, d, reason, NULL);
 }
 
 /* ---- requests ----------------------------------------------------------------------------------
@@ -149,6 +161,10 @@ static void compare_request(const struct trace_packet *p, const struct sent *our
         fields_differ_num(d, "atomiceth.swap_add", "%x", pkt.atomiceth.swap_add, ours->swap_add);
         if (op->kind == ROCE_KIND_CMP_SWAP)
             fields_differ_num(d, "atomiceth.compare", "%x", pkt.atomiceth.compare, ours->compare);
+    }
+    if (roce_pkt_has(&pkt, ROCE_HDR_FETH)) {
+        fields_differ_num(d, "feth.plt", "%x", pkt.feth.plt, ours->flush_type);
+        fields_differ_num(d, "feth.sel", "%u", pkt.feth.sel, ours->flush_level);
     }
     if (roce_pkt_has(&pkt, ROCE_HDR_IMMDT))
         fields_differ_num(d, "immdt.imm", "%x", pkt.immdt.imm, ours->imm);
@@ -248,7 +264,12 @@ static int compare_step(struct view *view, uint32_t step)
     res->ackreq += p->ackreq != ours->ackreq;
     if (d.cnt == 0 && res->mark[step] == MARK_NONE)
         res->mark[step] = MARK_OK;
-    return report(view, step, &d, "our RNIC sends this request differently");
+    return report_known(
+        view, step, &d, "our RNIC sends this request differently",
+        deviation_find_request(
+            view->v->peer,
+            &(struct deviation_request){
+                .pkt = p, .ours = ours, .diffs = &d, .again = a->restart[step] != 0}));
 }
 
 /* ---- completions -------------------------------------------------------------------------------

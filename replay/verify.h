@@ -20,7 +20,7 @@ struct verify_result {
     uint8_t *mark;         /* enum mark for each step of the side */
     uint32_t compared;     /* recorded requests compared, those sent again included */
     uint32_t diff_frames;  /* recorded frames with a difference */
-    uint32_t known_frames; /* ... that the peer's profile explains */
+    uint32_t known_frames; /* recorded requests that the peer's profile explains */
     uint32_t first_diff;   /* step, or STEP_NONE */
     uint32_t inconclusive; /* frames that differ, but may for what the capture lacks */
     uint32_t not_compared; /* requests after our QP went to error and the recorded one did not */

@@ -136,6 +136,20 @@ static bool lengths_fit(const struct works *w, const struct work *work)
     return work->open ? work->kind == ROCE_KIND_SEND || sum < work->len : sum == work->len;
 }
 
+/* Whether the verbs have words for it: 8 bytes, a type and a level that exist. The alignment of an
+ * ATOMIC WRITE is for the responder to check. */
+static bool a19_postable(const struct works *w, const struct work *work)
+{
+    struct roce_pkt pkt;
+
+    trace_parse(setup_packet(w->setup, work->step), &pkt);
+    if (work->kind == ROCE_KIND_ATOMIC_WRITE)
+        return pkt.payload_len == 8 && pkt.reth.dma_len == 8;
+    return pkt.payload_len == 0 && pkt.feth.plt != 0 &&
+           !(pkt.feth.plt & ~(RNIC_FLUSH_GLOBAL | RNIC_FLUSH_PERSISTENT)) &&
+           (pkt.feth.sel == RNIC_FLUSH_RANGE || pkt.feth.sel == RNIC_FLUSH_MR);
+}
+
 static const char *unpostable(const struct works *w)
 {
     for (size_t i = 0; i < w->cnt; i++) {
@@ -145,6 +159,11 @@ static const char *unpostable(const struct works *w)
         case ROCE_KIND_READ:
         case ROCE_KIND_CMP_SWAP:
         case ROCE_KIND_FETCH_ADD: break;
+        case ROCE_KIND_FLUSH:
+        case ROCE_KIND_ATOMIC_WRITE:
+            if (!a19_postable(w, &w->work[i]))
+                return "it has a FLUSH or ATOMIC WRITE that no requester can be made to post";
+            break;
         default: return "it has an operation that our requester is not made to post";
         }
         if (!lengths_fit(w, &w->work[i]))

@@ -42,7 +42,8 @@ struct rnic_loop_attr {
 
     const char *impair; /* impairments (port/impair.h: "loss=3%,delay=10us..50us"), or NULL */
     uint64_t seed;      /* of the impairments and, if not 0, of the device: 0 takes the system's
-                           random source for both, anything else makes them repeatable */
+                           random source for both, anything else makes them repeatable. The first
+                           QPN block is mixed in: processes with one seed differ */
     const char *record; /* pcapng file that everything sent and received is appended to, or NULL.
                            Several processes may name the same file. */
     bool record_shared; /* every process here that records, records to that same file: a frame from

@@ -317,6 +317,17 @@ static void fill_seeds(struct rnic_loop *loop)
     rnic_entropy_init(&loop->entropy, seed);
 }
 
+/* Processes that were given one seed differ all the same, in keys and in impairments: each has
+ * another block of the QPN space. */
+static void mix_block(struct rnic_loop *loop)
+{
+    uint32_t number = loop->qpns.whole ? 0 : loop->qpns.block[0].number;
+
+    for (unsigned i = 0; i < 4; i++)
+        loop->seed[24 + i] ^= (uint8_t)(number >> (8 * i));
+    loop->attr.seed ^= (uint64_t)number << 32;
+}
+
 /* A loop with copies of what is in `attr`, or NULL without memory. */
 static struct rnic_loop *new_loop(const struct rnic_loop_attr *attr)
 {
@@ -388,8 +399,10 @@ static int start(struct rnic_loop *loop, const struct rnic_loop_attr *attr, stru
     if (error)
         rnic_why_set(why, "no part of the QPN space of %s is left: %s", loop->iface.name,
                      strerror(-error));
-    else
+    if (!error) {
+        mix_block(loop);
         error = new_device(loop, attr, why);
+    }
     if (!error)
         error = plug(loop, why);
     if (!error) {

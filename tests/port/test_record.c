@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "port/netns.h"
 #include "port/pcapng.h"
+#include "port/pcapng_sort.h"
 #include "port/port_file.h"
 #include "port/port_mem.h"
 #include "port/record.h"
@@ -178,6 +179,73 @@ static void together(void)
     unlink(path);
 }
 
+/* Appends frame `number`, of two interfaces, at a time of its own. */
+static void append(FILE *file, unsigned iface, unsigned number, uint64_t stamp)
+{
+    uint8_t frame[ROCE_FRAME_MAX];
+    uint8_t block[ROCE_FRAME_MAX + RNIC_PCAPNG_OVERHEAD];
+    size_t len;
+
+    make(frame, len_of(number), number);
+    len = rnic_pcapng_frame(block, sizeof(block), iface, stamp, RNIC_PCAPNG_OUT, "a comment", frame,
+                            len_of(number));
+    CU_ASSERT_FATAL(len > 0 && fwrite(block, len, 1, file) == 1);
+}
+
+/* What processes appended in batches is in the order of its times afterwards; frames of one time
+ * stay in their order, the interfaces come first, and a torn end stays where it is. */
+static void sorted(void)
+{
+    enum { CNT = 2000 };
+    static const uint64_t base = UINT64_C(1600000000000000000);
+    struct rng rng = rng_seed();
+    struct rnic_why why;
+    unsigned order[CNT];
+    uint8_t block[512];
+    FILE *file;
+    int status;
+
+    fresh();
+    file = fopen(path, "we");
+    CU_ASSERT_FATAL(file != NULL);
+    fwrite(block, rnic_pcapng_section(block, sizeof(block)), 1, file);
+    fwrite(block, rnic_pcapng_iface(block, sizeof(block), "lo"), 1, file);
+    for (unsigned i = 0; i < CNT; i++)
+        order[i] = i;
+    for (unsigned i = 0; i < CNT; i++) { /* swaps of even with even: of a pair the first stays so */
+        unsigned k = 2 * (unsigned)rng_below(&rng, CNT / 2);
+        unsigned j = 2 * (i / 2);
+        unsigned even = order[j], odd = order[j + 1];
+
+        order[j] = order[k], order[j + 1] = order[k + 1];
+        order[k] = even, order[k + 1] = odd;
+    }
+    for (unsigned i = 0; i < CNT; i++) {
+        if (i == CNT / 2)
+            fwrite(block, rnic_pcapng_iface(block, sizeof(block), "eth0"), 1, file);
+        append(file, i >= CNT / 2, order[i], base + order[i] / 2 * 10);
+    }
+    fclose(file);
+    EXPECT_EQ(rnic_pcapng_sort(path, &why), 0);
+    EXPECT_EQ(count(0), CNT);
+    EXPECT_EQ(rnic_pcapng_sort(path, &why), 0); /* nothing to do */
+    EXPECT_EQ(count(0), CNT);
+    file = fopen(path, "ae");
+    CU_ASSERT_FATAL(file != NULL);
+    append(file, 0, CNT, base - 1); /* would be the first */
+    fwrite(block, 11, 1, file);
+    fclose(file);
+    EXPECT_EQ(rnic_pcapng_sort(path, &why), 0);
+    status = truncate(path, 20);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(rnic_pcapng_sort(path, &why) == -EINVAL, true); /* the section is not whole */
+    CU_ASSERT(strstr(why.text, path) != NULL);
+    EXPECT_EQ(truncate(path, 0), 0);
+    EXPECT_EQ(rnic_pcapng_sort(path, &why), 0);
+    unlink(path);
+    EXPECT_EQ(rnic_pcapng_sort(path, &why) == -ENOENT, true);
+}
+
 static void refused(void)
 {
     static const char junk[] = "this is no capture at all, but somebody's notes";
@@ -314,5 +382,5 @@ static void memory(void)
     rnic_port_close(pair[0]);
 }
 
-SUITE("port.record", TEST(everything), TEST(only_what_went), TEST(together), TEST(refused),
-      TEST(damaged), TEST(played), TEST(not_played), TEST(memory))
+SUITE("port.record", TEST(everything), TEST(only_what_went), TEST(together), TEST(sorted),
+      TEST(refused), TEST(damaged), TEST(played), TEST(not_played), TEST(memory))

@@ -23,7 +23,7 @@ static bool set_text(char *to, const char *value, const char *where, char *error
     return true;
 }
 
-static bool set_seed(uint64_t *to, const char *value, const char *where, char *error)
+static bool set_number(uint64_t *to, const char *value, const char *where, char *error)
 {
     char *end;
     errno = 0;
@@ -47,9 +47,12 @@ static bool set(struct config *config, const char *key, const char *value, const
     if (strcmp(key, "record") == 0)
         return set_text(config->record, value, where, error);
     if (strcmp(key, "seed") == 0)
-        return set_seed(&config->seed, value, where, error);
-    snprintf(error, ERROR_MAX, "%s: no setting \"%.64s\"; there are ifaces, impair, record, seed",
-             where, key);
+        return set_number(&config->seed, value, where, error);
+    if (strcmp(key, "linger") == 0)
+        return set_number(&config->linger, value, where, error);
+    snprintf(error, ERROR_MAX,
+             "%s: no setting \"%.64s\"; there are ifaces, impair, record, seed, linger", where,
+             key);
     return false;
 }
 
@@ -119,10 +122,8 @@ static bool load_file(struct config *config, char *error)
 bool config_load(struct config *config, char *error)
 {
     static const char *const names[][2] = {
-        {"RNIC_IFACES", "ifaces"},
-        {"RNIC_IMPAIR", "impair"},
-        {"RNIC_RECORD", "record"},
-        {"RNIC_SEED", "seed"},
+        {"RNIC_IFACES", "ifaces"}, {"RNIC_IMPAIR", "impair"}, {"RNIC_RECORD", "record"},
+        {"RNIC_SEED", "seed"},     {"RNIC_LINGER", "linger"},
     };
     *config = (struct config){0};
     if (!load_file(config, error))

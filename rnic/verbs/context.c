@@ -100,6 +100,7 @@ static int hca_get(struct vdevice *device)
         free(hca);
         return -result;
     }
+    hca->linger = config->linger;
     hca->refs = 1;
     device->hca = hca;
     return 0;

@@ -61,6 +61,8 @@ struct vhca {
     struct ptrmap cqs, qps, srqs; /* from the device's object to ours; locked */
     struct vctx *contexts;        /* locked */
     struct xrc_domain *domains;   /* locked */
+    uint64_t linger;              /* ms, as in config.h */
+    uint64_t lingered;            /* packets received when it was last quiet for so long; locked */
     unsigned refs;                /* under the list's lock */
 };
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- creation -------------------------------------------------------------------------------- */
 
@@ -160,11 +161,35 @@ struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
     return vqp_of(qp)->build ? &vqp_of(qp)->ex : NULL;
 }
 
+/* Lets the device answer what still comes, as config.h says of RNIC_LINGER. */
+static void linger(struct ibv_context *context)
+{
+    struct vhca *hca = vctx_of(context)->hca;
+    const struct timespec nap = {.tv_nsec = 5 * 1000000};
+    struct rnic_counters now;
+    uint64_t before = 0;
+    for (uint64_t quiet = 0; quiet < hca->linger; quiet += 5) {
+        rnic_counters_get(vctx_lock(context), &now);
+        bool done = now.rx_packets == hca->lingered;
+        vctx_unlock(context);
+        if (done)
+            return;
+        if (now.rx_packets != before)
+            quiet = 0;
+        before = now.rx_packets;
+        nanosleep(&nap, NULL);
+    }
+    vctx_lock(context);
+    hca->lingered = before;
+    vctx_unlock(context);
+}
+
 int ibv_destroy_qp(struct ibv_qp *ibv)
 {
     struct vqp *qp = vqp_of(ibv);
     struct ibv_context *context = ibv->context;
     struct vhca *hca = vctx_of(context)->hca;
+    linger(context);
     vctx_lock(context);
     struct rnic_qp *rnic = qp->rnic;
     int result = verbs_errno(rnic_qp_del(rnic));

@@ -50,6 +50,8 @@ def main():
         command += shlex.split(server.format(**words)) + ["---"]
         command += shlex.split(client.format(**words))
         env = dict(os.environ)
+        if args.loss:  # the program that ends first answers its peer's repeats
+            env.setdefault("RNIC_LINGER", "500")
         if args.preload:  # leaks of Debian's programs are not ours
             env["ASAN_OPTIONS"] = "detect_leaks=0:" + env.get("ASAN_OPTIONS", "")
         print("seed", args.seed, " ".join(command), flush=True)

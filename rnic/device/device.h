@@ -48,6 +48,8 @@ struct rnic {
     uint32_t cq_cnt;
     uint32_t xrcd_cnt;
     struct rnic_timers timers;
+    rnic_step_fn *step_fn; /* or NULL */
+    void *step_user;
     rnic_time now;         /* the latest that a caller named */
     struct rnic_list cnps; /* QPs that owe a CNP */
     struct rnic_pacer pacer;

@@ -200,6 +200,7 @@ int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *given, struct rni
     rnic_timer_init(&qp->timer);
     rnic_list_add(&rnic->qps, &qp->link);
     qp->send_cq = init.send_cq;
+    qp->req.watched = rnic->step_fn != NULL;
     qp->srq = init.srq;
     qp->xrcd = init.xrcd;
     qp->credits = init.type == RNIC_QPT_RC && !init.srq && !init.no_credits;

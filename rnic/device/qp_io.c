@@ -361,6 +361,15 @@ static void host_failed(void *ctx)
     rnic_qp_enter_err(qp);
 }
 
+static void host_step(void *ctx, uint32_t wqe, enum rnic_wr_step step, const struct rnic_wc *wc)
+{
+    struct rnic_qp *qp = ctx;
+    const struct rnic *rnic = qp->pd->rnic;
+
+    if (rnic->step_fn)
+        rnic->step_fn(rnic->step_user, qp, wqe, step, wc);
+}
+
 static void host_ready(void *ctx)
 {
     struct rnic_qp *qp = ctx;
@@ -381,4 +390,5 @@ const struct rnic_host rnic_qp_host = {
     .failed = host_failed,
     .ready = host_ready,
     .sent = host_sent,
+    .step = host_step,
 };

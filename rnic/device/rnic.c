@@ -371,6 +371,12 @@ void rnic_expire(struct rnic *rnic, rnic_time now)
 
 /* ---- counters and events --------------------------------------------------------------------- */
 
+void rnic_watch(struct rnic *rnic, rnic_step_fn *fn, void *user)
+{
+    rnic->step_fn = fn;
+    rnic->step_user = user;
+}
+
 void rnic_counters_get(const struct rnic *rnic, struct rnic_counters *out)
 {
 #define X(name, text) out->name = rnic->counters.name;

@@ -531,6 +531,18 @@ struct rnic_post {
 };
 int rnic_post_send_burst(const struct rnic_post *posts, size_t cnt, size_t *done);
 
+/* ---- watching work requests ------------------------------------------------------------------ */
+
+/*
+ * Calls `fn` at each step of each send request of the QPs made from now on; NULL ends that for QPs
+ * made later. `wqe` names the request: it counts up on its QP and is the wqe of its completion.
+ * *wc comes with RNIC_WR_STEP_DONE and _COMPLETED only. The function must not call the device. Who
+ * wants times takes them there: the device has only those it is given.
+ */
+typedef void rnic_step_fn(void *user, const struct rnic_qp *qp, uint32_t wqe,
+                          enum rnic_wr_step step, const struct rnic_wc *wc);
+void rnic_watch(struct rnic *rnic, rnic_step_fn *fn, void *user);
+
 /* ---- datagrams ------------------------------------------------------------------------------- */
 
 /*

@@ -21,6 +21,7 @@
 #include <unistd.h>
 #include "port/pcapng_sort.h"
 #include "tools/netns.h"
+#include "tools/timeline.h"
 
 static const char usage[] =
     "usage: rnic-run [OPTIONS] [--] PROGRAM [ARGUMENT...]\n"
@@ -34,13 +35,17 @@ static const char usage[] =
     "                       their times; it is overwritten\n"
     "      --impair SPEC    lose, delay, reorder ... what is sent, as loss=3%,delay=10us..50us\n"
     "      --seed NUMBER    make keys, numbers and impairments repeatable\n"
+    "      --timeline[=FILE]  print when each send request was posted, seen by the RNIC, its first "
+    "and\n"
+    "                       last packet sent, acknowledged, its CQE written and polled (to FILE\n"
+    "                       instead), and percentiles of the times between\n"
     "      --selfcheck      let `rocedrill check` judge the packets afterwards; 1 if it objects\n"
     "  -h, --help           this text\n"
     "  -V, --version        the version\n";
 
 struct options {
-    const char *ifaces, *record, *impair, *seed;
-    bool own_net, selfcheck;
+    const char *ifaces, *record, *impair, *seed, *timeline_rows;
+    bool own_net, selfcheck, timeline;
     char **program;
 };
 
@@ -52,7 +57,7 @@ static void complain(const char *what, const char *why)
 /* 0, or the exit status. */
 static int parse(int argc, char **argv, struct options *options, bool *done)
 {
-    enum { IMPAIR = 256, SEED, SELFCHECK };
+    enum { IMPAIR = 256, SEED, SELFCHECK, TIMELINE };
     static const struct option longs[] = {
         {"iface", required_argument, NULL, 'i'},
         {"net", no_argument, NULL, 'n'},
@@ -60,6 +65,7 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
         {"impair", required_argument, NULL, IMPAIR},
         {"seed", required_argument, NULL, SEED},
         {"selfcheck", no_argument, NULL, SELFCHECK},
+        {"timeline", optional_argument, NULL, TIMELINE},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'V'},
         {NULL, 0, NULL, 0},
@@ -73,6 +79,10 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
         case IMPAIR: options->impair = optarg; break;
         case SEED: options->seed = optarg; break;
         case SELFCHECK: options->selfcheck = true; break;
+        case TIMELINE:
+            options->timeline = true;
+            options->timeline_rows = optarg;
+            break;
         case 'h':
             fputs(usage, stdout);
             *done = true;
@@ -158,7 +168,8 @@ static bool is_privileged(const char *program)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static int set_environment(const struct options *options, const char *library, const char *record)
+static int set_environment(const struct options *options, const char *library, const char *record,
+                           const char *timeline)
 {
     char path[2 * PATH_MAX];
     const char *old = getenv("LD_LIBRARY_PATH");
@@ -171,7 +182,7 @@ static int set_environment(const struct options *options, const char *library, c
     const char *const set[][2] = {
         {"LD_LIBRARY_PATH", path},        {"RNIC_IFACES", options->ifaces},
         {"RNIC_IMPAIR", options->impair}, {"RNIC_SEED", options->seed},
-        {"RNIC_RECORD", record},
+        {"RNIC_RECORD", record},          {"RNIC_TIMELINE", timeline},
     };
     for (size_t i = 0; i < sizeof set / sizeof *set; i++)
         if (set[i][1] && setenv(set[i][0], set[i][1], 1) < 0) {
@@ -231,6 +242,29 @@ static bool prepare_record(const char *name, char *path)
     return true;
 }
 
+/* An empty file; false if none can be made. */
+static bool make_temporary(char *path)
+{
+    const char *folder = getenv("TMPDIR");
+    snprintf(path, PATH_MAX, "%s/rnic-run-XXXXXX", folder && *folder ? folder : "/tmp");
+    int fd = mkstemp(path);
+    if (fd < 0) {
+        complain(path, strerror(errno));
+        return false;
+    }
+    close(fd);
+    return true;
+}
+
+/* Where the rows of the timeline go. */
+static bool open_rows(const struct options *options, FILE **rows)
+{
+    *rows = options->timeline_rows ? fopen(options->timeline_rows, "we") : stdout;
+    if (!*rows)
+        complain(options->timeline_rows, strerror(errno));
+    return *rows != NULL;
+}
+
 /* Lets the flow validator look at what was recorded: 0, 1 for a violation, 2 if it cannot. */
 static int judge(char *record)
 {
@@ -243,7 +277,9 @@ static int judge(char *record)
 int main(int argc, char **argv)
 {
     struct options options = {.ifaces = NULL};
-    char library[PATH_MAX], record[PATH_MAX] = "", temporary[PATH_MAX] = "", why[256];
+    char library[PATH_MAX], record[PATH_MAX] = "", temporary[PATH_MAX] = "";
+    char times[PATH_MAX] = "", why[256];
+    FILE *rows = NULL;
     bool done = false;
     int status = parse(argc, argv, &options, &done);
     if (status != 0 || done)
@@ -259,16 +295,12 @@ int main(int argc, char **argv)
         return 2;
     }
     if (options.selfcheck && !options.record) {
-        const char *folder = getenv("TMPDIR");
-        snprintf(temporary, sizeof temporary, "%s/rnic-run-XXXXXX", folder ? folder : "/tmp");
-        int fd = mkstemp(temporary);
-        if (fd < 0) {
-            complain(temporary, strerror(errno));
+        if (!make_temporary(temporary))
             return 2;
-        }
-        close(fd);
         options.record = temporary;
     }
+    if (options.timeline && (!make_temporary(times) || !open_rows(&options, &rows)))
+        return 2;
     if (options.record && !prepare_record(options.record, record))
         return 2;
     if (options.own_net || !netns_may_capture()) {
@@ -285,19 +317,29 @@ int main(int argc, char **argv)
         if (!options.ifaces)
             options.ifaces = "!" NETNS_LINK "-peer"; /* the far end of the link is nobody's */
     }
-    status = set_environment(&options, library, *record ? record : NULL);
+    status = set_environment(&options, library, *record ? record : NULL, *times ? times : NULL);
     if (status != 0)
         return status;
-    if (!options.selfcheck && !options.record)
+    if (!options.record && !options.timeline)
         return start(options.program);
     status = run(options.program, true);
+    if (options.timeline && !timeline_print(times, rows, stdout)) {
+        complain(times, strerror(errno));
+        status = status ? status : 2;
+    }
     struct rnic_why unsorted;
-    if (rnic_pcapng_sort(record, &unsorted) < 0) {
+    if (options.record && rnic_pcapng_sort(record, &unsorted) < 0) {
         fprintf(stderr, "rnic-run: %s\n", unsorted.text);
         status = status ? status : 2;
     }
     int verdict = options.selfcheck ? judge(record) : 0;
     if (*temporary)
         unlink(temporary);
+    if (*times)
+        unlink(times);
+    if (rows && fflush(rows) != 0) {
+        complain(options.timeline_rows ? options.timeline_rows : "stdout", strerror(errno));
+        status = status ? status : 2;
+    }
     return status != 0 ? status : verdict;
 }

@@ -68,6 +68,10 @@ struct rnic_host {
     /* A send WQE is done; the rest as `complete`. */
     void (*sent)(void *qp, const struct rnic_wc *wc);
 
+    /* What happened to the send request of this number, which has bit 31 set and else counts up;
+     * *wc only of DONE and COMPLETED. Only while rnic_requester.watched. */
+    void (*step)(void *qp, uint32_t wqe, enum rnic_wr_step step, const struct rnic_wc *wc);
+
     /* There is something to send where there was nothing: rnic_responder_output() has work. */
     void (*ready)(void *qp);
 };

@@ -128,6 +128,10 @@ void rnic_requester_complete(struct rnic_requester *req, enum rnic_wc_status sta
     };
     bool tell = status != RNIC_WC_SUCCESS || (wqe->flags & RNIC_SEND_SIGNALED);
 
+    if (req->watched) {
+        wc.wqe = req->sq.head | RNIC_WQE_NUMBER;
+        req->host->step(req->qp, wc.wqe, tell ? RNIC_WR_STEP_COMPLETED : RNIC_WR_STEP_DONE, &wc);
+    }
     if (req->cur == req->sq.head)
         req->cur++;
     rnic_sq_pop(&req->sq);
@@ -165,6 +169,7 @@ void rnic_requester_answered(struct rnic_requester *req, rnic_pos pos)
     if (pos == rnic_swqe_end(wqe)) {
         if (counted)
             req->fetch_cnt--;
+        rnic_requester_tell(req, req->sq.head, RNIC_WR_STEP_ANSWERED);
         rnic_requester_complete(req, RNIC_WC_SUCCESS);
     }
 }
@@ -242,6 +247,7 @@ enum rnic_sq_post rnic_requester_post(struct rnic_requester *req, const struct r
     if (posted == RNIC_SQ_POSTED) {
         if (req->attr.svc == ROCE_SVC_XRC)
             rnic_sq_wqe(&req->sq, req->sq.tail - 1)->srqn = wr->srqn & 0xFFFFFF;
+        rnic_requester_tell(req, req->sq.tail - 1, RNIC_WR_STEP_POSTED);
         run_local(req);
     }
     return posted;
@@ -462,16 +468,30 @@ static bool put_data(struct rnic_requester *req, struct roce_pkt *pkt, struct rn
     return true;
 }
 
+/* What the packet up to nxt, of the WQE at cur, was to who watches. */
+static void tell_sent(const struct rnic_requester *req, const struct rnic_swqe *wqe, bool again,
+                      bool first)
+{
+    if (again)
+        rnic_requester_tell(req, req->cur, RNIC_WR_STEP_RESENT);
+    else if (first)
+        rnic_requester_tell(req, req->cur, RNIC_WR_STEP_FIRST);
+    if (req->nxt == rnic_swqe_end(wqe))
+        rnic_requester_tell(req, req->cur, RNIC_WR_STEP_LAST);
+}
+
 bool rnic_requester_output(struct rnic_requester *req, struct roce_pkt *pkt, uint8_t *scratch,
                            uint64_t now)
 {
     struct rnic_swqe *wqe;
     bool again;
+    bool first;
 
     if (!rnic_requester_ready(req))
         return false;
     wqe = rnic_sq_wqe(&req->sq, req->cur);
     again = req->nxt < req->max;
+    first = req->nxt == wqe->pos;
     if (wqe->opcode == RNIC_WR_READ) {
         put_read(req, pkt, wqe);
     } else if (rnic_wr_is_atomic(wqe->opcode)) {
@@ -481,6 +501,8 @@ bool rnic_requester_output(struct rnic_requester *req, struct roce_pkt *pkt, uin
         run_local(req);
         return false;
     }
+    if (req->watched)
+        tell_sent(req, wqe, again, first);
     if (req->nxt == rnic_swqe_end(wqe))
         req->cur++;
     req->counters->tx_retransmitted += again;

@@ -79,6 +79,8 @@ struct rnic_requester_attr {
     uint8_t rnr_retry;     /* 0..7 (R157) */
 };
 
+#define RNIC_WQE_NUMBER 0x80000000u /* set in the numbers of WQEs that the host hears */
+
 struct rnic_requester {
     const struct rnic_host *host;
     void *qp; /* the host's */
@@ -89,6 +91,7 @@ struct rnic_requester {
 
     bool started;
     bool draining; /* SQD */
+    bool watched;  /* the host hears of each step; set by the host at any time */
 
     rnic_pos una; /* oldest position not answered */
     rnic_pos nxt; /* next one to send, una <= nxt <= max */
@@ -181,6 +184,14 @@ void rnic_requester_retry(struct rnic_requester *req);
 
 /* The oldest WQE is answered up to `pos`, at most its end, where it is complete (R138). */
 void rnic_requester_answered(struct rnic_requester *req, rnic_pos pos);
+
+/* Tells the host, if it watches, what happened to the WQE of this index. */
+static inline void rnic_requester_tell(const struct rnic_requester *req, uint32_t idx,
+                                       enum rnic_wr_step step)
+{
+    if (req->watched)
+        req->host->step(req->qp, idx | RNIC_WQE_NUMBER, step, NULL);
+}
 
 /* The oldest WQE is done; an unsignaled one only tells of errors (R198). */
 void rnic_requester_complete(struct rnic_requester *req, enum rnic_wc_status status);

@@ -27,6 +27,7 @@ enum rnic_sq_post rnic_ud_post(struct rnic_requester *req, const struct rnic_sen
         sq->pos = wqe->pos;
     }
     *rnic_sq_dest(sq, sq->tail - 1) = *dest;
+    rnic_requester_tell(req, sq->tail - 1, RNIC_WR_STEP_POSTED);
     return RNIC_SQ_POSTED;
 }
 
@@ -75,6 +76,8 @@ bool rnic_ud_output(struct rnic_requester *req, struct roce_pkt *pkt, uint8_t *s
         pkt->payload_len = wqe->len;
         req->max = rnic_swqe_end(wqe);
         req->nxt = req->max;
+        rnic_requester_tell(req, req->cur, RNIC_WR_STEP_FIRST);
+        rnic_requester_tell(req, req->cur, RNIC_WR_STEP_LAST);
         req->cur++;
         rnic_requester_answered(req, req->max); /* sent is done */
         return true;

@@ -121,6 +121,7 @@ struct rnic_wc {
     uint32_t imm;             /* RNIC_WC_WITH_IMM */
     uint32_t invalidated_key; /* RNIC_WC_WITH_INV */
     uint32_t qpn;
+    uint32_t wqe;   /* of a watched send request (rnic_watch()): its number there; else 0 */
     bool solicited; /* the message asked for a solicited event (R201) */
     /* Receive of UD and GSI (R173); of other services zero. */
     uint32_t src_qp;
@@ -128,6 +129,18 @@ struct rnic_wc {
     uint16_t vlan;       /* identifier, or RNIC_VLAN_NONE */
     uint8_t smac[6];
     uint8_t network_hdr_type; /* enum rnic_network_type */
+};
+
+/* What happens to a send request, for who watches; in this order, except that what is sent again
+ * comes any number of times. */
+enum rnic_wr_step {
+    RNIC_WR_STEP_POSTED,    /* the send queue has it */
+    RNIC_WR_STEP_FIRST,     /* its first packet was given out for the first time */
+    RNIC_WR_STEP_LAST,      /* its last packet was given out; again each time it is sent again */
+    RNIC_WR_STEP_RESENT,    /* one of its packets was given out once more */
+    RNIC_WR_STEP_ANSWERED,  /* all of it was acknowledged, or answered; UC and UD: sent */
+    RNIC_WR_STEP_DONE,      /* complete without a completion: unsignaled */
+    RNIC_WR_STEP_COMPLETED, /* its completion goes to the CQ now */
 };
 
 /* Asynchronous events; numbers of enum ibv_event_type. */

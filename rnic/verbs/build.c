@@ -275,8 +275,11 @@ static int complete(struct ibv_qp_ex *ex)
     struct request *requests = (struct request *)(void *)build->requests.bytes;
     int result = build->error;
     if (result == 0 && cnt > 0) {
+        struct timeline *timeline = vctx_of(ex->qp_base.context)->hca->timeline;
+        uint64_t called = timeline ? rnic_loop_now() : 0;
         struct rnic_qp_view view;
         vctx_lock(ex->qp_base.context);
+        timeline_posting(timeline, called);
         rnic_qp_view(qp->rnic, &view);
         if (cnt > qp->init.cap.max_send_wr - view.send_wr)
             result = ENOMEM;

@@ -46,13 +46,16 @@ static bool set(struct config *config, const char *key, const char *value, const
         return set_text(config->impair, value, where, error);
     if (strcmp(key, "record") == 0)
         return set_text(config->record, value, where, error);
+    if (strcmp(key, "timeline") == 0)
+        return set_text(config->timeline, value, where, error);
     if (strcmp(key, "seed") == 0)
         return set_number(&config->seed, value, where, error);
     if (strcmp(key, "linger") == 0)
         return set_number(&config->linger, value, where, error);
     snprintf(error, ERROR_MAX,
-             "%s: no setting \"%.64s\"; there are ifaces, impair, record, seed, linger", where,
-             key);
+             "%s: no setting \"%.64s\"; there are ifaces, impair, record, seed, linger, "
+             "timeline",
+             where, key);
     return false;
 }
 
@@ -123,7 +126,7 @@ bool config_load(struct config *config, char *error)
 {
     static const char *const names[][2] = {
         {"RNIC_IFACES", "ifaces"}, {"RNIC_IMPAIR", "impair"}, {"RNIC_RECORD", "record"},
-        {"RNIC_SEED", "seed"},     {"RNIC_LINGER", "linger"},
+        {"RNIC_SEED", "seed"},     {"RNIC_LINGER", "linger"}, {"RNIC_TIMELINE", "timeline"},
     };
     *config = (struct config){0};
     if (!load_file(config, error))

@@ -8,14 +8,16 @@
  *   RNIC_IMPAIR   impairments of what is sent, as "loss=3%,delay=10us..50us" (port/impair.h)
  *   RNIC_SEED     a number: keys, QPNs and impairments are repeatable; not set or 0: random
  *   RNIC_RECORD   pcapng file for everything sent and received; processes may share it
+ *   RNIC_TIMELINE file for the times of all send requests (timeline_record.h); may be shared too
  *   RNIC_LINGER   milliseconds, default 0: ibv_destroy_qp() waits until nothing has come in for so
  *                 long. A program that ends right after its last message leaves a peer whose ACK
  *                 was lost without an answer, on hardware too; this gives it one.
  *   RNIC_CONFIG   the configuration file; default /etc/rnic.conf, which may be missing
  *
- * The file has lines "ifaces = ...", "impair = ...", "seed = ...", "record = ...", "linger = ..."
- * and comments from # on. The environment wins. A line that makes no sense is named on standard error, once, and the
- * process then has no devices: better none than others than asked for.
+ * The file has lines "NAME = VALUE", the names being ifaces, impair, seed, record, timeline and
+ * linger, and comments from # on. The environment wins. A line that makes no sense is named on
+ * standard error, once, and the process then has no devices: better none than others than asked
+ * for.
  */
 #ifndef VERBS_CONFIG_H
 #define VERBS_CONFIG_H
@@ -29,6 +31,7 @@ struct config {
     char ifaces[CONFIG_TEXT_MAX];
     char impair[CONFIG_TEXT_MAX];
     char record[CONFIG_TEXT_MAX];
+    char timeline[CONFIG_TEXT_MAX];
     uint64_t seed;
     uint64_t linger; /* ms */
 };

@@ -101,6 +101,14 @@ static int hca_get(struct vdevice *device)
         return -result;
     }
     hca->linger = config->linger;
+    if (*config->timeline) {
+        struct rnic *rnic = rnic_loop_lock(hca->loop);
+        hca->timeline = timeline_new(config->timeline, rnic);
+        result = hca->timeline ? 0 : errno;
+        rnic_loop_unlock(hca->loop);
+        if (result != 0)
+            verbs_warn("%s: %s: %s", device->ibv.name, config->timeline, strerror(result));
+    }
     hca->refs = 1;
     device->hca = hca;
     return 0;
@@ -113,6 +121,7 @@ static void hca_put(struct vdevice *device)
         return;
     device->hca = NULL;
     rnic_loop_close(hca->loop);
+    timeline_free(hca->timeline);
     ptrmap_free(&hca->cqs);
     ptrmap_free(&hca->qps);
     ptrmap_free(&hca->srqs);

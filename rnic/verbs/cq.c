@@ -154,6 +154,7 @@ int vcq_poll(struct ibv_cq *ibv, int cnt, struct ibv_wc *wc)
         size_t want = (size_t)(cnt - done);
         vctx_lock(ibv->context);
         size_t n = rnic_cq_poll(cq->rnic, got, want < 16 ? want : 16);
+        timeline_polled(vctx_of(ibv->context)->hca->timeline, got, n);
         vctx_unlock(ibv->context);
         for (size_t i = 0; i < n; i++)
             wc_of(&got[i], &wc[done++]);

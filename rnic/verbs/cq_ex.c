@@ -29,6 +29,7 @@ static int next(struct ibv_cq_ex *ex)
     for (bool drove = false;; drove = true) {
         rnic_loop_lock(hca->loop);
         size_t got = rnic_cq_poll(cq->rnic, &cq->current, 1);
+        timeline_polled(hca->timeline, &cq->current, got);
         rnic_loop_unlock(hca->loop);
         if (got > 0)
             break;

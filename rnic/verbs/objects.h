@@ -51,6 +51,7 @@ extern bool rnic_allow_disassociate_destroy;
 #include "port/loop.h"
 #include "verbs/evq.h"
 #include "verbs/ptrmap.h"
+#include "verbs/timeline.h"
 
 /* ---- the device a process has open, and a program's contexts on it ----------------------------
  */
@@ -60,6 +61,7 @@ struct vhca {
     struct rnic_loop *loop;
     struct ptrmap cqs, qps, srqs; /* from the device's object to ours; locked */
     struct vctx *contexts;        /* locked */
+    struct timeline *timeline;    /* or NULL; never changes */
     struct xrc_domain *domains;   /* locked */
     uint64_t linger;              /* ms, as in config.h */
     uint64_t lingered;            /* packets received when it was last quiet for so long; locked */

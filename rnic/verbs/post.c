@@ -69,8 +69,11 @@ static int send_wr_of(const struct vqp *qp, const struct ibv_send_wr *from, stru
 int vqp_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
     struct vqp *qp = vqp_of(ibv);
+    struct timeline *timeline = vctx_of(ibv->context)->hca->timeline;
+    uint64_t called = timeline ? rnic_loop_now() : 0;
     int result = 0;
     vctx_lock(ibv->context);
+    timeline_posting(timeline, called);
     for (; wr; wr = wr->next) {
         struct rnic_send_wr to;
         result = send_wr_of(qp, wr, &to);

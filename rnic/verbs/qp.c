@@ -195,6 +195,7 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
     int result = verbs_errno(rnic_qp_del(rnic));
     if (result == 0) {
         ptrmap_remove(&hca->qps, rnic);
+        timeline_qp_gone(hca->timeline, ibv->qp_num);
         rnic_loop_qpn_put(hca->loop, ibv->qp_num);
         if (qp->hidden_pd)
             rnic_pd_del(qp->hidden_pd);

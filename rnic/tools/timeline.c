@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "tools/timeline.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "device/rnic.h"
+#include "verbs/timeline_record.h"
+
+static const char *opcode_name(uint8_t opcode)
+{
+    switch (opcode) {
+    case RNIC_WC_SEND: return "SEND";
+    case RNIC_WC_RDMA_WRITE: return "WRITE";
+    case RNIC_WC_RDMA_READ: return "READ";
+    case RNIC_WC_COMP_SWAP: return "CMP_SWAP";
+    case RNIC_WC_FETCH_ADD: return "FETCH_ADD";
+    case RNIC_WC_BIND_MW: return "BIND_MW";
+    case RNIC_WC_LOCAL_INV: return "LOCAL_INV";
+    case RNIC_WC_FLUSH: return "FLUSH";
+    case RNIC_WC_ATOMIC_WRITE: return "ATOMIC_WRITE";
+    default: return "?";
+    }
+}
+
+/* The parts of a request's way, each from one time to another. */
+static const struct {
+    enum timeline_at from, to;
+    const char *name;
+} parts[] = {
+    {TIMELINE_POSTED, TIMELINE_SEEN, "posted - seen by the RNIC"},
+    {TIMELINE_SEEN, TIMELINE_FIRST, "seen - first packet"},
+    {TIMELINE_FIRST, TIMELINE_LAST, "first - last packet"},
+    {TIMELINE_LAST, TIMELINE_ACKED, "last packet - acknowledged"},
+    {TIMELINE_ACKED, TIMELINE_CQE, "acknowledged - CQE written"},
+    {TIMELINE_CQE, TIMELINE_POLLED, "CQE written - polled"},
+    {TIMELINE_POSTED, TIMELINE_POLLED, "posted - polled"},
+};
+#define PARTS (sizeof parts / sizeof *parts)
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static void print_row(const struct timeline_record *record, uint64_t start, FILE *out)
+{
+    const uint64_t *at = record->at;
+    fprintf(out, "%7" PRIu32 " %06" PRIx32 " %16" PRIx64 " %-12s %10" PRIu32 " %-14s %6" PRIu32,
+            record->pid, record->qpn, record->wr_id,
+            record->done ? opcode_name(record->opcode) : "-", record->bytes,
+            record->done ? rnic_wc_status_name((enum rnic_wc_status)record->status) : "unfinished",
+            record->resent);
+    fprintf(out, " %12.1f", (double)(at[TIMELINE_POSTED] - start) / 1e3);
+    for (unsigned i = TIMELINE_SEEN; i < TIMELINE_CNT; i++)
+        if (at[i])
+            fprintf(out, " %9.1f", (double)(at[i] - at[TIMELINE_POSTED]) / 1e3);
+        else
+            fprintf(out, " %9s", "-");
+    fputc('\n', out);
+}
+
+static void print_rows(const struct timeline_record *records, size_t cnt, FILE *out)
+{
+    fputs("Send work requests: POSTED in us since the first one, the rest in us after POSTED.\n",
+          out);
+    fprintf(out, "%7s %6s %16s %-12s %10s %-14s %6s %12s", "PID", "QPN", "WR_ID", "OPERATION",
+            "BYTES", "STATUS", "RESENT", "POSTED");
+    static const char *const names[] = {"SEEN", "FIRST", "LAST", "ACKED", "CQE", "POLLED"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        fprintf(out, " %9s", names[i]);
+    fputc('\n', out);
+    for (size_t i = 0; i < cnt; i++)
+        print_row(&records[i], records[0].at[TIMELINE_POSTED], out);
+}
+
+/* ---- percentiles ----------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Of the successful requests of one operation. `room` has place for `cnt` numbers. */
+static void print_part(const struct timeline_record *records, size_t cnt, uint8_t opcode,
+                       size_t part, uint64_t *room, FILE *out)
+{
+    static const double levels[] = {0.5, 0.9, 0.99, 0.999};
+    size_t have = 0;
+    for (size_t i = 0; i < cnt; i++) {
+        const uint64_t *at = records[i].at;
+        uint64_t from = at[parts[part].from], to = at[parts[part].to];
+        if (records[i].done && records[i].opcode == opcode &&
+            records[i].status == RNIC_WC_SUCCESS && from && to)
+            room[have++] = to > from ? to - from : 0; /* acknowledged before it was sent again */
+    }
+    fprintf(out, "  %-28s %9zu", parts[part].name, have);
+    if (have == 0) {
+        fputc('\n', out);
+        return;
+    }
+    qsort(room, have, sizeof *room, by_value);
+    fprintf(out, " %9.1f", (double)room[0] / 1e3);
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+        fprintf(out, " %9.1f", (double)room[(size_t)(levels[i] * (double)(have - 1))] / 1e3);
+    fprintf(out, " %9.1f\n", (double)room[have - 1] / 1e3);
+}
+
+static void print_summary(const struct timeline_record *records, size_t cnt, uint64_t *room,
+                          FILE *out)
+{
+    for (unsigned opcode = 0; opcode < RNIC_WC_RECV; opcode++) {
+        size_t have = 0, failed = 0, unfinished = 0;
+        uint64_t bytes = 0, resent = 0;
+        for (size_t i = 0; i < cnt; i++) {
+            const struct timeline_record *record = &records[i];
+            unfinished += !record->done;
+            if (!record->done || record->opcode != opcode)
+                continue;
+            have++;
+            failed += record->status != RNIC_WC_SUCCESS;
+            bytes += record->bytes;
+            resent += record->resent;
+        }
+        if (opcode == 0 && unfinished)
+            fprintf(out, "%zu requests were not finished\n", unfinished);
+        if (!have)
+            continue;
+        fprintf(out,
+                "%s: %zu requests, %" PRIu64 " bytes, %zu failed, %" PRIu64 " packets resent\n",
+                opcode_name((uint8_t)opcode), have, bytes, failed, resent);
+        fprintf(out, "  %-28s %9s %9s %9s %9s %9s %9s %9s\n", "us", "count", "min", "50 %", "90 %",
+                "99 %", "99.9 %", "max");
+        for (size_t part = 0; part < PARTS; part++)
+            print_part(records, cnt, (uint8_t)opcode, part, room, out);
+    }
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static int by_posting(const void *a, const void *b)
+{
+    const struct timeline_record *x = a, *y = b;
+    return by_value(&x->at[TIMELINE_POSTED], &y->at[TIMELINE_POSTED]);
+}
+
+bool timeline_print(const char *name, FILE *rows, FILE *summary)
+{
+    FILE *file = fopen(name, "re");
+    if (!file)
+        return false;
+    struct timeline_record *records = NULL;
+    size_t cnt = 0, cap = 0;
+    bool whole = true;
+    for (;;) {
+        if (cnt == cap) {
+            cap = cap ? 2 * cap : 1024;
+            struct timeline_record *grown = realloc(records, cap * sizeof *records);
+            whole = grown != NULL;
+            if (!whole)
+                break;
+            records = grown;
+        }
+        size_t got = fread(&records[cnt], sizeof *records, cap - cnt, file);
+        cnt += got;
+        if (got == 0)
+            break;
+    }
+    whole = whole && !ferror(file);
+    int error = whole ? 0 : errno;
+    fclose(file);
+    uint64_t *room = whole ? malloc((cnt + 1) * sizeof *room) : NULL;
+    if (room && cnt) {
+        qsort(records, cnt, sizeof *records, by_posting);
+        print_rows(records, cnt, rows);
+        print_summary(records, cnt, room, summary);
+    } else if (room) {
+        fputs("No work request was posted.\n", summary);
+    }
+    free(room);
+    free(records);
+    errno = whole ? ENOMEM : error;
+    return room != NULL;
+}

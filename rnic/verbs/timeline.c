@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "verbs/timeline.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+#include "verbs/ptrmap.h"
+#include "verbs/timeline_record.h"
+
+#define BUFFERED 512u
+#define LINES_MAX                                                                                  \
+    65536u /* requests of a QP that are followed at a time; then the oldest is written */
+
+struct line {
+    uint32_t wqe; /* 0: free */
+    struct timeline_record record;
+};
+
+/* The requests of one QP, by their numbers. */
+struct lines {
+    uint32_t mask;
+    struct line line[];
+};
+
+struct timeline {
+    int fd;
+    pid_t pid;
+    uint64_t posting;
+    struct ptrmap qps; /* from a QPN to struct lines */
+    struct timeline_record buffer[BUFFERED];
+    size_t cnt;
+    struct timeline *next; /* of the process; under `all_lock` */
+};
+
+static struct timeline *all;
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static uint64_t clock_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+/* A block goes out in one write, so that those of several processes do not mix. In a child of
+ * fork() what the parent had buffered is the parent's. */
+static void write_out(struct timeline *timeline)
+{
+    size_t len = timeline->cnt * sizeof timeline->buffer[0];
+    timeline->cnt = 0;
+    if (len == 0 || getpid() != timeline->pid)
+        return;
+    while (write(timeline->fd, timeline->buffer, len) < 0 && errno == EINTR)
+        ;
+}
+
+static void finish(struct timeline *timeline, struct line *line)
+{
+    line->wqe = 0;
+    timeline->buffer[timeline->cnt++] = line->record;
+    if (timeline->cnt == BUFFERED)
+        write_out(timeline);
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static const void *key_of(uint32_t qpn)
+{
+    return (const void *)(uintptr_t)qpn;
+}
+
+/* The QP's lines; made with its first request. NULL without memory: the QP is not followed. */
+static struct lines *lines_of(struct timeline *timeline, const struct rnic_qp *qp)
+{
+    uint32_t qpn = rnic_qp_qpn(qp);
+    struct lines *lines = ptrmap_get(&timeline->qps, key_of(qpn));
+    if (lines)
+        return lines;
+    struct rnic_qp_init init;
+    rnic_qp_query(qp, NULL, &init);
+    /* A request is followed until it is polled: until then its completion lies in the CQ. */
+    uint64_t want = (uint64_t)init.max_send_wr + rnic_cq_depth(init.send_cq);
+    uint32_t cnt = 64;
+    while (cnt < want && cnt < LINES_MAX)
+        cnt *= 2;
+    lines = calloc(1, sizeof *lines + cnt * sizeof lines->line[0]);
+    if (!lines)
+        return NULL;
+    lines->mask = cnt - 1;
+    if (ptrmap_put(&timeline->qps, key_of(qpn), lines) != 0) {
+        free(lines);
+        return NULL;
+    }
+    return lines;
+}
+
+static void begin(struct timeline *timeline, struct line *line, const struct rnic_qp *qp,
+                  uint32_t wqe, uint64_t now)
+{
+    if (line->wqe) /* never polled, and its place is needed */
+        finish(timeline, line);
+    line->wqe = wqe;
+    line->record = (struct timeline_record){
+        .pid = (uint32_t)timeline->pid,
+        .qpn = rnic_qp_qpn(qp),
+    };
+    line->record.at[TIMELINE_POSTED] = timeline->posting ? timeline->posting : now;
+    line->record.at[TIMELINE_SEEN] = now;
+}
+
+static void done(struct timeline_record *record, const struct rnic_wc *wc)
+{
+    record->wr_id = wc->wr_id;
+    record->opcode = (uint8_t)wc->opcode;
+    record->status = (uint8_t)wc->status;
+    record->bytes = wc->byte_len;
+    record->done = 1;
+}
+
+static void on_step(void *user, const struct rnic_qp *qp, uint32_t wqe, enum rnic_wr_step step,
+                    const struct rnic_wc *wc)
+{
+    struct timeline *timeline = user;
+    struct lines *lines = lines_of(timeline, qp);
+    struct line *line = lines ? &lines->line[wqe & lines->mask] : NULL;
+    if (!line || (step != RNIC_WR_STEP_POSTED && line->wqe != wqe))
+        return;
+    uint64_t now = clock_now();
+    struct timeline_record *record = &line->record;
+    switch (step) {
+    case RNIC_WR_STEP_POSTED: begin(timeline, line, qp, wqe, now); break;
+    case RNIC_WR_STEP_FIRST: record->at[TIMELINE_FIRST] = now; break;
+    case RNIC_WR_STEP_LAST: record->at[TIMELINE_LAST] = now; break;
+    case RNIC_WR_STEP_RESENT: record->resent++; break;
+    case RNIC_WR_STEP_ANSWERED: record->at[TIMELINE_ACKED] = now; break;
+    case RNIC_WR_STEP_COMPLETED:
+        done(record, wc);
+        record->at[TIMELINE_CQE] = now;
+        break;
+    case RNIC_WR_STEP_DONE:
+        done(record, wc);
+        finish(timeline, line);
+        break;
+    }
+}
+
+void timeline_posting(struct timeline *timeline, uint64_t at)
+{
+    if (timeline)
+        timeline->posting = at;
+}
+
+void timeline_polled(struct timeline *timeline, const struct rnic_wc *wc, size_t cnt)
+{
+    if (!timeline || cnt == 0)
+        return;
+    uint64_t now = clock_now();
+    for (size_t i = 0; i < cnt; i++) {
+        struct lines *lines = wc[i].wqe ? ptrmap_get(&timeline->qps, key_of(wc[i].qpn)) : NULL;
+        struct line *line = lines ? &lines->line[wc[i].wqe & lines->mask] : NULL;
+        if (!line || line->wqe != wc[i].wqe)
+            continue;
+        line->record.at[TIMELINE_POLLED] = now;
+        finish(timeline, line);
+    }
+}
+
+void timeline_qp_gone(struct timeline *timeline, uint32_t qpn)
+{
+    struct lines *lines = timeline ? ptrmap_get(&timeline->qps, key_of(qpn)) : NULL;
+    if (!lines)
+        return;
+    for (uint32_t i = 0; i <= lines->mask; i++)
+        if (lines->line[i].wqe)
+            finish(timeline, &lines->line[i]);
+    ptrmap_remove(&timeline->qps, key_of(qpn));
+    free(lines);
+}
+
+/* ---- from beginning to end ------------------------------------------------------------------- */
+
+struct timeline *timeline_new(const char *path, struct rnic *rnic)
+{
+    struct timeline *timeline = calloc(1, sizeof *timeline);
+    if (!timeline) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    timeline->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (timeline->fd < 0) {
+        free(timeline);
+        return NULL;
+    }
+    timeline->pid = getpid();
+    rnic_watch(rnic, on_step, timeline);
+    pthread_mutex_lock(&all_lock);
+    timeline->next = all;
+    all = timeline;
+    pthread_mutex_unlock(&all_lock);
+    return timeline;
+}
+
+void timeline_free(struct timeline *timeline)
+{
+    if (!timeline)
+        return;
+    pthread_mutex_lock(&all_lock);
+    struct timeline **link = &all;
+    while (*link && *link != timeline)
+        link = &(*link)->next;
+    if (*link)
+        *link = timeline->next;
+    pthread_mutex_unlock(&all_lock);
+    for (size_t i = 0; i < timeline->qps.cap; i++) {
+        struct lines *lines = timeline->qps.slots[i].key ? timeline->qps.slots[i].value : NULL;
+        for (uint32_t k = 0; lines && k <= lines->mask; k++)
+            if (lines->line[k].wqe)
+                finish(timeline, &lines->line[k]);
+        free(lines);
+    }
+    ptrmap_free(&timeline->qps);
+    write_out(timeline);
+    close(timeline->fd);
+    free(timeline);
+}
+
+/* A program that ends without closing its device. No lock is taken that another thread may hold for
+ * ever: at worst the last records are torn. */
+__attribute__((destructor)) static void at_exit(void)
+{
+    if (pthread_mutex_trylock(&all_lock) != 0)
+        return;
+    for (struct timeline *timeline = all; timeline; timeline = timeline->next)
+        write_out(timeline);
+    pthread_mutex_unlock(&all_lock);
+}

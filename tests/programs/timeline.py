@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""rnic-run --timeline: every request of unmodified programs has its row, in the order of posting;
+the times of a row are in the order of what they are times of; the percentiles count what there is.
+
+timeline.py --bin FOLDER"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+STEPS = ("SEEN", "FIRST", "LAST", "ACKED", "CQE", "POLLED")
+
+# What runs, options, requests of both processes, operation, whether all have completions
+RUNS = [
+    ("ibv_rc_pingpong -g 1 -n 100", "ibv_rc_pingpong -g 1 -n 100 127.0.0.1", [], 200, "SEND", True),
+    ("ibv_ud_pingpong -g 1 -n 100", "ibv_ud_pingpong -g 1 -n 100 127.0.0.1", [], 200, "SEND", True),
+    ("ibv_rc_pingpong -g 1 -n 100 -N", "ibv_rc_pingpong -g 1 -n 100 -N 127.0.0.1", [], 200, "SEND",
+     True),
+    ("ib_write_bw -F -n 400 -s 8000", "ib_write_bw -F -n 400 -s 8000 localhost",
+     ["--impair", "loss=3%"], 400, "WRITE", False),
+    ("ib_read_lat -F -n 50 -s 9000", "ib_read_lat -F -n 50 -s 9000 localhost", [], 50, "READ", True),
+]
+
+
+def check(text, rows, run):
+    server, _, options, cnt, operation, signaled = run
+    lines = rows.splitlines()[2:]
+    assert len(lines) == cnt, f"{server}: {len(lines)} rows instead of {cnt}"
+    posted = 0.0
+    resent = unsignaled = 0
+    for line in lines:
+        fields = line.split()
+        assert fields[3] == operation and fields[5] == "SUCCESS", line
+        assert float(fields[7]) >= posted, line
+        posted = float(fields[7])
+        resent += int(fields[6])
+        steps = dict(zip(STEPS, fields[8:]))
+        unsignaled += steps["CQE"] == "-"
+        assert (steps["CQE"] == "-") == (steps["POLLED"] == "-"), line
+        if fields[6] != "0":  # the last time of what was sent again may be after the answer
+            steps["LAST"] = steps["FIRST"]
+        last = 0.0
+        for step in STEPS:
+            if steps[step] != "-":
+                assert float(steps[step]) >= last, line
+                last = float(steps[step])
+            else:
+                assert step in ("CQE", "POLLED"), line
+    assert (unsignaled == 0) == signaled, f"{server}: {unsignaled} without completion"
+    assert (resent > 0) == bool(options), f"{server}: {resent} packets sent again"
+    assert re.search(rf"^{operation}: {cnt} requests, \d+ bytes, 0 failed, {resent} packets resent",
+                     text, re.MULTILINE), text
+    polled = re.search(r"^  posted - polled +(\d+)", text, re.MULTILINE)
+    assert polled and int(polled[1]) == cnt - unsignaled, text
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    args = parser.parse_args()
+    for run in RUNS:
+        with tempfile.TemporaryDirectory(prefix="rnic-timeline-") as folder:
+            file = os.path.join(folder, "rows")
+            command = [os.path.join(args.bin, "rnic-run"), "-n", "-i", "lo", "--seed", "1",
+                       f"--timeline={file}", *run[2], "--", sys.executable,
+                       os.path.join(HERE, "pair.py"), "--port", "18515", *run[0].split(), "---",
+                       *run[1].split()]
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  text=True, check=False)
+            print(done.stdout)
+            assert done.returncode == 0, f"{run[0]}: status {done.returncode}"
+            with open(file, encoding="ascii") as rows:
+                check(done.stdout, rows.read(), run)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -71,10 +71,11 @@ static void set_operations(struct vctx *ctx)
     ops->post_recv = vqp_post_recv;
 }
 
-/* Under the list's lock. 0 or an errno. */
+/* Under the list's lock. 0 or an errno. What a child of fork() inherited goes on for the contexts
+ * that it inherited with it, and for no others (port/loop.h). */
 static int hca_get(struct vdevice *device)
 {
-    if (device->hca) {
+    if (device->hca && device->hca->pid == getpid()) {
         device->hca->refs++;
         return 0;
     }
@@ -110,16 +111,17 @@ static int hca_get(struct vdevice *device)
             verbs_warn("%s: %s: %s", device->ibv.name, config->timeline, strerror(result));
     }
     hca->refs = 1;
+    hca->pid = getpid();
     device->hca = hca;
     return 0;
 }
 
-static void hca_put(struct vdevice *device)
+static void hca_put(struct vdevice *device, struct vhca *hca)
 {
-    struct vhca *hca = device->hca;
     if (--hca->refs > 0)
         return;
-    device->hca = NULL;
+    if (device->hca == hca)
+        device->hca = NULL;
     rnic_loop_close(hca->loop);
     timeline_free(hca->timeline);
     ptrmap_free(&hca->cqs);
@@ -195,17 +197,51 @@ struct ibv_context *ibv_open_device(struct ibv_device *ibv)
     return context;
 }
 
+/* What the program left open ends with the context, as the kernel ends it with the descriptor: the
+ * QPs stop, and nothing is told of any object any more. Their memory stays, for programs that look
+ * at it later. Locked. */
+static void drop_objects(struct vctx *ctx)
+{
+    struct vhca *hca = ctx->hca;
+    const struct ibv_context *context = &ctx->verbs.context;
+    struct ptrmap *const maps[] = {&hca->qps, &hca->srqs, &hca->cqs};
+    const void **keys = calloc(hca->qps.cap + hca->srqs.cap + hca->cqs.cap + 1, sizeof *keys);
+    if (!keys) /* they go on until the device is closed */
+        return;
+    for (unsigned m = 0; m < sizeof maps / sizeof *maps; m++) {
+        size_t cnt = 0;
+        for (size_t i = 0; i < maps[m]->cap; i++) {
+            const struct ptrmap_slot *slot = &maps[m]->slots[i];
+            if (!slot->key)
+                continue;
+            const struct ibv_context *its = m == 0   ? ((struct vqp *)slot->value)->ibv.context
+                                            : m == 1 ? ((struct vsrq *)slot->value)->ibv.context
+                                                     : ((struct vcq *)slot->value)->ibv.context;
+            if (its == context)
+                keys[cnt++] = slot->key;
+        }
+        for (size_t i = 0; i < cnt; i++) {
+            struct vqp *qp = m == 0 ? ptrmap_get(maps[m], keys[i]) : NULL;
+            if (qp)
+                vqp_drop(hca, qp);
+            ptrmap_remove(maps[m], keys[i]);
+        }
+    }
+    free(keys);
+}
+
 int ibv_close_device(struct ibv_context *context)
 {
     struct vctx *ctx = vctx_of(context);
     vctx_lock(context);
+    drop_objects(ctx);
     struct vctx **link = &ctx->hca->contexts;
     while (*link != ctx)
         link = &(*link)->next;
     *link = ctx->next;
     vctx_unlock(context);
     pthread_mutex_lock(&vdevice_lock);
-    hca_put(ctx->device);
+    hca_put(ctx->device, ctx->hca);
     pthread_mutex_unlock(&vdevice_lock);
     evq_free(&ctx->async);
     close(context->cmd_fd);

@@ -212,6 +212,17 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
     return 0;
 }
 
+void vqp_drop(struct vhca *hca, struct vqp *qp)
+{
+    timeline_qp_gone(hca->timeline, qp->ibv.qp_num);
+    if (rnic_qp_del(qp->rnic) == 0) {
+        rnic_loop_qpn_put(hca->loop, qp->ibv.qp_num);
+    } else { /* in a multicast group: it stays, and hears nothing */
+        const struct rnic_qp_attr reset = {.state = RNIC_QPS_RESET};
+        rnic_qp_modify_mask(qp->rnic, &reset, RNIC_QP_STATE, rnic_loop_now());
+    }
+}
+
 /* ---- attributes ------------------------------------------------------------------------------ */
 
 /* The attributes that the mask names, in the device's words; the address vector comes apart. */

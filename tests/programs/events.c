@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Events: descriptors that can be polled, asynchronous events and their acknowledgement, fork, and
+ * devices closed and programs ended in any order.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "both.h"
+
+static struct ibv_context *context;
+
+static bool readable(int fd, int ms)
+{
+    struct pollfd pollfd = {.fd = fd, .events = POLLIN};
+    int got = poll(&pollfd, 1, ms);
+    MUST(got >= 0);
+    return got == 1 && pollfd.revents & POLLIN;
+}
+
+/* The next asynchronous event is this one. */
+static void event_is(enum ibv_event_type type, const void *object)
+{
+    struct ibv_async_event event;
+    if (!readable(context->async_fd, 10000))
+        die("no %s came", ibv_event_type_str(type));
+    MUST(ibv_get_async_event(context, &event) == 0);
+    if (event.event_type != type)
+        die("%s came instead of %s", ibv_event_type_str(event.event_type),
+            ibv_event_type_str(type));
+    MUST(!object || event.element.qp == object);
+    ibv_ack_async_event(&event);
+}
+
+/* ---- descriptors ----------------------------------------------------------------------------- */
+
+static void channel(void)
+{
+    struct both both;
+    both_open(&both, context);
+    struct ibv_comp_channel *ch = ibv_create_comp_channel(context);
+    struct ibv_cq *cq = ibv_create_cq(context, 8, &both, ch, 0), *got;
+    struct ibv_qp_init_attr init = both_init(IBV_QPT_RC);
+    void *user;
+    MUST(ch && cq);
+    MUST(fcntl(ch->fd, F_SETFL, fcntl(ch->fd, F_GETFL) | O_NONBLOCK) == 0);
+    errno = 0;
+    MUST(ibv_get_cq_event(ch, &got, &user) == -1 && errno == EAGAIN);
+    init.send_cq = both.b.cq;
+    init.recv_cq = cq;
+    MUST(ibv_destroy_qp(both.b.qp) == 0);
+    MUST((both.b.qp = ibv_create_qp(both.b.pd, &init)) != NULL);
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
+    MUST(ibv_modify_qp(both.a.qp, &attr, IBV_QP_STATE) == 0);
+    struct ibv_qp *qps[] = {both.a.qp, both.b.qp};
+    for (unsigned i = 0; i < 2; i++) {
+        attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_INIT, .port_num = 1};
+        MUST(ibv_modify_qp(qps[i], &attr,
+                           IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) ==
+             0);
+    }
+    both_connect(&both);
+    for (unsigned i = 0; i < 8; i++)
+        post_recv(both.b.qp, both.mr_b, i, 64);
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    struct epoll_event want = {.events = EPOLLIN};
+    MUST(epoll >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, ch->fd, &want) == 0);
+    /* Only what is solicited. */
+    MUST(ibv_req_notify_cq(cq, 1) == 0);
+    post_send(both.a.qp, both.mr_a, 1, 8, IBV_SEND_SIGNALED);
+    MUST(endpoint_wait(both.a.cq).status == IBV_WC_SUCCESS);
+    MUST(endpoint_wait(cq).wr_id == 0);
+    MUST(!readable(ch->fd, 50));
+    post_send(both.a.qp, both.mr_a, 1, 8, IBV_SEND_SIGNALED | IBV_SEND_SOLICITED);
+    MUST(epoll_wait(epoll, &want, 1, 10000) == 1);
+    MUST(ibv_get_cq_event(ch, &got, &user) == 0 && got == cq && user == &both);
+    MUST(!readable(ch->fd, 0)); /* one for each that was asked for */
+    ibv_ack_cq_events(cq, 1);
+    MUST(endpoint_wait(cq).wr_id == 1);
+    MUST(endpoint_wait(both.a.cq).status == IBV_WC_SUCCESS);
+    close(epoll);
+    MUST(ibv_destroy_qp(both.b.qp) == 0 && ibv_destroy_cq(cq) == 0 &&
+         ibv_destroy_comp_channel(ch) == 0);
+    MUST(ibv_dereg_mr(both.mr_a) == 0 && ibv_dereg_mr(both.mr_b) == 0);
+    endpoint_close(&both.a);
+    MUST(ibv_destroy_cq(both.b.cq) == 0 && ibv_dealloc_pd(both.b.pd) == 0);
+    free(both.buf_a);
+    free(both.buf_b);
+}
+
+static atomic_bool gone;
+
+static void *destroy(void *cq)
+{
+    MUST(ibv_destroy_cq(cq) == 0);
+    atomic_store(&gone, true);
+    return NULL;
+}
+
+static void *wait_event(void *ch)
+{
+    struct ibv_cq *cq;
+    void *user;
+    MUST(ibv_get_cq_event(ch, &cq, &user) == 0);
+    return cq;
+}
+
+/* A thread that waits is woken; ibv_destroy_cq() waits for the acknowledgement. */
+static void acknowledge(void)
+{
+    struct both both;
+    both_open(&both, context);
+    struct ibv_comp_channel *ch = ibv_create_comp_channel(context);
+    struct ibv_cq *cq = ibv_create_cq(context, 8, NULL, ch, 0);
+    struct ibv_qp_init_attr init = both_init(IBV_QPT_RC);
+    pthread_t thread;
+    void *got;
+    MUST(ch && cq && ibv_req_notify_cq(cq, 0) == 0);
+    MUST(pthread_create(&thread, NULL, wait_event, ch) == 0);
+    /* A QP in error flushes into it. */
+    init.send_cq = init.recv_cq = cq;
+    struct ibv_qp *qp = ibv_create_qp(both.a.pd, &init);
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1};
+    MUST(qp &&
+         ibv_modify_qp(qp, &attr,
+                       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0);
+    post_recv(qp, both.mr_a, 5, 8);
+    attr.qp_state = IBV_QPS_ERR;
+    MUST(ibv_modify_qp(qp, &attr, IBV_QP_STATE) == 0);
+    MUST(pthread_join(thread, &got) == 0 && got == cq);
+    MUST(endpoint_wait(cq).status == IBV_WC_WR_FLUSH_ERR);
+    MUST(ibv_destroy_qp(qp) == 0);
+    atomic_store(&gone, false);
+    MUST(pthread_create(&thread, NULL, destroy, cq) == 0);
+    usleep(100000);
+    MUST(!atomic_load(&gone));
+    ibv_ack_cq_events(cq, 1);
+    MUST(pthread_join(thread, NULL) == 0 && atomic_load(&gone));
+    MUST(ibv_destroy_comp_channel(ch) == 0);
+    both_close(&both);
+}
+
+/* ---- asynchronous events --------------------------------------------------------------------- */
+
+static void affiliated(void)
+{
+    struct both both;
+    struct ibv_async_event event;
+    int flags = fcntl(context->async_fd, F_GETFL);
+    MUST(fcntl(context->async_fd, F_SETFL, flags | O_NONBLOCK) == 0);
+    errno = 0;
+    MUST(ibv_get_async_event(context, &event) == -1 && errno == EAGAIN);
+    MUST(fcntl(context->async_fd, F_SETFL, flags) == 0);
+    both_open(&both, context);
+    /* SQD */
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1};
+    MUST(ibv_modify_qp(both.a.qp, &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY) == 0);
+    event_is(IBV_EVENT_SQ_DRAINED, both.a.qp);
+    attr.qp_state = IBV_QPS_RTS;
+    MUST(ibv_modify_qp(both.a.qp, &attr, IBV_QP_STATE) == 0);
+    /* A wrong key: the responder tells of it. */
+    MUST(both_write(&both, (uintptr_t)both.buf_b, both.mr_b->rkey ^ 0x5a5a00, 8) ==
+         IBV_WC_REM_ACCESS_ERR);
+    event_is(IBV_EVENT_QP_ACCESS_ERR, both.b.qp);
+    both_close(&both);
+}
+
+static void shared_queue(void)
+{
+    struct both both;
+    both_open(&both, context);
+    struct ibv_srq_init_attr attr = {.attr = {.max_wr = 8, .max_sge = 1}};
+    struct ibv_srq *srq = ibv_create_srq(both.b.pd, &attr);
+    struct ibv_qp_init_attr init = both_init(IBV_QPT_RC);
+    MUST(srq != NULL && ibv_destroy_qp(both.b.qp) == 0);
+    init.srq = srq;
+    init.send_cq = init.recv_cq = both.b.cq;
+    MUST((both.b.qp = ibv_create_qp(both.b.pd, &init)) != NULL);
+    struct ibv_qp_attr to = {.qp_state = IBV_QPS_RESET};
+    MUST(ibv_modify_qp(both.a.qp, &to, IBV_QP_STATE) == 0);
+    struct ibv_qp *qps[] = {both.a.qp, both.b.qp};
+    for (unsigned i = 0; i < 2; i++) {
+        to = (struct ibv_qp_attr){.qp_state = IBV_QPS_INIT, .port_num = 1};
+        MUST(ibv_modify_qp(qps[i], &to,
+                           IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) ==
+             0);
+    }
+    both_connect(&both);
+    for (unsigned i = 0; i < 4; i++) {
+        struct ibv_sge sge = {(uintptr_t)both.buf_b, 64, both.mr_b->lkey};
+        struct ibv_recv_wr wr = {.wr_id = i, .sg_list = &sge, .num_sge = 1}, *bad = NULL;
+        MUST(ibv_post_srq_recv(srq, &wr, &bad) == 0);
+    }
+    struct ibv_srq_attr limit = {.srq_limit = 4};
+    MUST(ibv_modify_srq(srq, &limit, IBV_SRQ_LIMIT) == 0);
+    post_send(both.a.qp, both.mr_a, 1, 8, IBV_SEND_SIGNALED);
+    MUST(endpoint_wait(both.b.cq).status == IBV_WC_SUCCESS);
+    event_is(IBV_EVENT_SRQ_LIMIT_REACHED, srq);
+    to.qp_state = IBV_QPS_ERR;
+    MUST(ibv_modify_qp(both.b.qp, &to, IBV_QP_STATE) == 0);
+    event_is(IBV_EVENT_QP_LAST_WQE_REACHED, both.b.qp);
+    MUST(ibv_destroy_srq(srq) == EBUSY);
+    MUST(ibv_destroy_qp(both.b.qp) == 0 && ibv_destroy_srq(srq) == 0);
+    MUST(ibv_dereg_mr(both.mr_a) == 0 && ibv_dereg_mr(both.mr_b) == 0);
+    endpoint_close(&both.a);
+    MUST(ibv_destroy_cq(both.b.cq) == 0 && ibv_dealloc_pd(both.b.pd) == 0);
+    free(both.buf_a);
+    free(both.buf_b);
+}
+
+/* ---- fork, close, exit ----------------------------------------------------------------------- */
+
+static void finish_child(pid_t pid)
+{
+    int status;
+    MUST(pid > 0 && waitpid(pid, &status, 0) == pid);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        die("the child ended with status 0x%x", (unsigned)status);
+}
+
+/* A child that does nothing, one that ends without leaving main(), one with a device of its own. */
+static void forks(void)
+{
+    struct both both;
+    both_open(&both, context);
+    for (unsigned kind = 0; kind < 3; kind++) {
+        fflush(stdout);
+        pid_t pid = fork();
+        if (pid == 0) {
+            alarm(20);
+            if (kind == 0)
+                _exit(0);
+            if (kind == 1)
+                exit(0);
+            struct both own;
+            struct ibv_context *mine = endpoint_device(NULL);
+            both_open(&own, mine);
+            MUST(both_write(&own, (uintptr_t)own.buf_b, own.mr_b->rkey, 4000) == IBV_WC_SUCCESS);
+            MUST(memcmp(own.buf_a, own.buf_b, 4000) == 0);
+            both_close(&own);
+            MUST(ibv_close_device(mine) == 0);
+            _exit(0);
+        }
+        memset(both.buf_b, 0, BUF);
+        MUST(both_write(&both, (uintptr_t)both.buf_b, both.mr_b->rkey, 4000) == IBV_WC_SUCCESS);
+        MUST(memcmp(both.buf_a, both.buf_b, 4000) == 0);
+        finish_child(pid);
+        MUST(both_write(&both, (uintptr_t)both.buf_b, both.mr_b->rkey, 100) == IBV_WC_SUCCESS);
+    }
+    both_close(&both);
+}
+
+/* A context closed with everything in it open, another one of the process goes on. */
+static void close_with_objects(void)
+{
+    struct both kept, left;
+    both_open(&kept, context);
+    for (unsigned i = 0; i < 3; i++) {
+        struct ibv_context *mine = endpoint_device(NULL);
+        both_open(&left, mine);
+        struct ibv_comp_channel *ch = ibv_create_comp_channel(mine);
+        struct ibv_cq *cq = ibv_create_cq(mine, 8, NULL, ch, 0);
+        MUST(ch && cq && ibv_req_notify_cq(cq, 0) == 0);
+        union ibv_gid far = left.b.gid;
+        post_recv(left.b.qp, left.mr_b, 1, 64);
+        post_send(left.a.qp, left.mr_a, 1, 64, IBV_SEND_SIGNALED); /* on its way */
+        (void)far;
+        MUST(ibv_close_device(mine) == 0);
+        MUST(both_write(&kept, (uintptr_t)kept.buf_b, kept.mr_b->rkey, 100) == IBV_WC_SUCCESS);
+        free(left.buf_a);
+        free(left.buf_b);
+    }
+    both_close(&kept);
+}
+
+/* Programs that just end: with requests outstanding, from another thread, by a signal. */
+static void *end_process(void *unused)
+{
+    (void)unused;
+    exit(0);
+}
+
+static void ends(void)
+{
+    for (unsigned kind = 0; kind < 4; kind++) {
+        fflush(stdout);
+        pid_t pid = fork();
+        if (pid == 0) {
+            alarm(20);
+            struct both own;
+            struct ibv_context *mine = endpoint_device(NULL);
+            pthread_t thread;
+            both_open(&own, mine);
+            for (unsigned i = 0; i < 8; i++)
+                post_recv(own.b.qp, own.mr_b, i, 64);
+            for (unsigned i = 0; i < 8; i++)
+                post_send(own.a.qp, own.mr_a, i, 64, IBV_SEND_SIGNALED);
+            if (kind == 0)
+                exit(0);
+            if (kind == 1)
+                _exit(0);
+            if (kind == 2 && pthread_create(&thread, NULL, end_process, NULL) == 0)
+                pthread_join(thread, NULL);
+            ibv_close_device(mine);
+            exit(0);
+        }
+        finish_child(pid);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct both_case cases[] = {
+        {"channel", channel},
+        {"acknowledge", acknowledge},
+        {"affiliated", affiliated},
+        {"shared_queue", shared_queue},
+        {"forks", forks},
+        {"close_with_objects", close_with_objects},
+        {"ends", ends},
+    };
+    context = endpoint_device(NULL);
+    int status = both_run(cases, sizeof cases / sizeof *cases, argc, argv);
+    MUST(ibv_close_device(context) == 0);
+    return status;
+}

@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Features: what few programs use, each used once and its effect looked at: windows, registration
+ * anew, resizing, multicast, address handles, the ibv_wr_* and ibv_cq_ex functions, parent domains,
+ * and the errno of what a device without a feature refuses.
+ */
+#include <endian.h>
+#include <unistd.h>
+#include "both.h"
+
+static struct ibv_context *context;
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static void window_type_1(void)
+{
+    struct both both;
+    both_open(&both, context);
+    struct ibv_mw *mw = ibv_alloc_mw(both.b.pd, IBV_MW_TYPE_1);
+    MUST(mw != NULL);
+    struct ibv_mw_bind bind = {
+        .wr_id = 5,
+        .send_flags = IBV_SEND_SIGNALED,
+        .bind_info = {both.mr_b, (uintptr_t)both.buf_b + 100, 200, IBV_ACCESS_REMOTE_WRITE}};
+    uint32_t before = mw->rkey;
+    MUST(ibv_bind_mw(both.b.qp, mw, &bind) == 0 && mw->rkey != before);
+    struct ibv_wc wc = endpoint_wait(both.b.cq);
+    MUST(wc.status == IBV_WC_SUCCESS && wc.wr_id == 5 && wc.opcode == IBV_WC_BIND_MW);
+    MUST(both_write(&both, (uintptr_t)both.buf_b + 100, mw->rkey, 200) == IBV_WC_SUCCESS);
+    MUST(memcmp(both.buf_a, both.buf_b + 100, 200) == 0);
+    MUST(ibv_dereg_mr(both.mr_b) == EBUSY);
+    MUST(both_write(&both, (uintptr_t)both.buf_b + 99, mw->rkey, 1) == IBV_WC_REM_ACCESS_ERR);
+    MUST(ibv_dealloc_mw(mw) == 0);
+    both_close(&both);
+}
+
+static void window_type_2(void)
+{
+    struct both both;
+    both_open(&both, context);
+    struct ibv_mw *mw = ibv_alloc_mw(both.b.pd, IBV_MW_TYPE_2);
+    MUST(mw != NULL);
+    struct ibv_send_wr bind = {.wr_id = 6,
+                               .opcode = IBV_WR_BIND_MW,
+                               .send_flags = IBV_SEND_SIGNALED,
+                               .bind_mw = {mw,
+                                           ibv_inc_rkey(mw->rkey),
+                                           {both.mr_b, (uintptr_t)both.buf_b, 64,
+                                            IBV_ACCESS_REMOTE_WRITE}}},
+                       *bad = NULL;
+    MUST(ibv_bind_mw(both.b.qp, mw, &(struct ibv_mw_bind){.wr_id = 1}) != 0); /* is for type 1 */
+    MUST(ibv_post_send(both.b.qp, &bind, &bad) == 0);
+    MUST(endpoint_wait(both.b.cq).status == IBV_WC_SUCCESS);
+    mw->rkey = bind.bind_mw.rkey;
+    MUST(both_write(&both, (uintptr_t)both.buf_b, mw->rkey, 64) == IBV_WC_SUCCESS);
+    MUST(memcmp(both.buf_a, both.buf_b, 64) == 0);
+    /* The peer takes the key back. */
+    post_recv(both.b.qp, both.mr_b, 9, 64);
+    struct ibv_sge sge = {(uintptr_t)both.buf_a, 8, both.mr_a->lkey};
+    struct ibv_send_wr inv = {.wr_id = 7,
+                              .sg_list = &sge,
+                              .num_sge = 1,
+                              .opcode = IBV_WR_SEND_WITH_INV,
+                              .send_flags = IBV_SEND_SIGNALED,
+                              .invalidate_rkey = mw->rkey};
+    MUST(ibv_post_send(both.a.qp, &inv, &bad) == 0);
+    MUST(endpoint_wait(both.a.cq).status == IBV_WC_SUCCESS);
+    struct ibv_wc wc = endpoint_wait(both.b.cq);
+    MUST(wc.status == IBV_WC_SUCCESS && wc.wc_flags & IBV_WC_WITH_INV &&
+         wc.invalidated_rkey == mw->rkey);
+    MUST(both_write(&both, (uintptr_t)both.buf_b, mw->rkey, 1) == IBV_WC_REM_ACCESS_ERR);
+    MUST(ibv_dealloc_mw(mw) == 0);
+    both_close(&both);
+}
+
+static void reregister(void)
+{
+    struct both both;
+    static char other[BUF];
+    both_open(&both, context);
+    uint32_t key = both.mr_b->rkey;
+    MUST(ibv_rereg_mr(both.mr_b, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, other, sizeof other, 0) ==
+         0);
+    MUST(both_write(&both, (uintptr_t)other + 10, both.mr_b->rkey, 500) == IBV_WC_SUCCESS);
+    MUST(memcmp(other + 10, both.buf_a, 500) == 0 && both.mr_b->addr == other);
+    MUST(both.buf_b[10] == 0);
+    MUST(ibv_rereg_mr(both.mr_b, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+                      IBV_ACCESS_REMOTE_READ) == 0);
+    (void)key; /* may change */
+    MUST(both_write(&both, (uintptr_t)other, both.mr_b->rkey, 1) == IBV_WC_REM_ACCESS_ERR);
+    MUST(ibv_rereg_mr(both.mr_b, 1 << 20, NULL, NULL, 0, 0) == IBV_REREG_MR_ERR_INPUT);
+    both_close(&both);
+}
+
+static void iova(void)
+{
+    struct both both;
+    both_open(&both, context);
+    struct ibv_mr *mr = ibv_reg_mr_iova(both.b.pd, both.buf_b + 64, 128, 0x4000, ALL_ACCESS);
+    MUST(mr != NULL);
+    MUST(both_write(&both, 0x4010, mr->rkey, 16) == IBV_WC_SUCCESS);
+    MUST(memcmp(both.buf_b + 80, both.buf_a, 16) == 0);
+    MUST(ibv_dereg_mr(mr) == 0);
+    MUST(both_write(&both, 0x4010, mr->rkey, 16) == IBV_WC_REM_ACCESS_ERR);
+    both_close(&both);
+}
+
+/* ---- queues ---------------------------------------------------------------------------------- */
+
+static void resize(void)
+{
+    struct both both;
+    both_open(&both, context);
+    for (unsigned i = 0; i < 8; i++) {
+        post_recv(both.b.qp, both.mr_b, i, 64);
+        post_send(both.a.qp, both.mr_a, 50 + i, 8, IBV_SEND_SIGNALED);
+    }
+    for (unsigned i = 0; i < 8; i++)
+        MUST(endpoint_wait(both.a.cq).wr_id == 50 + i);
+    MUST(ibv_resize_cq(both.b.cq, 100) == 0 && both.b.cq->cqe >= 100);
+    MUST(ibv_resize_cq(both.b.cq, 4) != 0); /* holds 8 */
+    MUST(ibv_resize_cq(both.b.cq, 0) == EINVAL);
+    for (unsigned i = 0; i < 8; i++)
+        MUST(endpoint_wait(both.b.cq).wr_id == i);
+    MUST(ibv_resize_cq(both.b.cq, 4) == 0);
+    both_close(&both);
+}
+
+static void srq_modify(void)
+{
+    struct ibv_pd *pd = ibv_alloc_pd(context);
+    struct ibv_srq_init_attr init = {.attr = {.max_wr = 8, .max_sge = 2}};
+    struct ibv_srq *srq = ibv_create_srq(pd, &init);
+    struct ibv_srq_attr attr = {.max_wr = 64, .srq_limit = 3};
+    MUST(srq != NULL);
+    MUST(ibv_modify_srq(srq, &attr, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT) == 0);
+    memset(&attr, 0, sizeof attr);
+    MUST(ibv_query_srq(srq, &attr) == 0 && attr.max_wr >= 64 && attr.srq_limit == 3 &&
+         attr.max_sge >= 2);
+    attr.srq_limit = 1000000;
+    MUST(ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT) == EINVAL);
+    MUST(ibv_dealloc_pd(pd) == EBUSY);
+    MUST(ibv_destroy_srq(srq) == 0 && ibv_dealloc_pd(pd) == 0);
+}
+
+static void in_use(void)
+{
+    struct both both;
+    both_open(&both, context);
+    MUST(ibv_dealloc_pd(both.a.pd) == EBUSY);
+    MUST(ibv_destroy_cq(both.a.cq) == EBUSY);
+    struct ibv_comp_channel *channel = ibv_create_comp_channel(context);
+    struct ibv_cq *cq = ibv_create_cq(context, 1, NULL, channel, 0);
+    MUST(channel && cq && ibv_destroy_comp_channel(channel) == EBUSY);
+    MUST(ibv_destroy_cq(cq) == 0 && ibv_destroy_comp_channel(channel) == 0);
+    both_close(&both);
+}
+
+static void parent_domain(void)
+{
+    struct ibv_pd *pd = ibv_alloc_pd(context);
+    struct ibv_td *td = ibv_alloc_td(context, &(struct ibv_td_init_attr){0});
+    MUST(pd && td);
+    struct ibv_pd *parent =
+        ibv_alloc_parent_domain(context, &(struct ibv_parent_domain_init_attr){.pd = pd, .td = td});
+    char buf[16];
+    struct ibv_mr *mr = parent ? ibv_reg_mr(parent, buf, sizeof buf, 0) : NULL;
+    MUST(parent && mr);
+    MUST(ibv_dealloc_pd(pd) == EBUSY);
+    MUST(ibv_dereg_mr(mr) == 0 && ibv_dealloc_pd(parent) == 0 && ibv_dealloc_td(td) == 0 &&
+         ibv_dealloc_pd(pd) == 0);
+}
+
+/* ---- ibv_wr_* and ibv_cq_ex ------------------------------------------------------------------ */
+
+static void extended(struct both *both, struct ibv_cq_ex **cq, struct ibv_qp_ex **qp)
+{
+    struct ibv_cq_init_attr_ex cq_attr = {
+        .cqe = 64,
+        .wc_flags = IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP,
+    };
+    struct ibv_qp_init_attr_ex attr = {
+        .qp_type = IBV_QPT_RC,
+        .cap = both_init(IBV_QPT_RC).cap,
+        .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+        .send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
+                          IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
+                          IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+                          IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD,
+    };
+    struct ibv_qp_init_attr init = both_init(IBV_QPT_RC);
+    memset(both, 0, sizeof *both);
+    endpoint_open(&both->a, context, 32, &init);
+    MUST(ibv_destroy_qp(both->a.qp) == 0 && ibv_destroy_cq(both->a.cq) == 0);
+    MUST((*cq = ibv_create_cq_ex(context, &cq_attr)) != NULL);
+    both->a.cq = ibv_cq_ex_to_cq(*cq);
+    attr.pd = both->a.pd;
+    attr.send_cq = attr.recv_cq = both->a.cq;
+    MUST((both->a.qp = ibv_create_qp_ex(context, &attr)) != NULL);
+    MUST((*qp = ibv_qp_to_qp_ex(both->a.qp)) != NULL);
+    struct ibv_qp_attr to = {.qp_state = IBV_QPS_INIT, .port_num = 1};
+    MUST(ibv_modify_qp(both->a.qp, &to,
+                       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0);
+    init = both_init(IBV_QPT_RC);
+    endpoint_open(&both->b, context, 32, &init);
+    both_memory(both);
+    both_connect(both);
+}
+
+/* The next completion of an ibv_cq_ex, within ten seconds. Ends the poll. */
+static void next_is(struct ibv_cq_ex *cq, uint64_t wr_id, enum ibv_wc_opcode opcode, uint32_t qpn)
+{
+    struct ibv_poll_cq_attr attr = {0};
+    int result = ENOENT;
+    for (time_t end = time(NULL) + 10; result == ENOENT && time(NULL) < end;)
+        result = ibv_start_poll(cq, &attr);
+    MUST(result == 0);
+    MUST(cq->wr_id == wr_id && cq->status == IBV_WC_SUCCESS);
+    MUST(ibv_wc_read_opcode(cq) == opcode && ibv_wc_read_qp_num(cq) == qpn);
+    MUST(ibv_wc_read_completion_ts(cq) != 0 && ibv_wc_read_vendor_err(cq) == 0);
+    MUST(ibv_wc_read_slid(cq) == 0 && ibv_wc_read_sl(cq) == 0 &&
+         ibv_wc_read_dlid_path_bits(cq) == 0);
+    ibv_end_poll(cq);
+}
+
+static void work_requests(void)
+{
+    struct both both;
+    struct ibv_cq_ex *cq;
+    struct ibv_qp_ex *qp;
+    extended(&both, &cq, &qp);
+    uint32_t lkey = both.mr_a->lkey, rkey = both.mr_b->rkey, qpn = both.a.qp->qp_num;
+    uintptr_t a = (uintptr_t)both.buf_a, b = (uintptr_t)both.buf_b;
+    char words[] = "one two";
+    struct ibv_wc wc;
+    qp->wr_flags = IBV_SEND_SIGNALED;
+    /* A batch of seven. */
+    post_recv(both.b.qp, both.mr_b, 1, 64);
+    post_recv(both.b.qp, both.mr_b, 2, 64);
+    ibv_wr_start(qp);
+    qp->wr_id = 10;
+    ibv_wr_rdma_write(qp, rkey, b + 1000);
+    ibv_wr_set_sge_list(qp, 2, (struct ibv_sge[]){{a, 100, lkey}, {a + 500, 50, lkey}});
+    qp->wr_id = 11;
+    ibv_wr_rdma_write(qp, rkey, b + 2000);
+    ibv_wr_set_inline_data(qp, (char[]){"inline"}, 7);
+    qp->wr_id = 12;
+    ibv_wr_rdma_write_imm(qp, rkey, b + 2100, htobe32(0xabcd));
+    ibv_wr_set_inline_data_list(qp, 2, (struct ibv_data_buf[]){{words, 4}, {words + 4, 4}});
+    qp->wr_id = 13;
+    ibv_wr_send_imm(qp, htobe32(0x1234));
+    ibv_wr_set_sge(qp, lkey, a, 33);
+    qp->wr_id = 14;
+    ibv_wr_rdma_read(qp, rkey, b + 2000);
+    ibv_wr_set_sge(qp, lkey, a + 4000, 7);
+    memcpy(both.buf_b + 3000, &(uint64_t){41}, 8);
+    qp->wr_id = 15;
+    ibv_wr_atomic_fetch_add(qp, rkey, b + 3000, 1);
+    ibv_wr_set_sge(qp, lkey, a + 4096, 8);
+    qp->wr_id = 16;
+    ibv_wr_atomic_cmp_swp(qp, rkey, b + 3000, 42, 99);
+    ibv_wr_set_sge(qp, lkey, a + 4104, 8);
+    MUST(ibv_wr_complete(qp) == 0);
+    static const enum ibv_wc_opcode opcodes[] = {
+        IBV_WC_RDMA_WRITE, IBV_WC_RDMA_WRITE, IBV_WC_RDMA_WRITE, IBV_WC_SEND,
+        IBV_WC_RDMA_READ,  IBV_WC_FETCH_ADD,  IBV_WC_COMP_SWAP};
+    for (unsigned i = 0; i < 7; i++)
+        next_is(cq, 10 + i, opcodes[i], qpn);
+    MUST(memcmp(both.buf_b + 1000, both.buf_a, 100) == 0);
+    MUST(memcmp(both.buf_b + 1100, both.buf_a + 500, 50) == 0);
+    MUST(strcmp(both.buf_b + 2000, "inline") == 0 && strcmp(both.buf_b + 2100, "one two") == 0);
+    MUST(strcmp(both.buf_a + 4000, "inline") == 0);
+    uint64_t word;
+    MUST(memcmp(both.buf_a + 4096, &(uint64_t){41}, 8) == 0);
+    MUST(memcmp(both.buf_a + 4104, &(uint64_t){42}, 8) == 0);
+    memcpy(&word, both.buf_b + 3000, 8);
+    MUST(word == 99);
+    wc = endpoint_wait(both.b.cq);
+    MUST(wc.wr_id == 1 && wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM && wc.imm_data == htobe32(0xabcd));
+    wc = endpoint_wait(both.b.cq);
+    MUST(wc.wr_id == 2 && wc.opcode == IBV_WC_RECV && wc.imm_data == htobe32(0x1234) &&
+         wc.byte_len == 33);
+    /* Given up, and refused: nothing of the batch is sent. */
+    ibv_wr_start(qp);
+    ibv_wr_rdma_write(qp, rkey, b);
+    ibv_wr_set_sge(qp, lkey, a, 8);
+    ibv_wr_abort(qp);
+    static char big[4096];
+    ibv_wr_start(qp);
+    ibv_wr_rdma_write(qp, rkey, b);
+    ibv_wr_set_sge(qp, lkey, a, 8);
+    ibv_wr_rdma_write(qp, rkey, b);
+    ibv_wr_set_inline_data(qp, big, sizeof big);
+    MUST(ibv_wr_complete(qp) != 0);
+    ibv_wr_start(qp);
+    for (unsigned i = 0; i < 100; i++) { /* more than the queue holds */
+        ibv_wr_rdma_write(qp, rkey, b);
+        ibv_wr_set_sge(qp, lkey, a, 8);
+    }
+    MUST(ibv_wr_complete(qp) == ENOMEM);
+    usleep(20000);
+    MUST(ibv_start_poll(cq, &(struct ibv_poll_cq_attr){0}) == ENOENT);
+    /* The old interface goes on working on the new objects. */
+    MUST(both_write(&both, b, rkey, 64) == IBV_WC_SUCCESS);
+    both_close(&both);
+}
+
+static void next_poll(void)
+{
+    struct both both;
+    struct ibv_cq_ex *cq;
+    struct ibv_qp_ex *qp;
+    extended(&both, &cq, &qp);
+    qp->wr_flags = IBV_SEND_SIGNALED;
+    ibv_wr_start(qp);
+    for (qp->wr_id = 0; qp->wr_id < 5; qp->wr_id++) {
+        ibv_wr_rdma_write(qp, both.mr_b->rkey, (uintptr_t)both.buf_b);
+        ibv_wr_set_sge(qp, both.mr_a->lkey, (uintptr_t)both.buf_a, 8);
+    }
+    MUST(ibv_wr_complete(qp) == 0);
+    usleep(100000);
+    struct ibv_poll_cq_attr attr = {0};
+    MUST(ibv_start_poll(cq, &attr) == 0 && cq->wr_id == 0);
+    for (unsigned i = 1; i < 5; i++)
+        MUST(ibv_next_poll(cq) == 0 && cq->wr_id == i);
+    MUST(ibv_next_poll(cq) == ENOENT);
+    ibv_end_poll(cq);
+    MUST(ibv_start_poll(cq, &(struct ibv_poll_cq_attr){.comp_mask = 1}) == EINVAL);
+    both_close(&both);
+}
+
+/* ---- datagrams ------------------------------------------------------------------------------- */
+
+#define QKEY 0x11111111u
+
+static void ud_open(struct endpoint *ep)
+{
+    struct ibv_qp_init_attr init = both_init(IBV_QPT_UD);
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY};
+    ep->context = context;
+    ep->gid_idx = endpoint_gid(context, &ep->gid);
+    MUST((ep->pd = ibv_alloc_pd(context)) != NULL);
+    MUST((ep->cq = ibv_create_cq(context, 32, NULL, NULL, 0)) != NULL);
+    init.send_cq = init.recv_cq = ep->cq;
+    MUST((ep->qp = ibv_create_qp(ep->pd, &init)) != NULL);
+    MUST(ibv_modify_qp(ep->qp, &attr,
+                       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) == 0);
+    attr.qp_state = IBV_QPS_RTR;
+    MUST(ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE) == 0);
+    attr.qp_state = IBV_QPS_RTS;
+    MUST(ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN) == 0);
+}
+
+static void ud_send(struct endpoint *ep, struct ibv_mr *mr, struct ibv_ah *ah, uint32_t qpn,
+                    uint32_t len)
+{
+    struct ibv_sge sge = {(uintptr_t)mr->addr, len, mr->lkey};
+    struct ibv_send_wr wr = {.wr_id = 3,
+                             .sg_list = &sge,
+                             .num_sge = 1,
+                             .opcode = IBV_WR_SEND,
+                             .send_flags = IBV_SEND_SIGNALED,
+                             .wr.ud = {ah, qpn, QKEY}},
+                       *bad = NULL;
+    MUST(ibv_post_send(ep->qp, &wr, &bad) == 0);
+    MUST(endpoint_wait(ep->cq).status == IBV_WC_SUCCESS);
+}
+
+static void multicast(void)
+{
+    struct both both = {0};
+    ud_open(&both.a);
+    ud_open(&both.b);
+    both_memory(&both);
+    union ibv_gid group = {.raw = {[10] = 0xff, [11] = 0xff, [12] = 239, [13] = 7, [15] = 9}};
+    struct ibv_ah_attr to = {
+        .is_global = 1,
+        .port_num = 1,
+        .grh = {.dgid = group, .sgid_index = (uint8_t)both.a.gid_idx, .hop_limit = 1}};
+    struct ibv_ah *ah = ibv_create_ah(both.a.pd, &to);
+    MUST(ah != NULL);
+    MUST(ibv_attach_mcast(both.b.qp, &group, 0) == 0);
+    MUST(ibv_attach_mcast(both.b.qp, &both.b.gid, 0) == EINVAL); /* not a group */
+    MUST(ibv_destroy_qp(both.b.qp) == EBUSY);
+    post_recv(both.b.qp, both.mr_b, 4, 200);
+    ud_send(&both.a, both.mr_a, ah, 0xffffff, 60);
+    struct ibv_wc wc = endpoint_wait(both.b.cq);
+    MUST(wc.status == IBV_WC_SUCCESS && wc.wr_id == 4 && wc.byte_len == 100 &&
+         wc.src_qp == both.a.qp->qp_num && wc.wc_flags & IBV_WC_GRH);
+    MUST(memcmp(both.buf_b + 40, both.buf_a, 60) == 0);
+    MUST(ibv_detach_mcast(both.b.qp, &group, 0) == 0);
+    MUST(ibv_detach_mcast(both.b.qp, &group, 0) == EINVAL);
+    post_recv(both.b.qp, both.mr_b, 5, 200);
+    ud_send(&both.a, both.mr_a, ah, 0xffffff, 60);
+    usleep(50000);
+    MUST(ibv_poll_cq(both.b.cq, 1, &wc) == 0);
+    MUST(ibv_destroy_ah(ah) == 0);
+    both_close(&both);
+}
+
+/* A datagram is answered to whoever sent it. */
+static void answer(void)
+{
+    struct both both = {0};
+    ud_open(&both.a);
+    ud_open(&both.b);
+    both_memory(&both);
+    struct ibv_ah_attr to = {
+        .is_global = 1,
+        .port_num = 1,
+        .grh = {.dgid = both.b.gid, .sgid_index = (uint8_t)both.a.gid_idx, .hop_limit = 1}};
+    struct ibv_ah *ah = ibv_create_ah(both.a.pd, &to);
+    MUST(ah != NULL);
+    post_recv(both.b.qp, both.mr_b, 4, 200);
+    ud_send(&both.a, both.mr_a, ah, both.b.qp->qp_num, 10);
+    struct ibv_wc wc = endpoint_wait(both.b.cq);
+    struct ibv_grh *grh = (struct ibv_grh *)(void *)both.buf_b;
+    struct ibv_ah_attr from;
+    MUST(ibv_init_ah_from_wc(context, 1, &wc, grh, &from) == 0 && from.is_global &&
+         memcmp(&from.grh.dgid, &both.a.gid, 16) == 0);
+    struct ibv_ah *back = ibv_create_ah_from_wc(both.b.pd, &wc, grh, 1);
+    MUST(back != NULL);
+    post_recv(both.a.qp, both.mr_a, 8, 200);
+    ud_send(&both.b, both.mr_b, back, wc.src_qp, 20);
+    wc = endpoint_wait(both.a.cq);
+    MUST(wc.wr_id == 8 && wc.byte_len == 60 && wc.src_qp == both.b.qp->qp_num);
+    to.is_global = 0; /* RoCE has no LIDs */
+    MUST(ibv_create_ah(both.a.pd, &to) == NULL && errno == EINVAL);
+    to.is_global = 1;
+    to.grh.sgid_index = 200;
+    MUST(ibv_create_ah(both.a.pd, &to) == NULL && errno == EINVAL);
+    MUST(ibv_destroy_ah(ah) == 0 && ibv_destroy_ah(back) == 0);
+    both_close(&both);
+}
+
+/* ---- what is not there ----------------------------------------------------------------------- */
+
+static void refused(void)
+{
+    struct ibv_pd *pd = ibv_alloc_pd(context);
+    struct ibv_cq *cq = ibv_create_cq(context, 4, NULL, NULL, 0);
+    char buf[64];
+    union ibv_gid gid;
+    __be16 pkey;
+    struct ibv_port_attr port;
+    MUST(pd && cq);
+    errno = 0;
+    MUST(ibv_import_device(0) == NULL && errno == EOPNOTSUPP);
+    errno = 0;
+    MUST(ibv_import_pd(context, 1) == NULL && errno == EOPNOTSUPP);
+    errno = 0;
+    MUST(ibv_import_mr(pd, 1) == NULL && errno == EOPNOTSUPP);
+    errno = 0;
+    MUST(ibv_import_dm(context, 1) == NULL && errno == EOPNOTSUPP);
+    errno = 0;
+    MUST(ibv_alloc_dm(context, &(struct ibv_alloc_dm_attr){.length = 64}) == NULL &&
+         errno == EOPNOTSUPP);
+    errno = 0;
+    MUST(ibv_create_counters(context, &(struct ibv_counters_init_attr){0}) == NULL &&
+         errno == EOPNOTSUPP);
+    errno = 0;
+    MUST(ibv_create_wq(context, &(struct ibv_wq_init_attr){.pd = pd, .cq = cq}) == NULL &&
+         errno == EOPNOTSUPP);
+    errno = 0;
+    MUST(ibv_reg_dmabuf_mr(pd, 0, 64, 0, -1, 0) == NULL && errno == EOPNOTSUPP);
+    struct ibv_qp_init_attr init = both_init(IBV_QPT_RAW_PACKET);
+    init.send_cq = init.recv_cq = cq;
+    errno = 0;
+    MUST(ibv_create_qp(pd, &init) == NULL && errno == EOPNOTSUPP);
+    init.qp_type = (enum ibv_qp_type)77;
+    errno = 0;
+    MUST(ibv_create_qp(pd, &init) == NULL && errno == EINVAL);
+    errno = 0;
+    MUST(ibv_reg_mr(pd, buf, sizeof buf, IBV_ACCESS_REMOTE_WRITE) == NULL && errno == EINVAL);
+    errno = 0;
+    MUST(ibv_create_cq(context, 0, NULL, NULL, 0) == NULL && errno == EINVAL);
+    errno = 0;
+    MUST(ibv_create_cq(context, 4, NULL, NULL, 99) == NULL && errno == EINVAL);
+    MUST(ibv_query_port(context, 2, &port) == EINVAL);
+    MUST(ibv_query_gid(context, 1, 1000, &gid) != 0);
+    MUST(ibv_query_pkey(context, 1, 1000, &pkey) != 0);
+    MUST(ibv_query_pkey(context, 1, 0, &pkey) == 0 && pkey == htobe16(0xffff));
+    MUST(ibv_get_pkey_index(context, 1, htobe16(0xffff)) == 0);
+    MUST(ibv_destroy_cq(cq) == 0 && ibv_dealloc_pd(pd) == 0);
+}
+
+/* Every count of a device attribute is one that can be had; here those of one QP. */
+static void limits(void)
+{
+    struct ibv_device_attr_ex ex;
+    MUST(ibv_query_device_ex(context, NULL, &ex) == 0);
+    const struct ibv_device_attr *is = &ex.orig_attr;
+    struct ibv_pd *pd = ibv_alloc_pd(context);
+    struct ibv_cq *cq = ibv_create_cq(context, is->max_cqe, NULL, NULL, 0);
+    MUST(pd && cq);
+    struct ibv_qp_init_attr init = both_init(IBV_QPT_RC);
+    init.send_cq = init.recv_cq = cq;
+    init.cap = (struct ibv_qp_cap){.max_send_wr = (uint32_t)is->max_qp_wr,
+                                   .max_recv_wr = (uint32_t)is->max_qp_wr,
+                                   .max_send_sge = (uint32_t)is->max_sge,
+                                   .max_recv_sge = (uint32_t)is->max_sge};
+    struct ibv_qp *qp = ibv_create_qp(pd, &init);
+    MUST(qp != NULL && ibv_destroy_qp(qp) == 0);
+    init.cap.max_send_wr++;
+    errno = 0;
+    MUST(ibv_create_qp(pd, &init) == NULL && errno == EINVAL);
+    errno = 0;
+    MUST(ibv_create_cq(context, is->max_cqe + 1, NULL, NULL, 0) == NULL && errno == EINVAL);
+    MUST(ibv_destroy_cq(cq) == 0 && ibv_dealloc_pd(pd) == 0);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct both_case cases[] = {
+        {"window_type_1", window_type_1},
+        {"window_type_2", window_type_2},
+        {"reregister", reregister},
+        {"iova", iova},
+        {"resize", resize},
+        {"srq_modify", srq_modify},
+        {"in_use", in_use},
+        {"parent_domain", parent_domain},
+        {"work_requests", work_requests},
+        {"next_poll", next_poll},
+        {"multicast", multicast},
+        {"answer", answer},
+        {"refused", refused},
+        {"limits", limits},
+    };
+    context = endpoint_device(NULL);
+    int status = both_run(cases, sizeof cases / sizeof *cases, argc, argv);
+    MUST(ibv_close_device(context) == 0);
+    return status;
+}

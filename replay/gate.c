@@ -9,12 +9,18 @@ static size_t connection_cnt(const struct job *job)
     return json_array_size(json_object_get(job->json, "connections"));
 }
 
+static size_t stream_cnt(const struct job *job)
+{
+    return json_array_size(json_object_get(job->json, "streams"));
+}
+
 void gate_sum(struct gate *gate, const struct job *jobs, size_t cnt)
 {
     memset(gate, 0, sizeof(*gate));
     gate->captures = cnt;
     for (size_t i = 0; i < cnt; i++) {
         gate->connections += connection_cnt(&jobs[i]);
+        gate->streams += stream_cnt(&jobs[i]);
         gate->outcome[jobs[i].outcome]++;
         gate->unexpected[jobs[i].outcome] += !job_as_expected(&jobs[i]);
     }
@@ -44,8 +50,11 @@ void gate_text(FILE *out, const struct gate *gate, const struct job *jobs, size_
 {
     size_t unexpected = unexpected_cnt(gate);
 
-    fprintf(out, "%zu capture%s, %zu connection%s:", gate->captures, gate->captures == 1 ? "" : "s",
+    fprintf(out, "%zu capture%s, %zu connection%s", gate->captures, gate->captures == 1 ? "" : "s",
             gate->connections, gate->connections == 1 ? "" : "s");
+    if (gate->streams)
+        fprintf(out, ", %zu stream%s", gate->streams, gate->streams == 1 ? "" : "s");
+    fputc(':', out);
     for (int i = 0, first = 1; i < OUTCOME_CNT; i++)
         if (gate->outcome[i]) {
             fprintf(out, "%s %zu %s", first ? "" : ",", gate->outcome[i],
@@ -104,15 +113,16 @@ static void put_diff(FILE *out, const json_t *diff)
     xml_put(out, text_of_member(diff, "reason"));
 }
 
-/* The differences of a connection: a failure each; known deviations are told beside them. */
-static void put_diffs(FILE *out, const struct job *job, size_t connection)
+/* The differences of a connection or stream, `what`: a failure each; known deviations are told
+ * beside them. */
+static void put_diffs(FILE *out, const struct job *job, const char *what, size_t idx)
 {
     const json_t *diffs = json_object_get(job->json, "differences"), *diff;
     size_t i, known = 0;
 
     json_array_foreach(diffs, i, diff)
     {
-        if (json_integer_value(json_object_get(diff, "connection")) != (json_int_t)connection + 1)
+        if (json_integer_value(json_object_get(diff, what)) != (json_int_t)idx + 1)
             continue;
         if (is_known(diff)) {
             known++;
@@ -129,7 +139,7 @@ static void put_diffs(FILE *out, const struct job *job, size_t connection)
     fputs("      <system-out>", out);
     json_array_foreach(diffs, i, diff)
     {
-        if (json_integer_value(json_object_get(diff, "connection")) == (json_int_t)connection + 1 &&
+        if (json_integer_value(json_object_get(diff, what)) == (json_int_t)idx + 1 &&
             is_known(diff)) {
             put_diff(out, diff);
             fputc('\n', out);
@@ -156,11 +166,32 @@ static void put_connection(FILE *out, const struct job *job, size_t idx, const j
         fputs("\"/>\n", out);
     }
     if (job->outcome != OUTCOME_DIFFERS || job->item->expected != OUTCOME_DIFFERS)
-        put_diffs(out, job, idx);
+        put_diffs(out, job, "connection", idx);
     fputs("    </testcase>\n", out);
 }
 
-/* Connections whose test case fails. */
+static void put_stream(FILE *out, const struct job *job, size_t idx, const json_t *stream)
+{
+    fputs("    <testcase classname=\"", out);
+    xml_put_name(out, job->item->path);
+    fprintf(out, "\" name=\"stream %zu ", idx + 1);
+    xml_put(out, text_of_member(stream, "service"));
+    fputc(' ', out);
+    xml_put(out, text_of_member(stream, "as"));
+    fputc(' ', out);
+    xml_put(out, text_of_member(stream, "address"));
+    fprintf(out, " QP 0x%06x\">\n", (int)json_integer_value(json_object_get(stream, "qpn")));
+    if (strcmp(text_of_member(stream, "verdict"), verdict_name(VERDICT_SKIPPED)) == 0) {
+        fputs("      <skipped message=\"", out);
+        xml_put(out, text_of_member(stream, "reason"));
+        fputs("\"/>\n", out);
+    }
+    if (job->outcome != OUTCOME_DIFFERS || job->item->expected != OUTCOME_DIFFERS)
+        put_diffs(out, job, "stream", idx);
+    fputs("    </testcase>\n", out);
+}
+
+/* Connections and streams whose test case fails. */
 static size_t failure_cnt(const struct job *job)
 {
     const json_t *side;
@@ -169,6 +200,8 @@ static size_t failure_cnt(const struct job *job)
     if (job->item->expected == OUTCOME_DIFFERS)
         return 0;
     json_array_foreach(json_object_get(job->json, "connections"), i, side) cnt +=
+        strcmp(text_of_member(side, "verdict"), verdict_name(VERDICT_FAIL)) == 0;
+    json_array_foreach(json_object_get(job->json, "streams"), i, side) cnt +=
         strcmp(text_of_member(side, "verdict"), verdict_name(VERDICT_FAIL)) == 0;
     return cnt;
 }
@@ -206,7 +239,7 @@ int gate_junit(FILE *out, const struct gate *gate, const struct job *jobs, size_
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
             "<testsuites name=\"rocedrill replay\" tests=\"%zu\" failures=\"%zu\" "
             "errors=\"%zu\">\n",
-            gate->captures + gate->connections, failures, errors);
+            gate->captures + gate->connections + gate->streams, failures, errors);
     for (size_t i = 0; i < cnt; i++) {
         const struct job *job = &jobs[i];
         const json_t *side;
@@ -214,11 +247,14 @@ int gate_junit(FILE *out, const struct gate *gate, const struct job *jobs, size_
 
         fputs("  <testsuite name=\"", out);
         xml_put_name(out, job->item->path);
-        fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"%d\">\n", connection_cnt(job) + 1,
-                failure_cnt(job), !job_as_expected(job) && job->outcome != OUTCOME_DIFFERS);
+        fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"%d\">\n",
+                connection_cnt(job) + stream_cnt(job) + 1, failure_cnt(job),
+                !job_as_expected(job) && job->outcome != OUTCOME_DIFFERS);
         put_capture(out, job);
         json_array_foreach(json_object_get(job->json, "connections"), k, side)
             put_connection(out, job, k, side);
+        json_array_foreach(json_object_get(job->json, "streams"), k, side)
+            put_stream(out, job, k, side);
         fputs("  </testsuite>\n", out);
     }
     fputs("</testsuites>\n", out);
@@ -231,8 +267,9 @@ int gate_junit(FILE *out, const struct gate *gate, const struct job *jobs, size_
 json_t *gate_json(const struct gate *gate, const struct job *jobs, size_t cnt)
 {
     json_t *summary =
-        json_pack("{s:I, s:I, s:I}", "captures", (json_int_t)gate->captures, "connections",
-                  (json_int_t)gate->connections, "unexpected", (json_int_t)unexpected_cnt(gate));
+        json_pack("{s:I, s:I, s:I, s:I}", "captures", (json_int_t)gate->captures, "connections",
+                  (json_int_t)gate->connections, "streams", (json_int_t)gate->streams, "unexpected",
+                  (json_int_t)unexpected_cnt(gate));
     json_t *captures = json_array();
 
     for (int i = 0; i < OUTCOME_CNT; i++)

@@ -3,6 +3,8 @@
 
 #include <string.h>
 #include "deviations.h"
+#include "receive.h"
+#include "transmit.h"
 
 int replay_run(struct replay *replay, const char *path, const struct replay_options *options,
                struct fault *fault)
@@ -26,6 +28,14 @@ int replay_run(struct replay *replay, const char *path, const struct replay_opti
             return -1;
         rc = verify_all(&replay->verification, &replay->post, options->peer);
     }
+    if (rc == 0)
+        rc = streams_find(&replay->streams, &replay->trace, replay->sides & REPLAY_RESPONDER,
+                          replay->sides & REPLAY_REQUESTER);
+    if (rc == 0 && replay->sides & REPLAY_RESPONDER)
+        rc = receive_all(&replay->streams);
+    if (rc == 0 && replay->sides & REPLAY_REQUESTER)
+        rc = transmit_all(&replay->streams);
+    streams_judge(&replay->streams);
     return rc == 0 ? 0 : fault_set(fault, "%s: no memory", replay->trace.name);
 }
 
@@ -33,6 +43,7 @@ void replay_free(struct replay *replay)
 {
     if (replay->verification.post)
         verification_free(&replay->verification);
+    streams_free(&replay->streams);
     post_free(&replay->post);
     if (replay->comparison.drive)
         comparison_free(&replay->comparison);

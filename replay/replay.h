@@ -2,13 +2,15 @@
 /*
  * Replay: one capture from file to findings. The parts are in the order of the work: trace (read),
  * conn (find connections), derive and drive (play its requesters against our RNIC), compare; work
- * and post (play its responders against our RNIC), verify.
+ * and post (play its responders against our RNIC), verify; stream, with receive and transmit, for
+ * the services without answers.
  */
 #ifndef REPLAY_REPLAY_H
 #define REPLAY_REPLAY_H
 
 #include "compare.h"
 #include "post.h"
+#include "stream.h"
 #include "verify.h"
 
 /* Which of the two ends our RNIC stands for. */
@@ -28,6 +30,7 @@ struct replay {
     struct comparison comparison; /* of the responders; result is NULL if they are not asked for */
     struct post post;
     struct verification verification; /* of the requesters; the same */
+    struct streams streams;           /* UC and UD, both ends */
 };
 
 /* 0, or -1 and a fault for a capture that cannot be used. Nothing to replay in it is not a fault

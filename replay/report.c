@@ -7,12 +7,13 @@
 #include "deviations.h"
 #include "ladder.h"
 #include "report_requester.h"
+#include "report_stream.h"
 #include "wire/codes.h"
 
 /* Skipped flows listed; a scan of random QPs would otherwise fill the screen. */
 #define SKIPS_MAX 32u
 
-static const char *encap_name(enum roce_encap encap)
+const char *report_encap(enum roce_encap encap)
 {
     switch (encap) {
     case ROCE_ENCAP_IB_LOCAL:
@@ -42,6 +43,17 @@ static enum verdict verdict_of(const struct replay *r, uint32_t idx)
     return verdict;
 }
 
+/* Management datagrams that come in beside data: that they hold says nothing about the data. */
+static bool is_aside(const struct replay *r, const struct stream *s)
+{
+    if (s->qpn != ROCE_QP_GSI || s->verdict == VERDICT_FAIL)
+        return false;
+    for (size_t i = 0; i < r->streams.cnt; i++)
+        if (r->streams.stream[i].qpn != ROCE_QP_GSI)
+            return true;
+    return r->drive.run_cnt > 0 || r->conns.skip_cnt > 0;
+}
+
 /* What fails weighs more than what passes, and that more than what is skipped. */
 enum verdict report_verdict(const struct replay *r)
 {
@@ -49,6 +61,9 @@ enum verdict report_verdict(const struct replay *r)
 
     for (uint32_t i = 0; i < r->drive.run_cnt; i++)
         weigh(&verdict, verdict_of(r, i));
+    for (size_t i = 0; i < r->streams.cnt; i++)
+        if (!is_aside(r, &r->streams.stream[i]))
+            weigh(&verdict, r->streams.stream[i].verdict);
     return verdict;
 }
 
@@ -62,6 +77,9 @@ const char *report_skip_reason(const struct replay *r)
         if (r->verification.result && r->verification.result[i].skip)
             return r->verification.result[i].skip;
     }
+    for (size_t i = 0; i < r->streams.cnt; i++)
+        if (r->streams.stream[i].skip)
+            return r->streams.stream[i].skip;
     /* Data says more about a capture than the connection management around it. */
     for (size_t i = 0; i < r->conns.skip_cnt; i++)
         if (trace->flow[r->conns.skip[i].flow].dest_qp != ROCE_QP_GSI)
@@ -317,7 +335,7 @@ static void print_connection(FILE *out, const struct replay *r, uint32_t idx,
 
     add_ends(&t, s);
     fprintf(out, "connection %u: %s\n", idx + 1, buf);
-    fprintf(out, "  seen      RC, %s, frames %u..%u%s\n", encap_name(req->encap),
+    fprintf(out, "  seen      RC, %s, frames %u..%u%s\n", report_encap(req->encap),
             setup_packet(s, 0)->frame, setup_packet(s, (uint32_t)s->step_cnt - 1)->frame,
             s->side->cm.present ? ", set up by the connection manager" : "");
     print_resumed(out, s);
@@ -369,10 +387,17 @@ static uint32_t print_seals(FILE *out, const struct trace *trace)
     return cnt;
 }
 
+static void print_counts(FILE *out, const uint32_t cnt[3], const char *what)
+{
+    fprintf(out, "%u %s%s held, %u differed, %u skipped", cnt[VERDICT_PASS], what,
+            cnt[VERDICT_PASS] == 1 ? "" : "s", cnt[VERDICT_FAIL], cnt[VERDICT_SKIPPED]);
+}
+
 void report_text(FILE *out, const struct replay *r, const struct report_options *options)
 {
     const struct comparison *cmp = &r->comparison;
-    uint32_t cnt[3] = {0}, known = 0, inconclusive = 0;
+    uint32_t cnt[3] = {0}, stream_cnt[3] = {0}, known = 0, inconclusive = 0;
+    bool unseen = false;
 
     fprintf(out, "%s: %u frames, %zu RoCE packets", r->trace.name, r->trace.frames, r->trace.cnt);
     if (r->trace.malformed)
@@ -385,11 +410,29 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
         known += r->verification.result ? r->verification.result[i].known_frames : 0;
         inconclusive += cmp->result ? cmp->result[i].inconclusive : 0;
     }
+    for (uint32_t i = 0; i < r->streams.cnt; i++) {
+        report_stream_text(out, &r->streams, i,
+                           is_aside(r, &r->streams.stream[i]) && !options->verbose);
+        unseen |= r->streams.stream[i].role == STREAM_RECEIVER &&
+                  r->streams.stream[i].verdict == VERDICT_PASS &&
+                  !is_aside(r, &r->streams.stream[i]);
+        stream_cnt[r->streams.stream[i].verdict]++;
+    }
+    if (unseen)
+        fputs("not seen: what the recorded receivers made of UC and UD packets, which have no "
+              "answers; "
+              "ours is judged by the rules\n",
+              out);
     print_skips(out, r);
     known += print_seals(out, &r->trace);
-    fprintf(out, "verdict: %s (%u connection%s held, %u differed, %u skipped)",
-            verdict_name(report_verdict(r)), cnt[VERDICT_PASS], cnt[VERDICT_PASS] == 1 ? "" : "s",
-            cnt[VERDICT_FAIL], cnt[VERDICT_SKIPPED]);
+    fprintf(out, "verdict: %s (", verdict_name(report_verdict(r)));
+    if (r->drive.run_cnt || !r->streams.cnt)
+        print_counts(out, cnt, "connection");
+    if (r->drive.run_cnt && r->streams.cnt)
+        fputs("; ", out);
+    if (r->streams.cnt)
+        print_counts(out, stream_cnt, "stream");
+    fputc(')', out);
     if (known)
         fprintf(out, "; %u known deviation%s of %s", known, known == 1 ? "" : "s", r->peer);
     if (inconclusive)
@@ -453,7 +496,7 @@ static json_t *connection_json(const struct replay *r, uint32_t idx)
     json_t *c = json_pack("{s:{s:o, s:i}, s:{s:o, s:i}, s:s, s:b, s:i, s:i, s:s}", "requester",
                           "address", addr_json(req->src), "qpn", (int)s->peer_qpn, "responder",
                           "address", addr_json(req->dst), "qpn", (int)s->qpn, "encapsulation",
-                          encap_name(req->encap), "connection_manager", s->side->cm.present,
+                          report_encap(req->encap), "connection_manager", s->side->cm.present,
                           "first_frame", (int)setup_packet(s, 0)->frame, "last_frame",
                           (int)setup_packet(s, (uint32_t)s->step_cnt - 1)->frame, "verdict",
                           verdict_name(verdict_of(r, idx)));
@@ -492,6 +535,7 @@ static json_t *diff_json(const struct trace *trace, const struct diff *d, const 
 json_t *report_json(const struct replay *r)
 {
     json_t *connections = json_array(), *diffs = json_array(), *skips = json_array();
+    json_t *streams = json_array();
 
     for (uint32_t i = 0; i < r->drive.run_cnt; i++)
         json_array_append_new(connections, connection_json(r, i));
@@ -499,6 +543,16 @@ json_t *report_json(const struct replay *r)
         json_array_append_new(diffs, diff_json(&r->trace, &r->comparison.diff[i], "responder"));
     for (size_t i = 0; i < r->verification.diff_cnt; i++)
         json_array_append_new(diffs, diff_json(&r->trace, &r->verification.diff[i], "requester"));
+    for (size_t i = 0; i < r->streams.diff_cnt; i++) {
+        const struct diff *d = &r->streams.diff[i];
+        json_t *diff = diff_json(&r->trace, d, stream_role_name(r->streams.stream[d->run].role));
+
+        json_object_del(diff, "connection");
+        json_object_set_new(diff, "stream", json_integer(d->run + 1));
+        json_array_append_new(diffs, diff);
+    }
+    for (uint32_t i = 0; i < r->streams.cnt; i++)
+        json_array_append_new(streams, report_stream_json(&r->streams, i));
     for (size_t i = 0; i < r->conns.skip_cnt; i++) {
         const struct conn_skip *skip = &r->conns.skip[i];
         const struct trace_flow *flow = &r->trace.flow[skip->flow];
@@ -509,8 +563,8 @@ json_t *report_json(const struct replay *r)
                                         "qpn", (int)flow->dest_qp, "first_frame", (int)skip->frame,
                                         "packets", (int)skip->packets, "reason", skip->reason));
     }
-    return json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:s}", "file", r->trace.name, "frames",
+    return json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:s}", "file", r->trace.name, "frames",
                      (int)r->trace.frames, "roce_packets", (int)r->trace.cnt, "connections",
-                     connections, "differences", diffs, "skipped", skips, "verdict",
-                     verdict_name(report_verdict(r)));
+                     connections, "streams", streams, "differences", diffs, "skipped", skips,
+                     "verdict", verdict_name(report_verdict(r)));
 }

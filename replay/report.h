@@ -23,6 +23,9 @@ const char *report_skip_reason(const struct replay *replay);
 
 void report_text(FILE *out, const struct replay *replay, const struct report_options *options);
 
+/* "RoCEv2 over IPv4" and the like. */
+const char *report_encap(enum roce_encap encap);
+
 /* A new reference, or NULL without memory. */
 json_t *report_json(const struct replay *replay);
 

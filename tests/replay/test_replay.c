@@ -477,13 +477,13 @@ static void what_cannot_be_replayed_is_skipped(void)
     expect_skip(&t, "without their requests");
 
     talk_init(&t);
-    talk_send(&t, ROCE_OP_UC_SEND_ONLY, 7, 10, 1);
-    expect_skip(&t, "UC");
+    talk_send(&t, ROCE_OP_UC_SEND_LAST, 7, 10, 1);
+    expect_skip(&t, "no whole message");
 
     talk_init(&t);
-    talk_packet(&t, &pkt, ROCE_OP_UD_SEND_ONLY, 7, true);
+    talk_packet(&t, &pkt, ROCE_OP_RD_SEND_ONLY, 7, true);
     talk_add(&t, &pkt);
-    expect_skip(&t, "UD");
+    expect_skip(&t, "RD");
 }
 
 /* ---- captures that lack frames -----------------------------------------------------------------

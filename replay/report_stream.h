@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Report, the streams of UC and UD: the part of report.h that tells what stream.h found.
+ */
+#ifndef REPLAY_REPORT_STREAM_H
+#define REPLAY_REPORT_STREAM_H
+
+#include <jansson.h>
+#include <stdio.h>
+#include "stream.h"
+
+/* "receiver" or "sender". */
+const char *stream_role_name(enum stream_role role);
+
+/* `brief`: one line if it holds. */
+void report_stream_text(FILE *out, const struct streams *streams, uint32_t idx, bool brief);
+
+/* A new reference, or NULL without memory. */
+json_t *report_stream_json(const struct streams *streams, uint32_t idx);
+
+#endif

@@ -45,6 +45,25 @@ int rnic_registry_bind(const char *iface, const char *name)
     return fd;
 }
 
+bool rnic_registry_held(const char *iface, const char *name)
+{
+    FILE *names = fopen("/proc/net/unix", "re");
+    char want[160];
+    char line[512];
+    bool found = false;
+
+    snprintf(want, sizeof(want), "@" PREFIX "%s/%s", iface, name);
+    while (names && !found && fgets(line, sizeof(line), names)) {
+        const char *at = strchr(line, '@');
+
+        line[strcspn(line, "\n")] = 0;
+        found = at && strcmp(at, want) == 0;
+    }
+    if (names)
+        fclose(names);
+    return found;
+}
+
 /* ---- QPNs ------------------------------------------------------------------------------------ */
 
 static int bind_block(const struct rnic_qpns *qpns, uint32_t number)

@@ -25,6 +25,9 @@
 /* A descriptor that holds the name, or -EADDRINUSE, -ENAMETOOLONG and the like. */
 int rnic_registry_bind(const char *iface, const char *name);
 
+/* Whether any process holds the name now. */
+bool rnic_registry_held(const char *iface, const char *name);
+
 struct rnic_block {
     uint32_t number;
     int fd;

@@ -180,10 +180,20 @@ static int set_environment(const struct options *options, const char *library, c
         complain("LD_LIBRARY_PATH", "too long");
         return 2;
     }
+    /* Ours stands last: a sanitizer's runtime has to be the first. */
+    char preload[2 * PATH_MAX];
+    old = getenv("LD_PRELOAD");
+    len = snprintf(preload, sizeof preload, "%s%s%s/librnic-rdmacm.so", old ? old : "",
+                   old && *old ? ":" : "", library);
+    if (len < 0 || (size_t)len >= sizeof preload) {
+        complain("LD_PRELOAD", "too long");
+        return 2;
+    }
     const char *const set[][2] = {
-        {"LD_LIBRARY_PATH", path},        {"RNIC_IFACES", options->ifaces},
-        {"RNIC_IMPAIR", options->impair}, {"RNIC_SEED", options->seed},
-        {"RNIC_RECORD", record},          {"RNIC_TIMELINE", timeline},
+        {"LD_LIBRARY_PATH", path},        {"LD_PRELOAD", preload},
+        {"RNIC_IFACES", options->ifaces}, {"RNIC_IMPAIR", options->impair},
+        {"RNIC_SEED", options->seed},     {"RNIC_RECORD", record},
+        {"RNIC_TIMELINE", timeline},
     };
     for (size_t i = 0; i < sizeof set / sizeof *set; i++)
         if (set[i][1] && setenv(set[i][0], set[i][1], 1) < 0) {

@@ -221,6 +221,8 @@ int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t siz
 {
     if (size == 0)
         return -1;
+    if (strcmp(file, "class/misc/rdma_cm/abi_version") == 0) /* rnic/ucma; rdma_user_cm.h */
+        return snprintf(buf, size, "4");
     pthread_mutex_lock(&vdevice_lock);
     struct vdevice *device = devices;
     while (device && strcmp(dir, device->ibv.ibdev_path) != 0 &&

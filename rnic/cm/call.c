@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Call: what the user of an id does with it. */
+#include <string.h>
+#include "cm/engine.h"
+#include "wire/bytes.h"
+
+static uint64_t new_tid(const struct rnic_cm_id *id)
+{
+    return (uint64_t)id->cm->attr.seed[1] << 32 | id->local;
+}
+
+static void copy_private(uint8_t *to, size_t room, const void *from, size_t len)
+{
+    if (from)
+        memcpy(to, from, len < room ? len : room);
+}
+
+/* ---- listening ------------------------------------------------------------------------------- */
+
+int rnic_cm_listen(struct rnic_cm_id *id, uint64_t service_id, const uint8_t gid[16])
+{
+    struct rnic_cm *cm = id->cm;
+
+    if (id->state != RNIC_CM_IDLE)
+        return RNIC_ERR_STATE;
+    for (struct rnic_list *at = cm->listeners.next; at != &cm->listeners; at = at->next) {
+        const struct rnic_cm_id *other = RNIC_LIST_OF(at, struct rnic_cm_id, listener);
+
+        if (other->service_id == service_id && other->at_gid == (gid != NULL) &&
+            (!gid || memcmp(other->addr.local, gid, 16) == 0))
+            return RNIC_ERR_EXISTS;
+    }
+    id->service_id = service_id;
+    id->at_gid = gid != NULL;
+    if (gid)
+        memcpy(id->addr.local, gid, 16);
+    rnic_list_add(&cm->listeners, &id->listener);
+    cm_enter(id, RNIC_CM_LISTEN);
+    return RNIC_OK;
+}
+
+/* ---- connecting ------------------------------------------------------------------------------ */
+
+int rnic_cm_connect(struct rnic_cm_id *id, const struct roce_cm_req *req,
+                    const struct rnic_cm_addr *addr, rnic_time now)
+{
+    struct roce_cm_msg msg;
+    uint64_t life = req->primary_ack_timeout ? cm_code_ns(req->primary_ack_timeout - 1u) : 0;
+
+    if (id->state != RNIC_CM_IDLE)
+        return RNIC_ERR_STATE;
+    id->active = true;
+    id->addr = *addr;
+    id->req = *req;
+    id->req.local_comm_id = id->local;
+    id->local_qpn = req->local_qpn;
+    id->tid = new_tid(id);
+    roce_cm_msg_init(&msg, ROCE_CM_REQ, id->tid);
+    msg.req = id->req;
+    cm_enter(id, RNIC_CM_REQ_SENT);
+    /* The peer's time to answer, and twice the packet lifetime (12.9.8.2; R237). */
+    cm_send(id, &msg, 2 * life + cm_code_ns(req->remote_cm_timeout), req->max_cm_retries, now);
+    return RNIC_OK;
+}
+
+static uint8_t least(uint8_t a, uint8_t b)
+{
+    return a < b ? a : b;
+}
+
+int rnic_cm_accept(struct rnic_cm_id *id, const struct roce_cm_rep *rep, rnic_time now)
+{
+    struct roce_cm_msg msg;
+
+    if (id->state != RNIC_CM_REQ_RCVD)
+        return RNIC_ERR_STATE;
+    id->rep = *rep;
+    id->rep.local_comm_id = id->local;
+    id->rep.remote_comm_id = id->remote;
+    /* What the one issues the other answers: the words cross over (R238). */
+    id->rep.responder_resources = least(rep->responder_resources, id->req.initiator_depth);
+    id->rep.initiator_depth = least(rep->initiator_depth, id->req.responder_resources);
+    id->local_qpn = rep->local_qpn;
+    roce_cm_msg_init(&msg, ROCE_CM_REP, id->tid);
+    msg.rep = id->rep;
+    cm_enter(id, RNIC_CM_REP_SENT);
+    cm_send(id, &msg, cm_code_ns(id->req.local_cm_timeout), id->req.max_cm_retries, now);
+    return RNIC_OK;
+}
+
+int rnic_cm_establish(struct rnic_cm_id *id, const void *private_data, size_t len, rnic_time now)
+{
+    struct roce_cm_msg msg;
+
+    if (id->state != RNIC_CM_REP_RCVD)
+        return RNIC_ERR_STATE;
+    roce_cm_msg_init(&msg, ROCE_CM_RTU, id->tid);
+    msg.rtu.local_comm_id = id->local;
+    msg.rtu.remote_comm_id = id->remote;
+    copy_private(msg.rtu.private_data, sizeof(msg.rtu.private_data), private_data, len);
+    cm_enter(id, RNIC_CM_CONNECTED);
+    cm_send(id, &msg, 0, 0, now);
+    return RNIC_OK;
+}
+
+int rnic_cm_comm_est(struct rnic_cm_id *id, rnic_time now)
+{
+    (void)now;
+    if (id->state == RNIC_CM_CONNECTED)
+        return RNIC_OK;
+    if (id->state != RNIC_CM_REP_SENT && id->state != RNIC_CM_MRA_REP_RCVD)
+        return RNIC_ERR_STATE;
+    cm_enter(id, RNIC_CM_CONNECTED);
+    cm_timer(id, RNIC_NEVER);
+    cm_tell(id, RNIC_CM_ESTABLISHED, NULL, NULL);
+    return RNIC_OK;
+}
+
+/* ---- rejecting ------------------------------------------------------------------------------- */
+
+void cm_send_rej(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const void *data,
+                 size_t len)
+{
+    enum { REJ_REQ = 0, REJ_REP = 1, REJ_OTHER = 2 }; /* R235 */
+    struct roce_cm_msg msg;
+
+    roce_cm_msg_init(&msg, ROCE_CM_REJ, id->tid);
+    msg.rej.local_comm_id = id->local;
+    msg.rej.remote_comm_id = id->remote;
+    msg.rej.message = id->state == RNIC_CM_REQ_RCVD   ? REJ_REQ
+                      : id->state == RNIC_CM_REP_RCVD ? REJ_REP
+                                                      : REJ_OTHER;
+    msg.rej.reason = (uint16_t)reason;
+    if (reason == ROCE_CM_REJ_TIMEOUT) { /* whose id it was: the peer may not have answered yet */
+        msg.rej.info_len = 8;
+        roce_bits_put(msg.rej.info, 0, 0, 64, id->cm->attr.ca_guid);
+    }
+    copy_private(msg.rej.private_data, sizeof(msg.rej.private_data), data, len);
+    cm_send(id, &msg, 0, 0, 0);
+}
+
+int rnic_cm_reject(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const void *private_data,
+                   size_t len, rnic_time now)
+{
+    if (id->state != RNIC_CM_REQ_RCVD && id->state != RNIC_CM_REP_RCVD)
+        return RNIC_ERR_STATE;
+    cm_send_rej(id, reason, private_data, len);
+    cm_enter_timewait(id, now); /* it is said again to who asks again */
+    return RNIC_OK;
+}
+
+/* ---- parting --------------------------------------------------------------------------------- */
+
+void cm_send_dreq(struct rnic_cm_id *id, const void *data, size_t len, rnic_time now)
+{
+    struct roce_cm_msg msg;
+    unsigned code = id->active ? id->req.remote_cm_timeout : id->req.local_cm_timeout;
+
+    roce_cm_msg_init(&msg, ROCE_CM_DREQ, new_tid(id));
+    msg.dreq.local_comm_id = id->local;
+    msg.dreq.remote_comm_id = id->remote;
+    msg.dreq.remote_qpn = id->remote_qpn;
+    copy_private(msg.dreq.private_data, sizeof(msg.dreq.private_data), data, len);
+    cm_enter(id, RNIC_CM_DREQ_SENT);
+    cm_send(id, &msg, cm_code_ns(code), id->req.max_cm_retries, now);
+}
+
+void cm_send_drep(struct rnic_cm_id *id, const void *data, size_t len, rnic_time now)
+{
+    struct roce_cm_msg msg;
+
+    roce_cm_msg_init(&msg, ROCE_CM_DREP, id->tid);
+    msg.drep.local_comm_id = id->local;
+    msg.drep.remote_comm_id = id->remote;
+    copy_private(msg.drep.private_data, sizeof(msg.drep.private_data), data, len);
+    cm_send(id, &msg, 0, 0, now);
+    cm_enter_timewait(id, now);
+}
+
+int rnic_cm_disconnect(struct rnic_cm_id *id, const void *private_data, size_t len, rnic_time now)
+{
+    switch (id->state) {
+    case RNIC_CM_CONNECTED:
+    case RNIC_CM_REP_SENT:
+    case RNIC_CM_MRA_REP_RCVD: cm_send_dreq(id, private_data, len, now); return RNIC_OK;
+    case RNIC_CM_DREQ_RCVD: cm_send_drep(id, private_data, len, now); return RNIC_OK;
+    default: return RNIC_ERR_STATE;
+    }
+}
+
+/* ---- UD services ----------------------------------------------------------------------------- */
+
+int rnic_cm_sidr_ask(struct rnic_cm_id *id, const struct roce_cm_sidr_req *req, uint8_t timeout,
+                     uint8_t retries, const struct rnic_cm_addr *addr, rnic_time now)
+{
+    struct roce_cm_msg msg;
+
+    if (id->state != RNIC_CM_IDLE)
+        return RNIC_ERR_STATE;
+    id->active = true;
+    id->addr = *addr;
+    id->request_id = id->local;
+    id->tid = new_tid(id);
+    roce_cm_msg_init(&msg, ROCE_CM_SIDR_REQ, id->tid);
+    msg.sidr_req = *req;
+    msg.sidr_req.request_id = id->request_id;
+    cm_enter(id, RNIC_CM_SIDR_SENT);
+    cm_send(id, &msg, cm_code_ns(timeout), retries, now);
+    return RNIC_OK;
+}
+
+int rnic_cm_sidr_answer(struct rnic_cm_id *id, const struct roce_cm_sidr_rep *rep, rnic_time now)
+{
+    struct roce_cm_msg msg;
+
+    if (id->state != RNIC_CM_SIDR_RCVD)
+        return RNIC_ERR_STATE;
+    roce_cm_msg_init(&msg, ROCE_CM_SIDR_REP, id->tid);
+    msg.sidr_rep = *rep;
+    msg.sidr_rep.request_id = id->request_id;
+    cm_enter(id, RNIC_CM_SIDR_DONE);
+    cm_send(id, &msg, 0, 0, now);
+    return RNIC_OK;
+}

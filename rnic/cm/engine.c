@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "cm/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ID_BITS 20u /* of a communication id that the engine counts; the prefix stands above */
+
+const char *rnic_cm_state_name(enum rnic_cm_state state)
+{
+    static const char *const names[] = {
+        [RNIC_CM_IDLE] = "IDLE",           [RNIC_CM_LISTEN] = "LISTEN",
+        [RNIC_CM_REQ_SENT] = "REQ_SENT",   [RNIC_CM_MRA_REQ_RCVD] = "MRA_REQ_RCVD",
+        [RNIC_CM_REQ_RCVD] = "REQ_RCVD",   [RNIC_CM_REP_SENT] = "REP_SENT",
+        [RNIC_CM_REP_RCVD] = "REP_RCVD",   [RNIC_CM_MRA_REP_RCVD] = "MRA_REP_RCVD",
+        [RNIC_CM_CONNECTED] = "CONNECTED", [RNIC_CM_DREQ_SENT] = "DREQ_SENT",
+        [RNIC_CM_DREQ_RCVD] = "DREQ_RCVD", [RNIC_CM_TIMEWAIT] = "TIMEWAIT",
+        [RNIC_CM_SIDR_SENT] = "SIDR_SENT", [RNIC_CM_SIDR_RCVD] = "SIDR_RCVD",
+        [RNIC_CM_SIDR_DONE] = "SIDR_DONE",
+    };
+
+    return (size_t)state < sizeof(names) / sizeof(names[0]) ? names[state] : "unknown";
+}
+
+struct rnic_cm *rnic_cm_new(const struct rnic_cm_attr *attr)
+{
+    struct rnic_cm *cm;
+
+    if (attr->id_prefix_bits > 32 - ID_BITS)
+        return NULL;
+    cm = calloc(1, sizeof(*cm));
+    if (!cm)
+        return NULL;
+    cm->attr = *attr;
+    rnic_list_init(&cm->ids);
+    rnic_list_init(&cm->listeners);
+    for (unsigned i = 0; i < CM_BUCKETS; i++) {
+        rnic_list_init(&cm->by_remote[i]);
+        rnic_list_init(&cm->by_qpn[i]);
+    }
+    cm->id_next = attr->seed[0];
+    return cm;
+}
+
+void rnic_cm_del(struct rnic_cm *cm)
+{
+    if (!cm)
+        return;
+    while (!rnic_list_empty(&cm->ids))
+        cm_free_id(RNIC_LIST_OF(cm->ids.next, struct rnic_cm_id, all));
+    rnic_map_free(&cm->by_local);
+    rnic_heap_free(&cm->timers);
+    free(cm->event);
+    free(cm);
+}
+
+/* ---- ids ------------------------------------------------------------------------------------- */
+
+bool cm_is_ours(const struct rnic_cm *cm, uint32_t comm_id)
+{
+    unsigned bits = cm->attr.id_prefix_bits;
+    uint32_t mask = bits ? ~UINT32_C(0) << (32 - bits) : 0;
+
+    return ((comm_id ^ (bits ? cm->attr.id_prefix << (32 - bits) : 0)) & mask) == 0;
+}
+
+/* Numbers run on, so that one is not used again soon: late messages find nobody. Never 0. */
+static uint32_t new_comm_id(struct rnic_cm *cm)
+{
+    unsigned bits = cm->attr.id_prefix_bits;
+    uint32_t comm_id;
+
+    do {
+        comm_id = cm->id_next++ & ((UINT32_C(1) << ID_BITS) - 1);
+        if (bits)
+            comm_id |= cm->attr.id_prefix << (32 - bits);
+    } while (comm_id == 0 || rnic_map_get(&cm->by_local, comm_id));
+    return comm_id;
+}
+
+struct rnic_cm_id *rnic_cm_id_new(struct rnic_cm *cm, void *user)
+{
+    struct rnic_cm_id *id;
+
+    if (cm->id_cnt >= RNIC_CM_IDS_MAX || !rnic_heap_reserve(&cm->timers, cm->id_cnt + 1))
+        return NULL;
+    id = calloc(1, sizeof(*id));
+    if (!id)
+        return NULL;
+    id->cm = cm;
+    id->user = user;
+    id->local = new_comm_id(cm);
+    id->sent_kind = ROCE_CM_MSG_CNT;
+    id->timer.at = RNIC_NEVER;
+    rnic_list_init(&id->all);
+    rnic_list_init(&id->listener);
+    rnic_list_init(&id->by_remote);
+    rnic_list_init(&id->by_qpn);
+    if (!rnic_map_add(&cm->by_local, id->local, id)) {
+        free(id);
+        return NULL;
+    }
+    rnic_list_add(&cm->ids, &id->all);
+    cm->id_cnt++;
+    return id;
+}
+
+void cm_free_id(struct rnic_cm_id *id)
+{
+    struct rnic_cm *cm = id->cm;
+
+    cm_enter(id, RNIC_CM_IDLE);
+    cm_timer(id, RNIC_NEVER);
+    rnic_map_del(&cm->by_local, id->local);
+    rnic_list_del(&id->all);
+    cm->id_cnt--;
+    free(id);
+}
+
+void *rnic_cm_id_user(const struct rnic_cm_id *id)
+{
+    return id->user;
+}
+
+void rnic_cm_id_set_user(struct rnic_cm_id *id, void *user)
+{
+    id->user = user;
+}
+
+enum rnic_cm_state rnic_cm_id_state(const struct rnic_cm_id *id)
+{
+    return id->state;
+}
+
+uint32_t rnic_cm_id_local(const struct rnic_cm_id *id)
+{
+    return id->local;
+}
+
+uint32_t rnic_cm_id_remote(const struct rnic_cm_id *id)
+{
+    return id->remote;
+}
+
+void rnic_cm_id_addr(const struct rnic_cm_id *id, struct rnic_cm_addr *out)
+{
+    *out = id->addr;
+}
+
+const struct roce_cm_req *rnic_cm_id_req(const struct rnic_cm_id *id)
+{
+    return &id->req;
+}
+
+const struct roce_cm_rep *rnic_cm_id_rep(const struct rnic_cm_id *id)
+{
+    return &id->rep;
+}
+
+bool rnic_cm_id_active(const struct rnic_cm_id *id)
+{
+    return id->active;
+}
+
+/* ---- peers ----------------------------------------------------------------------------------- */
+
+static struct rnic_list *bucket(struct rnic_list *table, uint32_t number)
+{
+    return &table[(number * UINT32_C(0x9E3779B1)) >> 22];
+}
+
+void cm_know_peer(struct rnic_cm_id *id, uint32_t remote, uint64_t guid, uint32_t qpn)
+{
+    rnic_list_del(&id->by_remote);
+    rnic_list_del(&id->by_qpn);
+    id->remote = remote;
+    id->remote_guid = guid;
+    id->remote_qpn = qpn;
+    rnic_list_add(bucket(id->cm->by_remote, remote), &id->by_remote);
+    if (qpn)
+        rnic_list_add(bucket(id->cm->by_qpn, qpn), &id->by_qpn);
+}
+
+static bool same_remote(const struct rnic_cm_id *id, uint64_t guid, const struct rnic_cm_addr *addr)
+{
+    return id->remote_guid == guid && memcmp(id->addr.remote, addr->remote, 16) == 0;
+}
+
+struct rnic_cm_id *cm_find_remote(struct rnic_cm *cm, uint32_t remote, uint64_t guid,
+                                  const struct rnic_cm_addr *addr)
+{
+    struct rnic_list *head = bucket(cm->by_remote, remote);
+
+    for (struct rnic_list *at = head->next; at != head; at = at->next) {
+        struct rnic_cm_id *id = RNIC_LIST_OF(at, struct rnic_cm_id, by_remote);
+
+        if (id->remote == remote && same_remote(id, guid, addr))
+            return id;
+    }
+    return NULL;
+}
+
+struct rnic_cm_id *cm_find_qpn(struct rnic_cm *cm, uint32_t qpn, uint64_t guid,
+                               const struct rnic_cm_addr *addr)
+{
+    struct rnic_list *head = bucket(cm->by_qpn, qpn);
+
+    for (struct rnic_list *at = head->next; at != head; at = at->next) {
+        struct rnic_cm_id *id = RNIC_LIST_OF(at, struct rnic_cm_id, by_qpn);
+
+        if (id->remote_qpn == qpn && same_remote(id, guid, addr))
+            return id;
+    }
+    return NULL;
+}
+
+/* ---- states and time ------------------------------------------------------------------------- */
+
+void cm_enter(struct rnic_cm_id *id, enum rnic_cm_state state)
+{
+    id->cm->leaving += (state == RNIC_CM_DREQ_SENT) - (id->state == RNIC_CM_DREQ_SENT);
+    id->state = state;
+    if (state == RNIC_CM_IDLE) {
+        rnic_list_del(&id->listener);
+        rnic_list_del(&id->by_remote);
+        rnic_list_del(&id->by_qpn);
+    } else if (state == RNIC_CM_TIMEWAIT) {
+        rnic_list_del(&id->by_qpn); /* not a connection any more (R231) */
+    }
+}
+
+void cm_timer(struct rnic_cm_id *id, rnic_time at)
+{
+    rnic_heap_set(&id->cm->timers, &id->timer, at);
+}
+
+/* As long as a packet of the connection may be on its way; Linux waits as long, the local ACK
+ * timeout, which is 2 packet lifetimes and what the responder needs (12.9.8.1, TimeWait). */
+void cm_enter_timewait(struct rnic_cm_id *id, rnic_time now)
+{
+    cm_enter(id, RNIC_CM_TIMEWAIT);
+    cm_timer(id, now + cm_code_ns(id->req.primary_ack_timeout));
+}
+
+rnic_time rnic_cm_deadline(const struct rnic_cm *cm)
+{
+    const struct rnic_heap_node *first = rnic_heap_first(&cm->timers);
+
+    return first ? first->at : RNIC_NEVER;
+}
+
+unsigned rnic_cm_leaving(const struct rnic_cm *cm)
+{
+    return cm->leaving;
+}
+
+/* No answer came to the last repetition. */
+static void give_up(struct rnic_cm_id *id, rnic_time now)
+{
+    switch (id->state) {
+    case RNIC_CM_REQ_SENT:
+    case RNIC_CM_MRA_REQ_RCVD:
+    case RNIC_CM_REP_SENT:
+    case RNIC_CM_MRA_REP_RCVD:
+        cm_send_rej(id, ROCE_CM_REJ_TIMEOUT, NULL, 0);
+        cm_enter(id, RNIC_CM_IDLE);
+        cm_tell(id, RNIC_CM_UNREACHABLE, NULL, NULL);
+        break;
+    case RNIC_CM_SIDR_SENT:
+        cm_enter(id, RNIC_CM_IDLE);
+        cm_tell(id, RNIC_CM_UNREACHABLE, NULL, NULL);
+        break;
+    case RNIC_CM_DREQ_SENT:
+        cm_enter_timewait(id, now);
+        cm_tell(id, RNIC_CM_DISCONNECTED, NULL, NULL);
+        break;
+    default: break;
+    }
+}
+
+static void expire_id(struct rnic_cm_id *id, rnic_time now)
+{
+    if (id->state == RNIC_CM_TIMEWAIT) {
+        cm_enter(id, RNIC_CM_IDLE);
+        if (id->sent_kind != ROCE_CM_REJ) /* there was a connection */
+            cm_tell(id, RNIC_CM_TIMEWAIT_EXIT, NULL, NULL);
+    } else if (id->left > 0) {
+        id->left--;
+        cm_send_again(id);
+        cm_timer(id, now + id->timeout);
+    } else {
+        give_up(id, now);
+    }
+    if (id->ghost && id->state == RNIC_CM_IDLE)
+        cm_free_id(id);
+}
+
+void rnic_cm_expire(struct rnic_cm *cm, rnic_time now)
+{
+    struct rnic_heap_node *first;
+
+    while ((first = rnic_heap_first(&cm->timers)) != NULL && first->at <= now) {
+        rnic_heap_set(&cm->timers, first, RNIC_NEVER);
+        expire_id(RNIC_LIST_OF(first, struct rnic_cm_id, timer), now);
+    }
+}
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+static uint8_t *out_slot(struct rnic_cm *cm, const struct rnic_cm_addr *addr)
+{
+    struct cm_out *out;
+
+    if (cm->out_cnt == CM_OUT_MAX)
+        return NULL;
+    out = &cm->out[(cm->out_first + cm->out_cnt++) % CM_OUT_MAX];
+    out->addr = *addr;
+    return out->mad;
+}
+
+void cm_send_once(struct rnic_cm *cm, const struct roce_cm_msg *msg,
+                  const struct rnic_cm_addr *addr)
+{
+    uint8_t *mad = out_slot(cm, addr);
+
+    if (mad)
+        roce_cm_msg_build(msg, mad, ROCE_MAD_SIZE);
+}
+
+void cm_send_again(struct rnic_cm_id *id)
+{
+    uint8_t *mad = out_slot(id->cm, &id->addr);
+
+    if (mad)
+        memcpy(mad, id->sent, ROCE_MAD_SIZE);
+}
+
+void cm_send(struct rnic_cm_id *id, struct roce_cm_msg *msg, uint64_t timeout, uint8_t retries,
+             rnic_time now)
+{
+    roce_cm_msg_build(msg, id->sent, sizeof(id->sent));
+    id->sent_kind = msg->kind;
+    id->timeout = timeout;
+    id->left = retries;
+    cm_timer(id, timeout ? now + timeout : RNIC_NEVER);
+    cm_send_again(id);
+}
+
+bool rnic_cm_output(struct rnic_cm *cm, uint8_t mad[ROCE_MAD_SIZE], struct rnic_cm_addr *addr)
+{
+    const struct cm_out *out = &cm->out[cm->out_first];
+
+    if (cm->out_cnt == 0)
+        return false;
+    memcpy(mad, out->mad, ROCE_MAD_SIZE);
+    *addr = out->addr;
+    cm->out_first = (cm->out_first + 1) % CM_OUT_MAX;
+    cm->out_cnt--;
+    return true;
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static bool grow_events(struct rnic_cm *cm)
+{
+    size_t cap = cm->event_cap ? 2 * cm->event_cap : 16;
+    struct rnic_cm_event *event = malloc(cap * sizeof(*event));
+
+    if (!event)
+        return false;
+    for (size_t i = 0; i < cm->event_cnt; i++)
+        event[i] = cm->event[(cm->event_first + i) & (cm->event_cap - 1)];
+    free(cm->event);
+    cm->event = event;
+    cm->event_cap = cap;
+    cm->event_first = 0;
+    return true;
+}
+
+void cm_tell(struct rnic_cm_id *id, enum rnic_cm_event_type type, struct rnic_cm_id *listener,
+             const struct roce_cm_msg *msg)
+{
+    struct rnic_cm *cm = id->cm;
+    struct rnic_cm_event *event;
+
+    if (id->ghost || (cm->event_cnt == cm->event_cap && !grow_events(cm)))
+        return;
+    event = &cm->event[(cm->event_first + cm->event_cnt++) & (cm->event_cap - 1)];
+    event->type = type;
+    event->id = id;
+    event->listener = listener;
+    if (msg)
+        event->msg = *msg;
+    else
+        memset(&event->msg, 0, sizeof(event->msg));
+    if (!msg)
+        event->msg.kind = (enum roce_cm)ROCE_CM_MSG_CNT;
+}
+
+bool rnic_cm_event(struct rnic_cm *cm, struct rnic_cm_event *out)
+{
+    if (cm->event_cnt == 0)
+        return false;
+    *out = cm->event[cm->event_first];
+    cm->event_first = (cm->event_first + 1) & (cm->event_cap - 1);
+    cm->event_cnt--;
+    return true;
+}
+
+/* Takes the events of `id` out of the queue; requests that nobody took for the listener `id` come
+ * back one by one. */
+static struct rnic_cm_id *forget_events(struct rnic_cm_id *id)
+{
+    struct rnic_cm *cm = id->cm;
+    struct rnic_cm_id *orphan = NULL;
+    size_t kept = 0;
+    size_t had = cm->event_cnt;
+
+    for (size_t i = 0; i < had; i++) {
+        struct rnic_cm_event *event = &cm->event[(cm->event_first + i) & (cm->event_cap - 1)];
+
+        if (event->id == id)
+            continue;
+        if (event->listener == id && !orphan) {
+            orphan = event->id;
+            continue;
+        }
+        cm->event[(cm->event_first + kept++) & (cm->event_cap - 1)] = *event;
+    }
+    cm->event_cnt = kept;
+    return orphan;
+}
+
+void rnic_cm_id_del(struct rnic_cm_id *id, rnic_time now)
+{
+    struct rnic_cm_id *orphan;
+
+    if (!id)
+        return;
+    while ((orphan = forget_events(id)) != NULL)
+        rnic_cm_id_del(orphan, now);
+    id->ghost = true;
+    id->user = NULL;
+    switch (id->state) {
+    case RNIC_CM_REQ_SENT:
+    case RNIC_CM_MRA_REQ_RCVD: cm_send_rej(id, ROCE_CM_REJ_TIMEOUT, NULL, 0); break;
+    case RNIC_CM_REQ_RCVD:
+    case RNIC_CM_REP_RCVD: rnic_cm_reject(id, ROCE_CM_REJ_CONSUMER, NULL, 0, now); break;
+    case RNIC_CM_REP_SENT:
+    case RNIC_CM_MRA_REP_RCVD: cm_send_rej(id, ROCE_CM_REJ_CONSUMER, NULL, 0); break;
+    case RNIC_CM_CONNECTED: cm_send_dreq(id, NULL, 0, now); break;
+    case RNIC_CM_DREQ_RCVD: cm_send_drep(id, NULL, 0, now); break;
+    case RNIC_CM_SIDR_RCVD: {
+        const struct roce_cm_sidr_rep no = {.status = 2}; /* rejected by the service provider */
+
+        rnic_cm_sidr_answer(id, &no, now);
+        break;
+    }
+    default: break;
+    }
+    if (id->state != RNIC_CM_DREQ_SENT && id->state != RNIC_CM_TIMEWAIT)
+        cm_free_id(id);
+}

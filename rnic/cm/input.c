@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Input: what messages do to the exchanges they belong to. */
+#include <string.h>
+#include "cm/engine.h"
+#include "wire/bytes.h"
+
+/* ---- answers that no id keeps ---------------------------------------------------------------- */
+
+static void refuse(struct rnic_cm *cm, const struct roce_cm_msg *msg,
+                   const struct rnic_cm_addr *addr, uint32_t local, uint32_t remote, uint8_t what,
+                   enum roce_cm_rej_reason reason)
+{
+    struct roce_cm_msg rej;
+
+    roce_cm_msg_init(&rej, ROCE_CM_REJ, msg->mad.tid);
+    rej.rej.local_comm_id = local;
+    rej.rej.remote_comm_id = remote;
+    rej.rej.message = what;
+    rej.rej.reason = (uint16_t)reason;
+    cm_send_once(cm, &rej, addr);
+}
+
+enum { OF_REQ = 0, OF_REP = 1 }; /* R235; in an MRA likewise */
+
+static void ask_patience(struct rnic_cm_id *id, const struct roce_cm_msg *msg, uint8_t what)
+{
+    struct roce_cm_msg mra;
+
+    roce_cm_msg_init(&mra, ROCE_CM_MRA, msg->mad.tid);
+    mra.mra.local_comm_id = id->local;
+    mra.mra.remote_comm_id = id->remote;
+    mra.mra.message = what;
+    mra.mra.service_timeout = CM_MRA_TIMEOUT;
+    cm_send_once(id->cm, &mra, &id->addr);
+}
+
+static bool speaks(const struct rnic_cm *cm, enum rnic_cm_unknown what, uint64_t number)
+{
+    return !cm->attr.speaks_for || cm->attr.speaks_for(cm->attr.user, what, number);
+}
+
+/* ---- who is meant ---------------------------------------------------------------------------- */
+
+/* One that listens at the very GID before one that listens everywhere. */
+static struct rnic_cm_id *find_listener(struct rnic_cm *cm, uint64_t service_id,
+                                        const struct rnic_cm_addr *addr)
+{
+    struct rnic_cm_id *found = NULL;
+
+    for (struct rnic_list *at = cm->listeners.next; at != &cm->listeners; at = at->next) {
+        struct rnic_cm_id *id = RNIC_LIST_OF(at, struct rnic_cm_id, listener);
+
+        if (id->service_id != service_id)
+            continue;
+        if (id->at_gid && memcmp(id->addr.local, addr->local, 16) == 0)
+            return id;
+        if (!id->at_gid)
+            found = id;
+    }
+    return found;
+}
+
+/* The exchange that a message names, of the peer it is with. Before the peer's id is known any
+ * will do. */
+static struct rnic_cm_id *find_id(struct rnic_cm *cm, uint32_t local, uint32_t remote,
+                                  const struct rnic_cm_addr *addr)
+{
+    struct rnic_cm_id *id = rnic_map_get(&cm->by_local, local);
+
+    if (!id || id->state == RNIC_CM_IDLE || id->state == RNIC_CM_LISTEN ||
+        memcmp(id->addr.remote, addr->remote, 16) != 0 ||
+        memcmp(id->addr.local, addr->local, 16) != 0)
+        return NULL;
+    return id->remote == 0 || id->remote == remote ? id : NULL;
+}
+
+static bool waits_for_rtu(const struct rnic_cm_id *id)
+{
+    return id->state == RNIC_CM_REP_SENT || id->state == RNIC_CM_MRA_REP_RCVD;
+}
+
+static bool waits_for_rep(const struct rnic_cm_id *id)
+{
+    return id->state == RNIC_CM_REQ_SENT || id->state == RNIC_CM_MRA_REQ_RCVD;
+}
+
+/* ---- setting up ------------------------------------------------------------------------------ */
+
+static void again_req(struct rnic_cm_id *id, const struct roce_cm_msg *msg)
+{
+    switch (id->state) {
+    case RNIC_CM_REQ_RCVD: ask_patience(id, msg, OF_REQ); break;
+    case RNIC_CM_REP_SENT:
+    case RNIC_CM_MRA_REP_RCVD: cm_send_again(id); break;
+    case RNIC_CM_TIMEWAIT:
+        if (id->sent_kind == ROCE_CM_REJ)
+            cm_send_again(id);
+        else
+            refuse(id->cm, msg, &id->addr, 0, msg->req.local_comm_id, OF_REQ, ROCE_CM_REJ_STALE);
+        break;
+    default: break; /* later than it could ask for */
+    }
+}
+
+/* What a REQ may not ask for, as the reason it is rejected with; 0: nothing. */
+static enum roce_cm_rej_reason objection(const struct roce_cm_msg *msg)
+{
+    const struct roce_cm_req *req = &msg->req;
+    struct roce_cm_rdmaip ip;
+
+    if (req->transport == ROCE_CM_TRANSPORT_RD || (req->transport == ROCE_CM_TRANSPORT_EXTENDED &&
+                                                   req->ext_transport != ROCE_CM_EXT_TRANSPORT_XRC))
+        return ROCE_CM_REJ_INVALID_TRANSPORT; /* R245 */
+    if (req->mtu < 1 || req->mtu > 5)
+        return ROCE_CM_REJ_INVALID_MTU;
+    if (roce_cm_rdmaip_read(&ip, msg) == ROCE_ERR_MALFORMED)
+        return ROCE_CM_REJ_CONSUMER; /* R243; the reason Linux gives */
+    return (enum roce_cm_rej_reason)0;
+}
+
+static bool on_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
+                   const struct rnic_cm_addr *addr, rnic_time now)
+{
+    const struct roce_cm_req *req = &msg->req;
+    struct rnic_cm_id *listener = find_listener(cm, req->service_id, addr);
+    struct rnic_cm_id *id = cm_find_remote(cm, req->local_comm_id, req->local_ca_guid, addr);
+    struct rnic_cm_id *stale;
+    enum roce_cm_rej_reason reason;
+
+    if (id && !id->active) {
+        again_req(id, msg);
+        return true;
+    }
+    if (!listener) {
+        if (!speaks(cm, RNIC_CM_UNKNOWN_SERVICE, req->service_id))
+            return false;
+        refuse(cm, msg, addr, 0, req->local_comm_id, OF_REQ, ROCE_CM_REJ_INVALID_SERVICE_ID);
+        return true;
+    }
+    reason = objection(msg);
+    stale = cm_find_qpn(cm, req->local_qpn, req->local_ca_guid, addr);
+    if (!reason && stale && req->local_qpn != 0) { /* R231 */
+        reason = ROCE_CM_REJ_STALE;
+        if (stale->state == RNIC_CM_CONNECTED)
+            cm_send_dreq(stale, NULL, 0, now);
+    }
+    id = reason ? NULL : rnic_cm_id_new(cm, NULL);
+    if (!id) {
+        refuse(cm, msg, addr, 0, req->local_comm_id, OF_REQ,
+               reason ? reason : ROCE_CM_REJ_NO_RESOURCES);
+        return true;
+    }
+    id->addr = *addr;
+    id->req = *req;
+    id->tid = msg->mad.tid;
+    cm_know_peer(id, req->local_comm_id, req->local_ca_guid, req->local_qpn);
+    cm_enter(id, RNIC_CM_REQ_RCVD);
+    cm_tell(id, RNIC_CM_REQUEST, listener, msg);
+    return true;
+}
+
+static bool on_mra(struct rnic_cm *cm, const struct roce_cm_msg *msg,
+                   const struct rnic_cm_addr *addr, rnic_time now)
+{
+    struct rnic_cm_id *id = find_id(cm, msg->mra.remote_comm_id, msg->mra.local_comm_id, addr);
+    uint64_t wait =
+        id ? cm_code_ns(msg->mra.service_timeout) + cm_code_ns(id->req.primary_ack_timeout)
+           : 0; /* R236 */
+
+    if (!id)
+        return cm_is_ours(cm, msg->mra.remote_comm_id);
+    if (msg->mra.message == OF_REQ && waits_for_rep(id))
+        cm_enter(id, RNIC_CM_MRA_REQ_RCVD);
+    else if (msg->mra.message == OF_REP && waits_for_rtu(id))
+        cm_enter(id, RNIC_CM_MRA_REP_RCVD);
+    else
+        return true;
+    cm_timer(id, now + wait);
+    return true;
+}
+
+static bool on_rej(struct rnic_cm *cm, const struct roce_cm_msg *msg,
+                   const struct rnic_cm_addr *addr, rnic_time now)
+{
+    struct rnic_cm_id *id = find_id(cm, msg->rej.remote_comm_id, msg->rej.local_comm_id, addr);
+
+    /* Who timed out without ever having seen our id says who it is. */
+    if (!id && msg->rej.reason == ROCE_CM_REJ_TIMEOUT && msg->rej.info_len >= 8)
+        id = cm_find_remote(cm, msg->rej.local_comm_id, roce_bits_get(msg->rej.info, 0, 0, 64),
+                            addr);
+    if (!id)
+        return cm_is_ours(cm, msg->rej.remote_comm_id);
+    switch (id->state) {
+    case RNIC_CM_REQ_SENT:
+    case RNIC_CM_MRA_REQ_RCVD:
+    case RNIC_CM_REQ_RCVD:
+    case RNIC_CM_REP_RCVD:
+    case RNIC_CM_REP_SENT:
+    case RNIC_CM_MRA_REP_RCVD:
+        cm_timer(id, RNIC_NEVER);
+        cm_enter(id, RNIC_CM_IDLE);
+        cm_tell(id, RNIC_CM_REJECTED, NULL, msg);
+        break;
+    case RNIC_CM_CONNECTED:
+    case RNIC_CM_DREQ_SENT:
+        cm_enter_timewait(id, now);
+        cm_tell(id, RNIC_CM_DISCONNECTED, NULL, NULL);
+        break;
+    default: break;
+    }
+    return true;
+}
+
+static bool on_rep(struct rnic_cm *cm, const struct roce_cm_msg *msg,
+                   const struct rnic_cm_addr *addr, rnic_time now)
+{
+    const struct roce_cm_rep *rep = &msg->rep;
+    struct rnic_cm_id *id = find_id(cm, rep->remote_comm_id, rep->local_comm_id, addr);
+    struct rnic_cm_id *stale;
+
+    (void)now;
+    if (!cm_is_ours(cm, rep->remote_comm_id))
+        return false;
+    if (!id || !id->active) {
+        refuse(cm, msg, addr, rep->remote_comm_id, rep->local_comm_id, OF_REP,
+               ROCE_CM_REJ_INVALID_COMM_ID);
+        return true;
+    }
+    if (waits_for_rep(id)) {
+        bool xrc = id->req.transport == ROCE_CM_TRANSPORT_EXTENDED;
+        /* An XRC target QP stands in the EE context's place (Annex A14). */
+        uint32_t qpn = xrc ? rep->local_eecn : rep->local_qpn;
+
+        stale = cm_find_qpn(cm, qpn, rep->local_ca_guid, addr);
+        if (stale && stale != id && qpn != 0 && stale->active) {
+            refuse(cm, msg, addr, id->local, rep->local_comm_id, OF_REP, ROCE_CM_REJ_STALE);
+            return true;
+        }
+        id->rep = *rep;
+        cm_know_peer(id, rep->local_comm_id, rep->local_ca_guid, qpn);
+        cm_timer(id, RNIC_NEVER);
+        cm_enter(id, RNIC_CM_REP_RCVD);
+        cm_tell(id, RNIC_CM_RESPONSE, NULL, msg);
+    } else if (id->state == RNIC_CM_REP_RCVD) {
+        ask_patience(id, msg, OF_REP);
+    } else if (id->sent_kind == ROCE_CM_RTU || id->sent_kind == ROCE_CM_REJ) {
+        cm_send_again(id); /* R230 */
+    }
+    return true;
+}
+
+static bool on_rtu(struct rnic_cm *cm, const struct roce_cm_msg *msg,
+                   const struct rnic_cm_addr *addr, rnic_time now)
+{
+    struct rnic_cm_id *id = find_id(cm, msg->rtu.remote_comm_id, msg->rtu.local_comm_id, addr);
+
+    (void)now;
+    if (id && waits_for_rtu(id)) {
+        cm_timer(id, RNIC_NEVER);
+        cm_enter(id, RNIC_CM_CONNECTED);
+        cm_tell(id, RNIC_CM_ESTABLISHED, NULL, msg);
+    }
+    return cm_is_ours(cm, msg->rtu.remote_comm_id);
+}
+
+/* ---- parting --------------------------------------------------------------------------------- */
+
+static bool on_dreq(struct rnic_cm *cm, const struct roce_cm_msg *msg,
+                    const struct rnic_cm_addr *addr, rnic_time now)
+{
+    const struct roce_cm_dreq *dreq = &msg->dreq;
+    struct rnic_cm_id *id = find_id(cm, dreq->remote_comm_id, dreq->local_comm_id, addr);
+
+    if (!id) {
+        struct roce_cm_msg drep;
+
+        if (!cm_is_ours(cm, dreq->remote_comm_id) &&
+            !speaks(cm, RNIC_CM_UNKNOWN_COMM_ID, dreq->remote_comm_id))
+            return false;
+        roce_cm_msg_init(&drep, ROCE_CM_DREP, msg->mad.tid); /* R233 */
+        drep.drep.local_comm_id = dreq->remote_comm_id;
+        drep.drep.remote_comm_id = dreq->local_comm_id;
+        cm_send_once(cm, &drep, addr);
+        return true;
+    }
+    if (dreq->remote_qpn != id->local_qpn)
+        return true; /* R233 */
+    switch (id->state) {
+    case RNIC_CM_CONNECTED:
+    case RNIC_CM_REP_SENT:
+    case RNIC_CM_MRA_REP_RCVD:
+        id->tid = msg->mad.tid;
+        cm_timer(id, RNIC_NEVER);
+        cm_enter(id, RNIC_CM_DREQ_RCVD);
+        cm_tell(id, RNIC_CM_DISCONNECTED, NULL, msg);
+        break;
+    case RNIC_CM_DREQ_SENT: /* both at once */
+        id->tid = msg->mad.tid;
+        cm_send_drep(id, NULL, 0, now);
+        cm_tell(id, RNIC_CM_DISCONNECTED, NULL, msg);
+        break;
+    case RNIC_CM_TIMEWAIT: {
+        struct roce_cm_msg drep;
+
+        roce_cm_msg_init(&drep, ROCE_CM_DREP, msg->mad.tid);
+        drep.drep.local_comm_id = id->local;
+        drep.drep.remote_comm_id = id->remote;
+        cm_send_once(cm, &drep, addr);
+        break;
+    }
+    default: break;
+    }
+    return true;
+}
+
+static bool on_drep(struct rnic_cm *cm, const struct roce_cm_msg *msg,
+                    const struct rnic_cm_addr *addr, rnic_time now)
+{
+    struct rnic_cm_id *id = find_id(cm, msg->drep.remote_comm_id, msg->drep.local_comm_id, addr);
+
+    if (id && id->state == RNIC_CM_DREQ_SENT) {
+        cm_enter_timewait(id, now);
+        cm_tell(id, RNIC_CM_DISCONNECTED, NULL, msg);
+    }
+    return cm_is_ours(cm, msg->drep.remote_comm_id);
+}
+
+/* ---- UD services ----------------------------------------------------------------------------- */
+
+static bool on_sidr_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
+                        const struct rnic_cm_addr *addr, rnic_time now)
+{
+    const struct roce_cm_sidr_req *req = &msg->sidr_req;
+    struct rnic_cm_id *listener = find_listener(cm, req->service_id, addr);
+    struct rnic_cm_id *id;
+    struct roce_cm_rdmaip ip;
+    /* Statuses of a SIDR_REP, table 120. */
+    enum { UNSUPPORTED = 1, REJECTED = 2 };
+    uint8_t status = 0;
+
+    (void)now;
+    for (struct rnic_list *at = cm->ids.next; at != &cm->ids; at = at->next) {
+        id = RNIC_LIST_OF(at, struct rnic_cm_id, all);
+        if ((id->state == RNIC_CM_SIDR_RCVD || id->state == RNIC_CM_SIDR_DONE) && !id->active &&
+            id->request_id == req->request_id && memcmp(&id->addr, addr, sizeof(*addr)) == 0) {
+            if (id->state == RNIC_CM_SIDR_DONE)
+                cm_send_again(id);
+            return true;
+        }
+    }
+    if (!listener && !speaks(cm, RNIC_CM_UNKNOWN_SERVICE, req->service_id))
+        return false;
+    if (!listener)
+        status = UNSUPPORTED;
+    else if (roce_cm_rdmaip_read(&ip, msg) == ROCE_ERR_MALFORMED)
+        status = REJECTED;
+    id = status ? NULL : rnic_cm_id_new(cm, NULL);
+    if (!id) {
+        struct roce_cm_msg rep;
+
+        roce_cm_msg_init(&rep, ROCE_CM_SIDR_REP, msg->mad.tid);
+        rep.sidr_rep.request_id = req->request_id;
+        rep.sidr_rep.service_id = req->service_id;
+        rep.sidr_rep.status = status ? status : REJECTED;
+        cm_send_once(cm, &rep, addr);
+        return true;
+    }
+    id->addr = *addr;
+    id->tid = msg->mad.tid;
+    id->request_id = req->request_id;
+    cm_enter(id, RNIC_CM_SIDR_RCVD);
+    cm_tell(id, RNIC_CM_SIDR_REQUEST, listener, msg);
+    return true;
+}
+
+static bool on_sidr_rep(struct rnic_cm *cm, const struct roce_cm_msg *msg,
+                        const struct rnic_cm_addr *addr, rnic_time now)
+{
+    struct rnic_cm_id *id = rnic_map_get(&cm->by_local, msg->sidr_rep.request_id);
+
+    (void)now;
+    if (id && id->state == RNIC_CM_SIDR_SENT && memcmp(id->addr.remote, addr->remote, 16) == 0) {
+        cm_timer(id, RNIC_NEVER);
+        cm_enter(id, RNIC_CM_IDLE);
+        cm_tell(id, RNIC_CM_SIDR_RESPONSE, NULL, msg);
+    }
+    return cm_is_ours(cm, msg->sidr_rep.request_id);
+}
+
+/* ---- alternate paths, which RoCE has not (R197) ---------------------------------------------- */
+
+static bool on_lap(struct rnic_cm *cm, const struct roce_cm_msg *msg,
+                   const struct rnic_cm_addr *addr, rnic_time now)
+{
+    enum { APR_UNSUPPORTED = 1 }; /* table 117: path loading not supported */
+    struct rnic_cm_id *id = find_id(cm, msg->lap.remote_comm_id, msg->lap.local_comm_id, addr);
+    struct roce_cm_msg apr;
+
+    (void)now;
+    if (!id)
+        return cm_is_ours(cm, msg->lap.remote_comm_id);
+    roce_cm_msg_init(&apr, ROCE_CM_APR, msg->mad.tid);
+    apr.apr.local_comm_id = id->local;
+    apr.apr.remote_comm_id = id->remote;
+    apr.apr.status = APR_UNSUPPORTED;
+    cm_send_once(cm, &apr, addr);
+    return true;
+}
+
+bool rnic_cm_input(struct rnic_cm *cm, const uint8_t *mad, size_t len,
+                   const struct rnic_cm_addr *addr, rnic_time now)
+{
+    struct roce_cm_msg msg;
+
+    if (roce_cm_msg_parse(&msg, mad, len, len) != 0)
+        return false; /* R246 */
+    switch (msg.kind) {
+    case ROCE_CM_REQ: return on_req(cm, &msg, addr, now);
+    case ROCE_CM_MRA: return on_mra(cm, &msg, addr, now);
+    case ROCE_CM_REJ: return on_rej(cm, &msg, addr, now);
+    case ROCE_CM_REP: return on_rep(cm, &msg, addr, now);
+    case ROCE_CM_RTU: return on_rtu(cm, &msg, addr, now);
+    case ROCE_CM_DREQ: return on_dreq(cm, &msg, addr, now);
+    case ROCE_CM_DREP: return on_drep(cm, &msg, addr, now);
+    case ROCE_CM_SIDR_REQ: return on_sidr_req(cm, &msg, addr, now);
+    case ROCE_CM_SIDR_REP: return on_sidr_rep(cm, &msg, addr, now);
+    case ROCE_CM_LAP: return on_lap(cm, &msg, addr, now);
+    default: return false; /* an APR answers what is never asked */
+    }
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Address: socket addresses and the GIDs that stand for them (Annex A17: IPv4 is ::ffff:a.b.c.d).
+ */
+#include <string.h>
+#include "port/route.h"
+#include "ucma/ucma.h"
+
+bool uc_gid_of(const union uc_addr *addr, uint8_t gid[16])
+{
+    if (addr->sa.sa_family == AF_INET) {
+        memset(gid, 0, 10);
+        memset(gid + 10, 0xff, 2);
+        memcpy(gid + 12, &addr->in.sin_addr, 4);
+        return true;
+    }
+    if (addr->sa.sa_family == AF_INET6) {
+        memcpy(gid, &addr->in6.sin6_addr, 16);
+        return true;
+    }
+    memset(gid, 0, 16);
+    return false;
+}
+
+void uc_addr_of(const uint8_t gid[16], uint16_t port, union uc_addr *addr)
+{
+    memset(addr, 0, sizeof *addr);
+    if (rnic_gid_is_ip4(gid)) {
+        addr->in.sin_family = AF_INET;
+        memcpy(&addr->in.sin_addr, gid + 12, 4);
+    } else {
+        addr->in6.sin6_family = AF_INET6;
+        memcpy(&addr->in6.sin6_addr, gid, 16);
+    }
+    uc_addr_set_port(addr, port);
+}
+
+bool uc_addr_is_any(const union uc_addr *addr)
+{
+    static const struct in6_addr any = IN6ADDR_ANY_INIT;
+    return addr->sa.sa_family == AF_INET ? addr->in.sin_addr.s_addr == INADDR_ANY
+                                         : memcmp(&addr->in6.sin6_addr, &any, sizeof any) == 0;
+}
+
+uint16_t uc_addr_port(const union uc_addr *addr)
+{
+    return ntohs(addr->sa.sa_family == AF_INET ? addr->in.sin_port : addr->in6.sin6_port);
+}
+
+void uc_addr_set_port(union uc_addr *addr, uint16_t port)
+{
+    if (addr->sa.sa_family == AF_INET)
+        addr->in.sin_port = htons(port);
+    else
+        addr->in6.sin6_port = htons(port);
+}
+
+size_t uc_addr_len(const union uc_addr *addr)
+{
+    return addr->sa.sa_family == AF_INET ? sizeof addr->in : sizeof addr->in6;
+}

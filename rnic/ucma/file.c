@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* File: open rdma_cm devices and the events that wait in them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include "ucma/ucma.h"
+
+pthread_mutex_t uc_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct uc_file *files;
+
+/* In a child of fork() nothing of the parent's ids is left but memory; it begins anew. */
+static void child_forked(void)
+{
+    pthread_mutex_init(&uc_lock, NULL);
+    files = NULL;
+    uc_ids = NULL;
+}
+
+static void install_fork_handler(void)
+{
+    pthread_atfork(NULL, NULL, child_forked);
+}
+
+struct uc_file *uc_file_of(int fd)
+{
+    struct uc_file *file = files;
+    while (file && file->fd != fd)
+        file = file->next;
+    return file;
+}
+
+int vcma_open(int flags)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct uc_file *file = calloc(1, sizeof *file);
+    if (!file) {
+        errno = ENOMEM;
+        return -1;
+    }
+    pthread_once(&once, install_fork_handler);
+    file->fd =
+        eventfd(0, (flags & O_CLOEXEC ? EFD_CLOEXEC : 0) | (flags & O_NONBLOCK ? EFD_NONBLOCK : 0));
+    if (file->fd < 0) {
+        free(file);
+        return -1;
+    }
+    file->last = &file->first;
+    pthread_mutex_lock(&uc_lock);
+    int result = uc_worker_start();
+    if (result == 0) {
+        file->next = files;
+        files = file;
+    }
+    pthread_mutex_unlock(&uc_lock);
+    if (result != 0) {
+        close(file->fd);
+        free(file);
+        errno = -result;
+        return -1;
+    }
+    return file->fd;
+}
+
+int vcma_close(int fd)
+{
+    pthread_mutex_lock(&uc_lock);
+    struct uc_file *file = uc_file_of(fd);
+    if (file) {
+        for (struct uc_id *id = uc_ids, *next; id; id = next) {
+            next = id->next;
+            if (id->file == file) {
+                uc_id_del(id);
+                next = uc_ids; /* children may have gone with it */
+            }
+        }
+        for (struct uc_file **at = &files; *at; at = &(*at)->next)
+            if (*at == file) {
+                *at = file->next;
+                break;
+            }
+        free(file);
+        uc_worker_wake();
+    }
+    pthread_mutex_unlock(&uc_lock);
+    return close(fd);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+/* Not write() and read(): those on this descriptor are the program's (preload.c). */
+static void fd_raise(struct uc_file *file)
+{
+    eventfd_write(file->fd, 1);
+}
+
+static void fd_lower(struct uc_file *file)
+{
+    eventfd_t count;
+    struct pollfd fd = {.fd = file->fd, .events = POLLIN};
+    if (poll(&fd, 1, 0) > 0)
+        eventfd_read(file->fd, &count);
+}
+
+struct uc_event *uc_event_new(struct uc_id *id, enum ucma_event_type type, int status)
+{
+    struct uc_event *event = calloc(1, sizeof *event);
+    if (!event)
+        return NULL;
+    event->id = id;
+    event->resp.uid = id->uid;
+    event->resp.id = id->handle;
+    event->resp.event = type;
+    event->resp.status = (uint32_t)status;
+    return event;
+}
+
+void uc_post(struct uc_event *event)
+{
+    struct uc_file *file = event->id->file;
+    bool was_empty = !file->first;
+    event->next = NULL;
+    *file->last = event;
+    file->last = &event->next;
+    if (was_empty)
+        fd_raise(file);
+}
+
+/* Takes the first of the file's events that are those of `id` (and `mcast`, if that is not NULL),
+ * or of anybody (NULL). */
+static struct uc_event *take(struct uc_file *file, const struct uc_id *id,
+                             const struct uc_mcast *mcast)
+{
+    struct uc_event **at = &file->first;
+    while (*at && ((id && (*at)->id != id) || (mcast && (*at)->mcast != mcast)))
+        at = &(*at)->next;
+    struct uc_event *event = *at;
+    if (!event)
+        return NULL;
+    *at = event->next;
+    if (!event->next)
+        file->last = at;
+    if (!file->first)
+        fd_lower(file);
+    return event;
+}
+
+int uc_get_event(struct uc_file *file, struct rdma_ucm_event_resp *resp)
+{
+    struct uc_event *event = take(file, NULL, NULL);
+    if (!event)
+        return -EAGAIN;
+    *resp = event->resp;
+    event->id->reported++;
+    if (event->mcast)
+        event->mcast->reported++;
+    if (event->child)
+        event->id->backlog++;
+    free(event);
+    return 0;
+}
+
+void uc_forget_events(struct uc_id *id, struct uc_mcast *mcast)
+{
+    struct uc_event *event;
+    while ((event = take(id->file, id, mcast)) != NULL) {
+        if (event->child)
+            uc_id_del(event->child);
+        free(event);
+    }
+}
+
+void uc_move_events(struct uc_id *id, struct uc_file *to)
+{
+    struct uc_file *from = id->file;
+    struct uc_event *event;
+    struct uc_event *list = NULL, **last = &list;
+    while ((event = take(from, id, NULL)) != NULL) {
+        *last = event;
+        last = &event->next;
+        event->next = NULL;
+    }
+    id->file = to;
+    while ((event = list) != NULL) {
+        list = event->next;
+        uc_post(event);
+    }
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+/* Waits as read(2) of a device would: until there is something, or a signal. */
+static int wait_event(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0)
+        return -errno;
+    if (flags & O_NONBLOCK)
+        return -EAGAIN;
+    struct pollfd pfd = {.fd = fd, .events = POLLIN};
+    return poll(&pfd, 1, -1) < 0 ? -errno : 0;
+}
+
+ssize_t vcma_write(int fd, const void *buf, size_t len)
+{
+    struct rdma_ucm_cmd_hdr hdr;
+    int result = -EINVAL;
+    if (len >= sizeof hdr) {
+        memcpy(&hdr, buf, sizeof hdr);
+        do {
+            pthread_mutex_lock(&uc_lock);
+            struct uc_file *file = uc_file_of(fd);
+            if (!file)
+                result = -EBADF;
+            else if (hdr.in > len - sizeof hdr)
+                result = -EINVAL;
+            else
+                result = uc_command(file, &hdr, (const char *)buf + sizeof hdr, hdr.in);
+            pthread_mutex_unlock(&uc_lock);
+            if (hdr.cmd != RDMA_USER_CM_CMD_GET_EVENT || result != -EAGAIN)
+                break;
+            result = wait_event(fd);
+        } while (result == 0);
+    }
+    if (result < 0) {
+        errno = -result;
+        return -1;
+    }
+    return (ssize_t)len;
+}

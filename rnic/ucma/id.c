@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Id: rdma_cm ids: their addresses, ports and devices. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "ucma/ucma.h"
+#include "wire/codes.h"
+
+#define EPHEMERAL_FIRST 32768u /* as ip_local_port_range is by default */
+#define EPHEMERAL_CNT   28232u
+#define CLAIM_TRIES     64
+
+struct uc_id *uc_ids;
+
+struct uc_id *uc_id_find(uint32_t handle)
+{
+    struct uc_id *id = uc_ids;
+    while (id && id->handle != handle)
+        id = id->next;
+    return id;
+}
+
+struct uc_id *uc_id_get(struct uc_file *file, uint32_t handle)
+{
+    struct uc_id *id = uc_id_find(handle);
+    return id && id->file == file ? id : NULL;
+}
+
+/* librdmacm keeps ids in a table by handle, 16 bits wide (indexer.h). */
+uint32_t uc_handle_new(void)
+{
+    static uint32_t last;
+    bool taken;
+    do {
+        last = (last + 1) & 0xFFFF;
+        taken = false;
+        for (struct uc_id *id = uc_ids; id && !taken; id = id->next) {
+            taken = id->handle == last;
+            for (struct uc_mcast *mcast = id->mcasts; mcast && !taken; mcast = mcast->next)
+                taken = mcast->handle == last;
+        }
+    } while (taken);
+    return last;
+}
+
+struct uc_id *uc_id_new(struct uc_file *file, uint64_t uid, uint16_t space, uint8_t qp_type)
+{
+    struct uc_id *id = calloc(1, sizeof *id);
+    if (!id)
+        return NULL;
+    id->handle = uc_handle_new();
+    id->file = file;
+    id->uid = uid;
+    id->space = space;
+    id->qp_type = qp_type;
+    id->psn = uc_random() & ROCE_PSN_MASK;
+    id->next = uc_ids;
+    uc_ids = id;
+    return id;
+}
+
+static void release_claims(struct uc_id *id)
+{
+    struct uc_claim *claim;
+    while ((claim = id->claims) != NULL) {
+        id->claims = claim->next;
+        rnic_loop_release(uc_port_loop(claim->port), claim->handle);
+        free(claim);
+    }
+}
+
+void uc_id_del(struct uc_id *id)
+{
+    rnic_time now = rnic_loop_now();
+    struct uc_listener *listener;
+    struct uc_mcast *mcast;
+    for (struct uc_id **at = &uc_ids; *at; at = &(*at)->next)
+        if (*at == id) {
+            *at = id->next;
+            break;
+        }
+    uc_forget_events(id, NULL);
+    while ((listener = id->listeners) != NULL) {
+        id->listeners = listener->next;
+        rnic_cm_id_del(listener->cm, now);
+        free(listener);
+    }
+    rnic_cm_id_del(id->cm, now);
+    release_claims(id);
+    while ((mcast = id->mcasts) != NULL) {
+        id->mcasts = mcast->next;
+        free(mcast);
+    }
+    free(id);
+    uc_worker_wake();
+}
+
+void uc_path_of(const struct uc_id *id, struct rnic_cm_path *path)
+{
+    rnic_cm_path_defaults(path);
+    path->mtu = id->mtu;
+    path->hop_limit = id->hop_limit;
+    path->tclass = id->tos;
+    if (id->ack_timeout)
+        path->packet_life_time = (uint8_t)(id->ack_timeout - 1);
+}
+
+/* ---- ports ----------------------------------------------------------------------------------- */
+
+/* Another id of this process that lets its port be shared. */
+static bool shared_here(const struct uc_id *id, uint16_t port)
+{
+    for (const struct uc_id *other = uc_ids; other; other = other->next)
+        if (other != id && other->claims && other->reuse && other->space == id->space &&
+            uc_addr_port(&other->src) == port)
+            return true;
+    return false;
+}
+
+static int claim_on(struct uc_id *id, struct uc_port *on, uint16_t port)
+{
+    char name[32];
+    struct uc_claim *claim = malloc(sizeof *claim);
+    if (!claim)
+        return -ENOMEM;
+    snprintf(name, sizeof name, "cm/%x/%u", id->space, port);
+    claim->handle = rnic_loop_claim(uc_port_loop(on), name);
+    if (claim->handle < 0) {
+        int error = claim->handle;
+        free(claim);
+        return error == -EADDRINUSE && id->reuse && shared_here(id, port) ? 0 : error;
+    }
+    claim->port = on;
+    claim->next = id->claims;
+    id->claims = claim;
+    return 0;
+}
+
+static int claim(struct uc_id *id, uint16_t port)
+{
+    int result = 0;
+    if (id->port)
+        return claim_on(id, id->port, port);
+    for (struct uc_port *on = uc_port_first(); on && result == 0; on = uc_port_next(on))
+        result = claim_on(id, on, port);
+    if (result < 0)
+        release_claims(id);
+    return result;
+}
+
+static uint16_t ephemeral(void)
+{
+    return (uint16_t)(EPHEMERAL_FIRST + uc_random() % EPHEMERAL_CNT);
+}
+
+int uc_bind(struct uc_id *id, const union uc_addr *addr)
+{
+    uint8_t gid[16];
+    if (id->state != UC_IDLE)
+        return -EINVAL;
+    if (!uc_gid_of(addr, gid))
+        return -EAFNOSUPPORT;
+    if (uc_addr_is_any(addr)) {
+        int result = uc_port_open_all();
+        if (result < 0)
+            return result;
+    } else {
+        id->port = uc_port_at(gid);
+        int index = id->port ? uc_port_gid_index(id->port, gid) : -1;
+        if (index < 0) {
+            int error = id->port ? ENODEV : errno;
+            id->port = NULL;
+            return -error;
+        }
+        id->sgid_idx = (uint8_t)index;
+        memcpy(id->addr.local, gid, 16);
+    }
+    id->src = *addr;
+    uint16_t port = uc_addr_port(addr);
+    int result = claim(id, port ? port : ephemeral());
+    for (int tries = 0; port == 0 && result == -EADDRINUSE && tries < CLAIM_TRIES; tries++)
+        result = claim(id, ephemeral());
+    if (result < 0) {
+        id->port = NULL;
+        memset(&id->src, 0, sizeof id->src);
+        return result;
+    }
+    id->state = UC_BOUND;
+    return 0;
+}
+
+static int listen_on(struct uc_id *id, struct uc_port *on)
+{
+    struct uc_listener *listener = malloc(sizeof *listener);
+    if (!listener)
+        return -ENOMEM;
+    listener->cm = rnic_cm_id_new(uc_port_cm(on), id);
+    if (!listener->cm) {
+        free(listener);
+        return -ENOMEM;
+    }
+    uint64_t sid = roce_cm_sid((enum roce_cm_port_space)id->space, uc_addr_port(&id->src));
+    int result = rnic_cm_listen(listener->cm, sid, id->port ? id->addr.local : NULL);
+    listener->next = id->listeners;
+    id->listeners = listener;
+    return result == RNIC_ERR_EXISTS ? -EADDRINUSE : result ? -EINVAL : 0;
+}
+
+int uc_listen(struct uc_id *id, uint32_t backlog)
+{
+    int result = 0;
+    if (id->state == UC_IDLE)
+        result = uc_bind(id, &(union uc_addr){.in = {.sin_family = AF_INET}});
+    if (result < 0)
+        return result;
+    if (id->state != UC_BOUND)
+        return -EINVAL;
+    if (id->port)
+        result = listen_on(id, id->port);
+    for (struct uc_port *on = id->port ? NULL : uc_port_first(); on && result == 0;
+         on = uc_port_next(on))
+        result = listen_on(id, on);
+    if (result < 0) {
+        struct uc_listener *listener;
+        while ((listener = id->listeners) != NULL) {
+            id->listeners = listener->next;
+            rnic_cm_id_del(listener->cm, rnic_loop_now());
+            free(listener);
+        }
+        return result;
+    }
+    id->backlog = backlog > 0 && backlog < 1024 ? backlog : 1024;
+    id->state = UC_LISTEN;
+    return 0;
+}
+
+/* ---- resolving ------------------------------------------------------------------------------- */
+
+static void tell(struct uc_id *id, enum ucma_event_type type, int status)
+{
+    struct uc_event *event = uc_event_new(id, type, status);
+    if (event)
+        uc_post(event);
+}
+
+static void resolve_addr(struct uc_id *id)
+{
+    uint32_t handle = id->handle;
+    uint64_t timeout = (uint64_t)(id->timeout_ms ? id->timeout_ms : 1) * 1000000u;
+    struct rnic_path path;
+    uint8_t dgid[16];
+    uc_gid_of(&id->dst, dgid);
+    struct uc_port *port = id->port ? id->port : uc_port_towards(dgid);
+    if (!port) {
+        tell(id, UCMA_ADDR_ERROR, -errno);
+        return;
+    }
+    int sgid = id->port ? id->sgid_idx : -1;
+    pthread_mutex_unlock(&uc_lock);
+    int result = rnic_loop_resolve(uc_port_loop(port), dgid, sgid, timeout, &path);
+    pthread_mutex_lock(&uc_lock);
+    id = uc_id_find(handle); /* it may be gone */
+    if (!id)
+        return;
+    int index = -1;
+    if (result == 0) {
+        uc_port_gid(port, path.sgid_idx, id->addr.local);
+        index = uc_port_gid_index(port, id->addr.local);
+    }
+    if (index < 0) {
+        id->state = id->port ? UC_BOUND : UC_IDLE;
+        tell(id, UCMA_ADDR_ERROR, result ? result : -ENODEV);
+        return;
+    }
+    if (!id->port) {
+        uint16_t sport = id->src.sa.sa_family ? uc_addr_port(&id->src) : 0;
+        id->port = port;
+        uc_addr_of(id->addr.local, sport ? sport : ephemeral(), &id->src);
+    }
+    id->sgid_idx = (uint8_t)index;
+    memcpy(id->addr.remote, dgid, 16);
+    id->mtu = roce_mtu_code(path.path_mtu);
+    id->hop_limit = path.hop_limit;
+    id->state = UC_ADDR;
+    tell(id, UCMA_ADDR_RESOLVED, 0);
+}
+
+void uc_resolve(struct uc_id *id)
+{
+    bool addr = id->job == UC_RESOLVE_ADDR;
+    id->job = UC_NO_JOB;
+    if (addr) {
+        resolve_addr(id);
+    } else { /* the path is the one to the address: Annex A17 has no subnet manager to ask */
+        id->paths = 1;
+        id->state = UC_ROUTE;
+        tell(id, UCMA_ROUTE_RESOLVED, 0);
+    }
+}

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Port: a device with its QP 1 and its CM. Every process on an interface has a QP 1 of its own and
+ * receives every MAD sent to the port; the CM takes what is meant for it (its communication ids
+ * begin with the number of its block of QPNs). What nobody knows is answered by the process that
+ * holds the name "gsi".
+ *
+ * A port stays open until the process ends, as librdmacm keeps the devices open that it uses.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include "port/route.h"
+#include "port/registry.h"
+#include "ucma/ucma.h"
+#include "verbs/device.h"
+
+#define RECVS     128u
+#define SENDS     128u
+#define GRH_LEN   40u
+#define RECV_LEN  (GRH_LEN + ROCE_MAD_SIZE)
+#define QP1_QKEY  0x80010000u /* R171 */
+#define COMM_BITS 20u         /* of a communication id below the block's number */
+#define AHS       64u
+
+struct uc_port {
+    struct uc_port *next;
+    struct vdevice *device;
+    struct ibv_context *context;
+    struct ibv_pd *pd;
+    struct ibv_comp_channel *channel;
+    struct ibv_cq *cq;
+    struct ibv_mr *mr;
+    struct rnic_qp *gsi;
+    struct rnic_cm *cm;
+    /* Address handles that were used last; the worker's alone. */
+    struct {
+        struct rnic_cm_addr addr;
+        struct ibv_ah *ah;
+        rnic_time made;
+    } ah[AHS];
+    unsigned ah_next;
+    uint8_t buf[RECVS][RECV_LEN];
+};
+
+static struct uc_port *ports;
+
+struct uc_port *uc_port_first(void)
+{
+    return ports;
+}
+
+struct uc_port *uc_port_next(struct uc_port *port)
+{
+    return port->next;
+}
+
+struct rnic_cm *uc_port_cm(struct uc_port *port)
+{
+    return port->cm;
+}
+
+struct ibv_context *uc_port_context(struct uc_port *port)
+{
+    return port->context;
+}
+
+struct rnic_loop *uc_port_loop(struct uc_port *port)
+{
+    return vctx_of(port->context)->hca->loop;
+}
+
+uint64_t uc_port_guid(struct uc_port *port)
+{
+    return be64toh(port->device->guid);
+}
+
+int uc_port_fd(struct uc_port *port)
+{
+    return port->channel->fd;
+}
+
+/* ---- GIDs ------------------------------------------------------------------------------------ */
+
+int uc_port_gid_index(struct uc_port *port, const uint8_t gid[16])
+{
+    struct rnic *rnic = vctx_lock(port->context);
+    int found = -1;
+    for (unsigned i = 0; i < RNIC_GID_MAX && found < 0; i++) {
+        struct rnic_gid slot;
+        if (rnic_gid_get(rnic, i, &slot) && slot.type == RNIC_GID_ROCE_V2 &&
+            memcmp(slot.gid, gid, 16) == 0)
+            found = (int)i;
+    }
+    vctx_unlock(port->context);
+    return found;
+}
+
+bool uc_port_gid(struct uc_port *port, unsigned idx, uint8_t gid[16])
+{
+    struct rnic_gid slot;
+    bool there = rnic_gid_get(vctx_lock(port->context), idx, &slot);
+    vctx_unlock(port->context);
+    if (there)
+        memcpy(gid, slot.gid, 16);
+    return there;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+/* Whether this process answers for what nobody here knows: it holds "gsi", and no other process has
+ * claimed the service, or holds the block of the communication id. */
+static bool speaks_for(void *user, enum rnic_cm_unknown what, uint64_t number)
+{
+    struct uc_port *port = user;
+    char name[48];
+    if (!rnic_loop_gsi_owner(uc_port_loop(port)))
+        return false;
+    if (what == RNIC_CM_UNKNOWN_COMM_ID)
+        snprintf(name, sizeof name, "qpnblk/%u", (unsigned)(number >> COMM_BITS));
+    else if (roce_cm_sid_is_ip(number))
+        snprintf(name, sizeof name, "cm/%x/%u", roce_cm_sid_space(number),
+                 roce_cm_sid_port(number));
+    else
+        return true; /* no program of ours can listen for it */
+    return !rnic_registry_held(port->device->iface, name);
+}
+
+static void post_recv(struct uc_port *port, unsigned i)
+{
+    const struct rnic_sge sge = {
+        .addr = (uintptr_t)port->buf[i], .len = RECV_LEN, .lkey = port->mr->lkey};
+    rnic_post_recv(port->gsi, &(struct rnic_recv_wr){.wr_id = i, .sge = &sge, .sge_cnt = 1});
+}
+
+static int start_gsi(struct uc_port *port)
+{
+    const struct rnic_qp_init init = {
+        .type = RNIC_QPT_GSI,
+        .send_cq = vcq_of(port->cq)->rnic,
+        .recv_cq = vcq_of(port->cq)->rnic,
+        .max_send_wr = SENDS,
+        .max_send_sge = 1,
+        .max_recv_wr = RECVS,
+        .max_recv_sge = 1,
+        .max_inline = ROCE_MAD_SIZE,
+    };
+    static const enum rnic_qp_state way[] = {RNIC_QPS_INIT, RNIC_QPS_RTR, RNIC_QPS_RTS};
+    struct rnic_qp_attr attr = {.pkey = 0xFFFF, .qkey = QP1_QKEY};
+    vctx_lock(port->context);
+    int result = rnic_qp_new(vpd_rnic(port->pd), &init, &port->gsi);
+    for (size_t i = 0; result == 0 && i < sizeof way / sizeof *way; i++) {
+        attr.state = way[i];
+        result = rnic_qp_modify(port->gsi, &attr, rnic_loop_now());
+        for (unsigned r = 0; result == 0 && i == 0 && r < RECVS; r++)
+            post_recv(port, r);
+    }
+    vctx_unlock(port->context);
+    return verbs_errno(result);
+}
+
+static void free_port(struct uc_port *port)
+{
+    rnic_cm_del(port->cm);
+    if (port->gsi) {
+        vctx_lock(port->context);
+        rnic_qp_del(port->gsi);
+        vctx_unlock(port->context);
+    }
+    if (port->mr)
+        ibv_dereg_mr(port->mr);
+    if (port->cq)
+        ibv_destroy_cq(port->cq);
+    if (port->channel)
+        ibv_destroy_comp_channel(port->channel);
+    if (port->pd)
+        ibv_dealloc_pd(port->pd);
+    if (port->context)
+        ibv_close_device(port->context);
+    free(port);
+}
+
+static struct uc_port *open_port(struct ibv_device *device)
+{
+    struct uc_port *port = calloc(1, sizeof *port);
+    int result = ENOMEM;
+    if (!port)
+        goto fail;
+    port->device = vdevice_of(device);
+    if (!(port->context = ibv_open_device(device)) || !(port->pd = ibv_alloc_pd(port->context)) ||
+        !(port->channel = ibv_create_comp_channel(port->context)) ||
+        !(port->cq = ibv_create_cq(port->context, RECVS + SENDS, NULL, port->channel, 0)) ||
+        !(port->mr = ibv_reg_mr(port->pd, port->buf, sizeof port->buf, IBV_ACCESS_LOCAL_WRITE))) {
+        result = errno;
+        goto fail;
+    }
+    fcntl(port->channel->fd, F_SETFL, fcntl(port->channel->fd, F_GETFL) | O_NONBLOCK);
+    const struct rnic_cm_attr attr = {
+        .ca_guid = uc_port_guid(port),
+        .id_prefix = rnic_loop_block(uc_port_loop(port)),
+        .id_prefix_bits = 32 - COMM_BITS,
+        .seed = {uc_random(), uc_random()},
+        .speaks_for = speaks_for,
+        .user = port,
+    };
+    port->cm = rnic_cm_new(&attr);
+    result = port->cm ? start_gsi(port) : ENOMEM;
+    if (result == 0)
+        result = ibv_req_notify_cq(port->cq, 0);
+    if (result != 0)
+        goto fail;
+    rnic_loop_gsi_owner(uc_port_loop(port)); /* somebody should be */
+    port->next = ports;
+    ports = port;
+    uc_worker_wake();
+    return port;
+fail:
+    if (port)
+        free_port(port);
+    errno = result;
+    return NULL;
+}
+
+/* The port of an interface, opened; NULL and ENODEV if it has no device. */
+static struct uc_port *port_on(const char *iface)
+{
+    for (struct uc_port *port = ports; port; port = port->next)
+        if (strcmp(port->device->iface, iface) == 0)
+            return port;
+    struct ibv_device **list = ibv_get_device_list(NULL);
+    struct uc_port *port = NULL;
+    errno = ENODEV;
+    for (size_t i = 0; list && list[i] && !port; i++)
+        if (strcmp(vdevice_of(list[i])->iface, iface) == 0) {
+            port = open_port(list[i]);
+            break;
+        }
+    int error = errno;
+    ibv_free_device_list(list);
+    errno = error;
+    return port;
+}
+
+int uc_port_open_all(void)
+{
+    struct ibv_device **list = ibv_get_device_list(NULL);
+    int cnt = 0, error = list ? ENODEV : errno;
+    for (size_t i = 0; list && list[i]; i++) {
+        if (port_on(vdevice_of(list[i])->iface))
+            cnt++;
+        else
+            error = errno;
+    }
+    ibv_free_device_list(list);
+    return cnt ? cnt : -error;
+}
+
+static struct uc_port *port_with(const uint8_t gid[16], unsigned oif, bool local)
+{
+    struct rnic_iface *ifaces;
+    struct rnic_why why;
+    size_t cnt;
+    struct uc_port *port = NULL;
+    int error = ENODEV;
+    if (rnic_iface_list(&ifaces, &cnt, &why) != 0)
+        return NULL;
+    for (size_t i = 0; i < cnt && !port; i++) {
+        bool has = !local && ifaces[i].index == oif;
+        for (unsigned g = 0; local && g < ifaces[i].gid_cnt && !has; g++)
+            has = memcmp(ifaces[i].gid[g].gid, gid, 16) == 0;
+        if (has && !(port = port_on(ifaces[i].name)))
+            error = errno;
+    }
+    free(ifaces);
+    errno = error;
+    return port;
+}
+
+struct uc_port *uc_port_at(const uint8_t gid[16])
+{
+    return port_with(gid, 0, true);
+}
+
+struct uc_port *uc_port_towards(const uint8_t gid[16])
+{
+    struct rnic_route route;
+    struct uc_port *port = uc_port_at(gid);
+    if (port)
+        return port;
+    int result = rnic_route_get(gid, 0, &route);
+    if (result == 0)
+        port = port_with(gid, route.oif, false);
+    else
+        errno = -result;
+    /* A group needs no route: any device reaches it. */
+    if (!port && rnic_gid_is_multicast(gid) && uc_port_open_all() > 0)
+        port = ports;
+    return port;
+}
+
+/* ---- MADs ------------------------------------------------------------------------------------ */
+
+#define AH_LIFE_NS UINT64_C(30000000000) /* a neighbour may move */
+
+static struct ibv_ah *ah_to(struct uc_port *port, const struct rnic_cm_addr *addr)
+{
+    rnic_time now = rnic_loop_now();
+    for (unsigned i = 0; i < AHS; i++)
+        if (port->ah[i].ah && now - port->ah[i].made < AH_LIFE_NS &&
+            memcmp(&port->ah[i].addr, addr, sizeof *addr) == 0)
+            return port->ah[i].ah;
+    int sgid = uc_port_gid_index(port, addr->local);
+    if (sgid < 0)
+        return NULL;
+    struct ibv_ah_attr attr = {.is_global = 1, .port_num = 1, .grh = {.sgid_index = (uint8_t)sgid}};
+    memcpy(attr.grh.dgid.raw, addr->remote, 16);
+    struct ibv_ah *ah = ibv_create_ah(port->pd, &attr);
+    if (!ah)
+        return NULL;
+    unsigned at = port->ah_next++ % AHS;
+    if (port->ah[at].ah)
+        ibv_destroy_ah(port->ah[at].ah);
+    port->ah[at].ah = ah;
+    port->ah[at].addr = *addr;
+    port->ah[at].made = now;
+    return ah;
+}
+
+void uc_port_send(struct uc_port *port, const uint8_t *mad, const struct rnic_cm_addr *addr)
+{
+    struct ibv_ah *ah = ah_to(port, addr);
+    const struct rnic_sge sge = {.addr = (uintptr_t)mad, .len = ROCE_MAD_SIZE};
+    if (!ah)
+        return; /* as lost on the way: it is repeated */
+    const struct rnic_send_wr wr = {
+        .opcode = RNIC_WR_SEND,
+        .flags = RNIC_SEND_INLINE,
+        .sge = &sge,
+        .sge_cnt = 1,
+        .ah = ((struct vah *)(void *)ah)->rnic,
+        .remote_qpn = 1,
+        .remote_qkey = QP1_QKEY,
+    };
+    vctx_lock(port->context);
+    rnic_post_send(port->gsi, &wr); /* a full queue loses it likewise */
+    vctx_unlock(port->context);
+}
+
+/* Who sent it to which of our GIDs, from the header in front (R172). */
+static void read_addr(const uint8_t *grh, struct rnic_cm_addr *addr)
+{
+    static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
+    if (grh[0] >> 4 == 6) {
+        memcpy(addr->remote, grh + 8, 16);
+        memcpy(addr->local, grh + 24, 16);
+        return;
+    }
+    memcpy(addr->remote, prefix, sizeof prefix);
+    memcpy(addr->remote + 12, grh + 20 + 12, 4);
+    memcpy(addr->local, prefix, sizeof prefix);
+    memcpy(addr->local + 12, grh + 20 + 16, 4);
+}
+
+void uc_port_receive(struct uc_port *port, rnic_time now)
+{
+    struct ibv_cq *cq;
+    void *context;
+    struct ibv_wc wc[16];
+    int cnt;
+    while (ibv_get_cq_event(port->channel, &cq, &context) == 0)
+        ibv_ack_cq_events(cq, 1);
+    ibv_req_notify_cq(port->cq, 0);
+    while ((cnt = ibv_poll_cq(port->cq, 16, wc)) > 0) {
+        for (int i = 0; i < cnt; i++) {
+            unsigned at = (unsigned)wc[i].wr_id;
+            struct rnic_cm_addr addr;
+            if (!(wc[i].opcode & IBV_WC_RECV))
+                continue;
+            if (wc[i].status == IBV_WC_SUCCESS && wc[i].byte_len == RECV_LEN) {
+                read_addr(port->buf[at], &addr);
+                rnic_cm_input(port->cm, port->buf[at] + GRH_LEN, ROCE_MAD_SIZE, &addr, now);
+                uc_deliver(port);
+            }
+            vctx_lock(port->context);
+            post_recv(port, at);
+            vctx_unlock(port->context);
+        }
+    }
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Ucma: the rdma_cm character device in the process: what the stock librdmacm.so.1 writes to it
+ * (rdma/rdma_user_cm.h, ABI 4), answered over rnic/cm. It lives in our libibverbs.so.1, because it
+ * shares the devices; preload.c leads a program's calls here.
+ *
+ * One lock guards everything here, engines included. It may be held when the list of devices or a
+ * device is locked, never the other way. One thread, the worker, does what waits: it resolves
+ * addresses, sends and receives MADs, and keeps the time.
+ *
+ * Functions return 0 or a negative errno unless they say otherwise.
+ */
+#ifndef UCMA_H
+#define UCMA_H
+
+#include "cm/conn.h"
+#include "verbs/objects.h"
+
+#include <netinet/in.h>
+#include <rdma/rdma_user_cm.h>
+
+/* ---- what preload.c calls; exported under the version RNIC_1 -----------------------------------
+ */
+
+/* A descriptor that may be polled and set O_NONBLOCK as any; -1 and errno. */
+RNIC_EXPORT int vcma_open(int flags);
+/* As write(2): a command. -1 and errno. */
+RNIC_EXPORT ssize_t vcma_write(int fd, const void *buf, size_t len);
+/* Ends the ids of the descriptor and closes it. */
+RNIC_EXPORT int vcma_close(int fd);
+
+/* ---- objects ---------------------------------------------------------------------------------
+ */
+
+/* enum rdma_cm_event_type of <rdma/rdma_cma.h>, which is not needed for building. */
+enum ucma_event_type {
+    UCMA_ADDR_RESOLVED,
+    UCMA_ADDR_ERROR,
+    UCMA_ROUTE_RESOLVED,
+    UCMA_ROUTE_ERROR,
+    UCMA_CONNECT_REQUEST,
+    UCMA_CONNECT_RESPONSE,
+    UCMA_CONNECT_ERROR,
+    UCMA_UNREACHABLE,
+    UCMA_REJECTED,
+    UCMA_ESTABLISHED,
+    UCMA_DISCONNECTED,
+    UCMA_DEVICE_REMOVAL,
+    UCMA_MULTICAST_JOIN,
+    UCMA_MULTICAST_ERROR,
+    UCMA_ADDR_CHANGE,
+    UCMA_TIMEWAIT_EXIT,
+};
+
+#define UCMA_UDP_QKEY 0x01234567u /* RDMA_UDP_QKEY: the Q_Key of port space UDP, Annex A11 */
+
+struct uc_port; /* a device, its QP 1 and its CM: port.c */
+
+struct uc_event {
+    struct uc_event *next;
+    struct uc_id *id;    /* whose it is */
+    struct uc_id *child; /* CONNECT_REQUEST */
+    struct uc_mcast *mcast;
+    struct rdma_ucm_event_resp resp;
+};
+
+struct uc_file {
+    struct uc_file *next;
+    int fd; /* eventfd, readable while there are events */
+    struct uc_event *first, **last;
+};
+
+struct uc_mcast {
+    struct uc_mcast *next;
+    uint32_t handle;
+    uint64_t uid;
+    uint32_t reported;
+};
+
+union uc_addr {
+    struct sockaddr sa;
+    struct sockaddr_in in;
+    struct sockaddr_in6 in6;
+};
+
+enum uc_state { UC_IDLE, UC_BOUND, UC_ADDR, UC_ROUTE, UC_LISTEN, UC_CONNECT, UC_DISCONNECT };
+
+/* A name claimed for an id: one for each device it is bound on. */
+struct uc_claim {
+    struct uc_claim *next;
+    struct uc_port *port;
+    int handle;
+};
+
+/* What listens for an id: one for each device. */
+struct uc_listener {
+    struct uc_listener *next;
+    struct rnic_cm_id *cm;
+};
+
+struct uc_id {
+    struct uc_id *next;
+    struct uc_file *file;
+    uint32_t handle;
+    uint64_t uid; /* 0: not taken by the program yet */
+    uint16_t space;
+    uint8_t qp_type; /* enum ibv_qp_type */
+    enum uc_state state;
+    union uc_addr src, dst;
+    struct uc_port *port; /* NULL: no device yet */
+    struct rnic_cm_addr addr;
+    uint8_t sgid_idx;
+    uint8_t hop_limit;
+    uint8_t mtu; /* code */
+    unsigned paths;
+    struct rnic_cm_id *cm;
+    struct uc_listener *listeners;
+    struct uc_claim *claims;
+    struct uc_mcast *mcasts;
+    uint32_t reported;
+    uint32_t backlog;
+    uint32_t psn; /* that the peer begins with */
+    uint32_t qpn;
+    uint8_t tos;
+    uint8_t ack_timeout; /* 0: not set */
+    bool reuse;
+    bool told_disconnect;
+    enum { UC_NO_JOB, UC_RESOLVE_ADDR, UC_RESOLVE_ROUTE } job;
+    uint32_t timeout_ms;
+};
+
+extern pthread_mutex_t uc_lock;
+extern struct uc_id *uc_ids; /* all */
+
+/* ---- address.c -------------------------------------------------------------------------------
+ */
+
+bool uc_gid_of(const union uc_addr *addr, uint8_t gid[16]); /* false: no address we know */
+void uc_addr_of(const uint8_t gid[16], uint16_t port, union uc_addr *addr);
+bool uc_addr_is_any(const union uc_addr *addr);
+uint16_t uc_addr_port(const union uc_addr *addr);
+void uc_addr_set_port(union uc_addr *addr, uint16_t port);
+size_t uc_addr_len(const union uc_addr *addr);
+
+/* ---- port.c ----------------------------------------------------------------------------------
+ */
+
+/* The port on the interface that has `gid` as an address, or NULL and errno. Opens it if need be.
+ */
+struct uc_port *uc_port_at(const uint8_t gid[16]);
+/* The port that the kernel's route to `gid` leaves from, and for an address of this machine the one
+ * that has it. */
+struct uc_port *uc_port_towards(const uint8_t gid[16]);
+/* All there are, opened: the number, or a negative errno. */
+int uc_port_open_all(void);
+struct uc_port *uc_port_first(void);
+struct uc_port *uc_port_next(struct uc_port *port);
+
+struct rnic_cm *uc_port_cm(struct uc_port *port);
+struct ibv_context *uc_port_context(struct uc_port *port);
+struct rnic_loop *uc_port_loop(struct uc_port *port);
+uint64_t uc_port_guid(struct uc_port *port); /* host order */
+/* The index of a RoCEv2 GID, or -1. */
+int uc_port_gid_index(struct uc_port *port, const uint8_t gid[16]);
+bool uc_port_gid(struct uc_port *port, unsigned idx, uint8_t gid[16]);
+
+/* For the worker. The first is called unlocked. */
+void uc_port_send(struct uc_port *port, const uint8_t *mad, const struct rnic_cm_addr *addr);
+int uc_port_fd(struct uc_port *port);
+void uc_port_receive(struct uc_port *port, rnic_time now);
+
+/* ---- worker.c --------------------------------------------------------------------------------
+ */
+
+int uc_worker_start(void); /* if it does not run; locked */
+void uc_worker_wake(void);
+uint32_t uc_random(void);
+
+/* ---- file.c ----------------------------------------------------------------------------------
+ */
+
+struct uc_file *uc_file_of(int fd);   /* or NULL */
+void uc_post(struct uc_event *event); /* to the file of event->id */
+/* A new event of `id`; NULL without memory. */
+struct uc_event *uc_event_new(struct uc_id *id, enum ucma_event_type type, int status);
+int uc_get_event(struct uc_file *file, struct rdma_ucm_event_resp *resp);
+void uc_forget_events(struct uc_id *id, struct uc_mcast *mcast);
+void uc_move_events(struct uc_id *id, struct uc_file *to);
+
+/* ---- id.c ------------------------------------------------------------------------------------
+ */
+
+struct uc_id *uc_id_new(struct uc_file *file, uint64_t uid, uint16_t space, uint8_t qp_type);
+void uc_id_del(struct uc_id *id); /* with its events */
+struct uc_id *uc_id_get(struct uc_file *file, uint32_t handle);
+struct uc_id *uc_id_find(uint32_t handle);
+int uc_bind(struct uc_id *id, const union uc_addr *addr);
+int uc_listen(struct uc_id *id, uint32_t backlog);
+/* What the worker does for id->job; unlocks meanwhile. */
+void uc_resolve(struct uc_id *id);
+uint32_t uc_handle_new(void);
+void uc_path_of(const struct uc_id *id, struct rnic_cm_path *path);
+
+/* ---- deliver.c -------------------------------------------------------------------------------
+ */
+
+/* Tells programs what an engine has to tell. */
+void uc_deliver(struct uc_port *port);
+void uc_ah_of(const struct uc_id *id, struct ib_uverbs_ah_attr *ah);
+
+/* ---- command.c -------------------------------------------------------------------------------
+ */
+
+int uc_command(struct uc_file *file, const struct rdma_ucm_cmd_hdr *hdr, const void *body,
+               size_t len);
+
+#endif

@@ -239,7 +239,7 @@ void vcq_ex_init(struct vcq *cq); /* the function pointers of ibv_cq_ex, cq_ex.c
 int vqp_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int vqp_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 struct ibv_qp *vqp_create_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
-void vqp_drop(struct vhca *hca, struct vqp *qp); /* its context is closed; locked */
+void vqp_drop(struct vhca *hca, struct vqp *qp);             /* its context is closed; locked */
 int vqp_build_init(struct vqp *qp, uint64_t send_ops_flags); /* build.c */
 void vqp_build_free(struct vqp *qp);
 struct ibv_srq *vsrq_create_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr);

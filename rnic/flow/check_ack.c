@@ -81,8 +81,11 @@ void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
     if (!e || !roce_pkt_has(pkt, ROCE_HDR_AETH))
         return;
     if (!rsp->anchor || rsp->anchor_chain != e->chain) {
-        if (read && (roce_sent_end(e) != ((pkt->bth.psn + 1) & ROCE_PSN_MASK) || e->tries > 1))
+        if (read && roce_sent_end(e) != ((pkt->bth.psn + 1) & ROCE_PSN_MASK))
             return; /* counted already or not yet: nothing to start from */
+        if ((pkt->op->kind != ROCE_KIND_ACK && e->tries > 1) ||
+            (req->una_known && roce_diff((pkt->bth.psn + 1) & ROCE_PSN_MASK, req->una) <= 0))
+            return; /* perhaps answered before: a replay tells of what was counted since */
         rsp->anchor = true;
         rsp->anchor_chain = e->chain;
         rsp->anchor_cum = e->cum;

@@ -37,11 +37,17 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
     want |= base;
     if (op->value == want) {
         bool fits = op->pos == ROCE_POS_FIRST || op->pos == ROCE_POS_ONLY;
+        /* It goes on with what the frame before it began: perhaps the answer to a copy, made behind
+         * where the capture was taken, of the READ as it was before the restart. */
+        bool goes_on = rsp->started && ((rsp->last_psn + 1) & ROCE_PSN_MASK) == ctx->pkt->bth.psn &&
+                       roce_opcode(rsp->last_op)->kind == ROCE_KIND_READ_RESP &&
+                       roce_opcode(rsp->last_op)->pos != ROCE_POS_ONLY;
 
         if (again && k > 0 && k == e->restart && !fits && e->last_frame != e->frame)
             SAY(ctx, READ_RESTART, "bth.opcode",
                 base | (last ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_READ_RESP_FIRST), op->value,
-                e->last_frame, ROCE_VALUE_OPCODE, .weak = rsp->reordered || e->resp_high <= k);
+                e->last_frame, ROCE_VALUE_OPCODE,
+                .weak = goes_on || rsp->reordered || e->resp_high <= k);
         return;
     }
     if (k > 0 && ((!last && op->pos == ROCE_POS_FIRST) || (last && op->pos == ROCE_POS_ONLY))) {
@@ -50,7 +56,8 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
         return;
     }
     SAY(ctx, READ_RESP_ORDER, "bth.opcode", want, op->value, e->last_frame, ROCE_VALUE_OPCODE,
-        .condition = again || !is_whole(req, e) ? "restart" : NULL);
+        .condition = again || !is_whole(req, e) ? "restart" : NULL,
+        .weak = k == 0 && !is_whole(req, e)); /* perhaps the tail of an answer to the whole READ */
 }
 
 void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e)

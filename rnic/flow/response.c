@@ -152,8 +152,10 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
             .other = e ? e->last_frame : 0);
         roce_check_nak(ctx, req);
         ack_to(ctx, req, psn);
+        /* Not where a sequence NAK before it may be what the requester answers. */
         rsp->rnr_sure =
-            e && e->tries == (rsp->rnr_at == psn && rsp->rnr_at_tries ? rsp->rnr_at_tries + 1 : 1);
+            !rsp->nak && e &&
+            e->tries == (rsp->rnr_at == psn && rsp->rnr_at_tries ? rsp->rnr_at_tries + 1 : 1);
         rsp->rnr_at = psn;
         rsp->rnr_at_tries = e ? e->tries : 0;
         rsp->rnr = true;

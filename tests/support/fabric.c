@@ -35,6 +35,11 @@ static void address(enum roce_encap encap, unsigned i, uint8_t mac[6], uint8_t g
     gid[15] = (uint8_t)(i + 1);
 }
 
+void fabric_av(const struct fabric *fabric, unsigned dev, struct rnic_av *av)
+{
+    address(fabric->encap, dev, av->dmac, av->dgid);
+}
+
 static void make_device(struct fabric *fabric, unsigned i, enum roce_encap encap, uint64_t seed,
                         const struct rnic_ecn *ecn)
 {

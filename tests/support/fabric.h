@@ -59,6 +59,9 @@ void fabric_free(struct fabric *fabric);
 unsigned fabric_connect(struct fabric *fabric, unsigned a, unsigned b, uint32_t depth,
                         uint32_t path_mtu);
 
+/* Sets where the packets for a device go; the rest of the vector is left. */
+void fabric_av(const struct fabric *fabric, unsigned dev, struct rnic_av *av);
+
 /* Posts on a side of a link, signaled, with one SGE: `len` bytes at `off` of the own memory and
  * `roff` of the other's. */
 int fabric_send(struct fabric *fabric, unsigned link, unsigned side, uint64_t wr_id,

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Scenario: everything at once, from one seed: 2 to 64 devices at a switch or on direct paths,
+ * links of RC, UC, UD and XRC between them, every kind of work request, shared receive queues,
+ * windows, congestion management, slow receivers, and a network that does what networks do; in some
+ * seeds one link of which one end fails in a way that the verbs documentation names.
+ *
+ * scenario_make.c draws it, scenario_load.c posts the work and takes the completions,
+ * scenario_wire.c looks at each frame: a model of every responder that says what its device shall
+ * do with a packet, the tally of what all counters shall be, and rnic/flow, which knows neither.
+ */
+#ifndef SIM_SCENARIO_H
+#define SIM_SCENARIO_H
+
+#include "flow/flow.h"
+#include "support/fabric.h"
+
+#define SCN_LINKS 48u
+#define SCN_WRS   40u
+#define SCN_DEPTH 16u /* of every queue */
+#define SCN_DUE   64u
+#define SCN_PSNS  2048u /* of one direction of a link */
+#define SCN_GRH   40u
+#define SCN_QKEY  0x00C0FFEEu
+
+/* One request, where its bytes come from and go to, and what became of it. */
+struct scn_wr {
+    enum rnic_wr_opcode opcode;
+    uint32_t len;
+    uint32_t off;  /* in the memory of its device: source, or where what is fetched goes */
+    uint32_t roff; /* in that of the other */
+    unsigned flags;
+    uint32_t imm;
+    uint64_t compare_add, swap;
+    struct rnic_mr *mr; /* LOCAL_INV, SEND_INV: what it takes away */
+    struct rnic_mw *mw; /* BIND_MW */
+    uint32_t key_was;   /* of mr */
+    uint32_t first;     /* PSN of its first packet, counted from that of the queue */
+    uint32_t psns;
+    bool wrong; /* the request that fails */
+    bool done;  /* completed with success, or one behind it did */
+    bool delivered;
+    unsigned broken; /* UC: may have left something in memory */
+};
+
+/* Where receive WQEs come from: of one QP, or of all of a kind on a device. */
+struct scn_pool {
+    struct rnic_srq *srq;
+    struct rnic_qp *qp;
+    uint32_t off[SCN_DEPTH]; /* the buffers, in the memory of the device */
+    uint32_t room;
+    unsigned busy;  /* bit per buffer that is posted */
+    unsigned avail; /* the model: posted and not taken by a message */
+    bool starved;   /* nothing is ever posted */
+    bool untidy;    /* UC: a broken message may have left something in a buffer */
+    uint64_t posts;
+};
+
+/* One end of a link: what it sends, and the model of what it receives. */
+struct scn_end {
+    unsigned dev;
+    struct rnic_qp *qp;     /* what sends */
+    struct rnic_qp *target; /* what receives: the same, but for XRC */
+    uint32_t qpn, target_qpn;
+    struct rnic_ah *ah; /* UD */
+    struct scn_pool *pool;
+    uint32_t srqn;
+    uint32_t area, area_len; /* of the device: all of its slots that the other end may use */
+    uint32_t sq_psn;
+    uint32_t psns; /* that all its requests take */
+    struct scn_wr wr[SCN_WRS];
+    unsigned wr_cnt, posted, done;
+    bool failed;      /* its first completion in error came */
+    bool flushed;     /* receive completions in error came */
+    uint32_t window;  /* key of a window over the area, or 0 */
+    unsigned recv_at; /* RC: the next request of the other end that uses a receive WQE */
+    /* the wire */
+    uint32_t sent;  /* PSNs sent so far */
+    uint32_t going; /* the last PSN sent, counted likewise */
+    uint32_t seen[SCN_PSNS];
+    /* the model of its responder */
+    uint32_t epsn; /* counted from the other's sq_psn */
+    bool open, held;
+    unsigned due[SCN_DUE]; /* UC, UD: requests of the other end whose receive completion is due */
+    unsigned due_cnt;
+};
+
+enum scn_accident {
+    SCN_NONE,
+    SCN_BAD_RKEY,   /* REM_ACCESS_ERR */
+    SCN_BAD_LKEY,   /* LOC_PROT_ERR */
+    SCN_TOO_LONG,   /* REM_INV_REQ_ERR, and LOC_LEN_ERR there */
+    SCN_BAD_RECV,   /* REM_OP_ERR, and LOC_PROT_ERR there */
+    SCN_NO_RECV,    /* RNR_RETRY_EXC_ERR */
+    SCN_CUT,        /* RETRY_EXC_ERR */
+    SCN_BAD_BIND,   /* MW_BIND_ERR */
+    SCN_MISALIGNED, /* REM_INV_REQ_ERR */
+    SCN_TO_ERR,     /* WR_FLUSH_ERR from the start: the user did it */
+    SCN_ACCIDENT_CNT
+};
+
+struct scn_link {
+    enum rnic_qp_type type;
+    uint32_t mtu;
+    enum scn_accident accident; /* of end 0 */
+    struct scn_end end[2];
+};
+
+/* What the counters of a device shall be, as far as packets and completions tell. */
+struct scn_tally {
+    uint64_t send, write, read, atomic, atomic_write, flush; /* executed */
+    uint64_t duplicate, ahead, no_wqe, uc_dropped, datagrams, qkey, marked, again, went_back;
+    uint64_t status[2][RNIC_WC_GENERAL_ERR + 1]; /* completions: sends, receives */
+};
+
+struct scenario {
+    struct fabric fabric;
+    struct rng rng;
+    struct scn_link link[SCN_LINKS];
+    unsigned link_cnt;
+    struct scn_pool pool[2 * SCN_LINKS];
+    unsigned pool_cnt;
+    unsigned srq_pool[FABRIC_DEVS][3]; /* shared on a device: RC, UC, UD: pool number + 1 */
+    struct rnic_xrcd *xrcd[FABRIC_DEVS];
+    unsigned xrc_pool[FABRIC_DEVS];
+    uint8_t *first[FABRIC_DEVS];    /* memory as it was */
+    uint8_t *expected[FABRIC_DEVS]; /* and as it shall be */
+    uint32_t used[FABRIC_DEVS];     /* memory given to slots */
+    uint64_t added[FABRIC_DEVS];    /* to the word at 0, by all (R123) */
+    bool hurt[FABRIC_DEVS];         /* an end of the link with the accident is here */
+    struct scn_tally tally[FABRIC_DEVS];
+    uint32_t max_len;
+    bool slow;
+    bool faults; /* the network may lose a NAK */
+    bool cut;    /* SCN_CUT has happened */
+    struct roce_flow *judge;
+    uint32_t frame;
+    unsigned findings;
+};
+
+/* Draws the scenario, runs it to its end, and asserts all that can be. */
+void scenario_run(uint64_t seed);
+
+/* The same with one fault more: the `nth` packet of class `cls` from anywhere. False if there was
+ * none. */
+bool scenario_strike(uint64_t seed, unsigned cls, unsigned nth, enum simnet_action action,
+                     uint64_t delay_ns);
+
+/* What was put to the test by all scenarios so far; for a test of the generator itself. */
+struct scenario_seen {
+    uint64_t done[4][16]; /* requests completed: RC, UC, UD, XRC; by opcode */
+    uint64_t status[RNIC_WC_GENERAL_ERR + 1];
+    uint64_t accidents[SCN_ACCIDENT_CNT];
+    uint64_t through_window;
+    uint64_t fates[SIMNET_FATE_CNT];
+    uint64_t classes[SIMNET_CLASS_CNT];
+    unsigned devs_max;
+};
+extern struct scenario_seen scenario_seen;
+
+/* ---- between the parts ----------------------------------------------------------------------- */
+
+void scenario_make(struct scenario *s, uint64_t seed);
+void scenario_tick(void *ctx, uint64_t now);
+bool scenario_idle(const struct scenario *s);
+void scenario_observe(void *ctx, const struct simnet_event *event);
+void scenario_arrive(void *ctx, unsigned node, const uint8_t *frame, size_t len, uint64_t now);
+void scenario_check(struct scenario *s);
+bool scenario_reliable(const struct scn_link *l);
+unsigned scenario_service(const struct scn_link *l); /* 0..3: RC, UC, UD, XRC */
+
+#endif

@@ -55,7 +55,7 @@ static void to_rts(void)
     EXPECT_EQ(modify(RNIC_QPS_RTS, required(RNIC_QPS_RTR, RNIC_QPS_RTS)), RNIC_OK);
 }
 
-/* What man ibv_modify_qp(3) lists for RC, UC and UD; XRC as RC or a half of it (A14). */
+/* R184-R186: what man ibv_modify_qp(3) lists for RC, UC and UD; XRC as RC or a half of it (A14). */
 static void required_as_documented(void)
 {
     static const struct {

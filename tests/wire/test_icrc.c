@@ -95,7 +95,7 @@ static void expect_stored(const struct roce_pkt *pkt, const char *icrc)
     CU_ASSERT(memcmp(frame + len - 4, icrc, 4) == 0);
 }
 
-/* scapy test/contrib/roce.uts, "RoCE layer" */
+/* R017, R018, R022: scapy test/contrib/roce.uts, "RoCE layer" */
 static void scapy_ipv4_packet(void)
 {
     struct roce_pkt pkt, back;
@@ -118,7 +118,7 @@ static void scapy_ipv4_packet(void)
     EXPECT_EQ(back.defects, 0);
 }
 
-/* scapy test/contrib/roce.uts, "RoCE over IPv6" */
+/* R017, R019: scapy test/contrib/roce.uts, "RoCE over IPv6" */
 static void scapy_ipv6_packet(void)
 {
     struct roce_pkt pkt;

@@ -137,6 +137,7 @@ static void expect_row(uint8_t value, enum roce_kind kind, enum roce_pos pos,
         EXPECT_EQ(roce_opcode_has(op, (enum roce_hdr)h), set >> h & 1);
 }
 
+/* R030, R032-R036: service, headers in their order and at their offsets, of all 256 opcodes. */
 static void every_row_is_recomputed(void)
 {
     static const unsigned service_of[8] = {RC, UC, RD, UD, 0, XRC, 0, 0};

@@ -294,12 +294,30 @@ static void number_steps(struct setup *s)
     }
 }
 
+/* Whether a READ asks for the end of the READ before it once more (R112): its PSN is one that the
+ * other takes, not one that was sent. */
+static bool asks_for_tail(const struct setup *s, uint32_t step, struct roce_reth *before)
+{
+    struct roce_reth last = *before;
+    struct roce_pkt pkt;
+
+    if (setup_op(s, step)->kind != ROCE_KIND_READ)
+        return false;
+    trace_parse(setup_packet(s, step), &pkt);
+    *before = pkt.reth;
+    return pkt.reth.rkey == last.rkey && pkt.reth.va > last.va && pkt.reth.dma_len &&
+           pkt.reth.va - last.va < last.dma_len &&
+           pkt.reth.dma_len == last.dma_len - (pkt.reth.va - last.va);
+}
+
 /* Which damaged answers the requester must have taken for good ones: it never sent anything again,
  * and no other packet of the connection is damaged. */
 static void judge_damage(struct setup *s)
 {
     int64_t high = INT64_MIN, rnr = INT64_MIN;
     int64_t last = -1; /* step of the latest sign of loss */
+    struct roce_reth read = {0};
+    bool tail;
 
     for (uint32_t i = 0; i < s->step_cnt; i++) {
         struct step *step = &s->step[i];
@@ -317,15 +335,16 @@ static void judge_damage(struct setup *s)
             }
             continue;
         }
-        if (step->rel <= high) {
+        tail = asks_for_tail(s, i, &read);
+        if (step->rel <= high || tail) {
             s->retransmitted++;
             if (rnr == INT64_MIN || step->rel < rnr) {
                 s->lossy = true;
                 last = i;
             }
-        } else {
-            high = step->rel;
         }
+        if (step->rel > high)
+            high = step->rel;
     }
     for (uint32_t i = 0; i < s->step_cnt; i++) {
         struct step *step = &s->step[i];

@@ -70,7 +70,7 @@ void gate_text(FILE *out, const struct gate *gate, const struct job *jobs, size_
 
         if (!job_as_expected(job))
             fprintf(out, "\n%s: expected: %s, is: %s\n", job->item->path,
-                    outcome_name(job->item->expected), outcome_name(job->outcome));
+                    outcome_name(job->expected), outcome_name(job->outcome));
         else if (all)
             fputc('\n', out);
         if (job_as_expected(job) && !all)
@@ -165,7 +165,7 @@ static void put_connection(FILE *out, const struct job *job, size_t idx, const j
         xml_put(out, text_of_member(side, "reason"));
         fputs("\"/>\n", out);
     }
-    if (job->outcome != OUTCOME_DIFFERS || job->item->expected != OUTCOME_DIFFERS)
+    if (job->outcome != OUTCOME_DIFFERS || job->expected != OUTCOME_DIFFERS)
         put_diffs(out, job, "connection", idx);
     fputs("    </testcase>\n", out);
 }
@@ -186,7 +186,7 @@ static void put_stream(FILE *out, const struct job *job, size_t idx, const json_
         xml_put(out, text_of_member(stream, "reason"));
         fputs("\"/>\n", out);
     }
-    if (job->outcome != OUTCOME_DIFFERS || job->item->expected != OUTCOME_DIFFERS)
+    if (job->outcome != OUTCOME_DIFFERS || job->expected != OUTCOME_DIFFERS)
         put_diffs(out, job, "stream", idx);
     fputs("    </testcase>\n", out);
 }
@@ -197,7 +197,7 @@ static size_t failure_cnt(const struct job *job)
     const json_t *side;
     size_t i, cnt = 0;
 
-    if (job->item->expected == OUTCOME_DIFFERS)
+    if (job->expected == OUTCOME_DIFFERS)
         return 0;
     json_array_foreach(json_object_get(job->json, "connections"), i, side) cnt +=
         strcmp(text_of_member(side, "verdict"), verdict_name(VERDICT_FAIL)) == 0;
@@ -220,7 +220,7 @@ static void put_capture(FILE *out, const struct job *job)
         }
     } else if (job->outcome != OUTCOME_DIFFERS) {
         fprintf(out, "      <error type=\"%s\" message=\"expected: %s; ",
-                outcome_name(job->outcome), outcome_name(job->item->expected));
+                outcome_name(job->outcome), outcome_name(job->expected));
         xml_put_name(out, job->fault);
         fputs("\"/>\n", out);
     }
@@ -277,8 +277,7 @@ json_t *gate_json(const struct gate *gate, const struct job *jobs, size_t cnt)
                             json_integer((json_int_t)gate->outcome[i]));
     for (size_t i = 0; i < cnt; i++) {
         json_object_set_new(jobs[i].json, "outcome", json_string(outcome_name(jobs[i].outcome)));
-        json_object_set_new(jobs[i].json, "expected",
-                            json_string(outcome_name(jobs[i].item->expected)));
+        json_object_set_new(jobs[i].json, "expected", json_string(outcome_name(jobs[i].expected)));
         json_array_append(captures, jobs[i].json);
     }
     return json_pack("{s:o, s:o}", "summary", summary, "captures", captures);

@@ -17,6 +17,10 @@ struct worker {
     bool done;
 };
 
+static const enum outcome outcomes[] = {[VERDICT_PASS] = OUTCOME_HOLDS,
+                                        [VERDICT_FAIL] = OUTCOME_DIFFERS,
+                                        [VERDICT_SKIPPED] = OUTCOME_SKIPPED};
+
 static const char *peer_of(const struct corpus_item *item, const struct job_options *options)
 {
     if (options->peer)
@@ -32,27 +36,59 @@ static json_t *fault_json(const char *file, const char *text)
     return json_pack("{s:s, s:s, s:s}", "file", file, "verdict", "ERROR", "error", text);
 }
 
+/* A closed loop has nothing recorded to differ from. */
+static enum outcome expected_of(const struct job *job, const struct job_options *options)
+{
+    if (!options->closed || job->item->expected == OUTCOME_UNUSABLE)
+        return job->item->expected;
+    return job->outcome == OUTCOME_SKIPPED ? OUTCOME_SKIPPED : OUTCOME_HOLDS;
+}
+
+static int play_closed(struct job *job, FILE *text, const struct replay *replay,
+                       const struct job_options *options, struct fault *fault)
+{
+    struct closed_sum sum;
+    int rc = closed_sum_run(&sum, &replay->drive, options->closed, fault);
+
+    if (rc == 0) {
+        job->outcome = outcomes[closed_sum_verdict(&sum)];
+        if (job->outcome == OUTCOME_SKIPPED)
+            fault_set(fault, "%s: nothing to replay: %s", replay->trace.name,
+                      closed_sum_skip_reason(&sum));
+        if (options->text)
+            report_closed_text(text, &sum, options->closed);
+        job->json = report_closed_json(&sum, options->closed);
+    }
+    closed_sum_free(&sum);
+    return rc;
+}
+
+static void play_recorded(struct job *job, FILE *text, const struct replay *replay,
+                          const struct job_options *options, struct fault *fault)
+{
+    job->outcome = outcomes[report_verdict(replay)];
+    if (job->outcome == OUTCOME_SKIPPED)
+        fault_set(fault, "%s: nothing to replay: %s", replay->trace.name,
+                  report_skip_reason(replay));
+    if (options->text)
+        report_text(text, replay, &options->report);
+    job->json = report_json(replay);
+}
+
 static void play(struct job *job, FILE *text, const struct job_options *options)
 {
-    static const enum outcome outcomes[] = {[VERDICT_PASS] = OUTCOME_HOLDS,
-                                            [VERDICT_FAIL] = OUTCOME_DIFFERS,
-                                            [VERDICT_SKIPPED] = OUTCOME_SKIPPED};
     const struct replay_options replay_options = {.peer = peer_of(job->item, options),
-                                                  .sides = options->sides};
+                                                  .sides = options->closed ? REPLAY_NEITHER
+                                                                           : options->sides};
     struct fault fault = {""};
     struct replay replay;
 
-    if (replay_run(&replay, job->item->path, &replay_options, &fault) != 0) {
+    if (replay_run(&replay, job->item->path, &replay_options, &fault) != 0 ||
+        (options->closed && play_closed(job, text, &replay, options, &fault) != 0)) {
         job->outcome = OUTCOME_UNUSABLE;
         job->json = fault_json(job->item->path, fault.text);
-    } else {
-        job->outcome = outcomes[report_verdict(&replay)];
-        if (job->outcome == OUTCOME_SKIPPED)
-            fault_set(&fault, "%s: nothing to replay: %s", replay.trace.name,
-                      report_skip_reason(&replay));
-        if (options->text)
-            report_text(text, &replay, &options->report);
-        job->json = report_json(&replay);
+    } else if (!options->closed) {
+        play_recorded(job, text, &replay, options, &fault);
     }
     snprintf(job->fault, sizeof(job->fault), "%s", fault.text);
     replay_free(&replay);
@@ -150,7 +186,8 @@ static void collect(struct job *job, struct worker *w, int status)
 }
 
 /* Waits until at least one of the first `cnt` jobs is done and returns how many are. */
-static size_t wait_some(struct job *jobs, struct worker *workers, size_t cnt)
+static size_t wait_some(struct job *jobs, struct worker *workers, size_t cnt,
+                        const struct job_options *options)
 {
     size_t done = 0;
     int status;
@@ -163,6 +200,7 @@ static size_t wait_some(struct job *jobs, struct worker *workers, size_t cnt)
     for (size_t i = 0; i < cnt; i++)
         if (workers[i].pid && (workers[i].pid == pid || pid < 0)) {
             collect(&jobs[i], &workers[i], pid < 0 ? -1 : status);
+            jobs[i].expected = expected_of(&jobs[i], options);
             done++;
         }
     return done;
@@ -200,7 +238,7 @@ static int run_apart(struct batch *batch, unsigned at_a_time, const struct job_o
             started++;
             continue;
         }
-        size_t done = wait_some(batch->jobs, batch->workers, started);
+        size_t done = wait_some(batch->jobs, batch->workers, started, options);
 
         running -= done;
         tell(batch, done);
@@ -217,6 +255,7 @@ static int run_here(struct batch *batch, const struct job_options *options, stru
             return fault_set(fault, "%s: no temporary file: %s", batch->jobs[i].item->path,
                              strerror(errno));
         play(&batch->jobs[i], text, options);
+        batch->jobs[i].expected = expected_of(&batch->jobs[i], options);
         batch->jobs[i].text = read_back(text);
         fclose(text);
         batch->workers[i].done = true;

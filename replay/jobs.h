@@ -9,19 +9,22 @@
 #include <jansson.h>
 #include "corpus.h"
 #include "report.h"
+#include "report_closed.h"
 
 struct job_options {
-    const char *peer; /* for all of them, or NULL: as the manifest says */
-    unsigned sides;   /* of enum replay_side; 0 is both */
-    bool text;        /* report_text() is wanted */
+    const char *peer;                    /* for all of them, or NULL: as the manifest says */
+    unsigned sides;                      /* of enum replay_side; 0 is both */
+    const struct closed_options *closed; /* NULL: replay */
+    bool text;                           /* report_text() is wanted */
     struct report_options report;
 };
 
 struct job {
     const struct corpus_item *item;
     enum outcome outcome;
-    char *text;       /* the report; "" if none was wanted */
-    json_t *json;     /* report_json(), or {file, verdict: ERROR, error} */
+    enum outcome expected; /* as the manifest says; of a closed loop, to hold or to be skipped */
+    char *text;            /* the report; "" if none was wanted */
+    json_t *json;          /* report_json(), or {file, verdict: ERROR, error} */
     char fault[1024]; /* why it is SKIPPED, UNUSABLE or CRASHED, one line with the file in it */
 };
 
@@ -47,7 +50,7 @@ void jobs_free(struct job *jobs, size_t cnt);
 /* Whether it came out as expected. */
 static inline bool job_as_expected(const struct job *job)
 {
-    return job->outcome == job->item->expected;
+    return job->outcome == job->expected;
 }
 
 #endif

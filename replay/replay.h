@@ -14,7 +14,12 @@
 #include "verify.h"
 
 /* Which of the two ends our RNIC stands for. */
-enum replay_side { REPLAY_RESPONDER = 1, REPLAY_REQUESTER = 2, REPLAY_BOTH = 3 };
+enum replay_side {
+    REPLAY_RESPONDER = 1,
+    REPLAY_REQUESTER = 2,
+    REPLAY_BOTH = 3,
+    REPLAY_NEITHER = 4, /* derived and played, but nothing is compared: for closed.h */
+};
 
 struct replay_options {
     const char *peer; /* profile whose deviations are known, or NULL */

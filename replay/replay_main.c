@@ -11,14 +11,20 @@
 #include "gate.h"
 #include "options.h"
 
-#define JOBS_MAX 256u
+#define JOBS_MAX   256u
+#define REPEAT_MAX 1000000u
 
-enum { OPT_JUNIT = OPTION_LONG, OPT_SIDE };
+enum { OPT_JUNIT = OPTION_LONG, OPT_SIDE, OPT_CLOSED, OPT_EDIT, OPT_SEED, OPT_REPEAT, OPT_RECORD };
 
 static const struct option_row rows[] = {
     {"ladder", 'l', NULL, "print every conversation with the verdict on each answer"},
     {"peer", 'p', "NAME", "known deviations of this implementation do not fail"},
     {"side", OPT_SIDE, "SIDE", "our RNIC stands for: responder, requester, or both (the default)"},
+    {"closed", OPT_CLOSED, NULL, "our RNIC stands for both ends, a simulated link between them"},
+    {"edit", OPT_EDIT, "EDIT", "closed loop, with this done to frames; may be repeated (below)"},
+    {"seed", OPT_SEED, "N", "closed loop: of the edits' chances (default 1)"},
+    {"repeat", OPT_REPEAT, "N", "closed loop: N plays with the seeds from there on"},
+    {"record", OPT_RECORD, "FILE", "closed loop: what was exchanged in the last play, as pcapng"},
     {"jobs", 'J', "N", "captures replayed at a time (default: one a processor)"},
     {"json", 'j', "FILE", "JSON, a summary and each report; - is standard output"},
     {"junit", OPT_JUNIT, "FILE", "JUnit XML: a test case a connection; - is standard output"},
@@ -31,7 +37,9 @@ static const struct options table = {"replay", rows, sizeof(rows) / sizeof(rows[
 struct arguments {
     bool ladder, verbose, quiet;
     unsigned sides; /* of enum replay_side */
-    unsigned jobs;  /* 0: as many as there are processors */
+    bool closed;
+    struct closed_options loop; /* with `closed` */
+    unsigned jobs;              /* 0: as many as there are processors */
     const char *peer, *json_path, *junit_path;
     FILE *json, *junit;
     struct corpus corpus;
@@ -46,6 +54,7 @@ static void usage(FILE *out)
                  "captures are\nplayed; its manifest.tsv says what is expected of them (columns "
                  "file, peer, replay: holds,\ndiffers, skipped or unusable).\noptions:\n");
     options_usage(out, &table);
+    fputs(edit_spec_help, out);
     fprintf(out, "peers:");
     for (unsigned i = 0; (peer = deviation_peer_name(i)) != NULL; i++)
         fprintf(out, " %s", peer);
@@ -79,6 +88,42 @@ static unsigned side_number(const char *text)
     return 0;
 }
 
+/* A number from `min` to `max`; false for anything else. */
+static bool number_of(const char *text, uint64_t min, uint64_t max, uint64_t *out)
+{
+    char *end;
+
+    errno = 0;
+    *out = strtoull(text, &end, 10);
+    return *text >= '0' && *text <= '9' && *end == '\0' && errno == 0 && *out >= min && *out <= max;
+}
+
+/* An option of closed loops. 0, or the exit status. */
+static int read_closed(int option, struct arguments *args)
+{
+    struct fault fault;
+    uint64_t n;
+
+    args->closed = true;
+    switch (option) {
+    case OPT_EDIT:
+        return edits_add(&args->loop.edits, optarg, &fault) == 0
+                   ? 0
+                   : options_complain("%s", fault.text);
+    case OPT_SEED:
+        if (!number_of(optarg, 0, INT64_MAX, &args->loop.seed))
+            return options_complain("replay: --seed %s: not a number below 2^63", optarg);
+        return 0;
+    case OPT_REPEAT:
+        if (!number_of(optarg, 1, REPEAT_MAX, &n))
+            return options_complain("replay: --repeat %s: not a number from 1 to %u", optarg,
+                                    REPEAT_MAX);
+        args->loop.repeat = (uint32_t)n;
+        return 0;
+    default: args->loop.record = optarg; return 0;
+    }
+}
+
 /* -1 to go on, else the exit status. */
 static int read_options(int argc, char **argv, struct arguments *args)
 {
@@ -100,6 +145,14 @@ static int read_options(int argc, char **argv, struct arguments *args)
                 return options_complain("replay: --side %s: none of responder, requester, both",
                                         optarg);
             break;
+        case OPT_CLOSED: args->closed = true; break;
+        case OPT_EDIT:
+        case OPT_SEED:
+        case OPT_REPEAT:
+        case OPT_RECORD:
+            if (read_closed(c, args) != 0)
+                return EXIT_UNUSABLE;
+            break;
         case 'J':
             args->jobs = jobs_number(optarg);
             if (!args->jobs)
@@ -117,6 +170,14 @@ static int read_options(int argc, char **argv, struct arguments *args)
     return -1;
 }
 
+static bool same_file(const char *path, const char *other)
+{
+    struct stat a, b;
+
+    return stat(path, &a) == 0 && stat(other, &b) == 0 && S_ISREG(a.st_mode) &&
+           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 /* The captures, and what does not go together. 0, or the exit status. */
 static int read_captures(int cnt, char **paths, struct arguments *args)
 {
@@ -130,20 +191,21 @@ static int read_captures(int cnt, char **paths, struct arguments *args)
         if (corpus_add(&args->corpus, paths[i], &fault) != 0)
             return options_complain("%s", fault.text);
     }
+    if (args->closed && args->sides)
+        return options_complain("replay: --side and a closed loop (--closed, --edit, --seed, "
+                                "--repeat, --record) do not go together: ours is at both ends");
+    if (args->loop.record && args->corpus.cnt > 1)
+        return options_complain("replay: --record is for one capture");
+    for (size_t i = 0; i < args->corpus.cnt && args->loop.record; i++)
+        if (same_file(args->loop.record, args->corpus.item[i].path))
+            return options_complain("%s: would be overwritten: it is a capture to read",
+                                    args->loop.record);
     if (stdins > 1)
         return options_complain("replay: standard input can be read once only");
     if (args->json_path && args->junit_path && strcmp(args->json_path, "-") == 0 &&
         strcmp(args->junit_path, "-") == 0)
         return options_complain("replay: only one of --json and --junit can be standard output");
     return 0;
-}
-
-static bool same_file(const char *path, const char *other)
-{
-    struct stat a, b;
-
-    return stat(path, &a) == 0 && stat(other, &b) == 0 && S_ISREG(a.st_mode) &&
-           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 /* Opens an output. 0, or the exit status. */
@@ -229,6 +291,7 @@ static int run(const struct arguments *args)
     const struct job_options options = {
         .peer = args->peer,
         .sides = args->sides,
+        .closed = args->closed ? &args->loop : NULL,
         .text = !args->quiet,
         .report = {.ladder = args->ladder, .verbose = args->verbose}};
     bool gated = args->corpus.gate;
@@ -256,7 +319,7 @@ static int run(const struct arguments *args)
 
 int replay_main(int argc, char **argv)
 {
-    struct arguments args = {0};
+    struct arguments args = {.loop = {.seed = 1, .repeat = 1}};
     int status = read_options(argc, argv, &args);
 
     if (status >= 0)

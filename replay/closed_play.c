@@ -1,0 +1,713 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "closed_play.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "closed_link.h"
+#include "feed.h"
+#include "judge.h"
+
+#define TIME_BASE UINT64_C(1000000000)
+
+/* One frame leaves an end in this time: 4 KiB at 160 Gbit/s. It bounds what is on the link. */
+#define TX_NS UINT64_C(200)
+
+/* The requester of a closed loop: 4.096 us * 2^14 = 67 ms, as programs have it. */
+#define TIMEOUT_CODE 14u
+#define TIMEOUT_NS   (UINT64_C(4096) << TIMEOUT_CODE)
+#define RETRY_CNT    7u
+
+/* Lost frames remembered: more than a requester's tries, with windows of many packets. */
+#define LOST_MAX 1024u
+
+/* Events for each PSN and in all; more is a conversation without an end. */
+#define EVENTS_A_PSN 1000u
+#define EVENTS_MIN   (UINT64_C(1) << 20)
+
+/* One of the two devices. */
+struct end {
+    struct rnic *rnic;
+    struct rnic_pd *pd;
+    struct rnic_cq *cq;
+    struct rnic_qp *qp;
+    struct judge judge;
+    bool judged;
+    rnic_time tx_free; /* when it can send next */
+    bool pending;      /* it may have a frame to send */
+};
+
+struct posted {
+    struct rnic_mr *mr;
+    uint8_t *data;
+};
+
+struct loop {
+    struct closed_conn *conn;
+    const struct setup *setup;
+    uint32_t number;
+    struct memory *memory;
+    struct editor *editor;
+    struct record *record;
+    struct link link;
+    struct end asker, answerer;
+    rnic_time now;
+    int64_t near; /* rel of the latest PSN looked at: PSNs wrap */
+    struct posted *posted;
+    size_t posted_cnt;
+    bool full;            /* the send queue, since the last completion */
+    uint32_t *starve;     /* per work: how often its responder still has no receive WQE */
+    uint8_t *invalidated; /* per region */
+    uint8_t *recv_buf;
+    uint32_t recv_key;
+    uint32_t recv_cnt;
+    int64_t lost[LOST_MAX]; /* rel of the latest frames that were lost, a ring */
+    size_t lost_cnt;        /* in all */
+    bool moved;             /* a frame was lost, or not at its time */
+    struct edit_out out;
+};
+
+/* ---- setting up --------------------------------------------------------------------------------
+ */
+
+static const char *end_open(struct end *end, const uint8_t addr[16], enum roce_encap encap,
+                            const uint8_t mac[6], uint32_t cqes)
+{
+    struct rnic_attr attr = {.gid_cnt = 1};
+
+    memcpy(attr.mac, mac, 6);
+    memcpy(attr.gid[0].gid, addr, 16);
+    attr.gid[0].type = encap == ROCE_ENCAP_V1 ? RNIC_GID_ROCE_V1 : RNIC_GID_ROCE_V2;
+    end->rnic = rnic_new(&attr);
+    end->judged = judge_init(&end->judge);
+    if (!end->rnic || !end->judged || rnic_pd_new(end->rnic, &end->pd) != 0 ||
+        rnic_cq_new(end->rnic, cqes, &end->cq) != 0)
+        return "no memory for the RNIC";
+    return NULL;
+}
+
+static int bring_up(struct end *end, struct rnic_qp_init *init, struct rnic_qp_attr *attr)
+{
+    int rc;
+
+    init->send_cq = init->recv_cq = end->cq;
+    rc = rnic_qp_new(end->pd, init, &end->qp);
+    for (int state = RNIC_QPS_INIT; rc == 0 && state <= RNIC_QPS_RTS; state++) {
+        attr->state = (enum rnic_qp_state)state;
+        rc = rnic_qp_modify(end->qp, attr, TIME_BASE);
+    }
+    return rc;
+}
+
+static const char *answerer_open(struct loop *l, const struct rnic_qp_attr *common)
+{
+    const struct setup *s = l->setup;
+    struct rnic_mr_attr recv = {.access = RNIC_ACCESS_LOCAL_WRITE};
+    struct rnic_qp_init init = {.type = RNIC_QPT_RC,
+                                .qpn = s->qpn,
+                                .max_recv_wr = 4,
+                                .max_recv_sge = 1,
+                                .max_send_wr = 1,
+                                .max_send_sge = 1,
+                                .no_credits = true};
+    struct rnic_qp_attr qp = *common;
+    struct rnic_mr *mr;
+    int rc;
+
+    qp.access = s->access;
+    qp.dest_qpn = s->peer_qpn;
+    qp.rq_psn = roce_psn_add(s->psn, (int32_t)s->first).v;
+    qp.rq_msn = s->msn;
+    qp.max_dest_rd_atomic = RNIC_RD_ATOMIC_MAX;
+    qp.min_rnr_timer = s->rnr_code;
+    /* The capture's keys first, so that the buffer's own does not take one of them. */
+    for (uint32_t i = 0; i < l->memory->keys.cnt; i++) {
+        rc = memory_register(&l->memory->region[i], l->answerer.pd);
+        if (rc != 0)
+            return rnic_error_text(rc);
+    }
+    recv.addr = l->recv_buf;
+    recv.len = s->max_recv + 1;
+    if (rnic_mr_reg(l->answerer.pd, &recv, &mr) != 0)
+        return "no memory for the receive buffers";
+    l->recv_key = rnic_mr_key(mr);
+    rc = bring_up(&l->answerer, &init, &qp);
+    return rc == 0 ? NULL : rnic_error_text(rc);
+}
+
+static const char *open_ends(struct loop *l)
+{
+    const struct setup *s = l->setup;
+    const struct works *w = &l->conn->works;
+    const struct trace_packet *first = setup_packet(s, w->work[0].step);
+    const struct trace_flow *flow = &s->trace->flow[s->side->req_flow];
+    struct rnic_qp_attr attr = {.path_mtu = s->mtu,
+                                .max_rd_atomic = RNIC_RD_ATOMIC_MAX,
+                                .timeout = TIMEOUT_CODE,
+                                .retry_cnt = RETRY_CNT,
+                                .rnr_retry = 7};
+    struct rnic_qp_init init = {.type = RNIC_QPT_RC,
+                                .qpn = s->peer_qpn,
+                                .max_recv_sge = 1,
+                                .max_send_wr =
+                                    w->cnt < RNIC_WR_MAX ? (uint32_t)w->cnt : RNIC_WR_MAX,
+                                .max_send_sge = 1};
+    uint8_t to[6], from[6];
+    struct roce_pkt pkt;
+    const char *why;
+    int rc;
+
+    trace_parse(first, &pkt);
+    feed_macs(first, to, from);
+    attr.pkey = pkt.bth.pkey;
+    why = end_open(&l->asker, flow->src, flow->encap, from, init.max_send_wr + 1);
+    if (!why)
+        why = end_open(&l->answerer, flow->dst, flow->encap, to, 1024);
+    if (why)
+        return why;
+    memcpy(attr.av.dmac, from, 6);
+    memcpy(attr.av.dgid, flow->src, 16);
+    why = answerer_open(l, &attr);
+    if (why)
+        return why;
+    memcpy(attr.av.dmac, to, 6);
+    memcpy(attr.av.dgid, flow->dst, 16);
+    attr.dest_qpn = s->qpn;
+    attr.sq_psn = roce_psn_add(s->psn, (int32_t)s->first).v;
+    rc = bring_up(&l->asker, &init, &attr);
+    return rc == 0 ? NULL : rnic_error_text(rc);
+}
+
+/* How often each message found no receive WQE. */
+static void count_starved(struct loop *l)
+{
+    const struct setup *s = l->setup;
+    const struct works *w = &l->conn->works;
+
+    for (uint32_t i = 0; i < s->step_cnt; i++) {
+        const struct work *work = s->step[i].no_recv ? works_find(w, s->step[i].rel) : NULL;
+
+        if (work)
+            l->starve[work - w->work]++;
+    }
+}
+
+/* ---- work requests -----------------------------------------------------------------------------
+ */
+
+static bool brings_data(const struct work *work)
+{
+    return work->kind == ROCE_KIND_READ || work->kind == ROCE_KIND_CMP_SWAP ||
+           work->kind == ROCE_KIND_FETCH_ADD;
+}
+
+static uint32_t data_len(const struct work *work)
+{
+    switch (work->kind) {
+    case ROCE_KIND_CMP_SWAP:
+    case ROCE_KIND_FETCH_ADD: return 8;
+    case ROCE_KIND_FLUSH: return 0;
+    default: return work->len;
+    }
+}
+
+static int make_data(struct loop *l, const struct work *work, struct posted *out)
+{
+    const struct works *w = &l->conn->works;
+    struct rnic_mr_attr mr = {.len = data_len(work), .access = RNIC_ACCESS_LOCAL_WRITE};
+    uint64_t off = 0;
+
+    if (mr.len == 0)
+        return 0;
+    out->data = calloc(1, mr.len);
+    if (!out->data)
+        return -1;
+    for (uint32_t i = 0; i < work->part_cnt && !brings_data(work); i++) {
+        const struct trace_packet *p = setup_packet(l->setup, w->part[work->part + i]);
+
+        if (off + p->payload_len > mr.len)
+            break;
+        memcpy(out->data + off, trace_payload(p), p->payload_len);
+        off += p->payload_len;
+    }
+    mr.addr = out->data;
+    mr.iova = (uintptr_t)out->data;
+    return rnic_mr_reg(l->asker.pd, &mr, &out->mr) == 0 ? 0 : -1;
+}
+
+static enum rnic_wr_opcode wr_opcode(const struct roce_opcode *op)
+{
+    bool imm = roce_opcode_has(op, ROCE_HDR_IMMDT);
+
+    switch (op->kind) {
+    case ROCE_KIND_WRITE: return imm ? RNIC_WR_WRITE_IMM : RNIC_WR_WRITE;
+    case ROCE_KIND_READ: return RNIC_WR_READ;
+    case ROCE_KIND_CMP_SWAP: return RNIC_WR_CMP_SWAP;
+    case ROCE_KIND_FETCH_ADD: return RNIC_WR_FETCH_ADD;
+    case ROCE_KIND_FLUSH: return RNIC_WR_FLUSH;
+    case ROCE_KIND_ATOMIC_WRITE: return RNIC_WR_ATOMIC_WRITE;
+    default:
+        return imm                                  ? RNIC_WR_SEND_IMM
+               : roce_opcode_has(op, ROCE_HDR_IETH) ? RNIC_WR_SEND_INV
+                                                    : RNIC_WR_SEND;
+    }
+}
+
+static int post_work(struct loop *l, size_t idx)
+{
+    const struct works *w = &l->conn->works;
+    const struct work *work = &w->work[idx];
+    struct posted *posted = &l->posted[idx];
+    struct rnic_send_wr wr = {.wr_id = idx, .flags = RNIC_SEND_SIGNALED};
+    struct roce_pkt first, end;
+    struct rnic_sge sge;
+
+    if (make_data(l, work, posted) != 0)
+        return RNIC_ERR_NOMEM;
+    trace_parse(setup_packet(l->setup, work->step), &first);
+    trace_parse(setup_packet(l->setup, w->part[work->part + work->part_cnt - 1]), &end);
+    if (posted->mr) {
+        sge = (struct rnic_sge){.addr = (uintptr_t)posted->data,
+                                .len = data_len(work),
+                                .lkey = rnic_mr_key(posted->mr)};
+        wr.sge = &sge;
+        wr.sge_cnt = 1;
+    }
+    wr.opcode = wr_opcode(work->open ? first.op : end.op);
+    if (end.bth.se)
+        wr.flags |= RNIC_SEND_SOLICITED;
+    wr.imm = end.immdt.imm;
+    wr.invalidate_key = end.ieth.rkey;
+    if (roce_pkt_has(&first, ROCE_HDR_ATOMICETH)) {
+        wr.remote_addr = first.atomiceth.va;
+        wr.rkey = first.atomiceth.rkey;
+        wr.compare_add =
+            work->kind == ROCE_KIND_CMP_SWAP ? first.atomiceth.compare : first.atomiceth.swap_add;
+        wr.swap = first.atomiceth.swap_add;
+    } else {
+        wr.remote_addr = first.reth.va;
+        wr.rkey = first.reth.rkey;
+    }
+    if (roce_pkt_has(&first, ROCE_HDR_FETH)) {
+        wr.flush.len = first.reth.dma_len;
+        wr.flush.type = first.feth.plt;
+        wr.flush.level = (enum rnic_flush_level)first.feth.sel;
+    }
+    l->asker.pending = true;
+    return rnic_post_send(l->asker.qp, &wr);
+}
+
+static void forget(struct posted *posted)
+{
+    rnic_mr_dereg(posted->mr);
+    free(posted->data);
+    *posted = (struct posted){0};
+}
+
+/* When the capture shows that the next work request was posted. */
+static rnic_time post_time(const struct loop *l)
+{
+    const struct works *w = &l->conn->works;
+
+    if (l->posted_cnt == w->cnt || l->full)
+        return RNIC_NEVER;
+    return setup_packet(l->setup, w->work[l->posted_cnt].post)->time -
+           setup_packet(l->setup, 0)->time + TIME_BASE;
+}
+
+static int post_due(struct loop *l)
+{
+    while (post_time(l) <= l->now) {
+        int rc = post_work(l, l->posted_cnt);
+
+        if (rc == RNIC_ERR_FULL) {
+            forget(&l->posted[l->posted_cnt]);
+            l->full = true;
+            return 0;
+        }
+        if (rc != 0)
+            return -1;
+        l->posted_cnt++;
+    }
+    return 0;
+}
+
+/* ---- completions -------------------------------------------------------------------------------
+ */
+
+static int note_done(struct closed_dones *dones, const struct closed_done *done)
+{
+    if (!VEC_GROW(dones->done, dones->cnt, dones->cap))
+        return -1;
+    dones->done[dones->cnt++] = *done;
+    return 0;
+}
+
+/* Of the PSNs from `rel` on, the edits took all that a requester may try, or the one NAK of a
+ * responder that then stopped and answers no more; that NAK is as good as lost if it overtakes an
+ * earlier answer (R139, R140). */
+static bool gave_up_rightly(const struct loop *l, int64_t rel)
+{
+    size_t from = l->lost_cnt > LOST_MAX ? l->lost_cnt - LOST_MAX : 0, cnt = 0;
+    struct rnic_qp_view view;
+
+    for (size_t i = from; i < l->lost_cnt; i++)
+        cnt += l->lost[i % LOST_MAX] >= rel;
+    rnic_qp_view(l->answerer.qp, &view);
+    return cnt > RETRY_CNT || (l->moved && view.state == RNIC_QPS_ERR);
+}
+
+static int take_sent(struct loop *l)
+{
+    struct rnic_wc wc[32];
+    size_t cnt;
+
+    while ((cnt = rnic_cq_poll(l->asker.cq, wc, sizeof(wc) / sizeof(wc[0]))) > 0) {
+        for (size_t i = 0; i < cnt; i++) {
+            size_t idx = (size_t)wc[i].wr_id;
+            const struct work *work = &l->conn->works.work[idx];
+            struct closed_done done = {.work = (uint32_t)idx, .status = wc[i].status};
+
+            if (wc[i].status == RNIC_WC_SUCCESS && brings_data(work) && l->posted[idx].data)
+                done.hash = drive_hash(l->posted[idx].data, data_len(work));
+            if (wc[i].status == RNIC_WC_RETRY_EXC_ERR) {
+                l->conn->gave_up = gave_up_rightly(l, work->rel);
+            }
+            forget(&l->posted[idx]);
+            l->full = false;
+            if (note_done(&l->conn->sent, &done) != 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static int take_received(struct loop *l)
+{
+    struct rnic_wc wc[16];
+    size_t cnt;
+
+    while ((cnt = rnic_cq_poll(l->answerer.cq, wc, sizeof(wc) / sizeof(wc[0]))) > 0)
+        for (size_t i = 0; i < cnt; i++) {
+            struct closed_done done = {.work = (uint32_t)l->conn->received.cnt,
+                                       .status = wc[i].status};
+
+            if (wc[i].status == RNIC_WC_SUCCESS) {
+                done.len = wc[i].byte_len;
+                done.hash = ((uint64_t)wc[i].flags << 40 ^ (uint64_t)wc[i].solicited << 56) +
+                            wc[i].imm + wc[i].invalidated_key;
+                if (wc[i].opcode == RNIC_WC_RECV && done.len)
+                    done.hash ^= drive_hash(l->recv_buf, done.len);
+            }
+            if (note_done(&l->conn->received, &done) != 0)
+                return -1;
+        }
+    return 0;
+}
+
+/* ---- the responder's user ----------------------------------------------------------------------
+ */
+
+static void post_recv(struct loop *l, uint32_t len)
+{
+    struct rnic_sge sge = {.addr = 0, .len = len, .lkey = l->recv_key};
+    struct rnic_recv_wr wr = {.wr_id = l->recv_cnt, .sge = &sge, .sge_cnt = 1};
+
+    if (rnic_post_recv(l->answerer.qp, &wr) == 0)
+        l->recv_cnt++;
+}
+
+static int64_t rel_of(struct loop *l, uint32_t psn)
+{
+    l->near += roce_psn_diff(roce_psn_of(psn), roce_psn_add(l->setup->psn, (int32_t)l->near));
+    return l->near;
+}
+
+/* Does before a request what the recorded responder's user had done before it; *withdrawn is the
+ * region to register again after it, or NULL. 0, or -1 without memory. */
+static int prepare(struct loop *l, const struct roce_pkt *pkt, struct memory_region **withdrawn)
+{
+    const struct works *w = &l->conn->works;
+    const struct roce_opcode *op = pkt->op;
+    int64_t rel = rel_of(l, pkt->bth.psn);
+    const struct entry *e = setup_entry(l->setup, rel);
+    const struct step *step = e ? &l->setup->step[e->step] : NULL;
+    const struct work *work = works_find(w, rel);
+    bool needs = op->kind == ROCE_KIND_SEND ? roce_opcode_starts(op) : roce_opcode_ends(op);
+    struct memory_region *region = NULL;
+    struct rnic_qp_view view;
+
+    *withdrawn = NULL;
+    rnic_qp_view(l->answerer.qp, &view);
+    if (view.epsn != pkt->bth.psn || view.state == RNIC_QPS_ERR)
+        return 0;
+    if (roce_opcode_uses_rq(op) && needs && view.recv_wr == 0) {
+        if (work && l->starve[work - w->work])
+            l->starve[work - w->work]--;
+        else
+            post_recv(l, step && step->recv_len != RECV_FULL ? step->recv_len : l->setup->max_recv);
+    }
+    if (roce_pkt_has(pkt, ROCE_HDR_ATOMICETH))
+        region = memory_find(l->memory, pkt->atomiceth.rkey);
+    else if (roce_pkt_has(pkt, ROCE_HDR_RETH))
+        region = memory_find(l->memory, pkt->reth.rkey);
+    if (!region)
+        return 0;
+    if (step && step->withdraw) {
+        memory_withdraw(region);
+        *withdrawn = region;
+    } else if (l->invalidated[region - l->memory->region]) {
+        /* Used again after it was invalidated: it was registered anew. */
+        memory_withdraw(region);
+        l->invalidated[region - l->memory->region] = 0;
+    }
+    return *withdrawn || memory_register(region, l->answerer.pd) == 0 ? 0 : -1;
+}
+
+/* What the request may have changed: a key, or memory. */
+static void note_executed(struct loop *l, const struct roce_pkt *pkt, uint32_t epsn_before)
+{
+    const struct entry *e = setup_entry(l->setup, l->near);
+    struct memory_region *region;
+    struct rnic_qp_view view;
+
+    rnic_qp_view(l->answerer.qp, &view);
+    if (view.epsn == epsn_before)
+        return;
+    if (roce_pkt_has(pkt, ROCE_HDR_IETH)) {
+        region = memory_find(l->memory, pkt->ieth.rkey);
+        if (region)
+            l->invalidated[region - l->memory->region] = 1;
+    }
+    if (!e || (pkt->op->kind != ROCE_KIND_WRITE && pkt->op->kind != ROCE_KIND_ATOMIC_WRITE &&
+               !roce_opcode_is_atomic(pkt->op)))
+        return;
+    region = memory_find(l->memory, e->rkey);
+    if (!region || e->len == 0 || !memory_covers(region, e->va, e->len, 0))
+        return;
+    for (uint64_t page = (e->va - region->low) / MEMORY_PAGE;
+         page <= (e->va - region->low + e->len - 1) / MEMORY_PAGE; page++)
+        region->touched[page] = 1;
+}
+
+/* ---- frames ------------------------------------------------------------------------------------
+ */
+
+static bool is_request(const uint8_t *data, size_t len, struct roce_pkt *pkt)
+{
+    return roce_pkt_parse(pkt, ROCE_LINK_ETHERNET, data, len, len) == 0 &&
+           roce_opcode_is_request(pkt->op);
+}
+
+/* An end's next frame goes on the link, through the edits. */
+static int transmit(struct loop *l, struct end *end, const uint8_t *data, size_t len)
+{
+    bool asks = end == &l->asker;
+    struct edit_frame in = {
+        .conn = l->number, .now = l->now, .data = data, .len = len, .way = EDIT_RESPONSE};
+    struct edit_out *out = &l->out;
+    struct roce_pkt pkt;
+
+    if (is_request(data, len, &pkt))
+        in.way = EDIT_REQUEST;
+    in.rel = rel_of(l, pkt.bth.psn) - l->setup->first;
+    if (editor_pass(l->editor, &in, out) != 0)
+        return -1;
+    l->conn->frames++;
+    l->conn->lost += out->copies == 0;
+    l->conn->damaged += out->damaged;
+    l->conn->forged += out->forged;
+    if (out->copies == 0 || out->damaged || out->forged || out->delay >= TIMEOUT_NS / 2)
+        l->lost[l->lost_cnt++ % LOST_MAX] = l->near;
+    l->moved |= out->copies == 0 || out->damaged || out->forged || out->delay || out->hold;
+    judge_frame(&end->judge, true, data, len, l->now);
+    if (asks) {
+        /* Seen before anything happens to it; what happens is said. */
+        record_frame(l->record, l->now, data, len, out->note);
+        out->note[0] = '\0';
+    }
+    return link_send(&l->link, out, asks, l->now);
+}
+
+/* Lets an end send what it can by now. */
+static int pump(struct loop *l, struct end *end)
+{
+    uint8_t buf[ROCE_FRAME_MAX];
+    size_t len;
+
+    while (end->pending && end->tx_free <= l->now) {
+        len = rnic_output(end->rnic, buf, sizeof(buf), l->now);
+        if (len == 0) {
+            end->pending = false;
+        } else {
+            end->tx_free = l->now + TX_NS;
+            if (transmit(l, end, buf, len) != 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static int arrive_at_answerer(struct loop *l, const struct link_frame *frame)
+{
+    struct memory_region *withdrawn = NULL;
+    struct rnic_qp_view before;
+    struct roce_pkt pkt;
+    bool good = is_request(frame->data, frame->len, &pkt) && !roce_pkt_dropped(&pkt) &&
+                roce_pkt_icrc_check(&pkt, NULL) == ROCE_ICRC_GOOD;
+
+    rnic_qp_view(l->answerer.qp, &before);
+    if (good && prepare(l, &pkt, &withdrawn) != 0)
+        return -1;
+    rnic_input(l->answerer.rnic, frame->data, frame->len, l->now);
+    if (withdrawn && memory_register(withdrawn, l->answerer.pd) != 0)
+        return -1;
+    if (good)
+        note_executed(l, &pkt, before.epsn);
+    return take_received(l);
+}
+
+/* Frames that reached the device and none of its QPs. */
+static uint64_t ignored_cnt(const struct rnic *rnic)
+{
+    struct rnic_counters c;
+
+    rnic_counters_get(rnic, &c);
+    return c.rx_not_roce + c.rx_malformed + c.rx_icrc_encapsulated + c.rx_no_qp + c.rx_bad_pkey;
+}
+
+static int arrive(struct loop *l)
+{
+    struct link_frame frame = link_take(&l->link);
+    struct end *end = frame.to_responder ? &l->answerer : &l->asker;
+    uint64_t before;
+    int rc = 0;
+
+    before = ignored_cnt(end->rnic);
+    end->pending = true;
+    if (frame.to_responder) {
+        rc = arrive_at_answerer(l, &frame);
+    } else {
+        record_frame(l->record, l->now, frame.data, frame.len, frame.note ? frame.note : "");
+        rnic_input(l->asker.rnic, frame.data, frame.len, l->now);
+    }
+    if (ignored_cnt(end->rnic) == before)
+        judge_frame(&end->judge, false, frame.data, frame.len, l->now);
+    if (frame.forged)
+        judge_doubt(&end->judge);
+    free(frame.data);
+    free(frame.note);
+    return rc;
+}
+
+/* ---- time --------------------------------------------------------------------------------------
+ */
+
+static rnic_time sooner(rnic_time a, rnic_time b)
+{
+    return a < b ? a : b;
+}
+
+static rnic_time end_next(const struct end *end)
+{
+    return end->pending ? end->tx_free : rnic_deadline(end->rnic);
+}
+
+static int expire(struct loop *l, struct end *end)
+{
+    if (rnic_deadline(end->rnic) > l->now)
+        return 0;
+    rnic_expire(end->rnic, l->now);
+    end->pending = true;
+    return 0;
+}
+
+static int settle(struct loop *l)
+{
+    return pump(l, &l->asker) != 0 || pump(l, &l->answerer) != 0 || take_sent(l) != 0 ? -1 : 0;
+}
+
+static int run(struct loop *l)
+{
+    const struct works *w = &l->conn->works;
+    uint64_t events = EVENTS_MIN + EVENTS_A_PSN * (uint64_t)(w->end - l->setup->first);
+
+    while (events-- > 0) {
+        rnic_time at = sooner(sooner(post_time(l), link_due(&l->link)),
+                              sooner(end_next(&l->asker), end_next(&l->answerer)));
+
+        if (at == RNIC_NEVER)
+            break;
+        l->now = at > l->now ? at : l->now;
+        if (post_due(l) != 0 || (link_due(&l->link) <= l->now && arrive(l) != 0) ||
+            expire(l, &l->asker) != 0 || expire(l, &l->answerer) != 0 || settle(l) != 0)
+            return -1;
+    }
+    l->conn->stuck = l->conn->sent.cnt != w->cnt;
+    return 0;
+}
+
+static void end_close(struct end *end)
+{
+    if (end->judged)
+        judge_finish(&end->judge);
+    rnic_del(end->rnic);
+}
+
+static void close_ends(struct loop *l)
+{
+    struct closed_conn *conn = l->conn;
+
+    for (uint32_t i = 0; i < l->memory->keys.cnt; i++)
+        l->memory->region[i].mr = NULL; /* freed with the RNIC */
+    end_close(&l->asker);
+    end_close(&l->answerer);
+    conn->errors = l->asker.judge.errors + l->answerer.judge.errors;
+    conn->doubtful = l->asker.judge.doubtful + l->answerer.judge.doubtful;
+    conn->repeated = l->asker.judge.repeated;
+    if (conn->errors)
+        snprintf(conn->reason, sizeof(conn->reason), "our %s breaks a rule: %s",
+                 l->asker.judge.errors ? "requester" : "responder",
+                 l->asker.judge.errors ? l->asker.judge.first : l->answerer.judge.first);
+}
+
+int closed_conn_play(struct closed_conn *conn, uint32_t number, struct memory *memory,
+                     struct editor *editor, struct record *record, const char **why)
+{
+    struct loop l = {.conn = conn,
+                     .setup = conn->works.setup,
+                     .number = number,
+                     .memory = memory,
+                     .editor = editor,
+                     .record = record,
+                     .now = TIME_BASE,
+                     .near = conn->works.setup->first};
+    int rc = 0;
+
+    if (conn->works.cnt && conn->works.work[conn->works.cnt - 1].open)
+        conn->works.cnt--; /* nobody knows how it ends */
+    if (conn->works.cnt == 0) {
+        *why = "no message is whole in the capture";
+        return 0;
+    }
+    l.posted = calloc(conn->works.cnt + 1, sizeof(*l.posted));
+    l.starve = calloc(conn->works.cnt + 1, sizeof(*l.starve));
+    l.invalidated = calloc(memory->keys.cnt + 1, 1);
+    l.recv_buf = calloc(1, (size_t)l.setup->max_recv + 1);
+    if (!l.posted || !l.starve || !l.invalidated || !l.recv_buf) {
+        rc = -1;
+    } else {
+        count_starved(&l);
+        *why = open_ends(&l);
+        if (!*why)
+            rc = run(&l);
+    }
+    close_ends(&l);
+    link_free(&l.link);
+    for (size_t i = 0; l.posted && i < conn->works.cnt; i++)
+        free(l.posted[i].data);
+    free(l.posted);
+    free(l.starve);
+    free(l.invalidated);
+    free(l.recv_buf);
+    return rc;
+}

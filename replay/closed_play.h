@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * One connection of a closed loop (closed.h), from its first work request until nothing happens any
+ * more.
+ */
+#ifndef REPLAY_CLOSED_PLAY_H
+#define REPLAY_CLOSED_PLAY_H
+
+#include "closed.h"
+#include "record.h"
+
+/* Plays conn->run on `memory`, whose regions are not registered before and after. 0, with *why set
+ * if our RNICs cannot be set up like this, or -1 without memory. */
+int closed_conn_play(struct closed_conn *conn, uint32_t number, struct memory *memory,
+                     struct editor *editor, struct record *record, const char **why);
+
+#endif

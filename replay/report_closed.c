@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "report_closed.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "record.h"
+
+/* Failures that are listed; more are counted. */
+#define FAILURES_MAX 64u
+
+/* ---- plays -------------------------------------------------------------------------------------
+ */
+
+static int add(struct closed_sum *sum, const struct closed *closed)
+{
+    for (size_t i = 0; i < EDITS_MAX; i++)
+        sum->struck[i] += closed->struck[i];
+    for (size_t i = 0; i < closed->cnt; i++) {
+        const struct closed_conn *conn = &closed->conn[i];
+        struct closed_failure *failure;
+
+        sum->frames += conn->frames;
+        sum->lost += conn->lost;
+        sum->damaged += conn->damaged;
+        sum->forged += conn->forged;
+        sum->repeated += conn->repeated;
+        sum->gave_up += conn->gave_up;
+        sum->doubtful += conn->doubtful;
+        if (conn->verdict != VERDICT_FAIL)
+            continue;
+        sum->failed_of[i]++;
+        if (sum->failure_cnt >= FAILURES_MAX)
+            continue;
+        if (!VEC_GROW(sum->failure, sum->failure_cnt, sum->failure_cap))
+            return -1;
+        failure = &sum->failure[sum->failure_cnt++];
+        *failure = (struct closed_failure){.conn = (uint32_t)i + 1, .seed = closed->seed};
+        memcpy(failure->reason, conn->reason, sizeof(failure->reason));
+    }
+    return 0;
+}
+
+static int play(struct closed_sum *sum, const struct drive *drive,
+                const struct closed_options *options, uint64_t seed, struct record *record,
+                struct fault *fault)
+{
+    struct closed closed;
+    int rc = closed_play(&closed, drive, &options->edits, seed, record, fault);
+
+    if (rc == 0) {
+        closed_judge(&closed, &sum->clean);
+        sum->plays++;
+        sum->failed += closed_verdict(&closed) == VERDICT_FAIL;
+        if (add(sum, &closed) != 0)
+            rc = fault_set(fault, "%s: no memory", drive->trace->name);
+    }
+    closed_free(&closed);
+    return rc;
+}
+
+int closed_sum_run(struct closed_sum *sum, const struct drive *drive,
+                   const struct closed_options *options, struct fault *fault)
+{
+    static const struct edits none = {.cnt = 0};
+    int rc;
+
+    memset(sum, 0, sizeof(*sum));
+    sum->failed_of = calloc(drive->run_cnt + 1, sizeof(*sum->failed_of));
+    if (!sum->failed_of)
+        return fault_set(fault, "%s: no memory", drive->trace->name);
+    rc = closed_play(&sum->clean, drive, &none, options->seed, NULL, fault);
+    if (rc == 0)
+        closed_judge(&sum->clean, &sum->clean);
+    for (uint32_t i = 0; rc == 0 && i < options->repeat; i++) {
+        struct record record = {.path = NULL};
+        bool recorded = options->record && i + 1 == options->repeat;
+        struct fault ignored;
+
+        if (recorded)
+            rc = record_open(&record, options->record, fault);
+        if (rc == 0)
+            rc = play(sum, drive, options, options->seed + i, recorded ? &record : NULL, fault);
+        if (record_close(&record, rc == 0 ? fault : &ignored) != 0)
+            rc = -1;
+    }
+    return rc;
+}
+
+void closed_sum_free(struct closed_sum *sum)
+{
+    closed_free(&sum->clean);
+    free(sum->failure);
+    free(sum->failed_of);
+    memset(sum, 0, sizeof(*sum));
+}
+
+enum verdict closed_sum_verdict(const struct closed_sum *sum)
+{
+    return sum->failed ? VERDICT_FAIL : closed_verdict(&sum->clean);
+}
+
+const char *closed_sum_skip_reason(const struct closed_sum *sum)
+{
+    for (size_t i = 0; i < sum->clean.cnt; i++)
+        if (sum->clean.conn[i].verdict == VERDICT_SKIPPED)
+            return sum->clean.conn[i].reason;
+    return "no RC connection in it";
+}
+
+/* ---- words -------------------------------------------------------------------------------------
+ */
+
+static enum verdict conn_verdict(const struct closed_sum *sum, size_t i)
+{
+    return sum->failed_of[i] ? VERDICT_FAIL : sum->clean.conn[i].verdict;
+}
+
+static void print_conn(FILE *out, const struct closed_sum *sum, size_t i)
+{
+    const struct closed_conn *conn = &sum->clean.conn[i];
+    const struct setup *s = &conn->run->setup;
+    const struct trace_flow *flow = &s->trace->flow[s->side->req_flow];
+    char buf[256];
+    struct text t = text_of(buf, sizeof(buf));
+
+    text_add_addr(&t, flow->src);
+    text_add(&t, " QP 0x%06x → ", s->peer_qpn);
+    text_add_addr(&t, flow->dst);
+    text_add(&t, " QP 0x%06x", s->qpn);
+    fprintf(out, "connection %zu: %s: %s", i + 1, buf, verdict_name(conn_verdict(sum, i)));
+    if (conn->verdict == VERDICT_SKIPPED)
+        fprintf(out, ": %s\n", conn->reason);
+    else
+        fprintf(out, ", %zu work requests, %zu receives, %" PRIu64 " frames%s%s\n", conn->sent.cnt,
+                conn->received.cnt, conn->frames,
+                conn->verdict == VERDICT_FAIL ? "; without any edit " : "",
+                conn->verdict == VERDICT_FAIL ? conn->reason : "");
+}
+
+void report_closed_text(FILE *out, const struct closed_sum *sum,
+                        const struct closed_options *options)
+{
+    const char *name = sum->clean.drive->trace->name;
+
+    fprintf(out,
+            "%s: %s: closed loop, our RNIC at both ends, %" PRIu32 " plays from seed %" PRIu64 "\n",
+            name, verdict_name(closed_sum_verdict(sum)), sum->plays, options->seed);
+    for (size_t i = 0; i < sum->clean.cnt; i++)
+        print_conn(out, sum, i);
+    fprintf(out,
+            "%" PRIu64 " frames, %" PRIu64 " dropped, %" PRIu64 " damaged, %" PRIu64
+            " forged, %" PRIu64 " requests sent again",
+            sum->frames, sum->lost, sum->damaged, sum->forged, sum->repeated);
+    if (sum->gave_up)
+        fprintf(out, ", %" PRIu64 " connections given up as they had to", sum->gave_up);
+    if (sum->doubtful)
+        fprintf(out, ", %" PRIu64 " rules broken after forged packets (no proof)", sum->doubtful);
+    fputc('\n', out);
+    for (size_t i = 0; i < options->edits.cnt; i++)
+        fprintf(out, "edit %s: %" PRIu64 " frames%s\n", options->edits.spec[i].text, sum->struck[i],
+                sum->struck[i] ? "" : " (it fits none)");
+    for (size_t i = 0; i < sum->failure_cnt; i++)
+        fprintf(out, "seed %" PRIu64 ": connection %u: %s\n", sum->failure[i].seed,
+                sum->failure[i].conn, sum->failure[i].reason);
+    if (sum->failure_cnt == 0)
+        return;
+    fputs("again with: rocedrill replay --closed", out);
+    for (size_t i = 0; i < options->edits.cnt; i++)
+        fprintf(out, " --edit '%s'", options->edits.spec[i].text);
+    fprintf(out, " --seed %" PRIu64 " %s\n", sum->failure[0].seed, name);
+}
+
+/* ---- JSON --------------------------------------------------------------------------------------
+ */
+
+static json_t *end_json(const uint8_t addr[16], uint32_t qpn)
+{
+    char buf[64];
+    struct text t = text_of(buf, sizeof(buf));
+
+    text_add_addr(&t, addr);
+    return json_pack("{s:s, s:i}", "address", buf, "qpn", (int)qpn);
+}
+
+static json_t *conn_json(const struct closed_sum *sum, size_t i)
+{
+    const struct closed_conn *conn = &sum->clean.conn[i];
+    const struct setup *s = &conn->run->setup;
+    const struct trace_flow *flow = &s->trace->flow[s->side->req_flow];
+    json_t *json = json_pack(
+        "{s:o, s:o, s:s, s:I, s:I, s:I, s:I}", "requester", end_json(flow->src, s->peer_qpn),
+        "responder", end_json(flow->dst, s->qpn), "verdict", verdict_name(conn_verdict(sum, i)),
+        "work_requests", (json_int_t)conn->sent.cnt, "receives", (json_int_t)conn->received.cnt,
+        "frames", (json_int_t)conn->frames, "plays_failed", (json_int_t)sum->failed_of[i]);
+
+    if (conn->reason[0])
+        json_object_set_new(json, "reason", json_string(conn->reason));
+    return json;
+}
+
+/* In the form of the differences of a replay, which the JUnit report reads. */
+static json_t *failure_json(const struct closed_failure *failure)
+{
+    char field[48], again[64];
+
+    snprintf(field, sizeof(field), "seed %" PRIu64, failure->seed);
+    snprintf(again, sizeof(again), "--seed %" PRIu64 " repeats it", failure->seed);
+    return json_pack("{s:i, s:I, s:i, s:s, s:s, s:s, s:s}", "connection", (int)failure->conn,
+                     "seed", (json_int_t)failure->seed, "frame", 0, "field", field, "expected",
+                     "what the rules and the play without edits say", "actual", failure->reason,
+                     "reason", again);
+}
+
+json_t *report_closed_json(const struct closed_sum *sum, const struct closed_options *options)
+{
+    json_t *connections = json_array(), *failures = json_array(), *edits = json_array();
+
+    for (size_t i = 0; i < sum->clean.cnt; i++)
+        json_array_append_new(connections, conn_json(sum, i));
+    for (size_t i = 0; i < sum->failure_cnt; i++)
+        json_array_append_new(failures, failure_json(&sum->failure[i]));
+    for (size_t i = 0; i < options->edits.cnt; i++)
+        json_array_append_new(edits, json_pack("{s:s, s:I}", "edit", options->edits.spec[i].text,
+                                               "frames", (json_int_t)sum->struck[i]));
+    return json_pack(
+        "{s:s, s:s, s:o, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}}", "file",
+        sum->clean.drive->trace->name, "verdict", verdict_name(closed_sum_verdict(sum)),
+        "connections", connections, "differences", failures, "closed", "seed",
+        (json_int_t)options->seed, "plays", (json_int_t)sum->plays, "plays_failed",
+        (json_int_t)sum->failed, "frames", (json_int_t)sum->frames, "dropped",
+        (json_int_t)sum->lost, "damaged", (json_int_t)sum->damaged, "forged",
+        (json_int_t)sum->forged, "repeated", (json_int_t)sum->repeated, "given_up",
+        (json_int_t)sum->gave_up, "doubtful", (json_int_t)sum->doubtful, "edits", edits);
+}

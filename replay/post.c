@@ -161,7 +161,8 @@ static const char *stage_open(struct stage *st)
                                 .max_recv_sge = 1,
                                 .max_send_wr =
                                     w->cnt < RNIC_WR_MAX ? (uint32_t)w->cnt : RNIC_WR_MAX,
-                                .max_send_sge = 1};
+                                .max_send_sge = 1,
+                                .window = UINT32_C(1) << 23}; /* as far as R060 lets it go */
     struct rnic_qp_attr qp = {.state = RNIC_QPS_INIT,
                               .path_mtu = s->mtu,
                               .dest_qpn = s->qpn,

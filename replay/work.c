@@ -38,6 +38,11 @@ static struct seen *list_seen(const struct setup *s, size_t *cnt)
     return seen;
 }
 
+static bool is_fetch(enum roce_kind kind)
+{
+    return kind != ROCE_KIND_SEND && kind != ROCE_KIND_WRITE;
+}
+
 /* PSNs that a READ takes: as many as its answer has packets. */
 static uint32_t psn_cnt(const struct setup *s, const struct roce_pkt *pkt)
 {
@@ -172,6 +177,36 @@ static const char *unpostable(const struct works *w)
     return w->cnt ? NULL : "no message begins in the capture";
 }
 
+/* Whether the recorded requester had more READs and atomics unanswered at a time than ours can
+ * (R130). */
+static bool too_many_fetches(const struct works *w)
+{
+    const struct setup *s = w->setup;
+    int64_t asked = INT64_MIN;  /* highest PSN */
+    size_t begun = 0, done = 0; /* works looked at */
+    uint32_t out = 0;
+
+    for (uint32_t i = 0; i < s->step_cnt; i++) {
+        const struct step *step = &s->step[i];
+
+        if (step->response) {
+            for (; done < begun && step->usable && !step->early &&
+                   w->work[done].rel + w->work[done].cnt - 1 <= setup_executed_by(s, i);
+                 done++)
+                out -= is_fetch(w->work[done].kind);
+            continue;
+        }
+        if (step->rel <= asked)
+            continue;
+        asked = step->rel;
+        for (; begun < w->cnt && w->work[begun].rel <= asked; begun++)
+            out += is_fetch(w->work[begun].kind);
+        if (out > RNIC_RD_ATOMIC_MAX)
+            return true;
+    }
+    return false;
+}
+
 int works_derive(struct works *w, const struct setup *setup)
 {
     struct seen *seen;
@@ -199,6 +234,8 @@ int works_derive(struct works *w, const struct setup *setup)
     w->end = expect;
     if (rc >= 0) {
         w->skip = unpostable(w);
+        if (!w->skip && too_many_fetches(w))
+            w->skip = "it has more READs and atomics unanswered at a time than our requester may";
         find_posts(w);
         /* So that a packet follows the last one seen. */
         if (w->cnt && w->work[w->cnt - 1].open && w->work[w->cnt - 1].kind == ROCE_KIND_SEND)

@@ -204,6 +204,8 @@ int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *given, struct rni
     qp->srq = init.srq;
     qp->xrcd = init.xrcd;
     qp->credits = init.type == RNIC_QPT_RC && !init.srq && !init.no_credits;
+    if (init.window)
+        qp->req.window = init.window;
     count_users(qp, 1);
     *out = qp;
     return RNIC_OK;

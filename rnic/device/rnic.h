@@ -394,6 +394,8 @@ struct rnic_qp_init {
     struct rnic_srq *srq;    /* a basic one, in place of a receive queue; else NULL. RC, UC, UD */
     struct rnic_xrcd *xrcd;  /* XRC_RECV: the domain whose SRQs requests may name */
     bool no_credits;         /* RC: ACKs do not tell how many receive WQEs there are (R106) */
+    uint32_t window;         /* RC, XRC: SEND and WRITE packets unanswered at a time, 0: 256; where
+                                one that has more of them in flight is stood in for */
 };
 
 int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *init, struct rnic_qp **out);

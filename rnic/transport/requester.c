@@ -47,6 +47,7 @@ bool rnic_requester_init(struct rnic_requester *req, const struct rnic_host *hos
     req->qp = qp;
     req->counters = counters;
     req->attr.path_mtu = 256; /* to count PSNs with that are flushed anyway */
+    req->window = RNIC_WINDOW;
     rnic_retry_init(&req->retry, 0, 0, 0);
     return rnic_sq_init(&req->sq, max_send_wr, max_send_sge, max_inline);
 }
@@ -336,7 +337,7 @@ enum rnic_req_gate rnic_requester_gate(const struct rnic_requester *req)
             return RNIC_REQ_RD_ATOMIC;
         if (rnic_swqe_end(wqe) - req->una > RNIC_PSN_SPAN)
             return RNIC_REQ_WINDOW;
-    } else if (out >= RNIC_PSN_SPAN || out - req->fetch_psns >= RNIC_WINDOW) {
+    } else if (out >= RNIC_PSN_SPAN || out - req->fetch_psns >= req->window) {
         return RNIC_REQ_WINDOW;
     }
     if ((wqe->flags & RNIC_SEND_FENCE) && req->nxt == wqe->pos && req->fetch_cnt)

@@ -34,8 +34,9 @@
  * Only READs come near it, whose request is one packet. */
 #define RNIC_PSN_SPAN (UINT64_C(1) << 23)
 
-/* SEND and WRITE packets that may be unanswered at a time: 1 MiB at a path MTU of 4096, more than
- * any local path holds, and what a receiver loses at worst when it cannot keep up. */
+/* SEND and WRITE packets that may be unanswered at a time unless the user says otherwise: 1 MiB at
+ * a path MTU of 4096, more than any local path holds, and what a receiver loses at worst when it
+ * cannot keep up. */
 #define RNIC_WINDOW 256u
 
 /* Two packets that ask for an acknowledgement are never further apart: a quarter of the window, so
@@ -90,8 +91,10 @@ struct rnic_requester {
     struct rnic_retry retry;
 
     bool started;
-    bool draining; /* SQD */
-    bool watched;  /* the host hears of each step; set by the host at any time */
+    bool draining;   /* SQD */
+    bool watched;    /* the host hears of each step; set by the host at any time */
+    uint32_t window; /* SEND and WRITE packets unanswered at a time; set by the host before it
+                        starts */
 
     rnic_pos una; /* oldest position not answered */
     rnic_pos nxt; /* next one to send, una <= nxt <= max */

@@ -279,6 +279,30 @@ static void what_no_requester_sends_is_skipped(void)
     expect_skip(&t, "lengths that no conformant requester sends");
 }
 
+/* Hardware has more packets in flight than our requester by default. */
+static void a_wide_window_holds(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    for (uint32_t psn = 0; psn < 1500; psn++)
+        talk_write(&t, ROCE_OP_RC_WRITE_ONLY, psn, VA, RKEY, 8, 8, (uint8_t)psn);
+    talk_ack(&t, 1499, ACK, 1500);
+    expect_holds(&t, 1500, 0, 0);
+}
+
+static void more_reads_than_ours_can_have_are_skipped(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    for (uint32_t psn = 0; psn < 17; psn++)
+        talk_read(&t, psn, VA, RKEY, 8);
+    for (uint32_t psn = 0; psn < 17; psn++)
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, psn, psn + 1, 8, 1);
+    expect_skip(&t, "more READs and atomics");
+}
+
 SUITE("replay.requester", TEST(every_operation_is_posted_and_completes),
       TEST(it_goes_back_where_a_nak_says), TEST(it_waits_out_an_rnr_nak_and_a_timeout),
       TEST(it_asks_again_for_the_missing_part_of_a_read),
@@ -286,4 +310,5 @@ SUITE("replay.requester", TEST(every_operation_is_posted_and_completes),
       TEST(duplicates_and_late_packets_are_the_wires), TEST(a_capture_that_ends_in_a_message_holds),
       TEST(going_back_before_the_capture_point_holds), TEST(going_on_after_a_fatal_nak_differs),
       TEST(sending_other_bytes_again_differs), TEST(a_wrong_address_in_a_repeated_read_differs),
-      TEST(what_no_requester_sends_is_skipped))
+      TEST(what_no_requester_sends_is_skipped), TEST(a_wide_window_holds),
+      TEST(more_reads_than_ours_can_have_are_skipped))

@@ -165,6 +165,13 @@ static void r060_window(void)
         freq_post(&fake, 0, RNIC_WR_SEND, 0, 1);
     EXPECT_EQ(freq_out_all(&fake), 203);
     freq_free(&fake);
+    /* A wider one, for who stands in for another. */
+    freq_init(&fake);
+    fake.req.window = 280;
+    for (unsigned i = 0; i < 290; i++)
+        freq_post(&fake, i, RNIC_WR_WRITE, 0, 1);
+    EXPECT_EQ(freq_out_all(&fake), 280);
+    freq_free(&fake);
     /* 2^23 PSNs: alone they may be outstanding, a packet more may not. */
     freq_init(&fake);
     EXPECT_EQ(freq_post_wr(&fake, &wr), RNIC_SQ_POSTED);

@@ -2,8 +2,13 @@
 /*
  * Who drives. A device moves in any thread that holds the lock. The loop's own thread sleeps on the
  * port's descriptors when nobody else drives; while a program polls it only naps, looking whether
- * the program still does. It spins before it sleeps if that paid lately: if frames came soon after
- * it went to sleep the next times it looks longer, if they did not it sleeps at once.
+ * the program still does. A program may poll and then look at its memory for what the peer writes
+ * (ib_write_lat does): if frames lay there after a nap, the thread does not nap for some time but
+ * lets each frame wake it, until that turns out to be for nothing.
+ *
+ * It spins before it sleeps if that paid lately: if frames came soon after it went to sleep the
+ * next times it looks longer, if they did not it sleeps at once. It spins without the lock, and
+ * lets others have the CPU meanwhile: whoever posts then does not wait for it.
  */
 #include "port/loop_impl.h"
 
@@ -25,6 +30,9 @@
 #define NAP_NS      200000u
 #define SPIN_MAX_NS 50000u
 #define SPIN_MIN_NS 2000u
+#define ABSENT_MAX  32u       /* wake-ups for nothing until the program is taken to poll again */
+#define DOZE_NS     20000000u /* how long it sleeps first: a timer that runs longer need not wake it \
+                               */
 
 rnic_time rnic_loop_now(void)
 {
@@ -232,14 +240,25 @@ static void attend(struct rnic_loop *loop, const struct pollfd *fds)
         loop_answer(loop);
 }
 
-/* Sleeps until something is to be done. Called locked, sleeps unlocked. Whether frames came. */
-static bool rest(struct rnic_loop *loop)
+/* Looks for something to do until `until`; whether there is. Unlocked. */
+static bool spin(struct pollfd *fds, unsigned cnt, uint64_t until)
+{
+    while (rnic_loop_now() < until) {
+        if (poll(fds, cnt, 0) > 0)
+            return true;
+        sched_yield();
+    }
+    return false;
+}
+
+/* Looks until `spin_until`, then sleeps, until something is to be done. Called locked, rests
+ * unlocked. Whether frames came. */
+static bool rest(struct rnic_loop *loop, bool naps, uint64_t moved_at, uint64_t spin_until)
 {
     struct pollfd fds[FDS_OWN + RNIC_PORT_FDS];
     uint64_t now = rnic_loop_now();
     uint64_t until = next_deadline(loop);
     unsigned cnt = FDS_OWN;
-    bool naps = polled_lately(loop, now);
     bool came = false;
 
     fds[FD_WAKE] = (struct pollfd){.fd = loop->wake_fd, .events = POLLIN};
@@ -247,18 +266,23 @@ static bool rest(struct rnic_loop *loop)
     fds[FD_ANSWER] = (struct pollfd){.fd = loop->answer_fd, .events = POLLIN};
     if (naps)
         until = now + NAP_NS;
-    else
+    else if (now < moved_at + DOZE_NS && until > now + DOZE_NS)
+        until = now + DOZE_NS;
+    if (!naps)
         cnt += rnic_port_fds(loop->port, fds + FDS_OWN);
     atomic_store(&loop->sleep_until, until);
     pthread_mutex_unlock(&loop->lock);
-    do {
+    if (spin_until > until)
+        spin_until = until;
+    for (bool found = !naps && spin(fds, cnt, spin_until); !found;) {
         for (unsigned i = 0; i < cnt; i++)
             fds[i].revents = 0;
         sleep_on(fds, cnt, until, now);
         now = rnic_loop_now();
         until = now + NAP_NS;
-    } while (naps && !fds[FD_WAKE].revents && !fds[FD_WATCH].revents && !fds[FD_ANSWER].revents &&
-             polled_lately(loop, now));
+        found = !(naps && !fds[FD_WAKE].revents && !fds[FD_WATCH].revents &&
+                  !fds[FD_ANSWER].revents && polled_lately(loop, now));
+    }
     for (unsigned i = FDS_OWN; i < cnt; i++)
         came |= fds[i].revents != 0;
     take_lock(loop);
@@ -288,23 +312,33 @@ static void *run(void *user)
     moved_at = rnic_loop_now();
     while (!loop->stop) {
         now = rnic_loop_now();
-        if (!polled_lately(loop, now) && loop_drive(loop, now)) {
+        bool polls = polled_lately(loop, now);
+        bool naps = polls && loop->absent == 0;
+
+        if (!naps && loop_drive(loop, now)) {
             moved_at = now;
-            yield_lock(loop);
-        } else if (!polled_lately(loop, now) && now < moved_at + loop->spin) {
+            if (polls)
+                loop->absent = ABSENT_MAX;
             yield_lock(loop);
         } else {
-            uint64_t slept_at = now;
-            bool came = rest(loop);
+            bool came = rest(loop, naps, moved_at, moved_at + loop->spin);
+            uint64_t slept = rnic_loop_now() - now;
 
-            now = rnic_loop_now();
-            if (came && now - slept_at < SPIN_MAX_NS)
+            if (naps) { /* frames now are frames that the program left lying */
+                if (loop_drive(loop, rnic_loop_now())) {
+                    loop->absent = ABSENT_MAX;
+                    moved_at = rnic_loop_now();
+                }
+                continue;
+            }
+            if (polls && loop->absent > 0)
+                loop->absent--;
+            if (came && slept < SPIN_MAX_NS)
                 loop->spin = SPIN_MAX_NS;
             else if (loop->spin > SPIN_MIN_NS)
                 loop->spin /= 2;
             else
                 loop->spin = 0;
-            moved_at = came ? now : 0;
         }
     }
     pthread_mutex_unlock(&loop->lock);

@@ -76,6 +76,7 @@ struct rnic_loop {
     bool stop;
     atomic_uint_fast64_t polled_at;   /* last rnic_loop_poll() */
     atomic_uint_fast64_t sleep_until; /* the thread wakes by itself then; 0: it runs */
+    unsigned absent;                  /* > 0: the program polls, but leaves frames lying */
     uint64_t spin;                    /* how long it looks before it sleeps, ns */
 
     struct rnic_loop *next; /* of all loops of the process */

@@ -190,18 +190,37 @@ static struct rnic_qp *qp_of(struct stage *st, uint32_t run, rnic_time now)
 /* ---- before a packet: what the responder's user did --------------------------------------------
  */
 
-static void post_recv(struct stage *st, struct run *run, struct rnic_qp *qp, uint32_t len)
+static int post_recv(struct stage *st, struct run *run, struct rnic_qp *qp, uint32_t len)
 {
+    const struct drive_watch *watch = st->drive->watch;
     struct rnic_sge sge = {.addr = 0, .len = len, .lkey = st->recv_key};
     struct rnic_recv_wr wr = {.wr_id = run->recv_posted, .sge = &sge, .sge_cnt = 1};
 
-    if (rnic_post_recv(qp, &wr) == 0)
-        run->recv_posted++;
+    if (rnic_post_recv(qp, &wr) != 0)
+        return 0;
+    run->recv_posted++;
+    return watch ? watch->recv(watch->ctx, (uint32_t)(run - st->drive->run), len) : 0;
+}
+
+/* Registers a key again or withdraws it, for the device and whoever watches. 0 or -1. */
+static int set_key(struct stage *st, struct memory_region *region, bool valid)
+{
+    const struct drive_watch *watch = st->drive->watch;
+    bool was = region->mr != NULL;
+
+    if (!valid)
+        memory_withdraw(region);
+    else if (memory_register(region, st->pd) != 0)
+        return -1;
+    return watch && was != valid
+               ? watch->key(watch->ctx, (uint32_t)(st->device - st->drive->device), region->rkey,
+                            valid)
+               : 0;
 }
 
 /* A receive WQE for a message that needs one at this packet, unless the recorded one had none. */
-static void prepare_recv(struct stage *st, struct run *run, struct rnic_qp *qp,
-                         const struct cue *cue, const struct rnic_qp_view *view)
+static int prepare_recv(struct stage *st, struct run *run, struct rnic_qp *qp,
+                        const struct cue *cue, const struct rnic_qp_view *view)
 {
     const struct step *at = &run->setup.step[cue->step];
     const struct roce_opcode *op = setup_op(&run->setup, cue->step);
@@ -209,7 +228,8 @@ static void prepare_recv(struct stage *st, struct run *run, struct rnic_qp *qp,
     bool needs = op->kind == ROCE_KIND_SEND ? roce_opcode_starts(op) : roce_opcode_ends(op);
 
     if (roce_opcode_uses_rq(op) && needs && !none && view->recv_wr == 0)
-        post_recv(st, run, qp, at->recv_len == RECV_FULL ? st->recv_len : at->recv_len);
+        return post_recv(st, run, qp, at->recv_len == RECV_FULL ? st->recv_len : at->recv_len);
+    return 0;
 }
 
 /* The first value of a counter that only FETCH_ADDs change is what most of their answers imply, so
@@ -253,6 +273,17 @@ static uint64_t first_value(const struct setup *s, const struct entry *e)
     return seen[best].value;
 }
 
+/* The responder's program, or its initial image, puts a byte there. */
+static int note_store(void *ctx, const struct memory_region *region, uint64_t va, uint8_t byte,
+                      bool initial)
+{
+    const struct stage *st = ctx;
+
+    return st->drive->watch->store(st->drive->watch->ctx,
+                                   (uint32_t)(st->device - st->drive->device), region->rkey, va,
+                                   byte, initial);
+}
+
 /* What the recorded answers to this READ or atomic show was in memory then. */
 static int prepare_memory(struct stage *st, uint32_t run_idx, uint32_t step, bool fresh)
 {
@@ -260,7 +291,11 @@ static int prepare_memory(struct stage *st, uint32_t run_idx, uint32_t step, boo
     const struct step *at = &s->step[step];
     const struct entry *e = setup_entry(s, at->rel);
     struct memory *memory = &st->device->memory;
-    struct memory_reader reader = {.side = run_idx, .pkt = at->pkt, .event = st->event};
+    struct memory_reader reader = {.side = run_idx,
+                                   .pkt = at->pkt,
+                                   .event = st->event,
+                                   .store = st->drive->watch ? note_store : NULL,
+                                   .ctx = st};
     struct memory_region *region;
     struct roce_pkt pkt;
     uint64_t va;
@@ -458,6 +493,7 @@ static int play_cue(struct stage *st, const struct cue *cue, rnic_time now)
     const struct step *at = &s->step[step];
     const struct trace_packet *p = setup_packet(s, step);
     const struct roce_opcode *op = roce_opcode(p->opcode);
+    const struct drive_watch *watch = st->drive->watch;
     struct memory *memory = &st->device->memory;
     struct memory_region *region = NULL;
     struct rnic_qp_view before, after;
@@ -471,8 +507,8 @@ static int play_cue(struct stage *st, const struct cue *cue, rnic_time now)
     st->play[run_idx].last = cue->when;
     rnic_qp_view(qp, &before);
     ahead = roce_psn_diff(roce_psn_of(p->psn), roce_psn_of(before.epsn));
-    if (!at->damaged && ahead == 0)
-        prepare_recv(st, run, qp, cue, &before);
+    if (!at->damaged && ahead == 0 && prepare_recv(st, run, qp, cue, &before) != 0)
+        return -1;
     if (!at->damaged && (op->kind == ROCE_KIND_READ || roce_opcode_is_atomic(op))) {
         trace_parse(p, &pkt);
         region =
@@ -485,15 +521,16 @@ static int play_cue(struct stage *st, const struct cue *cue, rnic_time now)
     }
     if (region && !at->withdraw && ahead == 0 && st->invalidated[region - memory->region]) {
         /* Used again after it was invalidated: the responder's user registered it anew. */
-        memory_withdraw(region);
+        if (set_key(st, region, false) != 0)
+            return -1;
         st->invalidated[region - memory->region] = 0;
     }
-    if (region && at->withdraw)
-        memory_withdraw(region);
-    else if (region && memory_register(region, st->pd) != 0)
+    if (region && set_key(st, region, !at->withdraw) != 0)
+        return -1;
+    if (watch && watch->frame(watch->ctx, run_idx, step, cue->when, cue->pkt) != 0)
         return -1;
     feed(st->rnic, p, now);
-    if (region && at->withdraw && memory_register(region, st->pd) != 0)
+    if (region && at->withdraw && set_key(st, region, true) != 0)
         return -1;
     if (take_answers(st, run_idx, now) != 0)
         return -1;
@@ -643,11 +680,18 @@ static int play_device(struct drive *d, uint32_t device, struct playing *play, s
 int drive_all(struct drive *drive, const struct trace *trace, const struct conns *conns,
               struct fault *fault)
 {
+    return drive_watched(drive, trace, conns, NULL, fault);
+}
+
+int drive_watched(struct drive *drive, const struct trace *trace, const struct conns *conns,
+                  const struct drive_watch *watch, struct fault *fault)
+{
     struct playing *play;
     int rc = 0;
 
     memset(drive, 0, sizeof(*drive));
     drive->trace = trace;
+    drive->watch = watch;
     for (size_t i = 0; rc == 0 && i < conns->cnt; i++)
         rc = runs_add_side(drive, &conns->side[i]);
     play = calloc(drive->run_cnt + 1, sizeof(*play));

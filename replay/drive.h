@@ -61,9 +61,23 @@ struct device {
     const char *failed;
 };
 
+/* Told in order what a responder's user does and when a request is given to it, so that the same
+ * can be done with a device elsewhere. Each may return -1: no memory. */
+struct drive_watch {
+    void *ctx;
+    int (*recv)(void *ctx, uint32_t run, uint32_t len);
+    /* `initial`: it was there before anything was played. */
+    int (*store)(void *ctx, uint32_t device, uint32_t rkey, uint64_t va, uint8_t byte,
+                 bool initial);
+    int (*key)(void *ctx, uint32_t device, uint32_t rkey, bool valid);
+    /* Step `step`'s frame is played when packet `pkt` of the trace was captured, at step `when`. */
+    int (*frame)(void *ctx, uint32_t run, uint32_t step, uint32_t when, uint32_t pkt);
+};
+
 struct drive {
     const struct trace *trace;
-    struct run *run; /* one for each stretch of each side of the connections */
+    const struct drive_watch *watch; /* or NULL */
+    struct run *run;                 /* one for each stretch of each side of the connections */
     size_t run_cnt;
     size_t run_cap;
     struct device *device;
@@ -75,9 +89,12 @@ struct drive {
     uint64_t kept_len;
 };
 
-/* Derives and plays all sides. 0, or -1 and a fault. drive_free() is wanted in both cases. */
+/* Derives and plays all sides; `watch` may be NULL. 0, or -1 and a fault. drive_free() is wanted in
+ * both cases. */
 int drive_all(struct drive *drive, const struct trace *trace, const struct conns *conns,
               struct fault *fault);
+int drive_watched(struct drive *drive, const struct trace *trace, const struct conns *conns,
+                  const struct drive_watch *watch, struct fault *fault);
 void drive_free(struct drive *drive);
 
 /* Hash of a payload, for comparing ones that were not kept. */

@@ -79,7 +79,8 @@ static void play(struct job *job, FILE *text, const struct job_options *options)
 {
     const struct replay_options replay_options = {.peer = peer_of(job->item, options),
                                                   .sides = options->closed ? REPLAY_NEITHER
-                                                                           : options->sides};
+                                                                           : options->sides,
+                                                  .live = options->live};
     struct fault fault = {""};
     struct replay replay;
 

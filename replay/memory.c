@@ -248,6 +248,9 @@ int memory_observe(struct memory *memory, struct memory_region *region, uint64_t
             memory->initial++;
         else if (differs)
             memory->host_stores++;
+        if (reader->store && (state[i] == UNKNOWN || differs) &&
+            reader->store(reader->ctx, region, va + i, bytes[i], state[i] == UNKNOWN) != 0)
+            return -1;
         image[i] = bytes[i];
         state[i] = OBSERVED;
     }
@@ -271,6 +274,11 @@ int memory_written(struct memory *memory, struct memory_region *region,
         memcpy(w->value, region->image + off, sizeof(w->value));
     memset(region->state + off, write->unknown ? OBSERVED : WRITTEN, write->len);
     return 0;
+}
+
+bool memory_is_written(const struct memory_region *region, uint64_t va)
+{
+    return region->state[va - region->low] == WRITTEN;
 }
 
 void memory_forget(struct memory *memory)

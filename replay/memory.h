@@ -59,6 +59,10 @@ struct memory_reader {
     uint32_t pkt;   /* index into trace.pkt of the request */
     uint32_t event; /* latest packet before it from which the responder's program may have learnt
                      * that it can use its buffers again; 0 if none */
+    /* NULL, or told of each byte that memory_observe() puts into the image; -1 is no memory. */
+    int (*store)(void *ctx, const struct memory_region *region, uint64_t va, uint8_t byte,
+                 bool initial);
+    void *ctx;
 };
 
 struct memory {
@@ -111,6 +115,9 @@ int memory_observe(struct memory *memory, struct memory_region *region, uint64_t
 /* Our RNIC executed a write (data NULL: the 8 bytes that are in the image now). 0 or -1. */
 int memory_written(struct memory *memory, struct memory_region *region,
                    const struct memory_write *write);
+
+/* Whether a remote write put the byte at `va` there, which the region covers. */
+bool memory_is_written(const struct memory_region *region, uint64_t va);
 
 /* The capture lacks requests here, any of which may have written anywhere: what was written before
  * is no obligation any more. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include "deviations.h"
+#include "live_replay.h"
 #include "receive.h"
 #include "transmit.h"
 
@@ -18,8 +19,11 @@ int replay_run(struct replay *replay, const char *path, const struct replay_opti
         return -1;
     if (deviations_seal(&replay->trace, options->peer) != 0)
         return fault_set(fault, "%s: no memory", replay->trace.name);
-    if (conns_find(&replay->conns, &replay->trace, fault) != 0 ||
-        drive_all(&replay->drive, &replay->trace, &replay->conns, fault) != 0)
+    if (conns_find(&replay->conns, &replay->trace, fault) != 0)
+        return -1;
+    if (options->live)
+        return live_replay(replay, options, fault);
+    if (drive_all(&replay->drive, &replay->trace, &replay->conns, fault) != 0)
         return -1;
     if (replay->sides & REPLAY_RESPONDER)
         rc = compare_all(&replay->comparison, &replay->drive, &replay->conns, options->peer);

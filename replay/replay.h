@@ -21,9 +21,12 @@ enum replay_side {
     REPLAY_NEITHER = 4, /* derived and played, but nothing is compared: for closed.h */
 };
 
+struct live_options;
+
 struct replay_options {
-    const char *peer; /* profile whose deviations are known, or NULL */
-    unsigned sides;   /* of enum replay_side; 0 is both */
+    const char *peer;                /* profile whose deviations are known, or NULL */
+    unsigned sides;                  /* of enum replay_side; 0 is both */
+    const struct live_options *live; /* the target, one side; NULL: our own RNIC */
 };
 
 struct replay {

@@ -9,12 +9,22 @@
 #include <unistd.h>
 #include "deviations.h"
 #include "gate.h"
+#include "live_main.h"
 #include "options.h"
 
 #define JOBS_MAX   256u
 #define REPEAT_MAX 1000000u
 
-enum { OPT_JUNIT = OPTION_LONG, OPT_SIDE, OPT_CLOSED, OPT_EDIT, OPT_SEED, OPT_REPEAT, OPT_RECORD };
+enum {
+    OPT_JUNIT = OPTION_LONG,
+    OPT_SIDE,
+    OPT_CLOSED,
+    OPT_EDIT,
+    OPT_SEED,
+    OPT_REPEAT,
+    OPT_RECORD,
+    OPT_LIVE
+};
 
 static const struct option_row rows[] = {
     {"ladder", 'l', NULL, "print every conversation with the verdict on each answer"},
@@ -28,7 +38,8 @@ static const struct option_row rows[] = {
     {"jobs", 'J', "N", "captures replayed at a time (default: one a processor)"},
     {"json", 'j', "FILE", "JSON, a summary and each report; - is standard output"},
     {"junit", OPT_JUNIT, "FILE", "JUnit XML: a test case a connection; - is standard output"},
-    {"verbose", 'v', NULL, "memory regions; of a folder, every capture's report"},
+    LIVE_OPTION_ROWS(OPT_LIVE){"verbose", 'v', NULL,
+                               "memory regions; of a folder, every capture's report"},
     {"quiet", 'q', NULL, "no text on standard output, no progress"},
     {"help", 'h', NULL, "print this"},
 };
@@ -43,6 +54,7 @@ struct arguments {
     const char *peer, *json_path, *junit_path;
     FILE *json, *junit;
     struct corpus corpus;
+    struct live_arguments live;
 };
 
 static void usage(FILE *out)
@@ -164,10 +176,13 @@ static int read_options(int argc, char **argv, struct arguments *args)
         case 'v': args->verbose = true; break;
         case 'q': args->quiet = true; break;
         case 'h': usage(stdout); return EXIT_HOLDS;
-        default: return EXIT_UNUSABLE;
+        case OPTION_BAD: return EXIT_UNUSABLE;
+        default:
+            if (live_option(&args->live, c - OPT_LIVE, optarg) != 0)
+                return EXIT_UNUSABLE;
         }
     }
-    return -1;
+    return live_options_check(&args->live, args->sides) != 0 ? EXIT_UNUSABLE : -1;
 }
 
 static bool same_file(const char *path, const char *other)
@@ -260,7 +275,7 @@ static unsigned job_cnt(const struct arguments *args)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
-    if (args->corpus.cnt < 2)
+    if (args->corpus.cnt < 2 || args->live.options.iface)
         return 1;
     if (args->jobs)
         return args->jobs;
@@ -292,6 +307,7 @@ static int run(const struct arguments *args)
         .peer = args->peer,
         .sides = args->sides,
         .closed = args->closed ? &args->loop : NULL,
+        .live = args->live.options.iface ? &args->live.options : NULL,
         .text = !args->quiet,
         .report = {.ladder = args->ladder, .verbose = args->verbose}};
     bool gated = args->corpus.gate;

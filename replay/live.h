@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Live: the recorded requesters against a responder we do not own. The capture is first played
+ * against our own RNIC, which shows what the responder's user does and when; then for real: an
+ * agent (agent.md) sets the far device up like this and acts as that user, the recorded requests go
+ * out with live numbers (rebind.h), and what is answered takes the place of our RNIC's answers, so
+ * that compare.h judges it by the same obligations. What the requests left in the far memory and
+ * what the receive WQEs completed with is compared as well.
+ *
+ * Time is that of the capture: a request follows what was before it in the capture at the recorded
+ * distance. Where the capture has an answer that the responder owes, the next request waits for it,
+ * up to the tolerance; one that comes later is a difference.
+ */
+#ifndef REPLAY_LIVE_H
+#define REPLAY_LIVE_H
+
+#include "compare.h"
+#include "live_agent.h"
+#include "live_script.h"
+#include "live_wire.h"
+#include "rebind.h"
+
+struct live_options {
+    const char *iface;
+    const char *target;  /* address */
+    const char *address; /* ours, or NULL: the interface's */
+    const char *agent;   /* HOST:PORT */
+    uint64_t tolerance_ns;
+    double speed; /* how many times as fast as the capture; 0: without its pauses */
+};
+
+/* A connection of the target. */
+struct live_run {
+    struct rebind bind;
+    bool made;
+    uint32_t qp;       /* the agent's number */
+    uint32_t last;     /* step sent last */
+    uint64_t *sent_at; /* for each step */
+    int64_t acked;     /* highest PSN acknowledged */
+    int64_t owed;      /* highest PSN whose request asks for an answer */
+    int64_t executed;  /* PSN that our RNIC expected when all was played */
+    unsigned misses;   /* answers that did not come in time */
+    uint32_t recv_cnt;
+};
+
+/* A region of the target. */
+struct live_region {
+    uint32_t mr; /* the agent's number */
+    bool made;
+};
+
+/* An answer that had not come within the tolerance. */
+struct live_late {
+    uint32_t run, step;
+};
+
+struct live {
+    const struct live_options *options;
+    struct drive *drive;
+    struct live_script script;
+    struct live_wire wire;
+    struct live_agent agent;
+    struct rebind_path path;
+    struct live_run *run;          /* of drive.run */
+    struct live_region **region;   /* of drive.device, memory.region */
+    struct rebind_region **rebind; /* the same */
+    struct live_late *late;
+    size_t late_cnt, late_cap;
+    bool no_memory;
+    uint64_t sent, received;
+    uint64_t damaged, foreign; /* received, not taken: wrong ICRC or form; not for our QPNs */
+};
+
+/* Judged replay of a capture that drive_watched() played with the script's watch. compare_all()
+ * comes next, then live_judge(). 0, or -1 and a fault. live_close() is wanted in both cases. */
+int live_play(struct live *live, const struct live_options *options, struct drive *drive,
+              struct fault *fault);
+
+/* The rest: late answers, completions, memory. */
+int live_judge(struct live *live, struct comparison *cmp, struct fault *fault);
+void live_close(struct live *live);
+
+/* Whether an answer is of the kind of the recorded one. */
+bool live_alike(const struct trace_packet *recorded, const struct answer *answer);
+
+/* Whether the responder has answered what the recorded one has by `step`, an answer. */
+bool live_has_answered(const struct live *live, uint32_t run, uint32_t step);
+
+/* live_far.c: sets the far device up, and does what a script's event says. */
+int live_far_setup(struct live *live, struct fault *fault);
+int live_far_act(struct live *live, const struct live_event *event, struct fault *fault);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Live agent: the client of the protocol in agent.md.
+ */
+#ifndef REPLAY_LIVE_AGENT_H
+#define REPLAY_LIVE_AGENT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include "text.h"
+
+struct live_agent {
+    int fd;    /* -1: not connected */
+    char *buf; /* what was received after the last whole line */
+    size_t len, cap;
+    char name[128]; /* HOST:PORT */
+    /* Of its hello. */
+    char device[64];
+    uint32_t mtu;
+    uint32_t rd_atomic;
+    bool atomic;
+    int gid_index; /* of the target's address */
+};
+
+/* Connects to HOST:PORT and says hello: the device must have RoCEv2 at `target`. 0, or -1 and a
+ * fault; live_agent_close() is wanted in both cases. */
+int live_agent_open(struct live_agent *agent, const char *where, const uint8_t target[16],
+                    struct fault *fault);
+void live_agent_close(struct live_agent *agent);
+
+/* Sends a request, which is given over, and waits for the reply, for json_decref(). NULL and a
+ * fault if there is none; NULL also, with *refused set, if the agent says no: the fault says why.
+ */
+json_t *live_agent_ask(struct live_agent *agent, json_t *request, bool *refused,
+                       struct fault *fault);
+
+#endif

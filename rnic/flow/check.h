@@ -8,6 +8,8 @@
 
 #include "flow/conn.h"
 
+#define ROCE_QUICK_NS UINT64_C(1000000) /* no local ACK timeout in use is shorter than this */
+
 /* ---- finding.c: how a check speaks -------------------------------------------------------------
  */
 

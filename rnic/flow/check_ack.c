@@ -5,6 +5,9 @@
  */
 #include "flow/check.h"
 
+/* Messages one after another whose MSNs agree before one that does not is wrong. */
+#define ANCHOR_HITS 3
+
 void roce_check_aeth(struct roce_ctx *ctx)
 {
     const struct roce_pkt *pkt = ctx->pkt;
@@ -67,55 +70,91 @@ static struct roce_sent *counted(struct roce_ctx *ctx, struct roce_req *req)
     return e;
 }
 
-void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
+/*
+ * What the MSN is at an entry of the chain, if something tells. A connection seen from its start
+ * counts from 0 (R102). Otherwise it is learned: the response to a repetition may carry the MSN of
+ * today, which is more than belongs to its PSN and never less, so that the least seen counts, and
+ * accuses somebody only when it held for messages that followed one another.
+ */
+static bool settle(struct roce_ctx *ctx, struct roce_req *req, const struct roce_sent *e)
 {
     struct roce_rsp *rsp = &ctx->side->rsp;
     const struct roce_pkt *pkt = ctx->pkt;
+    const struct roce_sent *oldest = roce_window_at(&req->win, 0);
+    bool read = pkt->op->kind == ROCE_KIND_READ_RESP, first = false;
+    int32_t off;
+
+    if (rsp->anchor && rsp->anchor_chain != e->chain)
+        rsp->anchor = false;
+    if (rsp->anchor && rsp->anchor_hits >= ANCHOR_HITS)
+        return true;
+    if (oldest->psn == req->base && oldest->chain == e->chain && ctx->conn->sum.epochs == 1) {
+        /* No message came before what was seen: the MSN never lags behind. */
+        if (!req->base_sure && pkt->aeth.msn == e->cum && (oldest->flags & ROCE_SENT_OFF_KNOWN)) {
+            req->base_sure = true;
+            roce_sum(roce_peer(ctx->side))->first_psn_sure = true;
+        }
+        first = req->base_sure;
+    }
+    if (first) {
+        rsp->anchor_cum = rsp->anchor_msn = 0;
+        rsp->anchor_chain = e->chain;
+        rsp->anchor_hits = ANCHOR_HITS;
+        return rsp->anchor = true;
+    }
+    if (read && roce_sent_end(e) != ((pkt->bth.psn + 1) & ROCE_PSN_MASK))
+        return rsp->anchor; /* counted already or not yet: nothing to start from */
+    if ((pkt->op->kind != ROCE_KIND_ACK && e->tries > 1) ||
+        (req->una_known && roce_diff((pkt->bth.psn + 1) & ROCE_PSN_MASK, req->una) <= 0))
+        return rsp->anchor; /* perhaps answered before: a replay tells of what was counted since */
+    off = rsp->anchor ? roce_diff(pkt->aeth.msn, rsp->anchor_msn + e->cum - rsp->anchor_cum) : -1;
+    if (off > 0)
+        return true;
+    if (off == 0 && e->cum == rsp->anchor_cum)
+        return true;
+    rsp->anchor_hits = off == 0 ? (uint8_t)(rsp->anchor_hits + 1) : 0;
+    rsp->anchor = true;
+    rsp->anchor_chain = e->chain;
+    rsp->anchor_cum = e->cum;
+    rsp->anchor_msn = pkt->aeth.msn;
+    return true;
+}
+
+void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
+{
+    const struct roce_rsp *rsp = &ctx->side->rsp;
+    const struct roce_pkt *pkt = ctx->pkt;
+    const struct roce_conn_summary *sum = &ctx->conn->sum;
     struct roce_sent *e = counted(ctx, req), *tail = roce_window_tail(&req->win);
     bool read = pkt->op->kind == ROCE_KIND_READ_RESP;
     bool nak =
         pkt->op->kind == ROCE_KIND_ACK && roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK;
-    uint32_t low;
+    bool fresh = req->una_known && roce_diff((pkt->bth.psn + 1) & ROCE_PSN_MASK, req->una) > 0;
+    bool sure;
+    uint32_t low, high;
     int32_t below, above;
 
-    if (!e || !roce_pkt_has(pkt, ROCE_HDR_AETH))
+    if (!e || !roce_pkt_has(pkt, ROCE_HDR_AETH) || !settle(ctx, req, e))
         return;
-    if (!rsp->anchor || rsp->anchor_chain != e->chain) {
-        if (read && roce_sent_end(e) != ((pkt->bth.psn + 1) & ROCE_PSN_MASK))
-            return; /* counted already or not yet: nothing to start from */
-        if ((pkt->op->kind != ROCE_KIND_ACK && e->tries > 1) ||
-            (req->una_known && roce_diff((pkt->bth.psn + 1) & ROCE_PSN_MASK, req->una) <= 0))
-            return; /* perhaps answered before: a replay tells of what was counted since */
-        rsp->anchor = true;
-        rsp->anchor_chain = e->chain;
-        rsp->anchor_cum = e->cum;
-        rsp->anchor_msn = pkt->aeth.msn;
-        if (pkt->aeth.msn == e->cum && !req->base_sure && ctx->conn->sum.epochs == 1 &&
-            roce_window_at(&req->win, 0)->psn == req->base &&
-            roce_window_at(&req->win, 0)->chain == e->chain &&
-            (roce_window_at(&req->win, 0)->flags & ROCE_SENT_OFF_KNOWN)) {
-            /* The MSN counts from 0 (R102): no message came before what was seen. */
-            req->base_sure = true;
-            roce_sum(roce_peer(ctx->side))->first_psn_sure = true;
-        }
-        return;
-    }
+    sure = rsp->anchor_hits >= ANCHOR_HITS;
     low = rsp->anchor_msn + e->cum - rsp->anchor_cum;
+    high = rsp->anchor_msn + tail->cum - rsp->anchor_cum;
     if (read && pkt->op->pos == ROCE_POS_FIRST)
         low--; /* C9-148: a READ may count from its first or its last response on */
     below = roce_diff(pkt->aeth.msn, low);
-    above = tail->chain == e->chain
-                ? roce_diff(pkt->aeth.msn, rsp->anchor_msn + tail->cum - rsp->anchor_cum)
-                : -1;
+    above = tail->chain == e->chain ? roce_diff(pkt->aeth.msn, high) : -1;
+    /* A request that is not in the capture counts too: then a repetition's answer may be ahead. */
     if (above > 0)
-        SAY(ctx, MSN_TOO_HIGH, "aeth.msn", rsp->anchor_msn + tail->cum - rsp->anchor_cum,
-            pkt->aeth.msn, tail->frame, .rel = ROCE_REL_AT_MOST);
+        SAY(ctx, MSN_TOO_HIGH, "aeth.msn", high & ROCE_PSN_MASK, pkt->aeth.msn, tail->frame,
+            .rel = ROCE_REL_AT_MOST,
+            .weak = !sure || read || !fresh || e->tries > 1 || sum->truncated ||
+                    roce_sum(roce_peer(ctx->side))->missing_psns > 0);
     else if (below < 0)
-        SAY(ctx, MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame);
+        SAY(ctx, MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame, .weak = !sure);
     else if (below > 0 && nak && roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_RNR)
-        SAY(ctx, RNR_MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame);
-    else if (below > 0 && !read && !nak && pkt->op->kind == ROCE_KIND_ACK &&
-             roce_diff((pkt->bth.psn + 1) & ROCE_PSN_MASK, req->una) > 0)
+        SAY(ctx, RNR_MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame,
+            .weak = !sure);
+    else if (below > 0 && !read && !nak && pkt->op->kind == ROCE_KIND_ACK && fresh)
         SAY(ctx, MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame, .weak = true);
 }
 

@@ -49,18 +49,29 @@ static uint64_t defect_value(const struct roce_pkt *pkt, enum roce_rule rule)
     }
 }
 
+/* Defects that say the ICRC is looked for in the wrong place: that it is wrong there proves
+ * nothing. */
+static bool moves_icrc(enum roce_rule rule)
+{
+    return rule == ROCE_RULE_IP_LEN || rule == ROCE_RULE_UDP_LEN || rule == ROCE_RULE_IP6_EXT;
+}
+
 static void check_defects(struct roce_ctx *ctx)
 {
     const struct roce_pkt *pkt = ctx->pkt;
+    bool damaged = ctx->icrc == ROCE_ICRC_BAD; /* on its way: any of its bits may be wrong */
 
     if (pkt->defects == 0)
         return;
     for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++)
-        if (roce_pkt_defect(pkt, broken[i].defect))
+        if (roce_pkt_defect(pkt, broken[i].defect) && (!damaged || moves_icrc(broken[i].rule)))
             roce_say(ctx, (struct roce_say){.rule = broken[i].rule,
                                             .field = broken[i].field,
                                             .actual = defect_value(pkt, broken[i].rule),
-                                            .value = ROCE_VALUE_NONE});
+                                            .value = ROCE_VALUE_NONE,
+                                            .weak = damaged});
+    if (damaged)
+        return;
     if (roce_pkt_defect(pkt, ROCE_DEFECT_PAYLOAD)) {
         bool fixed = pkt->op->kind == ROCE_KIND_ATOMIC_WRITE || pkt->op->kind == ROCE_KIND_FLUSH;
         uint64_t want = pkt->op->payload == ROCE_PAYLOAD_8 ? 8 : 0;
@@ -95,8 +106,8 @@ static void check_bth(struct roce_ctx *ctx)
     bool ends_message = roce_opcode_ends(op) && roce_opcode_uses_rq(op);
     bool gsi = bth->dest_qp == ROCE_QP_GSI;
 
-    if (bth->resv6)
-        SAY(ctx, RESERVED_BITS, "bth.resv6", 0, bth->resv6, .value = ROCE_VALUE_HEX);
+    if (bth->resv6) /* the ICRC does not cover it: a switch or the wire may have set it */
+        SAY(ctx, RESERVED_BITS, "bth.resv6", 0, bth->resv6, .value = ROCE_VALUE_HEX, .weak = true);
     if (bth->resv7)
         SAY(ctx, RESERVED_BITS, "bth.resv7", 0, bth->resv7, .value = ROCE_VALUE_HEX);
     if (bth->padcnt && pkt->payload_cap_len == pkt->payload_len &&
@@ -162,15 +173,15 @@ void roce_check_icrc_end(struct roce_flow *flow)
 
 void roce_check_format(struct roce_ctx *ctx)
 {
-    check_defects(ctx);
     check_icrc(ctx);
+    check_defects(ctx);
     if (roce_pkt_dropped(ctx->pkt)) {
         if (ctx->side)
             roce_sum(ctx->side)->malformed++;
         return;
     }
     if (ctx->icrc == ROCE_ICRC_BAD)
-        return; /* any of its bits may be wrong */
+        return;
     check_net(ctx);
     check_bth(ctx);
 }

@@ -28,26 +28,19 @@ static bool is_whole(struct roce_req *req, const struct roce_sent *e)
 static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e, uint32_t k)
 {
     const struct roce_opcode *op = ctx->pkt->op;
-    struct roce_rsp *rsp = &ctx->side->rsp;
     uint8_t base = (uint8_t)(op->value & 0xE0);
     bool last = k + 1 == e->span, again = (e->flags & ROCE_SENT_RESTARTED) != 0;
     uint8_t want = k == 0 ? (last ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_READ_RESP_FIRST)
                           : (last ? ROCE_OP_RC_READ_RESP_LAST : ROCE_OP_RC_READ_RESP_MIDDLE);
 
     want |= base;
-    if (op->value == want) {
+    if (op->value == want) { /* after a restart perhaps a late answer to the request before */
         bool fits = op->pos == ROCE_POS_FIRST || op->pos == ROCE_POS_ONLY;
-        /* It goes on with what the frame before it began: perhaps the answer to a copy, made behind
-         * where the capture was taken, of the READ as it was before the restart. */
-        bool goes_on = rsp->started && ((rsp->last_psn + 1) & ROCE_PSN_MASK) == ctx->pkt->bth.psn &&
-                       roce_opcode(rsp->last_op)->kind == ROCE_KIND_READ_RESP &&
-                       roce_opcode(rsp->last_op)->pos != ROCE_POS_ONLY;
 
         if (again && k > 0 && k == e->restart && !fits && e->last_frame != e->frame)
             SAY(ctx, READ_RESTART, "bth.opcode",
                 base | (last ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_READ_RESP_FIRST), op->value,
-                e->last_frame, ROCE_VALUE_OPCODE,
-                .weak = goes_on || rsp->reordered || e->resp_high <= k);
+                e->last_frame, ROCE_VALUE_OPCODE);
         return;
     }
     if (k > 0 && ((!last && op->pos == ROCE_POS_FIRST) || (last && op->pos == ROCE_POS_ONLY))) {
@@ -56,8 +49,8 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
         return;
     }
     SAY(ctx, READ_RESP_ORDER, "bth.opcode", want, op->value, e->last_frame, ROCE_VALUE_OPCODE,
-        .condition = again || !is_whole(req, e) ? "restart" : NULL,
-        .weak = k == 0 && !is_whole(req, e)); /* perhaps the tail of an answer to the whole READ */
+        .weak = k == 0 && !is_whole(req, e), /* perhaps of an answer to the whole READ */
+        .condition = again || !is_whole(req, e) ? "restart" : NULL);
 }
 
 void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e)

@@ -121,12 +121,17 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent *e)
     const struct roce_side_summary *sum = roce_sum(ctx->side);
     uint64_t waited = roce_since(rsp->rnr_time, ctx->time);
     uint64_t slack = rsp->rnr_wait / 10 + 10000; /* clocks of captures */
+    uint64_t timeout = roce_timeout_of(ctx->conn);
+    /* No copy by the network and not sent by the timer, before the NAK arrived, and late. */
+    uint64_t quick = timeout != ROCE_NEVER_NS ? timeout : ROCE_QUICK_NS;
     uint8_t limit = ctx->conn->sum.cm.rnr_retry;
 
     if (waited + slack < rsp->rnr_wait && e && e->psn == rsp->rnr_psn)
         SAY(ctx, RNR_WAIT, "time since the RNR NAK", rsp->rnr_wait, waited, rsp->rnr_frame,
             ROCE_VALUE_NS, ROCE_REL_AT_LEAST,
-            .weak = !rsp->rnr_sure || sum->copies || sum->out_of_order || sum->missing_psns);
+            .weak = !rsp->rnr_sure || e->tries > 1 || !ctx->side->saw_id ||
+                    roce_since(e->time, ctx->time) >= quick || sum->out_of_order ||
+                    sum->missing_psns);
     if ((ctx->conn->sum.cm.seen & 1u << ROCE_CM_REQ) && limit != 7 && req->rnrs > limit)
         SAY(ctx, RNR_COUNT, "repetitions", limit, req->rnrs, ctx->conn->sum.cm.req_frame,
             .rel = ROCE_REL_AT_MOST);

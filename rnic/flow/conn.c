@@ -235,6 +235,8 @@ struct roce_side *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *c
     memcpy(conn->side[1].addr, key->dst, 16);
     conn->side[0].qpn = key->src_qpn;
     conn->side[1].qpn = key->qpn;
+    if (!conn->ud)
+        roce_pair_count(flow, conn);
     roce_conn_key(flow, &conn->side[0]);
     if (!conn->side[0].keyed) {
         roce_mem_put(&flow->mem, conn, sizeof(*conn));
@@ -323,6 +325,7 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
         to->sum.findings[i] += from->sum.findings[i];
     to->sum.errors_unknown += from->sum.errors_unknown;
     to->doubt |= from->doubt;
+    to->unproven |= from->unproven;
     to->paired = to->sum.paired = true;
     roce_conn_key(flow, b);
     if (from->stream < flow->alias_cap)

@@ -64,6 +64,7 @@ struct roce_rsp {
     uint32_t dup_num, dup_frame, last_frame;
     /* MSN is known to be `msn` when `cum` messages of chain `chain` were ended. */
     bool anchor;
+    uint8_t anchor_hits; /* how often it was confirmed: check_ack.c */
     uint16_t anchor_chain;
     uint32_t anchor_cum, anchor_msn;
     /* Sequence NAK and RNR NAK not yet answered by the PSN they name. */
@@ -131,6 +132,9 @@ struct roce_conn {
     bool self;     /* a QP that is connected to itself: side 0 is both */
     bool ud;       /* found by both QPNs */
     bool doubt;    /* the capture contradicts itself: nothing is an ERROR any more */
+    bool guess;    /* paired by PSNs alone: see roce_pair_sure() */
+    bool unproven; /* a packet's ICRC could not be verified: it may have been damaged */
+    uint8_t fits;  /* guess: responses that fit a request; at most ROCE_PAIR_FITS */
     bool mtu_seen; /* a First or Middle packet showed the path MTU */
     uint32_t net;  /* encapsulation and VLANs */
     struct roce_conn *older, *newer;       /* by last use */
@@ -159,6 +163,7 @@ struct roce_ended {
 #define ROCE_CM_SLOTS     256u /* CM exchanges under way at a time that can be followed */
 #define ROCE_ENDED_SLOTS  64u
 #define ROCE_PAIR_BUCKETS 4096u
+#define ROCE_PAIR_FITS    16u /* as many responses fit before a guessed pair accuses anybody */
 
 struct roce_cm_slot;
 
@@ -173,6 +178,8 @@ struct roce_flow {
     uint32_t *alias; /* stream -> stream it was joined to */
     uint32_t alias_cap, next_stream;
     struct roce_side *pair[ROCE_PAIR_BUCKETS];
+    uint16_t
+        directions[ROCE_PAIR_BUCKETS]; /* of connected services seen so far; sticks at the end */
     struct roce_cm_slot *cm;
     uint32_t cm_next;
     struct roce_ended ended[ROCE_ENDED_SLOTS];
@@ -189,6 +196,7 @@ struct roce_ctx {
     uint32_t frame;
     uint64_t time;
     enum roce_icrc_status icrc;
+    bool judging;           /* beyond the packet alone: against what the connection was like */
     struct roce_conn *conn; /* may be NULL */
     struct roce_side *side; /* sender; NULL if conn is */
     struct roce_flow_result *result;
@@ -269,6 +277,14 @@ void roce_pair_wait(struct roce_flow *flow, struct roce_side *side);
 void roce_pair_done(struct roce_flow *flow, struct roce_side *side);
 /* `ctx->side` of an unpaired connection sent a response for `psn`: looks for the requester. */
 void roce_pair_response(struct roce_ctx *ctx, uint32_t psn);
+/* A direction of a connected service is seen for the first time. */
+void roce_pair_count(struct roce_flow *flow, const struct roce_conn *conn);
+/* Whether the two directions belong together for sure: CM or the source ports say so, or there are
+ * no others between the two hosts and what one says fits the other. */
+bool roce_pair_sure(const struct roce_flow *flow, const struct roce_conn *conn);
+/* `ctx->side` of a guessed pair sent a response: it fits a request of the other direction or not.
+ */
+void roce_pair_fits(struct roce_ctx *ctx);
 /* `ctx->side` sent its first packet and nothing answers on this service (UC). */
 void roce_pair_silent(struct roce_ctx *ctx);
 

@@ -5,9 +5,8 @@
  */
 #include "flow/check.h"
 
-#define LATE_NS  UINT64_C(10000000) /* a packet later than this was not just overtaken */
-#define QUICK_NS UINT64_C(1000000)  /* no local ACK timeout in use is shorter than this */
-#define COPY_NS  UINT64_C(50000)    /* no requester repeats itself so soon without a NAK */
+#define LATE_NS UINT64_C(10000000) /* a packet later than this was not just overtaken */
+#define COPY_NS UINT64_C(50000)    /* no requester repeats itself so soon without a NAK */
 
 uint64_t roce_timeout_of(const struct roce_conn *conn)
 {
@@ -50,7 +49,7 @@ static enum roce_cause cause_of(struct roce_ctx *ctx, const struct roce_sent *e,
 {
     struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
     uint64_t timeout = roce_timeout_of(ctx->conn);
-    uint64_t slow = timeout != ROCE_NEVER_NS ? timeout - timeout / 4 : QUICK_NS;
+    uint64_t slow = timeout != ROCE_NEVER_NS ? timeout - timeout / 4 : ROCE_QUICK_NS;
     bool rnr = rsp->rnr, nak = rsp->nak;
 
     *trigger = 0;

@@ -30,6 +30,21 @@ static const char *known_number(enum roce_profile profile, enum roce_rule rule,
     return NULL;
 }
 
+/*
+ * Whether the capture leaves a doubt that a device did it: it contradicts itself; the packet, or
+ * one that the judgement rests on, may have been damaged on its way; or the two directions may not
+ * belong together.
+ */
+static bool is_doubtful(const struct roce_ctx *ctx)
+{
+    const struct roce_conn *conn = ctx->conn;
+
+    if (ctx->pkt && ctx->icrc == ROCE_ICRC_UNVERIFIED)
+        return true;
+    return conn &&
+           (conn->doubt || conn->unproven || (ctx->judging && !roce_pair_sure(ctx->flow, conn)));
+}
+
 void roce_say(struct roce_ctx *ctx, struct roce_say say)
 {
     enum roce_rule rule = say.rule;
@@ -48,7 +63,7 @@ void roce_say(struct roce_ctx *ctx, struct roce_say say)
                              .other_frame = say.other,
                              .known = known_number(flow->opts.profile, rule, say.condition)};
 
-    if ((say.weak || (ctx->conn && ctx->conn->doubt)) && f.severity == ROCE_SEV_ERROR)
+    if (f.severity == ROCE_SEV_ERROR && (say.weak || is_doubtful(ctx)))
         f.severity = ROCE_SEV_WARN;
     flow->totals.findings[f.severity]++;
     flow->totals.rules[rule]++;

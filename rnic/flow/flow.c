@@ -172,6 +172,7 @@ static void judge(struct roce_ctx *ctx)
 {
     const struct roce_opcode *op = ctx->pkt->op;
 
+    ctx->judging = true;
     roce_check_constants(ctx);
     roce_check_cnp(ctx);
     switch (op->svc) {
@@ -238,6 +239,7 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     }
     if (!ctx.conn)
         return;
+    ctx.conn->unproven |= in->icrc == ROCE_ICRC_UNVERIFIED;
     judge(&ctx);
     /* Pairing may have moved the packet to another connection. */
     ctx.result->stream = ctx.conn->stream;

@@ -108,7 +108,43 @@ static bool answers(struct roce_side *cand, const struct roce_opcode *op, uint32
     return true;
 }
 
-static void join(struct roce_ctx *ctx, struct roce_side *cand)
+void roce_pair_count(struct roce_flow *flow, const struct roce_conn *conn)
+{
+    uint16_t *cnt = &flow->directions[bucket_of(conn->side[0].addr, conn->side[1].addr, conn->net)];
+
+    *cnt = (uint16_t)(*cnt + (*cnt < UINT16_MAX));
+}
+
+bool roce_pair_sure(const struct roce_flow *flow, const struct roce_conn *conn)
+{
+    const uint8_t *a = conn->side[0].addr, *b = conn->side[1].addr;
+    unsigned most = memcmp(a, b, 16) == 0 ? 2 : 1;
+
+    if (!conn->guess)
+        return true;
+    return conn->fits >= ROCE_PAIR_FITS && flow->directions[bucket_of(a, b, conn->net)] <= most &&
+           flow->directions[bucket_of(b, a, conn->net)] <= most;
+}
+
+void roce_pair_fits(struct roce_ctx *ctx)
+{
+    struct roce_conn *conn = ctx->conn;
+    struct roce_side *peer = roce_peer(ctx->side);
+    uint32_t psn = ctx->pkt->bth.psn;
+    const struct roce_sent *e;
+
+    if (!conn->guess || !peer->req.started)
+        return;
+    e = roce_window_get(&peer->req.win, psn);
+    if (e && (e->flags & ROCE_SENT_SPAN_GUESS) && e->psn != psn)
+        return;
+    if (e && !answers(peer, ctx->pkt->op, psn))
+        conn->doubt = true; /* what it answers, nobody asked */
+    else if (e && conn->fits < ROCE_PAIR_FITS)
+        conn->fits++;
+}
+
+static void join(struct roce_ctx *ctx, struct roce_side *cand, bool guess)
 {
     struct roce_conn *mine = ctx->conn, *its = cand->conn;
 
@@ -120,6 +156,7 @@ static void join(struct roce_ctx *ctx, struct roce_side *cand)
         ctx->conn = its;
         ctx->side = &its->side[1];
     }
+    ctx->conn->guess = guess;
     roce_conn_touch(ctx->flow, ctx->conn);
 }
 
@@ -142,7 +179,7 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
         cnt++;
     }
     if (proofs == 1) {
-        join(ctx, proven);
+        join(ctx, proven, false);
         return;
     }
     if (cnt == 0 && answers(side, ctx->pkt->op, psn) &&
@@ -156,7 +193,7 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
     if (cnt != 1)
         return;
     if (psn >= PSN_SMALL || ++side->pair_hits >= CONFIRM)
-        join(ctx, found);
+        join(ctx, found, true);
 }
 
 void roce_pair_silent(struct roce_ctx *ctx)
@@ -173,7 +210,7 @@ void roce_pair_silent(struct roce_ctx *ctx)
             cnt++;
         }
     if (cnt == 1)
-        join(ctx, found);
+        join(ctx, found, false);
     else
         roce_pair_wait(ctx->flow, side);
 }

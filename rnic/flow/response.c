@@ -266,6 +266,8 @@ static void on_atomic_ack(struct roce_ctx *ctx, struct roce_req *req)
     struct roce_sent *e = roce_window_get(&req->win, psn);
 
     roce_check_msn(ctx, req);
+    if (e && (e->flags & ROCE_SENT_SPAN_GUESS) && e->psn != psn)
+        e = NULL; /* not a PSN of that READ, if it is shorter: a request that was not captured */
     if (e) {
         roce_check_atomic_ack(ctx, req, e);
         if (roce_opcode_is_atomic(roce_opcode(e->op)))
@@ -333,6 +335,7 @@ void roce_response(struct roce_ctx *ctx)
     roce_check_size(ctx);
     rsp = &ctx->side->rsp;
     req = ctx->conn->paired ? &roce_peer(ctx->side)->req : NULL;
+    roce_pair_fits(ctx);
     roce_check_aeth(ctx);
     if (req && req->started) {
         switch (pkt->op->kind) {

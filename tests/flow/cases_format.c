@@ -20,6 +20,19 @@ static uint8_t *byte(struct flowgen *g, size_t off)
     return g->bytes + g->frame[g->frame_cnt - 1].off + off;
 }
 
+/* Gives the latest frame, changed by hand, the ICRC that its sender would have given it. */
+static void sign(struct flowgen *g)
+{
+    struct flowgen_frame *f = &g->frame[g->frame_cnt - 1];
+    struct roce_pkt p;
+    uint32_t icrc;
+
+    if (roce_pkt_parse(&p, ROCE_LINK_ETHERNET, g->bytes + f->off, f->len, f->len) == 0 &&
+        roce_pkt_icrc_check(&p, &icrc) == ROCE_ICRC_BAD)
+        for (unsigned i = 0; i < ROCE_ICRC_LEN; i++)
+            *byte(g, p.icrc_off + i) = (uint8_t)(icrc >> 8 * i);
+}
+
 #define IP_OFF  14u
 #define BTH_OFF (14u + 20u + 8u)
 
@@ -37,6 +50,7 @@ CASE(IP_VERSION)
     flowgen_send(g, 0, 64);
     if (wrong)
         *byte(g, IP_OFF) = 0x55;
+    sign(g);
 }
 
 CASE(DSCP_CONSTANT)
@@ -85,6 +99,7 @@ CASE(IP6_EXT)
     *byte(g, 14 + 6) = 0;
     *byte(g, 14 + 5) = (uint8_t)(*byte(g, 14 + 5) + 8);
     f->len += 8;
+    sign(g);
     g->byte_cnt += 8;
 }
 
@@ -113,6 +128,7 @@ CASE(UDP_LEN)
     p = take_back(g, bytes);
     p.udp.len = (uint16_t)(p.udp.len - (wrong ? 4 : 0));
     flowgen_put_as(g, 1, &p, ROCE_BUILD_KEEP_LEN);
+    sign(g);
 }
 
 CASE(UDP_CSUM)
@@ -170,6 +186,7 @@ CASE(SHORT)
     flowgen_message(g, 0, ROCE_KIND_SEND, 0);
     if (wrong)
         *byte(g, BTH_OFF) = ROCE_OP_RC_WRITE_ONLY;
+    sign(g);
 }
 
 CASE(PAD_TOO_LARGE)
@@ -177,6 +194,7 @@ CASE(PAD_TOO_LARGE)
     flowgen_message(g, 0, ROCE_KIND_SEND, 0);
     if (wrong)
         *byte(g, BTH_OFF + 1) |= 0x30;
+    sign(g);
 }
 
 CASE(SERVICE)

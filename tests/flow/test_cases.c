@@ -32,6 +32,7 @@ static void check(const struct rule_case *c, bool wrong)
     char text[300];
 
     flowgen_init(&g);
+    g.conn.sport = flowgen_linux_sport(g.conn.qpn[0], g.conn.qpn[1]);
     c->build(&g, wrong);
     judge(&g, NULL, NULL, &v);
     flowgen_free(&g);

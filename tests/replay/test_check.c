@@ -13,7 +13,7 @@
 
 /* A capture that holds, one that breaks a rule, and one with a QP that fails by the rules. */
 #define HOLDS    "$C/rc-send-sizes.pcap"
-#define VIOLATES "$C/rc-loss-both.pcap"
+#define VIOLATES "$C/rc-loss-atomic-write.pcap"
 #define FAILS    "$C/rc-retry-exhausted.pcap"
 
 static void expect_status(int status, const char *arguments)
@@ -64,7 +64,7 @@ static void gives_three_kinds_of_status(void)
 {
     expect_status(0, "check " HOLDS);
     expect_status(1, "check " VIOLATES);
-    expect_status(0, "check --peer linux-rxe-6.1 " VIOLATES);
+    expect_status(0, "check --peer linux-rxe-6.12 " VIOLATES);
     expect_status(0, "check " FAILS);
     expect_status(1, "check -q " HOLDS " " VIOLATES " " HOLDS);
     expect_status(0, "check --help");
@@ -240,7 +240,7 @@ static void rewrap(const char *name, uint32_t linktype, const uint8_t *head, siz
 {
     struct capture capture;
 
-    CU_ASSERT_TRUE_FATAL(capture_load(&capture, TRACES_DIR "/captures/rc-loss-both.pcap"));
+    CU_ASSERT_TRUE_FATAL(capture_load(&capture, TRACES_DIR "/captures/rc-loss-atomic-write.pcap"));
     for (size_t i = 0; i < capture.cnt; i++) {
         struct capture_frame *f = &capture.frame[i];
         size_t len = f->len - 14 + head_len;
@@ -279,7 +279,7 @@ static void wrap_erf(const char *name, unsigned ext)
 {
     struct capture capture;
 
-    CU_ASSERT_TRUE_FATAL(capture_load(&capture, TRACES_DIR "/captures/rc-loss-both.pcap"));
+    CU_ASSERT_TRUE_FATAL(capture_load(&capture, TRACES_DIR "/captures/rc-loss-atomic-write.pcap"));
     for (size_t i = 0; i < capture.cnt; i++) {
         struct capture_frame *f = &capture.frame[i];
         size_t off = 16 + 8 * ext + 2, len = (off + f->len + 7) & ~(size_t)7;
@@ -345,7 +345,7 @@ static void write_native(const char *name, uint32_t linktype, uint8_t erf_type, 
     static uint8_t data[ROCE_FRAME_MAX + 16];
     struct capture capture;
 
-    CU_ASSERT_TRUE_FATAL(capture_load(&capture, TRACES_DIR "/captures/rc-loss-both.pcap"));
+    CU_ASSERT_TRUE_FATAL(capture_load(&capture, TRACES_DIR "/captures/rc-loss-atomic-write.pcap"));
     for (size_t i = 0; i < capture.cnt; i++) {
         struct capture_frame *f = &capture.frame[i];
         size_t head = erf_type ? 16 : 0, len;
@@ -397,7 +397,7 @@ static void reads_interfaces_of_different_links(void)
     struct capture capture;
     struct ngfile f = {0};
 
-    CU_ASSERT_TRUE_FATAL(capture_load(&capture, TRACES_DIR "/captures/rc-loss-both.pcap"));
+    CU_ASSERT_TRUE_FATAL(capture_load(&capture, TRACES_DIR "/captures/rc-loss-atomic-write.pcap"));
     ng_section(&f, true, UINT64_MAX);
     ng_interface(&f, 1, 0, 9, 0);
     ng_interface(&f, 113, 0, 9, 0);
@@ -507,7 +507,7 @@ static void refuses_what_is_no_capture(void)
 /* A capture that breaks off: what came before is reported, and the exit status says it. */
 static void reports_a_capture_that_breaks_off(void)
 {
-    struct checkrun r = checkrun_shell("head -c 40000 " VIOLATES " >$T/broken.pcap; "
+    struct checkrun r = checkrun_shell("head -c 40000 $C/rc-loss-both.pcap >$T/broken.pcap; "
                                        "$R check --json $T/broken.json $T/broken.pcap");
     char *text = checkrun_read(checkrun_path("broken.json"));
     json_t *lines = checkrun_json(text), *summary = checkrun_first(lines, "summary");

@@ -254,7 +254,7 @@ static unsigned one_run(uint64_t seed)
     run.epsn = pair.side[1].attr[0].rq_psn;
     pair.net.node[pair.node[1]].input = arrives;
     pair.net.observe = observe;
-    wirejudge_begin(&pair.net, pair.node[0]);
+    wirejudge_begin(&pair.net, pair.node[seed & 1], seed);
     pair.net.tick = tick;
     post_wqes();
     tick(NULL, 0);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "sim/wirejudge.h"
 #include "support/suite.h"
 #include "wire/crc32.h"
 
@@ -317,6 +318,7 @@ static void observe(void *ctx, const struct simnet_event *event)
     uint32_t hash;
 
     (void)ctx;
+    wirejudge_sent(event);
     if (!roce_opcode_is_request(pkt->op)) {
         EXPECT_EQ(pkt->bth.ackreq, 0); /* R043 */
         EXPECT_EQ(pkt->bth.se, 0);     /* R041 */
@@ -376,6 +378,7 @@ struct pair *traffic_begin(uint64_t seed, const struct traffic_limits *lim,
     pair_connect(&pair);
     pair.net.tick = tick;
     pair.net.observe = observe;
+    wirejudge_begin(&pair.net, pair.node[seed & 1], seed);
     return &pair;
 }
 
@@ -468,6 +471,7 @@ void traffic_check(void)
 
 void traffic_end(void)
 {
+    wirejudge_end();
     for (unsigned s = 0; s < 2; s++) {
         free(expected[s]);
         expected[s] = NULL;

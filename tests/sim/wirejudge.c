@@ -3,68 +3,118 @@
 
 #include <stdlib.h>
 #include "flow/flow.h"
+#include "support/rng.h"
 #include "support/suite.h"
 
-static struct roce_flow *flow;
+/* What a capture taken there may be like. */
+enum lane {
+    WHOLE,
+    NO_ICRC, /* nobody looks at ICRCs: damaged packets are in it as if they were good */
+    HEAD,    /* started late */
+    THIN,    /* 1 to 20 % of the frames are missing */
+    CUT,     /* 64 to 128 bytes of each frame */
+    ONE_WAY, /* only what the node sends, or only what it gets */
+    SPOILED, /* late, thin and cut */
+    LANES
+};
+
+static const char *const names[LANES] = {"whole", "without ICRC", "started late", "thinned",
+                                         "cut",   "one way",      "spoiled"};
+
+static struct roce_flow *flow[LANES];
 static unsigned watched;
 static unsigned errors;
 static unsigned frames;
+static uint32_t head, permille, snap;
+static bool way;
+static struct rng rng;
 
 static void on_finding(void *user, const struct roce_finding *finding)
 {
+    const char *const *name = user;
     char text[400];
 
-    (void)user;
     if (finding->severity != ROCE_SEV_ERROR || ++errors > 3)
         return;
     roce_finding_text(finding, text, sizeof(text));
-    suite_fail(__FILE__, __LINE__, "frame %u: %s", frames, text);
+    suite_fail(__FILE__, __LINE__, "capture %s, frame %u: %s %s", *name, finding->frame,
+               roce_rule_info(finding->rule)->id, text);
 }
 
-static void feed(const uint8_t *frame, size_t len, uint64_t now)
+static bool is_there(enum lane lane, bool sent)
 {
-    struct roce_pkt pkt;
-    struct roce_flow_in in = {.pkt = &pkt, .frame = ++frames, .time = now};
+    bool thin = rng_below(&rng, 1000) < permille; /* the same sequence whatever the lane */
 
-    if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, frame, len, len) != 0)
-        return;
-    in.icrc = roce_pkt_icrc_check(&pkt, NULL);
-    if (in.icrc != ROCE_ICRC_GOOD)
-        return; /* what the network did to a packet no device is to blame for */
-    roce_flow_feed(flow, &in, NULL);
+    switch (lane) {
+    case HEAD: return frames > head;
+    case THIN: return !thin;
+    case ONE_WAY: return sent == way;
+    case SPOILED: return frames > head && !thin;
+    default: return true;
+    }
 }
 
-static void arrive(void *ctx, unsigned to, const uint8_t *frame, size_t len, uint64_t now)
+static void feed(const uint8_t *frame, size_t len, uint64_t now, bool sent)
+{
+    frames++;
+    for (enum lane lane = 0; lane < LANES; lane++) {
+        struct roce_pkt pkt;
+        struct roce_flow_in in = {.pkt = &pkt, .frame = frames, .time = now};
+        size_t cap = (lane == CUT || lane == SPOILED) && len > snap ? snap : len;
+
+        if (!is_there(lane, sent) || roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, frame, cap, len) != 0)
+            continue;
+        in.icrc = lane == NO_ICRC ? ROCE_ICRC_UNVERIFIED : roce_pkt_icrc_check(&pkt, NULL);
+        roce_flow_feed(flow[lane], &in, NULL);
+    }
+}
+
+void wirejudge_arrived(void *ctx, unsigned to, const uint8_t *frame, size_t len, uint64_t now)
 {
     (void)ctx;
     if (to == watched)
-        feed(frame, len, now);
+        feed(frame, len, now, false);
 }
 
-void wirejudge_begin(struct simnet *net, unsigned node)
+void wirejudge_begin(struct simnet *net, unsigned node, uint64_t seed)
 {
-    const struct roce_flow_opts opts = {.on_finding = on_finding};
+    rng = rng_of(seed ^ 0x776972656a756467u);
+    for (enum lane lane = 0; lane < LANES; lane++) {
+        const struct roce_flow_opts opts = {.on_finding = on_finding,
+                                            .user = (void *)(uintptr_t)&names[lane]};
 
-    flow = roce_flow_new(&opts);
-    if (!flow)
-        abort();
+        flow[lane] = roce_flow_new(&opts);
+        if (!flow[lane])
+            abort();
+    }
+    head = rng_below(&rng, 200);
+    permille = 10 + rng_below(&rng, 191);
+    snap = 64 + rng_below(&rng, 65);
+    way = rng_below(&rng, 2);
     watched = node;
     errors = 0;
     frames = 0;
-    net->arrive = arrive;
+    net->arrive = wirejudge_arrived;
 }
 
 void wirejudge_sent(const struct simnet_event *event)
 {
     if (event->from == watched)
-        feed(event->pkt->frame, event->pkt->wire_len, event->now);
+        feed(event->pkt->frame, event->pkt->wire_len, event->now, true);
+}
+
+const struct roce_flow *wirejudge_flow(void)
+{
+    return flow[WHOLE];
 }
 
 void wirejudge_end(void)
 {
-    roce_flow_finish(flow);
-    roce_flow_del(flow);
-    flow = NULL;
+    for (enum lane lane = 0; lane < LANES; lane++) {
+        roce_flow_finish(flow[lane]);
+        roce_flow_del(flow[lane]);
+        flow[lane] = NULL;
+    }
     CU_ASSERT(frames > 0);
     EXPECT_EQ(errors, 0);
 }

@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Wire judge: rnic/flow looks at what one node of the simulated network sends and gets, as a
- * capture taken there would show it. The devices keep every rule, so it finds no error, whatever
- * the network does to the packets.
+ * capture taken there would show it: whole, and spoiled the ways captures are. The devices keep
+ * every rule, so it finds no error, whatever the network does to the packets.
  */
 #ifndef TEST_WIREJUDGE_H
 #define TEST_WIREJUDGE_H
 
+#include "flow/flow.h"
 #include "support/simnet.h"
 
-/* Watches `node` from now on; takes net->arrive. One at a time. */
-void wirejudge_begin(struct simnet *net, unsigned node);
+/* Watches `node` from now on; takes net->arrive. How captures are spoiled comes from the seed. One
+ * at a time. */
+void wirejudge_begin(struct simnet *net, unsigned node, uint64_t seed);
 
-/* Each packet sent, from net->observe. */
+/* Each packet sent, from net->observe; each that arrives, from net->arrive where a test has its
+ * own. */
 void wirejudge_sent(const struct simnet_event *event);
+void wirejudge_arrived(void *ctx, unsigned to, const uint8_t *frame, size_t len, uint64_t now);
+
+/* What the whole capture says, until wirejudge_end(). */
+const struct roce_flow *wirejudge_flow(void);
 
 /* Asserts that no rule was broken; prints the first findings that say so. */
 void wirejudge_end(void);

@@ -71,6 +71,17 @@ static void address(struct flowgen *g, int side, struct roce_pkt *p)
     p->udp.sport = g->conn.sport;
 }
 
+uint16_t flowgen_linux_sport(uint32_t qpn0, uint32_t qpn1)
+{
+    uint64_t v = (uint64_t)qpn0 * qpn1;
+    uint32_t label;
+
+    v ^= v >> 20;
+    v ^= v >> 40;
+    label = (uint32_t)v & 0xFFFFF;
+    return (uint16_t)(0xC000 | ((label & 0x3FFF) ^ label >> 14));
+}
+
 struct roce_pkt flowgen_req(struct flowgen *g, int side, uint8_t opcode, uint32_t len)
 {
     uint8_t value = (uint8_t)((opcode & 0x1F) | (opcode < 0x20 ? g->svc << 5 : opcode & 0xE0));

@@ -57,6 +57,9 @@ void flowgen_free(struct flowgen *g);
 /* Two sides that the QPNs, PSNs and source port of `n` tell from other connections. */
 struct flowgen_conn flowgen_conn_of(uint32_t n, uint32_t psn0, uint32_t psn1);
 
+/* The UDP source port that Linux makes of the two QPNs: what shows that two directions are one. */
+uint16_t flowgen_linux_sport(uint32_t qpn0, uint32_t qpn1);
+
 /* The next request of a side, with `len` bytes of payload (a READ: to read). Last and Only ask for
  * an ACK; RETH, AtomicETH and Q_Key have good values. Takes its PSNs. */
 struct roce_pkt flowgen_req(struct flowgen *g, int side, uint8_t opcode, uint32_t len);

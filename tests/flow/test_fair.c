@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Fairness: what the network or the capture did is not held against a device.
+ */
+#include <string.h>
+#include "flow/judge.h"
+#include "support/suite.h"
+
+static struct verdict v;
+
+/* Two sides whose source port says that they belong together. */
+static void begin(struct flowgen *g)
+{
+    flowgen_init(g);
+    g->conn.sport = flowgen_linux_sport(g->conn.qpn[0], g->conn.qpn[1]);
+}
+
+static void end(struct flowgen *g, const struct judge_spoil *spoil, const char *why)
+{
+    judge(g, NULL, spoil, &v);
+    flowgen_free(g);
+    EXPECT_EQ(judge_errors(&v, why), 0);
+}
+
+static const struct roce_finding *finding(enum roce_rule rule)
+{
+    for (uint32_t i = 0; i < v.finding_cnt; i++)
+        if (v.finding[i].rule == rule)
+            return &v.finding[i];
+    return NULL;
+}
+
+static void flip(struct flowgen *g, size_t off, uint8_t bits)
+{
+    g->bytes[g->frame[g->frame_cnt - 1].off + off] ^= bits;
+}
+
+/* ---- late answers ---------------------------------------------------------------------------- */
+
+/* A READ of four packets is asked for again from its second one (R112) while its first answer is
+ * still on the way: late, that comes after the repetition, and after its answer. */
+static void answers_to_the_request_before(void)
+{
+    static const uint8_t orders[][2] = {{0, 1}, {1, 0}};
+
+    for (unsigned i = 0; i < 2; i++) {
+        struct flowgen g;
+        struct roce_pkt read;
+        struct roce_pkt resp;
+        uint32_t psn;
+
+        begin(&g);
+        flowgen_send(&g, 0, 2048);
+        read = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 4096);
+        psn = read.bth.psn;
+        flowgen_put(&g, 0, &read);
+        flowgen_read_resp(&g, 1, psn, 4096, 0, 0);
+        read.bth.psn = psn + 1;
+        read.reth.va += 1024;
+        read.reth.dma_len -= 1024;
+        flowgen_put(&g, 0, &read);
+        for (unsigned k = 0; k < 2; k++) {
+            if (orders[i][k]) {
+                resp = flowgen_resp(&g, 1, ROCE_OP_RC_READ_RESP_FIRST, psn + 1, 1024);
+                flowgen_put(&g, 1, &resp);
+                resp = flowgen_resp(&g, 1, ROCE_OP_RC_READ_RESP_MIDDLE, psn + 2, 1024);
+                flowgen_put(&g, 1, &resp);
+                resp = flowgen_resp(&g, 1, ROCE_OP_RC_READ_RESP_LAST, psn + 3, 1024);
+                flowgen_put(&g, 1, &resp);
+            } else {
+                flowgen_read_resp(&g, 1, psn, 4096, 1, 3);
+            }
+        }
+        flowgen_send(&g, 0, 64);
+        end(&g, NULL, "late answers");
+        EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_READ].completed, 1);
+    }
+}
+
+/* The capture begins with the tail of a READ asked for again: the answer to the whole of it, still
+ * on the way, starts with a Middle there. */
+static void answers_to_a_request_not_captured(void)
+{
+    struct flowgen g;
+    struct roce_pkt read;
+    uint32_t psn;
+
+    begin(&g);
+    flowgen_send(&g, 0, 2048);
+    g.conn.psn[0] += 8; /* something is not in the capture */
+    psn = g.conn.psn[0];
+    g.conn.psn[0] += 1;
+    read = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 3072);
+    flowgen_put(&g, 0, &read);
+    flowgen_read_resp(&g, 1, psn, 4096, 1, 3);
+    flowgen_send(&g, 0, 64);
+    end(&g, NULL, "answers to a READ not captured");
+}
+
+/* The capture begins when three messages, done long since, are sent again: each answer has the MSN
+ * of the last (R102), and nothing is wrong with those that follow. */
+static void msn_of_repetitions(void)
+{
+    struct flowgen g;
+
+    begin(&g);
+    g.conn.msn[0] = 40; /* what the peer has done; its acknowledgements were lost */
+    for (unsigned i = 0; i < 3; i++) {
+        struct roce_pkt req = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        struct roce_pkt ack;
+
+        g.conn.msn[0] = 40;
+        flowgen_put(&g, 0, &req);
+        ack = flowgen_resp(&g, 1, ROCE_OP_RC_ACK, req.bth.psn, 0);
+        flowgen_put(&g, 1, &ack);
+    }
+    for (unsigned i = 0; i < 20; i++)
+        flowgen_send(&g, 0, 64);
+    end(&g, NULL, "MSN of repetitions");
+    CU_ASSERT(!judge_found(&v, ROCE_RULE_MSN));
+}
+
+/* ... while an MSN that goes back is found once messages have shown how it counts. */
+static void msn_that_goes_back(void)
+{
+    struct flowgen g;
+
+    begin(&g);
+    g.conn.msn[0] = 40;
+    for (unsigned i = 0; i < 8; i++)
+        flowgen_send(&g, 0, 64);
+    g.conn.msn[0] -= 2;
+    flowgen_send(&g, 0, 64);
+    judge(&g, NULL, NULL, &v);
+    flowgen_free(&g);
+    CU_ASSERT_FATAL(finding(ROCE_RULE_MSN) != NULL);
+    EXPECT_EQ(finding(ROCE_RULE_MSN)->severity, ROCE_SEV_ERROR);
+}
+
+/* ---- damaged packets ------------------------------------------------------------------------- */
+
+/* Every bit of a BTH turned over on the way. With its ICRC looked at the packet says nothing but
+ * that it is damaged; without, nobody can tell a damaged packet from a wrong one. */
+static void any_bit_of_the_bth(void)
+{
+    for (unsigned no_icrc = 0; no_icrc < 2; no_icrc++) {
+        struct judge_spoil spoil = {.no_icrc = no_icrc};
+
+        for (unsigned bit = 0; bit < 12 * 8; bit++) {
+            struct flowgen g;
+
+            begin(&g);
+            flowgen_send(&g, 0, 2048);
+            flowgen_read(&g, 0, 3000);
+            flowgen_message(&g, 0, ROCE_KIND_WRITE, 64);
+            flip(&g, 14 + 20 + 8 + bit / 8, (uint8_t)(1u << bit % 8));
+            flowgen_send(&g, 0, 64);
+            end(&g, &spoil, no_icrc ? "damaged, ICRC not looked at" : "damaged");
+            if (!no_icrc && bit / 8 != 4) /* which is not covered */
+                EXPECT_EQ(v.totals.rules[ROCE_RULE_ICRC_BAD], 1);
+        }
+    }
+}
+
+/* The same wrong transport version: by the sender, damaged, and who knows. */
+static void wrong_or_damaged(void)
+{
+    static const struct {
+        bool damaged, no_icrc, found;
+        enum roce_severity severity;
+    } rows[] = {
+        {false, false, true, ROCE_SEV_ERROR},
+        {true, false, false, ROCE_SEV_NOTE},
+        {true, true, true, ROCE_SEV_WARN},
+        {false, true, true, ROCE_SEV_WARN},
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct judge_spoil spoil = {.no_icrc = rows[i].no_icrc};
+        struct roce_pkt p;
+        struct flowgen g;
+
+        begin(&g);
+        flowgen_send(&g, 0, 64);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        p.bth.tver = rows[i].damaged ? 0 : 1;
+        flowgen_put(&g, 0, &p);
+        if (rows[i].damaged)
+            flip(&g, 14 + 20 + 8 + 1, 1);
+        judge(&g, NULL, &spoil, &v);
+        flowgen_free(&g);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_TVER), rows[i].found);
+        if (finding(ROCE_RULE_TVER))
+            EXPECT_EQ(finding(ROCE_RULE_TVER)->severity, rows[i].severity);
+    }
+}
+
+/* ---- whose answer ---------------------------------------------------------------------------- */
+
+/* QP pairs that start at the same PSN, with no CM and ports that say nothing: the answers of one
+ * may be taken for those of another. */
+static void twins(void)
+{
+    struct rng rng = rng_seed();
+
+    for (unsigned i = 0; i < 200; i++) {
+        struct flowgen_conn conn[4];
+        struct judge_spoil spoil = {.rng = &rng, .head = rng_below(&rng, 30)};
+        uint32_t psn = rng_below(&rng, 1 << 24);
+        struct flowgen g;
+
+        flowgen_init(&g);
+        for (uint32_t c = 0; c < 4; c++)
+            conn[c] = flowgen_conn_of(c + 1, psn, psn);
+        for (unsigned round = 0; round < 24; round++) {
+            uint32_t c = rng_below(&rng, 4);
+
+            g.conn = conn[c];
+            flowgen_random(&g, &rng, 1 + rng_below(&rng, 4));
+            conn[c] = g.conn;
+        }
+        end(&g, &spoil, "twins");
+    }
+}
+
+SUITE("flow.fair", TEST(answers_to_the_request_before), TEST(answers_to_a_request_not_captured),
+      TEST(msn_of_repetitions), TEST(msn_that_goes_back), TEST(any_bit_of_the_bth),
+      TEST(wrong_or_damaged), TEST(twins))

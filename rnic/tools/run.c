@@ -5,7 +5,8 @@
  * What it does is to set the environment that rnic/verbs/config.h describes and the path of our
  * libibverbs.so.1, and, for a user without the right to open a port, to make a network for the
  * program and its children. Exit status: the program's; 126 and 127 as a shell's if it cannot be
- * started; 2 for wrong use; 1 if --selfcheck found a violation.
+ * started; 2 for wrong use,
+ * or when there is nothing to check; 1 if --selfcheck found a violation.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -280,6 +281,11 @@ static bool open_rows(const struct options *options, FILE **rows)
 static int judge(char *record)
 {
     char path[PATH_MAX];
+    struct stat st;
+    if (stat(record, &st) == 0 && st.st_size == 0) {
+        complain("--selfcheck", "nothing was recorded: no device was opened");
+        return 2;
+    }
     if (!beside(path, "rocedrill"))
         snprintf(path, sizeof path, "rocedrill");
     return run((char *[]){path, (char[]){"check"}, record, NULL}, false);

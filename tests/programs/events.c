@@ -255,6 +255,32 @@ static void forks(void)
     both_close(&both);
 }
 
+/* A key of one process, even with the address right, opens nothing to another one's QPs. */
+static void foreign_keys(void)
+{
+    struct both both;
+    both_open(&both, context);
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(20);
+        struct both own;
+        struct ibv_context *mine = endpoint_device(NULL);
+        both_open(&own, mine);
+        uintptr_t theirs = (uintptr_t)both.buf_b;
+        MUST(both_write(&own, theirs, both.mr_b->rkey, 64) == IBV_WC_REM_ACCESS_ERR);
+        for (unsigned i = 0; i < 64; i++)
+            MUST(both.buf_b[i] == 0); /* the copy that this process has */
+        both_close(&own);
+        ibv_close_device(mine);
+        _exit(0);
+    }
+    finish_child(pid);
+    for (unsigned i = 0; i < 64; i++)
+        MUST(both.buf_b[i] == 0);
+    both_close(&both);
+}
+
 /* A context closed with everything in it open, another one of the process goes on. */
 static void close_with_objects(void)
 {
@@ -322,6 +348,7 @@ int main(int argc, char **argv)
         {"shared_queue", shared_queue},
         {"forks", forks},
         {"close_with_objects", close_with_objects},
+        {"foreign_keys", foreign_keys},
         {"ends", ends},
     };
     context = endpoint_device(NULL);

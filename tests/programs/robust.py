@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""What must not disturb anybody else: kill -9 of a peer at a random moment, a hundred processes,
+malformed packets sprayed at the live port. To be run inside rnic-run, in a network of its own:
+
+rnic-run -n -i lo -- robust.py BIN kill|crowd|spray [--seed N] [--times N] [--soak SECONDS]"""
+import argparse
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+processes = []
+
+
+def start(*command):
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    processes.append(process)
+    return process
+
+
+def wait_for(port):
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        with open("/proc/net/tcp", encoding="ascii") as lines:
+            if any(f":{port:04X} " in line and " 0A " in line for line in lines):
+                return
+        time.sleep(0.01)
+    sys.exit(f"nobody listens on port {port}")
+
+
+def finish(process, timeout=60):
+    out, _ = process.communicate(timeout=timeout)
+    return process.returncode, out
+
+
+def names_left():
+    """Names that processes claimed and did not give back."""
+    with open("/proc/net/unix", encoding="ascii") as lines:
+        return [line.split()[-1] for line in lines if "@rnic" in line]
+
+
+def expect(condition, what):
+    if not condition:
+        sys.exit(what)
+
+
+def kill(bin_dir, rng, args):
+    survive = os.path.join(bin_dir, "programs", "survive")
+    for number in range(args.times):
+        port = 20000 + number
+        server = start(survive, str(port))
+        wait_for(port)
+        client = start(survive, str(port), "127.0.0.1")
+        for process in (server, client):
+            expect(process.stdout.readline() == "running\n", "a side does not run")
+        victim, other = rng.sample((server, client), 2)
+        time.sleep(rng.random() * 0.3)
+        victim.send_signal(signal.SIGKILL)
+        status, out = finish(other)
+        victim.wait()
+        expect(status == 0 and "transport retry counter exceeded" in out,
+               f"{number}: the survivor: status {status}, {out}")
+        expect(not names_left(), f"{number}: names left: {names_left()}")
+        print(number, "server" if victim is server else "client", "killed; the other", out.strip(),
+              flush=True)
+
+
+def crowd(_, __, args):
+    pairs = 50
+    servers = [start("ibv_rc_pingpong", "-e", "-g", "1", "-c", "-n", "20", "-p", str(21000 + i))
+               for i in range(pairs)]
+    for i in range(pairs):
+        wait_for(21000 + i)
+    clients = [start("ibv_rc_pingpong", "-e", "-g", "1", "-c", "-n", "20", "-p", str(21000 + i),
+                     "127.0.0.1") for i in range(pairs)]
+    for process in servers + clients:
+        status, out = finish(process, 200)
+        expect(status == 0 and "20 iters" in out, f"status {status}: {out}")
+    expect(not names_left(), f"names left: {names_left()}")
+    print(2 * pairs, "processes at once, each with the right data")
+
+
+class Sprayer(threading.Thread):
+    """Sends frames of the loopback again with bits inverted, cut, grown or mixed, and noise."""
+
+    def __init__(self, rng):
+        super().__init__(daemon=True)
+        self.rng, self.sent, self.stop = rng, 0, False
+        self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+        self.socket.bind(("lo", 0))
+
+    @staticmethod
+    def bth(frame):
+        """Where the BTH of a frame begins, 0 if it has none."""
+        at = {b"\x08\x00": 34, b"\x86\xdd": 54}.get(frame[12:14], 0)
+        return at + 8 if at and len(frame) >= at + 24 and frame[at + 2:at + 4] == b"\x12\xb7" else 0
+
+    def spoiled(self, frame, bth):
+        rng, frame = self.rng, bytearray(frame)
+        kind = rng.randrange(5)
+        if kind == 0:  # behind the UDP header: the ICRC is wrong then
+            for _ in range(rng.randrange(1, 4)):
+                at = rng.randrange(bth + 4, len(frame))
+                frame[at] ^= 1 << rng.randrange(8)
+        elif kind == 1:
+            del frame[rng.randrange(14, len(frame)):]
+        elif kind == 2:
+            frame += rng.randbytes(rng.randrange(1, 300))
+        elif kind == 3:
+            frame[bth:] = rng.randbytes(rng.randrange(0, 200))
+        else:  # another QP, random rest of the BTH
+            frame[bth + 5:bth + 8] = rng.randbytes(3)
+            frame[bth] = rng.randrange(256)
+        return bytes(frame)
+
+    def run(self):
+        while not self.stop:
+            frame = self.socket.recv(70000)
+            bth = self.bth(frame)
+            if not bth or self.rng.randrange(4):
+                continue
+            for _ in range(3):
+                try:
+                    self.socket.send(self.spoiled(frame, bth))
+                    self.sent += 1
+                except OSError:
+                    pass
+
+
+def spray(_, rng, args):
+    sprayer = Sprayer(rng)
+    sprayer.start()
+    end = time.monotonic() + args.soak
+    rounds = 0
+    while rounds == 0 or time.monotonic() < end:
+        server = start("ibv_rc_pingpong", "-g", "1", "-c", "-n", "1000", "-s", "9000")
+        wait_for(18515)
+        client = start("ibv_rc_pingpong", "-g", "1", "-c", "-n", "1000", "-s", "9000", "127.0.0.1")
+        for process in (server, client):
+            status, out = finish(process)
+            expect(status == 0 and re.search("^1000 iters", out, re.MULTILINE) and
+                   "invalid" not in out, f"status {status}: {out}")
+        rounds += 1
+    sprayer.stop = True
+    expect(sprayer.sent > 1000, f"only {sprayer.sent} spoiled frames were sent")
+    print(f"{sprayer.sent} spoiled frames changed nothing in {rounds} rounds")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("bin")
+    parser.add_argument("what", choices=("kill", "crowd", "spray"))
+    parser.add_argument("--seed", type=int,
+                        default=int(os.environ.get("ROCEDRILL_SEED", time.time_ns() % 2**32)))
+    parser.add_argument("--times", type=int, default=6)
+    parser.add_argument("--soak", type=float, default=0)
+    args = parser.parse_args()
+    print(f"ROCEDRILL_SEED={args.seed}", flush=True)
+    try:
+        globals()[args.what](os.path.abspath(args.bin), random.Random(args.seed), args)
+    finally:
+        for process in processes:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

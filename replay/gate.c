@@ -9,6 +9,11 @@ static size_t connection_cnt(const struct job *job)
     return json_array_size(json_object_get(job->json, "connections"));
 }
 
+static size_t exchange_cnt(const struct job *job)
+{
+    return json_array_size(json_object_get(job->json, "exchanges"));
+}
+
 static size_t stream_cnt(const struct job *job)
 {
     return json_array_size(json_object_get(job->json, "streams"));
@@ -21,6 +26,7 @@ void gate_sum(struct gate *gate, const struct job *jobs, size_t cnt)
     for (size_t i = 0; i < cnt; i++) {
         gate->connections += connection_cnt(&jobs[i]);
         gate->streams += stream_cnt(&jobs[i]);
+        gate->exchanges += exchange_cnt(&jobs[i]);
         gate->outcome[jobs[i].outcome]++;
         gate->unexpected[jobs[i].outcome] += !job_as_expected(&jobs[i]);
     }
@@ -54,6 +60,8 @@ void gate_text(FILE *out, const struct gate *gate, const struct job *jobs, size_
             gate->connections, gate->connections == 1 ? "" : "s");
     if (gate->streams)
         fprintf(out, ", %zu stream%s", gate->streams, gate->streams == 1 ? "" : "s");
+    if (gate->exchanges)
+        fprintf(out, ", %zu end%s of exchanges", gate->exchanges, gate->exchanges == 1 ? "" : "s");
     fputc(':', out);
     for (int i = 0, first = 1; i < OUTCOME_CNT; i++)
         if (gate->outcome[i]) {
@@ -170,11 +178,13 @@ static void put_connection(FILE *out, const struct job *job, size_t idx, const j
     fputs("    </testcase>\n", out);
 }
 
-static void put_stream(FILE *out, const struct job *job, size_t idx, const json_t *stream)
+/* A stream, or an end of an exchange. */
+static void put_stream(FILE *out, const struct job *job, const char *what, size_t idx,
+                       const json_t *stream)
 {
     fputs("    <testcase classname=\"", out);
     xml_put_name(out, job->item->path);
-    fprintf(out, "\" name=\"stream %zu ", idx + 1);
+    fprintf(out, "\" name=\"%s %zu ", what, idx + 1);
     xml_put(out, text_of_member(stream, "service"));
     fputc(' ', out);
     xml_put(out, text_of_member(stream, "as"));
@@ -187,7 +197,7 @@ static void put_stream(FILE *out, const struct job *job, size_t idx, const json_
         fputs("\"/>\n", out);
     }
     if (job->outcome != OUTCOME_DIFFERS || job->expected != OUTCOME_DIFFERS)
-        put_diffs(out, job, "stream", idx);
+        put_diffs(out, job, what, idx);
     fputs("    </testcase>\n", out);
 }
 
@@ -202,6 +212,8 @@ static size_t failure_cnt(const struct job *job)
     json_array_foreach(json_object_get(job->json, "connections"), i, side) cnt +=
         strcmp(text_of_member(side, "verdict"), verdict_name(VERDICT_FAIL)) == 0;
     json_array_foreach(json_object_get(job->json, "streams"), i, side) cnt +=
+        strcmp(text_of_member(side, "verdict"), verdict_name(VERDICT_FAIL)) == 0;
+    json_array_foreach(json_object_get(job->json, "exchanges"), i, side) cnt +=
         strcmp(text_of_member(side, "verdict"), verdict_name(VERDICT_FAIL)) == 0;
     return cnt;
 }
@@ -239,7 +251,7 @@ int gate_junit(FILE *out, const struct gate *gate, const struct job *jobs, size_
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
             "<testsuites name=\"rocedrill replay\" tests=\"%zu\" failures=\"%zu\" "
             "errors=\"%zu\">\n",
-            gate->captures + gate->connections + gate->streams, failures, errors);
+            gate->captures + gate->connections + gate->streams + gate->exchanges, failures, errors);
     for (size_t i = 0; i < cnt; i++) {
         const struct job *job = &jobs[i];
         const json_t *side;
@@ -248,13 +260,15 @@ int gate_junit(FILE *out, const struct gate *gate, const struct job *jobs, size_
         fputs("  <testsuite name=\"", out);
         xml_put_name(out, job->item->path);
         fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"%d\">\n",
-                connection_cnt(job) + stream_cnt(job) + 1, failure_cnt(job),
+                connection_cnt(job) + stream_cnt(job) + exchange_cnt(job) + 1, failure_cnt(job),
                 !job_as_expected(job) && job->outcome != OUTCOME_DIFFERS);
         put_capture(out, job);
         json_array_foreach(json_object_get(job->json, "connections"), k, side)
             put_connection(out, job, k, side);
         json_array_foreach(json_object_get(job->json, "streams"), k, side)
-            put_stream(out, job, k, side);
+            put_stream(out, job, "stream", k, side);
+        json_array_foreach(json_object_get(job->json, "exchanges"), k, side)
+            put_stream(out, job, "exchange", k, side);
         fputs("  </testsuite>\n", out);
     }
     fputs("</testsuites>\n", out);
@@ -266,10 +280,10 @@ int gate_junit(FILE *out, const struct gate *gate, const struct job *jobs, size_
 
 json_t *gate_json(const struct gate *gate, const struct job *jobs, size_t cnt)
 {
-    json_t *summary =
-        json_pack("{s:I, s:I, s:I, s:I}", "captures", (json_int_t)gate->captures, "connections",
-                  (json_int_t)gate->connections, "streams", (json_int_t)gate->streams, "unexpected",
-                  (json_int_t)unexpected_cnt(gate));
+    json_t *summary = json_pack("{s:I, s:I, s:I, s:I, s:I}", "captures", (json_int_t)gate->captures,
+                                "connections", (json_int_t)gate->connections, "streams",
+                                (json_int_t)gate->streams, "exchanges", (json_int_t)gate->exchanges,
+                                "unexpected", (json_int_t)unexpected_cnt(gate));
     json_t *captures = json_array();
 
     for (int i = 0; i < OUTCOME_CNT; i++)

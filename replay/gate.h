@@ -13,6 +13,7 @@ struct gate {
     size_t captures;
     size_t connections;
     size_t streams;
+    size_t exchanges; /* ends of them */
     size_t outcome[OUTCOME_CNT];
     size_t unexpected[OUTCOME_CNT]; /* of these, those that were not expected */
 };

@@ -40,6 +40,9 @@ int replay_run(struct replay *replay, const char *path, const struct replay_opti
     if (rc == 0 && replay->sides & REPLAY_REQUESTER)
         rc = transmit_all(&replay->streams);
     streams_judge(&replay->streams);
+    if (rc == 0)
+        rc = exchanges_replay(&replay->exchanges, &replay->trace, replay->sides & REPLAY_REQUESTER,
+                              replay->sides & REPLAY_RESPONDER);
     return rc == 0 ? 0 : fault_set(fault, "%s: no memory", replay->trace.name);
 }
 
@@ -47,6 +50,7 @@ void replay_free(struct replay *replay)
 {
     if (replay->verification.post)
         verification_free(&replay->verification);
+    exchanges_free(&replay->exchanges);
     streams_free(&replay->streams);
     post_free(&replay->post);
     if (replay->comparison.drive)

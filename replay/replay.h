@@ -3,12 +3,13 @@
  * Replay: one capture from file to findings. The parts are in the order of the work: trace (read),
  * conn (find connections), derive and drive (play its requesters against our RNIC), compare; work
  * and post (play its responders against our RNIC), verify; stream, with receive and transmit, for
- * the services without answers.
+ * the services without answers; exchange for the communication manager.
  */
 #ifndef REPLAY_REPLAY_H
 #define REPLAY_REPLAY_H
 
 #include "compare.h"
+#include "exchange.h"
 #include "post.h"
 #include "stream.h"
 #include "verify.h"
@@ -39,6 +40,7 @@ struct replay {
     struct post post;
     struct verification verification; /* of the requesters; the same */
     struct streams streams;           /* UC and UD, both ends */
+    struct exchanges exchanges;       /* of the communication manager, both ends */
 };
 
 /* 0, or -1 and a fault for a capture that cannot be used. Nothing to replay in it is not a fault

@@ -6,6 +6,7 @@
 #include "describe.h"
 #include "deviations.h"
 #include "ladder.h"
+#include "report_exchange.h"
 #include "report_requester.h"
 #include "report_stream.h"
 #include "wire/codes.h"
@@ -64,6 +65,10 @@ enum verdict report_verdict(const struct replay *r)
     for (size_t i = 0; i < r->streams.cnt; i++)
         if (!is_aside(r, &r->streams.stream[i]))
             weigh(&verdict, r->streams.stream[i].verdict);
+    /* That an exchange holds says as little about the data. */
+    for (size_t i = 0; i < r->exchanges.cnt; i++)
+        if (report_exchange_verdict(&r->exchanges.exchange[i]) == VERDICT_FAIL)
+            verdict = VERDICT_FAIL;
     return verdict;
 }
 
@@ -396,7 +401,7 @@ static void print_counts(FILE *out, const uint32_t cnt[3], const char *what)
 void report_text(FILE *out, const struct replay *r, const struct report_options *options)
 {
     const struct comparison *cmp = &r->comparison;
-    uint32_t cnt[3] = {0}, stream_cnt[3] = {0}, known = 0, inconclusive = 0;
+    uint32_t cnt[3] = {0}, stream_cnt[3] = {0}, exchange_cnt[3] = {0}, known = 0, inconclusive = 0;
     bool unseen = false;
 
     fprintf(out, "%s: %u frames, %zu RoCE packets", r->trace.name, r->trace.frames, r->trace.cnt);
@@ -418,6 +423,10 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
                   !is_aside(r, &r->streams.stream[i]);
         stream_cnt[r->streams.stream[i].verdict]++;
     }
+    for (uint32_t i = 0; i < r->exchanges.cnt; i++) {
+        report_exchange_text(out, &r->exchanges, i);
+        exchange_cnt[report_exchange_verdict(&r->exchanges.exchange[i])]++;
+    }
     if (unseen)
         fputs("not seen: what the recorded receivers made of UC and UD packets, which have no "
               "answers; "
@@ -432,6 +441,10 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
         fputs("; ", out);
     if (r->streams.cnt)
         print_counts(out, stream_cnt, "stream");
+    if (r->exchanges.cnt) {
+        fputs("; ", out);
+        print_counts(out, exchange_cnt, "exchange");
+    }
     fputc(')', out);
     if (known)
         fprintf(out, "; %u known deviation%s of %s", known, known == 1 ? "" : "s", r->peer);
@@ -535,7 +548,7 @@ static json_t *diff_json(const struct trace *trace, const struct diff *d, const 
 json_t *report_json(const struct replay *r)
 {
     json_t *connections = json_array(), *diffs = json_array(), *skips = json_array();
-    json_t *streams = json_array();
+    json_t *streams = json_array(), *exchanges = json_array();
 
     for (uint32_t i = 0; i < r->drive.run_cnt; i++)
         json_array_append_new(connections, connection_json(r, i));
@@ -551,6 +564,7 @@ json_t *report_json(const struct replay *r)
         json_object_set_new(diff, "stream", json_integer(d->run + 1));
         json_array_append_new(diffs, diff);
     }
+    report_exchange_json(exchanges, diffs, &r->exchanges);
     for (uint32_t i = 0; i < r->streams.cnt; i++)
         json_array_append_new(streams, report_stream_json(&r->streams, i));
     for (size_t i = 0; i < r->conns.skip_cnt; i++) {
@@ -563,8 +577,9 @@ json_t *report_json(const struct replay *r)
                                         "qpn", (int)flow->dest_qp, "first_frame", (int)skip->frame,
                                         "packets", (int)skip->packets, "reason", skip->reason));
     }
-    return json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:s}", "file", r->trace.name, "frames",
-                     (int)r->trace.frames, "roce_packets", (int)r->trace.cnt, "connections",
-                     connections, "streams", streams, "differences", diffs, "skipped", skips,
-                     "verdict", verdict_name(report_verdict(r)));
+    return json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:s}", "file", r->trace.name,
+                     "frames", (int)r->trace.frames, "roce_packets", (int)r->trace.cnt,
+                     "connections", connections, "streams", streams, "exchanges", exchanges,
+                     "differences", diffs, "skipped", skips, "verdict",
+                     verdict_name(report_verdict(r)));
 }

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * rnic-info: the devices that programs find on this machine, with their GIDs, and what the
- * processes that have one open say of themselves (counters and objects, as JSON). Exit status 0, or
- * 1 if something could not be found out.
+ * processes that have one open say of themselves (verbs/describe.c), a line for each thing in the
+ * manner of rdma(8). Exit status 0, 1 if something could not be found out, 2 for wrong use.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "port/loop.h"
+
+static const char usage[] =
+    "usage: rnic-info [link | resource | statistic | limits]\n"
+    "  link       the devices of the software RNIC here, their GIDs, and who has them open\n"
+    "  resource   the QPs of those processes, and how many objects they have\n"
+    "  statistic  their counters that are not 0\n"
+    "  limits     what one device holds at most\n"
+    "Processes are seen by their user and root, in the network namespace this runs in.\n";
 
 static void print_iface(const struct rnic_iface *iface)
 {
@@ -43,7 +51,77 @@ static int print_devices(void)
     return 0;
 }
 
-static int print_processes(void)
+/* ---- processes ------------------------------------------------------------------------------- */
+
+/* The rest of the line that begins with `word`, from *at on; *at is moved behind it. NULL: no more.
+ * The text is cut into lines by this. */
+static char *next_line(char **at, const char *word)
+{
+    size_t len = strlen(word);
+    while (**at) {
+        char *line = *at;
+        char *end = line + strcspn(line, "\n");
+        *at = end + (*end == '\n');
+        if ((size_t)(end - line) > len && strncmp(line, word, len) == 0 && line[len] == ' ') {
+            *end = 0;
+            return line + len + 1;
+        }
+    }
+    return NULL;
+}
+
+static void print_who(const struct rnic_process *process, const char *comm)
+{
+    printf("link rnic_%s/1 pid %d comm %s", process->iface, process->pid, comm);
+}
+
+static void print_resource(const struct rnic_process *process, const char *comm, char *text)
+{
+    unsigned contexts = 0, qps = 0, cqs = 0, srqs = 0;
+    char *at = text;
+    char *line = next_line(&at, "res");
+    if (line && sscanf(line, "%u %u %u %u", &contexts, &qps, &cqs, &srqs) == 4) {
+        print_who(process, comm);
+        printf(" ctx %u qp %u cq %u srq %u\n", contexts, qps, cqs, srqs);
+    }
+    while ((line = next_line(&at, "qp")) != NULL) {
+        char type[16], state[16];
+        unsigned number[7];
+        if (sscanf(line, "%u %15s %15s %u %u %u %u %u %u", &number[0], type, state, &number[1],
+                   &number[2], &number[3], &number[4], &number[5], &number[6]) != 9)
+            continue;
+        print_who(process, comm);
+        printf(" lqpn %u type %s state %s", number[0], type, state);
+        if (number[6])
+            printf(" rqpn %u path-mtu %u", number[1], number[6]);
+        printf(" sq-psn %u rq-psn %u send-wr %u recv-wr %u\n", number[2], number[3], number[4],
+               number[5]);
+    }
+}
+
+/* Counters that are not 0. */
+static void print_statistic(const struct rnic_process *process, const char *comm, char *text)
+{
+    char *at = text, *line;
+    print_who(process, comm);
+    while ((line = next_line(&at, "counter")) != NULL) {
+        const char *value = strchr(line, ' ');
+        if (value && strcmp(value, " 0") != 0)
+            printf(" %s", line);
+    }
+    printf("\n");
+}
+
+static void print_process(const struct rnic_process *process, const char *comm, char *text)
+{
+    (void)text;
+    print_who(process, comm);
+    printf("\n");
+}
+
+typedef void print_fn(const struct rnic_process *process, const char *comm, char *text);
+
+static int print_processes(print_fn *print)
 {
     struct rnic_process *list = NULL;
     size_t cnt = 0;
@@ -52,21 +130,79 @@ static int print_processes(void)
         fprintf(stderr, "rnic-info: no list of processes: %s\n", strerror(-result));
         return 1;
     }
-    for (size_t i = 0; i < cnt; i++)
-        printf("process %d on rnic_%s %s\n", list[i].pid, list[i].iface, list[i].text);
+    for (size_t i = 0; i < cnt; i++) {
+        char *at = list[i].text;
+        const char *comm = next_line(&at, "comm");
+        print(&list[i], comm ? comm : "-", comm ? at : list[i].text);
+    }
     rnic_process_free(list, cnt);
+    return 0;
+}
+
+/* ---- what a device can hold ------------------------------------------------------------------ */
+
+static int print_limits(void)
+{
+    const struct rnic_attr attr = {.gid = {{.gid = {[0] = 0xfe, [1] = 0x80, [15] = 1}}},
+                                   .gid_cnt = 1};
+    struct rnic *rnic = rnic_new(&attr);
+    struct rnic_limits is;
+    if (!rnic) {
+        fputs("rnic-info: no memory\n", stderr);
+        return 1;
+    }
+    rnic_limits_get(rnic, &is);
+    rnic_del(rnic);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } rows[] = {
+#define ROW(member) {#member, is.member}
+        ROW(max_mr_size),
+        ROW(max_pd),
+        ROW(max_mr),
+        ROW(max_mw),
+        ROW(max_cq),
+        ROW(max_cqe),
+        ROW(max_qp),
+        ROW(max_qp_wr),
+        ROW(max_sge),
+        ROW(max_sge_rd),
+        ROW(max_inline),
+        ROW(max_qp_rd_atom),
+        ROW(max_ah),
+        ROW(max_srq),
+        ROW(max_srq_wr),
+        ROW(max_srq_sge),
+        ROW(max_xrcd),
+        ROW(max_mcast_grp),
+        ROW(max_pkeys),
+        ROW(max_mcast_qp_attach),
+        ROW(max_qp_init_rd_atom),
+#undef ROW
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        printf("%s %" PRIu64 "\n", rows[i].name, rows[i].value);
     return 0;
 }
 
 int main(int argc, char **argv)
 {
-    bool help = argc == 2 && (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0);
-    if (argc > 1) {
-        fputs("usage: rnic-info\n"
-              "Lists the devices of the software RNIC here, their GIDs, and who has them open.\n",
-              help ? stdout : stderr);
-        return help ? 0 : 2;
+    const char *what = argc > 1 ? argv[1] : "link";
+    if (argc == 2 && (strcmp(what, "-h") == 0 || strcmp(what, "--help") == 0)) {
+        fputs(usage, stdout);
+        return 0;
     }
-    int devices = print_devices();
-    return print_processes() || devices;
+    if (argc <= 2 && strcmp(what, "link") == 0) {
+        int devices = print_devices();
+        return print_processes(print_process) || devices;
+    }
+    if (argc == 2 && strcmp(what, "resource") == 0)
+        return print_processes(print_resource);
+    if (argc == 2 && strcmp(what, "statistic") == 0)
+        return print_processes(print_statistic);
+    if (argc == 2 && strcmp(what, "limits") == 0)
+        return print_limits();
+    fputs(usage, stderr);
+    return 2;
 }

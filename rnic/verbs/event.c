@@ -76,19 +76,6 @@ void vhca_changed(void *user, struct rnic *rnic, unsigned what)
             tell_all(user, rows[i].type);
 }
 
-void vhca_describe(void *user, struct rnic *rnic, FILE *out)
-{
-    (void)user;
-    struct rnic_counters counters;
-    rnic_counters_get(rnic, &counters);
-    fprintf(out, "{");
-#define X(name, text) fprintf(out, "\"" #name "\":%llu,", (unsigned long long)counters.name);
-    RNIC_COUNTERS(X)
-#undef X
-    fprintf(out, "\"qp\":%zu,\"cq\":%zu}", ((struct vhca *)user)->qps.cnt,
-            ((struct vhca *)user)->cqs.cnt);
-}
-
 /* ---- acknowledging --------------------------------------------------------------------------- */
 
 void verbs_wait_acked(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *completed,

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """What must not disturb anybody else: kill -9 of a peer at a random moment, a hundred processes,
-malformed packets sprayed at the live port. To be run inside rnic-run, in a network of its own:
+malformed packets sprayed at the live port; and what rnic-info tells meanwhile. To be run inside
+rnic-run, in a network of its own:
 
-rnic-run -n -i lo -- robust.py BIN kill|crowd|spray [--seed N] [--times N] [--soak SECONDS]"""
+rnic-run -n -i lo -- robust.py BIN kill|info|crowd|spray [--seed N] [--times N] [--soak SECONDS]"""
 import argparse
 import os
 import random
@@ -69,6 +70,38 @@ def kill(bin_dir, rng, args):
         expect(not names_left(), f"{number}: names left: {names_left()}")
         print(number, "server" if victim is server else "client", "killed; the other", out.strip(),
               flush=True)
+
+
+def info(bin_dir, _, __):
+    """rnic-info tells of both processes what they are."""
+    def ask(what):
+        done = subprocess.run([os.path.join(bin_dir, "rnic-info"), what], stdout=subprocess.PIPE,
+                              text=True, check=True)
+        print(done.stdout)
+        return done.stdout
+
+    survive = os.path.join(bin_dir, "programs", "survive")
+    server = start(survive, "7800")
+    wait_for(7800)
+    client = start(survive, "7800", "127.0.0.1")
+    for process in (server, client):
+        expect(process.stdout.readline() == "running\n", "a side does not run")
+    pids = {str(server.pid), str(client.pid)}
+    links = re.findall(r"^link rnic_lo/1 pid (\d+) comm survive$", ask("link"), re.MULTILINE)
+    expect(set(links) == pids and len(links) == 2, "link: other processes")
+    qps = re.findall(r"pid (\d+) comm survive lqpn (\d+) type RC state RTS rqpn (\d+) path-mtu 1024",
+                     ask("resource"))
+    expect(len(qps) == 2 and {qp[0] for qp in qps} == pids, "resource: other QPs")
+    expect(qps[0][1:] == (qps[1][2], qps[1][1]), "resource: they are not each other's peers")
+    statistic = ask("statistic")
+    for counter in ("rx_write_requests", "tx_packets", "port_tx_local"):
+        values = re.findall(rf" {counter} (\d+)", statistic)
+        expect(len(values) == 2 and all(int(value) > 0 for value in values), f"no {counter}")
+    for process in (server, client):
+        process.kill()
+        process.wait()
+    expect(not ask("resource"), "somebody is left")
+    expect(int(re.search(r"^max_qp (\d+)$", ask("limits"), re.MULTILINE)[1]) >= 10000, "max_qp")
 
 
 def crowd(_, __, args):
@@ -155,7 +188,7 @@ def spray(_, rng, args):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("bin")
-    parser.add_argument("what", choices=("kill", "crowd", "spray"))
+    parser.add_argument("what", choices=("kill", "info", "crowd", "spray"))
     parser.add_argument("--seed", type=int,
                         default=int(os.environ.get("ROCEDRILL_SEED", time.time_ns() % 2**32)))
     parser.add_argument("--times", type=int, default=6)

@@ -78,6 +78,7 @@ static void play_recorded(struct job *job, FILE *text, const struct replay *repl
 static void play(struct job *job, FILE *text, const struct job_options *options)
 {
     const struct replay_options replay_options = {.peer = peer_of(job->item, options),
+                                                  .strict = options->strict,
                                                   .sides = options->closed ? REPLAY_NEITHER
                                                                            : options->sides,
                                                   .live = options->live};

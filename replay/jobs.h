@@ -12,8 +12,9 @@
 #include "report_closed.h"
 
 struct job_options {
-    const char *peer;                    /* for all of them, or NULL: as the manifest says */
-    unsigned sides;                      /* of enum replay_side; 0 is both */
+    const char *peer; /* for all of them, or NULL: as the manifest says */
+    unsigned sides;   /* of enum replay_side; 0 is both */
+    bool strict;
     const struct closed_options *closed; /* NULL: replay */
     const struct live_options *live;     /* NULL: our own RNIC; then one at a time */
     bool text;                           /* report_text() is wanted */

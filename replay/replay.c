@@ -5,6 +5,7 @@
 #include "deviations.h"
 #include "live_replay.h"
 #include "receive.h"
+#include "strict.h"
 #include "transmit.h"
 
 int replay_run(struct replay *replay, const char *path, const struct replay_options *options,
@@ -27,10 +28,14 @@ int replay_run(struct replay *replay, const char *path, const struct replay_opti
         return -1;
     if (replay->sides & REPLAY_RESPONDER)
         rc = compare_all(&replay->comparison, &replay->drive, &replay->conns, options->peer);
+    if (rc == 0 && options->strict && replay->comparison.result)
+        rc = strict_compare(&replay->comparison);
     if (rc == 0 && replay->sides & REPLAY_REQUESTER) {
         if (post_all(&replay->post, &replay->drive, fault) != 0)
             return -1;
         rc = verify_all(&replay->verification, &replay->post, options->peer);
+        if (rc == 0 && options->strict)
+            rc = strict_verify(&replay->verification);
     }
     if (rc == 0)
         rc = streams_find(&replay->streams, &replay->trace, replay->sides & REPLAY_RESPONDER,

@@ -27,6 +27,7 @@ struct live_options;
 struct replay_options {
     const char *peer;                /* profile whose deviations are known, or NULL */
     unsigned sides;                  /* of enum replay_side; 0 is both */
+    bool strict;                     /* what is free otherwise must be equal too: strict.h */
     const struct live_options *live; /* the target, one side; NULL: our own RNIC */
 };
 

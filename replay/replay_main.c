@@ -18,6 +18,7 @@
 enum {
     OPT_JUNIT = OPTION_LONG,
     OPT_SIDE,
+    OPT_STRICT,
     OPT_CLOSED,
     OPT_EDIT,
     OPT_SEED,
@@ -30,6 +31,8 @@ static const struct option_row rows[] = {
     {"ladder", 'l', NULL, "print every conversation with the verdict on each answer"},
     {"peer", 'p', "NAME", "known deviations of this implementation do not fail"},
     {"side", OPT_SIDE, "SIDE", "our RNIC stands for: responder, requester, or both (the default)"},
+    {"strict", OPT_STRICT, NULL,
+     "also what is free must be equal, packet by packet: for captures of our own RNIC"},
     {"closed", OPT_CLOSED, NULL, "our RNIC stands for both ends, a simulated link between them"},
     {"edit", OPT_EDIT, "EDIT", "closed loop, with this done to frames; may be repeated (below)"},
     {"seed", OPT_SEED, "N", "closed loop: of the edits' chances (default 1)"},
@@ -48,6 +51,7 @@ static const struct options table = {"replay", rows, sizeof(rows) / sizeof(rows[
 struct arguments {
     bool ladder, verbose, quiet;
     unsigned sides; /* of enum replay_side */
+    bool strict;
     bool closed;
     struct closed_options loop; /* with `closed` */
     unsigned jobs;              /* 0: as many as there are processors */
@@ -157,6 +161,7 @@ static int read_options(int argc, char **argv, struct arguments *args)
                 return options_complain("replay: --side %s: none of responder, requester, both",
                                         optarg);
             break;
+        case OPT_STRICT: args->strict = true; break;
         case OPT_CLOSED: args->closed = true; break;
         case OPT_EDIT:
         case OPT_SEED:
@@ -306,6 +311,7 @@ static int run(const struct arguments *args)
     const struct job_options options = {
         .peer = args->peer,
         .sides = args->sides,
+        .strict = args->strict,
         .closed = args->closed ? &args->loop : NULL,
         .live = args->live.options.iface ? &args->live.options : NULL,
         .text = !args->quiet,

@@ -68,10 +68,13 @@ int live_options_check(struct live_arguments *args, unsigned sides)
     if (load && o->agent)
         return -options_complain("replay: --pps, --mbps and --loop are for load, which is not "
                                  "judged: leave --agent out");
-    if (!o->agent)
-        return -options_complain("replay: --live needs --agent HOST:PORT");
+    if (!o->agent && (o->tolerance_ns || sides))
+        return -options_complain("replay: without --agent HOST:PORT nothing is judged: leave "
+                                 "--tolerance and --side out");
     if (sides && sides != REPLAY_RESPONDER)
         return -options_complain("replay: --live plays the requester; the target is the responder");
+    if (!args->looped)
+        args->loop = 1;
     if (!o->tolerance_ns)
         o->tolerance_ns = UINT64_C(1000000000);
     if (!(o->speed > 0) && !args->topspeed)

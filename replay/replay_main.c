@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include "deviations.h"
 #include "gate.h"
-#include "live_main.h"
+#include "live_load.h"
 #include "options.h"
 
 #define JOBS_MAX   256u
@@ -339,6 +339,26 @@ static int run(const struct arguments *args)
     return status;
 }
 
+/* Load for a live target: nothing is judged, and nothing reported but figures. */
+static int run_load(const struct arguments *args)
+{
+#ifdef HAVE_LIVE
+    const char **path = calloc(args->corpus.cnt + 1, sizeof(*path));
+    struct fault fault = {"no memory"};
+    int rc = path ? 0 : -1;
+
+    for (size_t i = 0; rc == 0 && i < args->corpus.cnt; i++)
+        path[i] = args->corpus.item[i].path;
+    if (rc == 0)
+        rc = live_load(&args->live, path, args->corpus.cnt, args->quiet ? NULL : stdout, &fault);
+    free(path);
+    return rc == 0 ? EXIT_HOLDS : options_complain("%s", fault.text);
+#else
+    (void)args;
+    return options_complain("this program was built without live targets");
+#endif
+}
+
 int replay_main(int argc, char **argv)
 {
     struct arguments args = {.loop = {.seed = 1, .repeat = 1}};
@@ -352,7 +372,7 @@ int replay_main(int argc, char **argv)
     if (status == 0)
         status = open_output(args.junit_path, &args, &args.junit);
     if (status == 0)
-        status = run(&args);
+        status = args.live.options.iface && !args.live.options.agent ? run_load(&args) : run(&args);
     if (close_output(args.json, args.json_path) != 0 ||
         close_output(args.junit, args.junit_path) != 0)
         status = EXIT_UNUSABLE;

@@ -453,6 +453,9 @@ static int prepare(struct loop *l, const struct roce_pkt *pkt, struct memory_reg
     if (!region)
         return 0;
     if (step && step->withdraw) {
+        /* A key that a SEND invalidated is for our RNIC to refuse. */
+        if (l->invalidated[region - l->memory->region])
+            return 0;
         memory_withdraw(region);
         *withdrawn = region;
     } else if (l->invalidated[region - l->memory->region]) {

@@ -90,13 +90,32 @@ static bool refuses_unseen(const struct deviation_case *c)
     return rel >= s->first;
 }
 
+/* Whether a request behind the expected one was captured and given to our RNIC, so that it has to
+ * NAK the gap itself. */
+static bool gap_captured(const struct deviation_case *c)
+{
+    const struct setup *s = setup_of(c);
+
+    for (uint32_t i = c->step; i-- > 0 && c->step - i <= LOOK_BACK;) {
+        const struct step *step = &s->step[i];
+
+        if (step->response ? setup_is_nak_code(s, i, ROCE_NAK_PSN_SEQ) && step->rel == c->epsn
+                           : !step->damaged && step->rel < c->epsn)
+            return false;
+        if (!step->response && !step->damaged && !step->lost && step->rel > c->epsn)
+            return true;
+    }
+    return false;
+}
+
 /* A sequence NAK for just the PSN that ours expects too: what came too early was not captured. */
 static bool naks_unseen(const struct deviation_case *c)
 {
     const struct setup *s = setup_of(c);
 
     return setup_is_nak_code(s, c->step, ROCE_NAK_PSN_SEQ) && s->step[c->step].rel == c->epsn &&
-           !(c->ours && c->ours->rel == c->epsn) && setup_packet(s, c->step)->msn == c->msn;
+           !(c->ours && c->ours->rel == c->epsn) && setup_packet(s, c->step)->msn == c->msn &&
+           !gap_captured(c);
 }
 
 /* Data for a PSN that ours has not come to, and that no request captured before asks for. */

@@ -501,6 +501,7 @@ static int play_cue(struct stage *st, const struct cue *cue, rnic_time now)
     struct rnic_wc wc[16];
     struct roce_pkt pkt;
     int64_t ahead;
+    bool taken;
 
     if (!qp)
         return 0;
@@ -525,12 +526,14 @@ static int play_cue(struct stage *st, const struct cue *cue, rnic_time now)
             return -1;
         st->invalidated[region - memory->region] = 0;
     }
-    if (region && set_key(st, region, !at->withdraw) != 0)
+    /* A key that a SEND invalidated is for our RNIC to refuse. */
+    taken = region && at->withdraw && !st->invalidated[region - memory->region];
+    if (region && (taken || !at->withdraw) && set_key(st, region, !taken) != 0)
         return -1;
     if (watch && watch->frame(watch->ctx, run_idx, step, cue->when, cue->pkt) != 0)
         return -1;
     feed(st->rnic, p, now);
-    if (region && at->withdraw && set_key(st, region, true) != 0)
+    if (taken && set_key(st, region, true) != 0)
         return -1;
     if (take_answers(st, run_idx, now) != 0)
         return -1;

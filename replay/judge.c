@@ -12,9 +12,12 @@ static void on_finding(void *user, const struct roce_finding *finding)
     struct judge *judge = user;
     char text[JUDGE_TEXT_MAX - 64];
 
+    /* A second NAK is a WARN in a capture only because it may hold a packet twice; here no packet
+     * is seen twice that was not sent twice. */
+    bool proof = finding->severity == ROCE_SEV_ERROR || finding->rule == ROCE_RULE_NAK_TWICE;
+
     /* While a frame is looked at, what is found is about its sender; at the end the side tells. */
-    if (finding->severity != ROCE_SEV_ERROR ||
-        (finding->frame == judge->frame ? !judge->own : finding->side != judge->side))
+    if (!proof || (finding->frame == judge->frame ? !judge->own : finding->side != judge->side))
         return;
     if (judge->doubt) {
         judge->doubtful++;

@@ -2,6 +2,7 @@
 #include "device/key.h"
 
 #include "device/device.h"
+#include "transport/fault.h"
 
 /* The grant of a key that is good now, or NULL. */
 static const struct rnic_grant *find(const struct rnic *rnic, uint32_t key)
@@ -22,7 +23,7 @@ static enum rnic_mem check(const struct rnic_grant *grant, const struct rnic_pd 
         return RNIC_MEM_KEY;
     if (grant->pd != pd || (grant->qp && grant->qp != qp))
         return RNIC_MEM_PD; /* C10-56, R206; R210 */
-    if ((grant->access & access) != access)
+    if ((grant->access & access) != access && !RNIC_FAULT(ACCESS_RIGHTS))
         return RNIC_MEM_ACCESS; /* C10-57, R207 */
     return RNIC_MEM_OK;
 }
@@ -36,6 +37,8 @@ enum rnic_mem rnic_key_translate(const struct rnic_pd *pd, const struct rnic_qp 
 
     if (mem != RNIC_MEM_OK)
         return mem;
+    if (RNIC_FAULT(ACCESS_RANGE) && len <= grant->len)
+        va = grant->iova; /* other bytes, but of this process */
     /* Differences, so that no sum can pass 2^64 (R084). */
     if (va < grant->iova || va - grant->iova > grant->len || len > grant->len - (va - grant->iova))
         return RNIC_MEM_RANGE;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "transport/answer.h"
 
+#include "transport/fault.h"
 #include "wire/codes.h"
 
 /*
@@ -29,7 +30,7 @@ void rnic_answer_owe_ack(struct rnic_responder *resp)
  * all before it (R069, R093). */
 void rnic_answer_owe_nak(struct rnic_responder *resp, uint8_t syndrome)
 {
-    rnic_owed_aeth(&resp->owed, resp->epos, syndrome, resp->msn);
+    rnic_owed_aeth(&resp->owed, resp->epos + RNIC_FAULT(NAK_NEXT_PSN), syndrome, resp->msn);
 }
 
 void rnic_answer_owe_resource(struct rnic_responder *resp, const struct rnic_respres *res,
@@ -46,7 +47,7 @@ static void begin_response(const struct rnic_responder *resp, struct roce_pkt *p
     pkt->bth = (struct roce_bth){
         .opcode = pkt->op->value,
         .migreq = 1,
-        .pkey = resp->attr.pkey,
+        .pkey = RNIC_FAULT(ACK_PKEY) ? resp->attr.pkey ^ 0x8000 : resp->attr.pkey,
         .dest_qp = resp->attr.dest_qpn,
         .psn = roce_psn_add(resp->attr.rq_psn, (int32_t)(pos & ROCE_PSN_MASK)).v,
     };
@@ -98,7 +99,8 @@ static void put_atomic(struct rnic_responder *resp, struct roce_pkt *pkt,
 static uint8_t read_opcode(const struct rnic_respres *res, bool ends)
 {
     if (res->begun)
-        return ends ? ROCE_OP_RC_READ_RESP_LAST : ROCE_OP_RC_READ_RESP_MIDDLE;
+        return ends && !RNIC_FAULT(READ_OPCODE) ? ROCE_OP_RC_READ_RESP_LAST
+                                                : ROCE_OP_RC_READ_RESP_MIDDLE;
     return ends ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_READ_RESP_FIRST;
 }
 
@@ -115,6 +117,8 @@ static bool put_read(struct rnic_responder *resp, struct roce_pkt *pkt, struct r
     uint64_t va = res->va + (uint64_t)res->next * resp->attr.path_mtu;
     uint8_t *src = NULL;
 
+    if (RNIC_FAULT(READ_FIRST_BYTES) || (RNIC_FAULT(READ_REPLAY_VA) && res->answered))
+        va = res->va;
     resp->srqn = res->srqn; /* of the request this answers */
     if (len && resp->host->mem(resp->qp, res->rkey, va, len, RNIC_ACCESS_REMOTE_READ, &src) !=
                    RNIC_MEM_OK) {

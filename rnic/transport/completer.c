@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include "transport/fault.h"
 #include "wire/codes.h"
 
 typedef enum rnic_comp_step step_fn(struct rnic_requester *req, const struct roce_pkt *pkt);
@@ -131,6 +132,8 @@ static enum rnic_comp_step check_syndrome(struct rnic_requester *req, const stru
 static enum rnic_comp_step acknowledge(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     (void)pkt;
+    if (RNIC_FAULT(COMPLETE_AHEAD) && req->hand_pos + 1 < req->max)
+        req->hand_pos++;
     return answer_before(req, req->hand_pos + 1) ? RNIC_COMP_DONE : RNIC_COMP_IMPLIED_NAK;
 }
 
@@ -201,8 +204,9 @@ static enum rnic_comp_step place_read(struct rnic_requester *req, const struct r
     const struct rnic_swqe *wqe = head_of(req);
     uint32_t off = (uint32_t)(req->una - wqe->pos) * req->attr.path_mtu;
 
-    if (pkt->payload_len && rnic_sq_scatter(&req->sq, wqe, off, pkt->payload_len, req->host,
-                                            req->qp, pkt->payload) != RNIC_MEM_OK)
+    if (pkt->payload_len && !RNIC_FAULT(READ_DATA) &&
+        rnic_sq_scatter(&req->sq, wqe, off, pkt->payload_len, req->host, req->qp, pkt->payload) !=
+            RNIC_MEM_OK)
         return RNIC_COMP_BAD_MEMORY;
     rnic_requester_answered(req, req->una + 1);
     return RNIC_COMP_DONE;
@@ -247,7 +251,7 @@ static bool restart_pending(const struct rnic_requester *req)
 static enum rnic_comp_step nak_psn_seq(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     (void)pkt;
-    if (restart_pending(req))
+    if (restart_pending(req) || RNIC_FAULT(SEQ_NAK_IGNORED))
         return RNIC_COMP_IGNORE;
     req->counters->packet_seq_err++;
     req->restarted = true;
@@ -261,7 +265,8 @@ static enum rnic_comp_step nak_rnr(struct rnic_requester *req, const struct roce
     if (req->retry.wait == RNIC_RETRY_RNR || req->nxt == req->una)
         return RNIC_COMP_IGNORE;
     req->counters->rnr_nak_retry_err++;
-    if (!rnic_retry_rnr(&req->retry, roce_syndrome_code(pkt->aeth.syndrome), req->hand_now)) {
+    if (RNIC_FAULT(RNR_NO_WAIT) ||
+        !rnic_retry_rnr(&req->retry, roce_syndrome_code(pkt->aeth.syndrome), req->hand_now)) {
         req->counters->rnr_retry_exceeded_err++;
         rnic_requester_fail(req, RNIC_WC_RNR_RETRY_EXC_ERR);
         return RNIC_COMP_DONE;
@@ -274,7 +279,11 @@ static enum rnic_comp_step nak_rnr(struct rnic_requester *req, const struct roce
 /* R146. */
 static enum rnic_comp_step nak_fatal(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
-    switch (roce_syndrome_code(pkt->aeth.syndrome)) {
+    if (RNIC_FAULT(NAK_GOES_ON)) {
+        rnic_requester_retry(req);
+        return RNIC_COMP_DONE;
+    }
+    switch (RNIC_FAULT(NAK_STATUS) ? ROCE_NAK_REMOTE_OP : roce_syndrome_code(pkt->aeth.syndrome)) {
     case ROCE_NAK_INVALID_REQ:
         req->counters->req_remote_invalid_request++;
         rnic_requester_fail(req, RNIC_WC_REM_INV_REQ_ERR);
@@ -298,7 +307,7 @@ static enum rnic_comp_step nak_fatal(struct rnic_requester *req, const struct ro
 static enum rnic_comp_step implied_nak(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     (void)pkt;
-    if (restart_pending(req))
+    if (restart_pending(req) || RNIC_FAULT(IMPLIED_IGNORED))
         return RNIC_COMP_IGNORE;
     req->counters->implied_nak_seq_err++;
     req->restarted = true;

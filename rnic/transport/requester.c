@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include "transport/fault.h"
 
 /* R127: the opcodes of a message's packets, as RC has them; READ and atomics have one packet. */
 /* clang-format off */
@@ -356,8 +357,9 @@ static void begin_request(const struct rnic_requester *req, struct roce_pkt *pkt
         .migreq = 1,
         .pkey = req->attr.pkey,
         .dest_qp = req->attr.dest_qpn,
-        .ackreq = ackreq && req->attr.svc != ROCE_SVC_UC,
-        .psn = rnic_pos_psn(req->attr.sq_psn, req->nxt).v,
+        .ackreq = ackreq && !RNIC_FAULT(ACKREQ_NEVER) && req->attr.svc != ROCE_SVC_UC,
+        .psn = rnic_pos_psn(req->attr.sq_psn, req->nxt).v &
+               (RNIC_FAULT(PSN_TOP) ? ROCE_PSN_MASK >> 1 : ROCE_PSN_MASK),
     };
     if (req->attr.svc == ROCE_SVC_XRC)
         pkt->xrceth = (struct roce_xrceth){.srqn = wqe->srqn};
@@ -373,6 +375,8 @@ static void put_read(struct rnic_requester *req, struct roce_pkt *pkt, struct rn
     begin_request(req, pkt, wqe, ROCE_OP_RC_READ_REQUEST, true);
     pkt->reth =
         (struct roce_reth){.va = wqe->va + off, .rkey = wqe->rkey, .dma_len = wqe->len - off};
+    if (RNIC_FAULT(READ_TAIL))
+        pkt->reth.va = wqe->va;
     wqe->asked = req->nxt;
     req->fetch_cnt++;
     req->fetch_psns += rnic_swqe_end(wqe) - req->nxt;
@@ -386,6 +390,10 @@ static void put_atomic(struct rnic_requester *req, struct roce_pkt *pkt,
     begin_request(req, pkt, wqe, opcodes[wqe->opcode].only, true);
     pkt->atomiceth = (struct roce_atomiceth){
         .va = wqe->va, .rkey = wqe->rkey, .swap_add = wqe->swap_add, .compare = wqe->compare};
+    if (RNIC_FAULT(SWAP_OPERANDS)) {
+        pkt->atomiceth.swap_add = wqe->compare;
+        pkt->atomiceth.compare = wqe->swap_add;
+    }
     if (wqe->opcode == RNIC_WR_FETCH_ADD)
         pkt->atomiceth.compare = 0; /* means nothing there */
     req->fetch_cnt++;
@@ -425,7 +433,8 @@ static uint8_t data_opcode(const struct rnic_swqe *wqe, bool first, bool last)
 {
     if (first)
         return last ? opcodes[wqe->opcode].only : opcodes[wqe->opcode].first;
-    return last ? opcodes[wqe->opcode].last : opcodes[wqe->opcode].middle;
+    return last && !RNIC_FAULT(LAST_OPCODE) ? opcodes[wqe->opcode].last
+                                            : opcodes[wqe->opcode].middle;
 }
 
 /* Whether the First of a message asks for an ACK because credits are limited: decided when it is
@@ -450,6 +459,10 @@ static bool put_data(struct rnic_requester *req, struct roce_pkt *pkt, struct rn
                 (k == 0 && asks_for_credit(req, wqe));
     const uint8_t *payload = NULL;
 
+    if (RNIC_FAULT(LAST_SHORT) && last && len > 1)
+        len--;
+    if (RNIC_FAULT(RESEND_BYTES) && req->nxt < req->max && wqe->len >= len)
+        off = off ? 0 : wqe->len - len;
     if (len && rnic_sq_gather(&req->sq, wqe, off, len, req->host, req->qp, scratch, &payload) !=
                    RNIC_MEM_OK) {
         wqe->status = RNIC_WC_LOC_PROT_ERR;
@@ -458,11 +471,13 @@ static bool put_data(struct rnic_requester *req, struct roce_pkt *pkt, struct rn
     begin_request(req, pkt, wqe, data_opcode(wqe, k == 0, last), asks);
     pkt->payload = payload;
     pkt->payload_len = len;
-    pkt->bth.se = last && (wqe->flags & RNIC_SEND_SOLICITED) && rnic_wr_uses_rq(wqe->opcode);
+    pkt->bth.se = last && !RNIC_FAULT(SE_LOST) && (wqe->flags & RNIC_SEND_SOLICITED) &&
+                  rnic_wr_uses_rq(wqe->opcode);
     if (roce_opcode_has(pkt->op, ROCE_HDR_RETH))
-        pkt->reth = (struct roce_reth){.va = wqe->va, .rkey = wqe->rkey, .dma_len = wqe->len};
+        pkt->reth = (struct roce_reth){
+            .va = wqe->va, .rkey = wqe->rkey, .dma_len = wqe->len + RNIC_FAULT(RETH_LEN)};
     if (roce_opcode_has(pkt->op, ROCE_HDR_IMMDT))
-        pkt->immdt.imm = wqe->extra;
+        pkt->immdt.imm = RNIC_FAULT(IMM_LOST) ? 0 : wqe->extra;
     if (roce_opcode_has(pkt->op, ROCE_HDR_IETH))
         pkt->ieth.rkey = wqe->extra;
     req->nxt++;

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 #include "transport/answer.h"
+#include "transport/fault.h"
 #include "wire/codes.h"
 
 #define ATOMIC_LEN 8u /* bytes an atomic works on (R120) */
@@ -172,11 +173,16 @@ static enum rnic_resp_step check_psn(struct rnic_responder *resp, const struct r
 {
     int32_t ahead = roce_psn_diff(roce_pkt_psn(pkt), rnic_responder_epsn(resp));
 
+    if (RNIC_FAULT(GAP_TAKEN) && ahead > 0)
+        ahead = 0;
     if (ahead < 0)
         return RNIC_RESP_DUPLICATE;
     if (ahead > 0) {
         resp->counters->out_of_sequence++;
-        return resp->nak == RNIC_NAK_NONE ? RNIC_RESP_NAK_PSN_SEQ : RNIC_RESP_DROP;
+        if (RNIC_FAULT(NAK_NO_GAP))
+            return RNIC_RESP_DROP;
+        return resp->nak == RNIC_NAK_NONE || RNIC_FAULT(NAK_EACH) ? RNIC_RESP_NAK_PSN_SEQ
+                                                                  : RNIC_RESP_DROP;
     }
     resp->nak = RNIC_NAK_NONE; /* R068 */
     return RNIC_RESP_CHECK_OP_SEQ;
@@ -231,7 +237,7 @@ static enum rnic_resp_step check_op_valid(struct rnic_responder *resp, const str
         break;
     default: return RNIC_RESP_NAK_INVALID_REQ;
     }
-    if ((needed & resp->attr.access) != needed)
+    if ((needed & resp->attr.access) != needed && !RNIC_FAULT(QP_RIGHTS))
         return RNIC_RESP_NAK_INVALID_REQ;
     return resp->attr.svc == ROCE_SVC_XRC ? RNIC_RESP_CHECK_SRQ : RNIC_RESP_CHECK_RESOURCE;
 }
@@ -274,7 +280,10 @@ static enum rnic_resp_step check_length(struct rnic_responder *resp, const struc
         switch (rnic_message_fits(&resp->msg, pkt, resp->attr.path_mtu)) {
         case RNIC_FIT_OK: break;
         case RNIC_FIT_INVALID: return RNIC_RESP_NAK_INVALID_REQ;
-        case RNIC_FIT_TOO_LONG: return RNIC_RESP_NAK_TOO_LONG;
+        case RNIC_FIT_TOO_LONG:
+            if (RNIC_FAULT(RECV_LENGTH))
+                break;
+            return RNIC_RESP_NAK_TOO_LONG;
         }
         break;
     case ROCE_KIND_READ:
@@ -292,7 +301,7 @@ static enum rnic_resp_step check_length(struct rnic_responder *resp, const struc
             return RNIC_RESP_NAK_INVALID_REQ; /* R126; R081 */
         break;
     default:
-        if (pkt->atomiceth.va % ATOMIC_LEN != 0)
+        if (pkt->atomiceth.va % ATOMIC_LEN != 0 && !RNIC_FAULT(ATOMIC_UNALIGNED))
             return RNIC_RESP_NAK_INVALID_REQ; /* R120 */
         break;
     }
@@ -350,6 +359,8 @@ static enum rnic_resp_step execute_send(struct rnic_responder *resp, const struc
     struct rnic_message *msg = &resp->msg;
 
     rnic_message_begin(msg, pkt);
+    if (RNIC_FAULT(RECV_LENGTH) && pkt->payload_len > msg->wqe->len - msg->len)
+        return RNIC_RESP_ADVANCE;
     if (rnic_scatter_put(&msg->at, msg->wqe, resp->host, resp->qp, pkt->payload,
                          pkt->payload_len) != RNIC_MEM_OK)
         return RNIC_RESP_NAK_OPERATIONAL; /* R090 */
@@ -361,7 +372,9 @@ static enum rnic_resp_step execute_send(struct rnic_responder *resp, const struc
 static enum rnic_resp_step execute_write(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     rnic_message_begin(&resp->msg, pkt);
-    if (pkt->payload_len)
+    if (RNIC_FAULT(WRITE_PLACE) && pkt->payload_len)
+        memcpy(resp->target + 1, pkt->payload, pkt->payload_len - 1);
+    else if (pkt->payload_len)
         memcpy(resp->target, pkt->payload, pkt->payload_len);
     resp->msg.len += pkt->payload_len;
     resp->counters->rx_write_requests++;
@@ -396,10 +409,12 @@ static enum rnic_resp_step execute_atomic(struct rnic_responder *resp, const str
     memcpy(&value, resp->target, sizeof(value));
     res->orig = value;
     if (pkt->op->kind == ROCE_KIND_FETCH_ADD)
-        value += eth->swap_add;
-    else if (value == eth->compare)
+        value += RNIC_FAULT(ADD_TWICE) ? 2 * eth->swap_add : eth->swap_add;
+    else if (value == eth->compare || RNIC_FAULT(SWAP_ALWAYS))
         value = eth->swap_add;
     memcpy(resp->target, &value, sizeof(value));
+    if (RNIC_FAULT(ATOMIC_NEW))
+        res->orig = value;
     resp->counters->rx_atomic_requests++;
     return RNIC_RESP_ADVANCE;
 }
@@ -437,7 +452,7 @@ static enum rnic_resp_step execute_flush(struct rnic_responder *resp, const stru
 /* SEND with Invalidate: the key goes before the completion tells (R203). */
 static enum rnic_resp_step invalidate(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
-    if (!resp->host->invalidate(resp->qp, pkt->ieth.rkey))
+    if (!RNIC_FAULT(INVALIDATE) && !resp->host->invalidate(resp->qp, pkt->ieth.rkey))
         return RNIC_RESP_NAK_INVALIDATE;
     return RNIC_RESP_ADVANCE;
 }
@@ -450,9 +465,17 @@ static enum rnic_resp_step advance(struct rnic_responder *resp, const struct roc
 
     resp->epos +=
         pkt->op->kind == ROCE_KIND_READ ? roce_psn_cnt(pkt->reth.dma_len, resp->attr.path_mtu) : 1;
+    if (RNIC_FAULT(READ_SPAN) && pkt->op->kind == ROCE_KIND_READ)
+        resp->epos = pos + 1;
+    if (RNIC_FAULT(GAP_TAKEN)) /* it stands where the packet says */
+        resp->epos += (rnic_pos)roce_psn_diff(
+            roce_pkt_psn(pkt), roce_psn_add(resp->attr.rq_psn, (int32_t)(pos & ROCE_PSN_MASK)));
+    if (RNIC_FAULT(MSN_PACKET) && !roce_opcode_ends(pkt->op))
+        resp->msn = (resp->msn + 1) & ROCE_PSN_MASK;
     if (!roce_opcode_ends(pkt->op))
         return RNIC_RESP_ACKNOWLEDGE;
-    resp->msn = (resp->msn + 1) & ROCE_PSN_MASK;
+    if (!RNIC_FAULT(MSN_READ) || pkt->op->kind != ROCE_KIND_READ)
+        resp->msn = (resp->msn + 1) & ROCE_PSN_MASK;
     if (takes_resource(pkt->op)) {
         /* The response is the acknowledgement, asked for or not (R101). */
         uint8_t idx =
@@ -477,7 +500,7 @@ static enum rnic_resp_step complete(struct rnic_responder *resp, const struct ro
 /* 9.7.5.1: only when asked, which is always allowed (R099). */
 static enum rnic_resp_step acknowledge(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
-    if (pkt->bth.ackreq)
+    if (pkt->bth.ackreq && !RNIC_FAULT(ACK_SILENT))
         rnic_answer_owe_ack(resp);
     return RNIC_RESP_DONE;
 }
@@ -540,6 +563,8 @@ static enum rnic_resp_step duplicate_atomic(struct rnic_responder *resp, const s
 
     if (!res)
         return RNIC_RESP_DROP;
+    if (RNIC_FAULT(ATOMIC_TWICE) && res->kind == ROCE_KIND_FETCH_ADD)
+        res->orig += pkt->atomiceth.swap_add;
     res->owed = true;
     rnic_answer_owe_resource(resp, res, pos);
     return RNIC_RESP_DONE;
@@ -548,7 +573,9 @@ static enum rnic_resp_step duplicate_atomic(struct rnic_responder *resp, const s
 /* R109, R110: the newest acknowledgement again. */
 static enum rnic_resp_step duplicate_ack(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
-    if (pkt->bth.ackreq)
+    if (RNIC_FAULT(DUPLICATE_COUNTS) && roce_opcode_ends(pkt->op))
+        resp->msn = (resp->msn + 1) & ROCE_PSN_MASK;
+    if (pkt->bth.ackreq && !RNIC_FAULT(DUPLICATE_SILENT))
         rnic_answer_owe_ack(resp);
     return RNIC_RESP_DONE;
 }
@@ -570,7 +597,11 @@ static enum rnic_resp_step nak_rnr(struct rnic_responder *resp, const struct roc
     (void)pkt;
     resp->counters->out_of_buffer++;
     resp->nak = RNIC_NAK_RNR;
-    rnic_answer_owe_nak(resp, ROCE_SYNDROME_RNR | resp->attr.min_rnr_timer);
+    if (RNIC_FAULT(RNR_SILENT))
+        return RNIC_RESP_DONE;
+    rnic_answer_owe_nak(resp,
+                        ROCE_SYNDROME_RNR | (RNIC_FAULT(RNR_CODE) ? resp->attr.min_rnr_timer ^ 1u
+                                                                  : resp->attr.min_rnr_timer));
     return RNIC_RESP_DONE;
 }
 
@@ -579,7 +610,9 @@ static enum rnic_resp_step nak_rnr(struct rnic_responder *resp, const struct roc
 static enum rnic_resp_step nak_invalid_req(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     (void)pkt;
-    rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ);
+    rnic_answer_owe_nak(resp,
+                        ROCE_SYNDROME_NAK | (RNIC_FAULT(NAK_INVALID_CODE) ? ROCE_NAK_REMOTE_ACCESS
+                                                                          : ROCE_NAK_INVALID_REQ));
     rnic_responder_fail_request(resp, RNIC_WC_LOC_QP_OP_ERR, RNIC_EVENT_QP_REQ_ERR);
     return RNIC_RESP_DONE;
 }
@@ -597,7 +630,9 @@ static enum rnic_resp_step nak_too_long(struct rnic_responder *resp, const struc
 static enum rnic_resp_step nak_access(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     (void)pkt;
-    rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
+    rnic_answer_owe_nak(resp,
+                        ROCE_SYNDROME_NAK | (RNIC_FAULT(NAK_ACCESS_CODE) ? ROCE_NAK_INVALID_REQ
+                                                                         : ROCE_NAK_REMOTE_ACCESS));
     rnic_responder_fail_request(resp, RNIC_WC_LOC_ACCESS_ERR, RNIC_EVENT_QP_ACCESS_ERR);
     return RNIC_RESP_DONE;
 }

@@ -2,6 +2,7 @@
 #include "transport/retry.h"
 
 #include <assert.h>
+#include "transport/fault.h"
 #include "wire/codes.h"
 
 _Static_assert(RNIC_RETRY_NEVER == ROCE_NEVER_NS, "the codes' never is ours");
@@ -70,7 +71,7 @@ void rnic_retry_stop(struct rnic_retry *retry)
 
 bool rnic_retry_take(struct rnic_retry *retry)
 {
-    if (retry->retries_left == 0)
+    if (retry->retries_left == 0 || RNIC_FAULT(RETRY_NEVER))
         return false;
     retry->retries_left--;
     return true;

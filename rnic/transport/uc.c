@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 #include "transport/answer.h"
+#include "transport/fault.h"
 
 typedef enum rnic_uc_step step_fn(struct rnic_responder *resp, const struct roce_pkt *pkt);
 
@@ -50,7 +51,8 @@ static enum rnic_uc_step check_psn(struct rnic_responder *resp, const struct roc
 
     if (ahead != 0) {
         resp->counters->out_of_sequence++;
-        rnic_message_end(&resp->msg);
+        if (!RNIC_FAULT(UC_ANSWER))
+            rnic_message_end(&resp->msg);
         resp->attr.rq_psn = roce_psn_add(resp->attr.rq_psn, ahead);
     }
     resp->epos++;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "transport/ud.h"
+#include "transport/fault.h"
 
 #include <string.h>
 #include "wire/mad.h"
@@ -138,7 +139,7 @@ enum rnic_ud_fate rnic_ud_input(struct rnic_responder *resp, const struct roce_p
     enum rnic_network_type type;
     struct rnic_wc wc = {.status = RNIC_WC_LOC_PROT_ERR};
 
-    if (pkt->deth.qkey != resp->attr.qkey) {
+    if (pkt->deth.qkey != resp->attr.qkey && !RNIC_FAULT(UD_QKEY)) {
         resp->counters->qkey_viol_cntr++;
         return RNIC_UD_QKEY;
     }

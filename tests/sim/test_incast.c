@@ -299,8 +299,8 @@ static void one_mesh(uint64_t seed)
 
 static void mesh(void)
 {
-    const char *only = getenv("ROCEDRILL_SEED");
-    uint64_t first = only ? strtoull(only, NULL, 0) : 1;
+    uint64_t only = suite_env("ROCEDRILL_SEED", 0);
+    uint64_t first = only ? only : 1;
 
     for (uint64_t seed = first; seed <= (only ? first : 40); seed++) {
         unsigned before = CU_get_number_of_failures();

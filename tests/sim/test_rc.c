@@ -20,13 +20,6 @@ static struct pair pair; /* for the tests that do not use traffic.h */
 
 /* ---- random traffic -------------------------------------------------------------------------- */
 
-static uint64_t number_of(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-
-    return text ? strtoull(text, NULL, 0) : otherwise;
-}
-
 static void one_random_run(uint64_t seed)
 {
     static const uint32_t mtus[] = {256, 512, 1024, 2048, 4096};
@@ -70,8 +63,8 @@ static void one_random_run(uint64_t seed)
 
 static void random_traffic(void)
 {
-    uint64_t only = number_of("ROCEDRILL_SEED", 0);
-    uint64_t runs = number_of("ROCEDRILL_RUNS", 400);
+    uint64_t only = suite_env("ROCEDRILL_SEED", 0);
+    uint64_t runs = suite_env("ROCEDRILL_RUNS", 400);
 
     for (uint64_t seed = only ? only : 1; seed <= (only ? only : runs); seed++) {
         unsigned before = CU_get_number_of_failures();
@@ -366,8 +359,7 @@ static void reset_and_again(void)
     pair_free(&pair);
 }
 
-/* Zero to 2 GiB by address only would need the memory: the longest here is the whole region, both
- * ways, at each path MTU. */
+/* 1 MiB, the whole region, both ways, at each path MTU; 2 GiB are in test_large.c. */
 static void long_messages(void)
 {
     for (uint32_t mtu = 256; mtu <= 4096; mtu *= 2) {

@@ -14,13 +14,6 @@
 #include "sim/scenario.h"
 #include "support/suite.h"
 
-static uint64_t number_of(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-
-    return text ? strtoull(text, NULL, 0) : otherwise;
-}
-
 static bool one(uint64_t seed)
 {
     unsigned before = CU_get_number_of_failures();
@@ -70,10 +63,10 @@ static void check_coverage(void)
 
 static void random_scenarios(void)
 {
-    uint64_t only = number_of("ROCEDRILL_SEED", 0);
-    uint64_t runs = number_of("ROCEDRILL_RUNS", 200);
-    uint64_t seconds = number_of("ROCEDRILL_SECONDS", 0);
-    uint64_t first = number_of("ROCEDRILL_FIRST", 1);
+    uint64_t only = suite_env("ROCEDRILL_SEED", 0);
+    uint64_t runs = suite_env("ROCEDRILL_RUNS", 200);
+    uint64_t seconds = suite_env("ROCEDRILL_SECONDS", 0);
+    uint64_t first = suite_env("ROCEDRILL_FIRST", 1);
     time_t end = time(NULL) + (time_t)seconds;
     uint64_t seed = only ? only : first;
 

@@ -53,13 +53,6 @@ static struct {
     unsigned hungry;
 } run;
 
-static uint64_t number_of(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-
-    return text ? strtoull(text, NULL, 0) : otherwise;
-}
-
 static const struct plan *plan_at(uint32_t psn)
 {
     uint32_t at = (psn - pair.side[0].attr[0].sq_psn) & ROCE_PSN_MASK;
@@ -281,8 +274,8 @@ static unsigned one_run(uint64_t seed)
 
 static void random_traffic(void)
 {
-    uint64_t only = number_of("ROCEDRILL_SEED", 0);
-    uint64_t runs = number_of("ROCEDRILL_RUNS", 300);
+    uint64_t only = suite_env("ROCEDRILL_SEED", 0);
+    uint64_t runs = suite_env("ROCEDRILL_RUNS", 300);
     unsigned delivered = 0;
 
     for (uint64_t seed = only ? only : 1; seed <= (only ? only : runs); seed++) {

@@ -80,13 +80,6 @@ static uint32_t frame_no;
 static unsigned findings;
 static bool busy; /* new work is posted */
 
-static uint64_t number_of(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-
-    return text ? strtoull(text, NULL, 0) : otherwise;
-}
-
 /* ---- the model --------------------------------------------------------------------------------
  */
 
@@ -473,8 +466,8 @@ static void one_run(uint64_t seed)
 
 static void random_datagrams(void)
 {
-    uint64_t only = number_of("ROCEDRILL_SEED", 0);
-    uint64_t runs = number_of("ROCEDRILL_RUNS", 60);
+    uint64_t only = suite_env("ROCEDRILL_SEED", 0);
+    uint64_t runs = suite_env("ROCEDRILL_RUNS", 60);
 
     for (uint64_t seed = only ? only : 1; seed <= (only ? only : runs); seed++) {
         unsigned before = CU_get_number_of_failures();

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <CUnit/Basic.h>
 
@@ -36,4 +37,11 @@ void suite_fail(const char *file, unsigned line, const char *fmt, ...)
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
     CU_assertImplementation(CU_FALSE, line, text, file, "", CU_FALSE);
+}
+
+uint64_t suite_env(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text ? strtoull(text, NULL, 0) : otherwise;
 }

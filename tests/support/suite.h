@@ -11,6 +11,7 @@
 #define TEST_SUITE_H
 
 #include <CUnit/CUnit.h>
+#include <stdint.h>
 
 struct suite_test {
     const char *name;
@@ -36,6 +37,9 @@ int suite_main(const char *title, const struct suite_test *tests, unsigned cnt, 
 /* Fails the current test with a formatted reason, without ending it. */
 void suite_fail(const char *file, unsigned line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* A number from the environment: ROCEDRILL_SEED, ROCEDRILL_RUNS and the like. */
+uint64_t suite_env(const char *name, uint64_t otherwise);
 
 /* Asserts that two integers are equal and prints both when they are not. */
 #define EXPECT_EQ(actual, expected)                                                                \

@@ -68,12 +68,13 @@ static int short_of(struct capfile *cap, const char *what, size_t len, struct fa
                      what, chunks_left(&cap->chunks));
 }
 
-int capfile_open(struct capfile *cap, FILE *file, struct fault *fault)
+int capfile_open(struct capfile *cap, FILE *file, const struct inflate *inflate,
+                 struct fault *fault)
 {
     const uint8_t *p;
 
     *cap = (struct capfile){0};
-    chunks_open(&cap->chunks, file);
+    chunks_open(&cap->chunks, file, inflate);
     p = chunks_peek(&cap->chunks, 4);
     if (!p)
         return short_of(cap, "file header", 4, fault);

@@ -57,8 +57,10 @@ struct capfile {
 /* Whether a file that begins with these 8 bytes is read here. */
 bool capfile_knows(const uint8_t head[8]);
 
-/* `file` is at its start and stays the caller's. 0, or -1 and a fault. */
-int capfile_open(struct capfile *cap, FILE *file, struct fault *fault);
+/* `file` is at its start and stays the caller's, and `inflate` is behind it (may be NULL). 0, or -1
+ * and a fault. */
+int capfile_open(struct capfile *cap, FILE *file, const struct inflate *inflate,
+                 struct fault *fault);
 void capfile_close(struct capfile *cap); /* a zeroed one is fine */
 
 /* 1 and *out; 0 at the end; -1 and a fault without file and frame for what cannot be read. The

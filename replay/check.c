@@ -115,6 +115,8 @@ static int read_all(struct check *check, struct fault *fault)
             look(check, &items[i]);
         }
         progress_step(&progress, check->source, check->frame);
+        if (check->options->json && source_is_live(check->source))
+            fflush(check->options->json); /* an error of it stays, and is seen at the end */
     }
     progress_end(&progress);
     ahead_del(ahead);

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void chunks_open(struct chunks *chunks, FILE *file)
+void chunks_open(struct chunks *chunks, FILE *file, const struct inflate *inflate)
 {
-    *chunks = (struct chunks){.file = file};
+    *chunks = (struct chunks){.file = file, .inflate = inflate};
 }
 
 void chunks_close(struct chunks *chunks)
@@ -56,7 +56,13 @@ const uint8_t *chunks_refill(struct chunks *c, size_t len)
     if (left)
         memmove(to->p, from->p + c->off, left);
     got = fread(to->p + left, 1, cap - left, c->file);
-    c->end = got < cap - left;
+    while (left + got < cap && inflate_waits(c->inflate)) {
+        clearerr(c->file);
+        if (left + got >= len)
+            break;
+        got += fread(to->p + left + got, 1, cap - left - got, c->file);
+    }
+    c->end = left + got < cap && !inflate_waits(c->inflate);
     c->at = next;
     c->off = 0;
     c->len = left + got;

@@ -2,7 +2,7 @@
 /*
  * Chunks: a stream read in large pieces, of which each record is looked at where it lies. What was
  * handed out stays there until CHUNKS_KEEP more pieces were used, so that frames can wait for
- * another thread without being copied.
+ * another thread without being copied. Of a stream that pauses what is there is shown at once.
  */
 #ifndef REPLAY_CHUNKS_H
 #define REPLAY_CHUNKS_H
@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include "inflate.h"
 
 #define CHUNKS_KEEP 4u
 
@@ -24,7 +25,8 @@ struct chunk {
 };
 
 struct chunks {
-    FILE *file; /* the caller's */
+    FILE *file;                    /* the caller's */
+    const struct inflate *inflate; /* behind it; NULL: a read that is short is the end */
     struct chunk ring[CHUNKS_KEEP + 1];
     unsigned at;
     size_t off, len; /* of the present chunk: bytes taken, bytes there */
@@ -34,7 +36,7 @@ struct chunks {
 };
 
 /* A zeroed one is closed. */
-void chunks_open(struct chunks *chunks, FILE *file);
+void chunks_open(struct chunks *chunks, FILE *file, const struct inflate *inflate);
 void chunks_close(struct chunks *chunks);
 
 /* The slow way of chunks_peek(). */

@@ -3,9 +3,11 @@
 #include "inflate.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #ifdef HAVE_ZLIB
 #include <zlib.h>
 #endif
@@ -35,8 +37,11 @@ struct inflate {
     FILE *file;
     bool keep;
     enum packing packing;
-    bool more; /* a member or frame has begun and not ended */
-    bool done; /* nothing follows */
+    bool more;  /* a member or frame has begun and not ended */
+    bool done;  /* nothing follows */
+    bool pipe;  /* no regular file: `file` has no buffer, and its descriptor is read */
+    bool live;  /* a read ends where the input pauses */
+    bool given; /* something was, since the last pause */
     const char *error;
     uint8_t *in; /* IN_LEN bytes */
     size_t in_off, in_len;
@@ -61,11 +66,31 @@ static bool fill(struct inflate *s)
 {
     if (s->in_off < s->in_len)
         return true;
-    s->in_off = 0;
-    s->in_len = fread(s->in, 1, IN_LEN, s->file);
-    if (s->in_len == 0 && ferror(s->file))
-        s->error = strerror(errno);
+    s->in_off = s->in_len = 0;
+    if (s->pipe) { /* what is there: fread() would wait for all of it */
+        ssize_t got;
+
+        do
+            got = read(fileno(s->file), s->in, IN_LEN);
+        while (got < 0 && errno == EINTR);
+        if (got < 0)
+            s->error = strerror(errno);
+        else
+            s->in_len = (size_t)got;
+    } else {
+        s->in_len = fread(s->in, 1, IN_LEN, s->file);
+        if (s->in_len == 0 && ferror(s->file))
+            s->error = strerror(errno);
+    }
     return s->in_len > 0;
+}
+
+/* Whether a read would have to wait, though it could end with what was given. */
+static bool pauses(struct inflate *s)
+{
+    struct pollfd fd = {.fd = fileno(s->file), .events = POLLIN};
+
+    return s->live && s->given && s->in_off == s->in_len && poll(&fd, 1, 0) == 0;
 }
 
 static ssize_t fail(struct inflate *s, const char *error)
@@ -161,6 +186,11 @@ static ssize_t cookie_read(void *cookie, char *buf, size_t len)
         return fail(s, s->error);
     if (s->done || len == 0)
         return 0;
+    if (pauses(s)) {
+        s->given = false;
+        return 0;
+    }
+    s->given = true;
     switch (s->packing) {
 #ifdef HAVE_ZLIB
     case GZIP: return read_gzip(s, buf, len);
@@ -221,16 +251,20 @@ FILE *inflate_open(FILE *file, bool keep, struct inflate **state, struct fault *
 {
     static const cookie_io_functions_t io = {.read = cookie_read, .close = cookie_close};
     uint8_t head[HEAD_LEN];
-    size_t len = fread(head, 1, sizeof(head), file);
-    const struct mark *mark = mark_of(head, len);
+    const struct mark *mark;
     struct inflate *s;
     FILE *stream;
     struct stat st;
+    bool regular = fstat(fileno(file), &st) == 0 && S_ISREG(st.st_mode);
+    size_t len;
 
     *state = NULL;
+    if (!regular)
+        (void)setvbuf(file, NULL, _IONBF, 0);
+    len = fread(head, 1, sizeof(head), file);
+    mark = mark_of(head, len);
     /* Only a regular file is sure to go back: some pipes and devices only say they did. */
-    if (!mark && fstat(fileno(file), &st) == 0 && S_ISREG(st.st_mode) &&
-        fseek(file, -(long)len, SEEK_CUR) == 0)
+    if (!mark && regular && fseek(file, -(long)len, SEEK_CUR) == 0)
         return file;
     if (mark && !known(mark->packing)) {
         fault_set(fault, "compressed with %s, which this build cannot read", mark->name);
@@ -247,6 +281,7 @@ FILE *inflate_open(FILE *file, bool keep, struct inflate **state, struct fault *
     s->packing = mark ? mark->packing : PLAIN;
     s->keep = true; /* until all went well */
     s->file = file;
+    s->pipe = !regular;
     memcpy(s->in, head, len);
     s->in_len = len;
     if (!begin(s)) {
@@ -264,6 +299,22 @@ FILE *inflate_open(FILE *file, bool keep, struct inflate **state, struct fault *
     s->keep = keep;
     *state = s;
     return stream;
+}
+
+void inflate_live(struct inflate *state)
+{
+    if (state)
+        state->live = state->pipe;
+}
+
+bool inflate_waits(const struct inflate *state)
+{
+    return state && state->live && !state->done && !state->error;
+}
+
+bool inflate_is_live(const struct inflate *state)
+{
+    return state && state->live;
 }
 
 const char *inflate_error(const struct inflate *state)

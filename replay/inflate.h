@@ -24,6 +24,16 @@ struct inflate;
  */
 FILE *inflate_open(FILE *file, bool keep, struct inflate **state, struct fault *fault);
 
+/*
+ * A pipe may be a capture under way: from now on a read of the stream ends early, as at the end of
+ * a file, where all that has come was read. inflate_waits() then says that this was not the end;
+ * the caller clears the stream's end of file, and its next read waits for more. Nothing changes for
+ * a regular file. NULL is a plain regular file, too.
+ */
+void inflate_live(struct inflate *state);
+bool inflate_waits(const struct inflate *state);
+bool inflate_is_live(const struct inflate *state);
+
 /* What is wrong with the compressed data: the reason of a failed read, or NULL. */
 const char *inflate_error(const struct inflate *state);
 

@@ -128,7 +128,10 @@ static int begin(struct source *source, const char *path, struct fault *fault)
     if (!peek_head(source, head) || !capfile_knows(head)) {
         if (open_pcap(source, fault) != 0)
             return -1;
-    } else if (capfile_open(&source->cap, source->stream, &why) != 0) {
+        return 0;
+    }
+    inflate_live(source->inflate);
+    if (capfile_open(&source->cap, source->stream, source->inflate, &why) != 0) {
         return fault_set(fault, "%s: not a capture file: %s", source->name, why.text);
     }
     return 0;
@@ -258,6 +261,11 @@ int source_next(struct source *source, struct source_frame *out, struct fault *f
         out->cap_len = out->wire_len = 0;
     }
     return 1;
+}
+
+bool source_is_live(const struct source *source)
+{
+    return inflate_is_live(source->inflate);
 }
 
 bool source_ready(const struct source *source)

@@ -44,6 +44,9 @@ struct source *source_open_as(const char *path, const char *name, struct fault *
 /* 1 and *out for a frame, 0 at the end, -1 and a fault that names the frame for a broken file. */
 int source_next(struct source *source, struct source_frame *out, struct fault *fault);
 
+/* Whether it is a pipe, of which each frame is shown as soon as it has come. */
+bool source_is_live(const struct source *source);
+
 /*
  * Whether the next frame is in memory already. Frames stay valid while this said true before each
  * source_next() after theirs, and then over CHUNKS_KEEP - 1 more times that it said false: batches

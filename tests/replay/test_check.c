@@ -504,6 +504,27 @@ static void refuses_what_is_no_capture(void)
     expect_complaint("check -q $T/x.xz", "compressed with xz");
 }
 
+/* Half of a capture comes through a pipe, and the rest when its first finding was told: not before
+ * 256 KiB, or the end, would be too late. */
+static void tells_while_a_capture_is_under_way(void)
+{
+    static const char *const packings[] = {"cat", "gzip -c"};
+
+    for (unsigned i = 0; i < 2; i++) {
+        struct checkrun r = checkrun_shell(
+            "c=$C/rc-loss-both.pcap; n=$(wc -c <$c); rm -f $T/live $T/live.json; mkfifo $T/live; "
+            "(head -c $((n / 2)) $c | %s; for i in $(seq 200); do grep -qs '\"rule\"' "
+            "$T/live.json && break; sleep 0.1; done; grep -qs '\"rule\"' $T/live.json || exit 9; "
+            "tail -c +$((n / 2 + 1)) $c | %s) >$T/live & "
+            "$R check -q --json $T/live.json - <$T/live; wait $!",
+            packings[i], packings[i]);
+
+        EXPECT_EQ(r.status, 0);
+        CU_ASSERT_STRING_EQUAL(r.err, "");
+        checkrun_free(&r);
+    }
+}
+
 /* A capture that breaks off: what came before is reported, and the exit status says it. */
 static void reports_a_capture_that_breaks_off(void)
 {
@@ -563,5 +584,5 @@ SUITE("replay.check", TEST(says_what_is_wrong_in_one_line), TEST(gives_three_kin
       TEST(reads_compressed_captures), TEST(reads_every_link_layer), TEST(reads_erf_records),
       TEST(reads_infiniband_links), TEST(reads_interfaces_of_different_links),
       TEST(shows_progress_on_a_terminal), TEST(refuses_what_is_no_capture),
-      TEST(reports_a_capture_that_breaks_off), TEST(survives_any_bytes),
-      TEST(memory_does_not_grow_with_the_capture))
+      TEST(tells_while_a_capture_is_under_way), TEST(reports_a_capture_that_breaks_off),
+      TEST(survives_any_bytes), TEST(memory_does_not_grow_with_the_capture))

@@ -75,6 +75,8 @@ bool roce_is_multicast(const uint8_t addr[16]);
  */
 void roce_request(struct roce_ctx *ctx);  /* request.c: RC, XRC and UC */
 void roce_response(struct roce_ctx *ctx); /* response.c */
+/* A sequence or RNR NAK at hand is what the requester goes back for next. */
+void roce_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp);
 void roce_cm_track(struct roce_ctx *ctx); /* cm_track.c: a UD packet to QP1 */
 void roce_cm_free(struct roce_flow *flow);
 void roce_cm_end(struct roce_flow *flow);

@@ -293,6 +293,20 @@ void roce_conn_end(struct roce_flow *flow, struct roce_conn *conn)
     roce_conn_free(flow, conn);
 }
 
+/* What a responder not known then said to the requester; `rsp` is found to be that responder. */
+static void take_naks(struct roce_rsp *rsp, const struct roce_rsp *unknown)
+{
+    rsp->nak = unknown->nak;
+    rsp->nak_psn = unknown->nak_psn;
+    rsp->nak_frame = unknown->nak_frame;
+    rsp->nak_time = unknown->nak_time;
+    rsp->rnr = unknown->rnr;
+    rsp->rnr_psn = unknown->rnr_psn;
+    rsp->rnr_frame = unknown->rnr_frame;
+    rsp->rnr_time = unknown->rnr_time;
+    rsp->rnr_wait = unknown->rnr_wait;
+}
+
 void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_conn *from)
 {
     struct roce_side *a = &to->side[0], *b = &to->side[1], *moved = &from->side[0];
@@ -301,6 +315,8 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
     unkey(flow, moved);
     roce_pair_done(flow, moved);
     roce_pair_done(flow, a);
+    take_naks(&moved->rsp, &b->rsp);
+    take_naks(&a->rsp, &from->side[1].rsp);
     *b = *moved;
     memset(moved, 0, sizeof(*moved));
     moved->conn = from;

@@ -194,6 +194,9 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
         return;
     if (psn >= PSN_SMALL || ++side->pair_hits >= CONFIRM)
         join(ctx, found, true);
+    else if (roce_pkt_has(ctx->pkt, ROCE_HDR_AETH))
+        roce_note_nak(ctx,
+                      &roce_peer(found)->rsp); /* it goes back for this before they are joined */
 }
 
 void roce_pair_silent(struct roce_ctx *ctx)

@@ -5,7 +5,8 @@
  */
 #include "flow/check.h"
 
-#define WINDOW_UNPAIRED 256u                 /* remembered while nothing acknowledges */
+#define WINDOW_UNPAIRED 256u /* remembered while nothing acknowledges */
+#define UC_REMEMBERED   63u  /* of UC, where nothing is acknowledged: what may still be copied */
 #define IDLE_REUSE_NS   UINT64_C(100000000)  /* a QP is not torn down and set up in less */
 #define DMA_MAX         UINT32_C(0x80000000) /* R081 */
 #define KEEP_ALIVE_NS   UINT64_C(1000000000)
@@ -283,7 +284,7 @@ static void append(struct roce_ctx *ctx, const struct roce_sent *now)
     if (e != &keep)
         count_new(ctx, e);
     if (ctx->conn->sum.svc == ROCE_SVC_UC)
-        req->win.acked = req->win.cnt;
+        req->win.acked = req->win.cnt > UC_REMEMBERED ? req->win.cnt - UC_REMEMBERED : 0;
     else if (e != &keep && req->una_known && roce_diff(req->una, req->nxt) >= 0 &&
              req->win.acked == at) {
         /* Acknowledged before it was captured: capture points that are not in step. */
@@ -378,6 +379,14 @@ static void restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
     start(ctx, psn);
 }
 
+static void copy(struct roce_ctx *ctx, uint32_t of)
+{
+    roce_sum(ctx->side)->copies++;
+    ctx->result->flags |= ROCE_AN_COPY;
+    ctx->result->repeats_frame = of;
+    SAY(ctx, COPY, "frame", .other = of, .value = ROCE_VALUE_NONE);
+}
+
 /* A PSN that was seen before: `e` holds it. */
 static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
 {
@@ -393,11 +402,8 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
     }
     if (skip == 0 && now->icrc == e->icrc && now->op == e->op &&
         !(req->ep.active && req->ep.next == now->psn) &&
-        roce_is_copy(ctx, e->icrc, e->ip_id, e->time)) {
-        roce_sum(ctx->side)->copies++;
-        ctx->result->flags |= ROCE_AN_COPY;
-        ctx->result->repeats_frame = e->last_frame;
-        SAY(ctx, COPY, "frame", .other = e->last_frame, .value = ROCE_VALUE_NONE);
+        (ctx->conn->sum.svc == ROCE_SVC_UC || roce_is_copy(ctx, e->icrc, e->ip_id, e->time))) {
+        copy(ctx, e->last_frame); /* UC sends nothing again */
         return;
     }
     if (skip == 0 && acked && !req->ep.active && roce_opcode_starts(ctx->pkt->op) &&
@@ -444,6 +450,11 @@ static void unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
     struct roce_sent *next = w->cnt ? roce_window_at(w, old ? 0 : at) : NULL;
     int32_t back = -roce_diff(now->psn, req->nxt);
 
+    if (old && ctx->conn->sum.svc == ROCE_SVC_UC && roce_diff(now->psn, req->base) >= 0 &&
+        roce_sum(ctx->side)->missing_psns <= roce_sum(ctx->side)->out_of_order) {
+        copy(ctx, 0); /* older than what is remembered, and nothing is missing there */
+        return;
+    }
     at = old ? 0 : at;
     if (old && ctx->conn->sum.svc != ROCE_SVC_UC &&
         (back > ROCE_JUMP || (roce_opcode_starts(ctx->pkt->op) && req->una_known &&

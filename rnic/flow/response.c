@@ -119,6 +119,26 @@ static void fatal(struct roce_ctx *ctx, struct roce_req *req)
     sum->end_tries = e ? e->tries : 0;
 }
 
+void roce_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp)
+{
+    uint8_t syndrome = ctx->pkt->aeth.syndrome;
+
+    if (roce_syndrome_kind(syndrome) == ROCE_SYN_RNR) {
+        rsp->rnr = true;
+        rsp->nak = false;
+        rsp->rnr_psn = ctx->pkt->bth.psn;
+        rsp->rnr_frame = ctx->frame;
+        rsp->rnr_time = ctx->time;
+        rsp->rnr_wait = roce_rnr_ns(roce_syndrome_code(syndrome));
+    } else if (roce_syndrome_kind(syndrome) == ROCE_SYN_NAK &&
+               roce_syndrome_code(syndrome) == ROCE_NAK_PSN_SEQ) {
+        rsp->nak = true;
+        rsp->nak_psn = ctx->pkt->bth.psn;
+        rsp->nak_frame = ctx->frame;
+        rsp->nak_time = ctx->time;
+    }
+}
+
 static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_pkt *pkt = ctx->pkt;
@@ -158,12 +178,7 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
             e->tries == (rsp->rnr_at == psn && rsp->rnr_at_tries ? rsp->rnr_at_tries + 1 : 1);
         rsp->rnr_at = psn;
         rsp->rnr_at_tries = e ? e->tries : 0;
-        rsp->rnr = true;
-        rsp->nak = false;
-        rsp->rnr_psn = psn;
-        rsp->rnr_frame = ctx->frame;
-        rsp->rnr_time = ctx->time;
-        rsp->rnr_wait = roce_rnr_ns(code);
+        roce_note_nak(ctx, rsp);
         break;
     case ROCE_SYN_NAK:
         ctx->result->flags |= ROCE_AN_NAK;
@@ -175,10 +190,10 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
             SAY(ctx, SEQ_NAK, "bth.psn", .actual = psn, .expected = psn, .value = ROCE_VALUE_NONE,
                 .other = e ? e->last_frame : 0);
             ack_to(ctx, req, psn);
-            rsp->nak = rsp->gap_nak = true;
-            rsp->nak_psn = rsp->gap_psn = psn;
-            rsp->nak_frame = rsp->gap_frame = ctx->frame;
-            rsp->nak_time = ctx->time;
+            roce_note_nak(ctx, rsp);
+            rsp->gap_nak = true;
+            rsp->gap_psn = psn;
+            rsp->gap_frame = ctx->frame;
         } else {
             SAY(ctx, FATAL_NAK, "aeth.syndrome", .actual = pkt->aeth.syndrome,
                 .value = ROCE_VALUE_NONE, .other = e ? e->last_frame : 0);

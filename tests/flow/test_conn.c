@@ -246,8 +246,46 @@ static void both_ends_behind_one_address(void)
     EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_SEND].completed, 4);
 }
 
-SUITE("flow.conn", TEST(directions_are_paired_without_cm), TEST(many_connections_with_random_psns),
-      TEST(equal_psns_are_told_apart_by_source_port), TEST(equal_psns_without_a_sign_stay_apart),
-      TEST(cm_names_both_sides), TEST(a_rejected_connection_is_told), TEST(the_same_qpns_again),
+/* No CM, ports that say nothing, PSNs from 0: the first answer is a sequence or RNR NAK, and the
+ * requester goes back before three answers have shown whose it is. It goes back; nothing is late.
+ */
+static void the_first_answer_is_a_nak(void)
+{
+    static const struct {
+        uint8_t syndrome;
+        enum roce_cause cause;
+    } rows[] = {{ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ, ROCE_CAUSE_SEQ_NAK},
+                {ROCE_SYNDROME_RNR | 1, ROCE_CAUSE_RNR_NAK}};
+
+    for (unsigned i = 0; i < 2; i++) {
+        struct roce_pkt p[4];
+        struct flowgen g;
+
+        flowgen_init(&g);
+        g.conn = flowgen_conn_of(1, 0, 0);
+        for (unsigned k = 0; k < 4; k++) {
+            p[k] = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+            if (k != 1 || i == 1) /* its PSN does not get through, or has no receive WQE */
+                flowgen_put(&g, 0, &p[k]);
+        }
+        flowgen_ack(&g, 1, p[1].bth.psn, rows[i].syndrome);
+        flowgen_wait(&g, 20000);
+        for (unsigned k = 1; k < 4; k++)
+            flowgen_put(&g, 0, &p[k]);
+        flowgen_ack_all(&g, 1);
+        for (unsigned k = 0; k < 4; k++)
+            flowgen_send(&g, 0, 64);
+        judge(&g, NULL, NULL, &v);
+        flowgen_free(&g);
+        EXPECT_EQ(v.conn_cnt, 1);
+        EXPECT_EQ(v.conn[0].side[0].out_of_order, 0);
+        EXPECT_EQ(v.conn[0].side[0].retx[rows[i].cause].episodes, 1);
+    }
+}
+
+SUITE("flow.conn", TEST(the_first_answer_is_a_nak), TEST(directions_are_paired_without_cm),
+      TEST(many_connections_with_random_psns), TEST(equal_psns_are_told_apart_by_source_port),
+      TEST(equal_psns_without_a_sign_stay_apart), TEST(cm_names_both_sides),
+      TEST(a_rejected_connection_is_told), TEST(the_same_qpns_again),
       TEST(datagrams_join_by_both_qpns), TEST(vlans_and_encapsulations_are_apart),
       TEST(both_ends_behind_one_address))

@@ -51,6 +51,12 @@ static struct {
     unsigned dropped;
     unsigned gaps;
     unsigned hungry;
+    /* what a capture at the receiver lacks, has late, and has again */
+    bool seen[WRS * (SLOT / 256 + 1)];
+    uint32_t next;
+    uint32_t missing;
+    uint32_t late;
+    uint32_t again;
 } run;
 
 static const struct plan *plan_at(uint32_t psn)
@@ -127,6 +133,40 @@ static void check_delivery(const struct plan *p)
     run.held = false;
 }
 
+static void count(uint32_t psn)
+{
+    uint32_t at = (psn - pair.side[0].attr[0].sq_psn) & ROCE_PSN_MASK;
+
+    if (run.again + run.late + run.next == 0)
+        run.next = at; /* where the capture begins */
+    if (at >= run.next) {
+        run.missing += at - run.next;
+        run.next = at + 1;
+    } else if (run.seen[at]) {
+        run.again++;
+    } else {
+        run.late++;
+    }
+    run.seen[at] = true;
+}
+
+/* No loss is missed and none is invented. */
+static bool compare(void *user, const struct roce_conn_summary *conn)
+{
+    const bool *received = user;
+    const struct roce_side_summary *side = &conn->side[0];
+    uint64_t again = 0;
+
+    for (enum roce_cause c = 0; c < ROCE_CAUSE_CNT; c++)
+        again += side->retx[c].packets;
+    EXPECT_EQ(again, 0); /* UC sends nothing again */
+    EXPECT_EQ(side->missing_psns, *received ? run.missing : 0);
+    /* A copy that comes more than 63 packets later, where others are missing, may count as late. */
+    EXPECT_EQ(side->out_of_order + side->copies, *received ? run.late + run.again : 0);
+    CU_ASSERT(side->copies <= (*received ? run.again : 0));
+    return true;
+}
+
 static void arrives(void *ctx, const uint8_t *frame, size_t len, uint64_t now)
 {
     struct roce_pkt pkt;
@@ -140,6 +180,7 @@ static void arrives(void *ctx, const uint8_t *frame, size_t len, uint64_t now)
         return;
     }
     p = plan_at(pkt.bth.psn);
+    count(pkt.bth.psn);
     fate = model(&pkt, p);
     rnic_input(ctx, frame, len, now);
     run.executed += fate > 0;
@@ -225,6 +266,7 @@ static unsigned one_run(uint64_t seed)
     struct rnic_counters c;
     struct rnic_event event;
     enum roce_encap encap;
+    bool received;
 
     rng = rng_of(seed);
     memset(&run, 0, sizeof(run));
@@ -267,6 +309,8 @@ static unsigned one_run(uint64_t seed)
     EXPECT_EQ(c.rx_icrc_encapsulated + c.rx_malformed, pair.net.arrived_bad[pair.node[1]]);
     if (!(path.loss_ppm | path.dup_ppm | path.corrupt_ppm | path.reorder_ppm) && !run.hungry)
         EXPECT_EQ(run.delivered, run.wr_cnt);
+    received = seed & 1;
+    roce_flow_each(wirejudge_flow(), compare, &received);
     wirejudge_end();
     pair_free(&pair);
     return run.delivered;

@@ -10,6 +10,10 @@
 
 /* ---- creation -------------------------------------------------------------------------------- */
 
+/* Inline data a QP takes at least, whatever was asked for: programs that ask for none use some all
+ * the same (rdma_xclient sends 16 bytes), as the devices they were written on round up. */
+#define INLINE_GIVEN 64u
+
 /* The SGEs a queue has at least: one, as all devices. */
 static uint32_t at_least_one(uint32_t cnt)
 {
@@ -80,6 +84,8 @@ struct ibv_qp *vqp_create_ex(struct ibv_context *context, struct ibv_qp_init_att
     cap->max_recv_sge = receives ? at_least_one(cap->max_recv_sge) : 0;
     if (!sends)
         cap->max_send_wr = cap->max_inline_data = 0;
+    else if (cap->max_inline_data < INLINE_GIVEN)
+        cap->max_inline_data = INLINE_GIVEN;
     if (!receives)
         cap->max_recv_wr = 0;
     struct rnic_qp_init init = {
@@ -118,7 +124,7 @@ struct ibv_qp *vqp_create_ex(struct ibv_context *context, struct ibv_qp_init_att
     struct ibv_qp *ibv = &qp->ibv;
     ibv->context = context;
     ibv->qp_context = attr->qp_context;
-    ibv->pd = sends ? attr->pd : NULL;
+    ibv->pd = attr->comp_mask & IBV_QP_INIT_ATTR_PD ? attr->pd : NULL; /* XRC_RECV: as given */
     ibv->send_cq = attr->send_cq;
     ibv->recv_cq = attr->recv_cq;
     ibv->srq = attr->srq;

@@ -4,10 +4,12 @@
 
 pair.py [--port N] [--timeout S] [--preload LIB] SERVER... --- CLIENT...
 
-LIB is for programs that were built without sanitizers, on a library that has them. The client starts when the server listens on TCP port N (0: as soon as it runs). Both have to end
+LIB is for programs that were built without sanitizers, on a library that has them. The client starts when the server listens on TCP port N (0: as soon as it runs), or has claimed the
+name N of the connection manager, as cm/106/7471. Both have to end
 with status 0 in time; what they printed is shown, and nothing is left running."""
 import argparse
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -29,10 +31,20 @@ def listens(port):
     return False
 
 
+def claimed(name):
+    """The name of a port space (hexadecimal) and port of rdma_cm, on any interface."""
+    with open("/proc/net/unix", encoding="utf-8") as lines:
+        return any(re.search(f"@rnic/[^/]+/{name}$", line.rstrip()) for line in lines)
+
+
+def ready(port):
+    return claimed(port) if port.startswith("cm/") else port == "0" or listens(int(port))
+
+
 def start(command, preload):
     env = dict(os.environ)
     if preload:
-        env["LD_PRELOAD"] = preload
+        env["LD_PRELOAD"] = ":".join(filter(None, (preload, env.get("LD_PRELOAD"))))
     return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                             start_new_session=True)
 
@@ -46,7 +58,7 @@ def stop(process):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--port", default="0")
     parser.add_argument("--timeout", type=float, default=60)
     parser.add_argument("--preload", default="")
     parser.add_argument("commands", nargs=argparse.REMAINDER)
@@ -58,7 +70,7 @@ def main():
     processes = [("server", server)]
     status = 0
     try:
-        while args.port and not listens(args.port):
+        while not ready(args.port):
             if server.poll() is not None or time.monotonic() > end:
                 break
             time.sleep(0.01)

@@ -471,7 +471,9 @@ static int compare_ack(struct view *v, uint32_t step)
         return settle(v, step, ours, &d,
                       "it acknowledges a request that our RNIC has not executed");
     }
-    if (!exact && answered_by_data(v, at->rel)) {
+    /* The newest acknowledgement may be repeated without being asked for, to tell of credits
+     * (9.7.7.2); then its PSN may be that of a READ which data has answered. */
+    if (!exact && at->rel > v->settled && answered_by_data(v, at->rel)) {
         ours = best_at(v, step, false, false, &d);
         return settle(v, step, ours, &d,
                       "a READ or an atomic is answered by its data, not by an ACK");

@@ -143,6 +143,9 @@ static void add_connection(const struct out *out, const struct roce_track_frame 
     add_time(out, HF_DELTA, f->delta);
     add_link(out, HF_CM_REQ, stream->req_frame);
     add_link(out, HF_CM_REP, stream->rep_frame);
+    add_time(out, HF_INITIAL_RTT, stream->initial_rtt);
+    if (stream->pmtu)
+        add_num(out, HF_PMTU, stream->pmtu);
 }
 
 static void add_cm(const struct out *out, const struct roce_track_frame *f)

@@ -17,7 +17,9 @@
 #include "fields.h"
 #include "info.h"
 #include "prefs.h"
+#include "report.h"
 #include "take.h"
+#include "talk.h"
 #include "ulp.h"
 
 #define SLL_LEN  16 /* Linux cooked capture headers */
@@ -29,6 +31,7 @@ static int hf_roce_icrc_status = -1;
 static int hf_roce_payload_len = -1;
 static int ett_roce = -1;
 static int tap_roce = -1;
+static int tap_object = -1;
 static expert_field ei_roce_icrc_bad = EI_INIT;
 static dissector_handle_t data_handle;
 
@@ -73,17 +76,40 @@ static bool parse_bth(struct walk *w, int bth)
                                          (size_t)cap_len, (size_t)wire_len) == ROCE_OK;
 }
 
+/* A packet is parsed from its IP header on; the tags before it belong to its connection, too. */
+static void note_vlans(struct walk *w)
+{
+    static const guint16 tags[] = {0x8100, 0x88A8, 0x9100};
+    tvbuff_t *whole = tvb_get_ds_tvb(w->tvb);
+    int type = tvb_raw_offset(w->tvb) + w->base - 2; /* of what follows the tag */
+    struct roce_vlan found[ROCE_VLAN_MAX];
+    unsigned cnt = 0;
+
+    for (; type >= ROCE_ETH_LEN && cnt < ROCE_VLAN_MAX; type -= ROCE_VLAN_LEN) {
+        guint16 tag = tvb_get_ntohs(whole, type - ROCE_VLAN_LEN);
+
+        if (tag != tags[0] && tag != tags[1] && tag != tags[2])
+            break;
+        found[cnt++] = (struct roce_vlan){
+            .type = tvb_get_ntohs(whole, type),
+            .vid = tvb_get_ntohs(whole, type - 2) & 0xFFF,
+        };
+    }
+    while (cnt)
+        w->pkt.vlan[w->pkt.vlan_cnt++] = found[--cnt];
+}
+
 static bool parse_udp(struct walk *w)
 {
     tvbuff_t *whole = tvb_get_ds_tvb(w->tvb);
     int udp = tvb_raw_offset(w->tvb) - ROCE_UDP_LEN;
 
     /* By the version nibble: an IPv6 header may have a 4 where an IPv4 header would start. */
-    if (udp >= ROCE_IP6_LEN && tvb_get_guint8(whole, udp - ROCE_IP6_LEN) >> 4 == 6 &&
+    if (udp >= ROCE_IP6_LEN && tvb_get_uint8(whole, udp - ROCE_IP6_LEN) >> 4 == 6 &&
         parse_from(w, ROCE_LINK_IP, ROCE_UDP_LEN + ROCE_IP6_LEN, 0))
         return true;
     for (int len = ROCE_IP4_LEN; len <= ROCE_IP4_LEN + ROCE_IP4_OPTIONS_MAX; len += 4)
-        if (udp >= len && tvb_get_guint8(whole, udp - len) == (0x40 | len / 4) &&
+        if (udp >= len && tvb_get_uint8(whole, udp - len) == (0x40 | len / 4) &&
             parse_from(w, ROCE_LINK_IP, ROCE_UDP_LEN + len, 0))
             return true;
     return parse_bth(w, 0); /* a tunnel or a reassembled packet: no IP header in one piece */
@@ -182,6 +208,7 @@ static void tap(const struct walk *w, packet_info *pinfo)
                                                                          sizeof(w->frame))
                           : NULL;
     tap_queue_packet(tap_roce, pinfo, t);
+    tap_queue_packet(tap_object, pinfo, t);
 }
 
 static void add_payload(const struct walk *w, packet_info *pinfo, proto_tree *sub, proto_tree *tree)
@@ -203,7 +230,7 @@ static void add_payload(const struct walk *w, packet_info *pinfo, proto_tree *su
 
 static int show(struct walk *w, packet_info *pinfo, proto_tree *tree)
 {
-    bool tapped = have_tap_listener(tap_roce) != 0;
+    bool tapped = have_tap_listener(tap_roce) || have_tap_listener(tap_object);
     proto_item *item;
     proto_tree *sub;
 
@@ -234,7 +261,11 @@ static int dissect_udp(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void
 {
     struct walk w = {.tvb = tvb};
 
-    return parse_udp(&w) ? show(&w, pinfo, tree) : 0;
+    if (!parse_udp(&w))
+        return 0;
+    if (pinfo->vlan_id && w.base < 0 && w.pkt.vlan_cnt == 0)
+        note_vlans(&w);
+    return show(&w, pinfo, tree);
 }
 
 /* The packet list names the hosts by their GIDs, which are IPv6 addresses in form. */
@@ -331,6 +362,11 @@ void proto_register_roce(void)
     roce_take_register(proto_roce, dissectors);
     roce_track_register(&roce_prefs.track);
     tap_roce = register_tap("roce");
+    tap_object = roce_object_register(proto_roce);
+    roce_talk_register(proto_roce);
+    roce_report_conn_register();
+    roce_report_oper_register(proto_roce);
+    roce_report_loss_register();
     register_init_routine(open_file);
 }
 

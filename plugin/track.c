@@ -18,6 +18,8 @@ struct entry {
 struct more {
     uint32_t first_response, last_response, repeated_in, cnp_in, cm_answer;
     uint32_t cm_stream; /* a REQ: the connection that its REP set up */
+    uint64_t cm_time;   /* a REQ: when it was sent, and its path MTU */
+    uint32_t cm_mtu;
     struct roce_track_finding *first, **end;
 };
 
@@ -121,8 +123,8 @@ static struct roce_track_stream *stream_new(uint32_t stream, const struct roce_f
             wmem_file_scope(), track.stream, track.stream_cap * sizeof(*track.stream));
     }
     while (stream >= track.stream_cnt)
-        track.stream[track.stream_cnt++] =
-            (struct roce_track_stream){.qpn = {ROCE_QPN_UNKNOWN, ROCE_QPN_UNKNOWN}};
+        track.stream[track.stream_cnt++] = (struct roce_track_stream){
+            .qpn = {ROCE_QPN_UNKNOWN, ROCE_QPN_UNKNOWN}, .initial_rtt = ROCE_NEVER_NS};
     if (track.stream[stream].first_frame == 0) {
         track.stream[stream].first_frame = in->frame;
         track.stream[stream].first_time = in->time;
@@ -196,19 +198,39 @@ static void on_conn(void *user _U_, const struct roce_conn_summary *conn)
 /* ---- the first pass ----------------------------------------------------------------------------
  */
 
+/* A REQ comes before there is a connection. */
+static void note_req(const struct roce_flow_in *in)
+{
+    struct roce_cm_msg msg;
+    struct more *more;
+
+    if (roce_cm_msg_of_pkt(&msg, in->pkt) != ROCE_OK || msg.kind != ROCE_CM_REQ)
+        return;
+    more = more_new(in->frame);
+    more->cm_time = in->time;
+    more->cm_mtu = roce_mtu_bytes(msg.req.mtu);
+}
+
 /* What a CM message tells of the connection it speaks of. */
 static void note_cm(const struct roce_flow_in *in, const struct roce_flow_result *r)
 {
     struct roce_track_stream *stream = stream_new(r->cm_stream, in);
     struct roce_cm_msg msg;
+    struct more *req;
 
     stream->service_id = r->cm_service;
     if (roce_cm_msg_of_pkt(&msg, in->pkt) != ROCE_OK || msg.kind != ROCE_CM_REP)
         return;
-    more_new(r->cm_frame)->cm_stream = r->cm_stream;
+    req = more_new(r->cm_frame);
+    req->cm_stream = r->cm_stream;
     stream->req_frame = r->cm_frame;
-    if (r->repeats_frame == 0)
-        stream->rep_frame = in->frame;
+    if (r->repeats_frame)
+        return;
+    stream->rep_frame = in->frame;
+    if (req->cm_mtu) { /* else it was not captured */
+        stream->pmtu = req->cm_mtu;
+        stream->initial_rtt = in->time > req->cm_time ? in->time - req->cm_time : 0;
+    }
 }
 
 void roce_track_feed(const struct roce_flow_in *in)
@@ -244,7 +266,12 @@ void roce_track_feed(const struct roce_flow_in *in)
         stream->qpn[!r->side] = in->pkt->bth.dest_qp;
         if (r->src_qpn != ROCE_QPN_UNKNOWN)
             stream->qpn[r->side] = r->src_qpn;
+        if (stream->pmtu == 0 && in->pkt->op->pos == ROCE_POS_FIRST &&
+            !(r->flags & ROCE_AN_DROPPED))
+            stream->pmtu = in->pkt->payload_len;
     }
+    if (r->flags & ROCE_AN_CM)
+        note_req(in);
     if (r->cm_stream != ROCE_NO_STREAM)
         note_cm(in, r);
     /* What the reader derives again. */
@@ -324,6 +351,36 @@ const struct roce_track_stream *roce_track_stream(uint32_t stream)
         return NULL;
     stream = roce_flow_stream(track.flow, stream);
     return stream < track.stream_cnt ? &track.stream[stream] : NULL;
+}
+
+uint32_t roce_track_stream_count(void)
+{
+    return track.stream_cnt;
+}
+
+uint32_t roce_track_stream_of(uint32_t frame)
+{
+    struct roce_pack pack;
+    const struct more *more = more_of(frame);
+    uint32_t stream;
+
+    if (!unpack(frame, &pack))
+        return ROCE_NO_STREAM;
+    stream = pack.result.stream;
+    if (stream == ROCE_NO_STREAM)
+        stream = pack.result.cm_stream;
+    if (stream == ROCE_NO_STREAM && more)
+        stream = more->cm_stream;
+    return stream == ROCE_NO_STREAM ? stream : roce_flow_stream(track.flow, stream);
+}
+
+bool roce_track_is_news(const struct roce_track_frame *frame)
+{
+    const struct roce_flow_result *r = &frame->result;
+
+    return r->repeats_frame == 0 &&
+           !(r->flags & (ROCE_AN_RETRANSMISSION | ROCE_AN_COPY | ROCE_AN_DUPLICATE_REQUEST |
+                         ROCE_AN_DUPLICATE_RESPONSE | ROCE_AN_DROPPED | ROCE_AN_CM));
 }
 
 void roce_track_each(bool (*each)(void *user, const struct roce_conn_summary *conn), void *user)

@@ -49,6 +49,8 @@ struct roce_track_stream {
     uint64_t first_time, last_time;
     uint32_t req_frame, rep_frame; /* CM messages that set it up, 0 if not captured */
     uint64_t service_id;           /* of the REQ; 0 without one */
+    uint64_t initial_rtt;          /* REQ to REP, as seen here; NEVER if one was not captured */
+    uint32_t pmtu;                 /* of the REQ, else of a First packet; 0 unknown */
 };
 
 /* What a tap listener of "roce" is given. Valid during the call. */
@@ -76,6 +78,15 @@ bool roce_track_get(uint32_t frame, uint64_t time, const struct roce_pkt *pkt,
 
 /* The number that stands for a stream today, and what is known of it; NULL for none. */
 const struct roce_track_stream *roce_track_stream(uint32_t stream);
+
+/* How many numbers of streams there are. */
+uint32_t roce_track_stream_count(void);
+
+/* The stream of a frame, or the one that a CM message speaks of; ROCE_NO_STREAM for none. */
+uint32_t roce_track_stream_of(uint32_t frame);
+
+/* Whether the frame's payload was not there before, and its receiver took it. */
+bool roce_track_is_news(const struct roce_track_frame *frame);
 
 /* Every connection, in the order of their numbers where they are still open, evicted ones first.
  * Before the end of the first pass: as far as it came. */

@@ -228,11 +228,11 @@ static bool hand_off(const struct roce_pkt *pkt, const struct roce_track_frame *
     enum ulp ulp;
 
     call->to_server = true;
-    if (dissector_try_uint_new(by_qp, pinfo->destport, tvb, pinfo, tree, TRUE, call))
+    if (dissector_try_uint_with_data(by_qp, pinfo->destport, tvb, pinfo, tree, TRUE, call))
         return true;
     call->to_server = false;
     if (pinfo->srcport != ROCE_QPN_UNKNOWN &&
-        dissector_try_uint_new(by_qp, pinfo->srcport, tvb, pinfo, tree, TRUE, call))
+        dissector_try_uint_with_data(by_qp, pinfo->srcport, tvb, pinfo, tree, TRUE, call))
         return true;
     ulp = of_mapping(pinfo, &call->to_server);
     if (ulp != ULP_NONE)

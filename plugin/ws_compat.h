@@ -26,4 +26,18 @@ typedef bool roce_ws_bool;
 typedef gboolean roce_ws_bool;
 #endif
 
+/* Conversation filters: without user data until 4.2. */
+#if ROCE_WS_AT_LEAST(4, 4)
+#define ROCE_WS_USER_DATA , void *user_data _U_
+#else
+#define ROCE_WS_USER_DATA
+#endif
+
+#if !ROCE_WS_AT_LEAST(4, 4)
+#define tvb_get_uint8 tvb_get_guint8
+#endif
+#if !ROCE_WS_AT_LEAST(4, 6)
+#define dissector_try_uint_with_data dissector_try_uint_new
+#endif
+
 #endif

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""What the reports of the plugin (tshark -z) count, against `rocedrill check --json`.
+
+    reports.py --plugins DIR --rocedrill PROGRAM CAPTURE...
+
+Both stand on the same observer, but the reports count frame by frame, so that filters work, and the
+program asks the observer at the end. Follow and Export Objects are held against the payload fields.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+
+from shark import Shark
+
+REPORTS = ["conn", "oper", "retx", "nak", "mem", "cong", "rules"]
+OPER = {"SEND": "send", "WRITE": "write", "READ": "read", "compare and swap": "atomic",
+        "fetch and add": "atomic"}
+CAUSE = {"sequence NAK": "sequence_nak", "RNR NAK": "rnr_nak", "timeout": "timeout",
+         "implied NAK": "implied_nak", "READ gap": "read_gap"}
+
+
+def tables(text):
+    """{title: [{column: cell}]}"""
+    found, title, columns = {}, None, None
+    for line in text.splitlines():
+        if line.startswith("====="):
+            title = columns = None
+        elif title is None and line.endswith(":") and line.startswith("RoCE "):
+            title, columns = line[:-1], None
+            found[title] = []
+        elif title and columns is None and "|" in line and not line.startswith("Filter"):
+            columns = [cell.strip() for cell in line.split("|")][:-1]
+        elif title and columns and "|" in line:
+            cells = [cell.strip() for cell in line.split("|")]
+            found[title].append(dict(zip(columns, cells)))
+    return found
+
+
+def told(shark, path):
+    """What the plugin says."""
+    args = ["-2", "-q", "-r", path]
+    for report in REPORTS:
+        args += ["-z", "roce," + report]
+    found = tables(shark.out(args))
+    say = collections.Counter()
+    for row in found["RoCE Connections"]:
+        if row["Service"] not in ("UD", ""):
+            say["connections"] += 1
+            say["packets"] += int(row["Packets A->B"]) + int(row["Packets B->A"])
+            say["missing"] += int(row["Missing PSNs"])
+    for row in found["RoCE Operations"]:
+        oper = OPER.get(row["Operation"], "other")
+        say[oper, "completed"] += int(row["Completed"])
+        say[oper, "bytes"] += int(row["Bytes"])
+        if row["max ms"]:
+            say[oper, "max"] = max(say[oper, "max"], int(row["max ms"].replace(".", "")))
+    for row in found["RoCE Retransmissions"]:
+        say["again", CAUSE.get(row["Cause"], "unknown")] += int(row["Packets"])
+    for row in found["RoCE NAKs"]:
+        if row["Answer"].startswith("RNR"):
+            say["rnr"] += int(row["Count"])
+        elif row["Answer"].startswith("NAK"):
+            say["nak"] += int(row["Count"])
+    for row in found["RoCE Memory Regions"]:
+        say["region", row["R_Key"]] += int(row["Requests"])
+    for row in found["RoCE Congestion"]:
+        say["cnps"] += int(row["CNPs"])
+        say["marked"] += int(row["CE marked"])
+    for row in found["RoCE Rules"]:
+        say["rule", row["Rule"]] += int(row["Count"])
+    return +say
+
+
+def known(rocedrill, capture):
+    """What the program says."""
+    done = subprocess.run([rocedrill, "check", "--json", "-", capture], capture_output=True,
+                          text=True)
+    say = collections.Counter()
+    for line in done.stdout.splitlines():
+        item = json.loads(line)
+        if item["type"] == "summary":
+            for rule, count in item["rules"].items():
+                say["rule", rule] += count
+        if item["type"] != "connection":
+            continue
+        if item["service"] != "UD":
+            say["connections"] += item["a"]["packets"] + item["b"]["packets"] > 0
+        for side in (item["a"], item["b"]):
+            say["marked"] += side["ce_marked"]
+            say["cnps"] += side["cnps"]
+            if item["service"] == "UD":
+                continue
+            say["packets"] += side["packets"]
+            say["missing"] += side["missing_psns"]
+            say["rnr"] += side["rnr_naks"]
+            say["nak"] += side["psn_naks"] + side["fatal_naks"]
+            for oper, row in side["operations"].items():
+                say[oper, "completed"] += row["completed"]
+                say[oper, "bytes"] += row["bytes"]
+                if row.get("latency_ns"):
+                    say[oper, "max"] = max(say[oper, "max"], row["latency_ns"]["max"])
+            for cause, row in side["retransmissions"].items():
+                say["again", cause] += row["packets"]
+            for region in side["regions"] if item["service"] != "UC" else []:
+                say["region", region["rkey"]] += region["requests"]
+    return +say
+
+
+def payload(shark, path):
+    """Bytes of Follow and of Export Objects for stream 0 against the fields of its frames."""
+    rows = shark.out(["-2", "-r", path, "-Y", "roce.stream == 0 && roce.payload_len > 0 && roce.message.offset"
+                      " && !roce.analysis.rto_frame && !roce.analysis.retransmission"
+                      " && !roce.analysis.duplicate_response && !roce.analysis.copy"
+                      " && !roce.analysis.dropped",
+                      "-T", "fields", "-e", "roce.payload_len"]).split()
+    want = sum(int(row) for row in rows)
+    text = shark.out(["-2", "-q", "-r", path, "-z", "follow,roce,raw,0"])
+    lines = [line.strip() for line in text.splitlines()]
+    have = sum(len(line) // 2 for line in lines
+               if line and all(c in "0123456789abcdef" for c in line))
+    return want, have
+
+
+def one(shark, rocedrill, capture):
+    path = shark.file(capture)
+    plugin, program = told(shark, path), known(rocedrill, capture)
+    # The program keeps no regions of writes that nobody acknowledges.
+    wrong = [f"{key}: {plugin[key]} and {program[key]}" for key in sorted(plugin | program, key=str)
+             if plugin[key] != program[key] and not (key[0] == "region" and key not in program)]
+    want, have = payload(shark, path)
+    if have < want:
+        wrong.append(f"follow: {have} bytes of {want}")
+    return capture, wrong, sum(plugin.values()), have
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("--plugins", required=True)
+    args.add_argument("--rocedrill", required=True)
+    args.add_argument("captures", nargs="+")
+    args = args.parse_args()
+    failures = counted = followed = 0
+    with Shark(args.plugins) as shark, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        work = lambda capture: one(shark, args.rocedrill, capture)
+        for capture, wrong, total, have in pool.map(work, args.captures):
+            counted += total
+            followed += have
+            if wrong:
+                failures += 1
+                print(f"{os.path.basename(capture)}: {'; '.join(wrong)}")
+    print(f"{len(args.captures)} captures, {counted} counted, {followed} bytes followed, "
+          f"{failures} captures differ")
+    return 1 if failures or not counted or not followed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

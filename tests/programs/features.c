@@ -100,8 +100,9 @@ static void iova(void)
     MUST(mr != NULL);
     MUST(both_write(&both, 0x4010, mr->rkey, 16) == IBV_WC_SUCCESS);
     MUST(memcmp(both.buf_b + 80, both.buf_a, 16) == 0);
+    uint32_t rkey = mr->rkey;
     MUST(ibv_dereg_mr(mr) == 0);
-    MUST(both_write(&both, 0x4010, mr->rkey, 16) == IBV_WC_REM_ACCESS_ERR);
+    MUST(both_write(&both, 0x4010, rkey, 16) == IBV_WC_REM_ACCESS_ERR);
     both_close(&both);
 }
 

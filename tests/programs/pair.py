@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Runs two programs that talk to each other, in the network they are started in.
 
-pair.py [--port N] [--timeout S] [--preload LIB] SERVER... --- CLIENT...
+pair.py [--port N] [--timeout S] SERVER... --- CLIENT...
 
-LIB is for programs that were built without sanitizers, on a library that has them. The client starts when the server listens on TCP port N (0: as soon as it runs), or has claimed the
+The client starts when the server listens on TCP port N (0: as soon as it runs), or has claimed the
 name N of the connection manager, as cm/106/7471. Both have to end
 with status 0 in time; what they printed is shown, and nothing is left running."""
 import argparse
@@ -41,11 +41,8 @@ def ready(port):
     return claimed(port) if port.startswith("cm/") else port == "0" or listens(int(port))
 
 
-def start(command, preload):
-    env = dict(os.environ)
-    if preload:
-        env["LD_PRELOAD"] = ":".join(filter(None, (preload, env.get("LD_PRELOAD"))))
-    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+def start(command):
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                             start_new_session=True)
 
 
@@ -60,13 +57,12 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", default="0")
     parser.add_argument("--timeout", type=float, default=60)
-    parser.add_argument("--preload", default="")
     parser.add_argument("commands", nargs=argparse.REMAINDER)
     args = parser.parse_args()
     commands = args.commands[1:] if args.commands[:1] == ["--"] else args.commands
     cut = commands.index("---")
     end = time.monotonic() + args.timeout
-    server = start(commands[:cut], args.preload)
+    server = start(commands[:cut])
     processes = [("server", server)]
     status = 0
     try:
@@ -74,7 +70,7 @@ def main():
             if server.poll() is not None or time.monotonic() > end:
                 break
             time.sleep(0.01)
-        client = start(commands[cut + 1:], args.preload)
+        client = start(commands[cut + 1:])
         processes.append(("client", client))
         for name, process in reversed(processes):
             try:

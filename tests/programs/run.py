@@ -46,8 +46,6 @@ def main():
         if args.loss:
             command += ["--impair", f"loss={args.loss:g}%"]
         command += ["--", sys.executable, os.path.join(HERE, "pair.py"), "--port", port]
-        if args.preload and "{BIN}" not in client:  # ours have the sanitizers' runtime in them
-            command += ["--preload", args.preload]
         words = {"BIN": bin_dir, "TMP": folder}
         command += shlex.split(server.format(**words)) + ["---"]
         command += shlex.split(client.format(**words))
@@ -55,6 +53,8 @@ def main():
         if args.loss:  # the program that ends first answers its peer's repeats
             env.setdefault("RNIC_LINGER", "500")
         if args.preload:  # leaks of Debian's programs are not ours
+            # rnic-run puts a library of ours behind it: so it has to be there from the start.
+            env["LD_PRELOAD"] = args.preload
             env["ASAN_OPTIONS"] = "detect_leaks=0:" + env.get("ASAN_OPTIONS", "")
         print("seed", args.seed, " ".join(command), flush=True)
         done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

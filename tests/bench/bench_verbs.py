@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""perftest on the software RNIC beside TCP over the same loopback (qperf), two processes each, in
+one run and one network namespace; medians. Ratios count, not times.
+
+rnic-run -n -i lo -- bench_verbs.py [--runs N]       (see tests/bench/CMakeLists.txt)"""
+import argparse
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+
+
+def listens(port):
+    with open("/proc/net/tcp", encoding="ascii") as v4, open("/proc/net/tcp6", encoding="ascii") as v6:
+        return any(f":{port:04X} " in line and " 0A " in line for line in [*v4, *v6])
+
+
+def pair(server, client, port, pattern, scale):
+    """What the client prints, as a number."""
+    first = subprocess.Popen(server, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        end = time.monotonic() + 10
+        while not listens(port) and time.monotonic() < end:
+            time.sleep(0.01)
+        out = subprocess.run(client, stdout=subprocess.PIPE, text=True, timeout=100, check=True).stdout
+    finally:
+        first.terminate()
+        first.wait()
+    match = re.search(pattern, out, re.MULTILINE)
+    if not match:
+        sys.exit(f"{client}: no number in\n{out}")
+    unit = match[2] if match.re.groups > 1 else ""
+    return float(match[1]) * scale.get(unit, 1)
+
+
+SECONDS = {"ns": 1e-3, "us": 1, "ms": 1e3, "sec": 1e6}
+BYTES = {"KB/sec": 1e-3, "MB/sec": 1, "GB/sec": 1e3}
+
+
+def tcp(what, scale):
+    return pair(["qperf"], ["qperf", "-t", "1", "127.0.0.1", what], 19765,
+                r"= +([\d.]+) (\S+)", scale)
+
+
+def perftest(program, *options):
+    words = [program, "-F", *options]
+    if program.endswith("lat"):  # t_typical
+        return pair(words, [*words, "127.0.0.1"], 18515,
+                    r"^ +\d+ +\d+ +[\d.]+ +[\d.]+ +([\d.]+)", {})
+    return pair(words, [*words, "127.0.0.1"], 18515, r"^ +\d+ +\d+ +[\d.]+ +([\d.]+)",
+                {"": 1.048576})  # MiB/s
+
+
+MEASURES = [
+    ("TCP latency, one way, 1 byte (qperf tcp_lat)", "us", lambda: tcp("tcp_lat", SECONDS)),
+    ("ib_write_lat, 2 bytes", "us", lambda: perftest("ib_write_lat", "-n", "1000")),
+    ("ib_send_lat, 2 bytes", "us", lambda: perftest("ib_send_lat", "-n", "1000")),
+    ("TCP bandwidth, 64 KiB (qperf tcp_bw)", "MB/s", lambda: tcp("tcp_bw", BYTES)),
+    ("ib_write_bw, 64 KiB", "MB/s", lambda: perftest("ib_write_bw", "-n", "500")),
+    ("ib_read_bw, 64 KiB", "MB/s", lambda: perftest("ib_read_bw", "-n", "500")),
+]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=3)
+    args = parser.parse_args()
+    values = {name: [] for name, _, _ in MEASURES}
+    for _ in range(args.runs):
+        for name, _, measure in MEASURES:
+            values[name].append(measure())
+    base = 0.0
+    print(f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, median of {args.runs}")
+    for name, unit, _ in MEASURES:
+        value = statistics.median(values[name])
+        if name.startswith("TCP"):
+            base = value
+            print(f"{name:46} {value:10.1f} {unit}")
+        else:
+            print(f"{name:46} {value:10.1f} {unit}  {value / base:.2f} x TCP"
+                  f"{' (target 0.2 x)' if unit == 'us' else ''}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -130,7 +130,8 @@ def main():
         sys.exit(77)
     bin_dir = os.path.abspath(args.bin)
     # Programs of one process, and those that take no address, stay at home.
-    able = [row for row in rows() if re.search("127.0.0.1|localhost", row[3]) and "{TMP}" not in row[3]]
+    able = [row for row in rows() if row[1].isdigit() and
+            re.search("127.0.0.1|localhost", row[3]) and "{TMP}" not in row[3]]
     if args.loss:
         able = [row for row in able
                 if "-c U" not in row[3] and not re.match("u[cd]_|write_bw_sizes", row[0])]

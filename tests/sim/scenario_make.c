@@ -415,6 +415,21 @@ static void exact_faults(struct scenario *s)
     }
 }
 
+/* The two devices of a link hear nothing of each other for a while, in which the retries are not
+ * used up. */
+static void partition(struct scenario *s)
+{
+    const struct scn_link *l = &s->link[rng_below(&s->rng, s->link_cnt)];
+    unsigned a = s->fabric.dev[l->end[0].dev].node;
+    unsigned b = s->fabric.dev[l->end[1].dev].node;
+    uint64_t from = rng_below(&s->rng, 100000);
+    uint64_t to = from + rng_below(&s->rng, 6000000);
+
+    s->fabric.net.path[a][b].down_from = s->fabric.net.path[b][a].down_from = from;
+    s->fabric.net.path[a][b].down_to = s->fabric.net.path[b][a].down_to = to;
+    s->faults = true;
+}
+
 void scenario_make(struct scenario *s, uint64_t seed)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6, ROCE_ENCAP_V1};
@@ -466,6 +481,8 @@ void scenario_make(struct scenario *s, uint64_t seed)
         if (!make_link(s, accident && i == 0))
             break;
     exact_faults(s);
+    if (rng_below(&s->rng, 6) == 0)
+        partition(s);
     if (devs > scenario_seen.devs_max)
         scenario_seen.devs_max = devs;
 }

@@ -53,8 +53,7 @@ static void check_coverage(void)
     for (unsigned i = 1; i < SCN_ACCIDENT_CNT; i++)
         CU_ASSERT(scenario_seen.accidents[i] > 0);
     for (unsigned i = 0; i < SIMNET_FATE_CNT; i++)
-        if (i != SIMNET_PARTED)
-            CU_ASSERT(scenario_seen.fates[i] > 0);
+        CU_ASSERT(scenario_seen.fates[i] > 0);
     for (unsigned i = 0; i < SIMNET_OTHER; i++)
         CU_ASSERT(scenario_seen.classes[i] > 0);
     CU_ASSERT(scenario_seen.through_window > 100);

@@ -97,7 +97,9 @@ bool roce_is_copy(const struct roce_ctx *ctx, uint32_t icrc, uint16_t id, uint64
 void roce_request_mtu(struct roce_conn *conn);
 
 /* summary.c */
-void roce_summary_fill(const struct roce_conn *conn, struct roce_conn_summary *out);
+/* Pointers in it are valid until the next call, or until the connection goes on. */
+void roce_summary_fill(const struct roce_flow *flow, const struct roce_conn *conn,
+                       struct roce_conn_summary *out);
 void roce_summary_end(struct roce_ctx *ctx); /* closing judgements of ctx->conn */
 void roce_summary_latency(struct roce_ctx *ctx, struct roce_side *side, enum roce_oper oper,
                           uint64_t ns);

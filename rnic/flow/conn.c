@@ -267,9 +267,8 @@ void roce_conn_free(struct roce_flow *flow, struct roce_conn *conn)
         roce_pair_done(flow, side);
         unkey(flow, side);
         roce_window_free(&side->req.win, &flow->mem);
-        for (int o = 0; o < ROCE_OPER_CNT; o++)
+        for (int o = 0; o < ROCE_TIMES; o++)
             roce_mem_put(&flow->mem, side->hist[o], sizeof(*side->hist[o]));
-        roce_mem_put(&flow->mem, side->rtt, sizeof(*side->rtt));
         roce_mem_put(&flow->mem, side->region, side->region_cap * sizeof(*side->region));
     }
     unlink_conn(flow, conn);
@@ -287,7 +286,7 @@ void roce_conn_end(struct roce_flow *flow, struct roce_conn *conn)
 
     roce_summary_end(&ctx);
     if (flow->opts.on_conn) {
-        roce_summary_fill(conn, &sum);
+        roce_summary_fill(flow, conn, &sum);
         flow->opts.on_conn(flow->opts.user, &sum);
     }
     roce_conn_free(flow, conn);

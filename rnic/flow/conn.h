@@ -93,6 +93,9 @@ struct roce_key {
     uint32_t src_qpn; /* UD; else ROCE_QPN_UNKNOWN */
 };
 
+#define ROCE_TIMES (ROCE_OPER_CNT + 1) /* latencies of operations, and round trips */
+#define ROCE_FEW   10u
+
 struct roce_side {
     /* Of the table, together for the cache: a look-up reads these alone. */
     struct roce_side *chain;
@@ -119,9 +122,13 @@ struct roce_side {
     /* Congestion. */
     uint32_t ce_frame; /* latest marked packet not yet answered by a CNP */
     uint64_t ce_time;
-    uint64_t cnp_time; /* of its latest CNP */
-    struct roce_hist *hist[ROCE_OPER_CNT];
-    struct roce_hist *rtt;
+    uint64_t cnp_time;                  /* of its latest CNP */
+    struct roce_hist *hist[ROCE_TIMES]; /* NULL until there is no room in `few` */
+    struct {
+        uint32_t ns[ROCE_FEW];
+        uint8_t of[ROCE_FEW]; /* enum roce_oper, or ROCE_OPER_CNT for ACK round trips */
+        uint8_t cnt;
+    } few; /* the first durations: a quiet connection needs no histogram */
     struct roce_region *region;
     uint8_t region_cap;
 };
@@ -185,7 +192,8 @@ struct roce_flow {
     struct roce_ended ended[ROCE_ENDED_SLOTS];
     uint32_t ended_next;
     struct roce_icrc_host icrc[ROCE_ICRC_HOSTS];
-    uint64_t last_time; /* of the capture */
+    struct roce_hist (*few)[ROCE_TIMES]; /* both sides' few as histograms, for a summary */
+    uint64_t last_time;                  /* of the capture */
     bool finished;
 };
 

@@ -46,6 +46,12 @@ struct roce_flow *roce_flow_new(const struct roce_flow_opts *opts)
         return NULL;
     flow->opts = o;
     flow->mem = mem;
+    flow->few = roce_mem_get(&flow->mem, 2 * sizeof(*flow->few));
+    if (!flow->few) {
+        mem = flow->mem;
+        roce_mem_put(&mem, flow, sizeof(*flow));
+        return NULL;
+    }
     return flow;
 }
 
@@ -60,6 +66,7 @@ void roce_flow_del(struct roce_flow *flow)
     roce_cm_free(flow);
     roce_mem_put(&flow->mem, flow->table, flow->table_cap * sizeof(struct roce_side *));
     roce_mem_put(&flow->mem, flow->alias, flow->alias_cap * sizeof(*flow->alias));
+    roce_mem_put(&flow->mem, flow->few, 2 * sizeof(*flow->few));
     mem = flow->mem;
     roce_mem_put(&mem, flow, sizeof(*flow));
 }
@@ -82,7 +89,7 @@ void roce_flow_each(const struct roce_flow *flow,
     struct roce_conn_summary sum;
 
     for (const struct roce_conn *c = flow->first_all; c; c = c->next_all) {
-        roce_summary_fill(c, &sum);
+        roce_summary_fill(flow, c, &sum);
         if (!each(user, &sum))
             return;
     }

@@ -69,7 +69,7 @@ struct roce_window {
     uint32_t hint;  /* where the last look-up ended */
 };
 
-#define ROCE_WINDOW_MIN 8u
+#define ROCE_WINDOW_MIN 4u
 
 static inline struct roce_sent *roce_window_at(const struct roce_window *w, uint32_t i)
 {

@@ -482,7 +482,7 @@ static int compare_ack(struct view *v, uint32_t step)
         /* Coalesced otherwise: take what is the same in all of ours from any of them. */
         struct answer like = v->run->answer[0];
 
-        like.opcode = ROCE_OP_RC_ACK;
+        like.opcode = setup_svc(&v->run->setup) == ROCE_SVC_XRC ? ROCE_OP_XRC_ACK : ROCE_OP_RC_ACK;
         like.syndrome = ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE;
         like.psn = p->psn;
         like.msn = p->msn;

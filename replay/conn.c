@@ -74,14 +74,14 @@ static bool is_request(const struct trace_packet *p)
 {
     const struct roce_opcode *op = roce_opcode(p->opcode);
 
-    return op->svc == ROCE_SVC_RC && !roce_opcode_is_response(op);
+    return trace_acknowledged(op->svc) && !roce_opcode_is_response(op);
 }
 
 static bool is_response(const struct trace_packet *p)
 {
     const struct roce_opcode *op = roce_opcode(p->opcode);
 
-    return op->svc == ROCE_SVC_RC && roce_opcode_is_response(op);
+    return trace_acknowledged(op->svc) && roce_opcode_is_response(op);
 }
 
 /* The first of the flow's packets that is not before `idx`. */
@@ -109,6 +109,8 @@ static bool add_cut(struct finder *f, const struct cm_conn *cm, const struct cm_
     uint32_t flow =
         trace_flow_find(f->trace, from->addr, to->addr, cm->encap, to->qpn, ROCE_SVC_RC);
 
+    if (flow == MAP_NONE)
+        flow = trace_flow_find(f->trace, from->addr, to->addr, cm->encap, to->qpn, ROCE_SVC_XRC);
     if (flow == MAP_NONE)
         return true;
     if (!VEC_GROW(f->cut, f->cut_cnt, f->cut_cap))
@@ -247,6 +249,8 @@ static bool answers(uint8_t response, uint8_t request)
 {
     const struct roce_opcode *req = roce_opcode(request);
 
+    if (req->svc != roce_opcode(response)->svc)
+        return false;
     switch (roce_opcode(response)->kind) {
     case ROCE_KIND_READ_RESP: return trace_draws_read_response(req->kind);
     case ROCE_KIND_ATOMIC_ACK: return roce_opcode_is_atomic(req);
@@ -367,7 +371,7 @@ static void pair_leftover(struct finder *f, struct segment *seg)
         const struct trace_flow *flow = &f->trace->flow[i];
         bool usable = false;
 
-        if (flow->hosts != reverse || flow->svc != ROCE_SVC_RC)
+        if (flow->hosts != reverse || flow->svc != f->trace->flow[seg->flow].svc)
             continue;
         for (size_t k = first_from(flow, seg->start); k < flow->cnt && !usable; k++)
             usable = flow->pkt[k] < seg->end && !f->claimed[flow->pkt[k]] &&
@@ -396,7 +400,7 @@ static bool pair(struct finder *f)
                        seg->cm->passive.qpn == flow->dest_qp
                    ? seg->cm->active.qpn
                    : seg->cm->passive.qpn;
-        peer = trace_flow_find(f->trace, flow->dst, flow->src, flow->encap, peer, ROCE_SVC_RC);
+        peer = trace_flow_find(f->trace, flow->dst, flow->src, flow->encap, peer, flow->svc);
         if (peer != MAP_NONE)
             claim(f, seg, peer);
     }
@@ -479,10 +483,10 @@ static const char *reason_of(const struct trace *trace, uint32_t flow_idx, bool 
         return "damaged frames that fit no connection";
     switch (flow->svc) {
     case ROCE_SVC_RC:
+    case ROCE_SVC_XRC:
         return responses ? "answers without their requests: nothing to play"
                          : "requests that the capture has no answer to: nothing to compare";
     case ROCE_SVC_RD: return "RD: an obsolete service our RNIC does not speak";
-    case ROCE_SVC_XRC: return "XRC: not replayed yet";
     case ROCE_SVC_CNP: return "congestion notification: nothing to compare";
     default: return "a manufacturer's opcodes: their meaning is unknown";
     }
@@ -565,7 +569,7 @@ int conns_find(struct conns *conns, const struct trace *trace, struct fault *fau
     f.claimed = calloc(trace->cnt + 1, 1);
     ok = f.seg_of && f.claimed && cm_find(&f.cm, trace, fault) == 0 && find_cuts(&f);
     for (uint32_t i = 0; ok && i < trace->flows.cnt; i++)
-        if (trace->flow[i].svc == ROCE_SVC_RC)
+        if (trace_acknowledged(trace->flow[i].svc))
             ok = split_flow(&f, i, &cut);
     ok = ok && pair(&f) && build(conns, &f);
     cm_free(&f.cm);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Connections: which flows of a trace are the two directions of one RC connection.
+ * Connections: which flows of a trace are the two directions of one RC connection, or of an XRC
+ * initiator and its target, which on the wire is the same with another service.
  *
  * A packet names the QP it goes to, never the one it comes from. Where the connection manager's
  * REQ and REP were captured they name both. Elsewhere a flow of responses belongs to the flow of

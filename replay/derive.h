@@ -120,6 +120,12 @@ static inline const struct trace_packet *setup_packet(const struct setup *setup,
     return &setup->trace->pkt[setup->step[step].pkt];
 }
 
+/* RC, or XRC. */
+static inline enum roce_svc setup_svc(const struct setup *setup)
+{
+    return setup->trace->flow[setup->side->req_flow].svc;
+}
+
 const struct roce_opcode *setup_op(const struct setup *setup, uint32_t step);
 
 /* Whether a step is an acknowledge packet with this kind of syndrome; a NAK with this code; a NAK

@@ -29,6 +29,13 @@ struct playing {
     size_t shown_cnt;
 };
 
+/* An SRQ that XRC requests name. */
+struct shared {
+    uint32_t srqn;
+    struct rnic_srq *srq;
+    uint32_t spare; /* WQEs posted that no message took */
+};
+
 /* One responder address while it is played. */
 struct stage {
     struct drive *drive;
@@ -44,6 +51,10 @@ struct stage {
     uint32_t event;       /* see struct memory_reader */
     struct playing *play; /* per run of the drive; only this device's are used */
     uint8_t *invalidated; /* per region */
+    struct rnic_xrcd *xrcd;
+    struct shared *shared;
+    size_t shared_cnt;
+    size_t shared_cap;
 };
 
 /* A packet to play. */
@@ -118,6 +129,7 @@ static void stage_close(struct stage *st)
     rnic_del(st->rnic);
     free(st->recv_buf);
     free(st->invalidated);
+    free(st->shared);
 }
 
 static const char *qp_open(struct stage *st, struct playing *play, rnic_time now)
@@ -143,8 +155,15 @@ static const char *qp_open(struct stage *st, struct playing *play, rnic_time now
     };
     struct roce_pkt pkt;
     uint8_t mac[6];
-    int rc = rnic_qp_new(st->pd, &init, &play->qp);
+    int rc = 0;
 
+    if (setup_svc(s) == ROCE_SVC_XRC) {
+        if (!st->xrcd)
+            rc = rnic_xrcd_new(st->rnic, &st->xrcd);
+        init = (struct rnic_qp_init){.type = RNIC_QPT_XRC_RECV, .qpn = s->qpn, .xrcd = st->xrcd};
+    }
+    if (rc == 0)
+        rc = rnic_qp_new(st->pd, &init, &play->qp);
     if (rc != 0) {
         play->qp = NULL;
         return rnic_error_text(rc);
@@ -190,14 +209,41 @@ static struct rnic_qp *qp_of(struct stage *st, uint32_t run, rnic_time now)
 /* ---- before a packet: what the responder's user did --------------------------------------------
  */
 
-static int post_recv(struct stage *st, struct run *run, struct rnic_qp *qp, uint32_t len)
+/* The SRQ that an XRC request names (R179, R180), made when it is named first. NULL without memory,
+ * or if our RNIC cannot have it. */
+static struct shared *shared_of(struct stage *st, const struct trace_packet *p)
+{
+    struct rnic_srq_init init = {.max_wr = 1024, .max_sge = 1, .xrcd = st->xrcd, .cq = st->cq};
+    struct shared *shared;
+    struct roce_pkt pkt;
+
+    trace_parse(p, &pkt);
+    for (size_t i = 0; i < st->shared_cnt; i++)
+        if (st->shared[i].srqn == pkt.xrceth.srqn)
+            return &st->shared[i];
+    if (!VEC_GROW(st->shared, st->shared_cnt, st->shared_cap))
+        return NULL;
+    shared = &st->shared[st->shared_cnt];
+    *shared = (struct shared){.srqn = pkt.xrceth.srqn};
+    init.srqn = shared->srqn;
+    if (rnic_srq_new(st->pd, &init, &shared->srq) != 0)
+        return NULL;
+    st->shared_cnt++;
+    return shared;
+}
+
+/* `shared` is the SRQ of an XRC request, else NULL. */
+static int post_recv(struct stage *st, struct run *run, struct rnic_qp *qp, struct shared *shared,
+                     uint32_t len)
 {
     const struct drive_watch *watch = st->drive->watch;
     struct rnic_sge sge = {.addr = 0, .len = len, .lkey = st->recv_key};
     struct rnic_recv_wr wr = {.wr_id = run->recv_posted, .sge = &sge, .sge_cnt = 1};
 
-    if (rnic_post_recv(qp, &wr) != 0)
+    if ((shared ? rnic_post_srq_recv(shared->srq, &wr) : rnic_post_recv(qp, &wr)) != 0)
         return 0;
+    if (shared)
+        shared->spare++;
     run->recv_posted++;
     return watch ? watch->recv(watch->ctx, (uint32_t)(run - st->drive->run), len) : 0;
 }
@@ -218,17 +264,25 @@ static int set_key(struct stage *st, struct memory_region *region, bool valid)
                : 0;
 }
 
+/* Whether a message takes its receive WQE at this packet. */
+static bool takes_recv(const struct roce_opcode *op)
+{
+    return roce_opcode_uses_rq(op) &&
+           (op->kind == ROCE_KIND_SEND ? roce_opcode_starts(op) : roce_opcode_ends(op));
+}
+
 /* A receive WQE for a message that needs one at this packet, unless the recorded one had none. */
 static int prepare_recv(struct stage *st, struct run *run, struct rnic_qp *qp,
-                        const struct cue *cue, const struct rnic_qp_view *view)
+                        struct shared *shared, const struct cue *cue,
+                        const struct rnic_qp_view *view)
 {
     const struct step *at = &run->setup.step[cue->step];
     const struct roce_opcode *op = setup_op(&run->setup, cue->step);
     bool none = at->no_recv && cue->when == cue->step;
-    bool needs = op->kind == ROCE_KIND_SEND ? roce_opcode_starts(op) : roce_opcode_ends(op);
 
-    if (roce_opcode_uses_rq(op) && needs && !none && view->recv_wr == 0)
-        return post_recv(st, run, qp, at->recv_len == RECV_FULL ? st->recv_len : at->recv_len);
+    if (takes_recv(op) && !none && (shared ? shared->spare : view->recv_wr) == 0)
+        return post_recv(st, run, qp, shared,
+                         at->recv_len == RECV_FULL ? st->recv_len : at->recv_len);
     return 0;
 }
 
@@ -499,6 +553,7 @@ static int play_cue(struct stage *st, const struct cue *cue, rnic_time now)
     struct memory *memory = &st->device->memory;
     struct memory_region *region = NULL;
     struct rnic_qp_view before, after;
+    struct shared *shared = NULL;
     struct rnic_qp *qp = qp_of(st, run_idx, now);
     struct rnic_wc wc[16];
     struct roce_pkt pkt;
@@ -508,9 +563,11 @@ static int play_cue(struct stage *st, const struct cue *cue, rnic_time now)
     if (!qp)
         return 0;
     st->play[run_idx].last = cue->when;
+    if (setup_svc(s) == ROCE_SVC_XRC && !at->damaged)
+        shared = shared_of(st, p);
     rnic_qp_view(qp, &before);
     ahead = roce_psn_diff(roce_psn_of(p->psn), roce_psn_of(before.epsn));
-    if (!at->damaged && ahead == 0 && prepare_recv(st, run, qp, cue, &before) != 0)
+    if (!at->damaged && ahead == 0 && prepare_recv(st, run, qp, shared, cue, &before) != 0)
         return -1;
     if (!at->damaged && (op->kind == ROCE_KIND_READ || roce_opcode_is_atomic(op))) {
         trace_parse(p, &pkt);
@@ -541,6 +598,8 @@ static int play_cue(struct stage *st, const struct cue *cue, rnic_time now)
         return -1;
     rnic_qp_view(qp, &after);
     if (after.epsn != before.epsn) {
+        if (shared && shared->spare && takes_recv(op))
+            shared->spare--;
         if (!VEC_GROW(run->progress, run->progress_cnt, run->progress_cap))
             return -1;
         run->progress[run->progress_cnt++] = (struct progress){

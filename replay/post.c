@@ -156,7 +156,8 @@ static const char *stage_open(struct stage *st)
     const struct trace_packet *first = setup_packet(s, w->work[0].step);
     const struct trace_flow *flow = &s->trace->flow[s->side->req_flow];
     struct rnic_attr attr = {.gid_cnt = 1};
-    struct rnic_qp_init init = {.type = RNIC_QPT_RC,
+    bool xrc = setup_svc(s) == ROCE_SVC_XRC;
+    struct rnic_qp_init init = {.type = xrc ? RNIC_QPT_XRC_SEND : RNIC_QPT_RC,
                                 .qpn = s->peer_qpn,
                                 .max_recv_sge = 1,
                                 .max_send_wr =
@@ -281,6 +282,7 @@ static int post_work(struct stage *st, size_t idx)
     if (end.bth.se && !work->open)
         wr.flags |= RNIC_SEND_SOLICITED;
     wr.imm = end.immdt.imm;
+    wr.srqn = first.xrceth.srqn;
     wr.invalidate_key = end.ieth.rkey;
     if (roce_pkt_has(&first, ROCE_HDR_ATOMICETH)) {
         wr.remote_addr = first.atomiceth.va;
@@ -339,6 +341,7 @@ static int take_sent(struct stage *st)
             .compare = pkt.atomiceth.compare,
             .flush_type = pkt.feth.plt,
             .flush_level = pkt.feth.sel,
+            .srqn = pkt.xrceth.srqn,
             .hash = pkt.payload_len ? drive_hash(pkt.payload, pkt.payload_len) : 0,
         };
         idx = psn_idx(&a->works, sent->rel);

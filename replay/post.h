@@ -30,6 +30,7 @@ struct sent {
     uint64_t hash; /* of the payload */
     uint8_t flush_type;
     uint8_t flush_level;
+    uint32_t srqn; /* XRC */
     uint16_t pkey;
     uint8_t opcode;
     bool se;

@@ -340,7 +340,8 @@ static void print_connection(FILE *out, const struct replay *r, uint32_t idx,
 
     add_ends(&t, s);
     fprintf(out, "connection %u: %s\n", idx + 1, buf);
-    fprintf(out, "  seen      RC, %s, frames %u..%u%s\n", report_encap(req->encap),
+    fprintf(out, "  seen      %s, %s, frames %u..%u%s\n",
+            setup_svc(s) == ROCE_SVC_XRC ? "XRC" : "RC", report_encap(req->encap),
             setup_packet(s, 0)->frame, setup_packet(s, (uint32_t)s->step_cnt - 1)->frame,
             s->side->cm.present ? ", set up by the connection manager" : "");
     print_resumed(out, s);

@@ -106,9 +106,9 @@ static uint32_t flow_of(struct trace *trace, const struct roce_pkt *pkt)
     return trace->flow[flow].hosts == MAP_NONE ? MAP_NONE : flow;
 }
 
-/* Completes an RC, UC or UD frame that the snap length cut: zeros for the payload bytes that the
- * capture lacks, and the ICRC of that, so that it can be played. What it carried cannot be compared
- * then, but all that its headers say can. */
+/* Completes a frame of RC, XRC, UC or UD that the snap length cut: zeros for the payload bytes that
+ * the capture lacks, and the ICRC of that, so that it can be played. What it carried cannot be
+ * compared then, but all that its headers say can. */
 static bool complete(struct trace *trace, struct trace_packet *p, const struct roce_pkt *cut)
 {
     uint32_t len = cut->icrc_off + ROCE_ICRC_LEN;
@@ -116,7 +116,7 @@ static bool complete(struct trace *trace, struct trace_packet *p, const struct r
     struct roce_pkt pkt;
     uint32_t icrc;
 
-    if ((cut->op->svc != ROCE_SVC_RC && cut->op->svc != ROCE_SVC_UC &&
+    if ((!trace_acknowledged(cut->op->svc) && cut->op->svc != ROCE_SVC_UC &&
          cut->op->svc != ROCE_SVC_UD) ||
         len > sizeof(buf) || len <= cut->cap_len)
         return true;

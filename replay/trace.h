@@ -83,6 +83,12 @@ uint32_t trace_flow_find(const struct trace *trace, const uint8_t src[16], const
 /* Parses a packet again; it was readable once, so it is now. */
 void trace_parse(const struct trace_packet *packet, struct roce_pkt *out);
 
+/* The services whose requests are acknowledged. */
+static inline bool trace_acknowledged(enum roce_svc svc)
+{
+    return svc == ROCE_SVC_RC || svc == ROCE_SVC_XRC;
+}
+
 /* Whether a request of this kind is answered by READ responses: without data for FLUSH and ATOMIC
  * WRITE (annex A19). */
 static inline bool trace_draws_read_response(enum roce_kind kind)

@@ -150,6 +150,8 @@ static void compare_request(const struct trace_packet *p, const struct sent *our
     fields_differ_num(d, "bth.pkey", "%x", pkt.bth.pkey, ours->pkey);
     if (roce_opcode_ends(op))
         fields_differ_num(d, "bth.se", "%u", pkt.bth.se, ours->se);
+    if (roce_pkt_has(&pkt, ROCE_HDR_XRCETH))
+        fields_differ_num(d, "xrceth.srqn", "%x", pkt.xrceth.srqn, ours->srqn);
     if (roce_pkt_has(&pkt, ROCE_HDR_RETH)) {
         fields_differ_num(d, "reth.va", "%x", pkt.reth.va, ours->va);
         fields_differ_num(d, "reth.rkey", "%x", pkt.reth.rkey, ours->rkey);

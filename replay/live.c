@@ -327,7 +327,7 @@ static bool allocate(struct live *live)
     return fine;
 }
 
-int live_play(struct live *live, const struct live_options *options, struct drive *drive,
+int live_open(struct live *live, const struct live_options *options, struct drive *drive,
               struct fault *fault)
 {
     uint8_t target[16], ours[16];
@@ -339,7 +339,7 @@ int live_play(struct live *live, const struct live_options *options, struct driv
         return fault_set(fault, "--target %s: not an IPv4 or IPv6 address", options->target);
     if (options->address && !live_address(options->address, ours))
         return fault_set(fault, "--address %s: not an IPv4 or IPv6 address", options->address);
-    if (!allocate(live) || !forget_ours(live) || live_script_finish(&live->script, drive) != 0)
+    if (!allocate(live))
         return fault_set(fault, "no memory");
     if (live_wire_open(&live->wire, options->iface, target, options->address ? ours : NULL,
                        fault) != 0 ||
@@ -349,6 +349,13 @@ int live_play(struct live *live, const struct live_options *options, struct driv
     memcpy(live->path.dmac, live->wire.dmac, 6);
     memcpy(live->path.addr, live->wire.addr, 16);
     memcpy(live->path.target, live->wire.target, 16);
+    return 0;
+}
+
+int live_play(struct live *live, struct fault *fault)
+{
+    if (!forget_ours(live) || live_script_finish(&live->script, live->drive) != 0)
+        return fault_set(fault, "no memory");
     if (live_far_setup(live, fault) != 0 || play(live, fault) != 0)
         return -1;
     return live->no_memory ? fault_set(fault, "no memory") : 0;

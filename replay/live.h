@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Live: the recorded requesters against a responder we do not own. The capture is first played
- * against our own RNIC, which shows what the responder's user does and when; then for real: an
- * agent (agent.md) sets the far device up like this and acts as that user, the recorded requests go
- * out with live numbers (rebind.h), and what is answered takes the place of our RNIC's answers, so
- * that compare.h judges it by the same obligations. What the requests left in the far memory and
- * what the receive WQEs completed with is compared as well.
+ * Live: a capture's connections against a device we do not own, at whose end an agent (agent.md)
+ * acts as the program that used the recorded one.
  *
- * Time is that of the capture: a request follows what was before it in the capture at the recorded
+ * The target as the responder: the capture is first played against our own RNIC, which shows what
+ * the responder's user does and when. Then the agent sets the far device up like this and acts as
+ * that user, the recorded requests go out with live numbers (rebind.h), and what is answered takes
+ * the place of our RNIC's answers, so that compare.h judges it by the same obligations. What the
+ * requests left in the far memory and what the receive WQEs completed with is compared as well. The
+ * target as the requester: live_ask.c.
+ *
+ * Time is that of the capture: a frame follows what was before it in the capture at the recorded
  * distance. Where the capture has an answer that the responder owes, the next request waits for it,
  * up to the tolerance; one that comes later is a difference.
  */
@@ -18,6 +21,7 @@
 #include "live_agent.h"
 #include "live_script.h"
 #include "live_wire.h"
+#include "post.h"
 #include "rebind.h"
 
 struct live_options {
@@ -71,20 +75,36 @@ struct live {
     uint64_t damaged, foreign; /* received, not taken: wrong ICRC or form; not for our QPNs */
 };
 
-/* Judged replay of a capture that drive_watched() played with the script's watch. compare_all()
- * comes next, then live_judge(). 0, or -1 and a fault. live_close() is wanted in both cases. */
-int live_play(struct live *live, const struct live_options *options, struct drive *drive,
+/* Opens interface and agent, and makes room for the drive's runs. 0, or -1 and a fault.
+ * live_close() is wanted in both cases. */
+int live_open(struct live *live, const struct live_options *options, struct drive *drive,
               struct fault *fault);
+
+/* Judged replay of a capture that drive_watched() played with the script's watch. compare_all()
+ * comes next, then live_judge(). After live_open(). 0, or -1 and a fault. */
+int live_play(struct live *live, struct fault *fault);
 
 /* The rest: late answers, completions, memory. */
 int live_judge(struct live *live, struct comparison *cmp, struct fault *fault);
 void live_close(struct live *live);
+
+/* The other way round, see live_ask.c: after post_all() with our RNIC and live_open(); verify_all()
+ * comes next. 0, or -1 and a fault. */
+int live_ask(struct live *live, struct post *post, struct fault *fault);
 
 /* Whether an answer is of the kind of the recorded one. */
 bool live_alike(const struct trace_packet *recorded, const struct answer *answer);
 
 /* Whether the responder has answered what the recorded one has by `step`, an answer. */
 bool live_has_answered(const struct live *live, uint32_t run, uint32_t step);
+
+/* live_far.c: asks the agent; what it refuses becomes *why, kept with the drive, and no fault. */
+json_t *live_far_ask(struct live *live, json_t *request, const char **why, struct fault *fault);
+
+/* live_far.c: connects the run's QP, with what the request has so far: a reference given over.
+ * True if it is made; else run's reason is in *why, or there is a fault and it is NULL. */
+bool live_far_connect(struct live *live, uint32_t run, uint32_t max_send, unsigned access,
+                      bool we_request, const char **why, struct fault *fault);
 
 /* live_far.c: sets the far device up, and does what a script's event says. */
 int live_far_setup(struct live *live, struct fault *fault);

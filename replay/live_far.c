@@ -11,6 +11,10 @@
 
 #define RECV_DEPTH 512u
 
+/* Local ACK timeout of a live requester, 4.096 us * 2^16: above what a loaded machine holds our
+ * answers up, and soon enough for what waits for it. */
+#define TIMEOUT_CODE 16
+
 static json_t *access_json(unsigned access)
 {
     json_t *list = json_array();
@@ -24,8 +28,7 @@ static json_t *access_json(unsigned access)
     return list;
 }
 
-/* Asks; what the agent refuses becomes *why, to be kept for the report, and is no fault. */
-static json_t *ask(struct live *live, json_t *request, const char **why, struct fault *fault)
+json_t *live_far_ask(struct live *live, json_t *request, const char **why, struct fault *fault)
 {
     bool refused;
     json_t *reply = live_agent_ask(&live->agent, request, &refused, fault);
@@ -59,10 +62,11 @@ static int make_region(struct live *live, uint32_t device, uint32_t idx, struct 
     struct live_region *to = &live->region[device][idx];
     struct rebind_region *bind = &live->rebind[device][idx];
     const char *why = NULL;
-    json_t *reply = ask(live,
-                        json_pack("{s:s, s:I, s:o}", "op", "mr", "len", (json_int_t)from->span,
-                                  "access", access_json(from->access)),
-                        &why, fault);
+    json_t *reply =
+        live_far_ask(live,
+                     json_pack("{s:s, s:I, s:o}", "op", "mr", "len", (json_int_t)from->span,
+                               "access", access_json(from->access)),
+                     &why, fault);
 
     if (!reply) {
         if (!why)
@@ -92,30 +96,28 @@ static const char *lacks(const struct live *live, const struct setup *s)
             return "SEND with Invalidate: the far program has no key that it lets be invalidated";
         if (op->kind != ROCE_KIND_SEND && op->kind != ROCE_KIND_WRITE &&
             op->kind != ROCE_KIND_READ && !roce_opcode_is_atomic(op))
-            return "the agent cannot set up what this operation needs";
+            return "the agent does not set up what FLUSH, ATOMIC WRITE and such need";
     }
     return NULL;
 }
 
-static int make_run(struct live *live, uint32_t idx, struct fault *fault)
+bool live_far_connect(struct live *live, uint32_t idx, uint32_t max_send, unsigned access,
+                      bool we_request, const char **why, struct fault *fault)
 {
     struct run *run = &live->drive->run[idx];
     struct live_run *to = &live->run[idx];
     const struct setup *s = &run->setup;
+    uint32_t psn = 0, atomics = live->agent.rd_atomic < 16 ? live->agent.rd_atomic : 16;
     char dgid[INET6_ADDRSTRLEN];
-    const char *why = NULL;
-    uint32_t psn = 0;
-    json_t *reply;
+    json_int_t start;
+    json_t *reply =
+        live_far_ask(live,
+                     json_pack("{s:s, s:i, s:i}", "op", "qp", "max_recv",
+                               we_request ? (int)RECV_DEPTH : 1, "max_send", (int)max_send),
+                     why, fault);
 
-    run->failed = lacks(live, s);
-    if (run->failed)
-        return 0;
-    reply =
-        ask(live, json_pack("{s:s, s:i}", "op", "qp", "max_recv", (int)RECV_DEPTH), &why, fault);
-    if (!reply) {
-        run->failed = why;
-        return why ? 0 : -1;
-    }
+    if (!reply)
+        return false;
     to->qp = (uint32_t)member(reply, "qp");
     (void)!getrandom(&psn, sizeof(psn), 0);
     to->bind = (struct rebind){
@@ -123,30 +125,37 @@ static int make_run(struct live *live, uint32_t idx, struct fault *fault)
         .setup = s,
         .memory = &live->drive->device[run->device].memory,
         .region = live->rebind[run->device],
-        .we_request = true,
+        .we_request = we_request,
         .our_qpn = live->wire.qpn + idx,
         .their_qpn = (uint32_t)member(reply, "qpn"),
         .psn = roce_psn_of(psn & 0xFFFFFF),
     };
     json_decref(reply);
+    start = (json_int_t)roce_psn_add(to->bind.psn, (int32_t)s->first).v;
     inet_ntop(AF_INET6, live->wire.addr, dgid, sizeof(dgid));
-    reply =
-        ask(live,
-            json_pack("{s:s, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:o, s:i, s:I}", "op", "connect",
-                      "qp", (json_int_t)to->qp, "dgid", dgid, "gid_index", live->agent.gid_index,
-                      "dest_qpn", (json_int_t)to->bind.our_qpn, "mtu", (json_int_t)s->mtu, "rq_psn",
-                      (json_int_t)roce_psn_add(to->bind.psn, (int32_t)s->first).v, "sq_psn",
-                      (json_int_t)0, "access", access_json(s->access), "min_rnr_timer",
-                      (int)s->rnr_code, "rd_atomic",
-                      (json_int_t)(live->agent.rd_atomic < 16 ? live->agent.rd_atomic : 16)),
-            &why, fault);
-    if (!reply) {
-        run->failed = why;
-        return why ? 0 : -1;
-    }
+    reply = live_far_ask(
+        live,
+        json_pack("{s:s, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:o, s:i, s:I, s:i}", "op", "connect",
+                  "qp", (json_int_t)to->qp, "dgid", dgid, "gid_index", live->agent.gid_index,
+                  "dest_qpn", (json_int_t)to->bind.our_qpn, "mtu", (json_int_t)s->mtu, "rq_psn",
+                  we_request ? start : 0, "sq_psn", we_request ? 0 : start, "access",
+                  access_json(access), "min_rnr_timer", (int)s->rnr_code, "rd_atomic",
+                  (json_int_t)atomics, "timeout", TIMEOUT_CODE),
+        why, fault);
+    to->made = reply != NULL;
     json_decref(reply);
-    to->made = true;
-    return 0;
+    return to->made;
+}
+
+static int make_run(struct live *live, uint32_t idx, struct fault *fault)
+{
+    struct run *run = &live->drive->run[idx];
+    const char *why = lacks(live, &run->setup);
+
+    if (!why && live_far_connect(live, idx, 1, run->setup.access, true, &why, fault))
+        return 0;
+    run->failed = why;
+    return why ? 0 : -1;
 }
 
 int live_far_setup(struct live *live, struct fault *fault)

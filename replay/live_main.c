@@ -71,8 +71,6 @@ int live_options_check(struct live_arguments *args, unsigned sides)
     if (!o->agent && (o->tolerance_ns || sides))
         return -options_complain("replay: without --agent HOST:PORT nothing is judged: leave "
                                  "--tolerance and --side out");
-    if (sides && sides != REPLAY_RESPONDER)
-        return -options_complain("replay: --live plays the requester; the target is the responder");
     if (!args->looped)
         args->loop = 1;
     if (!o->tolerance_ns)

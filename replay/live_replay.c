@@ -4,21 +4,46 @@
 #ifdef HAVE_LIVE
 #include "live.h"
 
+/* The target answers. */
+static int responder(struct replay *replay, const struct replay_options *options, struct live *live,
+                     struct fault *fault)
+{
+    if (live_open(live, options->live, &replay->drive, fault) != 0 || live_play(live, fault) != 0)
+        return -1;
+    if (compare_all(&replay->comparison, &replay->drive, &replay->conns, options->peer) != 0)
+        return fault_set(fault, "%s: no memory", replay->trace.name);
+    return live_judge(live, &replay->comparison, fault);
+}
+
+/* The target asks. */
+static int requester(struct replay *replay, const struct replay_options *options,
+                     struct fault *fault)
+{
+    struct live live = {0};
+    int rc = -1;
+
+    if (post_all(&replay->post, &replay->drive, fault) == 0 &&
+        live_open(&live, options->live, &replay->drive, fault) == 0 &&
+        live_ask(&live, &replay->post, fault) == 0)
+        rc = verify_all(&replay->verification, &replay->post, options->peer) == 0
+                 ? 0
+                 : fault_set(fault, "%s: no memory", replay->trace.name);
+    live_close(&live);
+    return rc;
+}
+
 int live_replay(struct replay *replay, const struct replay_options *options, struct fault *fault)
 {
     struct live live = {0};
     const struct drive_watch watch = live_script_watch(&live.script);
-    int rc = -1;
+    int rc = drive_watched(&replay->drive, &replay->trace, &replay->conns, &watch, fault);
 
-    if (drive_watched(&replay->drive, &replay->trace, &replay->conns, &watch, fault) == 0 &&
-        live_play(&live, options->live, &replay->drive, fault) == 0) {
-        rc = compare_all(&replay->comparison, &replay->drive, &replay->conns, options->peer);
-        if (rc != 0)
-            fault_set(fault, "%s: no memory", replay->trace.name);
-        else
-            rc = live_judge(&live, &replay->comparison, fault);
-    }
     replay->drive.watch = NULL;
+    /* Our RNIC's requesters first: the target's answers take the place of our responders'. */
+    if (rc == 0 && replay->sides & REPLAY_REQUESTER)
+        rc = requester(replay, options, fault);
+    if (rc == 0 && replay->sides & REPLAY_RESPONDER)
+        rc = responder(replay, options, &live, fault);
     live_close(&live);
     return rc;
 }

@@ -30,7 +30,8 @@ enum {
 static const struct option_row rows[] = {
     {"ladder", 'l', NULL, "print every conversation with the verdict on each answer"},
     {"peer", 'p', "NAME", "known deviations of this implementation do not fail"},
-    {"side", OPT_SIDE, "SIDE", "our RNIC stands for: responder, requester, or both (the default)"},
+    {"side", OPT_SIDE, "SIDE",
+     "our RNIC (live: the target) is: responder, requester, or both (the default)"},
     {"strict", OPT_STRICT, NULL,
      "also what is free must be equal, packet by packet: for captures of our own RNIC"},
     {"closed", OPT_CLOSED, NULL, "our RNIC stands for both ends, a simulated link between them"},

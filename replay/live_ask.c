@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * The target as the requester: the agent posts the work requests that the recorded requester must
+ * have posted, and the recorded responder's answers go out with live numbers, each once the request
+ * that it answers has come and at its distance in the capture. What the target sends and completes
+ * takes the place of our RNIC's, and verify.h judges it.
+ *
+ * Its memory addresses and keys are the capture's: they are only ever named to us.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "expect.h"
+#include "live.h"
+#include "wire/crc32.h"
+
+#define SEND_DEPTH 1024u
+#define DATA_MAX   (256u * 1024) /* of one work request: what an agent takes in a line */
+#define POLL_NS    500000u       /* between two looks at the completions */
+#define QUIET_NS   UINT64_C(30000000)
+
+/* One connection while it is played. */
+struct part {
+    struct asker *asker;
+    struct expect expect;
+    uint32_t step;
+    size_t posted;
+    int64_t high;       /* highest PSN that came */
+    uint16_t *recorded; /* for each PSN: how often the recorded requester had sent it by now */
+    uint16_t *came;     /* ... and how often the target has */
+};
+
+/* A step of a connection. */
+struct turn {
+    uint32_t pkt, part, step;
+};
+
+struct asking {
+    struct live *live;
+    struct part *part;
+    struct turn *turn;
+    size_t turn_cnt;
+    bool no_memory;
+};
+
+static int64_t psn_idx(const struct works *w, int64_t rel)
+{
+    return rel >= w->setup->first && rel < w->end ? rel - w->setup->first : -1;
+}
+
+/* ---- what the target sends --------------------------------------------------------------------
+ */
+
+static void take(void *user, const struct rnic_frame *frame)
+{
+    struct asking *ask = user;
+    struct live *live = ask->live;
+    struct part *part;
+    struct asker *a;
+    struct roce_pkt pkt;
+    struct sent *sent;
+    const struct setup *s;
+    uint32_t idx;
+    int64_t at, last;
+
+    if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, frame->data, frame->len, frame->len) != 0)
+        return;
+    idx = pkt.bth.dest_qp - live->wire.qpn;
+    if (idx >= live->drive->run_cnt || !live->run[idx].made ||
+        !roce_opcode_is_request(roce_opcode(pkt.bth.opcode))) {
+        live->foreign++;
+        return;
+    }
+    live->received++;
+    if (roce_pkt_dropped(&pkt) || roce_pkt_icrc_check(&pkt, NULL) == ROCE_ICRC_BAD) {
+        live->damaged++;
+        return;
+    }
+    part = &ask->part[idx];
+    a = part->asker;
+    s = a->works.setup;
+    rebind_in(&live->run[idx].bind, &pkt);
+    if (!VEC_GROW(a->sent, a->sent_cnt, a->sent_cap)) {
+        ask->no_memory = true;
+        return;
+    }
+    sent = &a->sent[a->sent_cnt++];
+    *sent = (struct sent){
+        .step = part->step,
+        .rel =
+            s->first + roce_psn_diff(roce_pkt_psn(&pkt), roce_psn_add(s->psn, (int32_t)s->first)),
+        .psn = pkt.bth.psn,
+        .dest_qp = pkt.bth.dest_qp,
+        .pkey = pkt.bth.pkey,
+        .opcode = pkt.bth.opcode,
+        .se = pkt.bth.se,
+        .ackreq = pkt.bth.ackreq,
+        .payload_len = pkt.payload_len,
+        .imm = roce_pkt_has(&pkt, ROCE_HDR_IETH) ? pkt.ieth.rkey : pkt.immdt.imm,
+        .va = roce_pkt_has(&pkt, ROCE_HDR_RETH) ? pkt.reth.va : pkt.atomiceth.va,
+        .rkey = roce_pkt_has(&pkt, ROCE_HDR_RETH) ? pkt.reth.rkey : pkt.atomiceth.rkey,
+        .dma_len = pkt.reth.dma_len,
+        .swap_add = pkt.atomiceth.swap_add,
+        .compare = pkt.atomiceth.compare,
+        .hash = pkt.payload_len ? drive_hash(pkt.payload, pkt.payload_len) : 0,
+    };
+    at = psn_idx(&a->works, sent->rel);
+    if (at >= 0) {
+        sent->again = part->came[at] != 0;
+        part->came[at] += part->came[at] < UINT16_MAX;
+    }
+    last = sent->rel;
+    if (pkt.op->kind == ROCE_KIND_READ)
+        last += roce_psn_cnt(pkt.reth.dma_len, s->mtu) - 1;
+    if (last > part->high)
+        part->high = last;
+}
+
+static int look(struct asking *ask, uint64_t until, struct fault *fault)
+{
+    if (live_wire_wait(&ask->live->wire, until, take, ask) < 0)
+        return fault_set(fault, "interface %s went away", ask->live->wire.iface.name);
+    return ask->no_memory ? fault_set(fault, "no memory") : 0;
+}
+
+static int look_until(struct asking *ask, uint64_t until, struct fault *fault)
+{
+    do {
+        if (look(ask, until, fault) != 0)
+            return -1;
+    } while (live_now() < until);
+    return 0;
+}
+
+/* ---- work requests ----------------------------------------------------------------------------
+ */
+
+static const char *op_name(const struct roce_opcode *op)
+{
+    bool imm = roce_opcode_has(op, ROCE_HDR_IMMDT);
+
+    switch (op->kind) {
+    case ROCE_KIND_WRITE: return imm ? "write_imm" : "write";
+    case ROCE_KIND_READ: return "read";
+    case ROCE_KIND_CMP_SWAP: return "cmp_swap";
+    case ROCE_KIND_FETCH_ADD: return "fetch_add";
+    case ROCE_KIND_SEND:
+        return imm ? "send_imm" : roce_opcode_has(op, ROCE_HDR_IETH) ? "send_inv" : "send";
+    default: return NULL;
+    }
+}
+
+static bool fetches(enum roce_kind kind)
+{
+    return kind == ROCE_KIND_READ || kind == ROCE_KIND_CMP_SWAP || kind == ROCE_KIND_FETCH_ADD;
+}
+
+/* Why the agent cannot post all of this, or NULL. */
+static const char *lacks(const struct live *live, const struct works *w)
+{
+    if (w->setup->mtu > live->wire.iface.path_mtu)
+        return "its path MTU does not fit through the interface";
+    for (size_t i = 0; i < w->cnt; i++) {
+        const struct work *work = &w->work[i];
+
+        if (!op_name(setup_op(w->setup, work->step)))
+            return "the agent does not post FLUSH, ATOMIC WRITE and such";
+        if (!fetches(work->kind) && work->len > DATA_MAX)
+            return "a message is longer than the agent takes";
+        if ((work->kind == ROCE_KIND_CMP_SWAP || work->kind == ROCE_KIND_FETCH_ADD) &&
+            !live->agent.atomic)
+            return "the far device has no atomics";
+    }
+    return NULL;
+}
+
+/* The bytes that the packets of a work show, as the agent wants them. */
+static json_t *data_json(const struct works *w, const struct work *work)
+{
+    static const char digits[] = "0123456789abcdef";
+    char *hex = malloc(2 * (size_t)work->len + 1);
+    size_t off = 0;
+    json_t *out;
+
+    if (!hex)
+        return NULL;
+    memset(hex, '0', 2 * (size_t)work->len);
+    for (uint32_t i = 0; i < work->part_cnt; i++) {
+        const struct trace_packet *p = setup_packet(w->setup, w->part[work->part + i]);
+
+        if (off + p->payload_len > work->len)
+            break;
+        for (uint32_t k = 0; k < p->payload_len; k++, off++) {
+            hex[2 * off] = digits[trace_payload(p)[k] >> 4];
+            hex[2 * off + 1] = digits[trace_payload(p)[k] & 15];
+        }
+    }
+    out = json_stringn(hex, 2 * (size_t)work->len);
+    free(hex);
+    return out;
+}
+
+static int post_work(struct asking *ask, uint32_t idx, size_t at, struct fault *fault)
+{
+    const struct works *w = &ask->part[idx].asker->works;
+    const struct work *work = &w->work[at];
+    bool refused;
+    struct roce_pkt first, end;
+    json_t *request, *reply;
+
+    trace_parse(setup_packet(w->setup, work->step), &first);
+    trace_parse(setup_packet(w->setup, w->part[work->part + work->part_cnt - 1]), &end);
+    request =
+        json_pack("{s:s, s:I, s:I, s:s, s:b, s:I, s:I}", "op", "send", "qp",
+                  (json_int_t)ask->live->run[idx].qp, "id", (json_int_t)at, "opcode",
+                  op_name(work->open ? first.op : end.op), "solicited", end.bth.se && !work->open,
+                  "imm", (json_int_t)end.immdt.imm, "invalidate", (json_int_t)end.ieth.rkey);
+    if (roce_pkt_has(&first, ROCE_HDR_ATOMICETH)) {
+        bool swap = work->kind == ROCE_KIND_CMP_SWAP;
+
+        json_object_set_new(request, "remote_addr", json_integer((json_int_t)first.atomiceth.va));
+        json_object_set_new(request, "rkey", json_integer(first.atomiceth.rkey));
+        json_object_set_new(
+            request, "compare_add",
+            json_integer((json_int_t)(swap ? first.atomiceth.compare : first.atomiceth.swap_add)));
+        json_object_set_new(request, "swap", json_integer((json_int_t)first.atomiceth.swap_add));
+    } else if (roce_pkt_has(&first, ROCE_HDR_RETH)) {
+        json_object_set_new(request, "remote_addr", json_integer((json_int_t)first.reth.va));
+        json_object_set_new(request, "rkey", json_integer(first.reth.rkey));
+    }
+    if (fetches(work->kind))
+        json_object_set_new(request, "len", json_integer(work->len));
+    else
+        json_object_set_new(request, "hex", data_json(w, work));
+    reply = live_agent_ask(&ask->live->agent, request, &refused, fault);
+    json_decref(reply);
+    return reply ? 0 : -1;
+}
+
+/* ---- completions ------------------------------------------------------------------------------
+ */
+
+/* CRC-32 of what the recorded answers brought a READ; false if the capture does not show it all. */
+static bool read_crc(const struct asker *a, const struct work *work, uint32_t *crc)
+{
+    const struct setup *s = a->works.setup;
+
+    *crc = 0;
+    for (uint32_t i = 0; i < work->cnt; i++) {
+        const struct trace_packet *found = NULL;
+
+        for (uint32_t k = work->post; k < s->step_cnt && !found; k++)
+            if (s->step[k].response && s->step[k].rel == work->rel + i &&
+                a->fate[k] == FATE_TAKEN && !s->step[k].damaged &&
+                setup_op(s, k)->kind == ROCE_KIND_READ_RESP)
+                found = setup_packet(s, k);
+        if (!found || found->made_up || found->cut)
+            return false;
+        *crc = roce_crc32(*crc, trace_payload(found), found->payload_len);
+    }
+    return true;
+}
+
+/* Whether an atomic's result is one that a recorded answer has. */
+static bool atomic_right(const struct asker *a, const struct work *work, const char *hex)
+{
+    const struct setup *s = a->works.setup;
+
+    for (uint32_t k = work->post; k < s->step_cnt; k++) {
+        struct roce_pkt pkt;
+        uint8_t value[8];
+        char text[17];
+
+        if (!s->step[k].response || s->step[k].rel != work->rel || a->fate[k] != FATE_TAKEN)
+            continue;
+        trace_parse(setup_packet(s, k), &pkt);
+        memcpy(value, &pkt.atomicacketh.orig, 8); /* atomics are numbers in the host's order */
+        for (unsigned i = 0; i < 8; i++)
+            snprintf(text + 2 * i, 3, "%02x", value[i]);
+        if (roce_pkt_has(&pkt, ROCE_HDR_ATOMICACKETH) && strcmp(text, hex) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int take_completion(struct asking *ask, const json_t *c, struct fault *fault)
+{
+    json_int_t qp = json_integer_value(json_object_get(c, "qp"));
+    uint64_t id = (uint64_t)json_integer_value(json_object_get(c, "id"));
+    uint32_t crc, got = (uint32_t)json_integer_value(json_object_get(c, "crc32"));
+    const char *first = json_string_value(json_object_get(c, "first"));
+    enum rnic_wc_status status =
+        (enum rnic_wc_status)json_integer_value(json_object_get(c, "status"));
+
+    for (uint32_t i = 0; i < ask->live->drive->run_cnt; i++) {
+        struct asker *a = ask->part[i].asker;
+        const struct work *work;
+
+        if (!ask->live->run[i].made || ask->live->run[i].qp != qp || id >= a->works.cnt)
+            continue;
+        if (!VEC_GROW(a->done, a->done_cnt, a->done_cap))
+            return fault_set(fault, "no memory");
+        a->done[a->done_cnt++] =
+            (struct done){.step = ask->part[i].step, .work = (uint32_t)id, .status = status};
+        if (status != RNIC_WC_SUCCESS && a->error_step == STEP_NONE)
+            a->error_step = ask->part[i].step;
+        work = &a->works.work[id];
+        if (status == RNIC_WC_SUCCESS && fetches(work->kind) &&
+            (work->kind == ROCE_KIND_READ ? read_crc(a, work, &crc) && crc != got
+                                          : !atomic_right(a, work, first ? first : "")) &&
+            a->wrong_data++ == 0)
+            a->wrong_work = (uint32_t)id;
+    }
+    return 0;
+}
+
+static int poll_once(struct asking *ask, struct fault *fault)
+{
+    bool refused;
+    json_t *reply =
+        live_agent_ask(&ask->live->agent, json_pack("{s:s}", "op", "poll"), &refused, fault);
+    const json_t *c;
+    size_t at;
+    int rc = reply ? 0 : -1;
+
+    json_array_foreach(json_object_get(reply, "completions"), at, c)
+    {
+        if (rc == 0)
+            rc = take_completion(ask, c, fault);
+    }
+    json_decref(reply);
+    return rc;
+}
+
+/* After an answer: until the work requests that it completes are, or the tolerance is over. */
+static int settle(struct asking *ask, struct part *part, struct fault *fault)
+{
+    uint64_t limit = live_now() + ask->live->options->tolerance_ns;
+
+    for (;;) {
+        size_t wanted = part->expect.done + part->expect.over;
+
+        if (poll_once(ask, fault) != 0)
+            return -1;
+        if (part->asker->done_cnt >= wanted || live_now() >= limit)
+            return 0;
+        if (look_until(ask, live_now() + POLL_NS, fault) != 0)
+            return -1;
+    }
+}
+
+/* ---- the conversation -------------------------------------------------------------------------
+ */
+
+static int post_due(struct asking *ask, uint32_t idx, struct fault *fault)
+{
+    struct part *part = &ask->part[idx];
+    const struct works *w = &part->asker->works;
+
+    /* Once it failed a requester is given no more: nor was the recorded one. */
+    while (part->posted < w->cnt && w->work[part->posted].post <= part->step &&
+           part->posted - part->asker->done_cnt < SEND_DEPTH &&
+           part->asker->error_step == STEP_NONE)
+        if (post_work(ask, idx, part->posted++, fault) != 0)
+            return -1;
+    return 0;
+}
+
+/* Waits for a PSN to have come, so often. 1 if it has, 0 if the tolerance is over, -1. */
+static int wait_request(struct asking *ask, struct part *part, int64_t rel, unsigned times,
+                        struct fault *fault)
+{
+    uint64_t limit = live_now() + ask->live->options->tolerance_ns;
+    int64_t idx = psn_idx(&part->asker->works, rel);
+
+    while (times ? idx >= 0 && part->came[idx] < times : part->high < rel) {
+        if (live_now() >= limit)
+            return 0;
+        if (look(ask, limit, fault) != 0)
+            return -1;
+    }
+    return 1;
+}
+
+static int play_turn(struct asking *ask, const struct turn *turn, uint64_t *at, uint64_t *recorded,
+                     struct fault *fault)
+{
+    struct live *live = ask->live;
+    struct part *part = &ask->part[turn->part];
+    struct asker *a = part->asker;
+    const struct setup *s = a->works.setup;
+    const struct step *step = &s->step[turn->step];
+    const struct trace_packet *p = setup_packet(s, turn->step);
+    int64_t idx = psn_idx(&a->works, step->rel);
+    uint8_t buf[ROCE_FRAME_MAX];
+    struct rnic_frame frame = {.data = buf};
+    int len;
+
+    part->step = turn->step;
+    if (post_due(ask, turn->part, fault) != 0 || look(ask, 0, fault) != 0)
+        return -1;
+    if (!step->response) {
+        if (idx < 0 || a->restart[turn->step] == RESTART_DUPLICATE)
+            return 0;
+        part->recorded[idx] += part->recorded[idx] < UINT16_MAX;
+        /* The others may come later: how far a requester runs ahead is its own affair. */
+        return a->restart[turn->step] != RESTART_BEGINS                             ? 0
+               : wait_request(ask, part, step->rel, part->recorded[idx], fault) < 0 ? -1
+                                                                                    : 0;
+    }
+    if (a->fate[turn->step] != FATE_TAKEN)
+        return 0;
+    if (wait_request(ask, part, step->rel, 0, fault) < 0)
+        return -1;
+    if (live->options->speed > 0 && *recorded && p->time > *recorded)
+        *at += (uint64_t)((double)(p->time - *recorded) / live->options->speed);
+    if (*at > live_now() && look_until(ask, *at, fault) != 0)
+        return -1;
+    len = rebind_out(&live->run[turn->part].bind, p, buf, sizeof(buf));
+    if (len < 0)
+        return fault_set(fault, "%s: frame %u: the capture does not hold all of it", s->trace->name,
+                         p->frame);
+    frame.len = (uint32_t)len;
+    live->sent++;
+    if (live_wire_send(&live->wire, &frame, 1, fault) != 0)
+        return -1;
+    *recorded = p->time;
+    *at = live_now();
+    if (!part->expect.over)
+        expect_answer(&part->expect, turn->step);
+    return settle(ask, part, fault);
+}
+
+static int turn_cmp(const void *a, const void *b)
+{
+    const struct turn *x = a, *y = b;
+
+    if (x->pkt != y->pkt)
+        return x->pkt < y->pkt ? -1 : 1;
+    return (x->part > y->part) - (x->part < y->part);
+}
+
+static int list_turns(struct asking *ask, struct fault *fault)
+{
+    size_t cap = 0;
+
+    for (uint32_t i = 0; i < ask->live->drive->run_cnt; i++)
+        cap += ask->live->drive->run[i].setup.step_cnt;
+    ask->turn = malloc((cap + 1) * sizeof(*ask->turn));
+    if (!ask->turn)
+        return fault_set(fault, "no memory");
+    for (uint32_t i = 0; i < ask->live->drive->run_cnt; i++) {
+        const struct setup *s = &ask->live->drive->run[i].setup;
+
+        for (uint32_t k = 0; ask->live->run[i].made && k < s->step_cnt; k++)
+            ask->turn[ask->turn_cnt++] = (struct turn){s->step[k].pkt, i, k};
+    }
+    if (ask->turn_cnt)
+        qsort(ask->turn, ask->turn_cnt, sizeof(*ask->turn), turn_cmp);
+    return 0;
+}
+
+/* Connects the runs that can be asked for, and forgets what our RNIC did. */
+static int prepare(struct asking *ask, struct post *post, struct fault *fault)
+{
+    for (uint32_t i = 0; i < post->cnt; i++) {
+        struct asker *a = &post->asker[i];
+        struct part *part = &ask->part[i];
+        const char *why = NULL;
+        size_t psns;
+
+        part->asker = a;
+        if (a->run->setup.skip || a->works.skip || a->failed)
+            continue;
+        why =
+            i < LIVE_QPNS ? lacks(ask->live, &a->works) : "more connections than we have QPNs for";
+        if (!why &&
+            !live_far_connect(ask->live, i,
+                              a->works.cnt < SEND_DEPTH ? (uint32_t)a->works.cnt : SEND_DEPTH, 0,
+                              false, &why, fault) &&
+            !why)
+            return -1;
+        a->failed = why;
+        if (why)
+            continue;
+        psns = (size_t)(a->works.end - a->works.setup->first);
+        part->recorded = calloc(psns + 1, sizeof(*part->recorded));
+        part->came = calloc(psns + 1, sizeof(*part->came));
+        if (!part->recorded || !part->came)
+            return fault_set(fault, "no memory");
+        part->high = a->works.setup->first - 1;
+        expect_init(&part->expect, a);
+        a->sent_cnt = a->done_cnt = 0;
+        a->error_step = STEP_NONE;
+        a->wrong_data = 0;
+    }
+    return list_turns(ask, fault);
+}
+
+int live_ask(struct live *live, struct post *post, struct fault *fault)
+{
+    struct asking ask = {.live = live};
+    uint64_t at = live_now(), recorded = 0;
+    int rc;
+
+    ask.part = calloc(post->cnt + 1, sizeof(*ask.part));
+    rc = ask.part ? prepare(&ask, post, fault) : fault_set(fault, "no memory");
+    for (size_t i = 0; rc == 0 && i < ask.turn_cnt; i++) {
+        struct part *part = &ask.part[ask.turn[i].part];
+
+        rc = play_turn(&ask, &ask.turn[i], &at, &recorded, fault);
+        part->asker->mark_sent[part->step] = (uint32_t)part->asker->sent_cnt;
+    }
+    if (rc == 0)
+        rc = look_until(&ask, live_now() + QUIET_NS, fault);
+    if (rc == 0)
+        rc = poll_once(&ask, fault);
+    for (size_t i = 0; ask.part && i < post->cnt; i++) {
+        free(ask.part[i].recorded);
+        free(ask.part[i].came);
+    }
+    free(ask.part);
+    free(ask.turn);
+    return rc;
+}

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""Speed of rocedrill replay next to tcpreplay --topspeed, on the same files in one run.
+
+    bench_replay.py [--build DIR] [--packets N] [--rounds N] [--quick]
+
+tcpreplay sends each file onto a veth in a network namespace of this script's own, and is done when the
+kernel has taken the last frame; rocedrill replays it offline: it derives what the devices had, plays both
+ends, compares and judges. Packets a second, each program the best of the rounds, which take turns.
+Target: rocedrill is faster although it judges. Judges nothing. Exit status 77 without tcpreplay or the
+right to make a network namespace.
+"""
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+
+def seconds(command, statuses=(0,)):
+    begin = time.monotonic()
+    status = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+    if status not in statuses:
+        sys.exit(f"bench_replay: {' '.join(command)}: status {status}")
+    return time.monotonic() - begin
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--build", default="build")
+    parser.add_argument("--packets", type=int, default=200000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="few packets, one round: does it work")
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.quick:
+        args.packets, args.rounds = 2000, 1
+    if not shutil.which("tcpreplay"):
+        print("bench_replay: tcpreplay is not here")
+        sys.exit(77)
+    if not args.inside:
+        # The namespace goes with the last process in it, and the veth with the namespace.
+        if subprocess.run(["unshare", "-n", "true"], stderr=subprocess.DEVNULL).returncode:
+            print("bench_replay: no right to make a network namespace")
+            sys.exit(77)
+        os.execvp("unshare", ["unshare", "-n", sys.executable, *sys.argv, "--inside"])
+    for command in ("link add bench0 type veth peer name bench1", "link set bench0 mtu 9000 up",
+                    "link set bench1 mtu 9000 up"):
+        subprocess.run(["ip", *command.split()], check=True)
+    gen = os.path.join(args.build, "bin", "gen_capture")
+    rocedrill = os.path.join(args.build, "bin", "rocedrill")
+    print(f"{'payload':>7} {'program':<22} {'s':>7} {'packets/s':>12} {'ratio':>6}")
+    with tempfile.TemporaryDirectory() as folder:
+        source, path = os.path.join(folder, "source.pcap"), os.path.join(folder, "bench.pcapng")
+        for payload in (64, 1024, 4096):
+            with open(source, "wb") as file:
+                subprocess.run([gen, "-n", str(args.packets), "-c", "8", "-s", str(payload)],
+                               stdout=file, check=True)
+            # What our devices make of it, so that both of its ends are devices.
+            subprocess.run([rocedrill, "replay", "-q", "--closed", "--record", path, source], check=True)
+            commands = {"tcpreplay --topspeed": ["tcpreplay", "-q", "--topspeed", "-i", "bench0", path],
+                        "rocedrill replay": [rocedrill, "replay", "-q", path],
+                        "  --side responder": [rocedrill, "replay", "-q", "--side", "responder", path],
+                        "  --closed": [rocedrill, "replay", "-q", "--closed", path]}
+            best = dict.fromkeys(commands, float("inf"))
+            for _ in range(args.rounds):
+                for name, command in commands.items():
+                    best[name] = min(best[name], seconds(command))
+            for name, took in best.items():
+                print(f"{payload:>7} {name:<22} {took:7.3f} {args.packets / took:12.0f} "
+                      f"{best['tcpreplay --topspeed'] / took:6.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -4,7 +4,7 @@
 malformed packets sprayed at the live port; and what rnic-info tells meanwhile. To be run inside
 rnic-run, in a network of its own:
 
-rnic-run -n -i lo -- robust.py BIN kill|info|crowd|spray [--seed N] [--times N] [--soak SECONDS]"""
+rnic-run -n -i lo -- robust.py BIN kill|info|watch|crowd|spray [--seed N] [--times N] [--soak SECONDS]"""
 import argparse
 import os
 import random
@@ -104,6 +104,21 @@ def info(bin_dir, _, __):
     expect(int(re.search(r"^max_qp (\d+)$", ask("limits"), re.MULTILINE)[1]) >= 10000, "max_qp")
 
 
+def watch(*_):
+    """ibv_asyncwatch tells of a link that goes and comes back."""
+    process = start("stdbuf", "-oL", "ibv_asyncwatch", "-d", "rnic_rnic0")
+    first = process.stdout.readline()
+    expect("rnic_rnic0" in first, f"ibv_asyncwatch: {first}")
+    subprocess.run(["ip", "link", "set", "rnic0", "down"], check=True)
+    lines = [process.stdout.readline()]
+    subprocess.run(["ip", "link", "set", "rnic0", "up"], check=True)
+    while "PORT_ACTIVE" not in lines[-1]:
+        lines.append(process.stdout.readline())
+        expect(lines[-1], f"ibv_asyncwatch ended: {lines}")
+    print(first, *lines)
+    expect(any("PORT_ERR" in line for line in lines), f"no port error: {lines}")
+
+
 def crowd(_, __, args):
     pairs = 50
     servers = [start("ibv_rc_pingpong", "-e", "-g", "1", "-c", "-n", "20", "-p", str(21000 + i))
@@ -188,13 +203,16 @@ def spray(_, rng, args):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("bin")
-    parser.add_argument("what", choices=("kill", "info", "crowd", "spray"))
+    parser.add_argument("what", choices=("kill", "info", "watch", "crowd", "spray"))
     parser.add_argument("--seed", type=int,
                         default=int(os.environ.get("ROCEDRILL_SEED", time.time_ns() % 2**32)))
     parser.add_argument("--times", type=int, default=6)
     parser.add_argument("--soak", type=float, default=0)
     args = parser.parse_args()
     print(f"ROCEDRILL_SEED={args.seed}", flush=True)
+    # Whatever hangs ends in time, and nothing is left running.
+    signal.signal(signal.SIGALRM, lambda *_: sys.exit("not done in time"))
+    signal.alarm(int(200 + args.soak + 10 * args.times))
     try:
         globals()[args.what](os.path.abspath(args.bin), random.Random(args.seed), args)
     finally:

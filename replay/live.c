@@ -327,6 +327,12 @@ static bool allocate(struct live *live)
     return fine;
 }
 
+/* While the far device looks for our address it waits for us, and so does the agent. */
+static void answer_neighbours(void *ctx)
+{
+    live_wire_wait(ctx, 0, NULL, NULL);
+}
+
 int live_open(struct live *live, const struct live_options *options, struct drive *drive,
               struct fault *fault)
 {
@@ -349,6 +355,8 @@ int live_open(struct live *live, const struct live_options *options, struct driv
     memcpy(live->path.dmac, live->wire.dmac, 6);
     memcpy(live->path.addr, live->wire.addr, 16);
     memcpy(live->path.target, live->wire.target, 16);
+    live->agent.idle = answer_neighbours;
+    live->agent.idle_ctx = &live->wire;
     return 0;
 }
 
@@ -356,7 +364,10 @@ int live_play(struct live *live, struct fault *fault)
 {
     if (!forget_ours(live) || live_script_finish(&live->script, live->drive) != 0)
         return fault_set(fault, "no memory");
-    if (live_far_setup(live, fault) != 0 || play(live, fault) != 0)
+    if (live_far_setup(live, fault) != 0)
+        return -1;
+    live->agent.idle = NULL; /* from here on what comes is taken by those who wait for it */
+    if (play(live, fault) != 0)
         return -1;
     return live->no_memory ? fault_set(fault, "no memory") : 0;
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define REPLY_MS  10000
+#define IDLE_MS   5
 #define REPLY_MAX (2u << 20)
 #define PROTOCOL  1
 
@@ -158,6 +159,8 @@ static int say(struct live_agent *agent, json_t *request, struct fault *fault)
 /* One line; its length, or -1 and a fault. It stays in the buffer. */
 static ssize_t hear(struct live_agent *agent, struct fault *fault)
 {
+    int waited = 0;
+
     for (;;) {
         char *end = agent->len ? memchr(agent->buf, '\n', agent->len) : NULL;
         struct pollfd wait = {.fd = agent->fd, .events = POLLIN};
@@ -175,9 +178,13 @@ static ssize_t hear(struct live_agent *agent, struct fault *fault)
             agent->buf = more;
             agent->cap = cap;
         }
-        rc = poll(&wait, 1, REPLY_MS);
+        rc = poll(&wait, 1, agent->idle ? IDLE_MS : REPLY_MS);
         if (rc < 0 && errno == EINTR)
             continue;
+        if (rc == 0 && agent->idle && (waited += IDLE_MS) < REPLY_MS) {
+            agent->idle(agent->idle_ctx);
+            continue;
+        }
         if (rc <= 0)
             return fault_set(fault, "agent %s: no reply within %d s", agent->name, REPLY_MS / 1000);
         n = recv(agent->fd, agent->buf + agent->len, agent->cap - agent->len, 0);

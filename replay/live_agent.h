@@ -13,7 +13,9 @@ struct live_agent {
     int fd;    /* -1: not connected */
     char *buf; /* what was received after the last whole line */
     size_t len, cap;
-    char name[128]; /* HOST:PORT */
+    char name[128];          /* HOST:PORT */
+    void (*idle)(void *ctx); /* called again and again while a reply is waited for, or NULL */
+    void *idle_ctx;
     /* Of its hello. */
     char device[64];
     uint32_t mtu;

@@ -504,6 +504,7 @@ int live_ask(struct live *live, struct post *post, struct fault *fault)
 
     ask.part = calloc(post->cnt + 1, sizeof(*ask.part));
     rc = ask.part ? prepare(&ask, post, fault) : fault_set(fault, "no memory");
+    live->agent.idle = NULL; /* from here on what comes is taken by those who wait for it */
     for (size_t i = 0; rc == 0 && i < ask.turn_cnt; i++) {
         struct part *part = &ask.part[ask.turn[i].part];
 

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "deviations.h"
+#include "setup_json.h"
 
 /* A job and the process that does it. */
 struct worker {
@@ -86,6 +87,8 @@ static void play(struct job *job, FILE *text, const struct job_options *options)
     struct replay replay;
 
     if (replay_run(&replay, job->item->path, &replay_options, &fault) != 0 ||
+        (options->setup_path &&
+         setup_json_write(&replay.drive, options->setup_path, &fault) != 0) ||
         (options->closed && play_closed(job, text, &replay, options, &fault) != 0)) {
         job->outcome = OUTCOME_UNUSABLE;
         job->json = fault_json(job->item->path, fault.text);

@@ -145,6 +145,11 @@ bool memory_covers(const struct memory_region *region, uint64_t va, uint64_t len
            va - region->low <= region->span - len;
 }
 
+bool memory_observed(const struct memory_region *region, uint64_t off)
+{
+    return region->state[off] == OBSERVED;
+}
+
 int memory_register(struct memory_region *region, struct rnic_pd *pd)
 {
     unsigned access = region->access;

@@ -103,6 +103,9 @@ struct memory_region *memory_find(const struct memory *memory, uint32_t rkey);
 /* Whether the whole range lies in the region and it grants `access`. */
 bool memory_covers(const struct memory_region *region, uint64_t va, uint64_t len, unsigned access);
 
+/* Whether the byte at `off` of the region was shown by an answer, and no remote write made it. */
+bool memory_observed(const struct memory_region *region, uint64_t off);
+
 /* Registers or withdraws a region; 0 or enum rnic_error. */
 int memory_register(struct memory_region *region, struct rnic_pd *pd);
 void memory_withdraw(struct memory_region *region);

@@ -24,6 +24,7 @@ enum {
     OPT_SEED,
     OPT_REPEAT,
     OPT_RECORD,
+    OPT_DUMP_SETUP,
     OPT_LIVE
 };
 
@@ -39,6 +40,7 @@ static const struct option_row rows[] = {
     {"seed", OPT_SEED, "N", "closed loop: of the edits' chances (default 1)"},
     {"repeat", OPT_REPEAT, "N", "closed loop: N plays with the seeds from there on"},
     {"record", OPT_RECORD, "FILE", "closed loop: what was exchanged in the last play, as pcapng"},
+    {"dump-setup", OPT_DUMP_SETUP, "FILE", "what the devices must have had, derived, as JSON"},
     {"jobs", 'J', "N", "captures replayed at a time (default: one a processor)"},
     {"json", 'j', "FILE", "JSON, a summary and each report; - is standard output"},
     {"junit", OPT_JUNIT, "FILE", "JUnit XML: a test case a connection; - is standard output"},
@@ -54,6 +56,7 @@ struct arguments {
     unsigned sides; /* of enum replay_side */
     bool strict;
     bool closed;
+    const char *setup_path;
     struct closed_options loop; /* with `closed` */
     unsigned jobs;              /* 0: as many as there are processors */
     const char *peer, *json_path, *junit_path;
@@ -164,6 +167,7 @@ static int read_options(int argc, char **argv, struct arguments *args)
             break;
         case OPT_STRICT: args->strict = true; break;
         case OPT_CLOSED: args->closed = true; break;
+        case OPT_DUMP_SETUP: args->setup_path = optarg; break;
         case OPT_EDIT:
         case OPT_SEED:
         case OPT_REPEAT:
@@ -217,6 +221,12 @@ static int read_captures(int cnt, char **paths, struct arguments *args)
                                 "--repeat, --record) do not go together: ours is at both ends");
     if (args->loop.record && args->corpus.cnt > 1)
         return options_complain("replay: --record is for one capture");
+    if (args->setup_path && args->corpus.cnt > 1)
+        return options_complain("replay: --dump-setup is for one capture");
+    for (size_t i = 0; i < args->corpus.cnt && args->setup_path; i++)
+        if (same_file(args->setup_path, args->corpus.item[i].path))
+            return options_complain("%s: would be overwritten: it is a capture to read",
+                                    args->setup_path);
     for (size_t i = 0; i < args->corpus.cnt && args->loop.record; i++)
         if (same_file(args->loop.record, args->corpus.item[i].path))
             return options_complain("%s: would be overwritten: it is a capture to read",
@@ -314,6 +324,7 @@ static int run(const struct arguments *args)
         .sides = args->sides,
         .strict = args->strict,
         .closed = args->closed ? &args->loop : NULL,
+        .setup_path = args->setup_path,
         .live = args->live.options.iface ? &args->live.options : NULL,
         .text = !args->quiet,
         .report = {.ladder = args->ladder, .verbose = args->verbose}};

@@ -124,7 +124,26 @@ static void reports_name_the_seed(void)
     EXPECT_RUN("$R replay --edit drop@p=0.1 --junit - " SIZES, 0, "<testcase", "");
 }
 
-SUITE("replay.closed", TEST(says_what_is_wrong_in_one_line),
+/* What derive found, for people and programs. */
+static void the_setup_is_dumped(void)
+{
+    EXPECT_RUN("$R replay -q --peer linux-rxe-6.1 --dump-setup $T/s.json $C/rc-rnr-pipeline.pcap "
+               "&& python3 -c 'import "
+               "json,sys; s=json.load(open(sys.argv[1])); c=s[\"connections\"][0]; "
+               "print(c[\"setup\"][\"path_mtu\"], sum(r[\"absent\"] for r in "
+               "c[\"setup\"][\"receives\"]) > 0)' $T/s.json",
+               0, "256 True", "");
+    EXPECT_RUN(
+        "$R replay -q --dump-setup $T/s.json $C/demo-conversation.pcap && python3 -c 'import "
+        "json,sys; r=json.load(open(sys.argv[1]))[\"devices\"][0][\"regions\"]; "
+        "print(sorted(a for x in r for a in x[\"access\"]), any(x[\"image\"] for x in r))' "
+        "$T/s.json",
+        0, "remote_read", "");
+    EXPECT_RUN("$R replay -q --dump-setup $T/no/such " SIZES, 2, "", "no/such");
+    EXPECT_RUN("$R replay --dump-setup $T/s.json " SIZES " " SIZES, 2, "", "one capture");
+}
+
+SUITE("replay.closed", TEST(the_setup_is_dumped), TEST(says_what_is_wrong_in_one_line),
       TEST(every_capture_holds_without_edits), TEST(every_capture_holds_on_bad_links),
       TEST(one_loss_is_one_repetition), TEST(giving_up_is_right_when_all_is_lost),
       TEST(forged_packets_end_all_the_same), TEST(equal_seeds_give_equal_plays),

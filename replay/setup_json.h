@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Setup as JSON: what derive.h and memory.h found that the devices of a capture must have had; the
+ * schema is in replay.md.
+ */
+#ifndef REPLAY_SETUP_JSON_H
+#define REPLAY_SETUP_JSON_H
+
+#include <jansson.h>
+#include "drive.h"
+
+/* A new reference, or NULL without memory. After drive_all(). */
+json_t *setup_json(const struct drive *drive);
+
+/* Writes it to a file. 0, or -1 and a fault. */
+int setup_json_write(const struct drive *drive, const char *path, struct fault *fault);
+
+#endif

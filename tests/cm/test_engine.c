@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Two CMs with a network between them that loses what a test says. */
+#include <string.h>
+#include "cm/conn.h"
+#include "support/rng.h"
+#include "support/suite.h"
+
+#define SERVICE   UINT64_C(0x0000000001061D2F)
+#define DELAY     UINT64_C(1000000)
+#define LONG_TIME UINT64_C(400000000000) /* longer than all repetitions */
+
+enum { A, B, ENDS };
+
+struct end {
+    struct rnic_cm *cm;
+    struct rnic_cm_id *id;     /* of the exchange */
+    struct rnic_cm_id *listen; /* B's */
+    unsigned seen[RNIC_CM_SIDR_RESPONSE + 1];
+    struct rnic_cm_event last;
+    bool accepts, rejects, silent; /* what it does with a request */
+    bool speaks;
+};
+
+struct world {
+    struct end end[ENDS];
+    rnic_time now;
+    struct rng rng;
+    unsigned loss;                  /* percent */
+    unsigned lose[ROCE_CM_MSG_CNT]; /* the next so many of a kind */
+    unsigned sent[ENDS][ROCE_CM_MSG_CNT];
+};
+
+static const struct rnic_cm_addr addr_of[ENDS] = {
+    {{[10] = 0xFF, [11] = 0xFF, 10, 0, 0, 1}, {[10] = 0xFF, [11] = 0xFF, 10, 0, 0, 2}},
+    {{[10] = 0xFF, [11] = 0xFF, 10, 0, 0, 2}, {[10] = 0xFF, [11] = 0xFF, 10, 0, 0, 1}},
+};
+
+static bool speaks(void *user, enum rnic_cm_unknown what, uint64_t number)
+{
+    (void)what;
+    (void)number;
+    return ((struct end *)user)->speaks;
+}
+
+static void start(struct world *w)
+{
+    memset(w, 0, sizeof(*w));
+    w->rng = rng_seed();
+    for (unsigned e = 0; e < ENDS; e++) {
+        const struct rnic_cm_attr attr = {.ca_guid = 100 + e,
+                                          .id_prefix = 7 + e,
+                                          .id_prefix_bits = 12,
+                                          .seed = {1000 * e + 5, e},
+                                          .speaks_for = speaks,
+                                          .user = &w->end[e]};
+
+        w->end[e].cm = rnic_cm_new(&attr);
+        w->end[e].speaks = true;
+        CU_ASSERT_PTR_NOT_NULL_FATAL(w->end[e].cm);
+    }
+    w->end[B].accepts = true;
+    w->end[B].listen = rnic_cm_id_new(w->end[B].cm, NULL);
+    EXPECT_EQ(rnic_cm_listen(w->end[B].listen, SERVICE, NULL), RNIC_OK);
+}
+
+static void stop(struct world *w)
+{
+    rnic_cm_del(w->end[A].cm);
+    rnic_cm_del(w->end[B].cm);
+}
+
+static struct roce_cm_req request(uint32_t qpn)
+{
+    return (struct roce_cm_req){.service_id = SERVICE,
+                                .local_ca_guid = 100,
+                                .local_qpn = qpn,
+                                .starting_psn = 111,
+                                .responder_resources = 3,
+                                .initiator_depth = 5,
+                                .remote_cm_timeout = 18,
+                                .local_cm_timeout = 18,
+                                .max_cm_retries = 15,
+                                .retry_count = 6,
+                                .mtu = 3,
+                                .primary_ack_timeout = 15,
+                                .private_data = {[1] = 0x40}};
+}
+
+static struct roce_cm_rep reply(void)
+{
+    return (struct roce_cm_rep){.local_qpn = 0x222,
+                                .starting_psn = 222,
+                                .responder_resources = 9,
+                                .initiator_depth = 2,
+                                .rnr_retry_count = 4,
+                                .local_ca_guid = 101};
+}
+
+static void answer(struct world *w, struct end *end, const struct rnic_cm_event *event)
+{
+    const struct roce_cm_rep rep = reply();
+    const struct roce_cm_sidr_rep sidr = {.qpn = 0x77, .qkey = 0x88};
+
+    switch (event->type) {
+    case RNIC_CM_REQUEST:
+        end->id = event->id;
+        if (end->accepts)
+            EXPECT_EQ(rnic_cm_accept(event->id, &rep, w->now), RNIC_OK);
+        else if (end->rejects)
+            EXPECT_EQ(rnic_cm_reject(event->id, ROCE_CM_REJ_CONSUMER, "no", 3, w->now), RNIC_OK);
+        break;
+    case RNIC_CM_RESPONSE: EXPECT_EQ(rnic_cm_establish(event->id, NULL, 0, w->now), RNIC_OK); break;
+    case RNIC_CM_DISCONNECTED:
+        if (event->msg.kind == ROCE_CM_DREQ && !end->silent)
+            rnic_cm_disconnect(event->id, NULL, 0, w->now);
+        break;
+    case RNIC_CM_SIDR_REQUEST:
+        end->id = event->id;
+        EXPECT_EQ(rnic_cm_sidr_answer(event->id, &sidr, w->now), RNIC_OK);
+        break;
+    default: break;
+    }
+}
+
+static void take_events(struct world *w, unsigned e)
+{
+    struct rnic_cm_event event;
+
+    while (rnic_cm_event(w->end[e].cm, &event)) {
+        w->end[e].seen[event.type]++;
+        w->end[e].last = event;
+        answer(w, &w->end[e], &event);
+    }
+}
+
+static bool lost(struct world *w, const uint8_t *mad, unsigned from)
+{
+    struct roce_cm_msg msg;
+
+    EXPECT_EQ(roce_cm_msg_parse(&msg, mad, ROCE_MAD_SIZE, ROCE_MAD_SIZE), 0);
+    w->sent[from][msg.kind]++;
+    if (w->lose[msg.kind] > 0) {
+        w->lose[msg.kind]--;
+        return true;
+    }
+    return rng_below(&w->rng, 100) < w->loss;
+}
+
+/* Until nothing is on the way. */
+static void carry(struct world *w)
+{
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (unsigned e = 0; e < ENDS; e++) {
+            uint8_t mad[ROCE_MAD_SIZE];
+            struct rnic_cm_addr addr;
+
+            take_events(w, e);
+            while (rnic_cm_output(w->end[e].cm, mad, &addr)) {
+                moved = true;
+                CU_ASSERT_EQUAL(memcmp(addr.remote, addr_of[e].remote, 16), 0);
+                if (lost(w, mad, e))
+                    continue;
+                w->now += DELAY;
+                rnic_cm_input(w->end[1 - e].cm, mad, ROCE_MAD_SIZE, &addr_of[1 - e], w->now);
+                take_events(w, 1 - e);
+            }
+        }
+    }
+}
+
+/* Lets time pass, and what it brings happen. */
+static void pass(struct world *w, uint64_t time)
+{
+    rnic_time end = w->now + time;
+
+    carry(w);
+    for (;;) {
+        rnic_time a = rnic_cm_deadline(w->end[A].cm), b = rnic_cm_deadline(w->end[B].cm);
+        rnic_time next = a < b ? a : b;
+
+        if (next > end)
+            break;
+        if (next > w->now)
+            w->now = next;
+        rnic_cm_expire(w->end[A].cm, w->now);
+        rnic_cm_expire(w->end[B].cm, w->now);
+        carry(w);
+    }
+    if (end > w->now)
+        w->now = end;
+}
+
+static void ask(struct world *w, uint32_t qpn)
+{
+    const struct roce_cm_req req = request(qpn);
+
+    w->end[A].id = rnic_cm_id_new(w->end[A].cm, NULL);
+    EXPECT_EQ(rnic_cm_connect(w->end[A].id, &req, &addr_of[A], w->now), RNIC_OK);
+}
+
+static void expect_connected(struct world *w)
+{
+    EXPECT_EQ(rnic_cm_id_state(w->end[A].id), RNIC_CM_CONNECTED);
+    EXPECT_EQ(rnic_cm_id_state(w->end[B].id), RNIC_CM_CONNECTED);
+    EXPECT_EQ(w->end[A].seen[RNIC_CM_RESPONSE], 1);
+    EXPECT_EQ(w->end[B].seen[RNIC_CM_REQUEST], 1);
+    EXPECT_EQ(w->end[B].seen[RNIC_CM_ESTABLISHED], 1);
+}
+
+/* What the QPs are told crosses over: R238, R239, R240. */
+static void connects_and_parts(void)
+{
+    struct world w;
+    struct rnic_cm_qp a, b;
+
+    start(&w);
+    ask(&w, 0x111);
+    carry(&w);
+    expect_connected(&w);
+    rnic_cm_qp_of(w.end[A].id, 12, &a);
+    rnic_cm_qp_of(w.end[B].id, 12, &b);
+    EXPECT_EQ(a.dest_qpn, 0x222);
+    EXPECT_EQ(b.dest_qpn, 0x111);
+    EXPECT_EQ(a.sq_psn, 222);
+    EXPECT_EQ(a.rq_psn, 111);
+    EXPECT_EQ(b.sq_psn, 111);
+    EXPECT_EQ(b.rq_psn, 222);
+    EXPECT_EQ(a.max_rd_atomic, 5); /* B said 9, and is cut to what A offered */
+    EXPECT_EQ(b.max_dest_rd_atomic, 5);
+    EXPECT_EQ(a.max_dest_rd_atomic, 2);
+    EXPECT_EQ(b.max_rd_atomic, 2);
+    EXPECT_EQ(a.rnr_retry, 4);
+    EXPECT_EQ(b.retry_cnt, 6);
+    EXPECT_EQ(rnic_cm_disconnect(w.end[A].id, NULL, 0, w.now), RNIC_OK);
+    pass(&w, LONG_TIME);
+    for (unsigned e = 0; e < ENDS; e++) {
+        EXPECT_EQ(w.end[e].seen[RNIC_CM_DISCONNECTED], 1);
+        EXPECT_EQ(w.end[e].seen[RNIC_CM_TIMEWAIT_EXIT], 1);
+        EXPECT_EQ(rnic_cm_id_state(w.end[e].id), RNIC_CM_IDLE);
+    }
+    stop(&w);
+}
+
+/* R230, R237: any message is lost once, and all is as if it had not been. */
+static void any_message_lost(void)
+{
+    static const enum roce_cm kinds[] = {ROCE_CM_REQ, ROCE_CM_REP, ROCE_CM_RTU, ROCE_CM_DREQ,
+                                         ROCE_CM_DREP};
+
+    for (unsigned k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+        struct world w;
+
+        start(&w);
+        w.lose[kinds[k]] = 1;
+        ask(&w, 0x111);
+        pass(&w, LONG_TIME);
+        expect_connected(&w);
+        EXPECT_EQ(rnic_cm_disconnect(w.end[B].id, NULL, 0, w.now), RNIC_OK);
+        pass(&w, LONG_TIME);
+        EXPECT_EQ(w.end[A].seen[RNIC_CM_DISCONNECTED], 1);
+        EXPECT_EQ(w.end[B].seen[RNIC_CM_DISCONNECTED], 1);
+        CU_ASSERT(w.sent[A][kinds[k]] + w.sent[B][kinds[k]] > 1);
+        stop(&w);
+    }
+}
+
+/* Whatever is lost: a connection that both have ends for both, once, and nothing is left. */
+static void bad_network(void)
+{
+    for (unsigned run = 0; run < 300; run++) {
+        struct world w;
+
+        start(&w);
+        w.rng = rng_of(suite_env("ROCEDRILL_SEED", 1) * 1000 + run + 1);
+        w.loss = 30;
+        ask(&w, 0x111);
+        pass(&w, LONG_TIME);
+        expect_connected(&w); /* 0.3^16: never */
+        rnic_cm_disconnect(w.end[run % 2].id, NULL, 0, w.now);
+        pass(&w, LONG_TIME);
+        for (unsigned e = 0; e < ENDS; e++) {
+            EXPECT_EQ(w.end[e].seen[RNIC_CM_DISCONNECTED], 1);
+            EXPECT_EQ(rnic_cm_id_state(w.end[e].id), RNIC_CM_IDLE);
+            EXPECT_EQ(rnic_cm_leaving(w.end[e].cm), 0);
+            EXPECT_EQ(rnic_cm_deadline(w.end[e].cm), RNIC_NEVER);
+        }
+        stop(&w);
+    }
+}
+
+/* R235: with reason and private data; who asks again hears it again. */
+static void rejected(void)
+{
+    struct world w;
+
+    start(&w);
+    w.end[B].accepts = false;
+    w.end[B].rejects = true;
+    w.lose[ROCE_CM_REJ] = 1;
+    ask(&w, 0x111);
+    pass(&w, UINT64_C(2000000000));
+    EXPECT_EQ(w.end[A].seen[RNIC_CM_REJECTED], 1);
+    EXPECT_EQ(w.end[A].last.msg.rej.reason, ROCE_CM_REJ_CONSUMER);
+    EXPECT_EQ(w.end[A].last.msg.rej.message, 0);
+    CU_ASSERT_EQUAL(memcmp(w.end[A].last.msg.rej.private_data, "no", 3), 0);
+    stop(&w);
+}
+
+/* R232; and who does not speak for the port stays silent until the asker gives up (R237). */
+static void nobody_listens(void)
+{
+    for (unsigned silent = 0; silent < 2; silent++) {
+        struct world w;
+
+        start(&w);
+        w.end[B].speaks = !silent;
+        rnic_cm_id_del(w.end[B].listen, w.now);
+        ask(&w, 0x111);
+        pass(&w, LONG_TIME);
+        EXPECT_EQ(w.end[A].seen[silent ? RNIC_CM_UNREACHABLE : RNIC_CM_REJECTED], 1);
+        EXPECT_EQ(w.sent[A][ROCE_CM_REQ], silent ? 16 : 1);
+        if (!silent)
+            EXPECT_EQ(w.end[A].last.msg.rej.reason, ROCE_CM_REJ_INVALID_SERVICE_ID);
+        stop(&w);
+    }
+}
+
+/* R236: a program that takes its time is waited for. */
+static void patience(void)
+{
+    struct world w;
+    const struct roce_cm_rep rep = reply();
+
+    start(&w);
+    w.end[B].accepts = false;
+    ask(&w, 0x111);
+    pass(&w, UINT64_C(30000000000));
+    EXPECT_EQ(w.sent[B][ROCE_CM_MRA], 1);
+    EXPECT_EQ(w.sent[A][ROCE_CM_REQ], 2);
+    EXPECT_EQ(rnic_cm_id_state(w.end[A].id), RNIC_CM_MRA_REQ_RCVD);
+    EXPECT_EQ(rnic_cm_accept(w.end[B].id, &rep, w.now), RNIC_OK);
+    carry(&w);
+    expect_connected(&w);
+    stop(&w);
+}
+
+/* R231: the peer has forgotten a connection and uses its QPN again. */
+static void stale(void)
+{
+    struct world w;
+    struct rnic_cm_id *old;
+
+    start(&w);
+    ask(&w, 0x111);
+    carry(&w);
+    old = w.end[B].id;
+    w.end[A].silent = true;
+    rnic_cm_del(w.end[A].cm); /* the machine was started anew */
+    w.end[A].cm = rnic_cm_new(
+        &(struct rnic_cm_attr){.ca_guid = 100, .id_prefix = 7, .id_prefix_bits = 12, .seed = {99}});
+    ask(&w, 0x111);
+    carry(&w);
+    EXPECT_EQ(w.end[A].seen[RNIC_CM_REJECTED], 1);
+    EXPECT_EQ(w.end[A].last.msg.rej.reason, ROCE_CM_REJ_STALE);
+    EXPECT_EQ(rnic_cm_id_state(old), RNIC_CM_TIMEWAIT); /* its DREQ was answered (R233) */
+    EXPECT_EQ(w.end[B].seen[RNIC_CM_DISCONNECTED], 1);
+    stop(&w);
+}
+
+/* R233. */
+static void dreq_of_another_qp(void)
+{
+    struct world w;
+    struct roce_cm_msg msg;
+    uint8_t mad[ROCE_MAD_SIZE];
+    struct rnic_cm_addr addr;
+
+    start(&w);
+    ask(&w, 0x111);
+    carry(&w);
+    roce_cm_msg_init(&msg, ROCE_CM_DREQ, 1);
+    msg.dreq.local_comm_id = rnic_cm_id_local(w.end[A].id);
+    msg.dreq.remote_comm_id = rnic_cm_id_local(w.end[B].id);
+    msg.dreq.remote_qpn = 0x333;
+    roce_cm_msg_build(&msg, mad, sizeof(mad));
+    CU_ASSERT(rnic_cm_input(w.end[B].cm, mad, sizeof(mad), &addr_of[B], w.now));
+    EXPECT_EQ(rnic_cm_id_state(w.end[B].id), RNIC_CM_CONNECTED);
+    CU_ASSERT_FALSE(rnic_cm_output(w.end[B].cm, mad, &addr));
+    stop(&w);
+}
+
+static void both_part_at_once(void)
+{
+    struct world w;
+
+    start(&w);
+    ask(&w, 0x111);
+    carry(&w);
+    rnic_cm_disconnect(w.end[A].id, NULL, 0, w.now);
+    rnic_cm_disconnect(w.end[B].id, NULL, 0, w.now);
+    pass(&w, LONG_TIME);
+    EXPECT_EQ(w.end[A].seen[RNIC_CM_DISCONNECTED], 1);
+    EXPECT_EQ(w.end[B].seen[RNIC_CM_DISCONNECTED], 1);
+    stop(&w);
+}
+
+/* R244, with a lost answer. */
+static void datagram_service(void)
+{
+    struct world w;
+    const struct roce_cm_sidr_req req = {.service_id = SERVICE, .private_data = {[1] = 0x40}};
+
+    start(&w);
+    w.lose[ROCE_CM_SIDR_REP] = 1;
+    w.end[A].id = rnic_cm_id_new(w.end[A].cm, NULL);
+    EXPECT_EQ(rnic_cm_sidr_ask(w.end[A].id, &req, 18, 15, &addr_of[A], w.now), RNIC_OK);
+    pass(&w, LONG_TIME);
+    EXPECT_EQ(w.end[A].seen[RNIC_CM_SIDR_RESPONSE], 1);
+    EXPECT_EQ(w.end[B].seen[RNIC_CM_SIDR_REQUEST], 1);
+    EXPECT_EQ(w.end[A].last.msg.sidr_rep.qpn, 0x77);
+    EXPECT_EQ(w.end[A].last.msg.sidr_rep.qkey, 0x88);
+    stop(&w);
+}
+
+/* Giving an id up says so to the peer, at every point. */
+static void given_up(void)
+{
+    struct world w;
+
+    start(&w);
+    w.end[B].accepts = false;
+    ask(&w, 0x111);
+    carry(&w);
+    rnic_cm_id_del(w.end[B].id, w.now);
+    carry(&w);
+    EXPECT_EQ(w.end[A].seen[RNIC_CM_REJECTED], 1);
+    stop(&w);
+
+    start(&w);
+    w.end[B].accepts = false;
+    ask(&w, 0x111);
+    carry(&w);
+    rnic_cm_id_del(w.end[A].id, w.now);
+    carry(&w);
+    EXPECT_EQ(w.end[B].seen[RNIC_CM_REJECTED], 1);
+    EXPECT_EQ(w.end[B].last.msg.rej.reason, ROCE_CM_REJ_TIMEOUT);
+    stop(&w);
+
+    start(&w);
+    ask(&w, 0x111);
+    carry(&w);
+    w.lose[ROCE_CM_DREQ] = 3;
+    rnic_cm_id_del(w.end[A].id, w.now);
+    pass(&w, LONG_TIME);
+    EXPECT_EQ(w.end[B].seen[RNIC_CM_DISCONNECTED], 1);
+    stop(&w);
+}
+
+static void listeners(void)
+{
+    struct world w;
+    struct rnic_cm_id *again;
+
+    start(&w);
+    again = rnic_cm_id_new(w.end[B].cm, NULL);
+    EXPECT_EQ(rnic_cm_listen(again, SERVICE, NULL), RNIC_ERR_EXISTS);
+    EXPECT_EQ(rnic_cm_listen(again, SERVICE, addr_of[B].local), RNIC_OK);
+    ask(&w, 0x111);
+    carry(&w);
+    EXPECT_EQ(rnic_cm_id_state(w.end[B].id), RNIC_CM_CONNECTED);
+    stop(&w);
+}
+
+SUITE("cm.engine", TEST(connects_and_parts), TEST(any_message_lost), TEST(bad_network),
+      TEST(rejected), TEST(nobody_listens), TEST(patience), TEST(stale), TEST(dreq_of_another_qp),
+      TEST(both_part_at_once), TEST(datagram_service), TEST(given_up), TEST(listeners))

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "cm/heap.h"
+#include "support/rng.h"
+#include "support/suite.h"
+
+#define NODES 200
+
+/* Against looking at all of them. */
+static void first_is_least(void)
+{
+    static struct rnic_heap_node node[NODES];
+    struct rnic_heap heap = {0};
+    struct rng rng = rng_seed();
+
+    CU_ASSERT_FATAL(rnic_heap_reserve(&heap, NODES));
+    for (unsigned i = 0; i < NODES; i++)
+        node[i].at = UINT64_MAX;
+    for (unsigned run = 0; run < 20000; run++) {
+        uint64_t least = UINT64_MAX;
+
+        rnic_heap_set(&heap, &node[rng_below(&rng, NODES)],
+                      rng_below(&rng, 3) ? rng_below(&rng, 1000) : UINT64_MAX);
+        for (unsigned i = 0; i < NODES; i++)
+            if (node[i].at < least)
+                least = node[i].at;
+        if (least == UINT64_MAX)
+            CU_ASSERT_PTR_NULL(rnic_heap_first(&heap))
+        else
+            EXPECT_EQ(rnic_heap_first(&heap)->at, least);
+    }
+    rnic_heap_free(&heap);
+}
+
+SUITE("cm.heap", TEST(first_is_least))

@@ -67,6 +67,7 @@ struct scn_end {
     uint32_t srqn;
     uint32_t area, area_len; /* of the device: all of its slots that the other end may use */
     uint32_t sq_psn;
+    uint8_t rnr_code;
     uint32_t psns; /* that all its requests take */
     struct scn_wr wr[SCN_WRS];
     unsigned wr_cnt, posted, done;
@@ -81,6 +82,7 @@ struct scn_end {
     /* the model of its responder */
     uint32_t epsn; /* counted from the other's sq_psn */
     bool open, held;
+    bool silent;           /* a NAK was sent: nothing is said of a gap until it is answered */
     unsigned due[SCN_DUE]; /* UC, UD: requests of the other end whose receive completion is due */
     unsigned due_cnt;
 };
@@ -109,7 +111,8 @@ struct scn_link {
 /* What the counters of a device shall be, as far as packets and completions tell. */
 struct scn_tally {
     uint64_t send, write, read, atomic, atomic_write, flush; /* executed */
-    uint64_t duplicate, ahead, no_wqe, uc_dropped, datagrams, qkey, marked, again, went_back;
+    uint64_t duplicate, ahead, no_wqe, uc_dropped, datagrams, qkey, marked, again, went_back,
+        seq_nak;
     uint64_t status[2][RNIC_WC_GENERAL_ERR + 1]; /* completions: sends, receives */
 };
 
@@ -131,8 +134,9 @@ struct scenario {
     struct scn_tally tally[FABRIC_DEVS];
     uint32_t max_len;
     bool slow;
-    bool faults; /* the network may lose a NAK */
-    bool cut;    /* SCN_CUT has happened */
+    bool faults;  /* the network may lose a NAK */
+    bool perfect; /* and nothing else happens on it either */
+    bool cut;     /* SCN_CUT has happened */
     struct roce_flow *judge;
     uint32_t frame;
     unsigned findings;

@@ -293,6 +293,7 @@ static void connect_end(struct scenario *s, struct scn_link *l, unsigned side, u
 
     if (l->accident == SCN_NO_RECV && side == 0)
         attr.rnr_retry = (uint8_t)rng_below(&s->rng, 4);
+    e->rnr_code = attr.min_rnr_timer;
     fabric_av(&s->fabric, o->dev, &attr.av);
     attr.av.tclass = (uint8_t)(rng_below(&s->rng, 64) << 2);
     for (unsigned k = 0; k < 3; k++) {
@@ -465,6 +466,7 @@ void scenario_make(struct scenario *s, uint64_t seed)
     if (wire.bps)
         path.bps = wire.bps;
     s->faults = path.loss_ppm || path.corrupt_ppm || path.reorder_ppm || wire.bps;
+    s->perfect = !s->faults && !path.dup_ppm && !path.mark_ppm && !path.bps;
     simnet_paths(&s->fabric.net, &path);
     for (unsigned d = 0; d < devs; d++) {
         s->used[d] = 64;

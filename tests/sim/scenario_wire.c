@@ -49,6 +49,7 @@ static void check_form(const struct roce_pkt *pkt)
     static const uint8_t zero[4];
 
     EXPECT_EQ(pkt->bth.resv6 | pkt->bth.resv7 | pkt->bth.fecn, 0);
+    EXPECT_EQ(pkt->bth.pkey, 0xFFFF); /* R045 */
     EXPECT_EQ(pkt->bth.becn, pkt->op->kind == ROCE_KIND_CNP);
     EXPECT_EQ(pkt->bth.padcnt, -pkt->payload_len & 3);
     EXPECT_EQ(pkt->payload_off + pkt->payload_len + pkt->bth.padcnt, pkt->icrc_off);
@@ -82,6 +83,17 @@ static void check_cnp(struct scenario *s, const struct simnet_event *event)
     }
     suite_fail(__FILE__, __LINE__, "a CNP to QP %06x of device %d, which talks to nobody here",
                event->pkt->bth.dest_qp, event->to);
+}
+
+/* R097: with the time of the QP that it comes from. */
+static void check_rnr(const struct scenario *s, const struct simnet_event *event)
+{
+    for (unsigned i = 0; i < s->link_cnt; i++)
+        for (unsigned e = 0; e < 2; e++)
+            if (s->link[i].end[e].dev == event->from && (int)s->link[i].end[!e].dev == event->to &&
+                s->link[i].end[!e].qpn == event->pkt->bth.dest_qp)
+                EXPECT_EQ(roce_syndrome_code(event->pkt->aeth.syndrome),
+                          s->link[i].end[e].rnr_code);
 }
 
 /* R057-R059: new requests continue where the last ended; R153: one sent again is the same packet,
@@ -131,6 +143,8 @@ void scenario_observe(void *ctx, const struct simnet_event *event)
     if (!roce_opcode_is_request(pkt->op)) {
         EXPECT_EQ(pkt->bth.ackreq, 0); /* R043 */
         EXPECT_EQ(pkt->bth.se, 0);     /* R041 */
+        if (event->cls == SIMNET_NAK_RNR)
+            check_rnr(s, event);
         return;
     }
     e = sender_of(s, event->from, event->to, pkt->bth.dest_qp, &l);
@@ -180,9 +194,13 @@ static void model_reliable(struct scn_tally *t, struct scn_end *e, const struct 
         t->duplicate++;
     } else if (at > e->epsn) {
         t->ahead++;
+        t->seq_nak += !e->silent; /* R068, R070 */
+        e->silent = true;
     } else if (takes_wqe(pkt, w) && e->pool->avail == 0) {
         t->no_wqe++;
+        e->silent = true;
     } else {
+        e->silent = false;
         e->pool->avail -= takes_wqe(pkt, w);
         e->epsn += pkt->op->kind == ROCE_KIND_READ ? w->psns : 1;
         count_executed(t, pkt);
@@ -465,6 +483,9 @@ static void check_counters(const struct scenario *s, unsigned d)
     if (s->hurt[d])
         return;
     EXPECT_EQ(c.rx_no_qp, 0);
+    CU_ASSERT(c.packet_seq_nak <= t->seq_nak); /* the gap may be filled before the wire is free */
+    if (net->path[0][1].bps == 0)
+        EXPECT_EQ(c.packet_seq_nak, t->seq_nak);
     EXPECT_EQ(c.rp_cnp_handled + c.rp_cnp_ignored, net->got[me][SIMNET_CNP]);
     EXPECT_EQ(c.np_ecn_marked_roce_packets, t->marked);
     EXPECT_EQ(c.rx_send_requests, t->send);
@@ -490,6 +511,10 @@ void scenario_check(struct scenario *s)
         check_end(&s->link[i], 1);
     }
     check_memory(s);
+    if (s->perfect && !s->faults &&
+        simnet_count(&s->fabric.net, -1, SIMNET_BIT(NAK_RNR), SIMNET_SENT) == 0)
+        for (unsigned d = 0; d < s->fabric.dev_cnt; d++)
+            CU_ASSERT(s->tally[d].again == 0 || s->hurt[d]);
     for (unsigned d = 0; d < s->fabric.dev_cnt; d++) {
         check_counters(s, d);
         EXPECT_EQ(rnic_deadline(s->fabric.dev[d].rnic), RNIC_NEVER); /* R151 */

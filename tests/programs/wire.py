@@ -10,6 +10,7 @@ import argparse
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -129,6 +130,7 @@ def main():
         print("needs root for two namespaces")
         sys.exit(77)
     bin_dir = os.path.abspath(args.bin)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # and what it runs with it
     # Programs of one process, and those that take no address, stay at home.
     able = [row for row in rows() if row[1].isdigit() and
             re.search("127.0.0.1|localhost", row[3]) and "{TMP}" not in row[3]]

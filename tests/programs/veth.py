@@ -86,13 +86,9 @@ def main():
             if args.loss:
                 line += ["--impair", f"loss={args.loss:g}%"]
             line += ["--"]
-            if args.preload and "{BIN}" not in command:
-                ours = os.path.join(bin_dir, "../lib/rnic/librnic-rdmacm.so")
-                line += ["env", f"LD_PRELOAD={args.preload}:{ours}",
-                         "ASAN_OPTIONS=detect_leaks=0"]
             line += shlex.split(command.format(**words).replace("127.0.0.1", NEAR))
             print(" ".join(line), flush=True)
-            processes.append(pair.start(line, None))
+            processes.append(pair.start(line))
             return processes[-1]
 
         try:
@@ -100,6 +96,9 @@ def main():
             join(far.pid)
             if args.loss:  # the program that ends first answers its peer's repeats
                 os.environ.setdefault("RNIC_LINGER", "500")
+            if args.preload:  # leaks of Debian's programs are not ours
+                os.environ["ASAN_OPTIONS"] = "detect_leaks=0:" + os.environ.get("ASAN_OPTIONS", "")
+                os.environ["LD_PRELOAD"] = args.preload
             end = time.monotonic() + TIMEOUT
             serves = start(server, "va", captures[0], args.seed, False)
             while not pair.ready(port) and serves.poll() is None and time.monotonic() < end:
@@ -114,6 +113,7 @@ def main():
                     out = process.communicate()[0] + f"\nnot done after {TIMEOUT} s"
                 print(f"---- status {process.returncode}\n{out}", flush=True)
                 printed += out
+            os.environ.pop("LD_PRELOAD", None)
             if serves.returncode or asks.returncode:
                 return f"{args.name}: status {serves.returncode} and {asks.returncode}"
             if expect and not re.search(expect, printed, re.MULTILINE):

@@ -117,6 +117,70 @@ static bool sent_again(const struct setup *s, uint32_t nak, bool exactly)
     return true;
 }
 
+/* The first copy of a request after a step, or STEP_NONE. */
+static uint32_t copy_after(const struct setup *s, uint32_t step, int64_t rel)
+{
+    for (uint32_t i = step + 1; i < s->step_cnt && i - step < LOST_WINDOW; i++)
+        if (!s->step[i].response && s->step[i].usable && s->step[i].rel == rel)
+            return i;
+    return STEP_NONE;
+}
+
+/* Whether step `i` answers a READ or an atomic that was repeated after step `from`, and its place
+ * in the answer is one whose MSN is certain (R103). */
+static bool answers_repeat(const struct setup *s, uint32_t i, uint32_t from)
+{
+    const struct roce_opcode *op = setup_op(s, i);
+    const struct entry *e = setup_entry(s, s->step[i].rel);
+    unsigned copies = 0, answers = 0;
+    bool repeated = false;
+
+    if (!e || (op->kind != ROCE_KIND_ATOMIC_ACK && op->kind != ROCE_KIND_READ_RESP) ||
+        !roce_opcode_has(op, ROCE_HDR_AETH) || op->pos == ROCE_POS_FIRST)
+        return false;
+    for (uint32_t k = i + 1; k-- > 0 && i - k < LOST_WINDOW;) {
+        if (!s->step[k].usable)
+            continue;
+        if (s->step[k].response) {
+            answers += s->step[k].rel == s->step[i].rel;
+        } else if (s->step[k].rel >= e->rel && s->step[k].rel <= s->step[i].rel) {
+            copies++;
+            repeated |= k > from;
+        }
+    }
+    return repeated && answers >= copies;
+}
+
+/*
+ * The answer to a repeated READ or atomic counts fewer messages than were captured before the
+ * repetition: what it does not count was lost on its way from here, if it was sent again and
+ * nothing in between shows it executed. The entry, or entry_cnt.
+ */
+static size_t uncounted(const struct setup *s, uint32_t i, size_t next, const uint32_t *executed,
+                        int64_t proved)
+{
+    uint32_t count = (setup_packet(s, i)->msn - s->msn) & ROCE_PSN_MASK;
+    size_t k = next;
+    uint32_t copy;
+
+    if (!roce_opcode_has(setup_op(s, i), ROCE_HDR_AETH) || next == 0 ||
+        count >= s->entry[next - 1].done)
+        return s->entry_cnt;
+    while (k > 0 && s->entry[k - 1].done > count)
+        k--;
+    if (k == 0 || s->entry[k - 1].done != count || s->entry[k].rel <= s->step[i].rel ||
+        s->entry[k].rel <= proved || !answers_repeat(s, i, executed[k]))
+        return s->entry_cnt;
+    copy = copy_after(s, executed[k], s->entry[k].rel);
+    if (copy == STEP_NONE)
+        return s->entry_cnt;
+    for (uint32_t a = executed[k] + 1; a < copy; a++)
+        if (s->step[a].response && s->step[a].usable && !s->step[a].early &&
+            setup_executed_by(s, a) >= s->entry[k].rel && setup_msn_fits(s, a))
+            return s->entry_cnt;
+    return k;
+}
+
 /* A sequence NAK for a PSN that, from what was captured, had been executed: that copy was lost on
  * its way from here to the responder. Only where nothing before shows that it was executed, and the
  * requester then sent it again. */
@@ -146,6 +210,16 @@ static bool find_lost(struct setup *s)
             continue;
         }
         if (!setup_is_nak_code(s, i, ROCE_NAK_PSN_SEQ) || !setup_msn_fits(s, i)) {
+            size_t k = uncounted(s, i, next, executed, proved);
+
+            if (k < s->entry_cnt && effort < LOST_WINDOW * UINT64_C(64)) {
+                s->step[executed[k]].lost = true;
+                effort += i - executed[k];
+                next = k;
+                i = executed[k];
+                stalled = false;
+                continue;
+            }
             if (setup_executed_by(s, i) > proved &&
                 (setup_op(s, i)->kind != ROCE_KIND_ACK || setup_msn_fits(s, i)))
                 proved = setup_executed_by(s, i);

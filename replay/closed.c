@@ -269,7 +269,8 @@ static void judge_conn(struct closed_conn *conn, const struct closed_conn *clean
         return;
     *bent |= conn->gave_up;
     if (!*bent && (conn->page_cnt != clean->page_cnt ||
-                   memcmp(conn->page, clean->page, conn->page_cnt * sizeof(*conn->page)) != 0))
+                   (conn->page_cnt &&
+                    memcmp(conn->page, clean->page, conn->page_cnt * sizeof(*conn->page)) != 0)))
         fail(conn, "the responder's memory ends with other bytes than without edits");
 }
 

@@ -224,6 +224,12 @@ ssize_t vcma_write(int fd, const void *buf, size_t len)
                 break;
             result = wait_event(fd);
         } while (result == 0);
+        /* Another thread closed the descriptor meanwhile. In the kernel the call would hold the
+         * file, and wait for ever: programs end with a thread in there (rping). */
+        if (result == -EBADF && hdr.cmd == RDMA_USER_CM_CMD_GET_EVENT) {
+            pause();
+            result = -EINTR;
+        }
     }
     if (result < 0) {
         errno = -result;

@@ -192,6 +192,8 @@ static int read_options(int argc, char **argv, struct arguments *args)
                 return EXIT_UNUSABLE;
         }
     }
+    if (args->live.options.iface && args->closed)
+        return options_complain("replay: a closed loop has no live target");
     return live_options_check(&args->live, args->sides) != 0 ? EXIT_UNUSABLE : -1;
 }
 

@@ -23,6 +23,11 @@ from shark import Shark
 BAD = ("AddressSanitizer", "runtime error:", "Dissector bug, protocol RoCE", "** ERROR", "CRITICAL")
 ALL = ["-o", "roce.guess:all", "-o", "roce.take_v1:TRUE", "-o", "roce.take_native:TRUE"]
 
+# Every report, table and stream.
+TAPS = [word for tap in ("roce,conn", "roce,oper", "roce,retx", "roce,nak", "roce,mem", "roce,cong",
+                         "roce,rules", "roce,srt", "roce,tree", "conv,roce", "endpoints,roce",
+                         "follow,roce,raw,0") for word in ("-z", tap)]
+
 
 def pcap(frames, linktype):
     out = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, linktype)
@@ -83,7 +88,7 @@ def main():
             os.chmod(path, 0o644)
             files.append(path)
         for path in files:
-            status, out, err = shark.run(ALL + ["-2", "-V", "-r", path])
+            status, out, err = shark.run(ALL + TAPS + ["-2", "-V", "-r", path])
             runs += 1
             frames += out.count("\nRDMA over Converged Ethernet, ")
             bad = [word for word in BAD if word in err or word in out]

@@ -21,7 +21,8 @@ int stray_compare(struct comparison *cmp, struct drive *drive, uint32_t idx)
     const struct trace *trace = drive->trace;
     const struct trace_packet *p = &trace->pkt[idx];
     const struct trace_flow *flow = &trace->flow[p->flow];
-    bool response = trace_acknowledged(flow->svc) && roce_opcode_is_response(roce_opcode(p->opcode));
+    bool response =
+        trace_acknowledged(flow->svc) && roce_opcode_is_response(roce_opcode(p->opcode));
 
     for (uint32_t r = 0; r < drive->run_cnt; r++) {
         struct run *run = &drive->run[r];

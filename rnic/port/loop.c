@@ -30,9 +30,10 @@
 #define NAP_NS      200000u
 #define SPIN_MAX_NS 50000u
 #define SPIN_MIN_NS 2000u
-#define ABSENT_MAX  32u       /* wake-ups for nothing until the program is taken to poll again */
-#define DOZE_NS     20000000u /* how long it sleeps first: a timer that runs longer need not wake it \
-                               */
+#define ABSENT_MAX  32u /* wake-ups for nothing until the program is taken to poll again */
+#define DOZE_NS                                                                                    \
+    20000000u /* how long it sleeps first: a timer that runs longer need not wake it               \
+               */
 
 rnic_time rnic_loop_now(void)
 {

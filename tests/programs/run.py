@@ -25,6 +25,15 @@ def row(name):
     sys.exit(f"no row '{name}' in programs.txt")
 
 
+def runtime_first(program, preload, bin_dir):
+    """What puts the sanitizers' runtime before all other libraries of a program; ours have it in
+    them if clang built them."""
+    if not preload or ("{BIN}" in program and "clang" in os.path.basename(preload)):
+        return []
+    library = os.path.join(os.path.dirname(bin_dir), "lib", "rnic", "librnic-rdmacm.so")
+    return ["env", f"LD_PRELOAD={preload}:{library}"]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
@@ -47,14 +56,14 @@ def main():
             command += ["--impair", f"loss={args.loss:g}%"]
         command += ["--", sys.executable, os.path.join(HERE, "pair.py"), "--port", port]
         words = {"BIN": bin_dir, "TMP": folder}
+        command += runtime_first(server, args.preload, bin_dir)
         command += shlex.split(server.format(**words)) + ["---"]
+        command += runtime_first(client, args.preload, bin_dir)
         command += shlex.split(client.format(**words))
         env = dict(os.environ)
         if args.loss:  # the program that ends first answers its peer's repeats
             env.setdefault("RNIC_LINGER", "500")
         if args.preload:  # leaks of Debian's programs are not ours
-            # rnic-run puts a library of ours behind it: so it has to be there from the start.
-            env["LD_PRELOAD"] = args.preload
             env["ASAN_OPTIONS"] = "detect_leaks=0:" + env.get("ASAN_OPTIONS", "")
         print("seed", args.seed, " ".join(command), flush=True)
         done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

@@ -85,7 +85,7 @@ def main():
                      str(seed)]
             if args.loss:
                 line += ["--impair", f"loss={args.loss:g}%"]
-            line += ["--"]
+            line += ["--"] + run.runtime_first(command, args.preload, bin_dir)
             line += shlex.split(command.format(**words).replace("127.0.0.1", NEAR))
             print(" ".join(line), flush=True)
             processes.append(pair.start(line))
@@ -98,7 +98,6 @@ def main():
                 os.environ.setdefault("RNIC_LINGER", "500")
             if args.preload:  # leaks of Debian's programs are not ours
                 os.environ["ASAN_OPTIONS"] = "detect_leaks=0:" + os.environ.get("ASAN_OPTIONS", "")
-                os.environ["LD_PRELOAD"] = args.preload
             end = time.monotonic() + TIMEOUT
             serves = start(server, "va", captures[0], args.seed, False)
             while not pair.ready(port) and serves.poll() is None and time.monotonic() < end:
@@ -113,7 +112,6 @@ def main():
                     out = process.communicate()[0] + f"\nnot done after {TIMEOUT} s"
                 print(f"---- status {process.returncode}\n{out}", flush=True)
                 printed += out
-            os.environ.pop("LD_PRELOAD", None)
             if serves.returncode or asks.returncode:
                 return f"{args.name}: status {serves.returncode} and {asks.returncode}"
             if expect and not re.search(expect, printed, re.MULTILINE):

@@ -6,6 +6,7 @@
 #include "closed_link.h"
 #include "feed.h"
 #include "judge.h"
+#include "posted.h"
 
 #define TIME_BASE UINT64_C(1000000000)
 
@@ -34,11 +35,6 @@ struct end {
     bool judged;
     rnic_time tx_free; /* when it can send next */
     bool pending;      /* it may have a frame to send */
-};
-
-struct posted {
-    struct rnic_mr *mr;
-    uint8_t *data;
 };
 
 struct loop {
@@ -194,115 +190,6 @@ static void count_starved(struct loop *l)
 /* ---- work requests -----------------------------------------------------------------------------
  */
 
-static bool brings_data(const struct work *work)
-{
-    return work->kind == ROCE_KIND_READ || work->kind == ROCE_KIND_CMP_SWAP ||
-           work->kind == ROCE_KIND_FETCH_ADD;
-}
-
-static uint32_t data_len(const struct work *work)
-{
-    switch (work->kind) {
-    case ROCE_KIND_CMP_SWAP:
-    case ROCE_KIND_FETCH_ADD: return 8;
-    case ROCE_KIND_FLUSH: return 0;
-    default: return work->len;
-    }
-}
-
-static int make_data(struct loop *l, const struct work *work, struct posted *out)
-{
-    const struct works *w = &l->conn->works;
-    struct rnic_mr_attr mr = {.len = data_len(work), .access = RNIC_ACCESS_LOCAL_WRITE};
-    uint64_t off = 0;
-
-    if (mr.len == 0)
-        return 0;
-    out->data = calloc(1, mr.len);
-    if (!out->data)
-        return -1;
-    for (uint32_t i = 0; i < work->part_cnt && !brings_data(work); i++) {
-        const struct trace_packet *p = setup_packet(l->setup, w->part[work->part + i]);
-
-        if (off + p->payload_len > mr.len)
-            break;
-        memcpy(out->data + off, trace_payload(p), p->payload_len);
-        off += p->payload_len;
-    }
-    mr.addr = out->data;
-    mr.iova = (uintptr_t)out->data;
-    return rnic_mr_reg(l->asker.pd, &mr, &out->mr) == 0 ? 0 : -1;
-}
-
-static enum rnic_wr_opcode wr_opcode(const struct roce_opcode *op)
-{
-    bool imm = roce_opcode_has(op, ROCE_HDR_IMMDT);
-
-    switch (op->kind) {
-    case ROCE_KIND_WRITE: return imm ? RNIC_WR_WRITE_IMM : RNIC_WR_WRITE;
-    case ROCE_KIND_READ: return RNIC_WR_READ;
-    case ROCE_KIND_CMP_SWAP: return RNIC_WR_CMP_SWAP;
-    case ROCE_KIND_FETCH_ADD: return RNIC_WR_FETCH_ADD;
-    case ROCE_KIND_FLUSH: return RNIC_WR_FLUSH;
-    case ROCE_KIND_ATOMIC_WRITE: return RNIC_WR_ATOMIC_WRITE;
-    default:
-        return imm                                  ? RNIC_WR_SEND_IMM
-               : roce_opcode_has(op, ROCE_HDR_IETH) ? RNIC_WR_SEND_INV
-                                                    : RNIC_WR_SEND;
-    }
-}
-
-static int post_work(struct loop *l, size_t idx)
-{
-    const struct works *w = &l->conn->works;
-    const struct work *work = &w->work[idx];
-    struct posted *posted = &l->posted[idx];
-    struct rnic_send_wr wr = {.wr_id = idx, .flags = RNIC_SEND_SIGNALED};
-    struct roce_pkt first, end;
-    struct rnic_sge sge;
-
-    if (make_data(l, work, posted) != 0)
-        return RNIC_ERR_NOMEM;
-    trace_parse(setup_packet(l->setup, work->step), &first);
-    trace_parse(setup_packet(l->setup, w->part[work->part + work->part_cnt - 1]), &end);
-    if (posted->mr) {
-        sge = (struct rnic_sge){.addr = (uintptr_t)posted->data,
-                                .len = data_len(work),
-                                .lkey = rnic_mr_key(posted->mr)};
-        wr.sge = &sge;
-        wr.sge_cnt = 1;
-    }
-    wr.opcode = wr_opcode(work->open ? first.op : end.op);
-    if (end.bth.se)
-        wr.flags |= RNIC_SEND_SOLICITED;
-    wr.imm = end.immdt.imm;
-    wr.invalidate_key = end.ieth.rkey;
-    if (roce_pkt_has(&first, ROCE_HDR_ATOMICETH)) {
-        wr.remote_addr = first.atomiceth.va;
-        wr.rkey = first.atomiceth.rkey;
-        wr.compare_add =
-            work->kind == ROCE_KIND_CMP_SWAP ? first.atomiceth.compare : first.atomiceth.swap_add;
-        wr.swap = first.atomiceth.swap_add;
-    } else {
-        wr.remote_addr = first.reth.va;
-        wr.rkey = first.reth.rkey;
-    }
-    if (roce_pkt_has(&first, ROCE_HDR_FETH)) {
-        wr.flush.len = first.reth.dma_len;
-        wr.flush.type = first.feth.plt;
-        wr.flush.level = (enum rnic_flush_level)first.feth.sel;
-    }
-    l->asker.pending = true;
-    return rnic_post_send(l->asker.qp, &wr);
-}
-
-static void forget(struct posted *posted)
-{
-    rnic_mr_dereg(posted->mr);
-    free(posted->data);
-    *posted = (struct posted){0};
-}
-
 /* When the capture shows that the next work request was posted. */
 static rnic_time post_time(const struct loop *l)
 {
@@ -317,10 +204,12 @@ static rnic_time post_time(const struct loop *l)
 static int post_due(struct loop *l)
 {
     while (post_time(l) <= l->now) {
-        int rc = post_work(l, l->posted_cnt);
+        int rc = posted_send(&l->posted[l->posted_cnt], &l->conn->works, l->posted_cnt, l->asker.pd,
+                             l->asker.qp);
 
+        l->asker.pending = true;
         if (rc == RNIC_ERR_FULL) {
-            forget(&l->posted[l->posted_cnt]);
+            posted_forget(&l->posted[l->posted_cnt]);
             l->full = true;
             return 0;
         }
@@ -367,12 +256,12 @@ static int take_sent(struct loop *l)
             const struct work *work = &l->conn->works.work[idx];
             struct closed_done done = {.work = (uint32_t)idx, .status = wc[i].status};
 
-            if (wc[i].status == RNIC_WC_SUCCESS && brings_data(work) && l->posted[idx].data)
-                done.hash = drive_hash(l->posted[idx].data, data_len(work));
+            if (wc[i].status == RNIC_WC_SUCCESS && posted_fetches(work) && l->posted[idx].data)
+                done.hash = drive_hash(l->posted[idx].data, posted_len(work));
             if (wc[i].status == RNIC_WC_RETRY_EXC_ERR) {
                 l->conn->gave_up = gave_up_rightly(l, work->rel);
             }
-            forget(&l->posted[idx]);
+            posted_forget(&l->posted[idx]);
             l->full = false;
             if (note_done(&l->conn->sent, &done) != 0)
                 return -1;

@@ -42,11 +42,6 @@ struct asking {
     bool no_memory;
 };
 
-static int64_t psn_idx(const struct works *w, int64_t rel)
-{
-    return rel >= w->setup->first && rel < w->end ? rel - w->setup->first : -1;
-}
-
 /* ---- what the target sends --------------------------------------------------------------------
  */
 
@@ -84,26 +79,8 @@ static void take(void *user, const struct rnic_frame *frame)
         return;
     }
     sent = &a->sent[a->sent_cnt++];
-    *sent = (struct sent){
-        .step = part->step,
-        .rel =
-            s->first + roce_psn_diff(roce_pkt_psn(&pkt), roce_psn_add(s->psn, (int32_t)s->first)),
-        .psn = pkt.bth.psn,
-        .dest_qp = pkt.bth.dest_qp,
-        .pkey = pkt.bth.pkey,
-        .opcode = pkt.bth.opcode,
-        .se = pkt.bth.se,
-        .ackreq = pkt.bth.ackreq,
-        .payload_len = pkt.payload_len,
-        .imm = roce_pkt_has(&pkt, ROCE_HDR_IETH) ? pkt.ieth.rkey : pkt.immdt.imm,
-        .va = roce_pkt_has(&pkt, ROCE_HDR_RETH) ? pkt.reth.va : pkt.atomiceth.va,
-        .rkey = roce_pkt_has(&pkt, ROCE_HDR_RETH) ? pkt.reth.rkey : pkt.atomiceth.rkey,
-        .dma_len = pkt.reth.dma_len,
-        .swap_add = pkt.atomiceth.swap_add,
-        .compare = pkt.atomiceth.compare,
-        .hash = pkt.payload_len ? drive_hash(pkt.payload, pkt.payload_len) : 0,
-    };
-    at = psn_idx(&a->works, sent->rel);
+    *sent = post_sent(&pkt, s, part->step);
+    at = works_psn_idx(&a->works, sent->rel);
     if (at >= 0) {
         sent->again = part->came[at] != 0;
         part->came[at] += part->came[at] < UINT16_MAX;
@@ -370,7 +347,7 @@ static int wait_request(struct asking *ask, struct part *part, int64_t rel, unsi
                         struct fault *fault)
 {
     uint64_t limit = live_now() + ask->live->options->tolerance_ns;
-    int64_t idx = psn_idx(&part->asker->works, rel);
+    int64_t idx = works_psn_idx(&part->asker->works, rel);
 
     while (times ? idx >= 0 && part->came[idx] < times : part->high < rel) {
         if (live_now() >= limit)
@@ -390,7 +367,7 @@ static int play_turn(struct asking *ask, const struct turn *turn, uint64_t *at, 
     const struct setup *s = a->works.setup;
     const struct step *step = &s->step[turn->step];
     const struct trace_packet *p = setup_packet(s, turn->step);
-    int64_t idx = psn_idx(&a->works, step->rel);
+    int64_t idx = works_psn_idx(&a->works, step->rel);
     uint8_t buf[ROCE_FRAME_MAX];
     struct rnic_frame frame = {.data = buf};
     int len;

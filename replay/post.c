@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "feed.h"
+#include "posted.h"
 
 /* The wire may show a packet twice; further apart than this it was sent twice. */
 #define DUPLICATE_NS 1000000u
@@ -14,12 +15,6 @@
 
 /* Virtual time starts at a second, so that nothing is at 0. */
 #define TIME_BASE UINT64_C(1000000000)
-
-/* A work whose request is posted. */
-struct posted {
-    uint8_t *data;
-    struct rnic_mr *mr;
-};
 
 /* One connection while it is played. */
 struct stage {
@@ -40,11 +35,6 @@ struct stage {
 
 /* ---- what the recorded requester did -----------------------------------------------------------
  */
-
-static int64_t psn_idx(const struct works *w, int64_t rel)
-{
-    return rel >= w->setup->first && rel < w->end ? rel - w->setup->first : -1;
-}
 
 static bool same_bytes(const struct trace_packet *a, const struct trace_packet *b)
 {
@@ -102,7 +92,7 @@ static void read_steps(struct asker *a, uint32_t *first)
 
     for (uint32_t i = 0; i < s->step_cnt; i++) {
         const struct step *step = &s->step[i];
-        int64_t idx = psn_idx(w, step->rel);
+        int64_t idx = works_psn_idx(w, step->rel);
         const struct trace_packet *p = setup_packet(s, i);
         struct roce_pkt pkt;
 
@@ -194,116 +184,35 @@ static const char *stage_open(struct stage *st)
     return rc == 0 ? NULL : rnic_error_text(rc);
 }
 
-/* ---- work requests -----------------------------------------------------------------------------
- */
-
-static enum rnic_wr_opcode wr_opcode(const struct roce_opcode *op)
-{
-    bool imm = roce_opcode_has(op, ROCE_HDR_IMMDT);
-
-    switch (op->kind) {
-    case ROCE_KIND_WRITE: return imm ? RNIC_WR_WRITE_IMM : RNIC_WR_WRITE;
-    case ROCE_KIND_READ: return RNIC_WR_READ;
-    case ROCE_KIND_CMP_SWAP: return RNIC_WR_CMP_SWAP;
-    case ROCE_KIND_FETCH_ADD: return RNIC_WR_FETCH_ADD;
-    case ROCE_KIND_FLUSH: return RNIC_WR_FLUSH;
-    case ROCE_KIND_ATOMIC_WRITE: return RNIC_WR_ATOMIC_WRITE;
-    default:
-        return imm                                  ? RNIC_WR_SEND_IMM
-               : roce_opcode_has(op, ROCE_HDR_IETH) ? RNIC_WR_SEND_INV
-                                                    : RNIC_WR_SEND;
-    }
-}
-
-static bool brings_data(enum roce_kind kind)
-{
-    return kind == ROCE_KIND_READ || kind == ROCE_KIND_CMP_SWAP || kind == ROCE_KIND_FETCH_ADD;
-}
-
-/* Bytes of a work's buffer. */
-static uint32_t data_len(const struct work *work)
-{
-    switch (work->kind) {
-    case ROCE_KIND_CMP_SWAP:
-    case ROCE_KIND_FETCH_ADD: return 8;
-    case ROCE_KIND_FLUSH: return 0;
-    default: return work->len;
-    }
-}
-
-/* The buffer of a work, with the bytes that its packets show. */
-static int make_data(struct stage *st, const struct work *work, struct posted *out)
-{
-    const struct works *w = &st->asker->works;
-    struct rnic_mr_attr mr = {.len = data_len(work), .access = RNIC_ACCESS_LOCAL_WRITE};
-    uint64_t off = 0;
-
-    if (mr.len == 0)
-        return 0;
-    out->data = calloc(1, mr.len);
-    if (!out->data)
-        return -1;
-    for (uint32_t i = 0; i < work->part_cnt && !brings_data(work->kind); i++) {
-        const struct trace_packet *p = setup_packet(st->setup, w->part[work->part + i]);
-
-        if (off + p->payload_len > mr.len)
-            break;
-        memcpy(out->data + off, trace_payload(p), p->payload_len);
-        off += p->payload_len;
-    }
-    mr.addr = out->data;
-    mr.iova = (uintptr_t)out->data;
-    return rnic_mr_reg(st->pd, &mr, &out->mr) == 0 ? 0 : -1;
-}
-
-static int post_work(struct stage *st, size_t idx)
-{
-    const struct works *w = &st->asker->works;
-    const struct work *work = &w->work[idx];
-    const struct trace_packet *last =
-        setup_packet(st->setup, w->part[work->part + work->part_cnt - 1]);
-    struct posted *posted = &st->posted[idx];
-    struct rnic_send_wr wr = {.wr_id = idx, .flags = RNIC_SEND_SIGNALED};
-    struct roce_pkt first, end;
-    struct rnic_sge sge;
-
-    if (make_data(st, work, posted) != 0)
-        return -1;
-    trace_parse(setup_packet(st->setup, work->step), &first);
-    trace_parse(last, &end);
-    if (posted->mr) {
-        sge = (struct rnic_sge){.addr = (uintptr_t)posted->data,
-                                .len = data_len(work),
-                                .lkey = rnic_mr_key(posted->mr)};
-        wr.sge = &sge;
-        wr.sge_cnt = 1;
-    }
-    wr.opcode = work->open ? wr_opcode(first.op) : wr_opcode(end.op);
-    if (end.bth.se && !work->open)
-        wr.flags |= RNIC_SEND_SOLICITED;
-    wr.imm = end.immdt.imm;
-    wr.srqn = first.xrceth.srqn;
-    wr.invalidate_key = end.ieth.rkey;
-    if (roce_pkt_has(&first, ROCE_HDR_ATOMICETH)) {
-        wr.remote_addr = first.atomiceth.va;
-        wr.rkey = first.atomiceth.rkey;
-        wr.compare_add =
-            work->kind == ROCE_KIND_CMP_SWAP ? first.atomiceth.compare : first.atomiceth.swap_add;
-        wr.swap = first.atomiceth.swap_add;
-    } else {
-        wr.remote_addr = first.reth.va;
-        wr.rkey = first.reth.rkey;
-    }
-    if (roce_pkt_has(&first, ROCE_HDR_FETH)) {
-        wr.flush.len = first.reth.dma_len;
-        wr.flush.type = first.feth.plt;
-        wr.flush.level = (enum rnic_flush_level)first.feth.sel;
-    }
-    return rnic_post_send(st->qp, &wr);
-}
-
 /* ---- what our RNIC does ------------------------------------------------------------------------
  */
+
+struct sent post_sent(const struct roce_pkt *pkt, const struct setup *setup, uint32_t step)
+{
+    roce_psn first = roce_psn_add(setup->psn, (int32_t)setup->first);
+
+    return (struct sent){
+        .step = step,
+        .rel = setup->first + roce_psn_diff(roce_pkt_psn(pkt), first),
+        .psn = pkt->bth.psn,
+        .dest_qp = pkt->bth.dest_qp,
+        .pkey = pkt->bth.pkey,
+        .opcode = pkt->bth.opcode,
+        .se = pkt->bth.se,
+        .ackreq = pkt->bth.ackreq,
+        .payload_len = pkt->payload_len,
+        .imm = roce_pkt_has(pkt, ROCE_HDR_IETH) ? pkt->ieth.rkey : pkt->immdt.imm,
+        .va = roce_pkt_has(pkt, ROCE_HDR_RETH) ? pkt->reth.va : pkt->atomiceth.va,
+        .rkey = roce_pkt_has(pkt, ROCE_HDR_RETH) ? pkt->reth.rkey : pkt->atomiceth.rkey,
+        .dma_len = pkt->reth.dma_len,
+        .swap_add = pkt->atomiceth.swap_add,
+        .compare = pkt->atomiceth.compare,
+        .flush_type = pkt->feth.plt,
+        .flush_level = pkt->feth.sel,
+        .srqn = pkt->xrceth.srqn,
+        .hash = pkt->payload_len ? drive_hash(pkt->payload, pkt->payload_len) : 0,
+    };
+}
 
 static int take_sent(struct stage *st)
 {
@@ -321,30 +230,8 @@ static int take_sent(struct stage *st)
         if (!VEC_GROW(a->sent, a->sent_cnt, a->sent_cap))
             return -1;
         sent = &a->sent[a->sent_cnt++];
-        *sent = (struct sent){
-            .step = st->step,
-            .rel = st->setup->first +
-                   roce_psn_diff(roce_pkt_psn(&pkt),
-                                 roce_psn_add(st->setup->psn, (int32_t)st->setup->first)),
-            .psn = pkt.bth.psn,
-            .dest_qp = pkt.bth.dest_qp,
-            .pkey = pkt.bth.pkey,
-            .opcode = pkt.bth.opcode,
-            .se = pkt.bth.se,
-            .ackreq = pkt.bth.ackreq,
-            .payload_len = pkt.payload_len,
-            .imm = roce_pkt_has(&pkt, ROCE_HDR_IETH) ? pkt.ieth.rkey : pkt.immdt.imm,
-            .va = roce_pkt_has(&pkt, ROCE_HDR_RETH) ? pkt.reth.va : pkt.atomiceth.va,
-            .rkey = roce_pkt_has(&pkt, ROCE_HDR_RETH) ? pkt.reth.rkey : pkt.atomiceth.rkey,
-            .dma_len = pkt.reth.dma_len,
-            .swap_add = pkt.atomiceth.swap_add,
-            .compare = pkt.atomiceth.compare,
-            .flush_type = pkt.feth.plt,
-            .flush_level = pkt.feth.sel,
-            .srqn = pkt.xrceth.srqn,
-            .hash = pkt.payload_len ? drive_hash(pkt.payload, pkt.payload_len) : 0,
-        };
-        idx = psn_idx(&a->works, sent->rel);
+        *sent = post_sent(&pkt, st->setup, st->step);
+        idx = works_psn_idx(&a->works, sent->rel);
         if (idx >= 0) {
             sent->again = st->ours[idx] != 0;
             st->ours[idx] += st->ours[idx] < UINT16_MAX;
@@ -412,12 +299,10 @@ static int take_done(struct stage *st)
                 return -1;
             a->done[a->done_cnt++] = (struct done){
                 .step = st->step, .work = (uint32_t)wc[i].wr_id, .status = wc[i].status};
-            if (wc[i].status == RNIC_WC_SUCCESS && brings_data(work->kind) && posted->data &&
+            if (wc[i].status == RNIC_WC_SUCCESS && posted_fetches(work) && posted->data &&
                 !data_right(st, work, posted->data) && a->wrong_data++ == 0)
                 a->wrong_work = (uint32_t)wc[i].wr_id;
-            rnic_mr_dereg(posted->mr);
-            free(posted->data);
-            *posted = (struct posted){0};
+            posted_forget(posted);
         }
     }
     return 0;
@@ -444,14 +329,10 @@ static int post_due(struct stage *st)
     const struct works *w = &st->asker->works;
 
     while (st->posted_cnt < w->cnt && w->work[st->posted_cnt].post <= st->step) {
-        int rc = post_work(st, st->posted_cnt);
+        int rc = posted_send(&st->posted[st->posted_cnt], w, st->posted_cnt, st->pd, st->qp);
 
         if (rc == RNIC_ERR_FULL) {
-            struct posted *posted = &st->posted[st->posted_cnt];
-
-            rnic_mr_dereg(posted->mr);
-            free(posted->data);
-            *posted = (struct posted){0};
+            posted_forget(&st->posted[st->posted_cnt]);
             return 0;
         }
         if (rc != 0)
@@ -464,7 +345,7 @@ static int post_due(struct stage *st)
 /* The capture is over: what ours still holds back, because it waits, comes out. */
 static int run_out(struct stage *st)
 {
-    int64_t last = psn_idx(&st->asker->works, st->asker->works.end - 1);
+    int64_t last = works_psn_idx(&st->asker->works, st->asker->works.end - 1);
 
     for (unsigned i = 0; i < TIMERS_MAX && last >= 0 && st->ours[last] == 0; i++) {
         rnic_time at = rnic_deadline(st->rnic);
@@ -503,7 +384,7 @@ static int play_step(struct stage *st)
     const struct step *step = &s->step[st->step];
     const struct trace_packet *p = setup_packet(s, st->step);
     rnic_time now = p->time - s->trace->pkt[0].time + TIME_BASE;
-    int64_t idx = psn_idx(&a->works, step->rel);
+    int64_t idx = works_psn_idx(&a->works, step->rel);
 
     if (now > st->now)
         st->now = now;

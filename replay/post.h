@@ -39,6 +39,11 @@ struct sent {
     bool used;  /* for the comparison: a recorded request was matched with it */
 };
 
+/* What there is to know of a request that was sent after step `step`; not whether it was sent
+ * before.
+ */
+struct sent post_sent(const struct roce_pkt *pkt, const struct setup *setup, uint32_t step);
+
 /* One completion of ours. */
 struct done {
     uint32_t step; /* after which one */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "feed.h"
+#include "posted.h"
 
 /* The wire may show a packet twice; further apart than this it was sent twice. */
 #define DUPLICATE_NS 1000000u
@@ -212,15 +213,6 @@ static const char *open_qp(struct stage *st, const struct trace_packet *p,
 /* ---- posting -----------------------------------------------------------------------------------
  */
 
-static enum rnic_wr_opcode wr_opcode(const struct roce_opcode *op)
-{
-    bool imm = roce_opcode_has(op, ROCE_HDR_IMMDT);
-
-    if (op->kind == ROCE_KIND_WRITE)
-        return imm ? RNIC_WR_WRITE_IMM : RNIC_WR_WRITE;
-    return imm ? RNIC_WR_SEND_IMM : RNIC_WR_SEND;
-}
-
 /* The bytes of a message; zeros where the capture has none. */
 static uint8_t *gather(const struct stage *st, const struct message *m)
 {
@@ -256,7 +248,7 @@ static const char *post(struct stage *st, const struct message *m, uint8_t *data
         wr.sge = &sge;
         wr.sge_cnt = 1;
     }
-    wr.opcode = wr_opcode(end.op);
+    wr.opcode = posted_opcode(end.op);
     wr.flags |= end.bth.se && roce_opcode_ends(end.op) ? (unsigned)RNIC_SEND_SOLICITED : 0u;
     wr.imm = end.immdt.imm;
     wr.remote_addr = first.reth.va;

@@ -40,4 +40,10 @@ void works_free(struct works *works);
 /* The work that takes PSN `rel`, or NULL. */
 const struct work *works_find(const struct works *works, int64_t rel);
 
+/* PSN `rel` counted from the first one replayed, or -1 if it is not among these. */
+static inline int64_t works_psn_idx(const struct works *works, int64_t rel)
+{
+    return rel >= works->setup->first && rel < works->end ? rel - works->setup->first : -1;
+}
+
 #endif

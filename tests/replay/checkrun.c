@@ -191,3 +191,18 @@ void checkrun_write_pcap(const char *name, uint32_t linktype, const struct captu
     if (fclose(file) != 0)
         exit(2);
 }
+
+void checkrun_expect(const char *file, unsigned line, const char *command, int status,
+                     const char *out, const char *err)
+{
+    struct checkrun r = checkrun_shell("%s", command);
+
+    if (r.status != status)
+        suite_fail(file, line, "%s: expected status %d, actual %d: %s%s", command, status, r.status,
+                   r.out, r.err);
+    if (!strstr(r.out, out))
+        suite_fail(file, line, "%s: no \"%s\" in: %s", command, out, r.out);
+    if (*err ? !checkrun_complains(&r, err) : *r.err)
+        suite_fail(file, line, "%s: expected \"%s\" on standard error: %s", command, err, r.err);
+    checkrun_free(&r);
+}

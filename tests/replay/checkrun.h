@@ -26,6 +26,14 @@ struct checkrun checkrun_shell(const char *fmt, ...) __attribute__((format(print
 
 void checkrun_free(struct checkrun *run);
 
+/* Runs a shell command and fails the test at `file` and `line` unless it ends with this status, has
+ * `out` on its standard output, and on standard error one line with `err` in it, or nothing for "".
+ */
+void checkrun_expect(const char *file, unsigned line, const char *command, int status,
+                     const char *out, const char *err);
+#define CHECKRUN_EXPECT(command, status, out, err)                                                 \
+    checkrun_expect(__FILE__, __LINE__, command, status, out, err)
+
 /* The path of a file in $T; static. */
 const char *checkrun_path(const char *name);
 

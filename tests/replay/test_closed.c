@@ -5,76 +5,63 @@
 #include "checkrun.h"
 #include "support/suite.h"
 
-static void expect(const char *file, unsigned line, const char *command, int status,
-                   const char *out, const char *err)
-{
-    struct checkrun r = checkrun_shell("%s", command);
-
-    if (r.status != status)
-        suite_fail(file, line, "%s: expected status %d, actual %d: %s%s", command, status, r.status,
-                   r.out, r.err);
-    if (!strstr(r.out, out))
-        suite_fail(file, line, "%s: no \"%s\" in: %s", command, out, r.out);
-    if (*err ? !checkrun_complains(&r, err) : *r.err)
-        suite_fail(file, line, "%s: expected \"%s\" on standard error: %s", command, err, r.err);
-    checkrun_free(&r);
-}
-
-#define EXPECT_RUN(command, status, out, err) expect(__FILE__, __LINE__, command, status, out, err)
-
 #define SIZES "$C/rc-send-sizes.pcap"
 
 static void says_what_is_wrong_in_one_line(void)
 {
-    EXPECT_RUN("$R replay --edit lose " SIZES, 2, "", "--edit lose: \"lose\": none of drop");
-    EXPECT_RUN("$R replay --seed x " SIZES, 2, "", "--seed x");
-    EXPECT_RUN("$R replay --repeat 0 " SIZES, 2, "", "--repeat 0");
-    EXPECT_RUN("$R replay --closed --side responder " SIZES, 2, "", "do not go together");
-    EXPECT_RUN("$R replay --record $T/r.pcapng " SIZES " " SIZES, 2, "", "one capture");
-    EXPECT_RUN("$R replay --record $T/no/such " SIZES, 2, "", "no/such");
-    EXPECT_RUN("cp " SIZES " $T/o.pcap; $R replay --record $T/o.pcap $T/o.pcap", 2, "",
-               "would be overwritten");
+    CHECKRUN_EXPECT("$R replay --edit lose " SIZES, 2, "", "--edit lose: \"lose\": none of drop");
+    CHECKRUN_EXPECT("$R replay --seed x " SIZES, 2, "", "--seed x");
+    CHECKRUN_EXPECT("$R replay --repeat 0 " SIZES, 2, "", "--repeat 0");
+    CHECKRUN_EXPECT("$R replay --closed --side responder " SIZES, 2, "", "do not go together");
+    CHECKRUN_EXPECT("$R replay --record $T/r.pcapng " SIZES " " SIZES, 2, "", "one capture");
+    CHECKRUN_EXPECT("$R replay --record $T/no/such " SIZES, 2, "", "no/such");
+    CHECKRUN_EXPECT("cp " SIZES " $T/o.pcap; $R replay --record $T/o.pcap $T/o.pcap", 2, "",
+                    "would be overwritten");
 }
 
 static void every_capture_holds_without_edits(void)
 {
-    EXPECT_RUN("$R replay --closed " TRACES_DIR, 0, "all as expected", "");
+    CHECKRUN_EXPECT("$R replay --closed " TRACES_DIR, 0, "all as expected", "");
 }
 
 /* What every link may do, the transport survives or gives up on as it must. */
 static void every_capture_holds_on_bad_links(void)
 {
-    EXPECT_RUN("$R replay --edit drop@p=0.05 --repeat 20 " TRACES_DIR, 0, "all as expected", "");
-    EXPECT_RUN("$R replay --edit dup@p=0.1 --edit delay=50us@p=0.1 --repeat 10 " TRACES_DIR, 0,
-               "all as expected", "");
-    EXPECT_RUN("$R replay --edit corrupt@p=0.05 --edit corrupt=icrc@p=0.02 --repeat 10 " TRACES_DIR,
-               0, "all as expected", "");
-    EXPECT_RUN("$R replay --edit delay=100ms@p=0.02 --edit ce@p=0.1 --repeat 10 " TRACES_DIR, 0,
-               "all as expected", "");
+    CHECKRUN_EXPECT("$R replay --edit drop@p=0.05 --repeat 20 " TRACES_DIR, 0, "all as expected",
+                    "");
+    CHECKRUN_EXPECT("$R replay --edit dup@p=0.1 --edit delay=50us@p=0.1 --repeat 10 " TRACES_DIR, 0,
+                    "all as expected", "");
+    CHECKRUN_EXPECT(
+        "$R replay --edit corrupt@p=0.05 --edit corrupt=icrc@p=0.02 --repeat 10 " TRACES_DIR, 0,
+        "all as expected", "");
+    CHECKRUN_EXPECT("$R replay --edit delay=100ms@p=0.02 --edit ce@p=0.1 --repeat 10 " TRACES_DIR,
+                    0, "all as expected", "");
 }
 
 static void one_loss_is_one_repetition(void)
 {
-    EXPECT_RUN("$R replay --edit drop@psn=+1,dir=request " SIZES, 0,
-               "edit drop@psn=+1,dir=request: 1 frames", "");
-    EXPECT_RUN("$R replay --edit drop@psn=+1,dir=request " SIZES, 0, ", 1 dropped, 0 damaged", "");
-    EXPECT_RUN("$R replay --edit drop@psn=+999999 " SIZES, 0, "(it fits none)", "");
+    CHECKRUN_EXPECT("$R replay --edit drop@psn=+1,dir=request " SIZES, 0,
+                    "edit drop@psn=+1,dir=request: 1 frames", "");
+    CHECKRUN_EXPECT("$R replay --edit drop@psn=+1,dir=request " SIZES, 0, ", 1 dropped, 0 damaged",
+                    "");
+    CHECKRUN_EXPECT("$R replay --edit drop@psn=+999999 " SIZES, 0, "(it fits none)", "");
 }
 
 /* Where everything is lost, giving up is right. */
 static void giving_up_is_right_when_all_is_lost(void)
 {
-    EXPECT_RUN("$R replay --edit drop@dir=request " SIZES, 0, "given up as they had to", "");
-    EXPECT_RUN("$R replay --edit drop@dir=response,psn=+0..9999,nth=all " SIZES, 0,
-               "given up as they had to", "");
+    CHECKRUN_EXPECT("$R replay --edit drop@dir=request " SIZES, 0, "given up as they had to", "");
+    CHECKRUN_EXPECT("$R replay --edit drop@dir=response,psn=+0..9999,nth=all " SIZES, 0,
+                    "given up as they had to", "");
 }
 
 static void forged_packets_end_all_the_same(void)
 {
-    EXPECT_RUN("$R replay --edit corrupt=header@p=0.05,icrc=fix --repeat 20 " TRACES_DIR, 0,
-               "all as expected", "");
-    EXPECT_RUN("$R replay --edit set=aeth.syndrome=0x60@dir=response,p=0.1 --repeat 10 " TRACES_DIR,
-               0, "all as expected", "");
+    CHECKRUN_EXPECT("$R replay --edit corrupt=header@p=0.05,icrc=fix --repeat 20 " TRACES_DIR, 0,
+                    "all as expected", "");
+    CHECKRUN_EXPECT(
+        "$R replay --edit set=aeth.syndrome=0x60@dir=response,p=0.1 --repeat 10 " TRACES_DIR, 0,
+        "all as expected", "");
 }
 
 static void equal_seeds_give_equal_plays(void)
@@ -110,37 +97,38 @@ static void a_recording_replays(void)
                      "$R replay -q %s --seed %u --record $T/r.pcapng $C/%s.pcap && "
                      "$R check -q $T/r.pcapng && $R replay $T/r.pcapng",
                      edits[seed % 4], seed, captures[i]);
-            EXPECT_RUN(command, 0, "verdict: PASS", "");
+            CHECKRUN_EXPECT(command, 0, "verdict: PASS", "");
         }
 }
 
 static void reports_name_the_seed(void)
 {
-    EXPECT_RUN("$R replay --edit drop@p=0.1 --repeat 3 --seed 5 --json - " SIZES
-               " | python3 -c 'import json,sys; c=json.load(sys.stdin)[\"captures\"][0]; "
-               "l=c[\"closed\"]; print(c[\"verdict\"], l[\"seed\"], l[\"plays\"], "
-               "l[\"edits\"][0][\"edit\"])'",
-               0, "PASS 5 3 drop@p=0.1", "");
-    EXPECT_RUN("$R replay --edit drop@p=0.1 --junit - " SIZES, 0, "<testcase", "");
+    CHECKRUN_EXPECT("$R replay --edit drop@p=0.1 --repeat 3 --seed 5 --json - " SIZES
+                    " | python3 -c 'import json,sys; c=json.load(sys.stdin)[\"captures\"][0]; "
+                    "l=c[\"closed\"]; print(c[\"verdict\"], l[\"seed\"], l[\"plays\"], "
+                    "l[\"edits\"][0][\"edit\"])'",
+                    0, "PASS 5 3 drop@p=0.1", "");
+    CHECKRUN_EXPECT("$R replay --edit drop@p=0.1 --junit - " SIZES, 0, "<testcase", "");
 }
 
 /* What derive found, for people and programs. */
 static void the_setup_is_dumped(void)
 {
-    EXPECT_RUN("$R replay -q --peer linux-rxe-6.1 --dump-setup $T/s.json $C/rc-rnr-pipeline.pcap "
-               "&& python3 -c 'import "
-               "json,sys; s=json.load(open(sys.argv[1])); c=s[\"connections\"][0]; "
-               "print(c[\"setup\"][\"path_mtu\"], sum(r[\"absent\"] for r in "
-               "c[\"setup\"][\"receives\"]) > 0)' $T/s.json",
-               0, "256 True", "");
-    EXPECT_RUN(
+    CHECKRUN_EXPECT(
+        "$R replay -q --peer linux-rxe-6.1 --dump-setup $T/s.json $C/rc-rnr-pipeline.pcap "
+        "&& python3 -c 'import "
+        "json,sys; s=json.load(open(sys.argv[1])); c=s[\"connections\"][0]; "
+        "print(c[\"setup\"][\"path_mtu\"], sum(r[\"absent\"] for r in "
+        "c[\"setup\"][\"receives\"]) > 0)' $T/s.json",
+        0, "256 True", "");
+    CHECKRUN_EXPECT(
         "$R replay -q --dump-setup $T/s.json $C/demo-conversation.pcap && python3 -c 'import "
         "json,sys; r=json.load(open(sys.argv[1]))[\"devices\"][0][\"regions\"]; "
         "print(sorted(a for x in r for a in x[\"access\"]), any(x[\"image\"] for x in r))' "
         "$T/s.json",
         0, "remote_read", "");
-    EXPECT_RUN("$R replay -q --dump-setup $T/no/such " SIZES, 2, "", "no/such");
-    EXPECT_RUN("$R replay --dump-setup $T/s.json " SIZES " " SIZES, 2, "", "one capture");
+    CHECKRUN_EXPECT("$R replay -q --dump-setup $T/no/such " SIZES, 2, "", "no/such");
+    CHECKRUN_EXPECT("$R replay --dump-setup $T/s.json " SIZES " " SIZES, 2, "", "one capture");
 }
 
 SUITE("replay.closed", TEST(the_setup_is_dumped), TEST(says_what_is_wrong_in_one_line),

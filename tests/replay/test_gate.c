@@ -12,23 +12,6 @@
 #define DIFFERS "$C/rc-loss-both.pcap"
 #define EMPTY   "head -c 24 " HOLDS
 
-static void expect(const char *file, unsigned line, const char *command, int status,
-                   const char *out, const char *err)
-{
-    struct checkrun r = checkrun_shell("%s", command);
-
-    if (r.status != status)
-        suite_fail(file, line, "%s: expected status %d, actual %d: %s%s", command, status, r.status,
-                   r.out, r.err);
-    if (!strstr(r.out, out))
-        suite_fail(file, line, "%s: no \"%s\" in: %s", command, out, r.out);
-    if (*err ? !checkrun_complains(&r, err) : *r.err)
-        suite_fail(file, line, "%s: expected \"%s\" on standard error: %s", command, err, r.err);
-    checkrun_free(&r);
-}
-
-#define EXPECT_RUN(command, status, out, err) expect(__FILE__, __LINE__, command, status, out, err)
-
 /* A new folder $T/NAME with a capture that holds, one that differs, and one without a packet. */
 static void make_folder(const char *name)
 {
@@ -46,29 +29,29 @@ static void make_folder(const char *name)
 
 static void says_what_is_wrong_in_one_line(void)
 {
-    EXPECT_RUN("$R replay", 2, "", "no capture given");
-    EXPECT_RUN("$R replay --bogus x", 2, "", "--bogus");
-    EXPECT_RUN("$R replay -p nobody " HOLDS, 2, "", "no peer profile \"nobody\"");
-    EXPECT_RUN("$R replay --jobs 0 " HOLDS, 2, "", "--jobs 0: not a number from 1");
-    EXPECT_RUN("$R replay --jobs 2x " HOLDS, 2, "", "--jobs 2x");
-    EXPECT_RUN("$R replay - - <" HOLDS, 2, "", "once only");
-    EXPECT_RUN("$R replay --json - --junit - " HOLDS, 2, "", "standard output");
-    EXPECT_RUN("$R replay --json $T/no/such " HOLDS, 2, "", "no/such");
-    EXPECT_RUN("cp " HOLDS " $T/own.pcap; $R replay --json $T/own.pcap $T/own.pcap", 2, "",
-               "would be overwritten");
-    EXPECT_RUN("$R replay $T/none.pcap", 2, "", "none.pcap: No such file");
-    EXPECT_RUN("mkdir -p $T/void; $R replay $T/void", 2, "", "no capture in it");
+    CHECKRUN_EXPECT("$R replay", 2, "", "no capture given");
+    CHECKRUN_EXPECT("$R replay --bogus x", 2, "", "--bogus");
+    CHECKRUN_EXPECT("$R replay -p nobody " HOLDS, 2, "", "no peer profile \"nobody\"");
+    CHECKRUN_EXPECT("$R replay --jobs 0 " HOLDS, 2, "", "--jobs 0: not a number from 1");
+    CHECKRUN_EXPECT("$R replay --jobs 2x " HOLDS, 2, "", "--jobs 2x");
+    CHECKRUN_EXPECT("$R replay - - <" HOLDS, 2, "", "once only");
+    CHECKRUN_EXPECT("$R replay --json - --junit - " HOLDS, 2, "", "standard output");
+    CHECKRUN_EXPECT("$R replay --json $T/no/such " HOLDS, 2, "", "no/such");
+    CHECKRUN_EXPECT("cp " HOLDS " $T/own.pcap; $R replay --json $T/own.pcap $T/own.pcap", 2, "",
+                    "would be overwritten");
+    CHECKRUN_EXPECT("$R replay $T/none.pcap", 2, "", "none.pcap: No such file");
+    CHECKRUN_EXPECT("mkdir -p $T/void; $R replay $T/void", 2, "", "no capture in it");
 }
 
 static void files_give_three_kinds_of_status(void)
 {
-    EXPECT_RUN("$R replay " HOLDS, 0, "verdict: PASS", "");
-    EXPECT_RUN("$R replay " DIFFERS, 1, "verdict: FAIL", "");
-    EXPECT_RUN("$R replay --peer linux-rxe-6.1 " DIFFERS, 0, "known deviation", "");
-    EXPECT_RUN(EMPTY " >$T/e.pcap; $R replay $T/e.pcap", 2, "verdict: SKIPPED",
-               "e.pcap: nothing to replay");
-    EXPECT_RUN("$R replay - <" HOLDS, 0, "verdict: PASS", "");
-    EXPECT_RUN("$R replay -q " HOLDS " " DIFFERS, 1, "", "");
+    CHECKRUN_EXPECT("$R replay " HOLDS, 0, "verdict: PASS", "");
+    CHECKRUN_EXPECT("$R replay " DIFFERS, 1, "verdict: FAIL", "");
+    CHECKRUN_EXPECT("$R replay --peer linux-rxe-6.1 " DIFFERS, 0, "known deviation", "");
+    CHECKRUN_EXPECT(EMPTY " >$T/e.pcap; $R replay $T/e.pcap", 2, "verdict: SKIPPED",
+                    "e.pcap: nothing to replay");
+    CHECKRUN_EXPECT("$R replay - <" HOLDS, 0, "verdict: PASS", "");
+    CHECKRUN_EXPECT("$R replay -q " HOLDS " " DIFFERS, 1, "", "");
 }
 
 /* Reports come in the order of the arguments, however many are at work. */
@@ -90,44 +73,50 @@ static void files_are_reported_in_order(void)
 static void a_folder_without_a_manifest_must_hold(void)
 {
     make_folder("plain");
-    EXPECT_RUN("$R replay $T/plain", 2,
-               "3 captures, 2 connections: 1 holds, 1 differs, 1 skipped;"
-               " 2 not as expected",
-               "");
-    EXPECT_RUN("$R replay $T/plain", 2, "differs.pcap: expected: holds, is: differs", "");
-    EXPECT_RUN("rm $T/plain/empty.pcap; $R replay $T/plain", 1, "1 not as expected", "");
-    EXPECT_RUN("$R replay --peer linux-rxe-6.1 $T/plain", 0, "all as expected", "");
+    CHECKRUN_EXPECT("$R replay $T/plain", 2,
+                    "3 captures, 2 connections: 1 holds, 1 differs, 1 skipped;"
+                    " 2 not as expected",
+                    "");
+    CHECKRUN_EXPECT("$R replay $T/plain", 2, "differs.pcap: expected: holds, is: differs", "");
+    CHECKRUN_EXPECT("rm $T/plain/empty.pcap; $R replay $T/plain", 1, "1 not as expected", "");
+    CHECKRUN_EXPECT("$R replay --peer linux-rxe-6.1 $T/plain", 0, "all as expected", "");
 }
 
 static void a_manifest_says_what_is_expected(void)
 {
     make_folder("listed");
-    EXPECT_RUN("printf 'replay\\tfile\\n# remark\\n\\ndiffers\\tdiffers.pcap\\nskipped\\t"
-               "empty.pcap\\n' >$T/listed/manifest.tsv; $R replay $T/listed/",
-               0, "3 captures, 2 connections: 1 holds, 1 differs, 1 skipped; all as expected", "");
+    CHECKRUN_EXPECT("printf 'replay\\tfile\\n# remark\\n\\ndiffers\\tdiffers.pcap\\nskipped\\t"
+                    "empty.pcap\\n' >$T/listed/manifest.tsv; $R replay $T/listed/",
+                    0, "3 captures, 2 connections: 1 holds, 1 differs, 1 skipped; all as expected",
+                    "");
     /* What is better than expected is unexpected too. */
-    EXPECT_RUN("$R replay --peer linux-rxe-6.1 $T/listed", 1, "expected: differs, is: holds", "");
-    EXPECT_RUN("printf 'file\\tpeer\\treplay\\ndeep/differs.pcap\\tlinux-rxe-6.1\\nempty.pcap\\t\\t"
-               "skipped\\nholds.pcap\\tsome-nic\\n' >$T/listed/manifest.tsv; $R replay $T/listed",
-               0, "2 holds, 1 skipped; all as expected", "");
-    EXPECT_RUN("head -c 3000 " DIFFERS " >$T/listed/cut.pcap; $R replay $T/listed", 2,
-               "cut.pcap: expected: holds, is: unusable", "");
-    EXPECT_RUN("printf 'cut.pcap\\t\\tunusable\\n' >>$T/listed/manifest.tsv; $R replay $T/listed",
-               0, "1 unusable; all as expected", "");
+    CHECKRUN_EXPECT("$R replay --peer linux-rxe-6.1 $T/listed", 1, "expected: differs, is: holds",
+                    "");
+    CHECKRUN_EXPECT(
+        "printf 'file\\tpeer\\treplay\\ndeep/differs.pcap\\tlinux-rxe-6.1\\nempty.pcap\\t\\t"
+        "skipped\\nholds.pcap\\tsome-nic\\n' >$T/listed/manifest.tsv; $R replay $T/listed",
+        0, "2 holds, 1 skipped; all as expected", "");
+    CHECKRUN_EXPECT("head -c 3000 " DIFFERS " >$T/listed/cut.pcap; $R replay $T/listed", 2,
+                    "cut.pcap: expected: holds, is: unusable", "");
+    CHECKRUN_EXPECT(
+        "printf 'cut.pcap\\t\\tunusable\\n' >>$T/listed/manifest.tsv; $R replay $T/listed", 0,
+        "1 unusable; all as expected", "");
 }
 
 static void a_broken_manifest_is_named_with_its_line(void)
 {
     make_folder("broken");
-    EXPECT_RUN("echo 'name\tpeer' >$T/broken/manifest.tsv; $R replay $T/broken", 2, "",
-               "manifest.tsv: line 1: no column \"file\"");
-    EXPECT_RUN("printf 'file\\treplay\\nholds.pcap\\tmaybe\\n' >$T/broken/manifest.tsv; $R replay "
-               "$T/broken",
-               2, "", "manifest.tsv: line 2: replay: \"maybe\"");
-    EXPECT_RUN("printf 'file\\treplay\\n\\tholds\\n' >$T/broken/manifest.tsv; $R replay $T/broken",
-               2, "", "manifest.tsv: line 2: file: empty");
-    EXPECT_RUN("printf 'file\\ngone.pcap\\n' >$T/broken/manifest.tsv; $R replay $T/broken", 2, "",
-               "manifest.tsv: line 2: file: gone.pcap is not there");
+    CHECKRUN_EXPECT("echo 'name\tpeer' >$T/broken/manifest.tsv; $R replay $T/broken", 2, "",
+                    "manifest.tsv: line 1: no column \"file\"");
+    CHECKRUN_EXPECT(
+        "printf 'file\\treplay\\nholds.pcap\\tmaybe\\n' >$T/broken/manifest.tsv; $R replay "
+        "$T/broken",
+        2, "", "manifest.tsv: line 2: replay: \"maybe\"");
+    CHECKRUN_EXPECT(
+        "printf 'file\\treplay\\n\\tholds\\n' >$T/broken/manifest.tsv; $R replay $T/broken", 2, "",
+        "manifest.tsv: line 2: file: empty");
+    CHECKRUN_EXPECT("printf 'file\\ngone.pcap\\n' >$T/broken/manifest.tsv; $R replay $T/broken", 2,
+                    "", "manifest.tsv: line 2: file: gone.pcap is not there");
 }
 
 static void captures_are_known_by_their_endings(void)
@@ -173,18 +162,19 @@ static void json_has_a_summary_and_each_report(void)
 static void junit_is_well_formed_and_counts_right(void)
 {
     make_folder("junit");
-    EXPECT_RUN("head -c 3000 " DIFFERS " >$T/junit/cut.pcap; "
-               "$R replay -q --junit $T/junit.xml $T/junit; test $? = 2 && python3 -c '\n"
-               "import sys, xml.etree.ElementTree as E\n"
-               "root = E.parse(sys.argv[1]).getroot()\n"
-               "n = {k: len(root.findall(\".//\" + k)) for k in (\"testcase\", \"error\")}\n"
-               "failed = len([c for c in root.iter(\"testcase\") if c.find(\"failure\") is not "
-               "None])\n"
-               "assert n[\"testcase\"] == int(root.get(\"tests\")) == 6, n\n"
-               "assert n[\"error\"] == int(root.get(\"errors\")) == 2, n\n"
-               "assert failed == int(root.get(\"failures\")) == 1, failed\n"
-               "print(\"well\")' $T/junit.xml",
-               0, "well", "");
+    CHECKRUN_EXPECT(
+        "head -c 3000 " DIFFERS " >$T/junit/cut.pcap; "
+        "$R replay -q --junit $T/junit.xml $T/junit; test $? = 2 && python3 -c '\n"
+        "import sys, xml.etree.ElementTree as E\n"
+        "root = E.parse(sys.argv[1]).getroot()\n"
+        "n = {k: len(root.findall(\".//\" + k)) for k in (\"testcase\", \"error\")}\n"
+        "failed = len([c for c in root.iter(\"testcase\") if c.find(\"failure\") is not "
+        "None])\n"
+        "assert n[\"testcase\"] == int(root.get(\"tests\")) == 6, n\n"
+        "assert n[\"error\"] == int(root.get(\"errors\")) == 2, n\n"
+        "assert failed == int(root.get(\"failures\")) == 1, failed\n"
+        "print(\"well\")' $T/junit.xml",
+        0, "well", "");
 }
 
 SUITE("replay.gate", TEST(says_what_is_wrong_in_one_line), TEST(files_give_three_kinds_of_status),

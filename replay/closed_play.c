@@ -111,7 +111,7 @@ static const char *answerer_open(struct loop *l, const struct rnic_qp_attr *comm
 
     qp.access = s->access;
     qp.dest_qpn = s->peer_qpn;
-    qp.rq_psn = roce_psn_add(s->psn, (int32_t)s->first).v;
+    qp.rq_psn = s->rq_psn;
     qp.rq_msn = s->msn;
     qp.max_dest_rd_atomic = RNIC_RD_ATOMIC_MAX;
     qp.min_rnr_timer = s->rnr_code;
@@ -168,7 +168,7 @@ static const char *open_ends(struct loop *l)
     memcpy(attr.av.dmac, to, 6);
     memcpy(attr.av.dgid, flow->dst, 16);
     attr.dest_qpn = s->qpn;
-    attr.sq_psn = roce_psn_add(s->psn, (int32_t)s->first).v;
+    attr.sq_psn = s->sq_psn;
     rc = bring_up(&l->asker, &init, &attr);
     return rc == 0 ? NULL : rnic_error_text(rc);
 }

@@ -724,7 +724,7 @@ static const char *incomplete(struct setup *s, int64_t gap)
  */
 
 int setup_derive(struct setup *s, const struct trace *trace, const struct side *side,
-                 struct memory *memory)
+                 const struct given_conn *given, struct memory *memory)
 {
     int64_t gap;
 
@@ -736,6 +736,11 @@ int setup_derive(struct setup *s, const struct trace *trace, const struct side *
         .peer_qpn = side->cm.present ? side->cm.peer_qpn : trace->flow[side->resp_flow].dest_qp,
         .refused = STEP_NONE,
         .gap = GAP_NONE,
+        .resources = 16,
+        .rd_atomic = RNIC_RD_ATOMIC_MAX,
+        .timeout = 14,
+        .retry_cnt = 7,
+        .rnr_retry = 7,
     };
     s->step = calloc(side->cnt + 1, sizeof(*s->step));
     if (!s->step)
@@ -762,10 +767,13 @@ int setup_derive(struct setup *s, const struct trace *trace, const struct side *
     find_first(s);
     find_mtu(s);
     find_pkey(s);
+    given_packets(given, s);
+    s->rq_psn = s->sq_psn = roce_psn_add(s->psn, (int32_t)s->first).v;
     mark_early(s);
     if (!build_entries(s, &gap))
         return -1;
     find_msn(s);
+    given_answers(given, s);
     s->skip = incomplete(s, gap);
     if (s->skip)
         return 0;

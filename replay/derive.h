@@ -13,6 +13,7 @@
 #define REPLAY_DERIVE_H
 
 #include "conn.h"
+#include "given.h"
 #include "memory.h"
 #include "wire/codes.h"
 
@@ -86,8 +87,12 @@ struct setup {
     uint8_t rnr_code;
     int8_t read_first_msn; /* MSN of a READ First against the READ's own: 0, -1, or 1 for either */
     uint32_t max_recv;     /* longest receive WQE needed */
-    bool lossy;            /* something was sent again for another reason than RNR */
-    uint32_t refused;      /* step of the NAK that ended the connection, or STEP_NONE */
+    /* How our devices' QPs are set up; other than the rest of this only by given.h. */
+    uint32_t rq_psn, sq_psn;               /* PSN expected first, and sent first */
+    uint8_t resources, rd_atomic;          /* READs and atomics at a time: responder, requester */
+    uint8_t timeout, retry_cnt, rnr_retry; /* the requester's; codes of ibv_modify_qp */
+    bool lossy;       /* something was sent again for another reason than RNR */
+    uint32_t refused; /* step of the NAK that ended the connection, or STEP_NONE */
 
     /* For the report. */
     uint32_t requests;
@@ -103,10 +108,11 @@ struct setup {
     uint32_t ops[16]; /* messages per enum roce_kind */
 };
 
-/* Derives the setup of one side and widens the responder's regions. 0 with setup->skip possibly
- * set, or -1 without memory. setup_free() is wanted in both cases. */
+/* Derives the setup of one side and widens the responder's regions; `given` is what is known of it
+ * from elsewhere, or NULL. 0 with setup->skip possibly set, or -1 without memory. setup_free() is
+ * wanted in both cases. */
 int setup_derive(struct setup *setup, const struct trace *trace, const struct side *side,
-                 struct memory *memory);
+                 const struct given_conn *given, struct memory *memory);
 void setup_free(struct setup *setup);
 
 /* The entry that takes PSN `rel`, or NULL. */

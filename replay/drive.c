@@ -55,6 +55,7 @@ struct stage {
     struct shared *shared;
     size_t shared_cnt;
     size_t shared_cap;
+    struct given_device *given; /* or NULL */
 };
 
 /* A packet to play. */
@@ -92,6 +93,8 @@ static const char *stage_open(struct stage *st, const struct run *any)
 
     if (why)
         return why;
+    if (st->given && given_image(st->given, memory) != 0)
+        return "the given image is more than replay may hold";
     feed_macs(first_request(&any->setup), attr.mac, src);
     memcpy(attr.gid[0].gid, st->device->addr, 16);
     attr.gid[0].type = st->device->encap == ROCE_ENCAP_V1 ? RNIC_GID_ROCE_V1 : RNIC_GID_ROCE_V2;
@@ -148,9 +151,9 @@ static const char *qp_open(struct stage *st, struct playing *play, rnic_time now
         .pkey = s->pkey,
         .path_mtu = s->mtu,
         .dest_qpn = s->peer_qpn,
-        .rq_psn = roce_psn_add(s->psn, (int32_t)s->first).v,
+        .rq_psn = s->rq_psn,
         .rq_msn = s->msn,
-        .max_dest_rd_atomic = 16,
+        .max_dest_rd_atomic = s->resources,
         .min_rnr_timer = s->rnr_code,
     };
     struct roce_pkt pkt;
@@ -334,10 +337,13 @@ static int note_store(void *ctx, const struct memory_region *region, uint64_t va
                       bool initial)
 {
     const struct stage *st = ctx;
+    const struct drive_watch *watch = st->drive->watch;
+    uint32_t device = (uint32_t)(st->device - st->drive->device);
 
-    return st->drive->watch->store(st->drive->watch->ctx,
-                                   (uint32_t)(st->device - st->drive->device), region->rkey, va,
-                                   byte, initial);
+    if (st->drive->stores &&
+        stores_byte(st->drive->stores, device, region->rkey, va, byte, initial) != 0)
+        return -1;
+    return watch ? watch->store(watch->ctx, device, region->rkey, va, byte, initial) : 0;
 }
 
 /* What the recorded answers to this READ or atomic show was in memory then. */
@@ -350,7 +356,8 @@ static int prepare_memory(struct stage *st, uint32_t run_idx, uint32_t step, boo
     struct memory_reader reader = {.side = run_idx,
                                    .pkt = at->pkt,
                                    .event = st->event,
-                                   .store = st->drive->watch ? note_store : NULL,
+                                   .store =
+                                       st->drive->watch || st->drive->stores ? note_store : NULL,
                                    .ctx = st};
     struct memory_region *region;
     struct roce_pkt pkt;
@@ -567,6 +574,9 @@ static int play_cue(struct stage *st, const struct cue *cue, rnic_time now)
         shared = shared_of(st, p);
     rnic_qp_view(qp, &before);
     ahead = roce_psn_diff(roce_psn_of(p->psn), roce_psn_of(before.epsn));
+    if (st->given &&
+        given_stores(st->given, memory, st->drive->trace->pkt[cue->pkt].frame, p->frame) != 0)
+        return -1;
     if (!at->damaged && ahead == 0 && prepare_recv(st, run, qp, shared, cue, &before) != 0)
         return -1;
     if (!at->damaged && (op->kind == ROCE_KIND_READ || roce_opcode_is_atomic(op))) {
@@ -589,6 +599,8 @@ static int play_cue(struct stage *st, const struct cue *cue, rnic_time now)
     taken = region && at->withdraw && !st->invalidated[region - memory->region];
     if (region && (taken || !at->withdraw) && set_key(st, region, !taken) != 0)
         return -1;
+    if (st->drive->stores)
+        stores_frame(st->drive->stores, st->drive->trace->pkt[cue->pkt].frame, p->frame);
     if (watch && watch->frame(watch->ctx, run_idx, step, cue->when, cue->pkt) != 0)
         return -1;
     feed(st->rnic, p, now);
@@ -699,7 +711,10 @@ static void note_events(struct stage *st, uint32_t *from, uint32_t to)
 
 static int play_device(struct drive *d, uint32_t device, struct playing *play, struct fault *fault)
 {
-    struct stage st = {.drive = d, .device = &d->device[device], .play = play};
+    struct stage st = {.drive = d,
+                       .device = &d->device[device],
+                       .play = play,
+                       .given = given_device(d->given, d, device)};
     const struct run *any = NULL;
     struct cue *cue;
     size_t cnt;
@@ -742,20 +757,16 @@ static int play_device(struct drive *d, uint32_t device, struct playing *play, s
 }
 
 int drive_all(struct drive *drive, const struct trace *trace, const struct conns *conns,
-              struct fault *fault)
-{
-    return drive_watched(drive, trace, conns, NULL, fault);
-}
-
-int drive_watched(struct drive *drive, const struct trace *trace, const struct conns *conns,
-                  const struct drive_watch *watch, struct fault *fault)
+              const struct drive_options *options, struct fault *fault)
 {
     struct playing *play;
     int rc = 0;
 
     memset(drive, 0, sizeof(*drive));
     drive->trace = trace;
-    drive->watch = watch;
+    drive->watch = options->watch;
+    drive->given = options->given;
+    drive->stores = options->stores;
     for (size_t i = 0; rc == 0 && i < conns->cnt; i++)
         rc = runs_add_side(drive, &conns->side[i]);
     play = calloc(drive->run_cnt + 1, sizeof(*play));
@@ -768,6 +779,8 @@ int drive_watched(struct drive *drive, const struct trace *trace, const struct c
     }
     if (rc != 0)
         fault_set(fault, "%s: no memory", trace->name);
+    else if (drive->given)
+        rc = given_apply(drive->given, drive, fault);
     for (uint32_t i = 0; rc == 0 && i < drive->device_cnt; i++)
         rc = play_device(drive, i, play, fault);
     for (size_t i = 0; play && i < drive->run_cnt; i++) {

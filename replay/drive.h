@@ -11,6 +11,7 @@
 #define REPLAY_DRIVE_H
 
 #include "derive.h"
+#include "stores.h"
 
 /* One frame that our RNIC sent. */
 struct answer {
@@ -77,6 +78,8 @@ struct drive_watch {
 struct drive {
     const struct trace *trace;
     const struct drive_watch *watch; /* or NULL */
+    struct given *given;             /* or NULL */
+    struct stores *stores;           /* or NULL */
     struct run *run;                 /* one for each stretch of each side of the connections */
     size_t run_cnt;
     size_t run_cap;
@@ -89,12 +92,15 @@ struct drive {
     uint64_t kept_len;
 };
 
-/* Derives and plays all sides; `watch` may be NULL. 0, or -1 and a fault. drive_free() is wanted in
- * both cases. */
+struct drive_options {
+    const struct drive_watch *watch; /* or NULL */
+    struct given *given;             /* or NULL: all is derived */
+    struct stores *stores;           /* receives what is put into memory, or NULL */
+};
+
+/* Derives and plays all sides. 0, or -1 and a fault. drive_free() is wanted in both cases. */
 int drive_all(struct drive *drive, const struct trace *trace, const struct conns *conns,
-              struct fault *fault);
-int drive_watched(struct drive *drive, const struct trace *trace, const struct conns *conns,
-                  const struct drive_watch *watch, struct fault *fault);
+              const struct drive_options *options, struct fault *fault);
 void drive_free(struct drive *drive);
 
 /* Hash of a payload, for comparing ones that were not kept. */

@@ -82,13 +82,15 @@ static void play(struct job *job, FILE *text, const struct job_options *options)
                                                   .strict = options->strict,
                                                   .sides = options->closed ? REPLAY_NEITHER
                                                                            : options->sides,
-                                                  .live = options->live};
+                                                  .live = options->live,
+                                                  .given = options->given,
+                                                  .stores = options->dump_path};
     struct fault fault = {""};
     struct replay replay;
 
     if (replay_run(&replay, job->item->path, &replay_options, &fault) != 0 ||
-        (options->setup_path &&
-         setup_json_write(&replay.drive, options->setup_path, &fault) != 0) ||
+        (options->dump_path &&
+         setup_json_write(&replay.drive, &replay.stores, options->dump_path, &fault) != 0) ||
         (options->closed && play_closed(job, text, &replay, options, &fault) != 0)) {
         job->outcome = OUTCOME_UNUSABLE;
         job->json = fault_json(job->item->path, fault.text);

@@ -80,7 +80,7 @@ struct live {
 int live_open(struct live *live, const struct live_options *options, struct drive *drive,
               struct fault *fault);
 
-/* Judged replay of a capture that drive_watched() played with the script's watch. compare_all()
+/* Judged replay of a capture that drive_all() played with the script's watch. compare_all()
  * comes next, then live_judge(). After live_open(). 0, or -1 and a fault. */
 int live_play(struct live *live, struct fault *fault);
 

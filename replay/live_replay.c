@@ -36,7 +36,8 @@ int live_replay(struct replay *replay, const struct replay_options *options, str
 {
     struct live live = {0};
     const struct drive_watch watch = live_script_watch(&live.script);
-    int rc = drive_watched(&replay->drive, &replay->trace, &replay->conns, &watch, fault);
+    int rc = drive_all(&replay->drive, &replay->trace, &replay->conns,
+                       &(struct drive_options){.watch = &watch}, fault);
 
     replay->drive.watch = NULL;
     /* Our RNIC's requesters first: the target's answers take the place of our responders'. */

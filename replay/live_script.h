@@ -40,7 +40,7 @@ struct live_script {
     size_t byte_cnt, byte_cap;
 };
 
-/* A watch that writes the script, for drive_watched(). live_script_free() is wanted. */
+/* A watch that writes the script, for drive_all(). live_script_free() is wanted. */
 struct drive_watch live_script_watch(struct live_script *script);
 
 /* Adds the recorded answers and puts all in order. 0, or -1 without memory. */

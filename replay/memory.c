@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { UNKNOWN, OBSERVED, WRITTEN };
+enum { UNKNOWN, OBSERVED, WRITTEN, GIVEN };
 
 /* How long explanations may be looked for in one capture; after that a contradiction stands. */
 #define EFFORT_MAX (UINT64_C(1) << 27)
@@ -145,11 +145,6 @@ bool memory_covers(const struct memory_region *region, uint64_t va, uint64_t len
            va - region->low <= region->span - len;
 }
 
-bool memory_observed(const struct memory_region *region, uint64_t off)
-{
-    return region->state[off] == OBSERVED;
-}
-
 int memory_register(struct memory_region *region, struct rnic_pd *pd)
 {
     unsigned access = region->access;
@@ -244,7 +239,7 @@ int memory_observe(struct memory *memory, struct memory_region *region, uint64_t
     for (uint32_t i = 0; i < len; i++) {
         bool differs = image[i] != bytes[i];
 
-        if (state[i] == WRITTEN) {
+        if (state[i] == WRITTEN || state[i] == GIVEN) {
             memory->obligations++;
             if (!differs || (!anew && !explained(memory, region, va + i, bytes[i], reader)))
                 continue;
@@ -259,6 +254,20 @@ int memory_observe(struct memory *memory, struct memory_region *region, uint64_t
         image[i] = bytes[i];
         state[i] = OBSERVED;
     }
+    return 0;
+}
+
+int memory_give(struct memory *memory, struct memory_region *region, uint64_t va,
+                const uint8_t *bytes, uint32_t len)
+{
+    uint64_t off = va - region->low;
+
+    if (len == 0)
+        return 0;
+    if (touch(memory, region, off, len) != 0)
+        return -1;
+    memcpy(region->image + off, bytes, len);
+    memset(region->state + off, GIVEN, len);
     return 0;
 }
 

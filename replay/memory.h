@@ -12,6 +12,8 @@
  *   written   a remote WRITE or atomic put it there: an obligation. A READ that shows another value
  *             is a difference, so nothing is stored and our RNIC will contradict the capture
  *
+ *   given     the user says what it was: an obligation too
+ *
  * An obligation ends where another explanation is in the capture: the same bytes written through
  * another connection or another key with just the value now seen, or a buffer that the responder's
  * program filled anew after a message told it that it may.
@@ -103,8 +105,10 @@ struct memory_region *memory_find(const struct memory *memory, uint32_t rkey);
 /* Whether the whole range lies in the region and it grants `access`. */
 bool memory_covers(const struct memory_region *region, uint64_t va, uint64_t len, unsigned access);
 
-/* Whether the byte at `off` of the region was shown by an answer, and no remote write made it. */
-bool memory_observed(const struct memory_region *region, uint64_t off);
+/* The user says that these bytes are at `va` of the region, which covers them. 0, or -1 if too much
+ * memory is touched. */
+int memory_give(struct memory *memory, struct memory_region *region, uint64_t va,
+                const uint8_t *bytes, uint32_t len);
 
 /* Registers or withdraws a region; 0 or enum rnic_error. */
 int memory_register(struct memory_region *region, struct rnic_pd *pd);

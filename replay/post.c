@@ -157,11 +157,11 @@ static const char *stage_open(struct stage *st)
     struct rnic_qp_attr qp = {.state = RNIC_QPS_INIT,
                               .path_mtu = s->mtu,
                               .dest_qpn = s->qpn,
-                              .sq_psn = roce_psn_add(s->psn, (int32_t)s->first).v,
-                              .max_rd_atomic = RNIC_RD_ATOMIC_MAX,
-                              .timeout = 14,
-                              .retry_cnt = 7,
-                              .rnr_retry = 7};
+                              .sq_psn = s->sq_psn,
+                              .max_rd_atomic = s->rd_atomic,
+                              .timeout = s->timeout,
+                              .retry_cnt = s->retry_cnt,
+                              .rnr_retry = s->rnr_retry};
     struct roce_pkt pkt;
     int rc;
 

@@ -24,7 +24,10 @@ int replay_run(struct replay *replay, const char *path, const struct replay_opti
         return -1;
     if (options->live)
         return live_replay(replay, options, fault);
-    if (drive_all(&replay->drive, &replay->trace, &replay->conns, fault) != 0)
+    if (drive_all(&replay->drive, &replay->trace, &replay->conns,
+                  &(struct drive_options){.given = options->given,
+                                          .stores = options->stores ? &replay->stores : NULL},
+                  fault) != 0)
         return -1;
     if (replay->sides & REPLAY_RESPONDER)
         rc = compare_all(&replay->comparison, &replay->drive, &replay->conns, options->peer);
@@ -61,6 +64,7 @@ void replay_free(struct replay *replay)
     if (replay->comparison.drive)
         comparison_free(&replay->comparison);
     drive_free(&replay->drive);
+    stores_free(&replay->stores);
     conns_free(&replay->conns);
     trace_free(&replay->trace);
 }

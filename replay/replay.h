@@ -29,6 +29,8 @@ struct replay_options {
     unsigned sides;                  /* of enum replay_side; 0 is both */
     bool strict;                     /* what is free otherwise must be equal too: strict.h */
     const struct live_options *live; /* the target, one side; NULL: our own RNIC */
+    struct given *given;             /* what is not to be derived, or NULL; not with `live` */
+    bool stores;                     /* replay.stores is wanted; not with `live` */
 };
 
 struct replay {
@@ -37,6 +39,7 @@ struct replay {
     struct trace trace;
     struct conns conns;
     struct drive drive;
+    struct stores stores;
     struct comparison comparison; /* of the responders; result is NULL if they are not asked for */
     struct post post;
     struct verification verification; /* of the requesters; the same */

@@ -25,6 +25,7 @@ enum {
     OPT_REPEAT,
     OPT_RECORD,
     OPT_DUMP_SETUP,
+    OPT_SETUP,
     OPT_LIVE
 };
 
@@ -41,6 +42,7 @@ static const struct option_row rows[] = {
     {"repeat", OPT_REPEAT, "N", "closed loop: N plays with the seeds from there on"},
     {"record", OPT_RECORD, "FILE", "closed loop: what was exchanged in the last play, as pcapng"},
     {"dump-setup", OPT_DUMP_SETUP, "FILE", "what the devices must have had, derived, as JSON"},
+    {"setup", OPT_SETUP, "FILE", "what they had, from such a file; what it lacks is derived"},
     {"jobs", 'J', "N", "captures replayed at a time (default: one a processor)"},
     {"json", 'j', "FILE", "JSON, a summary and each report; - is standard output"},
     {"junit", OPT_JUNIT, "FILE", "JUnit XML: a test case a connection; - is standard output"},
@@ -56,7 +58,8 @@ struct arguments {
     unsigned sides; /* of enum replay_side */
     bool strict;
     bool closed;
-    const char *setup_path;
+    const char *dump_path, *setup_path;
+    struct given given;
     struct closed_options loop; /* with `closed` */
     unsigned jobs;              /* 0: as many as there are processors */
     const char *peer, *json_path, *junit_path;
@@ -167,7 +170,8 @@ static int read_options(int argc, char **argv, struct arguments *args)
             break;
         case OPT_STRICT: args->strict = true; break;
         case OPT_CLOSED: args->closed = true; break;
-        case OPT_DUMP_SETUP: args->setup_path = optarg; break;
+        case OPT_DUMP_SETUP: args->dump_path = optarg; break;
+        case OPT_SETUP: args->setup_path = optarg; break;
         case OPT_EDIT:
         case OPT_SEED:
         case OPT_REPEAT:
@@ -223,16 +227,22 @@ static int read_captures(int cnt, char **paths, struct arguments *args)
                                 "--repeat, --record) do not go together: ours is at both ends");
     if (args->loop.record && args->corpus.cnt > 1)
         return options_complain("replay: --record is for one capture");
-    if (args->setup_path && args->corpus.cnt > 1)
-        return options_complain("replay: --dump-setup is for one capture");
-    for (size_t i = 0; i < args->corpus.cnt && args->setup_path; i++)
-        if (same_file(args->setup_path, args->corpus.item[i].path))
+    if ((args->dump_path || args->setup_path) && args->corpus.cnt > 1)
+        return options_complain("replay: --%s is for one capture",
+                                args->dump_path ? "dump-setup" : "setup");
+    if ((args->dump_path || args->setup_path) && args->live.options.iface)
+        return options_complain("replay: --%s is not for live targets",
+                                args->dump_path ? "dump-setup" : "setup");
+    for (size_t i = 0; i < args->corpus.cnt && args->dump_path; i++)
+        if (same_file(args->dump_path, args->corpus.item[i].path))
             return options_complain("%s: would be overwritten: it is a capture to read",
-                                    args->setup_path);
+                                    args->dump_path);
     for (size_t i = 0; i < args->corpus.cnt && args->loop.record; i++)
         if (same_file(args->loop.record, args->corpus.item[i].path))
             return options_complain("%s: would be overwritten: it is a capture to read",
                                     args->loop.record);
+    if (args->setup_path && given_read(&args->given, args->setup_path, &fault) != 0)
+        return options_complain("%s", fault.text);
     if (stdins > 1)
         return options_complain("replay: standard input can be read once only");
     if (args->json_path && args->junit_path && strcmp(args->json_path, "-") == 0 &&
@@ -319,14 +329,15 @@ static int write_reports(const struct arguments *args, const struct gate *gate,
     return rc;
 }
 
-static int run(const struct arguments *args)
+static int run(struct arguments *args)
 {
     const struct job_options options = {
         .peer = args->peer,
         .sides = args->sides,
         .strict = args->strict,
         .closed = args->closed ? &args->loop : NULL,
-        .setup_path = args->setup_path,
+        .dump_path = args->dump_path,
+        .given = args->setup_path ? &args->given : NULL,
         .live = args->live.options.iface ? &args->live.options : NULL,
         .text = !args->quiet,
         .report = {.ladder = args->ladder, .verbose = args->verbose}};
@@ -391,5 +402,6 @@ int replay_main(int argc, char **argv)
         close_output(args.junit, args.junit_path) != 0)
         status = EXIT_UNUSABLE;
     corpus_free(&args.corpus);
+    given_free(&args.given);
     return status;
 }

@@ -37,9 +37,10 @@ static int add_run(struct drive *d, const struct side *side, struct side *part)
     run = &d->run[d->run_cnt++];
     *run = (struct run){.part = part, .error_step = STEP_NONE};
     run->device = device_of(d, &d->trace->flow[side->req_flow]);
-    return run->device == MAP_NONE ? -1
-                                   : setup_derive(&run->setup, d->trace, part ? part : side,
-                                                  &d->device[run->device].memory);
+    return run->device == MAP_NONE
+               ? -1
+               : setup_derive(&run->setup, d->trace, part ? part : side,
+                              given_conn(d->given, d->run_cnt - 1), &d->device[run->device].memory);
 }
 
 /* Takes the last run back. */

@@ -10,9 +10,13 @@
 #include "drive.h"
 
 /* A new reference, or NULL without memory. After drive_all(). */
-json_t *setup_json(const struct drive *drive);
+json_t *setup_json(const struct drive *drive, const struct stores *stores);
+
+/* The bit of enum rnic_access with this name in JSON, or 0. */
+unsigned setup_access_bit(const char *name);
 
 /* Writes it to a file. 0, or -1 and a fault. */
-int setup_json_write(const struct drive *drive, const char *path, struct fault *fault);
+int setup_json_write(const struct drive *drive, const struct stores *stores, const char *path,
+                     struct fault *fault);
 
 #endif

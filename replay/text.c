@@ -36,6 +36,13 @@ void text_add_addr(struct text *t, const uint8_t addr[16])
     text_add(t, "%s", buf);
 }
 
+bool text_read_addr(const char *text, uint8_t addr[16])
+{
+    memset(addr, 0, 16);
+    memset(addr + 10, 0xFF, 2);
+    return inet_pton(AF_INET, text, addr + 12) == 1 || inet_pton(AF_INET6, text, addr) == 1;
+}
+
 int fault_set(struct fault *fault, const char *fmt, ...)
 {
     va_list args;

@@ -6,6 +6,7 @@
 #ifndef REPLAY_TEXT_H
 #define REPLAY_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,9 @@ void text_add(struct text *t, const char *fmt, ...) __attribute__((format(printf
 
 /* An address of roce_pkt_addr(): "192.0.2.1" or "2001:db8::1". */
 void text_add_addr(struct text *t, const uint8_t addr[16]);
+
+/* The other way round; false for text that is no address. */
+bool text_read_addr(const char *text, uint8_t addr[16]);
 
 /* Why an input cannot be used: file, and frame and field where it applies. */
 struct fault {

@@ -45,6 +45,27 @@ static bool is_beyond(const struct deviation_case *c)
     return done > 0 && done <= more;
 }
 
+/* Whether a copy of the request that ours waits for was captured and given to it, in time and with
+ * all that it needs: then nothing is lacking, ours did not take it. */
+static bool has_refused(const struct deviation_case *c)
+{
+    const struct setup *s = setup_of(c);
+    uint32_t since = STEP_NONE;
+
+    for (size_t i = c->run->progress_cnt; i-- > 0 && since == STEP_NONE;)
+        if (c->run->progress[i].step < c->step)
+            since = c->run->progress[i].step;
+    for (uint32_t i = c->step;
+         i-- > 0 && c->step - i <= LOOK_BACK && (since == STEP_NONE || i > since);) {
+        const struct step *step = &s->step[i];
+
+        if (!step->response && !step->damaged && !step->lost && !step->early && !step->no_recv &&
+            step->rel == c->epsn)
+            return true;
+    }
+    return false;
+}
+
 /* Its PSN and MSN agree, and requests up to there were captured, but ours has not come so far: it
  * waits for one of which a copy was not captured. */
 static bool is_behind(const struct deviation_case *c)
@@ -54,7 +75,8 @@ static bool is_behind(const struct deviation_case *c)
 
     return setup_executed_by(s, c->step) >= c->epsn && rel <= c->high &&
            !(c->ours && c->ours->rel == rel) && kind_of(c) == ROCE_KIND_ACK && !c->replaces &&
-           !s->step[c->step].damaged && setup_entry(s, rel) && setup_msn_fits(s, c->step);
+           !has_refused(c) && !s->step[c->step].damaged && setup_entry(s, rel) &&
+           setup_msn_fits(s, c->step);
 }
 
 /* A sequence NAK for a request that was captured, but that no recorded answer had shown executed:

@@ -523,12 +523,17 @@ static int activate(struct side *side, const char *name, size_t ring, int snaple
 
     if (!pcap)
         return PCAP_ERROR;
-    pcap_set_snaplen(pcap, snaplen);
-    pcap_set_immediate_mode(pcap, 1);
-    pcap_set_timeout(pcap, 1);
-    pcap_set_buffer_size(pcap, (int)ring);
-    pcap_set_tstamp_precision(pcap, PCAP_TSTAMP_PRECISION_NANO);
-    status = pcap_activate(pcap);
+    status = pcap_set_snaplen(pcap, snaplen);
+    if (status == 0)
+        status = pcap_set_immediate_mode(pcap, 1);
+    if (status == 0)
+        status = pcap_set_timeout(pcap, 1);
+    if (status == 0)
+        status = pcap_set_buffer_size(pcap, (int)ring);
+    if (status == 0)
+        status = pcap_set_tstamp_precision(pcap, PCAP_TSTAMP_PRECISION_NANO);
+    if (status == 0)
+        status = pcap_activate(pcap);
     if (status >= 0 && pcap_datalink(pcap) != DLT_EN10MB) {
         snprintf(text, PCAP_ERRBUF_SIZE, "its frames are not Ethernet");
         status = PCAP_ERROR;
@@ -562,8 +567,9 @@ static int open_side(struct side *side, const char *name, size_t ring, int snapl
     if (status < 0)
         return open_error(status, name, text, why);
     /* Own frames: not even put into the ring where the kernel knows how (Linux 4.20). */
-    if (setsockopt(side->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on)) < 0)
-        pcap_setdirection(side->pcap, PCAP_D_IN);
+    if (setsockopt(side->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on)) < 0 &&
+        pcap_setdirection(side->pcap, PCAP_D_IN) != 0)
+        return open_error(PCAP_ERROR, name, pcap_geterr(side->pcap), why);
     if (setsockopt(side->fd, SOL_SOCKET, SO_SNDBUFFORCE, &send_buffer, sizeof(send_buffer)) < 0)
         setsockopt(side->fd, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof(send_buffer));
     return 0;

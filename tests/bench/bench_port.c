@@ -67,10 +67,10 @@ static pcap_t *bare_open(const char *iface)
     pcap_t *pcap = pcap_create(iface, text);
 
     need(!pcap, "pcap_create");
-    pcap_set_snaplen(pcap, 4352);
-    pcap_set_immediate_mode(pcap, 1);
-    pcap_set_timeout(pcap, 1);
-    pcap_set_buffer_size(pcap, 16 << 20);
+    need(pcap_set_snaplen(pcap, 4352), "pcap_set_snaplen");
+    need(pcap_set_immediate_mode(pcap, 1), "pcap_set_immediate_mode");
+    need(pcap_set_timeout(pcap, 1), "pcap_set_timeout");
+    need(pcap_set_buffer_size(pcap, 16 << 20), "pcap_set_buffer_size");
     need(pcap_activate(pcap) < 0, "pcap_activate");
     need(pcap_setdirection(pcap, PCAP_D_IN), "pcap_setdirection");
     need(pcap_setnonblock(pcap, 1, text), "pcap_setnonblock");

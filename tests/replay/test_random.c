@@ -25,7 +25,7 @@ static struct {
 } tap;
 
 static struct {
-    char text[256];
+    char text[512];
     enum verdict verdict;
     unsigned cnt;
 } reasons[REASONS_MAX];

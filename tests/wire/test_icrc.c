@@ -73,8 +73,8 @@ static void ibta_sample_packet(void)
  * adds the network layer. */
 static void scapy_uc(struct roce_pkt *pkt, enum roce_encap encap)
 {
-    static const uint8_t payload[18] = "F0\x81\x8b\xe2\x89"
-                                       "5\xd9\x0e\x9a\x95PT\x01\xbe\x88^P";
+    static const uint8_t payload[] = {0x46, 0x30, 0x81, 0x8b, 0xe2, 0x89, 0x35, 0xd9, 0x0e,
+                                      0x9a, 0x95, 0x50, 0x54, 0x01, 0xbe, 0x88, 0x5e, 0x50};
 
     roce_pkt_init(pkt, encap, ROCE_OP_UC_SEND_ONLY);
     memcpy(pkt->eth.dst, "\x24\x8a\x07\xa8\xfa\x22", 6);

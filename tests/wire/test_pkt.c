@@ -141,7 +141,7 @@ static void longest_packet_fits_the_frame(void)
 
 static void build_fills_no_more_than_it_may(void)
 {
-    static const uint8_t payload[5] = "12345";
+    static const uint8_t payload[5] = "1234";
     struct rng rng = rng_seed();
 
     for (size_t e = 0; e < CNT(encaps); e++) {
@@ -193,7 +193,7 @@ static void build_refuses_what_no_wire_carries(void)
 /* What the caller wants kept stands in the frame, however wrong. */
 static void build_keeps_what_it_is_told_to(void)
 {
-    static const uint8_t payload[2] = "xy";
+    static const uint8_t payload[2] = {'x', 'y'};
     struct rng rng = rng_of(1);
     struct roce_pkt pkt;
     uint8_t frame[256];
@@ -224,7 +224,7 @@ static void build_keeps_what_it_is_told_to(void)
 
 static void cut_at_every_length(void)
 {
-    static const uint8_t payload[21] = "a payload with pad...";
+    static const uint8_t payload[21] = "a payload with pad..";
     struct rng rng = rng_seed();
 
     for (size_t e = 0; e < CNT(encaps); e++) {
@@ -277,7 +277,7 @@ static void cut_at_every_length(void)
 /* Frames that really end early: never accepted, never read beyond, all offsets inside. */
 static void end_at_every_length(void)
 {
-    static const uint8_t payload[21] = "a payload with pad...";
+    static const uint8_t payload[21] = "a payload with pad..";
     struct rng rng = rng_seed();
 
     for (size_t e = 0; e < CNT(encaps); e++) {

@@ -65,6 +65,7 @@ SYMVER(rnic_private_ignore, verbs_register_driver_34, "@@", "IBVERBS_PRIVATE_34"
 SYMVER(rnic_private_ignore, verbs_register_driver_57, "@@", "IBVERBS_PRIVATE_57");
 SYMVER(rnic_private_ignore, verbs_register_driver_59, "@@", "IBVERBS_PRIVATE_59");
 SYMVER(rnic_private_ignore, verbs_register_driver_64, "@@", "IBVERBS_PRIVATE_64");
+SYMVER(rnic_private_ignore, verbs_register_driver_65, "@@", "IBVERBS_PRIVATE_65");
 
 /* Data, not a function: providers set it when their device may go away. */
 bool rnic_allow_disassociate_destroy;

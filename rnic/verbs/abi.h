@@ -13,6 +13,7 @@
     SYMVER(function, name, "@@", "IBVERBS_PRIVATE_34");                                            \
     SYMVER(function, name, "@", "IBVERBS_PRIVATE_57");                                             \
     SYMVER(function, name, "@", "IBVERBS_PRIVATE_59");                                             \
-    SYMVER(function, name, "@", "IBVERBS_PRIVATE_64")
+    SYMVER(function, name, "@", "IBVERBS_PRIVATE_64");                                             \
+    SYMVER(function, name, "@", "IBVERBS_PRIVATE_65")
 
 #endif

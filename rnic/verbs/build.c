@@ -161,6 +161,21 @@ static void wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, 
     set_inline_data(ex, &value, sizeof value);
 }
 
+#ifdef HAVE_VERBS_FLUSH
+static void wr_flush(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, size_t len, uint8_t type,
+                     uint8_t level)
+{
+    if (level == RNIC_FLUSH_RANGE && len > RNIC_MESSAGE_MAX) {
+        refuse(of(ex)->build, EINVAL);
+        return;
+    }
+    add(ex, &(struct rnic_send_wr){.opcode = RNIC_WR_FLUSH,
+                                   .remote_addr = addr,
+                                   .rkey = rkey,
+                                   .flush = {(uint32_t)len, type, (enum rnic_flush_level)level}});
+}
+#endif
+
 /* ---- setters: where the last request goes ---------------------------------------------------- */
 
 static void set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t qpn, uint32_t qkey)
@@ -295,13 +310,16 @@ static int complete(struct ibv_qp_ex *ex)
 
 int vqp_build_init(struct vqp *qp, uint64_t send_ops_flags)
 {
-    const uint64_t all = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
-                         IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
-                         IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
-                         IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_LOCAL_INV |
-                         IBV_QP_EX_WITH_SEND_WITH_INV | IBV_QP_EX_WITH_BIND_MW |
-                         IBV_QP_EX_WITH_ATOMIC_WRITE;
+    uint64_t all = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
+                   IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ |
+                   IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD |
+                   IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_SEND_WITH_INV |
+                   IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_ATOMIC_WRITE;
     struct ibv_qp_ex *ex = &qp->ex;
+#ifdef HAVE_VERBS_FLUSH
+    all |= IBV_QP_EX_WITH_FLUSH;
+    ex->wr_flush = wr_flush;
+#endif
     if (send_ops_flags & ~all)
         return EOPNOTSUPP;
     struct vbuild *build = calloc(1, sizeof *build);

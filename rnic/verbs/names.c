@@ -4,6 +4,7 @@
  * ibv_rate: IBTA 9.11 "static rate", 13.6 PathRecord.Rate; the names of the enumerations are those
  * of the verbs header, the wording is free.
  */
+#include "verbs/abi.h"
 #include "verbs/objects.h"
 
 #define CNT(table) (sizeof(table) / sizeof *(table))
@@ -71,6 +72,29 @@ const char *ibv_port_state_str(enum ibv_port_state state)
     return word(words, CNT(words), (int)state);
 }
 
+const char *rnic_wr_opcode_str(enum ibv_wr_opcode opcode)
+{
+    static const char *const words[] = {
+        [IBV_WR_RDMA_WRITE] = "rdma-write",
+        [IBV_WR_RDMA_WRITE_WITH_IMM] = "rdma-write-with-imm",
+        [IBV_WR_SEND] = "send",
+        [IBV_WR_SEND_WITH_IMM] = "send-with-imm",
+        [IBV_WR_RDMA_READ] = "rdma-read",
+        [IBV_WR_ATOMIC_CMP_AND_SWP] = "atomic-cmp-and-swp",
+        [IBV_WR_ATOMIC_FETCH_AND_ADD] = "atomic-fetch-and-add",
+        [IBV_WR_LOCAL_INV] = "local-inv",
+        [IBV_WR_BIND_MW] = "bind-mw",
+        [IBV_WR_SEND_WITH_INV] = "send-with-inv",
+        [IBV_WR_TSO] = "tso",
+        [IBV_WR_DRIVER1] = "driver1",
+        [RNIC_WR_FLUSH] = "flush",
+        [IBV_WR_ATOMIC_WRITE] = "atomic-write",
+    };
+    return word(words, CNT(words), (int)opcode);
+}
+
+SYMVER_PRIVATE(rnic_wr_opcode_str, ibv_wr_opcode_str);
+
 const char *ibv_event_type_str(enum ibv_event_type event)
 {
     static const char *const words[] = {
@@ -94,6 +118,7 @@ const char *ibv_event_type_str(enum ibv_event_type event)
         [IBV_EVENT_CLIENT_REREGISTER] = "client reregistration",
         [IBV_EVENT_GID_CHANGE] = "GID table change",
         [IBV_EVENT_WQ_FATAL] = "WQ fatal",
+        [IBV_EVENT_WQ_FATAL + 1] = "Device link speed change", /* rdma-core 60 */
     };
     return word(words, CNT(words), (int)event);
 }

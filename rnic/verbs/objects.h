@@ -32,6 +32,8 @@ int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t siz
 int rnic_read_ibdev_sysfs_file(char *buf, size_t size, struct ibv_device *device,
                                const char *format, ...) __attribute__((format(printf, 4, 5)));
 int rnic_query_gid_type(struct ibv_context *context, uint8_t port_num, unsigned index, int *type);
+const char *rnic_wr_opcode_str(enum ibv_wr_opcode opcode);
+int ibv_query_port_speed(struct ibv_context *context, uint32_t port, uint64_t *speed);
 int ibv_dontfork_range(void *base, size_t size);
 int ibv_dofork_range(void *base, size_t size);
 void ibv_copy_ah_attr_from_kern(struct ibv_ah_attr *to, struct ib_uverbs_ah_attr *from);

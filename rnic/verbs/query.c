@@ -96,7 +96,9 @@ int vctx_query_device_ex(struct ibv_context *context, const struct ibv_query_dev
         .phys_port_cnt_ex = 1,
     };
     device_attr(context, &all.orig_attr);
-    all.device_cap_flags_ex = all.orig_attr.device_cap_flags;
+    /* FLUSH and ATOMIC WRITE (A19): the kernel's numbers, IB_UVERBS_DEVICE_FLUSH_GLOBAL,
+     * _FLUSH_PERSISTENT and _ATOMIC_WRITE of Linux 6.2; the verbs header has no names for them. */
+    all.device_cap_flags_ex = all.orig_attr.device_cap_flags | 7ull << 38;
     copy_out(attr, len, &all, sizeof all);
     return 0;
 }
@@ -123,21 +125,28 @@ static enum ibv_mtu mtu_code(uint32_t bytes)
                            : IBV_MTU_256;
 }
 
+/* In Mb/s, as the kernel says; 0 if it does not know. */
+static long link_mbps(const char *iface)
+{
+    char path[64 + IF_NAMESIZE];
+    long mbps = 0;
+    snprintf(path, sizeof path, "/sys/class/net/%s/speed", iface);
+    FILE *in = fopen(path, "re");
+    if (in) {
+        if (fscanf(in, "%ld", &mbps) != 1 || mbps < 0)
+            mbps = 0;
+        fclose(in);
+    }
+    return mbps;
+}
+
 /* Width and speed of the link in InfiniBand's terms (PortInfo, IBTA 14.2.5.6), chosen as Linux does
  * for RoCE (ib_get_eth_speed): the nearest that is not less. */
 static void link_speed(const char *iface, uint8_t *width, uint8_t *speed)
 {
     enum { WIDTH_1X = 1, WIDTH_4X = 2 };
     enum { SDR = 1, DDR = 2, FDR10 = 8, EDR = 32 };
-    char path[64 + IF_NAMESIZE];
-    long mbps = 0;
-    snprintf(path, sizeof path, "/sys/class/net/%s/speed", iface);
-    FILE *in = fopen(path, "re");
-    if (in) {
-        if (fscanf(in, "%ld", &mbps) != 1)
-            mbps = 0;
-        fclose(in);
-    }
+    long mbps = link_mbps(iface);
     *width = mbps <= 10000 || (mbps > 20000 && mbps <= 25000) ? WIDTH_1X : WIDTH_4X;
     *speed = mbps <= 1000    ? SDR
              : mbps <= 10000 ? FDR10
@@ -175,6 +184,20 @@ int vctx_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_a
     all.qkey_viol_cntr = (uint32_t)counters.qkey_viol_cntr;
     link_speed(iface.name, &all.active_width, &all.active_speed);
     copy_out(attr, len, &all, sizeof all);
+    return 0;
+}
+
+/* In 100 Mb/s. */
+int ibv_query_port_speed(struct ibv_context *context, uint32_t port, uint64_t *speed)
+{
+    struct rnic_iface iface;
+    if (port != 1)
+        return EINVAL;
+    iface_of(context, &iface);
+    long mbps = link_mbps(iface.name);
+    if (mbps == 0)
+        return EOPNOTSUPP;
+    *speed = (uint64_t)mbps / 100;
     return 0;
 }
 

@@ -16,9 +16,11 @@
 #if defined(__x86_64__)
 static_assert(sizeof(struct ibv_device) == 664, "ibv_device");
 static_assert(sizeof(struct ibv_context) == 328, "ibv_context");
-static_assert(sizeof(struct verbs_context) == 648, "verbs_context");
-static_assert(offsetof(struct verbs_context, sz) == 312, "verbs_context.sz");
-static_assert(offsetof(struct verbs_context, context) == 320, "verbs_context.context");
+/* It grows at its front with the releases: what a program has built in is counted from its end. */
+static_assert(sizeof(struct verbs_context) >= 648, "verbs_context");
+static_assert(sizeof(struct verbs_context) - offsetof(struct verbs_context, sz) == 336, "sz");
+static_assert(sizeof(struct verbs_context) - offsetof(struct verbs_context, context) == 328,
+              "verbs_context.context");
 static_assert(offsetof(struct ibv_context, abi_compat) == 320, "ibv_context.abi_compat");
 static_assert(offsetof(struct ibv_context, ops) == 8, "ibv_context.ops");
 static_assert(offsetof(struct ibv_context_ops, alloc_mw) == 56, "alloc_mw");
@@ -60,8 +62,9 @@ static void words(void)
         const char *(*a)(int), *(*b)(int);
         *(void **)&a = dlsym(ours, names[i]);
         *(void **)&b = dlsym(theirs, names[i]);
-        for (int number = -1; number < 30; number++)
-            CU_ASSERT_STRING_EQUAL(a(number), b(number));
+        for (int number = -1; number < 30; number++) /* ours may know numbers of later releases */
+            if (strcmp(b(number), "unknown") != 0)
+                CU_ASSERT_STRING_EQUAL(a(number), b(number));
     }
 }
 
@@ -89,7 +92,8 @@ static void rates(void)
 static void versions(void)
 {
     static const char *const nodes[] = {"IBVERBS_PRIVATE_34", "IBVERBS_PRIVATE_57",
-                                        "IBVERBS_PRIVATE_59", "IBVERBS_PRIVATE_64"};
+                                        "IBVERBS_PRIVATE_59", "IBVERBS_PRIVATE_64",
+                                        "IBVERBS_PRIVATE_65"};
     if (!load())
         return;
     CU_ASSERT(dlvsym(ours, "ibv_open_device", "IBVERBS_1.1") != NULL);

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Later: names that rdma-core has since release 60 (nodes IBVERBS_1.15 to 1.18). They are here in
+ * every build, so that the library serves programs of a newer release than the headers it was built
+ * with; where those headers lack a structure, the function answers as a device without the feature
+ * does.
+ */
+#include "verbs/objects.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct ibv_buf;
+struct ibv_comp_cntr;
+struct ibv_comp_cntr_caps;
+struct ibv_comp_cntr_init_attr;
+struct ibv_dmah;
+struct ibv_dmah_init_attr;
+struct ibv_mr_init_attr;
+struct ibv_qp_attach_comp_cntr_attr;
+
+/* As <infiniband/verbs.h> of rdma-core 65 declares them. */
+#pragma GCC visibility push(default)
+struct ibv_dmah *ibv_alloc_dmah(struct ibv_context *context, struct ibv_dmah_init_attr *attr);
+int ibv_dealloc_dmah(struct ibv_dmah *dmah);
+struct ibv_mr *ibv_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr);
+int ibv_dm_export_dmabuf_fd(struct ibv_dm *dm);
+void *ibv_alloc_buf(struct ibv_pd *pd, size_t size, struct ibv_buf **buf);
+void ibv_free_buf(struct ibv_buf *buf);
+struct ibv_mr *ibv_reg_buf_mr(struct ibv_pd *pd, struct ibv_buf *buf, void *addr, size_t length,
+                              int access);
+int ibv_export_buf_dmabuf_fd(struct ibv_buf *buf);
+int _ibv_query_comp_cntr_caps(struct ibv_context *context, struct ibv_comp_cntr_caps *caps,
+                              size_t caps_size);
+struct ibv_comp_cntr *ibv_create_comp_cntr(struct ibv_context *context,
+                                           struct ibv_comp_cntr_init_attr *attr);
+int ibv_destroy_comp_cntr(struct ibv_comp_cntr *cntr);
+int ibv_set_comp_cntr(struct ibv_comp_cntr *cntr, uint64_t value);
+int ibv_set_err_comp_cntr(struct ibv_comp_cntr *cntr, uint64_t value);
+int ibv_inc_comp_cntr(struct ibv_comp_cntr *cntr, uint64_t amount);
+int ibv_inc_err_comp_cntr(struct ibv_comp_cntr *cntr, uint64_t amount);
+int ibv_read_comp_cntr(struct ibv_comp_cntr *cntr, uint64_t *value);
+int ibv_read_err_comp_cntr(struct ibv_comp_cntr *cntr, uint64_t *value);
+int ibv_qp_attach_comp_cntr(struct ibv_qp *qp, struct ibv_comp_cntr *cntr,
+                            struct ibv_qp_attach_comp_cntr_attr *attr);
+#pragma GCC visibility pop
+
+static void *no_object(void)
+{
+    errno = EOPNOTSUPP;
+    return NULL;
+}
+
+/* ---- buffers that a device chooses: any memory will do ----------------------------------------
+ */
+
+struct ibv_buf {
+    struct ibv_pd *pd;
+    char *addr;
+    size_t size;
+};
+
+void *ibv_alloc_buf(struct ibv_pd *pd, size_t size, struct ibv_buf **buf)
+{
+    struct ibv_buf *new = calloc(1, sizeof *new);
+    void *addr = NULL;
+    int result = new ? posix_memalign(&addr, (size_t)sysconf(_SC_PAGESIZE), size) : ENOMEM;
+    if (result != 0) {
+        free(new);
+        errno = result;
+        return NULL;
+    }
+    *new = (struct ibv_buf){.pd = pd, .addr = addr, .size = size};
+    *buf = new;
+    return addr;
+}
+
+void ibv_free_buf(struct ibv_buf *buf)
+{
+    free(buf->addr);
+    free(buf);
+}
+
+struct ibv_mr *ibv_reg_buf_mr(struct ibv_pd *pd, struct ibv_buf *buf, void *addr, size_t length,
+                              int access)
+{
+    size_t off = (uintptr_t)addr - (uintptr_t)buf->addr; /* huge for an address before it */
+    if (pd != buf->pd || off > buf->size || length > buf->size - off) {
+        errno = EINVAL;
+        return NULL;
+    }
+    return ibv_reg_mr_iova2(pd, addr, length, (uintptr_t)addr, (unsigned)access);
+}
+
+int ibv_export_buf_dmabuf_fd(struct ibv_buf *buf)
+{
+    (void)buf;
+    errno = ENODATA; /* there is no DMA-buf behind it */
+    return -1;
+}
+
+/* ---- memory regions by attributes ------------------------------------------------------------ */
+
+struct ibv_mr *ibv_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr)
+{
+#ifdef HAVE_VERBS_REG_MR_EX
+    const uint64_t known = IBV_REG_MR_MASK_IOVA | IBV_REG_MR_MASK_ADDR;
+    const uint64_t of_file = IBV_REG_MR_MASK_FD | IBV_REG_MR_MASK_FD_OFFSET;
+    uint64_t mask = attr->comp_mask;
+#ifdef HAVE_VERBS_BUF
+    if (mask & IBV_REG_MR_MASK_BUF) {
+        if (mask & of_file || !(mask & IBV_REG_MR_MASK_ADDR)) {
+            errno = EINVAL;
+            return NULL;
+        }
+        size_t off = (uintptr_t)attr->addr - (uintptr_t)attr->buf->addr;
+        if (pd != attr->buf->pd || off > attr->buf->size || attr->length > attr->buf->size - off) {
+            errno = EINVAL;
+            return NULL;
+        }
+        mask &= ~(uint64_t)IBV_REG_MR_MASK_BUF;
+    }
+#endif
+    if (mask & ~known) /* a DMA-buf, or a handle of ibv_alloc_dmah() */
+        return no_object();
+    if (!(mask & IBV_REG_MR_MASK_ADDR)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    uint64_t iova = mask & IBV_REG_MR_MASK_IOVA ? attr->iova : (uintptr_t)attr->addr;
+    return ibv_reg_mr_iova2(pd, attr->addr, attr->length, iova, (unsigned)attr->access);
+#else
+    (void)pd, (void)attr;
+    return no_object();
+#endif
+}
+
+/* ---- what this device has not ---------------------------------------------------------------- */
+
+struct ibv_dmah *ibv_alloc_dmah(struct ibv_context *context, struct ibv_dmah_init_attr *attr)
+{
+    (void)context, (void)attr;
+    return no_object();
+}
+
+int ibv_dealloc_dmah(struct ibv_dmah *dmah)
+{
+    (void)dmah;
+    return EOPNOTSUPP;
+}
+
+int ibv_dm_export_dmabuf_fd(struct ibv_dm *dm)
+{
+    (void)dm;
+    errno = EOPNOTSUPP;
+    return -1;
+}
+
+int _ibv_query_comp_cntr_caps(struct ibv_context *context, struct ibv_comp_cntr_caps *caps,
+                              size_t caps_size)
+{
+    (void)context, (void)caps, (void)caps_size;
+    return EOPNOTSUPP;
+}
+
+struct ibv_comp_cntr *ibv_create_comp_cntr(struct ibv_context *context,
+                                           struct ibv_comp_cntr_init_attr *attr)
+{
+    (void)context, (void)attr;
+    return no_object();
+}
+
+int ibv_destroy_comp_cntr(struct ibv_comp_cntr *cntr)
+{
+    (void)cntr;
+    return EOPNOTSUPP;
+}
+
+int ibv_set_comp_cntr(struct ibv_comp_cntr *cntr, uint64_t value)
+{
+    (void)cntr, (void)value;
+    return EOPNOTSUPP;
+}
+
+int ibv_set_err_comp_cntr(struct ibv_comp_cntr *cntr, uint64_t value)
+{
+    (void)cntr, (void)value;
+    return EOPNOTSUPP;
+}
+
+int ibv_inc_comp_cntr(struct ibv_comp_cntr *cntr, uint64_t amount)
+{
+    (void)cntr, (void)amount;
+    return EOPNOTSUPP;
+}
+
+int ibv_inc_err_comp_cntr(struct ibv_comp_cntr *cntr, uint64_t amount)
+{
+    (void)cntr, (void)amount;
+    return EOPNOTSUPP;
+}
+
+int ibv_read_comp_cntr(struct ibv_comp_cntr *cntr, uint64_t *value)
+{
+    (void)cntr, (void)value;
+    return EOPNOTSUPP;
+}
+
+int ibv_read_err_comp_cntr(struct ibv_comp_cntr *cntr, uint64_t *value)
+{
+    (void)cntr, (void)value;
+    return EOPNOTSUPP;
+}
+
+int ibv_qp_attach_comp_cntr(struct ibv_qp *qp, struct ibv_comp_cntr *cntr,
+                            struct ibv_qp_attach_comp_cntr_attr *attr)
+{
+    (void)qp, (void)cntr, (void)attr;
+    return EOPNOTSUPP;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Later: what the verbs header has since rdma-core 44, each used once where this system's header
+ * has it (HAVE_...: rnic/verbs/CMakeLists.txt), and what the names of all releases answer, which
+ * are there with every header.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dlfcn.h>
+#include <unistd.h>
+#include "both.h"
+
+static struct ibv_context *context;
+
+static void *name(const char *symbol, const char *node)
+{
+    void *found = dlvsym(RTLD_DEFAULT, symbol, node);
+    if (!found)
+        die("%s@%s is not there", symbol, node);
+    return found;
+}
+
+/* Every name of every node can be found, so that a program of any release starts. */
+static void names(void)
+{
+    static const struct {
+        const char *symbol, *node;
+    } all[] = {
+        {"ibv_alloc_dmah", "IBVERBS_1.15"},
+        {"ibv_dealloc_dmah", "IBVERBS_1.15"},
+        {"ibv_reg_mr_ex", "IBVERBS_1.15"},
+        {"ibv_dm_export_dmabuf_fd", "IBVERBS_1.16"},
+        {"ibv_query_port_speed", "IBVERBS_1.16"},
+        {"ibv_alloc_buf", "IBVERBS_1.17"},
+        {"ibv_free_buf", "IBVERBS_1.17"},
+        {"ibv_reg_buf_mr", "IBVERBS_1.17"},
+        {"_ibv_query_comp_cntr_caps", "IBVERBS_1.18"},
+        {"ibv_create_comp_cntr", "IBVERBS_1.18"},
+        {"ibv_destroy_comp_cntr", "IBVERBS_1.18"},
+        {"ibv_export_buf_dmabuf_fd", "IBVERBS_1.18"},
+        {"ibv_inc_comp_cntr", "IBVERBS_1.18"},
+        {"ibv_inc_err_comp_cntr", "IBVERBS_1.18"},
+        {"ibv_qp_attach_comp_cntr", "IBVERBS_1.18"},
+        {"ibv_read_comp_cntr", "IBVERBS_1.18"},
+        {"ibv_read_err_comp_cntr", "IBVERBS_1.18"},
+        {"ibv_set_comp_cntr", "IBVERBS_1.18"},
+        {"ibv_set_err_comp_cntr", "IBVERBS_1.18"},
+        {"ibv_cmd_create_cq_ex2", "IBVERBS_PRIVATE_34"},
+        {"ibv_cmd_create_cq_ex2", "IBVERBS_PRIVATE_65"},
+        {"ibv_query_gid_type", "IBVERBS_PRIVATE_65"},
+        {"verbs_register_driver_65", "IBVERBS_PRIVATE_65"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        name(all[i].symbol, all[i].node);
+    const char *(*word)(enum ibv_wr_opcode);
+    *(void **)&word = name("ibv_wr_opcode_str", "IBVERBS_PRIVATE_34");
+    MUST(strcmp(word(IBV_WR_RDMA_READ), "rdma-read") == 0);
+    MUST(strcmp(word((enum ibv_wr_opcode)1000), "unknown") == 0);
+}
+
+static void port_speed(void)
+{
+    int (*speed_of)(struct ibv_context *, uint32_t, uint64_t *);
+    *(void **)&speed_of = name("ibv_query_port_speed", "IBVERBS_1.16");
+    uint64_t speed = 0;
+    int result = speed_of(context, 1, &speed);
+    MUST(result == EOPNOTSUPP || (result == 0 && speed > 0)); /* a loopback has no speed */
+    MUST(speed_of(context, 2, &speed) == EINVAL);
+}
+
+static void no_completion_counter(void)
+{
+    void *(*create)(struct ibv_context *, void *);
+    int (*caps_of)(struct ibv_context *, void *, size_t);
+    char room[64] = "";
+    *(void **)&create = name("ibv_create_comp_cntr", "IBVERBS_1.18");
+    *(void **)&caps_of = name("_ibv_query_comp_cntr_caps", "IBVERBS_1.18");
+    errno = 0;
+    MUST(create(context, room) == NULL && errno == EOPNOTSUPP);
+    MUST(caps_of(context, room, sizeof room) == EOPNOTSUPP);
+}
+
+/* Memory that the device chooses. Its handle is opaque, so that no header is needed. */
+static void buffer(void)
+{
+    struct both both;
+    void *(*alloc)(struct ibv_pd *, size_t, void **);
+    void (*release)(void *);
+    struct ibv_mr *(*reg)(struct ibv_pd *, void *, void *, size_t, int);
+    int (*export)(void *);
+    *(void **)&alloc = name("ibv_alloc_buf", "IBVERBS_1.17");
+    *(void **)&release = name("ibv_free_buf", "IBVERBS_1.17");
+    *(void **)&reg = name("ibv_reg_buf_mr", "IBVERBS_1.17");
+    *(void **)&export = name("ibv_export_buf_dmabuf_fd", "IBVERBS_1.18");
+    both_open(&both, context);
+    void *handle = NULL;
+    char *bytes = alloc(both.b.pd, 10000, &handle);
+    MUST(bytes && handle && (uintptr_t)bytes % (uintptr_t)sysconf(_SC_PAGESIZE) == 0);
+    memset(bytes, 0, 10000);
+    struct ibv_mr *mr = reg(both.b.pd, handle, bytes + 5000, 5000, ALL_ACCESS);
+    MUST(mr != NULL && mr->addr == bytes + 5000);
+    MUST(both_write(&both, (uintptr_t)bytes + 5000, mr->rkey, 5000) == IBV_WC_SUCCESS);
+    MUST(memcmp(bytes + 5000, both.buf_a, 5000) == 0 && bytes[4999] == 0);
+    errno = 0;
+    MUST(reg(both.b.pd, handle, bytes + 5000, 5001, ALL_ACCESS) == NULL && errno == EINVAL);
+    errno = 0;
+    MUST(reg(both.b.pd, handle, bytes - 1, 10, ALL_ACCESS) == NULL && errno == EINVAL);
+    errno = 0;
+    MUST(reg(both.a.pd, handle, bytes, 10, ALL_ACCESS) == NULL && errno == EINVAL);
+    errno = 0;
+    MUST(export(handle) == -1 && errno == ENODATA);
+    MUST(ibv_dereg_mr(mr) == 0);
+    release(handle);
+    both_close(&both);
+}
+
+static void by_attributes(void)
+{
+#ifdef HAVE_VERBS_REG_MR_EX
+    struct both both;
+    both_open(&both, context);
+    static char bytes[BUF];
+    struct ibv_mr_init_attr attr = {.length = sizeof bytes,
+                                    .access = ALL_ACCESS,
+                                    .comp_mask = IBV_REG_MR_MASK_ADDR | IBV_REG_MR_MASK_IOVA,
+                                    .addr = bytes,
+                                    .iova = 0x10000};
+    struct ibv_mr *mr = ibv_reg_mr_ex(both.b.pd, &attr);
+    MUST(mr != NULL && mr->addr == bytes && mr->length == sizeof bytes);
+    MUST(both_write(&both, 0x10000 + 64, mr->rkey, 1000) == IBV_WC_SUCCESS);
+    MUST(memcmp(bytes + 64, both.buf_a, 1000) == 0);
+    MUST(ibv_dereg_mr(mr) == 0);
+    attr.comp_mask = IBV_REG_MR_MASK_IOVA;
+    errno = 0;
+    MUST(ibv_reg_mr_ex(both.b.pd, &attr) == NULL && errno == EINVAL);
+    attr.comp_mask = IBV_REG_MR_MASK_ADDR | IBV_REG_MR_MASK_DMAH;
+    errno = 0;
+    MUST(ibv_reg_mr_ex(both.b.pd, &attr) == NULL && errno == EOPNOTSUPP);
+    both_close(&both);
+#else
+    printf("(not in this header)");
+#endif
+}
+
+/* FLUSH (A19): of a range and of a whole region; without the right, the classic refusal. */
+static void flush(void)
+{
+#ifdef HAVE_VERBS_FLUSH
+    struct both both;
+    struct ibv_qp_init_attr_ex init = {
+        .qp_type = IBV_QPT_RC,
+        .cap = both_init(IBV_QPT_RC).cap,
+        .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+        .send_ops_flags = IBV_QP_EX_WITH_FLUSH | IBV_QP_EX_WITH_RDMA_WRITE,
+    };
+    const int flushes = IBV_ACCESS_FLUSH_GLOBAL | IBV_ACCESS_FLUSH_PERSISTENT;
+    struct ibv_qp_init_attr plain = both_init(IBV_QPT_RC);
+    memset(&both, 0, sizeof both);
+    endpoint_open(&both.a, context, 32, &plain);
+    plain = both_init(IBV_QPT_RC);
+    endpoint_open(&both.b, context, 32, &plain);
+    both_memory(&both);
+    MUST(ibv_destroy_qp(both.a.qp) == 0);
+    init.pd = both.a.pd;
+    init.send_cq = init.recv_cq = both.a.cq;
+    MUST((both.a.qp = ibv_create_qp_ex(context, &init)) != NULL);
+    struct ibv_qp_attr attr = {
+        .qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = ALL_ACCESS | flushes};
+    const int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+    MUST(ibv_modify_qp(both.a.qp, &attr, mask) == 0);
+    MUST(ibv_modify_qp(both.b.qp, &attr, IBV_QP_ACCESS_FLAGS) == 0);
+    both_connect(&both);
+    struct ibv_mr *mr = ibv_reg_mr(both.b.pd, both.buf_b, BUF, ALL_ACCESS | flushes);
+    MUST(mr != NULL);
+    struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(both.a.qp);
+    ibv_wr_start(qp);
+    qp->wr_flags = 0;
+    ibv_wr_rdma_write(qp, mr->rkey, (uintptr_t)both.buf_b);
+    ibv_wr_set_sge(qp, both.mr_a->lkey, (uintptr_t)both.buf_a, BUF);
+    qp->wr_id = 8;
+    qp->wr_flags = IBV_SEND_SIGNALED;
+    ibv_wr_flush(qp, mr->rkey, (uintptr_t)both.buf_b + 10, 100, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE);
+    qp->wr_id = 9;
+    ibv_wr_flush(qp, mr->rkey, 0, 0, IBV_FLUSH_PERSISTENT, IBV_FLUSH_MR);
+    MUST(ibv_wr_complete(qp) == 0);
+    for (uint64_t wr_id = 8; wr_id < 10; wr_id++) {
+        struct ibv_wc wc = endpoint_wait(both.a.cq);
+        MUST(wc.status == IBV_WC_SUCCESS && wc.wr_id == wr_id && wc.opcode == IBV_WC_FLUSH);
+    }
+    MUST(memcmp(both.buf_a, both.buf_b, BUF) == 0);
+    ibv_wr_start(qp);
+    ibv_wr_flush(qp, both.mr_b->rkey, (uintptr_t)both.buf_b, 1, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE);
+    MUST(ibv_wr_complete(qp) == 0);
+    MUST(endpoint_wait(both.a.cq).status == IBV_WC_REM_ACCESS_ERR);
+    MUST(ibv_dereg_mr(mr) == 0);
+    both_close(&both);
+#else
+    printf("(not in this header)");
+#endif
+}
+
+int main(int argc, char **argv)
+{
+    static const struct both_case cases[] = {
+        {"names", names},
+        {"port_speed", port_speed},
+        {"no_completion_counter", no_completion_counter},
+        {"buffer", buffer},
+        {"by_attributes", by_attributes},
+        {"flush", flush},
+    };
+    context = endpoint_device(NULL);
+    int status = both_run(cases, sizeof cases / sizeof *cases, argc, argv);
+    MUST(ibv_close_device(context) == 0);
+    return status;
+}

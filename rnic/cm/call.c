@@ -36,6 +36,7 @@ int rnic_cm_listen(struct rnic_cm_id *id, uint64_t service_id, const uint8_t gid
         memcpy(id->addr.local, gid, 16);
     rnic_list_add(&cm->listeners, &id->listener);
     cm_enter(id, RNIC_CM_LISTEN);
+    cm_held_listen(cm, service_id);
     return RNIC_OK;
 }
 

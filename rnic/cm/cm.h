@@ -45,6 +45,12 @@ struct rnic_cm_attr {
     uint32_t seed[2];        /* unpredictable: blurs communication and transaction ids */
     /* Whether this engine answers for what it does not know (R232, R233). NULL: always. */
     bool (*speaks_for)(void *user, enum rnic_cm_unknown what, uint64_t number);
+    /* How long a REQ or SIDR_REQ for a service that nobody has waits for a program here that is
+     * about to listen, in ns, and at most half of what the REQ says the asker waits: a rejection is
+     * final, and programs ask as soon as they believe the other to listen. 0: no time. */
+    uint64_t patience;
+    /* Whether another engine of the port has this service: then nothing waits. NULL: never. */
+    bool (*elsewhere)(void *user, uint64_t service_id);
     void *user;
 };
 

@@ -245,8 +245,9 @@ void cm_enter_timewait(struct rnic_cm_id *id, rnic_time now)
 rnic_time rnic_cm_deadline(const struct rnic_cm *cm)
 {
     const struct rnic_heap_node *first = rnic_heap_first(&cm->timers);
+    rnic_time held = cm_held_deadline(cm);
 
-    return first ? first->at : RNIC_NEVER;
+    return first && first->at < held ? first->at : held;
 }
 
 unsigned rnic_cm_leaving(const struct rnic_cm *cm)
@@ -299,6 +300,7 @@ void rnic_cm_expire(struct rnic_cm *cm, rnic_time now)
 {
     struct rnic_heap_node *first;
 
+    cm_held_expire(cm, now);
     while ((first = rnic_heap_first(&cm->timers)) != NULL && first->at <= now) {
         rnic_heap_set(&cm->timers, first, RNIC_NEVER);
         expire_id(RNIC_LIST_OF(first, struct rnic_cm_id, timer), now);

@@ -47,6 +47,15 @@ struct cm_out {
     struct rnic_cm_addr addr;
 };
 
+#define CM_HELD_MAX 64u
+
+/* A request for a service that nobody has yet. */
+struct cm_held {
+    struct roce_cm_msg msg;
+    struct rnic_cm_addr addr;
+    rnic_time until;
+};
+
 struct rnic_cm {
     struct rnic_cm_attr attr;
     struct rnic_map by_local;
@@ -57,6 +66,9 @@ struct rnic_cm {
     uint32_t id_next;
     struct rnic_heap timers;
     unsigned leaving;
+
+    struct cm_held held[CM_HELD_MAX];
+    unsigned held_cnt;
 
     struct cm_out out[CM_OUT_MAX];
     unsigned out_first, out_cnt;
@@ -102,6 +114,21 @@ struct rnic_cm_id *cm_find_remote(struct rnic_cm *cm, uint32_t remote, uint64_t 
                                   const struct rnic_cm_addr *addr);
 struct rnic_cm_id *cm_find_qpn(struct rnic_cm *cm, uint32_t qpn, uint64_t guid,
                                const struct rnic_cm_addr *addr);
+
+/* One that listens at the very GID before one that listens everywhere. */
+struct rnic_cm_id *cm_find_listener(struct rnic_cm *cm, uint64_t service_id, const uint8_t gid[16]);
+
+/* A REQ or SIDR_REQ; `waited`: it gets an answer now. */
+bool cm_ask(struct rnic_cm *cm, const struct roce_cm_msg *msg, const struct rnic_cm_addr *addr,
+            rnic_time now, bool waited);
+
+/* held.c: keeps a request whose service nobody has; false if it is to be answered at once. */
+bool cm_hold(struct rnic_cm *cm, const struct roce_cm_msg *msg, const struct rnic_cm_addr *addr,
+             rnic_time now);
+rnic_time cm_held_deadline(const struct rnic_cm *cm);
+void cm_held_expire(struct rnic_cm *cm, rnic_time now);
+/* Somebody listens: who asked for it is due. */
+void cm_held_listen(struct rnic_cm *cm, uint64_t service_id);
 
 /* The messages that more than one place sends. */
 void cm_send_rej(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const void *data,

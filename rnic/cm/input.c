@@ -41,9 +41,7 @@ static bool speaks(const struct rnic_cm *cm, enum rnic_cm_unknown what, uint64_t
 
 /* ---- who is meant ---------------------------------------------------------------------------- */
 
-/* One that listens at the very GID before one that listens everywhere. */
-static struct rnic_cm_id *find_listener(struct rnic_cm *cm, uint64_t service_id,
-                                        const struct rnic_cm_addr *addr)
+struct rnic_cm_id *cm_find_listener(struct rnic_cm *cm, uint64_t service_id, const uint8_t gid[16])
 {
     struct rnic_cm_id *found = NULL;
 
@@ -52,7 +50,7 @@ static struct rnic_cm_id *find_listener(struct rnic_cm *cm, uint64_t service_id,
 
         if (id->service_id != service_id)
             continue;
-        if (id->at_gid && memcmp(id->addr.local, addr->local, 16) == 0)
+        if (id->at_gid && memcmp(id->addr.local, gid, 16) == 0)
             return id;
         if (!id->at_gid)
             found = id;
@@ -119,10 +117,10 @@ static enum roce_cm_rej_reason objection(const struct roce_cm_msg *msg)
 }
 
 static bool on_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
-                   const struct rnic_cm_addr *addr, rnic_time now)
+                   const struct rnic_cm_addr *addr, rnic_time now, bool waited)
 {
     const struct roce_cm_req *req = &msg->req;
-    struct rnic_cm_id *listener = find_listener(cm, req->service_id, addr);
+    struct rnic_cm_id *listener = cm_find_listener(cm, req->service_id, addr->local);
     struct rnic_cm_id *id = cm_find_remote(cm, req->local_comm_id, req->local_ca_guid, addr);
     struct rnic_cm_id *stale;
     enum roce_cm_rej_reason reason;
@@ -132,7 +130,8 @@ static bool on_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
         return true;
     }
     if (!listener) {
-        if (!speaks(cm, RNIC_CM_UNKNOWN_SERVICE, req->service_id))
+        if ((!waited && cm_hold(cm, msg, addr, now)) ||
+            !speaks(cm, RNIC_CM_UNKNOWN_SERVICE, req->service_id))
             return false;
         refuse(cm, msg, addr, 0, req->local_comm_id, OF_REQ, ROCE_CM_REJ_INVALID_SERVICE_ID);
         return true;
@@ -328,17 +327,16 @@ static bool on_drep(struct rnic_cm *cm, const struct roce_cm_msg *msg,
 /* ---- UD services ----------------------------------------------------------------------------- */
 
 static bool on_sidr_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
-                        const struct rnic_cm_addr *addr, rnic_time now)
+                        const struct rnic_cm_addr *addr, rnic_time now, bool waited)
 {
     const struct roce_cm_sidr_req *req = &msg->sidr_req;
-    struct rnic_cm_id *listener = find_listener(cm, req->service_id, addr);
+    struct rnic_cm_id *listener = cm_find_listener(cm, req->service_id, addr->local);
     struct rnic_cm_id *id;
     struct roce_cm_rdmaip ip;
     /* Statuses of a SIDR_REP, table 120. */
     enum { UNSUPPORTED = 1, REJECTED = 2 };
     uint8_t status = 0;
 
-    (void)now;
     for (struct rnic_list *at = cm->ids.next; at != &cm->ids; at = at->next) {
         id = RNIC_LIST_OF(at, struct rnic_cm_id, all);
         if ((id->state == RNIC_CM_SIDR_RCVD || id->state == RNIC_CM_SIDR_DONE) && !id->active &&
@@ -348,7 +346,8 @@ static bool on_sidr_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
             return true;
         }
     }
-    if (!listener && !speaks(cm, RNIC_CM_UNKNOWN_SERVICE, req->service_id))
+    if (!listener && ((!waited && cm_hold(cm, msg, addr, now)) ||
+                      !speaks(cm, RNIC_CM_UNKNOWN_SERVICE, req->service_id)))
         return false;
     if (!listener)
         status = UNSUPPORTED;
@@ -407,6 +406,13 @@ static bool on_lap(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     return true;
 }
 
+bool cm_ask(struct rnic_cm *cm, const struct roce_cm_msg *msg, const struct rnic_cm_addr *addr,
+            rnic_time now, bool waited)
+{
+    return msg->kind == ROCE_CM_REQ ? on_req(cm, msg, addr, now, waited)
+                                    : on_sidr_req(cm, msg, addr, now, waited);
+}
+
 bool rnic_cm_input(struct rnic_cm *cm, const uint8_t *mad, size_t len,
                    const struct rnic_cm_addr *addr, rnic_time now)
 {
@@ -415,14 +421,14 @@ bool rnic_cm_input(struct rnic_cm *cm, const uint8_t *mad, size_t len,
     if (roce_cm_msg_parse(&msg, mad, len, len) != 0)
         return false; /* R246 */
     switch (msg.kind) {
-    case ROCE_CM_REQ: return on_req(cm, &msg, addr, now);
+    case ROCE_CM_REQ:
+    case ROCE_CM_SIDR_REQ: return cm_ask(cm, &msg, addr, now, false);
     case ROCE_CM_MRA: return on_mra(cm, &msg, addr, now);
     case ROCE_CM_REJ: return on_rej(cm, &msg, addr, now);
     case ROCE_CM_REP: return on_rep(cm, &msg, addr, now);
     case ROCE_CM_RTU: return on_rtu(cm, &msg, addr, now);
     case ROCE_CM_DREQ: return on_dreq(cm, &msg, addr, now);
     case ROCE_CM_DREP: return on_drep(cm, &msg, addr, now);
-    case ROCE_CM_SIDR_REQ: return on_sidr_req(cm, &msg, addr, now);
     case ROCE_CM_SIDR_REP: return on_sidr_rep(cm, &msg, addr, now);
     case ROCE_CM_LAP: return on_lap(cm, &msg, addr, now);
     default: return false; /* an APR answers what is never asked */

@@ -263,7 +263,11 @@ static int query_route(const struct call *call)
 static int listen_for(const struct call *call)
 {
     struct uc_id *id = uc_id_get(call->file, call->in->listen.id);
-    return id ? uc_listen(id, call->in->listen.backlog) : -ENOENT;
+    if (!id)
+        return -ENOENT;
+    int result = uc_listen(id, call->in->listen.backlog);
+    uc_worker_wake(); /* somebody may have asked for it already */
+    return result;
 }
 
 static struct rnic_cm_param param_of(const struct uc_id *id, const struct rdma_ucm_conn_param *conn)

@@ -24,6 +24,10 @@
 #define COMM_BITS 20u         /* of a communication id below the block's number */
 #define AHS       64u
 
+/* For a program that is about to listen: threads of a process that share a busy core with others
+ * wait their turn, a device's firmware does not. */
+#define PATIENCE_NS UINT64_C(250000000)
+
 struct uc_port {
     struct uc_port *next;
     struct vdevice *device;
@@ -109,21 +113,47 @@ bool uc_port_gid(struct uc_port *port, unsigned idx, uint8_t gid[16])
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Whether this process answers for what nobody here knows: it holds "gsi", and no other process has
- * claimed the service, or holds the block of the communication id. */
+/* Whether an id of this process is bound to the port of a service here. */
+static bool bound_here(const struct uc_port *port, uint64_t service_id)
+{
+    for (const struct uc_id *id = uc_ids; id; id = id->next)
+        if (id->space == roce_cm_sid_space(service_id) &&
+            uc_addr_port(&id->src) == roce_cm_sid_port(service_id))
+            for (const struct uc_claim *claim = id->claims; claim; claim = claim->next)
+                if (claim->port == port)
+                    return true;
+    return false;
+}
+
+static bool service_held(const struct uc_port *port, uint64_t service_id)
+{
+    char name[48];
+    snprintf(name, sizeof name, "cm/%x/%u", roce_cm_sid_space(service_id),
+             roce_cm_sid_port(service_id));
+    return rnic_registry_held(port->device->iface, name);
+}
+
+static bool elsewhere(void *user, uint64_t service_id)
+{
+    return roce_cm_sid_is_ip(service_id) && !bound_here(user, service_id) &&
+           service_held(user, service_id);
+}
+
+/* Whether this process answers for what nobody here knows: a port it is bound to without listening;
+ * else if it holds "gsi", and no other process has claimed the service, or holds the block of the
+ * communication id. */
 static bool speaks_for(void *user, enum rnic_cm_unknown what, uint64_t number)
 {
     struct uc_port *port = user;
+    bool service = what == RNIC_CM_UNKNOWN_SERVICE;
     char name[48];
+    if (service && roce_cm_sid_is_ip(number) && bound_here(port, number))
+        return true;
     if (!rnic_loop_gsi_owner(uc_port_loop(port)))
         return false;
-    if (what == RNIC_CM_UNKNOWN_COMM_ID)
-        snprintf(name, sizeof name, "qpnblk/%u", (unsigned)(number >> COMM_BITS));
-    else if (roce_cm_sid_is_ip(number))
-        snprintf(name, sizeof name, "cm/%x/%u", roce_cm_sid_space(number),
-                 roce_cm_sid_port(number));
-    else
-        return true; /* no program of ours can listen for it */
+    if (service) /* what is no port no program of ours can listen for */
+        return !roce_cm_sid_is_ip(number) || !service_held(port, number);
+    snprintf(name, sizeof name, "qpnblk/%u", (unsigned)(number >> COMM_BITS));
     return !rnic_registry_held(port->device->iface, name);
 }
 
@@ -202,6 +232,8 @@ static struct uc_port *open_port(struct ibv_device *device)
         .id_prefix_bits = 32 - COMM_BITS,
         .seed = {uc_random(), uc_random()},
         .speaks_for = speaks_for,
+        .patience = PATIENCE_NS,
+        .elsewhere = elsewhere,
         .user = port,
     };
     port->cm = rnic_cm_new(&attr);

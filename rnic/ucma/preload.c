@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <rdma/rdma_user_cm.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -15,6 +16,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/types.h>
+#include <time.h>
 
 #define EXPORT  __attribute__((visibility("default")))
 #define DEVICE  "/dev/infiniband/rdma_cm"
@@ -27,6 +29,7 @@ EXPORT int close(int fd);
 EXPORT int fstat(int fd, struct stat *st);
 EXPORT int fstat64(int fd, struct stat64 *st);
 
+enum { NOT_OURS, OURS, CLOSED }; /* CLOSED: it was ours */
 static atomic_uchar ours[FDS_MAX];
 
 static int (*next_open)(const char *, int, ...);
@@ -84,7 +87,7 @@ static int has_device(void)
 
 static int is_ours(int fd)
 {
-    return fd >= 0 && fd < FDS_MAX && atomic_load_explicit(&ours[fd], memory_order_relaxed);
+    return fd >= 0 && fd < FDS_MAX && atomic_load_explicit(&ours[fd], memory_order_relaxed) == OURS;
 }
 
 static int open_device(int flags)
@@ -97,46 +100,75 @@ static int open_device(int flags)
         return -1;
     }
     if (fd >= 0)
-        atomic_store(&ours[fd], 1);
+        atomic_store(&ours[fd], OURS);
     return fd;
 }
 
 #define TAKES_MODE(flags) ((flags)&O_CREAT || ((flags)&O_TMPFILE) == O_TMPFILE)
 
+static int open_any(int (*next)(const char *, int, ...), const char *path, int flags, va_list args)
+{
+    mode_t mode = TAKES_MODE(flags) ? va_arg(args, mode_t) : 0;
+
+    if (strcmp(path, DEVICE) == 0 && has_device())
+        return open_device(flags);
+    return next(path, flags, mode);
+}
+
 int open(const char *path, int flags, ...)
 {
-    mode_t mode = 0;
     va_list args;
+    int fd;
 
     find();
     va_start(args, flags);
-    if (TAKES_MODE(flags))
-        mode = va_arg(args, mode_t);
+    fd = open_any(next_open, path, flags, args);
     va_end(args);
-    if (strcmp(path, DEVICE) == 0 && has_device())
-        return open_device(flags);
-    return next_open(path, flags, mode);
+    return fd;
 }
 
 int open64(const char *path, int flags, ...)
 {
-    mode_t mode = 0;
     va_list args;
+    int fd;
 
     find();
     va_start(args, flags);
-    if (TAKES_MODE(flags))
-        mode = va_arg(args, mode_t);
+    fd = open_any(next_open64, path, flags, args);
     va_end(args);
-    if (strcmp(path, DEVICE) == 0 && has_device())
-        return open_device(flags);
-    return next_open64(path, flags, mode);
+    return fd;
+}
+
+/* A thread that asks for an event of a descriptor which another one has just closed. Had it asked a
+ * moment before, it would wait in the kernel for ever, and the process end without it (rping); on
+ * a busy machine threads are later than those of a machine with such a device. So it waits for that
+ * moment before it hears EBADF. */
+static void wait_if_late(int fd, const void *buf, size_t len)
+{
+    static const struct timespec moment = {.tv_nsec = 300000000};
+    struct rdma_ucm_cmd_hdr hdr;
+    int error = errno;
+
+    if (error != EBADF || fd < 0 || fd >= FDS_MAX || atomic_load(&ours[fd]) != CLOSED ||
+        len < sizeof(hdr))
+        return;
+    memcpy(&hdr, buf, sizeof(hdr));
+    if (hdr.cmd == RDMA_USER_CM_CMD_GET_EVENT)
+        nanosleep(&moment, NULL);
+    errno = error;
 }
 
 ssize_t write(int fd, const void *buf, size_t len)
 {
+    ssize_t done;
+
     find();
-    return is_ours(fd) ? device_write(fd, buf, len) : next_write(fd, buf, len);
+    if (is_ours(fd))
+        return device_write(fd, buf, len);
+    done = next_write(fd, buf, len);
+    if (done < 0)
+        wait_if_late(fd, buf, len);
+    return done;
 }
 
 int close(int fd)
@@ -144,7 +176,7 @@ int close(int fd)
     find();
     if (!is_ours(fd))
         return next_close(fd);
-    atomic_store(&ours[fd], 0);
+    atomic_store(&ours[fd], CLOSED);
     return device_close(fd);
 }
 

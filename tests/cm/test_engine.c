@@ -19,6 +19,7 @@ struct end {
     struct rnic_cm_event last;
     bool accepts, rejects, silent; /* what it does with a request */
     bool speaks;
+    bool elsewhere; /* another engine has every service */
 };
 
 struct world {
@@ -42,7 +43,14 @@ static bool speaks(void *user, enum rnic_cm_unknown what, uint64_t number)
     return ((struct end *)user)->speaks;
 }
 
-static void start(struct world *w)
+static bool elsewhere(void *user, uint64_t service_id)
+{
+    (void)service_id;
+    return ((struct end *)user)->elsewhere;
+}
+
+/* `patience`: B's, with a service that nobody has. */
+static void start_with(struct world *w, uint64_t patience)
 {
     memset(w, 0, sizeof(*w));
     w->rng = rng_seed();
@@ -52,6 +60,8 @@ static void start(struct world *w)
                                           .id_prefix_bits = 12,
                                           .seed = {1000 * e + 5, e},
                                           .speaks_for = speaks,
+                                          .patience = e == B ? patience : 0,
+                                          .elsewhere = elsewhere,
                                           .user = &w->end[e]};
 
         w->end[e].cm = rnic_cm_new(&attr);
@@ -61,6 +71,11 @@ static void start(struct world *w)
     w->end[B].accepts = true;
     w->end[B].listen = rnic_cm_id_new(w->end[B].cm, NULL);
     EXPECT_EQ(rnic_cm_listen(w->end[B].listen, SERVICE, NULL), RNIC_OK);
+}
+
+static void start(struct world *w)
+{
+    start_with(w, 0);
 }
 
 static void stop(struct world *w)
@@ -326,6 +341,81 @@ static void nobody_listens(void)
     }
 }
 
+static void stops_listening(struct world *w)
+{
+    rnic_cm_id_del(w->end[B].listen, w->now);
+    w->end[B].listen = NULL;
+}
+
+static void listens_again(struct world *w)
+{
+    w->end[B].listen = rnic_cm_id_new(w->end[B].cm, NULL);
+    EXPECT_EQ(rnic_cm_listen(w->end[B].listen, SERVICE, NULL), RNIC_OK);
+}
+
+/* A program that begins to listen a moment after the request came gets it, once; perftest -R asks
+ * while the other side is about to listen, and a REJ ends it. */
+static void listens_late(void)
+{
+    enum { PATIENCE = 250000000 };
+    struct world w;
+    const struct roce_cm_sidr_req sidr = {.service_id = SERVICE, .private_data = {[1] = 0x40}};
+
+    start_with(&w, PATIENCE);
+    stops_listening(&w);
+    ask(&w, 0x111);
+    pass(&w, PATIENCE / 2);
+    EXPECT_EQ(w.sent[B][ROCE_CM_REJ], 0);
+    listens_again(&w);
+    EXPECT_EQ(rnic_cm_deadline(w.end[B].cm), 0);
+    pass(&w, PATIENCE);
+    expect_connected(&w);
+    EXPECT_EQ(w.sent[A][ROCE_CM_REQ], 1);
+    stop(&w);
+
+    start_with(&w, PATIENCE); /* a service of datagrams likewise */
+    stops_listening(&w);
+    w.end[A].id = rnic_cm_id_new(w.end[A].cm, NULL);
+    EXPECT_EQ(rnic_cm_sidr_ask(w.end[A].id, &sidr, 18, 15, &addr_of[A], w.now), RNIC_OK);
+    pass(&w, PATIENCE / 2);
+    listens_again(&w);
+    pass(&w, PATIENCE);
+    EXPECT_EQ(w.end[A].seen[RNIC_CM_SIDR_RESPONSE], 1);
+    EXPECT_EQ(w.end[A].last.msg.sidr_rep.qpn, 0x77);
+    stop(&w);
+}
+
+/* R232 after that time, which is less than the asker's; not at all if another engine has it. */
+static void nobody_listens_in_time(void)
+{
+    struct world w;
+
+    for (unsigned there = 0; there < 2; there++) {
+        start_with(&w, UINT64_C(60000000000));
+        stops_listening(&w);
+        w.end[B].elsewhere = there;
+        w.end[B].speaks = !there;
+        ask(&w, 0x111);
+        pass(&w, UINT64_C(600000000)); /* the REQ says 1.07 s */
+        EXPECT_EQ(w.sent[A][ROCE_CM_REQ], 1);
+        EXPECT_EQ(w.end[A].seen[RNIC_CM_REJECTED], !there);
+        if (!there)
+            EXPECT_EQ(w.end[A].last.msg.rej.reason, ROCE_CM_REJ_INVALID_SERVICE_ID);
+        EXPECT_EQ(rnic_cm_deadline(w.end[B].cm), RNIC_NEVER);
+        stop(&w);
+    }
+    start_with(&w, 250000000); /* no more than so many wait; the others are refused at once */
+    stops_listening(&w);
+    for (uint32_t i = 0; i < 100; i++) {
+        ask(&w, 0x1000 + i);
+        carry(&w);
+    }
+    EXPECT_EQ(w.end[A].seen[RNIC_CM_REJECTED], 36);
+    pass(&w, 300000000);
+    EXPECT_EQ(w.end[A].seen[RNIC_CM_REJECTED], 100);
+    stop(&w);
+}
+
 /* R236: a program that takes its time is waited for. */
 static void patience(void)
 {
@@ -473,5 +563,6 @@ static void listeners(void)
 }
 
 SUITE("cm.engine", TEST(connects_and_parts), TEST(any_message_lost), TEST(bad_network),
-      TEST(rejected), TEST(nobody_listens), TEST(patience), TEST(stale), TEST(dreq_of_another_qp),
-      TEST(both_part_at_once), TEST(datagram_service), TEST(given_up), TEST(listeners))
+      TEST(rejected), TEST(nobody_listens), TEST(listens_late), TEST(nobody_listens_in_time),
+      TEST(patience), TEST(stale), TEST(dreq_of_another_qp), TEST(both_part_at_once),
+      TEST(datagram_service), TEST(given_up), TEST(listeners))

@@ -10,7 +10,20 @@
 #include <string.h>
 #include "ucma/ucma.h"
 
+/* What Linux 6.17 has more than the header of Debian 12: its numbers, and what a command of it
+ * holds (struct rdma_ucm_write_cm_event). */
+enum { WRITE_CM_EVENT = RDMA_USER_CM_CMD_JOIN_MCAST + 2, COMMANDS };
+
+struct write_event {
+    uint32_t id;
+    uint32_t reserved;
+    uint32_t event;
+    uint32_t status;
+    uint64_t arg;
+};
+
 union body {
+    struct write_event write_event;
     struct rdma_ucm_create_id create_id;
     struct rdma_ucm_destroy_id destroy_id;
     struct rdma_ucm_bind_ip bind_ip;
@@ -579,7 +592,26 @@ static int get_event(const struct call *call)
     return result < 0 ? result : answer(call, call->in->get_event.response, &resp, sizeof resp);
 }
 
-static int (*const commands[])(const struct call *call) = {
+/* The program's own event, for whoever waits for events of the id. */
+static int write_event(const struct call *call)
+{
+    const struct write_event *in = &call->in->write_event;
+    if (in->event != UCMA_USER && in->event != UCMA_INTERNAL)
+        return -EINVAL;
+    struct uc_id *id = uc_id_get(call->file, in->id);
+    if (!id)
+        return -ENOENT;
+    struct uc_event *event = uc_event_new(id, (enum ucma_event_type)in->event, (int)in->status);
+    if (!event)
+        return -ENOMEM;
+    memcpy(&event->resp.param, &in->arg, sizeof in->arg);
+    uc_post(event);
+    return 0;
+}
+
+/* RDMA_USER_CM_CMD_RESOLVE_IB_SERVICE, which asks a subnet administrator, has no row: there is
+ * none. */
+static int (*const commands[COMMANDS])(const struct call *call) = {
     [RDMA_USER_CM_CMD_CREATE_ID] = create_id,
     [RDMA_USER_CM_CMD_DESTROY_ID] = destroy_id,
     [RDMA_USER_CM_CMD_BIND_IP] = bind_ip,
@@ -601,6 +633,7 @@ static int (*const commands[])(const struct call *call) = {
     [RDMA_USER_CM_CMD_BIND] = bind_any,
     [RDMA_USER_CM_CMD_RESOLVE_ADDR] = resolve_any,
     [RDMA_USER_CM_CMD_JOIN_MCAST] = join_any,
+    [WRITE_CM_EVENT] = write_event,
 };
 
 int uc_command(struct uc_file *file, const struct rdma_ucm_cmd_hdr *hdr, const void *body,

@@ -50,6 +50,10 @@ enum ucma_event_type {
     UCMA_MULTICAST_ERROR,
     UCMA_ADDR_CHANGE,
     UCMA_TIMEWAIT_EXIT,
+    UCMA_ADDRINFO_RESOLVED, /* these four: Linux 6.17, rdma-core 59 */
+    UCMA_ADDRINFO_ERROR,
+    UCMA_USER,
+    UCMA_INTERNAL,
 };
 
 #define UCMA_UDP_QKEY 0x01234567u /* RDMA_UDP_QKEY: the Q_Key of port space UDP, Annex A11 */

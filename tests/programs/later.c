@@ -8,6 +8,8 @@
 #define _GNU_SOURCE
 #endif
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <rdma/rdma_user_cm.h>
 #include <unistd.h>
 #include "both.h"
 
@@ -200,6 +202,103 @@ static void flush(void)
 #endif
 }
 
+/* ---- rdma_cm: the commands of Linux 6.17, as librdmacm writes them ----------------------------
+ */
+
+static const uint32_t event_user = 18; /* RDMA_CM_EVENT_USER */
+static const uint32_t command_write_event = RDMA_USER_CM_CMD_JOIN_MCAST + 2;
+
+/* One command with its answer's address in front, as struct rdma_ucm_create_id and _get_event. */
+static int tell(int fd, uint32_t cmd, const void *body, uint16_t len, uint16_t out)
+{
+    struct {
+        struct rdma_ucm_cmd_hdr hdr;
+        char body[512];
+    } message = {.hdr = {.cmd = cmd, .in = len, .out = out}};
+    memcpy(message.body, body, len);
+    size_t all = sizeof message.hdr + len;
+    return write(fd, &message, all) == (ssize_t)all ? 0 : errno;
+}
+
+static void own_event(void)
+{
+    struct rdma_ucm_create_id_resp id = {0};
+    struct rdma_ucm_event_resp resp;
+    const struct rdma_ucm_create_id create = {
+        .uid = 4711, .response = (uintptr_t)&id, .ps = 0x0106 /* RDMA_PS_TCP */};
+    const struct rdma_ucm_get_event get = {.response = (uintptr_t)&resp};
+    struct {
+        uint32_t id, reserved, event, status;
+        uint64_t arg;
+    } put = {.event = event_user, .status = 0x11223344, .arg = 0x55667788aabbccdd};
+    uint64_t arg;
+    int fd = open("/dev/infiniband/rdma_cm", O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    MUST(fd >= 0);
+    MUST(tell(fd, RDMA_USER_CM_CMD_CREATE_ID, &create, sizeof create, sizeof id) == 0);
+    put.id = id.id;
+    MUST(tell(fd, command_write_event, &put, sizeof put, 0) == 0);
+    MUST(tell(fd, RDMA_USER_CM_CMD_GET_EVENT, &get, sizeof get, sizeof resp) == 0);
+    memcpy(&arg, &resp.param, sizeof arg);
+    MUST(resp.uid == 4711 && resp.id == id.id && resp.event == event_user &&
+         resp.status == 0x11223344 && arg == put.arg);
+    MUST(tell(fd, RDMA_USER_CM_CMD_GET_EVENT, &get, sizeof get, sizeof resp) == EAGAIN);
+    put.event = 0; /* RDMA_CM_EVENT_ADDR_RESOLVED: not the program's to say */
+    MUST(tell(fd, command_write_event, &put, sizeof put, 0) == EINVAL);
+    put.event = event_user;
+    put.id++;
+    MUST(tell(fd, command_write_event, &put, sizeof put, 0) == ENOENT);
+    MUST(tell(fd, command_write_event - 1, &put, sizeof put, 0) == ENOSYS); /* RESOLVE_IB_SERVICE */
+    MUST(tell(fd, command_write_event + 1, &put, sizeof put, 0) == EINVAL); /* no command at all */
+    MUST(close(fd) == 0);
+}
+
+/* The same by librdmacm, where it has node RDMACM_1.4. Its header need not be here: handles are
+ * pointers, and of an event only `event` is looked at, behind two pointers. */
+static void addrinfo(void)
+{
+    void *library = dlopen("librdmacm.so.1", RTLD_NOW);
+    if (!library || !dlvsym(library, "rdma_resolve_addrinfo", "RDMACM_1.4")) {
+        printf("(not in this librdmacm)");
+        return;
+    }
+    struct event {
+        void *id, *listen_id;
+        int event;
+    } *event = NULL;
+    void *(*create_channel)(void);
+    int (*create_id)(void *, void **, void *, int);
+    int (*resolve)(void *, const char *, const char *, const void *);
+    int (*query)(void *, void **);
+    void (*free_info)(void *);
+    int (*get_event)(void *, struct event **);
+    int (*ack_event)(struct event *);
+    int (*write_event)(void *, int, int, uint64_t);
+    int (*destroy_id)(void *);
+    void (*destroy_channel)(void *);
+    *(void **)&create_channel = dlsym(library, "rdma_create_event_channel");
+    *(void **)&create_id = dlsym(library, "rdma_create_id");
+    *(void **)&resolve = dlsym(library, "rdma_resolve_addrinfo");
+    *(void **)&query = dlsym(library, "rdma_query_addrinfo");
+    *(void **)&free_info = dlsym(library, "rdma_freeaddrinfo");
+    *(void **)&get_event = dlsym(library, "rdma_get_cm_event");
+    *(void **)&ack_event = dlsym(library, "rdma_ack_cm_event");
+    *(void **)&write_event = dlsym(library, "rdma_write_cm_event");
+    *(void **)&destroy_id = dlsym(library, "rdma_destroy_id");
+    *(void **)&destroy_channel = dlsym(library, "rdma_destroy_event_channel");
+    void *channel = create_channel(), *id = NULL, *info = NULL;
+    MUST(channel && create_id(channel, &id, NULL, 0x0106) == 0);
+    MUST(resolve(id, "127.0.0.1", "7471", NULL) == 0);
+    MUST(get_event(channel, &event) == 0 && event->id == id && event->event == 16); /* RESOLVED */
+    MUST(ack_event(event) == 0);
+    MUST(query(id, &info) == 0 && info);
+    free_info(info);
+    MUST(write_event(id, (int)event_user, 5, 6) == 0);
+    MUST(get_event(channel, &event) == 0 && event->id == id && event->event == (int)event_user);
+    MUST(ack_event(event) == 0);
+    MUST(destroy_id(id) == 0);
+    destroy_channel(channel);
+}
+
 int main(int argc, char **argv)
 {
     static const struct both_case cases[] = {
@@ -209,6 +308,8 @@ int main(int argc, char **argv)
         {"buffer", buffer},
         {"by_attributes", by_attributes},
         {"flush", flush},
+        {"own_event", own_event},
+        {"addrinfo", addrinfo},
     };
     context = endpoint_device(NULL);
     int status = both_run(cases, sizeof cases / sizeof *cases, argc, argv);

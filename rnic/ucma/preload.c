@@ -29,8 +29,8 @@ EXPORT int close(int fd);
 EXPORT int fstat(int fd, struct stat *st);
 EXPORT int fstat64(int fd, struct stat64 *st);
 
-enum { NOT_OURS, OURS, CLOSED }; /* CLOSED: it was ours */
 static atomic_uchar ours[FDS_MAX];
+static atomic_uchar closed_one; /* whether one of ours was closed */
 
 static int (*next_open)(const char *, int, ...);
 static int (*next_open64)(const char *, int, ...);
@@ -87,7 +87,7 @@ static int has_device(void)
 
 static int is_ours(int fd)
 {
-    return fd >= 0 && fd < FDS_MAX && atomic_load_explicit(&ours[fd], memory_order_relaxed) == OURS;
+    return fd >= 0 && fd < FDS_MAX && atomic_load_explicit(&ours[fd], memory_order_relaxed);
 }
 
 static int open_device(int flags)
@@ -100,7 +100,7 @@ static int open_device(int flags)
         return -1;
     }
     if (fd >= 0)
-        atomic_store(&ours[fd], OURS);
+        atomic_store(&ours[fd], 1);
     return fd;
 }
 
@@ -139,21 +139,22 @@ int open64(const char *path, int flags, ...)
     return fd;
 }
 
-/* A thread that asks for an event of a descriptor which another one has just closed. Had it asked a
- * moment before, it would wait in the kernel for ever, and the process end without it (rping); on
- * a busy machine threads are later than those of a machine with such a device. So it waits for that
- * moment before it hears EBADF. */
-static void wait_if_late(int fd, const void *buf, size_t len)
+/* A thread that asks for an event of a channel which another one has just destroyed: librdmacm
+ * takes the descriptor out of what was freed. Had it asked a moment before, it would wait in the
+ * kernel for ever, and the process end without it (rping); on a busy machine threads come later
+ * than on one with such a device. So it waits before it hears EBADF, longer than the process may
+ * take to end (worker.c, LINGER_NS). */
+static void wait_if_late(const void *buf, size_t len)
 {
-    static const struct timespec moment = {.tv_nsec = 300000000};
+    static const struct timespec moment = {.tv_sec = 5};
     struct rdma_ucm_cmd_hdr hdr;
     int error = errno;
 
-    if (error != EBADF || fd < 0 || fd >= FDS_MAX || atomic_load(&ours[fd]) != CLOSED ||
-        len < sizeof(hdr))
+    if (error != EBADF || !atomic_load(&closed_one) ||
+        len != sizeof(hdr) + sizeof(struct rdma_ucm_get_event))
         return;
     memcpy(&hdr, buf, sizeof(hdr));
-    if (hdr.cmd == RDMA_USER_CM_CMD_GET_EVENT)
+    if (hdr.cmd == RDMA_USER_CM_CMD_GET_EVENT && hdr.in == sizeof(struct rdma_ucm_get_event))
         nanosleep(&moment, NULL);
     errno = error;
 }
@@ -167,7 +168,7 @@ ssize_t write(int fd, const void *buf, size_t len)
         return device_write(fd, buf, len);
     done = next_write(fd, buf, len);
     if (done < 0)
-        wait_if_late(fd, buf, len);
+        wait_if_late(buf, len);
     return done;
 }
 
@@ -176,7 +177,8 @@ int close(int fd)
     find();
     if (!is_ours(fd))
         return next_close(fd);
-    atomic_store(&ours[fd], CLOSED);
+    atomic_store(&ours[fd], 0);
+    atomic_store(&closed_one, 1);
     return device_close(fd);
 }
 

@@ -5,6 +5,7 @@
  * error.
  */
 #include <string.h>
+#include "add_main.h"
 #include "agent_run.h"
 #include "check_main.h"
 #include "decode_main.h"
@@ -22,6 +23,7 @@ static const struct command {
 } commands[] = {
     {"check", "judge the traffic of captures by the rules", check_main},
     {"replay", "play captures against the software RNIC and judge its answers", replay_main},
+    {"add", "put a capture into a folder that replay plays as a gate", add_main},
     {"agent", "let replay --live on another host use an RDMA device of this one", agent_run},
     {"decode", "print the RoCE frames of captures in words", decode_main},
 };

@@ -32,8 +32,7 @@ static void weigh(enum verdict *verdict, enum verdict one)
         *verdict = one;
 }
 
-/* Of one connection, both ends. */
-static enum verdict verdict_of(const struct replay *r, uint32_t idx)
+enum verdict report_run_verdict(const struct replay *r, uint32_t idx)
 {
     enum verdict verdict = VERDICT_SKIPPED;
 
@@ -61,7 +60,7 @@ enum verdict report_verdict(const struct replay *r)
     enum verdict verdict = VERDICT_SKIPPED;
 
     for (uint32_t i = 0; i < r->drive.run_cnt; i++)
-        weigh(&verdict, verdict_of(r, i));
+        weigh(&verdict, report_run_verdict(r, i));
     for (size_t i = 0; i < r->streams.cnt; i++)
         if (!is_aside(r, &r->streams.stream[i]))
             weigh(&verdict, r->streams.stream[i].verdict);
@@ -345,13 +344,13 @@ static void print_connection(FILE *out, const struct replay *r, uint32_t idx,
             setup_packet(s, 0)->frame, setup_packet(s, (uint32_t)s->step_cnt - 1)->frame,
             s->side->cm.present ? ", set up by the connection manager" : "");
     print_resumed(out, s);
-    if (verdict_of(r, idx) != VERDICT_SKIPPED)
+    if (report_run_verdict(r, idx) != VERDICT_SKIPPED)
         print_requests(out, s);
     if (r->comparison.result)
         print_responder(out, &r->comparison, idx, options);
     if (r->verification.result)
         report_requester_text(out, &r->verification, idx);
-    if (verdict_of(r, idx) != VERDICT_SKIPPED)
+    if (report_run_verdict(r, idx) != VERDICT_SKIPPED)
         print_ladder(out, r, idx, options);
 }
 
@@ -411,7 +410,7 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
     fputc('\n', out);
     for (uint32_t i = 0; i < r->drive.run_cnt; i++) {
         print_connection(out, r, i, options);
-        cnt[verdict_of(r, i)]++;
+        cnt[report_run_verdict(r, i)]++;
         known += cmp->result ? cmp->result[i].known_frames : 0;
         known += r->verification.result ? r->verification.result[i].known_frames : 0;
         inconclusive += cmp->result ? cmp->result[i].inconclusive : 0;
@@ -513,7 +512,7 @@ static json_t *connection_json(const struct replay *r, uint32_t idx)
                           report_encap(req->encap), "connection_manager", s->side->cm.present,
                           "first_frame", (int)setup_packet(s, 0)->frame, "last_frame",
                           (int)setup_packet(s, (uint32_t)s->step_cnt - 1)->frame, "verdict",
-                          verdict_name(verdict_of(r, idx)));
+                          verdict_name(report_run_verdict(r, idx)));
 
     if (!c)
         return NULL;

@@ -28,9 +28,10 @@ def start(*command):
 def wait_for(port):
     end = time.monotonic() + 30
     while time.monotonic() < end:
-        with open("/proc/net/tcp", encoding="ascii") as lines:
-            if any(f":{port:04X} " in line and " 0A " in line for line in lines):
-                return
+        for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+            with open(table, encoding="ascii") as lines:
+                if any(f":{port:04X} " in line and " 0A " in line for line in lines):
+                    return
         time.sleep(0.01)
     sys.exit(f"nobody listens on port {port}")
 

@@ -41,7 +41,7 @@ guest_start() {
     timeout "$guest_seconds" nice qemu-system-x86_64 -accel tcg -cpu max -m 768 -smp 1 \
         -nodefaults -display none -no-reboot \
         -kernel "$(echo "$kernel"/root/boot/vmlinuz-*)" -initrd "$initrd" \
-        -append "console=ttyS0 panic=-1 quiet SIDE=$side MTU=$mtu" \
+        -append "console=ttyS0 panic=-1 quiet no_timer_check SIDE=$side MTU=$mtu" \
         -serial "file:$tmp/$side.console" \
         -chardev "pipe,id=agent,path=$tmp/$side.agent" -serial chardev:agent \
         -chardev "pipe,id=qmp,path=$tmp/$side.qmp" -mon chardev=qmp,mode=control \

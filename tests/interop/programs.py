@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""What tests/interop/programs runs behind its tap interface: the rows of programs.txt, one end under
+rnic-run, the other in the guest, whose agent listens on the pipes in the folder that --agent names."""
+import argparse
+import os
+import re
+import select
+import shlex
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "programs"))
+import pair  # noqa: E402 (tests/programs)
+
+OURS, LINUX = "192.0.2.1", "192.0.2.2"
+TIMEOUT = 120  # s a row; the guest is emulated
+PEER = "linux-rxe-6.1"  # of which deviations are known
+
+
+def rows():
+    with open(os.path.join(HERE, "programs.txt"), encoding="utf-8") as lines:
+        for line in lines:
+            fields = [field.strip() for field in line.split("|")]
+            if len(fields) == 5 and not line.startswith("#"):
+                yield fields
+
+
+class Agent:
+    """The guest: commands by number, their lines as they come."""
+
+    def __init__(self, folder):
+        self.to = open(os.path.join(folder, "agent.in"), "w", buffering=1, encoding="utf-8")
+        self.fd = os.open(os.path.join(folder, "agent.out"), os.O_RDWR | os.O_NONBLOCK)
+        self.rest = b""
+        self.last = 100
+        self.out, self.status = {}, {}
+
+    def start(self, command, seconds=TIMEOUT):
+        self.last += 1
+        self.out[self.last] = []
+        self.to.write(f"{self.last} {int(seconds)} {command}\n")
+        return self.last
+
+    def read(self, seconds):
+        if select.select([self.fd], [], [], max(0, seconds))[0]:
+            self.rest += os.read(self.fd, 65536)
+        *lines, self.rest = self.rest.split(b"\n")
+        for line in lines:
+            words = line.decode(errors="replace").rstrip("\r").split(" ", 2)
+            if len(words) == 3 and words[0].isdigit() and int(words[0]) in self.out:
+                if words[1] == "out":
+                    self.out[int(words[0])].append(words[2])
+                elif words[1] == "rc":
+                    self.status[int(words[0])] = int(words[2])
+
+    def wait(self, number, end):
+        """The status; 124 if it does not end in time, as timeout(1) says it."""
+        while number not in self.status and time.monotonic() < end:
+            self.read(end - time.monotonic())
+        return self.status.get(number, 124)
+
+    def text(self, number):
+        return "\n".join(self.out[number]) + "\n"
+
+    def run(self, command, seconds=60):
+        number = self.start(command, seconds)
+        return self.wait(number, time.monotonic() + seconds), self.text(number)
+
+
+def gid_index(devinfo, mapped):
+    """Of the RoCEv2 GID of an IPv4 address, in what ibv_devinfo -v prints."""
+    for match in re.finditer(r"GID\[ *(\d+)\]:\s*(\S+?),? *RoCE v2$", devinfo, re.MULTILINE):
+        if match[2].endswith(mapped):
+            return match[1]
+    sys.exit("no RoCEv2 GID of the address:\n" + devinfo)
+
+
+def guest_ready(port):
+    """A command of the guest that ends when its server listens."""
+    if port.startswith("cm/"):
+        return "until rdma resource show cm_id | grep -q LISTEN; do sleep 0.1; done"
+    return f"until grep -q ':{int(port):04X} [0-9A-F:]* 0A ' /proc/net/tcp /proc/net/tcp6; do sleep 0.1; done"
+
+
+class Run:
+    def __init__(self, args, agent):
+        self.args, self.agent = args, agent
+        self.capture = os.path.join(args.agent, "run.pcapng")
+        self.rnic = [os.path.join(args.bin, "rnic-run"), "-i", "tap0"]
+        devinfo = subprocess.run(self.rnic + ["--", "ibv_devinfo", "-v"], text=True, check=True,
+                                 stdout=subprocess.PIPE).stdout
+        self.gids = (gid_index(devinfo, OURS), gid_index(agent.run("ibv_devinfo -v")[1], LINUX))
+
+    def ours(self, command, server):
+        words = self.rnic + ["-w", self.capture]
+        if self.args.loss:
+            words += ["--impair", f"loss={self.args.loss:g}%"]
+        env = dict(os.environ, RNIC_LINGER="500")  # who ends first answers its peer's repeats
+        line = command.format(SERVER=server, GID=self.gids[0])
+        return subprocess.Popen(words + ["--"] + shlex.split(line), env=env, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                start_new_session=True)
+
+    def theirs(self, command, server):
+        return self.agent.start(command.format(SERVER=server, GID=self.gids[1]))
+
+    def row(self, fields, we_serve):
+        """None, or what went wrong."""
+        _, port, server, client, expect = fields
+        end = time.monotonic() + TIMEOUT
+        process = None
+        try:
+            if we_serve:
+                process = self.ours(server, OURS)
+                while not pair.ready(port) and process.poll() is None and time.monotonic() < end:
+                    time.sleep(0.02)
+                number = self.theirs(client, OURS)
+            else:
+                number = self.theirs(server, LINUX)
+                self.agent.run(guest_ready(port), 30)
+                process = self.ours(client, LINUX)
+            try:
+                text = process.communicate(timeout=max(1, end - time.monotonic()))[0]
+            except subprocess.TimeoutExpired:
+                pair.stop(process)
+                text = process.communicate()[0]
+            status = self.agent.wait(number, end)
+        finally:
+            if process:
+                pair.stop(process)
+            self.agent.run("killall -q -9 " + " ".join(
+                sorted({command.split()[0] for command in (server, client)})) + "; true", 30)
+        printed = f"ours: status {process.returncode}\n{text}---- Linux: status {status}\n" + \
+            self.agent.text(number)
+        if process.returncode or status or not re.search(expect, printed, re.MULTILINE):
+            return printed
+        judge = subprocess.run([os.path.join(self.args.bin, "rocedrill"), "check", "--peer", PEER,
+                                self.capture], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               text=True, check=False)
+        return judge.stdout if judge.returncode else None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--agent", required=True)
+    parser.add_argument("--linux", required=True)
+    parser.add_argument("--loss", type=float, default=0)
+    parser.add_argument("--table", action="store_true")
+    parser.add_argument("row", nargs="*")
+    args = parser.parse_args()
+    run = Run(args, Agent(args.agent))
+    known = list(rows())
+    unknown = set(args.row) - {fields[0] for fields in known}
+    if unknown:
+        sys.exit(f"no such row: {' '.join(sorted(unknown))}")
+    failed = 0
+    for fields in known:
+        if args.row and fields[0] not in args.row:
+            continue
+        wrong = [run.row(fields, we_serve) for we_serve in (True, False)]
+        verdict = ["FAIL" if text else "PASS" for text in wrong]
+        failed += verdict.count("FAIL")
+        if args.table:
+            print(f"| `{fields[0]}` | {verdict[0]} | {verdict[1]} |", flush=True)
+        else:
+            print(f"{fields[0]:20} our server: {verdict[0]}; our client: {verdict[1]}", flush=True)
+            for text in filter(None, wrong):
+                print(text, flush=True)
+    print(f"Linux {args.linux}: {failed} failed", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

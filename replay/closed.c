@@ -86,8 +86,8 @@ static int skip(struct closed_conn *conn, const char *why)
     return 0;
 }
 
-static int play(struct closed_conn *conn, uint32_t number, struct memory *memory,
-                struct editor *editor, struct record *record)
+static int play(struct closed_conn *conn, const struct closed_ends *ends, uint32_t number,
+                struct memory *memory, struct editor *editor, struct record *record)
 {
     const struct run *run = conn->run;
     const char *why = NULL;
@@ -104,19 +104,20 @@ static int play(struct closed_conn *conn, uint32_t number, struct memory *memory
     if (memory->keys.key_len == 0)
         return skip(conn, "no memory for the regions a second time");
     record_next(record);
-    if (closed_conn_play(conn, number, memory, editor, record, &why) != 0)
+    if (closed_conn_play(conn, ends, number, memory, editor, record, &why) != 0)
         return -1;
     return why ? skip(conn, why) : hash_pages(conn, memory);
 }
 
-int closed_play(struct closed *closed, const struct drive *drive, const struct edits *edits,
-                uint64_t seed, struct record *record, struct fault *fault)
+int closed_play(struct closed *closed, const struct drive *drive, const struct closed_ends *ends,
+                const struct edits *edits, uint64_t seed, struct record *record,
+                struct fault *fault)
 {
     struct memory *memory = clone_all(drive);
     struct editor editor;
     int rc = memory ? 0 : -1;
 
-    *closed = (struct closed){.drive = drive, .seed = seed};
+    *closed = (struct closed){.drive = drive, .ends = ends, .seed = seed};
     editor_init(&editor, edits, seed);
     closed->conn = calloc(drive->run_cnt + 1, sizeof(*closed->conn));
     if (!closed->conn)
@@ -125,7 +126,7 @@ int closed_play(struct closed *closed, const struct drive *drive, const struct e
         struct closed_conn *conn = &closed->conn[closed->cnt++];
 
         conn->run = &drive->run[closed->cnt - 1];
-        rc = play(conn, (uint32_t)closed->cnt, &memory[conn->run->device], &editor, record);
+        rc = play(conn, ends, (uint32_t)closed->cnt, &memory[conn->run->device], &editor, record);
     }
     memcpy(closed->struck, editor.struck, sizeof(closed->struck));
     editor_free(&editor);
@@ -250,7 +251,8 @@ static bool judge_received(struct closed_conn *conn, const struct closed_conn *c
     return true;
 }
 
-static void judge_conn(struct closed_conn *conn, const struct closed_conn *clean, bool *bent)
+static void judge_conn(struct closed_conn *conn, const struct closed_conn *clean, bool recorded,
+                       bool *bent)
 {
     if (conn->verdict == VERDICT_SKIPPED)
         return;
@@ -265,6 +267,7 @@ static void judge_conn(struct closed_conn *conn, const struct closed_conn *clean
     }
     /* Packets that nobody sent may do anything, to the memory of those after them too. */
     *bent |= conn->forged != 0;
+    *bent |= recorded && conn->moved;
     if (*bent || !judge_sent(conn, clean) || !judge_received(conn, clean))
         return;
     *bent |= conn->gave_up;
@@ -279,7 +282,7 @@ void closed_judge(struct closed *closed, const struct closed *clean)
     bool bent = false;
 
     for (size_t i = 0; i < closed->cnt; i++)
-        judge_conn(&closed->conn[i], &clean->conn[i], &bent);
+        judge_conn(&closed->conn[i], &clean->conn[i], closed->ends->sides != REPLAY_BOTH, &bent);
 }
 
 enum verdict closed_verdict(const struct closed *closed)

@@ -17,6 +17,11 @@
  * made right), nor where they took as many frames in a row as a requester may try: then giving up
  * is right. A READ of bytes that a later request changes may bring either, if it is repeated.
  *
+ * One of the ends may be the recording instead (closed_recorded.h): it sends what was captured, at
+ * its times, through the edits, and reacts to nothing. Then only our end is judged; what completes,
+ * is received and is in memory is compared only where no frame was lost, changed or moved, for the
+ * recording does not send anything again.
+ *
  * The connections, and the two directions of one, are played one after the other, on the memory
  * that those before them left. Connection managers' messages are not exchanged: QPs are connected.
  */
@@ -25,6 +30,8 @@
 
 #include "compare.h"
 #include "edit.h"
+#include "post.h"
+#include "sides.h"
 #include "work.h"
 
 #define CLOSED_REASON_MAX 320u
@@ -54,24 +61,33 @@ struct closed_conn {
     uint64_t frames, lost, damaged, forged, repeated; /* `repeated`: requests sent again */
     uint32_t errors;                                  /* ERRORs of either end */
     uint32_t doubtful; /* ... after packets that nobody sent reached it */
+    bool moved; /* a frame was lost, changed, not at its time, or one more found no receive WQE */
     bool gave_up;
     bool stuck; /* not all work requests completed */
 };
 
 struct closed {
     const struct drive *drive;
+    const struct closed_ends *ends;
     uint64_t seed;
     struct closed_conn *conn; /* one for each run of the drive */
     size_t cnt;
     uint64_t struck[EDITS_MAX];
 };
 
+/* Which ends our RNIC stands for, of enum replay_side. */
+struct closed_ends {
+    unsigned sides;
+    const struct post *post; /* which answers were taken; only if ours requests alone */
+};
+
 /* Where what was exchanged is written: record.h. NULL: nowhere. */
 struct record;
 
 /* Plays all runs once. 0, or -1 and a fault. closed_free() is wanted in both cases. */
-int closed_play(struct closed *closed, const struct drive *drive, const struct edits *edits,
-                uint64_t seed, struct record *record, struct fault *fault);
+int closed_play(struct closed *closed, const struct drive *drive, const struct closed_ends *ends,
+                const struct edits *edits, uint64_t seed, struct record *record,
+                struct fault *fault);
 void closed_free(struct closed *closed);
 
 /* Judges a play with edits against one without. */

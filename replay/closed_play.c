@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "closed_link.h"
+#include "closed_recorded.h"
 #include "feed.h"
 #include "judge.h"
 #include "posted.h"
@@ -40,6 +41,8 @@ struct end {
 struct loop {
     struct closed_conn *conn;
     const struct setup *setup;
+    unsigned sides;           /* ours, of enum replay_side */
+    struct recorded recorded; /* the other, if both are not */
     uint32_t number;
     struct memory *memory;
     struct editor *editor;
@@ -58,7 +61,6 @@ struct loop {
     uint32_t recv_cnt;
     int64_t lost[LOST_MAX]; /* rel of the latest frames that were lost, a ring */
     size_t lost_cnt;        /* in all */
-    bool moved;             /* a frame was lost, or not at its time */
     struct edit_out out;
 };
 
@@ -141,12 +143,14 @@ static const char *open_ends(struct loop *l)
                                 .timeout = TIMEOUT_CODE,
                                 .retry_cnt = RETRY_CNT,
                                 .rnr_retry = 7};
-    struct rnic_qp_init init = {.type = RNIC_QPT_RC,
-                                .qpn = s->peer_qpn,
-                                .max_recv_sge = 1,
-                                .max_send_wr =
-                                    w->cnt < RNIC_WR_MAX ? (uint32_t)w->cnt : RNIC_WR_MAX,
-                                .max_send_sge = 1};
+    struct rnic_qp_init init = {
+        .type = RNIC_QPT_RC,
+        .qpn = s->peer_qpn,
+        .max_recv_sge = 1,
+        .max_send_wr = w->cnt < RNIC_WR_MAX ? (uint32_t)w->cnt : RNIC_WR_MAX,
+        .max_send_sge = 1,
+        /* As far as R060 lets it go: answers come when they were captured. */
+        .window = l->sides == REPLAY_BOTH ? 0 : UINT32_C(1) << 23};
     uint8_t to[6], from[6];
     struct roce_pkt pkt;
     const char *why;
@@ -195,7 +199,7 @@ static rnic_time post_time(const struct loop *l)
 {
     const struct works *w = &l->conn->works;
 
-    if (l->posted_cnt == w->cnt || l->full)
+    if (l->posted_cnt == w->cnt || l->full || !(l->sides & REPLAY_REQUESTER))
         return RNIC_NEVER;
     return setup_packet(l->setup, w->work[l->posted_cnt].post)->time -
            setup_packet(l->setup, 0)->time + TIME_BASE;
@@ -242,7 +246,7 @@ static bool gave_up_rightly(const struct loop *l, int64_t rel)
     for (size_t i = from; i < l->lost_cnt; i++)
         cnt += l->lost[i % LOST_MAX] >= rel;
     rnic_qp_view(l->answerer.qp, &view);
-    return cnt > RETRY_CNT || (l->moved && view.state == RNIC_QPS_ERR);
+    return cnt > RETRY_CNT || (l->conn->moved && view.state == RNIC_QPS_ERR);
 }
 
 static int take_sent(struct loop *l)
@@ -410,7 +414,8 @@ static int transmit(struct loop *l, struct end *end, const uint8_t *data, size_t
     l->conn->forged += out->forged;
     if (out->copies == 0 || out->damaged || out->forged || out->delay >= TIMEOUT_NS / 2)
         l->lost[l->lost_cnt++ % LOST_MAX] = l->near;
-    l->moved |= out->copies == 0 || out->damaged || out->forged || out->delay || out->hold;
+    l->conn->moved |= out->copies == 0 || out->damaged || out->forged || out->delay || out->hold ||
+                      (out->copies > 1 && l->setup->rnr_naks > 0);
     judge_frame(&end->judge, true, data, len, l->now);
     if (asks) {
         /* Seen before anything happens to it; what happens is said. */
@@ -418,6 +423,18 @@ static int transmit(struct loop *l, struct end *end, const uint8_t *data, size_t
         out->note[0] = '\0';
     }
     return link_send(&l->link, out, asks, l->now);
+}
+
+static bool is_ours(const struct loop *l, bool responder)
+{
+    return l->sides & (responder ? REPLAY_RESPONDER : REPLAY_REQUESTER);
+}
+
+static rnic_time recorded_time(const struct loop *l)
+{
+    uint64_t due = recorded_due(&l->recorded);
+
+    return due == UINT64_MAX ? RNIC_NEVER : due + TIME_BASE;
 }
 
 /* Lets an end send what it can by now. */
@@ -431,10 +448,25 @@ static int pump(struct loop *l, struct end *end)
         if (len == 0) {
             end->pending = false;
         } else {
-            end->tx_free = l->now + TX_NS;
+            end->tx_free = l->now + (l->sides == REPLAY_BOTH ? TX_NS : 0);
             if (transmit(l, end, buf, len) != 0)
                 return -1;
         }
+    }
+    return 0;
+}
+
+/* The recorded end's frames that are due. */
+static int replay_due(struct loop *l)
+{
+    struct end *end = l->sides == REPLAY_RESPONDER ? &l->asker : &l->answerer;
+    uint8_t buf[ROCE_FRAME_MAX];
+
+    while (recorded_time(l) <= l->now) {
+        size_t len = recorded_take(&l->recorded, buf);
+
+        if (len && transmit(l, end, buf, len) != 0)
+            return -1;
     }
     return 0;
 }
@@ -476,7 +508,10 @@ static int arrive(struct loop *l)
 
     before = ignored_cnt(end->rnic);
     end->pending = true;
-    if (frame.to_responder) {
+    if (!is_ours(l, frame.to_responder)) {
+        if (!frame.to_responder)
+            record_frame(l->record, l->now, frame.data, frame.len, frame.note ? frame.note : "");
+    } else if (frame.to_responder) {
         rc = arrive_at_answerer(l, &frame);
     } else {
         record_frame(l->record, l->now, frame.data, frame.len, frame.note ? frame.note : "");
@@ -524,17 +559,18 @@ static int run(struct loop *l)
     uint64_t events = EVENTS_MIN + EVENTS_A_PSN * (uint64_t)(w->end - l->setup->first);
 
     while (events-- > 0) {
-        rnic_time at = sooner(sooner(post_time(l), link_due(&l->link)),
+        rnic_time at = sooner(sooner(sooner(post_time(l), recorded_time(l)), link_due(&l->link)),
                               sooner(end_next(&l->asker), end_next(&l->answerer)));
 
         if (at == RNIC_NEVER)
             break;
         l->now = at > l->now ? at : l->now;
-        if (post_due(l) != 0 || (link_due(&l->link) <= l->now && arrive(l) != 0) ||
-            expire(l, &l->asker) != 0 || expire(l, &l->answerer) != 0 || settle(l) != 0)
+        if (post_due(l) != 0 || replay_due(l) != 0 ||
+            (link_due(&l->link) <= l->now && arrive(l) != 0) || expire(l, &l->asker) != 0 ||
+            expire(l, &l->answerer) != 0 || settle(l) != 0)
             return -1;
     }
-    l->conn->stuck = l->conn->sent.cnt != w->cnt;
+    l->conn->stuck = l->sides == REPLAY_BOTH && l->conn->sent.cnt != w->cnt;
     return 0;
 }
 
@@ -553,6 +589,10 @@ static void close_ends(struct loop *l)
         l->memory->region[i].mr = NULL; /* freed with the RNIC */
     end_close(&l->asker);
     end_close(&l->answerer);
+    if (!is_ours(l, true))
+        l->answerer.judge.errors = l->answerer.judge.doubtful = 0;
+    if (!is_ours(l, false))
+        l->asker.judge.errors = l->asker.judge.doubtful = 0;
     conn->errors = l->asker.judge.errors + l->answerer.judge.errors;
     conn->doubtful = l->asker.judge.doubtful + l->answerer.judge.doubtful;
     conn->repeated = l->asker.judge.repeated;
@@ -562,11 +602,23 @@ static void close_ends(struct loop *l)
                  l->asker.judge.errors ? l->asker.judge.first : l->answerer.judge.first);
 }
 
-int closed_conn_play(struct closed_conn *conn, uint32_t number, struct memory *memory,
-                     struct editor *editor, struct record *record, const char **why)
+/* The end that is not ours. 0, or -1 without memory. */
+static int take_recorded(struct loop *l, const struct closed_ends *ends)
+{
+    if (ends->sides == REPLAY_BOTH)
+        return 0;
+    return recorded_make(&l->recorded, l->setup,
+                         ends->sides == REPLAY_REQUESTER ? ends->post->asker[l->number - 1].fate
+                                                         : NULL);
+}
+
+int closed_conn_play(struct closed_conn *conn, const struct closed_ends *ends, uint32_t number,
+                     struct memory *memory, struct editor *editor, struct record *record,
+                     const char **why)
 {
     struct loop l = {.conn = conn,
                      .setup = conn->works.setup,
+                     .sides = ends->sides,
                      .number = number,
                      .memory = memory,
                      .editor = editor,
@@ -585,7 +637,7 @@ int closed_conn_play(struct closed_conn *conn, uint32_t number, struct memory *m
     l.starve = calloc(conn->works.cnt + 1, sizeof(*l.starve));
     l.invalidated = calloc(memory->keys.cnt + 1, 1);
     l.recv_buf = calloc(1, (size_t)l.setup->max_recv + 1);
-    if (!l.posted || !l.starve || !l.invalidated || !l.recv_buf) {
+    if (!l.posted || !l.starve || !l.invalidated || !l.recv_buf || take_recorded(&l, ends) != 0) {
         rc = -1;
     } else {
         count_starved(&l);
@@ -595,6 +647,7 @@ int closed_conn_play(struct closed_conn *conn, uint32_t number, struct memory *m
     }
     close_ends(&l);
     link_free(&l.link);
+    recorded_free(&l.recorded);
     for (size_t i = 0; l.posted && i < conn->works.cnt; i++)
         free(l.posted[i].data);
     free(l.posted);

@@ -9,9 +9,11 @@
 #include "closed.h"
 #include "record.h"
 
-/* Plays conn->run on `memory`, whose regions are not registered before and after. 0, with *why set
- * if our RNICs cannot be set up like this, or -1 without memory. */
-int closed_conn_play(struct closed_conn *conn, uint32_t number, struct memory *memory,
-                     struct editor *editor, struct record *record, const char **why);
+/* Plays conn->run, with our RNIC at the ends that `ends` names, on `memory`, whose regions are not
+ * registered before and after. 0, with *why set if our RNICs cannot be set up like this, or -1
+ * without memory. */
+int closed_conn_play(struct closed_conn *conn, const struct closed_ends *ends, uint32_t number,
+                     struct memory *memory, struct editor *editor, struct record *record,
+                     const char **why);
 
 #endif

@@ -230,7 +230,8 @@ int editor_pass(struct editor *editor, const struct edit_frame *in, struct edit_
     if (editor->edits->cnt == 0 ||
         roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, in->data, in->len, in->len) != 0)
         return 0;
-    roce_pkt_icrc_check(&pkt, &icrc);
+    /* What came damaged stays so. */
+    keep_icrc = roce_pkt_icrc_check(&pkt, &icrc) == ROCE_ICRC_BAD;
     for (size_t i = 0; i < editor->edits->cnt; i++) {
         const struct edit_spec *spec = &editor->edits->spec[i];
         uint32_t nth;

@@ -11,16 +11,9 @@
 #include "compare.h"
 #include "exchange.h"
 #include "post.h"
+#include "sides.h"
 #include "stream.h"
 #include "verify.h"
-
-/* Which of the two ends our RNIC stands for. */
-enum replay_side {
-    REPLAY_RESPONDER = 1,
-    REPLAY_REQUESTER = 2,
-    REPLAY_BOTH = 3,
-    REPLAY_NEITHER = 4, /* derived and played, but nothing is compared: for closed.h */
-};
 
 struct live_options;
 

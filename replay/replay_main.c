@@ -36,7 +36,8 @@ static const struct option_row rows[] = {
      "our RNIC (live: the target) is: responder, requester, or both (the default)"},
     {"strict", OPT_STRICT, NULL,
      "also what is free must be equal, packet by packet: for captures of our own RNIC"},
-    {"closed", OPT_CLOSED, NULL, "our RNIC stands for both ends, a simulated link between them"},
+    {"closed", OPT_CLOSED, NULL,
+     "our RNIC stands for both ends, or with --side for one, a simulated link between them"},
     {"edit", OPT_EDIT, "EDIT", "closed loop, with this done to frames; may be repeated (below)"},
     {"seed", OPT_SEED, "N", "closed loop: of the edits' chances (default 1)"},
     {"repeat", OPT_REPEAT, "N", "closed loop: N plays with the seeds from there on"},
@@ -222,9 +223,6 @@ static int read_captures(int cnt, char **paths, struct arguments *args)
         if (corpus_add(&args->corpus, paths[i], &fault) != 0)
             return options_complain("%s", fault.text);
     }
-    if (args->closed && args->sides)
-        return options_complain("replay: --side and a closed loop (--closed, --edit, --seed, "
-                                "--repeat, --record) do not go together: ours is at both ends");
     if (args->loop.record && args->corpus.cnt > 1)
         return options_complain("replay: --record is for one capture");
     if ((args->dump_path || args->setup_path) && args->corpus.cnt > 1)
@@ -391,6 +389,7 @@ int replay_main(int argc, char **argv)
 
     if (status >= 0)
         return status;
+    args.loop.sides = args.sides;
     status = read_captures(argc - optind, argv + optind, &args);
     if (status == 0)
         status = open_output(args.json_path, &args, &args.json);

@@ -46,7 +46,7 @@ static int play(struct closed_sum *sum, const struct drive *drive,
                 struct fault *fault)
 {
     struct closed closed;
-    int rc = closed_play(&closed, drive, &options->edits, seed, record, fault);
+    int rc = closed_play(&closed, drive, &sum->ends, &options->edits, seed, record, fault);
 
     if (rc == 0) {
         closed_judge(&closed, &sum->clean);
@@ -69,7 +69,11 @@ int closed_sum_run(struct closed_sum *sum, const struct drive *drive,
     sum->failed_of = calloc(drive->run_cnt + 1, sizeof(*sum->failed_of));
     if (!sum->failed_of)
         return fault_set(fault, "%s: no memory", drive->trace->name);
-    rc = closed_play(&sum->clean, drive, &none, options->seed, NULL, fault);
+    sum->ends = (struct closed_ends){.sides = options->sides ? options->sides : REPLAY_BOTH,
+                                     .post = &sum->post};
+    if (sum->ends.sides == REPLAY_REQUESTER && post_all(&sum->post, drive, fault) != 0)
+        return -1;
+    rc = closed_play(&sum->clean, drive, &sum->ends, &none, options->seed, NULL, fault);
     if (rc == 0)
         closed_judge(&sum->clean, &sum->clean);
     for (uint32_t i = 0; rc == 0 && i < options->repeat; i++) {
@@ -90,6 +94,7 @@ int closed_sum_run(struct closed_sum *sum, const struct drive *drive,
 void closed_sum_free(struct closed_sum *sum)
 {
     closed_free(&sum->clean);
+    post_free(&sum->post);
     free(sum->failure);
     free(sum->failed_of);
     memset(sum, 0, sizeof(*sum));
@@ -138,14 +143,22 @@ static void print_conn(FILE *out, const struct closed_sum *sum, size_t i)
                 conn->verdict == VERDICT_FAIL ? conn->reason : "");
 }
 
+static const char *const sides[] = {
+    [REPLAY_RESPONDER] = "responder", [REPLAY_REQUESTER] = "requester", [REPLAY_BOTH] = "both"};
+static const char *const ends_text[] = {
+    [REPLAY_RESPONDER] = "our RNIC answers the recorded requesters",
+    [REPLAY_REQUESTER] = "our RNIC asks the recorded responders",
+    [REPLAY_BOTH] = "closed loop, our RNIC at both ends",
+};
+
 void report_closed_text(FILE *out, const struct closed_sum *sum,
                         const struct closed_options *options)
 {
     const char *name = sum->clean.drive->trace->name;
 
-    fprintf(out,
-            "%s: %s: closed loop, our RNIC at both ends, %" PRIu32 " plays from seed %" PRIu64 "\n",
-            name, verdict_name(closed_sum_verdict(sum)), sum->plays, options->seed);
+    fprintf(out, "%s: %s: %s, %" PRIu32 " plays from seed %" PRIu64 "\n", name,
+            verdict_name(closed_sum_verdict(sum)), ends_text[sum->ends.sides], sum->plays,
+            options->seed);
     for (size_t i = 0; i < sum->clean.cnt; i++)
         print_conn(out, sum, i);
     fprintf(out,
@@ -165,7 +178,10 @@ void report_closed_text(FILE *out, const struct closed_sum *sum,
                 sum->failure[i].conn, sum->failure[i].reason);
     if (sum->failure_cnt == 0)
         return;
-    fputs("again with: rocedrill replay --closed", out);
+    fprintf(out, "again with: rocedrill replay --closed%s",
+            sum->ends.sides == REPLAY_RESPONDER   ? " --side responder"
+            : sum->ends.sides == REPLAY_REQUESTER ? " --side requester"
+                                                  : "");
     for (size_t i = 0; i < options->edits.cnt; i++)
         fprintf(out, " --edit '%s'", options->edits.spec[i].text);
     fprintf(out, " --seed %" PRIu64 " %s\n", sum->failure[0].seed, name);
@@ -224,11 +240,11 @@ json_t *report_closed_json(const struct closed_sum *sum, const struct closed_opt
         json_array_append_new(edits, json_pack("{s:s, s:I}", "edit", options->edits.spec[i].text,
                                                "frames", (json_int_t)sum->struck[i]));
     return json_pack(
-        "{s:s, s:s, s:o, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}}", "file",
-        sum->clean.drive->trace->name, "verdict", verdict_name(closed_sum_verdict(sum)),
-        "connections", connections, "differences", failures, "closed", "seed",
-        (json_int_t)options->seed, "plays", (json_int_t)sum->plays, "plays_failed",
-        (json_int_t)sum->failed, "frames", (json_int_t)sum->frames, "dropped",
+        "{s:s, s:s, s:o, s:o, s:{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}}",
+        "file", sum->clean.drive->trace->name, "verdict", verdict_name(closed_sum_verdict(sum)),
+        "connections", connections, "differences", failures, "closed", "side",
+        sides[sum->ends.sides], "seed", (json_int_t)options->seed, "plays", (json_int_t)sum->plays,
+        "plays_failed", (json_int_t)sum->failed, "frames", (json_int_t)sum->frames, "dropped",
         (json_int_t)sum->lost, "damaged", (json_int_t)sum->damaged, "forged",
         (json_int_t)sum->forged, "repeated", (json_int_t)sum->repeated, "given_up",
         (json_int_t)sum->gave_up, "doubtful", (json_int_t)sum->doubtful, "edits", edits);

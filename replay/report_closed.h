@@ -17,6 +17,8 @@ struct closed_failure {
 
 /* What all plays of a capture came to. */
 struct closed_sum {
+    struct closed_ends ends;
+    struct post post;       /* if ours requests from a recorded responder */
     uint32_t plays, failed; /* plays with edits; 0: only the one without */
     struct closed clean;
     uint64_t frames, lost, damaged, forged, repeated;
@@ -31,6 +33,7 @@ struct closed_sum {
 /* How plays are asked for. */
 struct closed_options {
     struct edits edits;
+    unsigned sides;     /* our RNIC's, of enum replay_side; 0 is both */
     uint64_t seed;      /* of the first play */
     uint32_t repeat;    /* plays, each with the next seed; >= 1 */
     const char *record; /* the last play is written there, or NULL */

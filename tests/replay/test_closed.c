@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Closed loops: our RNIC at both ends of the recorded connections, edits between them. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "checkrun.h"
@@ -12,7 +13,6 @@ static void says_what_is_wrong_in_one_line(void)
     CHECKRUN_EXPECT("$R replay --edit lose " SIZES, 2, "", "--edit lose: \"lose\": none of drop");
     CHECKRUN_EXPECT("$R replay --seed x " SIZES, 2, "", "--seed x");
     CHECKRUN_EXPECT("$R replay --repeat 0 " SIZES, 2, "", "--repeat 0");
-    CHECKRUN_EXPECT("$R replay --closed --side responder " SIZES, 2, "", "do not go together");
     CHECKRUN_EXPECT("$R replay --record $T/r.pcapng " SIZES " " SIZES, 2, "", "one capture");
     CHECKRUN_EXPECT("$R replay --record $T/no/such " SIZES, 2, "", "no/such");
     CHECKRUN_EXPECT("cp " SIZES " $T/o.pcap; $R replay --record $T/o.pcap $T/o.pcap", 2, "",
@@ -131,7 +131,55 @@ static void the_setup_is_dumped(void)
     CHECKRUN_EXPECT("$R replay --dump-setup $T/s.json " SIZES " " SIZES, 2, "", "one capture");
 }
 
-SUITE("replay.closed", TEST(the_setup_is_dumped), TEST(says_what_is_wrong_in_one_line),
+/* The recording at one end: what our end does with it is judged, whatever happens on the way. */
+static void recorded_ends_hold_with_edits(void)
+{
+    static const char *const sides[] = {"responder", "requester"};
+    static const char *const edits[] = {
+        "",
+        "--edit drop@p=0.05 --repeat 3",
+        "--edit dup@p=0.2 --repeat 3",
+        "--edit corrupt@p=0.05 --repeat 3",
+        "--edit reorder=3@p=0.1 --repeat 3",
+        "--edit delay=100ms@p=0.05 --repeat 3",
+        "--edit ce@p=0.2 --repeat 3",
+        "--edit set=aeth.syndrome=0x60@dir=response,p=0.1 --repeat 3",
+        "--edit set=reth.rkey=7@dir=request,p=0.1 --repeat 3",
+    };
+
+    for (size_t s = 0; s < 2; s++)
+        for (size_t e = 0; e < sizeof(edits) / sizeof(edits[0]); e++) {
+            char command[256];
+
+            snprintf(command, sizeof(command), "$R replay --closed --side %s %s " TRACES_DIR,
+                     sides[s], edits[e]);
+            CHECKRUN_EXPECT(command, 0, "all as expected", "");
+        }
+}
+
+/* Our end answers what comes, not what was recorded, and the record shows it. */
+static void a_recorded_end_reacts_to_nothing(void)
+{
+    CHECKRUN_EXPECT(
+        "$R replay --side responder --edit drop@psn=+3,dir=request --record $T/e.pcapng "
+        "$C/rc-write-sizes.pcap",
+        0, "our RNIC answers the recorded requesters", "");
+    CHECKRUN_EXPECT("$R decode $T/e.pcapng | grep -c 'NAK, PSN sequence error'", 0, "1", "");
+    CHECKRUN_EXPECT("$R replay $T/e.pcapng", 0, "verdict: PASS", "");
+    CHECKRUN_EXPECT("$R replay --side requester --edit drop@dir=response --record $T/e.pcapng "
+                    "$C/rc-atomics.pcap",
+                    0, "our RNIC asks the recorded responders", "");
+    /* Sent, and seven times again. */
+    CHECKRUN_EXPECT("[ $($R decode $T/e.pcapng | grep -c 'PSN') -gt 8 ] && echo more", 0, "more",
+                    "");
+    CHECKRUN_EXPECT("$R replay --side requester --closed --json - $C/rc-atomics.pcap | python3 -c "
+                    "'import json,sys; print(json.load(sys.stdin)[\"captures\"][0][\"closed\"]"
+                    "[\"side\"])'",
+                    0, "requester", "");
+}
+
+SUITE("replay.closed", TEST(the_setup_is_dumped), TEST(recorded_ends_hold_with_edits),
+      TEST(a_recorded_end_reacts_to_nothing), TEST(says_what_is_wrong_in_one_line),
       TEST(every_capture_holds_without_edits), TEST(every_capture_holds_on_bad_links),
       TEST(one_loss_is_one_repetition), TEST(giving_up_is_right_when_all_is_lost),
       TEST(forged_packets_end_all_the_same), TEST(equal_seeds_give_equal_plays),

@@ -14,6 +14,10 @@
 /* With so many answers in doubt, the rest of a side is, unseen: looking into each costs time. */
 #define DOUBTS_MAX 4096u
 
+/* Answers that a responder has ready follow each other closer than this; a requester's timer, or a
+ * NAK and what it draws, takes longer. */
+#define TRAIN_NS 1000000u
+
 /* Our answers by PSN, then order. */
 struct by_rel {
     int64_t rel;
@@ -28,16 +32,19 @@ struct view {
     struct result *res;
     uint32_t run_idx;
     const struct by_rel *by_rel;
-    size_t sent;       /* our answers that were out by the step at hand */
-    size_t moved;      /* progress by then */
-    int64_t acked;     /* highest PSN these answers acknowledge */
-    uint32_t asked;    /* steps looked at for `owed` */
-    int64_t owed;      /* highest PSN whose request asked for an ACK */
-    int64_t high;      /* highest PSN of a request captured by then */
-    int64_t settled;   /* highest PSN that recorded answers have acknowledged, rightly */
-    int64_t rnr;       /* PSN of the latest recorded RNR NAK */
-    uint32_t request;  /* latest request, or STEP_NONE */
-    uint32_t repeat;   /* latest request that had been executed before, or STEP_NONE */
+    size_t sent;        /* our answers that were out by the step at hand */
+    size_t moved;       /* progress by then */
+    int64_t acked;      /* highest PSN these answers acknowledge */
+    uint32_t asked;     /* steps looked at for `owed` */
+    int64_t owed;       /* highest PSN whose request asked for an ACK */
+    int64_t high;       /* highest PSN of a request captured by then */
+    int64_t settled;    /* highest PSN that recorded answers have acknowledged, rightly */
+    int64_t rnr;        /* PSN of the latest recorded RNR NAK */
+    uint32_t request;   /* latest request, or STEP_NONE */
+    uint32_t repeat;    /* latest request that had been executed before, or STEP_NONE */
+    uint32_t latest;    /* request whose answer was recorded last, or STEP_NONE */
+    int64_t latest_rel; /* PSN of that answer */
+    uint64_t heard; /* when the recorded answer before this one was captured, 0 if there is none */
     const char *doubt; /* why every difference is in doubt, or NULL */
 };
 
@@ -287,6 +294,10 @@ static int settle(struct view *v, uint32_t step, struct answer *ours, struct fie
     if (d->cnt > 0)
         return report(v, step, ours, d, damage_reason(v, step, reason));
     v->res->mark[step] = MARK_OK;
+    if (ours && !ours->used) {
+        v->latest = ours->step;
+        v->latest_rel = ours->rel;
+    }
     if (setup_executed_by(&v->run->setup, step) > v->settled)
         v->settled = setup_executed_by(&v->run->setup, step);
     if (v->run->setup.refused == step)
@@ -312,6 +323,28 @@ static unsigned answers_at(const struct setup *s, uint32_t request, int64_t rel)
     for (uint32_t a = s->step[request].answer; a != STEP_NONE && cnt < 2; a = s->step[a].answer)
         cnt += s->step[a].rel == rel;
     return cnt;
+}
+
+/* What we answered with this PSN to the READ request whose answer the recorded one goes on with, if
+ * it is the same; else NULL. */
+static struct answer *continues(const struct view *v, uint32_t step)
+{
+    const struct trace_packet *p = setup_packet(&v->run->setup, step);
+    int64_t rel = v->run->setup.step[step].rel;
+    size_t end = first_from(v, rel, v->sent);
+
+    if (roce_opcode_starts(roce_opcode(p->opcode)) || v->latest_rel != rel - 1)
+        return NULL;
+    for (size_t i = end; i-- > 0 && v->by_rel[i].rel == rel && end - i <= COMPARE_RECENT;) {
+        struct answer *a = &v->run->answer[v->by_rel[i].idx];
+        struct field_diffs d;
+
+        if (a->step != v->latest || a->used || !same_class(p, a))
+            continue;
+        compare_fields(v, p, a, &d);
+        return d.cnt == 0 ? a : NULL;
+    }
+    return NULL;
 }
 
 /* What we answered with this PSN to the READ request that the recorded answer belongs to, unless
@@ -363,9 +396,22 @@ static int compare_exact(struct view *v, uint32_t step)
     const struct trace_packet *p = setup_packet(&v->run->setup, step);
     struct field_diffs d = {.cnt = 0}, other;
     struct answer *ours = to_request(v, step, &d);
-    struct answer *used;
+    struct answer *used = continues(v, step);
     char writer[96] = "";
 
+    if (used) {
+        d.cnt = 0;
+        return settle(v, step, used, &d, "");
+    }
+    if (ours && d.cnt > 0) {
+        struct answer *late = best_at(v, step, true, true, &other);
+
+        /* Still on its way from an earlier copy of the request, close behind the answers before it,
+         * and no answer to this one came yet. */
+        if (late && other.cnt == 0 && late->step < ours->step && p->time - v->heard <= TRAIN_NS &&
+            (v->latest == STEP_NONE || late->step >= v->latest))
+            ours = NULL;
+    }
     if (ours && d.cnt > 0) {
         int rc;
 
@@ -653,14 +699,17 @@ static int compare_side(struct comparison *cmp, struct drive *drive, uint32_t ru
                      .rnr = INT64_MIN,
                      .request = STEP_NONE,
                      .repeat = STEP_NONE,
+                     .latest = STEP_NONE,
                      .doubt = doubt};
     int rc = 0;
 
     for (uint32_t i = 0; i < run->setup.step_cnt && rc == 0; i++) {
-        if (run->setup.step[i].response)
+        if (run->setup.step[i].response) {
             rc = compare_step(&v, i);
-        else
+            v.heard = setup_packet(&run->setup, i)->time;
+        } else {
             note_request(&v, i);
+        }
     }
     count_ours(&v);
     return rc;

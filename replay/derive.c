@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "damage.h"
 #include "evidence.h"
 
 /* READs that ask for much more than the capture holds cannot be compared, only exhaust us. */
@@ -294,67 +295,6 @@ static void number_steps(struct setup *s)
     }
 }
 
-/* Whether a READ asks for the end of the READ before it once more (R112): its PSN is one that the
- * other takes, not one that was sent. */
-static bool asks_for_tail(const struct setup *s, uint32_t step, struct roce_reth *before)
-{
-    struct roce_reth last = *before;
-    struct roce_pkt pkt;
-
-    if (setup_op(s, step)->kind != ROCE_KIND_READ)
-        return false;
-    trace_parse(setup_packet(s, step), &pkt);
-    *before = pkt.reth;
-    return pkt.reth.rkey == last.rkey && pkt.reth.va > last.va && pkt.reth.dma_len &&
-           pkt.reth.va - last.va < last.dma_len &&
-           pkt.reth.dma_len == last.dma_len - (pkt.reth.va - last.va);
-}
-
-/* Which damaged answers the requester must have taken for good ones: it never sent anything again,
- * and no other packet of the connection is damaged. */
-static void judge_damage(struct setup *s)
-{
-    int64_t high = INT64_MIN, rnr = INT64_MIN;
-    int64_t last = -1; /* step of the latest sign of loss */
-    struct roce_reth read = {0};
-    bool tail;
-
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        struct step *step = &s->step[i];
-
-        if (step->damaged) {
-            s->damaged_cnt++;
-            continue;
-        }
-        if (step->response) {
-            if (setup_is_syndrome(s, i, ROCE_SYN_RNR))
-                rnr = step->rel;
-            if (setup_is_nak_code(s, i, ROCE_NAK_PSN_SEQ)) {
-                s->seq_naks++;
-                last = i;
-            }
-            continue;
-        }
-        tail = asks_for_tail(s, i, &read);
-        if (step->rel <= high || tail) {
-            s->retransmitted++;
-            if (rnr == INT64_MIN || step->rel < rnr) {
-                s->lossy = true;
-                last = i;
-            }
-        }
-        if (step->rel > high)
-            high = step->rel;
-    }
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        struct step *step = &s->step[i];
-
-        step->usable =
-            !step->damaged || (step->response && s->damaged_cnt == 1 && last < (int64_t)i &&
-                               setup_packet(s, i)->icrc == ROCE_ICRC_BAD);
-    }
-}
-
 /* The first request may have been lost before the capture: the responder then asks for it. */
 static void find_first(struct setup *s)
 {
@@ -410,7 +350,7 @@ static void find_mtu(struct setup *s)
         const struct roce_opcode *op = setup_op(s, i);
         uint32_t len = setup_packet(s, i)->payload_len;
 
-        if (!s->step[i].usable)
+        if (s->step[i].damaged)
             continue;
         if (op->pos == ROCE_POS_FIRST || op->pos == ROCE_POS_MIDDLE) {
             if (len > several)
@@ -670,33 +610,12 @@ static const char *unplayable(const struct setup *s)
     return NULL;
 }
 
-/* Whether the request at `gap` is there, but damaged, and the requester never sent anything again
- * after that: then no copy is missing, and the comparison says what is wrong. */
-static bool damaged_only(const struct setup *s, int64_t gap)
-{
-    int64_t high = INT64_MIN;
-    bool there = false;
-
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        const struct step *step = &s->step[i];
-
-        if (step->response)
-            continue;
-        if (there && step->rel <= high)
-            return false;
-        there |= step->damaged && step->rel == gap;
-        if (step->rel > high)
-            high = step->rel;
-    }
-    return there;
-}
-
 /* A request that the capture never saw although the responder acknowledged it. */
 static bool misses_request(const struct setup *s, int64_t gap)
 {
     int64_t high = INT64_MIN;
 
-    if (damaged_only(s, gap))
+    if (damage_hides(s, gap))
         return false;
     for (uint32_t i = 0; i < s->step_cnt; i++) {
         const struct step *step = &s->step[i];
@@ -760,12 +679,14 @@ int setup_derive(struct setup *s, const struct trace *trace, const struct side *
         s->requests += !response;
     }
     number_steps(s);
-    judge_damage(s);
+    damage_judge(s);
+    find_mtu(s);
+    if (!damage_excuse(s))
+        return -1;
     s->skip = unplayable(s);
     if (s->skip)
         return 0;
     find_first(s);
-    find_mtu(s);
     find_pkey(s);
     given_packets(given, s);
     s->rq_psn = s->sq_psn = roce_psn_add(s->psn, (int32_t)s->first).v;

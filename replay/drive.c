@@ -5,6 +5,7 @@
 #include <string.h>
 #include "feed.h"
 #include "runs.h"
+#include "sharing.h"
 #include "wire/crc32.h"
 
 /* Payloads of answers that no recorded packet shows are kept up to this, for the report. */
@@ -13,11 +14,16 @@
 /* How many requests ahead are looked at for a counter's first value. */
 #define COUNTER_AHEAD 4096
 
+/* How far ahead a READ request that was not all answered is looked for again. */
+#define COPY_AHEAD 1024
+
 /* A recorded response with a payload. */
 struct shown {
     int64_t rel;
     uint32_t step;
 };
+
+#define NOT_HELD SIZE_MAX
 
 /* A side while it is played. */
 struct playing {
@@ -27,6 +33,8 @@ struct playing {
     uint32_t last;       /* step played last */
     struct shown *shown; /* sorted by PSN, then capture order */
     size_t shown_cnt;
+    size_t held; /* first of its packets that wait for others', see sharing.h; or NOT_HELD */
+    size_t held_last;
 };
 
 /* An SRQ that XRC requests name. */
@@ -56,6 +64,8 @@ struct stage {
     size_t shared_cnt;
     size_t shared_cap;
     struct given_device *given; /* or NULL */
+    struct sharing sharing;
+    size_t held_cnt;
 };
 
 /* A packet to play. */
@@ -65,6 +75,7 @@ struct cue {
     uint32_t step; /* whose frame it is */
     uint32_t when; /* step at which it is played: the same, but for a struct ahead */
     size_t order;  /* among those of one run and packet */
+    size_t next;   /* while it is held: the next one of its run, or NOT_HELD */
 };
 
 uint64_t drive_hash(const uint8_t *p, size_t len)
@@ -346,6 +357,58 @@ static int note_store(void *ctx, const struct memory_region *region, uint64_t va
     return watch ? watch->store(watch->ctx, device, region->rkey, va, byte, initial) : 0;
 }
 
+/* What the answers to READ request `from` show of the bytes that the one at `step` asks for; the
+ * two are copies, or one asks for the other's tail. Adds to *seen the bytes they show. 0 or -1. */
+static int observe_answers(struct memory *memory, struct memory_region *region,
+                           const struct setup *s, uint32_t step, uint32_t from,
+                           const struct roce_reth *reth, const struct memory_reader *reader,
+                           uint64_t *seen)
+{
+    struct sharing_read read = {.run = reader->side, .rkey = reth->rkey, .from = reader->pkt};
+    struct memory_reader with = *reader;
+    const struct entry *e = setup_entry(s, s->step[step].rel);
+
+    if (e && reader->sharing->write_cnt)
+        with.read = &read;
+    if (e)
+        read.entry = (uint32_t)(e - s->entry);
+    for (uint32_t a = s->step[from].answer; a != STEP_NONE; a = s->step[a].answer) {
+        const struct trace_packet *p = setup_packet(s, a);
+        uint64_t off = (uint64_t)(s->step[a].rel - s->step[step].rel) * s->mtu;
+
+        if (s->step[a].rel < s->step[step].rel || p->made_up ||
+            off + p->payload_len > reth->dma_len ||
+            !memory_covers(region, reth->va + off, p->payload_len, 0))
+            continue;
+        *seen += p->payload_len;
+        read.until = s->step[a].pkt > read.from ? s->step[a].pkt : read.from;
+        if (memory_observe(memory, region, reth->va + off, trace_payload(p), p->payload_len,
+                           &with) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* What the recorded answers to a READ show was in memory then; where none shows it, what those to
+ * its later copies show, if nothing else is known of it. */
+static int prepare_read(struct memory *memory, struct memory_region *region, const struct setup *s,
+                        uint32_t step, const struct roce_reth *reth, struct memory_reader *reader)
+{
+    const struct entry *e = setup_entry(s, s->step[step].rel);
+    uint64_t seen = 0;
+
+    if (observe_answers(memory, region, s, step, step, reth, reader, &seen) != 0)
+        return -1;
+    reader->unseen_only = true;
+    for (uint32_t i = step + 1;
+         seen < reth->dma_len && e && i < s->step_cnt && i - step < COPY_AHEAD; i++)
+        if (!s->step[i].response && s->step[i].answer != STEP_NONE &&
+            setup_entry(s, s->step[i].rel) == e &&
+            observe_answers(memory, region, s, step, i, reth, reader, &seen) != 0)
+            return -1;
+    return 0;
+}
+
 /* What the recorded answers to this READ or atomic show was in memory then. */
 static int prepare_memory(struct stage *st, uint32_t run_idx, uint32_t step, bool fresh)
 {
@@ -356,6 +419,7 @@ static int prepare_memory(struct stage *st, uint32_t run_idx, uint32_t step, boo
     struct memory_reader reader = {.side = run_idx,
                                    .pkt = at->pkt,
                                    .event = st->event,
+                                   .sharing = &st->sharing,
                                    .store =
                                        st->drive->watch || st->drive->stores ? note_store : NULL,
                                    .ctx = st};
@@ -376,24 +440,15 @@ static int prepare_memory(struct stage *st, uint32_t run_idx, uint32_t step, boo
             return 0;
         /* Only a counter that nobody has seen gets the value that most answers imply. */
         value = first_value(s, e);
-        if (pkt.op->kind != ROCE_KIND_FETCH_ADD || region->state[va - region->low] != 0) {
+        if (pkt.op->kind != ROCE_KIND_FETCH_ADD || region->state[va - region->low] != 0 ||
+            sharing_has_order(&st->sharing, run_idx, (uint32_t)(e - s->entry))) {
             trace_parse(setup_packet(s, e->answer), &pkt);
             value = pkt.atomicacketh.orig;
         }
         /* Atomics work on 64-bit numbers in the host's order. */
         return memory_observe(memory, region, va, (const uint8_t *)&value, 8, &reader);
     }
-    for (uint32_t a = at->answer; a != STEP_NONE; a = s->step[a].answer) {
-        const struct trace_packet *p = setup_packet(s, a);
-        uint64_t off = (uint64_t)(s->step[a].rel - at->rel) * s->mtu;
-
-        if (!p->made_up && off + p->payload_len <= pkt.reth.dma_len &&
-            memory_covers(region, va + off, p->payload_len, 0) &&
-            memory_observe(memory, region, va + off, trace_payload(p), p->payload_len, &reader) !=
-                0)
-            return -1;
-    }
-    return 0;
+    return prepare_read(memory, region, s, step, &pkt.reth, &reader);
 }
 
 /* ---- a packet ----------------------------------------------------------------------------------
@@ -522,6 +577,7 @@ static int note_executed(struct stage *st, uint32_t run_idx, uint32_t step)
     if (!e || (op->kind != ROCE_KIND_WRITE && op->kind != ROCE_KIND_ATOMIC_WRITE &&
                !roce_opcode_is_atomic(op)))
         return 0;
+    sharing_executed(&st->sharing, run_idx, (uint32_t)(e - s->entry));
     write.rkey = e->rkey;
     write.va = e->va;
     write.len = e->len;
@@ -562,6 +618,8 @@ static int play_cue(struct stage *st, const struct cue *cue, rnic_time now)
     struct rnic_qp_view before, after;
     struct shared *shared = NULL;
     struct rnic_qp *qp = qp_of(st, run_idx, now);
+    const struct memory_reader lender = {.store = watch || st->drive->stores ? note_store : NULL,
+                                         .ctx = st};
     struct rnic_wc wc[16];
     struct roce_pkt pkt;
     int64_t ahead;
@@ -606,7 +664,7 @@ static int play_cue(struct stage *st, const struct cue *cue, rnic_time now)
     feed(st->rnic, p, now);
     if (taken && set_key(st, region, true) != 0)
         return -1;
-    if (take_answers(st, run_idx, now) != 0)
+    if (take_answers(st, run_idx, now) != 0 || memory_restore(memory, &lender) != 0)
         return -1;
     rnic_qp_view(qp, &after);
     if (after.epsn != before.epsn) {
@@ -627,6 +685,76 @@ static int play_cue(struct stage *st, const struct cue *cue, rnic_time now)
     while (rnic_cq_poll(st->cq, wc, sizeof(wc) / sizeof(wc[0])) > 0)
         ;
     return 0;
+}
+
+/* ---- packets that wait -------------------------------------------------------------------------
+ */
+
+/* Whether our RNIC would execute a packet now, although the order that the answers tell has those
+ * of other connections before it. */
+static bool waits(const struct stage *st, const struct cue *cue)
+{
+    const struct playing *play = &st->play[cue->run];
+    const struct setup *s = &play->run->setup;
+    const struct entry *e = setup_entry(s, s->step[cue->step].rel);
+    struct rnic_qp_view view;
+
+    if (st->sharing.turn_cnt == 0 || !e || s->step[cue->step].damaged || play->over ||
+        play->run->failed || !sharing_waits(&st->sharing, cue->run, (uint32_t)(e - s->entry)))
+        return false;
+    if (!play->qp)
+        return e == s->entry;
+    rnic_qp_view(play->qp, &view);
+    return view.epsn == setup_packet(s, cue->step)->psn;
+}
+
+static void hold(struct stage *st, struct cue *cue, size_t at)
+{
+    struct playing *play = &st->play[cue[at].run];
+
+    cue[at].next = NOT_HELD;
+    if (play->held == NOT_HELD)
+        play->held = at;
+    else
+        cue[play->held_last].next = at;
+    play->held_last = at;
+    st->held_cnt++;
+}
+
+/* Plays what need not wait any more; at the end, all: our RNIC has not executed what it should. */
+static int release(struct stage *st, struct cue *cue, rnic_time now, bool all)
+{
+    bool again = st->held_cnt > 0;
+
+    while (again) {
+        again = false;
+        for (size_t i = 0; i < st->drive->run_cnt && st->held_cnt > 0; i++) {
+            struct playing *play = &st->play[i];
+
+            while (play->held != NOT_HELD && (all || !waits(st, &cue[play->held]))) {
+                const struct cue *c = &cue[play->held];
+
+                play->held = c->next;
+                st->held_cnt--;
+                again = true;
+                if (play_cue(st, c, now) != 0)
+                    return -1;
+            }
+        }
+    }
+    return 0;
+}
+
+/* A packet's time has come. */
+static int play_due(struct stage *st, struct cue *cue, size_t at, rnic_time now)
+{
+    if (st->play[cue[at].run].held != NOT_HELD || waits(st, &cue[at])) {
+        hold(st, cue, at);
+        return 0;
+    }
+    if (play_cue(st, &cue[at], now) != 0)
+        return -1;
+    return release(st, cue, now, false);
 }
 
 /* ---- all packets -------------------------------------------------------------------------------
@@ -733,13 +861,15 @@ static int play_device(struct drive *d, uint32_t device, struct playing *play, s
     cue = list_cues(d, device, &cnt);
     if (!cue)
         return fault_set(fault, "%s: no memory", d->trace->name);
+    if (sharing_find(&st.sharing, d, device) != 0)
+        rc = fault_set(fault, "%s: no memory", d->trace->name);
     st.device->failed = stage_open(&st, any);
     for (size_t i = 0; i < cnt && rc == 0 && !st.device->failed; i++) {
         /* Virtual time starts at a second, so that nothing is at 0. */
         rnic_time now = d->trace->pkt[cue[i].pkt].time - d->trace->pkt[0].time + 1000000000;
 
         note_events(&st, &from, cue[i].pkt);
-        if (!drain_timers(&st, cue[i].run, now) || play_cue(&st, &cue[i], now) != 0)
+        if (!drain_timers(&st, cue[i].run, now) || play_due(&st, cue, i, now) != 0)
             rc = fault_set(fault, "%s: frame %u: %s", d->trace->name,
                            d->trace->pkt[cue[i].pkt].frame,
                            st.device->memory.pages > MEMORY_PAGES_MAX
@@ -747,11 +877,14 @@ static int play_device(struct drive *d, uint32_t device, struct playing *play, s
                                : "no memory");
         st.last = now;
     }
+    if (rc == 0 && release(&st, cue, st.last, true) != 0)
+        rc = fault_set(fault, "%s: no memory", d->trace->name);
     /* Whatever the RNIC still owes: ten seconds are more than any timer of a responder. */
     if (rc == 0 && !st.device->failed && cnt &&
         !drain_timers(&st, cue[cnt - 1].run, st.last + UINT64_C(10) * 1000000000))
         rc = fault_set(fault, "%s: no memory", d->trace->name);
     stage_close(&st);
+    sharing_free(&st.sharing);
     free(cue);
     return rc;
 }
@@ -774,6 +907,7 @@ int drive_all(struct drive *drive, const struct trace *trace, const struct conns
         rc = -1;
     for (size_t i = 0; rc == 0 && i < drive->run_cnt; i++) {
         play[i].run = &drive->run[i];
+        play[i].held = NOT_HELD;
         if (!list_shown(&play[i]))
             rc = -1;
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "sharing.h"
 
 enum { UNKNOWN, OBSERVED, WRITTEN, GIVEN };
 
@@ -40,6 +41,7 @@ void memory_free(struct memory *memory)
         unmap(&memory->region[i]);
     free(memory->region);
     free(memory->write);
+    free(memory->lent);
     map_free(&memory->keys);
     memset(memory, 0, sizeof(*memory));
 }
@@ -186,16 +188,16 @@ static int byte_of(const struct memory_write *write, uint64_t va)
     return write->data ? write->data[va - write->va] : write->value[va - write->va];
 }
 
-/* Whether another connection, or another key for the same memory, wrote the value now seen. */
+/* Whether the value now seen was written by means of another key for the same memory. */
 static bool explained(struct memory *memory, const struct memory_region *region, uint64_t va,
-                      uint8_t value, const struct memory_reader *reader)
+                      uint8_t value)
 {
     for (size_t i = memory->write_cnt; i-- > 0;) {
         const struct memory_write *w = &memory->write[i];
 
         if (++memory->effort > EFFORT_MAX)
             return false;
-        if ((w->side != reader->side || w->rkey != region->rkey) && byte_of(w, va) == value)
+        if (w->rkey != region->rkey && byte_of(w, va) == value)
             return true;
     }
     return false;
@@ -223,6 +225,31 @@ static bool refilled(struct memory *memory, const struct memory_region *region, 
     return writer && reader->event > writer->pkt;
 }
 
+static int lend(struct memory *memory, struct memory_region *region, uint64_t off, uint8_t byte,
+                const struct memory_reader *reader)
+{
+    if (!VEC_GROW(memory->lent, memory->lent_cnt, memory->lent_cap))
+        return -1;
+    memory->lent[memory->lent_cnt++] =
+        (struct memory_lent){.region = region, .off = off, .byte = region->image[off]};
+    region->image[off] = byte;
+    return reader->store ? reader->store(reader->ctx, region, region->low + off, byte, false) : 0;
+}
+
+int memory_restore(struct memory *memory, const struct memory_reader *reader)
+{
+    int rc = 0;
+
+    while (memory->lent_cnt > 0) {
+        const struct memory_lent *l = &memory->lent[--memory->lent_cnt];
+
+        l->region->image[l->off] = l->byte;
+        if (rc == 0 && reader->store)
+            rc = reader->store(reader->ctx, l->region, l->region->low + l->off, l->byte, false);
+    }
+    return rc;
+}
+
 int memory_observe(struct memory *memory, struct memory_region *region, uint64_t va,
                    const uint8_t *bytes, uint32_t len, const struct memory_reader *reader)
 {
@@ -239,9 +266,19 @@ int memory_observe(struct memory *memory, struct memory_region *region, uint64_t
     for (uint32_t i = 0; i < len; i++) {
         bool differs = image[i] != bytes[i];
 
+        if (reader->unseen_only && state[i] != UNKNOWN)
+            continue;
         if (state[i] == WRITTEN || state[i] == GIVEN) {
             memory->obligations++;
-            if (!differs || (!anew && !explained(memory, region, va + i, bytes[i], reader)))
+            if (!differs)
+                continue;
+            if (reader->read && sharing_explains(reader->sharing, reader->read, va + i, bytes[i],
+                                                 state[i] != GIVEN)) {
+                if (lend(memory, region, off + i, bytes[i], reader) != 0)
+                    return -1;
+                continue;
+            }
+            if (!anew && !explained(memory, region, va + i, bytes[i]))
                 continue;
         }
         if (state[i] == UNKNOWN)

@@ -15,8 +15,9 @@
  *   given     the user says what it was: an obligation too
  *
  * An obligation ends where another explanation is in the capture: the same bytes written through
- * another connection or another key with just the value now seen, or a buffer that the responder's
- * program filled anew after a message told it that it may.
+ * another key with just the value now seen, or a buffer that the responder's program filled anew
+ * after a message told it that it may. Where another connection wrote the byte and an allowed order
+ * of execution explains what a READ shows (sharing.h), it is there for that READ only.
  */
 #ifndef REPLAY_MEMORY_H
 #define REPLAY_MEMORY_H
@@ -55,16 +56,29 @@ struct memory_write {
     uint8_t value[8];
 };
 
+struct sharing;
+struct sharing_read;
+
 /* Who looks: for telling one connection's obligations from another's writes. */
 struct memory_reader {
     uint32_t side;
     uint32_t pkt;   /* index into trace.pkt of the request */
     uint32_t event; /* latest packet before it from which the responder's program may have learnt
                      * that it can use its buffers again; 0 if none */
+    struct sharing *sharing;         /* what may have been executed in another order */
+    const struct sharing_read *read; /* for that; NULL: it is not asked */
+    bool unseen_only; /* what was seen or written before stays: it may have changed since */
     /* NULL, or told of each byte that memory_observe() puts into the image; -1 is no memory. */
     int (*store)(void *ctx, const struct memory_region *region, uint64_t va, uint8_t byte,
                  bool initial);
     void *ctx;
+};
+
+/* A byte that is in the image for one READ only, which another order of execution explains. */
+struct memory_lent {
+    struct memory_region *region;
+    uint64_t off;
+    uint8_t byte; /* what belongs there */
 };
 
 struct memory {
@@ -75,6 +89,9 @@ struct memory {
     size_t forgotten; /* writes that are no obligations any more */
     size_t write_cnt;
     size_t write_cap;
+    struct memory_lent *lent;
+    size_t lent_cnt;
+    size_t lent_cap;
     uint64_t pages;
     uint64_t effort; /* steps spent on looking for explanations */
     /* For the report. */
@@ -118,6 +135,9 @@ void memory_withdraw(struct memory_region *region);
  * where that is not a remote writer's obligation. 0, or -1 if too much memory is touched. */
 int memory_observe(struct memory *memory, struct memory_region *region, uint64_t va,
                    const uint8_t *bytes, uint32_t len, const struct memory_reader *reader);
+
+/* The READ was executed: puts back what memory_observe() lent it. 0 or -1. */
+int memory_restore(struct memory *memory, const struct memory_reader *reader);
 
 /* Our RNIC executed a write (data NULL: the 8 bytes that are in the image now). 0 or -1. */
 int memory_written(struct memory *memory, struct memory_region *region,

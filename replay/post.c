@@ -136,6 +136,44 @@ static void read_steps(struct asker *a, uint32_t *first)
     }
 }
 
+/* Whether the recorded requester began a message for which the answers captured by then tell of no
+ * receive WQE (R134, R135): they were still on their way to it. */
+static bool exceeds_credits(const struct asker *a)
+{
+    const struct works *w = &a->works;
+    const struct setup *s = w->setup;
+    int64_t limit = INT64_MAX; /* messages */
+    int64_t acked = s->first - 1;
+
+    for (uint32_t i = 0; i < s->step_cnt; i++) {
+        const struct step *step = &s->step[i];
+        const struct trace_packet *p = setup_packet(s, i);
+        const struct work *work = works_find(w, step->rel);
+        int64_t number;
+
+        if (step->response && a->fate[i] == FATE_TAKEN && !step->damaged) {
+            uint32_t credits = roce_credits(roce_syndrome_code(p->syndrome));
+            int64_t sum = (int64_t)((p->msn - s->msn) & ROCE_PSN_MASK) + credits;
+
+            if (roce_opcode_has(setup_op(s, i), ROCE_HDR_AETH) &&
+                roce_syndrome_kind(p->syndrome) == ROCE_SYN_ACK)
+                limit = credits == ROCE_CREDITS_UNLIMITED   ? INT64_MAX
+                        : limit == INT64_MAX || sum > limit ? sum
+                                                            : limit;
+            if (setup_executed_by(s, i) > acked)
+                acked = setup_executed_by(s, i);
+        }
+        if (step->response || !work || a->restart[i] ||
+            !roce_opcode_uses_rq(setup_op(s, w->part[work->part + work->part_cnt - 1])))
+            continue;
+        number = work - w->work + 1;
+        if (number > limit + 1 || (number > limit && step->rel > work->rel && acked < work->rel) ||
+            (number > limit && step->rel == work->rel && acked < step->rel - 1))
+            return true;
+    }
+    return false;
+}
+
 /* ---- setting up --------------------------------------------------------------------------------
  */
 
@@ -153,7 +191,8 @@ static const char *stage_open(struct stage *st)
                                 .max_send_wr =
                                     w->cnt < RNIC_WR_MAX ? (uint32_t)w->cnt : RNIC_WR_MAX,
                                 .max_send_sge = 1,
-                                .window = UINT32_C(1) << 23}; /* as far as R060 lets it go */
+                                .window = UINT32_C(1) << 23, /* as far as R060 lets it go */
+                                .any_credits = exceeds_credits(st->asker)};
     struct rnic_qp_attr qp = {.state = RNIC_QPS_INIT,
                               .path_mtu = s->mtu,
                               .dest_qpn = s->qpn,

@@ -24,6 +24,8 @@ int stray_compare(struct comparison *cmp, struct drive *drive, uint32_t idx)
     bool response =
         trace_acknowledged(flow->svc) && roce_opcode_is_response(roce_opcode(p->opcode));
 
+    if (p->dropped)
+        return 0; /* the network did that to it */
     for (uint32_t r = 0; r < drive->run_cnt; r++) {
         struct run *run = &drive->run[r];
         size_t low = 0, high = run->answer_cnt;

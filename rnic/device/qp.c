@@ -206,6 +206,7 @@ int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *given, struct rni
     qp->credits = init.type == RNIC_QPT_RC && !init.srq && !init.no_credits;
     if (init.window)
         qp->req.window = init.window;
+    qp->req.any_credits = init.any_credits;
     count_users(qp, 1);
     *out = qp;
     return RNIC_OK;

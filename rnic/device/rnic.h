@@ -396,6 +396,8 @@ struct rnic_qp_init {
     bool no_credits;         /* RC: ACKs do not tell how many receive WQEs there are (R106) */
     uint32_t window;         /* RC, XRC: SEND and WRITE packets unanswered at a time, 0: 256; where
                                 one that has more of them in flight is stood in for */
+    bool any_credits;        /* RC: what ACKs tell of receive WQEs holds no message back, where one
+                                that had not heard of it yet is stood in for */
 };
 
 int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *init, struct rnic_qp **out);

@@ -94,7 +94,7 @@ static void take_credits(struct rnic_requester *req, const struct roce_aeth *aet
     uint32_t credits = roce_credits(roce_syndrome_code(aeth->syndrome));
     roce_psn lsn;
 
-    if (credits == ROCE_CREDITS_UNLIMITED || req->attr.svc == ROCE_SVC_XRC) {
+    if (credits == ROCE_CREDITS_UNLIMITED || req->attr.svc == ROCE_SVC_XRC || req->any_credits) {
         req->limited = false;
         return;
     }

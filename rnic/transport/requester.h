@@ -91,10 +91,11 @@ struct rnic_requester {
     struct rnic_retry retry;
 
     bool started;
-    bool draining;   /* SQD */
-    bool watched;    /* the host hears of each step; set by the host at any time */
-    uint32_t window; /* SEND and WRITE packets unanswered at a time; set by the host before it
-                        starts */
+    bool draining;    /* SQD */
+    bool watched;     /* the host hears of each step; set by the host at any time */
+    uint32_t window;  /* SEND and WRITE packets unanswered at a time; set by the host before it
+                         starts */
+    bool any_credits; /* credits are not heeded; likewise */
 
     rnic_pos una; /* oldest position not answered */
     rnic_pos nxt; /* next one to send, una <= nxt <= max */

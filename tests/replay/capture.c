@@ -73,18 +73,16 @@ char *capture_temp(const void *bytes, size_t len)
 }
 
 /* pcap with nanoseconds, native byte order, Ethernet. */
-int capture_replay(const struct capture *c, const struct replay_options *options,
-                   struct replay *replay, struct fault *fault)
+static uint8_t *to_file(const struct capture *c, size_t *len)
 {
     static const uint32_t head[6] = {0xA1B23C4D, 2 | 4u << 16, 0, 0, 262144, 1};
-    size_t len = sizeof(head), off = sizeof(head);
+    size_t off = sizeof(head);
     uint8_t *file;
-    char *path;
-    int rc;
 
+    *len = sizeof(head);
     for (size_t i = 0; i < c->cnt; i++)
-        len += 16 + c->frame[i].len;
-    file = must(malloc(len));
+        *len += 16 + c->frame[i].len;
+    file = must(malloc(*len));
     memcpy(file, head, sizeof(head));
     for (size_t i = 0; i < c->cnt; i++) {
         uint32_t rec[4] = {(uint32_t)(c->frame[i].time / 1000000000u),
@@ -95,8 +93,28 @@ int capture_replay(const struct capture *c, const struct replay_options *options
         memcpy(file + off + 16, c->frame[i].data, c->frame[i].len);
         off += 16 + c->frame[i].len;
     }
-    path = capture_temp(file, len);
-    rc = replay_run(replay, path, options, fault);
+    return file;
+}
+
+void capture_keep(const struct capture *c, const char *path)
+{
+    size_t len;
+    uint8_t *file = to_file(c, &len);
+    FILE *out = fopen(path, "wb");
+
+    if (!out || fwrite(file, 1, len, out) != len || fclose(out) != 0)
+        fprintf(stderr, "%s cannot be written\n", path);
+    free(file);
+}
+
+int capture_replay(const struct capture *c, const struct replay_options *options,
+                   struct replay *replay, struct fault *fault)
+{
+    size_t len;
+    uint8_t *file = to_file(c, &len);
+    char *path = capture_temp(file, len);
+    int rc = replay_run(replay, path, options, fault);
+
     unlink(path);
     free(path);
     free(file);

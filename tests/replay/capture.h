@@ -34,6 +34,9 @@ bool capture_load(struct capture *capture, const char *path);
 int capture_replay(const struct capture *capture, const struct replay_options *options,
                    struct replay *replay, struct fault *fault);
 
+/* Writes it to a file, for somebody to look at. */
+void capture_keep(const struct capture *capture, const char *path);
+
 /* A temporary file with these bytes; the caller unlinks it and frees its name. */
 char *capture_temp(const void *bytes, size_t len);
 

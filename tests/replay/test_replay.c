@@ -233,9 +233,14 @@ static void every_altered_answer_is_named(void)
         alter(&t, cases[i].frame, cases[i].change, false);
         expect_diff(&t, NULL, cases[i].frame, cases[i].field);
         talk_free(&t);
-        /* The same with the ICRC left as it was: named, and the ICRC with it. */
+        /* The same with the ICRC left as it was: named, and the ICRC with it; but of an ACK that
+         * later ones make up for, nobody can tell that its requester did not drop it. */
         whole(&t, 5);
         alter(&t, cases[i].frame, cases[i].change, true);
+        if (cases[i].frame == 2 || cases[i].frame == 6 || cases[i].frame == 18) {
+            expect_verdict(&t, VERDICT_PASS, 1);
+            continue; /* which freed it */
+        }
         if (cases[i].change != qp_off) {
             expect_diff(&t, NULL, cases[i].frame, cases[i].field);
             expect_diff(&t, NULL, cases[i].frame, "icrc");

@@ -12,8 +12,8 @@
 #include "given.h"
 #include "setup_json.h"
 
-#define QPN_MIN 2u
-#define QPN_MAX 0xFFFFFEu
+#define QPN_MIN 0u
+#define QPN_MAX 0xFFFFFFu
 
 struct reader {
     const char *file;
@@ -451,9 +451,9 @@ static int read_region(struct reader *r, json_t *item, void *into)
     const json_t *invalidate = json_object_get(item, "invalidate");
     uint64_t rkey;
 
-    if (check_names(r, item, names) != 0 || need_u64(r, item, "rkey", 1, UINT32_MAX, &rkey) != 0 ||
+    if (check_names(r, item, names) != 0 || need_u64(r, item, "rkey", 0, UINT32_MAX, &rkey) != 0 ||
         need_u64(r, item, "address", 0, UINT64_MAX, &region.low) != 0 ||
-        need_u64(r, item, "length", 0, MEMORY_SPAN_MAX, &region.span) != 0 ||
+        need_u64(r, item, "length", 0, UINT64_MAX, &region.span) != 0 ||
         read_access_of(r, item, &region.access) < 0)
         return -1;
     if (region.low + region.span < region.low)

@@ -331,7 +331,7 @@ int agent_send(struct agent_dev *dev, uint32_t qp, const struct agent_send *send
         return -1;
     slot->fetches = atomic || send->opcode == IBV_WR_RDMA_READ;
     if (bytes)
-        memcpy(slot->bytes, bytes, send->len);
+        memcpy(slot->bytes, bytes, slot->len < send->len ? slot->len : send->len);
     sge = sge_of(slot);
     wr.wr_id = (uint64_t)(slot - dev->wr);
     wr.sg_list = &sge;

@@ -434,6 +434,8 @@ json_t *agent_answer(struct agent_dev *dev, const char *line, size_t len)
                 out = ops[i].run(dev, in);
         if (!out)
             out = name ? refuse("there is no operation %.64s", name) : refuse("op is missing");
+        if (!out) /* the name was cut within a letter */
+            out = refuse("there is no operation of that name");
     }
     json_decref(in);
     return out;

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "support/fakeverbs.h"
+
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* verbs.h has these as macros around the functions. */
+#undef ibv_query_port
+#undef ibv_reg_mr
+
+#define WCS 16384u
+
+static struct ibv_device device = {.name = "fake0"};
+static struct ibv_device *list[] = {&device, NULL};
+static unsigned live, next_number;
+static bool failing;
+
+/* Completions in order; receives that wait. */
+static struct ibv_wc wc[WCS];
+static unsigned wc_cnt;
+static struct waiting {
+    uint64_t wr_id;
+    struct ibv_sge sge;
+    uint32_t qpn;
+} waiting[WCS];
+static unsigned waiting_cnt;
+
+unsigned fakeverbs_live(void)
+{
+    return live;
+}
+
+void fakeverbs_fail(bool next)
+{
+    failing = next;
+}
+
+static bool fails(void)
+{
+    bool was = failing;
+
+    failing = false;
+    if (was)
+        errno = ENOMEM;
+    return was;
+}
+
+static void *make(size_t size)
+{
+    void *p = fails() ? NULL : calloc(1, size);
+
+    live += p != NULL;
+    return p;
+}
+
+static int unmake(void *p)
+{
+    free(p);
+    live--;
+    return 0;
+}
+
+/* ---- device ------------------------------------------------------------------------------------
+ */
+
+struct ibv_device **ibv_get_device_list(int *cnt)
+{
+    if (cnt)
+        *cnt = 1;
+    return list;
+}
+
+void ibv_free_device_list(struct ibv_device **devices)
+{
+    (void)devices;
+}
+
+const char *ibv_get_device_name(struct ibv_device *dev)
+{
+    return dev->name;
+}
+
+static int poll_cq(struct ibv_cq *cq, int max, struct ibv_wc *out)
+{
+    unsigned cnt = max > 0 && (unsigned)max < wc_cnt ? (unsigned)max : wc_cnt;
+
+    (void)cq;
+    memcpy(out, wc, cnt * sizeof(*out));
+    memmove(wc, wc + cnt, (wc_cnt - cnt) * sizeof(*wc));
+    wc_cnt -= cnt;
+    return (int)cnt;
+}
+
+static void complete(uint64_t wr_id, uint32_t qpn, enum ibv_wc_opcode opcode, uint32_t len)
+{
+    if (wc_cnt == WCS)
+        return;
+    wc[wc_cnt++] = (struct ibv_wc){.wr_id = wr_id,
+                                   .qp_num = qpn,
+                                   .opcode = opcode,
+                                   .byte_len = len,
+                                   .wc_flags = opcode == IBV_WC_RECV ? 0 : IBV_WC_WITH_IMM};
+}
+
+static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+    *bad = wr;
+    if (fails() || waiting_cnt == WCS)
+        return ENOMEM;
+    waiting[waiting_cnt++] =
+        (struct waiting){wr->wr_id, wr->num_sge ? wr->sg_list[0] : (struct ibv_sge){0}, qp->qp_num};
+    return 0;
+}
+
+static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+    struct ibv_sge sge = wr->num_sge ? wr->sg_list[0] : (struct ibv_sge){0};
+    bool write = wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+    bool sends = wr->opcode == IBV_WR_SEND || wr->opcode == IBV_WR_SEND_WITH_IMM ||
+                 wr->opcode == IBV_WR_SEND_WITH_INV;
+
+    *bad = wr;
+    if (fails())
+        return ENOMEM;
+    complete(wr->wr_id, qp->qp_num, IBV_WC_SEND, 0);
+    if ((sends || write) && waiting_cnt > 0) {
+        struct waiting first = waiting[0];
+
+        if (sends && first.sge.length)
+            memcpy((void *)(uintptr_t)first.sge.addr, (void *)(uintptr_t)sge.addr,
+                   sge.length < first.sge.length ? sge.length : first.sge.length);
+        complete(first.wr_id, first.qpn, write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV,
+                 sge.length);
+        memmove(waiting, waiting + 1, --waiting_cnt * sizeof(*waiting));
+    }
+    return 0;
+}
+
+struct ibv_context *ibv_open_device(struct ibv_device *dev)
+{
+    struct ibv_context *ctx = make(sizeof(*ctx));
+
+    if (!ctx)
+        return NULL;
+    ctx->device = dev;
+    ctx->ops.poll_cq = poll_cq;
+    ctx->ops.post_send = post_send;
+    ctx->ops.post_recv = post_recv;
+    wc_cnt = waiting_cnt = 0;
+    return ctx;
+}
+
+int ibv_close_device(struct ibv_context *ctx)
+{
+    return unmake(ctx);
+}
+
+int ibv_query_device(struct ibv_context *ctx, struct ibv_device_attr *attr)
+{
+    (void)ctx;
+    *attr = (struct ibv_device_attr){
+        .max_cqe = 1 << 16, .max_qp_rd_atom = 16, .atomic_cap = IBV_ATOMIC_HCA};
+    return 0;
+}
+
+int ibv_query_port(struct ibv_context *ctx, uint8_t port, struct _compat_ibv_port_attr *compat)
+{
+    struct ibv_port_attr *attr = (struct ibv_port_attr *)compat;
+
+    (void)ctx;
+    (void)port;
+    attr->state = IBV_PORT_ACTIVE;
+    attr->active_mtu = IBV_MTU_4096;
+    attr->gid_tbl_len = 2;
+    return 0;
+}
+
+int _ibv_query_gid_ex(struct ibv_context *ctx, uint32_t port, uint32_t index,
+                      struct ibv_gid_entry *entry, uint32_t flags, size_t size)
+{
+    (void)ctx;
+    (void)flags;
+    (void)size;
+    *entry = (struct ibv_gid_entry){
+        .gid_index = index, .port_num = port, .gid_type = IBV_GID_TYPE_ROCE_V2};
+    entry->gid.raw[10] = entry->gid.raw[11] = 0xFF;
+    entry->gid.raw[15] = (uint8_t)(index + 1);
+    return 0;
+}
+
+/* ---- objects -----------------------------------------------------------------------------------
+ */
+
+struct ibv_pd *ibv_alloc_pd(struct ibv_context *ctx)
+{
+    struct ibv_pd *pd = make(sizeof(*pd));
+
+    if (pd)
+        pd->context = ctx;
+    return pd;
+}
+
+int ibv_dealloc_pd(struct ibv_pd *pd)
+{
+    return unmake(pd);
+}
+
+struct ibv_cq *ibv_create_cq(struct ibv_context *ctx, int cqe, void *user,
+                             struct ibv_comp_channel *channel, int vector)
+{
+    struct ibv_cq *cq = make(sizeof(*cq));
+
+    (void)user;
+    (void)channel;
+    (void)vector;
+    if (cq) {
+        cq->context = ctx;
+        cq->cqe = cqe;
+    }
+    return cq;
+}
+
+int ibv_destroy_cq(struct ibv_cq *cq)
+{
+    return unmake(cq);
+}
+
+struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t len, int access)
+{
+    struct ibv_mr *mr = make(sizeof(*mr));
+
+    (void)access;
+    if (mr) {
+        mr->context = pd->context;
+        mr->addr = addr;
+        mr->length = len;
+        mr->rkey = mr->lkey = ++next_number;
+    }
+    return mr;
+}
+
+struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova,
+                                unsigned int access)
+{
+    (void)iova;
+    return ibv_reg_mr(pd, addr, len, (int)access);
+}
+
+int ibv_dereg_mr(struct ibv_mr *mr)
+{
+    return unmake(mr);
+}
+
+struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
+{
+    struct ibv_qp *qp = make(sizeof(*qp));
+
+    if (qp) {
+        qp->context = pd->context;
+        qp->qp_num = ++next_number & 0xFFFFFF;
+        qp->qp_type = init->qp_type;
+    }
+    return qp;
+}
+
+/* What waits on it, and its completions, are gone too. */
+int ibv_destroy_qp(struct ibv_qp *qp)
+{
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < waiting_cnt; i++)
+        if (waiting[i].qpn != qp->qp_num)
+            waiting[kept++] = waiting[i];
+    waiting_cnt = kept;
+    kept = 0;
+    for (unsigned i = 0; i < wc_cnt; i++)
+        if (wc[i].qp_num != qp->qp_num)
+            wc[kept++] = wc[i];
+    wc_cnt = kept;
+    return unmake(qp);
+}
+
+int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+    (void)attr;
+    (void)mask;
+    (void)qp;
+    return fails() ? EINVAL : 0;
+}
+
+const char *ibv_wc_status_str(enum ibv_wc_status status)
+{
+    return status == IBV_WC_SUCCESS ? "success" : "failure";
+}

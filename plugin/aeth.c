@@ -63,7 +63,8 @@ void roce_aeth_add(const struct roce_aeth *aeth, tvbuff_t *tvb, int offset, prot
     case ROCE_SYN_RNR:
         ns = roce_rnr_ns(code);
         wait = (nstime_t){.secs = 0, .nsecs = (int)ns}; /* at most 655 ms */
-        item = proto_tree_add_time(tree, hf_rnr_wait, tvb, offset, 1, &wait);
+        item = proto_tree_add_time_format_value(tree, hf_rnr_wait, tvb, offset, 1, &wait,
+                                                "0.%09d seconds", wait.nsecs);
         break;
     case ROCE_SYN_NAK: item = proto_tree_add_uint(tree, hf_nak, tvb, offset, 1, code); break;
     case ROCE_SYN_RESERVED: return;

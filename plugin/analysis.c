@@ -68,12 +68,15 @@ static void add_big(const struct out *out, int field, uint64_t value)
     proto_item_set_generated(proto_tree_add_uint64(out->tree, hf[field], out->tvb, 0, 0, value));
 }
 
+/* In words of our own: those of Wireshark are other ones from 4.6 on. */
 static void add_time(const struct out *out, int field, uint64_t ns)
 {
     nstime_t t = {.secs = (time_t)(ns / 1000000000u), .nsecs = (int)(ns % 1000000000u)};
 
     if (ns != ROCE_NEVER_NS)
-        proto_item_set_generated(proto_tree_add_time(out->tree, hf[field], out->tvb, 0, 0, &t));
+        proto_item_set_generated(proto_tree_add_time_format_value(out->tree, hf[field], out->tvb, 0,
+                                                                  0, &t, "%" PRIu64 ".%09d seconds",
+                                                                  ns / 1000000000u, t.nsecs));
 }
 
 static void add_link(const struct out *out, int field, uint32_t frame)

@@ -230,16 +230,13 @@ static guint32 stream_count(void)
 void roce_talk_register(int proto)
 {
     register_conversation_table(proto, FALSE, conv_packet, end_packet);
-#if ROCE_WS_AT_LEAST(4, 4)
+#if ROCE_WS_AT_LEAST(4, 2)
     register_conversation_filter("roce", "RDMA connection", has_connection, connection_filter,
                                  NULL);
-#else
-    register_conversation_filter("roce", "RDMA connection", has_connection, connection_filter);
-#endif
-#if ROCE_WS_AT_LEAST(4, 2)
     register_follow_stream(proto, "roce", follow_conv, follow_index, follow_address, show_qp,
                            follow_packet, stream_count, NULL);
 #else
+    register_conversation_filter("roce", "RDMA connection", has_connection, connection_filter);
     register_follow_stream(proto, "roce", follow_conv, follow_index, follow_address, show_qp,
                            follow_packet);
 #endif

@@ -218,6 +218,7 @@ static void note_cm(const struct roce_flow_in *in, const struct roce_flow_result
     struct roce_cm_msg msg;
     struct more *req;
 
+    stream->last_time = in->time;
     stream->service_id = r->cm_service;
     if (roce_cm_msg_of_pkt(&msg, in->pkt) != ROCE_OK || msg.kind != ROCE_CM_REP)
         return;

@@ -30,7 +30,8 @@ struct roce_track_finding {
 struct roce_track_frame {
     struct roce_flow_result result; /* `stream` and `side` are the final ones known so far */
     uint32_t dst_qpn;               /* of the BTH */
-    uint64_t delta;       /* ns since the frame before in its stream; NEVER for its first */
+    /* ns since the frame before in its stream, CM messages with it; NEVER for its first */
+    uint64_t delta;
     uint64_t since_first; /* ns since the first frame of its stream */
     /* What later frames told. */
     uint32_t acked_in;

@@ -26,8 +26,8 @@ typedef bool roce_ws_bool;
 typedef gboolean roce_ws_bool;
 #endif
 
-/* Conversation filters: without user data until 4.2. */
-#if ROCE_WS_AT_LEAST(4, 4)
+/* Conversation filters: without user data in 4.0. */
+#if ROCE_WS_AT_LEAST(4, 2)
 #define ROCE_WS_USER_DATA , void *user_data _U_
 #else
 #define ROCE_WS_USER_DATA

@@ -31,7 +31,7 @@ FULL = ["cm-reject", "cm-connect-disconnect", "ipv6-cm", "rc-rnr-then-success", 
 def same_cut(line):
     """Wireshark's versions show more or fewer of many bytes, and mark that in their own ways."""
     line = re.sub(r"^(Frame \d+: )Packet, ", r"\1", line)
-    return re.sub(r"( \[…\])?: ([0-9a-f]{72})[0-9a-f]*…?$", r": \2…", line)
+    return re.sub(r"( \[…\]| \[truncated\])?: ([0-9a-f]{72})[0-9a-f]*…?$", r": \2…", line)
 
 
 def outputs(shark, capture):

@@ -116,7 +116,7 @@ static void add_length(struct line *text, const struct roce_pkt *pkt,
     if (pkt->payload_len == 0 && pkt->op->payload == ROCE_PAYLOAD_NONE)
         return;
     add_dec(text, " len ", pkt->payload_len);
-    if (frame && frame->result.msg_offset)
+    if (frame && frame->result.msg_first_frame && frame->result.msg_offset)
         add_dec(text, " at ", frame->result.msg_offset);
     if (total != pkt->payload_len && total)
         add_dec(text, " of ", total);

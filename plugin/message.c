@@ -73,8 +73,10 @@ tvbuff_t *roce_message_add(const struct roce_pkt *pkt, const struct roce_track_f
     const struct roce_flow_result *r = &frame->result;
     fragment_head *head;
 
-    if (r->msg_first_frame == 0 || pkt->payload_cap_len < pkt->payload_len)
-        return payload;
+    if (pkt->payload_cap_len < pkt->payload_len)
+        return pkt->op->pos == ROCE_POS_FIRST && !frame->seen ? payload : NULL;
+    if (!roce_track_is_placed(frame))
+        return NULL;
     /* The frame of its first packet names a message once in a file. */
     head = fragment_add_check(&messages, payload, 0, pinfo, r->msg_first_frame, NULL,
                               (guint32)r->msg_offset, pkt->payload_len, !roce_opcode_ends(pkt->op));

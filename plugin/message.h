@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Message: puts the packets of a SEND together for an upper protocol. The observer knows the offset
- * of each packet in its message and which ones are repetitions, so that a message is whole exactly
- * when all its packets were captured, in whatever order and however often.
+ * of each packet in its message as soon as all before it were captured, and which ones are
+ * repetitions: a message is whole once each of its packets was captured, once or more often, after
+ * those before it, as its responder needs them.
  */
 #ifndef ROCE_MESSAGE_H
 #define ROCE_MESSAGE_H
@@ -13,9 +14,8 @@
 void roce_message_register(int proto);
 
 /*
- * Adds a packet that was not seen before. Returns the whole message in the frame that completes it
- * (on every pass), NULL in the others, and `payload` itself when it cannot be placed: its first
- * packet was not captured, or the capture is cut inside it.
+ * Adds a packet. Returns the whole message in the frame that completes it (on every pass), NULL in
+ * the others, and in a capture that is cut the `payload` itself of a message's first packet.
  */
 tvbuff_t *roce_message_add(const struct roce_pkt *pkt, const struct roce_track_frame *frame,
                            tvbuff_t *payload, packet_info *pinfo, proto_tree *tree);

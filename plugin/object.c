@@ -78,8 +78,8 @@ static tap_packet_status object_packet(void *tapdata, packet_info *pinfo, epan_d
     struct object *object;
     uint64_t at, first;
 
-    if (!tap->frame || !roce_track_is_news(tap->frame) || pkt->payload_len == 0 ||
-        pkt->payload_cap_len < pkt->payload_len)
+    if (!tap->frame || pkt->payload_len == 0 || pkt->payload_cap_len < pkt->payload_len ||
+        !(pkt->op->svc == ROCE_SVC_UD ? !tap->frame->seen : roce_track_is_placed(tap->frame)))
         return TAP_PACKET_DONT_REDRAW;
     r = &tap->frame->result;
     at = pkt->op->svc == ROCE_SVC_UD ? 0 : r->msg_offset;

@@ -47,7 +47,8 @@
     F(result.ce_frame)                           \
     P(result.cnp_delay,          ROCE_NEVER_NS)  \
     P(result.cm_stream,          ROCE_NO_STREAM) \
-    F(result.cm_frame)
+    F(result.cm_frame)                           \
+    P(stale,                     0)
 /* clang-format on */
 
 enum {

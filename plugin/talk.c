@@ -11,6 +11,7 @@
 
 #define BACK_MAX    4096 /* records that a late packet may have to go before */
 #define IS_RESPONSE 0x80000000u
+#define EPOCH_SHIFT 24 /* to the use of the QP pair, seven bits of it */
 
 /* ---- conversations and endpoints by QP ---------------------------------------------------------
  */
@@ -177,6 +178,8 @@ static void put_record(follow_info_t *info, follow_record_t *record)
         if (other->is_server != record->is_server ||
             (other->seq & IS_RESPONSE) != (record->seq & IS_RESPONSE))
             continue;
+        if ((other->seq ^ record->seq) >> EPOCH_SHIFT)
+            break;
         if (!is_after(other->seq & ROCE_PSN_MASK, record->seq & ROCE_PSN_MASK))
             break;
         after = at;
@@ -196,7 +199,7 @@ static tap_packet_status follow_packet(void *tapdata, packet_info *pinfo, epan_d
     const struct roce_pkt *pkt = tap->pkt;
     follow_record_t *record;
 
-    if (!tap->frame || !roce_track_is_news(tap->frame) || pkt->payload_cap_len == 0)
+    if (!tap->frame || tap->frame->seen || pkt->payload_cap_len == 0)
         return TAP_PACKET_DONT_REDRAW;
     if (info->seq[0] == 0) { /* not otherwise used here: 1 + the side of the client */
         guint32 qpn[2];
@@ -212,7 +215,8 @@ static tap_packet_status follow_packet(void *tapdata, packet_info *pinfo, epan_d
     record->is_server = info->seq[0] != 1u + tap->frame->result.side;
     record->packet_num = pinfo->num;
     record->abs_ts = pinfo->abs_ts;
-    record->seq = pkt->bth.psn | (tap->frame->result.flags & ROCE_AN_RESPONSE ? IS_RESPONSE : 0);
+    record->seq = pkt->bth.psn | (tap->frame->result.epoch & 0x7F) << EPOCH_SHIFT |
+                  (tap->frame->result.flags & ROCE_AN_RESPONSE ? IS_RESPONSE : 0);
     record->data = g_byte_array_append(g_byte_array_sized_new((guint)pkt->payload_cap_len),
                                        pkt->payload, (guint)pkt->payload_cap_len);
     info->bytes_written[record->is_server] += record->data->len;

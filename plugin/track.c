@@ -7,6 +7,8 @@
 
 #define PAGE_FRAMES 512u
 #define CHUNK_SIZE  32768u
+#define READ_UNIT   256u   /* bytes: no path MTU is smaller */
+#define READ_UNITS  32768u /* of one READ that are watched: 8 MiB, 4 KiB of bits */
 
 /* One frame in the index. */
 struct entry {
@@ -17,8 +19,12 @@ struct entry {
 /* What few frames have. */
 struct more {
     uint32_t first_response, last_response, repeated_in, cnp_in, cm_answer;
-    uint32_t cm_stream; /* a REQ: the connection that its REP set up */
-    uint64_t cm_time;   /* a REQ: when it was sent, and its path MTU */
+    uint32_t placed_in; /* the repetition that first knew its place in the message */
+    /* A READ's first response of several: how many bytes came without a hole, or which did. */
+    uint64_t read_next;
+    uint8_t *read_units; /* READ_UNITS bits, once they came in another order */
+    uint32_t cm_stream;  /* a REQ: the connection that its REP set up */
+    uint64_t cm_time;    /* a REQ: when it was sent, and its path MTU */
     uint32_t cm_mtu;
     struct roce_track_finding *first, **end;
 };
@@ -234,6 +240,57 @@ static void note_cm(const struct roce_flow_in *in, const struct roce_flow_result
     }
 }
 
+static void mark_units(struct more *more, uint64_t from, uint64_t end)
+{
+    for (uint64_t unit = from / READ_UNIT; unit * READ_UNIT < end && unit < READ_UNITS; unit++)
+        more->read_units[unit / 8] |= (uint8_t)(1u << unit % 8);
+}
+
+/* Whether a READ response was there before. A responder sends them again when asked again, from any
+ * of them on: the observer calls these no duplicates, because the requester wants some of them. */
+static bool was_read(const struct roce_flow_in *in, const struct roce_flow_result *r)
+{
+    uint64_t at = r->msg_offset, end = at + in->pkt->payload_len;
+    bool first = r->msg_first_frame == in->frame, seen;
+    struct more *more;
+
+    if (first && at == 0 && roce_opcode_ends(in->pkt->op)) /* the only one */
+        return false;
+    more = first ? more_new(in->frame) : more_of(r->msg_first_frame);
+    if (!more || at / READ_UNIT >= READ_UNITS)
+        return !more;
+    if (!more->read_units && at == more->read_next) {
+        more->read_next = end;
+        return false;
+    }
+    if (!more->read_units) {
+        more->read_units = (uint8_t *)wmem_alloc0(wmem_file_scope(), READ_UNITS / 8);
+        mark_units(more, 0, more->read_next);
+    }
+    seen = (more->read_units[at / READ_UNIT / 8] >> at / READ_UNIT % 8 & 1) != 0;
+    mark_units(more, at, end);
+    return seen;
+}
+
+/* What of a frame's payload is not new. */
+static uint32_t stale_of(const struct roce_flow_in *in, const struct roce_flow_result *r)
+{
+    const uint32_t all = ROCE_STALE_SEEN | ROCE_STALE_PLACED;
+    struct roce_pack first;
+
+    if (r->flags & (ROCE_AN_COPY | ROCE_AN_DUPLICATE_RESPONSE | ROCE_AN_DROPPED | ROCE_AN_CM))
+        return all;
+    if (in->pkt->op->kind == ROCE_KIND_READ_RESP && r->msg_first_frame)
+        return was_read(in, r) ? all : 0;
+    if (r->repeats_frame == 0) /* one that says nothing of its message is older than remembered */
+        return r->flags & ROCE_AN_RETRANSMISSION && r->msg_bytes < in->pkt->payload_len ? all : 0;
+    if (r->msg_first_frame == 0 || !unpack(r->repeats_frame, &first) ||
+        first.result.msg_first_frame || more_new(r->repeats_frame)->placed_in)
+        return all;
+    more_of(r->repeats_frame)->placed_in = in->frame;
+    return ROCE_STALE_SEEN;
+}
+
 void roce_track_feed(const struct roce_flow_in *in)
 {
     struct roce_flow_opts opts = {
@@ -275,6 +332,7 @@ void roce_track_feed(const struct roce_flow_in *in)
         note_req(in);
     if (r->cm_stream != ROCE_NO_STREAM)
         note_cm(in, r);
+    pack.stale = stale_of(in, r);
     /* What the reader derives again. */
     if (r->flags & ROCE_AN_REQUEST)
         r->next_psn = ((r->next_psn - in->pkt->bth.psn) & ROCE_PSN_MASK) ^ 1;
@@ -313,7 +371,10 @@ bool roce_track_get(uint32_t frame, uint64_t time, const struct roce_pkt *pkt,
 
     if (!unpack(frame, &pack))
         return false;
-    *out = (struct roce_track_frame){.result = pack.result, .delta = pack.delta};
+    *out = (struct roce_track_frame){.result = pack.result,
+                                     .delta = pack.delta,
+                                     .seen = (pack.stale & ROCE_STALE_SEEN) != 0,
+                                     .placed = (pack.stale & ROCE_STALE_PLACED) != 0};
     if (r->flags & ROCE_AN_REQUEST)
         r->next_psn = (pkt->bth.psn + (r->next_psn ^ 1)) & ROCE_PSN_MASK;
     if (r->flags & ROCE_AN_REQUEST || r->msg_first_frame)
@@ -375,13 +436,9 @@ uint32_t roce_track_stream_of(uint32_t frame)
     return stream == ROCE_NO_STREAM ? stream : roce_flow_stream(track.flow, stream);
 }
 
-bool roce_track_is_news(const struct roce_track_frame *frame)
+bool roce_track_is_placed(const struct roce_track_frame *frame)
 {
-    const struct roce_flow_result *r = &frame->result;
-
-    return r->repeats_frame == 0 &&
-           !(r->flags & (ROCE_AN_RETRANSMISSION | ROCE_AN_COPY | ROCE_AN_DUPLICATE_REQUEST |
-                         ROCE_AN_DUPLICATE_RESPONSE | ROCE_AN_DROPPED | ROCE_AN_CM));
+    return !frame->placed && frame->result.msg_first_frame != 0;
 }
 
 void roce_track_each(bool (*each)(void *user, const struct roce_conn_summary *conn), void *user)

@@ -33,6 +33,8 @@ struct roce_track_frame {
     /* ns since the frame before in its stream, CM messages with it; NEVER for its first */
     uint64_t delta;
     uint64_t since_first; /* ns since the first frame of its stream */
+    bool seen;            /* its payload was there before, or its receiver drops it */
+    bool placed;          /* ... and was known to stand at msg_offset of msg_first_frame */
     /* What later frames told. */
     uint32_t acked_in;
     uint32_t first_response, last_response;
@@ -86,8 +88,10 @@ uint32_t roce_track_stream_count(void);
 /* The stream of a frame, or the one that a CM message speaks of; ROCE_NO_STREAM for none. */
 uint32_t roce_track_stream_of(uint32_t frame);
 
-/* Whether the frame's payload was not there before, and its receiver took it. */
-bool roce_track_is_news(const struct roce_track_frame *frame);
+/* Whether this frame is the first from which the payload can be put in its place in the message:
+ * one sent again, where packets before it were lost when it was first sent. Once for each packet.
+ */
+bool roce_track_is_placed(const struct roce_track_frame *frame);
 
 /* Every connection, in the order of their numbers where they are still open, evicted ones first.
  * Before the end of the first pass: as far as it came. */

@@ -269,16 +269,15 @@ void roce_ulp_payload(const struct roce_pkt *pkt, const struct roce_track_frame 
     fill_info(&call.info, pkt, tree);
     /* What was sent twice is handed off once: those who follow a conversation would count double.
      */
-    if (!frame || frame->result.repeats_frame == 0) {
-        tvbuff_t *whole = payload;
+    if (roce_prefs.reassemble && frame && pkt->op->kind == ROCE_KIND_SEND &&
+        pkt->op->pos != ROCE_POS_ONLY && is_known(frame, pinfo)) {
+        tvbuff_t *whole = roce_message_add(pkt, frame, payload, pinfo, tree);
 
-        if (roce_prefs.reassemble && frame && pkt->op->kind == ROCE_KIND_SEND &&
-            pkt->op->pos != ROCE_POS_ONLY && is_known(frame, pinfo))
-            whole = roce_message_add(pkt, frame, payload, pinfo, tree);
         if (whole != payload)
             call.info.opCode = ROCE_OP_RC_SEND_ONLY;
         took = whole && hand_off(pkt, frame, &call, whole, pinfo, tree);
-    }
+    } else if (!frame || !frame->seen)
+        took = hand_off(pkt, frame, &call, payload, pinfo, tree);
     if (!took && tvb_reported_length(payload))
         call_dissector(data_handle, payload, pinfo, tree);
     pinfo->ptype = ptype;

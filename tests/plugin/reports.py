@@ -5,11 +5,12 @@
     reports.py --plugins DIR --rocedrill PROGRAM CAPTURE...
 
 Both stand on the same observer, but the reports count frame by frame, so that filters work, and the
-program asks the observer at the end. Follow and Export Objects are held against the payload fields.
+program asks the observer at the end. Follow and Export Objects are held against the packets' PSNs.
 """
 import argparse
 import collections
 import concurrent.futures
+import glob
 import json
 import os
 import subprocess
@@ -22,6 +23,11 @@ OPER = {"SEND": "send", "WRITE": "write", "READ": "read", "compare and swap": "a
         "fetch and add": "atomic"}
 CAUSE = {"sequence NAK": "sequence_nak", "RNR NAK": "rnr_nak", "timeout": "timeout",
          "implied NAK": "implied_nak", "READ gap": "read_gap"}
+READ_RESPONSE = (0x0D, 0x0E, 0x0F, 0x10)
+PLACE = {0x00: "first", 0x01: "middle", 0x02: "last", 0x03: "last", 0x04: "only", 0x05: "only",
+         0x06: "first", 0x07: "middle", 0x08: "last", 0x09: "last", 0x0A: "only", 0x0B: "only",
+         0x0D: "first", 0x0E: "middle", 0x0F: "last", 0x10: "only", 0x16: "last", 0x17: "only",
+         0x1D: "only"}  # by the lower five bits of the opcode
 
 
 def tables(text):
@@ -111,19 +117,50 @@ def known(rocedrill, capture):
     return +say
 
 
+def messages(packets):
+    """Lengths of the whole messages among {psn: (opcode, length)} of one sender."""
+    found, have, follows = [], None, None
+    start = next(iter(packets), 0)  # the first that came
+    for psn in sorted(packets, key=lambda psn: (psn - start + 0x800000) & 0xFFFFFF):  # it may wrap around
+        opcode, length = packets[psn]
+        place = PLACE.get(opcode & 0x1F)
+        if place in ("first", "only"):
+            have = 0
+        elif psn != follows:
+            have = None
+        follows = (psn + 1) & 0xFFFFFF
+        if have is None:
+            continue
+        have += length
+        if place in ("last", "only"):
+            if have:
+                found.append(have)
+            have = None
+    return sorted(found)
+
+
 def payload(shark, path):
-    """Bytes of Follow and of Export Objects for stream 0 against the fields of its frames."""
-    rows = shark.out(["-2", "-r", path, "-Y", "roce.stream == 0 && roce.payload_len > 0 && roce.message.offset"
-                      " && !roce.analysis.rto_frame && !roce.analysis.retransmission"
-                      " && !roce.analysis.duplicate_response && !roce.analysis.copy"
-                      " && !roce.analysis.dropped",
-                      "-T", "fields", "-e", "roce.payload_len"]).split()
-    want = sum(int(row) for row in rows)
+    """What Follow and Export Objects have of stream 0, and what its packets say they should: each PSN of
+    a sender once, however often and whenever it came."""
+    rows = shark.out(["-2", "-r", path, "-Y", "roce.stream == 0 && roce.bth.dest_qp > 1 && !roce.analysis.dropped", "-T", "fields",
+                      "-e", "roce.epoch", "-e", "ip.src", "-e", "ipv6.src", "-e", "roce.bth.dest_qp", "-e",
+                      "roce.bth.opcode", "-e", "roce.bth.psn", "-e", "roce.payload_len"]).splitlines()
+    packets = collections.defaultdict(dict)
+    for row in rows:
+        *use, opcode, psn, length = row.split("\t")
+        opcode = int(opcode, 0)
+        if opcode & 0x1F in READ_RESPONSE or int(length):
+            packets[tuple(use), opcode & 0x1F in READ_RESPONSE].setdefault(int(psn), (opcode, int(length)))
+    want = sum(length for sender in packets.values() for _, length in sender.values())
     text = shark.out(["-2", "-q", "-r", path, "-z", "follow,roce,raw,0"])
     lines = [line.strip() for line in text.splitlines()]
     have = sum(len(line) // 2 for line in lines
                if line and all(c in "0123456789abcdef" for c in line))
-    return want, have
+    folder = os.path.join(shark.home, os.path.basename(path))
+    shark.out(["-2", "-q", "-r", path, "--export-objects", "roce," + folder])
+    files = glob.glob(os.path.join(folder, "stream-0-*"))
+    whole = sorted(length for sender in packets.values() for length in messages(sender))
+    return want, have, whole, sorted(os.path.getsize(path) for path in files)
 
 
 def one(shark, rocedrill, capture):
@@ -132,9 +169,11 @@ def one(shark, rocedrill, capture):
     # The program keeps no regions of writes that nobody acknowledges.
     wrong = [f"{key}: {plugin[key]} and {program[key]}" for key in sorted(plugin | program, key=str)
              if plugin[key] != program[key] and not (key[0] == "region" and key not in program)]
-    want, have = payload(shark, path)
-    if have < want:
+    want, have, whole, objects = payload(shark, path)
+    if have != want:
         wrong.append(f"follow: {have} bytes of {want}")
+    if whole != objects:
+        wrong.append(f"objects: {objects} of {whole}")
     return capture, wrong, sum(plugin.values()), have
 
 

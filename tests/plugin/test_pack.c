@@ -25,6 +25,7 @@ static void check_same(const struct roce_pack *in, uint32_t frame)
     want.result.cm_service = 0;
 #define SAME(member) CU_ASSERT_EQUAL(out.member, want.member)
     SAME(delta);
+    SAME(stale);
     SAME(result.stream);
     SAME(result.side);
     SAME(result.epoch);
@@ -83,6 +84,7 @@ static void ordinary_frame_is_small(void)
     uint8_t buf[ROCE_PACK_MAX];
 
     pack.delta = 1000;
+    pack.stale = ROCE_STALE_PLACED;
     pack.result.stream = 63;
     pack.result.flags = ROCE_AN_REQUEST | ROCE_AN_REL_PSN | ROCE_AN_REGION;
     pack.result.rel_psn = 60000;

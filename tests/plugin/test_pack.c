@@ -84,7 +84,6 @@ static void ordinary_frame_is_small(void)
     uint8_t buf[ROCE_PACK_MAX];
 
     pack.delta = 1000;
-    pack.stale = ROCE_STALE_PLACED;
     pack.result.stream = 63;
     pack.result.flags = ROCE_AN_REQUEST | ROCE_AN_REL_PSN | ROCE_AN_REGION;
     pack.result.rel_psn = 60000;

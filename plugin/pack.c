@@ -48,7 +48,7 @@
     P(result.cnp_delay,          ROCE_NEVER_NS)  \
     P(result.cm_stream,          ROCE_NO_STREAM) \
     F(result.cm_frame)                           \
-    P(stale,                     0)
+    P(notes,                     0)
 /* clang-format on */
 
 enum {

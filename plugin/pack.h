@@ -12,16 +12,17 @@
 
 #define ROCE_PACK_MAX 400 /* no frame takes more: see the assertion in pack.c */
 
-/* What is not new about a frame's payload. */
-enum roce_stale {
-    ROCE_STALE_SEEN = 1u << 0,   /* a frame before had it, or its receiver drops it */
-    ROCE_STALE_PLACED = 1u << 1, /* ... and its place in the message was known then */
+/* What track found out about a frame when it was first read. */
+enum roce_note {
+    ROCE_NOTE_SEEN = 1u << 0,     /* a frame before had it, or its receiver drops it */
+    ROCE_NOTE_PLACED = 1u << 1,   /* ... and its place in the message was known then */
+    ROCE_NOTE_STRANGER = 1u << 2, /* its source QP was not known yet */
 };
 
 struct roce_pack {
     struct roce_flow_result result;
     uint64_t delta; /* ns since the stream's frame before; ROCE_NEVER_NS for its first */
-    uint32_t stale; /* enum roce_stale */
+    uint32_t notes; /* enum roce_note */
 };
 
 /* A frame with nothing to say. */

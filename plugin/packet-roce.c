@@ -239,7 +239,9 @@ static int show(struct walk *w, packet_info *pinfo, proto_tree *tree)
     if (roce_prefs.check_icrc && (tree || tapped || !PINFO_FD_VISITED(pinfo)))
         w->icrc = roce_pkt_icrc_check(&w->pkt, &w->icrc_expected);
     /* The ULP looks at the analysis too. */
-    follow(w, pinfo, tree || tapped || pinfo->cinfo || w->pkt.payload_len);
+    follow(w, pinfo,
+           tree || tapped || pinfo->cinfo || w->pkt.payload_len ||
+               w->pkt.op->kind == ROCE_KIND_READ);
     item = proto_tree_add_item(tree, proto_roce, w->tvb, 0, -1, ENC_NA);
     sub = proto_item_add_subtree(item, ett_roce);
     add_text(w, pinfo, item);

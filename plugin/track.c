@@ -240,6 +240,17 @@ static void note_cm(const struct roce_flow_in *in, const struct roce_flow_result
     }
 }
 
+/* The stream and side of a frame as known by now, and the QP it is from. */
+static uint32_t find_source(struct roce_flow_result *r)
+{
+    uint32_t final = roce_flow_stream(track.flow, r->stream);
+
+    if (final != r->stream) /* its one known side became the other's second */
+        r->side = 1;
+    r->stream = final;
+    return track.stream[final].qpn[r->side];
+}
+
 static void mark_units(struct more *more, uint64_t from, uint64_t end)
 {
     for (uint64_t unit = from / READ_UNIT; unit * READ_UNIT < end && unit < READ_UNITS; unit++)
@@ -273,9 +284,9 @@ static bool was_read(const struct roce_flow_in *in, const struct roce_flow_resul
 }
 
 /* What of a frame's payload is not new. */
-static uint32_t stale_of(const struct roce_flow_in *in, const struct roce_flow_result *r)
+static uint32_t notes_of(const struct roce_flow_in *in, const struct roce_flow_result *r)
 {
-    const uint32_t all = ROCE_STALE_SEEN | ROCE_STALE_PLACED;
+    const uint32_t all = ROCE_NOTE_SEEN | ROCE_NOTE_PLACED;
     struct roce_pack first;
 
     if (r->flags & (ROCE_AN_COPY | ROCE_AN_DUPLICATE_RESPONSE | ROCE_AN_DROPPED | ROCE_AN_CM))
@@ -288,7 +299,7 @@ static uint32_t stale_of(const struct roce_flow_in *in, const struct roce_flow_r
         first.result.msg_first_frame || more_new(r->repeats_frame)->placed_in)
         return all;
     more_of(r->repeats_frame)->placed_in = in->frame;
-    return ROCE_STALE_SEEN;
+    return ROCE_NOTE_SEEN;
 }
 
 void roce_track_feed(const struct roce_flow_in *in)
@@ -332,7 +343,11 @@ void roce_track_feed(const struct roce_flow_in *in)
         note_req(in);
     if (r->cm_stream != ROCE_NO_STREAM)
         note_cm(in, r);
-    pack.stale = stale_of(in, r);
+    pack.notes = notes_of(in, r);
+    if (r->stream != ROCE_NO_STREAM &&
+        find_source(&(struct roce_flow_result){.stream = r->stream, .side = r->side}) ==
+            ROCE_QPN_UNKNOWN)
+        pack.notes |= ROCE_NOTE_STRANGER;
     /* What the reader derives again. */
     if (r->flags & ROCE_AN_REQUEST)
         r->next_psn = ((r->next_psn - in->pkt->bth.psn) & ROCE_PSN_MASK) ^ 1;
@@ -367,14 +382,14 @@ bool roce_track_get(uint32_t frame, uint64_t time, const struct roce_pkt *pkt,
     struct roce_pack pack;
     struct roce_flow_result *r = &out->result;
     const struct more *more;
-    uint32_t final;
 
     if (!unpack(frame, &pack))
         return false;
     *out = (struct roce_track_frame){.result = pack.result,
                                      .delta = pack.delta,
-                                     .seen = (pack.stale & ROCE_STALE_SEEN) != 0,
-                                     .placed = (pack.stale & ROCE_STALE_PLACED) != 0};
+                                     .seen = (pack.notes & ROCE_NOTE_SEEN) != 0,
+                                     .placed = (pack.notes & ROCE_NOTE_PLACED) != 0,
+                                     .stranger = (pack.notes & ROCE_NOTE_STRANGER) != 0};
     if (r->flags & ROCE_AN_REQUEST)
         r->next_psn = (pkt->bth.psn + (r->next_psn ^ 1)) & ROCE_PSN_MASK;
     if (r->flags & ROCE_AN_REQUEST || r->msg_first_frame)
@@ -382,12 +397,8 @@ bool roce_track_get(uint32_t frame, uint64_t time, const struct roce_pkt *pkt,
     find_region(r);
     out->dst_qpn = pkt->bth.dest_qp;
     if (r->stream != ROCE_NO_STREAM) {
-        final = roce_flow_stream(track.flow, r->stream);
-        if (final != r->stream) /* its one known side became the other's second */
-            r->side = 1;
-        r->stream = final;
-        stream = roce_track_stream(final);
-        r->src_qpn = stream->qpn[r->side];
+        r->src_qpn = find_source(r);
+        stream = roce_track_stream(r->stream);
         out->since_first = time > stream->first_time ? time - stream->first_time : 0;
     }
     out->acked_in = entry_of(frame)->acked_in;

@@ -35,6 +35,7 @@ struct roce_track_frame {
     uint64_t since_first; /* ns since the first frame of its stream */
     bool seen;            /* its payload was there before, or its receiver drops it */
     bool placed;          /* ... and was known to stand at msg_offset of msg_first_frame */
+    bool stranger;        /* its source QP was not known when it was first read */
     /* What later frames told. */
     uint32_t acked_in;
     uint32_t first_response, last_response;

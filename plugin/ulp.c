@@ -67,12 +67,14 @@ static dissector_handle_t builtin, data_handle;
 static dissector_table_t by_qp;
 static heur_dissector_list_t payload_list, cm_list;
 static heur_dtbl_entry_t *entry[ULP_CNT];
+static dissector_handle_t handles[ULP_CNT]; /* NULL where this Wireshark has no such protocol */
 static struct mapping *mappings;
 static guint mapping_cnt;
 
-/* What a dissector behind the table "roce.qp" is given. */
+/* What the dissectors behind the handles are given. */
 struct call {
     struct infinibandinfo info;
+    bool named; /* by the user, not by a CM exchange */
     bool to_server;
 };
 
@@ -96,17 +98,21 @@ static void pretend_cm(enum ulp ulp, bool to_server, packet_info *pinfo)
     if (!conv)
         conv = conversation_new(pinfo->num, &pinfo->dst, &pinfo->dst, CONVERSATION_IBQP,
                                 pinfo->destport, pinfo->destport, NO_ADDR2 | NO_PORT2);
-    if (conversation_get_proto_data(conv, proto_ib))
-        return;
-    data = wmem_new0(wmem_file_scope(), conversation_infiniband_data);
-    data->service_id = roce_cm_sid(ROCE_CM_PS_TCP, ulps[ulp].port[0]);
-    data->client_to_server = to_server;
-    data->src_qp = pinfo->srcport;
-    conversation_add_proto_data(conv, proto_ib, data);
-    if (!find_conversation(pinfo->num, &pinfo->src, &pinfo->dst, CONVERSATION_IBQP, pinfo->srcport,
-                           pinfo->destport, 0))
-        conversation_new(pinfo->num, &pinfo->src, &pinfo->dst, CONVERSATION_IBQP, pinfo->srcport,
-                         pinfo->destport, 0);
+    data = (conversation_infiniband_data *)conversation_get_proto_data(conv, proto_ib);
+    if (!data) {
+        data = wmem_new0(wmem_file_scope(), conversation_infiniband_data);
+        data->service_id = roce_cm_sid(ROCE_CM_PS_TCP, ulps[ulp].port[0]);
+        data->client_to_server = to_server;
+        data->src_qp = pinfo->srcport;
+        conversation_add_proto_data(conv, proto_ib, data);
+    }
+    conv = find_conversation(pinfo->num, &pinfo->src, &pinfo->dst, CONVERSATION_IBQP,
+                             pinfo->srcport, pinfo->destport, 0);
+    if (!conv)
+        conv = conversation_new(pinfo->num, &pinfo->src, &pinfo->dst, CONVERSATION_IBQP,
+                                pinfo->srcport, pinfo->destport, 0);
+    if (!conversation_get_proto_data(conv, proto_ib))
+        conversation_add_proto_data(conv, proto_ib, data);
 }
 
 /* Whether the dissector took it. It may refuse: a heuristic one looks before it takes. */
@@ -126,14 +132,16 @@ static bool call_entry(enum ulp ulp, tvbuff_t *tvb, packet_info *pinfo, proto_tr
     return took;
 }
 
-/* The entries of the table "roce.qp", one function each because a handle has no data. */
+/* Behind the handles, which are the entries of the table "roce.qp", too: one function each because
+ * a handle has no data. */
 static int decode_as(enum ulp ulp, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     struct call *call = (struct call *)data;
 
     if (!call)
         return 0;
-    pretend_cm(ulp, call->to_server, pinfo);
+    if (call->named)
+        pretend_cm(ulp, call->to_server, pinfo);
     return call_entry(ulp, tvb, pinfo, tree, &call->info) ? MAX(1, (int)tvb_captured_length(tvb))
                                                           : 0;
 }
@@ -227,7 +235,7 @@ static bool hand_off(const struct roce_pkt *pkt, const struct roce_track_frame *
     heur_dtbl_entry_t *found;
     enum ulp ulp;
 
-    call->to_server = true;
+    call->to_server = call->named = true;
     if (dissector_try_uint_with_data(by_qp, pinfo->destport, tvb, pinfo, tree, TRUE, call))
         return true;
     call->to_server = false;
@@ -235,14 +243,13 @@ static bool hand_off(const struct roce_pkt *pkt, const struct roce_track_frame *
         dissector_try_uint_with_data(by_qp, pinfo->srcport, tvb, pinfo, tree, TRUE, call))
         return true;
     ulp = of_mapping(pinfo, &call->to_server);
-    if (ulp != ULP_NONE)
-        pretend_cm(ulp, call->to_server, pinfo);
-    else
+    call->named = ulp != ULP_NONE;
+    if (ulp == ULP_NONE)
         ulp = of_service(service_of(frame, pinfo));
     if (ulp == ULP_NONE && is_smc(pkt))
         ulp = ULP_SMC;
     if (ulp != ULP_NONE)
-        return call_entry(ulp, tvb, pinfo, tree, &call->info);
+        return handles[ulp] && call_dissector_only(handles[ulp], tvb, pinfo, tree, call) > 0;
     return roce_prefs.guess == ROCE_GUESS_ALL && tvb_reported_length(tvb) &&
            dissector_try_heuristic(payload_list, tvb, pinfo, tree, &found, &call->info);
 }
@@ -260,7 +267,7 @@ void roce_ulp_payload(const struct roce_pkt *pkt, const struct roce_track_frame 
     pinfo->ptype = PT_IBQP;
     pinfo->destport = pkt->bth.dest_qp;
     pinfo->srcport = roce_pkt_has(pkt, ROCE_HDR_DETH) ? pkt->deth.src_qp
-                     : frame                          ? frame->result.src_qpn
+                     : frame && !frame->stranger      ? frame->result.src_qpn
                                                       : ROCE_QPN_UNKNOWN;
     if (tree && PTREE_DATA(tree)->visible) { /* what the Decode As dialog offers */
         p_add_proto_data(pinfo->pool, pinfo, proto_roce, 0, GUINT_TO_POINTER(pinfo->destport));
@@ -439,7 +446,9 @@ void roce_ulp_handoff(void)
     for (unsigned i = 0; i < ULP_CNT; i++) {
         int proto = proto_get_id_by_filter_name(ulps[i].filter);
 
-        if (proto > 0)
-            dissector_add_for_decode_as(TABLE, create_dissector_handle(decoders[i], proto));
+        if (proto <= 0)
+            continue;
+        handles[i] = create_dissector_handle(decoders[i], proto);
+        dissector_add_for_decode_as(TABLE, handles[i]);
     }
 }

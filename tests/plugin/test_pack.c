@@ -25,7 +25,7 @@ static void check_same(const struct roce_pack *in, uint32_t frame)
     want.result.cm_service = 0;
 #define SAME(member) CU_ASSERT_EQUAL(out.member, want.member)
     SAME(delta);
-    SAME(stale);
+    SAME(notes);
     SAME(result.stream);
     SAME(result.side);
     SAME(result.epoch);

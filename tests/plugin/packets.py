@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""Packets and captures made in Python, for the tests of tests/plugin that need a few of a kind."""
+import struct
+import zlib
+
+HOSTS = bytes([192, 0, 2, 1]), bytes([192, 0, 2, 2])
+GIDS = [bytes(10) + b"\xff\xff" + host for host in HOSTS]
+
+
+def bth(opcode, qpn, psn, pad=0, byte4=0, ackreq=0):
+    return struct.pack(">BBHBBHBBHI", opcode, pad << 4, 0xFFFF, byte4, qpn >> 16, qpn & 0xFFFF,
+                       0, 0, 0, 0)[:8] + struct.pack(">I", ackreq << 31 | psn)
+
+
+def sealed(masked, transport):
+    """The transport part with its ICRC: `masked` is the envelope with variant fields set to ones."""
+    covered = b"\xff" * 8 + masked + transport[:4] + b"\xff" + transport[5:]
+    return transport + struct.pack("<I", zlib.crc32(covered))
+
+
+def eth(ethertype, src=0):
+    return bytes([2, 0, 0, 0, 0, 2 - src, 2, 0, 0, 0, 0, 1 + src]) + struct.pack(">H", ethertype)
+
+
+def roce(transport, src=0, sport=0xC000):
+    """RoCEv2 over IPv4 from host `src` to the other."""
+    def ip(tos, ttl, checksum):
+        return struct.pack(">BBHHHBBH", 0x45, tos, 32 + len(transport), 1, 0x4000, ttl, 17,
+                           checksum) + HOSTS[src] + HOSTS[1 - src]
+    total = sum(struct.unpack(">10H", ip(0, 64, 0)))
+    total = (total & 0xFFFF) + (total >> 16)
+    udp = struct.pack(">HHH", sport, 4791, 12 + len(transport))
+    body = sealed(ip(0xFF, 0xFF, 0xFFFF) + udp + b"\xff\xff", transport)
+    return eth(0x0800, src) + ip(0, 64, 0xFFFF - total) + udp + b"\0\0" + body
+
+
+def grh(transport, masked):
+    first = 0x6FFFFFFF if masked else 0x60000000
+    return struct.pack(">IHBB", first, len(transport) + 4, 0x1B, 0xFF if masked else 64) + b"".join(GIDS)
+
+
+def rocev1(transport):
+    return eth(0x8915) + grh(transport, False) + sealed(grh(transport, True), transport)
+
+
+def native(transport):
+    """A local packet of an InfiniBand link, LID 7 to LID 9, as ERF has it; its VCRC is left 0."""
+    words = (8 + len(transport) + 4) // 4
+    lrh = struct.pack(">BBHHH", 0x00, 0x02, 9, words, 7)
+    crc = zlib.crc32(b"\xf0" + lrh[1:] + transport[:4] + b"\xff" + transport[5:])
+    packet = lrh + transport + struct.pack("<I", crc) + bytes(2)
+    return bytes(8) + struct.pack(">BBHHH", 21, 4, 16 + len(packet), 0, len(packet)) + packet
+
+
+def reth(va, rkey, length):
+    return struct.pack(">QII", va, rkey, length)
+
+
+def cm(attribute, body, src=0):
+    """A CM MAD from host `src`; `body` is what stands at which offset."""
+    mad = struct.pack(">BBBBHHQHHI", 1, 7, 2, 3, 0, 0, 0x1234, attribute, 0, 0)
+    data = bytearray(232)
+    for offset, piece in body.items():
+        data[offset:offset + len(piece)] = piece
+    deth = struct.pack(">II", 0x80010000, 1)
+    return roce(bth(0x64, 1, 5) + deth + mad + bytes(data), src)
+
+
+def connect(port, active=0x11, passive=0x22, psn=(500, 100)):
+    """REQ, REP, RTU as the RDMA-IP CM sends them; `psn`: the first of host 0 and of host 1."""
+    path = struct.pack(">HH", 0xFFFF, 0xFFFF) + GIDS[0] + GIDS[1]
+    ip = b"\x00\x40" + struct.pack(">H", 40000) + bytes(12) + HOSTS[0] + bytes(12) + HOSTS[1]
+    req = {0: struct.pack(">I", 100), 8: struct.pack(">Q", 0x0000000001060000 | port),
+           32: struct.pack(">I", active << 8 | 4), 36: struct.pack(">I", 4),
+           44: struct.pack(">I", psn[1] << 8), 48: b"\xff\xff\x30\x00", 52: path, 140: ip}
+    rep = {0: struct.pack(">II", 200, 100), 12: struct.pack(">I", passive << 8),
+           20: struct.pack(">I", psn[0] << 8), 24: b"\x04\x04"}
+    return [cm(0x10, req), cm(0x13, rep, 1), cm(0x14, {0: struct.pack(">II", 100, 200)})]
+
+
+def pcap(frames, linktype=1, snaplen=65535):
+    out = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, snaplen, linktype)
+    for number, frame in enumerate(frames):
+        out += struct.pack("<IIII", 1, number * 1000, min(len(frame), snaplen), len(frame))
+        out += frame[:snaplen]
+    return out
+
+
+def aeth(msn, syndrome=0x1F):
+    return struct.pack(">I", syndrome << 24 | msn)

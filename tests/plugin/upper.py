@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""Whose payload it is: each upper protocol from its CM exchange, from the user's table, from Decode As.
+
+    upper.py --plugins DIR [--keep DIR] [CAPTURE...]
+
+For each protocol the first messages of a connection, made here: shown by its dissector in both directions
+when the CM REQ named its port, or without a CM exchange when the user named the server's QP; as data when
+neither did; once when sent twice; and put together from two packets, with a loss between them, too. Then
+what protocols read or write with RDMA.
+"""
+import argparse
+import concurrent.futures
+import os
+import struct
+import sys
+
+from packets import aeth, bth, connect, pcap, reth, roce
+from shark import Shark
+
+ACTIVE, PASSIVE = 0x11, 0x22  # QPs
+PSN = (0x5A1234, 0x3C4321)    # the first of host 0, of host 1
+DATA = {"data"}
+
+
+def send(src, number, payload, opcode=0x04):
+    """The SEND of `payload` that is number `number` of host `src`."""
+    pad = -len(payload) % 4
+    return roce(bth(opcode, (PASSIVE, ACTIVE)[src], PSN[src] + number, pad, ackreq=1) + payload + bytes(pad), src)
+
+
+def ack(src, number, msn):
+    """Host `src` acknowledges the other's packet `number`."""
+    return roce(bth(0x11, (PASSIVE, ACTIVE)[src], PSN[1 - src] + number) + aeth(msn), src)
+
+
+# ---- first messages ------------------------------------------------------------------------------------
+
+NVME_CONNECT = bytes([0x7F, 0x40, 0x05, 0x00, 0x01]) + bytes(59)
+NVME_IDENTIFY = (bytes([0x06, 0x40, 0x07, 0x00]) + bytes(20) + struct.pack("<Q", 0x7000) + b"\x00\x10\x00"
+                 + struct.pack("<I", 0xABCD) + b"\x40" + struct.pack("<I", 1) + bytes(20))
+NVME_DONE = struct.pack("<QHHHH", 0, 1, 0, 7, 0)
+
+ISER_LOGIN = b"\x10" + bytes(27) + bytes([0x43, 0x87]) + bytes(46)
+ISER_ANSWER = b"\x10" + bytes(27) + bytes([0x23, 0x87]) + bytes(46)
+
+XID = 0x11223344
+RPC_CALL = struct.pack(">IIIIII", XID, 0, 2, 100003, 3, 0) + bytes(16)
+RPC_REPLY = struct.pack(">IIIIII", XID, 1, 0, 0, 0, 0)
+
+
+def rpcrdma(body, reads=bytes(4)):
+    """RDMA_MSG: read list, no write list, no reply chunk."""
+    return struct.pack(">IIII", XID, 1, 32, 0) + reads + bytes(8) + body
+
+
+SMB2 = (b"\xfeSMB" + struct.pack("<HHIHHIIQIIQ", 64, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0) + bytes(16)
+        + struct.pack("<HHHHI", 36, 1, 1, 0, 0) + bytes(24) + struct.pack("<H", 0x311))
+SMBD_NEGOTIATE = struct.pack("<HHHHIII", 0x100, 0x100, 0, 255, 1364, 8192, 1048576)
+SMBD_ACCEPT = struct.pack("<HHHHHHIIIII", 0x100, 0x100, 0x100, 0, 255, 10, 0, 8388608, 1364, 8192, 1048576)
+SMBD_DATA = struct.pack("<HHHHIII", 10, 2, 0, 0, 0, 24, len(SMB2)) + bytes(4) + SMB2
+
+
+def lnet(kind, body=b""):
+    """A message of Linux ko2iblnd from 192.0.2.1@o2ib to 192.0.2.2@o2ib."""
+    return (struct.pack("<IHBBII", 0x0BE91B91, 0x12, kind, 1, 40 + len(body), 0)
+            + struct.pack("<QQQQ", 0x5 << 48 | 0xC0000201, 1, 0x5 << 48 | 0xC0000202, 1) + body)
+
+
+LNET_NOOP = lnet(0xD0)
+
+# name in the user's table, port of the CM REQ, filter name; messages of the client and of the server,
+# and what else the last of each must be dissected as.
+PROTOCOLS = [
+    ("NVMe over RDMA", 4420, "nvme-rdma", [NVME_CONNECT, NVME_IDENTIFY], "nvme-rdma", [NVME_DONE], "nvme-rdma"),
+    ("iSER (iSCSI over RDMA)", 3260, "iser", [ISER_LOGIN], "iscsi", [ISER_ANSWER], "iscsi"),
+    ("RPC over RDMA (NFS)", 20049, "rpcordma", [rpcrdma(RPC_CALL)], "rpc", [rpcrdma(RPC_REPLY)], "rpc"),
+    ("SMB Direct", 445, "smb_direct", [SMBD_NEGOTIATE, SMBD_DATA], "smb2", [SMBD_ACCEPT], "smb_direct"),
+    ("Lustre LNet", 987, "lnet", [LNET_NOOP], "lnet", [LNET_NOOP], "lnet"),
+]
+
+
+def talk(client, server):
+    """Both sides' messages, each acknowledged: so the QPs are known to be a pair."""
+    frames = []
+    for src, said in enumerate((client, server)):
+        for number, payload in enumerate(said):
+            frames += [send(src, number, payload), ack(1 - src, number, number + 1)]
+    return frames
+
+
+def cases():
+    """name, frames, tshark arguments, {frame: (protocols it must have, protocols it must not have)}"""
+    for title, port, name, client, client_too, server, server_too in PROTOCOLS:
+        plain, other = talk(client, server), {name, client_too, server_too}
+        to_server, to_client = 2 * len(client) - 1, len(plain) - 1
+        shown = {to_server: ({name, client_too}, DATA), to_client: ({name, server_too}, DATA)}
+        yield name + " by CM", connect(port, psn=PSN) + plain, [], {k + 3: v for k, v in shown.items()}
+        yield name + " by the table", plain, ["-o", f'uat:roce_qps:"{PASSIVE}","{title}"'], shown
+        yield name + " by Decode As", plain, ["-d", f"roce.qp=={PASSIVE},{name}"], shown
+        nobody = {to_server: (DATA, other), to_client: (DATA, other)}
+        yield name + " unnamed", plain, [], nobody
+        yield name + " by a table of others", plain, ["-o", f'uat:roce_qps:"{PASSIVE + 1}","{title}"'], nobody
+        yield name + " on a port of others", connect(5555, psn=PSN) + plain, [], {k + 3: v for k, v in nobody.items()}
+        twice = connect(port, psn=PSN) + [send(0, number, payload) for number, payload in enumerate(client)]
+        yield (name + " sent twice", twice + [twice[-1]], [],
+               {len(twice): ({name}, DATA), len(twice) + 1: (DATA, other)})
+        # One message in two packets: the last one loses its way once.
+        said, half = client[-1], len(client[-1]) // 8 * 4
+        start = twice[:-1]
+        first, last = send(0, len(client) - 1, said[:half], 0x00), send(0, len(client), said[half:], 0x02)
+        yield (name + " in two packets", start + [first, last], [],
+               {len(start) + 1: (DATA, other), len(start) + 2: ({name, client_too}, DATA)})
+        # The second packet is seen before the first; both are sent again.
+        yield (name + " with a loss", start + [last, first, last], [],
+               {len(start) + 1: (DATA, other), len(start) + 3: ({name, client_too}, DATA)})
+        yield (name + " in one piece if one asks for no more", start + [first, last],
+               ["-o", "roce.reassemble:FALSE"], {len(start) + 2: (set(), {"roce.message.reassembled_in"})})
+    # The target writes what was asked for, and says so.
+    data = bytes(range(256)) * 16
+    yield ("NVMe data that is written", connect(4420, psn=PSN) + talk([NVME_CONNECT, NVME_IDENTIFY], []) + [
+        roce(bth(0x06, ACTIVE, PSN[1]) + reth(0x7000, 0xABCD, 4096) + data[:2048], 1),
+        roce(bth(0x08, ACTIVE, PSN[1] + 1) + data[2048:], 1), send(1, 2, NVME_DONE)], [],
+        {n: ({"nvme-rdma"}, DATA) for n in (8, 9, 10)})
+    # The server reads the rest of a call. Sent twice, it is there once.
+    chunk = struct.pack(">IIIIQI", 1, len(rpcrdma(b"")) + 24, 0x55, 256, 0x9000, 0)
+    answer = roce(bth(0x10, PASSIVE, PSN[1]) + aeth(1) + bytes(256), 0)
+    nfs = connect(20049, psn=PSN) + talk([rpcrdma(RPC_CALL, chunk)], []) + [
+        roce(bth(0x0C, ACTIVE, PSN[1]) + reth(0x9000, 0x55, 256), 1), answer, answer, send(1, 1, rpcrdma(RPC_REPLY))]
+    yield ("an RPC call that is read", nfs, [],
+           {7: ({"rpcordma", "rpc"}, set()), 8: (DATA, {"rpc"}), 9: ({"rpcordma", "rpc"}, DATA)})
+    yield "SMC-R by its length", [send(0, 0, bytes([0x01, 44]) + bytes(42))], [], {1: ({"smc"}, DATA)}
+    yield ("SMC-R by the table", [send(0, 0, bytes([0xFE, 44]) + bytes(42))],
+           ["-o", f'uat:roce_qps:"{PASSIVE}","SMC-R"'], {1: ({"smc"}, DATA)})
+
+
+def protocols(shark, path, args):
+    """{frame: its protocols}"""
+    rows = shark.out(args + ["-r", path, "-T", "fields", "-e", "frame.protocols"]).splitlines()
+    return {frame: row.split(":") for frame, row in enumerate(rows, 1)}
+
+
+def one(shark, keep, number, case):
+    """What is wrong with a case."""
+    name, frames, options, wanted = case
+    data, file = pcap(frames), f"upper-{number}.pcap"
+    path = shark.file(file, data)
+    if keep:
+        with open(os.path.join(keep, file), "wb") as out:
+            out.write(data)
+    wrong = []
+    for passes in ([], ["-2"]):
+        got = protocols(shark, path, passes + options)
+        wrong += [f"{name}{' -2' if passes else ''}: frame {frame}: {':'.join(got[frame])}"
+                  for frame, (has, has_not) in wanted.items()
+                  if has - set(got[frame]) or has_not & set(got[frame])]
+    return wrong
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("--plugins", required=True)
+    args.add_argument("--keep", help="write the captures to this folder")
+    args.add_argument("captures", nargs="*")
+    args = args.parse_args()
+    failures = count = 0
+    with Shark(args.plugins) as shark, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for wrong in pool.map(lambda case: one(shark, args.keep, *case), enumerate(cases(), 1)):
+            count += 1
+            failures += bool(wrong)
+            print("".join(line + "\n" for line in wrong), end="")
+    print(f"{count} cases, {len(PROTOCOLS) + 1} protocols, {failures} failed")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

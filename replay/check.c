@@ -20,10 +20,21 @@ struct check {
     bool json_failed;
 };
 
+static void tell_at_once(const struct check *check, const struct roce_finding *finding)
+{
+    char buf[1024];
+
+    if (finding->severity == ROCE_SEV_ERROR && !finding->known)
+        fprintf(stderr, "%s: frame %u: %s %s\n", check->report->name, finding->frame,
+                roce_rule_info(finding->rule)->id, roce_finding_text(finding, buf, sizeof(buf)));
+}
+
 static void on_finding(void *user, const struct roce_finding *finding)
 {
     struct check *check = user;
 
+    if (check->options->at_once)
+        tell_at_once(check, finding);
     check_tally_add(&check->report->tally, finding);
     if (check->options->annotated)
         annotate_add(&check->annotate, finding, check->frame);

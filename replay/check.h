@@ -14,6 +14,7 @@ struct check_options {
     uint32_t conn_max;  /* connections kept for the report; 0 none */
     bool no_icrc;       /* ICRCs are not computed */
     bool progress;      /* on standard error, if that is a terminal */
+    bool at_once;       /* errors on standard error when they are found */
     enum roce_profile profile;
     FILE *json;      /* lines for findings and connections; NULL none */
     FILE *annotated; /* NULL none */

@@ -18,7 +18,15 @@ enum { EXIT_HOLDS = 0, EXIT_VIOLATION = 1, EXIT_UNUSABLE = 2 };
 #define CONNS_SHORT 64u
 #define CONNS_LONG  4096u
 
-enum { OPT_RULES = 256, OPT_EXPLAIN, OPT_JUNIT, OPT_ANNOTATE, OPT_NO_ICRC, OPT_FAIL_ON };
+enum {
+    OPT_RULES = 256,
+    OPT_EXPLAIN,
+    OPT_JUNIT,
+    OPT_ANNOTATE,
+    OPT_NO_ICRC,
+    OPT_FAIL_ON,
+    OPT_AT_ONCE
+};
 
 static const struct option_row {
     const char *name;
@@ -33,6 +41,7 @@ static const struct option_row {
     {"fail-on", OPT_FAIL_ON, "WHAT",
      "exit with 1 for less: failed (a QP or connection), warn, note"},
     {"no-icrc", OPT_NO_ICRC, NULL, "do not compute ICRCs"},
+    {"at-once", OPT_AT_ONCE, NULL, "errors on standard error when they are found"},
     {"verbose", 'v', NULL, "all connections and every finding, not a screenful"},
     {"quiet", 'q', NULL, "no text on standard output, no progress"},
     {"rules", OPT_RULES, NULL, "list the rules and stop"},
@@ -47,7 +56,7 @@ enum fail_on { FAIL_ON_ERROR, FAIL_ON_FAILED, FAIL_ON_WARN, FAIL_ON_NOTE, FAIL_O
 static const char *const fail_ons[FAIL_ON_CNT] = {"error", "failed", "warn", "note"};
 
 struct arguments {
-    bool verbose, quiet, no_icrc;
+    bool verbose, quiet, no_icrc, at_once;
     bool text; /* a report on standard output */
     enum roce_profile profile;
     enum fail_on fail_on;
@@ -115,7 +124,8 @@ static int check_one(const char *path, const struct arguments *args)
                     : text                                 ? CONNS_SHORT
                                                            : 0,
         .no_icrc = args->no_icrc,
-        .progress = !args->quiet,
+        .progress = !args->quiet && !args->at_once,
+        .at_once = args->at_once,
         .profile = args->profile,
         .json = args->json,
         .annotated = args->annotated,
@@ -224,6 +234,7 @@ static int read_options(int argc, char **argv, struct arguments *args)
                 return complain("check: --fail-on %s: it is error, failed, warn or note", optarg);
             break;
         case OPT_NO_ICRC: args->no_icrc = true; break;
+        case OPT_AT_ONCE: args->at_once = true; break;
         case 'v': args->verbose = true; break;
         case 'q': args->quiet = true; break;
         case OPT_RULES: check_rules_list(stdout); return EXIT_HOLDS;

@@ -7,6 +7,7 @@
 #define BLOCK_SECTION 0x0A0D0D0Au
 #define BLOCK_IFACE   1u
 #define BLOCK_FRAME   6u
+#define BLOCK_MARK    0x80000001u
 #define MAGIC         0x1A2B3C4Du
 #define LINK_ETHERNET 1u
 
@@ -128,6 +129,15 @@ size_t rnic_pcapng_frame(uint8_t *buf, size_t cap, uint32_t iface, uint64_t stam
         put_option(&block, OPT_COMMENT, comment,
                    size < RNIC_PCAPNG_COMMENT_MAX ? size : RNIC_PCAPNG_COMMENT_MAX);
     }
+    return end(&block);
+}
+
+size_t rnic_pcapng_mark(uint8_t *buf, size_t cap, uint64_t stamp)
+{
+    struct block block = begin(buf, cap, BLOCK_MARK);
+
+    put32(&block, (uint32_t)(stamp >> 32));
+    put32(&block, (uint32_t)stamp);
     return end(&block);
 }
 

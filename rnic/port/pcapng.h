@@ -22,6 +22,11 @@ size_t rnic_pcapng_frame(uint8_t *buf, size_t cap, uint32_t iface, uint64_t stam
                          enum rnic_pcapng_way way, const char *comment, const uint8_t *data,
                          uint32_t len);
 
+/* Of a type that is ours (0x80000001): frames that follow it and have the time of their sending are
+ * not older than `stamp`; UINT64_MAX: none is on its way. For who reads while others still write.
+ */
+size_t rnic_pcapng_mark(uint8_t *buf, size_t cap, uint64_t stamp);
+
 /*
  * Looks through a whole file of ours: the number of interfaces in *cnt, and the number of the one
  * named `name`, *cnt if there is none, as the result. -1 if the bytes are not a whole little-endian

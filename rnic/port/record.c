@@ -3,6 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -22,6 +25,8 @@ struct record {
     uint32_t iface; /* its number in the file */
     bool shared;
     bool failed; /* the file cannot be written any more */
+    bool marks;
+    bool marked; /* frames with times since the mark are on their way */
     uint8_t *buf;
     size_t len;
     unsigned frames; /* in buf */
@@ -33,6 +38,14 @@ struct record {
 static const struct rnic_port_ops record_ops;
 
 /* ---- the file -------------------------------------------------------------------------------- */
+
+static uint64_t utc(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 
 static bool write_all(int fd, const uint8_t *buf, size_t len)
 {
@@ -57,6 +70,17 @@ static void write_out(struct record *record)
         record->stats.record_errors += record->frames;
     record->len = 0;
     record->frames = 0;
+}
+
+/* Says that from now on frames have times. */
+static void mark(struct record *record)
+{
+    uint8_t block[RNIC_PCAPNG_OVERHEAD];
+
+    if (!record->marks || record->marked || record->failed)
+        return;
+    record->marked = true;
+    record->failed = !write_all(record->fd, block, rnic_pcapng_mark(block, sizeof(block), utc()));
 }
 
 static void add(struct record *record, const struct rnic_frame *frame, uint64_t stamp,
@@ -104,21 +128,16 @@ static int join_file(int fd, const char *name)
 
 /* ---- the port -------------------------------------------------------------------------------- */
 
-static uint64_t utc(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static unsigned record_send(struct rnic_port *port, struct rnic_frame *frames, unsigned cnt,
                             uint64_t now)
 {
     struct record *record = (struct record *)port;
-    uint64_t stamp = utc(); /* before the frame can be answered */
-    unsigned done = rnic_port_send(record->behind, frames, cnt, now);
+    uint64_t stamp;
+    unsigned done;
 
+    mark(record);
+    stamp = utc(); /* before the frame can be answered */
+    done = rnic_port_send(record->behind, frames, cnt, now);
     for (unsigned i = 0; i < done; i++)
         if (record->shared || !(frames[i].flags & RNIC_FRAME_ECHO))
             add(record, &frames[i], stamp, RNIC_PCAPNG_OUT);
@@ -129,6 +148,8 @@ static void on_received(void *user, const struct rnic_frame *frame)
 {
     struct record *record = user;
 
+    if (!frame->stamp)
+        mark(record);
     if (!record->shared || !(frame->flags & RNIC_FRAME_LOCAL))
         add(record, frame, frame->stamp ? frame->stamp : utc(), RNIC_PCAPNG_IN);
     record->fn(record->user, frame);
@@ -162,11 +183,24 @@ static void record_stats(struct rnic_port *port, struct rnic_port_stats *out)
     record->behind->ops->stats(record->behind, out);
 }
 
+/* All frames that have times are in the file then. */
+static void end_batch(struct record *record)
+{
+    if (record->marked) {
+        if (BUFFER - record->len < RNIC_PCAPNG_OVERHEAD)
+            write_out(record);
+        record->len +=
+            rnic_pcapng_mark(record->buf + record->len, BUFFER - record->len, UINT64_MAX);
+        record->marked = false;
+    }
+    write_out(record);
+}
+
 static void record_flush(struct rnic_port *port)
 {
     struct record *record = (struct record *)port;
 
-    write_out(record);
+    end_batch(record);
     rnic_port_flush(record->behind);
 }
 
@@ -174,7 +208,7 @@ static void record_close(struct rnic_port *port)
 {
     struct record *record = (struct record *)port;
 
-    write_out(record);
+    end_batch(record);
     close(record->fd);
     rnic_port_close(record->behind);
     free(record->buf);
@@ -189,12 +223,30 @@ static void record_drop(struct rnic_port *port)
     record->behind->ops->drop(record->behind);
 }
 
+static int open_file(const char *path, bool *own)
+{
+    static atomic_uint last;
+    char name[PATH_MAX];
+    struct stat st;
+
+    *own = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    if (!*own)
+        return open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (snprintf(name, sizeof(name), "%s/%ld-%u.pcapng", path, (long)getpid(),
+                 atomic_fetch_add(&last, 1)) >= (int)sizeof(name)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    return open(name, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
+}
+
 int rnic_record_open(const struct rnic_record_attr *attr, struct rnic_port *behind,
                      struct rnic_port **out, struct rnic_why *why)
 {
     struct record *record;
+    bool own;
     int number;
-    int fd = open(attr->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    int fd = open_file(attr->path, &own);
 
     if (fd < 0) {
         int error = -errno;
@@ -225,6 +277,7 @@ int rnic_record_open(const struct rnic_record_attr *attr, struct rnic_port *behi
     record->fd = fd;
     record->iface = (uint32_t)number;
     record->shared = attr->shared;
+    record->marks = own;
     *out = &record->port;
     return 0;
 }

@@ -9,6 +9,10 @@
  *
  * Several processes may write to one file: it has one section, each looks its interface up or adds
  * it, and a batch is appended in one piece.
+ *
+ * Into a folder each port writes a file of its own, <pid>-<number>.pcapng, with marks before the
+ * first time of a batch and behind its last (pcapng.h): so others can follow what several processes
+ * write, in the order of its times (pcapng_merge.h).
  */
 #ifndef RNIC_PORT_RECORD_H
 #define RNIC_PORT_RECORD_H
@@ -16,7 +20,7 @@
 #include "port/port.h"
 
 struct rnic_record_attr {
-    const char *path;  /* made if it is not there, else appended to */
+    const char *path;  /* a file, made if it is not there, else appended to; or a folder */
     const char *iface; /* name of the interface */
     bool shared;       /* leave frames of other local processes to those */
 };

@@ -23,6 +23,7 @@
 #include "port/pcapng_sort.h"
 #include "tools/netns.h"
 #include "tools/timeline.h"
+#include "tools/watch.h"
 
 static const char usage[] =
     "usage: rnic-run [OPTIONS] [--] PROGRAM [ARGUMENT...]\n"
@@ -41,7 +42,9 @@ static const char usage[] =
     "and\n"
     "                       last packet sent, acknowledged, its CQE written and polled (to FILE\n"
     "                       instead), and percentiles of the times between\n"
-    "      --selfcheck      let `rocedrill check` judge the packets afterwards; 1 if it objects\n"
+    "      --selfcheck      let `rocedrill check` judge the packets while the program runs: "
+    "violations\n"
+    "                       are told when they are seen; 1 if there is one\n"
     "  -h, --help           this text\n"
     "  -V, --version        the version\n";
 
@@ -221,7 +224,7 @@ static void pass_on(int sig)
 }
 
 /* Runs a program as a child and gives its status as a shell does. */
-static int run(char **program, bool forward)
+static int run(char **program)
 {
     pid_t pid = fork();
     if (pid == 0)
@@ -231,11 +234,9 @@ static int run(char **program, bool forward)
         return 126;
     }
     child = pid;
-    if (forward) {
-        signal(SIGINT, pass_on);
-        signal(SIGTERM, pass_on);
-        signal(SIGHUP, pass_on);
-    }
+    signal(SIGINT, pass_on);
+    signal(SIGTERM, pass_on);
+    signal(SIGHUP, pass_on);
     int status;
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
@@ -277,25 +278,35 @@ static bool open_rows(const struct options *options, FILE **rows)
     return *rows != NULL;
 }
 
-/* Lets the flow validator look at what was recorded: 0, 1 for a violation, 2 if it cannot. */
-static int judge(char *record)
+/* Starts the flow validator; the folder that processes record into. */
+static struct watch *start_watch(const char *copy)
 {
     char path[PATH_MAX];
-    struct stat st;
-    if (stat(record, &st) == 0 && st.st_size == 0) {
-        complain("--selfcheck", "nothing was recorded: no device was opened");
-        return 2;
-    }
     if (!beside(path, "rocedrill"))
         snprintf(path, sizeof path, "rocedrill");
-    return run((char *[]){path, (char[]){"check"}, record, NULL}, false);
+    struct watch *watch = watch_start(path, copy);
+    if (!watch)
+        complain("--selfcheck", strerror(errno));
+    return watch;
+}
+
+/* The validator's verdict: 0, 1 for a violation, 2 if there is none. */
+static int end_watch(struct watch *watch, const char *copy)
+{
+    bool nothing, copied;
+    int verdict = watch_end(watch, &nothing, &copied);
+    if (nothing)
+        complain("--selfcheck", "nothing was recorded: no device was opened");
+    if (!copied)
+        complain(copy, "cannot be written");
+    return verdict ? verdict : copied ? 0 : 2;
 }
 
 int main(int argc, char **argv)
 {
     struct options options = {.ifaces = NULL};
-    char library[PATH_MAX], record[PATH_MAX] = "", temporary[PATH_MAX] = "";
-    char times[PATH_MAX] = "", why[256];
+    char library[PATH_MAX], record[PATH_MAX] = "", times[PATH_MAX] = "", why[256];
+    struct watch *watch = NULL;
     FILE *rows = NULL;
     bool done = false;
     int status = parse(argc, argv, &options, &done);
@@ -310,11 +321,6 @@ int main(int argc, char **argv)
                  "has rights of its own (setuid, setgid or file capabilities), so "
                  "that it ignores LD_LIBRARY_PATH; run a copy without them");
         return 2;
-    }
-    if (options.selfcheck && !options.record) {
-        if (!make_temporary(temporary))
-            return 2;
-        options.record = temporary;
     }
     if (options.timeline && (!make_temporary(times) || !open_rows(&options, &rows)))
         return 2;
@@ -334,24 +340,25 @@ int main(int argc, char **argv)
         if (!options.ifaces)
             options.ifaces = "!" NETNS_LINK "-peer"; /* the far end of the link is nobody's */
     }
-    status = set_environment(&options, library, *record ? record : NULL, *times ? times : NULL);
-    if (status != 0)
-        return status;
-    if (!options.record && !options.timeline)
+    const char *copy = options.record ? record : NULL;
+    if (options.selfcheck && !(watch = start_watch(copy)))
+        return 2;
+    status = set_environment(&options, library, watch ? watch_folder(watch) : copy,
+                             *times ? times : NULL);
+    if (status == 0 && !watch && !options.record && !options.timeline)
         return start(options.program);
-    status = run(options.program, true);
+    if (status == 0)
+        status = run(options.program);
+    int verdict = watch ? end_watch(watch, copy) : 0;
     if (options.timeline && !timeline_print(times, rows, stdout)) {
         complain(times, strerror(errno));
         status = status ? status : 2;
     }
     struct rnic_why unsorted;
-    if (options.record && rnic_pcapng_sort(record, &unsorted) < 0) {
+    if (options.record && !watch && rnic_pcapng_sort(record, &unsorted) < 0) {
         fprintf(stderr, "rnic-run: %s\n", unsorted.text);
         status = status ? status : 2;
     }
-    int verdict = options.selfcheck ? judge(record) : 0;
-    if (*temporary)
-        unlink(temporary);
     if (*times)
         unlink(times);
     if (rows && fflush(rows) != 0) {

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Runs one row of programs.txt on the software RNIC: both programs, unmodified, in a network
-namespace of their own, and lets `rocedrill check` judge every packet they sent.
+namespace of their own, while the flow validator watches (rnic-run --selfcheck).
 
 run.py --bin FOLDER [--loss PERCENT] [--seed N] [--iface lo] [--preload LIB] [--keep FILE] NAME"""
 import argparse
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -49,9 +48,10 @@ def main():
         args.seed = 0
     bin_dir = os.path.abspath(args.bin)
     with tempfile.TemporaryDirectory(prefix="rnic-programs-") as folder:
-        capture = os.path.join(folder, "run.pcapng")
-        command = [os.path.join(bin_dir, "rnic-run"), "-n", "-i", args.iface, "-w", capture,
+        command = [os.path.join(bin_dir, "rnic-run"), "-n", "-i", args.iface, "--selfcheck",
                    "--seed", str(args.seed)]
+        if args.keep:
+            command += ["-w", args.keep]
         if args.loss:
             command += ["--impair", f"loss={args.loss:g}%"]
         command += ["--", sys.executable, os.path.join(HERE, "pair.py"), "--port", port]
@@ -69,18 +69,10 @@ def main():
         done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, check=False)
         print(done.stdout)
-        if args.keep:
-            shutil.copy(capture, args.keep)
         if done.returncode != 0:
             return f"{args.name}: status {done.returncode}"
         if expect and not re.search(expect, done.stdout, re.MULTILINE):
             return f"{args.name}: nothing like '{expect}' in what they printed"
-        judge = subprocess.run([os.path.join(bin_dir, "rocedrill"), "check", capture],
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                               check=False)
-        print(judge.stdout)
-        if judge.returncode != 0:
-            return f"{args.name}: rocedrill check objects"
     return 0
 
 

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "tools/watch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "port/pcapng_merge.h"
+
+#define PERIOD_NS  10000000     /* between two looks at the files */
+#define LATE_NS    50000000u    /* how long a received frame may wait for its process */
+#define GIVE_BACK  (1u << 20)   /* bytes of a file that were read */
+#define WAIT_MAX   (256u << 20) /* bytes of frames, if a process is stopped amid a batch */
+#define READ_BYTES (256u * 1024)
+
+/* A recording of a process. */
+struct tail {
+    struct tail *next;
+    char name[64];
+    long pid;
+    int fd;
+    int stream; /* of the merge; -1: it could not be read */
+    uint64_t read, given_back;
+};
+
+struct watch {
+    char folder[PATH_MAX];
+    char rocedrill[PATH_MAX];
+    struct rnic_merge *merge;
+    struct tail *tails;
+    uint8_t *buf;
+    FILE *copy;
+    bool copy_failed;
+    int to; /* the validator; -1: not started, or it is gone */
+    pid_t validator;
+    pthread_t thread;
+    atomic_bool over;
+};
+
+static uint64_t utc(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* ---- the validator --------------------------------------------------------------------------- */
+
+static void start_validator(struct watch *watch)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return;
+    watch->validator = fork();
+    if (watch->validator == 0) {
+        sigset_t none;
+        sigemptyset(&none);
+        pthread_sigmask(SIG_SETMASK, &none, NULL);
+        signal(SIGINT, SIG_IGN); /* a terminal's is for the program; the verdict comes after it */
+        signal(SIGTERM, SIG_DFL);
+        signal(SIGHUP, SIG_DFL);
+        dup2(ends[0], STDIN_FILENO);
+        execlp(watch->rocedrill, watch->rocedrill, "check", "--at-once", "-", (char *)NULL);
+        _exit(errno == ENOENT ? 127 : 126);
+    }
+    close(ends[0]);
+    if (watch->validator < 0)
+        close(ends[1]);
+    else
+        watch->to = ends[1];
+}
+
+/* A block of the merged recording. */
+static void give(void *user, const uint8_t *block, size_t len)
+{
+    struct watch *watch = user;
+    if (watch->copy && fwrite(block, 1, len, watch->copy) != len)
+        watch->copy_failed = true;
+    if (!watch->validator)
+        start_validator(watch);
+    while (watch->to >= 0 && len > 0) {
+        ssize_t done = write(watch->to, block, len);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0) { /* it is gone: its status tells */
+            close(watch->to);
+            watch->to = -1;
+            break;
+        }
+        block += done;
+        len -= (size_t)done;
+    }
+}
+
+/* ---- recordings ------------------------------------------------------------------------------ */
+
+static void find_tails(struct watch *watch)
+{
+    DIR *folder = opendir(watch->folder);
+    struct dirent *entry;
+    while (folder && (entry = readdir(folder)) != NULL) {
+        struct tail *tail = watch->tails;
+        if (*entry->d_name == '.' || strlen(entry->d_name) >= sizeof tail->name)
+            continue;
+        while (tail && strcmp(tail->name, entry->d_name) != 0)
+            tail = tail->next;
+        if (tail || !(tail = calloc(1, sizeof *tail)))
+            continue;
+        strcpy(tail->name, entry->d_name);
+        tail->pid = strtol(tail->name, NULL, 10);
+        tail->fd = openat(dirfd(folder), tail->name, O_RDWR | O_CLOEXEC);
+        tail->stream = tail->fd < 0 ? -1 : rnic_merge_add(watch->merge);
+        tail->next = watch->tails;
+        watch->tails = tail;
+    }
+    if (folder)
+        closedir(folder);
+}
+
+/* What was read is not wanted any more. File systems that cannot do that keep it. */
+static void give_back(struct tail *tail)
+{
+    uint64_t until = tail->read & ~UINT64_C(4095);
+    if (until - tail->given_back < GIVE_BACK)
+        return;
+    (void)fallocate(tail->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)tail->given_back,
+                    (off_t)(until - tail->given_back));
+    tail->given_back = until;
+}
+
+static void read_tail(struct watch *watch, struct tail *tail)
+{
+    ssize_t got;
+    while (tail->stream >= 0 && (got = read(tail->fd, watch->buf, READ_BYTES)) > 0) {
+        tail->read += (uint64_t)got;
+        if (rnic_merge_feed(watch->merge, tail->stream, watch->buf, (size_t)got) < 0)
+            tail->stream = -1;
+        give_back(tail);
+    }
+}
+
+static void drop_tail(struct watch *watch, struct tail **at)
+{
+    struct tail *tail = *at;
+    char path[PATH_MAX + sizeof tail->name + 1];
+    if (tail->stream >= 0)
+        rnic_merge_end(watch->merge, tail->stream);
+    snprintf(path, sizeof path, "%s/%s", watch->folder, tail->name);
+    unlink(path);
+    if (tail->fd >= 0)
+        close(tail->fd);
+    *at = tail->next;
+    free(tail);
+}
+
+/* Everything that is there; a process that is gone writes nothing more. */
+static void read_all(struct watch *watch)
+{
+    find_tails(watch);
+    for (struct tail **at = &watch->tails; *at;) {
+        bool gone = kill((pid_t)(*at)->pid, 0) < 0 && errno == ESRCH;
+        read_tail(watch, *at);
+        if (gone)
+            drop_tail(watch, at);
+        else
+            at = &(*at)->next;
+    }
+}
+
+static void *run(void *user)
+{
+    struct watch *watch = user;
+    const struct timespec period = {.tv_nsec = PERIOD_NS};
+    for (bool over = false; !over;) {
+        over = atomic_load(&watch->over);
+        if (!over)
+            nanosleep(&period, NULL);
+        uint64_t now = utc();
+        read_all(watch);
+        if (over || rnic_merge_waiting(watch->merge) > WAIT_MAX)
+            now = UINT64_MAX;
+        rnic_merge_take(watch->merge, now == UINT64_MAX ? now : now - LATE_NS, give, watch);
+    }
+    return NULL;
+}
+
+/* ---- beginning and end ----------------------------------------------------------------------- */
+
+static void free_watch(struct watch *watch)
+{
+    while (watch->tails)
+        drop_tail(watch, &watch->tails);
+    rmdir(watch->folder);
+    rnic_merge_del(watch->merge);
+    if (watch->copy)
+        fclose(watch->copy);
+    free(watch->buf);
+    free(watch);
+}
+
+struct watch *watch_start(const char *rocedrill, const char *copy)
+{
+    const char *parent = getenv("TMPDIR");
+    struct watch *watch = calloc(1, sizeof *watch);
+    if (!watch)
+        return NULL;
+    watch->to = -1;
+    snprintf(watch->rocedrill, sizeof watch->rocedrill, "%s", rocedrill);
+    snprintf(watch->folder, sizeof watch->folder, "%s/rnic-run-XXXXXX",
+             parent && *parent ? parent : "/tmp");
+    if (!mkdtemp(watch->folder)) {
+        free(watch);
+        return NULL;
+    }
+    watch->merge = rnic_merge_new();
+    watch->buf = malloc(READ_BYTES);
+    watch->copy = copy ? fopen(copy, "we") : NULL;
+    int error = watch->merge && watch->buf ? errno : ENOMEM;
+    if (watch->merge && watch->buf && (watch->copy || !copy)) {
+        sigset_t all, before; /* signals are the main thread's; a pipe without reader gives EPIPE */
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        error = pthread_create(&watch->thread, NULL, run, watch);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        if (error == 0)
+            return watch;
+    }
+    free_watch(watch);
+    errno = error;
+    return NULL;
+}
+
+const char *watch_folder(const struct watch *watch)
+{
+    return watch->folder;
+}
+
+int watch_end(struct watch *watch, bool *nothing, bool *copied)
+{
+    int status = 0;
+    atomic_store(&watch->over, true);
+    pthread_join(watch->thread, NULL);
+    *nothing = watch->validator == 0;
+    if (watch->to >= 0)
+        close(watch->to);
+    if (watch->validator > 0)
+        while (waitpid(watch->validator, &status, 0) < 0 && errno == EINTR)
+            ;
+    *copied = !watch->copy_failed && (!watch->copy || fflush(watch->copy) == 0);
+    bool started = watch->validator > 0;
+    free_watch(watch);
+    if (!started)
+        return *nothing ? 2 : 126;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""rnic-run --selfcheck tells of a violation while the programs run, ends with 1 then, and keeps
+neither packets nor processes. Somebody else on the wire breaks a rule: an acknowledgement of the
+programs, who share the near end of a link, comes again from its far end with another transport version,
+which a device drops.
+
+selfcheck.py --bin FOLDER"""
+import argparse
+import glob
+import os
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+
+HERE = os.path.abspath(__file__)
+ACK = 0x11
+RULE = "ALL-FMT-025"
+NEAR, FAR = "rnic0", "rnic0-peer"
+IP, UDP, BTH = 14, 34, 42
+
+
+def icrc(frame):
+    """R018 to R021: what changes on the way counts as ones."""
+    masked = bytearray(b"\xff" * 8 + frame[IP:])
+    for at in (IP + 1, IP + 8, IP + 10, IP + 11, UDP + 6, UDP + 7, BTH + 4):
+        masked[8 + at - IP] = 0xff
+    return struct.pack("<I", zlib.crc32(masked))
+
+
+def spoil():
+    """Inside: sends one such packet as soon as there is one to take: local ones pass on lo."""
+    sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+    sock.bind(("lo", 0))
+    while True:
+        frame = bytearray(sock.recv(70000))
+        if len(frame) > BTH + 12 and frame[UDP + 2:UDP + 4] == b"\x12\xb7" and frame[BTH] == ACK:
+            break
+    frame[BTH + 1] |= 1
+    frame[-4:] = icrc(frame[:-4])
+    sock.close()
+    sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    sock.bind((NEAR, 0))
+    frame[0:6] = sock.getsockname()[4]
+    sock.bind((FAR, 0))
+    sock.send(frame)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="rnic-selfcheck-") as folder:
+        env = dict(os.environ, TMPDIR=folder)
+        keep = os.path.join(folder, "all.pcapng")
+        go, done = os.path.join(folder, "go"), os.path.join(folder, "done")
+        # The second exchange begins when the violation was told.
+        lat = "ib_send_lat -F -n 300"
+        script = (f"ping() {{ {lat} & server=$!; sleep 0.7; {lat} 10.0.0.1; wait $server; }}; "
+                  f"'{sys.executable}' '{HERE}' --spoil & spoiler=$!; ping; wait $spoiler; "
+                  f"until test -e '{go}'; do sleep 0.1; done; ping; touch '{done}'")
+        command = [os.path.join(args.bin, "rnic-run"), "-n", "-i", NEAR, "--selfcheck", "-w", keep,
+                   "--", "timeout", "60", "sh", "-c", script]
+        process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True)
+        end = time.monotonic() + 60
+        told = ""
+        for line in process.stderr:
+            told += line
+            if RULE in line:
+                break
+        assert RULE in told, f"no violation was told: {told}{process.communicate()}"
+        assert process.poll() is None and not os.path.exists(done), "told after the run"
+        with open(go, "w", encoding="ascii"):
+            pass
+        out, err = process.communicate(timeout=max(1, end - time.monotonic()))
+        print(told + err + out)
+        assert os.path.exists(done), "the programs did not end"
+        assert process.returncode == 1, f"status {process.returncode}"
+        assert RULE in out, "not in the report"
+        judged = subprocess.run([os.path.join(args.bin, "rocedrill"), "check", keep], text=True,
+                                stdout=subprocess.PIPE, check=False)
+        assert judged.returncode == 1 and out.splitlines()[-1] == judged.stdout.splitlines()[-1], \
+            f"the recording is judged otherwise: {judged.stdout}"
+        assert not glob.glob(os.path.join(folder, "rnic-run-*")), "recordings are left"
+    return 0
+
+
+if __name__ == "__main__":
+    if "--spoil" in sys.argv:
+        spoil()
+    else:
+        sys.exit(main())

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "transport/message.h"
 
+#include <stdatomic.h>
+#include <string.h>
+
 void rnic_message_begin(struct rnic_message *msg, const struct roce_pkt *pkt)
 {
     if (msg->open)
@@ -12,6 +15,27 @@ void rnic_message_begin(struct rnic_message *msg, const struct roce_pkt *pkt)
         msg->va = pkt->reth.va;
         msg->rkey = pkt->reth.rkey;
         msg->dma_len = pkt->reth.dma_len;
+    }
+}
+
+void rnic_message_write(uint8_t *to, const uint8_t *from, size_t len)
+{
+    uintptr_t end = (uintptr_t)to + len;
+
+    if (len == 0)
+        return;
+    if (len >= 8 && end % 8 == 0) {
+        memcpy(to, from, len - 8);
+        atomic_thread_fence(memory_order_release);
+        memcpy(to + len - 8, from + len - 8, 8);
+    } else if (len >= 4 && end % 4 == 0) {
+        memcpy(to, from, len - 4);
+        atomic_thread_fence(memory_order_release);
+        memcpy(to + len - 4, from + len - 4, 4);
+    } else {
+        memcpy(to, from, len - 1);
+        atomic_thread_fence(memory_order_release);
+        to[len - 1] = from[len - 1];
     }
 }
 

@@ -58,6 +58,12 @@ struct rnic_range {
 
 struct rnic_range rnic_message_range(const struct rnic_message *msg, const struct roce_pkt *pkt);
 
+/* Puts what a WRITE packet carries into memory, its end last: programs look at the end of their
+ * buffer to learn that all of it is there (as ib_write_lat does). Where the end is aligned, the
+ * last 8 or 4 bytes come in one store, as a flag of a program is read. The specification promises
+ * no such order before the completion; hardware keeps it. */
+void rnic_message_write(uint8_t *to, const uint8_t *from, size_t len);
+
 /* The successful completion that ends with this packet (R087, R202, R203). */
 struct rnic_wc rnic_message_wc(const struct rnic_message *msg, const struct roce_pkt *pkt);
 

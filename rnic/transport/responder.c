@@ -374,8 +374,8 @@ static enum rnic_resp_step execute_write(struct rnic_responder *resp, const stru
     rnic_message_begin(&resp->msg, pkt);
     if (RNIC_FAULT(WRITE_PLACE) && pkt->payload_len)
         memcpy(resp->target + 1, pkt->payload, pkt->payload_len - 1);
-    else if (pkt->payload_len)
-        memcpy(resp->target, pkt->payload, pkt->payload_len);
+    else
+        rnic_message_write(resp->target, pkt->payload, pkt->payload_len);
     resp->msg.len += pkt->payload_len;
     resp->counters->rx_write_requests++;
     return RNIC_RESP_ADVANCE;

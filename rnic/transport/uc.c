@@ -132,8 +132,7 @@ static enum rnic_uc_step execute_send(struct rnic_responder *resp, const struct 
 static enum rnic_uc_step execute_write(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     rnic_message_begin(&resp->msg, pkt);
-    if (pkt->payload_len)
-        memcpy(resp->target, pkt->payload, pkt->payload_len);
+    rnic_message_write(resp->target, pkt->payload, pkt->payload_len);
     resp->msg.len += pkt->payload_len;
     resp->counters->rx_write_requests++;
     return RNIC_UC_ADVANCE;

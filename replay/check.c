@@ -102,11 +102,17 @@ static void look(struct check *check, const struct ahead_item *item)
         note_rejection(report, &item->pkt, frame->number);
 }
 
-/* Another core wrote the item: it comes from there while the one before is looked at. */
-static void fetch(const struct ahead_item *item)
+/* Another core wrote the items, and read what they point to: both come from there while items
+ * before them are looked at. */
+static void fetch(const struct ahead_item *items, unsigned i, unsigned cnt)
 {
-    for (size_t off = 0; off < sizeof(*item); off += 64)
-        __builtin_prefetch((const char *)item + off);
+    const struct ahead_item *next = &items[i + 4 < cnt ? i + 4 : i],
+                            *item = &items[i + 2 < cnt ? i + 2 : i];
+
+    for (size_t off = 0; off < sizeof(*next); off += 64)
+        __builtin_prefetch((const char *)next + off);
+    __builtin_prefetch(item->pkt.payload);
+    __builtin_prefetch(item->pkt.payload + item->pkt.payload_cap_len - 8);
 }
 
 static int read_all(struct check *check, struct fault *fault)
@@ -122,7 +128,7 @@ static int read_all(struct check *check, struct fault *fault)
     progress_begin(&progress, stderr, check->options->progress, "reading");
     while ((rc = ahead_next(ahead, &items, &cnt, fault)) == 1) {
         for (unsigned i = 0; i < cnt; i++) {
-            fetch(&items[i + 2 < cnt ? i + 2 : i]);
+            fetch(items, i, cnt);
             look(check, &items[i]);
         }
         progress_step(&progress, check->source, check->frame);

@@ -48,14 +48,22 @@ static bool same_key(const struct roce_key *a, const struct roce_key *b)
 
 struct roce_side *roce_conn_find(struct roce_flow *flow, const struct roce_key *key)
 {
-    uint32_t hash = hash_of(key);
-    struct roce_side *side;
+    struct roce_side *side = flow->recent;
+    uint32_t hash;
 
+    if (side) { /* the same direction again, or the answer to it */
+        if (same_key(&side->key, key))
+            return side;
+        side = &side->conn->side[side == &side->conn->side[0]];
+        if (side->keyed && same_key(&side->key, key))
+            return flow->recent = side;
+    }
     if (flow->table_cap == 0)
         return NULL;
+    hash = hash_of(key);
     for (side = flow->table[hash & (flow->table_cap - 1)]; side; side = side->chain)
         if (side->hash == hash && same_key(&side->key, key))
-            return side;
+            return flow->recent = side;
     return NULL;
 }
 
@@ -105,6 +113,8 @@ static void unkey(struct roce_flow *flow, struct roce_side *side)
     *at = side->chain;
     side->keyed = false;
     flow->side_cnt--;
+    if (flow->recent == side)
+        flow->recent = NULL;
 }
 
 /* ---- order of last use -------------------------------------------------------------------------

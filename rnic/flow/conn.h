@@ -179,6 +179,7 @@ struct roce_flow {
     struct roce_mem mem;
     struct roce_flow_totals totals;
     struct roce_side **table;
+    struct roce_side *recent; /* found last, NULL none: packets come in bursts */
     uint32_t table_cap, side_cnt, conn_cnt;
     struct roce_conn *oldest, *newest;
     struct roce_conn *first_all, *last_all;
@@ -208,8 +209,8 @@ struct roce_ctx {
     struct roce_conn *conn; /* may be NULL */
     struct roce_side *side; /* sender; NULL if conn is */
     struct roce_flow_result *result;
-    uint8_t src[16], dst[16];
-    uint32_t net;
+    struct roce_key key;
+    const uint8_t *src, *dst; /* of the key */
     uint16_t ip_id;
     uint8_t ecn, dscp;
 };

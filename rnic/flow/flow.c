@@ -108,9 +108,14 @@ void roce_flow_link(struct roce_ctx *ctx, enum roce_link_kind kind, uint32_t fra
 static void read_net(struct roce_ctx *ctx)
 {
     const struct roce_pkt *pkt = ctx->pkt;
+    struct roce_key *key = &ctx->key;
     uint32_t vlans = 0;
 
-    roce_pkt_addr(pkt, ctx->src, ctx->dst);
+    roce_pkt_addr(pkt, key->src, key->dst);
+    ctx->src = key->src;
+    ctx->dst = key->dst;
+    ctx->ecn = ctx->dscp = 0;
+    ctx->ip_id = 0;
     if (roce_pkt_has(pkt, ROCE_HDR_IP4)) {
         ctx->ecn = pkt->ip4.ecn;
         ctx->dscp = pkt->ip4.dscp;
@@ -124,32 +129,31 @@ static void read_net(struct roce_ctx *ctx)
     for (unsigned i = 0; i < pkt->vlan_cnt; i++)
         if (pkt->vlan[i].vid)
             vlans = vlans * 4099 + pkt->vlan[i].vid;
-    ctx->net = vlans << 3 | (uint32_t)pkt->encap;
+    key->net = vlans << 3 | (uint32_t)pkt->encap;
+    key->qpn = pkt->bth.dest_qp;
+    key->src_qpn = roce_pkt_has(pkt, ROCE_HDR_DETH) ? pkt->deth.src_qp : ROCE_QPN_UNKNOWN;
     if (pkt->encap == ROCE_ENCAP_IB_LOCAL) { /* no addresses but LIDs */
-        ctx->src[14] = (uint8_t)(pkt->lrh.slid >> 8);
-        ctx->src[15] = (uint8_t)pkt->lrh.slid;
-        ctx->dst[14] = (uint8_t)(pkt->lrh.dlid >> 8);
-        ctx->dst[15] = (uint8_t)pkt->lrh.dlid;
+        key->src[14] = (uint8_t)(pkt->lrh.slid >> 8);
+        key->src[15] = (uint8_t)pkt->lrh.slid;
+        key->dst[14] = (uint8_t)(pkt->lrh.dlid >> 8);
+        key->dst[15] = (uint8_t)pkt->lrh.dlid;
     }
 }
 
 static void find_side(struct roce_ctx *ctx, bool create)
 {
     const struct roce_pkt *pkt = ctx->pkt;
-    struct roce_key key = {.net = ctx->net,
-                           .qpn = pkt->bth.dest_qp,
-                           .src_qpn = roce_pkt_has(pkt, ROCE_HDR_DETH) ? pkt->deth.src_qp
-                                                                       : ROCE_QPN_UNKNOWN};
+    const struct roce_key *key = &ctx->key;
 
+    ctx->side = NULL;
+    ctx->conn = NULL;
     if (roce_opcode_has(pkt->op, ROCE_HDR_DETH) && !roce_pkt_has(pkt, ROCE_HDR_DETH))
         return; /* cut before the source QP */
-    memcpy(key.src, ctx->src, 16);
-    memcpy(key.dst, ctx->dst, 16);
-    ctx->side = roce_conn_find(ctx->flow, &key);
+    ctx->side = roce_conn_find(ctx->flow, key);
     if (!ctx->side && create) {
-        ctx->side = roce_conn_new(ctx->flow, ctx, &key);
+        ctx->side = roce_conn_new(ctx->flow, ctx, key);
         if (ctx->side && ctx->side->conn->ud && pkt->bth.dest_qp != ROCE_QP_MULTICAST &&
-            !(memcmp(key.src, key.dst, 16) == 0 && key.qpn == key.src_qpn)) {
+            !(memcmp(key->src, key->dst, 16) == 0 && key->qpn == key->src_qpn)) {
             roce_conn_key(ctx->flow, &ctx->side->conn->side[1]);
             ctx->side->conn->paired = ctx->side->conn->sum.paired = true;
         }
@@ -200,30 +204,40 @@ static void judge(struct roce_ctx *ctx)
     }
 }
 
+static const struct roce_flow_result nothing = {.stream = ROCE_NO_STREAM,
+                                                .src_qpn = ROCE_QPN_UNKNOWN,
+                                                .cm_stream = ROCE_NO_STREAM,
+                                                .timeout = ROCE_NEVER_NS,
+                                                .rto = ROCE_NEVER_NS,
+                                                .rtt = ROCE_NEVER_NS,
+                                                .response_time = ROCE_NEVER_NS,
+                                                .message_time = ROCE_NEVER_NS,
+                                                .rnr_wait = ROCE_NEVER_NS,
+                                                .rnr_waited = ROCE_NEVER_NS,
+                                                .cnp_delay = ROCE_NEVER_NS,
+                                                .credits = ROCE_CREDITS_UNLIMITED};
+
 void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
                     struct roce_flow_result *result)
 {
     struct roce_flow_result scratch;
-    struct roce_ctx ctx = {.flow = flow,
-                           .pkt = in->pkt,
-                           .frame = in->frame,
-                           .time = in->time,
-                           .icrc = in->icrc,
-                           .result = result ? result : &scratch};
+    struct roce_ctx ctx;
     bool dropped;
 
-    *ctx.result = (struct roce_flow_result){.stream = ROCE_NO_STREAM,
-                                            .src_qpn = ROCE_QPN_UNKNOWN,
-                                            .cm_stream = ROCE_NO_STREAM,
-                                            .timeout = ROCE_NEVER_NS,
-                                            .rto = ROCE_NEVER_NS,
-                                            .rtt = ROCE_NEVER_NS,
-                                            .response_time = ROCE_NEVER_NS,
-                                            .message_time = ROCE_NEVER_NS,
-                                            .rnr_wait = ROCE_NEVER_NS,
-                                            .rnr_waited = ROCE_NEVER_NS,
-                                            .cnp_delay = ROCE_NEVER_NS,
-                                            .credits = ROCE_CREDITS_UNLIMITED};
+    ctx.flow = flow;
+    ctx.pkt = in->pkt;
+    ctx.frame = in->frame;
+    ctx.time = in->time;
+    ctx.icrc = in->icrc;
+    ctx.judging = false;
+    ctx.result = result;
+    if (result) {
+        *result = nothing;
+    } else { /* nobody looks at it: only what is added to or read again */
+        scratch.flags = scratch.findings = scratch.acked_packets = scratch.ce_frame = 0;
+        scratch.done_bytes = 0;
+        ctx.result = &scratch;
+    }
     flow->totals.packets++;
     flow->totals.bytes += in->pkt->wire_len;
     if (in->time > flow->last_time)

@@ -56,10 +56,10 @@ static void limit(struct roce_walk *walk, size_t end, enum roce_defect defect)
 /* The ones' complement sum of RFC 791 over a header; 0 if its checksum is right. */
 static uint16_t ip4_sum(const uint8_t *p, size_t len)
 {
-    uint32_t sum = 0;
+    uint64_t sum = 0;
 
-    for (size_t i = 0; i < len; i += 2)
-        sum += (uint32_t)p[i] << 8 | p[i + 1];
+    for (size_t i = 0; i < len; i += 4) /* a header is of whole words */
+        sum += roce_bits_get(p, (unsigned)i, 0, 32);
     while (sum >> 16)
         sum = (sum & 0xFFFF) + (sum >> 16);
     return (uint16_t)~sum;

@@ -110,6 +110,7 @@ static int usage(void)
 
 int main(int argc, char **argv)
 {
+    static char output[1 << 20];
     struct writer w = {.left = 1000000, .snaplen = 65535};
     uint32_t conn_cnt = 1, payload_len = 256;
     struct rng rng;
@@ -135,6 +136,9 @@ int main(int argc, char **argv)
     rng = rng_of(1);
     for (uint32_t i = 0; i < conn_cnt; i++)
         conns[i].psn = rng_below(&rng, 1u << 24);
+    /* In large pieces: the page cache then keeps the file in large pieces, too, as it does with a
+     * file that was read from a disk. */
+    setvbuf(stdout, output, _IOFBF, sizeof(output));
     roce_le32_put(head + 16, w.snaplen);
     roce_le32_put(head + 20, LINKTYPE);
     fwrite(head, sizeof(head), 1, stdout);

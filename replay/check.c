@@ -111,8 +111,10 @@ static void fetch(const struct ahead_item *items, unsigned i, unsigned cnt)
 
     for (size_t off = 0; off < sizeof(*next); off += 64)
         __builtin_prefetch((const char *)next + off);
-    __builtin_prefetch(item->pkt.payload);
-    __builtin_prefetch(item->pkt.payload + item->pkt.payload_cap_len - 8);
+    if (item->pkt.payload) {
+        __builtin_prefetch(item->pkt.payload);
+        __builtin_prefetch(item->pkt.payload + item->pkt.payload_cap_len - 1);
+    }
 }
 
 static int read_all(struct check *check, struct fault *fault)

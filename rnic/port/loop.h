@@ -96,6 +96,11 @@ bool rnic_loop_poll(struct rnic_loop *loop);
  * one lock. Calls `notified` if anything moved. Locked. */
 bool rnic_loop_drive(struct rnic_loop *loop);
 
+/* The program found what it polled for: it may look elsewhere now, at its memory perhaps. If it
+ * left frames lying lately, the loop's thread answers until it polls again. `waits`: it is about to
+ * wait for an event. Locked. */
+void rnic_loop_leave_poll(struct rnic_loop *loop, bool waits);
+
 /* ---- what the device lives on ---------------------------------------------------------------- */
 
 /* A copy of the interface's state. Also locked. */

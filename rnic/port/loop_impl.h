@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The inside of a loop, shared by loop*.c. loop.c moves frames and runs the thread, loop_plug.c
- * puts a loop together and takes it apart (fork included), loop_path.c finds neighbours,
- * loop_names.c has what is shared with other processes.
+ * The inside of a loop, shared by loop*.c. loop.c moves frames, loop_thread.c is the loop's own
+ * thread, loop_plug.c puts a loop together and takes it apart (fork included), loop_path.c finds
+ * neighbours, loop_names.c has what is shared with other processes.
  */
 #ifndef RNIC_LOOP_IMPL_H
 #define RNIC_LOOP_IMPL_H
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include "port/guard.h"
 #include "port/loop.h"
@@ -18,6 +19,7 @@
 #define LOOP_NEIGHS     64u           /* neighbours remembered, the oldest is forgotten */
 #define LOOP_GROUPS_MAX 64u           /* multicast groups joined at a time */
 #define LOOP_CLAIMS_MAX 4096u
+#define LOOP_NAP_NS     200000u /* the shortest time until the thread looks after the program */
 
 struct loop_neigh {
     uint8_t addr[16];
@@ -70,23 +72,47 @@ struct rnic_loop {
     struct rnic_frame frame[LOOP_BATCH];
     unsigned first; /* of frame[] that is still to go */
     unsigned cnt;
-    bool more; /* the device has further frames: a turn was over */
+    bool more;          /* the device has further frames: a turn was over */
+    bool owed;          /* frames came, and what the device says to them has not gone ... */
+    uint64_t owed_at;   /* ... since then */
+    bool owing;         /* ... and does not at the next unlock either */
+    unsigned owe_later; /* > 0: the program did not answer in time: nothing is owed */
 
     pthread_t thread;
     bool stop;
-    atomic_uint_fast64_t polled_at;   /* last rnic_loop_poll() */
-    atomic_uint_fast64_t sleep_until; /* the thread wakes by itself then; 0: it runs */
-    unsigned absent;                  /* > 0: the program polls, but leaves frames lying */
-    uint64_t spin;                    /* how long it looks before it sleeps, ns */
+    atomic_uint_fast64_t polled_at;    /* last rnic_loop_poll() */
+    atomic_uint_fast64_t sleep_until;  /* the thread wakes by itself then; 0: it runs */
+    int gate_fd;                       /* epoll: the port's descriptors */
+    struct pollfd gate[RNIC_PORT_FDS]; /* what is in it; fd -1: nothing */
+    atomic_bool open;                  /* frames wake the thread */
+    unsigned polls;                    /* in vain, since the gate is open */
+    unsigned absent;                   /* > 0: the program polls, but leaves frames lying */
+    pid_t tid;                         /* of the thread */
+    cpu_set_t cpus;                    /* where it may run */
+    int cpu;      /* where it may not, because the program is there; -1: anywhere */
+    uint64_t nap; /* ns: how long it sleeps while the program polls */
+    bool spins;   /* there are CPUs enough for that */
+    /* The thread's own. */
+    uint64_t moved_at;     /* it last moved a frame */
+    uint64_t spin;         /* how long it looks before it sleeps, ns */
+    uint64_t scarce;       /* how long it last did not spin because others wanted the CPU */
+    uint64_t scarce_until; /* ... and until when */
 
     struct rnic_loop *next; /* of all loops of the process */
 };
 
 /* loop.c. All locked. */
 bool loop_drive(struct rnic_loop *loop, uint64_t now);
+void loop_notify(struct rnic_loop *loop);
+uint64_t loop_deadline(const struct rnic_loop *loop); /* of device and port */
+void loop_take_lock(struct rnic_loop *loop);          /* not locked */
+
+/* loop_thread.c. Locked. */
+int loop_gate_new(struct rnic_loop *loop);
 int loop_thread_start(struct rnic_loop *loop);
 void loop_wake(struct rnic_loop *loop);
-void loop_notify(struct rnic_loop *loop);
+bool loop_present(const struct rnic_loop *loop, uint64_t now);      /* the program polled lately */
+void loop_polled(struct rnic_loop *loop, bool moved, uint64_t now); /* the program did */
 
 /* loop_plug.c. Locked: the interface changed; in a child, plug in again if that is possible now. */
 void loop_refresh(struct rnic_loop *loop);

@@ -63,6 +63,7 @@ static void unplug(struct rnic_loop *loop)
     close_fd(&loop->answer_fd);
     close_fd(&loop->watch_fd);
     close_fd(&loop->wake_fd);
+    close_fd(&loop->gate_fd);
     close_fd(&loop->gsi_fd);
     rnic_guard_close(&loop->guard);
     loop->plugged = false;
@@ -74,10 +75,10 @@ static int plug(struct rnic_loop *loop, struct rnic_why *why)
     int error = 0;
 
     loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (loop->wake_fd < 0)
+    if (loop->wake_fd < 0) {
         error = -errno;
-    if (error)
         rnic_why_set(why, "no event descriptor: %s", strerror(-error));
+    }
     if (!error && !loop->given_port) {
         loop->watch_fd = rnic_nl_watch();
         loop->answer_fd = rnic_registry_listen(loop->iface.name);
@@ -88,6 +89,11 @@ static int plug(struct rnic_loop *loop, struct rnic_why *why)
     }
     if (!error)
         error = wrap(loop, why);
+    if (!error) {
+        error = loop_gate_new(loop);
+        if (error)
+            rnic_why_set(why, "no epoll set: %s", strerror(-error));
+    }
     if (!error) {
         error = loop_filter(loop);
         if (error)
@@ -238,6 +244,7 @@ static void after_fork_child(void)
             close_fd(&loop->answer_fd);
             close_fd(&loop->watch_fd);
             close_fd(&loop->wake_fd);
+            close_fd(&loop->gate_fd);
             close_fd(&loop->gsi_fd);
             rnic_guard_close(&loop->guard);
             loop->plugged = false;
@@ -344,7 +351,7 @@ static struct rnic_loop *new_loop(const struct rnic_loop_attr *attr)
     loop->attr.ring = attr->ring ? attr->ring : RING_DEFAULT;
     loop->tx = malloc(LOOP_TX_BYTES);
     loop->guard.fd[0] = loop->guard.fd[1] = -1;
-    loop->watch_fd = loop->answer_fd = loop->gsi_fd = loop->wake_fd = -1;
+    loop->watch_fd = loop->answer_fd = loop->gsi_fd = loop->wake_fd = loop->gate_fd = -1;
     pthread_mutex_init(&loop->lock, NULL);
     pthread_mutex_init(&loop->small, NULL);
     pthread_condattr_init(&monotonic);

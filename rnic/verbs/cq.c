@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Cq: completion queues. A program that finds its queue empty lends the device its thread
- * (rnic_loop_poll): that is where latency is won.
+ * (rnic_loop_drive): that is where latency is won.
  */
 #include "verbs/objects.h"
 
@@ -121,6 +121,7 @@ int vcq_req_notify(struct ibv_cq *ibv, int solicited_only)
 {
     vctx_lock(ibv->context);
     rnic_cq_arm(vcq_of(ibv)->rnic, solicited_only);
+    rnic_loop_leave_poll(vctx_of(ibv->context)->hca->loop, true);
     vctx_unlock(ibv->context);
     return 0;
 }
@@ -145,25 +146,30 @@ static void wc_of(const struct rnic_wc *from, struct ibv_wc *to)
         to->imm_data = htobe32(from->imm);
 }
 
+size_t vcq_take(struct vcq *cq, struct rnic_wc *wc, size_t max, bool drives)
+{
+    struct vhca *hca = vctx_of(cq->ibv.context)->hca;
+    size_t got = rnic_cq_poll(cq->rnic, wc, max);
+    if (got == 0 && drives && rnic_loop_drive(hca->loop))
+        got = rnic_cq_poll(cq->rnic, wc, max);
+    if (got > 0)
+        rnic_loop_leave_poll(hca->loop, false);
+    timeline_polled(hca->timeline, wc, got);
+    return got;
+}
+
 int vcq_poll(struct ibv_cq *ibv, int cnt, struct ibv_wc *wc)
 {
-    struct vcq *cq = vcq_of(ibv);
     struct rnic_wc got[16];
     int done = 0;
-    for (bool drove = false; done < cnt;) {
-        size_t want = (size_t)(cnt - done);
+    while (done < cnt) {
+        size_t want = cnt - done < 16 ? (size_t)(cnt - done) : 16;
         vctx_lock(ibv->context);
-        size_t n = rnic_cq_poll(cq->rnic, got, want < 16 ? want : 16);
-        timeline_polled(vctx_of(ibv->context)->hca->timeline, got, n);
+        size_t n = vcq_take(vcq_of(ibv), got, want, done == 0);
         vctx_unlock(ibv->context);
         for (size_t i = 0; i < n; i++)
             wc_of(&got[i], &wc[done++]);
-        if (n > 0)
-            continue;
-        if (done > 0 || drove)
-            break;
-        drove = true;
-        if (!rnic_loop_poll(vctx_of(ibv->context)->hca->loop))
+        if (n < want)
             break;
     }
     return done;

@@ -25,17 +25,11 @@ static uint64_t clock_ns(clockid_t clock)
 static int next(struct ibv_cq_ex *ex)
 {
     struct vcq *cq = of(ex);
-    struct vhca *hca = vctx_of(ex->context)->hca;
-    for (bool drove = false;; drove = true) {
-        rnic_loop_lock(hca->loop);
-        size_t got = rnic_cq_poll(cq->rnic, &cq->current, 1);
-        timeline_polled(hca->timeline, &cq->current, got);
-        rnic_loop_unlock(hca->loop);
-        if (got > 0)
-            break;
-        if (drove || !rnic_loop_poll(hca->loop))
-            return ENOENT;
-    }
+    vctx_lock(ex->context);
+    size_t got = vcq_take(cq, &cq->current, 1, true);
+    vctx_unlock(ex->context);
+    if (got == 0)
+        return ENOENT;
     ex->wr_id = cq->current.wr_id;
     ex->status = (enum ibv_wc_status)cq->current.status;
     if (cq->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)

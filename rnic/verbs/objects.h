@@ -235,6 +235,9 @@ struct ibv_mw *vmw_alloc(struct ibv_pd *pd, enum ibv_mw_type type);
 int vmw_bind(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 int vmw_dealloc(struct ibv_mw *mw);
 int vcq_poll(struct ibv_cq *cq, int cnt, struct ibv_wc *wc);
+/* Takes completions; if there are none and it `drives`, moves the device and looks again. Locked.
+ */
+size_t vcq_take(struct vcq *cq, struct rnic_wc *wc, size_t max, bool drives);
 int vcq_req_notify(struct ibv_cq *cq, int solicited_only);
 struct ibv_cq_ex *vcq_create_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
 void vcq_ex_init(struct vcq *cq); /* the function pointers of ibv_cq_ex, cq_ex.c */

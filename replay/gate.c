@@ -87,10 +87,6 @@ void gate_text(FILE *out, const struct gate *gate, const struct job *jobs, size_
             fputs(job->text, out);
         if (job->fault[0])
             fprintf(out, "%s\n", job->fault);
-        if (job->outcome == OUTCOME_DIFFERS)
-            fprintf(out, "again: rocedrill replay --ladder%s%s %s\n",
-                    job->item->peer ? " --peer " : "", job->item->peer ? job->item->peer : "",
-                    job->item->path);
     }
 }
 

@@ -64,6 +64,21 @@ static int play_closed(struct job *job, FILE *text, const struct replay *replay,
     return rc;
 }
 
+/* The command that shows it again, with the whole conversation. */
+static void say_again(FILE *text, const struct job *job, const struct job_options *options)
+{
+    static const char *const sides[] = {[REPLAY_RESPONDER] = " --side responder",
+                                        [REPLAY_REQUESTER] = " --side requester",
+                                        [REPLAY_BOTH] = ""};
+    const char *peer = peer_of(job->item, options);
+
+    fprintf(text, "again with: rocedrill replay --ladder%s%s%s%s%s%s '%s'\n",
+            peer ? " --peer " : "", peer ? peer : "",
+            options->sides ? sides[options->sides & REPLAY_BOTH] : "",
+            options->strict ? " --strict" : "", options->given ? " --setup " : "",
+            options->given ? options->given->path : "", job->item->path);
+}
+
 static void play_recorded(struct job *job, FILE *text, const struct replay *replay,
                           const struct job_options *options, struct fault *fault)
 {
@@ -73,6 +88,8 @@ static void play_recorded(struct job *job, FILE *text, const struct replay *repl
                   report_skip_reason(replay));
     if (options->text)
         report_text(text, replay, &options->report);
+    if (options->text && job->outcome == OUTCOME_DIFFERS && !options->live)
+        say_again(text, job, options);
     job->json = report_json(replay);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "describe.h"
 #include "deviations.h"
+#include "diff_rule.h"
 #include "ladder.h"
 #include "report_exchange.h"
 #include "report_requester.h"
@@ -117,6 +118,8 @@ static void add_diff(struct text *t, const struct comparison *cmp, const struct 
         text_add(t, "; answers frame %u (%s PSN %u)", p->frame, describe_opcode(p->opcode), p->psn);
     }
     text_add(t, "; %s", d->reason);
+    if (!d->known && diff_rule(trace, d))
+        text_add(t, " [%s]", diff_rule(trace, d));
 }
 
 static void print_diffs(FILE *out, const struct comparison *cmp, uint32_t run)
@@ -540,6 +543,8 @@ static json_t *diff_json(const struct trace *trace, const struct diff *d, const 
 
     if (diff && d->request != STEP_NONE)
         json_object_set_new(diff, "request_frame", json_integer(trace->pkt[d->request].frame));
+    if (diff && diff_rule(trace, d))
+        json_object_set_new(diff, "rule", json_string(diff_rule(trace, d)));
     if (diff && d->known)
         json_object_set_new(diff, "known_deviation", json_string(d->known->id));
     return diff;
@@ -561,6 +566,7 @@ json_t *report_json(const struct replay *r)
         json_t *diff = diff_json(&r->trace, d, stream_role_name(r->streams.stream[d->run].role));
 
         json_object_del(diff, "connection");
+        json_object_del(diff, "rule"); /* those are of RC */
         json_object_set_new(diff, "stream", json_integer(d->run + 1));
         json_array_append_new(diffs, diff);
     }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "diff_rule.h"
 #include "report_requester.h"
 
 #include <inttypes.h>
@@ -51,8 +52,10 @@ static void print_diffs(FILE *out, const struct verification *v, uint32_t idx)
                     d->known->id, d->known->peer, d->known->text, d->known->rules,
                     trace->pkt[d->pkt].frame, d->field, d->expected, d->actual);
         else if (d->run == idx)
-            fprintf(out, "  difference %s: frame %u: %s: expected %s, actual %s; %s\n", trace->name,
-                    trace->pkt[d->pkt].frame, d->field, d->expected, d->actual, d->reason);
+            fprintf(out, "  difference %s: frame %u: %s: expected %s, actual %s; %s%s%s%s\n",
+                    trace->name, trace->pkt[d->pkt].frame, d->field, d->expected, d->actual,
+                    d->reason, diff_rule(trace, d) ? " [" : "",
+                    diff_rule(trace, d) ? diff_rule(trace, d) : "", diff_rule(trace, d) ? "]" : "");
     }
     if (v->result[idx].diff_frames > DIFFS_MAX)
         fprintf(out, "  ... and %u more frames that differ\n",

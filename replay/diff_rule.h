@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Diff rule: which rule of rnic/rules.md an RC difference is about, for people who want to read on.
+ * What the recorded end and ours disagree in says which; where several rules would fit, the one
+ * that says what has to be sent.
+ */
+#ifndef REPLAY_DIFF_RULE_H
+#define REPLAY_DIFF_RULE_H
+
+#include "compare.h"
+
+/* "R083", or NULL for a difference that none is about. */
+const char *diff_rule(const struct trace *trace, const struct diff *diff);
+
+#endif

@@ -5,12 +5,14 @@
  *
  * Invariants: replay comes to a verdict or a fault, both ends, with bounded memory (the libFuzzer
  * run has a limit); the setup that it dumps is one that it reads, and given that it comes to the
- * same verdict of each connection; a closed loop of it comes to an end.
+ * same verdict of each connection; a closed loop of it comes to an end; without addresses and
+ * payload a frame is of the same form, and its ICRC as right as it was.
  */
 #define _GNU_SOURCE
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "anonymize.h"
 #include "fuzz.h"
 #include "given.h"
 #include "report.h"
@@ -114,6 +116,35 @@ static void check_closed(const struct replay *replay, uint64_t seed)
     closed_sum_free(&sum);
 }
 
+static void check_anonymous(const struct replay *replay)
+{
+    struct anonymizer anonymizer;
+    struct masks masks;
+
+    FUZZ_CHECK(masks_make(&masks, &replay->drive) == 0);
+    anonymizer_init(&anonymizer, &replay->trace, true, &masks);
+    for (uint32_t i = 0; i < replay->trace.cnt; i++) {
+        const struct trace_packet *p = &replay->trace.pkt[i];
+        uint8_t *copy = malloc(p->cap_len);
+        struct roce_pkt was, is;
+
+        FUZZ_CHECK(copy != NULL);
+        memcpy(copy, p->data, p->cap_len);
+        trace_parse(p, &was);
+        FUZZ_CHECK(
+            anonymize(&anonymizer, i, (enum roce_link)p->link, copy, p->cap_len, p->wire_len) == 0);
+        FUZZ_CHECK(roce_pkt_parse(&is, (enum roce_link)p->link, copy, p->cap_len, p->wire_len) ==
+                   0);
+        FUZZ_CHECK(is.bth.opcode == was.bth.opcode && is.bth.psn == was.bth.psn &&
+                   is.payload_len == was.payload_len && is.icrc_off == was.icrc_off);
+        if (!p->seal)
+            FUZZ_CHECK(roce_pkt_icrc_check(&is, NULL) == roce_pkt_icrc_check(&was, NULL));
+        free(copy);
+    }
+    anonymizer_free(&anonymizer);
+    masks_free(&masks);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct replay_options options = {.stores = true,
@@ -137,6 +168,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (!options.peer)
             check_setup(&replay, path);
         check_closed(&replay, size);
+        check_anonymous(&replay);
     } else {
         FUZZ_CHECK(fault.text[0] != '\0');
     }

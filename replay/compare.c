@@ -431,8 +431,14 @@ static int compare_exact(struct view *v, uint32_t step)
             v->res->read_msn += p->msn != ours->msn;
         return settle(v, step, ours, &d, "");
     }
-    /* The same answer twice although it was drawn out once: the wire duplicated it. */
+    /* The same answer twice although it was drawn out once: the wire duplicated it, or its request
+     * behind the capture point; the answer to that counts what was executed since. */
     used = best_at(v, step, true, false, &other);
+    if (used && used->used && other.cnt == 1 && fields_find(&other, "aeth.msn") &&
+        roce_opcode(p->opcode)->kind != ROCE_KIND_ACK && !replaces_ours(v, step) &&
+        roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(used->msn)) > 0 &&
+        roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(msn_by(v))) <= 0)
+        other.cnt = 0;
     if (used && used->used && other.cnt == 0) {
         v->res->repeated++;
         return settle(v, step, used, &other, "");

@@ -12,6 +12,9 @@
  * by default (67 ms for timeout 14). */
 #define OBEYED_NS 20000000u
 
+/* A silence is so many times as long as an answer takes. */
+#define SILENCE 8u
+
 /* Each look whether an answer is one that shows requests executed may take LOST_WINDOW steps. */
 #define PROOFS_MAX 4096u
 
@@ -126,6 +129,18 @@ static uint32_t copy_after(const struct setup *s, uint32_t step, int64_t rel)
     return STEP_NONE;
 }
 
+/* Whether step `i` came soon after request `copy`, where no answer had come for much longer: all
+ * that came from the responder before that had been answered. */
+static bool broke_silence(const struct setup *s, uint32_t i, uint32_t copy)
+{
+    uint64_t time = setup_packet(s, copy)->time;
+
+    for (uint32_t k = copy; k-- > 0 && copy - k < LOST_WINDOW;)
+        if (s->step[k].response)
+            return setup_packet(s, i)->time - time < (time - setup_packet(s, k)->time) / SILENCE;
+    return false;
+}
+
 /* Whether step `i` answers a READ or an atomic that was repeated after step `from`, and its place
  * in the answer is one whose MSN is certain (R103). */
 static bool answers_repeat(const struct setup *s, uint32_t i, uint32_t from)
@@ -145,7 +160,11 @@ static bool answers_repeat(const struct setup *s, uint32_t i, uint32_t from)
             answers += s->step[k].rel == s->step[i].rel;
         } else if (s->step[k].rel >= e->rel && s->step[k].rel <= s->step[i].rel) {
             copies++;
-            repeated |= k > from;
+            if (k <= from)
+                continue;
+            if (!repeated && broke_silence(s, i, k))
+                return true;
+            repeated = true;
         }
     }
     return repeated && answers >= copies;

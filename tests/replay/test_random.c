@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "capture.h"
+#include "contention.h"
 #include "sim/traffic.h"
 #include "support/suite.h"
 
@@ -17,6 +18,16 @@
 
 /* Where the recording is made: of what a node sends and gets, or of all that both send. */
 enum place { AT_NODE_0, AT_NODE_1, BETWEEN, PLACE_CNT };
+
+/* A sort of recordings. */
+struct sort {
+    const char *what;
+    const char *file; /* what those that fail are called */
+    void (*record)(uint64_t seed, struct rng *rng, unsigned qp_max, const struct simnet_path *path);
+    unsigned qp_max;
+    bool bad; /* the network */
+    unsigned percent;
+};
 
 static struct {
     struct capture capture;
@@ -90,45 +101,68 @@ static void note_reasons(const struct replay *replay, enum verdict verdict)
     }
 }
 
-static void keep(uint64_t seed, bool bad, unsigned qp_max)
+static void keep(uint64_t seed, const struct sort *sort)
 {
     char path[4096];
 
-    snprintf(path, sizeof(path), "%s/%s-%u-%llu.pcap", getenv("ROCEDRILL_KEEP"),
-             bad ? "bad" : "perfect", qp_max, (unsigned long long)seed);
+    snprintf(path, sizeof(path), "%s/%s-%llu.pcap", getenv("ROCEDRILL_KEEP"), sort->file,
+             (unsigned long long)seed);
     capture_keep(&tap.capture, path);
 }
 
-static enum verdict one_recording(uint64_t seed, bool bad, unsigned qp_max)
+/* The tap between a load and its network. */
+static void tap_in(struct pair *pair)
 {
-    static const uint32_t mtus[] = {256, 512, 1024, 2048, 4096};
-    struct rng rng = rng_of(seed * 2 + bad);
-    struct traffic_limits limits = {
-        .qp_cnt = qp_max > 1 ? 2 + rng_below(&rng, qp_max - 1) : 1,
-        .wr_cnt = 3 + rng_below(&rng, 22), /* not local ones only */
-        .max_len = 1 + rng_below(&rng, 6000),
-        .path_mtu = mtus[rng_below(&rng, 5)],
-        .encap = rng_below(&rng, 2) ? ROCE_ENCAP_V2_IP4 : ROCE_ENCAP_V2_IP6,
-        .slow_receiver = rng_below(&rng, 3) == 0,
-    };
-    struct simnet_path path = {.delay_ns = 500 + rng_below(&rng, 5000)};
-    enum verdict verdict = VERDICT_FAIL;
-    struct replay replay;
-    struct fault fault;
-    struct pair *pair;
-
-    tap.place = bad ? (enum place)rng_below(&rng, PLACE_CNT) : BETWEEN;
-    if (bad) {
-        uint32_t *const ppm[] = {&path.loss_ppm, &path.dup_ppm, &path.corrupt_ppm};
-
-        *ppm[rng_below(&rng, 3)] = rng_below(&rng, 40000);
-    }
-    pair = traffic_begin(seed, &limits, &path);
     tap.observe = pair->net.observe;
     tap.arrive = pair->net.arrive;
     pair->net.observe = on_sent;
     pair->net.arrive = on_arrival;
+}
+
+static void record_traffic(uint64_t seed, struct rng *rng, unsigned qp_max,
+                           const struct simnet_path *path)
+{
+    static const uint32_t mtus[] = {256, 512, 1024, 2048, 4096};
+    struct traffic_limits limits = {
+        .qp_cnt = qp_max > 1 ? 2 + rng_below(rng, qp_max - 1) : 1,
+        .wr_cnt = 3 + rng_below(rng, 22), /* not local ones only */
+        .max_len = 1 + rng_below(rng, 6000),
+        .path_mtu = mtus[rng_below(rng, 5)],
+        .encap = rng_below(rng, 2) ? ROCE_ENCAP_V2_IP4 : ROCE_ENCAP_V2_IP6,
+        .slow_receiver = rng_below(rng, 3) == 0,
+    };
+
+    tap_in(traffic_begin(seed, &limits, path));
     traffic_run();
+    traffic_end();
+}
+
+static void record_contention(uint64_t seed, struct rng *rng, unsigned qp_max,
+                              const struct simnet_path *path)
+{
+    unsigned qp_cnt = qp_max > 1 ? 2 + rng_below(rng, qp_max - 1) : 1;
+
+    tap_in(contention_begin(seed, qp_cnt, rng_below(rng, 2) ? ROCE_ENCAP_V2_IP4 : ROCE_ENCAP_V2_IP6,
+                            path));
+    contention_run();
+    contention_end();
+}
+
+static enum verdict one_recording(uint64_t seed, const struct sort *sort)
+{
+    struct rng rng = rng_of(seed * 2 + sort->bad);
+    struct simnet_path path = {.delay_ns = 500 + rng_below(&rng, 5000)};
+    enum verdict verdict = VERDICT_FAIL;
+    struct replay replay;
+    struct fault fault;
+
+    tap.place = sort->bad ? (enum place)rng_below(&rng, PLACE_CNT) : BETWEEN;
+    if (sort->bad) {
+        uint32_t *const ppm[] = {&path.loss_ppm, &path.dup_ppm, &path.corrupt_ppm};
+
+        *ppm[rng_below(&rng, 3)] = rng_below(&rng, 40000);
+    }
+    sort->record(seed, &rng, sort->qp_max, &path);
     if (capture_replay(&tap.capture, &(struct replay_options){.peer = NULL}, &replay, &fault) ==
         0) {
         verdict = report_verdict(&replay);
@@ -137,10 +171,9 @@ static enum verdict one_recording(uint64_t seed, bool bad, unsigned qp_max)
         note(VERDICT_FAIL, fault.text);
     }
     if (verdict == VERDICT_FAIL && getenv("ROCEDRILL_KEEP"))
-        keep(seed, bad, qp_max);
+        keep(seed, sort);
     replay_free(&replay);
     capture_free(&tap.capture);
-    traffic_end();
     return verdict;
 }
 
@@ -157,14 +190,14 @@ static void tell(const char *what, const unsigned cnt[3], uint64_t runs)
 }
 
 /* Counts the verdicts of many; the seeds that fail are printed. */
-static void many_recordings(bool bad, unsigned qp_max, unsigned cnt[3], uint64_t *runs)
+static void many_recordings(const struct sort *sort, unsigned cnt[3], uint64_t *runs)
 {
     uint64_t only = number_of("ROCEDRILL_SEED", 0);
 
     *runs = only ? 1 : number_of("ROCEDRILL_RUNS", 40);
     for (uint64_t i = 0; i < *runs; i++) {
         uint64_t seed = only ? only : i + 1;
-        enum verdict verdict = one_recording(seed, bad, qp_max);
+        enum verdict verdict = one_recording(seed, sort);
 
         cnt[verdict]++;
         if (verdict == VERDICT_FAIL)
@@ -173,35 +206,70 @@ static void many_recordings(bool bad, unsigned qp_max, unsigned cnt[3], uint64_t
     }
 }
 
-/* At least this many in a hundred pass; none may be skipped. What is missing to a hundred is known,
- * and the harness's: see replay.md. */
-static void expect_passes(const char *what, bool bad, unsigned qp_max, unsigned percent)
+/* At least sort->percent in a hundred pass; none may be skipped. What is missing to a hundred is
+ * known, and the harness's: see replay.md. */
+static void expect_passes(const struct sort *sort)
 {
     unsigned cnt[3] = {0};
     uint64_t runs;
 
-    many_recordings(bad, qp_max, cnt, &runs);
-    tell(what, cnt, runs);
-    CU_ASSERT(100 * cnt[VERDICT_PASS] >= percent * runs || runs == 1);
+    many_recordings(sort, cnt, &runs);
+    tell(sort->what, cnt, runs);
+    CU_ASSERT(100 * cnt[VERDICT_PASS] >= sort->percent * runs || runs == 1);
     EXPECT_EQ(cnt[VERDICT_SKIPPED], 0);
 }
 
 static void recordings_of_one_connection_pass(void)
 {
-    expect_passes("one connection, perfect network", false, 1, 100);
+    expect_passes(&(struct sort){.what = "one connection, perfect network",
+                                 .file = "one-perfect",
+                                 .record = record_traffic,
+                                 .qp_max = 1,
+                                 .percent = 100});
 }
 
 static void recordings_of_a_bad_network_pass(void)
 {
-    expect_passes("one connection, bad network", true, 1, 95);
+    expect_passes(&(struct sort){.what = "one connection, bad network",
+                                 .file = "one-bad",
+                                 .record = record_traffic,
+                                 .qp_max = 1,
+                                 .bad = true,
+                                 .percent = 95});
 }
 
 /* They change the same words of memory, in an order that a recording does not always show. */
 static void recordings_of_several_connections_pass(void)
 {
-    expect_passes("2 to 4 connections on the same memory, perfect network", false, PAIR_QPS, 95);
-    expect_passes("2 to 4 connections on the same memory, bad network", true, PAIR_QPS, 95);
+    expect_passes(&(struct sort){.what = "2 to 4 connections, perfect network",
+                                 .file = "several-perfect",
+                                 .record = record_traffic,
+                                 .qp_max = PAIR_QPS,
+                                 .percent = 95});
+    expect_passes(&(struct sort){.what = "2 to 4 connections, bad network",
+                                 .file = "several-bad",
+                                 .record = record_traffic,
+                                 .qp_max = PAIR_QPS,
+                                 .bad = true,
+                                 .percent = 95});
+}
+
+/* ... and here all of them use the same few bytes. */
+static void recordings_of_contention_pass(void)
+{
+    expect_passes(&(struct sort){.what = "2 to 4 connections on the same bytes, perfect network",
+                                 .file = "same-perfect",
+                                 .record = record_contention,
+                                 .qp_max = PAIR_QPS,
+                                 .percent = 95});
+    expect_passes(&(struct sort){.what = "2 to 4 connections on the same bytes, bad network",
+                                 .file = "same-bad",
+                                 .record = record_contention,
+                                 .qp_max = PAIR_QPS,
+                                 .bad = true,
+                                 .percent = 85});
 }
 
 SUITE("replay.random", TEST(recordings_of_one_connection_pass),
-      TEST(recordings_of_a_bad_network_pass), TEST(recordings_of_several_connections_pass))
+      TEST(recordings_of_a_bad_network_pass), TEST(recordings_of_several_connections_pass),
+      TEST(recordings_of_contention_pass))

@@ -68,7 +68,7 @@ struct rnic_gid {
     enum rnic_gid_type type;
 };
 
-#define RNIC_GID_MAX  8
+#define RNIC_GID_MAX  64 /* 32 addresses, each as RoCEv1 and as RoCEv2 */
 #define RNIC_PKEY_MAX 16
 
 /* Congestion management (Annex A17.9); all zero: none. */

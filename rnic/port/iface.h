@@ -18,7 +18,7 @@
 #include "port/port.h"
 
 #define RNIC_IFNAME_MAX    16 /* IFNAMSIZ */
-#define RNIC_IFACE_GID_MAX 32
+#define RNIC_IFACE_GID_MAX RNIC_GID_MAX
 #define RNIC_VLAN_NONE     0xFFFFu
 
 struct rnic_iface {

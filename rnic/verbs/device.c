@@ -166,11 +166,26 @@ const char *ibv_get_sysfs_path(void)
     return SYSFS;
 }
 
+/* A GID by its index: that of the device where it is open, for addresses keep their index there. */
+static bool gid_at(struct vdevice *device, const struct rnic_iface *iface, unsigned idx,
+                   struct rnic_gid *gid)
+{
+    if (device->hca) {
+        bool there = rnic_gid_get(rnic_loop_lock(device->hca->loop), idx, gid);
+        rnic_loop_unlock(device->hca->loop);
+        return there;
+    }
+    if (idx < iface->gid_cnt)
+        *gid = iface->gid[idx];
+    return idx < iface->gid_cnt;
+}
+
 /* A file of a device of ours, as the kernel words it. False if there is none of that name. */
 static bool answer(struct vdevice *device, const char *file, char *buf, size_t size)
 {
     struct rnic_iface iface;
     uint64_t guid = be64toh(device->guid);
+    struct rnic_gid gid;
     unsigned idx;
     int end = 0;
     if (rnic_iface_get(device->iface, &iface, NULL) < 0)
@@ -198,15 +213,14 @@ static bool answer(struct vdevice *device, const char *file, char *buf, size_t s
     else if (strcmp(file, "ports/1/pkeys/0") == 0)
         snprintf(buf, size, "0xffff");
     else if (sscanf(file, "ports/1/gid_attrs/types/%u%n", &idx, &end) == 1 && !file[end] &&
-             idx < iface.gid_cnt)
-        snprintf(buf, size, "%s",
-                 iface.gid[idx].type == RNIC_GID_ROCE_V2 ? "RoCE v2" : "IB/RoCE v1");
+             gid_at(device, &iface, idx, &gid))
+        snprintf(buf, size, "%s", gid.type == RNIC_GID_ROCE_V2 ? "RoCE v2" : "IB/RoCE v1");
     else if (sscanf(file, "ports/1/gid_attrs/ndevs/%u%n", &idx, &end) == 1 && !file[end] &&
-             idx < iface.gid_cnt)
+             gid_at(device, &iface, idx, &gid))
         snprintf(buf, size, "%s", device->iface);
     else if (sscanf(file, "ports/1/gids/%u%n", &idx, &end) == 1 && !file[end] &&
-             idx < iface.gid_cnt) {
-        const uint8_t *g = iface.gid[idx].gid;
+             gid_at(device, &iface, idx, &gid)) {
+        const uint8_t *g = gid.gid;
         snprintf(buf, size,
                  "%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x", g[0],
                  g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8], g[9], g[10], g[11], g[12], g[13],

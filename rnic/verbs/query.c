@@ -215,19 +215,22 @@ static int gid_entry(struct ibv_context *context, uint32_t port, uint32_t idx,
                      struct ibv_gid_entry *entry)
 {
     struct rnic_iface iface;
+    struct rnic_gid gid;
     if (port != 1 || idx >= RNIC_GID_MAX)
         return EINVAL;
-    iface_of(context, &iface);
-    if (idx >= iface.gid_cnt)
+    /* The device's table, not the interface's list: an address keeps its index when others go. */
+    bool there = rnic_gid_get(vctx_lock(context), idx, &gid);
+    vctx_unlock(context);
+    if (!there)
         return ENODATA;
+    iface_of(context, &iface);
     *entry = (struct ibv_gid_entry){
         .gid_index = idx,
         .port_num = port,
-        .gid_type =
-            iface.gid[idx].type == RNIC_GID_ROCE_V2 ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_ROCE_V1,
+        .gid_type = gid.type == RNIC_GID_ROCE_V2 ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_ROCE_V1,
         .ndev_ifindex = iface.index,
     };
-    memcpy(entry->gid.raw, iface.gid[idx].gid, sizeof entry->gid.raw);
+    memcpy(entry->gid.raw, gid.gid, sizeof entry->gid.raw);
     return 0;
 }
 

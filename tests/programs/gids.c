@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * GIDs of an interface whose addresses come and go while the device is open: each change is told,
+ * an address keeps its index as long as it is there, one that went leaves its index empty, and what
+ * is sent with an index has the address that a query gives for it.
+ */
+#include <arpa/inet.h>
+#include <poll.h>
+#include "both.h"
+
+#define QKEY 0x11111111u
+
+static struct ibv_context *context;
+static const char *iface;
+
+static void ip(const char *what)
+{
+    char command[256];
+    snprintf(command, sizeof command, "ip %s dev %s", what, iface);
+    MUST(system(command) == 0);
+}
+
+static union ibv_gid gid_of(const char *text)
+{
+    union ibv_gid gid = {.raw = {[10] = 0xff, 0xff}};
+    if (strchr(text, ':'))
+        MUST(inet_pton(AF_INET6, text, gid.raw) == 1);
+    else
+        MUST(inet_pton(AF_INET, text, gid.raw + 12) == 1);
+    return gid;
+}
+
+/* The index of an address as RoCEv2, or -1. All ways to ask agree on each index. */
+static int index_of(const char *text)
+{
+    const union ibv_gid wanted = gid_of(text), zero = {.raw = {0}};
+    struct ibv_gid_entry table[256], entry;
+    struct ibv_port_attr port;
+    int found = -1;
+    MUST(ibv_query_port(context, 1, &port) == 0 && port.gid_tbl_len <= 256);
+    ssize_t cnt = ibv_query_gid_table(context, table, 256, 0);
+    MUST(cnt > 0);
+    for (int i = 0, at = 0; i < port.gid_tbl_len; i++) {
+        union ibv_gid gid;
+        MUST(ibv_query_gid(context, 1, i, &gid) == 0);
+        int result = ibv_query_gid_ex(context, 1, (uint32_t)i, &entry, 0);
+        if (result != 0) {
+            MUST(result == ENODATA && memcmp(&gid, &zero, sizeof gid) == 0);
+            continue;
+        }
+        MUST(at < cnt && table[at].gid_index == (uint32_t)i && entry.gid_index == (uint32_t)i);
+        MUST(memcmp(&gid, &entry.gid, sizeof gid) == 0);
+        MUST(memcmp(&gid, &table[at].gid, sizeof gid) == 0);
+        MUST(table[at++].gid_type == entry.gid_type);
+        if (entry.gid_type == IBV_GID_TYPE_ROCE_V2 && memcmp(&gid, &wanted, sizeof gid) == 0) {
+            MUST(found < 0);
+            found = i;
+        }
+    }
+    return found;
+}
+
+/* Waits for events until an address is there, or is not. */
+static int await(const char *text, bool there)
+{
+    struct pollfd pollfd = {.fd = context->async_fd, .events = POLLIN};
+    struct ibv_async_event event;
+    int index;
+    while (((index = index_of(text)) >= 0) != there) {
+        if (poll(&pollfd, 1, 10000) != 1)
+            die("no event told that %s %s", text, there ? "came" : "went");
+        MUST(ibv_get_async_event(context, &event) == 0);
+        MUST(event.event_type == IBV_EVENT_GID_CHANGE && event.element.port_num == 1);
+        ibv_ack_async_event(&event);
+    }
+    return index;
+}
+
+static void open_ud(struct endpoint *ep)
+{
+    struct ibv_qp_init_attr init = both_init(IBV_QPT_UD);
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY};
+    ep->context = context;
+    MUST((ep->pd = ibv_alloc_pd(context)) != NULL);
+    MUST((ep->cq = ibv_create_cq(context, 32, NULL, NULL, 0)) != NULL);
+    init.send_cq = init.recv_cq = ep->cq;
+    MUST((ep->qp = ibv_create_qp(ep->pd, &init)) != NULL);
+    MUST(ibv_modify_qp(ep->qp, &attr,
+                       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) == 0);
+    attr.qp_state = IBV_QPS_RTR;
+    MUST(ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE) == 0);
+    attr.qp_state = IBV_QPS_RTS;
+    MUST(ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN) == 0);
+}
+
+/* A datagram from an index arrives from the address that the index stands for. */
+static void sends_from(struct both *both, int index, const char *text)
+{
+    const union ibv_gid gid = gid_of(text);
+    struct ibv_ah_attr to = {.is_global = 1,
+                             .port_num = 1,
+                             .grh = {.dgid = gid, .sgid_index = (uint8_t)index, .hop_limit = 1}};
+    struct ibv_ah *ah = ibv_create_ah(both->a.pd, &to);
+    struct ibv_ah_attr from;
+    if (!ah)
+        die("no address handle with index %d of %s: %s", index, text, strerror(errno));
+    struct ibv_sge sge = {(uintptr_t)both->buf_a, 100, both->mr_a->lkey};
+    struct ibv_send_wr wr = {.sg_list = &sge,
+                             .num_sge = 1,
+                             .opcode = IBV_WR_SEND,
+                             .send_flags = IBV_SEND_SIGNALED,
+                             .wr.ud = {ah, both->b.qp->qp_num, QKEY}},
+                       *bad;
+    post_recv(both->b.qp, both->mr_b, 4, 200);
+    MUST(ibv_post_send(both->a.qp, &wr, &bad) == 0);
+    MUST(endpoint_wait(both->a.cq).status == IBV_WC_SUCCESS);
+    struct ibv_wc wc = endpoint_wait(both->b.cq);
+    MUST(wc.status == IBV_WC_SUCCESS && wc.byte_len == 140);
+    MUST(ibv_init_ah_from_wc(context, 1, &wc, (void *)both->buf_b, &from) == 0);
+    if (memcmp(&from.grh.dgid, &gid, sizeof gid) != 0)
+        die("what was sent with index %d did not come from %s", index, text);
+    MUST(ibv_destroy_ah(ah) == 0);
+}
+
+int main(void)
+{
+    struct both both = {0};
+    context = endpoint_device(NULL);
+    iface = strchr(ibv_get_device_name(context->device), '_') + 1;
+    open_ud(&both.a);
+    open_ud(&both.b);
+    both_memory(&both);
+    ip("addr add 198.51.100.71/24");
+    int first = await("198.51.100.71", true);
+    ip("addr add 198.51.100.72/32"); /* not secondary to the first: it stays when that goes */
+    int second = await("198.51.100.72", true);
+    ip("-6 addr add 2001:db8:71::1/64 nodad");
+    int third = await("2001:db8:71::1", true);
+    MUST(first >= 0 && second > first && third > second);
+    sends_from(&both, first, "198.51.100.71");
+    sends_from(&both, second, "198.51.100.72");
+    sends_from(&both, third, "2001:db8:71::1");
+    ip("addr del 198.51.100.71/24");
+    await("198.51.100.71", false);
+    MUST(index_of("198.51.100.72") == second && index_of("2001:db8:71::1") == third);
+    sends_from(&both, second, "198.51.100.72");
+    sends_from(&both, third, "2001:db8:71::1");
+    ip("addr add 198.51.100.73/32");
+    MUST(await("198.51.100.73", true) == first);
+    sends_from(&both, first, "198.51.100.73");
+    ip("-6 addr del 2001:db8:71::1/64");
+    await("2001:db8:71::1", false);
+    both_close(&both);
+    MUST(ibv_close_device(context) == 0);
+    printf("all as they should be\n");
+    return 0;
+}

@@ -130,6 +130,24 @@ static void add_flags(const struct out *out, const struct roce_flow_result *r)
         add_mark(&under, cause_field(r->cause));
 }
 
+static void add_completeness(const struct out *out, uint8_t complete)
+{
+    static const char *const names[] = {"REQ", "REP", "RTU", "data", "DREQ", "DREP", "REJ"};
+    char text[64] = "";
+
+    if (!out->tree || !PTREE_DATA(out->tree)->visible) {
+        add_num(out, HF_COMPLETE, complete);
+        return;
+    }
+    for (unsigned i = 0; i < array_length(names); i++)
+        if (complete & 1u << i) {
+            (void)g_strlcat(text, text[0] ? ", " : "", sizeof(text));
+            (void)g_strlcat(text, names[i], sizeof(text));
+        }
+    proto_item_set_generated(proto_tree_add_uint_format_value(
+        out->tree, hf[HF_COMPLETE], out->tvb, 0, 0, complete, "%s (0x%02x)", text, complete));
+}
+
 static void add_connection(const struct out *out, const struct roce_track_frame *f)
 {
     const struct roce_flow_result *r = &f->result;
@@ -149,6 +167,8 @@ static void add_connection(const struct out *out, const struct roce_track_frame 
     add_time(out, HF_INITIAL_RTT, stream->initial_rtt);
     if (stream->pmtu)
         add_num(out, HF_PMTU, stream->pmtu);
+    if (stream->complete & ~ROCE_COMPLETE_DATA)
+        add_completeness(out, stream->complete);
 }
 
 static void add_cm(const struct out *out, const struct roce_track_frame *f)
@@ -158,6 +178,7 @@ static void add_cm(const struct out *out, const struct roce_track_frame *f)
 
     if (stream) {
         add_num(out, HF_CM_STREAM, r->cm_stream);
+        add_completeness(out, stream->complete);
         if (stream->first_data)
             add_link(out, HF_CM_DATA, stream->first_data);
     }
@@ -197,6 +218,8 @@ static void add_message(const struct out *out, const struct roce_track_frame *f)
     }
     if (r->msg_total)
         add_big(out, HF_MSG_TOTAL, r->msg_total);
+    if (f->msg_packets)
+        add_num(out, HF_MSG_PACKETS, f->msg_packets);
     if (r->flags & ROCE_AN_REGION) {
         add_num(out, HF_RKEY, r->rkey);
         add_big(out, HF_VA, r->va);
@@ -227,6 +250,8 @@ static void add_transport(const struct out *out, const struct roce_pkt *pkt,
         add_link(out, acks ? HF_ACKS : HF_REQUEST_IN, r->request_frame);
         if (r->acked_packets)
             add_num(out, HF_ACKED_PACKETS, r->acked_packets);
+        if (f->msn_step)
+            add_num(out, HF_MSN, f->msn_step);
         if (r->dup_ack_num) {
             add_num(out, HF_DUP_NUM, r->dup_ack_num);
             add_link(out, HF_DUP_FRAME, r->dup_ack_frame);

@@ -48,7 +48,8 @@
     P(result.cnp_delay,          ROCE_NEVER_NS)  \
     P(result.cm_stream,          ROCE_NO_STREAM) \
     F(result.cm_frame)                           \
-    P(notes,                     0)
+    P(notes,                     0)              \
+    P(msn_step,                  0)
 /* clang-format on */
 
 enum {

@@ -10,7 +10,7 @@
 
 #include "flow/flow.h"
 
-#define ROCE_PACK_MAX 400 /* no frame takes more: see the assertion in pack.c */
+#define ROCE_PACK_MAX 440 /* no frame takes more: see the assertion in pack.c */
 
 /* What track found out about a frame when it was first read. */
 enum roce_note {
@@ -21,8 +21,9 @@ enum roce_note {
 
 struct roce_pack {
     struct roce_flow_result result;
-    uint64_t delta; /* ns since the stream's frame before; ROCE_NEVER_NS for its first */
-    uint32_t notes; /* enum roce_note */
+    uint64_t delta;    /* ns since the stream's frame before; ROCE_NEVER_NS for its first */
+    uint32_t notes;    /* enum roce_note */
+    uint32_t msn_step; /* by how much its MSN exceeds that of the AETH before it */
 };
 
 /* A frame with nothing to say. */

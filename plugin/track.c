@@ -226,8 +226,17 @@ static void note_cm(const struct roce_flow_in *in, const struct roce_flow_result
 
     stream->last_time = in->time;
     stream->service_id = r->cm_service;
-    if (roce_cm_msg_of_pkt(&msg, in->pkt) != ROCE_OK || msg.kind != ROCE_CM_REP)
+    if (roce_cm_msg_of_pkt(&msg, in->pkt) != ROCE_OK)
         return;
+    switch (msg.kind) {
+    case ROCE_CM_REP: break;
+    case ROCE_CM_RTU: stream->complete |= ROCE_COMPLETE_RTU; return;
+    case ROCE_CM_DREQ: stream->complete |= ROCE_COMPLETE_DREQ; return;
+    case ROCE_CM_DREP: stream->complete |= ROCE_COMPLETE_DREP; return;
+    case ROCE_CM_REJ: stream->complete |= ROCE_COMPLETE_REJ; return;
+    default: return;
+    }
+    stream->complete |= ROCE_COMPLETE_REP;
     req = more_new(r->cm_frame);
     req->cm_stream = r->cm_stream;
     stream->req_frame = r->cm_frame;
@@ -235,9 +244,33 @@ static void note_cm(const struct roce_flow_in *in, const struct roce_flow_result
         return;
     stream->rep_frame = in->frame;
     if (req->cm_mtu) { /* else it was not captured */
+        stream->complete |= ROCE_COMPLETE_REQ;
         stream->pmtu = req->cm_mtu;
         stream->initial_rtt = in->time > req->cm_time ? in->time - req->cm_time : 0;
     }
+}
+
+/* How far the MSN of an answer has gone on since the answer before. */
+static uint32_t msn_step(struct roce_track_stream *stream, const struct roce_flow_in *in,
+                         const struct roce_flow_result *r)
+{
+    uint8_t bit = (uint8_t)(1u << r->side);
+    bool knew = stream->msn_known & bit;
+    uint32_t step;
+
+    if (!roce_pkt_has(in->pkt, ROCE_HDR_AETH) || r->flags & (ROCE_AN_DROPPED | ROCE_AN_COPY))
+        return 0;
+    if (stream->msn_epoch != r->epoch) {
+        stream->msn_epoch = r->epoch;
+        stream->msn_known = 0;
+        knew = false;
+    }
+    step = (in->pkt->aeth.msn - stream->msn[r->side]) & ROCE_PSN_MASK;
+    if (knew && step > ROCE_PSN_MASK / 2) /* an older one */
+        return 0;
+    stream->msn[r->side] = in->pkt->aeth.msn;
+    stream->msn_known |= bit;
+    return knew ? step : 0;
 }
 
 /* The stream and side of a frame as known by now, and the QP it is from. */
@@ -330,6 +363,8 @@ void roce_track_feed(const struct roce_flow_in *in)
         if (stream->first_frame != in->frame)
             pack.delta = in->time > stream->last_time ? in->time - stream->last_time : 0;
         stream->last_time = in->time;
+        stream->complete |= r->flags & ROCE_AN_CM ? 0 : ROCE_COMPLETE_DATA;
+        pack.msn_step = msn_step(stream, in, r);
         if (stream->first_data == 0)
             stream->first_data = in->frame;
         stream->qpn[!r->side] = in->pkt->bth.dest_qp;
@@ -375,6 +410,17 @@ static void find_region(struct roce_flow_result *r)
     r->va = pack.result.va + r->msg_offset;
 }
 
+/* Packets of the message that this one ends, counted by PSN: those sent again count once. */
+static uint32_t count_packets(const struct roce_flow_result *r, const struct roce_pkt *pkt)
+{
+    struct roce_pack first;
+
+    if (r->msg_first_frame == 0 || !roce_opcode_ends(pkt->op) ||
+        !unpack(r->msg_first_frame, &first))
+        return 0;
+    return ((r->rel_psn - first.result.rel_psn) & ROCE_PSN_MASK) + 1;
+}
+
 bool roce_track_get(uint32_t frame, uint64_t time, const struct roce_pkt *pkt,
                     struct roce_track_frame *out)
 {
@@ -387,6 +433,7 @@ bool roce_track_get(uint32_t frame, uint64_t time, const struct roce_pkt *pkt,
         return false;
     *out = (struct roce_track_frame){.result = pack.result,
                                      .delta = pack.delta,
+                                     .msn_step = pack.msn_step,
                                      .seen = (pack.notes & ROCE_NOTE_SEEN) != 0,
                                      .placed = (pack.notes & ROCE_NOTE_PLACED) != 0,
                                      .stranger = (pack.notes & ROCE_NOTE_STRANGER) != 0};
@@ -395,6 +442,7 @@ bool roce_track_get(uint32_t frame, uint64_t time, const struct roce_pkt *pkt,
     if (r->flags & ROCE_AN_REQUEST || r->msg_first_frame)
         r->msg_bytes = r->msg_offset + pkt->payload_len;
     find_region(r);
+    out->msg_packets = count_packets(r, pkt);
     out->dst_qpn = pkt->bth.dest_qp;
     if (r->stream != ROCE_NO_STREAM) {
         r->src_qpn = find_source(r);

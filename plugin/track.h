@@ -26,6 +26,17 @@ struct roce_track_finding {
     struct roce_track_finding *next;
 };
 
+/* What was captured of a connection; names in analysis.c. */
+enum roce_track_complete {
+    ROCE_COMPLETE_REQ = 1u << 0,
+    ROCE_COMPLETE_REP = 1u << 1,
+    ROCE_COMPLETE_RTU = 1u << 2,
+    ROCE_COMPLETE_DATA = 1u << 3, /* any packet between its QPs */
+    ROCE_COMPLETE_DREQ = 1u << 4,
+    ROCE_COMPLETE_DREP = 1u << 5,
+    ROCE_COMPLETE_REJ = 1u << 6,
+};
+
 /* Everything known about one frame. Frame numbers are 0 where unknown. */
 struct roce_track_frame {
     struct roce_flow_result result; /* `stream` and `side` are the final ones known so far */
@@ -35,6 +46,8 @@ struct roce_track_frame {
     uint64_t since_first; /* ns since the first frame of its stream */
     bool seen;            /* its payload was there before, or its receiver drops it */
     bool placed;          /* ... and was known to stand at msg_offset of msg_first_frame */
+    uint32_t msg_packets; /* of the message that this packet ends; 0 if not known */
+    uint32_t msn_step;    /* messages that its MSN counts since the AETH before; 0 for none */
     bool stranger;        /* its source QP was not known when it was first read */
     /* What later frames told. */
     uint32_t acked_in;
@@ -55,6 +68,9 @@ struct roce_track_stream {
     uint64_t service_id;           /* of the REQ; 0 without one */
     uint64_t initial_rtt;          /* REQ to REP, as seen here; NEVER if one was not captured */
     uint32_t pmtu;                 /* of the REQ, else of a First packet; 0 unknown */
+    uint8_t complete;              /* enum roce_track_complete, so far */
+    uint8_t msn_known;             /* bit of a side: `msn` is the latest of its answers */
+    uint32_t msn[2], msn_epoch;
 };
 
 /* What a tap listener of "roce" is given. Valid during the call. */

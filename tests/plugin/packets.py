@@ -22,16 +22,16 @@ def eth(ethertype, src=0):
     return bytes([2, 0, 0, 0, 0, 2 - src, 2, 0, 0, 0, 0, 1 + src]) + struct.pack(">H", ethertype)
 
 
-def roce(transport, src=0, sport=0xC000):
+def roce(transport, src=0, sport=0xC000, ecn=0):
     """RoCEv2 over IPv4 from host `src` to the other."""
     def ip(tos, ttl, checksum):
         return struct.pack(">BBHHHBBH", 0x45, tos, 32 + len(transport), 1, 0x4000, ttl, 17,
                            checksum) + HOSTS[src] + HOSTS[1 - src]
-    total = sum(struct.unpack(">10H", ip(0, 64, 0)))
+    total = sum(struct.unpack(">10H", ip(ecn, 64, 0)))
     total = (total & 0xFFFF) + (total >> 16)
     udp = struct.pack(">HHH", sport, 4791, 12 + len(transport))
     body = sealed(ip(0xFF, 0xFF, 0xFFFF) + udp + b"\xff\xff", transport)
-    return eth(0x0800, src) + ip(0, 64, 0xFFFF - total) + udp + b"\0\0" + body
+    return eth(0x0800, src) + ip(ecn, 64, 0xFFFF - total) + udp + b"\0\0" + body
 
 
 def grh(transport, masked):
@@ -78,10 +78,12 @@ def connect(port, active=0x11, passive=0x22, psn=(500, 100)):
     return [cm(0x10, req), cm(0x13, rep, 1), cm(0x14, {0: struct.pack(">II", 100, 200)})]
 
 
-def pcap(frames, linktype=1, snaplen=65535):
+def pcap(frames, linktype=1, snaplen=65535, seconds=()):
+    """A millisecond from frame to frame, or each at its own of `seconds`."""
     out = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, snaplen, linktype)
     for number, frame in enumerate(frames):
-        out += struct.pack("<IIII", 1, number * 1000, min(len(frame), snaplen), len(frame))
+        usec = int(seconds[number] * 1000000) if seconds else number * 1000
+        out += struct.pack("<IIII", 1 + usec // 1000000, usec % 1000000, min(len(frame), snaplen), len(frame))
         out += frame[:snaplen]
     return out
 

@@ -49,7 +49,7 @@ class Shark:
         if plugin and self.preload:
             env += ["LD_PRELOAD=" + self.preload, "ASAN_OPTIONS=detect_leaks=0:abort_on_error=0",
                     "UBSAN_OPTIONS=print_stacktrace=1"]
-        return (NOBODY if os.getuid() == 0 else []) + env + ["tshark", "-n"] + args
+        return (NOBODY if os.getuid() == 0 else []) + env + ["tshark"] + (args if "-G" in args else ["-n"] + args)
 
     def run(self, args, plugin=True):
         """(exit status, what it printed, what it complained), tshark's usual chatter left out."""

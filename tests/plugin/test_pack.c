@@ -26,6 +26,7 @@ static void check_same(const struct roce_pack *in, uint32_t frame)
 #define SAME(member) CU_ASSERT_EQUAL(out.member, want.member)
     SAME(delta);
     SAME(notes);
+    SAME(msn_step);
     SAME(result.stream);
     SAME(result.side);
     SAME(result.epoch);

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""Every feature of the analysis: its field, what TCP analysis calls it, and a capture where it fires.
+
+    features.py --plugins DIR CAPTURE...
+
+Fails if a field does not fire where the table says, if Wireshark does not know one, and if the plugin has a
+field of the analysis that is not in the table.
+"""
+import argparse
+import collections
+import os
+import re
+import struct
+import sys
+
+from packets import aeth, bth, connect, pcap, reth, roce
+from shark import Shark
+
+PSN = (0x5A1234, 0x3C4321)
+
+
+def send(number, payload=b"some", ecn=0):
+    return roce(bth(0x04, 0x22, PSN[0] + number, ackreq=1) + payload, ecn=ecn)
+
+
+def ack(number, msn, syndrome=0x1F):
+    return roce(bth(0x11, 0x11, PSN[0] + number) + aeth(msn, syndrome), 1)
+
+
+START = connect(20049, psn=PSN)
+RPC = struct.pack(">IIII", 7, 1, 32, 0) + bytes(12) + struct.pack(">IIIIII", 7, 0, 2, 100003, 3, 0) + bytes(16)
+EMPTY = roce(bth(0x0A, 0x22, PSN[0] + 1, ackreq=1) + reth(0, 0, 0))
+AGAIN = [roce(bth(0x04, 0x22, 0x111111, ackreq=1) + b"some"), roce(bth(0x11, 0x11, 0x111111) + aeth(1), 1)]
+
+# Captures made here: what a device that does no flow control and sends no CNPs cannot show.
+MADE = {
+    "credits": pcap(START + [send(0), ack(0, 1, 2), send(1), ack(1, 2, 1), send(2), ack(2, 3, 3), send(3), ack(3, 4, 0)]),
+    "congestion": pcap(START + [send(0, ecn=3), ack(0, 1), roce(bth(0x81, 0x11, 0, byte4=0x40) + bytes(16), 1)]),
+    "idle": pcap(START + [send(0), ack(0, 1), EMPTY, ack(1, 2)], seconds=[0, 0.1, 0.2, 1, 1.1, 5, 5.1]),
+    "reuse": pcap([send(0), ack(0, 1)] + AGAIN, seconds=[0, 0.001, 60, 60.001]),
+    "message": pcap(START + [roce(bth(0x00, 0x22, PSN[0]) + RPC[:40]),
+                             roce(bth(0x02, 0x22, PSN[0] + 1, ackreq=1) + RPC[40:])]),
+}
+
+# what TCP analysis calls it ("" for what only RDMA has), our fields, a capture where they fire
+FEATURES = [
+    ("stream", "roce.stream roce.src_qp", "rc-atomics"),
+    ("completeness", "roce.completeness", "cm-connect-disconnect"),
+    ("relative sequence numbers", "roce.analysis.psn_rel", "rc-atomics"),
+    ("nxtseq", "roce.analysis.next_psn", "rc-atomics"),
+    ("time_relative, time_delta", "roce.time_relative roce.time_delta", "rc-atomics"),
+    ("analysis.acks_frame", "roce.analysis.acks_frame", "rc-no-permission-read"),
+    ("", "roce.analysis.acked_in", "rc-atomics"),
+    ("", "roce.analysis.request_in roce.analysis.response_in roce.analysis.last_response_in", "rc-atomics"),
+    ("analysis.ack_rtt", "roce.analysis.ack_rtt", "rc-no-permission-read"),
+    ("", "roce.analysis.response_time", "rc-atomics"),
+    ("analysis.initial_rtt", "roce.analysis.initial_rtt", "demo-conversation"),
+    ("analysis.rto, rto_frame", "roce.analysis.rto roce.analysis.rto_frame", "rc-loss-both"),
+    ("", "roce.analysis.repeated_in", "rc-loss-both"),
+    ("", "roce.analysis.timeout", "cm-lost-peer"),
+    ("analysis.retransmission", "roce.analysis.retransmission roce.analysis.cause", "rc-loss-both"),
+    ("", "roce.analysis.timeout_retransmission", "rc-retry-exhausted"),
+    ("analysis.fast_retransmission", "roce.analysis.nak_retransmission roce.analysis.cause_frame", "rc-loss-both"),
+    ("", "roce.analysis.rnr_retransmission roce.analysis.rnr_wait roce.analysis.rnr_waited",
+     "rc-rnr-then-success"),
+    ("analysis.spurious_retransmission", "roce.analysis.duplicate_request", "rc-loss-atomic-write"),
+    ("", "roce.analysis.duplicate_response", "rc-loss-atomic-ack"),
+    ("", "roce.analysis.copy", "rc-duplicate-responses"),
+    ("analysis.out_of_order", "roce.analysis.out_of_order", "rc-reordering"),
+    ("analysis.lost_segment", "roce.analysis.psn_gap roce.analysis.gap", "uc-loss"),
+    ("analysis.ack_lost_segment", "roce.analysis.ack_unseen_psn", "rc-flush-bad-rkey"),
+    ("analysis.duplicate_ack, _num, _frame",
+     "roce.analysis.duplicate_ack roce.analysis.duplicate_ack_num roce.analysis.duplicate_ack_frame",
+     "rc-rnr-exhausted"),
+    ("analysis.partial_ack", "roce.analysis.acked_packets", "rc-atomics"),
+    ("analysis.bytes_in_flight", "roce.analysis.psns_in_flight roce.analysis.bytes_in_flight"
+     " roce.analysis.requests_in_flight roce.analysis.reads_in_flight", "rc-atomics"),
+    ("analysis.push_bytes_sent", "roce.message.bytes roce.message.offset", "rc-loss-both"),
+    ("analysis.zero_window", "roce.analysis.rnr_nak", "rc-rnr-exhausted"),
+    ("analysis.zero_window", "roce.analysis.zero_credit", "credits"),
+    ("analysis.window_update", "roce.analysis.credit_update roce.analysis.credits roce.aeth.credits", "credits"),
+    ("analysis.window_full", "roce.analysis.credits_exhausted", "credits"),
+    ("analysis.keep_alive, _ack", "roce.analysis.keep_alive", "idle"),
+    ("analysis.reused_ports", "roce.analysis.qp_reused roce.epoch", "reuse"),
+    ("analysis.flags", "roce.analysis.flags", "rc-loss-both"),
+    ("pdu.size, time, last_frame", "roce.message.size roce.message.time roce.message.number roce.message.packets"
+     " roce.message.first_frame", "rc-atomics"),
+    ("", "roce.message.completed_bytes roce.message.goodput", "rc-atomics"),
+    ("segments, reassembled", "roce.message.fragments roce.message.fragment roce.message.count"
+     " roce.message.reassembled_in roce.message.length roce.message.data", "message"),
+    ("checksum.status", "roce.icrc.status", "rc-atomics"),
+    ("", "roce.analysis.pmtu", "demo-conversation"),
+    ("", "roce.analysis.msn", "rc-atomics"),
+    ("", "roce.analysis.nak", "rc-bad-rkey-read"),
+    ("", "roce.analysis.implied_nak", "rc-atomic-write-unaligned"),
+    ("", "roce.analysis.rkey roce.analysis.va", "rc-atomics"),
+    ("", "roce.analysis.ce", "rc-ecn"),
+    ("", "roce.analysis.cnp roce.analysis.cnp_frame roce.analysis.ce_frame roce.analysis.cnp_delay", "congestion"),
+    ("", "roce.analysis.dropped", "rc-corruption"),
+    ("", "roce.cm.req_in roce.cm.rep_in roce.cm.stream roce.cm.first_data", "demo-conversation"),
+    ("", "roce.cm.answers roce.cm.answered_in", "cm-connect-disconnect"),
+    ("", "roce.rule roce.rule.text roce.rule.source", "rc-loss-both"),
+]
+# Wireshark's reassembly asks for these; nothing sets them, because each packet is placed once.
+SILENT = {"roce.message." + name for name in
+          ("overlap", "overlap.conflict", "multiple_tails", "too_long", "error")}
+ANALYSIS = re.compile(r"roce\.(analysis|message)\.|roce\.(stream|epoch|src_qp|time_\w+|completeness)$")
+
+
+def fires(shark, path, fields):
+    """How many frames have each field."""
+    command = ["-2", "-r", path, "-T", "fields"]
+    for field in fields:
+        command += ["-e", field]
+    count = collections.Counter()
+    for line in shark.out(command).splitlines():
+        count.update(field for field, value in zip(fields, line.split("\t")) if value)
+    return count
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("--plugins", required=True)
+    args.add_argument("captures", nargs="+")
+    args = args.parse_args()
+    traces = {os.path.basename(path)[:-len(".pcap")]: path for path in args.captures}
+    where = collections.defaultdict(list)
+    wrong = []
+    for _, fields, capture in FEATURES:
+        where[capture] += fields.split()
+    with Shark(args.plugins) as shark:
+        known = {line.split("\t")[2] for line in shark.out(["-G", "fields"]).splitlines()
+                 if line.startswith("F\t") and "\troce." in line}
+        shown = {field for fields in where.values() for field in fields}
+        wrong += [f"{field}: not in the table" for field in sorted(known)
+                  if ANALYSIS.match(field) and field not in shown | SILENT]
+        wrong += [f"{field}: no such field" for field in sorted((shown | SILENT) - known)]
+        for capture, fields in where.items():
+            made = MADE.get(capture)
+            path = shark.file(capture + ".pcap", made) if made else shark.file(traces[capture])
+            count = fires(shark, path, [field for field in fields if field in known])
+            wrong += [f"{field}: not in {capture}" for field in fields if field in known and not count[field]]
+    for line in wrong:
+        print(line)
+    print(f"{len(FEATURES)} features, {len(shown)} fields, {len(where)} captures, {len(wrong)} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -109,6 +109,22 @@ static int play(struct closed_conn *conn, const struct closed_ends *ends, uint32
     return why ? skip(conn, why) : hash_pages(conn, memory);
 }
 
+static int play_exchanges(struct closed *closed, const struct exchanges *xs, struct editor *editor,
+                          struct record *record)
+{
+    int rc = 0;
+
+    closed->cm = calloc(xs->cnt + 1, sizeof(*closed->cm));
+    if (!closed->cm)
+        return -1;
+    while (rc == 0 && closed->cm_cnt < xs->cnt) {
+        uint32_t idx = (uint32_t)closed->cm_cnt++;
+
+        rc = closed_cm_play(&closed->cm[idx], xs, idx, editor, record);
+    }
+    return rc;
+}
+
 int closed_play(struct closed *closed, const struct drive *drive, const struct closed_ends *ends,
                 const struct edits *edits, uint64_t seed, struct record *record,
                 struct fault *fault)
@@ -128,6 +144,8 @@ int closed_play(struct closed *closed, const struct drive *drive, const struct c
         conn->run = &drive->run[closed->cnt - 1];
         rc = play(conn, ends, (uint32_t)closed->cnt, &memory[conn->run->device], &editor, record);
     }
+    if (rc == 0 && ends->sides == REPLAY_BOTH && ends->exchanges)
+        rc = play_exchanges(closed, ends->exchanges, &editor, record);
     memcpy(closed->struck, editor.struck, sizeof(closed->struck));
     editor_free(&editor);
     free_all(memory, drive->device_cnt);
@@ -145,6 +163,7 @@ void closed_free(struct closed *closed)
         free(conn->page);
     }
     free(closed->conn);
+    free(closed->cm);
     memset(closed, 0, sizeof(*closed));
 }
 
@@ -283,6 +302,8 @@ void closed_judge(struct closed *closed, const struct closed *clean)
 
     for (size_t i = 0; i < closed->cnt; i++)
         judge_conn(&closed->conn[i], &clean->conn[i], closed->ends->sides != REPLAY_BOTH, &bent);
+    for (size_t i = 0; i < closed->cm_cnt; i++)
+        closed_cm_judge(&closed->cm[i], &clean->cm[i]);
 }
 
 enum verdict closed_verdict(const struct closed *closed)
@@ -293,6 +314,12 @@ enum verdict closed_verdict(const struct closed *closed)
         if (closed->conn[i].verdict == VERDICT_FAIL)
             return VERDICT_FAIL;
         if (closed->conn[i].verdict == VERDICT_PASS)
+            verdict = VERDICT_PASS;
+    }
+    for (size_t i = 0; i < closed->cm_cnt; i++) {
+        if (closed->cm[i].verdict == VERDICT_FAIL)
+            return VERDICT_FAIL;
+        if (closed->cm[i].verdict == VERDICT_PASS)
             verdict = VERDICT_PASS;
     }
     return verdict;

@@ -23,11 +23,13 @@
  * recording does not send anything again.
  *
  * The connections, and the two directions of one, are played one after the other, on the memory
- * that those before them left. Connection managers' messages are not exchanged: QPs are connected.
+ * that those before them left. QPs are connected without the
+ * connection manager; its exchanges are played after that, each by itself: closed_cm.h.
  */
 #ifndef REPLAY_CLOSED_H
 #define REPLAY_CLOSED_H
 
+#include "closed_cm.h"
 #include "compare.h"
 #include "edit.h"
 #include "post.h"
@@ -72,13 +74,16 @@ struct closed {
     uint64_t seed;
     struct closed_conn *conn; /* one for each run of the drive */
     size_t cnt;
+    struct closed_cm *cm; /* one for each exchange, if ours is at both ends */
+    size_t cm_cnt;
     uint64_t struck[EDITS_MAX];
 };
 
 /* Which ends our RNIC stands for, of enum replay_side. */
 struct closed_ends {
     unsigned sides;
-    const struct post *post; /* which answers were taken; only if ours requests alone */
+    const struct exchanges *exchanges; /* of the communication manager, or NULL */
+    const struct post *post;           /* which answers were taken; only if ours requests alone */
 };
 
 /* Where what was exchanged is written: record.h. NULL: nowhere. */

@@ -78,7 +78,7 @@ static bool fits(const struct edit_spec *spec, const struct edit_frame *in,
     int64_t psn = spec->relative ? in->rel : (int64_t)pkt->bth.psn;
 
     return (spec->conn == 0 || spec->conn == in->conn) && (spec->ways & in->way) &&
-           (!spec->psn || (psn >= spec->psn_from && psn <= spec->psn_to)) &&
+           (!spec->psn || (in->way != EDIT_CM && psn >= spec->psn_from && psn <= spec->psn_to)) &&
            has_word(pkt->op->name, spec->op);
 }
 

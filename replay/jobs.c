@@ -48,8 +48,12 @@ static enum outcome expected_of(const struct job *job, const struct job_options 
 static int play_closed(struct job *job, FILE *text, const struct replay *replay,
                        const struct job_options *options, struct fault *fault)
 {
+    struct closed_options closed = *options->closed;
     struct closed_sum sum;
-    int rc = closed_sum_run(&sum, &replay->drive, options->closed, fault);
+    int rc;
+
+    closed.exchanges = &replay->exchanges;
+    rc = closed_sum_run(&sum, &replay->drive, &closed, fault);
 
     if (rc == 0) {
         job->outcome = outcomes[closed_sum_verdict(&sum)];

@@ -167,7 +167,7 @@ static bool exceeds_credits(const struct asker *a)
             !roce_opcode_uses_rq(setup_op(s, w->part[work->part + work->part_cnt - 1])))
             continue;
         number = work - w->work + 1;
-        if (number > limit + 1 || (number > limit && step->rel > work->rel && acked < work->rel) ||
+        if (number - 1 > limit || (number > limit && step->rel > work->rel && acked < work->rel) ||
             (number > limit && step->rel == work->rel && acked < step->rel - 1))
             return true;
     }

@@ -12,13 +12,43 @@
 /* ---- plays -------------------------------------------------------------------------------------
  */
 
+static int add_failure(struct closed_sum *sum, const struct closed_failure *failure)
+{
+    if (sum->failure_cnt >= FAILURES_MAX)
+        return 0;
+    if (!VEC_GROW(sum->failure, sum->failure_cnt, sum->failure_cap))
+        return -1;
+    sum->failure[sum->failure_cnt++] = *failure;
+    return 0;
+}
+
+static int add_exchanges(struct closed_sum *sum, const struct closed *closed)
+{
+    for (size_t i = 0; i < closed->cm_cnt; i++) {
+        const struct closed_cm *cm = &closed->cm[i];
+        struct closed_failure failure = {.exchange = (uint32_t)i + 1, .seed = closed->seed};
+
+        sum->frames += cm->frames;
+        sum->lost += cm->lost;
+        sum->damaged += cm->damaged;
+        sum->forged += cm->forged;
+        if (cm->verdict != VERDICT_FAIL)
+            continue;
+        sum->failed_of[closed->cnt + i]++;
+        memcpy(failure.reason, cm->reason, sizeof(cm->reason));
+        if (add_failure(sum, &failure) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int add(struct closed_sum *sum, const struct closed *closed)
 {
     for (size_t i = 0; i < EDITS_MAX; i++)
         sum->struck[i] += closed->struck[i];
     for (size_t i = 0; i < closed->cnt; i++) {
         const struct closed_conn *conn = &closed->conn[i];
-        struct closed_failure *failure;
+        struct closed_failure failure = {.conn = (uint32_t)i + 1, .seed = closed->seed};
 
         sum->frames += conn->frames;
         sum->lost += conn->lost;
@@ -30,15 +60,11 @@ static int add(struct closed_sum *sum, const struct closed *closed)
         if (conn->verdict != VERDICT_FAIL)
             continue;
         sum->failed_of[i]++;
-        if (sum->failure_cnt >= FAILURES_MAX)
-            continue;
-        if (!VEC_GROW(sum->failure, sum->failure_cnt, sum->failure_cap))
+        memcpy(failure.reason, conn->reason, sizeof(conn->reason));
+        if (add_failure(sum, &failure) != 0)
             return -1;
-        failure = &sum->failure[sum->failure_cnt++];
-        *failure = (struct closed_failure){.conn = (uint32_t)i + 1, .seed = closed->seed};
-        memcpy(failure->reason, conn->reason, sizeof(failure->reason));
     }
-    return 0;
+    return add_exchanges(sum, closed);
 }
 
 static int play(struct closed_sum *sum, const struct drive *drive,
@@ -66,10 +92,12 @@ int closed_sum_run(struct closed_sum *sum, const struct drive *drive,
     int rc;
 
     memset(sum, 0, sizeof(*sum));
-    sum->failed_of = calloc(drive->run_cnt + 1, sizeof(*sum->failed_of));
+    sum->failed_of = calloc(drive->run_cnt + (options->exchanges ? options->exchanges->cnt : 0) + 1,
+                            sizeof(*sum->failed_of));
     if (!sum->failed_of)
         return fault_set(fault, "%s: no memory", drive->trace->name);
     sum->ends = (struct closed_ends){.sides = options->sides ? options->sides : REPLAY_BOTH,
+                                     .exchanges = options->exchanges,
                                      .post = &sum->post};
     if (sum->ends.sides == REPLAY_REQUESTER && post_all(&sum->post, drive, fault) != 0)
         return -1;
@@ -110,6 +138,9 @@ const char *closed_sum_skip_reason(const struct closed_sum *sum)
     for (size_t i = 0; i < sum->clean.cnt; i++)
         if (sum->clean.conn[i].verdict == VERDICT_SKIPPED)
             return sum->clean.conn[i].reason;
+    for (size_t i = 0; i < sum->clean.cm_cnt; i++)
+        if (sum->clean.cm[i].verdict == VERDICT_SKIPPED)
+            return sum->clean.cm[i].reason;
     return "no RC connection in it";
 }
 
@@ -143,6 +174,30 @@ static void print_conn(FILE *out, const struct closed_sum *sum, size_t i)
                 conn->verdict == VERDICT_FAIL ? conn->reason : "");
 }
 
+static enum verdict exchange_verdict(const struct closed_sum *sum, size_t i)
+{
+    return sum->failed_of[sum->clean.cnt + i] ? VERDICT_FAIL : sum->clean.cm[i].verdict;
+}
+
+static void print_exchange(FILE *out, const struct closed_sum *sum, size_t i)
+{
+    const struct closed_cm *cm = &sum->clean.cm[i];
+    const struct exchange *x = &sum->ends.exchanges->exchange[i];
+    char buf[256];
+    struct text t = text_of(buf, sizeof(buf));
+
+    text_add_addr(&t, x->addr[EXCHANGE_ACTIVE]);
+    text_add(&t, " → ");
+    text_add_addr(&t, x->addr[EXCHANGE_PASSIVE]);
+    fprintf(out, "exchange %zu: %s: %s", i + 1, buf, verdict_name(exchange_verdict(sum, i)));
+    if (cm->verdict == VERDICT_SKIPPED)
+        fprintf(out, ": %s\n", cm->reason);
+    else
+        fprintf(out, ", %" PRIu64 " messages%s%s\n", cm->frames,
+                cm->verdict == VERDICT_FAIL ? "; without any edit " : "",
+                cm->verdict == VERDICT_FAIL ? cm->reason : "");
+}
+
 static const char *const sides[] = {
     [REPLAY_RESPONDER] = "responder", [REPLAY_REQUESTER] = "requester", [REPLAY_BOTH] = "both"};
 static const char *const ends_text[] = {
@@ -161,6 +216,8 @@ void report_closed_text(FILE *out, const struct closed_sum *sum,
             options->seed);
     for (size_t i = 0; i < sum->clean.cnt; i++)
         print_conn(out, sum, i);
+    for (size_t i = 0; i < sum->clean.cm_cnt; i++)
+        print_exchange(out, sum, i);
     fprintf(out,
             "%" PRIu64 " frames, %" PRIu64 " dropped, %" PRIu64 " damaged, %" PRIu64
             " forged, %" PRIu64 " requests sent again",
@@ -174,8 +231,10 @@ void report_closed_text(FILE *out, const struct closed_sum *sum,
         fprintf(out, "edit %s: %" PRIu64 " frames%s\n", options->edits.spec[i].text, sum->struck[i],
                 sum->struck[i] ? "" : " (it fits none)");
     for (size_t i = 0; i < sum->failure_cnt; i++)
-        fprintf(out, "seed %" PRIu64 ": connection %u: %s\n", sum->failure[i].seed,
-                sum->failure[i].conn, sum->failure[i].reason);
+        fprintf(out, "seed %" PRIu64 ": %s %u: %s\n", sum->failure[i].seed,
+                sum->failure[i].conn ? "connection" : "exchange",
+                sum->failure[i].conn ? sum->failure[i].conn : sum->failure[i].exchange,
+                sum->failure[i].reason);
     if (sum->failure_cnt == 0)
         return;
     fprintf(out, "again with: rocedrill replay --closed%s",
@@ -222,10 +281,11 @@ static json_t *failure_json(const struct closed_failure *failure)
 
     snprintf(field, sizeof(field), "seed %" PRIu64, failure->seed);
     snprintf(again, sizeof(again), "--seed %" PRIu64 " repeats it", failure->seed);
-    return json_pack("{s:i, s:I, s:i, s:s, s:s, s:s, s:s}", "connection", (int)failure->conn,
-                     "seed", (json_int_t)failure->seed, "frame", 0, "field", field, "expected",
-                     "what the rules and the play without edits say", "actual", failure->reason,
-                     "reason", again);
+    return json_pack(
+        "{s:i, s:I, s:i, s:s, s:s, s:s, s:s}", failure->conn ? "connection" : "exchange",
+        (int)(failure->conn ? failure->conn : failure->exchange), "seed", (json_int_t)failure->seed,
+        "frame", 0, "field", field, "expected", "what the rules and the play without edits say",
+        "actual", failure->reason, "reason", again);
 }
 
 json_t *report_closed_json(const struct closed_sum *sum, const struct closed_options *options)

@@ -10,7 +10,8 @@
 
 /* A connection that failed with a seed. */
 struct closed_failure {
-    uint32_t conn; /* from 1 */
+    uint32_t conn;     /* from 1, or 0 ... */
+    uint32_t exchange; /* ... and this is, from 1 */
     uint64_t seed;
     char reason[CLOSED_REASON_MAX];
 };
@@ -27,16 +28,17 @@ struct closed_sum {
     uint64_t struck[EDITS_MAX];
     struct closed_failure *failure;
     size_t failure_cnt, failure_cap;
-    uint32_t *failed_of; /* per connection: plays that failed */
+    uint32_t *failed_of; /* per connection, then per exchange: plays that failed */
 };
 
 /* How plays are asked for. */
 struct closed_options {
     struct edits edits;
-    unsigned sides;     /* our RNIC's, of enum replay_side; 0 is both */
-    uint64_t seed;      /* of the first play */
-    uint32_t repeat;    /* plays, each with the next seed; >= 1 */
-    const char *record; /* the last play is written there, or NULL */
+    const struct exchanges *exchanges; /* of the capture, or NULL */
+    unsigned sides;                    /* our RNIC's, of enum replay_side; 0 is both */
+    uint64_t seed;                     /* of the first play */
+    uint32_t repeat;                   /* plays, each with the next seed; >= 1 */
+    const char *record;                /* the last play is written there, or NULL */
 };
 
 /* Plays a derived capture without edits, then `repeat` times with them. 0, or -1 and a fault.

@@ -111,6 +111,7 @@ static void check_closed(const struct replay *replay, uint64_t seed)
             return;
     FUZZ_CHECK(edits_add(&options.edits, "drop@p=0.05", &fault) == 0);
     FUZZ_CHECK(edits_add(&options.edits, "dup@p=0.05", &fault) == 0);
+    options.exchanges = &replay->exchanges;
     options.sides = (unsigned)(seed % 3) + 1;
     FUZZ_CHECK(closed_sum_run(&sum, &replay->drive, &options, &fault) == 0);
     closed_sum_free(&sum);

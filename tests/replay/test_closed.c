@@ -178,9 +178,35 @@ static void a_recorded_end_reacts_to_nothing(void)
                     0, "requester", "");
 }
 
-SUITE("replay.closed", TEST(the_setup_is_dumped), TEST(recorded_ends_hold_with_edits),
-      TEST(a_recorded_end_reacts_to_nothing), TEST(says_what_is_wrong_in_one_line),
-      TEST(every_capture_holds_without_edits), TEST(every_capture_holds_on_bad_links),
-      TEST(one_loss_is_one_repetition), TEST(giving_up_is_right_when_all_is_lost),
-      TEST(forged_packets_end_all_the_same), TEST(equal_seeds_give_equal_plays),
-      TEST(a_recording_replays), TEST(reports_name_the_seed))
+/* Connection managers with edits between them: they try again, or say that nobody answered. */
+static void managers_survive_their_link(void)
+{
+    static const char *const edits[] = {"drop@p=0.2",           "dup@p=0.5",      "corrupt@p=0.2",
+                                        "reorder@p=0.3",        "delay=3s@p=0.2", "ce@p=0.5",
+                                        "set=deth.qkey=5@p=0.1"};
+
+    for (size_t e = 0; e < sizeof(edits) / sizeof(edits[0]); e++) {
+        char command[256];
+
+        snprintf(command, sizeof(command), "$R replay --edit %s%s --repeat 5 " TRACES_DIR, edits[e],
+                 strchr(edits[e], '@') ? ",dir=cm" : "@dir=cm");
+        CHECKRUN_EXPECT(command, 0, "all as expected", "");
+    }
+    CHECKRUN_EXPECT("$R replay --edit drop@dir=cm,nth=1 --record $T/c.pcapng "
+                    "$C/cm-connect-disconnect.pcap",
+                    0, "edit drop@dir=cm,nth=1: 1 frames", "");
+    CHECKRUN_EXPECT("$R replay $T/c.pcapng", 0, "1 exchange held", "");
+    CHECKRUN_EXPECT("$R decode $T/c.pcapng | grep -c 'CM REQ'", 0, "2", "");
+    CHECKRUN_EXPECT("$R replay --edit drop@dir=cm $C/cm-connect-disconnect.pcap", 0,
+                    "PASS, 5 messages", "");
+    /* PSNs are of connections. */
+    CHECKRUN_EXPECT("$R replay --edit drop@psn=+0 $C/cm-connect-disconnect.pcap", 0,
+                    "edit drop@psn=+0: 0 frames (it fits none)", "");
+}
+
+SUITE("replay.closed", TEST(managers_survive_their_link), TEST(the_setup_is_dumped),
+      TEST(recorded_ends_hold_with_edits), TEST(a_recorded_end_reacts_to_nothing),
+      TEST(says_what_is_wrong_in_one_line), TEST(every_capture_holds_without_edits),
+      TEST(every_capture_holds_on_bad_links), TEST(one_loss_is_one_repetition),
+      TEST(giving_up_is_right_when_all_is_lost), TEST(forged_packets_end_all_the_same),
+      TEST(equal_seeds_give_equal_plays), TEST(a_recording_replays), TEST(reports_name_the_seed))

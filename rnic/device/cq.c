@@ -69,15 +69,25 @@ static void notify(struct rnic_cq *cq, const struct rnic_wc *wc)
         rnic_list_add(&cq->rnic->notified, &cq->notified);
 }
 
-bool rnic_cq_put(struct rnic_cq *cq, const struct rnic_wc *wc)
+/* Place `i` of a ring that begins at 0 again; i is less than two rounds. */
+static uint32_t wrap(const struct rnic_cq *cq, uint32_t i)
 {
+    return i < cq->depth ? i : i - cq->depth;
+}
+
+bool rnic_cq_put(struct rnic_cq *cq, const struct rnic_wc *wc, uint32_t qpn)
+{
+    struct rnic_wc *slot;
+
     if (cq->cnt == cq->depth && !cq->overrun) {
         cq->overrun = true;
         rnic_event_put(&cq->rnic->events, RNIC_EVENT_CQ_ERR, NULL, cq);
     }
     if (cq->overrun)
         return false;
-    cq->wc[(cq->head + cq->cnt++) % cq->depth] = *wc;
+    slot = &cq->wc[wrap(cq, cq->head + cq->cnt++)];
+    *slot = *wc;
+    slot->qpn = qpn;
     if (cq->armed != RNIC_CQ_IDLE)
         notify(cq, wc);
     return true;
@@ -89,7 +99,7 @@ size_t rnic_cq_poll(struct rnic_cq *cq, struct rnic_wc *wc, size_t cnt)
 
     while (got < cnt && cq->cnt) {
         wc[got++] = cq->wc[cq->head];
-        cq->head = (cq->head + 1) % cq->depth;
+        cq->head = wrap(cq, cq->head + 1);
         cq->cnt--;
     }
     return got;

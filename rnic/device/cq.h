@@ -24,9 +24,9 @@ struct rnic_cq {
     bool overrun;    /* a completion found no room: takes no more (R200) */
 };
 
-/* Adds a completion. False if it was lost: the CQ is or was full (R200; C9-218); its error event
- * was raised when that happened first. */
-bool rnic_cq_put(struct rnic_cq *cq, const struct rnic_wc *wc);
+/* Adds a completion of the QP with this number. False if it was lost: the CQ is or was full (R200;
+ * C9-218); its error event was raised when that happened first. */
+bool rnic_cq_put(struct rnic_cq *cq, const struct rnic_wc *wc, uint32_t qpn);
 
 /* Takes the queue apart whoever uses it: for rnic_del(). */
 void rnic_cq_free(struct rnic_cq *cq);

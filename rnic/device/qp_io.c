@@ -304,10 +304,7 @@ static bool host_invalidate(void *ctx, uint32_t key)
 
 static void put_completion(struct rnic_qp *qp, struct rnic_cq *cq, const struct rnic_wc *wc)
 {
-    struct rnic_wc mine = *wc;
-
-    mine.qpn = qp->qpn;
-    if (!rnic_cq_put(cq, &mine))
+    if (!rnic_cq_put(cq, wc, qp->qpn))
         qp->cq_lost = true;
 }
 

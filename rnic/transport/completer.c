@@ -12,18 +12,30 @@ typedef enum rnic_comp_step step_fn(struct rnic_requester *req, const struct roc
 RNIC_COMP_STEPS(X)
 #undef X
 
-static const struct {
-    const char *name;
-    step_fn *run;
-} steps[RNIC_COMP_DONE] = {
-#define X(NAME, function) [RNIC_COMP_##NAME] = {#NAME, function},
-    RNIC_COMP_STEPS(X)
-#undef X
-};
-
 const char *rnic_comp_step_name(enum rnic_comp_step step)
 {
-    return (unsigned)step < RNIC_COMP_DONE ? steps[step].name : "DONE";
+    switch (step) {
+#define X(NAME, function)                                                                          \
+    case RNIC_COMP_##NAME: return #NAME;
+        RNIC_COMP_STEPS(X)
+#undef X
+    case RNIC_COMP_DONE: break;
+    }
+    return "DONE";
+}
+
+/* Takes one step; returns the next one. */
+static enum rnic_comp_step take_step(enum rnic_comp_step step, struct rnic_requester *req,
+                                     const struct roce_pkt *pkt)
+{
+    switch (step) {
+#define X(NAME, function)                                                                          \
+    case RNIC_COMP_##NAME: return function(req, pkt);
+        RNIC_COMP_STEPS(X)
+#undef X
+    case RNIC_COMP_DONE: break;
+    }
+    return RNIC_COMP_DONE;
 }
 
 enum rnic_comp_step rnic_completer_input(struct rnic_requester *req, const struct roce_pkt *pkt,
@@ -39,7 +51,7 @@ enum rnic_comp_step rnic_completer_input(struct rnic_requester *req, const struc
     req->hand_now = now;
     do {
         last = step;
-        step = steps[step].run(req, pkt);
+        step = take_step(step, req, pkt);
     } while (step != RNIC_COMP_DONE);
     if (req->started && req->una != una)
         rnic_requester_settle(req, now);

@@ -13,36 +13,6 @@
 #define IP6_DEST_OPTIONS 60
 #define IP6_EXT_MAX      8 /* extension headers walked; a longer chain is no RoCE packet */
 
-const uint8_t *roce_walk_take(struct roce_walk *walk, size_t len, enum roce_defect shrt)
-{
-    const struct roce_pkt *pkt = walk->pkt;
-    const uint8_t *p = pkt->frame + walk->off;
-
-    if (len > walk->end - walk->off) {
-        roce_walk_defect(walk, shrt);
-        walk->error = ROCE_ERR_MALFORMED;
-        return NULL;
-    }
-    if (walk->off + len > pkt->cap_len) {
-        walk->error = ROCE_ERR_CUT;
-        return NULL;
-    }
-    walk->off += len;
-    return p;
-}
-
-const uint8_t *roce_walk_hdr(struct roce_walk *walk, enum roce_hdr hdr, enum roce_defect shrt)
-{
-    size_t off = walk->off;
-    const uint8_t *p = roce_walk_take(walk, roce_hdr_info(hdr)->len, shrt);
-
-    if (p && !roce_pkt_has(walk->pkt, hdr)) {
-        walk->pkt->present |= ROCE_HDR_BIT(hdr);
-        walk->pkt->off[hdr] = (uint16_t)off;
-    }
-    return p;
-}
-
 /* Makes the packet end at `end` if that is inside what is known so far and not before the byte to
  * be read next; anything else is `defect`. */
 static void limit(struct roce_walk *walk, size_t end, enum roce_defect defect)
@@ -70,7 +40,7 @@ static int parse_udp(struct roce_walk *walk)
     struct roce_pkt *pkt = walk->pkt;
     size_t udp_off = walk->off;
     size_t ip_end = walk->end;
-    const uint8_t *p = roce_walk_hdr(walk, ROCE_HDR_UDP, ROCE_DEFECT_UDP_SHORT);
+    const uint8_t *p = roce_walk_hdr(walk, ROCE_HDR_UDP, ROCE_UDP_LEN, ROCE_DEFECT_UDP_SHORT);
 
     if (!p)
         return walk->error;
@@ -87,7 +57,7 @@ static int parse_ip4(struct roce_walk *walk)
 {
     struct roce_pkt *pkt = walk->pkt;
     size_t ip_off = walk->off;
-    const uint8_t *p = roce_walk_hdr(walk, ROCE_HDR_IP4, ROCE_DEFECT_IP_SHORT);
+    const uint8_t *p = roce_walk_hdr(walk, ROCE_HDR_IP4, ROCE_IP4_LEN, ROCE_DEFECT_IP_SHORT);
     const uint8_t *options;
     int error;
 
@@ -152,7 +122,7 @@ static int parse_ip6(struct roce_walk *walk)
 {
     struct roce_pkt *pkt = walk->pkt;
     size_t ip_off = walk->off;
-    const uint8_t *p = roce_walk_hdr(walk, ROCE_HDR_IP6, ROCE_DEFECT_IP_SHORT);
+    const uint8_t *p = roce_walk_hdr(walk, ROCE_HDR_IP6, ROCE_IP6_LEN, ROCE_DEFECT_IP_SHORT);
     int error;
 
     if (!p)
@@ -171,7 +141,7 @@ static int parse_ip6(struct roce_walk *walk)
 static int parse_grh(struct roce_walk *walk)
 {
     struct roce_pkt *pkt = walk->pkt;
-    const uint8_t *p = roce_walk_hdr(walk, ROCE_HDR_GRH, ROCE_DEFECT_GRH_SHORT);
+    const uint8_t *p = roce_walk_hdr(walk, ROCE_HDR_GRH, ROCE_GRH_LEN, ROCE_DEFECT_GRH_SHORT);
 
     if (!p)
         return walk->error;
@@ -190,7 +160,7 @@ static int parse_lrh(struct roce_walk *walk)
 {
     struct roce_pkt *pkt = walk->pkt;
     size_t lrh_off = walk->off;
-    const uint8_t *p = roce_walk_hdr(walk, ROCE_HDR_LRH, ROCE_DEFECT_SHORT_LINK);
+    const uint8_t *p = roce_walk_hdr(walk, ROCE_HDR_LRH, ROCE_LRH_LEN, ROCE_DEFECT_SHORT_LINK);
 
     if (!p)
         return walk->error;
@@ -213,7 +183,7 @@ static int parse_ethertype(struct roce_walk *walk, uint16_t type)
 
         if (pkt->vlan_cnt == ROCE_VLAN_MAX)
             return ROCE_ERR_NOT_ROCE;
-        p = roce_walk_hdr(walk, ROCE_HDR_VLAN, ROCE_DEFECT_SHORT_LINK);
+        p = roce_walk_hdr(walk, ROCE_HDR_VLAN, ROCE_VLAN_LEN, ROCE_DEFECT_SHORT_LINK);
         if (!p)
             return walk->error;
         roce_vlan_parse(p, &pkt->vlan[pkt->vlan_cnt]);
@@ -244,7 +214,7 @@ int roce_envelope_parse(struct roce_walk *walk)
 
     switch (pkt->link) {
     case ROCE_LINK_ETHERNET:
-        p = roce_walk_hdr(walk, ROCE_HDR_ETH, ROCE_DEFECT_SHORT_LINK);
+        p = roce_walk_hdr(walk, ROCE_HDR_ETH, ROCE_ETH_LEN, ROCE_DEFECT_SHORT_LINK);
         if (!p)
             return walk->error;
         roce_eth_parse(p, &pkt->eth);

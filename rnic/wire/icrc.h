@@ -42,6 +42,10 @@ enum roce_encap {
  */
 uint32_t roce_icrc(enum roce_encap encap, const uint8_t *net, size_t bth_off, size_t icrc_off);
 
+/* The same of a packet that is the caller's to write to, and afterwards as it was: the masked
+ * fields are ones in place, so that the CRC is one pass over the packet. */
+uint32_t roce_icrc_own(enum roce_encap encap, uint8_t *net, size_t bth_off, size_t icrc_off);
+
 /* The VCRC (CRC-16, polynomial 0x100B) of the `len` bytes from LRH to ICRC. */
 uint16_t roce_vcrc(const uint8_t *lrh, size_t len);
 

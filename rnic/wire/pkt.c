@@ -128,6 +128,26 @@ static void parse_payload(struct roce_walk *walk)
         roce_walk_defect(walk, ROCE_DEFECT_PAYLOAD);
 }
 
+/* The headers that the opcode names. Those that are wholly there are not measured one by one. */
+static void parse_exts(struct roce_walk *walk, size_t bth_off)
+{
+    struct roce_pkt *pkt = walk->pkt;
+    const struct roce_opcode *op = pkt->op;
+    size_t end = bth_off + op->len;
+    bool whole = end <= walk->end && end <= pkt->cap_len;
+
+    for (unsigned i = 0; i < op->hdr_cnt; i++) {
+        enum roce_hdr hdr = op->hdr[i];
+        size_t off = bth_off + op->hdr_off[i];
+
+        if (!whole && !roce_walk_hdr(walk, hdr, roce_hdr_info(hdr)->len, ROCE_DEFECT_HDR_SHORT))
+            return;
+        pkt->off[hdr] = (uint16_t)off;
+        parse_ext(pkt, hdr, pkt->frame + off);
+    }
+    pkt->present |= op->hdrs;
+}
+
 /* BTH to ICRC. Defects and cuts after the BTH leave the walk successful: the BTH was read. */
 static int parse_transport(struct roce_walk *walk)
 {
@@ -141,7 +161,7 @@ static int parse_transport(struct roce_walk *walk)
     }
     pkt->icrc_off = (uint32_t)(walk->end - ROCE_ICRC_LEN);
     pkt->end_off = (uint32_t)walk->end;
-    p = roce_walk_hdr(walk, ROCE_HDR_BTH, ROCE_DEFECT_BTH_SHORT);
+    p = roce_walk_hdr(walk, ROCE_HDR_BTH, ROCE_BTH_LEN, ROCE_DEFECT_BTH_SHORT);
     if (!p)
         return walk->error;
     roce_bth_parse(p, &pkt->bth);
@@ -152,14 +172,7 @@ static int parse_transport(struct roce_walk *walk)
         roce_walk_defect(walk, ROCE_DEFECT_OPCODE);
 
     walk->end = pkt->icrc_off; /* the headers end before the ICRC */
-    for (unsigned i = 0; i < pkt->op->hdr_cnt; i++) {
-        enum roce_hdr hdr = pkt->op->hdr[i];
-
-        p = roce_walk_hdr(walk, hdr, ROCE_DEFECT_HDR_SHORT);
-        if (!p)
-            break;
-        parse_ext(pkt, hdr, p);
-    }
+    parse_exts(walk, bth_off);
     /* Where the payload starts is known even when the capture ends inside a header. */
     if (!roce_pkt_defect(pkt, ROCE_DEFECT_HDR_SHORT) && bth_off + pkt->op->len <= walk->end) {
         walk->off = bth_off + pkt->op->len;
@@ -293,8 +306,8 @@ int roce_pkt_build(const struct roce_pkt *pkt, unsigned flags, uint8_t *buf, siz
 
     icrc = pkt->icrc;
     if (!(flags & ROCE_BUILD_KEEP_ICRC))
-        icrc = roce_icrc(pkt->encap, buf + net_off, bth_off - (size_t)net_off,
-                         wr.off - ROCE_ICRC_LEN - (size_t)net_off);
+        icrc = roce_icrc_own(pkt->encap, buf + net_off, bth_off - (size_t)net_off,
+                             wr.off - ROCE_ICRC_LEN - (size_t)net_off);
     roce_le32_put(p, icrc);
     if (pkt->encap == ROCE_ENCAP_IB_LOCAL || pkt->encap == ROCE_ENCAP_IB_GLOBAL) {
         uint16_t vcrc = pkt->vcrc;

@@ -85,7 +85,7 @@ static void make_end(unsigned s)
     mr.addr = end[s].mem;
     must(rnic_pd_new(end[s].rnic, &end[s].pd));
     must(rnic_mr_reg(end[s].pd, &mr, &end[s].mr));
-    must(rnic_cq_new(end[s].rnic, 1u << 16, &end[s].cq));
+    must(rnic_cq_new(end[s].rnic, 4 * BATCH, &end[s].cq)); /* no more than BATCH wait at a time */
 }
 
 static void make_qp(unsigned s, unsigned i, uint32_t depth)
@@ -237,40 +237,47 @@ static void move(rnic_time now)
     take_completions();
 }
 
-/* `cnt` WRITEs of `len` bytes, a batch at a time, each on the next QP in order. */
 static bool bursts;
 
+/* The requests of a batch: as programs do, made once and changed from message to message. */
+static struct request {
+    struct rnic_send_wr wr;
+    struct rnic_sge sge;
+} batch[BATCH];
+
+static void make_requests(uint32_t len)
+{
+    for (unsigned i = 0; i < BATCH; i++) {
+        batch[i].sge = (struct rnic_sge){.len = len, .lkey = KEY};
+        batch[i].wr = (struct rnic_send_wr){.opcode = RNIC_WR_WRITE,
+                                            .flags = RNIC_SEND_SIGNALED,
+                                            .sge = &batch[i].sge,
+                                            .sge_cnt = 1,
+                                            .rkey = KEY};
+    }
+}
+
+/* `cnt` WRITEs of `len` bytes, a batch at a time, each on the next QP in order. */
 static void stream(uint64_t cnt, uint32_t len)
 {
     static uint64_t at;
     static rnic_time now;
 
+    make_requests(len);
     since = now_s();
     for (uint64_t done = 0; done < cnt; done += BATCH) {
-        struct rnic_sge sges[BATCH];
-        struct rnic_send_wr wrs[BATCH];
         struct rnic_post posts[BATCH];
         size_t posted;
 
         for (unsigned i = 0; i < BATCH; i++, at++) {
             uint64_t off = at * len % (MEM - len + 1) & ~UINT64_C(63);
-            struct rnic_sge sge = {off, len, KEY};
-            struct rnic_send_wr wr = {.wr_id = at,
-                                      .opcode = RNIC_WR_WRITE,
-                                      .flags = RNIC_SEND_SIGNALED,
-                                      .sge = &sge,
-                                      .sge_cnt = 1,
-                                      .remote_addr = off,
-                                      .rkey = KEY};
 
-            if (!bursts) {
-                must(rnic_post_send(end[0].qp[order[at % active]], &wr));
-                continue;
-            }
-            sges[i] = sge;
-            wrs[i] = wr;
-            wrs[i].sge = &sges[i];
-            posts[i] = (struct rnic_post){end[0].qp[order[at % active]], &wrs[i]};
+            batch[i].sge.addr = off;
+            batch[i].wr.wr_id = at;
+            batch[i].wr.remote_addr = off;
+            posts[i] = (struct rnic_post){end[0].qp[order[at % active]], &batch[i].wr};
+            if (!bursts)
+                must(rnic_post_send(posts[i].qp, posts[i].wr));
         }
         if (bursts)
             must(rnic_post_send_burst(posts, BATCH, &posted));

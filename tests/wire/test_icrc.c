@@ -297,15 +297,51 @@ static void what_routers_do_is_no_defect(void)
     EXPECT_EQ(roce_pkt_icrc_check(&back, NULL), ROCE_ICRC_GOOD);
 }
 
+/* Masked in place or in a copy, of any length and with any number of option bytes before the BTH:
+ * the same ICRC and the packet is as it was. */
+static void own_packets_are_left_as_they_were(void)
+{
+    static const uint8_t bth_off[] = {
+        [ROCE_ENCAP_IB_LOCAL] = 8, [ROCE_ENCAP_IB_GLOBAL] = 48, [ROCE_ENCAP_V1] = 40,
+        [ROCE_ENCAP_V2_IP4] = 28,  [ROCE_ENCAP_V2_IP6] = 48,
+    };
+    struct rng rng = rng_seed();
+    uint8_t packet[4200], before[sizeof(packet)];
+
+    for (int round = 0; round < 3000; round++) {
+        enum roce_encap encap = ROCE_ENCAP_IB_LOCAL + rng_below(&rng, 5);
+        bool udp = encap == ROCE_ENCAP_V2_IP4 || encap == ROCE_ENCAP_V2_IP6;
+        size_t off =
+            bth_off[encap] + (udp && rng_below(&rng, 4) == 0 ? 4 * rng_below(&rng, 11) : 0);
+        size_t most = rng_below(&rng, 2) ? 160 : sizeof(packet);
+        size_t len = off + ROCE_BTH_LEN + rng_below(&rng, (uint32_t)(most - off - ROCE_BTH_LEN));
+        uint32_t icrc;
+
+        rng_fill(&rng, packet, len);
+        memcpy(before, packet, len);
+        icrc = roce_icrc(encap, packet, off, len);
+        EXPECT_EQ(roce_icrc_own(encap, packet, off, len), icrc);
+        CU_ASSERT(memcmp(packet, before, len) == 0);
+        packet[off + 4] ^= 0xFF; /* FECN, BECN */
+        EXPECT_EQ(roce_icrc(encap, packet, off, len), icrc);
+        packet[off + 5] ^= 0x01; /* destination QP */
+        CU_ASSERT(roce_icrc_own(encap, packet, off, len) != icrc);
+    }
+}
+
 static void icrc_of_nothing_is_zero(void)
 {
     static const uint8_t p[64];
 
+    uint8_t own[64] = {0};
+
     EXPECT_EQ(roce_icrc(ROCE_ENCAP_NONE, p, 0, 12), 0);
+    EXPECT_EQ(roce_icrc_own(ROCE_ENCAP_NONE, own, 0, 12), 0);
 }
 
 SUITE("wire.icrc", TEST(crc_has_its_check_value), TEST(crc_back_ends_agree_on_any_split),
       TEST(ibta_sample_packet), TEST(scapy_ipv4_packet), TEST(scapy_ipv6_packet),
       TEST(connectx4_cnp), TEST(both_implementations_agree), TEST(flips_ipv4), TEST(flips_ipv6),
       TEST(flips_rocev1), TEST(flips_native_local), TEST(flips_native_global),
-      TEST(what_routers_do_is_no_defect), TEST(icrc_of_nothing_is_zero))
+      TEST(what_routers_do_is_no_defect), TEST(own_packets_are_left_as_they_were),
+      TEST(icrc_of_nothing_is_zero))

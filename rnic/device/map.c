@@ -2,13 +2,18 @@
 #include "device/map.h"
 
 #include <assert.h>
-#include <stdlib.h>
+#include "device/pages.h"
 
 #define FIRST_BITS 4 /* a device with a few objects stays in a cache line or two */
 
+static size_t slots_len(const struct rnic_map *map)
+{
+    return map->slot ? sizeof(*map->slot) << map->bits : 0;
+}
+
 void rnic_map_free(struct rnic_map *map)
 {
-    free(map->slot);
+    rnic_pages_put(map->slot, slots_len(map));
     *map = (struct rnic_map){0};
 }
 
@@ -28,13 +33,13 @@ static bool grow(struct rnic_map *map)
     struct rnic_map bigger = {.bits = map->slot ? map->bits + 1 : FIRST_BITS};
     uint32_t slots = map->slot ? UINT32_C(1) << map->bits : 0;
 
-    bigger.slot = calloc(UINT32_C(1) << bigger.bits, sizeof(*bigger.slot));
+    bigger.slot = rnic_pages_get(sizeof(*bigger.slot) << bigger.bits);
     if (!bigger.slot)
         return false;
     for (uint32_t i = 0; i < slots; i++)
         if (map->slot[i].value)
             put(&bigger, map->slot[i].key, map->slot[i].value);
-    free(map->slot);
+    rnic_pages_put(map->slot, slots_len(map));
     *map = bigger;
     return true;
 }

@@ -19,55 +19,72 @@
 #include "transport/ud.h"
 #include "wire/env.h"
 
+/*
+ * In the order of use, because of 100,000 QPs none is in a cache: what every packet and request
+ * touches stands in front, in as few lines of 64 bytes as it fits in (a QP begins at one), and what
+ * only READs, atomics and modify touch at the end.
+ */
 struct rnic_qp {
+    /* Line 0. */
     struct rnic_pd *pd;
-    struct rnic_cq *recv_cq; /* NULL: there is no receive queue */
-    struct rnic_cq *send_cq; /* NULL: there is no send queue */
-    struct rnic_srq *srq;    /* the basic SRQ it was created with, or NULL */
-    struct rnic_xrcd *xrcd;  /* XRC target, else NULL */
     const struct rnic_service *service;
-    struct rnic_list link;  /* rnic.qps */
     struct rnic_list ready; /* rnic.ready, while it may have something to send */
+    struct rnic_cc *cc;     /* NULL: the device has no congestion management */
     uint32_t qpn;
-    uint32_t mcast_cnt; /* multicast groups it is in */
-    uint32_t events;    /* types pending, see event.h */
     enum rnic_qp_type type;
     enum rnic_qp_state state;
-    bool comm_est; /* a valid packet arrived since RTR (R055) */
-    bool drained;  /* told of the drained send queue, or not to be (R191) */
-    bool turn;     /* whose packet is next if both halves have one: true: a request */
-    bool credits;  /* its ACKs tell of receive WQEs (R106) */
-    bool cq_lost;  /* a completion was lost: the QP is to go to ERR (R200) */
+    enum roce_encap encap; /* of both directions; from RTR on, as are av, sgid and env */
+    uint16_t pkey;         /* from INIT on, as are access and qkey */
+    bool comm_est;         /* a valid packet arrived since RTR (R055) */
+    bool drained;          /* told of the drained send queue, or not to be (R191) */
+    bool turn;             /* whose packet is next if both halves have one: true: a request */
+    bool credits;          /* its ACKs tell of receive WQEs (R106) */
+    bool cq_lost;          /* a completion was lost: the QP is to go to ERR (R200) */
 
-    /* INIT */
-    unsigned access;
-    uint32_t qkey; /* datagrams */
-    uint16_t pkey;
-    /* RTR */
-    struct rnic_av av;     /* with hop_limit and udp_sport resolved */
-    uint8_t sgid[16];      /* the device's end, as it was then */
-    enum roce_encap encap; /* of both directions */
-    struct roce_env env;   /* of everything it sends */
+    /* Line 1. */
+    struct rnic_av av;       /* with hop_limit and udp_sport resolved */
+    uint8_t sgid[16];        /* the device's end, as it was then */
+    struct rnic_cq *send_cq; /* NULL: there is no send queue */
 
-    struct rnic_cc *cc;       /* NULL: the device has no congestion management */
-    struct rnic_list windows; /* type 2, bound through it */
+    /* Lines 2 and 3. */
+    struct roce_env env;     /* of everything it sends */
+    struct rnic_cq *recv_cq; /* NULL: there is no receive queue */
     struct rnic_timer timer;
+
     struct rnic_requester req;
     struct rnic_responder resp;
+
+    unsigned access;
+    uint32_t qkey;            /* datagrams */
+    struct rnic_srq *srq;     /* the basic SRQ it was created with, or NULL */
+    struct rnic_xrcd *xrcd;   /* XRC target, else NULL */
+    uint32_t mcast_cnt;       /* multicast groups it is in */
+    uint32_t events;          /* types pending, see event.h */
+    struct rnic_list link;    /* rnic.qps */
+    struct rnic_list windows; /* type 2, bound through it */
 };
 
 /*
- * Asks for the part of the QP that a packet or a request will use. With many QPs it is in no cache,
- * and lines fetched together cost little more than one (tests/bench/bench_transport).
+ * Asks for the lines of a QP that its requester will use, for a request or a response to one, or
+ * its responder, for a packet of the peer's. With many QPs they are in no cache, and fetched
+ * together they cost little more than one (tests/bench/bench_transport).
  */
-static inline void rnic_qp_prefetch(const struct rnic_qp *qp)
+static inline void rnic_qp_prefetch_lines(const void *from, const void *to)
 {
-    const char *p = (const char *)qp;
+    for (const char *p = from; p < (const char *)to; p += 64)
+        __builtin_prefetch(p);
+}
 
-    for (size_t off = 0; off < offsetof(struct rnic_qp, resp.resources); off += 64)
-        __builtin_prefetch(p + off);
+static inline void rnic_qp_prefetch_requester(const struct rnic_qp *qp)
+{
+    rnic_qp_prefetch_lines(qp, &qp->req + 1);
     __builtin_prefetch(&qp->resp.owed);
-    __builtin_prefetch(&qp->resp.owed.cnt);
+}
+
+static inline void rnic_qp_prefetch_responder(const struct rnic_qp *qp)
+{
+    rnic_qp_prefetch_lines(qp, &qp->recv_cq);
+    rnic_qp_prefetch_lines(&qp->req.sq.tail, &qp->resp.owed.at[1]);
 }
 
 /* Whether the QPNs that the device is to choose from are some. */

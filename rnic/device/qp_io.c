@@ -12,13 +12,26 @@ static struct rnic_srq *srq_of(struct rnic_qp *qp)
     return qp->resp.from != &qp->resp.rq ? rnic_srq_of(qp->resp.from) : NULL;
 }
 
-void rnic_qp_settle(struct rnic_qp *qp)
+/* Into the list of those with something to send. */
+static void queue_if_ready(struct rnic_qp *qp)
 {
     struct rnic *rnic = qp->pd->rnic;
-    struct rnic_srq *srq = srq_of(qp);
+    rnic_time at;
 
-    if (srq)
-        rnic_srq_settle(srq);
+    if (!rnic_list_empty(&qp->ready) ||
+        (!rnic_responder_ready(&qp->resp) && !rnic_requester_ready(&qp->req)))
+        return;
+    if (rnic_pace_held(qp, rnic->now, &at) && !rnic_pace_urgent(qp))
+        rnic_pacer_add(&rnic->pacer, qp->cc, at);
+    else
+        rnic_list_add(&rnic->ready, &qp->ready);
+}
+
+/* After something that concerned the requester. */
+static void settle_requester(struct rnic_qp *qp)
+{
+    struct rnic *rnic = qp->pd->rnic;
+
     if (qp->cq_lost && qp->state != RNIC_QPS_ERR) {
         rnic_event_put(&rnic->events, RNIC_EVENT_QP_FATAL, qp, NULL); /* R200 */
         rnic_responder_stop(&qp->resp);
@@ -30,15 +43,27 @@ void rnic_qp_settle(struct rnic_qp *qp)
     }
     rnic_timer_set(&rnic->timers, &qp->timer, qp->req.retry.wait, qp->req.retry.wait_code,
                    qp->req.retry.deadline);
-    if (rnic_list_empty(&qp->ready) &&
-        (rnic_responder_ready(&qp->resp) || rnic_requester_ready(&qp->req))) {
-        rnic_time at;
+    queue_if_ready(qp);
+}
 
-        if (rnic_pace_held(qp, rnic->now, &at) && !rnic_pace_urgent(qp))
-            rnic_pacer_add(&rnic->pacer, qp->cc, at);
-        else
-            rnic_list_add(&rnic->ready, &qp->ready);
-    }
+void rnic_qp_settle(struct rnic_qp *qp)
+{
+    struct rnic_srq *srq = srq_of(qp);
+
+    if (srq)
+        rnic_srq_settle(srq);
+    settle_requester(qp);
+}
+
+/* After something that concerned the responder alone: unless it failed or used an SRQ, there may be
+ * a response to send, and nothing else. Each half leaves the lines of the other alone: with many
+ * QPs they are not in any cache. */
+static void settle_responder(struct rnic_qp *qp, enum rnic_qp_state before)
+{
+    if (qp->state != before || qp->cq_lost || srq_of(qp))
+        rnic_qp_settle(qp);
+    else
+        queue_if_ready(qp);
 }
 
 int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *wr)
@@ -73,7 +98,7 @@ int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr)
     enum rnic_sq_post posted;
     struct rnic_send_wr bind; /* with what the transport is to know of it */
 
-    rnic_qp_prefetch(qp);
+    rnic_qp_prefetch_requester(qp);
     if (!qp->service->sends)
         return RNIC_ERR_INVALID;
     if (qp->state < RNIC_QPS_RTS)
@@ -91,7 +116,7 @@ int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr)
         rnic_mw_posted(&wr->mw);
     if (qp->state == RNIC_QPS_SQE || qp->state == RNIC_QPS_ERR)
         rnic_requester_flush(&qp->req); /* R189 */
-    rnic_qp_settle(qp);
+    settle_requester(qp);
     return RNIC_OK;
 }
 
@@ -105,7 +130,7 @@ int rnic_post_send_burst(const struct rnic_post *posts, size_t cnt, size_t *done
             size_t end = *done + RNIC_BURST < cnt ? *done + RNIC_BURST : cnt;
 
             for (size_t i = *done; i < end; i++)
-                rnic_qp_prefetch(posts[i].qp);
+                rnic_qp_prefetch_requester(posts[i].qp);
             for (size_t i = *done; i < end; i++)
                 rnic_sq_prefetch(&posts[i].qp->req.sq);
         }
@@ -177,6 +202,17 @@ static void input_datagram(struct rnic_qp *qp, const struct roce_pkt *pkt)
     rnic_qp_settle(qp);
 }
 
+static void input_request(struct rnic_qp *qp, const struct roce_pkt *pkt)
+{
+    enum rnic_qp_state state = qp->state;
+
+    if (qp->service->svc == ROCE_SVC_UC)
+        rnic_uc_input(&qp->resp, pkt);
+    else
+        rnic_responder_input(&qp->resp, pkt);
+    settle_responder(qp, state);
+}
+
 void rnic_qp_input(struct rnic_qp *qp, const struct roce_pkt *pkt, rnic_time now)
 {
     struct rnic_event_queue *events = &qp->pd->rnic->events;
@@ -189,13 +225,12 @@ void rnic_qp_input(struct rnic_qp *qp, const struct roce_pkt *pkt, rnic_time now
         qp->comm_est = true; /* R055 */
         rnic_event_put(events, RNIC_EVENT_COMM_EST, qp, NULL);
     }
-    if (roce_opcode_is_response(pkt->op))
-        rnic_completer_input(&qp->req, pkt, now);
-    else if (qp->service->svc == ROCE_SVC_UC)
-        rnic_uc_input(&qp->resp, pkt);
-    else
-        rnic_responder_input(&qp->resp, pkt);
-    rnic_qp_settle(qp);
+    if (!roce_opcode_is_response(pkt->op)) {
+        input_request(qp, pkt);
+        return;
+    }
+    rnic_completer_input(&qp->req, pkt, now);
+    settle_requester(qp);
 }
 
 /* While a request waits for its turn to be sent, it is not the responder that is silent: the timer
@@ -225,6 +260,7 @@ static bool next_packet(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
 
 bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
 {
+    enum rnic_qp_state state = qp->state;
     rnic_time at;
     bool any;
 
@@ -239,7 +275,12 @@ bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
         any = rnic_pace_urgent(qp) && rnic_responder_output(&qp->resp, pkt);
     else
         any = next_packet(qp, pkt, now);
-    rnic_qp_settle(qp);
+    if (any && roce_opcode_is_response(pkt->op))
+        settle_responder(qp, state);
+    else if (any)
+        settle_requester(qp);
+    else
+        rnic_qp_settle(qp);
     return any;
 }
 
@@ -251,7 +292,7 @@ static const struct rnic_pd *request_pd(const struct rnic_qp *qp)
 {
     const struct rnic_srq *srq;
 
-    if (!qp->xrcd)
+    if (qp->type != RNIC_QPT_XRC_RECV) /* which is near; qp->xrcd is not */
         return qp->pd;
     srq = rnic_srq_find(qp->xrcd, qp->resp.srqn);
     return srq ? srq->pd : NULL;
@@ -316,7 +357,7 @@ static void host_complete(void *ctx, const struct rnic_wc *wc)
     counters->resp_cqe_error += wc->status != RNIC_WC_SUCCESS;
     counters->resp_cqe_flush_error += wc->status == RNIC_WC_WR_FLUSH_ERR;
     counters->resp_local_length_error += wc->status == RNIC_WC_LOC_LEN_ERR;
-    if (!qp->xrcd) {
+    if (qp->type != RNIC_QPT_XRC_RECV) {
         put_completion(qp, qp->recv_cq, wc);
         return;
     }

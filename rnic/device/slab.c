@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#define _DEFAULT_SOURCE /* madvise */
 #include "device/slab.h"
 
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include "device/pages.h"
 
-#define LINE      64u
-#define HUGE_PAGE ((size_t)2 << 20)
-#define CHUNK_MOST                                                                                 \
-    (4 * HUGE_PAGE)  /* what is taken at a time at most: a hundredth of 100,000 QPs                \
-                      */
-#define FIRST_CNT 4u /* blocks of the first chunk */
+#define LINE       64u
+#define CHUNK_MOST (4 * RNIC_HUGE_PAGE) /* taken at a time at most: a 50th of 100,000 QPs */
+#define FIRST_CNT  4u                   /* blocks of the first chunk */
 
 struct free_block {
     struct free_block *next;
@@ -22,7 +18,7 @@ struct free_block {
 struct chunk {
     struct chunk *next;
     uint8_t *bytes;
-    size_t len; /* from HUGE_PAGE on mapped, below allocated */
+    size_t len;
 };
 
 struct rnic_slab_class {
@@ -45,10 +41,7 @@ void rnic_slab_free(struct rnic_slab *slab)
             struct chunk *chunk = cls->chunks;
 
             cls->chunks = chunk->next;
-            if (chunk->len >= HUGE_PAGE)
-                munmap(chunk->bytes, chunk->len);
-            else
-                free(chunk->bytes);
+            rnic_pages_put(chunk->bytes, chunk->len);
             free(chunk);
         }
         free(cls);
@@ -78,23 +71,6 @@ static struct rnic_slab_class *find_class(struct rnic_slab *slab, size_t size)
     return cls;
 }
 
-/* `len` bytes that begin at a huge page, or NULL. */
-static uint8_t *map_pages(size_t len)
-{
-    size_t all = len + HUGE_PAGE;
-    uint8_t *p = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    size_t skip;
-
-    if (p == MAP_FAILED)
-        return NULL;
-    skip = (HUGE_PAGE - (uintptr_t)p % HUGE_PAGE) % HUGE_PAGE;
-    if (skip)
-        munmap(p, skip);
-    munmap(p + skip + len, HUGE_PAGE - skip);
-    (void)madvise(p + skip, len, MADV_HUGEPAGE); /* a wish: it works without */
-    return p + skip;
-}
-
 /* Another chunk, twice as large as the last one, up to a limit. */
 static int add_chunk(struct rnic_slab_class *cls)
 {
@@ -105,14 +81,14 @@ static int add_chunk(struct rnic_slab_class *cls)
         len = CHUNK_MOST;
     if (len < cls->size)
         len = cls->size;
-    if (len >= HUGE_PAGE)
-        len = (len + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    if (len >= RNIC_HUGE_PAGE)
+        len = (len + RNIC_HUGE_PAGE - 1) / RNIC_HUGE_PAGE * RNIC_HUGE_PAGE;
     else
         len = whole_lines(len);
     if (!chunk)
         return -1;
     chunk->len = len;
-    chunk->bytes = len >= HUGE_PAGE ? map_pages(len) : aligned_alloc(LINE, len);
+    chunk->bytes = rnic_pages_get(len);
     if (!chunk->bytes) {
         free(chunk);
         return -1;

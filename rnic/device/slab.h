@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Slab: blocks of memory for QPs, each with its queues behind it, cut from large chunks. With very
- * many QPs what a packet costs is finding the translation of its QP's addresses: chunks that the
- * system may back with huge pages make that cheap (tests/bench/bench_transport). A device with a
- * few QPs has a small chunk.
+ * many QPs what a packet costs is finding the translation of its QP's addresses: chunks in huge
+ * pages (pages.h) make that cheap. A device with a few QPs has a small chunk.
  */
 #ifndef RNIC_SLAB_H
 #define RNIC_SLAB_H

@@ -49,7 +49,8 @@ void rnic_timer_set(struct rnic_timers *timers, struct rnic_timer *timer, enum r
 
     assert(cls < RNIC_TIMER_CLASSES); /* because codes have 5 bits */
     if (deadline == RNIC_NEVER || (!rnic_list_empty(&timer->link) && timer->cls == cls)) {
-        timer->deadline = deadline;
+        if (timer->deadline != deadline) /* most QPs only receive: their line stays clean */
+            timer->deadline = deadline;
         return;
     }
     rnic_timer_del(timers, timer);

@@ -21,8 +21,8 @@ struct rnic_owed {
 };
 
 struct rnic_owed_queue {
-    struct rnic_owed at[RNIC_OWED_MAX]; /* at[0] is sent next */
     uint8_t cnt;
+    struct rnic_owed at[RNIC_OWED_MAX]; /* at[0] is sent next */
 };
 
 static inline struct rnic_owed *rnic_owed_first(struct rnic_owed_queue *queue)

@@ -87,33 +87,32 @@ struct rnic_requester {
     void *qp; /* the host's */
     struct rnic_transport_counters *counters;
     struct rnic_requester_attr attr;
-    struct rnic_sq sq;
+    uint32_t window; /* SEND and WRITE packets unanswered at a time; set by the host before it
+                        starts */
+    uint32_t lsn;    /* limited: messages up to this SSN may be sent (R135), 24 bit */
     struct rnic_retry retry;
-
-    bool started;
-    bool draining;    /* SQD */
-    bool watched;     /* the host hears of each step; set by the host at any time */
-    uint32_t window;  /* SEND and WRITE packets unanswered at a time; set by the host before it
-                         starts */
-    bool any_credits; /* credits are not heeded; likewise */
 
     rnic_pos una; /* oldest position not answered */
     rnic_pos nxt; /* next one to send, una <= nxt <= max */
     rnic_pos max; /* after the last one ever sent */
-    uint32_t cur; /* WQE in which nxt lies, or the first behind it; sq.tail if there is none */
-
-    /* Of the WQEs from sq.head up to, not including, cur: */
-    uint32_t fetch_cnt; /* READs and atomics */
-    rnic_pos
-        fetch_psns; /* positions of those READs not answered: they take no room in the window */
-
-    bool restarted; /* a NAK or implied NAK at una was acted on (R161) */
-    bool limited;   /* the responder gives credits */
-    uint32_t lsn;   /* limited: messages up to this SSN may be sent (R135), 24 bit */
 
     /* The response in hand, for the steps of completer.c. */
     rnic_pos hand_pos;
     uint64_t hand_now;
+
+    /* Of the WQEs from sq.head up to, not including, cur: */
+    rnic_pos
+        fetch_psns;     /* positions of those READs not answered: they take no room in the window */
+    uint32_t fetch_cnt; /* READs and atomics */
+
+    struct rnic_sq sq;
+    uint32_t cur; /* WQE in which nxt lies, or the first behind it; sq.tail if there is none */
+    bool started;
+    bool draining;    /* SQD */
+    bool watched;     /* the host hears of each step; set by the host at any time */
+    bool restarted;   /* a NAK or implied NAK at una was acted on (R161) */
+    bool limited;     /* the responder gives credits */
+    bool any_credits; /* credits are not heeded; set by the host before it starts */
 };
 
 /* `counters` and `host` outlive the requester. Send queue as rnic_sq_init(); false without memory.

@@ -93,15 +93,17 @@ struct rnic_responder {
     rnic_pos epos; /* position of the expected PSN: PSNs consumed so far */
     uint32_t msn;  /* messages completed, 24 bit (R102) */
     enum rnic_nak_state nak;
-    bool failed; /* a fatal NAK is owed or was sent: nothing is executed any more */
-    struct rnic_message msg;
+    bool failed;          /* a fatal NAK is owed or was sent: nothing is executed any more */
+    bool starved;         /* the peer was told last that there is no receive WQE (R134) */
+    uint32_t srqn;        /* XRC: the SRQ of the request in hand, whose keys it uses */
     uint8_t *target;      /* what the packet in hand may touch; CHECK_RKEY sets it */
     struct rnic_rq *from; /* where receive WQEs are taken: &rq or that of an SRQ */
-    uint32_t srqn;        /* XRC: the SRQ of the request in hand, whose keys it uses */
-    bool starved;         /* the peer was told last that there is no receive WQE (R134) */
-    struct rnic_respres_ring resources;
-    struct rnic_owed_queue owed;
+    struct rnic_message msg;
     struct rnic_rq rq;
+
+    /* The last, because a WRITE or SEND touches no more than the first of each. */
+    struct rnic_owed_queue owed;
+    struct rnic_respres_ring resources;
 };
 
 /* `counters`, `host` and `shared` outlive the responder. With `shared` NULL it has a receive queue

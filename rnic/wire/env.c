@@ -66,10 +66,13 @@ int roce_env_build(const struct roce_env *env, size_t bth_len, struct roce_wr *w
         return ROCE_ERR_NOSPACE;
     if (bth_len > UINT16_MAX - ROCE_ENV_MAX)
         return ROCE_ERR_INVALID;
-    if (wr->len - wr->off >= ROCE_ENV_MAX)
-        memcpy(p, env->bytes, ROCE_ENV_MAX); /* of a length that compilers know; the rest follows */
-    else
+    /* Of lengths that compilers know; the rest of the frame is written over what is too many. */
+    if (wr->len - wr->off < ROCE_ENV_MAX)
         memcpy(p, env->bytes, env->len);
+    else if (env->len <= ROCE_ENV_SHORT)
+        memcpy(p, env->bytes, ROCE_ENV_SHORT);
+    else
+        memcpy(p, env->bytes, ROCE_ENV_MAX);
     net = p + env->net_off;
     switch (env->encap) {
     case ROCE_ENCAP_V2_IP4:

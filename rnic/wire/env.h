@@ -9,13 +9,14 @@
 
 #include "wire/pkt.h"
 
-#define ROCE_ENV_MAX 72 /* Ethernet, one tag, IPv6 and UDP are 66 bytes */
+#define ROCE_ENV_MAX   72 /* Ethernet, one tag, IPv6 and UDP are 66 bytes */
+#define ROCE_ENV_SHORT 48 /* Ethernet, one tag, IPv4 and UDP are 46 bytes */
 
 struct roce_env {
-    uint8_t bytes[ROCE_ENV_MAX]; /* with lengths and checksum of an empty transport part */
-    uint8_t len;
-    uint8_t net_off; /* of the IP header or GRH */
     enum roce_encap encap;
+    uint8_t len;
+    uint8_t net_off;             /* of the IP header or GRH */
+    uint8_t bytes[ROCE_ENV_MAX]; /* with lengths and checksum of an empty transport part */
 };
 
 /* Builds the envelope of a model that has an encapsulation on Ethernet, at most one VLAN tag and no

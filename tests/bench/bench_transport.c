@@ -46,9 +46,9 @@ static struct end {
 } end[2];
 
 static unsigned qp_cnt;
-static unsigned active; /* of them, how many are used */
-static uint32_t *order; /* QPs in the order in which they are used */
-static uint64_t frames; /* moved, both ways */
+static unsigned active;        /* of them, how many are used */
+static struct rnic_qp **order; /* QPs of end 0 in the order in which they are used */
+static uint64_t frames;        /* moved, both ways */
 static volatile uint32_t sink;
 
 static double now_s(void)
@@ -127,7 +127,7 @@ static void set_up(unsigned cnt, uint32_t depth)
 
     qp_cnt = cnt;
     active = cnt;
-    order = calloc(cnt, sizeof(*order));
+    order = calloc(cnt, sizeof(struct rnic_qp *));
     if (!order)
         exit(1);
     for (unsigned s = 0; s < 2; s++) {
@@ -141,7 +141,7 @@ static void set_up(unsigned cnt, uint32_t depth)
         lcg = lcg * 1664525u + 1013904223u;
         j = (unsigned)((uint64_t)lcg * (i + 1) >> 32);
         order[i] = order[j];
-        order[j] = i;
+        order[j] = end[0].qp[i];
     }
 }
 
@@ -275,7 +275,7 @@ static void stream(uint64_t cnt, uint32_t len)
             batch[i].sge.addr = off;
             batch[i].wr.wr_id = at;
             batch[i].wr.remote_addr = off;
-            posts[i] = (struct rnic_post){end[0].qp[order[at % active]], &batch[i].wr};
+            posts[i] = (struct rnic_post){order[at % active], &batch[i].wr};
             if (!bursts)
                 must(rnic_post_send(posts[i].qp, posts[i].wr));
         }

@@ -165,6 +165,8 @@ static bool connect_qp(struct side *side)
     attr.av.sgid_idx = path.sgid_idx;
     attr.av.hop_limit = path.hop_limit;
     attr.av.tclass = 2; /* ECT(0) */
+    attr.av.tagged = side->talk->vlan != 0;
+    attr.av.vlan = side->talk->vlan;
     attr.path_mtu = side->talk->path_mtu ? side->talk->path_mtu : path.path_mtu;
     rnic_loop_lock(side->loop);
     for (int state = RNIC_QPS_INIT; state <= RNIC_QPS_RTS && !error; state++) {

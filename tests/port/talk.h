@@ -21,6 +21,7 @@ struct talk {
     unsigned rounds;
     uint32_t size;                  /* bytes of a WRITE and a READ */
     uint32_t path_mtu;              /* 0: the interface's */
+    uint16_t vlan;                  /* 802.1Q id of all that is sent; 0: without a tag */
     const struct rnic_gid *own_gid; /* instead of the interface's, or NULL */
     /* Called before the QP is deleted; or NULL. */
     void (*at_end)(struct rnic_loop *loop);

@@ -3,7 +3,9 @@
 """perftest on the software RNIC beside TCP over the same loopback (qperf), two processes each, in
 one run and one network namespace; medians. Ratios count, not times.
 
-rnic-run -n -i lo -- bench_verbs.py [--runs N]       (see tests/bench/CMakeLists.txt)"""
+With bench_port, also as fractions of a bare libpcap pair, and its account of what limits the rest.
+
+rnic-run -n -i lo -- bench_verbs.py [--runs N] [--bench-port PROGRAM]     (tests/bench/CMakeLists.txt)"""
 import argparse
 import os
 import re
@@ -67,12 +69,18 @@ MEASURES = [
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--bench-port", help="the program of that name, for the account")
     args = parser.parse_args()
     values = {name: [] for name, _, _ in MEASURES}
     for _ in range(args.runs):
         for name, _, measure in MEASURES:
             values[name].append(measure())
-    base = 0.0
+    base = bare = 0.0
+    account = ""
+    if args.bench_port:
+        account = subprocess.run([args.bench_port, "--account"], stdout=subprocess.PIPE, text=True,
+                                 timeout=100, check=True).stdout
+        bare = float(re.search(r"^ +pcap_inject +bare +\d+ ns, +(\d+) MB/s", account, re.MULTILINE)[1])
     print(f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, median of {args.runs}")
     for name, unit, _ in MEASURES:
         value = statistics.median(values[name])
@@ -81,7 +89,9 @@ def main():
             print(f"{name:46} {value:10.1f} {unit}")
         else:
             print(f"{name:46} {value:10.1f} {unit}  {value / base:.2f} x TCP"
-                  f"{' (target 0.2 x)' if unit == 'us' else ''}")
+                  f"{' (target 0.2 x)' if unit == 'us' else ''}"
+                  f"{f', {value / bare:.2f} x bare libpcap' if bare and unit == 'MB/s' else ''}")
+    print(account, end="")
     return 0
 
 

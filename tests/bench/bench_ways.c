@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "bench_ways.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <pcap/pcap.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "port/guard.h"
+#include "port/loop.h"
+#include "wire/crc32.h"
+
+#define BATCH     64u
+#define WINDOW    512u
+#define HEADERS   70u /* Ethernet, IPv4, UDP, BTH, RETH */
+#define SLOT      8192u
+#define SLOTS     256u
+#define FRAME_MAX 4352u
+
+const char *const way_names[WAY_CNT] = {"pcap_inject", "sendmmsg of 64", "PACKET_TX_RING of 64",
+                                        "AF_XDP, copying, at best", "shared memory, copy and CRC"};
+
+static void need(bool fine, const char *what)
+{
+    if (!fine) {
+        fprintf(stderr, "bench_ways: %s: %s\n", what, strerror(errno));
+        _exit(1);
+    }
+}
+
+static void meet(int fd)
+{
+    char byte = 'x';
+
+    need(write(fd, &byte, 1) == 1 && read(fd, &byte, 1) == 1, "the other side");
+}
+
+/* Tells the other side this one's MAC address, and asks for its. */
+static void swap_macs(const char *iface, int fd, uint8_t peer[6])
+{
+    struct rnic_iface own;
+    struct rnic_why why;
+
+    need(rnic_iface_get(iface, &own, &why) == 0, "the interface");
+    need(write(fd, own.mac, 6) == 6 && read(fd, peer, 6) == 6, "the other side");
+}
+
+/* A frame for the other side; byte 46 (the destination QPN's last) says which way it goes. */
+static size_t make(uint8_t *frame, uint32_t size, bool roce, bool client)
+{
+    size_t len = size + HEADERS + 4;
+
+    memset(frame + 6, 0, len - 6);
+    frame[12] = roce ? 0x08 : 0x88;
+    frame[13] = roce ? 0x00 : 0xb5; /* for local experiments */
+    frame[14] = 0x45;
+    frame[16] = (uint8_t)((len - 14) >> 8);
+    frame[17] = (uint8_t)(len - 14);
+    frame[22] = 64;
+    frame[23] = 17;
+    memcpy(frame + 26, client ? "\xcb\0\x71\1\xcb\0\x71\2" : "\xcb\0\x71\2\xcb\0\x71\1", 8);
+    frame[34] = 0xc0;
+    frame[36] = 4791 >> 8;
+    frame[37] = 4791 & 0xff;
+    frame[38] = (uint8_t)((len - 34) >> 8);
+    frame[39] = (uint8_t)(len - 34);
+    for (unsigned i = 14; i < 34; i += 2) { /* the IP checksum */
+        unsigned sum = frame[24] * 256u + frame[25] + frame[i] * 256u + frame[i + 1];
+
+        if (i == 24)
+            continue;
+        sum = (sum & 0xffff) + (sum >> 16);
+        frame[24] = (uint8_t)(sum >> 8);
+        frame[25] = (uint8_t)sum;
+    }
+    frame[24] ^= 0xff;
+    frame[25] ^= 0xff;
+    frame[46] = client;
+    return len;
+}
+
+static pcap_t *open_handle(const char *iface, bool roce, bool client)
+{
+    char text[PCAP_ERRBUF_SIZE];
+    char filter[64];
+    struct bpf_program program;
+    pcap_t *pcap = pcap_create(iface, text);
+
+    need(pcap != NULL, "pcap_create");
+    need(pcap_set_snaplen(pcap, FRAME_MAX) == 0 && pcap_set_immediate_mode(pcap, 1) == 0 &&
+             pcap_set_timeout(pcap, 1) == 0 && pcap_set_buffer_size(pcap, 16 << 20) == 0,
+         "a handle's options");
+    need(pcap_activate(pcap) >= 0, "pcap_activate");
+    need(pcap_setdirection(pcap, PCAP_D_IN) == 0, "pcap_setdirection");
+    snprintf(filter, sizeof(filter), "ether proto 0x%s and ether[46] = %d", roce ? "0800" : "88b5",
+             !client);
+    need(pcap_compile(pcap, &program, filter, 1, PCAP_NETMASK_UNKNOWN) == 0 &&
+             pcap_setfilter(pcap, &program) == 0,
+         "the filter");
+    pcap_freecode(&program);
+    need(pcap_setnonblock(pcap, 1, text) == 0, "pcap_setnonblock");
+    return pcap;
+}
+
+static void take(pcap_t *pcap)
+{
+    struct pcap_pkthdr *head;
+    const u_char *data;
+
+    while (pcap_next_ex(pcap, &head, &data) != 1)
+        ;
+}
+
+/* ---- ways to send ---------------------------------------------------------------------------- */
+
+struct sender {
+    enum way way;
+    pcap_t *pcap;
+    const uint8_t *frame;
+    size_t len;
+    int ring_fd;
+    uint8_t *ring;
+    unsigned slot;
+};
+
+static void ring_open(struct sender *sender, const char *iface)
+{
+    const struct tpacket_req request = {.tp_block_size = SLOT * SLOTS / 8,
+                                        .tp_block_nr = 8,
+                                        .tp_frame_size = SLOT,
+                                        .tp_frame_nr = SLOTS};
+    const struct sockaddr_ll to = {.sll_family = AF_PACKET,
+                                   .sll_ifindex = (int)if_nametoindex(iface)};
+    const int version = TPACKET_V2;
+
+    sender->ring_fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+    need(sender->ring_fd >= 0, "packet socket");
+    need(setsockopt(sender->ring_fd, SOL_PACKET, PACKET_VERSION, &version, sizeof(version)) == 0 &&
+             setsockopt(sender->ring_fd, SOL_PACKET, PACKET_TX_RING, &request, sizeof(request)) ==
+                 0 &&
+             bind(sender->ring_fd, (const struct sockaddr *)&to, sizeof(to)) == 0,
+         "transmit ring");
+    sender->ring = mmap(NULL, SLOT * SLOTS, PROT_READ | PROT_WRITE, MAP_SHARED, sender->ring_fd, 0);
+    need(sender->ring != MAP_FAILED, "mmap");
+}
+
+static void send_batch(struct sender *sender)
+{
+    struct mmsghdr msg[BATCH];
+    union {
+        const void *in;
+        void *out;
+    } bytes = {.in = sender->frame};
+    struct iovec iov = {.iov_base = bytes.out, .iov_len = sender->len};
+
+    switch (sender->way) {
+    case WAY_MMSG:
+    case WAY_BARE:
+        memset(msg, 0, sizeof(msg));
+        for (unsigned i = 0; i < BATCH; i++) {
+            msg[i].msg_hdr.msg_iov = &iov;
+            msg[i].msg_hdr.msg_iovlen = 1;
+        }
+        for (unsigned done = 0; done < BATCH;) {
+            int cnt = sendmmsg(pcap_fileno(sender->pcap), msg, BATCH - done, 0);
+
+            if (cnt > 0)
+                done += (unsigned)cnt;
+        }
+        break;
+    case WAY_RING:
+        for (unsigned i = 0; i < BATCH; i++) {
+            struct tpacket2_hdr *head = (void *)(sender->ring + SLOT * sender->slot);
+            volatile uint32_t *status = &head->tp_status;
+
+            while (*status != TP_STATUS_AVAILABLE)
+                send(sender->ring_fd, NULL, 0, 0);
+            memcpy((uint8_t *)head + TPACKET2_HDRLEN - sizeof(struct sockaddr_ll), sender->frame,
+                   sender->len);
+            head->tp_len = (uint32_t)sender->len;
+            atomic_thread_fence(memory_order_release);
+            *status = TP_STATUS_SEND_REQUEST;
+            sender->slot = (sender->slot + 1) % SLOTS;
+        }
+        need(send(sender->ring_fd, NULL, 0, 0) >= 0, "the transmit ring");
+        break;
+    default:
+        for (unsigned i = 0; i < BATCH; i++)
+            while (pcap_inject(sender->pcap, sender->frame, sender->len) < 0)
+                ;
+    }
+}
+
+static void run_frames(enum way way, const char *iface, bool client, uint32_t size, unsigned frames,
+                       bool roce, int fd, uint64_t *start)
+{
+    uint8_t frame[FRAME_MAX];
+    struct sender sender = {.way = way, .pcap = open_handle(iface, roce, client), .frame = frame};
+    struct rnic_guard guard;
+    struct rnic_why why;
+
+    need(rnic_guard_open(&guard, &why) == 0, why.text);
+    swap_macs(iface, fd, frame);
+    sender.len = make(frame, client ? size : 0, roce, client);
+    if (way == WAY_RING && client)
+        ring_open(&sender, iface);
+    meet(fd);
+    *start = rnic_loop_now();
+    for (unsigned i = 0; i < frames; i += BATCH) {
+        if (client) {
+            if (i >= WINDOW)
+                take(sender.pcap);
+            send_batch(&sender);
+        } else {
+            for (unsigned j = 0; j < BATCH; j++)
+                take(sender.pcap);
+            need(pcap_inject(sender.pcap, frame, sender.len) > 0, "pcap_inject");
+        }
+    }
+    meet(fd);
+    if (sender.ring) {
+        munmap(sender.ring, SLOT * SLOTS);
+        close(sender.ring_fd);
+    }
+    pcap_close(sender.pcap);
+    rnic_guard_close(&guard);
+}
+
+/* Without anybody who takes the frames. */
+static void run_bare(const char *iface, bool client, uint32_t size, unsigned frames, int fd,
+                     uint64_t *start)
+{
+    uint8_t frame[FRAME_MAX];
+    struct sender sender = {.way = WAY_BARE, .frame = frame};
+
+    swap_macs(iface, fd, frame);
+    if (client)
+        sender.pcap = open_handle(iface, false, true);
+    sender.len = make(frame, size, false, client);
+    meet(fd);
+    *start = rnic_loop_now();
+    for (unsigned i = 0; client && i < frames; i += BATCH)
+        send_batch(&sender);
+    meet(fd);
+    if (client)
+        pcap_close(sender.pcap);
+}
+
+/* ---- shared memory --------------------------------------------------------------------------- */
+
+struct shared {
+    _Alignas(64) atomic_uint sent;
+    _Alignas(64) atomic_uint taken;
+    _Alignas(64) struct {
+        uint32_t crc;
+        uint8_t data[4160];
+    } slot[512];
+};
+_Static_assert(sizeof(struct shared) <= WAY_SHARED_LEN, "it fits");
+
+static void run_shared(struct shared *shared, bool client, uint32_t size, unsigned frames, int fd,
+                       uint64_t *start)
+{
+    static uint8_t memory[4096];
+
+    if (client) {
+        atomic_store(&shared->sent, 0);
+        atomic_store(&shared->taken, 0);
+    }
+    meet(fd);
+    *start = rnic_loop_now();
+    for (unsigned i = 0; i < frames; i++) {
+        unsigned at = i % 512;
+
+        if (client) {
+            while (i - atomic_load_explicit(&shared->taken, memory_order_acquire) >= 512)
+                ;
+            memcpy(shared->slot[at].data, memory, size);
+            shared->slot[at].crc = roce_crc32(0, shared->slot[at].data, size);
+            atomic_store_explicit(&shared->sent, i + 1, memory_order_release);
+        } else {
+            while (atomic_load_explicit(&shared->sent, memory_order_acquire) <= i)
+                ;
+            need(roce_crc32(0, shared->slot[at].data, size) == shared->slot[at].crc, "CRC");
+            memcpy(memory, shared->slot[at].data, size);
+            atomic_store_explicit(&shared->taken, i + 1, memory_order_release);
+        }
+    }
+    meet(fd);
+}
+
+double way_flood(enum way way, const char *iface, bool client, int fd, uint32_t size,
+                 unsigned frames, bool roce, void *shared)
+{
+    uint64_t start = 0;
+
+    if (way == WAY_SHARED)
+        run_shared(shared, client, size, frames, fd, &start);
+    else if (way == WAY_BARE)
+        run_bare(iface, client, size, frames, fd, &start);
+    else
+        run_frames(way, iface, client, size, frames, roce, fd, &start);
+    return frames / ((double)(rnic_loop_now() - start) / 1e9);
+}

@@ -9,7 +9,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../traces" && pwd)
 cache=${RECORD_CACHE:-$here/../build/record}
 mirror=
 mtu=4200
-boot_seconds=180
+boot_seconds=300
 host_release=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 release=$host_release
 

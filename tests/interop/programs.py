@@ -175,8 +175,8 @@ def main():
             print(f"| `{fields[0]}` | {verdict[0]} | {verdict[1]} |", flush=True)
         else:
             print(f"{fields[0]:20} our server: {verdict[0]}; our client: {verdict[1]}", flush=True)
-            for text in filter(None, wrong):
-                print(text, flush=True)
+        for text in filter(None, wrong):
+            print(text, file=sys.stderr if args.table else sys.stdout, flush=True)
     print(f"Linux {args.linux}: {failed} failed", file=sys.stderr)
     return 1 if failed else 0
 

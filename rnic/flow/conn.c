@@ -277,8 +277,7 @@ void roce_conn_free(struct roce_flow *flow, struct roce_conn *conn)
         roce_pair_done(flow, side);
         unkey(flow, side);
         roce_window_free(&side->req.win, &flow->mem);
-        for (int o = 0; o < ROCE_TIMES; o++)
-            roce_mem_put(&flow->mem, side->hist[o], sizeof(*side->hist[o]));
+        roce_times_free(flow, &side->times);
         roce_mem_put(&flow->mem, side->region, side->region_cap * sizeof(*side->region));
     }
     unlink_conn(flow, conn);

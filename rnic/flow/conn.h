@@ -13,6 +13,7 @@
 #ifndef ROCE_FLOW_CONN_H
 #define ROCE_FLOW_CONN_H
 
+#include "flow/times.h"
 #include "flow/window.h"
 #include "wire/codes.h"
 
@@ -93,9 +94,6 @@ struct roce_key {
     uint32_t src_qpn; /* UD; else ROCE_QPN_UNKNOWN */
 };
 
-#define ROCE_TIMES (ROCE_OPER_CNT + 1) /* latencies of operations, and round trips */
-#define ROCE_FEW   10u
-
 struct roce_side {
     /* Of the table, together for the cache: a look-up reads these alone. */
     struct roce_side *chain;
@@ -122,13 +120,8 @@ struct roce_side {
     /* Congestion. */
     uint32_t ce_frame; /* latest marked packet not yet answered by a CNP */
     uint64_t ce_time;
-    uint64_t cnp_time;                  /* of its latest CNP */
-    struct roce_hist *hist[ROCE_TIMES]; /* NULL until there is no room in `few` */
-    struct {
-        uint32_t ns[ROCE_FEW];
-        uint8_t of[ROCE_FEW]; /* enum roce_oper, or ROCE_OPER_CNT for ACK round trips */
-        uint8_t cnt;
-    } few; /* the first durations: a quiet connection needs no histogram */
+    uint64_t cnp_time; /* of its latest CNP */
+    struct roce_times times;
     struct roce_region *region;
     uint8_t region_cap;
 };

@@ -3,7 +3,7 @@
 
 #define FIRST_OCTAVE 6u /* 64 ns: below the resolution of any capture */
 
-static unsigned bucket_of(uint64_t ns)
+unsigned roce_hist_bucket(uint64_t ns)
 {
     unsigned octave, b;
 
@@ -30,7 +30,7 @@ static uint64_t value_of(unsigned bucket)
 
 void roce_hist_add(struct roce_hist *hist, uint64_t ns)
 {
-    hist->cnt[bucket_of(ns)]++;
+    hist->cnt[roce_hist_bucket(ns)]++;
     if (hist->total == 0 || ns < hist->min)
         hist->min = ns;
     if (ns > hist->max)

@@ -17,6 +17,9 @@ struct roce_hist {
     uint64_t sum;      /* ns */
 };
 
+/* Where a duration is counted, < ROCE_HIST_BUCKETS. */
+unsigned roce_hist_bucket(uint64_t ns);
+
 void roce_hist_add(struct roce_hist *hist, uint64_t ns);
 
 /* Adds the samples of `from`, which may be NULL. */

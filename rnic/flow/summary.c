@@ -38,21 +38,6 @@ const char *roce_end_name(enum roce_end end)
     return "";
 }
 
-/* The durations of one kind, NULL without any. */
-static const struct roce_hist *times_of(const struct roce_flow *flow, const struct roce_side *side,
-                                        unsigned of)
-{
-    struct roce_hist *few = &flow->few[roce_side_idx(side)][of];
-
-    if (side->hist[of])
-        return side->hist[of];
-    memset(few, 0, sizeof(*few));
-    for (unsigned i = 0; i < side->few.cnt; i++)
-        if (side->few.of[i] == of)
-            roce_hist_add(few, side->few.ns[i]);
-    return few->total ? few : NULL;
-}
-
 void roce_summary_fill(const struct roce_flow *flow, const struct roce_conn *conn,
                        struct roce_conn_summary *out)
 {
@@ -61,12 +46,13 @@ void roce_summary_fill(const struct roce_flow *flow, const struct roce_conn *con
     for (int i = 0; i < 2; i++) {
         const struct roce_side *side = &conn->side[i];
         struct roce_side_summary *sum = &out->side[i];
+        struct roce_hist *few = flow->few[i];
 
         memcpy(sum->addr, side->addr, 16);
         sum->qpn = side->qpn;
         for (int o = 0; o < ROCE_OPER_CNT; o++)
-            sum->oper[o].latency = times_of(flow, side, (unsigned)o);
-        sum->ack_rtt = times_of(flow, side, ROCE_OPER_CNT);
+            sum->oper[o].latency = roce_times_hist(&side->times, (unsigned)o, &few[o]);
+        sum->ack_rtt = roce_times_hist(&side->times, ROCE_OPER_CNT, &few[ROCE_OPER_CNT]);
         sum->region = side->region;
         if (side->req.started && (!side->req.base_sure || sum->missing_psns || sum->unseen_acked))
             out->complete = false;
@@ -74,41 +60,15 @@ void roce_summary_fill(const struct roce_flow *flow, const struct roce_conn *con
     }
 }
 
-static void add(struct roce_ctx *ctx, struct roce_side *side, unsigned of, uint64_t ns)
-{
-    struct roce_hist *hist = side->hist[of];
-    unsigned left = 0;
-
-    if (!hist && side->few.cnt < ROCE_FEW && ns <= UINT32_MAX) {
-        side->few.ns[side->few.cnt] = (uint32_t)ns;
-        side->few.of[side->few.cnt++] = (uint8_t)of;
-        return;
-    }
-    if (!hist) {
-        hist = side->hist[of] = roce_flow_get(ctx->flow, sizeof(*hist), ctx->conn);
-        if (!hist)
-            return;
-        for (unsigned i = 0; i < side->few.cnt; i++)
-            if (side->few.of[i] == of) {
-                roce_hist_add(hist, side->few.ns[i]);
-            } else {
-                side->few.ns[left] = side->few.ns[i];
-                side->few.of[left++] = side->few.of[i];
-            }
-        side->few.cnt = (uint8_t)left;
-    }
-    roce_hist_add(hist, ns);
-}
-
 void roce_summary_latency(struct roce_ctx *ctx, struct roce_side *side, enum roce_oper oper,
                           uint64_t ns)
 {
-    add(ctx, side, oper, ns);
+    roce_times_add(ctx, &side->times, oper, ns);
 }
 
 void roce_summary_rtt(struct roce_ctx *ctx, struct roce_side *side, uint64_t ns)
 {
-    add(ctx, side, ROCE_OPER_CNT, ns);
+    roce_times_add(ctx, &side->times, ROCE_OPER_CNT, ns);
 }
 
 static bool grow_regions(struct roce_ctx *ctx, struct roce_side *side)

@@ -29,7 +29,7 @@ void roce_check_aeth(struct roce_ctx *ctx)
     ctx->result->credits = credits;
     roce_sum(ctx->side)->credits = credits;
     if (code != ROCE_CREDIT_NONE) {
-        const struct roce_conn_summary *sum = &ctx->conn->sum;
+        const struct roce_conn_facts *sum = &ctx->conn->sum;
         bool srq =
             roce_side_idx(ctx->side) == sum->cm.active_side ? sum->cm.req_srq : sum->cm.rep_srq;
 
@@ -92,7 +92,6 @@ static bool settle(struct roce_ctx *ctx, struct roce_req *req, const struct roce
         /* No message came before what was seen: the MSN never lags behind. */
         if (!req->base_sure && pkt->aeth.msn == e->cum && (oldest->flags & ROCE_SENT_OFF_KNOWN)) {
             req->base_sure = true;
-            roce_sum(roce_peer(ctx->side))->first_psn_sure = true;
         }
         first = req->base_sure;
     }
@@ -124,7 +123,7 @@ void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_rsp *rsp = &ctx->side->rsp;
     const struct roce_pkt *pkt = ctx->pkt;
-    const struct roce_conn_summary *sum = &ctx->conn->sum;
+    const struct roce_conn_facts *sum = &ctx->conn->sum;
     struct roce_sent *e = counted(ctx, req), *tail = roce_window_tail(&req->win);
     bool read = pkt->op->kind == ROCE_KIND_READ_RESP;
     bool nak =
@@ -148,7 +147,7 @@ void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
         SAY(ctx, MSN_TOO_HIGH, "aeth.msn", high & ROCE_PSN_MASK, pkt->aeth.msn, tail->frame,
             .rel = ROCE_REL_AT_MOST,
             .weak = !sure || read || !fresh || e->tries > 1 || sum->truncated ||
-                    roce_sum(roce_peer(ctx->side))->missing_psns > 0);
+                    roce_rare_of(roce_peer(ctx->side))->missing_psns > 0);
     else if (below < 0)
         SAY(ctx, MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame, .weak = !sure);
     else if (below > 0 && nak && roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_RNR)

@@ -29,36 +29,40 @@ static void check_form(struct roce_ctx *ctx)
 
 void roce_check_cnp(struct roce_ctx *ctx)
 {
-    struct roce_side_summary *sum = roce_sum(ctx->side);
-    struct roce_side *peer = roce_peer(ctx->side);
+    struct roce_rare *sum;
+    struct roce_rare *marked = roce_peer(ctx->side)->sum.rare; /* NULL: no packet was marked */
 
     if (ctx->pkt->op->kind == ROCE_KIND_CNP) {
-        if (sum->cnps++ && ctx->time > ctx->side->cnp_time) {
-            uint64_t gap = ctx->time - ctx->side->cnp_time;
+        sum = roce_rare(ctx->flow, ctx->side);
+        if (sum->cnps++ && ctx->time > sum->cnp_time) {
+            uint64_t gap = ctx->time - sum->cnp_time;
 
             if (sum->cnp_gap_min_ns == 0 || gap < sum->cnp_gap_min_ns)
                 sum->cnp_gap_min_ns = gap;
         }
-        ctx->side->cnp_time = ctx->time;
-        sum->cnps_unasked += ctx->conn->paired && peer->ce_frame == 0;
+        sum->cnp_time = ctx->time;
+        sum->cnps_unasked += ctx->conn->paired && !(marked && marked->ce_frame);
         ctx->result->flags |= ROCE_AN_CNP;
-        if (peer->ce_frame) {
-            ctx->result->ce_frame = peer->ce_frame;
-            ctx->result->cnp_delay = roce_since(peer->ce_time, ctx->time);
-            roce_flow_link(ctx, ROCE_LINK_CNP_IN, peer->ce_frame);
-            peer->ce_frame = 0;
+        if (marked && marked->ce_frame) {
+            ctx->result->ce_frame = marked->ce_frame;
+            ctx->result->cnp_delay = roce_since(marked->ce_time, ctx->time);
+            roce_flow_link(ctx, ROCE_LINK_CNP_IN, marked->ce_frame);
+            marked->ce_frame = 0;
         }
         SAY(ctx, CNP, "bth.opcode", .value = ROCE_VALUE_NONE, .other = ctx->result->ce_frame);
         check_form(ctx);
         return;
     }
+    if (ctx->ecn != ECN_CE && !ctx->pkt->bth.fecn && !ctx->pkt->bth.becn)
+        return;
+    sum = roce_rare(ctx->flow, ctx->side);
     sum->fecn += ctx->pkt->bth.fecn;
     sum->becn += ctx->pkt->bth.becn;
     if (ctx->ecn != ECN_CE)
         return;
     sum->ce_marked++;
     ctx->result->flags |= ROCE_AN_CE;
-    ctx->side->ce_frame = ctx->frame;
-    ctx->side->ce_time = ctx->time;
+    sum->ce_frame = ctx->frame;
+    sum->ce_time = ctx->time;
     SAY_ONCE(ctx, CE_MARK, "ip.ecn", .actual = ECN_CE, .value = ROCE_VALUE_NONE);
 }

@@ -155,7 +155,7 @@ static void check_icrc(struct roce_ctx *ctx)
     if (ctx->icrc == ROCE_ICRC_GOOD)
         return;
     if (ctx->side)
-        roce_sum(ctx->side)->bad_icrc++;
+        roce_rare(ctx->flow, ctx->side)->bad_icrc++;
     SAY(ctx, ICRC_BAD, "icrc", .actual = ctx->pkt->icrc, .value = ROCE_VALUE_NONE,
         .condition = ctx->pkt->op->kind == ROCE_KIND_FLUSH ? "flush" : NULL);
 }
@@ -177,7 +177,7 @@ void roce_check_format(struct roce_ctx *ctx)
     check_defects(ctx);
     if (roce_pkt_dropped(ctx->pkt)) {
         if (ctx->side)
-            roce_sum(ctx->side)->malformed++;
+            roce_rare(ctx->flow, ctx->side)->malformed++;
         return;
     }
     if (ctx->icrc == ROCE_ICRC_BAD)

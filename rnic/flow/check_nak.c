@@ -26,7 +26,7 @@ static void check_seq(struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_rsp *rsp = &ctx->side->rsp;
     uint32_t psn = ctx->pkt->bth.psn;
-    const struct roce_side_summary *sum = roce_sum(ctx->side);
+    const struct roce_rare *sum = roce_rare_of(ctx->side);
     const struct roce_sent *e = roce_window_get(&req->win, psn);
 
     if (rsp->rnr && rsp->rnr_psn == psn)

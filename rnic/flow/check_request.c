@@ -12,7 +12,7 @@
 
 static void check_reads(struct roce_ctx *ctx)
 {
-    const struct roce_conn_summary *sum = &ctx->conn->sum;
+    const struct roce_conn_facts *sum = &ctx->conn->sum;
     const struct roce_req *req = &ctx->side->req;
     bool active = roce_side_idx(ctx->side) == sum->cm.active_side;
     uint32_t limit;
@@ -118,7 +118,7 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent *e)
 {
     const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
     const struct roce_req *req = &ctx->side->req;
-    const struct roce_side_summary *sum = roce_sum(ctx->side);
+    const struct roce_rare *sum = roce_rare_of(ctx->side);
     uint64_t waited = roce_since(rsp->rnr_time, ctx->time);
     uint64_t slack = rsp->rnr_wait / 10 + 10000; /* clocks of captures */
     uint64_t timeout = roce_timeout_of(ctx->conn);

@@ -35,15 +35,16 @@ static void check_mac(struct roce_ctx *ctx)
 void roce_check_ud(struct roce_ctx *ctx)
 {
     const struct roce_pkt *pkt = ctx->pkt;
-    struct roce_side_summary *sum = roce_sum(ctx->side);
+    struct roce_counts *sum = roce_sum(ctx->side);
+    struct roce_oper_count *sends = roce_oper_cnt(ctx->flow, ctx->side, ROCE_OPER_SEND);
 
     sum->payload_sent += pkt->payload_len;
-    sum->oper[ROCE_OPER_SEND].messages++;
-    sum->oper[ROCE_OPER_SEND].completed++;
-    sum->oper[ROCE_OPER_SEND].bytes += pkt->payload_len;
+    sends->messages++;
+    sends->completed++;
+    sends->bytes += pkt->payload_len;
     ctx->result->flags |= ROCE_AN_REQUEST | ROCE_AN_MSG_START | ROCE_AN_MSG_END;
     ctx->result->msg_bytes = ctx->result->msg_total = pkt->payload_len;
-    ctx->result->msg_number = (uint32_t)(sum->oper[ROCE_OPER_SEND].messages - 1);
+    ctx->result->msg_number = (uint32_t)(sends->messages - 1);
     ctx->result->msg_first_frame = ctx->frame;
     ctx->result->next_psn = (pkt->bth.psn + 1) & ROCE_PSN_MASK;
     if (!ctx->side->req.started) {

@@ -105,7 +105,7 @@ static uint32_t hash_req(const struct roce_cm_req *req)
 static void facts(struct roce_conn *conn, const struct roce_cm_slot *s,
                   const struct roce_cm_rep *rep, int active)
 {
-    struct roce_conn_summary *sum = &conn->sum;
+    struct roce_conn_facts *sum = &conn->sum;
 
     sum->cm.seen = s->seen;
     sum->cm.active_side = (uint8_t)active;
@@ -133,9 +133,7 @@ static void facts(struct roce_conn *conn, const struct roce_cm_slot *s,
 
         req->base = s->psn[i == active ? 1 : 0]; /* the PSN that the peer's message asks for */
         req->base_cm = true;
-        sum->side[i].qpn = side->qpn;
-        sum->side[i].first_psn = req->base;
-        sum->side[i].first_psn_sure = true;
+        side->sum.first_psn = req->base;
     }
 }
 
@@ -311,12 +309,13 @@ static void rejected(struct roce_ctx *ctx, const struct roce_cm_slot *s,
 {
     static const struct roce_cm_rep none;
     struct roce_conn *conn = roce_flow_get(ctx->flow, sizeof(*conn), ctx->conn);
-    struct roce_conn_summary *sum;
+    struct roce_conn_summary told = {0};
+    struct roce_conn_facts *sum = &told.facts;
 
     if (!conn)
         return;
-    sum = &conn->sum;
     facts(conn, s, &none, 0);
+    *sum = conn->sum;
     sum->stream = ctx->flow->next_stream;
     sum->encap = ctx->pkt->encap;
     sum->vid = ctx->pkt->vlan_cnt ? ctx->pkt->vlan[0].vid : 0;
@@ -329,15 +328,15 @@ static void rejected(struct roce_ctx *ctx, const struct roce_cm_slot *s,
     sum->end_frame = sum->cm.rej_frame = ctx->frame;
     sum->cm.rej_reason = rej->reason;
     for (int i = 0; i < 2; i++) {
-        sum->side[i] = (struct roce_side_summary){.qpn = i == 0 ? s->qpn[0] : ROCE_QPN_UNKNOWN,
+        told.side[i] = (struct roce_side_summary){.qpn = i == 0 ? s->qpn[0] : ROCE_QPN_UNKNOWN,
                                                   .first_psn = ROCE_PSN_UNKNOWN,
                                                   .credits = ROCE_CREDITS_UNLIMITED};
-        memcpy(sum->side[i].addr, s->addr[i], 16);
+        memcpy(told.side[i].addr, s->addr[i], 16);
     }
     if (roce_conn_number(ctx->flow)) {
         ctx->flow->totals.connections++;
         if (ctx->flow->opts.on_conn)
-            ctx->flow->opts.on_conn(ctx->flow->opts.user, sum);
+            ctx->flow->opts.on_conn(ctx->flow->opts.user, &told);
     }
     roce_mem_put(&ctx->flow->mem, conn, sizeof(*conn));
 }

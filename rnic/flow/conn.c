@@ -33,8 +33,8 @@ static struct roce_key key_of(const struct roce_side *side)
     const struct roce_side *peer = roce_peer(side);
     struct roce_key key = {.net = side->conn->net, .qpn = peer->qpn, .src_qpn = ROCE_QPN_UNKNOWN};
 
-    memcpy(key.src, side->addr, 16);
-    memcpy(key.dst, peer->addr, 16);
+    memcpy(key.src, side->key.src, 16);
+    memcpy(key.dst, peer->key.src, 16);
     if (side->conn->ud)
         key.src_qpn = side->qpn;
     return key;
@@ -238,11 +238,11 @@ struct roce_side *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *c
     for (int i = 0; i < 2; i++) {
         conn->side[i].conn = conn;
         conn->side[i].rsp.credit_code = ROCE_CREDIT_NONE;
-        conn->sum.side[i].credits = ROCE_CREDITS_UNLIMITED;
-        conn->sum.side[i].first_psn = ROCE_PSN_UNKNOWN;
+        conn->side[i].sum.credits = ROCE_CREDITS_UNLIMITED;
+        conn->side[i].sum.first_psn = ROCE_PSN_UNKNOWN;
     }
-    memcpy(conn->side[0].addr, key->src, 16);
-    memcpy(conn->side[1].addr, key->dst, 16);
+    memcpy(conn->side[0].key.src, key->src, 16);
+    memcpy(conn->side[1].key.src, key->dst, 16);
     conn->side[0].qpn = key->src_qpn;
     conn->side[1].qpn = key->qpn;
     if (!conn->ud)
@@ -269,6 +269,12 @@ static void unlink_conn(struct roce_flow *flow, struct roce_conn *conn)
     flow->conn_cnt--;
 }
 
+static void free_counts(struct roce_flow *flow, struct roce_side *side)
+{
+    roce_mem_put(&flow->mem, side->sum.rare, sizeof(*side->sum.rare));
+    roce_mem_put(&flow->mem, side->sum.oper, ROCE_OPER_CNT * sizeof(*side->sum.oper));
+}
+
 void roce_conn_free(struct roce_flow *flow, struct roce_conn *conn)
 {
     for (int i = 0; i < 2; i++) {
@@ -278,6 +284,7 @@ void roce_conn_free(struct roce_flow *flow, struct roce_conn *conn)
         unkey(flow, side);
         roce_window_free(&side->req.win, &flow->mem);
         roce_times_free(flow, &side->times);
+        free_counts(flow, side);
         roce_mem_put(&flow->mem, side->region, side->region_cap * sizeof(*side->region));
     }
     unlink_conn(flow, conn);
@@ -325,6 +332,7 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
     roce_pair_done(flow, a);
     take_naks(&moved->rsp, &b->rsp);
     take_naks(&a->rsp, &from->side[1].rsp);
+    free_counts(flow, b);
     *b = *moved;
     memset(moved, 0, sizeof(*moved));
     moved->conn = from;
@@ -332,7 +340,6 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
     b->qpn = qpn;
     b->conn = to;
     b->chain = NULL;
-    to->sum.side[1] = from->sum.side[0];
     if (!to->sum.mtu_sure && from->sum.mtu) {
         to->sum.mtu = from->sum.mtu;
         to->sum.mtu_sure = from->sum.mtu_sure;
@@ -382,7 +389,6 @@ void roce_conn_reset(struct roce_conn *conn)
         memset(&side->rsp, 0, sizeof(side->rsp));
         side->rsp.credit_code = ROCE_CREDIT_NONE;
         side->any = false;
-        conn->sum.side[i].first_psn_sure = false;
     }
     conn->sum.epochs++;
     conn->sum.end = ROCE_END_OPEN;

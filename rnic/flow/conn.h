@@ -41,10 +41,8 @@ struct roce_req {
     uint32_t nxt; /* one after the highest PSN seen */
     uint32_t una; /* one after the highest PSN acknowledged; may be ahead of nxt */
     bool una_known;
-    uint32_t gap_psn; /* start and size of the latest hole, when it was found */
-    uint32_t gap_cnt;
-    uint64_t gap_time;
-    uint16_t chain; /* of the tail */
+    uint64_t gap_time; /* when the latest hole was found */
+    uint16_t chain;    /* of the tail */
     struct roce_window win;
     struct roce_episode ep;
     uint64_t last_time; /* of its latest request packet */
@@ -94,14 +92,47 @@ struct roce_key {
     uint32_t src_qpn; /* UD; else ROCE_QPN_UNKNOWN */
 };
 
+/* What a side counts that most sides never have to: allocated with the first of it. Names and
+ * meanings are those of struct roce_side_summary. */
+struct roce_rare {
+    uint64_t missing_psns, unseen_acked;
+    uint64_t out_of_order, copies, duplicates;
+    uint64_t psn_naks, rnr_naks, fatal_naks;
+    uint64_t bad_icrc, malformed;
+    struct roce_retx_summary retx[ROCE_CAUSE_CNT];
+    uint64_t rnr_advertised_ns, rnr_waited_ns;
+    uint64_t timeout_min_ns, timeout_max_ns;
+    uint64_t ce_marked, cnps, cnps_unasked, cnp_gap_min_ns;
+    uint64_t becn, fecn;
+    uint64_t ce_time;
+    uint64_t cnp_time; /* of its latest CNP */
+    uint32_t ce_frame; /* latest marked packet not yet answered by a CNP */
+};
+
+struct roce_oper_count {
+    uint32_t messages, completed;
+    uint64_t bytes;
+};
+
+/* The other counts of a side. There are fewer than 2^32 frames. */
+struct roce_counts {
+    uint64_t bytes, payload_sent, max_bytes_in_flight;
+    uint32_t packets, responses, acks;
+    uint32_t first_psn, credits;
+    uint32_t max_psns_in_flight, max_reads_in_flight;
+    uint32_t region_cnt, region_more;
+    uint16_t udp_sport;
+    struct roce_oper_count *oper; /* ROCE_OPER_CNT of them, NULL before the first request */
+    struct roce_rare *rare;       /* NULL: all zero */
+};
+
 struct roce_side {
     /* Of the table, together for the cache: a look-up reads these alone. */
     struct roce_side *chain;
     uint32_t hash;
     bool keyed;          /* in the table */
-    struct roce_key key; /* under which */
-    uint8_t addr[16];
-    uint32_t qpn; /* ROCE_QPN_UNKNOWN */
+    struct roce_key key; /* under which; its source is the side's address also before that */
+    uint32_t qpn;        /* ROCE_QPN_UNKNOWN */
     struct roce_conn *conn;
     struct roce_side *pair_next, *pair_prev; /* waiting for the other direction: pair.c */
     uint32_t pair_key;
@@ -117,11 +148,8 @@ struct roce_side {
     bool saw_id; /* IPv4 identification is in use: it differs from packet to packet */
     uint16_t last_id;
     uint64_t fired[(ROCE_RULE_CNT + 63) / 64]; /* rules that are said once a side */
-    /* Congestion. */
-    uint32_t ce_frame; /* latest marked packet not yet answered by a CNP */
-    uint64_t ce_time;
-    uint64_t cnp_time; /* of its latest CNP */
     struct roce_times times;
+    struct roce_counts sum;
     struct roce_region *region;
     uint8_t region_cap;
 };
@@ -140,7 +168,7 @@ struct roce_conn {
     struct roce_conn *older, *newer;       /* by last use */
     struct roce_conn *next_all, *prev_all; /* by number */
     struct roce_side side[2];
-    struct roce_conn_summary sum;
+    struct roce_conn_facts sum;
 };
 
 /* Whether a host's ICRCs are ever right, for hosts that are heard first. */
@@ -187,7 +215,9 @@ struct roce_flow {
     uint32_t ended_next;
     struct roce_icrc_host icrc[ROCE_ICRC_HOSTS];
     struct roce_hist (*few)[ROCE_TIMES]; /* both sides' few as histograms, for a summary */
-    uint64_t last_time;                  /* of the capture */
+    struct roce_rare lost_rare;          /* counted without memory to count in */
+    struct roce_oper_count lost_oper;
+    uint64_t last_time; /* of the capture */
     bool finished;
 };
 
@@ -222,11 +252,19 @@ static inline uint8_t roce_side_idx(const struct roce_side *side)
     return side == &side->conn->side[1];
 }
 
-/* The counts of a side; pointers in it are filled in by roce_summary_fill(). */
-static inline struct roce_side_summary *roce_sum(const struct roce_side *side)
+/* The counts of a side. */
+static inline struct roce_counts *roce_sum(struct roce_side *side)
 {
-    return &side->conn->sum.side[roce_side_idx(side)];
+    return &side->sum;
 }
+
+/* Its rare counts to look at, and to count in: without memory they go nowhere. */
+const struct roce_rare *roce_rare_of(const struct roce_side *side);
+struct roce_rare *roce_rare(struct roce_flow *flow, struct roce_side *side);
+
+/* The counts of an operation, likewise. */
+struct roce_oper_count *roce_oper_cnt(struct roce_flow *flow, struct roce_side *side,
+                                      enum roce_oper oper);
 
 /* Nanoseconds from `from` to `to`; 0 where a capture's clock steps back. */
 static inline uint64_t roce_since(uint64_t from, uint64_t to)

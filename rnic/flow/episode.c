@@ -102,7 +102,7 @@ static void begin(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn)
 {
     struct roce_req *req = &ctx->side->req;
     struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
-    struct roce_side_summary *sum = roce_sum(ctx->side);
+    struct roce_rare *sum = roce_rare(ctx->flow, ctx->side);
     struct roce_episode before = req->ep;
     uint64_t last = e && e->time > req->last_time ? e->time : req->last_time;
     uint64_t idle = roce_since(last, ctx->time), waited = 0;
@@ -150,7 +150,7 @@ static void begin(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn)
 void roce_episode_step(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn, uint32_t span)
 {
     struct roce_req *req = &ctx->side->req;
-    struct roce_side_summary *sum = roce_sum(ctx->side);
+    struct roce_rare *sum = roce_rare(ctx->flow, ctx->side);
 
     if (!req->ep.active || req->ep.next != psn)
         begin(ctx, e, psn);

@@ -165,7 +165,7 @@ static void find_side(struct roce_ctx *ctx, bool create)
 
 static void count_packet(struct roce_ctx *ctx)
 {
-    struct roce_side_summary *sum = roce_sum(ctx->side);
+    struct roce_counts *sum = roce_sum(ctx->side);
     struct roce_conn *conn = ctx->conn;
 
     sum->packets++;

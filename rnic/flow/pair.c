@@ -58,7 +58,7 @@ void roce_pair_wait(struct roce_flow *flow, struct roce_side *side)
             return;
         unlink_side(flow, side);
     } else
-        side->pair_key = bucket_of(side->addr, roce_peer(side)->addr, side->conn->net);
+        side->pair_key = bucket_of(side->key.src, roce_peer(side)->key.src, side->conn->net);
     side->pair_next = flow->pair[side->pair_key];
     if (side->pair_next)
         side->pair_next->pair_prev = side;
@@ -78,8 +78,8 @@ void roce_pair_done(struct roce_flow *flow, struct roce_side *side)
 static bool faces(const struct roce_side *side, const struct roce_side *cand)
 {
     return cand != side && cand->conn->net == side->conn->net &&
-           memcmp(cand->addr, roce_peer(side)->addr, 16) == 0 &&
-           memcmp(roce_peer(cand)->addr, side->addr, 16) == 0;
+           memcmp(cand->key.src, roce_peer(side)->key.src, 16) == 0 &&
+           memcmp(roce_peer(cand)->key.src, side->key.src, 16) == 0;
 }
 
 /* Their QPNs give the source port that both use. */
@@ -110,14 +110,15 @@ static bool answers(struct roce_side *cand, const struct roce_opcode *op, uint32
 
 void roce_pair_count(struct roce_flow *flow, const struct roce_conn *conn)
 {
-    uint16_t *cnt = &flow->directions[bucket_of(conn->side[0].addr, conn->side[1].addr, conn->net)];
+    uint16_t *cnt =
+        &flow->directions[bucket_of(conn->side[0].key.src, conn->side[1].key.src, conn->net)];
 
     *cnt = (uint16_t)(*cnt + (*cnt < UINT16_MAX));
 }
 
 bool roce_pair_sure(const struct roce_flow *flow, const struct roce_conn *conn)
 {
-    const uint8_t *a = conn->side[0].addr, *b = conn->side[1].addr;
+    const uint8_t *a = conn->side[0].key.src, *b = conn->side[1].key.src;
     unsigned most = memcmp(a, b, 16) == 0 ? 2 : 1;
 
     if (!conn->guess)
@@ -166,7 +167,7 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
     unsigned cnt = 0, proofs = 0, scan = 0;
 
     for (struct roce_side *cand =
-             ctx->flow->pair[bucket_of(roce_peer(side)->addr, side->addr, side->conn->net)];
+             ctx->flow->pair[bucket_of(roce_peer(side)->key.src, side->key.src, side->conn->net)];
          cand && scan < SCAN_MAX; cand = cand->pair_next, scan++) {
         if (!faces(side, cand) || cand->conn->sum.svc != side->conn->sum.svc ||
             !answers(cand, ctx->pkt->op, psn))
@@ -183,7 +184,7 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
         return;
     }
     if (cnt == 0 && answers(side, ctx->pkt->op, psn) &&
-        memcmp(side->addr, roce_peer(side)->addr, 16) == 0) {
+        memcmp(side->key.src, roce_peer(side)->key.src, 16) == 0) {
         /* A QP that is connected to itself. */
         side->conn->self = side->conn->paired = side->conn->sum.paired = true;
         side->qpn = roce_peer(side)->qpn = side->conn->side[1].qpn;
@@ -205,7 +206,7 @@ void roce_pair_silent(struct roce_ctx *ctx)
     unsigned cnt = 0, scan = 0;
 
     for (struct roce_side *cand =
-             ctx->flow->pair[bucket_of(roce_peer(side)->addr, side->addr, side->conn->net)];
+             ctx->flow->pair[bucket_of(roce_peer(side)->key.src, side->key.src, side->conn->net)];
          cand && scan < SCAN_MAX; cand = cand->pair_next, scan++)
         if (faces(side, cand) && cand->conn->sum.svc == side->conn->sum.svc &&
             ports_prove(side, cand)) {

@@ -151,10 +151,10 @@ static bool touches(const struct roce_sent *prev, const struct roce_sent *e)
 
 static void in_flight(struct roce_ctx *ctx, struct roce_req *req)
 {
-    struct roce_side_summary *sum;
+    struct roce_counts *sum;
     struct roce_flow_result *r = ctx->result;
     int32_t psns = roce_diff(req->nxt, req->una);
-    const struct roce_side *side = req == &ctx->side->req ? ctx->side : roce_peer(ctx->side);
+    struct roce_side *side = req == &ctx->side->req ? ctx->side : roce_peer(ctx->side);
 
     r->psns_in_flight = req->una_known && psns > 0 ? (uint32_t)psns : 0;
     r->bytes_in_flight = req->bytes_in_flight;
@@ -213,18 +213,18 @@ static struct roce_sent *place(struct roce_ctx *ctx, uint32_t *at, const struct 
 static void count_new(struct roce_ctx *ctx, struct roce_sent *e)
 {
     struct roce_req *req = &ctx->side->req;
-    struct roce_side_summary *sum = roce_sum(ctx->side);
     const struct roce_opcode *op = ctx->pkt->op;
     enum roce_oper oper = roce_oper_of(op);
+    struct roce_oper_count *sum = roce_oper_cnt(ctx->flow, ctx->side, oper);
 
     if (e->flags & ROCE_SENT_ENDS) {
-        sum->oper[oper].messages++;
+        sum->messages++;
         req->msg_number++;
     }
     if (ctx->conn->sum.svc == ROCE_SVC_UC) { /* done when sent */
         if ((e->flags & ROCE_SENT_ENDS) && (e->flags & ROCE_SENT_OFF_KNOWN)) {
-            sum->oper[oper].completed++;
-            sum->oper[oper].bytes += e->off + e->len;
+            sum->completed++;
+            sum->bytes += e->off + e->len;
         }
         return;
     }
@@ -337,7 +337,7 @@ static void fill(struct roce_ctx *ctx, uint32_t at, const struct roce_sent *now)
 static void start(struct roce_ctx *ctx, uint32_t psn)
 {
     struct roce_req *req = &ctx->side->req;
-    struct roce_side_summary *sum = roce_sum(ctx->side);
+    struct roce_counts *sum = roce_sum(ctx->side);
 
     req->started = true;
     if (!req->base_cm) {
@@ -356,7 +356,6 @@ static void start(struct roce_ctx *ctx, uint32_t psn)
         }
     }
     sum->first_psn = req->base;
-    sum->first_psn_sure = req->base_sure;
 }
 
 /* The direction begins anew: another use of the QP pair, or a hole too large to bridge. */
@@ -381,7 +380,7 @@ static void restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
 
 static void copy(struct roce_ctx *ctx, uint32_t of)
 {
-    roce_sum(ctx->side)->copies++;
+    roce_rare(ctx->flow, ctx->side)->copies++;
     ctx->result->flags |= ROCE_AN_COPY;
     ctx->result->repeats_frame = of;
     SAY(ctx, COPY, "frame", .other = of, .value = ROCE_VALUE_NONE);
@@ -422,7 +421,7 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
     roce_episode_step(ctx, e, now->psn, now->span);
     if (acked && !(e->flags & ROCE_SENT_IMPLIED) &&
         !(roce_is_answered(ctx->pkt->op) && !(e->flags & ROCE_SENT_DONE))) {
-        roce_sum(ctx->side)->duplicates++;
+        roce_rare(ctx->flow, ctx->side)->duplicates++;
         ctx->result->flags |= ROCE_AN_DUPLICATE_REQUEST;
     }
     e->time = now->time;
@@ -433,7 +432,7 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
         e->tries++;
     if (read) {
         e->flags |= ROCE_SENT_RESTARTED;
-        e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
+        e->flags &= (uint8_t) ~(ROCE_SENT_IMPLIED | ROCE_SENT_ORIG);
         e->restart = skip;
         e->resp_next = skip;
     }
@@ -451,7 +450,7 @@ static void unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
     int32_t back = -roce_diff(now->psn, req->nxt);
 
     if (old && ctx->conn->sum.svc == ROCE_SVC_UC && roce_diff(now->psn, req->base) >= 0 &&
-        roce_sum(ctx->side)->missing_psns <= roce_sum(ctx->side)->out_of_order) {
+        roce_rare_of(ctx->side)->missing_psns <= roce_rare_of(ctx->side)->out_of_order) {
         copy(ctx, 0); /* older than what is remembered, and nothing is missing there */
         return;
     }
@@ -488,7 +487,7 @@ static void unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
         return;
     }
     if (roce_episode_is_late(ctx, now->psn)) {
-        roce_sum(ctx->side)->out_of_order++;
+        roce_rare(ctx->flow, ctx->side)->out_of_order++;
         ctx->result->flags |= ROCE_AN_OUT_OF_ORDER;
         SAY(ctx, OUT_OF_ORDER, "bth.psn", req->nxt, now->psn);
     } else
@@ -526,7 +525,7 @@ static void ahead(struct roce_ctx *ctx, int32_t d, const struct roce_sent *now)
         SAY(ctx, PSN_GAP, "bth.psn", req->nxt, now->psn);
     ctx->result->flags |= ROCE_AN_PSN_GAP;
     ctx->result->gap = (uint32_t)d;
-    roce_sum(ctx->side)->missing_psns += (uint32_t)d;
+    roce_rare(ctx->flow, ctx->side)->missing_psns += (uint32_t)d;
     req->gap_time = ctx->time;
     append(ctx, now);
 }

@@ -5,20 +5,15 @@
  */
 #include "flow/check.h"
 
-static struct roce_side_summary *requester_sum(const struct roce_ctx *ctx)
-{
-    return roce_sum(roce_peer(ctx->side));
-}
-
 /* A message is done: `since` is when its first packet was sent. */
 static void complete(struct roce_ctx *ctx, struct roce_sent *e, uint64_t bytes, bool timed)
 {
-    struct roce_side_summary *sum = requester_sum(ctx);
     enum roce_oper oper = roce_oper_of(roce_opcode(e->op));
+    struct roce_oper_count *sum = roce_oper_cnt(ctx->flow, roce_peer(ctx->side), oper);
     uint64_t ns = roce_since(e->msg_time, ctx->time);
 
-    sum->oper[oper].completed++;
-    sum->oper[oper].bytes += bytes;
+    sum->completed++;
+    sum->bytes += bytes;
     ctx->result->done_bytes += bytes;
     if (timed) {
         ctx->result->message_time = ns;
@@ -79,7 +74,7 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
     if (roce_diff(upto, pos) > 0)
         unseen += (uint32_t)roce_diff(upto, pos);
     if (unseen && !ctx->conn->sum.truncated) {
-        requester_sum(ctx)->unseen_acked += unseen;
+        roce_rare(ctx->flow, roce_peer(ctx->side))->unseen_acked += unseen;
         ctx->result->flags |= ROCE_AN_ACK_UNSEEN;
         SAY(ctx, ACK_UNSEEN, "bth.psn", req->nxt, ctx->pkt->bth.psn, .rel = ROCE_REL_AT_MOST);
     }
@@ -100,10 +95,10 @@ static void round_trip(struct roce_ctx *ctx, const struct roce_sent *e)
 static void fatal(struct roce_ctx *ctx, struct roce_req *req)
 {
     struct roce_rsp *rsp = &ctx->side->rsp;
-    struct roce_conn_summary *sum = &ctx->conn->sum;
+    struct roce_conn_facts *sum = &ctx->conn->sum;
     const struct roce_sent *e = roce_window_get(&req->win, ctx->pkt->bth.psn);
 
-    roce_sum(ctx->side)->fatal_naks++;
+    roce_rare(ctx->flow, ctx->side)->fatal_naks++;
     rsp->fatal = true;
     rsp->fatal_psn = ctx->pkt->bth.psn;
     rsp->fatal_frame = ctx->frame;
@@ -162,7 +157,7 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
                           roce_diff(pkt->aeth.msn, rsp->last_msn) < 0;
         break;
     case ROCE_SYN_RNR:
-        roce_sum(ctx->side)->rnr_naks++;
+        roce_rare(ctx->flow, ctx->side)->rnr_naks++;
         ctx->result->flags |= ROCE_AN_RNR_NAK;
         ctx->result->rnr_wait = roce_rnr_ns(code);
         e = roce_window_get(&req->win, psn);
@@ -186,7 +181,7 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
         ctx->result->request_frame = e ? e->last_frame : 0;
         roce_check_nak(ctx, req);
         if (code == ROCE_NAK_PSN_SEQ) {
-            roce_sum(ctx->side)->psn_naks++;
+            roce_rare(ctx->flow, ctx->side)->psn_naks++;
             SAY(ctx, SEQ_NAK, "bth.psn", .actual = psn, .expected = psn, .value = ROCE_VALUE_NONE,
                 .other = e ? e->last_frame : 0);
             ack_to(ctx, req, psn);
@@ -304,7 +299,7 @@ static bool repeated(struct roce_ctx *ctx)
     }
     if (ctx->side->saw_id && rsp->last_id == ctx->ip_id && rsp->last_icrc == pkt->icrc &&
         ctx->icrc != ROCE_ICRC_UNVERIFIED) {
-        roce_sum(ctx->side)->copies++;
+        roce_rare(ctx->flow, ctx->side)->copies++;
         ctx->result->flags |= ROCE_AN_COPY;
         ctx->result->repeats_frame = rsp->last_frame;
         SAY(ctx, COPY, "frame", .other = rsp->last_frame, .value = ROCE_VALUE_NONE);
@@ -330,7 +325,6 @@ void roce_response(struct roce_ctx *ctx)
     const struct roce_pkt *pkt = ctx->pkt;
     struct roce_req *req;
     struct roce_rsp *rsp;
-    struct roce_side_summary *sum;
 
     ctx->result->flags |= ROCE_AN_RESPONSE;
     if (!ctx->conn->paired) {
@@ -368,15 +362,14 @@ void roce_response(struct roce_ctx *ctx)
         ctx->result->requests_in_flight = req->reqs_in_flight;
         ctx->result->reads_in_flight = req->reads_in_flight;
     } else if (pkt->op->kind == ROCE_KIND_ACK) {
-        sum = roce_sum(ctx->side);
         switch (roce_syndrome_kind(pkt->aeth.syndrome)) {
-        case ROCE_SYN_ACK: sum->acks++; break;
-        case ROCE_SYN_RNR: sum->rnr_naks++; break;
+        case ROCE_SYN_ACK: roce_sum(ctx->side)->acks++; break;
+        case ROCE_SYN_RNR: roce_rare(ctx->flow, ctx->side)->rnr_naks++; break;
         case ROCE_SYN_NAK:
             if (roce_syndrome_code(pkt->aeth.syndrome) == ROCE_NAK_PSN_SEQ)
-                sum->psn_naks++;
+                roce_rare(ctx->flow, ctx->side)->psn_naks++;
             else
-                sum->fatal_naks++;
+                roce_rare(ctx->flow, ctx->side)->fatal_naks++;
             break;
         default: break;
         }

@@ -38,25 +38,100 @@ const char *roce_end_name(enum roce_end end)
     return "";
 }
 
+/* ---- counts ------------------------------------------------------------------------------------
+ */
+
+const struct roce_rare *roce_rare_of(const struct roce_side *side)
+{
+    static const struct roce_rare none;
+
+    return side->sum.rare ? side->sum.rare : &none;
+}
+
+struct roce_rare *roce_rare(struct roce_flow *flow, struct roce_side *side)
+{
+    if (!side->sum.rare)
+        side->sum.rare = roce_flow_get(flow, sizeof(*side->sum.rare), side->conn);
+    return side->sum.rare ? side->sum.rare : &flow->lost_rare;
+}
+
+struct roce_oper_count *roce_oper_cnt(struct roce_flow *flow, struct roce_side *side,
+                                      enum roce_oper oper)
+{
+    if (!side->sum.oper)
+        side->sum.oper = roce_flow_get(flow, ROCE_OPER_CNT * sizeof(*side->sum.oper), side->conn);
+    return side->sum.oper ? &side->sum.oper[oper] : &flow->lost_oper;
+}
+
+static void fill_side(const struct roce_side *side, struct roce_hist *few,
+                      struct roce_side_summary *out)
+{
+    const struct roce_counts *sum = &side->sum;
+    const struct roce_rare *rare = roce_rare_of(side);
+
+    *out = (struct roce_side_summary){
+        .qpn = side->qpn,
+        .first_psn = sum->first_psn,
+        .first_psn_sure = side->req.base_sure,
+        .udp_sport = sum->udp_sport,
+        .packets = sum->packets,
+        .bytes = sum->bytes,
+        .payload_sent = sum->payload_sent,
+        .responses = sum->responses,
+        .acks = sum->acks,
+        .missing_psns = rare->missing_psns,
+        .unseen_acked = rare->unseen_acked,
+        .out_of_order = rare->out_of_order,
+        .copies = rare->copies,
+        .duplicates = rare->duplicates,
+        .psn_naks = rare->psn_naks,
+        .rnr_naks = rare->rnr_naks,
+        .fatal_naks = rare->fatal_naks,
+        .bad_icrc = rare->bad_icrc,
+        .malformed = rare->malformed,
+        .ack_rtt = roce_times_hist(&side->times, ROCE_OPER_CNT, &few[ROCE_OPER_CNT]),
+        .rnr_advertised_ns = rare->rnr_advertised_ns,
+        .rnr_waited_ns = rare->rnr_waited_ns,
+        .timeout_min_ns = rare->timeout_min_ns,
+        .timeout_max_ns = rare->timeout_max_ns,
+        .credits = sum->credits,
+        .max_psns_in_flight = sum->max_psns_in_flight,
+        .max_reads_in_flight = sum->max_reads_in_flight,
+        .max_bytes_in_flight = sum->max_bytes_in_flight,
+        .ce_marked = rare->ce_marked,
+        .cnps = rare->cnps,
+        .cnps_unasked = rare->cnps_unasked,
+        .cnp_gap_min_ns = rare->cnp_gap_min_ns,
+        .becn = rare->becn,
+        .fecn = rare->fecn,
+        .region_cnt = sum->region_cnt,
+        .region_more = sum->region_more,
+        .region = side->region,
+    };
+    memcpy(out->addr, side->key.src, 16);
+    memcpy(out->retx, rare->retx, sizeof(out->retx));
+    for (unsigned o = 0; o < ROCE_OPER_CNT; o++) {
+        if (sum->oper) {
+            out->oper[o].messages = sum->oper[o].messages;
+            out->oper[o].completed = sum->oper[o].completed;
+            out->oper[o].bytes = sum->oper[o].bytes;
+        }
+        out->oper[o].latency = roce_times_hist(&side->times, o, &few[o]);
+    }
+}
+
 void roce_summary_fill(const struct roce_flow *flow, const struct roce_conn *conn,
                        struct roce_conn_summary *out)
 {
-    *out = conn->sum;
+    out->facts = conn->sum;
     out->complete = conn->paired && !conn->doubt && !conn->sum.truncated;
     for (int i = 0; i < 2; i++) {
         const struct roce_side *side = &conn->side[i];
-        struct roce_side_summary *sum = &out->side[i];
-        struct roce_hist *few = flow->few[i];
 
-        memcpy(sum->addr, side->addr, 16);
-        sum->qpn = side->qpn;
-        for (int o = 0; o < ROCE_OPER_CNT; o++)
-            sum->oper[o].latency = roce_times_hist(&side->times, (unsigned)o, &few[o]);
-        sum->ack_rtt = roce_times_hist(&side->times, ROCE_OPER_CNT, &few[ROCE_OPER_CNT]);
-        sum->region = side->region;
-        if (side->req.started && (!side->req.base_sure || sum->missing_psns || sum->unseen_acked))
+        fill_side(side, flow->few[i], &out->side[i]);
+        if (side->req.started &&
+            (!side->req.base_sure || out->side[i].missing_psns || out->side[i].unseen_acked))
             out->complete = false;
-        sum->first_psn_sure = side->req.base_sure;
     }
 }
 
@@ -92,7 +167,7 @@ static bool grow_regions(struct roce_ctx *ctx, struct roce_side *side)
 void roce_summary_region(struct roce_ctx *ctx, struct roce_side *side, enum roce_oper oper,
                          uint32_t rkey, uint64_t va, uint64_t len)
 {
-    struct roce_side_summary *sum = roce_sum(side);
+    struct roce_counts *sum = roce_sum(side);
     struct roce_region *r;
     uint32_t i = 0;
 
@@ -125,7 +200,7 @@ void roce_summary_region(struct roce_ctx *ctx, struct roce_side *side, enum roce
 static void gave_up(struct roce_ctx *ctx, struct roce_side *side, enum roce_end end, uint32_t psn,
                     uint32_t frame)
 {
-    struct roce_conn_summary *sum = &ctx->conn->sum;
+    struct roce_conn_facts *sum = &ctx->conn->sum;
     const struct roce_sent *e = roce_window_get(&side->req.win, psn);
 
     if (sum->end != ROCE_END_OPEN && sum->end != ROCE_END_DISCONNECTED)
@@ -148,11 +223,11 @@ static void end_side(struct roce_ctx *ctx, struct roce_side *side)
     struct roce_side *peer = roce_peer(side);
     const struct roce_req *req = &side->req;
     const struct roce_rsp *rsp = &peer->rsp;
-    const struct roce_side_summary *sum = roce_sum(side);
+    const struct roce_rare *sum = roce_rare_of(side);
     const struct roce_sent *e;
 
     ctx->side = side;
-    if (sum->ce_marked && roce_sum(peer)->cnps == 0 && !ctx->conn->ud)
+    if (sum->ce_marked && roce_rare_of(peer)->cnps == 0 && !ctx->conn->ud)
         SAY(ctx, CE_NO_CNP, "CE-marked packets", .actual = sum->ce_marked,
             .value = ROCE_VALUE_NONE);
     if (!req->started || !ctx->conn->paired || ctx->conn->ud || ctx->conn->sum.svc == ROCE_SVC_UC ||
@@ -178,8 +253,8 @@ void roce_summary_end(struct roce_ctx *ctx)
     struct roce_conn *conn = ctx->conn;
     bool connected = conn->sum.svc == ROCE_SVC_RC || conn->sum.svc == ROCE_SVC_XRC;
 
-    if (connected && !conn->paired && conn->sum.side[0].packets > 0)
-        SAY(ctx, ONE_SIDED, "packets", .actual = conn->sum.side[0].packets,
+    if (connected && !conn->paired && conn->side[0].sum.packets > 0)
+        SAY(ctx, ONE_SIDED, "packets", .actual = conn->side[0].sum.packets,
             .value = ROCE_VALUE_NONE);
     end_side(ctx, &conn->side[0]);
     if (!conn->self)

@@ -109,46 +109,18 @@ struct roce_side_summary {
     const struct roce_region *region;
 };
 
+struct roce_conn_facts {
+#include "flow/facts.def"
+};
+
 struct roce_conn_summary {
-    uint32_t stream;
-    enum roce_svc svc;
-    enum roce_encap encap;
-    uint16_t vid; /* outermost VLAN, 0 for none */
-    bool paired;  /* both directions are known to belong together */
-    bool multicast;
-    bool truncated; /* packets were cut, or parts of its past had to be forgotten */
-    bool complete;  /* seen from its first PSN on, without a hole */
-    uint32_t mtu;   /* path MTU, 0 unknown */
-    bool mtu_sure;  /* from CM or a First packet */
-    uint8_t epochs; /* uses of this QP pair */
-    uint32_t first_frame, last_frame;
-    uint64_t first_time, last_time;
-    uint64_t findings[ROCE_SEV_CNT];
-    uint64_t errors_unknown; /* ERROR findings that the profile does not name */
+    union {
+        struct {
+#include "flow/facts.def"
+        };
+        struct roce_conn_facts facts; /* all of these */
+    };
     struct roce_side_summary side[2];
-
-    /* From CM messages, if captured; side is the index of the active side. */
-    struct {
-        uint16_t seen; /* bit per enum roce_cm */
-        uint8_t active_side;
-        uint64_t service_id;
-        uint8_t ack_timeout_code, retry_count, rnr_retry; /* of the REQ */
-        uint8_t responder_resources, initiator_depth;     /* REQ; REP's below */
-        uint8_t rep_responder_resources, rep_initiator_depth;
-        bool req_srq, rep_srq; /* the side's QP is on a shared receive queue */
-        uint16_t rej_reason;
-        uint32_t req_frame, rep_frame, rtu_frame, dreq_frame, rej_frame;
-        uint64_t setup_ns; /* REQ to RTU; 0 unknown */
-    } cm;
-
-    /* What ended it. */
-    enum roce_end end;
-    uint8_t end_side;     /* whose QP stopped */
-    uint8_t end_syndrome; /* NAK */
-    uint32_t end_psn;
-    uint32_t end_frame;         /* NAK, DREQ, REJ, last RNR NAK or last repetition */
-    uint32_t end_request_frame; /* the request concerned */
-    uint32_t end_tries;         /* transmissions of that request */
 };
 
 #endif

@@ -34,7 +34,14 @@ struct roce_sent {
     uint64_t time;     /* ns, latest transmission */
     uint64_t msg_time; /* ns, of the message's first packet seen */
     uint64_t va;       /* RETH or AtomicETH */
-    uint64_t orig;     /* atomic: the value first returned */
+    union {
+        uint64_t orig; /* atomic: the value first returned */
+        struct {
+            uint32_t
+                resp_next; /* READ: responses seen without a hole from its start (or restart) */
+            uint32_t resp_high; /* READ: one more than the highest response seen, 0 none */
+        };
+    };
     uint32_t psn;
     uint32_t span;       /* PSNs it takes, >= 1 */
     uint32_t frame;      /* first transmission */
@@ -46,8 +53,6 @@ struct roce_sent {
     uint32_t cum;        /* messages ended up to and with this packet, since the chain began */
     uint32_t icrc;       /* of the latest transmission */
     uint32_t sample;     /* over headers and the ends of the payload */
-    uint32_t resp_next;  /* READ: responses seen without a hole from its start (or restart) */
-    uint32_t resp_high;  /* READ: one more than the highest response seen, 0 none */
     uint32_t resp_frame; /* first response */
     uint32_t restart;    /* READ: offset of the latest restart */
     uint16_t chain;      /* entries of one chain touch one another */

@@ -83,7 +83,7 @@ static void a_hundred_thousand_connections(void)
     EXPECT_EQ(v.totals.evicted, 0);
     each = (double)v.totals.mem_peak / 100000;
     printf("    %.0f bytes a connection\n", each);
-    CU_ASSERT(each < 5200);
+    CU_ASSERT(each < 2048);
 }
 
 static void no_memory_at_all(void)

@@ -260,7 +260,7 @@ static enum rnic_resp_step check_srq(struct rnic_responder *resp, const struct r
     struct rnic_rq *rq = resp->host->srq(resp->qp, pkt->xrceth.srqn);
 
     if (!rq || (resp->msg.open && pkt->xrceth.srqn != resp->msg.srqn))
-        return RNIC_RESP_NAK_INVALID_REQ;
+        return RNIC_RESP_NAK_XRCETH;
     assert(!resp->msg.wqe || resp->from == rq); /* because only an open message holds one */
     resp->from = rq;
     resp->srqn = pkt->xrceth.srqn;
@@ -626,6 +626,15 @@ static enum rnic_resp_step nak_invalid_req(struct rnic_responder *resp, const st
                         ROCE_SYNDROME_NAK | (RNIC_FAULT(NAK_INVALID_CODE) ? ROCE_NAK_REMOTE_ACCESS
                                                                           : ROCE_NAK_INVALID_REQ));
     rnic_responder_fail_request(resp, RNIC_WC_LOC_QP_OP_ERR, RNIC_EVENT_QP_REQ_ERR);
+    return RNIC_RESP_DONE;
+}
+
+/* Class C: R180. */
+static enum rnic_resp_step nak_xrceth(struct rnic_responder *resp, const struct roce_pkt *pkt)
+{
+    (void)pkt;
+    rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ);
+    rnic_responder_fail_request(resp, RNIC_WC_LOC_QP_OP_ERR, RNIC_EVENT_QP_ACCESS_ERR);
     return RNIC_RESP_DONE;
 }
 

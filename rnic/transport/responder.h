@@ -14,9 +14,9 @@
  * Choices where the specification leaves one: ACKs only for AckReq (R099), none for a duplicate
  * without it (R110), an ACK that nobody asked for when a receive WQE is posted after the peer was
  * told of none (R134), NAK 0x61 for an XRC SRQ number that means nothing here (R180: the annex's
- * class of the error is not confirmed) or that changes within a message, NAK 0x61 for opcodes this
- * device lacks and for reserved ones (R031, R126; as hfi1 does), Atomic ACK and READ response carry
- * the MSN of their own request, replays the current one (R103).
+ * code is not confirmed) or that changes within a message, with the event that hns_roce gives for
+ * it, NAK 0x61 for opcodes this device lacks and for reserved ones (R031, R126; as hfi1 does),
+ * Atomic ACK and READ response carry the MSN of their own request, replays the current one (R103).
  */
 #ifndef RNIC_RESPONDER_H
 #define RNIC_RESPONDER_H
@@ -50,6 +50,7 @@
     X(NAK_PSN_SEQ, nak_psn_seq)                                                                    \
     X(NAK_RNR, nak_rnr)                                                                            \
     X(NAK_INVALID_REQ, nak_invalid_req)                                                            \
+    X(NAK_XRCETH, nak_xrceth)                                                                      \
     X(NAK_TOO_LONG, nak_too_long)                                                                  \
     X(NAK_ACCESS, nak_access)                                                                      \
     X(NAK_INVALIDATE, nak_invalidate)                                                              \

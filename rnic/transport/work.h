@@ -53,7 +53,8 @@ struct rnic_recv_wr {
     uint32_t sge_cnt;           /* 0..max_recv_sge */
 };
 
-/* Numbers of enum ibv_wc_status. */
+/* Numbers of enum ibv_wc_status. Appendix 5 of rnic/rules.md says which are for what, and which are
+ * never produced and why. */
 #define RNIC_WC_STATUSES(X)                                                                        \
     X(SUCCESS, 0)                                                                                  \
     X(LOC_LEN_ERR, 1)                                                                              \

@@ -109,7 +109,7 @@ static void wrong_srq(void)
             CU_ASSERT(pair_run(&pair, SECOND));
             pair_expect_wc(pair.side[0].send_cq[0], 5, RNIC_WC_REM_INV_REQ_ERR);
             CU_ASSERT(rnic_event_get(pair.side[1].rnic, &event));
-            EXPECT_EQ(event.type, RNIC_EVENT_QP_REQ_ERR);
+            EXPECT_EQ(event.type, RNIC_EVENT_QP_ACCESS_ERR);
             CU_ASSERT(event.qp == pair.side[1].target[0]);
             pair_check_tally(&pair);
             pair_free(&pair);

@@ -85,6 +85,34 @@ int uc_port_fd(struct uc_port *port)
     return port->channel->fd;
 }
 
+int uc_port_async_fd(struct uc_port *port)
+{
+    return port->context->async_fd;
+}
+
+/* Linux tells the ids of a device that is being removed (core/cma.c, cma_remove_one); the program
+ * has to give them up. */
+static void tell_removed(const struct uc_port *port)
+{
+    for (struct uc_id *id = uc_ids; id; id = id->next) {
+        struct uc_event *told = NULL;
+        if (id->port == port && id->uid) /* else the program does not know of it yet */
+            told = uc_event_new(id, UCMA_DEVICE_REMOVAL, 0);
+        if (told)
+            uc_post(told);
+    }
+}
+
+void uc_port_async(struct uc_port *port)
+{
+    struct ibv_async_event event;
+    while (ibv_get_async_event(port->context, &event) == 0) {
+        ibv_ack_async_event(&event);
+        if (event.event_type == IBV_EVENT_DEVICE_FATAL)
+            tell_removed(port);
+    }
+}
+
 /* ---- GIDs ------------------------------------------------------------------------------------ */
 
 int uc_port_gid_index(struct uc_port *port, const uint8_t gid[16])
@@ -226,6 +254,7 @@ static struct uc_port *open_port(struct ibv_device *device)
         goto fail;
     }
     fcntl(port->channel->fd, F_SETFL, fcntl(port->channel->fd, F_GETFL) | O_NONBLOCK);
+    fcntl(port->context->async_fd, F_SETFL, fcntl(port->context->async_fd, F_GETFL) | O_NONBLOCK);
     const struct rnic_cm_attr attr = {
         .ca_guid = uc_port_guid(port),
         .id_prefix = rnic_loop_block(uc_port_loop(port)),
@@ -245,6 +274,7 @@ static struct uc_port *open_port(struct ibv_device *device)
     rnic_loop_gsi_owner(uc_port_loop(port)); /* somebody should be */
     port->next = ports;
     ports = port;
+    uc_worker_wake(); /* it watches the new one's descriptors */
     uc_worker_wake();
     return port;
 fail:

@@ -171,6 +171,9 @@ bool uc_port_gid(struct uc_port *port, unsigned idx, uint8_t gid[16]);
 /* For the worker. The first is called unlocked. */
 void uc_port_send(struct uc_port *port, const uint8_t *mad, const struct rnic_cm_addr *addr);
 int uc_port_fd(struct uc_port *port);
+int uc_port_async_fd(struct uc_port *port);
+/* Takes what the device tells: if its interface went away, so do all ids on it. */
+void uc_port_async(struct uc_port *port);
 void uc_port_receive(struct uc_port *port, rnic_time now);
 
 /* ---- worker.c --------------------------------------------------------------------------------

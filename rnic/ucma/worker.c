@@ -62,12 +62,15 @@ static bool work(void)
 /* Sleeps until a MAD comes, a call wants something, or it is time. */
 static void rest(void)
 {
-    struct pollfd fds[PORTS_MAX + 1] = {{.fd = wake_fd, .events = POLLIN}};
+    struct pollfd fds[2 * PORTS_MAX + 1] = {{.fd = wake_fd, .events = POLLIN}};
+    struct uc_port *watched[PORTS_MAX];
     unsigned cnt = 1;
     rnic_time now = rnic_loop_now(), until = RNIC_NEVER;
-    for (struct uc_port *port = uc_port_first(); port && cnt <= PORTS_MAX;
+    for (struct uc_port *port = uc_port_first(); port && cnt < 2 * PORTS_MAX;
          port = uc_port_next(port)) {
         rnic_time deadline = rnic_cm_deadline(uc_port_cm(port));
+        watched[cnt / 2] = port;
+        fds[cnt++] = (struct pollfd){.fd = uc_port_async_fd(port), .events = POLLIN};
         fds[cnt++] = (struct pollfd){.fd = uc_port_fd(port), .events = POLLIN};
         if (deadline < until)
             until = deadline;
@@ -84,6 +87,9 @@ static void rest(void)
         ssize_t done = read(wake_fd, &count, sizeof count);
         (void)done;
     }
+    for (unsigned i = 1; i < cnt; i += 2)
+        if (fds[i].revents)
+            uc_port_async(watched[i / 2]);
 }
 
 static void *run(void *unused)

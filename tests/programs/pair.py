@@ -18,27 +18,25 @@ import time
 LISTEN = "0A"  # /proc/net/tcp: the state
 
 
-def listens(port):
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        try:
-            with open(table, encoding="ascii") as lines:
-                for line in lines:
-                    fields = line.split()
-                    if fields[3] == LISTEN and int(fields[1].rsplit(":", 1)[1], 16) == port:
-                        return True
-        except FileNotFoundError:
-            pass
-    return False
+def read_table(name):
+    """A table of the network that this process is in."""
+    try:
+        with open(f"/proc/net/{name}", encoding="utf-8") as table:
+            return table.read()
+    except FileNotFoundError:
+        return ""
 
 
-def claimed(name):
-    """The name of a port space (hexadecimal) and port of rdma_cm, on any interface."""
-    with open("/proc/net/unix", encoding="utf-8") as lines:
-        return any(re.search(f"@rnic/[^/]+/{name}$", line.rstrip()) for line in lines)
-
-
-def ready(port):
-    return claimed(port) if port.startswith("cm/") else port == "0" or listens(int(port))
+def ready(port, table=read_table):
+    """Whether somebody listens on the TCP port, or has claimed the name of a port space
+    (hexadecimal) and port of rdma_cm, on any interface."""
+    if port == "0":
+        return True
+    if port.startswith("cm/"):
+        return re.search(f"@rnic/[^/]+/{port}$", table("unix"), re.MULTILINE) is not None
+    fields = (line.split() for line in (table("tcp") + table("tcp6")).splitlines())
+    return any(field[3] == LISTEN and int(field[1].rsplit(":", 1)[1], 16) == int(port)
+               for field in fields if field[3] != "st")
 
 
 def start(command):

@@ -15,12 +15,18 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def row(name):
+def rows():
     with open(os.path.join(HERE, "programs.txt"), encoding="utf-8") as lines:
         for line in lines:
             fields = [field.strip() for field in line.split("|")]
-            if fields[0] == name:
-                return fields
+            if len(fields) == 5 and not line.startswith("#"):
+                yield fields
+
+
+def row(name):
+    for fields in rows():
+        if fields[0] == name:
+            return fields
     sys.exit(f"no row '{name}' in programs.txt")
 
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Two unmodified programs in two network namespaces with a veth link between them, each watched by
-the flow validator on its own side (rnic-run --selfcheck), perftest and the pingpongs alike.
+"""Runs rows of programs.txt between two network namespaces that a veth link joins, the server at one
+end, the client at the other, each watched by the flow validator on its own side (rnic-run
+--selfcheck).
 
-wire.py --bin FOLDER [--loss PERCENT] [--mtu N] NAME...      rows of programs.txt, or "all"
+wire.py --bin FOLDER [--loss PERCENT] [--mtu N] [--preload LIB] NAME...     or "all"
 
 The namespaces have no name and end with the processes in them. Exit status 77: not allowed here."""
 import argparse
@@ -13,18 +14,17 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-SERVER, CLIENT = "10.77.0.1", "10.77.0.2"
+import pair
+import run as rows_of
 
-
-def rows():
-    with open(os.path.join(HERE, "programs.txt"), encoding="utf-8") as lines:
-        for line in lines:
-            fields = [field.strip() for field in line.split("|")]
-            if len(fields) == 5 and not line.startswith("#"):
-                yield fields
+ADDRESSES = (("10.77.0.1", "fd77::1"), ("10.77.0.2", "fd77::2"))  # of the server, of the client
+LOOPBACK = r"\b(?:127\.0\.0\.1|localhost)\b"
+TIMEOUT = 90
+# One process.
+AT_HOME = ("mistakes", "features", "events", "many_qps", "later", "cm_events")
 
 
 class Space:
@@ -51,10 +51,10 @@ class Space:
     def run(self, *words):
         subprocess.run(self.command(*words), check=True)
 
-    def listens(self, port):
-        done = subprocess.run(self.command("cat", "/proc/net/tcp", "/proc/net/tcp6"),
-                              stdout=subprocess.PIPE, text=True, check=False)
-        return any(f":{port:04X} " in line and " 0A " in line for line in done.stdout.splitlines())
+    def ready(self, port):
+        return pair.ready(port, lambda name: subprocess.run(
+            self.command("cat", f"/proc/net/{name}"), stdout=subprocess.PIPE, text=True,
+            check=False).stdout)
 
     def close(self):
         self.keeper.stdin.close()
@@ -65,11 +65,17 @@ def link(mtu):
     server, client = Space(), Space()
     subprocess.run(server.command("ip", "link", "add", "wire0", "mtu", str(mtu), "type", "veth",
                                   "peer", "name", "wire0", "netns", str(client.pid)), check=True)
-    for space, address in ((server, SERVER), (client, CLIENT)):
+    for space, addresses in zip((server, client), ADDRESSES):
         space.run("ip", "link", "set", "wire0", "mtu", str(mtu))
         space.run("sysctl", "-qw", "net.ipv6.conf.wire0.dad_transmits=0")
-        space.run("ip", "addr", "add", f"{address}/24", "dev", "wire0")
+        space.run("ip", "addr", "add", f"{addresses[0]}/24", "dev", "wire0")
+        space.run("ip", "addr", "add", f"{addresses[1]}/64", "dev", "wire0", "nodad")
         space.run("ip", "link", "set", "wire0", "up")
+    for space in (server, client):  # the carrier comes a moment later
+        while "LOWER_UP" not in subprocess.run(space.command("ip", "link", "show", "wire0"),
+                                               stdout=subprocess.PIPE, text=True,
+                                               check=True).stdout:
+            time.sleep(0.01)
     return server, client
 
 
@@ -84,39 +90,60 @@ def gid_index(space, bin_dir):
     sys.exit("no GID of the address on the link:\n" + done.stdout)
 
 
-def run(fields, spaces, bin_dir, loss, gids):
-    name, port, server, client, expect = fields
+def at(command, side, gid):
+    """The command of a row, for one end of the link."""
+    # perftest's -b is "both ways"; its rows say localhost
+    command = command.replace("-b 127.0.0.1", f"-b {ADDRESSES[side][0]}")
+    command = re.sub(LOOPBACK, ADDRESSES[0][0], command)
+    command = re.sub(r"(?<=\s)::1\b", ADDRESSES[0][1], command)
+    return re.sub(r"-g \d+", f"-g {gid}", command)
+
+
+def run(fields, spaces, bin_dir, loss, gids, preload=""):
+    """None, or what went wrong."""
+    _, port, server, client, expect = fields
     watch = [os.path.join(bin_dir, "rnic-run"), "-i", "wire0", "--selfcheck"]
+    env = dict(os.environ)
     if loss:
         watch += ["--impair", f"loss={loss:g}%"]
-    processes = []
-    end = time.monotonic() + 90
-    env = dict(os.environ, RNIC_LINGER="300") if loss else dict(os.environ)
-    try:
-        for space, gid, command in zip(spaces, gids, (server, client)):
-            command = re.sub(r"\b(127\.0\.0\.1|localhost)\b", SERVER, command)
-            command = re.sub(r"-g \d+", f"-g {gid}", command)
-            processes.append(subprocess.Popen(
-                space.command(*watch, "--", *shlex.split(command)), env=env,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                start_new_session=True))
-            while command.startswith("ib") and space is spaces[0] and time.monotonic() < end and \
-                    processes[0].poll() is None and not space.listens(int(port)):
-                time.sleep(0.05)
-        outs = [process.communicate(timeout=max(1, end - time.monotonic()))[0]
-                for process in processes]
-    except subprocess.TimeoutExpired:
-        return "not done after 90 s"
-    finally:
-        for process in processes:
-            if process.poll() is None:
-                os.killpg(process.pid, 9)
-                process.wait()
+        env.setdefault("RNIC_LINGER", "500")  # who ends first answers its peer's repeats
+    if preload:  # leaks of Debian's programs are not ours
+        env["ASAN_OPTIONS"] = "detect_leaks=0:" + env.get("ASAN_OPTIONS", "")
+    processes, outs = [], []
+    end = time.monotonic() + TIMEOUT
+    with tempfile.TemporaryDirectory(prefix="rnic-wire-") as folder:
+        try:
+            for side, command in enumerate((server, client)):
+                words = rows_of.runtime_first(command, preload, bin_dir)
+                words += shlex.split(at(command.format(BIN=bin_dir, TMP=folder), side, gids[side]))
+                processes.append(subprocess.Popen(
+                    spaces[side].command(*watch, "--", *words), env=env, stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT, text=True, start_new_session=True))
+                while side == 0 and time.monotonic() < end and processes[0].poll() is None and \
+                        not spaces[0].ready(port):
+                    time.sleep(0.02)
+            for process in reversed(processes):
+                try:
+                    outs.append(process.communicate(timeout=max(1, end - time.monotonic()))[0])
+                except subprocess.TimeoutExpired:
+                    pair.stop(process)
+                    outs.append(process.communicate()[0] + f"\nnot done after {TIMEOUT} s")
+        finally:
+            for process in processes:
+                pair.stop(process)
     if any(process.returncode for process in processes) or \
-            not any(re.search(expect, out, re.MULTILINE) for out in outs):
+            (expect and not any(re.search(expect, out, re.MULTILINE) for out in outs)):
         return "\n---- ".join(f"status {process.returncode}\n{out}"
-                              for process, out in zip(processes, outs))
+                              for process, out in zip(reversed(processes), outs))
     return None
+
+
+def enter():
+    """As root of a user namespace, for one who is not root."""
+    if subprocess.run(["unshare", "-Ur", "true"], stderr=subprocess.DEVNULL, check=False).returncode:
+        print("no network namespace can be made here")
+        sys.exit(77)
+    os.execvp("unshare", ["unshare", "-Ur", sys.executable] + sys.argv)
 
 
 def main():
@@ -124,33 +151,26 @@ def main():
     parser.add_argument("--bin", required=True)
     parser.add_argument("--loss", type=float, default=0)
     parser.add_argument("--mtu", type=int, default=4300)
+    parser.add_argument("--preload", default="")
     parser.add_argument("names", nargs="+")
     args = parser.parse_args()
     if os.geteuid() != 0:
-        print("needs root for two namespaces")
-        sys.exit(77)
+        enter()
     bin_dir = os.path.abspath(args.bin)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # and what it runs with it
-    # Programs of one process, and those that take no address, stay at home.
-    able = [row for row in rows() if row[1].isdigit() and
-            re.search("127.0.0.1|localhost", row[3]) and "{TMP}" not in row[3]]
-    if args.loss:
-        able = [row for row in able
-                if "-c U" not in row[3] and not re.match("u[cd]_|write_bw_sizes", row[0])]
-    chosen = able if "all" in args.names else [row for row in able if row[0] in args.names]
+    chosen = [row for row in rows_of.rows() if row[0] not in AT_HOME] if "all" in args.names \
+        else [rows_of.row(name) for name in args.names]
     spaces = link(args.mtu)
     failed = 0
     try:
         gids = [gid_index(space, bin_dir) for space in spaces]
         for row in chosen:
-            problem = run(row, spaces, bin_dir, args.loss, gids)
+            problem = run(row, spaces, bin_dir, args.loss, gids, args.preload)
             print(f"{row[0]:20} {'ok' if problem is None else problem}", flush=True)
             failed += problem is not None
     finally:
         for space in spaces:
             space.close()
-    if not chosen:
-        sys.exit("no such row")
     return int(failed > 0)
 
 

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * CM events: each event of rdma_get_cm_event(3), made to happen by both ends of a connection in one
+ * process. Not here, because a RoCE device on Linux has no way to it either: ROUTE_ERROR (the path
+ * follows from the address, core/cma.c cma_resolve_iboe_route), MULTICAST_ERROR (a join is done at
+ * once or refused by the call, cma_iboe_join_multicast), ADDR_CHANGE (only when a bond changes its
+ * active slave, cma_netdev_callback).
+ *
+ * cm_events ADDRESS [NAME...]: an address of a device; the case "removal" needs the right to delete
+ * its interface, whose name is behind a colon (removal:rnic0).
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PORT    7600
+#define WAIT_MS 20000
+
+static const char *address;
+static struct rdma_event_channel *active, *passive;
+static struct rdma_cm_id *asks, *listens, *child;
+
+#define MUST(condition)                                                                            \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #condition, strerror(errno));  \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+static struct sockaddr_in at(const char *text, int port)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    MUST(inet_pton(AF_INET, text, &to.sin_addr) == 1);
+    return to;
+}
+
+/* The next event of a channel, which has to be this one; the caller acknowledges it. */
+static struct rdma_cm_event *next(struct rdma_event_channel *channel, enum rdma_cm_event_type type)
+{
+    struct pollfd fd = {.fd = channel->fd, .events = POLLIN};
+    struct rdma_cm_event *event;
+    MUST(poll(&fd, 1, WAIT_MS) == 1);
+    MUST(rdma_get_cm_event(channel, &event) == 0);
+    if (event->event != type) {
+        fprintf(stderr, "%s (%d) instead of %s\n", rdma_event_str(event->event), event->status,
+                rdma_event_str(type));
+        exit(1);
+    }
+    return event;
+}
+
+static void expect(struct rdma_event_channel *channel, enum rdma_cm_event_type type, int status)
+{
+    struct rdma_cm_event *event = next(channel, type);
+    MUST(event->status == status);
+    MUST(rdma_ack_cm_event(event) == 0);
+}
+
+static void begin(enum rdma_port_space space, bool bound, bool listening)
+{
+    struct sockaddr_in here = at(address, PORT);
+    MUST((active = rdma_create_event_channel()) && (passive = rdma_create_event_channel()));
+    MUST(rdma_create_id(active, &asks, NULL, space) == 0);
+    MUST(rdma_create_id(passive, &listens, NULL, space) == 0);
+    child = NULL;
+    if (bound)
+        MUST(rdma_bind_addr(listens, (struct sockaddr *)&here) == 0);
+    if (listening)
+        MUST(rdma_listen(listens, 5) == 0);
+}
+
+static void end(void)
+{
+    if (child)
+        MUST(rdma_destroy_id(child) == 0);
+    MUST(rdma_destroy_id(asks) == 0 && rdma_destroy_id(listens) == 0);
+    rdma_destroy_event_channel(active);
+    rdma_destroy_event_channel(passive);
+}
+
+static void resolve(void)
+{
+    struct sockaddr_in to = at(address, PORT);
+    MUST(rdma_resolve_addr(asks, NULL, (struct sockaddr *)&to, 2000) == 0);
+    expect(active, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+    MUST(rdma_resolve_route(asks, 2000) == 0);
+    expect(active, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+}
+
+static void ask(void)
+{
+    struct rdma_conn_param param = {.private_data = "ask", .private_data_len = 4, .qp_num = 77};
+    MUST(rdma_connect(asks, &param) == 0);
+}
+
+static void take_request(void)
+{
+    struct rdma_cm_event *event = next(passive, RDMA_CM_EVENT_CONNECT_REQUEST);
+    MUST(event->listen_id == listens);
+    MUST(memcmp(asks->ps == RDMA_PS_UDP ? event->param.ud.private_data
+                                        : event->param.conn.private_data,
+                "ask", 4) == 0);
+    child = event->id;
+    MUST(rdma_ack_cm_event(event) == 0);
+}
+
+static void accept_it(void)
+{
+    struct rdma_conn_param param = {.private_data = "yes", .private_data_len = 4, .qp_num = 78};
+    MUST(rdma_accept(child, &param) == 0);
+}
+
+/* ---- cases ----------------------------------------------------------------------------------- */
+
+/* CONNECT_RESPONSE is for who has no QP here: rdma_establish() is the program's then. */
+static void connection(void)
+{
+    struct rdma_cm_event *event;
+    begin(RDMA_PS_TCP, true, true);
+    resolve();
+    ask();
+    take_request();
+    accept_it();
+    event = next(active, RDMA_CM_EVENT_CONNECT_RESPONSE);
+    MUST(event->param.conn.qp_num == 78 && memcmp(event->param.conn.private_data, "yes", 4) == 0);
+    MUST(rdma_ack_cm_event(event) == 0);
+    MUST(rdma_establish(asks) == 0);
+    expect(passive, RDMA_CM_EVENT_ESTABLISHED, 0);
+    MUST(rdma_disconnect(asks) == 0);
+    expect(passive, RDMA_CM_EVENT_DISCONNECTED, 0);
+    MUST(rdma_disconnect(child) == 0); /* the DREP */
+    expect(active, RDMA_CM_EVENT_DISCONNECTED, 0);
+    expect(active, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
+    expect(passive, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
+    end();
+}
+
+/* Who listens a moment too late is waited for. */
+static void late(void)
+{
+    begin(RDMA_PS_TCP, true, false);
+    resolve();
+    ask();
+    usleep(50000);
+    MUST(rdma_listen(listens, 5) == 0);
+    take_request();
+    accept_it();
+    expect(active, RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
+    end();
+}
+
+static void rejected(void)
+{
+    struct rdma_cm_event *event;
+    begin(RDMA_PS_TCP, true, true);
+    resolve();
+    ask();
+    take_request();
+    MUST(rdma_reject(child, "no", 3) == 0);
+    event = next(active, RDMA_CM_EVENT_REJECTED);
+    MUST(event->status == 28 && memcmp(event->param.conn.private_data, "no", 3) == 0);
+    MUST(rdma_ack_cm_event(event) == 0);
+    end();
+}
+
+/* Bound or not, nobody listens: reason 8, invalid service id. */
+static void nobody(void)
+{
+    for (int bound = 0; bound < 2; bound++) {
+        begin(RDMA_PS_TCP, bound, false);
+        resolve();
+        ask();
+        expect(active, RDMA_CM_EVENT_REJECTED, 8);
+        end();
+    }
+}
+
+/* The listener goes away with a request that nobody took. */
+static void listener_gone(void)
+{
+    begin(RDMA_PS_TCP, true, true);
+    resolve();
+    ask();
+    struct pollfd fd = {.fd = passive->fd, .events = POLLIN};
+    MUST(poll(&fd, 1, WAIT_MS) == 1);
+    MUST(rdma_destroy_id(listens) == 0);
+    expect(active, RDMA_CM_EVENT_REJECTED, 28);
+    MUST(rdma_create_id(passive, &listens, NULL, RDMA_PS_TCP) == 0);
+    end();
+}
+
+/* A service of datagrams: found, refused, and not there, which is UNREACHABLE with the status of
+ * the SIDR_REP. */
+static void datagrams(void)
+{
+    struct rdma_cm_event *event;
+    begin(RDMA_PS_UDP, true, true);
+    resolve();
+    ask();
+    take_request();
+    accept_it();
+    event = next(active, RDMA_CM_EVENT_ESTABLISHED);
+    MUST(event->param.ud.qp_num == 78 && event->param.ud.qkey == RDMA_UDP_QKEY);
+    MUST(rdma_ack_cm_event(event) == 0);
+    end();
+    begin(RDMA_PS_UDP, true, true);
+    resolve();
+    ask();
+    take_request();
+    MUST(rdma_reject(child, NULL, 0) == 0);
+    expect(active, RDMA_CM_EVENT_UNREACHABLE, 2);
+    end();
+    begin(RDMA_PS_UDP, false, false);
+    resolve();
+    ask();
+    expect(active, RDMA_CM_EVENT_UNREACHABLE, 1);
+    end();
+}
+
+static void multicast(void)
+{
+    struct sockaddr_in group = at("239.1.2.3", 0);
+    struct rdma_cm_event *event;
+    begin(RDMA_PS_UDP, true, false);
+    MUST(rdma_join_multicast(listens, (struct sockaddr *)&group, &group) == 0);
+    event = next(passive, RDMA_CM_EVENT_MULTICAST_JOIN);
+    MUST(event->param.ud.private_data == &group && event->param.ud.qp_num == 0xFFFFFF);
+    MUST(rdma_ack_cm_event(event) == 0);
+    MUST(rdma_leave_multicast(listens, (struct sockaddr *)&group) == 0);
+    end();
+}
+
+/* No route leads there. */
+static void address_error(void)
+{
+    struct sockaddr_in to = at("203.0.113.1", PORT);
+    struct rdma_cm_event *event;
+    begin(RDMA_PS_TCP, false, false);
+    if (rdma_resolve_addr(asks, NULL, (struct sockaddr *)&to, 300) == 0) {
+        event = next(active, RDMA_CM_EVENT_ADDR_ERROR);
+        MUST(event->status < 0);
+        MUST(rdma_ack_cm_event(event) == 0);
+    }
+    end();
+}
+
+/* The program's QP cannot follow what the messages say: librdmacm tells of CONNECT_ERROR. */
+static void connect_error(void)
+{
+    struct ibv_qp_init_attr init = {
+        .qp_type = IBV_QPT_RC,
+        .cap = {.max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1}};
+    struct rdma_conn_param param = {.private_data = "ask", .private_data_len = 4};
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+    struct rdma_cm_event *event;
+    begin(RDMA_PS_TCP, true, true);
+    resolve();
+    MUST(rdma_create_qp(asks, NULL, &init) == 0);
+    MUST(rdma_connect(asks, &param) == 0);
+    take_request();
+    MUST(ibv_modify_qp(asks->qp, &attr, IBV_QP_STATE) == 0);
+    accept_it();
+    event = next(active, RDMA_CM_EVENT_CONNECT_ERROR);
+    MUST(event->status != 0);
+    MUST(rdma_ack_cm_event(event) == 0);
+    rdma_destroy_qp(asks);
+    end();
+}
+
+/* The interface is deleted, and the device with it. */
+static void removal(const char *iface)
+{
+    char command[64];
+    struct sockaddr_in here = at(address, PORT);
+    begin(RDMA_PS_TCP, false, false);
+    MUST(rdma_bind_addr(asks, (struct sockaddr *)&here) == 0);
+    snprintf(command, sizeof command, "ip link delete %s", iface);
+    MUST(system(command) == 0);
+    struct rdma_cm_event *event = next(active, RDMA_CM_EVENT_DEVICE_REMOVAL);
+    MUST(event->id == asks);
+    MUST(rdma_ack_cm_event(event) == 0);
+    end();
+}
+
+/* The descriptor: EAGAIN without an event if it does not block, and a thread that is late to ask of
+ * a destroyed channel does not end the process with an error. */
+static void *ask_late(void *fd)
+{
+    struct rdma_cm_event *event;
+    struct rdma_event_channel channel = {.fd = *(int *)fd};
+    if (rdma_get_cm_event(&channel, &event) != 0)
+        _exit(1);
+    return NULL;
+}
+
+static void descriptor(void)
+{
+    struct rdma_cm_event *event;
+    static int fd;
+    pthread_t thread;
+    begin(RDMA_PS_TCP, false, false);
+    MUST(fcntl(active->fd, F_SETFL, fcntl(active->fd, F_GETFL) | O_NONBLOCK) == 0);
+    MUST(rdma_get_cm_event(active, &event) == -1 && errno == EAGAIN);
+    fd = active->fd;
+    end();
+    MUST(pthread_create(&thread, NULL, ask_late, &fd) == 0);
+    MUST(pthread_detach(thread) == 0);
+    usleep(100000);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } cases[] = {
+        {"connection", connection},       {"late", late},
+        {"rejected", rejected},           {"nobody", nobody},
+        {"datagrams", datagrams},         {"multicast", multicast},
+        {"listener_gone", listener_gone}, {"address_error", address_error},
+        {"connect_error", connect_error}, {"descriptor", descriptor},
+    };
+    address = argc > 1 ? argv[1] : "127.0.0.1";
+    if (argc > 2 && strncmp(argv[2], "removal:", 8) == 0) {
+        removal(argv[2] + 8);
+        puts("removal: as it should be");
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bool wanted = argc < 3;
+        for (int k = 2; k < argc; k++)
+            wanted |= strcmp(argv[k], cases[i].name) == 0;
+        if (!wanted)
+            continue;
+        printf("%s\n", cases[i].name);
+        fflush(stdout);
+        cases[i].run();
+    }
+    puts("all as they should be");
+    return 0;
+}

@@ -11,9 +11,20 @@ void chunks_open(struct chunks *chunks, FILE *file, const struct inflate *inflat
 
 void chunks_close(struct chunks *chunks)
 {
-    for (unsigned i = 0; i <= CHUNKS_KEEP; i++)
+    for (unsigned i = 0; i <= CHUNKS_KEEP && !chunks->mapped; i++)
         free(chunks->ring[i].p);
     *chunks = (struct chunks){0};
+}
+
+void chunks_map(struct chunks *chunks, uint8_t *mapped, size_t len)
+{
+    for (unsigned i = 0; i <= CHUNKS_KEEP; i++) {
+        free(chunks->ring[i].p);
+        chunks->ring[i] = (struct chunk){0};
+    }
+    chunks->ring[chunks->at].p = mapped;
+    chunks->len = len;
+    chunks->end = chunks->mapped = true;
 }
 
 /* Room for `cap` bytes in a chunk whose content nobody needs; a very large one does not stay. */

@@ -33,11 +33,16 @@ struct chunks {
     bool kept;       /* something in the present chunk was handed out to keep */
     bool end;        /* nothing follows what is in the present chunk */
     bool no_memory;
+    bool mapped; /* what is there is the caller's */
 };
 
 /* A zeroed one is closed. */
 void chunks_open(struct chunks *chunks, FILE *file, const struct inflate *inflate);
 void chunks_close(struct chunks *chunks);
+
+/* Nothing but the first chunk was read: shows the whole stream instead where the caller has mapped
+ * it, `len` bytes, which stay valid until it unmaps them. */
+void chunks_map(struct chunks *chunks, uint8_t *mapped, size_t len);
 
 /* The slow way of chunks_peek(). */
 const uint8_t *chunks_refill(struct chunks *chunks, size_t len);

@@ -66,6 +66,10 @@ const struct entry *setup_entry(const struct setup *s, int64_t rel)
 {
     size_t low = 0, high = s->entry_cnt;
 
+    /* Of SENDs and WRITEs only, each PSN is an entry. */
+    if (high && rel >= s->entry[0].rel && rel - s->entry[0].rel < (int64_t)high &&
+        s->entry[rel - s->entry[0].rel].rel == rel)
+        return &s->entry[rel - s->entry[0].rel];
     while (low < high) {
         size_t mid = low + (high - low) / 2;
 
@@ -367,7 +371,6 @@ static void find_mtu(struct setup *s)
 
 static void find_pkey(struct setup *s)
 {
-    struct roce_pkt pkt;
     uint16_t pkey = 0;
     uint32_t votes = 0;
 
@@ -376,10 +379,9 @@ static void find_pkey(struct setup *s)
         for (uint32_t i = 0; i < s->step_cnt; i++) {
             if (s->step[i].response != (want_response == 1) || !s->step[i].usable)
                 continue;
-            trace_parse(setup_packet(s, i), &pkt);
             if (votes == 0)
-                pkey = pkt.bth.pkey;
-            votes += pkt.bth.pkey == pkey ? 1 : (uint32_t)-1;
+                pkey = setup_packet(s, i)->pkey;
+            votes += setup_packet(s, i)->pkey == pkey ? 1 : (uint32_t)-1;
         }
     }
     s->pkey = pkey ? pkey : 0xFFFF;

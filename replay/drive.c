@@ -80,7 +80,7 @@ struct cue {
 
 uint64_t drive_hash(const uint8_t *p, size_t len)
 {
-    return (uint64_t)roce_crc32(0, p, len) << 32 | roce_crc32(0xFFFFFFFF, p, len);
+    return (uint64_t)len << 32 | roce_crc32(0, p, len);
 }
 
 /* ---- setting up --------------------------------------------------------------------------------
@@ -892,7 +892,12 @@ static int play_device(struct drive *d, uint32_t device, struct playing *play, s
 int drive_all(struct drive *drive, const struct trace *trace, const struct conns *conns,
               const struct drive_options *options, struct fault *fault)
 {
-    struct playing *play;
+    return drive_derive(drive, trace, conns, options, fault) == 0 ? drive_play(drive, fault) : -1;
+}
+
+int drive_derive(struct drive *drive, const struct trace *trace, const struct conns *conns,
+                 const struct drive_options *options, struct fault *fault)
+{
     int rc = 0;
 
     memset(drive, 0, sizeof(*drive));
@@ -902,6 +907,16 @@ int drive_all(struct drive *drive, const struct trace *trace, const struct conns
     drive->stores = options->stores;
     for (size_t i = 0; rc == 0 && i < conns->cnt; i++)
         rc = runs_add_side(drive, &conns->side[i]);
+    if (rc != 0)
+        return fault_set(fault, "%s: no memory", trace->name);
+    return drive->given ? given_apply(drive->given, drive, fault) : 0;
+}
+
+int drive_play(struct drive *drive, struct fault *fault)
+{
+    struct playing *play;
+    int rc = 0;
+
     play = calloc(drive->run_cnt + 1, sizeof(*play));
     if (!play)
         rc = -1;
@@ -912,9 +927,7 @@ int drive_all(struct drive *drive, const struct trace *trace, const struct conns
             rc = -1;
     }
     if (rc != 0)
-        fault_set(fault, "%s: no memory", trace->name);
-    else if (drive->given)
-        rc = given_apply(drive->given, drive, fault);
+        fault_set(fault, "%s: no memory", drive->trace->name);
     for (uint32_t i = 0; rc == 0 && i < drive->device_cnt; i++)
         rc = play_device(drive, i, play, fault);
     for (size_t i = 0; play && i < drive->run_cnt; i++) {

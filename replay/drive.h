@@ -101,6 +101,12 @@ struct drive_options {
 /* Derives and plays all sides. 0, or -1 and a fault. drive_free() is wanted in both cases. */
 int drive_all(struct drive *drive, const struct trace *trace, const struct conns *conns,
               const struct drive_options *options, struct fault *fault);
+
+/* The same in two steps. What is derived stays as it is while it is played, so that another thread
+ * may play the other ends meanwhile (post.h). */
+int drive_derive(struct drive *drive, const struct trace *trace, const struct conns *conns,
+                 const struct drive_options *options, struct fault *fault);
+int drive_play(struct drive *drive, struct fault *fault);
 void drive_free(struct drive *drive);
 
 /* Hash of a payload, for comparing ones that were not kept. */

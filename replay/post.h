@@ -92,7 +92,8 @@ struct post {
     size_t cnt;
 };
 
-/* Posts and plays all runs. 0, or -1 and a fault. post_free() is wanted in both cases. */
+/* Posts and plays all runs, which are derived; nothing that drive_play() makes is looked at. 0, or
+ * -1 and a fault. post_free() is wanted in both cases. */
 int post_all(struct post *post, const struct drive *drive, struct fault *fault);
 void post_free(struct post *post);
 

@@ -6,12 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include "capfile.h"
 #include "erf.h"
 #include "inflate.h"
 
 /* pcap.h has no names for these two in every version; the numbers are tcpdump.org's. */
+/* Smaller files are read as quickly. */
+#define MAP_MIN (UINT64_C(1) << 20)
+
 #define LINKTYPE_ETHERNET   1
 #define LINKTYPE_RAW        101
 #define LINKTYPE_SLL        113
@@ -302,6 +306,22 @@ uint32_t source_linktype(const struct source *source)
 uint32_t source_snaplen(const struct source *source)
 {
     return source->pcap ? (uint32_t)pcap_snapshot(source->pcap) : source->cap.snaplen;
+}
+
+void *source_map(struct source *source, size_t *len)
+{
+    struct chunks *chunks = &source->cap.chunks;
+    void *mapped;
+
+    if (source->pcap || source->inflate || source->total < MAP_MIN || source->total > SIZE_MAX ||
+        ftello(source->file) != (off_t)chunks->len)
+        return NULL;
+    *len = (size_t)source->total;
+    mapped = mmap(NULL, *len, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fileno(source->file), 0);
+    if (mapped == MAP_FAILED)
+        return NULL;
+    chunks_map(chunks, mapped, *len);
+    return mapped;
 }
 
 void source_progress(const struct source *source, uint64_t *done, uint64_t *total)

@@ -60,6 +60,14 @@ bool source_blocks(struct source *source,
                    void (*on_block)(void *user, const uint8_t *block, uint32_t len, bool big),
                    void *user);
 
+/*
+ * Maps the whole file: all frames then stay valid, also after source_close(), until the caller
+ * unmaps it with munmap(). NULL where that cannot be, or is not worth it: pipes, what is
+ * compressed, small files. To be called before the first source_next(). Nobody may cut the file
+ * short meanwhile.
+ */
+void *source_map(struct source *source, size_t *len);
+
 /* What messages call it: the path, or "standard input". */
 const char *source_name(const struct source *source);
 

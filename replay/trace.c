@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include "wire/bytes.h"
 
 #define BLOCK_SIZE (1u << 20)
@@ -168,6 +169,7 @@ static int add(struct trace *trace, const struct source_frame *frame, struct fau
         .msn = pkt.aeth.msn,
         .payload_len = pkt.payload_len,
         .payload_off = pkt.payload_off,
+        .pkey = pkt.bth.pkey,
         .opcode = pkt.bth.opcode,
         .syndrome = pkt.aeth.syndrome,
         .icrc = (uint8_t)roce_pkt_icrc_check(&pkt, NULL),
@@ -178,7 +180,7 @@ static int add(struct trace *trace, const struct source_frame *frame, struct fau
     if (p->cut && !complete(trace, p, &pkt))
         return fault_set(fault, "%s: frame %u: no memory", trace->name, frame->number);
     if (!p->data)
-        p->data = keep(trace, frame->data, frame->cap_len);
+        p->data = trace->mapped ? frame->data : keep(trace, frame->data, frame->cap_len);
     if (!p->data)
         return fault_set(fault, "%s: frame %u: no memory", trace->name, frame->number);
     p->dropped = p->icrc == ROCE_ICRC_BAD || roce_pkt_dropped(&pkt);
@@ -203,6 +205,7 @@ int trace_read(struct trace *trace, const char *path, struct fault *fault)
     if (!source)
         return -1;
     trace->name = strdup(source_name(source));
+    trace->mapped = source_map(source, &trace->mapped_len);
     rc = trace->name ? 0 : fault_set(fault, "%s: no memory", path);
     while (rc == 0 && (rc = source_next(source, &frame, fault)) == 1) {
         trace->frames++;
@@ -254,6 +257,8 @@ void trace_free(struct trace *trace)
         next = b->next;
         free(b);
     }
+    if (trace->mapped)
+        munmap(trace->mapped, trace->mapped_len);
     free(trace->flow);
     free(trace->pkt);
     free(trace->name);

@@ -29,6 +29,7 @@ struct trace_packet {
     uint32_t msn;                 /* of the AETH, if there is one */
     uint32_t payload_len;         /* without pad */
     uint16_t payload_off;         /* in `data` */
+    uint16_t pkey;
     uint8_t opcode;
     uint8_t syndrome; /* of the AETH, if there is one */
     uint8_t icrc;     /* enum roce_icrc_status */
@@ -66,6 +67,8 @@ struct trace {
     uint32_t malformed; /* RoCE frames without a readable BTH */
     uint64_t bytes;
     struct trace_block *blocks;
+    void *mapped; /* the file, in which the frames lie, or NULL: they are in blocks */
+    size_t mapped_len;
 };
 
 /* Reads a whole capture. 0, or -1 and a fault. trace_free() is wanted in both cases. */

@@ -51,10 +51,19 @@ static bool has_refused(const struct deviation_case *c)
 {
     const struct setup *s = setup_of(c);
     uint32_t since = STEP_NONE;
+    size_t low = 0, high = c->run->progress_cnt;
 
-    for (size_t i = c->run->progress_cnt; i-- > 0 && since == STEP_NONE;)
-        if (c->run->progress[i].step < c->step)
-            since = c->run->progress[i].step;
+    /* The last step before the answer that brought ours on. */
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (c->run->progress[mid].step < c->step)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    if (low > 0)
+        since = c->run->progress[low - 1].step;
     for (uint32_t i = c->step;
          i-- > 0 && c->step - i <= LOOK_BACK && (since == STEP_NONE || i > since);) {
         const struct step *step = &s->step[i];

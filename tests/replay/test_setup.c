@@ -40,7 +40,7 @@ static void expect_changes(const struct change *row, size_t cnt)
 static void what_was_dumped_gives_the_same_report(void)
 {
     CHECKRUN_EXPECT(
-        "for c in $C/*.pcap*; do for peer in '' '--peer linux-rxe-6.1'; do "
+        "for c in $C/*.pcap*; do for peer in '--peer linux-rxe-6.1'; do "
         "$R replay $peer --dump-setup $T/a.json $c >$T/a.out; a=$?; "
         "$R replay $peer --setup $T/a.json --dump-setup $T/b.json $c >$T/b.out; "
         "[ $a = $? ] && grep -v memory: $T/a.out >$T/a && grep -v memory: $T/b.out >$T/b && "

@@ -32,6 +32,7 @@ static int hf_roce_payload_len = -1;
 static int ett_roce = -1;
 static int tap_roce = -1;
 static int tap_object = -1;
+static int tap_expert;
 static expert_field ei_roce_icrc_bad = EI_INIT;
 static dissector_handle_t data_handle;
 
@@ -176,7 +177,8 @@ static void add_text(const struct walk *w, packet_info *pinfo, proto_item *item)
     text = roce_info_text(&line, &w->pkt, w->tracked ? &w->frame : NULL, roce_prefs.relative_psn);
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "RoCE");
     col_add_str(pinfo->cinfo, COL_INFO, text);
-    proto_item_append_text(item, ", %s", text);
+    if (item && PTREE_DATA(item)->visible)
+        proto_item_append_text(item, ", %s", text);
 }
 
 static uint64_t time_of(const packet_info *pinfo)
@@ -228,6 +230,17 @@ static void add_payload(const struct walk *w, packet_info *pinfo, proto_tree *su
                          pinfo, tree);
 }
 
+/* Whether anybody reads our part of the tree, a filter on one of our fields for example. Filling it
+ * costs more than all else, and most often the tree is there for others. */
+static bool is_read(proto_tree *tree)
+{
+    if (tap_expert == 0) /* it is registered after us */
+        tap_expert = find_tap_id("expert");
+    return have_tap_listener(tap_expert) ||
+           (tree && (PTREE_DATA(tree)->visible || proto_field_is_referenced(tree, proto_roce) ||
+                     proto_field_is_referenced(tree, proto_expert)));
+}
+
 static int show(struct walk *w, packet_info *pinfo, proto_tree *tree)
 {
     bool tapped = have_tap_listener(tap_roce) || have_tap_listener(tap_object);
@@ -245,14 +258,15 @@ static int show(struct walk *w, packet_info *pinfo, proto_tree *tree)
     item = proto_tree_add_item(tree, proto_roce, w->tvb, 0, -1, ENC_NA);
     sub = proto_item_add_subtree(item, ett_roce);
     add_text(w, pinfo, item);
-    roce_expert_add_defects(&w->pkt, pinfo, item);
-    if (tree)
+    if (is_read(tree)) {
+        roce_expert_add_defects(&w->pkt, pinfo, item);
         add_headers(w, sub);
-    proto_item_set_generated(
-        proto_tree_add_uint(sub, hf_roce_payload_len, w->tvb, 0, 0, w->pkt.payload_len));
-    add_icrc(w, pinfo, sub);
-    if (w->tracked)
-        roce_analysis_add(&w->pkt, &w->frame, w->tvb, pinfo, sub);
+        proto_item_set_generated(
+            proto_tree_add_uint(sub, hf_roce_payload_len, w->tvb, 0, 0, w->pkt.payload_len));
+        add_icrc(w, pinfo, sub);
+        if (w->tracked)
+            roce_analysis_add(&w->pkt, &w->frame, w->tvb, pinfo, sub);
+    }
     if (tapped)
         tap(w, pinfo);
     add_payload(w, pinfo, sub, tree);

@@ -379,7 +379,7 @@ static void run(const char *iface, bool client, int fd, const struct conf *conf)
 
 int main(int argc, char **argv)
 {
-    bool quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
+    bool quick = argc > 1 && strcmp(argv[argc - 1], "--quick") == 0;
     /* Packets of 4096 bytes alone, for bench_verbs.py. */
     unsigned first = argc > 1 && strcmp(argv[1], "--account") == 0 ? 2 : 0;
     const struct conf confs[] = {

@@ -78,8 +78,9 @@ def main():
     base = bare = 0.0
     account = ""
     if args.bench_port:
-        account = subprocess.run([args.bench_port, "--account"], stdout=subprocess.PIPE, text=True,
-                                 timeout=100, check=True).stdout
+        quick = ["--quick"] if args.runs == 1 else []
+        account = subprocess.run([args.bench_port, "--account", *quick], stdout=subprocess.PIPE,
+                                 text=True, timeout=100, check=True).stdout
         bare = float(re.search(r"^ +pcap_inject +bare +\d+ ns, +(\d+) MB/s", account, re.MULTILINE)[1])
     print(f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, median of {args.runs}")
     for name, unit, _ in MEASURES:

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include "capfile.h"
 #include "erf.h"
@@ -308,19 +307,17 @@ uint32_t source_snaplen(const struct source *source)
     return source->pcap ? (uint32_t)pcap_snapshot(source->pcap) : source->cap.snaplen;
 }
 
-void *source_map(struct source *source, size_t *len)
+struct mapped *source_map(struct source *source)
 {
     struct chunks *chunks = &source->cap.chunks;
-    void *mapped;
+    struct mapped *mapped;
 
     if (source->pcap || source->inflate || source->total < MAP_MIN || source->total > SIZE_MAX ||
         ftello(source->file) != (off_t)chunks->len)
         return NULL;
-    *len = (size_t)source->total;
-    mapped = mmap(NULL, *len, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fileno(source->file), 0);
-    if (mapped == MAP_FAILED)
-        return NULL;
-    chunks_map(chunks, mapped, *len);
+    mapped = mapped_open(fileno(source->file), (size_t)source->total, source_name(source));
+    if (mapped)
+        chunks_map(chunks, mapped_bytes(mapped), (size_t)source->total);
     return mapped;
 }
 

@@ -10,6 +10,7 @@
 #define REPLAY_SOURCE_H
 
 #include "chunks.h"
+#include "mapped.h"
 #include "text.h"
 #include "wire/pkt.h"
 
@@ -62,11 +63,10 @@ bool source_blocks(struct source *source,
 
 /*
  * Maps the whole file: all frames then stay valid, also after source_close(), until the caller
- * unmaps it with munmap(). NULL where that cannot be, or is not worth it: pipes, what is
- * compressed, small files. To be called before the first source_next(). Nobody may cut the file
- * short meanwhile.
+ * closes it with mapped_close(). NULL where that cannot be, or is not worth it: pipes, what is
+ * compressed, small files. To be called before the first source_next().
  */
-void *source_map(struct source *source, size_t *len);
+struct mapped *source_map(struct source *source);
 
 /* What messages call it: the path, or "standard input". */
 const char *source_name(const struct source *source);

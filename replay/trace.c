@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include "wire/bytes.h"
 
 #define BLOCK_SIZE (1u << 20)
@@ -205,7 +204,7 @@ int trace_read(struct trace *trace, const char *path, struct fault *fault)
     if (!source)
         return -1;
     trace->name = strdup(source_name(source));
-    trace->mapped = source_map(source, &trace->mapped_len);
+    trace->mapped = source_map(source);
     rc = trace->name ? 0 : fault_set(fault, "%s: no memory", path);
     while (rc == 0 && (rc = source_next(source, &frame, fault)) == 1) {
         trace->frames++;
@@ -257,8 +256,7 @@ void trace_free(struct trace *trace)
         next = b->next;
         free(b);
     }
-    if (trace->mapped)
-        munmap(trace->mapped, trace->mapped_len);
+    mapped_close(trace->mapped);
     free(trace->flow);
     free(trace->pkt);
     free(trace->name);

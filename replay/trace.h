@@ -67,8 +67,7 @@ struct trace {
     uint32_t malformed; /* RoCE frames without a readable BTH */
     uint64_t bytes;
     struct trace_block *blocks;
-    void *mapped; /* the file, in which the frames lie, or NULL: they are in blocks */
-    size_t mapped_len;
+    struct mapped *mapped; /* the file, in which the frames lie, or NULL: they are in blocks */
 };
 
 /* Reads a whole capture. 0, or -1 and a fault. trace_free() is wanted in both cases. */

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "checkrun.h"
 #include "ngfile.h"
 #include "source.h"
@@ -317,6 +319,54 @@ static void frames_stay_while_batches_wait(void)
     free(all);
 }
 
+/* Reads a mapped file that is cut short meanwhile; does not come back. */
+static void read_cut_short(const char *path, int err)
+{
+    struct fault fault;
+    struct source_frame frame;
+    struct source *source = source_open(path, &fault);
+
+    dup2(err, STDERR_FILENO);
+    if (!source || !source_map(source) || truncate(path, 4096) != 0)
+        _exit(100);
+    while (source_next(source, &frame, &fault) == 1)
+        if (frame.cap_len && frame.data[frame.cap_len - 1])
+            _exit(101); /* all bytes were zeros */
+    _exit(0);
+}
+
+/* A file that somebody cuts short under the reader is unusable input, not a crash. */
+static void a_mapped_file_is_cut_short(void)
+{
+    const char *path = checkrun_path("cut.pcapng");
+    static uint8_t filler[65536];
+    struct ngfile f = {0};
+    char said[512] = "", want[512];
+    int err[2], status = 0;
+    pid_t pid;
+
+    ng_section(&f, false, UINT64_MAX);
+    ng_interface(&f, 1, 0, 0, 0);
+    for (unsigned i = 0; i < 64; i++)
+        ng_enhanced(&f, 0, i, filler, 60000, NULL);
+    ng_write(&f, path);
+    ng_free(&f);
+    CU_ASSERT_EQUAL_FATAL(pipe(err), 0);
+    pid = fork();
+    CU_ASSERT_TRUE_FATAL(pid >= 0);
+    if (pid == 0)
+        read_cut_short(path, err[1]);
+    close(err[1]);
+    EXPECT_EQ(waitpid(pid, &status, 0), pid);
+    CU_ASSERT_TRUE(read(err[0], said, sizeof(said) - 1) >= 0);
+    close(err[0]);
+    CU_ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 2);
+    snprintf(want, sizeof(want), "%s: was cut short while it was read\n", path);
+    CU_ASSERT_STRING_EQUAL(said, want);
+}
+
 SUITE("replay.source", TEST(every_capture_as_libpcap_reads_it), TEST(pcap_of_every_kind),
       TEST(pcapng_of_every_kind), TEST(spoilt_files_as_libpcap_reads_them),
-      TEST(interfaces_of_different_links), TEST(frames_stay_while_batches_wait))
+      TEST(interfaces_of_different_links), TEST(frames_stay_while_batches_wait),
+      TEST(a_mapped_file_is_cut_short))

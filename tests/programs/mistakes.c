@@ -273,7 +273,7 @@ static void overrun(void)
     struct ibv_sge sge;
     struct ibv_send_wr wr = write_wr(pair, &sge);
     struct ibv_async_event event;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i <= pair->a.cq->cqe; i++)
         post(pair, &wr);
     if (ibv_get_async_event(context, &event) != 0)
         die("ibv_get_async_event: %s", strerror(errno));

@@ -64,18 +64,7 @@ _Static_assert((MEMBER_CNT + 1) * 10 <= ROCE_PACK_MAX, "ROCE_PACK_MAX holds ever
 _Static_assert(MEMBER_CNT <= 64, "a 64-bit number has a bit for each member");
 
 const struct roce_pack roce_pack_empty = {
-    .result = {.stream = ROCE_NO_STREAM,
-               .src_qpn = ROCE_QPN_UNKNOWN,
-               .cm_stream = ROCE_NO_STREAM,
-               .timeout = ROCE_NEVER_NS,
-               .rto = ROCE_NEVER_NS,
-               .rtt = ROCE_NEVER_NS,
-               .response_time = ROCE_NEVER_NS,
-               .message_time = ROCE_NEVER_NS,
-               .rnr_wait = ROCE_NEVER_NS,
-               .rnr_waited = ROCE_NEVER_NS,
-               .cnp_delay = ROCE_NEVER_NS,
-               .credits = ROCE_CREDITS_UNLIMITED},
+    .result = ROCE_FLOW_RESULT_NONE,
     .delta = ROCE_NEVER_NS,
 };
 

@@ -204,18 +204,7 @@ static void judge(struct roce_ctx *ctx)
     }
 }
 
-static const struct roce_flow_result nothing = {.stream = ROCE_NO_STREAM,
-                                                .src_qpn = ROCE_QPN_UNKNOWN,
-                                                .cm_stream = ROCE_NO_STREAM,
-                                                .timeout = ROCE_NEVER_NS,
-                                                .rto = ROCE_NEVER_NS,
-                                                .rtt = ROCE_NEVER_NS,
-                                                .response_time = ROCE_NEVER_NS,
-                                                .message_time = ROCE_NEVER_NS,
-                                                .rnr_wait = ROCE_NEVER_NS,
-                                                .rnr_waited = ROCE_NEVER_NS,
-                                                .cnp_delay = ROCE_NEVER_NS,
-                                                .credits = ROCE_CREDITS_UNLIMITED};
+static const struct roce_flow_result nothing = ROCE_FLOW_RESULT_NONE;
 
 void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
                     struct roce_flow_result *result)

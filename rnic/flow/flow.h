@@ -151,6 +151,15 @@ struct roce_flow_result {
     uint64_t cm_service; /* ... and the service id of its REQ; 0 if that was not captured */
 };
 
+/* Of a frame of which nothing is known; what is not named is 0. To initialize one with. */
+/* clang-format off */
+#define ROCE_FLOW_RESULT_NONE {.stream = ROCE_NO_STREAM, .src_qpn = ROCE_QPN_UNKNOWN,             \
+    .rto = ROCE_NEVER_NS, .timeout = ROCE_NEVER_NS, .rtt = ROCE_NEVER_NS,                         \
+    .response_time = ROCE_NEVER_NS, .message_time = ROCE_NEVER_NS,                                \
+    .credits = ROCE_CREDITS_UNLIMITED, .rnr_wait = ROCE_NEVER_NS, .rnr_waited = ROCE_NEVER_NS,    \
+    .cnp_delay = ROCE_NEVER_NS, .cm_stream = ROCE_NO_STREAM}
+/* clang-format on */
+
 /*
  * A new observer. `opts` is copied; NULL or zero members mean their defaults. NULL if there is no
  * memory.

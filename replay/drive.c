@@ -4,69 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include "feed.h"
+#include "prepare.h"
 #include "runs.h"
 #include "sharing.h"
+#include "stage.h"
 #include "wire/crc32.h"
 
 /* Payloads of answers that no recorded packet shows are kept up to this, for the report. */
 #define KEPT_MAX (UINT64_C(64) << 20)
-
-/* How many requests ahead are looked at for a counter's first value. */
-#define COUNTER_AHEAD 4096
-
-/* How far ahead a READ request that was not all answered is looked for again. */
-#define COPY_AHEAD 1024
-
-/* A recorded response with a payload. */
-struct shown {
-    int64_t rel;
-    uint32_t step;
-};
-
-#define NOT_HELD SIZE_MAX
-
-/* A side while it is played. */
-struct playing {
-    struct run *run;
-    struct rnic_qp *qp;
-    bool over;           /* its QPN belongs to a later connection */
-    uint32_t last;       /* step played last */
-    struct shown *shown; /* sorted by PSN, then capture order */
-    size_t shown_cnt;
-    size_t held; /* first of its packets that wait for others', see sharing.h; or NOT_HELD */
-    size_t held_last;
-};
-
-/* An SRQ that XRC requests name. */
-struct shared {
-    uint32_t srqn;
-    struct rnic_srq *srq;
-    uint32_t spare; /* WQEs posted that no message took */
-};
-
-/* One responder address while it is played. */
-struct stage {
-    struct drive *drive;
-    struct device *device;
-    struct rnic *rnic;
-    struct rnic_pd *pd;
-    struct rnic_cq *cq;
-    struct rnic_mr *recv_mr;
-    uint8_t *recv_buf;
-    uint32_t recv_len;
-    uint32_t recv_key;
-    rnic_time last;       /* when the latest packet was played */
-    uint32_t event;       /* see struct memory_reader */
-    struct playing *play; /* per run of the drive; only this device's are used */
-    uint8_t *invalidated; /* per region */
-    struct rnic_xrcd *xrcd;
-    struct shared *shared;
-    size_t shared_cnt;
-    size_t shared_cap;
-    struct given_device *given; /* or NULL */
-    struct sharing sharing;
-    size_t held_cnt;
-};
 
 /* A packet to play. */
 struct cue {
@@ -81,374 +26,6 @@ struct cue {
 uint64_t drive_hash(const uint8_t *p, size_t len)
 {
     return (uint64_t)len << 32 | roce_crc32(0, p, len);
-}
-
-/* ---- setting up --------------------------------------------------------------------------------
- */
-
-static const struct trace_packet *first_request(const struct setup *s)
-{
-    for (uint32_t i = 0; i < s->step_cnt; i++)
-        if (!s->step[i].response && !s->step[i].damaged)
-            return setup_packet(s, i);
-    return NULL;
-}
-
-static const char *stage_open(struct stage *st, const struct run *any)
-{
-    struct rnic_attr attr = {.gid_cnt = 1};
-    struct rnic_mr_attr recv = {.access = RNIC_ACCESS_LOCAL_WRITE};
-    uint8_t src[6];
-    const char *why = memory_map(&st->device->memory);
-    struct memory *memory = &st->device->memory;
-
-    if (why)
-        return why;
-    if (st->given && given_image(st->given, memory) != 0)
-        return "the given image is more than replay may hold";
-    feed_macs(first_request(&any->setup), attr.mac, src);
-    memcpy(attr.gid[0].gid, st->device->addr, 16);
-    attr.gid[0].type = st->device->encap == ROCE_ENCAP_V1 ? RNIC_GID_ROCE_V1 : RNIC_GID_ROCE_V2;
-    st->rnic = rnic_new(&attr);
-    st->recv_buf = malloc(st->recv_len + 1);
-    st->invalidated = calloc(memory->keys.cnt + 1, 1);
-    if (!st->rnic || !st->recv_buf || !st->invalidated || rnic_pd_new(st->rnic, &st->pd) != 0 ||
-        rnic_cq_new(st->rnic, 1024, &st->cq) != 0)
-        return "no memory for the RNIC";
-    /* Keys of the capture first, so that the receive buffers' own does not take one of them. */
-    for (uint32_t i = 0; i < memory->keys.cnt; i++) {
-        int rc;
-
-        if (memory->region[i].rkey == 0)
-            return "R_Key 0 is used, which our RNIC cannot be made to have";
-        rc = memory_register(&memory->region[i], st->pd);
-        if (rc != 0)
-            return rnic_error_text(rc);
-    }
-    recv.addr = st->recv_buf;
-    recv.len = st->recv_len + 1;
-    recv.iova = 0;
-    if (rnic_mr_reg(st->pd, &recv, &st->recv_mr) != 0)
-        return "no memory for the receive buffers";
-    st->recv_key = rnic_mr_key(st->recv_mr);
-    return NULL;
-}
-
-static void stage_close(struct stage *st)
-{
-    struct memory *memory = &st->device->memory;
-
-    for (uint32_t i = 0; i < memory->keys.cnt; i++)
-        memory->region[i].mr = NULL; /* freed with the RNIC */
-    rnic_del(st->rnic);
-    free(st->recv_buf);
-    free(st->invalidated);
-    free(st->shared);
-}
-
-static const char *qp_open(struct stage *st, struct playing *play, rnic_time now)
-{
-    const struct setup *s = &play->run->setup;
-    const struct trace_packet *first = first_request(s);
-    struct rnic_qp_init init = {.type = RNIC_QPT_RC,
-                                .recv_cq = st->cq,
-                                .qpn = s->qpn,
-                                .max_recv_wr = 4,
-                                .max_recv_sge = 1,
-                                .no_credits = true};
-    struct rnic_qp_attr attr = {
-        .state = RNIC_QPS_INIT,
-        .access = s->access,
-        .pkey = s->pkey,
-        .path_mtu = s->mtu,
-        .dest_qpn = s->peer_qpn,
-        .rq_psn = s->rq_psn,
-        .rq_msn = s->msn,
-        .max_dest_rd_atomic = s->resources,
-        .min_rnr_timer = s->rnr_code,
-    };
-    struct roce_pkt pkt;
-    uint8_t mac[6];
-    int rc = 0;
-
-    if (setup_svc(s) == ROCE_SVC_XRC) {
-        if (!st->xrcd)
-            rc = rnic_xrcd_new(st->rnic, &st->xrcd);
-        init = (struct rnic_qp_init){.type = RNIC_QPT_XRC_RECV, .qpn = s->qpn, .xrcd = st->xrcd};
-    }
-    if (rc == 0)
-        rc = rnic_qp_new(st->pd, &init, &play->qp);
-    if (rc != 0) {
-        play->qp = NULL;
-        return rnic_error_text(rc);
-    }
-    trace_parse(first, &pkt);
-    memcpy(attr.av.dgid, st->drive->trace->flow[s->side->req_flow].src, 16);
-    feed_macs(first, mac, attr.av.dmac);
-    rc = rnic_qp_modify(play->qp, &attr, now);
-    attr.state = RNIC_QPS_RTR;
-    if (rc == 0)
-        rc = rnic_qp_modify(play->qp, &attr, now);
-    return rc == 0 ? NULL : rnic_error_text(rc);
-}
-
-/* The side's QP; created when its first packet comes, in place of an earlier one with its number.
- */
-static struct rnic_qp *qp_of(struct stage *st, uint32_t run, rnic_time now)
-{
-    struct playing *play = &st->play[run];
-
-    if (play->qp || play->over || play->run->failed)
-        return play->qp;
-    for (size_t i = 0; i < st->drive->run_cnt; i++) {
-        struct playing *other = &st->play[i];
-
-        if (other->qp && other->run->device == play->run->device &&
-            other->run->setup.qpn == play->run->setup.qpn) {
-            rnic_qp_del(other->qp);
-            other->qp = NULL;
-            other->over = true;
-        }
-    }
-    if (play->run->setup.side->resumed)
-        memory_forget(&st->device->memory);
-    play->run->failed = qp_open(st, play, now);
-    if (play->run->failed && play->qp) {
-        rnic_qp_del(play->qp);
-        play->qp = NULL;
-    }
-    return play->qp;
-}
-
-/* ---- before a packet: what the responder's user did --------------------------------------------
- */
-
-/* The SRQ that an XRC request names (R179, R180), made when it is named first. NULL without memory,
- * or if our RNIC cannot have it. */
-static struct shared *shared_of(struct stage *st, const struct trace_packet *p)
-{
-    struct rnic_srq_init init = {.max_wr = 1024, .max_sge = 1, .xrcd = st->xrcd, .cq = st->cq};
-    struct shared *shared;
-    struct roce_pkt pkt;
-
-    trace_parse(p, &pkt);
-    for (size_t i = 0; i < st->shared_cnt; i++)
-        if (st->shared[i].srqn == pkt.xrceth.srqn)
-            return &st->shared[i];
-    if (!VEC_GROW(st->shared, st->shared_cnt, st->shared_cap))
-        return NULL;
-    shared = &st->shared[st->shared_cnt];
-    *shared = (struct shared){.srqn = pkt.xrceth.srqn};
-    init.srqn = shared->srqn;
-    if (rnic_srq_new(st->pd, &init, &shared->srq) != 0)
-        return NULL;
-    st->shared_cnt++;
-    return shared;
-}
-
-/* `shared` is the SRQ of an XRC request, else NULL. */
-static int post_recv(struct stage *st, struct run *run, struct rnic_qp *qp, struct shared *shared,
-                     uint32_t len)
-{
-    const struct drive_watch *watch = st->drive->watch;
-    struct rnic_sge sge = {.addr = 0, .len = len, .lkey = st->recv_key};
-    struct rnic_recv_wr wr = {.wr_id = run->recv_posted, .sge = &sge, .sge_cnt = 1};
-
-    if ((shared ? rnic_post_srq_recv(shared->srq, &wr) : rnic_post_recv(qp, &wr)) != 0)
-        return 0;
-    if (shared)
-        shared->spare++;
-    run->recv_posted++;
-    return watch ? watch->recv(watch->ctx, (uint32_t)(run - st->drive->run), len) : 0;
-}
-
-/* Registers a key again or withdraws it, for the device and whoever watches. 0 or -1. */
-static int set_key(struct stage *st, struct memory_region *region, bool valid)
-{
-    const struct drive_watch *watch = st->drive->watch;
-    bool was = region->mr != NULL;
-
-    if (!valid)
-        memory_withdraw(region);
-    else if (memory_register(region, st->pd) != 0)
-        return -1;
-    return watch && was != valid
-               ? watch->key(watch->ctx, (uint32_t)(st->device - st->drive->device), region->rkey,
-                            valid)
-               : 0;
-}
-
-/* Whether a message takes its receive WQE at this packet. */
-static bool takes_recv(const struct roce_opcode *op)
-{
-    return roce_opcode_uses_rq(op) &&
-           (op->kind == ROCE_KIND_SEND ? roce_opcode_starts(op) : roce_opcode_ends(op));
-}
-
-/* A receive WQE for a message that needs one at this packet, unless the recorded one had none. */
-static int prepare_recv(struct stage *st, struct run *run, struct rnic_qp *qp,
-                        struct shared *shared, const struct cue *cue,
-                        const struct rnic_qp_view *view)
-{
-    const struct step *at = &run->setup.step[cue->step];
-    const struct roce_opcode *op = setup_op(&run->setup, cue->step);
-    bool none = at->no_recv && cue->when == cue->step;
-
-    if (takes_recv(op) && !none && (shared ? shared->spare : view->recv_wr) == 0)
-        return post_recv(st, run, qp, shared,
-                         at->recv_len == RECV_FULL ? st->recv_len : at->recv_len);
-    return 0;
-}
-
-/* The first value of a counter that only FETCH_ADDs change is what most of their answers imply, so
- * that a wrong first answer does not make all others look wrong. */
-static uint64_t first_value(const struct setup *s, const struct entry *e)
-{
-    struct {
-        uint64_t value;
-        unsigned votes;
-    } seen[16] = {{0}};
-    unsigned cnt = 0, best = 0, votes = 0;
-    uint64_t sum = 0;
-    size_t from = (size_t)(e - s->entry);
-
-    for (size_t i = from; i < s->entry_cnt && i - from < COUNTER_AHEAD; i++) {
-        const struct entry *x = &s->entry[i];
-        const struct roce_opcode *op = roce_opcode(setup_packet(s, x->step)->opcode);
-        struct roce_pkt pkt;
-        unsigned k;
-
-        if (x->rkey != e->rkey || x->va >= e->va + 8 || e->va >= x->va + x->len)
-            continue;
-        if (op->kind == ROCE_KIND_WRITE)
-            break;
-        if (!roce_opcode_is_atomic(op) || x->va != e->va)
-            continue;
-        if (x->answer == STEP_NONE || cnt == 16)
-            break;
-        trace_parse(setup_packet(s, x->answer), &pkt);
-        for (k = 0; k < cnt && seen[k].value != pkt.atomicacketh.orig - sum; k++)
-            ;
-        if (k == cnt)
-            seen[cnt++].value = pkt.atomicacketh.orig - sum;
-        votes++;
-        if (++seen[k].votes > seen[best].votes)
-            best = k;
-        if (op->kind == ROCE_KIND_CMP_SWAP)
-            break; /* it shows the sum too, and then may change it to anything */
-        trace_parse(setup_packet(s, x->step), &pkt);
-        sum += pkt.atomiceth.swap_add;
-    }
-    /* Without a majority others add to it too: the first answer is all there is. */
-    return 2 * seen[best].votes > votes ? seen[best].value : seen[0].value;
-}
-
-/* The responder's program, or its initial image, puts a byte there. */
-static int note_store(void *ctx, const struct memory_region *region, uint64_t va, uint8_t byte,
-                      bool initial)
-{
-    const struct stage *st = ctx;
-    const struct drive_watch *watch = st->drive->watch;
-    uint32_t device = (uint32_t)(st->device - st->drive->device);
-
-    if (st->drive->stores &&
-        stores_byte(st->drive->stores, device, region->rkey, va, byte, initial) != 0)
-        return -1;
-    return watch ? watch->store(watch->ctx, device, region->rkey, va, byte, initial) : 0;
-}
-
-/* What the answers to READ request `from` show of the bytes that the one at `step` asks for; the
- * two are copies, or one asks for the other's tail. Adds to *seen the bytes they show. 0 or -1. */
-static int observe_answers(struct memory *memory, struct memory_region *region,
-                           const struct setup *s, uint32_t step, uint32_t from,
-                           const struct roce_reth *reth, const struct memory_reader *reader,
-                           uint64_t *seen)
-{
-    struct sharing_read read = {.run = reader->side, .rkey = reth->rkey, .from = reader->pkt};
-    struct memory_reader with = *reader;
-    const struct entry *e = setup_entry(s, s->step[step].rel);
-
-    if (e && reader->sharing->write_cnt)
-        with.read = &read;
-    if (e)
-        read.entry = (uint32_t)(e - s->entry);
-    for (uint32_t a = s->step[from].answer; a != STEP_NONE; a = s->step[a].answer) {
-        const struct trace_packet *p = setup_packet(s, a);
-        uint64_t off = (uint64_t)(s->step[a].rel - s->step[step].rel) * s->mtu;
-
-        if (s->step[a].rel < s->step[step].rel || p->made_up ||
-            off + p->payload_len > reth->dma_len ||
-            !memory_covers(region, reth->va + off, p->payload_len, 0))
-            continue;
-        *seen += p->payload_len;
-        read.until = s->step[a].pkt > read.from ? s->step[a].pkt : read.from;
-        if (memory_observe(memory, region, reth->va + off, trace_payload(p), p->payload_len,
-                           &with) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* What the recorded answers to a READ show was in memory then; where none shows it, what those to
- * its later copies show, if nothing else is known of it. */
-static int prepare_read(struct memory *memory, struct memory_region *region, const struct setup *s,
-                        uint32_t step, const struct roce_reth *reth, struct memory_reader *reader)
-{
-    const struct entry *e = setup_entry(s, s->step[step].rel);
-    uint64_t seen = 0;
-
-    if (observe_answers(memory, region, s, step, step, reth, reader, &seen) != 0)
-        return -1;
-    reader->unseen_only = true;
-    for (uint32_t i = step + 1;
-         seen < reth->dma_len && e && i < s->step_cnt && i - step < COPY_AHEAD; i++)
-        if (!s->step[i].response && s->step[i].answer != STEP_NONE &&
-            setup_entry(s, s->step[i].rel) == e &&
-            observe_answers(memory, region, s, step, i, reth, reader, &seen) != 0)
-            return -1;
-    return 0;
-}
-
-/* What the recorded answers to this READ or atomic show was in memory then. */
-static int prepare_memory(struct stage *st, uint32_t run_idx, uint32_t step, bool fresh)
-{
-    const struct setup *s = &st->drive->run[run_idx].setup;
-    const struct step *at = &s->step[step];
-    const struct entry *e = setup_entry(s, at->rel);
-    struct memory *memory = &st->device->memory;
-    struct memory_reader reader = {.side = run_idx,
-                                   .pkt = at->pkt,
-                                   .event = st->event,
-                                   .sharing = &st->sharing,
-                                   .store =
-                                       st->drive->watch || st->drive->stores ? note_store : NULL,
-                                   .ctx = st};
-    struct memory_region *region;
-    struct roce_pkt pkt;
-    uint64_t va;
-
-    trace_parse(setup_packet(s, step), &pkt);
-    va = roce_pkt_has(&pkt, ROCE_HDR_RETH) ? pkt.reth.va : pkt.atomiceth.va;
-    region =
-        memory_find(memory, roce_pkt_has(&pkt, ROCE_HDR_RETH) ? pkt.reth.rkey : pkt.atomiceth.rkey);
-    if (!region)
-        return 0;
-    if (roce_opcode_is_atomic(pkt.op)) {
-        uint64_t value;
-
-        if (!fresh || !e || e->answer == STEP_NONE || !memory_covers(region, va, 8, 0))
-            return 0;
-        /* Only a counter that nobody has seen gets the value that most answers imply. */
-        value = first_value(s, e);
-        if (pkt.op->kind != ROCE_KIND_FETCH_ADD || region->state[va - region->low] != 0 ||
-            sharing_has_order(&st->sharing, run_idx, (uint32_t)(e - s->entry))) {
-            trace_parse(setup_packet(s, e->answer), &pkt);
-            value = pkt.atomicacketh.orig;
-        }
-        /* Atomics work on 64-bit numbers in the host's order. */
-        return memory_observe(memory, region, va, (const uint8_t *)&value, 8, &reader);
-    }
-    return prepare_read(memory, region, s, step, &pkt.reth, &reader);
 }
 
 /* ---- a packet ----------------------------------------------------------------------------------
@@ -617,8 +194,8 @@ static int play_cue(struct stage *st, const struct cue *cue, rnic_time now)
     struct memory_region *region = NULL;
     struct rnic_qp_view before, after;
     struct shared *shared = NULL;
-    struct rnic_qp *qp = qp_of(st, run_idx, now);
-    const struct memory_reader lender = {.store = watch || st->drive->stores ? note_store : NULL,
+    struct rnic_qp *qp = stage_qp(st, run_idx, now);
+    const struct memory_reader lender = {.store = watch || st->drive->stores ? prepare_store : NULL,
                                          .ctx = st};
     struct rnic_wc wc[16];
     struct roce_pkt pkt;
@@ -629,13 +206,14 @@ static int play_cue(struct stage *st, const struct cue *cue, rnic_time now)
         return 0;
     st->play[run_idx].last = cue->when;
     if (setup_svc(s) == ROCE_SVC_XRC && !at->damaged)
-        shared = shared_of(st, p);
+        shared = prepare_shared(st, p);
     rnic_qp_view(qp, &before);
     ahead = roce_psn_diff(roce_psn_of(p->psn), roce_psn_of(before.epsn));
     if (st->given &&
         given_stores(st->given, memory, st->drive->trace->pkt[cue->pkt].frame, p->frame) != 0)
         return -1;
-    if (!at->damaged && ahead == 0 && prepare_recv(st, run, qp, shared, cue, &before) != 0)
+    if (!at->damaged && ahead == 0 &&
+        prepare_recv(st, run, qp, shared, step, cue->when == step, &before) != 0)
         return -1;
     if (!at->damaged && (op->kind == ROCE_KIND_READ || roce_opcode_is_atomic(op))) {
         trace_parse(p, &pkt);
@@ -649,26 +227,26 @@ static int play_cue(struct stage *st, const struct cue *cue, rnic_time now)
     }
     if (region && !at->withdraw && ahead == 0 && st->invalidated[region - memory->region]) {
         /* Used again after it was invalidated: the responder's user registered it anew. */
-        if (set_key(st, region, false) != 0)
+        if (prepare_key(st, region, false) != 0)
             return -1;
         st->invalidated[region - memory->region] = 0;
     }
     /* A key that a SEND invalidated is for our RNIC to refuse. */
     taken = region && at->withdraw && !st->invalidated[region - memory->region];
-    if (region && (taken || !at->withdraw) && set_key(st, region, !taken) != 0)
+    if (region && (taken || !at->withdraw) && prepare_key(st, region, !taken) != 0)
         return -1;
     if (st->drive->stores)
         stores_frame(st->drive->stores, st->drive->trace->pkt[cue->pkt].frame, p->frame);
     if (watch && watch->frame(watch->ctx, run_idx, step, cue->when, cue->pkt) != 0)
         return -1;
     feed(st->rnic, p, now);
-    if (taken && set_key(st, region, true) != 0)
+    if (taken && prepare_key(st, region, true) != 0)
         return -1;
     if (take_answers(st, run_idx, now) != 0 || memory_restore(memory, &lender) != 0)
         return -1;
     rnic_qp_view(qp, &after);
     if (after.epsn != before.epsn) {
-        if (shared && shared->spare && takes_recv(op))
+        if (shared && shared->spare && prepare_takes_recv(op))
             shared->spare--;
         if (!VEC_GROW(run->progress, run->progress_cnt, run->progress_cap))
             return -1;

@@ -44,10 +44,10 @@ bool roce_episode_is_late(const struct roce_ctx *ctx, uint32_t psn)
     return roce_since(req->gap_time, ctx->time) < limit;
 }
 
-static enum roce_cause cause_of(struct roce_ctx *ctx, const struct roce_sent *e, uint32_t psn,
+static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_sent *e, uint32_t psn,
                                 uint64_t idle, uint32_t *trigger)
 {
-    struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
+    const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
     uint64_t timeout = roce_timeout_of(ctx->conn);
     uint64_t slow = timeout != ROCE_NEVER_NS ? timeout - timeout / 4 : ROCE_QUICK_NS;
     bool rnr = rsp->rnr, nak = rsp->nak;
@@ -96,6 +96,18 @@ static void tell(struct roce_ctx *ctx, const struct roce_sent *e, uint32_t psn, 
             SAY(ctx, RETRY_UNEXPLAINED, "bth.psn", req->nxt, psn, frame);
         break;
     }
+}
+
+/* Whether the go-back goes on although it does not follow: what is between was lost before it got
+ * here, and nothing tells of another reason to send again. */
+static bool skips(const struct roce_ctx *ctx, const struct roce_sent *e, uint32_t psn)
+{
+    const struct roce_req *req = &ctx->side->req;
+    uint64_t last = e && e->time > req->last_time ? e->time : req->last_time;
+    uint32_t trigger;
+
+    return roce_diff(psn, req->ep.next) > 0 &&
+           cause_of(ctx, e, psn, roce_since(last, ctx->time), &trigger) == ROCE_CAUSE_UNKNOWN;
 }
 
 static void begin(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn)
@@ -152,7 +164,7 @@ void roce_episode_step(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn, 
     struct roce_req *req = &ctx->side->req;
     struct roce_rare *sum = roce_rare(ctx->flow, ctx->side);
 
-    if (!req->ep.active || req->ep.next != psn)
+    if (!req->ep.active || (req->ep.next != psn && !skips(ctx, e, psn)))
         begin(ctx, e, psn);
     req->ep.next = (psn + span) & ROCE_PSN_MASK;
     sum->retx[req->ep.cause].packets++;

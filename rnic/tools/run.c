@@ -22,6 +22,7 @@
 #include <unistd.h>
 #include "port/pcapng_sort.h"
 #include "tools/netns.h"
+#include "tools/scratch.h"
 #include "tools/timeline.h"
 #include "tools/watch.h"
 
@@ -258,8 +259,7 @@ static bool prepare_record(const char *name, char *path)
 /* An empty file; false if none can be made. */
 static bool make_temporary(char *path)
 {
-    const char *folder = getenv("TMPDIR");
-    snprintf(path, PATH_MAX, "%s/rnic-run-XXXXXX", folder && *folder ? folder : "/tmp");
+    snprintf(path, PATH_MAX, "%s/rnic-run-XXXXXX", scratch_folder());
     int fd = mkstemp(path);
     if (fd < 0) {
         complain(path, strerror(errno));

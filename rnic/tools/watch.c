@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "port/pcapng_merge.h"
+#include "tools/scratch.h"
 
 #define PERIOD_NS  10000000     /* between two looks at the files */
 #define LATE_NS    50000000u    /* how long a received frame may wait for its process */
@@ -210,14 +211,12 @@ static void free_watch(struct watch *watch)
 
 struct watch *watch_start(const char *rocedrill, const char *copy)
 {
-    const char *parent = getenv("TMPDIR");
     struct watch *watch = calloc(1, sizeof *watch);
     if (!watch)
         return NULL;
     watch->to = -1;
     snprintf(watch->rocedrill, sizeof watch->rocedrill, "%s", rocedrill);
-    snprintf(watch->folder, sizeof watch->folder, "%s/rnic-run-XXXXXX",
-             parent && *parent ? parent : "/tmp");
+    snprintf(watch->folder, sizeof watch->folder, "%s/rnic-run-XXXXXX", scratch_folder());
     if (!mkdtemp(watch->folder)) {
         free(watch);
         return NULL;

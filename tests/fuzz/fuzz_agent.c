@@ -10,22 +10,10 @@
 #include <string.h>
 #include "agent_ops.h"
 #include "fuzz.h"
+#include "script.h"
 #include "support/fakeverbs.h"
 
 #define LINES_MAX 200u
-
-struct script {
-    const uint8_t *p;
-    size_t left;
-};
-
-static uint8_t u8(struct script *s)
-{
-    if (s->left == 0)
-        return 0;
-    s->left--;
-    return *s->p++;
-}
 
 /* A number: mostly small, at times near a limit or of 64 bits. */
 static json_int_t number(struct script *s)

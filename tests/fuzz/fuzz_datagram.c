@@ -13,6 +13,7 @@
 #include <string.h>
 #include "device/rnic.h"
 #include "fuzz.h"
+#include "script.h"
 #include "wire/pkt.h"
 
 #define GUARD 512u
@@ -21,11 +22,6 @@
 #define QPS   3u /* two UD, and GSI */
 #define DEPTH 4u
 #define AHS   4u
-
-struct script {
-    const uint8_t *p;
-    size_t left;
-};
 
 struct queue {
     struct rnic_qp *qp;
@@ -47,14 +43,6 @@ struct fuzz {
 static const uint8_t my_gid[16] = {[10] = 0xFF, 0xFF, 192, 0, 2, 2};
 static const uint8_t group[2][16] = {{[10] = 0xFF, 0xFF, 239, 0, 0, 1},
                                      {[10] = 0xFF, 0xFF, 239, 0, 0, 2}};
-
-static uint8_t u8(struct script *script)
-{
-    if (script->left == 0)
-        return 0;
-    script->left--;
-    return *script->p++;
-}
 
 static uint32_t qpn_of(unsigned q)
 {

@@ -10,15 +10,11 @@
 #include <string.h>
 #include "flow/flow.h"
 #include "fuzz.h"
+#include "script.h"
 
 #define MEM_SMALL ((size_t)1 << 17) /* next to nothing: everything has to be forgotten in time */
 #define MEM_LARGE ((size_t)1 << 24)
 #define PACKETS   4096
-
-struct script {
-    const uint8_t *p;
-    size_t left;
-};
 
 struct watch {
     size_t now, max;
@@ -26,14 +22,6 @@ struct watch {
     uint32_t calls;
     uint64_t last_words;
 };
-
-static uint8_t u8(struct script *s)
-{
-    if (s->left == 0)
-        return 0;
-    s->left--;
-    return *s->p++;
-}
 
 static uint32_t u32(struct script *s)
 {

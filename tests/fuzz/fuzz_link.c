@@ -14,6 +14,7 @@
 #include <string.h>
 #include "device/rnic.h"
 #include "fuzz.h"
+#include "script.h"
 #include "wire/pkt.h"
 
 #define GUARD  256u
@@ -26,11 +27,6 @@
 #define BURST  600u /* frames that one input can ask for: a READ of PART for each request, twice */
 
 static const enum rnic_qp_type types[LINKS] = {RNIC_QPT_RC, RNIC_QPT_UC, RNIC_QPT_XRC_SEND};
-
-struct script {
-    const uint8_t *p;
-    size_t left;
-};
 
 struct end {
     struct rnic_qp *qp, *target;
@@ -63,14 +59,6 @@ static struct fuzz {
     unsigned flight_cnt;
     uint64_t now;
 } fuzz;
-
-static uint8_t u8(struct script *script)
-{
-    if (script->left == 0)
-        return 0;
-    script->left--;
-    return *script->p++;
-}
 
 static uint32_t qpn_of(unsigned link, bool target)
 {

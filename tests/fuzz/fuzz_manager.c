@@ -13,16 +13,12 @@
 #include "cm/cm.h"
 #include "cm/conn.h"
 #include "fuzz.h"
+#include "script.h"
 
 #define IDS    24u
 #define FLIGHT 24u
 #define SID    (UINT64_C(0x0000000001060000) | 7000u)
 #define REST   4000u /* timers at the end: 16 tries of every exchange, several times over */
-
-struct script {
-    const uint8_t *p;
-    size_t left;
-};
 
 struct side {
     struct rnic_cm *cm;
@@ -41,14 +37,6 @@ static struct fuzz {
     unsigned flight_cnt;
     rnic_time now;
 } fuzz;
-
-static uint8_t u8(struct script *script)
-{
-    if (script->left == 0)
-        return 0;
-    script->left--;
-    return *script->p++;
-}
 
 static struct rnic_cm_addr addr_of(unsigned s)
 {

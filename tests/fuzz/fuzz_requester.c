@@ -11,6 +11,7 @@
  */
 #include <string.h>
 #include "fuzz.h"
+#include "script.h"
 #include "transport/completer.h"
 #include "wire/codes.h"
 
@@ -20,11 +21,6 @@
 #define KEY     1u
 #define MTU     256u
 #define DEPTH   16u
-
-struct script {
-    const uint8_t *p;
-    size_t left;
-};
 
 static struct fuzz {
     struct rnic_requester req;
@@ -37,14 +33,6 @@ static struct fuzz {
     bool failed;
     bool key_gone;
 } fuzz;
-
-static uint8_t u8(struct script *script)
-{
-    if (script->left == 0)
-        return 0;
-    script->left--;
-    return *script->p++;
-}
 
 static enum rnic_mem host_mem(void *ctx, uint32_t key, uint64_t va, uint64_t len, unsigned access,
                               uint8_t **out)

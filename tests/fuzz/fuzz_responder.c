@@ -12,6 +12,7 @@
 #include <string.h>
 #include "device/rnic.h"
 #include "fuzz.h"
+#include "script.h"
 #include "wire/pkt.h"
 
 #define GUARD   512u
@@ -28,11 +29,6 @@
 #define SRQN    3u
 /* READ answers of all resources, each of at most the larger region, one ACK or NAK beside each. */
 #define OWED_MAX (READS * (RW_LEN / MTU + 1) + READS + 1)
-
-struct script {
-    const uint8_t *p;
-    size_t left;
-};
 
 struct fuzz {
     struct rnic *rnic;
@@ -51,14 +47,6 @@ struct fuzz {
 
 static const uint8_t peer_gid[16] = {[10] = 0xFF, 0xFF, 192, 0, 2, 1};
 static const uint8_t my_gid[16] = {[10] = 0xFF, 0xFF, 192, 0, 2, 2};
-
-static uint8_t u8(struct script *script)
-{
-    if (script->left == 0)
-        return 0;
-    script->left--;
-    return *script->p++;
-}
 
 static uint32_t u32(struct script *script)
 {

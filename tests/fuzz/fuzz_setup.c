@@ -13,20 +13,8 @@
 #include <jansson.h>
 #include "derive.h"
 #include "fuzz.h"
+#include "script.h"
 #include "given.h"
-
-struct script {
-    const uint8_t *p;
-    size_t left;
-};
-
-static uint8_t u8(struct script *s)
-{
-    if (s->left == 0)
-        return 0;
-    s->left--;
-    return *s->p++;
-}
 
 static json_t *build(struct script *s, unsigned depth);
 

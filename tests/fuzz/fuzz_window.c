@@ -9,6 +9,7 @@
 #include <string.h>
 #include "device/rnic.h"
 #include "fuzz.h"
+#include "script.h"
 #include "wire/pkt.h"
 
 #define MEM     2048u
@@ -18,11 +19,6 @@
 #define REGIONS 3u
 #define WINDOWS 3u
 #define WRITES  (RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_ATOMIC)
-
-struct script {
-    const uint8_t *p;
-    size_t left;
-};
 
 /* What a key opens, by the model. */
 struct opened {
@@ -50,14 +46,6 @@ struct fuzz {
 
 static const uint8_t peer_gid[16] = {[10] = 0xFF, 0xFF, 192, 0, 2, 1};
 static const uint8_t my_gid[16] = {[10] = 0xFF, 0xFF, 192, 0, 2, 2};
-
-static uint8_t u8(struct script *script)
-{
-    if (script->left == 0)
-        return 0;
-    script->left--;
-    return *script->p++;
-}
 
 static void bring_up(struct fuzz *f)
 {

@@ -117,6 +117,26 @@ static inline void post_send(struct ibv_qp *qp, struct ibv_mr *mr, uint64_t wr_i
     MUST(ibv_post_send(qp, &wr, &bad) == 0);
 }
 
+#define BOTH_QKEY 0x11111111u
+
+/* A UD QP in RTS with a PD and a CQ of its own; which GID it uses is the caller's. */
+static inline void both_ud_open(struct endpoint *ep, struct ibv_context *context)
+{
+    struct ibv_qp_init_attr init = both_init(IBV_QPT_UD);
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = BOTH_QKEY};
+    ep->context = context;
+    MUST((ep->pd = ibv_alloc_pd(context)) != NULL);
+    MUST((ep->cq = ibv_create_cq(context, 32, NULL, NULL, 0)) != NULL);
+    init.send_cq = init.recv_cq = ep->cq;
+    MUST((ep->qp = ibv_create_qp(ep->pd, &init)) != NULL);
+    MUST(ibv_modify_qp(ep->qp, &attr,
+                       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) == 0);
+    attr.qp_state = IBV_QPS_RTR;
+    MUST(ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE) == 0);
+    attr.qp_state = IBV_QPS_RTS;
+    MUST(ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN) == 0);
+}
+
 /* Runs the rows of a table, or the one that an argument names. */
 struct both_case {
     const char *name;

@@ -332,26 +332,6 @@ static void next_poll(void)
 
 /* ---- datagrams ------------------------------------------------------------------------------- */
 
-#define QKEY 0x11111111u
-
-static void ud_open(struct endpoint *ep)
-{
-    struct ibv_qp_init_attr init = both_init(IBV_QPT_UD);
-    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY};
-    ep->context = context;
-    ep->gid_idx = endpoint_gid(context, &ep->gid);
-    MUST((ep->pd = ibv_alloc_pd(context)) != NULL);
-    MUST((ep->cq = ibv_create_cq(context, 32, NULL, NULL, 0)) != NULL);
-    init.send_cq = init.recv_cq = ep->cq;
-    MUST((ep->qp = ibv_create_qp(ep->pd, &init)) != NULL);
-    MUST(ibv_modify_qp(ep->qp, &attr,
-                       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) == 0);
-    attr.qp_state = IBV_QPS_RTR;
-    MUST(ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE) == 0);
-    attr.qp_state = IBV_QPS_RTS;
-    MUST(ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN) == 0);
-}
-
 static void ud_send(struct endpoint *ep, struct ibv_mr *mr, struct ibv_ah *ah, uint32_t qpn,
                     uint32_t len)
 {
@@ -361,7 +341,7 @@ static void ud_send(struct endpoint *ep, struct ibv_mr *mr, struct ibv_ah *ah, u
                              .num_sge = 1,
                              .opcode = IBV_WR_SEND,
                              .send_flags = IBV_SEND_SIGNALED,
-                             .wr.ud = {ah, qpn, QKEY}},
+                             .wr.ud = {ah, qpn, BOTH_QKEY}},
                        *bad = NULL;
     MUST(ibv_post_send(ep->qp, &wr, &bad) == 0);
     MUST(endpoint_wait(ep->cq).status == IBV_WC_SUCCESS);
@@ -370,8 +350,10 @@ static void ud_send(struct endpoint *ep, struct ibv_mr *mr, struct ibv_ah *ah, u
 static void multicast(void)
 {
     struct both both = {0};
-    ud_open(&both.a);
-    ud_open(&both.b);
+    both_ud_open(&both.a, context);
+    both.a.gid_idx = endpoint_gid(context, &both.a.gid);
+    both_ud_open(&both.b, context);
+    both.b.gid_idx = endpoint_gid(context, &both.b.gid);
     both_memory(&both);
     union ibv_gid group = {.raw = {[10] = 0xff, [11] = 0xff, [12] = 239, [13] = 7, [15] = 9}};
     struct ibv_ah_attr to = {
@@ -403,8 +385,10 @@ static void multicast(void)
 static void answer(void)
 {
     struct both both = {0};
-    ud_open(&both.a);
-    ud_open(&both.b);
+    both_ud_open(&both.a, context);
+    both.a.gid_idx = endpoint_gid(context, &both.a.gid);
+    both_ud_open(&both.b, context);
+    both.b.gid_idx = endpoint_gid(context, &both.b.gid);
     both_memory(&both);
     struct ibv_ah_attr to = {
         .is_global = 1,

@@ -8,8 +8,6 @@
 #include <poll.h>
 #include "both.h"
 
-#define QKEY 0x11111111u
-
 static struct ibv_context *context;
 static const char *iface;
 
@@ -76,23 +74,6 @@ static int await(const char *text, bool there)
     return index;
 }
 
-static void open_ud(struct endpoint *ep)
-{
-    struct ibv_qp_init_attr init = both_init(IBV_QPT_UD);
-    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY};
-    ep->context = context;
-    MUST((ep->pd = ibv_alloc_pd(context)) != NULL);
-    MUST((ep->cq = ibv_create_cq(context, 32, NULL, NULL, 0)) != NULL);
-    init.send_cq = init.recv_cq = ep->cq;
-    MUST((ep->qp = ibv_create_qp(ep->pd, &init)) != NULL);
-    MUST(ibv_modify_qp(ep->qp, &attr,
-                       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) == 0);
-    attr.qp_state = IBV_QPS_RTR;
-    MUST(ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE) == 0);
-    attr.qp_state = IBV_QPS_RTS;
-    MUST(ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN) == 0);
-}
-
 /* A datagram from an index arrives from the address that the index stands for. */
 static void sends_from(struct both *both, int index, const char *text)
 {
@@ -109,7 +90,7 @@ static void sends_from(struct both *both, int index, const char *text)
                              .num_sge = 1,
                              .opcode = IBV_WR_SEND,
                              .send_flags = IBV_SEND_SIGNALED,
-                             .wr.ud = {ah, both->b.qp->qp_num, QKEY}},
+                             .wr.ud = {ah, both->b.qp->qp_num, BOTH_QKEY}},
                        *bad;
     post_recv(both->b.qp, both->mr_b, 4, 200);
     MUST(ibv_post_send(both->a.qp, &wr, &bad) == 0);
@@ -127,8 +108,8 @@ int main(void)
     struct both both = {0};
     context = endpoint_device(NULL);
     iface = strchr(ibv_get_device_name(context->device), '_') + 1;
-    open_ud(&both.a);
-    open_ud(&both.b);
+    both_ud_open(&both.a, context);
+    both_ud_open(&both.b, context);
     both_memory(&both);
     ip("addr add 198.51.100.71/24");
     int first = await("198.51.100.71", true);

@@ -217,6 +217,7 @@ static bool is_smc(const struct roce_pkt *pkt)
 static void fill_info(struct infinibandinfo *info, const struct roce_pkt *pkt, proto_tree *tree)
 {
     memset(info, 0, sizeof(*info));
+    ROCE_WS_SENDS_ARE_WHOLE(info); /* as whole as they get */
     info->payload_tree = tree;
     info->opCode = pkt->bth.opcode;
     info->packet_seq_num = pkt->bth.psn;

@@ -40,4 +40,15 @@ typedef gboolean roce_ws_bool;
 #define dissector_try_uint_with_data dissector_try_uint_new
 #endif
 
+/*
+ * From 4.6 on an upper protocol may ask its caller to put the packets of a SEND together, and
+ * refuses the payload until `info` (struct infinibandinfo) says that this is done: SMB Direct does
+ * unless its preference says otherwise.
+ */
+#if ROCE_WS_AT_LEAST(4, 6)
+#define ROCE_WS_SENDS_ARE_WHOLE(info) ((info)->do_rc_send_reassembling = true)
+#else
+#define ROCE_WS_SENDS_ARE_WHOLE(info) ((void)(info))
+#endif
+
 #endif

@@ -34,6 +34,16 @@ def roce(transport, src=0, sport=0xC000, ecn=0):
     return eth(0x0800, src) + ip(ecn, 64, 0xFFFF - total) + udp + b"\0\0" + body
 
 
+def roce6(transport, src=0):
+    """RoCEv2 over IPv6 from host `src` to the other."""
+    udp = struct.pack(">HHH", 0xC000, 4791, 12 + len(transport))
+
+    def ip(first, hops):
+        return struct.pack(">IHBB", first, 12 + len(transport), 17, hops) + GIDS[src] + GIDS[1 - src]
+    body = sealed(ip(0x6FFFFFFF, 0xFF) + udp + b"\xff\xff", transport)
+    return eth(0x86DD, src) + ip(0x60000000, 64) + udp + b"\0\0" + body
+
+
 def grh(transport, masked):
     first = 0x6FFFFFFF if masked else 0x60000000
     return struct.pack(">IHBB", first, len(transport) + 4, 0x1B, 0xFF if masked else 64) + b"".join(GIDS)
@@ -48,7 +58,11 @@ def native(transport):
     words = (8 + len(transport) + 4) // 4
     lrh = struct.pack(">BBHHH", 0x00, 0x02, 9, words, 7)
     crc = zlib.crc32(b"\xf0" + lrh[1:] + transport[:4] + b"\xff" + transport[5:])
-    packet = lrh + transport + struct.pack("<I", crc) + bytes(2)
+    return erf(lrh + transport + struct.pack("<I", crc) + bytes(2))
+
+
+def erf(packet):
+    """A record of an InfiniBand link."""
     return bytes(8) + struct.pack(">BBHHH", 21, 4, 16 + len(packet), 0, len(packet)) + packet
 
 
@@ -56,14 +70,17 @@ def reth(va, rkey, length):
     return struct.pack(">QII", va, rkey, length)
 
 
+def mad(datagram, src=0):
+    """A MAD from host `src` to the other's QP1."""
+    return roce(bth(0x64, 1, 5) + struct.pack(">II", 0x80010000, 1) + datagram, src)
+
+
 def cm(attribute, body, src=0):
     """A CM MAD from host `src`; `body` is what stands at which offset."""
-    mad = struct.pack(">BBBBHHQHHI", 1, 7, 2, 3, 0, 0, 0x1234, attribute, 0, 0)
     data = bytearray(232)
     for offset, piece in body.items():
         data[offset:offset + len(piece)] = piece
-    deth = struct.pack(">II", 0x80010000, 1)
-    return roce(bth(0x64, 1, 5) + deth + mad + bytes(data), src)
+    return mad(struct.pack(">BBBBHHQHHI", 1, 7, 2, 3, 0, 0, 0x1234, attribute, 0, 0) + bytes(data), src)
 
 
 def connect(port, active=0x11, passive=0x22, psn=(500, 100)):
@@ -78,12 +95,14 @@ def connect(port, active=0x11, passive=0x22, psn=(500, 100)):
     return [cm(0x10, req), cm(0x13, rep, 1), cm(0x14, {0: struct.pack(">II", 100, 200)})]
 
 
-def pcap(frames, linktype=1, snaplen=65535, seconds=()):
-    """A millisecond from frame to frame, or each at its own of `seconds`."""
+def pcap(frames, linktype=1, snaplen=65535, seconds=(), missing=()):
+    """A millisecond from frame to frame, or each at its own of `seconds`. `missing`: bytes that each had
+    after the captured ones."""
     out = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, snaplen, linktype)
     for number, frame in enumerate(frames):
         usec = int(seconds[number] * 1000000) if seconds else number * 1000
-        out += struct.pack("<IIII", 1 + usec // 1000000, usec % 1000000, min(len(frame), snaplen), len(frame))
+        out += struct.pack("<IIII", 1 + usec // 1000000, usec % 1000000, min(len(frame), snaplen),
+                           len(frame) + (missing[number] if missing else 0))
         out += frame[:snaplen]
     return out
 

@@ -224,6 +224,7 @@ static int report(struct view *v, uint32_t step, const struct answer *ours,
         .matched = is_matched(v, step),
         .replaces = replaces_ours(v, step),
         .opcode = d->cnt == 1 && fields_find(d, "bth.opcode"),
+        .counts = d->cnt == 1 && fields_find(d, "aeth.msn"),
         .payload = d->payload,
     };
     const struct deviation *known = deviation_find(v->cmp->peer, &c);

@@ -91,8 +91,9 @@ struct setup {
     uint32_t rq_psn, sq_psn;               /* PSN expected first, and sent first */
     uint8_t resources, rd_atomic;          /* READs and atomics at a time: responder, requester */
     uint8_t timeout, retry_cnt, rnr_retry; /* the requester's; codes of ibv_modify_qp */
-    bool lossy;       /* something was sent again for another reason than RNR */
-    uint32_t refused; /* step of the NAK that ended the connection, or STEP_NONE */
+    bool lossy;        /* something was sent again for another reason than RNR */
+    uint64_t quickest; /* ns: no answer comes sooner after the packet that it answers; 0: unknown */
+    uint32_t refused;  /* step of the NAK that ended the connection, or STEP_NONE */
 
     /* For the report. */
     uint32_t requests;

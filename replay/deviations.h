@@ -24,6 +24,7 @@ struct deviation_case {
     bool matched;              /* all that ours answered with its PSN belongs to other answers */
     bool replaces;             /* an answer of ours without its like is the same but for the PSN */
     bool opcode;               /* it differs from `ours` in the opcode only */
+    bool counts;               /* it differs from `ours` in the MSN only */
     bool payload;              /* the payloads differ */
 };
 

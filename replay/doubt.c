@@ -149,6 +149,24 @@ static bool naks_unseen(const struct deviation_case *c)
            !gap_captured(c);
 }
 
+/* A sequence NAK where ours refuses for want of a receive WQE, obeyed sooner than one would obey
+ * that: the copy that ours has got was lost, and so were in the capture those that came after it.
+ */
+static bool naks_lost(const struct deviation_case *c)
+{
+    const struct setup *s = setup_of(c);
+    int64_t rel = s->step[c->step].rel;
+    uint64_t time = setup_packet(s, c->step)->time;
+
+    if (!setup_is_nak_code(s, c->step, ROCE_NAK_PSN_SEQ) || !setup_msn_fits(s, c->step) ||
+        !c->ours || c->ours->rel != rel || roce_syndrome_kind(c->ours->syndrome) != ROCE_SYN_RNR)
+        return false;
+    for (uint32_t i = c->step + 1; i < s->step_cnt && i - c->step <= LOOK_BACK; i++)
+        if (!s->step[i].response && s->step[i].rel >= rel)
+            return setup_packet(s, i)->time - time < roce_rnr_ns(s->rnr_code) / 2;
+    return false;
+}
+
 /* Data for a PSN that ours has not come to, and that no request captured before asks for. */
 static bool answers_unseen(const struct deviation_case *c)
 {
@@ -205,6 +223,69 @@ static bool may_be_divided(const struct deviation_case *c)
            setup_op(s, e->step)->kind == ROCE_KIND_READ && e->len > s->mtu;
 }
 
+/* An ACK where data is due, of which the requester has got none: it sends the READ or atomic again.
+ * The data was lost before it could be captured, and the ACK repeats its PSN to tell of credits
+ * (9.7.7.2). */
+static bool follows_lost_data(const struct deviation_case *c)
+{
+    const struct setup *s = setup_of(c);
+    int64_t rel = s->step[c->step].rel;
+    const struct entry *e = setup_entry(s, rel);
+
+    if (!setup_is_syndrome(s, c->step, ROCE_SYN_ACK) || !e || rel >= c->epsn || !c->ours ||
+        roce_opcode(c->ours->opcode)->kind == ROCE_KIND_ACK || e->rel + e->cnt - 1 != rel ||
+        !setup_msn_fits(s, c->step))
+        return false;
+    for (uint32_t i = c->step; i-- > 0 && c->step - i <= LOOK_BACK;)
+        if (s->step[i].response && s->step[i].usable && s->step[i].rel == rel &&
+            setup_op(s, i)->kind != ROCE_KIND_ACK)
+            return false;
+    for (uint32_t i = c->step + 1; i < s->step_cnt && i - c->step <= LOOK_BACK; i++)
+        if (!s->step[i].response && s->step[i].rel >= e->rel && s->step[i].rel <= rel)
+            return true;
+    return false;
+}
+
+/* Whether its MSN says for certain how many messages are complete (R103). */
+static bool counts_messages(const struct setup *s, uint32_t step)
+{
+    const struct roce_opcode *op = setup_op(s, step);
+
+    return roce_opcode_has(op, ROCE_HDR_AETH) &&
+           !(op->kind == ROCE_KIND_READ_RESP && op->pos == ROCE_POS_FIRST);
+}
+
+/* The answer to a repeated READ or atomic counts what arrived before: as many messages as the
+ * answers around it, and as could be executed. Which copies of those arrived is not always in the
+ * capture. */
+static bool counts_what_arrived(const struct deviation_case *c)
+{
+    const struct setup *s = setup_of(c);
+    const struct entry *e = setup_entry(s, s->step[c->step].rel);
+    enum roce_kind kind = kind_of(c);
+    roce_psn msn = roce_psn_of(setup_packet(s, c->step)->msn);
+    unsigned copies = 0;
+
+    if (!c->counts || !s->lossy || !e ||
+        (kind != ROCE_KIND_READ_RESP && kind != ROCE_KIND_ATOMIC_ACK) ||
+        roce_psn_diff(msn, roce_psn_of(setup_msn(s, e->rel))) < 0 ||
+        roce_psn_diff(msn, roce_psn_of(setup_msn(s, c->high))) > 0)
+        return false;
+    for (uint32_t i = c->step; i-- > 0 && c->step - i <= LOOK_BACK;) {
+        const struct step *step = &s->step[i];
+
+        copies += !step->response && step->rel >= e->rel && step->rel < e->rel + e->cnt;
+        if (step->response && step->usable && !step->early && counts_messages(s, i) &&
+            roce_psn_diff(msn, roce_psn_of(setup_packet(s, i)->msn)) < 0)
+            return false;
+    }
+    for (uint32_t i = c->step + 1; i < s->step_cnt && i - c->step <= LOOK_BACK; i++)
+        if (s->step[i].response && s->step[i].usable && counts_messages(s, i) &&
+            roce_psn_diff(msn, roce_psn_of(setup_packet(s, i)->msn)) > 0)
+            return false;
+    return copies > 1;
+}
+
 /* It shows executed what a later answer refuses. A request is refused when it first comes, never
  * when it is repeated (R117): no packet that the capture may lack explains both. */
 static bool is_refused_later(const struct deviation_case *c)
@@ -237,10 +318,16 @@ const char *doubt_reason(const struct deviation_case *c)
         return "lacks the request that this refuses";
     if (naks_unseen(c))
         return "lacks the request that came too early";
+    if (naks_lost(c))
+        return "lacks the request that came too early";
     if (answers_unseen(c))
         return "lacks the request that this answers";
+    if (follows_lost_data(c))
+        return "lacks the data before this";
     if (answers_restart(c))
         return "lacks the repeated READ that this answers";
+    if (counts_what_arrived(c))
+        return "does not show which of the repeated requests arrived";
     if (may_be_divided(c))
         return "shows no packet that tells the path MTU";
     if (may_be_tail(c))

@@ -18,6 +18,12 @@
 /* Each look whether an answer is one that shows requests executed may take LOST_WINDOW steps. */
 #define PROOFS_MAX 4096u
 
+/* An answer may be so much, one part in this, quicker than the quickest that is certain. */
+#define JITTER 8u
+
+/* In place of a step: there are several copies. */
+#define SENT_TWICE (STEP_NONE - 1)
+
 /* NAKs after which the responder's QP is in error. */
 static bool is_refusal(const struct setup *s, uint32_t step)
 {
@@ -129,6 +135,47 @@ static uint32_t copy_after(const struct setup *s, uint32_t step, int64_t rel)
     return STEP_NONE;
 }
 
+/* The least time in which an answer came to a request that was captured once by then: the way from
+ * here to the responder and back. 0 if there is none. */
+static bool find_quickest(struct setup *s)
+{
+    uint32_t *copy = malloc((s->entry_cnt + 1) * sizeof(*copy)); /* per entry */
+    uint64_t best[2] = {UINT64_MAX, UINT64_MAX};                 /* data, ACKs */
+
+    if (!copy)
+        return false;
+    memset(copy, 0xFF, s->entry_cnt * sizeof(*copy));
+    for (uint32_t i = 0; i < s->step_cnt; i++) {
+        const struct step *step = &s->step[i];
+        const struct entry *e = step->usable ? setup_entry(s, step->rel) : NULL;
+        uint32_t *at = e ? &copy[e - s->entry] : NULL;
+
+        if (!at)
+            continue;
+        if (!step->response && step->rel == e->rel) {
+            *at = *at == STEP_NONE ? i : SENT_TWICE;
+        } else if (step->response && *at < SENT_TWICE && !setup_is_nak(s, i)) {
+            uint64_t took = setup_packet(s, i)->time - setup_packet(s, *at)->time;
+            bool ack = setup_op(s, i)->kind == ROCE_KIND_ACK;
+
+            if (took < best[ack])
+                best[ack] = took;
+        }
+    }
+    /* ACKs may wait, data does not. */
+    if (best[0] == UINT64_MAX)
+        best[0] = best[1];
+    s->quickest = best[0] == UINT64_MAX ? 0 : best[0] - best[0] / JITTER;
+    free(copy);
+    return true;
+}
+
+/* Whether step `i` may answer the request at step `copy`, from its time. */
+static bool is_in_time(const struct setup *s, uint32_t i, uint32_t copy)
+{
+    return setup_packet(s, i)->time - setup_packet(s, copy)->time >= s->quickest;
+}
+
 /* Whether step `i` came soon after request `copy`, where no answer had come for much longer: all
  * that came from the responder before that had been answered. */
 static bool broke_silence(const struct setup *s, uint32_t i, uint32_t copy)
@@ -141,8 +188,8 @@ static bool broke_silence(const struct setup *s, uint32_t i, uint32_t copy)
     return false;
 }
 
-/* Whether step `i` answers a READ or an atomic that was repeated after step `from`, and its place
- * in the answer is one whose MSN is certain (R103). */
+/* Whether step `i` answers a READ or an atomic that was repeated after step `from`, not sooner than
+ * any answer can come, and its place in the answer is one whose MSN is certain (R103). */
 static bool answers_repeat(const struct setup *s, uint32_t i, uint32_t from)
 {
     const struct roce_opcode *op = setup_op(s, i);
@@ -154,11 +201,11 @@ static bool answers_repeat(const struct setup *s, uint32_t i, uint32_t from)
         !roce_opcode_has(op, ROCE_HDR_AETH) || op->pos == ROCE_POS_FIRST)
         return false;
     for (uint32_t k = i + 1; k-- > 0 && i - k < LOST_WINDOW;) {
-        if (!s->step[k].usable)
-            continue;
         if (s->step[k].response) {
-            answers += s->step[k].rel == s->step[i].rel;
-        } else if (s->step[k].rel >= e->rel && s->step[k].rel <= s->step[i].rel) {
+            answers += s->step[k].rel == s->step[i].rel && /* damaged ones too */
+                       setup_op(s, k)->kind == op->kind;
+        } else if (s->step[k].usable && s->step[k].rel >= e->rel &&
+                   s->step[k].rel <= s->step[i].rel && is_in_time(s, i, k)) {
             copies++;
             if (k <= from)
                 continue;
@@ -168,6 +215,18 @@ static bool answers_repeat(const struct setup *s, uint32_t i, uint32_t from)
         }
     }
     return repeated && answers >= copies;
+}
+
+/* Whether an answer after step `from` shows `rel` executed that comes before its next copy, at step
+ * `to`, or too soon after that to be drawn by it. */
+static bool is_shown(const struct setup *s, uint32_t from, uint32_t to, int64_t rel)
+{
+    for (uint32_t i = from + 1;
+         i < s->step_cnt && i - from < LOST_WINDOW && (i < to || !is_in_time(s, i, to)); i++)
+        if (s->step[i].response && s->step[i].usable && !s->step[i].early &&
+            setup_executed_by(s, i) >= rel && setup_msn_fits(s, i))
+            return true;
+    return false;
 }
 
 /*
@@ -191,13 +250,18 @@ static size_t uncounted(const struct setup *s, uint32_t i, size_t next, const ui
         s->entry[k].rel <= proved || !answers_repeat(s, i, executed[k]))
         return s->entry_cnt;
     copy = copy_after(s, executed[k], s->entry[k].rel);
-    if (copy == STEP_NONE)
+    if (copy == STEP_NONE || is_shown(s, executed[k], copy, s->entry[k].rel))
         return s->entry_cnt;
-    for (uint32_t a = executed[k] + 1; a < copy; a++)
-        if (s->step[a].response && s->step[a].usable && !s->step[a].early &&
-            setup_executed_by(s, a) >= s->entry[k].rel && setup_msn_fits(s, a))
-            return s->entry_cnt;
     return k;
+}
+
+/* Whether what a NAK asks for is sent again sooner than an RNR NAK would allow. */
+static bool is_hasty(const struct setup *s, uint32_t nak)
+{
+    uint32_t copy = copy_after(s, nak, s->step[nak].rel);
+
+    return copy != STEP_NONE &&
+           setup_packet(s, copy)->time - setup_packet(s, nak)->time < roce_rnr_ns(s->rnr_code) / 2;
 }
 
 /* A sequence NAK for a PSN that, from what was captured, had been executed: that copy was lost on
@@ -207,6 +271,9 @@ static bool find_lost(struct setup *s)
 {
     uint32_t *executed = malloc((s->entry_cnt + 1) * sizeof(*executed)); /* step, per entry */
     uint64_t effort = 0;
+    uint32_t waiting =
+        STEP_NONE;           /* copy of the expected one that found no receive WQE, if it came */
+    size_t asked = SIZE_MAX; /* entry of which a copy was lost last */
     int64_t proved = INT64_MIN;
     size_t next = 0;      /* entry that the responder expects */
     bool stalled = false; /* a later one came instead */
@@ -221,9 +288,13 @@ static bool find_lost(struct setup *s)
             continue;
         if (!step->response) {
             if (next < s->entry_cnt && step->rel == s->entry[next].rel && !step->lost &&
+                step->no_recv)
+                waiting = i;
+            if (next < s->entry_cnt && step->rel == s->entry[next].rel && !step->lost &&
                 !step->no_recv) {
                 executed[next++] = i;
                 stalled = false;
+                waiting = STEP_NONE;
             }
             stalled |= next < s->entry_cnt && step->rel > s->entry[next].rel;
             continue;
@@ -242,13 +313,25 @@ static bool find_lost(struct setup *s)
             if (setup_executed_by(s, i) > proved &&
                 (setup_op(s, i)->kind != ROCE_KIND_ACK || setup_msn_fits(s, i)))
                 proved = setup_executed_by(s, i);
+            if (setup_is_syndrome(s, i, ROCE_SYN_RNR))
+                waiting = STEP_NONE;
             continue;
         }
         e = setup_entry(s, step->rel);
-        if (!e || e->rel != step->rel || (size_t)(e - s->entry) >= next || proved >= e->rel ||
-            !sent_again(s, i, stalled))
+        /* Asked for before it could be refused, as something came after it. */
+        if (e && waiting != STEP_NONE && step->rel == s->step[waiting].rel &&
+            (stalled || is_hasty(s, i))) {
+            s->step[waiting].lost = true;
+            waiting = STEP_NONE;
             continue;
-        next = (size_t)(e - s->entry);
+        }
+        if (!e || e->rel != step->rel || (size_t)(e - s->entry) >= next || proved >= e->rel ||
+            (!sent_again(s, i, stalled) && copy_after(s, executed[e - s->entry], e->rel) > i))
+            continue;
+        /* The NAK was drawn by what followed the copy that was lost before: this one arrived. */
+        if ((size_t)(e - s->entry) == asked && is_shown(s, i, copy_after(s, i, e->rel), e->rel))
+            continue;
+        next = asked = (size_t)(e - s->entry);
         s->step[executed[next]].lost = true;
         /* What came after it arrived too early: look at that again. */
         effort += i - executed[next];
@@ -339,25 +422,106 @@ static bool find_ahead(struct setup *s)
 /* ---- answers -----------------------------------------------------------------------------------
  */
 
-/* Which READ request each READ response answers: the latest before it that covers its PSN. */
-static bool link_answers(struct setup *s)
+/* What is needed to link answers to requests. */
+struct links {
+    uint32_t *latest; /* request, per entry */
+    uint32_t *before; /* earlier copy, per request */
+    uint32_t *last;   /* answer, per request */
+    uint32_t *claim;  /* answer, per place in an answer that was claimed: */
+    size_t claim_cap;
+    struct map claims; /* struct claim */
+};
+
+/* A place in the answer to a READ request. */
+struct claim {
+    int64_t rel;
+    int64_t request;
+};
+
+static bool links_init(struct links *l, const struct setup *s)
 {
-    uint32_t *latest = malloc((s->entry_cnt + 1) * sizeof(*latest)); /* request, per entry */
-    uint32_t *before = malloc((s->step_cnt + 1) * sizeof(*before));  /* earlier one, per request */
-    uint32_t *last = malloc((s->step_cnt + 1) * sizeof(*last));      /* answer, per request */
+    *l = (struct links){.latest = malloc((s->entry_cnt + 1) * sizeof(*l->latest)),
+                        .before = malloc((s->step_cnt + 1) * sizeof(*l->before)),
+                        .last = malloc((s->step_cnt + 1) * sizeof(*l->last))};
+    map_init(&l->claims, sizeof(struct claim));
+    if (!l->latest || !l->before || !l->last)
+        return false;
+    memset(l->latest, 0xFF, (s->entry_cnt + 1) * sizeof(*l->latest));
+    memset(l->before, 0xFF, (s->step_cnt + 1) * sizeof(*l->before));
+    memset(l->last, 0xFF, (s->step_cnt + 1) * sizeof(*l->last));
+    return true;
+}
+
+static void links_free(struct links *l)
+{
+    free(l->latest);
+    free(l->before);
+    free(l->last);
+    free(l->claim);
+    map_free(&l->claims);
+}
+
+/* The latest copy of the READ, in time for the answer and with its PSN; where none is in time, the
+ * latest with its PSN; STEP_NONE if there is none. */
+static uint32_t asked_by(const struct setup *s, const struct links *l, const struct entry *e,
+                         uint32_t answer)
+{
+    uint32_t any = STEP_NONE;
+    unsigned tries = 0;
+
+    for (uint32_t req = l->latest[e - s->entry]; req != STEP_NONE && tries < 16;
+         req = l->before[req], tries++) {
+        if (s->step[req].rel > s->step[answer].rel)
+            continue;
+        if (is_in_time(s, answer, req))
+            return req;
+        if (any == STEP_NONE)
+            any = req;
+    }
+    return any;
+}
+
+/* Whether the wire may have made two of one. */
+static bool are_alike(const struct setup *s, uint32_t a, uint32_t b)
+{
+    const struct trace_packet *x = setup_packet(s, a), *y = setup_packet(s, b);
+
+    return x->opcode == y->opcode && x->msn == y->msn && x->payload_len == y->payload_len &&
+           memcmp(trace_payload(x), trace_payload(y), x->payload_len) == 0;
+}
+
+/* An answer takes its place. A responder answers in order: another that had this place came from
+ * the copy before, unless that has such an answer too. False without memory. */
+static bool take_place(struct setup *s, struct links *l, uint32_t answer, uint32_t request)
+{
+    struct claim key = {.rel = s->step[answer].rel, .request = request};
+    uint32_t at = map_get(&l->claims, &key);
+
+    if (at != MAP_NONE) {
+        uint32_t before = l->before[request];
+        uint32_t was = l->claim[at];
+
+        key.request = before;
+        if (before != STEP_NONE && s->step[before].rel <= key.rel && !are_alike(s, was, answer) &&
+            map_get(&l->claims, &key) == MAP_NONE && !take_place(s, l, was, before))
+            return false;
+    } else {
+        at = map_add(&l->claims, &key);
+        if (at == MAP_NONE || !VEC_GROW(l->claim, at, l->claim_cap))
+            return false;
+    }
+    l->claim[at] = answer;
+    s->step[answer].request = request;
+    return true;
+}
+
+/* Which READ request each READ response answers. */
+static bool link_requests(struct setup *s, struct links *l)
+{
     size_t ahead = 0;
 
-    if (!latest || !before || !last) {
-        free(latest);
-        free(before);
-        free(last);
-        return false;
-    }
-    memset(latest, 0xFF, (s->entry_cnt + 1) * sizeof(*latest));
-    memset(last, 0xFF, (s->step_cnt + 1) * sizeof(*last));
-    memset(before, 0xFF, (s->step_cnt + 1) * sizeof(*before));
     for (uint32_t i = 0; i < s->step_cnt; i++) {
-        struct step *step = &s->step[i];
+        const struct step *step = &s->step[i];
         const struct entry *e = setup_entry(s, step->rel);
         enum roce_kind kind = setup_op(s, i)->kind;
         uint32_t req;
@@ -366,42 +530,50 @@ static bool link_answers(struct setup *s)
             const struct entry *a = setup_entry(s, s->step[s->ahead[ahead].step].rel);
 
             if (trace_draws_read_response(setup_op(s, s->ahead[ahead].step)->kind))
-                latest[a - s->entry] = s->ahead[ahead].step;
+                l->latest[a - s->entry] = s->ahead[ahead].step;
         }
-
         if (!e || !step->usable)
             continue;
         if (!step->response && trace_draws_read_response(kind) &&
             setup_op(s, e->step)->kind == kind) {
-            if (latest[e - s->entry] != i)
-                before[i] = latest[e - s->entry];
-            latest[e - s->entry] = i;
+            if (l->latest[e - s->entry] != i)
+                l->before[i] = l->latest[e - s->entry];
+            l->latest[e - s->entry] = i;
         }
         if (kind == ROCE_KIND_ATOMIC_ACK && e->answer == STEP_NONE)
             s->entry[e - s->entry].answer = i;
         if (kind != ROCE_KIND_READ_RESP || setup_is_nak(s, i))
             continue;
-        req = latest[e - s->entry];
-        for (unsigned tries = 0; req != STEP_NONE && s->step[req].rel > step->rel && tries < 16;
-             tries++)
-            req = before[req];
-        if (req == STEP_NONE || s->step[req].rel > step->rel)
+        req = asked_by(s, l, e, i);
+        if (req != STEP_NONE && !take_place(s, l, i, req))
+            return false;
+    }
+    return true;
+}
+
+/* Which request each READ response answers, and the answers of each. */
+static bool link_answers(struct setup *s)
+{
+    struct links l;
+    bool ok = links_init(&l, s) && link_requests(s, &l);
+
+    for (uint32_t i = 0; ok && i < s->step_cnt; i++) {
+        uint32_t req = s->step[i].request;
+
+        if (!s->step[i].response || req == STEP_NONE)
             continue;
-        step->request = req;
-        if (last[req] == STEP_NONE)
+        if (l.last[req] == STEP_NONE)
             s->step[req].answer = i;
         else
-            s->step[last[req]].answer = i;
-        last[req] = i;
+            s->step[l.last[req]].answer = i;
+        l.last[req] = i;
     }
-    free(latest);
-    free(before);
-    free(last);
-    return true;
+    links_free(&l);
+    return ok;
 }
 
 bool evidence_find(struct setup *s)
 {
     find_refusal(s);
-    return find_rnr(s) && find_lost(s) && find_ahead(s) && link_answers(s);
+    return find_quickest(s) && find_rnr(s) && find_lost(s) && find_ahead(s) && link_answers(s);
 }

@@ -111,6 +111,10 @@ static void read_steps(struct asker *a, uint32_t *first)
         }
         if (idx < 0)
             continue;
+        if (step->damaged && i < works_find(w, step->rel)->post) {
+            a->restart[i] = RESTART_DUPLICATE; /* nothing of it is certain: a later copy tells */
+            continue;
+        }
         if (first[idx] == STEP_NONE) {
             first[idx] = i;
         } else if (!(last != STEP_NONE && s->step[last].rel == step->rel && !answered &&

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "order.h"
 #include "wire/codes.h"
 
 /* How long orders and explanations may be looked for at one device; after that the order of the
@@ -139,30 +140,8 @@ static size_t first_at(const struct sharing *sh, uint32_t rkey, uint64_t va)
     return low;
 }
 
-/* ---- the order of a word -----------------------------------------------------------------------
+/* ---- the order of words ------------------------------------------------------------------------
  */
-
-/* What is known of a word: the bytes in `mask`. */
-struct value {
-    uint64_t bits;
-    uint64_t mask;
-};
-
-/* All that change a word: those of one run stand together, in order. */
-struct word {
-    uint64_t va;
-    const struct sharing_write **op;
-    size_t cnt;
-    size_t *head; /* per run among them: the next in `op` */
-    size_t *end;
-    size_t runs;
-};
-
-/* A place in the order that is being tried. */
-struct trial {
-    size_t run;          /* of the word: the one tried here */
-    struct value before; /* the word before it */
-};
 
 /* Of two writes, whether the capture shows that `a` was executed before `b`. */
 static bool is_before(const struct sharing_write *a, const struct sharing_write *b)
@@ -170,121 +149,34 @@ static bool is_before(const struct sharing_write *a, const struct sharing_write 
     return a->run == b->run ? a->entry < b->entry : a->until < b->from;
 }
 
-/* The word after a write, if that finds what its answer says; else false. */
-static bool change(const struct sharing *sh, const struct word *word, const struct sharing_write *w,
-                   struct value *v)
+/* Adds the writes that change the word to `op`, which has room for as many more as there are. */
+static size_t list_ops(struct sharing *sh, const struct order_word *word,
+                       const struct sharing_write **op)
 {
-    const struct setup *s = &sh->drive->run[w->run].setup;
-    struct roce_pkt pkt;
-    uint8_t bits[8], mask[8];
+    size_t cnt = 0;
 
-    if (!is_atomic(sh, w)) {
-        memcpy(bits, &v->bits, 8);
-        memcpy(mask, &v->mask, 8);
-        for (unsigned i = 0; i < 8; i++) {
-            uint64_t at = word->va + i - w->va; /* wraps where it lies before */
+    for (size_t i = first_at(sh, word->rkey, word->va); i < sh->write_cnt; i++) {
+        const struct sharing_write *w = &sh->write[i];
 
-            if (at >= w->len)
-                continue;
-            mask[i] = w->data ? 0xFF : 0;
-            bits[i] = w->data ? w->data[at] : 0;
-        }
-        memcpy(&v->bits, bits, 8);
-        memcpy(&v->mask, mask, 8);
-        return true;
+        sh->effort++;
+        if (w->rkey != word->rkey || w->va >= word->va + 8)
+            break;
+        if (w->va + w->len > word->va)
+            op[cnt++] = w;
     }
-    if (w->known) {
-        if (((v->bits ^ w->found) & v->mask) != 0)
-            return false;
-        *v = (struct value){.bits = w->left, .mask = UINT64_MAX};
-        return true;
-    }
-    trace_parse(setup_packet(s, s->entry[w->entry].step), &pkt);
-    if (v->mask != UINT64_MAX)
-        *v = (struct value){.mask = 0};
-    else if (pkt.op->kind == ROCE_KIND_FETCH_ADD)
-        v->bits += pkt.atomiceth.swap_add;
-    else if (v->bits == pkt.atomiceth.compare)
-        v->bits = pkt.atomiceth.swap_add;
-    return true;
+    return cnt;
 }
 
-/* Whether no other run has a write left that must come first. */
-static bool may_be_next(const struct word *word, size_t run)
-{
-    const struct sharing_write *w = word->op[word->head[run]];
-
-    for (size_t r = 0; r < word->runs; r++)
-        if (r != run && word->head[r] < word->end[r] && is_before(word->op[word->head[r]], w))
-            return false;
-    return true;
-}
-
-/* The run to try after `last` at a place, in the order of the capture; SIZE_MAX is none. */
-static size_t next_run(const struct word *word, size_t last)
-{
-    const struct sharing_write *before =
-        last == SIZE_MAX ? NULL : word->op[word->head[last]]; /* it was taken back */
-    size_t best = SIZE_MAX;
-
-    for (size_t r = 0; r < word->runs; r++) {
-        const struct sharing_write *w;
-
-        if (word->head[r] == word->end[r])
-            continue;
-        w = word->op[word->head[r]];
-        if (before && (w->from < before->from || (w->from == before->from && r <= last)))
-            continue;
-        if (best == SIZE_MAX || w->from < word->op[word->head[best]]->from)
-            best = r;
-    }
-    return best;
-}
-
-/* Depth first, in the order of the capture: fills in `trial`. Whether there is an order. */
-static bool find_order(struct sharing *sh, struct word *word, struct trial *trial)
-{
-    struct value now = {.mask = 0};
-    uint64_t limit = sh->effort + WORD_EFFORT + 64 * (uint64_t)word->cnt * word->runs;
-    size_t depth = 0;
-    size_t last = SIZE_MAX;
-
-    while (depth < word->cnt) {
-        size_t run = next_run(word, last);
-        struct value after = now;
-
-        sh->effort += word->runs;
-        if (sh->effort > limit || sh->effort > EFFORT_MAX)
-            return false;
-        if (run == SIZE_MAX) {
-            if (depth == 0)
-                return false;
-            last = trial[--depth].run;
-            now = trial[depth].before;
-            word->head[last]--;
-            continue;
-        }
-        if (!may_be_next(word, run) || !change(sh, word, word->op[word->head[run]], &after)) {
-            last = run;
-            continue;
-        }
-        trial[depth++] = (struct trial){.run = run, .before = now};
-        word->head[run]++;
-        now = after;
-        last = SIZE_MAX;
-    }
-    return true;
-}
-
-static bool keep_order(struct sharing *sh, const struct word *word, const struct trial *trial)
+/* Gives the operations of an order that was found their turns. */
+static bool keep_order(struct sharing *sh, const struct order *order)
 {
     if (!VEC_GROW(sh->next, sh->word_cnt, sh->next_cap))
         return false;
     sh->next[sh->word_cnt] = 0;
-    for (size_t r = 0; r < word->runs; r++)
-        word->head[r] = r ? word->end[r - 1] : 0;
-    for (size_t i = 0; i < word->cnt; i++) {
-        const struct sharing_write *w = word->op[word->head[trial[i].run]++];
+    for (size_t r = 0; r < order->runs; r++)
+        order->head[r] = r ? order->end[r - 1] : 0;
+    for (size_t i = 0; i < order->cnt; i++) {
+        const struct sharing_write *w = order->op[order->head[order->trial[i].run]++];
 
         if (!VEC_GROW(sh->turn, sh->turn_cnt, sh->turn_cap))
             return false;
@@ -295,55 +187,35 @@ static bool keep_order(struct sharing *sh, const struct word *word, const struct
     return true;
 }
 
-static int op_cmp(const void *a, const void *b)
+/* Finds an order of the words, which it takes over. False without memory. */
+static bool order_words(struct sharing *sh, struct order_word *word, size_t word_cnt, bool *found)
 {
-    const struct sharing_write *x = *(const struct sharing_write *const *)a;
-    const struct sharing_write *y = *(const struct sharing_write *const *)b;
+    const struct sharing_write **op = NULL;
+    size_t cnt = 0, cap = 0;
+    struct order order;
+    bool ok = true;
 
-    if (x->run != y->run)
-        return x->run < y->run ? -1 : 1;
-    return (x->entry > y->entry) - (x->entry < y->entry);
-}
+    *found = false;
+    for (size_t i = 0; i < word_cnt && ok; i++) {
+        if (cap - cnt < sh->write_cnt) {
+            const struct sharing_write **more =
+                realloc(op, (cap = 2 * cnt + sh->write_cnt + 1) * sizeof(*op));
 
-/* Finds the order of the word at which write `at`, an atomic, is the first one. */
-static bool order_word(struct sharing *sh, size_t at)
-{
-    const struct sharing_write *first = &sh->write[at];
-    struct word word = {.va = first->va};
-    struct trial *trial = NULL;
-    bool ok;
-
-    word.op = malloc((sh->write_cnt + 1) * sizeof(*word.op));
-    for (size_t i = first_at(sh, first->rkey, first->va); word.op && i < sh->write_cnt; i++) {
-        const struct sharing_write *w = &sh->write[i];
-
-        sh->effort++;
-        if (w->rkey != first->rkey || w->va >= first->va + 8)
-            break;
-        if (w->va + w->len > first->va)
-            word.op[word.cnt++] = w;
-    }
-    if (word.cnt)
-        qsort(word.op, word.cnt, sizeof(*word.op), op_cmp);
-    for (size_t i = 0; i < word.cnt; i++)
-        word.runs += i == 0 || word.op[i]->run != word.op[i - 1]->run;
-    word.head = calloc(word.runs + 1, sizeof(*word.head));
-    word.end = calloc(word.runs + 1, sizeof(*word.end));
-    trial = malloc((word.cnt + 1) * sizeof(*trial));
-    ok = word.op && word.head && word.end && trial;
-    if (ok && word.runs > 1) {
-        for (size_t i = 0, r = 0; i < word.cnt; i++) {
-            if (i > 0 && word.op[i]->run != word.op[i - 1]->run)
-                word.head[++r] = i;
-            word.end[r] = i + 1;
+            ok = more != NULL;
+            op = more ? more : op;
         }
-        if (find_order(sh, &word, trial))
-            ok = keep_order(sh, &word, trial);
+        if (ok)
+            cnt += list_ops(sh, &word[i], op + cnt);
     }
-    free(word.op);
-    free(word.head);
-    free(word.end);
-    free(trial);
+    ok = order_init(&order, sh->drive, word, word_cnt, op, cnt) == 0 && ok;
+    if (ok && order.runs > 1) {
+        uint64_t limit = sh->effort + WORD_EFFORT + 64 * (uint64_t)order.cnt * order.runs;
+
+        *found = order_find(&order, &sh->effort, limit < EFFORT_MAX ? limit : EFFORT_MAX);
+        if (*found)
+            ok = keep_order(sh, &order);
+    }
+    order_free(&order);
     return ok;
 }
 
@@ -358,11 +230,88 @@ static int turn_cmp(const void *a, const void *b)
     return (x->word > y->word) - (x->word < y->word);
 }
 
+/* Whether all can be executed in the orders of their words: none waits for another that waits for
+ * it, by way of several words. */
+static bool orders_agree(struct sharing *sh)
+{
+    size_t *at = calloc(sh->drive->run_cnt + 1, sizeof(*at)); /* per run: its next turn */
+    size_t done = 0;
+    bool moved = true;
+
+    for (size_t i = sh->turn_cnt; at && i-- > 0;)
+        at[sh->turn[i].run] = i;
+    while (at && moved) {
+        moved = false;
+        for (uint32_t r = 0; r < sh->drive->run_cnt; r++)
+            while (at[r] < sh->turn_cnt && sh->turn[at[r]].run == r &&
+                   !sharing_waits(sh, r, sh->turn[at[r]].entry)) {
+                uint32_t entry = sh->turn[at[r]].entry;
+
+                sharing_executed(sh, r, entry);
+                for (; at[r] < sh->turn_cnt && sh->turn[at[r]].run == r &&
+                       sh->turn[at[r]].entry == entry;
+                     at[r]++)
+                    done++;
+                moved = true;
+            }
+    }
+    free(at);
+    memset(sh->next, 0, sh->word_cnt * sizeof(*sh->next));
+    return done == sh->turn_cnt;
+}
+
+/* One order of all words, in place of theirs. False without memory. */
+static bool order_jointly(struct sharing *sh, struct order_word *word, size_t word_cnt)
+{
+    size_t turn_cnt = sh->turn_cnt, word_was = sh->word_cnt;
+    bool found;
+
+    if (!order_words(sh, word, word_cnt, &found))
+        return false;
+    if (!found)
+        return true;
+    sh->turn_cnt -= turn_cnt;
+    memmove(sh->turn, sh->turn + turn_cnt, sh->turn_cnt * sizeof(*sh->turn));
+    for (size_t i = 0; i < sh->turn_cnt; i++)
+        sh->turn[i].word = 0;
+    sh->next[0] = 0;
+    sh->word_cnt -= word_was;
+    return true;
+}
+
+/* The words that atomics change, in order: each has its own order. */
+static bool order_each(struct sharing *sh, struct order_word **words, size_t *word_cnt)
+{
+    size_t cap = 0;
+
+    for (size_t i = 0; i < sh->write_cnt && sh->effort <= EFFORT_MAX; i++) {
+        const struct sharing_write *w = &sh->write[i];
+        struct order_word *word;
+        bool found;
+
+        if (!is_atomic(sh, w) || (*word_cnt && (*words)[*word_cnt - 1].rkey == w->rkey &&
+                                  (*words)[*word_cnt - 1].va == w->va))
+            continue;
+        if (!VEC_GROW(*words, *word_cnt, cap) || !(word = calloc(1, sizeof(*word))))
+            return false;
+        *word = (*words)[(*word_cnt)++] = (struct order_word){.rkey = w->rkey, .va = w->va};
+        if (!order_words(sh, word, 1, &found))
+            return false;
+    }
+    return true;
+}
+
+static void sort_turns(struct sharing *sh)
+{
+    if (sh->turn_cnt)
+        qsort(sh->turn, sh->turn_cnt, sizeof(*sh->turn), turn_cmp);
+}
+
 int sharing_find(struct sharing *sh, const struct drive *drive, uint32_t device)
 {
-    size_t runs = 0;
-    uint64_t ordered = 0; /* address of the word looked at last */
-    uint32_t rkey = 0;
+    struct order_word *words = NULL;
+    size_t runs = 0, word_cnt = 0;
+    bool ok;
 
     *sh = (struct sharing){.drive = drive};
     for (uint32_t i = 0; i < drive->run_cnt; i++)
@@ -374,19 +323,15 @@ int sharing_find(struct sharing *sh, const struct drive *drive, uint32_t device)
             return -1;
     if (sh->write_cnt)
         qsort(sh->write, sh->write_cnt, sizeof(*sh->write), write_cmp);
-    for (size_t i = 0; i < sh->write_cnt && sh->effort <= EFFORT_MAX; i++) {
-        const struct sharing_write *w = &sh->write[i];
-
-        if (!is_atomic(sh, w) || (rkey == w->rkey && ordered == w->va && ordered != 0))
-            continue;
-        ordered = w->va;
-        rkey = w->rkey;
-        if (!order_word(sh, i))
-            return -1;
+    ok = order_each(sh, &words, &word_cnt);
+    sort_turns(sh);
+    if (ok && sh->word_cnt > 1 && !orders_agree(sh)) {
+        ok = order_jointly(sh, words, word_cnt);
+        words = NULL;
+        sort_turns(sh);
     }
-    if (sh->turn_cnt)
-        qsort(sh->turn, sh->turn_cnt, sizeof(*sh->turn), turn_cmp);
-    return 0;
+    free(words);
+    return ok ? 0 : -1;
 }
 
 void sharing_free(struct sharing *sh)

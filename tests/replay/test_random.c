@@ -206,8 +206,8 @@ static void many_recordings(const struct sort *sort, unsigned cnt[3], uint64_t *
     }
 }
 
-/* At least sort->percent in a hundred pass; none may be skipped. What is missing to a hundred is
- * known, and the harness's: see replay.md. */
+/* At least sort->percent in a hundred pass, but one may fail; none may be skipped. What is missing
+ * to a hundred is known, and the harness's: see replay.md. */
 static void expect_passes(const struct sort *sort)
 {
     unsigned cnt[3] = {0};
@@ -215,61 +215,100 @@ static void expect_passes(const struct sort *sort)
 
     many_recordings(sort, cnt, &runs);
     tell(sort->what, cnt, runs);
-    CU_ASSERT(100 * cnt[VERDICT_PASS] >= sort->percent * runs || runs == 1);
+    CU_ASSERT(100 * cnt[VERDICT_PASS] >= sort->percent * runs ||
+              (sort->percent < 100 && cnt[VERDICT_FAIL] <= 1));
     EXPECT_EQ(cnt[VERDICT_SKIPPED], 0);
 }
 
+enum { ONE, ONE_BAD, SEVERAL, SEVERAL_BAD, SAME, SAME_BAD, SORT_CNT };
+
+/* Several change the same words of memory, in an order that a recording does not always show; of
+ * the last two all use the same few bytes. */
+static const struct sort sorts[SORT_CNT] = {
+    [ONE] = {.what = "one connection, perfect network",
+             .file = "one-perfect",
+             .record = record_traffic,
+             .qp_max = 1,
+             .percent = 100},
+    [ONE_BAD] = {.what = "one connection, bad network",
+                 .file = "one-bad",
+                 .record = record_traffic,
+                 .qp_max = 1,
+                 .bad = true,
+                 .percent = 99},
+    [SEVERAL] = {.what = "2 to 4 connections, perfect network",
+                 .file = "several-perfect",
+                 .record = record_traffic,
+                 .qp_max = PAIR_QPS,
+                 .percent = 100},
+    [SEVERAL_BAD] = {.what = "2 to 4 connections, bad network",
+                     .file = "several-bad",
+                     .record = record_traffic,
+                     .qp_max = PAIR_QPS,
+                     .bad = true,
+                     .percent = 99},
+    [SAME] = {.what = "2 to 4 connections on the same bytes, perfect network",
+              .file = "same-perfect",
+              .record = record_contention,
+              .qp_max = PAIR_QPS,
+              .percent = 99},
+    [SAME_BAD] = {.what = "2 to 4 connections on the same bytes, bad network",
+                  .file = "same-bad",
+                  .record = record_contention,
+                  .qp_max = PAIR_QPS,
+                  .bad = true,
+                  .percent = 98},
+};
+
 static void recordings_of_one_connection_pass(void)
 {
-    expect_passes(&(struct sort){.what = "one connection, perfect network",
-                                 .file = "one-perfect",
-                                 .record = record_traffic,
-                                 .qp_max = 1,
-                                 .percent = 100});
+    expect_passes(&sorts[ONE]);
+    expect_passes(&sorts[ONE_BAD]);
 }
 
-static void recordings_of_a_bad_network_pass(void)
-{
-    expect_passes(&(struct sort){.what = "one connection, bad network",
-                                 .file = "one-bad",
-                                 .record = record_traffic,
-                                 .qp_max = 1,
-                                 .bad = true,
-                                 .percent = 95});
-}
-
-/* They change the same words of memory, in an order that a recording does not always show. */
 static void recordings_of_several_connections_pass(void)
 {
-    expect_passes(&(struct sort){.what = "2 to 4 connections, perfect network",
-                                 .file = "several-perfect",
-                                 .record = record_traffic,
-                                 .qp_max = PAIR_QPS,
-                                 .percent = 95});
-    expect_passes(&(struct sort){.what = "2 to 4 connections, bad network",
-                                 .file = "several-bad",
-                                 .record = record_traffic,
-                                 .qp_max = PAIR_QPS,
-                                 .bad = true,
-                                 .percent = 95});
+    expect_passes(&sorts[SEVERAL]);
+    expect_passes(&sorts[SEVERAL_BAD]);
 }
 
-/* ... and here all of them use the same few bytes. */
 static void recordings_of_contention_pass(void)
 {
-    expect_passes(&(struct sort){.what = "2 to 4 connections on the same bytes, perfect network",
-                                 .file = "same-perfect",
-                                 .record = record_contention,
-                                 .qp_max = PAIR_QPS,
-                                 .percent = 95});
-    expect_passes(&(struct sort){.what = "2 to 4 connections on the same bytes, bad network",
-                                 .file = "same-bad",
-                                 .record = record_contention,
-                                 .qp_max = PAIR_QPS,
-                                 .bad = true,
-                                 .percent = 85});
+    expect_passes(&sorts[SAME]);
+    expect_passes(&sorts[SAME_BAD]);
+}
+
+/* Recordings that were taken for wrong once, one a reason. */
+static void recordings_taken_for_wrong_pass(void)
+{
+    static const struct {
+        unsigned sort;
+        uint64_t seed;
+        const char *why;
+    } cases[] = {
+        {ONE_BAD, 42, "a request was lost before it could find no receive WQE"},
+        {ONE_BAD, 60, "data was lost before it was captured, then an ACK tells of credits"},
+        {ONE_BAD, 341, "a second copy was captured before the NAK for the first"},
+        {ONE_BAD, 535, "an answer to the first copy comes just after the second"},
+        {SEVERAL_BAD, 128, "a lost request had been sent again before its NAK came"},
+        {SEVERAL_BAD, 521, "an earlier answer was damaged"},
+        {SAME_BAD, 11, "two copies are on their way, and so are the answers to the first"},
+        {SAME_BAD, 835, "the answers to two READs come after the second"},
+        {SAME_BAD, 733, "... and differ"},
+        {SAME_BAD, 997, "the orders of two words do not agree"},
+        {SAME_BAD, 799, "a copy is shown executed just after the next one"},
+        {SAME_BAD, 840, "nothing tells which copies arrived"},
+        {SAME_BAD, 333, "all copies but the last are damaged"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (one_recording(cases[i].seed, &sorts[cases[i].sort]) != VERDICT_PASS)
+            suite_fail(__FILE__, __LINE__, "%s, seed %llu: %s", sorts[cases[i].sort].what,
+                       (unsigned long long)cases[i].seed, cases[i].why);
+    reason_cnt = 0;
+    memset(reasons, 0, sizeof(reasons));
 }
 
 SUITE("replay.random", TEST(recordings_of_one_connection_pass),
-      TEST(recordings_of_a_bad_network_pass), TEST(recordings_of_several_connections_pass),
-      TEST(recordings_of_contention_pass))
+      TEST(recordings_of_several_connections_pass), TEST(recordings_of_contention_pass),
+      TEST(recordings_taken_for_wrong_pass))

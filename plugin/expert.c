@@ -103,6 +103,16 @@ void roce_expert_add_defects(const struct roce_pkt *pkt, packet_info *pinfo, pro
             expert_add_info(pinfo, item, &ei_defect[i]);
 }
 
+static expert_field *field_of(const struct roce_finding *f)
+{
+    return &ei_rule[f->rule][f->known ? ROCE_SEV_NOTE : f->severity];
+}
+
+void roce_expert_raise(const struct roce_finding *finding, packet_info *pinfo)
+{
+    expert_add_info(pinfo, NULL, field_of(finding));
+}
+
 void roce_expert_add_findings(const struct roce_track_finding *first, tvbuff_t *tvb,
                               packet_info *pinfo, proto_tree *tree)
 {
@@ -115,9 +125,7 @@ void roce_expert_add_findings(const struct roce_track_finding *first, tvbuff_t *
 
         roce_finding_text(f, text, sizeof(text));
         proto_item_set_generated(item);
-        expert_add_info_format(pinfo, item,
-                               &ei_rule[f->rule][f->known ? ROCE_SEV_NOTE : f->severity], "%s: %s",
-                               rule->id, text);
+        expert_add_info_format(pinfo, item, field_of(f), "%s: %s", rule->id, text);
         sub = proto_item_add_subtree(item, ett_rule);
         item = proto_tree_add_string(sub, hf_rule_text, tvb, 0, 0, rule->text);
         proto_item_set_generated(item);

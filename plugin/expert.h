@@ -18,4 +18,8 @@ void roce_expert_add_defects(const struct roce_pkt *pkt, packet_info *pinfo, pro
 void roce_expert_add_findings(const struct roce_track_finding *first, tvbuff_t *tvb,
                               packet_info *pinfo, proto_tree *tree);
 
+/* Says that there is such a finding in the file, without a tree: Wireshark shows the highest
+ * severity of all below its list. */
+void roce_expert_raise(const struct roce_finding *finding, packet_info *pinfo);
+
 #endif

@@ -8,6 +8,7 @@
  */
 #include "packet-roce.h"
 
+#include <epan/column-info.h>
 #include <epan/tap.h>
 
 #include "aeth.h"
@@ -43,6 +44,7 @@ struct walk {
     int base; /* offset of pkt.frame relative to the tvb; negative: headers stand before it */
     enum roce_icrc_status icrc;
     guint32 icrc_expected;
+    const struct roce_finding *graver; /* than all before it in the file, or NULL */
     bool tracked;
     struct roce_track_frame frame; /* if tracked */
 };
@@ -192,10 +194,11 @@ static void follow(struct walk *w, packet_info *pinfo, bool wanted)
         .pkt = &w->pkt, .frame = pinfo->num, .time = time_of(pinfo), .icrc = w->icrc};
 
     w->tracked = false;
+    w->graver = NULL;
     if (!roce_prefs.analyze)
         return;
     if (!PINFO_FD_VISITED(pinfo))
-        roce_track_feed(&in);
+        w->graver = roce_track_feed(&in);
     if (wanted)
         w->tracked = roce_track_get(pinfo->num, in.time, &w->pkt, &w->frame);
 }
@@ -230,15 +233,27 @@ static void add_payload(const struct walk *w, packet_info *pinfo, proto_tree *su
                          pinfo, tree);
 }
 
-/* Whether anybody reads our part of the tree, a filter on one of our fields for example. Filling it
- * costs more than all else, and most often the tree is there for others. */
-static bool is_read(proto_tree *tree)
+/* Whether anybody reads our part of the tree, a filter on one of our fields for example, or a
+ * column of expert infos. Filling it costs more than all else, and most often the tree is there for
+ * others. */
+static bool is_read(const packet_info *pinfo, proto_tree *tree)
 {
     if (tap_expert == 0) /* it is registered after us */
         tap_expert = find_tap_id("expert");
     return have_tap_listener(tap_expert) ||
+           (pinfo->cinfo && pinfo->cinfo->col_first[COL_EXPERT] >= 0) ||
            (tree && (PTREE_DATA(tree)->visible || proto_field_is_referenced(tree, proto_roce) ||
                      proto_field_is_referenced(tree, proto_expert)));
+}
+
+/* Where nobody reads the tree, the file still has a highest severity. */
+static void raise_experts(const struct walk *w, packet_info *pinfo)
+{
+    roce_expert_add_defects(&w->pkt, pinfo, NULL);
+    if (w->icrc == ROCE_ICRC_BAD)
+        expert_add_info(pinfo, NULL, &ei_roce_icrc_bad);
+    if (w->graver)
+        roce_expert_raise(w->graver, pinfo);
 }
 
 static int show(struct walk *w, packet_info *pinfo, proto_tree *tree)
@@ -258,7 +273,7 @@ static int show(struct walk *w, packet_info *pinfo, proto_tree *tree)
     item = proto_tree_add_item(tree, proto_roce, w->tvb, 0, -1, ENC_NA);
     sub = proto_item_add_subtree(item, ett_roce);
     add_text(w, pinfo, item);
-    if (is_read(tree)) {
+    if (is_read(pinfo, tree)) {
         roce_expert_add_defects(&w->pkt, pinfo, item);
         add_headers(w, sub);
         proto_item_set_generated(
@@ -266,7 +281,8 @@ static int show(struct walk *w, packet_info *pinfo, proto_tree *tree)
         add_icrc(w, pinfo, sub);
         if (w->tracked)
             roce_analysis_add(&w->pkt, &w->frame, w->tvb, pinfo, sub);
-    }
+    } else if (!PINFO_FD_VISITED(pinfo))
+        raise_experts(w, pinfo);
     if (tapped)
         tap(w, pinfo);
     add_payload(w, pinfo, sub, tree);

@@ -43,6 +43,8 @@ static struct {
     uint32_t stream_cnt, stream_cap;
     wmem_array_t *ended; /* struct roce_conn_summary */
     uint32_t last_fed;
+    unsigned worst;                     /* 1 + the severity of the gravest finding so far */
+    const struct roce_finding *gravest; /* of the packet at hand, if it is graver than all before */
 } track;
 
 /* ---- the store ---------------------------------------------------------------------------------
@@ -150,6 +152,10 @@ static void on_finding(void *user _U_, const struct roce_finding *finding)
     kept->next = NULL;
     *more->end = kept;
     more->end = &kept->next;
+    if (!finding->known && finding->severity >= track.worst) {
+        track.worst = finding->severity + 1u;
+        track.gravest = &kept->finding;
+    }
 }
 
 static void on_link(void *user _U_, enum roce_link_kind kind, uint32_t frame, uint32_t other)
@@ -335,7 +341,7 @@ static uint32_t notes_of(const struct roce_flow_in *in, const struct roce_flow_r
     return ROCE_NOTE_SEEN;
 }
 
-void roce_track_feed(const struct roce_flow_in *in)
+const struct roce_finding *roce_track_feed(const struct roce_flow_in *in)
 {
     struct roce_flow_opts opts = {
         .profile = track.opts->profile,
@@ -349,12 +355,13 @@ void roce_track_feed(const struct roce_flow_in *in)
     struct entry *e;
 
     if (in->frame <= track.last_fed)
-        return;
+        return NULL;
     if (!track.flow)
         track.flow = roce_flow_new(&opts);
     if (!track.flow)
-        return;
+        return NULL;
     track.last_fed = in->frame;
+    track.gravest = NULL;
     e = entry_new(in->frame);
     roce_flow_feed(track.flow, in, r);
     if (r->stream != ROCE_NO_STREAM) {
@@ -389,6 +396,7 @@ void roce_track_feed(const struct roce_flow_in *in)
     if (!(r->flags & ROCE_AN_MSG_START))
         r->va = r->rkey = 0;
     e->at = keep(buf, roce_pack_put(&pack, in->frame, buf)) + 1;
+    return track.gravest;
 }
 
 /* ---- reading -----------------------------------------------------------------------------------

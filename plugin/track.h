@@ -89,8 +89,9 @@ struct roce_track_opts {
 void roce_track_register(const struct roce_track_opts *opts);
 
 /* First pass only. `in->frame` ascends; a frame fed before (two packets in one frame: a tunnel in a
- * tunnel) is not fed again. */
-void roce_track_feed(const struct roce_flow_in *in);
+ * tunnel) is not fed again. Returns a finding that is graver than all before it in this file, at
+ * most one a severity; else NULL. It lives in file scope. */
+const struct roce_finding *roce_track_feed(const struct roce_flow_in *in);
 
 /* What is known about `frame`, whose packet is `pkt`; false if it was never fed. */
 bool roce_track_get(uint32_t frame, uint64_t time, const struct roce_pkt *pkt,

@@ -75,6 +75,8 @@ CASES = [
       "_ws.col.Source": "LID: 7"}, None),
     ("an expert info where only expert infos are asked for", pcap([BAD]),
      ["-Y", "_ws.expert.severity >= 0x800000"], {"frame.number": "1"}, None),
+    ("the severity where only its column is asked for", pcap([BAD]),
+     ["-o", 'gui.column.format:"Severity","%a"'], {"_ws.col.Severity": "*"}, None),
     ("nothing of ours is asked for", pcap([BAD]), [], {"frame.protocols": "*roce*"}, None),
     ("no check of the ICRC if one asks for that", pcap([BAD]), ["-o", "roce.check_icrc:FALSE"],
      {"roce.icrc.status": "2"}, None),

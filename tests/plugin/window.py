@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """The plugin in Wireshark's window, under a virtual X server, as an unprivileged user.
 
-    window.py --plugins DIR --profile DIR --shots DIR [--readme DIR] CAPTURE
+    window.py --plugins DIR --profile DIR --shots DIR [--readme DIR] CAPTURE OTHER
 
 Opens the capture with our profile and each dialog the plugin feeds, by option or by keyboard, and keeps
 a picture of each in --shots. A case fails if its window does not come, is blank, or Wireshark ends or
-complains. --readme: writes the two pictures of README there, small; nothing is tested then.
+complains. Then odd captures made here: empty, without RoCE, of one packet, cut at 64 bytes, of an
+InfiniBand link, of RoCEv1. Last, what was learned from one reading is gone in the next: a window in which
+the capture was read again, dissected again, and left for OTHER and opened again shows what a new one does.
+--readme: writes the two pictures of README there, small; nothing is tested then.
 """
 import argparse
 import os
@@ -17,6 +20,7 @@ import subprocess
 import sys
 import time
 
+from packets import aeth, bth, connect, eth, native, pcap, reth, roce, rocev1
 from shark import NOBODY, Shark
 
 SIZE = "1280x800"
@@ -34,9 +38,25 @@ KEYS = [("io-graph", ["alt+s", "i"], "I/O Graphs"), ("preferences", ["ctrl+shift
         ("export-objects", ["alt+f", "Up", "Up", "Up", "Right"] + 4 * ["Down"] + ["Return"],
          "RoCE object list"),
         ("packets-by-opcode", ["alt+s", "Up", "Right", "Return"], "Packets by opcode")]
+# Captures that are not as usual, in the main window and with the report of the connections.
+WRITE = [roce(bth(0x0A, 0x22, 100, ackreq=1) + reth(0x1000, 0x99, 256) + bytes(256)),
+         roce(bth(0x11, 0x11, 100) + aeth(1), 1)]
+ODD = {
+    "empty": pcap([]),
+    "no-roce": pcap([eth(0x0806) + bytes.fromhex("0001080006040001020000000001c0000201000000000000c0000202")]),
+    "one-packet": pcap(WRITE[:1]),
+    "cut": pcap(connect(4420) + WRITE, snaplen=64),
+    "native": pcap([native(bth(0x04, 0x11, 7) + b"data")], 197),
+    "rocev1": pcap([rocev1(bth(0x04, 0x11, 7) + b"data"), rocev1(bth(0x04, 0x11, 8) + b"more")]),
+}
+# Keys after which the same packets are in the window: read the file again, dissect it again.
+AGAIN = {"reload": ["ctrl+r"], "redissect": ["ctrl+shift+l"]}
 # What Wireshark says although nothing is wrong.
 CHATTER = re.compile(r"nl80211 not found|propagateSizeHints|^\s*$|dbus|dconf|XDG_RUNTIME_DIR"
                      r"|QXcbConnection: XCB error: 3 \(BadWindow\)")  # Qt asks for a window just closed
+LIST_ONLY = ["-o", "gui.layout_content_2:NONE", "-o", "gui.layout_content_3:NONE"]
+# Of a window of SIZE: the list, if it has nothing else, and the highest severity below it.
+SAME = ["1228x660+0+90", "12x12+12+783"]
 TIMEOUT = 40
 README_FRAME = "32"  # the first one sent again in rc-loss-both.pcap
 README_ROW = "513"   # where the details of our protocol stand in a window of SIZE
@@ -118,22 +138,16 @@ class Screen:
                 break
         return colours
 
+    @staticmethod
+    def same(path, other):
+        """Whether two pictures of the main window have the same list and severity."""
+        return all(subprocess.run(["compare", "-metric", "AE", "-extract", part, path, other, "null:"],
+                                  capture_output=True).returncode == 0 for part in SAME)
+
 
 def complaints(log):
     with open(log, encoding="utf-8", errors="replace") as text:
         return [line.strip() for line in text if not CHATTER.search(line)]
-
-
-def look(screen, viewer, name, window, path, size, wrong):
-    """One window."""
-    if not window:
-        wrong.append(f"{name}: no window")
-        return
-    colours = screen.picture(window, path, size)
-    if colours < COLOURS:
-        wrong.append(f"{name}: the window is blank ({colours} colours)")
-    if viewer.poll() is not None:
-        wrong.append(f"{name}: Wireshark ended with {viewer.returncode}")
 
 
 class Session:
@@ -168,6 +182,18 @@ class Session:
         if self.viewer.poll() is not None:
             self.wrong.append(f"{name}: Wireshark ended with {self.viewer.returncode}")
 
+    def open(self, capture):
+        """Another capture in the same window; whether it came."""
+        self.press(["ctrl+o"])
+        dialog = self.screen.window("Open Capture File", 10)
+        if not dialog:
+            return False
+        self.screen.tool("xdotool", "windowactivate", "--sync", dialog)
+        self.screen.tool("xdotool", "type", capture)
+        self.press(["Return"])
+        self.main = self.screen.window("^" + os.path.basename(capture).replace(".", "[.]") + "$")
+        return self.main is not None
+
     def __exit__(self, *_):
         self.viewer.send_signal(signal.SIGTERM)
         try:
@@ -198,6 +224,49 @@ def look_all(screen, shark, capture, shots, wrong):
             wireshark.look(name, window, os.path.join(shots, name + ".png"), "1150x420")
 
 
+def look_odd(screen, shark, shots, wrong):
+    for name, data in ODD.items():
+        capture = shark.file(name + ".pcap", data)
+        with Session(screen, shark, capture, wrong, "odd-" + name, "-z", "roce,conn") as wireshark:
+            wireshark.look("odd-" + name, wireshark.main, os.path.join(shots, f"odd-{name}.png"), SIZE)
+            if not screen.window("RoCE Connections.*" + wireshark.title):
+                wrong.append(f"odd-{name}: no window of the report")
+
+
+def differs(screen, window, path, golden):
+    """Whether the window still looks other than the picture after a while."""
+    for _ in range(20):
+        screen.picture(window, path, SIZE)
+        if screen.same(path, golden):
+            return False
+        time.sleep(0.5)
+    return True
+
+
+def look_again(screen, shark, captures, shots, wrong):
+    """Each capture in a window of its own, then both in one."""
+    shot = [os.path.join(shots, f"new-{number}.png") for number in range(2)]
+    for number in (1, 0):
+        with Session(screen, shark, captures[number], wrong, f"new-{number}", *LIST_ONLY) as wireshark:
+            screen.tool("xdotool", "mousemove", "1599", "999")  # the row below it has another colour
+            wireshark.look(f"new-{number}", wireshark.main, shot[number], SIZE)
+            # A second picture tells whether Wireshark had found the time.
+            if differs(screen, wireshark.main, shot[number] + ".2.png", shot[number]):
+                wrong.append(f"new-{number}: never looks the same twice")
+            if number or not wireshark.main:
+                continue
+            for name, keys in AGAIN.items():
+                wireshark.press(keys)
+                if differs(screen, wireshark.main, os.path.join(shots, name + ".png"), shot[0]):
+                    wrong.append(f"{name}: other packets than before")
+            for other in (1, 0):
+                path = os.path.join(shots, f"opened-{other}.png")
+                if not wireshark.open(captures[other]) or differs(screen, wireshark.main, path, shot[other]):
+                    wrong.append(f"opened-{other}: other packets than in a new Wireshark")
+    if screen.same(*shot):
+        wrong.append("both captures look the same")
+
+
 def shoot_readme(screen, shark, capture, folder, wrong):
     """The list with a packet's analysis open, and the flow graph."""
     paths = [os.path.join(folder, name + ".png") for name in ("main", "flow-graph")]
@@ -222,7 +291,7 @@ def main():
     args.add_argument("--profile", required=True)
     args.add_argument("--shots", required=True)
     args.add_argument("--readme")
-    args.add_argument("capture")
+    args.add_argument("captures", nargs=2)
     args = args.parse_args()
     wrong = []
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # leave nothing running
@@ -231,18 +300,21 @@ def main():
         profiles = os.path.join(shark.home, "wireshark", "profiles")
         shutil.copytree(args.profile, os.path.join(profiles, "RoCE"))
         subprocess.run(["chmod", "-R", "a+rwX", shark.home], check=True)
-        capture = shark.file(args.capture)
+        captures = [shark.file(capture) for capture in args.captures]
         screen = Screen(shark)
         try:
             if args.readme:
-                shoot_readme(screen, shark, capture, args.readme, wrong)
+                shoot_readme(screen, shark, captures[0], args.readme, wrong)
             else:
-                look_all(screen, shark, capture, args.shots, wrong)
+                look_all(screen, shark, captures[0], args.shots, wrong)
+                look_odd(screen, shark, args.shots, wrong)
+                look_again(screen, shark, captures, args.shots, wrong)
         finally:
             screen.stop()
     for line in wrong:
         print(line)
-    print(f"{2 if args.readme else 1 + len(OPTIONS) + len(KEYS)} windows, {len(wrong)} wrong")
+    count = 2 if args.readme else 1 + len(OPTIONS) + len(KEYS) + 2 * len(ODD) + len(AGAIN) + 4
+    print(f"{count} windows, {len(wrong)} wrong")
     return 1 if wrong else 0
 
 

@@ -70,6 +70,9 @@ bool rnic_cm_input(struct rnic_cm *cm, const uint8_t *mad, size_t len,
  * dropped as the network drops them. */
 bool rnic_cm_output(struct rnic_cm *cm, uint8_t mad[ROCE_MAD_SIZE], struct rnic_cm_addr *addr);
 
+/* How many MADs wait to be taken. */
+unsigned rnic_cm_pending(const struct rnic_cm *cm);
+
 /* RNIC_NEVER if nothing waits. */
 rnic_time rnic_cm_deadline(const struct rnic_cm *cm);
 void rnic_cm_expire(struct rnic_cm *cm, rnic_time now);
@@ -83,10 +86,11 @@ enum rnic_cm_event_type {
     RNIC_CM_REQUEST,     /* msg.req came for `listener`; `id` is new and the receiver's to answer */
     RNIC_CM_RESPONSE,    /* msg.rep came: rnic_cm_establish() or _reject() */
     RNIC_CM_ESTABLISHED, /* passive side: msg.rtu came, or nothing if rnic_cm_comm_est() was told */
-    RNIC_CM_REJECTED,    /* msg.rej came */
+    RNIC_CM_REJECTED,    /* msg.rej came; for a connection that was established too: the peer gave
+                            up waiting for the RTU */
     RNIC_CM_UNREACHABLE, /* a REQ, REP or SIDR_REQ found no answer */
-    RNIC_CM_DISCONNECTED,  /* msg.dreq came (answer it with rnic_cm_disconnect()), or msg.drep, or
-                              nothing: then no DREP came (msg.kind is ROCE_CM_MSG_CNT) */
+    RNIC_CM_DISCONNECTED,  /* msg.dreq came (answer it with rnic_cm_disconnect()), or msg.drep or
+                              .rej, or nothing: then no DREP came (msg.kind is ROCE_CM_MSG_CNT) */
     RNIC_CM_TIMEWAIT_EXIT, /* the QPN may be used again (R234) */
     RNIC_CM_SIDR_REQUEST,  /* msg.sidr_req came for `listener`, as RNIC_CM_REQUEST */
     RNIC_CM_SIDR_RESPONSE, /* msg.sidr_rep came */

@@ -361,6 +361,11 @@ bool rnic_cm_output(struct rnic_cm *cm, uint8_t mad[ROCE_MAD_SIZE], struct rnic_
     return true;
 }
 
+unsigned rnic_cm_pending(const struct rnic_cm *cm)
+{
+    return cm->out_cnt;
+}
+
 /* ---- events ---------------------------------------------------------------------------------- */
 
 static bool grow_events(struct rnic_cm *cm)

@@ -200,10 +200,13 @@ static bool on_rej(struct rnic_cm *cm, const struct roce_cm_msg *msg,
         cm_enter(id, RNIC_CM_IDLE);
         cm_tell(id, RNIC_CM_REJECTED, NULL, msg);
         break;
-    case RNIC_CM_CONNECTED:
+    case RNIC_CM_CONNECTED: /* our RTUs were lost, and the peer gave up */
+        cm_enter_timewait(id, now);
+        cm_tell(id, RNIC_CM_REJECTED, NULL, msg);
+        break;
     case RNIC_CM_DREQ_SENT:
         cm_enter_timewait(id, now);
-        cm_tell(id, RNIC_CM_DISCONNECTED, NULL, NULL);
+        cm_tell(id, RNIC_CM_DISCONNECTED, NULL, msg);
         break;
     default: break;
     }

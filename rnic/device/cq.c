@@ -93,6 +93,19 @@ bool rnic_cq_put(struct rnic_cq *cq, const struct rnic_wc *wc, uint32_t qpn)
     return true;
 }
 
+void rnic_cq_clean(struct rnic_cq *cq, uint32_t qpn)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < cq->cnt; i++) {
+        const struct rnic_wc *wc = &cq->wc[wrap(cq, cq->head + i)];
+
+        if (wc->qpn != qpn)
+            cq->wc[wrap(cq, cq->head + kept++)] = *wc;
+    }
+    cq->cnt = kept;
+}
+
 size_t rnic_cq_poll(struct rnic_cq *cq, struct rnic_wc *wc, size_t cnt)
 {
     size_t got = 0;

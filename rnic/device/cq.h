@@ -28,6 +28,11 @@ struct rnic_cq {
  * C9-218); its error event was raised when that happened first. */
 bool rnic_cq_put(struct rnic_cq *cq, const struct rnic_wc *wc, uint32_t qpn);
 
+/* Takes out what a QP completed and nobody polled: it is being reset, and what it did is forgotten
+ * (R190). The specification leaves it open; rdma-core's mlx4 and mlx5 do so, and its tests rely on
+ * it (test_mr.py, restate_qps). */
+void rnic_cq_clean(struct rnic_cq *cq, uint32_t qpn);
+
 /* Takes the queue apart whoever uses it: for rnic_del(). */
 void rnic_cq_free(struct rnic_cq *cq);
 

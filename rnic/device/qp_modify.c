@@ -130,6 +130,10 @@ static void enter_reset(struct rnic_qp *qp)
     rnic_responder_reset(&qp->resp);
     rnic_requester_reset(&qp->req);
     rnic_cc_reset(qp);
+    if (qp->send_cq)
+        rnic_cq_clean(qp->send_cq, qp->qpn);
+    if (qp->recv_cq && qp->recv_cq != qp->send_cq)
+        rnic_cq_clean(qp->recv_cq, qp->qpn);
     qp->cq_lost = false;
 }
 

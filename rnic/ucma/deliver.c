@@ -140,6 +140,8 @@ static void one(struct uc_port *port, const struct rnic_cm_event *event)
         resolved(id, &event->msg.sidr_rep);
         return;
     }
+    if (event->type == RNIC_CM_TIMEWAIT_EXIT && !id->told_disconnect)
+        return; /* as core/cma.c: of a connection that a REJ ended it is not told */
     if (event->type == RNIC_CM_DISCONNECTED) {
         if (id->told_disconnect)
             return;
@@ -163,6 +165,8 @@ static void one(struct uc_port *port, const struct rnic_cm_event *event)
     case RNIC_CM_DISCONNECTED:
         if (event->msg.kind == ROCE_CM_DREQ)
             put_private(conn, event->msg.dreq.private_data, sizeof event->msg.dreq.private_data);
+        else if (event->msg.kind == ROCE_CM_MSG_CNT) /* core/cma.c, IB_CM_DREQ_ERROR */
+            told->resp.status = (uint32_t)-ETIMEDOUT;
         break;
     default: break;
     }

@@ -219,6 +219,9 @@ ssize_t vcma_write(int fd, const void *buf, size_t len)
                 result = -EINVAL;
             else
                 result = uc_command(file, &hdr, (const char *)buf + sizeof hdr, hdr.in);
+            if (hdr.cmd == RDMA_USER_CM_CMD_REJECT || hdr.cmd == RDMA_USER_CM_CMD_DISCONNECT ||
+                hdr.cmd == RDMA_USER_CM_CMD_DESTROY_ID)
+                uc_worker_flush();
             pthread_mutex_unlock(&uc_lock);
             if (hdr.cmd != RDMA_USER_CM_CMD_GET_EVENT || result != -EAGAIN)
                 break;

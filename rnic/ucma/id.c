@@ -11,7 +11,12 @@
 #define EPHEMERAL_CNT   28232u
 #define CLAIM_TRIES     64
 
+/* A claimed name is a descriptor, of which a program may have few (getrlimit(2)): who connects more
+ * often has a port that is likely to be free. */
+#define CLAIMS_MOST 256u
+
 struct uc_id *uc_ids;
+static unsigned claim_cnt; /* of all ids */
 
 struct uc_id *uc_id_find(uint32_t handle)
 {
@@ -65,6 +70,7 @@ static void release_claims(struct uc_id *id)
     struct uc_claim *claim;
     while ((claim = id->claims) != NULL) {
         id->claims = claim->next;
+        claim_cnt--;
         rnic_loop_release(uc_port_loop(claim->port), claim->handle);
         free(claim);
     }
@@ -134,6 +140,7 @@ static int claim_on(struct uc_id *id, struct uc_port *on, uint16_t port)
     claim->port = on;
     claim->next = id->claims;
     id->claims = claim;
+    claim_cnt++;
     return 0;
 }
 
@@ -149,9 +156,21 @@ static int claim(struct uc_id *id, uint16_t port)
     return result;
 }
 
-static uint16_t ephemeral(void)
+/* The port that the address of the id names, or with 0 one that is free, which it names then.
+ * `always`: it is going to listen, and has to be found. */
+static int claim_named(struct uc_id *id, bool always)
 {
-    return (uint16_t)(EPHEMERAL_FIRST + uc_random() % EPHEMERAL_CNT);
+    uint16_t port = uc_addr_port(&id->src);
+    int result = -EADDRINUSE;
+    if (port)
+        return claim(id, port);
+    for (int tries = 0; result == -EADDRINUSE && tries < CLAIM_TRIES; tries++) {
+        port = (uint16_t)(EPHEMERAL_FIRST + uc_random() % EPHEMERAL_CNT);
+        result = always || claim_cnt < CLAIMS_MOST ? claim(id, port) : 0;
+    }
+    if (result == 0)
+        uc_addr_set_port(&id->src, port);
+    return result;
 }
 
 int uc_bind(struct uc_id *id, const union uc_addr *addr)
@@ -177,10 +196,7 @@ int uc_bind(struct uc_id *id, const union uc_addr *addr)
         memcpy(id->addr.local, gid, 16);
     }
     id->src = *addr;
-    uint16_t port = uc_addr_port(addr);
-    int result = claim(id, port ? port : ephemeral());
-    for (int tries = 0; port == 0 && result == -EADDRINUSE && tries < CLAIM_TRIES; tries++)
-        result = claim(id, ephemeral());
+    int result = claim_named(id, true);
     if (result < 0) {
         id->port = NULL;
         memset(&id->src, 0, sizeof id->src);
@@ -273,10 +289,18 @@ static void resolve_addr(struct uc_id *id)
         tell(id, UCMA_ADDR_ERROR, result ? result : -ENODEV);
         return;
     }
-    if (!id->port) {
-        uint16_t sport = id->src.sa.sa_family ? uc_addr_port(&id->src) : 0;
+    if (!id->port) { /* bound to a port of all devices, or not at all: then to one of this now */
+        bool bound = id->state == UC_BOUND;
         id->port = port;
-        uc_addr_of(id->addr.local, sport ? sport : ephemeral(), &id->src);
+        uc_addr_of(id->addr.local, bound ? uc_addr_port(&id->src) : 0, &id->src);
+        result = bound ? 0 : claim_named(id, false);
+        if (result < 0) {
+            id->port = NULL;
+            memset(&id->src, 0, sizeof id->src);
+            id->state = UC_IDLE;
+            tell(id, UCMA_ADDR_ERROR, result);
+            return;
+        }
     }
     id->sgid_idx = (uint8_t)index;
     memcpy(id->addr.remote, dgid, 16);

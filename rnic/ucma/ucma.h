@@ -181,6 +181,9 @@ void uc_port_receive(struct uc_port *port, rnic_time now);
 
 int uc_worker_start(void); /* if it does not run; locked */
 void uc_worker_wake(void);
+/* Until what the engines have to say is sent, for a moment at most; unlocks meanwhile. In the
+ * kernel it is sent when the call returns, and a program may rely on it and end at once (_exit). */
+void uc_worker_flush(void);
 uint32_t uc_random(void);
 
 /* ---- file.c ----------------------------------------------------------------------------------

@@ -15,11 +15,13 @@
 
 #define PORTS_MAX 64u
 #define LINGER_NS UINT64_C(2500000000) /* of a process that ends, for its last DREQs */
+#define FLUSH_NS  UINT64_C(200000000)  /* that a call waits for its MAD to be sent */
 
 static pthread_t thread;
 static pid_t runs_in; /* the process that has the thread; 0: none */
 static int wake_fd = -1;
 static pthread_cond_t idle = PTHREAD_COND_INITIALIZER; /* a round of work is done */
+static bool sending;                                   /* a MAD that no engine has any more */
 
 uint32_t uc_random(void)
 {
@@ -50,9 +52,11 @@ static bool work(void)
         rnic_cm_expire(uc_port_cm(port), rnic_loop_now());
         uc_deliver(port);
         if (rnic_cm_output(uc_port_cm(port), mad, &addr)) {
+            sending = true;
             pthread_mutex_unlock(&uc_lock);
             uc_port_send(port, mad, &addr);
             pthread_mutex_lock(&uc_lock);
+            sending = false;
             return true;
         }
     }
@@ -127,20 +131,42 @@ int uc_worker_start(void)
     return 0;
 }
 
+static struct timespec later_by(uint64_t ns)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_REALTIME, &at);
+    at.tv_sec += (time_t)(ns / 1000000000u);
+    at.tv_nsec += (long)(ns % 1000000000u);
+    if (at.tv_nsec >= 1000000000) {
+        at.tv_sec++;
+        at.tv_nsec -= 1000000000;
+    }
+    return at;
+}
+
+static bool something_to_send(void)
+{
+    bool some = sending;
+    for (struct uc_port *port = uc_port_first(); port && !some; port = uc_port_next(port))
+        some = rnic_cm_pending(uc_port_cm(port)) > 0;
+    return some;
+}
+
+void uc_worker_flush(void)
+{
+    const struct timespec until = later_by(FLUSH_NS);
+    while (runs_in == getpid() && something_to_send())
+        if (pthread_cond_timedwait(&idle, &uc_lock, &until) != 0)
+            break;
+}
+
 /* A process that ends ends its connections, as the kernel does when it closes the device; what is
  * lost of that is repeated for a moment. */
 __attribute__((destructor)) static void finish(void)
 {
     if (runs_in != getpid())
         return;
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += LINGER_NS / 1000000000u;
-    until.tv_nsec += LINGER_NS % 1000000000u;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
+    const struct timespec until = later_by(LINGER_NS);
     pthread_mutex_lock(&uc_lock);
     while (uc_ids)
         uc_id_del(uc_ids);

@@ -31,10 +31,10 @@ struct vbuild {
     struct store data;
 };
 
-/* Room for `len` more bytes; NULL without memory. */
+/* Room for `len` more bytes, which may be none; NULL without memory. */
 static void *store_add(struct store *store, size_t len)
 {
-    if (store->cap - store->len < len) {
+    if (!store->bytes || store->cap - store->len < len) {
         size_t cap = store->cap ? store->cap : 1024;
         while (cap - store->len < len)
             cap *= 2;
@@ -215,7 +215,8 @@ static void set_sge_list(struct ibv_qp_ex *ex, size_t cnt, const struct ibv_sge 
         refuse(build, ENOMEM);
         return;
     }
-    memcpy(sges, list, cnt * sizeof *list);
+    if (cnt > 0)
+        memcpy(sges, list, cnt * sizeof *list);
     request->wr.sge_cnt = (uint32_t)cnt;
 }
 
@@ -274,11 +275,12 @@ static void abort_batch(struct ibv_qp_ex *ex)
 /* The request with its pointers, now that the stores do not move any more. */
 static const struct rnic_send_wr *finished(struct vbuild *build, struct request *request)
 {
-    struct rnic_sge *sges = (struct rnic_sge *)(void *)(build->sges.bytes + request->sge_off);
-    if (request->wr.sge_cnt > 0)
+    if (request->wr.sge_cnt > 0) { /* else there may be no store */
+        struct rnic_sge *sges = (struct rnic_sge *)(void *)(build->sges.bytes + request->sge_off);
+        if (request->wr.flags & RNIC_SEND_INLINE)
+            sges[0].addr = (uintptr_t)(build->data.bytes + request->data_off);
         request->wr.sge = sges;
-    if (request->wr.flags & RNIC_SEND_INLINE)
-        sges[0].addr = (uintptr_t)(build->data.bytes + request->data_off);
+    }
     return &request->wr;
 }
 

@@ -197,9 +197,10 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, s
     if (result == 0)
         result = probe_memory(attr.addr, attr.len, rights & IBV_ACCESS_LOCAL_WRITE);
     if (result == 0) {
+        /* Without that flag pd is nothing that may be looked at: pyverbs gives anything. */
+        struct rnic_pd *to = flags & IBV_REREG_MR_CHANGE_PD ? vpd_rnic(pd) : NULL;
         vctx_lock(ibv->context);
-        result =
-            verbs_errno(rnic_mr_rereg(mr->rnic, (unsigned)flags, pd ? vpd_rnic(pd) : NULL, &attr));
+        result = verbs_errno(rnic_mr_rereg(mr->rnic, (unsigned)flags, to, &attr));
         vctx_unlock(ibv->context);
     }
     if (result != 0) {

@@ -48,7 +48,8 @@ struct rnic_mw_bind vmw_bind_of(struct ibv_mw *mw, uint32_t rkey,
         .mr = info->mr ? ((struct vmr *)(void *)info->mr)->rnic : NULL,
         .addr = info->addr,
         .len = info->length,
-        .access = info->mw_access_flags,
+        /* That one a window cannot grant; mlx5 and rxe take no notice of it. */
+        .access = info->mw_access_flags & ~(unsigned)IBV_ACCESS_LOCAL_WRITE,
         .rkey = rkey,
     };
 }

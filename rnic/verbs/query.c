@@ -44,6 +44,7 @@ static void device_attr(struct ibv_context *context, struct ibv_device_attr *att
         .fw_ver = VERBS_VERSION,
         .node_guid = vctx_of(context)->device->guid,
         .sys_image_guid = vctx_of(context)->device->guid,
+        .vendor_id = 0xffffff, /* nobody's OUI, as Linux Soft-RoCE has it */
         .max_mr_size = max.max_mr_size,
         .page_size_cap = 0xfffffffffffff000,
         .max_qp = count(max.max_qp),

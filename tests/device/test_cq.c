@@ -46,6 +46,44 @@ static void r198_order(void)
     rig_free(&rig);
 }
 
+/* R190: completions of a QP that is reset are gone, those of others stay in their order. */
+static void r190_cleaned(void)
+{
+    struct rnic_qp_init init = {
+        .type = RNIC_QPT_RC, .qpn = 0x55, .max_recv_wr = 8, .max_recv_sge = 1};
+    const struct rnic_qp_attr reset = {.state = RNIC_QPS_RESET};
+    struct rnic_wc wc[16];
+    struct rnic_qp *qp;
+    struct roce_pkt pkt;
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(rnic_cq_resize(rig.cq, 7), RNIC_OK);
+    init.recv_cq = rig.cq;
+    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &qp), RNIC_OK);
+    for (uint32_t round = 0; round < 10; round++) { /* each begins elsewhere in the ring */
+        rig_connect(&rig, qp);
+        for (uint32_t i = 0; i < 3; i++) {
+            const struct rnic_recv_wr wr = {.wr_id = 100};
+
+            EXPECT_EQ(rig_post(&rig, i, 0, 16), RNIC_OK);
+            EXPECT_EQ(rnic_post_recv(qp, &wr), RNIC_OK);
+            pkt = pktgen_pkt(&rig.gen, ROCE_OP_RC_SEND_ONLY, RIG_PSN + 3 * round + i);
+            rig_in(&rig, &pkt);
+            pkt = pktgen_pkt(&rig.gen, ROCE_OP_RC_SEND_ONLY, RIG_PSN + i);
+            pkt.bth.dest_qp = 0x55;
+            rig_in(&rig, &pkt);
+        }
+        EXPECT_EQ(rnic_qp_modify(qp, &reset, rig.now), RNIC_OK);
+        EXPECT_EQ(rnic_cq_poll(rig.cq, wc, 16), 3);
+        for (uint32_t i = 0; i < 3; i++) {
+            EXPECT_EQ(wc[i].wr_id, i);
+            CU_ASSERT_NOT_EQUAL(wc[i].qpn, 0x55);
+        }
+    }
+    EXPECT_EQ(rnic_qp_del(qp), RNIC_OK);
+    rig_free(&rig);
+}
+
 /* R200: nothing is overwritten, the CQ and the QP say so, and the QP is in ERR. */
 static void r200_overrun(void)
 {
@@ -251,5 +289,6 @@ static void notified_order(void)
     rig_free(&rig);
 }
 
-SUITE("device.cq", TEST(limits), TEST(r198_order), TEST(r200_overrun), TEST(purge), TEST(resize),
-      TEST(r201_arm), TEST(r201_error_is_solicited), TEST(notified_order))
+SUITE("device.cq", TEST(limits), TEST(r198_order), TEST(r190_cleaned), TEST(r200_overrun),
+      TEST(purge), TEST(resize), TEST(r201_arm), TEST(r201_error_is_solicited),
+      TEST(notified_order))

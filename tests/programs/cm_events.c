@@ -144,6 +144,36 @@ static void connection(void)
     end();
 }
 
+/* A port that the program leaves to the device: told at once when bound, after resolving else, and
+ * nobody else's. */
+static void ports(void)
+{
+    struct sockaddr_in here = at(address, 0), any = at("0.0.0.0", 0);
+    struct rdma_cm_id *other;
+    begin(RDMA_PS_TCP, false, false);
+    MUST(rdma_bind_addr(listens, (struct sockaddr *)&any) == 0 && rdma_listen(listens, 5) == 0);
+    MUST(rdma_get_src_port(listens) != 0);
+    struct sockaddr_in to = at(address, ntohs(rdma_get_src_port(listens)));
+    MUST(rdma_resolve_addr(asks, NULL, (struct sockaddr *)&to, 2000) == 0);
+    expect(active, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+    MUST(rdma_get_src_port(asks) != 0 && rdma_get_src_port(asks) != rdma_get_src_port(listens));
+    MUST(rdma_create_id(active, &other, NULL, RDMA_PS_TCP) == 0);
+    here.sin_port = rdma_get_src_port(asks);
+    MUST(rdma_bind_addr(other, (struct sockaddr *)&here) == -1 && errno == EADDRINUSE);
+    here.sin_port = 0;
+    MUST(rdma_bind_addr(other, (struct sockaddr *)&here) == 0 && rdma_get_src_port(other) != 0);
+    MUST(rdma_destroy_id(other) == 0);
+    MUST(rdma_resolve_route(asks, 2000) == 0);
+    expect(active, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+    ask();
+    struct rdma_cm_event *event = next(passive, RDMA_CM_EVENT_CONNECT_REQUEST);
+    child = event->id;
+    MUST(rdma_get_src_port(child) == rdma_get_src_port(listens));
+    MUST(rdma_get_dst_port(child) == rdma_get_src_port(asks));
+    MUST(rdma_ack_cm_event(event) == 0);
+    end();
+}
+
 /* Who listens a moment too late is waited for. */
 static void late(void)
 {
@@ -323,11 +353,17 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } cases[] = {
-        {"connection", connection},       {"late", late},
-        {"rejected", rejected},           {"nobody", nobody},
-        {"datagrams", datagrams},         {"multicast", multicast},
-        {"listener_gone", listener_gone}, {"address_error", address_error},
-        {"connect_error", connect_error}, {"descriptor", descriptor},
+        {"connection", connection},
+        {"late", late},
+        {"rejected", rejected},
+        {"nobody", nobody},
+        {"datagrams", datagrams},
+        {"multicast", multicast},
+        {"listener_gone", listener_gone},
+        {"address_error", address_error},
+        {"connect_error", connect_error},
+        {"descriptor", descriptor},
+        {"ports", ports},
     };
     address = argc > 1 ? argv[1] : "127.0.0.1";
     if (argc > 2 && strncmp(argv[2], "removal:", 8) == 0) {

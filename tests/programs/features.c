@@ -235,6 +235,19 @@ static void work_requests(void)
     char words[] = "one two";
     struct ibv_wc wc;
     qp->wr_flags = IBV_SEND_SIGNALED;
+    /* Empty messages, before anything that is not: no SGEs, no inline data, no setter at all. */
+    ibv_wr_start(qp);
+    for (unsigned i = 0; i < 3; i++) {
+        qp->wr_id = i;
+        ibv_wr_rdma_write(qp, rkey, b);
+        if (i == 0)
+            ibv_wr_set_sge_list(qp, 0, NULL);
+        else if (i == 1)
+            ibv_wr_set_inline_data(qp, NULL, 0);
+    }
+    MUST(ibv_wr_complete(qp) == 0);
+    for (unsigned i = 0; i < 3; i++)
+        next_is(cq, i, IBV_WC_RDMA_WRITE, qpn);
     /* A batch of seven. */
     post_recv(both.b.qp, both.mr_b, 1, 64);
     post_recv(both.b.qp, both.mr_b, 2, 64);

@@ -79,10 +79,17 @@ def link(mtu):
     return server, client
 
 
-def gid_index(space, bin_dir):
+def environment(preload):
+    """Leaks of Debian's programs are not ours."""
+    return dict(os.environ, **({"ASAN_OPTIONS": "detect_leaks=0:" +
+                                os.environ.get("ASAN_OPTIONS", "")} if preload else {}))
+
+
+def gid_index(space, bin_dir, preload=""):
     """Of the RoCEv2 GID of the IPv4 address, for the pingpongs."""
     done = subprocess.run(space.command(os.path.join(bin_dir, "rnic-run"), "-i", "wire0", "--",
-                                        "ibv_devinfo", "-v"),
+                                        *rows_of.runtime_first("ibv_devinfo", preload, bin_dir),
+                                        "ibv_devinfo", "-v"), env=environment(preload),
                           stdout=subprocess.PIPE, text=True, check=True)
     for match in re.finditer(r"GID\[ *(\d+)\]:\s*(\S+?),? *(RoCE v2)?$", done.stdout, re.MULTILINE):
         if match[3] and "ffff:10.77" in match[2]:
@@ -103,12 +110,10 @@ def run(fields, spaces, bin_dir, loss, gids, preload=""):
     """None, or what went wrong."""
     _, port, server, client, expect = fields
     watch = [os.path.join(bin_dir, "rnic-run"), "-i", "wire0", "--selfcheck"]
-    env = dict(os.environ)
+    env = environment(preload)
     if loss:
         watch += ["--impair", f"loss={loss:g}%"]
         env.setdefault("RNIC_LINGER", "500")  # who ends first answers its peer's repeats
-    if preload:  # leaks of Debian's programs are not ours
-        env["ASAN_OPTIONS"] = "detect_leaks=0:" + env.get("ASAN_OPTIONS", "")
     processes, outs = [], []
     end = time.monotonic() + TIMEOUT
     with tempfile.TemporaryDirectory(prefix="rnic-wire-") as folder:
@@ -163,7 +168,7 @@ def main():
     spaces = link(args.mtu)
     failed = 0
     try:
-        gids = [gid_index(space, bin_dir) for space in spaces]
+        gids = [gid_index(space, bin_dir, args.preload) for space in spaces]
         for row in chosen:
             problem = run(row, spaces, bin_dir, args.loss, gids, args.preload)
             print(f"{row[0]:20} {'ok' if problem is None else problem}", flush=True)

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""rdma-core's own test suite, as Debian's package python3-pyverbs brings it, on the software RNIC, in
+a network namespace of its own, while the flow validator watches (rnic-run --selfcheck). What it
+skips has to be something that our device has not; what it runs has to pass.
+
+pyverbs.py --bin FOLDER [TEST...]     TEST: as unittest's -k has it, for example rdmacm
+
+Its tests of rdma_cm want to read in /sys/class/infiniband which interface a device is on: if it may
+(root), this makes such a folder in a mount namespace. Exit status 77: the package is not there."""
+import argparse
+import glob
+import gzip
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+PYTHON = "/usr/bin/python3"  # which the package is for
+PLACES = ("/usr/share/doc/rdma-core/tests", "/usr/share/doc/python3-pyverbs/tests")
+LINK, DEVICE = "rnic0", "rnic_rnic0"
+LEAST = 90  # tests that run and pass: rdma-core 44 has 112 for such a device
+OTHERS = r"mlx5|efa|mana|hns|cuda"  # of one manufacturer
+# Why a test may be skipped: what a RoCE device in software has not, and what a machine may lack.
+MAY_LACK = "|".join((
+    "^Device memory is not supported",
+    "^Allocating dmabuf is not supported",
+    "^ODP is not supported",
+    "^Create QP type 8 is not supported",  # raw packets
+    "^Create Raw Packet QP",
+    "^There are no huge pages",
+    "^Importing a device is not supported",
+    "^Extended CQ is not supported",  # said of tag matching
+))
+
+
+def unpack(folder):
+    """The tests, without those of single manufacturers; False if the package is not there."""
+    place = next((place for place in PLACES if os.path.isdir(place)), None)
+    if not place or subprocess.run([PYTHON, "-c", "import pyverbs"], check=False,
+                                   stderr=subprocess.DEVNULL).returncode:
+        return False
+    tests = os.path.join(folder, "tests")
+    os.mkdir(tests)
+    for path in glob.glob(os.path.join(place, "*")):
+        name = os.path.basename(path)
+        if name.startswith("test_") and re.search(OTHERS, name):
+            continue
+        to = os.path.join(tests, re.sub(r"\.gz$", "", name))
+        if os.path.isdir(path):
+            continue
+        with (gzip.open if name.endswith(".gz") else open)(path, "rb") as source, \
+                open(to, "wb") as target:
+            shutil.copyfileobj(source, target)
+    return True
+
+
+def sysfs(folder):
+    """A command that runs the rest of its line where /sys/class shows our device; none if that is
+    not allowed here."""
+    fake = os.path.join(folder, "class")
+    os.makedirs(os.path.join(fake, "infiniband", DEVICE, "device", "net", LINK))
+    command = ["unshare", "--mount", "--propagation", "private", "sh", "-euc",
+               f"mount -t overlay -o lowerdir={fake}:/sys/class overlay /sys/class; exec \"$@\"", "sh"]
+    allowed = subprocess.run(command + ["test", "-d", f"/sys/class/infiniband/{DEVICE}"],
+                             check=False, stderr=subprocess.DEVNULL).returncode == 0
+    return command if allowed else []
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--preload", default="")
+    parser.add_argument("test", nargs="*")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="rnic-pyverbs-") as folder:
+        if not unpack(folder):
+            print("python3-pyverbs is not installed")
+            return 77
+        shown = sysfs(folder)
+        command = shown + [os.path.join(os.path.abspath(args.bin), "rnic-run"), "-n", "-i", LINK,
+                           "--selfcheck", "--"]
+        if args.preload:
+            command += ["env", "LD_PRELOAD=" + args.preload + ":" + os.path.join(
+                os.path.dirname(os.path.abspath(args.bin)), "lib", "rnic", "librnic-rdmacm.so")]
+        command += [PYTHON, os.path.join("tests", "run_tests.py"), "-v"]
+        for test in args.test:
+            command += ["-k", test]
+        env = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
+        if args.preload:  # Python's leaks are not ours
+            env["ASAN_OPTIONS"] = "detect_leaks=0:" + env.get("ASAN_OPTIONS", "")
+        done = subprocess.run(command, cwd=folder, env=env, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
+    print(done.stdout)
+    wrong = []
+    if done.returncode:
+        wrong.append(f"status {done.returncode}")
+    ran = re.search(r"^Ran (\d+) tests", done.stdout, re.MULTILINE)
+    reasons = re.findall(r"skipped ['\"](.*)['\"]$", done.stdout, re.MULTILINE)
+    passed = len(re.findall(r"\.\.\. (?:.*\n)?ok$", done.stdout, re.MULTILINE))
+    if not ran or (not args.test and passed < LEAST):
+        wrong.append(f"only {passed} tests ran")
+    lacking = MAY_LACK if shown else MAY_LACK + "|net interface$"
+    wrong += [f"skipped: {reason}" for reason in reasons if not re.search(lacking, reason)]
+    for line in wrong:
+        print(line)
+    print(f"{passed} passed, {len(reasons)} skipped")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

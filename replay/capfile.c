@@ -31,7 +31,7 @@ uint32_t capfile_u32(bool big, const uint8_t *p)
     return big ? (uint32_t)roce_bits_get(p, 0, 0, 32) : roce_le32_get(p);
 }
 
-static bool pcap_magic(const uint8_t *p, bool *big, uint64_t *units)
+static bool pcap_magic(const uint8_t *p, bool *big, uint64_t *unit_ns)
 {
     for (int i = 0; i < 4; i++) {
         uint32_t magic = i & 1 ? MAGIC_NS : MAGIC_US;
@@ -39,7 +39,7 @@ static bool pcap_magic(const uint8_t *p, bool *big, uint64_t *units)
         if (capfile_u32(i >> 1, p) != magic)
             continue;
         *big = i >> 1;
-        *units = i & 1 ? NS : UNIT_US;
+        *unit_ns = i & 1 ? 1 : NS / UNIT_US;
         return true;
     }
     return false;
@@ -47,13 +47,13 @@ static bool pcap_magic(const uint8_t *p, bool *big, uint64_t *units)
 
 bool capfile_knows(const uint8_t head[8])
 {
-    uint64_t units;
+    uint64_t unit_ns;
     bool big;
 
     if (roce_le32_get(head) == MAGIC_NG)
         return true;
     /* Version 2.4 alone: before it the lengths of records were in another order in places. */
-    return pcap_magic(head, &big, &units) && capfile_u16(big, head + 4) == 2 &&
+    return pcap_magic(head, &big, &unit_ns) && capfile_u16(big, head + 4) == 2 &&
            capfile_u16(big, head + 6) == 4;
 }
 
@@ -84,7 +84,7 @@ int capfile_open(struct capfile *cap, FILE *file, const struct inflate *inflate,
     p = chunks_peek(&cap->chunks, FILE_LEN);
     if (!p)
         return short_of(cap, "file header", FILE_LEN, fault);
-    if (!pcap_magic(p, &cap->big, &cap->units))
+    if (!pcap_magic(p, &cap->big, &cap->unit_ns))
         return fault_set(fault, "unknown file format");
     cap->snaplen = capfile_u32(cap->big, p + 16);
     /* The upper six bits say how long a frame check sequence is. */
@@ -104,6 +104,14 @@ void capfile_close(struct capfile *cap)
 
 /* ---- pcap --------------------------------------------------------------------------------------
  */
+
+/* Of a whole second or more, which is garbage, what is beyond it. */
+static uint64_t fraction_ns(const struct capfile *cap, uint32_t fraction)
+{
+    uint64_t ns = fraction * cap->unit_ns;
+
+    return ns < NS ? ns : ns % NS;
+}
 
 static int next_pcap(struct capfile *cap, struct capfile_record *out, struct fault *fault)
 {
@@ -127,7 +135,7 @@ static int next_pcap(struct capfile *cap, struct capfile_record *out, struct fau
     }
     fraction = capfile_u32(cap->big, p + 4);
     *out = (struct capfile_record){
-        .time = capfile_u32(cap->big, p) * NS + fraction * (NS / cap->units) % NS,
+        .time = capfile_u32(cap->big, p) * NS + fraction_ns(cap, fraction),
         .linktype = cap->linktype,
         .cap_len = cap_len < cap->snaplen ? cap_len : cap->snaplen,
         .wire_len = capfile_u32(cap->big, p + 12),

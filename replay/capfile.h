@@ -44,8 +44,8 @@ struct capfile_record {
 struct capfile {
     struct chunks chunks;
     bool pcapng;
-    bool big;       /* the file, or the present section, is big-endian */
-    uint64_t units; /* pcap: of the second part of its time stamps in a second */
+    bool big;         /* the file, or the present section, is big-endian */
+    uint64_t unit_ns; /* pcap: of the second part of its time stamps */
     uint32_t linktype, snaplen;
     struct capfile_iface *iface; /* of the present section */
     uint32_t iface_cnt, iface_cap;

@@ -10,10 +10,10 @@
 #include "source.h"
 
 struct ahead_item {
+    int parsed; /* of roce_pkt_parse() */
+    enum roce_icrc_status icrc;
     struct source_frame frame; /* `record` is as `data` */
     struct roce_pkt pkt;       /* points into frame.data */
-    int parsed;                /* of roce_pkt_parse() */
-    enum roce_icrc_status icrc;
 };
 
 struct ahead;

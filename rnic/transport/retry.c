@@ -5,6 +5,8 @@
 #include "transport/fault.h"
 #include "wire/codes.h"
 
+#define TIMEOUT_CODE_MAX 31u /* 5 bits */
+
 _Static_assert(RNIC_RETRY_NEVER == ROCE_NEVER_NS, "the codes' never is ours");
 
 /* `ns` after `now`, without passing the end of time. */
@@ -41,6 +43,7 @@ void rnic_retry_change(struct rnic_retry *retry, uint8_t timeout, uint8_t retry_
 
 void rnic_retry_progress(struct rnic_retry *retry)
 {
+    retry->patient = false;
     retry->retries_left = retry->retry_cnt;
     retry->rnr_left = retry->rnr_retry;
     if (retry->wait == RNIC_RETRY_RNR)
@@ -54,7 +57,9 @@ void rnic_retry_arm(struct rnic_retry *retry, uint64_t now)
         return;
     retry->wait = RNIC_RETRY_ACK;
     retry->wait_code = retry->timeout;
-    retry->deadline = later(now, retry->timeout_ns);
+    if (retry->patient && retry->timeout < TIMEOUT_CODE_MAX)
+        retry->wait_code++; /* twice the time */
+    retry->deadline = later(now, retry->timeout_ns << (retry->wait_code - retry->timeout));
 }
 
 void rnic_retry_disarm(struct rnic_retry *retry)
@@ -96,5 +101,7 @@ enum rnic_retry_wait rnic_retry_expire(struct rnic_retry *retry, uint64_t now)
     if (wait == RNIC_RETRY_IDLE || now < retry->deadline)
         return RNIC_RETRY_IDLE;
     rnic_retry_stop(retry);
+    if (wait == RNIC_RETRY_ACK)
+        retry->patient = true;
     return wait;
 }

@@ -5,8 +5,11 @@
  * when; what is sent again is the requester's business. Times are nanoseconds of the caller's
  * clock.
  *
- * The specification lets the timer expire anywhere from T to 4T after the last event (R150); this
- * one means T.
+ * The specification lets the timer expire anywhere from T to 4T after the last event (R150). This
+ * one means T, so that what the network lost is soon sent again; once it has fired, and until there
+ * is progress, 2T: a peer that is only slow (its process has no CPU for half a second) finds the
+ * retries not used up. More than 2T it must not mean: the device's timers fire late by up to as
+ * much again (device/timer.h).
  */
 #ifndef RNIC_RETRY_H
 #define RNIC_RETRY_H
@@ -34,6 +37,7 @@ struct rnic_retry {
     uint8_t rnr_retry;    /* as configured, 0..7 */
     uint8_t retries_left; /* timeout, sequence NAK, implied NAK (R154) */
     uint8_t rnr_left;     /* RNR NAK; counted apart (R158) */
+    bool patient;         /* the response timer fired since the last progress */
 };
 
 /* All counters full, no timer. */
@@ -48,7 +52,8 @@ void rnic_retry_change(struct rnic_retry *retry, uint8_t timeout, uint8_t retry_
 void rnic_retry_progress(struct rnic_retry *retry);
 
 /* A packet that wants a response was sent, or progress was made while others are outstanding: the
- * response timer starts anew (R151). Not to be called during an RNR wait. */
+ * response timer starts anew (R151), for T, or for 2T if it fired since the last progress. Not to
+ * be called during an RNR wait. */
 void rnic_retry_arm(struct rnic_retry *retry, uint64_t now);
 
 /* Nothing is outstanding (R151), or everything will be sent again: no timer. An RNR wait goes on.

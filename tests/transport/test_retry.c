@@ -35,6 +35,38 @@ static void r150_expires_at_t(void)
     EXPECT_EQ(retry.deadline, RNIC_RETRY_NEVER);
 }
 
+/* R150: 2T once it has fired, until there is progress; never more, nor more than the codes have. */
+static void r150_patient(void)
+{
+    struct rnic_retry retry;
+
+    for (uint8_t code = 1; code < 32; code++) {
+        const uint64_t t = UINT64_C(4096) << code;
+        const uint8_t longer = code < 31 ? code + 1 : 31;
+
+        rnic_retry_init(&retry, code, 7, 7);
+        rnic_retry_arm(&retry, 100);
+        EXPECT_EQ(retry.wait_code, code);
+        EXPECT_EQ(rnic_retry_expire(&retry, 100 + t), RNIC_RETRY_ACK);
+        for (unsigned i = 0; i < 2; i++) {
+            rnic_retry_arm(&retry, 1000);
+            EXPECT_EQ(retry.wait_code, longer);
+            EXPECT_EQ(retry.deadline, 1000 + (UINT64_C(4096) << longer));
+            EXPECT_EQ(rnic_retry_expire(&retry, retry.deadline), RNIC_RETRY_ACK);
+        }
+        rnic_retry_progress(&retry);
+        rnic_retry_arm(&retry, 5000);
+        EXPECT_EQ(retry.wait_code, code);
+        EXPECT_EQ(retry.deadline, 5000 + t);
+    }
+    /* An RNR wait is another one. */
+    rnic_retry_init(&retry, 1, 7, 7);
+    CU_ASSERT(rnic_retry_rnr(&retry, 1, 0));
+    EXPECT_EQ(rnic_retry_expire(&retry, retry.deadline), RNIC_RETRY_RNR);
+    rnic_retry_arm(&retry, 0);
+    EXPECT_EQ(retry.wait_code, 1);
+}
+
 /* R151. */
 static void r151_restarts_and_stops(void)
 {
@@ -99,6 +131,6 @@ static void r157_rnr_retry(void)
         CU_ASSERT(rnic_retry_rnr(&retry, 1, 0));
 }
 
-SUITE("transport.retry", TEST(r149_timeout_codes), TEST(r150_expires_at_t),
+SUITE("transport.retry", TEST(r149_timeout_codes), TEST(r150_expires_at_t), TEST(r150_patient),
       TEST(r151_restarts_and_stops), TEST(r154_retry_cnt), TEST(r156_rnr_wait),
       TEST(r157_rnr_retry))

@@ -96,7 +96,10 @@ void loop_notify(struct rnic_loop *loop)
 static bool take_in(struct rnic_loop *loop, uint64_t now)
 {
     struct intake intake = {loop, now};
-    bool moved = rnic_port_recv(loop->port, RX_BATCH, on_frame, &intake, now) > 0;
+    bool moved;
+
+    atomic_store_explicit(&loop->driven_at, now, memory_order_relaxed);
+    moved = rnic_port_recv(loop->port, RX_BATCH, on_frame, &intake, now) > 0;
 
     if (rnic_deadline(loop->rnic) <= now) {
         rnic_expire(loop->rnic, now);

@@ -6,7 +6,9 @@
  * Threads. Any thread may call any function here at any time, except where it says "locked": then
  * the calling thread is between rnic_loop_lock() and rnic_loop_unlock(), or in a callback. The lock
  * is not recursive. The device moves in whichever thread drives it: the loop's own, one that calls
- * rnic_loop_poll(), one that calls rnic_loop_unlock(). Without anything to do no thread runs.
+ * rnic_loop_poll(), one that calls rnic_loop_unlock(). Without anything to do no thread runs. Where
+ * real-time priority is permitted (CAP_SYS_NICE, RLIMIT_RTPRIO), a thread that has it answers when
+ * none of these gets a CPU for 10 ms.
  *
  * Callbacks are called locked, from any of these threads; they must not call a function here that
  * is not marked "locked", and must not wait.

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * The inside of a loop, shared by loop*.c. loop.c moves frames, loop_thread.c is the loop's own
- * thread, loop_plug.c puts a loop together and takes it apart (fork included), loop_path.c finds
- * neighbours, loop_names.c has what is shared with other processes.
+ * thread, loop_relief.c the one that stands in for it, loop_plug.c puts a loop together and takes
+ * it apart (fork included), loop_path.c finds neighbours, loop_names.c has what is shared with
+ * other processes.
  */
 #ifndef RNIC_LOOP_IMPL_H
 #define RNIC_LOOP_IMPL_H
@@ -80,6 +81,11 @@ struct rnic_loop {
 
     pthread_t thread;
     bool stop;
+    bool relieved;                     /* real-time priority is permitted: locks inherit it */
+    bool relief_runs;                  /* the thread `relief` is there */
+    pthread_t relief;                  /* drives while nobody else gets a CPU */
+    int relief_fd;                     /* eventfd: wakes that */
+    atomic_uint_fast64_t driven_at;    /* somebody last looked for frames */
     atomic_uint_fast64_t polled_at;    /* last rnic_loop_poll() */
     atomic_uint_fast64_t sleep_until;  /* the thread wakes by itself then; 0: it runs */
     int gate_fd;                       /* epoll: the port's descriptors */
@@ -113,6 +119,13 @@ int loop_thread_start(struct rnic_loop *loop);
 void loop_wake(struct rnic_loop *loop);
 bool loop_present(const struct rnic_loop *loop, uint64_t now);      /* the program polled lately */
 void loop_polled(struct rnic_loop *loop, bool moved, uint64_t now); /* the program did */
+
+/* loop_relief.c. Only _wake is called locked. */
+bool loop_relief_permitted(void);
+void loop_lock_init(const struct rnic_loop *loop, pthread_mutex_t *lock); /* as `relieved` says */
+void loop_relief_start(struct rnic_loop *loop);
+void loop_relief_wake(struct rnic_loop *loop); /* to see that it is to stop */
+void loop_relief_join(struct rnic_loop *loop);
 
 /* loop_plug.c. Locked: the interface changed; in a child, plug in again if that is possible now. */
 void loop_refresh(struct rnic_loop *loop);

@@ -63,6 +63,7 @@ static void unplug(struct rnic_loop *loop)
     close_fd(&loop->answer_fd);
     close_fd(&loop->watch_fd);
     close_fd(&loop->wake_fd);
+    close_fd(&loop->relief_fd);
     close_fd(&loop->gate_fd);
     close_fd(&loop->gsi_fd);
     rnic_guard_close(&loop->guard);
@@ -75,7 +76,8 @@ static int plug(struct rnic_loop *loop, struct rnic_why *why)
     int error = 0;
 
     loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (loop->wake_fd < 0) {
+    loop->relief_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (loop->wake_fd < 0 || loop->relief_fd < 0) {
         error = -errno;
         rnic_why_set(why, "no event descriptor: %s", strerror(-error));
     }
@@ -244,6 +246,7 @@ static void after_fork_child(void)
             close_fd(&loop->answer_fd);
             close_fd(&loop->watch_fd);
             close_fd(&loop->wake_fd);
+            close_fd(&loop->relief_fd);
             close_fd(&loop->gate_fd);
             close_fd(&loop->gsi_fd);
             rnic_guard_close(&loop->guard);
@@ -254,8 +257,9 @@ static void after_fork_child(void)
             loop->cnt = 0;
         }
         atomic_store(&loop->wanting, 0);
-        pthread_mutex_init(&loop->lock, NULL);
-        pthread_mutex_init(&loop->small, NULL);
+        loop->relief_runs = false;
+        loop_lock_init(loop, &loop->lock);
+        loop_lock_init(loop, &loop->small);
     }
     pthread_mutex_init(&all_lock, NULL);
 }
@@ -336,7 +340,7 @@ static void mix_block(struct rnic_loop *loop)
 }
 
 /* A loop with copies of what is in `attr`, or NULL without memory. */
-static struct rnic_loop *new_loop(const struct rnic_loop_attr *attr)
+static struct rnic_loop *new_loop(const struct rnic_loop_attr *attr, bool live)
 {
     struct rnic_loop *loop = calloc(1, sizeof(*loop));
     pthread_condattr_t monotonic;
@@ -351,9 +355,11 @@ static struct rnic_loop *new_loop(const struct rnic_loop_attr *attr)
     loop->attr.ring = attr->ring ? attr->ring : RING_DEFAULT;
     loop->tx = malloc(LOOP_TX_BYTES);
     loop->guard.fd[0] = loop->guard.fd[1] = -1;
-    loop->watch_fd = loop->answer_fd = loop->gsi_fd = loop->wake_fd = loop->gate_fd = -1;
-    pthread_mutex_init(&loop->lock, NULL);
-    pthread_mutex_init(&loop->small, NULL);
+    loop->watch_fd = loop->answer_fd = loop->gsi_fd = loop->gate_fd = -1;
+    loop->wake_fd = loop->relief_fd = -1;
+    loop->relieved = live && loop_relief_permitted();
+    loop_lock_init(loop, &loop->lock);
+    loop_lock_init(loop, &loop->small);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&loop->told, &monotonic);
@@ -435,7 +441,7 @@ static int start(struct rnic_loop *loop, const struct rnic_loop_attr *attr, stru
 
 int rnic_loop_open(const struct rnic_loop_attr *attr, struct rnic_loop **out, struct rnic_why *why)
 {
-    struct rnic_loop *loop = new_loop(attr);
+    struct rnic_loop *loop = new_loop(attr, true);
     int error;
 
     if (!loop) {
@@ -461,7 +467,7 @@ int rnic_loop_open(const struct rnic_loop_attr *attr, struct rnic_loop **out, st
 int rnic_loop_open_port(const struct rnic_loop_attr *attr, const struct rnic_iface *iface,
                         struct rnic_port *port, struct rnic_loop **out, struct rnic_why *why)
 {
-    struct rnic_loop *loop = new_loop(attr);
+    struct rnic_loop *loop = new_loop(attr, false);
     int error;
 
     if (!loop) {
@@ -493,8 +499,10 @@ void rnic_loop_close(struct rnic_loop *loop)
         loop_drive(loop, rnic_loop_now());
         loop->stop = true;
         loop_wake(loop);
+        loop_relief_wake(loop);
         pthread_mutex_unlock(&loop->lock);
         pthread_join(loop->thread, NULL);
+        loop_relief_join(loop);
         unplug(loop);
     } else {
         pthread_mutex_unlock(&loop->lock);

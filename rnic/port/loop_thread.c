@@ -374,5 +374,7 @@ int loop_thread_start(struct rnic_loop *loop)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     error = pthread_create(&loop->thread, NULL, run, loop);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!error)
+        loop_relief_start(loop);
     return -error;
 }

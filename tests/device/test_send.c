@@ -157,6 +157,7 @@ static void one_request(void)
     EXPECT_EQ(post(RNIC_WR_WRITE, 9, 100, 0), RNIC_OK);
     for (unsigned i = 0; i < 2; i++) {
         rnic_time sent = rig.now;
+        rnic_time wait = UINT64_C(4096) << (10 + i); /* 2T the second time (R150) */
 
         CU_ASSERT_FATAL(rig_out(&rig, &pkt));
         EXPECT_EQ(pkt.bth.opcode, ROCE_OP_RC_WRITE_ONLY);
@@ -170,10 +171,10 @@ static void one_request(void)
         EXPECT_EQ(pkt.udp.dport, ROCE_UDP_PORT);
         CU_ASSERT(memcmp(pkt.payload, rig.mem, 100) == 0);
         rig_expect_nothing(&rig);
-        EXPECT_EQ(rnic_deadline(rig.rnic), sent + (UINT64_C(4096) << 10));
-        rnic_expire(rig.rnic, sent + (UINT64_C(4096) << 10) - 1);
+        EXPECT_EQ(rnic_deadline(rig.rnic), sent + wait);
+        rnic_expire(rig.rnic, sent + wait - 1);
         rig_expect_nothing(&rig);
-        rig.now = sent + (UINT64_C(4096) << 10);
+        rig.now = sent + wait;
         rnic_expire(rig.rnic, rig.now);
     }
     expect_send_wc(9, RNIC_WC_RETRY_EXC_ERR);

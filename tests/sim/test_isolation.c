@@ -240,7 +240,7 @@ static void run(enum rnic_qp_type type, enum storm storm)
         simnet_run(&fabric.net, 7000 * (i + 1));
         fabric.net.now = 7000 * (i + 1); /* also where it came to rest before */
     }
-    simnet_run(&fabric.net, fabric.net.now + 20 * MS);
+    simnet_run(&fabric.net, fabric.net.now + 40 * MS);
     for (unsigned s = 0; s < 2; s++) {
         while (rnic_cq_poll(quiet.cq[s], &wc, 1) == 1) {
             EXPECT_EQ(wc.status, RNIC_WC_SUCCESS);

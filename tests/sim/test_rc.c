@@ -175,7 +175,8 @@ static void begin(unsigned qp_cnt)
     simnet_paths(&pair.net, &path);
 }
 
-/* R154, R198, R189: 1 + retry_cnt times, one timeout apart; 7 is seven. */
+/* R154, R198, R189: 1 + retry_cnt times, after T the first time and 2T each other (R150); 7 is
+ * seven. */
 static void retry_exhausted(void)
 {
     for (unsigned cnt = 0; cnt <= 7; cnt++) {
@@ -189,7 +190,7 @@ static void retry_exhausted(void)
         EXPECT_EQ(pair_send(&pair, 0, 0, 2, RNIC_WR_SEND, 0, 100, 0), RNIC_OK);
         CU_ASSERT(pair_run(&pair, SECOND));
         EXPECT_EQ(rule->hits, 2 * (1 + cnt));
-        EXPECT_EQ(pair.net.now, (1 + cnt) * PAIR_T);
+        EXPECT_EQ(pair.net.now, (1 + 2 * cnt) * PAIR_T);
         pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_RETRY_EXC_ERR);
         pair_expect_wc(pair.side[0].send_cq[0], 2, RNIC_WC_WR_FLUSH_ERR);
         EXPECT_EQ(pair_state(&pair, 0, 0), RNIC_QPS_ERR);

@@ -352,7 +352,7 @@ static void r154_nak_retries(void)
     EXPECT_EQ(freq_aeth(&fake, 0, NAK(0), 0), RNIC_COMP_NAK_PSN_SEQ);
     EXPECT_EQ(freq_out_all(&fake), 3);
     EXPECT_EQ(fake.req.retry.retries_left, 0);
-    freq_pass(&fake, FREQ_T);
+    freq_pass(&fake, 2 * FREQ_T); /* it fired once, and there was no progress */
     expect_end(0, RNIC_WC_RETRY_EXC_ERR);
 }
 

@@ -356,14 +356,14 @@ static void r154_timeout_and_retries(void)
     freq_pass(&fake, FREQ_T - 1);
     freq_expect_gate(&fake, RNIC_REQ_EMPTY);
     for (unsigned i = 1; i <= 3; i++) {
-        freq_pass(&fake, i == 1 ? 1 : FREQ_T);
+        freq_pass(&fake, i == 1 ? 1 : 2 * FREQ_T);
         EXPECT_EQ(fake.counters.local_ack_timeout_err, i);
         EXPECT_EQ(fake.req.retry.deadline, RNIC_RETRY_NEVER);
         freq_expect(&fake, ROCE_OP_RC_SEND_MIDDLE, 1);
         EXPECT_EQ(freq_out_all(&fake), 2);
     }
     freq_expect_no_wc(&fake);
-    freq_pass(&fake, FREQ_T);
+    freq_pass(&fake, 2 * FREQ_T);
     freq_expect_wc(&fake, 1, RNIC_WC_RETRY_EXC_ERR);
     EXPECT_EQ(fake.wc_cnt_at_failure, 1);
     freq_expect_wc(&fake, 2, RNIC_WC_WR_FLUSH_ERR);

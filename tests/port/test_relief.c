@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * A side whose thread gets no CPU answers all the same, where real-time priority is permitted: the
+ * thread is stopped with ptrace(2), from its beginning to the other side's end.
+ */
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "port/netns.h"
+#include "port/talk.h"
+#include "support/suite.h"
+
+/* The thread of a process that has this name, or 0. */
+static pid_t thread_named(pid_t pid, const char *name)
+{
+    char path[64];
+    pid_t found = 0;
+    struct dirent *entry;
+    DIR *tasks;
+
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    tasks = opendir(path);
+    while (tasks && !found && (entry = readdir(tasks)) != NULL) {
+        char text[32] = "";
+        FILE *comm;
+
+        snprintf(path, sizeof(path), "/proc/%d/task/%.16s/comm", (int)pid, entry->d_name);
+        comm = fopen(path, "r");
+        if (comm && fgets(text, sizeof(text), comm) && strcspn(text, "\n") == strlen(name) &&
+            strncmp(text, name, strlen(name)) == 0)
+            found = (pid_t)atoi(entry->d_name);
+        if (comm)
+            fclose(comm);
+    }
+    if (tasks)
+        closedir(tasks);
+    return found;
+}
+
+/* Waits for it. 0: the process ended, or has none for long. */
+static pid_t await_thread(pid_t pid, const char *name)
+{
+    for (unsigned i = 0; i < 5000; i++) {
+        pid_t thread = thread_named(pid, name);
+
+        if (thread)
+            return thread;
+        usleep(1000);
+    }
+    return 0;
+}
+
+static pid_t play(struct talk talk, int fd, int other)
+{
+    pid_t pid;
+
+    fflush(NULL);
+    pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        close(other);
+        talk.fd = fd;
+        _exit(talk_play(&talk) ? 0 : 1);
+    }
+    return pid;
+}
+
+static void stopped_thread(void)
+{
+    const struct talk talk = {.iface = "lo", .rounds = 3, .size = 20000};
+    struct talk client = talk;
+    int pair[2];
+    pid_t server_pid, client_pid, thread;
+    int status;
+
+    client.client = true;
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    server_pid = play(talk, pair[0], pair[1]);
+    thread = await_thread(server_pid, "rnic");
+    CU_ASSERT_FATAL(thread > 0);
+    if (await_thread(server_pid, "rnic-relief") == 0 ||
+        ptrace(PTRACE_SEIZE, thread, NULL, NULL) < 0) {
+        fprintf(stderr, "no real-time priority or no ptrace here: not looked at\n");
+        kill(server_pid, SIGKILL);
+        netns_wait(server_pid);
+        return;
+    }
+    EXPECT_EQ(ptrace(PTRACE_INTERRUPT, thread, NULL, NULL), 0);
+    EXPECT_EQ(waitpid(thread, &status, __WALL), thread);
+    client_pid = play(client, pair[1], pair[0]);
+    close(pair[0]);
+    close(pair[1]);
+    EXPECT_EQ(netns_wait(client_pid), 0);
+    EXPECT_EQ(ptrace(PTRACE_DETACH, thread, NULL, NULL), 0);
+    EXPECT_EQ(netns_wait(server_pid), 0);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct suite_test tests[] = {TEST(stopped_thread)};
+
+    if (!netns_enter())
+        return NETNS_SKIP;
+    return suite_main("port.relief", tests, sizeof(tests) / sizeof(tests[0]), argc, argv);
+}

@@ -78,7 +78,7 @@ def main():
     spaces = wire.link(4300) if args.wire != "lo" else ()
     good = bad = 0
     try:
-        gids = [wire.gid_index(space, bin_dir) for space in spaces]
+        gids = [wire.gid_indices(space, bin_dir) for space in spaces]
         for name, command in combinations():
             if not re.search(args.only, name):
                 continue

@@ -85,25 +85,30 @@ def environment(preload):
                                 os.environ.get("ASAN_OPTIONS", "")} if preload else {}))
 
 
-def gid_index(space, bin_dir, preload=""):
-    """Of the RoCEv2 GID of the IPv4 address, for the pingpongs."""
+def gid_indices(space, bin_dir, preload=""):
+    """Of the RoCEv2 GIDs of the IPv4 and the IPv6 address, for the pingpongs and perftest."""
     done = subprocess.run(space.command(os.path.join(bin_dir, "rnic-run"), "-i", "wire0", "--",
                                         *rows_of.runtime_first("ibv_devinfo", preload, bin_dir),
                                         "ibv_devinfo", "-v"), env=environment(preload),
                           stdout=subprocess.PIPE, text=True, check=True)
-    for match in re.finditer(r"GID\[ *(\d+)\]:\s*(\S+?),? *(RoCE v2)?$", done.stdout, re.MULTILINE):
-        if match[3] and "ffff:10.77" in match[2]:
-            return match[1]
-    sys.exit("no GID of the address on the link:\n" + done.stdout)
+    found = {match[2]: match[1] for match in
+             re.finditer(r"GID\[ *(\d+)\]:\s*(\S+?),? *RoCE v2$", done.stdout, re.MULTILINE)}
+    indices = [next((found[gid] for gid in found if gid.startswith(begin)), None)
+               for begin in ("::ffff:10.77", "fd77:")]
+    if None in indices:
+        sys.exit("no GID of an address on the link:\n" + done.stdout)
+    return indices
 
 
-def at(command, side, gid):
+def at(command, side, gids):
     """The command of a row, for one end of the link."""
-    # perftest's -b is "both ways"; its rows say localhost
-    command = command.replace("-b 127.0.0.1", f"-b {ADDRESSES[side][0]}")
+    # Addresses of its own; perftest's -b is "both ways", its rows say localhost.
+    for number, own in enumerate(("127.0.0.1", "::1")):
+        command = re.sub(rf"-([bI]) {own}(?=\s|$)", rf"-\1 {ADDRESSES[side][number]}", command)
     command = re.sub(LOOPBACK, ADDRESSES[0][0], command)
     command = re.sub(r"(?<=\s)::1\b", ADDRESSES[0][1], command)
-    return re.sub(r"-g \d+", f"-g {gid}", command)
+    command = re.sub(r"-x \d+", f"-x {gids[1]}", command)
+    return re.sub(r"-g \d+", f"-g {gids[0]}", command)
 
 
 def run(fields, spaces, bin_dir, loss, gids, preload=""):
@@ -168,7 +173,7 @@ def main():
     spaces = link(args.mtu)
     failed = 0
     try:
-        gids = [gid_index(space, bin_dir, args.preload) for space in spaces]
+        gids = [gid_indices(space, bin_dir, args.preload) for space in spaces]
         for row in chosen:
             problem = run(row, spaces, bin_dir, args.loss, gids, args.preload)
             print(f"{row[0]:20} {'ok' if problem is None else problem}", flush=True)

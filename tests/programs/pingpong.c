@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Pingpong: a message goes to the peer and comes back, changed, for each size from 1 byte to 64
+ * KiB; both sides compare every byte. The client prints the round trip times.
+ *
+ *   pingpong PORT [ROUNDS]             waits for the other
+ *   pingpong PORT ROUNDS HOST          and this is it
+ *
+ * Both have to say the same number of rounds (100 unless an argument says).
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "endpoint.h"
+
+#define MOST (64u * 1024)
+
+static unsigned char out[MOST], in[MOST];
+
+/* What the ball looks like in a round, on its way there and back. */
+static unsigned char ball(unsigned round, bool back, uint32_t at)
+{
+    return (unsigned char)(at * 31 + round * 7 + (at >> 8) + (back ? 128 : 0));
+}
+
+static void paint(unsigned round, bool back, uint32_t len)
+{
+    for (uint32_t i = 0; i < len; i++)
+        out[i] = ball(round, back, i);
+}
+
+static void compare(unsigned round, bool back, uint32_t len)
+{
+    for (uint32_t i = 0; i < len; i++)
+        if (in[i] != ball(round, back, i))
+            die("round %u, byte %u of %u: %u instead of %u", round, i, len, in[i],
+                ball(round, back, i));
+}
+
+static void post_recv(const struct endpoint *ep, const struct ibv_mr *mr)
+{
+    struct ibv_sge sge = {(uintptr_t)in, sizeof in, mr->lkey};
+    struct ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1}, *bad;
+    int error = ibv_post_recv(ep->qp, &wr, &bad);
+    if (error)
+        die("ibv_post_recv: %s", strerror(error));
+}
+
+static void post_send(const struct endpoint *ep, const struct ibv_mr *mr, uint32_t len)
+{
+    struct ibv_sge sge = {(uintptr_t)out, len, mr->lkey};
+    struct ibv_send_wr wr = {.sg_list = &sge,
+                             .num_sge = 1,
+                             .opcode = IBV_WR_SEND,
+                             .send_flags = IBV_SEND_SIGNALED},
+                       *bad;
+    int error = ibv_post_send(ep->qp, &wr, &bad);
+    if (error)
+        die("ibv_post_send: %s", strerror(error));
+}
+
+/* What this side waits for: completions come in either order. A ball may be here before the SEND of
+ * the last one is known to have arrived, if the acknowledgement was lost. */
+struct wanted {
+    bool sent, received;
+};
+
+static void wait_until(const struct endpoint *ep, struct wanted *is, const bool *this, uint32_t len)
+{
+    while (!*this) {
+        struct ibv_wc wc = endpoint_wait(ep->cq);
+        if (wc.status != IBV_WC_SUCCESS)
+            die("completion: %s", ibv_wc_status_str(wc.status));
+        if (wc.opcode == IBV_WC_RECV && wc.byte_len != len)
+            die("%u bytes instead of %u", wc.byte_len, len);
+        *(wc.opcode == IBV_WC_RECV ? &is->received : &is->sent) = true;
+    }
+}
+
+static double now_us(void)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    return (double)at.tv_sec * 1e6 + (double)at.tv_nsec / 1e3;
+}
+
+static int in_order(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* One size; a round has its receive posted before the other side can send. */
+static void play(const struct endpoint *ep, const struct ibv_mr *from, const struct ibv_mr *to,
+                 bool serves, unsigned rounds, uint32_t len, double *us)
+{
+    struct wanted is = {false, false};
+    for (unsigned round = 0; round < rounds; round++) {
+        double begin;
+        paint(round, serves, len);
+        begin = now_us();
+        if (!serves)
+            post_send(ep, from, len);
+        wait_until(ep, &is, &is.received, len);
+        us[round] = now_us() - begin;
+        is.received = false;
+        compare(round, !serves, len);
+        post_recv(ep, to);
+        if (serves)
+            post_send(ep, from, len);
+        wait_until(ep, &is, &is.sent, len);
+        is.sent = false;
+    }
+    if (serves)
+        return;
+    qsort(us, rounds, sizeof *us, in_order);
+    printf("%6u bytes: %u rounds, round trip least %.1f us, median %.1f us\n", len, rounds, us[0],
+           us[rounds / 2]);
+}
+
+int main(int argc, char **argv)
+{
+    unsigned rounds = argc > 2 ? (unsigned)atoi(argv[2]) : 100;
+    bool serves = argc < 4;
+    if (argc < 2 || argc > 4 || rounds == 0)
+        die("usage: pingpong PORT [ROUNDS [HOST]]");
+    int fd = endpoint_tcp(serves ? NULL : argv[3], atoi(argv[1]));
+    struct ibv_qp_init_attr init = {
+        .qp_type = IBV_QPT_RC,
+        .cap = {.max_send_wr = 2, .max_recv_wr = 2, .max_send_sge = 1, .max_recv_sge = 1},
+    };
+    struct ibv_context *context = endpoint_device(NULL);
+    struct endpoint ep;
+    endpoint_open(&ep, context, 8, &init);
+    struct ibv_mr *from = ibv_reg_mr(ep.pd, out, sizeof out, 0);
+    struct ibv_mr *to = ibv_reg_mr(ep.pd, in, sizeof in, IBV_ACCESS_LOCAL_WRITE);
+    double *us = calloc(rounds, sizeof *us);
+    if (!from || !to || !us)
+        die("memory: %s", strerror(errno));
+    struct endpoint_address own = {
+        .qpn = ep.qp->qp_num, .psn = (uint32_t)getpid() & 0xFFFFFF, .gid = ep.gid};
+    struct endpoint_address peer;
+    post_recv(&ep, to);
+    endpoint_swap(fd, &own, &peer);
+    endpoint_connect(&ep, &peer, own.psn);
+    endpoint_swap(fd, &own, &peer); /* both are ready to receive */
+    for (uint32_t len = 1; len <= MOST; len *= 4)
+        play(&ep, from, to, serves, rounds, len, us);
+    endpoint_swap(fd, &own, &peer); /* both have what they wait for */
+    printf("%s: every byte came back as it should\n", serves ? "server" : "client");
+    free(us);
+    ibv_dereg_mr(from);
+    ibv_dereg_mr(to);
+    endpoint_close(&ep);
+    close(fd);
+    if (ibv_close_device(context) != 0)
+        die("ibv_close_device failed");
+    return 0;
+}

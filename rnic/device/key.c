@@ -21,7 +21,7 @@ static enum rnic_mem check(const struct rnic_grant *grant, const struct rnic_pd 
 {
     if (!grant || grant->access == 0)
         return RNIC_MEM_KEY;
-    if (grant->pd != pd || (grant->qp && grant->qp != qp))
+    if ((grant->pd != pd && grant->pd) || (grant->qp && grant->qp != qp))
         return RNIC_MEM_PD; /* C10-56, R206; R210 */
     if ((grant->access & access) != access && !RNIC_FAULT(ACCESS_RIGHTS))
         return RNIC_MEM_ACCESS; /* C10-57, R207 */
@@ -60,7 +60,8 @@ bool rnic_key_invalidate(const struct rnic_pd *pd, const struct rnic_qp *qp, uin
     if (mr)
         return mr->grant.pd == pd && rnic_mr_invalidate(mr);
     mw = rnic_map_get(&pd->rnic->windows, key >> 8);
-    return mw && mw->key == key && mw->grant.qp == qp && rnic_mw_invalidate(mw);
+    return mw && mw->key == key && (mw->mr ? mw->grant.qp == qp : mw->pd == pd) &&
+           rnic_mw_invalidate(mw);
 }
 
 bool rnic_key_taken(const struct rnic *rnic, uint32_t key)

@@ -24,7 +24,7 @@ struct rnic_grant {
     uint64_t len;
     uint64_t iova;   /* what addr[0] is called; iova + len <= 2^64 - 1 */
     unsigned access; /* enum rnic_access and RNIC_GRANT_LOCAL_READ; 0: the key opens nothing */
-    const struct rnic_pd *pd;
+    const struct rnic_pd *pd; /* of the QP; NULL: not looked at, a bound 2A window (R210) */
     const struct rnic_qp *qp; /* the only one it is for, or NULL: all of the PD (R210) */
 };
 
@@ -36,8 +36,8 @@ enum rnic_mem rnic_key_translate(const struct rnic_pd *pd, const struct rnic_qp 
 enum rnic_mem rnic_key_check(const struct rnic_pd *pd, const struct rnic_qp *qp, uint32_t key,
                              unsigned access);
 
-/* What rnic_host.invalidate says: of a region that may be, or a type 2 window of this QP (R203,
- * R204, R213). */
+/* What rnic_host.invalidate says: of a region that may be, or a type 2 window of this QP, or of
+ * this PD while it is free (R203, R204, R213). */
 bool rnic_key_invalidate(const struct rnic_pd *pd, const struct rnic_qp *qp, uint32_t key);
 
 /* An unpredictable key that no region has and no window owns. */

@@ -52,6 +52,11 @@ int rnic_mw_del(struct rnic_mw *mw)
     return RNIC_OK;
 }
 
+bool rnic_mw_2a(const struct rnic *rnic)
+{
+    return rnic->attr.mw_2a;
+}
+
 uint32_t rnic_mw_rkey(const struct rnic_mw *mw)
 {
     return mw->type == RNIC_MW_TYPE_1 ? mw->rkey : mw->key;
@@ -136,7 +141,7 @@ bool rnic_mw_do_bind(struct rnic_qp *qp, const struct rnic_mw_bind *bind)
         .len = bind->len,
         .iova = bind->access & RNIC_ACCESS_ZERO_BASED ? 0 : bind->addr,
         .access = bind->access & RNIC_ACCESS_REMOTE,
-        .pd = mw->pd,
+        .pd = mw->type == RNIC_MW_TYPE_2 && rnic->attr.mw_2a ? NULL : mw->pd,
         .qp = mw->type == RNIC_MW_TYPE_2 ? qp : NULL,
     };
     if (mw->type == RNIC_MW_TYPE_2)
@@ -146,10 +151,15 @@ bool rnic_mw_do_bind(struct rnic_qp *qp, const struct rnic_mw_bind *bind)
 
 bool rnic_mw_invalidate(struct rnic_mw *mw)
 {
-    if (mw->type != RNIC_MW_TYPE_2 || !mw->mr)
+    if (mw->type != RNIC_MW_TYPE_2)
         return false;
     unbind(mw);
     return true;
+}
+
+bool rnic_mw_hold(const struct rnic_qp *qp)
+{
+    return qp->pd->rnic->attr.mw_2a && !rnic_list_empty(&qp->windows);
 }
 
 void rnic_mw_unbind_all(struct rnic_qp *qp)

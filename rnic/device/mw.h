@@ -30,9 +30,12 @@ void rnic_mw_posted(const struct rnic_mw_bind *bind);
  * they may have gone since the post. */
 bool rnic_mw_do_bind(struct rnic_qp *qp, const struct rnic_mw_bind *bind);
 
-/* Takes a type 2 window back: it is free to be bound again. False if it is not bound, or of type 1
+/* Takes a type 2 window back, if it is bound: it is free to be bound again. False for one of type 1
  * (o10-37.2.26). */
 bool rnic_mw_invalidate(struct rnic_mw *mw);
+
+/* Whether windows keep the QP from going: bound ones of type 2A (R213). */
+bool rnic_mw_hold(const struct rnic_qp *qp);
 
 /* The QP is about to go: type 2 windows bound through it are free. */
 void rnic_mw_unbind_all(struct rnic_qp *qp);

@@ -231,6 +231,8 @@ int rnic_qp_del(struct rnic_qp *qp)
         return RNIC_OK;
     if (qp->mcast_cnt)
         return RNIC_ERR_BUSY; /* o10-2.2.3, R177 */
+    if (rnic_mw_hold(qp))
+        return RNIC_ERR_BUSY; /* R213 */
     rnic = qp->pd->rnic;
     rnic_event_purge(&rnic->events, qp, NULL);
     rnic_map_del(&rnic->qpns, qp->qpn);

@@ -61,10 +61,11 @@ void rnic_del(struct rnic *rnic)
     rnic_mcast_free(rnic);
     while (!rnic_list_empty(&rnic->ahs))
         rnic_ah_del(RNIC_LIST_OF(rnic->ahs.next, struct rnic_ah, link));
-    while (!rnic_list_empty(&rnic->qps))
-        rnic_qp_del(RNIC_LIST_OF(rnic->qps.next, struct rnic_qp, link));
+    /* Before the QPs, which 2A windows hold (R213). */
     while (!rnic_list_empty(&rnic->mws))
         rnic_mw_del(RNIC_LIST_OF(rnic->mws.next, struct rnic_mw, link));
+    while (!rnic_list_empty(&rnic->qps))
+        rnic_qp_del(RNIC_LIST_OF(rnic->qps.next, struct rnic_qp, link));
     while (!rnic_list_empty(&rnic->srqs))
         rnic_srq_free(RNIC_LIST_OF(rnic->srqs.next, struct rnic_srq, link));
     while (!rnic_list_empty(&rnic->xrcds))

@@ -126,6 +126,7 @@ struct rnic_attr {
     /* Entropy for keys and QPNs that the caller does not choose: they are unpredictable to a peer
      * if this is (32 bytes from the system's random source); equal bytes give equal devices. */
     uint8_t seed[32];
+    bool mw_2a; /* type 2 windows are 2A; false: 2B. A device has one kind (o10-37.2.31) */
     /* With it the packets of QPs whose tclass has no ECN bits are sent as ECT(0) (R005). */
     struct rnic_ecn ecn;
 };
@@ -267,8 +268,12 @@ int rnic_mr_rereg(struct rnic_mr *mr, unsigned flags, struct rnic_pd *pd,
 /* Numbers of enum ibv_mw_type. */
 enum rnic_mw_type {
     RNIC_MW_TYPE_1 = 1, /* for every QP of the PD (R210) */
-    RNIC_MW_TYPE_2 = 2, /* type 2B: for the QP that it was bound through, and that QP's PD */
+    RNIC_MW_TYPE_2 = 2, /* for the QP that it was bound through: 2A by its QPN alone, 2B by its
+                           QPN and PD, as rnic_attr.mw_2a says (R210) */
 };
+
+/* Whether type 2 windows of this device are 2A: IBV_DEVICE_MEM_WINDOW_TYPE_2A, else _2B. */
+bool rnic_mw_2a(const struct rnic *rnic);
 
 /*
  * A window opens nothing until rnic_post_send() with RNIC_WR_BIND_MW binds it. The bind waits for
@@ -279,7 +284,10 @@ enum rnic_mw_type {
  *
  * Each bind of type 1 gives a new key, which rnic_mw_rkey() tells at once after the post; the old
  * one opens what it did until the bind happens (ibv_bind_mw(3)). A bind with len 0 unbinds. A type
- * 2 window is taken back by LOCAL_INV or a SEND with Invalidate, and by the end of its QP.
+ * 2 window is taken back by LOCAL_INV or a SEND with Invalidate; of one that is free already that
+ * changes nothing, and is no error in its PD. LOCAL_INV of another key completes with
+ * RNIC_WC_MW_BIND_ERR, "memory management operation error" (R204). The end of its QP frees a 2B
+ * window (o10-2.2.5); a QP with 2A windows bound does not end: RNIC_ERR_BUSY (R213).
  */
 int rnic_mw_new(struct rnic_pd *pd, enum rnic_mw_type type, struct rnic_mw **out);
 int rnic_mw_del(struct rnic_mw *mw); /* bound or not; NULL is fine */
@@ -401,7 +409,8 @@ struct rnic_qp_init {
 };
 
 int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *init, struct rnic_qp **out);
-int rnic_qp_del(struct rnic_qp *qp); /* RNIC_ERR_BUSY while it is in a multicast group (R177) */
+/* RNIC_ERR_BUSY while it is in a multicast group (R177) or 2A windows are bound to it (R213). */
+int rnic_qp_del(struct rnic_qp *qp);
 uint32_t rnic_qp_qpn(const struct rnic_qp *qp);
 
 /* Where the packets of a QP, or the datagrams of an address handle, go. */

@@ -387,6 +387,7 @@ static int new_device(struct rnic_loop *loop, const struct rnic_loop_attr *attr,
     loop->own_gids = attr->gid_cnt != 0;
     memcpy(device.mac, loop->iface.mac, sizeof(device.mac));
     memcpy(device.seed, loop->seed, sizeof(device.seed));
+    device.mw_2a = attr->mw_2a;
     /* QPNs that nobody chooses are received as well. */
     device.qpn_first = loop->qpns.block[0].number * RNIC_BLOCK_QPNS;
     device.qpn_last = device.qpn_first + RNIC_BLOCK_QPNS - 1;

@@ -189,7 +189,7 @@ static enum rnic_wc_status do_local(struct rnic_requester *req, const struct rni
 
     if (wqe->opcode == RNIC_WR_BIND_MW)
         return req->host->bind(req->qp, &bind) ? RNIC_WC_SUCCESS : RNIC_WC_MW_BIND_ERR;
-    return req->host->invalidate(req->qp, wqe->extra) ? RNIC_WC_SUCCESS : RNIC_WC_LOC_QP_OP_ERR;
+    return req->host->invalidate(req->qp, wqe->extra) ? RNIC_WC_SUCCESS : RNIC_WC_MW_BIND_ERR;
 }
 
 /*

@@ -633,8 +633,8 @@ static enum rnic_resp_step nak_invalid_req(struct rnic_responder *resp, const st
 static enum rnic_resp_step nak_xrceth(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     (void)pkt;
-    rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ);
-    rnic_responder_fail_request(resp, RNIC_WC_LOC_QP_OP_ERR, RNIC_EVENT_QP_ACCESS_ERR);
+    rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
+    rnic_responder_fail_request(resp, RNIC_WC_LOC_ACCESS_ERR, RNIC_EVENT_QP_ACCESS_ERR);
     return RNIC_RESP_DONE;
 }
 

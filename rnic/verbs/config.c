@@ -36,6 +36,15 @@ static bool set_number(uint64_t *to, const char *value, const char *where, char 
     return true;
 }
 
+static bool set_windows(bool *mw_2a, const char *value, const char *where, char *error)
+{
+    *mw_2a = strcmp(value, "2A") == 0;
+    if (*mw_2a || strcmp(value, "2B") == 0)
+        return true;
+    snprintf(error, ERROR_MAX, "%s: \"%.64s\" is neither 2A nor 2B", where, value);
+    return false;
+}
+
 /* One setting by its name in the file. */
 static bool set(struct config *config, const char *key, const char *value, const char *where,
                 char *error)
@@ -52,9 +61,11 @@ static bool set(struct config *config, const char *key, const char *value, const
         return set_number(&config->seed, value, where, error);
     if (strcmp(key, "linger") == 0)
         return set_number(&config->linger, value, where, error);
+    if (strcmp(key, "windows") == 0)
+        return set_windows(&config->mw_2a, value, where, error);
     snprintf(error, ERROR_MAX,
              "%s: no setting \"%.64s\"; there are ifaces, impair, record, seed, linger, "
-             "timeline",
+             "timeline, windows",
              where, key);
     return false;
 }
@@ -125,8 +136,9 @@ static bool load_file(struct config *config, char *error)
 bool config_load(struct config *config, char *error)
 {
     static const char *const names[][2] = {
-        {"RNIC_IFACES", "ifaces"}, {"RNIC_IMPAIR", "impair"}, {"RNIC_RECORD", "record"},
-        {"RNIC_SEED", "seed"},     {"RNIC_LINGER", "linger"}, {"RNIC_TIMELINE", "timeline"},
+        {"RNIC_IFACES", "ifaces"},   {"RNIC_IMPAIR", "impair"}, {"RNIC_RECORD", "record"},
+        {"RNIC_SEED", "seed"},       {"RNIC_LINGER", "linger"}, {"RNIC_TIMELINE", "timeline"},
+        {"RNIC_WINDOWS", "windows"},
     };
     *config = (struct config){0};
     if (!load_file(config, error))

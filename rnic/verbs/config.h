@@ -12,10 +12,12 @@
  *   RNIC_LINGER   milliseconds, default 0: ibv_destroy_qp() waits until nothing has come in for so
  *                 long. A program that ends right after its last message leaves a peer whose ACK
  *                 was lost without an answer, on hardware too; this gives it one.
- *   RNIC_CONFIG   the configuration file; default /etc/rnic.conf, which may be missing
+ *   RNIC_WINDOWS  2B, the default, or 2A: which kind memory windows of type 2 are, and the device
+ * says (IBV_DEVICE_MEM_WINDOW_TYPE_2A or _2B). A QP to which 2A windows are bound cannot be
+ * destroyed. RNIC_CONFIG   the configuration file; default /etc/rnic.conf, which may be missing
  *
- * The file has lines "NAME = VALUE", the names being ifaces, impair, seed, record, timeline and
- * linger, and comments from # on. The environment wins. A line that makes no sense is named on
+ * The file has lines "NAME = VALUE", the names being ifaces, impair, seed, record, timeline, linger
+ * and windows, and comments from # on. The environment wins. A line that makes no sense is named on
  * standard error, once, and the process then has no devices: better none than others than asked
  * for.
  */
@@ -34,6 +36,7 @@ struct config {
     char timeline[CONFIG_TEXT_MAX];
     uint64_t seed;
     uint64_t linger; /* ms */
+    bool mw_2a;
 };
 
 /* False, and one line in `error` (CONFIG_TEXT_MAX + 128 bytes), for what makes no sense. */

@@ -89,6 +89,7 @@ static int hca_get(struct vdevice *device)
         .seed = config->seed,
         .record = *config->record ? config->record : NULL,
         .record_shared = true,
+        .mw_2a = config->mw_2a,
         .notified = vhca_notified,
         .changed = vhca_changed,
         .describe = vhca_describe,

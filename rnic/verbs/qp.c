@@ -223,7 +223,7 @@ void vqp_drop(struct vhca *hca, struct vqp *qp)
     timeline_qp_gone(hca->timeline, qp->ibv.qp_num);
     if (rnic_qp_del(qp->rnic) == 0) {
         rnic_loop_qpn_put(hca->loop, qp->ibv.qp_num);
-    } else { /* in a multicast group: it stays, and hears nothing */
+    } else { /* in a multicast group, or 2A windows hold it: it stays, and hears nothing */
         const struct rnic_qp_attr reset = {.state = RNIC_QPS_RESET};
         rnic_qp_modify_mask(qp->rnic, &reset, RNIC_QP_STATE, rnic_loop_now());
     }

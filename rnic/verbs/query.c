@@ -38,7 +38,9 @@ static int count(uint64_t cnt)
 static void device_attr(struct ibv_context *context, struct ibv_device_attr *attr)
 {
     struct rnic_limits max;
-    rnic_limits_get(vctx_lock(context), &max);
+    struct rnic *rnic = vctx_lock(context);
+    rnic_limits_get(rnic, &max);
+    bool mw_2a = rnic_mw_2a(rnic);
     vctx_unlock(context);
     *attr = (struct ibv_device_attr){
         .fw_ver = VERBS_VERSION,
@@ -53,7 +55,8 @@ static void device_attr(struct ibv_context *context, struct ibv_device_attr *att
                             IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID |
                             IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR |
                             IBV_DEVICE_MEM_MGT_EXTENSIONS | IBV_DEVICE_MEM_WINDOW |
-                            IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_XRC,
+                            IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_XRC |
+                            (mw_2a ? IBV_DEVICE_MEM_WINDOW_TYPE_2A : IBV_DEVICE_MEM_WINDOW_TYPE_2B),
         .max_sge = count(max.max_sge),
         .max_sge_rd = count(max.max_sge_rd),
         .max_cq = count(max.max_cq),

@@ -2,6 +2,7 @@
 /* Memory windows: R210-R213 of rnic/rules.md, C10-72 to C10-75, o10-36.2.2, o10-37.2.x as Linux rxe
  * quotes them. Side 1 of a pair opens windows, side 0 uses them. */
 #include <string.h>
+#include "device/key.h"
 #include "support/pair.h"
 #include "support/suite.h"
 
@@ -15,11 +16,22 @@
 static struct pair pair;
 static struct rnic_mw *mw;
 
-static void begin(enum rnic_mw_type type)
+/* The kinds there are; the last two are type 2 on a device of each sort. */
+enum kind { TYPE_1, TYPE_2B, TYPE_2A, KINDS };
+
+static enum rnic_mw_type type_of(enum kind kind)
 {
-    pair_init(&pair, 7, ROCE_ENCAP_V2_IP4, 2, 16);
+    return kind == TYPE_1 ? RNIC_MW_TYPE_1 : RNIC_MW_TYPE_2;
+}
+
+static void begin(enum kind kind)
+{
+    const struct pair_opts opts = {.mw_2a = kind == TYPE_2A};
+
+    pair_init_as(&pair, 7, ROCE_ENCAP_V2_IP4, 2, 16, &opts);
     pair_connect(&pair);
-    EXPECT_EQ(rnic_mw_new(pair.side[1].pd, type, &mw), RNIC_OK);
+    EXPECT_EQ(rnic_mw_2a(pair.side[1].rnic), kind == TYPE_2A);
+    EXPECT_EQ(rnic_mw_new(pair.side[1].pd, type_of(kind), &mw), RNIC_OK);
 }
 
 static struct rnic_send_wr bind_wr(struct rnic_mr *mr, uint64_t addr, uint64_t len, unsigned access)
@@ -90,11 +102,11 @@ static void r211_bounds(void)
         {RNIC_WR_WRITE, 0, OFF, 8, false},
     };
 
-    for (int type = RNIC_MW_TYPE_1; type <= RNIC_MW_TYPE_2; type++) {
+    for (enum kind kind = TYPE_1; kind < KINDS; kind++) {
         for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
             uint8_t before[LEN + 2];
 
-            begin((enum rnic_mw_type)type);
+            begin(kind);
             bind(0, rows[i].access);
             memcpy(before, pair.side[1].mem + OFF - 1, sizeof(before));
             EXPECT_EQ(
@@ -110,16 +122,16 @@ static void r211_bounds(void)
 /* A window opens nothing before it is bound, and is never an L_Key. */
 static void unbound(void)
 {
-    for (int type = RNIC_MW_TYPE_1; type <= RNIC_MW_TYPE_2; type++) {
+    for (enum kind kind = TYPE_1; kind < KINDS; kind++) {
         struct rnic_sge sge = {PAIR_IOVA + OFF, 8, 0};
         struct rnic_send_wr wr = {.opcode = RNIC_WR_SEND, .sge = &sge, .sge_cnt = 1};
 
-        begin((enum rnic_mw_type)type);
+        begin(kind);
         EXPECT_EQ(use(0, RNIC_WR_READ, rnic_mw_rkey(mw), PAIR_IOVA + OFF, 8),
                   RNIC_WC_REM_ACCESS_ERR);
         pair_free(&pair);
 
-        begin((enum rnic_mw_type)type);
+        begin(kind);
         bind(0, READ | WRITE);
         sge.lkey = rnic_mw_rkey(mw);
         EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_OK);
@@ -132,15 +144,41 @@ static void unbound(void)
 /* R210: type 1 is for every QP of the PD; type 2 for the one it was bound through. */
 static void r210_scope(void)
 {
-    begin(RNIC_MW_TYPE_1);
+    begin(TYPE_1);
     bind(0, READ);
     EXPECT_EQ(use(1, RNIC_WR_READ, rnic_mw_rkey(mw), PAIR_IOVA + OFF, 8), RNIC_WC_SUCCESS);
     pair_free(&pair);
-    begin(RNIC_MW_TYPE_2);
-    bind(0, READ);
-    EXPECT_EQ(use(0, RNIC_WR_READ, rnic_mw_rkey(mw), PAIR_IOVA + OFF, 8), RNIC_WC_SUCCESS);
-    EXPECT_EQ(use(1, RNIC_WR_READ, rnic_mw_rkey(mw), PAIR_IOVA + OFF, 8), RNIC_WC_REM_ACCESS_ERR);
-    pair_free(&pair);
+    for (enum kind kind = TYPE_2B; kind < KINDS; kind++) {
+        begin(kind);
+        bind(0, READ);
+        EXPECT_EQ(use(0, RNIC_WR_READ, rnic_mw_rkey(mw), PAIR_IOVA + OFF, 8), RNIC_WC_SUCCESS);
+        EXPECT_EQ(use(1, RNIC_WR_READ, rnic_mw_rkey(mw), PAIR_IOVA + OFF, 8),
+                  RNIC_WC_REM_ACCESS_ERR);
+        pair_free(&pair);
+    }
+}
+
+/* R210: what a packet of a QP is checked against: type 1 the PD, 2A the QPN, 2B both. */
+static void r210_checked_against(void)
+{
+    static const bool opens[KINDS][2][2] = {/* [other PD][other QP] */
+                                            [TYPE_1] = {{true, true}, {false, false}},
+                                            [TYPE_2B] = {{true, false}, {false, false}},
+                                            [TYPE_2A] = {{true, false}, {true, false}}};
+
+    for (enum kind kind = TYPE_1; kind < KINDS; kind++) {
+        struct rnic_pd *pd[2];
+
+        begin(kind);
+        bind(0, READ);
+        pd[0] = pair.side[1].pd;
+        EXPECT_EQ(rnic_pd_new(pair.side[1].rnic, &pd[1]), RNIC_OK);
+        for (unsigned p = 0; p < 2; p++)
+            for (unsigned q = 0; q < 2; q++)
+                EXPECT_EQ(rnic_key_check(pd[p], pair.side[1].qp[q], rnic_mw_rkey(mw), READ),
+                          opens[kind][p][q] ? RNIC_MEM_OK : RNIC_MEM_PD);
+        pair_free(&pair);
+    }
 }
 
 /* Type 1: each post tells a new key; the old one opens what it did until the bind happens; length 0
@@ -150,7 +188,7 @@ static void type_1_rebind(void)
     struct rnic_send_wr wr;
     uint32_t first;
 
-    begin(RNIC_MW_TYPE_1);
+    begin(TYPE_1);
     bind(0, READ);
     first = rnic_mw_rkey(mw);
     EXPECT_EQ(use(0, RNIC_WR_READ, first, PAIR_IOVA + OFF, 8), RNIC_WC_SUCCESS);
@@ -176,7 +214,7 @@ static void type_1_rebind(void)
 }
 
 /* Type 2: bound, taken back by the own QP or the peer, bound again under another key. */
-static void type_2_life(void)
+static void life_of(enum kind kind)
 {
     const struct rnic_sge sge = {PAIR_IOVA, 4, PAIR_KEY};
     struct rnic_send_wr inv = {
@@ -184,7 +222,7 @@ static void type_2_life(void)
     uint32_t first;
     struct rnic_wc wc;
 
-    begin(RNIC_MW_TYPE_2);
+    begin(kind);
     first = rnic_mw_rkey(mw);
     bind(0, READ);
     CU_ASSERT(rnic_mw_rkey(mw) != first);
@@ -211,28 +249,126 @@ static void type_2_life(void)
     pair_free(&pair);
 }
 
-/* R204, R213, o10-37.2.26: what an invalidation must not reach: LOC_QP_OP_ERR here, NAK 0x62 and
- * REM_ACCESS_ERR at the peer. */
-static void r213_not_invalidated(void)
+static void type_2_life(void)
 {
-    struct rnic_send_wr inv = {
-        .wr_id = 5, .opcode = RNIC_WR_LOCAL_INV, .flags = RNIC_SEND_SIGNALED};
+    life_of(TYPE_2B);
+    life_of(TYPE_2A);
+}
 
-    for (unsigned row = 0; row < 6; row++) {
-        begin(row < 2 ? RNIC_MW_TYPE_1 : RNIC_MW_TYPE_2);
-        if (row != 2)
-            bind(row == 3, READ); /* 2: free; 3: bound through the other QP */
-        inv.invalidate_key = row == 4 ? PAIR_KEY : rnic_mw_rkey(mw) ^ (row == 5); /* 5: old tag */
-        inv.opcode = row == 1 ? RNIC_WR_SEND_INV : RNIC_WR_LOCAL_INV;
-        if (row == 1)
-            EXPECT_EQ(pair_recv(&pair, 1, 0, 9, 0, 16), RNIC_OK);
-        EXPECT_EQ(rnic_post_send(pair.side[row != 1].qp[0], &inv), RNIC_OK);
-        CU_ASSERT(pair_run(&pair, 10 * PAIR_T));
-        pair_expect_wc(pair.side[row != 1].send_cq[0], 5,
-                       row == 1 ? RNIC_WC_REM_ACCESS_ERR : RNIC_WC_LOC_QP_OP_ERR);
-        EXPECT_EQ(pair_state(&pair, 1, 0), RNIC_QPS_ERR);
+/* R204, R213, o10-37.2.26: what an invalidation must not reach: "memory management operation error"
+ * here, NAK 0x62 and REM_ACCESS_ERR at the peer. What is free already stays so. */
+static void r213_invalidated(void)
+{
+    enum what { BOUND, FREE, BOUND_ELSEWHERE, OLD_TAG, OTHER_PD, REGION, NO_KEY, WHATS };
+    static const bool good[WHATS] = {[BOUND] = true, [FREE] = true};
+
+    for (enum kind kind = TYPE_1; kind < KINDS; kind++) {
+        for (unsigned row = 0; row < 2 * WHATS; row++) {
+            bool peer = row >= WHATS;
+            enum what what = (enum what)(row % WHATS);
+            bool fine = kind != TYPE_1 && good[what];
+            struct rnic_send_wr inv = {.wr_id = 5,
+                                       .opcode = peer ? RNIC_WR_SEND_INV : RNIC_WR_LOCAL_INV,
+                                       .flags = RNIC_SEND_SIGNALED};
+            struct rnic_pd *pd;
+
+            begin(kind);
+            if (what == OTHER_PD) {
+                EXPECT_EQ(rnic_mw_del(mw), RNIC_OK);
+                EXPECT_EQ(rnic_pd_new(pair.side[1].rnic, &pd), RNIC_OK);
+                EXPECT_EQ(rnic_mw_new(pd, type_of(kind), &mw), RNIC_OK);
+            } else if (what != FREE) {
+                bind(what == BOUND_ELSEWHERE, READ);
+            }
+            inv.invalidate_key = rnic_mw_rkey(mw) ^ (what == OLD_TAG);
+            if (what == REGION || what == NO_KEY)
+                inv.invalidate_key = PAIR_KEY ^ (what == NO_KEY);
+            if (peer)
+                EXPECT_EQ(pair_recv(&pair, 1, 0, 9, 0, 16), RNIC_OK);
+            EXPECT_EQ(rnic_post_send(pair.side[!peer].qp[0], &inv), RNIC_OK);
+            CU_ASSERT(pair_run(&pair, 10 * PAIR_T));
+            pair_expect_wc(pair.side[!peer].send_cq[0], 5,
+                           fine   ? RNIC_WC_SUCCESS
+                           : peer ? RNIC_WC_REM_ACCESS_ERR
+                                  : RNIC_WC_MW_BIND_ERR);
+            EXPECT_EQ(pair_state(&pair, 1, 0), fine ? RNIC_QPS_RTS : RNIC_QPS_ERR);
+            if (fine) { /* it can be bound, and so was free */
+                bind(1, READ);
+                EXPECT_EQ(use(1, RNIC_WR_READ, rnic_mw_rkey(mw), PAIR_IOVA + OFF, 8),
+                          RNIC_WC_SUCCESS);
+            }
+            pair_free(&pair);
+        }
+    }
+}
+
+/* Puts another QP of the same number in the place of QP 0 of side 1, in `pd`. */
+static void same_qpn(struct rnic_pd *pd)
+{
+    struct pair_side *side = &pair.side[1];
+    struct rnic_qp_init init;
+
+    rnic_qp_query(side->qp[0], NULL, &init);
+    EXPECT_EQ(init.qpn, pair_qpn(1, 0));
+    EXPECT_EQ(rnic_qp_del(side->qp[0]), RNIC_OK);
+    EXPECT_EQ(rnic_qp_new(pd, &init, &side->qp[0]), RNIC_OK);
+    side->target[0] = side->qp[0];
+    for (enum rnic_qp_state to = RNIC_QPS_INIT; to <= RNIC_QPS_RTS; to++) {
+        side->attr[0].state = to;
+        EXPECT_EQ(rnic_qp_modify(side->qp[0], &side->attr[0], pair.net.now), RNIC_OK);
+    }
+}
+
+/* R213, o10-2.2.5: the end of its QP frees a 2B window, and the next QP of that number finds its
+ * key closed, in the same PD too; 2A windows hold their QP, in any state. */
+static void r213_end_of_the_qp(void)
+{
+    static const enum rnic_qp_state states[] = {RNIC_QPS_ERR, RNIC_QPS_RESET};
+    struct rnic_pd *pd;
+
+    for (int other_pd = 0; other_pd < 2; other_pd++) {
+        begin(TYPE_2B);
+        bind(0, READ);
+        EXPECT_EQ(rnic_pd_new(pair.side[1].rnic, &pd), RNIC_OK);
+        same_qpn(other_pd ? pd : pair.side[1].pd);
+        EXPECT_EQ(use(0, RNIC_WR_READ, rnic_mw_rkey(mw), PAIR_IOVA + OFF, 8),
+                  RNIC_WC_REM_ACCESS_ERR);
+        EXPECT_EQ(rnic_mr_dereg(pair.side[1].mr), RNIC_OK);
         pair_free(&pair);
     }
+    for (unsigned way = 0; way < 3; way++) {
+        struct rnic_send_wr inv = {.opcode = RNIC_WR_LOCAL_INV};
+
+        begin(TYPE_2A);
+        bind(0, READ);
+        EXPECT_EQ(rnic_qp_del(pair.side[1].qp[0]), RNIC_ERR_BUSY);
+        EXPECT_EQ(use(0, RNIC_WR_READ, rnic_mw_rkey(mw), PAIR_IOVA + OFF, 8), RNIC_WC_SUCCESS);
+        if (way == 0) {
+            inv.invalidate_key = rnic_mw_rkey(mw);
+            EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &inv), RNIC_OK);
+        } else {
+            pair.side[1].attr[0].state = states[way - 1];
+            EXPECT_EQ(rnic_qp_modify(pair.side[1].qp[0], &pair.side[1].attr[0], pair.net.now),
+                      RNIC_OK);
+            EXPECT_EQ(rnic_qp_del(pair.side[1].qp[0]), RNIC_ERR_BUSY);
+            EXPECT_EQ(rnic_mr_dereg(pair.side[1].mr), RNIC_ERR_BUSY);
+            EXPECT_EQ(rnic_mw_del(mw), RNIC_OK);
+            EXPECT_EQ(rnic_mw_new(pair.side[1].pd, RNIC_MW_TYPE_2, &mw), RNIC_OK);
+        }
+        pair.side[0].attr[0].state = RNIC_QPS_RESET; /* both ends begin anew */
+        for (enum rnic_qp_state to = RNIC_QPS_RESET; to <= RNIC_QPS_RTS; to++) {
+            pair.side[0].attr[0].state = to;
+            EXPECT_EQ(rnic_qp_modify(pair.side[0].qp[0], &pair.side[0].attr[0], pair.net.now),
+                      RNIC_OK);
+        }
+        same_qpn(pair.side[1].pd);
+        EXPECT_EQ(use(0, RNIC_WR_READ, rnic_mw_rkey(mw), PAIR_IOVA + OFF, 8),
+                  RNIC_WC_REM_ACCESS_ERR);
+        pair_free(&pair);
+    }
+    begin(TYPE_2A); /* the device goes with all that is in it */
+    bind(0, READ);
+    pair_free(&pair);
 }
 
 /* R211: what cannot be bound fails in its turn, and the QP with it. */
@@ -266,13 +402,14 @@ static void r211_bind_errors(void)
         {ALL, RNIC_MW_TYPE_2, 0, 8, READ | RNIC_ACCESS_ZERO_BASED, true},
     };
 
-    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (unsigned k = 0; k < 2 * sizeof(rows) / sizeof(rows[0]); k++) {
+        unsigned i = k / 2;
         struct rnic_mr_attr attr = {.len = PAIR_MEM, .iova = PAIR_IOVA};
         struct rnic_mr *mr;
         struct rnic_pd *pd;
         struct rnic_send_wr wr;
 
-        begin(rows[i].type);
+        begin(rows[i].type == RNIC_MW_TYPE_1 ? TYPE_1 : k % 2 ? TYPE_2A : TYPE_2B);
         EXPECT_EQ(rnic_pd_new(pair.side[1].rnic, &pd), RNIC_OK);
         attr.addr = pair.side[1].mem;
         attr.access = RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_MW_BIND;
@@ -302,14 +439,18 @@ static void r211_bind_errors(void)
 /* o10-37.2.30: a type 2 window that is bound. */
 static void type_2_bound_twice(void)
 {
-    struct rnic_send_wr wr;
+    for (enum kind kind = TYPE_2B; kind < KINDS; kind++) {
+        for (unsigned qp = 0; qp < 2; qp++) {
+            struct rnic_send_wr wr;
 
-    begin(RNIC_MW_TYPE_2);
-    bind(0, READ);
-    wr = bind_wr(pair.side[1].mr, PAIR_IOVA, 8, READ | WRITE);
-    EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_OK);
-    pair_expect_wc(pair.side[1].send_cq[0], 77, RNIC_WC_MW_BIND_ERR);
-    pair_free(&pair);
+            begin(kind);
+            bind(0, READ);
+            wr = bind_wr(pair.side[1].mr, PAIR_IOVA, 8, READ | WRITE);
+            EXPECT_EQ(rnic_post_send(pair.side[1].qp[qp], &wr), RNIC_OK);
+            pair_expect_wc(pair.side[1].send_cq[qp], 77, RNIC_WC_MW_BIND_ERR);
+            pair_free(&pair);
+        }
+    }
 }
 
 /* What makes no sense whenever it happens is refused at once. */
@@ -318,7 +459,7 @@ static void refused(void)
     struct rnic_send_wr wr;
     struct rnic_mw *none;
 
-    begin(RNIC_MW_TYPE_2);
+    begin(TYPE_2B);
     EXPECT_EQ(rnic_mw_new(pair.side[1].pd, (enum rnic_mw_type)3, &none), RNIC_ERR_INVALID);
     wr = bind_wr(pair.side[1].mr, PAIR_IOVA, 8, READ);
     wr.mw.mw = NULL;
@@ -341,7 +482,7 @@ static void r213_region_in_use(void)
     struct rnic_mr_attr attr = {.addr = NULL};
 
     for (int by_qp = 0; by_qp < 2; by_qp++) {
-        begin(RNIC_MW_TYPE_2);
+        begin(TYPE_2B);
         bind(0, READ);
         EXPECT_EQ(rnic_mr_dereg(pair.side[1].mr), RNIC_ERR_BUSY);
         EXPECT_EQ(rnic_mr_rereg(pair.side[1].mr, RNIC_MR_REREG_TRANSLATION, NULL, &attr),
@@ -363,7 +504,7 @@ static void gone_before_the_bind(void)
     for (int region = 0; region < 2; region++) {
         struct rnic_send_wr wr;
 
-        begin(RNIC_MW_TYPE_1);
+        begin(TYPE_1);
         EXPECT_EQ(pair_send(&pair, 1, 0, 1, RNIC_WR_READ, 0, 64, 0), RNIC_OK);
         wr = bind_wr(pair.side[1].mr, PAIR_IOVA, 8, READ);
         EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_OK);
@@ -387,12 +528,14 @@ static void gone_before_the_bind(void)
 /* R209: addresses of a zero-based window count from its first byte. */
 static void r209_zero_based(void)
 {
-    begin(RNIC_MW_TYPE_2);
-    bind(0, WRITE | RNIC_ACCESS_ZERO_BASED);
-    EXPECT_EQ(use(0, RNIC_WR_WRITE, rnic_mw_rkey(mw), LEN - 8, 8), RNIC_WC_SUCCESS);
-    EXPECT_EQ(memcmp(pair.side[1].mem + OFF + LEN - 8, pair.side[0].mem, 8), 0);
-    EXPECT_EQ(use(0, RNIC_WR_WRITE, rnic_mw_rkey(mw), LEN - 7, 8), RNIC_WC_REM_ACCESS_ERR);
-    pair_free(&pair);
+    for (enum kind kind = TYPE_2B; kind < KINDS; kind++) {
+        begin(kind);
+        bind(0, WRITE | RNIC_ACCESS_ZERO_BASED);
+        EXPECT_EQ(use(0, RNIC_WR_WRITE, rnic_mw_rkey(mw), LEN - 8, 8), RNIC_WC_SUCCESS);
+        EXPECT_EQ(memcmp(pair.side[1].mem + OFF + LEN - 8, pair.side[0].mem, 8), 0);
+        EXPECT_EQ(use(0, RNIC_WR_WRITE, rnic_mw_rkey(mw), LEN - 7, 8), RNIC_WC_REM_ACCESS_ERR);
+        pair_free(&pair);
+    }
 }
 
 /* R208: a window that closes while its READ is being answered ends the answer. */
@@ -401,7 +544,7 @@ static void r208_closed_during_read(void)
     const struct simnet_path slow = {.bps = UINT64_C(1000000000), .delay_ns = 1000};
     struct rnic_send_wr wr;
 
-    begin(RNIC_MW_TYPE_2);
+    begin(TYPE_2B);
     simnet_paths(&pair.net, &slow);
     wr = bind_wr(pair.side[1].mr, PAIR_IOVA, PAIR_MEM, READ);
     EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_OK);
@@ -429,7 +572,7 @@ static void keys(void)
     uint32_t ones = 0;
     uint32_t zeros = 0;
 
-    begin(RNIC_MW_TYPE_1);
+    begin(TYPE_1);
     for (unsigned i = 0; i < 2000; i++) {
         struct rnic_mr_attr attr = {.len = 0};
 
@@ -445,7 +588,7 @@ static void keys(void)
     pair_free(&pair);
 }
 
-SUITE("device.mw", TEST(r211_bounds), TEST(unbound), TEST(r210_scope), TEST(type_1_rebind),
-      TEST(type_2_life), TEST(r213_not_invalidated), TEST(r211_bind_errors),
-      TEST(type_2_bound_twice), TEST(refused), TEST(r213_region_in_use), TEST(gone_before_the_bind),
-      TEST(r209_zero_based), TEST(r208_closed_during_read), TEST(keys))
+SUITE("device.mw", TEST(r211_bounds), TEST(unbound), TEST(r210_scope), TEST(r210_checked_against),
+      TEST(type_1_rebind), TEST(type_2_life), TEST(r213_invalidated), TEST(r213_end_of_the_qp),
+      TEST(r211_bind_errors), TEST(type_2_bound_twice), TEST(refused), TEST(r213_region_in_use),
+      TEST(gone_before_the_bind), TEST(r209_zero_based), TEST(r208_closed_during_read), TEST(keys))

@@ -107,7 +107,7 @@ static void wrong_srq(void)
                 EXPECT_EQ(rnic_srq_new(pair.side[1].pd, &init, &srq), RNIC_OK);
             EXPECT_EQ(send_to(99, 5, ops[o], PAIR_KEY, PAIR_IOVA), RNIC_OK);
             CU_ASSERT(pair_run(&pair, SECOND));
-            pair_expect_wc(pair.side[0].send_cq[0], 5, RNIC_WC_REM_INV_REQ_ERR);
+            pair_expect_wc(pair.side[0].send_cq[0], 5, RNIC_WC_REM_ACCESS_ERR);
             CU_ASSERT(rnic_event_get(pair.side[1].rnic, &event));
             EXPECT_EQ(event.type, RNIC_EVENT_QP_ACCESS_ERR);
             CU_ASSERT(event.qp == pair.side[1].target[0]);

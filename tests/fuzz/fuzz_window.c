@@ -3,7 +3,8 @@
  * Windows and regions that come, go, change and are bound, between packets of a peer: whatever the
  * order, a byte is only ever written through a key that is good at that moment, inside the range
  * and with the right that it has then (R207-R213, R250). The truth is a model of few lines: what
- * each key opens, updated only from what the device said that it did.
+ * each key opens, updated only from what the device said that it did. The first byte also says
+ * whether windows of type 2 are 2A or 2B: whether they hold their QP or end with it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,7 @@ struct fuzz {
     struct rnic_mw *mw[WINDOWS];
     struct opened window[WINDOWS];
     unsigned bound_to[WINDOWS];
+    bool is_2a;
     uint32_t wr_rkey; /* of the WRITE that is arriving */
     uint8_t mem[MEM];
     uint8_t before[MEM];
@@ -208,6 +210,44 @@ static void invalidate(struct fuzz *f, struct script *script)
         bring_up(f);
 }
 
+static bool type_2(const struct fuzz *f, unsigned w)
+{
+    return f->mw[w] && rnic_mw_type(f->mw[w]) == RNIC_MW_TYPE_2;
+}
+
+static void new_qp(struct fuzz *f)
+{
+    const struct rnic_qp_init init = {.type = RNIC_QPT_RC,
+                                      .qpn = QPN,
+                                      .recv_cq = f->cq,
+                                      .send_cq = f->cq,
+                                      .max_recv_wr = 4,
+                                      .max_recv_sge = 1,
+                                      .max_send_wr = 2,
+                                      .max_send_sge = 1};
+
+    FUZZ_CHECK(rnic_qp_new(f->pd[0], &init, &f->qp) == RNIC_OK);
+}
+
+/* R213: another QP of the same number, if 2A windows let the old one go. */
+static void change_qp(struct fuzz *f)
+{
+    bool bound = false;
+    int rc;
+
+    for (unsigned w = 0; w < WINDOWS; w++)
+        bound = bound || (f->window[w].key && type_2(f, w));
+    rc = rnic_qp_del(f->qp);
+    FUZZ_CHECK(rc == (f->is_2a && bound ? RNIC_ERR_BUSY : RNIC_OK));
+    if (rc != RNIC_OK)
+        return;
+    for (unsigned w = 0; w < WINDOWS; w++)
+        if (type_2(f, w))
+            f->window[w].key = 0;
+    new_qp(f);
+    bring_up(f);
+}
+
 static bool may_change(const struct fuzz *f, uint32_t key, unsigned right, uint32_t byte)
 {
     for (unsigned i = 0; i < REGIONS + WINDOWS; i++) {
@@ -311,17 +351,12 @@ static void request(struct fuzz *f, struct script *script)
     }
 }
 
-static void setup(struct fuzz *f)
+static void setup(struct fuzz *f, bool is_2a)
 {
-    struct rnic_attr attr = {.mac = {2, 0, 0, 0, 0, 2}, .gid_cnt = 1};
-    struct rnic_qp_init init = {.type = RNIC_QPT_RC,
-                                .qpn = QPN,
-                                .max_recv_wr = 4,
-                                .max_recv_sge = 1,
-                                .max_send_wr = 2,
-                                .max_send_sge = 1};
+    struct rnic_attr attr = {.mac = {2, 0, 0, 0, 0, 2}, .gid_cnt = 1, .mw_2a = is_2a};
 
     memset(f, 0, sizeof(*f));
+    f->is_2a = is_2a;
     memcpy(attr.gid[0].gid, my_gid, 16);
     attr.gid[0].type = RNIC_GID_ROCE_V2;
     f->rnic = rnic_new(&attr);
@@ -329,8 +364,7 @@ static void setup(struct fuzz *f)
     FUZZ_CHECK(rnic_pd_new(f->rnic, &f->pd[0]) == RNIC_OK);
     FUZZ_CHECK(rnic_pd_new(f->rnic, &f->pd[1]) == RNIC_OK);
     FUZZ_CHECK(rnic_cq_new(f->rnic, 64, &f->cq) == RNIC_OK);
-    init.recv_cq = init.send_cq = f->cq;
-    FUZZ_CHECK(rnic_qp_new(f->pd[0], &init, &f->qp) == RNIC_OK);
+    new_qp(f);
     f->attr = (struct rnic_qp_attr){.access = RNIC_ACCESS_ALL,
                                     .pkey = 0xFFFF,
                                     .path_mtu = MTU,
@@ -357,7 +391,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct fuzz fuzz;
     struct script script = {data, size};
 
-    setup(&fuzz);
+    setup(&fuzz, size > 0 && (data[0] & 16));
     while (script.left) {
         const struct rnic_recv_wr recv = {.wr_id = 1};
 
@@ -366,6 +400,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         case 1: change_window(&fuzz, &script); break;
         case 2: bind(&fuzz, &script); break;
         case 3: invalidate(&fuzz, &script); break;
+        case 5: change_qp(&fuzz); break;
         case 4: rnic_post_recv(fuzz.qp, &recv); break;
         default: request(&fuzz, &script); break;
         }

@@ -73,6 +73,46 @@ static void window_type_2(void)
     both_close(&both);
 }
 
+/* 2A or 2B, as the device says: whether a QP can go that windows are bound to (RNIC_WINDOWS). */
+static void window_kind(void)
+{
+    struct both both;
+    struct ibv_device_attr attr;
+    MUST(ibv_query_device(context, &attr) == 0);
+    bool is_2a = attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2A;
+    const char *asked = getenv("RNIC_WINDOWS");
+    MUST(is_2a == !(attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B));
+    MUST(is_2a == (asked && strcmp(asked, "2A") == 0));
+    both_open(&both, context);
+    struct ibv_mw *mw = ibv_alloc_mw(both.b.pd, IBV_MW_TYPE_2);
+    MUST(mw != NULL);
+    struct ibv_send_wr wr = {.opcode = IBV_WR_BIND_MW,
+                             .send_flags = IBV_SEND_SIGNALED,
+                             .bind_mw = {mw,
+                                         ibv_inc_rkey(mw->rkey),
+                                         {both.mr_b, (uintptr_t)both.buf_b, 64,
+                                          IBV_ACCESS_REMOTE_WRITE}}},
+                       *bad = NULL;
+    MUST(ibv_post_send(both.b.qp, &wr, &bad) == 0);
+    MUST(endpoint_wait(both.b.cq).status == IBV_WC_SUCCESS);
+    MUST(ibv_dereg_mr(both.mr_b) == EBUSY);
+    if (is_2a) {
+        MUST(ibv_destroy_qp(both.b.qp) == EBUSY);
+        MUST(both_write(&both, (uintptr_t)both.buf_b, wr.bind_mw.rkey, 64) == IBV_WC_SUCCESS);
+        wr = (struct ibv_send_wr){.opcode = IBV_WR_LOCAL_INV,
+                                  .send_flags = IBV_SEND_SIGNALED,
+                                  .invalidate_rkey = wr.bind_mw.rkey};
+        MUST(ibv_post_send(both.b.qp, &wr, &bad) == 0);
+        MUST(endpoint_wait(both.b.cq).status == IBV_WC_SUCCESS);
+    }
+    MUST(ibv_destroy_qp(both.b.qp) == 0);
+    struct ibv_qp_init_attr init = both_init(IBV_QPT_RC);
+    init.send_cq = init.recv_cq = both.b.cq;
+    MUST((both.b.qp = ibv_create_qp(both.b.pd, &init)) != NULL);
+    MUST(ibv_dealloc_mw(mw) == 0);
+    both_close(&both);
+}
+
 static void reregister(void)
 {
     struct both both;
@@ -512,6 +552,7 @@ int main(int argc, char **argv)
     static const struct both_case cases[] = {
         {"window_type_1", window_type_1},
         {"window_type_2", window_type_2},
+        {"window_kind", window_kind},
         {"reregister", reregister},
         {"iova", iova},
         {"resize", resize},

@@ -34,9 +34,9 @@ uint32_t pair_qpn(unsigned side, unsigned i)
 }
 
 static void make_device(struct pair_side *side, const uint8_t mac[6], const uint8_t gid[16],
-                        enum rnic_gid_type type, uint64_t seed)
+                        enum rnic_gid_type type, uint64_t seed, bool mw_2a)
 {
-    struct rnic_attr attr = {.gid_cnt = 1};
+    struct rnic_attr attr = {.gid_cnt = 1, .mw_2a = mw_2a};
     struct rnic_mr_attr mr = {
         .len = PAIR_MEM, .iova = PAIR_IOVA, .access = RNIC_ACCESS_ALL, .key = PAIR_KEY};
     struct rng rng = rng_of(seed);
@@ -140,7 +140,8 @@ void pair_init_as(struct pair *pair, uint64_t seed, enum roce_encap encap, unsig
         const uint8_t *mac = s ? gen.dmac : gen.smac;
         struct simnet_node node = {NULL, {0}, node_output, node_input, node_deadline, node_expire};
 
-        make_device(&pair->side[s], mac, s ? gen.dgid : gen.sgid, type, 2 * seed + s);
+        make_device(&pair->side[s], mac, s ? gen.dgid : gen.sgid, type, 2 * seed + s,
+                    opts && opts->mw_2a);
         for (unsigned i = 0; i < qp_cnt; i++) {
             struct rnic_av *av = &pair->side[s].attr[i].av;
 

@@ -22,6 +22,7 @@ struct pair_opts {
     enum rnic_qp_type type; /* RC (also 0), UC or XRC_SEND */
     bool srq;               /* a basic SRQ for each QP */
     bool no_credits;
+    bool mw_2a; /* type 2 windows are 2A */
 };
 
 #define PAIR_TARGET 0x10u /* added to the QPN of the initiator: that of the target beside it */

@@ -179,7 +179,7 @@ static void xrc_wrong_srq(void)
 {
     init(ROCE_SVC_XRC);
     EXPECT_EQ(fake_in(&fake, xrc_send(ROCE_OP_XRC_SEND_ONLY, 0, 1, 10)), RNIC_RESP_NAK_XRCETH);
-    expect_xrc(ROCE_OP_XRC_ACK, 0, ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ, 0);
+    expect_xrc(ROCE_OP_XRC_ACK, 0, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, 0);
     EXPECT_EQ(fake.event[0], RNIC_EVENT_QP_ACCESS_ERR);
     fake_free(&fake);
 
@@ -189,7 +189,7 @@ static void xrc_wrong_srq(void)
     fake.srq_gone = true;
     EXPECT_EQ(fake_in(&fake, xrc_send(ROCE_OP_XRC_SEND_LAST, 1, FAKE_SRQN, 10)),
               RNIC_RESP_NAK_XRCETH);
-    EXPECT_EQ(fake.wc[0].status, RNIC_WC_LOC_QP_OP_ERR);
+    EXPECT_EQ(fake.wc[0].status, RNIC_WC_LOC_ACCESS_ERR);
     EXPECT_EQ(fake.failed_cnt, 1);
     fake_free(&fake);
 }

@@ -253,7 +253,7 @@ static void r132_local_invalidate(void)
     freq_post(&fake, 5, RNIC_WR_LOCAL_INV, 0, 0); /* gone already */
     freq_ack(&fake, 3);
     freq_expect_wc(&fake, 4, OK);
-    freq_expect_wc(&fake, 5, RNIC_WC_LOC_QP_OP_ERR);
+    freq_expect_wc(&fake, 5, RNIC_WC_MW_BIND_ERR);
     EXPECT_EQ(fake.failed_cnt, 1);
     freq_free(&fake);
 }

@@ -14,8 +14,10 @@ static void parses_a_file(void)
                            "  ifaces = eth0, !lo # two\n"
                            "\n"
                            "impair=loss=3%\r\n"
+                           "windows = 2A\n"
                            "seed\t=\t0x10",
                            error));
+    CU_ASSERT(config.mw_2a);
     CU_ASSERT_STRING_EQUAL(config.ifaces, "eth0, !lo");
     CU_ASSERT_STRING_EQUAL(config.impair, "loss=3%");
     EXPECT_EQ(config.seed, 16);
@@ -25,8 +27,8 @@ static void parses_a_file(void)
 /* Each is refused, and the line is named. */
 static void refuses(void)
 {
-    static const char *const texts[] = {
-        "seed = x", "seed = -1", "seed = 1 2", "seed =", "colour = red", "ifaces", "= 3"};
+    static const char *const texts[] = {"seed = x",     "seed = -1", "seed = 1 2", "seed =",
+                                        "colour = red", "ifaces",    "= 3",        "windows = 2"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct config config = {0};
         char text[64] = "\n";
@@ -55,9 +57,15 @@ static void environment_wins(void)
     setenv("RNIC_CONFIG", "/dev/null", 1);
     setenv("RNIC_IFACES", "veth*", 1);
     setenv("RNIC_SEED", "7", 1);
+    setenv("RNIC_WINDOWS", "2A", 1);
     CU_ASSERT(config_load(&config, error));
     CU_ASSERT_STRING_EQUAL(config.ifaces, "veth*");
     EXPECT_EQ(config.seed, 7);
+    CU_ASSERT(config.mw_2a);
+    setenv("RNIC_WINDOWS", "2B", 1);
+    CU_ASSERT(config_load(&config, error));
+    CU_ASSERT(!config.mw_2a);
+    unsetenv("RNIC_WINDOWS");
     setenv("RNIC_SEED", "seven", 1);
     CU_ASSERT_FALSE(config_load(&config, error));
     setenv("RNIC_CONFIG", "/nonexistent/rnic.conf", 1);

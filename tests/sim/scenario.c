@@ -6,8 +6,6 @@
 
 #define LONG_TIME UINT64_C(60000000000) /* ns: nothing that still works takes that long */
 
-struct scenario_seen scenario_seen;
-
 static struct scenario scenario;
 
 static void on_finding(void *user, const struct roce_finding *finding)
@@ -44,6 +42,7 @@ static bool run(uint64_t seed, const struct simnet_rule *strike)
     s->fabric.net.tick = scenario_tick;
     s->fabric.net.observe = scenario_observe;
     s->fabric.net.arrive = scenario_arrive;
+    s->fabric.net.switched = scenario_switched;
     /* A slow receiver may come to rest with WQEs still to be posted: the next tick posts some. */
     for (unsigned i = 0; i < 400 && (i == 0 || !scenario_idle(s)); i++)
         simnet_run(&s->fabric.net, s->fabric.net.now + LONG_TIME);

@@ -74,6 +74,8 @@ struct scn_end {
     bool failed;      /* its first completion in error came */
     bool flushed;     /* receive completions in error came */
     uint32_t window;  /* key of a window over the area, or 0 */
+    unsigned kind;    /* of that window: 1, 2, or 3 for 2A */
+    bool bound_2a;    /* a 2A window was bound through it, and still is */
     unsigned recv_at; /* RC: the next request of the other end that uses a receive WQE */
     /* the wire */
     uint32_t sent;  /* PSNs sent so far */
@@ -83,6 +85,7 @@ struct scn_end {
     uint32_t epsn; /* counted from the other's sq_psn */
     bool open, held;
     bool silent;           /* a NAK was sent: nothing is said of a gap until it is answered */
+    uint64_t nak_at;       /* when a gap was seen first */
     unsigned due[SCN_DUE]; /* UC, UD: requests of the other end whose receive completion is due */
     unsigned due_cnt;
 };
@@ -113,6 +116,7 @@ struct scn_tally {
     uint64_t send, write, read, atomic, atomic_write, flush; /* executed */
     uint64_t duplicate, ahead, no_wqe, uc_dropped, datagrams, qkey, marked, again, went_back,
         seq_nak;
+    uint64_t filled; /* gaps that were filled at the very time they were seen: no NAK may be sent */
     uint64_t status[2][RNIC_WC_GENERAL_ERR + 1]; /* completions: sends, receives */
 };
 
@@ -136,6 +140,7 @@ struct scenario {
     bool slow;
     bool faults;  /* the network may lose a NAK */
     bool perfect; /* and nothing else happens on it either */
+    bool paced;   /* QPs slow down for CNPs: a NAK may wait behind READ responses */
     bool cut;     /* SCN_CUT has happened */
     struct roce_flow *judge;
     uint32_t frame;
@@ -150,17 +155,36 @@ void scenario_run(uint64_t seed);
 bool scenario_strike(uint64_t seed, unsigned cls, unsigned nth, enum simnet_action action,
                      uint64_t delay_ns);
 
-/* What was put to the test by all scenarios so far; for a test of the generator itself. */
+/*
+ * What was put to the test by all scenarios so far; for a test of the generator itself. The first
+ * index is the service: RC, UC, UD, XRC.
+ */
+#define SCN_OPCODES 16u
+#define SCN_MTUS    5u /* 256 << 0..4 */
+#define SCN_ENCAPS  3u /* RoCEv1, RoCEv2 over IPv4, over IPv6 */
+#define SCN_SIZES   4u /* devices: 2, 3 to 8, 9 to 32, 33 to 64 */
+
 struct scenario_seen {
-    uint64_t done[4][16]; /* requests completed: RC, UC, UD, XRC; by opcode */
+    uint64_t done[4][SCN_OPCODES]; /* requests completed */
+    uint64_t mtus[4][SCN_OPCODES][SCN_MTUS];
+    uint64_t encaps[4][SCN_OPCODES][SCN_ENCAPS];
+    uint64_t sizes[4][SCN_SIZES]; /* links */
+    /* Packets that met a fault: requests by opcode, answers by class. */
+    uint64_t struck[4][SCN_OPCODES][SIMNET_FATE_CNT];
+    uint64_t answers[4][SIMNET_CLASS_CNT][SIMNET_FATE_CNT];
     uint64_t status[RNIC_WC_GENERAL_ERR + 1];
-    uint64_t accidents[SCN_ACCIDENT_CNT];
-    uint64_t through_window;
+    uint64_t accidents[4][SCN_ACCIDENT_CNT];
+    uint64_t through_window[RNIC_MW_TYPE_2 + 2]; /* by type; 3: 2A */
+    uint64_t held;                               /* QPs that 2A windows kept (R213) */
     uint64_t fates[SIMNET_FATE_CNT];
     uint64_t classes[SIMNET_CLASS_CNT];
     unsigned devs_max;
 };
 extern struct scenario_seen scenario_seen;
+
+/* How many cells of the tables were never reached; unless `quietly`, prints the tables and reports
+ * each of those as a failure. */
+unsigned scenario_seen_check(bool quietly);
 
 /* ---- between the parts ----------------------------------------------------------------------- */
 
@@ -168,6 +192,8 @@ void scenario_make(struct scenario *s, uint64_t seed);
 void scenario_tick(void *ctx, uint64_t now);
 bool scenario_idle(const struct scenario *s);
 void scenario_observe(void *ctx, const struct simnet_event *event);
+void scenario_switched(void *ctx, unsigned from, unsigned to, const uint8_t *frame, size_t len,
+                       enum simnet_fate fate);
 void scenario_arrive(void *ctx, unsigned node, const uint8_t *frame, size_t len, uint64_t now);
 void scenario_check(struct scenario *s);
 bool scenario_reliable(const struct scn_link *l);

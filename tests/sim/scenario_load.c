@@ -156,7 +156,7 @@ static bool post_send(struct scenario *s, unsigned link, unsigned side)
     }
     if (rnic_post_send(e->qp, &wr) != RNIC_OK)
         return false;
-    scenario_seen.through_window +=
+    scenario_seen.through_window[o->kind] +=
         through && (w->opcode == RNIC_WR_WRITE || rnic_wr_is_fetch(w->opcode));
     e->posted++;
     return true;
@@ -245,8 +245,16 @@ static void take_send(struct scenario *s, const struct rnic_wc *wc)
         w->opcode != RNIC_WR_FLUSH)
         EXPECT_EQ(wc->byte_len, w->len);
     w->done = true;
-    if (w->opcode == RNIC_WR_BIND_MW && (!l->accident || rng_below(&s->rng, 2)))
-        e->window = rnic_mw_rkey(w->mw);
+    if (w->opcode == RNIC_WR_BIND_MW) {
+        bool type_2 = rnic_mw_type(w->mw) == RNIC_MW_TYPE_2;
+        bool is_2a = type_2 && rnic_mw_2a(s->fabric.dev[e->dev].rnic);
+
+        e->bound_2a = e->bound_2a || is_2a;
+        if (!l->accident || rng_below(&s->rng, 2)) {
+            e->window = rnic_mw_rkey(w->mw);
+            e->kind = is_2a ? 3 : type_2 ? 2 : 1;
+        }
+    }
 }
 
 static struct scn_end *end_of(struct scenario *s, unsigned dev, uint32_t qpn,

@@ -78,13 +78,14 @@ static enum rnic_wr_opcode random_opcode(struct scenario *s, const struct scn_li
         RNIC_WR_SEND_INV,  RNIC_WR_READ,      RNIC_WR_READ,     RNIC_WR_CMP_SWAP,
         RNIC_WR_FETCH_ADD, RNIC_WR_LOCAL_INV, RNIC_WR_BIND_MW,  RNIC_WR_ATOMIC_WRITE,
         RNIC_WR_FLUSH,     RNIC_WR_WRITE,     RNIC_WR_FETCH_ADD};
-    static const enum rnic_wr_opcode uc[] = {RNIC_WR_WRITE, RNIC_WR_WRITE_IMM, RNIC_WR_SEND,
-                                             RNIC_WR_SEND_IMM};
+    static const enum rnic_wr_opcode uc[] = {RNIC_WR_WRITE,   RNIC_WR_WRITE_IMM,
+                                             RNIC_WR_SEND,    RNIC_WR_SEND_IMM,
+                                             RNIC_WR_BIND_MW, RNIC_WR_LOCAL_INV};
     static const enum rnic_wr_opcode ud[] = {RNIC_WR_SEND, RNIC_WR_SEND_IMM};
 
     if (scenario_reliable(l))
         return rc[rng_below(&s->rng, sizeof(rc) / sizeof(rc[0]))];
-    return l->type == RNIC_QPT_UC ? uc[rng_below(&s->rng, 4)] : ud[rng_below(&s->rng, 2)];
+    return l->type == RNIC_QPT_UC ? uc[rng_below(&s->rng, 6)] : ud[rng_below(&s->rng, 2)];
 }
 
 /* An earlier WRITE of the same end, or NULL: what it wrote a READ behind it must find (R092). */
@@ -136,8 +137,9 @@ static bool make_wr(struct scenario *s, struct scn_link *l, unsigned side)
     case RNIC_WR_BIND_MW:
         w->flags |= RNIC_SEND_SIGNALED;
         EXPECT_EQ(rnic_mw_new(s->fabric.dev[e->dev].pd,
-                              l->type == RNIC_QPT_RC && rng_below(&s->rng, 2) ? RNIC_MW_TYPE_2
-                                                                              : RNIC_MW_TYPE_1,
+                              l->type != RNIC_QPT_XRC_SEND && rng_below(&s->rng, 2)
+                                  ? RNIC_MW_TYPE_2
+                                  : RNIC_MW_TYPE_1,
                               &w->mw),
                   RNIC_OK);
         break;
@@ -312,14 +314,14 @@ static void connect_end(struct scenario *s, struct scn_link *l, unsigned side, u
 /* False if the memory is used up. */
 static bool make_link(struct scenario *s, bool accident)
 {
-    static const enum rnic_qp_type types[] = {RNIC_QPT_RC, RNIC_QPT_RC, RNIC_QPT_UC, RNIC_QPT_UD,
-                                              RNIC_QPT_XRC_SEND};
+    static const enum rnic_qp_type types[] = {RNIC_QPT_RC, RNIC_QPT_XRC_SEND, RNIC_QPT_UC,
+                                              RNIC_QPT_UD, RNIC_QPT_RC,       RNIC_QPT_XRC_SEND};
     struct scn_link *l = &s->link[s->link_cnt];
     unsigned devs = s->fabric.dev_cnt;
     unsigned wrs = 1 + rng_below(&s->rng, devs > 8 ? 8 : SCN_WRS);
 
     memset(l, 0, sizeof(*l));
-    l->type = accident ? RNIC_QPT_RC : types[rng_below(&s->rng, 5)];
+    l->type = types[rng_below(&s->rng, accident ? 2 : 6)];
     l->mtu = UINT32_C(256) << rng_below(&s->rng, 5);
     if (accident)
         l->accident = (enum scn_accident)(1 + rng_below(&s->rng, SCN_ACCIDENT_CNT - 1));
@@ -347,7 +349,7 @@ static bool make_link(struct scenario *s, bool accident)
     if (l->accident && l->end[0].wr_cnt)
         make_wrong(s, l);
     if (l->accident) {
-        scenario_seen.accidents[l->accident]++;
+        scenario_seen.accidents[scenario_service(l)][l->accident]++;
         s->hurt[l->end[0].dev] = s->hurt[l->end[1].dev] = true;
         l->end[1].pool->starved = l->accident == SCN_NO_RECV;
     }
@@ -359,6 +361,7 @@ static bool make_link(struct scenario *s, bool accident)
         connect_end(s, l, 0, depth);
         connect_end(s, l, 1, depth);
     }
+    scenario_seen.sizes[scenario_service(l)][devs == 2 ? 0 : devs <= 8 ? 1 : devs <= 32 ? 2 : 3]++;
     s->link_cnt++;
     return true;
 }
@@ -388,13 +391,17 @@ static struct simnet_path random_path(struct scenario *s)
         path.jitter_ns = rng_below(&s->rng, 3000);
     if (rng_below(&s->rng, 3) == 0)
         path.bps = UINT64_C(1000000000) * (1 + rng_below(&s->rng, 100));
+    if (rng_below(&s->rng, 4) == 0) { /* what finds no room is lost */
+        path.bps = UINT64_C(1000000000) * (1 + rng_below(&s->rng, 10));
+        path.queue = 36000 + rng_below(&s->rng, 30000);
+    }
     return path;
 }
 
 /* Faults keyed by (QP, PSN, occurrence), of requests and of what answers them. */
 static void exact_faults(struct scenario *s)
 {
-    unsigned cnt = rng_below(&s->rng, 2) ? 0 : 1 + rng_below(&s->rng, 12);
+    unsigned cnt = rng_below(&s->rng, 2) ? 0 : 1 + rng_below(&s->rng, 24);
 
     for (unsigned i = 0; i < cnt; i++) {
         struct scn_link *l = &s->link[rng_below(&s->rng, s->link_cnt)];
@@ -409,8 +416,30 @@ static void exact_faults(struct scenario *s)
 
         rule.psn = asks->sq_psn + rng_below(&s->rng, asks->psns + 1);
         rule.nth = 1 + rng_below(&s->rng, 2);
-        rule.action = (enum simnet_action)rng_below(&s->rng, SIMNET_MARK + 1);
+        rule.action = (enum simnet_action)rng_below(&s->rng, SIMNET_ACTION_CNT);
         rule.delay_ns = rng_below(&s->rng, 100000);
+        simnet_rule(&s->fabric.net, &rule);
+        s->faults = true;
+    }
+}
+
+/* Faults of the n-th packet of a class, mostly of those that there are few of. */
+static void class_faults(struct scenario *s)
+{
+    static const enum simnet_class classes[] = {SIMNET_NAK_FATAL, SIMNET_NAK_RNR, SIMNET_NAK_SEQ,
+                                                SIMNET_CNP,       SIMNET_ATOMIC,  SIMNET_READ};
+    unsigned cnt = rng_below(&s->rng, 3) ? 6 + rng_below(&s->rng, 12) : 0;
+
+    if (s->link_cnt && s->link[0].accident && cnt == 0)
+        cnt = rng_below(&s->rng, 2);
+    for (unsigned i = 0; i < cnt; i++) {
+        const struct simnet_rule rule = {
+            .from = -1,
+            .classes = 1u << classes[i ? rng_below(&s->rng, 6) : 0],
+            .nth = 1 + rng_below(&s->rng, 3),
+            .action = (enum simnet_action)rng_below(&s->rng, SIMNET_ACTION_CNT),
+            .delay_ns = rng_below(&s->rng, 100000)};
+
         simnet_rule(&s->fabric.net, &rule);
         s->faults = true;
     }
@@ -449,7 +478,7 @@ void scenario_make(struct scenario *s, uint64_t seed)
     s->max_len = 1 + rng_below(&s->rng, devs > 8 ? 3000 : 8192);
     if (s->max_len < 8)
         s->max_len = 8;
-    s->slow = rng_below(&s->rng, 3) == 0;
+    s->slow = rng_below(&s->rng, 2) == 0;
     rnic_ecn_defaults(&ecn);
     ecn.dcqcn.rpg_max_rate = 10000;
     if (rng_below(&s->rng, 4) == 0) { /* a switch that marks and overflows */
@@ -460,12 +489,15 @@ void scenario_make(struct scenario *s, uint64_t seed)
     }
     encap = encaps[rng_below(&s->rng, 3)];
     congestion = rng_below(&s->rng, 2);
+    s->paced = congestion;
     fabric_init(&s->fabric, seed, devs, encap, devs > 8 ? 1u << 18 : 1u << 20,
                 congestion ? &ecn : NULL, &wire);
     path = random_path(s);
-    if (wire.bps)
+    if (wire.bps) {
         path.bps = wire.bps;
-    s->faults = path.loss_ppm || path.corrupt_ppm || path.reorder_ppm || wire.bps;
+        path.queue = 0;
+    }
+    s->faults = path.loss_ppm || path.corrupt_ppm || path.reorder_ppm || path.queue || wire.bps;
     s->perfect = !s->faults && !path.dup_ppm && !path.mark_ppm && !path.bps;
     simnet_paths(&s->fabric.net, &path);
     for (unsigned d = 0; d < devs; d++) {
@@ -477,13 +509,14 @@ void scenario_make(struct scenario *s, uint64_t seed)
         memcpy(s->first[d], s->fabric.dev[d].mem, s->fabric.mem_len);
         memcpy(s->expected[d], s->fabric.dev[d].mem, s->fabric.mem_len);
     }
-    accident = rng_below(&s->rng, 3) == 0;
+    accident = rng_below(&s->rng, 2);
     links = devs > 8 ? SCN_LINKS : 1 + rng_below(&s->rng, 8);
     for (unsigned i = 0; i < links; i++)
         if (!make_link(s, accident && i == 0))
             break;
     exact_faults(s);
-    if (rng_below(&s->rng, 6) == 0)
+    class_faults(s);
+    if (rng_below(&s->rng, 3) == 0)
         partition(s);
     if (devs > scenario_seen.devs_max)
         scenario_seen.devs_max = devs;

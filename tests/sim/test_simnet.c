@@ -221,6 +221,25 @@ static void exact_rules(void)
     EXPECT_EQ(left.got[3].at, 10);
 }
 
+/* A queue that is full for one packet, and a path that is down from another on. */
+static void exact_queue_and_cut(void)
+{
+    struct simnet_rule *cut;
+
+    begin(5, 10);
+    simnet_rule(&net, &(struct simnet_rule){
+                          .from = 0, .psn_matters = true, .psn = 2, .action = SIMNET_FULL});
+    cut = simnet_rule(
+        &net, &(struct simnet_rule){
+                  .from = 0, .psn_matters = true, .psn = 4, .action = SIMNET_CUT, .delay_ns = 100});
+    simnet_run(&net, 1000);
+    EXPECT_EQ(simnet_count(&net, 0, SIMNET_ANY, SIMNET_OVERFLOWED), 1);
+    EXPECT_EQ(cut->hits, 1);
+    EXPECT_EQ(right.cnt + 1 + simnet_count(&net, 0, SIMNET_ANY, SIMNET_PARTED), 10);
+    EXPECT_EQ(right.cnt, 3);                /* 0, 1 and 3: all of them leave at once */
+    EXPECT_EQ(net.path[0][1].down_to, 100); /* then it is up again */
+}
+
 static void partition_and_timers(void)
 {
     begin(6, 0);
@@ -278,4 +297,5 @@ static void recording(void)
 }
 
 SUITE("sim.simnet", TEST(perfect_wire), TEST(chance_faults_and_tally), TEST(same_seed_same_run),
-      TEST(exact_rules), TEST(partition_and_timers), TEST(bandwidth_and_queue), TEST(recording))
+      TEST(exact_rules), TEST(exact_queue_and_cut), TEST(partition_and_timers),
+      TEST(bandwidth_and_queue), TEST(recording))

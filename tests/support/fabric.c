@@ -44,7 +44,7 @@ static void make_device(struct fabric *fabric, unsigned i, enum roce_encap encap
                         const struct rnic_ecn *ecn)
 {
     struct fabric_dev *dev = &fabric->dev[i];
-    struct rnic_attr attr = {.gid_cnt = 1};
+    struct rnic_attr attr = {.gid_cnt = 1, .mw_2a = i % 2};
     struct rnic_mr_attr mr = {.len = fabric->mem_len, .access = RNIC_ACCESS_ALL, .key = FABRIC_KEY};
     struct simnet_node node = {NULL, {0}, node_output, node_input, node_deadline, node_expire};
     struct rng rng = rng_of(seed);

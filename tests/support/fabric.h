@@ -2,7 +2,8 @@
 /*
  * Fabric: up to 64 devices at one simulated switch, and QPs between any two of them. Each device
  * has a link of its own to the switch; what several send to one meets in the queue of its port
- * (simnet.h). pair.h is the two-device case with more to pin.
+ * (simnet.h). Windows of type 2 are 2B on the even devices and 2A on the odd ones. pair.h is the
+ * two-device case with more to pin.
  */
 #ifndef TEST_FABRIC_H
 #define TEST_FABRIC_H

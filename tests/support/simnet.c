@@ -241,6 +241,7 @@ struct verdict {
     int corrupt; /* offset of the byte whose bit is to be turned, or -1 */
     uint8_t bit;
     bool mark;
+    bool full; /* there is no room for it */
 };
 
 static bool chance(struct simnet *net, uint32_t ppm)
@@ -292,7 +293,7 @@ static bool rule_fits(const struct simnet_rule *rule, unsigned from, enum simnet
            (rule->classes == 0 || (rule->classes & 1u << cls));
 }
 
-static void apply_rule(struct simnet *net, const struct simnet_rule *rule,
+static void apply_rule(struct simnet *net, struct simnet_path *path, const struct simnet_rule *rule,
                        const struct roce_pkt *pkt, struct verdict *v)
 {
     v->bit = 1;
@@ -310,10 +311,16 @@ static void apply_rule(struct simnet *net, const struct simnet_rule *rule,
     case SIMNET_CORRUPT_HEADER: v->corrupt = pkt->off[ROCE_HDR_BTH] + 11; break;
     case SIMNET_CORRUPT_ICRC: v->corrupt = icrc_byte(net, pkt); break;
     case SIMNET_MARK: v->mark = true; break;
+    case SIMNET_FULL: v->full = true; break;
+    case SIMNET_CUT:
+        path->down_from = net->now;
+        path->down_to = net->now + rule->delay_ns;
+        break;
+    case SIMNET_ACTION_CNT: break;
     }
 }
 
-static struct verdict judge(struct simnet *net, unsigned from, const struct simnet_path *path,
+static struct verdict judge(struct simnet *net, unsigned from, struct simnet_path *path,
                             enum simnet_class cls, const struct roce_pkt *pkt)
 {
     struct verdict v = {.corrupt = -1};
@@ -335,7 +342,7 @@ static struct verdict judge(struct simnet *net, unsigned from, const struct simn
         if (rule->nth && rule->nth != rule->seen)
             continue;
         rule->hits++;
-        apply_rule(net, rule, pkt, &v);
+        apply_rule(net, path, rule, pkt, &v);
     }
     return v;
 }
@@ -423,7 +430,7 @@ static unsigned carry(struct simnet *net, unsigned from, unsigned to, enum simne
         return fates | 1u << SIMNET_PARTED;
     if (v.drop)
         return fates | 1u << SIMNET_LOST;
-    if (path->bps && left == 0)
+    if (v.full || (path->bps && left == 0))
         return fates | 1u << SIMNET_OVERFLOWED;
     due = left + path->delay_ns + up_to(net, path->jitter_ns);
     if (v.hold) {
@@ -504,6 +511,13 @@ static void drain(struct simnet *net)
 /* ---- the clock ---------------------------------------------------------------------------------
  */
 
+static void tell_switched(struct simnet *net, const struct simnet_flight *flight,
+                          enum simnet_fate fate)
+{
+    if (net->switched)
+        net->switched(net->ctx, flight->from, flight->to, flight->bytes, flight->len, fate);
+}
+
 /* The frame is at the switch: into the queue of its port, marked if that is long, or dropped. */
 static void enter_queue(struct simnet *net, struct simnet_flight *flight)
 {
@@ -514,6 +528,7 @@ static void enter_queue(struct simnet *net, struct simnet_flight *flight)
 
     if (waiting + flight->len > port->queue) {
         net->tally[flight->from][flight->cls][SIMNET_OVERFLOWED]++;
+        tell_switched(net, flight, SIMNET_OVERFLOWED);
         free(flight->bytes);
         return;
     }
@@ -526,6 +541,7 @@ static void enter_queue(struct simnet *net, struct simnet_flight *flight)
         mark_frame(flight->bytes, &pkt);
         flight->marked = true;
         net->tally[flight->from][flight->cls][SIMNET_MARKED]++;
+        tell_switched(net, flight, SIMNET_MARKED);
     }
     port->busy = start + (uint64_t)flight->len * 8000000000u / port->bps;
     flight->due = port->busy + port->delay_ns;

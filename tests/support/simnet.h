@@ -110,6 +110,9 @@ enum simnet_action {
     SIMNET_CORRUPT_HEADER,  /* the PSN */
     SIMNET_CORRUPT_ICRC,
     SIMNET_MARK,
+    SIMNET_FULL, /* finds no room in the queue */
+    SIMNET_CUT,  /* the path is down from this packet on for delay_ns */
+    SIMNET_ACTION_CNT
 };
 
 /* An exact fault: the `nth` packet, counted from 1, that fits; every one if nth is 0. */
@@ -162,6 +165,9 @@ struct simnet {
     void (*observe)(void *ctx, const struct simnet_event *event);
     void (*arrive)(void *ctx, unsigned to, const uint8_t *frame, size_t len, uint64_t now);
     void (*tick)(void *ctx, uint64_t now);
+    /* Called for each frame that a switch drops (SIMNET_OVERFLOWED) or marks (SIMNET_MARKED). */
+    void (*switched)(void *ctx, unsigned from, unsigned to, const uint8_t *frame, size_t len,
+                     enum simnet_fate fate);
     void *ctx;
 
     struct simnet_flight *flight; /* heap by time */

@@ -14,10 +14,10 @@
 /* One frame leaves an end in this time: 4 KiB at 160 Gbit/s. It bounds what is on the link. */
 #define TX_NS UINT64_C(200)
 
-/* The requester of a closed loop: 4.096 us * 2^14 = 67 ms, as programs have it. */
+/* The local ACK timeout of a closed loop's requester is the recorded one's, but 4.2 ms at least: as
+ * long as edits hold frames back; 67 ms, as programs have it, where that has none. */
+#define TIMEOUT_MIN  10u
 #define TIMEOUT_CODE 14u
-#define TIMEOUT_NS   (UINT64_C(4096) << TIMEOUT_CODE)
-#define RETRY_CNT    7u
 
 /* Lost frames remembered: more than a requester's tries, with windows of many packets. */
 #define LOST_MAX 1024u
@@ -132,6 +132,13 @@ static const char *answerer_open(struct loop *l, const struct rnic_qp_attr *comm
     return rc == 0 ? NULL : rnic_error_text(rc);
 }
 
+static uint8_t timeout_code(const struct setup *s)
+{
+    if (s->timeout == 0)
+        return TIMEOUT_CODE;
+    return s->timeout < TIMEOUT_MIN ? TIMEOUT_MIN : s->timeout;
+}
+
 static const char *open_ends(struct loop *l)
 {
     const struct setup *s = l->setup;
@@ -140,8 +147,8 @@ static const char *open_ends(struct loop *l)
     const struct trace_flow *flow = &s->trace->flow[s->side->req_flow];
     struct rnic_qp_attr attr = {.path_mtu = s->mtu,
                                 .max_rd_atomic = RNIC_RD_ATOMIC_MAX,
-                                .timeout = TIMEOUT_CODE,
-                                .retry_cnt = RETRY_CNT,
+                                .timeout = timeout_code(s),
+                                .retry_cnt = s->retry_cnt,
                                 .rnr_retry = 7};
     struct rnic_qp_init init = {
         .type = RNIC_QPT_RC,
@@ -246,7 +253,7 @@ static bool gave_up_rightly(const struct loop *l, int64_t rel)
     for (size_t i = from; i < l->lost_cnt; i++)
         cnt += l->lost[i % LOST_MAX] >= rel;
     rnic_qp_view(l->answerer.qp, &view);
-    return cnt > RETRY_CNT || (l->conn->moved && view.state == RNIC_QPS_ERR);
+    return cnt > l->setup->retry_cnt || (l->conn->moved && view.state == RNIC_QPS_ERR);
 }
 
 static int take_sent(struct loop *l)
@@ -412,7 +419,8 @@ static int transmit(struct loop *l, struct end *end, const uint8_t *data, size_t
     l->conn->lost += out->copies == 0;
     l->conn->damaged += out->damaged;
     l->conn->forged += out->forged;
-    if (out->copies == 0 || out->damaged || out->forged || out->delay >= TIMEOUT_NS / 2)
+    if (out->copies == 0 || out->damaged || out->forged ||
+        out->delay >= UINT64_C(4096) << timeout_code(l->setup) >> 1)
         l->lost[l->lost_cnt++ % LOST_MAX] = l->near;
     l->conn->moved |= out->copies == 0 || out->damaged || out->forged || out->delay || out->hold ||
                       (out->copies > 1 && l->setup->rnr_naks > 0);

@@ -43,9 +43,12 @@ static bool on_req(struct cm *cm, const struct trace_flow *flow, const struct ro
         .active = {.comm_id = req->local_comm_id,
                    .qpn = req->local_qpn,
                    .psn = req->starting_psn,
-                   .resources = req->responder_resources},
+                   .resources = req->responder_resources,
+                   .rnr_retry = req->rnr_retry_count},
         .encap = flow->encap,
         .mtu = roce_mtu_bytes(req->mtu),
+        .timeout = req->primary_ack_timeout,
+        .retry_cnt = req->retry_count,
     };
     memcpy(c->active.addr, flow->src, 16);
     memcpy(c->passive.addr, flow->dst, 16);
@@ -63,6 +66,7 @@ static void on_rep(struct cm *cm, const struct trace_flow *flow, const struct ro
     c->passive.qpn = rep->local_qpn;
     c->passive.psn = rep->starting_psn;
     c->passive.resources = rep->responder_resources;
+    c->passive.rnr_retry = rep->rnr_retry_count;
     c->complete = true;
     c->pkt = pkt;
 }

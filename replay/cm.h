@@ -14,13 +14,15 @@ struct cm_end {
     uint32_t qpn;
     uint32_t psn;       /* of the first request it will accept (R240) */
     uint32_t resources; /* READs and atomics it answers at a time */
+    uint8_t rnr_retry;  /* how often the other end is to try again after an RNR NAK */
 };
 
 struct cm_conn {
     struct cm_end active;  /* sent the REQ */
     struct cm_end passive; /* sent the REP */
     enum roce_encap encap;
-    uint32_t mtu; /* bytes, 0 if the code was reserved */
+    uint32_t mtu;               /* bytes, 0 if the code was reserved */
+    uint8_t timeout, retry_cnt; /* of both: local ACK timeout's code, and retries after it */
     bool complete;
     uint32_t pkt; /* index into trace.pkt of the REP */
 };

@@ -702,6 +702,7 @@ int setup_derive(struct setup *s, const struct trace *trace, const struct side *
         return 0;
     if (!evidence_find(s))
         return -1;
+    timers_find(s);
     return find_allowed(s, memory);
 }
 

@@ -15,6 +15,7 @@
 #include "conn.h"
 #include "given.h"
 #include "memory.h"
+#include "timers.h"
 #include "wire/codes.h"
 
 #define STEP_NONE UINT32_MAX
@@ -91,6 +92,7 @@ struct setup {
     uint32_t rq_psn, sq_psn;               /* PSN expected first, and sent first */
     uint8_t resources, rd_atomic;          /* READs and atomics at a time: responder, requester */
     uint8_t timeout, retry_cnt, rnr_retry; /* the requester's; codes of ibv_modify_qp */
+    struct timers timers;                  /* what it shows of these */
     bool lossy;        /* something was sent again for another reason than RNR */
     uint64_t quickest; /* ns: no answer comes sooner after the packet that it answers; 0: unknown */
     uint32_t refused;  /* step of the NAK that ended the connection, or STEP_NONE */

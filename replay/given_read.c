@@ -317,8 +317,9 @@ static int read_conn(struct reader *r, json_t *item, void *into)
 {
     static const char *const names[] = {"connection", "device",  "requester", "responder",
                                         "from_cm",    "skipped", "setup",     NULL};
-    static const char *const asks[] = {"address",     "qpn",       "first_psn", "timeout",
-                                       "retry_count", "rnr_retry", "rd_atomic", NULL};
+    static const char *const asks[] = {"address",   "qpn",         "first_psn",
+                                       "timeout",   "retry_count", "rnr_retry",
+                                       "rd_atomic", "seen",        NULL};
     static const char *const answers[] = {"address", "qpn", NULL};
     struct given *given = into;
     struct given_conn *conn;

@@ -92,15 +92,30 @@ static json_t *withdrawn_json(const struct setup *s)
     return list;
 }
 
+/* What the requester was seen to do with its timers. */
+static json_t *timers_json(const struct timers *t)
+{
+    json_t *json = json_object();
+
+    if (t->waits)
+        json_object_update_new(json, json_pack("{s:i, s:b, s:i, s:i}", "waits", (int)t->waits,
+                                               "waits_sure", t->sure, "timeout_least",
+                                               t->timeout_min, "timeout_most", t->timeout_max));
+    json_object_update_new(json, json_pack("{s:i, s:b, s:i, s:b}", "retries", (int)t->retries,
+                                           "retries_exhausted", t->exhausted, "rnr_retries",
+                                           (int)t->rnr_retries, "rnr_exhausted", t->rnr_exhausted));
+    return json;
+}
+
 static json_t *requester_json(const struct setup *s, const uint8_t addr[16])
 {
     json_t *json = end_json(addr, s->peer_qpn);
 
     if (!s->skip)
-        json_object_update_new(json,
-                               json_pack("{s:i, s:i, s:i, s:i, s:i}", "first_psn", (int)s->sq_psn,
-                                         "timeout", s->timeout, "retry_count", s->retry_cnt,
-                                         "rnr_retry", s->rnr_retry, "rd_atomic", s->rd_atomic));
+        json_object_update_new(json, json_pack("{s:i, s:i, s:i, s:i, s:i, s:o}", "first_psn",
+                                               (int)s->sq_psn, "timeout", s->timeout, "retry_count",
+                                               s->retry_cnt, "rnr_retry", s->rnr_retry, "rd_atomic",
+                                               s->rd_atomic, "seen", timers_json(&s->timers)));
     return json;
 }
 

@@ -96,6 +96,35 @@ static void a_changed_value_takes_effect(void)
     EXPECT_CHANGES(changes);
 }
 
+/* The requester's timers: of the connection manager, as seen, and as programs have them. */
+static void timers_are_derived(void)
+{
+    static const struct change changes[] = {
+        /* CM says 19 and 2; it waits 3.2 s, sends twice again and gives up. */
+        {"cm-lost-peer.pcap",
+         "q=c[\"requester\"];e=q[\"seen\"];assert (q[\"timeout\"],q[\"retry_count\"],q["
+         "\"rnr_retry\"])==(19,2,7) and e[\"retries_exhausted\"] and e[\"timeout_least\"]<=19<=e["
+         "\"timeout_most\"]",
+         0, "verdict: PASS"},
+        /* Timeout 14, three times in a row, where the capture ends. */
+        {"rc-retry-exhausted.pcap",
+         "q=c[\"requester\"];e=q[\"seen\"];assert e[\"waits_sure\"] and e[\"timeout_most\"]==14 "
+         "and "
+         "e[\"retries\"]==3 and not e[\"retries_exhausted\"] and q[\"timeout\"]==14",
+         0, "verdict: PASS"},
+        /* REQ and REP of this one ask for 0 after RNR NAKs. */
+        {"ucmatose.pcap", "assert c[\"requester\"][\"rnr_retry\"]==0", 0, "verdict: PASS"},
+        {"rc-rnr-then-success.pcap",
+         "q=c[\"requester\"];assert q[\"seen\"][\"rnr_retries\"]==4 and q[\"rnr_retry\"]==7", 0,
+         "verdict: PASS"},
+        /* Copies on the wire are no waits. */
+        {"rc-duplicates.pcap", "assert c[\"requester\"][\"timeout\"]==14", 0, "verdict: PASS"},
+        {"cm-lost-peer.pcap", "c[\"requester\"][\"seen\"]={}", 0, "verdict: PASS"},
+    };
+
+    EXPECT_CHANGES(changes);
+}
+
 static void what_is_wrong_is_said_with_its_place(void)
 {
     static const struct change changes[] = {
@@ -150,4 +179,5 @@ static void what_is_wrong_is_said_with_its_place(void)
 }
 
 SUITE("replay.setup", TEST(what_was_dumped_gives_the_same_report),
-      TEST(a_changed_value_takes_effect), TEST(what_is_wrong_is_said_with_its_place))
+      TEST(a_changed_value_takes_effect), TEST(timers_are_derived),
+      TEST(what_is_wrong_is_said_with_its_place))

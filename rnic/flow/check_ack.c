@@ -90,13 +90,14 @@ static bool settle(struct roce_ctx *ctx, struct roce_req *req, const struct roce
         return true;
     if (oldest->psn == req->base && oldest->chain == e->chain && ctx->conn->sum.epochs == 1) {
         /* No message came before what was seen: the MSN never lags behind. */
-        if (!req->base_sure && pkt->aeth.msn == e->cum && (oldest->flags & ROCE_SENT_OFF_KNOWN)) {
+        if (!req->base_sure && (oldest->flags & ROCE_SENT_OFF_KNOWN) &&
+            pkt->aeth.msn == e->cum - roce_sent_number(oldest))
             req->base_sure = true;
-        }
         first = req->base_sure;
     }
     if (first) {
-        rsp->anchor_cum = rsp->anchor_msn = 0;
+        rsp->anchor_cum = roce_sent_number(oldest);
+        rsp->anchor_msn = 0;
         rsp->anchor_chain = e->chain;
         rsp->anchor_hits = ANCHOR_HITS;
         return rsp->anchor = true;

@@ -116,15 +116,8 @@ void roce_req_land(struct roce_req *req, struct roce_sent *e)
 static void link_entry(struct roce_req *req, const struct roce_sent *prev, struct roce_sent *e)
 {
     const struct roce_opcode *op = roce_opcode(e->op);
-    uint32_t ends = (e->flags & ROCE_SENT_ENDS) != 0;
 
-    if (prev) {
-        e->chain = prev->chain;
-        e->cum = prev->cum + ends;
-    } else {
-        e->chain = ++req->chain;
-        e->cum = ends;
-    }
+    e->chain = prev ? prev->chain : ++req->chain;
     if (roce_opcode_starts(op)) {
         e->off = 0;
         e->flags |= ROCE_SENT_OFF_KNOWN;
@@ -238,7 +231,7 @@ static void tell_message(struct roce_ctx *ctx, const struct roce_sent *e)
     struct roce_flow_result *r = ctx->result;
     const struct roce_opcode *op = roce_opcode(e->op);
 
-    r->msg_number = ctx->side->req.msg_number - ((e->flags & ROCE_SENT_ENDS) != 0);
+    r->msg_number = roce_sent_number(e);
     r->msg_first_frame = e->msg_frame;
     r->msg_offset = e->off;
     r->msg_bytes = (uint64_t)e->off + e->len;
@@ -274,6 +267,7 @@ static void append(struct roce_ctx *ctx, const struct roce_sent *now)
     } else
         prev = at ? roce_window_at(&req->win, at - 1) : NULL;
     joined = touches(prev, e);
+    e->cum = (prev ? prev->cum : req->msg_number) + ((e->flags & ROCE_SENT_ENDS) != 0);
     link_entry(req, joined ? prev : NULL, e);
     req->nxt = roce_sent_end(e);
     req->span_guess = (e->flags & ROCE_SENT_SPAN_GUESS) != 0;
@@ -295,6 +289,29 @@ static void append(struct roce_ctx *ctx, const struct roce_sent *now)
     tell_message(ctx, e);
 }
 
+/* The messages of the entry at `at`, which came late, count for all later ones too. */
+static void count_among(struct roce_ctx *ctx, uint32_t at, const struct roce_sent *prev)
+{
+    struct roce_window *w = &ctx->side->req.win;
+    struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
+    struct roce_sent *e = roce_window_at(w, at);
+    uint32_t ends = (e->flags & ROCE_SENT_ENDS) != 0;
+    bool anchored = false;
+
+    if (prev)
+        e->cum = prev->cum + ends;
+    else if (at + 1 < w->cnt) /* before all that is remembered */
+        e->cum = roce_sent_number(roce_window_at(w, at + 1)) + ends;
+    else
+        e->cum = ctx->side->req.msg_number + ends;
+    for (uint32_t i = at + 1; ends && i < w->cnt; i++) {
+        roce_window_at(w, i)->cum++;
+        anchored |= roce_window_at(w, i)->chain == rsp->anchor_chain;
+    }
+    if (rsp->anchor && anchored)
+        rsp->anchor_cum++;
+}
+
 /* A packet that fills a hole. Its neighbours may now be judged. */
 static void fill(struct roce_ctx *ctx, uint32_t at, const struct roce_sent *now)
 {
@@ -306,6 +323,7 @@ static void fill(struct roce_ctx *ctx, uint32_t at, const struct roce_sent *now)
     if (!e)
         return;
     prev = at ? roce_window_at(w, at - 1) : NULL;
+    count_among(ctx, at, prev);
     if (!touches(prev, e))
         prev = NULL;
     link_entry(req, prev, e);

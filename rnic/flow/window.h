@@ -50,7 +50,7 @@ struct roce_sent {
     uint32_t rkey;
     uint32_t dma_len;    /* of RETH; on a WRITE's later packets that of its First */
     uint32_t off;        /* payload bytes of the message before this packet */
-    uint32_t cum;        /* messages ended up to and with this packet, since the chain began */
+    uint32_t cum;        /* messages of this requester ended up to and with this packet */
     uint32_t icrc;       /* of the latest transmission */
     uint32_t sample;     /* over headers and the ends of the payload */
     uint32_t resp_frame; /* first response */
@@ -89,6 +89,12 @@ static inline struct roce_sent *roce_window_tail(const struct roce_window *w)
 static inline uint32_t roce_sent_end(const struct roce_sent *e)
 {
     return (e->psn + e->span) & 0xFFFFFFu;
+}
+
+/* Messages of the requester before the one it belongs to. */
+static inline uint32_t roce_sent_number(const struct roce_sent *e)
+{
+    return e->cum - ((e->flags & ROCE_SENT_ENDS) != 0);
 }
 
 /* Whether `psn` is one of the entry's. */

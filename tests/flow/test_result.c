@@ -91,10 +91,49 @@ static void a_go_back(void)
     EXPECT_EQ(r[6].repeats_frame, 3);
     EXPECT_EQ(r[6].rto, 30000);
     EXPECT_EQ(r[7].cause, ROCE_CAUSE_SEQ_NAK);
+    EXPECT_EQ(r[3].msg_number, 1);
+    EXPECT_EQ(r[4].msg_number, 2);
+    EXPECT_EQ(r[6].msg_number, 1); /* its own, however many were sent since */
+    EXPECT_EQ(r[7].msg_number, 2);
     EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].episodes, 1);
     EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].packets, 2);
     EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].bytes, 128);
     EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_SEND].completed, 3);
+}
+
+/* The number of a message is that of its place, also of packets that come late. */
+static void late_packets_are_numbered_in_their_place(void)
+{
+    struct flowgen g;
+    struct roce_pkt p[6];
+
+    flowgen_init(&g);
+    flowgen_send(&g, 0, 64); /* 1, 2 */
+    for (int i = 0; i < 6; i++)
+        p[i] = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64); /* messages 1 to 6 */
+    flowgen_put(&g, 0, &p[3]);                               /* 3 */
+    flowgen_put(&g, 0, &p[0]);                               /* 4 */
+    flowgen_put(&g, 0, &p[1]);                               /* 5 */
+    flowgen_put(&g, 0, &p[4]);                               /* 6 */
+    flowgen_put(&g, 0, &p[2]);                               /* 7 */
+    flowgen_put(&g, 0, &p[5]);                               /* 8 */
+    g.conn.msn[0] = 7;
+    flowgen_ack_all(&g, 1); /* 9 */
+    flowgen_wait(&g, 20000000);
+    for (int i = 0; i < 6; i++)
+        flowgen_put(&g, 0, &p[i]); /* 10 to 15 */
+    flowgen_ack_all(&g, 1);
+    flowgen_send(&g, 0, 64); /* 17 */
+    run(&g);
+    EXPECT_EQ(r[4].msg_number, 1);
+    EXPECT_EQ(r[5].msg_number, 2);
+    EXPECT_EQ(r[6].msg_number, 4);
+    EXPECT_EQ(r[7].msg_number, 3);
+    EXPECT_EQ(r[8].msg_number, 6);
+    for (uint32_t i = 0; i < 6; i++)
+        EXPECT_EQ(r[10 + i].msg_number, 1 + i);
+    EXPECT_EQ(r[17].msg_number, 7);
+    EXPECT_EQ(v.totals.rules[ROCE_RULE_MSN], 0);
 }
 
 static void why_a_qp_failed(void)
@@ -153,4 +192,5 @@ static void a_stream_is_renumbered_once(void)
 }
 
 SUITE("flow.result", TEST(a_write_of_three_packets), TEST(a_read), TEST(a_go_back),
-      TEST(why_a_qp_failed), TEST(congestion_is_linked), TEST(a_stream_is_renumbered_once))
+      TEST(late_packets_are_numbered_in_their_place), TEST(why_a_qp_failed),
+      TEST(congestion_is_linked), TEST(a_stream_is_renumbered_once))

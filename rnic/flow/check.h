@@ -8,7 +8,8 @@
 
 #include "flow/conn.h"
 
-#define ROCE_QUICK_NS UINT64_C(1000000) /* no local ACK timeout in use is shorter than this */
+#define ROCE_QUICK_NS      UINT64_C(1000000) /* no local ACK timeout in use is shorter than this */
+#define ROCE_IDLE_REUSE_NS UINT64_C(100000000) /* a QP is not torn down and set up in less */
 
 /* ---- finding.c: how a check speaks -------------------------------------------------------------
  */

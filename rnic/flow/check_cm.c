@@ -17,8 +17,14 @@ static void check_lid(struct roce_ctx *ctx, const char *field, uint16_t lid)
         SAY(ctx, CM_LID, field, 0, lid);
 }
 
+static uint32_t low_word(const uint8_t addr[16])
+{
+    return (uint32_t)addr[12] << 24 | (uint32_t)addr[13] << 16 | (uint32_t)addr[14] << 8 | addr[15];
+}
+
 static void check_rdmaip(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
 {
+    static const uint8_t mapped[12] = {[10] = 0xFF, [11] = 0xFF};
     struct roce_cm_rdmaip ip;
     int rc = roce_cm_rdmaip_read(&ip, msg);
     bool v4 = roce_pkt_has(ctx->pkt, ROCE_HDR_IP4);
@@ -29,12 +35,20 @@ static void check_rdmaip(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
     }
     if (rc != 0)
         return;
-    if (ip.ipv != (v4 ? 4 : 6))
+    if (!v4 && !roce_pkt_has(ctx->pkt, ROCE_HDR_IP6)) {
+        /* RoCEv1 and InfiniBand have no IP: a GID may be made of an IPv4 address or of a MAC. */
+        if (ip.ipv != 4 || memcmp(ctx->src, mapped, 12) != 0 || memcmp(ctx->dst, mapped, 12) != 0)
+            return;
+    } else if (ip.ipv != (v4 ? 4 : 6)) {
         SAY(ctx, CM_IP_VERSION, "rdmaip.ipv", v4 ? 4 : 6, ip.ipv);
-    else if (memcmp(ip.src + 12, ctx->src + 12, 4) != 0)
-        SAY(ctx, CM_IP_HEADER, "rdmaip.src", ctx->src[15], ip.src[15]);
-    else if (memcmp(ip.dst + 12, ctx->dst + 12, 4) != 0 && !roce_is_multicast(ip.dst))
-        SAY(ctx, CM_IP_HEADER, "rdmaip.dst", ctx->dst[15], ip.dst[15]);
+        return;
+    }
+    if (low_word(ip.src) != low_word(ctx->src))
+        SAY(ctx, CM_IP_HEADER, "rdmaip.src", low_word(ctx->src), low_word(ip.src),
+            .value = ROCE_VALUE_HEX);
+    else if (low_word(ip.dst) != low_word(ctx->dst) && !roce_is_multicast(ip.dst))
+        SAY(ctx, CM_IP_HEADER, "rdmaip.dst", low_word(ctx->dst), low_word(ip.dst),
+            .value = ROCE_VALUE_HEX);
 }
 
 void roce_check_cm(struct roce_ctx *ctx, const struct roce_cm_msg *msg)

@@ -355,6 +355,15 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
     for (int i = 0; i < ROCE_SEV_CNT; i++)
         to->sum.findings[i] += from->sum.findings[i];
     to->sum.errors_unknown += from->sum.errors_unknown;
+    if (to->sum.end == ROCE_END_OPEN && from->sum.end != ROCE_END_OPEN) {
+        to->sum.end = from->sum.end;
+        to->sum.end_side = !from->sum.end_side;
+        to->sum.end_syndrome = from->sum.end_syndrome;
+        to->sum.end_psn = from->sum.end_psn;
+        to->sum.end_frame = from->sum.end_frame;
+        to->sum.end_request_frame = from->sum.end_request_frame;
+        to->sum.end_tries = from->sum.end_tries;
+    }
     to->doubt |= from->doubt;
     to->unproven |= from->unproven;
     to->paired = to->sum.paired = true;
@@ -380,8 +389,16 @@ void roce_req_reset(struct roce_req *req)
     req->msg_number = msgs;
 }
 
+void roce_conn_forget_mtu(struct roce_conn *conn)
+{
+    if (conn->sum.cm.seen)
+        return;
+    conn->mtu_seen = conn->sum.mtu_sure = false;
+}
+
 void roce_conn_reset(struct roce_conn *conn)
 {
+    roce_conn_forget_mtu(conn);
     for (int i = 0; i < 2; i++) {
         struct roce_side *side = &conn->side[i];
 

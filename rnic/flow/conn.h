@@ -137,7 +137,9 @@ struct roce_side {
     struct roce_side *pair_next, *pair_prev; /* waiting for the other direction: pair.c */
     uint32_t pair_key;
     bool pair_wait;
-    uint8_t pair_hits; /* responses that one waiting direction alone could answer for */
+    uint8_t pair_hits;  /* responses that one waiting direction alone could answer for */
+    uint8_t strays;     /* packets of another service one after another */
+    uint32_t pair_with; /* that direction's stream */
     uint32_t pair_tries;
     struct roce_req req;
     struct roce_rsp rsp;
@@ -160,11 +162,11 @@ struct roce_conn {
     bool self;     /* a QP that is connected to itself: side 0 is both */
     bool ud;       /* found by both QPNs */
     bool doubt;    /* the capture contradicts itself: nothing is an ERROR any more */
-    bool guess;    /* paired by PSNs alone: see roce_pair_sure() */
+    bool guess;    /* paired by PSNs and the like: nothing that compares both sides is an ERROR */
     bool unproven; /* a packet's ICRC could not be verified: it may have been damaged */
-    uint8_t fits;  /* guess: responses that fit a request; at most ROCE_PAIR_FITS */
-    bool mtu_seen; /* a First or Middle packet showed the path MTU */
-    uint32_t net;  /* encapsulation and VLANs */
+    uint32_t join_frame; /* of requests before it the answers may have passed unseen; 0 none */
+    bool mtu_seen;       /* a First or Middle packet showed the path MTU */
+    uint32_t net;        /* encapsulation and VLANs */
     struct roce_conn *older, *newer;       /* by last use */
     struct roce_conn *next_all, *prev_all; /* by number */
     struct roce_side side[2];
@@ -191,7 +193,6 @@ struct roce_ended {
 #define ROCE_CM_SLOTS     256u /* CM exchanges under way at a time that can be followed */
 #define ROCE_ENDED_SLOTS  64u
 #define ROCE_PAIR_BUCKETS 4096u
-#define ROCE_PAIR_FITS    16u /* as many responses fit before a guessed pair accuses anybody */
 
 struct roce_cm_slot;
 
@@ -306,6 +307,8 @@ void roce_conn_free(struct roce_flow *flow, struct roce_conn *conn);
 /* The QP pair starts a new life: what was expected of the old one is forgotten, counts stay. */
 void roce_conn_reset(struct roce_conn *conn);
 void roce_req_reset(struct roce_req *req);
+/* Its path MTU has to be seen again, unless CM told it. */
+void roce_conn_forget_mtu(struct roce_conn *conn);
 
 /* Memory for something a connection may do without; makes room if it must. */
 void *roce_flow_get(struct roce_flow *flow, size_t size, const struct roce_conn *keep);
@@ -319,13 +322,15 @@ void roce_pair_done(struct roce_flow *flow, struct roce_side *side);
 void roce_pair_response(struct roce_ctx *ctx, uint32_t psn);
 /* A direction of a connected service is seen for the first time. */
 void roce_pair_count(struct roce_flow *flow, const struct roce_conn *conn);
-/* Whether the two directions belong together for sure: CM or the source ports say so, or there are
- * no others between the two hosts and what one says fits the other. */
-bool roce_pair_sure(const struct roce_flow *flow, const struct roce_conn *conn);
-/* `ctx->side` of a guessed pair sent a response: it fits a request of the other direction or not.
- */
+/* `ctx->side` of a guessed pair sent a response: where it does not fit what the other direction
+ * asked for, the pair is in doubt. */
 void roce_pair_fits(struct roce_ctx *ctx);
 /* `ctx->side` sent its first packet and nothing answers on this service (UC). */
 void roce_pair_silent(struct roce_ctx *ctx);
+/* The packet at hand goes to a QPN that another direction, which began since, is the partner of:
+ * the pair it was of is no more. */
+bool roce_pair_moved(struct roce_ctx *ctx);
+/* The capture has ended: what is alone between its hosts belongs together. */
+void roce_pair_last(struct roce_flow *flow);
 
 #endif

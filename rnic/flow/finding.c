@@ -30,19 +30,32 @@ static const char *known_number(enum roce_profile profile, enum roce_rule rule,
     return NULL;
 }
 
+/* Rules that rest on what one side sent alone. */
+static bool is_one_sided(enum roce_rule rule)
+{
+    switch (rule) {
+    case ROCE_RULE_OPCODE_ORDER:
+    case ROCE_RULE_INTERLEAVED:
+    case ROCE_RULE_DMA_LEN:
+    case ROCE_RULE_DMA_LEN_MAX:
+    case ROCE_RULE_SYNDROME_RESERVED: return true;
+    default: return false;
+    }
+}
+
 /*
  * Whether the capture leaves a doubt that a device did it: it contradicts itself; the packet, or
- * one that the judgement rests on, may have been damaged on its way; or the two directions may not
- * belong together.
+ * one that the judgement rests on, may have been damaged on its way; or the two directions, which
+ * the judgement compares, may not belong together.
  */
-static bool is_doubtful(const struct roce_ctx *ctx)
+static bool is_doubtful(const struct roce_ctx *ctx, enum roce_rule rule)
 {
     const struct roce_conn *conn = ctx->conn;
 
     if (ctx->pkt && ctx->icrc == ROCE_ICRC_UNVERIFIED)
         return true;
     return conn &&
-           (conn->doubt || conn->unproven || (ctx->judging && !roce_pair_sure(ctx->flow, conn)));
+           (conn->doubt || conn->unproven || (ctx->judging && conn->guess && !is_one_sided(rule)));
 }
 
 void roce_say(struct roce_ctx *ctx, struct roce_say say)
@@ -63,7 +76,7 @@ void roce_say(struct roce_ctx *ctx, struct roce_say say)
                              .other_frame = say.other,
                              .known = known_number(flow->opts.profile, rule, say.condition)};
 
-    if (f.severity == ROCE_SEV_ERROR && (say.weak || is_doubtful(ctx)))
+    if (f.severity == ROCE_SEV_ERROR && (say.weak || is_doubtful(ctx, rule)))
         f.severity = ROCE_SEV_WARN;
     flow->totals.findings[f.severity]++;
     flow->totals.rules[rule]++;

@@ -8,6 +8,7 @@
 #define DEFAULT_MEM    ((size_t)1 << 30)
 #define DEFAULT_CONNS  1000000u
 #define DEFAULT_WINDOW 8192u
+#define STRAYS         4 /* so many packets of another service are no stray ones */
 
 static void *heap_alloc(void *ctx, size_t size)
 {
@@ -179,12 +180,61 @@ static void count_packet(struct roce_ctx *ctx)
     roce_conn_touch(ctx->flow, conn);
 }
 
+/* A QP drops packets of another service (R030), but its number may be another QP's by now. */
+static bool is_for_service(struct roce_ctx *ctx)
+{
+    struct roce_side *side = ctx->side;
+    struct roce_conn *conn = ctx->conn;
+    enum roce_svc svc = ctx->pkt->op->svc;
+
+    if (svc == conn->sum.svc || svc == ROCE_SVC_CNP || conn->sum.svc == ROCE_SVC_CNP) {
+        side->strays = 0;
+        return true;
+    }
+    if (++side->strays < STRAYS && roce_since(side->req.last_time, ctx->time) < ROCE_IDLE_REUSE_NS)
+        return false;
+    SAY(ctx, QP_REUSED, "bth.opcode", .actual = ctx->pkt->bth.opcode, .value = ROCE_VALUE_NONE,
+        .other = conn->sum.first_frame);
+    ctx->result->flags |= ROCE_AN_QP_REUSED;
+    roce_conn_reset(conn);
+    conn->sum.svc = svc;
+    side->strays = 0;
+    return true;
+}
+
+/* The pair that used the QPN has had its last word: the packet at hand begins another. */
+static bool begin_anew(struct roce_ctx *ctx)
+{
+    struct roce_conn *conn = ctx->conn;
+    uint32_t frame = conn->sum.first_frame;
+
+    ctx->side = NULL;
+    ctx->conn = NULL;
+    roce_conn_end(ctx->flow, conn);
+    ctx->side = roce_conn_new(ctx->flow, ctx, &ctx->key);
+    if (!ctx->side)
+        return false;
+    ctx->conn = ctx->side->conn;
+    ctx->result->stream = ctx->conn->stream;
+    count_packet(ctx);
+    SAY(ctx, QP_REUSED, "QPN", .actual = ctx->pkt->bth.dest_qp, .value = ROCE_VALUE_NONE,
+        .other = frame);
+    ctx->result->flags |= ROCE_AN_QP_REUSED;
+    return true;
+}
+
 static void judge(struct roce_ctx *ctx)
 {
     const struct roce_opcode *op = ctx->pkt->op;
+    bool ours;
 
     ctx->judging = true;
+    if (!ctx->conn->ud && roce_pair_moved(ctx) && !begin_anew(ctx))
+        return;
+    ours = ctx->conn->ud || is_for_service(ctx);
     roce_check_constants(ctx);
+    if (!ours)
+        return;
     roce_check_cnp(ctx);
     switch (op->svc) {
     case ROCE_SVC_RC:
@@ -251,6 +301,8 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
         return;
     ctx.conn->unproven |= in->icrc == ROCE_ICRC_UNVERIFIED;
     judge(&ctx);
+    if (!ctx.conn)
+        return;
     /* Pairing may have moved the packet to another connection. */
     ctx.result->stream = ctx.conn->stream;
     ctx.result->side = roce_side_idx(ctx.side);
@@ -266,6 +318,7 @@ void roce_flow_finish(struct roce_flow *flow)
         return;
     flow->finished = true;
     roce_check_icrc_end(flow);
+    roce_pair_last(flow);
     roce_cm_end(flow);
     while (flow->first_all)
         roce_conn_end(flow, flow->first_all);

@@ -9,7 +9,9 @@
  * Many programs start every QP at the same PSN, so a match of PSNs alone may be chance. The UDP
  * source port helps: Linux derives it from both QPNs, the same for both directions
  * (include/rdma/ib_verbs.h rdma_calc_flow_label, rdma_flow_label_to_udp_sport). Without it small
- * PSNs have to match uniquely several times.
+ * PSNs have to match one direction alone several times; the MSN of a connection that is seen from
+ * its start, the bytes of READ responses and a port that both directions use tell candidates apart.
+ * What is left when the capture ends is joined if there is nothing else between the two hosts.
  */
 #include "flow/check.h"
 
@@ -30,14 +32,21 @@ static uint16_t sport_of(uint32_t qpn, uint32_t other)
     return (uint16_t)(0xC000 | ((label & 0x3FFF) ^ label >> 14));
 }
 
+/* Addresses of neighbours differ in their last byte alone: it has to reach all bits. */
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+    h = (h ^ v) * UINT64_C(0x9E3779B97F4A7C15);
+    return h ^ h >> 32;
+}
+
 static uint32_t bucket_of(const uint8_t src[16], const uint8_t dst[16], uint32_t net)
 {
-    uint64_t w[4], h;
+    uint64_t w[4];
 
     memcpy(w, src, 16);
     memcpy(w + 2, dst, 16);
-    h = (w[0] ^ w[1] * 3 ^ w[2] * 5 ^ w[3] * 7 ^ net) * UINT64_C(0x9E3779B97F4A7C15);
-    return (uint32_t)(h >> 40) & (ROCE_PAIR_BUCKETS - 1);
+    return (uint32_t)mix(mix(mix(mix(mix(0, w[0]), w[1]), w[2]), w[3]), net) &
+           (ROCE_PAIR_BUCKETS - 1);
 }
 
 static void unlink_side(struct roce_flow *flow, struct roce_side *side)
@@ -89,9 +98,25 @@ static bool ports_prove(const struct roce_side *side, const struct roce_side *ca
            side->sport == sport_of(roce_peer(side)->qpn, roce_peer(cand)->qpn);
 }
 
-/* Whether `op` at `psn` can be an answer to what `cand` sent. */
-static bool answers(struct roce_side *cand, const struct roce_opcode *op, uint32_t psn)
+/* A READ response that answers `e` when it was asked for once: the bytes must be those. */
+static bool reads(const struct roce_sent *e, const struct roce_pkt *pkt)
 {
+    if (roce_opcode(e->op)->kind != ROCE_KIND_READ)
+        return roce_is_answered(roce_opcode(e->op)) && !roce_opcode_is_atomic(roce_opcode(e->op));
+    if (e->psn != pkt->bth.psn || e->tries > 1 || e->dma_len == ROCE_LEN_UNKNOWN)
+        return true;
+    switch (pkt->op->pos) {
+    case ROCE_POS_ONLY: return pkt->payload_len == e->dma_len;
+    case ROCE_POS_FIRST: return pkt->payload_len < e->dma_len;
+    default: return true;
+    }
+}
+
+/* Whether the response `pkt` can be an answer to what `cand` sent. */
+static bool answers(struct roce_side *cand, const struct roce_pkt *pkt)
+{
+    const struct roce_opcode *op = pkt->op;
+    uint32_t psn = pkt->bth.psn;
     struct roce_sent *e;
 
     if (!cand->req.started)
@@ -102,10 +127,32 @@ static bool answers(struct roce_side *cand, const struct roce_opcode *op, uint32
     if (!e)
         return false;
     if (op->kind == ROCE_KIND_READ_RESP)
-        return roce_opcode(e->op)->kind == ROCE_KIND_READ;
+        return reads(e, pkt);
     if (op->kind == ROCE_KIND_ATOMIC_ACK)
         return roce_opcode_is_atomic(roce_opcode(e->op));
     return true;
+}
+
+/* Whether the MSN of `pkt`, which answers `cand`, is what `cand` sent since its first message: both
+ * begin with the capture then (R102). */
+static bool counts(struct roce_side *cand, const struct roce_pkt *pkt)
+{
+    const struct roce_window *w = &cand->req.win;
+    const struct roce_sent *e = roce_window_get(&cand->req.win, pkt->bth.psn), *first;
+    uint32_t cum;
+
+    if (!e || !roce_pkt_has(pkt, ROCE_HDR_AETH))
+        return false;
+    first = roce_window_at(w, 0);
+    if (first->psn != cand->req.base || !(first->flags & ROCE_SENT_OFF_KNOWN) ||
+        first->chain != e->chain || (e->flags & ROCE_SENT_SPAN_GUESS))
+        return false;
+    cum = e->cum;
+    if (pkt->op->kind == ROCE_KIND_ACK && roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK)
+        cum = roce_sent_number(e);
+    cum -= roce_sent_number(first);
+    return pkt->aeth.msn == cum || (pkt->op->kind == ROCE_KIND_READ_RESP &&
+                                    pkt->op->pos == ROCE_POS_FIRST && pkt->aeth.msn + 1 == cum);
 }
 
 void roce_pair_count(struct roce_flow *flow, const struct roce_conn *conn)
@@ -116,14 +163,13 @@ void roce_pair_count(struct roce_flow *flow, const struct roce_conn *conn)
     *cnt = (uint16_t)(*cnt + (*cnt < UINT16_MAX));
 }
 
-bool roce_pair_sure(const struct roce_flow *flow, const struct roce_conn *conn)
+/* Whether no other directions of connected services were seen between the two hosts. */
+static bool is_alone(const struct roce_flow *flow, const struct roce_conn *conn)
 {
     const uint8_t *a = conn->side[0].key.src, *b = conn->side[1].key.src;
     unsigned most = memcmp(a, b, 16) == 0 ? 2 : 1;
 
-    if (!conn->guess)
-        return true;
-    return conn->fits >= ROCE_PAIR_FITS && flow->directions[bucket_of(a, b, conn->net)] <= most &&
+    return flow->directions[bucket_of(a, b, conn->net)] <= most &&
            flow->directions[bucket_of(b, a, conn->net)] <= most;
 }
 
@@ -139,15 +185,15 @@ void roce_pair_fits(struct roce_ctx *ctx)
     e = roce_window_get(&peer->req.win, psn);
     if (e && (e->flags & ROCE_SENT_SPAN_GUESS) && e->psn != psn)
         return;
-    if (e && !answers(peer, ctx->pkt->op, psn))
+    if (e && !answers(peer, ctx->pkt))
         conn->doubt = true; /* what it answers, nobody asked */
-    else if (e && conn->fits < ROCE_PAIR_FITS)
-        conn->fits++;
 }
 
 static void join(struct roce_ctx *ctx, struct roce_side *cand, bool guess)
 {
     struct roce_conn *mine = ctx->conn, *its = cand->conn;
+    /* Answers that came before belong to requests that came before. */
+    bool late = roce_sum(ctx->side)->responses || roce_sum(cand)->responses;
 
     if (mine->stream < its->stream) {
         roce_conn_join(ctx->flow, mine, its);
@@ -158,32 +204,52 @@ static void join(struct roce_ctx *ctx, struct roce_side *cand, bool guess)
         ctx->side = &its->side[1];
     }
     ctx->conn->guess = guess;
+    ctx->conn->join_frame = late ? ctx->frame : 0;
     roce_conn_touch(ctx->flow, ctx->conn);
+}
+
+/* The directions between the hosts of `side` that wait, from the other to this one. */
+static struct roce_side *facing(const struct roce_flow *flow, const struct roce_side *side)
+{
+    return flow->pair[bucket_of(roce_peer(side)->key.src, side->key.src, side->conn->net)];
+}
+
+/* Candidates of one kind: how many, and one of them. */
+struct found {
+    unsigned cnt;
+    struct roce_side *side;
+};
+
+static void find(struct found *found, struct roce_side *cand)
+{
+    found->cnt++;
+    found->side = cand;
 }
 
 void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
 {
-    struct roce_side *side = ctx->side, *found = NULL, *proven = NULL;
-    unsigned cnt = 0, proofs = 0, scan = 0;
+    struct roce_side *side = ctx->side, *one;
+    struct found proven = {0}, fit = {0}, counted = {0}, same_port = {0};
+    unsigned scan = 0;
 
-    for (struct roce_side *cand =
-             ctx->flow->pair[bucket_of(roce_peer(side)->key.src, side->key.src, side->conn->net)];
-         cand && scan < SCAN_MAX; cand = cand->pair_next, scan++) {
+    for (struct roce_side *cand = facing(ctx->flow, side); cand && scan < SCAN_MAX;
+         cand = cand->pair_next, scan++) {
         if (!faces(side, cand) || cand->conn->sum.svc != side->conn->sum.svc ||
-            !answers(cand, ctx->pkt->op, psn))
+            !answers(cand, ctx->pkt))
             continue;
-        if (ports_prove(side, cand)) {
-            proven = cand;
-            proofs++;
-        }
-        found = cand;
-        cnt++;
+        find(&fit, cand);
+        if (ports_prove(side, cand))
+            find(&proven, cand);
+        if (counts(cand, ctx->pkt))
+            find(&counted, cand);
+        if (cand->sport && cand->sport == side->sport)
+            find(&same_port, cand);
     }
-    if (proofs == 1) {
-        join(ctx, proven, false);
+    if (proven.cnt == 1) {
+        join(ctx, proven.side, false);
         return;
     }
-    if (cnt == 0 && answers(side, ctx->pkt->op, psn) &&
+    if (fit.cnt == 0 && answers(side, ctx->pkt) &&
         memcmp(side->key.src, roce_peer(side)->key.src, 16) == 0) {
         /* A QP that is connected to itself. */
         side->conn->self = side->conn->paired = side->conn->sum.paired = true;
@@ -191,30 +257,92 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
         roce_pair_done(ctx->flow, side);
         return;
     }
-    if (cnt != 1)
+    one = fit.cnt == 1         ? fit.side
+          : counted.cnt == 1   ? counted.side
+          : same_port.cnt == 1 ? same_port.side
+                               : NULL;
+    if (!one)
         return;
-    if (psn >= PSN_SMALL || ++side->pair_hits >= CONFIRM)
-        join(ctx, found, true);
+    if (side->pair_with != one->conn->stream) {
+        side->pair_with = one->conn->stream;
+        side->pair_hits = 0;
+    }
+    side->pair_hits = (uint8_t)(side->pair_hits + (side->pair_hits < CONFIRM));
+    if (side->pair_hits >= CONFIRM ||
+        (fit.cnt == 1 && (psn >= PSN_SMALL || (counted.cnt && (side->pair_hits > 1 ||
+                                                               is_alone(ctx->flow, side->conn))))))
+        join(ctx, one, true);
     else if (roce_pkt_has(ctx->pkt, ROCE_HDR_AETH))
-        roce_note_nak(ctx,
-                      &roce_peer(found)->rsp); /* it goes back for this before they are joined */
+        roce_note_nak(ctx, &roce_peer(one)->rsp); /* it goes back for this before they are joined */
+}
+
+bool roce_pair_moved(struct roce_ctx *ctx)
+{
+    const struct roce_conn *conn = ctx->conn;
+    struct roce_side *side = ctx->side, *peer = roce_peer(side);
+    uint64_t last =
+        side->req.last_time > peer->req.last_time ? side->req.last_time : peer->req.last_time;
+    bool response = roce_opcode_is_response(ctx->pkt->op);
+    uint16_t sport = roce_pkt_has(ctx->pkt, ROCE_HDR_UDP) ? ctx->pkt->udp.sport : 0;
+    struct found proven = {0}, fit = {0};
+    unsigned scan = 0;
+
+    if (!conn->paired || conn->self || conn->sum.cm.seen || last == 0 ||
+        roce_since(last, ctx->time) < ROCE_IDLE_REUSE_NS)
+        return false;
+    for (struct roce_side *cand = facing(ctx->flow, side); cand && scan < SCAN_MAX;
+         cand = cand->pair_next, scan++) {
+        if (!faces(side, cand) || cand->conn->sum.svc != ctx->pkt->op->svc ||
+            cand->conn->sum.first_time < last || (response && !answers(cand, ctx->pkt)))
+            continue;
+        find(&fit, cand);
+        if (sport && cand->sport == sport && sport == sport_of(peer->qpn, roce_peer(cand)->qpn))
+            find(&proven, cand);
+    }
+    return proven.cnt == 1 || (response && fit.cnt == 1 && !answers(peer, ctx->pkt));
 }
 
 void roce_pair_silent(struct roce_ctx *ctx)
 {
-    struct roce_side *side = ctx->side, *found = NULL;
-    unsigned cnt = 0, scan = 0;
+    struct roce_side *side = ctx->side;
+    struct found proven = {0};
+    unsigned scan = 0;
 
-    for (struct roce_side *cand =
-             ctx->flow->pair[bucket_of(roce_peer(side)->key.src, side->key.src, side->conn->net)];
-         cand && scan < SCAN_MAX; cand = cand->pair_next, scan++)
+    for (struct roce_side *cand = facing(ctx->flow, side); cand && scan < SCAN_MAX;
+         cand = cand->pair_next, scan++)
         if (faces(side, cand) && cand->conn->sum.svc == side->conn->sum.svc &&
-            ports_prove(side, cand)) {
-            found = cand;
-            cnt++;
-        }
-    if (cnt == 1)
-        join(ctx, found, false);
+            ports_prove(side, cand))
+            find(&proven, cand);
+    if (proven.cnt == 1)
+        join(ctx, proven.side, false);
     else
         roce_pair_wait(ctx->flow, side);
+}
+
+void roce_pair_last(struct roce_flow *flow)
+{
+    for (struct roce_conn *conn = flow->first_all, *next; conn; conn = next) {
+        struct roce_side *side = &conn->side[0], *cand = NULL;
+        struct roce_ctx ctx = {.flow = flow,
+                               .conn = conn,
+                               .side = side,
+                               .frame = conn->sum.last_frame,
+                               .time = conn->sum.last_time};
+
+        next = conn->next_all;
+        if (conn->paired || conn->ud || !is_alone(flow, conn))
+            continue;
+        for (cand = facing(flow, side); cand && !faces(side, cand); cand = cand->pair_next)
+            ;
+        if (!cand || cand->conn->paired || cand->conn->sum.svc != conn->sum.svc ||
+            cand->conn->stream < conn->stream || /* it was asked already */
+            cand->conn->sum.first_time > conn->sum.last_time ||
+            conn->sum.first_time > cand->conn->sum.last_time)
+            continue;
+        if (conn->sum.svc == ROCE_SVC_UC || side->pair_hits || cand->pair_hits) {
+            if (next == cand->conn)
+                next = next->next_all;
+            join(&ctx, cand, true);
+        }
+    }
 }

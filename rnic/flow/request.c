@@ -7,7 +7,6 @@
 
 #define WINDOW_UNPAIRED 256u /* remembered while nothing acknowledges */
 #define UC_REMEMBERED   63u  /* of UC, where nothing is acknowledged: what may still be copied */
-#define IDLE_REUSE_NS   UINT64_C(100000000)  /* a QP is not torn down and set up in less */
 #define DMA_MAX         UINT32_C(0x80000000) /* R081 */
 #define KEEP_ALIVE_NS   UINT64_C(1000000000)
 
@@ -38,7 +37,7 @@ static uint32_t entry_sample(const struct roce_pkt *pkt, uint8_t *marks)
 /* PSNs of a READ; without an MTU at least so many. */
 static uint32_t span_of(const struct roce_conn *conn, uint32_t len, bool *guess)
 {
-    uint32_t mtu = conn->sum.mtu;
+    uint32_t mtu = conn->sum.mtu_sure ? conn->sum.mtu : 0;
 
     *guess = true;
     if (len == ROCE_LEN_UNKNOWN)
@@ -352,6 +351,30 @@ static void fill(struct roce_ctx *ctx, uint32_t at, const struct roce_sent *now)
     tell_message(ctx, e);
 }
 
+/* Long enough for another use of the QP, which CM messages do not tell of. */
+static bool rested(const struct roce_ctx *ctx)
+{
+    const struct roce_req *req = &ctx->side->req;
+
+    return req->last_time && roce_since(req->last_time, ctx->time) >= ROCE_IDLE_REUSE_NS;
+}
+
+/* The QP was refused a request and sends nothing again: what comes is of another life. */
+static bool stopped(const struct roce_ctx *ctx)
+{
+    return roce_peer(ctx->side)->rsp.fatal;
+}
+
+/* `now` has the PSN of `e` and is not what was sent, perhaps because the QP's number is used anew.
+ */
+static bool is_another_life(const struct roce_ctx *ctx, const struct roce_sent *e,
+                            const struct roce_sent *now)
+{
+    bool same = now->op == e->op && now->len == e->len && now->sample == e->sample;
+
+    return (rested(ctx) && !same) || (stopped(ctx) && (!same || now->va != e->va));
+}
+
 static void start(struct roce_ctx *ctx, uint32_t psn)
 {
     struct roce_req *req = &ctx->side->req;
@@ -388,6 +411,7 @@ static void restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
         ctx->result->flags |= ROCE_AN_QP_REUSED;
         if (ctx->conn->sum.epochs < 255)
             ctx->conn->sum.epochs++;
+        roce_conn_forget_mtu(ctx->conn);
     }
     roce_req_reset(req);
     rsp->anchor = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
@@ -423,13 +447,13 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
         copy(ctx, e->last_frame); /* UC sends nothing again */
         return;
     }
-    if (skip == 0 && acked && !req->ep.active && roce_opcode_starts(ctx->pkt->op) &&
-        roce_diff(req->una, req->nxt) >= 0 && ctx->conn->sum.svc != ROCE_SVC_UC &&
-        (now->op != e->op || now->len != e->len || now->sample != e->sample) &&
-        roce_since(req->last_time, ctx->time) >= IDLE_REUSE_NS) {
-        restart(ctx, now->psn, true);
-        append(ctx, now);
-        return;
+    if (skip == 0 && ctx->conn->sum.svc != ROCE_SVC_UC && is_another_life(ctx, e, now)) {
+        if (roce_opcode_starts(ctx->pkt->op)) {
+            restart(ctx, now->psn, true);
+            append(ctx, now);
+            return;
+        }
+        ctx->conn->doubt = true;
     }
     if (!read || skip == 0)
         roce_check_same(ctx, e, now);
@@ -474,13 +498,15 @@ static void unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
     }
     at = old ? 0 : at;
     if (old && ctx->conn->sum.svc != ROCE_SVC_UC &&
-        (back > ROCE_JUMP || (roce_opcode_starts(ctx->pkt->op) && req->una_known &&
-                              roce_diff(req->una, req->nxt) >= 0 && !req->ep.active &&
-                              roce_since(req->last_time, ctx->time) >= IDLE_REUSE_NS))) {
+        (back > ROCE_JUMP || (req->base_sure && roce_diff(now->psn, req->base) < 0) ||
+         (roce_opcode_starts(ctx->pkt->op) && req->una_known &&
+          roce_diff(req->una, req->nxt) >= 0 && !req->ep.active &&
+          roce_since(req->last_time, ctx->time) >= ROCE_IDLE_REUSE_NS))) {
         restart(ctx, now->psn, roce_opcode_starts(ctx->pkt->op));
         append(ctx, now);
         return;
     }
+    ctx->conn->doubt |= rested(ctx) && !ctx->conn->sum.cm.seen;
     if (old && req->una_known && roce_diff(now->psn, req->una) < 0 && next &&
         ctx->conn->sum.svc != ROCE_SVC_UC) {
         roce_episode_step(ctx, NULL, now->psn, now->span); /* older than what is remembered */
@@ -537,6 +563,7 @@ static void ahead(struct roce_ctx *ctx, int32_t d, const struct roce_sent *now)
         append(ctx, now);
         return;
     }
+    ctx->conn->doubt |= rested(ctx) && !ctx->conn->sum.cm.seen;
     if (ctx->conn->sum.svc == ROCE_SVC_UC)
         SAY(ctx, UC_PSN_GAP, "bth.psn", req->nxt, now->psn);
     else
@@ -565,9 +592,12 @@ void roce_request(struct roce_ctx *ctx)
         else if ((tries & (tries - 1)) == 0)
             roce_pair_silent(ctx);
     }
+    req = &ctx->side->req;
+    idle = req->last_time ? roce_since(req->last_time, ctx->time) : 0;
+    if (rested(ctx) && ctx->pkt->bth.psn != req->nxt)
+        roce_conn_forget_mtu(ctx->conn); /* it may be another use of the QP */
     roce_check_mtu_learn(ctx);
     roce_check_size(ctx);
-    req = &ctx->side->req;
     now = entry_of(ctx);
     if (!req->started)
         start(ctx, now.psn);
@@ -575,7 +605,6 @@ void roce_request(struct roce_ctx *ctx)
     rsp = &roce_peer(ctx->side)->rsp;
     if (rsp->gap_nak && ((rsp->gap_psn - now.psn) & ROCE_PSN_MASK) < now.span)
         rsp->gap_nak = false;
-    idle = req->last_time ? roce_since(req->last_time, ctx->time) : 0;
     d = roce_diff(now.psn, req->nxt);
     if (d == 0 || (d < 0 && ctx->conn->sum.svc == ROCE_SVC_UC && d < -ROCE_JUMP)) {
         if (d != 0)

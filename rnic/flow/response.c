@@ -5,6 +5,12 @@
  */
 #include "flow/check.h"
 
+/* Its answers may have passed before the directions were found to belong together. */
+static bool is_before_join(const struct roce_ctx *ctx, const struct roce_sent *e)
+{
+    return e->last_frame < ctx->conn->join_frame;
+}
+
 /* A message is done: `since` is when its first packet was sent. */
 static void complete(struct roce_ctx *ctx, struct roce_sent *e, uint64_t bytes, bool timed)
 {
@@ -30,13 +36,14 @@ static void acknowledge(struct roce_ctx *ctx, struct roce_req *req, struct roce_
     if (e->bad)
         roce_check_accept(ctx, e);
     if (roce_is_answered(roce_opcode(e->op))) {
-        if (!(e->flags & ROCE_SENT_DONE)) {
+        if (!(e->flags & ROCE_SENT_DONE) && !is_before_join(ctx, e)) {
             e->flags |= ROCE_SENT_IMPLIED;
             ctx->result->flags |= ROCE_AN_IMPLIED_NAK;
             SAY(ctx, IMPLIED_NAK, "bth.psn", e->psn, ctx->pkt->bth.psn, e->last_frame);
         }
     } else if (e->flags & ROCE_SENT_ENDS) {
-        bool whole = e->msg_frame != 0;
+        bool whole =
+            e->msg_frame != 0 && (!is_before_join(ctx, e) || roce_sent_has(e, ctx->pkt->bth.psn));
 
         complete(ctx, e, (e->flags & ROCE_SENT_OFF_KNOWN ? e->off : 0) + (uint64_t)e->len, whole);
     }
@@ -92,11 +99,12 @@ static void round_trip(struct roce_ctx *ctx, const struct roce_sent *e)
     roce_summary_rtt(ctx, roce_peer(ctx->side), ns);
 }
 
+/* `req` is NULL while the requester is not known. */
 static void fatal(struct roce_ctx *ctx, struct roce_req *req)
 {
     struct roce_rsp *rsp = &ctx->side->rsp;
     struct roce_conn_facts *sum = &ctx->conn->sum;
-    const struct roce_sent *e = roce_window_get(&req->win, ctx->pkt->bth.psn);
+    const struct roce_sent *e = req ? roce_window_get(&req->win, ctx->pkt->bth.psn) : NULL;
 
     roce_rare(ctx->flow, ctx->side)->fatal_naks++;
     rsp->fatal = true;
@@ -200,6 +208,33 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
     }
 }
 
+/* The same where what the other side sent is not known. */
+static void on_lone_ack(struct roce_ctx *ctx)
+{
+    uint8_t syndrome = ctx->pkt->aeth.syndrome;
+
+    switch (roce_syndrome_kind(syndrome)) {
+    case ROCE_SYN_ACK: roce_sum(ctx->side)->acks++; break;
+    case ROCE_SYN_RNR:
+        roce_rare(ctx->flow, ctx->side)->rnr_naks++;
+        ctx->result->flags |= ROCE_AN_RNR_NAK;
+        ctx->result->rnr_wait = roce_rnr_ns(roce_syndrome_code(syndrome));
+        SAY(ctx, RNR_NAK, "aeth.syndrome", .actual = syndrome, .value = ROCE_VALUE_NONE);
+        break;
+    case ROCE_SYN_NAK:
+        ctx->result->flags |= ROCE_AN_NAK;
+        if (roce_syndrome_code(syndrome) == ROCE_NAK_PSN_SEQ) {
+            roce_rare(ctx->flow, ctx->side)->psn_naks++;
+            SAY(ctx, SEQ_NAK, "bth.psn", .actual = ctx->pkt->bth.psn, .value = ROCE_VALUE_NONE);
+        } else {
+            SAY(ctx, FATAL_NAK, "aeth.syndrome", .actual = syndrome, .value = ROCE_VALUE_NONE);
+            fatal(ctx, NULL);
+        }
+        break;
+    case ROCE_SYN_RESERVED: break;
+    }
+}
+
 /* The one response of an atomic, an ATOMIC WRITE or a FLUSH. */
 static void on_small_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e)
 {
@@ -249,6 +284,8 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
     if (roce_pkt_has(ctx->pkt, ROCE_HDR_AETH))
         roce_check_msn(ctx, req);
     ack_to(ctx, req, e->psn);
+    if (e->resp_high == 0 && is_before_join(ctx, e))
+        e->resp_next = e->resp_high = k;
     roce_check_read_resp(ctx, req, e);
     if (e->resp_high == 0) {
         e->resp_frame = ctx->frame;
@@ -362,17 +399,7 @@ void roce_response(struct roce_ctx *ctx)
         ctx->result->requests_in_flight = req->reqs_in_flight;
         ctx->result->reads_in_flight = req->reads_in_flight;
     } else if (pkt->op->kind == ROCE_KIND_ACK) {
-        switch (roce_syndrome_kind(pkt->aeth.syndrome)) {
-        case ROCE_SYN_ACK: roce_sum(ctx->side)->acks++; break;
-        case ROCE_SYN_RNR: roce_rare(ctx->flow, ctx->side)->rnr_naks++; break;
-        case ROCE_SYN_NAK:
-            if (roce_syndrome_code(pkt->aeth.syndrome) == ROCE_NAK_PSN_SEQ)
-                roce_rare(ctx->flow, ctx->side)->psn_naks++;
-            else
-                roce_rare(ctx->flow, ctx->side)->fatal_naks++;
-            break;
-        default: break;
-        }
+        on_lone_ack(ctx);
     }
     rsp->started = true;
     rsp->last_psn = pkt->bth.psn;

@@ -311,9 +311,102 @@ static void a_go_back_with_a_hole(void)
     EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_UNKNOWN].episodes, 0);
 }
 
+/* No CM, ports that say nothing, PSNs from 0, few packets: what is alone between two hosts is found
+ * to belong together by its MSN, and every answer counts. */
+static void a_short_talk_is_one_connection(void)
+{
+    static const enum roce_encap encaps[] = {ROCE_ENCAP_V1, ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6};
+
+    for (unsigned i = 0; i < 3; i++) {
+        struct flowgen g;
+
+        flowgen_init(&g);
+        g.encap = encaps[i];
+        g.conn = flowgen_conn_of(1, 0, 0);
+        g.conn.sport = 0xC123;
+        flowgen_write(&g, 0, 100);
+        flowgen_message(&g, 0, ROCE_KIND_WRITE, 64);
+        g.conn.msn[0]--;
+        flowgen_ack(&g, 1, g.conn.psn[0] - 1, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
+        run(&g);
+        EXPECT_EQ(v.totals.connections, 1);
+        EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_WRITE].completed, 1);
+        EXPECT_EQ(v.conn[0].end, ROCE_END_NAK);
+        EXPECT_EQ(v.conn[0].end_request_frame, 3);
+        CU_ASSERT(!judge_found(&v, ROCE_RULE_ONE_SIDED));
+    }
+}
+
+/* Only one direction was captured: what it says of itself is told. */
+static void naks_without_their_requests(void)
+{
+    struct judge_spoil one = {.one_side = true, .side = 1};
+    struct flowgen g;
+
+    flowgen_init(&g);
+    flowgen_send(&g, 0, 64);
+    flowgen_message(&g, 0, ROCE_KIND_SEND, 64);
+    flowgen_ack(&g, 1, g.conn.psn[0] - 1, ROCE_SYNDROME_RNR | 1);
+    flowgen_ack(&g, 1, g.conn.psn[0] - 1, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
+    flowgen_ack(&g, 1, g.conn.psn[0] - 1, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
+    judge(&g, NULL, &one, &v);
+    flowgen_free(&g);
+    EXPECT_EQ(v.totals.rules[ROCE_RULE_RNR_NAK], 1);
+    EXPECT_EQ(v.totals.rules[ROCE_RULE_SEQ_NAK], 1);
+    EXPECT_EQ(v.totals.rules[ROCE_RULE_FATAL_NAK], 1);
+    EXPECT_EQ(v.conn[0].end, ROCE_END_NAK);
+    EXPECT_EQ(v.conn[0].end_side, 1); /* whose requests are not in the capture */
+    EXPECT_EQ(v.conn[0].end_syndrome, 0x62);
+}
+
+/* Two QPs that start alike: which answers belong to which shows after some. What passed before is
+ * not said to be missing. */
+static void what_passed_before_a_pair_was_found(void)
+{
+    struct flowgen_conn c[2];
+    struct flowgen g;
+
+    flowgen_init(&g);
+    for (uint32_t i = 0; i < 2; i++) {
+        c[i] = flowgen_conn_of(i + 1, 0, 0);
+        c[i].sport = 0xC123;
+    }
+    for (unsigned n = 0; n < 16; n++) {
+        g.conn = c[n & 1];
+        flowgen_read(&g, 0, 2500);
+        c[n & 1] = g.conn;
+    }
+    run(&g);
+    EXPECT_EQ(v.totals.connections, 2);
+    EXPECT_EQ(v.totals.rules[ROCE_RULE_IMPLIED_NAK], 0);
+    EXPECT_EQ(v.totals.rules[ROCE_RULE_READ_RESP_GAP], 0);
+}
+
+/* UC answers nothing: two directions that are alone between their hosts are one connection. */
+static void uc_that_is_alone(void)
+{
+    for (uint32_t others = 0; others < 2; others++) {
+        struct flowgen g;
+
+        flowgen_init(&g);
+        g.svc = ROCE_SVC_UC;
+        for (uint32_t n = 0; n < 6; n++) {
+            g.conn = flowgen_conn_of(1 + others * (n & 1), 100 + n, 200 + n);
+            g.conn.sport = 0xC123;
+            flowgen_message(&g, 0, ROCE_KIND_SEND, 64);
+            flowgen_message(&g, 1, ROCE_KIND_SEND, 64);
+        }
+        run(&g);
+        EXPECT_EQ(v.totals.connections, others ? 4 : 1);
+        EXPECT_EQ(v.conn[0].paired, !others);
+    }
+}
+
 SUITE("flow.conn", TEST(the_first_answer_is_a_nak), TEST(a_go_back_with_a_hole),
       TEST(directions_are_paired_without_cm), TEST(many_connections_with_random_psns),
       TEST(equal_psns_are_told_apart_by_source_port), TEST(equal_psns_without_a_sign_stay_apart),
       TEST(cm_names_both_sides), TEST(a_rejected_connection_is_told), TEST(the_same_qpns_again),
       TEST(datagrams_join_by_both_qpns), TEST(vlans_and_encapsulations_are_apart),
-      TEST(both_ends_behind_one_address))
+      TEST(both_ends_behind_one_address), TEST(a_short_talk_is_one_connection),
+      TEST(naks_without_their_requests), TEST(what_passed_before_a_pair_was_found),
+      TEST(uc_that_is_alone))

@@ -286,6 +286,68 @@ static void guessed_pairs_accuse_nobody(void)
         }
 }
 
+/* ---- QPNs used anew -------------------------------------------------------------------------- */
+
+/* Another program gets the QPNs: another service, another path MTU, or another peer QP. */
+static void qpns_used_anew(void)
+{
+    static const uint64_t rests[] = {150000000, 1000000000};
+
+    for (unsigned i = 0; i < 6; i++) {
+        struct flowgen g;
+        struct flowgen_conn first;
+
+        begin(&g);
+        first = g.conn;
+        if (i / 2 == 0)
+            g.svc = ROCE_SVC_UC;
+        for (int n = 0; n < 6; n++) {
+            flowgen_message(&g, 0, ROCE_KIND_WRITE, 3000);
+            if (g.svc != ROCE_SVC_UC)
+                flowgen_ack_all(&g, 1);
+        }
+        flowgen_wait(&g, rests[i & 1]);
+        g.conn.psn[0] = first.psn[0];
+        g.conn.msn[0] = 0;
+        g.svc = ROCE_SVC_RC;
+        if (i / 2 == 1)
+            g.mtu = 512;
+        if (i / 2 == 2) {
+            g.conn.qpn[1]++;
+            g.conn.sport = flowgen_linux_sport(g.conn.qpn[0], g.conn.qpn[1]);
+        }
+        for (int n = 0; n < 6; n++) {
+            flowgen_read(&g, 0, 2500);
+            flowgen_write(&g, 0, 2500);
+        }
+        end(&g, NULL, "QPNs used anew");
+        EXPECT_EQ(v.totals.rules[ROCE_RULE_QP_REUSED], 1);
+        EXPECT_EQ(v.conn[v.conn_cnt - 1].side[0].oper[ROCE_OPER_READ].completed, 6);
+    }
+}
+
+/* What a side does wrong by itself is an ERROR whoever its partner is. */
+static void one_side_alone_of_a_guessed_pair(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    flowgen_init(&g);
+    g.conn.sport = 0xC123;
+    for (int i = 0; i < 4; i++)
+        flowgen_send(&g, 0, 64);
+    p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_FIRST, 1024);
+    flowgen_put(&g, 0, &p);
+    p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put(&g, 0, &p);
+    judge(&g, NULL, NULL, &v);
+    flowgen_free(&g);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(finding(ROCE_RULE_INTERLEAVED));
+    EXPECT_EQ(finding(ROCE_RULE_INTERLEAVED)->severity, ROCE_SEV_ERROR);
+    EXPECT_EQ(v.conn_cnt, 1);
+}
+
 SUITE("flow.fair", TEST(answers_to_the_request_before), TEST(answers_to_a_request_not_captured),
       TEST(msn_of_repetitions), TEST(msn_that_goes_back), TEST(any_bit_of_the_bth),
-      TEST(wrong_or_damaged), TEST(twins), TEST(guessed_pairs_accuse_nobody))
+      TEST(wrong_or_damaged), TEST(twins), TEST(guessed_pairs_accuse_nobody), TEST(qpns_used_anew),
+      TEST(one_side_alone_of_a_guessed_pair))

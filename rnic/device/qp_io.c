@@ -103,6 +103,8 @@ int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr)
         return RNIC_ERR_INVALID;
     if (qp->state < RNIC_QPS_RTS)
         return RNIC_ERR_STATE; /* R188 */
+    if (wr->opcode == RNIC_WR_READ && wr->sge_cnt > qp->pd->rnic->limits.max_sge_rd)
+        return RNIC_ERR_INVALID;
     if (wr->opcode == RNIC_WR_BIND_MW) {
         bind = *wr;
         if (!rnic_mw_prepare(&wr->mw, &bind.mw))

@@ -103,6 +103,95 @@ static void sizes(void)
     rnic_del(rnic);
 }
 
+/* The rest of the counts, and of the sizes. */
+static void of_other_objects(void)
+{
+    const struct rnic_limits limits = {.max_ah = 2,
+                                       .max_srq = 3,
+                                       .max_srq_wr = 5,
+                                       .max_srq_sge = 2,
+                                       .max_xrcd = 2,
+                                       .max_mcast_grp = 2,
+                                       .max_mcast_qp_attach = 1};
+    struct rnic_qp_init ud = {.type = RNIC_QPT_UD, .max_recv_sge = 1};
+    const struct rnic_av av = {.dgid = {[10] = 0xFF, 0xFF, 192, 0, 2, 9}};
+    uint8_t group[16] = {[10] = 0xFF, 0xFF, 239, 0, 0, 0};
+    struct rnic_ah *ah[3];
+    struct rnic_srq *srq[4];
+    struct rnic_xrcd *xrcd[3];
+    struct rnic_qp *qp[2];
+
+    begin(&limits);
+    for (unsigned i = 0; i < 3; i++)
+        EXPECT_EQ(rnic_ah_new(pd, &av, &ah[i]), i < 2 ? RNIC_OK : RNIC_ERR_NOMEM);
+    EXPECT_EQ(rnic_ah_del(ah[0]), RNIC_OK);
+    EXPECT_EQ(rnic_ah_new(pd, &av, &ah[0]), RNIC_OK);
+    for (unsigned over = 0; over < 3; over++) {
+        struct rnic_srq_init init = {.max_wr = 5 + (over == 1), .max_sge = 2 + (over == 2)};
+
+        EXPECT_EQ(rnic_srq_new(pd, &init, &srq[0]), over ? RNIC_ERR_INVALID : RNIC_OK);
+    }
+    for (unsigned i = 1; i < 4; i++) {
+        const struct rnic_srq_init init = {.max_wr = 1, .max_sge = 1};
+        const uint32_t more = 6;
+
+        EXPECT_EQ(rnic_srq_new(pd, &init, &srq[i]), i < 3 ? RNIC_OK : RNIC_ERR_NOMEM);
+        if (i < 3)
+            EXPECT_EQ(rnic_srq_modify(srq[i], &more, NULL), RNIC_ERR_INVALID);
+    }
+    EXPECT_EQ(rnic_srq_del(srq[1]), RNIC_OK);
+    for (unsigned i = 0; i < 3; i++)
+        EXPECT_EQ(rnic_xrcd_new(rnic, &xrcd[i]), i < 2 ? RNIC_OK : RNIC_ERR_NOMEM);
+    EXPECT_EQ(rnic_xrcd_del(xrcd[0]), RNIC_OK);
+    EXPECT_EQ(rnic_xrcd_new(rnic, &xrcd[0]), RNIC_OK);
+    ud.recv_cq = cq;
+    for (unsigned i = 0; i < 2; i++)
+        EXPECT_EQ(rnic_qp_new(pd, &ud, &qp[i]), RNIC_OK);
+    for (group[15] = 0; group[15] < 3; group[15]++)
+        EXPECT_EQ(rnic_mcast_attach(qp[0], group), group[15] < 2 ? RNIC_OK : RNIC_ERR_NOMEM);
+    group[15] = 0;
+    EXPECT_EQ(rnic_mcast_attach(qp[1], group), RNIC_ERR_NOMEM);
+    EXPECT_EQ(rnic_mcast_detach(qp[0], group), RNIC_OK);
+    EXPECT_EQ(rnic_mcast_attach(qp[1], group), RNIC_OK);
+    rnic_del(rnic);
+}
+
+/* Attributes of a QP, and the SGEs of a READ. */
+static void of_a_connection(void)
+{
+    const struct rnic_limits limits = {
+        .max_qp_rd_atom = 2, .max_qp_init_rd_atom = 1, .max_sge = 3, .max_sge_rd = 2};
+    static const enum rnic_qp_state states[] = {RNIC_QPS_INIT, RNIC_QPS_RTR, RNIC_QPS_RTS};
+    const struct rnic_sge sge[3] = {{0, 1, 0}, {0, 1, 0}, {0, 1, 0}};
+    struct rnic_qp_init init = {
+        .type = RNIC_QPT_RC, .max_recv_sge = 1, .max_send_wr = 4, .max_send_sge = 3};
+    struct rnic_send_wr wr = {.opcode = RNIC_WR_READ, .sge = sge, .sge_cnt = 3};
+    struct rnic_qp_attr attr = {
+        .pkey = 0xFFFF, .path_mtu = 1024, .av = {.dgid = {[10] = 0xFF, 0xFF, 192, 0, 2, 9}}};
+    struct rnic_qp *qp;
+
+    begin(&limits);
+    init.recv_cq = init.send_cq = cq;
+    EXPECT_EQ(rnic_qp_new(pd, &init, &qp), RNIC_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        attr.state = states[i];
+        attr.max_dest_rd_atomic = i == 1 ? 3 : 2;
+        attr.max_rd_atomic = i == 2 ? 2 : 1;
+        if (i > 0)
+            EXPECT_EQ(rnic_qp_modify(qp, &attr, 0), RNIC_ERR_INVALID);
+        attr.max_dest_rd_atomic = 2;
+        attr.max_rd_atomic = 1;
+        EXPECT_EQ(rnic_qp_modify(qp, &attr, 0), RNIC_OK);
+    }
+    EXPECT_EQ(rnic_post_send(qp, &wr), RNIC_ERR_INVALID);
+    wr.sge_cnt = 2;
+    EXPECT_EQ(rnic_post_send(qp, &wr), RNIC_OK);
+    wr.opcode = RNIC_WR_WRITE;
+    wr.sge_cnt = 3;
+    EXPECT_EQ(rnic_post_send(qp, &wr), RNIC_OK);
+    rnic_del(rnic);
+}
+
 /* Limits above the device's own stay at those. */
 static void not_raised(void)
 {
@@ -220,5 +309,5 @@ static void gid_changed_under_a_qp(void)
     rig_free(&rig);
 }
 
-SUITE("device.limits", TEST(counts), TEST(sizes), TEST(not_raised), TEST(qpn_range),
-      TEST(gid_table), TEST(gid_changed_under_a_qp))
+SUITE("device.limits", TEST(counts), TEST(sizes), TEST(of_other_objects), TEST(of_a_connection),
+      TEST(not_raised), TEST(qpn_range), TEST(gid_table), TEST(gid_changed_under_a_qp))

@@ -138,6 +138,169 @@ static void r187_masks(void)
     rig_free(&rig);
 }
 
+/* R184-R187: the same facts a second time, by attribute: which services require it (r) and which
+ * allow it (o) at each transition; qp_state_table of drivers/infiniband/core/verbs.c (Linux 6.1)
+ * without path migration. GSI may name the port too, which that table leaves out. */
+/* clang-format off */
+static const struct {
+    enum rnic_qp_state from, to;
+} columns[] = {
+    {RNIC_QPS_RESET, RNIC_QPS_INIT}, {RNIC_QPS_INIT, RNIC_QPS_INIT}, {RNIC_QPS_INIT, RNIC_QPS_RTR},
+    {RNIC_QPS_RTR, RNIC_QPS_RTS},    {RNIC_QPS_RTS, RNIC_QPS_RTS},   {RNIC_QPS_RTS, RNIC_QPS_SQD},
+    {RNIC_QPS_SQD, RNIC_QPS_RTS},    {RNIC_QPS_SQE, RNIC_QPS_RTS},   {RNIC_QPS_SQD, RNIC_QPS_SQD}};
+
+#define COLUMNS  9u
+#define SERVICES 6u
+
+static const enum rnic_qp_type services[SERVICES] = {RNIC_QPT_RC,  RNIC_QPT_UC,       RNIC_QPT_UD,
+                                                     RNIC_QPT_GSI, RNIC_QPT_XRC_SEND, RNIC_QPT_XRC_RECV};
+
+#define NO "......"
+static const struct {
+    unsigned attribute;
+    const char *takes[COLUMNS]; /* RC, UC, UD, GSI, XRC_SEND, XRC_RECV */
+} facts[] = {
+    /*                              RST>INIT  INIT>INIT INIT>RTR  RTR>RTS   RTS>RTS   RTS>SQD   SQD>RTS   SQE>RTS   SQD>SQD */
+    {RNIC_QP_CUR_STATE,           { NO,       NO,       NO,       "oooooo", "oooooo", NO,       "oooooo", ".ooo..", NO }},
+    {RNIC_QP_EN_SQD_ASYNC_NOTIFY, { NO,       NO,       NO,       NO,       NO,       "oooooo", NO,       NO,       NO }},
+    {RNIC_QP_ACCESS_FLAGS,        { "rr..rr", "oo..oo", "oo..oo", "oo..oo", "oo..oo", NO,       "oo..oo", ".o....", "oo..oo" }},
+    {RNIC_QP_PKEY_INDEX,          { "rrrrrr", "oooooo", "oooooo", NO,       NO,       NO,       NO,       NO,       "oooooo" }},
+    {RNIC_QP_PORT,                { "rrrorr", "oooooo", NO,       NO,       NO,       NO,       NO,       NO,       "o...oo" }},
+    {RNIC_QP_QKEY,                { "..rr..", "..oo..", "..oo..", "..oo..", "..oo..", NO,       "..oo..", "..oo..", "..oo.." }},
+    {RNIC_QP_AV,                  { NO,       NO,       "rr..rr", NO,       NO,       NO,       NO,       NO,       "oo..oo" }},
+    {RNIC_QP_PATH_MTU,            { NO,       NO,       "rr..rr", NO,       NO,       NO,       NO,       NO,       NO }},
+    {RNIC_QP_TIMEOUT,             { NO,       NO,       NO,       "r...rr", NO,       NO,       NO,       NO,       "o...oo" }},
+    {RNIC_QP_RETRY_CNT,           { NO,       NO,       NO,       "r...r.", NO,       NO,       NO,       NO,       "o...o." }},
+    {RNIC_QP_RNR_RETRY,           { NO,       NO,       NO,       "r...r.", NO,       NO,       NO,       NO,       "o...o." }},
+    {RNIC_QP_RQ_PSN,              { NO,       NO,       "rr..rr", NO,       NO,       NO,       NO,       NO,       NO }},
+    {RNIC_QP_MAX_QP_RD_ATOMIC,    { NO,       NO,       NO,       "r...r.", NO,       NO,       NO,       NO,       "o...o." }},
+    {RNIC_QP_ALT_PATH,            { NO,       NO,       NO,       NO,       NO,       NO,       NO,       NO,       NO }},
+    {RNIC_QP_MIN_RNR_TIMER,       { NO,       NO,       "r....r", "o....o", "o....o", NO,       "o....o", NO,       "o....o" }},
+    {RNIC_QP_SQ_PSN,              { NO,       NO,       NO,       "rrrrrr", NO,       NO,       NO,       NO,       NO }},
+    {RNIC_QP_MAX_DEST_RD_ATOMIC,  { NO,       NO,       "r....r", NO,       NO,       NO,       NO,       NO,       "o....o" }},
+    {RNIC_QP_PATH_MIG_STATE,      { NO,       NO,       NO,       NO,       NO,       NO,       NO,       NO,       NO }},
+    {RNIC_QP_CAP,                 { NO,       NO,       NO,       NO,       NO,       NO,       NO,       NO,       NO }},
+    {RNIC_QP_DEST_QPN,            { NO,       NO,       "rr..rr", NO,       NO,       NO,       NO,       NO,       NO }},
+};
+/* clang-format on */
+
+#define FACTS (sizeof(facts) / sizeof(facts[0]))
+
+static void r184_table(void)
+{
+    for (unsigned s = 0; s < SERVICES; s++) {
+        for (unsigned c = 0; c < COLUMNS; c++) {
+            struct rnic_qp_takes takes;
+            struct rnic_qp_takes fact = {0, 0};
+
+            for (unsigned i = 0; i < FACTS; i++) {
+                fact.required |= facts[i].takes[c][s] == 'r' ? facts[i].attribute : 0;
+                fact.optional |= facts[i].takes[c][s] == 'o' ? facts[i].attribute : 0;
+            }
+            CU_ASSERT(rnic_qp_transition(services[s], columns[c].from, columns[c].to, &takes));
+            EXPECT_EQ(takes.required, fact.required);
+            EXPECT_EQ(takes.optional, fact.optional);
+        }
+    }
+}
+
+/* A request whose memory nobody registered: a UC, UD or GSI QP goes to SQE (R192). */
+static void to_sqe(enum rnic_qp_type type)
+{
+    const struct rnic_sge sge = {0x1234, 8, 0x0BADBAD0};
+    struct rnic_send_wr wr = {.opcode = RNIC_WR_SEND, .sge = &sge, .sge_cnt = 1};
+    uint8_t frame[ROCE_FRAME_MAX];
+    struct rnic_qp_view view;
+    struct rnic_ah *ah = NULL;
+    struct rnic_wc wc;
+
+    if (type != RNIC_QPT_UC)
+        EXPECT_EQ(rnic_ah_new(rig.pd, &rig.attr.av, &ah), RNIC_OK);
+    wr.ah = ah;
+    EXPECT_EQ(rnic_post_send(qp, &wr), RNIC_OK);
+    while (rnic_output(rig.rnic, frame, sizeof(frame), rig.now) > 0) {
+    }
+    EXPECT_EQ(rnic_cq_poll(cq, &wc, 1), 1);
+    rnic_qp_view(qp, &view);
+    EXPECT_EQ(view.state, RNIC_QPS_SQE);
+}
+
+/* The QP is in this state: it refuses each attribute too few or too many for a step to the next,
+ * and each state that is none of its next ones, with nothing changed. */
+static void refuses(enum rnic_qp_state from, enum rnic_qp_state next, unsigned s)
+{
+    struct rnic_qp_takes takes;
+    struct rnic_qp_attr before;
+    struct rnic_qp_attr after;
+    unsigned mask;
+
+    memset(&before, 0, sizeof(before)); /* padding too */
+    memset(&after, 0, sizeof(after));
+    rnic_qp_query(qp, &before, NULL);
+    EXPECT_EQ(before.state, from);
+    CU_ASSERT(rnic_qp_transition(services[s], from, next, &takes));
+    rig.attr.cur_state = from;
+    for (unsigned i = 0; i < FACTS; i++) {
+        mask = takes.required ^ facts[i].attribute;
+        if (!(takes.optional & facts[i].attribute))
+            EXPECT_EQ(modify(next, mask), RNIC_ERR_INVALID);
+        EXPECT_EQ(modify(RNIC_QPS_RESET, facts[i].attribute), RNIC_ERR_INVALID);
+        if (from != RNIC_QPS_RESET)
+            EXPECT_EQ(modify(RNIC_QPS_ERR, facts[i].attribute), RNIC_ERR_INVALID);
+    }
+    for (enum rnic_qp_state to = RNIC_QPS_RESET; to <= RNIC_QPS_ERR; to++)
+        if (!rnic_qp_transition(services[s], from, to, &takes))
+            EXPECT_EQ(modify(to, 0), RNIC_ERR_STATE);
+    rnic_qp_query(qp, &after, NULL);
+    EXPECT_EQ(memcmp(&before, &after, sizeof(before)), 0);
+}
+
+/* R183, R187: every service through every state, by every transition, with all that it may take. */
+static void r187_every_service(void)
+{
+    static const enum rnic_qp_state way[] = {
+        RNIC_QPS_RESET, RNIC_QPS_INIT, RNIC_QPS_INIT, RNIC_QPS_RTR,  RNIC_QPS_RTS,
+        RNIC_QPS_RTS,   RNIC_QPS_SQD,  RNIC_QPS_SQD,  RNIC_QPS_RTS,  RNIC_QPS_SQE,
+        RNIC_QPS_RTS,   RNIC_QPS_ERR,  RNIC_QPS_ERR,  RNIC_QPS_RESET};
+
+    for (unsigned s = 0; s < SERVICES; s++) {
+        struct rnic_qp_init init = {.type = services[s],
+                                    .recv_cq = rig.cq,
+                                    .max_recv_wr = 1,
+                                    .max_recv_sge = 1,
+                                    .max_send_wr = 1,
+                                    .max_send_sge = 1};
+        bool sqe = s >= 1 && s <= 3;
+
+        begin();
+        init.recv_cq = services[s] == RNIC_QPT_XRC_SEND ? NULL : rig.cq;
+        init.send_cq = cq;
+        if (services[s] == RNIC_QPT_XRC_RECV) {
+            init = (struct rnic_qp_init){.type = RNIC_QPT_XRC_RECV};
+            EXPECT_EQ(rnic_xrcd_new(rig.rnic, &init.xrcd), RNIC_OK);
+        }
+        EXPECT_EQ(rnic_qp_new(rig.pd, &init, &qp), RNIC_OK);
+        for (unsigned i = 0; i + 1 < sizeof(way) / sizeof(way[0]); i++) {
+            struct rnic_qp_takes takes;
+            enum rnic_qp_state from = way[i];
+            enum rnic_qp_state to = way[i + 1];
+
+            if (to == RNIC_QPS_SQE) {
+                if (sqe)
+                    to_sqe(services[s]);
+                continue;
+            }
+            if (from == RNIC_QPS_SQE && !sqe)
+                from = RNIC_QPS_RTS;
+            refuses(from, to, s);
+            CU_ASSERT(rnic_qp_transition(services[s], from, to, &takes));
+            rig.attr.cur_state = from;
+            EXPECT_EQ(modify(to, takes.required | takes.optional), RNIC_OK);
+        }
+        rig_free(&rig);
+    }
+}
+
 /* Without STATE the QP stays where it is. */
 static void without_state(void)
 {
@@ -308,5 +471,5 @@ static void query(void)
 }
 
 SUITE("device.qp_attr", TEST(required_as_documented), TEST(r183_transitions), TEST(r187_masks),
-      TEST(without_state), TEST(access_in_rts), TEST(cur_state), TEST(sqd_event),
-      TEST(changes_in_sqd), TEST(resources_resized), TEST(query))
+      TEST(r184_table), TEST(r187_every_service), TEST(without_state), TEST(access_in_rts),
+      TEST(cur_state), TEST(sqd_event), TEST(changes_in_sqd), TEST(resources_resized), TEST(query))

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* No packet, work request or completion allocates memory: every call that does is counted (the
+ * linker's --wrap) while two devices exchange messages of every kind, some of them lost. */
+#include <stdlib.h>
+#include "support/pair.h"
+#include "support/suite.h"
+
+/* Volatile: compilers know that malloc() changes no variable. */
+static volatile bool counting;
+static volatile unsigned long calls;
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t cnt, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t cnt, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+    calls += counting;
+    return __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t cnt, size_t size)
+{
+    calls += counting;
+    return __real_calloc(cnt, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    calls += counting;
+    return __real_realloc(old, size);
+}
+
+static struct pair pair;
+static rnic_time now;
+static unsigned frames;
+
+/* What both have to say, every `lose`-th frame lost, until both are silent; then their timers. */
+static void exchange(unsigned lose)
+{
+    uint8_t frame[ROCE_FRAME_MAX];
+    bool any;
+
+    do {
+        any = false;
+        for (unsigned s = 0; s < 2; s++) {
+            size_t len = rnic_output(pair.side[s].rnic, frame, sizeof(frame), now += 1000);
+
+            any = any || len;
+            if (len && (++frames % lose || lose == 1))
+                rnic_input(pair.side[!s].rnic, frame, len, now);
+        }
+    } while (any);
+    for (unsigned s = 0; s < 2; s++) {
+        rnic_time due = rnic_deadline(pair.side[s].rnic);
+
+        if (due != RNIC_NEVER && due > now)
+            now = due;
+        rnic_expire(pair.side[s].rnic, now);
+    }
+}
+
+/* One message of each kind, there and back; how many of them completed. */
+static unsigned round_of(unsigned lose)
+{
+    static const enum rnic_wr_opcode ops[] = {RNIC_WR_SEND, RNIC_WR_WRITE,     RNIC_WR_WRITE_IMM,
+                                              RNIC_WR_READ, RNIC_WR_FETCH_ADD, RNIC_WR_CMP_SWAP};
+    unsigned done = 0;
+    struct rnic_wc wc;
+
+    for (unsigned i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+        uint32_t len = rnic_wr_is_atomic(ops[i]) ? 8 : 5000;
+
+        for (unsigned s = 0; s < 2; s++) {
+            EXPECT_EQ(pair_recv(&pair, !s, 0, i, 65536 * s, 8192), RNIC_OK);
+            EXPECT_EQ(pair_send(&pair, s, 0, i, ops[i], 1 << 18, len, 1 << 19), RNIC_OK);
+        }
+        for (unsigned k = 0; k < 12; k++)
+            exchange(lose);
+        for (unsigned s = 0; s < 2; s++) {
+            while (rnic_cq_poll(pair.side[s].send_cq[0], &wc, 1)) {
+                EXPECT_EQ(wc.status, RNIC_WC_SUCCESS);
+                done++;
+            }
+            while (rnic_cq_poll(pair.side[s].recv_cq[0], &wc, 1)) {
+            }
+        }
+    }
+    return done;
+}
+
+static void no_allocation_for_packets(void)
+{
+    pair_init(&pair, 5, ROCE_ENCAP_V2_IP4, 1, 64);
+    pair_connect(&pair);
+    EXPECT_EQ(round_of(1), 12);
+    for (unsigned lose = 1; lose < 40; lose += 19) {
+        counting = true;
+        EXPECT_EQ(round_of(lose), 12);
+        counting = false;
+    }
+    EXPECT_EQ(calls, 0);
+    CU_ASSERT(frames > 200);
+    counting = true; /* and it would be noticed */
+    free(malloc(1));
+    counting = false;
+    EXPECT_EQ(calls, 1);
+    pair_free(&pair);
+}
+
+SUITE("device.alloc", TEST(no_allocation_for_packets))

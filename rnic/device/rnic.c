@@ -156,34 +156,32 @@ static bool form_valid(struct rnic *rnic, struct roce_pkt *pkt, const uint8_t *f
     return true;
 }
 
-/* Asks for what a packet will use of the QP that it names. */
-static void fetch_qp(const struct rnic *rnic, const struct roce_pkt *pkt)
+/* The QP that a packet names, or NULL. Asks for what the packet will use of it. */
+static struct rnic_qp *fetch_qp(const struct rnic *rnic, const struct roce_pkt *pkt)
 {
-    const struct rnic_qp *qp = rnic_map_get(&rnic->qpns, pkt->bth.dest_qp);
+    struct rnic_qp *qp = rnic_map_get(&rnic->qpns, pkt->bth.dest_qp);
 
     if (!qp)
-        return;
+        return NULL;
     if (roce_opcode_is_response(pkt->op))
         rnic_qp_prefetch_requester(qp);
     else
         rnic_qp_prefetch_responder(qp);
+    return qp;
 }
 
-/* The QP that a packet is for, or NULL: R046-R052, R054. Nothing here ever moves a QP to the error
- * state (R056). QP 0 does not exist on RoCE. */
-static struct rnic_qp *find_qp(struct rnic *rnic, const struct roce_pkt *pkt)
+/* Whether a packet is for the QP that it names: R046-R052, R054. Nothing here ever moves a QP to
+ * the error state (R056). QP 0 does not exist on RoCE. */
+static bool is_for(const struct rnic *rnic, const struct rnic_qp *qp, const struct roce_pkt *pkt)
 {
-    struct rnic_qp *qp = rnic_map_get(&rnic->qpns, pkt->bth.dest_qp);
     uint8_t src[16];
     uint8_t dst[16];
 
+    if (pkt->op->svc != qp->service->svc || !rnic_qp_accepts(qp, pkt->op))
+        return false;
     roce_pkt_addr(pkt, src, dst);
-    if (!qp || pkt->op->svc != qp->service->svc || !rnic_qp_accepts(qp, pkt->op) ||
-        !gid_is_mine(rnic, pkt->encap, dst))
-        return NULL;
-    if (qp->service->connected && !rnic_qp_addr_fits(qp, pkt->encap, src, dst))
-        return NULL;
-    return qp;
+    return gid_is_mine(rnic, pkt->encap, dst) &&
+           (!qp->service->connected || rnic_qp_addr_fits(qp, pkt->encap, src, dst));
 }
 
 /* A datagram to a group: each QP attached gets it, or drops it for itself (R175). */
@@ -224,11 +222,10 @@ static void input_multicast(struct rnic *rnic, const struct roce_pkt *pkt, rnic_
     }
 }
 
-/* A packet of good form: R023 first of all. */
-static void input_packet(struct rnic *rnic, const struct roce_pkt *pkt, rnic_time now)
+/* A packet of good form and the QP that it names, or NULL: R023 first of all. */
+static void input_packet(struct rnic *rnic, const struct roce_pkt *pkt, struct rnic_qp *qp,
+                         rnic_time now)
 {
-    struct rnic_qp *qp;
-
     if (roce_pkt_icrc_check(pkt, NULL) != ROCE_ICRC_GOOD) {
         rnic->counters.rx_icrc_encapsulated++;
         return;
@@ -241,8 +238,7 @@ static void input_packet(struct rnic *rnic, const struct roce_pkt *pkt, rnic_tim
         input_multicast(rnic, pkt, now);
         return;
     }
-    qp = find_qp(rnic, pkt);
-    if (!qp)
+    if (!qp || !is_for(rnic, qp, pkt))
         rnic->counters.rx_no_qp++;
     else if (!rnic_qp_pkey_fits(qp, pkt->bth.pkey))
         rnic->counters.rx_bad_pkey++;
@@ -258,10 +254,8 @@ void rnic_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time n
     struct roce_pkt pkt;
 
     now = rnic_clock(rnic, now);
-    if (!form_valid(rnic, &pkt, frame, len))
-        return;
-    fetch_qp(rnic, &pkt); /* it comes while the CRC runs */
-    input_packet(rnic, &pkt, now);
+    if (form_valid(rnic, &pkt, frame, len)) /* what is fetched comes while the CRC runs */
+        input_packet(rnic, &pkt, fetch_qp(rnic, &pkt), now);
 }
 
 /*
@@ -273,6 +267,7 @@ void rnic_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time n
 void rnic_input_burst(struct rnic *rnic, const struct rnic_rx *frames, size_t cnt, rnic_time now)
 {
     struct roce_pkt pkt[RNIC_BURST];
+    struct rnic_qp *qp[RNIC_BURST];
 
     now = rnic_clock(rnic, now);
     while (cnt) {
@@ -285,9 +280,9 @@ void rnic_input_burst(struct rnic *rnic, const struct rnic_rx *frames, size_t cn
                 good++;
             }
         for (size_t i = 0; i < good; i++)
-            fetch_qp(rnic, &pkt[i]);
+            qp[i] = fetch_qp(rnic, &pkt[i]);
         for (size_t i = 0; i < good; i++)
-            input_packet(rnic, &pkt[i], now);
+            input_packet(rnic, &pkt[i], qp[i], now);
         frames += some;
         cnt -= some;
     }

@@ -18,6 +18,48 @@
 #include <stdint.h>
 #include <string.h>
 
+/* The `cnt` bytes (1..8) at `p` as one number, and back. In the usual sizes by the compiler's own
+ * swap: written out, gcc and clang find it only in some of the places. */
+static inline uint64_t roce_be_get(const uint8_t *p, unsigned cnt)
+{
+    uint64_t v = 0;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint16_t v16;
+    uint32_t v32;
+
+    switch (cnt) {
+    case 2: memcpy(&v16, p, sizeof(v16)); return __builtin_bswap16(v16);
+    case 3: memcpy(&v16, p, sizeof(v16)); return (uint64_t)__builtin_bswap16(v16) << 8 | p[2];
+    case 4: memcpy(&v32, p, sizeof(v32)); return __builtin_bswap32(v32);
+    case 8: memcpy(&v, p, sizeof(v)); return __builtin_bswap64(v);
+    default: break;
+    }
+#endif
+    for (unsigned i = 0; i < cnt; i++)
+        v = v << 8 | p[i];
+    return v;
+}
+
+static inline void roce_be_put(uint8_t *p, unsigned cnt, uint64_t v)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint16_t v16 = __builtin_bswap16((uint16_t)v);
+    uint32_t v32 = __builtin_bswap32((uint32_t)v);
+
+    switch (cnt) {
+    case 2: memcpy(p, &v16, sizeof(v16)); return;
+    case 4: memcpy(p, &v32, sizeof(v32)); return;
+    case 8:
+        v = __builtin_bswap64(v);
+        memcpy(p, &v, sizeof(v));
+        return;
+    default: break;
+    }
+#endif
+    for (unsigned i = 0; i < cnt; i++)
+        p[i] = (uint8_t)(v >> 8 * (cnt - 1 - i));
+}
+
 /*
  * Bits: `width` (1..64) bits that start `bit` (0..7, 0 = most significant) bits into byte `byte` of
  * `p`. The caller guarantees that the bytes exist; bit + width <= 64 or the field is byte-aligned.
@@ -26,11 +68,8 @@ static inline uint64_t roce_bits_get(const uint8_t *p, unsigned byte, unsigned b
 {
     unsigned end = bit + width;
     unsigned cnt = (end + 7) / 8;
-    uint64_t v = 0;
+    uint64_t v = roce_be_get(p + byte, cnt) >> (cnt * 8 - end);
 
-    for (unsigned i = 0; i < cnt; i++)
-        v = v << 8 | p[byte + i];
-    v >>= cnt * 8 - end;
     return width == 64 ? v : v & ((UINT64_C(1) << width) - 1);
 }
 
@@ -43,6 +82,10 @@ static inline void roce_bits_put(uint8_t *p, unsigned byte, unsigned bit, unsign
     unsigned shift = cnt * 8 - end;
     uint64_t mask = (width == 64 ? ~UINT64_C(0) : (UINT64_C(1) << width) - 1) << shift;
 
+    if (width == cnt * 8) {
+        roce_be_put(p + byte, cnt, value);
+        return;
+    }
     value = value << shift & mask;
     for (unsigned i = 0; i < cnt; i++) {
         unsigned down = 8 * (cnt - 1 - i);
@@ -50,6 +93,41 @@ static inline void roce_bits_put(uint8_t *p, unsigned byte, unsigned bit, unsign
         p[byte + i] =
             (uint8_t)((p[byte + i] & ~(uint8_t)(mask >> down)) | (uint8_t)(value >> down));
     }
+}
+
+/*
+ * Words: a header that is being built from its fields, as numbers of 64 bits of which the highest
+ * comes first. Where the places are constants, compilers keep them in registers and each is stored
+ * once. The fields are put into zeroed words, each once; bits of `value` above `width` are ignored.
+ */
+static inline void roce_words_put(uint64_t *words, unsigned byte, unsigned bit, unsigned width,
+                                  uint64_t value)
+{
+    unsigned at = byte * 8 + bit;
+    unsigned end = at % 64 + width;
+
+    if (width < 64)
+        value &= (UINT64_C(1) << width) - 1;
+    if (end <= 64) {
+        words[at / 64] |= value << (64 - end);
+    } else {
+        words[at / 64] |= value >> (end - 64);
+        words[at / 64 + 1] |= value << (128 - end);
+    }
+}
+
+/* The first `len` bytes of them. */
+static inline void roce_words_store(const uint64_t *words, uint8_t *p, unsigned len)
+{
+    unsigned off = 0;
+
+    for (; off + 8 <= len; off += 8)
+        roce_be_put(p + off, 8, words[off / 8]);
+    for (unsigned cnt = 4; cnt; cnt /= 2)
+        if (len & cnt) {
+            roce_be_put(p + off, cnt, words[off / 8] >> (64 - 8 * (off % 8 + cnt)));
+            off += cnt;
+        }
 }
 
 static inline uint16_t roce_le16_get(const uint8_t *p)

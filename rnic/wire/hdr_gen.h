@@ -36,9 +36,21 @@ enum {
 #include HDR_TABLE
 
 #define HDR_BEGIN(id, ID, len, shrt, title, source)                                                \
-    static inline void HDR_FN(id, build)(const struct HDR_NAME(id) *in, uint8_t *p) {
+    static inline void HDR_FN(id, build_numbers)(const struct HDR_NAME(id) *in, uint8_t *p) {      \
+        const unsigned size = (len);                                                               \
+        uint64_t words[((len) + 7) / 8] = {0};                                                     \
+        (void)in; /* a header may have no number */
 #define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)                                \
-        roce_bits_put(p, byte, bit, width, in->name);
+        roce_words_put(words, byte, bit, width, in->name);
+#define BYTES(hdr, name, byte, len, fmt, label)
+#define HDR_END(id)                                                                                \
+        roce_words_store(words, p, size); }
+#include HDR_TABLE
+
+#define HDR_BEGIN(id, ID, len, shrt, title, source)                                                \
+    static inline void HDR_FN(id, build)(const struct HDR_NAME(id) *in, uint8_t *p) {              \
+        HDR_FN(id, build_numbers)(in, p);
+#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)
 #define BYTES(hdr, name, byte, len, fmt, label)                                                    \
         memcpy(p + (byte), in->name, len);
 #define HDR_END(id) }

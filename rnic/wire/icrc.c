@@ -13,11 +13,11 @@
 
 /*
  * The variant bits of each envelope in its usual form, as the places of the bytes that have some.
- * From them come a list, for a packet that may be written to, and a mask of 64 bytes, which hold
- * the longest envelope up to byte 4 of the BTH: of a fixed length, compilers OR it on in vector
- * registers. `len` is how many of the 64 of a long packet that may not be written to go through the
- * CRC apart from the rest: any number behind the last place would do, 48 is the quickest with ISA-L
- * where it suffices (tests/bench/bench_wire).
+ * From them come straight lines of stores, for bytes that may be written to, and a mask of 64
+ * bytes, which hold the longest envelope up to byte 4 of the BTH: of a fixed length, compilers OR
+ * it on in vector registers. `len` is how many of the 64 of a long packet that may not be written
+ * to go through the CRC apart from the rest: any number behind the last place would do, 48 is the
+ * quickest with ISA-L where it suffices (tests/bench/bench_wire).
  */
 #define MASK_LEN   64
 #define PLACES_MAX 16
@@ -40,20 +40,17 @@
 #define V2_IP4(M)    IP4(M, 0) UDP(M, 20) BTH(M, 28)
 #define V2_IP6(M)    IP6(M, 0) UDP(M, 40) BTH(M, 48)
 
+#define ENVELOPES(X) X(IB_LOCAL) X(IB_GLOBAL) X(V1) X(V2_IP4) X(V2_IP6)
+
 #define IN_MASK(off, ones)  [off] = (ones),
-#define IN_LIST(off, ones)  {off, ones},
-#define ROW(bth_off, len, ENVELOPE) {bth_off, len, {ENVELOPE(IN_MASK)}, {ENVELOPE(IN_LIST)}}
+#define ROW(bth_off, len, ENVELOPE) {bth_off, len, {ENVELOPE(IN_MASK)}}
 
 static const struct mask {
     uint8_t bth_off; /* where the BTH starts in the usual form */
     uint8_t len;
     uint8_t ff[MASK_LEN];
-    struct {
-        uint8_t off;
-        uint8_t ones; /* 0: the end of the list */
-    } place[PLACES_MAX];
 } masks[] = {
-    [ROCE_ENCAP_NONE]      = {0, 0, {0}, {{0, 0}}},
+    [ROCE_ENCAP_NONE]      = {0, 0, {0}},
     [ROCE_ENCAP_IB_LOCAL]  = ROW( 8, 48, IB_LOCAL),
     [ROCE_ENCAP_IB_GLOBAL] = ROW(48, 56, IB_GLOBAL),
     [ROCE_ENCAP_V1]        = ROW(40, 48, V1),
@@ -105,15 +102,27 @@ static uint32_t icrc_odd(const struct mask *mask, uint32_t crc, const uint8_t *n
     return roce_crc32(crc, net + len, icrc_off - len);
 }
 
+static void put_ones(enum roce_encap encap, uint8_t *net)
+{
+    switch (encap) {
+#define ONES(off, ones) net[off] |= (ones);
+#define X(NAME)                                                                                    \
+    case ROCE_ENCAP_##NAME: NAME(ONES) break;
+        ENVELOPES(X)
+#undef X
+#undef ONES
+    case ROCE_ENCAP_NONE: break;
+    }
+}
+
 /* Short packets: a copy of all of it, so that one call does. A call costs as much as 100 bytes of a
  * long packet. */
-static uint32_t icrc_short(const struct mask *mask, uint32_t crc, const uint8_t *net,
-                           size_t icrc_off)
+static uint32_t icrc_short(enum roce_encap encap, uint32_t crc, const uint8_t *net, size_t icrc_off)
 {
     uint8_t copy[SHORT_MAX];
 
     memcpy(copy, net, icrc_off);
-    put_mask(mask, copy, mask->bth_off);
+    put_ones(encap, copy);
     return roce_crc32(crc, copy, icrc_off);
 }
 
@@ -128,7 +137,7 @@ uint32_t roce_icrc(enum roce_encap encap, const uint8_t *net, size_t bth_off, si
     if (bth_off != mask->bth_off)
         return icrc_odd(mask, crc, net, bth_off, icrc_off);
     if (icrc_off <= SHORT_MAX)
-        return icrc_short(mask, crc, net, icrc_off);
+        return icrc_short(encap, crc, net, icrc_off);
     for (size_t i = 0; i < MASK_LEN; i++)
         prefix[i] = net[i] | mask->ff[i];
     crc = roce_crc32(crc, prefix, mask->len);
@@ -137,22 +146,30 @@ uint32_t roce_icrc(enum roce_encap encap, const uint8_t *net, size_t bth_off, si
 
 uint32_t roce_icrc_own(enum roce_encap encap, uint8_t *net, size_t bth_off, size_t icrc_off)
 {
-    const struct mask *mask = &masks[encap];
     uint8_t saved[PLACES_MAX];
-    unsigned cnt;
-    uint32_t crc;
+    uint8_t *at = saved;
+    uint32_t crc = 0;
 
-    if (!places_valid(encap, bth_off, icrc_off) || bth_off != mask->bth_off)
+    if (!places_valid(encap, bth_off, icrc_off) || bth_off != masks[encap].bth_off)
         return roce_icrc(encap, net, bth_off, icrc_off);
     /* Byte by byte: a header just written by smaller stores cannot be read in vector registers
      * without waiting for the cache, which was a third of the time of roce_pkt_build(). */
-    for (cnt = 0; mask->place[cnt].ones; cnt++) {
-        saved[cnt] = net[mask->place[cnt].off];
-        net[mask->place[cnt].off] |= mask->place[cnt].ones;
+    switch (encap) {
+#define SAVE(off, ones) *at++ = net[off], net[off] |= (ones);
+#define BACK(off, ones) net[off] = *at++;
+#define X(NAME)                                                                                    \
+    case ROCE_ENCAP_##NAME:                                                                        \
+        NAME(SAVE)                                                                                 \
+        crc = roce_crc32(crc_start(encap), net, icrc_off);                                         \
+        at = saved;                                                                                \
+        NAME(BACK)                                                                                 \
+        break;
+        ENVELOPES(X)
+#undef X
+#undef BACK
+#undef SAVE
+    case ROCE_ENCAP_NONE: break;
     }
-    crc = roce_crc32(crc_start(encap), net, icrc_off);
-    while (cnt-- > 0)
-        net[mask->place[cnt].off] = saved[cnt];
     return crc;
 }
 

@@ -293,20 +293,18 @@ int roce_pkt_build(const struct roce_pkt *pkt, unsigned flags, uint8_t *buf, siz
         return net_off;
 
     bth_off = wr.off;
-    p = roce_wr_room(&wr, op->len);
+    p = roce_wr_room(&wr, bth_len);
     if (!p)
         return ROCE_ERR_NOSPACE;
     roce_bth_build(&bth, p);
     for (unsigned i = 0; i < op->hdr_cnt; i++)
         build_ext(pkt, op->hdr[i], p + op->hdr_off[i]);
-    roce_wr_bytes(&wr, pkt->payload, pkt->payload_len);
-    if (flags & ROCE_BUILD_KEEP_PAD)
-        roce_wr_bytes(&wr, pkt->pad, bth.padcnt);
-    else
-        roce_wr_zero(&wr, bth.padcnt);
-    p = roce_wr_room(&wr, ROCE_ICRC_LEN);
-    if (!p)
-        return ROCE_ERR_NOSPACE;
+    p += op->len;
+    if (pkt->payload_len)
+        memcpy(p, pkt->payload, pkt->payload_len);
+    p += pkt->payload_len;
+    for (unsigned i = 0; i < bth.padcnt; i++)
+        *p++ = flags & ROCE_BUILD_KEEP_PAD ? pkt->pad[i] : 0;
 
     icrc = pkt->icrc;
     if (!(flags & ROCE_BUILD_KEEP_ICRC))

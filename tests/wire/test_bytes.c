@@ -42,6 +42,37 @@ static void bits_agree_with_single_bits(void)
             }
 }
 
+/* Fields of random widths, one behind the other, in headers of every length. */
+static void words_agree_with_single_bits(void)
+{
+    struct rng rng = rng_seed();
+
+    for (unsigned len = 1; len <= 40; len++)
+        for (unsigned turn = 0; turn < 100; turn++) {
+            uint64_t words[5] = {0};
+            uint8_t p[41] = {[40] = 0};
+            uint64_t value[320];
+            unsigned width[320];
+            unsigned cnt = 0;
+            unsigned at = 0;
+
+            p[len] = 0xA5;
+            for (; at < len * 8; at += width[cnt++]) {
+                unsigned most = len * 8 - at < 64 ? len * 8 - at : 64;
+
+                value[cnt] = rng_u64(&rng);
+                width[cnt] = 1 + rng_below(&rng, most);
+                roce_words_put(words, at / 8, at % 8, width[cnt], value[cnt]);
+            }
+            roce_words_store(words, p, len);
+            EXPECT_EQ(p[len], 0xA5);
+            at = 0;
+            for (unsigned i = 0; i < cnt; at += width[i++])
+                EXPECT_EQ(bits_of(p, at, width[i]),
+                          width[i] == 64 ? value[i] : value[i] & ((UINT64_C(1) << width[i]) - 1));
+        }
+}
+
 static void little_endian_is_the_icrc_only(void)
 {
     uint8_t p[4];
@@ -98,5 +129,6 @@ static void writer_keeps_its_bounds(void)
     EXPECT_EQ(w.off, 6);
 }
 
-SUITE("wire.bytes", TEST(bits_agree_with_single_bits), TEST(little_endian_is_the_icrc_only),
-      TEST(reader_keeps_its_bounds), TEST(bad_reader_stays_bad), TEST(writer_keeps_its_bounds))
+SUITE("wire.bytes", TEST(bits_agree_with_single_bits), TEST(words_agree_with_single_bits),
+      TEST(little_endian_is_the_icrc_only), TEST(reader_keeps_its_bounds),
+      TEST(bad_reader_stays_bad), TEST(writer_keeps_its_bounds))

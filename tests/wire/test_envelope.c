@@ -261,7 +261,81 @@ static void ipv6_extension_headers_are_walked(void)
     }
 }
 
+/* What both say of a packet of which `tagged` has a VLAN tag more. */
+static void expect_same(const struct roce_pkt *plain, const struct roce_pkt *tagged)
+{
+    EXPECT_EQ(plain->encap, tagged->encap);
+    EXPECT_EQ(plain->present | ROCE_HDR_BIT(ROCE_HDR_VLAN), tagged->present);
+    EXPECT_EQ(plain->defects, tagged->defects);
+    if (roce_pkt_has(plain, ROCE_HDR_IP4)) {
+        EXPECT_EQ(plain->net_off + ROCE_VLAN_LEN, tagged->net_off);
+        EXPECT_EQ(plain->off[ROCE_HDR_IP4] + ROCE_VLAN_LEN, tagged->off[ROCE_HDR_IP4]);
+    }
+    if (roce_pkt_has(plain, ROCE_HDR_UDP))
+        EXPECT_EQ(plain->off[ROCE_HDR_UDP] + ROCE_VLAN_LEN, tagged->off[ROCE_HDR_UDP]);
+    CU_ASSERT(memcmp(&plain->ip4, &tagged->ip4, sizeof(plain->ip4)) == 0);
+    CU_ASSERT(memcmp(&plain->udp, &tagged->udp, sizeof(plain->udp)) == 0);
+    CU_ASSERT(memcmp(&plain->bth, &tagged->bth, sizeof(plain->bth)) == 0);
+    EXPECT_EQ(plain->ip4_options_len, tagged->ip4_options_len);
+    EXPECT_EQ(plain->payload_len, tagged->payload_len);
+    EXPECT_EQ(plain->payload_cap_len, tagged->payload_cap_len);
+    EXPECT_EQ(plain->icrc, tagged->icrc);
+    if (plain->icrc_off)
+        EXPECT_EQ(plain->icrc_off + ROCE_VLAN_LEN, tagged->icrc_off);
+}
+
+/* Makes the checksum of an IPv4 header without options right (RFC 791). */
+static void fix_csum(uint8_t *ip)
+{
+    uint32_t sum = 0;
+
+    ip[10] = ip[11] = 0;
+    for (unsigned i = 0; i < 20; i += 2)
+        sum += (uint32_t)ip[i] << 8 | ip[i + 1];
+    sum = (sum & 0xFFFF) + (sum >> 16);
+    sum = ~((sum & 0xFFFF) + (sum >> 16));
+    ip[10] = (uint8_t)(sum >> 8);
+    ip[11] = (uint8_t)sum;
+}
+
+/* A frame without tags may be read in straight lines, one with a tag never is: the same packet with
+ * one wrong byte, cut short or with bytes behind it is the same to both. */
+static void plain_frames_are_read_as_tagged_ones(void)
+{
+    struct rng rng = rng_seed();
+    unsigned usual = 0;
+
+    for (unsigned i = 0; i < 20000; i++) {
+        struct roce_pkt plain, tagged;
+        uint8_t frame[600] = {0};
+        uint8_t other[600];
+        struct built b;
+        size_t len, cap;
+        int rc;
+
+        build(&b, ROCE_ENCAP_V2_IP4, 0);
+        memcpy(frame, b.frame, b.len);
+        if (rng_below(&rng, 4)) /* behind the Ethernet header, whose type is the tag's */
+            frame[14 + rng_below(&rng, 52)] ^= (uint8_t)(1u << rng_below(&rng, 8));
+        if (rng_below(&rng, 2))
+            fix_csum(frame + 14);
+        len = b.len + (rng_below(&rng, 4) ? 0 : rng_below(&rng, 12));
+        if (rng_below(&rng, 4) == 0)
+            len -= rng_below(&rng, (uint32_t)b.len - 14);
+        cap = rng_below(&rng, 8) ? len : 14 + rng_below(&rng, (uint32_t)len - 13);
+        memcpy(other, frame, 12);
+        memcpy(other + 12, "\x81\0\0\1", 4);
+        memcpy(other + 16, frame + 12, len - 12);
+        rc = roce_pkt_parse(&plain, ROCE_LINK_ETHERNET, frame, cap, len);
+        EXPECT_EQ(rc, roce_pkt_parse(&tagged, ROCE_LINK_ETHERNET, other, cap + 4, len + 4));
+        expect_same(&plain, &tagged);
+        usual += rc == 0 && plain.defects == 0;
+    }
+    CU_ASSERT(usual > 1000 && usual < 15000);
+}
+
 SUITE("wire.envelope", TEST(vlan_stacks_up_to_four), TEST(five_tags_are_not_roce),
       TEST(every_link_leads_to_the_bth), TEST(native_links_and_bare_bth),
       TEST(native_link_without_vcrc), TEST(vcrc_is_its_polynomial), TEST(addresses_as_gids),
-      TEST(other_protocols_are_not_roce), TEST(ipv6_extension_headers_are_walked))
+      TEST(other_protocols_are_not_roce), TEST(ipv6_extension_headers_are_walked),
+      TEST(plain_frames_are_read_as_tagged_ones))

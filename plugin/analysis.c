@@ -185,6 +185,7 @@ static void add_cm(const struct out *out, const struct roce_track_frame *f)
     add_link(out, HF_CM_ANSWERS, r->cm_frame);
     add_link(out, HF_CM_ANSWER, f->cm_answer);
     add_link(out, HF_REPEATS, r->repeats_frame);
+    add_link(out, HF_REPEATED_IN, f->repeated_in);
 }
 
 static void add_loss(const struct out *out, const struct roce_track_frame *f)

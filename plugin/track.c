@@ -341,6 +341,19 @@ static uint32_t notes_of(const struct roce_flow_in *in, const struct roce_flow_r
     return ROCE_NOTE_SEEN;
 }
 
+/* Links that point back have a way forward, too: an ACK to the packet that was sent again and not
+ * to its first transmission; a copy; a CM message sent again. */
+static void link_back(const struct roce_flow_in *in, const struct roce_flow_result *r)
+{
+    bool acks = in->pkt->op->kind == ROCE_KIND_ACK && r->flags & ROCE_AN_RESPONSE &&
+                roce_syndrome_kind(in->pkt->aeth.syndrome) == ROCE_SYN_ACK;
+
+    if (acks && r->request_frame)
+        on_link(NULL, ROCE_LINK_ACKED_IN, r->request_frame, in->frame);
+    if (r->repeats_frame)
+        on_link(NULL, ROCE_LINK_REPEATED_IN, r->repeats_frame, in->frame);
+}
+
 const struct roce_finding *roce_track_feed(const struct roce_flow_in *in)
 {
     struct roce_flow_opts opts = {
@@ -364,6 +377,7 @@ const struct roce_finding *roce_track_feed(const struct roce_flow_in *in)
     track.gravest = NULL;
     e = entry_new(in->frame);
     roce_flow_feed(track.flow, in, r);
+    link_back(in, r);
     if (r->stream != ROCE_NO_STREAM) {
         struct roce_track_stream *stream = stream_new(r->stream, in);
 

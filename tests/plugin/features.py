@@ -5,13 +5,16 @@
     features.py --plugins DIR CAPTURE...
 
 Fails if a field does not fire where the table says, if Wireshark does not know one, and if the plugin has a
-field of the analysis that is not in the table.
+field of the analysis that is not in the table; if a link leads to a frame without a link back; if a number
+cannot be drawn as an I/O graph; if a filter of the profile in plugin/profile is not taken; and if README.md
+next to this script names a test that is not there.
 """
 import argparse
 import collections
 import os
 import re
 import struct
+import subprocess
 import sys
 
 from packets import aeth, bth, connect, pcap, reth, roce
@@ -102,6 +105,24 @@ FEATURES = [
     ("", "roce.cm.answers roce.cm.answered_in", "cm-connect-disconnect"),
     ("", "roce.rule roce.rule.text roce.rule.source", "rc-loss-both"),
 ]
+# A link, and those that the frame it leads to must have one of: to this frame, or to the one seen in between.
+LINKS = [
+    ("roce.analysis.acked_in", "roce.analysis.acks_frame roce.analysis.request_in"),
+    ("roce.analysis.acks_frame", "roce.analysis.acked_in"),
+    ("roce.analysis.response_in", "roce.analysis.request_in"),
+    ("roce.analysis.last_response_in", "roce.analysis.request_in"),
+    ("roce.analysis.rto_frame", "roce.analysis.repeated_in"),
+    ("roce.analysis.repeated_in", "roce.analysis.rto_frame"),
+    ("roce.cm.answers", "roce.cm.answered_in"),
+    ("roce.cm.answered_in", "roce.cm.answers"),
+    ("roce.analysis.cnp_frame", "roce.analysis.ce_frame"),
+    ("roce.analysis.ce_frame", "roce.analysis.cnp_frame"),
+]
+# What an I/O graph can take.
+DRAWN = re.compile("FT_(UINT|INT|RELATIVE_TIME)")
+PROFILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../plugin/profile/RoCE")
+README = os.path.join(os.path.dirname(os.path.abspath(__file__)), "README.md")
+CONNECTION = "roce.stream eq 1 or roce.cm.stream eq 1"  # what the menu Conversation Filter makes
 # Wireshark's reassembly asks for these; nothing sets them, because each packet is placed once.
 SILENT = {"roce.message." + name for name in
           ("overlap", "overlap.conflict", "multiple_tails", "too_long", "error")}
@@ -119,6 +140,84 @@ def fires(shark, path, fields):
     return count
 
 
+def table(shark, path, fields):
+    """{frame: {field: its values}}"""
+    command = ["-2", "-r", path, "-T", "fields", "-e", "frame.number"]
+    for field in fields:
+        command += ["-e", field]
+    rows = (line.split("\t") for line in shark.out(command).splitlines())
+    return {row[0]: {field: value.split(",") for field, value in zip(fields, row[1:]) if value} for row in rows}
+
+
+def one_way(shark, path):
+    """The links that have none back, and how many links there are."""
+    rows = table(shark, path, sorted({field for link, back in LINKS for field in [link] + back.split()}))
+    wrong, count = [], 0
+    for link, back in LINKS:
+        for frame, row in rows.items():
+            for other in row.get(link, []):
+                count += 1
+                if not rows.get(other, {}).keys() & set(back.split()):
+                    wrong.append(f"{os.path.basename(path)} frame {frame}: {link} {other}: no way back")
+    return wrong, count
+
+
+def graphs(shark, path, fields):
+    """Numbers of which an I/O graph is not what the packets say."""
+    command = ["-2", "-q", "-r", path]
+    for field in fields:
+        command += ["-z", f"io,stat,0,MAX({field}){field}"]
+    # tshark prints the last one first.
+    blocks = shark.out(command).split("IO Statistics")[:0:-1]
+    rows = table(shark, path, fields).values()
+    wrong = []
+    for field, block in zip(fields, blocks):
+        drawn = max(float(cell) for cell in re.findall(r"<> *\d[\d.]* *\| *([\d.]+) *\|", block))
+        said = max([float(int(value, 0) if value.isdigit() or value[:2] == "0x" else float(value))
+                    for row in rows for value in row.get(field, [])], default=0)
+        if abs(drawn - said) > 1e-6:
+            wrong.append(f"{field}: {drawn} in the I/O graph, {said} in the packets")
+    if len(blocks) != len(fields):
+        wrong.append(f"{len(blocks)} I/O graphs of {len(fields)}")
+    return wrong
+
+
+def refused(shark, path):
+    """Filters of the profile that Wireshark does not take."""
+    with open(os.path.join(PROFILE, "colorfilters"), encoding="utf-8") as colours:
+        filters = [line.split("@")[2] for line in colours if line.startswith("@")]
+    with open(os.path.join(PROFILE, "preferences"), encoding="utf-8") as preferences:
+        filters += re.findall(r"%Cus:([\w.]+):", preferences.read())
+    status, _, err = shark.run(["-r", path, "-Y", " || ".join(f"({text})" for text in filters)])
+    return [f"profile: {err.strip()}"] if status or len(filters) < 10 else []
+
+
+def connection(shark, path):
+    """Frames of the filter for a connection that its CM messages and packets are not."""
+    rows = table(shark, path, ["roce.stream", "roce.cm.stream"])
+    want = [frame for frame, row in rows.items() if any("1" in values for values in row.values())]
+    got = shark.out(["-2", "-r", path, "-Y", CONNECTION, "-T", "fields", "-e", "frame.number"]).split()
+    messages = sum("roce.cm.stream" in rows[frame] for frame in got)
+    return [] if got == want and 0 < messages < len(got) else [f"{CONNECTION}: frames {got}, not {want}"]
+
+
+def stale():
+    """Rows of README.md that name what is not there."""
+    wrong, rows = [], 0
+    with open(README, encoding="utf-8") as readme:
+        for line in readme:
+            cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+            if not line.startswith("| ") or cells[0] == "promise":
+                continue
+            rows += 1
+            for test in cells[1].split("; "):
+                noun, _, case = test.partition(": ")
+                path = os.path.join(os.path.dirname(README), noun + ".py")
+                if not os.path.exists(path) or case not in open(path, encoding="utf-8").read():
+                    wrong.append(f"README.md: {cells[0]}: no {test}")
+    return wrong if rows else ["README.md: no table"]
+
+
 def main():
     args = argparse.ArgumentParser()
     args.add_argument("--plugins", required=True)
@@ -130,8 +229,9 @@ def main():
     for _, fields, capture in FEATURES:
         where[capture] += fields.split()
     with Shark(args.plugins) as shark:
-        known = {line.split("\t")[2] for line in shark.out(["-G", "fields"]).splitlines()
+        types = {line.split("\t")[2]: line.split("\t")[3] for line in shark.out(["-G", "fields"]).splitlines()
                  if line.startswith("F\t") and "\troce." in line}
+        known = types.keys()
         shown = {field for fields in where.values() for field in fields}
         wrong += [f"{field}: not in the table" for field in sorted(known)
                   if ANALYSIS.match(field) and field not in shown | SILENT]
@@ -141,9 +241,18 @@ def main():
             path = shark.file(capture + ".pcap", made) if made else shark.file(traces[capture])
             count = fires(shark, path, [field for field in fields if field in known])
             wrong += [f"{field}: not in {capture}" for field in fields if field in known and not count[field]]
+        merged = shark.file("merged.pcap", b"")
+        subprocess.run(["mergecap", "-a", "-F", "pcap", "-w", merged] + args.captures, check=True)
+        back, links = one_way(shark, merged)
+        back_too, more = one_way(shark, shark.file("congestion.pcap", MADE["congestion"]))
+        numbers = sorted(field for field in shown if DRAWN.match(types.get(field, "")))
+        demo = shark.file(traces["demo-conversation"])
+        wrong += back + back_too + graphs(shark, merged, numbers) + refused(shark, demo) + connection(shark, demo)
+    wrong += stale()
     for line in wrong:
         print(line)
-    print(f"{len(FEATURES)} features, {len(shown)} fields, {len(where)} captures, {len(wrong)} wrong")
+    print(f"{len(FEATURES)} features, {len(shown)} fields, {len(where)} captures, {links + more} links, "
+          f"{len(numbers)} I/O graphs, {len(wrong)} wrong")
     return 1 if wrong else 0
 
 

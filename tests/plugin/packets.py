@@ -67,6 +67,14 @@ def erf(packet):
     return bytes(8) + struct.pack(">BBHHH", 21, 4, 16 + len(packet), 0, len(packet)) + packet
 
 
+def fragments(frame, at):
+    """An IPv4 frame in two fragments, the second from byte `at` of the IP payload on."""
+    def part(body, place):
+        head = frame[14:16] + struct.pack(">H", 20 + len(body)) + frame[18:20] + struct.pack(">H", place)
+        return frame[:14] + head + frame[22:24] + bytes(2) + frame[26:34] + body
+    return [part(frame[34:34 + at], 0x2000), part(frame[34 + at:], at // 8)]
+
+
 def reth(va, rkey, length):
     return struct.pack(">QII", va, rkey, length)
 

@@ -12,7 +12,7 @@ import os
 import struct
 import sys
 
-from packets import bth, cm, connect, native, pcap, reth, roce, rocev1
+from packets import aeth, bth, cm, connect, fragments, native, pcap, reth, roce, roce6, rocev1
 from shark import Shark
 
 SEND5 = roce(bth(0x04, 0x11, 7, pad=3) + b"hello" + bytes(3))
@@ -25,6 +25,8 @@ RPC = struct.pack(">IIII", 0x11223344, 1, 32, 0) + bytes(12) + struct.pack(
 SMC = bytes([0x01, 44]) + bytes(42)
 REJ = cm(0x12, {0: struct.pack(">II", 0, 100), 10: struct.pack(">H", 8)}, 1)
 
+COMM = {0: struct.pack(">II", 100, 200)}  # communication ids
+
 NVME_TALK = connect(4420) + [roce(bth(0x04, 0x22, 100, ackreq=1) + NVME)]
 TWO = [roce(bth(0x00, 0x22, 100) + (RPC * 16)[:1024], 0), roce(bth(0x02, 0x22, 101) + RPC, 0)]
 
@@ -34,6 +36,11 @@ CASES = [
     ("B1 the ICRC is verified", pcap([BAD]), [],
      {"roce.icrc.status": "0", "roce.icrc.bad": "*"}, {"_ws.expert.message": "!Bad checksum"}),
     ("B1 a good ICRC is good", pcap([SEND5]), [], {"roce.icrc.status": "1"}, None),
+    ("the ICRC over IPv6", pcap([roce6(bth(0x04, 0x11, 7) + b"hello123")]), [], {"roce.icrc.status": "1"}, None),
+    ("the ICRC where IP put fragments together", pcap(fragments(roce(bth(0x04, 0x11, 7) + bytes(64)), 64)), [],
+     {"roce.icrc.status": "2", "roce.payload_len": "64"}, None),
+    ("reserved opcodes", pcap([roce(bth(0x18, 0x11, 7) + b"some")]), [],
+     {"_ws.col.Info": "*Opcode 0x18 (reserved)*", "roce.defect.opcode": "*"}, {"_ws.expert": None}),
     ("B2 RoCEv2 CNP", pcap([CNP]), [],
      {"roce.bth.opcode": "0x81", "_ws.col.Info": "CNP \u21920x000118"}, {"infiniband.vendor": "*"}),
     ("B3 FECN and BECN", pcap([CNP]), ["-Y", "roce.bth.becn == 1 && roce.bth.fecn == 0"],
@@ -42,6 +49,8 @@ CASES = [
      {"roce.xrceth.srqn": "0x000033", "roce.payload_len": "4"}, {"infiniband.vendor": "*"}),
     ("B5 reliable datagrams", pcap([roce(bth(0x44, 0x11, 7) + struct.pack(">III", 5, 9, 0x77) + b"data")]),
      [], {"roce.deth.src_qp": "0x000077", "roce.payload_len": "4"}, {"infiniband.deth.srcqp": "!0x000077"}),
+    ("B6 ACKs of reliable datagrams", pcap([roce(bth(0x51, 0x11, 7) + struct.pack(">I", 9) + aeth(5))]), [],
+     {"roce.rdeth.eecnxt": "0x000009", "roce.aeth.msn": "5"}, {"infiniband.aeth.msn": "!5"}),
     ("B7 cut captures", pcap([roce(bth(0x06, 0x11, 7) + reth(0x1000, 0x99, 4096) + bytes(1024))], 1, 96),
      [], {"roce.reth.dma_len": "4096", "roce.icrc.status": "2"}, {"_ws.col.Info": "*Malformed*"}),
     ("B8 a source port known as TFTP", pcap([roce(bth(0x0A, 0x11, 7) + reth(0, 1, 4) + b"\0\x01ab", 0, 69)]),
@@ -55,6 +64,22 @@ CASES = [
      [], {"roce.src_qp": "0x000022", "roce.stream": "1"}, None),
     ("B14 reject reasons in words", pcap(connect(9999)[:1] + [REJ]), [],
      {"_ws.col.Info": "*reason 8: *", "roce.cm.answers": "1"}, None),
+    ("B14 MRA", pcap([cm(0x11, COMM)]), [], {"roce.cm.mra.remote_comm_id": "0x000000c8"},
+     {"infiniband.mad.data": "*"}),
+    ("B14 SIDR_REQ", pcap([cm(0x17, COMM)]), [], {"roce.cm.sidr_req.request_id": "0x00000064"},
+     {"infiniband.mad.data": "*"}),
+    ("B14 SIDR_REP", pcap([cm(0x18, COMM)]), [], {"roce.cm.sidr_rep.request_id": "0x00000064"},
+     {"infiniband.mad.data": "*"}),
+    ("B14 LAP", pcap([cm(0x19, COMM)]), [], {"roce.cm.lap.remote_comm_id": "0x000000c8"},
+     {"infiniband.mad.data": "*"}),
+    ("B14 APR", pcap([cm(0x1A, COMM)]), [], {"roce.cm.apr.remote_comm_id": "0x000000c8"},
+     {"infiniband.mad.data": "*"}),
+    ("B15 an atomic has fields of its own", pcap([roce(bth(0x13, 0x11, 7) + struct.pack(">QIQQ", 0x1000, 9, 1, 2))]),
+     [], {"roce.atomiceth.rkey": "0x00000009", "roce.reth.rkey": None}, {"infiniband.reth.r_key": "*"}),
+    ("B16 the transport version", pcap([roce(b"\x24\x01" + bth(0x24, 0x11, 7)[2:] + b"payload of 16 by")]), [],
+     {"roce.defect.tver": "*"}, {"_ws.expert": None}),
+    ("B16 the UDP length", pcap([WRITE[:38] + struct.pack(">H", 200) + WRITE[40:]]), [],
+     {"roce.defect.udp_len": "*"}, None),
     ("B19 a plain WRITE is data", pcap([WRITE]), [],
      {"rpcordma": None, "data.len": "8"}, {"_ws.col.Protocol": "!InfiniBand"}),
     ("a plain WRITE is guessed at if one asks for it", pcap([WRITE]), ["-o", "roce.guess:all"],
@@ -76,7 +101,7 @@ CASES = [
     ("an expert info where only expert infos are asked for", pcap([BAD]),
      ["-Y", "_ws.expert.severity >= 0x800000"], {"frame.number": "1"}, None),
     ("the severity where only its column is asked for", pcap([BAD]),
-     ["-o", 'gui.column.format:"Severity","%a"'], {"_ws.col.Severity": "*"}, None),
+     ["-o", 'gui.column.format:"expert","%a"'], {"_ws.col.expert": "*"}, None),
     ("nothing of ours is asked for", pcap([BAD]), [], {"frame.protocols": "*roce*"}, None),
     ("no check of the ICRC if one asks for that", pcap([BAD]), ["-o", "roce.check_icrc:FALSE"],
      {"roce.icrc.status": "2"}, None),

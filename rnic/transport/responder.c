@@ -3,17 +3,10 @@
 
 #include <assert.h>
 #include <string.h>
-#include "transport/answer.h"
 #include "transport/fault.h"
-#include "wire/codes.h"
+#include "transport/resp_steps.h"
 
 #define ATOMIC_LEN 8u /* bytes an atomic works on (R120) */
-
-typedef enum rnic_resp_step step_fn(struct rnic_responder *resp, const struct roce_pkt *pkt);
-
-#define X(NAME, function) static step_fn function;
-RNIC_RESP_STEPS(X)
-#undef X
 
 const char *rnic_resp_step_name(enum rnic_resp_step step)
 {
@@ -33,7 +26,7 @@ static enum rnic_resp_step take_step(enum rnic_resp_step step, struct rnic_respo
 {
     switch (step) {
 #define X(NAME, function)                                                                          \
-    case RNIC_RESP_##NAME: return function(resp, pkt);
+    case RNIC_RESP_##NAME: return rnic_resp_##function(resp, pkt);
         RNIC_RESP_STEPS(X)
 #undef X
     case RNIC_RESP_DONE: break;
@@ -181,7 +174,7 @@ void rnic_responder_fail_request(struct rnic_responder *resp, enum rnic_wc_statu
 /* ---- checks ---------------------------------------------------------------------------------- */
 
 /* 9.7.3: at, behind or ahead of the expected PSN (R061). */
-static enum rnic_resp_step check_psn(struct rnic_responder *resp, const struct roce_pkt *pkt)
+enum rnic_resp_step rnic_resp_check_psn(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     int32_t ahead = roce_psn_diff(roce_pkt_psn(pkt), rnic_responder_epsn(resp));
 
@@ -201,7 +194,7 @@ static enum rnic_resp_step check_psn(struct rnic_responder *resp, const struct r
 }
 
 /* 9.7.4.1.2: First (Middle ...) Last of one operation, or Only (R072-R074). */
-static enum rnic_resp_step check_op_seq(struct rnic_responder *resp, const struct roce_pkt *pkt)
+enum rnic_resp_step rnic_resp_check_op_seq(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     bool continues = !roce_opcode_starts(pkt->op);
 
@@ -230,7 +223,8 @@ static bool takes_resource(const struct roce_opcode *op)
 }
 
 /* 9.7.4.1.3: an operation that this device has (R031, R126) and the QP allows (R075, R121). */
-static enum rnic_resp_step check_op_valid(struct rnic_responder *resp, const struct roce_pkt *pkt)
+enum rnic_resp_step rnic_resp_check_op_valid(struct rnic_responder *resp,
+                                             const struct roce_pkt *pkt)
 {
     unsigned needed;
 
@@ -255,7 +249,7 @@ static enum rnic_resp_step check_op_valid(struct rnic_responder *resp, const str
 }
 
 /* Annex A14, R180: the SRQ exists in the domain of this QP, and is that of the message. */
-static enum rnic_resp_step check_srq(struct rnic_responder *resp, const struct roce_pkt *pkt)
+enum rnic_resp_step rnic_resp_check_srq(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     struct rnic_rq *rq = resp->host->srq(resp->qp, pkt->xrceth.srqn);
 
@@ -269,7 +263,8 @@ static enum rnic_resp_step check_srq(struct rnic_responder *resp, const struct r
 
 /* 9.7.4.1.4: a responder resource for READ and atomics (R076); a receive WQE for a SEND, from its
  * first packet on (R093), and for the packet with immediate of a WRITE (R094). */
-static enum rnic_resp_step check_resource(struct rnic_responder *resp, const struct roce_pkt *pkt)
+enum rnic_resp_step rnic_resp_check_resource(struct rnic_responder *resp,
+                                             const struct roce_pkt *pkt)
 {
     if (takes_resource(pkt->op))
         return rnic_respres_next(&resp->resources) ? RNIC_RESP_CHECK_LENGTH
@@ -284,7 +279,7 @@ static enum rnic_resp_step check_resource(struct rnic_responder *resp, const str
 
 /* 9.7.4.1.5 and 9.7.4.1.6: lengths of the packet and of the message (R079-R082), and the alignment
  * of an atomic (R120). */
-static enum rnic_resp_step check_length(struct rnic_responder *resp, const struct roce_pkt *pkt)
+enum rnic_resp_step rnic_resp_check_length(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     switch (pkt->op->kind) {
     case ROCE_KIND_SEND:
@@ -322,7 +317,7 @@ static enum rnic_resp_step check_length(struct rnic_responder *resp, const struc
 
 /* 9.7.4.1.7: R_Key, rights and range (R083, R084, R208). Nothing to check where nothing is touched
  * (R085; C9-88). A SEND has its WQE. */
-static enum rnic_resp_step check_rkey(struct rnic_responder *resp, const struct roce_pkt *pkt)
+enum rnic_resp_step rnic_resp_check_rkey(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     struct rnic_range range = {pkt->reth.va, pkt->reth.dma_len, pkt->reth.rkey};
     enum rnic_resp_step next;
@@ -366,7 +361,7 @@ static enum rnic_resp_step check_rkey(struct rnic_responder *resp, const struct 
 
 /* ---- execution ------------------------------------------------------------------------------- */
 
-static enum rnic_resp_step execute_send(struct rnic_responder *resp, const struct roce_pkt *pkt)
+enum rnic_resp_step rnic_resp_execute_send(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     struct rnic_message *msg = &resp->msg;
 
@@ -381,7 +376,7 @@ static enum rnic_resp_step execute_send(struct rnic_responder *resp, const struc
     return roce_opcode_has(pkt->op, ROCE_HDR_IETH) ? RNIC_RESP_INVALIDATE : RNIC_RESP_ADVANCE;
 }
 
-static enum rnic_resp_step execute_write(struct rnic_responder *resp, const struct roce_pkt *pkt)
+enum rnic_resp_step rnic_resp_execute_write(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     rnic_message_begin(&resp->msg, pkt);
     if (RNIC_FAULT(WRITE_PLACE) && pkt->payload_len)
@@ -394,7 +389,7 @@ static enum rnic_resp_step execute_write(struct rnic_responder *resp, const stru
 }
 
 /* Only a promise: the data is read when each response packet is made (R063, R086, R208). */
-static enum rnic_resp_step execute_read(struct rnic_responder *resp, const struct roce_pkt *pkt)
+enum rnic_resp_step rnic_resp_execute_read(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     struct rnic_respres *res = rnic_respres_next(&resp->resources);
 
@@ -411,7 +406,8 @@ static enum rnic_resp_step execute_read(struct rnic_responder *resp, const struc
 
 /* 9.4.5: compare and swap, fetch and add modulo 2^64 (R122). The device runs one packet at a time,
  * so atomics of its QPs exclude each other (R123). Operands in memory are in the host's order. */
-static enum rnic_resp_step execute_atomic(struct rnic_responder *resp, const struct roce_pkt *pkt)
+enum rnic_resp_step rnic_resp_execute_atomic(struct rnic_responder *resp,
+                                             const struct roce_pkt *pkt)
 {
     const struct roce_atomiceth *eth = &pkt->atomiceth;
     struct rnic_respres *res = rnic_respres_next(&resp->resources);
@@ -432,8 +428,8 @@ static enum rnic_resp_step execute_atomic(struct rnic_responder *resp, const str
 }
 
 /* A19: eight bytes as they came, never seen half written. */
-static enum rnic_resp_step execute_atomic_write(struct rnic_responder *resp,
-                                                const struct roce_pkt *pkt)
+enum rnic_resp_step rnic_resp_execute_atomic_write(struct rnic_responder *resp,
+                                                   const struct roce_pkt *pkt)
 {
     struct rnic_respres *res = rnic_respres_next(&resp->resources);
     uint64_t value;
@@ -451,7 +447,7 @@ static enum rnic_resp_step execute_atomic_write(struct rnic_responder *resp,
 /* A19: requests are executed where they arrive, by stores of this processor, so that what is left
  * to do is to order them before whatever tells of the answer. Persistence is what the owner of the
  * memory vouched for when he granted it. */
-static enum rnic_resp_step execute_flush(struct rnic_responder *resp, const struct roce_pkt *pkt)
+enum rnic_resp_step rnic_resp_execute_flush(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     struct rnic_respres *res = rnic_respres_next(&resp->resources);
 
@@ -462,7 +458,7 @@ static enum rnic_resp_step execute_flush(struct rnic_responder *resp, const stru
 }
 
 /* SEND with Invalidate: the key goes before the completion tells (R203). */
-static enum rnic_resp_step invalidate(struct rnic_responder *resp, const struct roce_pkt *pkt)
+enum rnic_resp_step rnic_resp_invalidate(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     if (!RNIC_FAULT(INVALIDATE) && !resp->host->invalidate(resp->qp, pkt->ieth.rkey))
         return RNIC_RESP_NAK_INVALIDATE;
@@ -471,7 +467,7 @@ static enum rnic_resp_step invalidate(struct rnic_responder *resp, const struct 
 
 /* The request was executed: the next PSN is expected, and a message that ended counts (R058, R059,
  * R102). */
-static enum rnic_resp_step advance(struct rnic_responder *resp, const struct roce_pkt *pkt)
+enum rnic_resp_step rnic_resp_advance(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     rnic_pos pos = resp->epos;
 
@@ -501,7 +497,7 @@ static enum rnic_resp_step advance(struct rnic_responder *resp, const struct roc
 }
 
 /* The receive WQE of the message is done (R087, R202, R203). */
-static enum rnic_resp_step complete(struct rnic_responder *resp, const struct roce_pkt *pkt)
+enum rnic_resp_step rnic_resp_complete(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     struct rnic_wc wc = rnic_message_wc(&resp->msg, pkt);
 
@@ -510,176 +506,9 @@ static enum rnic_resp_step complete(struct rnic_responder *resp, const struct ro
 }
 
 /* 9.7.5.1: only when asked, which is always allowed (R099). */
-static enum rnic_resp_step acknowledge(struct rnic_responder *resp, const struct roce_pkt *pkt)
+enum rnic_resp_step rnic_resp_acknowledge(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     if (pkt->bth.ackreq && !RNIC_FAULT(ACK_SILENT))
         rnic_answer_owe_ack(resp);
-    return RNIC_RESP_DONE;
-}
-
-/* ---- duplicates ------------------------------------------------------------------------------ */
-
-/*
- * 9.7.5.1.4, C9-105: nothing is executed again, a message that is arriving is not touched (R118),
- * and what is wrong with a duplicate is not NAKed (R117).
- */
-static enum rnic_resp_step duplicate(struct rnic_responder *resp, const struct roce_pkt *pkt)
-{
-    int32_t ahead = roce_psn_diff(roce_pkt_psn(pkt), rnic_responder_epsn(resp));
-
-    resp->counters->duplicate_request++;
-    /* A PSN from before this connection was never received: to acknowledge it would be a ghost of
-     * the connection that had this QPN before (R252). */
-    if ((rnic_pos)-ahead > resp->epos)
-        return RNIC_RESP_DROP;
-    switch (pkt->op->kind) {
-    case ROCE_KIND_SEND:
-    case ROCE_KIND_WRITE: return RNIC_RESP_DUPLICATE_ACK;
-    case ROCE_KIND_READ: return RNIC_RESP_DUPLICATE_READ;
-    case ROCE_KIND_CMP_SWAP:
-    case ROCE_KIND_FETCH_ADD:
-    case ROCE_KIND_FLUSH:
-    case ROCE_KIND_ATOMIC_WRITE: return RNIC_RESP_DUPLICATE_ATOMIC;
-    default: return RNIC_RESP_DROP;
-    }
-}
-
-/* The position of a PSN behind the expected one. */
-static rnic_pos duplicate_pos(const struct rnic_responder *resp, const struct roce_pkt *pkt)
-{
-    int32_t ahead = roce_psn_diff(roce_pkt_psn(pkt), rnic_responder_epsn(resp));
-
-    return resp->epos - (rnic_pos)-ahead;
-}
-
-/* R111-R113, R116. The key is looked at when the packets are made. */
-static enum rnic_resp_step duplicate_read(struct rnic_responder *resp, const struct roce_pkt *pkt)
-{
-    const struct roce_reth *reth = &pkt->reth;
-    rnic_pos pos = duplicate_pos(resp, pkt);
-    struct rnic_respres *res = rnic_respres_read(&resp->resources, pos, reth->va, reth->dma_len,
-                                                 reth->rkey, resp->attr.path_mtu);
-
-    if (!res || !rnic_respres_restart(res, pos, reth->va, reth->dma_len))
-        return RNIC_RESP_DROP;
-    rnic_answer_owe_resource(resp, res, pos);
-    return RNIC_RESP_DONE;
-}
-
-/* R114-R116: the value of then, whatever the duplicate's operands are: Linux rxe repeats FLUSH and
- * ATOMIC WRITE with another address (D17). */
-static enum rnic_resp_step duplicate_atomic(struct rnic_responder *resp, const struct roce_pkt *pkt)
-{
-    rnic_pos pos = duplicate_pos(resp, pkt);
-    struct rnic_respres *res = rnic_respres_atomic(&resp->resources, pos, pkt->op->kind);
-
-    if (!res)
-        return RNIC_RESP_DROP;
-    if (RNIC_FAULT(ATOMIC_TWICE) && res->kind == ROCE_KIND_FETCH_ADD)
-        res->orig += pkt->atomiceth.swap_add;
-    res->owed = true;
-    rnic_answer_owe_resource(resp, res, pos);
-    return RNIC_RESP_DONE;
-}
-
-/* R109, R110: the newest acknowledgement again. */
-static enum rnic_resp_step duplicate_ack(struct rnic_responder *resp, const struct roce_pkt *pkt)
-{
-    if (RNIC_FAULT(DUPLICATE_COUNTS) && roce_opcode_ends(pkt->op))
-        resp->msn = (resp->msn + 1) & ROCE_PSN_MASK;
-    if (pkt->bth.ackreq && !RNIC_FAULT(DUPLICATE_SILENT))
-        rnic_answer_owe_ack(resp);
-    return RNIC_RESP_DONE;
-}
-
-/* ---- refusals -------------------------------------------------------------------------------- */
-
-/* Class B: R067. */
-static enum rnic_resp_step nak_psn_seq(struct rnic_responder *resp, const struct roce_pkt *pkt)
-{
-    (void)pkt;
-    resp->nak = RNIC_NAK_SEQ;
-    rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
-    return RNIC_RESP_DONE;
-}
-
-/* Class B: R093, R094, R096, R097; the packets in flight behind it are dropped (R070). */
-static enum rnic_resp_step nak_rnr(struct rnic_responder *resp, const struct roce_pkt *pkt)
-{
-    (void)pkt;
-    resp->counters->out_of_buffer++;
-    resp->nak = RNIC_NAK_RNR;
-    if (RNIC_FAULT(RNR_SILENT))
-        return RNIC_RESP_DONE;
-    rnic_answer_owe_nak(resp,
-                        ROCE_SYNDROME_RNR | (RNIC_FAULT(RNR_CODE) ? resp->attr.min_rnr_timer ^ 1u
-                                                                  : resp->attr.min_rnr_timer));
-    return RNIC_RESP_DONE;
-}
-
-/* Class C: R072, R073, R075, R076, R079-R081, R120, R126. A receive WQE in use completes with the
- * status that hfi1 gives here; the REM_ statuses belong to the requester. */
-static enum rnic_resp_step nak_invalid_req(struct rnic_responder *resp, const struct roce_pkt *pkt)
-{
-    (void)pkt;
-    rnic_answer_owe_nak(resp,
-                        ROCE_SYNDROME_NAK | (RNIC_FAULT(NAK_INVALID_CODE) ? ROCE_NAK_REMOTE_ACCESS
-                                                                          : ROCE_NAK_INVALID_REQ));
-    rnic_responder_fail_request(resp, RNIC_WC_LOC_QP_OP_ERR, RNIC_EVENT_QP_REQ_ERR);
-    return RNIC_RESP_DONE;
-}
-
-/* Class C: R180. */
-static enum rnic_resp_step nak_xrceth(struct rnic_responder *resp, const struct roce_pkt *pkt)
-{
-    (void)pkt;
-    rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
-    rnic_responder_fail_request(resp, RNIC_WC_LOC_ACCESS_ERR, RNIC_EVENT_QP_ACCESS_ERR);
-    return RNIC_RESP_DONE;
-}
-
-/* Class C: the SEND does not fit its receive WQE (R082). */
-static enum rnic_resp_step nak_too_long(struct rnic_responder *resp, const struct roce_pkt *pkt)
-{
-    (void)pkt;
-    rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ);
-    rnic_responder_fail_request(resp, RNIC_WC_LOC_LEN_ERR, RNIC_EVENT_QP_REQ_ERR);
-    return RNIC_RESP_DONE;
-}
-
-/* Class C: R083, R088. */
-static enum rnic_resp_step nak_access(struct rnic_responder *resp, const struct roce_pkt *pkt)
-{
-    (void)pkt;
-    rnic_answer_owe_nak(resp,
-                        ROCE_SYNDROME_NAK | (RNIC_FAULT(NAK_ACCESS_CODE) ? ROCE_NAK_INVALID_REQ
-                                                                         : ROCE_NAK_REMOTE_ACCESS));
-    rnic_responder_fail_request(resp, RNIC_WC_LOC_ACCESS_ERR, RNIC_EVENT_QP_ACCESS_ERR);
-    return RNIC_RESP_DONE;
-}
-
-/* Class J: R204. NAK 0x62 and this status are what google/rdma-unit-test expects of hardware
- * (SendWithInvalidateBadRkey). */
-static enum rnic_resp_step nak_invalidate(struct rnic_responder *resp, const struct roce_pkt *pkt)
-{
-    (void)pkt;
-    rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
-    rnic_responder_fail_request(resp, RNIC_WC_REM_ACCESS_ERR, RNIC_EVENT_QP_ACCESS_ERR);
-    return RNIC_RESP_DONE;
-}
-
-/* Class A: R090. */
-static enum rnic_resp_step nak_operational(struct rnic_responder *resp, const struct roce_pkt *pkt)
-{
-    (void)pkt;
-    rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_OP);
-    rnic_responder_fail_request(resp, RNIC_WC_LOC_PROT_ERR, RNIC_EVENT_QP_FATAL);
-    return RNIC_RESP_DONE;
-}
-
-static enum rnic_resp_step drop(struct rnic_responder *resp, const struct roce_pkt *pkt)
-{
-    (void)resp;
-    (void)pkt;
     return RNIC_RESP_DONE;
 }

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Refusal: requests that end in a NAK, or in nothing. The classes of errors are those of
+ * rnic/rules.md (R089, R090). */
+#include "transport/fault.h"
+#include "transport/resp_steps.h"
+#include "wire/codes.h"
+
+/* Class B: R067. */
+enum rnic_resp_step rnic_resp_nak_psn_seq(struct rnic_responder *resp, const struct roce_pkt *pkt)
+{
+    (void)pkt;
+    resp->nak = RNIC_NAK_SEQ;
+    rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
+    return RNIC_RESP_DONE;
+}
+
+/* Class B: R093, R094, R096, R097; the packets in flight behind it are dropped (R070). */
+enum rnic_resp_step rnic_resp_nak_rnr(struct rnic_responder *resp, const struct roce_pkt *pkt)
+{
+    (void)pkt;
+    resp->counters->out_of_buffer++;
+    resp->nak = RNIC_NAK_RNR;
+    if (RNIC_FAULT(RNR_SILENT))
+        return RNIC_RESP_DONE;
+    rnic_answer_owe_nak(resp,
+                        ROCE_SYNDROME_RNR | (RNIC_FAULT(RNR_CODE) ? resp->attr.min_rnr_timer ^ 1u
+                                                                  : resp->attr.min_rnr_timer));
+    return RNIC_RESP_DONE;
+}
+
+/* Class C: R072, R073, R075, R076, R079-R081, R120, R126. A receive WQE in use completes with the
+ * status that hfi1 gives here; the REM_ statuses belong to the requester. */
+enum rnic_resp_step rnic_resp_nak_invalid_req(struct rnic_responder *resp,
+                                              const struct roce_pkt *pkt)
+{
+    (void)pkt;
+    rnic_answer_owe_nak(resp,
+                        ROCE_SYNDROME_NAK | (RNIC_FAULT(NAK_INVALID_CODE) ? ROCE_NAK_REMOTE_ACCESS
+                                                                          : ROCE_NAK_INVALID_REQ));
+    rnic_responder_fail_request(resp, RNIC_WC_LOC_QP_OP_ERR, RNIC_EVENT_QP_REQ_ERR);
+    return RNIC_RESP_DONE;
+}
+
+/* Class C: R180. */
+enum rnic_resp_step rnic_resp_nak_xrceth(struct rnic_responder *resp, const struct roce_pkt *pkt)
+{
+    (void)pkt;
+    rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
+    rnic_responder_fail_request(resp, RNIC_WC_LOC_ACCESS_ERR, RNIC_EVENT_QP_ACCESS_ERR);
+    return RNIC_RESP_DONE;
+}
+
+/* Class C: the SEND does not fit its receive WQE (R082). */
+enum rnic_resp_step rnic_resp_nak_too_long(struct rnic_responder *resp, const struct roce_pkt *pkt)
+{
+    (void)pkt;
+    rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ);
+    rnic_responder_fail_request(resp, RNIC_WC_LOC_LEN_ERR, RNIC_EVENT_QP_REQ_ERR);
+    return RNIC_RESP_DONE;
+}
+
+/* Class C: R083, R088. */
+enum rnic_resp_step rnic_resp_nak_access(struct rnic_responder *resp, const struct roce_pkt *pkt)
+{
+    (void)pkt;
+    rnic_answer_owe_nak(resp,
+                        ROCE_SYNDROME_NAK | (RNIC_FAULT(NAK_ACCESS_CODE) ? ROCE_NAK_INVALID_REQ
+                                                                         : ROCE_NAK_REMOTE_ACCESS));
+    rnic_responder_fail_request(resp, RNIC_WC_LOC_ACCESS_ERR, RNIC_EVENT_QP_ACCESS_ERR);
+    return RNIC_RESP_DONE;
+}
+
+/* Class J: R204. NAK 0x62 and this status are what google/rdma-unit-test expects of hardware
+ * (SendWithInvalidateBadRkey). */
+enum rnic_resp_step rnic_resp_nak_invalidate(struct rnic_responder *resp,
+                                             const struct roce_pkt *pkt)
+{
+    (void)pkt;
+    rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
+    rnic_responder_fail_request(resp, RNIC_WC_REM_ACCESS_ERR, RNIC_EVENT_QP_ACCESS_ERR);
+    return RNIC_RESP_DONE;
+}
+
+/* Class A: R090. */
+enum rnic_resp_step rnic_resp_nak_operational(struct rnic_responder *resp,
+                                              const struct roce_pkt *pkt)
+{
+    (void)pkt;
+    rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_OP);
+    rnic_responder_fail_request(resp, RNIC_WC_LOC_PROT_ERR, RNIC_EVENT_QP_FATAL);
+    return RNIC_RESP_DONE;
+}
+
+enum rnic_resp_step rnic_resp_drop(struct rnic_responder *resp, const struct roce_pkt *pkt)
+{
+    (void)resp;
+    (void)pkt;
+    return RNIC_RESP_DONE;
+}

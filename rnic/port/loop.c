@@ -133,23 +133,31 @@ bool loop_drive(struct rnic_loop *loop, uint64_t now)
 }
 
 /* The same for a program that may answer what came: acknowledgements need not go before that. They
- * are owed until its next call, unless it came late lately. */
+ * are owed until its next call, unless it came late lately. What came together with an
+ * acknowledgement, or right after it, is owed anew: the program has not seen it yet. */
 static bool drive_for_answer(struct rnic_loop *loop, uint64_t now)
 {
+    bool moved;
+
     if (!loop->plugged)
         return false;
-    if (loop->owed || !take_in(loop, now))
-        return loop_drive(loop, now);
-    if (loop->owe_later > 0) {
-        loop->owe_later--;
-        give_out(loop, now);
-    } else {
-        loop->owed = true;
-        loop->owed_at = now;
+    moved = loop->owed && give_out(loop, now);
+    if (take_in(loop, now)) {
+        moved = true;
+        if (loop->owe_later == 0) {
+            loop->owed = true;
+            loop->owed_at = now;
+        } else {
+            loop->owe_later--;
+        }
     }
-    rnic_port_flush(loop->port);
-    loop_notify(loop);
-    return true;
+    if (!loop->owed)
+        moved |= give_out(loop, now);
+    if (moved) {
+        rnic_port_flush(loop->port);
+        loop_notify(loop);
+    }
+    return moved;
 }
 
 /* ---- the lock -------------------------------------------------------------------------------- */

@@ -547,6 +547,33 @@ static void limits(void)
     MUST(ibv_destroy_cq(cq) == 0 && ibv_dealloc_pd(pd) == 0);
 }
 
+/* A count that is reached: ENOMEM; and room again once one has gone. */
+static void full(void)
+{
+    struct ibv_device_attr is;
+    MUST(ibv_query_device(context, &is) == 0);
+    unsigned most = (unsigned)is.max_mcast_qp_attach;
+    struct ibv_pd *pd = ibv_alloc_pd(context);
+    struct ibv_cq *cq = ibv_create_cq(context, 4, NULL, NULL, 0);
+    struct ibv_qp **qp = calloc(most + 1, sizeof *qp);
+    const union ibv_gid group = {.raw = {[10] = 0xff, [11] = 0xff, [12] = 239, [13] = 7, [15] = 8}};
+    MUST(pd && cq && qp && most > 0);
+    for (unsigned i = 0; i <= most; i++) {
+        struct ibv_qp_init_attr init = both_init(IBV_QPT_UD);
+        init.send_cq = init.recv_cq = cq;
+        MUST((qp[i] = ibv_create_qp(pd, &init)) != NULL);
+        MUST(ibv_attach_mcast(qp[i], &group, 0) == (i < most ? 0 : ENOMEM));
+    }
+    MUST(ibv_detach_mcast(qp[0], &group, 0) == 0);
+    MUST(ibv_attach_mcast(qp[most], &group, 0) == 0);
+    for (unsigned i = 0; i <= most; i++) {
+        MUST(i == 0 || ibv_detach_mcast(qp[i], &group, 0) == 0);
+        MUST(ibv_destroy_qp(qp[i]) == 0);
+    }
+    free(qp);
+    MUST(ibv_destroy_cq(cq) == 0 && ibv_dealloc_pd(pd) == 0);
+}
+
 int main(int argc, char **argv)
 {
     static const struct both_case cases[] = {
@@ -565,6 +592,7 @@ int main(int argc, char **argv)
         {"answer", answer},
         {"refused", refused},
         {"limits", limits},
+        {"full", full},
     };
     context = endpoint_device(NULL);
     int status = both_run(cases, sizeof cases / sizeof *cases, argc, argv);

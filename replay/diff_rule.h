@@ -7,9 +7,12 @@
 #ifndef REPLAY_DIFF_RULE_H
 #define REPLAY_DIFF_RULE_H
 
-#include "compare.h"
+#include "exchange.h"
+#include "stream.h"
 
-/* "R083", or NULL for a difference that none is about. */
+/* "R083", or NULL for a difference that none is about: of a connection, a stream, an exchange. */
 const char *diff_rule(const struct trace *trace, const struct diff *diff);
+const char *diff_rule_stream(const struct streams *streams, const struct diff *diff);
+const char *diff_rule_exchange(const struct exchanges *exchanges, const struct diff *diff);
 
 #endif

@@ -566,7 +566,9 @@ json_t *report_json(const struct replay *r)
         json_t *diff = diff_json(&r->trace, d, stream_role_name(r->streams.stream[d->run].role));
 
         json_object_del(diff, "connection");
-        json_object_del(diff, "rule"); /* those are of RC */
+        json_object_del(diff, "rule"); /* that is of RC */
+        if (diff_rule_stream(&r->streams, d))
+            json_object_set_new(diff, "rule", json_string(diff_rule_stream(&r->streams, d)));
         json_object_set_new(diff, "stream", json_integer(d->run + 1));
         json_array_append_new(diffs, diff);
     }

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include "diff_rule.h"
 #include "report_requester.h"
 
 static const char *const role_names[] = {
@@ -68,9 +69,8 @@ void report_exchange_text(FILE *out, const struct exchanges *xs, uint32_t idx)
         const struct diff *d = &xs->diff[i];
 
         if (d->run == idx)
-            fprintf(out, "  difference %s: frame %u: %s: expected %s, actual %s; %s (%s end)\n",
-                    xs->trace->name, xs->trace->pkt[d->pkt].frame, d->field, d->expected, d->actual,
-                    d->reason, role_names[d->request]);
+            report_diff(out, xs->trace, d, diff_rule_exchange(xs, d),
+                        d->request == EXCHANGE_ACTIVE ? " (active end)" : " (passive end)");
     }
 }
 
@@ -120,11 +120,11 @@ void report_exchange_json(json_t *out, json_t *diffs, const struct exchanges *xs
 
                 if (d->run == i && d->request == role)
                     json_array_append_new(
-                        diffs,
-                        json_pack("{s:i, s:s, s:i, s:s, s:s, s:s, s:s}", "exchange",
-                                  (int)json_array_size(out), "as", role_names[role], "frame",
-                                  (int)xs->trace->pkt[d->pkt].frame, "field", d->field, "expected",
-                                  d->expected, "actual", d->actual, "reason", d->reason));
+                        diffs, json_pack("{s:i, s:s, s:i, s:s, s:s, s:s, s:s, s:s*}", "exchange",
+                                         (int)json_array_size(out), "as", role_names[role], "frame",
+                                         (int)xs->trace->pkt[d->pkt].frame, "field", d->field,
+                                         "expected", d->expected, "actual", d->actual, "reason",
+                                         d->reason, "rule", diff_rule_exchange(xs, d)));
             }
         }
 }

@@ -39,6 +39,14 @@ static void print_posted(FILE *out, const struct asker *a, const struct verify_r
         fprintf(out, "  free      %s\n", buf);
 }
 
+void report_diff(FILE *out, const struct trace *trace, const struct diff *d, const char *rule,
+                 const char *end)
+{
+    fprintf(out, "  difference %s: frame %u: %s: expected %s, actual %s; %s%s%s%s%s\n", trace->name,
+            trace->pkt[d->pkt].frame, d->field, d->expected, d->actual, d->reason, end,
+            rule ? " [" : "", rule ? rule : "", rule ? "]" : "");
+}
+
 static void print_diffs(FILE *out, const struct verification *v, uint32_t idx)
 {
     const struct trace *trace = v->post->asker[idx].run->setup.trace;
@@ -52,10 +60,7 @@ static void print_diffs(FILE *out, const struct verification *v, uint32_t idx)
                     d->known->id, d->known->peer, d->known->text, d->known->rules,
                     trace->pkt[d->pkt].frame, d->field, d->expected, d->actual);
         else if (d->run == idx)
-            fprintf(out, "  difference %s: frame %u: %s: expected %s, actual %s; %s%s%s%s\n",
-                    trace->name, trace->pkt[d->pkt].frame, d->field, d->expected, d->actual,
-                    d->reason, diff_rule(trace, d) ? " [" : "",
-                    diff_rule(trace, d) ? diff_rule(trace, d) : "", diff_rule(trace, d) ? "]" : "");
+            report_diff(out, trace, d, diff_rule(trace, d), "");
     }
     if (v->result[idx].diff_frames > DIFFS_MAX)
         fprintf(out, "  ... and %u more frames that differ\n",

@@ -2,6 +2,7 @@
 #include "report_stream.h"
 
 #include <inttypes.h>
+#include "diff_rule.h"
 #include "report.h"
 #include "report_requester.h"
 
@@ -75,8 +76,7 @@ static void print_diffs(FILE *out, const struct streams *streams, uint32_t idx)
         const struct diff *d = &streams->diff[i];
 
         if (d->run == idx)
-            fprintf(out, "  difference %s: frame %u: %s: expected %s, actual %s; %s\n", trace->name,
-                    trace->pkt[d->pkt].frame, d->field, d->expected, d->actual, d->reason);
+            report_diff(out, trace, d, diff_rule_stream(streams, d), "");
     }
     if (streams->stream[idx].diff_frames > DIFFS_MAX)
         fprintf(out, "  ... and %u more frames that differ\n",

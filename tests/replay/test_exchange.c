@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "exchange.h"
+#include "diff_rule.h"
 #include "support/suite.h"
 #include "talk.h"
 
@@ -53,7 +54,7 @@ static void alter(struct capture *c, uint32_t frame, void (*change)(struct roce_
 }
 
 static void expect_seen(const char *name, uint32_t frame, void (*change)(struct roce_cm_msg *),
-                        const char *field)
+                        const char *field, const char *rule)
 {
     struct capture c;
     struct replay r;
@@ -66,9 +67,11 @@ static void expect_seen(const char *name, uint32_t frame, void (*change)(struct 
         EXPECT_EQ(report_verdict(&r), VERDICT_FAIL);
         for (size_t i = 0; i < r.exchanges.diff_cnt; i++)
             seen |= r.trace.pkt[r.exchanges.diff[i].pkt].frame == frame &&
-                    strcmp(r.exchanges.diff[i].field, field) == 0;
+                    strcmp(r.exchanges.diff[i].field, field) == 0 &&
+                    strcmp(diff_rule_exchange(&r.exchanges, &r.exchanges.diff[i]), rule) == 0;
         if (!seen) {
-            suite_fail(__FILE__, __LINE__, "%s frame %u: no difference in %s", name, frame, field);
+            suite_fail(__FILE__, __LINE__, "%s frame %u: no difference in %s by %s", name, frame,
+                       field, rule);
             report_text(stdout, &r, &(struct report_options){.ladder = false});
         }
     }
@@ -118,17 +121,17 @@ static void of_sidr(struct roce_cm_msg *msg)
 
 static void altered_messages_are_seen(void)
 {
-    expect_seen("cm-connect-disconnect", 2, other_tid, "mad.tid");
-    expect_seen("cm-connect-disconnect", 3, other_tid, "mad.tid");
-    expect_seen("cm-connect-disconnect", 5, other_tid, "mad.tid");
-    expect_seen("cm-connect-disconnect", 3, other_rtu_id, "remote_comm_id");
-    expect_seen("cm-connect-disconnect", 4, other_dreq_qpn, "remote_qpn");
-    expect_seen("cm-connect-disconnect", 2, more_resources, "initiator_depth"); /* R238 */
-    expect_seen("cm-reject", 2, of_the_rep, "message");
-    expect_seen("cm-reject-no-listener", 2, of_the_rep, "message");
-    expect_seen("cm-connect-disconnect", 2, other_rep_id, "remote_comm_id");
-    expect_seen("cm-connect-disconnect", 5, other_drep_id, "local_comm_id");
-    expect_seen("udaddy", 2, of_sidr, "request_id");
+    expect_seen("cm-connect-disconnect", 2, other_tid, "mad.tid", "R224");
+    expect_seen("cm-connect-disconnect", 3, other_tid, "mad.tid", "R224");
+    expect_seen("cm-connect-disconnect", 5, other_tid, "mad.tid", "R224");
+    expect_seen("cm-connect-disconnect", 3, other_rtu_id, "remote_comm_id", "R225");
+    expect_seen("cm-connect-disconnect", 4, other_dreq_qpn, "remote_qpn", "R225");
+    expect_seen("cm-connect-disconnect", 2, more_resources, "initiator_depth", "R238");
+    expect_seen("cm-reject", 2, of_the_rep, "message", "R235");
+    expect_seen("cm-reject-no-listener", 2, of_the_rep, "message", "R235");
+    expect_seen("cm-connect-disconnect", 2, other_rep_id, "remote_comm_id", "R225");
+    expect_seen("cm-connect-disconnect", 5, other_drep_id, "local_comm_id", "R225");
+    expect_seen("udaddy", 2, of_sidr, "request_id", "R244");
 }
 
 /* Every recorded exchange, whole and with any one or two of its frames missing. */

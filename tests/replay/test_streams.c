@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "receive.h"
+#include "diff_rule.h"
 #include "support/suite.h"
 #include "talk.h"
 #include "transmit.h"
@@ -216,6 +217,22 @@ static void datagrams_of_qp_1_are_aside(void)
 /* ---- the comparison sees -----------------------------------------------------------------------
  */
 
+/* Differences name their rule. */
+static void expect_rule(const struct streams *streams, const struct diff *d)
+{
+    bool uc = streams->stream[d->run].svc == ROCE_SVC_UC;
+    const char *rule = diff_rule_stream(streams, d);
+    const char *want = strcmp(d->field, "packets") == 0 ? (uc ? "R167" : "R168")
+                       : strcmp(d->field, "completion") == 0 && strcmp(d->expected, "none") == 0
+                           ? (uc ? "R166" : "R174")
+                       : strcmp(d->field, "data") == 0 && strcmp(d->expected, "unchanged") == 0
+                           ? "R165"
+                           : NULL;
+
+    if (want && (!rule || strcmp(rule, want) != 0))
+        suite_fail(__FILE__, __LINE__, "%s: rule %s, not %s", d->field, rule ? rule : "none", want);
+}
+
 /* Reads the capture, changes what is known of the packet at `at` but not its frame, and plays. */
 static void expect_seen(struct talk *t, size_t at, void (*change)(struct trace_packet *),
                         const char *received, const char *sent)
@@ -249,6 +266,7 @@ static void expect_seen(struct talk *t, size_t at, void (*change)(struct trace_p
         EXPECT_EQ(streams.stream[d->run].verdict, VERDICT_FAIL);
         if (want && strcmp(d->field, want) == 0)
             seen[sender] = true;
+        expect_rule(&streams, d);
     }
     if (!seen[0] || !seen[1])
         suite_fail(__FILE__, __LINE__, "not seen: %s%s%s", seen[0] ? "" : received,

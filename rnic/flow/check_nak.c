@@ -40,6 +40,17 @@ static void check_seq(struct roce_ctx *ctx, struct roce_req *req)
         SAY(ctx, NAK_STALE, "bth.psn", req->una, psn, rsp->last_frame, .rel = ROCE_REL_AT_LEAST);
 }
 
+/* R083: what has no R_Key has no remote memory that could be refused. */
+static void check_access(struct roce_ctx *ctx, struct roce_req *req)
+{
+    const struct roce_sent *e = roce_window_get(&req->win, ctx->pkt->bth.psn);
+    const struct roce_opcode *op = e ? roce_opcode(e->op) : NULL;
+
+    if (op && op->kind == ROCE_KIND_SEND && !roce_opcode_has(op, ROCE_HDR_IETH))
+        SAY(ctx, NAK_ACCESS, "bth.opcode", .actual = e->op, .other = e->last_frame,
+            .value = ROCE_VALUE_NONE);
+}
+
 void roce_check_nak(struct roce_ctx *ctx, struct roce_req *req)
 {
     uint8_t syndrome = ctx->pkt->aeth.syndrome;
@@ -51,6 +62,8 @@ void roce_check_nak(struct roce_ctx *ctx, struct roce_req *req)
     else if (req->una_known && roce_diff(ctx->pkt->bth.psn, req->una) < 0)
         SAY(ctx, NAK_DUPLICATE, "bth.psn", req->una, ctx->pkt->bth.psn, ctx->side->rsp.last_frame,
             .rel = ROCE_REL_AT_LEAST);
+    else if (roce_syndrome_code(syndrome) == ROCE_NAK_REMOTE_ACCESS)
+        check_access(ctx, req);
 }
 
 void roce_check_positive(struct roce_ctx *ctx, struct roce_req *req)

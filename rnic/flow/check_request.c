@@ -10,6 +10,9 @@
     UINT64_C(100000000) /* packets in flight when a NAK went out have passed by then               \
                          */
 
+#define RD_ATOMIC_MAX 255 /* R193: the attribute has 8 bits */
+#define RETRY_MAX     7   /* R154: the attribute has 3 bits */
+
 static void check_reads(struct roce_ctx *ctx)
 {
     const struct roce_conn_facts *sum = &ctx->conn->sum;
@@ -17,9 +20,11 @@ static void check_reads(struct roce_ctx *ctx)
     bool active = roce_side_idx(ctx->side) == sum->cm.active_side;
     uint32_t limit;
 
-    if (!(sum->cm.seen & 1u << ROCE_CM_REP) || !req->una_known)
+    if (!req->una_known || ctx->conn->join_frame)
         return;
     limit = active ? sum->cm.rep_responder_resources : sum->cm.responder_resources;
+    if (!(sum->cm.seen & 1u << ROCE_CM_REP))
+        limit = RD_ATOMIC_MAX;
     if (req->reads_in_flight > limit)
         SAY(ctx, RD_ATOMIC, "READs and atomics outstanding", limit, req->reads_in_flight,
             sum->cm.rep_frame, .rel = ROCE_REL_AT_MOST);
@@ -94,24 +99,42 @@ void roce_check_same(struct roce_ctx *ctx, const struct roce_sent *e, const stru
         SAY(ctx, PAYLOAD_CHANGED, "payload", .other = e->last_frame, .value = ROCE_VALUE_NONE);
 }
 
+/* The timeouts of one PSN, which nothing restarts between them, without a T to compare them with.
+ */
+static void check_spread(struct roce_ctx *ctx, const struct roce_sent *e, uint64_t idle)
+{
+    struct roce_req *req = &ctx->side->req;
+    uint32_t us = (uint32_t)(idle / 1000 < UINT32_MAX ? idle / 1000 : UINT32_MAX);
+
+    if (req->timeouts < 2 || !ctx->conn->paired)
+        return;
+    if (req->timeouts == 2 || us < req->timeout_least_us)
+        req->timeout_least_us = us;
+    if (us / 4 > req->timeout_least_us + req->timeout_least_us / 8)
+        SAY(ctx, TIMEOUT_SPREAD, "time since the request", (uint64_t)req->timeout_least_us * 4000,
+            idle, e ? e->last_frame : 0, ROCE_VALUE_NS, ROCE_REL_AT_MOST);
+}
+
 static void check_timeout(struct roce_ctx *ctx, const struct roce_sent *e, uint64_t idle)
 {
     uint64_t t = roce_timeout_of(ctx->conn);
     uint64_t since = e ? roce_since(e->time, ctx->time) : idle;
     const struct roce_req *req = &ctx->side->req;
-    uint8_t limit = ctx->conn->sum.cm.retry_count;
+    bool agreed = (ctx->conn->sum.cm.seen & 1u << ROCE_CM_REQ) != 0;
+    uint8_t limit = agreed ? ctx->conn->sum.cm.retry_count : RETRY_MAX;
 
     if (t == ROCE_NEVER_NS)
-        return;
-    if (idle > 4 * t + t / 8)
+        check_spread(ctx, e, idle);
+    else if (idle > 4 * t + t / 8)
         SAY(ctx, TIMEOUT_RANGE, "time since the request", 4 * t, idle, e ? e->last_frame : 0,
             ROCE_VALUE_NS, ROCE_REL_AT_MOST, "late");
     else if (since < t - t / 8 && e)
         SAY(ctx, TIMEOUT_RANGE, "time since the request", t, since, e->last_frame, ROCE_VALUE_NS,
             ROCE_REL_AT_LEAST, "early");
-    if (req->timeouts > limit)
+    /* Where the answers are not captured, they may be RNR NAKs: these repeat without end. */
+    if (req->timeouts > limit && (agreed || roce_peer(ctx->side)->rsp.started))
         SAY(ctx, RETRY_COUNT, "repetitions", limit, req->timeouts, ctx->conn->sum.cm.req_frame,
-            ROCE_VALUE_DEC, ROCE_REL_AT_MOST, limit == 7 ? "seven" : NULL);
+            ROCE_VALUE_DEC, ROCE_REL_AT_MOST, limit == RETRY_MAX ? "seven" : NULL);
 }
 
 static void check_rnr(struct roce_ctx *ctx, const struct roce_sent *e)

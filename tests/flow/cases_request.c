@@ -317,6 +317,28 @@ CASE(RETRY_COUNT)
     flowgen_ack_all(g, 1);
 }
 
+CASE(TIMEOUT_SPREAD)
+{
+    static const uint64_t waits[] = {70000000, 70000000, 70000000, 600000000};
+    struct roce_pkt p;
+
+    flowgen_send(g, 0, 64);
+    p = put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    for (int i = 0; i < 4; i++) {
+        flowgen_wait(g, wrong ? waits[i] : 70000000 + (uint64_t)i * 60000000);
+        flowgen_put(g, 0, &p);
+    }
+    flowgen_ack_all(g, 1);
+}
+
+CASE(NAK_ACCESS)
+{
+    flowgen_send(g, 0, 64);
+    flowgen_message(g, 0, wrong ? ROCE_KIND_SEND : ROCE_KIND_WRITE, 64);
+    g->conn.msn[0]--;
+    flowgen_ack(g, 1, g->conn.psn[0] - 1, NAK_ACC);
+}
+
 CASE(RETRY_EXHAUSTED)
 {
     struct roce_pkt p;
@@ -465,16 +487,17 @@ CASE(ACK_MISSING)
 }
 
 const struct rule_case cases_request[] = {
-    ROW(PSN_GAP),         ROW(READ_PSN_RANGE), ROW(PSN_WINDOW),      ROW(UC_PSN_GAP),
-    ROW(OPCODE_ORDER),    ROW(INTERLEAVED),    ROW(ACK_NO_FIRST),    ROW(ACK_OPEN_MESSAGE),
-    ROW(ACK_WRONG_KIND),  ROW(ACK_LENGTH),     ROW(ACK_DMA_LEN),     ROW(DMA_LEN),
-    ROW(DMA_LEN_MAX),     ROW(VA_WRAP),        ROW(ATOMIC_ALIGN),    ROW(RD_ATOMIC),
-    ROW(NO_CREDIT),       ROW(CREDITS),        ROW(ZERO_CREDIT),     ROW(REQ_AFTER_NAK),
-    ROW(FATAL_NAK),       ROW(TIMEOUT),        ROW(TIMEOUT_RANGE),   ROW(RETRY_UNEXPLAINED),
-    ROW(SEQ_RETRY),       ROW(SEQ_NAK),        ROW(NAK_ONCE),        ROW(RETRY_DIFFERS),
-    ROW(PAYLOAD_CHANGED), ROW(RETRY_COUNT),    ROW(RETRY_EXHAUSTED), ROW(RNR_NAK),
-    ROW(RNR_RETRY),       ROW(RNR_WAIT),       ROW(RNR_COUNT),       ROW(RNR_EXHAUSTED),
-    ROW(OUT_OF_ORDER),    ROW(RETRY_ACKED),    ROW(RETRY_IMPLIED),   ROW(IMPLIED_NAK),
-    ROW(QP_REUSED),       ROW(END_PENDING),    ROW(ACK_MISSING),
+    ROW(PSN_GAP),         ROW(READ_PSN_RANGE), ROW(PSN_WINDOW),     ROW(UC_PSN_GAP),
+    ROW(OPCODE_ORDER),    ROW(INTERLEAVED),    ROW(ACK_NO_FIRST),   ROW(ACK_OPEN_MESSAGE),
+    ROW(ACK_WRONG_KIND),  ROW(ACK_LENGTH),     ROW(ACK_DMA_LEN),    ROW(DMA_LEN),
+    ROW(DMA_LEN_MAX),     ROW(VA_WRAP),        ROW(ATOMIC_ALIGN),   ROW(RD_ATOMIC),
+    ROW(NO_CREDIT),       ROW(CREDITS),        ROW(ZERO_CREDIT),    ROW(REQ_AFTER_NAK),
+    ROW(FATAL_NAK),       ROW(TIMEOUT),        ROW(TIMEOUT_RANGE),  ROW(RETRY_UNEXPLAINED),
+    ROW(SEQ_RETRY),       ROW(SEQ_NAK),        ROW(NAK_ONCE),       ROW(RETRY_DIFFERS),
+    ROW(PAYLOAD_CHANGED), ROW(RETRY_COUNT),    ROW(TIMEOUT_SPREAD), ROW(NAK_ACCESS),
+    ROW(RETRY_EXHAUSTED), ROW(RNR_NAK),        ROW(RNR_RETRY),      ROW(RNR_WAIT),
+    ROW(RNR_COUNT),       ROW(RNR_EXHAUSTED),  ROW(OUT_OF_ORDER),   ROW(RETRY_ACKED),
+    ROW(RETRY_IMPLIED),   ROW(IMPLIED_NAK),    ROW(QP_REUSED),      ROW(END_PENDING),
+    ROW(ACK_MISSING),
 };
 const unsigned cases_request_cnt = sizeof(cases_request) / sizeof(cases_request[0]);

@@ -326,6 +326,36 @@ static void qpns_used_anew(void)
     }
 }
 
+/* No CM told the limits: those of the attributes' bits hold (R154, R193), seven and 255. */
+static void limits_without_cm(void)
+{
+    for (unsigned more = 0; more < 2; more++) {
+        struct flowgen g;
+        struct roce_pkt p;
+
+        begin(&g);
+        flowgen_send(&g, 0, 64);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_put(&g, 0, &p);
+        for (unsigned i = 0; i < 7 + more; i++) {
+            flowgen_wait(&g, 70000000);
+            flowgen_put(&g, 0, &p);
+        }
+        flowgen_ack_all(&g, 1);
+        end(&g, NULL, "retries without CM");
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_RETRY_COUNT), more);
+
+        begin(&g);
+        flowgen_send(&g, 0, 64);
+        for (unsigned i = 0; i < 255 + more; i++) {
+            p = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 64);
+            flowgen_put(&g, 0, &p);
+        }
+        end(&g, NULL, "READs without CM");
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_RD_ATOMIC), more);
+    }
+}
+
 /* What a side does wrong by itself is an ERROR whoever its partner is. */
 static void one_side_alone_of_a_guessed_pair(void)
 {
@@ -350,4 +380,4 @@ static void one_side_alone_of_a_guessed_pair(void)
 SUITE("flow.fair", TEST(answers_to_the_request_before), TEST(answers_to_a_request_not_captured),
       TEST(msn_of_repetitions), TEST(msn_that_goes_back), TEST(any_bit_of_the_bth),
       TEST(wrong_or_damaged), TEST(twins), TEST(guessed_pairs_accuse_nobody), TEST(qpns_used_anew),
-      TEST(one_side_alone_of_a_guessed_pair))
+      TEST(limits_without_cm), TEST(one_side_alone_of_a_guessed_pair))

@@ -58,7 +58,7 @@ static void judged_rules_are_explained(void)
         const struct roce_rule_info *info = roce_rule_info((enum roce_rule)i);
         const char *explain = roce_rule_explain((enum roce_rule)i);
 
-        CU_ASSERT(info->text[0] != 0 && info->svc[0] != 0);
+        CU_ASSERT(info->text[0] != 0 && info->svc[0] != 0 && info->source[0] != 0);
         if (info->judge == ROCE_JUDGE_FLOW) {
             CU_ASSERT_PTR_NOT_NULL_FATAL(explain);
             CU_ASSERT_PTR_NOT_NULL(strstr(explain, "Example: "));

@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""rnic-run for an ordinary user who may nothing, as in a container or a CI job: two programs in a
+network of their own, the flow validator watching, and a recording that Wireshark opens.
+
+ordinary.py --bin FOLDER      exit status 77: this machine lets no user make a namespace"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+SCRIPT = "ib_write_bw -F -n 200 & sleep 1; ib_write_bw -F -n 200 localhost; wait"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    args = parser.parse_args()
+    user = []
+    if os.geteuid() == 0:
+        user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
+                "--no-new-privs"]
+    if subprocess.run(user + ["unshare", "-Urn", "true"], stderr=subprocess.DEVNULL,
+                      check=False).returncode:
+        print("no user namespaces for users here")
+        return 77
+    with tempfile.TemporaryDirectory(prefix="rnic-ordinary-") as folder:
+        os.chmod(folder, 0o777)
+        record = os.path.join(folder, "all.pcapng")
+        done = subprocess.run(
+            user + ["env", "HOME=" + folder, "TMPDIR=" + folder,
+                    os.path.join(os.path.abspath(args.bin), "rnic-run"), "--selfcheck", "-w", record,
+                    "--", "sh", "-c", SCRIPT],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        print(done.stdout)
+        assert done.returncode == 0, f"status {done.returncode}"
+        assert len(re.findall(r"^ 65536 +200 ", done.stdout, re.MULTILINE)) == 2, "not both ended"
+        assert os.stat(record).st_uid == (65534 if user else os.getuid()), "whose recording?"
+        frames = subprocess.run(["tshark", "-r", record, "-T", "fields", "-e", "infiniband.bth.opcode"],
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                                check=True).stdout.split()
+    # 200 messages of 16 packets of 4096 bytes: first, middle, last
+    for opcode, cnt in ((6, 200), (7, 14 * 200), (8, 200)):
+        assert frames.count(str(opcode)) == cnt, f"{frames.count(str(opcode))} packets of {opcode}"
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

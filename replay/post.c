@@ -43,15 +43,26 @@ static bool same_bytes(const struct trace_packet *a, const struct trace_packet *
            memcmp(trace_payload(a), trace_payload(b), a->cap_len - a->payload_off) == 0;
 }
 
+static void lose(struct asker *a, uint32_t answer, uint32_t restart)
+{
+    const struct setup *s = a->works.setup;
+
+    a->fate[answer] = FATE_LOST;
+    if (setup_packet(s, restart)->time - setup_packet(s, answer)->time <= s->quickest &&
+        restart < a->doubt_step)
+        a->doubt_step = restart;
+}
+
 /* The answers from `from` on, before `to`, that acknowledge PSN `rel`, which is sent again at `to`:
- * they never reached the requester. */
+ * they never reached the requester; or they did afterwards, if they were on their way when it sent
+ * that. */
 static void lose_answers(struct asker *a, uint32_t from, uint32_t to, int64_t rel)
 {
     const struct setup *s = a->works.setup;
 
     for (uint32_t i = from; i < to; i++)
         if (s->step[i].response && a->fate[i] == FATE_TAKEN && setup_executed_by(s, i) >= rel)
-            a->fate[i] = FATE_LOST;
+            lose(a, i, to);
 }
 
 /* Whether a READ request before step `i` can have drawn this READ response: one whose answer has a

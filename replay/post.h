@@ -81,7 +81,8 @@ struct asker {
     size_t done_cnt;
     size_t done_cap;
     uint32_t *mark_sent; /* for each step: sent_cnt after it */
-    uint32_t doubt_step; /* first FATE_UNASKED: from here on ours knows less, or STEP_NONE */
+    uint32_t doubt_step; /* from here on ours may know less: FATE_UNASKED, or FATE_LOST although it
+                          * may have been on its way; or STEP_NONE */
     uint32_t error_step; /* step at which our QP went to the error state, or STEP_NONE */
     uint32_t wrong_data; /* works whose READ or atomic result is not what the answers had */
     uint32_t wrong_work; /* the first of them */

@@ -299,6 +299,7 @@ static void recordings_taken_for_wrong_pass(void)
         {SAME_BAD, 799, "a copy is shown executed just after the next one"},
         {SAME_BAD, 840, "nothing tells which copies arrived"},
         {SAME_BAD, 333, "all copies but the last are damaged"},
+        {SAME_BAD, 373, "answers are on their way while the requester goes back"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)

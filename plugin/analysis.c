@@ -2,6 +2,7 @@
 #include "analysis.h"
 
 #include "expert.h"
+#include "fields.h"
 #include "wire/codes.h"
 
 enum {
@@ -17,6 +18,7 @@ enum {
 };
 
 static int hf[HF_CNT];
+static const header_field_info *asked[HF_CNT]; /* what Wireshark knows of each */
 static int ett_analysis = -1;
 static int ett_flags = -1;
 
@@ -55,17 +57,22 @@ void roce_analysis_register(int proto)
     for (int i = 0; i < HF_CNT; i++)
         hf[i] = -1;
     proto_register_field_array(proto, regs, array_length(regs));
+    for (int i = 0; i < HF_CNT; i++)
+        asked[i] = proto_registrar_get_nth((guint)hf[i]);
     proto_register_subtree_array(subtrees, array_length(subtrees));
 }
 
 static void add_num(const struct out *out, int field, uint32_t value)
 {
-    proto_item_set_generated(proto_tree_add_uint(out->tree, hf[field], out->tvb, 0, 0, value));
+    if (roce_fields_is_read(out->tree, asked[field]))
+        proto_item_set_generated(proto_tree_add_uint(out->tree, hf[field], out->tvb, 0, 0, value));
 }
 
 static void add_big(const struct out *out, int field, uint64_t value)
 {
-    proto_item_set_generated(proto_tree_add_uint64(out->tree, hf[field], out->tvb, 0, 0, value));
+    if (roce_fields_is_read(out->tree, asked[field]))
+        proto_item_set_generated(
+            proto_tree_add_uint64(out->tree, hf[field], out->tvb, 0, 0, value));
 }
 
 /* In words of our own: those of Wireshark are other ones from 4.6 on. */
@@ -73,7 +80,7 @@ static void add_time(const struct out *out, int field, uint64_t ns)
 {
     nstime_t t = {.secs = (time_t)(ns / 1000000000u), .nsecs = (int)(ns % 1000000000u)};
 
-    if (ns != ROCE_NEVER_NS)
+    if (ns != ROCE_NEVER_NS && roce_fields_is_read(out->tree, asked[field]))
         proto_item_set_generated(proto_tree_add_time_format_value(out->tree, hf[field], out->tvb, 0,
                                                                   0, &t, "%" PRIu64 ".%09d seconds",
                                                                   ns / 1000000000u, t.nsecs));

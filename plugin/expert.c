@@ -96,11 +96,24 @@ void roce_expert_register(int proto)
     proto_register_subtree_array(subtrees, array_length(subtrees));
 }
 
-void roce_expert_add_defects(const struct roce_pkt *pkt, packet_info *pinfo, proto_item *item)
+/* What says nothing against anybody, and may be so of all frames of a file. */
+static void add_note(int field, tvbuff_t *tvb, proto_tree *tree)
 {
-    for (unsigned i = 0; pkt->defects && i < ROCE_DEFECT_CNT; i++)
-        if (roce_pkt_defect(pkt, i))
-            expert_add_info(pinfo, item, &ei_defect[i]);
+    if (proto_field_is_referenced(tree, field))
+        proto_item_set_generated(proto_tree_add_item(tree, field, tvb, 0, 0, ENC_NA));
+}
+
+void roce_expert_add_defects(const struct roce_pkt *pkt, tvbuff_t *tvb, packet_info *pinfo,
+                             proto_tree *tree)
+{
+    for (unsigned i = 0; i < ROCE_DEFECT_CNT && pkt->defects >> i; i++) {
+        if (!roce_pkt_defect(pkt, i))
+            continue;
+        if (roce_defect_info(i)->severity == ROCE_DEFECT_INFO)
+            add_note(ei_defect[i].hf, tvb, tree);
+        else
+            expert_add_info(pinfo, tree, &ei_defect[i]);
+    }
 }
 
 static expert_field *field_of(const struct roce_finding *f)

@@ -11,8 +11,11 @@
 
 void roce_expert_register(int proto);
 
-/* Adds an expert info for each defect of the packet to `item`. */
-void roce_expert_add_defects(const struct roce_pkt *pkt, packet_info *pinfo, proto_item *item);
+/* Adds an expert info for each defect of the packet to `tree`, the packet's own; but of what is no
+ * fault (a cut capture, padding, a frame check sequence) an item of the same name, where somebody
+ * reads it: such a capture has that in every frame, and an expert info takes microseconds. */
+void roce_expert_add_defects(const struct roce_pkt *pkt, tvbuff_t *tvb, packet_info *pinfo,
+                             proto_tree *tree);
 
 /* Adds an expert info for each finding to `tree`, with the frame it speaks of as a link. */
 void roce_expert_add_findings(const struct roce_track_finding *first, tvbuff_t *tvb,

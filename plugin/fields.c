@@ -2,6 +2,7 @@
 #include "fields.h"
 
 static int *hf[ROCE_BLOCK_CNT]; /* one id a field, in the order of the table */
+static const header_field_info **asked[ROCE_BLOCK_CNT]; /* what Wireshark knows of each */
 static int ett[ROCE_BLOCK_CNT];
 
 /* The description of a block. */
@@ -99,6 +100,9 @@ static void register_block(int proto, roce_block block)
     for (unsigned i = 0; i < info->field_cnt; i++)
         describe(&regs[i], &hf[block][i], info, &info->fields[i]);
     proto_register_field_array(proto, regs, info->field_cnt);
+    asked[block] = g_new0(const header_field_info *, info->field_cnt);
+    for (unsigned i = 0; i < info->field_cnt; i++)
+        asked[block][i] = proto_registrar_get_nth((guint)hf[block][i]);
     ett[block] = -1;
     subtree[0] = &ett[block];
     proto_register_subtree_array(subtree, 1);
@@ -112,15 +116,25 @@ void roce_fields_register(int proto)
             register_block(proto, block);
 }
 
+bool roce_fields_is_read(proto_tree *tree, const header_field_info *field)
+{
+    return tree && (PTREE_DATA(tree)->visible || field->ref_type != HF_REF_TYPE_NONE);
+}
+
 void roce_fields_add(roce_block block, tvbuff_t *tvb, int offset, proto_tree *tree)
 {
     const struct roce_hdr_info *info = info_of(block);
-    proto_tree *sub =
-        proto_tree_add_subtree(tree, tvb, offset, info->len, ett[block], NULL, info->title);
+    bool whole = tvb_bytes_exist(tvb, offset, info->len); /* else Wireshark is to say so */
+    proto_tree *sub = NULL;
 
     for (unsigned i = 0; i < info->field_cnt; i++) {
         const struct roce_field *field = &info->fields[i];
 
+        if (whole && !roce_fields_is_read(tree, asked[block][i]))
+            continue;
+        if (!sub)
+            sub =
+                proto_tree_add_subtree(tree, tvb, offset, info->len, ett[block], NULL, info->title);
         proto_tree_add_item(sub, hf[block][i], tvb, offset + field->byte, (int)bytes_of(field),
                             ENC_BIG_ENDIAN);
     }

@@ -22,7 +22,12 @@ typedef unsigned roce_block;
  * proto_register_roce(). */
 void roce_fields_register(int proto);
 
-/* Adds the subtree of one header, at `offset` of `tvb`, as far as the tvb has its bytes. */
+/* Whether anybody looks at this field of the tree: it is shown, or a filter, a column or a tap
+ * asked for it. To put an item where nobody looks costs more than to find out. */
+bool roce_fields_is_read(proto_tree *tree, const header_field_info *field);
+
+/* Adds the subtree of one header, at `offset` of `tvb`, as far as the tvb has its bytes: those of
+ * its fields that somebody reads. */
 void roce_fields_add(roce_block block, tvbuff_t *tvb, int offset, proto_tree *tree);
 
 #endif

@@ -141,6 +141,9 @@ static void add_icrc(const struct walk *w, packet_info *pinfo, proto_tree *tree)
 {
     int offset = (int)w->pkt.icrc_off + w->base;
 
+    if (w->icrc != ROCE_ICRC_BAD && !proto_field_is_referenced(tree, hf_roce_icrc) &&
+        !proto_field_is_referenced(tree, hf_roce_icrc_status))
+        return;
     if (!tvb_bytes_exist(w->tvb, offset, ROCE_ICRC_LEN)) {
         proto_item_set_generated(proto_tree_add_uint(tree, hf_roce_icrc_status, w->tvb, 0, 0,
                                                      PROTO_CHECKSUM_E_UNVERIFIED));
@@ -249,7 +252,7 @@ static bool is_read(const packet_info *pinfo, proto_tree *tree)
 /* Where nobody reads the tree, the file still has a highest severity. */
 static void raise_experts(const struct walk *w, packet_info *pinfo)
 {
-    roce_expert_add_defects(&w->pkt, pinfo, NULL);
+    roce_expert_add_defects(&w->pkt, w->tvb, pinfo, NULL);
     if (w->icrc == ROCE_ICRC_BAD)
         expert_add_info(pinfo, NULL, &ei_roce_icrc_bad);
     if (w->graver)
@@ -274,7 +277,7 @@ static int show(struct walk *w, packet_info *pinfo, proto_tree *tree)
     sub = proto_item_add_subtree(item, ett_roce);
     add_text(w, pinfo, item);
     if (is_read(pinfo, tree)) {
-        roce_expert_add_defects(&w->pkt, pinfo, item);
+        roce_expert_add_defects(&w->pkt, w->tvb, pinfo, sub);
         add_headers(w, sub);
         proto_item_set_generated(
             proto_tree_add_uint(sub, hf_roce_payload_len, w->tvb, 0, 0, w->pkt.payload_len));

@@ -42,6 +42,7 @@ MADE = {
     "congestion": pcap(START + [send(0, ecn=3), ack(0, 1), roce(bth(0x81, 0x11, 0, byte4=0x40) + bytes(16), 1)]),
     "idle": pcap(START + [send(0), ack(0, 1), EMPTY, ack(1, 2)], seconds=[0, 0.1, 0.2, 1, 1.1, 5, 5.1]),
     "reuse": pcap([send(0), ack(0, 1)] + AGAIN, seconds=[0, 0.001, 60, 60.001]),
+    "unanswered": pcap(START + [roce(bth(0x0C, 0x22, PSN[0], ackreq=1) + reth(0x1000, 0x99, 4)), send(1), ack(1, 2)]),
     "message": pcap(START + [roce(bth(0x00, 0x22, PSN[0]) + RPC[:40]),
                              roce(bth(0x02, 0x22, PSN[0] + 1, ackreq=1) + RPC[40:])]),
 }
@@ -96,7 +97,7 @@ FEATURES = [
     ("", "roce.analysis.pmtu", "demo-conversation"),
     ("", "roce.analysis.msn", "rc-atomics"),
     ("", "roce.analysis.nak", "rc-bad-rkey-read"),
-    ("", "roce.analysis.implied_nak", "rc-atomic-write-unaligned"),
+    ("", "roce.analysis.implied_nak", "unanswered"),
     ("", "roce.analysis.rkey roce.analysis.va", "rc-atomics"),
     ("", "roce.analysis.ce", "rc-ecn"),
     ("", "roce.analysis.cnp roce.analysis.cnp_frame roce.analysis.ce_frame roce.analysis.cnp_delay", "congestion"),

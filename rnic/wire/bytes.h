@@ -231,42 +231,46 @@ static inline struct roce_wr roce_wr(void *p, size_t len)
     return (struct roce_wr){.p = p, .len = len};
 }
 
+/* Are `n` bytes left? If not, the writer is bad from now on. Its own writes ask this, not whether
+ * a place is NULL: gcc 16 follows that question on into writes "at address zero". */
+static inline bool roce_wr_fits(struct roce_wr *w, size_t n)
+{
+    if (w->bad || n > w->len - w->off)
+        w->bad = true;
+    return !w->bad;
+}
+
 /* Room for `n` bytes that the caller fills in, or NULL (and bad). */
 static inline uint8_t *roce_wr_room(struct roce_wr *w, size_t n)
 {
-    uint8_t *p;
-
-    if (w->bad || n > w->len - w->off) {
-        w->bad = true;
+    if (!roce_wr_fits(w, n))
         return NULL;
-    }
-    p = w->p + w->off;
     w->off += n;
-    return p;
+    return w->p + w->off - n;
 }
 
 static inline void roce_wr_bytes(struct roce_wr *w, const void *src, size_t n)
 {
-    uint8_t *p = roce_wr_room(w, n);
-
-    if (p && n)
-        memcpy(p, src, n);
+    if (!roce_wr_fits(w, n) || n == 0)
+        return;
+    memcpy(w->p + w->off, src, n);
+    w->off += n;
 }
 
 static inline void roce_wr_zero(struct roce_wr *w, size_t n)
 {
-    uint8_t *p = roce_wr_room(w, n);
-
-    if (p && n)
-        memset(p, 0, n);
+    if (!roce_wr_fits(w, n) || n == 0)
+        return;
+    memset(w->p + w->off, 0, n);
+    w->off += n;
 }
 
 static inline void roce_wr_be(struct roce_wr *w, unsigned n, uint64_t v)
 {
-    uint8_t *p = roce_wr_room(w, n);
-
-    if (p)
-        roce_bits_put(p, 0, 0, n * 8, v);
+    if (!roce_wr_fits(w, n))
+        return;
+    roce_bits_put(w->p + w->off, 0, 0, n * 8, v);
+    w->off += n;
 }
 
 #endif

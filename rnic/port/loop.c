@@ -5,11 +5,12 @@
 #include <time.h>
 #include "wire/pkt.h"
 
-#define RX_BATCH     256u /* frames in before timers and frames out have their turn */
-#define LOCK_SPIN_NS 10000u
-#define OWED_NS      50000u /* who answers later than that is not waited for ... */
-#define OWE_LATER    64u    /* ... so many times */
-#define TX_BATCHES   4u     /* batches out before frames in have theirs */
+#define RX_BATCH      256u /* frames in before timers and frames out have their turn */
+#define LOCK_SPIN_NS  10000u
+#define OWED_NS       50000u /* who answers later than that is not waited for ... */
+#define OWE_LATER     64u    /* ... so many times */
+#define FLUSH_WAIT_NS 10000000
+#define TX_BATCHES    4u /* batches out before frames in have theirs */
 
 rnic_time rnic_loop_now(void)
 {
@@ -232,4 +233,21 @@ bool rnic_loop_poll(struct rnic_loop *loop)
     moved = rnic_loop_drive(loop);
     pthread_mutex_unlock(&loop->lock);
     return moved;
+}
+
+void rnic_loop_flush(struct rnic_loop *loop)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += FLUSH_WAIT_NS;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    if (pthread_mutex_timedlock(&loop->lock, &until) != 0)
+        return;
+    if (loop->plugged && !loop->forked && give_out(loop, rnic_loop_now()))
+        rnic_port_flush(loop->port);
+    pthread_mutex_unlock(&loop->lock);
 }

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Leave: a process that has polled what it waited for ends at once, and destroys nothing. Its peer
+ * must get its completion all the same: an RNIC has acknowledged a message before the program can
+ * know of it.
+ *
+ *   leave [TIMES]
+ *
+ * Both sides are processes of its own.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "endpoint.h"
+
+static unsigned char memory[64];
+
+static void play(int fd, bool leaves)
+{
+    struct ibv_qp_init_attr init = {
+        .qp_type = IBV_QPT_RC,
+        .cap = {.max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},
+    };
+    struct ibv_context *context = endpoint_device(NULL);
+    struct endpoint ep;
+    endpoint_open(&ep, context, 2, &init);
+    struct ibv_mr *mr = ibv_reg_mr(ep.pd, memory, sizeof memory, IBV_ACCESS_LOCAL_WRITE);
+    if (!mr)
+        die("ibv_reg_mr: %s", strerror(errno));
+    struct ibv_sge sge = {(uintptr_t)memory, sizeof memory, mr->lkey};
+    struct ibv_recv_wr recv = {.sg_list = &sge, .num_sge = 1}, *bad_recv;
+    struct ibv_send_wr send = {.sg_list = &sge,
+                               .num_sge = 1,
+                               .opcode = IBV_WR_SEND,
+                               .send_flags = IBV_SEND_SIGNALED},
+                       *bad_send;
+    struct endpoint_address own = {.qpn = ep.qp->qp_num, .psn = 1, .gid = ep.gid};
+    struct endpoint_address peer;
+    if (leaves && ibv_post_recv(ep.qp, &recv, &bad_recv) != 0)
+        die("ibv_post_recv failed");
+    endpoint_swap(fd, &own, &peer);
+    endpoint_connect(&ep, &peer, own.psn);
+    endpoint_swap(fd, &own, &peer); /* both are ready */
+    if (!leaves && ibv_post_send(ep.qp, &send, &bad_send) != 0)
+        die("ibv_post_send failed");
+    struct ibv_wc wc = endpoint_wait(ep.cq);
+    if (wc.status != IBV_WC_SUCCESS)
+        die("the %s gets: %s", leaves ? "receiver" : "sender", ibv_wc_status_str(wc.status));
+    exit(0); /* and that is all */
+}
+
+static pid_t player(int fds[2], bool leaves)
+{
+    pid_t pid = fork();
+    if (pid < 0)
+        die("fork: %s", strerror(errno));
+    if (pid == 0) {
+        close(fds[!leaves]);
+        play(fds[leaves], leaves);
+    }
+    return pid;
+}
+
+int main(int argc, char **argv)
+{
+    int times = argc > 1 ? atoi(argv[1]) : 5;
+    for (int i = 0; i < times; i++) {
+        int fds[2];
+        if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds) != 0)
+            die("socketpair: %s", strerror(errno));
+        player(fds, false);
+        player(fds, true);
+        close(fds[0]);
+        close(fds[1]);
+        for (int side = 0; side < 2; side++) {
+            int status;
+            if (wait(&status) < 0 || status != 0)
+                return 1;
+        }
+    }
+    printf("%d times the sender got its completion\n", times);
+    return 0;
+}

@@ -30,7 +30,8 @@ static struct cm_conn *find(struct cm *cm, const uint8_t active[16], const uint8
     return NULL;
 }
 
-static bool on_req(struct cm *cm, const struct trace_flow *flow, const struct roce_cm_req *req)
+static bool on_req(struct cm *cm, const struct trace_flow *flow, const struct roce_cm_req *req,
+                   bool whole)
 {
     struct cm_conn *c = find(cm, flow->src, flow->dst, req->local_comm_id);
 
@@ -49,6 +50,7 @@ static bool on_req(struct cm *cm, const struct trace_flow *flow, const struct ro
         .mtu = roce_mtu_bytes(req->mtu),
         .timeout = req->primary_ack_timeout,
         .retry_cnt = req->retry_count,
+        .whole = whole,
     };
     memcpy(c->active.addr, flow->src, 16);
     memcpy(c->passive.addr, flow->dst, 16);
@@ -56,7 +58,7 @@ static bool on_req(struct cm *cm, const struct trace_flow *flow, const struct ro
 }
 
 static void on_rep(struct cm *cm, const struct trace_flow *flow, const struct roce_cm_rep *rep,
-                   uint32_t pkt)
+                   uint32_t pkt, bool whole)
 {
     struct cm_conn *c = find(cm, flow->dst, flow->src, rep->remote_comm_id);
 
@@ -67,6 +69,7 @@ static void on_rep(struct cm *cm, const struct trace_flow *flow, const struct ro
     c->passive.psn = rep->starting_psn;
     c->passive.resources = rep->responder_resources;
     c->passive.rnr_retry = rep->rnr_retry_count;
+    c->whole &= whole;
     c->complete = true;
     c->pkt = pkt;
 }
@@ -78,16 +81,17 @@ int cm_find(struct cm *cm, const struct trace *trace, struct fault *fault)
         const struct trace_flow *flow = &trace->flow[trace->pkt[i].flow];
         struct roce_cm_msg msg;
         struct roce_pkt pkt;
+        bool whole = !trace->pkt[i].cut && !trace->pkt[i].made_up;
 
         if (flow->dest_qp != ROCE_QP_GSI || flow->svc != ROCE_SVC_UD || trace->pkt[i].dropped)
             continue;
         trace_parse(&trace->pkt[i], &pkt);
         if (roce_cm_msg_of_pkt(&msg, &pkt) != 0)
             continue;
-        if (msg.kind == ROCE_CM_REQ && !on_req(cm, flow, &msg.req))
+        if (msg.kind == ROCE_CM_REQ && !on_req(cm, flow, &msg.req, whole))
             return fault_set(fault, "%s: no memory", trace->name);
         if (msg.kind == ROCE_CM_REP)
-            on_rep(cm, flow, &msg.rep, i);
+            on_rep(cm, flow, &msg.rep, i, whole);
     }
     return 0;
 }

@@ -23,6 +23,7 @@ struct cm_conn {
     enum roce_encap encap;
     uint32_t mtu;               /* bytes, 0 if the code was reserved */
     uint8_t timeout, retry_cnt; /* of both: local ACK timeout's code, and retries after it */
+    bool whole; /* neither message is cut: the numbers near their ends are theirs, not zeros */
     bool complete;
     uint32_t pkt; /* index into trace.pkt of the REP */
 };

@@ -179,6 +179,7 @@ static bool build_side(struct conns *conns, struct finder *f, const struct segme
             .psn = from_active ? seg->cm->passive.psn : seg->cm->active.psn,
             .mtu = seg->cm->mtu,
             .resources = from_active ? seg->cm->passive.resources : seg->cm->active.resources,
+            .timed = seg->cm->whole,
             .timeout = seg->cm->timeout,
             .retry_cnt = seg->cm->retry_cnt,
             .rnr_retry = from_active ? seg->cm->passive.rnr_retry : seg->cm->active.rnr_retry,

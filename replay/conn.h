@@ -24,6 +24,7 @@ struct side_cm {
     uint32_t psn;       /* of the first request */
     uint32_t mtu;       /* bytes, 0 if the code was reserved */
     uint32_t resources; /* responder resources granted: READs and atomics at a time */
+    bool timed;         /* what follows is known: */
     uint8_t timeout, retry_cnt, rnr_retry; /* of the requester's QP; codes of ibv_modify_qp */
 };
 

@@ -167,7 +167,7 @@ static void choose(struct setup *s)
         s->retry_cnt = (uint8_t)t->retries;
     if (t->rnr_exhausted && t->rnr_retries < COUNT_MAX)
         s->rnr_retry = (uint8_t)t->rnr_retries;
-    if (!cm->present)
+    if (!cm->timed)
         return;
     s->timeout = cm->timeout;
     s->retry_cnt = t->retries <= cm->retry_cnt ? cm->retry_cnt : COUNT_MAX;

@@ -27,7 +27,7 @@ struct side {
     struct rdma_event_channel *channel;
     struct rdma_cm_id *id;
     struct ibv_pd *pd;
-    struct ibv_cq *cq;
+    struct ibv_cq *send_cq, *recv_cq; /* the answer may be here before the acknowledgement is */
     struct ibv_mr *own_mr, *peer_mr, *buf_mr, *back_mr;
     struct where own, peer;
     uint8_t *buf, *back;
@@ -77,8 +77,9 @@ static void prepare(struct side *side, uint32_t len)
     side->back = calloc(1, len);
     fail_if(!side->buf || !side->back, "calloc");
     fail_if(!(side->pd = ibv_alloc_pd(side->id->verbs)), "ibv_alloc_pd");
-    fail_if(!(side->cq = ibv_create_cq(side->id->verbs, 16, NULL, NULL, 0)), "ibv_create_cq");
-    init.send_cq = init.recv_cq = side->cq;
+    init.send_cq = side->send_cq = ibv_create_cq(side->id->verbs, 16, NULL, NULL, 0);
+    init.recv_cq = side->recv_cq = ibv_create_cq(side->id->verbs, 16, NULL, NULL, 0);
+    fail_if(!side->send_cq || !side->recv_cq, "ibv_create_cq");
     fail_if(rdma_create_qp(side->id, side->pd, &init) != 0, "rdma_create_qp");
     side->own_mr = ibv_reg_mr(side->pd, &side->own, sizeof(side->own), 0);
     side->peer_mr = ibv_reg_mr(side->pd, &side->peer, sizeof(side->peer), IBV_ACCESS_LOCAL_WRITE);
@@ -100,7 +101,8 @@ static void clean_up(struct side *side)
     ibv_dereg_mr(side->peer_mr);
     ibv_dereg_mr(side->buf_mr);
     ibv_dereg_mr(side->back_mr);
-    ibv_destroy_cq(side->cq);
+    ibv_destroy_cq(side->send_cq);
+    ibv_destroy_cq(side->recv_cq);
     ibv_dealloc_pd(side->pd);
     rdma_destroy_id(side->id);
     free(side->buf);
@@ -109,10 +111,11 @@ static void clean_up(struct side *side)
 
 static void complete(struct side *side, enum ibv_wc_opcode opcode, const char *what)
 {
+    struct ibv_cq *cq = opcode == IBV_WC_RECV ? side->recv_cq : side->send_cq;
     struct ibv_wc wc;
     int cnt;
 
-    while ((cnt = ibv_poll_cq(side->cq, 1, &wc)) == 0)
+    while ((cnt = ibv_poll_cq(cq, 1, &wc)) == 0)
         ;
     if (cnt < 0 || wc.status != IBV_WC_SUCCESS || wc.opcode != opcode) {
         fprintf(stderr, "%s: %s\n", what, cnt < 0 ? "no completion" : ibv_wc_status_str(wc.status));

@@ -249,9 +249,12 @@ void rnic_qp_expire(struct rnic_qp *qp, rnic_time now)
 }
 
 /* Requests and responses take turns, so that neither a long READ nor a long WRITE starves what goes
- * the other way. */
+ * the other way. Acknowledgements go first: the newest stands for those before it, and a program
+ * learns that its message arrived before it gets the answer, as programs expect. */
 static bool next_packet(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
 {
+    if (rnic_pace_urgent(qp))
+        return rnic_responder_output(&qp->resp, pkt);
     qp->turn = !qp->turn;
     if (qp->turn && rnic_requester_output(&qp->req, pkt, qp->pd->rnic->scratch, now))
         return true;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "wire/bytes.h"
 #include "wire/cm_msg.h"
+#include "wire/gid.h"
 
 #define MAC_LEN     6u
 #define GUID_LEN    8u
@@ -85,11 +86,10 @@ static bool change_ip4(struct anonymizer *a, uint8_t *p)
 
 static bool change_gid(struct anonymizer *a, uint8_t *p)
 {
-    static const uint8_t mapped[12] = {[10] = 0xFF, [11] = 0xFF};
     bool link = p[0] == 0xFE && (p[1] & 0xC0) == 0x80;
     uint32_t n;
 
-    if (memcmp(p, mapped, sizeof(mapped)) == 0)
+    if (roce_gid_is_ip4(p))
         return change_ip4(a, p + 12);
     if (is_zero(p, GID_LEN) || p[0] == 0xFF)
         return true;

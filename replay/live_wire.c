@@ -10,6 +10,7 @@
 #include "port/neigh.h"
 #include "port/port_pcap.h"
 #include "port/route.h"
+#include "wire/gid.h"
 
 #define RING_BYTES (4u << 20)
 #define ASKS       4u                   /* questions for the target's MAC address */
@@ -133,7 +134,7 @@ static bool choose_addr(struct live_wire *wire)
     for (unsigned i = 0; i < wire->iface.gid_cnt; i++) {
         const struct rnic_gid *gid = &wire->iface.gid[i];
 
-        if (rnic_gid_is_ip4(gid->gid) == rnic_gid_is_ip4(wire->target) &&
+        if (roce_gid_is_ip4(gid->gid) == roce_gid_is_ip4(wire->target) &&
             wire->iface.gid_kernel[i] &&
             (!best || (rnic_gid_is_link_local(best->gid) && !rnic_gid_is_link_local(gid->gid))))
             best = gid;
@@ -172,7 +173,7 @@ static int resolve(struct live_wire *wire, struct fault *fault)
         return 0;
     text_add_addr(&t, taker.hop);
     return fault_set(fault, "target %s does not answer %s on %s (asked %u times)", buf,
-                     rnic_gid_is_ip4(taker.hop) ? "ARP" : "Neighbour Discovery", wire->iface.name,
+                     roce_gid_is_ip4(taker.hop) ? "ARP" : "Neighbour Discovery", wire->iface.name,
                      ASKS);
 }
 
@@ -193,7 +194,7 @@ int live_wire_open(struct live_wire *wire, const char *iface, const uint8_t targ
         memcpy(wire->addr, addr, 16);
     else if (!choose_addr(wire))
         return fault_set(fault, "--live %s: it has no address to send from: say --address", iface);
-    if (rnic_gid_is_ip4(wire->addr) != rnic_gid_is_ip4(wire->target))
+    if (roce_gid_is_ip4(wire->addr) != roce_gid_is_ip4(wire->target))
         return fault_set(fault, "--address and --target are of different families");
     if (memcmp(wire->addr, wire->target, 16) == 0)
         return fault_set(fault, "--target is our own address");

@@ -2,6 +2,7 @@
 #include "rebind.h"
 
 #include <string.h>
+#include "wire/gid.h"
 
 #define MSN_MASK 0xFFFFFFu
 
@@ -11,8 +12,7 @@
 static void readdress(const struct rebind_path *path, const struct roce_pkt *recorded,
                       struct roce_pkt *out)
 {
-    static const uint8_t mapped[12] = {[10] = 0xFF, [11] = 0xFF};
-    bool ip4 = memcmp(path->target, mapped, sizeof(mapped)) == 0;
+    bool ip4 = roce_gid_is_ip4(path->target);
     struct roce_pkt fresh;
 
     /* An envelope of its own, with what a capture may have tested in it. */

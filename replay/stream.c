@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "wire/gid.h"
 
 struct stream_key {
     uint8_t addr[16];
@@ -167,7 +168,7 @@ int streams_find(struct streams *streams, const struct trace *trace, bool receiv
     for (size_t i = 0; i < streams->cnt; i++) {
         struct stream *s = &streams->stream[i];
 
-        s->multicast = s->role == STREAM_RECEIVER && rnic_gid_is_multicast(s->addr);
+        s->multicast = s->role == STREAM_RECEIVER && roce_gid_is_multicast(s->addr);
         derive_keys(trace, s);
         derive_mtu(trace, s);
         s->skip = i < STREAMS_MAX ? unplayable(trace, s) : "too many QPs";

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "wire/gid.h"
 
 struct text text_of(char *buf, size_t cap)
 {
@@ -26,10 +27,9 @@ void text_add(struct text *t, const char *fmt, ...)
 
 void text_add_addr(struct text *t, const uint8_t addr[16])
 {
-    static const uint8_t mapped[12] = {[10] = 0xFF, [11] = 0xFF};
     char buf[INET6_ADDRSTRLEN];
 
-    if (memcmp(addr, mapped, sizeof(mapped)) == 0)
+    if (roce_gid_is_ip4(addr))
         inet_ntop(AF_INET, addr + 12, buf, sizeof(buf));
     else
         inet_ntop(AF_INET6, addr, buf, sizeof(buf));

@@ -2,6 +2,7 @@
 #include "cm/conn.h"
 
 #include <string.h>
+#include "wire/gid.h"
 
 #define LID_PERMISSIVE 0xFFFFu /* of a port without LIDs; R227 */
 #define PKEY_DEFAULT   0xFFFFu
@@ -26,18 +27,11 @@ uint8_t rnic_cm_ack_timeout(uint8_t ack_delay, uint8_t packet_life_time)
     return (uint8_t)(code < 31 ? code : 31);
 }
 
-static bool is_ip4(const uint8_t gid[16])
-{
-    static const uint8_t prefix[12] = {[10] = 0xFF, [11] = 0xFF};
-
-    return memcmp(gid, prefix, sizeof(prefix)) == 0;
-}
-
 /* The header counts IPv4 addresses in the last 4 bytes, the others zero (R242). */
 static void put_address(uint8_t to[16], const uint8_t gid[16])
 {
     memset(to, 0, 16);
-    if (is_ip4(gid))
+    if (roce_gid_is_ip4(gid))
         memcpy(to + 12, gid + 12, 4);
     else
         memcpy(to, gid, 16);
@@ -45,7 +39,7 @@ static void put_address(uint8_t to[16], const uint8_t gid[16])
 
 static struct roce_cm_rdmaip header_of(const struct rnic_cm_ip *ip)
 {
-    struct roce_cm_rdmaip header = {.ipv = is_ip4(ip->dst) ? 4 : 6, .sport = ip->sport};
+    struct roce_cm_rdmaip header = {.ipv = roce_gid_is_ip4(ip->dst) ? 4 : 6, .sport = ip->sport};
 
     put_address(header.src, ip->src);
     put_address(header.dst, ip->dst);

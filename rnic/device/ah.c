@@ -5,6 +5,7 @@
 #include <string.h>
 #include "device/av.h"
 #include "device/device.h"
+#include "wire/gid.h"
 
 int rnic_ah_new(struct rnic_pd *pd, const struct rnic_av *av, struct rnic_ah **out)
 {
@@ -18,7 +19,7 @@ int rnic_ah_new(struct rnic_pd *pd, const struct rnic_av *av, struct rnic_ah **o
     ah->pd = pd;
     ah->av = *av;
     rnic_av_resolve(&ah->av);
-    ah->multicast = rnic_gid_is_multicast(av->dgid);
+    ah->multicast = roce_gid_is_multicast(av->dgid);
     if (ah->multicast)
         rnic_gid_multicast_mac(av->dgid, ah->av.dmac);
     rnic_av_envelope(pd->rnic, &ah->av, &ah->env);

@@ -4,19 +4,13 @@
 #include <assert.h>
 #include <string.h>
 #include "device/device.h"
-
-bool rnic_gid_is_ip4(const uint8_t gid[16])
-{
-    static const uint8_t mapped[12] = {[10] = 0xFF, [11] = 0xFF};
-
-    return memcmp(gid, mapped, sizeof(mapped)) == 0; /* A17.4.1.1, R010 */
-}
+#include "wire/gid.h"
 
 enum roce_encap rnic_gid_encap(const struct rnic_gid *gid)
 {
     if (gid->type == RNIC_GID_ROCE_V1)
         return ROCE_ENCAP_V1;
-    return rnic_gid_is_ip4(gid->gid) ? ROCE_ENCAP_V2_IP4 : ROCE_ENCAP_V2_IP6;
+    return roce_gid_is_ip4(gid->gid) ? ROCE_ENCAP_V2_IP4 : ROCE_ENCAP_V2_IP6;
 }
 
 bool rnic_av_valid(const struct rnic *rnic, const struct rnic_av *av)
@@ -27,7 +21,7 @@ bool rnic_av_valid(const struct rnic *rnic, const struct rnic_av *av)
         (av->tagged && (av->vlan > 0xFFF || av->priority > 7)))
         return false;
     /* Both ends of RoCEv2 speak the same IP version. */
-    return gid.type != RNIC_GID_ROCE_V2 || rnic_gid_is_ip4(gid.gid) == rnic_gid_is_ip4(av->dgid);
+    return gid.type != RNIC_GID_ROCE_V2 || roce_gid_is_ip4(gid.gid) == roce_gid_is_ip4(av->dgid);
 }
 
 /*

@@ -6,9 +6,6 @@
 #include "device/rnic.h"
 #include "wire/env.h"
 
-/* Whether a GID stands for an IPv4 address (A17.4.1.1, R010). */
-bool rnic_gid_is_ip4(const uint8_t gid[16]);
-
 /* The envelope that a GID of the device sends in. */
 enum roce_encap rnic_gid_encap(const struct rnic_gid *gid);
 

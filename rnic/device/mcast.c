@@ -3,13 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "device/av.h"
 #include "device/device.h"
-
-bool rnic_gid_is_multicast(const uint8_t gid[16])
-{
-    return gid[0] == 0xFF || (rnic_gid_is_ip4(gid) && gid[12] >> 4 == 0xE);
-}
+#include "wire/gid.h"
 
 /* RFC 1112 6.4: the low 23 bits of the IPv4 group; RFC 2464 7: the low 32 of the IPv6 one. */
 void rnic_gid_multicast_mac(const uint8_t gid[16], uint8_t mac[6])
@@ -17,7 +12,7 @@ void rnic_gid_multicast_mac(const uint8_t gid[16], uint8_t mac[6])
     const uint8_t ip4[6] = {0x01, 0x00, 0x5E, gid[13] & 0x7F, gid[14], gid[15]};
     const uint8_t ip6[6] = {0x33, 0x33, gid[12], gid[13], gid[14], gid[15]};
 
-    memcpy(mac, rnic_gid_is_ip4(gid) ? ip4 : ip6, 6);
+    memcpy(mac, roce_gid_is_ip4(gid) ? ip4 : ip6, 6);
 }
 
 /* FNV-1a: local programs choose groups, so nobody can make them collide who would gain by it. */
@@ -109,7 +104,7 @@ int rnic_mcast_attach(struct rnic_qp *qp, const uint8_t gid[16])
     struct rnic_mcast_group *group;
     struct rnic_mcast_member *member;
 
-    if (qp->type != RNIC_QPT_UD || !rnic_gid_is_multicast(gid))
+    if (qp->type != RNIC_QPT_UD || !roce_gid_is_multicast(gid))
         return RNIC_ERR_INVALID;
     group = rnic_mcast_find(rnic, gid);
     if (group && member_of(group, qp))

@@ -5,6 +5,7 @@
 #include "device/device.h"
 #include "device/qp_attr.h"
 #include "wire/codes.h"
+#include "wire/gid.h"
 
 const char *rnic_qp_state_name(enum rnic_qp_state state)
 {
@@ -33,7 +34,7 @@ static bool values_valid(const struct rnic_qp *qp, const struct rnic_qp_attr *at
            (!(mask & RNIC_QP_ACCESS_FLAGS) || !(attr->access & ~RNIC_ACCESS_FLAGS)) &&
            (!(mask & RNIC_QP_PKEY_INDEX) || rnic_pkey_valid(attr->pkey)) &&
            (!(mask & RNIC_QP_PORT) || attr->port_num == 1) &&
-           (!(mask & RNIC_QP_AV) || (rnic_av_valid(rnic, &attr->av) && !rnic_gid_is_multicast(attr->av.dgid))) &&
+           (!(mask & RNIC_QP_AV) || (rnic_av_valid(rnic, &attr->av) && !roce_gid_is_multicast(attr->av.dgid))) &&
            (!(mask & RNIC_QP_PATH_MTU) || roce_mtu_code(attr->path_mtu) != 0) &&
            (!(mask & RNIC_QP_DEST_QPN) || attr->dest_qpn <= 0xFFFFFF) &&
            (!(mask & RNIC_QP_RQ_PSN) || (attr->rq_psn <= ROCE_PSN_MASK && attr->rq_msn <= ROCE_PSN_MASK)) &&

@@ -575,9 +575,6 @@ int rnic_ah_del(struct rnic_ah *ah);
 /* The vector it was made of, with what the device filled in: hop limit, multicast MAC. */
 int rnic_ah_query(const struct rnic_ah *ah, struct rnic_av *av);
 
-/* Whether a GID is that of a multicast group: FFxx:..., or ::ffff:224.0.0.0 to 239.255.255.255. */
-bool rnic_gid_is_multicast(const uint8_t gid[16]);
-
 /* The MAC address of a multicast group (R176). */
 void rnic_gid_multicast_mac(const uint8_t gid[16], uint8_t mac[6]);
 

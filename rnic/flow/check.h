@@ -70,7 +70,6 @@ void roce_check_cnp(struct roce_ctx *ctx);
 void roce_check_cm(struct roce_ctx *ctx, const struct roce_cm_msg *msg);
 
 /* A multicast group address (IPv4 as ::ffff:a.b.c.d, or IPv6). */
-bool roce_is_multicast(const uint8_t addr[16]);
 
 /* ---- the machinery -----------------------------------------------------------------------------
  */

@@ -5,6 +5,7 @@
 #include "flow/check.h"
 
 #include <string.h>
+#include "wire/gid.h"
 
 #define REJ_GID_OR_LID_13 13 /* R227: codes that mean LIDs */
 #define REJ_GID_OR_LID_19 19
@@ -19,12 +20,11 @@ static void check_lid(struct roce_ctx *ctx, const char *field, uint16_t lid)
 
 static uint32_t low_word(const uint8_t addr[16])
 {
-    return (uint32_t)addr[12] << 24 | (uint32_t)addr[13] << 16 | (uint32_t)addr[14] << 8 | addr[15];
+    return (uint32_t)roce_be_get(addr + 12, 4);
 }
 
 static void check_rdmaip(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
 {
-    static const uint8_t mapped[12] = {[10] = 0xFF, [11] = 0xFF};
     struct roce_cm_rdmaip ip;
     int rc = roce_cm_rdmaip_read(&ip, msg);
     bool v4 = roce_pkt_has(ctx->pkt, ROCE_HDR_IP4);
@@ -37,7 +37,7 @@ static void check_rdmaip(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
         return;
     if (!v4 && !roce_pkt_has(ctx->pkt, ROCE_HDR_IP6)) {
         /* RoCEv1 and InfiniBand have no IP: a GID may be made of an IPv4 address or of a MAC. */
-        if (ip.ipv != 4 || memcmp(ctx->src, mapped, 12) != 0 || memcmp(ctx->dst, mapped, 12) != 0)
+        if (ip.ipv != 4 || !roce_gid_is_ip4(ctx->src) || !roce_gid_is_ip4(ctx->dst))
             return;
     } else if (ip.ipv != (v4 ? 4 : 6)) {
         SAY(ctx, CM_IP_VERSION, "rdmaip.ipv", v4 ? 4 : 6, ip.ipv);
@@ -46,7 +46,7 @@ static void check_rdmaip(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
     if (low_word(ip.src) != low_word(ctx->src))
         SAY(ctx, CM_IP_HEADER, "rdmaip.src", low_word(ctx->src), low_word(ip.src),
             .value = ROCE_VALUE_HEX);
-    else if (low_word(ip.dst) != low_word(ctx->dst) && !roce_is_multicast(ip.dst))
+    else if (low_word(ip.dst) != low_word(ctx->dst) && !roce_gid_is_multicast(ip.dst))
         SAY(ctx, CM_IP_HEADER, "rdmaip.dst", low_word(ctx->dst), low_word(ip.dst),
             .value = ROCE_VALUE_HEX);
 }

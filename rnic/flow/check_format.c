@@ -6,15 +6,9 @@
 #include "flow/check.h"
 
 #include <string.h>
+#include "wire/gid.h"
 
 #define SPORT_MIN 0xC000 /* R013 */
-
-bool roce_is_multicast(const uint8_t addr[16])
-{
-    static const uint8_t mapped[12] = {[10] = 0xFF, [11] = 0xFF};
-
-    return memcmp(addr, mapped, 12) == 0 ? (addr[12] & 0xF0) == 0xE0 : addr[0] == 0xFF;
-}
 
 /* Which rule a defect of the codec breaks. */
 static const struct {
@@ -116,11 +110,11 @@ static void check_bth(struct roce_ctx *ctx)
             .value = ROCE_VALUE_HEX);
     if (bth->dest_qp == 0)
         SAY(ctx, DEST_QP0, "bth.dest_qp", .rel = ROCE_REL_NE);
-    if ((bth->dest_qp == ROCE_QP_MULTICAST) != roce_is_multicast(ctx->dst) &&
+    if ((bth->dest_qp == ROCE_QP_MULTICAST) != roce_gid_is_multicast(ctx->dst) &&
         pkt->encap != ROCE_ENCAP_NONE && pkt->encap != ROCE_ENCAP_IB_LOCAL)
         SAY(ctx, MULTICAST_QP, "bth.dest_qp", ROCE_QP_MULTICAST, bth->dest_qp,
             .value = ROCE_VALUE_HEX,
-            .rel = roce_is_multicast(ctx->dst) ? ROCE_REL_EQ : ROCE_REL_NE);
+            .rel = roce_gid_is_multicast(ctx->dst) ? ROCE_REL_EQ : ROCE_REL_NE);
     else if (bth->dest_qp == ROCE_QP_MULTICAST && op->svc != ROCE_SVC_UD)
         SAY(ctx, MULTICAST_QP, "bth.opcode", ROCE_OP_UD_SEND_ONLY, bth->opcode,
             .value = ROCE_VALUE_OPCODE);

@@ -5,6 +5,7 @@
 #include "flow/check.h"
 
 #include <string.h>
+#include "wire/gid.h"
 
 #define UD_MAX 4096 /* the largest path MTU, R040 */
 
@@ -12,14 +13,13 @@
  * for an IPv4 group is one of RoCEv1 too (core/verbs.c ib_resolve_eth_dmac of Linux). */
 static void check_mac(struct roce_ctx *ctx)
 {
-    static const uint8_t mapped[12] = {[10] = 0xFF, 0xFF};
     const uint8_t *ip = ctx->dst;
     uint8_t want[6] = {0x33, 0x33, ip[12], ip[13], ip[14], ip[15]};
     uint64_t w = 0, a = 0;
 
     if (!roce_pkt_has(ctx->pkt, ROCE_HDR_ETH))
         return;
-    if (memcmp(ip, mapped, sizeof(mapped)) == 0) {
+    if (roce_gid_is_ip4(ip)) {
         const uint8_t v4[6] = {0x01, 0x00, 0x5E, ip[13] & 0x7F, ip[14], ip[15]};
 
         memcpy(want, v4, 6);

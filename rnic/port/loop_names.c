@@ -5,6 +5,7 @@
 #include "port/loop_impl.h"
 #include "port/port_pcap.h"
 #include "port/route.h"
+#include "wire/gid.h"
 
 int loop_filter(struct rnic_loop *loop)
 {
@@ -98,7 +99,7 @@ int rnic_loop_join(struct rnic_loop *loop, const uint8_t gid[16])
     struct loop_group *group;
     int error = 0;
 
-    if (!rnic_gid_is_multicast(gid))
+    if (!roce_gid_is_multicast(gid))
         return -EINVAL;
     group = find_group(loop, gid, true);
     if (!group)

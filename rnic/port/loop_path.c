@@ -11,6 +11,7 @@
 #include "port/loop_impl.h"
 #include "port/neigh.h"
 #include "port/route.h"
+#include "wire/gid.h"
 
 #define ASK_AGAIN_NS  250000000u   /* between two questions for a neighbour */
 #define TOLD_VALID_NS 30000000000u /* an answer is believed that long: REACHABLE_TIME */
@@ -132,7 +133,7 @@ static int ask_link(struct rnic_loop *loop, const uint8_t hop[16], const uint8_t
 /* Whether a packet from a GID can go to another: of one family, and link-local only to that. */
 static bool goes_together(const uint8_t sgid[16], const uint8_t dgid[16])
 {
-    return rnic_gid_is_ip4(sgid) == rnic_gid_is_ip4(dgid);
+    return roce_gid_is_ip4(sgid) == roce_gid_is_ip4(dgid);
 }
 
 /* The GID index for a destination: RoCEv2 before v1, the kernel's choice before others. */
@@ -289,7 +290,7 @@ int rnic_loop_resolve(struct rnic_loop *loop, const uint8_t dgid[16], int sgid_i
     out->path_mtu = loop->iface.path_mtu;
     if (sgid_idx >= RNIC_GID_MAX || (sgid_idx >= 0 && !loop->slot_used[sgid_idx])) {
         error = -EINVAL;
-    } else if (rnic_gid_is_multicast(dgid)) {
+    } else if (roce_gid_is_multicast(dgid)) {
         int idx = sgid_idx < 0 ? choose_gid(loop, dgid, zero) : sgid_idx;
 
         error = idx < 0 ? -ENETUNREACH : 0;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include "wire/bytes.h"
+#include "wire/gid.h"
 #include "wire/pkt.h"
 
 #define ETHERTYPE_ARP  0x0806u
@@ -19,18 +20,6 @@
 #define ND_UNSOLICITED 0x20000000u /* override */
 
 static const uint8_t zero[16];
-static const uint8_t ip4_prefix[12] = {[10] = 0xff, [11] = 0xff};
-
-static bool is_ip4(const uint8_t gid[16])
-{
-    return memcmp(gid, ip4_prefix, sizeof(ip4_prefix)) == 0;
-}
-
-static void gid_of_ip4(const uint8_t *ip4, uint8_t gid[16])
-{
-    memcpy(gid, ip4_prefix, sizeof(ip4_prefix));
-    memcpy(gid + 12, ip4, 4);
-}
 
 /* ---- ARP ------------------------------------------------------------------------------------- */
 
@@ -68,11 +57,11 @@ static bool arp_read(const uint8_t *arp, size_t len, struct rnic_neigh_msg *out)
     if (op == ARP_REQUEST) {
         out->kind = RNIC_NEIGH_ASKS;
         if (memcmp(arp + 14, zero, 4) != 0) /* a probe has no sender yet (RFC 5227) */
-            gid_of_ip4(arp + 14, out->asker);
-        gid_of_ip4(arp + 24, out->target);
+            roce_gid_of_ip4(arp + 14, out->asker);
+        roce_gid_of_ip4(arp + 24, out->target);
     } else if (op == ARP_REPLY) {
         out->kind = RNIC_NEIGH_TELLS;
-        gid_of_ip4(arp + 14, out->target);
+        roce_gid_of_ip4(arp + 14, out->target);
     } else {
         return false;
     }
@@ -205,7 +194,7 @@ size_t rnic_neigh_ask(uint8_t buf[RNIC_NEIGH_FRAME_MAX], const uint8_t mac[6],
                                0,    0,    0, 1, 0xff, target[13], target[14], target[15]};
     const uint8_t group_mac[6] = {0x33, 0x33, 0xff, target[13], target[14], target[15]};
 
-    if (is_ip4(target))
+    if (roce_gid_is_ip4(target))
         return arp_write(buf, broadcast, ARP_REQUEST, mac, src + 12, zero, target + 12);
     return nd_write(buf, group_mac, mac, src, group, ND_SOLICIT, 0, target, true);
 }
@@ -217,7 +206,7 @@ size_t rnic_neigh_tell(uint8_t buf[RNIC_NEIGH_FRAME_MAX], const uint8_t mac[6],
     static const uint8_t all_nodes_mac[6] = {0x33, 0x33, 0, 0, 0, 1};
     bool probe = memcmp(question->asker, zero, 16) == 0;
 
-    if (is_ip4(question->target))
+    if (roce_gid_is_ip4(question->target))
         return arp_write(buf, question->mac, ARP_REPLY, mac, question->target + 12, question->mac,
                          question->asker + 12);
     return nd_write(buf, probe ? all_nodes_mac : question->mac, mac, question->target,

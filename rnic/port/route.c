@@ -5,25 +5,22 @@
 #include <linux/neighbour.h>
 #include <string.h>
 #include <sys/socket.h>
+#include "wire/gid.h"
 
 /* The states in which Linux sends to a neighbour (NUD_VALID). */
 #define NEIGH_USABLE (NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY)
 
 static void gid_of(uint8_t family, const void *addr, uint8_t gid[16])
 {
-    memset(gid, 0, 16);
-    if (family == AF_INET) {
-        gid[10] = 0xff;
-        gid[11] = 0xff;
-        memcpy(gid + 12, addr, 4);
-    } else {
+    if (family == AF_INET)
+        roce_gid_of_ip4(addr, gid);
+    else
         memcpy(gid, addr, 16);
-    }
 }
 
 static const void *addr_of(const uint8_t gid[16], uint8_t *family, size_t *size)
 {
-    bool ip4 = rnic_gid_is_ip4(gid);
+    bool ip4 = roce_gid_is_ip4(gid);
 
     *family = ip4 ? AF_INET : AF_INET6;
     *size = ip4 ? 4 : 16;

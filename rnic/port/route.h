@@ -17,13 +17,6 @@ struct rnic_route {
     uint8_t src[16]; /* the source the kernel prefers; all zero: it has none */
 };
 
-static inline bool rnic_gid_is_ip4(const uint8_t gid[16])
-{
-    static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
-
-    return __builtin_memcmp(gid, prefix, 12) == 0;
-}
-
 static inline bool rnic_gid_is_link_local(const uint8_t gid[16])
 {
     return gid[0] == 0xfe && (gid[1] & 0xc0) == 0x80;

@@ -2,8 +2,8 @@
 /* Address: socket addresses and the GIDs that stand for them (Annex A17: IPv4 is ::ffff:a.b.c.d).
  */
 #include <string.h>
-#include "port/route.h"
 #include "ucma/ucma.h"
+#include "wire/gid.h"
 
 bool uc_gid_of(const union uc_addr *addr, uint8_t gid[16])
 {
@@ -24,7 +24,7 @@ bool uc_gid_of(const union uc_addr *addr, uint8_t gid[16])
 void uc_addr_of(const uint8_t gid[16], uint16_t port, union uc_addr *addr)
 {
     memset(addr, 0, sizeof *addr);
-    if (rnic_gid_is_ip4(gid)) {
+    if (roce_gid_is_ip4(gid)) {
         addr->in.sin_family = AF_INET;
         memcpy(&addr->in.sin_addr, gid + 12, 4);
     } else {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "ucma/ucma.h"
+#include "wire/gid.h"
 
 /* What Linux 6.17 has more than the header of Debian 12: its numbers, and what a command of it
  * holds (struct rdma_ucm_write_cm_event). */
@@ -519,7 +520,7 @@ static int join(const struct call *call, uint32_t handle, uint64_t uid, uint64_t
     if (!id)
         return -ENOENT;
     addr_from(&addr, from, len);
-    if (!id->port || !is_ud(id) || !uc_gid_of(&addr, gid) || !rnic_gid_is_multicast(gid))
+    if (!id->port || !is_ud(id) || !uc_gid_of(&addr, gid) || !roce_gid_is_multicast(gid))
         return -EINVAL;
     struct uc_mcast *mcast = calloc(1, sizeof *mcast);
     struct uc_event *event = mcast ? uc_event_new(id, UCMA_MULTICAST_JOIN, 0) : NULL;

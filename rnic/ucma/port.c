@@ -15,6 +15,7 @@
 #include "port/registry.h"
 #include "ucma/ucma.h"
 #include "verbs/device.h"
+#include "wire/gid.h"
 
 #define RECVS     128u
 #define SENDS     128u
@@ -356,7 +357,7 @@ struct uc_port *uc_port_towards(const uint8_t gid[16])
     else
         errno = -result;
     /* A group needs no route: any device reaches it. */
-    if (!port && rnic_gid_is_multicast(gid) && uc_port_open_all() > 0)
+    if (!port && roce_gid_is_multicast(gid) && uc_port_open_all() > 0)
         port = ports;
     return port;
 }
@@ -412,16 +413,13 @@ void uc_port_send(struct uc_port *port, const uint8_t *mad, const struct rnic_cm
 /* Who sent it to which of our GIDs, from the header in front (R172). */
 static void read_addr(const uint8_t *grh, struct rnic_cm_addr *addr)
 {
-    static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
     if (grh[0] >> 4 == 6) {
         memcpy(addr->remote, grh + 8, 16);
         memcpy(addr->local, grh + 24, 16);
         return;
     }
-    memcpy(addr->remote, prefix, sizeof prefix);
-    memcpy(addr->remote + 12, grh + 20 + 12, 4);
-    memcpy(addr->local, prefix, sizeof prefix);
-    memcpy(addr->local + 12, grh + 20 + 16, 4);
+    roce_gid_of_ip4(grh + 20 + 12, addr->remote);
+    roce_gid_of_ip4(grh + 20 + 16, addr->local);
 }
 
 void uc_port_receive(struct uc_port *port, rnic_time now)

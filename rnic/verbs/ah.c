@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "wire/gid.h"
 
 /* How long to wait for a neighbour's answer; as long as Linux does in the same place
  * (rdma_resolve_ip in ib_addr's roce_resolve_route_from_path: 1 s). */
@@ -19,7 +20,7 @@ int vah_path(struct ibv_context *context, const struct ibv_ah_attr *ah, struct r
     if (!ah->is_global || (ah->port_num != 0 && ah->port_num != 1))
         return EINVAL; /* A17.4: every RoCEv2 packet has a network header */
     int result = 0;
-    if (rnic_gid_is_multicast(ah->grh.dgid.raw)) /* the group's MAC address follows from its GID */
+    if (roce_gid_is_multicast(ah->grh.dgid.raw)) /* the group's MAC address follows from its GID */
         path = (struct rnic_path){.hop_limit = 1};
     else
         result = rnic_loop_resolve(vctx_of(context)->hca->loop, ah->grh.dgid.raw,
@@ -46,7 +47,7 @@ int ibv_resolve_eth_l2_from_gid(struct ibv_context *context, struct ibv_ah_attr 
     int result = vah_path(context, attr, &av);
     if (result != 0)
         return result;
-    if (rnic_gid_is_multicast(attr->grh.dgid.raw))
+    if (roce_gid_is_multicast(attr->grh.dgid.raw))
         rnic_gid_multicast_mac(attr->grh.dgid.raw, av.dmac);
     memcpy(eth_mac, av.dmac, ETHERNET_LL_SIZE);
     if (vid)
@@ -147,16 +148,15 @@ int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port, struct ibv_wc
     attr->grh.hop_limit = header.hop_limit;
     attr->grh.traffic_class = header.tclass;
     /* The GID the sender used for us; for a multicast datagram the first one of its kind. */
-    bool multicast = rnic_gid_is_multicast(header.dgid);
-    bool ip4 = memcmp(header.sgid, (uint8_t[12]){[10] = 0xff, [11] = 0xff}, 12) == 0;
+    bool multicast = roce_gid_is_multicast(header.dgid);
+    bool ip4 = roce_gid_is_ip4(header.sgid);
     for (uint32_t i = 0; i < RNIC_GID_MAX; i++) {
         struct ibv_gid_entry entry;
         if (_ibv_query_gid_ex(context, port, i, &entry, 0, sizeof entry) != 0 ||
             entry.gid_type != header.type)
             continue;
         bool same = memcmp(entry.gid.raw, header.dgid, 16) == 0;
-        bool kind =
-            (memcmp(entry.gid.raw, (uint8_t[12]){[10] = 0xff, [11] = 0xff}, 12) == 0) == ip4;
+        bool kind = roce_gid_is_ip4(entry.gid.raw) == ip4;
         if (same || (multicast && kind)) {
             attr->grh.sgid_index = (uint8_t)i;
             return 0;
@@ -181,7 +181,7 @@ int ibv_attach_mcast(struct ibv_qp *ibv, const union ibv_gid *gid, uint16_t lid)
 {
     struct rnic_loop *loop = vctx_of(ibv->context)->hca->loop;
     (void)lid; /* RoCE has none */
-    if (!rnic_gid_is_multicast(gid->raw))
+    if (!roce_gid_is_multicast(gid->raw))
         return EINVAL;
     vctx_lock(ibv->context);
     int result = -rnic_loop_join(loop, gid->raw);

@@ -5,6 +5,7 @@
 #include "wire/crc32.h"
 #include "wire/env.h"
 #include "wire/envelope.h"
+#include "wire/gid.h"
 
 #define FCS_LEN 4
 
@@ -329,15 +330,11 @@ int roce_pkt_build(const struct roce_pkt *pkt, unsigned flags, uint8_t *buf, siz
 
 void roce_pkt_addr(const struct roce_pkt *pkt, uint8_t src[16], uint8_t dst[16])
 {
-    static const uint8_t mapped[12] = {[10] = 0xFF, [11] = 0xFF};
-
     memset(src, 0, 16);
     memset(dst, 0, 16);
     if (roce_pkt_has(pkt, ROCE_HDR_IP4)) {
-        memcpy(src, mapped, sizeof(mapped));
-        memcpy(dst, mapped, sizeof(mapped));
-        memcpy(src + sizeof(mapped), pkt->ip4.src, sizeof(pkt->ip4.src));
-        memcpy(dst + sizeof(mapped), pkt->ip4.dst, sizeof(pkt->ip4.dst));
+        roce_gid_of_ip4(pkt->ip4.src, src);
+        roce_gid_of_ip4(pkt->ip4.dst, dst);
     } else if (roce_pkt_has(pkt, ROCE_HDR_IP6)) {
         memcpy(src, pkt->ip6.src, 16);
         memcpy(dst, pkt->ip6.dst, 16);

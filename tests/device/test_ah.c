@@ -3,6 +3,7 @@
  * an address vector, whatever the service. */
 #include "support/rig.h"
 #include "support/suite.h"
+#include "wire/gid.h"
 
 #define UD_QPN 0x33u
 
@@ -239,7 +240,7 @@ static void r176_group_addresses(void)
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         uint8_t mac[6];
 
-        EXPECT_EQ(rnic_gid_is_multicast(rows[i].gid), rows[i].multicast);
+        EXPECT_EQ(roce_gid_is_multicast(rows[i].gid), rows[i].multicast);
         rnic_gid_multicast_mac(rows[i].gid, mac);
         if (rows[i].multicast)
             CU_ASSERT(memcmp(mac, rows[i].mac, 6) == 0);

@@ -12,6 +12,7 @@
 #include <pcap/pcap.h>
 #include "device/rnic.h"
 #include "support/suite.h"
+#include "wire/gid.h"
 #include "wire/pkt.h"
 
 #define KEY 1u
@@ -73,7 +74,7 @@ static struct rnic_av vector(const struct roce_pkt *pkt, const uint8_t dst[16])
         av.vlan = pkt->vlan[0].vid;
         av.priority = pkt->vlan[0].pcp;
     }
-    if (!rnic_gid_is_multicast(dst))
+    if (!roce_gid_is_multicast(dst))
         memcpy(av.dmac, pkt->eth.dst, 6);
     switch (pkt->encap) {
     case ROCE_ENCAP_V2_IP4:

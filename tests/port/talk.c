@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "port/route.h"
+#include "wire/gid.h"
 
 #define PATIENCE_NS 60000000000u /* a stall, not slowness, is what fails */
 #define NOTE        64u          /* bytes of a SEND */
@@ -85,7 +86,7 @@ static int find_gid(const struct side *side)
     for (unsigned i = 0; i < iface.gid_cnt && i < RNIC_GID_MAX; i++) {
         const struct rnic_gid *gid = &iface.gid[i];
         bool v1 = gid->type == RNIC_GID_ROCE_V1;
-        bool ip4 = rnic_gid_is_ip4(gid->gid);
+        bool ip4 = roce_gid_is_ip4(gid->gid);
 
         if (strcmp(want, "v1") == 0 ? v1 : !v1 && ip4 == (strcmp(want, "v4") == 0))
             return (int)i;

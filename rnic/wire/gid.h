@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * GID: the 16 bytes in network order that name an end on the wire: an IPv6 address as it is, an
+ * IPv4 address as ::ffff:a.b.c.d (A17.4.1.1, R010).
+ */
+#ifndef ROCE_GID_H
+#define ROCE_GID_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline bool roce_gid_is_ip4(const uint8_t gid[16])
+{
+    static const uint8_t mapped[12] = {[10] = 0xFF, [11] = 0xFF};
+
+    return memcmp(gid, mapped, sizeof(mapped)) == 0;
+}
+
+/* The GID of the IPv4 address in 4 bytes; neither lies in the other. */
+static inline void roce_gid_of_ip4(const uint8_t *ip4, uint8_t gid[16])
+{
+    memset(gid, 0, 10);
+    memset(gid + 10, 0xFF, 2);
+    memcpy(gid + 12, ip4, 4);
+}
+
+/* Whether it is that of a multicast group: FFxx:..., or ::ffff:224.0.0.0 to 239.255.255.255. */
+static inline bool roce_gid_is_multicast(const uint8_t gid[16])
+{
+    return gid[0] == 0xFF || (roce_gid_is_ip4(gid) && gid[12] >> 4 == 0xE);
+}
+
+#endif

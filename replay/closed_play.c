@@ -420,7 +420,7 @@ static int transmit(struct loop *l, struct end *end, const uint8_t *data, size_t
     l->conn->damaged += out->damaged;
     l->conn->forged += out->forged;
     if (out->copies == 0 || out->damaged || out->forged ||
-        out->delay >= UINT64_C(4096) << timeout_code(l->setup) >> 1)
+        out->delay >= roce_ack_timeout_ns(timeout_code(l->setup)) / 2)
         l->lost[l->lost_cnt++ % LOST_MAX] = l->near;
     l->conn->moved |= out->copies == 0 || out->damaged || out->forged || out->delay || out->hold ||
                       (out->copies > 1 && l->setup->rnr_naks > 0);

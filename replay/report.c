@@ -564,11 +564,12 @@ json_t *report_json(const struct replay *r)
     for (size_t i = 0; i < r->streams.diff_cnt; i++) {
         const struct diff *d = &r->streams.diff[i];
         json_t *diff = diff_json(&r->trace, d, stream_role_name(r->streams.stream[d->run].role));
+        const char *rule = diff_rule_stream(&r->streams, d);
 
         json_object_del(diff, "connection");
         json_object_del(diff, "rule"); /* that is of RC */
-        if (diff_rule_stream(&r->streams, d))
-            json_object_set_new(diff, "rule", json_string(diff_rule_stream(&r->streams, d)));
+        if (rule)
+            json_object_set_new(diff, "rule", json_string(rule));
         json_object_set_new(diff, "stream", json_integer(d->run + 1));
         json_array_append_new(diffs, diff);
     }

@@ -249,12 +249,9 @@ void rnic_qp_expire(struct rnic_qp *qp, rnic_time now)
 }
 
 /* Requests and responses take turns, so that neither a long READ nor a long WRITE starves what goes
- * the other way. Acknowledgements go first: the newest stands for those before it, and a program
- * learns that its message arrived before it gets the answer, as programs expect. */
+ * the other way. */
 static bool next_packet(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
 {
-    if (rnic_pace_urgent(qp))
-        return rnic_responder_output(&qp->resp, pkt);
     qp->turn = !qp->turn;
     if (qp->turn && rnic_requester_output(&qp->req, pkt, qp->pd->rnic->scratch, now))
         return true;
@@ -267,7 +264,7 @@ bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
 {
     enum rnic_qp_state state = qp->state;
     rnic_time at;
-    bool any;
+    bool held, any;
 
     if (!qp->service->connected) {
         any = rnic_ud_output(&qp->req, pkt, qp->pd->rnic->scratch);
@@ -276,10 +273,13 @@ bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
     }
     pkt->encap = qp->encap;
     pkt->env = &qp->env;
-    if (rnic_pace_held(qp, now, &at))
-        any = rnic_pace_urgent(qp) && rnic_responder_output(&qp->resp, pkt);
+    held = rnic_pace_held(qp, now, &at);
+    /* Acknowledgements go first and are not held: the newest stands for those before it, and a
+     * program learns that its message arrived before it gets the answer, as programs expect. */
+    if (rnic_pace_urgent(qp))
+        any = rnic_responder_output(&qp->resp, pkt);
     else
-        any = next_packet(qp, pkt, now);
+        any = !held && next_packet(qp, pkt, now);
     if (any && roce_opcode_is_response(pkt->op))
         settle_responder(qp, state);
     else if (any)

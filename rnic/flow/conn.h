@@ -50,8 +50,7 @@ struct roce_req {
     uint32_t reqs_in_flight, reads_in_flight;
     uint32_t retry_psn; /* PSN of the latest timeout or RNR repetitions, and how many */
     uint8_t timeouts, rnrs;
-    uint32_t
-        timeout_least_us; /* the least time between timeouts of retry_psn, from the second on */
+    uint32_t timeout_least_us; /* least time between its timeouts, from the second on */
     uint32_t msg_number;
 };
 

@@ -118,6 +118,16 @@ static bool give_out(struct rnic_loop *loop, uint64_t now)
     return transmit(loop, now);
 }
 
+/* After a turn: what moved is seen, on the wire and by the program. */
+static bool pass_on(struct rnic_loop *loop, bool moved)
+{
+    if (moved) {
+        rnic_port_flush(loop->port);
+        loop_notify(loop);
+    }
+    return moved;
+}
+
 bool loop_drive(struct rnic_loop *loop, uint64_t now)
 {
     bool moved;
@@ -126,11 +136,7 @@ bool loop_drive(struct rnic_loop *loop, uint64_t now)
         return false;
     moved = take_in(loop, now);
     moved |= give_out(loop, now);
-    if (moved) {
-        rnic_port_flush(loop->port);
-        loop_notify(loop);
-    }
-    return moved;
+    return pass_on(loop, moved);
 }
 
 /* The same for a program that may answer what came: acknowledgements need not go before that. They
@@ -154,11 +160,7 @@ static bool drive_for_answer(struct rnic_loop *loop, uint64_t now)
     }
     if (!loop->owed)
         moved |= give_out(loop, now);
-    if (moved) {
-        rnic_port_flush(loop->port);
-        loop_notify(loop);
-    }
-    return moved;
+    return pass_on(loop, moved);
 }
 
 /* ---- the lock -------------------------------------------------------------------------------- */

@@ -116,6 +116,9 @@ void loop_take_lock(struct rnic_loop *loop);          /* not locked */
 /* loop_thread.c. Locked. */
 int loop_gate_new(struct rnic_loop *loop);
 int loop_thread_start(struct rnic_loop *loop);
+/* pthread_create() of a thread that takes no signals: they are the program's. */
+int loop_spawn(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
+               void *user);
 void loop_wake(struct rnic_loop *loop);
 bool loop_present(const struct rnic_loop *loop, uint64_t now);      /* the program polled lately */
 void loop_polled(struct rnic_loop *loop, bool moved, uint64_t now); /* the program did */

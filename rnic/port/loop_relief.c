@@ -16,7 +16,6 @@
  */
 #include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -32,23 +31,18 @@
 static pthread_once_t probe_once = PTHREAD_ONCE_INIT;
 static bool permitted;
 
-/* A thread of the lowest real-time priority, which takes no signals: they are the program's. */
+/* A thread of the lowest real-time priority. */
 static int start(pthread_t *thread, void *(*function)(void *), void *user)
 {
     const struct sched_param lowest = {.sched_priority = sched_get_priority_min(SCHED_FIFO)};
     pthread_attr_t attr;
-    sigset_t all;
-    sigset_t before;
     int error;
 
     pthread_attr_init(&attr);
     pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
     pthread_attr_setschedpolicy(&attr, SCHED_FIFO);
     pthread_attr_setschedparam(&attr, &lowest);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(thread, &attr, function, user);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    error = loop_spawn(thread, &attr, function, user);
     pthread_attr_destroy(&attr);
     return error;
 }

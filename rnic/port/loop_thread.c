@@ -362,18 +362,25 @@ static void *run(void *user)
     return NULL;
 }
 
-int loop_thread_start(struct rnic_loop *loop)
+int loop_spawn(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *), void *user)
 {
     sigset_t all;
     sigset_t before;
     int error;
 
-    loop->stop = false;
-    /* Signals are the program's: none is delivered to this thread. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&loop->thread, NULL, run, loop);
+    error = pthread_create(thread, attr, function, user);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+int loop_thread_start(struct rnic_loop *loop)
+{
+    int error;
+
+    loop->stop = false;
+    error = loop_spawn(&loop->thread, NULL, run, loop);
     if (!error)
         loop_relief_start(loop);
     return -error;

@@ -13,8 +13,9 @@
  *                 long. A program that ends right after its last message leaves a peer whose ACK
  *                 was lost without an answer, on hardware too; this gives it one.
  *   RNIC_WINDOWS  2B, the default, or 2A: which kind memory windows of type 2 are, and the device
- * says (IBV_DEVICE_MEM_WINDOW_TYPE_2A or _2B). A QP to which 2A windows are bound cannot be
- * destroyed. RNIC_CONFIG   the configuration file; default /etc/rnic.conf, which may be missing
+ *                 says (IBV_DEVICE_MEM_WINDOW_TYPE_2A or _2B). A QP to which 2A windows are bound
+ *                 cannot be destroyed.
+ *   RNIC_CONFIG   the configuration file; default /etc/rnic.conf, which may be missing
  *
  * The file has lines "NAME = VALUE", the names being ifaces, impair, seed, record, timeline, linger
  * and windows, and comments from # on. The environment wins. A line that makes no sense is named on

@@ -29,8 +29,9 @@ struct loop_neigh {
 };
 
 struct loop_group {
-    uint8_t mac[6];
-    unsigned cnt;
+    uint8_t gid[16];
+    unsigned cnt; /* 0: not in use */
+    int fd;       /* the kernel's membership, while plugged in; -1: none */
 };
 
 struct rnic_loop {
@@ -133,6 +134,10 @@ void loop_relief_join(struct rnic_loop *loop);
 /* loop_plug.c. Locked: the interface changed; in a child, plug in again if that is possible now. */
 void loop_refresh(struct rnic_loop *loop);
 void loop_replug(struct rnic_loop *loop);
+
+/* loop_names.c. Locked: the kernel's memberships of all groups, or none any more. */
+void loop_groups_join(struct rnic_loop *loop);
+void loop_groups_leave(struct rnic_loop *loop);
 
 /* loop_names.c. Locked: sets the port's filter by QPNs and groups. */
 int loop_filter(struct rnic_loop *loop);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
+#include "port/group.h"
 #include "port/loop_impl.h"
 #include "port/port_pcap.h"
 #include "port/route.h"
@@ -19,7 +20,7 @@ int loop_filter(struct rnic_loop *loop)
         block[filter.block_cnt++] = loop->qpns.block[i].number;
     for (unsigned i = 0; i < LOOP_GROUPS_MAX; i++)
         if (loop->group[i].cnt > 0)
-            memcpy(group[filter.group_cnt++], loop->group[i].mac, 6);
+            rnic_gid_multicast_mac(loop->group[i].gid, group[filter.group_cnt++]);
     return rnic_port_pcap_filter(loop->live, &filter);
 }
 
@@ -79,19 +80,47 @@ bool rnic_loop_gsi_owner(struct rnic_loop *loop)
 static struct loop_group *find_group(struct rnic_loop *loop, const uint8_t gid[16], bool wants_free)
 {
     struct loop_group *unused = NULL;
-    uint8_t mac[6];
 
-    rnic_gid_multicast_mac(gid, mac);
     for (unsigned i = 0; i < LOOP_GROUPS_MAX; i++) {
-        if (loop->group[i].cnt > 0 && memcmp(loop->group[i].mac, mac, 6) == 0)
+        if (loop->group[i].cnt > 0 && memcmp(loop->group[i].gid, gid, 16) == 0)
             return &loop->group[i];
         if (loop->group[i].cnt == 0)
             unused = &loop->group[i];
     }
     if (!wants_free || !unused)
         return NULL;
-    memcpy(unused->mac, mac, 6);
+    memcpy(unused->gid, gid, 16);
+    unused->fd = -1;
     return unused;
+}
+
+/* Where the kernel does not want it, as on an interface without that kind of address, the frames
+ * that come all the same are taken. */
+static void group_join(struct rnic_loop *loop, struct loop_group *group)
+{
+    if (loop->live)
+        group->fd = rnic_group_join(loop->iface.index, group->gid);
+}
+
+static void group_leave(struct loop_group *group)
+{
+    if (group->fd >= 0)
+        close(group->fd);
+    group->fd = -1;
+}
+
+void loop_groups_join(struct rnic_loop *loop)
+{
+    for (unsigned i = 0; i < LOOP_GROUPS_MAX; i++)
+        if (loop->group[i].cnt > 0)
+            group_join(loop, &loop->group[i]);
+}
+
+void loop_groups_leave(struct rnic_loop *loop)
+{
+    for (unsigned i = 0; i < LOOP_GROUPS_MAX; i++)
+        if (loop->group[i].cnt > 0)
+            group_leave(&loop->group[i]);
 }
 
 int rnic_loop_join(struct rnic_loop *loop, const uint8_t gid[16])
@@ -108,6 +137,8 @@ int rnic_loop_join(struct rnic_loop *loop, const uint8_t gid[16])
         error = loop_filter(loop);
     if (error)
         group->cnt--;
+    else if (group->cnt == 1 && loop->plugged)
+        group_join(loop, group);
     return error;
 }
 
@@ -115,7 +146,10 @@ void rnic_loop_leave(struct rnic_loop *loop, const uint8_t gid[16])
 {
     struct loop_group *group = find_group(loop, gid, false);
 
-    if (group && --group->cnt == 0 && loop->plugged)
+    if (!group || --group->cnt > 0)
+        return;
+    group_leave(group);
+    if (loop->plugged)
         loop_filter(loop);
 }
 

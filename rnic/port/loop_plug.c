@@ -67,6 +67,7 @@ static void unplug(struct rnic_loop *loop)
     close_fd(&loop->gate_fd);
     close_fd(&loop->gsi_fd);
     rnic_guard_close(&loop->guard);
+    loop_groups_leave(loop);
     loop->plugged = false;
 }
 
@@ -108,6 +109,7 @@ static int plug(struct rnic_loop *loop, struct rnic_why *why)
         unplug(loop);
         return error;
     }
+    loop_groups_join(loop);
     loop->plugged = true;
     return 0;
 }
@@ -250,6 +252,7 @@ static void after_fork_child(void)
             close_fd(&loop->gate_fd);
             close_fd(&loop->gsi_fd);
             rnic_guard_close(&loop->guard);
+            loop_groups_leave(loop);
             loop->plugged = false;
             loop->forked = true;
             loop->replug_at = 0;

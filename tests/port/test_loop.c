@@ -202,6 +202,57 @@ static void interface_changes(void)
     rnic_loop_close(loop);
 }
 
+/* ---- multicast groups ------------------------------------------------------------------------ */
+
+/* Whether the interface takes frames to this MAC address. */
+static bool hears(const char *iface, const char *mac)
+{
+    char line[256], name[64], address[64];
+    FILE *table = fopen("/proc/net/dev_mcast", "r");
+    bool found = false;
+
+    if (!table)
+        return false;
+    while (fgets(line, sizeof(line), table))
+        found |= sscanf(line, "%*s %63s %*s %*s %63s", name, address) == 2 &&
+                 strcmp(name, iface) == 0 && strcmp(address, mac) == 0;
+    fclose(table);
+    return found;
+}
+
+/* A NIC drops the groups that nobody asked it for; a child asks anew when it takes over. */
+static void groups(void)
+{
+    static const uint8_t ip4[16] = {[10] = 0xff, [11] = 0xff, 239, 1, 2, 3};
+    static const uint8_t same_mac[16] = {[10] = 0xff, [11] = 0xff, 238, 129, 2, 3};
+    static const uint8_t ip6[16] = {0xff, 0x0e, [12] = 1, 2, 3, 4};
+    static const uint8_t host[16] = {[10] = 0xff, [11] = 0xff, 192, 0, 2, 1};
+    struct rnic_loop *loop;
+
+    CU_ASSERT_FATAL(netns_sh("ip link add m0 type veth peer name m1 && ip link set m1 up && "
+                             "ip link set m0 up && ip addr add 10.9.9.1/24 dev m0"));
+    loop = open_on("m0");
+    CU_ASSERT_FATAL(loop != NULL);
+    rnic_loop_lock(loop);
+    EXPECT_EQ(rnic_loop_join(loop, host) == -EINVAL, true);
+    EXPECT_EQ(hears("m0", "01005e010203"), false);
+    EXPECT_EQ(rnic_loop_join(loop, ip4), 0);
+    EXPECT_EQ(rnic_loop_join(loop, ip4), 0);
+    EXPECT_EQ(rnic_loop_join(loop, same_mac), 0);
+    EXPECT_EQ(rnic_loop_join(loop, ip6), 0);
+    EXPECT_EQ(hears("m0", "01005e010203"), true);
+    EXPECT_EQ(hears("m0", "333301020304"), true);
+    rnic_loop_leave(loop, ip4);
+    rnic_loop_leave(loop, ip4);
+    EXPECT_EQ(hears("m0", "01005e010203"), true); /* the other group with this MAC */
+    rnic_loop_leave(loop, same_mac);
+    EXPECT_EQ(hears("m0", "01005e010203"), false);
+    EXPECT_EQ(hears("m0", "333301020304"), true);
+    rnic_loop_unlock(loop);
+    rnic_loop_close(loop);
+    EXPECT_EQ(hears("m0", "333301020304"), false);
+}
+
 /* ---- paths ----------------------------------------------------------------------------------- */
 
 static void paths(void)
@@ -371,6 +422,7 @@ int main(int argc, char **argv)
         TEST(no_permission),
         TEST(idle),
         TEST(idle_without_link),
+        TEST(groups),
         TEST(paths),
         TEST(interface_changes),
         TEST(gsi_one_owner),

@@ -3,13 +3,15 @@
 #include "port/loop_impl.h"
 
 #include <time.h>
+#include "port/clock.h"
 #include "wire/pkt.h"
 
-#define RX_BATCH      256u /* frames in before timers and frames out have their turn */
-#define LOCK_SPIN_NS  10000u
-#define OWED_NS       50000u /* who answers later than that is not waited for ... */
-#define OWE_LATER     64u    /* ... so many times */
-#define FLUSH_WAIT_NS 10000000
+#define RX_BATCH     256u /* frames in before timers and frames out have their turn */
+#define LOCK_SPIN_NS 10000u
+#define OWED_NS      50000u /* who answers later than that is not waited for ... */
+#define OWE_LATER    64u    /* ... so many times */
+/* Longer than a thread that has the lock was seen to wait for a CPU. */
+#define FLUSH_WAIT_NS 1000000000u
 #define TX_BATCHES    4u /* batches out before frames in have theirs */
 
 rnic_time rnic_loop_now(void)
@@ -239,14 +241,8 @@ bool rnic_loop_poll(struct rnic_loop *loop)
 
 void rnic_loop_flush(struct rnic_loop *loop)
 {
-    struct timespec until;
+    const struct timespec until = rnic_day_after(FLUSH_WAIT_NS);
 
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += FLUSH_WAIT_NS;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_nsec -= 1000000000;
-        until.tv_sec++;
-    }
     if (pthread_mutex_timedlock(&loop->lock, &until) != 0)
         return;
     if (loop->plugged && !loop->forked && give_out(loop, rnic_loop_now()))

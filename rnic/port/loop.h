@@ -84,7 +84,7 @@ struct rnic *rnic_loop_lock(struct rnic_loop *loop);
 void rnic_loop_unlock(struct rnic_loop *loop);
 
 /* Sends what is ready, as the acknowledgements of what the program has polled: it is about to end.
- * Waits a moment, and no longer, for who holds the lock; that may be the calling thread. */
+ * Waits up to a second for who holds the lock, unless that is the calling thread. */
 void rnic_loop_flush(struct rnic_loop *loop);
 
 /* Now, as the device knows it: nanoseconds, monotonic. For rnic_qp_modify() and the like. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "port/clock.h"
 #include "port/loop_impl.h"
 #include "port/neigh.h"
 #include "port/route.h"
@@ -119,8 +120,7 @@ static int ask_link(struct rnic_loop *loop, const uint8_t hop[16], const uint8_t
             ask_at = now + ASK_AGAIN_NS;
         }
         until = ask_at < end ? ask_at : end;
-        abstime = (struct timespec){.tv_sec = (time_t)(until / 1000000000u),
-                                    .tv_nsec = (long)(until % 1000000000u)};
+        abstime = rnic_timespec(until);
         /* The loop's thread sees the answer, or who polls. */
         pthread_cond_timedwait(&loop->told, &loop->lock, &abstime);
         now = rnic_loop_now();

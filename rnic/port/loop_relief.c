@@ -66,6 +66,8 @@ void loop_lock_init(const struct rnic_loop *loop, pthread_mutex_t *lock)
     pthread_mutexattr_t attr;
 
     pthread_mutexattr_init(&attr);
+    /* A signal handler that ends the process may have interrupted who holds it: rnic_loop_flush. */
+    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
     if (loop->relieved)
         pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
     pthread_mutex_init(lock, &attr);

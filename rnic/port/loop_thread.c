@@ -28,6 +28,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "port/clock.h"
 #include "port/loop_impl.h"
 #include "port/netlink.h"
 
@@ -210,8 +211,7 @@ static unsigned wait_for(const struct rnic_loop *loop, uint64_t until, uint64_t 
     struct epoll_event events[RNIC_PORT_FDS + 3];
     const int max = sizeof(events) / sizeof(events[0]);
     uint64_t left = until > now ? until - now : 0;
-    struct timespec timeout = {.tv_sec = (time_t)(left / 1000000000u),
-                               .tv_nsec = (long)(left % 1000000000u)};
+    struct timespec timeout = rnic_timespec(left);
     unsigned found = 0;
     int cnt;
 

@@ -4,6 +4,9 @@
  * (LD_PRELOAD, by rnic-run), it stands before open, write, close and fstat: what is said to
  * /dev/infiniband/rdma_cm goes to our libibverbs.so.1 (ucma.h), all else to the C library. The
  * descriptor is one of the kernel's, so that poll, epoll, fcntl and the like need nothing here.
+ *
+ * It stands before _exit() too, which runs no destructor of a library: what the device still owes
+ * its peers goes out first.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,9 +17,11 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/types.h>
 #include <time.h>
+#include <unistd.h>
 
 #define EXPORT  __attribute__((visibility("default")))
 #define DEVICE  "/dev/infiniband/rdma_cm"
@@ -28,6 +33,11 @@ EXPORT ssize_t write(int fd, const void *buf, size_t len);
 EXPORT int close(int fd);
 EXPORT int fstat(int fd, struct stat *st);
 EXPORT int fstat64(int fd, struct stat64 *st);
+EXPORT _Noreturn void _exit(int status);
+EXPORT _Noreturn void _Exit(int status);
+EXPORT extern void (*rnic_preload_leave)(void);
+
+void (*rnic_preload_leave)(void); /* set by libibverbs.so.1 when it is loaded */
 
 static atomic_uchar ours[FDS_MAX];
 static atomic_uchar closed_one; /* whether one of ours was closed */
@@ -211,4 +221,18 @@ int fstat64(int fd, struct stat64 *st)
     if (result == 0 && is_ours(fd))
         be_device(&st->st_mode, &st->st_rdev);
     return result;
+}
+
+/* Nothing is looked up: a signal handler or the child of a vfork() may call. */
+void _exit(int status)
+{
+    if (rnic_preload_leave)
+        rnic_preload_leave();
+    for (;;)
+        syscall(SYS_exit_group, status);
+}
+
+void _Exit(int status)
+{
+    _exit(status);
 }

@@ -11,6 +11,7 @@
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
+#include "port/clock.h"
 #include "ucma/ucma.h"
 
 #define PORTS_MAX 64u
@@ -80,8 +81,7 @@ static void rest(void)
             until = deadline;
     }
     uint64_t left = until > now ? until - now : 0;
-    const struct timespec timeout = {.tv_sec = (time_t)(left / 1000000000u),
-                                     .tv_nsec = (long)(left % 1000000000u)};
+    const struct timespec timeout = rnic_timespec(left);
     pthread_cond_broadcast(&idle);
     pthread_mutex_unlock(&uc_lock);
     ppoll(fds, cnt, until == RNIC_NEVER ? NULL : &timeout, NULL);
@@ -131,19 +131,6 @@ int uc_worker_start(void)
     return 0;
 }
 
-static struct timespec later_by(uint64_t ns)
-{
-    struct timespec at;
-    clock_gettime(CLOCK_REALTIME, &at);
-    at.tv_sec += (time_t)(ns / 1000000000u);
-    at.tv_nsec += (long)(ns % 1000000000u);
-    if (at.tv_nsec >= 1000000000) {
-        at.tv_sec++;
-        at.tv_nsec -= 1000000000;
-    }
-    return at;
-}
-
 static bool something_to_send(void)
 {
     bool some = sending;
@@ -154,7 +141,7 @@ static bool something_to_send(void)
 
 void uc_worker_flush(void)
 {
-    const struct timespec until = later_by(FLUSH_NS);
+    const struct timespec until = rnic_day_after(FLUSH_NS);
     while (runs_in == getpid() && something_to_send())
         if (pthread_cond_timedwait(&idle, &uc_lock, &until) != 0)
             break;
@@ -166,7 +153,7 @@ __attribute__((destructor)) static void finish(void)
 {
     if (runs_in != getpid())
         return;
-    const struct timespec until = later_by(LINGER_NS);
+    const struct timespec until = rnic_day_after(LINGER_NS);
     pthread_mutex_lock(&uc_lock);
     while (uc_ids)
         uc_id_del(uc_ids);

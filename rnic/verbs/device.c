@@ -279,8 +279,10 @@ int rnic_read_ibdev_sysfs_file(char *buf, size_t size, struct ibv_device *device
 SYMVER_PRIVATE(rnic_read_ibdev_sysfs_file, ibv_read_ibdev_sysfs_file);
 
 /* A process that ends without closing anything may owe acknowledgements still (port/loop.h): an
- * RNIC gave them before the program knew of the messages. */
-__attribute__((destructor)) static void at_exit(void)
+ * RNIC gave them before the program knew of the messages. _exit() may be called anywhere: in a
+ * signal handler, whose thread may have the locks, and by the child of a vfork(), which is another
+ * process with this memory. */
+static void leave(void)
 {
     if (pthread_mutex_trylock(&vdevice_lock) != 0)
         return;
@@ -288,4 +290,18 @@ __attribute__((destructor)) static void at_exit(void)
         if (device->hca && device->hca->pid == getpid())
             rnic_loop_flush(device->hca->loop);
     pthread_mutex_unlock(&vdevice_lock);
+}
+
+/* Of the preloaded library (ucma/preload.c), if it is there: what _exit() calls first. */
+extern void (*rnic_preload_leave)(void) __attribute__((weak));
+
+__attribute__((constructor)) static void at_start(void)
+{
+    if (&rnic_preload_leave)
+        rnic_preload_leave = leave;
+}
+
+__attribute__((destructor)) static void at_exit(void)
+{
+    leave();
 }

@@ -4,7 +4,7 @@
  * must get its completion all the same: an RNIC has acknowledged a message before the program can
  * know of it.
  *
- *   leave [TIMES]
+ *   leave [TIMES [exit|now]]       now: by _exit(), which runs nothing of the program's libraries
  *
  * Both sides are processes of its own.
  */
@@ -18,6 +18,7 @@
 #include "endpoint.h"
 
 static unsigned char memory[64];
+static bool now;
 
 static void play(int fd, bool leaves)
 {
@@ -50,6 +51,8 @@ static void play(int fd, bool leaves)
     struct ibv_wc wc = endpoint_wait(ep.cq);
     if (wc.status != IBV_WC_SUCCESS)
         die("the %s gets: %s", leaves ? "receiver" : "sender", ibv_wc_status_str(wc.status));
+    if (now)
+        _exit(0);
     exit(0); /* and that is all */
 }
 
@@ -68,6 +71,7 @@ static pid_t player(int fds[2], bool leaves)
 int main(int argc, char **argv)
 {
     int times = argc > 1 ? atoi(argv[1]) : 5;
+    now = argc > 2 && strcmp(argv[2], "now") == 0;
     for (int i = 0; i < times; i++) {
         int fds[2];
         if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds) != 0)

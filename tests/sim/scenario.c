@@ -46,12 +46,15 @@ static bool run(uint64_t seed, const struct simnet_rule *strike)
     /* A slow receiver may come to rest with WQEs still to be posted: the next tick posts some. */
     for (unsigned i = 0; i < 400 && (i == 0 || !scenario_idle(s)); i++)
         simnet_run(&s->fabric.net, s->fabric.net.now + LONG_TIME);
-    for (unsigned i = 0; i < 2; i++) /* what that posts to a QP in ERR is back at once */
-        scenario_tick(s, s->fabric.net.now);
+    s->resting = true;
+    scenario_tick(s, s->fabric.net.now); /* what was posted to a QP in ERR is back at once */
     roce_flow_finish(s->judge);
     roce_flow_del(s->judge);
     scenario_check(s);
     hit = rule && rule->hits;
+    for (unsigned i = 0; i < s->link_cnt; i++)
+        for (unsigned e = 0; e < 2; e++)
+            witness_free(&s->link[i].end[e].witness);
     for (unsigned d = 0; d < s->fabric.dev_cnt; d++) {
         free(s->first[d]);
         free(s->expected[d]);

@@ -14,6 +14,7 @@
 
 #include "flow/flow.h"
 #include "support/fabric.h"
+#include "support/witness.h"
 
 #define SCN_LINKS 48u
 #define SCN_WRS   40u
@@ -78,9 +79,10 @@ struct scn_end {
     bool bound_2a;    /* a 2A window was bound through it, and still is */
     unsigned recv_at; /* RC: the next request of the other end that uses a receive WQE */
     /* the wire */
-    uint32_t sent;  /* PSNs sent so far */
-    uint32_t going; /* the last PSN sent, counted likewise */
+    uint32_t sent; /* PSNs sent so far */
     uint32_t seen[SCN_PSNS];
+    struct witness witness; /* RC, XRC */
+    bool slowed;            /* a CNP came */
     /* the model of its responder */
     uint32_t epsn; /* counted from the other's sq_psn */
     bool open, held;
@@ -114,8 +116,7 @@ struct scn_link {
 /* What the counters of a device shall be, as far as packets and completions tell. */
 struct scn_tally {
     uint64_t send, write, read, atomic, atomic_write, flush; /* executed */
-    uint64_t duplicate, ahead, no_wqe, uc_dropped, datagrams, qkey, marked, again, went_back,
-        seq_nak;
+    uint64_t duplicate, ahead, no_wqe, uc_dropped, datagrams, qkey, marked, again, seq_nak;
     uint64_t filled; /* gaps that were filled at the very time they were seen: no NAK may be sent */
     uint64_t status[2][RNIC_WC_GENERAL_ERR + 1]; /* completions: sends, receives */
 };
@@ -142,6 +143,7 @@ struct scenario {
     bool perfect; /* and nothing else happens on it either */
     bool paced;   /* QPs slow down for CNPs: a NAK may wait behind READ responses */
     bool cut;     /* SCN_CUT has happened */
+    bool resting; /* nothing is posted any more */
     struct roce_flow *judge;
     uint32_t frame;
     unsigned findings;
@@ -179,6 +181,8 @@ struct scenario_seen {
     uint64_t fates[SIMNET_FATE_CNT];
     uint64_t classes[SIMNET_CLASS_CNT];
     unsigned devs_max;
+    /* Devices of which the wire said what each counter must be, and not. */
+    uint64_t told[WITNESS_COUNT_CNT], hidden[WITNESS_COUNT_CNT];
 };
 extern struct scenario_seen scenario_seen;
 

@@ -50,7 +50,7 @@ static bool post_recv(struct scenario *s, struct scn_pool *p)
 
     while (i < SCN_DEPTH && (p->busy >> i & 1))
         i++;
-    if (i == SCN_DEPTH || dev == UINT32_MAX || p->starved)
+    if (i == SCN_DEPTH || dev == UINT32_MAX || p->starved || s->resting)
         return false;
     cut = rng_below(&s->rng, p->room + 1);
     sge[0] = (struct rnic_sge){p->off[i], cut, FABRIC_KEY};
@@ -204,6 +204,18 @@ static bool status_fits(const struct scenario *s, const struct scn_link *l, unsi
     return w->wrong && status == own[l->accident];
 }
 
+static enum witness_end end_of_status(enum rnic_wc_status status)
+{
+    switch (status) {
+    case RNIC_WC_RETRY_EXC_ERR: return WITNESS_END_RETRIES;
+    case RNIC_WC_RNR_RETRY_EXC_ERR: return WITNESS_END_RNR;
+    case RNIC_WC_REM_INV_REQ_ERR:
+    case RNIC_WC_REM_ACCESS_ERR:
+    case RNIC_WC_REM_OP_ERR: return WITNESS_END_NAK;
+    default: return WITNESS_END_OWN;
+    }
+}
+
 /* R138, R189, R198: every signaled one once, in order, none after one that failed. */
 static void take_send(struct scenario *s, const struct rnic_wc *wc)
 {
@@ -232,6 +244,7 @@ static void take_send(struct scenario *s, const struct rnic_wc *wc)
     }
     if (!ok) {
         e->failed = true;
+        witness_ended(&e->witness, end_of_status(wc->status), s->fabric.net.now);
         if (!status_fits(s, l, side, w, wc->status))
             suite_fail(__FILE__, __LINE__, "link %u side %u request %u (accident %u): %s",
                        (unsigned)(wc->wr_id >> 16), side, at, l->accident,
@@ -360,6 +373,7 @@ static void cause_accident(struct scenario *s)
         return;
     if (l->accident == SCN_TO_ERR) {
         EXPECT_EQ(rnic_qp_modify(e->qp, &attr, s->fabric.net.now), RNIC_OK);
+        witness_ended(&e->witness, WITNESS_END_OWN, s->fabric.net.now);
     } else if (l->accident == SCN_CUT && !s->cut) {
         simnet_rule(&s->fabric.net, &(struct simnet_rule){.from = (int)s->fabric.dev[e->dev].node,
                                                           .dest_qp = l->end[1].target_qpn,

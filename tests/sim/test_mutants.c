@@ -29,9 +29,6 @@ static const struct {
     {RNIC_FAULT_ACCESS_RIGHTS, "all regions have all rights; device.mr"},
     {RNIC_FAULT_QP_RIGHTS, "all QPs allow all; transport.responder"},
     {RNIC_FAULT_INVALIDATE, "no key is used after a peer invalidated it; sim.windows"},
-    {RNIC_FAULT_SEQ_NAK_IGNORED, "the timer goes back a little later; transport.requester"},
-    {RNIC_FAULT_IMPLIED_IGNORED, "likewise; transport.completer"},
-    {RNIC_FAULT_NAK_GOES_ON, "it ends as where the NAK was lost; sim.rc"},
     {RNIC_FAULT_UD_QKEY, "all datagrams have the right Q_Key; sim.ud"},
 };
 

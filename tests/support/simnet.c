@@ -591,6 +591,7 @@ bool simnet_run(struct simnet *net, uint64_t until)
 {
     for (;;) {
         uint64_t next;
+        bool fired = false;
 
         drain(net);
         if (net->tick)
@@ -606,9 +607,14 @@ bool simnet_run(struct simnet *net, uint64_t until)
         }
         if (next > net->now)
             net->now = next;
-        for (unsigned i = 0; i < net->node_cnt; i++)
-            if (net->node[i].deadline(net->node[i].ctx) <= net->now)
-                net->node[i].expire(net->node[i].ctx, net->now);
+        for (unsigned i = 0; i < net->node_cnt; i++) {
+            if (net->node[i].deadline(net->node[i].ctx) > net->now)
+                continue;
+            net->node[i].expire(net->node[i].ctx, net->now);
+            fired = true;
+        }
+        if (fired) /* what a timer brings out is out before anything comes in */
+            drain(net);
         if (net->flight_cnt && net->flight[0].due <= net->now)
             deliver(net);
     }

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "support/witness.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "support/suite.h"
+#include "wire/codes.h"
+
+#define NEVER UINT64_MAX
+
+const char *witness_count_name(enum witness_count count)
+{
+    static const char *const names[] = {
+#define X(name) #name,
+        WITNESS_COUNTS(X)
+#undef X
+    };
+
+    return (unsigned)count < WITNESS_COUNT_CNT ? names[count] : "?";
+}
+
+void witness_init(struct witness *w, uint32_t sq_psn, uint32_t mtu, uint64_t timeout_ns)
+{
+    *w = (struct witness){.sq_psn = sq_psn, .mtu = mtu, .timeout_ns = timeout_ns, .view_cnt = 1};
+    w->view[0].armed = NEVER;
+}
+
+void witness_free(struct witness *w)
+{
+    free(w->end);
+    w->end = NULL;
+}
+
+/* ---- explanations ------------------------------------------------------------------------------
+ */
+
+static void count(struct witness_view *v, enum witness_count what)
+{
+    v->cnt[what].least++;
+    v->cnt[what].most++;
+}
+
+/* R150: no earlier than T, and 2T once it has fired. */
+static bool may_have_fired(const struct witness *w, const struct witness_view *v, uint64_t now)
+{
+    return v->armed != NEVER && now - v->armed >= w->timeout_ns << v->patient;
+}
+
+static void fire(struct witness_view *v)
+{
+    count(v, WITNESS_local_ack_timeout_err);
+    v->nxt = v->una;
+    v->armed = NEVER;
+    v->went_back = false;
+    v->patient = true;
+}
+
+static bool alike(const struct witness_view *a, const struct witness_view *b)
+{
+    return a->una == b->una && a->nxt == b->nxt && a->went_back == b->went_back &&
+           a->waits == b->waits && (!a->waits || a->wait_over == b->wait_over) &&
+           a->patient == b->patient && a->armed == b->armed;
+}
+
+/* Two that go on alike are one, which may have counted what either did. */
+static void merge(struct witness *w)
+{
+    for (unsigned i = 0; i < w->view_cnt; i++) {
+        for (unsigned k = i + 1; k < w->view_cnt;) {
+            if (!alike(&w->view[i], &w->view[k])) {
+                k++;
+                continue;
+            }
+            for (unsigned c = 0; c < WITNESS_COUNT_CNT; c++) {
+                struct witness_range *into = &w->view[i].cnt[c];
+                const struct witness_range *from = &w->view[k].cnt[c];
+
+                into->least = from->least < into->least ? from->least : into->least;
+                into->most = from->most > into->most ? from->most : into->most;
+            }
+            w->view[k] = w->view[--w->view_cnt];
+        }
+    }
+}
+
+/* Each view once more as it is if the timer has fired unseen. */
+static void fork(struct witness *w, uint64_t now)
+{
+    unsigned cnt = w->view_cnt;
+
+    for (unsigned i = 0; i < cnt; i++) {
+        if (!may_have_fired(w, &w->view[i], now))
+            continue;
+        if (w->view_cnt == WITNESS_VIEWS) {
+            suite_fail(__FILE__, __LINE__, "more than %u explanations", WITNESS_VIEWS);
+            return;
+        }
+        w->view[w->view_cnt] = w->view[i];
+        fire(&w->view[w->view_cnt++]);
+    }
+}
+
+/* Keeps what fits. `what` is told if nothing does. */
+static void keep(struct witness *w, const bool fits[WITNESS_VIEWS], uint32_t psn, uint64_t now,
+                 const char *what)
+{
+    const struct witness_view first = w->view[0];
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < w->view_cnt; i++)
+        if (fits[i])
+            w->view[kept++] = w->view[i];
+    w->view_cnt = kept;
+    if (kept) {
+        merge(w);
+        return;
+    }
+    suite_fail(__FILE__, __LINE__,
+               "at %llu ns: %s 0x%06x; 0x%06x is unanswered, 0x%06x comes next%s%s%s",
+               (unsigned long long)now, what, psn, (w->sq_psn + first.una) & ROCE_PSN_MASK,
+               (w->sq_psn + first.nxt) & ROCE_PSN_MASK, first.waits ? ", in an RNR wait" : "",
+               first.went_back ? ", went back" : "",
+               first.armed == NEVER             ? ", no timer runs"
+               : may_have_fired(w, &first, now) ? ", the timer may fire"
+                                                : ", too early for the timer");
+    w->over = true;
+    w->view[0] = first;
+    w->view_cnt = 1;
+}
+
+/* ---- what is sent ------------------------------------------------------------------------------
+ */
+
+static bool is_fetch(const struct roce_pkt *pkt)
+{
+    return pkt->op->kind != ROCE_KIND_SEND && pkt->op->kind != ROCE_KIND_WRITE;
+}
+
+/* What stands at the positions from `at` on, when it is sent for the first time. */
+static void learn(struct witness *w, uint32_t at, uint32_t cnt, bool fetch)
+{
+    if (at + cnt > w->cap) {
+        w->cap = 2 * (at + cnt);
+        w->end = realloc(w->end, w->cap * sizeof(*w->end));
+        if (!w->end)
+            abort();
+    }
+    for (; w->max < at + cnt; w->max++)
+        w->end[w->max] = fetch ? at + cnt : 0;
+}
+
+/* Whether a view explains that position `at` is sent now. */
+static bool sends(const struct witness *w, struct witness_view *v, uint32_t at, uint64_t now)
+{
+    if (v->waits) {
+        v->waits = false;
+        return at == v->nxt && now >= v->wait_over; /* R156 */
+    }
+    if (at == v->nxt)
+        return true;
+    if (at != v->una || !may_have_fired(w, v, now))
+        return false;
+    fire(v);
+    return true;
+}
+
+void witness_sent(struct witness *w, const struct roce_pkt *pkt, uint64_t now)
+{
+    uint32_t at = (pkt->bth.psn - w->sq_psn) & ROCE_PSN_MASK;
+    uint32_t cnt = pkt->op->kind == ROCE_KIND_READ ? roce_psn_cnt(pkt->reth.dma_len, w->mtu) : 1;
+    bool fits[WITNESS_VIEWS];
+
+    w->took_nak = w->took_rnr = w->took_fatal = false;
+    if (w->over)
+        return;
+    learn(w, at, cnt, is_fetch(pkt));
+    for (unsigned i = 0; i < w->view_cnt; i++) {
+        struct witness_view *v = &w->view[i];
+
+        fits[i] = sends(w, v, at, now);
+        v->nxt = at + cnt;
+        v->armed = now; /* R151 */
+    }
+    keep(w, fits, pkt->bth.psn, now, "nothing explains that it sends");
+}
+
+/* ---- what is given to it -----------------------------------------------------------------------
+ */
+
+/* Everything before `at` is answered; false if a READ or atomic is in the way, without its data. */
+static bool answer_before(const struct witness *w, struct witness_view *v, uint32_t at)
+{
+    while (v->una < at && w->end[v->una] == 0)
+        v->una++;
+    return v->una >= at;
+}
+
+static void go_back(struct witness_view *v)
+{
+    v->nxt = v->una;
+    v->armed = NEVER;
+}
+
+/* R161: going back would only repeat what was just done, or what is about to be. */
+static bool is_going_back(const struct witness_view *v)
+{
+    return v->went_back || v->nxt == v->una || v->waits;
+}
+
+static void take_lost(struct witness *w, struct witness_view *v, enum witness_count what)
+{
+    if (is_going_back(v))
+        return;
+    count(v, what);
+    v->went_back = true;
+    w->took_nak = true;
+    go_back(v);
+}
+
+static void take_rnr(struct witness *w, struct witness_view *v, uint8_t code, uint64_t now)
+{
+    if (v->waits || v->nxt == v->una)
+        return;
+    count(v, WITNESS_rnr_nak_retry_err);
+    w->took_rnr = true;
+    v->went_back = false;
+    v->waits = true;
+    v->wait_over = now + roce_rnr_ns(code);
+    go_back(v);
+}
+
+/* Progress: what was for the time without it is over (R151, R155). */
+static void progress(struct witness_view *v, uint32_t was)
+{
+    if (v->una == was)
+        return;
+    v->nxt = v->nxt < v->una ? v->una : v->nxt;
+    v->went_back = false;
+    v->waits = false;
+    v->patient = false;
+}
+
+/* A NAK or ACK packet for position `at`. */
+static void take_aeth(struct witness *w, struct witness_view *v, uint32_t at, uint8_t syndrome,
+                      uint64_t now)
+{
+    enum roce_syndrome_kind kind = roce_syndrome_kind(syndrome);
+    uint8_t code = roce_syndrome_code(syndrome);
+    uint32_t was = v->una;
+    bool reached;
+
+    if (kind == ROCE_SYN_RESERVED || (kind == ROCE_SYN_NAK && code == ROCE_NAK_INVALID_RD_REQ))
+        return;
+    reached = answer_before(w, v, kind == ROCE_SYN_ACK ? at + 1 : at);
+    progress(v, was);
+    /* A NAK may be for any packet of the READ that is the oldest. */
+    if (!reached && (kind == ROCE_SYN_ACK || w->end[v->una] <= at))
+        take_lost(w, v, WITNESS_implied_nak_seq_err);
+    else if (kind == ROCE_SYN_RNR)
+        take_rnr(w, v, code, now);
+    else if (kind == ROCE_SYN_NAK && code == ROCE_NAK_PSN_SEQ)
+        take_lost(w, v, WITNESS_packet_seq_err);
+    else if (kind == ROCE_SYN_NAK)
+        w->took_fatal = true;
+}
+
+/* Data of a READ or atomic at position `at`. */
+static void take_data(struct witness *w, struct witness_view *v, uint32_t at)
+{
+    uint32_t was = v->una;
+    bool reached = answer_before(w, v, at);
+
+    v->una += reached;
+    progress(v, was);
+    if (!reached)
+        take_lost(w, v, WITNESS_implied_nak_seq_err);
+}
+
+/* Whether a view explains that this comes: an answer to something that was sent. */
+static bool gets(struct witness *w, struct witness_view *v, const struct roce_pkt *pkt,
+                 uint64_t now)
+{
+    int32_t ahead = roce_psn_diff(roce_psn_of(pkt->bth.psn),
+                                  roce_psn_add(roce_psn_of(w->sq_psn), (int32_t)v->una));
+    uint32_t was = v->una;
+    uint32_t at;
+
+    if (ahead < 0) {
+        count(v, WITNESS_duplicate_response);
+        return (uint32_t)-ahead <= v->una;
+    }
+    at = v->una + (uint32_t)ahead;
+    if (at >= w->max || (pkt->op->kind != ROCE_KIND_ACK && w->end[at] == 0))
+        return false;
+    if (pkt->op->kind == ROCE_KIND_ACK)
+        take_aeth(w, v, at, pkt->aeth.syndrome, now);
+    else
+        take_data(w, v, at);
+    if (v->una != was && !v->waits)
+        v->armed = v->una < v->nxt ? now : NEVER; /* R151 */
+    return true;
+}
+
+void witness_got(struct witness *w, const struct roce_pkt *pkt, uint64_t now, bool behind)
+{
+    bool fits[WITNESS_VIEWS];
+
+    w->took_nak = w->took_rnr = w->took_fatal = false;
+    if (w->over)
+        return;
+    if (behind)
+        fork(w, now);
+    for (unsigned i = 0; i < w->view_cnt; i++)
+        fits[i] = gets(w, &w->view[i], pkt, now);
+    keep(w, fits, pkt->bth.psn, now, "nothing explains that it gets");
+}
+
+/* ---- the end -----------------------------------------------------------------------------------
+ */
+
+void witness_ended(struct witness *w, enum witness_end why, uint64_t now)
+{
+    bool fits[WITNESS_VIEWS];
+
+    if (w->over)
+        return;
+    for (unsigned i = 0; i < w->view_cnt; i++) {
+        struct witness_view *v = &w->view[i];
+
+        switch (why) {
+        case WITNESS_END_RETRIES:
+            fits[i] = w->took_nak || may_have_fired(w, v, now);
+            if (!w->took_nak)
+                fire(v);
+            break;
+        case WITNESS_END_RNR: fits[i] = w->took_rnr; break;
+        case WITNESS_END_NAK: fits[i] = w->took_fatal; break;
+        case WITNESS_END_OWN: fits[i] = true; break;
+        }
+    }
+    keep(w, fits, w->sq_psn, now, "nothing explains that it gives up, from");
+    w->over = true;
+}
+
+struct witness_range witness_count(const struct witness *w, enum witness_count count)
+{
+    struct witness_range range = w->view[0].cnt[count];
+
+    for (unsigned i = 1; i < w->view_cnt; i++) {
+        const struct witness_range *other = &w->view[i].cnt[count];
+
+        range.least = other->least < range.least ? other->least : range.least;
+        range.most = other->most > range.most ? other->most : range.most;
+    }
+    return range;
+}

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <getopt.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -65,8 +67,12 @@ static bool send_all(int fd, const char *p, size_t len)
 static bool reply(int fd, json_t *answer)
 {
     char *text = json_dumps(answer, JSON_COMPACT);
-    bool fine = text && send_all(fd, text, strlen(text)) && send_all(fd, "\n", 1);
+    size_t len = text ? strlen(text) : 0;
+    bool fine;
 
+    if (text)
+        text[len] = '\n'; /* in place of its end: one segment, one wake-up */
+    fine = text && send_all(fd, text, len + 1);
     free(text);
     json_decref(answer);
     return fine;
@@ -200,13 +206,15 @@ int main(int argc, char **argv)
     puts("rocedrill agent: ready");
     fflush(stdout);
     do {
-        int peer = accept(fd, NULL, NULL);
+        int peer = accept(fd, NULL, NULL), on = 1;
 
         if (peer < 0) {
             if (errno == EINTR || errno == ECONNABORTED)
                 continue;
             return complain("accept", strerror(errno));
         }
+        /* Each reply is waited for: else it would wait for the other's acknowledgement. */
+        setsockopt(peer, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
         serve(peer, &dev, options.device);
         close(peer);
     } while (!options.once);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "exchange.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "exchange_play.h"
@@ -18,6 +19,20 @@ bool exchange_message(const struct trace *trace, uint32_t idx, struct roce_cm_ms
         return false;
     trace_parse(p, &pkt);
     return roce_cm_msg_of_pkt(out, &pkt) == 0;
+}
+
+bool exchange_is_from(const struct exchanges *xs, const struct exchange *x, enum exchange_role end,
+                      size_t i)
+{
+    const struct trace_flow *flow = &xs->trace->flow[xs->trace->pkt[x->pkt[i]].flow];
+    struct roce_cm_msg msg;
+
+    if (memcmp(x->addr[0], x->addr[1], 16) != 0)
+        return memcmp(flow->src, x->addr[end], 16) == 0;
+    /* Both ends are at one address. */
+    exchange_message(xs->trace, x->pkt[i], &msg);
+    return (msg.kind == ROCE_CM_REQ || msg.kind == ROCE_CM_RTU || msg.kind == ROCE_CM_SIDR_REQ) ==
+           (end == EXCHANGE_ACTIVE);
 }
 
 /* The ids that a message names: its sender's and its receiver's. */
@@ -127,6 +142,26 @@ static int add(struct exchanges *xs, uint32_t idx)
     if (!VEC_GROW(x->pkt, x->cnt, x->cap))
         return -1;
     x->pkt[x->cnt++] = idx;
+    return 0;
+}
+
+int exchange_report(struct exchanges *xs, uint32_t idx, enum exchange_role role, uint32_t pkt,
+                    const struct field_diffs *d, const char *reason)
+{
+    if (d->cnt == 0)
+        return 0;
+    xs->exchange[idx].end[role].diff_cnt++;
+    for (unsigned i = 0; i < d->cnt; i++) {
+        struct diff *diff;
+
+        if (!VEC_GROW(xs->diff, xs->diff_cnt, xs->diff_cap))
+            return -1;
+        diff = &xs->diff[xs->diff_cnt++];
+        *diff = (struct diff){.run = idx, .pkt = pkt, .request = role, .field = d->at[i].field};
+        memcpy(diff->expected, d->at[i].expected, sizeof(diff->expected));
+        memcpy(diff->actual, d->at[i].actual, sizeof(diff->actual));
+        snprintf(diff->reason, sizeof(diff->reason), "%s", reason);
+    }
     return 0;
 }
 

@@ -65,4 +65,12 @@ void exchanges_free(struct exchanges *exchanges);
 /* The CM message of a packet of the trace; false if it has none. */
 bool exchange_message(const struct trace *trace, uint32_t pkt, struct roce_cm_msg *out);
 
+/* Whether the end sent message `i` of the exchange. */
+bool exchange_is_from(const struct exchanges *xs, const struct exchange *x, enum exchange_role end,
+                      size_t i);
+
+/* Lists what differs in the message of packet `pkt`, from end `role`. 0, or -1 without memory. */
+int exchange_report(struct exchanges *xs, uint32_t idx, enum exchange_role role, uint32_t pkt,
+                    const struct field_diffs *d, const char *reason);
+
 #endif

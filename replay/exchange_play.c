@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "exchange_play.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cm/cm.h"
@@ -56,16 +55,7 @@ struct stage {
 
 static bool is_ours(const struct stage *st, size_t i)
 {
-    const struct trace *trace = st->xs->trace;
-    const struct trace_flow *flow = &trace->flow[trace->pkt[st->x->pkt[i]].flow];
-    struct roce_cm_msg msg;
-
-    if (memcmp(st->x->addr[0], st->x->addr[1], 16) != 0)
-        return memcmp(flow->src, st->x->addr[st->role], 16) == 0;
-    /* Both ends are at one address. */
-    exchange_message(trace, st->x->pkt[i], &msg);
-    return (msg.kind == ROCE_CM_REQ || msg.kind == ROCE_CM_RTU || msg.kind == ROCE_CM_SIDR_REQ) ==
-           (st->role == EXCHANGE_ACTIVE);
+    return exchange_is_from(st->xs, st->x, st->role, i);
 }
 
 static enum roce_cm kind_of(const struct stage *st, size_t i)
@@ -356,24 +346,7 @@ static void compare(struct stage *st, const struct roce_cm_msg *want, const stru
 
 static int report(struct stage *st, uint32_t pkt, const struct field_diffs *d, const char *reason)
 {
-    struct exchanges *xs = st->xs;
-
-    if (d->cnt == 0)
-        return 0;
-    st->end->diff_cnt++;
-    for (unsigned i = 0; i < d->cnt; i++) {
-        struct diff *diff;
-
-        if (!VEC_GROW(xs->diff, xs->diff_cnt, xs->diff_cap))
-            return -1;
-        diff = &xs->diff[xs->diff_cnt++];
-        *diff =
-            (struct diff){.run = st->idx, .pkt = pkt, .request = st->role, .field = d->at[i].field};
-        memcpy(diff->expected, d->at[i].expected, sizeof(diff->expected));
-        memcpy(diff->actual, d->at[i].actual, sizeof(diff->actual));
-        snprintf(diff->reason, sizeof(diff->reason), "%s", reason);
-    }
-    return 0;
+    return exchange_report(st->xs, st->idx, st->role, pkt, d, reason);
 }
 
 /* ---- a message of our end ----------------------------------------------------------------------

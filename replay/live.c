@@ -86,34 +86,52 @@ static bool note_progress(struct live_run *lr, struct run *run, const struct ans
     return true;
 }
 
+bool live_parse(struct live *live, const struct rnic_frame *frame, struct roce_pkt *pkt,
+                uint32_t *idx)
+{
+    if (roce_pkt_parse(pkt, ROCE_LINK_ETHERNET, frame->data, frame->len, frame->len) != 0)
+        return false;
+    *idx = pkt->bth.dest_qp - live->wire.qpn;
+    return true;
+}
+
+bool live_is_whole(struct live *live, const struct roce_pkt *pkt)
+{
+    live->received++;
+    if (!roce_pkt_dropped(pkt) && roce_pkt_icrc_check(pkt, NULL) != ROCE_ICRC_BAD)
+        return true;
+    live->damaged++;
+    return false;
+}
+
 static void take(void *user, const struct rnic_frame *frame)
 {
     struct live *live = user;
-    struct live_run *lr;
     struct roce_pkt pkt;
-    struct answer *a;
-    struct run *run;
-    uint32_t idx, step;
-    int64_t rel;
+    uint32_t idx;
 
-    if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, frame->data, frame->len, frame->len) != 0)
+    if (!live_parse(live, frame, &pkt, &idx))
         return;
-    idx = pkt.bth.dest_qp - live->wire.qpn;
     if (idx >= live->drive->run_cnt || !live->run[idx].made ||
         !roce_opcode_is_response(roce_opcode(pkt.bth.opcode))) {
         live->foreign++;
         return;
     }
-    live->received++;
-    lr = &live->run[idx];
-    run = &live->drive->run[idx];
-    if (roce_pkt_dropped(&pkt) || roce_pkt_icrc_check(&pkt, NULL) == ROCE_ICRC_BAD) {
-        live->damaged++;
-        return;
-    }
-    rebind_in(&lr->bind, &pkt);
+    if (live_is_whole(live, &pkt))
+        live_take_answer(live, idx, &pkt);
+}
+
+void live_take_answer(struct live *live, uint32_t idx, struct roce_pkt *pkt)
+{
+    struct live_run *lr = &live->run[idx];
+    struct run *run = &live->drive->run[idx];
+    struct answer *a;
+    uint32_t step;
+    int64_t rel;
+
+    rebind_in(&lr->bind, pkt);
     rel = run->setup.step[lr->last].rel +
-          roce_psn_diff(roce_pkt_psn(&pkt), roce_psn_of(setup_packet(&run->setup, lr->last)->psn));
+          roce_psn_diff(roce_pkt_psn(pkt), roce_psn_of(setup_packet(&run->setup, lr->last)->psn));
     step = drawn_by(lr, rel);
     if (run->answer_cnt && run->answer[run->answer_cnt - 1].step > step)
         step = run->answer[run->answer_cnt - 1].step; /* they stay in order */
@@ -126,20 +144,20 @@ static void take(void *user, const struct rnic_frame *frame)
         .step = step,
         .time = live_now(),
         .rel = rel,
-        .psn = pkt.bth.psn,
-        .msn = pkt.aeth.msn,
-        .dest_qp = pkt.bth.dest_qp,
-        .pkey = pkt.bth.pkey,
-        .opcode = pkt.bth.opcode,
-        .syndrome = pkt.aeth.syndrome,
-        .se = pkt.bth.se,
-        .ackreq = pkt.bth.ackreq,
-        .orig = pkt.atomicacketh.orig,
-        .payload_len = pkt.payload_len,
+        .psn = pkt->bth.psn,
+        .msn = pkt->aeth.msn,
+        .dest_qp = pkt->bth.dest_qp,
+        .pkey = pkt->bth.pkey,
+        .opcode = pkt->bth.opcode,
+        .syndrome = pkt->aeth.syndrome,
+        .se = pkt->bth.se,
+        .ackreq = pkt->bth.ackreq,
+        .orig = pkt->atomicacketh.orig,
+        .payload_len = pkt->payload_len,
     };
-    if (pkt.payload_len) {
-        a->hash = drive_hash(pkt.payload, pkt.payload_len);
-        a->payload = keep(live->drive, &pkt);
+    if (pkt->payload_len) {
+        a->hash = drive_hash(pkt->payload, pkt->payload_len);
+        a->payload = keep(live->drive, pkt);
     }
     if (roce_syndrome_kind(a->syndrome) == ROCE_SYN_NAK &&
         roce_opcode(a->opcode)->kind == ROCE_KIND_ACK && (a->syndrome & 0x1F) != ROCE_NAK_PSN_SEQ &&
@@ -155,11 +173,20 @@ static void take(void *user, const struct rnic_frame *frame)
 /* ---- waiting ----------------------------------------------------------------------------------
  */
 
-static int wait_until(struct live *live, uint64_t until, struct fault *fault)
+int live_look(struct live *live, uint64_t until, struct fault *fault)
+{
+    uint64_t due = live->tick ? live->tick(live->take_ctx) : UINT64_MAX;
+
+    if (live_wire_wait(&live->wire, due < until ? due : until, live->take, live->take_ctx) < 0)
+        return fault_set(fault, "interface %s went away", live->wire.iface.name);
+    return 0;
+}
+
+int live_wait_until(struct live *live, uint64_t until, struct fault *fault)
 {
     while (live_now() < until)
-        if (live_wire_wait(&live->wire, until, take, live) < 0)
-            return fault_set(fault, "interface %s went away", live->wire.iface.name);
+        if (live_look(live, until, fault) != 0)
+            return -1;
     return 0;
 }
 
@@ -191,10 +218,8 @@ bool live_has_answered(const struct live *live, uint32_t run_idx, uint32_t step)
     return have >= wanted;
 }
 
-/* Where the capture has an answer that is owed: waits for the live one. True if it waited, so that
- * time goes on from here. */
-static int wait_answer(struct live *live, const struct live_event *e, bool *waited,
-                       struct fault *fault)
+int live_wait_answer(struct live *live, const struct live_event *e, bool *waited,
+                     struct fault *fault)
 {
     struct live_run *lr = &live->run[e->run];
     uint64_t limit = live_now() + live->options->tolerance_ns;
@@ -215,8 +240,8 @@ static int wait_answer(struct live *live, const struct live_event *e, bool *wait
             live->late[live->late_cnt++] = (struct live_late){e->run, e->step};
             return 0;
         }
-        if (live_wire_wait(&live->wire, limit, take, live) < 0)
-            return fault_set(fault, "interface %s went away", live->wire.iface.name);
+        if (live_look(live, limit, fault) != 0)
+            return -1;
     }
     return 0;
 }
@@ -224,7 +249,7 @@ static int wait_answer(struct live *live, const struct live_event *e, bool *wait
 /* ---- playing ----------------------------------------------------------------------------------
  */
 
-static int send_frame(struct live *live, const struct live_event *e, struct fault *fault)
+int live_send_frame(struct live *live, const struct live_event *e, struct fault *fault)
 {
     struct live_run *lr = &live->run[e->run];
     const struct setup *s = lr->bind.setup;
@@ -259,7 +284,7 @@ static int play(struct live *live, struct fault *fault)
         bool waited;
 
         if (e->kind == LIVE_ANSWER) {
-            if (wait_answer(live, e, &waited, fault) != 0)
+            if (live_wait_answer(live, e, &waited, fault) != 0)
                 return -1;
             if (waited) {
                 at = live_now();
@@ -276,19 +301,18 @@ static int play(struct live *live, struct fault *fault)
             continue;
         if (live->options->speed > 0 && recorded && time > recorded)
             at += (uint64_t)((double)(time - recorded) / live->options->speed);
-        if (wait_until(live, at, fault) != 0 || send_frame(live, e, fault) != 0)
+        if (live_wait_until(live, at, fault) != 0 || live_send_frame(live, e, fault) != 0)
             return -1;
         recorded = time;
         at = live_now();
         /* What came meanwhile is looked at before anything is posted because of it. */
-        if (live_wire_wait(&live->wire, 0, take, live) < 0)
-            return fault_set(fault, "interface %s went away", live->wire.iface.name);
+        if (live_look(live, 0, fault) != 0)
+            return -1;
     }
-    return wait_until(live, live_now() + QUIET_NS, fault);
+    return live_wait_until(live, live_now() + QUIET_NS, fault);
 }
 
-/* Our RNIC's answers make room for the target's. */
-static bool forget_ours(struct live *live)
+bool live_forget_ours(struct live *live)
 {
     for (size_t i = 0; i < live->drive->run_cnt; i++) {
         struct run *run = &live->drive->run[i];
@@ -349,7 +373,7 @@ int live_open(struct live *live, const struct live_options *options, struct driv
         return fault_set(fault, "no memory");
     if (live_wire_open(&live->wire, options->iface, target, options->address ? ours : NULL,
                        fault) != 0 ||
-        live_agent_open(&live->agent, options->agent, target, fault) != 0)
+        (options->agent && live_agent_open(&live->agent, options->agent, target, fault) != 0))
         return -1;
     memcpy(live->path.mac, live->wire.mac, 6);
     memcpy(live->path.dmac, live->wire.dmac, 6);
@@ -362,11 +386,13 @@ int live_open(struct live *live, const struct live_options *options, struct driv
 
 int live_play(struct live *live, struct fault *fault)
 {
-    if (!forget_ours(live) || live_script_finish(&live->script, live->drive) != 0)
+    if (!live_forget_ours(live) || live_script_finish(&live->script, live->drive) != 0)
         return fault_set(fault, "no memory");
     if (live_far_setup(live, fault) != 0)
         return -1;
     live->agent.idle = NULL; /* from here on what comes is taken by those who wait for it */
+    live->take = take;
+    live->take_ctx = live;
     if (play(live, fault) != 0)
         return -1;
     return live->no_memory ? fault_set(fault, "no memory") : 0;

@@ -24,11 +24,17 @@
 #include "post.h"
 #include "rebind.h"
 
+/* Which end of the connection manager's exchanges we are: --cm. */
+enum live_cm_end { LIVE_CM_NONE, LIVE_CM_CONNECT, LIVE_CM_LISTEN };
+
 struct live_options {
     const char *iface;
     const char *target;  /* address */
     const char *address; /* ours, or NULL: the interface's */
     const char *agent;   /* HOST:PORT */
+    enum live_cm_end cm; /* not with `agent` */
+    uint16_t port;       /* of the far program, or of ours it connects to; 0: as recorded */
+    bool any_payload;    /* with `cm`: bytes that the far program sends are not compared */
     uint64_t tolerance_ns;
     double speed; /* how many times as fast as the capture; 0: without its pauses */
 };
@@ -70,6 +76,10 @@ struct live {
     struct rebind_region **rebind; /* the same */
     struct live_late *late;
     size_t late_cnt, late_cap;
+    rnic_frame_fn *take; /* gets what comes in, with take_ctx */
+    void *take_ctx;
+    uint64_t (*tick)(
+        void *take_ctx); /* does what is due, and says when it is wanted again; or NULL */
     bool no_memory;
     uint64_t sent, received;
     uint64_t damaged, foreign; /* received, not taken: wrong ICRC or form; not for our QPNs */
@@ -91,6 +101,26 @@ void live_close(struct live *live);
 /* The other way round, see live_ask.c: after post_all() with our RNIC and live_open(); verify_all()
  * comes next. 0, or -1 and a fault. */
 int live_ask(struct live *live, struct post *post, struct fault *fault);
+
+/* live.c, for those who play: reads a frame that came in; *idx is how far its DestQP is above the
+ * first of our QPNs. */
+bool live_parse(struct live *live, const struct rnic_frame *frame, struct roce_pkt *pkt,
+                uint32_t *idx);
+/* Counts it; false if it is damaged. */
+bool live_is_whole(struct live *live, const struct roce_pkt *pkt);
+/* An answer of the target to what run `idx` asked. */
+void live_take_answer(struct live *live, uint32_t idx, struct roce_pkt *pkt);
+/* Waits for frames until `until`, or until one came. 0, or -1 and a fault. */
+int live_look(struct live *live, uint64_t until, struct fault *fault);
+int live_wait_until(struct live *live, uint64_t until, struct fault *fault);
+/* Where the capture has an answer that is owed: waits for the live one. *waited if it did, so that
+ * time goes on from here. */
+int live_wait_answer(struct live *live, const struct live_event *e, bool *waited,
+                     struct fault *fault);
+/* Sends the frame of a script's event. */
+int live_send_frame(struct live *live, const struct live_event *e, struct fault *fault);
+/* Our RNIC's answers make room for the target's. False without memory. */
+bool live_forget_ours(struct live *live);
 
 /* Whether an answer is of the kind of the recorded one. */
 bool live_alike(const struct trace_packet *recorded, const struct answer *answer);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include "expect.h"
 #include "live.h"
+#include "live_ear.h"
 #include "wire/crc32.h"
 
 #define SEND_DEPTH 1024u
@@ -20,13 +21,9 @@
 
 /* One connection while it is played. */
 struct part {
-    struct asker *asker;
+    struct live_ear ear;
     struct expect expect;
-    uint32_t step;
     size_t posted;
-    int64_t high;       /* highest PSN that came */
-    uint16_t *recorded; /* for each PSN: how often the recorded requester had sent it by now */
-    uint16_t *came;     /* ... and how often the target has */
 };
 
 /* A step of a connection. */
@@ -49,53 +46,27 @@ static void take(void *user, const struct rnic_frame *frame)
 {
     struct asking *ask = user;
     struct live *live = ask->live;
-    struct part *part;
-    struct asker *a;
     struct roce_pkt pkt;
-    struct sent *sent;
-    const struct setup *s;
     uint32_t idx;
-    int64_t at, last;
 
-    if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, frame->data, frame->len, frame->len) != 0)
+    if (!live_parse(live, frame, &pkt, &idx))
         return;
-    idx = pkt.bth.dest_qp - live->wire.qpn;
     if (idx >= live->drive->run_cnt || !live->run[idx].made ||
         !roce_opcode_is_request(roce_opcode(pkt.bth.opcode))) {
         live->foreign++;
         return;
     }
-    live->received++;
-    if (roce_pkt_dropped(&pkt) || roce_pkt_icrc_check(&pkt, NULL) == ROCE_ICRC_BAD) {
-        live->damaged++;
+    if (!live_is_whole(live, &pkt))
         return;
-    }
-    part = &ask->part[idx];
-    a = part->asker;
-    s = a->works.setup;
     rebind_in(&live->run[idx].bind, &pkt);
-    if (!VEC_GROW(a->sent, a->sent_cnt, a->sent_cap)) {
+    if (live_ear_take(&ask->part[idx].ear, &pkt) != 0)
         ask->no_memory = true;
-        return;
-    }
-    sent = &a->sent[a->sent_cnt++];
-    *sent = post_sent(&pkt, s, part->step);
-    at = works_psn_idx(&a->works, sent->rel);
-    if (at >= 0) {
-        sent->again = part->came[at] != 0;
-        part->came[at] += part->came[at] < UINT16_MAX;
-    }
-    last = sent->rel;
-    if (pkt.op->kind == ROCE_KIND_READ)
-        last += roce_psn_cnt(pkt.reth.dma_len, s->mtu) - 1;
-    if (last > part->high)
-        part->high = last;
 }
 
 static int look(struct asking *ask, uint64_t until, struct fault *fault)
 {
-    if (live_wire_wait(&ask->live->wire, until, take, ask) < 0)
-        return fault_set(fault, "interface %s went away", ask->live->wire.iface.name);
+    if (live_look(ask->live, until, fault) < 0)
+        return -1;
     return ask->no_memory ? fault_set(fault, "no memory") : 0;
 }
 
@@ -178,7 +149,7 @@ static json_t *data_json(const struct works *w, const struct work *work)
 
 static int post_work(struct asking *ask, uint32_t idx, size_t at, struct fault *fault)
 {
-    const struct works *w = &ask->part[idx].asker->works;
+    const struct works *w = &ask->part[idx].ear.asker->works;
     const struct work *work = &w->work[at];
     bool refused;
     struct roce_pkt first, end;
@@ -269,7 +240,7 @@ static int take_completion(struct asking *ask, const json_t *c, struct fault *fa
         (enum rnic_wc_status)json_integer_value(json_object_get(c, "status"));
 
     for (uint32_t i = 0; i < ask->live->drive->run_cnt; i++) {
-        struct asker *a = ask->part[i].asker;
+        struct asker *a = ask->part[i].ear.asker;
         const struct work *work;
 
         if (!ask->live->run[i].made || ask->live->run[i].qp != qp || id >= a->works.cnt)
@@ -277,9 +248,9 @@ static int take_completion(struct asking *ask, const json_t *c, struct fault *fa
         if (!VEC_GROW(a->done, a->done_cnt, a->done_cap))
             return fault_set(fault, "no memory");
         a->done[a->done_cnt++] =
-            (struct done){.step = ask->part[i].step, .work = (uint32_t)id, .status = status};
+            (struct done){.step = ask->part[i].ear.step, .work = (uint32_t)id, .status = status};
         if (status != RNIC_WC_SUCCESS && a->error_step == STEP_NONE)
-            a->error_step = ask->part[i].step;
+            a->error_step = ask->part[i].ear.step;
         work = &a->works.work[id];
         if (status == RNIC_WC_SUCCESS && fetches(work->kind) &&
             (work->kind == ROCE_KIND_READ ? read_crc(a, work, &crc) && crc != got
@@ -318,7 +289,7 @@ static int settle(struct asking *ask, struct part *part, struct fault *fault)
 
         if (poll_once(ask, fault) != 0)
             return -1;
-        if (part->asker->done_cnt >= wanted || live_now() >= limit)
+        if (part->ear.asker->done_cnt >= wanted || live_now() >= limit)
             return 0;
         if (look_until(ask, live_now() + POLL_NS, fault) != 0)
             return -1;
@@ -331,12 +302,12 @@ static int settle(struct asking *ask, struct part *part, struct fault *fault)
 static int post_due(struct asking *ask, uint32_t idx, struct fault *fault)
 {
     struct part *part = &ask->part[idx];
-    const struct works *w = &part->asker->works;
+    const struct works *w = &part->ear.asker->works;
 
     /* Once it failed a requester is given no more: nor was the recorded one. */
-    while (part->posted < w->cnt && w->work[part->posted].post <= part->step &&
-           part->posted - part->asker->done_cnt < SEND_DEPTH &&
-           part->asker->error_step == STEP_NONE)
+    while (part->posted < w->cnt && w->work[part->posted].post <= part->ear.step &&
+           part->posted - part->ear.asker->done_cnt < SEND_DEPTH &&
+           part->ear.asker->error_step == STEP_NONE)
         if (post_work(ask, idx, part->posted++, fault) != 0)
             return -1;
     return 0;
@@ -347,9 +318,8 @@ static int wait_request(struct asking *ask, struct part *part, int64_t rel, unsi
                         struct fault *fault)
 {
     uint64_t limit = live_now() + ask->live->options->tolerance_ns;
-    int64_t idx = works_psn_idx(&part->asker->works, rel);
 
-    while (times ? idx >= 0 && part->came[idx] < times : part->high < rel) {
+    while (!live_ear_has(&part->ear, rel, times)) {
         if (live_now() >= limit)
             return 0;
         if (look(ask, limit, fault) != 0)
@@ -363,7 +333,7 @@ static int play_turn(struct asking *ask, const struct turn *turn, uint64_t *at, 
 {
     struct live *live = ask->live;
     struct part *part = &ask->part[turn->part];
-    struct asker *a = part->asker;
+    struct asker *a = part->ear.asker;
     const struct setup *s = a->works.setup;
     const struct step *step = &s->step[turn->step];
     const struct trace_packet *p = setup_packet(s, turn->step);
@@ -372,17 +342,17 @@ static int play_turn(struct asking *ask, const struct turn *turn, uint64_t *at, 
     struct rnic_frame frame = {.data = buf};
     int len;
 
-    part->step = turn->step;
+    part->ear.step = turn->step;
     if (post_due(ask, turn->part, fault) != 0 || look(ask, 0, fault) != 0)
         return -1;
     if (!step->response) {
         if (idx < 0 || a->restart[turn->step] == RESTART_DUPLICATE)
             return 0;
-        part->recorded[idx] += part->recorded[idx] < UINT16_MAX;
+        live_ear_recorded(&part->ear, turn->step);
         /* The others may come later: how far a requester runs ahead is its own affair. */
-        return a->restart[turn->step] != RESTART_BEGINS                             ? 0
-               : wait_request(ask, part, step->rel, part->recorded[idx], fault) < 0 ? -1
-                                                                                    : 0;
+        return a->restart[turn->step] != RESTART_BEGINS                                 ? 0
+               : wait_request(ask, part, step->rel, part->ear.recorded[idx], fault) < 0 ? -1
+                                                                                        : 0;
     }
     if (a->fate[turn->step] != FATE_TAKEN)
         return 0;
@@ -443,9 +413,8 @@ static int prepare(struct asking *ask, struct post *post, struct fault *fault)
         struct asker *a = &post->asker[i];
         struct part *part = &ask->part[i];
         const char *why = NULL;
-        size_t psns;
 
-        part->asker = a;
+        part->ear.asker = a;
         if (a->run->setup.skip || a->works.skip || a->failed)
             continue;
         why =
@@ -459,16 +428,9 @@ static int prepare(struct asking *ask, struct post *post, struct fault *fault)
         a->failed = why;
         if (why)
             continue;
-        psns = (size_t)(a->works.end - a->works.setup->first);
-        part->recorded = calloc(psns + 1, sizeof(*part->recorded));
-        part->came = calloc(psns + 1, sizeof(*part->came));
-        if (!part->recorded || !part->came)
+        if (live_ear_open(&part->ear, a) != 0)
             return fault_set(fault, "no memory");
-        part->high = a->works.setup->first - 1;
         expect_init(&part->expect, a);
-        a->sent_cnt = a->done_cnt = 0;
-        a->error_step = STEP_NONE;
-        a->wrong_data = 0;
     }
     return list_turns(ask, fault);
 }
@@ -482,20 +444,20 @@ int live_ask(struct live *live, struct post *post, struct fault *fault)
     ask.part = calloc(post->cnt + 1, sizeof(*ask.part));
     rc = ask.part ? prepare(&ask, post, fault) : fault_set(fault, "no memory");
     live->agent.idle = NULL; /* from here on what comes is taken by those who wait for it */
+    live->take = take;
+    live->take_ctx = &ask;
     for (size_t i = 0; rc == 0 && i < ask.turn_cnt; i++) {
         struct part *part = &ask.part[ask.turn[i].part];
 
         rc = play_turn(&ask, &ask.turn[i], &at, &recorded, fault);
-        part->asker->mark_sent[part->step] = (uint32_t)part->asker->sent_cnt;
+        part->ear.asker->mark_sent[part->ear.step] = (uint32_t)part->ear.asker->sent_cnt;
     }
     if (rc == 0)
         rc = look_until(&ask, live_now() + QUIET_NS, fault);
     if (rc == 0)
         rc = poll_once(&ask, fault);
-    for (size_t i = 0; ask.part && i < post->cnt; i++) {
-        free(ask.part[i].recorded);
-        free(ask.part[i].came);
-    }
+    for (size_t i = 0; ask.part && i < post->cnt; i++)
+        live_ear_close(&ask.part[i].ear);
     free(ask.part);
     free(ask.turn);
     return rc;

@@ -19,7 +19,11 @@
         {"topspeed", (base) + 6, NULL, "without the pauses of the capture"},                       \
         {"pps", (base) + 7, "N", "load: so many packets a second"},                                \
         {"mbps", (base) + 8, "N", "load: so many million bits a second"},                          \
-        {"loop", (base) + 9, "N", "load: so many times (0: until interrupted)"},
+        {"loop", (base) + 9, "N", "load: so many times (0: until interrupted)"},                   \
+        {"cm", (base) + 10, "END",                                                                 \
+         "no agent: the capture's CM messages, to a program: connect or listen"},                  \
+        {"port", (base) + 11, "N", "... whose port this is (default: the recorded one)"},          \
+        {"any-payload", (base) + 12, NULL, "... which sends other data than the recorded one"},
 
 struct live_arguments {
     struct live_options options; /* .iface NULL: no live target */

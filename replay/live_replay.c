@@ -3,6 +3,7 @@
 
 #ifdef HAVE_LIVE
 #include "live.h"
+#include "live_peer.h"
 
 /* The target answers. */
 static int responder(struct replay *replay, const struct replay_options *options, struct live *live,
@@ -32,6 +33,20 @@ static int requester(struct replay *replay, const struct replay_options *options
     return rc;
 }
 
+/* The target is a program that we connect to, or that connects to us. */
+static int peer(struct replay *replay, const struct replay_options *options, struct live *live,
+                struct fault *fault)
+{
+    if (post_all(&replay->post, &replay->drive, fault) != 0 ||
+        live_open(live, options->live, &replay->drive, fault) != 0 ||
+        live_peer(live, &replay->post, &replay->exchanges, fault) != 0)
+        return -1;
+    if (compare_all(&replay->comparison, &replay->drive, &replay->conns, options->peer) != 0 ||
+        verify_all(&replay->verification, &replay->post, options->peer) != 0)
+        return fault_set(fault, "%s: no memory", replay->trace.name);
+    return live_judge(live, &replay->comparison, fault);
+}
+
 int live_replay(struct replay *replay, const struct replay_options *options, struct fault *fault)
 {
     struct live live = {0};
@@ -40,6 +55,11 @@ int live_replay(struct replay *replay, const struct replay_options *options, str
                        &(struct drive_options){.watch = &watch}, fault);
 
     replay->drive.watch = NULL;
+    if (rc == 0 && options->live->cm) {
+        rc = peer(replay, options, &live, fault);
+        live_close(&live);
+        return rc;
+    }
     /* Our RNIC's requesters first: the target's answers take the place of our responders'. */
     if (rc == 0 && replay->sides & REPLAY_REQUESTER)
         rc = requester(replay, options, fault);

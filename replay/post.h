@@ -86,6 +86,8 @@ struct asker {
     uint32_t error_step; /* step at which our QP went to the error state, or STEP_NONE */
     uint32_t wrong_data; /* works whose READ or atomic result is not what the answers had */
     uint32_t wrong_work; /* the first of them */
+    uint32_t other_payload; /* requests with other payload, which the user says is free */
+    bool unseen;            /* nobody tells what it completes: a far program has it */
 };
 
 struct post {

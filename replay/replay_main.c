@@ -396,7 +396,9 @@ int replay_main(int argc, char **argv)
     if (status == 0)
         status = open_output(args.junit_path, &args, &args.junit);
     if (status == 0)
-        status = args.live.options.iface && !args.live.options.agent ? run_load(&args) : run(&args);
+        status = args.live.options.iface && !args.live.options.agent && !args.live.options.cm
+                     ? run_load(&args)
+                     : run(&args);
     if (close_output(args.json, args.json_path) != 0 ||
         close_output(args.junit, args.junit_path) != 0)
         status = EXIT_UNUSABLE;

@@ -59,16 +59,17 @@ static bool is_aside(const struct replay *r, const struct stream *s)
 enum verdict report_verdict(const struct replay *r)
 {
     enum verdict verdict = VERDICT_SKIPPED;
+    bool data = r->drive.run_cnt || r->streams.cnt || r->conns.skip_cnt;
 
     for (uint32_t i = 0; i < r->drive.run_cnt; i++)
         weigh(&verdict, report_run_verdict(r, i));
     for (size_t i = 0; i < r->streams.cnt; i++)
         if (!is_aside(r, &r->streams.stream[i]))
             weigh(&verdict, r->streams.stream[i].verdict);
-    /* That an exchange holds says as little about the data. */
+    /* That an exchange holds says as little about the data, where there is any. */
     for (size_t i = 0; i < r->exchanges.cnt; i++)
-        if (report_exchange_verdict(&r->exchanges.exchange[i]) == VERDICT_FAIL)
-            verdict = VERDICT_FAIL;
+        if (!data || report_exchange_verdict(&r->exchanges.exchange[i]) == VERDICT_FAIL)
+            weigh(&verdict, report_exchange_verdict(&r->exchanges.exchange[i]));
     return verdict;
 }
 

@@ -21,13 +21,17 @@ static void print_posted(FILE *out, const struct asker *a, const struct verify_r
 
     text_add(&t, "%zu work request%s; %zu packets sent, ", a->works.cnt,
              a->works.cnt == 1 ? "" : "s", a->sent_cnt);
-    text_add(&t, "went back %u time%s; %u completed", res->restarts, res->restarts == 1 ? "" : "s",
-             res->completed);
+    text_add(&t, "went back %u time%s; ", res->restarts, res->restarts == 1 ? "" : "s");
+    if (a->unseen)
+        text_add(&t, "its completions are its program's");
+    else
+        text_add(&t, "%u completed", res->completed);
     if (res->failed)
         text_add(&t, ", %u of them with an error", res->failed);
     fprintf(out, "  posted    %s\n", buf);
     t = text_of(buf, sizeof(buf));
     report_count(&t, &sep, res->ackreq, "AckReq bits");
+    report_count(&t, &sep, a->other_payload, "payloads with other bytes");
     report_count(&t, &sep, res->more, "requests that only ours sent again");
     report_count(&t, &sep, res->fewer, "requests that only the recorded one sent again");
     report_count(&t, &sep, res->unseen, "requests of ours after the capture's last");

@@ -5,6 +5,9 @@
  * /dev/infiniband/rdma_cm goes to our libibverbs.so.1 (ucma.h), all else to the C library. The
  * descriptor is one of the kernel's, so that poll, epoll, fcntl and the like need nothing here.
  *
+ * What programs ask the file system about our devices it answers in the same way: whether the node
+ * of one is there, and the files of sysfs that the library knows (verbs/device.h).
+ *
  * It stands before _exit() too, which runs no destructor of a library: what the device still owes
  * its peers goes out first.
  */
@@ -14,8 +17,10 @@
 #include <rdma/rdma_user_cm.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -24,7 +29,9 @@
 #include <unistd.h>
 
 #define EXPORT  __attribute__((visibility("default")))
-#define DEVICE  "/dev/infiniband/rdma_cm"
+#define NODES   "/dev/infiniband/"
+#define DEVICE  NODES "rdma_cm"
+#define SYSFS   "/sys/class/infiniband" /* and infiniband_verbs */
 #define FDS_MAX 65536
 
 EXPORT int open(const char *path, int flags, ...);
@@ -33,6 +40,9 @@ EXPORT ssize_t write(int fd, const void *buf, size_t len);
 EXPORT int close(int fd);
 EXPORT int fstat(int fd, struct stat *st);
 EXPORT int fstat64(int fd, struct stat64 *st);
+EXPORT int stat(const char *path, struct stat *st);
+EXPORT int stat64(const char *path, struct stat64 *st);
+EXPORT int access(const char *path, int mode);
 EXPORT _Noreturn void _exit(int status);
 EXPORT _Noreturn void _Exit(int status);
 EXPORT extern void (*rnic_preload_leave)(void);
@@ -49,9 +59,13 @@ static int (*next_close)(int);
 static int (*next_fstat)(int, struct stat *);
 static int (*next_fstat64)(int, struct stat64 *);
 static int (*next_stat)(const char *, struct stat *);
+static int (*next_stat64)(const char *, struct stat64 *);
+static int (*next_access)(const char *, int);
 static int (*device_open)(int flags);
 static ssize_t (*device_write)(int fd, const void *buf, size_t len);
 static int (*device_close)(int fd);
+static int (*device_file)(const char *path, char *buf, size_t size);
+static bool (*device_node)(const char *path);
 
 /* A function pointer from dlsym()'s object pointer, as POSIX has it. */
 #define FIND(to, where, name)                                                                      \
@@ -72,27 +86,28 @@ __attribute__((constructor)) static void find(void)
     FIND(next_fstat, RTLD_NEXT, "fstat");
     FIND(next_fstat64, RTLD_NEXT, "fstat64");
     FIND(next_stat, RTLD_NEXT, "stat");
+    FIND(next_stat64, RTLD_NEXT, "stat64");
+    FIND(next_access, RTLD_NEXT, "access");
     FIND(next_close, RTLD_NEXT, "close");
 }
 
-/* The library with the devices, if the program has it. */
-static int has_device(void)
+/* The library with the devices, if the program has it; false if it is another's. It may have been
+ * loaded by dlopen(), not for all to see, so it is asked for by name. */
+static bool has_device(void)
 {
-    if (device_close)
-        return 1;
-    FIND(device_open, RTLD_DEFAULT, "vcma_open");
-    FIND(device_write, RTLD_DEFAULT, "vcma_write");
-    FIND(device_close, RTLD_DEFAULT, "vcma_close");
-    if (!device_close) { /* loaded by dlopen(), not for all to see: librdmacm needs it by name */
-        void *library = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    void *library;
 
-        if (!library)
-            return 0;
-        FIND(device_open, library, "vcma_open");
-        FIND(device_write, library, "vcma_write");
-        FIND(device_close, library, "vcma_close");
-    }
-    return device_open && device_write && device_close;
+    if (device_node)
+        return true;
+    library = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (!library)
+        return false;
+    FIND(device_open, library, "vcma_open");
+    FIND(device_write, library, "vcma_write");
+    FIND(device_close, library, "vcma_close");
+    FIND(device_file, library, "vdevice_file");
+    FIND(device_node, library, "vdevice_node");
+    return device_node;
 }
 
 static int is_ours(int fd)
@@ -114,6 +129,20 @@ static int open_device(int flags)
     return fd;
 }
 
+/* A file of a device of ours: a descriptor to read it from, or -1. */
+static int open_file(const char *path)
+{
+    char text[256];
+    int len = device_file(path, text, sizeof(text));
+    int fd = len < 0 ? -1 : memfd_create("sysfs", MFD_CLOEXEC);
+
+    if (fd >= 0 && pwrite(fd, text, (size_t)len, 0) == len)
+        return fd;
+    if (fd >= 0)
+        next_close(fd);
+    return -1;
+}
+
 #define TAKES_MODE(flags) ((flags)&O_CREAT || ((flags)&O_TMPFILE) == O_TMPFILE)
 
 static int open_any(int (*next)(const char *, int, ...), const char *path, int flags, va_list args)
@@ -122,6 +151,12 @@ static int open_any(int (*next)(const char *, int, ...), const char *path, int f
 
     if (strcmp(path, DEVICE) == 0 && has_device())
         return open_device(flags);
+    if (strncmp(path, SYSFS, strlen(SYSFS)) == 0 && has_device()) {
+        int fd = open_file(path);
+
+        if (fd >= 0)
+            return fd;
+    }
     return next(path, flags, mode);
 }
 
@@ -221,6 +256,38 @@ int fstat64(int fd, struct stat64 *st)
     if (result == 0 && is_ours(fd))
         be_device(&st->st_mode, &st->st_rdev);
     return result;
+}
+
+/* Whether a path is that of the node of a device of ours, which need not be in the file system. */
+static bool is_node(const char *path)
+{
+    return path && strncmp(path, NODES, strlen(NODES)) == 0 && has_device() && device_node(path);
+}
+
+int stat(const char *path, struct stat *st)
+{
+    find();
+    if (!is_node(path))
+        return next_stat(path, st);
+    memset(st, 0, sizeof(*st));
+    be_device(&st->st_mode, &st->st_rdev);
+    return 0;
+}
+
+int stat64(const char *path, struct stat64 *st)
+{
+    find();
+    if (!is_node(path))
+        return next_stat64(path, st);
+    memset(st, 0, sizeof(*st));
+    be_device(&st->st_mode, &st->st_rdev);
+    return 0;
+}
+
+int access(const char *path, int mode)
+{
+    find();
+    return is_node(path) ? 0 : next_access(path, mode);
 }
 
 /* Nothing is looked up: a signal handler or the child of a vfork() may call. */

@@ -137,7 +137,7 @@ int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port, struct ibv_wc
                         struct ibv_grh *grh, struct ibv_ah_attr *attr)
 {
     struct header header;
-    *attr = (struct ibv_ah_attr){.port_num = port, .sl = wc->sl};
+    *attr = (struct ibv_ah_attr){.port_num = port}; /* wc->sl is no service level: vcq_sl() */
     if (!(wc->wc_flags & IBV_WC_GRH) || !parse_header(grh, &header)) {
         errno = EINVAL;
         return -1;

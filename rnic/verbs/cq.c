@@ -145,6 +145,18 @@ int vcq_req_notify(struct ibv_cq *ibv, int solicited_only)
 
 /* ---- completions ----------------------------------------------------------------------------- */
 
+/*
+ * A17.4.5.1 wants a flag in the completion of a datagram that tells IPv4 from IPv6 and RoCE; struct
+ * ibv_wc has no place for one, and RoCE no service level. mlx5 tells the kind there, and UCX reads
+ * it (uct_ud_iface_check_grh): bit 3 says UDP, bits 2..0 are 2 for IPv4, 1 for IPv6.
+ */
+uint8_t vcq_sl(const struct rnic_wc *wc)
+{
+    static const uint8_t sl[] = {
+        [RNIC_NETWORK_V1] = 0, [RNIC_NETWORK_IP4] = 8 | 2, [RNIC_NETWORK_IP6] = 8 | 1};
+    return wc->flags & RNIC_WC_GRH ? sl[wc->network_hdr_type] : 0;
+}
+
 static void wc_of(const struct rnic_wc *from, struct ibv_wc *to)
 {
     *to = (struct ibv_wc){
@@ -156,6 +168,7 @@ static void wc_of(const struct rnic_wc *from, struct ibv_wc *to)
         .src_qp = from->src_qp,
         .wc_flags = from->flags,
         .pkey_index = from->pkey_index,
+        .sl = vcq_sl(from),
     };
     if (from->flags & RNIC_WC_WITH_INV)
         to->invalidated_rkey = from->invalidated_key;

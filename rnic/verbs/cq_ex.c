@@ -102,8 +102,7 @@ static uint32_t read_slid(struct ibv_cq_ex *ex)
 
 static uint8_t read_sl(struct ibv_cq_ex *ex)
 {
-    (void)ex;
-    return 0;
+    return vcq_sl(&of(ex)->current);
 }
 
 static uint8_t read_dlid_path_bits(struct ibv_cq_ex *ex)

@@ -230,6 +230,38 @@ static bool answer(struct vdevice *device, const char *file, char *buf, size_t s
     return true;
 }
 
+/* What is behind "DIR/" in a path, or NULL. */
+static const char *below(const char *path, const char *dir)
+{
+    size_t len = strlen(dir);
+    return strncmp(path, dir, len) == 0 && path[len] == '/' ? path + len + 1 : NULL;
+}
+
+int vdevice_file(const char *path, char *buf, size_t size)
+{
+    bool ours = false;
+    pthread_mutex_lock(&vdevice_lock);
+    for (struct vdevice *device = devices; device && !ours; device = device->next) {
+        const char *file = below(path, device->ibv.ibdev_path);
+        if (!file)
+            file = below(path, device->ibv.dev_path);
+        ours = file && answer(device, file, buf, size - 1);
+    }
+    pthread_mutex_unlock(&vdevice_lock);
+    return ours ? (int)strlen(strcat(buf, "\n")) : -1;
+}
+
+bool vdevice_node(const char *path)
+{
+    const char *node = below(path, "/dev/infiniband");
+    bool ours = false;
+    pthread_mutex_lock(&vdevice_lock);
+    for (struct vdevice *device = devices; node && device && !ours; device = device->next)
+        ours = strcmp(node, device->ibv.dev_name) == 0;
+    pthread_mutex_unlock(&vdevice_lock);
+    return ours;
+}
+
 /* The length of what was read, without a newline at its end, or -1. */
 int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t size)
 {

@@ -17,6 +17,14 @@ static inline struct vdevice *vdevice_of(struct ibv_device *device)
 /* NULL if it makes no sense, which was said. Under the lock. */
 const struct config *vdevice_config(void);
 
+/* What ucma/preload.c asks; exported under the version RNIC_1. Programs look for files of a device
+ * themselves, past libibverbs (UCX for both kinds). */
+
+/* What a file of sysfs says of a device of ours, with the newline; its length, -1 if it is none. */
+RNIC_EXPORT int vdevice_file(const char *path, char *buf, size_t size);
+/* Whether it is where the kernel has the node of a device as ours. */
+RNIC_EXPORT bool vdevice_node(const char *path);
+
 /* One line on standard error: why a call failed, where its errno cannot say it. */
 void verbs_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -235,6 +235,7 @@ struct ibv_mw *vmw_alloc(struct ibv_pd *pd, enum ibv_mw_type type);
 int vmw_bind(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 int vmw_dealloc(struct ibv_mw *mw);
 int vcq_poll(struct ibv_cq *cq, int cnt, struct ibv_wc *wc);
+uint8_t vcq_sl(const struct rnic_wc *wc); /* for ibv_wc.sl */
 /* Takes completions; if there are none and it `drives`, moves the device and looks again. Locked.
  */
 size_t vcq_take(struct vcq *cq, struct rnic_wc *wc, size_t max, bool drives);

@@ -185,6 +185,7 @@ class Sprayer(threading.Thread):
 def spray(_, rng, args):
     sprayer = Sprayer(rng)
     sprayer.start()
+    patience = 600 if args.soak else 60  # a soak stands back on a machine that others use
     end = time.monotonic() + args.soak
     rounds = 0
     while rounds == 0 or time.monotonic() < end:
@@ -192,7 +193,7 @@ def spray(_, rng, args):
         wait_for(18515)
         client = start("ibv_rc_pingpong", "-g", "1", "-c", "-n", "1000", "-s", "9000", "127.0.0.1")
         for process in (server, client):
-            status, out = finish(process)
+            status, out = finish(process, patience)
             expect(status == 0 and re.search("^1000 iters", out, re.MULTILINE) and
                    "invalid" not in out, f"status {status}: {out}")
         rounds += 1
@@ -213,7 +214,7 @@ def main():
     print(f"ROCEDRILL_SEED={args.seed}", flush=True)
     # Whatever hangs ends in time, and nothing is left running.
     signal.signal(signal.SIGALRM, lambda *_: sys.exit("not done in time"))
-    signal.alarm(int(200 + args.soak + 10 * args.times))
+    signal.alarm(int(200 + 2 * args.soak + 10 * args.times))
     try:
         globals()[args.what](os.path.abspath(args.bin), random.Random(args.seed), args)
     finally:

@@ -19,6 +19,8 @@ die() { say "$*"; exit 2; }
 
 . "$here/recorder/fetch.sh"
 . "$here/recorder/initrd.sh"
+# What the recorder has no use for.
+guest_binaries+=(riostream rcopy rdma_server rdma_client rdma_xserver rdma_xclient)
 
 # guest_enter SCRIPT ARGUMENT...: fetches what the guest is made of, then starts the script anew in namespaces
 # of its own; does nothing there. Exit status 77 where that cannot be done.

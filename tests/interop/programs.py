@@ -18,8 +18,6 @@ import pair  # noqa: E402 (tests/programs)
 
 OURS, LINUX = "192.0.2.1", "192.0.2.2"
 TIMEOUT = 120  # s a row; the guest is emulated
-PEER = "linux-rxe-6.1"  # of which deviations are known
-
 
 def rows():
     with open(os.path.join(HERE, "programs.txt"), encoding="utf-8") as lines:
@@ -81,15 +79,31 @@ def gid_index(devinfo, mapped):
 
 def guest_ready(port):
     """A command of the guest that ends when its server listens."""
+    if port.startswith("mc/"):
+        return f"until grep -q {port[3:]} /proc/net/dev_mcast; do sleep 0.1; done"
     if port.startswith("cm/"):
         return "until rdma resource show cm_id | grep -q LISTEN; do sleep 0.1; done"
     return f"until grep -q ':{int(port):04X} [0-9A-F:]* 0A ' /proc/net/tcp /proc/net/tcp6; do sleep 0.1; done"
+
+
+def ready(port):
+    """Whether our server listens, or its interface takes the frames of a multicast group."""
+    if port.startswith("mc/"):
+        return port[3:] in pair.read_table("dev_mcast")
+    return pair.ready(port)
+
+
+def programs(*commands):
+    """What has to be ended when a row fails; sh is the guest's agent too."""
+    return sorted(set(re.findall(r"\b(?:ibv?_|r[cdips]|ucm|uda|mck)\w+", " ".join(commands))))
 
 
 class Run:
     def __init__(self, args, agent):
         self.args, self.agent = args, agent
         self.capture = os.path.join(args.agent, "run.pcapng")
+        self.folder = os.path.join(args.agent, "files")  # of the programs, at both ends
+        self.peer = "linux-rxe-" + re.match(r"\d+\.\d+", args.linux)[0]  # its deviations are known
         self.rnic = [os.path.join(args.bin, "rnic-run"), "-i", "tap0"]
         devinfo = subprocess.run(self.rnic + ["--", "ibv_devinfo", "-v"], text=True, check=True,
                                  stdout=subprocess.PIPE).stdout
@@ -100,23 +114,27 @@ class Run:
         if self.args.loss:
             words += ["--impair", f"loss={self.args.loss:g}%"]
         env = dict(os.environ, RNIC_LINGER="500")  # who ends first answers its peer's repeats
-        line = command.format(SERVER=server, GID=self.gids[0])
+        line = command.format(SERVER=server, OWN=OURS, TMP=self.folder, GID=self.gids[0])
         return subprocess.Popen(words + ["--"] + shlex.split(line), env=env, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                 start_new_session=True)
 
     def theirs(self, command, server):
-        return self.agent.start(command.format(SERVER=server, GID=self.gids[1]))
+        return self.agent.start(command.format(SERVER=server, OWN=LINUX, TMP=self.folder,
+                                               GID=self.gids[1]))
 
     def row(self, fields, we_serve):
         """None, or what went wrong."""
         _, port, server, client, expect = fields
         end = time.monotonic() + TIMEOUT
         process = None
+        shutil.rmtree(self.folder, ignore_errors=True)
+        os.mkdir(self.folder)
+        self.agent.run(f"rm -rf {self.folder}; mkdir -p {self.folder}")
         try:
             if we_serve:
                 process = self.ours(server, OURS)
-                while not pair.ready(port) and process.poll() is None and time.monotonic() < end:
+                while not ready(port) and process.poll() is None and time.monotonic() < end:
                     time.sleep(0.02)
                 number = self.theirs(client, OURS)
             else:
@@ -135,14 +153,13 @@ class Run:
             if self.args.keep and os.path.exists(self.capture):
                 shutil.copy(self.capture, os.path.join(
                     self.args.keep, f"{fields[0]}-{'server' if we_serve else 'client'}.pcapng"))
-            self.agent.run("killall -q -9 " + " ".join(
-                sorted({command.split()[0] for command in (server, client)})) + "; true", 30)
+            self.agent.run(f"killall -q -9 {' '.join(programs(server, client))}; true", 30)
         printed = f"ours: status {process.returncode}\n{text}---- Linux: status {status}\n" + \
             self.agent.text(number)
         if process.returncode or status or not re.search(expect, printed, re.MULTILINE):
             return printed
-        judge = subprocess.run([os.path.join(self.args.bin, "rocedrill"), "check", "--peer", PEER,
-                                self.capture], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        judge = subprocess.run([os.path.join(self.args.bin, "rocedrill"), "check", "--peer",
+                                self.peer, self.capture], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                text=True, check=False)
         return judge.stdout if judge.returncode else None
 

@@ -76,6 +76,8 @@ static bool answer_before(struct rnic_requester *req, rnic_pos pos)
         if (rnic_wr_is_fetch(wqe->opcode))
             return false;
         rnic_requester_answered(req, end < pos ? end : pos);
+        if (req->cur != req->sq.head)
+            continue; /* the next one was sent: there is nothing to settle yet */
         rnic_requester_settle(req, req->hand_now);
         if (!req->started)
             return true; /* a local operation behind it failed */

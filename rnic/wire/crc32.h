@@ -12,10 +12,20 @@
 /* Continues `crc` (0 to begin, else an earlier result) over `len` bytes, as zlib's crc32() does. */
 uint32_t roce_crc32(uint32_t crc, const uint8_t *p, size_t len);
 
+/*
+ * Continues `crc` over the `len` bytes at `from` and copies them to `to`, which does not overlap
+ * them. Each byte is read once, so that the CRC is that of the copy even if somebody writes to
+ * `from` meanwhile, as programs may. One pass on processors that multiply four blocks at once.
+ */
+uint32_t roce_crc32_copy(uint32_t crc, uint8_t *to, const uint8_t *from, size_t len);
+
 /* The portable back end, always there: the reference of the tests. */
 uint32_t roce_crc32_portable(uint32_t crc, const uint8_t *p, size_t len);
 
 /* "isal", "libdeflate" or "portable". */
 const char *roce_crc32_name(void);
+
+/* How this processor copies: "vpclmulqdq" in one pass, "memcpy" in two. */
+const char *roce_crc32_copy_name(void);
 
 #endif

@@ -9,6 +9,10 @@
 
 #define FCS_LEN 4
 
+/* Payload whose copy and CRC are one pass, apart from the CRC of the headers: of less, one call
+ * over all of it takes no longer. */
+#define ONE_PASS_LEN 512
+
 const char *roce_error_text(int error)
 {
     switch ((enum roce_error)error) {
@@ -270,11 +274,43 @@ void roce_pkt_init(struct roce_pkt *pkt, enum roce_encap encap, uint8_t opcode)
     roce_envelope_init(pkt);
 }
 
+/* Few models have another pad count than their payload needs, and no other is copied. */
+static void put_padcnt(const struct roce_pkt *pkt, unsigned padcnt, uint8_t *p)
+{
+    struct roce_bth bth = pkt->bth;
+
+    bth.padcnt = (uint8_t)padcnt;
+    roce_bth_build(&bth, p);
+}
+
+/* Payload and pad, which begin at `p`. Returns the ICRC up to their end, or the model's if that is
+ * kept; the packet is covered from `net` on. */
+static uint32_t put_payload(const struct roce_pkt *pkt, unsigned flags, unsigned padcnt,
+                            uint8_t *net, size_t bth_off, uint8_t *p)
+{
+    uint8_t *pad = p + pkt->payload_len;
+    bool covered = !(flags & ROCE_BUILD_KEEP_ICRC) && pkt->encap != ROCE_ENCAP_NONE;
+    uint32_t icrc;
+
+    for (unsigned i = 0; i < padcnt; i++)
+        pad[i] = flags & ROCE_BUILD_KEEP_PAD ? pkt->pad[i] : 0;
+    if (!covered || pkt->payload_len < ONE_PASS_LEN) {
+        if (pkt->payload_len)
+            memcpy(p, pkt->payload, pkt->payload_len);
+        return flags & ROCE_BUILD_KEEP_ICRC
+                   ? pkt->icrc
+                   : roce_icrc_own(pkt->encap, net, bth_off, (size_t)(pad + padcnt - net));
+    }
+    icrc = roce_icrc_own(pkt->encap, net, bth_off, (size_t)(p - net));
+    icrc = roce_crc32_copy(icrc, p, pkt->payload, pkt->payload_len);
+    return padcnt ? roce_crc32(icrc, pad, padcnt) : icrc;
+}
+
 int roce_pkt_build(const struct roce_pkt *pkt, unsigned flags, uint8_t *buf, size_t cap)
 {
     const struct roce_opcode *op = roce_opcode(pkt->bth.opcode);
     struct roce_wr wr = roce_wr(buf, cap);
-    struct roce_bth bth = pkt->bth;
+    unsigned padcnt = pkt->bth.padcnt;
     size_t bth_off;
     size_t bth_len;
     uint32_t icrc;
@@ -284,10 +320,10 @@ int roce_pkt_build(const struct roce_pkt *pkt, unsigned flags, uint8_t *buf, siz
     if (pkt->payload_len > UINT16_MAX || (pkt->payload_len && !pkt->payload))
         return ROCE_ERR_INVALID;
     if (!(flags & ROCE_BUILD_KEEP_PAD))
-        bth.padcnt = -pkt->payload_len & 3;
-    if (bth.padcnt > sizeof(pkt->pad))
+        padcnt = -pkt->payload_len & 3;
+    if (padcnt > sizeof(pkt->pad))
         return ROCE_ERR_INVALID;
-    bth_len = op->len + (size_t)pkt->payload_len + bth.padcnt + ROCE_ICRC_LEN;
+    bth_len = op->len + (size_t)pkt->payload_len + padcnt + ROCE_ICRC_LEN;
     net_off = pkt->env ? roce_env_build(pkt->env, bth_len, &wr)
                        : roce_envelope_build(pkt, flags, bth_len, &wr);
     if (net_off < 0)
@@ -297,20 +333,14 @@ int roce_pkt_build(const struct roce_pkt *pkt, unsigned flags, uint8_t *buf, siz
     p = roce_wr_room(&wr, bth_len);
     if (!p)
         return ROCE_ERR_NOSPACE;
-    roce_bth_build(&bth, p);
+    roce_bth_build(&pkt->bth, p);
+    if (padcnt != pkt->bth.padcnt)
+        put_padcnt(pkt, padcnt, p);
     for (unsigned i = 0; i < op->hdr_cnt; i++)
         build_ext(pkt, op->hdr[i], p + op->hdr_off[i]);
     p += op->len;
-    if (pkt->payload_len)
-        memcpy(p, pkt->payload, pkt->payload_len);
-    p += pkt->payload_len;
-    for (unsigned i = 0; i < bth.padcnt; i++)
-        *p++ = flags & ROCE_BUILD_KEEP_PAD ? pkt->pad[i] : 0;
-
-    icrc = pkt->icrc;
-    if (!(flags & ROCE_BUILD_KEEP_ICRC))
-        icrc = roce_icrc_own(pkt->encap, buf + net_off, bth_off - (size_t)net_off,
-                             wr.off - ROCE_ICRC_LEN - (size_t)net_off);
+    icrc = put_payload(pkt, flags, padcnt, buf + net_off, bth_off - (size_t)net_off, p);
+    p += pkt->payload_len + padcnt;
     roce_le32_put(p, icrc);
     if (pkt->encap == ROCE_ENCAP_IB_LOCAL || pkt->encap == ROCE_ENCAP_IB_GLOBAL) {
         uint16_t vcrc = pkt->vcrc;

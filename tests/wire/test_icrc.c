@@ -43,6 +43,29 @@ static void crc_back_ends_agree_on_any_split(void)
     }
 }
 
+/* Every length around the vectors, then any, between places of any alignment: copied are those
+ * bytes and no others, and the CRC goes on from any before. */
+static void crc_copies(void)
+{
+    static uint8_t from[5000], to[5000], want[5000];
+    struct rng rng = rng_seed();
+
+    CU_ASSERT(*roce_crc32_copy_name());
+    for (uint32_t round = 0; round < 2000; round++) {
+        size_t len = round < 1200 ? round : rng_below(&rng, 4200);
+        size_t at = rng_below(&rng, 200), off = 1 + rng_below(&rng, 200);
+        uint32_t before = (uint32_t)rng_u64(&rng);
+
+        rng_fill(&rng, from + at, len);
+        memset(to, 0xA5, sizeof(to));
+        memset(want, 0xA5, sizeof(want));
+        memcpy(want + off, from + at, len);
+        EXPECT_EQ(roce_crc32_copy(before, to + off, from + at, len),
+                  roce_crc32_portable(before, from + at, len));
+        CU_ASSERT(memcmp(to, want, sizeof(to)) == 0);
+    }
+}
+
 /*
  * IBTA vol. 1, 7.8, table 29, the sample local packet: its bytes as they go into the CRC (VL and
  * BTH byte 4 already ones), its ICRC 0x9625B75A, and that byte 52 of the packet is 0x96 and byte 55
@@ -340,7 +363,7 @@ static void icrc_of_nothing_is_zero(void)
 }
 
 SUITE("wire.icrc", TEST(crc_has_its_check_value), TEST(crc_back_ends_agree_on_any_split),
-      TEST(ibta_sample_packet), TEST(scapy_ipv4_packet), TEST(scapy_ipv6_packet),
+      TEST(crc_copies), TEST(ibta_sample_packet), TEST(scapy_ipv4_packet), TEST(scapy_ipv6_packet),
       TEST(connectx4_cnp), TEST(both_implementations_agree), TEST(flips_ipv4), TEST(flips_ipv6),
       TEST(flips_rocev1), TEST(flips_native_local), TEST(flips_native_global),
       TEST(what_routers_do_is_no_defect), TEST(own_packets_are_left_as_they_were),

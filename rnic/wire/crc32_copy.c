@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Copy and CRC-32 in one pass: the copy hides behind the multiplications of the CRC. The libraries
+ * have no such function for this polynomial; tests/bench/bench_wire measures both ways.
+ *
+ * The CRC is that of V. Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ
+ * Instruction", Intel, 2009. A block of 128 bits that stands D bits before another is added to that
+ * one as its first half times x^(D+32) and its second half times x^(D-32). Bits are reflected, as
+ * those of the CRC are.
+ */
+#include "wire/crc32.h"
+
+#include <string.h>
+
+#if defined(__x86_64__) && (defined(ROCE_CRC_ISAL) || defined(ROCE_CRC_LIBDEFLATE))
+#define FOLDING
+#endif
+
+#ifdef FOLDING
+#include <immintrin.h>
+#include <stdbool.h>
+
+#define FOLDS  __attribute__((target("avx2,avx512f,pclmul,vpclmulqdq")))
+#define VECTOR 64u  /* bytes of one, which are four blocks */
+#define LANES  4u   /* vectors that are folded side by side: one alone waits for itself */
+#define LEAST  256u /* bytes; of fewer, two passes take no longer */
+
+/* x^(D+32) and x^(D-32) modulo the polynomial, reflected and moved up by a bit. A wrong number
+ * makes wrong CRCs: the tests compare them with those of another implementation. */
+static const uint64_t by_128[2] = {0x1751997D0, 0x0CCAA009E};
+static const uint64_t by_512[2] = {0x154442BD4, 0x1C6E41596};
+static const uint64_t by_2048[2] = {0x11542778A, 0x1322D1430};
+static const uint64_t to_last[8] = {/* of the four blocks of a vector to the last one */
+                                    0x03DB1ECDC, 0x174359406, 0x0F1DA05AA, 0x15A546366,
+                                    0x1751997D0, 0x0CCAA009E, 0,           0};
+static const uint64_t by_64[2] = {0x163CD6124, 0}; /* 32 bits */
+static const uint64_t barrett[2] = {0x1DB710641,
+                                    0x1F7011641}; /* the polynomial, and x^64 over it */
+
+FOLDS static inline __m512i fold(__m512i x, const uint64_t by[2], __m512i to)
+{
+    enum { SUM = 0x96 }; /* the truth table of a ^ b ^ c */
+    __m512i k = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)by));
+
+    return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(x, k, 0x00),
+                                     _mm512_clmulepi64_epi128(x, k, 0x11), to, SUM);
+}
+
+FOLDS static inline __m128i fold_blocks(__m512i x)
+{
+    __m512i k = _mm512_loadu_si512(to_last);
+    __m512i y = _mm512_xor_si512(_mm512_clmulepi64_epi128(x, k, 0x00),
+                                 _mm512_clmulepi64_epi128(x, k, 0x11));
+    __m256i half = _mm256_xor_si256(_mm512_castsi512_si256(y), _mm512_extracti64x4_epi64(y, 1));
+
+    return _mm_xor_si128(
+        _mm_xor_si128(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1)),
+        _mm512_extracti32x4_epi32(x, 3));
+}
+
+/* What is left of 128 bits, and of the 32 zeros that a CRC appends. */
+FOLDS static inline uint32_t reduce(__m128i x)
+{
+    const __m128i low = _mm_setr_epi32(-1, 0, 0, 0);
+    const __m128i k128 = _mm_loadu_si128((const __m128i *)(const void *)by_128);
+    const __m128i k64 = _mm_loadu_si128((const __m128i *)(const void *)by_64);
+    const __m128i k = _mm_loadu_si128((const __m128i *)(const void *)barrett);
+    __m128i q;
+
+    x = _mm_xor_si128(_mm_srli_si128(x, 8), _mm_clmulepi64_si128(x, k128, 0x10));
+    x = _mm_xor_si128(_mm_srli_si128(x, 4), _mm_clmulepi64_si128(_mm_and_si128(x, low), k64, 0x00));
+    q = _mm_clmulepi64_si128(_mm_and_si128(x, low), k, 0x10);
+    q = _mm_clmulepi64_si128(_mm_and_si128(q, low), k, 0x00);
+    return (uint32_t)_mm_extract_epi32(_mm_xor_si128(x, q), 1);
+}
+
+FOLDS static inline __m512i move(uint8_t *to, const uint8_t *from)
+{
+    __m512i v = _mm512_loadu_si512(from);
+
+    _mm512_storeu_si512(to, v);
+    return v;
+}
+
+/* `cnt` >= LANES vectors. */
+FOLDS static uint32_t fold_copy(uint32_t crc, uint8_t *to, const uint8_t *from, size_t cnt)
+{
+    __m512i x[LANES];
+
+    for (unsigned i = 0; i < LANES; i++)
+        x[i] = move(to + i * VECTOR, from + i * VECTOR);
+    x[0] = _mm512_xor_si512(x[0], _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)~crc)));
+    for (cnt -= LANES; cnt >= LANES; cnt -= LANES) {
+        to += LANES * VECTOR;
+        from += LANES * VECTOR;
+        for (unsigned i = 0; i < LANES; i++)
+            x[i] = fold(x[i], by_2048, move(to + i * VECTOR, from + i * VECTOR));
+    }
+    for (unsigned i = 1; i < LANES; i++)
+        x[i] = fold(x[i - 1], by_512, x[i]);
+    for (; cnt; cnt--) {
+        x[LANES - 1] = fold(x[LANES - 1], by_512, move(to + LANES * VECTOR, from + LANES * VECTOR));
+        to += VECTOR;
+        from += VECTOR;
+    }
+    return ~reduce(fold_blocks(x[LANES - 1]));
+}
+
+static bool can_fold(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("vpclmulqdq");
+}
+#endif
+
+uint32_t roce_crc32_copy(uint32_t crc, uint8_t *to, const uint8_t *from, size_t len)
+{
+#ifdef FOLDING
+    if (len >= LEAST && can_fold()) {
+        size_t whole = len / VECTOR * VECTOR;
+
+        crc = fold_copy(crc, to, from, len / VECTOR);
+        to += whole;
+        from += whole;
+        len -= whole;
+    }
+#endif
+    if (len == 0)
+        return crc;
+    memcpy(to, from, len);
+    return roce_crc32(crc, to, len);
+}
+
+const char *roce_crc32_copy_name(void)
+{
+#ifdef FOLDING
+    if (can_fold())
+        return "vpclmulqdq";
+#endif
+    return "memcpy";
+}

@@ -76,6 +76,14 @@ static int hash_pages(struct closed_conn *conn, const struct memory *memory)
     return 0;
 }
 
+int closed_note_done(struct closed_dones *dones, const struct closed_done *done)
+{
+    if (!VEC_GROW(dones->done, dones->cnt, dones->cap))
+        return -1;
+    dones->done[dones->cnt++] = *done;
+    return 0;
+}
+
 /* ---- all connections ---------------------------------------------------------------------------
  */
 
@@ -95,8 +103,6 @@ static int play(struct closed_conn *conn, const struct closed_ends *ends, uint32
     conn->verdict = VERDICT_PASS;
     if (run->setup.skip || run->failed)
         return skip(conn, run->setup.skip ? run->setup.skip : run->failed);
-    if (setup_svc(&run->setup) == ROCE_SVC_XRC)
-        return skip(conn, "XRC: a closed loop of it is not made yet");
     if (works_derive(&conn->works, &run->setup) != 0)
         return -1;
     if (conn->works.skip)
@@ -146,6 +152,10 @@ int closed_play(struct closed *closed, const struct drive *drive, const struct c
     }
     if (rc == 0 && ends->sides == REPLAY_BOTH && ends->exchanges)
         rc = play_exchanges(closed, ends->exchanges, &editor, record);
+    if (rc == 0 && ends->streams) {
+        record_next(record);
+        rc = closed_streams_play(&closed->streams, ends->streams, ends->sides, &editor, record);
+    }
     memcpy(closed->struck, editor.struck, sizeof(closed->struck));
     editor_free(&editor);
     free_all(memory, drive->device_cnt);
@@ -164,6 +174,7 @@ void closed_free(struct closed *closed)
     }
     free(closed->conn);
     free(closed->cm);
+    closed_streams_free(&closed->streams);
     memset(closed, 0, sizeof(*closed));
 }
 
@@ -306,21 +317,22 @@ void closed_judge(struct closed *closed, const struct closed *clean)
         closed_cm_judge(&closed->cm[i], &clean->cm[i]);
 }
 
+/* What fails weighs more than what passes, and that more than what is skipped. */
+static void weigh(enum verdict *sum, enum verdict verdict)
+{
+    if (verdict == VERDICT_FAIL || (verdict == VERDICT_PASS && *sum == VERDICT_SKIPPED))
+        *sum = verdict;
+}
+
 enum verdict closed_verdict(const struct closed *closed)
 {
     enum verdict verdict = VERDICT_SKIPPED;
 
-    for (size_t i = 0; i < closed->cnt; i++) {
-        if (closed->conn[i].verdict == VERDICT_FAIL)
-            return VERDICT_FAIL;
-        if (closed->conn[i].verdict == VERDICT_PASS)
-            verdict = VERDICT_PASS;
-    }
-    for (size_t i = 0; i < closed->cm_cnt; i++) {
-        if (closed->cm[i].verdict == VERDICT_FAIL)
-            return VERDICT_FAIL;
-        if (closed->cm[i].verdict == VERDICT_PASS)
-            verdict = VERDICT_PASS;
-    }
+    for (size_t i = 0; i < closed->cnt; i++)
+        weigh(&verdict, closed->conn[i].verdict);
+    for (size_t i = 0; i < closed->cm_cnt; i++)
+        weigh(&verdict, closed->cm[i].verdict);
+    for (size_t i = 0; i < closed->streams.streams.cnt; i++)
+        weigh(&verdict, closed->streams.streams.stream[i].verdict);
     return verdict;
 }

@@ -23,13 +23,14 @@
  * recording does not send anything again.
  *
  * The connections, and the two directions of one, are played one after the other, on the memory
- * that those before them left. QPs are connected without the
- * connection manager; its exchanges are played after that, each by itself: closed_cm.h.
+ * that those before them left. QPs are connected without the connection manager; its exchanges are
+ * played after that, each by itself: closed_cm.h; then what is not acknowledged: closed_stream.h.
  */
 #ifndef REPLAY_CLOSED_H
 #define REPLAY_CLOSED_H
 
 #include "closed_cm.h"
+#include "closed_stream.h"
 #include "compare.h"
 #include "edit.h"
 #include "post.h"
@@ -76,6 +77,7 @@ struct closed {
     size_t cnt;
     struct closed_cm *cm; /* one for each exchange, if ours is at both ends */
     size_t cm_cnt;
+    struct closed_streams streams; /* of UC and UD */
     uint64_t struck[EDITS_MAX];
 };
 
@@ -83,8 +85,12 @@ struct closed {
 struct closed_ends {
     unsigned sides;
     const struct exchanges *exchanges; /* of the communication manager, or NULL */
+    const struct streams *streams;     /* of UC and UD, or NULL */
     const struct post *post;           /* which answers were taken; only if ours requests alone */
 };
+
+/* Adds one. 0, or -1 without memory. */
+int closed_note_done(struct closed_dones *dones, const struct closed_done *done);
 
 /* Where what was exchanged is written: record.h. NULL: nowhere. */
 struct record;

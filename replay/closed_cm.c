@@ -222,7 +222,8 @@ static int send_frame(struct loop *l, enum exchange_role role, const uint8_t mad
         record_frame(l->record, l->now, frame, in.len, out->note);
         out->note[0] = '\0';
     }
-    return link_send(&l->link, out, role == EXCHANGE_ACTIVE, l->now);
+    return link_send(&l->link, out, &(struct link_to){.responder = role == EXCHANGE_ACTIVE},
+                     l->now);
 }
 
 /* What the programs are told and the managers send, until nothing is left. */

@@ -20,7 +20,7 @@ static void pass_held(struct link *link, const struct link_frame *by)
     }
 }
 
-int link_send(struct link *link, const struct edit_out *out, bool to_responder, uint64_t now)
+int link_send(struct link *link, const struct edit_out *out, const struct link_to *to, uint64_t now)
 {
     for (unsigned i = 0; i < out->copies; i++) {
         struct link_frame *frame;
@@ -31,7 +31,8 @@ int link_send(struct link *link, const struct edit_out *out, bool to_responder, 
         *frame = (struct link_frame){.due = now + LINK_DELAY_NS + out->delay,
                                      .order = link->order++,
                                      .hold = out->hold,
-                                     .to_responder = to_responder,
+                                     .to_responder = to->responder,
+                                     .mark = to->mark,
                                      .forged = out->forged,
                                      .len = (uint32_t)out->len,
                                      .data = malloc(out->len),

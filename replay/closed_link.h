@@ -20,7 +20,8 @@ struct link_frame {
     uint64_t order; /* of those due at the same time */
     uint32_t hold;  /* frames that still have to pass it */
     bool to_responder;
-    bool forged; /* nobody sent it like this */
+    uint32_t mark; /* the sender's, see struct link_to */
+    bool forged;   /* nobody sent it like this */
     uint32_t len;
     uint8_t *data;
     char *note; /* or NULL */
@@ -32,8 +33,15 @@ struct link {
     uint64_t order;
 };
 
+/* Which way a frame goes. */
+struct link_to {
+    bool responder;
+    uint32_t mark; /* comes with the frame */
+};
+
 /* Puts what came out of the editor on its way. 0, or -1 without memory. */
-int link_send(struct link *link, const struct edit_out *out, bool to_responder, uint64_t now);
+int link_send(struct link *link, const struct edit_out *out, const struct link_to *to,
+              uint64_t now);
 
 /* When the next frame arrives; UINT64_MAX: none. */
 uint64_t link_due(const struct link *link);

@@ -5,14 +5,9 @@
 #include <string.h>
 #include "closed_link.h"
 #include "closed_recorded.h"
+#include "closed_user.h"
 #include "feed.h"
-#include "judge.h"
 #include "posted.h"
-
-#define TIME_BASE UINT64_C(1000000000)
-
-/* One frame leaves an end in this time: 4 KiB at 160 Gbit/s. It bounds what is on the link. */
-#define TX_NS UINT64_C(200)
 
 /* The local ACK timeout of a closed loop's requester is the recorded one's, but 4.2 ms at least: as
  * long as edits hold frames back; 67 ms, as programs have it, where that has none. */
@@ -25,18 +20,6 @@
 /* Events for each PSN and in all; more is a conversation without an end. */
 #define EVENTS_A_PSN 1000u
 #define EVENTS_MIN   (UINT64_C(1) << 20)
-
-/* One of the two devices. */
-struct end {
-    struct rnic *rnic;
-    struct rnic_pd *pd;
-    struct rnic_cq *cq;
-    struct rnic_qp *qp;
-    struct judge judge;
-    bool judged;
-    rnic_time tx_free; /* when it can send next */
-    bool pending;      /* it may have a frame to send */
-};
 
 struct loop {
     struct closed_conn *conn;
@@ -53,12 +36,8 @@ struct loop {
     int64_t near; /* rel of the latest PSN looked at: PSNs wrap */
     struct posted *posted;
     size_t posted_cnt;
-    bool full;            /* the send queue, since the last completion */
-    uint32_t *starve;     /* per work: how often its responder still has no receive WQE */
-    uint8_t *invalidated; /* per region */
-    uint8_t *recv_buf;
-    uint32_t recv_key;
-    uint32_t recv_cnt;
+    bool full; /* the send queue, since the last completion */
+    struct user user;
     int64_t lost[LOST_MAX]; /* rel of the latest frames that were lost, a ring */
     size_t lost_cnt;        /* in all */
     struct edit_out out;
@@ -66,71 +45,6 @@ struct loop {
 
 /* ---- setting up --------------------------------------------------------------------------------
  */
-
-static const char *end_open(struct end *end, const uint8_t addr[16], enum roce_encap encap,
-                            const uint8_t mac[6], uint32_t cqes)
-{
-    struct rnic_attr attr = {.gid_cnt = 1};
-
-    memcpy(attr.mac, mac, 6);
-    memcpy(attr.gid[0].gid, addr, 16);
-    attr.gid[0].type = encap == ROCE_ENCAP_V1 ? RNIC_GID_ROCE_V1 : RNIC_GID_ROCE_V2;
-    end->rnic = rnic_new(&attr);
-    end->judged = judge_init(&end->judge);
-    if (!end->rnic || !end->judged || rnic_pd_new(end->rnic, &end->pd) != 0 ||
-        rnic_cq_new(end->rnic, cqes, &end->cq) != 0)
-        return "no memory for the RNIC";
-    return NULL;
-}
-
-static int bring_up(struct end *end, struct rnic_qp_init *init, struct rnic_qp_attr *attr)
-{
-    int rc;
-
-    init->send_cq = init->recv_cq = end->cq;
-    rc = rnic_qp_new(end->pd, init, &end->qp);
-    for (int state = RNIC_QPS_INIT; rc == 0 && state <= RNIC_QPS_RTS; state++) {
-        attr->state = (enum rnic_qp_state)state;
-        rc = rnic_qp_modify(end->qp, attr, TIME_BASE);
-    }
-    return rc;
-}
-
-static const char *answerer_open(struct loop *l, const struct rnic_qp_attr *common)
-{
-    const struct setup *s = l->setup;
-    struct rnic_mr_attr recv = {.access = RNIC_ACCESS_LOCAL_WRITE};
-    struct rnic_qp_init init = {.type = RNIC_QPT_RC,
-                                .qpn = s->qpn,
-                                .max_recv_wr = 4,
-                                .max_recv_sge = 1,
-                                .max_send_wr = 1,
-                                .max_send_sge = 1,
-                                .no_credits = true};
-    struct rnic_qp_attr qp = *common;
-    struct rnic_mr *mr;
-    int rc;
-
-    qp.access = s->access;
-    qp.dest_qpn = s->peer_qpn;
-    qp.rq_psn = s->rq_psn;
-    qp.rq_msn = s->msn;
-    qp.max_dest_rd_atomic = RNIC_RD_ATOMIC_MAX;
-    qp.min_rnr_timer = s->rnr_code;
-    /* The capture's keys first, so that the buffer's own does not take one of them. */
-    for (uint32_t i = 0; i < l->memory->keys.cnt; i++) {
-        rc = memory_register(&l->memory->region[i], l->answerer.pd);
-        if (rc != 0)
-            return rnic_error_text(rc);
-    }
-    recv.addr = l->recv_buf;
-    recv.len = s->max_recv + 1;
-    if (rnic_mr_reg(l->answerer.pd, &recv, &mr) != 0)
-        return "no memory for the receive buffers";
-    l->recv_key = rnic_mr_key(mr);
-    rc = bring_up(&l->answerer, &init, &qp);
-    return rc == 0 ? NULL : rnic_error_text(rc);
-}
 
 static uint8_t timeout_code(const struct setup *s)
 {
@@ -151,7 +65,7 @@ static const char *open_ends(struct loop *l)
                                 .retry_cnt = s->retry_cnt,
                                 .rnr_retry = 7};
     struct rnic_qp_init init = {
-        .type = RNIC_QPT_RC,
+        .type = setup_svc(s) == ROCE_SVC_XRC ? RNIC_QPT_XRC_SEND : RNIC_QPT_RC,
         .qpn = s->peer_qpn,
         .max_recv_sge = 1,
         .max_send_wr = w->cnt < RNIC_WR_MAX ? (uint32_t)w->cnt : RNIC_WR_MAX,
@@ -161,41 +75,25 @@ static const char *open_ends(struct loop *l)
     uint8_t to[6], from[6];
     struct roce_pkt pkt;
     const char *why;
-    int rc;
 
     trace_parse(first, &pkt);
     feed_macs(first, to, from);
     attr.pkey = pkt.bth.pkey;
-    why = end_open(&l->asker, flow->src, flow->encap, from, init.max_send_wr + 1);
+    why = end_open(&l->asker, flow->src, flow->encap, from, 0, init.max_send_wr + 1);
     if (!why)
-        why = end_open(&l->answerer, flow->dst, flow->encap, to, 1024);
+        why = end_open(&l->answerer, flow->dst, flow->encap, to, 0, 1024);
     if (why)
         return why;
     memcpy(attr.av.dmac, from, 6);
     memcpy(attr.av.dgid, flow->src, 16);
-    why = answerer_open(l, &attr);
+    why = user_open(&l->user, &attr);
     if (why)
         return why;
     memcpy(attr.av.dmac, to, 6);
     memcpy(attr.av.dgid, flow->dst, 16);
     attr.dest_qpn = s->qpn;
     attr.sq_psn = s->sq_psn;
-    rc = bring_up(&l->asker, &init, &attr);
-    return rc == 0 ? NULL : rnic_error_text(rc);
-}
-
-/* How often each message found no receive WQE. */
-static void count_starved(struct loop *l)
-{
-    const struct setup *s = l->setup;
-    const struct works *w = &l->conn->works;
-
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        const struct work *work = s->step[i].no_recv ? works_find(w, s->step[i].rel) : NULL;
-
-        if (work)
-            l->starve[work - w->work]++;
-    }
+    return end_connect(&l->asker, &init, &attr, RNIC_QPS_RTS);
 }
 
 /* ---- work requests -----------------------------------------------------------------------------
@@ -209,7 +107,7 @@ static rnic_time post_time(const struct loop *l)
     if (l->posted_cnt == w->cnt || l->full || !(l->sides & REPLAY_REQUESTER))
         return RNIC_NEVER;
     return setup_packet(l->setup, w->work[l->posted_cnt].post)->time -
-           setup_packet(l->setup, 0)->time + TIME_BASE;
+           setup_packet(l->setup, 0)->time + END_TIME_BASE;
 }
 
 static int post_due(struct loop *l)
@@ -233,14 +131,6 @@ static int post_due(struct loop *l)
 
 /* ---- completions -------------------------------------------------------------------------------
  */
-
-static int note_done(struct closed_dones *dones, const struct closed_done *done)
-{
-    if (!VEC_GROW(dones->done, dones->cnt, dones->cap))
-        return -1;
-    dones->done[dones->cnt++] = *done;
-    return 0;
-}
 
 /* Of the PSNs from `rel` on, the edits took all that a requester may try, or the one NAK of a
  * responder that then stopped and answers no more; that NAK is as good as lost if it overtakes an
@@ -274,126 +164,21 @@ static int take_sent(struct loop *l)
             }
             posted_forget(&l->posted[idx]);
             l->full = false;
-            if (note_done(&l->conn->sent, &done) != 0)
+            if (closed_note_done(&l->conn->sent, &done) != 0)
                 return -1;
         }
     }
     return 0;
 }
 
-static int take_received(struct loop *l)
-{
-    struct rnic_wc wc[16];
-    size_t cnt;
-
-    while ((cnt = rnic_cq_poll(l->answerer.cq, wc, sizeof(wc) / sizeof(wc[0]))) > 0)
-        for (size_t i = 0; i < cnt; i++) {
-            struct closed_done done = {.work = (uint32_t)l->conn->received.cnt,
-                                       .status = wc[i].status};
-
-            if (wc[i].status == RNIC_WC_SUCCESS) {
-                done.len = wc[i].byte_len;
-                done.hash = ((uint64_t)wc[i].flags << 40 ^ (uint64_t)wc[i].solicited << 56) +
-                            wc[i].imm + wc[i].invalidated_key;
-                if (wc[i].opcode == RNIC_WC_RECV && done.len)
-                    done.hash ^= drive_hash(l->recv_buf, done.len);
-            }
-            if (note_done(&l->conn->received, &done) != 0)
-                return -1;
-        }
-    return 0;
-}
-
-/* ---- the responder's user ----------------------------------------------------------------------
+/* ---- frames ------------------------------------------------------------------------------------
  */
-
-static void post_recv(struct loop *l, uint32_t len)
-{
-    struct rnic_sge sge = {.addr = 0, .len = len, .lkey = l->recv_key};
-    struct rnic_recv_wr wr = {.wr_id = l->recv_cnt, .sge = &sge, .sge_cnt = 1};
-
-    if (rnic_post_recv(l->answerer.qp, &wr) == 0)
-        l->recv_cnt++;
-}
 
 static int64_t rel_of(struct loop *l, uint32_t psn)
 {
     l->near += roce_psn_diff(roce_psn_of(psn), roce_psn_add(l->setup->psn, (int32_t)l->near));
     return l->near;
 }
-
-/* Does before a request what the recorded responder's user had done before it; *withdrawn is the
- * region to register again after it, or NULL. 0, or -1 without memory. */
-static int prepare(struct loop *l, const struct roce_pkt *pkt, struct memory_region **withdrawn)
-{
-    const struct works *w = &l->conn->works;
-    const struct roce_opcode *op = pkt->op;
-    int64_t rel = rel_of(l, pkt->bth.psn);
-    const struct entry *e = setup_entry(l->setup, rel);
-    const struct step *step = e ? &l->setup->step[e->step] : NULL;
-    const struct work *work = works_find(w, rel);
-    bool needs = op->kind == ROCE_KIND_SEND ? roce_opcode_starts(op) : roce_opcode_ends(op);
-    struct memory_region *region = NULL;
-    struct rnic_qp_view view;
-
-    *withdrawn = NULL;
-    rnic_qp_view(l->answerer.qp, &view);
-    if (view.epsn != pkt->bth.psn || view.state == RNIC_QPS_ERR)
-        return 0;
-    if (roce_opcode_uses_rq(op) && needs && view.recv_wr == 0) {
-        if (work && l->starve[work - w->work])
-            l->starve[work - w->work]--;
-        else
-            post_recv(l, step && step->recv_len != RECV_FULL ? step->recv_len : l->setup->max_recv);
-    }
-    if (roce_pkt_has(pkt, ROCE_HDR_ATOMICETH))
-        region = memory_find(l->memory, pkt->atomiceth.rkey);
-    else if (roce_pkt_has(pkt, ROCE_HDR_RETH))
-        region = memory_find(l->memory, pkt->reth.rkey);
-    if (!region)
-        return 0;
-    if (step && step->withdraw) {
-        /* A key that a SEND invalidated is for our RNIC to refuse. */
-        if (l->invalidated[region - l->memory->region])
-            return 0;
-        memory_withdraw(region);
-        *withdrawn = region;
-    } else if (l->invalidated[region - l->memory->region]) {
-        /* Used again after it was invalidated: it was registered anew. */
-        memory_withdraw(region);
-        l->invalidated[region - l->memory->region] = 0;
-    }
-    return *withdrawn || memory_register(region, l->answerer.pd) == 0 ? 0 : -1;
-}
-
-/* What the request may have changed: a key, or memory. */
-static void note_executed(struct loop *l, const struct roce_pkt *pkt, uint32_t epsn_before)
-{
-    const struct entry *e = setup_entry(l->setup, l->near);
-    struct memory_region *region;
-    struct rnic_qp_view view;
-
-    rnic_qp_view(l->answerer.qp, &view);
-    if (view.epsn == epsn_before)
-        return;
-    if (roce_pkt_has(pkt, ROCE_HDR_IETH)) {
-        region = memory_find(l->memory, pkt->ieth.rkey);
-        if (region)
-            l->invalidated[region - l->memory->region] = 1;
-    }
-    if (!e || (pkt->op->kind != ROCE_KIND_WRITE && pkt->op->kind != ROCE_KIND_ATOMIC_WRITE &&
-               !roce_opcode_is_atomic(pkt->op)))
-        return;
-    region = memory_find(l->memory, e->rkey);
-    if (!region || e->len == 0 || !memory_covers(region, e->va, e->len, 0))
-        return;
-    for (uint64_t page = (e->va - region->low) / MEMORY_PAGE;
-         page <= (e->va - region->low + e->len - 1) / MEMORY_PAGE; page++)
-        region->touched[page] = 1;
-}
-
-/* ---- frames ------------------------------------------------------------------------------------
- */
 
 static bool is_request(const uint8_t *data, size_t len, struct roce_pkt *pkt)
 {
@@ -430,7 +215,7 @@ static int transmit(struct loop *l, struct end *end, const uint8_t *data, size_t
         record_frame(l->record, l->now, data, len, out->note);
         out->note[0] = '\0';
     }
-    return link_send(&l->link, out, asks, l->now);
+    return link_send(&l->link, out, &(struct link_to){.responder = asks}, l->now);
 }
 
 static bool is_ours(const struct loop *l, bool responder)
@@ -442,7 +227,7 @@ static rnic_time recorded_time(const struct loop *l)
 {
     uint64_t due = recorded_due(&l->recorded);
 
-    return due == UINT64_MAX ? RNIC_NEVER : due + TIME_BASE;
+    return due == UINT64_MAX ? RNIC_NEVER : due + END_TIME_BASE;
 }
 
 /* Lets an end send what it can by now. */
@@ -456,7 +241,7 @@ static int pump(struct loop *l, struct end *end)
         if (len == 0) {
             end->pending = false;
         } else {
-            end->tx_free = l->now + (l->sides == REPLAY_BOTH ? TX_NS : 0);
+            end->tx_free = l->now + (l->sides == REPLAY_BOTH ? END_TX_NS : 0);
             if (transmit(l, end, buf, len) != 0)
                 return -1;
         }
@@ -481,30 +266,20 @@ static int replay_due(struct loop *l)
 
 static int arrive_at_answerer(struct loop *l, const struct link_frame *frame)
 {
-    struct memory_region *withdrawn = NULL;
-    struct rnic_qp_view before;
     struct roce_pkt pkt;
+    struct user_turn turn = {.pkt = &pkt};
     bool good = is_request(frame->data, frame->len, &pkt) && !roce_pkt_dropped(&pkt) &&
                 roce_pkt_icrc_check(&pkt, NULL) == ROCE_ICRC_GOOD;
 
-    rnic_qp_view(l->answerer.qp, &before);
-    if (good && prepare(l, &pkt, &withdrawn) != 0)
-        return -1;
+    if (good) {
+        turn.rel = rel_of(l, pkt.bth.psn);
+        if (user_before(&l->user, &turn) != 0)
+            return -1;
+    }
     rnic_input(l->answerer.rnic, frame->data, frame->len, l->now);
-    if (withdrawn && memory_register(withdrawn, l->answerer.pd) != 0)
+    if (good && user_after(&l->user, &turn) != 0)
         return -1;
-    if (good)
-        note_executed(l, &pkt, before.epsn);
-    return take_received(l);
-}
-
-/* Frames that reached the device and none of its QPs. */
-static uint64_t ignored_cnt(const struct rnic *rnic)
-{
-    struct rnic_counters c;
-
-    rnic_counters_get(rnic, &c);
-    return c.rx_not_roce + c.rx_malformed + c.rx_icrc_encapsulated + c.rx_no_qp + c.rx_bad_pkey;
+    return user_poll(&l->user, &l->conn->received);
 }
 
 static int arrive(struct loop *l)
@@ -514,7 +289,7 @@ static int arrive(struct loop *l)
     uint64_t before;
     int rc = 0;
 
-    before = ignored_cnt(end->rnic);
+    before = end_ignored(end);
     end->pending = true;
     if (!is_ours(l, frame.to_responder)) {
         if (!frame.to_responder)
@@ -525,7 +300,7 @@ static int arrive(struct loop *l)
         record_frame(l->record, l->now, frame.data, frame.len, frame.note ? frame.note : "");
         rnic_input(l->asker.rnic, frame.data, frame.len, l->now);
     }
-    if (ignored_cnt(end->rnic) == before)
+    if (end_ignored(end) == before)
         judge_frame(&end->judge, false, frame.data, frame.len, l->now);
     if (frame.forged)
         judge_doubt(&end->judge);
@@ -540,20 +315,6 @@ static int arrive(struct loop *l)
 static rnic_time sooner(rnic_time a, rnic_time b)
 {
     return a < b ? a : b;
-}
-
-static rnic_time end_next(const struct end *end)
-{
-    return end->pending ? end->tx_free : rnic_deadline(end->rnic);
-}
-
-static int expire(struct loop *l, struct end *end)
-{
-    if (rnic_deadline(end->rnic) > l->now)
-        return 0;
-    rnic_expire(end->rnic, l->now);
-    end->pending = true;
-    return 0;
 }
 
 static int settle(struct loop *l)
@@ -574,19 +335,15 @@ static int run(struct loop *l)
             break;
         l->now = at > l->now ? at : l->now;
         if (post_due(l) != 0 || replay_due(l) != 0 ||
-            (link_due(&l->link) <= l->now && arrive(l) != 0) || expire(l, &l->asker) != 0 ||
-            expire(l, &l->answerer) != 0 || settle(l) != 0)
+            (link_due(&l->link) <= l->now && arrive(l) != 0))
+            return -1;
+        end_expire(&l->asker, l->now);
+        end_expire(&l->answerer, l->now);
+        if (settle(l) != 0)
             return -1;
     }
     l->conn->stuck = l->sides == REPLAY_BOTH && l->conn->sent.cnt != w->cnt;
     return 0;
-}
-
-static void end_close(struct end *end)
-{
-    if (end->judged)
-        judge_finish(&end->judge);
-    rnic_del(end->rnic);
 }
 
 static void close_ends(struct loop *l)
@@ -631,7 +388,7 @@ int closed_conn_play(struct closed_conn *conn, const struct closed_ends *ends, u
                      .memory = memory,
                      .editor = editor,
                      .record = record,
-                     .now = TIME_BASE,
+                     .now = END_TIME_BASE,
                      .near = conn->works.setup->first};
     int rc = 0;
 
@@ -642,13 +399,10 @@ int closed_conn_play(struct closed_conn *conn, const struct closed_ends *ends, u
         return 0;
     }
     l.posted = calloc(conn->works.cnt + 1, sizeof(*l.posted));
-    l.starve = calloc(conn->works.cnt + 1, sizeof(*l.starve));
-    l.invalidated = calloc(memory->keys.cnt + 1, 1);
-    l.recv_buf = calloc(1, (size_t)l.setup->max_recv + 1);
-    if (!l.posted || !l.starve || !l.invalidated || !l.recv_buf || take_recorded(&l, ends) != 0) {
+    if (user_init(&l.user, &conn->works, memory, &l.answerer) != 0 || !l.posted ||
+        take_recorded(&l, ends) != 0) {
         rc = -1;
     } else {
-        count_starved(&l);
         *why = open_ends(&l);
         if (!*why)
             rc = run(&l);
@@ -659,8 +413,6 @@ int closed_conn_play(struct closed_conn *conn, const struct closed_ends *ends, u
     for (size_t i = 0; l.posted && i < conn->works.cnt; i++)
         free(l.posted[i].data);
     free(l.posted);
-    free(l.starve);
-    free(l.invalidated);
-    free(l.recv_buf);
+    user_free(&l.user);
     return rc;
 }

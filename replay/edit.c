@@ -9,11 +9,13 @@
 #define PSN_NONE UINT32_MAX
 #define IP4_CSUM 10u /* offset in the header */
 #define ECN_CE   3u
+#define ETH_LEN  14u /* what of a frame the ICRC does not cover, and a receiver looks at */
 
 /* What occurrences are counted of. */
 struct place {
     uint32_t edit;
     uint32_t conn;
+    uint32_t stream[2];
     uint32_t psn;
     uint32_t way;
 };
@@ -77,7 +79,9 @@ static bool fits(const struct edit_spec *spec, const struct edit_frame *in,
 {
     int64_t psn = spec->relative ? in->rel : (int64_t)pkt->bth.psn;
 
-    return (spec->conn == 0 || spec->conn == in->conn) && (spec->ways & in->way) &&
+    return (spec->conn == 0 || spec->conn == in->conn) &&
+           (spec->stream == 0 || spec->stream == in->stream[0] || spec->stream == in->stream[1]) &&
+           (spec->ways & in->way) &&
            (!spec->psn || (in->way != EDIT_CM && psn >= spec->psn_from && psn <= spec->psn_to)) &&
            has_word(pkt->op->name, spec->op);
 }
@@ -88,6 +92,7 @@ static uint32_t occurrence(struct editor *editor, size_t edit, const struct edit
 {
     struct place place = {.edit = (uint32_t)edit,
                           .conn = in->conn,
+                          .stream = {in->stream[0], in->stream[1]},
                           .psn = editor->edits->spec[edit].psn ? pkt->bth.psn : PSN_NONE,
                           .way = in->way};
     uint32_t cnt = editor->seen.cnt, at;
@@ -197,7 +202,8 @@ static void add_note(struct edit_out *out, const char *text)
 }
 
 /* Makes the ICRC right again, and says what a receiver makes of the frame. */
-static void close_frame(struct edit_out *out, uint32_t before, bool keep_icrc)
+static void close_frame(struct edit_out *out, const struct edit_frame *in, uint32_t before,
+                        bool keep_icrc)
 {
     struct roce_pkt pkt;
     uint32_t icrc = 0;
@@ -209,9 +215,10 @@ static void close_frame(struct edit_out *out, uint32_t before, bool keep_icrc)
         roce_le32_put(out->data + pkt.icrc_off, icrc);
         roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, out->data, out->len, out->len);
     }
-    out->damaged = roce_pkt_dropped(&pkt) || roce_pkt_icrc_check(&pkt, &icrc) != ROCE_ICRC_GOOD;
-    /* The ICRC covers all that means something to a receiver. */
-    out->forged = !out->damaged && icrc != before;
+    /* The ICRC covers all that means something to a receiver. Where it is right the packet may be
+     * malformed: a receiver may drop it or refuse it (R072), which nobody asked for either. */
+    out->damaged = roce_pkt_icrc_check(&pkt, &icrc) != ROCE_ICRC_GOOD;
+    out->forged = !out->damaged && (icrc != before || memcmp(out->data, in->data, ETH_LEN) != 0);
 }
 
 int editor_pass(struct editor *editor, const struct edit_frame *in, struct edit_out *out)
@@ -250,6 +257,6 @@ int editor_pass(struct editor *editor, const struct edit_frame *in, struct edit_
         add_note(out, spec->text);
     }
     if (out->changed)
-        close_frame(out, icrc, keep_icrc);
+        close_frame(out, in, icrc, keep_icrc);
     return 0;
 }

@@ -37,7 +37,8 @@ void editor_free(struct editor *editor);
 
 /* A frame that one end sent. */
 struct edit_frame {
-    uint32_t conn; /* from 1 */
+    uint32_t conn;      /* from 1; 0: of none ... */
+    uint32_t stream[2]; /* ... but of these two streams, the sender's and the receiver's, from 1 */
     enum edit_way way;
     int64_t rel; /* of its PSN, from the connection's first */
     uint64_t now;

@@ -14,7 +14,8 @@
 const char edit_spec_help[] =
     "edits, ACTION[@WHERE,...]: drop, dup[=COPIES], delay=TIME, reorder[=FRAMES],\n"
     "  corrupt[=payload|header|icrc[+BYTE]], ce, set=[roce.]HEADER.FIELD=VALUE\n"
-    "  where: conn=N, dir=request|response|cm, psn=[+]N[..N] (+ counts from the first), op=NAME,\n"
+    "  where: conn=N, stream=N, dir=request|response|cm, psn=[+]N[..N] (+ counts from the first), "
+    "op=NAME,\n"
     "  nth=N[..N]|all, p=CHANCE, icrc=fix|keep; such as drop@p=0.01, drop@psn=+3,\n"
     "  set=aeth.syndrome=0x60@dir=response,nth=2 (replay/replay.md has the whole grammar)\n";
 
@@ -212,12 +213,16 @@ static int read_place(struct edit_spec *spec, char *word, bool *nth, struct faul
     uint64_t n;
 
     if (!arg || arg[1] == '\0')
-        return bad(spec, fault, word, "none of conn=, dir=, psn=, op=, nth=, p=, icrc=");
+        return bad(spec, fault, word, "none of conn=, stream=, dir=, psn=, op=, nth=, p=, icrc=");
     *arg++ = '\0';
     if (strcmp(word, "conn") == 0) {
         if (!number(arg, UINT32_MAX, &n) || n == 0)
             return bad(spec, fault, arg, "not a connection");
         spec->conn = (uint32_t)n;
+    } else if (strcmp(word, "stream") == 0) {
+        if (!number(arg, UINT32_MAX, &n) || n == 0)
+            return bad(spec, fault, arg, "not a stream");
+        spec->stream = (uint32_t)n;
     } else if (strcmp(word, "dir") == 0) {
         spec->ways = strcmp(arg, "request") == 0    ? EDIT_REQUEST
                      : strcmp(arg, "response") == 0 ? EDIT_RESPONSE
@@ -250,7 +255,7 @@ static int read_place(struct edit_spec *spec, char *word, bool *nth, struct faul
             return bad(spec, fault, arg, "none of fix, keep");
         spec->keep_icrc = strcmp(arg, "keep") == 0;
     } else {
-        return bad(spec, fault, word, "none of conn=, dir=, psn=, op=, nth=, p=, icrc=");
+        return bad(spec, fault, word, "none of conn=, stream=, dir=, psn=, op=, nth=, p=, icrc=");
     }
     return 0;
 }

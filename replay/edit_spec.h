@@ -11,6 +11,7 @@
  * payload, header or icrc; one random bit of it, or of that byte of it | "ce" ECN: congestion
  * experienced | "set=" FIELD "=" VALUE               FIELD: [roce.]HEADER.FIELD of wire/headers.def
  *   WHERE   = "conn=" N          connection, counted from 1 as the report does
+ *           | "stream=" N        stream of UC or UD, by its sender's or its receiver's number
  *           | "dir=" DIR         request, response or cm
  *           | "psn=" PSN [ ".." PSN ]   "+5" counts from the connection's first PSN, "5" is
  * absolute | "op=" TEXT         the opcode's name has it, case does not matter: "read", "ack" |
@@ -61,10 +62,11 @@ struct edit_spec {
     uint8_t bytes[16]; /* ... of a field of more than 64 bits, or of an address */
     bool keep_icrc;
 
-    uint32_t conn; /* 0: any */
-    unsigned ways; /* enum edit_way */
-    bool psn;      /* psn_from .. psn_to are given ... */
-    bool relative; /* ... from the first of the connection */
+    uint32_t conn;   /* 0: any */
+    uint32_t stream; /* likewise */
+    unsigned ways;   /* enum edit_way */
+    bool psn;        /* psn_from .. psn_to are given ... */
+    bool relative;   /* ... from the first of the connection */
     uint32_t psn_from, psn_to;
     char op[32];               /* "": any */
     uint32_t nth_from, nth_to; /* from 1 */

@@ -53,6 +53,7 @@ static int play_closed(struct job *job, FILE *text, const struct replay *replay,
     int rc;
 
     closed.exchanges = &replay->exchanges;
+    closed.streams = &replay->streams;
     rc = closed_sum_run(&sum, &replay->drive, &closed, fault);
 
     if (rc == 0) {

@@ -6,9 +6,7 @@
 #include <string.h>
 #include "delivery.h"
 #include "feed.h"
-
-/* Addresses that are stood in for. */
-#define DEVICES_MAX 256u
+#include "host.h"
 
 /* What a fresh receive buffer is full of, so that a byte too many shows. */
 #define FILL 0xA5
@@ -17,17 +15,6 @@
 #define SLACK 4096u
 
 #define TIME_BASE UINT64_C(1000000000)
-
-/* One address with its RNIC. */
-struct host {
-    uint8_t addr[16];
-    enum roce_encap encap;
-    const char *failed; /* why it cannot be stood in for, or NULL */
-    struct memory memory;
-    struct rnic *rnic;
-    struct rnic_pd *pd;
-    struct rnic_cq *cq;
-};
 
 /* A stream while it is played. */
 struct receiver {
@@ -38,119 +25,24 @@ struct receiver {
     uint32_t len;
     uint32_t used; /* bytes of `buf` that may not be FILL */
     struct rnic_mr *mr;
+    bool doubt; /* something reached it that nobody sent: see receive_frame() */
 };
 
-struct stage {
+struct receive {
     struct streams *streams;
-    struct host host[DEVICES_MAX];
-    size_t host_cnt;
+    struct hosts hosts;
     struct receiver *receiver; /* one for each stream */
 };
 
-/* ---- hosts -------------------------------------------------------------------------------------
- */
-
-/* A member of a group, since the packets name none: the first other end of the capture, or the
- * address after the sender's. */
-static void member_of(const struct trace *trace, const struct stream *s, uint8_t out[16])
-{
-    for (uint32_t i = 0; i < trace->flows.cnt && i < STREAMS_MAX; i++) {
-        const struct trace_flow *flow = &trace->flow[i];
-
-        if (flow->encap == s->encap && memcmp(flow->src, s->peer, 16) != 0) {
-            memcpy(out, flow->src, 16);
-            return;
-        }
-    }
-    memcpy(out, s->peer, 16);
-    out[15] = out[15] == 0xFE ? 1 : (uint8_t)(out[15] + 1);
-}
-
-static struct host *host_of(struct stage *st, const struct stream *s)
-{
-    uint8_t addr[16];
-    struct host *host;
-
-    memcpy(addr, s->addr, 16);
-    if (s->multicast)
-        member_of(st->streams->trace, s, addr);
-    for (size_t i = 0; i < st->host_cnt; i++)
-        if (st->host[i].encap == s->encap && memcmp(st->host[i].addr, addr, 16) == 0)
-            return &st->host[i];
-    if (st->host_cnt == DEVICES_MAX)
-        return NULL;
-    host = &st->host[st->host_cnt++];
-    memcpy(host->addr, addr, 16);
-    host->encap = s->encap;
-    memory_init(&host->memory);
-    return host;
-}
-
-/* The memory that the WRITEs of a stream go to. */
-static int claim(const struct trace *trace, const struct stream *s, struct memory *memory)
-{
-    struct roce_pkt pkt;
-
-    for (size_t i = 0; i < s->cnt; i++) {
-        const struct trace_packet *p = &trace->pkt[s->pkt[i]];
-
-        if (p->dropped || !roce_opcode_has(roce_opcode(p->opcode), ROCE_HDR_RETH))
-            continue;
-        trace_parse(p, &pkt);
-        if (pkt.reth.dma_len <= RNIC_MESSAGE_MAX &&
-            memory_claim(memory, pkt.reth.rkey, pkt.reth.va, pkt.reth.dma_len,
-                         RNIC_ACCESS_REMOTE_WRITE) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-static const struct trace_packet *first_good(const struct trace *trace, const struct stream *s)
-{
-    for (size_t i = 0; i < s->cnt; i++)
-        if (!trace->pkt[s->pkt[i]].dropped)
-            return &trace->pkt[s->pkt[i]];
-    return &trace->pkt[s->pkt[0]];
-}
-
-static const char *host_open(struct host *host, const struct trace *trace, const struct stream *s)
-{
-    static const uint8_t member[6] = {0x02, 0, 0, 0, 0, 0x02};
-    struct rnic_attr attr = {.gid_cnt = 1};
-    uint8_t src[6];
-    const char *why = memory_map(&host->memory);
-
-    if (why)
-        return why;
-    feed_macs(first_good(trace, s), attr.mac, src);
-    if (s->multicast)
-        memcpy(attr.mac, member, sizeof(member));
-    memcpy(attr.gid[0].gid, host->addr, 16);
-    attr.gid[0].type = host->encap == ROCE_ENCAP_V1 ? RNIC_GID_ROCE_V1 : RNIC_GID_ROCE_V2;
-    attr.pkey[attr.pkey_cnt++] = s->pkey;
-    host->rnic = rnic_new(&attr);
-    if (!host->rnic || rnic_pd_new(host->rnic, &host->pd) != 0 ||
-        rnic_cq_new(host->rnic, 64, &host->cq) != 0)
-        return "no memory for the RNIC";
-    for (uint32_t i = 0; i < host->memory.keys.cnt; i++) {
-        int rc;
-
-        if (host->memory.region[i].rkey == 0)
-            return "R_Key 0 is used, which our RNIC cannot be made to have";
-        rc = memory_register(&host->memory.region[i], host->pd);
-        if (rc != 0)
-            return rnic_error_text(rc);
-    }
-    return NULL;
-}
-
-static void host_close(struct host *host)
-{
-    for (uint32_t i = 0; i < host->memory.keys.cnt; i++)
-        host->memory.region[i].mr = NULL; /* freed with the RNIC */
-    rnic_del(host->rnic);
-    memory_free(&host->memory);
-}
+/* A frame that reaches a host: of stream `stream`, standing for packet `pkt` of the trace. */
+struct arrival {
+    uint32_t stream;
+    uint32_t pkt;
+    const uint8_t *frame;
+    size_t len;
+    const struct roce_pkt *parsed;
+    bool damaged; /* a conformant receiver drops it */
+};
 
 /* ---- QPs ---------------------------------------------------------------------------------------
  */
@@ -220,25 +112,25 @@ static const char *qp_open(struct receiver *r, const struct stream *s, const str
 
 /* The buffers of a stream, and its QP in place of an earlier one with its number. NULL, or why not.
  */
-static const char *open_receiver(struct stage *st, uint32_t idx, const struct roce_pkt *first,
+static const char *open_receiver(struct receive *rx, uint32_t idx, const struct roce_pkt *first,
                                  rnic_time now)
 {
-    const struct stream *s = &st->streams->stream[idx];
-    struct receiver *r = &st->receiver[idx];
+    const struct stream *s = &rx->streams->stream[idx];
+    struct receiver *r = &rx->receiver[idx];
     struct rnic_mr_attr attr = {.access = RNIC_ACCESS_LOCAL_WRITE};
     const char *why;
 
-    for (size_t i = 0; i < st->streams->cnt; i++) {
-        struct receiver *other = &st->receiver[i];
+    for (size_t i = 0; i < rx->streams->cnt; i++) {
+        struct receiver *other = &rx->receiver[i];
 
-        if (other->qp && other->host == r->host && st->streams->stream[i].qpn == s->qpn &&
-            !s->multicast && !st->streams->stream[i].multicast) {
+        if (other->qp && other->host == r->host && rx->streams->stream[i].qpn == s->qpn &&
+            !s->multicast && !rx->streams->stream[i].multicast) {
             rnic_qp_del(other->qp);
             other->qp = NULL;
         }
     }
     if (!r->buf) {
-        r->len = longest(st->streams->trace, s) + SLACK;
+        r->len = longest(rx->streams->trace, s) + SLACK;
         r->buf = malloc(r->len);
         attr.addr = r->buf;
         attr.len = r->len;
@@ -309,15 +201,14 @@ static const uint8_t *place_of(const struct receiver *r, const struct delivered 
                : NULL;
 }
 
-static void compare_bytes(const struct receiver *r, const struct trace_packet *p,
-                          const struct roce_pkt *pkt, const struct delivered *want,
-                          struct field_diffs *d)
+static void compare_bytes(const struct receiver *r, const struct roce_pkt *pkt,
+                          const struct delivered *want, struct field_diffs *d)
 {
-    const uint8_t *place = place_of(r, want, p->payload_len);
+    const uint8_t *place = place_of(r, want, pkt->payload_len);
 
-    if (p->payload_len && (!place || memcmp(place, trace_payload(p), p->payload_len) != 0))
+    if (pkt->payload_len && (!place || memcmp(place, pkt->payload, pkt->payload_len) != 0))
         fields_differ(d, "data", "as captured", "other bytes in memory");
-    if (!want->write && place && place[p->payload_len] != FILL)
+    if (!want->write && place && place[pkt->payload_len] != FILL)
         fields_differ(d, "data", "nothing after the message", "bytes after it");
     if (r->delivery.stream->svc == ROCE_SVC_UD)
         compare_area(r->buf, pkt, d);
@@ -364,116 +255,220 @@ static void clean(struct receiver *r, const struct stream *s, const struct roce_
         r->used = end < r->len ? (uint32_t)end : r->len;
 }
 
-static int play(struct stage *st, uint32_t idx, uint32_t pkt_idx, rnic_time now)
+/* Gives a frame to the host's RNIC, and compares what becomes of it with what has to. */
+static int play(struct receive *rx, const struct arrival *a, rnic_time now)
 {
-    struct stream *s = &st->streams->stream[idx];
-    struct receiver *r = &st->receiver[idx];
-    const struct trace_packet *p = &st->streams->trace->pkt[pkt_idx];
+    struct stream *s = &rx->streams->stream[a->stream];
+    struct receiver *r = &rx->receiver[a->stream];
     struct delivered want = {.fate = DELIVERY_DROPPED, .rule = "it is damaged"};
     struct field_diffs d = {.cnt = 0};
     uint8_t frame[ROCE_FRAME_MAX];
+    const struct roce_pkt *pkt = a->parsed;
     char text[96] = "none";
-    struct roce_pkt pkt;
     struct rnic_wc wc[4];
     struct guard guard;
     size_t cnt;
 
-    trace_parse(p, &pkt);
-    if (!p->dropped)
-        clean(r, s, &pkt);
-    guard_set(&guard, r, &pkt);
-    feed(r->host->rnic, p, now);
-    if (p->dropped)
+    if (!a->damaged)
+        clean(r, s, pkt);
+    guard_set(&guard, r, pkt);
+    rnic_input(r->host->rnic, a->frame, a->len, now);
+    if (a->damaged)
         s->damaged++;
     else
-        want = delivery_take(&r->delivery, &pkt);
-    s->dropped += !p->dropped && want.fate == DELIVERY_DROPPED;
+        want = delivery_take(&r->delivery, pkt);
+    s->dropped += !a->damaged && want.fate == DELIVERY_DROPPED;
     s->compared++;
     cnt = rnic_cq_poll(r->host->cq, wc, sizeof(wc) / sizeof(wc[0]));
     if (want.fate == DELIVERY_COMPLETED && cnt == 1)
-        compare_completion(s, &pkt, &want, &wc[0], r->qp, &d);
+        compare_completion(s, pkt, &want, &wc[0], r->qp, &d);
     else if (cnt != (want.fate == DELIVERY_COMPLETED)) {
         if (cnt)
             snprintf(text, sizeof(text), "%zu: %s", cnt, rnic_wc_status_name(wc[0].status));
         fields_differ(&d, "completion", want.fate == DELIVERY_COMPLETED ? "SUCCESS" : "none", text);
     }
     if (want.fate != DELIVERY_DROPPED && d.cnt == 0)
-        compare_bytes(r, p, &pkt, &want, &d);
+        compare_bytes(r, pkt, &want, &d);
     else if (d.cnt == 0 && guard.at && memcmp(guard.at, guard.before, guard.len) != 0)
         fields_differ(&d, "data", "unchanged", "other bytes in memory");
     if (rnic_output(r->host->rnic, frame, sizeof(frame), now) > 0)
         fields_differ(&d, "answer", "none", "a packet"); /* R162, R178 */
     if (want.fate == DELIVERY_COMPLETED || want.fate == DELIVERY_WHOLE) {
         s->messages++;
-        s->bytes += s->svc == ROCE_SVC_UC ? r->delivery.off : p->payload_len;
+        s->bytes += s->svc == ROCE_SVC_UC ? r->delivery.off : pkt->payload_len;
     }
     if (cnt)
         post_recv(r);
-    return streams_report(st->streams, idx, pkt_idx, &d,
+    return streams_report(rx->streams, a->stream, a->pkt, &d,
                           want.rule ? want.rule : "our RNIC receives this packet differently");
 }
 
 /* ---- all ---------------------------------------------------------------------------------------
  */
 
-static int find_hosts(struct stage *st)
+static int find_hosts(struct receive *rx)
 {
-    for (size_t i = 0; i < st->streams->cnt; i++) {
-        struct stream *s = &st->streams->stream[i];
+    for (size_t i = 0; i < rx->streams->cnt; i++) {
+        struct stream *s = &rx->streams->stream[i];
 
         if (s->role != STREAM_RECEIVER || s->skip)
             continue;
-        st->receiver[i].host = host_of(st, s);
-        if (!st->receiver[i].host)
+        rx->receiver[i].host = hosts_of(&rx->hosts, rx->streams->trace, s);
+        if (!rx->receiver[i].host)
             s->skip = "more addresses than replay stands in for";
-        else if (claim(st->streams->trace, s, &st->receiver[i].host->memory) != 0)
+        else if (host_claim(rx->receiver[i].host, rx->streams->trace, s) != 0)
             return -1;
     }
     return 0;
 }
 
-static int play_packet(struct stage *st, uint32_t idx, uint32_t pkt)
+struct receive *receive_new(struct streams *streams)
 {
-    const struct trace *trace = st->streams->trace;
-    struct stream *s = &st->streams->stream[idx];
-    struct receiver *r = &st->receiver[idx];
-    rnic_time now = trace->pkt[pkt].time - trace->pkt[0].time + TIME_BASE;
-    struct roce_pkt parsed;
+    struct receive *rx = calloc(1, sizeof(*rx));
+
+    if (!rx)
+        return NULL;
+    rx->streams = streams;
+    rx->receiver = calloc(streams->cnt + 1, sizeof(*rx->receiver));
+    if (rx->receiver && find_hosts(rx) == 0)
+        return rx;
+    receive_del(rx);
+    return NULL;
+}
+
+void receive_del(struct receive *rx)
+{
+    if (!rx)
+        return;
+    hosts_close(&rx->hosts);
+    for (size_t i = 0; rx->receiver && i < rx->streams->cnt; i++)
+        free(rx->receiver[i].buf);
+    free(rx->receiver);
+    free(rx);
+}
+
+/* Whether the stream is played; its host and its QP are there then. */
+static bool is_open(struct receive *rx, const struct arrival *a, rnic_time now)
+{
+    struct stream *s = &rx->streams->stream[a->stream];
+    struct receiver *r = &rx->receiver[a->stream];
 
     if (s->skip)
-        return 0;
+        return false;
     if (!r->host->rnic && !r->host->failed)
-        r->host->failed = host_open(r->host, trace, s);
+        r->host->failed = host_open(r->host, rx->streams->trace, s);
     s->skip = r->host->failed;
     if (!s->skip && !r->qp) {
-        if (trace->pkt[pkt].dropped)
-            return 0; /* nothing tells of it, and it tells nothing */
-        trace_parse(&trace->pkt[pkt], &parsed);
-        s->skip = open_receiver(st, idx, &parsed, now);
+        if (a->damaged)
+            return false; /* nothing tells of it, and it tells nothing */
+        s->skip = open_receiver(rx, a->stream, a->parsed, now);
     }
-    return s->skip ? 0 : play(st, idx, pkt, now);
+    return !s->skip;
+}
+
+/* A recorded packet, at its time. */
+static int play_packet(struct receive *rx, uint32_t stream, uint32_t pkt)
+{
+    const struct trace *trace = rx->streams->trace;
+    const struct trace_packet *p = &trace->pkt[pkt];
+    rnic_time now = p->time - trace->pkt[0].time + TIME_BASE;
+    uint8_t frame[ROCE_FRAME_MAX];
+    struct roce_pkt parsed;
+    struct arrival a = {.stream = stream,
+                        .pkt = pkt,
+                        .frame = frame,
+                        .len = feed_frame(p, frame),
+                        .parsed = &parsed,
+                        .damaged = p->dropped};
+
+    trace_parse(p, &parsed);
+    parsed.payload = trace_payload(p);
+    parsed.payload_len = p->payload_len;
+    return is_open(rx, &a, now) ? play(rx, &a, now) : 0;
+}
+
+/* What nobody sent reaches the host: each QP of it may have done anything with it. */
+static void play_forged(struct receive *rx, const struct arrival *a, rnic_time now)
+{
+    struct host *host = rx->receiver[a->stream].host;
+    struct rnic_wc wc[4];
+    size_t cnt;
+
+    rnic_input(host->rnic, a->frame, a->len, now);
+    cnt = rnic_cq_poll(host->cq, wc, sizeof(wc) / sizeof(wc[0]));
+    for (size_t i = 0; i < rx->streams->cnt; i++) {
+        struct receiver *r = &rx->receiver[i];
+
+        if (r->host != host || !r->qp)
+            continue;
+        r->doubt = true;
+        r->used = r->len;
+        if (cnt)
+            post_recv(r); /* it has room for two */
+    }
+}
+
+/* A message that begins, and each datagram, is received whatever came before (R164). */
+static bool is_sure_again(const struct receiver *r, const struct roce_pkt *pkt)
+{
+    struct rnic_qp_view view;
+
+    rnic_qp_view(r->qp, &view);
+    return view.state != RNIC_QPS_ERR && roce_opcode_starts(pkt->op);
+}
+
+/* Whether a datagram reaches the QP of the stream, whatever was done to it: each is received or
+ * dropped for itself, by rules that delivery.h knows. */
+static bool reaches(const struct receiver *r, const struct stream *s, const struct roce_pkt *pkt)
+{
+    uint8_t src[16], dst[16];
+
+    roce_pkt_addr(pkt, src, dst);
+    return s->svc == ROCE_SVC_UD && !s->multicast && r->qp && !roce_pkt_dropped(pkt) &&
+           pkt->op->svc == ROCE_SVC_UD && pkt->encap == s->encap && pkt->bth.dest_qp == s->qpn &&
+           memcmp(dst, s->addr, sizeof(dst)) == 0 &&
+           memcmp(pkt->eth.dst, r->host->mac, sizeof(r->host->mac)) == 0;
+}
+
+int receive_frame(struct receive *rx, const struct receive_in *in, rnic_time now)
+{
+    struct receiver *r = &rx->receiver[in->stream];
+    struct roce_pkt parsed;
+    struct arrival a = {.stream = in->stream,
+                        .pkt = in->pkt,
+                        .frame = in->frame,
+                        .len = in->len,
+                        .parsed = &parsed};
+
+    if (roce_pkt_parse(&parsed, ROCE_LINK_ETHERNET, in->frame, in->len, in->len) != 0)
+        return 0;
+    a.damaged = roce_pkt_dropped(&parsed) || roce_pkt_icrc_check(&parsed, NULL) != ROCE_ICRC_GOOD;
+    if (in->forged && !reaches(r, &rx->streams->stream[in->stream], &parsed)) {
+        if (!rx->streams->stream[in->stream].skip && r->qp)
+            play_forged(rx, &a, now);
+        return 0;
+    }
+    if (!is_open(rx, &a, now))
+        return 0;
+    if (r->doubt && !a.damaged && is_sure_again(r, &parsed)) {
+        r->doubt = false;
+        delivery_init(&r->delivery, &rx->streams->stream[in->stream]);
+    }
+    if (r->doubt) {
+        play_forged(rx, &a, now);
+        return 0;
+    }
+    return play(rx, &a, now);
 }
 
 int receive_all(struct streams *streams)
 {
-    struct stage *st = calloc(1, sizeof(*st));
-    int rc = -1;
+    struct receive *rx = receive_new(streams);
+    int rc = rx ? 0 : -1;
 
-    if (st) {
-        st->streams = streams;
-        st->receiver = calloc(streams->cnt + 1, sizeof(*st->receiver));
-    }
-    if (st && st->receiver)
-        rc = find_hosts(st);
     for (uint32_t i = 0; rc == 0 && i < streams->trace->cnt; i++)
         if (streams->receiver[i] != MAP_NONE)
-            rc = play_packet(st, streams->receiver[i], i);
-    for (size_t i = 0; st && i < st->host_cnt; i++)
-        host_close(&st->host[i]);
-    for (size_t i = 0; st && st->receiver && i < streams->cnt; i++)
-        free(st->receiver[i].buf);
-    if (st)
-        free(st->receiver);
-    free(st);
+            rc = play_packet(rx, streams->receiver[i], i);
+    receive_del(rx);
     return rc;
 }

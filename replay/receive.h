@@ -9,7 +9,31 @@
 #ifndef REPLAY_RECEIVE_H
 #define REPLAY_RECEIVE_H
 
+#include "device/rnic.h"
 #include "stream.h"
+
+/* All receivers while they are played. */
+struct receive;
+
+/* In place of the receivers of all streams of that role; what is found goes into the streams. NULL
+ * without memory. */
+struct receive *receive_new(struct streams *streams);
+void receive_del(struct receive *receive);
+
+/* An Ethernet frame that reaches the receiver of stream `stream`, in the place of packet `pkt` of
+ * the trace. */
+struct receive_in {
+    uint32_t stream;
+    uint32_t pkt;
+    const uint8_t *frame;
+    size_t len;
+    bool forged; /* nobody sent it like this: unless it is a datagram to the same QP, what becomes
+                  * of it is not judged, nor what comes after it, up to the next packet that begins
+                  * a message */
+};
+
+/* Gives it to the receiver and compares. 0, or -1 without memory. */
+int receive_frame(struct receive *receive, const struct receive_in *in, rnic_time now);
 
 /* Plays and compares all streams of the receivers' role. 0, or -1 without memory. */
 int receive_all(struct streams *streams);

@@ -105,13 +105,15 @@ int replay_run(struct replay *replay, const char *path, const struct replay_opti
                      fault) != 0 ||
         play_ends(replay, options, fault) != 0)
         return -1;
-    rc = streams_find(&replay->streams, &replay->trace, replay->sides & REPLAY_RESPONDER,
-                      replay->sides & REPLAY_REQUESTER);
+    rc = streams_find(&replay->streams, &replay->trace,
+                      replay->sides & (REPLAY_RESPONDER | REPLAY_NEITHER),
+                      replay->sides & (REPLAY_REQUESTER | REPLAY_NEITHER));
     if (rc == 0 && replay->sides & REPLAY_RESPONDER)
         rc = receive_all(&replay->streams);
     if (rc == 0 && replay->sides & REPLAY_REQUESTER)
         rc = transmit_all(&replay->streams);
-    streams_judge(&replay->streams);
+    if (replay->sides != REPLAY_NEITHER)
+        streams_judge(&replay->streams);
     if (rc == 0)
         rc = exchanges_replay(&replay->exchanges, &replay->trace, replay->sides & REPLAY_REQUESTER,
                               replay->sides & REPLAY_RESPONDER);

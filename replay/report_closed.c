@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "record.h"
+#include "report_stream.h"
 
 /* Failures that are listed; more are counted. */
 #define FAILURES_MAX 64u
@@ -26,7 +27,8 @@ static int add_exchanges(struct closed_sum *sum, const struct closed *closed)
 {
     for (size_t i = 0; i < closed->cm_cnt; i++) {
         const struct closed_cm *cm = &closed->cm[i];
-        struct closed_failure failure = {.exchange = (uint32_t)i + 1, .seed = closed->seed};
+        struct closed_failure failure = {
+            .what = "exchange", .number = (uint32_t)i + 1, .seed = closed->seed};
 
         sum->frames += cm->frames;
         sum->lost += cm->lost;
@@ -42,13 +44,51 @@ static int add_exchanges(struct closed_sum *sum, const struct closed *closed)
     return 0;
 }
 
+/* The first of its differences in words. */
+static void tell_diff(char *out, size_t size, const struct streams *streams, uint32_t idx)
+{
+    struct text t = text_of(out, size);
+
+    for (size_t i = 0; i < streams->diff_cnt; i++) {
+        const struct diff *d = &streams->diff[i];
+
+        if (d->run != idx)
+            continue;
+        text_add(&t, "frame %u: %s: expected %s, is %s: %s", streams->trace->pkt[d->pkt].frame,
+                 d->field, d->expected, d->actual, d->reason);
+        return;
+    }
+}
+
+static int add_streams(struct closed_sum *sum, const struct closed *closed)
+{
+    const struct closed_streams *play = &closed->streams;
+
+    sum->frames += play->frames;
+    sum->lost += play->lost;
+    sum->damaged += play->damaged;
+    sum->forged += play->forged;
+    for (uint32_t i = 0; i < play->streams.cnt; i++) {
+        struct closed_failure failure = {.what = "stream", .number = i + 1, .seed = closed->seed};
+
+        if (play->streams.stream[i].verdict != VERDICT_FAIL)
+            continue;
+        sum->failed_of[closed->cnt + closed->cm_cnt + i]++;
+        tell_diff(failure.reason, sizeof(failure.reason), &play->streams, i);
+        if (add_failure(sum, &failure) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int add(struct closed_sum *sum, const struct closed *closed)
 {
     for (size_t i = 0; i < EDITS_MAX; i++)
         sum->struck[i] += closed->struck[i];
     for (size_t i = 0; i < closed->cnt; i++) {
         const struct closed_conn *conn = &closed->conn[i];
-        struct closed_failure failure = {.conn = (uint32_t)i + 1, .seed = closed->seed};
+        struct closed_failure failure = {
+            .what = "connection", .number = (uint32_t)i + 1, .seed = closed->seed};
 
         sum->frames += conn->frames;
         sum->lost += conn->lost;
@@ -64,7 +104,7 @@ static int add(struct closed_sum *sum, const struct closed *closed)
         if (add_failure(sum, &failure) != 0)
             return -1;
     }
-    return add_exchanges(sum, closed);
+    return add_exchanges(sum, closed) != 0 ? -1 : add_streams(sum, closed);
 }
 
 static int play(struct closed_sum *sum, const struct drive *drive,
@@ -92,12 +132,14 @@ int closed_sum_run(struct closed_sum *sum, const struct drive *drive,
     int rc;
 
     memset(sum, 0, sizeof(*sum));
-    sum->failed_of = calloc(drive->run_cnt + (options->exchanges ? options->exchanges->cnt : 0) + 1,
+    sum->failed_of = calloc(drive->run_cnt + (options->exchanges ? options->exchanges->cnt : 0) +
+                                (options->streams ? options->streams->cnt : 0) + 1,
                             sizeof(*sum->failed_of));
     if (!sum->failed_of)
         return fault_set(fault, "%s: no memory", drive->trace->name);
     sum->ends = (struct closed_ends){.sides = options->sides ? options->sides : REPLAY_BOTH,
                                      .exchanges = options->exchanges,
+                                     .streams = options->streams,
                                      .post = &sum->post};
     if (sum->ends.sides == REPLAY_REQUESTER && post_all(&sum->post, drive, fault) != 0)
         return -1;
@@ -141,7 +183,24 @@ const char *closed_sum_skip_reason(const struct closed_sum *sum)
     for (size_t i = 0; i < sum->clean.cm_cnt; i++)
         if (sum->clean.cm[i].verdict == VERDICT_SKIPPED)
             return sum->clean.cm[i].reason;
-    return "no RC connection in it";
+    for (uint32_t i = 0; i < sum->clean.streams.streams.cnt; i++)
+        if (closed_streams_has(&sum->clean.streams, i) && sum->clean.streams.streams.stream[i].skip)
+            return sum->clean.streams.streams.stream[i].skip;
+    return "no connection and no stream in it";
+}
+
+size_t closed_sum_skipped(const struct closed_sum *sum)
+{
+    size_t cnt = 0;
+
+    for (size_t i = 0; i < sum->clean.cnt; i++)
+        cnt += sum->clean.conn[i].verdict == VERDICT_SKIPPED;
+    for (size_t i = 0; i < sum->clean.cm_cnt; i++)
+        cnt += sum->clean.cm[i].verdict == VERDICT_SKIPPED;
+    for (uint32_t i = 0; i < sum->clean.streams.streams.cnt; i++)
+        cnt += closed_streams_has(&sum->clean.streams, i) &&
+               sum->clean.streams.streams.stream[i].verdict == VERDICT_SKIPPED;
+    return cnt;
 }
 
 /* ---- words -------------------------------------------------------------------------------------
@@ -198,6 +257,32 @@ static void print_exchange(FILE *out, const struct closed_sum *sum, size_t i)
                 cm->verdict == VERDICT_FAIL ? cm->reason : "");
 }
 
+static enum verdict stream_verdict(const struct closed_sum *sum, uint32_t i)
+{
+    return sum->failed_of[sum->clean.cnt + sum->clean.cm_cnt + i]
+               ? VERDICT_FAIL
+               : sum->clean.streams.streams.stream[i].verdict;
+}
+
+static void print_stream(FILE *out, const struct closed_sum *sum, uint32_t i)
+{
+    const struct stream *s = &sum->clean.streams.streams.stream[i];
+    char ends[256], why[CLOSED_REASON_MAX] = "";
+    struct text t = text_of(ends, sizeof(ends));
+
+    if (!closed_streams_has(&sum->clean.streams, i))
+        return;
+    report_stream_ends(&t, s);
+    tell_diff(why, sizeof(why), &sum->clean.streams.streams, i);
+    fprintf(out, "stream %" PRIu32 ": %s: %s %s", i + 1, ends, stream_role_name(s->role),
+            verdict_name(stream_verdict(sum, i)));
+    if (s->verdict == VERDICT_SKIPPED)
+        fprintf(out, ": %s\n", s->skip);
+    else
+        fprintf(out, ", %u messages, %u frames%s%s\n", s->messages, s->compared,
+                *why ? "; without any edit " : "", why);
+}
+
 static const char *const sides[] = {
     [REPLAY_RESPONDER] = "responder", [REPLAY_REQUESTER] = "requester", [REPLAY_BOTH] = "both"};
 static const char *const ends_text[] = {
@@ -218,6 +303,8 @@ void report_closed_text(FILE *out, const struct closed_sum *sum,
         print_conn(out, sum, i);
     for (size_t i = 0; i < sum->clean.cm_cnt; i++)
         print_exchange(out, sum, i);
+    for (uint32_t i = 0; i < sum->clean.streams.streams.cnt; i++)
+        print_stream(out, sum, i);
     fprintf(out,
             "%" PRIu64 " frames, %" PRIu64 " dropped, %" PRIu64 " damaged, %" PRIu64
             " forged, %" PRIu64 " requests sent again",
@@ -231,10 +318,8 @@ void report_closed_text(FILE *out, const struct closed_sum *sum,
         fprintf(out, "edit %s: %" PRIu64 " frames%s\n", options->edits.spec[i].text, sum->struck[i],
                 sum->struck[i] ? "" : " (it fits none)");
     for (size_t i = 0; i < sum->failure_cnt; i++)
-        fprintf(out, "seed %" PRIu64 ": %s %u: %s\n", sum->failure[i].seed,
-                sum->failure[i].conn ? "connection" : "exchange",
-                sum->failure[i].conn ? sum->failure[i].conn : sum->failure[i].exchange,
-                sum->failure[i].reason);
+        fprintf(out, "seed %" PRIu64 ": %s %u: %s\n", sum->failure[i].seed, sum->failure[i].what,
+                sum->failure[i].number, sum->failure[i].reason);
     if (sum->failure_cnt == 0)
         return;
     fprintf(out, "again with: rocedrill replay --closed%s",
@@ -281,28 +366,34 @@ static json_t *failure_json(const struct closed_failure *failure)
 
     snprintf(field, sizeof(field), "seed %" PRIu64, failure->seed);
     snprintf(again, sizeof(again), "--seed %" PRIu64 " repeats it", failure->seed);
-    return json_pack(
-        "{s:i, s:I, s:i, s:s, s:s, s:s, s:s}", failure->conn ? "connection" : "exchange",
-        (int)(failure->conn ? failure->conn : failure->exchange), "seed", (json_int_t)failure->seed,
-        "frame", 0, "field", field, "expected", "what the rules and the play without edits say",
-        "actual", failure->reason, "reason", again);
+    return json_pack("{s:i, s:I, s:i, s:s, s:s, s:s, s:s}", failure->what, (int)failure->number,
+                     "seed", (json_int_t)failure->seed, "frame", 0, "field", field, "expected",
+                     "what the rules and the play without edits say", "actual", failure->reason,
+                     "reason", again);
 }
 
 json_t *report_closed_json(const struct closed_sum *sum, const struct closed_options *options)
 {
     json_t *connections = json_array(), *failures = json_array(), *edits = json_array();
+    json_t *streams = json_array();
 
     for (size_t i = 0; i < sum->clean.cnt; i++)
         json_array_append_new(connections, conn_json(sum, i));
+    for (uint32_t i = 0; i < sum->clean.streams.streams.cnt; i++) {
+        json_t *stream = report_stream_json(&sum->clean.streams.streams, i);
+
+        json_object_set_new(stream, "verdict", json_string(verdict_name(stream_verdict(sum, i))));
+        json_array_append_new(streams, stream);
+    }
     for (size_t i = 0; i < sum->failure_cnt; i++)
         json_array_append_new(failures, failure_json(&sum->failure[i]));
     for (size_t i = 0; i < options->edits.cnt; i++)
         json_array_append_new(edits, json_pack("{s:s, s:I}", "edit", options->edits.spec[i].text,
                                                "frames", (json_int_t)sum->struck[i]));
     return json_pack(
-        "{s:s, s:s, s:o, s:o, s:{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}}",
+        "{s:s, s:s, s:o, s:o, s:o, s:{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}}",
         "file", sum->clean.drive->trace->name, "verdict", verdict_name(closed_sum_verdict(sum)),
-        "connections", connections, "differences", failures, "closed", "side",
+        "connections", connections, "streams", streams, "differences", failures, "closed", "side",
         sides[sum->ends.sides], "seed", (json_int_t)options->seed, "plays", (json_int_t)sum->plays,
         "plays_failed", (json_int_t)sum->failed, "frames", (json_int_t)sum->frames, "dropped",
         (json_int_t)sum->lost, "damaged", (json_int_t)sum->damaged, "forged",

@@ -10,8 +10,8 @@
 
 /* A connection that failed with a seed. */
 struct closed_failure {
-    uint32_t conn;     /* from 1, or 0 ... */
-    uint32_t exchange; /* ... and this is, from 1 */
+    const char *what; /* "connection", "exchange" or "stream" */
+    uint32_t number;  /* from 1 */
     uint64_t seed;
     char reason[CLOSED_REASON_MAX];
 };
@@ -28,13 +28,15 @@ struct closed_sum {
     uint64_t struck[EDITS_MAX];
     struct closed_failure *failure;
     size_t failure_cnt, failure_cap;
-    uint32_t *failed_of; /* per connection, then per exchange: plays that failed */
+    uint32_t *failed_of; /* per connection, exchange and stream, one after the other: plays that
+                          * failed */
 };
 
 /* How plays are asked for. */
 struct closed_options {
     struct edits edits;
     const struct exchanges *exchanges; /* of the capture, or NULL */
+    const struct streams *streams;     /* likewise */
     unsigned sides;                    /* our RNIC's, of enum replay_side; 0 is both */
     uint64_t seed;                     /* of the first play */
     uint32_t repeat;                   /* plays, each with the next seed; >= 1 */
@@ -49,6 +51,9 @@ void closed_sum_free(struct closed_sum *sum);
 
 enum verdict closed_sum_verdict(const struct closed_sum *sum);
 const char *closed_sum_skip_reason(const struct closed_sum *sum);
+
+/* Connections, exchanges and streams that are skipped. */
+size_t closed_sum_skipped(const struct closed_sum *sum);
 
 void report_closed_text(FILE *out, const struct closed_sum *sum,
                         const struct closed_options *options);

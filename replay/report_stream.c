@@ -18,8 +18,7 @@ static const char *service(const struct stream *s)
     return s->qpn == ROCE_QP_GSI ? "UD to and from QP 1 (management)" : "UD";
 }
 
-/* "192.0.2.1 → 192.0.2.2 QP 0x000011" and the like: what belongs together here. */
-static void add_ends(struct text *t, const struct stream *s)
+void report_stream_ends(struct text *t, const struct stream *s)
 {
     if (s->role == STREAM_RECEIVER && s->svc == ROCE_SVC_UD) {
         text_add(t, "to ");
@@ -89,7 +88,7 @@ void report_stream_text(FILE *out, const struct streams *streams, uint32_t idx, 
     char buf[256];
     struct text t = text_of(buf, sizeof(buf));
 
-    add_ends(&t, s);
+    report_stream_ends(&t, s);
     if (brief && s->verdict == VERDICT_PASS) {
         fprintf(out, "stream %u: %s: %s PASS: %u packet%s compared\n", idx + 1, buf,
                 stream_role_name(s->role), s->compared, s->compared == 1 ? "" : "s");

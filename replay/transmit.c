@@ -4,27 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include "feed.h"
+#include "message.h"
 #include "posted.h"
 
-/* The wire may show a packet twice; further apart than this it was sent twice. */
-#define DUPLICATE_NS 1000000u
-
-#define TIME_BASE UINT64_C(1000000000)
-
-/* A message as far as the capture has it. */
-struct message {
-    size_t from, to;  /* its packets: stream.pkt[from .. to) and more, see `taken` */
-    uint32_t psn;     /* of its first packet */
-    uint32_t psn_cnt; /* packets it has */
-    uint64_t len;
-    const char *odd; /* why it cannot be posted, or NULL */
-};
-
-struct stage {
+struct transmit {
     struct streams *streams;
     struct stream *stream;
     uint32_t idx;
-    const struct trace *trace;
+    struct message_source source;
+    struct message message; /* the next one ... */
+    bool more;              /* ... if there is one */
+    const struct transmit_sink *sink;
     struct rnic *rnic;
     struct rnic_pd *pd;
     struct rnic_cq *cq;
@@ -35,128 +25,25 @@ struct stage {
     rnic_time now;
 };
 
-static const struct trace_packet *packet(const struct stage *st, size_t i)
-{
-    return &st->trace->pkt[st->stream->pkt[i]];
-}
-
-/* ---- messages ----------------------------------------------------------------------------------
- */
-
-/* The wire shows a packet again. */
-static bool is_repeated(const struct stage *st, size_t i)
-{
-    const struct trace_packet *p = packet(st, i), *q;
-
-    if (i == 0)
-        return false;
-    q = packet(st, i - 1);
-    return p->psn == q->psn && p->opcode == q->opcode && p->cap_len == q->cap_len &&
-           p->payload_off == q->payload_off && p->time - q->time < DUPLICATE_NS &&
-           memcmp(trace_payload(p), trace_payload(q), p->cap_len - p->payload_off) == 0;
-}
-
-/* How many packets the message has if `last` is the last one seen of it, and its length; what was
- * not seen of a SEND is taken to be one byte in one packet for each PSN before `next`. */
-static void measure(const struct stage *st, struct message *m, const struct roce_pkt *first,
-                    size_t last, uint32_t next)
-{
-    const struct trace_packet *p = packet(st, last);
-    uint32_t mtu = st->stream->mtu;
-    uint32_t seen = (p->psn - m->psn + 1) & ROCE_PSN_MASK;
-    bool ended = roce_opcode_ends(roce_opcode(p->opcode));
-
-    if (first->op->kind == ROCE_KIND_WRITE) {
-        m->len = first->reth.dma_len;
-        m->psn_cnt = roce_psn_cnt(first->reth.dma_len, mtu);
-        if (m->len > RNIC_MESSAGE_MAX || seen > m->psn_cnt || ended != (seen == m->psn_cnt) ||
-            (ended && (uint64_t)(seen - 1) * mtu + p->payload_len != m->len))
-            m->odd = "its packets have lengths that no conformant sender sends";
-        return;
-    }
-    if (ended) {
-        m->psn_cnt = seen;
-        m->len = (uint64_t)(seen - 1) * mtu + p->payload_len;
-        return;
-    }
-    m->psn_cnt = (next - m->psn) & ROCE_PSN_MASK;
-    m->len = (uint64_t)(m->psn_cnt - 1) * mtu + 1;
-    if (m->psn_cnt <= seen)
-        m->odd = "a message begins inside it";
-    if (m->len > st->trace->bytes + mtu)
-        m->odd = "too much of it is missing";
-}
-
-static bool is_message(const struct stage *st, const struct roce_opcode *op)
-{
-    return op->kind == ROCE_KIND_SEND ||
-           (st->stream->svc == ROCE_SVC_UC && op->kind == ROCE_KIND_WRITE);
-}
-
-/* The message that packet `from` begins: its packets, as far as they follow, up to the next
- * beginning. */
-static struct message read_message(const struct stage *st, size_t from)
-{
-    struct message m = {.from = from, .psn = packet(st, from)->psn};
-    size_t last = from, i;
-    uint32_t next;
-    struct roce_pkt first;
-
-    trace_parse(packet(st, from), &first);
-    for (i = from + 1; i < st->stream->cnt; i++) {
-        const struct trace_packet *p = packet(st, i);
-        const struct roce_opcode *op = roce_opcode(p->opcode);
-
-        if (roce_opcode_ends(roce_opcode(packet(st, last)->opcode)))
-            break;
-        if (p->dropped || is_repeated(st, i))
-            continue;
-        if (!is_message(st, op) || roce_opcode_starts(op) || op->kind != first.op->kind ||
-            roce_psn_diff(roce_psn_of(p->psn), roce_psn_of(packet(st, last)->psn)) <= 0)
-            break;
-        last = i;
-    }
-    m.to = last + 1;
-    next = (packet(st, last)->psn + 2) & ROCE_PSN_MASK;
-    for (; i < st->stream->cnt; i++)
-        if (!packet(st, i)->dropped && !is_repeated(st, i)) {
-            next = packet(st, i)->psn;
-            break;
-        }
-    for (i = from; i < m.to; i++) {
-        const struct trace_packet *p = packet(st, i);
-        const struct roce_opcode *op = roce_opcode(p->opcode);
-
-        if (!p->dropped &&
-            (roce_opcode_ends(op) ? p->payload_len > st->stream->mtu ||
-                                        (op->pos == ROCE_POS_LAST && p->payload_len == 0)
-                                  : p->payload_len != st->stream->mtu))
-            m.odd = "its packets have lengths that no conformant sender sends";
-    }
-    if (!m.odd)
-        measure(st, &m, &first, last, next);
-    return m;
-}
-
 /* ---- the RNIC ----------------------------------------------------------------------------------
  */
 
-static const char *stage_open(struct stage *st)
+static const char *open_device(struct transmit *t)
 {
-    const struct stream *s = st->stream;
+    const struct stream *s = t->stream;
     struct rnic_attr attr = {.gid_cnt = 1};
     size_t first = 0;
     uint8_t dst[6];
 
-    while (packet(st, first)->dropped)
+    while (message_packet(&t->source, first)->dropped)
         first++; /* one is good, else it is not played */
 
-    feed_macs(packet(st, first), dst, attr.mac);
+    feed_macs(message_packet(&t->source, first), dst, attr.mac);
     memcpy(attr.gid[0].gid, s->addr, 16);
     attr.gid[0].type = s->encap == ROCE_ENCAP_V1 ? RNIC_GID_ROCE_V1 : RNIC_GID_ROCE_V2;
     attr.pkey[attr.pkey_cnt++] = s->pkey;
-    st->rnic = rnic_new(&attr);
-    if (!st->rnic || rnic_pd_new(st->rnic, &st->pd) != 0 || rnic_cq_new(st->rnic, 16, &st->cq) != 0)
+    t->rnic = rnic_new(&attr);
+    if (!t->rnic || rnic_pd_new(t->rnic, &t->pd) != 0 || rnic_cq_new(t->rnic, 16, &t->cq) != 0)
         return "no memory for the RNIC";
     return NULL;
 }
@@ -170,16 +57,16 @@ static void fill_av(struct rnic_av *av, const struct trace_packet *p, const stru
 }
 
 /* A QP whose next packet is this one. */
-static const char *open_qp(struct stage *st, const struct trace_packet *p,
+static const char *open_qp(struct transmit *t, const struct trace_packet *p,
                            const struct roce_pkt *pkt)
 {
-    const struct stream *s = st->stream;
+    const struct stream *s = t->stream;
     bool ud = s->svc == ROCE_SVC_UD;
     struct rnic_qp_init init = {.type = !ud                     ? RNIC_QPT_UC
                                         : s->qpn == ROCE_QP_GSI ? RNIC_QPT_GSI
                                                                 : RNIC_QPT_UD,
-                                .recv_cq = st->cq,
-                                .send_cq = st->cq,
+                                .recv_cq = t->cq,
+                                .send_cq = t->cq,
                                 .qpn = ud ? s->qpn : 0,
                                 .max_recv_sge = 1,
                                 .max_send_wr = 1,
@@ -191,47 +78,32 @@ static const char *open_qp(struct stage *st, const struct trace_packet *p,
                                 .sq_psn = pkt->bth.psn};
     int rc;
 
-    if (st->qp)
-        rnic_qp_del(st->qp);
-    st->qp = NULL;
-    rc = rnic_qp_new(st->pd, &init, &st->qp);
+    if (t->qp)
+        rnic_qp_del(t->qp);
+    t->qp = NULL;
+    rc = rnic_qp_new(t->pd, &init, &t->qp);
     if (rc != 0) {
-        st->qp = NULL;
+        t->qp = NULL;
         return rnic_error_text(rc);
     }
     fill_av(&attr.av, p, pkt);
     for (int state = RNIC_QPS_INIT; rc == 0 && state <= RNIC_QPS_RTS; state++) {
         attr.state = (enum rnic_qp_state)state;
-        rc = rnic_qp_modify(st->qp, &attr, st->now);
+        rc = rnic_qp_modify(t->qp, &attr, t->now);
     }
-    st->pkey = pkt->bth.pkey;
-    st->qkey = pkt->deth.qkey;
-    st->next_psn = pkt->bth.psn;
+    t->pkey = pkt->bth.pkey;
+    t->qkey = pkt->deth.qkey;
+    t->next_psn = pkt->bth.psn;
     return rc == 0 ? NULL : rnic_error_text(rc);
 }
 
 /* ---- posting -----------------------------------------------------------------------------------
  */
 
-/* The bytes of a message; zeros where the capture has none. */
-static uint8_t *gather(const struct stage *st, const struct message *m)
-{
-    uint8_t *data = calloc(1, m->len + 1);
-
-    for (size_t i = m->from; data && i < m->to; i++) {
-        const struct trace_packet *p = packet(st, i);
-        uint64_t off = (uint64_t)((p->psn - m->psn) & ROCE_PSN_MASK) * st->stream->mtu;
-
-        if (!p->dropped && off + p->payload_len <= m->len)
-            memcpy(data + off, trace_payload(p), p->payload_len);
-    }
-    return data;
-}
-
-static const char *post(struct stage *st, const struct message *m, uint8_t *data,
+static const char *post(struct transmit *t, const struct message *m, uint8_t *data,
                         struct rnic_mr **mr, struct rnic_ah **ah)
 {
-    const struct trace_packet *p = packet(st, m->from);
+    const struct trace_packet *p = message_packet(&t->source, m->from);
     struct rnic_mr_attr attr = {.addr = data, .len = m->len, .access = RNIC_ACCESS_LOCAL_WRITE};
     struct rnic_send_wr wr = {.flags = RNIC_SEND_SIGNALED};
     struct rnic_sge sge = {.len = (uint32_t)m->len};
@@ -239,9 +111,9 @@ static const char *post(struct stage *st, const struct message *m, uint8_t *data
     int rc = 0;
 
     trace_parse(p, &first);
-    trace_parse(packet(st, m->to - 1), &end);
+    trace_parse(message_packet(&t->source, m->to - 1), &end);
     if (m->len) {
-        rc = rnic_mr_reg(st->pd, &attr, mr);
+        rc = rnic_mr_reg(t->pd, &attr, mr);
         if (rc != 0)
             return rnic_error_text(rc);
         sge.lkey = rnic_mr_key(*mr);
@@ -253,17 +125,17 @@ static const char *post(struct stage *st, const struct message *m, uint8_t *data
     wr.imm = end.immdt.imm;
     wr.remote_addr = first.reth.va;
     wr.rkey = first.reth.rkey;
-    if (st->stream->svc == ROCE_SVC_UD) {
+    if (t->stream->svc == ROCE_SVC_UD) {
         struct rnic_av av = {.sgid_idx = 0};
 
         fill_av(&av, p, &first);
-        rc = rnic_ah_new(st->pd, &av, ah);
+        rc = rnic_ah_new(t->pd, &av, ah);
         wr.ah = *ah;
         wr.remote_qpn = first.bth.dest_qp;
         wr.remote_qkey = first.deth.qkey;
     }
     if (rc == 0)
-        rc = rnic_post_send(st->qp, &wr);
+        rc = rnic_post_send(t->qp, &wr);
     return rc == 0 ? NULL : rnic_error_text(rc);
 }
 
@@ -304,28 +176,29 @@ static void compare(const struct trace_packet *p, const struct roce_pkt *o, stru
 }
 
 /* One packet of ours: with the recorded one of the message that has its PSN, if there is one. */
-static int compare_sent(struct stage *st, const struct message *m, size_t *at,
+static int compare_sent(struct transmit *t, const struct message *m, size_t *at,
                         const struct roce_pkt *ours)
 {
     struct field_diffs d = {.cnt = 0};
 
-    while (*at < m->to &&
-           (packet(st, *at)->dropped || is_repeated(st, *at) ||
-            roce_psn_diff(roce_psn_of(packet(st, *at)->psn), roce_pkt_psn(ours)) < 0))
+    while (
+        *at < m->to &&
+        (message_packet(&t->source, *at)->dropped || message_is_repeated(&t->source, *at) ||
+         roce_psn_diff(roce_psn_of(message_packet(&t->source, *at)->psn), roce_pkt_psn(ours)) < 0))
         ++*at;
-    if (*at == m->to || packet(st, *at)->psn != ours->bth.psn) {
-        st->stream->unseen++;
+    if (*at == m->to || message_packet(&t->source, *at)->psn != ours->bth.psn) {
+        t->stream->unseen++;
         return 0;
     }
-    compare(packet(st, *at), ours, &d);
-    st->stream->compared++;
-    return streams_report(st->streams, st->idx, st->stream->pkt[(*at)++], &d,
+    compare(message_packet(&t->source, *at), ours, &d);
+    t->stream->compared++;
+    return streams_report(t->streams, t->idx, t->stream->pkt[(*at)++], &d,
                           "our RNIC sends this packet differently");
 }
 
-static int take_sent(struct stage *st, const struct message *m)
+static int take_sent(struct transmit *t, const struct message *m)
 {
-    struct stream *s = st->stream;
+    struct stream *s = t->stream;
     uint8_t buf[ROCE_FRAME_MAX];
     struct field_diffs d = {.cnt = 0};
     uint32_t compared = s->compared, want = 0;
@@ -334,23 +207,25 @@ static int take_sent(struct stage *st, const struct message *m)
     struct roce_pkt pkt;
     int rc = 0;
 
-    while (rc == 0 && (len = rnic_output(st->rnic, buf, sizeof(buf), st->now)) > 0) {
+    while (rc == 0 && (len = rnic_output(t->rnic, buf, sizeof(buf), t->now)) > 0) {
         if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, buf, len, len) != 0)
             continue;
-        st->next_psn = (pkt.bth.psn + 1) & ROCE_PSN_MASK;
-        rc = compare_sent(st, m, &at, &pkt);
+        t->next_psn = (pkt.bth.psn + 1) & ROCE_PSN_MASK;
+        rc = compare_sent(t, m, &at, &pkt);
+        if (rc == 0 && t->sink)
+            rc = t->sink->sent(t->sink->ctx, t->idx, at > m->from ? at - 1 : m->from, buf, len);
     }
     for (size_t i = m->from; i < m->to; i++)
-        want += !packet(st, i)->dropped && !is_repeated(st, i);
+        want += !message_packet(&t->source, i)->dropped && !message_is_repeated(&t->source, i);
     if (s->compared - compared != want) {
         s->compared++;
         fields_differ(&d, "packets", "all of the message", "fewer, or others");
     }
-    cnt = rnic_cq_poll(st->cq, wc, 2);
+    cnt = rnic_cq_poll(t->cq, wc, 2);
     if (cnt != 1 || wc[0].status != RNIC_WC_SUCCESS) /* R167 */
         fields_differ(&d, "completion", "SUCCESS",
                       cnt ? rnic_wc_status_name(wc[0].status) : "none");
-    return rc == 0 ? streams_report(st->streams, st->idx, s->pkt[m->from], &d,
+    return rc == 0 ? streams_report(t->streams, t->idx, s->pkt[m->from], &d,
                                     "our RNIC sends this message differently")
                    : rc;
 }
@@ -358,13 +233,14 @@ static int take_sent(struct stage *st, const struct message *m)
 /* ---- a stream ----------------------------------------------------------------------------------
  */
 
-static int play_message(struct stage *st, const struct message *m)
+static int play_message(struct transmit *t)
 {
-    struct stream *s = st->stream;
-    const struct trace_packet *p = packet(st, m->from);
+    struct stream *s = t->stream;
+    const struct message *m = &t->message;
+    const struct trace_packet *p = message_packet(&t->source, m->from);
     struct rnic_mr *mr = NULL;
     struct rnic_ah *ah = NULL;
-    uint8_t *data = gather(st, m);
+    uint8_t *data = message_bytes(&t->source, m);
     struct roce_pkt first;
     bool resumes;
     int rc = 0;
@@ -372,19 +248,18 @@ static int play_message(struct stage *st, const struct message *m)
     if (!data)
         return -1;
     trace_parse(p, &first);
-    st->now = p->time - st->trace->pkt[0].time + TIME_BASE;
-    resumes = st->qp && st->next_psn != p->psn;
+    resumes = t->qp && t->next_psn != p->psn;
     s->resumed += resumes;
     /* A Q_Key with bit 31 is sent by having it (R169). */
-    if (!st->qp || resumes || st->pkey != first.bth.pkey ||
-        (first.deth.qkey >> 31 && first.deth.qkey != st->qkey))
-        s->skip = open_qp(st, p, &first);
+    if (!t->qp || resumes || t->pkey != first.bth.pkey ||
+        (first.deth.qkey >> 31 && first.deth.qkey != t->qkey))
+        s->skip = open_qp(t, p, &first);
     if (!s->skip)
-        s->skip = post(st, m, data, &mr, &ah);
+        s->skip = post(t, m, data, &mr, &ah);
     if (!s->skip) {
         s->messages++;
         s->bytes += m->len;
-        rc = take_sent(st, m);
+        rc = take_sent(t, m);
     }
     rnic_ah_del(ah);
     rnic_mr_dereg(mr);
@@ -392,39 +267,49 @@ static int play_message(struct stage *st, const struct message *m)
     return rc;
 }
 
-static int play(struct stage *st)
+rnic_time transmit_due(const struct transmit *t)
 {
-    struct stream *s = st->stream;
-    int rc = 0;
+    if (!t->more || t->stream->skip)
+        return RNIC_NEVER;
+    return message_packet(&t->source, t->message.from)->time - t->streams->trace->pkt[0].time +
+           TRANSMIT_TIME_BASE;
+}
 
-    for (size_t i = 0; rc == 0 && !s->skip && i < s->cnt;) {
-        const struct trace_packet *p = packet(st, i);
-        const struct roce_opcode *op = roce_opcode(p->opcode);
-        struct message m;
+int transmit_step(struct transmit *t)
+{
+    int rc;
 
-        if (p->dropped || is_repeated(st, i)) {
-            s->damaged += p->dropped;
-            s->repeated += !p->dropped;
-            i++;
-            continue;
-        }
-        if (!is_message(st, op) || !roce_opcode_starts(op)) {
-            s->not_posted++;
-            i++;
-            continue;
-        }
-        m = read_message(st, i);
-        for (size_t k = i; k < m.to; k++) {
-            s->damaged += packet(st, k)->dropped;
-            s->repeated += !packet(st, k)->dropped && is_repeated(st, k);
-        }
-        if (m.odd)
-            s->not_posted += (uint32_t)(m.to - m.from);
-        else
-            rc = play_message(st, &m);
-        i = m.to;
-    }
+    t->now = transmit_due(t);
+    rc = play_message(t);
+    t->more = message_next(&t->source, &t->message);
     return rc;
+}
+
+struct transmit *transmit_new(struct streams *streams, uint32_t idx,
+                              const struct transmit_sink *sink)
+{
+    struct transmit *t = calloc(1, sizeof(*t));
+
+    if (!t)
+        return NULL;
+    *t = (struct transmit){.streams = streams,
+                           .stream = &streams->stream[idx],
+                           .idx = idx,
+                           .source = {.trace = streams->trace, .stream = &streams->stream[idx]},
+                           .sink = sink};
+    if (t->stream->skip)
+        return t;
+    t->stream->skip = open_device(t);
+    t->more = message_next(&t->source, &t->message);
+    return t;
+}
+
+void transmit_del(struct transmit *t)
+{
+    if (!t)
+        return;
+    rnic_del(t->rnic);
+    free(t);
 }
 
 int transmit_all(struct streams *streams)
@@ -432,17 +317,16 @@ int transmit_all(struct streams *streams)
     int rc = 0;
 
     for (uint32_t i = 0; rc == 0 && i < streams->cnt; i++) {
-        struct stage st = {.streams = streams,
-                           .stream = &streams->stream[i],
-                           .idx = i,
-                           .trace = streams->trace,
-                           .now = TIME_BASE};
+        struct transmit *t;
 
-        if (st.stream->role != STREAM_SENDER || st.stream->skip)
+        if (streams->stream[i].role != STREAM_SENDER || streams->stream[i].skip)
             continue;
-        st.stream->skip = stage_open(&st);
-        rc = st.stream->skip ? 0 : play(&st);
-        rnic_del(st.rnic);
+        t = transmit_new(streams, i, NULL);
+        if (!t)
+            return -1;
+        while (rc == 0 && transmit_due(t) != RNIC_NEVER)
+            rc = transmit_step(t);
+        transmit_del(t);
     }
     return rc;
 }

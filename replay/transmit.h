@@ -8,7 +8,34 @@
 #ifndef REPLAY_TRANSMIT_H
 #define REPLAY_TRANSMIT_H
 
+#include "device/rnic.h"
 #include "stream.h"
+
+/* When the first packet of the trace is sent. */
+#define TRANSMIT_TIME_BASE UINT64_C(1000000000)
+
+/* Gets each frame that a sender of ours sends: one of stream `stream`, in the place of its packet
+ * `at` or, if the capture lacks that, of one before it in the message. -1: no memory. */
+struct transmit_sink {
+    void *ctx;
+    int (*sent)(void *ctx, uint32_t stream, size_t at, const uint8_t *frame, size_t len);
+};
+
+/* One sender. */
+struct transmit;
+
+/* In place of the sender of a stream; `sink` may be NULL. What is found goes into the stream. NULL
+ * without memory. */
+struct transmit *transmit_new(struct streams *streams, uint32_t stream,
+                              const struct transmit_sink *sink);
+void transmit_del(struct transmit *transmit);
+
+/* When its next message is posted: as long after TRANSMIT_TIME_BASE as the capture shows.
+ * RNIC_NEVER after the last one. */
+rnic_time transmit_due(const struct transmit *transmit);
+
+/* Posts that message, and compares what is sent. 0, or -1 without memory. */
+int transmit_step(struct transmit *transmit);
 
 /* Plays and compares all streams of the senders' role. 0, or -1 without memory. */
 int transmit_all(struct streams *streams);

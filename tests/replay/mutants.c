@@ -107,7 +107,8 @@ int main(int argc, char **argv)
     }
     if (corpus_add(&corpus, argv[1], &fault) != 0 ||
         edits_add(&closed.edits, "drop@p=0.05", &fault) != 0 ||
-        edits_add(&closed.edits, "dup@p=0.05", &fault) != 0) {
+        edits_add(&closed.edits, "dup@p=0.05", &fault) != 0 ||
+        edits_add(&closed.edits, "set=deth.qkey=5@p=0.2", &fault) != 0) {
         fprintf(stderr, "%s\n", fault.text);
         return 2;
     }

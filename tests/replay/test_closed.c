@@ -47,6 +47,29 @@ static void one_loss_is_one_repetition(void)
     CHECKRUN_EXPECT("$R replay --edit drop@psn=+999999 " SIZES, 0, "(it fits none)", "");
 }
 
+/* UC and UD: what a receiver of ours has to make of what is left is known exactly. */
+static void streams_are_played(void)
+{
+    CHECKRUN_EXPECT("$R replay --edit drop@p=0.2 --edit dup@p=0.2 --edit reorder@p=0.2 --repeat 50 "
+                    "$C/uc-*.pcap $C/ud*.pcap $C/ipv6-uc-ud.pcap",
+                    0, "stream 1: ", "");
+    CHECKRUN_EXPECT("$R replay --closed --json - $C/uc-send-write.pcap | python3 -c 'import "
+                    "json,sys; c=json.load(sys.stdin)[\"captures\"][0]; print([(s[\"as\"], "
+                    "s[\"verdict\"], s[\"found\"][\"compared\"]) for s in c[\"streams\"]])'",
+                    0,
+                    "[('receiver', 'PASS', 15), ('sender', 'PASS', 15), ('receiver', 'PASS', 5), "
+                    "('sender', 'PASS', 5)]",
+                    "");
+    CHECKRUN_EXPECT("$R replay --edit drop@stream=1,nth=2 --record $T/u.pcapng $C/uc-loss.pcap", 0,
+                    "edit drop@stream=1,nth=2: 1 frames", "");
+    CHECKRUN_EXPECT("$R replay $T/u.pcapng", 0, "verdict: PASS", "");
+    CHECKRUN_EXPECT("$R replay --closed --side responder $C/uc-loss.pcap", 0,
+                    "receiver PASS, 3 messages, 6 frames", "");
+    CHECKRUN_EXPECT("$R replay --closed --side requester $C/uc-loss.pcap", 0,
+                    "sender PASS, 4 messages, 6 frames", "");
+    CHECKRUN_EXPECT("$R replay --edit drop@stream=0 $C/uc-loss.pcap", 2, "", "not a stream");
+}
+
 /* Where everything is lost, giving up is right. */
 static void giving_up_is_right_when_all_is_lost(void)
 {
@@ -209,5 +232,6 @@ SUITE("replay.closed", TEST(managers_survive_their_link), TEST(the_setup_is_dump
       TEST(recorded_ends_hold_with_edits), TEST(a_recorded_end_reacts_to_nothing),
       TEST(says_what_is_wrong_in_one_line), TEST(every_capture_holds_without_edits),
       TEST(every_capture_holds_on_bad_links), TEST(one_loss_is_one_repetition),
-      TEST(giving_up_is_right_when_all_is_lost), TEST(forged_packets_end_all_the_same),
-      TEST(equal_seeds_give_equal_plays), TEST(a_recording_replays), TEST(reports_name_the_seed))
+      TEST(streams_are_played), TEST(giving_up_is_right_when_all_is_lost),
+      TEST(forged_packets_end_all_the_same), TEST(equal_seeds_give_equal_plays),
+      TEST(a_recording_replays), TEST(reports_name_the_seed))

@@ -192,7 +192,8 @@ static int copy_streams(struct streams *to, const struct streams *from)
     to->stream = malloc((from->cnt + 1) * sizeof(*to->stream));
     if (!to->stream)
         return -1;
-    memcpy(to->stream, from->stream, from->cnt * sizeof(*to->stream));
+    for (size_t i = 0; i < from->cnt; i++)
+        to->stream[i] = from->stream[i];
     return 0;
 }
 

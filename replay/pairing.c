@@ -27,6 +27,7 @@ struct asked {
     uint32_t segment;
     uint32_t prev;
     uint32_t done; /* messages of the segment up to here */
+    uint32_t len;  /* READ: bytes asked for */
     uint8_t opcode;
 };
 
@@ -76,6 +77,17 @@ size_t pairing_first_from(const struct trace_flow *flow, uint32_t idx)
     return low;
 }
 
+/* How many bytes a READ asks for. */
+static uint32_t asked_len(const struct trace_packet *p)
+{
+    struct roce_pkt pkt;
+
+    if (roce_opcode(p->opcode)->kind != ROCE_KIND_READ)
+        return 0;
+    trace_parse(p, &pkt);
+    return pkt.reth.dma_len;
+}
+
 static bool note_request(struct ballot *f, uint32_t idx, uint32_t *done, roce_psn *high)
 {
     const struct trace_packet *p = &f->trace->pkt[idx];
@@ -96,20 +108,30 @@ static bool note_request(struct ballot *f, uint32_t idx, uint32_t *done, roce_ps
     f->asked[f->asked_cnt] = (struct asked){.segment = seg,
                                             .prev = at == cnt ? MAP_NONE : f->newest[at],
                                             .done = done[seg],
+                                            .len = asked_len(p),
                                             .opcode = p->opcode};
     f->newest[at] = (uint32_t)f->asked_cnt++;
     return true;
 }
 
-static bool answers(const struct trace_packet *response, uint8_t request)
+/* The only packet of an answer has all bytes, the first of several not (R105). */
+static bool length_fits(const struct trace_packet *response, const struct asked *asked)
 {
-    const struct roce_opcode *req = roce_opcode(request);
+    return response->cut ||
+           (roce_opcode_ends(roce_opcode(response->opcode)) ? response->payload_len == asked->len
+                                                            : response->payload_len < asked->len);
+}
+
+static bool answers(const struct trace_packet *response, const struct asked *asked)
+{
+    const struct roce_opcode *req = roce_opcode(asked->opcode);
     const struct roce_opcode *op = roce_opcode(response->opcode);
 
     if (req->svc != op->svc)
         return false;
     switch (op->kind) {
-    case ROCE_KIND_READ_RESP: return trace_draws_read_response(req->kind);
+    case ROCE_KIND_READ_RESP:
+        return trace_draws_read_response(req->kind) && length_fits(response, asked);
     case ROCE_KIND_ATOMIC_ACK: return roce_opcode_is_atomic(req);
     case ROCE_KIND_ACK: /* what data answers may be refused */
         return roce_syndrome_kind(response->syndrome) != ROCE_SYN_ACK ||
@@ -167,7 +189,7 @@ static bool note_response(struct ballot *f, const struct trace_packet *p)
         if (again)
             continue; /* sent again */
         seen[cnt++] = f->asked[a].segment;
-        if (answers(p, f->asked[a].opcode) && !vote(f, p, &f->asked[a]))
+        if (answers(p, &f->asked[a]) && !vote(f, p, &f->asked[a]))
             return false;
     }
     return true;

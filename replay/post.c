@@ -9,6 +9,11 @@
 /* The wire may show a packet twice; further apart than this it was sent twice. */
 #define DUPLICATE_NS 1000000u
 
+/* How long an answer may be on its way from the capture point to the requester and what it draws
+ * back again: the same for the responder is `quickest` at least. The point may be nearer to that.
+ */
+#define ON_WAY 2u
+
 /* Timers that may have to fire before ours sends what the recorded requester sends: the end of an
  * RNR wait, then the local ACK timeout. */
 #define TIMERS_MAX 2u
@@ -48,7 +53,7 @@ static void lose(struct asker *a, uint32_t answer, uint32_t restart)
     const struct setup *s = a->works.setup;
 
     a->fate[answer] = FATE_LOST;
-    if (setup_packet(s, restart)->time - setup_packet(s, answer)->time <= s->quickest &&
+    if (setup_packet(s, restart)->time - setup_packet(s, answer)->time <= ON_WAY * s->quickest &&
         restart < a->doubt_step)
         a->doubt_step = restart;
 }

@@ -3,8 +3,8 @@
  * Recordings that nobody chose: random loads of two simulated devices, recorded at one of them or
  * between them, on a perfect network and on bad ones, are replayed on both sides. Whatever our own
  * devices did is right, so that each difference is one of the harness. ROCEDRILL_RUNS says how many
- * (40), ROCEDRILL_SEED a single one, ROCEDRILL_KEEP a folder for those that fail; the fractions are
- * printed with each reason.
+ * (40), ROCEDRILL_FIRST the first seed (1), ROCEDRILL_SEED a single one, ROCEDRILL_KEEP a folder
+ * for those that fail; the fractions are printed with each reason.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,7 +196,7 @@ static void many_recordings(const struct sort *sort, unsigned cnt[3], uint64_t *
 
     *runs = only ? 1 : number_of("ROCEDRILL_RUNS", 40);
     for (uint64_t i = 0; i < *runs; i++) {
-        uint64_t seed = only ? only : i + 1;
+        uint64_t seed = only ? only : number_of("ROCEDRILL_FIRST", 1) + i;
         enum verdict verdict = one_recording(seed, sort);
 
         cnt[verdict]++;
@@ -300,6 +300,8 @@ static void recordings_taken_for_wrong_pass(void)
         {SAME_BAD, 840, "nothing tells which copies arrived"},
         {SAME_BAD, 333, "all copies but the last are damaged"},
         {SAME_BAD, 373, "answers are on their way while the requester goes back"},
+        {SAME_BAD, 1038, "... longer than the quickest answer takes"},
+        {SAME, 1488, "two connections with equal PSNs differ in the lengths of their READs only"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)

@@ -69,9 +69,9 @@ static int copy_frame(struct copy *c, uint32_t idx, const struct source_frame *f
     uint8_t *data;
     int rc = 0;
 
-    if (c->anonymous &&
-        (roce_pkt_parse(&pkt, frame->link, frame->data, frame->cap_len, frame->wire_len) != 0 ||
-         !anonymize_knows(&pkt))) {
+    if (c->anonymous && (roce_pkt_parse_captured(&pkt, frame->link, frame->data, frame->cap_len,
+                                                 frame->wire_len) != 0 ||
+                         !anonymize_knows(&pkt))) {
         c->added->unknown++;
         return 0;
     }

@@ -76,7 +76,9 @@ static void look(struct check *check, const struct ahead_item *item)
 {
     struct check_report *report = check->report;
     const struct source_frame *frame = &item->frame;
+    const struct roce_flow_totals *totals = roce_flow_totals(check->flow);
     struct roce_flow_result result;
+    uint64_t dropped;
     struct roce_flow_in in = {
         .pkt = &item->pkt, .frame = frame->number, .time = frame->time, .icrc = item->icrc};
 
@@ -89,16 +91,17 @@ static void look(struct check *check, const struct ahead_item *item)
         report->foreign++;
         return;
     }
-    report->cut += frame->cap_len < frame->wire_len;
+    report->cut += item->pkt.cap_len < item->pkt.wire_len;
     if (item->parsed != 0) {
         report->unreadable++;
         return;
     }
     report->unverified += in.icrc == ROCE_ICRC_UNVERIFIED;
+    dropped = totals->dropped;
     roce_flow_feed(check->flow, &in, report->story ? &result : NULL);
     if (report->story)
         story_add(report->story, &in, &result);
-    if (item->pkt.bth.dest_qp == ROCE_QP_GSI && in.icrc != ROCE_ICRC_BAD)
+    if (item->pkt.bth.dest_qp == ROCE_QP_GSI && totals->dropped == dropped)
         note_rejection(report, &item->pkt, frame->number);
 }
 

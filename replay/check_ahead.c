@@ -64,8 +64,8 @@ static void parse(const struct ahead *ahead, struct batch *batch)
 
         __builtin_prefetch(
             batch->item[i + FRAMES_AHEAD < batch->cnt ? i + FRAMES_AHEAD : i].frame.data);
-        item->parsed =
-            roce_pkt_parse(&item->pkt, frame->link, frame->data, frame->cap_len, frame->wire_len);
+        item->parsed = roce_pkt_parse_captured(&item->pkt, frame->link, frame->data, frame->cap_len,
+                                               frame->wire_len);
         item->icrc = ahead->icrc && item->parsed == 0 ? roce_pkt_icrc_check(&item->pkt, NULL)
                                                       : ROCE_ICRC_UNVERIFIED;
     }

@@ -62,7 +62,7 @@ void story_add(struct story *story, const struct roce_flow_in *in,
         .opcode = pkt->bth.opcode,
         .side = result->side,
         .cause = (uint8_t)result->cause,
-        .bad_icrc = in->icrc == ROCE_ICRC_BAD,
+        .bad_icrc = in->icrc == ROCE_ICRC_BAD && result->flags & ROCE_AN_DROPPED,
     };
     struct story_event *last;
     struct place *place;

@@ -184,7 +184,8 @@ int decode_file(const char *path, const struct decode_options *options, struct f
         char line[1024];
         struct text t = text_of(line, sizeof(line));
         struct roce_pkt pkt;
-        int rc = roce_pkt_parse(&pkt, frame.link, frame.data, frame.cap_len, frame.wire_len);
+        int rc =
+            roce_pkt_parse_captured(&pkt, frame.link, frame.data, frame.cap_len, frame.wire_len);
 
         if (frame.number == 1)
             start = frame.time;

@@ -411,6 +411,11 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
     fprintf(out, "%s: %u frames, %zu RoCE packets", r->trace.name, r->trace.frames, r->trace.cnt);
     if (r->trace.malformed)
         fprintf(out, ", %u too short or malformed to be read", r->trace.malformed);
+    if (r->trace.resealed)
+        fprintf(out,
+                ", %u with an ICRC that does not fit: none does, so the capture changed what it "
+                "covers, and they count as right",
+                r->trace.resealed);
     fputc('\n', out);
     for (uint32_t i = 0; i < r->drive.run_cnt; i++) {
         print_connection(out, r, i, options);

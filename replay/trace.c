@@ -6,6 +6,7 @@
 #include "wire/bytes.h"
 
 #define BLOCK_SIZE (1u << 20)
+#define MAC_LEN    6
 
 /* Frames are kept in blocks, so that their addresses stay. */
 struct trace_block {
@@ -134,13 +135,96 @@ static bool complete(struct trace *trace, struct trace_packet *p, const struct r
     return p->data != NULL;
 }
 
+/* ---- Ethernet addresses ------------------------------------------------------------------------
+ */
+
+static void note_macs(struct trace *trace, struct trace_flow *flow, const uint8_t *frame)
+{
+    if (!flow->has_macs)
+        memcpy(flow->macs, frame, sizeof(flow->macs));
+    else if (memcmp(flow->macs, frame, sizeof(flow->macs)) != 0)
+        trace->macs_vary = true;
+    flow->has_macs = true;
+}
+
+/* The addresses of the trace's hosts and groups, and the MAC that each was seen with first. */
+struct hosts {
+    struct map addr;
+    uint8_t (*mac)[MAC_LEN];
+    size_t cap;
+};
+
+/* 1 if `addr` had this MAC in all flows so far, 0 if not, -1 without memory. */
+static int has_mac(struct hosts *h, const uint8_t addr[16], const uint8_t mac[MAC_LEN])
+{
+    uint32_t cnt = h->addr.cnt, i;
+
+    if (!VEC_GROW(h->mac, cnt, h->cap) || (i = map_add(&h->addr, addr)) == MAP_NONE)
+        return -1;
+    if (i == cnt)
+        memcpy(h->mac[i], mac, MAC_LEN);
+    return memcmp(h->mac[i], mac, MAC_LEN) == 0;
+}
+
+static void put_mac(const struct hosts *h, const uint8_t addr[16], uint8_t mac[MAC_LEN])
+{
+    roce_be_put(mac, MAC_LEN, UINT64_C(0x020000000001) + map_get(&h->addr, addr));
+}
+
+static int replace_macs(struct trace *trace, const struct hosts *h)
+{
+    for (size_t i = 0; i < trace->cnt; i++) {
+        struct trace_packet *p = &trace->pkt[i];
+        const struct trace_flow *flow = &trace->flow[p->flow];
+        uint8_t *copy;
+
+        if (p->link != ROCE_LINK_ETHERNET || !flow->has_macs)
+            continue;
+        copy = keep(trace, p->data, p->cap_len);
+        if (!copy)
+            return -1;
+        if (!(copy[0] & 1))
+            put_mac(h, flow->dst, copy);
+        put_mac(h, flow->src, copy + MAC_LEN);
+        p->data = copy;
+    }
+    return 0;
+}
+
+static int settle_macs(struct trace *trace)
+{
+    struct hosts h = {0};
+    int rc = 0;
+
+    map_init(&h.addr, 16);
+    for (uint32_t i = 0; rc == 0 && i < trace->flows.cnt; i++) {
+        const struct trace_flow *flow = &trace->flow[i];
+        const uint8_t *dst = flow->macs, *src = dst + MAC_LEN;
+        int same_src, same_dst;
+
+        if (!flow->has_macs)
+            continue;
+        same_src = has_mac(&h, flow->src, src);
+        same_dst = has_mac(&h, flow->dst, dst);
+        rc = same_src < 0 || same_dst < 0 ? -1 : 0;
+        /* A group bit in a source address is none of a host. */
+        trace->macs_vary |= !same_src || (src[0] & 1) || (!same_dst && !(dst[0] & 1));
+    }
+    if (rc == 0 && trace->macs_vary)
+        rc = replace_macs(trace, &h);
+    map_free(&h.addr);
+    free(h.mac);
+    return rc;
+}
+
 static int add(struct trace *trace, const struct source_frame *frame, struct fault *fault)
 {
     struct roce_pkt pkt;
     struct trace_packet *p;
     struct trace_flow *flow;
     uint32_t flow_idx;
-    int rc = roce_pkt_parse(&pkt, frame->link, frame->data, frame->cap_len, frame->wire_len);
+    int rc =
+        roce_pkt_parse_captured(&pkt, frame->link, frame->data, frame->cap_len, frame->wire_len);
 
     if (rc != 0) {
         trace->malformed += rc != ROCE_ERR_NOT_ROCE;
@@ -160,7 +244,7 @@ static int add(struct trace *trace, const struct source_frame *frame, struct fau
     p = &trace->pkt[trace->cnt];
     *p = (struct trace_packet){
         .cap_len = frame->cap_len,
-        .wire_len = frame->wire_len,
+        .wire_len = pkt.wire_len,
         .time = frame->time,
         .frame = frame->number,
         .flow = flow_idx,
@@ -174,7 +258,7 @@ static int add(struct trace *trace, const struct source_frame *frame, struct fau
         .icrc = (uint8_t)roce_pkt_icrc_check(&pkt, NULL),
         .link = (uint8_t)frame->link,
         .ackreq = pkt.bth.ackreq,
-        .cut = pkt.payload_cap_len < pkt.payload_len || frame->cap_len < frame->wire_len,
+        .cut = pkt.payload_cap_len < pkt.payload_len || pkt.cap_len < pkt.wire_len,
     };
     if (p->cut && !complete(trace, p, &pkt))
         return fault_set(fault, "%s: frame %u: no memory", trace->name, frame->number);
@@ -183,11 +267,37 @@ static int add(struct trace *trace, const struct source_frame *frame, struct fau
     if (!p->data)
         return fault_set(fault, "%s: frame %u: no memory", trace->name, frame->number);
     p->dropped = p->icrc == ROCE_ICRC_BAD || roce_pkt_dropped(&pkt);
+    if (frame->link == ROCE_LINK_ETHERNET)
+        note_macs(trace, flow, frame->data);
     /* A capture may step back in time; virtual time cannot. */
     if (trace->cnt > 0 && p->time < p[-1].time)
         p->time = p[-1].time;
     flow->good += !p->dropped;
     flow->pkt[flow->cnt++] = (uint32_t)trace->cnt++;
+    return 0;
+}
+
+/*
+ * Where none of a capture's ICRCs fits, the capture changed what they cover (flow/trust.h), and
+ * what its receivers got was right. A few damaged frames alone are no such capture.
+ */
+#define DAMAGED_MAX 3u
+
+static int reseal(struct trace *trace)
+{
+    uint32_t bad = 0;
+
+    for (size_t i = 0; i < trace->cnt; i++) {
+        if (trace->pkt[i].icrc == ROCE_ICRC_GOOD)
+            return 0;
+        bad += trace->pkt[i].icrc == ROCE_ICRC_BAD;
+    }
+    if (bad <= DAMAGED_MAX)
+        return 0;
+    for (uint32_t i = 0; i < trace->cnt; i++)
+        if (trace_seal(trace, i) != 0)
+            return -1;
+    trace->resealed = bad;
     return 0;
 }
 
@@ -211,6 +321,8 @@ int trace_read(struct trace *trace, const char *path, struct fault *fault)
         rc = add(trace, &frame, fault);
     }
     source_close(source);
+    if (rc == 0 && (reseal(trace) != 0 || settle_macs(trace) != 0))
+        rc = fault_set(fault, "%s: no memory", path);
     for (uint32_t i = 0; i < trace->flows.cnt; i++) {
         struct trace_flow *flow = &trace->flow[i];
         struct hosts_key key;

@@ -49,7 +49,9 @@ struct trace_flow {
     uint32_t hosts;   /* number of (src, dst, encap) in trace.hosts */
     uint32_t reverse; /* number of (dst, src, encap), or MAP_NONE */
     uint32_t good;    /* packets that are not dropped */
-    uint32_t *pkt;    /* indices into trace.pkt, in capture order */
+    uint8_t macs[12]; /* destination and source of its first frame, if `has_macs` */
+    bool has_macs;
+    uint32_t *pkt; /* indices into trace.pkt, in capture order */
     size_t cnt;
     size_t cap;
 };
@@ -64,13 +66,21 @@ struct trace {
     struct map flows;
     struct map hosts;
     uint32_t frames;    /* of the file, RoCE or not */
+    bool macs_vary;     /* one address has several; they were replaced, see trace_read() */
     uint32_t malformed; /* RoCE frames without a readable BTH */
+    uint32_t resealed;  /* packets put right because no ICRC of the capture was */
     uint64_t bytes;
     struct trace_block *blocks;
     struct mapped *mapped; /* the file, in which the frames lie, or NULL: they are in blocks */
 };
 
-/* Reads a whole capture. 0, or -1 and a fault. trace_free() is wanted in both cases. */
+/*
+ * Reads a whole capture. 0, or -1 and a fault. trace_free() is wanted in both cases.
+ *
+ * An RNIC has one MAC address. Where the capture shows several for one IP address or GID (two
+ * routers, a capture point behind one, a mirror port that writes a time into the frame), each
+ * address gets one of its own, 02:00:00:00:00:01 and so on, in all its frames.
+ */
 int trace_read(struct trace *trace, const char *path, struct fault *fault);
 void trace_free(struct trace *trace);
 

@@ -14,7 +14,7 @@
 
 static void check_lid(struct roce_ctx *ctx, const char *field, uint16_t lid)
 {
-    if (lid != 0 && lid != LID_NONE)
+    if (lid != 0 && lid != LID_NONE && !roce_pkt_has(ctx->pkt, ROCE_HDR_LRH))
         SAY(ctx, CM_LID, field, 0, lid);
 }
 

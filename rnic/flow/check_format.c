@@ -83,7 +83,7 @@ static void check_net(struct roce_ctx *ctx)
 
     if (roce_pkt_has(pkt, ROCE_HDR_IP4) && !pkt->ip4.df)
         SAY_ONCE(ctx, IP_FRAGMENT, "ip4.df", 1, 0);
-    if (!roce_pkt_has(pkt, ROCE_HDR_UDP))
+    if (!roce_pkt_has(pkt, ROCE_HDR_UDP) || ctx->rewritten)
         return;
     if (pkt->udp.sport < SPORT_MIN)
         SAY_ONCE(ctx, SPORT_RANGE, "udp.sport", SPORT_MIN, pkt->udp.sport,
@@ -133,20 +133,7 @@ static void check_bth(struct roce_ctx *ctx)
 
 static void check_icrc(struct roce_ctx *ctx)
 {
-    struct roce_icrc_host *host;
-
-    if (ctx->icrc == ROCE_ICRC_UNVERIFIED)
-        return;
-    host = &ctx->flow->icrc[(ctx->src[15] ^ ctx->src[14] * 7u) % ROCE_ICRC_HOSTS];
-    if (host->good + host->bad == 0)
-        memcpy(host->addr, ctx->src, 16);
-    if (memcmp(host->addr, ctx->src, 16) == 0) {
-        host->good += ctx->icrc == ROCE_ICRC_GOOD;
-        host->bad += ctx->icrc == ROCE_ICRC_BAD;
-        host->frame = ctx->frame;
-        host->time = ctx->time;
-    }
-    if (ctx->icrc == ROCE_ICRC_GOOD)
+    if (ctx->icrc != ROCE_ICRC_BAD)
         return;
     if (ctx->side)
         roce_rare(ctx->flow, ctx->side)->bad_icrc++;
@@ -156,12 +143,15 @@ static void check_icrc(struct roce_ctx *ctx)
 
 void roce_check_icrc_end(struct roce_flow *flow)
 {
-    for (unsigned i = 0; i < ROCE_ICRC_HOSTS; i++) {
-        const struct roce_icrc_host *host = &flow->icrc[i];
+    for (unsigned i = 0; i < ROCE_TRUST_HOSTS; i++) {
+        const struct roce_trust_host *host = &flow->trust.host[i];
         struct roce_ctx ctx = {.flow = flow, .frame = host->frame, .time = host->time};
 
+        /* What was acknowledged was right at its receiver; and where no host's is right, the
+         * capture is more likely the cause than all of them. */
         if (host->good == 0 && host->bad >= 8)
-            SAY(&ctx, ICRC_NEVER_GOOD, "packets with a right ICRC", 1, 0, .rel = ROCE_REL_AT_LEAST);
+            SAY(&ctx, ICRC_NEVER_GOOD, "packets with a right ICRC", 1, 0, .rel = ROCE_REL_AT_LEAST,
+                .weak = host->taken || flow->trust.good == 0);
     }
 }
 

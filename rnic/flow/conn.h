@@ -14,6 +14,7 @@
 #define ROCE_FLOW_CONN_H
 
 #include "flow/times.h"
+#include "flow/trust.h"
 #include "flow/window.h"
 #include "wire/codes.h"
 
@@ -174,15 +175,6 @@ struct roce_conn {
     struct roce_conn_facts sum;
 };
 
-/* Whether a host's ICRCs are ever right, for hosts that are heard first. */
-struct roce_icrc_host {
-    uint8_t addr[16];
-    uint32_t good, bad, frame;
-    uint64_t time;
-};
-
-#define ROCE_ICRC_HOSTS 64u
-
 struct roce_ended {
     bool used;
     uint8_t addr[16];
@@ -215,7 +207,7 @@ struct roce_flow {
     uint32_t cm_next;
     struct roce_ended ended[ROCE_ENDED_SLOTS];
     uint32_t ended_next;
-    struct roce_icrc_host icrc[ROCE_ICRC_HOSTS];
+    struct roce_trust trust;
     struct roce_hist (*few)[ROCE_TIMES]; /* both sides' few as histograms, for a summary */
     struct roce_rare lost_rare;          /* counted without memory to count in */
     struct roce_oper_count lost_oper;
@@ -230,6 +222,7 @@ struct roce_ctx {
     uint32_t frame;
     uint64_t time;
     enum roce_icrc_status icrc;
+    bool rewritten;         /* its ICRC is wrong but believed: the capture changed what it covers */
     bool judging;           /* beyond the packet alone: against what the connection was like */
     struct roce_conn *conn; /* may be NULL */
     struct roce_side *side; /* sender; NULL if conn is */

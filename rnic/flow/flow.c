@@ -267,7 +267,6 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     ctx.pkt = in->pkt;
     ctx.frame = in->frame;
     ctx.time = in->time;
-    ctx.icrc = in->icrc;
     ctx.judging = false;
     ctx.result = result;
     if (result) {
@@ -284,7 +283,9 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     if (!in->pkt->op)
         return;
     read_net(&ctx);
-    dropped = roce_pkt_dropped(in->pkt) || in->icrc == ROCE_ICRC_BAD;
+    ctx.icrc = roce_trust_icrc(&flow->trust, ctx.src, in->icrc, in->frame, in->time);
+    ctx.rewritten = ctx.icrc != in->icrc;
+    dropped = roce_pkt_dropped(in->pkt) || ctx.icrc == ROCE_ICRC_BAD;
     find_side(&ctx, !dropped);
     if (ctx.conn) {
         ctx.result->stream = ctx.conn->stream;
@@ -299,8 +300,10 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     }
     if (!ctx.conn)
         return;
-    ctx.conn->unproven |= in->icrc == ROCE_ICRC_UNVERIFIED;
+    ctx.conn->unproven |= ctx.icrc == ROCE_ICRC_UNVERIFIED;
     judge(&ctx);
+    if (ctx.result->acked_packets)
+        roce_trust_taken(&flow->trust, ctx.dst);
     if (!ctx.conn)
         return;
     /* Pairing may have moved the packet to another connection. */

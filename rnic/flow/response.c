@@ -83,7 +83,7 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
     if (unseen && !ctx->conn->sum.truncated) {
         roce_rare(ctx->flow, roce_peer(ctx->side))->unseen_acked += unseen;
         ctx->result->flags |= ROCE_AN_ACK_UNSEEN;
-        SAY(ctx, ACK_UNSEEN, "bth.psn", req->nxt, ctx->pkt->bth.psn, .rel = ROCE_REL_AT_MOST);
+        SAY(ctx, ACK_UNSEEN, "acknowledged packets that were not captured", 0, unseen);
     }
 }
 

@@ -241,6 +241,34 @@ int roce_pkt_parse(struct roce_pkt *pkt, enum roce_link link, const uint8_t *fra
     return error;
 }
 
+/* Where the IP packet ends by all its lengths, or 0 if they contradict one another. */
+static size_t ip_claims(const struct roce_pkt *pkt)
+{
+    size_t end = pkt->net_off;
+
+    if (!roce_pkt_has(pkt, ROCE_HDR_UDP) || roce_pkt_defect(pkt, ROCE_DEFECT_IP_CHECKSUM))
+        return 0;
+    if (roce_pkt_has(pkt, ROCE_HDR_IP4))
+        end += pkt->ip4.len;
+    else if (roce_pkt_has(pkt, ROCE_HDR_IP6))
+        end += ROCE_IP6_LEN + (size_t)pkt->ip6.len;
+    return end == pkt->off[ROCE_HDR_UDP] + (size_t)pkt->udp.len ? end : 0;
+}
+
+int roce_pkt_parse_captured(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame,
+                            size_t cap_len, size_t wire_len)
+{
+    int error = roce_pkt_parse(pkt, link, frame, cap_len, wire_len);
+    size_t end;
+
+    if (!roce_pkt_defect(pkt, ROCE_DEFECT_IP_LEN) || cap_len < wire_len)
+        return error;
+    end = ip_claims(pkt);
+    if (end <= wire_len || roce_pkt_icrc_check(pkt, NULL) == ROCE_ICRC_GOOD)
+        return error;
+    return roce_pkt_parse(pkt, link, frame, cap_len, end);
+}
+
 enum roce_icrc_status roce_pkt_icrc_check(const struct roce_pkt *pkt, uint32_t *expected)
 {
     size_t bth_off = pkt->off[ROCE_HDR_BTH] - (size_t)pkt->net_off;

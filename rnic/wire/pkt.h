@@ -145,6 +145,15 @@ struct roce_pkt {
 int roce_pkt_parse(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame, size_t cap_len,
                    size_t wire_len);
 
+/*
+ * As roce_pkt_parse(), for a frame of a capture. Mirror ports cut frames, too, and the file does
+ * not say so. Where the IP and the UDP length agree on more than the frame has, the IPv4 checksum
+ * is right, and the bytes at the end are no ICRC that fits, the frame counts as cut: pkt->wire_len
+ * is then what the IP length makes of it.
+ */
+int roce_pkt_parse_captured(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame,
+                            size_t cap_len, size_t wire_len);
+
 /* Whether a conformant receiver drops this packet silently for a defect of its form (R016 ..). The
  * ICRC is looked at by roce_pkt_icrc_check(). */
 bool roce_pkt_dropped(const struct roce_pkt *pkt);

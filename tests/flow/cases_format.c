@@ -149,6 +149,7 @@ CASE(ICRC_BAD)
 
 CASE(ICRC_NEVER_GOOD)
 {
+    flowgen_message(g, 1, ROCE_KIND_SEND, 64);
     for (int i = 0; i < 10; i++) {
         flowgen_message(g, 0, ROCE_KIND_SEND, 64);
         if (wrong)

@@ -356,6 +356,81 @@ static void limits_without_cm(void)
     }
 }
 
+/* ---- what the capture changed -----------------------------------------------------------------
+ */
+
+/* Where the capture point rewrote the UDP source port, no ICRC fits, and every packet was received
+ * all the same: the flow is followed, the sources are not accused. */
+static void no_icrc_that_fits(void)
+{
+    struct flowgen g;
+
+    flowgen_init(&g);
+    for (int i = 0; i < 20; i++) {
+        flowgen_send(&g, i & 1, 64);
+        flowgen_read(&g, 0, 3000);
+    }
+    for (size_t i = 0; i < g.frame_cnt; i++)
+        roce_be_put(g.bytes + g.frame[i].off + 34, 2, ROCE_UDP_PORT);
+    end(&g, NULL, "source ports rewritten");
+    EXPECT_EQ(v.totals.rules[ROCE_RULE_ICRC_BAD], 6); /* until it is clear, three of each side */
+    EXPECT_EQ(v.totals.dropped, 6);
+    EXPECT_EQ(v.totals.rules[ROCE_RULE_ICRC_NEVER_GOOD], 2);
+    EXPECT_EQ(finding(ROCE_RULE_ICRC_NEVER_GOOD)->severity, ROCE_SEV_WARN);
+    EXPECT_EQ(judge_found(&v, ROCE_RULE_SPORT_RANGE), false);
+    CU_ASSERT(v.conn_cnt == 1 || v.conn_cnt == 2);
+    EXPECT_EQ(judge_found(&v, ROCE_RULE_ACK_UNSEEN), false);
+}
+
+/* One right ICRC shows that the capture has them as they were: from then on a wrong one is damage.
+ */
+static void one_icrc_that_fits(void)
+{
+    struct flowgen g;
+
+    begin(&g);
+    for (int i = 0; i < 12; i++) {
+        flowgen_message(&g, 0, ROCE_KIND_SEND, 64);
+        if (i != 6)
+            flip(&g, 60, 0x10);
+    }
+    end(&g, NULL, "one of twelve is right");
+    EXPECT_EQ(judge_found(&v, ROCE_RULE_ICRC_NEVER_GOOD), false);
+    EXPECT_EQ(v.totals.rules[ROCE_RULE_ICRC_BAD], 3 + 5);
+    EXPECT_EQ(v.totals.dropped, 3 + 5);
+}
+
+/* LIDs mean nothing on RoCE (R226), and all on InfiniBand. */
+static void lids_of_infiniband(void)
+{
+    static uint8_t mad[ROCE_MAD_SIZE], frame[ROCE_FRAME_MAX];
+    struct roce_flow *flow = roce_flow_new(&(struct roce_flow_opts){0});
+    struct flowgen g;
+    struct roce_cm_msg m;
+    struct roce_pkt p;
+    int len;
+
+    flowgen_init(&g);
+    m = flowgen_cm_req(&g);
+    m.req.primary_local_lid = 18;
+    m.req.primary_remote_lid = 12;
+    EXPECT_EQ(roce_cm_msg_build(&m, mad, sizeof(mad)), ROCE_MAD_SIZE);
+    roce_pkt_init(&p, ROCE_ENCAP_IB_LOCAL, ROCE_OP_UD_SEND_ONLY);
+    p.lrh.slid = 18;
+    p.lrh.dlid = 12;
+    p.bth.dest_qp = ROCE_QP_GSI;
+    p.deth = (struct roce_deth){.qkey = ROCE_QKEY_GSI, .src_qp = ROCE_QP_GSI};
+    p.payload = mad;
+    p.payload_len = p.payload_cap_len = sizeof(mad);
+    len = roce_pkt_build(&p, 0, frame, sizeof(frame));
+    CU_ASSERT_FATAL(len > 0);
+    EXPECT_EQ(roce_pkt_parse(&p, ROCE_LINK_IB, frame, (size_t)len, (size_t)len), 0);
+    roce_flow_feed(flow, &(struct roce_flow_in){.pkt = &p, .frame = 1}, NULL);
+    EXPECT_EQ(roce_flow_totals(flow)->rules[ROCE_RULE_CM_LID], 0);
+    roce_flow_del(flow);
+    flowgen_free(&g);
+}
+
 /* What a side does wrong by itself is an ERROR whoever its partner is. */
 static void one_side_alone_of_a_guessed_pair(void)
 {
@@ -380,4 +455,5 @@ static void one_side_alone_of_a_guessed_pair(void)
 SUITE("flow.fair", TEST(answers_to_the_request_before), TEST(answers_to_a_request_not_captured),
       TEST(msn_of_repetitions), TEST(msn_that_goes_back), TEST(any_bit_of_the_bth),
       TEST(wrong_or_damaged), TEST(twins), TEST(guessed_pairs_accuse_nobody), TEST(qpns_used_anew),
-      TEST(limits_without_cm), TEST(one_side_alone_of_a_guessed_pair))
+      TEST(limits_without_cm), TEST(no_icrc_that_fits), TEST(one_icrc_that_fits),
+      TEST(lids_of_infiniband), TEST(one_side_alone_of_a_guessed_pair))

@@ -629,10 +629,42 @@ static void broken_files_are_refused(void)
     expect_fault(file, 300, "frame 2");
 }
 
+/* Every frame gets another source address and a UDP source port that its ICRC was not computed
+ * over, as mirror ports do. */
+static void a_mirror_port_is_looked_through(void)
+{
+    struct replay r;
+    struct fault fault;
+    struct talk t;
+
+    whole(&t, 5);
+    for (size_t i = 0; i < t.capture.cnt; i++) {
+        roce_be_put(t.capture.frame[i].data + 6, 6, 0x0143c7ee0000 + i * 77);
+        roce_be_put(t.capture.frame[i].data + 34, 2, ROCE_UDP_PORT);
+    }
+    EXPECT_EQ(capture_replay(&t.capture, NULL, &r, &fault), 0);
+    EXPECT_EQ(r.trace.resealed, t.capture.cnt);
+    EXPECT_EQ(r.trace.macs_vary, true);
+    replay_free(&r);
+    expect_verdict(&t, VERDICT_PASS, 1);
+}
+
+/* Two routers: the answers come from another address than the requests go to. */
+static void two_routers_are_one_host(void)
+{
+    struct talk t;
+
+    whole(&t, 5);
+    for (size_t i = 0; i < t.capture.cnt; i += 3)
+        t.capture.frame[i].data[4] ^= 0x5A;
+    expect_verdict(&t, VERDICT_PASS, 1);
+}
+
 SUITE("replay.replay", TEST(a_clean_conversation_holds), TEST(every_altered_answer_is_named),
       TEST(loss_and_repetition_hold), TEST(naks_hold), TEST(a_known_deviation_does_not_fail),
       TEST(a_capture_may_begin_in_the_middle), TEST(what_the_program_stored_is_no_difference),
       TEST(connections_are_told_apart), TEST(what_cannot_be_replayed_is_skipped),
       TEST(a_gap_costs_what_it_hides), TEST(a_write_that_was_missed_is_no_difference),
       TEST(a_later_copy_stands_for_one_that_was_missed), TEST(the_snap_length_hides_data_only),
+      TEST(a_mirror_port_is_looked_through), TEST(two_routers_are_one_host),
       TEST(broken_files_are_refused))

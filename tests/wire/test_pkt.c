@@ -385,8 +385,52 @@ static void init_sets_what_the_specification_fixes(void)
     EXPECT_EQ(pkt.grh.next, 0x1B);
 }
 
+/* A mirror port cuts frames and the file says nothing of it: what IP and UDP say then counts. */
+static void cut_without_a_word(void)
+{
+    static uint8_t payload[4096], frame[ROCE_FRAME_MAX];
+    static const enum roce_encap ips[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6};
+    struct rng rng = rng_seed();
+    struct roce_pkt p;
+
+    for (unsigned i = 0; i < 2; i++) {
+        size_t full, len;
+        unsigned udp;
+
+        sample_pkt(&p, &rng, ips[i], ROCE_OP_RC_WRITE_ONLY, 1, payload, 1000);
+        full = (size_t)roce_pkt_build(&p, 0, frame, sizeof(frame));
+        EXPECT_EQ(roce_pkt_parse_captured(&p, ROCE_LINK_ETHERNET, frame, full, full), 0);
+        EXPECT_EQ(p.defects, 0);
+        udp = p.off[ROCE_HDR_UDP];
+        for (len = p.payload_off; len < full; len++) {
+            EXPECT_EQ(roce_pkt_parse_captured(&p, ROCE_LINK_ETHERNET, frame, len, len), 0);
+            EXPECT_EQ(p.defects, BIT(CUT));
+            EXPECT_EQ(p.wire_len, full);
+            EXPECT_EQ(p.payload_len, 1000);
+            CU_ASSERT(p.payload_cap_len <= len - p.payload_off);
+            EXPECT_EQ(roce_pkt_icrc_check(&p, NULL), ROCE_ICRC_UNVERIFIED);
+        }
+        /* Where the lengths contradict one another, one of them is wrong. */
+        frame[udp + 4] ^= 1;
+        roce_pkt_parse_captured(&p, ROCE_LINK_ETHERNET, frame, full - 8, full - 8);
+        CU_ASSERT(roce_pkt_defect(&p, ROCE_DEFECT_IP_LEN));
+        frame[udp + 4] ^= 1;
+        /* And where an ICRC at the end fits, its sender wrote wrong lengths. */
+        EXPECT_EQ(roce_pkt_parse(&p, ROCE_LINK_ETHERNET, frame, full, full), 0);
+        p.ip4.len = (uint16_t)(p.ip4.len + 8);
+        p.ip6.len = (uint16_t)(p.ip6.len + 8);
+        p.udp.len = (uint16_t)(p.udp.len + 8);
+        p.payload = payload;
+        full = (size_t)roce_pkt_build(&p, ROCE_BUILD_KEEP_LEN, frame, sizeof(frame));
+        roce_pkt_parse_captured(&p, ROCE_LINK_ETHERNET, frame, full, full);
+        CU_ASSERT(roce_pkt_defect(&p, ROCE_DEFECT_IP_LEN));
+        EXPECT_EQ(p.wire_len, full);
+    }
+}
+
 SUITE("wire.pkt", TEST(every_opcode_in_every_envelope), TEST(longest_packet_fits_the_frame),
       TEST(build_fills_no_more_than_it_may), TEST(build_refuses_what_no_wire_carries),
       TEST(build_keeps_what_it_is_told_to), TEST(cut_at_every_length), TEST(end_at_every_length),
-      TEST(noise_is_survived), TEST(capture_longer_than_the_wire_is_the_callers_mistake),
+      TEST(noise_is_survived), TEST(cut_without_a_word),
+      TEST(capture_longer_than_the_wire_is_the_callers_mistake),
       TEST(init_sets_what_the_specification_fixes))

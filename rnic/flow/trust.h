@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Trust: whether the ICRCs of a host say that its packets were damaged. A mirror port that sets a
+ * time into the frame, a NAT, an anonymizer or a tap before the NIC's ICRC unit makes every ICRC of
+ * a capture wrong although the receivers got what was sent (connections of ConnectX captured so
+ * answer every packet). A host that has never been seen with a right ICRC is therefore believed
+ * from its fourth packet on, as one whose ICRC cannot be verified; the first right one ends that.
+ */
+#ifndef ROCE_FLOW_TRUST_H
+#define ROCE_FLOW_TRUST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "wire/pkt.h"
+
+#define ROCE_TRUST_HOSTS 64u /* sources that are heard first; others are not followed */
+
+struct roce_trust_host {
+    uint8_t addr[16];
+    uint32_t good, bad; /* packets; a host with none of both is a free place */
+    uint32_t frame;     /* the latest of them */
+    uint64_t time;
+    bool taken; /* a receiver acknowledged what this host sent */
+};
+
+struct roce_trust {
+    struct roce_trust_host host[ROCE_TRUST_HOSTS];
+    uint64_t good; /* packets of all hosts */
+};
+
+/* Counts a packet of `src` and says what its ICRC is worth: BAD becomes UNVERIFIED where the host's
+ * ICRCs never are right. */
+enum roce_icrc_status roce_trust_icrc(struct roce_trust *trust, const uint8_t src[16],
+                                      enum roce_icrc_status seen, uint32_t frame, uint64_t time);
+
+/* A receiver acknowledged packets of `src`: there their ICRC was right. */
+void roce_trust_taken(struct roce_trust *trust, const uint8_t src[16]);
+
+#endif

@@ -63,8 +63,8 @@ static bool parse_from(struct walk *w, enum roce_link link, int back, int bth)
     if (start < 0 || cap_len <= 0 || wire_len < cap_len)
         return false;
     w->base = -back;
-    return roce_pkt_parse(&w->pkt, link, tvb_get_ptr(whole, start, cap_len), (size_t)cap_len,
-                          (size_t)wire_len) == ROCE_OK &&
+    return roce_pkt_parse_captured(&w->pkt, link, tvb_get_ptr(whole, start, cap_len),
+                                   (size_t)cap_len, (size_t)wire_len) == ROCE_OK &&
            w->pkt.off[ROCE_HDR_BTH] == back + bth;
 }
 

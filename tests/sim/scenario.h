@@ -6,8 +6,10 @@
  * seeds one link of which one end fails in a way that the verbs documentation names.
  *
  * scenario_make.c draws it, scenario_load.c posts the work and takes the completions,
- * scenario_wire.c looks at each frame: a model of every responder that says what its device shall
- * do with a packet, the tally of what all counters shall be, and rnic/flow, which knows neither.
+ * scenario_wire.c looks at each frame that is sent, also with rnic/flow, which knows nothing of the
+ * rest; scenario_model.c at each that arrives: a model of every responder says what its device
+ * shall do with a packet, a witness of every requester what it shall count. scenario_check.c
+ * compares.
  */
 #ifndef SIM_SCENARIO_H
 #define SIM_SCENARIO_H
@@ -38,8 +40,9 @@ struct scn_wr {
     uint32_t key_was;   /* of mr */
     uint32_t first;     /* PSN of its first packet, counted from that of the queue */
     uint32_t psns;
-    bool wrong; /* the request that fails */
-    bool done;  /* completed with success, or one behind it did */
+    bool wrong;      /* the request that fails, or comes to nothing */
+    unsigned window; /* the kind that it goes through, or 0 */
+    bool done;       /* completed with success, or one behind it did */
     bool delivered;
     unsigned broken; /* UC: may have left something in memory */
 };
@@ -50,9 +53,15 @@ struct scn_pool {
     struct rnic_qp *qp;
     uint32_t off[SCN_DEPTH]; /* the buffers, in the memory of the device */
     uint32_t room;
+    struct scn_buffer {
+        uint32_t room;   /* at most that of the pool */
+        bool bad;        /* its key is none */
+    } posted[SCN_DEPTH]; /* the model: in the order of posting, from `taken` on */
+    uint64_t taken;
     unsigned busy;  /* bit per buffer that is posted */
     unsigned avail; /* the model: posted and not taken by a message */
     bool starved;   /* nothing is ever posted */
+    bool spoilt;    /* one with a bad key was posted */
     bool untidy;    /* UC: a broken message may have left something in a buffer */
     uint64_t posts;
 };
@@ -63,6 +72,8 @@ struct scn_end {
     struct rnic_qp *qp;     /* what sends */
     struct rnic_qp *target; /* what receives: the same, but for XRC */
     uint32_t qpn, target_qpn;
+    uint32_t lost_qpn; /* SCN_NO_QP: where it sends and nobody is; else 0 */
+    uint16_t pkey;
     struct rnic_ah *ah; /* UD */
     struct scn_pool *pool;
     uint32_t srqn;
@@ -86,12 +97,17 @@ struct scn_end {
     /* the model of its responder */
     uint32_t epsn; /* counted from the other's sq_psn */
     bool open, held;
-    bool silent;           /* a NAK was sent: nothing is said of a gap until it is answered */
-    uint64_t nak_at;       /* when a gap was seen first */
+    struct scn_buffer buffer; /* UC, held: of the message in hand */
+    uint32_t got;             /* UC, open: bytes of it so far */
+    bool silent;              /* a NAK was sent: nothing is said of a gap until it is answered */
+    uint64_t nak_at;          /* when a gap was seen first */
     unsigned due[SCN_DUE]; /* UC, UD: requests of the other end whose receive completion is due */
     unsigned due_cnt;
 };
 
+/* What goes wrong, and how it ends where the service is reliable. With UC and UD nobody learns of
+ * what the network or the other end makes wrong (R163, R165, R170, R174): the request completes
+ * with success, the message is gone, a counter says so, and all else goes on. */
 enum scn_accident {
     SCN_NONE,
     SCN_BAD_RKEY,   /* REM_ACCESS_ERR */
@@ -103,6 +119,11 @@ enum scn_accident {
     SCN_BAD_BIND,   /* MW_BIND_ERR */
     SCN_MISALIGNED, /* REM_INV_REQ_ERR */
     SCN_TO_ERR,     /* WR_FLUSH_ERR from the start: the user did it */
+    SCN_WINDOW,     /* REM_ACCESS_ERR: a type 2 window that is bound to another QP (R210) */
+    SCN_BAD_PKEY,   /* RETRY_EXC_ERR: another partition, or two limited members (R049) */
+    SCN_NO_QP,      /* RETRY_EXC_ERR: the other end has another QPN */
+    SCN_BAD_QKEY,   /* UD: nothing (R170) */
+    SCN_OVER_MTU,   /* UD: nothing (R168) */
     SCN_ACCIDENT_CNT
 };
 
@@ -111,12 +132,15 @@ struct scn_link {
     uint32_t mtu;
     enum scn_accident accident; /* of end 0 */
     struct scn_end end[2];
+    bool hit;    /* SCN_WINDOW: posted */
+    bool struck; /* the network did more to a packet of it than to mark it */
 };
 
 /* What the counters of a device shall be, as far as packets and completions tell. */
 struct scn_tally {
     uint64_t send, write, read, atomic, atomic_write, flush; /* executed */
     uint64_t duplicate, ahead, no_wqe, uc_dropped, datagrams, qkey, marked, again, seq_nak;
+    uint64_t no_qp, pkey, no_room, over_mtu, cnps;
     uint64_t filled; /* gaps that were filled at the very time they were seen: no NAK may be sent */
     uint64_t status[2][RNIC_WC_GENERAL_ERR + 1]; /* completions: sends, receives */
 };
@@ -135,7 +159,7 @@ struct scenario {
     uint8_t *expected[FABRIC_DEVS]; /* and as it shall be */
     uint32_t used[FABRIC_DEVS];     /* memory given to slots */
     uint64_t added[FABRIC_DEVS];    /* to the word at 0, by all (R123) */
-    bool hurt[FABRIC_DEVS];         /* an end of the link with the accident is here */
+    bool hurt[FABRIC_DEVS];         /* an end of a link that fails is here */
     struct scn_tally tally[FABRIC_DEVS];
     uint32_t max_len;
     bool slow;
@@ -164,6 +188,7 @@ bool scenario_strike(uint64_t seed, unsigned cls, unsigned nth, enum simnet_acti
 #define SCN_OPCODES 16u
 #define SCN_MTUS    5u /* 256 << 0..4 */
 #define SCN_ENCAPS  3u /* RoCEv1, RoCEv2 over IPv4, over IPv6 */
+#define SCN_WINDOWS 4u /* type 1, 2B, 2A; from 1 on */
 #define SCN_SIZES   4u /* devices: 2, 3 to 8, 9 to 32, 33 to 64 */
 
 struct scenario_seen {
@@ -176,8 +201,11 @@ struct scenario_seen {
     uint64_t answers[4][SIMNET_CLASS_CNT][SIMNET_FATE_CNT];
     uint64_t status[RNIC_WC_GENERAL_ERR + 1];
     uint64_t accidents[4][SCN_ACCIDENT_CNT];
-    uint64_t through_window[RNIC_MW_TYPE_2 + 2]; /* by type; 3: 2A */
-    uint64_t held;                               /* QPs that 2A windows kept (R213) */
+    uint64_t untroubled;                     /* reliable links on which the network did nothing */
+    uint64_t bound[4][SCN_WINDOWS];          /* by service and kind of window */
+    uint64_t through_window[4][SCN_WINDOWS]; /* requests completed */
+    uint64_t refused_window[4][SCN_WINDOWS]; /* of another QP */
+    uint64_t held;                           /* QPs that 2A windows kept (R213) */
     uint64_t fates[SIMNET_FATE_CNT];
     uint64_t classes[SIMNET_CLASS_CNT];
     unsigned devs_max;
@@ -198,9 +226,16 @@ bool scenario_idle(const struct scenario *s);
 void scenario_observe(void *ctx, const struct simnet_event *event);
 void scenario_switched(void *ctx, unsigned from, unsigned to, const uint8_t *frame, size_t len,
                        enum simnet_fate fate);
+struct scn_wr *scenario_wr_at(struct scn_end *e, uint32_t at); /* of the PSN, or NULL */
 void scenario_arrive(void *ctx, unsigned node, const uint8_t *frame, size_t len, uint64_t now);
 void scenario_check(struct scenario *s);
 bool scenario_reliable(const struct scn_link *l);
+bool scenario_quiet(const struct scn_link *l);       /* it has an accident of which nobody learns */
+bool scenario_late(const struct scn_link *l);        /* whether it happens depends on the network */
 unsigned scenario_service(const struct scn_link *l); /* 0..3: RC, UC, UD, XRC */
+
+/* Whether links of a service can have an accident; its name. */
+bool scenario_can(unsigned service, enum scn_accident accident);
+const char *scenario_accident_name(enum scn_accident accident);
 
 #endif

@@ -37,11 +37,25 @@ static struct scn_wr *nth_receive(struct scn_end *e, uint64_t n)
     return NULL;
 }
 
+/* A buffer of an unreliable link with an accident: which request finds it, the network decides. */
+static struct scn_buffer unlucky(struct scenario *s, const struct scn_link *l,
+                                 const struct scn_pool *p)
+{
+    struct scn_buffer buffer = {p->room, false};
+
+    if (l->accident == SCN_TOO_LONG && rng_below(&s->rng, 3) == 0)
+        buffer.room = 1 + rng_below(&s->rng, p->room);
+    if (l->accident == SCN_BAD_RECV)
+        buffer.bad = !p->spoilt && rng_below(&s->rng, 3) == 0;
+    return buffer;
+}
+
 static bool post_recv(struct scenario *s, struct scn_pool *p)
 {
     unsigned dev = pool_dev(s, p);
     struct scn_link *l = accident_of(s, p);
-    struct scn_wr *w = l ? nth_receive(&l->end[0], p->posts) : NULL;
+    struct scn_wr *w = l && scenario_reliable(l) ? nth_receive(&l->end[0], p->posts) : NULL;
+    struct scn_buffer buffer = {p->room, false};
     struct rnic_sge sge[2];
     struct rnic_recv_wr wr = {.sge = sge, .sge_cnt = 2};
     unsigned i = 0;
@@ -55,12 +69,14 @@ static bool post_recv(struct scenario *s, struct scn_pool *p)
     cut = rng_below(&s->rng, p->room + 1);
     sge[0] = (struct rnic_sge){p->off[i], cut, FABRIC_KEY};
     sge[1] = (struct rnic_sge){p->off[i] + cut, p->room - cut, FABRIC_KEY};
-    if (w && w->wrong && l->accident == SCN_TOO_LONG) {
-        sge[0].len = w->len - RECV_KEEP;
-        wr.sge_cnt = 1;
-    }
-    if (w && w->wrong && l->accident == SCN_BAD_RECV) {
-        sge[0] = (struct rnic_sge){p->off[i], p->room, BAD_KEY};
+    if (w && w->wrong && l->accident == SCN_TOO_LONG)
+        buffer.room = w->len - RECV_KEEP;
+    if (w && w->wrong && l->accident == SCN_BAD_RECV)
+        buffer.bad = true;
+    if (l && !scenario_reliable(l))
+        buffer = unlucky(s, l, p);
+    if (buffer.room < p->room || buffer.bad) {
+        sge[0] = (struct rnic_sge){p->off[i], buffer.room, buffer.bad ? BAD_KEY : FABRIC_KEY};
         wr.sge_cnt = 1;
     }
     wr.wr_id = RECV | (uint64_t)(p - s->pool) << 8 | i;
@@ -68,6 +84,8 @@ static bool post_recv(struct scenario *s, struct scn_pool *p)
     if (error)
         return false; /* full: what a broken message of UC holds still counts */
     p->busy |= 1u << i;
+    p->spoilt = p->spoilt || buffer.bad;
+    p->posted[p->posts % SCN_DEPTH] = buffer;
     p->avail++;
     p->posts++;
     return true;
@@ -106,6 +124,72 @@ static void bind_of(struct scenario *s, struct scn_link *l, unsigned side, struc
         bind->len = s->fabric.mem_len + UINT64_C(1);
 }
 
+/* A window of type 2 on the other device that is bound to another QP than the link's, or NULL. */
+static const struct scn_end *foreign_window(const struct scenario *s, const struct scn_link *l,
+                                            uint32_t len)
+{
+    for (unsigned i = 0; i < s->link_cnt; i++) {
+        for (unsigned e = 0; e < 2; e++) {
+            const struct scn_end *end = &s->link[i].end[e];
+
+            if (end->dev == l->end[1].dev && end->kind > 1 && end->qp != l->end[1].target && len &&
+                len <= end->area_len)
+                return end;
+        }
+    }
+    return NULL;
+}
+
+/* What a request goes through: a window of the other end, or what it must not use. */
+static void choose_key(struct scenario *s, const struct scn_link *l, unsigned side,
+                       struct scn_wr *w, struct rnic_send_wr *wr)
+{
+    const struct scn_end *o = &l->end[!side];
+    bool remote = w->opcode == RNIC_WR_WRITE || rnic_wr_is_fetch(w->opcode);
+    const struct scn_end *foreign = NULL;
+
+    w->window = 0;
+    /* What an XRC initiator binds to itself no target can use (R210). */
+    if (o->window && (o->kind == 1 || l->type != RNIC_QPT_XRC_SEND) && rng_below(&s->rng, 2) &&
+        w->roff >= o->area && w->roff + w->len <= o->area + o->area_len) {
+        wr->rkey = o->window;
+        w->window = remote ? o->kind : 0;
+    }
+    if (l->accident == SCN_WINDOW && side == 0 && remote) {
+        foreign = l->hit && scenario_reliable(l) ? NULL : foreign_window(s, l, w->len);
+        w->wrong = foreign != NULL;
+    }
+    if (foreign) {
+        wr->rkey = foreign->window;
+        wr->remote_addr = foreign->area;
+        w->window = foreign->kind;
+    }
+    if (w->wrong && l->accident == SCN_BAD_RKEY)
+        wr->rkey = BAD_KEY;
+    if (w->wrong && l->accident == SCN_MISALIGNED)
+        wr->remote_addr++;
+}
+
+/* Whether there may soon be a window for choose_key() to misuse. */
+static bool waits_for_window(const struct scenario *s, const struct scn_link *l, unsigned side)
+{
+    if (l->accident != SCN_WINDOW || side != 0 || l->hit || foreign_window(s, l, 1))
+        return false;
+    for (unsigned i = 0; i < s->link_cnt; i++) {
+        for (unsigned e = 0; e < 2; e++) {
+            const struct scn_end *end = &s->link[i].end[e];
+
+            if (end->dev != l->end[1].dev || end->qp == l->end[1].target || end->failed)
+                continue;
+            for (unsigned k = end->done; k < end->wr_cnt; k++)
+                if (end->wr[k].opcode == RNIC_WR_BIND_MW &&
+                    rnic_mw_type(end->wr[k].mw) == RNIC_MW_TYPE_2)
+                    return true;
+        }
+    }
+    return false;
+}
+
 static bool post_send(struct scenario *s, unsigned link, unsigned side)
 {
     struct scn_link *l = &s->link[link];
@@ -125,22 +209,15 @@ static bool post_send(struct scenario *s, unsigned link, unsigned side)
                               .compare_add = w->compare_add,
                               .swap = w->swap,
                               .ah = e->ah,
-                              .remote_qpn = o->target_qpn,
-                              .remote_qkey = SCN_QKEY,
+                              .remote_qpn = w->wrong && e->lost_qpn ? e->lost_qpn : o->target_qpn,
+                              .remote_qkey = SCN_QKEY + (w->wrong && l->accident == SCN_BAD_QKEY),
                               .srqn = o->srqn};
     bool inlined = w->flags & RNIC_SEND_INLINE;
     uint32_t key = w->wrong && l->accident == SCN_BAD_LKEY ? BAD_KEY : FABRIC_KEY;
-    bool through = false;
 
-    if (o->window && rng_below(&s->rng, 2) && w->roff >= o->area &&
-        w->roff + w->len <= o->area + o->area_len) {
-        wr.rkey = o->window;
-        through = true;
-    }
-    if (w->wrong && l->accident == SCN_BAD_RKEY)
-        wr.rkey = BAD_KEY;
-    if (w->wrong && l->accident == SCN_MISALIGNED)
-        wr.remote_addr++;
+    if (waits_for_window(s, l, side))
+        return false;
+    choose_key(s, l, side, w, &wr);
     if (w->opcode == RNIC_WR_BIND_MW) {
         bind_of(s, l, side, w, &wr.mw);
     } else if (w->opcode == RNIC_WR_FLUSH) {
@@ -156,8 +233,8 @@ static bool post_send(struct scenario *s, unsigned link, unsigned side)
     }
     if (rnic_post_send(e->qp, &wr) != RNIC_OK)
         return false;
-    scenario_seen.through_window[o->kind] +=
-        through && (w->opcode == RNIC_WR_WRITE || rnic_wr_is_fetch(w->opcode));
+    l->hit = l->hit || (w->wrong && l->accident == SCN_WINDOW);
+    s->tally[e->dev].over_mtu += w->wrong && l->accident == SCN_OVER_MTU;
     e->posted++;
     return true;
 }
@@ -190,16 +267,22 @@ static bool status_fits(const struct scenario *s, const struct scn_link *l, unsi
         [SCN_TOO_LONG] = RNIC_WC_REM_INV_REQ_ERR,  [SCN_BAD_RECV] = RNIC_WC_REM_OP_ERR,
         [SCN_NO_RECV] = RNIC_WC_RNR_RETRY_EXC_ERR, [SCN_CUT] = RNIC_WC_RETRY_EXC_ERR,
         [SCN_BAD_BIND] = RNIC_WC_MW_BIND_ERR,      [SCN_MISALIGNED] = RNIC_WC_REM_INV_REQ_ERR,
-        [SCN_TO_ERR] = RNIC_WC_WR_FLUSH_ERR};
+        [SCN_TO_ERR] = RNIC_WC_WR_FLUSH_ERR,       [SCN_WINDOW] = RNIC_WC_REM_ACCESS_ERR,
+        [SCN_BAD_PKEY] = RNIC_WC_RETRY_EXC_ERR,    [SCN_NO_QP] = RNIC_WC_RETRY_EXC_ERR};
 
-    if (l->accident == SCN_NONE)
+    if (l->accident == SCN_NONE || scenario_quiet(l))
+        return false;
+    if (!scenario_reliable(l) && l->accident == SCN_BAD_RECV) /* the QP with the buffer is in ERR */
+        return side == 1 && status == RNIC_WC_WR_FLUSH_ERR;
+    if (!scenario_reliable(l) && side == 1)
         return false;
     if (side == 1)
         return status == RNIC_WC_RETRY_EXC_ERR || status == RNIC_WC_WR_FLUSH_ERR;
-    if (l->accident == SCN_CUT || l->accident == SCN_TO_ERR)
+    if (l->accident == SCN_CUT || l->accident == SCN_TO_ERR || l->accident == SCN_BAD_PKEY ||
+        l->accident == SCN_NO_QP)
         return status == own[l->accident];
     /* The responder that said so answers nobody after it, nor what came before. */
-    if (s->faults && status == RNIC_WC_RETRY_EXC_ERR)
+    if (s->faults && scenario_reliable(l) && status == RNIC_WC_RETRY_EXC_ERR)
         return true;
     return w->wrong && status == own[l->accident];
 }
@@ -235,6 +318,7 @@ static void take_send(struct scenario *s, const struct rnic_wc *wc)
     }
     for (; e->done < at; e->done++) { /* what is not signaled says nothing if all is well */
         CU_ASSERT(!(e->wr[e->done].flags & RNIC_SEND_SIGNALED) && !e->failed);
+        CU_ASSERT(!e->wr[e->done].wrong || scenario_quiet(l) || !ok);
         e->wr[e->done].done = true;
     }
     e->done++;
@@ -244,6 +328,10 @@ static void take_send(struct scenario *s, const struct rnic_wc *wc)
     }
     if (!ok) {
         e->failed = true;
+        if (l->accident == SCN_WINDOW && wc->status == RNIC_WC_REM_ACCESS_ERR) {
+            scenario_seen.accidents[scenario_service(l)][SCN_WINDOW]++;
+            scenario_seen.refused_window[scenario_service(l)][w->window]++;
+        }
         witness_ended(&e->witness, end_of_status(wc->status), s->fabric.net.now);
         if (!status_fits(s, l, side, w, wc->status))
             suite_fail(__FILE__, __LINE__, "link %u side %u request %u (accident %u): %s",
@@ -251,7 +339,7 @@ static void take_send(struct scenario *s, const struct rnic_wc *wc)
                        rnic_wc_status_name(wc->status));
         return;
     }
-    CU_ASSERT(!w->wrong);
+    CU_ASSERT(!w->wrong || scenario_quiet(l));
     CU_ASSERT(w->flags & RNIC_SEND_SIGNALED);
     EXPECT_EQ(wc->opcode, wc_opcode(w->opcode));
     if (w->opcode != RNIC_WR_BIND_MW && w->opcode != RNIC_WR_LOCAL_INV &&
@@ -263,6 +351,7 @@ static void take_send(struct scenario *s, const struct rnic_wc *wc)
         bool is_2a = type_2 && rnic_mw_2a(s->fabric.dev[e->dev].rnic);
 
         e->bound_2a = e->bound_2a || is_2a;
+        scenario_seen.bound[scenario_service(l)][is_2a ? 3 : type_2 ? 2 : 1]++;
         if (!l->accident || rng_below(&s->rng, 2)) {
             e->window = rnic_mw_rkey(w->mw);
             e->kind = is_2a ? 3 : type_2 ? 2 : 1;
@@ -369,7 +458,8 @@ static void cause_accident(struct scenario *s)
     struct scn_end *e = &l->end[0];
     const struct rnic_qp_attr attr = {.state = RNIC_QPS_ERR};
 
-    if (s->link_cnt == 0 || e->done < e->wr_cnt / 3 || e->failed || e->done == e->wr_cnt)
+    if (s->link_cnt == 0 || scenario_quiet(l) || e->done < e->wr_cnt / 3 || e->failed ||
+        e->done == e->wr_cnt)
         return;
     if (l->accident == SCN_TO_ERR) {
         EXPECT_EQ(rnic_qp_modify(e->qp, &attr, s->fabric.net.now), RNIC_OK);

@@ -5,6 +5,11 @@
 #include "support/suite.h"
 #include "wire/codes.h"
 
+#define UD_MTU 4096u /* of the port */
+#define PKEY   0xFFFFu
+#define NO_QPN                                                                                     \
+    0xF0F000u /* and up: none of the 96 QPs that a device has, but for one seed in 10^5 */
+
 bool scenario_reliable(const struct scn_link *l)
 {
     return l->type == RNIC_QPT_RC || l->type == RNIC_QPT_XRC_SEND;
@@ -18,6 +23,48 @@ unsigned scenario_service(const struct scn_link *l)
     case RNIC_QPT_UD: return 2;
     default: return 3;
     }
+}
+
+/* clang-format off */
+static const struct { const char *name, *services; /* RC, UC, UD, XRC */ } accidents[] = {
+    [SCN_NONE]       = { "none",    "...." },
+    [SCN_BAD_RKEY]   = { "rkey",    "11.1" },
+    [SCN_BAD_LKEY]   = { "lkey",    "1111" },
+    [SCN_TOO_LONG]   = { "long",    "1111" },
+    [SCN_BAD_RECV]   = { "recv",    "1111" },
+    [SCN_NO_RECV]    = { "norecv",  "1111" },
+    [SCN_CUT]        = { "cut",     "1..1" },
+    [SCN_BAD_BIND]   = { "bind",    "11.1" },
+    [SCN_MISALIGNED] = { "align",   "1..1" },
+    [SCN_TO_ERR]     = { "to_err",  "1111" },
+    [SCN_WINDOW]     = { "window",  "11.1" },
+    [SCN_BAD_PKEY]   = { "pkey",    "1111" },
+    [SCN_NO_QP]      = { "noqp",    "1111" },
+    [SCN_BAD_QKEY]   = { "qkey",    "..1." },
+    [SCN_OVER_MTU]   = { "overmtu", "..1." },
+};
+/* clang-format on */
+
+bool scenario_can(unsigned service, enum scn_accident accident)
+{
+    return accidents[accident].services[service] == '1';
+}
+
+const char *scenario_accident_name(enum scn_accident accident)
+{
+    return accidents[accident].name;
+}
+
+bool scenario_quiet(const struct scn_link *l)
+{
+    return !scenario_reliable(l) && l->accident != SCN_NONE && l->accident != SCN_BAD_LKEY &&
+           l->accident != SCN_BAD_RECV && l->accident != SCN_BAD_BIND && l->accident != SCN_TO_ERR;
+}
+
+bool scenario_late(const struct scn_link *l)
+{
+    return l->accident == SCN_WINDOW ||
+           (!scenario_reliable(l) && (l->accident == SCN_TOO_LONG || l->accident == SCN_BAD_RECV));
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -106,8 +153,10 @@ static bool make_wr(struct scenario *s, struct scn_link *l, unsigned side)
     *w = (struct scn_wr){.imm = (uint32_t)rng_u64(&s->rng)};
     w->opcode = random_opcode(s, l);
     w->len = random_len(s, l->mtu, s->max_len);
-    if (l->type == RNIC_QPT_UD && w->len > 4096)
-        w->len = 4096;
+    if (l->type == RNIC_QPT_UD && w->len > UD_MTU) {
+        w->wrong = l->accident == SCN_OVER_MTU && side == 0;
+        w->len = w->wrong ? w->len : UD_MTU;
+    }
     if (is_word(w->opcode))
         w->len = 8;
     if (w->opcode == RNIC_WR_READ)
@@ -137,10 +186,7 @@ static bool make_wr(struct scenario *s, struct scn_link *l, unsigned side)
     case RNIC_WR_BIND_MW:
         w->flags |= RNIC_SEND_SIGNALED;
         EXPECT_EQ(rnic_mw_new(s->fabric.dev[e->dev].pd,
-                              l->type != RNIC_QPT_XRC_SEND && rng_below(&s->rng, 2)
-                                  ? RNIC_MW_TYPE_2
-                                  : RNIC_MW_TYPE_1,
-                              &w->mw),
+                              rng_below(&s->rng, 2) ? RNIC_MW_TYPE_2 : RNIC_MW_TYPE_1, &w->mw),
                   RNIC_OK);
         break;
     case RNIC_WR_SEND:
@@ -157,7 +203,7 @@ static bool make_wr(struct scenario *s, struct scn_link *l, unsigned side)
     w->first = e->psns;
     w->psns = rnic_wr_is_local(w->opcode)  ? 0
               : w->opcode == RNIC_WR_FLUSH ? 1
-              : l->type == RNIC_QPT_UD     ? 1
+              : l->type == RNIC_QPT_UD     ? !w->wrong
                                            : roce_psn_cnt(w->len, l->mtu);
     if (e->psns + w->psns >= SCN_PSNS)
         return false;
@@ -166,36 +212,48 @@ static bool make_wr(struct scenario *s, struct scn_link *l, unsigned side)
     return true;
 }
 
-/* Makes one request of the end the one that fails. */
+/* Whether the accident of a link can happen to a request. */
+static bool can_be_wrong(const struct scn_link *l, const struct scn_wr *w)
+{
+    enum rnic_wr_opcode op = w->opcode;
+    bool sends = op == RNIC_WR_SEND || op == RNIC_WR_SEND_IMM || op == RNIC_WR_SEND_INV;
+
+    switch (l->accident) {
+    case SCN_BAD_RKEY: return w->len && (op == RNIC_WR_WRITE || rnic_wr_is_fetch(op));
+    case SCN_BAD_LKEY:
+        return w->len && !(w->flags & RNIC_SEND_INLINE) && !rnic_wr_is_local(op) &&
+               op != RNIC_WR_FLUSH;
+    case SCN_TOO_LONG:
+    case SCN_BAD_RECV: return sends && w->len > 8;
+    case SCN_NO_RECV: return rnic_wr_uses_rq(op);
+    case SCN_BAD_BIND: return op == RNIC_WR_BIND_MW;
+    case SCN_MISALIGNED: return is_word(op);
+    case SCN_OVER_MTU: return w->wrong;
+    case SCN_BAD_PKEY:
+    case SCN_NO_QP:
+    case SCN_BAD_QKEY: return !rnic_wr_is_local(op);
+    default: return false;
+    }
+}
+
+/* Makes one request of the end the one that fails; of those that nobody learns of, some. */
 static void make_wrong(struct scenario *s, struct scn_link *l)
 {
     struct scn_end *e = &l->end[0];
+    bool whole = l->accident == SCN_NO_RECV || l->accident == SCN_BAD_PKEY ||
+                 l->accident == SCN_OVER_MTU ||
+                 (l->accident == SCN_NO_QP && l->type != RNIC_QPT_UD);
+    bool any = false;
 
-    for (unsigned i = l->accident == SCN_NO_RECV ? 0 : rng_below(&s->rng, e->wr_cnt); i < e->wr_cnt;
-         i++) {
-        struct scn_wr *w = &e->wr[i];
-        enum rnic_wr_opcode op = w->opcode;
-        bool sends = op == RNIC_WR_SEND || op == RNIC_WR_SEND_IMM || op == RNIC_WR_SEND_INV;
-
-        switch (l->accident) {
-        case SCN_BAD_RKEY:
-            w->wrong = w->len && (op == RNIC_WR_WRITE || rnic_wr_is_fetch(op));
-            break;
-        case SCN_BAD_LKEY:
-            w->wrong = w->len && !(w->flags & RNIC_SEND_INLINE) && !rnic_wr_is_local(op) &&
-                       op != RNIC_WR_FLUSH;
-            break;
-        case SCN_TOO_LONG:
-        case SCN_BAD_RECV: w->wrong = sends && w->len > 8; break;
-        case SCN_NO_RECV: w->wrong = rnic_wr_uses_rq(op); break;
-        case SCN_BAD_BIND: w->wrong = op == RNIC_WR_BIND_MW; break;
-        case SCN_MISALIGNED: w->wrong = is_word(op); break;
-        default: return;
-        }
-        if (w->wrong)
-            return;
+    if (l->accident == SCN_CUT || l->accident == SCN_TO_ERR || scenario_late(l))
+        return;
+    for (unsigned i = whole || scenario_quiet(l) ? 0 : rng_below(&s->rng, e->wr_cnt);
+         i < e->wr_cnt && (!any || scenario_quiet(l)); i++) {
+        e->wr[i].wrong = can_be_wrong(l, &e->wr[i]) && (whole || !any || rng_below(&s->rng, 2));
+        any = any || e->wr[i].wrong;
     }
-    l->accident = SCN_NONE; /* there is no such request */
+    if (!any)
+        l->accident = SCN_NONE; /* there is no such request */
 }
 
 /* ---- queue pairs ----------------------------------------------------------------------------- */
@@ -219,7 +277,7 @@ static struct scn_pool *make_pool(struct scenario *s, struct scn_link *l, unsign
     unsigned dev = l->end[side].dev;
     struct fabric_dev *d = &s->fabric.dev[dev];
     bool xrc = l->type == RNIC_QPT_XRC_SEND;
-    bool shared = xrc || (!l->accident && rng_below(&s->rng, 3) == 0);
+    bool shared = xrc || ((!l->accident || scenario_quiet(l)) && rng_below(&s->rng, 3) == 0);
     unsigned *at = xrc ? &s->xrc_pool[dev] : &s->srq_pool[dev][scenario_service(l) % 3];
     struct rnic_srq_init init = {.max_wr = SCN_DEPTH, .max_sge = 2};
     struct scn_pool *p;
@@ -280,7 +338,7 @@ static void connect_end(struct scenario *s, struct scn_link *l, unsigned side, u
     const struct scn_end *o = &l->end[!side];
     struct rnic_qp_attr attr = {
         .access = RNIC_ACCESS_ALL,
-        .pkey = 0xFFFF,
+        .pkey = e->pkey,
         .qkey = SCN_QKEY,
         .path_mtu = l->mtu,
         .rq_psn = o->sq_psn,
@@ -300,7 +358,7 @@ static void connect_end(struct scenario *s, struct scn_link *l, unsigned side, u
     attr.av.tclass = (uint8_t)(rng_below(&s->rng, 64) << 2);
     for (unsigned k = 0; k < 3; k++) {
         attr.state = states[k];
-        attr.dest_qpn = o->target_qpn;
+        attr.dest_qpn = e->lost_qpn && l->type != RNIC_QPT_UD ? e->lost_qpn : o->target_qpn;
         EXPECT_EQ(rnic_qp_modify(e->qp, &attr, s->fabric.net.now), RNIC_OK);
         if (e->target == e->qp)
             continue;
@@ -310,6 +368,36 @@ static void connect_end(struct scenario *s, struct scn_link *l, unsigned side, u
     witness_init(&e->witness, e->sq_psn, l->mtu, roce_ack_timeout_ns(attr.timeout));
     if (l->type == RNIC_QPT_UD)
         EXPECT_EQ(rnic_ah_new(s->fabric.dev[e->dev].pd, &attr.av, &e->ah), RNIC_OK);
+}
+
+/* The accident of a link: any that its service has on the first, on the others one that nobody
+ * learns of. */
+static void draw_accident(struct scenario *s, struct scn_link *l, bool first)
+{
+    static const enum scn_accident rare[] = {SCN_WINDOW, SCN_TOO_LONG, SCN_BAD_RECV};
+
+    do
+        l->accident = rng_below(&s->rng, 3)
+                          ? (enum scn_accident)(1 + rng_below(&s->rng, SCN_ACCIDENT_CNT - 1))
+                          : rare[rng_below(&s->rng, 3)];
+    while (!scenario_can(scenario_service(l), l->accident) || (!first && !scenario_quiet(l)));
+}
+
+/* What an accident makes of the ends themselves. */
+static void arrange_accident(struct scenario *s, struct scn_link *l)
+{
+    bool limited = rng_below(&s->rng, 2);
+
+    l->end[0].pkey = l->end[1].pkey = PKEY;
+    if (l->accident == SCN_BAD_PKEY) {
+        l->end[0].pkey = limited ? PKEY & 0x7FFF : PKEY - 1;
+        l->end[1].pkey = limited ? PKEY & 0x7FFF : PKEY;
+    }
+    if (l->accident == SCN_NO_QP)
+        l->end[0].lost_qpn = NO_QPN + s->link_cnt;
+    l->end[1].pool->starved = l->accident == SCN_NO_RECV;
+    if (l->accident && !scenario_quiet(l))
+        s->hurt[l->end[0].dev] = s->hurt[l->end[1].dev] = true;
 }
 
 /* False if the memory is used up. */
@@ -322,10 +410,13 @@ static bool make_link(struct scenario *s, bool accident)
     unsigned wrs = 1 + rng_below(&s->rng, devs > 8 ? 8 : SCN_WRS);
 
     memset(l, 0, sizeof(*l));
-    l->type = types[rng_below(&s->rng, accident ? 2 : 6)];
+    /* What nobody learns of may happen on any link of UC and UD. */
+    l->type = types[!accident               ? rng_below(&s->rng, 6)
+                    : rng_below(&s->rng, 4) ? rng_below(&s->rng, 2)
+                                            : 2 + rng_below(&s->rng, 2)];
     l->mtu = UINT32_C(256) << rng_below(&s->rng, 5);
-    if (accident)
-        l->accident = (enum scn_accident)(1 + rng_below(&s->rng, SCN_ACCIDENT_CNT - 1));
+    if (accident || (!scenario_reliable(l) && rng_below(&s->rng, 2)))
+        draw_accident(s, l, accident);
     l->end[0].dev = rng_below(&s->rng, devs);
     l->end[1].dev = rng_below(&s->rng, 3) ? rng_below(&s->rng, devs) : 0;
     if (l->end[1].dev == l->end[0].dev)
@@ -349,11 +440,11 @@ static bool make_link(struct scenario *s, bool accident)
     }
     if (l->accident && l->end[0].wr_cnt)
         make_wrong(s, l);
-    if (l->accident) {
+    else
+        l->accident = SCN_NONE;
+    arrange_accident(s, l);
+    if (l->accident && !scenario_late(l))
         scenario_seen.accidents[scenario_service(l)][l->accident]++;
-        s->hurt[l->end[0].dev] = s->hurt[l->end[1].dev] = true;
-        l->end[1].pool->starved = l->accident == SCN_NO_RECV;
-    }
     make_qp(s, l, 0);
     make_qp(s, l, 1);
     {
@@ -510,7 +601,7 @@ void scenario_make(struct scenario *s, uint64_t seed)
         memcpy(s->first[d], s->fabric.dev[d].mem, s->fabric.mem_len);
         memcpy(s->expected[d], s->fabric.dev[d].mem, s->fabric.mem_len);
     }
-    accident = rng_below(&s->rng, 2);
+    accident = rng_below(&s->rng, 3);
     links = devs > 8 ? SCN_LINKS : 1 + rng_below(&s->rng, 8);
     for (unsigned i = 0; i < links; i++)
         if (!make_link(s, accident && i == 0))

@@ -48,6 +48,13 @@ struct rnic_limits rnic_limits_of(const struct rnic_attr *attr)
     return limits;
 }
 
+bool rnic_pkey_cnt_valid(const struct rnic_attr *attr)
+{
+    uint32_t max = attr->limits.max_pkeys;
+
+    return attr->pkey_cnt <= RNIC_PKEY_MAX && (max == 0 || attr->pkey_cnt <= max);
+}
+
 void rnic_limits_get(const struct rnic *rnic, struct rnic_limits *out)
 {
     *out = rnic->limits;

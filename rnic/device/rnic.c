@@ -25,7 +25,7 @@ struct rnic *rnic_new(const struct rnic_attr *attr)
 {
     struct rnic *rnic;
 
-    if (attr->gid_cnt < 1 || attr->gid_cnt > RNIC_GID_MAX || attr->pkey_cnt > RNIC_PKEY_MAX ||
+    if (attr->gid_cnt < 1 || attr->gid_cnt > RNIC_GID_MAX || !rnic_pkey_cnt_valid(attr) ||
         (attr->mtu && roce_mtu_code(attr->mtu) == 0) || !rnic_ecn_valid(&attr->ecn) ||
         !rnic_qpn_range_valid(attr))
         return NULL;

@@ -106,7 +106,8 @@ struct rnic_limits {
     uint32_t max_xrcd;
     uint32_t max_mcast_grp;
     uint32_t max_mcast_qp_attach; /* QPs of one group */
-    uint32_t max_pkeys;
+    uint32_t max_pkeys;           /* the port has as many, from the beginning on; lower than
+                                     rnic_attr.pkey_cnt: there is no such device */
 };
 
 struct rnic_attr {

@@ -15,6 +15,9 @@
  * in no cache (the QPs are 800 MB), 11 a frame, where 64 QPs have all in the nearest. With huge
  * pages that is some 90 ns a frame, whatever its length; most of it for addresses, not for bytes.
  *
+ * Below each row stands where its time goes: for the single streams what a packet's pieces take
+ * alone, and how long the stages are when frames move in bursts, with the clock read between them.
+ *
  * What is compared runs alternately, round by round, and each figure is the median. --quick
  * measures next to nothing: it shows that the program works. Targets: 4096-byte WRITEs at 60 % or
  * more of the bare loop; 3 million 64-byte WRITEs a second; with 100,000 QPs at most 1.5 times the
@@ -26,6 +29,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "bench_pieces.h"
 #include "device/rnic.h"
 #include "wire/crc32.h"
 #include "wire/pkt.h"
@@ -346,6 +350,51 @@ static uint64_t messages_for(void (*run)(uint64_t, uint32_t), uint32_t len)
     return ((uint64_t)(round_s / each) / BATCH + 1) * BATCH;
 }
 
+/* Once more with the clock read between stages. */
+static void print_profile(const char *which, uint32_t len)
+{
+    static const char *const names[STAGE_CNT] = {"post",       "output data", "input data",
+                                                 "output ACK", "input ACK",   "poll"};
+    uint64_t cnt = ((uint64_t)active / BATCH + 1) * BATCH;
+
+    if (cnt < 1000 * BATCH)
+        cnt = 1000 * BATCH;
+    memset(spent, 0, sizeof(spent));
+    profiling = true;
+    stream(cnt, len);
+    profiling = false;
+    printf("      %-24s", which);
+    for (unsigned i = 0; i < STAGE_CNT; i++)
+        printf(" %s %.0f%s", names[i], 1e9 * spent[i] / (double)cnt,
+               i + 1 < STAGE_CNT ? "," : " ns a message\n");
+}
+
+/* What of a message's time its packet takes, each piece alone: in a row they overlap, so that what
+ * is left for posts, QPs, keys, completions and ACKs may look like less than it is. */
+static void print_pieces(uint32_t len, double each)
+{
+    uint64_t cnt = (uint64_t)(round_s / each) + 1;
+    double left = each;
+
+    bench_pieces_init(end[0].mem, end[1].mem, MEM, len);
+    printf("      of it, alone:           ");
+    for (unsigned i = 0; i < BENCH_PIECE_CNT; i++) {
+        double cost[ROUNDS_MAX];
+        double one;
+
+        for (unsigned r = 0; r < rounds; r++) {
+            double start = now_s();
+
+            bench_piece_run((enum bench_piece)i, cnt);
+            cost[r] = (now_s() - start) / (double)cnt;
+        }
+        one = median(cost, rounds);
+        left -= one;
+        printf("%s %.0f, ", bench_piece_names[i], 1e9 * one);
+    }
+    printf("the rest %.0f ns\n", 1e9 * left);
+}
+
 static void one_stream(uint32_t len)
 {
     double device[ROUNDS_MAX];
@@ -367,6 +416,10 @@ static void one_stream(uint32_t len)
            "%5.1f %%\n",
            len, 1e9 * each, 1e-6 / each, 8e-9 * len / each, 1e9 * median(least, rounds),
            100 * median(ratio, rounds));
+    print_pieces(len, each);
+    bursts = true;
+    print_profile("in bursts:", len);
+    bursts = false;
     tear_down();
 }
 
@@ -386,25 +439,6 @@ static double frame_cost(uint32_t len)
         cost[r] = 1e9 * (now_s() - start) / (double)frames;
     }
     return median(cost, rounds);
-}
-
-/* Once more with the clock read between stages. */
-static void print_profile(const char *which, uint32_t len)
-{
-    static const char *const names[STAGE_CNT] = {"post",       "output data", "input data",
-                                                 "output ACK", "input ACK",   "poll"};
-    uint64_t cnt = ((uint64_t)active / BATCH + 1) * BATCH;
-
-    if (cnt < 1000 * BATCH)
-        cnt = 1000 * BATCH;
-    memset(spent, 0, sizeof(spent));
-    profiling = true;
-    stream(cnt, len);
-    profiling = false;
-    printf("      %-24s", which);
-    for (unsigned i = 0; i < STAGE_CNT; i++)
-        printf(" %s %.0f%s", names[i], 1e9 * spent[i] / (double)cnt,
-               i + 1 < STAGE_CNT ? "," : " ns a message\n");
 }
 
 /* Bytes of memory that the process really has. */
@@ -498,7 +532,7 @@ int main(int argc, char **argv)
             return 2;
         }
     }
-    printf("CRC-32 by %s\n", roce_crc32_name());
+    printf("CRC-32 by %s, with a copy by %s\n", roce_crc32_name(), roce_crc32_copy_name());
     if (only) { /* this stream alone, for a profile */
         one_stream(only > 4096 ? 4096 : only);
         return 0;

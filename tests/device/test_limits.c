@@ -215,6 +215,35 @@ static void not_raised(void)
     rnic_del(rnic);
 }
 
+/* A port has the P_Keys that it begins with: a device with more than its limit cannot be made, and
+ * one with fewer tells of those it has. */
+static void pkeys(void)
+{
+    struct rnic_limits told;
+    struct rnic_attr attr;
+    struct pktgen gen;
+
+    pktgen_init(&gen, ROCE_ENCAP_V2_IP4);
+    attr = rig_device_attr(&gen);
+    for (unsigned i = 0; i < RNIC_PKEY_MAX; i++)
+        attr.pkey[i] = (uint16_t)(0x8001 + i);
+    for (uint32_t max = 0; max <= RNIC_PKEY_MAX + 1; max++)
+        for (unsigned cnt = 0; cnt <= RNIC_PKEY_MAX; cnt++) {
+            attr.pkey_cnt = cnt;
+            attr.limits.max_pkeys = max;
+            rnic = rnic_new(&attr);
+            EXPECT_EQ(rnic != NULL, max == 0 || cnt <= max);
+            if (!rnic)
+                continue;
+            rnic_limits_get(rnic, &told);
+            EXPECT_EQ(told.max_pkeys, cnt ? cnt : 1);
+            rnic_del(rnic);
+        }
+    attr.pkey_cnt = RNIC_PKEY_MAX + 1;
+    attr.limits.max_pkeys = 0;
+    CU_ASSERT(rnic_new(&attr) == NULL);
+}
+
 /* QPNs that the device chooses lie in its range, down to the last one of it. */
 static void qpn_range(void)
 {
@@ -310,4 +339,4 @@ static void gid_changed_under_a_qp(void)
 }
 
 SUITE("device.limits", TEST(counts), TEST(sizes), TEST(of_other_objects), TEST(of_a_connection),
-      TEST(not_raised), TEST(qpn_range), TEST(gid_table), TEST(gid_changed_under_a_qp))
+      TEST(not_raised), TEST(pkeys), TEST(qpn_range), TEST(gid_table), TEST(gid_changed_under_a_qp))

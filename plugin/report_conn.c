@@ -138,8 +138,9 @@ static void conn_print(const void *row, struct roce_report *report)
     roce_report_text(report, states[conn->state]);
 }
 
+/* The first is what windows sort by: there is an arrow in its header, too. */
 static const struct roce_report_column conn_columns[] = {
-    {"Stream", 6, true},      {"Service", 7, false},      {"Address A", 26, false},
+    {"Stream", 10, true},     {"Service", 7, false},      {"Address A", 26, false},
     {"Address B", 26, false}, {"Packets A->B", 12, true}, {"Packets B->A", 12, true},
     {"Bytes", 12, true},      {"Payload", 12, true},      {"Messages", 8, true},
     {"Sent again", 10, true}, {"Missing PSNs", 12, true}, {"NAKs", 6, true},

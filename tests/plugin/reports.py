@@ -23,6 +23,8 @@ OPER = {"SEND": "send", "WRITE": "write", "READ": "read", "compare and swap": "a
         "fetch and add": "atomic"}
 CAUSE = {"sequence NAK": "sequence_nak", "RNR NAK": "rnr_nak", "timeout": "timeout",
          "implied NAK": "implied_nak", "READ gap": "read_gap"}
+FIELDS = ["roce.stream", "roce.analysis.dropped", "roce.epoch", "ip.src", "ipv6.src", "roce.bth.dest_qp",
+          "roce.bth.opcode", "roce.bth.psn", "roce.payload_len"]
 READ_RESPONSE = (0x0D, 0x0E, 0x0F, 0x10)
 PLACE = {0x00: "first", 0x01: "middle", 0x02: "last", 0x03: "last", 0x04: "only", 0x05: "only",
          0x06: "first", 0x07: "middle", 0x08: "last", 0x09: "last", 0x0A: "only", 0x0B: "only",
@@ -47,12 +49,9 @@ def tables(text):
     return found
 
 
-def told(shark, path):
+def told(text):
     """What the plugin says."""
-    args = ["-2", "-q", "-r", path]
-    for report in REPORTS:
-        args += ["-z", "roce," + report]
-    found = tables(shark.out(args))
+    found = tables(text)
     say = collections.Counter()
     for row in found["RoCE Connections"]:
         if row["Service"] not in ("UD", ""):
@@ -139,37 +138,43 @@ def messages(packets):
     return sorted(found)
 
 
-def payload(shark, path):
+def payload(rows, text, folder):
     """What Follow and Export Objects have of stream 0, and what its packets say they should: each PSN of
     a sender once, however often and whenever it came."""
-    rows = shark.out(["-2", "-r", path, "-Y", "roce.stream == 0 && roce.bth.dest_qp > 1 && !roce.analysis.dropped", "-T", "fields",
-                      "-e", "roce.epoch", "-e", "ip.src", "-e", "ipv6.src", "-e", "roce.bth.dest_qp", "-e",
-                      "roce.bth.opcode", "-e", "roce.bth.psn", "-e", "roce.payload_len"]).splitlines()
     packets = collections.defaultdict(dict)
     for row in rows:
-        *use, opcode, psn, length = row.split("\t")
+        stream, dropped, *use, opcode, psn, length = row.split("\t")
+        qpn = int(use[-1], 0) if use[-1] else 0
+        if stream != "0" or dropped or qpn <= 1:
+            continue
         opcode = int(opcode, 0)
         if opcode & 0x1F in READ_RESPONSE or int(length):
             packets[tuple(use), opcode & 0x1F in READ_RESPONSE].setdefault(int(psn), (opcode, int(length)))
     want = sum(length for sender in packets.values() for _, length in sender.values())
-    text = shark.out(["-2", "-q", "-r", path, "-z", "follow,roce,raw,0"])
     lines = [line.strip() for line in text.splitlines()]
     have = sum(len(line) // 2 for line in lines
                if line and all(c in "0123456789abcdef" for c in line))
-    folder = os.path.join(shark.home, os.path.basename(path))
-    shark.out(["-2", "-q", "-r", path, "--export-objects", "roce," + folder])
     files = glob.glob(os.path.join(folder, "stream-0-*"))
     whole = sorted(length for sender in packets.values() for length in messages(sender))
     return want, have, whole, sorted(os.path.getsize(path) for path in files)
 
 
 def one(shark, rocedrill, capture):
+    """A capture through tshark once, with everything that is asked of it."""
     path = shark.file(capture)
-    plugin, program = told(shark, path), known(rocedrill, capture)
+    folder = os.path.join(shark.home, os.path.basename(path))
+    args = ["-2", "-r", path, "-z", "follow,roce,raw,0", "--export-objects", "roce," + folder, "-T", "fields"]
+    for field in FIELDS:
+        args += ["-e", field]
+    for report in REPORTS:
+        args += ["-z", "roce," + report]
+    rows, line, text = shark.out(args).partition("\n=====")
+    text = line + text
+    plugin, program = told(text), known(rocedrill, capture)
     # The program keeps no regions of writes that nobody acknowledges.
     wrong = [f"{key}: {plugin[key]} and {program[key]}" for key in sorted(plugin | program, key=str)
              if plugin[key] != program[key] and not (key[0] == "region" and key not in program)]
-    want, have, whole, objects = payload(shark, path)
+    want, have, whole, objects = payload(rows.splitlines(), text, folder)
     if have != want:
         wrong.append(f"follow: {have} bytes of {want}")
     if whole != objects:

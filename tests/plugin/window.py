@@ -5,7 +5,8 @@
     window.py --plugins DIR --profile DIR --shots DIR [--readme DIR] CAPTURE OTHER
 
 Opens the capture with our profile and each dialog the plugin feeds, by option or by keyboard, and keeps
-a picture of each in --shots. A case fails if its window does not come, is blank, or Wireshark ends or
+a picture of each in --shots. Nothing here waits for a time: a window is there when it has its title, and
+drawn when neither Wireshark nor the X server has anything left to do. A case fails if its window does not come, is blank, or Wireshark ends or
 complains. Then odd captures made here: empty, without RoCE, of one packet, cut at 64 bytes, of an
 InfiniBand link, of RoCEv1. Last, what was learned from one reading is gone in the next: a window in which
 the capture was read again, dissected again, and left for OTHER and opened again shows what a new one does.
@@ -24,13 +25,11 @@ from packets import aeth, bth, connect, eth, native, pcap, reth, roce, rocev1
 from shark import NOBODY, Shark
 
 SIZE = "1280x800"
-# Options that open a window at the start, and its title.
-OPTIONS = [("roce,conn", "RoCE Connections"), ("roce,oper", "RoCE Operations"),
-           ("roce,retx", "RoCE Retransmissions"), ("roce,nak", "RoCE NAKs"),
-           ("roce,mem", "RoCE Memory Regions"), ("roce,cong", "RoCE Congestion"),
-           ("roce,rules", "RoCE Rules"),
-           ("roce,srt", "Service Response Time"), ("expert", "Expert Information")]
+# Options that open a window at the start, and its title. So do the reports (see ODD); here from the menu.
+OPTIONS = [("roce,srt", "Service Response Time"), ("expert", "Expert Information")]
 # Keys that open one from the main window. Menus have few mnemonics; "Up" wraps around to their end.
+REPORTS = ["Congestion", "Connections", "Memory Regions", "NAKs", "Operations", "Retransmissions", "Rules"]
+FIRST_REPORT = 11  # entries of the menu Statistics before it
 FLOW_GRAPH = ["alt+s"] + 12 * ["Up"] + ["Return"]
 KEYS = [("io-graph", ["alt+s", "i"], "I/O Graphs"), ("preferences", ["ctrl+shift+p"], "Preferences"),
         ("conversations", ["alt+s", "c"], "Conversations"), ("endpoints", ["alt+s", "e"], "Endpoints"),
@@ -38,6 +37,8 @@ KEYS = [("io-graph", ["alt+s", "i"], "I/O Graphs"), ("preferences", ["ctrl+shift
         ("export-objects", ["alt+f", "Up", "Up", "Up", "Right"] + 4 * ["Down"] + ["Return"],
          "RoCE object list"),
         ("packets-by-opcode", ["alt+s", "Up", "Right", "Return"], "Packets by opcode")]
+KEYS += [("roce-" + name.lower().replace(" ", "-"), ["alt+s"] + (FIRST_REPORT + at) * ["Down"] + ["Return"],
+          "RoCE " + name) for at, name in enumerate(REPORTS)]
 # Captures that are not as usual, in the main window and with the report of the connections.
 WRITE = [roce(bth(0x0A, 0x22, 100, ackreq=1) + reth(0x1000, 0x99, 256) + bytes(256)),
          roce(bth(0x11, 0x11, 100) + aeth(1), 1)]
@@ -57,10 +58,28 @@ CHATTER = re.compile(r"nl80211 not found|propagateSizeHints|^\s*$|dbus|dconf|XDG
 LIST_ONLY = ["-o", "gui.layout_content_2:NONE", "-o", "gui.layout_content_3:NONE"]
 # Of a window of SIZE: the list, if it has nothing else, and the highest severity below it.
 SAME = ["1228x660+0+90", "12x12+12+783"]
-TIMEOUT = 40
+TIMEOUT = 120
+TRIES = 4   # to open a window by keys
+REST = 0.3  # seconds that nothing runs in, once all is drawn
+REPORT_SIZE = "1150x420"
 README_FRAME = "32"  # the first one sent again in rc-loss-both.pcap
 README_ROW = "513"   # where the details of our protocol stand in a window of SIZE
 COLOURS = 24  # a window with fewer is blank
+
+
+def ran(pid):
+    """The processor time that a process took so far; None if it wants more."""
+    ticks = 0
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/stat", encoding="utf-8") as stat:
+                state, *fields = stat.read().rpartition(")")[2].split()
+            if state in "RD":
+                return None
+            ticks += int(fields[10]) + int(fields[11])
+    except OSError:  # a thread that ended meanwhile
+        return None
+    return ticks
 
 
 class Screen:
@@ -115,28 +134,33 @@ class Screen:
             found = self.tool("xdotool", "search", "--onlyvisible", "--name", title).split()
             if found:
                 return found[-1]
-            time.sleep(0.2)
+            time.sleep(0.1)
         return None
 
+    def rest(self):
+        """Waits until the X server and all its clients have nothing more to do: what is drawn then stays."""
+        end, since, before = time.monotonic() + TIMEOUT, time.monotonic(), None
+        while time.monotonic() < min(end, since + REST):
+            time.sleep(REST / 6)
+            now = [ran(child.pid) for child in self.running if child.poll() is None]
+            if now != before or None in now:
+                since, before = time.monotonic(), now
+
     def picture(self, window, path, size=None):
+        """Of a window, and the number of its colours."""
         if size:
             self.tool("xdotool", "windowsize", window, *size.split("x"))
         self.tool("xdotool", "windowactivate", window)
-        colours = 0
-        for _ in range(20):  # it is drawn when Wireshark finds the time
-            time.sleep(0.5)
-            place = dict(re.findall(r"^ *(Absolute upper-left [XY]|Width|Height): +(-?\d+)",
-                                    self.tool("xwininfo", "-id", window), re.M))
-            if len(place) < 4:
-                continue
-            crop = "{}x{}+{}+{}".format(place["Width"], place["Height"],
-                                        max(0, int(place["Absolute upper-left X"])),
-                                        max(0, int(place["Absolute upper-left Y"])))
-            self.tool("import", "-window", "root", "-crop", crop, "+repage", path)
-            colours = int(self.tool("identify", "-format", "%k", path) or 0)
-            if colours >= COLOURS:
-                break
-        return colours
+        self.rest()
+        place = dict(re.findall(r"^ *(Absolute upper-left [XY]|Width|Height): +(-?\d+)",
+                                self.tool("xwininfo", "-id", window), re.M))
+        if len(place) < 4:
+            return 0
+        crop = "{}x{}+{}+{}".format(place["Width"], place["Height"],
+                                    max(0, int(place["Absolute upper-left X"])),
+                                    max(0, int(place["Absolute upper-left Y"])))
+        self.tool("import", "-window", "root", "-crop", crop, "+repage", path)
+        return int(self.tool("identify", "-format", "%k", path) or 0)
 
     @staticmethod
     def same(path, other):
@@ -167,9 +191,19 @@ class Session:
         return self
 
     def press(self, keys):
-        for key in keys:
-            time.sleep(0.1)
-            self.screen.tool("xdotool", "key", key)
+        self.screen.tool("xdotool", "key", *keys)
+
+    def ask(self, keys, title):
+        """The window that these keys open; they may get lost, or open a menu that goes again."""
+        for _ in range(TRIES):
+            self.screen.tool("xdotool", "windowactivate", "--sync", self.main)
+            self.screen.rest()
+            self.press(keys)
+            window = self.screen.window(title, TIMEOUT / TRIES)
+            if window:
+                return window
+            self.press(3 * ["Escape"])
+        return None
 
     def look(self, name, window, path, size=None):
         """One window."""
@@ -184,15 +218,22 @@ class Session:
 
     def open(self, capture):
         """Another capture in the same window; whether it came."""
-        self.press(["ctrl+o"])
-        dialog = self.screen.window("Open Capture File", 10)
-        if not dialog:
-            return False
-        self.screen.tool("xdotool", "windowactivate", "--sync", dialog)
-        self.screen.tool("xdotool", "type", capture)
-        self.press(["Return"])
-        self.main = self.screen.window("^" + os.path.basename(capture).replace(".", "[.]") + "$")
-        return self.main is not None
+        title = "^" + os.path.basename(capture).replace(".", "[.]") + "$"
+        for _ in range(TRIES):
+            dialog = self.ask(["ctrl+o"], "Open Capture File")
+            if not dialog:
+                return False
+            self.screen.tool("xdotool", "windowactivate", "--sync", dialog)
+            self.screen.rest()
+            self.screen.tool("xdotool", "type", capture)
+            self.screen.rest()
+            self.press(["Return"])
+            main = self.screen.window(title, TIMEOUT / TRIES)
+            if main:
+                self.main = main
+                return True
+            self.press(3 * ["Escape"])
+        return False
 
     def __exit__(self, *_):
         self.viewer.send_signal(signal.SIGTERM)
@@ -209,11 +250,9 @@ def look_all(screen, shark, capture, shots, wrong):
     with Session(screen, shark, capture, wrong, "main") as wireshark:
         wireshark.look("main", wireshark.main, os.path.join(shots, "main.png"), SIZE)
         for name, keys, title in KEYS if wireshark.main else []:
-            screen.tool("xdotool", "windowactivate", "--sync", wireshark.main)
-            time.sleep(0.5)
-            wireshark.press(keys)
-            window = screen.window(title, 10)
-            wireshark.look(name, window, os.path.join(shots, name + ".png"))
+            window = wireshark.ask(keys, title)
+            wireshark.look(name, window, os.path.join(shots, name + ".png"),
+                           REPORT_SIZE if name.startswith("roce-") else None)
             if window:
                 screen.tool("xdotool", "windowactivate", "--sync", window)
                 wireshark.press(["Escape"])
@@ -221,7 +260,7 @@ def look_all(screen, shark, capture, shots, wrong):
         name = option.replace(",", "-")
         with Session(screen, shark, capture, wrong, name, "-z", option) as wireshark:
             window = screen.window(title + ".*" + wireshark.title)
-            wireshark.look(name, window, os.path.join(shots, name + ".png"), "1150x420")
+            wireshark.look(name, window, os.path.join(shots, name + ".png"), REPORT_SIZE)
 
 
 def look_odd(screen, shark, shots, wrong):
@@ -235,12 +274,13 @@ def look_odd(screen, shark, shots, wrong):
 
 def differs(screen, window, path, golden):
     """Whether the window still looks other than the picture after a while."""
-    for _ in range(20):
+    end = time.monotonic() + TIMEOUT / TRIES
+    while True:
         screen.picture(window, path, SIZE)
         if screen.same(path, golden):
             return False
-        time.sleep(0.5)
-    return True
+        if time.monotonic() > end:
+            return True
 
 
 def look_again(screen, shark, captures, shots, wrong):
@@ -277,10 +317,8 @@ def shoot_readme(screen, shark, capture, folder, wrong):
         screen.tool("xdotool", "mousemove", "--window", wireshark.main, "300", README_ROW, "click", "1")
         wireshark.press(["shift+Right", "Down", "Left"])
         screen.tool("xdotool", "mousemove", "0", "0")
-        time.sleep(1)
         wireshark.look("main", wireshark.main, paths[0], SIZE)
-        wireshark.press(FLOW_GRAPH)
-        wireshark.look("flow-graph", screen.window("Flow", 10), paths[1])
+        wireshark.look("flow-graph", wireshark.ask(FLOW_GRAPH, "Flow"), paths[1])
     for path in paths:
         subprocess.run(["convert", path, "-strip", "-colors", "64", "PNG8:" + path], check=True)
 

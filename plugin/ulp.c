@@ -12,6 +12,7 @@
 
 #include "message.h"
 #include "prefs.h"
+#include "wire/bytes.h"
 #include "wire/codes.h"
 
 #define TABLE       "roce.qp"
@@ -296,9 +297,32 @@ void roce_ulp_payload(const struct roce_pkt *pkt, const struct roce_track_frame 
 /* ---- connection management ---------------------------------------------------------------------
  */
 
+/* The message as the built-in dissector is to see it. It knows an answer by the transaction ID and
+ * the address of the active side alone: one that comes after another REQ with that ID, or answers
+ * none that was captured, would be taken for another's. So the active side's communication ID
+ * stands in its place: what the answer names, too. */
+static tvbuff_t *by_comm_id(tvbuff_t *tvb, unsigned mad, const struct roce_cm_msg *msg,
+                            packet_info *pinfo)
+{
+    int len = (int)tvb_captured_length(tvb);
+    guint8 *copy;
+    uint32_t id;
+
+    switch (msg->kind) {
+    case ROCE_CM_REQ: id = msg->req.local_comm_id; break;
+    case ROCE_CM_REP: id = msg->rep.remote_comm_id; break;
+    case ROCE_CM_RTU: id = msg->rtu.local_comm_id; break;
+    case ROCE_CM_REJ: id = msg->rej.remote_comm_id; break;
+    default: return tvb;
+    }
+    copy = (guint8 *)tvb_memdup(pinfo->pool, tvb, 0, (size_t)len);
+    roce_be_put(copy + mad + roce_field_find(roce_mad_info(), "tid")->byte, 8, id);
+    return tvb_new_child_real_data(tvb, copy, (guint)len, (gint)tvb_reported_length(tvb));
+}
+
 /* The built-in dissector keeps what a CM message says in conversations, where the dissectors of
  * upper protocols look. It writes to the columns, the layers and the source address as it goes. */
-static void learn(tvbuff_t *tvb, packet_info *pinfo)
+static void learn(tvbuff_t *tvb, unsigned mad, const struct roce_cm_msg *msg, packet_info *pinfo)
 {
     address src = pinfo->src, dst = pinfo->dst;
     guint32 srcport = pinfo->srcport, destport = pinfo->destport;
@@ -311,7 +335,7 @@ static void learn(tvbuff_t *tvb, packet_info *pinfo)
     col_set_writable(pinfo->cinfo, -1, FALSE);
     TRY
     {
-        call_dissector_only(builtin, tvb, pinfo, NULL, NULL);
+        call_dissector_only(builtin, by_comm_id(tvb, mad, msg, pinfo), pinfo, NULL, NULL);
     }
     CATCH_NONFATAL_ERRORS
     {
@@ -336,7 +360,7 @@ void roce_ulp_cm(const struct roce_pkt *pkt, const struct roce_cm_msg *msg, tvbu
     struct infinibandinfo info;
     port_type ptype = pinfo->ptype;
 
-    learn(tvb, pinfo);
+    learn(tvb, pkt->payload_off - pkt->off[ROCE_HDR_BTH], msg, pinfo);
     fill_info(&info, pkt, tree);
     info.cm_attribute_id = msg->mad.attr_id;
     pinfo->ptype = PT_IBQP;

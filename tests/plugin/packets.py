@@ -75,6 +75,14 @@ def fragments(frame, at):
     return [part(frame[34:34 + at], 0x2000), part(frame[34 + at:], at // 8)]
 
 
+def vxlan(frame, src=0):
+    """A frame in a tunnel of UDP from host `src` to the other (RFC 7348)."""
+    body = struct.pack(">II", 1 << 27, 7 << 8) + frame
+    udp = struct.pack(">HHHH", 0xC000, 4789, 8 + len(body), 0)
+    head = struct.pack(">BBHHHBBH", 0x45, 0, 28 + len(body), 1, 0x4000, 64, 17, 0) + HOSTS[src] + HOSTS[1 - src]
+    return eth(0x0800, src) + head + udp + body
+
+
 def reth(va, rkey, length):
     return struct.pack(">QII", va, rkey, length)
 
@@ -92,16 +100,24 @@ def cm(attribute, body, src=0):
     return mad(struct.pack(">BBBBHHQHHI", 1, 7, 2, 3, 0, 0, 0x1234, attribute, 0, 0) + bytes(data), src)
 
 
-def connect(port, active=0x11, passive=0x22, psn=(500, 100)):
-    """REQ, REP, RTU as the RDMA-IP CM sends them; `psn`: the first of host 0 and of host 1."""
+def req(port, active=0x11, psn=100, comm=100):
+    """The REQ of host 0 as the RDMA-IP CM sends it; `psn`: the first of host 1."""
     path = struct.pack(">HH", 0xFFFF, 0xFFFF) + GIDS[0] + GIDS[1]
     ip = b"\x00\x40" + struct.pack(">H", 40000) + bytes(12) + HOSTS[0] + bytes(12) + HOSTS[1]
-    req = {0: struct.pack(">I", 100), 8: struct.pack(">Q", 0x0000000001060000 | port),
-           32: struct.pack(">I", active << 8 | 4), 36: struct.pack(">I", 4),
-           44: struct.pack(">I", psn[1] << 8), 48: b"\xff\xff\x30\x00", 52: path, 140: ip}
-    rep = {0: struct.pack(">II", 200, 100), 12: struct.pack(">I", passive << 8),
-           20: struct.pack(">I", psn[0] << 8), 24: b"\x04\x04"}
-    return [cm(0x10, req), cm(0x13, rep, 1), cm(0x14, {0: struct.pack(">II", 100, 200)})]
+    return cm(0x10, {0: struct.pack(">I", comm), 8: struct.pack(">Q", 0x0000000001060000 | port),
+                     32: struct.pack(">I", active << 8 | 4), 36: struct.pack(">I", 4),
+                     44: struct.pack(">I", psn << 8), 48: b"\xff\xff\x30\x00", 52: path, 140: ip})
+
+
+def rep(passive=0x22, psn=500, comm=200, answers=100):
+    """The REP of host 1; `psn`: the first of host 0; `answers`: the communication id of the REQ."""
+    return cm(0x13, {0: struct.pack(">II", comm, answers), 12: struct.pack(">I", passive << 8),
+                     20: struct.pack(">I", psn << 8), 24: b"\x04\x04"}, 1)
+
+
+def connect(port, active=0x11, passive=0x22, psn=(500, 100)):
+    """REQ, REP, RTU as the RDMA-IP CM sends them; `psn`: the first of host 0 and of host 1."""
+    return [req(port, active, psn[1]), rep(passive, psn[0]), cm(0x14, {0: struct.pack(">II", 100, 200)})]
 
 
 def pcap(frames, linktype=1, snaplen=65535, seconds=(), missing=()):

@@ -58,7 +58,14 @@ SMB2 = (b"\xfeSMB" + struct.pack("<HHIHHIIQIIQ", 64, 0, 0, 0, 1, 0, 0, 0, 0, 0, 
         + struct.pack("<HHHHI", 36, 1, 1, 0, 0) + bytes(24) + struct.pack("<H", 0x311))
 SMBD_NEGOTIATE = struct.pack("<HHHHIII", 0x100, 0x100, 0, 255, 1364, 8192, 1048576)
 SMBD_ACCEPT = struct.pack("<HHHHHHIIIII", 0x100, 0x100, 0x100, 0, 255, 10, 0, 8388608, 1364, 8192, 1048576)
-SMBD_DATA = struct.pack("<HHHHIII", 10, 2, 0, 0, 0, 24, len(SMB2)) + bytes(4) + SMB2
+
+
+def smbd(body):
+    """An SMB Direct data transfer message with all of an SMB2 message."""
+    return struct.pack("<HHHHIII", 10, 2, 0, 0, 0, 24, len(body)) + bytes(4) + body
+
+
+SMBD_DATA = smbd(SMB2)
 
 
 def lnet(kind, body=b""):
@@ -87,6 +94,14 @@ def talk(client, server):
         for number, payload in enumerate(said):
             frames += [send(src, number, payload), ack(1 - src, number, number + 1)]
     return frames
+
+
+def chunk_read():
+    """The server reads the rest of a call. Sent twice, it is there once."""
+    chunk = struct.pack(">IIIIQI", 1, len(rpcrdma(b"")) + 24, 0x55, 256, 0x9000, 0)
+    answer = roce(bth(0x10, PASSIVE, PSN[1]) + aeth(1) + bytes(256), 0)
+    return connect(20049, psn=PSN) + talk([rpcrdma(RPC_CALL, chunk)], []) + [
+        roce(bth(0x0C, ACTIVE, PSN[1]) + reth(0x9000, 0x55, 256), 1), answer, answer, send(1, 1, rpcrdma(RPC_REPLY))]
 
 
 def cases():
@@ -122,12 +137,7 @@ def cases():
         roce(bth(0x06, ACTIVE, PSN[1]) + reth(0x7000, 0xABCD, 4096) + data[:2048], 1),
         roce(bth(0x08, ACTIVE, PSN[1] + 1) + data[2048:], 1), send(1, 2, NVME_DONE)], [],
         {n: ({"nvme-rdma"}, DATA) for n in (8, 9, 10)})
-    # The server reads the rest of a call. Sent twice, it is there once.
-    chunk = struct.pack(">IIIIQI", 1, len(rpcrdma(b"")) + 24, 0x55, 256, 0x9000, 0)
-    answer = roce(bth(0x10, PASSIVE, PSN[1]) + aeth(1) + bytes(256), 0)
-    nfs = connect(20049, psn=PSN) + talk([rpcrdma(RPC_CALL, chunk)], []) + [
-        roce(bth(0x0C, ACTIVE, PSN[1]) + reth(0x9000, 0x55, 256), 1), answer, answer, send(1, 1, rpcrdma(RPC_REPLY))]
-    yield ("an RPC call that is read", nfs, [],
+    yield ("an RPC call that is read", chunk_read(), [],
            {7: ({"rpcordma", "rpc"}, set()), 8: (DATA, {"rpc"}), 9: ({"rpcordma", "rpc"}, DATA)})
     yield "SMC-R by its length", [send(0, 0, bytes([0x01, 44]) + bytes(42))], [], {1: ({"smc"}, DATA)}
     yield ("SMC-R by the table", [send(0, 0, bytes([0xFE, 44]) + bytes(42))],

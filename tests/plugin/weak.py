@@ -8,16 +8,19 @@ Each case is a small capture made here, the fields ours must show, and what the 
 same bytes. A case whose weakness the built-in no longer has fails too, so that the list stays true.
 """
 import argparse
+import concurrent.futures
 import os
 import struct
 import sys
 
-from packets import aeth, bth, cm, connect, fragments, native, pcap, reth, roce, roce6, rocev1
+import upper
+from packets import aeth, bth, cm, connect, fragments, native, pcap, rep, req, reth, roce, roce6, rocev1, vxlan
 from shark import Shark
 
 SEND5 = roce(bth(0x04, 0x11, 7, pad=3) + b"hello" + bytes(3))
 WRITE = roce(bth(0x0A, 0x11, 7) + reth(0x1000, 0x99, 8) + b"\x01\x02\x03\x04\x00\x00\x00\x01")
 BAD = SEND5[:-6] + bytes([SEND5[-6] ^ 1]) + SEND5[-5:]
+TORN = fragments(roce(bth(0x04, 0x11, 7) + bytes(64)), 64)
 CNP = roce(bth(0x81, 0x118, 0, byte4=0x40) + bytes(16))
 NVME = bytes([0x7F, 0x40, 0x05, 0x00, 0x01]) + bytes(59)  # fabrics command: connect
 RPC = struct.pack(">IIII", 0x11223344, 1, 32, 0) + bytes(12) + struct.pack(
@@ -30,6 +33,16 @@ COMM = {0: struct.pack(">II", 100, 200)}  # communication ids
 NVME_TALK = connect(4420) + [roce(bth(0x04, 0x22, 100, ackreq=1) + NVME)]
 TWO = [roce(bth(0x00, 0x22, 100) + (RPC * 16)[:1024], 0), roce(bth(0x02, 0x22, 101) + RPC, 0)]
 
+# All CM messages made here have one transaction id.
+TWO_REQS = [req(4420), req(5555, 0x33, 300, 101), rep(), rep(0x44, 700, 201, 101),
+            roce(bth(0x04, 0x22, 500, ackreq=1) + NVME)]
+OTHERS_REP = [req(4420), rep(answers=777), roce(bth(0x04, 0x22, 500, ackreq=1) + NVME)]
+# A READ response twice, after a call that names the chunk which is read.
+READ_TWICE = upper.chunk_read()[:-1]
+SMB2_DONE = (b"\xfeSMB" + struct.pack("<HHIHHIIQIIQ", 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0) + bytes(16)
+             + struct.pack("<HHHH", 65, 1, 0x311, 0) + bytes(57))
+SMB_TALK = upper.talk([upper.SMBD_NEGOTIATE, upper.smbd(upper.SMB2)], [upper.SMBD_ACCEPT, upper.smbd(SMB2_DONE)])
+
 # name, capture, tshark arguments, what ours shows in the last frame, what the built-in shows there.
 # A value of None: the field is not there. The built-in's column is left out where it is as good.
 CASES = [
@@ -37,7 +50,10 @@ CASES = [
      {"roce.icrc.status": "0", "roce.icrc.bad": "*"}, {"_ws.expert.message": "!Bad checksum"}),
     ("B1 a good ICRC is good", pcap([SEND5]), [], {"roce.icrc.status": "1"}, None),
     ("the ICRC over IPv6", pcap([roce6(bth(0x04, 0x11, 7) + b"hello123")]), [], {"roce.icrc.status": "1"}, None),
-    ("the ICRC where IP put fragments together", pcap(fragments(roce(bth(0x04, 0x11, 7) + bytes(64)), 64)), [],
+    ("the ICRC where IP put fragments together", pcap(TORN), [],
+     {"roce.icrc.status": "2", "roce.payload_len": "64"}, None),
+    ("the ICRC in a tunnel", pcap([vxlan(SEND5)]), [], {"roce.icrc.status": "1", "vxlan.vni": "7"}, None),
+    ("the ICRC in a tunnel that changed what it covers", pcap([vxlan(frame) for frame in TORN]), [],
      {"roce.icrc.status": "2", "roce.payload_len": "64"}, None),
     ("reserved opcodes", pcap([roce(bth(0x18, 0x11, 7) + b"some")]), [],
      {"_ws.col.Info": "*Opcode 0x18 (reserved)*", "roce.defect.opcode": "*"}, {"_ws.expert": None}),
@@ -62,6 +78,9 @@ CASES = [
      {"_ws.malformed": "*", "infiniband.invariant.crc": None}),
     ("B11 the source QP, learned from CM", pcap(connect(9999) + [roce(bth(0x04, 0x11, 500) + b"data", 1)]),
      [], {"roce.src_qp": "0x000022", "roce.stream": "1"}, None),
+    ("B13 two REQs of one transaction id", pcap(TWO_REQS), [], {"nvme-rdma": "*"}, {"nvme-rdma": None}),
+    ("B13 an answer to a REQ that was not captured", pcap(OTHERS_REP), [],
+     {"nvme-rdma": None, "data.len": "64"}, {"nvme-rdma": "*"}),
     ("B14 reject reasons in words", pcap(connect(9999)[:1] + [REJ]), [],
      {"_ws.col.Info": "*reason 8: *", "roce.cm.answers": "1"}, None),
     ("B14 MRA", pcap([cm(0x11, COMM)]), [], {"roce.cm.mra.remote_comm_id": "0x000000c8"},
@@ -80,6 +99,11 @@ CASES = [
      {"roce.defect.tver": "*"}, {"_ws.expert": None}),
     ("B16 the UDP length", pcap([WRITE[:38] + struct.pack(">H", 200) + WRITE[40:]]), [],
      {"roce.defect.udp_len": "*"}, None),
+    ("B17 a READ response sent again is not read again", pcap(READ_TWICE), [],
+     {"rpcordma": None, "data.len": "256"}, {"rpcordma.reassembled.length": "256"}),
+    ("B18 without CM, an SMB2 response finds its request", pcap(SMB_TALK[:-1]),
+     ["-o", "uat:roce_qps:\"34\",\"SMB Direct\""], {"smb2.response_to": "3"},
+     {"smb2.cmd": "*", "smb2.response_to": None}),
     ("B19 a plain WRITE is data", pcap([WRITE]), [],
      {"rpcordma": None, "data.len": "8"}, {"_ws.col.Protocol": "!InfiniBand"}),
     ("a plain WRITE is guessed at if one asks for it", pcap([WRITE]), ["-o", "roce.guess:all"],
@@ -151,6 +175,21 @@ def last(shark, path, args, fields, plugin):
     return dict(zip(fields, rows[-1])) if rows else dict.fromkeys(fields, "")
 
 
+def one(shark, keep, number, case):
+    """What is wrong with a case."""
+    name, data, options, ours, theirs = case
+    path = shark.file(f"case-{number}.pcap", data)
+    if keep:
+        with open(os.path.join(keep, f"case-{number}.pcap"), "wb") as out:
+            out.write(data)
+    wrong = []
+    for side, want, plugin in [("ours", ours, True)] + ([("the built-in", theirs, False)] if theirs else []):
+        got = last(shark, path, options if plugin else [], list(want), plugin)
+        wrong += [f"{name}: {side}: {field}: {got[field]!r}, not {value!r}" for field, value in want.items()
+                  if not fits(got[field], value)]
+    return wrong
+
+
 def main():
     args = argparse.ArgumentParser()
     args.add_argument("--plugins", required=True)
@@ -158,22 +197,10 @@ def main():
     args.add_argument("captures", nargs="*")
     args = args.parse_args()
     failures = 0
-    with Shark(args.plugins) as shark:
-        for number, (name, data, options, ours, theirs) in enumerate(CASES):
-            path = shark.file(f"case-{number}.pcap", data)
-            if args.keep:
-                with open(os.path.join(args.keep, f"case-{number}.pcap"), "wb") as out:
-                    out.write(data)
-            sides = [("ours", ours, True)]
-            if theirs:
-                sides.append(("the built-in", theirs, False))
-            for side, want, plugin in sides:
-                got = last(shark, path, options if plugin else [], list(want), plugin)
-                wrong = [f"{field}: {got[field]!r}, not {value!r}" for field, value in want.items()
-                         if not fits(got[field], value)]
-                if wrong:
-                    failures += 1
-                    print(f"{name}: {side}: {'; '.join(wrong)}")
+    with Shark(args.plugins) as shark, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for wrong in pool.map(lambda case: one(shark, args.keep, *case), enumerate(CASES)):
+            failures += bool(wrong)
+            print("".join(line + "\n" for line in wrong), end="")
     print(f"{len(CASES)} cases, {sum(bool(case[4]) for case in CASES)} of them against the built-in, "
           f"{failures} failed")
     return 1 if failures else 0

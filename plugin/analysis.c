@@ -221,6 +221,7 @@ static void add_message(const struct out *out, const struct roce_track_frame *f)
         add_num(out, HF_MSG_NUMBER, r->msg_number);
     if (r->msg_first_frame) {
         add_link(out, HF_MSG_FIRST, r->msg_first_frame);
+        add_link(out, HF_MSG_LAST, f->msg_last);
         add_big(out, HF_MSG_OFFSET, r->msg_offset);
         add_big(out, HF_MSG_BYTES, r->msg_bytes);
     }

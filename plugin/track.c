@@ -12,8 +12,10 @@
 
 /* One frame in the index. */
 struct entry {
-    uint32_t at;       /* 1 + where its packed result starts, over all chunks; 0: not fed */
-    uint32_t acked_in; /* nearly every request has it, so it stands here and not in `more` */
+    uint32_t at; /* 1 + where its packed result starts, over all chunks; 0: not fed */
+    /* Nearly every request has these, so they stand here and not in `more`. */
+    uint32_t acked_in;
+    uint32_t msg_last; /* the first packet of a message: the frame of its last one */
 };
 
 /* What few frames have. */
@@ -342,9 +344,10 @@ static uint32_t notes_of(const struct roce_flow_in *in, const struct roce_flow_r
 }
 
 /* Links that point back have a way forward, too: an ACK to the packet that was sent again and not
- * to its first transmission; a copy; a CM message sent again. */
+ * to its first transmission; a copy; a CM message sent again; the last packet of a message. */
 static void link_back(const struct roce_flow_in *in, const struct roce_flow_result *r)
 {
+    struct entry *first = r->msg_first_frame ? entry_of(r->msg_first_frame) : NULL;
     bool acks = in->pkt->op->kind == ROCE_KIND_ACK && r->flags & ROCE_AN_RESPONSE &&
                 roce_syndrome_kind(in->pkt->aeth.syndrome) == ROCE_SYN_ACK;
 
@@ -352,6 +355,9 @@ static void link_back(const struct roce_flow_in *in, const struct roce_flow_resu
         on_link(NULL, ROCE_LINK_ACKED_IN, r->request_frame, in->frame);
     if (r->repeats_frame)
         on_link(NULL, ROCE_LINK_REPEATED_IN, r->repeats_frame, in->frame);
+    if (first && first->msg_last == 0 && roce_opcode_ends(in->pkt->op) &&
+        !(r->flags & ROCE_AN_DROPPED))
+        first->msg_last = in->frame;
 }
 
 const struct roce_finding *roce_track_feed(const struct roce_flow_in *in)
@@ -472,6 +478,10 @@ bool roce_track_get(uint32_t frame, uint64_t time, const struct roce_pkt *pkt,
         out->since_first = time > stream->first_time ? time - stream->first_time : 0;
     }
     out->acked_in = entry_of(frame)->acked_in;
+    if (r->msg_first_frame && entry_of(r->msg_first_frame))
+        out->msg_last = entry_of(r->msg_first_frame)->msg_last;
+    if (out->msg_last == frame)
+        out->msg_last = 0;
     more = more_of(frame);
     if (!more)
         return true;

@@ -51,6 +51,7 @@ struct roce_track_frame {
     bool stranger;        /* its source QP was not known when it was first read */
     /* What later frames told. */
     uint32_t acked_in;
+    uint32_t msg_last; /* the last packet of its message, if that is another frame */
     uint32_t first_response, last_response;
     uint32_t repeated_in;
     uint32_t cnp_in;

@@ -4,15 +4,18 @@
 
     golden.py [--write] --plugins DIR CAPTURE...
 
-NAME.wireshark.txt    one line a frame: stream, ICRC, links, Info, rules (-T fields, two passes)
-NAME.wireshark-v.txt  the whole tree of our protocol (-V), for the captures of FULL
-NAME.wireshark.json   the same as JSON, for the captures of FULL
+NAME.wireshark.txt    one line a frame: stream, ICRC, links, Info, rules (-T fields, two passes), and
+                      digests of the frame's tree (-V) and of its JSON, of our protocol
+NAME.wireshark-v.txt  the trees themselves, for the captures of FULL
+NAME.wireshark.json   the JSON itself, for the captures of FULL
 
 Without --write it compares: exit status 1 if one differs.
 """
 import argparse
 import concurrent.futures
 import difflib
+import hashlib
+import json
 import os
 import re
 import sys
@@ -34,6 +37,10 @@ def same_cut(line):
     return re.sub(r"( \[…\]| \[truncated\])?: ([0-9a-f]{72})[0-9a-f]*…?$", r": \2…", line)
 
 
+def digest(text):
+    return hashlib.sha256(text.encode()).hexdigest()[:10]
+
+
 def outputs(shark, capture):
     """{suffix: text} for one capture."""
     name = os.path.basename(capture)[:-len(".pcap")]
@@ -41,20 +48,26 @@ def outputs(shark, capture):
     args = ["-2", "-r", path, "-T", "fields", "-E", "separator=|", "-E", "aggregator=,"]
     for field in FIELDS:
         args += ["-e", field]
-    out = {".wireshark.txt": "#" + "|".join(FIELDS) + "\n" + shark.out(args)}
+    lines = shark.out(args).splitlines()
+    # Times of day are the reader's; the tree of our protocol has none.
+    keep, on = [], False
+    for line in shark.out(["-2", "-r", path, "-V", "-O", "roce"]).splitlines():
+        if not line.startswith(" "):
+            on = line.startswith("RDMA over Converged") or line.startswith("Frame ")
+        if on:
+            keep.append(same_cut(line))
+    tree = "\n".join(keep) + "\n"
+    trees = re.split(r"^(?=Frame \d+:)", tree, flags=re.M)[1:]
+    # Until 4.4 there was a line for Elasticsearch.
+    text = shark.out(["-2", "-r", path, "-T", "json", "-J", "roce", "--no-duplicate-keys"])
+    text = text.replace('    "_type": "doc",\n', "")
+    layers = [json.dumps(frame["_source"]["layers"]) for frame in json.loads(text)]
+    if not len(lines) == len(trees) == len(layers):
+        raise SystemExit(f"{capture}: {len(lines)} lines, {len(trees)} trees, {len(layers)} in JSON")
+    rows = ["|".join([line, digest(tree), digest(layer)]) for line, tree, layer in zip(lines, trees, layers)]
+    out = {".wireshark.txt": "#" + "|".join(FIELDS + ["tree", "json"]) + "\n" + "\n".join(rows) + "\n"}
     if name in FULL:
-        # Times of day are the reader's; the tree of our protocol has none.
-        tree = shark.out(["-2", "-r", path, "-V", "-O", "roce"])
-        keep, on = [], False
-        for line in tree.splitlines():
-            if not line.startswith(" "):
-                on = line.startswith("RDMA over Converged") or line.startswith("Frame ")
-            if on:
-                keep.append(same_cut(line))
-        out[".wireshark-v.txt"] = "\n".join(keep) + "\n"
-        text = shark.out(["-2", "-r", path, "-T", "json", "-J", "roce", "--no-duplicate-keys"])
-        # Until 4.4 there was a line for Elasticsearch.
-        out[".wireshark.json"] = text.replace('    "_type": "doc",\n', "")
+        out |= {".wireshark-v.txt": tree, ".wireshark.json": text}
     return {capture[:-len(".pcap")] + suffix: text for suffix, text in out.items()}
 
 

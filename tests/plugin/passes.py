@@ -24,7 +24,7 @@ BACKWARD = ["roce.icrc.status", "roce.bth.psn", "roce.analysis.psn_rel", "roce.a
             "roce.analysis.va", "roce.analysis.rkey", "roce.analysis.gap", "roce.cm.answers"]
 # Told by later frames, too.
 FORWARD = ["roce.stream", "roce.src_qp", "roce.analysis.acked_in", "roce.analysis.response_in",
-           "roce.analysis.last_response_in", "roce.analysis.repeated_in", "roce.cm.answered_in",
+           "roce.analysis.last_response_in", "roce.analysis.repeated_in", "roce.message.last_frame", "roce.cm.answered_in",
            "roce.rule", "_ws.col.Info"]
 
 

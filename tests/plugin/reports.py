@@ -5,7 +5,8 @@
     reports.py --plugins DIR --rocedrill PROGRAM CAPTURE...
 
 Both stand on the same observer, but the reports count frame by frame, so that filters work, and the
-program asks the observer at the end. Follow and Export Objects are held against the packets' PSNs.
+program asks the observer at the end. The tree of opcodes is held against the packets, the service response
+times against the operations. Follow and Export Objects are held against the packets' PSNs.
 """
 import argparse
 import collections
@@ -13,6 +14,7 @@ import concurrent.futures
 import glob
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -25,6 +27,7 @@ CAUSE = {"sequence NAK": "sequence_nak", "RNR NAK": "rnr_nak", "timeout": "timeo
          "implied NAK": "implied_nak", "READ gap": "read_gap"}
 FIELDS = ["roce.stream", "roce.analysis.dropped", "roce.epoch", "ip.src", "ipv6.src", "roce.bth.dest_qp",
           "roce.bth.opcode", "roce.bth.psn", "roce.payload_len"]
+OPCODE = FIELDS.index("roce.bth.opcode")
 READ_RESPONSE = (0x0D, 0x0E, 0x0F, 0x10)
 PLACE = {0x00: "first", 0x01: "middle", 0x02: "last", 0x03: "last", 0x04: "only", 0x05: "only",
          0x06: "first", 0x07: "middle", 0x08: "last", 0x09: "last", 0x0A: "only", 0x0B: "only",
@@ -138,6 +141,23 @@ def messages(packets):
     return sorted(found)
 
 
+def others(rows, text):
+    """What is wrong with Wireshark's own kinds of tables: the tree of opcodes, the service response times."""
+    wrong = []
+    total = re.search(r"^RoCE packets +(\d+)", text, re.M)
+    want = sum(row.split("\t")[OPCODE] != "" for row in rows)
+    if want and (not total or int(total[1]) != want):
+        wrong.append(f"tree: {total and total[1]} packets of {want}")
+    times = {name: (int(calls), float(most)) for name, calls, most in re.findall(
+        r"^ +\d+ +(\w[\w ]*?) +(\d+) +[\d.]+ +([\d.]+) +[\d.]+ +[\d.]+ *$", text, re.M)}
+    for row in tables(text)["RoCE Operations"]:
+        calls, most = times.pop(row["Operation"], (0, 0))
+        want = float(row["max ms"] or 0) / 1000
+        if calls != (int(row["Completed"]) if want else 0) or abs(most - want) > 1e-6:
+            wrong.append(f"srt: {row['Operation']}: {calls} calls, at most {most} s; {row['Completed']}, {want} s")
+    return wrong + [f"srt: {name}" for name in times]
+
+
 def payload(rows, text, folder):
     """What Follow and Export Objects have of stream 0, and what its packets say they should: each PSN of
     a sender once, however often and whenever it came."""
@@ -166,7 +186,7 @@ def one(shark, rocedrill, capture):
     args = ["-2", "-r", path, "-z", "follow,roce,raw,0", "--export-objects", "roce," + folder, "-T", "fields"]
     for field in FIELDS:
         args += ["-e", field]
-    for report in REPORTS:
+    for report in REPORTS + ["srt", "tree"]:
         args += ["-z", "roce," + report]
     rows, line, text = shark.out(args).partition("\n=====")
     text = line + text
@@ -174,6 +194,7 @@ def one(shark, rocedrill, capture):
     # The program keeps no regions of writes that nobody acknowledges.
     wrong = [f"{key}: {plugin[key]} and {program[key]}" for key in sorted(plugin | program, key=str)
              if plugin[key] != program[key] and not (key[0] == "region" and key not in program)]
+    wrong += others(rows.splitlines(), text)
     want, have, whole, objects = payload(rows.splitlines(), text, folder)
     if have != want:
         wrong.append(f"follow: {have} bytes of {want}")

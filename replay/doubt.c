@@ -24,19 +24,31 @@ static bool lacks_requests(const struct deviation_case *c)
     return c->run->part || s->ahead_cnt > 0;
 }
 
-/* An answer to a request after the last captured one: a NAK of the next message, or one that counts
- * more messages than were captured, as its PSN does. */
+/* The last entry that begins at `rel` or before, or NULL. */
+static const struct entry *entry_before(const struct setup *s, int64_t rel)
+{
+    for (size_t i = s->entry_cnt; i-- > 0;)
+        if (s->entry[i].rel <= rel)
+            return &s->entry[i];
+    return NULL;
+}
+
+/* An answer to a request after the last captured one, or to one in a hole of the capture, of which
+ * requests behind it were captured before this answer or together with it: a NAK of the next
+ * message, or one that counts more messages than were captured, as its PSN does. */
 static bool is_beyond(const struct deviation_case *c)
 {
     const struct setup *s = setup_of(c);
     const struct trace_packet *p = setup_packet(s, c->step);
     const struct roce_opcode *op = setup_op(s, c->step);
-    const struct entry *e = setup_entry(s, c->high);
     int64_t rel = s->step[c->step].rel;
-    int64_t more = rel - (s->entry_cnt ? s->entry[s->entry_cnt - 1].rel : s->first - 1);
-    int32_t done = roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(setup_msn(s, c->high)));
+    const struct entry *before = entry_before(s, rel);
+    int64_t low = rel > c->high ? c->high : before ? before->rel + before->cnt - 1 : s->first - 1;
+    const struct entry *e = setup_entry(s, low);
+    int64_t more = rel - (before ? before->rel : s->first - 1);
+    int32_t done = roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(setup_msn(s, low)));
 
-    if (rel <= c->high || (e && e->invalid) || s->step[c->step].damaged)
+    if (low >= rel || (e && e->invalid) || s->step[c->step].damaged)
         return false;
     if (!roce_opcode_has(op, ROCE_HDR_AETH) || s->msn_votes == 0)
         return true; /* it counts nothing, or nothing tells from where */

@@ -72,6 +72,44 @@ static void errors(void)
     rnic_loop_close(NULL);
 }
 
+/* Whether the kernel answers a datagram to the port of RoCEv2 with ICMP port unreachable: a socket
+ * that is connected hears of that by its next call. */
+static bool refused(const struct sockaddr *to, socklen_t size)
+{
+    int fd = socket(to->sa_family, SOCK_DGRAM, 0);
+    bool heard;
+
+    EXPECT_EQ(connect(fd, to, size), 0);
+    EXPECT_EQ(send(fd, "datagram", 8, 0), 8);
+    heard = send(fd, "datagram", 8, 0) < 0 && errno == ECONNREFUSED;
+    close(fd);
+    return heard;
+}
+
+static void guards_the_port(void)
+{
+    struct sockaddr_in ip4 = {.sin_family = AF_INET};
+    struct sockaddr_in6 ip6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    const uint8_t port[2] = {4791 >> 8, 4791 & 0xff};
+    const uint8_t host[4] = {127, 0, 0, 1};
+    struct rnic_loop *one, *two;
+
+    memcpy(&ip4.sin_addr, host, 4);
+    memcpy(&ip4.sin_port, port, 2);
+    memcpy(&ip6.sin6_port, port, 2);
+    EXPECT_EQ(refused((const struct sockaddr *)&ip4, sizeof(ip4)), true);
+    EXPECT_EQ(refused((const struct sockaddr *)&ip6, sizeof(ip6)), true);
+    one = open_on("lo");
+    two = open_on("lo"); /* as another process would */
+    EXPECT_EQ(refused((const struct sockaddr *)&ip4, sizeof(ip4)), false);
+    EXPECT_EQ(refused((const struct sockaddr *)&ip6, sizeof(ip6)), false);
+    rnic_loop_close(one);
+    EXPECT_EQ(refused((const struct sockaddr *)&ip4, sizeof(ip4)), false);
+    EXPECT_EQ(refused((const struct sockaddr *)&ip6, sizeof(ip6)), false);
+    rnic_loop_close(two);
+    EXPECT_EQ(refused((const struct sockaddr *)&ip4, sizeof(ip4)), true);
+}
+
 /* Without the right to capture. */
 static void no_permission(void)
 {
@@ -419,6 +457,7 @@ int main(int argc, char **argv)
 {
     static const struct suite_test tests[] = {
         TEST(errors),
+        TEST(guards_the_port),
         TEST(no_permission),
         TEST(idle),
         TEST(idle_without_link),

@@ -79,8 +79,11 @@ static void look(struct check *check, const struct ahead_item *item)
     const struct roce_flow_totals *totals = roce_flow_totals(check->flow);
     struct roce_flow_result result;
     uint64_t dropped;
-    struct roce_flow_in in = {
-        .pkt = &item->pkt, .frame = frame->number, .time = frame->time, .icrc = item->icrc};
+    struct roce_flow_in in = {.pkt = &item->pkt,
+                              .frame = frame->number,
+                              .time = frame->time,
+                              .icrc = item->icrc,
+                              .glance = &item->glance};
 
     report->frames = check->frame = frame->number;
     if (frame->number == 1 || frame->time < report->first_time)
@@ -105,19 +108,18 @@ static void look(struct check *check, const struct ahead_item *item)
         note_rejection(report, &item->pkt, frame->number);
 }
 
-/* Another core wrote the items, and read what they point to: both come from there while items
- * before them are looked at. */
-static void fetch(const struct ahead_item *items, unsigned i, unsigned cnt)
+/* Another core wrote the items: they come from there while items before them are looked at, and
+ * what is known of their connections to the nearest cache. The bytes of the frames stay where they
+ * are: a glance was taken. */
+static void fetch(const struct roce_flow *flow, const struct ahead_item *items, unsigned i,
+                  unsigned cnt)
 {
-    const struct ahead_item *next = &items[i + 4 < cnt ? i + 4 : i],
-                            *item = &items[i + 2 < cnt ? i + 2 : i];
+    const struct ahead_item *next = &items[i + 8 < cnt ? i + 8 : i], *item = &items[i + 3];
 
     for (size_t off = 0; off < offsetof(struct ahead_item, pkt.off); off += 64)
         __builtin_prefetch((const char *)next + off);
-    if (item->pkt.payload) {
-        __builtin_prefetch(item->pkt.payload);
-        __builtin_prefetch(item->pkt.payload + item->pkt.payload_cap_len - 1);
-    }
+    if (i + 3 < cnt && item->parsed == 0)
+        roce_flow_expect(flow, &item->glance);
 }
 
 static int read_all(struct check *check, struct fault *fault)
@@ -133,7 +135,7 @@ static int read_all(struct check *check, struct fault *fault)
     progress_begin(&progress, stderr, check->options->progress, "reading");
     while ((rc = ahead_next(ahead, &items, &cnt, fault)) == 1) {
         for (unsigned i = 0; i < cnt; i++) {
-            fetch(items, i, cnt);
+            fetch(check->flow, items, i, cnt);
             look(check, &items[i]);
         }
         progress_step(&progress, check->source, check->frame);

@@ -68,6 +68,8 @@ static void parse(const struct ahead *ahead, struct batch *batch)
                                                frame->wire_len);
         item->icrc = ahead->icrc && item->parsed == 0 ? roce_pkt_icrc_check(&item->pkt, NULL)
                                                       : ROCE_ICRC_UNVERIFIED;
+        if (item->parsed == 0)
+            roce_glance_take(&item->glance, &item->pkt);
     }
 }
 

@@ -7,11 +7,13 @@
 #ifndef REPLAY_CHECK_AHEAD_H
 #define REPLAY_CHECK_AHEAD_H
 
+#include "flow/glance.h"
 #include "source.h"
 
 struct ahead_item {
     int parsed; /* of roce_pkt_parse() */
     enum roce_icrc_status icrc;
+    struct roce_glance glance;
     struct source_frame frame; /* `record` is as `data` */
     struct roce_pkt pkt;       /* points into frame.data */
 };

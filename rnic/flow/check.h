@@ -36,6 +36,8 @@ void roce_say_once(struct roce_ctx *ctx, struct roce_say say);
 
 /* ---- check_format.c ------------------------------------------------------------------------ */
 void roce_check_format(struct roce_ctx *ctx); /* the packet alone */
+/* Whether that has nothing to say of a packet to `dst` but of its ICRC. */
+bool roce_check_is_plain(const struct roce_pkt *pkt, const uint8_t dst[16]);
 void roce_check_icrc_end(struct roce_flow *flow);
 void roce_check_constants(struct roce_ctx *ctx); /* against the QP's other packets */
 void roce_check_size(struct roce_ctx *ctx);      /* payload against opcode and path MTU */

@@ -37,7 +37,7 @@ static struct roce_cm_slot *slot_find(struct roce_ctx *ctx, int side, uint32_t c
     for (uint32_t i = 0; i < ROCE_CM_SLOTS; i++) { /* newest first */
         struct roce_cm_slot *s = &flow->cm[(flow->cm_next - 1 - i) % ROCE_CM_SLOTS];
 
-        if (s->used && s->net == ctx->key.net && s->comm_id[side] == comm_id &&
+        if (s->used && s->net == ctx->glance->key.net && s->comm_id[side] == comm_id &&
             (s->seen & (side ? 1u << ROCE_CM_REP : 1u << ROCE_CM_REQ)) &&
             memcmp(s->addr[side], addr, 16) == 0)
             return s;
@@ -65,7 +65,7 @@ static struct roce_side *find(struct roce_ctx *ctx, const struct roce_cm_slot *s
 
     memcpy(key.src, s->addr[from], 16);
     memcpy(key.dst, s->addr[1 - from], 16);
-    return s->qpn[1 - from] ? roce_conn_find(ctx->flow, &key) : NULL;
+    return s->qpn[1 - from] ? roce_conn_find(ctx->flow, &key, roce_key_hash(&key)) : NULL;
 }
 
 static struct roce_conn *conn_of(struct roce_ctx *ctx, const struct roce_cm_slot *s)
@@ -221,7 +221,7 @@ static void on_req(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
     s = &flow->cm[flow->cm_next++ % ROCE_CM_SLOTS];
     memset(s, 0, sizeof(*s));
     s->used = true;
-    s->net = ctx->key.net;
+    s->net = ctx->glance->key.net;
     memcpy(s->addr[0], ctx->src, 16);
     memcpy(s->addr[1], ctx->dst, 16);
     s->comm_id[0] = req->local_comm_id;
@@ -450,11 +450,12 @@ void roce_cm_end(struct roce_flow *flow)
 {
     for (uint32_t i = 0; flow->cm && i < ROCE_CM_SLOTS; i++) {
         const struct roce_cm_slot *s = &flow->cm[i];
-        struct roce_ctx ctx = {.flow = flow, .frame = s->dreq_frame, .time = flow->last_time};
+        const struct roce_glance glance = {.key.net = s->net};
+        struct roce_ctx ctx = {
+            .flow = flow, .frame = s->dreq_frame, .time = flow->last_time, .glance = &glance};
 
         if (!s->used || !s->dreq_frame || s->drep_frame)
             continue;
-        ctx.key.net = s->net;
         ctx.conn = conn_of(&ctx, s);
         ctx.side = ctx.conn ? &ctx.conn->side[0] : NULL;
         SAY(&ctx, CM_DREQ_UNANSWERED, "DREQ", .value = ROCE_VALUE_NONE);

@@ -9,25 +9,6 @@
 /* ---- the table ---------------------------------------------------------------------------------
  */
 
-static uint64_t mix(uint64_t h, uint64_t v)
-{
-    h = (h ^ v) * UINT64_C(0x9E3779B97F4A7C15);
-    return h ^ h >> 29;
-}
-
-static uint32_t hash_of(const struct roce_key *key)
-{
-    uint64_t w[4], h;
-
-    memcpy(w, key->src, 16);
-    memcpy(w + 2, key->dst, 16);
-    h = mix(w[0] ^ w[1] << 1, w[2]);
-    h = mix(h ^ w[1], w[3]);
-    h = mix(h, (uint64_t)key->qpn << 32 | key->src_qpn);
-    h = mix(h, key->net);
-    return (uint32_t)(h >> 16);
-}
-
 static struct roce_key key_of(const struct roce_side *side)
 {
     const struct roce_side *peer = roce_peer(side);
@@ -46,10 +27,9 @@ static bool same_key(const struct roce_key *a, const struct roce_key *b)
            memcmp(a->src, b->src, 16) == 0 && memcmp(a->dst, b->dst, 16) == 0;
 }
 
-struct roce_side *roce_conn_find(struct roce_flow *flow, const struct roce_key *key)
+struct roce_side *roce_conn_find(struct roce_flow *flow, const struct roce_key *key, uint32_t hash)
 {
     struct roce_side *side = flow->recent;
-    uint32_t hash;
 
     if (side) { /* the same direction again, or the answer to it */
         if (same_key(&side->key, key))
@@ -60,11 +40,25 @@ struct roce_side *roce_conn_find(struct roce_flow *flow, const struct roce_key *
     }
     if (flow->table_cap == 0)
         return NULL;
-    hash = hash_of(key);
     for (side = flow->table[hash & (flow->table_cap - 1)]; side; side = side->chain)
         if (side->hash == hash && same_key(&side->key, key))
             return flow->recent = side;
     return NULL;
+}
+
+void roce_conn_expect(const struct roce_flow *flow, const struct roce_glance *glance)
+{
+    const struct roce_side *side;
+
+    if (flow->table_cap == 0)
+        return;
+    side = flow->table[glance->hash & (flow->table_cap - 1)];
+    while (side && side->hash != glance->hash)
+        side = side->chain;
+    if (!side)
+        return;
+    for (size_t off = offsetof(struct roce_side, req); off < sizeof(*side); off += 64)
+        __builtin_prefetch((const char *)side + off, 1);
 }
 
 static void table_grow(struct roce_flow *flow)
@@ -94,7 +88,7 @@ void roce_conn_key(struct roce_flow *flow, struct roce_side *side)
     if (flow->table_cap == 0)
         return;
     side->key = key;
-    side->hash = hash_of(&key);
+    side->hash = roce_key_hash(&key);
     side->chain = flow->table[side->hash & (flow->table_cap - 1)];
     flow->table[side->hash & (flow->table_cap - 1)] = side;
     side->keyed = true;

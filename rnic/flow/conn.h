@@ -13,6 +13,7 @@
 #ifndef ROCE_FLOW_CONN_H
 #define ROCE_FLOW_CONN_H
 
+#include "flow/glance.h"
 #include "flow/times.h"
 #include "flow/trust.h"
 #include "flow/window.h"
@@ -84,14 +85,6 @@ struct roce_rsp {
     bool credit_seen;
     uint32_t lsn;   /* highest MSN + credits of valid codes; mod 2^24 */
     bool reordered; /* responses were seen out of order */
-};
-
-/* How a direction is found. */
-struct roce_key {
-    uint32_t net;
-    uint8_t src[16], dst[16];
-    uint32_t qpn;     /* destination QP */
-    uint32_t src_qpn; /* UD; else ROCE_QPN_UNKNOWN */
 };
 
 /* What a side counts that most sides never have to: allocated with the first of it. Names and
@@ -227,10 +220,9 @@ struct roce_ctx {
     struct roce_conn *conn; /* may be NULL */
     struct roce_side *side; /* sender; NULL if conn is */
     struct roce_flow_result *result;
-    struct roce_key key;
-    const uint8_t *src, *dst; /* of the key */
-    uint16_t ip_id;
-    uint8_t ecn, dscp;
+    bool told; /* somebody looks at the result */
+    const struct roce_glance *glance;
+    const uint8_t *src, *dst; /* of its key */
 };
 
 static inline struct roce_side *roce_peer(const struct roce_side *side)
@@ -274,8 +266,11 @@ void roce_req_land(struct roce_req *req, struct roce_sent *e);
 /* A request that is answered by a response of its own: READ, atomics, ATOMIC WRITE, FLUSH. */
 bool roce_is_answered(const struct roce_opcode *op);
 
-/* The side that sends packets with this key, or NULL. */
-struct roce_side *roce_conn_find(struct roce_flow *flow, const struct roce_key *key);
+/* The side that sends packets with this key, which has this hash, or NULL. */
+struct roce_side *roce_conn_find(struct roce_flow *flow, const struct roce_key *key, uint32_t hash);
+
+/* Brings what a packet with this glance will touch near. */
+void roce_conn_expect(const struct roce_flow *flow, const struct roce_glance *glance);
 
 /* A new connection whose side 0 sends with this key. ctx->conn, if any, does not go to make room
  * for it. NULL only without any memory. */

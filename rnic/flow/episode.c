@@ -24,7 +24,7 @@ bool roce_is_copy(const struct roce_ctx *ctx, uint32_t icrc, uint16_t id, uint64
     if (ctx->pkt->icrc != icrc)
         return false;
     if (ctx->side->saw_id)
-        return id == ctx->ip_id;
+        return id == ctx->glance->ip_id;
     return !rsp->nak && !rsp->rnr && roce_since(time, ctx->time) < COPY_NS;
 }
 

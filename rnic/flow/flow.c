@@ -105,52 +105,16 @@ void roce_flow_link(struct roce_ctx *ctx, enum roce_link_kind kind, uint32_t fra
 /* ---- one frame ---------------------------------------------------------------------------------
  */
 
-/* What the network layer says, whichever it is. */
-static void read_net(struct roce_ctx *ctx)
-{
-    const struct roce_pkt *pkt = ctx->pkt;
-    struct roce_key *key = &ctx->key;
-    uint32_t vlans = 0;
-
-    roce_pkt_addr(pkt, key->src, key->dst);
-    ctx->src = key->src;
-    ctx->dst = key->dst;
-    ctx->ecn = ctx->dscp = 0;
-    ctx->ip_id = 0;
-    if (roce_pkt_has(pkt, ROCE_HDR_IP4)) {
-        ctx->ecn = pkt->ip4.ecn;
-        ctx->dscp = pkt->ip4.dscp;
-        ctx->ip_id = pkt->ip4.id;
-    } else if (roce_pkt_has(pkt, ROCE_HDR_IP6)) {
-        ctx->ecn = pkt->ip6.ecn;
-        ctx->dscp = pkt->ip6.dscp;
-    } else if (roce_pkt_has(pkt, ROCE_HDR_GRH)) {
-        ctx->dscp = pkt->grh.tclass >> 2;
-    }
-    for (unsigned i = 0; i < pkt->vlan_cnt; i++)
-        if (pkt->vlan[i].vid)
-            vlans = vlans * 4099 + pkt->vlan[i].vid;
-    key->net = vlans << 3 | (uint32_t)pkt->encap;
-    key->qpn = pkt->bth.dest_qp;
-    key->src_qpn = roce_pkt_has(pkt, ROCE_HDR_DETH) ? pkt->deth.src_qp : ROCE_QPN_UNKNOWN;
-    if (pkt->encap == ROCE_ENCAP_IB_LOCAL) { /* no addresses but LIDs */
-        key->src[14] = (uint8_t)(pkt->lrh.slid >> 8);
-        key->src[15] = (uint8_t)pkt->lrh.slid;
-        key->dst[14] = (uint8_t)(pkt->lrh.dlid >> 8);
-        key->dst[15] = (uint8_t)pkt->lrh.dlid;
-    }
-}
-
 static void find_side(struct roce_ctx *ctx, bool create)
 {
     const struct roce_pkt *pkt = ctx->pkt;
-    const struct roce_key *key = &ctx->key;
+    const struct roce_key *key = &ctx->glance->key;
 
     ctx->side = NULL;
     ctx->conn = NULL;
     if (roce_opcode_has(pkt->op, ROCE_HDR_DETH) && !roce_pkt_has(pkt, ROCE_HDR_DETH))
         return; /* cut before the source QP */
-    ctx->side = roce_conn_find(ctx->flow, key);
+    ctx->side = roce_conn_find(ctx->flow, key, ctx->glance->hash);
     if (!ctx->side && create) {
         ctx->side = roce_conn_new(ctx->flow, ctx, key);
         if (ctx->side && ctx->side->conn->ud && pkt->bth.dest_qp != ROCE_QP_MULTICAST &&
@@ -211,7 +175,7 @@ static bool begin_anew(struct roce_ctx *ctx)
     ctx->side = NULL;
     ctx->conn = NULL;
     roce_conn_end(ctx->flow, conn);
-    ctx->side = roce_conn_new(ctx->flow, ctx, &ctx->key);
+    ctx->side = roce_conn_new(ctx->flow, ctx, &ctx->glance->key);
     if (!ctx->side)
         return false;
     ctx->conn = ctx->side->conn;
@@ -260,6 +224,7 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
                     struct roce_flow_result *result)
 {
     struct roce_flow_result scratch;
+    struct roce_glance own;
     struct roce_ctx ctx;
     bool dropped;
 
@@ -269,6 +234,7 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     ctx.time = in->time;
     ctx.judging = false;
     ctx.result = result;
+    ctx.told = result != NULL;
     if (result) {
         *result = nothing;
     } else { /* nobody looks at it: only what is added to or read again */
@@ -282,7 +248,13 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
         flow->last_time = in->time;
     if (!in->pkt->op)
         return;
-    read_net(&ctx);
+    ctx.glance = in->glance;
+    if (!ctx.glance) {
+        roce_glance_take(&own, in->pkt);
+        ctx.glance = &own;
+    }
+    ctx.src = ctx.glance->key.src;
+    ctx.dst = ctx.glance->key.dst;
     ctx.icrc = roce_trust_icrc(&flow->trust, ctx.src, in->icrc, in->frame, in->time);
     ctx.rewritten = ctx.icrc != in->icrc;
     dropped = roce_pkt_dropped(in->pkt) || ctx.icrc == ROCE_ICRC_BAD;
@@ -313,6 +285,11 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     ctx.result->src_qpn = ctx.side->qpn;
     flow->totals.mem_now = flow->mem.now;
     flow->totals.mem_peak = flow->mem.peak;
+}
+
+void roce_flow_expect(const struct roce_flow *flow, const struct roce_glance *glance)
+{
+    roce_conn_expect(flow, glance);
 }
 
 void roce_flow_finish(struct roce_flow *flow)

@@ -10,30 +10,6 @@
 #define DMA_MAX         UINT32_C(0x80000000) /* R081 */
 #define KEEP_ALIVE_NS   UINT64_C(1000000000)
 
-static uint32_t entry_sample(const struct roce_pkt *pkt, uint8_t *marks)
-{
-    uint64_t h = pkt->bth.opcode, w[2] = {0, 0};
-    uint32_t len = pkt->payload_len;
-
-    if (roce_pkt_has(pkt, ROCE_HDR_IMMDT))
-        h = h * 31 + pkt->immdt.imm;
-    if (roce_pkt_has(pkt, ROCE_HDR_IETH))
-        h = h * 31 + pkt->ieth.rkey;
-    if (roce_pkt_has(pkt, ROCE_HDR_ATOMICETH))
-        h = (h * 31 + pkt->atomiceth.swap_add) * 31 + pkt->atomiceth.compare;
-    *marks = 0;
-    if (len > 0 && pkt->payload_cap_len == len) {
-        if (len >= 8) {
-            memcpy(&w[0], pkt->payload, 8);
-            memcpy(&w[1], pkt->payload + len - 8, 8);
-        } else
-            memcpy(&w[0], pkt->payload, len);
-        *marks = ROCE_MARK_SAMPLE;
-    }
-    h = (h ^ w[0] * UINT64_C(0x9E3779B97F4A7C15)) * 31 ^ w[1];
-    return (uint32_t)(h ^ h >> 32);
-}
-
 /* PSNs of a READ; without an MTU at least so many. */
 static uint32_t span_of(const struct roce_conn *conn, uint32_t len, bool *guess)
 {
@@ -49,40 +25,50 @@ static uint32_t span_of(const struct roce_conn *conn, uint32_t len, bool *guess)
     return roce_psn_cnt(len, 4096);
 }
 
-static struct roce_sent entry_of(const struct roce_ctx *ctx)
+/* The packet at hand as an entry. Into a zeroed one: large ones that are just written are slow to
+ * copy. */
+static void entry_set(const struct roce_ctx *ctx, struct roce_sent *e, uint32_t span, bool guess)
 {
     const struct roce_pkt *pkt = ctx->pkt;
     const struct roce_opcode *op = pkt->op;
-    struct roce_sent e = {.time = ctx->time,
-                          .msg_time = ctx->time,
-                          .psn = pkt->bth.psn,
-                          .span = 1,
-                          .frame = ctx->frame,
-                          .last_frame = ctx->frame,
-                          .icrc = pkt->icrc,
-                          .ip_id = ctx->ip_id,
-                          .len = (uint16_t)pkt->payload_len,
-                          .op = op->value,
-                          .tries = 1};
-    bool guess = false;
 
+    e->time = e->msg_time = ctx->time;
+    e->psn = pkt->bth.psn;
+    e->span = span;
+    e->frame = e->last_frame = ctx->frame;
+    e->icrc = pkt->icrc;
+    e->ip_id = ctx->glance->ip_id;
+    e->len = (uint16_t)pkt->payload_len;
+    e->op = op->value;
+    e->tries = 1;
     if (roce_pkt_has(pkt, ROCE_HDR_RETH)) {
-        e.va = pkt->reth.va;
-        e.rkey = pkt->reth.rkey;
-        e.dma_len = pkt->reth.dma_len;
+        e->va = pkt->reth.va;
+        e->rkey = pkt->reth.rkey;
+        e->dma_len = pkt->reth.dma_len;
     } else if (roce_pkt_has(pkt, ROCE_HDR_ATOMICETH)) {
-        e.va = pkt->atomiceth.va;
-        e.rkey = pkt->atomiceth.rkey;
-        e.dma_len = 8;
-    } else if (roce_opcode_has(op, ROCE_HDR_RETH) || roce_opcode_has(op, ROCE_HDR_ATOMICETH))
-        e.dma_len = ROCE_LEN_UNKNOWN;
-    if (op->kind == ROCE_KIND_READ)
-        e.span = span_of(ctx->conn, e.dma_len, &guess);
-    e.flags =
+        e->va = pkt->atomiceth.va;
+        e->rkey = pkt->atomiceth.rkey;
+        e->dma_len = 8;
+    } else if (roce_opcode_has(op, ROCE_HDR_RETH) || roce_opcode_has(op, ROCE_HDR_ATOMICETH)) {
+        e->dma_len = ROCE_LEN_UNKNOWN;
+    }
+    e->flags =
         (uint8_t)((roce_opcode_ends(op) ? ROCE_SENT_ENDS : 0) |
                   (pkt->bth.ackreq ? ROCE_SENT_ACKREQ : 0) | (guess ? ROCE_SENT_SPAN_GUESS : 0));
-    e.sample = entry_sample(pkt, &e.marks);
-    return e;
+    e->sample = ctx->glance->sample;
+    e->marks = ctx->glance->sampled ? ROCE_MARK_SAMPLE : 0;
+}
+
+/* How many PSNs it takes. */
+static uint32_t span_at_hand(const struct roce_ctx *ctx, bool *guess)
+{
+    const struct roce_pkt *pkt = ctx->pkt;
+
+    *guess = false;
+    if (pkt->op->kind != ROCE_KIND_READ)
+        return 1;
+    return span_of(ctx->conn,
+                   roce_pkt_has(pkt, ROCE_HDR_RETH) ? pkt->reth.dma_len : ROCE_LEN_UNKNOWN, guess);
 }
 
 bool roce_is_answered(const struct roce_opcode *op)
@@ -163,14 +149,13 @@ static void in_flight(struct roce_ctx *ctx, struct roce_req *req)
         sum->max_reads_in_flight = r->reads_in_flight;
 }
 
-/* Room at `*at` for `now`, filled with it. */
-static struct roce_sent *place(struct roce_ctx *ctx, uint32_t *at, const struct roce_sent *now)
+/* Room for an entry at `*at`, zeroed. */
+static struct roce_sent *place(struct roce_ctx *ctx, uint32_t *at)
 {
     struct roce_req *req = &ctx->side->req;
     struct roce_window *w = &req->win;
     uint32_t max = ctx->conn->paired ? ctx->flow->opts.window_max : WINDOW_UNPAIRED;
     uint64_t spare = 0, *overflow = ctx->conn->paired ? &ctx->flow->totals.overflown : &spare;
-    struct roce_sent *e;
 
     if (max > ctx->flow->opts.window_max)
         max = ctx->flow->opts.window_max;
@@ -195,10 +180,7 @@ static struct roce_sent *place(struct roce_ctx *ctx, uint32_t *at, const struct 
         roce_window_drop(w);
         (*at)--;
     }
-    e = roce_window_insert(w, at, max, &ctx->flow->mem, overflow);
-    if (e)
-        *e = *now;
-    return e;
+    return roce_window_insert(w, at, max, &ctx->flow->mem, overflow);
 }
 
 /* Counts a packet that is seen for the first time. */
@@ -230,6 +212,8 @@ static void tell_message(struct roce_ctx *ctx, const struct roce_sent *e)
     struct roce_flow_result *r = ctx->result;
     const struct roce_opcode *op = roce_opcode(e->op);
 
+    if (!ctx->told)
+        return;
     r->msg_number = roce_sent_number(e);
     r->msg_first_frame = e->msg_frame;
     r->msg_offset = e->off;
@@ -250,21 +234,22 @@ static void tell_message(struct roce_ctx *ctx, const struct roce_sent *e)
     }
 }
 
-/* A packet at the end of what was seen; `joined` if it touches the one before. */
-static void append(struct roce_ctx *ctx, const struct roce_sent *now)
+/* The packet at hand, of `span` PSNs, at the end of what was seen; `joined` if it touches the one
+ * before. */
+static void append(struct roce_ctx *ctx, uint32_t span, bool guess)
 {
     struct roce_req *req = &ctx->side->req;
     struct roce_sent *prev, *e, keep;
     uint32_t at = req->win.cnt;
     bool joined;
 
-    e = place(ctx, &at, now);
+    e = place(ctx, &at);
+    prev = e && at ? roce_window_at(&req->win, at - 1) : NULL;
     if (!e) { /* no memory: nothing can be linked to it */
-        keep = *now;
+        keep = (struct roce_sent){0};
         e = &keep;
-        prev = NULL;
-    } else
-        prev = at ? roce_window_at(&req->win, at - 1) : NULL;
+    }
+    entry_set(ctx, e, span, guess);
     joined = touches(prev, e);
     e->cum = (prev ? prev->cum : req->msg_number) + ((e->flags & ROCE_SENT_ENDS) != 0);
     link_entry(req, joined ? prev : NULL, e);
@@ -286,6 +271,12 @@ static void append(struct roce_ctx *ctx, const struct roce_sent *now)
     }
     roce_check_new(ctx, e);
     tell_message(ctx, e);
+}
+
+/* The same where `now` was looked at before. */
+static void append_late(struct roce_ctx *ctx, const struct roce_sent *now)
+{
+    append(ctx, now->span, (now->flags & ROCE_SENT_SPAN_GUESS) != 0);
 }
 
 /* The messages of the entry at `at`, which came late, count for all later ones too. */
@@ -317,10 +308,11 @@ static void fill(struct roce_ctx *ctx, uint32_t at, const struct roce_sent *now)
     struct roce_req *req = &ctx->side->req;
     struct roce_window *w = &req->win;
     bool acked = at < w->acked;
-    struct roce_sent *e = place(ctx, &at, now), *prev;
+    struct roce_sent *e = place(ctx, &at), *prev;
 
     if (!e)
         return;
+    *e = *now;
     prev = at ? roce_window_at(w, at - 1) : NULL;
     count_among(ctx, at, prev);
     if (!touches(prev, e))
@@ -450,7 +442,7 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
     if (skip == 0 && ctx->conn->sum.svc != ROCE_SVC_UC && is_another_life(ctx, e, now)) {
         if (roce_opcode_starts(ctx->pkt->op)) {
             restart(ctx, now->psn, true);
-            append(ctx, now);
+            append_late(ctx, now);
             return;
         }
         ctx->conn->doubt = true;
@@ -503,7 +495,7 @@ static void unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
           roce_diff(req->una, req->nxt) >= 0 && !req->ep.active &&
           roce_since(req->last_time, ctx->time) >= ROCE_IDLE_REUSE_NS))) {
         restart(ctx, now->psn, roce_opcode_starts(ctx->pkt->op));
-        append(ctx, now);
+        append_late(ctx, now);
         return;
     }
     ctx->conn->doubt |= rested(ctx) && !ctx->conn->sum.cm.seen;
@@ -553,14 +545,14 @@ static void ahead(struct roce_ctx *ctx, int32_t d, const struct roce_sent *now)
         if ((uint32_t)d <= most) {     /* the READ before took so many */
             tail->span += (uint32_t)d; /* still a guess: packets may be missing here */
             req->nxt = now->psn;
-            append(ctx, now);
+            append_late(ctx, now);
             return;
         }
         d -= (int32_t)most;
     }
     if (d > ROCE_JUMP) {
         restart(ctx, now->psn, roce_opcode_starts(ctx->pkt->op));
-        append(ctx, now);
+        append_late(ctx, now);
         return;
     }
     ctx->conn->doubt |= rested(ctx) && !ctx->conn->sum.cm.seen;
@@ -572,15 +564,35 @@ static void ahead(struct roce_ctx *ctx, int32_t d, const struct roce_sent *now)
     ctx->result->gap = (uint32_t)d;
     roce_rare(ctx->flow, ctx->side)->missing_psns += (uint32_t)d;
     req->gap_time = ctx->time;
-    append(ctx, now);
+    append_late(ctx, now);
+}
+
+/* Anything but the next PSN: it is `d` after that. */
+static void place_late(struct roce_ctx *ctx, int32_t d, uint32_t span, bool guess)
+{
+    struct roce_window *w = &ctx->side->req.win;
+    struct roce_sent now = {0};
+    uint32_t at;
+
+    entry_set(ctx, &now, span, guess);
+    if (d > 0) {
+        ahead(ctx, d, &now);
+        return;
+    }
+    at = roce_window_find(w, now.psn);
+    if (at < w->cnt && roce_sent_has(roce_window_at(w, at), now.psn))
+        again(ctx, at, &now);
+    else
+        unseen(ctx, at, &now);
 }
 
 void roce_request(struct roce_ctx *ctx)
 {
+    uint32_t psn = ctx->pkt->bth.psn, span;
     struct roce_req *req;
-    struct roce_sent now;
     struct roce_rsp *rsp;
     uint64_t idle;
+    bool guess;
     int32_t d;
 
     ctx->result->flags |= ROCE_AN_REQUEST;
@@ -594,37 +606,31 @@ void roce_request(struct roce_ctx *ctx)
     }
     req = &ctx->side->req;
     idle = req->last_time ? roce_since(req->last_time, ctx->time) : 0;
-    if (rested(ctx) && ctx->pkt->bth.psn != req->nxt)
+    if (rested(ctx) && psn != req->nxt)
         roce_conn_forget_mtu(ctx->conn); /* it may be another use of the QP */
     roce_check_mtu_learn(ctx);
     roce_check_size(ctx);
-    now = entry_of(ctx);
+    span = span_at_hand(ctx, &guess);
     if (!req->started)
-        start(ctx, now.psn);
-    roce_sum(ctx->side)->payload_sent += now.len;
+        start(ctx, psn);
+    roce_sum(ctx->side)->payload_sent += (uint16_t)ctx->pkt->payload_len;
     rsp = &roce_peer(ctx->side)->rsp;
-    if (rsp->gap_nak && ((rsp->gap_psn - now.psn) & ROCE_PSN_MASK) < now.span)
+    if (rsp->gap_nak && ((rsp->gap_psn - psn) & ROCE_PSN_MASK) < span)
         rsp->gap_nak = false;
-    d = roce_diff(now.psn, req->nxt);
+    d = roce_diff(psn, req->nxt);
     if (d == 0 || (d < 0 && ctx->conn->sum.svc == ROCE_SVC_UC && d < -ROCE_JUMP)) {
         if (d != 0)
-            restart(ctx, now.psn, true);
-        if (idle >= KEEP_ALIVE_NS && now.len == 0 && ctx->pkt->op->pos == ROCE_POS_ONLY)
+            restart(ctx, psn, true);
+        if (idle >= KEEP_ALIVE_NS && ctx->pkt->payload_len == 0 &&
+            ctx->pkt->op->pos == ROCE_POS_ONLY)
             ctx->result->flags |= ROCE_AN_KEEP_ALIVE;
-        append(ctx, &now);
-    } else if (d > 0)
-        ahead(ctx, d, &now);
-    else {
-        uint32_t at = roce_window_find(&req->win, now.psn);
-
-        if (at < req->win.cnt && roce_sent_has(roce_window_at(&req->win, at), now.psn))
-            again(ctx, at, &now);
-        else
-            unseen(ctx, at, &now);
+        append(ctx, span, guess);
+    } else {
+        place_late(ctx, d, span, guess);
     }
     req->last_time = ctx->time;
-    ctx->result->rel_psn = (now.psn - req->base) & ROCE_PSN_MASK;
-    ctx->result->next_psn = (now.psn + now.span) & ROCE_PSN_MASK;
+    ctx->result->rel_psn = (psn - req->base) & ROCE_PSN_MASK;
+    ctx->result->next_psn = (psn + span) & ROCE_PSN_MASK;
     if (req->base_sure)
         ctx->result->flags |= ROCE_AN_REL_PSN;
     in_flight(ctx, req);

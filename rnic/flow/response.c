@@ -334,7 +334,7 @@ static bool repeated(struct roce_ctx *ctx)
         rsp->dup_num = 0;
         return false;
     }
-    if (ctx->side->saw_id && rsp->last_id == ctx->ip_id && rsp->last_icrc == pkt->icrc &&
+    if (ctx->side->saw_id && rsp->last_id == ctx->glance->ip_id && rsp->last_icrc == pkt->icrc &&
         ctx->icrc != ROCE_ICRC_UNVERIFIED) {
         roce_rare(ctx->flow, ctx->side)->copies++;
         ctx->result->flags |= ROCE_AN_COPY;
@@ -405,7 +405,7 @@ void roce_response(struct roce_ctx *ctx)
     rsp->last_psn = pkt->bth.psn;
     rsp->last_op = pkt->bth.opcode;
     rsp->last_icrc = pkt->icrc;
-    rsp->last_id = ctx->ip_id;
+    rsp->last_id = ctx->glance->ip_id;
     rsp->last_frame = ctx->frame;
     if (roce_pkt_has(pkt, ROCE_HDR_AETH)) {
         rsp->last_msn = pkt->aeth.msn;

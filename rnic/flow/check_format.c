@@ -99,6 +99,7 @@ static void check_bth(struct roce_ctx *ctx)
     const struct roce_bth *bth = &pkt->bth;
     bool ends_message = roce_opcode_ends(op) && roce_opcode_uses_rq(op);
     bool gsi = bth->dest_qp == ROCE_QP_GSI;
+    bool native = roce_pkt_has(pkt, ROCE_HDR_LRH); /* QP 0 is the subnet manager's there */
 
     if (bth->resv6) /* the ICRC does not cover it: a switch or the wire may have set it */
         SAY(ctx, RESERVED_BITS, "bth.resv6", 0, bth->resv6, .value = ROCE_VALUE_HEX, .weak = true);
@@ -108,7 +109,7 @@ static void check_bth(struct roce_ctx *ctx)
         (pkt->pad[0] | pkt->pad[1] | pkt->pad[2]))
         SAY(ctx, PAD, "pad bytes", 0, pkt->pad[0] | pkt->pad[1] | pkt->pad[2],
             .value = ROCE_VALUE_HEX);
-    if (bth->dest_qp == 0)
+    if (bth->dest_qp == 0 && !native)
         SAY(ctx, DEST_QP0, "bth.dest_qp", .rel = ROCE_REL_NE);
     if ((bth->dest_qp == ROCE_QP_MULTICAST) != roce_gid_is_multicast(ctx->dst) &&
         pkt->encap != ROCE_ENCAP_NONE && pkt->encap != ROCE_ENCAP_IB_LOCAL)
@@ -127,7 +128,7 @@ static void check_bth(struct roce_ctx *ctx)
         SAY_ONCE(ctx, ACKREQ_UNRELIABLE, "bth.ackreq", 0, 1, .condition = gsi ? "gsi" : NULL);
     if (bth->ackreq && roce_opcode_is_response(op))
         SAY(ctx, ACKREQ_RESPONSE, "bth.ackreq", 0, 1);
-    if (!bth->migreq)
+    if (!bth->migreq && !(native && op->svc == ROCE_SVC_UD))
         SAY_ONCE(ctx, MIGREQ, "bth.migreq", 1, 0);
 }
 

@@ -400,8 +400,8 @@ static void one_icrc_that_fits(void)
     EXPECT_EQ(v.totals.dropped, 3 + 5);
 }
 
-/* LIDs mean nothing on RoCE (R226), and all on InfiniBand. */
-static void lids_of_infiniband(void)
+/* LIDs mean nothing on RoCE (R226) and QP 0 does not exist there (R046); InfiniBand has both. */
+static void native_infiniband(void)
 {
     static uint8_t mad[ROCE_MAD_SIZE], frame[ROCE_FRAME_MAX];
     struct roce_flow *flow = roce_flow_new(&(struct roce_flow_opts){0});
@@ -427,6 +427,11 @@ static void lids_of_infiniband(void)
     EXPECT_EQ(roce_pkt_parse(&p, ROCE_LINK_IB, frame, (size_t)len, (size_t)len), 0);
     roce_flow_feed(flow, &(struct roce_flow_in){.pkt = &p, .frame = 1}, NULL);
     EXPECT_EQ(roce_flow_totals(flow)->rules[ROCE_RULE_CM_LID], 0);
+    p.bth.dest_qp = 0; /* a packet of subnet management */
+    p.bth.migreq = 0;
+    roce_flow_feed(flow, &(struct roce_flow_in){.pkt = &p, .frame = 2}, NULL);
+    EXPECT_EQ(roce_flow_totals(flow)->rules[ROCE_RULE_DEST_QP0], 0);
+    EXPECT_EQ(roce_flow_totals(flow)->rules[ROCE_RULE_MIGREQ], 0);
     roce_flow_del(flow);
     flowgen_free(&g);
 }
@@ -456,4 +461,4 @@ SUITE("flow.fair", TEST(answers_to_the_request_before), TEST(answers_to_a_reques
       TEST(msn_of_repetitions), TEST(msn_that_goes_back), TEST(any_bit_of_the_bth),
       TEST(wrong_or_damaged), TEST(twins), TEST(guessed_pairs_accuse_nobody), TEST(qpns_used_anew),
       TEST(limits_without_cm), TEST(no_icrc_that_fits), TEST(one_icrc_that_fits),
-      TEST(lids_of_infiniband), TEST(one_side_alone_of_a_guessed_pair))
+      TEST(native_infiniband), TEST(one_side_alone_of_a_guessed_pair))

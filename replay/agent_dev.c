@@ -73,6 +73,8 @@ int agent_dev_open(struct agent_dev *dev, const char *name)
 
 static void wr_free(struct agent_dev *dev, struct agent_wr *wr)
 {
+    if (wr->ah)
+        ibv_destroy_ah(wr->ah);
     if (wr->mr)
         ibv_dereg_mr(wr->mr);
     free(wr->bytes);
@@ -160,7 +162,8 @@ int agent_mr_withdraw(struct agent_dev *dev, uint32_t mr)
 /* ---- queue pairs ------------------------------------------------------------------------------
  */
 
-int agent_qp_new(struct agent_dev *dev, uint32_t max_send, uint32_t max_recv, uint32_t *out)
+int agent_qp_new(struct agent_dev *dev, enum ibv_qp_type type, uint32_t max_send, uint32_t max_recv,
+                 uint32_t *out)
 {
     struct ibv_qp_init_attr init = {
         .send_cq = dev->cq,
@@ -169,7 +172,7 @@ int agent_qp_new(struct agent_dev *dev, uint32_t max_send, uint32_t max_recv, ui
                 .max_recv_wr = max_recv ? max_recv : 1,
                 .max_send_sge = 1,
                 .max_recv_sge = 1},
-        .qp_type = IBV_QPT_RC,
+        .qp_type = type,
         .sq_sig_all = 1,
     };
     struct agent_qp *qp = &dev->qp[dev->qp_cnt];
@@ -180,7 +183,7 @@ int agent_qp_new(struct agent_dev *dev, uint32_t max_send, uint32_t max_recv, ui
         return fail(dev, "queues are no longer than %u", AGENT_CQ_LEN);
     qp->qp = ibv_create_qp(dev->pd, &init);
     if (!qp->qp)
-        return fail(dev, "the device makes no RC queue pair: %s", strerror(errno));
+        return fail(dev, "the device makes no such queue pair: %s", strerror(errno));
     *out = dev->qp_cnt++;
     return 0;
 }
@@ -203,6 +206,7 @@ int agent_qp_connect(struct agent_dev *dev, uint32_t qp, const struct agent_conn
         .qp_access_flags = (unsigned)to->access,
         .path_mtu = mtu_code(to->mtu),
         .dest_qp_num = to->dest_qpn,
+        .qkey = to->qkey,
         .rq_psn = to->rq_psn,
         .sq_psn = to->sq_psn,
         .max_dest_rd_atomic = to->rd_atomic,
@@ -219,13 +223,19 @@ int agent_qp_connect(struct agent_dev *dev, uint32_t qp, const struct agent_conn
     };
     static const struct {
         enum ibv_qp_state state;
-        int mask;
+        int rc, uc, ud; /* the attributes that each service wants */
     } steps[] = {
-        {IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS},
-        {IBV_QPS_RTR, IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-                          IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER},
-        {IBV_QPS_RTS, IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                          IBV_QP_MAX_QP_RD_ATOMIC},
+        {IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
+         IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
+         IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY},
+        {IBV_QPS_RTR,
+         IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+             IBV_QP_MIN_RNR_TIMER,
+         IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN, 0},
+        {IBV_QPS_RTS,
+         IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+             IBV_QP_MAX_QP_RD_ATOMIC,
+         IBV_QP_SQ_PSN, IBV_QP_SQ_PSN},
     };
     static const char *const names[] = {"INIT", "RTR", "RTS"};
 
@@ -239,8 +249,12 @@ int agent_qp_connect(struct agent_dev *dev, uint32_t qp, const struct agent_conn
     for (unsigned i = 0; i < 3; i++) {
         int rc;
 
+        int mask = handle->qp_type == IBV_QPT_RC   ? steps[i].rc
+                   : handle->qp_type == IBV_QPT_UC ? steps[i].uc
+                                                   : steps[i].ud;
+
         attr.qp_state = steps[i].state;
-        rc = ibv_modify_qp(handle, &attr, IBV_QP_STATE | steps[i].mask);
+        rc = ibv_modify_qp(handle, &attr, IBV_QP_STATE | mask);
         if (rc != 0)
             return fail(dev, "the device does not take the queue pair to %s: %s", names[i],
                         strerror(rc > 0 ? rc : errno));
@@ -296,9 +310,14 @@ static struct ibv_sge sge_of(const struct agent_wr *wr)
         .addr = (uintptr_t)wr->bytes, .length = wr->len, .lkey = wr->mr ? wr->mr->lkey : 0};
 }
 
+static bool is_ud(const struct agent_dev *dev, uint32_t qp)
+{
+    return dev->qp[qp].qp && dev->qp[qp].qp->qp_type == IBV_QPT_UD;
+}
+
 int agent_recv(struct agent_dev *dev, uint32_t qp, uint64_t id, uint32_t len)
 {
-    struct agent_wr *wr = wr_new(dev, qp, id, len);
+    struct agent_wr *wr = wr_new(dev, qp, id, is_ud(dev, qp) ? len + AGENT_AREA : len);
     struct ibv_sge sge;
     struct ibv_recv_wr recv = {0}, *bad;
     int rc;
@@ -309,7 +328,7 @@ int agent_recv(struct agent_dev *dev, uint32_t qp, uint64_t id, uint32_t len)
     sge = sge_of(wr);
     recv.wr_id = (uint64_t)(wr - dev->wr);
     recv.sg_list = &sge;
-    recv.num_sge = len ? 1 : 0;
+    recv.num_sge = wr->len ? 1 : 0;
     rc = ibv_post_recv(dev->qp[qp].qp, &recv, &bad);
     if (rc == 0)
         return 0;
@@ -341,7 +360,23 @@ int agent_send(struct agent_dev *dev, uint32_t qp, const struct agent_send *send
         wr.invalidate_rkey = send->invalidate;
     else
         wr.imm_data = htonl(send->imm);
-    if (atomic) {
+    if (is_ud(dev, qp)) {
+        struct ibv_ah_attr to = {.is_global = 1,
+                                 .port_num = AGENT_PORT,
+                                 .grh = {.dgid = send->dgid,
+                                         .sgid_index = (uint8_t)send->gid_index,
+                                         .hop_limit = send->hop_limit}};
+
+        slot->ah = ibv_create_ah(dev->pd, &to);
+        if (!slot->ah) {
+            rc = errno;
+            wr_free(dev, slot);
+            return fail(dev, "the device makes no address handle: %s", strerror(rc));
+        }
+        wr.wr.ud.ah = slot->ah;
+        wr.wr.ud.remote_qpn = send->dest_qpn;
+        wr.wr.ud.remote_qkey = send->qkey;
+    } else if (atomic) {
         wr.wr.atomic.remote_addr = send->remote_addr;
         wr.wr.atomic.rkey = send->rkey;
         wr.wr.atomic.compare_add = send->compare_add;
@@ -378,14 +413,21 @@ int agent_poll(struct agent_dev *dev, struct agent_done *out)
     *out = (struct agent_done){.qp = wr->qp, .id = wr->id, .status = wc.status, .recv = wr->recv};
     if (wc.status == IBV_WC_SUCCESS) {
         uint32_t len = wr->recv ? wc.byte_len : wr->fetches ? wr->len : 0;
+        const uint8_t *bytes = wr->bytes;
 
         if (wr->recv && wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM)
             len = 0; /* the data is not in the receive buffer */
         if (len > wr->len)
             len = wr->len;
+        if (wr->recv && is_ud(dev, wr->qp)) {
+            out->datagram = true;
+            out->src_qpn = wc.src_qp;
+            bytes += len < AGENT_AREA ? len : AGENT_AREA;
+            len -= len < AGENT_AREA ? len : AGENT_AREA;
+        }
         out->len = len;
-        out->crc32 = agent_crc32(wr->bytes, len);
-        memcpy(out->first, wr->bytes, len < 8 ? len : 8);
+        out->crc32 = agent_crc32(bytes, len);
+        memcpy(out->first, bytes, len < 8 ? len : 8);
         out->has_imm = wr->recv && (wc.wc_flags & IBV_WC_WITH_IMM);
         out->imm = out->has_imm ? ntohl(wc.imm_data) : 0;
     }

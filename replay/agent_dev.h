@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Agent device: what the agent does with a libibverbs device on behalf of one session: memory
- * regions, RC queue pairs, receive and send requests, completions. All objects are numbered from 0
- * in the order they were made; everything goes when the session ends.
+ * regions, RC, UC and UD queue pairs, receive and send requests, completions. All objects are
+ * numbered from 0 in the order they were made; everything goes when the session ends.
  *
  * Functions return 0, or -1 with a line in agent_why(); nothing is left behind by one that failed.
  */
@@ -20,6 +20,7 @@
 #define AGENT_QPS_MAX   4096u
 #define AGENT_CQ_LEN    8192u /* send and receive requests outstanding at a time, in all */
 #define AGENT_PORT      1
+#define AGENT_AREA      40u /* bytes before a datagram in its receive buffer (R172) */
 
 struct agent_mr {
     uint8_t *bytes;
@@ -44,6 +45,7 @@ struct agent_wr {
     uint32_t len;
     uint8_t *bytes;
     struct ibv_mr *mr;
+    struct ibv_ah *ah; /* of a datagram */
 };
 
 struct agent_dev {
@@ -65,7 +67,7 @@ struct agent_dev {
 struct agent_connect {
     union ibv_gid dgid;
     int gid_index;
-    uint32_t dest_qpn, mtu, rq_psn, sq_psn;
+    uint32_t dest_qpn, mtu, rq_psn, sq_psn, qkey;
     int access;
     uint8_t min_rnr_timer, timeout, retry_cnt, rnr_retry, rd_atomic, hop_limit;
 };
@@ -78,6 +80,11 @@ struct agent_send {
     uint64_t remote_addr;
     uint32_t rkey, imm, invalidate; /* host order */
     uint64_t compare_add, swap;
+    /* UD only. */
+    union ibv_gid dgid;
+    int gid_index;
+    uint32_t dest_qpn, qkey;
+    uint8_t hop_limit;
 };
 
 struct agent_done {
@@ -87,6 +94,8 @@ struct agent_done {
     bool recv, has_imm;
     uint32_t imm, len, crc32; /* of what was received or fetched */
     uint8_t first[8];         /* the first bytes of it, as many as there are */
+    bool datagram;
+    uint32_t src_qpn; /* of a datagram received */
 };
 
 /* The device of this name, or the first. */
@@ -97,10 +106,12 @@ int agent_mr_new(struct agent_dev *dev, uint64_t len, int access, uint32_t *out)
 int agent_mr_withdraw(struct agent_dev *dev, uint32_t mr);
 int agent_mr_register(struct agent_dev *dev, uint32_t mr); /* again; with another key */
 
-int agent_qp_new(struct agent_dev *dev, uint32_t max_send, uint32_t max_recv, uint32_t *out);
+int agent_qp_new(struct agent_dev *dev, enum ibv_qp_type type, uint32_t max_send, uint32_t max_recv,
+                 uint32_t *out);
 int agent_qp_connect(struct agent_dev *dev, uint32_t qp, const struct agent_connect *to);
 int agent_qp_del(struct agent_dev *dev, uint32_t qp);
 
+/* `len` bytes of payload: what stands before a datagram has room of its own. */
 int agent_recv(struct agent_dev *dev, uint32_t qp, uint64_t id, uint32_t len);
 
 /* `bytes` are send->len, or NULL for zeros. */

@@ -148,11 +148,11 @@ static json_t *gids(struct agent_dev *dev)
 static json_t *op_hello(struct agent_dev *dev, const json_t *in)
 {
     (void)in;
-    return json_pack("{s:b, s:i, s:s, s:b, s:i, s:b, s:i, s:o}", "ok", 1, "protocol",
+    return json_pack("{s:b, s:i, s:s, s:b, s:i, s:b, s:i, s:[sss], s:o}", "ok", 1, "protocol",
                      AGENT_PROTOCOL, "device", ibv_get_device_name(dev->ctx->device), "active",
                      dev->port.state == IBV_PORT_ACTIVE, "mtu", 128 << dev->port.active_mtu,
                      "atomic", dev->attr.atomic_cap != IBV_ATOMIC_NONE, "rd_atomic",
-                     dev->attr.max_qp_rd_atom, "gids", gids(dev));
+                     dev->attr.max_qp_rd_atom, "services", "RC", "UC", "UD", "gids", gids(dev));
 }
 
 static json_t *tell_mr(const struct agent_dev *dev, uint32_t mr)
@@ -246,15 +246,35 @@ static json_t *op_crc(struct agent_dev *dev, const json_t *in)
              : refuse("crc: not a range of a region");
 }
 
+static bool service_of(const json_t *in, enum ibv_qp_type *out)
+{
+    static const struct {
+        const char *name;
+        enum ibv_qp_type type;
+    } services[] = {{"RC", IBV_QPT_RC}, {"UC", IBV_QPT_UC}, {"UD", IBV_QPT_UD}};
+    const json_t *value = json_object_get(in, "type");
+    const char *name = value ? json_string_value(value) : "RC";
+
+    for (size_t i = 0; name && i < sizeof(services) / sizeof(services[0]); i++)
+        if (strcmp(name, services[i].name) == 0) {
+            *out = services[i].type;
+            return true;
+        }
+    return false;
+}
+
 static json_t *op_qp(struct agent_dev *dev, const json_t *in)
 {
+    enum ibv_qp_type type;
     uint64_t send, recv;
     uint32_t qp;
 
+    if (!service_of(in, &type))
+        return refuse("qp: type is none of RC, UC, UD");
     if (!number(in, "max_send", AGENT_CQ_LEN, 1, &send) ||
         !number(in, "max_recv", AGENT_CQ_LEN, 1, &recv))
         return refuse("qp: queues are no longer than %u", AGENT_CQ_LEN);
-    if (agent_qp_new(dev, (uint32_t)send, (uint32_t)recv, &qp) != 0)
+    if (agent_qp_new(dev, type, (uint32_t)send, (uint32_t)recv, &qp) != 0)
         return refuse("%s", dev->why);
     return json_pack("{s:b, s:I, s:I}", "ok", 1, "qp", (json_int_t)qp, "qpn",
                      (json_int_t)dev->qp[qp].qp->qp_num);
@@ -274,7 +294,7 @@ static json_t *op_connect(struct agent_dev *dev, const json_t *in)
 {
     const char *dgid = json_string_value(json_object_get(in, "dgid"));
     struct agent_connect to = {.access = access_of(in)};
-    uint64_t gid, qpn, mtu, rq, sq, rnr, timeout, retry, rnr_retry, atomics, hops;
+    uint64_t gid, qpn, mtu, rq, sq, rnr, timeout, retry, rnr_retry, atomics, hops, qkey;
     uint32_t qp;
 
     if (!which_qp(dev, in, &qp))
@@ -286,7 +306,8 @@ static json_t *op_connect(struct agent_dev *dev, const json_t *in)
         !number(in, "rq_psn", 0xFFFFFF, 0, &rq) || !number(in, "sq_psn", 0xFFFFFF, 0, &sq) ||
         !number(in, "min_rnr_timer", 31, 12, &rnr) || !number(in, "timeout", 31, 14, &timeout) ||
         !number(in, "retry_cnt", 7, 7, &retry) || !number(in, "rnr_retry", 7, 7, &rnr_retry) ||
-        !number(in, "rd_atomic", 255, 1, &atomics) || !number(in, "hop_limit", 255, 64, &hops))
+        !number(in, "rd_atomic", 255, 1, &atomics) || !number(in, "hop_limit", 255, 64, &hops) ||
+        !number(in, "qkey", UINT32_MAX, 0, &qkey))
         return refuse("connect: a number is out of its range");
     to.gid_index = (int)gid;
     to.dest_qpn = (uint32_t)qpn;
@@ -299,6 +320,7 @@ static json_t *op_connect(struct agent_dev *dev, const json_t *in)
     to.rnr_retry = (uint8_t)rnr_retry;
     to.rd_atomic = (uint8_t)atomics;
     to.hop_limit = (uint8_t)hops;
+    to.qkey = (uint32_t)qkey;
     return done(dev, agent_qp_connect(dev, qp, &to));
 }
 
@@ -350,7 +372,8 @@ static json_t *op_send(struct agent_dev *dev, const json_t *in)
 {
     const json_t *hex = json_object_get(in, "hex");
     struct agent_send send = {0};
-    uint64_t len, rkey, imm, invalidate;
+    const char *dgid = json_string_value(json_object_get(in, "dgid"));
+    uint64_t len, rkey, imm, invalidate, gid, qpn, qkey, hops;
     uint32_t qp, cnt = 0;
     uint8_t *bytes = NULL;
     json_t *out;
@@ -365,8 +388,16 @@ static json_t *op_send(struct agent_dev *dev, const json_t *in)
         !number(in, "rkey", UINT32_MAX, 0, &rkey) || !number(in, "imm", UINT32_MAX, 0, &imm) ||
         !number(in, "invalidate", UINT32_MAX, 0, &invalidate) ||
         !number(in, "compare_add", UINT64_MAX, 0, &send.compare_add) ||
-        !number(in, "swap", UINT64_MAX, 0, &send.swap))
+        !number(in, "swap", UINT64_MAX, 0, &send.swap) || !number(in, "gid_index", 255, 0, &gid) ||
+        !number(in, "dest_qpn", 0xFFFFFF, 0, &qpn) || !number(in, "qkey", UINT32_MAX, 0, &qkey) ||
+        !number(in, "hop_limit", 255, 64, &hops))
         return refuse("send: a number is out of its range");
+    if (dgid && inet_pton(AF_INET6, dgid, &send.dgid) != 1)
+        return refuse("send: dgid is no IPv6 address (IPv4 as ::ffff:a.b.c.d)");
+    send.gid_index = (int)gid;
+    send.dest_qpn = (uint32_t)qpn;
+    send.qkey = (uint32_t)qkey;
+    send.hop_limit = (uint8_t)hops;
     send.len = (uint32_t)len;
     send.rkey = (uint32_t)rkey;
     send.imm = (uint32_t)imm;
@@ -399,6 +430,8 @@ static json_t *op_poll(struct agent_dev *dev, const json_t *in)
 
         if (c.has_imm)
             json_object_set_new(item, "imm", json_integer((json_int_t)c.imm));
+        if (c.datagram)
+            json_object_set_new(item, "src_qpn", json_integer((json_int_t)c.src_qpn));
         json_array_append_new(list, item);
     }
     if (rc < 0) {

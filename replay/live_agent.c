@@ -68,7 +68,7 @@ static int connect_to(struct live_agent *agent, struct fault *fault)
 static int read_hello(struct live_agent *agent, const json_t *hello, const uint8_t target[16],
                       struct fault *fault)
 {
-    const json_t *gid;
+    const json_t *gid, *service;
     char text[64];
     struct text t = text_of(text, sizeof(text));
     size_t at;
@@ -83,6 +83,13 @@ static int read_hello(struct live_agent *agent, const json_t *hello, const uint8
     agent->mtu = (uint32_t)json_integer_value(json_object_get(hello, "mtu"));
     agent->rd_atomic = (uint32_t)json_integer_value(json_object_get(hello, "rd_atomic"));
     agent->atomic = json_is_true(json_object_get(hello, "atomic"));
+    json_array_foreach(json_object_get(hello, "services"), at, service)
+    {
+        const char *name = json_string_value(service);
+
+        agent->uc |= name && strcmp(name, "UC") == 0;
+        agent->ud |= name && strcmp(name, "UD") == 0;
+    }
     agent->gid_index = -1;
     json_array_foreach(json_object_get(hello, "gids"), at, gid)
     {

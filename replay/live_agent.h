@@ -21,6 +21,7 @@ struct live_agent {
     uint32_t mtu;
     uint32_t rd_atomic;
     bool atomic;
+    bool uc, ud;   /* it makes QPs of these services too */
     int gid_index; /* of the target's address */
 };
 

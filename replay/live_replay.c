@@ -4,6 +4,7 @@
 #ifdef HAVE_LIVE
 #include "live.h"
 #include "live_peer.h"
+#include "live_streams.h"
 
 /* The target answers. */
 static int responder(struct replay *replay, const struct replay_options *options, struct live *live,
@@ -47,12 +48,31 @@ static int peer(struct replay *replay, const struct replay_options *options, str
     return live_judge(live, &replay->comparison, fault);
 }
 
+/* UC and UD: an agent serves one session at a time, so after the connections. */
+static int streams(struct replay *replay, const struct replay_options *options, struct fault *fault)
+{
+    struct live live = {0};
+    bool any = false;
+    int rc = 0;
+
+    for (uint32_t i = 0; i < replay->trace.flows.cnt; i++)
+        any |= !trace_acknowledged(replay->trace.flow[i].svc) &&
+               replay->trace.flow[i].dest_qp != ROCE_QP_GSI;
+    if (any && (live_open(&live, options->live, &replay->drive, fault) != 0 ||
+                live_streams(&live, &replay->streams, replay->sides & REPLAY_RESPONDER,
+                             replay->sides & REPLAY_REQUESTER, fault) != 0))
+        rc = -1;
+    live_close(&live);
+    return rc;
+}
+
 int live_replay(struct replay *replay, const struct replay_options *options, struct fault *fault)
 {
     struct live live = {0};
     const struct drive_watch watch = live_script_watch(&live.script);
     int rc = drive_all(&replay->drive, &replay->trace, &replay->conns,
                        &(struct drive_options){.watch = &watch}, fault);
+    bool any = replay->drive.run_cnt > 0; /* else there is nothing to ask an agent for */
 
     replay->drive.watch = NULL;
     if (rc == 0 && options->live->cm) {
@@ -61,11 +81,13 @@ int live_replay(struct replay *replay, const struct replay_options *options, str
         return rc;
     }
     /* Our RNIC's requesters first: the target's answers take the place of our responders'. */
-    if (rc == 0 && replay->sides & REPLAY_REQUESTER)
+    if (rc == 0 && any && replay->sides & REPLAY_REQUESTER)
         rc = requester(replay, options, fault);
-    if (rc == 0 && replay->sides & REPLAY_RESPONDER)
+    if (rc == 0 && any && replay->sides & REPLAY_RESPONDER)
         rc = responder(replay, options, &live, fault);
     live_close(&live);
+    if (rc == 0)
+        rc = streams(replay, options, fault);
     return rc;
 }
 #else

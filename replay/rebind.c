@@ -81,12 +81,13 @@ int rebind_addresses(const struct rebind_path *path, const struct trace_packet *
     return build(&out, &recorded, buf, cap);
 }
 
-static void rekey(const struct rebind *bind, uint32_t *rkey, uint64_t *va)
+static void rekey(const struct memory *memory, const struct rebind_region *regions, uint32_t *rkey,
+                  uint64_t *va)
 {
-    const struct memory_region *region = memory_find(bind->memory, *rkey);
+    const struct memory_region *region = memory_find(memory, *rkey);
 
     if (region) {
-        const struct rebind_region *live = &bind->region[region - bind->memory->region];
+        const struct rebind_region *live = &regions[region - memory->region];
 
         *rkey = live->rkey;
         if (va)
@@ -94,8 +95,8 @@ static void rekey(const struct rebind *bind, uint32_t *rkey, uint64_t *va)
         return;
     }
     /* A key that the recorded responder did not have: nor may the live one. */
-    for (uint32_t i = 0; i < bind->memory->keys.cnt; i++)
-        if (bind->region[i].rkey == *rkey) {
+    for (uint32_t i = 0; i < memory->keys.cnt; i++)
+        if (regions[i].rkey == *rkey) {
             *rkey += 0x01000193u;
             i = UINT32_MAX; /* that may be one too */
         }
@@ -117,14 +118,32 @@ int rebind_out(const struct rebind *bind, const struct trace_packet *packet, uin
         out.bth.pkey = REBIND_PKEY;
     if (bind->we_request) {
         if (roce_pkt_has(&out, ROCE_HDR_RETH))
-            rekey(bind, &out.reth.rkey, &out.reth.va);
+            rekey(bind->memory, bind->region, &out.reth.rkey, &out.reth.va);
         if (roce_pkt_has(&out, ROCE_HDR_ATOMICETH))
-            rekey(bind, &out.atomiceth.rkey, &out.atomiceth.va);
+            rekey(bind->memory, bind->region, &out.atomiceth.rkey, &out.atomiceth.va);
         if (roce_pkt_has(&out, ROCE_HDR_IETH))
-            rekey(bind, &out.ieth.rkey, NULL);
+            rekey(bind->memory, bind->region, &out.ieth.rkey, NULL);
     } else if (roce_pkt_has(&out, ROCE_HDR_AETH)) {
         out.aeth.msn = (out.aeth.msn - s->msn) & MSN_MASK;
     }
+    return build(&out, &recorded, buf, cap);
+}
+
+int rebind_datagram(const struct rebind_stream *stream, const struct trace_packet *packet,
+                    uint8_t *buf, size_t cap)
+{
+    struct roce_pkt recorded, out;
+
+    trace_parse(packet, &recorded);
+    if (recorded.payload_cap_len != recorded.payload_len)
+        return -1;
+    readdress(stream->path, &recorded, &out);
+    out.bth.dest_qp = stream->their_qpn;
+    out.bth.psn = roce_psn_add(roce_psn_of(recorded.bth.psn), stream->psn_add).v;
+    if (recorded.bth.pkey == stream->pkey)
+        out.bth.pkey = REBIND_PKEY;
+    if (roce_pkt_has(&out, ROCE_HDR_RETH))
+        rekey(stream->memory, stream->region, &out.reth.rkey, &out.reth.va);
     return build(&out, &recorded, buf, cap);
 }
 

@@ -41,6 +41,20 @@ struct rebind {
 int rebind_out(const struct rebind *bind, const struct trace_packet *packet, uint8_t *buf,
                size_t cap);
 
+/* A direction of UC or UD, whose packets nobody answers. */
+struct rebind_stream {
+    const struct rebind_path *path;
+    const struct memory *memory; /* what WRITEs go to, in the order of `region` */
+    const struct rebind_region *region;
+    uint16_t pkey;      /* the capture's */
+    uint32_t their_qpn; /* live */
+    int32_t psn_add;    /* live against recorded */
+};
+
+/* As rebind_out(), for a packet of the stream. */
+int rebind_datagram(const struct rebind_stream *stream, const struct trace_packet *packet,
+                    uint8_t *buf, size_t cap);
+
 /* Only the addresses: for load, where nobody answers. As above. */
 int rebind_addresses(const struct rebind_path *path, const struct trace_packet *packet,
                      uint8_t *buf, size_t cap);

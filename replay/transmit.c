@@ -23,6 +23,16 @@ struct transmit {
     uint32_t qkey;     /* likewise */
     uint32_t next_psn; /* of the next packet of `qp` */
     rnic_time now;
+    const struct transmit_device *device; /* or NULL: our RNIC */
+    bool open;                            /* it has a QP */
+};
+
+/* A message whose packets come. */
+struct taking {
+    struct transmit *t;
+    const struct message *m;
+    size_t at;
+    int rc;
 };
 
 /* ---- the RNIC ----------------------------------------------------------------------------------
@@ -78,6 +88,12 @@ static const char *open_qp(struct transmit *t, const struct trace_packet *p,
                                 .sq_psn = pkt->bth.psn};
     int rc;
 
+    t->pkey = pkt->bth.pkey;
+    t->qkey = pkt->deth.qkey;
+    t->next_psn = pkt->bth.psn;
+    t->open = true;
+    if (t->device)
+        return t->device->open(t->device->ctx, t->stream, pkt);
     if (t->qp)
         rnic_qp_del(t->qp);
     t->qp = NULL;
@@ -91,9 +107,6 @@ static const char *open_qp(struct transmit *t, const struct trace_packet *p,
         attr.state = (enum rnic_qp_state)state;
         rc = rnic_qp_modify(t->qp, &attr, t->now);
     }
-    t->pkey = pkt->bth.pkey;
-    t->qkey = pkt->deth.qkey;
-    t->next_psn = pkt->bth.psn;
     return rc == 0 ? NULL : rnic_error_text(rc);
 }
 
@@ -196,38 +209,76 @@ static int compare_sent(struct transmit *t, const struct message *m, size_t *at,
                           "our RNIC sends this packet differently");
 }
 
-static int take_sent(struct transmit *t, const struct message *m)
+static void take_packet(void *user, const struct roce_pkt *pkt)
 {
-    struct stream *s = t->stream;
+    struct taking *k = user;
+
+    k->t->next_psn = (pkt->bth.psn + 1) & ROCE_PSN_MASK;
+    if (k->rc == 0)
+        k->rc = compare_sent(k->t, k->m, &k->at, pkt);
+}
+
+/* What our RNIC made of the message; the status of its completion, or -1. */
+static int take_sent(struct taking *k)
+{
+    struct transmit *t = k->t;
     uint8_t buf[ROCE_FRAME_MAX];
-    struct field_diffs d = {.cnt = 0};
-    uint32_t compared = s->compared, want = 0;
-    size_t at = m->from, len, cnt;
     struct rnic_wc wc[2];
     struct roce_pkt pkt;
-    int rc = 0;
+    size_t len;
 
-    while (rc == 0 && (len = rnic_output(t->rnic, buf, sizeof(buf), t->now)) > 0) {
+    while (k->rc == 0 && (len = rnic_output(t->rnic, buf, sizeof(buf), t->now)) > 0) {
         if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, buf, len, len) != 0)
             continue;
-        t->next_psn = (pkt.bth.psn + 1) & ROCE_PSN_MASK;
-        rc = compare_sent(t, m, &at, &pkt);
-        if (rc == 0 && t->sink)
-            rc = t->sink->sent(t->sink->ctx, t->idx, at > m->from ? at - 1 : m->from, buf, len);
+        take_packet(k, &pkt);
+        if (k->rc == 0 && t->sink)
+            k->rc = t->sink->sent(t->sink->ctx, t->idx, k->at > k->m->from ? k->at - 1 : k->m->from,
+                                  buf, len);
     }
-    for (size_t i = m->from; i < m->to; i++)
+    return rnic_cq_poll(t->cq, wc, 2) == 1 ? (int)wc[0].status : -1;
+}
+
+/* All packets of the message have to have come, and its completion. `compared` is how many packets
+ * of the stream had been before. */
+static int judge_sent(const struct taking *k, uint32_t compared, int status)
+{
+    struct transmit *t = k->t;
+    struct stream *s = t->stream;
+    struct field_diffs d = {.cnt = 0};
+    uint32_t want = 0;
+
+    for (size_t i = k->m->from; i < k->m->to; i++)
         want += !message_packet(&t->source, i)->dropped && !message_is_repeated(&t->source, i);
     if (s->compared - compared != want) {
         s->compared++;
         fields_differ(&d, "packets", "all of the message", "fewer, or others");
     }
-    cnt = rnic_cq_poll(t->cq, wc, 2);
-    if (cnt != 1 || wc[0].status != RNIC_WC_SUCCESS) /* R167 */
+    if (status != RNIC_WC_SUCCESS) /* R167 */
         fields_differ(&d, "completion", "SUCCESS",
-                      cnt ? rnic_wc_status_name(wc[0].status) : "none");
-    return rc == 0 ? streams_report(t->streams, t->idx, s->pkt[m->from], &d,
-                                    "our RNIC sends this message differently")
-                   : rc;
+                      status < 0 ? "none" : rnic_wc_status_name((enum rnic_wc_status)status));
+    return k->rc == 0 ? streams_report(t->streams, t->idx, s->pkt[k->m->from], &d,
+                                       "our RNIC sends this message differently")
+                      : k->rc;
+}
+
+/* The same by a device elsewhere. */
+static const char *post_elsewhere(struct taking *k, const uint8_t *data, int *status)
+{
+    const struct transmit *t = k->t;
+    const struct trace_packet *p = message_packet(&t->source, k->m->from);
+    struct roce_pkt first, end;
+
+    trace_parse(p, &first);
+    trace_parse(message_packet(&t->source, k->m->to - 1), &end);
+    return t->device->post(t->device->ctx,
+                           &(struct transmit_message){.stream = t->stream,
+                                                      .first = &first,
+                                                      .end = &end,
+                                                      .data = data,
+                                                      .len = k->m->len,
+                                                      .psn_cnt = k->m->psn_cnt,
+                                                      .time = p->time},
+                           take_packet, k, status);
 }
 
 /* ---- a stream ----------------------------------------------------------------------------------
@@ -241,25 +292,29 @@ static int play_message(struct transmit *t)
     struct rnic_mr *mr = NULL;
     struct rnic_ah *ah = NULL;
     uint8_t *data = message_bytes(&t->source, m);
+    struct taking k = {.t = t, .m = m, .at = m->from};
+    uint32_t compared = s->compared;
     struct roce_pkt first;
     bool resumes;
-    int rc = 0;
+    int rc = 0, status = -1;
 
     if (!data)
         return -1;
     trace_parse(p, &first);
-    resumes = t->qp && t->next_psn != p->psn;
+    resumes = t->open && t->next_psn != p->psn;
     s->resumed += resumes;
     /* A Q_Key with bit 31 is sent by having it (R169). */
-    if (!t->qp || resumes || t->pkey != first.bth.pkey ||
+    if (!t->open || resumes || t->pkey != first.bth.pkey ||
         (first.deth.qkey >> 31 && first.deth.qkey != t->qkey))
         s->skip = open_qp(t, p, &first);
     if (!s->skip)
-        s->skip = post(t, m, data, &mr, &ah);
+        s->skip = t->device ? post_elsewhere(&k, data, &status) : post(t, m, data, &mr, &ah);
     if (!s->skip) {
         s->messages++;
         s->bytes += m->len;
-        rc = take_sent(t, m);
+        if (!t->device)
+            status = take_sent(&k);
+        rc = judge_sent(&k, compared, status);
     }
     rnic_ah_del(ah);
     rnic_mr_dereg(mr);
@@ -285,8 +340,9 @@ int transmit_step(struct transmit *t)
     return rc;
 }
 
-struct transmit *transmit_new(struct streams *streams, uint32_t idx,
-                              const struct transmit_sink *sink)
+static struct transmit *begin(struct streams *streams, uint32_t idx,
+                              const struct transmit_sink *sink,
+                              const struct transmit_device *device)
 {
     struct transmit *t = calloc(1, sizeof(*t));
 
@@ -296,12 +352,19 @@ struct transmit *transmit_new(struct streams *streams, uint32_t idx,
                            .stream = &streams->stream[idx],
                            .idx = idx,
                            .source = {.trace = streams->trace, .stream = &streams->stream[idx]},
-                           .sink = sink};
+                           .sink = sink,
+                           .device = device};
     if (t->stream->skip)
         return t;
-    t->stream->skip = open_device(t);
+    t->stream->skip = device ? NULL : open_device(t);
     t->more = message_next(&t->source, &t->message);
     return t;
+}
+
+struct transmit *transmit_new(struct streams *streams, uint32_t idx,
+                              const struct transmit_sink *sink)
+{
+    return begin(streams, idx, sink, NULL);
 }
 
 void transmit_del(struct transmit *t)
@@ -314,6 +377,11 @@ void transmit_del(struct transmit *t)
 
 int transmit_all(struct streams *streams)
 {
+    return transmit_with(streams, NULL);
+}
+
+int transmit_with(struct streams *streams, const struct transmit_device *device)
+{
     int rc = 0;
 
     for (uint32_t i = 0; rc == 0 && i < streams->cnt; i++) {
@@ -321,7 +389,7 @@ int transmit_all(struct streams *streams)
 
         if (streams->stream[i].role != STREAM_SENDER || streams->stream[i].skip)
             continue;
-        t = transmit_new(streams, i, NULL);
+        t = begin(streams, i, NULL, device);
         if (!t)
             return -1;
         while (rc == 0 && transmit_due(t) != RNIC_NEVER)

@@ -40,4 +40,31 @@ int transmit_step(struct transmit *transmit);
 /* Plays and compares all streams of the senders' role. 0, or -1 without memory. */
 int transmit_all(struct streams *streams);
 
+/* A message that the recorded sender posted. */
+struct transmit_message {
+    const struct stream *stream;
+    const struct roce_pkt *first, *end; /* its first and last packet that the capture has */
+    const uint8_t *data;
+    uint64_t len;
+    uint32_t psn_cnt; /* packets it has */
+    uint64_t time;    /* of the capture */
+};
+
+/* A packet that the message became, with the capture's numbers. */
+typedef void transmit_take_fn(void *user, const struct roce_pkt *pkt);
+
+/* A device elsewhere in the place of our RNICs. */
+struct transmit_device {
+    void *ctx;
+    /* A QP of the stream whose next packet is this one. NULL, or why there is none. */
+    const char *(*open)(void *ctx, struct stream *stream, const struct roce_pkt *first);
+    /* Posts the message, hands over its packets in their order and sets *status to that of its
+     * completion, negative if none came. NULL, or why it cannot be posted. */
+    const char *(*post)(void *ctx, const struct transmit_message *message, transmit_take_fn *take,
+                        void *user, int *status);
+};
+
+/* transmit_all() with that. */
+int transmit_with(struct streams *streams, const struct transmit_device *device);
+
 #endif

@@ -40,6 +40,32 @@ static void close_dev(void)
     CU_ASSERT_EQUAL(fakeverbs_live(), 0);
 }
 
+static void other_services(void)
+{
+    open_dev();
+    SAY("{\"op\":\"hello\"}", "\"services\":[\"RC\",\"UC\",\"UD\"]");
+    SAY("{\"op\":\"qp\",\"type\":\"RD\"}", "type is none of RC, UC, UD");
+    SAY("{\"op\":\"qp\",\"type\":7}", "type is none of RC, UC, UD");
+    SAY("{\"op\":\"qp\",\"type\":\"UC\"}", "\"qp\":0");
+    SAY("{\"op\":\"qp\",\"type\":\"UD\",\"max_recv\":4}", "\"qp\":1");
+    SAY("{\"op\":\"connect\",\"qp\":0,\"dgid\":\"::ffff:192.0.2.1\",\"dest_qpn\":17}",
+        "\"ok\":true");
+    SAY("{\"op\":\"connect\",\"qp\":1,\"dgid\":\"::ffff:192.0.2.1\",\"qkey\":17}", "\"ok\":true");
+    SAY("{\"op\":\"connect\",\"qp\":1,\"dgid\":\"::1\",\"qkey\":4294967296}", "out of its range");
+    SAY("{\"op\":\"recv\",\"qp\":1,\"len\":4,\"id\":7}", "\"ok\":true");
+    SAY("{\"op\":\"send\",\"qp\":1,\"opcode\":\"send\",\"hex\":\"01\",\"dgid\":\"::1\",\"dest_"
+        "qpn\":3,"
+        "\"qkey\":5}",
+        "\"ok\":true");
+    SAY("{\"op\":\"send\",\"qp\":1,\"opcode\":\"send\",\"dgid\":\"nobody\"}", "no IPv6 address");
+    SAY("{\"op\":\"send\",\"qp\":1,\"opcode\":\"send\",\"dgid\":\"::1\",\"dest_qpn\":16777216}",
+        "out of its range");
+    fakeverbs_fail(true);
+    SAY("{\"op\":\"send\",\"qp\":1,\"opcode\":\"send\",\"dgid\":\"::1\"}", "\"ok\":false");
+    fakeverbs_fail(false);
+    close_dev();
+}
+
 static void a_session_does_what_replay_needs(void)
 {
     open_dev();
@@ -177,6 +203,6 @@ static void a_failing_device_leaves_nothing_behind(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(dev.why, "nosuch"));
 }
 
-SUITE("replay.agent", TEST(a_session_does_what_replay_needs), TEST(wrong_requests_are_refused),
-      TEST(an_atomic_takes_no_data), TEST(every_name_has_its_answer),
-      TEST(a_failing_device_leaves_nothing_behind))
+SUITE("replay.agent", TEST(a_session_does_what_replay_needs), TEST(other_services),
+      TEST(wrong_requests_are_refused), TEST(an_atomic_takes_no_data),
+      TEST(every_name_has_its_answer), TEST(a_failing_device_leaves_nothing_behind))

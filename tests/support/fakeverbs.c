@@ -282,6 +282,21 @@ int ibv_destroy_qp(struct ibv_qp *qp)
     return unmake(qp);
 }
 
+struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
+{
+    struct ibv_ah *ah = make(sizeof(*ah));
+
+    (void)attr;
+    if (ah)
+        ah->pd = pd;
+    return ah;
+}
+
+int ibv_destroy_ah(struct ibv_ah *ah)
+{
+    return unmake(ah);
+}
+
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
     (void)attr;

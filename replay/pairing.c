@@ -28,15 +28,23 @@ struct asked {
     uint32_t prev;
     uint32_t done; /* messages of the segment up to here */
     uint32_t len;  /* READ: bytes asked for */
+    uint32_t pkt;  /* index into trace.pkt */
     uint8_t opcode;
+};
+
+/* The latest RNR NAK of a flow. */
+struct not_ready {
+    uint32_t pkt; /* index into trace.pkt, or MAP_NONE */
+    uint32_t psn;
 };
 
 /* The votes while they are counted. */
 struct ballot {
     const struct trace *trace;
     struct pairing *pairing;
-    uint32_t *answers;   /* per packet: telling answers of its flow up to it */
-    uint32_t *first_seg; /* per flow: its first segment, or MAP_NONE */
+    uint32_t *answers;           /* per packet: telling answers of its flow up to it */
+    uint32_t *first_seg;         /* per flow: its first segment, or MAP_NONE */
+    struct not_ready *not_ready; /* per flow */
     struct asked *asked;
     size_t asked_cnt;
     size_t asked_cap;
@@ -109,6 +117,7 @@ static bool note_request(struct ballot *f, uint32_t idx, uint32_t *done, roce_ps
                                             .prev = at == cnt ? MAP_NONE : f->newest[at],
                                             .done = done[seg],
                                             .len = asked_len(p),
+                                            .pkt = idx,
                                             .opcode = p->opcode};
     f->newest[at] = (uint32_t)f->asked_cnt++;
     return true;
@@ -171,8 +180,19 @@ static bool is_telling(const struct trace_packet *p)
            (op->kind != ROCE_KIND_READ_RESP || roce_opcode_starts(op));
 }
 
-static bool note_response(struct ballot *f, const struct trace_packet *p)
+/* Whether an answer came though what was not received then was not sent again (R156). */
+static bool is_too_soon(const struct ballot *f, const struct trace_packet *p,
+                        const struct asked *asked)
 {
+    const struct not_ready *rnr = &f->not_ready[p->flow];
+
+    return rnr->pkt != MAP_NONE && asked->pkt < rnr->pkt &&
+           roce_psn_diff(roce_psn_of(p->psn), roce_psn_of(rnr->psn)) >= 0;
+}
+
+static bool note_response(struct ballot *f, uint32_t idx)
+{
+    const struct trace_packet *p = &f->trace->pkt[idx];
     uint32_t key[2] = {f->trace->flow[p->flow].reverse, p->psn};
     uint32_t at = key[0] == MAP_NONE ? MAP_NONE : map_get(&f->psns, key);
     uint32_t seen[VOTES_MAX];
@@ -189,9 +209,12 @@ static bool note_response(struct ballot *f, const struct trace_packet *p)
         if (again)
             continue; /* sent again */
         seen[cnt++] = f->asked[a].segment;
-        if (answers(p, &f->asked[a]) && !vote(f, p, &f->asked[a]))
+        if (answers(p, &f->asked[a]) && !is_too_soon(f, p, &f->asked[a]) &&
+            !vote(f, p, &f->asked[a]))
             return false;
     }
+    if (roce_syndrome_kind(p->syndrome) == ROCE_SYN_RNR)
+        f->not_ready[p->flow] = (struct not_ready){.pkt = idx, .psn = p->psn};
     return true;
 }
 
@@ -207,7 +230,7 @@ static bool collect_votes(struct ballot *f)
         if (pairing_is_request(p) && !p->dropped)
             ok = note_request(f, i, done, high);
         else if (pairing_is_response(p))
-            ok = note_response(f, p);
+            ok = note_response(f, i);
     }
     free(done);
     free(high);
@@ -369,6 +392,7 @@ static void number(struct ballot *f)
         uint32_t cnt = 0;
 
         f->first_seg[i] = MAP_NONE;
+        f->not_ready[i].pkt = MAP_NONE;
         for (size_t k = 0; k < flow->cnt; k++) {
             const struct trace_packet *p = &f->trace->pkt[flow->pkt[k]];
 
@@ -389,13 +413,15 @@ bool pairing_find(struct pairing *pairing)
     map_init(&f.pairs, 2 * sizeof(uint32_t));
     f.answers = malloc((pairing->trace->cnt + 1) * sizeof(*f.answers));
     f.first_seg = malloc((pairing->trace->flows.cnt + 1) * sizeof(*f.first_seg));
-    ok = f.answers && f.first_seg;
+    f.not_ready = malloc((pairing->trace->flows.cnt + 1) * sizeof(*f.not_ready));
+    ok = f.answers && f.first_seg && f.not_ready;
     if (ok) {
         number(&f);
         ok = pair(&f);
     }
     free(f.answers);
     free(f.first_seg);
+    free(f.not_ready);
     free(f.asked);
     free(f.newest);
     free(f.vote);

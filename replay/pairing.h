@@ -3,7 +3,8 @@
  * Pairing: which flow of responses answers the requests of a segment, a stretch of a flow that
  * belongs to one connection.
  *
- * Each answer votes for the segments that asked for its PSN with a request of its kind, and more if
+ * Each answer votes for the segments that asked for its PSN with a request of its kind and length,
+ * after an RNR NAK anew, and more if
  * the messages it counts are those that its forerunner counted and the requests since; an answer
  * that is none to a segment votes against it. An RC connection is two flows, each with the requests
  * of one end and the answers to those of the other (the destination QP is all a packet names), so

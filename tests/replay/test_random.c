@@ -302,6 +302,7 @@ static void recordings_taken_for_wrong_pass(void)
         {SAME_BAD, 373, "answers are on their way while the requester goes back"},
         {SAME_BAD, 1038, "... longer than the quickest answer takes"},
         {SAME, 1488, "two connections with equal PSNs differ in the lengths of their READs only"},
+        {SEVERAL, 7000676, "... and in when a SEND is sent again after an RNR NAK"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)

@@ -4,6 +4,9 @@
 
     count.py --rocedrill PROGRAM CAPTURE...
 
+Captures are pcap files of Ethernet, with RoCEv2 over IPv4. Each is counted as it is, and put into IPv6
+and into RoCEv1 (forms.py).
+
 The fields come from tshark's built-in dissector (opcode, PSN, syndrome, READ length), the ICRC from
 zlib over the bytes of the frame; nothing of our codec or observer is in here. Per capture, over RC
 packets whose ICRC is right:
@@ -11,7 +14,10 @@ packets whose ICRC is right:
   nak, rnr, fatal    acknowledgements by their syndrome: 0x60, 0x20..0x3f, 0x61..0x63
   copies             packets with PSN, opcode and IP identification of one before: copied on the wire.
                      Before a sender's identification was seen to change, a copy cannot be told from a
-                     repetition: such a packet may be counted as either
+                     repetition: such a packet may be counted as either. IPv6 and RoCEv1 have
+                     none: there copies count as repetitions, and the sum of both is compared.
+                     RoCEv1 has no ports either: what was acknowledged before PSNs showed which
+                     directions belong together is not known, and duplicates may be fewer
   repeats            requests that do not advance the PSN and are no copies: sent again, or late
   duplicates         of these the ones that were answered before: acknowledged, or, for READs and
                      atomics, all their responses seen in order
@@ -25,9 +31,13 @@ import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 import zlib
 
-FIELDS = ["frame.number", "ip.src", "ip.dst", "ip.id", "udp.length", "infiniband.bth.opcode",
+import forms
+
+FIELDS = ["frame.number", "ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "infiniband.grh.sgid",
+          "infiniband.grh.dgid", "ip.id", "udp.length", "infiniband.grh.paylen", "infiniband.bth.opcode",
           "infiniband.bth.destqp", "infiniband.bth.psn", "infiniband.aeth.syndrome",
           "infiniband.reth.dmalen", "infiniband.reth.va"]
 ORDER = 1 << 24
@@ -47,63 +57,89 @@ def behind(psn, nxt):
     return d if d < ORDER // 2 else d - ORDER
 
 
-def frames(path):
-    """The bytes of each frame of a pcap file."""
-    with open(path, "rb") as f:
-        data = f.read()
-    order = "<" if data[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1") else ">"
-    off = 24
-    while off + 16 <= len(data):
-        length = struct.unpack_from(order + "I", data, off + 8)[0]
-        yield data[off + 16:off + 16 + length]
-        off += 16 + length
+ETHERTYPES = {b"\x08\x00": "ip4", b"\x86\xdd": "ip6", b"\x89\x15": "v1"}
 
 
 def icrc_good(frame):
-    """Whether the ICRC of a RoCEv2 packet over IPv4 is right; None for other frames."""
+    """Whether the ICRC of a RoCE packet is right; None for other frames."""
     off = 14
     while frame[off - 2:off] == b"\x81\x00":
         off += 4
-    if frame[off - 2:off] != b"\x08\x00" or frame[off] != 0x45 or frame[off + 9] != 17:
+    net = ETHERTYPES.get(frame[off - 2:off])
+    if net == "ip4":
+        if frame[off] != 0x45 or frame[off + 9] != 17 or frame[off + 22:off + 24] != b"\x12\xb7":
+            return None
+        end, bth = off + struct.unpack_from(">H", frame, off + 2)[0], 28
+        variant = (1, 8, 10, 11, 26, 27)        # TOS, TTL, header checksum, UDP checksum
+    elif net == "ip6":
+        if frame[off + 6] != 17 or frame[off + 42:off + 44] != b"\x12\xb7":
+            return None
+        end, bth = off + 40 + struct.unpack_from(">H", frame, off + 4)[0], 48
+        variant = (1, 2, 3, 7, 46, 47)          # traffic class, flow label, hop limit, UDP checksum
+    elif net == "v1":
+        end, bth = off + 40 + struct.unpack_from(">H", frame, off + 4)[0], 40
+        variant = (1, 2, 3, 7)
+    else:
         return None
-    end = off + struct.unpack_from(">H", frame, off + 2)[0]
-    if end > len(frame) or frame[off + 22:off + 24] != b"\x12\xb7":
+    if end > len(frame):
         return None
     p = bytearray(frame[off:end])
-    p[1] = 0xFF                      # TOS
-    p[8] = 0xFF                      # TTL
-    p[10:12] = b"\xff\xff"           # header checksum
-    p[26:28] = b"\xff\xff"           # UDP checksum
-    p[32] = 0xFF                     # BTH: FECN, BECN, reserved
-    crc = zlib.crc32(b"\xff" * 8 + bytes(p[:-4]))
-    return crc == struct.unpack("<I", bytes(p[-4:]))[0]
+    for at in variant + (bth + 4,):             # and of the BTH FECN, BECN, reserved
+        p[at] = 0xFF
+    if net != "ip4":
+        p[0] |= 0x0F
+    return zlib.crc32(b"\xff" * 8 + bytes(p[:-4])) == struct.unpack("<I", bytes(p[-4:]))[0]
 
 
-def packets(path):
-    """RC packets as dictionaries, in the order of the capture."""
-    command = ["tshark", "-r", path, "-Y", "infiniband.bth", "-T", "fields", "-E", "separator=/t",
-               "-E", "occurrence=f"]
+def rows(path):
+    """A dictionary a packet with a BTH, by tshark."""
+    command = ["tshark", "-n", "-r", path, "-Y", "infiniband.bth", "-T", "fields", "-E",
+               "separator=/t", "-E", "occurrence=f"]
     for field in FIELDS:
         command += ["-e", field]
     out = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True,
                          text=True).stdout
-    good = [icrc_good(frame) for frame in frames(path)]
+    names = [name.replace("infiniband.", "") for name in FIELDS]
     for line in out.splitlines():
-        row = dict(zip([name.split(".")[-1] for name in FIELDS], line.split("\t")))
-        if not row["src"] or not row["opcode"] or int(row["opcode"], 0) >= 0x20:
-            continue
-        if good[int(row["number"]) - 1] is not True:
-            continue
-        yield {"flow": (row["src"], row["dst"], int(row["destqp"], 0)), "ip_id": row["id"],
-               "hosts": (row["src"], row["dst"]),
-               "opcode": int(row["opcode"], 0), "psn": int(row["psn"], 0),
-               "syndrome": int(row["syndrome"], 0) if row["syndrome"] else None,
-               "dma_len": int(row["dmalen"], 0) if row["dmalen"] else 0,
-               "udp_len": int(row["length"], 0)}
+        yield dict(zip(names, line.split("\t")))
+
+
+def packet(row):
+    """What the count needs of a packet; None if it is not RC."""
+    src = row["ip.src"] or row["ipv6.src"] or row["grh.sgid"]
+    dst = row["ip.dst"] or row["ipv6.dst"] or row["grh.dgid"]
+    if not src or not row["bth.opcode"] or int(row["bth.opcode"], 0) >= 0x20:
+        return None
+    size = row["udp.length"] and int(row["udp.length"], 0) - 8 or int(row["grh.paylen"], 0)
+    return {"flow": (src, dst, int(row["bth.destqp"], 0)), "ip_id": row["ip.id"],
+            "hosts": (src, dst),
+            "opcode": int(row["bth.opcode"], 0), "psn": int(row["bth.psn"], 0),
+            "syndrome": int(row["aeth.syndrome"], 0) if row["aeth.syndrome"] else None,
+            "dma_len": int(row["reth.dmalen"], 0) if row["reth.dmalen"] else 0,
+            "size": size}
+
+
+def packets(made, folder):
+    """RC packets with a right ICRC of each of the captures in `made`, in the order of its frames.
+    One run of tshark, over all of them in one file: to start it takes longer than most captures."""
+    path = os.path.join(folder, "all.pcap")
+    with open(path, "wb") as out:
+        out.write(forms.pcap([], forms.ETHERNET))
+        for _, _, frames in made:
+            out.write(forms.pcap([(f[0], f[1], len(f[1])) for f in frames], forms.ETHERNET)[24:])
+    owner = [(i, f[1]) for i, (_, _, frames) in enumerate(made) for f in frames]
+    found = [[] for _ in made]
+    for row in rows(path):
+        i, frame = owner[int(row["frame.number"]) - 1]
+        p = packet(row)
+        if p and icrc_good(frame) is True:
+            found[i].append(p)
+    os.unlink(path)
+    return found
 
 
 def mtu_of(pkts):
-    sizes = [p["udp_len"] - 8 - FULL[p["opcode"]] for p in pkts if p["opcode"] in FULL]
+    sizes = [p["size"] - FULL[p["opcode"]] for p in pkts if p["opcode"] in FULL]
     return max(sizes) if sizes else 1 << 20
 
 
@@ -119,7 +155,7 @@ def independent(pkts):
     partner = {}          # flow of responses: the flow of requests it answers
     for p in pkts:
         key = (p["flow"], p["opcode"], p["psn"], p["ip_id"])
-        copy = key in seen
+        copy = key in seen and p["ip_id"] != ""
         seen.add(key)
         ids.setdefault(p["flow"], set()).add(p["ip_id"])
         if copy:
@@ -168,14 +204,16 @@ def independent(pkts):
     return count, unsure
 
 
-def ours(rocedrill, path):
-    out = subprocess.run([rocedrill, "check", "--json", "-", path], stdout=subprocess.PIPE,
+def ours(rocedrill, paths):
+    """The counts of rocedrill check, by file."""
+    out = subprocess.run([rocedrill, "check", "--json", "-", *paths], stdout=subprocess.PIPE,
                          check=False, text=True).stdout
-    count = dict.fromkeys(NAMES, 0)
+    counts = {path: dict.fromkeys(NAMES, 0) for path in paths}
     for line in out.splitlines():
         o = json.loads(line)
         if o["type"] != "connection" or o["service"] != "RC":
             continue
+        count = counts[o["file"]]
         for side in (o["a"], o["b"]):
             count["nak"] += side["psn_naks"]
             count["rnr"] += side["rnr_naks"]
@@ -184,7 +222,41 @@ def ours(rocedrill, path):
             count["repeats"] += side["out_of_order"] + sum(
                 r["packets"] for r in side["retransmissions"].values())
             count["duplicates"] += side["duplicates"]
-    return count
+    return counts
+
+
+def differences(network, expected, unsure, actual):
+    """What each number that differs is called, what it should be, and what it is."""
+    if network == "ip4":
+        ranges = {name: (expected[name], expected[name]) for name in NAMES}
+        ranges["copies"] = (expected["copies"] - unsure, expected["copies"])
+        ranges["repeats"] = (expected["repeats"], expected["repeats"] + unsure)
+    else:
+        ranges = {name: (expected[name], expected[name]) for name in ("nak", "rnr", "fatal")}
+        ranges["duplicates"] = (expected["duplicates"] - actual["copies"], expected["duplicates"])
+        if network == "v1":
+            ranges["duplicates"] = (0, expected["duplicates"])
+        ranges["copies and repeats"] = (expected["repeats"], expected["repeats"])
+        actual = dict(actual, **{"copies and repeats": actual["copies"] + actual["repeats"]})
+    return [(name, expected.get(name, low), actual[name]) for name, (low, high) in ranges.items()
+            if not low <= actual[name] <= high]
+
+
+def forms_of(paths, folder):
+    """(name, path, frames as (time, bytes)) of each capture in each network."""
+    made = []
+    for path in paths:
+        frames = forms.read(path)
+        for network, change in (("ip4", None), ("ip6", forms.as_ip6), ("v1", forms.as_v1)):
+            name = "%s %s" % (os.path.basename(path), network)
+            to = path
+            out = [(f.time, change(f, n) if change else f.data) for n, f in enumerate(frames)]
+            if change:
+                to = os.path.join(folder, name.replace(" ", "-") + ".pcap")
+                with open(to, "wb") as file:
+                    file.write(forms.pcap([(t, d, len(d)) for t, d in out], forms.ETHERNET))
+            made.append((name, to, out))
+    return made
 
 
 def main():
@@ -195,22 +267,22 @@ def main():
     if not shutil.which("tshark"):
         print("count: tshark is not here")
         return 77
-    compared = wrong = 0
-    for path in args.captures:
-        pkts = list(packets(path))
-        if not pkts:
-            continue
-        (expected, unsure), actual = independent(pkts), ours(args.rocedrill, path)
-        compared += 1
-        for name in NAMES:
-            low = expected[name] - (unsure if name == "copies" else 0)
-            high = expected[name] + (unsure if name == "repeats" else 0)
-            if not low <= actual[name] <= high:
+    compared, wrong = dict.fromkeys(("ip4", "ip6", "v1"), 0), 0
+    with tempfile.TemporaryDirectory() as folder:
+        made = forms_of(args.captures, folder)
+        actual = ours(args.rocedrill, [path for _, path, _ in made])
+        for (name, path, _), pkts in zip(made, packets(made, folder)):
+            if not pkts:
+                continue
+            network = name.split()[-1]
+            compared[network] += 1
+            for what, expected, is_ in differences(network, *independent(pkts), actual[path]):
                 wrong += 1
-                print(f"{os.path.basename(path)}: {name}: tshark's fields give {expected[name]}, "
-                      f"rocedrill check {actual[name]}")
-    print(f"count: {compared} captures with RC packets over IPv4, {wrong} numbers differ")
-    return 2 if compared == 0 else 1 if wrong else 0
+                print(f"{name}: {what}: tshark's fields give {expected}, rocedrill check {is_}")
+    print("count: captures with RC packets: " +
+          ", ".join(f"{n} {network}" for network, n in compared.items()) +
+          f"; {wrong} numbers differ")
+    return 2 if 0 in compared.values() else 1 if wrong else 0
 
 
 if __name__ == "__main__":

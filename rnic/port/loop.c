@@ -26,13 +26,15 @@ rnic_time rnic_loop_now(void)
 
 struct intake {
     struct rnic_loop *loop;
-    uint64_t now;
+    uint64_t now; /* not before the first frame was taken: 0 until then */
 };
 
 static void on_frame(void *user, const struct rnic_frame *frame)
 {
     struct intake *intake = user;
 
+    if (intake->now == 0)
+        intake->now = rnic_loop_now();
     if (frame->len >= 14 && loop_neigh_input(intake->loop, frame, intake->now))
         return;
     rnic_input(intake->loop->rnic, frame->data, frame->len, intake->now);
@@ -95,17 +97,21 @@ void loop_notify(struct rnic_loop *loop)
         loop->attr.notified(loop->attr.user, loop->rnic);
 }
 
-/* Frames in, and timers: whether anything moved. */
-static bool take_in(struct rnic_loop *loop, uint64_t now)
+/* Frames in, and timers: whether anything moved. A thread may lose its CPU between looking at the
+ * clock and at the port; what came meanwhile did not come before, and timers that it starts are not
+ * to run out early. */
+static bool take_in(struct rnic_loop *loop, uint64_t *now)
 {
-    struct intake intake = {loop, now};
+    struct intake intake = {.loop = loop};
     bool moved;
 
-    atomic_store_explicit(&loop->driven_at, now, memory_order_relaxed);
-    moved = rnic_port_recv(loop->port, RX_BATCH, on_frame, &intake, now) > 0;
+    atomic_store_explicit(&loop->driven_at, *now, memory_order_relaxed);
+    moved = rnic_port_recv(loop->port, RX_BATCH, on_frame, &intake, *now) > 0;
+    if (intake.now)
+        *now = intake.now;
 
-    if (rnic_deadline(loop->rnic) <= now) {
-        rnic_expire(loop->rnic, now);
+    if (rnic_deadline(loop->rnic) <= *now) {
+        rnic_expire(loop->rnic, *now);
         moved = true;
     }
     return moved;
@@ -136,7 +142,7 @@ bool loop_drive(struct rnic_loop *loop, uint64_t now)
 
     if (!loop->plugged)
         return false;
-    moved = take_in(loop, now);
+    moved = take_in(loop, &now);
     moved |= give_out(loop, now);
     return pass_on(loop, moved);
 }
@@ -151,7 +157,7 @@ static bool drive_for_answer(struct rnic_loop *loop, uint64_t now)
     if (!loop->plugged)
         return false;
     moved = loop->owed && give_out(loop, now);
-    if (take_in(loop, now)) {
+    if (take_in(loop, &now)) {
         moved = true;
         if (loop->owe_later == 0) {
             loop->owed = true;

@@ -14,6 +14,7 @@
 #include "port/netns.h"
 #include "port/port_mem.h"
 #include "support/suite.h"
+#include "wire/codes.h"
 
 static struct rnic_loop *open_on(const char *iface)
 {
@@ -453,6 +454,179 @@ static void on_memory(void)
     rnic_loop_close(loop[1]);
 }
 
+/* ---- time ------------------------------------------------------------------------------------ */
+
+/* A port before another, whose receiving takes its time, as that of a thread that lost its CPU. */
+struct slow {
+    struct rnic_port port;
+    struct rnic_port_ops ops;
+    struct rnic_port *behind;
+    uint64_t nak_at, again_at; /* when the RNR NAK was given, and what it stopped sent again */
+    uint8_t last;              /* opcode seen last */
+};
+
+#define OPCODE_AT (14 + 40 + 8) /* behind Ethernet, IPv6 and UDP */
+#define RNR_CODE  14            /* 1.28 ms */
+
+static struct rnic_port *behind(const struct rnic_port *port)
+{
+    return ((const struct slow *)port)->behind;
+}
+
+static void note(void *user, const struct rnic_frame *frame)
+{
+    if (frame->len > OPCODE_AT)
+        ((struct slow *)user)->last = frame->data[OPCODE_AT];
+}
+
+struct passed {
+    struct slow *slow;
+    rnic_frame_fn *fn;
+    void *user;
+};
+
+static void pass(void *user, const struct rnic_frame *frame)
+{
+    struct passed *passed = user;
+
+    note(passed->slow, frame);
+    if (passed->slow->last == 0x11 && passed->slow->nak_at == 0) /* RC Acknowledge */
+        passed->slow->nak_at = rnic_loop_now();
+    passed->fn(passed->user, frame);
+}
+
+static int slow_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, void *user,
+                     uint64_t now)
+{
+    struct passed passed = {(struct slow *)port, fn, user};
+
+    if (!passed.slow->nak_at)
+        nap(5);
+    return rnic_port_recv(behind(port), max, pass, &passed, now);
+}
+
+static unsigned slow_send(struct rnic_port *port, struct rnic_frame *frames, unsigned cnt,
+                          uint64_t now)
+{
+    struct slow *slow = (struct slow *)port;
+
+    for (unsigned i = 0; i < cnt; i++) {
+        note(slow, &frames[i]);
+        if (slow->last == 0x04 && slow->nak_at && !slow->again_at) /* RC SEND Only */
+            slow->again_at = rnic_loop_now();
+    }
+    return rnic_port_send(behind(port), frames, cnt, now);
+}
+
+static unsigned slow_fds(const struct rnic_port *port, struct pollfd *fds)
+{
+    return rnic_port_fds(behind(port), fds);
+}
+
+static uint64_t slow_deadline(const struct rnic_port *port)
+{
+    return rnic_port_deadline(behind(port));
+}
+
+static void slow_close(struct rnic_port *port)
+{
+    rnic_port_close(behind(port));
+}
+
+static struct rnic_qp *new_qp(struct rnic_loop *loop, uint32_t *qpn)
+{
+    struct rnic_qp_init init = {.type = RNIC_QPT_RC,
+                                .max_recv_wr = 1,
+                                .max_recv_sge = 1,
+                                .max_send_wr = 1,
+                                .max_send_sge = 1};
+    struct rnic *rnic = rnic_loop_lock(loop);
+    struct rnic_qp *qp = NULL;
+    struct rnic_pd *pd;
+
+    EXPECT_EQ(rnic_pd_new(rnic, &pd), 0);
+    EXPECT_EQ(rnic_cq_new(rnic, 4, &init.send_cq), 0);
+    init.recv_cq = init.send_cq;
+    *qpn = init.qpn = rnic_loop_qpn_get(loop);
+    EXPECT_EQ(rnic_qp_new(pd, &init, &qp), 0);
+    rnic_loop_unlock(loop);
+    return qp;
+}
+
+/* A timer that an answer starts runs from when the answer came, not from when somebody began to
+ * look for one (R156). */
+static void time_of_frames(void)
+{
+    struct rnic_iface iface = {
+        .path_mtu = 1024, .gid = {{.gid = {0xfd}, .type = RNIC_GID_ROCE_V2}}, .gid_cnt = 1};
+    struct rnic_qp_attr attr = {.pkey = 0xffff,
+                                .min_rnr_timer = RNR_CODE,
+                                .path_mtu = 1024,
+                                .timeout = 20,
+                                .retry_cnt = 7,
+                                .rnr_retry = 7};
+    struct rnic_loop_attr how = {.seed = 1};
+    struct rnic_send_wr wr = {.opcode = RNIC_WR_SEND};
+    struct rnic_port *pair[2];
+    struct rnic_loop *loop[2];
+    struct rnic_qp *qp[2];
+    uint32_t qpn[2];
+    struct rnic_why why;
+    struct slow slow = {.last = 0xff};
+
+    CU_ASSERT_FATAL(rnic_port_mem_pair(8, pair, &why) == 0);
+    slow.ops = *pair[0]->ops;
+    slow.ops.recv = slow_recv;
+    slow.ops.send = slow_send;
+    slow.ops.fds = slow_fds;
+    slow.ops.deadline = slow_deadline;
+    slow.ops.flush = NULL;
+    slow.ops.stats = NULL; /* nobody asks, nobody forks */
+    slow.ops.drop = NULL;
+    slow.ops.close = slow_close;
+    slow.port.ops = &slow.ops;
+    slow.behind = pair[0];
+    pair[0] = &slow.port;
+    for (unsigned i = 0; i < 2; i++) {
+        iface.mac[0] = 2;
+        iface.mac[5] = iface.gid[0].gid[15] = (uint8_t)(i + 1);
+        CU_ASSERT_FATAL(rnic_loop_open_port(&how, &iface, pair[i], &loop[i], &why) == 0);
+        qp[i] = new_qp(loop[i], &qpn[i]);
+    }
+    attr.av.dgid[0] = 0xfd;
+    attr.av.dmac[0] = 2;
+    attr.av.hop_limit = 1;
+    for (unsigned i = 0; i < 2; i++) {
+        attr.dest_qpn = qpn[1 - i];
+        attr.av.dmac[5] = attr.av.dgid[15] = (uint8_t)(2 - i);
+        rnic_loop_lock(loop[i]);
+        for (int state = RNIC_QPS_INIT; state <= RNIC_QPS_RTS; state++) {
+            attr.state = (enum rnic_qp_state)state;
+            EXPECT_EQ(rnic_qp_modify(qp[i], &attr, rnic_loop_now()), 0);
+        }
+        rnic_loop_unlock(loop[i]);
+    }
+    rnic_loop_lock(loop[0]);
+    EXPECT_EQ(rnic_post_send(qp[0], &wr), 0);
+    rnic_loop_unlock(loop[0]);
+    for (unsigned i = 0; i < 1000; i++) {
+        bool done;
+
+        nap(5);
+        rnic_loop_lock(loop[0]);
+        done = slow.again_at != 0;
+        rnic_loop_unlock(loop[0]);
+        if (done)
+            break;
+    }
+    rnic_loop_close(loop[0]);
+    rnic_loop_close(loop[1]);
+    CU_ASSERT(slow.nak_at != 0 && slow.again_at != 0);
+    if (slow.again_at - slow.nak_at < roce_rnr_ns(RNR_CODE))
+        suite_fail(__FILE__, __LINE__, "sent again %llu ns after the RNR NAK",
+                   (unsigned long long)(slow.again_at - slow.nak_at));
+}
+
 int main(int argc, char **argv)
 {
     static const struct suite_test tests[] = {
@@ -468,6 +642,7 @@ int main(int argc, char **argv)
         TEST(fork_keeps_apart),
         TEST(fork_takes_over),
         TEST(on_memory),
+        TEST(time_of_frames),
     };
 
     if (!netns_enter())

@@ -38,6 +38,7 @@ struct rnic_qp {
     bool comm_est;         /* a valid packet arrived since RTR (R055) */
     bool drained;          /* told of the drained send queue, or not to be (R191) */
     bool turn;             /* whose packet is next if both halves have one: true: a request */
+    bool passed;           /* a request went before the acknowledgement that is due */
     bool credits;          /* its ACKs tell of receive WQEs (R106) */
     bool cq_lost;          /* a completion was lost: the QP is to go to ERR (R200) */
 

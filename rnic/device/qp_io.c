@@ -275,11 +275,18 @@ bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
     pkt->env = &qp->env;
     held = rnic_pace_held(qp, now, &at);
     /* Acknowledgements go first and are not held: the newest stands for those before it, and a
-     * program learns that its message arrived before it gets the answer, as programs expect. */
-    if (rnic_pace_urgent(qp))
-        any = rnic_responder_output(&qp->resp, pkt);
-    else
+     * program learns that its message arrived before it gets the answer, as programs expect. One
+     * WRITE of one packet may pass them: nothing completes at the peer with it, and a peer that
+     * looks at its memory has it a packet earlier. */
+    if (!rnic_pace_urgent(qp)) {
         any = !held && next_packet(qp, pkt, now);
+    } else if (!held && !qp->passed && rnic_requester_is_quiet(&qp->req)) {
+        qp->passed = true;
+        any = rnic_requester_output(&qp->req, pkt, qp->pd->rnic->scratch, now);
+    } else {
+        qp->passed = false;
+        any = rnic_responder_output(&qp->resp, pkt);
+    }
     if (any && roce_opcode_is_response(pkt->op))
         settle_responder(qp, state);
     else if (any)

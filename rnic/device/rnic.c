@@ -353,6 +353,11 @@ size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now)
     return 0;
 }
 
+bool rnic_output_ready(const struct rnic *rnic)
+{
+    return !rnic_list_empty(&rnic->ready);
+}
+
 /* A responder has no timer: it acknowledges at once (R100). */
 rnic_time rnic_deadline(const struct rnic *rnic)
 {

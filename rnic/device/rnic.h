@@ -167,6 +167,10 @@ void rnic_input_burst(struct rnic *rnic, const struct rnic_rx *frames, size_t cn
  * 0 if there is none. Call until it returns 0. */
 size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now);
 
+/* Whether a QP has something to send: rnic_output() may give a frame. False is certain but for
+ * CNPs. */
+bool rnic_output_ready(const struct rnic *rnic);
+
 /* When rnic_expire() is next wanted; RNIC_NEVER if no timer runs. Exact once rnic_output() has
  * returned 0; before that it may be too early, never too late. */
 rnic_time rnic_deadline(const struct rnic *rnic);

@@ -346,6 +346,16 @@ enum rnic_req_gate rnic_requester_gate(const struct rnic_requester *req)
     return credit_for(req, wqe) ? RNIC_REQ_OPEN : RNIC_REQ_CREDIT;
 }
 
+bool rnic_requester_is_quiet(const struct rnic_requester *req)
+{
+    const struct rnic_swqe *wqe;
+
+    if (!rnic_requester_ready(req))
+        return false;
+    wqe = rnic_sq_wqe(&req->sq, req->cur);
+    return wqe->opcode == RNIC_WR_WRITE && wqe->psn_cnt == 1 && req->nxt == req->max;
+}
+
 /* What all requests share (R043-R045, R057, R179); `opcode` is that of RC. Only a reliable service
  * asks for acknowledgements (R042). */
 static void begin_request(const struct rnic_requester *req, struct roce_pkt *pkt,

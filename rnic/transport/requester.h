@@ -158,6 +158,10 @@ static inline bool rnic_requester_ready(const struct rnic_requester *req)
     return rnic_requester_gate(req) == RNIC_REQ_OPEN;
 }
 
+/* Whether the packet that could be sent now is the whole of a WRITE without immediate data, never
+ * sent before: nothing completes at the peer with it. */
+bool rnic_requester_is_quiet(const struct rnic_requester *req);
+
 /*
  * The next request packet: fills in *pkt from the BTH on and returns true, or false if none can be
  * sent. The envelope in *pkt stays as it is. Its payload points into registered memory, the queue,

@@ -232,6 +232,40 @@ static void r200_send_cq_overrun(void)
     rig_free(&rig);
 }
 
-SUITE("device.send", TEST(r188_states), TEST(r194_attributes), TEST(creation_limits),
-      TEST(errors_of_a_post), TEST(one_request), TEST(deleted_while_waiting),
+/* An acknowledgement goes before requests, but behind one WRITE that is one packet: nothing
+ * completes at the peer with that. */
+static void acknowledgements_first(void)
+{
+    static const struct {
+        enum rnic_wr_opcode opcode;
+        uint32_t len; /* the path MTU is 1024 */
+        unsigned passes;
+    } rows[] = {
+        {RNIC_WR_WRITE, 8, 1},     {RNIC_WR_WRITE, 1024, 1}, {RNIC_WR_WRITE, 1025, 0},
+        {RNIC_WR_WRITE_IMM, 8, 0}, {RNIC_WR_SEND, 8, 0},     {RNIC_WR_SEND_INV, 8, 0},
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        uint8_t data[8] = {0};
+        struct roce_pkt pkt;
+        unsigned before = 0;
+
+        begin(16);
+        rig_connect(&rig, qp);
+        rig.gen.dest_qp = QPN;
+        pkt = pktgen_write(&rig.gen, ROCE_OP_RC_WRITE_ONLY, RIG_PSN, RIG_IOVA, RIG_KEY, 8, data, 8);
+        pkt.bth.ackreq = 1;
+        rig_in(&rig, &pkt);
+        for (unsigned j = 0; j < 3; j++)
+            EXPECT_EQ(post(rows[i].opcode, j, rows[i].len, 0), RNIC_OK);
+        while (rig_out(&rig, &pkt) && pkt.op->kind != ROCE_KIND_ACK)
+            before++;
+        EXPECT_EQ(pkt.op->kind, ROCE_KIND_ACK);
+        EXPECT_EQ(before, rows[i].passes);
+        rig_free(&rig);
+    }
+}
+
+SUITE("device.send", TEST(acknowledgements_first), TEST(r188_states), TEST(r194_attributes),
+      TEST(creation_limits), TEST(errors_of_a_post), TEST(one_request), TEST(deleted_while_waiting),
       TEST(r200_send_cq_overrun))

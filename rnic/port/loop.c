@@ -2,14 +2,17 @@
 /* How frames move, and who holds the lock. */
 #include "port/loop_impl.h"
 
+#include <sched.h>
 #include <time.h>
 #include "port/clock.h"
 #include "wire/pkt.h"
 
 #define RX_BATCH     256u /* frames in before timers and frames out have their turn */
 #define LOCK_SPIN_NS 10000u
-#define OWED_NS      50000u /* who answers later than that is not waited for ... */
-#define OWE_LATER    64u    /* ... so many times */
+#define OWED_NS      50000u    /* a program that polls answers in that time, or came late */
+#define HOLD_NS      8000u     /* one that looks at its memory, or waits for more, in that */
+#define SENDS_NS     20000000u /* one that sent so lately may answer at all */
+#define LATE_MAX     7u
 /* Longer than a thread that has the lock was seen to wait for a CPU. */
 #define FLUSH_WAIT_NS 1000000000u
 #define TX_BATCHES    4u /* batches out before frames in have theirs */
@@ -120,8 +123,6 @@ static bool take_in(struct rnic_loop *loop, uint64_t *now)
 /* Frames out; what was owed is not any more. */
 static bool give_out(struct rnic_loop *loop, uint64_t now)
 {
-    if (loop->owed && now - loop->owed_at > OWED_NS)
-        loop->owe_later = OWE_LATER;
     loop->owed = false;
     return transmit(loop, now);
 }
@@ -147,28 +148,114 @@ bool loop_drive(struct rnic_loop *loop, uint64_t now)
     return pass_on(loop, moved);
 }
 
-/* The same for a program that may answer what came: acknowledgements need not go before that. They
- * are owed until its next call, unless it came late lately. What came together with an
- * acknowledgement, or right after it, is owed anew: the program has not seen it yet. */
+/* ---- answers --------------------------------------------------------------------------------- */
+
+/*
+ * What the device says to a frame, its acknowledgement as a rule, need not go before the program
+ * had a moment to answer: both go with one system call then, and a peer that waits for both gets
+ * them together. So it is owed until the program's next call. What came together with an
+ * acknowledgement, or right after it, is owed anew: the program has not seen it yet.
+ */
+static void owe(struct rnic_loop *loop, uint64_t now)
+{
+    loop->owed = true;
+    loop->owed_at = now;
+    loop->shown = false;
+}
+
+static bool has_patience(struct loop_patience *patience)
+{
+    if (patience->skip == 0)
+        return true;
+    patience->skip--;
+    return false;
+}
+
+static void learn_patience(struct loop_patience *patience, bool late)
+{
+    if (!late)
+        patience->late = 0;
+    else if (patience->late < LATE_MAX)
+        patience->late++;
+    patience->skip = (1u << patience->late) / 4; /* 0, 0, 1, 2, 4 ... 32 */
+}
+
+/* The program's own call: what it owed goes out in time, or came late. */
+static bool answer(struct rnic_loop *loop, uint64_t now)
+{
+    if (loop->owed)
+        learn_patience(&loop->polling, now - loop->owed_at > OWED_NS);
+    return give_out(loop, now);
+}
+
+/* Whether what is owed stays so while the program polls on: it found nothing yet, and may do so
+ * with what answers its own request. */
+static bool holds(const struct rnic_loop *loop, uint64_t now)
+{
+    return !loop->shown && now - loop->owed_at <= HOLD_NS &&
+           rnic_deadline(loop->rnic) != RNIC_NEVER;
+}
+
+/* Drives for a program that polls. */
 static bool drive_for_answer(struct rnic_loop *loop, uint64_t now)
 {
-    bool moved;
+    bool moved = false;
 
     if (!loop->plugged)
         return false;
-    moved = loop->owed && give_out(loop, now);
+    if (loop->owed && !holds(loop, now))
+        moved = answer(loop, now);
     if (take_in(loop, &now)) {
         moved = true;
-        if (loop->owe_later == 0) {
-            loop->owed = true;
-            loop->owed_at = now;
-        } else {
-            loop->owe_later--;
-        }
+        if (!loop->owed && rnic_output_ready(loop->rnic) && has_patience(&loop->polling))
+            owe(loop, now);
     }
     if (!loop->owed)
         moved |= give_out(loop, now);
     return pass_on(loop, moved);
+}
+
+/* Whether the program may answer while the thread waits: it sent something lately, and from another
+ * CPU than this. */
+static bool may_answer(const struct rnic_loop *loop, uint64_t now)
+{
+    return rnic_output_ready(loop->rnic) && now - loop->sent_at <= SENDS_NS &&
+           loop->sent_cpu != sched_getcpu();
+}
+
+enum loop_turn loop_drive_asking(struct rnic_loop *loop, uint64_t now)
+{
+    uint64_t until;
+    bool moved;
+
+    if (!loop->plugged)
+        return LOOP_IDLE;
+    moved = take_in(loop, &now);
+    if (!moved || loop->owed || !may_answer(loop, now) || !has_patience(&loop->looking)) {
+        moved |= give_out(loop, now);
+        if (!pass_on(loop, moved))
+            return LOOP_IDLE;
+        loop_moved(loop, now);
+        return LOOP_MOVED;
+    }
+    owe(loop, now);
+    until = now + HOLD_NS;
+    loop_moved(loop, now);
+    pass_on(loop, true);
+    pthread_mutex_unlock(&loop->lock);
+    while (atomic_load_explicit(&loop->owed, memory_order_relaxed) && rnic_loop_now() < until)
+        ;
+    if (!atomic_load_explicit(&loop->owed, memory_order_relaxed)) {
+        loop->looking.late = 0;
+        return LOOP_ANSWERED;
+    }
+    loop_take_lock(loop);
+    if (loop->owed && loop->plugged) {
+        learn_patience(&loop->looking, true);
+        if (give_out(loop, rnic_loop_now()))
+            rnic_port_flush(loop->port);
+    }
+    return LOOP_MOVED;
 }
 
 /* ---- the lock -------------------------------------------------------------------------------- */
@@ -176,20 +263,18 @@ static bool drive_for_answer(struct rnic_loop *loop, uint64_t now)
 /* The lock is held for a few microseconds, most of them to send: less than it takes to sleep. */
 void loop_take_lock(struct rnic_loop *loop)
 {
-    uint64_t until = 0;
+    uint64_t until;
 
-    while (pthread_mutex_trylock(&loop->lock) != 0) {
-        uint64_t now = rnic_loop_now();
-
-        if (until == 0)
-            until = now + LOCK_SPIN_NS;
-        if (now >= until) {
-            atomic_fetch_add(&loop->wanting, 1);
+    if (pthread_mutex_trylock(&loop->lock) == 0)
+        return;
+    atomic_fetch_add(&loop->wanting, 1);
+    until = rnic_loop_now() + LOCK_SPIN_NS;
+    while (pthread_mutex_trylock(&loop->lock) != 0)
+        if (rnic_loop_now() >= until) {
             pthread_mutex_lock(&loop->lock);
-            atomic_fetch_sub(&loop->wanting, 1);
-            return;
+            break;
         }
-    }
+    atomic_fetch_sub(&loop->wanting, 1);
 }
 
 struct rnic *rnic_loop_lock(struct rnic_loop *loop)
@@ -208,8 +293,11 @@ void rnic_loop_unlock(struct rnic_loop *loop)
 
         if (loop->owing)
             loop->owing = false;
-        else if (give_out(loop, now))
+        else if (answer(loop, now)) {
+            loop->sent_at = now;
+            loop->sent_cpu = sched_getcpu();
             rnic_port_flush(loop->port);
+        }
         /* The thread may have to wake earlier than it meant to, or to go on with what is left;
          * unless the program polls: then it does that itself. */
         if (sleeps > now + LOOP_NAP_NS && (loop->open || !loop_present(loop, now)) &&
@@ -226,6 +314,7 @@ bool rnic_loop_drive(struct rnic_loop *loop)
     bool moved = drive_for_answer(loop, now);
 
     loop_polled(loop, moved, now);
+    loop->owing = loop->owed;
     return moved;
 }
 
@@ -241,6 +330,7 @@ bool rnic_loop_poll(struct rnic_loop *loop)
     if (loop->forked)
         loop_replug(loop);
     moved = rnic_loop_drive(loop);
+    loop->owing = false;
     pthread_mutex_unlock(&loop->lock);
     return moved;
 }

@@ -34,6 +34,13 @@ struct loop_group {
     int fd;       /* the kernel's membership, while plugged in; -1: none */
 };
 
+/* Whether it pays to wait for the program's answer: who comes late again and again is waited for
+ * ever more seldom. */
+struct loop_patience {
+    unsigned late; /* times in a row, up to a limit */
+    unsigned skip; /* so many times it is not waited */
+};
+
 struct rnic_loop {
     pthread_mutex_t lock; /* protects everything but what is atomic or never changes */
     pthread_cond_t told;  /* a neighbour answered */
@@ -74,11 +81,15 @@ struct rnic_loop {
     struct rnic_frame frame[LOOP_BATCH];
     unsigned first; /* of frame[] that is still to go */
     unsigned cnt;
-    bool more;          /* the device has further frames: a turn was over */
-    bool owed;          /* frames came, and what the device says to them has not gone ... */
-    uint64_t owed_at;   /* ... since then */
-    bool owing;         /* ... and does not at the next unlock either */
-    unsigned owe_later; /* > 0: the program did not answer in time: nothing is owed */
+    bool more;        /* the device has further frames: a turn was over */
+    atomic_bool owed; /* frames came, and what the device says to them has not gone ... */
+    uint64_t owed_at; /* ... since then */
+    bool owing;       /* ... and does not at the next unlock either */
+    bool shown;       /* ... though the program found something in a queue */
+    struct loop_patience polling; /* with a program that took the frames by polling */
+    struct loop_patience looking; /* with one that the thread took them for */
+    uint64_t sent_at;             /* the program last sent something ... */
+    int sent_cpu;                 /* ... from there */
 
     pthread_t thread;
     bool stop;
@@ -110,6 +121,14 @@ struct rnic_loop {
 
 /* loop.c. All locked. */
 bool loop_drive(struct rnic_loop *loop, uint64_t now);
+/* The same for the loop's thread: the program has a moment to answer what came, so that its answer
+ * and the acknowledgement go together. */
+enum loop_turn {
+    LOOP_IDLE,
+    LOOP_MOVED,
+    LOOP_ANSWERED, /* the program answered: the lock is not held any more */
+};
+enum loop_turn loop_drive_asking(struct rnic_loop *loop, uint64_t now);
 void loop_notify(struct rnic_loop *loop);
 uint64_t loop_deadline(const struct rnic_loop *loop); /* of device and port */
 void loop_take_lock(struct rnic_loop *loop);          /* not locked */
@@ -121,6 +140,7 @@ int loop_thread_start(struct rnic_loop *loop);
 int loop_spawn(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
                void *user);
 void loop_wake(struct rnic_loop *loop);
+void loop_moved(struct rnic_loop *loop, uint64_t now);              /* the thread did something */
 bool loop_present(const struct rnic_loop *loop, uint64_t now);      /* the program polled lately */
 void loop_polled(struct rnic_loop *loop, bool moved, uint64_t now); /* the program did */
 

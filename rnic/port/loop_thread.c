@@ -11,6 +11,10 @@
  * polled for, it opens the gate itself, until it turns out that frames never come before it polls
  * again.
  *
+ * What the thread takes for a program that looks at its memory is not acknowledged at once: the
+ * program, on another CPU, may answer within microseconds, and acknowledgement and answer reach the
+ * peer together, while it polls for the first. So both programs soon find all by polling (loop.c).
+ *
  * Such a program may keep a CPU busy, and the scheduler lets who is running run on for milliseconds
  * (EEVDF, Linux 6.6) unless who wakes asks for a shorter slice than that (Linux 6.12): the thread
  * asks for the shortest there is. It needs the CPU for a few microseconds each time.
@@ -38,7 +42,8 @@
 #define POLLS_SHUT  4u       /* polls in a row that find nothing shut the gate */
 #define SPIN_MAX_NS 50000u
 #define SPIN_MIN_NS 2000u
-#define SPIN_CPUS   4u          /* two for each of two processes that talk to each other */
+#define SPIN_CPUS   4u /* two for each of two processes that talk to each other */
+#define YIELD_NS    20000u
 #define TAKEN_NS    20000u      /* a CPU that was away so long was another's meanwhile */
 #define SCARCE_MIN  10000000u   /* no spinning for so long, ... */
 #define SCARCE_MAX  1000000000u /* ... doubled up to that */
@@ -74,11 +79,9 @@ static void set_gate(struct rnic_loop *loop)
         struct pollfd wants = {.fd = -1};
         struct epoll_event event = {.events = 0};
 
-        if (i < cnt) {
+        /* Out of the set, not only without events: what is in it costs who sends 0.4 us a frame. */
+        if (i < cnt && loop->open)
             wants = fds[i];
-            if (!loop->open)
-                wants.events = 0;
-        }
         if (has->fd == wants.fd && has->events == wants.events)
             continue;
         if (has->fd >= 0 && has->fd != wants.fd)
@@ -97,14 +100,15 @@ void loop_polled(struct rnic_loop *loop, bool moved, uint64_t now)
     atomic_store_explicit(&loop->polled_at, now, memory_order_relaxed);
     if (moved || !loop->open || !loop->plugged)
         return;
-    if (++loop->polls < POLLS_SHUT) /* it may be about to wait for an event */
+    if (++loop->polls <
+        (loop->absent > 0 ? 1 : POLLS_SHUT)) /* it may be about to wait for an event */
         return;
     loop->open = false;
     if (loop->absent > 0)
         loop->absent--;
     set_gate(loop);
     /* The thread has to look soon whether the program polls still. */
-    if (atomic_load(&loop->sleep_until) > now + LOOP_NAP_NS)
+    if (atomic_load(&loop->sleep_until) > now + NAP_MAX_NS)
         loop_wake(loop);
 }
 
@@ -127,12 +131,14 @@ static void keep_away(struct rnic_loop *loop, int cpu)
 void rnic_loop_leave_poll(struct rnic_loop *loop, bool waits)
 {
     loop->polls = 0;
+    loop->shown = true;
     if (!loop->plugged)
         return;
     loop->owing = loop->owed && !waits;
     if (waits)
         atomic_store_explicit(&loop->polled_at, 0, memory_order_relaxed);
-    if (loop->open || (loop->absent == 0 && !waits))
+    /* While it owes an answer it has what it may look for. */
+    if (loop->open || (!waits && (loop->absent == 0 || loop->owed)))
         return;
     if (!waits)
         keep_away(loop, sched_getcpu());
@@ -263,28 +269,12 @@ static unsigned spin(struct rnic_loop *loop, uint64_t until)
     return 0;
 }
 
-/* Waits until something is to be done; called locked, rests unlocked. Whether frames came. */
-static bool rest(struct rnic_loop *loop, uint64_t now)
+/* Waits until something is to be done, not locked. Locked afterwards: whether frames came. */
+static bool wait_unlocked(struct rnic_loop *loop, uint64_t until, uint64_t spin_until)
 {
-    uint64_t until = loop_deadline(loop);
-    uint64_t spin_until = 0;
-    unsigned found;
+    unsigned found = spin(loop, spin_until < until ? spin_until : until);
+    uint64_t now = rnic_loop_now();
 
-    set_gate(loop);
-    if (loop->open && !loop_present(loop, now))
-        keep_away(loop, -1);
-    if (!loop->open) /* the program sees to the timers */
-        until = now + loop->nap;
-    else if (loop_present(loop, now) && until > now + loop->nap)
-        until = now + loop->nap;
-    else if (now < loop->moved_at + DOZE_NS && until > now + DOZE_NS)
-        until = now + DOZE_NS;
-    if (loop->open && loop->spins && loop->scarce_until <= now)
-        spin_until = loop->moved_at + loop->spin;
-    atomic_store(&loop->sleep_until, until);
-    pthread_mutex_unlock(&loop->lock);
-    found = spin(loop, spin_until < until ? spin_until : until);
-    now = rnic_loop_now();
     if (!found)
         found = wait_for(loop, until, now);
     /* Who polls is not to be stopped at the lock. */
@@ -298,14 +288,59 @@ static bool rest(struct rnic_loop *loop, uint64_t now)
     return found & FOUND_PORT;
 }
 
+/* The same, called locked. */
+static bool rest(struct rnic_loop *loop, uint64_t now)
+{
+    uint64_t until = loop_deadline(loop);
+    uint64_t spin_until = 0;
+
+    set_gate(loop);
+    if (loop->open && !loop_present(loop, now))
+        keep_away(loop, -1);
+    if (!loop->open) /* the program sees to the timers */
+        until = now + loop->nap;
+    else if (now < loop->polled_at + DOZE_NS && until > now + NAP_MAX_NS)
+        until = now + NAP_MAX_NS; /* if it shuts the gate it need not wake the thread */
+    else if (now < loop->moved_at + DOZE_NS && until > now + DOZE_NS)
+        until = now + DOZE_NS;
+    if (loop->open && loop->spins && loop->scarce_until <= now)
+        spin_until = loop->moved_at + loop->spin;
+    atomic_store(&loop->sleep_until, until);
+    pthread_mutex_unlock(&loop->lock);
+    return wait_unlocked(loop, until, spin_until);
+}
+
+void loop_moved(struct rnic_loop *loop, uint64_t now)
+{
+    loop->moved_at = now;
+    /* The program was to do this, or has not polled since the gate is open. */
+    if (!loop->open || (loop_present(loop, now) && loop->polls == 0))
+        loop->absent = MINDED_MAX;
+    if (!loop->open)
+        loop->nap = LOOP_NAP_NS;
+    else
+        lengthen_nap(loop);
+}
+
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* Lets threads that wait for the lock have it. */
+/* Lets threads that wait for the lock have it. One that spins for it gets it at once. To give the
+ * CPU away before that may take milliseconds. */
 static void yield_lock(struct rnic_loop *loop)
 {
+    uint64_t until = 0;
+
     pthread_mutex_unlock(&loop->lock);
-    for (unsigned i = 0; i < 100 && atomic_load(&loop->wanting) > 0; i++)
-        sched_yield();
+    while (atomic_load(&loop->wanting) > 0) {
+        uint64_t now = rnic_loop_now();
+
+        if (until == 0)
+            until = now + YIELD_NS;
+        if (now >= until) {
+            sched_yield();
+            break;
+        }
+    }
     loop_take_lock(loop);
 }
 
@@ -339,15 +374,14 @@ static void *run(void *user)
         bool came;
 
         if (!polls_now(loop, now)) {
-            if (loop_drive(loop, now)) {
-                loop->moved_at = now;
-                /* The program was to do this, and has not polled since the gate is open. */
-                if (loop_present(loop, now) && (!loop->open || loop->polls == 0))
-                    loop->absent = MINDED_MAX;
-                if (!loop->open)
-                    loop->nap = LOOP_NAP_NS;
-                else
-                    lengthen_nap(loop);
+            enum loop_turn turn = loop_drive_asking(loop, now);
+
+            if (turn == LOOP_ANSWERED) { /* the peer may need the CPU for its own answer */
+                atomic_store(&loop->sleep_until, now + LOOP_NAP_NS);
+                wait_unlocked(loop, now + LOOP_NAP_NS, 0);
+                continue;
+            }
+            if (turn == LOOP_MOVED) {
                 yield_lock(loop);
                 continue;
             }

@@ -17,12 +17,13 @@
 #include "port/loop.h"
 #include "wire/crc32.h"
 
-#define BATCH     64u
-#define WINDOW    512u
-#define HEADERS   70u /* Ethernet, IPv4, UDP, BTH, RETH */
-#define SLOT      8192u
-#define SLOTS     256u
-#define FRAME_MAX 4352u
+#define BATCH       64u
+#define WINDOW      512u
+#define HEADERS     70u /* Ethernet, IPv4, UDP, BTH, RETH */
+#define ACK_SHORTER 12u /* an AETH instead of a RETH */
+#define SLOT        8192u
+#define SLOTS       256u
+#define FRAME_MAX   4352u
 
 const char *const way_names[WAY_CNT] = {"pcap_inject", "sendmmsg of 64", "PACKET_TX_RING of 64",
                                         "AF_XDP, copying, at best", "shared memory, copy and CRC"};
@@ -251,6 +252,42 @@ static void run_bare(const char *iface, bool client, uint32_t size, unsigned fra
     meet(fd);
     if (client)
         pcap_close(sender.pcap);
+}
+
+double way_trips(const char *iface, bool client, int fd, unsigned trips)
+{
+    uint8_t write[FRAME_MAX];
+    uint8_t ack[FRAME_MAX];
+    pcap_t *pcap = open_handle(iface, true, client);
+    struct pcap_pkthdr *head;
+    const u_char *data;
+    struct rnic_guard guard;
+    struct rnic_why why;
+    uint64_t start;
+    size_t write_len, ack_len;
+    double seconds;
+
+    need(rnic_guard_open(&guard, &why) == 0, why.text);
+    swap_macs(iface, fd, write);
+    memcpy(ack, write, 6);
+    write_len = make(write, 8, true, client);
+    ack_len = make(ack, 0, true, client) - ACK_SHORTER;
+    meet(fd);
+    start = rnic_loop_now();
+    for (unsigned i = 0; i < trips; i++)
+        for (unsigned turn = 0; turn < 2; turn++)
+            if ((turn == 0) == client) {
+                need(pcap_inject(pcap, write, write_len) > 0, "pcap_inject");
+                need(pcap_inject(pcap, ack, ack_len) > 0, "pcap_inject");
+            } else {
+                while (pcap_next_ex(pcap, &head, &data) != 1 || head->len != write_len)
+                    ;
+            }
+    seconds = (double)(rnic_loop_now() - start) / 1e9;
+    meet(fd);
+    pcap_close(pcap);
+    rnic_guard_close(&guard);
+    return seconds / trips;
 }
 
 /* ---- shared memory --------------------------------------------------------------------------- */

@@ -28,4 +28,9 @@ extern const char *const way_names[WAY_CNT];
 double way_flood(enum way way, const char *iface, bool client, int fd, uint32_t size,
                  unsigned frames, bool roce, void *shared);
 
+/* Seconds of a round trip of bare libpcap with the frames that the device has to send: in each
+ * direction a WRITE of 8 bytes, and behind it the acknowledgement of the one it answers. Nobody
+ * waits for the acknowledgements. */
+double way_trips(const char *iface, bool client, int fd, unsigned trips);
+
 #endif

@@ -6,6 +6,7 @@
 #ifndef ROCE_CRC32_H
 #define ROCE_CRC32_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,16 @@ uint32_t roce_crc32(uint32_t crc, const uint8_t *p, size_t len);
  * `from` meanwhile, as programs may. One pass on processors that multiply four blocks at once.
  */
 uint32_t roce_crc32_copy(uint32_t crc, uint8_t *to, const uint8_t *from, size_t len);
+
+#define ROCE_CRC_ONES 64 /* bytes */
+
+/*
+ * Continues *crc over the `len` bytes at `p`, of which the first are taken as if they had been ORed
+ * with `ones`. False, and nothing done, where that is not one pass: on other processors, below 256
+ * bytes, and for a length that is no multiple of 4.
+ */
+bool roce_crc32_ones(uint32_t *crc, const uint8_t *p, size_t len,
+                     const uint8_t ones[ROCE_CRC_ONES]);
 
 /* The portable back end, always there: the reference of the tests. */
 uint32_t roce_crc32_portable(uint32_t crc, const uint8_t *p, size_t len);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Copy and CRC-32 in one pass: the copy hides behind the multiplications of the CRC. The libraries
- * have no such function for this polynomial; tests/bench/bench_wire measures both ways.
+ * CRC-32 with something else in the same pass: a copy, which hides behind the multiplications of
+ * the CRC, or the ones of an ICRC. The libraries have no such function for this polynomial;
+ * tests/bench/bench_wire measures both ways.
  *
  * The CRC is that of V. Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ
  * Instruction", Intel, 2009. A block of 128 bits that stands D bits before another is added to that
@@ -18,7 +19,6 @@
 
 #ifdef FOLDING
 #include <immintrin.h>
-#include <stdbool.h>
 
 #define FOLDS  __attribute__((target("avx2,avx512f,pclmul,vpclmulqdq")))
 #define VECTOR 64u  /* bytes of one, which are four blocks */
@@ -74,12 +74,39 @@ FOLDS static inline uint32_t reduce(__m128i x)
     return (uint32_t)_mm_extract_epi32(_mm_xor_si128(x, q), 1);
 }
 
-FOLDS static inline __m512i move(uint8_t *to, const uint8_t *from)
+/* One vector more, and copied unless `to` is NULL. */
+FOLDS static inline __m512i take(const uint8_t *from, uint8_t *to)
 {
     __m512i v = _mm512_loadu_si512(from);
 
-    _mm512_storeu_si512(to, v);
+    if (to)
+        _mm512_storeu_si512(to, v);
     return v;
+}
+
+/* The CRC of the first LANES vectors, which are in `x`, and of `cnt` more. */
+FOLDS static inline uint32_t fold_all(__m512i x[LANES], const uint8_t *from, uint8_t *to,
+                                      size_t cnt)
+{
+    __m512i sum;
+
+    for (; cnt >= LANES; cnt -= LANES) {
+        for (unsigned i = 0; i < LANES; i++)
+            x[i] = fold(x[i], by_2048, take(from + i * VECTOR, to ? to + i * VECTOR : NULL));
+        from += LANES * VECTOR;
+        to = to ? to + LANES * VECTOR : NULL;
+    }
+    sum = x[0];
+    for (unsigned i = 1; i < LANES; i++)
+        sum = fold(sum, by_512, x[i]);
+    for (size_t i = 0; i < cnt; i++)
+        sum = fold(sum, by_512, take(from + i * VECTOR, to ? to + i * VECTOR : NULL));
+    return ~reduce(fold_blocks(sum));
+}
+
+FOLDS static inline __m512i inverted(uint32_t crc)
+{
+    return _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)~crc));
 }
 
 /* `cnt` >= LANES vectors. */
@@ -88,22 +115,31 @@ FOLDS static uint32_t fold_copy(uint32_t crc, uint8_t *to, const uint8_t *from, 
     __m512i x[LANES];
 
     for (unsigned i = 0; i < LANES; i++)
-        x[i] = move(to + i * VECTOR, from + i * VECTOR);
-    x[0] = _mm512_xor_si512(x[0], _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)~crc)));
-    for (cnt -= LANES; cnt >= LANES; cnt -= LANES) {
-        to += LANES * VECTOR;
-        from += LANES * VECTOR;
-        for (unsigned i = 0; i < LANES; i++)
-            x[i] = fold(x[i], by_2048, move(to + i * VECTOR, from + i * VECTOR));
-    }
-    for (unsigned i = 1; i < LANES; i++)
-        x[i] = fold(x[i - 1], by_512, x[i]);
-    for (; cnt; cnt--) {
-        x[LANES - 1] = fold(x[LANES - 1], by_512, move(to + LANES * VECTOR, from + LANES * VECTOR));
-        to += VECTOR;
-        from += VECTOR;
-    }
-    return ~reduce(fold_blocks(x[LANES - 1]));
+        x[i] = take(from + i * VECTOR, to + i * VECTOR);
+    x[0] = _mm512_xor_si512(x[0], inverted(crc));
+    return fold_all(x, from + LANES * VECTOR, to + LANES * VECTOR, cnt - LANES);
+}
+
+/* Zeros in front of a packet change nothing, so that its first vector may be one that is not full;
+ * the CRC before it and the ones stand where it begins. `len` is a multiple of 4, >= LEAST. */
+FOLDS static uint32_t fold_ones(uint32_t crc, const uint8_t *p, size_t len,
+                                const uint8_t ones[ROCE_CRC_ONES])
+{
+    unsigned zeros = -len % VECTOR / 4; /* words of 4 bytes, as are the bits of a mask */
+    const uint8_t *full = p + VECTOR - 4 * zeros;
+    __mmask16 have = (__mmask16)(0xFFFFu << zeros);
+    __m512i x[LANES];
+
+    x[0] = _mm512_or_si512(_mm512_maskz_expandloadu_epi32(have, p),
+                           _mm512_maskz_expandloadu_epi32(have, ones));
+    x[0] =
+        _mm512_xor_si512(x[0], _mm512_maskz_expand_epi32((__mmask16)(1u << zeros), inverted(crc)));
+    x[1] = _mm512_or_si512(take(full, NULL),
+                           _mm512_maskz_loadu_epi32((__mmask16)~have, ones + VECTOR - 4 * zeros));
+    for (unsigned i = 2; i < LANES; i++)
+        x[i] = take(full + (i - 1) * VECTOR, NULL);
+    return fold_all(x, full + (LANES - 1) * VECTOR, NULL,
+                    (len + 4 * (size_t)zeros) / VECTOR - LANES);
 }
 
 static bool can_fold(void)
@@ -129,6 +165,19 @@ uint32_t roce_crc32_copy(uint32_t crc, uint8_t *to, const uint8_t *from, size_t 
         return crc;
     memcpy(to, from, len);
     return roce_crc32(crc, to, len);
+}
+
+bool roce_crc32_ones(uint32_t *crc, const uint8_t *p, size_t len, const uint8_t ones[ROCE_CRC_ONES])
+{
+#ifdef FOLDING
+    if (len >= LEAST && len % 4 == 0 && can_fold()) {
+        *crc = fold_ones(*crc, p, len, ones);
+        return true;
+    }
+#else
+    (void)crc, (void)p, (void)len, (void)ones;
+#endif
+    return false;
 }
 
 const char *roce_crc32_copy_name(void)

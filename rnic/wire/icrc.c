@@ -19,7 +19,7 @@
  * to go through the CRC apart from the rest: any number behind the last place would do, 48 is the
  * quickest with ISA-L where it suffices (tests/bench/bench_wire).
  */
-#define MASK_LEN   64
+#define MASK_LEN   ROCE_CRC_ONES
 #define PLACES_MAX 16
 #define SHORT_MAX  128 /* bytes of a packet that is masked in a copy */
 
@@ -138,6 +138,8 @@ uint32_t roce_icrc(enum roce_encap encap, const uint8_t *net, size_t bth_off, si
         return icrc_odd(mask, crc, net, bth_off, icrc_off);
     if (icrc_off <= SHORT_MAX)
         return icrc_short(encap, crc, net, icrc_off);
+    if (roce_crc32_ones(&crc, net, icrc_off, mask->ff))
+        return crc;
     for (size_t i = 0; i < MASK_LEN; i++)
         prefix[i] = net[i] | mask->ff[i];
     crc = roce_crc32(crc, prefix, mask->len);

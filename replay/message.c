@@ -4,20 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The wire may show a packet twice; further apart than this it was sent twice. */
-#define DUPLICATE_NS 1000000u
-
 /* The wire shows a packet again. */
 bool message_is_repeated(const struct message_source *src, size_t i)
 {
-    const struct trace_packet *p = message_packet(src, i), *q;
-
-    if (i == 0)
-        return false;
-    q = message_packet(src, i - 1);
-    return p->psn == q->psn && p->opcode == q->opcode && p->cap_len == q->cap_len &&
-           p->payload_off == q->payload_off && p->time - q->time < DUPLICATE_NS &&
-           memcmp(trace_payload(p), trace_payload(q), p->cap_len - p->payload_off) == 0;
+    return i > 0 && trace_is_copy(message_packet(src, i - 1), message_packet(src, i));
 }
 
 /* How many packets the message has if `last` is the last one seen of it, and its length; what was

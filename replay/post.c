@@ -6,9 +6,6 @@
 #include "feed.h"
 #include "posted.h"
 
-/* The wire may show a packet twice; further apart than this it was sent twice. */
-#define DUPLICATE_NS 1000000u
-
 /* How long an answer may be on its way from the capture point to the requester and what it draws
  * back again: the same for the responder is `quickest` at least. The point may be nearer to that.
  */
@@ -40,13 +37,6 @@ struct stage {
 
 /* ---- what the recorded requester did -----------------------------------------------------------
  */
-
-static bool same_bytes(const struct trace_packet *a, const struct trace_packet *b)
-{
-    return a->cap_len == b->cap_len && a->payload_len == b->payload_len &&
-           a->payload_off == b->payload_off &&
-           memcmp(trace_payload(a), trace_payload(b), a->cap_len - a->payload_off) == 0;
-}
 
 static void lose(struct asker *a, uint32_t answer, uint32_t restart)
 {
@@ -133,9 +123,7 @@ static void read_steps(struct asker *a, uint32_t *first)
         }
         if (first[idx] == STEP_NONE) {
             first[idx] = i;
-        } else if (!(last != STEP_NONE && s->step[last].rel == step->rel && !answered &&
-                     p->time - setup_packet(s, last)->time < DUPLICATE_NS &&
-                     same_bytes(p, setup_packet(s, last)))) {
+        } else if (last == STEP_NONE || answered || !trace_is_copy(setup_packet(s, last), p)) {
             a->restart[i] = RESTART_AGAIN;
             if (step->rel < next) {
                 a->restart[i] = RESTART_BEGINS;

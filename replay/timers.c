@@ -14,9 +14,6 @@
 /* A capture point's clock may be off by one part in this. */
 #define JITTER 32u
 
-/* The wire may show a packet twice; further apart than this it was sent twice. */
-#define DUPLICATE_NS 1000000u
-
 /* A wait by a timer is so many times as long as the quickest answer takes. */
 #define WAIT_MIN 4u
 
@@ -54,13 +51,13 @@ static void note_wait(struct waits *w, uint64_t at_least, uint64_t at_most)
         w->most = at_least;
 }
 
-/* The wire may show a packet twice. */
+/* The wire shows a request again: with the same headers too, for one that is sent again as soon as
+ * a timer may fire counts as a try. */
 static bool is_copy(const struct setup *s, uint32_t a, uint32_t b)
 {
     const struct trace_packet *x = setup_packet(s, a), *y = setup_packet(s, b);
 
-    return y->time - x->time < DUPLICATE_NS && x->cap_len == y->cap_len &&
-           memcmp(x->data, y->data, x->cap_len) == 0;
+    return trace_is_copy(x, y) && memcmp(x->data, y->data, x->cap_len) == 0;
 }
 
 static void on_answer(struct walk *w, uint32_t step, uint64_t time)

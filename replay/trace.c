@@ -5,6 +5,9 @@
 #include <string.h>
 #include "wire/bytes.h"
 
+/* Further apart than this a packet was sent twice. */
+#define COPY_NS UINT64_C(1000000)
+
 #define BLOCK_SIZE (1u << 20)
 #define MAC_LEN    6
 
@@ -375,6 +378,14 @@ void trace_free(struct trace *trace)
     map_free(&trace->flows);
     map_free(&trace->hosts);
     memset(trace, 0, sizeof(*trace));
+}
+
+bool trace_is_copy(const struct trace_packet *a, const struct trace_packet *b)
+{
+    return b->time - a->time < COPY_NS && a->psn == b->psn && a->opcode == b->opcode &&
+           a->cap_len == b->cap_len && a->payload_len == b->payload_len &&
+           a->payload_off == b->payload_off &&
+           memcmp(trace_payload(a), trace_payload(b), a->cap_len - a->payload_off) == 0;
 }
 
 void trace_parse(const struct trace_packet *packet, struct roce_pkt *out)

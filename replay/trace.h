@@ -95,6 +95,10 @@ uint32_t trace_flow_find(const struct trace *trace, const uint8_t src[16], const
 /* Parses a packet again; it was readable once, so it is now. */
 void trace_parse(const struct trace_packet *packet, struct roce_pkt *out);
 
+/* Whether the wire shows `earlier` again as `later`: the same packet so soon after it that nobody
+ * can have sent it anew. */
+bool trace_is_copy(const struct trace_packet *earlier, const struct trace_packet *later);
+
 /* The services whose requests are acknowledged. */
 static inline bool trace_acknowledged(enum roce_svc svc)
 {

@@ -68,12 +68,17 @@ enum rnic_resp_step rnic_resp_duplicate_atomic(struct rnic_responder *resp,
     return RNIC_RESP_DONE;
 }
 
-/* R109, R110: the newest acknowledgement again. */
+/*
+ * R109, R110: the newest acknowledgement again. The newest packet gets it unasked: its sender does
+ * not know that it arrived, and where nothing behind it ever finds room in a queue, nothing would
+ * ever ask.
+ */
 enum rnic_resp_step rnic_resp_duplicate_ack(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     if (RNIC_FAULT(DUPLICATE_COUNTS) && roce_opcode_ends(pkt->op))
         resp->msn = (resp->msn + 1) & ROCE_PSN_MASK;
-    if (pkt->bth.ackreq && !RNIC_FAULT(DUPLICATE_SILENT))
+    if ((pkt->bth.ackreq || duplicate_pos(resp, pkt) + 1 == resp->epos) &&
+        !RNIC_FAULT(DUPLICATE_SILENT))
         rnic_answer_owe_ack(resp);
     return RNIC_RESP_DONE;
 }

@@ -11,12 +11,12 @@
  * A request packet walks through named steps in the specification's order (R071). What a step finds
  * wrong with a packet is an answer on the wire and a completion or event, never an error code.
  *
- * Choices where the specification leaves one: ACKs only for AckReq (R099), none for a duplicate
- * without it (R110), an ACK that nobody asked for when a receive WQE is posted after the peer was
- * told of none (R134), NAK 0x62 for an XRC SRQ number that means nothing here or that changes
- * within a message, with the event that hns_roce and qedr give for it (R180), NAK 0x61 for opcodes
- * this device lacks and for reserved ones (R031, R126; as hfi1 does), Atomic ACK and READ response
- * carry the MSN of their own request, replays the current one (R103).
+ * Choices where the specification leaves one: ACKs only for AckReq (R099), for a duplicate
+ * without it only if it is the newest packet (R110), an ACK that nobody asked for when a receive
+ * WQE is posted after the peer was told of none (R134), NAK 0x62 for an XRC SRQ number that means
+ * nothing here or that changes within a message, with the event that hns_roce and qedr give for it
+ * (R180), NAK 0x61 for opcodes this device lacks and for reserved ones (R031, R126; as hfi1 does),
+ * Atomic ACK and READ response carry the MSN of their own request, replays the current one (R103).
  */
 #ifndef RNIC_RESPONDER_H
 #define RNIC_RESPONDER_H

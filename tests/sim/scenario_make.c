@@ -485,7 +485,8 @@ static struct simnet_path random_path(struct scenario *s)
         path.bps = UINT64_C(1000000000) * (1 + rng_below(&s->rng, 100));
     if (rng_below(&s->rng, 4) == 0) { /* what finds no room is lost */
         path.bps = UINT64_C(1000000000) * (1 + rng_below(&s->rng, 10));
-        path.queue = 36000 + rng_below(&s->rng, 30000);
+        path.queue = rng_below(&s->rng, 3) ? 36000 + rng_below(&s->rng, 30000)
+                                           : 5000 + rng_below(&s->rng, 7000); /* a packet or two */
     }
     return path;
 }

@@ -201,6 +201,7 @@ struct scenario_seen {
     uint64_t answers[4][SIMNET_CLASS_CNT][SIMNET_FATE_CNT];
     uint64_t status[RNIC_WC_GENERAL_ERR + 1];
     uint64_t accidents[4][SCN_ACCIDENT_CNT];
+    uint64_t short_queues;                   /* scenarios */
     uint64_t untroubled;                     /* reliable links on which the network did nothing */
     uint64_t bound[4][SCN_WINDOWS];          /* by service and kind of window */
     uint64_t through_window[4][SCN_WINDOWS]; /* requests completed */

@@ -162,6 +162,8 @@ static void accidents(void)
     /* An XRC target has other QPNs than the initiators that bind: type 2 is only ever refused. */
     row_of("", "untroubled");
     cell(scenario_seen.untroubled, "links", "of", "which no packet was struck");
+    row_of("", "short queues");
+    cell(scenario_seen.short_queues, "scenarios", "with", "queues of a packet or two");
     header("windows");
     say(" %8s %8s %8s", "bound", "used", "refused");
     for (unsigned s = 0; s < 4; s += s == 1 ? 2 : 1) {

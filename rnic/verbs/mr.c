@@ -72,6 +72,13 @@ struct ibv_pd *vpd_alloc_parent(struct ibv_context *context,
      * functions are simply not called, as the manual page allows. */
     const uint32_t known =
         IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
+    /* IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC of rdma-core 65: memory that a
+     * confidential guest shares with its host. */
+    const uint32_t confidential = 1u << 2;
+    if (attr->pd && attr->pd->context == context && attr->comp_mask & confidential) {
+        errno = EOPNOTSUPP;
+        return NULL;
+    }
     if (!attr->pd || attr->pd->context != context || attr->comp_mask & ~known) {
         errno = EINVAL;
         return NULL;

@@ -21,8 +21,8 @@ static void a_difference_is_told_whole(void)
         "192.0.2.1 QP 0x000017   ",
         "       15  0.020360 ├─ Fetch and Add PSN +10 va 0x7f0e4c591000",
         "       16  0.020541 │◀",
-        "MSN 5 original 0x9 ─┤ ✗\n                    │    atomicacketh.orig: expected 0x9, actual "
-        "0x5\n       17  ",
+        "MSN 5 original 0x9 ─┤ ✗\n                    │    atomicacketh.orig: expected 0x9, ",
+        "actual 0x5\n       17  ",
         "verdict: FAIL (0 connections held, 1 differed, 0 skipped)",
         "again with: rocedrill replay --ladder '",
     };

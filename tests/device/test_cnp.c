@@ -130,7 +130,7 @@ static void r219_interval(void)
     EXPECT_EQ(rig_counters(&rig).np_ecn_marked_roce_packets, 3);
     rig.now += 10 * US;
     for (unsigned i = 0; i < 2; i++) {
-        struct roce_pkt pkt = marked(RIG_PSN + 3 + i);
+        struct roce_pkt pkt = marked(RIG_PSN + 3 + 2 * i);
         struct pktgen_frame frame;
         uint8_t buf[ROCE_FRAME_MAX];
 
@@ -138,6 +138,8 @@ static void r219_interval(void)
         first = rig.now;
         rnic_input(rig.rnic, frame.bytes, frame.len, first);
         CU_ASSERT(rnic_output(rig.rnic, buf, sizeof(buf), first) > 0);
+        pkt = marked(RIG_PSN + 4 + 2 * i);
+        pktgen_build(&pkt, &frame);
         rnic_input(rig.rnic, frame.bytes, frame.len, first + 4 * US - 1);
         EXPECT_EQ(rnic_output(rig.rnic, buf, sizeof(buf), first + 4 * US - 1), 0);
         rig.now = first + 4 * US; /* and the next round is exactly then */

@@ -63,19 +63,21 @@ static void post_send(const struct endpoint *ep, const struct ibv_mr *mr, uint32
 }
 
 /* What this side waits for: completions come in either order. A ball may be here before the SEND of
- * the last one is known to have arrived, if the acknowledgement was lost. */
+ * the last one is known to have arrived, if the acknowledgement was lost: the next one, and of the
+ * next size, too. */
 struct wanted {
     bool sent, received;
+    uint32_t len; /* of what was received */
 };
 
-static void wait_until(const struct endpoint *ep, struct wanted *is, const bool *this, uint32_t len)
+static void wait_until(const struct endpoint *ep, struct wanted *is, const bool *this)
 {
     while (!*this) {
         struct ibv_wc wc = endpoint_wait(ep->cq);
         if (wc.status != IBV_WC_SUCCESS)
             die("completion: %s", ibv_wc_status_str(wc.status));
-        if (wc.opcode == IBV_WC_RECV && wc.byte_len != len)
-            die("%u bytes instead of %u", wc.byte_len, len);
+        if (wc.opcode == IBV_WC_RECV)
+            is->len = wc.byte_len;
         *(wc.opcode == IBV_WC_RECV ? &is->received : &is->sent) = true;
     }
 }
@@ -95,24 +97,25 @@ static int in_order(const void *a, const void *b)
 
 /* One size; a round has its receive posted before the other side can send. */
 static void play(const struct endpoint *ep, const struct ibv_mr *from, const struct ibv_mr *to,
-                 bool serves, unsigned rounds, uint32_t len, double *us)
+                 struct wanted *is, bool serves, unsigned rounds, uint32_t len, double *us)
 {
-    struct wanted is = {false, false};
     for (unsigned round = 0; round < rounds; round++) {
         double begin;
         paint(round, serves, len);
         begin = now_us();
         if (!serves)
             post_send(ep, from, len);
-        wait_until(ep, &is, &is.received, len);
+        wait_until(ep, is, &is->received);
         us[round] = now_us() - begin;
-        is.received = false;
+        if (is->len != len)
+            die("%u bytes instead of %u", is->len, len);
+        is->received = false;
         compare(round, !serves, len);
         post_recv(ep, to);
         if (serves)
             post_send(ep, from, len);
-        wait_until(ep, &is, &is.sent, len);
-        is.sent = false;
+        wait_until(ep, is, &is->sent);
+        is->sent = false;
     }
     if (serves)
         return;
@@ -147,8 +150,9 @@ int main(int argc, char **argv)
     endpoint_swap(fd, &own, &peer);
     endpoint_connect(&ep, &peer, own.psn);
     endpoint_swap(fd, &own, &peer); /* both are ready to receive */
+    struct wanted is = {false, false, 0};
     for (uint32_t len = 1; len <= MOST; len *= 4)
-        play(&ep, from, to, serves, rounds, len, us);
+        play(&ep, from, to, &is, serves, rounds, len, us);
     endpoint_swap(fd, &own, &peer); /* both have what they wait for */
     printf("%s: every byte came back as it should\n", serves ? "server" : "client");
     free(us);

@@ -285,6 +285,12 @@ struct rnic *rnic_loop_lock(struct rnic_loop *loop)
     return loop->rnic;
 }
 
+void rnic_loop_settle(struct rnic_loop *loop)
+{
+    if (loop->plugged && loop->owed && answer(loop, rnic_loop_now()))
+        rnic_port_flush(loop->port);
+}
+
 void rnic_loop_unlock(struct rnic_loop *loop)
 {
     if (loop->plugged) {

@@ -80,6 +80,10 @@ void rnic_loop_close(struct rnic_loop *loop);
 /* Exclusive use of the device. */
 struct rnic *rnic_loop_lock(struct rnic_loop *loop);
 
+/* Locked: sends what the device owes for what it took in already. To be called before a QP stops or
+ * goes, or memory does: the peer's message was taken, and the program may know. */
+void rnic_loop_settle(struct rnic_loop *loop);
+
 /* Sends what became ready, in this thread, calls `notified`, and gives the device back. */
 void rnic_loop_unlock(struct rnic_loop *loop);
 

@@ -177,7 +177,7 @@ struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t leng
 int ibv_dereg_mr(struct ibv_mr *ibv)
 {
     struct vmr *mr = (struct vmr *)(void *)ibv;
-    vctx_lock(ibv->context);
+    vctx_lock_settled(ibv->context);
     int result = verbs_errno(rnic_mr_dereg(mr->rnic));
     vctx_unlock(ibv->context);
     if (result == 0)
@@ -206,7 +206,7 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, s
     if (result == 0) {
         /* Without that flag pd is nothing that may be looked at: pyverbs gives anything. */
         struct rnic_pd *to = flags & IBV_REREG_MR_CHANGE_PD ? vpd_rnic(pd) : NULL;
-        vctx_lock(ibv->context);
+        vctx_lock_settled(ibv->context);
         result = verbs_errno(rnic_mr_rereg(mr->rnic, (unsigned)flags, to, &attr));
         vctx_unlock(ibv->context);
     }

@@ -32,7 +32,7 @@ struct ibv_mw *vmw_alloc(struct ibv_pd *pd, enum ibv_mw_type type)
 int vmw_dealloc(struct ibv_mw *ibv)
 {
     struct vmw *mw = (struct vmw *)(void *)ibv;
-    vctx_lock(ibv->context);
+    vctx_lock_settled(ibv->context);
     int result = verbs_errno(rnic_mw_del(mw->rnic));
     vctx_unlock(ibv->context);
     if (result == 0)
@@ -64,7 +64,7 @@ int vmw_bind(struct ibv_qp *ibv, struct ibv_mw *mw, struct ibv_mw_bind *bind)
         .flags = bind->send_flags | (qp->init.sq_sig_all ? RNIC_SEND_SIGNALED : 0u),
         .mw = vmw_bind_of(mw, 0, &bind->bind_info),
     };
-    vctx_lock(ibv->context);
+    vctx_lock_settled(ibv->context);
     int result = verbs_errno(rnic_post_send(qp->rnic, &wr));
     if (result == 0)
         mw->rkey = rnic_mw_rkey(((struct vmw *)(void *)mw)->rnic);

@@ -103,6 +103,14 @@ static inline struct rnic *vctx_lock(struct ibv_context *context)
     return rnic_loop_lock(vctx_of(context)->hca->loop);
 }
 
+/* The same, to change or end what messages that were taken already are answered by. */
+static inline struct rnic *vctx_lock_settled(struct ibv_context *context)
+{
+    struct rnic *rnic = vctx_lock(context);
+    rnic_loop_settle(vctx_of(context)->hca->loop);
+    return rnic;
+}
+
 static inline void vctx_unlock(struct ibv_context *context)
 {
     rnic_loop_unlock(vctx_of(context)->hca->loop);

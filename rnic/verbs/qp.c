@@ -196,7 +196,7 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
     struct ibv_context *context = ibv->context;
     struct vhca *hca = vctx_of(context)->hca;
     linger(context);
-    vctx_lock(context);
+    vctx_lock_settled(context);
     struct rnic_qp *rnic = qp->rnic;
     int result = verbs_errno(rnic_qp_del(rnic));
     if (result == 0) {
@@ -274,7 +274,7 @@ int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
         if (result != 0)
             return result;
     }
-    vctx_lock(ibv->context);
+    vctx_lock_settled(ibv->context);
     int result = verbs_errno(rnic_qp_modify_mask(qp->rnic, &to, (unsigned)mask, rnic_loop_now()));
     if (result == 0) {
         if (mask & IBV_QP_STATE)

@@ -4,7 +4,8 @@
  * must get its completion all the same: an RNIC has acknowledged a message before the program can
  * know of it.
  *
- *   leave [TIMES [exit|now]]       now: by _exit(), which runs nothing of the program's libraries
+ *   leave [TIMES [exit|now|stop]]  now: by _exit(), which runs nothing of the program's libraries
+ *                                  stop: the QP first goes to ERR, as by rdma_disconnect()
  *
  * Both sides are processes of its own.
  */
@@ -18,7 +19,7 @@
 #include "endpoint.h"
 
 static unsigned char memory[64];
-static bool now;
+static bool now, stop;
 
 static void play(int fd, bool leaves)
 {
@@ -51,6 +52,11 @@ static void play(int fd, bool leaves)
     struct ibv_wc wc = endpoint_wait(ep.cq);
     if (wc.status != IBV_WC_SUCCESS)
         die("the %s gets: %s", leaves ? "receiver" : "sender", ibv_wc_status_str(wc.status));
+    if (stop && leaves) {
+        struct ibv_qp_attr error = {.qp_state = IBV_QPS_ERR};
+        if (ibv_modify_qp(ep.qp, &error, IBV_QP_STATE) != 0)
+            die("ibv_modify_qp failed");
+    }
     if (now)
         _exit(0);
     exit(0); /* and that is all */
@@ -72,6 +78,7 @@ int main(int argc, char **argv)
 {
     int times = argc > 1 ? atoi(argv[1]) : 5;
     now = argc > 2 && strcmp(argv[2], "now") == 0;
+    stop = argc > 2 && strcmp(argv[2], "stop") == 0;
     for (int i = 0; i < times; i++) {
         int fds[2];
         if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds) != 0)

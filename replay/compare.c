@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "doubt.h"
 #include "evidence.h"
 #include "match.h"
 #include "settle.h"
@@ -282,9 +283,10 @@ static int compare_step(struct view *v, uint32_t step)
         v->res->not_compared++;
         return 0;
     }
-    /* It answers a request that the capture lacks, if all that it has are answered already. Else it
-     * is the answer to one of those, with a wrong PSN. */
-    if (at->rel > v->high && v->settled >= v->owed) {
+    /* It answers a request that the capture lacks, if all that it has are answered already and it
+     * counts that one. Else it is the answer to one of those, with a wrong PSN. */
+    if (at->rel > v->high && v->settled >= v->owed &&
+        doubt_is_beyond(&v->run->setup, step, v->high)) {
         v->res->unasked++;
         v->res->mark[step] = MARK_NOTE;
         return 0;

@@ -27,32 +27,36 @@ static bool lacks_requests(const struct deviation_case *c)
 /* The last entry that begins at `rel` or before, or NULL. */
 static const struct entry *entry_before(const struct setup *s, int64_t rel)
 {
-    for (size_t i = s->entry_cnt; i-- > 0;)
-        if (s->entry[i].rel <= rel)
-            return &s->entry[i];
-    return NULL;
+    size_t low = 0, high = s->entry_cnt;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (s->entry[mid].rel <= rel)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low ? &s->entry[low - 1] : NULL;
 }
 
-/* An answer to a request after the last captured one, or to one in a hole of the capture, of which
- * requests behind it were captured before this answer or together with it: a NAK of the next
- * message, or one that counts more messages than were captured, as its PSN does. */
-static bool is_beyond(const struct deviation_case *c)
+bool doubt_is_beyond(const struct setup *s, uint32_t step, int64_t high)
 {
-    const struct setup *s = setup_of(c);
-    const struct trace_packet *p = setup_packet(s, c->step);
-    const struct roce_opcode *op = setup_op(s, c->step);
-    int64_t rel = s->step[c->step].rel;
-    const struct entry *before = entry_before(s, rel);
-    int64_t low = rel > c->high ? c->high : before ? before->rel + before->cnt - 1 : s->first - 1;
+    const struct trace_packet *p = setup_packet(s, step);
+    const struct roce_opcode *op = setup_op(s, step);
+    int64_t rel = s->step[step].rel;
+    const struct entry *before = entry_before(s, rel > high ? high : rel);
+    int64_t end = before ? before->rel + before->cnt - 1 : s->first - 1;
+    int64_t low = rel > high && high < end ? high : end;
     const struct entry *e = setup_entry(s, low);
-    int64_t more = rel - (before ? before->rel : s->first - 1);
+    int64_t more = rel - low; /* at most: one a PSN */
     int32_t done = roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(setup_msn(s, low)));
 
-    if (low >= rel || (e && e->invalid) || s->step[c->step].damaged)
+    if (low >= rel || (e && e->invalid) || s->step[step].damaged)
         return false;
     if (!roce_opcode_has(op, ROCE_HDR_AETH) || s->msn_votes == 0)
         return true; /* it counts nothing, or nothing tells from where */
-    if (setup_is_nak(s, c->step) || (op->kind == ROCE_KIND_READ_RESP && op->pos == ROCE_POS_FIRST))
+    if (setup_is_nak(s, step) || (op->kind == ROCE_KIND_READ_RESP && op->pos == ROCE_POS_FIRST))
         return done >= 0 && done < more + 1;
     return done > 0 && done <= more;
 }
@@ -320,7 +324,7 @@ const char *doubt_reason(const struct deviation_case *c)
         return NULL;
     if (lacks_requests(c))
         return "lacks requests of this connection that were executed";
-    if (is_beyond(c))
+    if (doubt_is_beyond(setup_of(c), c->step, c->high))
         return "lacks the request that this answers";
     if (is_behind(c))
         return "lacks a request before the one that this answers";

@@ -42,11 +42,6 @@ static int report_known(struct view *view, uint32_t step, const struct field_dif
 
     if (d->cnt == 0)
         return 0;
-    if (!known && step >= view->asker->doubt_step) {
-        res->inconclusive++;
-        res->mark[step] = MARK_NOTE;
-        return 0;
-    }
     if (known) {
         res->known_frames++;
         res->mark[step] = MARK_KNOWN;
@@ -77,8 +72,14 @@ static int report_known(struct view *view, uint32_t step, const struct field_dif
     return 0;
 }
 
+/* What depends on the answers that ours has got, and may be more than it got. */
 static int report(struct view *view, uint32_t step, const struct field_diffs *d, const char *reason)
 {
+    if (d->cnt && step >= view->asker->doubt_step) {
+        view->res->inconclusive++;
+        view->res->mark[step] = MARK_NOTE;
+        return 0;
+    }
     return report_known(view, step, d, reason, NULL);
 }
 
@@ -106,12 +107,10 @@ static bool sort_sent(struct view *view)
     return view->by_rel != NULL;
 }
 
-/* The first request of ours with this PSN that no recorded one was matched with; `limit` is the
- * step by which it must be out. */
-static struct sent *find_sent(const struct view *view, int64_t rel, uint32_t limit)
+/* Index in by_rel of the first request of ours with this PSN, or of one after it. */
+static size_t first_at(const struct view *view, int64_t rel)
 {
-    const struct asker *a = view->asker;
-    size_t low = 0, high = a->sent_cnt;
+    size_t low = 0, high = view->asker->sent_cnt;
 
     while (low < high) {
         size_t mid = low + (high - low) / 2;
@@ -121,13 +120,32 @@ static struct sent *find_sent(const struct view *view, int64_t rel, uint32_t lim
         else
             high = mid;
     }
-    for (; low < a->sent_cnt && view->by_rel[low].rel == rel; low++) {
-        struct sent *sent = &a->sent[view->by_rel[low].idx];
+    return low;
+}
+
+/* The first request of ours with this PSN that no recorded one was matched with; `limit` is the
+ * step by which it must be out. */
+static struct sent *find_sent(const struct view *view, int64_t rel, uint32_t limit)
+{
+    const struct asker *a = view->asker;
+
+    for (size_t i = first_at(view, rel); i < a->sent_cnt && view->by_rel[i].rel == rel; i++) {
+        struct sent *sent = &a->sent[view->by_rel[i].idx];
 
         if (!sent->used)
             return sent->step <= limit ? sent : NULL;
     }
     return NULL;
+}
+
+/* Any request of ours with this PSN. */
+static const struct sent *find_like(const struct view *view, int64_t rel)
+{
+    size_t i = first_at(view, rel);
+
+    return i < view->asker->sent_cnt && view->by_rel[i].rel == rel
+               ? &view->asker->sent[view->by_rel[i].idx]
+               : NULL;
 }
 
 /* Every obligation on the packet level. A far `program` may name any address and key for nothing
@@ -226,6 +244,39 @@ static int compare_restart(struct view *view, uint32_t step, const struct sent *
     return report(view, step, &d, "our RNIC goes back to another request");
 }
 
+/* What was recorded with what ours sent at that PSN, if it did. */
+static int compare_with(struct view *view, uint32_t step, const struct sent *ours)
+{
+    const struct trace_packet *p = setup_packet(view->setup, step);
+    struct deviation_request again = {
+        .pkt = p, .ours = ours, .again = view->asker->restart[step] != RESTART_NONE};
+    struct field_diffs d;
+
+    if (!ours)
+        return 0;
+    compare_request(p, ours, view->asker->unseen, &d);
+    again.diffs = &d;
+    if (d.cnt == 0 && view->res->mark[step] == MARK_NONE)
+        view->res->mark[step] = MARK_OK;
+    return report_known(view, step, &d, "our RNIC sends this request differently",
+                        deviation_find_request(view->v->peer, &again));
+}
+
+/* A request behind what is replayed: with the first copy of it that is whole (R153). */
+static int compare_copies(struct view *view, uint32_t step)
+{
+    const struct step *at = &view->setup->step[step];
+    const struct entry *e = setup_entry(view->setup, at->rel);
+    struct roce_pkt pkt;
+    struct sent first;
+
+    if (!e || e->rel != at->rel || e->step >= step || at->damaged)
+        return 0;
+    trace_parse(setup_packet(view->setup, e->step), &pkt);
+    first = post_sent(&pkt, view->setup, e->step);
+    return setup_packet(view->setup, e->step)->made_up ? 0 : compare_with(view, step, &first);
+}
+
 static int compare_step(struct view *view, uint32_t step)
 {
     const struct asker *a = view->asker;
@@ -235,8 +286,10 @@ static int compare_step(struct view *view, uint32_t step)
     struct field_diffs d;
     struct sent *ours;
 
-    if (at->rel < view->setup->first || at->rel >= a->works.end)
+    if (at->rel < view->setup->first)
         return 0;
+    if (at->rel >= a->works.end)
+        return compare_copies(view, step);
     if (a->restart[step] == RESTART_DUPLICATE) {
         res->duplicate++;
         res->mark[step] = MARK_NOTE;
@@ -249,9 +302,10 @@ static int compare_step(struct view *view, uint32_t step)
     ours = find_sent(view, at->rel, a->restart[step] ? step : UINT32_MAX);
     if (a->restart[step] == RESTART_BEGINS && compare_restart(view, step, ours) != 0)
         return -1;
+    /* Only the recorded one sends it again: when, is its own affair, but what is not (R153). */
     if (!ours && a->restart[step]) {
         res->fewer += a->restart[step] == RESTART_AGAIN;
-        return 0;
+        return at->damaged ? 0 : compare_with(view, step, find_like(view, at->rel));
     }
     res->compared++;
     if (!ours) {
@@ -265,16 +319,8 @@ static int compare_step(struct view *view, uint32_t step)
         res->mark[step] = MARK_NOTE;
         return 0;
     }
-    compare_request(p, ours, a->unseen, &d);
     res->ackreq += p->ackreq != ours->ackreq;
-    if (d.cnt == 0 && res->mark[step] == MARK_NONE)
-        res->mark[step] = MARK_OK;
-    return report_known(
-        view, step, &d, "our RNIC sends this request differently",
-        deviation_find_request(
-            view->v->peer,
-            &(struct deviation_request){
-                .pkt = p, .ours = ours, .diffs = &d, .again = a->restart[step] != 0}));
+    return compare_with(view, step, ours);
 }
 
 /* ---- completions -------------------------------------------------------------------------------

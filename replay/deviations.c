@@ -164,12 +164,24 @@ static bool flush_icrc(const struct roce_pkt *pkt)
            pkt->icrc == roce_crc32(icrc, pkt->frame + bth_off, pkt->icrc_off - bth_off);
 }
 
+/* ---- messages of UC ----------------------------------------------------------------------------
+ */
+
+/* The opcode before is forgotten with the receive WQE only. */
+static bool loses_after_loss(const struct deviation_delivery *c)
+{
+    return c->write ? c->later : c->next;
+}
+
+/* clang-format off */
 static const struct deviation table[] = {
-#define DEVIATION(peer, id, rules, fits, text)         {peer, #id, rules, text, fits, NULL, NULL},
-#define DEVIATION_REQUEST(peer, id, rules, fits, text) {peer, #id, rules, text, NULL, fits, NULL},
-#define DEVIATION_SEAL(peer, id, rules, seals, text)   {peer, #id, rules, text, NULL, NULL, seals},
+#define DEVIATION(peer, id, rules, p, text)          {peer, #id, rules, text, .fits = p},
+#define DEVIATION_REQUEST(peer, id, rules, p, text)  {peer, #id, rules, text, .fits_request = p},
+#define DEVIATION_DELIVERY(peer, id, rules, p, text) {peer, #id, rules, text, .fits_delivery = p},
+#define DEVIATION_SEAL(peer, id, rules, p, text)     {peer, #id, rules, text, .seals = p},
 #include "deviations.def"
 };
+/* clang-format on */
 #define TABLE_CNT (sizeof(table) / sizeof(table[0]))
 
 const struct deviation *deviation_find(const char *peer, const struct deviation_case *c)
@@ -184,6 +196,15 @@ const struct deviation *deviation_find_request(const char *peer, const struct de
 {
     for (size_t i = 0; peer && i < TABLE_CNT; i++)
         if (strcmp(table[i].peer, peer) == 0 && table[i].fits_request && table[i].fits_request(c))
+            return &table[i];
+    return NULL;
+}
+
+const struct deviation *deviation_find_delivery(const char *peer,
+                                                const struct deviation_delivery *c)
+{
+    for (size_t i = 0; peer && i < TABLE_CNT; i++)
+        if (strcmp(table[i].peer, peer) == 0 && table[i].fits_delivery && table[i].fits_delivery(c))
             return &table[i];
     return NULL;
 }

@@ -36,6 +36,13 @@ struct deviation_request {
     bool again; /* the recorded requester sends it again */
 };
 
+/* What is known about a UC message that the peer's program has not received. */
+struct deviation_delivery {
+    bool next;  /* it follows one that lost a packet */
+    bool later; /* a WRITE somewhere before it on this QP did */
+    bool write;
+};
+
 struct deviation {
     const char *peer;
     const char *id;    /* "D4" */
@@ -44,6 +51,7 @@ struct deviation {
     /* One of these; the others are NULL. */
     bool (*fits)(const struct deviation_case *c);
     bool (*fits_request)(const struct deviation_request *c);
+    bool (*fits_delivery)(const struct deviation_delivery *c);
     bool (*seals)(
         const struct roce_pkt *pkt); /* a wrong ICRC that the peer takes for a right one */
 };
@@ -53,6 +61,10 @@ const struct deviation *deviation_find(const char *peer, const struct deviation_
 
 /* The same for a request. */
 const struct deviation *deviation_find_request(const char *peer, const struct deviation_request *c);
+
+/* The same for a message of UC. */
+const struct deviation *deviation_find_delivery(const char *peer,
+                                                const struct deviation_delivery *c);
 
 /* Puts right the ICRCs of a trace that are wrong in the way of `peer`, which may be NULL: so what
  * its like takes for good is played as such. 0, or -1 without memory. */

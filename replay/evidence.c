@@ -190,7 +190,8 @@ static bool broke_silence(const struct setup *s, uint32_t i, uint32_t copy)
 
 /* Whether step `i` answers a READ or an atomic that was repeated after step `from`, not sooner than
  * any answer can come, and its place in the answer is one whose MSN is certain (R103). */
-static bool answers_repeat(const struct setup *s, uint32_t i, uint32_t from)
+static bool answers_repeat(const struct setup *s, uint32_t i, uint32_t from,
+                           const uint32_t *executed)
 {
     const struct roce_opcode *op = setup_op(s, i);
     const struct entry *e = setup_entry(s, s->step[i].rel);
@@ -200,7 +201,8 @@ static bool answers_repeat(const struct setup *s, uint32_t i, uint32_t from)
     if (!e || (op->kind != ROCE_KIND_ATOMIC_ACK && op->kind != ROCE_KIND_READ_RESP) ||
         !roce_opcode_has(op, ROCE_HDR_AETH) || op->pos == ROCE_POS_FIRST)
         return false;
-    for (uint32_t k = i + 1; k-- > 0 && i - k < LOST_WINDOW;) {
+    /* Copies before the one that was executed came too early, and drew nothing. */
+    for (uint32_t k = i + 1; k-- > executed[e - s->entry] && i - k < LOST_WINDOW;) {
         if (s->step[k].response) {
             answers += s->step[k].rel == s->step[i].rel && /* damaged ones too */
                        setup_op(s, k)->kind == op->kind;
@@ -247,7 +249,7 @@ static size_t uncounted(const struct setup *s, uint32_t i, size_t next, const ui
     while (k > 0 && s->entry[k - 1].done > count)
         k--;
     if (k == 0 || s->entry[k - 1].done != count || s->entry[k].rel <= s->step[i].rel ||
-        s->entry[k].rel <= proved || !answers_repeat(s, i, executed[k]))
+        s->entry[k].rel <= proved || !answers_repeat(s, i, executed[k], executed))
         return s->entry_cnt;
     copy = copy_after(s, executed[k], s->entry[k].rel);
     if (copy == STEP_NONE || is_shown(s, executed[k], copy, s->entry[k].rel))

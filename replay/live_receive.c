@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include "delivery.h"
+#include "deviations.h"
 #include "live_streams.h"
 #include "wire/crc32.h"
 
@@ -21,6 +22,7 @@ struct wanted {
     uint32_t pkt; /* index into trace.pkt of the message's last packet */
     uint32_t len, crc32, imm, src_qpn;
     bool has_imm;
+    struct deviation_delivery after; /* UC: what was lost before it */
 };
 
 struct receiver {
@@ -30,7 +32,10 @@ struct receiver {
     bool made;
     struct rebind_stream bind;
     struct delivery delivery;
-    uint32_t crc32; /* of the SEND so far */
+    struct deviation_delivery after; /* of the message that is open */
+    bool broken;                     /* the latest message lost a packet */
+    bool write_broken;               /* ... or an earlier WRITE did */
+    uint32_t crc32;                  /* of the SEND so far */
     uint32_t recv_len;
     uint32_t latest; /* index into trace.pkt of its packet that was sent last */
     size_t total;    /* completions of the whole stream */
@@ -43,6 +48,7 @@ struct receiver {
 struct receiving {
     struct live *live;
     struct streams *streams;
+    const char *peer;          /* profile whose deviations are known, or NULL */
     struct receiver *receiver; /* of streams.stream */
     struct memory memory;      /* what WRITEs go to: of all recorded receivers, by key */
     struct rebind_region *region;
@@ -181,16 +187,14 @@ static uint32_t number(const json_t *c, const char *name)
     return (uint32_t)json_integer_value(json_object_get(c, name));
 }
 
-/* The next completion of a receiver; `c` NULL: there is none. */
-static int compare_completion(struct receiving *rx, struct receiver *r, const json_t *c)
+/* What `c` differs in from the completion that is wanted; NULL: there is none. */
+static void compare_wanted(const struct receiver *r, const struct wanted *w, const json_t *c,
+                           struct field_diffs *d)
 {
-    const struct wanted *w = &r->wanted[r->done];
-    struct field_diffs d = {.cnt = 0};
     const json_t *imm = json_object_get(c, "imm");
     char e[96], a[96];
 
-    if (r->done >= r->wanted_cnt)
-        return 0; /* flushed in the end */
+    d->cnt = 0;
     describe(e, sizeof(e), w->len, w->crc32, w->has_imm, w->imm);
     if (!c)
         snprintf(a, sizeof(a), "none");
@@ -200,12 +204,33 @@ static int compare_completion(struct receiving *rx, struct receiver *r, const js
         describe(a, sizeof(a), number(c, "len"), number(c, "crc32"), imm != NULL,
                  (uint32_t)json_integer_value(imm));
     if (strcmp(e, a) != 0)
-        fields_differ(&d, "completion", e, a);
+        fields_differ(d, "completion", e, a);
     else if (r->stream->svc == ROCE_SVC_UD)
-        fields_differ_num(&d, "wc.src_qp", "%x", w->src_qpn, number(c, "src_qpn"));
-    r->done++;
-    return streams_report(rx->streams, r->idx, w->pkt, &d,
-                          "the target's receive request completes otherwise");
+        fields_differ_num(d, "wc.src_qp", "%x", w->src_qpn, number(c, "src_qpn"));
+}
+
+/* The next completion of a receiver; `c` NULL: there is none. A message that is known to be lost by
+ * the target's like has none, and it may be the next one's. */
+static int compare_completion(struct receiving *rx, struct receiver *r, const json_t *c)
+{
+    const struct deviation *known = NULL;
+    struct field_diffs d;
+
+    do {
+        const struct wanted *w = &r->wanted[r->done];
+
+        if (r->done >= r->wanted_cnt)
+            return 0; /* flushed in the end */
+        compare_wanted(r, w, c, &d);
+        known = d.cnt ? deviation_find_delivery(rx->peer, &w->after) : NULL;
+        r->done++;
+        if (known)
+            compare_wanted(r, w, NULL, &d);
+        if (streams_report_known(rx->streams, r->idx, w->pkt, &d,
+                                 "the target's receive request completes otherwise", known) != 0)
+            return -1;
+    } while (known && c);
+    return 0;
 }
 
 static int poll_once(struct receiving *rx, bool *any, struct fault *fault)
@@ -268,9 +293,13 @@ static int compare_region(struct receiving *rx, uint32_t idx, struct fault *faul
             fields_differ(&d, "memory", e, a);
         }
         if (rc == 0 && d.cnt &&
-            streams_report(rx->streams, rx->last_stream[idx], rx->last_writer[idx], &d,
-                           "the target's memory in the end is not what the WRITEs up to this one "
-                           "put there") != 0)
+            streams_report_known(
+                rx->streams, rx->last_stream[idx], rx->last_writer[idx], &d,
+                "the target's memory in the end is not what the WRITEs up to this one put there",
+                deviation_find_delivery(
+                    rx->peer, &(struct deviation_delivery){
+                                  .write = true,
+                                  .later = rx->receiver[rx->last_stream[idx]].write_broken})) != 0)
             rc = fault_set(fault, "no memory");
         json_decref(reply);
         if (rc != 0 || d.cnt)
@@ -299,11 +328,29 @@ static void take(void *user, const struct rnic_frame *frame)
 /* ---- playing ----------------------------------------------------------------------------------
  */
 
+/* Notes whether messages of UC lost packets; `was` is the delivery before this packet. */
+static void note_loss(struct receiver *r, const struct roce_pkt *pkt, const struct delivery *was,
+                      enum delivery_fate fate)
+{
+    bool starts = roce_opcode_starts(pkt->op);
+
+    if (starts ? was->open : fate == DELIVERY_DROPPED) {
+        r->broken = true;
+        r->write_broken |= (starts ? was->kind : pkt->op->kind) == ROCE_KIND_WRITE;
+    }
+    if (!starts)
+        return;
+    r->after = (struct deviation_delivery){
+        .next = r->broken, .later = r->write_broken, .write = pkt->op->kind == ROCE_KIND_WRITE};
+    r->broken = false;
+}
+
 /* Notes what a conformant receiver makes of the packet. 0, or -1 without memory. */
 static int note(struct receiving *rx, struct receiver *r, uint32_t pkt_idx)
 {
     const struct trace_packet *p = &rx->streams->trace->pkt[pkt_idx];
     struct stream *s = r->stream;
+    struct delivery was = r->delivery;
     struct memory_region *region;
     struct delivered got;
     struct roce_pkt pkt;
@@ -316,6 +363,8 @@ static int note(struct receiving *rx, struct receiver *r, uint32_t pkt_idx)
     }
     trace_parse(p, &pkt);
     got = delivery_take(&r->delivery, &pkt);
+    if (s->svc == ROCE_SVC_UC)
+        note_loss(r, &pkt, &was, got.fate);
     s->dropped += got.fate == DELIVERY_DROPPED;
     if (got.fate == DELIVERY_DROPPED)
         return 0;
@@ -345,6 +394,7 @@ static int note(struct receiving *rx, struct receiver *r, uint32_t pkt_idx)
         .has_imm = roce_pkt_has(&pkt, ROCE_HDR_IMMDT),
         .imm = pkt.immdt.imm,
         .src_qpn = pkt.deth.src_qp,
+        .after = r->after,
     };
     return 0;
 }
@@ -427,9 +477,9 @@ static int judge(struct receiving *rx, struct fault *fault)
     return 0;
 }
 
-int live_receive(struct live *live, struct streams *streams, struct fault *fault)
+int live_receive(struct live *live, struct streams *streams, const char *peer, struct fault *fault)
 {
-    struct receiving rx = {.live = live, .streams = streams};
+    struct receiving rx = {.live = live, .streams = streams, .peer = peer};
     const char *why = NULL;
     int rc = 0;
 

@@ -59,8 +59,7 @@ static int streams(struct replay *replay, const struct replay_options *options, 
         any |= !trace_acknowledged(replay->trace.flow[i].svc) &&
                replay->trace.flow[i].dest_qp != ROCE_QP_GSI;
     if (any && (live_open(&live, options->live, &replay->drive, fault) != 0 ||
-                live_streams(&live, &replay->streams, replay->sides & REPLAY_RESPONDER,
-                             replay->sides & REPLAY_REQUESTER, fault) != 0))
+                live_streams(&live, &replay->streams, replay->sides, options->peer, fault) != 0))
         rc = -1;
     live_close(&live);
     return rc;

@@ -33,9 +33,11 @@ static void look_on(void *ctx)
     live_wire_wait(&live->wire, 0, live->take, live->take_ctx);
 }
 
-int live_streams(struct live *live, struct streams *streams, bool receivers, bool senders,
+int live_streams(struct live *live, struct streams *streams, unsigned sides, const char *peer,
                  struct fault *fault)
 {
+    bool receivers = sides & REPLAY_RESPONDER, senders = sides & REPLAY_REQUESTER;
+
     if (streams_find(streams, live->drive->trace, receivers, senders) != 0)
         return fault_set(fault, "no memory");
     if (!any_but_gsi(streams)) {
@@ -47,7 +49,7 @@ int live_streams(struct live *live, struct streams *streams, bool receivers, boo
     for (size_t i = 0; i < streams->cnt; i++)
         if (!streams->stream[i].skip)
             streams->stream[i].skip = unplayable(live, &streams->stream[i]);
-    if ((receivers && live_receive(live, streams, fault) != 0) ||
+    if ((receivers && live_receive(live, streams, peer, fault) != 0) ||
         (senders && live_transmit(live, streams, fault) != 0))
         return -1;
     streams_judge(streams);

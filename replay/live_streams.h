@@ -11,16 +11,17 @@
 #define REPLAY_LIVE_STREAMS_H
 
 #include "live.h"
+#include "sides.h"
 #include "stream.h"
 
-/* Finds the streams of the trace and plays them; only those of an agent. After live_open().
- * streams_judge() has been called then. 0, or -1 and a fault; streams_free() is wanted in both
- * cases. */
-int live_streams(struct live *live, struct streams *streams, bool receivers, bool senders,
+/* Finds the streams of the trace and plays those ends, of enum replay_side; only those of an agent.
+ * `peer` is the profile whose deviations are known, or NULL. After live_open(). streams_judge() has
+ * been called then. 0, or -1 and a fault; streams_free() is wanted in both cases. */
+int live_streams(struct live *live, struct streams *streams, unsigned sides, const char *peer,
                  struct fault *fault);
 
 /* live_receive.c, live_transmit.c: plays all streams of that role that have no reason not to be. */
-int live_receive(struct live *live, struct streams *streams, struct fault *fault);
+int live_receive(struct live *live, struct streams *streams, const char *peer, struct fault *fault);
 int live_transmit(struct live *live, struct streams *streams, struct fault *fault);
 
 /* Makes a QP of the stream's service at the far end. *qp and *qpn, or the stream's reason, or -1

@@ -86,6 +86,27 @@ static bool is_asked(const struct works *w, uint32_t i)
     return false;
 }
 
+/* Whether a damaged request may be the one whose PSN it shows: its opcode and its length fit, and
+ * at least half of its bytes. */
+static bool is_what_it_says(const struct works *w, uint32_t step)
+{
+    const struct setup *s = w->setup;
+    const struct trace_packet *p = setup_packet(s, step), *first;
+    const struct entry *e = setup_entry(s, s->step[step].rel);
+    uint32_t same = 0;
+
+    if (!e || e->step == step)
+        return e != NULL;
+    first = setup_packet(s, e->step);
+    if (p->opcode != first->opcode || p->payload_len != first->payload_len)
+        return false;
+    if (p->cut || first->cut)
+        return true;
+    for (uint32_t i = 0; i < p->payload_len; i++)
+        same += trace_payload(p)[i] == trace_payload(first)[i];
+    return same >= p->payload_len / 2;
+}
+
 /* Finds where the recorded requester went back, and which answers it cannot have got. `first` has
  * room for a step for each PSN. */
 static void read_steps(struct asker *a, uint32_t *first)
@@ -117,7 +138,7 @@ static void read_steps(struct asker *a, uint32_t *first)
         }
         if (idx < 0)
             continue;
-        if (step->damaged && i < works_find(w, step->rel)->post) {
+        if (step->damaged && (i < works_find(w, step->rel)->post || !is_what_it_says(w, i))) {
             a->restart[i] = RESTART_DUPLICATE; /* nothing of it is certain: a later copy tells */
             continue;
         }

@@ -431,6 +431,7 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
                   r->streams.stream[i].verdict == VERDICT_PASS &&
                   !is_aside(r, &r->streams.stream[i]);
         stream_cnt[r->streams.stream[i].verdict]++;
+        known += r->streams.stream[i].known_frames;
     }
     for (uint32_t i = 0; i < r->exchanges.cnt; i++) {
         report_exchange_text(out, &r->exchanges, i);

@@ -46,6 +46,12 @@ static void print_posted(FILE *out, const struct asker *a, const struct verify_r
 void report_diff(FILE *out, const struct trace *trace, const struct diff *d, const char *rule,
                  const char *end)
 {
+    if (d->known) {
+        fprintf(out, "  known deviation %s of %s (%s; %s): frame %u: %s: expected %s, actual %s\n",
+                d->known->id, d->known->peer, d->known->text, d->known->rules,
+                trace->pkt[d->pkt].frame, d->field, d->expected, d->actual);
+        return;
+    }
     fprintf(out, "  difference %s: frame %u: %s: expected %s, actual %s; %s%s%s%s%s\n", trace->name,
             trace->pkt[d->pkt].frame, d->field, d->expected, d->actual, d->reason, end,
             rule ? " [" : "", rule ? rule : "", rule ? "]" : "");
@@ -58,12 +64,7 @@ static void print_diffs(FILE *out, const struct verification *v, uint32_t idx)
     for (size_t i = 0; i < v->diff_cnt; i++) {
         const struct diff *d = &v->diff[i];
 
-        if (d->run == idx && d->known)
-            fprintf(out,
-                    "  known deviation %s of %s (%s; %s): frame %u: %s: expected %s, actual %s\n",
-                    d->known->id, d->known->peer, d->known->text, d->known->rules,
-                    trace->pkt[d->pkt].frame, d->field, d->expected, d->actual);
-        else if (d->run == idx)
+        if (d->run == idx)
             report_diff(out, trace, d, diff_rule(trace, d), "");
     }
     if (v->result[idx].diff_frames > DIFFS_MAX)

@@ -110,6 +110,8 @@ void report_stream_text(FILE *out, const struct streams *streams, uint32_t idx, 
         fprintf(out, ", %u of them rightly dropped", s->dropped);
     if (s->diff_frames)
         fprintf(out, ", %u differ%s", s->diff_frames, s->diff_frames == 1 ? "s" : "");
+    if (s->known_frames)
+        fprintf(out, ", %u known deviation%s", s->known_frames, s->known_frames == 1 ? "" : "s");
     if (s->skip)
         fprintf(out, "; ended early: %s", s->skip);
     fputc('\n', out);
@@ -145,11 +147,12 @@ json_t *report_stream_json(const struct streams *streams, uint32_t idx)
             ? json_pack("{s:i, s:i}", "path_mtu", (int)s->mtu, "pkey", (int)s->pkey)
             : json_pack("{s:I, s:i}", "qkey", (json_int_t)s->qkey, "pkey", (int)s->pkey));
     json_object_set_new(out, "found",
-                        json_pack("{s:i, s:i, s:I, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "compared",
-                                  (int)s->compared, "messages", (int)s->messages, "bytes",
-                                  (json_int_t)s->bytes, "dropped", (int)s->dropped, "damaged",
-                                  (int)s->damaged, "unseen", (int)s->unseen, "repeated",
+                        json_pack("{s:i, s:i, s:I, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}",
+                                  "compared", (int)s->compared, "messages", (int)s->messages,
+                                  "bytes", (json_int_t)s->bytes, "dropped", (int)s->dropped,
+                                  "damaged", (int)s->damaged, "unseen", (int)s->unseen, "repeated",
                                   (int)s->repeated, "not_posted", (int)s->not_posted, "resumed",
-                                  (int)s->resumed, "differing_frames", (int)s->diff_frames));
+                                  (int)s->resumed, "differing_frames", (int)s->diff_frames,
+                                  "known_deviations", (int)s->known_frames));
     return out;
 }

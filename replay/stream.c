@@ -192,11 +192,19 @@ void streams_free(struct streams *streams)
 int streams_report(struct streams *streams, uint32_t stream, uint32_t pkt,
                    const struct field_diffs *diffs, const char *reason)
 {
+    return streams_report_known(streams, stream, pkt, diffs, reason, NULL);
+}
+
+int streams_report_known(struct streams *streams, uint32_t stream, uint32_t pkt,
+                         const struct field_diffs *diffs, const char *reason,
+                         const struct deviation *known)
+{
     struct stream *s = &streams->stream[stream];
+    uint32_t *frames = known ? &s->known_frames : &s->diff_frames;
 
     if (diffs->cnt == 0)
         return 0;
-    if (s->diff_frames++ >= DIFFS_MAX)
+    if ((*frames)++ >= DIFFS_MAX)
         return 0;
     for (unsigned i = 0; i < diffs->cnt; i++) {
         struct diff *d;
@@ -204,8 +212,11 @@ int streams_report(struct streams *streams, uint32_t stream, uint32_t pkt,
         if (!VEC_GROW(streams->diff, streams->diff_cnt, streams->diff_cap))
             return -1;
         d = &streams->diff[streams->diff_cnt++];
-        *d = (struct diff){
-            .run = stream, .pkt = pkt, .request = STEP_NONE, .field = diffs->at[i].field};
+        *d = (struct diff){.run = stream,
+                           .pkt = pkt,
+                           .request = STEP_NONE,
+                           .field = diffs->at[i].field,
+                           .known = known};
         memcpy(d->expected, diffs->at[i].expected, sizeof(d->expected));
         memcpy(d->actual, diffs->at[i].actual, sizeof(d->actual));
         snprintf(d->reason, sizeof(d->reason), "%s", reason);

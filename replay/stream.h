@@ -41,16 +41,17 @@ struct stream {
 
     /* Found. */
     enum verdict verdict;
-    uint32_t compared;    /* packets */
-    uint32_t messages;    /* receiver: completed or whole; sender: posted */
-    uint64_t bytes;       /* in these */
-    uint32_t dropped;     /* receiver: packets that a conformant receiver drops */
-    uint32_t damaged;     /* packets damaged on the wire */
-    uint32_t unseen;      /* sender: packets of ours that the capture lacks */
-    uint32_t repeated;    /* sender: packets that the wire shows twice */
-    uint32_t not_posted;  /* sender: packets of messages that cannot be made from the capture */
-    uint32_t resumed;     /* sender: times that the capture lacks packets between messages */
-    uint32_t diff_frames; /* packets with a difference */
+    uint32_t compared;     /* packets */
+    uint32_t messages;     /* receiver: completed or whole; sender: posted */
+    uint64_t bytes;        /* in these */
+    uint32_t dropped;      /* receiver: packets that a conformant receiver drops */
+    uint32_t damaged;      /* packets damaged on the wire */
+    uint32_t unseen;       /* sender: packets of ours that the capture lacks */
+    uint32_t repeated;     /* sender: packets that the wire shows twice */
+    uint32_t not_posted;   /* sender: packets of messages that cannot be made from the capture */
+    uint32_t resumed;      /* sender: times that the capture lacks packets between messages */
+    uint32_t diff_frames;  /* packets with a difference */
+    uint32_t known_frames; /* ... that the peer's profile explains */
 };
 
 struct streams {
@@ -72,6 +73,11 @@ void streams_free(struct streams *streams);
 /* Lists the differences of packet `pkt` of the trace. 0, or -1 without memory. */
 int streams_report(struct streams *streams, uint32_t stream, uint32_t pkt,
                    const struct field_diffs *diffs, const char *reason);
+
+/* The same where `known` is the deviation that explains them, or NULL. */
+int streams_report_known(struct streams *streams, uint32_t stream, uint32_t pkt,
+                         const struct field_diffs *diffs, const char *reason,
+                         const struct deviation *known);
 
 /* Sets the verdicts from what was found. */
 void streams_judge(struct streams *streams);

@@ -302,6 +302,8 @@ static void recordings_taken_for_wrong_pass(void)
         {SAME_BAD, 373, "answers are on their way while the requester goes back"},
         {SAME_BAD, 1038, "... longer than the quickest answer takes"},
         {SAME, 1488, "two connections with equal PSNs differ in the lengths of their READs only"},
+        {ONE_BAD, 9201920, "a damaged request shows the PSN of one long answered"},
+        {SEVERAL_BAD, 9201290, "copies that came too early drew no answers"},
         {SEVERAL, 7000676, "... and in when a SEND is sent again after an RNR NAK"},
     };
 

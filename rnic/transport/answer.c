@@ -33,6 +33,23 @@ void rnic_answer_owe_nak(struct rnic_responder *resp, uint8_t syndrome)
     rnic_owed_aeth(&resp->owed, resp->epos + RNIC_FAULT(NAK_NEXT_PSN), syndrome, resp->msn);
 }
 
+void rnic_answer_renew_nak(struct rnic_responder *resp)
+{
+    struct rnic_owed *last = rnic_owed_last(&resp->owed);
+
+    if (!last || last->res != RNIC_OWED_AETH ||
+        last->syndrome != (ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ)) {
+        resp->gap = 0; /* it went out */
+    } else if (resp->epos < resp->gap) {
+        last->pos = resp->epos;
+        last->msn = resp->msn;
+        resp->nak = RNIC_NAK_SEQ; /* and is that of the gap there, too (R068) */
+    } else {
+        rnic_owed_settle(&resp->owed);
+        resp->gap = 0;
+    }
+}
+
 void rnic_answer_owe_resource(struct rnic_responder *resp, const struct rnic_respres *res,
                               rnic_pos pos)
 {

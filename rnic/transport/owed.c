@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include "wire/codes.h"
 
 static bool is_aeth(const struct rnic_owed *owed)
 {
@@ -43,6 +44,18 @@ void rnic_owed_res(struct rnic_owed_queue *queue, uint8_t res, rnic_pos pos, uin
     while (idx < queue->cnt && queue->at[idx].pos < pos)
         idx++;
     insert(queue, idx, (struct rnic_owed){.pos = pos, .msn = msn, .res = res});
+}
+
+void rnic_owed_settle(struct rnic_owed_queue *queue)
+{
+    struct rnic_owed *last = rnic_owed_last(queue);
+
+    if (last->pos == 0) { /* nothing is before it */
+        queue->cnt--;
+        return;
+    }
+    last->pos--;
+    last->syndrome = ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE;
 }
 
 void rnic_owed_pop(struct rnic_owed_queue *queue)

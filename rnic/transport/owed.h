@@ -30,12 +30,21 @@ static inline struct rnic_owed *rnic_owed_first(struct rnic_owed_queue *queue)
     return queue->cnt ? &queue->at[0] : NULL;
 }
 
+static inline struct rnic_owed *rnic_owed_last(struct rnic_owed_queue *queue)
+{
+    return queue->cnt ? &queue->at[queue->cnt - 1] : NULL;
+}
+
 /* Owes an ACK or NAK for `pos`, unless one that covers it is owed already. */
 void rnic_owed_aeth(struct rnic_owed_queue *queue, rnic_pos pos, uint8_t syndrome, uint32_t msn);
 
 /* Owes the answer of resource `res` from `pos` on: before every response of a later request
  * (R077). An answer of that resource owed before is replaced. */
 void rnic_owed_res(struct rnic_owed_queue *queue, uint8_t res, rnic_pos pos, uint32_t msn);
+
+/* The last entry is a NAK that is not wanted any more: what is left of it is the ACK of all before
+ * (R069). */
+void rnic_owed_settle(struct rnic_owed_queue *queue);
 
 /* The first entry was sent, or is not wanted any more. */
 void rnic_owed_pop(struct rnic_owed_queue *queue);

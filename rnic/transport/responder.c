@@ -65,6 +65,7 @@ void rnic_responder_start(struct rnic_responder *resp, const struct rnic_respond
 {
     resp->attr = *attr;
     resp->epos = 0;
+    resp->gap = 0;
     resp->msn = attr->rq_msn;
     resp->nak = RNIC_NAK_NONE;
     resp->failed = false;
@@ -173,6 +174,15 @@ void rnic_responder_fail_request(struct rnic_responder *resp, enum rnic_wc_statu
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
+/* A request at `pos` is dropped because others are missing before it. */
+static void see_gap(struct rnic_responder *resp, rnic_pos pos)
+{
+    if (resp->nak != RNIC_NAK_SEQ)
+        resp->gap = 0; /* that one was another */
+    if (resp->gap <= pos)
+        resp->gap = pos + 1;
+}
+
 /* 9.7.3: at, behind or ahead of the expected PSN (R061). */
 enum rnic_resp_step rnic_resp_check_psn(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
@@ -186,6 +196,7 @@ enum rnic_resp_step rnic_resp_check_psn(struct rnic_responder *resp, const struc
         resp->counters->out_of_sequence++;
         if (RNIC_FAULT(NAK_NO_GAP))
             return RNIC_RESP_DROP;
+        see_gap(resp, resp->epos + (rnic_pos)ahead);
         return resp->nak == RNIC_NAK_NONE || RNIC_FAULT(NAK_EACH) ? RNIC_RESP_NAK_PSN_SEQ
                                                                   : RNIC_RESP_DROP;
     }
@@ -480,10 +491,12 @@ enum rnic_resp_step rnic_resp_advance(struct rnic_responder *resp, const struct 
             roce_pkt_psn(pkt), roce_psn_add(resp->attr.rq_psn, (int32_t)(pos & ROCE_PSN_MASK)));
     if (RNIC_FAULT(MSN_PACKET) && !roce_opcode_ends(pkt->op))
         resp->msn = (resp->msn + 1) & ROCE_PSN_MASK;
+    if (roce_opcode_ends(pkt->op) && (!RNIC_FAULT(MSN_READ) || pkt->op->kind != ROCE_KIND_READ))
+        resp->msn = (resp->msn + 1) & ROCE_PSN_MASK;
+    if (resp->gap)
+        rnic_answer_renew_nak(resp);
     if (!roce_opcode_ends(pkt->op))
         return RNIC_RESP_ACKNOWLEDGE;
-    if (!RNIC_FAULT(MSN_READ) || pkt->op->kind != ROCE_KIND_READ)
-        resp->msn = (resp->msn + 1) & ROCE_PSN_MASK;
     if (takes_resource(pkt->op)) {
         /* The response is the acknowledgement, asked for or not (R101). */
         uint8_t idx =

@@ -16,7 +16,9 @@
  * WQE is posted after the peer was told of none (R134), NAK 0x62 for an XRC SRQ number that means
  * nothing here or that changes within a message, with the event that hns_roce and qedr give for it
  * (R180), NAK 0x61 for opcodes this device lacks and for reserved ones (R031, R126; as hfi1 does),
- * Atomic ACK and READ response carry the MSN of their own request, replays the current one (R103).
+ * Atomic ACK and READ response carry the MSN of their own request, replays the current one (R103),
+ * a sequence NAK that could not leave before the request it asks for came asks for what is missing
+ * then, or if nothing is, is the ACK that it contains (R067; hfi1 takes such a NAK back, too).
  */
 #ifndef RNIC_RESPONDER_H
 #define RNIC_RESPONDER_H
@@ -66,8 +68,8 @@ enum rnic_resp_step {
 
 const char *rnic_resp_step_name(enum rnic_resp_step step);
 
-/* Which NAK for a gap or for missing buffers went out last; none other does until the expected PSN
- * arrives (R068, R070). */
+/* Which NAK for a gap or for missing buffers is owed or went out last; none other does until the
+ * expected PSN arrives (R068, R070). */
 enum rnic_nak_state { RNIC_NAK_NONE, RNIC_NAK_SEQ, RNIC_NAK_RNR };
 
 /* What a QP must know of its peer to be RTR. */
@@ -92,6 +94,7 @@ struct rnic_responder {
     struct rnic_responder_attr attr;
 
     rnic_pos epos; /* position of the expected PSN: PSNs consumed so far */
+    rnic_pos gap;  /* after the farthest request dropped since a sequence NAK was owed, or 0 */
     uint32_t msn;  /* messages completed, 24 bit (R102) */
     enum rnic_nak_state nak;
     bool failed;          /* a fatal NAK is owed or was sent: nothing is executed any more */

@@ -99,8 +99,10 @@ struct scn_end {
     bool open, held;
     struct scn_buffer buffer; /* UC, held: of the message in hand */
     uint32_t got;             /* UC, open: bytes of it so far */
-    bool silent;              /* a NAK was sent: nothing is said of a gap until it is answered */
-    uint64_t nak_at;          /* when a gap was seen first */
+    bool silent;              /* a NAK is due or sent: no other for a gap until it is answered */
+    bool nak_due;             /* of a gap, and not yet sent */
+    uint64_t nak_since;       /* when the gap was seen */
+    uint32_t gap_end;         /* after the farthest packet that was dropped for that gap */
     unsigned due[SCN_DUE]; /* UC, UD: requests of the other end whose receive completion is due */
     unsigned due_cnt;
 };
@@ -141,7 +143,7 @@ struct scn_tally {
     uint64_t send, write, read, atomic, atomic_write, flush; /* executed */
     uint64_t duplicate, ahead, no_wqe, uc_dropped, datagrams, qkey, marked, again, seq_nak;
     uint64_t no_qp, pkey, no_room, over_mtu, cnps;
-    uint64_t filled; /* gaps that were filled at the very time they were seen: no NAK may be sent */
+    uint64_t seq_nak_void; /* of seq_nak: what they were to ask for came before they left */
     uint64_t status[2][RNIC_WC_GENERAL_ERR + 1]; /* completions: sends, receives */
 };
 
@@ -165,7 +167,7 @@ struct scenario {
     bool slow;
     bool faults;  /* the network may lose a NAK */
     bool perfect; /* and nothing else happens on it either */
-    bool paced;   /* QPs slow down for CNPs: a NAK may wait behind READ responses */
+    bool paced;   /* QPs slow down for CNPs */
     bool cut;     /* SCN_CUT has happened */
     bool resting; /* nothing is posted any more */
     struct roce_flow *judge;

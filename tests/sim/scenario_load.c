@@ -170,7 +170,8 @@ static void choose_key(struct scenario *s, const struct scn_link *l, unsigned si
         wr->remote_addr++;
 }
 
-/* Whether there may soon be a window for choose_key() to misuse. */
+/* Whether there may soon be a window for choose_key() to misuse; not of an end that may itself wait
+ * for one. */
 static bool waits_for_window(const struct scenario *s, const struct scn_link *l, unsigned side)
 {
     if (l->accident != SCN_WINDOW || side != 0 || l->hit || foreign_window(s, l, 1))
@@ -179,7 +180,8 @@ static bool waits_for_window(const struct scenario *s, const struct scn_link *l,
         for (unsigned e = 0; e < 2; e++) {
             const struct scn_end *end = &s->link[i].end[e];
 
-            if (end->dev != l->end[1].dev || end->qp == l->end[1].target || end->failed)
+            if (end->dev != l->end[1].dev || end->qp == l->end[1].target || end->failed ||
+                (s->link[i].accident == SCN_WINDOW && e == 0))
                 continue;
             for (unsigned k = end->done; k < end->wr_cnt; k++)
                 if (end->wr[k].opcode == RNIC_WR_BIND_MW &&

@@ -65,34 +65,68 @@ static bool is_refused(const struct scn_link *l, const struct scn_wr *w, const s
             l->accident == SCN_WINDOW);
 }
 
-/* R061, R067, R093, R109. */
-static void model_reliable(struct scn_tally *t, const struct scn_link *l, struct scn_end *e,
-                           const struct roce_pkt *pkt, const struct scn_wr *w, uint32_t at,
-                           uint64_t now)
+/* A NAK for a gap is not needed any more. That it has not left yet has a reason: no time has
+ * passed, or the wire was taken, or the QP is slowed down and READ responses go first. */
+static void void_nak(struct scenario *s, struct scn_end *e)
 {
-    if (at == e->epsn && e->silent && e->nak_at == now) {
-        t->filled++;
-        e->nak_at = 0;
+    const struct simnet *net = &s->fabric.net;
+
+    if (!e->nak_due)
+        return;
+    CU_ASSERT(e->nak_since == net->now || net->hold_output[e->dev] > e->nak_since || e->slowed);
+    s->tally[e->dev].seq_nak_void++;
+    e->nak_due = false;
+}
+
+/* R067, R068, R070. */
+static void see_gap(struct scenario *s, struct scn_end *e, uint32_t at)
+{
+    struct scn_tally *t = &s->tally[e->dev];
+
+    t->ahead++;
+    if (!e->silent) {
+        t->seq_nak++;
+        e->nak_due = true;
+        e->nak_since = s->fabric.net.now;
+        e->gap_end = 0;
     }
+    e->silent = true;
+    e->gap_end = e->gap_end > at ? e->gap_end : at + 1;
+}
+
+/* The expected PSN was taken. A NAK that waits behind READ responses asks for what is still missing
+ * when it leaves. */
+static void go_on(struct scenario *s, struct scn_end *e)
+{
+    if (e->epsn >= e->gap_end)
+        void_nak(s, e);
+    e->silent = e->nak_due;
+}
+
+/* R061, R067, R093, R109. */
+static void model_reliable(struct scenario *s, const struct scn_link *l, struct scn_end *e,
+                           const struct roce_pkt *pkt, const struct scn_wr *w, uint32_t at)
+{
+    struct scn_tally *t = &s->tally[e->dev];
+
     if (at < e->epsn) {
         t->duplicate++;
     } else if (at > e->epsn) {
-        t->ahead++;
-        t->seq_nak += !e->silent; /* R068, R070 */
-        e->nak_at = e->silent ? e->nak_at : now;
-        e->silent = true;
+        see_gap(s, e, at);
     } else if (takes_wqe(pkt, w) && e->pool->avail == 0) {
         t->no_wqe++;
         e->silent = true;
-        e->nak_at = 0;
+        void_nak(s, e); /* the RNR NAK says as much */
     } else {
-        e->silent = false;
         if (takes_wqe(pkt, w))
             e->buffer = take_buffer(e->pool);
-        if (is_refused(l, w, pkt, at, &e->buffer))
+        if (is_refused(l, w, pkt, at, &e->buffer)) {
+            void_nak(s, e);
             return; /* and the QP is in ERR now */
+        }
         e->epsn += pkt->op->kind == ROCE_KIND_READ ? w->psns : 1;
         count_executed(t, pkt);
+        go_on(s, e);
     }
 }
 
@@ -225,7 +259,7 @@ static enum rnic_qp_state state_of(const struct scn_end *e, const struct roce_pk
 }
 
 static void model_request(struct scenario *s, struct scn_link *l, struct scn_end *e,
-                          const struct roce_pkt *pkt, uint64_t now)
+                          const struct roce_pkt *pkt)
 {
     struct scn_tally *t = &s->tally[e->dev];
     struct scn_end *o = &l->end[e == &l->end[0]];
@@ -235,7 +269,7 @@ static void model_request(struct scenario *s, struct scn_link *l, struct scn_end
     if (!w)
         return; /* observe() has told */
     if (scenario_reliable(l))
-        model_reliable(t, l, e, pkt, w, at, now);
+        model_reliable(s, l, e, pkt, w, at);
     else if (l->type == RNIC_QPT_UC)
         model_uc(t, l, e, pkt, w, at);
     else
@@ -269,7 +303,7 @@ void scenario_arrive(void *ctx, unsigned node, const uint8_t *frame, size_t len,
         t->marked += is_marked(&pkt) && pkt.op->svc != ROCE_SVC_UD &&
                      pkt.op->kind != ROCE_KIND_ACK && pkt.op->kind != ROCE_KIND_ATOMIC_ACK;
         if (roce_opcode_is_request(pkt.op))
-            model_request(s, l, e, &pkt, now);
+            model_request(s, l, e, &pkt);
         else
             witness_got(&e->witness, &pkt, now,
                         e->slowed || s->fabric.net.hold_output[node] >= now);

@@ -77,15 +77,39 @@ static void check_cnp(struct scenario *s, const struct simnet_event *event)
                event->pkt->bth.dest_qp, event->to);
 }
 
-/* R097: with the time of the QP that it comes from. */
-static void check_rnr(const struct scenario *s, const struct simnet_event *event)
+/* The end that a response comes from: the responder. */
+static struct scn_end *responder_of(struct scenario *s, const struct simnet_event *event,
+                                    struct scn_end **to)
 {
-    for (unsigned i = 0; i < s->link_cnt; i++)
-        for (unsigned e = 0; e < 2; e++)
-            if (s->link[i].end[e].dev == event->from && (int)s->link[i].end[!e].dev == event->to &&
-                s->link[i].end[!e].qpn == event->pkt->bth.dest_qp)
-                EXPECT_EQ(roce_syndrome_code(event->pkt->aeth.syndrome),
-                          s->link[i].end[e].rnr_code);
+    uint32_t qpn = event->pkt->bth.dest_qp;
+
+    for (unsigned i = 0; i < s->link_cnt; i++) {
+        for (unsigned k = 0; k < 2; k++) {
+            struct scn_end *e = &s->link[i].end[k];
+
+            *to = &s->link[i].end[!k];
+            if (e->dev == event->from && (int)(*to)->dev == event->to &&
+                ((*to)->qpn == qpn || (qpn && e->lost_qpn == qpn)))
+                return e;
+        }
+    }
+    return NULL;
+}
+
+static void check_nak(struct scenario *s, const struct simnet_event *event)
+{
+    struct scn_end *to;
+    struct scn_end *e = responder_of(s, event, &to);
+
+    if (!e) {
+        suite_fail(__FILE__, __LINE__, "a NAK to QP %06x, which is none", event->pkt->bth.dest_qp);
+    } else if (event->cls == SIMNET_NAK_RNR) { /* R097: with the time of the QP it comes from */
+        EXPECT_EQ(roce_syndrome_code(event->pkt->aeth.syndrome), e->rnr_code);
+    } else { /* R067, R068: one for each gap, for the PSN expected as it leaves */
+        CU_ASSERT(e->nak_due);
+        EXPECT_EQ(event->pkt->bth.psn, (to->sq_psn + e->epsn) & ROCE_PSN_MASK);
+        e->nak_due = false;
+    }
 }
 
 /* R057-R059: new requests continue where the last ended; R153: one sent again is the same packet,
@@ -189,8 +213,8 @@ void scenario_observe(void *ctx, const struct simnet_event *event)
         EXPECT_EQ(pkt->bth.pkey, 0xFFFF); /* of another partition nothing is answered */
         EXPECT_EQ(pkt->bth.ackreq, 0);    /* R043 */
         EXPECT_EQ(pkt->bth.se, 0);        /* R041 */
-        if (event->cls == SIMNET_NAK_RNR)
-            check_rnr(s, event);
+        if (event->cls == SIMNET_NAK_RNR || event->cls == SIMNET_NAK_SEQ)
+            check_nak(s, event);
         return;
     }
     e = sender_of(s, event->from, event->to, pkt->bth.dest_qp, &l);

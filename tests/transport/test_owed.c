@@ -39,6 +39,20 @@ static void coalesce(void)
     expect(1, 12, RNIC_OWED_AETH, 0x1F);
 }
 
+/* A NAK that is not wanted any more leaves the ACK that it contains, if there is one. */
+static void settle(void)
+{
+    memset(&queue, 0, sizeof(queue));
+    rnic_owed_aeth(&queue, 0, 0x60, 0);
+    rnic_owed_settle(&queue);
+    EXPECT_EQ(queue.cnt, 0);
+    rnic_owed_res(&queue, 0, 3, 1);
+    rnic_owed_aeth(&queue, 9, 0x60, 2);
+    rnic_owed_settle(&queue);
+    expect(0, 3, 0, 0);
+    expect(1, 8, RNIC_OWED_AETH, 0x1F);
+}
+
 static void order(void)
 {
     memset(&queue, 0, sizeof(queue));
@@ -104,4 +118,5 @@ static void random_invariants(void)
     CU_ASSERT(now > 0);
 }
 
-SUITE("transport.owed", TEST(coalesce), TEST(order), TEST(cancel), TEST(random_invariants))
+SUITE("transport.owed", TEST(coalesce), TEST(settle), TEST(order), TEST(cancel),
+      TEST(random_invariants))

@@ -93,6 +93,42 @@ static void r067_one_nak_per_gap(void)
     fake_free(&fake);
 }
 
+/* R067: a NAK that is still here when what it asks for comes is for the PSN expected then, and
+ * still the only one (R068): what came behind the gap was dropped, and its sender should know. */
+static void r067_nak_that_waited(void)
+{
+    fake_init(&fake);
+    EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_ONLY, PSN + 2, 0, 4, 4), RNIC_RESP_NAK_PSN_SEQ);
+    EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_ONLY, PSN, 0, 4, 4), RNIC_RESP_ACKNOWLEDGE);
+    EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_ONLY, PSN + 2, 0, 4, 4), RNIC_RESP_DROP);
+    EXPECT_EQ(read_req(PSN + 1, 0, FAKE_KEY, 8), RNIC_RESP_ADVANCE);
+    fake_expect_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, PSN + 1, 0, 8);
+    fake_expect_aeth(&fake, PSN + 2, NAK(ROCE_NAK_PSN_SEQ), 2);
+    fake_expect_nothing(&fake);
+    EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_ONLY, PSN + 2, 0, 4, 4), RNIC_RESP_ACKNOWLEDGE);
+    fake_expect_aeth(&fake, PSN + 2, ACK, 3);
+    EXPECT_EQ(fake.counters.packet_seq_nak, 1);
+    fake_free(&fake);
+}
+
+/* R067, R069: nothing is missing any more: what is left of the NAK is the ACK of all before it. */
+static void r067_gap_filled_in_time(void)
+{
+    fake_init(&fake);
+    EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_ONLY, PSN, 0, 4, 4), RNIC_RESP_ACKNOWLEDGE);
+    EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_ONLY, PSN + 2, 0, 4, 4), RNIC_RESP_NAK_PSN_SEQ);
+    EXPECT_EQ(read_req(PSN + 1, 0, FAKE_KEY, 2 * FAKE_MTU), RNIC_RESP_ADVANCE);
+    fake_expect_aeth(&fake, PSN, ACK, 1);
+    fake_expect_read(&fake, ROCE_OP_RC_READ_RESP_FIRST, PSN + 1, 0, FAKE_MTU);
+    fake_expect_read(&fake, ROCE_OP_RC_READ_RESP_LAST, PSN + 2, FAKE_MTU, FAKE_MTU);
+    fake_expect_nothing(&fake);
+    /* From a gap that closed before, nothing is left. */
+    EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_ONLY, PSN + 4, 0, 4, 4), RNIC_RESP_NAK_PSN_SEQ);
+    fake_expect_aeth(&fake, PSN + 3, NAK(ROCE_NAK_PSN_SEQ), 2);
+    EXPECT_EQ(fake.counters.packet_seq_nak, 1);
+    fake_free(&fake);
+}
+
 /* R061: the furthest PSN ahead is a gap, the next one is behind and no part of this connection. */
 static void r061_half_circle(void)
 {
@@ -706,7 +742,8 @@ static void stop_and_flush(void)
     fake_free(&fake);
 }
 
-SUITE("transport.responder", TEST(step_names), TEST(r067_one_nak_per_gap), TEST(r061_half_circle),
+SUITE("transport.responder", TEST(step_names), TEST(r067_one_nak_per_gap),
+      TEST(r067_nak_that_waited), TEST(r067_gap_filled_in_time), TEST(r061_half_circle),
       TEST(r070_silence_after_rnr), TEST(r093_rnr_send_first), TEST(r094_rnr_write_last_imm),
       TEST(r095_no_wqe_needed), TEST(r072_no_first), TEST(r073_no_last), TEST(r074_other_operation),
       TEST(r075_qp_access), TEST(r031_opcodes_not_had), TEST(r076_read_limit),

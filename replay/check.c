@@ -56,6 +56,15 @@ static void on_conn(void *user, const struct roce_conn_summary *sum)
         check->json_failed = true;
 }
 
+static void on_cnp_episode(void *user, const struct roce_cnp_episode *episode)
+{
+    struct check *check = user;
+
+    if (check->options->json &&
+        check_json_congestion(check->options->json, check->report->name, episode) != 0)
+        check->json_failed = true;
+}
+
 /* A rejected connection has no packets of its own that could tell. */
 static void note_rejection(struct check_report *report, const struct roce_pkt *pkt, uint32_t frame)
 {
@@ -201,8 +210,11 @@ static int annotate(struct check *check, struct fault *fault)
 static int begin(struct check *check, const char *path, struct fault *fault)
 {
     const struct check_options *o = check->options;
-    const struct roce_flow_opts opts = {
-        .profile = o->profile, .user = check, .on_finding = on_finding, .on_conn = on_conn};
+    const struct roce_flow_opts opts = {.profile = o->profile,
+                                        .user = check,
+                                        .on_finding = on_finding,
+                                        .on_cnp_episode = on_cnp_episode,
+                                        .on_conn = on_conn};
 
     if (open_sources(check, path, fault) != 0)
         return -1;

@@ -113,6 +113,28 @@ int check_json_alias(FILE *out, const char *file, uint32_t stream, uint32_t is)
     return put(out, o);
 }
 
+int check_json_congestion(FILE *out, const char *file, const struct roce_cnp_episode *e)
+{
+    json_t *o = begin("congestion", file);
+
+    put_number(o, "connection", e->stream);
+    json_object_set_new(o, "side", json_string(side_names[e->side & 1]));
+    put_number(o, "frame", e->frame);
+    put_number(o, "last_frame", e->last_frame);
+    put_number(o, "time_ns", e->time);
+    put_number(o, "cnps", e->cnps);
+    put_number(o, "ce_marked", e->ce_marked);
+    json_object_set_new(o, "before_bytes_per_s", number_or_null(e->before, 0));
+    json_object_set_new(o, "lowest_bytes_per_s", number_or_null(e->lowest, 0));
+    json_object_set_new(o, "lowest_after_ns", number_or_null(e->lowest ? e->lowest_ns : 0, 0));
+    json_object_set_new(o, "last_bytes_per_s", number_or_null(e->after, 0));
+    json_object_set_new(o, "slowed",
+                        e->before && e->lowest ? json_boolean(e->slowed) : json_null());
+    json_object_set_new(o, "recovered_ns", number_or_null(e->recovered_ns, UINT64_MAX));
+    json_object_set_new(o, "end", json_string(roce_cnp_end_name(e->end)));
+    return put(out, o);
+}
+
 /* ---- connections -------------------------------------------------------------------------------
  */
 
@@ -129,6 +151,37 @@ static json_t *latency_json(const struct check_latency *l)
     put_number(o, "p90", l->p90_ns);
     put_number(o, "p99", l->p99_ns);
     put_number(o, "max", l->max_ns);
+    return o;
+}
+
+static json_t *spread_json(const struct roce_spread *s)
+{
+    json_t *o;
+
+    if (s->cnt == 0)
+        return json_null();
+    o = json_object();
+    put_number(o, "count", s->cnt);
+    put_number(o, "min", s->min);
+    put_number(o, "mean", s->sum / s->cnt);
+    put_number(o, "max", s->max);
+    return o;
+}
+
+static json_t *slowdowns_json(const struct roce_cnp_summary *c)
+{
+    json_t *o;
+
+    if (c->episodes == 0)
+        return json_null();
+    o = json_object();
+    put_number(o, "episodes", c->episodes);
+    put_number(o, "measured", c->measured);
+    put_number(o, "slowed", c->before.cnt);
+    put_number(o, "recovered", c->recovery_ns.cnt);
+    json_object_set_new(o, "before_bytes_per_s", spread_json(&c->before));
+    json_object_set_new(o, "lowest_bytes_per_s", spread_json(&c->lowest));
+    json_object_set_new(o, "recovery_ns", spread_json(&c->recovery_ns));
     return o;
 }
 
@@ -248,6 +301,9 @@ static json_t *side_json(const struct check_conn *c, unsigned i)
                         ns ? json_real((double)goodput * 1e9 / (double)ns) : json_null());
     for (unsigned k = 0; k < sizeof(counts) / sizeof(counts[0]); k++)
         put_number(o, counts[k].key, counts[k].v);
+    json_object_set_new(o, "cnp_gap_ns", spread_json(&s->cnp_gap_ns));
+    json_object_set_new(o, "cnp_delay_ns", spread_json(&s->cnp_delay_ns));
+    json_object_set_new(o, "slowdowns", slowdowns_json(&s->cnp));
     json_object_set_new(o, "credits", number_or_null(s->credits, ROCE_CREDITS_UNLIMITED));
     json_object_set_new(o, "ack_rtt_ns", latency_json(&c->rtt[i]));
     json_object_set_new(o, "operations", operations_json(c, i));

@@ -12,6 +12,9 @@
 int check_json_finding(FILE *out, const char *file, const struct roce_finding *finding);
 int check_json_conn(FILE *out, const char *file, const struct check_conn *conn);
 
+/* A span with CNPs is over. */
+int check_json_congestion(FILE *out, const char *file, const struct roce_cnp_episode *episode);
+
 /* `stream`, which findings named, turned out to be a part of connection `is`. */
 int check_json_alias(FILE *out, const char *file, uint32_t stream, uint32_t is);
 

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include "check_congestion.h"
 #include "wire/codes.h"
 
 /* What fits on a screen together with the head and the verdict. */
@@ -13,30 +14,6 @@
 #define LINE_LEN     1024
 
 static const char *const arrows[2] = {"→", "←"};
-
-static void add_time(struct text *t, uint64_t ns)
-{
-    if (ns < 1000)
-        text_add(t, "%" PRIu64 " ns", ns);
-    else if (ns < 1000000)
-        text_add(t, "%.3g µs", (double)ns / 1e3);
-    else if (ns < 1000000000)
-        text_add(t, "%.4g ms", (double)ns / 1e6);
-    else
-        text_add(t, "%.4g s", (double)ns / 1e9);
-}
-
-static void add_bytes(struct text *t, double bytes)
-{
-    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
-    unsigned u = 0;
-
-    while (bytes >= 10000 && u + 1 < sizeof(units) / sizeof(units[0])) {
-        bytes /= 1000;
-        u++;
-    }
-    text_add(t, u ? "%.1f %s" : "%.0f %s", bytes, units[u]);
-}
 
 static void add_list(struct text *t, const char **sep, uint64_t cnt, const char *one,
                      const char *many)
@@ -73,7 +50,7 @@ static void print_head(FILE *out, const struct check_report *r)
     add_list(&t, &sep, r->unreadable, "unreadable", "unreadable");
     if (r->last_time > r->first_time) {
         text_add(&t, ", ");
-        add_time(&t, r->last_time - r->first_time);
+        text_add_time(&t, r->last_time - r->first_time);
     }
     text_add(&t, ", %" PRIu64 " connection%s\n", r->ended, r->ended == 1 ? "" : "s");
     if (r->cut)
@@ -193,12 +170,12 @@ static void print_operations(FILE *out, const struct check_conn *c, unsigned i)
             text_add(&t, " (%" PRIu64 " completed)", op->completed);
         if (c->latency[i][o].cnt) {
             text_add(&t, " in ");
-            add_time(&t, c->latency[i][o].p50_ns);
+            text_add_time(&t, c->latency[i][o].p50_ns);
             if (c->latency[i][o].cnt > 1) {
                 text_add(&t, " (p99 ");
-                add_time(&t, c->latency[i][o].p99_ns);
+                text_add_time(&t, c->latency[i][o].p99_ns);
                 text_add(&t, ", max ");
-                add_time(&t, c->latency[i][o].max_ns);
+                text_add_time(&t, c->latency[i][o].max_ns);
                 text_add(&t, ")");
             }
         }
@@ -207,10 +184,10 @@ static void print_operations(FILE *out, const struct check_conn *c, unsigned i)
     if (*sep == '\0')
         return;
     text_add(&t, "; ");
-    add_bytes(&t, (double)bytes);
+    text_add_bytes(&t, (double)bytes);
     if (bytes && ns) {
         text_add(&t, ", ");
-        add_bytes(&t, (double)bytes * 1e9 / (double)ns);
+        text_add_bytes(&t, (double)bytes * 1e9 / (double)ns);
         text_add(&t, "/s");
     }
     fprintf(out, "     %s %s\n", arrows[i], buf);
@@ -231,7 +208,7 @@ static void print_repeats(FILE *out, const struct roce_side_summary *s, unsigned
                  roce_cause_name((enum roce_cause)cause), retx->episodes, retx->packets);
         if (retx->stalled_ns) {
             text_add(&t, ", ");
-            add_time(&t, retx->stalled_ns);
+            text_add_time(&t, retx->stalled_ns);
             text_add(&t, " lost");
         }
         sep = "; ";
@@ -259,22 +236,33 @@ static void print_odds(FILE *out, const struct roce_side_summary *s, unsigned i)
     add_list(&t, &sep, s->malformed, "malformed", "malformed");
     add_list(&t, &sep, s->ce_marked, "CE mark", "CE marks");
     add_list(&t, &sep, s->cnps, "CNP", "CNPs");
+    check_congestion_cnps(&t, s);
     if (s->rnr_waited_ns) {
         text_add(&t, "%sRNR waits ", sep);
-        add_time(&t, s->rnr_waited_ns);
+        text_add_time(&t, s->rnr_waited_ns);
         text_add(&t, " (advertised ");
-        add_time(&t, s->rnr_advertised_ns);
+        text_add_time(&t, s->rnr_advertised_ns);
         text_add(&t, ")");
         sep = ", ";
     }
     if (s->timeout_max_ns) {
         text_add(&t, "%stimeout ", sep);
-        add_time(&t, s->timeout_min_ns);
+        text_add_time(&t, s->timeout_min_ns);
         if (s->timeout_max_ns != s->timeout_min_ns) {
             text_add(&t, " to ");
-            add_time(&t, s->timeout_max_ns);
+            text_add_time(&t, s->timeout_max_ns);
         }
     }
+    if (t.len)
+        fprintf(out, "     %s %s\n", arrows[i], buf);
+}
+
+static void print_congestion(FILE *out, const struct roce_side_summary *s, unsigned i)
+{
+    char buf[LINE_LEN];
+    struct text t = text_of(buf, sizeof(buf));
+
+    check_congestion_rate(&t, s);
     if (t.len)
         fprintf(out, "     %s %s\n", arrows[i], buf);
 }
@@ -309,7 +297,7 @@ static void print_conn(FILE *out, const struct check_conn *c, bool verbose)
     if (sum->mtu)
         text_add(&t, ", MTU %s%u", sum->mtu_sure ? "" : "≥ ", sum->mtu);
     text_add(&t, ", frames %u..%u, ", sum->first_frame, sum->last_frame);
-    add_time(&t, sum->last_time - sum->first_time);
+    text_add_time(&t, sum->last_time - sum->first_time);
     text_add(&t, ": %s", check_verdict_name(check_conn_verdict(sum)));
     if (sum->end != ROCE_END_OPEN)
         text_add(&t, ", %s", roce_end_name(sum->end));
@@ -320,6 +308,7 @@ static void print_conn(FILE *out, const struct check_conn *c, bool verbose)
         print_operations(out, c, i);
         print_repeats(out, &sum->side[i], i);
         print_odds(out, &sum->side[i], i);
+        print_congestion(out, &sum->side[i], i);
         if (verbose)
             print_regions(out, c, i);
     }

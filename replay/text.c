@@ -2,6 +2,7 @@
 #include "text.h"
 
 #include <arpa/inet.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,6 +35,30 @@ void text_add_addr(struct text *t, const uint8_t addr[16])
     else
         inet_ntop(AF_INET6, addr, buf, sizeof(buf));
     text_add(t, "%s", buf);
+}
+
+void text_add_time(struct text *t, uint64_t ns)
+{
+    if (ns < 1000)
+        text_add(t, "%" PRIu64 " ns", ns);
+    else if (ns < 1000000)
+        text_add(t, "%.3g µs", (double)ns / 1e3);
+    else if (ns < 1000000000)
+        text_add(t, "%.4g ms", (double)ns / 1e6);
+    else
+        text_add(t, "%.4g s", (double)ns / 1e9);
+}
+
+void text_add_bytes(struct text *t, double bytes)
+{
+    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
+    unsigned u = 0;
+
+    while (bytes >= 10000 && u + 1 < sizeof(units) / sizeof(units[0])) {
+        bytes /= 1000;
+        u++;
+    }
+    text_add(t, u ? "%.1f %s" : "%.0f %s", bytes, units[u]);
 }
 
 bool text_read_addr(const char *text, uint8_t addr[16])

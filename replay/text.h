@@ -24,7 +24,11 @@ void text_add(struct text *t, const char *fmt, ...) __attribute__((format(printf
 /* An address of roce_pkt_addr(): "192.0.2.1" or "2001:db8::1". */
 void text_add_addr(struct text *t, const uint8_t addr[16]);
 
-/* The other way round; false for text that is no address. */
+/* "960 ns", "12.5 µs", "1.024 ms", "3 s"; "141 bytes", "67.0 kB". */
+void text_add_time(struct text *t, uint64_t ns);
+void text_add_bytes(struct text *t, double bytes);
+
+/* The other way round of an address; false for text that is no address. */
 bool text_read_addr(const char *text, uint8_t addr[16]);
 
 /* Why an input cannot be used: file, and frame and field where it applies. */

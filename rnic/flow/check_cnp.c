@@ -4,7 +4,8 @@
  */
 #include "flow/check.h"
 
-#define ECN_CE 3
+#define ECN_CE     3
+#define GAP_MAX_NS UINT64_C(10000000) /* CNPs further apart are of different congestions */
 
 static void check_form(struct roce_ctx *ctx)
 {
@@ -39,6 +40,8 @@ void roce_check_cnp(struct roce_ctx *ctx)
 
             if (sum->cnp_gap_min_ns == 0 || gap < sum->cnp_gap_min_ns)
                 sum->cnp_gap_min_ns = gap;
+            if (gap < GAP_MAX_NS)
+                roce_spread_add(&sum->cnp_gap_ns, gap);
         }
         sum->cnp_time = ctx->time;
         sum->cnps_unasked += ctx->conn->paired && !(marked && marked->ce_frame);
@@ -46,9 +49,12 @@ void roce_check_cnp(struct roce_ctx *ctx)
         if (marked && marked->ce_frame) {
             ctx->result->ce_frame = marked->ce_frame;
             ctx->result->cnp_delay = roce_since(marked->ce_time, ctx->time);
+            roce_spread_add(&sum->cnp_delay_ns, ctx->result->cnp_delay);
             roce_flow_link(ctx, ROCE_LINK_CNP_IN, marked->ce_frame);
             marked->ce_frame = 0;
         }
+        if (ctx->conn->paired && !ctx->conn->ud)
+            roce_rate_cnp(ctx, roce_peer(ctx->side));
         SAY(ctx, CNP, "bth.opcode", .value = ROCE_VALUE_NONE, .other = ctx->result->ce_frame);
         check_form(ctx);
         return;

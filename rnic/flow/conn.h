@@ -14,6 +14,7 @@
 #define ROCE_FLOW_CONN_H
 
 #include "flow/glance.h"
+#include "flow/rate.h"
 #include "flow/times.h"
 #include "flow/trust.h"
 #include "flow/window.h"
@@ -98,6 +99,9 @@ struct roce_rare {
     uint64_t rnr_advertised_ns, rnr_waited_ns;
     uint64_t timeout_min_ns, timeout_max_ns;
     uint64_t ce_marked, cnps, cnps_unasked, cnp_gap_min_ns;
+    struct roce_spread cnp_gap_ns, cnp_delay_ns;
+    struct roce_cnp_summary cnp; /* of CNPs received, as the next */
+    struct roce_slowdown slow;
     uint64_t becn, fecn;
     uint64_t ce_time;
     uint64_t cnp_time; /* of its latest CNP */
@@ -140,15 +144,16 @@ struct roce_side {
     struct roce_rsp rsp;
     /* Constants of a QP, from its first packet. */
     bool any;
+    uint8_t region_cap; /* of `region`, below: here it takes no room */
     uint16_t sport, pkey;
     uint8_t dscp;
     bool saw_id; /* IPv4 identification is in use: it differs from packet to packet */
     uint16_t last_id;
     uint64_t fired[(ROCE_RULE_CNT + 63) / 64]; /* rules that are said once a side */
     struct roce_times times;
+    struct roce_meter *meter; /* NULL while it sent few packets */
     struct roce_counts sum;
     struct roce_region *region;
-    uint8_t region_cap;
 };
 
 struct roce_conn {

@@ -60,6 +60,8 @@ struct roce_flow_opts {
     /* Stream `from` was the other direction of stream `to` < `from`, and is no more: what was its
      * side 0 is side 1 of `to` from now on, and so are the packets it had. It has no on_conn(). */
     void (*on_join)(void *user, uint32_t from, uint32_t to);
+    /* CNPs came, and the span that began with the first is over. `stream` may be joined later. */
+    void (*on_cnp_episode)(void *user, const struct roce_cnp_episode *episode);
     /* The last word on a connection: evicted, or at roce_flow_finish(). */
     void (*on_conn)(void *user, const struct roce_conn_summary *conn);
 };

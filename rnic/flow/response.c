@@ -39,6 +39,7 @@ static void acknowledge(struct roce_ctx *ctx, struct roce_req *req, struct roce_
         if (!(e->flags & ROCE_SENT_DONE) && !is_before_join(ctx, e)) {
             e->flags |= ROCE_SENT_IMPLIED;
             ctx->result->flags |= ROCE_AN_IMPLIED_NAK;
+            roce_rate_hole(ctx->side);
             SAY(ctx, IMPLIED_NAK, "bth.psn", e->psn, ctx->pkt->bth.psn, e->last_frame);
         }
     } else if (e->flags & ROCE_SENT_ENDS) {
@@ -82,6 +83,7 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
         unseen += (uint32_t)roce_diff(upto, pos);
     if (unseen && !ctx->conn->sum.truncated) {
         roce_rare(ctx->flow, roce_peer(ctx->side))->unseen_acked += unseen;
+        roce_rate_hole(roce_peer(ctx->side));
         ctx->result->flags |= ROCE_AN_ACK_UNSEEN;
         SAY(ctx, ACK_UNSEEN, "acknowledged packets that were not captured", 0, unseen);
     }
@@ -292,6 +294,8 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
         round_trip(ctx, e);
         roce_flow_link(ctx, ROCE_LINK_FIRST_RESPONSE, e->frame);
     }
+    if (k > e->resp_high && k > e->resp_next)
+        roce_rate_hole(ctx->side);
     if (k + 1 > e->resp_high)
         e->resp_high = k + 1;
     if (k == e->resp_next)

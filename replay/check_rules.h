@@ -4,11 +4,17 @@
 #define REPLAY_CHECK_RULES_H
 
 #include <stdio.h>
+#include "flow/rules.h"
 
 /* One line a rule: id, severity, service, who judges it, what it says. */
 void check_rules_list(FILE *out);
 
 /* The rule, its source and an example; -1 if no rule has this id (case does not matter). */
 int check_rules_explain(FILE *out, const char *id);
+
+/* The example of a rule that is judged here, in lines: packets, and what was found in them; NULL
+ * for any other. It is kept in check_examples.def; tests/replay/test_examples.c says how it is
+ * made. */
+const char *check_rules_example(enum roce_rule rule);
 
 #endif

@@ -43,7 +43,7 @@ struct roce_rule_info {
 /* The row of a rule; `rule` must be < ROCE_RULE_CNT. */
 const struct roce_rule_info *roce_rule_info(enum roce_rule rule);
 
-/* A few sentences and an example for a rule judged here; NULL for any other. */
+/* A few sentences for a rule judged here; NULL for any other. */
 const char *roce_rule_explain(enum roce_rule rule);
 
 /* The rule with this id (case matters), or ROCE_RULE_CNT. */

@@ -61,7 +61,6 @@ static void judged_rules_are_explained(void)
         CU_ASSERT(info->text[0] != 0 && info->svc[0] != 0 && info->source[0] != 0);
         if (info->judge == ROCE_JUDGE_FLOW) {
             CU_ASSERT_PTR_NOT_NULL_FATAL(explain);
-            CU_ASSERT_PTR_NOT_NULL(strstr(explain, "Example: "));
         } else
             CU_ASSERT_PTR_NULL(explain);
     }

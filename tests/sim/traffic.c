@@ -5,6 +5,8 @@
 #include <string.h>
 #include "sim/wirejudge.h"
 #include "support/suite.h"
+#include "support/witness.h"
+#include "wire/codes.h"
 #include "wire/crc32.h"
 
 #define DEPTH     16u
@@ -38,6 +40,7 @@ struct stream {
     unsigned recv_plan[TRAFFIC_WRS]; /* which request uses the n-th receive WQE */
     uint32_t sent;                   /* PSNs sent so far: what comes next is new (R057) */
     uint32_t seen[PSNS];             /* hash of the packet at each, 0 if none (R153) */
+    struct witness witness;          /* of its requester */
 };
 
 static struct pair pair;
@@ -341,6 +344,20 @@ static void observe(void *ctx, const struct simnet_event *event)
     } else if (pkt->op->kind != ROCE_KIND_READ || st->seen[at]) {
         EXPECT_EQ(hash, st->seen[at]);
     }
+    witness_sent(&st->witness, pkt, event->now);
+}
+
+/* What is given to a side: the responses among it are for the requester of that side. */
+static void arrive(void *ctx, unsigned to, const uint8_t *frame, size_t len, uint64_t now)
+{
+    unsigned side = to == pair.node[1];
+    struct roce_pkt pkt;
+
+    wirejudge_arrived(ctx, to, frame, len, now);
+    if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, frame, len, len) == 0 && !roce_pkt_dropped(&pkt) &&
+        roce_pkt_icrc_check(&pkt, NULL) == ROCE_ICRC_GOOD && roce_opcode_is_response(pkt.op))
+        witness_got(&stream[side][pkt.bth.dest_qp & 0xF].witness, &pkt, now,
+                    pair.net.hold_output[to] >= now);
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
@@ -376,9 +393,14 @@ struct pair *traffic_begin(uint64_t seed, const struct traffic_limits *lim,
             for (unsigned i = 0; i < limits.wr_cnt; i++)
                 make_plan(s, q, i);
     pair_connect(&pair);
+    for (unsigned q = 0; q < limits.qp_cnt; q++)
+        for (unsigned s = 0; s < 2; s++)
+            witness_init(&stream[s][q].witness, pair.side[s].attr[q].sq_psn, limits.path_mtu,
+                         roce_ack_timeout_ns(pair.side[s].attr[q].timeout));
     pair.net.tick = tick;
     pair.net.observe = observe;
     wirejudge_begin(&pair.net, pair.node[seed & 1], seed);
+    pair.net.arrive = arrive;
     return &pair;
 }
 
@@ -443,6 +465,23 @@ static void check_stream(unsigned side, unsigned qp)
     EXPECT_EQ((st->sent + pair.side[side].attr[qp].sq_psn) & ROCE_PSN_MASK, mine.sq_psn);
 }
 
+/* R249: what the requesters of a side counted is what the wire showed. */
+static void check_requesters(unsigned side, const struct rnic_counters *c)
+{
+    const uint64_t counted[] = {
+#define X(name) c->name,
+        WITNESS_COUNTS(X)
+#undef X
+    };
+    struct witness_range sum[WITNESS_COUNT_CNT] = {{0, 0}};
+
+    for (unsigned q = 0; q < limits.qp_cnt; q++)
+        witness_add(sum, &stream[side][q].witness);
+    witness_check(sum, counted, side);
+    for (unsigned k = 0; k < WITNESS_COUNT_CNT; k++)
+        EXPECT_EQ(sum[k].least, sum[k].most); /* the wire hides none of them here */
+}
+
 void traffic_check(void)
 {
     struct rnic_event event;
@@ -465,6 +504,7 @@ void traffic_check(void)
         CU_ASSERT(!rnic_event_get(pair.side[s].rnic, &event));
         EXPECT_EQ(c.retry_exceeded_err + c.rnr_retry_exceeded_err + c.bad_resp_err, 0);
         EXPECT_EQ(c.rx_no_qp + c.rx_bad_pkey, 0);
+        check_requesters(s, &c);
     }
     pair_check_tally(&pair);
 }
@@ -475,6 +515,8 @@ void traffic_end(void)
     for (unsigned s = 0; s < 2; s++) {
         free(expected[s]);
         expected[s] = NULL;
+        for (unsigned q = 0; q < limits.qp_cnt; q++)
+            witness_free(&stream[s][q].witness);
     }
     pair_free(&pair);
 }

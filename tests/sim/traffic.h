@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Traffic: a random but legal load on a pair of devices, in both directions of every QP, and the
- * proof that all of it arrived: each byte of both memories, each completion, each counter.
+ * proof that all of it arrived: each byte of both memories, each completion, each counter, those of
+ * the requesters as a witness on the wire tells them (support/witness.h).
  */
 #ifndef TEST_TRAFFIC_H
 #define TEST_TRAFFIC_H

@@ -299,6 +299,7 @@ void pair_check_tally(struct pair *pair)
         EXPECT_EQ(c.resp_rnr_nak, simnet_count(net, me, SIMNET_BIT(NAK_RNR), SIMNET_SENT));
         EXPECT_EQ(c.resp_invalid_request + c.resp_remote_access_errors + c.resp_operational_errors,
                   simnet_count(net, me, SIMNET_BIT(NAK_FATAL), SIMNET_SENT));
+        /* A bound; sim/traffic.c has a witness that tells them exactly. */
         CU_ASSERT(c.packet_seq_err <=
                   simnet_count(net, peer, SIMNET_BIT(NAK_SEQ), SIMNET_DELIVERED));
         CU_ASSERT(c.rnr_nak_retry_err <=

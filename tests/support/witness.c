@@ -354,3 +354,24 @@ struct witness_range witness_count(const struct witness *w, enum witness_count c
     }
     return range;
 }
+
+void witness_add(struct witness_range sum[WITNESS_COUNT_CNT], const struct witness *w)
+{
+    for (unsigned k = 0; k < WITNESS_COUNT_CNT; k++) {
+        struct witness_range one = witness_count(w, (enum witness_count)k);
+
+        sum[k].least += one.least;
+        sum[k].most += one.most;
+    }
+}
+
+void witness_check(const struct witness_range sum[WITNESS_COUNT_CNT],
+                   const uint64_t counted[WITNESS_COUNT_CNT], unsigned device)
+{
+    for (unsigned k = 0; k < WITNESS_COUNT_CNT; k++)
+        if (counted[k] < sum[k].least || counted[k] > sum[k].most)
+            suite_fail(__FILE__, __LINE__, "device %u: %s is %llu, the wire shows %llu to %llu",
+                       device, witness_count_name((enum witness_count)k),
+                       (unsigned long long)counted[k], (unsigned long long)sum[k].least,
+                       (unsigned long long)sum[k].most);
+}

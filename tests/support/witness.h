@@ -99,4 +99,11 @@ void witness_ended(struct witness *w, enum witness_end why, uint64_t now);
 /* What the requester has counted: one number unless the wire hides which. */
 struct witness_range witness_count(const struct witness *w, enum witness_count count);
 
+/* Adds what another requester has counted: for the counters of a device. */
+void witness_add(struct witness_range sum[WITNESS_COUNT_CNT], const struct witness *w);
+
+/* Asserts that what a device says it counted is what the wire showed. */
+void witness_check(const struct witness_range sum[WITNESS_COUNT_CNT],
+                   const uint64_t counted[WITNESS_COUNT_CNT], unsigned device);
+
 #endif

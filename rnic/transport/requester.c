@@ -3,28 +3,23 @@
 
 #include <assert.h>
 #include <string.h>
-#include "transport/fault.h"
+#include "transport/request.h"
 
-/* R127: the opcodes of a message's packets, as RC has them; READ and atomics have one packet. */
+/* As what a work request completes. */
 /* clang-format off */
-static const struct {
-    uint8_t first, middle, last, only;
-    uint8_t wc; /* enum rnic_wc_opcode */
-} opcodes[] = {
-#define ROW(first, middle, last, only, wc) { ROCE_OP_RC_##first, ROCE_OP_RC_##middle, ROCE_OP_RC_##last, ROCE_OP_RC_##only, RNIC_WC_##wc }
-    [RNIC_WR_WRITE]     = ROW(WRITE_FIRST,  WRITE_MIDDLE, WRITE_LAST,     WRITE_ONLY,     RDMA_WRITE),
-    [RNIC_WR_WRITE_IMM] = ROW(WRITE_FIRST,  WRITE_MIDDLE, WRITE_LAST_IMM, WRITE_ONLY_IMM, RDMA_WRITE),
-    [RNIC_WR_SEND]      = ROW(SEND_FIRST,   SEND_MIDDLE,  SEND_LAST,      SEND_ONLY,      SEND),
-    [RNIC_WR_SEND_IMM]  = ROW(SEND_FIRST,   SEND_MIDDLE,  SEND_LAST_IMM,  SEND_ONLY_IMM,  SEND),
-    [RNIC_WR_SEND_INV]  = ROW(SEND_FIRST,   SEND_MIDDLE,  SEND_LAST_INV,  SEND_ONLY_INV,  SEND),
-    [RNIC_WR_READ]      = ROW(READ_REQUEST, READ_REQUEST, READ_REQUEST,   READ_REQUEST,   RDMA_READ),
-    [RNIC_WR_CMP_SWAP]  = ROW(CMP_SWAP,     CMP_SWAP,     CMP_SWAP,       CMP_SWAP,       COMP_SWAP),
-    [RNIC_WR_FETCH_ADD] = ROW(FETCH_ADD,    FETCH_ADD,    FETCH_ADD,      FETCH_ADD,      FETCH_ADD),
-    [RNIC_WR_LOCAL_INV] = { 0, 0, 0, 0, RNIC_WC_LOCAL_INV },
-    [RNIC_WR_BIND_MW]   = { 0, 0, 0, 0, RNIC_WC_BIND_MW },
-    [RNIC_WR_FLUSH]     = ROW(FLUSH,        FLUSH,        FLUSH,          FLUSH,          FLUSH),
-    [RNIC_WR_ATOMIC_WRITE] = ROW(ATOMIC_WRITE, ATOMIC_WRITE, ATOMIC_WRITE, ATOMIC_WRITE,  ATOMIC_WRITE),
-#undef ROW
+static const uint8_t wc_opcodes[] = {
+    [RNIC_WR_WRITE]        = RNIC_WC_RDMA_WRITE,
+    [RNIC_WR_WRITE_IMM]    = RNIC_WC_RDMA_WRITE,
+    [RNIC_WR_SEND]         = RNIC_WC_SEND,
+    [RNIC_WR_SEND_IMM]     = RNIC_WC_SEND,
+    [RNIC_WR_SEND_INV]     = RNIC_WC_SEND,
+    [RNIC_WR_READ]         = RNIC_WC_RDMA_READ,
+    [RNIC_WR_CMP_SWAP]     = RNIC_WC_COMP_SWAP,
+    [RNIC_WR_FETCH_ADD]    = RNIC_WC_FETCH_ADD,
+    [RNIC_WR_LOCAL_INV]    = RNIC_WC_LOCAL_INV,
+    [RNIC_WR_BIND_MW]      = RNIC_WC_BIND_MW,
+    [RNIC_WR_FLUSH]        = RNIC_WC_FLUSH,
+    [RNIC_WR_ATOMIC_WRITE] = RNIC_WC_ATOMIC_WRITE,
 };
 /* clang-format on */
 
@@ -125,7 +120,7 @@ void rnic_requester_complete(struct rnic_requester *req, enum rnic_wc_status sta
     struct rnic_wc wc = {
         .wr_id = wqe->wr_id,
         .status = status,
-        .opcode = (enum rnic_wc_opcode)opcodes[wqe->opcode].wc,
+        .opcode = (enum rnic_wc_opcode)wc_opcodes[wqe->opcode],
         .byte_len = wqe->len,
     };
     bool tell = status != RNIC_WC_SUCCESS || (wqe->flags & RNIC_SEND_SIGNALED);
@@ -229,21 +224,11 @@ void rnic_requester_settle(struct rnic_requester *req, uint64_t now)
         rnic_retry_disarm(&req->retry);
 }
 
-/* Whether the service has the packets of an operation (man ibv_post_send.3 lists SEND with
- * Invalidate for UC; the wire has no such opcode: R162). A local operation has none. */
-static bool in_service(enum roce_svc svc, enum rnic_wr_opcode opcode)
-{
-    if ((unsigned)opcode >= sizeof(opcodes) / sizeof(opcodes[0]))
-        return true; /* rnic_sq_post() refuses it */
-    return rnic_wr_is_local(opcode) ||
-           roce_opcode_in(opcodes[opcode].only, svc)->kind != ROCE_KIND_RESERVED;
-}
-
 enum rnic_sq_post rnic_requester_post(struct rnic_requester *req, const struct rnic_send_wr *wr)
 {
     enum rnic_sq_post posted;
 
-    if (!in_service(req->attr.svc, wr->opcode))
+    if (!rnic_request_in_service(req->attr.svc, wr->opcode))
         return RNIC_SQ_INVALID;
     posted = rnic_sq_post(&req->sq, wr, req->attr.path_mtu);
     if (posted == RNIC_SQ_POSTED) {
@@ -356,144 +341,6 @@ bool rnic_requester_is_quiet(const struct rnic_requester *req)
     return wqe->opcode == RNIC_WR_WRITE && wqe->psn_cnt == 1 && req->nxt == req->max;
 }
 
-/* What all requests share (R043-R045, R057, R179); `opcode` is that of RC. Only a reliable service
- * asks for acknowledgements (R042). */
-static void begin_request(const struct rnic_requester *req, struct roce_pkt *pkt,
-                          const struct rnic_swqe *wqe, uint8_t opcode, bool ackreq)
-{
-    pkt->op = roce_opcode_in(opcode, req->attr.svc);
-    pkt->bth = (struct roce_bth){
-        .opcode = pkt->op->value,
-        .migreq = 1,
-        .pkey = req->attr.pkey,
-        .dest_qp = req->attr.dest_qpn,
-        .ackreq = ackreq && !RNIC_FAULT(ACKREQ_NEVER) && req->attr.svc != ROCE_SVC_UC,
-        .psn = rnic_pos_psn(req->attr.sq_psn, req->nxt).v &
-               (RNIC_FAULT(PSN_TOP) ? ROCE_PSN_MASK >> 1 : ROCE_PSN_MASK),
-    };
-    if (req->attr.svc == ROCE_SVC_XRC)
-        pkt->xrceth = (struct roce_xrceth){.srqn = wqe->srqn};
-    pkt->payload = NULL;
-    pkt->payload_len = 0;
-}
-
-/* A READ from nxt on: all of it, or what is still missing (R058, R112, R140). */
-static void put_read(struct rnic_requester *req, struct roce_pkt *pkt, struct rnic_swqe *wqe)
-{
-    uint32_t off = (uint32_t)(req->nxt - wqe->pos) * req->attr.path_mtu;
-
-    begin_request(req, pkt, wqe, ROCE_OP_RC_READ_REQUEST, true);
-    pkt->reth =
-        (struct roce_reth){.va = wqe->va + off, .rkey = wqe->rkey, .dma_len = wqe->len - off};
-    if (RNIC_FAULT(READ_TAIL))
-        pkt->reth.va = wqe->va;
-    wqe->asked = req->nxt;
-    req->fetch_cnt++;
-    req->fetch_psns += rnic_swqe_end(wqe) - req->nxt;
-    req->nxt = rnic_swqe_end(wqe);
-}
-
-/* R037, R059. */
-static void put_atomic(struct rnic_requester *req, struct roce_pkt *pkt,
-                       const struct rnic_swqe *wqe)
-{
-    begin_request(req, pkt, wqe, opcodes[wqe->opcode].only, true);
-    pkt->atomiceth = (struct roce_atomiceth){
-        .va = wqe->va, .rkey = wqe->rkey, .swap_add = wqe->swap_add, .compare = wqe->compare};
-    if (RNIC_FAULT(SWAP_OPERANDS)) {
-        pkt->atomiceth.swap_add = wqe->compare;
-        pkt->atomiceth.compare = wqe->swap_add;
-    }
-    if (wqe->opcode == RNIC_WR_FETCH_ADD)
-        pkt->atomiceth.compare = 0; /* means nothing there */
-    req->fetch_cnt++;
-    req->fetch_psns++;
-    req->nxt++;
-}
-
-/* A19: R126. The data of an ATOMIC WRITE is taken as that of a WRITE: false if it may not be read.
- */
-static bool put_a19(struct rnic_requester *req, struct roce_pkt *pkt, struct rnic_swqe *wqe,
-                    uint8_t *scratch)
-{
-    const uint8_t *payload = NULL;
-
-    if (wqe->opcode == RNIC_WR_ATOMIC_WRITE &&
-        rnic_sq_gather(&req->sq, wqe, 0, wqe->len, req->host, req->qp, scratch, &payload) !=
-            RNIC_MEM_OK) {
-        wqe->status = RNIC_WC_LOC_PROT_ERR;
-        return false;
-    }
-    begin_request(req, pkt, wqe, opcodes[wqe->opcode].only, true);
-    pkt->reth = (struct roce_reth){.va = wqe->va, .rkey = wqe->rkey, .dma_len = wqe->len};
-    if (wqe->opcode == RNIC_WR_FLUSH) {
-        pkt->feth = (struct roce_feth){.plt = RNIC_SWQE_FLUSH_TYPE(wqe->extra),
-                                       .sel = RNIC_SWQE_FLUSH_LEVEL(wqe->extra)};
-    } else {
-        pkt->payload = payload;
-        pkt->payload_len = wqe->len;
-    }
-    req->fetch_cnt++;
-    req->fetch_psns++;
-    req->nxt++;
-    return true;
-}
-
-static uint8_t data_opcode(const struct rnic_swqe *wqe, bool first, bool last)
-{
-    if (first)
-        return last ? opcodes[wqe->opcode].only : opcodes[wqe->opcode].first;
-    return last && !RNIC_FAULT(LAST_OPCODE) ? opcodes[wqe->opcode].last
-                                            : opcodes[wqe->opcode].middle;
-}
-
-/* Whether the First of a message asks for an ACK because credits are limited: decided when it is
- * sent for the first time, and the same ever after (R153). */
-static bool asks_for_credit(const struct rnic_requester *req, struct rnic_swqe *wqe)
-{
-    if (req->nxt == req->max && req->limited && rnic_wr_uses_rq(wqe->opcode))
-        wqe->flags |= RNIC_SWQE_ASKS;
-    return (wqe->flags & RNIC_SWQE_ASKS) != 0;
-}
-
-/* A packet of a SEND or WRITE (R027, R038, R041, R127, R128); false if the memory that it would
- * carry may not be read. */
-static bool put_data(struct rnic_requester *req, struct roce_pkt *pkt, struct rnic_swqe *wqe,
-                     uint8_t *scratch)
-{
-    uint32_t k = (uint32_t)(req->nxt - wqe->pos);
-    uint32_t off = k * req->attr.path_mtu;
-    bool last = k == wqe->psn_cnt - 1;
-    uint32_t len = last ? wqe->len - off : req->attr.path_mtu;
-    bool asks = last || req->nxt % RNIC_ACK_EVERY == RNIC_ACK_EVERY - 1 ||
-                (k == 0 && asks_for_credit(req, wqe));
-    const uint8_t *payload = NULL;
-
-    if (RNIC_FAULT(LAST_SHORT) && last && len > 1)
-        len--;
-    if (RNIC_FAULT(RESEND_BYTES) && req->nxt < req->max && wqe->len >= len)
-        off = off ? 0 : wqe->len - len;
-    if (len && rnic_sq_gather(&req->sq, wqe, off, len, req->host, req->qp, scratch, &payload) !=
-                   RNIC_MEM_OK) {
-        wqe->status = RNIC_WC_LOC_PROT_ERR;
-        return false;
-    }
-    begin_request(req, pkt, wqe, data_opcode(wqe, k == 0, last), asks);
-    pkt->payload = payload;
-    pkt->payload_len = len;
-    pkt->bth.se = last && !RNIC_FAULT(SE_LOST) && (wqe->flags & RNIC_SEND_SOLICITED) &&
-                  rnic_wr_uses_rq(wqe->opcode);
-    if (roce_opcode_has(pkt->op, ROCE_HDR_RETH))
-        pkt->reth = (struct roce_reth){
-            .va = wqe->va, .rkey = wqe->rkey, .dma_len = wqe->len + RNIC_FAULT(RETH_LEN)};
-    if (roce_opcode_has(pkt->op, ROCE_HDR_IMMDT))
-        pkt->immdt.imm = RNIC_FAULT(IMM_LOST) ? 0 : wqe->extra;
-    if (roce_opcode_has(pkt->op, ROCE_HDR_IETH))
-        pkt->ieth.rkey = wqe->extra;
-    req->nxt++;
-    return true;
-}
-
 /* What the packet up to nxt, of the WQE at cur, was to who watches. */
 static void tell_sent(const struct rnic_requester *req, const struct rnic_swqe *wqe, bool again,
                       bool first)
@@ -518,12 +365,7 @@ bool rnic_requester_output(struct rnic_requester *req, struct roce_pkt *pkt, uin
     wqe = rnic_sq_wqe(&req->sq, req->cur);
     again = req->nxt < req->max;
     first = req->nxt == wqe->pos;
-    if (wqe->opcode == RNIC_WR_READ) {
-        put_read(req, pkt, wqe);
-    } else if (rnic_wr_is_atomic(wqe->opcode)) {
-        put_atomic(req, pkt, wqe);
-    } else if (rnic_wr_is_a19(wqe->opcode) ? !put_a19(req, pkt, wqe, scratch)
-                                           : !put_data(req, pkt, wqe, scratch)) {
+    if (!rnic_request_put(req, pkt, wqe, scratch)) {
         run_local(req);
         return false;
     }

@@ -6,8 +6,7 @@
 
 Fails if a field does not fire where the table says, if Wireshark does not know one, and if the plugin has a
 field of the analysis that is not in the table; if a link leads to a frame without a link back; if a number
-cannot be drawn as an I/O graph; if a filter of the profile in plugin/profile is not taken; and if README.md
-next to this script names a test that is not there.
+cannot be drawn as an I/O graph; and if a filter of the profile in plugin/profile is not taken.
 """
 import argparse
 import collections
@@ -124,9 +123,6 @@ LINKS = [
 # What an I/O graph can take.
 DRAWN = re.compile("FT_(UINT|INT|RELATIVE_TIME)")
 PROFILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../plugin/profile/RoCE")
-TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
-WEAKNESSES = 19  # of the built-in dissector: B1 to B19
-README = os.path.join(os.path.dirname(os.path.abspath(__file__)), "README.md")
 CONNECTION = "roce.stream eq 1 or roce.cm.stream eq 1"  # what the menu Conversation Filter makes
 # Wireshark's reassembly asks for these; nothing sets them, because each packet is placed once.
 SILENT = {"roce.message." + name for name in
@@ -206,30 +202,6 @@ def connection(shark, path):
     return [] if got == want and 0 < messages < len(got) else [f"{CONNECTION}: frames {got}, not {want}"]
 
 
-def has(file, words):
-    """Whether a script of this folder, or a file from the top of the repository on, has these words."""
-    path = os.path.join(TOP, file) if "/" in file else os.path.join(os.path.dirname(README), file + ".py")
-    if not os.path.exists(path):
-        return False
-    with open(path, encoding="utf-8") as text:
-        return bool(words) and words in text.read()
-
-
-def stale():
-    """Rows of README.md that name what is not there, and weaknesses that have none."""
-    wrong, seen = [], set()
-    with open(README, encoding="utf-8") as readme:
-        for line in readme:
-            cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-            if not line.startswith("| ") or cells[1:] == ["shown by"]:
-                continue
-            seen.add(cells[0].split()[0])
-            wrong += [f"README.md: {cells[0]}: no {test}" for test in cells[1].split("; ")
-                      if not has(*test.partition(": ")[::2])]
-    return wrong + [f"README.md: no row of B{number}" for number in range(1, WEAKNESSES + 1)
-                    if f"B{number}" not in seen]
-
-
 def main():
     args = argparse.ArgumentParser()
     args.add_argument("--plugins", required=True)
@@ -260,7 +232,6 @@ def main():
         numbers = sorted(field for field in shown if DRAWN.match(types.get(field, "")))
         demo = shark.file(traces["demo-conversation"])
         wrong += back + back_too + graphs(shark, merged, numbers) + refused(shark, demo) + connection(shark, demo)
-    wrong += stale()
     for line in wrong:
         print(line)
     print(f"{len(FEATURES)} features, {len(shown)} fields, {len(where)} captures, {links + more} links, "

@@ -50,8 +50,6 @@ void roce_aeth_add(const struct roce_aeth *aeth, tvbuff_t *tvb, int offset, prot
     enum roce_syndrome_kind kind = roce_syndrome_kind(aeth->syndrome);
     uint8_t code = roce_syndrome_code(aeth->syndrome);
     proto_item *item = proto_tree_add_uint(tree, hf_kind, tvb, offset, 1, kind);
-    uint64_t ns;
-    nstime_t wait;
 
     proto_item_set_generated(item);
     switch (kind) {
@@ -61,10 +59,7 @@ void roce_aeth_add(const struct roce_aeth *aeth, tvbuff_t *tvb, int offset, prot
         item = proto_tree_add_uint(tree, hf_credits, tvb, offset, 1, roce_credits(code));
         break;
     case ROCE_SYN_RNR:
-        ns = roce_rnr_ns(code);
-        wait = (nstime_t){.secs = 0, .nsecs = (int)ns}; /* at most 655 ms */
-        item = proto_tree_add_time_format_value(tree, hf_rnr_wait, tvb, offset, 1, &wait,
-                                                "0.%09d seconds", wait.nsecs);
+        item = roce_ws_add_time(tree, hf_rnr_wait, tvb, offset, 1, roce_rnr_ns(code));
         break;
     case ROCE_SYN_NAK: item = proto_tree_add_uint(tree, hf_nak, tvb, offset, 1, code); break;
     case ROCE_SYN_RESERVED: return;

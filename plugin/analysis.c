@@ -75,15 +75,10 @@ static void add_big(const struct out *out, int field, uint64_t value)
             proto_tree_add_uint64(out->tree, hf[field], out->tvb, 0, 0, value));
 }
 
-/* In words of our own: those of Wireshark are other ones from 4.6 on. */
 static void add_time(const struct out *out, int field, uint64_t ns)
 {
-    nstime_t t = {.secs = (time_t)(ns / 1000000000u), .nsecs = (int)(ns % 1000000000u)};
-
     if (ns != ROCE_NEVER_NS && roce_fields_is_read(out->tree, asked[field]))
-        proto_item_set_generated(proto_tree_add_time_format_value(out->tree, hf[field], out->tvb, 0,
-                                                                  0, &t, "%" PRIu64 ".%09d seconds",
-                                                                  ns / 1000000000u, t.nsecs));
+        proto_item_set_generated(roce_ws_add_time(out->tree, hf[field], out->tvb, 0, 0, ns));
 }
 
 static void add_link(const struct out *out, int field, uint32_t frame)
@@ -241,6 +236,17 @@ static void add_message(const struct out *out, const struct roce_track_frame *f)
         add_big(out, HF_GOODPUT, (uint64_t)((double)r->done_bytes * 8e9 / (double)r->message_time));
 }
 
+/* Before the first acknowledgement nobody knows how many PSNs are in flight. */
+static void add_flight(const struct out *out, enum roce_kind kind, const struct roce_flow_result *r)
+{
+    if (r->psns_in_flight || (r->requests_in_flight == 0 && r->bytes_in_flight == 0))
+        add_num(out, HF_PSNS_FLYING, r->psns_in_flight);
+    add_big(out, HF_BYTES_FLYING, r->bytes_in_flight);
+    add_num(out, HF_REQS_FLYING, r->requests_in_flight);
+    if (r->reads_in_flight || kind == ROCE_KIND_READ_RESP || kind == ROCE_KIND_ATOMIC_ACK)
+        add_num(out, HF_READS_FLYING, r->reads_in_flight);
+}
+
 static void add_transport(const struct out *out, const struct roce_pkt *pkt,
                           const struct roce_track_frame *f)
 {
@@ -271,10 +277,7 @@ static void add_transport(const struct out *out, const struct roce_pkt *pkt,
     add_time(out, HF_RTT, r->rtt);
     add_time(out, HF_RESPONSE_TIME, r->response_time);
     add_loss(out, f);
-    add_num(out, HF_PSNS_FLYING, r->psns_in_flight);
-    add_big(out, HF_BYTES_FLYING, r->bytes_in_flight);
-    add_num(out, HF_REQS_FLYING, r->requests_in_flight);
-    add_num(out, HF_READS_FLYING, r->reads_in_flight);
+    add_flight(out, pkt->op->kind, r);
     add_message(out, f);
 }
 
@@ -283,11 +286,9 @@ void roce_analysis_add(const struct roce_pkt *pkt, const struct roce_track_frame
 {
     const struct roce_flow_result *r = &frame->result;
     struct out top = {.tree = tree, .tvb = tvb}, out = {.tvb = tvb};
-    proto_item *item;
 
     add_connection(&top, frame);
-    out.tree = proto_tree_add_subtree(tree, tvb, 0, 0, ett_analysis, &item, "RDMA analysis");
-    proto_item_set_generated(item);
+    out.tree = proto_item_add_subtree(add_mark(&top, HF_ANALYSIS), ett_analysis);
     if (r->flags & (ROCE_AN_REQUEST | ROCE_AN_RESPONSE) && pkt->op->svc != ROCE_SVC_UD)
         add_transport(&out, pkt, frame);
     if (r->flags & ROCE_AN_CM)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "expert.h"
 
+#include <string.h>
+
 static expert_field ei_defect[ROCE_DEFECT_CNT];
 /* A finding may weigh less than its rule: the same filter name, registered once a severity. */
 static expert_field ei_rule[ROCE_RULE_CNT][ROCE_SEV_CNT];
@@ -45,6 +47,12 @@ static unsigned fill_defects(ei_register_info *regs)
     return ROCE_DEFECT_CNT;
 }
 
+/* Between the id of a rule and its text. */
+static const char *lead(const struct roce_rule_info *rule)
+{
+    return roce_expert_is_norm(rule) ? " broken: " : ": ";
+}
+
 static unsigned fill_rules(ei_register_info *regs)
 {
     static const int severity[ROCE_SEV_CNT] = {
@@ -62,9 +70,14 @@ static unsigned fill_rules(ei_register_info *regs)
         for (unsigned s = 0; s <= info->severity; s++)
             fill(&regs[cnt++], &ei_rule[i][s], g_strdup_printf("roce.rule.%s", info->id),
                  info->severity == ROCE_SEV_NOTE ? PI_SEQUENCE : PI_PROTOCOL, severity[s],
-                 info->text);
+                 g_strdup_printf("%s%s%s", info->id, lead(info), info->text));
     }
     return cnt;
+}
+
+bool roce_expert_is_norm(const struct roce_rule_info *rule)
+{
+    return rule->severity != ROCE_SEV_NOTE && !strstr(rule->id, "-OBS-");
 }
 
 void roce_expert_register(int proto)
@@ -73,8 +86,8 @@ void roce_expert_register(int proto)
         {&hf_rule_id,
          {"Rule", "roce.rule", FT_STRINGZ, BASE_NONE, NULL, 0, "Id of a conformance rule", HFILL}},
         {&hf_rule_text,
-         {"What holds", "roce.rule.text", FT_STRINGZ, BASE_NONE, NULL, 0,
-          "The rule, or for a note what happened", HFILL}},
+         {"In words", "roce.rule.text", FT_STRINGZ, BASE_NONE, NULL, 0,
+          "What ought to be, or of a note what happened", HFILL}},
         {&hf_rule_source,
          {"Source", "roce.rule.source", FT_STRINGZ, BASE_NONE, NULL, 0, "Where the rule was found",
           HFILL}},
@@ -138,7 +151,7 @@ void roce_expert_add_findings(const struct roce_track_finding *first, tvbuff_t *
 
         roce_finding_text(f, text, sizeof(text));
         proto_item_set_generated(item);
-        expert_add_info_format(pinfo, item, field_of(f), "%s: %s", rule->id, text);
+        expert_add_info_format(pinfo, item, field_of(f), "%s%s%s", rule->id, lead(rule), text);
         sub = proto_item_add_subtree(item, ett_rule);
         item = proto_tree_add_string(sub, hf_rule_text, tvb, 0, 0, rule->text);
         proto_item_set_generated(item);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "fields.h"
 
-static int *hf[ROCE_BLOCK_CNT]; /* one id a field, in the order of the table */
+/* One id a field, in the order of the table; last that of the header itself. */
+static int *hf[ROCE_BLOCK_CNT];
 static const header_field_info **asked[ROCE_BLOCK_CNT]; /* what Wireshark knows of each */
 static int ett[ROCE_BLOCK_CNT];
 
@@ -90,18 +91,29 @@ static void describe(hf_register_info *info, int *id, const struct roce_hdr_info
                        << (bytes * 8 - field->bit - field->width);
 }
 
+/* A header is a field, too: `roce.reth` finds the packets that have one. */
+static void describe_header(hf_register_info *info, int *id, const struct roce_hdr_info *hdr)
+{
+    *id = -1;
+    info->p_id = id;
+    info->hfinfo = (header_field_info){
+        hdr->title, g_strdup_printf("roce.%s", hdr->id), FT_NONE, BASE_NONE, NULL, 0, NULL, HFILL};
+}
+
 static void register_block(int proto, roce_block block)
 {
     const struct roce_hdr_info *info = info_of(block);
-    hf_register_info *regs = g_new0(hf_register_info, info->field_cnt);
+    unsigned cnt = info->field_cnt + 1u;
+    hf_register_info *regs = g_new0(hf_register_info, cnt);
     int **subtree = g_new0(int *, 1);
 
-    hf[block] = g_new0(int, info->field_cnt);
+    hf[block] = g_new0(int, cnt);
     for (unsigned i = 0; i < info->field_cnt; i++)
         describe(&regs[i], &hf[block][i], info, &info->fields[i]);
-    proto_register_field_array(proto, regs, info->field_cnt);
-    asked[block] = g_new0(const header_field_info *, info->field_cnt);
-    for (unsigned i = 0; i < info->field_cnt; i++)
+    describe_header(&regs[info->field_cnt], &hf[block][info->field_cnt], info);
+    proto_register_field_array(proto, regs, (int)cnt);
+    asked[block] = g_new0(const header_field_info *, cnt);
+    for (unsigned i = 0; i < cnt; i++)
         asked[block][i] = proto_registrar_get_nth((guint)hf[block][i]);
     ett[block] = -1;
     subtree[0] = &ett[block];
@@ -124,18 +136,21 @@ bool roce_fields_is_read(proto_tree *tree, const header_field_info *field)
 void roce_fields_add(roce_block block, tvbuff_t *tvb, int offset, proto_tree *tree)
 {
     const struct roce_hdr_info *info = info_of(block);
+    unsigned header = info->field_cnt;
     bool whole = tvb_bytes_exist(tvb, offset, info->len); /* else Wireshark is to say so */
     proto_tree *sub = NULL;
 
-    for (unsigned i = 0; i < info->field_cnt; i++) {
+    for (unsigned i = 0; i <= info->field_cnt; i++) {
         const struct roce_field *field = &info->fields[i];
 
         if (whole && !roce_fields_is_read(tree, asked[block][i]))
             continue;
         if (!sub)
-            sub =
-                proto_tree_add_subtree(tree, tvb, offset, info->len, ett[block], NULL, info->title);
-        proto_tree_add_item(sub, hf[block][i], tvb, offset + field->byte, (int)bytes_of(field),
-                            ENC_BIG_ENDIAN);
+            sub = proto_item_add_subtree(
+                proto_tree_add_item(tree, hf[block][header], tvb, offset, info->len, ENC_NA),
+                ett[block]);
+        if (i < header)
+            proto_tree_add_item(sub, hf[block][i], tvb, offset + field->byte, (int)bytes_of(field),
+                                ENC_BIG_ENDIAN);
     }
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reports over what went wrong: packets sent again, requests refused, rules broken. */
+#include <stdio.h>
 #include <string.h>
 
+#include "expert.h"
 #include "report.h"
 #include "wire/codes.h"
 
@@ -159,6 +161,7 @@ static void rule_print(const void *row, struct roce_report *report)
 {
     const struct rule *rule = (const struct rule *)row;
     const struct roce_rule_info *info = roce_rule_info(rule->finding.rule);
+    char text[400];
 
     roce_report_text(report, info->id);
     roce_report_text(report, roce_severity_name(rule->finding.severity));
@@ -166,13 +169,14 @@ static void rule_print(const void *row, struct roce_report *report)
     roce_report_num(report, rule->first);
     roce_report_num(report, rule->last);
     roce_report_text(report, rule->finding.known ? rule->finding.known : "");
-    roce_report_text(report, info->text);
+    snprintf(text, sizeof(text), "%s%s", roce_expert_is_norm(info) ? "broken: " : "", info->text);
+    roce_report_text(report, text);
 }
 
 static const struct roce_report_column rule_columns[] = {
     {"Rule", 12, false},       {"Severity", 8, false},   {"Count", 8, true},
     {"First frame", 11, true}, {"Last frame", 10, true}, {"Known as", 8, false},
-    {"What holds", 20, false},
+    {"In words", 20, false},
 };
 
 static struct roce_report rule_report = {

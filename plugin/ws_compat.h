@@ -51,4 +51,19 @@ typedef gboolean roce_ws_bool;
 #define ROCE_WS_SENDS_ARE_WHOLE(info) ((void)(info))
 #endif
 
+/* A duration, in the words that Wireshark itself has for it until 4.4: there they are made only
+ * where somebody looks. */
+static inline proto_item *roce_ws_add_time(proto_tree *tree, int field, tvbuff_t *tvb, int offset,
+                                           int len, uint64_t ns)
+{
+    nstime_t t = {.secs = (time_t)(ns / 1000000000u), .nsecs = (int)(ns % 1000000000u)};
+
+#if ROCE_WS_AT_LEAST(4, 6)
+    return proto_tree_add_time_format_value(tree, field, tvb, offset, len, &t,
+                                            "%" PRIu64 ".%09d seconds", ns / 1000000000u, t.nsecs);
+#else
+    return proto_tree_add_time(tree, field, tvb, offset, len, &t);
+#endif
+}
+
 #endif

@@ -21,6 +21,9 @@ SEND5 = roce(bth(0x04, 0x11, 7, pad=3) + b"hello" + bytes(3))
 WRITE = roce(bth(0x0A, 0x11, 7) + reth(0x1000, 0x99, 8) + b"\x01\x02\x03\x04\x00\x00\x00\x01")
 BAD = SEND5[:-6] + bytes([SEND5[-6] ^ 1]) + SEND5[-5:]
 TORN = fragments(roce(bth(0x04, 0x11, 7) + bytes(64)), 64)
+WINDOW = [roce(bth(0x04, 0x22, psn, ackreq=1) + b"data") for psn in (7, 8)]
+WINDOW_ON = [roce(bth(0x04, 0x22, psn, ackreq=1) + b"data") for psn in (9, 10)]
+ACK = roce(bth(0x11, 0x11, 8) + aeth(2), 1)
 CNP = roce(bth(0x81, 0x118, 0, byte4=0x40) + bytes(16))
 NVME = bytes([0x7F, 0x40, 0x05, 0x00, 0x01]) + bytes(59)  # fabrics command: connect
 RPC = struct.pack(">IIII", 0x11223344, 1, 32, 0) + bytes(12) + struct.pack(
@@ -124,6 +127,16 @@ CASES = [
       "_ws.col.Source": "LID: 7"}, None),
     ("an expert info where only expert infos are asked for", pcap([BAD]),
      ["-Y", "_ws.expert.severity >= 0x800000"], {"frame.number": "1"}, None),
+    ("a broken rule does not read as if it held", pcap([roce(bth(0x04, 0x22, 7, ackreq=1) + b"data"), BAD]), [],
+     {"_ws.expert.message": "*ALL-ICRC-017 broken: icrc: the ICRC fits the packet"}, None),
+    ("what happened is not called broken", pcap(WINDOW + [ACK, roce(bth(0x11, 0x11, 9) + aeth(3), 1)]), [],
+     {"_ws.expert.message": "*a response answers no request of this capture"}, None),
+    ("a header of a packet is a field", pcap([SEND5, WRITE]), [],
+     {"roce.bth": "*", "roce.reth": "*", "roce.deth": None, "roce.analysis": "*"}, None),
+    ("no number of PSNs in flight before any is acknowledged", pcap(WINDOW), [],
+     {"roce.analysis.psns_in_flight": None, "roce.analysis.requests_in_flight": "2"}, None),
+    ("PSNs in flight once one was acknowledged", pcap(WINDOW + [ACK, *WINDOW_ON]), [],
+     {"roce.analysis.psns_in_flight": "2", "roce.analysis.requests_in_flight": "2"}, None),
     ("the severity where only its column is asked for", pcap([BAD]),
      ["-o", 'gui.column.format:"expert","%a"'], {"_ws.col.expert": "*"}, None),
     ("nothing of ours is asked for", pcap([BAD]), [], {"frame.protocols": "*roce*"}, None),

@@ -564,6 +564,61 @@ static void r208_closed_during_read(void)
     pair_free(&pair);
 }
 
+/* R208: however a window closes while a WRITE through it arrives, not one more byte is written: it
+ * is deleted, invalidated, or bound again, after which its old key is none although it opens the
+ * same.
+ */
+static void r208_closed_during_write(void)
+{
+    enum how { DELETED, INVALIDATED, REBOUND };
+    static const struct {
+        enum kind kind;
+        enum how how;
+    } rows[] = {{TYPE_1, DELETED},      {TYPE_1, REBOUND},      {TYPE_2B, DELETED},
+                {TYPE_2B, INVALIDATED}, {TYPE_2A, INVALIDATED}, {TYPE_2A, DELETED}};
+    const struct simnet_path slow = {.bps = UINT64_C(1000000000), .delay_ns = 1000};
+    static uint8_t then[PAIR_MEM];
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct rnic_send_wr wr;
+
+        begin(rows[i].kind);
+        simnet_paths(&pair.net, &slow);
+        wr = bind_wr(pair.side[1].mr, PAIR_IOVA, PAIR_MEM, WRITE);
+        EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_OK);
+        pair_expect_wc(pair.side[1].send_cq[0], 77, RNIC_WC_SUCCESS);
+        wr = (struct rnic_send_wr){.wr_id = 1,
+                                   .opcode = RNIC_WR_WRITE,
+                                   .flags = RNIC_SEND_SIGNALED,
+                                   .sge = &(struct rnic_sge){PAIR_IOVA, 512 * 1024, PAIR_KEY},
+                                   .sge_cnt = 1,
+                                   .remote_addr = PAIR_IOVA,
+                                   .rkey = rnic_mw_rkey(mw)};
+        EXPECT_EQ(rnic_post_send(pair.side[0].qp[0], &wr), RNIC_OK);
+        CU_ASSERT(!simnet_run(&pair.net, pair.net.now + 100000)); /* it is under way */
+        if (rows[i].how == DELETED) {
+            EXPECT_EQ(rnic_mw_del(mw), RNIC_OK);
+        } else {
+            wr = rows[i].how == REBOUND ? bind_wr(pair.side[1].mr, PAIR_IOVA, PAIR_MEM, WRITE)
+                                        : (struct rnic_send_wr){.wr_id = 77,
+                                                                .opcode = RNIC_WR_LOCAL_INV,
+                                                                .flags = RNIC_SEND_SIGNALED,
+                                                                .invalidate_key = rnic_mw_rkey(mw)};
+            EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_OK);
+            pair_expect_wc(pair.side[1].send_cq[0], 77, RNIC_WC_SUCCESS);
+        }
+        CU_ASSERT(memcmp(pair.side[0].mem, pair.side[1].mem, 1024) == 0);
+        memcpy(then, pair.side[1].mem, PAIR_MEM);
+        CU_ASSERT(pair_run(&pair, 10 * PAIR_T));
+        CU_ASSERT(memcmp(then, pair.side[1].mem, PAIR_MEM) == 0);
+        pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_REM_ACCESS_ERR);
+        EXPECT_EQ(pair_state(&pair, 1, 0), RNIC_QPS_ERR);
+        if (rows[i].how == REBOUND) /* of any QP of the PD */
+            EXPECT_EQ(use(1, RNIC_WR_WRITE, rnic_mw_rkey(mw), PAIR_IOVA, 8), RNIC_WC_SUCCESS);
+        pair_free(&pair);
+    }
+}
+
 /* Keys of windows are all different, of no region, and fill all bits; regions get none of theirs.
  */
 static void keys(void)
@@ -591,4 +646,5 @@ static void keys(void)
 SUITE("device.mw", TEST(r211_bounds), TEST(unbound), TEST(r210_scope), TEST(r210_checked_against),
       TEST(type_1_rebind), TEST(type_2_life), TEST(r213_invalidated), TEST(r213_end_of_the_qp),
       TEST(r211_bind_errors), TEST(type_2_bound_twice), TEST(refused), TEST(r213_region_in_use),
-      TEST(gone_before_the_bind), TEST(r209_zero_based), TEST(r208_closed_during_read), TEST(keys))
+      TEST(gone_before_the_bind), TEST(r209_zero_based), TEST(r208_closed_during_read),
+      TEST(r208_closed_during_write), TEST(keys))

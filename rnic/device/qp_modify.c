@@ -161,12 +161,10 @@ static void enter(struct rnic_qp *qp, enum rnic_qp_state state, bool tell_draine
             rnic_requester_start(&qp->req, &req);
         else if (qp->state == RNIC_QPS_SQE)
             rnic_requester_resume(&qp->req); /* R192 */
-        rnic_requester_drain(&qp->req, false);
         break;
     case RNIC_QPS_SQD:
         if (qp->state != RNIC_QPS_SQD)
             qp->drained = !tell_drained;
-        rnic_requester_drain(&qp->req, true);
         break;
     case RNIC_QPS_SQE: break; /* no row enters it */
     case RNIC_QPS_ERR:
@@ -175,6 +173,8 @@ static void enter(struct rnic_qp *qp, enum rnic_qp_state state, bool tell_draine
         break;
     }
     qp->state = state;
+    if (state == RNIC_QPS_RTS || state == RNIC_QPS_SQD)
+        rnic_requester_drain(&qp->req, state == RNIC_QPS_SQD); /* may end in ERR */
 }
 
 int rnic_qp_modify_mask(struct rnic_qp *qp, const struct rnic_qp_attr *attr, unsigned mask,

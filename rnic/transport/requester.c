@@ -100,11 +100,6 @@ void rnic_requester_resume(struct rnic_requester *req)
     req->started = true;
 }
 
-void rnic_requester_drain(struct rnic_requester *req, bool draining)
-{
-    req->draining = draining;
-}
-
 bool rnic_requester_drained(const struct rnic_requester *req)
 {
     return req->draining && req->una == req->max &&
@@ -197,7 +192,7 @@ static void run_local(struct rnic_requester *req)
         struct rnic_swqe *wqe = rnic_sq_wqe(&req->sq, req->cur);
 
         /* A queue that may have none outstanding can never send it. */
-        if (rnic_wr_is_fetch(wqe->opcode) && req->attr.max_rd_atomic == 0)
+        if (rnic_wr_is_fetch(wqe->opcode) && req->attr.max_rd_atomic == 0 && !req->draining)
             wqe->status = RNIC_WC_LOC_QP_OP_ERR;
         if (req->cur != req->sq.head)
             return;
@@ -211,6 +206,12 @@ static void run_local(struct rnic_requester *req)
         if (wqe->status == RNIC_WC_SUCCESS)
             rnic_requester_complete(req, RNIC_WC_SUCCESS);
     }
+}
+
+void rnic_requester_drain(struct rnic_requester *req, bool draining)
+{
+    req->draining = draining;
+    run_local(req);
 }
 
 void rnic_requester_settle(struct rnic_requester *req, uint64_t now)

@@ -139,7 +139,8 @@ void rnic_requester_flush(struct rnic_requester *req);
 /* SQE to RTS: sends again, beginning with the next PSN. The queue is empty. */
 void rnic_requester_resume(struct rnic_requester *req);
 
-/* SQD and back: no message is begun while draining (R191). */
+/* SQD and back: no message is begun while draining (R191). A local operation that waited for the
+ * end of it is done before this returns, and the host may be told of a failure. */
 void rnic_requester_drain(struct rnic_requester *req, bool draining);
 
 /* Draining, and every message begun is complete. */

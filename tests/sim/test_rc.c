@@ -55,6 +55,7 @@ static void one_random_run(uint64_t seed)
         path.jitter_ns = rng_below(&rng, 3000);
     if (rng_below(&rng, 3) == 0)
         path.bps = UINT64_C(1000000000) * (1 + rng_below(&rng, 100));
+    limits.drains = rng_below(&rng, 3) == 0;
     traffic_begin(seed, &limits, &path);
     traffic_run();
     traffic_check();

@@ -281,6 +281,31 @@ static void take_recv(unsigned side, unsigned qp)
     }
 }
 
+static enum rnic_qp_state state_of(unsigned side, unsigned qp)
+{
+    struct rnic_qp_view view;
+
+    rnic_qp_view(pair.side[side].qp[qp], &view);
+    return view.state;
+}
+
+static void go_to(unsigned side, unsigned qp, enum rnic_qp_state state)
+{
+    struct rnic_qp_attr attr = pair.side[side].attr[qp];
+
+    attr.state = state;
+    EXPECT_EQ(rnic_qp_modify(pair.side[side].qp[qp], &attr, pair.net.now), RNIC_OK);
+}
+
+/* Back sooner than away, so that little time is spent with all of them in SQD. */
+static void drain_or_go_on(unsigned side, unsigned qp)
+{
+    bool drains = state_of(side, qp) == RNIC_QPS_SQD;
+
+    if (rng_below(&rng, drains ? 8 : 120) == 0)
+        go_to(side, qp, drains ? RNIC_QPS_RTS : RNIC_QPS_SQD);
+}
+
 static void tick(void *ctx, uint64_t now)
 {
     (void)ctx;
@@ -298,6 +323,8 @@ static void tick(void *ctx, uint64_t now)
                     ;
             else if (rng_below(&rng, 12) == 0)
                 post_recv(side, qp);
+            if (limits.drains)
+                drain_or_go_on(side, qp);
         }
     }
 }
@@ -339,6 +366,8 @@ static void observe(void *ctx, const struct simnet_event *event)
     }
     if (at >= st->sent) {
         EXPECT_EQ(at, st->sent);
+        if (limits.drains && roce_opcode_starts(pkt->op)) /* R191: no new message */
+            EXPECT_EQ(state_of(side, qp), RNIC_QPS_RTS);
         st->sent = at + cnt;
         st->seen[at] = hash;
     } else if (pkt->op->kind != ROCE_KIND_READ || st->seen[at]) {
@@ -404,19 +433,27 @@ struct pair *traffic_begin(uint64_t seed, const struct traffic_limits *lim,
     return &pair;
 }
 
+static bool all_done(void)
+{
+    bool done = true;
+
+    for (unsigned s = 0; s < 2; s++)
+        for (unsigned q = 0; q < limits.qp_cnt; q++)
+            done = done && stream[s][q].done == limits.wr_cnt;
+    return done;
+}
+
 void traffic_run(void)
 {
-    /* A slow receiver may come to rest with WQEs still to be posted: the next tick posts some. */
-    for (unsigned i = 0; i < 400; i++) {
-        bool idle = true;
-
+    /* A slow receiver may come to rest with WQEs still to be posted, a QP in SQD: the next tick
+     * posts some, and goes on. */
+    for (unsigned i = 0; i < 400 && (i == 0 || !all_done()); i++)
         pair_run(&pair, LONG_TIME);
-        for (unsigned s = 0; s < 2; s++)
-            for (unsigned q = 0; q < limits.qp_cnt; q++)
-                idle = idle && stream[s][q].done == limits.wr_cnt;
-        if (idle)
-            return;
-    }
+    limits.drains = false;
+    for (unsigned s = 0; s < 2; s++)
+        for (unsigned q = 0; q < limits.qp_cnt; q++)
+            if (state_of(s, q) == RNIC_QPS_SQD)
+                go_to(s, q, RNIC_QPS_RTS);
 }
 
 /* R122, R123: each fetch-and-add of a stream found at least what the one before had added, which is
@@ -501,7 +538,8 @@ void traffic_check(void)
             }
         }
         EXPECT_EQ(rnic_deadline(pair.side[s].rnic), RNIC_NEVER); /* R151 */
-        CU_ASSERT(!rnic_event_get(pair.side[s].rnic, &event));
+        while (rnic_event_get(pair.side[s].rnic, &event))
+            EXPECT_EQ(event.type, RNIC_EVENT_SQ_DRAINED);
         EXPECT_EQ(c.retry_exceeded_err + c.rnr_retry_exceeded_err + c.bad_resp_err, 0);
         EXPECT_EQ(c.rx_no_qp + c.rx_bad_pkey, 0);
         check_requesters(s, &c);

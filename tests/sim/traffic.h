@@ -19,6 +19,7 @@ struct traffic_limits {
     enum roce_encap encap;
     struct pair_opts opts;
     bool slow_receiver; /* receive WQEs are posted late: RNR NAKs come */
+    bool drains;        /* QPs go to SQD and back at any time */
 };
 
 /*

@@ -487,6 +487,37 @@ static void r191_drain(void)
     freq_free(&fake);
 }
 
+/* R191, R132: a local operation waits in SQD as every other request that was not begun, and is done
+ * when the queue goes on, though nothing else happens; so is what can never be sent (R130). */
+static void r191_drain_before_local(void)
+{
+    freq_init(&fake);
+    freq_post(&fake, 1, RNIC_WR_SEND, 0, 8);
+    EXPECT_EQ(freq_out_all(&fake), 1);
+    rnic_requester_drain(&fake.req, true);
+    freq_post(&fake, 2, RNIC_WR_LOCAL_INV, 0, 0);
+    freq_post(&fake, 3, RNIC_WR_READ, 0, 8);
+    freq_ack(&fake, 0);
+    freq_expect_wc(&fake, 1, OK);
+    freq_expect_no_wc(&fake);
+    CU_ASSERT(rnic_requester_drained(&fake.req));
+    fake.req.attr.max_rd_atomic = 0; /* the user may say otherwise before it goes on */
+    rnic_requester_drain(&fake.req, true);
+    fake.req.attr.max_rd_atomic = 4;
+    rnic_requester_drain(&fake.req, false);
+    freq_expect_wc(&fake, 2, OK);
+    EXPECT_EQ(freq_out_all(&fake), 1);
+    freq_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, 1, 1, 8);
+    freq_expect_wc(&fake, 3, OK);
+    rnic_requester_drain(&fake.req, true);
+    fake.req.attr.max_rd_atomic = 0;
+    freq_post(&fake, 4, RNIC_WR_READ, 0, 8);
+    freq_expect_no_wc(&fake);
+    rnic_requester_drain(&fake.req, false);
+    freq_expect_wc(&fake, 4, RNIC_WC_LOC_QP_OP_ERR);
+    freq_free(&fake);
+}
+
 /* R189, R190: ERR flushes in order, RESET forgets and begins anew. */
 static void r189_flush_and_reset(void)
 {
@@ -519,4 +550,5 @@ SUITE("transport.requester", TEST(names), TEST(r127_opcode_sequence), TEST(r128_
       TEST(r131_fence), TEST(r132_local_invalidate), TEST(r134_credits),
       TEST(r135_credits_monotonic), TEST(r153_go_back_anywhere), TEST(r154_timeout_and_retries),
       TEST(r151_timer_stops), TEST(late_ack_after_timeout), TEST(r198_local_fault_in_its_turn),
-      TEST(r198_selective_signalling), TEST(r191_drain), TEST(r189_flush_and_reset))
+      TEST(r198_selective_signalling), TEST(r191_drain), TEST(r191_drain_before_local),
+      TEST(r189_flush_and_reset))

@@ -14,6 +14,7 @@
 #include "aeth.h"
 #include "analysis.h"
 #include "cm.h"
+#include "dc.h"
 #include "expert.h"
 #include "fields.h"
 #include "info.h"
@@ -155,7 +156,8 @@ static void add_icrc(const struct walk *w, packet_info *pinfo, proto_tree *tree)
                                                             : PROTO_CHECKSUM_VERIFY);
 }
 
-static void add_headers(const struct walk *w, proto_tree *tree)
+/* The headers up to the BTH. */
+static void add_outer(const struct walk *w, proto_tree *tree)
 {
     const struct roce_pkt *pkt = &w->pkt;
 
@@ -163,6 +165,13 @@ static void add_headers(const struct walk *w, proto_tree *tree)
         if (roce_pkt_has(pkt, (enum roce_hdr)h))
             roce_fields_add(ROCE_BLOCK_HDR(h), w->tvb, pkt->off[h] + w->base, tree);
     roce_fields_add(ROCE_BLOCK_HDR(ROCE_HDR_BTH), w->tvb, pkt->off[ROCE_HDR_BTH] + w->base, tree);
+}
+
+static void add_headers(const struct walk *w, proto_tree *tree)
+{
+    const struct roce_pkt *pkt = &w->pkt;
+
+    add_outer(w, tree);
     for (unsigned i = 0; i < pkt->op->hdr_cnt; i++)
         if (roce_pkt_has(pkt, (enum roce_hdr)pkt->op->hdr[i]))
             roce_fields_add(ROCE_BLOCK_HDR(pkt->op->hdr[i]), w->tvb,
@@ -259,6 +268,25 @@ static void raise_experts(const struct walk *w, packet_info *pinfo)
         roce_expert_raise(w->graver, pinfo);
 }
 
+/* Its headers and its payload; the observer does not know it. */
+static int show_dc(const struct walk *w, packet_info *pinfo, proto_tree *tree)
+{
+    proto_item *item = proto_tree_add_item(tree, proto_roce, w->tvb, 0, -1, ENC_NA);
+    proto_tree *sub = proto_item_add_subtree(item, ett_roce);
+    int end = (int)w->pkt.icrc_off + w->base, payload;
+    struct line line = {.len = 0};
+    const char *text = roce_dc_text(&line, &w->pkt);
+
+    col_set_str(pinfo->cinfo, COL_PROTOCOL, "RoCE");
+    col_add_str(pinfo->cinfo, COL_INFO, text);
+    proto_item_append_text(item, ", %s", text);
+    add_outer(w, sub);
+    payload = roce_dc_add(&w->pkt, w->tvb, w->base, pinfo, sub);
+    add_icrc(w, pinfo, sub);
+    call_dissector(data_handle, tvb_new_subset_length(w->tvb, payload, end - payload), pinfo, tree);
+    return (int)tvb_captured_length(w->tvb);
+}
+
 static int show(struct walk *w, packet_info *pinfo, proto_tree *tree)
 {
     bool tapped = have_tap_listener(tap_roce) || have_tap_listener(tap_object);
@@ -269,6 +297,8 @@ static int show(struct walk *w, packet_info *pinfo, proto_tree *tree)
     w->icrc_expected = 0;
     if (roce_prefs.check_icrc && (tree || tapped || !PINFO_FD_VISITED(pinfo)))
         w->icrc = roce_pkt_icrc_check(&w->pkt, &w->icrc_expected);
+    if (roce_dc_is(&w->pkt))
+        return show_dc(w, pinfo, tree);
     /* The ULP looks at the analysis too. */
     follow(w, pinfo,
            tree || tapped || pinfo->cinfo || w->pkt.payload_len ||
@@ -393,6 +423,7 @@ void proto_register_roce(void)
     roce_aeth_register(proto_roce);
     roce_analysis_register(proto_roce);
     roce_cm_register(proto_roce);
+    roce_dc_register(proto_roce);
     roce_ulp_register(proto_roce, module);
     roce_take_register(proto_roce, dissectors);
     roce_track_register(&roce_prefs.track);

@@ -24,6 +24,10 @@ TORN = fragments(roce(bth(0x04, 0x11, 7) + bytes(64)), 64)
 WINDOW = [roce(bth(0x04, 0x22, psn, ackreq=1) + b"data") for psn in (7, 8)]
 WINDOW_ON = [roce(bth(0x04, 0x22, psn, ackreq=1) + b"data") for psn in (9, 10)]
 ACK = roce(bth(0x11, 0x11, 8) + aeth(2), 1)
+# As a ConnectX sent them: twenty bytes, and the headers of RC.
+DC_WRITE = roce(bth(0x4A, 0x807FFF, 278780, ackreq=1) + bytes.fromhex(
+    "110090360071500100 61e24e0000c0dc00000000") + reth(0x7FB235D09A00, 0x53829, 8) + bytes(8))
+DC_ACK = roce(bth(0x51, 0x9035, 6978911) + bytes.fromhex("10807ff40071500100 61e24f0000c0db00000000") + aeth(0), 1)
 CNP = roce(bth(0x81, 0x118, 0, byte4=0x40) + bytes(16))
 NVME = bytes([0x7F, 0x40, 0x05, 0x00, 0x01]) + bytes(59)  # fabrics command: connect
 RPC = struct.pack(">IIII", 0x11223344, 1, 32, 0) + bytes(12) + struct.pack(
@@ -137,6 +141,12 @@ CASES = [
      {"roce.analysis.psns_in_flight": None, "roce.analysis.requests_in_flight": "2"}, None),
     ("PSNs in flight once one was acknowledged", pcap(WINDOW + [ACK, *WINDOW_ON]), [],
      {"roce.analysis.psns_in_flight": "2", "roce.analysis.requests_in_flight": "2"}, None),
+    ("NVIDIA's DC is not taken for reliable datagrams", pcap([DC_WRITE]), [],
+     {"roce.dc.src_qp": "0x009036", "roce.reth.dma_len": "8", "data.len": "8", "roce.rdeth": None, "roce.rule": None,
+      "_ws.col.Info": "*DC WRITE Only 0x009036→0x807fff PSN 278780 len 8"}, {"_ws.col.Info": "!DC RDMA Write Only QP=0x807fff"}),
+    ("the ACK of a DC", pcap([DC_ACK]), [],
+     {"roce.aeth.syndrome": "0x1f", "roce.aeth.msn": "0", "roce.payload_len": None}, {"infiniband.aeth.syndrome": "!31"}),
+    ("a cut DC", pcap([DC_WRITE], snaplen=70), [], {"_ws.col.Info": "*DC WRITE Only", "roce.icrc.status": None}, None),
     ("the severity where only its column is asked for", pcap([BAD]),
      ["-o", 'gui.column.format:"expert","%a"'], {"_ws.col.expert": "*"}, None),
     ("nothing of ours is asked for", pcap([BAD]), [], {"frame.protocols": "*roce*"}, None),

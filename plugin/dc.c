@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "dc.h"
+
+#include "fields.h"
+
+#define DC_LEN   20
+#define DC_QP_AT 1
+
+static int hf_dc = -1;
+static int hf_src_qp = -1;
+static int ett_dc = -1;
+static expert_field ei_dc = EI_INIT;
+
+void roce_dc_register(int proto)
+{
+    static hf_register_info hf[] = {
+        {&hf_dc,
+         {"Dynamically connected transport header", "roce.dc", FT_BYTES, BASE_NONE, NULL, 0,
+          "Twenty bytes that no specification describes", HFILL}},
+        {&hf_src_qp,
+         {"Source QP", "roce.dc.src_qp", FT_UINT24, BASE_HEX, NULL, 0,
+          "As packets of ConnectX have it", HFILL}},
+    };
+    static int *subtrees[] = {&ett_dc};
+    static ei_register_info experts[] = {
+        {&ei_dc,
+         {"roce.dc.unspecified", PI_UNDECODED, PI_NOTE,
+          "NVIDIA's dynamically connected transport, which stands in no specification: not "
+          "analysed",
+          EXPFILL}},
+    };
+
+    proto_register_field_array(proto, hf, array_length(hf));
+    proto_register_subtree_array(subtrees, array_length(subtrees));
+    expert_register_field_array(expert_register_protocol(proto), experts, array_length(experts));
+}
+
+bool roce_dc_is(const struct roce_pkt *pkt)
+{
+    return roce_pkt_has(pkt, ROCE_HDR_RDETH) && pkt->rdeth.resv8 != 0;
+}
+
+/* The headers that follow are those of the RC opcode; none where RC has no such opcode. */
+static const struct roce_opcode *like(const struct roce_pkt *pkt)
+{
+    return roce_opcode(pkt->bth.opcode & 0x1F);
+}
+
+/* The length of the payload, or 0 if the packet has not even the headers. */
+static uint32_t payload_len(const struct roce_pkt *pkt)
+{
+    uint32_t headers = pkt->off[ROCE_HDR_BTH] + like(pkt)->len + DC_LEN + pkt->bth.padcnt;
+
+    return pkt->icrc_off > headers ? (uint32_t)pkt->icrc_off - headers : 0;
+}
+
+const char *roce_dc_text(struct line *text, const struct roce_pkt *pkt)
+{
+    line_text(text, "DC ");
+    line_text(text, pkt->op->name + strlen("RD "));
+    line_text(text, " ");
+    line_hex(text, pkt->rdeth.eecnxt, 6); /* where the source QP of DC stands */
+    line_text(text, "\xe2\x86\x92");
+    line_hex(text, pkt->bth.dest_qp, 6);
+    line_text(text, " PSN ");
+    line_dec(text, pkt->bth.psn);
+    if (like(pkt)->payload != ROCE_PAYLOAD_NONE) {
+        line_text(text, " len ");
+        line_dec(text, payload_len(pkt));
+    }
+    return line_end(text);
+}
+
+int roce_dc_add(const struct roce_pkt *pkt, tvbuff_t *tvb, int base, packet_info *pinfo,
+                proto_tree *tree)
+{
+    int bth = pkt->off[ROCE_HDR_BTH] + base, at = bth + roce_hdr_info(ROCE_HDR_BTH)->len;
+    int end = (int)pkt->icrc_off + base;
+    const struct roce_opcode *op = like(pkt);
+    proto_item *item = proto_tree_add_item(tree, hf_dc, tvb, at, DC_LEN, ENC_NA);
+
+    expert_add_info(pinfo, item, &ei_dc);
+    proto_tree_add_item(proto_item_add_subtree(item, ett_dc), hf_src_qp, tvb, at + DC_QP_AT, 3,
+                        ENC_BIG_ENDIAN);
+    for (unsigned i = 0; i < op->hdr_cnt; i++) {
+        int len = roce_hdr_info((enum roce_hdr)op->hdr[i])->len;
+
+        if (bth + DC_LEN + op->hdr_off[i] + len > end)
+            break;
+        roce_fields_add(ROCE_BLOCK_HDR(op->hdr[i]), tvb, bth + DC_LEN + op->hdr_off[i], tree);
+    }
+    return MIN(bth + op->len + DC_LEN, end);
+}

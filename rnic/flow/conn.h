@@ -137,6 +137,7 @@ struct roce_side {
     uint32_t pair_key;
     bool pair_wait;
     uint8_t pair_hits;  /* responses that one waiting direction alone could answer for */
+    bool pair_rivals;   /* directions fitted it, and nothing told which is its other one */
     uint8_t strays;     /* packets of another service one after another */
     uint32_t pair_with; /* that direction's stream */
     uint32_t pair_tries;

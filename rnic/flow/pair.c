@@ -20,6 +20,8 @@
 #define SCAN_MAX  256  /* partners looked at a time */
 #define PSN_SMALL 4096 /* below: a PSN that programs choose, not a random one */
 #define CONFIRM   3
+#define APART     5  /* the same where both have ports and these differ: few devices do that */
+#define NEAR      64 /* PSNs: a hole before or after what was seen */
 
 static uint16_t sport_of(uint32_t qpn, uint32_t other)
 {
@@ -133,6 +135,14 @@ static bool answers(struct roce_side *cand, const struct roce_pkt *pkt)
     return true;
 }
 
+/* Whether `psn` lies where `cand` sends, although the capture has no such packet of it: with a hole
+ * there, `cand` may be what is answered. */
+static bool is_near(const struct roce_side *cand, uint32_t psn)
+{
+    return cand->req.started && roce_diff(psn, cand->req.base) >= -NEAR &&
+           roce_diff(psn, cand->req.nxt) < NEAR;
+}
+
 /* Whether the MSN of `pkt`, which answers `cand`, is what `cand` sent since its first message: both
  * begin with the capture then (R102). */
 static bool counts(struct roce_side *cand, const struct roce_pkt *pkt)
@@ -226,17 +236,38 @@ static void find(struct found *found, struct roce_side *cand)
     found->side = cand;
 }
 
+/* `side` and those that its packet at hand may answer are not joined. */
+static void note_rivals(struct roce_ctx *ctx, struct roce_side *side)
+{
+    unsigned scan = 0;
+
+    side->pair_rivals = true;
+    for (struct roce_side *cand = facing(ctx->flow, side); cand && scan < SCAN_MAX;
+         cand = cand->pair_next, scan++)
+        if (faces(side, cand) && cand->conn->sum.svc == side->conn->sum.svc &&
+            answers(cand, ctx->pkt))
+            cand->pair_rivals = true;
+}
+
 void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
 {
     struct roce_side *side = ctx->side, *one;
     struct found proven = {0}, fit = {0}, counted = {0}, same_port = {0};
+    struct found port = {0}, near = {0}; /* that do not fit */
     unsigned scan = 0;
+    bool ports;
 
     for (struct roce_side *cand = facing(ctx->flow, side); cand && scan < SCAN_MAX;
          cand = cand->pair_next, scan++) {
-        if (!faces(side, cand) || cand->conn->sum.svc != side->conn->sum.svc ||
-            !answers(cand, ctx->pkt))
+        if (!faces(side, cand) || cand->conn->sum.svc != side->conn->sum.svc)
             continue;
+        if (!answers(cand, ctx->pkt)) {
+            if (ports_prove(side, cand))
+                find(&port, cand);
+            if (is_near(cand, psn))
+                find(&near, cand);
+            continue;
+        }
         find(&fit, cand);
         if (ports_prove(side, cand))
             find(&proven, cand);
@@ -257,20 +288,29 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
         roce_pair_done(ctx->flow, side);
         return;
     }
+    if (fit.cnt && !side->pair_rivals)
+        note_rivals(ctx, side);
+    if (port.cnt)
+        return; /* its ports say who it is, and its request was not captured */
     one = fit.cnt == 1         ? fit.side
           : counted.cnt == 1   ? counted.side
           : same_port.cnt == 1 ? same_port.side
                                : NULL;
     if (!one)
         return;
+    /* Both directions of a pair have one port, with most devices. */
+    ports = one->sport == side->sport;
+    if (near.cnt && !(ports && side->sport && same_port.cnt == 1))
+        return;
     if (side->pair_with != one->conn->stream) {
         side->pair_with = one->conn->stream;
         side->pair_hits = 0;
     }
-    side->pair_hits = (uint8_t)(side->pair_hits + (side->pair_hits < CONFIRM));
-    if (side->pair_hits >= CONFIRM ||
-        (fit.cnt == 1 && (psn >= PSN_SMALL || (counted.cnt && (side->pair_hits > 1 ||
-                                                               is_alone(ctx->flow, side->conn))))))
+    side->pair_hits = (uint8_t)(side->pair_hits + (side->pair_hits < APART));
+    if (side->pair_hits >= (ports ? CONFIRM : APART) ||
+        (fit.cnt == 1 && ports && !near.cnt &&
+         (psn >= PSN_SMALL ||
+          (counted.cnt && (side->pair_hits > 1 || is_alone(ctx->flow, side->conn))))))
         join(ctx, one, true);
     else if (roce_pkt_has(ctx->pkt, ROCE_HDR_AETH))
         roce_note_nak(ctx, &roce_peer(one)->rsp); /* it goes back for this before they are joined */

@@ -268,7 +268,10 @@ void roce_summary_end(struct roce_ctx *ctx)
     struct roce_conn *conn = ctx->conn;
     bool connected = conn->sum.svc == ROCE_SVC_RC || conn->sum.svc == ROCE_SVC_XRC;
 
-    if (connected && !conn->paired && conn->side[0].sum.packets > 0)
+    if (connected && !conn->paired && conn->side[0].pair_rivals)
+        SAY(ctx, PAIR_UNKNOWN, "packets", .actual = conn->side[0].sum.packets,
+            .value = ROCE_VALUE_NONE);
+    else if (connected && !conn->paired && conn->side[0].sum.packets > 0)
         SAY(ctx, ONE_SIDED, "packets", .actual = conn->side[0].sum.packets,
             .value = ROCE_VALUE_NONE);
     end_side(ctx, &conn->side[0]);

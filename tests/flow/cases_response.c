@@ -296,6 +296,24 @@ CASE(ONE_SIDED)
         flowgen_ack_all(g, 1);
 }
 
+/* Two QPs in step, whose ports say nothing. */
+CASE(PAIR_UNKNOWN)
+{
+    struct flowgen_conn conn[2];
+
+    for (uint32_t i = 0; i < 2; i++) {
+        conn[i] = flowgen_conn_of(i, 0x5000, 0x9000);
+        conn[i].sport = wrong ? 0xC123 : flowgen_linux_sport(conn[i].qpn[0], conn[i].qpn[1]);
+        g->conn = conn[i];
+        put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+        conn[i] = g->conn;
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        g->conn = conn[i];
+        flowgen_ack_all(g, 1);
+    }
+}
+
 const struct rule_case cases_response[] = {
     ROW(READ_RESP_START),
     ROW(READ_RESP_ORDER),
@@ -324,5 +342,6 @@ const struct rule_case cases_response[] = {
     ROW(ACK_UNSEEN),
     ROW(ACK_DUPLICATE),
     ROW(ONE_SIDED),
+    ROW(PAIR_UNKNOWN),
 };
 const unsigned cases_response_cnt = sizeof(cases_response) / sizeof(cases_response[0]);

@@ -234,6 +234,7 @@ static void drop_objects(struct vctx *ctx)
 int ibv_close_device(struct ibv_context *context)
 {
     struct vctx *ctx = vctx_of(context);
+    vhca_linger(ctx->hca);
     vctx_lock(context);
     drop_objects(ctx);
     struct vctx **link = &ctx->hca->contexts;

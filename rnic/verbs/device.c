@@ -335,5 +335,11 @@ __attribute__((constructor)) static void at_start(void)
 
 __attribute__((destructor)) static void at_exit(void)
 {
+    if (pthread_mutex_trylock(&vdevice_lock) == 0) {
+        for (struct vdevice *device = devices; device; device = device->next)
+            if (device->hca && device->hca->pid == getpid())
+                vhca_linger(device->hca);
+        pthread_mutex_unlock(&vdevice_lock);
+    }
     leave();
 }

@@ -93,6 +93,9 @@ struct vctx {
     struct vctx *next; /* in hca->contexts */
 };
 
+/* Lets the device answer what still comes, as config.h says of RNIC_LINGER. Not locked. */
+void vhca_linger(struct vhca *hca);
+
 static inline struct vctx *vctx_of(struct ibv_context *context)
 {
     return (struct vctx *)(void *)((char *)context - offsetof(struct verbs_context, context));

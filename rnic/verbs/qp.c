@@ -167,17 +167,18 @@ struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
     return vqp_of(qp)->build ? &vqp_of(qp)->ex : NULL;
 }
 
-/* Lets the device answer what still comes, as config.h says of RNIC_LINGER. */
-static void linger(struct ibv_context *context)
+#define LINGER_SPANS 20u /* other QPs may never be quiet */
+
+void vhca_linger(struct vhca *hca)
 {
-    struct vhca *hca = vctx_of(context)->hca;
     const struct timespec nap = {.tv_nsec = 5 * 1000000};
+    const uint64_t end = rnic_loop_now() + hca->linger * LINGER_SPANS * 1000000;
     struct rnic_counters now;
     uint64_t before = 0;
-    for (uint64_t quiet = 0; quiet < hca->linger; quiet += 5) {
-        rnic_counters_get(vctx_lock(context), &now);
+    for (uint64_t quiet = 0; quiet < hca->linger && rnic_loop_now() < end; quiet += 5) {
+        rnic_counters_get(rnic_loop_lock(hca->loop), &now);
         bool done = now.rx_packets == hca->lingered;
-        vctx_unlock(context);
+        rnic_loop_unlock(hca->loop);
         if (done)
             return;
         if (now.rx_packets != before)
@@ -185,9 +186,9 @@ static void linger(struct ibv_context *context)
         before = now.rx_packets;
         nanosleep(&nap, NULL);
     }
-    vctx_lock(context);
+    rnic_loop_lock(hca->loop);
     hca->lingered = before;
-    vctx_unlock(context);
+    rnic_loop_unlock(hca->loop);
 }
 
 int ibv_destroy_qp(struct ibv_qp *ibv)
@@ -195,7 +196,7 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
     struct vqp *qp = vqp_of(ibv);
     struct ibv_context *context = ibv->context;
     struct vhca *hca = vctx_of(context)->hca;
-    linger(context);
+    vhca_linger(hca);
     vctx_lock_settled(context);
     struct rnic_qp *rnic = qp->rnic;
     int result = verbs_errno(rnic_qp_del(rnic));
@@ -257,6 +258,14 @@ static struct rnic_qp_attr attr_of(const struct ibv_qp_attr *from, int mask)
     return to;
 }
 
+/* Whether a QP that may have answers to give will give none any more. */
+static bool falls_silent(const struct ibv_qp *ibv, const struct ibv_qp_attr *attr, int mask)
+{
+    return mask & IBV_QP_STATE &&
+           (attr->qp_state == IBV_QPS_ERR || attr->qp_state == IBV_QPS_RESET) &&
+           ibv->state >= IBV_QPS_RTR && ibv->state <= IBV_QPS_SQE;
+}
+
 int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
 {
     struct vqp *qp = vqp_of(ibv);
@@ -274,6 +283,8 @@ int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
         if (result != 0)
             return result;
     }
+    if (falls_silent(ibv, attr, mask))
+        vhca_linger(vctx_of(ibv->context)->hca);
     vctx_lock_settled(ibv->context);
     int result = verbs_errno(rnic_qp_modify_mask(qp->rnic, &to, (unsigned)mask, rnic_loop_now()));
     if (result == 0) {

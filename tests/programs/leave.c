@@ -4,8 +4,9 @@
  * must get its completion all the same: an RNIC has acknowledged a message before the program can
  * know of it.
  *
- *   leave [TIMES [exit|now|stop]]  now: by _exit(), which runs nothing of the program's libraries
- *                                  stop: the QP first goes to ERR, as by rdma_disconnect()
+ *   leave [TIMES [exit|now|stop|exec]]  now: by _exit(), which runs nothing of the program's
+ * libraries stop: the QP first goes to ERR, as by rdma_disconnect() exec: it becomes another
+ * program
  *
  * Both sides are processes of its own.
  */
@@ -19,7 +20,7 @@
 #include "endpoint.h"
 
 static unsigned char memory[64];
-static bool now, stop;
+static bool now, stop, becomes;
 
 static void play(int fd, bool leaves)
 {
@@ -59,6 +60,8 @@ static void play(int fd, bool leaves)
     }
     if (now)
         _exit(0);
+    if (becomes && leaves)
+        execl("/bin/sh", "sh", "-c", "exit $1", "sh", "0", (char *)NULL);
     exit(0); /* and that is all */
 }
 
@@ -79,6 +82,7 @@ int main(int argc, char **argv)
     int times = argc > 1 ? atoi(argv[1]) : 5;
     now = argc > 2 && strcmp(argv[2], "now") == 0;
     stop = argc > 2 && strcmp(argv[2], "stop") == 0;
+    becomes = argc > 2 && strcmp(argv[2], "exec") == 0;
     for (int i = 0; i < times; i++) {
         int fds[2];
         if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds) != 0)

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Preload_exec: stands before the C library's exec functions, as preload.c does before _exit(): a
+ * process that becomes another program runs no destructor either, and what the device still owes
+ * its peers goes out first. If the call fails the program goes on, and nothing is lost.
+ *
+ * Nothing is looked up when one of them is called: it may be by the child of a vfork(), which has
+ * no device (rnic_preload_leave knows), in its parent's memory.
+ */
+#include <alloca.h>
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT int execve(const char *path, char *const argv[], char *const envp[]);
+EXPORT int execv(const char *path, char *const argv[]);
+EXPORT int execvp(const char *file, char *const argv[]);
+EXPORT int execvpe(const char *file, char *const argv[], char *const envp[]);
+EXPORT int fexecve(int fd, char *const argv[], char *const envp[]);
+EXPORT int execl(const char *path, const char *arg, ...);
+EXPORT int execlp(const char *file, const char *arg, ...);
+EXPORT int execle(const char *path, const char *arg, ...);
+
+extern void (*rnic_preload_leave)(void); /* preload.c */
+
+static int (*next_execve)(const char *, char *const[], char *const[]);
+static int (*next_execvpe)(const char *, char *const[], char *const[]);
+static int (*next_fexecve)(int, char *const[], char *const[]);
+
+__attribute__((constructor)) static void find(void)
+{
+    void *found[] = {dlsym(RTLD_NEXT, "execve"), dlsym(RTLD_NEXT, "execvpe"),
+                     dlsym(RTLD_NEXT, "fexecve")};
+
+    if (next_execve)
+        return;
+    /* Function pointers from dlsym()'s object pointers, as POSIX has it. */
+    memcpy(&next_execve, &found[0], sizeof(next_execve));
+    memcpy(&next_execvpe, &found[1], sizeof(next_execvpe));
+    memcpy(&next_fexecve, &found[2], sizeof(next_fexecve));
+}
+
+static void leave(void)
+{
+    find(); /* has run, unless another library's constructor calls */
+    if (rnic_preload_leave)
+        rnic_preload_leave();
+}
+
+int execve(const char *path, char *const argv[], char *const envp[])
+{
+    leave();
+    return next_execve(path, argv, envp);
+}
+
+int execv(const char *path, char *const argv[])
+{
+    leave();
+    return next_execve(path, argv, environ);
+}
+
+int execvp(const char *file, char *const argv[])
+{
+    leave();
+    return next_execvpe(file, argv, environ);
+}
+
+int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+    leave();
+    return next_execvpe(file, argv, envp);
+}
+
+int fexecve(int fd, char *const argv[], char *const envp[])
+{
+    leave();
+    return next_fexecve(fd, argv, envp);
+}
+
+/* How many arguments there are, `arg` and the NULL at the end included. */
+static size_t count(const char *arg, va_list args)
+{
+    size_t cnt = 1;
+
+    for (; arg; cnt++)
+        arg = va_arg(args, const char *);
+    return cnt;
+}
+
+/* The arguments as the others take them; as const as these. */
+static void fill(char **argv, const char *arg, va_list args)
+{
+    union {
+        const char *in;
+        char *out;
+    } word = {.in = arg};
+
+    for (*argv++ = word.out; word.in; *argv++ = word.out)
+        word.in = va_arg(args, const char *);
+}
+
+int execl(const char *path, const char *arg, ...)
+{
+    va_list args;
+    char **argv;
+    size_t cnt;
+
+    va_start(args, arg);
+    cnt = count(arg, args);
+    va_end(args);
+    argv = alloca(cnt * sizeof(*argv)); /* malloc() is not for the child of a vfork() */
+    va_start(args, arg);
+    fill(argv, arg, args);
+    va_end(args);
+    return execv(path, argv);
+}
+
+int execlp(const char *file, const char *arg, ...)
+{
+    va_list args;
+    char **argv;
+    size_t cnt;
+
+    va_start(args, arg);
+    cnt = count(arg, args);
+    va_end(args);
+    argv = alloca(cnt * sizeof(*argv)); /* malloc() is not for the child of a vfork() */
+    va_start(args, arg);
+    fill(argv, arg, args);
+    va_end(args);
+    return execvp(file, argv);
+}
+
+int execle(const char *path, const char *arg, ...)
+{
+    va_list args;
+    char *const *envp;
+    char **argv;
+    size_t cnt;
+
+    va_start(args, arg);
+    cnt = count(arg, args);
+    va_end(args);
+    argv = alloca(cnt * sizeof(*argv)); /* malloc() is not for the child of a vfork() */
+    va_start(args, arg);
+    fill(argv, arg, args);
+    envp = va_arg(args, char *const *);
+    va_end(args);
+    return execve(path, argv, envp);
+}

@@ -16,6 +16,8 @@ _Static_assert(RNIC_IFNAME_MAX == IFNAMSIZ, "the kernel's limit");
  * XRCETH), ICRC. */
 #define HEADERS_MAX 96u
 
+#define TRIES 50u /* while addresses come and go: more than a busy host was seen to need */
+
 struct list {
     struct rnic_iface *iface;
     size_t cnt;
@@ -156,25 +158,37 @@ static int dump_addrs(struct list *list, uint8_t family)
     return error == -EOPNOTSUPP || error == -EAFNOSUPPORT ? 0 : error;
 }
 
-int rnic_iface_list(struct rnic_iface **out, size_t *cnt, struct rnic_why *why)
+/* Links and their addresses as they are told once: 0, or a negative errno and nothing. */
+static int ask_all(struct list *list)
 {
     struct ifinfomsg info = {.ifi_family = AF_UNSPEC};
-    struct list list = {0};
     struct rnic_nl_request request;
     int error;
 
+    *list = (struct list){0};
+    rnic_nl_begin(&request, RTM_GETLINK, NLM_F_DUMP, &info, sizeof(info));
+    error = rnic_nl_ask(&request, on_link, list);
+    if (!error)
+        error = dump_addrs(list, AF_INET);
+    if (!error)
+        error = dump_addrs(list, AF_INET6);
+    if (!error)
+        error = list->error;
+    if (error)
+        free(list->iface);
+    return error;
+}
+
+int rnic_iface_list(struct rnic_iface **out, size_t *cnt, struct rnic_why *why)
+{
+    struct list list;
+    int error = -EAGAIN;
+
     *out = NULL;
     *cnt = 0;
-    rnic_nl_begin(&request, RTM_GETLINK, NLM_F_DUMP, &info, sizeof(info));
-    error = rnic_nl_ask(&request, on_link, &list);
-    if (!error)
-        error = dump_addrs(&list, AF_INET);
-    if (!error)
-        error = dump_addrs(&list, AF_INET6);
-    if (!error)
-        error = list.error;
+    for (unsigned i = 0; i < TRIES && error == -EAGAIN; i++)
+        error = ask_all(&list);
     if (error) {
-        free(list.iface);
         rnic_why_set(why, "the kernel does not tell its network interfaces: %s", strerror(-error));
         return error;
     }

@@ -33,8 +33,8 @@ void rnic_nl_put(struct rnic_nl_request *request, uint16_t type, const void *val
 }
 
 /* Walks one datagram of an answer: 1 when it was the last, 0 when more come, or a negative errno.
- */
-static int walk_answer(const uint8_t *buf, size_t len, rnic_nl_fn *fn, void *user)
+ * *changed: what is listed changed meanwhile. */
+static int walk_answer(const uint8_t *buf, size_t len, rnic_nl_fn *fn, void *user, bool *changed)
 {
     size_t at = 0;
 
@@ -45,14 +45,15 @@ static int walk_answer(const uint8_t *buf, size_t len, rnic_nl_fn *fn, void *use
         memcpy(&head, msg, sizeof(head));
         if (head.nlmsg_len < sizeof(head) || head.nlmsg_len > len - at)
             return -EPROTO;
-        if (head.nlmsg_type == NLMSG_DONE)
-            return 1;
-        if (head.nlmsg_type == NLMSG_ERROR) {
-            int error = -EPROTO;
+        if (head.nlmsg_flags & NLM_F_DUMP_INTR)
+            *changed = true;
+        if (head.nlmsg_type == NLMSG_DONE || head.nlmsg_type == NLMSG_ERROR) {
+            /* Old kernels do not say how a list ended. */
+            int error = head.nlmsg_type == NLMSG_DONE ? 0 : -EPROTO;
 
             if (head.nlmsg_len >= NLMSG_LENGTH(sizeof(error)))
                 memcpy(&error, buf + at + NLMSG_HDRLEN, sizeof(error));
-            return error ? error : 1;
+            return error < 0 ? error : 1;
         }
         fn(user, msg);
         if (!(head.nlmsg_flags & NLM_F_MULTI))
@@ -72,6 +73,7 @@ int rnic_nl_ask(struct rnic_nl_request *request, rnic_nl_fn *fn, void *user)
         uint8_t bytes[ANSWER_MAX];
     } answer;
     int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    bool changed = false;
     int result = 0;
 
     if (fd < 0)
@@ -84,9 +86,11 @@ int rnic_nl_ask(struct rnic_nl_request *request, rnic_nl_fn *fn, void *user)
 
         if (len < 0 && errno == EINTR)
             continue;
-        result = len < 0 ? -errno : walk_answer(answer.bytes, (size_t)len, fn, user);
+        result = len < 0 ? -errno : walk_answer(answer.bytes, (size_t)len, fn, user, &changed);
     }
     close(fd);
+    if (result > 0 && changed)
+        return -EAGAIN;
     return result < 0 ? result : 0;
 }
 

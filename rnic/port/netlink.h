@@ -26,8 +26,9 @@ void rnic_nl_begin(struct rnic_nl_request *request, uint16_t type, uint16_t flag
                    const void *header, size_t size);
 void rnic_nl_put(struct rnic_nl_request *request, uint16_t attr, const void *value, size_t size);
 
-/* Asks, and gives each message of the answer to `fn`. 0, or the negative errno that the kernel
- * answered or a socket call failed with. */
+/* Asks, and gives each message of the answer to `fn`. 0, -EAGAIN when a list changed while it was
+ * told (entries may lack or come twice: ask again), or the negative errno that the kernel answered
+ * or a socket call failed with. */
 int rnic_nl_ask(struct rnic_nl_request *request, rnic_nl_fn *fn, void *user);
 
 /* A non-blocking socket that becomes readable when links or addresses change; or a negative errno.

@@ -44,10 +44,13 @@ struct rnic_frame {
 #define RNIC_PORT_COUNTERS(X)                                                                      \
     X(rx_frames, "frames received")                                                                \
     X(rx_dropped, "frames the kernel dropped because the receive ring was full")                   \
+    X(rx_failed, "times a capture handle failed: what came meanwhile is lost")                     \
+    X(rx_reopened, "of these, times it was opened again")                                          \
     X(tx_frames, "frames sent")                                                                    \
     X(tx_local, "of these, frames for an address of this machine, sent over the loopback")         \
     X(tx_full, "times the way out was full and sending had to wait")                               \
     X(tx_too_long, "frames dropped: longer than the interface's MTU")                              \
+    X(tx_refused, "frames dropped: the interface had no room for them for milliseconds")           \
     X(tx_link_down, "frames dropped: the link is down")                                            \
     X(tx_errors, "frames dropped: another error of the interface")                                 \
     X(impair_lost, "frames dropped on purpose")                                                    \

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/if_packet.h>
+#include <net/if.h>
 #include <pcap/pcap.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,11 @@
 #define SEND_BUFFER (8 * 1024 * 1024)
 #define RETRY_NS    20000u /* after ENOBUFS: the queue of a real interface has drained a little */
 #define BOTH_NS     3000u
-#define GROUPS_MAX  32u /* more groups than that are not told apart in the filter */
+/* A frame that finds no room for so long, while links drain some in microseconds, never will: a
+ * veth answers ENOBUFS to what is longer than its peer's MTU (Linux 6.7). */
+#define REFUSED_NS 5000000u
+#define GROUPS_MAX 32u        /* more groups than that are not told apart in the filter */
+#define REOPEN_NS  100000000u /* between two tries to open what failed */
 
 enum which { LINK, HOST, SIDES };
 
@@ -26,20 +31,28 @@ enum which { LINK, HOST, SIDES };
 struct side {
     pcap_t *pcap; /* NULL: there is none */
     int fd;
-    bool dead;  /* the interface went away */
-    bool plain; /* its descriptor does not take sendmmsg() */
+    bool dead;          /* it failed: the interface went away, or the kernel and libpcap disagree */
+    uint64_t reopen_at; /* of a dead one: the next try; UINT64_MAX: none */
+    uint64_t spared;    /* no try before: one that fails at once again is left alone for a time */
+    bool plain;         /* its descriptor does not take sendmmsg() */
+    char *expression;   /* its filter; NULL before there is one */
     uint64_t dropped_before;
+    uint64_t dropped_base; /* by handles that failed */
 };
 
 struct live {
     struct rnic_port port;
     struct rnic_iface iface;
+    size_t ring;
+    int snaplen;
+    char loopback[RNIC_IFNAME_MAX];
     struct side side[SIDES]; /* of the loopback itself only HOST */
     enum which busy;         /* gave frames last */
     uint64_t both_at;        /* when both were looked at */
     enum which full;         /* the side that blocks; SIDES: none */
     bool half;               /* the multicast frame to be sent next is on the loopback already */
     uint64_t retry_at;       /* UINT64_MAX: not waiting for a time */
+    uint64_t refused_at; /* the frame to be sent next first found no room; UINT64_MAX: it did not */
     uint8_t (*host)[6];
     size_t host_cnt;
     uint32_t *block; /* for telling what comes back */
@@ -50,6 +63,8 @@ struct live {
 };
 
 static const struct rnic_port_ops live_ops;
+
+static void reopen(struct live *live, uint64_t now);
 
 /* ---- filter ---------------------------------------------------------------------------------- */
 
@@ -177,6 +192,12 @@ int rnic_port_pcap_filter(struct rnic_port *port, const struct rnic_port_filter 
         char *text = rnic_port_pcap_expression(filter, live->iface.mac, which == HOST);
 
         error = text ? attach(&live->side[which], text) : -ENOMEM;
+        if (!error) {
+            char *before = live->side[which].expression;
+
+            live->side[which].expression = text;
+            text = before;
+        }
         free(text);
     }
     if (error)
@@ -251,8 +272,11 @@ static int take(struct live *live, enum which which, unsigned max, rnic_frame_fn
     if (!side->pcap || side->dead)
         return 0;
     n = pcap_dispatch(side->pcap, (int)max, on_packet, (u_char *)&taker);
-    if (n < 0)
+    if (n < 0) {
         side->dead = true;
+        side->reopen_at = side->spared;
+        live->stats.rx_failed++;
+    }
     return n > 0 ? n : 0;
 }
 
@@ -265,6 +289,8 @@ static int live_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, vo
     enum which other = live->busy == LINK ? HOST : LINK;
     int taken = take(live, live->busy, max, fn, user);
 
+    if (live->side[LINK].dead || live->side[HOST].dead)
+        reopen(live, now);
     /* (A clock that stands does not make it one of many calls.) */
     if (now <= live->both_at || now - live->both_at > BOTH_NS || live->side[live->busy].dead) {
         int more = take(live, other, max, fn, user);
@@ -370,12 +396,19 @@ static unsigned push(struct live *live, enum which which, struct rnic_frame *fra
             live->stats.tx_frames += (unsigned)n;
             live->stats.tx_local += which == HOST ? (unsigned)n : 0;
             done += (unsigned)n;
+            live->refused_at = UINT64_MAX;
             continue;
         }
         switch (errno) {
         case EINTR: continue;
         case EAGAIN:
         case ENOBUFS:
+            if (errno == ENOBUFS && live->refused_at == UINT64_MAX) {
+                live->refused_at = now;
+            } else if (errno == ENOBUFS && now - live->refused_at > REFUSED_NS) {
+                live->stats.tx_refused++;
+                break;
+            }
             live->stats.tx_full++;
             live->full = which;
             live->retry_at = errno == EAGAIN ? UINT64_MAX : now + RETRY_NS;
@@ -399,6 +432,7 @@ static unsigned push(struct live *live, enum which which, struct rnic_frame *fra
         case ENXIO: live->stats.tx_link_down++; break;
         default: live->stats.tx_errors++; break;
         }
+        live->refused_at = UINT64_MAX;
         done++;
     }
     return done;
@@ -448,7 +482,13 @@ static unsigned live_send(struct rnic_port *port, struct rnic_frame *frames, uns
 
 static uint64_t live_deadline(const struct rnic_port *port)
 {
-    return ((const struct live *)port)->retry_at;
+    const struct live *live = (const struct live *)port;
+    uint64_t first = live->retry_at;
+
+    for (int which = LINK; which < SIDES; which++)
+        if (live->side[which].dead && live->side[which].reopen_at < first)
+            first = live->side[which].reopen_at;
+    return first;
 }
 
 static unsigned live_fds(const struct rnic_port *port, struct pollfd *fds)
@@ -476,7 +516,7 @@ static void live_stats(struct rnic_port *port, struct rnic_port_stats *out)
 
         if (live->side[which].pcap && !live->side[which].dead &&
             pcap_stats(live->side[which].pcap, &stat) == 0)
-            live->side[which].dropped_before = stat.ps_drop;
+            live->side[which].dropped_before = live->side[which].dropped_base + stat.ps_drop;
         dropped += live->side[which].dropped_before;
     }
 #define X(name, text) out->name += live->stats.name;
@@ -489,9 +529,11 @@ static void live_close(struct rnic_port *port)
 {
     struct live *live = (struct live *)port;
 
-    for (int which = LINK; which < SIDES; which++)
+    for (int which = LINK; which < SIDES; which++) {
         if (live->side[which].pcap)
             pcap_close(live->side[which].pcap);
+        free(live->side[which].expression);
+    }
     free(live->host);
     free(live->block);
     free(live->group);
@@ -586,6 +628,41 @@ static int open_side(struct side *side, const char *name, size_t ring, int snapl
     return 0;
 }
 
+/* A new handle in place of each that failed, with the same filter and groups. The new one has
+ * another descriptor than the old, which an epoll set may hold still. */
+static void reopen(struct live *live, uint64_t now)
+{
+    for (int which = LINK; which < SIDES; which++) {
+        struct side *old = &live->side[which];
+        struct side side = {.expression = old->expression, .dropped_base = old->dropped_before};
+        const char *name = which == LINK ? live->iface.name : live->loopback;
+        struct rnic_why why;
+        int error;
+
+        if (!old->dead || old->reopen_at > now)
+            continue;
+        if (which == LINK && if_nametoindex(name) != live->iface.index)
+            error = -ENODEV; /* another one of that name is another device */
+        else
+            error = open_side(&side, name, live->ring, live->snaplen, &why);
+        if (!error && side.expression)
+            error = attach(&side, side.expression);
+        if (error) {
+            if (side.pcap)
+                pcap_close(side.pcap);
+            old->reopen_at = error == -ENODEV || error == -EPERM ? UINT64_MAX : now + REOPEN_NS;
+            continue;
+        }
+        side.dropped_before = side.dropped_base;
+        side.spared = now + REOPEN_NS;
+        pcap_close(old->pcap);
+        *old = side;
+        live->stats.rx_reopened++;
+        for (unsigned i = 0; which == LINK && i < live->group_cnt; i++)
+            member(live, live->group[i], true);
+    }
+}
+
 /* The loopback's name, and whether it is up. */
 static bool find_loopback(char name[RNIC_IFNAME_MAX], const struct rnic_iface *list, size_t cnt)
 {
@@ -604,7 +681,6 @@ int rnic_port_pcap_open(const struct rnic_iface *iface, size_t ring, struct rnic
     /* Slots of a ring are as long as the longest frame: no longer than needed. */
     int snaplen = iface->mtu < ROCE_FRAME_MAX - 22 ? (int)iface->mtu + 22 : ROCE_FRAME_MAX;
     struct rnic_iface *list = NULL;
-    char loopback[RNIC_IFNAME_MAX];
     size_t cnt = 0;
     int error;
 
@@ -612,16 +688,21 @@ int rnic_port_pcap_open(const struct rnic_iface *iface, size_t ring, struct rnic
         return -ENOMEM;
     live->port.ops = &live_ops;
     live->iface = *iface;
+    live->ring = ring;
+    live->snaplen = snaplen;
     live->busy = iface->loopback ? HOST : LINK;
     live->full = SIDES;
     live->retry_at = UINT64_MAX;
+    live->refused_at = UINT64_MAX;
     error = rnic_iface_list(&list, &cnt, why);
     if (!error)
         error =
             open_side(&live->side[iface->loopback ? HOST : LINK], iface->name, ring, snaplen, why);
     /* Without a loopback that is up nothing on this machine is reached; the link still is. */
-    if (!error && !iface->loopback && find_loopback(loopback, list, cnt))
-        error = open_side(&live->side[HOST], loopback, ring, snaplen, why);
+    if (iface->loopback)
+        memcpy(live->loopback, iface->name, sizeof(live->loopback));
+    else if (!error && find_loopback(live->loopback, list, cnt))
+        error = open_side(&live->side[HOST], live->loopback, ring, snaplen, why);
     if (!error)
         rnic_port_pcap_hosts(&live->port, list, cnt);
     free(list);

@@ -146,11 +146,14 @@ bool rnic_neigh_lookup(unsigned oif, const uint8_t hop[16], uint8_t mac[6])
     struct rnic_nl_request request;
     uint32_t index = oif;
     size_t size;
+    int error;
 
     addr_of(hop, &info.ndm_family, &size);
     rnic_nl_begin(&request, RTM_GETNEIGH, NLM_F_DUMP, &info, sizeof(info));
     rnic_nl_put(&request, NDA_IFINDEX, &index, sizeof(index)); /* fewer entries, where understood */
-    if (rnic_nl_ask(&request, on_neigh, &answer) != 0 || !answer.found)
+    error = rnic_nl_ask(&request, on_neigh, &answer);
+    /* In a list that changed meanwhile an entry is an entry still. */
+    if ((error && error != -EAGAIN) || !answer.found)
         return false;
     memcpy(mac, answer.mac, 6);
     return true;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include "port/netns.h"
 #include "port/port_pcap.h"
 #include "support/suite.h"
@@ -163,6 +164,37 @@ static void not_sent(void)
     close_all();
 }
 
+/* A frame that the other end of a veth will never take does not stop those behind it. */
+static void refused(void)
+{
+    uint8_t buf[2][ROCE_FRAME_MAX] = {{2, 0, 0, 0, 0, 2}};
+    struct rnic_frame frame[2] = {{.data = buf[0], .len = 1000}, {.data = buf[1]}};
+    struct rnic_port_stats stats;
+    struct roce_pkt pkt;
+    unsigned done = 0;
+    unsigned got = 0;
+    uint64_t now = 0;
+
+    open_all();
+    CU_ASSERT(netns_sh("ip link set p1 mtu 500"));
+    roce_pkt_init(&pkt, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_ACK);
+    memcpy(pkt.eth.dst, far_mac, 6);
+    pkt.bth.dest_qp = blocks[FAR] << 12;
+    frame[1].len = (uint32_t)roce_pkt_build(&pkt, 0, buf[1], sizeof(buf[1]));
+    rnic_port_pcap_hosts(ports[A], NULL, 0); /* as if the other end were another machine's */
+    for (; done < 2 && now < 1000000000; now += 20000)
+        done += rnic_port_send(ports[A], frame + done, 2 - done, now);
+    EXPECT_EQ(done, 2);
+    CU_ASSERT(now < 20000000);
+    rnic_port_stats(ports[A], &stats);
+    /* A kernel that does not tell has sent both. */
+    EXPECT_EQ(stats.tx_frames + stats.tx_refused, 2);
+    for (unsigned i = 0; i < 20 && got == 0; i++)
+        CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, 0) >= 0);
+    EXPECT_EQ(got, 1);
+    close_all();
+}
+
 /* A ring that runs over shows: every frame is received or counted. */
 static void overrun(void)
 {
@@ -193,10 +225,87 @@ static void overrun(void)
     close_all();
 }
 
+/* Makes the handle behind a descriptor fail, as libpcap sees it: a pipe that nobody writes to. */
+static void break_fd(int fd)
+{
+    int ends[2];
+
+    CU_ASSERT_FATAL(pipe(ends) == 0);
+    close(ends[1]);
+    CU_ASSERT_FATAL(dup2(ends[0], fd) == fd);
+    close(ends[0]);
+}
+
+/* A handle that fails is opened again, with its filter and groups, and that shows. */
+static void reopened(void)
+{
+    struct rnic_port_stats stats;
+    struct pollfd before[RNIC_PORT_FDS];
+    struct pollfd after[RNIC_PORT_FDS];
+    unsigned got = 0;
+
+    open_all();
+    set_filter(FAR, true);
+    EXPECT_EQ(rnic_port_fds(ports[FAR], before), 2); /* the link's, the loopback's */
+    break_fd(before[0].fd);
+    CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, 0) >= 0);
+    EXPECT_EQ(rnic_port_fds(ports[FAR], after), 2);
+    CU_ASSERT(after[0].fd != before[0].fd);
+    EXPECT_EQ(rnic_port_deadline(ports[FAR]), UINT64_MAX);
+    rnic_port_stats(ports[FAR], &stats);
+    EXPECT_EQ(stats.rx_failed, 1);
+    EXPECT_EQ(stats.rx_reopened, 1);
+    EXPECT_EQ(sent(far_mac, blocks[FAR] << 12, ROCE_ENCAP_V2_IP4, NULL), 10);
+    EXPECT_EQ(sent(far_mac, blocks[B] << 12, ROCE_ENCAP_V2_IP4, NULL), 0);
+    EXPECT_EQ(sent(group, 0xffffff, ROCE_ENCAP_V2_IP4, NULL), 10);
+    /* And the loopback's, of a port that has nothing else. */
+    EXPECT_EQ(rnic_port_fds(ports[LO], before), 1);
+    break_fd(before[0].fd);
+    EXPECT_EQ(sent(zero_mac, blocks[LO] << 12, ROCE_ENCAP_V2_IP4, NULL), 1);
+    close_all();
+}
+
+/* While the interface is down it cannot be opened again: that is tried now and then. One that is
+ * deleted never comes back. */
+static void down_and_gone(void)
+{
+    struct rnic_port_stats stats;
+    struct pollfd fds[RNIC_PORT_FDS];
+    unsigned got = 0;
+
+    open_all();
+    CU_ASSERT(netns_sh("ip link set p1 down"));
+    CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, 0) >= 0);
+    EXPECT_EQ(rnic_port_fds(ports[FAR], fds), 2);
+    break_fd(fds[0].fd);
+    CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, 1) >= 0);
+    EXPECT_EQ(rnic_port_fds(ports[FAR], fds), 1);
+    CU_ASSERT(rnic_port_deadline(ports[FAR]) < UINT64_MAX);
+    CU_ASSERT(netns_sh("ip link set p1 up"));
+    CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, 2) >= 0); /* not yet */
+    EXPECT_EQ(rnic_port_fds(ports[FAR], fds), 1);
+    CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, rnic_port_deadline(ports[FAR])) >= 0);
+    EXPECT_EQ(rnic_port_fds(ports[FAR], fds), 2);
+    EXPECT_EQ(sent(far_mac, blocks[FAR] << 12, ROCE_ENCAP_V2_IP4, NULL), 10);
+    CU_ASSERT(
+        netns_sh("ip link del p0 && ip link add p1 type veth peer name p2 && ip link set p1 up"));
+    for (unsigned i = 0; i < 3; i++)
+        CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, UINT64_MAX / 2 + i) >= 0);
+    EXPECT_EQ(rnic_port_fds(ports[FAR], fds), 1);
+    EXPECT_EQ(rnic_port_deadline(ports[FAR]), UINT64_MAX);
+    rnic_port_stats(ports[FAR], &stats);
+    EXPECT_EQ(stats.rx_failed, 2);
+    EXPECT_EQ(stats.rx_reopened, 1);
+    for (unsigned i = 0; i < PORTS; i++)
+        rnic_port_close(ports[i]);
+    CU_ASSERT(netns_sh("ip link del p1"));
+}
+
 int main(int argc, char **argv)
 {
-    static const struct suite_test tests[] = {TEST(who_gets_it), TEST(groups), TEST(not_sent),
-                                              TEST(overrun)};
+    static const struct suite_test tests[] = {TEST(who_gets_it),  TEST(groups),  TEST(not_sent),
+                                              TEST(refused),      TEST(overrun), TEST(reopened),
+                                              TEST(down_and_gone)};
 
     if (!netns_enter())
         return NETNS_SKIP;

@@ -2,8 +2,10 @@
 /* Routes, neighbours, interfaces: messages of netlink as bytes, and what the kernel says of links
  * that this test made in its own namespace. */
 #include <linux/neighbour.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/socket.h>
 #include "port/netns.h"
 #include "port/route.h"
@@ -157,10 +159,57 @@ static void kernel(void)
     free(list);
 }
 
+/* Addresses that come and go hide no others: the kernel tells a long list in parts, and between two
+ * of them it may change. */
+static void restless(void)
+{
+    enum { ADDRESSES = 600, ROUNDS = 3000 };
+    struct rnic_why why = {""};
+    uint8_t stable[16];
+    unsigned missed = 0;
+    pid_t churn;
+
+    gid4(stable, 198, 18, 0, 1);
+    CU_ASSERT_FATAL(netns_sh("ip link add r0 type veth peer name r1 && "
+                             "ip addr add 198.18.0.1/32 dev r1"));
+    CU_ASSERT_FATAL(netns_sh("for i in $(seq %d); do "
+                             "echo addr add 198.19.$((i / 200)).$((i %% 200))/32 dev r0; done "
+                             "| ip -batch -",
+                             ADDRESSES));
+    churn = fork();
+    CU_ASSERT_FATAL(churn >= 0);
+    if (churn == 0) {
+        setpgid(0, 0);
+        execlp("sh", "sh", "-c",
+               "for n in $(seq 200); do for i in $(seq 1 100); do echo addr del 198.19.0.$i/32 dev "
+               "r0; done; "
+               "for i in $(seq 1 100); do echo addr add 198.19.0.$i/32 dev r0; done; done "
+               "| exec ip -batch - 2>/dev/null",
+               (char *)NULL);
+        _exit(127);
+    }
+    setpgid(churn, churn);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        struct rnic_iface iface;
+        bool found = false;
+
+        if (rnic_iface_get("r1", &iface, &why) != 0)
+            iface.gid_cnt = 0;
+        for (unsigned i = 0; i < iface.gid_cnt; i++)
+            found |= memcmp(iface.gid[i].gid, stable, 16) == 0;
+        missed += !found;
+    }
+    if (missed)
+        suite_fail(__FILE__, __LINE__, "%u times not seen, last: %s", missed, why.text);
+    kill(-churn, SIGKILL);
+    netns_wait(churn);
+    CU_ASSERT(netns_sh("ip link del r0"));
+}
+
 int main(int argc, char **argv)
 {
     static const struct suite_test tests[] = {TEST(neighbour), TEST(damaged), TEST(path_mtu),
-                                              TEST(kernel)};
+                                              TEST(kernel), TEST(restless)};
 
     if (!netns_enter())
         return NETNS_SKIP;

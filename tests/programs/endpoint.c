@@ -91,6 +91,17 @@ void endpoint_close(struct endpoint *ep)
         die("an object cannot be destroyed");
 }
 
+/* What stands in the GID table by now where the endpoint's own was, as text. */
+static const char *gid_now(const struct endpoint *ep)
+{
+    static char text[INET6_ADDRSTRLEN];
+    struct ibv_gid_entry entry;
+    int error = ibv_query_gid_ex(ep->context, 1, (uint32_t)ep->gid_idx, &entry, 0);
+    if (error)
+        return strerror(error);
+    return inet_ntop(AF_INET6, &entry.gid, text, sizeof text);
+}
+
 void endpoint_connect(struct endpoint *ep, const struct endpoint_address *peer, uint32_t psn)
 {
     struct ibv_qp_attr attr = {
@@ -112,8 +123,14 @@ void endpoint_connect(struct endpoint *ep, const struct endpoint_address *peer, 
     int error = ibv_modify_qp(ep->qp, &attr,
                               IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
                                   IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
-    if (error)
-        die("RTR: %s", strerror(error));
+    if (error) {
+        char own_gid[INET6_ADDRSTRLEN], peer_gid[INET6_ADDRSTRLEN];
+        inet_ntop(AF_INET6, &ep->gid, own_gid, sizeof own_gid);
+        inet_ntop(AF_INET6, &peer->gid, peer_gid, sizeof peer_gid);
+        die("RTR: %s (from GID %d, %s, QP 0x%x, to %s, QP 0x%x, PSN %u; the GID has become %s)",
+            strerror(error), ep->gid_idx, own_gid, ep->qp->qp_num, peer_gid, peer->qpn, peer->psn,
+            gid_now(ep));
+    }
     attr.qp_state = IBV_QPS_RTS;
     error = ibv_modify_qp(ep->qp, &attr,
                           IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |

@@ -41,6 +41,14 @@ bool uc_addr_is_any(const union uc_addr *addr)
                                          : memcmp(&addr->in6.sin6_addr, &any, sizeof any) == 0;
 }
 
+bool uc_addr_is_loopback(const union uc_addr *addr)
+{
+    static const struct in6_addr loopback = IN6ADDR_LOOPBACK_INIT;
+    return addr->sa.sa_family == AF_INET
+               ? ntohl(addr->in.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET
+               : memcmp(&addr->in6.sin6_addr, &loopback, sizeof loopback) == 0;
+}
+
 uint16_t uc_addr_port(const union uc_addr *addr)
 {
     return ntohs(addr->sa.sa_family == AF_INET ? addr->in.sin_port : addr->in6.sin6_port);

@@ -180,7 +180,9 @@ int uc_bind(struct uc_id *id, const union uc_addr *addr)
         return -EINVAL;
     if (!uc_gid_of(addr, gid))
         return -EAFNOSUPPORT;
-    if (uc_addr_is_any(addr)) {
+    /* Where no device has the loopback's address it stands for all, as in Linux (core/cma.c,
+     * cma_any_addr): libfabric asks whether it can be bound to. */
+    if (uc_addr_is_any(addr) || (uc_addr_is_loopback(addr) && !uc_port_at(gid))) {
         int result = uc_port_open_all();
         if (result < 0)
             return result;
@@ -267,7 +269,17 @@ static void resolve_addr(struct uc_id *id)
     struct rnic_path path;
     uint8_t dgid[16];
     uc_gid_of(&id->dst, dgid);
-    struct uc_port *port = id->port ? id->port : uc_port_towards(dgid);
+    struct uc_port *port = id->port;
+    if (uc_addr_is_loopback(&id->dst) && !uc_port_towards(dgid)) {
+        /* This machine, by the device that it was bound to, or the first (core/cma.c,
+         * cma_bind_loopback), under an address that the device has. */
+        if (!port && uc_port_open_all() > 0)
+            port = uc_port_first();
+        if (port && uc_port_own_gid(port, dgid))
+            uc_addr_of(dgid, uc_addr_port(&id->dst), &id->dst);
+    } else if (!port) {
+        port = uc_port_towards(dgid);
+    }
     if (!port) {
         tell(id, UCMA_ADDR_ERROR, -errno);
         return;

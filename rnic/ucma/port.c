@@ -140,6 +140,21 @@ bool uc_port_gid(struct uc_port *port, unsigned idx, uint8_t gid[16])
     return there;
 }
 
+bool uc_port_own_gid(struct uc_port *port, uint8_t gid[16])
+{
+    struct rnic *rnic = vctx_lock(port->context);
+    bool found = false;
+    for (unsigned i = 0; i < RNIC_GID_MAX; i++) {
+        struct rnic_gid slot;
+        bool fits = rnic_gid_get(rnic, i, &slot) && slot.type == RNIC_GID_ROCE_V2;
+        if (fits && (!found || (roce_gid_is_ip4(slot.gid) && !roce_gid_is_ip4(gid))))
+            memcpy(gid, slot.gid, 16);
+        found |= fits;
+    }
+    vctx_unlock(port->context);
+    return found;
+}
+
 /* ---- opening --------------------------------------------------------------------------------- */
 
 /* Whether an id of this process is bound to the port of a service here. */

@@ -142,6 +142,7 @@ extern struct uc_id *uc_ids; /* all */
 bool uc_gid_of(const union uc_addr *addr, uint8_t gid[16]); /* false: no address we know */
 void uc_addr_of(const uint8_t gid[16], uint16_t port, union uc_addr *addr);
 bool uc_addr_is_any(const union uc_addr *addr);
+bool uc_addr_is_loopback(const union uc_addr *addr); /* 127.0.0.0/8, ::1 */
 uint16_t uc_addr_port(const union uc_addr *addr);
 void uc_addr_set_port(union uc_addr *addr, uint16_t port);
 size_t uc_addr_len(const union uc_addr *addr);
@@ -167,6 +168,8 @@ uint64_t uc_port_guid(struct uc_port *port); /* host order */
 /* The index of a RoCEv2 GID, or -1. */
 int uc_port_gid_index(struct uc_port *port, const uint8_t gid[16]);
 bool uc_port_gid(struct uc_port *port, unsigned idx, uint8_t gid[16]);
+/* Its first RoCEv2 GID of an IPv4 address, or else its first RoCEv2 GID. */
+bool uc_port_own_gid(struct uc_port *port, uint8_t gid[16]);
 
 /* For the worker. The first is called unlocked. */
 void uc_port_send(struct uc_port *port, const uint8_t *mad, const struct rnic_cm_addr *addr);

@@ -46,8 +46,7 @@ static const struct roce_opcode *like(const struct roce_pkt *pkt)
     return roce_opcode(pkt->bth.opcode & 0x1F);
 }
 
-/* The length of the payload, or 0 if the packet has not even the headers. */
-static uint32_t payload_len(const struct roce_pkt *pkt)
+uint32_t roce_dc_payload_len(const struct roce_pkt *pkt)
 {
     uint32_t headers = pkt->off[ROCE_HDR_BTH] + like(pkt)->len + DC_LEN + pkt->bth.padcnt;
 
@@ -66,7 +65,7 @@ const char *roce_dc_text(struct line *text, const struct roce_pkt *pkt)
     line_dec(text, pkt->bth.psn);
     if (like(pkt)->payload != ROCE_PAYLOAD_NONE) {
         line_text(text, " len ");
-        line_dec(text, payload_len(pkt));
+        line_dec(text, roce_dc_payload_len(pkt));
     }
     return line_end(text);
 }
@@ -89,5 +88,5 @@ int roce_dc_add(const struct roce_pkt *pkt, tvbuff_t *tvb, int base, packet_info
             break;
         roce_fields_add(ROCE_BLOCK_HDR(op->hdr[i]), tvb, bth + DC_LEN + op->hdr_off[i], tree);
     }
-    return MIN(bth + op->len + DC_LEN, end);
+    return bth + op->len + DC_LEN;
 }

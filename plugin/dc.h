@@ -23,6 +23,9 @@ bool roce_dc_is(const struct roce_pkt *pkt);
 /* "DC WRITE Only 0x009036→0x807fff PSN 278780 len 8", written to `text`, which starts empty. */
 const char *roce_dc_text(struct line *text, const struct roce_pkt *pkt);
 
+/* Bytes of payload, without pad; 0 if the packet has not even the headers. */
+uint32_t roce_dc_payload_len(const struct roce_pkt *pkt);
+
 /* Adds what follows the BTH, as far as the tvb has it; pkt->frame starts at `base` of it. Returns
  * the offset of the payload in the tvb. */
 int roce_dc_add(const struct roce_pkt *pkt, tvbuff_t *tvb, int base, packet_info *pinfo,

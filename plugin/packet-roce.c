@@ -273,7 +273,7 @@ static int show_dc(const struct walk *w, packet_info *pinfo, proto_tree *tree)
 {
     proto_item *item = proto_tree_add_item(tree, proto_roce, w->tvb, 0, -1, ENC_NA);
     proto_tree *sub = proto_item_add_subtree(item, ett_roce);
-    int end = (int)w->pkt.icrc_off + w->base, payload;
+    int len = (int)roce_dc_payload_len(&w->pkt), payload;
     struct line line = {.len = 0};
     const char *text = roce_dc_text(&line, &w->pkt);
 
@@ -283,7 +283,8 @@ static int show_dc(const struct walk *w, packet_info *pinfo, proto_tree *tree)
     add_outer(w, sub);
     payload = roce_dc_add(&w->pkt, w->tvb, w->base, pinfo, sub);
     add_icrc(w, pinfo, sub);
-    call_dissector(data_handle, tvb_new_subset_length(w->tvb, payload, end - payload), pinfo, tree);
+    if (len)
+        call_dissector(data_handle, tvb_new_subset_length(w->tvb, payload, len), pinfo, tree);
     return (int)tvb_captured_length(w->tvb);
 }
 

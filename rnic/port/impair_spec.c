@@ -145,13 +145,14 @@ int rnic_impair_parse(const char *text, struct rnic_impair_spec *out, struct rni
         const char *begin = at;
         const char *want = item(&at, out);
 
-        if (!want && *at != ',' && *at != 0)
+        if (!want && *at != ',' && *at != 0) {
             want = "a comma or the end";
+            begin = at;
+        }
         if (!want && *at == ',' && *++at == 0)
             want = "something after the comma";
         if (want) {
-            rnic_why_set(why, "impairments \"%s\": at \"%s\": wanted %s", text,
-                         *at || at != begin ? at : begin, want);
+            rnic_why_set(why, "impairments \"%s\": at \"%s\": wanted %s", text, begin, want);
             return -EINVAL;
         }
     }

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <net/if.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+#include "port/impair.h"
 #include "port/pcapng_sort.h"
 #include "tools/netns.h"
 #include "tools/scratch.h"
@@ -302,6 +304,38 @@ static int end_watch(struct watch *watch, const char *copy)
     return verdict ? verdict : copied ? 0 : 2;
 }
 
+/* Whether what the devices will be told makes sense: a program that opens none would not say. */
+static bool check_impair(const struct options *options)
+{
+    struct rnic_impair_spec spec;
+    struct rnic_why why;
+    if (!options->impair || rnic_impair_parse(options->impair, &spec, &why) == 0)
+        return true;
+    complain("--impair", why.text);
+    return false;
+}
+
+/* Interfaces named without * and ? are there, in the network that the program will see. */
+static bool check_ifaces(const struct options *options)
+{
+    const char *at = options->ifaces ? options->ifaces : "";
+    for (size_t len; *(at += strspn(at, ", \t")); at += len) {
+        char name[64];
+        len = strcspn(at, ", \t");
+        snprintf(name, sizeof name, "%.*s", (int)len, at);
+        if (*name == '!' || strpbrk(name, "*?"))
+            continue;
+        if (len >= IF_NAMESIZE || if_nametoindex(name) == 0) {
+            complain(name, options->own_net
+                               ? "there is no such interface in the network of its own: "
+                                 "it has lo and " NETNS_LINK
+                               : "there is no such interface");
+            return false;
+        }
+    }
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     struct options options = {.ifaces = NULL};
@@ -322,6 +356,8 @@ int main(int argc, char **argv)
                  "that it ignores LD_LIBRARY_PATH; run a copy without them");
         return 2;
     }
+    if (!check_impair(&options))
+        return 2;
     if (options.timeline && (!make_temporary(times) || !open_rows(&options, &rows)))
         return 2;
     if (options.record && !prepare_record(options.record, record))
@@ -340,6 +376,8 @@ int main(int argc, char **argv)
         if (!options.ifaces)
             options.ifaces = "!" NETNS_LINK "-peer"; /* the far end of the link is nobody's */
     }
+    if (!check_ifaces(&options))
+        return 2;
     const char *copy = options.record ? record : NULL;
     if (options.selfcheck && !(watch = start_watch(copy)))
         return 2;

@@ -46,7 +46,7 @@ static void grammar_errors(void)
         const char *names; /* what the message must have */
     } cases[] = {
         {"los=3%", "at \"los=3%\""},     {"loss", "wanted loss="},
-        {"loss=", "percentage"},         {"loss=101%", "percentage"},
+        {"loss=", "percentage"},         {"loss=101%", "at \"loss=101%\": wanted a percentage"},
         {"loss=1.5", "percentage"},      {"loss=-1%", "percentage"},
         {"loss=3%%", "a comma"},         {"loss=3% dup=1%", "a comma"},
         {"loss=3%,", "after the comma"}, {",loss=3%", "wanted loss="},

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "hex.h"
 
 #define GIDS_MAX 64u
 
@@ -75,12 +76,7 @@ static int access_of(const json_t *in)
     return flags;
 }
 
-static int nibble(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* The bytes of a string of lower-case hexadecimal digits, to be freed; NULL if it is none. */
+/* The bytes of a string of hexadecimal digits, to be freed; NULL if it is none. */
 static uint8_t *bytes_of(const json_t *value, uint32_t *len)
 {
     const char *hex = json_string_value(value);
@@ -90,14 +86,9 @@ static uint8_t *bytes_of(const json_t *value, uint32_t *len)
     if (!hex || digits % 2 || digits / 2 > AGENT_DATA_MAX)
         return NULL;
     p = malloc(digits / 2 + 1);
-    for (size_t i = 0; p && i < digits / 2; i++) {
-        int high = nibble(hex[2 * i]), low = nibble(hex[2 * i + 1]);
-
-        if (high < 0 || low < 0) {
-            free(p);
-            return NULL;
-        }
-        p[i] = (uint8_t)(high << 4 | low);
+    if (p && !hex_read(hex, p, digits / 2)) {
+        free(p);
+        return NULL;
     }
     *len = (uint32_t)(digits / 2);
     return p;

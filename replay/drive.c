@@ -23,6 +23,33 @@ struct cue {
     size_t next;   /* while it is held: the next one of its run, or NOT_HELD */
 };
 
+struct answer *drive_add_answer(struct run *run, const struct roce_pkt *pkt, uint32_t step,
+                                uint64_t time, int64_t rel)
+{
+    struct answer *a;
+
+    if (!VEC_GROW(run->answer, run->answer_cnt, run->answer_cap))
+        return NULL;
+    a = &run->answer[run->answer_cnt++];
+    *a = (struct answer){
+        .step = step,
+        .time = time,
+        .rel = rel,
+        .psn = pkt->bth.psn,
+        .msn = pkt->aeth.msn,
+        .dest_qp = pkt->bth.dest_qp,
+        .pkey = pkt->bth.pkey,
+        .opcode = pkt->bth.opcode,
+        .syndrome = pkt->aeth.syndrome,
+        .se = pkt->bth.se,
+        .ackreq = pkt->bth.ackreq,
+        .orig = pkt->atomicacketh.orig,
+        .payload_len = pkt->payload_len,
+        .hash = pkt->payload_len ? drive_hash(pkt->payload, pkt->payload_len) : 0,
+    };
+    return a;
+}
+
 uint64_t drive_hash(const uint8_t *p, size_t len)
 {
     return (uint64_t)len << 32 | roce_crc32(0, p, len);
@@ -104,29 +131,14 @@ static int take_answers(struct stage *st, uint32_t run_idx, rnic_time now)
         play = receiver(st, run_idx, pkt.bth.dest_qp);
         run = play->run;
         at = &run->setup.step[play->last];
-        if (!VEC_GROW(run->answer, run->answer_cnt, run->answer_cap))
+        a = drive_add_answer(
+            run, &pkt, play->last, now,
+            at->rel + roce_psn_diff(roce_pkt_psn(&pkt),
+                                    roce_psn_of(setup_packet(&run->setup, play->last)->psn)));
+        if (!a)
             return -1;
-        a = &run->answer[run->answer_cnt++];
-        *a = (struct answer){
-            .step = play->last,
-            .time = now,
-            .rel = at->rel + roce_psn_diff(roce_pkt_psn(&pkt),
-                                           roce_psn_of(setup_packet(&run->setup, play->last)->psn)),
-            .psn = pkt.bth.psn,
-            .msn = pkt.aeth.msn,
-            .dest_qp = pkt.bth.dest_qp,
-            .pkey = pkt.bth.pkey,
-            .opcode = pkt.bth.opcode,
-            .syndrome = pkt.aeth.syndrome,
-            .se = pkt.bth.se,
-            .ackreq = pkt.bth.ackreq,
-            .orig = pkt.atomicacketh.orig,
-            .payload_len = pkt.payload_len,
-        };
-        if (a->payload_len) {
-            a->hash = drive_hash(pkt.payload, pkt.payload_len);
+        if (a->payload_len)
             a->payload = find_payload(st->drive, play, &pkt, a->rel);
-        }
     }
     return 0;
 }

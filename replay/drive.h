@@ -109,6 +109,10 @@ int drive_derive(struct drive *drive, const struct trace *trace, const struct co
 int drive_play(struct drive *drive, struct fault *fault);
 void drive_free(struct drive *drive);
 
+/* Adds an answer to what the run's responder sent, without its payload; NULL without memory. */
+struct answer *drive_add_answer(struct run *run, const struct roce_pkt *pkt, uint32_t step,
+                                uint64_t time, int64_t rel);
+
 /* Hash of a payload, for comparing ones that were not kept. */
 uint64_t drive_hash(const uint8_t *p, size_t len);
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include "drive.h"
 #include "given.h"
+#include "hex.h"
 #include "setup_json.h"
 
 #define QPN_MIN 0u
@@ -350,14 +351,6 @@ static int read_conn(struct reader *r, json_t *item, void *into)
 /* ---- devices -----------------------------------------------------------------------------------
  */
 
-static int nibble(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 /* Bytes in hex; NULL and a fault. *len receives their number, which is not 0. */
 static uint8_t *read_hex(const struct reader *r, const json_t *item, uint32_t *len)
 {
@@ -366,18 +359,17 @@ static uint8_t *read_hex(const struct reader *r, const json_t *item, uint32_t *l
     size_t digits = text ? strlen(text) : 0;
     uint8_t *bytes;
 
-    if (digits == 0 || digits % 2 || digits / 2 > UINT32_MAX ||
-        strspn(text, "0123456789abcdefABCDEF") != digits) {
-        wrong(r, "bytes", value, "not bytes in hexadecimal");
-        return NULL;
-    }
-    bytes = malloc(digits / 2);
+    bytes = malloc(digits / 2 + 1);
     if (!bytes) {
         no_memory(r);
         return NULL;
     }
-    for (size_t i = 0; i < digits / 2; i++)
-        bytes[i] = (uint8_t)(nibble(text[2 * i]) << 4 | nibble(text[2 * i + 1]));
+    if (digits == 0 || digits % 2 || digits / 2 > UINT32_MAX ||
+        !hex_read(text, bytes, digits / 2)) {
+        free(bytes);
+        wrong(r, "bytes", value, "not bytes in hexadecimal");
+        return NULL;
+    }
     *len = (uint32_t)(digits / 2);
     return bytes;
 }

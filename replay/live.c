@@ -135,30 +135,13 @@ void live_take_answer(struct live *live, uint32_t idx, struct roce_pkt *pkt)
     step = drawn_by(lr, rel);
     if (run->answer_cnt && run->answer[run->answer_cnt - 1].step > step)
         step = run->answer[run->answer_cnt - 1].step; /* they stay in order */
-    if (!VEC_GROW(run->answer, run->answer_cnt, run->answer_cap)) {
+    a = drive_add_answer(run, pkt, step, live_now(), rel);
+    if (!a) {
         live->no_memory = true;
         return;
     }
-    a = &run->answer[run->answer_cnt++];
-    *a = (struct answer){
-        .step = step,
-        .time = live_now(),
-        .rel = rel,
-        .psn = pkt->bth.psn,
-        .msn = pkt->aeth.msn,
-        .dest_qp = pkt->bth.dest_qp,
-        .pkey = pkt->bth.pkey,
-        .opcode = pkt->bth.opcode,
-        .syndrome = pkt->aeth.syndrome,
-        .se = pkt->bth.se,
-        .ackreq = pkt->bth.ackreq,
-        .orig = pkt->atomicacketh.orig,
-        .payload_len = pkt->payload_len,
-    };
-    if (pkt->payload_len) {
-        a->hash = drive_hash(pkt->payload, pkt->payload_len);
+    if (a->payload_len)
         a->payload = keep(live->drive, pkt);
-    }
     if (roce_syndrome_kind(a->syndrome) == ROCE_SYN_NAK &&
         roce_opcode(a->opcode)->kind == ROCE_KIND_ACK && (a->syndrome & 0x1F) != ROCE_NAK_PSN_SEQ &&
         run->error_step == STEP_NONE)
@@ -249,6 +232,18 @@ int live_wait_answer(struct live *live, const struct live_event *e, bool *waited
 /* ---- playing ----------------------------------------------------------------------------------
  */
 
+int live_send(struct live *live, const struct trace_packet *p, uint8_t *buf, int len,
+              struct fault *fault)
+{
+    struct rnic_frame frame = {.data = buf, .len = (uint32_t)len};
+
+    if (len < 0)
+        return fault_set(fault, "%s: frame %u: the capture does not hold all of it",
+                         live->drive->trace->name, p->frame);
+    live->sent++;
+    return live_wire_send(&live->wire, &frame, 1, fault);
+}
+
 int live_send_frame(struct live *live, const struct live_event *e, struct fault *fault)
 {
     struct live_run *lr = &live->run[e->run];
@@ -257,19 +252,14 @@ int live_send_frame(struct live *live, const struct live_event *e, struct fault 
     const struct roce_opcode *op = roce_opcode(p->opcode);
     uint8_t buf[ROCE_FRAME_MAX];
     int len = rebind_out(&lr->bind, p, buf, sizeof(buf));
-    struct rnic_frame frame = {.data = buf, .len = (uint32_t)len};
     int64_t last = s->step[e->step].rel + span(s, e->step) - 1;
 
-    if (len < 0)
-        return fault_set(fault, "%s: frame %u: the capture does not hold all of it", s->trace->name,
-                         p->frame);
     lr->last = e->when;
     lr->sent_at[e->when] = live_now();
     if (!s->step[e->step].damaged && last > lr->owed &&
         (p->ackreq || op->kind == ROCE_KIND_READ || roce_opcode_is_atomic(op)))
         lr->owed = last;
-    live->sent++;
-    return live_wire_send(&live->wire, &frame, 1, fault);
+    return live_send(live, p, buf, len, fault);
 }
 
 static int play(struct live *live, struct fault *fault)

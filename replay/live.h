@@ -117,6 +117,11 @@ int live_wait_until(struct live *live, uint64_t until, struct fault *fault);
  * time goes on from here. */
 int live_wait_answer(struct live *live, const struct live_event *e, bool *waited,
                      struct fault *fault);
+/* Sends packet `p` of the capture as it was rebound: `len` bytes, or less than 0 if it could not
+ * be.
+ */
+int live_send(struct live *live, const struct trace_packet *p, uint8_t *buf, int len,
+              struct fault *fault);
 /* Sends the frame of a script's event. */
 int live_send_frame(struct live *live, const struct live_event *e, struct fault *fault);
 /* Our RNIC's answers make room for the target's. False without memory. */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "hex.h"
 
 #define REPLY_MS  10000
 #define IDLE_MS   5
@@ -232,4 +233,53 @@ json_t *live_agent_ask(struct live_agent *agent, json_t *request, bool *refused,
                   : "it does not say why");
     json_decref(reply);
     return NULL;
+}
+
+int live_agent_poll(struct live_agent *agent,
+                    int (*take)(void *ctx, const json_t *completion, struct fault *fault),
+                    void *ctx, size_t *cnt, struct fault *fault)
+{
+    bool refused;
+    json_t *reply = live_agent_ask(agent, json_pack("{s:s}", "op", "poll"), &refused, fault);
+    const json_t *list = json_object_get(reply, "completions"), *c;
+    int rc = reply ? 0 : -1;
+    size_t at;
+
+    if (cnt)
+        *cnt = json_array_size(list);
+    json_array_foreach(list, at, c)
+    {
+        if (rc == 0)
+            rc = take(ctx, c, fault);
+    }
+    json_decref(reply);
+    return rc;
+}
+
+int live_agent_load(struct live_agent *agent, uint32_t mr, uint64_t off, uint8_t *bytes, size_t len,
+                    struct fault *fault)
+{
+    bool refused;
+    json_t *reply =
+        live_agent_ask(agent,
+                       json_pack("{s:s, s:I, s:I, s:I}", "op", "load", "mr", (json_int_t)mr, "off",
+                                 (json_int_t)off, "len", (json_int_t)len),
+                       &refused, fault);
+    const char *hex = json_string_value(json_object_get(reply, "hex"));
+    int rc = reply ? 0 : -1;
+
+    if (reply && (!hex || strlen(hex) != 2 * len || !hex_read(hex, bytes, len)))
+        rc = fault_set(fault, "agent %s: its memory is not what was asked for", agent->name);
+    json_decref(reply);
+    return rc;
+}
+
+void live_agent_describe(char *out, size_t cap, const char *status, uint32_t len, uint32_t crc32,
+                         bool has_imm, uint32_t imm)
+{
+    struct text t = text_of(out, cap);
+
+    text_add(&t, "%s, %u bytes, CRC-32 0x%08x", status, len, crc32);
+    if (has_imm)
+        text_add(&t, ", immediate 0x%08x", imm);
 }

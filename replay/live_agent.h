@@ -37,4 +37,18 @@ void live_agent_close(struct live_agent *agent);
 json_t *live_agent_ask(struct live_agent *agent, json_t *request, bool *refused,
                        struct fault *fault);
 
+/* Asks what completed and gives each to `take`, which returns 0, or -1 and a fault. *cnt, if not
+ * NULL, receives how many there were. 0, or -1 and a fault. */
+int live_agent_poll(struct live_agent *agent,
+                    int (*take)(void *ctx, const json_t *completion, struct fault *fault),
+                    void *ctx, size_t *cnt, struct fault *fault);
+
+/* Reads `len` bytes at `off` of a far memory region. 0, or -1 and a fault. */
+int live_agent_load(struct live_agent *agent, uint32_t mr, uint64_t off, uint8_t *bytes, size_t len,
+                    struct fault *fault);
+
+/* A completion in words: "success, 10 bytes, CRC-32 0x00000000" and so on. */
+void live_agent_describe(char *out, size_t cap, const char *status, uint32_t len, uint32_t crc32,
+                         bool has_imm, uint32_t imm);
+
 #endif

@@ -147,11 +147,13 @@ static json_t *data_json(const struct works *w, const struct work *work)
     return out;
 }
 
+/* What the far device does not take leaves nothing to compare. */
 static int post_work(struct asking *ask, uint32_t idx, size_t at, struct fault *fault)
 {
-    const struct works *w = &ask->part[idx].ear.asker->works;
+    struct asker *a = ask->part[idx].ear.asker;
+    const struct works *w = &a->works;
     const struct work *work = &w->work[at];
-    bool refused;
+    const char *why = NULL;
     struct roce_pkt first, end;
     json_t *request, *reply;
 
@@ -179,9 +181,10 @@ static int post_work(struct asking *ask, uint32_t idx, size_t at, struct fault *
         json_object_set_new(request, "len", json_integer(work->len));
     else
         json_object_set_new(request, "hex", data_json(w, work));
-    reply = live_agent_ask(&ask->live->agent, request, &refused, fault);
+    reply = live_far_ask(ask->live, request, &why, fault);
     json_decref(reply);
-    return reply ? 0 : -1;
+    a->failed = why;
+    return reply || why ? 0 : -1;
 }
 
 /* ---- completions ------------------------------------------------------------------------------
@@ -230,8 +233,9 @@ static bool atomic_right(const struct asker *a, const struct work *work, const c
     return false;
 }
 
-static int take_completion(struct asking *ask, const json_t *c, struct fault *fault)
+static int take_completion(void *ctx, const json_t *c, struct fault *fault)
 {
+    struct asking *ask = ctx;
     json_int_t qp = json_integer_value(json_object_get(c, "qp"));
     uint64_t id = (uint64_t)json_integer_value(json_object_get(c, "id"));
     uint32_t crc, got = (uint32_t)json_integer_value(json_object_get(c, "crc32"));
@@ -261,24 +265,6 @@ static int take_completion(struct asking *ask, const json_t *c, struct fault *fa
     return 0;
 }
 
-static int poll_once(struct asking *ask, struct fault *fault)
-{
-    bool refused;
-    json_t *reply =
-        live_agent_ask(&ask->live->agent, json_pack("{s:s}", "op", "poll"), &refused, fault);
-    const json_t *c;
-    size_t at;
-    int rc = reply ? 0 : -1;
-
-    json_array_foreach(json_object_get(reply, "completions"), at, c)
-    {
-        if (rc == 0)
-            rc = take_completion(ask, c, fault);
-    }
-    json_decref(reply);
-    return rc;
-}
-
 /* After an answer: until the work requests that it completes are, or the tolerance is over. */
 static int settle(struct asking *ask, struct part *part, struct fault *fault)
 {
@@ -287,7 +273,7 @@ static int settle(struct asking *ask, struct part *part, struct fault *fault)
     for (;;) {
         size_t wanted = part->expect.done + part->expect.over;
 
-        if (poll_once(ask, fault) != 0)
+        if (live_agent_poll(&ask->live->agent, take_completion, ask, NULL, fault) != 0)
             return -1;
         if (part->ear.asker->done_cnt >= wanted || live_now() >= limit)
             return 0;
@@ -307,7 +293,7 @@ static int post_due(struct asking *ask, uint32_t idx, struct fault *fault)
     /* Once it failed a requester is given no more: nor was the recorded one. */
     while (part->posted < w->cnt && w->work[part->posted].post <= part->ear.step &&
            part->posted - part->ear.asker->done_cnt < SEND_DEPTH &&
-           part->ear.asker->error_step == STEP_NONE)
+           part->ear.asker->error_step == STEP_NONE && !part->ear.asker->failed)
         if (post_work(ask, idx, part->posted++, fault) != 0)
             return -1;
     return 0;
@@ -339,12 +325,14 @@ static int play_turn(struct asking *ask, const struct turn *turn, uint64_t *at, 
     const struct trace_packet *p = setup_packet(s, turn->step);
     int64_t idx = works_psn_idx(&a->works, step->rel);
     uint8_t buf[ROCE_FRAME_MAX];
-    struct rnic_frame frame = {.data = buf};
-    int len;
 
     part->ear.step = turn->step;
+    if (a->failed)
+        return 0;
     if (post_due(ask, turn->part, fault) != 0 || look(ask, 0, fault) != 0)
         return -1;
+    if (a->failed)
+        return 0;
     if (!step->response) {
         if (idx < 0 || a->restart[turn->step] == RESTART_DUPLICATE)
             return 0;
@@ -362,13 +350,8 @@ static int play_turn(struct asking *ask, const struct turn *turn, uint64_t *at, 
         *at += (uint64_t)((double)(p->time - *recorded) / live->options->speed);
     if (*at > live_now() && look_until(ask, *at, fault) != 0)
         return -1;
-    len = rebind_out(&live->run[turn->part].bind, p, buf, sizeof(buf));
-    if (len < 0)
-        return fault_set(fault, "%s: frame %u: the capture does not hold all of it", s->trace->name,
-                         p->frame);
-    frame.len = (uint32_t)len;
-    live->sent++;
-    if (live_wire_send(&live->wire, &frame, 1, fault) != 0)
+    if (live_send(live, p, buf, rebind_out(&live->run[turn->part].bind, p, buf, sizeof(buf)),
+                  fault) != 0)
         return -1;
     *recorded = p->time;
     *at = live_now();
@@ -455,7 +438,7 @@ int live_ask(struct live *live, struct post *post, struct fault *fault)
     if (rc == 0)
         rc = look_until(&ask, live_now() + QUIET_NS, fault);
     if (rc == 0)
-        rc = poll_once(&ask, fault);
+        rc = live_agent_poll(&live->agent, take_completion, &ask, NULL, fault);
     for (size_t i = 0; ask.part && i < post->cnt; i++)
         live_ear_close(&ask.part[i].ear);
     free(ask.part);

@@ -27,19 +27,11 @@ int live_ear_take(struct live_ear *ear, const struct roce_pkt *pkt)
 {
     struct asker *a = ear->asker;
     const struct setup *s = a->works.setup;
-    struct sent *sent;
-    int64_t at, last;
+    int64_t last;
 
-    if (!VEC_GROW(a->sent, a->sent_cnt, a->sent_cap))
+    if (post_take(a, pkt, ear->step, ear->came) != 0)
         return -1;
-    sent = &a->sent[a->sent_cnt++];
-    *sent = post_sent(pkt, s, ear->step);
-    at = works_psn_idx(&a->works, sent->rel);
-    if (at >= 0) {
-        sent->again = ear->came[at] != 0;
-        ear->came[at] += ear->came[at] < UINT16_MAX;
-    }
-    last = sent->rel;
+    last = a->sent[a->sent_cnt - 1].rel;
     if (pkt->op->kind == ROCE_KIND_READ)
         last += roce_psn_cnt(pkt->reth.dma_len, s->mtu) - 1;
     if (last > ear->high)

@@ -113,18 +113,8 @@ static void next_expected(const struct live_run *lr, struct expected *x)
     }
 }
 
-static void describe(char *out, size_t cap, const char *status, uint32_t len, uint32_t crc,
-                     bool has_imm, uint32_t imm)
-{
-    struct text t = text_of(out, cap);
-
-    text_add(&t, "%s, %u bytes, CRC-32 0x%08x", status, len, crc);
-    if (has_imm)
-        text_add(&t, ", immediate 0x%08x", imm);
-}
-
-static int judge_completion(struct live *live, struct comparison *cmp, uint32_t run,
-                            struct expected *x, const json_t *c)
+static int judge_completion(struct comparison *cmp, uint32_t run, struct expected *x,
+                            const json_t *c)
 {
     const char *text = c ? json_string_value(json_object_get(c, "text")) : NULL;
     bool success = c && json_integer_value(json_object_get(c, "status")) == 0;
@@ -140,89 +130,86 @@ static int judge_completion(struct live *live, struct comparison *cmp, uint32_t 
         (imm != NULL) == x->imm_present && (!imm || imm_value == x->imm))
         return 0;
     diff.pkt = x->pkt;
-    describe(diff.expected, sizeof(diff.expected), "success", x->len, x->crc32, x->imm_present,
-             x->imm);
+    live_agent_describe(diff.expected, sizeof(diff.expected), "success", x->len, x->crc32,
+                        x->imm_present, x->imm);
     if (!c)
         snprintf(diff.actual, sizeof(diff.actual), "none");
     else if (!success)
         snprintf(diff.actual, sizeof(diff.actual), "%s", text ? text : "?");
     else
-        describe(diff.actual, sizeof(diff.actual), "success", len, crc, imm != NULL, imm_value);
+        live_agent_describe(diff.actual, sizeof(diff.actual), "success", len, crc, imm != NULL,
+                            imm_value);
     snprintf(diff.reason, sizeof(diff.reason), "the target's receive request completes otherwise");
-    (void)live;
     return add(cmp, run, &diff);
+}
+
+/* The completions of all runs while they come. */
+struct judging {
+    struct live *live;
+    struct comparison *cmp;
+    struct expected *x; /* of each run: its next */
+};
+
+static int take_completion(void *ctx, const json_t *c, struct fault *fault)
+{
+    struct judging *j = ctx;
+    json_int_t qp = json_integer_value(json_object_get(c, "qp"));
+
+    for (uint32_t i = 0; i < j->live->drive->run_cnt; i++) {
+        if (!j->live->run[i].made || j->live->run[i].qp != qp)
+            continue;
+        if (judge_completion(j->cmp, i, &j->x[i], c) != 0)
+            return fault_set(fault, "no memory");
+        next_expected(&j->live->run[i], &j->x[i]);
+    }
+    return 0;
 }
 
 static int judge_completions(struct live *live, struct comparison *cmp, struct fault *fault)
 {
-    size_t runs = live->drive->run_cnt;
-    struct expected *x = calloc(runs + 1, sizeof(*x));
+    size_t runs = live->drive->run_cnt, cnt;
+    struct judging j = {.live = live, .cmp = cmp, .x = calloc(runs + 1, sizeof(*j.x))};
     uint64_t limit = live_now() + live->options->tolerance_ns;
-    int rc = x ? 0 : fault_set(fault, "no memory");
+    int rc = j.x ? 0 : fault_set(fault, "no memory");
     bool wanted = true;
 
     for (size_t i = 0; rc == 0 && i < runs; i++)
         if (live->run[i].made)
-            next_expected(&live->run[i], &x[i]);
+            next_expected(&live->run[i], &j.x[i]);
     while (rc == 0 && wanted) {
-        bool refused;
-        json_t *reply =
-            live_agent_ask(&live->agent, json_pack("{s:s}", "op", "poll"), &refused, fault);
-        const json_t *list = json_object_get(reply, "completions"), *c;
-        size_t at;
-
-        if (!reply)
-            rc = -1;
-        json_array_foreach(list, at, c)
-        {
-            json_int_t qp = json_integer_value(json_object_get(c, "qp"));
-
-            for (uint32_t i = 0; i < runs && rc == 0; i++)
-                if (live->run[i].made && live->run[i].qp == qp) {
-                    if (judge_completion(live, cmp, i, &x[i], c) != 0)
-                        rc = fault_set(fault, "no memory");
-                    next_expected(&live->run[i], &x[i]);
-                }
-        }
+        rc = live_agent_poll(&live->agent, take_completion, &j, &cnt, fault);
         wanted = false;
         for (size_t i = 0; i < runs; i++)
-            wanted |= x && x[i].any;
-        if (json_array_size(list) == 0)
+            wanted |= j.x[i].any;
+        if (cnt == 0)
             wanted = wanted && live_now() < limit;
-        json_decref(reply);
     }
     for (uint32_t i = 0; i < runs && rc == 0; i++)
-        if (x[i].any && cmp->result[i].verdict != VERDICT_SKIPPED &&
-            judge_completion(live, cmp, i, &x[i], NULL) != 0)
+        if (j.x[i].any && cmp->result[i].verdict != VERDICT_SKIPPED &&
+            judge_completion(cmp, i, &j.x[i], NULL) != 0)
             rc = fault_set(fault, "no memory");
-    free(x);
+    free(j.x);
     return rc;
 }
 
 /* ---- memory -----------------------------------------------------------------------------------
  */
 
-static int nibble(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 0;
-}
-
 /* Compares `len` bytes at `off` of a region with what the agent says; the first difference, if
  * there was none before. */
 static int judge_bytes(struct live *live, struct comparison *cmp, uint32_t device, uint32_t idx,
-                       uint64_t off, const char *hex, size_t len, bool *found)
+                       uint64_t off, const uint8_t *bytes, size_t len, bool *found)
 {
     struct memory *memory = &live->drive->device[device].memory;
     const struct memory_region *region = &memory->region[idx];
 
     for (size_t i = 0; i < len && !*found; i++) {
-        uint8_t byte = (uint8_t)(nibble(hex[2 * i]) << 4 | nibble(hex[2 * i + 1]));
         uint64_t va = region->low + off + i;
         const struct memory_write *w;
         struct text e, a;
         struct diff diff = {.request = STEP_NONE, .field = "memory"};
 
-        if (byte == region->image[off + i] || !memory_is_written(region, va))
+        if (bytes[i] == region->image[off + i] || !memory_is_written(region, va))
             continue;
         w = memory_writer(memory, region->rkey, va, UINT32_MAX);
         if (!w || cmp->result[w->side].verdict == VERDICT_SKIPPED)
@@ -234,7 +221,7 @@ static int judge_bytes(struct live *live, struct comparison *cmp, uint32_t devic
         a = text_of(diff.actual, sizeof(diff.actual));
         for (size_t k = i; k < len && k < i + SHOWN; k++) {
             text_add(&e, "%02x", region->image[off + k]);
-            text_add(&a, "%.2s", hex + 2 * k);
+            text_add(&a, "%02x", bytes[k]);
         }
         snprintf(diff.reason, sizeof(diff.reason),
                  "this request wrote what the target's memory at 0x%" PRIx64
@@ -251,35 +238,21 @@ static int judge_region(struct live *live, struct comparison *cmp, uint32_t devi
 {
     const struct memory_region *region = &live->drive->device[device].memory.region[idx];
     const struct live_region *far = &live->region[device][idx];
+    uint8_t bytes[LOAD_MAX];
     bool found = false;
 
     for (uint64_t off = 0; off < region->span && !found; off += LOAD_MAX) {
         uint64_t len = region->span - off < LOAD_MAX ? region->span - off : LOAD_MAX;
         uint64_t any = 0;
-        json_t *reply;
-        const char *hex;
-        bool refused;
-        int rc;
 
         while (any < len && !memory_is_written(region, region->low + off + any))
             any++;
         if (any == len)
             continue;
-        reply = live_agent_ask(&live->agent,
-                               json_pack("{s:s, s:I, s:I, s:I}", "op", "load", "mr",
-                                         (json_int_t)far->mr, "off", (json_int_t)off, "len",
-                                         (json_int_t)len),
-                               &refused, fault);
-        if (!reply)
+        if (live_agent_load(&live->agent, far->mr, off, bytes, len, fault) != 0)
             return -1;
-        hex = json_string_value(json_object_get(reply, "hex"));
-        rc = hex && strlen(hex) == 2 * len
-                 ? judge_bytes(live, cmp, device, idx, off, hex, len, &found)
-                 : fault_set(fault, "agent %s: its memory is not what was asked for",
-                             live->agent.name);
-        json_decref(reply);
-        if (rc != 0)
-            return -1;
+        if (judge_bytes(live, cmp, device, idx, off, bytes, len, &found) != 0)
+            return fault_set(fault, "no memory");
     }
     return 0;
 }

@@ -263,8 +263,6 @@ static int play_step(struct peer *peer, const struct turn *turn, struct fault *f
     const struct trace_packet *p = setup_packet(s, turn->idx);
     int64_t idx = works_psn_idx(&a->works, step->rel);
     uint8_t buf[ROCE_FRAME_MAX];
-    struct rnic_frame frame = {.data = buf};
-    int len;
 
     end->ear.step = turn->idx;
     if (!step->response) {
@@ -281,14 +279,9 @@ static int play_step(struct peer *peer, const struct turn *turn, struct fault *f
         return 0;
     if (wait_request(peer, end, step->rel, 0, fault) != 0 || wait_due(peer, p->time, fault) != 0)
         return -1;
-    len = rebind_out(&peer->live->run[end->in].bind, p, buf, sizeof(buf));
-    if (len < 0)
-        return fault_set(fault, "%s: frame %u: the capture does not hold all of it", s->trace->name,
-                         p->frame);
-    frame.len = (uint32_t)len;
-    peer->live->sent++;
     go_on(peer, p->time);
-    return live_wire_send(&peer->live->wire, &frame, 1, fault);
+    return live_send(peer->live, p, buf,
+                     rebind_out(&peer->live->run[end->in].bind, p, buf, sizeof(buf)), fault);
 }
 
 static int play(struct peer *peer, struct fault *fault)

@@ -173,15 +173,6 @@ static int open_receiver(struct receiving *rx, struct receiver *r, struct fault 
 /* ---- comparing ---------------------------------------------------------------------------------
  */
 
-static void describe(char *out, size_t cap, uint32_t len, uint32_t crc, bool has_imm, uint32_t imm)
-{
-    struct text t = text_of(out, cap);
-
-    text_add(&t, "success, %u bytes, CRC-32 0x%08x", len, crc);
-    if (has_imm)
-        text_add(&t, ", immediate 0x%08x", imm);
-}
-
 static uint32_t number(const json_t *c, const char *name)
 {
     return (uint32_t)json_integer_value(json_object_get(c, name));
@@ -195,14 +186,14 @@ static void compare_wanted(const struct receiver *r, const struct wanted *w, con
     char e[96], a[96];
 
     d->cnt = 0;
-    describe(e, sizeof(e), w->len, w->crc32, w->has_imm, w->imm);
+    live_agent_describe(e, sizeof(e), "success", w->len, w->crc32, w->has_imm, w->imm);
     if (!c)
         snprintf(a, sizeof(a), "none");
     else if (number(c, "status") != 0)
         snprintf(a, sizeof(a), "%s", json_string_value(json_object_get(c, "text")));
     else
-        describe(a, sizeof(a), number(c, "len"), number(c, "crc32"), imm != NULL,
-                 (uint32_t)json_integer_value(imm));
+        live_agent_describe(a, sizeof(a), "success", number(c, "len"), number(c, "crc32"),
+                            imm != NULL, (uint32_t)json_integer_value(imm));
     if (strcmp(e, a) != 0)
         fields_differ(d, "completion", e, a);
     else if (r->stream->svc == ROCE_SVC_UD)
@@ -233,77 +224,60 @@ static int compare_completion(struct receiving *rx, struct receiver *r, const js
     return 0;
 }
 
-static int poll_once(struct receiving *rx, bool *any, struct fault *fault)
+static int take_completion(void *ctx, const json_t *c, struct fault *fault)
 {
-    bool refused;
-    json_t *reply =
-        live_agent_ask(&rx->live->agent, json_pack("{s:s}", "op", "poll"), &refused, fault);
-    const json_t *c;
-    size_t at;
-    int rc = reply ? 0 : -1;
+    struct receiving *rx = ctx;
 
-    *any = json_array_size(json_object_get(reply, "completions")) > 0;
-    json_array_foreach(json_object_get(reply, "completions"), at, c)
-    {
-        for (size_t i = 0; rc == 0 && i < rx->streams->cnt; i++)
-            if (rx->receiver[i].made && rx->receiver[i].qp == number(c, "qp") &&
-                compare_completion(rx, &rx->receiver[i], c) != 0)
-                rc = fault_set(fault, "no memory");
-    }
-    json_decref(reply);
-    return rc;
+    for (size_t i = 0; i < rx->streams->cnt; i++)
+        if (rx->receiver[i].made && rx->receiver[i].qp == number(c, "qp") &&
+            compare_completion(rx, &rx->receiver[i], c) != 0)
+            return fault_set(fault, "no memory");
+    return 0;
 }
 
-static int nibble(char c)
+static int poll_once(struct receiving *rx, size_t *cnt, struct fault *fault)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 0;
+    return live_agent_poll(&rx->live->agent, take_completion, rx, cnt, fault);
+}
+
+static int report_memory(struct receiving *rx, uint32_t idx, const struct field_diffs *d,
+                         struct fault *fault)
+{
+    uint32_t stream = rx->last_stream[idx];
+    struct deviation_delivery after = {.write = true, .later = rx->receiver[stream].write_broken};
+
+    return streams_report_known(rx->streams, stream, rx->last_writer[idx], d,
+                                "the target's memory in the end is not what the WRITEs up to this "
+                                "one put there",
+                                deviation_find_delivery(rx->peer, &after)) == 0
+               ? 0
+               : fault_set(fault, "no memory");
 }
 
 /* What is in a region of the far memory against what WRITEs put there; the first difference. */
 static int compare_region(struct receiving *rx, uint32_t idx, struct fault *fault)
 {
     const struct memory_region *region = &rx->memory.region[idx];
+    uint8_t bytes[LOAD_MAX];
 
     for (uint64_t off = 0; off < region->span; off += LOAD_MAX) {
         uint64_t len = region->span - off < LOAD_MAX ? region->span - off : LOAD_MAX;
-        bool refused;
-        json_t *reply = live_agent_ask(&rx->live->agent,
-                                       json_pack("{s:s, s:I, s:I, s:I}", "op", "load", "mr",
-                                                 (json_int_t)rx->mr[idx], "off", (json_int_t)off,
-                                                 "len", (json_int_t)len),
-                                       &refused, fault);
-        const char *hex = json_string_value(json_object_get(reply, "hex"));
         struct field_diffs d = {.cnt = 0};
-        int rc = 0;
 
-        if (!reply)
+        if (live_agent_load(&rx->live->agent, rx->mr[idx], off, bytes, len, fault) != 0)
             return -1;
-        if (!hex || strlen(hex) != 2 * len)
-            rc = fault_set(fault, "agent %s: its memory is not what was asked for",
-                           rx->live->agent.name);
-        for (uint64_t i = 0; rc == 0 && i < len && d.cnt == 0; i++) {
-            unsigned byte = (unsigned)(nibble(hex[2 * i]) << 4 | nibble(hex[2 * i + 1]));
+        for (uint64_t i = 0; i < len && d.cnt == 0; i++) {
             char e[96], a[96];
 
-            if (byte == region->image[off + i])
+            if (bytes[i] == region->image[off + i])
                 continue;
             snprintf(e, sizeof(e), "0x%02x at 0x%llx", region->image[off + i],
                      (unsigned long long)(region->low + off + i));
-            snprintf(a, sizeof(a), "0x%02x", byte);
+            snprintf(a, sizeof(a), "0x%02x", bytes[i]);
             fields_differ(&d, "memory", e, a);
         }
-        if (rc == 0 && d.cnt &&
-            streams_report_known(
-                rx->streams, rx->last_stream[idx], rx->last_writer[idx], &d,
-                "the target's memory in the end is not what the WRITEs up to this one put there",
-                deviation_find_delivery(
-                    rx->peer, &(struct deviation_delivery){
-                                  .write = true,
-                                  .later = rx->receiver[rx->last_stream[idx]].write_broken})) != 0)
-            rc = fault_set(fault, "no memory");
-        json_decref(reply);
-        if (rc != 0 || d.cnt)
-            return rc;
+        if (d.cnt)
+            return report_memory(rx, idx, &d, fault);
     }
     return 0;
 }
@@ -403,14 +377,14 @@ static int note(struct receiving *rx, struct receiver *r, uint32_t pkt_idx)
 static int make_room(struct receiving *rx, struct receiver *r, struct fault *fault)
 {
     uint64_t limit = live_now() + rx->live->options->tolerance_ns;
-    bool any;
+    size_t any;
 
     while (r->wanted_cnt >= r->posted && r->posted < r->total) {
         if (poll_once(rx, &any, fault) != 0 || post_receives(rx, r, fault) != 0)
             return -1;
         if (r->wanted_cnt < r->posted || live_now() >= limit)
             break;
-        if (!any && live_wait_until(rx->live, live_now() + 500000, fault) != 0)
+        if (any == 0 && live_wait_until(rx->live, live_now() + 500000, fault) != 0)
             return -1;
     }
     return 0;
@@ -426,8 +400,6 @@ static int play(struct receiving *rx, struct fault *fault)
         uint32_t idx = rx->streams->receiver[i];
         struct receiver *r = idx == MAP_NONE ? NULL : &rx->receiver[idx];
         uint8_t buf[ROCE_FRAME_MAX];
-        struct rnic_frame frame = {.data = buf};
-        int len;
 
         if (!r || !r->made)
             continue;
@@ -437,13 +409,8 @@ static int play(struct receiving *rx, struct fault *fault)
             at += (uint64_t)((double)(trace->pkt[i].time - recorded) / speed);
         if (live_wait_until(rx->live, at, fault) != 0)
             return -1;
-        len = rebind_datagram(&r->bind, &trace->pkt[i], buf, sizeof(buf));
-        if (len < 0)
-            return fault_set(fault, "%s: frame %u: the capture does not hold all of it",
-                             trace->name, trace->pkt[i].frame);
-        frame.len = (uint32_t)len;
-        rx->live->sent++;
-        if (live_wire_send(&rx->live->wire, &frame, 1, fault) != 0)
+        if (live_send(rx->live, &trace->pkt[i], buf,
+                      rebind_datagram(&r->bind, &trace->pkt[i], buf, sizeof(buf)), fault) != 0)
             return -1;
         if (note(rx, r, i) != 0 || rx->no_memory)
             return fault_set(fault, "no memory");
@@ -457,12 +424,13 @@ static int play(struct receiving *rx, struct fault *fault)
 static int judge(struct receiving *rx, struct fault *fault)
 {
     uint64_t limit = live_now() + rx->live->options->tolerance_ns;
-    bool wanted = true, any;
+    bool wanted = true;
+    size_t any;
 
     while (wanted) {
         if (poll_once(rx, &any, fault) != 0)
             return -1;
-        wanted = any;
+        wanted = any > 0;
         for (size_t i = 0; i < rx->streams->cnt; i++)
             wanted |= rx->receiver[i].made && rx->receiver[i].done < rx->receiver[i].wanted_cnt &&
                       live_now() < limit;

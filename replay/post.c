@@ -282,29 +282,33 @@ struct sent post_sent(const struct roce_pkt *pkt, const struct setup *setup, uin
     };
 }
 
+int post_take(struct asker *a, const struct roce_pkt *pkt, uint32_t step, uint16_t *times)
+{
+    struct sent *sent;
+    int64_t idx;
+
+    if (!VEC_GROW(a->sent, a->sent_cnt, a->sent_cap))
+        return -1;
+    sent = &a->sent[a->sent_cnt++];
+    *sent = post_sent(pkt, a->works.setup, step);
+    idx = works_psn_idx(&a->works, sent->rel);
+    if (idx >= 0) {
+        sent->again = times[idx] != 0;
+        times[idx] += times[idx] < UINT16_MAX;
+    }
+    return 0;
+}
+
 static int take_sent(struct stage *st)
 {
-    struct asker *a = st->asker;
     uint8_t buf[ROCE_FRAME_MAX];
+    struct roce_pkt pkt;
     size_t len;
 
-    while ((len = rnic_output(st->rnic, buf, sizeof(buf), st->now)) > 0) {
-        struct roce_pkt pkt;
-        struct sent *sent;
-        int64_t idx;
-
-        if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, buf, len, len) != 0)
-            continue;
-        if (!VEC_GROW(a->sent, a->sent_cnt, a->sent_cap))
+    while ((len = rnic_output(st->rnic, buf, sizeof(buf), st->now)) > 0)
+        if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, buf, len, len) == 0 &&
+            post_take(st->asker, &pkt, st->step, st->ours) != 0)
             return -1;
-        sent = &a->sent[a->sent_cnt++];
-        *sent = post_sent(&pkt, st->setup, st->step);
-        idx = works_psn_idx(&a->works, sent->rel);
-        if (idx >= 0) {
-            sent->again = st->ours[idx] != 0;
-            st->ours[idx] += st->ours[idx] < UINT16_MAX;
-        }
-    }
     return 0;
 }
 

@@ -44,6 +44,12 @@ struct sent {
  */
 struct sent post_sent(const struct roce_pkt *pkt, const struct setup *setup, uint32_t step);
 
+struct asker;
+
+/* Notes a packet that was sent after step `step`. `times`, of works_psn_idx(), counts how often
+ * each PSN was. 0, or -1 without memory. */
+int post_take(struct asker *asker, const struct roce_pkt *pkt, uint32_t step, uint16_t *times);
+
 /* One completion of ours. */
 struct done {
     uint32_t step; /* after which one */

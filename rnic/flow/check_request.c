@@ -125,10 +125,10 @@ static void check_timeout(struct roce_ctx *ctx, const struct roce_sent *e, uint6
 
     if (t == ROCE_NEVER_NS)
         check_spread(ctx, e, idle);
-    else if (idle > 4 * t + t / 8)
+    else if (idle > 4 * t + t / 8 + ctx->flow->grain)
         SAY(ctx, TIMEOUT_RANGE, "time since the request", 4 * t, idle, e ? e->last_frame : 0,
             ROCE_VALUE_NS, ROCE_REL_AT_MOST, "late");
-    else if (since < t - t / 8 && e)
+    else if (since + ctx->flow->grain < t - t / 8 && e && ctx->time > e->time)
         SAY(ctx, TIMEOUT_RANGE, "time since the request", t, since, e->last_frame, ROCE_VALUE_NS,
             ROCE_REL_AT_LEAST, "early");
     /* Where the answers are not captured, they may be RNR NAKs: these repeat without end. */
@@ -143,13 +143,14 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent *e)
     const struct roce_req *req = &ctx->side->req;
     const struct roce_rare *sum = roce_rare_of(ctx->side);
     uint64_t waited = roce_since(rsp->rnr_time, ctx->time);
-    uint64_t slack = rsp->rnr_wait / 10 + 10000; /* clocks of captures */
+    /* Clocks of captures: inexact, coarse, or set back meanwhile. */
+    uint64_t slack = rsp->rnr_wait / 10 + 10000 + ctx->flow->grain;
     uint64_t timeout = roce_timeout_of(ctx->conn);
     /* No copy by the network and not sent by the timer, before the NAK arrived, and late. */
     uint64_t quick = timeout != ROCE_NEVER_NS ? timeout : ROCE_QUICK_NS;
     uint8_t limit = ctx->conn->sum.cm.rnr_retry;
 
-    if (waited + slack < rsp->rnr_wait && e && e->psn == rsp->rnr_psn)
+    if (waited + slack < rsp->rnr_wait && e && e->psn == rsp->rnr_psn && ctx->time > rsp->rnr_time)
         SAY(ctx, RNR_WAIT, "time since the RNR NAK", rsp->rnr_wait, waited, rsp->rnr_frame,
             ROCE_VALUE_NS, ROCE_REL_AT_LEAST,
             .weak = !rsp->rnr_sure || e->tries > 1 || !ctx->side->saw_id ||

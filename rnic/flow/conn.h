@@ -211,6 +211,7 @@ struct roce_flow {
     struct roce_rare lost_rare;          /* counted without memory to count in */
     struct roce_oper_count lost_oper;
     uint64_t last_time; /* of the capture */
+    uint64_t grain;     /* ns: its times so far are multiples of it; 0 before the first */
     bool finished;
 };
 

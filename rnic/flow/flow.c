@@ -8,7 +8,9 @@
 #define DEFAULT_MEM    ((size_t)1 << 30)
 #define DEFAULT_CONNS  1000000u
 #define DEFAULT_WINDOW 8192u
-#define STRAYS         4 /* so many packets of another service are no stray ones */
+#define GRAIN_MOST     UINT64_C(1000000000)
+#define GRAIN_FINE     1000u /* ns: from here on it makes no difference */
+#define STRAYS         4     /* so many packets of another service are no stray ones */
 
 static void *heap_alloc(void *ctx, size_t size)
 {
@@ -220,6 +222,15 @@ static void judge(struct roce_ctx *ctx)
 
 static const struct roce_flow_result nothing = ROCE_FLOW_RESULT_NONE;
 
+/* Some capture points have a clock that ticks once a millisecond or second. */
+static void learn_grain(struct roce_flow *flow, uint64_t time)
+{
+    if (flow->grain == 0)
+        flow->grain = GRAIN_MOST;
+    while (time % flow->grain)
+        flow->grain /= 10;
+}
+
 void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
                     struct roce_flow_result *result)
 {
@@ -246,6 +257,8 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     flow->totals.bytes += in->pkt->wire_len;
     if (in->time > flow->last_time)
         flow->last_time = in->time;
+    if (flow->grain == 0 || flow->grain > GRAIN_FINE)
+        learn_grain(flow, in->time);
     if (!in->pkt->op)
         return;
     ctx.glance = in->glance;

@@ -357,14 +357,24 @@ static bool stopped(const struct roce_ctx *ctx)
     return roce_peer(ctx->side)->rsp.fatal;
 }
 
-/* `now` has the PSN of `e` and is not what was sent, perhaps because the QP's number is used anew.
- */
+/* All from the first PSN on comes again, up to the packet at hand. */
+static bool from_start(const struct roce_req *req, uint32_t psn)
+{
+    return psn == req->base ||
+           (req->ep.active && req->ep.first == req->base && req->ep.next == psn);
+}
+
+/* `now` has the PSN of `e` and is not what was sent, perhaps because the QP's number is used anew:
+ * after a rest, or soon and from the first PSN on, where what was there had been acknowledged. */
 static bool is_another_life(const struct roce_ctx *ctx, const struct roce_sent *e,
-                            const struct roce_sent *now)
+                            const struct roce_sent *now, bool acked)
 {
     bool same = now->op == e->op && now->len == e->len && now->sample == e->sample;
+    bool there = now->va == e->va && now->rkey == e->rkey && now->dma_len == e->dma_len;
+    bool starts = roce_opcode_starts(ctx->pkt->op);
 
-    return (rested(ctx) && !same) || (stopped(ctx) && (!same || now->va != e->va));
+    return (rested(ctx) && !same) || (stopped(ctx) && (!same || now->va != e->va)) ||
+           (acked && (!same || (starts && !there)) && from_start(&ctx->side->req, now->psn));
 }
 
 static void start(struct roce_ctx *ctx, uint32_t psn)
@@ -428,6 +438,12 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
     bool acked = at < req->win.acked, read = ctx->pkt->op->kind == ROCE_KIND_READ;
     uint32_t skip = (now->psn - e->psn) & ROCE_PSN_MASK;
 
+    /* From the first PSN of all, although later messages had been acknowledged: hardly a
+     * repetition, and where it is one nothing is lost by being careful. */
+    ctx->conn->doubt |= acked && now->psn == req->base && !ctx->conn->sum.cm.seen &&
+                        req->win.acked == req->win.cnt &&
+                        roce_window_tail(&req->win)->cum != e->cum &&
+                        !roce_is_copy(ctx, e->icrc, e->ip_id, e->time);
     if (skip && !(read && roce_opcode(e->op)->kind == ROCE_KIND_READ)) {
         if (!(e->flags & ROCE_SENT_SPAN_GUESS))
             SAY(ctx, READ_PSN_RANGE, "bth.psn", roce_sent_end(e), now->psn, e->frame);
@@ -439,7 +455,7 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
         copy(ctx, e->last_frame); /* UC sends nothing again */
         return;
     }
-    if (skip == 0 && ctx->conn->sum.svc != ROCE_SVC_UC && is_another_life(ctx, e, now)) {
+    if (skip == 0 && ctx->conn->sum.svc != ROCE_SVC_UC && is_another_life(ctx, e, now, acked)) {
         if (roce_opcode_starts(ctx->pkt->op)) {
             restart(ctx, now->psn, true);
             append_late(ctx, now);
@@ -493,7 +509,8 @@ static void unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
         (back > ROCE_JUMP || (req->base_sure && roce_diff(now->psn, req->base) < 0) ||
          (roce_opcode_starts(ctx->pkt->op) && req->una_known &&
           roce_diff(req->una, req->nxt) >= 0 && !req->ep.active &&
-          roce_since(req->last_time, ctx->time) >= ROCE_IDLE_REUSE_NS))) {
+          (now->psn == req->base ||
+           roce_since(req->last_time, ctx->time) >= ROCE_IDLE_REUSE_NS)))) {
         restart(ctx, now->psn, roce_opcode_starts(ctx->pkt->op));
         append_late(ctx, now);
         return;

@@ -2,6 +2,7 @@
 /*
  * Fairness: what the network or the capture did is not held against a device.
  */
+#include <stdio.h>
 #include <string.h>
 #include "flow/judge.h"
 #include "support/suite.h"
@@ -326,6 +327,73 @@ static void qpns_used_anew(void)
     }
 }
 
+/* The same soon after, by a program that starts its QPs at the same or at random PSNs, with other
+ * messages: what has the PSN of a request of before is hardly ever taken for a repetition of it.
+ * (Of those that are, the first messages of both uses are equal.) */
+static void qpns_used_anew_soon(void)
+{
+    static const uint64_t rests[] = {100000, 1000000, 20000000, 90000000};
+    struct rng rng = rng_seed();
+    unsigned accused = 0;
+
+    for (unsigned i = 0; i < 400; i++) {
+        bool random = i & 1, fatal = i & 2;
+        struct flowgen g;
+        struct flowgen_conn first;
+
+        begin(&g);
+        first = g.conn;
+        flowgen_random(&g, &rng, 1 + rng_below(&rng, 8));
+        if (fatal) { /* that is what ended it */
+            struct roce_pkt p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
+
+            flowgen_put(&g, 0, &p);
+            g.conn.msn[0]--;
+            flowgen_ack(&g, 1, p.bth.psn, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
+        }
+        flowgen_wait(&g, rests[rng_below(&rng, 4)]);
+        for (int s = 0; s < 2; s++) {
+            g.conn.psn[s] = random ? rng_below(&rng, 1u << 24) : first.psn[s];
+            g.conn.msn[s] = 0;
+        }
+        flowgen_random(&g, &rng, 1 + rng_below(&rng, 8));
+        judge(&g, NULL, NULL, &v);
+        flowgen_free(&g);
+        accused += v.totals.findings[ROCE_SEV_ERROR] > 0;
+    }
+    printf("    %u of 400 accused\n", accused);
+    CU_ASSERT(accused <= 24);
+}
+
+/* Capture points whose clock ticks seldom, or is set back: the requester waited long enough. */
+static void clocks_of_captures(void)
+{
+    static const uint64_t ticks[] = {1000000, 10000000, 1000000000};
+
+    for (unsigned i = 0; i < 4; i++) {
+        struct flowgen g;
+        struct roce_pkt p;
+
+        begin(&g);
+        flowgen_send(&g, 0, 64);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_put(&g, 0, &p);
+        g.conn.msn[0]--;
+        flowgen_ack(&g, 1, p.bth.psn, ROCE_SYNDROME_RNR | 14); /* 1.28 ms */
+        g.conn.msn[0]++;
+        flowgen_wait(&g, 1300000);
+        flowgen_put(&g, 0, &p);
+        flowgen_ack_all(&g, 1);
+        for (size_t k = 0; k < g.frame_cnt; k++)
+            if (i < 3)
+                g.frame[k].time -= g.frame[k].time % ticks[i];
+            else if (k >= 4)
+                g.frame[k].time -= 500000000;
+        end(&g, NULL, "clocks of captures");
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_RNR_WAIT), false);
+    }
+}
+
 /* No CM told the limits: those of the attributes' bits hold (R154, R193), seven and 255. */
 static void limits_without_cm(void)
 {
@@ -460,5 +528,6 @@ static void one_side_alone_of_a_guessed_pair(void)
 SUITE("flow.fair", TEST(answers_to_the_request_before), TEST(answers_to_a_request_not_captured),
       TEST(msn_of_repetitions), TEST(msn_that_goes_back), TEST(any_bit_of_the_bth),
       TEST(wrong_or_damaged), TEST(twins), TEST(guessed_pairs_accuse_nobody), TEST(qpns_used_anew),
-      TEST(limits_without_cm), TEST(no_icrc_that_fits), TEST(one_icrc_that_fits),
-      TEST(native_infiniband), TEST(one_side_alone_of_a_guessed_pair))
+      TEST(qpns_used_anew_soon), TEST(clocks_of_captures), TEST(limits_without_cm),
+      TEST(no_icrc_that_fits), TEST(one_icrc_that_fits), TEST(native_infiniband),
+      TEST(one_side_alone_of_a_guessed_pair))

@@ -55,6 +55,8 @@ struct rnic {
     struct rnic_pacer pacer;
     struct rnic_slab slab;     /* of QPs and their queues */
     struct rnic_list ready;    /* QPs with something to send; the first is next */
+    bool holds;                /* an ACK that a WRITE passed may wait */
+    struct rnic_qp *late;      /* whose ACK waits for rnic_ack_release(): in no list; or NULL */
     struct rnic_list notified; /* CQs with notifications to take; the first is next */
 
     /* Everything there is, so that rnic_del() finds it. */

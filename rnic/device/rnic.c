@@ -358,7 +358,26 @@ bool rnic_output_ready(const struct rnic *rnic)
     return !rnic_list_empty(&rnic->ready);
 }
 
-/* A responder has no timer: it acknowledges at once (R100). */
+void rnic_ack_hold(struct rnic *rnic, bool holds)
+{
+    rnic->holds = holds;
+}
+
+void rnic_ack_release(struct rnic *rnic)
+{
+    struct rnic_qp *qp = rnic->late;
+
+    rnic->late = NULL;
+    if (qp)
+        rnic_qp_settle(qp);
+}
+
+bool rnic_ack_waits(const struct rnic *rnic)
+{
+    return rnic->late != NULL;
+}
+
+/* A responder has no timer: it acknowledges at once (R100), or when it is told to. */
 rnic_time rnic_deadline(const struct rnic *rnic)
 {
     rnic_time timer = rnic_timers_next(&rnic->timers);

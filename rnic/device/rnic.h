@@ -171,6 +171,17 @@ size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now);
  * CNPs. */
 bool rnic_output_ready(const struct rnic *rnic);
 
+/*
+ * A request that went before the acknowledgement which is due tells the peer more than that does;
+ * the next acknowledgement says both. While `holds`, rnic_output() keeps such an ACK (never a NAK)
+ * of one QP back. It goes after rnic_ack_release(), or earlier if there is more to send for the QP
+ * or the peer's next packet comes: then another one is due. Whoever holds one must release it soon:
+ * the peer's timer runs.
+ */
+void rnic_ack_hold(struct rnic *rnic, bool holds);
+void rnic_ack_release(struct rnic *rnic);
+bool rnic_ack_waits(const struct rnic *rnic); /* whether one is kept back */
+
 /* When rnic_expire() is next wanted; RNIC_NEVER if no timer runs. Exact once rnic_output() has
  * returned 0; before that it may be too early, never too late. */
 rnic_time rnic_deadline(const struct rnic *rnic);

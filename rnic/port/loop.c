@@ -13,6 +13,10 @@
 #define HOLD_NS      8000u     /* one that looks at its memory, or waits for more, in that */
 #define SENDS_NS     20000000u /* one that sent so lately may answer at all */
 #define LATE_MAX     7u
+#define BEHIND_NS    20000u  /* so long an ACK waits for the next one, ... */
+#define UNACKED_NS   100000u /* ... and so long in a row: timers of peers run longer */
+#define BEHIND_MAX   10u
+#define BEHIND_GOOD  16u /* so many times without a wait make up for half of one in vain */
 /* Longer than a thread that has the lock was seen to wait for a CPU. */
 #define FLUSH_WAIT_NS 1000000000u
 #define TX_BATCHES    4u /* batches out before frames in have theirs */
@@ -120,10 +124,33 @@ static bool take_in(struct rnic_loop *loop, uint64_t *now)
     return moved;
 }
 
+/* To wait in vain costs ten times what it saves: who waits for one in 16 is not let wait. */
+static void learn_behind(struct rnic_loop *loop, bool late)
+{
+    struct loop_patience *patience = &loop->behind;
+
+    if (late) {
+        patience->late = patience->late + 2 < BEHIND_MAX ? patience->late + 2 : BEHIND_MAX;
+        patience->skip = (1u << patience->late) / 4; /* 1, 4, 16, 64, 256 */
+    } else if (++loop->behind_cnt % BEHIND_GOOD == 0 && patience->late > 0) {
+        patience->late--;
+    }
+}
+
+void loop_release(struct rnic_loop *loop)
+{
+    loop->behind_at = 0;
+    if (!rnic_ack_waits(loop->rnic))
+        return;
+    learn_behind(loop, true);
+    rnic_ack_release(loop->rnic);
+}
+
 /* Frames out; what was owed is not any more. */
 static bool give_out(struct rnic_loop *loop, uint64_t now)
 {
     loop->owed = false;
+    loop_release(loop);
     return transmit(loop, now);
 }
 
@@ -180,12 +207,53 @@ static void learn_patience(struct loop_patience *patience, bool late)
     patience->skip = (1u << patience->late) / 4; /* 0, 0, 1, 2, 4 ... 32 */
 }
 
+/*
+ * Where the program's answer is a WRITE, even its acknowledgement need not go with it: the peer may
+ * have what it looks for, and its next request be acknowledged together with this one. A frame that
+ * nobody waits for still takes both sides 2 us. Whether the peer waits shows soon: then it sends
+ * nothing. The program must poll on, or nobody would see to that.
+ */
+static bool waits_behind(struct rnic_loop *loop, uint64_t now)
+{
+    if (!loop->owed || loop->open || !loop_present(loop, now))
+        return false;
+    if (loop->behind_at == 0)
+        loop->behind_at = now;
+    return now - loop->behind_at <= UNACKED_NS && has_patience(&loop->behind);
+}
+
 /* The program's own call: what it owed goes out in time, or came late. */
-static bool answer(struct rnic_loop *loop, uint64_t now)
+static void learn_polling(struct rnic_loop *loop, uint64_t now)
 {
     if (loop->owed)
         learn_patience(&loop->polling, now - loop->owed_at > OWED_NS);
-    return give_out(loop, now);
+}
+
+static bool answer(struct rnic_loop *loop, uint64_t now)
+{
+    bool moved;
+
+    learn_polling(loop, now);
+    if (!waits_behind(loop, now))
+        return give_out(loop, now);
+    loop->owed = false;
+    loop->passed_at = now;
+    rnic_ack_hold(loop->rnic, true);
+    moved = transmit(loop, now);
+    rnic_ack_hold(loop->rnic, false);
+    return moved;
+}
+
+/* Frames in while an ACK waits behind a WRITE. */
+static bool take_in_behind(struct rnic_loop *loop, uint64_t *now)
+{
+    bool moved = take_in(loop, now);
+
+    if (!rnic_ack_waits(loop->rnic))
+        learn_behind(loop, false); /* the next request came */
+    else if (*now - loop->passed_at > BEHIND_NS)
+        moved |= give_out(loop, *now);
+    return moved;
 }
 
 /* Whether what is owed stays so while the program polls on: it found nothing yet, and may do so
@@ -203,15 +271,17 @@ static bool drive_for_answer(struct rnic_loop *loop, uint64_t now)
 
     if (!loop->plugged)
         return false;
-    if (loop->owed && !holds(loop, now))
-        moved = answer(loop, now);
-    if (take_in(loop, &now)) {
+    if (loop->owed && !holds(loop, now)) {
+        learn_polling(loop, now);
+        moved = give_out(loop, now);
+    }
+    if (rnic_ack_waits(loop->rnic) ? take_in_behind(loop, &now) : take_in(loop, &now)) {
         moved = true;
         if (!loop->owed && rnic_output_ready(loop->rnic) && has_patience(&loop->polling))
             owe(loop, now);
     }
     if (!loop->owed)
-        moved |= give_out(loop, now);
+        moved |= transmit(loop, now);
     return pass_on(loop, moved);
 }
 
@@ -287,7 +357,8 @@ struct rnic *rnic_loop_lock(struct rnic_loop *loop)
 
 void rnic_loop_settle(struct rnic_loop *loop)
 {
-    if (loop->plugged && loop->owed && answer(loop, rnic_loop_now()))
+    if (loop->plugged && (loop->owed || rnic_ack_waits(loop->rnic)) &&
+        give_out(loop, rnic_loop_now()))
         rnic_port_flush(loop->port);
 }
 
@@ -320,7 +391,7 @@ bool rnic_loop_drive(struct rnic_loop *loop)
     bool moved = drive_for_answer(loop, now);
 
     loop_polled(loop, moved, now);
-    loop->owing = loop->owed;
+    loop->owing = loop->owed || rnic_ack_waits(loop->rnic);
     return moved;
 }
 

@@ -88,6 +88,10 @@ struct rnic_loop {
     bool shown;       /* ... though the program found something in a queue */
     struct loop_patience polling; /* with a program that took the frames by polling */
     struct loop_patience looking; /* with one that the thread took them for */
+    struct loop_patience behind;  /* with a peer that may not wait for acknowledgements */
+    unsigned behind_cnt;          /* times that it did not */
+    uint64_t behind_at;           /* the first that was not acknowledged came then; 0: none */
+    uint64_t passed_at;           /* a WRITE went before its acknowledgement */
     uint64_t sent_at;             /* the program last sent something ... */
     int sent_cpu;                 /* ... from there */
 
@@ -130,6 +134,7 @@ enum loop_turn {
 };
 enum loop_turn loop_drive_asking(struct rnic_loop *loop, uint64_t now);
 void loop_notify(struct rnic_loop *loop);
+void loop_release(struct rnic_loop *loop); /* an ACK that waits behind a WRITE goes next */
 uint64_t loop_deadline(const struct rnic_loop *loop); /* of device and port */
 void loop_take_lock(struct rnic_loop *loop);          /* not locked */
 

@@ -134,6 +134,7 @@ void rnic_loop_leave_poll(struct rnic_loop *loop, bool waits)
     loop->shown = true;
     if (!loop->plugged)
         return;
+    loop_release(loop); /* who looks elsewhere does not see to it */
     loop->owing = loop->owed && !waits;
     if (waits)
         atomic_store_explicit(&loop->polled_at, 0, memory_order_relaxed);

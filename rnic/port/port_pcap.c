@@ -18,7 +18,8 @@
 #define RING_MIN    (256u * 1024)
 #define SEND_BUFFER (8 * 1024 * 1024)
 #define RETRY_NS    20000u /* after ENOBUFS: the queue of a real interface has drained a little */
-#define BOTH_NS     3000u
+#define BOTH_NS     3000u  /* so often is the other side looked at while nothing comes, ... */
+#define BUSY_NS     20000u /* ... and so often while something does */
 /* A frame that finds no room for so long, while links drain some in microseconds, never will: a
  * veth answers ENOBUFS to what is longer than its peer's MTU (Linux 6.7). */
 #define REFUSED_NS 5000000u
@@ -258,6 +259,8 @@ static void on_packet(u_char *user, const struct pcap_pkthdr *head, const u_char
         .stamp = (uint64_t)head->ts.tv_sec * 1000000000u + (uint64_t)head->ts.tv_usec,
     };
 
+    __builtin_prefetch(bytes); /* another CPU wrote it */
+    __builtin_prefetch(bytes + 64);
     taker->live->stats.rx_frames++;
     taker->fn(taker->user, &frame);
 }
@@ -292,7 +295,8 @@ static int live_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, vo
     if (live->side[LINK].dead || live->side[HOST].dead)
         reopen(live, now);
     /* (A clock that stands does not make it one of many calls.) */
-    if (now <= live->both_at || now - live->both_at > BOTH_NS || live->side[live->busy].dead) {
+    if (now <= live->both_at || now - live->both_at > (taken > 0 ? BUSY_NS : BOTH_NS) ||
+        live->side[live->busy].dead) {
         int more = take(live, other, max, fn, user);
 
         live->both_at = now;

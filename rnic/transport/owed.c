@@ -25,6 +25,12 @@ static void erase(struct rnic_owed_queue *queue, uint8_t idx)
     memmove(&queue->at[idx], &queue->at[idx + 1], (queue->cnt - idx) * sizeof(queue->at[0]));
 }
 
+bool rnic_owed_is_ack(const struct rnic_owed_queue *queue)
+{
+    return queue->cnt == 1 && is_aeth(&queue->at[0]) &&
+           roce_syndrome_kind(queue->at[0].syndrome) == ROCE_SYN_ACK;
+}
+
 void rnic_owed_aeth(struct rnic_owed_queue *queue, rnic_pos pos, uint8_t syndrome, uint32_t msn)
 {
     struct rnic_owed owed = {pos, msn, syndrome, RNIC_OWED_AETH};

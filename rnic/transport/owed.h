@@ -35,6 +35,9 @@ static inline struct rnic_owed *rnic_owed_last(struct rnic_owed_queue *queue)
     return queue->cnt ? &queue->at[queue->cnt - 1] : NULL;
 }
 
+/* Whether one ACK, and neither NAK nor response, is all that is owed. */
+bool rnic_owed_is_ack(const struct rnic_owed_queue *queue);
+
 /* Owes an ACK or NAK for `pos`, unless one that covers it is owed already. */
 void rnic_owed_aeth(struct rnic_owed_queue *queue, rnic_pos pos, uint8_t syndrome, uint32_t msn);
 

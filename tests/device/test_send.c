@@ -266,6 +266,102 @@ static void acknowledgements_first(void)
     }
 }
 
-SUITE("device.send", TEST(acknowledgements_first), TEST(r188_states), TEST(r194_attributes),
-      TEST(creation_limits), TEST(errors_of_a_post), TEST(one_request), TEST(deleted_while_waiting),
-      TEST(r200_send_cq_overrun))
+/* The peer's WRITE of 8 bytes with this PSN. */
+static void peer_writes(uint32_t psn)
+{
+    uint8_t data[8] = {0};
+    struct roce_pkt pkt;
+
+    pkt = pktgen_write(&rig.gen, ROCE_OP_RC_WRITE_ONLY, psn, RIG_IOVA, RIG_KEY, 8, data, 8);
+    pkt.bth.ackreq = 1;
+    rig_in(&rig, &pkt);
+}
+
+static void begin_held(void)
+{
+    begin(16);
+    rig_connect(&rig, qp);
+    rig.gen.dest_qp = QPN;
+}
+
+static void expect_out(enum roce_kind kind, uint32_t psn)
+{
+    struct roce_pkt pkt;
+
+    CU_ASSERT_FATAL(rig_out(&rig, &pkt));
+    EXPECT_EQ(pkt.op->kind, kind);
+    if (kind == ROCE_KIND_ACK)
+        EXPECT_EQ(pkt.bth.psn, psn);
+}
+
+static void expect_silence(void)
+{
+    struct roce_pkt pkt;
+
+    CU_ASSERT(!rig_out(&rig, &pkt));
+}
+
+static void answer_held(uint64_t id)
+{
+    rnic_ack_hold(rig.rnic, true);
+    EXPECT_EQ(post(RNIC_WR_WRITE, id, 8, 0), RNIC_OK);
+    expect_out(ROCE_KIND_WRITE, 0);
+}
+
+/* An ACK that a WRITE passed may be kept back: until it is released, the next one is due, or the QP
+ * has more to send. A NAK may not. */
+static void acknowledgements_held(void)
+{
+    begin_held();
+    peer_writes(RIG_PSN);
+    answer_held(1);
+    expect_silence();
+    CU_ASSERT(rnic_ack_waits(rig.rnic));
+    rnic_ack_hold(rig.rnic, false);
+    expect_silence();
+    rnic_ack_release(rig.rnic);
+    CU_ASSERT(!rnic_ack_waits(rig.rnic));
+    expect_out(ROCE_KIND_ACK, RIG_PSN);
+    expect_silence();
+
+    /* The next one says both; nothing has passed that yet. */
+    peer_writes(RIG_PSN + 1);
+    answer_held(2);
+    expect_silence();
+    peer_writes(RIG_PSN + 2);
+    CU_ASSERT(!rnic_ack_waits(rig.rnic));
+    answer_held(3);
+    expect_silence();
+    CU_ASSERT(rnic_ack_waits(rig.rnic));
+
+    /* More to send. */
+    EXPECT_EQ(post(RNIC_WR_WRITE, 4, 8, 0), RNIC_OK);
+    expect_out(ROCE_KIND_ACK, RIG_PSN + 2);
+    CU_ASSERT(!rnic_ack_waits(rig.rnic));
+    expect_out(ROCE_KIND_WRITE, 0);
+    expect_silence();
+
+    rig_free(&rig);
+
+    /* A NAK: of a packet that is missing. */
+    begin_held();
+    peer_writes(RIG_PSN + 1);
+    answer_held(1);
+    expect_out(ROCE_KIND_ACK, RIG_PSN);
+    expect_silence();
+    CU_ASSERT(!rnic_ack_waits(rig.rnic));
+
+    /* It goes with its QP. */
+    peer_writes(RIG_PSN);
+    answer_held(2);
+    CU_ASSERT(rnic_ack_waits(rig.rnic));
+    EXPECT_EQ(rnic_qp_del(qp), RNIC_OK);
+    CU_ASSERT(!rnic_ack_waits(rig.rnic));
+    rnic_ack_release(rig.rnic);
+    expect_silence();
+    rig_free(&rig);
+}
+
+SUITE("device.send", TEST(acknowledgements_held), TEST(acknowledgements_first), TEST(r188_states),
+      TEST(r194_attributes), TEST(creation_limits), TEST(errors_of_a_post), TEST(one_request),
+      TEST(deleted_while_waiting), TEST(r200_send_cq_overrun))

@@ -20,11 +20,14 @@ static void coalesce(void)
 {
     memset(&queue, 0, sizeof(queue));
     CU_ASSERT(rnic_owed_first(&queue) == NULL);
+    CU_ASSERT(!rnic_owed_is_ack(&queue));
     rnic_owed_aeth(&queue, 5, 0x1F, 1);
     rnic_owed_aeth(&queue, 7, 0x1F, 2); /* R064 */
     EXPECT_EQ(queue.cnt, 1);
+    CU_ASSERT(rnic_owed_is_ack(&queue));
     expect(0, 7, RNIC_OWED_AETH, 0x1F);
     rnic_owed_aeth(&queue, 8, 0x60, 2); /* R069: a NAK says it too */
+    CU_ASSERT(!rnic_owed_is_ack(&queue));
     expect(0, 8, RNIC_OWED_AETH, 0x60);
     rnic_owed_aeth(&queue, 7, 0x1F, 2); /* an older ACK adds nothing */
     expect(0, 8, RNIC_OWED_AETH, 0x60);
@@ -34,6 +37,7 @@ static void coalesce(void)
     rnic_owed_res(&queue, 0, 9, 4);
     rnic_owed_aeth(&queue, 12, 0x1F, 5); /* not across a READ */
     EXPECT_EQ(queue.cnt, 3);
+    CU_ASSERT(!rnic_owed_is_ack(&queue));
     rnic_owed_pop(&queue);
     expect(0, 9, 0, 0);
     expect(1, 12, RNIC_OWED_AETH, 0x1F);

@@ -24,8 +24,8 @@ uint32_t roce_crc32_copy(uint32_t crc, uint8_t *to, const uint8_t *from, size_t 
 
 /*
  * Continues *crc over the `len` bytes at `p`, of which the first are taken as if they had been ORed
- * with `ones`. False, and nothing done, where that is not one pass: on other processors, below 256
- * bytes, and for a length that is no multiple of 4.
+ * with `ones`. False, and nothing done, where that is not one pass: on other processors, and for a
+ * length that is 0 or no multiple of 4.
  */
 bool roce_crc32_ones(uint32_t *crc, const uint8_t *p, size_t len,
                      const uint8_t ones[ROCE_CRC_ONES]);

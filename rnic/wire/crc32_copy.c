@@ -120,12 +120,25 @@ FOLDS static uint32_t fold_copy(uint32_t crc, uint8_t *to, const uint8_t *from, 
     return fold_all(x, from + LANES * VECTOR, to + LANES * VECTOR, cnt - LANES);
 }
 
+/* The CRC of `cnt` vectors, fewer than LANES, of which the first two are in `x`. */
+FOLDS static inline uint32_t fold_few(const __m512i x[2], const uint8_t *from, size_t cnt)
+{
+    __m512i sum = x[0];
+
+    if (cnt > 1)
+        sum = fold(sum, by_512, x[1]);
+    for (size_t i = 2; i < cnt; i++, from += VECTOR)
+        sum = fold(sum, by_512, take(from, NULL));
+    return ~reduce(fold_blocks(sum));
+}
+
 /* Zeros in front of a packet change nothing, so that its first vector may be one that is not full;
- * the CRC before it and the ones stand where it begins. `len` is a multiple of 4, >= LEAST. */
+ * the CRC before it and the ones stand where it begins. `len` is a multiple of 4, >= 4. */
 FOLDS static uint32_t fold_ones(uint32_t crc, const uint8_t *p, size_t len,
                                 const uint8_t ones[ROCE_CRC_ONES])
 {
     unsigned zeros = -len % VECTOR / 4; /* words of 4 bytes, as are the bits of a mask */
+    size_t cnt = (len + 4 * (size_t)zeros) / VECTOR;
     const uint8_t *full = p + VECTOR - 4 * zeros;
     __mmask16 have = (__mmask16)(0xFFFFu << zeros);
     __m512i x[LANES];
@@ -134,12 +147,15 @@ FOLDS static uint32_t fold_ones(uint32_t crc, const uint8_t *p, size_t len,
                            _mm512_maskz_expandloadu_epi32(have, ones));
     x[0] =
         _mm512_xor_si512(x[0], _mm512_maskz_expand_epi32((__mmask16)(1u << zeros), inverted(crc)));
-    x[1] = _mm512_or_si512(take(full, NULL),
-                           _mm512_maskz_loadu_epi32((__mmask16)~have, ones + VECTOR - 4 * zeros));
+    if (cnt > 1)
+        x[1] =
+            _mm512_or_si512(take(full, NULL),
+                            _mm512_maskz_loadu_epi32((__mmask16)~have, ones + VECTOR - 4 * zeros));
+    if (cnt < LANES)
+        return fold_few(x, full + VECTOR, cnt);
     for (unsigned i = 2; i < LANES; i++)
         x[i] = take(full + (i - 1) * VECTOR, NULL);
-    return fold_all(x, full + (LANES - 1) * VECTOR, NULL,
-                    (len + 4 * (size_t)zeros) / VECTOR - LANES);
+    return fold_all(x, full + (LANES - 1) * VECTOR, NULL, cnt - LANES);
 }
 
 static bool can_fold(void)
@@ -170,7 +186,7 @@ uint32_t roce_crc32_copy(uint32_t crc, uint8_t *to, const uint8_t *from, size_t 
 bool roce_crc32_ones(uint32_t *crc, const uint8_t *p, size_t len, const uint8_t ones[ROCE_CRC_ONES])
 {
 #ifdef FOLDING
-    if (len >= LEAST && len % 4 == 0 && can_fold()) {
+    if (len > 0 && len % 4 == 0 && can_fold()) {
         *crc = fold_ones(*crc, p, len, ones);
         return true;
     }

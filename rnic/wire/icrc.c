@@ -136,10 +136,10 @@ uint32_t roce_icrc(enum roce_encap encap, const uint8_t *net, size_t bth_off, si
         return 0;
     if (bth_off != mask->bth_off)
         return icrc_odd(mask, crc, net, bth_off, icrc_off);
-    if (icrc_off <= SHORT_MAX)
-        return icrc_short(encap, crc, net, icrc_off);
     if (roce_crc32_ones(&crc, net, icrc_off, mask->ff))
         return crc;
+    if (icrc_off <= SHORT_MAX)
+        return icrc_short(encap, crc, net, icrc_off);
     for (size_t i = 0; i < MASK_LEN; i++)
         prefix[i] = net[i] | mask->ff[i];
     crc = roce_crc32(crc, prefix, mask->len);

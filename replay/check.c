@@ -16,6 +16,7 @@ struct check {
     struct source *source, *again; /* the second is for the annotated copy */
     struct annotate annotate;
     struct roce_flow *flow;
+    struct progress progress;
     uint32_t frame; /* being looked at */
     bool json_failed;
 };
@@ -117,9 +118,9 @@ static void look(struct check *check, const struct ahead_item *item)
         note_rejection(report, &item->pkt, frame->number);
 }
 
-/* Another core wrote the items: they come from there while items before them are looked at, and
- * what is known of their connections to the nearest cache. The bytes of the frames stay where they
- * are: a glance was taken. */
+/* Items come from the second level cache while items before them are looked at, and what is known
+ * of their connections from wherever it is. The bytes of the frames stay where they are: a glance
+ * was taken. */
 static void fetch(const struct roce_flow *flow, const struct ahead_item *items, unsigned i,
                   unsigned cnt)
 {
@@ -131,28 +132,26 @@ static void fetch(const struct roce_flow *flow, const struct ahead_item *items, 
         roce_flow_expect(flow, &item->glance);
 }
 
+static void on_batch(void *user, const struct ahead_item *items, unsigned cnt)
+{
+    struct check *check = user;
+
+    for (unsigned i = 0; i < cnt; i++) {
+        fetch(check->flow, items, i, cnt);
+        look(check, &items[i]);
+    }
+    progress_step(&check->progress, check->source, check->frame);
+    if (check->options->json && source_is_live(check->source))
+        fflush(check->options->json); /* an error of it stays, and is seen at the end */
+}
+
 static int read_all(struct check *check, struct fault *fault)
 {
-    struct ahead *ahead = ahead_new(check->source, !check->options->no_icrc);
-    const struct ahead_item *items;
-    struct progress progress;
-    unsigned cnt;
     int rc;
 
-    if (!ahead)
-        return fault_set(fault, "%s: no memory", check->report->name);
-    progress_begin(&progress, stderr, check->options->progress, "reading");
-    while ((rc = ahead_next(ahead, &items, &cnt, fault)) == 1) {
-        for (unsigned i = 0; i < cnt; i++) {
-            fetch(check->flow, items, i, cnt);
-            look(check, &items[i]);
-        }
-        progress_step(&progress, check->source, check->frame);
-        if (check->options->json && source_is_live(check->source))
-            fflush(check->options->json); /* an error of it stays, and is seen at the end */
-    }
-    progress_end(&progress);
-    ahead_del(ahead);
+    progress_begin(&check->progress, stderr, check->options->progress, "reading");
+    rc = ahead_run(check->source, !check->options->no_icrc, on_batch, check, fault);
+    progress_end(&check->progress);
     return rc;
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Ahead: reads a capture, parses its packets and computes their ICRC in a thread of its own, some
- * batches ahead of who judges them, so that reading and judging share the work between two cores.
- * Memory is that of a few batches. Where no thread can be had, the same happens in the caller.
+ * Ahead: reads a capture, parses its packets, computes their ICRC and hands them on in the order of
+ * the file, with two threads that take turns: each reads a batch, parses it and hands it on itself,
+ * and while one hands on, which only one can do at a time, the other reads and parses the next. So
+ * what was read and parsed stays in the caches of the core that looks at it. Memory is that of two
+ * batches. Where no second thread can be had, the caller's does it all.
  */
 #ifndef REPLAY_CHECK_AHEAD_H
 #define REPLAY_CHECK_AHEAD_H
@@ -18,18 +20,14 @@ struct ahead_item {
     struct roce_pkt pkt;       /* points into frame.data */
 };
 
-struct ahead;
+/* Looks at the next frames, which are valid during the call. Called from either thread, but for one
+ * batch after the other: what it writes needs no lock. */
+typedef void ahead_fn(void *user, const struct ahead_item *items, unsigned cnt);
 
-/* Starts to read; `icrc`: ICRCs are to be computed, else all are UNVERIFIED. Nobody else may use
- * the source (but for source_name() and source_progress()) until ahead_del(). NULL without memory.
- */
-struct ahead *ahead_new(struct source *source, bool icrc);
-
-/* The next frames, valid until the next call. 1; 0 at the end; -1 and a fault for a broken file,
- * after all frames before it. */
-int ahead_next(struct ahead *ahead, const struct ahead_item **items, unsigned *cnt,
-               struct fault *fault);
-
-void ahead_del(struct ahead *ahead); /* NULL is fine; stops reading wherever it is */
+/* Reads the source to its end; `icrc`: ICRCs are to be computed, else all are UNVERIFIED. Nobody
+ * else may use the source meanwhile, but for source_name(), source_is_live() and, inside `fn`,
+ * source_progress(). 0; -1 and a fault for a broken file, after all frames before it, and without
+ * memory. */
+int ahead_run(struct source *source, bool icrc, ahead_fn *fn, void *user, struct fault *fault);
 
 #endif

@@ -2,7 +2,6 @@
 #include "port/port_pcap.h"
 
 #include <errno.h>
-#include <linux/filter.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
 #include <pcap/pcap.h>
@@ -11,35 +10,20 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+#include "port/side.h"
 #include "wire/bytes.h"
 #include "wire/pkt.h"
 
-#define BATCH       64u
-#define RING_MIN    (256u * 1024)
-#define SEND_BUFFER (8 * 1024 * 1024)
-#define RETRY_NS    20000u /* after ENOBUFS: the queue of a real interface has drained a little */
-#define BOTH_NS     3000u  /* so often is the other side looked at while nothing comes, ... */
-#define BUSY_NS     20000u /* ... and so often while something does */
+#define BATCH    64u
+#define RETRY_NS 20000u /* after ENOBUFS: the queue of a real interface has drained a little */
+#define BOTH_NS  3000u  /* so often is the other side looked at while nothing comes, ... */
+#define BUSY_NS  20000u /* ... and so often while something does */
 /* A frame that finds no room for so long, while links drain some in microseconds, never will: a
  * veth answers ENOBUFS to what is longer than its peer's MTU (Linux 6.7). */
 #define REFUSED_NS 5000000u
-#define GROUPS_MAX 32u        /* more groups than that are not told apart in the filter */
 #define REOPEN_NS  100000000u /* between two tries to open what failed */
 
 enum which { LINK, HOST, SIDES };
-
-/* One capture handle. */
-struct side {
-    pcap_t *pcap; /* NULL: there is none */
-    int fd;
-    bool dead;          /* it failed: the interface went away, or the kernel and libpcap disagree */
-    uint64_t reopen_at; /* of a dead one: the next try; UINT64_MAX: none */
-    uint64_t spared;    /* no try before: one that fails at once again is left alone for a time */
-    bool plain;         /* its descriptor does not take sendmmsg() */
-    char *expression;   /* its filter; NULL before there is one */
-    uint64_t dropped_before;
-    uint64_t dropped_base; /* by handles that failed */
-};
 
 struct live {
     struct rnic_port port;
@@ -47,12 +31,12 @@ struct live {
     size_t ring;
     int snaplen;
     char loopback[RNIC_IFNAME_MAX];
-    struct side side[SIDES]; /* of the loopback itself only HOST */
-    enum which busy;         /* gave frames last */
-    uint64_t both_at;        /* when both were looked at */
-    enum which full;         /* the side that blocks; SIDES: none */
-    bool half;               /* the multicast frame to be sent next is on the loopback already */
-    uint64_t retry_at;       /* UINT64_MAX: not waiting for a time */
+    struct port_side side[SIDES]; /* of the loopback itself only HOST */
+    enum which busy;              /* gave frames last */
+    uint64_t both_at;             /* when both were looked at */
+    enum which full;              /* the side that blocks; SIDES: none */
+    bool half;           /* the multicast frame to be sent next is on the loopback already */
+    uint64_t retry_at;   /* UINT64_MAX: not waiting for a time */
     uint64_t refused_at; /* the frame to be sent next first found no room; UINT64_MAX: it did not */
     uint8_t (*host)[6];
     size_t host_cnt;
@@ -68,84 +52,6 @@ static const struct rnic_port_ops live_ops;
 static void reopen(struct live *live, uint64_t now);
 
 /* ---- filter ---------------------------------------------------------------------------------- */
-
-/* Where the BTH's 32 bits with the destination QPN are, by encapsulation. */
-static const struct {
-    const char *is;
-    const char *qpn;
-} encaps[] = {
-    {"ip and udp dst port 4791", "udp[12:4]"},
-    {"ip6[6] = 17 and ip6[42:2] = 4791", "ip6[52:4]"},
-    {"ether proto 0x8915", "ether[58:4]"},
-};
-
-static void print_groups(FILE *out, const struct rnic_port_filter *filter, const char *qpn)
-{
-    if (filter->group_cnt == 0)
-        return;
-    fprintf(out, " or (%s & 0xffffff = 0xffffff", qpn);
-    for (unsigned i = 0; i < filter->group_cnt && filter->group_cnt <= GROUPS_MAX; i++) {
-        const uint8_t *mac = filter->group[i];
-
-        fprintf(out, "%s ether dst %02x:%02x:%02x:%02x:%02x:%02x", i == 0 ? " and (" : " or",
-                mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
-    }
-    fprintf(out, "%s)", filter->group_cnt <= GROUPS_MAX ? ")" : "");
-}
-
-char *rnic_port_pcap_expression(const struct rnic_port_filter *filter, const uint8_t mac[6],
-                                bool host)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-
-    if (!out)
-        return NULL;
-    if (host) {
-        char own[18];
-
-        snprintf(own, sizeof(own), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3],
-                 mac[4], mac[5]);
-        /* A group's frames stay with the interface they were sent from. */
-        fprintf(out, "(ether dst %s or (ether multicast and ether src %s)) and (", own, own);
-    }
-    for (unsigned i = 0; i < sizeof(encaps) / sizeof(encaps[0]); i++) {
-        const char *qpn = encaps[i].qpn;
-
-        fprintf(out, "%s(%s and (%s & 0xffffff = 1", i ? " or " : "", encaps[i].is, qpn);
-        for (unsigned j = 0; j < filter->block_cnt; j++)
-            fprintf(out, " or %s & 0xfff000 = 0x%x", qpn, filter->block[j] << 12);
-        print_groups(out, filter, qpn);
-        fprintf(out, "))");
-    }
-    /* ARP and Neighbour Discovery. */
-    fprintf(out, "%s", host ? ")" : " or arp or (icmp6 and (ip6[40] = 135 or ip6[40] = 136))");
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
-}
-
-/* pcap_setfilter() empties the socket between two filters; the kernel changes one for the other. */
-static int attach(struct side *side, const char *expression)
-{
-    struct bpf_program program;
-    struct sock_fprog filter;
-    int error = 0;
-
-    if (!side->pcap || side->dead)
-        return 0;
-    if (pcap_compile(side->pcap, &program, expression, 1, PCAP_NETMASK_UNKNOWN) != 0)
-        return -EINVAL;
-    filter.len = (unsigned short)program.bf_len;
-    filter.filter = (void *)program.bf_insns; /* the same layout: struct bpf_insn, sock_filter */
-    if (setsockopt(side->fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) < 0)
-        error = -errno;
-    pcap_freecode(&program);
-    return error;
-}
 
 /* A copy of an array in place of the old one; false without memory. */
 static bool replace(void *slot, const void *from, size_t size)
@@ -170,7 +76,7 @@ static void member(const struct live *live, const uint8_t mac[6], bool joins)
         .mr_ifindex = (int)live->iface.index, .mr_type = PACKET_MR_MULTICAST, .mr_alen = 6};
 
     memcpy(request.mr_address, mac, 6);
-    if (live->side[LINK].pcap && !live->side[LINK].dead)
+    if (port_side_works(&live->side[LINK]))
         setsockopt(live->side[LINK].fd, SOL_PACKET,
                    joins ? PACKET_ADD_MEMBERSHIP : PACKET_DROP_MEMBERSHIP, &request,
                    sizeof(request));
@@ -192,7 +98,7 @@ int rnic_port_pcap_filter(struct rnic_port *port, const struct rnic_port_filter 
     for (int which = LINK; which < SIDES && !error; which++) {
         char *text = rnic_port_pcap_expression(filter, live->iface.mac, which == HOST);
 
-        error = text ? attach(&live->side[which], text) : -ENOMEM;
+        error = text ? port_side_attach(&live->side[which], text) : -ENOMEM;
         if (!error) {
             char *before = live->side[which].expression;
 
@@ -236,8 +142,7 @@ void rnic_port_pcap_hosts(struct rnic_port *port, const struct rnic_iface *list,
 
 static bool is_live(const struct live *live)
 {
-    return (live->side[LINK].pcap && !live->side[LINK].dead) ||
-           (live->side[HOST].pcap && !live->side[HOST].dead);
+    return port_side_works(&live->side[LINK]) || port_side_works(&live->side[HOST]);
 }
 
 struct taker {
@@ -269,10 +174,10 @@ static void on_packet(u_char *user, const struct pcap_pkthdr *head, const u_char
 static int take(struct live *live, enum which which, unsigned max, rnic_frame_fn *fn, void *user)
 {
     struct taker taker = {live, which, fn, user};
-    struct side *side = &live->side[which];
+    struct port_side *side = &live->side[which];
     int n;
 
-    if (!side->pcap || side->dead)
+    if (!port_side_works(side))
         return 0;
     n = pcap_dispatch(side->pcap, (int)max, on_packet, (u_char *)&taker);
     if (n < 0) {
@@ -353,7 +258,7 @@ static enum which way_of(const struct live *live, const uint8_t *dmac)
 }
 
 /* Hands frames to the kernel: how many it took, and errno when not all. */
-static int hand_over(struct side *side, const struct rnic_frame *frames, unsigned cnt)
+static int hand_over(struct port_side *side, const struct rnic_frame *frames, unsigned cnt)
 {
     struct mmsghdr msg[BATCH];
     struct iovec iov[BATCH];
@@ -384,11 +289,11 @@ static int hand_over(struct side *side, const struct rnic_frame *frames, unsigne
 static unsigned push(struct live *live, enum which which, struct rnic_frame *frames, unsigned cnt,
                      uint64_t now)
 {
-    struct side *side = &live->side[which];
+    struct port_side *side = &live->side[which];
     unsigned done = 0;
     bool asked = false; /* whether an error is one of now */
 
-    if (!side->pcap || side->dead) {
+    if (!port_side_works(side)) {
         live->stats.tx_link_down += cnt;
         return cnt;
     }
@@ -501,10 +406,10 @@ static unsigned live_fds(const struct rnic_port *port, struct pollfd *fds)
     unsigned cnt = 0;
 
     for (int which = LINK; which < SIDES; which++) {
-        const struct side *side = &live->side[which];
+        const struct port_side *side = &live->side[which];
         short out = live->full == (enum which)which && live->retry_at == UINT64_MAX ? POLLOUT : 0;
 
-        if (side->pcap && !side->dead)
+        if (port_side_works(side))
             fds[cnt++] = (struct pollfd){.fd = side->fd, .events = (short)(POLLIN | out)};
     }
     return cnt;
@@ -518,8 +423,7 @@ static void live_stats(struct rnic_port *port, struct rnic_port_stats *out)
     for (int which = LINK; which < SIDES; which++) {
         struct pcap_stat stat;
 
-        if (live->side[which].pcap && !live->side[which].dead &&
-            pcap_stats(live->side[which].pcap, &stat) == 0)
+        if (port_side_works(&live->side[which]) && pcap_stats(live->side[which].pcap, &stat) == 0)
             live->side[which].dropped_before = live->side[which].dropped_base + stat.ps_drop;
         dropped += live->side[which].dropped_before;
     }
@@ -555,90 +459,14 @@ static void live_drop(struct rnic_port *port)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static int open_error(int status, const char *name, const char *text, struct rnic_why *why)
-{
-    switch (status) {
-    case PCAP_ERROR_PERM_DENIED:
-        rnic_why_set(why,
-                     "no permission to open %s: CAP_NET_RAW is needed (or a user and network "
-                     "namespace of its own)",
-                     name);
-        return -EPERM;
-    case PCAP_ERROR_IFACE_NOT_UP: rnic_why_set(why, "interface %s is down", name); return -ENETDOWN;
-    case PCAP_ERROR_NO_SUCH_DEVICE:
-        rnic_why_set(why, "there is no interface %s", name);
-        return -ENODEV;
-    default: rnic_why_set(why, "interface %s cannot be opened: %s", name, text); return -EIO;
-    }
-}
-
-/* One try with a size of ring: 0, or a status of pcap_activate(). */
-static int activate(struct side *side, const char *name, size_t ring, int snaplen, char *text)
-{
-    pcap_t *pcap = pcap_create(name, text);
-    int status;
-
-    if (!pcap)
-        return PCAP_ERROR;
-    status = pcap_set_snaplen(pcap, snaplen);
-    if (status == 0)
-        status = pcap_set_immediate_mode(pcap, 1);
-    if (status == 0)
-        status = pcap_set_timeout(pcap, 1);
-    if (status == 0)
-        status = pcap_set_buffer_size(pcap, (int)ring);
-    if (status == 0)
-        status = pcap_set_tstamp_precision(pcap, PCAP_TSTAMP_PRECISION_NANO);
-    if (status == 0)
-        status = pcap_activate(pcap);
-    if (status >= 0 && pcap_datalink(pcap) != DLT_EN10MB) {
-        snprintf(text, PCAP_ERRBUF_SIZE, "its frames are not Ethernet");
-        status = PCAP_ERROR;
-    } else if (status < 0) {
-        snprintf(text, PCAP_ERRBUF_SIZE, "%s",
-                 status == PCAP_ERROR ? pcap_geterr(pcap) : pcap_statustostr(status));
-    } else if (pcap_setnonblock(pcap, 1, text) != 0) {
-        status = PCAP_ERROR;
-    }
-    if (status < 0) {
-        pcap_close(pcap);
-        return status;
-    }
-    side->pcap = pcap;
-    side->fd = pcap_fileno(pcap);
-    return 0;
-}
-
-static int open_side(struct side *side, const char *name, size_t ring, int snaplen,
-                     struct rnic_why *why)
-{
-    static const int on = 1;
-    static const int send_buffer = SEND_BUFFER;
-    char text[PCAP_ERRBUF_SIZE] = "";
-    int status = activate(side, name, ring, snaplen, text);
-
-    while (status == PCAP_ERROR && ring > RING_MIN && strstr(text, "memory")) {
-        ring /= 2;
-        status = activate(side, name, ring, snaplen, text);
-    }
-    if (status < 0)
-        return open_error(status, name, text, why);
-    /* Own frames: not even put into the ring where the kernel knows how (Linux 4.20). */
-    if (setsockopt(side->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on)) < 0 &&
-        pcap_setdirection(side->pcap, PCAP_D_IN) != 0)
-        return open_error(PCAP_ERROR, name, pcap_geterr(side->pcap), why);
-    if (setsockopt(side->fd, SOL_SOCKET, SO_SNDBUFFORCE, &send_buffer, sizeof(send_buffer)) < 0)
-        setsockopt(side->fd, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof(send_buffer));
-    return 0;
-}
-
 /* A new handle in place of each that failed, with the same filter and groups. The new one has
  * another descriptor than the old, which an epoll set may hold still. */
 static void reopen(struct live *live, uint64_t now)
 {
     for (int which = LINK; which < SIDES; which++) {
-        struct side *old = &live->side[which];
-        struct side side = {.expression = old->expression, .dropped_base = old->dropped_before};
+        struct port_side *old = &live->side[which];
+        struct port_side side = {.expression = old->expression,
+                                 .dropped_base = old->dropped_before};
         const char *name = which == LINK ? live->iface.name : live->loopback;
         struct rnic_why why;
         int error;
@@ -648,9 +476,9 @@ static void reopen(struct live *live, uint64_t now)
         if (which == LINK && if_nametoindex(name) != live->iface.index)
             error = -ENODEV; /* another one of that name is another device */
         else
-            error = open_side(&side, name, live->ring, live->snaplen, &why);
+            error = port_side_open(&side, name, live->ring, live->snaplen, &why);
         if (!error && side.expression)
-            error = attach(&side, side.expression);
+            error = port_side_attach(&side, side.expression);
         if (error) {
             if (side.pcap)
                 pcap_close(side.pcap);
@@ -700,13 +528,13 @@ int rnic_port_pcap_open(const struct rnic_iface *iface, size_t ring, struct rnic
     live->refused_at = UINT64_MAX;
     error = rnic_iface_list(&list, &cnt, why);
     if (!error)
-        error =
-            open_side(&live->side[iface->loopback ? HOST : LINK], iface->name, ring, snaplen, why);
+        error = port_side_open(&live->side[iface->loopback ? HOST : LINK], iface->name, ring,
+                               snaplen, why);
     /* Without a loopback that is up nothing on this machine is reached; the link still is. */
     if (iface->loopback)
         memcpy(live->loopback, iface->name, sizeof(live->loopback));
     else if (!error && find_loopback(live->loopback, list, cnt))
-        error = open_side(&live->side[HOST], live->loopback, ring, snaplen, why);
+        error = port_side_open(&live->side[HOST], live->loopback, ring, snaplen, why);
     if (!error)
         rnic_port_pcap_hosts(&live->port, list, cnt);
     free(list);

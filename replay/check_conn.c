@@ -53,7 +53,7 @@ enum check_verdict check_conn_verdict(const struct roce_conn_summary *sum)
 
 const char *check_verdict_name(enum check_verdict verdict)
 {
-    static const char *const names[] = {"holds", "failed", "violation"};
+    static const char *const names[] = {"holds", "failed", "violation", "nothing to judge"};
 
     return names[verdict];
 }

@@ -26,12 +26,13 @@ enum check_verdict {
     CHECK_HOLDS,
     CHECK_FAILED,    /* no rule was broken, and yet a QP was stopped */
     CHECK_VIOLATION, /* an ERROR finding that the profile does not name */
+    CHECK_NOTHING,   /* of a capture without a RoCE packet: there was nothing to judge */
 };
 
 void check_conn_set(struct check_conn *conn, const struct roce_conn_summary *sum);
 
 enum check_verdict check_conn_verdict(const struct roce_conn_summary *sum);
-const char *check_verdict_name(enum check_verdict verdict); /* "holds", "failed", "violation" */
+const char *check_verdict_name(enum check_verdict verdict); /* "holds" and the like */
 
 /* Something stopped a QP or kept it from coming up. */
 bool check_conn_failed(const struct roce_conn_summary *sum);

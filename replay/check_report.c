@@ -59,5 +59,7 @@ void check_report_finish(struct check_report *report, const struct roce_flow *fl
 
 enum check_verdict check_report_verdict(const struct check_report *report)
 {
-    return report->totals.errors_unknown ? CHECK_VIOLATION : CHECK_HOLDS;
+    if (report->totals.errors_unknown)
+        return CHECK_VIOLATION;
+    return report->totals.packets ? CHECK_HOLDS : CHECK_NOTHING;
 }

@@ -54,8 +54,8 @@ void check_report_add(struct check_report *report, const struct roce_conn_summar
 /* After the last one; `flow` still knows which streams are one. */
 void check_report_finish(struct check_report *report, const struct roce_flow *flow);
 
-/* VIOLATION if there is an ERROR finding that is not known, else HOLDS: a QP that failed by the
- * rules does not fail a check. */
+/* VIOLATION if there is an ERROR finding that is not known; NOTHING without a RoCE packet; else
+ * HOLDS: a QP that failed by the rules does not fail a check. */
 enum check_verdict check_report_verdict(const struct check_report *report);
 
 /* For people. `verbose`: everything; otherwise a screenful. */

@@ -38,6 +38,16 @@ static void expect_complaint(const char *arguments, const char *text)
     checkrun_free(&r);
 }
 
+/* A file that has nothing to judge is unusable, and its report says no more. */
+static void expect_no_verdict(const char *arguments, const char *text)
+{
+    struct checkrun r = checkrun("%s", arguments);
+
+    CU_ASSERT_EQUAL(r.status, 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, text));
+    checkrun_free(&r);
+}
+
 /* ---- arguments ---------------------------------------------------------------------------------
  */
 
@@ -490,6 +500,8 @@ static void refuses_what_is_no_capture(void)
     expect_complaint("check $T/empty", "empty: not a capture file");
     expect_complaint("check $T/text", "text: not a capture file");
     expect_complaint("check $T/head", "head: no RoCE packet");
+    expect_no_verdict("check $T/head", "verdict: nothing to judge (");
+    expect_no_verdict("check --json - $T/head", "\"verdict\":\"nothing to judge\"");
     expect_complaint("check - </dev/null", "standard input: not a capture file");
     if (!have("gzip"))
         return;

@@ -145,12 +145,16 @@ static void *work(void *arg)
     const struct worker *worker = arg;
     struct ahead *ahead = worker->ahead;
 
+    source_read_ahead(ahead->source);
     pthread_mutex_lock(&ahead->lock);
     while (read_batch(ahead, worker->batch)) {
         pthread_mutex_unlock(&ahead->lock);
         parse(ahead, worker->batch);
         pthread_mutex_lock(&ahead->lock);
         hand_on(ahead, worker->batch);
+        pthread_mutex_unlock(&ahead->lock);
+        source_read_ahead(ahead->source); /* most likely what this thread parses next */
+        pthread_mutex_lock(&ahead->lock);
     }
     pthread_mutex_unlock(&ahead->lock);
     return NULL;
@@ -173,6 +177,7 @@ int ahead_run(struct source *source, bool icrc, ahead_fn *fn, void *user, struct
     ahead->fault = fault;
     pthread_mutex_init(&ahead->lock, NULL);
     pthread_cond_init(&ahead->cond, NULL);
+    source_begin_ahead(source);
     for (unsigned i = 0; i < THREADS; i++)
         worker[i] = (struct worker){ahead, &ahead->batch[i]};
     threaded =

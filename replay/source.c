@@ -11,10 +11,9 @@
 #include "erf.h"
 #include "inflate.h"
 
-/* pcap.h has no names for these two in every version; the numbers are tcpdump.org's. */
-/* Smaller files are read as quickly. */
-#define MAP_MIN (UINT64_C(1) << 20)
+#define LONG_MIN_LEN (UINT64_C(1) << 20) /* a smaller file is read as quickly in order */
 
+/* pcap.h has no names for these two in every version; the numbers are tcpdump.org's. */
 #define LINKTYPE_ETHERNET   1
 #define LINKTYPE_RAW        101
 #define LINKTYPE_SLL        113
@@ -307,13 +306,19 @@ uint32_t source_snaplen(const struct source *source)
     return source->pcap ? (uint32_t)pcap_snapshot(source->pcap) : source->cap.snaplen;
 }
 
+/* Whether it is a plain file, and not too short, of which only the first chunk was read. */
+static bool is_long_file(const struct source *source)
+{
+    return !source->pcap && !source->inflate && source->total >= LONG_MIN_LEN &&
+           ftello(source->file) == (off_t)source->cap.chunks.len;
+}
+
 struct mapped *source_map(struct source *source)
 {
     struct chunks *chunks = &source->cap.chunks;
     struct mapped *mapped;
 
-    if (source->pcap || source->inflate || source->total < MAP_MIN || source->total > SIZE_MAX ||
-        ftello(source->file) != (off_t)chunks->len)
+    if (!is_long_file(source) || source->total > SIZE_MAX)
         return NULL;
     mapped = mapped_open(fileno(source->file), (size_t)source->total, source_name(source));
     if (mapped)
@@ -321,11 +326,23 @@ struct mapped *source_map(struct source *source)
     return mapped;
 }
 
+void source_begin_ahead(struct source *source)
+{
+    if (is_long_file(source))
+        chunks_begin_ahead(&source->cap.chunks);
+}
+
+void source_read_ahead(struct source *source)
+{
+    chunks_read_ahead(&source->cap.chunks);
+}
+
 void source_progress(const struct source *source, uint64_t *done, uint64_t *total)
 {
-    off_t at = source->total ? ftello(source->file) : 0;
+    bool plain = source->total && !source->pcap && !source->inflate;
+    off_t at = source->total && !plain ? ftello(source->file) : 0;
 
-    *done = at > 0 ? (uint64_t)at : 0;
+    *done = plain ? chunks_position(&source->cap.chunks) : at > 0 ? (uint64_t)at : 0;
     *total = source->total;
 }
 

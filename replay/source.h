@@ -55,6 +55,14 @@ bool source_is_live(const struct source *source);
  */
 bool source_ready(const struct source *source);
 
+/*
+ * After source_begin_ahead(), before the first source_next(), any thread may say at any time that
+ * it has time to read some of the file before it is wanted, also while another is in source_next().
+ * Nothing happens where that is no plain file.
+ */
+void source_begin_ahead(struct source *source);
+void source_read_ahead(struct source *source);
+
 /* Whether it is a pcapng file; then `on_block` is told each block that is no packet. To be called
  * before the first source_next(). */
 bool source_blocks(struct source *source,

@@ -8,7 +8,7 @@
 
 /* A block's body while it is made. */
 struct body {
-    uint8_t p[70000];
+    uint8_t p[270000]; /* the longest record, and more */
     size_t len;
     bool big;
 };

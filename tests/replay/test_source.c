@@ -5,6 +5,8 @@
  */
 #include <glob.h>
 #include <pcap/pcap.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -268,34 +270,56 @@ static void interfaces_of_different_links(void)
     source_close(source);
 }
 
-/* Batches of frames stay as long as source_ready() promises, also across blocks of 16 MiB. */
-static void frames_stay_while_batches_wait(void)
+/* ---- frames of batches -------------------------------------------------------------------------
+ */
+
+#define FRAMES 3000u
+
+/* The bytes of each frame are its number, less 1. */
+static bool is_whole(const struct source_frame *frame)
 {
-    static uint8_t filler[65536];
-    struct source_frame *all;
-    const struct source_frame *oldest;
-    struct ngfile f = {0};
+    for (uint32_t b = 0; b < frame->cap_len; b++)
+        if (frame->data[b] != (uint8_t)(frame->number - 1))
+            return false;
+    return true;
+}
+
+/* A thread that reads ahead all the time. */
+struct reader {
     struct source *source;
+    atomic_bool stop;
+};
+
+static void *read_ahead(void *arg)
+{
+    struct reader *reader = arg;
+
+    while (!atomic_load(&reader->stop))
+        source_read_ahead(reader->source);
+    return NULL;
+}
+
+/* Batches of frames stay as long as source_ready() promises, whether pieces of the file are read
+ * ahead or not. How many frames there were, and *rc of the last source_next(). */
+static unsigned expect_batches_to_stay(const char *path, bool ahead, int *rc)
+{
+    struct source_frame *all = calloc(FRAMES + 1, sizeof(*all));
+    const struct source_frame *oldest;
     struct fault fault;
+    struct reader reader = {source_open(path, &fault), false};
+    struct source *source = reader.source;
+    pthread_t thread;
     unsigned batches = 0, cnt = 0, first[CHUNKS_KEEP + 1] = {0};
-    int rc;
+    uint64_t done, total;
+    bool whole = true;
 
-    ng_section(&f, false, UINT64_MAX);
-    ng_interface(&f, 1, 0, 0, 0);
-    for (unsigned i = 0; i < 3000; i++) {
-        uint32_t len = 60 + i * 7 % 1400;
-
-        memset(filler, (int)(i & 0xFF), len);
-        ng_enhanced(&f, 0, i, filler, len, NULL);
-        for (unsigned k = 0; i % 500 == 499 && k < 30; k++)
-            ng_block(&f, 0xBAD, filler, 65536);
-    }
-    ng_write(&f, checkrun_path("long.pcapng"));
-    ng_free(&f);
-    source = source_open(checkrun_path("long.pcapng"), &fault);
-    all = calloc(3000, sizeof(*all));
     CU_ASSERT_TRUE_FATAL(source && all);
-    while (cnt < 3000 && (rc = source_next(source, &all[cnt], &fault)) == 1) {
+    if (ahead) {
+        source_begin_ahead(source);
+        CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, read_ahead, &reader), 0);
+    }
+    while (whole && cnt < FRAMES && (*rc = source_next(source, &all[cnt], &fault)) == 1) {
+        EXPECT_EQ(all[cnt].number, cnt + 1);
         cnt++;
         if (source_ready(source))
             continue;
@@ -304,19 +328,91 @@ static void frames_stay_while_batches_wait(void)
         first[CHUNKS_KEEP] = cnt;
         batches++;
         oldest = batches >= CHUNKS_KEEP ? &all[first[0]] : &all[0];
-        for (; oldest < &all[cnt]; oldest++)
-            for (uint32_t b = 0; b < oldest->cap_len; b++)
-                if (oldest->data[b] != (uint8_t)(oldest->number - 1)) {
-                    suite_fail(__FILE__, __LINE__, "frame %u was overwritten after %u",
-                               oldest->number, cnt);
-                    cnt = 3000;
-                    b = oldest->cap_len;
-                }
+        for (; oldest < &all[cnt] && (whole = is_whole(oldest)); oldest++)
+            ;
+        if (!whole)
+            suite_fail(__FILE__, __LINE__, "frame %u was overwritten after %u", oldest->number,
+                       cnt);
+        source_progress(source, &done, &total);
+        CU_ASSERT_TRUE(done <= total + CHUNKS_AHEAD * CHUNK_LEN);
     }
-    EXPECT_EQ(cnt, 3000);
-    CU_ASSERT_TRUE(batches > 2 * CHUNKS_KEEP);
+    if (cnt == FRAMES)
+        *rc = source_next(source, &all[cnt], &fault);
+    CU_ASSERT_TRUE(batches > 2 * CHUNKS_KEEP || cnt < FRAMES);
+    atomic_store(&reader.stop, true);
+    if (ahead)
+        pthread_join(thread, NULL);
     source_close(source);
     free(all);
+    return cnt;
+}
+
+/* Also across 2 MiB of blocks without a packet. */
+static void frames_stay_while_batches_wait(void)
+{
+    static uint8_t filler[65536];
+    const char *path = checkrun_path("long.pcapng");
+    struct ngfile f = {0};
+
+    ng_section(&f, false, UINT64_MAX);
+    ng_interface(&f, 1, 0, 0, 0);
+    for (unsigned i = 0; i < FRAMES; i++) {
+        uint32_t len = 60 + i * 7 % 1400;
+
+        memset(filler, (int)(i & 0xFF), len);
+        ng_enhanced(&f, 0, i, filler, len, NULL);
+        for (unsigned k = 0; i % 500 == 499 && k < 30; k++)
+            ng_block(&f, 0xBAD, filler, 65536);
+    }
+    ng_write(&f, path);
+    ng_free(&f);
+    for (int ahead = 0; ahead < 2; ahead++) {
+        int rc = -2;
+
+        EXPECT_EQ(expect_batches_to_stay(path, ahead, &rc), FRAMES);
+        EXPECT_EQ(rc, 0);
+    }
+}
+
+/* Long files of every shape are the same read in order and read ahead: records that end where a
+ * piece does, ones longer than what is kept before a piece or than a piece, stretches without a
+ * packet, and an end anywhere. */
+static void what_is_read_ahead_is_the_same(void)
+{
+    static uint8_t bytes[262144];
+    const char *path = checkrun_path("ahead.pcapng");
+
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        struct rng rng = rng_of(seed);
+        struct ngfile f = {0};
+        uint32_t odd = seed % 3 == 0 ? rng_below(&rng, FRAMES) : FRAMES;
+        uint32_t long_len = seed % 2 ? 70000 : sizeof(bytes);
+        unsigned cnt[2];
+        int rc[2] = {-2, -2};
+
+        ng_section(&f, false, UINT64_MAX);
+        ng_interface(&f, 1, 0, 0, 0);
+        for (unsigned i = 0; i < FRAMES; i++) {
+            uint32_t len = i == odd   ? long_len
+                           : seed & 4 ? 4096 - 32 /* 64 blocks to the piece */
+                                      : 60 + rng_below(&rng, 9000);
+
+            memset(bytes, (int)(i & 0xFF), len);
+            ng_enhanced(&f, 0, i, bytes, len, NULL);
+            for (unsigned k = 0; seed % 5 == 0 && i == FRAMES / 2 && k < 40; k++)
+                ng_block(&f, 0xBAD, bytes, 65536);
+        }
+        if (seed > 6)
+            f.len -= rng_below(&rng, 3000000);
+        ng_write(&f, path);
+        ng_free(&f);
+        for (int ahead = 0; ahead < 2; ahead++)
+            cnt[ahead] = expect_batches_to_stay(path, ahead, &rc[ahead]);
+        if (cnt[0] != cnt[1] || rc[0] != rc[1])
+            suite_fail(__FILE__, __LINE__, "seed %u: %u frames and %d in order, %u and %d ahead",
+                       (unsigned)seed, cnt[0], rc[0], cnt[1], rc[1]);
+        CU_ASSERT_TRUE(cnt[0] == FRAMES || seed > 6);
+    }
 }
 
 /* Reads a mapped file that is cut short meanwhile; does not come back. */
@@ -369,4 +465,4 @@ static void a_mapped_file_is_cut_short(void)
 SUITE("replay.source", TEST(every_capture_as_libpcap_reads_it), TEST(pcap_of_every_kind),
       TEST(pcapng_of_every_kind), TEST(spoilt_files_as_libpcap_reads_them),
       TEST(interfaces_of_different_links), TEST(frames_stay_while_batches_wait),
-      TEST(a_mapped_file_is_cut_short))
+      TEST(what_is_read_ahead_is_the_same), TEST(a_mapped_file_is_cut_short))

@@ -7,24 +7,25 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define THREADS 2u
-_Static_assert(THREADS <= CHUNKS_KEEP, "each thread has frames of a chunk of the file");
+/* Read and not yet handed on. */
+#define BATCHES 4u
+_Static_assert(BATCHES <= CHUNKS_KEEP, "each batch has frames of a chunk of the file");
 
-/* Small enough for the second level cache, and so long that taking turns costs next to nothing a
- * frame. */
-#define BATCH_ITEMS 512u
+/* Small enough for the second level cache, and so long that a batch costs next to nothing a frame.
+ */
+#define BATCH_ITEMS 256u
 
 /* The headers of so many frames are on their way to the cache while one is parsed. */
 #define FRAMES_AHEAD 8u
 
-/* How often somebody whose turn it is not looks around before it sleeps: some 20 us. */
+/* How often somebody with nothing to do looks around before it sleeps: some 20 us. */
 #define LOOKS 64
 
 struct batch {
-    uint64_t number; /* in the order of the file */
     struct ahead_item item[BATCH_ITEMS];
     unsigned cnt;
-    int end; /* 1 more may follow; 0 and -1 as source_next() said, after the items */
+    bool parsed; /* under the lock: it can be handed on */
+    int end;     /* 1 more may follow; 0 and -1 as source_next() said, after the items */
     struct fault fault;
 };
 
@@ -36,19 +37,13 @@ struct ahead {
     pthread_mutex_t lock;
     pthread_cond_t cond; /* two threads: at most one waits */
     /* Under the lock. */
-    bool reading;         /* somebody has the source */
+    bool reading, giving; /* somebody has the source; the caller's function */
     bool over;            /* nothing follows what was read */
     uint64_t read, given; /* batches */
     atomic_uint news;     /* changes with each thing that somebody may wait for; read without it */
     struct fault *fault;
     int end;
-    struct batch batch[THREADS];
-};
-
-/* What a thread is called with. */
-struct worker {
-    struct ahead *ahead;
-    struct batch *batch;
+    struct batch batch[BATCHES]; /* number n is at n % BATCHES */
 };
 
 static void fill(struct ahead *ahead, struct batch *batch)
@@ -103,31 +98,33 @@ static void wait_for_news(struct ahead *ahead)
     pthread_cond_wait(&ahead->cond, &ahead->lock);
 }
 
-/* False when all was read. */
-static bool read_batch(struct ahead *ahead, struct batch *batch)
+static void read_batch(struct ahead *ahead)
 {
-    while (ahead->reading && !ahead->over)
-        wait_for_news(ahead);
-    if (ahead->over)
-        return false;
+    struct batch *batch = &ahead->batch[ahead->read++ % BATCHES];
+
     ahead->reading = true;
-    batch->number = ahead->read++;
     pthread_mutex_unlock(&ahead->lock);
     fill(ahead, batch);
     pthread_mutex_lock(&ahead->lock);
     ahead->reading = false;
     ahead->over = batch->end != 1;
     tell(ahead);
-    return true;
+    pthread_mutex_unlock(&ahead->lock);
+    parse(ahead, batch);
+    source_read_ahead(ahead->source);
+    pthread_mutex_lock(&ahead->lock);
+    batch->parsed = true;
+    tell(ahead);
 }
 
 static void hand_on(struct ahead *ahead, struct batch *batch)
 {
-    while (ahead->given != batch->number)
-        wait_for_news(ahead);
+    ahead->giving = true;
     pthread_mutex_unlock(&ahead->lock);
     ahead->fn(ahead->user, batch->item, batch->cnt);
     pthread_mutex_lock(&ahead->lock);
+    ahead->giving = false;
+    batch->parsed = false;
     ahead->given++;
     if (batch->end != 1) {
         ahead->end = batch->end;
@@ -140,21 +137,22 @@ static void hand_on(struct ahead *ahead, struct batch *batch)
 /* ---- the threads -------------------------------------------------------------------------------
  */
 
+/* What can be handed on is, for that is one at a time and all else can be made up for; then what
+ * can be read is. */
 static void *work(void *arg)
 {
-    const struct worker *worker = arg;
-    struct ahead *ahead = worker->ahead;
+    struct ahead *ahead = arg;
 
-    source_read_ahead(ahead->source);
     pthread_mutex_lock(&ahead->lock);
-    while (read_batch(ahead, worker->batch)) {
-        pthread_mutex_unlock(&ahead->lock);
-        parse(ahead, worker->batch);
-        pthread_mutex_lock(&ahead->lock);
-        hand_on(ahead, worker->batch);
-        pthread_mutex_unlock(&ahead->lock);
-        source_read_ahead(ahead->source); /* most likely what this thread parses next */
-        pthread_mutex_lock(&ahead->lock);
+    while (!ahead->over || ahead->given < ahead->read) {
+        struct batch *next = &ahead->batch[ahead->given % BATCHES];
+
+        if (!ahead->giving && next->parsed)
+            hand_on(ahead, next);
+        else if (!ahead->reading && !ahead->over && ahead->read < ahead->given + BATCHES)
+            read_batch(ahead);
+        else
+            wait_for_news(ahead);
     }
     pthread_mutex_unlock(&ahead->lock);
     return NULL;
@@ -163,7 +161,6 @@ static void *work(void *arg)
 int ahead_run(struct source *source, bool icrc, ahead_fn *fn, void *user, struct fault *fault)
 {
     struct ahead *ahead = calloc(1, sizeof(*ahead));
-    struct worker worker[THREADS];
     pthread_t thread;
     bool threaded;
     int end;
@@ -178,11 +175,8 @@ int ahead_run(struct source *source, bool icrc, ahead_fn *fn, void *user, struct
     pthread_mutex_init(&ahead->lock, NULL);
     pthread_cond_init(&ahead->cond, NULL);
     source_begin_ahead(source);
-    for (unsigned i = 0; i < THREADS; i++)
-        worker[i] = (struct worker){ahead, &ahead->batch[i]};
-    threaded =
-        sysconf(_SC_NPROCESSORS_ONLN) > 1 && pthread_create(&thread, NULL, work, &worker[1]) == 0;
-    work(&worker[0]);
+    threaded = sysconf(_SC_NPROCESSORS_ONLN) > 1 && pthread_create(&thread, NULL, work, ahead) == 0;
+    work(ahead);
     if (threaded)
         pthread_join(thread, NULL);
     end = ahead->end;

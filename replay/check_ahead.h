@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Ahead: reads a capture, parses its packets, computes their ICRC and hands them on in the order of
- * the file, with two threads that take turns: each reads a batch, parses it and hands it on itself,
- * and while one hands on, which only one can do at a time, the other reads and parses the next. So
- * what was read and parsed stays in the caches of the core that looks at it. Memory is that of two
- * batches. Where no second thread can be had, the caller's does it all.
+ * the file, with two threads. Only one can hand on and only one can read at a time; whoever has
+ * done with one batch hands on the next if it can be, and else reads and parses another, so that
+ * neither waits while there is work. Memory is that of some batches. Where no second thread can be
+ * had, the caller's does it all.
  */
 #ifndef REPLAY_CHECK_AHEAD_H
 #define REPLAY_CHECK_AHEAD_H

@@ -493,14 +493,18 @@ static void shows_progress_on_a_terminal(void)
 
 static void refuses_what_is_no_capture(void)
 {
-    struct checkrun r = checkrun_shell(": >$T/empty; printf 'hello, this is no capture at all' "
-                                       ">$T/text; head -c 24 " HOLDS " >$T/head");
+    struct checkrun r = checkrun_shell(
+        ": >$T/empty; printf 'hello, this is no capture at all' >$T/text; "
+        "head -c 24 " HOLDS " >$T/head; "
+        /* and one frame of zeros */
+        "{ cat $T/head; printf '\\1\\0\\0\\0\\0\\0\\0\\0\\74\\0\\0\\0\\74\\0\\0\\0'; "
+        "head -c 60 /dev/zero; } >$T/foreign");
 
     checkrun_free(&r);
     expect_complaint("check $T/empty", "empty: not a capture file");
     expect_complaint("check $T/text", "text: not a capture file");
     expect_complaint("check $T/head", "head: no RoCE packet");
-    expect_no_verdict("check $T/head", "verdict: nothing to judge (");
+    expect_no_verdict("check $T/foreign", "verdict: nothing to judge (");
     expect_no_verdict("check --json - $T/head", "\"verdict\":\"nothing to judge\"");
     expect_complaint("check - </dev/null", "standard input: not a capture file");
     if (!have("gzip"))

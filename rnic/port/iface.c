@@ -16,7 +16,8 @@ _Static_assert(RNIC_IFNAME_MAX == IFNAMSIZ, "the kernel's limit");
  * XRCETH), ICRC. */
 #define HEADERS_MAX 96u
 
-#define TRIES 50u /* while addresses come and go: more than a busy host was seen to need */
+/* While addresses come and go: on a busy host 50 were too few once in a thousand. */
+#define TRIES 500u
 
 struct list {
     struct rnic_iface *iface;

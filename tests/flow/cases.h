@@ -23,6 +23,9 @@ struct rule_case {
 extern const struct rule_case cases_format[], cases_request[], cases_response[], cases_other[];
 extern const unsigned cases_format_cnt, cases_request_cnt, cases_response_cnt, cases_other_cnt;
 
+/* The case of a rule, of all these; NULL: it has none. */
+const struct rule_case *rule_case_of(enum roce_rule rule);
+
 #define ACK_31  (ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE)
 #define NAK_SEQ (ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ)
 #define NAK_INV (ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ)

@@ -5,25 +5,6 @@
 #include "flow/judge.h"
 #include "support/suite.h"
 
-static const struct {
-    const struct rule_case *cases;
-    const unsigned *cnt;
-} tables[] = {
-    {cases_format, &cases_format_cnt},
-    {cases_request, &cases_request_cnt},
-    {cases_response, &cases_response_cnt},
-    {cases_other, &cases_other_cnt},
-};
-
-static const struct rule_case *case_of(enum roce_rule rule)
-{
-    for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++)
-        for (unsigned i = 0; i < *tables[t].cnt; i++)
-            if (tables[t].cases[i].rule == rule)
-                return &tables[t].cases[i];
-    return NULL;
-}
-
 static void check(const struct rule_case *c, bool wrong)
 {
     struct flowgen g;
@@ -64,10 +45,10 @@ static void every_judged_rule_has_a_case(void)
     for (int i = 0; i < ROCE_RULE_CNT; i++) {
         enum roce_rule rule = (enum roce_rule)i;
 
-        if (roce_rule_info(rule)->judge == ROCE_JUDGE_FLOW && !case_of(rule))
+        if (roce_rule_info(rule)->judge == ROCE_JUDGE_FLOW && !rule_case_of(rule))
             suite_fail(__FILE__, __LINE__, "no case for %s (%s)", roce_rule_info(rule)->id,
                        roce_rule_info(rule)->text);
-        if (roce_rule_info(rule)->judge != ROCE_JUDGE_FLOW && case_of(rule))
+        if (roce_rule_info(rule)->judge != ROCE_JUDGE_FLOW && rule_case_of(rule))
             suite_fail(__FILE__, __LINE__, "%s is judged elsewhere", roce_rule_info(rule)->id);
     }
     CU_PASS("looked at all");
@@ -76,15 +57,15 @@ static void every_judged_rule_has_a_case(void)
 static void a_violation_is_found(void)
 {
     for (int i = 0; i < ROCE_RULE_CNT; i++)
-        if (case_of((enum roce_rule)i))
-            check(case_of((enum roce_rule)i), true);
+        if (rule_case_of((enum roce_rule)i))
+            check(rule_case_of((enum roce_rule)i), true);
 }
 
 static void its_absence_is_not(void)
 {
     for (int i = 0; i < ROCE_RULE_CNT; i++)
-        if (case_of((enum roce_rule)i))
-            check(case_of((enum roce_rule)i), false);
+        if (rule_case_of((enum roce_rule)i))
+            check(rule_case_of((enum roce_rule)i), false);
 }
 
 SUITE("flow.cases", TEST(every_judged_rule_has_a_case), TEST(a_violation_is_found),

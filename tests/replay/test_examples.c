@@ -18,25 +18,6 @@
 #define TEXT_MAX   4096u
 #define LINE_WORDS 400u
 
-static const struct {
-    const struct rule_case *cases;
-    const unsigned *cnt;
-} tables[] = {
-    {cases_format, &cases_format_cnt},
-    {cases_request, &cases_request_cnt},
-    {cases_response, &cases_response_cnt},
-    {cases_other, &cases_other_cnt},
-};
-
-static const struct rule_case *case_of(enum roce_rule rule)
-{
-    for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++)
-        for (unsigned i = 0; i < *tables[t].cnt; i++)
-            if (tables[t].cases[i].rule == rule)
-                return &tables[t].cases[i];
-    return NULL;
-}
-
 /* The first finding of the rule. */
 struct first {
     enum roce_rule rule;
@@ -165,11 +146,11 @@ static void they_are_what_is_found(void)
         enum roce_rule rule = (enum roce_rule)i;
         const char *kept = check_rules_example(rule);
 
-        if (!case_of(rule)) {
+        if (!rule_case_of(rule)) {
             CU_ASSERT_PTR_NULL(kept);
             continue;
         }
-        render(case_of(rule), text);
+        render(rule_case_of(rule), text);
         if (out)
             write_row(out, name_of(rule), text);
         else if (!kept || strcmp(kept, text) != 0)

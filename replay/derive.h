@@ -121,6 +121,9 @@ void setup_free(struct setup *setup);
 /* The entry that takes PSN `rel`, or NULL. */
 const struct entry *setup_entry(const struct setup *setup, int64_t rel);
 
+/* The last entry that begins at `rel` or before, or NULL. */
+const struct entry *setup_entry_before(const struct setup *setup, int64_t rel);
+
 /* The MSN of a responder that has executed everything up to `rel`. */
 uint32_t setup_msn(const struct setup *setup, int64_t rel);
 

@@ -24,28 +24,12 @@ static bool lacks_requests(const struct deviation_case *c)
     return c->run->part || s->ahead_cnt > 0;
 }
 
-/* The last entry that begins at `rel` or before, or NULL. */
-static const struct entry *entry_before(const struct setup *s, int64_t rel)
-{
-    size_t low = 0, high = s->entry_cnt;
-
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (s->entry[mid].rel <= rel)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low ? &s->entry[low - 1] : NULL;
-}
-
 bool doubt_is_beyond(const struct setup *s, uint32_t step, int64_t high)
 {
     const struct trace_packet *p = setup_packet(s, step);
     const struct roce_opcode *op = setup_op(s, step);
     int64_t rel = s->step[step].rel;
-    const struct entry *before = entry_before(s, rel > high ? high : rel);
+    const struct entry *before = setup_entry_before(s, rel > high ? high : rel);
     int64_t end = before ? before->rel + before->cnt - 1 : s->first - 1;
     int64_t low = rel > high && high < end ? high : end;
     const struct entry *e = setup_entry(s, low);

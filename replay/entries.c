@@ -3,14 +3,10 @@
 
 #include <stdlib.h>
 
-const struct entry *setup_entry(const struct setup *s, int64_t rel)
+const struct entry *setup_entry_before(const struct setup *s, int64_t rel)
 {
     size_t low = 0, high = s->entry_cnt;
 
-    /* Of SENDs and WRITEs only, each PSN is an entry. */
-    if (high && rel >= s->entry[0].rel && rel - s->entry[0].rel < (int64_t)high &&
-        s->entry[rel - s->entry[0].rel].rel == rel)
-        return &s->entry[rel - s->entry[0].rel];
     while (low < high) {
         size_t mid = low + (high - low) / 2;
 
@@ -19,9 +15,19 @@ const struct entry *setup_entry(const struct setup *s, int64_t rel)
         else
             high = mid;
     }
-    if (low == 0 || rel - s->entry[low - 1].rel >= s->entry[low - 1].cnt)
-        return NULL;
-    return &s->entry[low - 1];
+    return low ? &s->entry[low - 1] : NULL;
+}
+
+const struct entry *setup_entry(const struct setup *s, int64_t rel)
+{
+    const struct entry *e;
+
+    /* Of SENDs and WRITEs only, each PSN is an entry. */
+    if (s->entry_cnt && rel >= s->entry[0].rel && rel - s->entry[0].rel < (int64_t)s->entry_cnt &&
+        s->entry[rel - s->entry[0].rel].rel == rel)
+        return &s->entry[rel - s->entry[0].rel];
+    e = setup_entry_before(s, rel);
+    return e && rel - e->rel < e->cnt ? e : NULL;
 }
 
 uint32_t setup_msn(const struct setup *s, int64_t rel)

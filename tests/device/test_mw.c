@@ -538,26 +538,33 @@ static void r209_zero_based(void)
     }
 }
 
-/* R208: a window that closes while its READ is being answered ends the answer. */
-static void r208_closed_during_read(void)
+/* Half a MiB goes through a window of the whole region that `access` is allowed with, over a slow
+ * link, and is under way. */
+static void begin_transfer(enum kind kind, unsigned access, enum rnic_wr_opcode opcode)
 {
     const struct simnet_path slow = {.bps = UINT64_C(1000000000), .delay_ns = 1000};
     struct rnic_send_wr wr;
 
-    begin(TYPE_2B);
+    begin(kind);
     simnet_paths(&pair.net, &slow);
-    wr = bind_wr(pair.side[1].mr, PAIR_IOVA, PAIR_MEM, READ);
+    wr = bind_wr(pair.side[1].mr, PAIR_IOVA, PAIR_MEM, access);
     EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_OK);
     pair_expect_wc(pair.side[1].send_cq[0], 77, RNIC_WC_SUCCESS);
     wr = (struct rnic_send_wr){.wr_id = 1,
-                               .opcode = RNIC_WR_READ,
+                               .opcode = opcode,
                                .flags = RNIC_SEND_SIGNALED,
                                .sge = &(struct rnic_sge){PAIR_IOVA, 512 * 1024, PAIR_KEY},
                                .sge_cnt = 1,
                                .remote_addr = PAIR_IOVA,
                                .rkey = rnic_mw_rkey(mw)};
     EXPECT_EQ(rnic_post_send(pair.side[0].qp[0], &wr), RNIC_OK);
-    CU_ASSERT(!simnet_run(&pair.net, pair.net.now + 100000)); /* the answer is under way */
+    CU_ASSERT(!simnet_run(&pair.net, pair.net.now + 100000));
+}
+
+/* R208: a window that closes while its READ is being answered ends the answer. */
+static void r208_closed_during_read(void)
+{
+    begin_transfer(TYPE_2B, READ, RNIC_WR_READ);
     EXPECT_EQ(rnic_mw_del(mw), RNIC_OK);
     CU_ASSERT(pair_run(&pair, 10 * PAIR_T));
     pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_REM_ACCESS_ERR);
@@ -576,26 +583,12 @@ static void r208_closed_during_write(void)
         enum how how;
     } rows[] = {{TYPE_1, DELETED},      {TYPE_1, REBOUND},      {TYPE_2B, DELETED},
                 {TYPE_2B, INVALIDATED}, {TYPE_2A, INVALIDATED}, {TYPE_2A, DELETED}};
-    const struct simnet_path slow = {.bps = UINT64_C(1000000000), .delay_ns = 1000};
     static uint8_t then[PAIR_MEM];
 
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct rnic_send_wr wr;
 
-        begin(rows[i].kind);
-        simnet_paths(&pair.net, &slow);
-        wr = bind_wr(pair.side[1].mr, PAIR_IOVA, PAIR_MEM, WRITE);
-        EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_OK);
-        pair_expect_wc(pair.side[1].send_cq[0], 77, RNIC_WC_SUCCESS);
-        wr = (struct rnic_send_wr){.wr_id = 1,
-                                   .opcode = RNIC_WR_WRITE,
-                                   .flags = RNIC_SEND_SIGNALED,
-                                   .sge = &(struct rnic_sge){PAIR_IOVA, 512 * 1024, PAIR_KEY},
-                                   .sge_cnt = 1,
-                                   .remote_addr = PAIR_IOVA,
-                                   .rkey = rnic_mw_rkey(mw)};
-        EXPECT_EQ(rnic_post_send(pair.side[0].qp[0], &wr), RNIC_OK);
-        CU_ASSERT(!simnet_run(&pair.net, pair.net.now + 100000)); /* it is under way */
+        begin_transfer(rows[i].kind, WRITE, RNIC_WR_WRITE);
         if (rows[i].how == DELETED) {
             EXPECT_EQ(rnic_mw_del(mw), RNIC_OK);
         } else {

@@ -45,17 +45,22 @@ static void put_option(uint16_t code, const void *p, uint16_t len)
 size_t ng_block(struct ngfile *f, uint32_t type, const void *data, size_t len)
 {
     size_t off = f->len;
-    struct body keep = {.len = len};
+    static uint8_t keep[sizeof(body.p)]; /* `data` may be the body that is made anew */
 
-    memcpy(keep.p, data, len);
-    f->p = realloc(f->p, f->len + len + 12);
-    if (!f->p || len > sizeof(body.p))
+    if (len > sizeof(keep))
         exit(2);
+    memcpy(keep, data, len);
+    if (f->cap < f->len + len + 12) {
+        f->cap = 2 * (f->len + len + 12);
+        f->p = realloc(f->p, f->cap);
+        if (!f->p)
+            exit(2);
+    }
     begin(f);
     put(type, 4);
     put(len + 12, 4);
     memcpy(f->p + off, body.p, 8);
-    memcpy(f->p + off + 8, keep.p, len);
+    memcpy(f->p + off + 8, keep, len);
     memcpy(f->p + off + 8 + len, body.p + 4, 4);
     f->len += len + 12;
     return off;

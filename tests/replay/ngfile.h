@@ -12,7 +12,7 @@
 
 struct ngfile {
     uint8_t *p;
-    size_t len;
+    size_t len, cap;
     bool big; /* of the present section */
 };
 

@@ -6,6 +6,7 @@
 #include <glob.h>
 #include <pcap/pcap.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -275,13 +276,11 @@ static void interfaces_of_different_links(void)
 
 #define FRAMES 3000u
 
-/* The bytes of each frame are its number, less 1. */
+/* The bytes of each frame are its number, less 1: the first is, and each is as the one before. */
 static bool is_whole(const struct source_frame *frame)
 {
-    for (uint32_t b = 0; b < frame->cap_len; b++)
-        if (frame->data[b] != (uint8_t)(frame->number - 1))
-            return false;
-    return true;
+    return frame->cap_len == 0 || (frame->data[0] == (uint8_t)(frame->number - 1) &&
+                                   memcmp(frame->data, frame->data + 1, frame->cap_len - 1) == 0);
 }
 
 /* A thread that reads ahead all the time. */
@@ -294,8 +293,10 @@ static void *read_ahead(void *arg)
 {
     struct reader *reader = arg;
 
-    while (!atomic_load(&reader->stop))
+    while (!atomic_load(&reader->stop)) {
         source_read_ahead(reader->source);
+        sched_yield();
+    }
     return NULL;
 }
 

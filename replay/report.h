@@ -29,7 +29,8 @@ void report_text(FILE *out, const struct replay *replay, const struct report_opt
 /* "RoCEv2 over IPv4" and the like. */
 const char *report_encap(enum roce_encap encap);
 
-/* A new reference, or NULL without memory. */
+/* In report_json.c. New references, or NULL without memory. */
 json_t *report_json(const struct replay *replay);
+json_t *report_addr_json(const uint8_t addr[16]);
 
 #endif

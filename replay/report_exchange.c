@@ -74,23 +74,14 @@ void report_exchange_text(FILE *out, const struct exchanges *xs, uint32_t idx)
     }
 }
 
-static json_t *addr_json(const uint8_t addr[16])
-{
-    char buf[64];
-    struct text t = text_of(buf, sizeof(buf));
-
-    text_add_addr(&t, addr);
-    return json_string(buf);
-}
-
 static json_t *end_json(const struct exchanges *xs, const struct exchange *x, unsigned role)
 {
     const struct exchange_end *end = &x->end[role];
     json_t *out = json_pack(
         "{s:s, s:s, s:o, s:o, s:i, s:I, s:i, s:i, s:i, s:s}", "as", role_names[role], "service",
-        x->sidr ? "SIDR" : "CM", "address", addr_json(x->addr[role]), "peer",
-        addr_json(x->addr[!role]), "qpn", 1, "service_id", (json_int_t)x->service_id, "messages",
-        (int)x->cnt, "first_frame", (int)xs->trace->pkt[x->pkt[0]].frame, "last_frame",
+        x->sidr ? "SIDR" : "CM", "address", report_addr_json(x->addr[role]), "peer",
+        report_addr_json(x->addr[!role]), "qpn", 1, "service_id", (json_int_t)x->service_id,
+        "messages", (int)x->cnt, "first_frame", (int)xs->trace->pkt[x->pkt[0]].frame, "last_frame",
         (int)xs->trace->pkt[x->pkt[x->cnt - 1]].frame, "verdict", verdict_name(end->verdict));
 
     if (!out)

@@ -117,24 +117,16 @@ void report_stream_text(FILE *out, const struct streams *streams, uint32_t idx, 
     fputc('\n', out);
 }
 
-static json_t *addr_json(const uint8_t addr[16])
-{
-    char buf[64];
-    struct text t = text_of(buf, sizeof(buf));
-
-    text_add_addr(&t, addr);
-    return json_string(buf);
-}
-
 json_t *report_stream_json(const struct streams *streams, uint32_t idx)
 {
     const struct stream *s = &streams->stream[idx];
     json_t *out = json_pack(
         "{s:s, s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:i, s:s}", "as", stream_role_name(s->role),
         "service", s->svc == ROCE_SVC_UC ? "UC" : "UD", "encapsulation", report_encap(s->encap),
-        "address", addr_json(s->addr), "peer", addr_json(s->peer), "qpn", (int)s->qpn, "packets",
-        (int)s->cnt, "first_frame", (int)streams->trace->pkt[s->pkt[0]].frame, "last_frame",
-        (int)streams->trace->pkt[s->pkt[s->cnt - 1]].frame, "verdict", verdict_name(s->verdict));
+        "address", report_addr_json(s->addr), "peer", report_addr_json(s->peer), "qpn", (int)s->qpn,
+        "packets", (int)s->cnt, "first_frame", (int)streams->trace->pkt[s->pkt[0]].frame,
+        "last_frame", (int)streams->trace->pkt[s->pkt[s->cnt - 1]].frame, "verdict",
+        verdict_name(s->verdict));
 
     if (!out || s->verdict == VERDICT_SKIPPED) {
         if (out)

@@ -5,43 +5,20 @@
  * compared with the recorded ones: opcode, PSN, kind of syndrome, NAK code, MSN, and of READ data
  * the bytes that the capture itself has written.
  */
-#include <stdio.h>
 #include <string.h>
 #include "device/rnic.h"
-#include "support/pktgen.h"
+#include "recorded.h"
 #include "support/suite.h"
 #include "wire/codes.h"
 
 #define MEM_LEN  (1u << 16)
 #define QUIET    0 /* answers the recorded peer owes and does not give */
-#define FRAMES   64
 #define ALL      RNIC_ACCESS_ALL
 #define NO_FLUSH (ALL & ~(unsigned)(RNIC_ACCESS_FLUSH_GLOBAL | RNIC_ACCESS_FLUSH_PERSISTENT))
 
-static struct pktgen_frame frames[FRAMES];
-static unsigned frame_cnt;
+static struct recorded rec;
 static uint8_t mem[MEM_LEN];
 static bool written[MEM_LEN];
-
-/* A classic pcap in this machine's byte order, link type Ethernet. */
-static void read_capture(const char *name)
-{
-    char path[512];
-    uint32_t head[6];
-    uint32_t rec[4];
-    FILE *file;
-
-    snprintf(path, sizeof(path), "%s/captures/%s.pcap", TRACES, name);
-    file = fopen(path, "rb");
-    CU_ASSERT_FATAL(file != NULL);
-    CU_ASSERT_FATAL(fread(head, sizeof(head), 1, file) == 1 && head[0] == 0xA1B2C3D4u);
-    for (frame_cnt = 0; frame_cnt < FRAMES && fread(rec, sizeof(rec), 1, file) == 1; frame_cnt++) {
-        frames[frame_cnt].len = rec[2];
-        CU_ASSERT_FATAL(rec[2] <= sizeof(frames[0].bytes) && rec[2] == rec[3]);
-        CU_ASSERT_FATAL(fread(frames[frame_cnt].bytes, rec[2], 1, file) == 1);
-    }
-    fclose(file);
-}
 
 static void parse(const struct pktgen_frame *frame, struct roce_pkt *pkt)
 {
@@ -69,9 +46,9 @@ static struct rnic *asked_device(unsigned access, uint64_t *low)
     struct rnic_mr *mr;
     struct rnic_qp *qp;
 
-    parse(&frames[0], &ask);
+    parse(&rec.frame[0], &ask);
     do
-        parse(&frames[++i], &answer);
+        parse(&rec.frame[++i], &answer);
     while (!roce_opcode_is_response(answer.op));
     memcpy(attr.mac, ask.eth.dst, 6);
     roce_pkt_addr(&ask, qp_attr.av.dgid, attr.gid[0].gid);
@@ -125,16 +102,16 @@ static void play(const char *name, unsigned access, unsigned more)
 
     memset(mem, 0x5A, sizeof(mem));
     memset(written, 0, sizeof(written));
-    read_capture(name);
+    recorded_read(&rec, name);
     rnic = asked_device(access, &low);
-    for (unsigned i = 0; i < frame_cnt; i++) {
+    for (unsigned i = 0; i < rec.cnt; i++) {
         struct pktgen_frame out;
         struct roce_pkt pkt;
 
-        parse(&frames[i], &pkt);
+        parse(&rec.frame[i], &pkt);
         if (roce_opcode_is_response(pkt.op))
             continue;
-        CU_ASSERT_FATAL(pktgen_seal(&frames[i]));
+        CU_ASSERT_FATAL(pktgen_seal(&rec.frame[i]));
         if (roce_opcode_has(pkt.op, ROCE_HDR_RETH)) {
             write_off = pkt.reth.va - low;
             if (pkt.op->kind == ROCE_KIND_READ)
@@ -144,15 +121,15 @@ static void play(const char *name, unsigned access, unsigned more)
             memset(written + write_off, true, pkt.payload_len);
             write_off += pkt.payload_len;
         }
-        rnic_input(rnic, frames[i].bytes, frames[i].len, i);
+        rnic_input(rnic, rec.frame[i].bytes, rec.frame[i].len, i);
         while ((out.len = rnic_output(rnic, out.bytes, sizeof(out.bytes), i)) != 0) {
             struct roce_pkt ours;
             struct roce_pkt theirs;
 
             parse(&out, &ours);
             do
-                if (next < frame_cnt)
-                    parse(&frames[next++], &theirs);
+                if (next < rec.cnt)
+                    parse(&rec.frame[next++], &theirs);
                 else
                     theirs.op = NULL;
             while (theirs.op && !roce_opcode_is_response(theirs.op));
@@ -166,10 +143,10 @@ static void play(const char *name, unsigned access, unsigned more)
             read_off += ours.payload_len;
         }
     }
-    for (; next < frame_cnt; next++) { /* no recorded answer is without one of ours */
+    for (; next < rec.cnt; next++) { /* no recorded answer is without one of ours */
         struct roce_pkt pkt;
 
-        parse(&frames[next], &pkt);
+        parse(&rec.frame[next], &pkt);
         CU_ASSERT(!roce_opcode_is_response(pkt.op));
     }
     EXPECT_EQ(extra, more);
@@ -212,11 +189,11 @@ static void repeated_flush(void)
 {
     unsigned repeats = 0;
 
-    read_capture("rc-loss-flush");
-    for (unsigned i = 0; i < frame_cnt; i++) {
+    recorded_read(&rec, "rc-loss-flush");
+    for (unsigned i = 0; i < rec.cnt; i++) {
         struct roce_pkt pkt;
 
-        parse(&frames[i], &pkt);
+        parse(&rec.frame[i], &pkt);
         repeats += pkt.op->kind == ROCE_KIND_FLUSH;
     }
     CU_ASSERT_FATAL(repeats > 1);

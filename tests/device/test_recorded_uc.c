@@ -4,10 +4,9 @@
  * into our device, and what lands there is what the capture shows to be whole: R065, R162-R166. The
  * recorded receiver loses more (R164): the rows give its messages too.
  */
-#include <stdio.h>
 #include <string.h>
 #include "device/rnic.h"
-#include "support/pktgen.h"
+#include "recorded.h"
 #include "support/suite.h"
 
 #define MEM_LEN 262144u /* the recorder's region */
@@ -16,27 +15,7 @@
 
 static uint8_t mem[MEM_LEN];
 static uint8_t bufs[WQES][BUF];
-static struct pktgen_frame frames[64];
-static unsigned frame_cnt;
-
-static void read_capture(const char *name)
-{
-    char path[512];
-    uint32_t head[6];
-    uint32_t rec[4];
-    FILE *file;
-
-    snprintf(path, sizeof(path), "%s/captures/%s.pcap", TRACES, name);
-    file = fopen(path, "rb");
-    CU_ASSERT_FATAL(file != NULL);
-    CU_ASSERT_FATAL(fread(head, sizeof(head), 1, file) == 1 && head[0] == 0xA1B2C3D4u);
-    for (frame_cnt = 0; frame_cnt < 64 && fread(rec, sizeof(rec), 1, file) == 1; frame_cnt++) {
-        frames[frame_cnt].len = rec[2];
-        CU_ASSERT_FATAL(rec[2] <= sizeof(frames[0].bytes) && rec[2] == rec[3]);
-        CU_ASSERT_FATAL(fread(frames[frame_cnt].bytes, rec[2], 1, file) == 1);
-    }
-    fclose(file);
-}
+static struct recorded rec;
 
 /* The first packet of UC, and the lowest address and the key that any names. */
 static bool first_of(struct roce_pkt *first, uint64_t *low, uint32_t *key)
@@ -44,10 +23,10 @@ static bool first_of(struct roce_pkt *first, uint64_t *low, uint32_t *key)
     bool found = false;
 
     *low = UINT64_MAX;
-    for (unsigned i = 0; i < frame_cnt; i++) {
+    for (unsigned i = 0; i < rec.cnt; i++) {
         struct roce_pkt pkt;
 
-        pktgen_parse(&frames[i], &pkt);
+        pktgen_parse(&rec.frame[i], &pkt);
         if (!pkt.op || pkt.op->svc != ROCE_SVC_UC)
             continue;
         if (!found)
@@ -143,18 +122,18 @@ static unsigned play(const char *name, uint32_t lens[WQES])
 
     memset(mem, 0, sizeof(mem));
     memset(&message, 0, sizeof(message));
-    read_capture(name);
+    recorded_read(&rec, name);
     CU_ASSERT_FATAL(first_of(&first, &low, &key));
     rnic = device_of(&first, low, key, &cq);
-    for (unsigned i = 0; i < frame_cnt; i++) {
+    for (unsigned i = 0; i < rec.cnt; i++) {
         struct roce_pkt pkt;
         struct rnic_wc wc;
 
-        pktgen_parse(&frames[i], &pkt);
+        pktgen_parse(&rec.frame[i], &pkt);
         if (!pkt.op || pkt.op->svc != ROCE_SVC_UC || pkt.bth.dest_qp != first.bth.dest_qp)
             continue;
         gather(&pkt);
-        rnic_input(rnic, frames[i].bytes, frames[i].len, i);
+        rnic_input(rnic, rec.frame[i].bytes, rec.frame[i].len, i);
         EXPECT_EQ(rnic_output(rnic, out, sizeof(out), i), 0); /* R162 */
         if (!roce_opcode_ends(pkt.op) || !message.whole) {
             EXPECT_EQ(rnic_cq_poll(cq, &wc, 1), 0);

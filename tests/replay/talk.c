@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "support/suite.h"
 
 void talk_init(struct talk *t)
 {
@@ -143,4 +144,28 @@ uint32_t talk_atomic_ack(struct talk *t, uint32_t psn, uint32_t msn, uint64_t or
     pkt.aeth = (struct roce_aeth){.syndrome = 0x1F, .msn = msn};
     pkt.atomicacketh.orig = orig;
     return talk_add(t, &pkt);
+}
+
+int talk_replay(const struct talk *talk, struct replay *replay, const char *peer)
+{
+    struct fault fault = {""};
+    int rc = capture_replay(&talk->capture, &(struct replay_options){.peer = peer}, replay, &fault);
+
+    if (rc != 0)
+        suite_fail(__FILE__, __LINE__, "%s", fault.text);
+    return rc;
+}
+
+void talk_expect_diff(const struct talk *talk, const char *peer, uint32_t frame, const char *field)
+{
+    struct replay r;
+
+    if (talk_replay(talk, &r, peer) == 0) {
+        EXPECT_EQ(report_verdict(&r), VERDICT_FAIL);
+        if (!capture_differs(&r, frame, field)) {
+            suite_fail(__FILE__, __LINE__, "no difference in frame %u, %s", frame, field);
+            report_text(stdout, &r, &(struct report_options){.ladder = true});
+        }
+    }
+    replay_free(&r);
 }

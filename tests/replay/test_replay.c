@@ -13,21 +13,11 @@
 #define CTR  (VA + 0x8000)
 #define ACK  0x1F
 
-static int run(struct talk *t, struct replay *r, const char *peer)
-{
-    struct fault fault = {""};
-    int rc = capture_replay(&t->capture, &(struct replay_options){.peer = peer}, r, &fault);
-
-    if (rc != 0)
-        suite_fail(__FILE__, __LINE__, "%s", fault.text);
-    return rc;
-}
-
 static void expect_verdict(struct talk *t, enum verdict verdict, uint32_t sides)
 {
     struct replay r;
 
-    if (run(t, &r, NULL) == 0) {
+    if (talk_replay(t, &r, NULL) == 0) {
         EXPECT_EQ(report_verdict(&r), verdict);
         EXPECT_EQ(r.drive.run_cnt, sides);
         if (report_verdict(&r) != verdict)
@@ -37,25 +27,11 @@ static void expect_verdict(struct talk *t, enum verdict verdict, uint32_t sides)
     talk_free(t);
 }
 
-static void expect_diff(struct talk *t, const char *peer, uint32_t frame, const char *field)
-{
-    struct replay r;
-
-    if (run(t, &r, peer) == 0) {
-        EXPECT_EQ(report_verdict(&r), VERDICT_FAIL);
-        if (!capture_differs(&r, frame, field)) {
-            suite_fail(__FILE__, __LINE__, "no difference in frame %u, %s", frame, field);
-            report_text(stdout, &r, &(struct report_options){.ladder = true});
-        }
-    }
-    replay_free(&r);
-}
-
 static void expect_skip(struct talk *t, const char *words)
 {
     struct replay r;
 
-    if (run(t, &r, NULL) == 0) {
+    if (talk_replay(t, &r, NULL) == 0) {
         EXPECT_EQ(report_verdict(&r), VERDICT_SKIPPED);
         if (!strstr(report_skip_reason(&r), words))
             suite_fail(__FILE__, __LINE__, "skipped for \"%s\", not \"%s\"", report_skip_reason(&r),
@@ -231,7 +207,7 @@ static void every_altered_answer_is_named(void)
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         whole(&t, 5);
         alter(&t, cases[i].frame, cases[i].change, false);
-        expect_diff(&t, NULL, cases[i].frame, cases[i].field);
+        talk_expect_diff(&t, NULL, cases[i].frame, cases[i].field);
         talk_free(&t);
         /* The same with the ICRC left as it was: named, and the ICRC with it; but of an ACK that
          * later ones make up for, nobody can tell that its requester did not drop it. */
@@ -242,8 +218,8 @@ static void every_altered_answer_is_named(void)
             continue; /* which freed it */
         }
         if (cases[i].change != qp_off) {
-            expect_diff(&t, NULL, cases[i].frame, cases[i].field);
-            expect_diff(&t, NULL, cases[i].frame, "icrc");
+            talk_expect_diff(&t, NULL, cases[i].frame, cases[i].field);
+            talk_expect_diff(&t, NULL, cases[i].frame, "icrc");
         }
         talk_free(&t);
     }
@@ -389,8 +365,8 @@ static void a_known_deviation_does_not_fail(void)
     talk_ack(&t, 6, ACK, 1);
     talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 100, 1);
     talk_ack(&t, 7, 0x63, 1);
-    expect_diff(&t, NULL, 4, "aeth.syndrome");
-    if (run(&t, &r, "linux-rxe-6.1") == 0) {
+    talk_expect_diff(&t, NULL, 4, "aeth.syndrome");
+    if (talk_replay(&t, &r, "linux-rxe-6.1") == 0) {
         EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
         EXPECT_EQ(r.comparison.result[0].known_frames, 1);
     }
@@ -424,7 +400,7 @@ static void what_the_program_stored_is_no_difference(void)
     talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 7, 1, 64, 1);
     talk_read(&t, 8, VA, RKEY, 64);
     talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 8, 2, 64, 2);
-    if (run(&t, &r, NULL) == 0) {
+    if (talk_replay(&t, &r, NULL) == 0) {
         EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
         EXPECT_EQ(r.drive.device[0].memory.initial, 64);
         EXPECT_EQ(r.drive.device[0].memory.host_stores, 64);
@@ -507,7 +483,7 @@ static void a_gap_costs_what_it_hides(void)
         talk_send(&t, ROCE_OP_RC_SEND_ONLY, psn, 10, 1);
         talk_ack(&t, psn, ACK, psn - 6);
     }
-    if (run(&t, &r, NULL) == 0) {
+    if (talk_replay(&t, &r, NULL) == 0) {
         EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
         EXPECT_EQ(r.drive.run_cnt, 2);
         EXPECT_EQ(r.comparison.result[0].compared, 1);
@@ -549,7 +525,7 @@ static void a_later_copy_stands_for_one_that_was_missed(void)
     talk_send(&t, ROCE_OP_RC_SEND_ONLY, 8, 10, 1);
     talk_send(&t, ROCE_OP_RC_SEND_ONLY, 9, 10, 1);
     talk_ack(&t, 9, ACK, 3);
-    if (run(&t, &r, NULL) == 0) {
+    if (talk_replay(&t, &r, NULL) == 0) {
         EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
         EXPECT_EQ(r.drive.run[0].setup.ahead_cnt, 2);
         EXPECT_EQ(r.comparison.result[0].compared, 2);
@@ -603,7 +579,7 @@ static void the_snap_length_hides_data_only(void)
             f->wire_len = f->len;
             f->len = f->len > 96 ? 96 : f->len;
         }
-        if (run(&t, &r, NULL) == 0) {
+        if (talk_replay(&t, &r, NULL) == 0) {
             EXPECT_EQ(report_verdict(&r), wrong ? VERDICT_FAIL : VERDICT_PASS);
             EXPECT_EQ(r.comparison.result[0].compared, 3);
             EXPECT_EQ(r.drive.run[0].setup.cut, 3);
@@ -666,7 +642,7 @@ static void a_mirror_port_is_looked_through(void)
         roce_be_put(t.capture.frame[i].data + 6, 6, 0x0143c7ee0000 + i * 77);
         roce_be_put(t.capture.frame[i].data + 34, 2, ROCE_UDP_PORT);
     }
-    EXPECT_EQ(run(&t, &r, NULL), 0);
+    EXPECT_EQ(talk_replay(&t, &r, NULL), 0);
     EXPECT_EQ(r.trace.resealed, t.capture.cnt);
     EXPECT_EQ(r.trace.macs_vary, true);
     replay_free(&r);

@@ -11,21 +11,11 @@
 #define ACK  0x1F
 #define MS   UINT64_C(1000000)
 
-static int run(struct talk *t, struct replay *r, const char *peer)
-{
-    struct fault fault = {""};
-    int rc = capture_replay(&t->capture, &(struct replay_options){.peer = peer}, r, &fault);
-
-    if (rc != 0)
-        suite_fail(__FILE__, __LINE__, "%s", fault.text);
-    return rc;
-}
-
 static void expect_holds(struct talk *t, const char *peer, uint32_t known)
 {
     struct replay r;
 
-    if (run(t, &r, peer) == 0) {
+    if (talk_replay(t, &r, peer) == 0) {
         uint32_t cnt = 0;
 
         EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
@@ -44,16 +34,7 @@ static void expect_holds(struct talk *t, const char *peer, uint32_t known)
 
 static void expect_differs(struct talk *t, uint32_t frame, const char *field)
 {
-    struct replay r;
-
-    if (run(t, &r, NULL) == 0) {
-        EXPECT_EQ(report_verdict(&r), VERDICT_FAIL);
-        if (!capture_differs(&r, frame, field)) {
-            suite_fail(__FILE__, __LINE__, "no difference in frame %u, %s", frame, field);
-            report_text(stdout, &r, &(struct report_options){.ladder = true});
-        }
-    }
-    replay_free(&r);
+    talk_expect_diff(t, NULL, frame, field);
     talk_free(t);
 }
 
@@ -211,17 +192,17 @@ static void deviations_of_linux_hold_with_its_profile(void)
     t.time += 500 * MS;
     atomic_write(&t, 3, 0, bytes); /* 9: D17 */
     done(&t, 3, 4);
-    if (run(&t, &r, NULL) == 0)
+    if (talk_replay(&t, &r, NULL) == 0)
         EXPECT_EQ(report_verdict(&r), VERDICT_FAIL); /* D17 */
     replay_free(&r);
-    if (run(&t, &r, "linux-rxe-6.12") == 0)
+    if (talk_replay(&t, &r, "linux-rxe-6.12") == 0)
         EXPECT_EQ(r.comparison.result[0].compared, 5);
     replay_free(&r);
     expect_holds(&t, "linux-rxe-6.12", 1);
     /* Any other wrong ICRC is no known one. */
     whole(&t);
     t.capture.frame[2].data[t.capture.frame[2].len - 1] ^= 1;
-    if (run(&t, &r, "linux-rxe-6.12") == 0)
+    if (talk_replay(&t, &r, "linux-rxe-6.12") == 0)
         EXPECT_EQ(r.trace.pkt[2].dropped, true);
     replay_free(&r);
     talk_free(&t);

@@ -14,16 +14,6 @@
 #define RKEY TALK_RKEY
 #define QKEY 0x11111111u
 
-static int run(struct talk *t, struct replay *r)
-{
-    struct fault fault = {""};
-    int rc = capture_replay(&t->capture, &(struct replay_options){0}, r, &fault);
-
-    if (rc != 0)
-        suite_fail(__FILE__, __LINE__, "%s", fault.text);
-    return rc;
-}
-
 /* The stream of a role that goes to, or comes from, this QP; of UC, to it. */
 static const struct stream *find(const struct replay *r, enum stream_role role, uint32_t qpn)
 {
@@ -65,7 +55,7 @@ static void uc_messages_hold(void)
     talk_write(&t, ROCE_OP_UC_WRITE_LAST_IMM, 2, 0, 0, 0, 476, 2);
     talk_write(&t, ROCE_OP_UC_WRITE_ONLY, 3, VA, RKEY, 8, 8, 3);
     uc_send(&t, ROCE_OP_UC_SEND_ONLY, 4, 0);
-    if (run(&t, &r) == 0) {
+    if (talk_replay(&t, &r, NULL) == 0) {
         expect_holds(&r);
         s = find(&r, STREAM_RECEIVER, t.responder_qp);
         EXPECT_EQ(s->compared, 7);
@@ -97,7 +87,7 @@ static void a_lost_uc_packet_costs_its_message(void)
     talk_write(&t, ROCE_OP_UC_WRITE_ONLY_IMM, 7, VA + 4096, RKEY, 8, 8, 3);
     uc_send(&t, ROCE_OP_UC_SEND_LAST, 20, 10); /* 8 to 19 are */
     uc_send(&t, ROCE_OP_UC_SEND_ONLY, 21, 11);
-    if (run(&t, &r) == 0) {
+    if (talk_replay(&t, &r, NULL) == 0) {
         expect_holds(&r);
         s = find(&r, STREAM_RECEIVER, t.responder_qp);
         EXPECT_EQ(s->messages, 3);
@@ -126,7 +116,7 @@ static void uc_packets_of_wrong_length_are_dropped(void)
     uc_send(&t, ROCE_OP_UC_SEND_LAST, 2, 10);
     talk_write(&t, ROCE_OP_UC_WRITE_ONLY, 3, VA, RKEY, 9, 8, 3);
     uc_send(&t, ROCE_OP_UC_SEND_ONLY, 4, 10);
-    if (run(&t, &r) == 0) {
+    if (talk_replay(&t, &r, NULL) == 0) {
         s = find(&r, STREAM_RECEIVER, t.responder_qp);
         EXPECT_EQ(s->verdict, VERDICT_PASS);
         EXPECT_EQ(s->messages, 1);
@@ -175,7 +165,7 @@ static void datagrams_hold(void)
         datagram(&t, ROCE_OP_UD_SEND_ONLY, 7, 0x32, QKEY, 4096);
         datagram(&t, ROCE_OP_UD_SEND_ONLY, 1, 0x31, QKEY + 1, 9); /* R170 */
         datagram(&t, ROCE_OP_UD_SEND_ONLY, 9, 0x32, QKEY, 9);     /* 8 is lost */
-        if (run(&t, &r) == 0) {
+        if (talk_replay(&t, &r, NULL) == 0) {
             expect_holds(&r);
             EXPECT_EQ(r.streams.cnt, 3);
             s = find(&r, STREAM_RECEIVER, t.responder_qp);
@@ -203,12 +193,12 @@ static void datagrams_of_qp_1_are_aside(void)
     talk_init(&t);
     t.responder_qp = 1;
     datagram(&t, ROCE_OP_UD_SEND_ONLY, 5, 1, 0x80010000u, 256);
-    if (run(&t, &r) == 0)
+    if (talk_replay(&t, &r, NULL) == 0)
         expect_holds(&r);
     replay_free(&r);
     t.responder_qp = 0x22;
     talk_ack(&t, 7, 0x1F, 1);
-    if (run(&t, &r) == 0)
+    if (talk_replay(&t, &r, NULL) == 0)
         EXPECT_EQ(report_verdict(&r), VERDICT_SKIPPED);
     replay_free(&r);
     talk_free(&t);

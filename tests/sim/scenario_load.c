@@ -2,6 +2,7 @@
 #include <string.h>
 #include "sim/scenario.h"
 #include "support/suite.h"
+#include "support/work.h"
 
 #define BAD_KEY 0x0BADBAD0u
 #define RECV                                                                                       \
@@ -243,22 +244,6 @@ static bool post_send(struct scenario *s, unsigned link, unsigned side)
 
 /* ---- completions ----------------------------------------------------------------------------- */
 
-static enum rnic_wc_opcode wc_opcode(enum rnic_wr_opcode opcode)
-{
-    switch (opcode) {
-    case RNIC_WR_WRITE:
-    case RNIC_WR_WRITE_IMM: return RNIC_WC_RDMA_WRITE;
-    case RNIC_WR_READ: return RNIC_WC_RDMA_READ;
-    case RNIC_WR_CMP_SWAP: return RNIC_WC_COMP_SWAP;
-    case RNIC_WR_FETCH_ADD: return RNIC_WC_FETCH_ADD;
-    case RNIC_WR_LOCAL_INV: return RNIC_WC_LOCAL_INV;
-    case RNIC_WR_BIND_MW: return RNIC_WC_BIND_MW;
-    case RNIC_WR_FLUSH: return RNIC_WC_FLUSH;
-    case RNIC_WR_ATOMIC_WRITE: return RNIC_WC_ATOMIC_WRITE;
-    default: return RNIC_WC_SEND;
-    }
-}
-
 /* Whether a request may end so: the accident's own status; where the NAK that says it may be lost,
  * also that of nobody answering any more; and so the other end, whose peer is gone. */
 static bool status_fits(const struct scenario *s, const struct scn_link *l, unsigned side,
@@ -343,7 +328,7 @@ static void take_send(struct scenario *s, const struct rnic_wc *wc)
     }
     CU_ASSERT(!w->wrong || scenario_quiet(l));
     CU_ASSERT(w->flags & RNIC_SEND_SIGNALED);
-    EXPECT_EQ(wc->opcode, wc_opcode(w->opcode));
+    EXPECT_EQ(wc->opcode, work_completes_as(w->opcode));
     if (w->opcode != RNIC_WR_BIND_MW && w->opcode != RNIC_WR_LOCAL_INV &&
         w->opcode != RNIC_WR_FLUSH)
         EXPECT_EQ(wc->byte_len, w->len);

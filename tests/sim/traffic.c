@@ -6,6 +6,7 @@
 #include "sim/wirejudge.h"
 #include "support/suite.h"
 #include "support/witness.h"
+#include "support/work.h"
 #include "wire/codes.h"
 #include "wire/crc32.h"
 
@@ -220,19 +221,6 @@ static bool post_recv(unsigned side, unsigned qp)
     return true;
 }
 
-static enum rnic_wc_opcode wc_opcode(enum rnic_wr_opcode opcode)
-{
-    switch (opcode) {
-    case RNIC_WR_WRITE:
-    case RNIC_WR_WRITE_IMM: return RNIC_WC_RDMA_WRITE;
-    case RNIC_WR_READ: return RNIC_WC_RDMA_READ;
-    case RNIC_WR_CMP_SWAP: return RNIC_WC_COMP_SWAP;
-    case RNIC_WR_FETCH_ADD: return RNIC_WC_FETCH_ADD;
-    case RNIC_WR_LOCAL_INV: return RNIC_WC_LOCAL_INV;
-    default: return RNIC_WC_SEND;
-    }
-}
-
 /* R138, R198: each signaled one once, in order; none before its own and all earlier are done. */
 static void take_send(unsigned side, unsigned qp)
 {
@@ -246,7 +234,7 @@ static void take_send(unsigned side, unsigned qp)
         EXPECT_EQ(wc.status, RNIC_WC_SUCCESS);
         if (wc.status != RNIC_WC_SUCCESS || st->done >= limits.wr_cnt)
             return;
-        EXPECT_EQ(wc.opcode, wc_opcode(st->plan[st->done].opcode));
+        EXPECT_EQ(wc.opcode, work_completes_as(st->plan[st->done].opcode));
         EXPECT_EQ(wc.byte_len, st->plan[st->done].len);
         EXPECT_EQ(wc.qpn, pair_qpn(side, qp));
         st->done++;

@@ -3,27 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "support/node.h"
 #include "support/suite.h"
-
-static size_t node_output(void *ctx, uint8_t *buf, size_t cap, uint64_t now)
-{
-    return rnic_output(ctx, buf, cap, now);
-}
-
-static void node_input(void *ctx, const uint8_t *frame, size_t len, uint64_t now)
-{
-    rnic_input(ctx, frame, len, now);
-}
-
-static uint64_t node_deadline(void *ctx)
-{
-    return rnic_deadline(ctx);
-}
-
-static void node_expire(void *ctx, uint64_t now)
-{
-    rnic_expire(ctx, now);
-}
 
 static void address(enum roce_encap encap, unsigned i, uint8_t mac[6], uint8_t gid[16])
 {
@@ -46,7 +27,7 @@ static void make_device(struct fabric *fabric, unsigned i, enum roce_encap encap
     struct fabric_dev *dev = &fabric->dev[i];
     struct rnic_attr attr = {.gid_cnt = 1, .mw_2a = i % 2};
     struct rnic_mr_attr mr = {.len = fabric->mem_len, .access = RNIC_ACCESS_ALL, .key = FABRIC_KEY};
-    struct simnet_node node = {NULL, {0}, node_output, node_input, node_deadline, node_expire};
+    struct simnet_node node;
     struct rng rng = rng_of(seed);
 
     address(encap, i, attr.mac, attr.gid[0].gid);
@@ -63,8 +44,7 @@ static void make_device(struct fabric *fabric, unsigned i, enum roce_encap encap
     EXPECT_EQ(rnic_pd_new(dev->rnic, &dev->pd), RNIC_OK);
     EXPECT_EQ(rnic_mr_reg(dev->pd, &mr, &dev->mr), RNIC_OK);
     EXPECT_EQ(rnic_cq_new(dev->rnic, 1u << 16, &dev->cq), RNIC_OK);
-    node.ctx = dev->rnic;
-    memcpy(node.mac, attr.mac, 6);
+    node = node_of(dev->rnic, attr.mac);
     dev->node = simnet_add(&fabric->net, &node);
 }
 

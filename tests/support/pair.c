@@ -3,30 +3,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "support/node.h"
 #include "support/pktgen.h"
 #include "support/suite.h"
 
 #define GUARD_BYTE 0x5A
-
-static size_t node_output(void *ctx, uint8_t *buf, size_t cap, uint64_t now)
-{
-    return rnic_output(ctx, buf, cap, now);
-}
-
-static void node_input(void *ctx, const uint8_t *frame, size_t len, uint64_t now)
-{
-    rnic_input(ctx, frame, len, now);
-}
-
-static uint64_t node_deadline(void *ctx)
-{
-    return rnic_deadline(ctx);
-}
-
-static void node_expire(void *ctx, uint64_t now)
-{
-    rnic_expire(ctx, now);
-}
 
 uint32_t pair_qpn(unsigned side, unsigned i)
 {
@@ -138,7 +119,7 @@ void pair_init_as(struct pair *pair, uint64_t seed, enum roce_encap encap, unsig
     pair->qp_cnt = qp_cnt;
     for (unsigned s = 0; s < 2; s++) {
         const uint8_t *mac = s ? gen.dmac : gen.smac;
-        struct simnet_node node = {NULL, {0}, node_output, node_input, node_deadline, node_expire};
+        struct simnet_node node;
 
         make_device(&pair->side[s], mac, s ? gen.dgid : gen.sgid, type, 2 * seed + s,
                     opts && opts->mw_2a);
@@ -149,8 +130,7 @@ void pair_init_as(struct pair *pair, uint64_t seed, enum roce_encap encap, unsig
             memcpy(av->dmac, s ? gen.smac : gen.dmac, 6);
             memcpy(av->dgid, s ? gen.sgid : gen.dgid, 16);
         }
-        node.ctx = pair->side[s].rnic;
-        memcpy(node.mac, mac, 6);
+        node = node_of(pair->side[s].rnic, mac);
         pair->node[s] = simnet_add(&pair->net, &node);
     }
 }

@@ -6,6 +6,7 @@
 #include "damage.h"
 #include "entries.h"
 #include "evidence.h"
+#include "links.h"
 
 /* READs that ask for much more than the capture holds cannot be compared, only exhaust us. */
 #define READ_FREE  (UINT64_C(64) << 20)
@@ -58,6 +59,11 @@ int64_t setup_received_by(const struct setup *s, uint32_t step)
 bool setup_msn_fits(const struct setup *s, uint32_t step)
 {
     return setup_packet(s, step)->msn == setup_msn(s, setup_executed_by(s, step));
+}
+
+bool setup_in_time(const struct setup *s, uint32_t answer, uint32_t request)
+{
+    return setup_packet(s, answer)->time - setup_packet(s, request)->time >= s->quickest;
 }
 
 /* ---- steps -------------------------------------------------------------------------------------
@@ -516,7 +522,7 @@ int setup_derive(struct setup *s, const struct trace *trace, const struct side *
     s->skip = incomplete(s, gap);
     if (s->skip)
         return 0;
-    if (!evidence_find(s))
+    if (!evidence_find(s) || !links_find(s))
         return -1;
     timers_find(s);
     return find_allowed(s, memory);

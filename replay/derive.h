@@ -154,4 +154,7 @@ int64_t setup_received_by(const struct setup *setup, uint32_t step);
 int64_t setup_executed_by(const struct setup *setup, uint32_t step);
 bool setup_msn_fits(const struct setup *setup, uint32_t step);
 
+/* Whether an answer may be to the request at step `request`, from its time. */
+bool setup_in_time(const struct setup *setup, uint32_t answer, uint32_t request);
+
 #endif

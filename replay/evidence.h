@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Evidence: what the recorded answers say happened at the responder: which NAK ended the
- * connection, which requests found no receive WQE, which never arrived, and which READ each data
- * packet answers.
+ * connection, which requests found no receive WQE, and which never arrived.
  */
 #ifndef REPLAY_EVIDENCE_H
 #define REPLAY_EVIDENCE_H
@@ -14,8 +13,8 @@
 #define EVIDENCE_RACE_NS    50000u
 #define EVIDENCE_RACE_STEPS 16u
 
-/* Fills in setup.refused, .rnr_code, .rnr_naks, .ahead; entry.answer; step.no_recv, .lost, .answer
- * and .request. Entries and MSN base must be there. False without memory. */
+/* Fills in setup.refused, .rnr_code, .rnr_naks, .ahead, .quickest; step.no_recv and .lost. Entries
+ * and MSN base must be there. False without memory. */
 bool evidence_find(struct setup *setup);
 
 #endif

@@ -312,9 +312,17 @@ static void take(unsigned s)
 static void settle(unsigned s)
 {
     take(s);
-    /* A SQE of UC is left by RTS: then a request may succeed again. */
     reap(s);
     check_memory(&fuzz.side[s]);
+}
+
+/* The way from SQE, which UC enters (R192), back to RTS: then a request may succeed again. */
+static void forgive(struct end *end)
+{
+    struct rnic_qp_view view;
+
+    rnic_qp_view(end->qp, &view);
+    end->failed = end->failed && view.state != RNIC_QPS_RTS;
 }
 
 static void alter(struct flight *f, struct script *script)
@@ -433,14 +441,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         case 9:
             settle(s); /* what RESET discards is not to come later */
             modify(s, link, op & 16, (enum rnic_qp_state)(u8(&script) % 7));
-            if (!(op & 16)) { /* also from SQE back to RTS */
-                struct rnic_qp_view view;
-
-                settle(s);
-                rnic_qp_view(fuzz.side[s].end[link].qp, &view);
-                if (view.state == RNIC_QPS_RTS)
-                    fuzz.side[s].end[link].failed = false;
-            }
+            settle(s);
+            forgive(&fuzz.side[s].end[link]);
             break;
         case 10:
             settle(s);

@@ -89,6 +89,10 @@ void roce_episode_step(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn, 
 /* Whether a PSN that comes after later ones is late rather than sent again. */
 bool roce_episode_is_late(const struct roce_ctx *ctx, uint32_t psn);
 
+/* request.c: nothing would tell of another use of the QPs but what they send, and packets of it may
+ * not be in the capture. */
+bool roce_may_be_anew(const struct roce_ctx *ctx);
+
 /* The negotiated local ACK timeout of a side's requests, or ROCE_NEVER_NS. */
 uint64_t roce_timeout_of(const struct roce_conn *conn);
 

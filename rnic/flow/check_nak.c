@@ -70,12 +70,16 @@ void roce_check_positive(struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_rsp *rsp = &ctx->side->rsp;
     uint32_t psn = ctx->pkt->bth.psn;
+    const struct roce_sent *oldest = req->win.cnt ? roce_window_at(&req->win, 0) : NULL;
     int32_t before = roce_diff(psn, req->base);
+    /* All that is known of the requester was sent after the NAK: perhaps another use of the QPs. */
+    bool later = oldest && oldest->psn == req->base && oldest->frame > rsp->fatal_frame &&
+                 !ctx->conn->sum.cm.seen;
 
     if (rsp->fatal && roce_diff(psn, rsp->fatal_psn) >= 0 &&
         roce_since(rsp->fatal_time, ctx->time) < SAME_LIFE_NS)
         SAY(ctx, ACK_AFTER_NAK, "bth.psn", (rsp->fatal_psn - 1) & ROCE_PSN_MASK, psn,
-            rsp->fatal_frame, .rel = ROCE_REL_AT_MOST);
+            rsp->fatal_frame, .rel = ROCE_REL_AT_MOST, .weak = later);
     if (req->base_sure && before < 0 && before > -ROCE_JUMP)
         SAY(ctx, ACK_BEFORE_START, "bth.psn", req->base, psn, .rel = ROCE_REL_AT_LEAST);
 }

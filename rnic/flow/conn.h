@@ -40,6 +40,8 @@ struct roce_req {
     bool base_sure;  /* `base` is the first PSN of the connection */
     bool span_guess; /* the newest entry's span is a guess: `nxt` is its least */
     bool base_cm;    /* `base` is from CM; nothing was sent yet if !started */
+    bool suspect;    /* it went back to where another use of the QP would begin: until it goes on */
+    bool anew;       /* the other direction began another life: this one is to follow */
     uint32_t base;
     uint32_t nxt; /* one after the highest PSN seen */
     uint32_t una; /* one after the highest PSN acknowledged; may be ahead of nxt */
@@ -318,8 +320,8 @@ void roce_pair_done(struct roce_flow *flow, struct roce_side *side);
 void roce_pair_response(struct roce_ctx *ctx, uint32_t psn);
 /* A direction of a connected service is seen for the first time. */
 void roce_pair_count(struct roce_flow *flow, const struct roce_conn *conn);
-/* `ctx->side` of a guessed pair sent a response: where it does not fit what the other direction
- * asked for, the pair is in doubt. */
+/* `ctx->side` sent a response: where it does not fit what the other direction asked for, a guessed
+ * pair is in doubt, and so is one whose requests are not all in the capture. */
 void roce_pair_fits(struct roce_ctx *ctx);
 /* `ctx->side` sent its first packet and nothing answers on this service (UC). */
 void roce_pair_silent(struct roce_ctx *ctx);

@@ -30,32 +30,41 @@ static const char *known_number(enum roce_profile profile, enum roce_rule rule,
     return NULL;
 }
 
+/* Rules that rest on the packet at hand alone. */
+static bool is_of_packet(enum roce_rule rule)
+{
+    return rule == ROCE_RULE_DMA_LEN_MAX || rule == ROCE_RULE_SYNDROME_RESERVED;
+}
+
 /* Rules that rest on what one side sent alone. */
 static bool is_one_sided(enum roce_rule rule)
 {
     switch (rule) {
     case ROCE_RULE_OPCODE_ORDER:
     case ROCE_RULE_INTERLEAVED:
-    case ROCE_RULE_DMA_LEN:
-    case ROCE_RULE_DMA_LEN_MAX:
-    case ROCE_RULE_SYNDROME_RESERVED: return true;
-    default: return false;
+    case ROCE_RULE_DMA_LEN: return true;
+    default: return is_of_packet(rule);
     }
 }
 
 /*
  * Whether the capture leaves a doubt that a device did it: it contradicts itself; the packet, or
- * one that the judgement rests on, may have been damaged on its way; or the two directions, which
- * the judgement compares, may not belong together.
+ * one that the judgement rests on, may have been damaged on its way; what is compared may be of
+ * another use of the QPs; or the two directions, which the judgement compares, may not belong
+ * together.
  */
 static bool is_doubtful(const struct roce_ctx *ctx, enum roce_rule rule)
 {
     const struct roce_conn *conn = ctx->conn;
+    bool suspect;
 
     if (ctx->pkt && ctx->icrc == ROCE_ICRC_UNVERIFIED)
         return true;
-    return conn &&
-           (conn->doubt || conn->unproven || (ctx->judging && conn->guess && !is_one_sided(rule)));
+    if (!conn || conn->doubt || conn->unproven)
+        return conn != NULL;
+    suspect = conn->side[0].req.suspect || conn->side[1].req.suspect;
+    return ctx->judging &&
+           ((conn->guess && !is_one_sided(rule)) || (suspect && !is_of_packet(rule)));
 }
 
 void roce_say(struct roce_ctx *ctx, struct roce_say say)

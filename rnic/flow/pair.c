@@ -183,20 +183,27 @@ static bool is_alone(const struct roce_flow *flow, const struct roce_conn *conn)
            flow->directions[bucket_of(b, a, conn->net)] <= most;
 }
 
+static bool is_rnr(const struct roce_pkt *pkt)
+{
+    return pkt->op->kind == ROCE_KIND_ACK && roce_pkt_has(pkt, ROCE_HDR_AETH) &&
+           roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_RNR;
+}
+
 void roce_pair_fits(struct roce_ctx *ctx)
 {
     struct roce_conn *conn = ctx->conn;
     struct roce_side *peer = roce_peer(ctx->side);
     uint32_t psn = ctx->pkt->bth.psn;
     const struct roce_sent *e;
+    bool late = peer->req.una_known && roce_diff(psn, peer->req.una) < 0 && roce_may_be_anew(ctx);
 
-    if (!conn->guess || !peer->req.started)
+    if (!(conn->guess || late) || !peer->req.started)
         return;
     e = roce_window_get(&peer->req.win, psn);
     if (e && (e->flags & ROCE_SENT_SPAN_GUESS) && e->psn != psn)
         return;
-    if (e && !answers(peer, ctx->pkt))
-        conn->doubt = true; /* what it answers, nobody asked */
+    if (e && (!answers(peer, ctx->pkt) || (late && is_rnr(ctx->pkt))))
+        conn->doubt = true; /* what it answers, nobody asked, or one that was not captured */
 }
 
 static void join(struct roce_ctx *ctx, struct roce_side *cand, bool guess)
@@ -316,6 +323,23 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
         roce_note_nak(ctx, &roce_peer(one)->rsp); /* it goes back for this before they are joined */
 }
 
+/* What `side` sends has another source port than its pair, which was known by that, and is no part
+ * of what the two did so far. */
+static bool is_foreign(struct roce_ctx *ctx, uint16_t sport)
+{
+    const struct roce_req *req = &ctx->side->req;
+    struct roce_side *peer = roce_peer(ctx->side);
+    uint32_t psn = ctx->pkt->bth.psn;
+
+    if (sport == sport_of(ctx->side->qpn, peer->qpn) ||
+        ctx->side->sport != sport_of(ctx->side->qpn, peer->qpn))
+        return false;
+    if (roce_opcode_is_response(ctx->pkt->op))
+        return !answers(peer, ctx->pkt) ||
+               (peer->req.una_known && roce_diff(psn, peer->req.una) < 0);
+    return roce_opcode_starts(ctx->pkt->op) && !(req->started && psn == req->nxt);
+}
+
 bool roce_pair_moved(struct roce_ctx *ctx)
 {
     const struct roce_conn *conn = ctx->conn;
@@ -326,9 +350,13 @@ bool roce_pair_moved(struct roce_ctx *ctx)
     uint16_t sport = roce_pkt_has(ctx->pkt, ROCE_HDR_UDP) ? ctx->pkt->udp.sport : 0;
     struct found proven = {0}, fit = {0};
     unsigned scan = 0;
+    bool rested, other;
 
-    if (!conn->paired || conn->self || conn->sum.cm.seen || last == 0 ||
-        roce_since(last, ctx->time) < ROCE_IDLE_REUSE_NS)
+    if (!conn->paired || conn->self || conn->sum.cm.seen || last == 0)
+        return false;
+    rested = roce_since(last, ctx->time) >= ROCE_IDLE_REUSE_NS;
+    other = !conn->guess && sport && sport != side->sport;
+    if (!rested && !other)
         return false;
     for (struct roce_side *cand = facing(ctx->flow, side); cand && scan < SCAN_MAX;
          cand = cand->pair_next, scan++) {
@@ -339,7 +367,8 @@ bool roce_pair_moved(struct roce_ctx *ctx)
         if (sport && cand->sport == sport && sport == sport_of(peer->qpn, roce_peer(cand)->qpn))
             find(&proven, cand);
     }
-    return proven.cnt == 1 || (response && fit.cnt == 1 && !answers(peer, ctx->pkt));
+    return proven.cnt == 1 || (other && is_foreign(ctx, sport)) ||
+           (rested && response && fit.cnt == 1 && !answers(peer, ctx->pkt));
 }
 
 void roce_pair_silent(struct roce_ctx *ctx)

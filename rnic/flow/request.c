@@ -8,6 +8,7 @@
 #define WINDOW_UNPAIRED 256u /* remembered while nothing acknowledges */
 #define UC_REMEMBERED   63u  /* of UC, where nothing is acknowledged: what may still be copied */
 #define DMA_MAX         UINT32_C(0x80000000) /* R081 */
+#define STARTS          64u /* PSNs from the first on: so many may be missing where packets are */
 #define KEEP_ALIVE_NS   UINT64_C(1000000000)
 
 /* PSNs of a READ; without an MTU at least so many. */
@@ -234,6 +235,43 @@ static void tell_message(struct roce_ctx *ctx, const struct roce_sent *e)
     }
 }
 
+/* Nothing would tell of another use of the QP but what it sends. */
+static bool untold(const struct roce_ctx *ctx)
+{
+    return !ctx->conn->sum.cm.seen && ctx->conn->sum.svc != ROCE_SVC_UC;
+}
+
+/* The capture lacks packets: a first PSN may be one of them. */
+static bool lacks(const struct roce_ctx *ctx)
+{
+    const uint64_t *rules = ctx->flow->totals.rules;
+
+    return rules[ROCE_RULE_PSN_GAP] || rules[ROCE_RULE_ACK_UNSEEN] ||
+           rules[ROCE_RULE_IMPLIED_NAK] || rules[ROCE_RULE_READ_RESP_GAP];
+}
+
+bool roce_may_be_anew(const struct roce_ctx *ctx)
+{
+    return untold(ctx) && lacks(ctx);
+}
+
+/* Whether another use of the QP, of the same first PSN, would begin here. */
+static bool is_start(const struct roce_ctx *ctx, uint32_t psn)
+{
+    uint32_t off = (psn - ctx->side->req.base) & ROCE_PSN_MASK;
+
+    return off == 0 || (off < STARTS && lacks(ctx));
+}
+
+/* Whether `e` may come next after `prev`: inside a message, or the first of one. */
+static bool follows(const struct roce_sent *prev, const struct roce_sent *e)
+{
+    const struct roce_opcode *was = roce_opcode(prev->op), *op = roce_opcode(e->op);
+
+    return roce_opcode_ends(was) ? roce_opcode_starts(op)
+                                 : !roce_opcode_starts(op) && was->kind == op->kind;
+}
+
 /* The packet at hand, of `span` PSNs, at the end of what was seen; `joined` if it touches the one
  * before. */
 static void append(struct roce_ctx *ctx, uint32_t span, bool guess)
@@ -256,8 +294,10 @@ static void append(struct roce_ctx *ctx, uint32_t span, bool guess)
     req->nxt = roce_sent_end(e);
     req->span_guess = (e->flags & ROCE_SENT_SPAN_GUESS) != 0;
     req->ep.active = false;
-    if (joined)
+    if (joined) {
+        ctx->conn->doubt |= !follows(prev, e) && roce_may_be_anew(ctx) && is_start(ctx, e->psn);
         roce_check_order(ctx, prev, e);
+    }
     roce_check_entry(ctx, e);
     if (e != &keep)
         count_new(ctx, e);
@@ -351,30 +391,47 @@ static bool rested(const struct roce_ctx *ctx)
     return req->last_time && roce_since(req->last_time, ctx->time) >= ROCE_IDLE_REUSE_NS;
 }
 
-/* The QP was refused a request and sends nothing again: what comes is of another life. */
+/* A request was refused, and neither QP sends anything again: what comes is of another life. */
 static bool stopped(const struct roce_ctx *ctx)
 {
-    return roce_peer(ctx->side)->rsp.fatal;
+    return roce_peer(ctx->side)->rsp.fatal || ctx->side->rsp.fatal;
 }
 
 /* All from the first PSN on comes again, up to the packet at hand. */
-static bool from_start(const struct roce_req *req, uint32_t psn)
+static bool from_start(const struct roce_ctx *ctx, uint32_t psn)
 {
-    return psn == req->base ||
+    const struct roce_req *req = &ctx->side->req;
+
+    return req->suspect || is_start(ctx, psn) ||
            (req->ep.active && req->ep.first == req->base && req->ep.next == psn);
 }
 
-/* `now` has the PSN of `e` and is not what was sent, perhaps because the QP's number is used anew:
- * after a rest, or soon and from the first PSN on, where what was there had been acknowledged. */
+/* Whether `now`, which has the PSN of `e`, is not what was sent. */
+static bool differs(const struct roce_ctx *ctx, const struct roce_sent *e,
+                    const struct roce_sent *now)
+{
+    return now->op != e->op || now->len != e->len || now->sample != e->sample ||
+           (roce_opcode_starts(ctx->pkt->op) &&
+            (now->va != e->va || now->rkey != e->rkey || now->dma_len != e->dma_len));
+}
+
+/* The same, perhaps because the QP's number is used anew: after a rest, or soon and from the first
+ * PSN on, where what was there had been acknowledged. */
 static bool is_another_life(const struct roce_ctx *ctx, const struct roce_sent *e,
                             const struct roce_sent *now, bool acked)
 {
     bool same = now->op == e->op && now->len == e->len && now->sample == e->sample;
-    bool there = now->va == e->va && now->rkey == e->rkey && now->dma_len == e->dma_len;
-    bool starts = roce_opcode_starts(ctx->pkt->op);
 
-    return (rested(ctx) && !same) || (stopped(ctx) && (!same || now->va != e->va)) ||
-           (acked && (!same || (starts && !there)) && from_start(&ctx->side->req, now->psn));
+    if (rested(ctx) && !same)
+        return true;
+    return (stopped(ctx) || (acked && from_start(ctx, now->psn))) && differs(ctx, e, now);
+}
+
+/* Whether READ `now` asks for what is left of READ `e` from its PSN `skip` on. */
+static bool tails(const struct roce_sent *e, const struct roce_sent *now, uint32_t skip)
+{
+    return roce_opcode(e->op)->kind == ROCE_KIND_READ &&
+           ((e->flags & ROCE_SENT_SPAN_GUESS) || skip + now->span == e->span);
 }
 
 static void start(struct roce_ctx *ctx, uint32_t psn)
@@ -383,6 +440,8 @@ static void start(struct roce_ctx *ctx, uint32_t psn)
     struct roce_counts *sum = roce_sum(ctx->side);
 
     req->started = true;
+    if (untold(ctx)) /* of what was refused nothing was seen: that was another life */
+        roce_peer(ctx->side)->rsp.fatal = false;
     if (!req->base_cm) {
         req->base = req->nxt = psn;
         req->una = psn;
@@ -407,13 +466,14 @@ static void restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
     struct roce_req *req = &ctx->side->req;
     struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
 
-    if (reuse) {
+    if (reuse && !req->anew) {
         SAY(ctx, QP_REUSED, "bth.psn", req->nxt, psn, .value = ROCE_VALUE_DEC,
             .other = ctx->conn->sum.first_frame);
         ctx->result->flags |= ROCE_AN_QP_REUSED;
         if (ctx->conn->sum.epochs < 255)
             ctx->conn->sum.epochs++;
         roce_conn_forget_mtu(ctx->conn);
+        roce_peer(ctx->side)->req.anew = untold(ctx) && roce_peer(ctx->side)->req.started;
     }
     roce_req_reset(req);
     rsp->anchor = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
@@ -438,16 +498,16 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
     bool acked = at < req->win.acked, read = ctx->pkt->op->kind == ROCE_KIND_READ;
     uint32_t skip = (now->psn - e->psn) & ROCE_PSN_MASK;
 
-    /* From the first PSN of all, although later messages had been acknowledged: hardly a
-     * repetition, and where it is one nothing is lost by being careful. */
-    ctx->conn->doubt |= acked && now->psn == req->base && !ctx->conn->sum.cm.seen &&
-                        req->win.acked == req->win.cnt &&
-                        roce_window_tail(&req->win)->cum != e->cum &&
-                        !roce_is_copy(ctx, e->icrc, e->ip_id, e->time);
-    if (skip && !(read && roce_opcode(e->op)->kind == ROCE_KIND_READ)) {
-        if (!(e->flags & ROCE_SENT_SPAN_GUESS))
+    if (skip && !(read && tails(e, now, skip))) {
+        if (req->suspect && roce_opcode_starts(ctx->pkt->op)) {
+            restart(ctx, now->psn, true);
+            append_late(ctx, now);
+            return;
+        }
+        if (!(e->flags & ROCE_SENT_SPAN_GUESS) && roce_opcode(e->op)->kind != ctx->pkt->op->kind)
             SAY(ctx, READ_PSN_RANGE, "bth.psn", roce_sent_end(e), now->psn, e->frame);
-        return;
+        if (!read || roce_opcode(e->op)->kind != ROCE_KIND_READ)
+            return;
     }
     if (skip == 0 && now->icrc == e->icrc && now->op == e->op &&
         !(req->ep.active && req->ep.next == now->psn) &&
@@ -463,6 +523,8 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
         }
         ctx->conn->doubt = true;
     }
+    req->suspect |= untold(ctx) && is_start(ctx, now->psn);
+    ctx->conn->doubt |= req->suspect && differs(ctx, e, now);
     if (!read || skip == 0)
         roce_check_same(ctx, e, now);
     ctx->result->repeats_frame = e->frame;
@@ -489,6 +551,12 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
     tell_message(ctx, e);
 }
 
+/* Whether READ `now`, of which nothing is remembered, reaches into entries from `next` on. */
+static bool reaches(const struct roce_sent *now, const struct roce_sent *next)
+{
+    return next && now->span > 1 && ((next->psn - now->psn) & ROCE_PSN_MASK) < now->span;
+}
+
 /* An older PSN that is in no entry. */
 static void unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
 {
@@ -497,6 +565,8 @@ static void unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
     /* Its PSN is before the end, so that no later entry means that it is before all of them. */
     bool old = at == w->cnt;
     struct roce_sent *next = w->cnt ? roce_window_at(w, old ? 0 : at) : NULL;
+    bool whole = reaches(now, next) && roce_opcode(next->op)->kind == ROCE_KIND_READ &&
+                 roce_sent_end(next) == roce_sent_end(now); /* its restarted tail came before */
     int32_t back = -roce_diff(now->psn, req->nxt);
 
     if (old && ctx->conn->sum.svc == ROCE_SVC_UC && roce_diff(now->psn, req->base) >= 0 &&
@@ -507,6 +577,8 @@ static void unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
     at = old ? 0 : at;
     if (old && ctx->conn->sum.svc != ROCE_SVC_UC &&
         (back > ROCE_JUMP || (req->base_sure && roce_diff(now->psn, req->base) < 0) ||
+         (untold(ctx) &&
+          ((stopped(ctx) && roce_opcode_starts(ctx->pkt->op)) || (reaches(now, next) && !whole))) ||
          (roce_opcode_starts(ctx->pkt->op) && req->una_known &&
           roce_diff(req->una, req->nxt) >= 0 && !req->ep.active &&
           (now->psn == req->base ||
@@ -516,15 +588,14 @@ static void unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
         return;
     }
     ctx->conn->doubt |= rested(ctx) && !ctx->conn->sum.cm.seen;
+    req->suspect |= old && untold(ctx); /* what was sent there is not known */
     if (old && req->una_known && roce_diff(now->psn, req->una) < 0 && next &&
         ctx->conn->sum.svc != ROCE_SVC_UC) {
         roce_episode_step(ctx, NULL, now->psn, now->span); /* older than what is remembered */
         return;
     }
-    if (next && now->span > 1 && ((next->psn - now->psn) & ROCE_PSN_MASK) < now->span) {
-        /* A READ that reaches into later entries: its own restarted tail, or nothing we know. */
-        if (roce_opcode(next->op)->kind == ROCE_KIND_READ &&
-            roce_sent_end(next) == roce_sent_end(now)) {
+    if (reaches(now, next)) {
+        if (whole) {
             uint32_t shift = (next->psn - now->psn) & ROCE_PSN_MASK;
 
             next->psn = now->psn;
@@ -572,7 +643,7 @@ static void ahead(struct roce_ctx *ctx, int32_t d, const struct roce_sent *now)
         append_late(ctx, now);
         return;
     }
-    ctx->conn->doubt |= rested(ctx) && !ctx->conn->sum.cm.seen;
+    ctx->conn->doubt |= (rested(ctx) || (stopped(ctx) && untold(ctx))) && !ctx->conn->sum.cm.seen;
     if (ctx->conn->sum.svc == ROCE_SVC_UC)
         SAY(ctx, UC_PSN_GAP, "bth.psn", req->nxt, now->psn);
     else
@@ -641,6 +712,11 @@ void roce_request(struct roce_ctx *ctx)
         if (idle >= KEEP_ALIVE_NS && ctx->pkt->payload_len == 0 &&
             ctx->pkt->op->pos == ROCE_POS_ONLY)
             ctx->result->flags |= ROCE_AN_KEEP_ALIVE;
+        ctx->conn->doubt |= req->anew; /* or it did not begin anew after all */
+        req->suspect = req->anew = false;
+        append(ctx, span, guess);
+    } else if (req->anew && roce_opcode_starts(ctx->pkt->op)) {
+        restart(ctx, psn, true);
         append(ctx, span, guess);
     } else {
         place_late(ctx, d, span, guess);

@@ -158,6 +158,42 @@ void rnic_qpns_fini(struct rnic_qpns *qpns)
     memset(qpns, 0, sizeof(*qpns));
 }
 
+static bool bit_get(const uint64_t *bits, uint32_t at)
+{
+    return bits[at / 64] >> (at % 64) & 1;
+}
+
+static void bit_flip(uint64_t *bits, uint32_t at)
+{
+    bits[at / 64] ^= UINT64_C(1) << (at % 64);
+}
+
+/* The QPN that rested longest is free. */
+static void end_rest(struct rnic_block *block)
+{
+    uint32_t at = block->rest[block->rest_first];
+
+    block->rest_first = (block->rest_first + 1) % RNIC_QPNS_REST;
+    block->rest_cnt--;
+    bit_flip(block->resting, at);
+    bit_flip(block->used, at);
+    block->free++;
+}
+
+/* What is left anywhere, or NULL. */
+static struct rnic_block *last_resort(struct rnic_qpns *qpns)
+{
+    for (unsigned i = 0; i < qpns->block_cnt; i++)
+        if (qpns->block[i].free > 0)
+            return &qpns->block[i];
+    for (unsigned i = 0; i < qpns->block_cnt; i++)
+        if (qpns->block[i].rest_cnt > 0) {
+            end_rest(&qpns->block[i]);
+            return &qpns->block[i];
+        }
+    return NULL;
+}
+
 uint32_t rnic_qpns_get(struct rnic_qpns *qpns, struct rnic_entropy *entropy, bool *grew)
 {
     struct rnic_block *block = NULL;
@@ -173,15 +209,14 @@ uint32_t rnic_qpns_get(struct rnic_qpns *qpns, struct rnic_entropy *entropy, boo
         block = &qpns->block[qpns->block_cnt - 1];
         *grew = true;
     }
-    for (unsigned i = 0; i < qpns->block_cnt && !block; i++) /* what is left anywhere */
-        if (qpns->block[i].free > 0)
-            block = &qpns->block[i];
+    if (!block)
+        block = last_resort(qpns);
     if (!block)
         return 0;
     at = rnic_entropy_u32(entropy) % RNIC_BLOCK_QPNS;
-    while (block->used[at / 64] >> (at % 64) & 1)
+    while (bit_get(block->used, at))
         at = (at + 1) % RNIC_BLOCK_QPNS;
-    block->used[at / 64] |= UINT64_C(1) << (at % 64);
+    bit_flip(block->used, at);
     block->free--;
     return block->number * RNIC_BLOCK_QPNS + at;
 }
@@ -193,10 +228,13 @@ void rnic_qpns_put(struct rnic_qpns *qpns, uint32_t qpn)
     for (unsigned i = 0; i < qpns->block_cnt; i++) {
         struct rnic_block *block = &qpns->block[i];
 
-        if (block->number == qpn / RNIC_BLOCK_QPNS && (block->used[at / 64] >> (at % 64) & 1)) {
-            block->used[at / 64] &= ~(UINT64_C(1) << (at % 64));
-            block->free++;
-        }
+        if (block->number != qpn / RNIC_BLOCK_QPNS || !bit_get(block->used, at) ||
+            bit_get(block->resting, at))
+            continue;
+        if (block->rest_cnt == RNIC_QPNS_REST)
+            end_rest(block);
+        block->rest[(block->rest_first + block->rest_cnt++) % RNIC_QPNS_REST] = (uint16_t)at;
+        bit_flip(block->resting, at);
     }
 }
 

@@ -28,11 +28,21 @@ int rnic_registry_bind(const char *iface, const char *name);
 /* Whether any process holds the name now. */
 bool rnic_registry_held(const char *iface, const char *name);
 
+/*
+ * QPNs that were given back rest until so many later ones were: a peer may hold the connection of
+ * the last QP of that number still, and refuses a new one as stale (R231, R234). Devices count
+ * their QPNs up, with the same effect.
+ */
+#define RNIC_QPNS_REST 1024u
+
 struct rnic_block {
     uint32_t number;
     int fd;
-    uint32_t free; /* QPNs not given out */
-    uint64_t used[RNIC_BLOCK_QPNS / 64];
+    uint32_t free;                       /* QPNs neither given out nor resting */
+    uint64_t used[RNIC_BLOCK_QPNS / 64]; /* those that are not free */
+    uint64_t resting[RNIC_BLOCK_QPNS / 64];
+    uint16_t rest[RNIC_QPNS_REST]; /* a ring; the oldest is at rest_first */
+    unsigned rest_first, rest_cnt;
 };
 
 /* The QPNs of one process on one interface. */

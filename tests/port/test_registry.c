@@ -116,12 +116,51 @@ static void many(void)
     for (unsigned i = 0; i < 20000; i++)
         rnic_qpns_put(&qpns, qpn[i]);
     for (unsigned i = 0; i < qpns.block_cnt; i++)
-        EXPECT_EQ(qpns.block[i].free, RNIC_BLOCK_QPNS);
+        EXPECT_EQ(qpns.block[i].free + qpns.block[i].rest_cnt, RNIC_BLOCK_QPNS);
     rnic_qpns_put(&qpns, qpn[0]); /* once more: nothing happens */
-    EXPECT_EQ(qpns.block[0].free, RNIC_BLOCK_QPNS);
+    EXPECT_EQ(qpns.block[0].free + qpns.block[0].rest_cnt, RNIC_BLOCK_QPNS);
     rnic_qpns_fini(&qpns);
     free(qpn);
     free(seen);
+}
+
+/* Who creates and destroys does not get a number again that a peer may still know; but in need all
+ * are there. */
+static void rest(void)
+{
+    enum { TIMES = 100000 };
+    struct rnic_entropy entropy = entropy_of(1);
+    struct rnic_qpns qpns;
+    uint32_t *put_at = calloc(1u << 24, sizeof(*put_at));
+    unsigned early = 0;
+    bool grew;
+
+    CU_ASSERT_FATAL(put_at != NULL);
+    EXPECT_EQ(rnic_qpns_init(&qpns, "e0", false, &entropy), 0);
+    for (unsigned i = 1; i <= TIMES; i++) {
+        uint32_t qpn = rnic_qpns_get(&qpns, &entropy, &grew);
+
+        early += put_at[qpn] && i - put_at[qpn] <= RNIC_QPNS_REST;
+        rnic_qpns_put(&qpns, qpn);
+        put_at[qpn] = i;
+    }
+    EXPECT_EQ(early, 0);
+    EXPECT_EQ(qpns.block_cnt, 1);
+    memset(put_at, 0, sizeof(*put_at) << 24);
+    qpns.block_cnt = RNIC_BLOCKS_MAX; /* no other can be claimed */
+    qpns.block = realloc(qpns.block, RNIC_BLOCKS_MAX * sizeof(*qpns.block));
+    CU_ASSERT_FATAL(qpns.block != NULL);
+    for (unsigned i = 1; i < RNIC_BLOCKS_MAX; i++)
+        qpns.block[i] = (struct rnic_block){.fd = -1};
+    for (unsigned i = 0; i < RNIC_BLOCK_QPNS; i++) {
+        uint32_t qpn = rnic_qpns_get(&qpns, &entropy, &grew);
+
+        early += qpn == 0 || put_at[qpn]++;
+    }
+    EXPECT_EQ(early, 0);
+    EXPECT_EQ(rnic_qpns_get(&qpns, &entropy, &grew), 0);
+    rnic_qpns_fini(&qpns);
+    free(put_at);
 }
 
 /* A child lets go and claims again; while the parent has its names it cannot. */
@@ -210,8 +249,8 @@ static void tells(void)
 
 int main(int argc, char **argv)
 {
-    static const struct suite_test tests[] = {TEST(names), TEST(killed),   TEST(blocks),
-                                              TEST(many),  TEST(restored), TEST(tells)};
+    static const struct suite_test tests[] = {TEST(names), TEST(killed),   TEST(blocks), TEST(many),
+                                              TEST(rest),  TEST(restored), TEST(tells)};
 
     if (!netns_enter())
         return NETNS_SKIP;

@@ -50,6 +50,7 @@ void rnic_cm_del(struct rnic_cm *cm)
         cm_free_id(RNIC_LIST_OF(cm->ids.next, struct rnic_cm_id, all));
     rnic_map_free(&cm->by_local);
     rnic_heap_free(&cm->timers);
+    free(cm->out);
     free(cm->event);
     free(cm);
 }
@@ -309,13 +310,29 @@ void rnic_cm_expire(struct rnic_cm *cm, rnic_time now)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
+static bool grow_out(struct rnic_cm *cm)
+{
+    unsigned cap = cm->out_cap ? 2 * cm->out_cap : CM_OUT_FIRST;
+    struct cm_out *grown = cap <= CM_OUT_MAX ? malloc(cap * sizeof(*grown)) : NULL;
+
+    if (!grown)
+        return false;
+    for (unsigned i = 0; i < cm->out_cnt; i++)
+        grown[i] = cm->out[(cm->out_first + i) % cm->out_cap];
+    free(cm->out);
+    cm->out = grown;
+    cm->out_cap = cap;
+    cm->out_first = 0;
+    return true;
+}
+
 static uint8_t *out_slot(struct rnic_cm *cm, const struct rnic_cm_addr *addr)
 {
     struct cm_out *out;
 
-    if (cm->out_cnt == CM_OUT_MAX)
+    if (cm->out_cnt == cm->out_cap && !grow_out(cm))
         return NULL;
-    out = &cm->out[(cm->out_first + cm->out_cnt++) % CM_OUT_MAX];
+    out = &cm->out[(cm->out_first + cm->out_cnt++) % cm->out_cap];
     out->addr = *addr;
     return out->mad;
 }
@@ -350,13 +367,14 @@ void cm_send(struct rnic_cm_id *id, struct roce_cm_msg *msg, uint64_t timeout, u
 
 bool rnic_cm_output(struct rnic_cm *cm, uint8_t mad[ROCE_MAD_SIZE], struct rnic_cm_addr *addr)
 {
-    const struct cm_out *out = &cm->out[cm->out_first];
+    const struct cm_out *out;
 
     if (cm->out_cnt == 0)
         return false;
+    out = &cm->out[cm->out_first];
     memcpy(mad, out->mad, ROCE_MAD_SIZE);
     *addr = out->addr;
-    cm->out_first = (cm->out_first + 1) % CM_OUT_MAX;
+    cm->out_first = (cm->out_first + 1) % cm->out_cap;
     cm->out_cnt--;
     return true;
 }

@@ -8,7 +8,8 @@
 #include "device/list.h"
 #include "device/map.h"
 
-#define CM_OUT_MAX     64u
+#define CM_OUT_FIRST   64u
+#define CM_OUT_MAX     4096u /* a thousand connections that end at once, and what they have to say */
 #define CM_BUCKETS     1024u
 #define CM_MRA_TIMEOUT 24u /* code: 69 s, as Linux asks for (cma.c, CMA_CM_MRA_SETTING) */
 
@@ -70,8 +71,8 @@ struct rnic_cm {
     struct cm_held held[CM_HELD_MAX];
     unsigned held_cnt;
 
-    struct cm_out out[CM_OUT_MAX];
-    unsigned out_first, out_cnt;
+    struct cm_out *out; /* a ring that grows up to CM_OUT_MAX; what is more is lost, as on a wire */
+    unsigned out_cap, out_first, out_cnt;
 
     struct rnic_cm_event *event;
     size_t event_cap, event_first, event_cnt; /* cap: a power of two */

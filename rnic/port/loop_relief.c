@@ -25,6 +25,7 @@
  * programs set in practice is longer: 67 ms, code 14. */
 #define RELIEF_NS 10000000u
 #define RELIEF_MS 10
+#define LOOK_MS   (int)(LOOP_LOOK_NS / 1000000)
 
 /* ---- whether it is permitted ----------------------------------------------------------------- */
 
@@ -109,12 +110,16 @@ static void *run(void *user)
         for (;;) {
             uint64_t driven = atomic_load_explicit(&loop->driven_at, memory_order_relaxed);
 
-            if (poll(fds, cnt, -1) < 0 || fds[0].revents || poll(fds, 1, RELIEF_MS) != 0)
+            if (poll(fds, cnt, LOOK_MS) <= 0 || fds[0].revents || poll(fds, 1, RELIEF_MS) != 0)
                 break;
             if (atomic_load_explicit(&loop->driven_at, memory_order_relaxed) == driven)
                 break;
         }
         loop_take_lock(loop);
+        /* Written to stop it only: the program closed what it did not know, perhaps to have files
+         * of its own under these numbers. */
+        if (fds[0].revents)
+            break;
         now = rnic_loop_now();
         if (!loop->stop && now >= loop->driven_at + RELIEF_NS && loop_drive(loop, now))
             loop_wake(loop); /* its next time may be earlier now */

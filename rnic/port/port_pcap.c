@@ -322,8 +322,14 @@ static unsigned push(struct live *live, enum which which, struct rnic_frame *fra
             live->full = which;
             live->retry_at = errno == EAGAIN ? UINT64_MAX : now + RETRY_NS;
             return done;
-        case ENOTSOCK:
-        case ENOSYS: side->plain = true; continue;
+        case ENOTSOCK: /* not a socket in this libpcap, or a file of the program's by now */
+        case ENOSYS:
+            if (!side->plain) {
+                side->plain = true;
+                continue;
+            }
+            live->stats.tx_errors++;
+            break;
         case EMSGSIZE: live->stats.tx_too_long++; break;
         case ENETDOWN:
             /* Maybe only the socket's memory of a time when it was: that is told once. */

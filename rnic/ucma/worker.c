@@ -17,6 +17,10 @@
 #define PORTS_MAX 64u
 #define LINGER_NS UINT64_C(2500000000) /* of a process that ends, for its last DREQs */
 #define FLUSH_NS  UINT64_C(200000000)  /* that a call waits for its MAD to be sent */
+/* A program may close all descriptors that it does not know. The worker is not to sleep for ever
+ * then, nor to look all the time. */
+#define LOOK_NS  UINT64_C(2000000000)
+#define BLIND_NS UINT64_C(100000000)
 
 static pthread_t thread;
 static pid_t runs_in; /* the process that has the thread; 0: none */
@@ -81,12 +85,15 @@ static void rest(void)
             until = deadline;
     }
     uint64_t left = until > now ? until - now : 0;
-    const struct timespec timeout = rnic_timespec(left);
+    const struct timespec timeout = rnic_timespec(left < LOOK_NS ? left : LOOK_NS);
+    const struct timespec blind = rnic_timespec(BLIND_NS);
     pthread_cond_broadcast(&idle);
     pthread_mutex_unlock(&uc_lock);
-    ppoll(fds, cnt, until == RNIC_NEVER ? NULL : &timeout, NULL);
+    ppoll(fds, cnt, &timeout, NULL);
+    if (fds[0].revents & POLLNVAL)
+        nanosleep(&blind, NULL);
     pthread_mutex_lock(&uc_lock);
-    if (fds[0].revents) {
+    if (fds[0].revents & POLLIN) {
         uint64_t count;
         ssize_t done = read(wake_fd, &count, sizeof count);
         (void)done;

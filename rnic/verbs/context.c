@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "verbs/probe.h"
 
 int verbs_errno(int error)
 {
@@ -150,8 +151,9 @@ static void child_forked(void)
     pthread_mutex_unlock(&vdevice_lock);
 }
 
-static void install_fork_handlers(void)
+static void prepare(void)
 {
+    probe_prepare();
     pthread_atfork(before_fork, parent_forked, child_forked);
 }
 
@@ -164,7 +166,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *ibv)
         errno = ENOMEM;
         return NULL;
     }
-    pthread_once(&once, install_fork_handlers);
+    pthread_once(&once, prepare);
     struct ibv_context *context = &ctx->verbs.context;
     ctx->device = device;
     context->device = ibv;

@@ -7,7 +7,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
+
+static int proc_fd = -1; /* the folder /proc, for a program that changes its root folder */
+
+void probe_prepare(void)
+{
+    if (proc_fd < 0)
+        proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int open_maps(void)
+{
+    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    return fd < 0 && proc_fd >= 0 ? openat(proc_fd, "self/maps", O_RDONLY | O_CLOEXEC) : fd;
+}
+
+/* Without /proc: whether there is a hole in the pages. Which rights they give is not told. */
+static int probe_holes(uintptr_t from, uintptr_t end)
+{
+    uintptr_t first = from & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
+    /* Linux writes nothing then, but finds the hole (msync(2)). */
+    return msync((void *)first, end - first, MS_ASYNC) < 0 ? EFAULT : 0;
+}
 
 /* One line of /proc/self/maps, "from-to perms ..."; false if it is not one. */
 static bool parse_line(const char *line, uintptr_t *from, uintptr_t *to, const char **perms)
@@ -30,9 +53,9 @@ int probe_memory(const void *addr, size_t len, bool write)
         return 0;
     if (end < need)
         return EFAULT;
-    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    int fd = open_maps();
     if (fd < 0)
-        return errno;
+        return probe_holes(need, end);
     /* The lines come in the order of addresses. A line longer than the buffer ends in a path that
      * does not matter: what is kept is its beginning. */
     char buf[8192];

@@ -6,9 +6,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* To be called before the program may change its root folder; more than once is no mistake. */
+void probe_prepare(void);
+
 /*
- * 0 if all of [addr, addr + len) is mapped and readable, and writable if `write`; EFAULT if not;
- * another errno if that could not be found out. Costs the same for a byte as for a gigabyte: it
+ * 0 if all of [addr, addr + len) is mapped and readable, and writable if `write`; EFAULT if not.
+ * Without /proc only holes are found. Costs the same for a byte as for a gigabyte: it
  * reads the list of mappings, not the pages. Says nothing about later: memory that the program
  * unmaps while it is registered is the program's mistake, as it is not with pinned pages.
  */

@@ -8,20 +8,25 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include "ucma/ucma.h"
+#include "verbs/waiters.h"
 
 pthread_mutex_t uc_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct uc_file *files;
+static struct waiters waiters; /* for an event of any file */
 
-/* In a child of fork() nothing of the parent's ids is left but memory; it begins anew. */
+/* In a child of fork() nothing of the parent's ids and ports is left but memory; it begins anew. */
 static void child_forked(void)
 {
     pthread_mutex_init(&uc_lock, NULL);
+    waiters_init(&waiters);
     files = NULL;
     uc_ids = NULL;
+    uc_port_forget();
 }
 
-static void install_fork_handler(void)
+static void set_up(void)
 {
+    waiters_init(&waiters);
     pthread_atfork(NULL, NULL, child_forked);
 }
 
@@ -41,7 +46,7 @@ int vcma_open(int flags)
         errno = ENOMEM;
         return -1;
     }
-    pthread_once(&once, install_fork_handler);
+    pthread_once(&once, set_up);
     file->fd =
         eventfd(0, (flags & O_CLOEXEC ? EFD_CLOEXEC : 0) | (flags & O_NONBLOCK ? EFD_NONBLOCK : 0));
     if (file->fd < 0) {
@@ -127,6 +132,18 @@ void uc_post(struct uc_event *event)
     file->last = &event->next;
     if (was_empty)
         fd_raise(file);
+    waiters_wake(&waiters);
+}
+
+static struct uc_event *unlink_event(struct uc_file *file, struct uc_event **at)
+{
+    struct uc_event *event = *at;
+    *at = event->next;
+    if (!event->next)
+        file->last = at;
+    if (!file->first)
+        fd_lower(file);
+    return event;
 }
 
 /* Takes the first of the file's events that are those of `id` (and `mcast`, if that is not NULL),
@@ -137,15 +154,7 @@ static struct uc_event *take(struct uc_file *file, const struct uc_id *id,
     struct uc_event **at = &file->first;
     while (*at && ((id && (*at)->id != id) || (mcast && (*at)->mcast != mcast)))
         at = &(*at)->next;
-    struct uc_event *event = *at;
-    if (!event)
-        return NULL;
-    *at = event->next;
-    if (!event->next)
-        file->last = at;
-    if (!file->first)
-        fd_lower(file);
-    return event;
+    return *at ? unlink_event(file, at) : NULL;
 }
 
 int uc_get_event(struct uc_file *file, struct rdma_ucm_event_resp *resp)
@@ -173,6 +182,16 @@ void uc_forget_events(struct uc_id *id, struct uc_mcast *mcast)
     }
 }
 
+void uc_forget_request(const struct uc_id *child)
+{
+    struct uc_file *file = child->file;
+    struct uc_event **at = &file->first;
+    while (*at && (*at)->child != child)
+        at = &(*at)->next;
+    if (*at)
+        free(unlink_event(file, at));
+}
+
 void uc_move_events(struct uc_id *id, struct uc_file *to)
 {
     struct uc_file *from = id->file;
@@ -182,6 +201,8 @@ void uc_move_events(struct uc_id *id, struct uc_file *to)
         *last = event;
         last = &event->next;
         event->next = NULL;
+        if (event->child) /* the program will find it where it hears of it */
+            event->child->file = to;
     }
     id->file = to;
     while ((event = list) != NULL) {
@@ -192,16 +213,23 @@ void uc_move_events(struct uc_id *id, struct uc_file *to)
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-/* Waits as read(2) of a device would: until there is something, or a signal. */
-static int wait_event(int fd)
+/* Whether a call that found no event is to wait for one. */
+static bool waits(int fd)
 {
     int flags = fcntl(fd, F_GETFL);
-    if (flags < 0)
-        return -errno;
-    if (flags & O_NONBLOCK)
-        return -EAGAIN;
-    struct pollfd pfd = {.fd = fd, .events = POLLIN};
-    return poll(&pfd, 1, -1) < 0 ? -errno : 0;
+    return flags >= 0 && !(flags & O_NONBLOCK);
+}
+
+/* Until there is something, or a signal. Not locked. */
+static int wait_event(void)
+{
+    int result = waiters_wait(&waiters);
+    if (result != 0) {
+        pthread_mutex_lock(&uc_lock);
+        waiters_remove(&waiters);
+        pthread_mutex_unlock(&uc_lock);
+    }
+    return -result;
 }
 
 ssize_t vcma_write(int fd, const void *buf, size_t len)
@@ -222,10 +250,13 @@ ssize_t vcma_write(int fd, const void *buf, size_t len)
             if (hdr.cmd == RDMA_USER_CM_CMD_REJECT || hdr.cmd == RDMA_USER_CM_CMD_DISCONNECT ||
                 hdr.cmd == RDMA_USER_CM_CMD_DESTROY_ID)
                 uc_worker_flush();
+            bool later = hdr.cmd == RDMA_USER_CM_CMD_GET_EVENT && result == -EAGAIN && waits(fd);
+            if (later)
+                waiters_add(&waiters);
             pthread_mutex_unlock(&uc_lock);
-            if (hdr.cmd != RDMA_USER_CM_CMD_GET_EVENT || result != -EAGAIN)
+            if (!later)
                 break;
-            result = wait_event(fd);
+            result = wait_event();
         } while (result == 0);
         /* Another thread closed the descriptor meanwhile. In the kernel the call would hold the
          * file, and wait for ever: programs end with a thread in there (rping). */

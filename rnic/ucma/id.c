@@ -87,6 +87,8 @@ void uc_id_del(struct uc_id *id)
             break;
         }
     uc_forget_events(id, NULL);
+    if (!id->uid) /* its listener may not have told of it yet */
+        uc_forget_request(id);
     while ((listener = id->listeners) != NULL) {
         id->listeners = listener->next;
         rnic_cm_id_del(listener->cm, now);

@@ -17,7 +17,7 @@
 #include "verbs/device.h"
 #include "wire/gid.h"
 
-#define RECVS     128u
+#define RECVS     512u /* as Linux gives its QP 1 (core/mad_priv.h, IB_MAD_QP_RECV_SIZE) */
 #define SENDS     128u
 #define GRH_LEN   40u
 #define RECV_LEN  (GRH_LEN + ROCE_MAD_SIZE)
@@ -54,6 +54,11 @@ static struct uc_port *ports;
 struct uc_port *uc_port_first(void)
 {
     return ports;
+}
+
+void uc_port_forget(void)
+{
+    ports = NULL;
 }
 
 struct uc_port *uc_port_next(struct uc_port *port)

@@ -160,6 +160,7 @@ struct uc_port *uc_port_towards(const uint8_t gid[16]);
 int uc_port_open_all(void);
 struct uc_port *uc_port_first(void);
 struct uc_port *uc_port_next(struct uc_port *port);
+void uc_port_forget(void); /* those of before fork() are the parent's */
 
 struct rnic_cm *uc_port_cm(struct uc_port *port);
 struct ibv_context *uc_port_context(struct uc_port *port);
@@ -198,6 +199,7 @@ void uc_post(struct uc_event *event); /* to the file of event->id */
 struct uc_event *uc_event_new(struct uc_id *id, enum ucma_event_type type, int status);
 int uc_get_event(struct uc_file *file, struct rdma_ucm_event_resp *resp);
 void uc_forget_events(struct uc_id *id, struct uc_mcast *mcast);
+void uc_forget_request(const struct uc_id *child); /* that nobody heard of */
 void uc_move_events(struct uc_id *id, struct uc_file *to);
 
 /* ---- id.c ------------------------------------------------------------------------------------

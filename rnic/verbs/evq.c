@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -33,6 +32,7 @@ int evq_init(struct evq *evq)
     if (evq->fd < 0)
         return errno;
     pthread_mutex_init(&evq->lock, NULL);
+    waiters_init(&evq->waiters);
     pthread_mutex_lock(&all_lock);
     evq->prev = &all;
     evq->next = all.next;
@@ -81,37 +81,50 @@ int evq_push(struct evq *evq, const struct evq_entry *entry)
         evq->ring[(evq->head + evq->cnt) & (evq->cap - 1)] = *entry;
         if (evq->cnt++ == 0)
             fd_raise(evq);
+        waiters_wake(&evq->waiters);
     }
     pthread_mutex_unlock(&evq->lock);
     return result;
 }
 
+/* Takes the oldest event; if there is none the thread may be going to wait for one. */
+static bool take(struct evq *evq, struct evq_entry *out, bool waits)
+{
+    pthread_mutex_lock(&evq->lock);
+    bool got = evq->cnt > 0;
+    if (got) {
+        *out = evq->ring[evq->head];
+        evq->head = (evq->head + 1) & (evq->cap - 1);
+        if (out->reported)
+            ++*out->reported;
+        if (--evq->cnt == 0)
+            fd_lower(evq);
+    } else if (waits) {
+        waiters_add(&evq->waiters);
+    }
+    pthread_mutex_unlock(&evq->lock);
+    return got;
+}
+
 int evq_get(struct evq *evq, struct evq_entry *out)
 {
-    for (;;) {
-        bool got = false;
+    if (take(evq, out, false))
+        return 0;
+    int flags = fcntl(evq->fd, F_GETFL);
+    if (flags < 0)
+        return errno;
+    if (flags & O_NONBLOCK)
+        return EAGAIN;
+    while (!take(evq, out, true)) {
+        int result = waiters_wait(&evq->waiters);
+        if (result == 0)
+            continue;
         pthread_mutex_lock(&evq->lock);
-        if (evq->cnt > 0) {
-            *out = evq->ring[evq->head];
-            evq->head = (evq->head + 1) & (evq->cap - 1);
-            if (out->reported)
-                ++*out->reported;
-            if (--evq->cnt == 0)
-                fd_lower(evq);
-            got = true;
-        }
+        waiters_remove(&evq->waiters);
         pthread_mutex_unlock(&evq->lock);
-        if (got)
-            return 0;
-        int flags = fcntl(evq->fd, F_GETFL);
-        if (flags < 0)
-            return errno;
-        if (flags & O_NONBLOCK)
-            return EAGAIN;
-        struct pollfd fd = {.fd = evq->fd, .events = POLLIN};
-        if (poll(&fd, 1, -1) < 0)
-            return errno;
+        return result;
     }
+    return 0;
 }
 
 unsigned evq_purge(struct evq *evq, const void *object, const unsigned *reported)
@@ -135,6 +148,7 @@ unsigned evq_purge(struct evq *evq, const void *object, const unsigned *reported
 static void forked(struct evq *evq)
 {
     pthread_mutex_init(&evq->lock, NULL);
+    waiters_init(&evq->waiters);
     evq->cnt = 0;
     int flags = fcntl(evq->fd, F_GETFL);
     int fresh = eventfd(0, EFD_CLOEXEC | (flags > 0 && flags & O_NONBLOCK ? EFD_NONBLOCK : 0));

@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include "verbs/waiters.h"
 
 struct evq_entry {
     void *object;       /* whom the event is about; evq_purge() finds it by this */
@@ -25,7 +26,8 @@ struct evq {
     pthread_mutex_t lock;
     int fd; /* -1: not initialised */
     struct evq_entry *ring;
-    size_t cap, head, cnt;   /* cap is 0 or a power of two */
+    size_t cap, head, cnt; /* cap is 0 or a power of two */
+    struct waiters waiters;
     struct evq *prev, *next; /* all there are, for fork() */
 };
 
@@ -36,7 +38,7 @@ void evq_free(struct evq *evq); /* nobody waits any more */
 int evq_push(struct evq *evq, const struct evq_entry *entry);
 
 /* Takes the oldest event; waits for one unless the descriptor is O_NONBLOCK. 0, or an errno: EAGAIN
- * if there is none, EINTR after a signal. A cancellation point. */
+ * if there is none, EINTR after a signal whose handler has no SA_RESTART. A cancellation point. */
 int evq_get(struct evq *evq, struct evq_entry *out);
 
 /* Forgets the events of an object that nobody took, and says how many were given out. */

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define PORT    7600
@@ -347,6 +348,47 @@ static void descriptor(void)
     usleep(100000);
 }
 
+/* A request that nobody took when its listener changes the channel is told there; ... */
+static void moved(void)
+{
+    begin(RDMA_PS_TCP, true, true);
+    resolve();
+    ask();
+    struct pollfd fd = {.fd = passive->fd, .events = POLLIN};
+    MUST(poll(&fd, 1, WAIT_MS) == 1);
+    struct rdma_event_channel *before = passive;
+    MUST((passive = rdma_create_event_channel()) != NULL);
+    MUST(rdma_migrate_id(listens, passive) == 0);
+    rdma_destroy_event_channel(before);
+    take_request();
+    accept_it();
+    expect(active, RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
+    end();
+}
+
+/* ... and goes with the process, or with the channel. */
+static void untaken(void)
+{
+    for (unsigned how = 0; how < 2; how++) {
+        fflush(stdout);
+        pid_t pid = fork();
+        if (pid == 0) {
+            begin(RDMA_PS_TCP, true, true);
+            resolve();
+            ask();
+            struct pollfd fd = {.fd = passive->fd, .events = POLLIN};
+            MUST(poll(&fd, 1, WAIT_MS) == 1);
+            if (how == 0)
+                exit(0);
+            end();
+            _exit(0);
+        }
+        int status;
+        MUST(pid > 0 && waitpid(pid, &status, 0) == pid);
+        MUST(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -364,6 +406,8 @@ int main(int argc, char **argv)
         {"connect_error", connect_error},
         {"descriptor", descriptor},
         {"ports", ports},
+        {"moved", moved},
+        {"untaken", untaken},
     };
     address = argc > 1 ? argv[1] : "127.0.0.1";
     if (argc > 2 && strncmp(argv[2], "removal:", 8) == 0) {

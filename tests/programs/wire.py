@@ -24,8 +24,8 @@ ADDRESSES = (("10.77.0.1", "fd77::1"), ("10.77.0.2", "fd77::2"))  # of the serve
 LOOPBACK = r"\b(?:127\.0\.0\.1|localhost)\b"
 TIMEOUT = 90
 # One process, or what CMakeLists.txt says of it.
-AT_HOME = ("mistakes", "features", "features_2a", "events", "many_qps", "later", "cm_events",
-           "openmpi")
+AT_HOME = ("mistakes", "features", "features_2a", "events", "manners", "many_qps", "later",
+           "cm_events", "cm_many", "openmpi")
 
 
 class Space:

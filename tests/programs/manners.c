@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Manners: what programs do besides verbs: storms of signals, threads that are cancelled, another
+ * root folder, all descriptors closed. Each case is a process of its own.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "both.h"
+
+static struct ibv_context *context;
+static struct both both;
+
+/* ---- signals --------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t signals;
+
+static void count(int sig)
+{
+    (void)sig;
+    signals++;
+}
+
+/* A SIGALRM every half millisecond, for this thread. */
+static void storm(int flags)
+{
+    const struct sigaction action = {.sa_handler = count, .sa_flags = flags};
+    const struct itimerval often = {{0, 500}, {0, 500}};
+    MUST(sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &often, NULL) == 0);
+}
+
+/* A request that gets one completion, after a hundred signals. */
+static void *post_late(void *cq)
+{
+    (void)cq;
+    while (signals < 100)
+        usleep(1000);
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+    MUST(ibv_modify_qp(both.b.qp, &attr, IBV_QP_STATE) == 0);
+    return NULL;
+}
+
+static void start(void *(*run)(void *), void *user, pthread_t *thread)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    MUST(pthread_create(thread, NULL, run, user) == 0);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* A QP in INIT, so that what is received is flushed to a CQ with a channel when it stops. */
+static struct ibv_cq *with_channel(struct ibv_comp_channel **ch)
+{
+    struct ibv_qp_init_attr init = both_init(IBV_QPT_RC);
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1};
+    struct ibv_cq *cq;
+    MUST((*ch = ibv_create_comp_channel(context)) != NULL);
+    MUST((cq = ibv_create_cq(context, 8, NULL, *ch, 0)) != NULL);
+    MUST(ibv_req_notify_cq(cq, 0) == 0 && ibv_destroy_qp(both.b.qp) == 0);
+    init.send_cq = init.recv_cq = cq;
+    MUST((both.b.qp = ibv_create_qp(both.b.pd, &init)) != NULL);
+    MUST(ibv_modify_qp(both.b.qp, &attr,
+                       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0);
+    post_recv(both.b.qp, both.mr_b, 1, 64);
+    return cq;
+}
+
+/* A call that waits goes on after a handler that was installed with SA_RESTART, and ends with EINTR
+ * after another, as read(2) of the kernel's device does (signal(7)). */
+static void restarted(void)
+{
+    struct ibv_comp_channel *ch;
+    struct ibv_cq *cq = with_channel(&ch), *got;
+    pthread_t thread;
+    void *user;
+    storm(SA_RESTART);
+    start(post_late, NULL, &thread);
+    MUST(ibv_get_cq_event(ch, &got, &user) == 0 && got == cq && signals >= 100);
+    ibv_ack_cq_events(cq, 1);
+    MUST(pthread_join(thread, NULL) == 0);
+}
+
+static void interrupted(void)
+{
+    struct ibv_async_event event;
+    struct ibv_comp_channel *ch;
+    struct ibv_cq *got;
+    void *user;
+    (void)with_channel(&ch);
+    storm(0);
+    errno = 0;
+    MUST(ibv_get_cq_event(ch, &got, &user) == -1 && errno == EINTR);
+    errno = 0;
+    MUST(ibv_get_async_event(context, &event) == -1 && errno == EINTR);
+}
+
+/* Transfers under a storm, of handlers of both kinds. */
+static void stormed(void)
+{
+    for (int flags = 0; flags <= SA_RESTART; flags += SA_RESTART) {
+        storm(flags);
+        for (unsigned i = 0; i < 200; i++) {
+            memset(both.buf_b, 0, BUF);
+            MUST(both_write(&both, (uintptr_t)both.buf_b, both.mr_b->rkey, BUF) == IBV_WC_SUCCESS);
+            MUST(memcmp(both.buf_a, both.buf_b, BUF) == 0);
+        }
+    }
+}
+
+static void *wait_for_event(void *ch)
+{
+    struct ibv_cq *cq;
+    void *user;
+    ibv_get_cq_event(ch, &cq, &user);
+    return NULL;
+}
+
+/* A thread that waits can be cancelled, and the next event is somebody else's. */
+static void cancelled(void)
+{
+    struct ibv_comp_channel *ch;
+    struct ibv_cq *cq = with_channel(&ch), *got;
+    pthread_t thread;
+    void *result;
+    MUST(pthread_create(&thread, NULL, wait_for_event, ch) == 0);
+    usleep(20000);
+    MUST(pthread_cancel(thread) == 0 && pthread_join(thread, &result) == 0);
+    MUST(result == PTHREAD_CANCELED);
+    signals = 100;
+    (void)post_late(NULL);
+    MUST(ibv_get_cq_event(ch, &got, &result) == 0 && got == cq);
+}
+
+/* ---- folders and descriptors ----------------------------------------------------------------- */
+
+static void in_another_root(void)
+{
+    char folder[] = "/tmp/rnic-root-XXXXXX";
+    struct both own;
+    MUST(mkdtemp(folder) && chroot(folder) == 0 && chdir("/") == 0);
+    MUST(both_write(&both, (uintptr_t)both.buf_b, both.mr_b->rkey, 64) == IBV_WC_SUCCESS);
+    both_open(&own, context); /* there is no /proc to see in which memory it registers */
+    MUST(both_write(&own, (uintptr_t)own.buf_b, own.mr_b->rkey, BUF) == IBV_WC_SUCCESS);
+    MUST(!ibv_reg_mr(own.a.pd, NULL, BUF, 0) && errno == EFAULT);
+    both_close(&own);
+}
+
+static double cpu(void)
+{
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+           1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+/* It closes what it does not know, the device's descriptors with it, and has files of its own under
+ * their numbers: the device is lost, but no call hangs and no thread keeps a CPU busy. */
+static void closed_descriptors(void)
+{
+    struct ibv_sge sge = {(uintptr_t)both.buf_a, 64, both.mr_a->lkey};
+    struct ibv_send_wr wr = {.sg_list = &sge,
+                             .num_sge = 1,
+                             .opcode = IBV_WR_RDMA_WRITE,
+                             .send_flags = IBV_SEND_SIGNALED,
+                             .wr.rdma = {(uintptr_t)both.buf_b, both.mr_b->rkey}},
+                       *bad;
+    struct ibv_wc wc;
+    usleep(20000); /* its threads sleep */
+    closefrom(3);
+    while (open("/dev/null", O_RDWR) < 40)
+        ;
+    double before = cpu();
+    usleep(300000);
+    MUST(cpu() - before < 0.15);
+    (void)ibv_post_send(both.a.qp, &wr, &bad);
+    (void)ibv_poll_cq(both.a.cq, 1, &wc);
+    both_close(&both);
+    MUST(ibv_close_device(context) == 0);
+}
+
+int main(void)
+{
+    static const struct both_case cases[] = {
+        {"restarted", restarted},
+        {"interrupted", interrupted},
+        {"stormed", stormed},
+        {"cancelled", cancelled},
+        {"in_another_root", in_another_root},
+        {"closed_descriptors", closed_descriptors},
+    };
+    setbuf(stdout, NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int status;
+        printf("%-28s", cases[i].name);
+        pid_t pid = fork();
+        if (pid == 0) {
+            context = endpoint_device(NULL);
+            both_open(&both, context);
+            cases[i].run();
+            _exit(0);
+        }
+        MUST(pid > 0 && waitpid(pid, &status, 0) == pid);
+        if (status != 0)
+            die("it ends with status 0x%x", (unsigned)status);
+        printf(" ok\n");
+    }
+    puts("all as they should be");
+    return 0;
+}

@@ -364,6 +364,9 @@ static json_t *end_json(const struct roce_conn_summary *sum)
     return o;
 }
 
+static const char *const pairings[ROCE_PAIRED_CNT] = {NULL,   "cm",   "qpns", "ports", "self",
+                                                      "psns", "msns", "port", "alone"};
+
 int check_json_conn(FILE *out, const char *file, const struct check_conn *c)
 {
     const struct roce_conn_summary *sum = &c->sum;
@@ -374,6 +377,9 @@ int check_json_conn(FILE *out, const char *file, const struct check_conn *c)
     json_object_set_new(o, "encapsulation", json_string(check_encap_name(sum->encap)));
     put_number(o, "vlan", sum->vid);
     json_object_set_new(o, "paired", json_boolean(sum->paired));
+    json_object_set_new(o, "pairing",
+                        sum->paired ? json_string(pairings[sum->pairing]) : json_null());
+    json_object_set_new(o, "pairing_guess", json_boolean(roce_pairing_is_guess(sum->pairing)));
     json_object_set_new(o, "multicast", json_boolean(sum->multicast));
     json_object_set_new(o, "truncated", json_boolean(sum->truncated));
     json_object_set_new(o, "complete", json_boolean(sum->complete));

@@ -292,6 +292,8 @@ static void print_conn(FILE *out, const struct check_conn *c, bool verbose)
 
     text_add(&t, "  #%u ", sum->stream);
     check_conn_title(&t, sum);
+    if (roce_pairing_is_guess(sum->pairing))
+        text_add(&t, " (paired by %s: a guess)", roce_pairing_name(sum->pairing));
     if (sum->vid)
         text_add(&t, ", VLAN %u", sum->vid);
     if (sum->mtu)

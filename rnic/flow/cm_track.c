@@ -178,7 +178,7 @@ static void set_up(struct roce_ctx *ctx, struct roce_cm_slot *s, const struct ro
         if (!conn->side[i].keyed)
             roce_conn_key(ctx->flow, &conn->side[i]);
     conn->paired = conn->sum.paired = true;
-    conn->guess = false;
+    conn->sum.pairing = ROCE_PAIRED_BY_CM;
     facts(conn, s, rep, active);
 }
 

@@ -161,12 +161,11 @@ struct roce_side {
 
 struct roce_conn {
     uint32_t stream;
-    bool paired;   /* both directions are known */
-    bool self;     /* a QP that is connected to itself: side 0 is both */
-    bool ud;       /* found by both QPNs */
-    bool doubt;    /* the capture contradicts itself: nothing is an ERROR any more */
-    bool guess;    /* paired by PSNs and the like: nothing that compares both sides is an ERROR */
-    bool unproven; /* a packet's ICRC could not be verified: it may have been damaged */
+    bool paired;         /* both directions are known */
+    bool self;           /* a QP that is connected to itself: side 0 is both */
+    bool ud;             /* found by both QPNs */
+    bool doubt;          /* the capture contradicts itself: nothing is an ERROR any more */
+    bool unproven;       /* a packet's ICRC could not be verified: it may have been damaged */
     uint32_t join_frame; /* of requests before it the answers may have passed unseen; 0 none */
     bool mtu_seen;       /* a First or Middle packet showed the path MTU */
     uint32_t net;        /* encapsulation and VLANs */
@@ -241,6 +240,12 @@ static inline struct roce_side *roce_peer(const struct roce_side *side)
     if (c->self)
         return &c->side[0];
     return side == &c->side[0] ? &c->side[1] : &c->side[0];
+}
+
+/* Paired by PSNs and the like: nothing that compares both sides is an ERROR. */
+static inline bool roce_is_guess(const struct roce_conn *conn)
+{
+    return roce_pairing_is_guess(conn->sum.pairing);
 }
 
 static inline uint8_t roce_side_idx(const struct roce_side *side)

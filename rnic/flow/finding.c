@@ -64,7 +64,7 @@ static bool is_doubtful(const struct roce_ctx *ctx, enum roce_rule rule)
         return conn != NULL;
     suspect = conn->side[0].req.suspect || conn->side[1].req.suspect;
     return ctx->judging &&
-           ((conn->guess && !is_one_sided(rule)) || (suspect && !is_of_packet(rule)));
+           ((roce_is_guess(conn) && !is_one_sided(rule)) || (suspect && !is_of_packet(rule)));
 }
 
 void roce_say(struct roce_ctx *ctx, struct roce_say say)

@@ -123,6 +123,7 @@ static void find_side(struct roce_ctx *ctx, bool create)
             !(memcmp(key->src, key->dst, 16) == 0 && key->qpn == key->src_qpn)) {
             roce_conn_key(ctx->flow, &ctx->side->conn->side[1]);
             ctx->side->conn->paired = ctx->side->conn->sum.paired = true;
+            ctx->side->conn->sum.pairing = ROCE_PAIRED_BY_QPNS;
         }
     }
     ctx->conn = ctx->side ? ctx->side->conn : NULL;

@@ -197,7 +197,7 @@ void roce_pair_fits(struct roce_ctx *ctx)
     const struct roce_sent *e;
     bool late = peer->req.una_known && roce_diff(psn, peer->req.una) < 0 && roce_may_be_anew(ctx);
 
-    if (!(conn->guess || late) || !peer->req.started)
+    if (!(roce_is_guess(conn) || late) || !peer->req.started)
         return;
     e = roce_window_get(&peer->req.win, psn);
     if (e && (e->flags & ROCE_SENT_SPAN_GUESS) && e->psn != psn)
@@ -206,7 +206,7 @@ void roce_pair_fits(struct roce_ctx *ctx)
         conn->doubt = true; /* what it answers, nobody asked, or one that was not captured */
 }
 
-static void join(struct roce_ctx *ctx, struct roce_side *cand, bool guess)
+static void join(struct roce_ctx *ctx, struct roce_side *cand, enum roce_pairing by)
 {
     struct roce_conn *mine = ctx->conn, *its = cand->conn;
     /* Answers that came before belong to requests that came before. */
@@ -220,7 +220,7 @@ static void join(struct roce_ctx *ctx, struct roce_side *cand, bool guess)
         ctx->conn = its;
         ctx->side = &its->side[1];
     }
-    ctx->conn->guess = guess;
+    ctx->conn->sum.pairing = by;
     ctx->conn->join_frame = late ? ctx->frame : 0;
     roce_conn_touch(ctx->flow, ctx->conn);
 }
@@ -262,12 +262,13 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
     struct found proven = {0}, fit = {0}, counted = {0}, same_port = {0};
     struct found port = {0}, near = {0}; /* that do not fit */
     unsigned scan = 0;
-    bool ports;
+    bool ports, mate = false; /* another one has its source port */
 
     for (struct roce_side *cand = facing(ctx->flow, side); cand && scan < SCAN_MAX;
          cand = cand->pair_next, scan++) {
         if (!faces(side, cand) || cand->conn->sum.svc != side->conn->sum.svc)
             continue;
+        mate |= side->sport && cand->sport == side->sport;
         if (!answers(cand, ctx->pkt)) {
             if (ports_prove(side, cand))
                 find(&port, cand);
@@ -284,13 +285,14 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
             find(&same_port, cand);
     }
     if (proven.cnt == 1) {
-        join(ctx, proven.side, false);
+        join(ctx, proven.side, ROCE_PAIRED_BY_PORTS);
         return;
     }
     if (fit.cnt == 0 && answers(side, ctx->pkt) &&
         memcmp(side->key.src, roce_peer(side)->key.src, 16) == 0) {
         /* A QP that is connected to itself. */
         side->conn->self = side->conn->paired = side->conn->sum.paired = true;
+        side->conn->sum.pairing = ROCE_PAIRED_SELF;
         side->qpn = roce_peer(side)->qpn = side->conn->side[1].qpn;
         roce_pair_done(ctx->flow, side);
         return;
@@ -307,6 +309,8 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
         return;
     /* Both directions of a pair have one port, with most devices. */
     ports = one->sport == side->sport;
+    if (mate && !ports)
+        return;
     if (near.cnt && !(ports && side->sport && same_port.cnt == 1))
         return;
     if (side->pair_with != one->conn->stream) {
@@ -318,7 +322,10 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
         (fit.cnt == 1 && ports && !near.cnt &&
          (psn >= PSN_SMALL ||
           (counted.cnt && (side->pair_hits > 1 || is_alone(ctx->flow, side->conn))))))
-        join(ctx, one, true);
+        join(ctx, one,
+             fit.cnt == 1       ? ROCE_PAIRED_BY_PSNS
+             : counted.cnt == 1 ? ROCE_PAIRED_BY_MSNS
+                                : ROCE_PAIRED_BY_PORT);
     else if (roce_pkt_has(ctx->pkt, ROCE_HDR_AETH))
         roce_note_nak(ctx, &roce_peer(one)->rsp); /* it goes back for this before they are joined */
 }
@@ -355,7 +362,7 @@ bool roce_pair_moved(struct roce_ctx *ctx)
     if (!conn->paired || conn->self || conn->sum.cm.seen || last == 0)
         return false;
     rested = roce_since(last, ctx->time) >= ROCE_IDLE_REUSE_NS;
-    other = !conn->guess && sport && sport != side->sport;
+    other = !roce_is_guess(conn) && sport && sport != side->sport;
     if (!rested && !other)
         return false;
     for (struct roce_side *cand = facing(ctx->flow, side); cand && scan < SCAN_MAX;
@@ -383,7 +390,7 @@ void roce_pair_silent(struct roce_ctx *ctx)
             ports_prove(side, cand))
             find(&proven, cand);
     if (proven.cnt == 1)
-        join(ctx, proven.side, false);
+        join(ctx, proven.side, ROCE_PAIRED_BY_PORTS);
     else
         roce_pair_wait(ctx->flow, side);
 }
@@ -411,7 +418,7 @@ void roce_pair_last(struct roce_flow *flow)
         if (conn->sum.svc == ROCE_SVC_UC || side->pair_hits || cand->pair_hits) {
             if (next == cand->conn)
                 next = next->next_all;
-            join(&ctx, cand, true);
+            join(&ctx, cand, ROCE_PAIRED_ALONE);
         }
     }
 }

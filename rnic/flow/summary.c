@@ -25,6 +25,15 @@ const char *roce_oper_name(enum roce_oper oper)
     return names[oper];
 }
 
+const char *roce_pairing_name(enum roce_pairing pairing)
+{
+    static const char *const names[ROCE_PAIRED_CNT] = {
+        "", "CM", "QPNs", "source ports", "itself", "PSNs", "MSNs", "one source port", "hosts"};
+
+    assert(pairing < ROCE_PAIRED_CNT);
+    return names[pairing];
+}
+
 const char *roce_end_name(enum roce_end end)
 {
     switch (end) {

@@ -57,6 +57,29 @@ enum roce_end {
 
 const char *roce_end_name(enum roce_end end);
 
+/* What shows that two directions are one connection. From PSNS on it is a guess: nothing that is
+ * judged by comparing the two is an ERROR then. */
+enum roce_pairing {
+    ROCE_PAIRED_NOT,
+    ROCE_PAIRED_BY_CM,    /* REQ and REP name both QPs */
+    ROCE_PAIRED_BY_QPNS,  /* datagrams do */
+    ROCE_PAIRED_BY_PORTS, /* both have the UDP source port that Linux makes of the two QPNs */
+    ROCE_PAIRED_SELF,     /* a QP that answers itself: its address and PSNs are one */
+    ROCE_PAIRED_BY_PSNS,  /* the PSNs that one answers are those that only the other sent */
+    ROCE_PAIRED_BY_MSNS,  /* of several so, the one whose messages the MSN counts */
+    ROCE_PAIRED_BY_PORT,  /* of several so, the one with the same source port */
+    ROCE_PAIRED_ALONE,    /* nothing else passed between the two hosts */
+    ROCE_PAIRED_CNT
+};
+
+static inline bool roce_pairing_is_guess(enum roce_pairing pairing)
+{
+    return pairing >= ROCE_PAIRED_BY_PSNS;
+}
+
+/* "CM", "QPNs", "source ports", ... for people; "" for NOT. */
+const char *roce_pairing_name(enum roce_pairing pairing);
+
 struct roce_oper_summary {
     uint64_t messages;               /* whose last packet was sent; READ: requests */
     uint64_t completed;              /* acknowledged, or fully answered, in the capture */

@@ -382,6 +382,48 @@ static void what_passed_before_a_pair_was_found(void)
     EXPECT_EQ(v.totals.rules[ROCE_RULE_READ_RESP_GAP], 0);
 }
 
+/* A summary says what showed that two directions are one connection, and whether that is a guess.
+ */
+static void what_shows_a_pair(void)
+{
+    static const struct {
+        bool cm, linux_port;
+        uint32_t psn;
+        enum roce_pairing pairing;
+        bool guess;
+    } rows[] = {
+        {true, false, 0, ROCE_PAIRED_BY_CM, false},
+        {false, true, 0, ROCE_PAIRED_BY_PORTS, false},
+        {false, false, 0x123456, ROCE_PAIRED_BY_PSNS, true},
+    };
+    struct roce_pkt p;
+    struct flowgen g;
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        flowgen_init(&g);
+        g.conn = flowgen_conn_of(1, rows[i].psn, rows[i].psn);
+        if (rows[i].linux_port)
+            g.conn.sport = flowgen_linux_sport(g.conn.qpn[0], g.conn.qpn[1]);
+        if (rows[i].cm)
+            flowgen_connect(&g);
+        for (unsigned n = 0; n < 4; n++)
+            flowgen_send(&g, 0, 64);
+        run(&g);
+        CU_ASSERT(v.conn[v.conn_cnt - 1].paired);
+        EXPECT_EQ(v.conn[v.conn_cnt - 1].pairing, rows[i].pairing);
+        EXPECT_EQ(roce_pairing_is_guess(v.conn[v.conn_cnt - 1].pairing), rows[i].guess);
+    }
+    flowgen_init(&g);
+    p = flowgen_req(&g, 0, ROCE_OP_UD_SEND_ONLY, 64);
+    flowgen_put(&g, 0, &p);
+    run(&g);
+    EXPECT_EQ(v.conn[0].pairing, ROCE_PAIRED_BY_QPNS);
+    flowgen_init(&g);
+    flowgen_message(&g, 0, ROCE_KIND_SEND, 64);
+    run(&g);
+    EXPECT_EQ(v.conn[0].pairing, ROCE_PAIRED_NOT);
+}
+
 /* UC answers nothing: two directions that are alone between their hosts are one connection. */
 static void uc_that_is_alone(void)
 {
@@ -399,6 +441,7 @@ static void uc_that_is_alone(void)
         run(&g);
         EXPECT_EQ(v.totals.connections, others ? 4 : 1);
         EXPECT_EQ(v.conn[0].paired, !others);
+        EXPECT_EQ(v.conn[0].pairing, others ? ROCE_PAIRED_NOT : ROCE_PAIRED_ALONE);
     }
 }
 
@@ -409,4 +452,4 @@ SUITE("flow.conn", TEST(the_first_answer_is_a_nak), TEST(a_go_back_with_a_hole),
       TEST(datagrams_join_by_both_qpns), TEST(vlans_and_encapsulations_are_apart),
       TEST(both_ends_behind_one_address), TEST(a_short_talk_is_one_connection),
       TEST(naks_without_their_requests), TEST(what_passed_before_a_pair_was_found),
-      TEST(uc_that_is_alone))
+      TEST(uc_that_is_alone), TEST(what_shows_a_pair))

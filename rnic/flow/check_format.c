@@ -8,7 +8,8 @@
 #include <string.h>
 #include "wire/gid.h"
 
-#define SPORT_MIN 0xC000 /* R013 */
+#define NEVER_SURE 8      /* packets of a host, none with a right ICRC: no damage any more */
+#define SPORT_MIN  0xC000 /* R013 */
 
 /* Which rule a defect of the codec breaks. */
 static const struct {
@@ -132,27 +133,68 @@ static void check_bth(struct roce_ctx *ctx)
         SAY_ONCE(ctx, MIGREQ, "bth.migreq", 1, 0);
 }
 
+static void say_bad(struct roce_ctx *ctx, const struct roce_trust_held *held)
+{
+    SAY(ctx, ICRC_BAD, "icrc", .actual = held->icrc, .value = ROCE_VALUE_NONE,
+        .condition = held->flush ? "flush" : NULL);
+}
+
 static void check_icrc(struct roce_ctx *ctx)
 {
+    struct roce_trust_held held;
+
     if (ctx->icrc != ROCE_ICRC_BAD)
         return;
     if (ctx->side)
         roce_rare(ctx->flow, ctx->side)->bad_icrc++;
-    SAY(ctx, ICRC_BAD, "icrc", .actual = ctx->pkt->icrc, .value = ROCE_VALUE_NONE,
-        .condition = ctx->pkt->op->kind == ROCE_KIND_FLUSH ? "flush" : NULL);
+    held = (struct roce_trust_held){.time = ctx->time,
+                                    .frame = ctx->frame,
+                                    .icrc = ctx->pkt->icrc,
+                                    .stream = ctx->conn ? ctx->conn->stream : ROCE_NO_STREAM,
+                                    .side = ctx->side ? roce_side_idx(ctx->side) : 0,
+                                    .flush = ctx->pkt->op->kind == ROCE_KIND_FLUSH};
+    if (!roce_trust_hold(&ctx->flow->trust, ctx->src, &held))
+        say_bad(ctx, &held);
+}
+
+static void release(struct roce_flow *flow, struct roce_trust_host *host)
+{
+    for (unsigned i = 0; i < host->held_cnt; i++) {
+        const struct roce_trust_held *held = &host->held[i];
+        struct roce_ctx ctx = {.flow = flow, .frame = held->frame, .time = held->time};
+        struct roce_conn *conn = held->stream == ROCE_NO_STREAM ? NULL : flow->first_all;
+
+        while (conn && conn->stream != held->stream)
+            conn = conn->next_all;
+        ctx.conn = conn; /* if it is there still, and under its number */
+        ctx.side = conn ? &conn->side[held->side] : NULL;
+        say_bad(&ctx, held);
+    }
+    flow->trust.held -= host->held_cnt;
+    host->held_cnt = 0;
+}
+
+void roce_check_icrc_held(struct roce_ctx *ctx)
+{
+    struct roce_trust_host *host = roce_trust_held(&ctx->flow->trust, ctx->src);
+
+    if (host)
+        release(ctx->flow, host);
 }
 
 void roce_check_icrc_end(struct roce_flow *flow)
 {
     for (unsigned i = 0; i < ROCE_TRUST_HOSTS; i++) {
-        const struct roce_trust_host *host = &flow->trust.host[i];
+        struct roce_trust_host *host = &flow->trust.host[i];
         struct roce_ctx ctx = {.flow = flow, .frame = host->frame, .time = host->time};
 
         /* What was acknowledged was right at its receiver; and where no host's is right, the
          * capture is more likely the cause than all of them. */
-        if (host->good == 0 && host->bad >= 8)
+        if (host->good == 0 && host->bad > ROCE_TRUST_DAMAGED)
             SAY(&ctx, ICRC_NEVER_GOOD, "packets with a right ICRC", 1, 0, .rel = ROCE_REL_AT_LEAST,
-                .weak = host->taken || flow->trust.good == 0);
+                .weak = host->taken || flow->trust.good == 0 || host->bad < NEVER_SURE);
+        else
+            release(flow, host);
     }
 }
 

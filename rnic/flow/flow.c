@@ -271,6 +271,8 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     ctx.dst = ctx.glance->key.dst;
     ctx.icrc = roce_trust_icrc(&flow->trust, ctx.src, in->icrc, in->frame, in->time);
     ctx.rewritten = ctx.icrc != in->icrc;
+    if (flow->trust.held && in->icrc == ROCE_ICRC_GOOD)
+        roce_check_icrc_held(&ctx);
     dropped = roce_pkt_dropped(in->pkt) || ctx.icrc == ROCE_ICRC_BAD;
     find_side(&ctx, !dropped);
     if (ctx.conn) {

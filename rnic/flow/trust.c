@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-/* Wrong ICRCs in a row at a host's begin that are taken for damage. Three are no accident: at a
- * loss of one packet in twenty by damage, they come once in 8000 captures, and the next right one
- * corrects it. */
-#define DAMAGED_MAX 3u
-
 static struct roce_trust_host *find(struct roce_trust *trust, const uint8_t src[16])
 {
     return &trust->host[(src[15] ^ src[14] * 7u) % ROCE_TRUST_HOSTS];
@@ -32,7 +27,26 @@ enum roce_icrc_status roce_trust_icrc(struct roce_trust *trust, const uint8_t sr
         return seen;
     }
     host->bad++;
-    return host->good == 0 && host->bad > DAMAGED_MAX ? ROCE_ICRC_UNVERIFIED : seen;
+    return host->good == 0 && host->bad > ROCE_TRUST_DAMAGED ? ROCE_ICRC_UNVERIFIED : seen;
+}
+
+bool roce_trust_hold(struct roce_trust *trust, const uint8_t src[16],
+                     const struct roce_trust_held *held)
+{
+    struct roce_trust_host *host = find(trust, src);
+
+    if (host->good || host->held_cnt == ROCE_TRUST_DAMAGED || memcmp(host->addr, src, 16) != 0)
+        return false;
+    host->held[host->held_cnt++] = *held;
+    trust->held++;
+    return true;
+}
+
+struct roce_trust_host *roce_trust_held(struct roce_trust *trust, const uint8_t src[16])
+{
+    struct roce_trust_host *host = find(trust, src);
+
+    return host->held_cnt && memcmp(host->addr, src, 16) == 0 ? host : NULL;
 }
 
 void roce_trust_taken(struct roce_trust *trust, const uint8_t src[16])

@@ -194,6 +194,7 @@ int netns_enter(char *why, size_t len)
         goto fail;
     return 0;
 fail:
-    snprintf(why, len, "cannot set up %s: %s", step, strerror(errno));
+    snprintf(why, len, "cannot set up %s: %s", step,
+             errno == ENOSPC ? "their number is limited (/proc/sys/user)" : strerror(errno));
     return -1;
 }

@@ -358,10 +358,6 @@ int main(int argc, char **argv)
     }
     if (!check_impair(&options))
         return 2;
-    if (options.timeline && (!make_temporary(times) || !open_rows(&options, &rows)))
-        return 2;
-    if (options.record && !prepare_record(options.record, record))
-        return 2;
     if (options.own_net || !netns_may_capture()) {
         if (options.ifaces && !options.own_net) {
             complain(options.ifaces,
@@ -378,11 +374,17 @@ int main(int argc, char **argv)
     }
     if (!check_ifaces(&options))
         return 2;
+    /* Files last: what is wrong with the rest empties none, and leaves none behind. */
+    if ((options.timeline && !open_rows(&options, &rows)) ||
+        (options.record && !prepare_record(options.record, record)) ||
+        (options.timeline && !make_temporary(times)))
+        return 2;
     const char *copy = options.record ? record : NULL;
     if (options.selfcheck && !(watch = start_watch(copy)))
-        return 2;
-    status = set_environment(&options, library, watch ? watch_folder(watch) : copy,
-                             *times ? times : NULL);
+        status = 2;
+    else
+        status = set_environment(&options, library, watch ? watch_folder(watch) : copy,
+                                 *times ? times : NULL);
     if (status == 0 && !watch && !options.record && !options.timeline)
         return start(options.program);
     if (status == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Many QPs: connects so many QPs of one process in pairs (10,000 unless an argument says) and sends
- * something different over each; all are there at once. */
+ * something different over each; all are there at once. With a second argument it says when they
+ * are connected, and goes on when its standard input ends. */
 #include "both.h"
 
 int main(int argc, char **argv)
@@ -32,6 +33,12 @@ int main(int argc, char **argv)
             .qpn = qps[i ^ 1]->qp_num, .psn = i ^ 1, .gid = ep.gid};
         ep.qp = qps[i];
         endpoint_connect(&ep, &peer, i);
+    }
+    if (argc > 2) {
+        puts("connected");
+        fflush(stdout);
+        while (getchar() != EOF)
+            ;
     }
     for (unsigned i = 0; i < pairs; i++)
         words[i] = 0x9E3779B9u * (i + 1);

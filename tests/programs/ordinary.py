@@ -14,6 +14,28 @@ import tempfile
 SCRIPT = "ib_write_bw -F -n 200 & sleep 1; ib_write_bw -F -n 200 localhost; wait"
 
 
+def refused(rnic_run, folder):
+    """One line each, and no file is emptied or left behind."""
+    kept = os.path.join(folder, "kept.pcapng")
+    with open(kept, "w", encoding="ascii") as file:
+        file.write("kept")
+    here = os.listdir(folder)
+    none = ["unshare", "-Ur", "sh", "-c", "echo 0 >/proc/sys/user/max_user_namespaces && exec \"$@\"",
+            "sh", "setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+    for command, expected in ((none, "a network of its own: cannot set up a user namespace"),
+                              ([], "nosuch")):
+        done = subprocess.run(command + [rnic_run, "--timeline", "--selfcheck", "-w", kept] +
+                              ([] if command else ["-n", "-i", "nosuch"]) + ["--", "true"],
+                              env=dict(os.environ, TMPDIR=folder), stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
+        assert done.returncode == 2, f"status {done.returncode}: {done.stdout}"
+        assert done.stdout.startswith("rnic-run: " + expected), done.stdout
+        assert done.stdout.count("\n") == 1, done.stdout
+    assert os.listdir(folder) == here, f"left behind: {os.listdir(folder)}"
+    with open(kept, encoding="ascii") as file:
+        assert file.read() == "kept"
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
@@ -28,6 +50,7 @@ def main():
         return 77
     with tempfile.TemporaryDirectory(prefix="rnic-ordinary-") as folder:
         os.chmod(folder, 0o777)
+        refused(os.path.join(os.path.abspath(args.bin), "rnic-run"), folder)
         record = os.path.join(folder, "all.pcapng")
         done = subprocess.run(
             user + ["env", "HOME=" + folder, "TMPDIR=" + folder,

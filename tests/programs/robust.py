@@ -19,8 +19,9 @@ import time
 processes = []
 
 
-def start(*command):
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+def start(*command, **how):
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               **how)
     processes.append(process)
     return process
 
@@ -120,7 +121,8 @@ def watch(*_):
     expect(any("PORT_ERR" in line for line in lines), f"no port error: {lines}")
 
 
-def crowd(_, __, args):
+def crowd(bin_dir, *_):
+    """A hundred processes; then a hundred with a hundred QPs each, connected all at once."""
     pairs = 50
     servers = [start("ibv_rc_pingpong", "-e", "-g", "1", "-c", "-n", "20", "-p", str(21000 + i))
                for i in range(pairs)]
@@ -133,6 +135,24 @@ def crowd(_, __, args):
         expect(status == 0 and "20 iters" in out, f"status {status}: {out}")
     expect(not names_left(), f"names left: {names_left()}")
     print(2 * pairs, "processes at once, each with the right data")
+    many = os.path.join(bin_dir, "programs", "many_qps")
+    crowded = [start(many, "100", "wait", stdin=subprocess.PIPE) for _ in range(100)]
+    for process in crowded:
+        line = process.stdout.readline()
+        expect(line == "connected\n", f"one of them does not get so far: {line}")
+    found = re.findall(r"pid (\d+) comm many_qps lqpn (\d+) type RC state RTS", subprocess.run(
+        [os.path.join(bin_dir, "rnic-info"), "resource"], stdout=subprocess.PIPE, text=True,
+        check=True).stdout)
+    expect(len({pid for pid, _ in found}) == 100 and len({qpn for _, qpn in found}) == 10000,
+           f"rnic-info shows {len(found)} QPs")
+    for process in crowded:
+        process.stdin.close()
+        process.stdin = None
+    for process in crowded:
+        status, out = finish(process, 100)
+        expect(status == 0 and "100 QPs: each wrote" in out, f"status {status}: {out}")
+    expect(not names_left(), f"names left: {names_left()}")
+    print(f"{len(found)} QPs of {len(crowded)} processes at once, each wrote what it should")
 
 
 class Sprayer(threading.Thread):

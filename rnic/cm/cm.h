@@ -66,7 +66,7 @@ void rnic_cm_del(struct rnic_cm *cm);
 bool rnic_cm_input(struct rnic_cm *cm, const uint8_t *mad, size_t len,
                    const struct rnic_cm_addr *addr, rnic_time now);
 
-/* Takes the next MAD to send: 256 bytes. False if there is none. Up to 64 wait; further ones are
+/* Takes the next MAD to send: 256 bytes. False if there is none. Up to 4096 wait; further ones are
  * dropped as the network drops them. */
 bool rnic_cm_output(struct rnic_cm *cm, uint8_t mad[ROCE_MAD_SIZE], struct rnic_cm_addr *addr);
 

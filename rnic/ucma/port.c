@@ -206,6 +206,25 @@ static bool speaks_for(void *user, enum rnic_cm_unknown what, uint64_t number)
     return !rnic_registry_held(port->device->iface, name);
 }
 
+bool uc_port_peer_local(const struct uc_id *id)
+{
+    return id->port && id->cm &&
+           rnic_cm_id_remote(id->cm) >> COMM_BITS != rnic_loop_block(uc_port_loop(id->port)) &&
+           uc_port_gid_index(id->port, id->addr.remote) >= 0;
+}
+
+/* A process has the name of its block for as long as it lives. */
+bool uc_port_peer_gone(const struct uc_id *id)
+{
+    char name[32];
+    snprintf(name, sizeof name, "qpnblk/%u", (unsigned)(rnic_cm_id_remote(id->cm) >> COMM_BITS));
+    int claim = rnic_loop_claim(uc_port_loop(id->port), name);
+    if (claim < 0)
+        return false;
+    rnic_loop_release(uc_port_loop(id->port), claim);
+    return true;
+}
+
 static void post_recv(struct uc_port *port, unsigned i)
 {
     const struct rnic_sge sge = {

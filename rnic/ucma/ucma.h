@@ -129,6 +129,8 @@ struct uc_id {
     uint8_t ack_timeout; /* 0: not set */
     bool reuse;
     bool told_disconnect;
+    bool missed; /* its peer's process was not there at the last look, ... */
+    bool due;    /* ... nor at the one before: its DREQ is to be sent */
     enum { UC_NO_JOB, UC_RESOLVE_ADDR, UC_RESOLVE_ROUTE } job;
     uint32_t timeout_ms;
 };
@@ -179,6 +181,9 @@ int uc_port_async_fd(struct uc_port *port);
 /* Takes what the device tells: if its interface went away, so do all ids on it. */
 void uc_port_async(struct uc_port *port);
 void uc_port_receive(struct uc_port *port, rnic_time now);
+/* Whether the peer of a connection is another process of this machine, and whether it is gone. */
+bool uc_port_peer_local(const struct uc_id *id);
+bool uc_port_peer_gone(const struct uc_id *id);
 
 /* ---- worker.c --------------------------------------------------------------------------------
  */

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -21,6 +22,7 @@
  * then, nor to look all the time. */
 #define LOOK_NS  UINT64_C(2000000000)
 #define BLIND_NS UINT64_C(100000000)
+#define DEAD_NS  UINT64_C(1000000000) /* between two looks at who was killed */
 
 static pthread_t thread;
 static pid_t runs_in; /* the process that has the thread; 0: none */
@@ -68,6 +70,73 @@ static bool work(void)
     return false;
 }
 
+/* ---- processes that were killed -------------------------------------------------------------- */
+
+/* A connection that a process of this machine has with this one. */
+static bool minds(const struct uc_id *id)
+{
+    return id->state == UC_CONNECT && id->cm &&
+           (rnic_cm_id_state(id->cm) == RNIC_CM_CONNECTED ||
+            rnic_cm_id_state(id->cm) == RNIC_CM_DREQ_SENT) &&
+           uc_port_peer_local(id);
+}
+
+static struct uc_id *first_due(void)
+{
+    struct uc_id *id = uc_ids;
+    while (id && !id->due)
+        id = id->next;
+    return id;
+}
+
+/* The DREQ that the peer would send. */
+static void dreq_of_peer(const struct uc_id *id, uint8_t mad[ROCE_MAD_SIZE])
+{
+    const struct roce_cm_req *req = rnic_cm_id_req(id->cm);
+    const struct roce_cm_rep *rep = rnic_cm_id_rep(id->cm);
+    struct roce_cm_msg msg;
+    roce_cm_msg_init(&msg, ROCE_CM_DREQ, (uint64_t)uc_random() << 32 | uc_random());
+    msg.dreq.local_comm_id = rnic_cm_id_remote(id->cm);
+    msg.dreq.remote_comm_id = rnic_cm_id_local(id->cm);
+    msg.dreq.remote_qpn = rnic_cm_id_active(id->cm)                      ? req->local_qpn
+                          : req->transport == ROCE_CM_TRANSPORT_EXTENDED ? rep->local_eecn
+                                                                         : rep->local_qpn;
+    roce_cm_msg_build(&msg, mad, ROCE_MAD_SIZE);
+}
+
+/*
+ * The kernel ends the connections of a process that is killed, and answers for it afterwards. Here
+ * nobody is left to do that, but the peer, if it is a process of the same machine, sees that it is
+ * gone, and speaks for it: with the DREQ that this machine owes. Twice, as a process that makes
+ * itself a daemon is gone for a moment. The peer on another machine gets no answer any more, as
+ * from one that lost its power.
+ */
+static void look_after_dead(rnic_time now)
+{
+    static rnic_time next;
+    if (now < next)
+        return;
+    next = now + DEAD_NS;
+    for (struct uc_id *id = uc_ids; id; id = id->next) {
+        bool gone = minds(id) && uc_port_peer_gone(id);
+        id->due = gone && id->missed;
+        id->missed = gone;
+    }
+    struct uc_id *id;
+    while ((id = first_due()) != NULL) {
+        uint8_t mad[ROCE_MAD_SIZE];
+        struct rnic_cm_addr from;
+        struct uc_port *port = id->port;
+        memcpy(from.local, id->addr.remote, sizeof from.local);
+        memcpy(from.remote, id->addr.local, sizeof from.remote);
+        dreq_of_peer(id, mad);
+        id->due = false;
+        pthread_mutex_unlock(&uc_lock); /* the id may go, and others */
+        uc_port_send(port, mad, &from);
+        pthread_mutex_lock(&uc_lock);
+    }
+}
+
 /* Sleeps until a MAD comes, a call wants something, or it is time. */
 static void rest(void)
 {
@@ -111,6 +180,7 @@ static void *run(void *unused)
     for (;;) {
         for (struct uc_port *port = uc_port_first(); port; port = uc_port_next(port))
             uc_port_receive(port, rnic_loop_now());
+        look_after_dead(rnic_loop_now());
         if (!work())
             rest();
     }

@@ -15,6 +15,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <rdma/rdma_cma.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -389,6 +390,31 @@ static void untaken(void)
     }
 }
 
+/* A process of this machine is killed amid silence: its machine says so for it. */
+static void killed(void)
+{
+    begin(RDMA_PS_TCP, true, true);
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        begin(RDMA_PS_TCP, false, false);
+        resolve();
+        ask();
+        expect(active, RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
+        MUST(rdma_establish(asks) == 0);
+        pause();
+    }
+    take_request();
+    accept_it();
+    expect(passive, RDMA_CM_EVENT_ESTABLISHED, 0);
+    int status;
+    MUST(pid > 0 && kill(pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid);
+    expect(passive, RDMA_CM_EVENT_DISCONNECTED, 0);
+    MUST(rdma_disconnect(child) == 0);
+    expect(passive, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
+    end();
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -408,6 +434,7 @@ int main(int argc, char **argv)
         {"ports", ports},
         {"moved", moved},
         {"untaken", untaken},
+        {"killed", killed},
     };
     address = argc > 1 ? argv[1] : "127.0.0.1";
     if (argc > 2 && strncmp(argv[2], "removal:", 8) == 0) {

@@ -72,6 +72,27 @@ def kill(bin_dir, rng, args):
         expect(not names_left(), f"{number}: names left: {names_left()}")
         print(number, "server" if victim is server else "client", "killed; the other", out.strip(),
               flush=True)
+    kill_connected(rng, args)
+
+
+def kill_connected(rng, args):
+    """Who is left hears of it by the connection manager, as from a kernel, or by what it has on its
+    way, and ends."""
+    for number in range(args.times // 3):
+        server = start("rping", "-s", "-C", "1000000", "-a", "127.0.0.1")
+        while "cm/106/7174" not in " ".join(names_left()):
+            time.sleep(0.01)
+        client = start("stdbuf", "-oL", "rping", "-c", "-v", "-C", "1000000", "-a", "127.0.0.1")
+        expect("ping data" in client.stdout.readline(), "they do not talk")
+        victim, other = rng.sample((server, client), 2)
+        time.sleep(rng.random() * 0.1)
+        victim.send_signal(signal.SIGKILL)
+        _, out = finish(other)
+        victim.wait()
+        expect("DISCONNECT" in out.upper() or "failed status 12" in out,
+               f"{number}: the survivor does not hear of it: {out[-500:]}")
+        expect(not names_left(), f"{number}: names left: {names_left()}")
+        print(number, "rping", "server" if victim is server else "client", "killed", flush=True)
 
 
 def info(bin_dir, _, __):

@@ -23,12 +23,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PORT    7600
 #define WAIT_MS 20000
 
 static const char *address;
 static struct rdma_event_channel *active, *passive;
 static struct rdma_cm_id *asks, *listens, *child;
+static int port = 7600;   /* of a case: a late request of one before is not for the next */
+static uint32_t qpn = 77; /* of who asks; who accepts has the next */
 
 #define MUST(condition)                                                                            \
     do {                                                                                           \
@@ -38,9 +39,9 @@ static struct rdma_cm_id *asks, *listens, *child;
         }                                                                                          \
     } while (0)
 
-static struct sockaddr_in at(const char *text, int port)
+static struct sockaddr_in at(const char *text, int number)
 {
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)number)};
     MUST(inet_pton(AF_INET, text, &to.sin_addr) == 1);
     return to;
 }
@@ -69,7 +70,7 @@ static void expect(struct rdma_event_channel *channel, enum rdma_cm_event_type t
 
 static void begin(enum rdma_port_space space, bool bound, bool listening)
 {
-    struct sockaddr_in here = at(address, PORT);
+    struct sockaddr_in here = at(address, port);
     MUST((active = rdma_create_event_channel()) && (passive = rdma_create_event_channel()));
     MUST(rdma_create_id(active, &asks, NULL, space) == 0);
     MUST(rdma_create_id(passive, &listens, NULL, space) == 0);
@@ -91,7 +92,7 @@ static void end(void)
 
 static void resolve(void)
 {
-    struct sockaddr_in to = at(address, PORT);
+    struct sockaddr_in to = at(address, port);
     MUST(rdma_resolve_addr(asks, NULL, (struct sockaddr *)&to, 2000) == 0);
     expect(active, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
     MUST(rdma_resolve_route(asks, 2000) == 0);
@@ -100,7 +101,7 @@ static void resolve(void)
 
 static void ask(void)
 {
-    struct rdma_conn_param param = {.private_data = "ask", .private_data_len = 4, .qp_num = 77};
+    struct rdma_conn_param param = {.private_data = "ask", .private_data_len = 4, .qp_num = qpn};
     MUST(rdma_connect(asks, &param) == 0);
 }
 
@@ -117,7 +118,8 @@ static void take_request(void)
 
 static void accept_it(void)
 {
-    struct rdma_conn_param param = {.private_data = "yes", .private_data_len = 4, .qp_num = 78};
+    struct rdma_conn_param param = {
+        .private_data = "yes", .private_data_len = 4, .qp_num = qpn + 1};
     MUST(rdma_accept(child, &param) == 0);
 }
 
@@ -133,7 +135,8 @@ static void connection(void)
     take_request();
     accept_it();
     event = next(active, RDMA_CM_EVENT_CONNECT_RESPONSE);
-    MUST(event->param.conn.qp_num == 78 && memcmp(event->param.conn.private_data, "yes", 4) == 0);
+    MUST(event->param.conn.qp_num == qpn + 1 &&
+         memcmp(event->param.conn.private_data, "yes", 4) == 0);
     MUST(rdma_ack_cm_event(event) == 0);
     MUST(rdma_establish(asks) == 0);
     expect(passive, RDMA_CM_EVENT_ESTABLISHED, 0);
@@ -274,7 +277,7 @@ static void multicast(void)
 /* No route leads there. */
 static void address_error(void)
 {
-    struct sockaddr_in to = at("203.0.113.1", PORT);
+    struct sockaddr_in to = at("203.0.113.1", port);
     struct rdma_cm_event *event;
     begin(RDMA_PS_TCP, false, false);
     if (rdma_resolve_addr(asks, NULL, (struct sockaddr *)&to, 300) == 0) {
@@ -312,7 +315,7 @@ static void connect_error(void)
 static void removal(const char *iface)
 {
     char command[64];
-    struct sockaddr_in here = at(address, PORT);
+    struct sockaddr_in here = at(address, port);
     begin(RDMA_PS_TCP, false, false);
     MUST(rdma_bind_addr(asks, (struct sockaddr *)&here) == 0);
     snprintf(command, sizeof command, "ip link delete %s", iface);
@@ -372,6 +375,7 @@ static void untaken(void)
 {
     for (unsigned how = 0; how < 2; how++) {
         fflush(stdout);
+        port += 100;
         pid_t pid = fork();
         if (pid == 0) {
             begin(RDMA_PS_TCP, true, true);
@@ -393,6 +397,7 @@ static void untaken(void)
 /* A process of this machine is killed amid silence: its machine says so for it. */
 static void killed(void)
 {
+    qpn += 100; /* not those of the cases before, which may linger (R231) */
     begin(RDMA_PS_TCP, true, true);
     fflush(stdout);
     pid_t pid = fork();
@@ -430,11 +435,11 @@ int main(int argc, char **argv)
         {"listener_gone", listener_gone},
         {"address_error", address_error},
         {"connect_error", connect_error},
-        {"descriptor", descriptor},
         {"ports", ports},
         {"moved", moved},
         {"untaken", untaken},
         {"killed", killed},
+        {"descriptor", descriptor}, /* leaves a thread that would end the process in 5 s */
     };
     address = argc > 1 ? argv[1] : "127.0.0.1";
     if (argc > 2 && strncmp(argv[2], "removal:", 8) == 0) {
@@ -450,6 +455,7 @@ int main(int argc, char **argv)
             continue;
         printf("%s\n", cases[i].name);
         fflush(stdout);
+        port++;
         cases[i].run();
     }
     puts("all as they should be");

@@ -91,18 +91,19 @@ void roce_episode_step(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn, 
 /* Whether a PSN that comes after later ones is late rather than sent again. */
 bool roce_episode_is_late(const struct roce_ctx *ctx, uint32_t psn);
 
-/* request.c: nothing would tell of another use of the QPs but what they send, and packets of it may
- * not be in the capture. */
-bool roce_may_be_anew(const struct roce_ctx *ctx);
-
 /* The negotiated local ACK timeout of a side's requests, or ROCE_NEVER_NS. */
 uint64_t roce_timeout_of(const struct roce_conn *conn);
 
 /* A packet that is another's copy: the same bytes, and not a repetition. */
 bool roce_is_copy(const struct roce_ctx *ctx, uint32_t icrc, uint16_t id, uint64_t time);
 
-/* request.c: the path MTU is known now. */
-void roce_request_mtu(struct roce_conn *conn);
+/* span.c: how many PSNs the READ request at hand takes; *guess: at least so many. */
+uint32_t roce_span_of_read(const struct roce_ctx *ctx, bool *guess);
+/* The response at hand to `e`: if it is all that was asked for, `e` took one PSN, whatever the MTU.
+ */
+void roce_span_settle(const struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e);
+/* The path MTU is known now. */
+void roce_span_mtu(struct roce_conn *conn);
 
 /* summary.c */
 /* Pointers in it are valid until the next call, or until the connection goes on. */

@@ -290,7 +290,7 @@ void roce_check_mtu_learn(struct roce_ctx *ctx)
         SAY_ONCE(ctx, CM_MTU, "payload length", conn->sum.mtu, len, conn->sum.cm.req_frame);
     conn->sum.mtu = len;
     conn->sum.mtu_sure = conn->mtu_seen = true;
-    roce_request_mtu(conn);
+    roce_span_mtu(conn);
 }
 
 void roce_check_size(struct roce_ctx *ctx)

@@ -13,7 +13,7 @@
  * its start, the bytes of READ responses and a port that both directions use tell candidates apart.
  * What is left when the capture ends is joined if there is nothing else between the two hosts.
  */
-#include "flow/check.h"
+#include "flow/life.h"
 
 #include <string.h>
 
@@ -195,7 +195,8 @@ void roce_pair_fits(struct roce_ctx *ctx)
     struct roce_side *peer = roce_peer(ctx->side);
     uint32_t psn = ctx->pkt->bth.psn;
     const struct roce_sent *e;
-    bool late = peer->req.una_known && roce_diff(psn, peer->req.una) < 0 && roce_may_be_anew(ctx);
+    bool late =
+        peer->req.una_known && roce_diff(psn, peer->req.una) < 0 && roce_life_may_be_anew(ctx);
 
     if (!(roce_is_guess(conn) || late) || !peer->req.started)
         return;

@@ -4,27 +4,12 @@
  * hole, late, a copy, or sent again; and follows the messages they make.
  */
 #include "flow/check.h"
+#include "flow/life.h"
 
 #define WINDOW_UNPAIRED 256u /* remembered while nothing acknowledges */
 #define UC_REMEMBERED   63u  /* of UC, where nothing is acknowledged: what may still be copied */
 #define DMA_MAX         UINT32_C(0x80000000) /* R081 */
-#define STARTS          64u /* PSNs from the first on: so many may be missing where packets are */
 #define KEEP_ALIVE_NS   UINT64_C(1000000000)
-
-/* PSNs of a READ; without an MTU at least so many. */
-static uint32_t span_of(const struct roce_conn *conn, uint32_t len, bool *guess)
-{
-    uint32_t mtu = conn->sum.mtu_sure ? conn->sum.mtu : 0;
-
-    *guess = true;
-    if (len == ROCE_LEN_UNKNOWN)
-        return 1;
-    *guess = false;
-    if (mtu)
-        return roce_psn_cnt(len, mtu);
-    *guess = len > 256;
-    return roce_psn_cnt(len, 4096);
-}
 
 /* The packet at hand as an entry. Into a zeroed one: large ones that are just written are slow to
  * copy. */
@@ -58,18 +43,6 @@ static void entry_set(const struct roce_ctx *ctx, struct roce_sent *e, uint32_t 
                   (pkt->bth.ackreq ? ROCE_SENT_ACKREQ : 0) | (guess ? ROCE_SENT_SPAN_GUESS : 0));
     e->sample = ctx->glance->sample;
     e->marks = ctx->glance->sampled ? ROCE_MARK_SAMPLE : 0;
-}
-
-/* How many PSNs it takes. */
-static uint32_t span_at_hand(const struct roce_ctx *ctx, bool *guess)
-{
-    const struct roce_pkt *pkt = ctx->pkt;
-
-    *guess = false;
-    if (pkt->op->kind != ROCE_KIND_READ)
-        return 1;
-    return span_of(ctx->conn,
-                   roce_pkt_has(pkt, ROCE_HDR_RETH) ? pkt->reth.dma_len : ROCE_LEN_UNKNOWN, guess);
 }
 
 bool roce_is_answered(const struct roce_opcode *op)
@@ -235,34 +208,6 @@ static void tell_message(struct roce_ctx *ctx, const struct roce_sent *e)
     }
 }
 
-/* Nothing would tell of another use of the QP but what it sends. */
-static bool untold(const struct roce_ctx *ctx)
-{
-    return !ctx->conn->sum.cm.seen && ctx->conn->sum.svc != ROCE_SVC_UC;
-}
-
-/* The capture lacks packets: a first PSN may be one of them. */
-static bool lacks(const struct roce_ctx *ctx)
-{
-    const uint64_t *rules = ctx->flow->totals.rules;
-
-    return rules[ROCE_RULE_PSN_GAP] || rules[ROCE_RULE_ACK_UNSEEN] ||
-           rules[ROCE_RULE_IMPLIED_NAK] || rules[ROCE_RULE_READ_RESP_GAP];
-}
-
-bool roce_may_be_anew(const struct roce_ctx *ctx)
-{
-    return untold(ctx) && lacks(ctx);
-}
-
-/* Whether another use of the QP, of the same first PSN, would begin here. */
-static bool is_start(const struct roce_ctx *ctx, uint32_t psn)
-{
-    uint32_t off = (psn - ctx->side->req.base) & ROCE_PSN_MASK;
-
-    return off == 0 || (off < STARTS && lacks(ctx));
-}
-
 /* Whether `e` may come next after `prev`: inside a message, or the first of one. */
 static bool follows(const struct roce_sent *prev, const struct roce_sent *e)
 {
@@ -295,7 +240,8 @@ static void append(struct roce_ctx *ctx, uint32_t span, bool guess)
     req->span_guess = (e->flags & ROCE_SENT_SPAN_GUESS) != 0;
     req->ep.active = false;
     if (joined) {
-        ctx->conn->doubt |= !follows(prev, e) && roce_may_be_anew(ctx) && is_start(ctx, e->psn);
+        ctx->conn->doubt |=
+            !follows(prev, e) && roce_life_may_be_anew(ctx) && roce_life_may_start(ctx, e->psn);
         roce_check_order(ctx, prev, e);
     }
     roce_check_entry(ctx, e);
@@ -383,103 +329,11 @@ static void fill(struct roce_ctx *ctx, uint32_t at, const struct roce_sent *now)
     tell_message(ctx, e);
 }
 
-/* Long enough for another use of the QP, which CM messages do not tell of. */
-static bool rested(const struct roce_ctx *ctx)
-{
-    const struct roce_req *req = &ctx->side->req;
-
-    return req->last_time && roce_since(req->last_time, ctx->time) >= ROCE_IDLE_REUSE_NS;
-}
-
-/* A request was refused, and neither QP sends anything again: what comes is of another life. */
-static bool stopped(const struct roce_ctx *ctx)
-{
-    return roce_peer(ctx->side)->rsp.fatal || ctx->side->rsp.fatal;
-}
-
-/* All from the first PSN on comes again, up to the packet at hand. */
-static bool from_start(const struct roce_ctx *ctx, uint32_t psn)
-{
-    const struct roce_req *req = &ctx->side->req;
-
-    return req->suspect || is_start(ctx, psn) ||
-           (req->ep.active && req->ep.first == req->base && req->ep.next == psn);
-}
-
-/* Whether `now`, which has the PSN of `e`, is not what was sent. */
-static bool differs(const struct roce_ctx *ctx, const struct roce_sent *e,
-                    const struct roce_sent *now)
-{
-    return now->op != e->op || now->len != e->len || now->sample != e->sample ||
-           (roce_opcode_starts(ctx->pkt->op) &&
-            (now->va != e->va || now->rkey != e->rkey || now->dma_len != e->dma_len));
-}
-
-/* The same, perhaps because the QP's number is used anew: after a rest, or soon and from the first
- * PSN on, where what was there had been acknowledged. */
-static bool is_another_life(const struct roce_ctx *ctx, const struct roce_sent *e,
-                            const struct roce_sent *now, bool acked)
-{
-    bool same = now->op == e->op && now->len == e->len && now->sample == e->sample;
-
-    if (rested(ctx) && !same)
-        return true;
-    return (stopped(ctx) || (acked && from_start(ctx, now->psn))) && differs(ctx, e, now);
-}
-
 /* Whether READ `now` asks for what is left of READ `e` from its PSN `skip` on. */
 static bool tails(const struct roce_sent *e, const struct roce_sent *now, uint32_t skip)
 {
     return roce_opcode(e->op)->kind == ROCE_KIND_READ &&
            ((e->flags & ROCE_SENT_SPAN_GUESS) || skip + now->span == e->span);
-}
-
-static void start(struct roce_ctx *ctx, uint32_t psn)
-{
-    struct roce_req *req = &ctx->side->req;
-    struct roce_counts *sum = roce_sum(ctx->side);
-
-    req->started = true;
-    if (untold(ctx)) /* of what was refused nothing was seen: that was another life */
-        roce_peer(ctx->side)->rsp.fatal = false;
-    if (!req->base_cm) {
-        req->base = req->nxt = psn;
-        req->una = psn;
-    } else {
-        req->nxt = req->una = req->base;
-        req->una_known = true;
-        req->base_sure = true;
-        if (roce_diff(psn, req->base) < 0)
-            SAY(ctx, CM_START_PSN, "bth.psn", req->base, psn, ctx->conn->sum.cm.req_frame,
-                .weak = roce_diff(psn, req->base) < -ROCE_JUMP);
-        if (roce_diff(psn, req->base) < 0 || roce_diff(psn, req->base) > ROCE_JUMP) {
-            req->base = req->nxt = req->una = psn;
-            req->base_sure = req->una_known = false;
-        }
-    }
-    sum->first_psn = req->base;
-}
-
-/* The direction begins anew: another use of the QP pair, or a hole too large to bridge. */
-static void restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
-{
-    struct roce_req *req = &ctx->side->req;
-    struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
-
-    if (reuse && !req->anew) {
-        SAY(ctx, QP_REUSED, "bth.psn", req->nxt, psn, .value = ROCE_VALUE_DEC,
-            .other = ctx->conn->sum.first_frame);
-        ctx->result->flags |= ROCE_AN_QP_REUSED;
-        if (ctx->conn->sum.epochs < 255)
-            ctx->conn->sum.epochs++;
-        roce_conn_forget_mtu(ctx->conn);
-        roce_peer(ctx->side)->req.anew = untold(ctx) && roce_peer(ctx->side)->req.started;
-    }
-    roce_req_reset(req);
-    rsp->anchor = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
-    ctx->conn->sum.end = ROCE_END_OPEN;
-    ctx->conn->doubt |= !reuse;
-    start(ctx, psn);
 }
 
 static void copy(struct roce_ctx *ctx, uint32_t of)
@@ -500,7 +354,7 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
 
     if (skip && !(read && tails(e, now, skip))) {
         if (req->suspect && roce_opcode_starts(ctx->pkt->op)) {
-            restart(ctx, now->psn, true);
+            roce_life_restart(ctx, now->psn, true);
             append_late(ctx, now);
             return;
         }
@@ -515,16 +369,17 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
         copy(ctx, e->last_frame); /* UC sends nothing again */
         return;
     }
-    if (skip == 0 && ctx->conn->sum.svc != ROCE_SVC_UC && is_another_life(ctx, e, now, acked)) {
+    if (skip == 0 && ctx->conn->sum.svc != ROCE_SVC_UC &&
+        roce_life_is_another(ctx, e, now, acked)) {
         if (roce_opcode_starts(ctx->pkt->op)) {
-            restart(ctx, now->psn, true);
+            roce_life_restart(ctx, now->psn, true);
             append_late(ctx, now);
             return;
         }
         ctx->conn->doubt = true;
     }
-    req->suspect |= untold(ctx) && is_start(ctx, now->psn);
-    ctx->conn->doubt |= req->suspect && differs(ctx, e, now);
+    req->suspect |= roce_life_untold(ctx) && roce_life_may_start(ctx, now->psn);
+    ctx->conn->doubt |= req->suspect && roce_life_differs(ctx, e, now);
     if (!read || skip == 0)
         roce_check_same(ctx, e, now);
     ctx->result->repeats_frame = e->frame;
@@ -577,18 +432,18 @@ static void unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
     at = old ? 0 : at;
     if (old && ctx->conn->sum.svc != ROCE_SVC_UC &&
         (back > ROCE_JUMP || (req->base_sure && roce_diff(now->psn, req->base) < 0) ||
-         (untold(ctx) &&
-          ((stopped(ctx) && roce_opcode_starts(ctx->pkt->op)) || (reaches(now, next) && !whole))) ||
+         (roce_life_untold(ctx) && ((roce_life_stopped(ctx) && roce_opcode_starts(ctx->pkt->op)) ||
+                                    (reaches(now, next) && !whole))) ||
          (roce_opcode_starts(ctx->pkt->op) && req->una_known &&
           roce_diff(req->una, req->nxt) >= 0 && !req->ep.active &&
           (now->psn == req->base ||
            roce_since(req->last_time, ctx->time) >= ROCE_IDLE_REUSE_NS)))) {
-        restart(ctx, now->psn, roce_opcode_starts(ctx->pkt->op));
+        roce_life_restart(ctx, now->psn, roce_opcode_starts(ctx->pkt->op));
         append_late(ctx, now);
         return;
     }
-    ctx->conn->doubt |= rested(ctx) && !ctx->conn->sum.cm.seen;
-    req->suspect |= old && untold(ctx); /* what was sent there is not known */
+    ctx->conn->doubt |= roce_life_rested(ctx) && !ctx->conn->sum.cm.seen;
+    req->suspect |= old && roce_life_untold(ctx); /* what was sent there is not known */
     if (old && req->una_known && roce_diff(now->psn, req->una) < 0 && next &&
         ctx->conn->sum.svc != ROCE_SVC_UC) {
         roce_episode_step(ctx, NULL, now->psn, now->span); /* older than what is remembered */
@@ -639,11 +494,13 @@ static void ahead(struct roce_ctx *ctx, int32_t d, const struct roce_sent *now)
         d -= (int32_t)most;
     }
     if (d > ROCE_JUMP) {
-        restart(ctx, now->psn, roce_opcode_starts(ctx->pkt->op));
+        roce_life_restart(ctx, now->psn, roce_opcode_starts(ctx->pkt->op));
         append_late(ctx, now);
         return;
     }
-    ctx->conn->doubt |= (rested(ctx) || (stopped(ctx) && untold(ctx))) && !ctx->conn->sum.cm.seen;
+    ctx->conn->doubt |=
+        (roce_life_rested(ctx) || (roce_life_stopped(ctx) && roce_life_untold(ctx))) &&
+        !ctx->conn->sum.cm.seen;
     if (ctx->conn->sum.svc == ROCE_SVC_UC)
         SAY(ctx, UC_PSN_GAP, "bth.psn", req->nxt, now->psn);
     else
@@ -680,7 +537,7 @@ void roce_request(struct roce_ctx *ctx)
     struct roce_req *req;
     struct roce_rsp *rsp;
     uint64_t idle;
-    bool guess;
+    bool guess = false;
     int32_t d;
 
     ctx->result->flags |= ROCE_AN_REQUEST;
@@ -694,13 +551,13 @@ void roce_request(struct roce_ctx *ctx)
     }
     req = &ctx->side->req;
     idle = req->last_time ? roce_since(req->last_time, ctx->time) : 0;
-    if (rested(ctx) && psn != req->nxt)
+    if (roce_life_rested(ctx) && psn != req->nxt)
         roce_conn_forget_mtu(ctx->conn); /* it may be another use of the QP */
     roce_check_mtu_learn(ctx);
     roce_check_size(ctx);
-    span = span_at_hand(ctx, &guess);
+    span = ctx->pkt->op->kind == ROCE_KIND_READ ? roce_span_of_read(ctx, &guess) : 1;
     if (!req->started)
-        start(ctx, psn);
+        roce_life_start(ctx, psn);
     roce_sum(ctx->side)->payload_sent += (uint16_t)ctx->pkt->payload_len;
     rsp = &roce_peer(ctx->side)->rsp;
     if (rsp->gap_nak && ((rsp->gap_psn - psn) & ROCE_PSN_MASK) < span)
@@ -708,7 +565,7 @@ void roce_request(struct roce_ctx *ctx)
     d = roce_diff(psn, req->nxt);
     if (d == 0 || (d < 0 && ctx->conn->sum.svc == ROCE_SVC_UC && d < -ROCE_JUMP)) {
         if (d != 0)
-            restart(ctx, psn, true);
+            roce_life_restart(ctx, psn, true);
         if (idle >= KEEP_ALIVE_NS && ctx->pkt->payload_len == 0 &&
             ctx->pkt->op->pos == ROCE_POS_ONLY)
             ctx->result->flags |= ROCE_AN_KEEP_ALIVE;
@@ -716,7 +573,7 @@ void roce_request(struct roce_ctx *ctx)
         req->suspect = req->anew = false;
         append(ctx, span, guess);
     } else if (req->anew && roce_opcode_starts(ctx->pkt->op)) {
-        restart(ctx, psn, true);
+        roce_life_restart(ctx, psn, true);
         append(ctx, span, guess);
     } else {
         place_late(ctx, d, span, guess);
@@ -727,29 +584,4 @@ void roce_request(struct roce_ctx *ctx)
     if (req->base_sure)
         ctx->result->flags |= ROCE_AN_REL_PSN;
     in_flight(ctx, req);
-}
-
-void roce_request_mtu(struct roce_conn *conn)
-{
-    for (int s = 0; s < 2; s++) {
-        struct roce_req *req = &conn->side[s].req;
-
-        for (uint32_t i = 0; i < req->win.cnt; i++) {
-            struct roce_sent *e = roce_window_at(&req->win, i);
-            uint32_t span;
-
-            if (!(e->flags & ROCE_SENT_SPAN_GUESS) || e->dma_len == ROCE_LEN_UNKNOWN)
-                continue;
-            span = roce_psn_cnt(e->dma_len, conn->sum.mtu);
-            if (i + 1 < req->win.cnt &&
-                ((roce_window_at(&req->win, i + 1)->psn - e->psn) & ROCE_PSN_MASK) < span)
-                continue; /* it does not fit: leave it open */
-            e->span = span;
-            e->flags &= (uint8_t)~ROCE_SENT_SPAN_GUESS;
-            if (i + 1 == req->win.cnt) {
-                req->nxt = roce_sent_end(e);
-                req->span_guess = false;
-            }
-        }
-    }
 }

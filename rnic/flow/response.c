@@ -254,24 +254,13 @@ static void on_small_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
     ack_to(ctx, req, roce_sent_end(e));
 }
 
-/* All that was asked for in one response: then it took one PSN, whatever the path MTU is. */
-static void settle_span(const struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e)
-{
-    if (!(e->flags & ROCE_SENT_SPAN_GUESS) || e->span != 1 || ctx->pkt->bth.psn != e->psn ||
-        ctx->pkt->op->pos != ROCE_POS_ONLY || ctx->pkt->payload_len != e->dma_len)
-        return;
-    e->flags &= (uint8_t)~ROCE_SENT_SPAN_GUESS;
-    if (e == roce_window_tail(&req->win))
-        req->span_guess = false;
-}
-
 static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
 {
     uint32_t psn = ctx->pkt->bth.psn, k;
     struct roce_sent *e = roce_window_get(&req->win, psn);
 
     if (e)
-        settle_span(ctx, req, e);
+        roce_span_settle(ctx, req, e);
     if (e && (roce_opcode(e->op)->kind == ROCE_KIND_ATOMIC_WRITE ||
               roce_opcode(e->op)->kind == ROCE_KIND_FLUSH)) {
         on_small_resp(ctx, req, e); /* Annex A19: answered like an empty READ */

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Span: how many PSNs a READ request takes, which depends on the path MTU. Until that is known it
+ * is a guess, and the least there can be.
+ */
+#include "flow/check.h"
+
+/* PSNs of a READ; without an MTU at least so many. */
+static uint32_t span_of(const struct roce_conn *conn, uint32_t len, bool *guess)
+{
+    uint32_t mtu = conn->sum.mtu_sure ? conn->sum.mtu : 0;
+
+    *guess = true;
+    if (len == ROCE_LEN_UNKNOWN)
+        return 1;
+    *guess = false;
+    if (mtu)
+        return roce_psn_cnt(len, mtu);
+    *guess = len > 256;
+    return roce_psn_cnt(len, 4096);
+}
+
+uint32_t roce_span_of_read(const struct roce_ctx *ctx, bool *guess)
+{
+    const struct roce_pkt *pkt = ctx->pkt;
+
+    return span_of(ctx->conn,
+                   roce_pkt_has(pkt, ROCE_HDR_RETH) ? pkt->reth.dma_len : ROCE_LEN_UNKNOWN, guess);
+}
+
+void roce_span_settle(const struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e)
+{
+    if (!(e->flags & ROCE_SENT_SPAN_GUESS) || e->span != 1 || ctx->pkt->bth.psn != e->psn ||
+        ctx->pkt->op->pos != ROCE_POS_ONLY || ctx->pkt->payload_len != e->dma_len)
+        return;
+    e->flags &= (uint8_t)~ROCE_SENT_SPAN_GUESS;
+    if (e == roce_window_tail(&req->win))
+        req->span_guess = false;
+}
+
+void roce_span_mtu(struct roce_conn *conn)
+{
+    for (int s = 0; s < 2; s++) {
+        struct roce_req *req = &conn->side[s].req;
+
+        for (uint32_t i = 0; i < req->win.cnt; i++) {
+            struct roce_sent *e = roce_window_at(&req->win, i);
+            uint32_t span;
+
+            if (!(e->flags & ROCE_SENT_SPAN_GUESS) || e->dma_len == ROCE_LEN_UNKNOWN)
+                continue;
+            span = roce_psn_cnt(e->dma_len, conn->sum.mtu);
+            if (i + 1 < req->win.cnt &&
+                ((roce_window_at(&req->win, i + 1)->psn - e->psn) & ROCE_PSN_MASK) < span)
+                continue; /* it does not fit: leave it open */
+            e->span = span;
+            e->flags &= (uint8_t)~ROCE_SENT_SPAN_GUESS;
+            if (i + 1 == req->win.cnt) {
+                req->nxt = roce_sent_end(e);
+                req->span_guess = false;
+            }
+        }
+    }
+}

@@ -12,6 +12,7 @@
 #define OWED_NS      50000u    /* a program that polls answers in that time, or came late */
 #define HOLD_NS      8000u     /* one that looks at its memory, or waits for more, in that */
 #define SENDS_NS     20000000u /* one that sent so lately may answer at all */
+#define STUCK_NS     2000000u  /* longer than anybody drives */
 #define LATE_MAX     7u
 #define BEHIND_NS    20000u  /* so long an ACK waits for the next one, ... */
 #define UNACKED_NS   100000u /* ... and so long in a row: timers of peers run longer */
@@ -400,9 +401,14 @@ bool rnic_loop_poll(struct rnic_loop *loop)
     bool moved;
 
     if (pthread_mutex_trylock(&loop->lock) != 0) {
-        /* Another drives; this one polls all the same. */
-        atomic_store_explicit(&loop->polled_at, rnic_loop_now(), memory_order_relaxed);
-        return false;
+        uint64_t now = rnic_loop_now();
+
+        /* Another drives; this one polls all the same. Unless nobody does: then who holds the lock
+         * may wait for this CPU, which a program of real-time priority never leaves. */
+        atomic_store_explicit(&loop->polled_at, now, memory_order_relaxed);
+        if (now < atomic_load_explicit(&loop->driven_at, memory_order_relaxed) + STUCK_NS)
+            return false;
+        loop_take_lock(loop);
     }
     if (loop->forked)
         loop_replug(loop);

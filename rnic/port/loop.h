@@ -98,8 +98,8 @@ rnic_time rnic_loop_now(void);
  * Drives the device once in this thread, without waiting: frames in, timers, frames out. Returns
  * whether anything moved. While a program calls it again and again (it polls a CQ that is empty)
  * the loop's own thread keeps out of the way, and takes over a moment after the last call. Cheap
- * enough for every empty ibv_poll_cq(): one system call when nothing waits, none when another
- * thread drives.
+ * enough for every empty ibv_poll_cq(): no system call as a rule when nothing waits, none when
+ * another thread drives.
  */
 bool rnic_loop_poll(struct rnic_loop *loop);
 

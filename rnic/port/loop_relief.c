@@ -6,10 +6,10 @@
  * to sessions and control groups before it is fair to threads, and who just moved to a CPU where
  * its group ran too much waits until the others have caught up. Peers give up meanwhile.
  *
- * Frames wake it. It waits a moment for those whose business it is; if nobody drove the device in
- * that time it does, one turn, and waits again. So it takes a small part of one CPU at most,
- * whatever comes in, and none without frames. The lock hands its priority to who holds it
- * (PTHREAD_PRIO_INHERIT): that is often the thread that was stopped.
+ * Frames wake it while nobody drives. It waits a moment for those whose business it is; if nobody
+ * drove the device in that time it does, one turn, and waits again. So it takes a small part of one
+ * CPU at most, whatever comes in, and none without frames. The lock hands its priority to who holds
+ * it (PTHREAD_PRIO_INHERIT): that is often the thread that was stopped.
  *
  * Where real-time priority is not permitted (it takes CAP_SYS_NICE or RLIMIT_RTPRIO) there is no
  * relief, and the lock is an ordinary one.
@@ -110,6 +110,13 @@ static void *run(void *user)
         for (;;) {
             uint64_t driven = atomic_load_explicit(&loop->driven_at, memory_order_relaxed);
 
+            /* The kernel wakes who waits for a frame before it can know that another has taken it
+             * meanwhile: not this one, which would stop who drives each time. */
+            if (rnic_loop_now() < driven + RELIEF_NS) {
+                if (poll(fds, 1, RELIEF_MS) != 0)
+                    break;
+                continue;
+            }
             if (poll(fds, cnt, LOOK_MS) <= 0 || fds[0].revents || poll(fds, 1, RELIEF_MS) != 0)
                 break;
             if (atomic_load_explicit(&loop->driven_at, memory_order_relaxed) == driven)

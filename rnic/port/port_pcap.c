@@ -15,9 +15,10 @@
 #include "wire/pkt.h"
 
 #define BATCH    64u
-#define RETRY_NS 20000u /* after ENOBUFS: the queue of a real interface has drained a little */
-#define BOTH_NS  3000u  /* so often is the other side looked at while nothing comes, ... */
-#define BUSY_NS  20000u /* ... and so often while something does */
+#define RETRY_NS 20000u  /* after ENOBUFS: the queue of a real interface has drained a little */
+#define BOTH_NS  3000u   /* so often is the other side looked at while nothing comes, ... */
+#define BUSY_NS  20000u  /* ... and so often while something does */
+#define LOOK_NS  100000u /* so often is libpcap asked, though the slots tell that it has nothing */
 /* A frame that finds no room for so long, while links drain some in microseconds, never will: a
  * veth answers ENOBUFS to what is longer than its peer's MTU (Linux 6.7). */
 #define REFUSED_NS 5000000u
@@ -166,19 +167,30 @@ static void on_packet(u_char *user, const struct pcap_pkthdr *head, const u_char
 
     __builtin_prefetch(bytes); /* another CPU wrote it */
     __builtin_prefetch(bytes + 64);
+    port_slots_took(&taker->live->side[taker->which].slots, bytes);
     taker->live->stats.rx_frames++;
     taker->fn(taker->user, &frame);
 }
 
+/* Whether libpcap need not be asked. Now and then it is all the same: it alone is told that the
+ * handle failed. (A clock that stands does not make it one of many calls.) */
+static bool is_empty(const struct port_side *side, uint64_t now)
+{
+    return port_slots_empty(&side->slots) && now > side->looked_at &&
+           now - side->looked_at <= LOOK_NS;
+}
+
 /* What waits on one side: how many frames. */
-static int take(struct live *live, enum which which, unsigned max, rnic_frame_fn *fn, void *user)
+static int take(struct live *live, enum which which, unsigned max, rnic_frame_fn *fn, void *user,
+                uint64_t now)
 {
     struct taker taker = {live, which, fn, user};
     struct port_side *side = &live->side[which];
     int n;
 
-    if (!port_side_works(side))
+    if (!port_side_works(side) || is_empty(side, now))
         return 0;
+    side->looked_at = now;
     n = pcap_dispatch(side->pcap, (int)max, on_packet, (u_char *)&taker);
     if (n < 0) {
         side->dead = true;
@@ -188,21 +200,21 @@ static int take(struct live *live, enum which which, unsigned max, rnic_frame_fn
     return n > 0 ? n : 0;
 }
 
-/* A handle that is empty costs a system call. Who calls again and again has the one that gave
- * frames last looked at each time, the other now and then. */
+/* A handle that is empty costs a system call, unless its slots tell. Who calls again and again has
+ * the one that gave frames last looked at each time, the other now and then. */
 static int live_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, void *user,
                      uint64_t now)
 {
     struct live *live = (struct live *)port;
     enum which other = live->busy == LINK ? HOST : LINK;
-    int taken = take(live, live->busy, max, fn, user);
+    int taken = take(live, live->busy, max, fn, user, now);
 
     if (live->side[LINK].dead || live->side[HOST].dead)
         reopen(live, now);
     /* (A clock that stands does not make it one of many calls.) */
     if (now <= live->both_at || now - live->both_at > (taken > 0 ? BUSY_NS : BOTH_NS) ||
-        live->side[live->busy].dead) {
-        int more = take(live, other, max, fn, user);
+        live->side[live->busy].dead || port_slots_tell(&live->side[other].slots)) {
+        int more = take(live, other, max, fn, user, now);
 
         live->both_at = now;
         if (more > 0 && taken == 0)

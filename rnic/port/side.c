@@ -85,6 +85,7 @@ int port_side_open(struct port_side *side, const char *name, size_t ring, int sn
         return open_error(PCAP_ERROR, name, pcap_geterr(side->pcap), why);
     if (setsockopt(side->fd, SOL_SOCKET, SO_SNDBUFFORCE, &send_buffer, sizeof(send_buffer)) < 0)
         setsockopt(side->fd, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof(send_buffer));
+    port_slots_find(&side->slots, side->fd);
     return 0;
 }
 

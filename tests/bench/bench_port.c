@@ -19,6 +19,7 @@
  */
 #include <errno.h>
 #include <pcap/pcap.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,22 @@ static void need(int error, const char *what)
         fprintf(stderr, "bench_port: %s: %d\n", what, error);
         _exit(1);
     }
+}
+
+/* A side spins on a CPU of its own. Two that share one, because a third process has the other, go
+ * on sharing it, and each waits a slice of milliseconds for the other's answer. */
+static cpu_set_t all_cpus, own_cpu;
+
+static void choose_cpu(bool client)
+{
+    int cpu = client ? 0 : CPU_SETSIZE - 1;
+
+    need(sched_getaffinity(0, sizeof(all_cpus), &all_cpus), "sched_getaffinity");
+    while (!CPU_ISSET(cpu, &all_cpus))
+        cpu += client ? 1 : -1;
+    CPU_ZERO(&own_cpu);
+    CPU_SET(cpu, &own_cpu);
+    need(sched_setaffinity(0, sizeof(own_cpu), &own_cpu), "sched_setaffinity");
 }
 
 /* ---- bare libpcap ---------------------------------------------------------------------------- */
@@ -169,12 +186,13 @@ static void end_open(struct end *end, const char *iface, int fd)
     struct rnic_path path;
     struct rnic_why why;
     struct rnic *rnic;
-    int idx = -1;
 
+    need(sched_setaffinity(0, sizeof(all_cpus), &all_cpus), "sched_setaffinity"); /* its threads */
     if (rnic_loop_open(&attr, &end->loop, &why) != 0) {
         fprintf(stderr, "bench_port: %s\n", why.text);
         _exit(1);
     }
+    need(sched_setaffinity(0, sizeof(own_cpu), &own_cpu), "sched_setaffinity");
     end->mem = calloc(1, 8192);
     mr.addr = end->mem;
     mr.iova = (uintptr_t)end->mem;
@@ -187,15 +205,14 @@ static void end_open(struct end *end, const char *iface, int fd)
     need(rnic_qp_new(pd, &init, &end->qp), "QP");
     rnic_loop_unlock(end->loop);
     rnic_loop_iface(end->loop, &on);
-    for (unsigned i = 0; i < on.gid_cnt && idx < 0; i++)
+    for (unsigned i = 0; i < on.gid_cnt; i++)
         if (on.gid[i].gid[10] == 0xff && on.gid[i].type == RNIC_GID_ROCE_V2)
-            idx = (int)i;
-    memcpy(hello.gid, on.gid[idx].gid, 16);
+            memcpy(hello.gid, on.gid[i].gid, 16);
     hello.addr = (uintptr_t)end->mem;
     hello.rkey = rnic_mr_key(end->mr);
     say(fd, &hello, sizeof(hello));
     hear(fd, &end->peer, sizeof(end->peer));
-    need(rnic_loop_resolve(end->loop, end->peer.gid, idx, 5000000000u, &path), "path");
+    need(rnic_loop_resolve(end->loop, end->peer.gid, -1, 5000000000u, &path), "path");
     memcpy(qp.av.dmac, path.dmac, 6);
     memcpy(qp.av.dgid, end->peer.gid, 16);
     qp.av.sgid_idx = path.sgid_idx;
@@ -464,6 +481,7 @@ int main(int argc, char **argv)
     if (far == 0) {
         close(pair[0]);
         hear(pair[1], &byte, 1);
+        choose_cpu(false);
         need(!netns_sh("ip link set vb mtu 5000 up && ip addr add 203.0.113.2/24 dev vb"), "veth");
         say(pair[1], &byte, 1);
         for (unsigned i = first; i < sizeof(confs) / sizeof(confs[0]) && !trips; i++)
@@ -478,6 +496,7 @@ int main(int argc, char **argv)
                    "ip link set va mtu 5000 up && ip addr add 203.0.113.1/24 dev va",
                    (int)far),
          "veth");
+    choose_cpu(true);
     sync_with(pair[0]);
     for (unsigned i = first; i < sizeof(confs) / sizeof(confs[0]) && !trips; i++)
         run("va", true, pair[0], &confs[i]);

@@ -9,6 +9,7 @@
 #include "add_write.h"
 #include "anonymize.h"
 #include "report.h"
+#include "wire/tunnel.h"
 
 static const enum outcome outcomes[] = {[VERDICT_PASS] = OUTCOME_HOLDS,
                                         [VERDICT_FAIL] = OUTCOME_DIFFERS,
@@ -63,28 +64,29 @@ struct copy {
 static int copy_frame(struct copy *c, uint32_t idx, const struct source_frame *frame,
                       struct fault *fault)
 {
-    const struct add_frame out = {
-        .time = frame->time, .cap_len = frame->cap_len, .wire_len = frame->wire_len};
+    struct add_frame out = {.time = frame->time};
     struct roce_pkt pkt;
     uint8_t *data;
-    int rc = 0;
+    int rc = roce_tunnel_parse(&pkt, frame->link, frame->data, frame->cap_len, frame->wire_len);
 
-    if (c->anonymous && (roce_pkt_parse_captured(&pkt, frame->link, frame->data, frame->cap_len,
-                                                 frame->wire_len) != 0 ||
-                         !anonymize_knows(&pkt))) {
+    if (c->anonymous && (rc != 0 || !anonymize_knows(&pkt))) {
         c->added->unknown++;
         return 0;
     }
-    data = malloc(frame->cap_len + 1);
+    rc = 0;
+    /* Of a packet in a tunnel the tunnel is left out. */
+    out.cap_len = pkt.cap_len;
+    out.wire_len = pkt.wire_len;
+    data = malloc(out.cap_len + 1);
     if (!data)
         return fault_set(fault, "%s: no memory", c->replay->trace.name);
-    memcpy(data, frame->data, frame->cap_len);
+    memcpy(data, pkt.frame, out.cap_len);
     if (c->anonymous &&
-        anonymize(&c->anonymizer, idx, frame->link, data, frame->cap_len, frame->wire_len) != 0)
+        anonymize(&c->anonymizer, idx, pkt.link, data, out.cap_len, out.wire_len) != 0)
         rc = fault_set(fault, "%s: frame %u: no memory, or too many addresses",
                        c->replay->trace.name, frame->number);
     if (rc == 0)
-        rc = add_file_write(c->file, frame->link, &out, data, fault);
+        rc = add_file_write(c->file, pkt.link, &out, data, fault);
     c->added->frames += rc == 0;
     free(data);
     return rc;

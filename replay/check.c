@@ -102,8 +102,11 @@ static void look(struct check *check, const struct ahead_item *item)
         report->last_time = frame->time;
     if (item->parsed == ROCE_ERR_NOT_ROCE) {
         report->foreign++;
+        report->tunnel[item->pkt.tunnel]++;
         return;
     }
+    if (item->pkt.frame != frame->data) /* it was inside */
+        report->tunnel[item->pkt.tunnel]++;
     report->cut += item->pkt.cap_len < item->pkt.wire_len;
     if (item->parsed != 0) {
         report->unreadable++;
@@ -241,6 +244,7 @@ int check_capture(const char *path, const struct check_options *options,
     rc = begin(&check, path, fault);
     if (rc == 0) {
         rc = read_all(&check, fault);
+        report->broke_off = rc != 0;
         roce_flow_finish(check.flow);
         if (options->json)
             tell_aliases(&check);

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "wire/tunnel.h"
 
 /* Read and not yet handed on. */
 #define BATCHES 4u
@@ -63,8 +64,8 @@ static void parse(const struct ahead *ahead, struct batch *batch)
 
         __builtin_prefetch(
             batch->item[i + FRAMES_AHEAD < batch->cnt ? i + FRAMES_AHEAD : i].frame.data);
-        item->parsed = roce_pkt_parse_captured(&item->pkt, frame->link, frame->data, frame->cap_len,
-                                               frame->wire_len);
+        item->parsed = roce_tunnel_parse(&item->pkt, frame->link, frame->data, frame->cap_len,
+                                         frame->wire_len);
         item->icrc = ahead->icrc && item->parsed == 0 ? roce_pkt_icrc_check(&item->pkt, NULL)
                                                       : ROCE_ICRC_UNVERIFIED;
         if (item->parsed == 0)

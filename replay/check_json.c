@@ -376,6 +376,8 @@ int check_json_conn(FILE *out, const char *file, const struct check_conn *c)
     json_object_set_new(o, "service", json_string(roce_svc_name(sum->svc)));
     json_object_set_new(o, "encapsulation", json_string(check_encap_name(sum->encap)));
     put_number(o, "vlan", sum->vid);
+    json_object_set_new(
+        o, "vni", sum->overlay ? json_integer(sum->overlay & ~ROCE_OVERLAY_VNI) : json_null());
     json_object_set_new(o, "paired", json_boolean(sum->paired));
     json_object_set_new(o, "pairing",
                         sum->paired ? json_string(pairings[sum->pairing]) : json_null());
@@ -403,6 +405,20 @@ int check_json_conn(FILE *out, const char *file, const struct check_conn *c)
 /* ---- summary -----------------------------------------------------------------------------------
  */
 
+/* Frames by the tunnel they came in, of those that were opened or of those that were not. */
+static json_t *tunnels_json(const struct check_report *r, bool open)
+{
+    json_t *o = json_object();
+
+    for (unsigned i = ROCE_TUNNEL_NONE + 1; i < ROCE_TUNNEL_CNT; i++) {
+        const struct roce_tunnel_info *info = roce_tunnel_info(i);
+
+        if (r->tunnel[i] && info->open == open)
+            put_number(o, info->name, r->tunnel[i]);
+    }
+    return o;
+}
+
 int check_json_summary(FILE *out, const struct check_report *r, int status)
 {
     const struct roce_flow_totals *sum = &r->totals;
@@ -415,6 +431,8 @@ int check_json_summary(FILE *out, const struct check_report *r, int status)
     put_number(o, "packets", sum->packets);
     put_number(o, "bytes", sum->bytes);
     put_number(o, "foreign", r->foreign);
+    json_object_set_new(o, "tunnels", tunnels_json(r, true));
+    json_object_set_new(o, "tunnels_closed", tunnels_json(r, false));
     put_number(o, "unreadable", r->unreadable);
     put_number(o, "cut", r->cut);
     put_number(o, "dropped", sum->dropped);

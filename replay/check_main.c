@@ -114,6 +114,12 @@ static bool fails(const struct check_report *report, enum fail_on fail_on)
            (fail_on >= FAIL_ON_NOTE && findings[ROCE_SEV_NOTE] > 0);
 }
 
+/* "-": standard output of what is written, standard input of a capture. */
+static bool is_standard(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
 static int check_one(const char *path, const struct arguments *args)
 {
     bool text = args->text;
@@ -139,13 +145,16 @@ static int check_one(const char *path, const struct arguments *args)
     if (report.name) {
         if (text && report.frames > 0)
             check_text(stdout, &report, args->verbose);
-        if (args->json && check_json_summary(args->json, &report, status) != 0 && rc == 0)
-            rc = fault_set(&fault, "%s: the JSON cannot be written", args->json_path);
         if (args->junit)
             check_junit_add(args->junit, &report);
-    } else if (args->junit) {
-        check_junit_fault(args->junit, path, fault.text);
+    } else {
+        report.name = is_standard(path) ? "standard input" : path;
+        report.fault = fault.text;
+        if (args->junit)
+            check_junit_fault(args->junit, report.name, fault.text);
     }
+    if (args->json && check_json_summary(args->json, &report, status) != 0 && rc == 0)
+        rc = fault_set(&fault, "%s: the JSON cannot be written", args->json_path);
     check_report_free(&report);
     return rc != 0 ? complain("%s", fault.text) : status;
 }
@@ -253,11 +262,6 @@ static int read_options(int argc, char **argv, struct arguments *args)
     return -1;
 }
 
-static bool is_stdout(const char *path)
-{
-    return path && strcmp(path, "-") == 0;
-}
-
 /* What does not go together. 0, or the exit status. */
 static int judge_arguments(int cnt, char **files, const struct arguments *args)
 {
@@ -271,7 +275,8 @@ static int judge_arguments(int cnt, char **files, const struct arguments *args)
         return complain("check: standard input can be read once only");
     if (args->annotate_path && cnt > 1)
         return complain("check: --annotate takes one capture, not %d", cnt);
-    if (is_stdout(args->json_path) + is_stdout(args->junit_path) + is_stdout(args->annotate_path) >
+    if (is_standard(args->json_path) + is_standard(args->junit_path) +
+            is_standard(args->annotate_path) >
         1)
         return complain("check: only one of --json, --junit and --annotate can be standard output");
     return 0;
@@ -287,9 +292,26 @@ static int close_output(FILE *file, const char *path)
     return 0;
 }
 
+/* The last line of a report on several captures. */
+static void sum_up(const unsigned cnt[EXIT_UNUSABLE + 1], int captures)
+{
+    static const char *const words[][2] = {
+        {"passes", "pass"}, {"does not pass", "do not pass"}, {"is unusable", "are unusable"}};
+    const char *sep = "";
+
+    printf("\n%d captures:", captures);
+    for (int i = EXIT_HOLDS; i <= EXIT_UNUSABLE; i++)
+        if (cnt[i]) {
+            printf("%s %u %s", sep, cnt[i], words[i][cnt[i] > 1]);
+            sep = ",";
+        }
+    printf("\n");
+}
+
 static int run(int cnt, char **files, struct arguments *args)
 {
     int status = EXIT_HOLDS, rc;
+    unsigned cnts[EXIT_UNUSABLE + 1] = {0};
 
     if ((rc = open_output(args->json_path, files, cnt, &args->json)) != 0 ||
         (rc = open_output(args->junit_path, files, cnt, &args->junit)) != 0 ||
@@ -302,9 +324,14 @@ static int run(int cnt, char **files, struct arguments *args)
     for (int i = 0; i < cnt && rc == 0; i++) {
         int one = check_one(files[i], args);
 
+        cnts[one]++;
         if (one > status)
             status = one;
+        if (args->text && one != EXIT_UNUSABLE && i + 1 < cnt)
+            printf("\n");
     }
+    if (args->text && cnt > 1 && rc == 0)
+        sum_up(cnts, cnt);
     if (args->junit && rc == 0 && check_junit_end(args->junit) != 0)
         status = complain("%s: the report cannot be written", args->junit_path);
     if (close_output(args->json, args->json_path) != 0 ||

@@ -10,6 +10,7 @@
 #include "check_conn.h"
 #include "check_story.h"
 #include "check_tally.h"
+#include "wire/tunnel.h"
 
 #define CHECK_REJECTIONS 8
 
@@ -23,11 +24,12 @@ struct check_rejection {
 struct check_report {
     const char *name; /* of the capture */
     uint32_t frames;
-    uint64_t foreign;    /* frames of other protocols */
-    uint64_t unreadable; /* RoCE, but cut or malformed before the end of the BTH */
-    uint64_t cut;        /* frames captured in part */
-    uint64_t unverified; /* packets whose ICRC could not be computed */
-    bool no_icrc;        /* nobody wanted it */
+    uint64_t foreign;                 /* frames of other protocols */
+    uint64_t tunnel[ROCE_TUNNEL_CNT]; /* frames by the tunnel around them, of [0] nothing */
+    uint64_t unreadable;              /* RoCE, but cut or malformed before the end of the BTH */
+    uint64_t cut;                     /* frames captured in part */
+    uint64_t unverified;              /* packets whose ICRC could not be computed */
+    bool no_icrc;                     /* nobody wanted it */
     uint64_t first_time, last_time;
     enum roce_profile profile;
     struct roce_flow_totals totals;
@@ -42,7 +44,8 @@ struct check_report {
     uint64_t ended;            /* connections in all */
     uint64_t failed, violated; /* of them */
 
-    const char *fault; /* the capture broke off for this reason; or NULL */
+    const char *fault; /* the capture broke off, or cannot be used, for this reason; or NULL */
+    bool broke_off;    /* what was read is not all */
 };
 
 void check_report_init(struct check_report *report, uint32_t conn_max, bool keep_findings);

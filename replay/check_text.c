@@ -38,6 +38,31 @@ static void add_severities(struct text *t, const uint64_t cnt[ROCE_SEV_CNT])
 /* ---- the head ----------------------------------------------------------------------------------
  */
 
+static void add_tunnel_list(struct text *t, const struct check_report *r, bool open,
+                            const char *before)
+{
+    const char *sep = before;
+    bool any = false;
+
+    for (unsigned i = ROCE_TUNNEL_NONE + 1; i < ROCE_TUNNEL_CNT; i++) {
+        const struct roce_tunnel_info *info = roce_tunnel_info(i);
+
+        if (!r->tunnel[i] || info->open != open)
+            continue;
+        text_add(t, "%s%" PRIu64 " %s", sep, r->tunnel[i], info->name);
+        sep = ", ";
+        any = true;
+    }
+    if (any)
+        text_add(t, "\n");
+}
+
+static void add_tunnels(struct text *t, const struct check_report *r)
+{
+    add_tunnel_list(t, r, true, "  inside of tunnels: ");
+    add_tunnel_list(t, r, false, "  frames of tunnels that were not looked into: ");
+}
+
 static void print_head(FILE *out, const struct check_report *r)
 {
     char buf[LINE_LEN];
@@ -53,6 +78,7 @@ static void print_head(FILE *out, const struct check_report *r)
         text_add_time(&t, r->last_time - r->first_time);
     }
     text_add(&t, ", %" PRIu64 " connection%s\n", r->ended, r->ended == 1 ? "" : "s");
+    add_tunnels(&t, r);
     if (r->cut)
         text_add(&t, "  captured in part: %" PRIu64 " frames; what was cut off is not judged\n",
                  r->cut);
@@ -296,6 +322,8 @@ static void print_conn(FILE *out, const struct check_conn *c, bool verbose)
         text_add(&t, " (paired by %s: a guess)", roce_pairing_name(sum->pairing));
     if (sum->vid)
         text_add(&t, ", VLAN %u", sum->vid);
+    if (sum->overlay)
+        text_add(&t, ", VNI %u", sum->overlay & ~ROCE_OVERLAY_VNI);
     if (sum->mtu)
         text_add(&t, ", MTU %s%u", sum->mtu_sure ? "" : "≥ ", sum->mtu);
     text_add(&t, ", frames %u..%u, ", sum->first_frame, sum->last_frame);
@@ -421,7 +449,8 @@ void check_text(FILE *out, const struct check_report *r, bool verbose)
     if (r->totals.known)
         text_add(&t, ", %" PRIu64 " of them known of %s", r->totals.known,
                  roce_profile_name(r->profile));
-    fprintf(out, "verdict: %s (%s", check_verdict_name(check_report_verdict(r)), buf);
+    fprintf(out, "verdict: %s%s (%s", check_verdict_name(check_report_verdict(r)),
+            r->broke_off ? " as far as the capture could be read" : "", buf);
     if (r->failed)
         fprintf(out, "; %" PRIu64 " connection%s failed", r->failed, r->failed == 1 ? "" : "s");
     fprintf(out, ")\n");

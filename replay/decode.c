@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include "describe.h"
 #include "wire/cm_msg.h"
+#include "wire/tunnel.h"
 
 /* A part of a frame that a table describes. */
 struct part {
@@ -184,8 +185,7 @@ int decode_file(const char *path, const struct decode_options *options, struct f
         char line[1024];
         struct text t = text_of(line, sizeof(line));
         struct roce_pkt pkt;
-        int rc =
-            roce_pkt_parse_captured(&pkt, frame.link, frame.data, frame.cap_len, frame.wire_len);
+        int rc = roce_tunnel_parse(&pkt, frame.link, frame.data, frame.cap_len, frame.wire_len);
 
         if (frame.number == 1)
             start = frame.time;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "wire/bytes.h"
+#include "wire/tunnel.h"
 
 /* Further apart than this a packet was sent twice. */
 #define COPY_NS UINT64_C(1000000)
@@ -226,8 +227,7 @@ static int add(struct trace *trace, const struct source_frame *frame, struct fau
     struct trace_packet *p;
     struct trace_flow *flow;
     uint32_t flow_idx;
-    int rc =
-        roce_pkt_parse_captured(&pkt, frame->link, frame->data, frame->cap_len, frame->wire_len);
+    int rc = roce_tunnel_parse(&pkt, frame->link, frame->data, frame->cap_len, frame->wire_len);
 
     if (rc != 0) {
         trace->malformed += rc != ROCE_ERR_NOT_ROCE;
@@ -246,7 +246,7 @@ static int add(struct trace *trace, const struct source_frame *frame, struct fau
         return fault_set(fault, "%s: frame %u: no memory", trace->name, frame->number);
     p = &trace->pkt[trace->cnt];
     *p = (struct trace_packet){
-        .cap_len = frame->cap_len,
+        .cap_len = pkt.cap_len,
         .wire_len = pkt.wire_len,
         .time = frame->time,
         .frame = frame->number,
@@ -259,19 +259,19 @@ static int add(struct trace *trace, const struct source_frame *frame, struct fau
         .opcode = pkt.bth.opcode,
         .syndrome = pkt.aeth.syndrome,
         .icrc = (uint8_t)roce_pkt_icrc_check(&pkt, NULL),
-        .link = (uint8_t)frame->link,
+        .link = (uint8_t)pkt.link,
         .ackreq = pkt.bth.ackreq,
         .cut = pkt.payload_cap_len < pkt.payload_len || pkt.cap_len < pkt.wire_len,
     };
     if (p->cut && !complete(trace, p, &pkt))
         return fault_set(fault, "%s: frame %u: no memory", trace->name, frame->number);
     if (!p->data)
-        p->data = trace->mapped ? frame->data : keep(trace, frame->data, frame->cap_len);
+        p->data = trace->mapped ? pkt.frame : keep(trace, pkt.frame, pkt.cap_len);
     if (!p->data)
         return fault_set(fault, "%s: frame %u: no memory", trace->name, frame->number);
     p->dropped = p->icrc == ROCE_ICRC_BAD || roce_pkt_dropped(&pkt);
-    if (frame->link == ROCE_LINK_ETHERNET)
-        note_macs(trace, flow, frame->data);
+    if (pkt.link == ROCE_LINK_ETHERNET)
+        note_macs(trace, flow, pkt.frame);
     /* A capture may step back in time; virtual time cannot. */
     if (trace->cnt > 0 && p->time < p[-1].time)
         p->time = p[-1].time;

@@ -319,6 +319,7 @@ static void rejected(struct roce_ctx *ctx, const struct roce_cm_slot *s,
     sum->stream = ctx->flow->next_stream;
     sum->encap = ctx->pkt->encap;
     sum->vid = ctx->pkt->vlan_cnt ? ctx->pkt->vlan[0].vid : 0;
+    sum->overlay = ctx->pkt->overlay;
     sum->epochs = 1;
     sum->first_frame = s->req_frame;
     sum->first_time = s->req_time;

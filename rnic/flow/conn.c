@@ -226,6 +226,7 @@ struct roce_side *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *c
     conn->sum.svc = ctx->pkt->op->svc;
     conn->sum.encap = ctx->pkt->encap;
     conn->sum.vid = ctx->pkt->vlan_cnt ? ctx->pkt->vlan[0].vid : 0;
+    conn->sum.overlay = ctx->pkt->overlay;
     conn->sum.epochs = 1;
     conn->sum.first_frame = ctx->frame;
     conn->sum.first_time = ctx->time;

@@ -46,6 +46,8 @@ static void read_net(struct roce_glance *glance, const struct roce_pkt *pkt)
     for (unsigned i = 0; i < pkt->vlan_cnt; i++)
         if (pkt->vlan[i].vid)
             vlans = vlans * 4099 + pkt->vlan[i].vid;
+    if (pkt->overlay)
+        vlans = vlans * 4099 + pkt->overlay;
     key->net = vlans << 3 | (uint32_t)pkt->encap;
     key->qpn = pkt->bth.dest_qp;
     key->src_qpn = roce_pkt_has(pkt, ROCE_HDR_DETH) ? pkt->deth.src_qp : ROCE_QPN_UNKNOWN;

@@ -12,7 +12,7 @@
 
 /* How a direction is found. */
 struct roce_key {
-    uint32_t net; /* encapsulation and VLANs */
+    uint32_t net; /* encapsulation, VLANs and overlay network */
     uint8_t src[16], dst[16];
     uint32_t qpn;     /* destination QP */
     uint32_t src_qpn; /* UD; else ROCE_QPN_UNKNOWN */

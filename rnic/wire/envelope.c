@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "wire/envelope.h"
 
-#define SLL_LEN          16 /* packet type, ARPHRD, address length, address, protocol */
-#define SLL_PROTO_OFF    14
-#define SLL2_LEN         20 /* protocol first */
-#define SLL2_PROTO_OFF   0
 #define LNH_IBA_LOCAL    2
 #define LNH_IBA_GLOBAL   3
 #define IP6_HOP_BY_HOP   0
@@ -185,7 +181,8 @@ static int parse_ethertype(struct roce_walk *walk, uint16_t type)
 {
     struct roce_pkt *pkt = walk->pkt;
 
-    while (type == ROCE_ETHERTYPE_VLAN || type == ROCE_ETHERTYPE_QINQ) {
+    while (type == ROCE_ETHERTYPE_VLAN || type == ROCE_ETHERTYPE_QINQ ||
+           type == ROCE_ETHERTYPE_QINQ1) {
         const uint8_t *p;
 
         if (pkt->vlan_cnt == ROCE_VLAN_MAX)
@@ -278,8 +275,8 @@ int roce_envelope_parse(struct roce_walk *walk)
             return walk->error;
         roce_eth_parse(p, &pkt->eth);
         return parse_ethertype(walk, pkt->eth.type);
-    case ROCE_LINK_SLL: return parse_cooked(walk, SLL_LEN, SLL_PROTO_OFF);
-    case ROCE_LINK_SLL2: return parse_cooked(walk, SLL2_LEN, SLL2_PROTO_OFF);
+    case ROCE_LINK_SLL: return parse_cooked(walk, ROCE_SLL_LEN, ROCE_SLL_PROTO_OFF);
+    case ROCE_LINK_SLL2: return parse_cooked(walk, ROCE_SLL2_LEN, ROCE_SLL2_PROTO_OFF);
     case ROCE_LINK_IP:
         if (pkt->cap_len == 0)
             return pkt->wire_len ? ROCE_ERR_CUT : ROCE_ERR_NOT_ROCE;

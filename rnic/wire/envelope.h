@@ -8,6 +8,12 @@
 
 #include "wire/pkt.h"
 
+/* Linux cooked headers. */
+#define ROCE_SLL_LEN        16 /* packet type, ARPHRD, address length, address, protocol */
+#define ROCE_SLL_PROTO_OFF  14
+#define ROCE_SLL2_LEN       20 /* protocol first */
+#define ROCE_SLL2_PROTO_OFF 0
+
 /* The walk over a frame from header to header. */
 struct roce_walk {
     struct roce_pkt *pkt;

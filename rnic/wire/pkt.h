@@ -28,6 +28,7 @@
 #define ROCE_ETHERTYPE_V1    0x8915u
 #define ROCE_ETHERTYPE_VLAN  0x8100u /* 802.1Q */
 #define ROCE_ETHERTYPE_QINQ  0x88A8u /* 802.1ad */
+#define ROCE_ETHERTYPE_QINQ1 0x9100u /* what switches used for it before */
 #define ROCE_IPPROTO_UDP     17u
 #define ROCE_GRH_NEXT_IBA    0x1Bu
 #define ROCE_QP_MULTICAST    0xFFFFFFu
@@ -37,6 +38,7 @@
 #define ROCE_VCRC_LEN        2u
 #define ROCE_VLAN_MAX        4 /* tags of a stack that are kept; more make a frame not RoCE */
 #define ROCE_IP4_OPTIONS_MAX 40
+#define ROCE_OVERLAY_VNI     0x01000000u
 /* Longest frame: jumbo Ethernet with four tags around a 4096-byte payload and all headers. */
 #define ROCE_FRAME_MAX 4352
 
@@ -105,8 +107,10 @@ struct roce_pkt {
     /* Link layer. */
     struct roce_eth eth;
     uint8_t vlan_cnt;
+    uint8_t tunnel; /* enum roce_tunnel that it was found in (tunnel.h), or 0 */
     struct roce_vlan vlan[ROCE_VLAN_MAX]; /* outermost first; `type` is what follows the tag */
     struct roce_lrh lrh;
+    uint32_t overlay; /* ROCE_OVERLAY_VNI and a network's number of 24 bits; 0: none (tunnel.h) */
     /* Network layer. */
     uint8_t ip4_options_len; /* 0..40, a multiple of 4 */
     uint8_t ip4_options[ROCE_IP4_OPTIONS_MAX];

@@ -2,11 +2,12 @@
 /*
  * Any frame, captured whole or cut: what roce_pkt_parse() says about it hangs together, nothing it
  * points at lies outside, and a shorter capture of the same frame never says more than a longer
- * one.
+ * one. Of what roce_tunnel_parse() finds inside of it the same holds.
  */
 #include "frame.h"
 #include "support/sample.h"
 #include "wire/cm_msg.h"
+#include "wire/tunnel.h"
 
 static uint32_t walk_defects(void)
 {
@@ -89,6 +90,24 @@ static void check_cut(const struct roce_pkt *whole, int error, size_t cap_len)
     free(exact);
 }
 
+/* What is inside of tunnels lies inside the frame; what is in none is read as ever. */
+static void check_tunnel(const struct fuzz_frame *f)
+{
+    struct roce_pkt plain, pkt;
+    int error = roce_pkt_parse_captured(&plain, f->link, f->p, f->cap_len, f->wire_len);
+    int inner = roce_tunnel_parse(&pkt, f->link, f->p, f->cap_len, f->wire_len);
+
+    FUZZ_CHECK(pkt.frame >= f->p && pkt.frame + pkt.cap_len <= f->p + f->cap_len);
+    FUZZ_CHECK(pkt.tunnel < ROCE_TUNNEL_CNT);
+    if (error != ROCE_ERR_NOT_ROCE)
+        FUZZ_CHECK(inner == error && memcmp(&pkt, &plain, sizeof(pkt)) == 0);
+    if (pkt.tunnel)
+        FUZZ_CHECK(roce_tunnel_info(pkt.tunnel)->open == (inner != ROCE_ERR_NOT_ROCE));
+    FUZZ_CHECK(!pkt.overlay || inner != ROCE_ERR_NOT_ROCE);
+    check_parsed(&pkt, inner);
+    roce_pkt_icrc_check(&pkt, NULL);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct roce_cm_msg msg;
@@ -102,6 +121,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     error = roce_pkt_parse(&pkt, f.link, f.p, f.cap_len, f.wire_len);
     FUZZ_CHECK(pkt.frame == f.p && pkt.cap_len == f.cap_len && pkt.wire_len == f.wire_len);
     check_parsed(&pkt, error);
+    check_tunnel(&f);
     roce_pkt_icrc_check(&pkt, NULL);
     roce_cm_msg_of_pkt(&msg, &pkt);
     if (f.cap_len) {

@@ -6,7 +6,8 @@
  *
  * CAPTURES is a folder of .pcap files. OUT/pkt receives frames in the form of frame.h, OUT/cm the
  * MADs of packets to QP1. Of frames that differ only in numbers, one a kind is enough: kinds are
- * opcode, encapsulation, payload length and whether the ICRC is right. File names are checksums of
+ * opcode, encapsulation, payload length and whether the ICRC is right. The first of a kind comes
+ * once more, inside of a tunnel. File names are checksums of
  * what is in them, so that making a corpus again changes nothing.
  */
 #include <dirent.h>
@@ -44,6 +45,35 @@ static unsigned kind_of(const struct roce_pkt *pkt, int error)
     return roce_crc32(0, (const uint8_t *)key, sizeof(key)) & 0xFFFF;
 }
 
+/* The packet inside of a tunnel over IPv4, whose length of 0 says nothing. */
+static void wrap(const char *out, unsigned which, const struct pcap_pkthdr *hdr, const uint8_t *p)
+{
+    static const struct {
+        uint8_t proto, len;
+        uint8_t head[20]; /* what follows the IP header; the frame inside begins with Ethernet */
+    } heads[] = {
+        {17, 16, {0xC3, 0x50, 0x12, 0xB5, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 42}},       /* VXLAN */
+        {17, 16, {0xC3, 0x50, 0x17, 0xC1, 0, 0, 0, 0, 0, 0, 0x65, 0x58, 0, 0, 42}}, /* GENEVE */
+        {47, 16, {0x10, 0, 0x88, 0xBE, 0, 0, 0, 1, 0x10, 0, 0, 10}},                /* ERSPAN II */
+        {47, 20, {0x10, 0, 0x22, 0xEB, 0, 0, 0, 1, 0x20}},                          /* ERSPAN III */
+        {47, 8, {0x20, 0, 0x65, 0x58, 0, 0, 0, 7}},                                 /* GRE */
+        {137, 4, {0, 1, 1, 64}},                                                    /* MPLS */
+    };
+    const size_t at = which % (sizeof(heads) / sizeof(heads[0]));
+    static uint8_t input[FUZZ_FRAME_HEAD + ROCE_IP4_LEN + sizeof(heads[0].head) + 65536];
+    const struct roce_ip4 ip = {.version = 4, .ihl = 5, .ttl = 9, .proto = heads[at].proto};
+    size_t len = FUZZ_FRAME_HEAD;
+
+    input[0] = ROCE_LINK_IP;
+    input[1] = (uint8_t)(hdr->len - hdr->caplen > 255 ? 255 : hdr->len - hdr->caplen);
+    roce_ip4_build(&ip, input + len);
+    len += ROCE_IP4_LEN;
+    memcpy(input + len, heads[at].head, heads[at].len);
+    len += heads[at].len;
+    memcpy(input + len, p, hdr->caplen);
+    write_input(out, "pkt", input, len + hdr->caplen);
+}
+
 static void take(const char *out, enum roce_link link, const struct pcap_pkthdr *hdr,
                  const uint8_t *p)
 {
@@ -59,6 +89,8 @@ static void take(const char *out, enum roce_link link, const struct pcap_pkthdr 
     input[1] = (uint8_t)(hdr->len - hdr->caplen > 255 ? 255 : hdr->len - hdr->caplen);
     memcpy(input + FUZZ_FRAME_HEAD, p, hdr->caplen);
     write_input(out, "pkt", input, FUZZ_FRAME_HEAD + hdr->caplen);
+    if (link == ROCE_LINK_ETHERNET && seen[kind] == 1)
+        wrap(out, kind, hdr, p);
     if (!error && pkt.bth.opcode == ROCE_OP_UD_SEND_ONLY && pkt.bth.dest_qp == ROCE_QP_GSI &&
         pkt.payload)
         write_input(out, "cm", pkt.payload, pkt.payload_cap_len);

@@ -6,7 +6,8 @@
 
 Captures are pcap files of RoCEv2 over IPv4 and Ethernet. Nothing of our codec is in here. Forms:
 
-  same bytes     VLAN, QinQ, Linux cooked v1 and v2, raw IP, ERF, pcapng, big endian pcap, gzip:
+  same bytes     VLAN, QinQ, Linux cooked v1 and v2, raw IP, ERF, pcapng, big endian pcap, gzip,
+                 tunnels (VXLAN, GENEVE, GRE, ERSPAN, MPLS, one in another):
                  every finding and every connection must be told as of the original
   other network  IPv6, RoCEv1, native InfiniBand (ICRCs computed anew): the same findings. IPv4's
                  identification is gone, and with RoCEv1 and InfiniBand the UDP source port, so that
@@ -128,6 +129,56 @@ def as_erf(f, n):
             f.data).ljust(size, b"\x00")
 
 
+# ---- tunnels -------------------------------------------------------------------------------------
+
+def outer(proto, data):
+    """An Ethernet frame with an IPv4 packet of other hosts."""
+    ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(data), 1, 0, 64, proto, 0) + bytes(
+        [10, 9, 0, 1, 10, 9, 0, 2])
+    words = sum(struct.unpack(">10H", ip))
+    while words >> 16:
+        words = (words & 0xFFFF) + (words >> 16)
+    return (b"\x02\x00\x00\x00\x00\x01\x02\x00\x00\x00\x00\x02\x08\x00" + ip[:10] +
+            struct.pack(">H", 0xFFFF - words) + ip[12:] + data)
+
+
+def outer_udp(port, data):
+    return outer(17, struct.pack(">HHHH", 50000, port, 8 + len(data), 0) + data)
+
+
+def as_old_qinq(f, n):
+    return f.data[:12] + b"\x91\x00\x00\x64\x91\x00\x20\x07" + f.data[12:]
+
+
+def as_vxlan(f, n):
+    return outer_udp(4789, b"\x08\x00\x00\x00\x00\x00\x2a\x00" + f.data)
+
+
+def as_geneve(f, n):
+    return outer_udp(6081, b"\x01\x00\x65\x58\x00\x00\x2a\x00" + bytes(4) + f.data)
+
+
+def as_erspan(f, n):
+    return outer(47, struct.pack(">HHIII", 0x1000, 0x88BE, n, 0x1000000A, 0) + f.data)
+
+
+def as_erspan3(f, n):
+    return outer(47, struct.pack(">HHIIII", 0x1000, 0x22EB, n, 0x2000000A, 0, 1) + bytes(8) +
+                 f.data)
+
+
+def as_gre(f, n):
+    return outer(47, b"\x00\x00" + f.type + f.data[f.net:])
+
+
+def as_mpls(f, n):
+    return f.data[:12] + b"\x88\x47\x00\x01\x00\x40\x00\x02\x01\x40" + as_raw(f, n)
+
+
+def as_nested(f, n):
+    return as_erspan(Frame(f.time, as_vxlan(f, n), 0), n)
+
+
 # ---- another network -----------------------------------------------------------------------------
 
 def gid(addr, prefix):
@@ -236,7 +287,11 @@ def pcap_gz(frames, link):
 SAME = {"vlan": (as_vlan, ETHERNET, pcap), "qinq": (as_qinq, ETHERNET, pcap),
         "sll": (as_sll, SLL, pcap), "sll2": (as_sll2, SLL2, pcap), "raw": (as_raw, RAW, pcap),
         "erf": (as_erf, ERF, pcap), "pcapng": (as_is, ETHERNET, pcapng),
-        "big-endian": (as_is, ETHERNET, pcap_be), "gzip": (as_is, ETHERNET, pcap_gz)}
+        "big-endian": (as_is, ETHERNET, pcap_be), "gzip": (as_is, ETHERNET, pcap_gz),
+        "old QinQ": (as_old_qinq, ETHERNET, pcap), "VXLAN": (as_vxlan, ETHERNET, pcap),
+        "GENEVE": (as_geneve, ETHERNET, pcap), "ERSPAN": (as_erspan, ETHERNET, pcap),
+        "ERSPAN III": (as_erspan3, ETHERNET, pcap), "GRE": (as_gre, ETHERNET, pcap),
+        "MPLS": (as_mpls, ETHERNET, pcap), "VXLAN in ERSPAN": (as_nested, ETHERNET, pcap)}
 OTHER = {"ip6": (as_ip6, ETHERNET, pcap), "roce-v1": (as_v1, ETHERNET, pcap),
          "ib": (as_ib, IB, pcap), "ip6-vlan-pcapng": (lambda f, n: vlan_of(as_ip6(f, n)), ETHERNET,
                                                      pcapng)}
@@ -363,7 +418,7 @@ def finding_of(d, shift=None):
             other)
 
 
-DIFFER = ("file", "connection", "encapsulation", "vlan", "bytes")
+DIFFER = ("file", "connection", "encapsulation", "vlan", "vni", "bytes")
 
 
 def conn_of(d):
@@ -399,7 +454,7 @@ class Report:
 
 
 def compare_same(report, name, first, again, form):
-    rules = ("UD-REQ-176",) if form in ("sll", "sll2", "raw") else ()
+    rules = ("UD-REQ-176",) if form in ("sll", "sll2", "raw", "GRE", "MPLS") else ()
     gone, new = differences([finding_of(f) for f in without(first[0], rules)],
                             [finding_of(f) for f in without(again[0], rules)])
     lines = ["- %s" % (x,) for x in gone] + ["+ %s" % (x,) for x in new]

@@ -14,6 +14,7 @@
 /* A capture that holds, one that breaks a rule, and one with a QP that fails by the rules. */
 #define HOLDS    "$C/rc-send-sizes.pcap"
 #define VIOLATES "$C/rc-loss-atomic-write.pcap"
+#define VNI_OFF  48u /* last byte of a VXLAN network's number, behind Ethernet, IPv4 and UDP */
 #define FAILS    "$C/rc-retry-exhausted.pcap"
 
 static void expect_status(int status, const char *arguments)
@@ -160,6 +161,8 @@ static char *findings_of(const char *input)
         json_object_del(json_array_get(lines, i), "file");
         json_object_del(json_array_get(lines, i), "fault");
         json_object_del(json_array_get(lines, i), "encapsulation");
+        json_object_del(json_array_get(lines, i), "vni");
+        json_object_del(json_array_get(lines, i), "tunnels");
         json_object_del(json_array_get(lines, i), "bytes");
         json_object_del(json_object_get(json_array_get(lines, i), "a"), "bytes");
         json_object_del(json_object_get(json_array_get(lines, i), "b"), "bytes");
@@ -491,6 +494,77 @@ static void shows_progress_on_a_terminal(void)
     close(master);
 }
 
+/* Puts `head` before every frame: Ethernet and IPv4 of the tunnel. So many copies, which are in
+ * networks of their own, by the number in `head`. */
+static void put_in_tunnel(const char *name, const uint8_t *head, size_t head_len, uint8_t networks)
+{
+    struct capture capture, out = {0};
+
+    CU_ASSERT_TRUE_FATAL(capture_load(&capture, TRACES_DIR "/captures/rc-loss-atomic-write.pcap"));
+    for (size_t i = 0; i < capture.cnt * networks; i++) {
+        const struct capture_frame *f = &capture.frame[i / networks];
+        size_t len = head_len + f->len;
+        uint8_t *data = malloc(len);
+
+        memcpy(data, head, head_len);
+        data[16] = (uint8_t)((len - 14) >> 8); /* IPv4 total length */
+        data[17] = (uint8_t)(len - 14);
+        data[VNI_OFF] += (uint8_t)(i % networks);
+        memcpy(data + head_len, f->data, f->len);
+        capture_add(&out, data, len, f->time);
+        free(data);
+    }
+    checkrun_write_pcap(name, 1, &out);
+    capture_free(&capture);
+    capture_free(&out);
+}
+
+static void looks_into_tunnels(void)
+{
+    static const uint8_t vxlan[50] = {
+        [12] = 8, [14] = 0x45, [22] = 64, 17, [36] = 0x12, 0xB5, [42] = 8, [VNI_OFF] = 42};
+    static const uint8_t erspan[50] = {[12] = 8, [14] = 0x45, [22] = 64, 47,         [34] = 0x10,
+                                       0,        0x88,        0xBE,      [42] = 0x10};
+    static const uint8_t ipsec[50] = {[12] = 8, [14] = 0x45, [22] = 64, 50};
+    struct checkrun r;
+
+    put_in_tunnel("vxlan.pcap", vxlan, sizeof(vxlan), 1);
+    put_in_tunnel("overlays.pcap", vxlan, sizeof(vxlan), 3);
+    put_in_tunnel("erspan.pcap", erspan, sizeof(erspan), 1);
+    put_in_tunnel("ipsec.pcap", ipsec, sizeof(ipsec), 1);
+    expect_same("true", "$T/vxlan.pcap");
+    expect_same("true", "$T/erspan.pcap");
+    r = checkrun("check $T/vxlan.pcap");
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "inside of tunnels: "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, " VXLAN\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, ", VNI 42,"));
+    checkrun_free(&r);
+    r = checkrun("check $T/overlays.pcap"); /* equal addresses and QPNs */
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, ", 3 connections\n"));
+    CU_ASSERT_PTR_NULL(strstr(r.out, "copy of the same packet"));
+    checkrun_free(&r);
+    expect_no_verdict("check $T/ipsec.pcap", "tunnels that were not looked into: ");
+    expect_no_verdict("check --json - $T/ipsec.pcap", "\"tunnels_closed\":{\"IPsec\":");
+}
+
+/* Several captures: each is told of, also one that cannot be used, and all in a last line. */
+static void sums_up_several_captures(void)
+{
+    struct checkrun r = checkrun("check " HOLDS " $T/none.pcap " VIOLATES);
+    json_t *lines;
+
+    EXPECT_EQ(r.status, 2);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(r.out, "\n3 captures: 1 passes, 1 does not pass, 1 is unusable\n"));
+    checkrun_free(&r);
+    r = checkrun("check -q --json - " HOLDS " $T/none.pcap");
+    lines = checkrun_json(r.out);
+    EXPECT_EQ(checkrun_count(lines, "summary"), 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "none.pcap: No such file"));
+    json_decref(lines);
+    checkrun_free(&r);
+}
+
 static void refuses_what_is_no_capture(void)
 {
     struct checkrun r = checkrun_shell(
@@ -551,7 +625,7 @@ static void reports_a_capture_that_breaks_off(void)
 
     EXPECT_EQ(r.status, 2);
     CU_ASSERT_TRUE(checkrun_complains(&r, "broken.pcap: frame "));
-    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "verdict:"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "verdict: holds as far as the capture could be read ("));
     EXPECT_EQ(json_integer_value(json_object_get(summary, "exit_status")), 2);
     CU_ASSERT_TRUE(json_is_string(json_object_get(summary, "fault")));
     json_decref(lines);
@@ -599,6 +673,7 @@ SUITE("replay.check", TEST(says_what_is_wrong_in_one_line), TEST(gives_three_kin
       TEST(is_silent_when_asked), TEST(lists_and_explains_rules), TEST(reads_standard_input),
       TEST(reads_compressed_captures), TEST(reads_every_link_layer), TEST(reads_erf_records),
       TEST(reads_infiniband_links), TEST(reads_interfaces_of_different_links),
-      TEST(shows_progress_on_a_terminal), TEST(refuses_what_is_no_capture),
-      TEST(tells_while_a_capture_is_under_way), TEST(reports_a_capture_that_breaks_off),
-      TEST(survives_any_bytes), TEST(memory_does_not_grow_with_the_capture))
+      TEST(looks_into_tunnels), TEST(sums_up_several_captures), TEST(shows_progress_on_a_terminal),
+      TEST(refuses_what_is_no_capture), TEST(tells_while_a_capture_is_under_way),
+      TEST(reports_a_capture_that_breaks_off), TEST(survives_any_bytes),
+      TEST(memory_does_not_grow_with_the_capture))

@@ -243,6 +243,15 @@ static bool accepted(enum roce_link link, const uint8_t *frame, size_t len)
     return !roce_pkt_dropped(&pkt) && roce_pkt_icrc_check(&pkt, NULL) == ROCE_ICRC_GOOD;
 }
 
+/* Whether the bit makes one type of a VLAN tag another, 0x8100 and 0x9100. */
+static bool tag_type(const struct roce_pkt *pkt, size_t bit)
+{
+    size_t off = bit / 8;
+
+    return off >= 12 && off < 12 + 4u * pkt->vlan_cnt && (off - 12) % 4 == 0 && bit % 8 == 3 &&
+           (pkt->frame[off] | 0x10) == 0x91 && pkt->frame[off + 1] == 0;
+}
+
 /* Bits outside of what the ICRC covers that lead nowhere else when they flip: addresses and tags of
  * the link layer before it, the VCRC after it. */
 static bool outside(const struct roce_pkt *pkt, size_t bit)
@@ -251,7 +260,7 @@ static bool outside(const struct roce_pkt *pkt, size_t bit)
         return true;
     if (bit / 8 >= pkt->net_off)
         return false;
-    if (bit / 8 < 12)
+    if (bit / 8 < 12 || tag_type(pkt, bit))
         return true;
     return roce_pkt_has(pkt, ROCE_HDR_VLAN) && (bit / 8 - 14) % 4 < 2 && bit / 8 >= 14;
 }

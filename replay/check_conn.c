@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "check_conn.h"
 
+#include <inttypes.h>
 #include "wire/codes.h"
 
 static struct check_latency latency_of(const struct roce_hist *hist)
@@ -39,9 +40,16 @@ bool check_conn_failed(const struct roce_conn_summary *sum)
 {
     switch (sum->end) {
     case ROCE_END_OPEN:
-    case ROCE_END_DISCONNECTED: return false;
+    case ROCE_END_DISCONNECTED:
+    case ROCE_END_UNANSWERED:
+    case ROCE_END_RNR_WAITING: return false;
     default: return true;
     }
+}
+
+bool check_conn_stuck(const struct roce_conn_summary *sum)
+{
+    return sum->end == ROCE_END_UNANSWERED || sum->end == ROCE_END_RNR_WAITING;
 }
 
 enum check_verdict check_conn_verdict(const struct roce_conn_summary *sum)
@@ -70,6 +78,7 @@ int check_conn_order(const void *a, const void *b)
     const uint64_t keys[][2] = {
         {x->errors_unknown != 0, y->errors_unknown != 0},
         {check_conn_failed(x), check_conn_failed(y)},
+        {check_conn_stuck(x), check_conn_stuck(y)},
         {x->findings[ROCE_SEV_ERROR] != 0, y->findings[ROCE_SEV_ERROR] != 0},
         {x->findings[ROCE_SEV_WARN] != 0, y->findings[ROCE_SEV_WARN] != 0},
         {packets_of(x), packets_of(y)},
@@ -133,6 +142,29 @@ void check_conn_reason(struct text *t, const struct roce_conn_summary *sum)
     switch (sum->end) {
     case ROCE_END_OPEN:
     case ROCE_END_DISCONNECTED: return;
+    case ROCE_END_UNANSWERED:
+        text_add(t, "no answer of ");
+        add_end(t, its);
+        text_add(t,
+                 " to the request with PSN %u was captured, which was sent %u times, last in "
+                 "frame %u",
+                 sum->end_psn, sum->end_tries, sum->end_frame);
+        text_add(t, "; if the capture has both directions there was none, the QP of ");
+        text_add_addr(t, mine->addr);
+        text_add(t, " stops after its retries and its program gets IBV_WC_RETRY_EXC_ERR (12)");
+        return;
+    case ROCE_END_RNR_WAITING:
+        add_end(t, its);
+        text_add(t, " had no receive for ");
+        add_request(t, sum);
+        text_add(t, ": RNR NAK, the last one in frame %u", sum->end_frame);
+        if (sum->end_tries)
+            text_add(t, ", after %u%s transmissions", sum->end_tries,
+                     sum->end_tries == UINT8_MAX ? " or more" : "");
+        text_add(t, "; the QP of ");
+        text_add_addr(t, mine->addr);
+        text_add(t, " goes on trying, for its rnr_retry is 7, without end: its program waits");
+        return;
     case ROCE_END_REJECTED:
         name = roce_vals_name(ROCE_VALS_CM_REJ_REASON, sum->cm.rej_reason, buf, sizeof(buf));
         text_add(t, "the connection was refused: REJ with reason %u%s%s%s in frame %u",
@@ -171,29 +203,80 @@ void check_conn_reason(struct text *t, const struct roce_conn_summary *sum)
         text_add(t, " and its program gets %s", status);
 }
 
-const char *check_conn_hint(const struct roce_conn_summary *sum)
+/* What makes a responder refuse a request as invalid, by what was asked of it. */
+static void hint_invalid(struct text *t, const struct roce_conn_summary *sum,
+                         const struct story_event *request)
+{
+    const struct roce_opcode *op = request ? roce_opcode(request->opcode) : NULL;
+    enum roce_kind kind = op ? op->kind : ROCE_KIND_RESERVED;
+    bool alone = request && request->first_psn == sum->end_psn;
+
+    switch (kind) {
+    case ROCE_KIND_SEND: text_add(t, "look at the size of the posted receives"); break;
+    case ROCE_KIND_WRITE:
+        text_add(t, "look whether the QP allows remote writes (qp_access_flags)");
+        break;
+    case ROCE_KIND_READ:
+        text_add(t, "look whether the QP allows remote reads (qp_access_flags), and more READs and "
+                    "atomics at a time than it serves (max_dest_rd_atomic)");
+        return;
+    case ROCE_KIND_CMP_SWAP:
+    case ROCE_KIND_FETCH_ADD:
+    case ROCE_KIND_ATOMIC_WRITE:
+        if (alone && request->va % 8 != 0)
+            text_add(t, "the address 0x%" PRIx64 " is not a multiple of 8, as that of an atomic is",
+                     request->va);
+        else
+            text_add(t, "look at the address (a multiple of 8), whether the QP allows atomics "
+                        "(qp_access_flags), and more of them at a time than it serves "
+                        "(max_dest_rd_atomic)");
+        return;
+    default:
+        text_add(t, "look for a message longer than the posted receive, an operation the QP does "
+                    "not allow, more READs than it serves, or an unaligned atomic");
+        return;
+    }
+    if (sum->mtu)
+        text_add(t, ", and at the path MTU of both QPs (packets of %u bytes came here)", sum->mtu);
+    else
+        text_add(t, ", and at the path MTU of both QPs");
+}
+
+void check_conn_hint(struct text *t, const struct roce_conn_summary *sum,
+                     const struct story_event *request)
 {
     switch (sum->end) {
     case ROCE_END_NAK:
         switch (roce_syndrome_code(sum->end_syndrome)) {
-        case ROCE_NAK_INVALID_REQ:
-            return "look for a message longer than the posted receive, an operation the QP does "
-                   "not allow, more READs than it serves, or an unaligned atomic";
+        case ROCE_NAK_INVALID_REQ: hint_invalid(t, sum, request); break;
         case ROCE_NAK_REMOTE_ACCESS:
-            return "look at R_Key, address range and access rights of the memory region, and "
-                   "whether it was deregistered or invalidated";
+            text_add(t, "look at R_Key, address range and access rights of the memory region, and "
+                        "whether it was deregistered or invalidated");
+            break;
         case ROCE_NAK_REMOTE_OP:
-            return "the responder failed by itself: look at its completions and events (some "
-                   "devices answer so when the posted receive is too short)";
-        default: return NULL;
+            text_add(t, "the responder failed by itself: look at its completions and events (some "
+                        "devices answer so when the posted receive is too short)");
+            break;
+        default: break;
         }
+        break;
     case ROCE_END_RNR_EXHAUSTED:
-        return "the receiver posts receives too late or too few; compare rnr_retry and "
-               "min_rnr_timer with the time it needs";
+        text_add(t, "the receiver posts receives too late or too few; compare rnr_retry and "
+                    "min_rnr_timer with the time it needs");
+        break;
     case ROCE_END_RETRY_EXHAUSTED:
-        return "the peer's QP is gone, in error or not yet ready to receive, or the path drops "
-               "packets in one direction; compare with a capture at the other end";
-    default: return NULL;
+        text_add(t, "the peer's QP is gone, in error or not yet ready to receive, or the path "
+                    "drops packets in one direction; compare with a capture at the other end");
+        break;
+    case ROCE_END_UNANSWERED:
+        text_add(t, "look at the peer's QP number, GID and state (not yet ready to receive, in "
+                    "error, gone), at its rq_psn against this PSN, and for a path that drops UDP "
+                    "port 4791; compare with a capture at the other end");
+        break;
+    case ROCE_END_RNR_WAITING:
+        text_add(t, "the receiver posted no receive, or not to this QP or its SRQ");
+        break;
+    default: break;
     }
 }
 

@@ -6,6 +6,7 @@
 #ifndef REPLAY_CHECK_CONN_H
 #define REPLAY_CHECK_CONN_H
 
+#include "check_story.h"
 #include "flow/flow.h"
 #include "text.h"
 
@@ -37,6 +38,9 @@ const char *check_verdict_name(enum check_verdict verdict); /* "holds" and the l
 /* Something stopped a QP or kept it from coming up. */
 bool check_conn_failed(const struct roce_conn_summary *sum);
 
+/* A request got no further up to the end of the capture, and yet no QP is known to have stopped. */
+bool check_conn_stuck(const struct roce_conn_summary *sum);
+
 /* Orders by what a reader wants to see first: violations, failures, warnings, then the busiest.
  * For qsort(). */
 int check_conn_order(const void *a, const void *b);
@@ -44,11 +48,13 @@ int check_conn_order(const void *a, const void *b);
 /* "RC 192.0.2.1 QP 0x000011 ↔ 192.0.2.2 QP 0x000012". */
 void check_conn_title(struct text *t, const struct roce_conn_summary *sum);
 
-/* Of a failed connection: who stopped, at what, and what its program sees. */
+/* Of a failed or stuck connection: who stopped, at what, and what its program sees. */
 void check_conn_reason(struct text *t, const struct roce_conn_summary *sum);
 
-/* What usually is behind it; NULL for nothing to say. */
-const char *check_conn_hint(const struct roce_conn_summary *sum);
+/* What usually is behind it; nothing where there is nothing to say. `request` is the event with the
+ * request that was the last, or NULL. */
+void check_conn_hint(struct text *t, const struct roce_conn_summary *sum,
+                     const struct story_event *request);
 
 /* "RoCEv2 over IPv4", ... */
 const char *check_encap_name(enum roce_encap encap);

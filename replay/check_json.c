@@ -345,13 +345,15 @@ static json_t *end_json(const struct roce_conn_summary *sum)
                                       [ROCE_END_REJECTED] = "rejected",
                                       [ROCE_END_NAK] = "nak",
                                       [ROCE_END_RNR_EXHAUSTED] = "rnr_exhausted",
-                                      [ROCE_END_RETRY_EXHAUSTED] = "retry_exhausted"};
+                                      [ROCE_END_RETRY_EXHAUSTED] = "retry_exhausted",
+                                      [ROCE_END_UNANSWERED] = "unanswered",
+                                      [ROCE_END_RNR_WAITING] = "rnr_waiting"};
     json_t *o = json_object();
     char buf[512];
     struct text t = text_of(buf, sizeof(buf));
 
     json_object_set_new(o, "kind", json_string(ids[sum->end]));
-    if (!check_conn_failed(sum))
+    if (!check_conn_failed(sum) && !check_conn_stuck(sum))
         return o;
     check_conn_reason(&t, sum);
     json_object_set_new(o, "side", json_string(side_names[sum->end_side & 1]));
@@ -442,6 +444,7 @@ int check_json_summary(FILE *out, const struct check_report *r, int status)
     put_number(o, "last_time_ns", r->last_time);
     put_number(o, "connections", r->ended);
     put_number(o, "connections_failed", r->failed);
+    put_number(o, "connections_stuck", r->stuck);
     put_number(o, "connections_violated", r->violated);
     put_number(o, "rejections", r->rejection_cnt);
     put_number(o, "evicted", sum->evicted);

@@ -29,6 +29,7 @@ void check_report_add(struct check_report *report, const struct roce_conn_summar
 {
     report->ended++;
     report->failed += check_conn_failed(sum);
+    report->stuck += check_conn_stuck(sum);
     report->violated += sum->errors_unknown != 0;
     if (report->conn_max == 0)
         return;

@@ -117,6 +117,20 @@ unsigned story_of(const struct story *story, uint32_t stream, struct story_event
     return cnt;
 }
 
+const struct story_event *story_request(const struct story_event *events, unsigned cnt,
+                                        unsigned side, uint32_t psn)
+{
+    for (unsigned i = cnt; i > 0; i--) {
+        const struct story_event *e = &events[i - 1];
+
+        if (e->side == side && roce_opcode_is_request(roce_opcode(e->opcode)) &&
+            ((psn - e->first_psn) & ROCE_PSN_MASK) <=
+                ((e->last_psn - e->first_psn) & ROCE_PSN_MASK))
+            return e;
+    }
+    return NULL;
+}
+
 /* ---- words -------------------------------------------------------------------------------------
  */
 

@@ -36,6 +36,10 @@ void story_add(struct story *story, const struct roce_flow_in *in,
 /* The events of connection `stream`, oldest first, into `out`; how many. */
 unsigned story_of(const struct story *story, uint32_t stream, struct story_event out[STORY_EVENTS]);
 
+/* The latest of `cnt` events with requests of that side in which the PSN is, or NULL. */
+const struct story_event *story_request(const struct story_event *events, unsigned cnt,
+                                        unsigned side, uint32_t psn);
+
 /* One event in words, without frame numbers and times. */
 void story_text(struct text *t, const struct story_event *event);
 

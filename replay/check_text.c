@@ -101,7 +101,6 @@ static void print_story(FILE *out, const struct check_report *r,
 {
     struct story_event events[STORY_EVENTS];
     unsigned cnt = r->story ? story_of(r->story, sum->stream, events) : 0;
-    const char *hint = check_conn_hint(sum);
     char buf[LINE_LEN];
     struct text t = text_of(buf, sizeof(buf));
 
@@ -128,8 +127,10 @@ static void print_story(FILE *out, const struct check_report *r,
         fprintf(out, "     frame %-6u %12.6f s  %s\n", e->first_frame,
                 e->time > r->first_time ? (double)(e->time - r->first_time) / 1e9 : 0.0, buf);
     }
-    if (hint)
-        fprintf(out, "     %s\n", hint);
+    t = text_of(buf, sizeof(buf));
+    check_conn_hint(&t, sum, story_request(events, cnt, sum->end_side & 1u, sum->end_psn));
+    if (t.len)
+        fprintf(out, "     %s\n", buf);
 }
 
 static void print_rejections(FILE *out, const struct check_report *r, bool verbose)
@@ -155,23 +156,35 @@ static void print_rejections(FILE *out, const struct check_report *r, bool verbo
         fprintf(out, "  ... and %" PRIu64 " more rejections\n", r->rejection_cnt - shown);
 }
 
-static void print_failures(FILE *out, const struct check_report *r, bool verbose)
+/* The stories of the connections of one kind, of which there are `cnt`. */
+static void print_stories(FILE *out, const struct check_report *r, bool verbose,
+                          bool (*kind)(const struct roce_conn_summary *), uint64_t cnt,
+                          const char *what)
 {
     uint64_t shown = 0;
 
-    if (r->failed == 0 && r->rejection_cnt == 0)
-        return;
-    fprintf(out, "why it failed:\n");
-    print_rejections(out, r, verbose);
     for (uint32_t i = 0; i < r->conn_cnt && (verbose || shown < STORIES_MAX); i++)
-        if (check_conn_failed(&r->conn[i].sum)) {
+        if (kind(&r->conn[i].sum)) {
             if (r->conn[i].sum.end != ROCE_END_REJECTED) /* that was told */
                 print_story(out, r, &r->conn[i].sum);
             shown++;
         }
-    if (shown < r->failed)
-        fprintf(out, "  ... and %" PRIu64 " more connections that failed%s\n", r->failed - shown,
+    if (shown < cnt)
+        fprintf(out, "  ... and %" PRIu64 " more connections that %s%s\n", cnt - shown, what,
                 verbose ? "" : " (-v)");
+}
+
+static void print_failures(FILE *out, const struct check_report *r, bool verbose)
+{
+    if (r->failed > 0 || r->rejection_cnt > 0) {
+        fprintf(out, "why it failed:\n");
+        print_rejections(out, r, verbose);
+        print_stories(out, r, verbose, check_conn_failed, r->failed, "failed");
+    }
+    if (r->stuck > 0) {
+        fprintf(out, "what got stuck:\n");
+        print_stories(out, r, verbose, check_conn_stuck, r->stuck, "got stuck");
+    }
 }
 
 /* ---- connections -------------------------------------------------------------------------------
@@ -453,5 +466,7 @@ void check_text(FILE *out, const struct check_report *r, bool verbose)
             r->broke_off ? " as far as the capture could be read" : "", buf);
     if (r->failed)
         fprintf(out, "; %" PRIu64 " connection%s failed", r->failed, r->failed == 1 ? "" : "s");
+    if (r->stuck)
+        fprintf(out, "; %" PRIu64 " connection%s got stuck", r->stuck, r->stuck == 1 ? "" : "s");
     fprintf(out, ")\n");
 }

@@ -43,6 +43,8 @@ const char *roce_end_name(enum roce_end end)
     case ROCE_END_NAK: return "stopped by a NAK";
     case ROCE_END_RNR_EXHAUSTED: return "gave up after RNR NAKs";
     case ROCE_END_RETRY_EXHAUSTED: return "gave up: nothing answered";
+    case ROCE_END_UNANSWERED: return "no answer was captured";
+    case ROCE_END_RNR_WAITING: return "waits for a receive";
     }
     return "";
 }
@@ -234,11 +236,29 @@ static void gave_up(struct roce_ctx *ctx, struct roce_side *side, enum roce_end 
     sum->end_frame = frame;
     sum->end_request_frame = e ? e->last_frame : 0;
     sum->end_tries = e ? e->tries : 0;
+    if (end == ROCE_END_UNANSWERED || end == ROCE_END_RNR_WAITING)
+        return;
     if (end == ROCE_END_RNR_EXHAUSTED)
         SAY(ctx, RNR_EXHAUSTED, "bth.psn", .actual = psn, .value = ROCE_VALUE_NONE, .other = frame);
     else
         SAY(ctx, RETRY_EXHAUSTED, "bth.psn", .actual = psn, .value = ROCE_VALUE_NONE,
             .other = frame);
+}
+
+/* RNR retry counts of 0 to 6 are limits, 7 is none (R157): who repeats a request seven times
+ * repeats it for ever. */
+#define RNR_RETRY_NONE 7
+
+/* Of a side whose peer was never seen to answer: it repeated a request, and nothing new came after
+ * that. A later request would show that the answers were there, and not captured. */
+static void end_unanswered(struct roce_ctx *ctx, struct roce_side *side)
+{
+    struct roce_req *req = &side->req;
+    const struct roce_sent *e = roce_window_get(&req->win, req->retry_psn);
+    const struct roce_sent *newest = roce_window_tail(&req->win);
+
+    if (req->timeouts >= 2 && e && newest->frame < e->last_frame)
+        gave_up(ctx, side, ROCE_END_UNANSWERED, req->retry_psn, e->last_frame);
 }
 
 static void end_side(struct roce_ctx *ctx, struct roce_side *side)
@@ -254,12 +274,19 @@ static void end_side(struct roce_ctx *ctx, struct roce_side *side)
     if (sum->ce_marked && roce_rare_of(peer)->cnps == 0 && !ctx->conn->ud)
         SAY(ctx, CE_NO_CNP, "CE-marked packets", .actual = sum->ce_marked,
             .value = ROCE_VALUE_NONE);
-    if (!req->started || !ctx->conn->paired || ctx->conn->ud || ctx->conn->sum.svc == ROCE_SVC_UC ||
-        !req->una_known || roce_diff(req->nxt, req->una) <= 0)
+    if (!req->started || ctx->conn->ud || ctx->conn->sum.svc == ROCE_SVC_UC)
+        return;
+    if (!ctx->conn->paired || !req->una_known) {
+        end_unanswered(ctx, side);
+        return;
+    }
+    if (roce_diff(req->nxt, req->una) <= 0)
         return;
     e = req->win.acked < req->win.cnt ? roce_window_at(&req->win, req->win.acked) : NULL;
     if (rsp->rnr && req->rnrs >= 1)
-        gave_up(ctx, side, ROCE_END_RNR_EXHAUSTED, rsp->rnr_psn, rsp->rnr_frame);
+        gave_up(ctx, side,
+                req->rnrs < RNR_RETRY_NONE ? ROCE_END_RNR_EXHAUSTED : ROCE_END_RNR_WAITING,
+                rsp->rnr_psn, rsp->rnr_frame);
     else if (req->timeouts >= 2)
         gave_up(ctx, side, ROCE_END_RETRY_EXHAUSTED, req->retry_psn, e ? e->last_frame : 0);
     if (ctx->conn->sum.end == ROCE_END_OPEN) {

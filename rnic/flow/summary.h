@@ -53,6 +53,9 @@ enum roce_end {
     ROCE_END_NAK,             /* NAK that stops the requester: 0x61, 0x62, 0x63 */
     ROCE_END_RNR_EXHAUSTED,   /* RNR NAKs, then silence of the requester */
     ROCE_END_RETRY_EXHAUSTED, /* repeated without an answer, then silence */
+    ROCE_END_UNANSWERED,  /* the same, and no answer was ever captured: none came, or the capture
+                             has one direction only */
+    ROCE_END_RNR_WAITING, /* RNR NAKs to the last, more than a limit allows: it goes on trying */
 };
 
 const char *roce_end_name(enum roce_end end);

@@ -153,6 +153,57 @@ static void why_a_qp_failed(void)
     EXPECT_EQ(v.conn[0].end_request_frame, 3);
 }
 
+/* The same request again and again, and nothing from the other side: in a capture of both
+ * directions there was nothing. A request that follows shows that there was. */
+static void what_was_never_answered(void)
+{
+    for (unsigned times = 2; times <= 4; times++)
+        for (unsigned more = 0; more < 2; more++) {
+            struct flowgen g;
+            struct roce_pkt p;
+
+            flowgen_init(&g);
+            p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+            for (unsigned i = 0; i < times; i++) {
+                flowgen_put(&g, 0, &p);
+                flowgen_wait(&g, 20000000);
+            }
+            if (more)
+                flowgen_send(&g, 0, 64);
+            run(&g);
+            EXPECT_EQ(v.conn[0].end, times > 2 && !more ? ROCE_END_UNANSWERED : ROCE_END_OPEN);
+            EXPECT_EQ(v.totals.rules[ROCE_RULE_RETRY_EXHAUSTED], 0);
+            if (v.conn[0].end == ROCE_END_OPEN)
+                continue;
+            EXPECT_EQ(v.conn[0].end_side, 0);
+            EXPECT_EQ(v.conn[0].end_tries, times);
+            EXPECT_EQ(v.conn[0].end_psn, p.bth.psn);
+            EXPECT_EQ(v.conn[0].end_frame, times);
+        }
+}
+
+/* An RNR retry count is 6 at most, or none: the seventh repetition shows that it will go on. */
+static void who_waits_for_a_receive(void)
+{
+    for (unsigned repeats = 1; repeats <= 9; repeats++) {
+        struct flowgen g;
+        struct roce_pkt p;
+
+        flowgen_init(&g);
+        flowgen_send(&g, 0, 64);
+        flowgen_ack_all(&g, 1);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        for (unsigned i = 0; i <= repeats; i++) {
+            flowgen_put(&g, 0, &p);
+            flowgen_ack(&g, 1, p.bth.psn, ROCE_SYNDROME_RNR | 1);
+            flowgen_wait(&g, 1000000);
+        }
+        run(&g);
+        EXPECT_EQ(v.conn[0].end, repeats < 7 ? ROCE_END_RNR_EXHAUSTED : ROCE_END_RNR_WAITING);
+        EXPECT_EQ(v.totals.rules[ROCE_RULE_RNR_EXHAUSTED], repeats < 7);
+    }
+}
+
 static void congestion_is_linked(void)
 {
     struct flowgen g;
@@ -193,4 +244,5 @@ static void a_stream_is_renumbered_once(void)
 
 SUITE("flow.result", TEST(a_write_of_three_packets), TEST(a_read), TEST(a_go_back),
       TEST(late_packets_are_numbered_in_their_place), TEST(why_a_qp_failed),
-      TEST(congestion_is_linked), TEST(a_stream_is_renumbered_once))
+      TEST(what_was_never_answered), TEST(who_waits_for_a_receive), TEST(congestion_is_linked),
+      TEST(a_stream_is_renumbered_once))

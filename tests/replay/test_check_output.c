@@ -21,6 +21,7 @@ static void text_answers_why_it_failed_first(void)
         {"rc-retry-exhausted.pcap", {"did not answer", "IBV_WC_RETRY_EXC_ERR (12)", "timeout"}},
         {"rc-rnr-exhausted.pcap", {"had no receive", "IBV_WC_RNR_RETRY_EXC_ERR (13)", "RNR NAK"}},
         {"rc-bad-rkey-write.pcap", {"refused", "IBV_WC_REM_ACCESS_ERR (10)", "R_Key", "rkey 0x"}},
+        {"rc-unaligned-atomic.pcap", {"refused", "not a multiple of 8"}},
     };
 
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -171,11 +172,63 @@ static void stream(struct flowgen *g, unsigned us, unsigned step)
     }
 }
 
+static void keep(const struct flowgen *g, const char *name)
+{
+    struct capture c = {0};
+
+    for (size_t i = 0; i < g->frame_cnt; i++)
+        capture_add(&c, g->bytes + g->frame[i].off, g->frame[i].len, g->frame[i].time);
+    checkrun_write_pcap(name, 1, &c);
+    capture_free(&c);
+}
+
+/* `cnt` transmissions of a SEND, each with an answer of this syndrome or, for 0, without. */
+static struct checkrun stuck(unsigned cnt, uint8_t syndrome)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    flowgen_init(&g);
+    p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+    for (unsigned i = 0; i < cnt; i++) {
+        flowgen_put(&g, 0, &p);
+        if (syndrome)
+            flowgen_ack(&g, 1, p.bth.psn, syndrome);
+        flowgen_wait(&g, 20000000);
+    }
+    keep(&g, "stuck.pcap");
+    return checkrun("check $T/stuck.pcap");
+}
+
+/* What may be no failure is told, too, and not as one. */
+static void text_tells_what_got_stuck(void)
+{
+    struct checkrun r = stuck(4, 0), json = checkrun("check --json - $T/stuck.pcap");
+
+    EXPECT_EQ(r.status, 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "what got stuck:\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "was captured, which was sent 4 times"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "if the capture has both directions"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "rq_psn"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "; 1 connection got stuck)"));
+    CU_ASSERT_PTR_NULL(strstr(r.out, "failed"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(json.out, "\"kind\":\"unanswered\""));
+    checkrun_free(&r);
+    checkrun_free(&json);
+    r = stuck(10, ROCE_SYNDROME_RNR | 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "goes on trying"));
+    CU_ASSERT_PTR_NULL(strstr(r.out, "IBV_WC_"));
+    checkrun_free(&r);
+    r = stuck(3, ROCE_SYNDROME_RNR | 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "why it failed:\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "IBV_WC_RNR_RETRY_EXC_ERR"));
+    checkrun_free(&r);
+}
+
 static void rates_around_cnps_are_told(void)
 {
     struct flowgen g;
     struct roce_pkt ack, cnp;
-    struct capture c = {0};
     struct checkrun r;
     const json_t *span, *a;
     json_t *lines;
@@ -194,10 +247,7 @@ static void rates_around_cnps_are_told(void)
     flowgen_put(&g, 1, &cnp);
     stream(&g, 2000, 4);
     stream(&g, 2000, 1);
-    for (size_t i = 0; i < g.frame_cnt; i++)
-        capture_add(&c, g.bytes + g.frame[i].off, g.frame[i].len, g.frame[i].time);
-    checkrun_write_pcap("cnp.pcap", 1, &c);
-    capture_free(&c);
+    keep(&g, "cnp.pcap");
     flowgen_free(&g);
 
     r = checkrun("check $T/cnp.pcap");
@@ -523,6 +573,6 @@ static void annotated_pcapng_keeps_what_it_had(void)
 SUITE("replay.check_output", TEST(text_answers_why_it_failed_first),
       TEST(text_is_a_screenful_unless_verbose), TEST(json_lines_add_up),
       TEST(json_says_how_a_connection_ended), TEST(json_marks_what_is_known),
-      TEST(rates_around_cnps_are_told), TEST(junit_is_well_formed),
+      TEST(text_tells_what_got_stuck), TEST(rates_around_cnps_are_told), TEST(junit_is_well_formed),
       TEST(annotated_copy_has_the_same_frames), TEST(annotated_copy_has_the_findings),
       TEST(annotated_pcapng_keeps_what_it_had))

@@ -228,8 +228,8 @@ struct roce_side *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *c
     conn->sum.vid = ctx->pkt->vlan_cnt ? ctx->pkt->vlan[0].vid : 0;
     conn->sum.overlay = ctx->pkt->overlay;
     conn->sum.epochs = 1;
-    conn->sum.first_frame = ctx->frame;
-    conn->sum.first_time = ctx->time;
+    conn->sum.first_frame = conn->sum.last_frame = ctx->frame;
+    conn->sum.first_time = conn->sum.last_time = ctx->time;
     for (int i = 0; i < 2; i++) {
         conn->side[i].conn = conn;
         conn->side[i].rsp.credit_code = ROCE_CREDIT_NONE;

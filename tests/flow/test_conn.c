@@ -141,6 +141,20 @@ static void cm_names_both_sides(void)
     CU_ASSERT(v.conn[1].complete);
 }
 
+/* Nothing was sent: it stands where the connection manager named it. */
+static void a_connection_without_packets(void)
+{
+    struct flowgen g;
+
+    flowgen_init(&g);
+    flowgen_connect(&g);
+    run(&g);
+    EXPECT_EQ(v.conn_cnt, 2);
+    CU_ASSERT(v.conn[1].first_frame > 0);
+    EXPECT_EQ(v.conn[1].last_frame, v.conn[1].first_frame);
+    EXPECT_EQ(v.conn[1].last_time, v.conn[1].first_time);
+}
+
 static void a_rejected_connection_is_told(void)
 {
     struct flowgen g;
@@ -448,7 +462,8 @@ static void uc_that_is_alone(void)
 SUITE("flow.conn", TEST(the_first_answer_is_a_nak), TEST(a_go_back_with_a_hole),
       TEST(directions_are_paired_without_cm), TEST(many_connections_with_random_psns),
       TEST(equal_psns_are_told_apart_by_source_port), TEST(equal_psns_without_a_sign_stay_apart),
-      TEST(cm_names_both_sides), TEST(a_rejected_connection_is_told), TEST(the_same_qpns_again),
+      TEST(cm_names_both_sides), TEST(a_connection_without_packets),
+      TEST(a_rejected_connection_is_told), TEST(the_same_qpns_again),
       TEST(datagrams_join_by_both_qpns), TEST(vlans_and_encapsulations_are_apart),
       TEST(both_ends_behind_one_address), TEST(a_short_talk_is_one_connection),
       TEST(naks_without_their_requests), TEST(what_passed_before_a_pair_was_found),

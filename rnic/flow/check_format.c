@@ -286,7 +286,7 @@ void roce_check_mtu_learn(struct roce_ctx *ctx)
         SAY(ctx, PMTU_VALUE, "payload length", conn->sum.mtu ? conn->sum.mtu : 1024, len);
         return;
     }
-    if (conn->sum.mtu && conn->sum.mtu != len && conn->sum.cm.seen)
+    if (conn->sum.mtu && conn->sum.mtu != len && roce_conn_told(conn))
         SAY_ONCE(ctx, CM_MTU, "payload length", conn->sum.mtu, len, conn->sum.cm.req_frame);
     conn->sum.mtu = len;
     conn->sum.mtu_sure = conn->mtu_seen = true;

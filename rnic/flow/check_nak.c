@@ -74,7 +74,7 @@ void roce_check_positive(struct roce_ctx *ctx, struct roce_req *req)
     int32_t before = roce_diff(psn, req->base);
     /* All that is known of the requester was sent after the NAK: perhaps another use of the QPs. */
     bool later = oldest && oldest->psn == req->base && oldest->frame > rsp->fatal_frame &&
-                 !ctx->conn->sum.cm.seen;
+                 !roce_conn_told(ctx->conn);
 
     if (rsp->fatal && roce_diff(psn, rsp->fatal_psn) >= 0 &&
         roce_since(rsp->fatal_time, ctx->time) < SAME_LIFE_NS)

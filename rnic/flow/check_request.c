@@ -23,7 +23,7 @@ static void check_reads(struct roce_ctx *ctx)
     if (!req->una_known || ctx->conn->join_frame)
         return;
     limit = active ? sum->cm.rep_responder_resources : sum->cm.responder_resources;
-    if (!(sum->cm.seen & 1u << ROCE_CM_REP))
+    if (!(roce_conn_told(ctx->conn) & 1u << ROCE_CM_REP))
         limit = RD_ATOMIC_MAX;
     if (req->reads_in_flight > limit)
         SAY(ctx, RD_ATOMIC, "READs and atomics outstanding", limit, req->reads_in_flight,
@@ -120,7 +120,7 @@ static void check_timeout(struct roce_ctx *ctx, const struct roce_sent *e, uint6
     uint64_t t = roce_timeout_of(ctx->conn);
     uint64_t since = e ? roce_since(e->time, ctx->time) : idle;
     const struct roce_req *req = &ctx->side->req;
-    bool agreed = (ctx->conn->sum.cm.seen & 1u << ROCE_CM_REQ) != 0;
+    bool agreed = (roce_conn_told(ctx->conn) & 1u << ROCE_CM_REQ) != 0;
     uint8_t limit = agreed ? ctx->conn->sum.cm.retry_count : RETRY_MAX;
 
     if (t == ROCE_NEVER_NS)
@@ -156,7 +156,7 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent *e)
             .weak = !rsp->rnr_sure || e->tries > 1 || !ctx->side->saw_id ||
                     roce_since(e->time, ctx->time) >= quick || sum->out_of_order ||
                     sum->missing_psns);
-    if ((ctx->conn->sum.cm.seen & 1u << ROCE_CM_REQ) && limit != 7 && req->rnrs > limit)
+    if ((roce_conn_told(ctx->conn) & 1u << ROCE_CM_REQ) && limit != 7 && req->rnrs > limit)
         SAY(ctx, RNR_COUNT, "repetitions", limit, req->rnrs, ctx->conn->sum.cm.req_frame,
             .rel = ROCE_REL_AT_MOST);
 }

@@ -121,6 +121,7 @@ static void facts(struct roce_conn *conn, const struct roce_cm_slot *s,
     sum->cm.rep_srq = rep->srq;
     sum->cm.req_frame = s->req_frame;
     sum->cm.rep_frame = s->rep_frame;
+    sum->cm.dreq_frame = s->dreq_frame;
     sum->svc = (enum roce_svc)s->svc;
     if (roce_mtu_bytes(s->req.mtu)) {
         sum->mtu = roce_mtu_bytes(s->req.mtu);

@@ -387,7 +387,7 @@ void roce_req_reset(struct roce_req *req)
 
 void roce_conn_forget_mtu(struct roce_conn *conn)
 {
-    if (conn->sum.cm.seen)
+    if (roce_conn_told(conn))
         return;
     conn->mtu_seen = conn->sum.mtu_sure = false;
 }

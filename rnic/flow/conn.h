@@ -313,6 +313,13 @@ void roce_req_reset(struct roce_req *req);
 /* Its path MTU has to be seen again, unless CM told it. */
 void roce_conn_forget_mtu(struct roce_conn *conn);
 
+/* Which CM messages tell of the present use of the QPs, a bit for each: none after a DREQ, for then
+ * it may be another use. */
+static inline uint16_t roce_conn_told(const struct roce_conn *conn)
+{
+    return conn->sum.cm.dreq_frame ? 0 : conn->sum.cm.seen;
+}
+
 /* Memory for something a connection may do without; makes room if it must. */
 void *roce_flow_get(struct roce_flow *flow, size_t size, const struct roce_conn *keep);
 

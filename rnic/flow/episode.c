@@ -10,7 +10,7 @@
 
 uint64_t roce_timeout_of(const struct roce_conn *conn)
 {
-    if (!(conn->sum.cm.seen & 1u << ROCE_CM_REQ) || conn->sum.cm.ack_timeout_code == 0)
+    if (!(roce_conn_told(conn) & 1u << ROCE_CM_REQ) || conn->sum.cm.ack_timeout_code == 0)
         return ROCE_NEVER_NS;
     return roce_ack_timeout_ns(conn->sum.cm.ack_timeout_code);
 }

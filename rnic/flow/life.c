@@ -10,7 +10,7 @@ bool roce_life_stopped(const struct roce_ctx *ctx)
 
 bool roce_life_untold(const struct roce_ctx *ctx)
 {
-    return !ctx->conn->sum.cm.seen && ctx->conn->sum.svc != ROCE_SVC_UC;
+    return !roce_conn_told(ctx->conn) && ctx->conn->sum.svc != ROCE_SVC_UC;
 }
 
 /* The capture lacks packets: a first PSN may be one of them. */

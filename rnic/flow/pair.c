@@ -360,7 +360,7 @@ bool roce_pair_moved(struct roce_ctx *ctx)
     unsigned scan = 0;
     bool rested, other;
 
-    if (!conn->paired || conn->self || conn->sum.cm.seen || last == 0)
+    if (!conn->paired || conn->self || roce_conn_told(conn) || last == 0)
         return false;
     rested = roce_since(last, ctx->time) >= ROCE_IDLE_REUSE_NS;
     other = !roce_is_guess(conn) && sport && sport != side->sport;

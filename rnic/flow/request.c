@@ -442,7 +442,7 @@ static void unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
         append_late(ctx, now);
         return;
     }
-    ctx->conn->doubt |= roce_life_rested(ctx) && !ctx->conn->sum.cm.seen;
+    ctx->conn->doubt |= roce_life_rested(ctx) && !roce_conn_told(ctx->conn);
     req->suspect |= old && roce_life_untold(ctx); /* what was sent there is not known */
     if (old && req->una_known && roce_diff(now->psn, req->una) < 0 && next &&
         ctx->conn->sum.svc != ROCE_SVC_UC) {
@@ -500,7 +500,7 @@ static void ahead(struct roce_ctx *ctx, int32_t d, const struct roce_sent *now)
     }
     ctx->conn->doubt |=
         (roce_life_rested(ctx) || (roce_life_stopped(ctx) && roce_life_untold(ctx))) &&
-        !ctx->conn->sum.cm.seen;
+        !roce_conn_told(ctx->conn);
     if (ctx->conn->sum.svc == ROCE_SVC_UC)
         SAY(ctx, UC_PSN_GAP, "bth.psn", req->nxt, now->psn);
     else

@@ -203,6 +203,29 @@ static void the_same_qpns_again(void)
     CU_ASSERT(judge_found(&v, ROCE_RULE_QP_REUSED));
 }
 
+/* ... and nobody tells: what CM agreed on ended with the DREQ. */
+static void the_same_qpns_after_a_dreq(void)
+{
+    struct flowgen g;
+
+    flowgen_init(&g);
+    flowgen_connect(&g); /* path MTU 1024 */
+    flowgen_send(&g, 0, 64);
+    flowgen_disconnect(&g);
+    flowgen_wait(&g, 1000000000);
+    g.conn = flowgen_conn_of(1, 0x5000, 0x9000);
+    g.mtu = 4096;
+    flowgen_send(&g, 0, 2000); /* a packet */
+    flowgen_send(&g, 0, 5000);
+    run(&g);
+    EXPECT_EQ(v.conn_cnt, 2);
+    EXPECT_EQ(v.conn[1].epochs, 2);
+    EXPECT_EQ(v.conn[1].mtu, 4096);
+    CU_ASSERT(judge_found(&v, ROCE_RULE_QP_REUSED));
+    CU_ASSERT(!judge_found(&v, ROCE_RULE_CM_MTU));
+    EXPECT_EQ(judge_errors(&v, "another use after a DREQ"), 0);
+}
+
 static void datagrams_join_by_both_qpns(void)
 {
     struct flowgen g;
@@ -464,7 +487,7 @@ SUITE("flow.conn", TEST(the_first_answer_is_a_nak), TEST(a_go_back_with_a_hole),
       TEST(equal_psns_are_told_apart_by_source_port), TEST(equal_psns_without_a_sign_stay_apart),
       TEST(cm_names_both_sides), TEST(a_connection_without_packets),
       TEST(a_rejected_connection_is_told), TEST(the_same_qpns_again),
-      TEST(datagrams_join_by_both_qpns), TEST(vlans_and_encapsulations_are_apart),
-      TEST(both_ends_behind_one_address), TEST(a_short_talk_is_one_connection),
-      TEST(naks_without_their_requests), TEST(what_passed_before_a_pair_was_found),
-      TEST(uc_that_is_alone), TEST(what_shows_a_pair))
+      TEST(the_same_qpns_after_a_dreq), TEST(datagrams_join_by_both_qpns),
+      TEST(vlans_and_encapsulations_are_apart), TEST(both_ends_behind_one_address),
+      TEST(a_short_talk_is_one_connection), TEST(naks_without_their_requests),
+      TEST(what_passed_before_a_pair_was_found), TEST(uc_that_is_alone), TEST(what_shows_a_pair))

@@ -57,6 +57,20 @@ bool capfile_knows(const uint8_t head[8])
            capfile_u16(big, head + 6) == 4;
 }
 
+/* Whether another file begins here, in place of a record or a block: as cat joins them. What stands
+ * there would be a record of no bytes in the year 2055, or a block of a length that none has. */
+static bool joined(const uint8_t p[BLOCK_MIN], struct fault *fault)
+{
+    uint32_t third = roce_le32_get(p + 8);
+    bool ng = roce_le32_get(p) == MAGIC_NG;
+
+    if (!capfile_knows(p) ||
+        (ng ? third != MAGIC_ORDER && third != __builtin_bswap32(MAGIC_ORDER) : third != 0))
+        return false;
+    fault_set(fault, "another capture begins here: mergecap joins captures, cat does not");
+    return true;
+}
+
 /* Why chunks_peek() gave nothing of the `len` bytes of `what`. */
 static int short_of(struct capfile *cap, const char *what, size_t len, struct fault *fault)
 {
@@ -124,6 +138,8 @@ static int next_pcap(struct capfile *cap, struct capfile_record *out, struct fau
             return 0;
         return short_of(cap, "header", RECORD_LEN, fault);
     }
+    if (joined(p, fault))
+        return -1;
     cap_len = capfile_u32(cap->big, p + 8);
     if (cap_len > CAPFILE_RECORD_MAX)
         return fault_set(fault, "invalid packet capture length %u, bigger than maximum of %u",
@@ -260,6 +276,8 @@ static int peek_block(struct capfile *cap, const uint8_t **block, uint32_t *len,
         if (!cap->big && capfile_u32(false, p + 8) != MAGIC_ORDER)
             return fault_set(fault, "a section header has the byte order mark 0x%08x",
                              roce_le32_get(p + 8));
+    } else if (joined(p, fault)) {
+        return -1;
     }
     *len = capfile_u32(cap->big, p + 4);
     if (*len < BLOCK_MIN || *len % 4 != 0 || *len > CAPFILE_BLOCK_MAX)

@@ -11,6 +11,7 @@
 #include "check_json.h"
 #include "check_junit.h"
 #include "check_rules.h"
+#include "source.h"
 
 enum { EXIT_HOLDS = 0, EXIT_VIOLATION = 1, EXIT_UNUSABLE = 2 };
 
@@ -308,6 +309,21 @@ static void sum_up(const unsigned cnt[EXIT_UNUSABLE + 1], int captures)
     printf("\n");
 }
 
+/* An old output is not given up for a file that is no capture; what is wrong with that is said when
+ * it is read. */
+static bool is_capture(const char *path)
+{
+    struct fault fault;
+    struct source *source;
+    struct stat st;
+
+    if (is_standard(path) || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
+        return true; /* it can be opened once only */
+    source = source_open(path, &fault);
+    source_close(source);
+    return source != NULL;
+}
+
 static int run(int cnt, char **files, struct arguments *args)
 {
     int status = EXIT_HOLDS, rc;
@@ -315,7 +331,8 @@ static int run(int cnt, char **files, struct arguments *args)
 
     if ((rc = open_output(args->json_path, files, cnt, &args->json)) != 0 ||
         (rc = open_output(args->junit_path, files, cnt, &args->junit)) != 0 ||
-        (rc = open_output(args->annotate_path, files, cnt, &args->annotated)) != 0)
+        (args->annotate_path && is_capture(files[0]) &&
+         (rc = open_output(args->annotate_path, files, cnt, &args->annotated)) != 0))
         status = rc;
     args->text =
         !args->quiet && args->json != stdout && args->junit != stdout && args->annotated != stdout;

@@ -267,7 +267,8 @@ FILE *inflate_open(FILE *file, bool keep, struct inflate **state, struct fault *
     if (!mark && regular && fseek(file, -(long)len, SEEK_CUR) == 0)
         return file;
     if (mark && !known(mark->packing)) {
-        fault_set(fault, "compressed with %s, which this build cannot read", mark->name);
+        fault_set(fault, "compressed with %s, which this build cannot read: unpack it (%s -dc)",
+                  mark->name, mark->name);
         return NULL;
     }
     s = calloc(1, sizeof(*s));

@@ -581,6 +581,15 @@ static void refuses_what_is_no_capture(void)
     expect_no_verdict("check $T/foreign", "verdict: nothing to judge (");
     expect_no_verdict("check --json - $T/head", "\"verdict\":\"nothing to judge\"");
     expect_complaint("check - </dev/null", "standard input: not a capture file");
+    r = checkrun_shell("cat " HOLDS " " HOLDS " >$T/joined; cp $T/text $T/old");
+    checkrun_free(&r);
+    expect_complaint("check -q $T/joined", "another capture begins here");
+    /* An output that was there before is kept. */
+    expect_complaint("check --annotate $T/old $T/text", "text: not a capture file");
+    expect_complaint("check --annotate $T/old $T/none", "none: No such file");
+    r = checkrun_shell("cmp $T/old $T/text");
+    EXPECT_EQ(r.status, 0);
+    checkrun_free(&r);
     if (!have("gzip"))
         return;
     r = checkrun_shell("gzip -c $T/text >$T/text.gz; gzip -c " HOLDS " | head -c 3000 >$T/cut.gz; "
@@ -591,7 +600,7 @@ static void refuses_what_is_no_capture(void)
     expect_complaint("check $T/text.gz", "text.gz: not a capture file");
     expect_complaint("check -q $T/cut.gz", "ends in the middle");
     expect_complaint("check -q $T/bad.gz", "damaged");
-    expect_complaint("check -q $T/x.xz", "compressed with xz");
+    expect_complaint("check -q $T/x.xz", "unpack it (xz -dc)");
 }
 
 /* Half of a capture comes through a pipe, and the rest when its first finding was told: not before

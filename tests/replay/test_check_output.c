@@ -197,6 +197,7 @@ static struct checkrun stuck(unsigned cnt, uint8_t syndrome)
         flowgen_wait(&g, 20000000);
     }
     keep(&g, "stuck.pcap");
+    flowgen_free(&g);
     return checkrun("check $T/stuck.pcap");
 }
 

@@ -86,6 +86,16 @@ static void inside(struct way *way, enum roce_tunnel tunnel, uint16_t type)
     }
 }
 
+/* The same by the number that NSH (RFC 8300, 2.2) and the generic VXLAN header give it. */
+static void inside_next(struct way *way, enum roce_tunnel tunnel, uint8_t next)
+{
+    static const uint16_t types[] = {0,        ROCE_ETHERTYPE_IP4, ROCE_ETHERTYPE_IP6,
+                                     TYPE_TEB, TYPE_NSH,           TYPE_MPLS};
+
+    if (next < sizeof(types) / sizeof(types[0]))
+        inside(way, tunnel, types[next]);
+}
+
 static bool is_tag(uint16_t type)
 {
     return type == ROCE_ETHERTYPE_VLAN || type == ROCE_ETHERTYPE_QINQ ||
@@ -148,8 +158,6 @@ static void at_pppoe(struct way *way)
 
 static void at_nsh(struct way *way)
 {
-    static const uint16_t types[] = {0,        ROCE_ETHERTYPE_IP4, ROCE_ETHERTYPE_IP6,
-                                     TYPE_TEB, TYPE_NSH,           TYPE_MPLS};
     const uint8_t *p = take(way, 8);
     unsigned len;
 
@@ -157,9 +165,8 @@ static void at_nsh(struct way *way)
     if (!p)
         return;
     len = (p[1] & 0x3Fu) * 4;
-    if (len < 8 || !take(way, len - 8) || p[3] >= sizeof(types) / sizeof(types[0]))
-        return;
-    inside(way, ROCE_TUNNEL_NSH, types[p[3]]);
+    if (len >= 8 && take(way, len - 8))
+        inside_next(way, ROCE_TUNNEL_NSH, p[3]);
 }
 
 /* Type I has neither a sequence number nor a header of its own; type III has 8 bytes more if its O
@@ -209,8 +216,6 @@ static void set_overlay(struct way *way, uint32_t vni)
 /* Without the P bit of the generic extension: an Ethernet frame. */
 static void at_vxlan(struct way *way, bool generic)
 {
-    static const uint16_t types[] = {0,        ROCE_ETHERTYPE_IP4, ROCE_ETHERTYPE_IP6,
-                                     TYPE_TEB, TYPE_NSH,           TYPE_MPLS};
     const uint8_t *p = take(way, 8);
 
     enter(way, ROCE_TUNNEL_VXLAN);
@@ -219,8 +224,8 @@ static void at_vxlan(struct way *way, bool generic)
     set_overlay(way, (uint32_t)roce_be_get(p + 4, 3));
     if (!generic || !(p[0] & 0x04))
         found(way, ROCE_TUNNEL_VXLAN, ROCE_LINK_ETHERNET);
-    else if (p[3] < sizeof(types) / sizeof(types[0]))
-        inside(way, ROCE_TUNNEL_VXLAN, types[p[3]]);
+    else
+        inside_next(way, ROCE_TUNNEL_VXLAN, p[3]);
 }
 
 static void at_geneve(struct way *way)

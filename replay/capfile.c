@@ -57,15 +57,21 @@ bool capfile_knows(const uint8_t head[8])
            capfile_u16(big, head + 6) == 4;
 }
 
+/* The byte order of a section by its header; false if that has no mark of one. */
+static bool section_order(const uint8_t *p, bool *big)
+{
+    *big = capfile_u32(true, p + 8) == MAGIC_ORDER;
+    return *big || capfile_u32(false, p + 8) == MAGIC_ORDER;
+}
+
 /* Whether another file begins here, in place of a record or a block: as cat joins them. What stands
  * there would be a record of no bytes in the year 2055, or a block of a length that none has. */
 static bool joined(const uint8_t p[BLOCK_MIN], struct fault *fault)
 {
-    uint32_t third = roce_le32_get(p + 8);
-    bool ng = roce_le32_get(p) == MAGIC_NG;
+    bool big;
 
     if (!capfile_knows(p) ||
-        (ng ? third != MAGIC_ORDER && third != __builtin_bswap32(MAGIC_ORDER) : third != 0))
+        !(roce_le32_get(p) == MAGIC_NG ? section_order(p, &big) : roce_le32_get(p + 8) == 0))
         return false;
     fault_set(fault, "another capture begins here: mergecap joins captures, cat does not");
     return true;
@@ -272,8 +278,7 @@ static int peek_block(struct capfile *cap, const uint8_t **block, uint32_t *len,
         return short_of(cap, "block header", BLOCK_MIN, fault);
     }
     if (roce_le32_get(p) == MAGIC_NG) {
-        cap->big = capfile_u32(true, p + 8) == MAGIC_ORDER;
-        if (!cap->big && capfile_u32(false, p + 8) != MAGIC_ORDER)
+        if (!section_order(p, &cap->big))
             return fault_set(fault, "a section header has the byte order mark 0x%08x",
                              roce_le32_get(p + 8));
     } else if (joined(p, fault)) {

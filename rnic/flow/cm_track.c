@@ -318,10 +318,7 @@ static void rejected(struct roce_ctx *ctx, const struct roce_cm_slot *s,
     facts(conn, s, &none, 0);
     *sum = conn->sum;
     sum->stream = ctx->flow->next_stream;
-    sum->encap = ctx->pkt->encap;
-    sum->vid = ctx->pkt->vlan_cnt ? ctx->pkt->vlan[0].vid : 0;
-    sum->overlay = ctx->pkt->overlay;
-    sum->epochs = 1;
+    roce_conn_place(sum, ctx->pkt);
     sum->first_frame = s->req_frame;
     sum->first_time = s->req_time;
     sum->last_frame = ctx->frame;

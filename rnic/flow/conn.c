@@ -224,10 +224,7 @@ struct roce_side *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *c
     conn->ud = key->src_qpn != ROCE_QPN_UNKNOWN;
     conn->sum.stream = conn->stream;
     conn->sum.svc = ctx->pkt->op->svc;
-    conn->sum.encap = ctx->pkt->encap;
-    conn->sum.vid = ctx->pkt->vlan_cnt ? ctx->pkt->vlan[0].vid : 0;
-    conn->sum.overlay = ctx->pkt->overlay;
-    conn->sum.epochs = 1;
+    roce_conn_place(&conn->sum, ctx->pkt);
     conn->sum.first_frame = conn->sum.last_frame = ctx->frame;
     conn->sum.first_time = conn->sum.last_time = ctx->time;
     for (int i = 0; i < 2; i++) {

@@ -313,6 +313,15 @@ void roce_req_reset(struct roce_req *req);
 /* Its path MTU has to be seen again, unless CM told it. */
 void roce_conn_forget_mtu(struct roce_conn *conn);
 
+/* The networks that its first packet is seen in; it is in its first use there. */
+static inline void roce_conn_place(struct roce_conn_facts *sum, const struct roce_pkt *pkt)
+{
+    sum->encap = pkt->encap;
+    sum->vid = pkt->vlan_cnt ? pkt->vlan[0].vid : 0;
+    sum->overlay = pkt->overlay;
+    sum->epochs = 1;
+}
+
 /* Which CM messages tell of the present use of the QPs, a bit for each: none after a DREQ, for then
  * it may be another use. */
 static inline uint16_t roce_conn_told(const struct roce_conn *conn)

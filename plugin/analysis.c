@@ -30,7 +30,7 @@ struct out {
 
 void roce_analysis_register(int proto)
 {
-    static value_string causes[ROCE_CAUSE_CNT + 1];
+    static value_string causes[ROCE_CAUSE_CNT + 1], pairings[ROCE_PAIRED_CNT + 1];
     static hf_register_info regs[] = {
 #define NUM(ID, filter, label, display, strings, blurb)                                            \
     {&hf[HF_##ID], {label, filter, FT_UINT32, display, strings, 0, blurb, HFILL}},
@@ -53,6 +53,10 @@ void roce_analysis_register(int proto)
     for (int i = 0; i < ROCE_CAUSE_CNT; i++) {
         causes[i].value = (guint32)i;
         causes[i].strptr = roce_cause_name((enum roce_cause)i);
+    }
+    for (int i = 0; i < ROCE_PAIRED_CNT; i++) {
+        pairings[i].value = (guint32)i;
+        pairings[i].strptr = roce_pairing_name((enum roce_pairing)i);
     }
     for (int i = 0; i < HF_CNT; i++)
         hf[i] = -1;
@@ -162,6 +166,10 @@ static void add_connection(const struct out *out, const struct roce_track_frame 
         add_num(out, HF_EPOCH, r->epoch);
     if (r->src_qpn != ROCE_QPN_UNKNOWN)
         add_num(out, HF_SRC_QP, r->src_qpn);
+    if (stream->pairing != ROCE_PAIRED_NOT)
+        add_num(out, HF_PAIRING, stream->pairing);
+    if (roce_pairing_is_guess(stream->pairing))
+        add_mark(out, HF_GUESS);
     add_time(out, HF_SINCE_FIRST, f->since_first);
     add_time(out, HF_DELTA, f->delta);
     add_link(out, HF_CM_REQ, stream->req_frame);
@@ -287,6 +295,8 @@ void roce_analysis_add(const struct roce_pkt *pkt, const struct roce_track_frame
     const struct roce_flow_result *r = &frame->result;
     struct out top = {.tree = tree, .tvb = tvb}, out = {.tvb = tvb};
 
+    if (pkt->overlay)
+        add_num(&top, HF_VNI, pkt->overlay & ~ROCE_OVERLAY_VNI);
     add_connection(&top, frame);
     out.tree = proto_item_add_subtree(add_mark(&top, HF_ANALYSIS), ett_analysis);
     if (r->flags & (ROCE_AN_REQUEST | ROCE_AN_RESPONSE) && pkt->op->svc != ROCE_SVC_UD)

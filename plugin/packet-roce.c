@@ -10,6 +10,7 @@
 
 #include <epan/column-info.h>
 #include <epan/tap.h>
+#include <string.h>
 
 #include "aeth.h"
 #include "analysis.h"
@@ -23,9 +24,11 @@
 #include "take.h"
 #include "talk.h"
 #include "ulp.h"
+#include "wire/tunnel.h"
 
-#define SLL_LEN  16 /* Linux cooked capture headers */
-#define SLL2_LEN 20
+#define SLL_LEN    16 /* Linux cooked capture headers */
+#define SLL2_LEN   20
+#define TUNNEL_MIN (ROCE_IP4_LEN + 4) /* bytes around a packet: an IP and a GRE header */
 
 static int proto_roce = -1;
 static int hf_roce_icrc = -1;
@@ -101,6 +104,35 @@ static void note_vlans(struct walk *w)
     }
     while (cnt)
         w->pkt.vlan[w->pkt.vlan_cnt++] = found[--cnt];
+}
+
+/* The tags and the network that a packet in a tunnel is of: those are its connection's, and those
+ * of the frame around it are not. Found by walking there from the start of the frame, however that
+ * begins: no other way than the right one leads to the very BTH. */
+static bool note_tunnel(struct walk *w)
+{
+    static const enum roce_link links[] = {ROCE_LINK_ETHERNET, ROCE_LINK_SLL, ROCE_LINK_SLL2,
+                                           ROCE_LINK_IP};
+    tvbuff_t *whole = tvb_get_ds_tvb(w->tvb);
+    int start = tvb_raw_offset(w->tvb) + w->base;
+    size_t bth = (size_t)start + w->pkt.off[ROCE_HDR_BTH];
+    size_t cap_len = tvb_captured_length(whole), wire_len = tvb_reported_length(whole);
+    const guint8 *frame;
+    struct roce_pkt pkt;
+
+    if (start < TUNNEL_MIN || wire_len < cap_len)
+        return false;
+    frame = tvb_get_ptr(whole, 0, (gint)cap_len);
+    for (unsigned i = 0; i < array_length(links); i++) {
+        if (roce_tunnel_parse(&pkt, links[i], frame, cap_len, wire_len) != ROCE_OK ||
+            pkt.frame == frame || (size_t)(pkt.frame - frame) + pkt.off[ROCE_HDR_BTH] != bth)
+            continue;
+        memcpy(w->pkt.vlan, pkt.vlan, sizeof(pkt.vlan));
+        w->pkt.vlan_cnt = pkt.vlan_cnt;
+        w->pkt.overlay = pkt.overlay;
+        return true;
+    }
+    return false;
 }
 
 static bool parse_udp(struct walk *w)
@@ -329,7 +361,7 @@ static int dissect_udp(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void
 
     if (!parse_udp(&w))
         return 0;
-    if (pinfo->vlan_id && w.base < 0 && w.pkt.vlan_cnt == 0)
+    if (!note_tunnel(&w) && pinfo->vlan_id && w.base < 0 && w.pkt.vlan_cnt == 0)
         note_vlans(&w);
     return show(&w, pinfo, tree);
 }
@@ -363,6 +395,7 @@ static int dissect_v1(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void 
 
     if (!parse_v1(&w))
         return 0;
+    (void)note_tunnel(&w);
     name_hosts(&w, pinfo);
     return show(&w, pinfo, tree);
 }

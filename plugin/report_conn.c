@@ -113,6 +113,17 @@ static void conn_packet(struct roce_report *report, const struct roce_tap *tap, 
         conn->findings[at->finding.known ? ROCE_SEV_NOTE : at->finding.severity]++;
 }
 
+/* "CM", "PSNs (a guess)" */
+static void print_pairing(struct roce_report *report, const struct roce_track_stream *stream)
+{
+    enum roce_pairing by = stream ? stream->pairing : ROCE_PAIRED_NOT;
+    char text[64];
+
+    snprintf(text, sizeof(text), "%s%s", roce_pairing_name(by),
+             roce_pairing_is_guess(by) ? " (a guess)" : "");
+    roce_report_text(report, text);
+}
+
 static void conn_print(const void *row, struct roce_report *report)
 {
     const struct conn *conn = (const struct conn *)row;
@@ -136,6 +147,11 @@ static void conn_print(const void *row, struct roce_report *report)
     roce_report_ms(report, conn->first);
     roce_report_ms(report, conn->last - conn->first);
     roce_report_text(report, states[conn->state]);
+    print_pairing(report, stream);
+    if (stream && stream->overlay)
+        roce_report_num(report, stream->overlay & ~ROCE_OVERLAY_VNI);
+    else
+        roce_report_text(report, "");
 }
 
 /* The first is what windows sort by: there is an arrow in its header, too. */
@@ -146,6 +162,7 @@ static const struct roce_report_column conn_columns[] = {
     {"Sent again", 10, true}, {"Missing PSNs", 12, true}, {"NAKs", 6, true},
     {"RNR NAKs", 8, true},    {"Errors", 6, true},        {"Warnings", 8, true},
     {"Start ms", 14, true},   {"Duration ms", 14, true},  {"State", 14, false},
+    {"Paired by", 26, false}, {"VNI", 8, true},
 };
 
 static struct roce_report conn_report = {

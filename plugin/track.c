@@ -194,6 +194,8 @@ static void on_conn(void *user _U_, const struct roce_conn_summary *conn)
 {
     struct roce_conn_summary sum = *conn;
 
+    if (conn->stream < track.stream_cnt)
+        track.stream[conn->stream].pairing = conn->pairing;
     for (int i = 0; i < 2; i++) {
         struct roce_side_summary *side = &sum.side[i];
 
@@ -391,6 +393,9 @@ const struct roce_finding *roce_track_feed(const struct roce_flow_in *in)
             pack.delta = in->time > stream->last_time ? in->time - stream->last_time : 0;
         stream->last_time = in->time;
         stream->complete |= r->flags & ROCE_AN_CM ? 0 : ROCE_COMPLETE_DATA;
+        stream->overlay = in->pkt->overlay;
+        if (r->pairing != ROCE_PAIRED_NOT)
+            stream->pairing = (enum roce_pairing)r->pairing;
         pack.msn_step = msn_step(stream, in, r);
         if (stream->first_data == 0)
             stream->first_data = in->frame;

@@ -69,6 +69,8 @@ struct roce_track_stream {
     uint64_t service_id;           /* of the REQ; 0 without one */
     uint64_t initial_rtt;          /* REQ to REP, as seen here; NEVER if one was not captured */
     uint32_t pmtu;                 /* of the REQ, else of a First packet; 0 unknown */
+    uint32_t overlay;              /* as roce_pkt.overlay */
+    enum roce_pairing pairing;     /* as known so far */
     uint8_t complete;              /* enum roce_track_complete, so far */
     uint8_t msn_known;             /* bit of a side: `msn` is the latest of its answers */
     uint32_t msn[2], msn_epoch;

@@ -299,6 +299,7 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     ctx.result->side = roce_side_idx(ctx.side);
     ctx.result->epoch = (uint8_t)(ctx.conn->sum.epochs - 1);
     ctx.result->src_qpn = ctx.side->qpn;
+    ctx.result->pairing = (uint8_t)ctx.conn->sum.pairing;
     roce_rate_step(&ctx);
     flow->totals.mem_now = flow->mem.now;
     flow->totals.mem_peak = flow->mem.peak;

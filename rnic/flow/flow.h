@@ -110,6 +110,7 @@ struct roce_flow_result {
     uint32_t stream;   /* number of the connection, or ROCE_NO_STREAM; see roce_flow_stream() */
     uint8_t side;      /* sender: index into the sides of the summary */
     uint8_t epoch;     /* use of the QP pair, 0 is the first in the capture */
+    uint8_t pairing;   /* enum roce_pairing of the connection, as known with this packet */
     uint32_t flags;    /* enum roce_analysis */
     uint32_t findings; /* how many this frame caused */
     uint32_t src_qpn;  /* the sender's; ROCE_QPN_UNKNOWN until something tells */

@@ -16,7 +16,7 @@ import struct
 import subprocess
 import sys
 
-from packets import aeth, bth, connect, pcap, reth, roce
+from packets import aeth, bth, connect, pcap, reth, roce, vxlan
 from shark import Shark
 
 PSN = (0x5A1234, 0x3C4321)
@@ -41,6 +41,7 @@ MADE = {
     "congestion": pcap(START + [send(0, ecn=3), ack(0, 1), roce(bth(0x81, 0x11, 0, byte4=0x40) + bytes(16), 1)]),
     "idle": pcap(START + [send(0), ack(0, 1), EMPTY, ack(1, 2)], seconds=[0, 0.1, 0.2, 1, 1.1, 5, 5.1]),
     "reuse": pcap([send(0), ack(0, 1)] + AGAIN, seconds=[0, 0.001, 60, 60.001]),
+    "overlays": pcap([vxlan(frame, src, vni) for vni in (7, 8) for src, frame in enumerate([send(0), ack(0, 1)])]),
     "unanswered": pcap(START + [roce(bth(0x0C, 0x22, PSN[0], ackreq=1) + reth(0x1000, 0x99, 4)), send(1), ack(1, 2)]),
     "message": pcap(START + [roce(bth(0x00, 0x22, PSN[0]) + RPC[:40]),
                              roce(bth(0x02, 0x22, PSN[0] + 1, ackreq=1) + RPC[40:])]),
@@ -49,6 +50,7 @@ MADE = {
 # what TCP analysis calls it ("" for what only RDMA has), our fields, a capture where they fire
 FEATURES = [
     ("stream", "roce.stream roce.src_qp", "rc-atomics"),
+    ("", "roce.pairing roce.pairing_guess roce.vni", "overlays"),
     ("completeness", "roce.completeness", "cm-connect-disconnect"),
     ("relative sequence numbers", "roce.analysis.psn_rel", "rc-atomics"),
     ("nxtseq", "roce.analysis.next_psn", "rc-atomics"),
@@ -127,7 +129,7 @@ CONNECTION = "roce.stream eq 1 or roce.cm.stream eq 1"  # what the menu Conversa
 # Wireshark's reassembly asks for these; nothing sets them, because each packet is placed once.
 SILENT = {"roce.message." + name for name in
           ("overlap", "overlap.conflict", "multiple_tails", "too_long", "error")}
-ANALYSIS = re.compile(r"roce\.(analysis|message)\.|roce\.(stream|epoch|src_qp|time_\w+|completeness)$")
+ANALYSIS = re.compile(r"roce\.(analysis|message)\.|roce\.(stream|epoch|src_qp|pairing\w*|vni|time_\w+|completeness)$")
 
 
 def fires(shark, path, fields):

@@ -75,9 +75,14 @@ def fragments(frame, at):
     return [part(frame[34:34 + at], 0x2000), part(frame[34 + at:], at // 8)]
 
 
-def vxlan(frame, src=0):
+def tagged(frame, vid=5):
+    """A frame with a VLAN tag."""
+    return frame[:12] + struct.pack(">HH", 0x8100, vid) + frame[12:]
+
+
+def vxlan(frame, src=0, vni=7):
     """A frame in a tunnel of UDP from host `src` to the other (RFC 7348)."""
-    body = struct.pack(">II", 1 << 27, 7 << 8) + frame
+    body = struct.pack(">II", 1 << 27, vni << 8) + frame
     udp = struct.pack(">HHHH", 0xC000, 4789, 8 + len(body), 0)
     head = struct.pack(">BBHHHBBH", 0x45, 0, 28 + len(body), 1, 0x4000, 64, 17, 0) + HOSTS[src] + HOSTS[1 - src]
     return eth(0x0800, src) + head + udp + body

@@ -23,7 +23,7 @@ BACKWARD = ["roce.icrc.status", "roce.bth.psn", "roce.analysis.psn_rel", "roce.a
             "roce.message.offset", "roce.message.size", "roce.message.time", "roce.time_delta",
             "roce.analysis.va", "roce.analysis.rkey", "roce.analysis.gap", "roce.cm.answers"]
 # Told by later frames, too.
-FORWARD = ["roce.stream", "roce.src_qp", "roce.analysis.acked_in", "roce.analysis.response_in",
+FORWARD = ["roce.stream", "roce.src_qp", "roce.pairing", "roce.pairing_guess", "roce.analysis.acked_in", "roce.analysis.response_in",
            "roce.analysis.last_response_in", "roce.analysis.repeated_in", "roce.message.last_frame", "roce.cm.answered_in",
            "roce.rule", "_ws.col.Info"]
 

@@ -61,6 +61,7 @@ def told(text):
             say["connections"] += 1
             say["packets"] += int(row["Packets A->B"]) + int(row["Packets B->A"])
             say["missing"] += int(row["Missing PSNs"])
+        say["guessed"] += row["Paired by"].endswith("(a guess)")
     for row in found["RoCE Operations"]:
         oper = OPER.get(row["Operation"], "other")
         say[oper, "completed"] += int(row["Completed"])
@@ -96,6 +97,7 @@ def known(rocedrill, capture):
                 say["rule", rule] += count
         if item["type"] != "connection":
             continue
+        say["guessed"] += item["pairing_guess"]
         if item["service"] != "UD":
             say["connections"] += item["a"]["packets"] + item["b"]["packets"] > 0
         for side in (item["a"], item["b"]):

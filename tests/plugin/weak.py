@@ -14,7 +14,7 @@ import struct
 import sys
 
 import upper
-from packets import aeth, bth, cm, connect, fragments, native, pcap, rep, req, reth, roce, roce6, rocev1, vxlan
+from packets import aeth, bth, cm, connect, fragments, native, pcap, rep, req, reth, roce, roce6, rocev1, tagged, vxlan
 from shark import Shark
 
 SEND5 = roce(bth(0x04, 0x11, 7, pad=3) + b"hello" + bytes(3))
@@ -28,6 +28,9 @@ ACK = roce(bth(0x11, 0x11, 8) + aeth(2), 1)
 DC_WRITE = roce(bth(0x4A, 0x807FFF, 278780, ackreq=1) + bytes.fromhex(
     "110090360071500100 61e24e0000c0dc00000000") + reth(0x7FB235D09A00, 0x53829, 8) + bytes(8))
 DC_ACK = roce(bth(0x51, 0x9035, 6978911) + bytes.fromhex("10807ff40071500100 61e24f0000c0db00000000") + aeth(0), 1)
+# A SEND and its ACK, and the same in two overlay networks.
+ANSWERED = [(0, roce(bth(0x04, 0x22, 7, ackreq=1) + b"data")), (1, roce(bth(0x11, 0x11, 7) + aeth(1), 1))]
+OVERLAYS = [vxlan(frame, src, vni) for vni in (7, 8) for src, frame in ANSWERED]
 CNP = roce(bth(0x81, 0x118, 0, byte4=0x40) + bytes(16))
 NVME = bytes([0x7F, 0x40, 0x05, 0x00, 0x01]) + bytes(59)  # fabrics command: connect
 RPC = struct.pack(">IIII", 0x11223344, 1, 32, 0) + bytes(12) + struct.pack(
@@ -62,6 +65,15 @@ CASES = [
     ("the ICRC in a tunnel", pcap([vxlan(SEND5)]), [], {"roce.icrc.status": "1", "vxlan.vni": "7"}, None),
     ("the ICRC in a tunnel that changed what it covers", pcap([vxlan(frame) for frame in TORN]), [],
      {"roce.icrc.status": "2", "roce.payload_len": "64"}, None),
+    ("the same QPs in another overlay network are another connection", pcap(OVERLAYS), [],
+     {"roce.stream": "2", "roce.vni": "8", "roce.analysis.ack_unseen_psn": None, "roce.analysis.copy": None}, None),
+    ("a VLAN of the tunnel is none of the packet's", pcap([tagged(vxlan(frame, src)) if way else vxlan(frame, src)
+                                                          for way, (src, frame) in enumerate(ANSWERED)]), [],
+     {"roce.stream": "0", "roce.analysis.acks_frame": "1"}, None),
+    ("a pair that CM told is no guess", pcap(connect(9999) + [roce(bth(0x04, 0x11, 100) + b"data", 1)]), [],
+     {"roce.pairing": "1", "roce.pairing_guess": None}, None),
+    ("a pair that only the hosts suggest is a guess", pcap([frame for _, frame in ANSWERED]),
+     ["-Y", "roce.pairing_guess && roce.pairing > 4"], {"frame.number": "*"}, None),
     ("reserved opcodes", pcap([roce(bth(0x18, 0x11, 7) + b"some")]), [],
      {"_ws.col.Info": "*Opcode 0x18 (reserved)*", "roce.defect.opcode": "*"}, {"_ws.expert": None}),
     ("B2 RoCEv2 CNP", pcap([CNP]), [],

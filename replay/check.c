@@ -37,7 +37,7 @@ static void on_finding(void *user, const struct roce_finding *finding)
     if (check->options->at_once)
         tell_at_once(check, finding);
     check_tally_add(&check->report->tally, finding);
-    if (check->options->annotated)
+    if (check->options->annotate_to)
         annotate_add(&check->annotate, finding, check->frame);
     if (check->options->json &&
         check_json_finding(check->options->json, check->report->name, finding) != 0)
@@ -182,19 +182,19 @@ static int open_sources(struct check *check, const char *path, struct fault *fau
     const char *name = is_stdin ? "standard input" : path;
     char *copy = NULL;
 
-    if (is_stdin && check->options->annotated) {
+    if (is_stdin && check->options->annotate_to) {
         if (annotate_copy_stdin(&copy, fault) != 0)
             return -1;
         path = copy;
     }
     check->source = source_open_as(path, name, fault);
-    if (check->source && check->options->annotated)
+    if (check->source && check->options->annotate_to)
         check->again = source_open_as(path, name, fault);
     if (copy) {
         unlink(copy); /* it is open */
         free(copy);
     }
-    return check->source && (!check->options->annotated || check->again) ? 0 : -1;
+    return check->source && (!check->options->annotate_to || check->again) ? 0 : -1;
 }
 
 static int annotate(struct check *check, struct fault *fault)
@@ -203,8 +203,7 @@ static int annotate(struct check *check, struct fault *fault)
     int rc;
 
     progress_begin(&progress, stderr, check->options->progress, "writing");
-    rc = annotate_write(&check->annotate, check->again, check->options->annotated,
-                        check->options->annotated_name, &progress, fault);
+    rc = annotate_write(&check->annotate, check->again, &progress, fault);
     progress_end(&progress);
     return rc;
 }
@@ -220,7 +219,7 @@ static int begin(struct check *check, const char *path, struct fault *fault)
 
     if (open_sources(check, path, fault) != 0)
         return -1;
-    if (o->annotated && annotate_init(&check->annotate, fault) != 0)
+    if (o->annotate_to && annotate_init(&check->annotate, o->annotate_to, fault) != 0)
         return -1;
     check->flow = roce_flow_new(&opts);
     if (o->tell_stories)
@@ -251,7 +250,7 @@ int check_capture(const char *path, const struct check_options *options,
         check_report_finish(report, check.flow);
         if (rc == 0 && report->totals.packets == 0 && report->unreadable == 0)
             rc = fault_set(fault, "%s: no RoCE packet in %u frames", report->name, report->frames);
-        if (options->annotated && annotate(&check, rc == 0 ? fault : &same) != 0)
+        if (options->annotate_to && annotate(&check, rc == 0 ? fault : &same) != 0)
             rc = -1;
         if (rc == 0 && check.json_failed)
             rc = fault_set(fault, "%s: the JSON cannot be written", report->name);

@@ -16,9 +16,8 @@ struct check_options {
     bool progress;      /* on standard error, if that is a terminal */
     bool at_once;       /* errors on standard error when they are found */
     enum roce_profile profile;
-    FILE *json;      /* lines for findings and connections; NULL none */
-    FILE *annotated; /* NULL none */
-    const char *annotated_name;
+    FILE *json;              /* lines for findings and connections; NULL none */
+    const char *annotate_to; /* "-" is standard output; NULL none */
 };
 
 /*

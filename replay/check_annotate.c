@@ -11,16 +11,31 @@
 #define COMMENTS_MAX 16u     /* a frame; Wireshark shows them one below the other */
 #define COMMENT_LEN  512u
 
-int annotate_init(struct annotate *annotate, struct fault *fault)
+int annotate_init(struct annotate *annotate, const char *path, struct fault *fault)
 {
-    *annotate = (struct annotate){.spool = tmpfile()};
+    *annotate = (struct annotate){.spool = tmpfile(), .out_name = path};
     if (!annotate->spool)
         return fault_set(fault, "no temporary file: %s", strerror(errno));
+    annotate->out = strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
+    if (!annotate->out)
+        return fault_set(fault, "%s: %s", path, strerror(errno));
     return 0;
+}
+
+/* 0, or -1 and errno. */
+static int close_out(struct annotate *a)
+{
+    FILE *out = a->out;
+
+    a->out = NULL;
+    if (!out)
+        return 0;
+    return out == stdout ? fflush(out) : fclose(out);
 }
 
 void annotate_free(struct annotate *annotate)
 {
+    (void)close_out(annotate);
     if (annotate->spool)
         fclose(annotate->spool);
     free(annotate->late);
@@ -116,8 +131,8 @@ static int write_frame(struct pcapng *pcapng, bool copy, const struct source_fra
                 : pcapng_write(pcapng, &record, comments->p, comments->cnt);
 }
 
-int annotate_write(struct annotate *a, struct source *source, FILE *out, const char *out_name,
-                   struct progress *progress, struct fault *fault)
+int annotate_write(struct annotate *a, struct source *source, struct progress *progress,
+                   struct fault *fault)
 {
     struct comments *comments = calloc(1, sizeof(*comments));
     struct roce_finding f;
@@ -128,15 +143,15 @@ int annotate_write(struct annotate *a, struct source *source, FILE *out, const c
     int rc;
 
     if (!comments)
-        return fault_set(fault, "%s: no memory", out_name);
+        return fault_set(fault, "%s: no memory", a->out_name);
     if (a->late_cnt)
         qsort(a->late, a->late_cnt, sizeof(*a->late), order);
     rewind(a->spool);
     more = next_spooled(a, &f);
-    pcapng.file = out;
+    pcapng.file = a->out;
     copy = source_blocks(source, copy_block, &pcapng);
     rc = copy ? 0
-              : pcapng_begin(&pcapng, out, source_linktype(source), source_snaplen(source),
+              : pcapng_begin(&pcapng, a->out, source_linktype(source), source_snaplen(source),
                              "rocedrill");
     while (rc == 0 && (rc = source_next(source, &frame, fault)) == 1) {
         for (comments->cnt = 0; more && f.frame <= frame.number; more = next_spooled(a, &f))
@@ -149,9 +164,9 @@ int annotate_write(struct annotate *a, struct source *source, FILE *out, const c
     }
     free(comments);
     if (ferror(a->spool))
-        return fault_set(fault, "%s: the temporary file of findings cannot be used", out_name);
-    if (fflush(out) != 0 || ferror(out))
-        return fault_set(fault, "%s: %s", out_name, strerror(errno));
+        return fault_set(fault, "%s: the temporary file of findings cannot be used", a->out_name);
+    if (fflush(a->out) != 0 || ferror(a->out) || close_out(a) != 0)
+        return fault_set(fault, "%s: %s", a->out_name, strerror(errno));
     return rc;
 }
 

@@ -16,6 +16,8 @@ struct annotate_late {
 };
 
 struct annotate {
+    FILE *out; /* the copy */
+    const char *out_name;
     FILE *spool; /* findings in the order of their frames */
     /* Findings about an earlier frame than the one that was being looked at. */
     struct annotate_late *late;
@@ -23,17 +25,19 @@ struct annotate {
     uint64_t lost; /* that there was no room for */
 };
 
-/* 0, or -1 and a fault. */
-int annotate_init(struct annotate *annotate, struct fault *fault);
+/* Opens the file at `path`, which must live on, for the copy; "-" is standard output. What was
+ * there is gone then: to be called once it is known that there is something to copy. 0, or -1 and a
+ * fault. */
+int annotate_init(struct annotate *annotate, const char *path, struct fault *fault);
 void annotate_free(struct annotate *annotate); /* fine after a zeroed one */
 
 /* A finding, while frame `frame` is looked at. */
 void annotate_add(struct annotate *annotate, const struct roce_finding *finding, uint32_t frame);
 
-/* Reads `source`, which is at its start, and writes all its frames to `out`. 0, or -1 and a fault.
- */
-int annotate_write(struct annotate *annotate, struct source *source, FILE *out,
-                   const char *out_name, struct progress *progress, struct fault *fault);
+/* Reads `source`, which is at its start, writes all its frames, and closes the copy. 0, or -1 and a
+ * fault. */
+int annotate_write(struct annotate *annotate, struct source *source, struct progress *progress,
+                   struct fault *fault);
 
 /*
  * A copy of standard input in a temporary file, for it can be read only once. Sets *path to its

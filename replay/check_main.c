@@ -62,7 +62,7 @@ struct arguments {
     enum roce_profile profile;
     enum fail_on fail_on;
     const char *json_path, *junit_path, *annotate_path;
-    FILE *json, *junit, *annotated;
+    FILE *json, *junit;
 };
 
 static int complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -135,8 +135,7 @@ static int check_one(const char *path, const struct arguments *args)
         .at_once = args->at_once,
         .profile = args->profile,
         .json = args->json,
-        .annotated = args->annotated,
-        .annotated_name = args->annotate_path,
+        .annotate_to = args->annotate_path,
     };
     struct fault fault = {""};
     struct check_report report;
@@ -171,18 +170,24 @@ static bool same_file(const char *path, const char *other)
            a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
+/* What a file that is to be written must not be. 0, or the exit status. */
+static int judge_output(const char *path, char **files, int cnt)
+{
+    for (int i = 0; path && i < cnt; i++)
+        if (same_file(path, files[i]))
+            return complain("%s: would be overwritten: it is a capture to read", path);
+    return 0;
+}
+
 /* Opens an output. 0, or the exit status. */
-static int open_output(const char *path, char **files, int cnt, FILE **out)
+static int open_output(const char *path, FILE **out)
 {
     if (!path)
         return 0;
-    if (strcmp(path, "-") == 0) {
+    if (is_standard(path)) {
         *out = stdout;
         return 0;
     }
-    for (int i = 0; i < cnt; i++)
-        if (same_file(path, files[i]))
-            return complain("%s: would be overwritten: it is a capture to read", path);
     *out = fopen(path, "wb");
     return *out ? 0 : complain("%s: %s", path, strerror(errno));
 }
@@ -263,6 +268,25 @@ static int read_options(int argc, char **argv, struct arguments *args)
     return -1;
 }
 
+/* The outputs are other files than the captures, and than one another. 0, or the exit status. */
+static int judge_outputs(int cnt, char **files, const struct arguments *args)
+{
+    const char *const out[] = {args->json_path, args->junit_path, args->annotate_path};
+    const unsigned outs = sizeof(out) / sizeof(out[0]);
+    int rc = 0;
+
+    for (unsigned i = 0; i < outs && rc == 0; i++) {
+        rc = judge_output(out[i], files, cnt);
+        for (unsigned j = 0; j < i && rc == 0; j++)
+            if (out[i] && out[j] && (strcmp(out[i], out[j]) == 0 || same_file(out[i], out[j])))
+                rc = is_standard(out[i])
+                         ? complain("check: only one of --json, --junit and --annotate can be "
+                                    "standard output")
+                         : complain("check: %s is given for two outputs", out[i]);
+    }
+    return rc;
+}
+
 /* What does not go together. 0, or the exit status. */
 static int judge_arguments(int cnt, char **files, const struct arguments *args)
 {
@@ -276,11 +300,7 @@ static int judge_arguments(int cnt, char **files, const struct arguments *args)
         return complain("check: standard input can be read once only");
     if (args->annotate_path && cnt > 1)
         return complain("check: --annotate takes one capture, not %d", cnt);
-    if (is_standard(args->json_path) + is_standard(args->junit_path) +
-            is_standard(args->annotate_path) >
-        1)
-        return complain("check: only one of --json, --junit and --annotate can be standard output");
-    return 0;
+    return judge_outputs(cnt, files, args);
 }
 
 /* 0, or the exit status if something could not be written. */
@@ -309,33 +329,16 @@ static void sum_up(const unsigned cnt[EXIT_UNUSABLE + 1], int captures)
     printf("\n");
 }
 
-/* An old output is not given up for a file that is no capture; what is wrong with that is said when
- * it is read. */
-static bool is_capture(const char *path)
-{
-    struct fault fault;
-    struct source *source;
-    struct stat st;
-
-    if (is_standard(path) || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
-        return true; /* it can be opened once only */
-    source = source_open(path, &fault);
-    source_close(source);
-    return source != NULL;
-}
-
 static int run(int cnt, char **files, struct arguments *args)
 {
     int status = EXIT_HOLDS, rc;
     unsigned cnts[EXIT_UNUSABLE + 1] = {0};
 
-    if ((rc = open_output(args->json_path, files, cnt, &args->json)) != 0 ||
-        (rc = open_output(args->junit_path, files, cnt, &args->junit)) != 0 ||
-        (args->annotate_path && is_capture(files[0]) &&
-         (rc = open_output(args->annotate_path, files, cnt, &args->annotated)) != 0))
+    if ((rc = open_output(args->json_path, &args->json)) != 0 ||
+        (rc = open_output(args->junit_path, &args->junit)) != 0)
         status = rc;
-    args->text =
-        !args->quiet && args->json != stdout && args->junit != stdout && args->annotated != stdout;
+    args->text = !args->quiet && args->json != stdout && args->junit != stdout &&
+                 !is_standard(args->annotate_path);
     if (args->junit && status == EXIT_HOLDS)
         check_junit_begin(args->junit);
     for (int i = 0; i < cnt && rc == 0; i++) {
@@ -352,8 +355,7 @@ static int run(int cnt, char **files, struct arguments *args)
     if (args->junit && rc == 0 && check_junit_end(args->junit) != 0)
         status = complain("%s: the report cannot be written", args->junit_path);
     if (close_output(args->json, args->json_path) != 0 ||
-        close_output(args->junit, args->junit_path) != 0 ||
-        close_output(args->annotated, args->annotate_path) != 0)
+        close_output(args->junit, args->junit_path) != 0)
         status = EXIT_UNUSABLE;
     return status;
 }

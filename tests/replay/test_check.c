@@ -68,6 +68,7 @@ static void says_what_is_wrong_in_one_line(void)
     expect_complaint("check --annotate $T/x " HOLDS " " HOLDS, "--annotate");
     expect_complaint("check --json - --junit - " HOLDS, "standard output");
     expect_complaint("check --json $T/no/such/folder " HOLDS, "such/folder");
+    expect_complaint("check --json $T/x --junit $T/x " HOLDS, "x is given for two outputs");
     expect_complaint("check --annotate $T/no/such/folder " HOLDS, "such/folder");
 }
 
@@ -585,6 +586,7 @@ static void refuses_what_is_no_capture(void)
     checkrun_free(&r);
     expect_complaint("check -q $T/joined", "another capture begins here");
     /* An output that was there before is kept. */
+    expect_complaint("check --annotate $T/old - <$T/text", "standard input: not a capture file");
     expect_complaint("check --annotate $T/old $T/text", "text: not a capture file");
     expect_complaint("check --annotate $T/old $T/none", "none: No such file");
     r = checkrun_shell("cmp $T/old $T/text");

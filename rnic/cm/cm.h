@@ -135,9 +135,10 @@ struct rnic_cm_id *rnic_cm_id_new(struct rnic_cm *cm, void *user);
 
 /*
  * Ends whatever the id is in and gives it up: a request is rejected, a connection gets its DREQ,
- * which is repeated until it is answered, a DREQ its DREP. Its events are forgotten; requests for a
- * listener that nobody took are rejected. What has to be remembered of it (timewait) the engine
- * keeps to itself. NULL is fine.
+ * which is repeated until it is answered, a DREQ its DREP. That of an XRC target gets none: the QP
+ * may outlive the id (as Linux has it: core/cm.c, cm_destroy_id()). Its events are forgotten;
+ * requests for a listener that nobody took are rejected. What has to be remembered of it (timewait)
+ * the engine keeps to itself. NULL is fine.
  */
 void rnic_cm_id_del(struct rnic_cm_id *id, rnic_time now);
 
@@ -152,6 +153,13 @@ void rnic_cm_id_addr(const struct rnic_cm_id *id, struct rnic_cm_addr *out);
 const struct roce_cm_req *rnic_cm_id_req(const struct rnic_cm_id *id);
 const struct roce_cm_rep *rnic_cm_id_rep(const struct rnic_cm_id *id);
 bool rnic_cm_id_active(const struct rnic_cm_id *id); /* it sent the REQ */
+
+/* The QPN that the id's own messages named, as a DREQ of the peer does; 0 before they did. */
+uint32_t rnic_cm_id_qpn(const struct rnic_cm_id *id);
+
+/* The QPN that the REP of an exchange names: an XRC target QP stands in the EE context's place
+ * (Annex A14; core/cm_msgs.h, cm_rep_get_qpn()). */
+uint32_t rnic_cm_rep_qpn(const struct roce_cm_req *req, const struct roce_cm_rep *rep);
 
 /* Every call below gives RNIC_ERR_STATE where the exchange is not at that point. */
 

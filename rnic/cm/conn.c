@@ -106,7 +106,7 @@ int rnic_cm_make_rep(struct roce_cm_rep *rep, const struct rnic_cm_param *param,
         .local_eecn = xrc ? param->qpn : 0, /* where Annex A14 has the target's QPN */
         .starting_psn = param->starting_psn,
         .responder_resources = param->responder_resources,
-        .initiator_depth = param->initiator_depth,
+        .initiator_depth = xrc ? 0 : param->initiator_depth, /* a target asks for nothing */
         .target_ack_delay = path->ack_delay,
         .flow_control = param->flow_control,
         .rnr_retry_count = param->rnr_retry_count & 7u,
@@ -177,9 +177,7 @@ void rnic_cm_qp_of(const struct rnic_cm_id *id, uint8_t ack_delay, struct rnic_c
         .rnr_retry = active ? rep->rnr_retry_count : req->rnr_retry_count,
     };
     if (active) {
-        bool xrc = req->transport == ROCE_CM_TRANSPORT_EXTENDED;
-
-        out->dest_qpn = xrc ? rep->local_eecn : rep->local_qpn;
+        out->dest_qpn = rnic_cm_rep_qpn(req, rep);
         out->max_rd_atomic = rep->responder_resources; /* R238 */
         out->max_dest_rd_atomic = rep->initiator_depth;
         out->timeout = rnic_cm_ack_timeout(rep->target_ack_delay, life);

@@ -229,9 +229,7 @@ static bool on_rep(struct rnic_cm *cm, const struct roce_cm_msg *msg,
         return true;
     }
     if (waits_for_rep(id)) {
-        bool xrc = id->req.transport == ROCE_CM_TRANSPORT_EXTENDED;
-        /* An XRC target QP stands in the EE context's place (Annex A14). */
-        uint32_t qpn = xrc ? rep->local_eecn : rep->local_qpn;
+        uint32_t qpn = rnic_cm_rep_qpn(&id->req, rep);
 
         stale = cm_find_qpn(cm, qpn, rep->local_ca_guid, addr);
         if (stale && stale != id && qpn != 0 && stale->active) {

@@ -92,15 +92,11 @@ static struct uc_id *first_due(void)
 /* The DREQ that the peer would send. */
 static void dreq_of_peer(const struct uc_id *id, uint8_t mad[ROCE_MAD_SIZE])
 {
-    const struct roce_cm_req *req = rnic_cm_id_req(id->cm);
-    const struct roce_cm_rep *rep = rnic_cm_id_rep(id->cm);
     struct roce_cm_msg msg;
     roce_cm_msg_init(&msg, ROCE_CM_DREQ, (uint64_t)uc_random() << 32 | uc_random());
     msg.dreq.local_comm_id = rnic_cm_id_remote(id->cm);
     msg.dreq.remote_comm_id = rnic_cm_id_local(id->cm);
-    msg.dreq.remote_qpn = rnic_cm_id_active(id->cm)                      ? req->local_qpn
-                          : req->transport == ROCE_CM_TRANSPORT_EXTENDED ? rep->local_eecn
-                                                                         : rep->local_qpn;
+    msg.dreq.remote_qpn = rnic_cm_id_qpn(id->cm);
     roce_cm_msg_build(&msg, mad, ROCE_MAD_SIZE);
 }
 

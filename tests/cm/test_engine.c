@@ -20,6 +20,7 @@ struct end {
     bool accepts, rejects, silent; /* what it does with a request */
     bool speaks;
     bool elsewhere; /* another engine has every service */
+    bool xrc;       /* it answers with an XRC target QP */
 };
 
 struct world {
@@ -111,9 +112,25 @@ static struct roce_cm_rep reply(void)
                                 .local_ca_guid = 101};
 }
 
+static struct roce_cm_rep xrc_reply(void)
+{
+    const struct rnic_cm_param param = {
+        .type = RNIC_QPT_XRC_RECV, .qpn = 0x222, .starting_psn = 222, .initiator_depth = 2};
+    struct rnic_cm_path path;
+    struct roce_cm_rep rep;
+
+    rnic_cm_path_defaults(&path);
+    EXPECT_EQ(rnic_cm_make_rep(&rep, &param, &path, 101), RNIC_OK);
+    EXPECT_EQ(rep.local_qpn, 0);
+    EXPECT_EQ(rep.local_eecn, 0x222);
+    EXPECT_EQ(rep.srq, 1);
+    EXPECT_EQ(rep.initiator_depth, 0); /* a target asks for nothing */
+    return rep;
+}
+
 static void answer(struct world *w, struct end *end, const struct rnic_cm_event *event)
 {
-    const struct roce_cm_rep rep = reply();
+    const struct roce_cm_rep rep = end->xrc ? xrc_reply() : reply();
     const struct roce_cm_sidr_rep sidr = {.qpn = 0x77, .qkey = 0x88};
 
     switch (event->type) {
@@ -254,6 +271,67 @@ static void connects_and_parts(void)
         EXPECT_EQ(w.end[e].seen[RNIC_CM_TIMEWAIT_EXIT], 1);
         EXPECT_EQ(rnic_cm_id_state(w.end[e].id), RNIC_CM_IDLE);
     }
+    stop(&w);
+}
+
+/* How an XRC connection is told by both of its sides (R245), and how it ends. */
+static void connect_xrc(struct world *w)
+{
+    start(w);
+    w->end[B].xrc = true;
+    struct roce_cm_req req = request(0x111);
+
+    req.transport = ROCE_CM_TRANSPORT_EXTENDED;
+    req.ext_transport = ROCE_CM_EXT_TRANSPORT_XRC;
+    w->end[A].id = rnic_cm_id_new(w->end[A].cm, NULL);
+    EXPECT_EQ(rnic_cm_connect(w->end[A].id, &req, &addr_of[A], w->now), RNIC_OK);
+    carry(w);
+    expect_connected(w);
+    EXPECT_EQ(rnic_cm_id_qpn(w->end[A].id), 0x111);
+    EXPECT_EQ(rnic_cm_id_qpn(w->end[B].id), 0x222);
+}
+
+/* The target QP stands in the EE context's place of a REP, and a DREQ names it all the same. */
+static void xrc_parts(void)
+{
+    for (unsigned e = 0; e < ENDS; e++) {
+        struct world w;
+        struct rnic_cm_qp a;
+
+        connect_xrc(&w);
+        rnic_cm_qp_of(w.end[A].id, 12, &a);
+        EXPECT_EQ(a.dest_qpn, 0x222);
+        EXPECT_EQ(rnic_cm_disconnect(w.end[e].id, NULL, 0, w.now), RNIC_OK);
+        pass(&w, LONG_TIME);
+        EXPECT_EQ(w.end[A].seen[RNIC_CM_DISCONNECTED], 1);
+        EXPECT_EQ(w.end[B].seen[RNIC_CM_DISCONNECTED], 1);
+        EXPECT_EQ(w.sent[e][ROCE_CM_DREQ], 1); /* heard the first time */
+        EXPECT_EQ(w.sent[1 - e][ROCE_CM_DREP], 1);
+        stop(&w);
+    }
+}
+
+/* A target QP may outlive who made it: to give up its id ends no connection (core/cm.c,
+ * cm_destroy_id()), but that of the initiator does. */
+static void xrc_given_up(void)
+{
+    struct world w;
+
+    connect_xrc(&w);
+    rnic_cm_id_del(w.end[B].id, w.now);
+    pass(&w, LONG_TIME);
+    EXPECT_EQ(w.end[A].seen[RNIC_CM_DISCONNECTED], 0);
+    EXPECT_EQ(rnic_cm_id_state(w.end[A].id), RNIC_CM_CONNECTED);
+    EXPECT_EQ(rnic_cm_disconnect(w.end[A].id, NULL, 0, w.now), RNIC_OK); /* R233: answered */
+    pass(&w, UINT64_C(1000000000));
+    EXPECT_EQ(w.end[A].seen[RNIC_CM_DISCONNECTED], 1);
+    EXPECT_EQ(w.sent[A][ROCE_CM_DREQ], 1);
+    stop(&w);
+    connect_xrc(&w);
+    rnic_cm_id_del(w.end[A].id, w.now);
+    pass(&w, LONG_TIME);
+    EXPECT_EQ(w.end[B].seen[RNIC_CM_DISCONNECTED], 1);
+    EXPECT_EQ(w.sent[A][ROCE_CM_DREQ], 1);
     stop(&w);
 }
 
@@ -562,7 +640,8 @@ static void listeners(void)
     stop(&w);
 }
 
-SUITE("cm.engine", TEST(connects_and_parts), TEST(any_message_lost), TEST(bad_network),
-      TEST(rejected), TEST(nobody_listens), TEST(listens_late), TEST(nobody_listens_in_time),
-      TEST(patience), TEST(stale), TEST(dreq_of_another_qp), TEST(both_part_at_once),
-      TEST(datagram_service), TEST(given_up), TEST(listeners))
+SUITE("cm.engine", TEST(connects_and_parts), TEST(xrc_parts), TEST(xrc_given_up),
+      TEST(any_message_lost), TEST(bad_network), TEST(rejected), TEST(nobody_listens),
+      TEST(listens_late), TEST(nobody_listens_in_time), TEST(patience), TEST(stale),
+      TEST(dreq_of_another_qp), TEST(both_part_at_once), TEST(datagram_service), TEST(given_up),
+      TEST(listeners))

@@ -20,10 +20,7 @@
 #define LOOP_NEIGHS     64u           /* neighbours remembered, the oldest is forgotten */
 #define LOOP_GROUPS_MAX 64u           /* multicast groups joined at a time */
 #define LOOP_CLAIMS_MAX 4096u
-/* No thread sleeps longer: a program that closes all descriptors it does not know (closefrom)
- * closes what would wake it. */
-#define LOOP_LOOK_NS UINT64_C(2000000000)
-#define LOOP_NAP_NS  200000u /* the shortest time until the thread looks after the program */
+#define LOOP_NAP_NS     200000u /* the shortest time until the thread looks after the program */
 
 struct loop_neigh {
     uint8_t addr[16];

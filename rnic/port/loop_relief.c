@@ -19,13 +19,14 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+#include "port/clock.h"
 #include "port/loop_impl.h"
 
 /* How long the others have. Their naps are shorter (loop_thread.c), and the shortest timeout that
  * programs set in practice is longer: 67 ms, code 14. */
 #define RELIEF_NS 10000000u
 #define RELIEF_MS 10
-#define LOOK_MS   (int)(LOOP_LOOK_NS / 1000000)
+#define LOOK_MS   (int)(RNIC_LOOK_NS / 1000000)
 
 /* ---- whether it is permitted ----------------------------------------------------------------- */
 

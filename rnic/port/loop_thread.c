@@ -49,7 +49,6 @@
 #define SCARCE_MAX  1000000000u /* ... doubled up to that */
 #define MINDED_MAX  8u          /* gates opened for nothing until the program is minded again */
 #define SLICE_NS    100000u     /* the shortest that the scheduler grants: sched_setattr(2) */
-#define BLIND_NS    100000000u  /* between two looks of a thread that nothing wakes */
 /* How long it sleeps first: a timer that runs longer need not wake it. */
 #define DOZE_NS 20000000u
 
@@ -213,28 +212,19 @@ int loop_gate_new(struct rnic_loop *loop)
     return 0;
 }
 
-/* The program closed all descriptors that it did not know, or others have their numbers now: as
- * with hardware its device is lost, but must not cost it a CPU. */
-static void nap_blind(uint64_t left)
-{
-    const struct timespec nap = rnic_timespec(left < BLIND_NS ? left : BLIND_NS);
-
-    nanosleep(&nap, NULL);
-}
-
 /* What is ready before `until`. */
 static unsigned wait_for(const struct rnic_loop *loop, uint64_t until, uint64_t now)
 {
     struct epoll_event events[RNIC_PORT_FDS + 3];
     const int max = sizeof(events) / sizeof(events[0]);
     uint64_t left = until > now ? until - now : 0;
-    struct timespec timeout = rnic_timespec(left < LOOP_LOOK_NS ? left : LOOP_LOOK_NS);
+    struct timespec timeout = rnic_look_for(left);
     unsigned found = 0;
     int cnt;
 
     cnt = epoll_pwait2(loop->gate_fd, events, max, &timeout, NULL);
     if (cnt < 0 && (errno == EBADF || errno == EINVAL)) {
-        nap_blind(left);
+        rnic_nap_blind(left);
         return 0;
     }
     if (cnt < 0 && errno == ENOSYS) /* before Linux 5.11 */

@@ -25,7 +25,7 @@ static int address(struct sockaddr_un *addr, const char *iface, const char *name
     return (int)offsetof(struct sockaddr_un, sun_path) + 1 + len;
 }
 
-int rnic_registry_bind(const char *iface, const char *name)
+static int bind_as(int type, const char *iface, const char *name)
 {
     struct sockaddr_un addr;
     int len = address(&addr, iface, name);
@@ -34,7 +34,7 @@ int rnic_registry_bind(const char *iface, const char *name)
 
     if (len < 0)
         return len;
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -errno;
     if (bind(fd, (const struct sockaddr *)&addr, (socklen_t)len) < 0) {
@@ -45,35 +45,55 @@ int rnic_registry_bind(const char *iface, const char *name)
     return fd;
 }
 
+int rnic_registry_bind(const char *iface, const char *name)
+{
+    int fd = bind_as(SOCK_DGRAM, iface, name);
+
+    if (fd >= 0)
+        shutdown(fd, SHUT_RDWR); /* nobody can fill it */
+    return fd;
+}
+
+/* A datagram socket is connected to whatever has the name, without the other's doing. */
 bool rnic_registry_held(const char *iface, const char *name)
 {
-    FILE *names = fopen("/proc/net/unix", "re");
-    char want[160];
-    char line[512];
-    bool found = false;
+    struct sockaddr_un addr;
+    int len = address(&addr, iface, name);
+    int fd = len < 0 ? -1 : socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool free_now;
 
-    snprintf(want, sizeof(want), "@" PREFIX "%s/%s", iface, name);
-    while (names && !found && fgets(line, sizeof(line), names)) {
-        const char *at = strchr(line, '@');
-
-        line[strcspn(line, "\n")] = 0;
-        found = at && strcmp(at, want) == 0;
-    }
-    if (names)
-        fclose(names);
-    return found;
+    if (fd < 0)
+        return len >= 0;
+    free_now =
+        connect(fd, (const struct sockaddr *)&addr, (socklen_t)len) < 0 && errno == ECONNREFUSED;
+    close(fd);
+    return !free_now;
 }
 
 /* ---- QPNs ------------------------------------------------------------------------------------ */
 
+struct block_name {
+    char text[32];
+};
+
+static struct block_name name_of_block(uint32_t number)
+{
+    struct block_name name;
+
+    snprintf(name.text, sizeof(name.text), "qpnblk/%u", number);
+    return name;
+}
+
+bool rnic_registry_block_held(const char *iface, uint32_t number)
+{
+    return rnic_registry_held(iface, name_of_block(number).text);
+}
+
 static int bind_block(const struct rnic_qpns *qpns, uint32_t number)
 {
-    char name[32];
-
     if (qpns->whole)
         return -1;
-    snprintf(name, sizeof(name), "qpnblk/%u", number);
-    return rnic_registry_bind(qpns->iface, name);
+    return rnic_registry_bind(qpns->iface, name_of_block(number).text);
 }
 
 static bool has_block(const struct rnic_qpns *qpns, uint32_t number)
@@ -254,7 +274,7 @@ int rnic_registry_listen(const char *iface)
             snprintf(name, sizeof(name), "proc/%d", (int)getpid());
         else
             snprintf(name, sizeof(name), "proc/%d.%u", (int)getpid(), i);
-        fd = rnic_registry_bind(iface, name);
+        fd = bind_as(SOCK_STREAM, iface, name);
     }
     if (fd >= 0 && listen(fd, 16) < 0) {
         int error = -errno;

@@ -3,7 +3,8 @@
  * Registry: how processes on one interface share its QPN space and CM ports without a daemon. A
  * process owns a name while it holds an abstract unix socket bound to it
  * ("\0rnic/<interface>/..."): one holder in a network namespace, and the kernel frees it however
- * the process ends.
+ * the process ends. Such a socket is of datagrams and takes none; only proc/ is a stream's, in a
+ * name space of its own.
  *
  *   qpnblk/<n>    QPNs n * 4096 .. n * 4096 + 4095, n = 1..4094
  *   gsi           who answers for QP 1 where nobody else does
@@ -25,8 +26,13 @@
 /* A descriptor that holds the name, or -EADDRINUSE, -ENAMETOOLONG and the like. */
 int rnic_registry_bind(const char *iface, const char *name);
 
-/* Whether any process holds the name now. */
+/* Whether any process holds the name now: as the kernel says it, which needs no /proc and takes the
+ * name from nobody. True also if it cannot be told (EMFILE): who is not known to be gone is there.
+ */
 bool rnic_registry_held(const char *iface, const char *name);
+
+/* The same of the block of QPNs with that number. */
+bool rnic_registry_block_held(const char *iface, uint32_t number);
 
 /*
  * QPNs that were given back rest until so many later ones were: a peer may hold the connection of

@@ -126,13 +126,18 @@ static bool shared_here(const struct uc_id *id, uint16_t port)
     return false;
 }
 
+void uc_service_name(char name[UC_SERVICE_NAME], unsigned space, uint16_t port)
+{
+    snprintf(name, UC_SERVICE_NAME, "cm/%x/%u", space, port);
+}
+
 static int claim_on(struct uc_id *id, struct uc_port *on, uint16_t port)
 {
-    char name[32];
+    char name[UC_SERVICE_NAME];
     struct uc_claim *claim = malloc(sizeof *claim);
     if (!claim)
         return -ENOMEM;
-    snprintf(name, sizeof name, "cm/%x/%u", id->space, port);
+    uc_service_name(name, id->space, port);
     claim->handle = rnic_loop_claim(uc_port_loop(on), name);
     if (claim->handle < 0) {
         int error = claim->handle;

@@ -176,10 +176,15 @@ static bool bound_here(const struct uc_port *port, uint64_t service_id)
 
 static bool service_held(const struct uc_port *port, uint64_t service_id)
 {
-    char name[48];
-    snprintf(name, sizeof name, "cm/%x/%u", roce_cm_sid_space(service_id),
-             roce_cm_sid_port(service_id));
+    char name[UC_SERVICE_NAME];
+    uc_service_name(name, roce_cm_sid_space(service_id), roce_cm_sid_port(service_id));
     return rnic_registry_held(port->device->iface, name);
+}
+
+/* Whether the process that gave out a communication id lives: it has the name of its block. */
+static bool comm_id_held(const struct uc_port *port, uint32_t comm_id)
+{
+    return rnic_registry_block_held(port->device->iface, comm_id >> COMM_BITS);
 }
 
 static bool elsewhere(void *user, uint64_t service_id)
@@ -195,15 +200,13 @@ static bool speaks_for(void *user, enum rnic_cm_unknown what, uint64_t number)
 {
     struct uc_port *port = user;
     bool service = what == RNIC_CM_UNKNOWN_SERVICE;
-    char name[48];
     if (service && roce_cm_sid_is_ip(number) && bound_here(port, number))
         return true;
     if (!rnic_loop_gsi_owner(uc_port_loop(port)))
         return false;
     if (service) /* what is no port no program of ours can listen for */
         return !roce_cm_sid_is_ip(number) || !service_held(port, number);
-    snprintf(name, sizeof name, "qpnblk/%u", (unsigned)(number >> COMM_BITS));
-    return !rnic_registry_held(port->device->iface, name);
+    return !comm_id_held(port, (uint32_t)number);
 }
 
 bool uc_port_peer_local(const struct uc_id *id)
@@ -213,16 +216,9 @@ bool uc_port_peer_local(const struct uc_id *id)
            uc_port_gid_index(id->port, id->addr.remote) >= 0;
 }
 
-/* A process has the name of its block for as long as it lives. */
 bool uc_port_peer_gone(const struct uc_id *id)
 {
-    char name[32];
-    snprintf(name, sizeof name, "qpnblk/%u", (unsigned)(rnic_cm_id_remote(id->cm) >> COMM_BITS));
-    int claim = rnic_loop_claim(uc_port_loop(id->port), name);
-    if (claim < 0)
-        return false;
-    rnic_loop_release(uc_port_loop(id->port), claim);
-    return true;
+    return !comm_id_held(id->port, rnic_cm_id_remote(id->cm));
 }
 
 static void post_recv(struct uc_port *port, unsigned i)

@@ -216,6 +216,9 @@ struct uc_id *uc_id_get(struct uc_file *file, uint32_t handle);
 struct uc_id *uc_id_find(uint32_t handle);
 int uc_bind(struct uc_id *id, const union uc_addr *addr);
 int uc_listen(struct uc_id *id, uint32_t backlog);
+/* The name in port/registry.h of a port of a port space. */
+#define UC_SERVICE_NAME 32
+void uc_service_name(char name[UC_SERVICE_NAME], unsigned space, uint16_t port);
 /* What the worker does for id->job; unlocks meanwhile. */
 void uc_resolve(struct uc_id *id);
 uint32_t uc_handle_new(void);

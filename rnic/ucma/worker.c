@@ -18,11 +18,7 @@
 #define PORTS_MAX 64u
 #define LINGER_NS UINT64_C(2500000000) /* of a process that ends, for its last DREQs */
 #define FLUSH_NS  UINT64_C(200000000)  /* that a call waits for its MAD to be sent */
-/* A program may close all descriptors that it does not know. The worker is not to sleep for ever
- * then, nor to look all the time. */
-#define LOOK_NS  UINT64_C(2000000000)
-#define BLIND_NS UINT64_C(100000000)
-#define DEAD_NS  UINT64_C(1000000000) /* between two looks at who was killed */
+#define DEAD_NS   UINT64_C(1000000000) /* between two looks at who was killed */
 
 static pthread_t thread;
 static pid_t runs_in; /* the process that has the thread; 0: none */
@@ -150,13 +146,12 @@ static void rest(void)
             until = deadline;
     }
     uint64_t left = until > now ? until - now : 0;
-    const struct timespec timeout = rnic_timespec(left < LOOK_NS ? left : LOOK_NS);
-    const struct timespec blind = rnic_timespec(BLIND_NS);
+    const struct timespec timeout = rnic_look_for(left);
     pthread_cond_broadcast(&idle);
     pthread_mutex_unlock(&uc_lock);
     ppoll(fds, cnt, &timeout, NULL);
     if (fds[0].revents & POLLNVAL)
-        nanosleep(&blind, NULL);
+        rnic_nap_blind(RNIC_BLIND_NS);
     pthread_mutex_lock(&uc_lock);
     if (fds[0].revents & POLLIN) {
         uint64_t count;

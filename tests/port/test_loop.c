@@ -13,6 +13,7 @@
 #include "port/loop.h"
 #include "port/netns.h"
 #include "port/port_mem.h"
+#include "port/registry.h"
 #include "support/suite.h"
 #include "wire/codes.h"
 
@@ -348,10 +349,7 @@ static void fork_keeps_apart(void)
     struct rnic_loop *loop = open_on("lo");
     uint32_t block = rnic_loop_block(loop);
     pid_t pid = fork();
-    char name[32];
-    int claim;
 
-    snprintf(name, sizeof(name), "qpnblk/%u", block);
     if (pid == 0) {
         struct rnic_loop *other;
         bool fine;
@@ -366,15 +364,11 @@ static void fork_keeps_apart(void)
         _exit(fine ? 0 : 1);
     }
     EXPECT_EQ(netns_wait(pid), 0);
-    EXPECT_EQ(rnic_loop_claim(loop, name) == -EADDRINUSE, true); /* the parent's still */
+    EXPECT_EQ(rnic_registry_block_held("lo", block), true); /* the parent's still */
     rnic_loop_lock(loop);
     rnic_loop_unlock(loop);
     rnic_loop_close(loop);
-    loop = open_on("lo");
-    claim = rnic_loop_claim(loop, name);
-    CU_ASSERT(claim >= 0 || rnic_loop_block(loop) == block);
-    rnic_loop_release(loop, claim);
-    rnic_loop_close(loop);
+    EXPECT_EQ(rnic_registry_block_held("lo", block), false);
 }
 
 /* A program that makes itself a daemon: the child goes on once the parent has ended. */

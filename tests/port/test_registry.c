@@ -43,6 +43,49 @@ static void names(void)
     EXPECT_EQ(b == -ENAMETOOLONG, true);
 }
 
+/* Whether a name is held is seen without /proc, as after chroot(), and without taking it even for a
+ * moment: who claims it meanwhile is not refused. */
+static void held(void)
+{
+    char empty[] = "/tmp/rocedrill-registry-XXXXXX";
+    int done[2];
+    char byte = 0;
+    int fd;
+    pid_t pid;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(empty));
+    fd = rnic_registry_bind("e0", "cm/106/7471");
+    EXPECT_EQ(rnic_registry_held("e0", "cm/106/7471"), true);
+    EXPECT_EQ(rnic_registry_held("e1", "cm/106/7471"), false);
+    EXPECT_EQ(rnic_registry_held("e0", "cm/106/747"), false);
+    EXPECT_EQ(pipe(done), 0);
+    pid = fork();
+    if (pid == 0) {
+        bool in = chroot(empty) == 0 && chdir("/") == 0;
+        bool seen = rnic_registry_held("e0", "cm/106/7471");
+
+        (void)!write(done[1], in && seen ? "y" : "n", 1);
+        for (unsigned i = 0; i < 20000; i++)
+            seen = rnic_registry_held("e0", "cm/106/7472");
+        (void)!write(done[1], "e", 1);
+        _exit(seen);
+    }
+    EXPECT_EQ(read(done[0], &byte, 1), 1);
+    EXPECT_EQ(byte, 'y');
+    for (struct pollfd wait = {.fd = done[0], .events = POLLIN}; poll(&wait, 1, 0) == 0;) {
+        int other = rnic_registry_bind("e0", "cm/106/7472");
+
+        CU_ASSERT_FATAL(other >= 0);
+        close(other);
+    }
+    netns_wait(pid);
+    close(fd);
+    EXPECT_EQ(rnic_registry_held("e0", "cm/106/7471"), false);
+    close(done[0]);
+    close(done[1]);
+    rmdir(empty);
+}
+
 /* However the holder ends, the name is free at once. */
 static void killed(void)
 {
@@ -168,17 +211,20 @@ static void restored(void)
 {
     struct rnic_entropy entropy = entropy_of(1);
     struct rnic_qpns qpns;
+    uint32_t number;
     int fd;
-    char name[32];
 
     EXPECT_EQ(rnic_qpns_init(&qpns, "e0", false, &entropy), 0);
-    snprintf(name, sizeof(name), "qpnblk/%u", qpns.block[0].number);
+    number = qpns.block[0].number;
+    EXPECT_EQ(rnic_registry_block_held("e0", number), true);
+    fd = dup(qpns.block[0].fd); /* the parent has it still */
     rnic_qpns_drop(&qpns);
-    fd = rnic_registry_bind("e0", name); /* the parent has it still */
+    EXPECT_EQ(rnic_registry_block_held("e0", number), true);
     EXPECT_EQ(rnic_qpns_restore(&qpns) == -EADDRINUSE, true);
     close(fd);
+    EXPECT_EQ(rnic_registry_block_held("e0", number), false);
     EXPECT_EQ(rnic_qpns_restore(&qpns), 0);
-    EXPECT_EQ(rnic_registry_bind("e0", name) == -EADDRINUSE, true);
+    EXPECT_EQ(rnic_registry_block_held("e0", number), true);
     rnic_qpns_fini(&qpns);
 }
 
@@ -249,8 +295,8 @@ static void tells(void)
 
 int main(int argc, char **argv)
 {
-    static const struct suite_test tests[] = {TEST(names), TEST(killed),   TEST(blocks), TEST(many),
-                                              TEST(rest),  TEST(restored), TEST(tells)};
+    static const struct suite_test tests[] = {TEST(names), TEST(held), TEST(killed),   TEST(blocks),
+                                              TEST(many),  TEST(rest), TEST(restored), TEST(tells)};
 
     if (!netns_enter())
         return NETNS_SKIP;

@@ -193,7 +193,7 @@ void roce_info_cm(wmem_strbuf_t *text, const struct roce_cm_msg *msg)
                                   roce_info_service(msg->req.service_id, buf, sizeof(buf)));
         break;
     case ROCE_CM_REP:
-        wmem_strbuf_append_printf(text, " QP 0x%06x PSN %u", msg->rep.local_qpn,
+        wmem_strbuf_append_printf(text, " QP 0x%06x PSN %u", roce_cm_rep_qpn(&msg->rep),
                                   msg->rep.starting_psn);
         break;
     case ROCE_CM_REJ:

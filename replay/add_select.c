@@ -72,7 +72,7 @@ static bool makes(const struct selection *s, const struct replay *r, const struc
         if (!exchange_message(&r->trace, x->pkt[k], &msg) ||
             (msg.kind != ROCE_CM_REQ && msg.kind != ROCE_CM_REP))
             continue;
-        qpn = msg.kind == ROCE_CM_REQ ? msg.req.local_qpn : msg.rep.local_qpn;
+        qpn = msg.kind == ROCE_CM_REQ ? msg.req.local_qpn : roce_cm_rep_qpn(&msg.rep);
         for (uint32_t i = 0; i < r->drive.run_cnt; i++) {
             struct pair p = pair_of(&r->trace, r->drive.run[i].setup.side);
 

@@ -65,7 +65,7 @@ static void on_rep(struct cm *cm, const struct trace_flow *flow, const struct ro
     if (!c || c->complete)
         return;
     c->passive.comm_id = rep->local_comm_id;
-    c->passive.qpn = rep->local_qpn;
+    c->passive.qpn = roce_cm_rep_qpn(rep);
     c->passive.psn = rep->starting_psn;
     c->passive.resources = rep->responder_resources;
     c->passive.rnr_retry = rep->rnr_retry_count;

@@ -42,8 +42,9 @@ static void add_cm(struct text *t, const struct roce_cm_msg *m)
         break;
     case ROCE_CM_REP:
         text_add(t, " comm 0x%08x to 0x%08x QP 0x%06x PSN %u depth %u/%u rnr-retry %u",
-                 m->rep.local_comm_id, m->rep.remote_comm_id, m->rep.local_qpn, m->rep.starting_psn,
-                 m->rep.responder_resources, m->rep.initiator_depth, m->rep.rnr_retry_count);
+                 m->rep.local_comm_id, m->rep.remote_comm_id, roce_cm_rep_qpn(&m->rep),
+                 m->rep.starting_psn, m->rep.responder_resources, m->rep.initiator_depth,
+                 m->rep.rnr_retry_count);
         break;
     case ROCE_CM_REJ:
         name = roce_vals_name(ROCE_VALS_CM_REJ_REASON, m->rej.reason, buf, sizeof(buf));

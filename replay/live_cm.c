@@ -55,7 +55,7 @@ static void read_recorded(struct live_cm *cm, struct live_link *link)
             if (msg.req.transport != ROCE_CM_TRANSPORT_RC)
                 link->skip = "its connection is not RC";
         } else if (msg.kind == ROCE_CM_REP) {
-            link->rec_qpn[EXCHANGE_PASSIVE] = msg.rep.local_qpn;
+            link->rec_qpn[EXCHANGE_PASSIVE] = roce_cm_rep_qpn(&msg.rep);
             link->rec_psn[EXCHANGE_PASSIVE] = msg.rep.starting_psn;
             link->connected = x->pkt[i];
         }
@@ -228,7 +228,7 @@ static void take_news(struct live_cm *cm, const struct rnic_cm_event *event)
         link->psn_out = msg->req.starting_psn;
         break;
     case RNIC_CM_RESPONSE:
-        link->their_qpn = msg->rep.local_qpn;
+        link->their_qpn = roce_cm_rep_qpn(&msg->rep);
         link->psn_out = msg->rep.starting_psn;
         link->up = true;
         break;

@@ -81,7 +81,7 @@ int rnic_cm_accept(struct rnic_cm_id *id, const struct roce_cm_rep *rep, rnic_ti
     /* What the one issues the other answers: the words cross over (R238). */
     id->rep.responder_resources = least(rep->responder_resources, id->req.initiator_depth);
     id->rep.initiator_depth = least(rep->initiator_depth, id->req.responder_resources);
-    id->local_qpn = rnic_cm_rep_qpn(&id->req, rep);
+    id->local_qpn = roce_cm_rep_qpn(rep);
     roce_cm_msg_init(&msg, ROCE_CM_REP, id->tid);
     msg.rep = id->rep;
     cm_enter(id, RNIC_CM_REP_SENT);

@@ -157,10 +157,6 @@ bool rnic_cm_id_active(const struct rnic_cm_id *id); /* it sent the REQ */
 /* The QPN that the id's own messages named, as a DREQ of the peer does; 0 before they did. */
 uint32_t rnic_cm_id_qpn(const struct rnic_cm_id *id);
 
-/* The QPN that the REP of an exchange names: an XRC target QP stands in the EE context's place
- * (Annex A14; core/cm_msgs.h, cm_rep_get_qpn()). */
-uint32_t rnic_cm_rep_qpn(const struct roce_cm_req *req, const struct roce_cm_rep *rep);
-
 /* Every call below gives RNIC_ERR_STATE where the exchange is not at that point. */
 
 /* Takes requests for `service_id`, at one local GID or at all (NULL). RNIC_ERR_EXISTS if another id

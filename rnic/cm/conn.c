@@ -177,7 +177,7 @@ void rnic_cm_qp_of(const struct rnic_cm_id *id, uint8_t ack_delay, struct rnic_c
         .rnr_retry = active ? rep->rnr_retry_count : req->rnr_retry_count,
     };
     if (active) {
-        out->dest_qpn = rnic_cm_rep_qpn(req, rep);
+        out->dest_qpn = roce_cm_rep_qpn(rep);
         out->max_rd_atomic = rep->responder_resources; /* R238 */
         out->max_dest_rd_atomic = rep->initiator_depth;
         out->timeout = rnic_cm_ack_timeout(rep->target_ack_delay, life);

@@ -173,11 +173,6 @@ bool cm_is_xrc(const struct roce_cm_req *req)
     return req->transport == ROCE_CM_TRANSPORT_EXTENDED;
 }
 
-uint32_t rnic_cm_rep_qpn(const struct roce_cm_req *req, const struct roce_cm_rep *rep)
-{
-    return cm_is_xrc(req) ? rep->local_eecn : rep->local_qpn;
-}
-
 /* ---- peers ----------------------------------------------------------------------------------- */
 
 static struct rnic_list *bucket(struct rnic_list *table, uint32_t number)

@@ -229,7 +229,7 @@ static bool on_rep(struct rnic_cm *cm, const struct roce_cm_msg *msg,
         return true;
     }
     if (waits_for_rep(id)) {
-        uint32_t qpn = rnic_cm_rep_qpn(&id->req, rep);
+        uint32_t qpn = roce_cm_rep_qpn(rep);
 
         stale = cm_find_qpn(cm, qpn, rep->local_ca_guid, addr);
         if (stale && stale != id && qpn != 0 && stale->active) {

@@ -249,6 +249,7 @@ static void on_rep(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
 {
     const struct roce_cm_rep *rep = &msg->rep;
     struct roce_cm_slot *s = slot_find(ctx, 0, rep->remote_comm_id, ctx->dst);
+    uint32_t qpn = roce_cm_rep_qpn(rep);
 
     if (!s || memcmp(s->addr[1], ctx->src, 16) != 0)
         return;
@@ -256,13 +257,13 @@ static void on_rep(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
     if (s->rep_frame) {
         SAY(ctx, CM_REP_AGAIN, "rep.local_comm_id", .actual = rep->local_comm_id,
             .value = ROCE_VALUE_NONE, .other = s->rep_frame);
-        if (rep->local_qpn != s->qpn[1] || rep->starting_psn != s->psn[1])
+        if (qpn != s->qpn[1] || rep->starting_psn != s->psn[1])
             SAY(ctx, CM_REQ_CHANGED, "REP", .other = s->rep_frame, .value = ROCE_VALUE_NONE);
         ctx->result->repeats_frame = s->rep_frame;
         tell(ctx, s, s->req_frame);
         return;
     }
-    check_timewait(ctx, rep->local_qpn);
+    check_timewait(ctx, qpn);
     if (rep->responder_resources > s->req.initiator_depth)
         SAY(ctx, CM_DEPTHS, "rep.responder_resources", s->req.initiator_depth,
             rep->responder_resources, s->req_frame, .rel = ROCE_REL_AT_MOST);
@@ -270,7 +271,7 @@ static void on_rep(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
         SAY(ctx, CM_DEPTHS, "rep.initiator_depth", s->req.responder_resources, rep->initiator_depth,
             s->req_frame, .rel = ROCE_REL_AT_MOST);
     s->comm_id[1] = rep->local_comm_id;
-    s->qpn[1] = rep->local_qpn;
+    s->qpn[1] = qpn;
     s->psn[1] = rep->starting_psn;
     s->rep_frame = ctx->frame;
     s->seen |= 1u << ROCE_CM_REP;

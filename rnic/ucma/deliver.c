@@ -41,10 +41,9 @@ static void conn_of_req(struct rdma_ucm_conn_param *conn, const struct roce_cm_r
     put_private(conn, req->private_data + ROCE_CM_RDMAIP_LEN, RNIC_CM_REQ_PRIVATE);
 }
 
-static void conn_of_rep(struct rdma_ucm_conn_param *conn, const struct rnic_cm_id *cm)
+static void conn_of_rep(struct rdma_ucm_conn_param *conn, const struct roce_cm_rep *rep)
 {
-    const struct roce_cm_rep *rep = rnic_cm_id_rep(cm);
-    conn->qp_num = rnic_cm_rep_qpn(rnic_cm_id_req(cm), rep);
+    conn->qp_num = roce_cm_rep_qpn(rep);
     conn->srq = rep->srq;
     conn->responder_resources = rep->initiator_depth;
     conn->initiator_depth = rep->responder_resources;
@@ -153,7 +152,7 @@ static void one(struct uc_port *port, const struct rnic_cm_event *event)
         return;
     struct rdma_ucm_conn_param *conn = &told->resp.param.conn;
     switch (event->type) {
-    case RNIC_CM_RESPONSE: conn_of_rep(conn, event->id); break;
+    case RNIC_CM_RESPONSE: conn_of_rep(conn, &event->msg.rep); break;
     case RNIC_CM_REJECTED:
         told->resp.status = event->msg.rej.reason;
         put_private(conn, event->msg.rej.private_data, sizeof event->msg.rej.private_data);

@@ -89,8 +89,8 @@ const struct roce_hdr_info *roce_cm_info(enum roce_cm cm);
  *
  * 0                   *msg is complete
  * ROCE_ERR_NOT_ROCE   a MAD of another class, method or attribute: not a CM message
- * ROCE_ERR_CUT        the capture does not hold all 256 bytes; msg->mad is set if its 24 bytes are
- * there ROCE_ERR_MALFORMED  not 256 bytes on the wire, base version not 1 or class version not 2: a
+ * ROCE_ERR_CUT        the capture lacks some of the 256 bytes; msg->mad is set if it has 24
+ * ROCE_ERR_MALFORMED  not 256 bytes on the wire, base version not 1 or class version not 2: a
  *                     receiver drops it (R246); msg->mad is set as far as it could be read
  *
  * In every case all members of *msg are set; what was not read is zero.
@@ -111,6 +111,13 @@ void roce_cm_msg_init(struct roce_cm_msg *msg, enum roce_cm kind, uint64_t tid);
  * not a message or does not fit mad.attr_id.
  */
 int roce_cm_msg_build(const struct roce_cm_msg *msg, uint8_t *buf, size_t cap);
+
+/* The QPN that a REP names. That of an XRC target stands where the number of an EE context would,
+ * beside a local_qpn of 0 (Annex A14; R245). 0 if it names none. */
+static inline uint32_t roce_cm_rep_qpn(const struct roce_cm_rep *rep)
+{
+    return rep->local_qpn ? rep->local_qpn : rep->local_eecn;
+}
 
 /* "REQ", "SIDR_REP", ...; `kind` must be < ROCE_CM_MSG_CNT. */
 const char *roce_cm_name(enum roce_cm kind);

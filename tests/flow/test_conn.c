@@ -141,6 +141,29 @@ static void cm_names_both_sides(void)
     CU_ASSERT(v.conn[1].complete);
 }
 
+/* Annex A14: the REP names a target where an EE context would stand. Another one of the same host
+ * right after it is not its QPN again. */
+static void cm_names_an_xrc_target(void)
+{
+    struct flowgen g;
+
+    flowgen_init(&g);
+    g.svc = ROCE_SVC_XRC;
+    flowgen_connect(&g);
+    flowgen_send(&g, 0, 64);
+    flowgen_disconnect(&g);
+    g.conn = flowgen_conn_of(2, 0x7000, 0xB000);
+    flowgen_connect(&g);
+    run(&g);
+    EXPECT_EQ(v.conn_cnt, 3); /* QP1 and both */
+    EXPECT_EQ(v.conn[1].pairing, ROCE_PAIRED_BY_CM);
+    EXPECT_EQ(v.conn[1].end, ROCE_END_DISCONNECTED);
+    EXPECT_EQ(v.conn[1].side[0].qpn, 0x101);
+    EXPECT_EQ(v.conn[1].side[1].qpn, 0x80001);
+    EXPECT_EQ(v.conn[1].svc, ROCE_SVC_XRC);
+    CU_ASSERT(!judge_found(&v, ROCE_RULE_CM_TIMEWAIT));
+}
+
 /* Nothing was sent: it stands where the connection manager named it. */
 static void a_connection_without_packets(void)
 {
@@ -485,7 +508,7 @@ static void uc_that_is_alone(void)
 SUITE("flow.conn", TEST(the_first_answer_is_a_nak), TEST(a_go_back_with_a_hole),
       TEST(directions_are_paired_without_cm), TEST(many_connections_with_random_psns),
       TEST(equal_psns_are_told_apart_by_source_port), TEST(equal_psns_without_a_sign_stay_apart),
-      TEST(cm_names_both_sides), TEST(a_connection_without_packets),
+      TEST(cm_names_both_sides), TEST(cm_names_an_xrc_target), TEST(a_connection_without_packets),
       TEST(a_rejected_connection_is_told), TEST(the_same_qpns_again),
       TEST(the_same_qpns_after_a_dreq), TEST(datagrams_join_by_both_qpns),
       TEST(vlans_and_encapsulations_are_apart), TEST(both_ends_behind_one_address),

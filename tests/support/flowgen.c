@@ -293,7 +293,10 @@ struct roce_cm_msg flowgen_cm_req(struct flowgen *g)
     m.req.retry_count = 6;
     m.req.rnr_retry_count = 6;
     m.req.max_cm_retries = 15;
-    m.req.transport = g->svc == ROCE_SVC_UC ? ROCE_CM_TRANSPORT_UC : ROCE_CM_TRANSPORT_RC;
+    m.req.transport = g->svc == ROCE_SVC_UC    ? ROCE_CM_TRANSPORT_UC
+                      : g->svc == ROCE_SVC_XRC ? ROCE_CM_TRANSPORT_EXTENDED
+                                               : ROCE_CM_TRANSPORT_RC;
+    m.req.ext_transport = g->svc == ROCE_SVC_XRC ? ROCE_CM_EXT_TRANSPORT_XRC : 0;
     if (g->encap == ROCE_ENCAP_V2_IP4) {
         const uint8_t a[4] = {192, 0, 2, 1}, b[4] = {192, 0, 2, 2};
 
@@ -316,7 +319,8 @@ struct roce_cm_msg flowgen_cm_rep(struct flowgen *g)
     roce_cm_msg_init(&m, ROCE_CM_REP, g->tid);
     m.rep.local_comm_id = g->conn.qpn[1];
     m.rep.remote_comm_id = g->conn.qpn[0];
-    m.rep.local_qpn = g->conn.qpn[1];
+    m.rep.local_qpn = g->svc == ROCE_SVC_XRC ? 0 : g->conn.qpn[1];
+    m.rep.local_eecn = g->svc == ROCE_SVC_XRC ? g->conn.qpn[1] : 0;
     m.rep.starting_psn = g->conn.psn[0];
     m.rep.responder_resources = 4;
     m.rep.initiator_depth = 4;

@@ -392,7 +392,6 @@ static bool on_sidr_rep(struct rnic_cm *cm, const struct roce_cm_msg *msg,
 static bool on_lap(struct rnic_cm *cm, const struct roce_cm_msg *msg,
                    const struct rnic_cm_addr *addr, rnic_time now)
 {
-    enum { APR_UNSUPPORTED = 1 }; /* table 117: path loading not supported */
     struct rnic_cm_id *id = find_id(cm, msg->lap.remote_comm_id, msg->lap.local_comm_id, addr);
     struct roce_cm_msg apr;
 
@@ -402,7 +401,7 @@ static bool on_lap(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     roce_cm_msg_init(&apr, ROCE_CM_APR, msg->mad.tid);
     apr.apr.local_comm_id = id->local;
     apr.apr.remote_comm_id = id->remote;
-    apr.apr.status = APR_UNSUPPORTED;
+    apr.apr.status = ROCE_CM_APR_UNSUPPORTED;
     cm_send_once(cm, &apr, addr);
     return true;
 }

@@ -66,6 +66,10 @@ enum roce_cm_transport {
 };
 #define ROCE_CM_EXT_TRANSPORT_XRC 1u
 
+/* Status of an APR to who asks for what RoCE has not (R197); codes.c names all
+ * (ROCE_VALS_CM_APR_STATUS). */
+#define ROCE_CM_APR_UNSUPPORTED 2u
+
 /* A CM MAD. `kind` says which member of the union is the message. */
 struct roce_cm_msg {
     struct roce_mad mad;

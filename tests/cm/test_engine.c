@@ -558,6 +558,34 @@ static void dreq_of_another_qp(void)
     stop(&w);
 }
 
+/* R197: who asks for an alternate path hears that there is none, and stays connected. */
+static void no_other_path(void)
+{
+    struct world w;
+    struct roce_cm_msg msg;
+    uint8_t mad[ROCE_MAD_SIZE];
+    struct rnic_cm_addr addr;
+    enum { UNSUPPORTED = 2 }; /* "alternate paths not supported" of ROCE_VALS_CM_APR_STATUS */
+
+    start(&w);
+    ask(&w, 0x111);
+    carry(&w);
+    roce_cm_msg_init(&msg, ROCE_CM_LAP, 77);
+    msg.lap.local_comm_id = rnic_cm_id_local(w.end[A].id);
+    msg.lap.remote_comm_id = rnic_cm_id_local(w.end[B].id);
+    roce_cm_msg_build(&msg, mad, sizeof(mad));
+    CU_ASSERT(rnic_cm_input(w.end[B].cm, mad, sizeof(mad), &addr_of[B], w.now));
+    CU_ASSERT_FATAL(rnic_cm_output(w.end[B].cm, mad, &addr));
+    EXPECT_EQ(roce_cm_msg_parse(&msg, mad, sizeof(mad), sizeof(mad)), 0);
+    EXPECT_EQ(msg.kind, ROCE_CM_APR);
+    EXPECT_EQ(msg.mad.tid, 77);
+    EXPECT_EQ(msg.apr.local_comm_id, rnic_cm_id_local(w.end[B].id));
+    EXPECT_EQ(msg.apr.remote_comm_id, rnic_cm_id_local(w.end[A].id));
+    EXPECT_EQ(msg.apr.status, UNSUPPORTED);
+    expect_connected(&w);
+    stop(&w);
+}
+
 static void both_part_at_once(void)
 {
     struct world w;
@@ -643,5 +671,5 @@ static void listeners(void)
 SUITE("cm.engine", TEST(connects_and_parts), TEST(xrc_parts), TEST(xrc_given_up),
       TEST(any_message_lost), TEST(bad_network), TEST(rejected), TEST(nobody_listens),
       TEST(listens_late), TEST(nobody_listens_in_time), TEST(patience), TEST(stale),
-      TEST(dreq_of_another_qp), TEST(both_part_at_once), TEST(datagram_service), TEST(given_up),
-      TEST(listeners))
+      TEST(dreq_of_another_qp), TEST(no_other_path), TEST(both_part_at_once),
+      TEST(datagram_service), TEST(given_up), TEST(listeners))

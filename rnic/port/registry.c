@@ -2,6 +2,7 @@
 #include "port/registry.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,6 +12,9 @@
 
 #define PREFIX  "rnic/"
 #define LISTENS 0x10000u /* in /proc/net/unix: __SO_ACCEPTCON */
+
+/* Of what a process says of itself: 262,144 QPs (RNIC_BLOCKS_MAX) have some 20 MB of lines. */
+#define TEXT_MAX ((off_t)64 << 20)
 
 /* Fills an abstract address; its length, or -ENAMETOOLONG. */
 static int address(struct sockaddr_un *addr, const char *iface, const char *name)
@@ -338,17 +342,39 @@ void rnic_registry_answer(int fd, void (*describe)(void *user, FILE *out), void 
 /* ---- asking them ------------------------------------------------------------------------------
  */
 
-/* The text in a memory file. */
+/* The text in a memory file, as anybody may have made it up: no more than a process has to say, and
+ * nothing that a terminal would obey. NULL of another file: to read that might wait. */
 static char *read_text(int file)
 {
-    off_t size = lseek(file, 0, SEEK_END);
-    char *text = size < 0 ? NULL : malloc((size_t)size + 1);
+    off_t size = fcntl(file, F_GET_SEALS) < 0 ? -1 : lseek(file, 0, SEEK_END);
+    size_t most = size < TEXT_MAX ? (size_t)size : TEXT_MAX;
+    char *text = size < 0 ? NULL : malloc(most + 1);
     ssize_t len;
 
     if (!text)
         return NULL;
-    len = pread(file, text, (size_t)size, 0);
+    len = pread(file, text, most, 0);
     text[len > 0 ? len : 0] = 0;
+    for (char *p = text; *p; p++)
+        if (((unsigned char)*p < ' ' && *p != '\n') || *p == 0x7F)
+            *p = '?';
+    return text;
+}
+
+/* The text in the first of the descriptors that came: there is room for two. */
+static char *text_of(const struct cmsghdr *head)
+{
+    size_t cnt = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    char *text = NULL;
+
+    for (size_t i = 0; i < cnt; i++) {
+        int file;
+
+        memcpy(&file, CMSG_DATA(head) + i * sizeof(int), sizeof(int));
+        if (i == 0)
+            text = read_text(file);
+        close(file);
+    }
     return text;
 }
 
@@ -374,26 +400,26 @@ static char *ask(const char *iface, const char *name, int *pid)
                          .msg_controllen = sizeof(control.bytes)};
     struct cmsghdr *head;
     char *text = NULL;
+    bool there;
 
     if (fd < 0)
         return NULL;
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)); /* of connect() too */
     if (connect(fd, (const struct sockaddr *)&addr, (socklen_t)len) == 0) {
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid > 0)
             *pid = peer.pid;
         if (recvmsg(fd, &msg, MSG_CMSG_CLOEXEC) > 0) {
             head = CMSG_FIRSTHDR(&msg);
-            if (head && head->cmsg_type == SCM_RIGHTS && head->cmsg_len >= CMSG_LEN(sizeof(int))) {
-                int file;
-
-                memcpy(&file, CMSG_DATA(head), sizeof(int));
-                text = read_text(file);
-                close(file);
-            }
+            if (head && head->cmsg_type == SCM_RIGHTS)
+                text = text_of(head);
         }
-        if (!text)
-            text = calloc(1, 1);
+        there = true;
+    } else {
+        there = errno == EAGAIN; /* more ask than it has room for: it is stopped */
     }
+    if (there && !text)
+        text = calloc(1, 1);
     close(fd);
     return text;
 }

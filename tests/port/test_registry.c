@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Names that processes share: QPN blocks, claims, and what one process tells another. */
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <poll.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "port/netns.h"
@@ -248,6 +252,60 @@ static void serve(const char *iface, char *text, int ready)
     }
 }
 
+/* Connects to a process that takes no connections until its queue is full. */
+static void ask_in_vain(const char *iface, pid_t pid)
+{
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    int len =
+        snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1, "rnic/%s/proc/%d", iface, (int)pid);
+    int rc;
+
+    do {
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+        rc = connect(fd, (const struct sockaddr *)&addr,
+                     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len));
+        close(fd);
+    } while (rc == 0);
+    EXPECT_EQ(errno, EAGAIN);
+}
+
+static void write_nonsense(void *user, FILE *out)
+{
+    fputs(user, out);
+    fflush(out);
+    EXPECT_EQ(ftruncate(fileno(out), (off_t)1 << 30), 0);
+}
+
+/* What another process says is text, and no more of it than anybody has to say: its names may be
+ * another user's. */
+static void says_nonsense(void)
+{
+    struct rnic_process *list;
+    int fd = rnic_registry_listen("e0");
+    size_t cnt;
+    pid_t pid;
+
+    CU_ASSERT_FATAL(fd >= 0);
+    pid = fork();
+    if (pid == 0) {
+        struct pollfd wait = {.fd = fd, .events = POLLIN};
+        char text[] = "comm \033[2J\n\r";
+
+        if (poll(&wait, 1, -1) == 1)
+            rnic_registry_answer(fd, write_nonsense, text);
+        pause();
+    }
+    EXPECT_EQ(rnic_process_list(&list, &cnt), 0);
+    CU_ASSERT_EQUAL_FATAL(cnt, 1);
+    EXPECT_EQ(strcmp(list[0].text, "comm ?[2J\n?"), 0);
+    CU_ASSERT(malloc_usable_size(list[0].text) < 1u << 30);
+    rnic_process_free(list, cnt);
+    kill(pid, SIGKILL);
+    netns_wait(pid);
+    close(fd);
+}
+
 static void tells(void)
 {
     struct rnic_process *list;
@@ -278,7 +336,11 @@ static void tells(void)
             }
     EXPECT_EQ(found, 2);
     rnic_process_free(list, cnt);
-    kill(pid[0], SIGSTOP); /* one that does not answer holds nobody up for long */
+    kill(pid[0], SIGSTOP); /* one that does not answer holds nobody up for long ... */
+    EXPECT_EQ(rnic_process_list(&list, &cnt), 0);
+    EXPECT_EQ(cnt, 2);
+    rnic_process_free(list, cnt);
+    ask_in_vain("e0", pid[0]); /* ... nor one that was asked so often that no more can ask */
     EXPECT_EQ(rnic_process_list(&list, &cnt), 0);
     EXPECT_EQ(cnt, 2);
     rnic_process_free(list, cnt);
@@ -295,8 +357,9 @@ static void tells(void)
 
 int main(int argc, char **argv)
 {
-    static const struct suite_test tests[] = {TEST(names), TEST(held), TEST(killed),   TEST(blocks),
-                                              TEST(many),  TEST(rest), TEST(restored), TEST(tells)};
+    static const struct suite_test tests[] = {TEST(names),    TEST(held),  TEST(killed),
+                                              TEST(blocks),   TEST(many),  TEST(rest),
+                                              TEST(restored), TEST(tells), TEST(says_nonsense)};
 
     if (!netns_enter())
         return NETNS_SKIP;

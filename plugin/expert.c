@@ -47,12 +47,6 @@ static unsigned fill_defects(ei_register_info *regs)
     return ROCE_DEFECT_CNT;
 }
 
-/* Between the id of a rule and its text. */
-static const char *lead(const struct roce_rule_info *rule)
-{
-    return roce_expert_is_norm(rule) ? " broken: " : ": ";
-}
-
 static unsigned fill_rules(ei_register_info *regs)
 {
     static const int severity[ROCE_SEV_CNT] = {
@@ -70,14 +64,10 @@ static unsigned fill_rules(ei_register_info *regs)
         for (unsigned s = 0; s <= info->severity; s++)
             fill(&regs[cnt++], &ei_rule[i][s], g_strdup_printf("roce.rule.%s", info->id),
                  info->severity == ROCE_SEV_NOTE ? PI_SEQUENCE : PI_PROTOCOL, severity[s],
-                 g_strdup_printf("%s%s%s", info->id, lead(info), info->text));
+                 g_strdup_printf("%s: %s%s", info->id,
+                                 roce_rule_is_norm(info) ? "rule broken: " : "", info->text));
     }
     return cnt;
-}
-
-bool roce_expert_is_norm(const struct roce_rule_info *rule)
-{
-    return rule->severity != ROCE_SEV_NOTE && !strstr(rule->id, "-OBS-");
 }
 
 void roce_expert_register(int proto)
@@ -151,7 +141,7 @@ void roce_expert_add_findings(const struct roce_track_finding *first, tvbuff_t *
 
         roce_finding_text(f, text, sizeof(text));
         proto_item_set_generated(item);
-        expert_add_info_format(pinfo, item, field_of(f), "%s%s%s", rule->id, lead(rule), text);
+        expert_add_info_format(pinfo, item, field_of(f), "%s: %s", rule->id, text);
         sub = proto_item_add_subtree(item, ett_rule);
         item = proto_tree_add_string(sub, hf_rule_text, tvb, 0, 0, rule->text);
         proto_item_set_generated(item);

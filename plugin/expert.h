@@ -11,10 +11,6 @@
 
 void roce_expert_register(int proto);
 
-/* Whether the text of a rule says what ought to be, so that a finding is a breach of it. That of a
- * note or an observation (rules.def) says what happened. */
-bool roce_expert_is_norm(const struct roce_rule_info *rule);
-
 /* Adds an expert info for each defect of the packet to `tree`, the packet's own; but of what is no
  * fault (a cut capture, padding, a frame check sequence) an item of the same name, where somebody
  * reads it: such a capture has that in every frame, and an expert info takes microseconds. */

@@ -28,6 +28,7 @@
 
 #define SLL_LEN    16 /* Linux cooked capture headers */
 #define SLL2_LEN   20
+#define IP6_MAX    256 /* bytes of an IPv6 header and its extensions that are walked */
 #define TUNNEL_MIN (ROCE_IP4_LEN + 4) /* bytes around a packet: an IP and a GRE header */
 
 static int proto_roce = -1;
@@ -39,6 +40,7 @@ static int tap_roce = -1;
 static int tap_object = -1;
 static int tap_expert;
 static expert_field ei_roce_icrc_bad = EI_INIT;
+static expert_field ei_roce_pieces = EI_INIT;
 static dissector_handle_t data_handle;
 
 /* A packet on its way through the dissector. */
@@ -49,6 +51,7 @@ struct walk {
     enum roce_icrc_status icrc;
     guint32 icrc_expected;
     const struct roce_finding *graver; /* than all before it in the file, or NULL */
+    bool pieces;                       /* it came in fragments of IP */
     bool tracked;
     struct roce_track_frame frame; /* if tracked */
 };
@@ -148,7 +151,13 @@ static bool parse_udp(struct walk *w)
         if (udp >= len && tvb_get_uint8(whole, udp - len) == (0x40 | len / 4) &&
             parse_from(w, ROCE_LINK_IP, ROCE_UDP_LEN + len, 0))
             return true;
-    return parse_bth(w, 0); /* a tunnel or a reassembled packet: no IP header in one piece */
+    /* Extension headers, which the codec walks. */
+    for (int len = ROCE_IP6_LEN + 8; len <= IP6_MAX && udp >= len; len += 8)
+        if (tvb_get_uint8(whole, udp - len) >> 4 == 6 &&
+            parse_from(w, ROCE_LINK_IP, ROCE_UDP_LEN + len, 0))
+            return true;
+    w->pieces = true; /* no IP header before it: IP has put it together */
+    return parse_bth(w, 0);
 }
 
 static bool parse_v1(struct walk *w)
@@ -294,6 +303,8 @@ static bool is_read(const packet_info *pinfo, proto_tree *tree)
 static void raise_experts(const struct walk *w, packet_info *pinfo)
 {
     roce_expert_add_defects(&w->pkt, w->tvb, pinfo, NULL);
+    if (w->pieces)
+        expert_add_info(pinfo, NULL, &ei_roce_pieces);
     if (w->icrc == ROCE_ICRC_BAD)
         expert_add_info(pinfo, NULL, &ei_roce_icrc_bad);
     if (w->graver)
@@ -341,6 +352,8 @@ static int show(struct walk *w, packet_info *pinfo, proto_tree *tree)
     add_text(w, pinfo, item);
     if (is_read(pinfo, tree)) {
         roce_expert_add_defects(&w->pkt, w->tvb, pinfo, sub);
+        if (w->pieces)
+            expert_add_info(pinfo, item, &ei_roce_pieces);
         add_headers(w, sub);
         proto_item_set_generated(
             proto_tree_add_uint(sub, hf_roce_payload_len, w->tvb, 0, 0, w->pkt.payload_len));
@@ -438,6 +451,9 @@ void proto_register_roce(void)
         {&ei_roce_icrc_bad,
          {"roce.icrc.bad", PI_CHECKSUM, PI_ERROR, "Bad ICRC: the receiver drops this packet",
           EXPFILL}},
+        {&ei_roce_pieces,
+         {"roce.fragments", PI_PROTOCOL, PI_WARN,
+          "It came in IP fragments: a receiver drops them (ALL-NET-007)", EXPFILL}},
     };
     static const dissector_t dissectors[ROCE_TAKE_CNT] = {
         [ROCE_TAKE_UDP] = dissect_udp,

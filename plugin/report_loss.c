@@ -169,7 +169,7 @@ static void rule_print(const void *row, struct roce_report *report)
     roce_report_num(report, rule->first);
     roce_report_num(report, rule->last);
     roce_report_text(report, rule->finding.known ? rule->finding.known : "");
-    snprintf(text, sizeof(text), "%s%s", roce_expert_is_norm(info) ? "broken: " : "", info->text);
+    snprintf(text, sizeof(text), "%s%s", roce_rule_is_norm(info) ? "broken: " : "", info->text);
     roce_report_text(report, text);
 }
 

@@ -105,7 +105,7 @@ int capfile_open(struct capfile *cap, FILE *file, const struct inflate *inflate,
     if (!p)
         return short_of(cap, "file header", FILE_LEN, fault);
     if (!pcap_magic(p, &cap->big, &cap->unit_ns))
-        return fault_set(fault, "unknown file format");
+        return fault_set(fault, "unknown file format (what Wireshark can read, editcap converts)");
     cap->snaplen = capfile_u32(cap->big, p + 16);
     /* The upper six bits say how long a frame check sequence is. */
     cap->linktype = capfile_u32(cap->big, p + 20) & 0x03FFFFFF;

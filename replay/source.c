@@ -14,8 +14,10 @@
 #define LONG_MIN_LEN (UINT64_C(1) << 20) /* a smaller file is read as quickly in order */
 
 /* pcap.h has no names for these two in every version; the numbers are tcpdump.org's. */
+#define LINKTYPE_NULL       0 /* BSD loopback: four bytes of address family, then IP */
 #define LINKTYPE_ETHERNET   1
 #define LINKTYPE_RAW        101
+#define LINKTYPE_LOOP       108 /* OpenBSD loopback: as NULL, but of network byte order */
 #define LINKTYPE_SLL        113
 #define LINKTYPE_ERF        197
 #define LINKTYPE_IPV4       228
@@ -23,7 +25,8 @@
 #define LINKTYPE_INFINIBAND 247
 #define LINKTYPE_SLL2       276
 
-#define HEAD_LEN 8u
+#define HEAD_LEN   8u
+#define FAMILY_LEN 4u
 
 struct source {
     char *name;
@@ -47,6 +50,8 @@ static int link_of(uint32_t linktype, enum roce_link *out)
     case LINKTYPE_ETHERNET: *out = ROCE_LINK_ETHERNET; return 0;
     case LINKTYPE_SLL: *out = ROCE_LINK_SLL; return 0;
     case LINKTYPE_SLL2: *out = ROCE_LINK_SLL2; return 0;
+    case LINKTYPE_NULL:
+    case LINKTYPE_LOOP: /* IP says its version itself: the family has other numbers elsewhere */
     case 12:
     case 14:
     case LINKTYPE_RAW:
@@ -258,6 +263,13 @@ int source_next(struct source *source, struct source_frame *out, struct fault *f
     out->record_wire_len = out->wire_len;
     if (record.linktype == LINKTYPE_ERF) {
         unwrap(out);
+    } else if (record.linktype == LINKTYPE_NULL || record.linktype == LINKTYPE_LOOP) {
+        uint32_t len = out->cap_len < FAMILY_LEN ? out->cap_len : FAMILY_LEN;
+
+        out->link = ROCE_LINK_IP;
+        out->data += len;
+        out->cap_len -= len;
+        out->wire_len -= len;
     } else if (link_of(record.linktype, &out->link) != 0) {
         out->link = ROCE_LINK_IP;
         out->cap_len = out->wire_len = 0;

@@ -24,8 +24,8 @@ struct source_frame {
     uint32_t wire_len;   /* >= cap_len */
     const uint8_t *data; /* valid as source_ready() says */
 
-    /* The record as the file has it; other than `data` for ERF only. An ERF record of another
-     * network gives a frame of no bytes. */
+    /* The record as the file has it; other than `data` for ERF and BSD loopback only. An ERF record
+     * of another network gives a frame of no bytes. */
     const uint8_t *record;
     uint32_t record_cap_len;
     uint32_t record_wire_len; /* >= record_cap_len */

@@ -172,8 +172,13 @@ const char *roce_finding_text(const struct roce_finding *f, char *buf, size_t ca
         add(buf, cap, &len, ", found ");
         add_value(buf, cap, &len, f->value, f->actual);
         add(buf, cap, &len, "; ");
-    } else if (f->field[0])
-        add(buf, cap, &len, "%s: ", f->field);
+    } else {
+        if (f->field[0])
+            add(buf, cap, &len, "%s: ", f->field);
+        /* Without values a norm would read as if it held. */
+        if (roce_rule_is_norm(roce_rule_info(f->rule)))
+            add(buf, cap, &len, "rule broken: ");
+    }
     add(buf, cap, &len, "%s", roce_rule_info(f->rule)->text);
     if (f->other_frame)
         add(buf, cap, &len, " (see frame %u)", f->other_frame);

@@ -24,6 +24,11 @@ static const struct {
 #include "flow/profiles.def"
 };
 
+bool roce_rule_is_norm(const struct roce_rule_info *rule)
+{
+    return rule->severity != ROCE_SEV_NOTE && !strstr(rule->id, "-OBS-");
+}
+
 const struct roce_rule_info *roce_rule_info(enum roce_rule rule)
 {
     assert(rule < ROCE_RULE_CNT);

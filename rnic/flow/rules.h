@@ -8,6 +8,7 @@
 #ifndef ROCE_RULES_H
 #define ROCE_RULES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum roce_severity {
@@ -42,6 +43,10 @@ struct roce_rule_info {
 
 /* The row of a rule; `rule` must be < ROCE_RULE_CNT. */
 const struct roce_rule_info *roce_rule_info(enum roce_rule rule);
+
+/* Whether `text` says what ought to be, so that a finding is a breach of it; that of a note or an
+ * observation says what happened. */
+bool roce_rule_is_norm(const struct roce_rule_info *rule);
 
 /* A few sentences for a rule judged here; NULL for any other. */
 const char *roce_rule_explain(enum roce_rule rule);

@@ -44,6 +44,12 @@ def roce6(transport, src=0):
     return eth(0x86DD, src) + ip(0x60000000, 64) + udp + b"\0\0" + body
 
 
+def extended(frame):
+    """A frame of IPv6 with a destination options header that pads."""
+    size, upper = struct.unpack_from(">HB", frame, 18)
+    return frame[:18] + struct.pack(">HB", size + 8, 60) + frame[21:54] + bytes([upper, 0, 1, 4, 0, 0, 0, 0]) + frame[54:]
+
+
 def grh(transport, first, masked=False):
     first, hops = (0x6FFFFFFF, 0xFF) if masked else (first, 64)
     return struct.pack(">IHBB", first, len(transport) + 4, 0x1B, hops) + b"".join(GIDS)

@@ -14,7 +14,7 @@ import struct
 import sys
 
 import upper
-from packets import aeth, bth, cm, connect, fragments, native, pcap, rep, req, reth, roce, roce6, rocev1, tagged, vxlan
+from packets import aeth, bth, cm, connect, extended, fragments, native, pcap, rep, req, reth, roce, roce6, rocev1, tagged, vxlan
 from shark import Shark
 
 SEND5 = roce(bth(0x04, 0x11, 7, pad=3) + b"hello" + bytes(3))
@@ -60,6 +60,10 @@ CASES = [
      {"roce.icrc.status": "0", "roce.icrc.bad": "*"}, {"_ws.expert.message": "!Bad checksum"}),
     ("B1 a good ICRC is good", pcap([SEND5]), [], {"roce.icrc.status": "1"}, None),
     ("the ICRC over IPv6", pcap([roce6(bth(0x04, 0x11, 7) + b"hello123")]), [], {"roce.icrc.status": "1"}, None),
+    ("where IP put fragments together, that is said", pcap(TORN), [],
+     {"roce.fragments": "*", "_ws.expert.message": "*fragments: a receiver drops them*"}, None),
+    ("an IPv6 extension header", pcap([extended(roce6(bth(0x04, 0x11, 7) + b"hello123"))]), [],
+     {"roce.icrc.status": "0", "roce.rule": "ALL-NET-009", "roce.defect.ip6_ext": "*"}, None),
     ("the ICRC where IP put fragments together", pcap(TORN), [],
      {"roce.icrc.status": "2", "roce.payload_len": "64"}, None),
     ("the ICRC in a tunnel", pcap([vxlan(SEND5)]), [], {"roce.icrc.status": "1", "vxlan.vni": "7"}, None),
@@ -144,7 +148,7 @@ CASES = [
     ("an expert info where only expert infos are asked for", pcap([BAD]),
      ["-Y", "_ws.expert.severity >= 0x800000"], {"frame.number": "1"}, None),
     ("a broken rule does not read as if it held", pcap([roce(bth(0x04, 0x22, 7, ackreq=1) + b"data"), BAD]), [],
-     {"_ws.expert.message": "*ALL-ICRC-017 broken: icrc: the ICRC fits the packet"}, None),
+     {"_ws.expert.message": "*ALL-ICRC-017: icrc: rule broken: the ICRC fits the packet"}, None),
     ("what happened is not called broken", pcap(WINDOW + [ACK, roce(bth(0x11, 0x11, 9) + aeth(3), 1)]), [],
      {"_ws.expert.message": "*a response answers no request of this capture"}, None),
     ("a header of a packet is a field", pcap([SEND5, WRITE]), [],

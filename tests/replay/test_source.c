@@ -240,12 +240,15 @@ static void interfaces_of_different_links(void)
         ng_interface(&f, 50, 0, 0, 0);    /* PPP: never RoCE */
         ng_interface(&f, 101, 0, 9, 0);   /* raw IP */
         ng_interface(&f, 1, 65535, 0, 0); /* Ethernet */
+        ng_interface(&f, 0, 65535, 0, 0); /* BSD loopback: four bytes, then IP */
         for (size_t k = 0; k < 40; k++) {
             const struct capture_frame *fr = &sample.frame[k];
 
-            if (k % 3 == 0)
+            if (k % 4 == 0)
                 ng_enhanced(&f, 0, 5000000 + k, fr->data, fr->len, NULL);
-            else if (k % 3 == 1)
+            else if (k % 4 == 3)
+                ng_enhanced(&f, 3, 5000000 + k, fr->data + 10, fr->len - 10, NULL);
+            else if (k % 4 == 1)
                 ng_enhanced(&f, 1, 5000000000u + k, fr->data + 14, fr->len - 14, NULL);
             else
                 ng_enhanced(&f, 2, 5000000 + k, fr->data, fr->len, NULL);
@@ -257,13 +260,13 @@ static void interfaces_of_different_links(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(source);
     while ((rc = source_next(source, &frame, &fault)) == 1) {
         const struct capture_frame *fr = &sample.frame[i % 40];
-        unsigned kind = i % 40 % 3;
+        unsigned kind = i % 40 % 4;
 
         EXPECT_EQ(frame.link, kind == 2 ? ROCE_LINK_ETHERNET : ROCE_LINK_IP);
-        EXPECT_EQ(frame.cap_len, kind == 0 ? 0 : kind == 1 ? fr->len - 14 : fr->len);
+        EXPECT_EQ(frame.cap_len, kind == 0 ? 0 : kind == 2 ? fr->len : fr->len - 14);
         EXPECT_EQ(frame.time, 5 * S + i % 40 * (kind == 1 ? 1 : 1000));
         if (kind)
-            EXPECT_EQ(memcmp(frame.data, fr->data + (kind == 1 ? 14 : 0), frame.cap_len), 0);
+            EXPECT_EQ(memcmp(frame.data, fr->data + (kind == 2 ? 0 : 14), frame.cap_len), 0);
         i++;
     }
     EXPECT_EQ(rc, 0);

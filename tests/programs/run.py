@@ -30,6 +30,25 @@ def row(name):
     sys.exit(f"no row '{name}' in programs.txt")
 
 
+class Words(dict):
+    """What stands in braces in a row: {BIN}, {TMP}, and {500/200}, 500 of something or 200 with loss."""
+
+    def __init__(self, loss, **words):
+        super().__init__(words)
+        self.loss = loss
+
+    def __missing__(self, key):
+        all_of_them, with_loss = key.split("/")
+        return with_loss if self.loss else all_of_them
+
+
+def with_loss(env):
+    """What programs are told where packets are lost."""
+    env.setdefault("RNIC_LINGER", "500")  # who ends first answers its peer's repeats
+    env.setdefault("UCX_RC_TIMEOUT", "100ms")  # instead of 1 s, which it would wait for after each
+    return env
+
+
 def runtime_first(program, preload, bin_dir):
     """What puts the sanitizers' runtime before all other libraries of a program; ours have it in
     them if clang built them."""
@@ -61,14 +80,13 @@ def main():
         if args.loss:
             command += ["--impair", f"loss={args.loss:g}%"]
         command += ["--", sys.executable, os.path.join(HERE, "pair.py"), "--port", port]
-        words = {"BIN": bin_dir, "TMP": folder}
+        words = Words(args.loss, BIN=bin_dir, TMP=folder)
         command += runtime_first(server, args.preload, bin_dir)
-        command += shlex.split(server.format(**words)) + ["---"]
+        command += shlex.split(server.format_map(words)) + ["---"]
         command += runtime_first(client, args.preload, bin_dir)
-        command += shlex.split(client.format(**words))
-        env = dict(os.environ)
-        if args.loss:  # the program that ends first answers its peer's repeats
-            env.setdefault("RNIC_LINGER", "500")
+        command += shlex.split(client.format_map(words))
+        expect = expect.format_map(words)
+        env = with_loss(dict(os.environ)) if args.loss else dict(os.environ)
         if args.preload:  # leaks of Debian's programs are not ours
             env["ASAN_OPTIONS"] = "detect_leaks=0:" + env.get("ASAN_OPTIONS", "")
         print("seed", args.seed, " ".join(command), flush=True)

@@ -119,14 +119,16 @@ def run(fields, spaces, bin_dir, loss, gids, preload=""):
     env = environment(preload)
     if loss:
         watch += ["--impair", f"loss={loss:g}%"]
-        env.setdefault("RNIC_LINGER", "500")  # who ends first answers its peer's repeats
+        rows_of.with_loss(env)
     processes, outs = [], []
     end = time.monotonic() + TIMEOUT
     with tempfile.TemporaryDirectory(prefix="rnic-wire-") as folder:
+        filled = rows_of.Words(loss, BIN=bin_dir, TMP=folder)
+        expect = expect.format_map(filled)
         try:
             for side, command in enumerate((server, client)):
                 words = rows_of.runtime_first(command, preload, bin_dir)
-                words += shlex.split(at(command.format(BIN=bin_dir, TMP=folder), side, gids[side]))
+                words += shlex.split(at(command.format_map(filled), side, gids[side]))
                 processes.append(subprocess.Popen(
                     spaces[side].command(*watch, "--", *words), env=env, stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT, text=True, start_new_session=True))

@@ -272,7 +272,7 @@ def repeated(peer, talk):
         pass
     peer.send(LAP, lap, 77)
     apr, tid = peer.gets(APR)
-    expect(tid == 77 and get(apr, 4, 32) == comm and apr[9] == 1, f"APR status {apr[9]}")
+    expect(tid == 77 and get(apr, 4, 32) == comm and apr[9] == 2, f"APR status {apr[9]}")
     peer.pair(DREQ, comm, ours, 78)  # of another QPN: ignored (R233)
     peer.silence()
     dreq = bytearray(232)

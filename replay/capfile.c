@@ -107,6 +107,7 @@ int capfile_open(struct capfile *cap, FILE *file, const struct inflate *inflate,
     if (!pcap_magic(p, &cap->big, &cap->unit_ns))
         return fault_set(fault, "unknown file format (what Wireshark can read, editcap converts)");
     cap->snaplen = capfile_u32(cap->big, p + 16);
+    cap->plain = !cap->big;
     /* The upper six bits say how long a frame check sequence is. */
     cap->linktype = capfile_u32(cap->big, p + 20) & 0x03FFFFFF;
     if (cap->snaplen == 0 || cap->snaplen > CAPFILE_RECORD_MAX)
@@ -131,6 +132,44 @@ static uint64_t fraction_ns(const struct capfile *cap, uint32_t fraction)
     uint64_t ns = fraction * cap->unit_ns;
 
     return ns < NS ? ns : ns % NS;
+}
+
+/* Whether what begins with this word may be another file: joined() then says whether it is. */
+static bool may_be_joined(uint32_t word)
+{
+    switch (word) {
+    case MAGIC_NG:
+    case MAGIC_US:
+    case MAGIC_NS: return true;
+    default: return word == __builtin_bswap32(MAGIC_US) || word == __builtin_bswap32(MAGIC_NS);
+    }
+}
+
+/* Nearly every packet of nearly every file. */
+bool capfile_next_here(struct capfile *cap, struct capfile_record *out)
+{
+    struct chunks *chunks = &cap->chunks;
+    uint32_t seconds, cap_len;
+    const uint8_t *p;
+    uint64_t ns;
+
+    if (!cap->plain || !chunks_has(chunks, RECORD_LEN))
+        return false;
+    p = chunks_here(chunks);
+    seconds = roce_le32_get(p);
+    ns = roce_le32_get(p + 4) * cap->unit_ns;
+    cap_len = roce_le32_get(p + 8);
+    if (ns >= NS || cap_len > cap->snaplen || !chunks_has(chunks, (size_t)RECORD_LEN + cap_len) ||
+        may_be_joined(seconds))
+        return false;
+    *out = (struct capfile_record){.time = seconds * NS + ns,
+                                   .linktype = cap->linktype,
+                                   .cap_len = cap_len,
+                                   .wire_len = roce_le32_get(p + 12),
+                                   .data = p + RECORD_LEN};
+    chunks_take(chunks, RECORD_LEN + cap_len);
+    chunks_keep(chunks);
+    return true;
 }
 
 static int next_pcap(struct capfile *cap, struct capfile_record *out, struct fault *fault)
@@ -388,6 +427,8 @@ int capfile_next(struct capfile *cap, struct capfile_record *out, struct fault *
     uint32_t len = 0;
     int rc;
 
+    if (capfile_next_here(cap, out))
+        return 1;
     if (!cap->pcapng) {
         rc = next_pcap(cap, out, fault);
     } else {
@@ -409,7 +450,7 @@ bool capfile_ready(const struct capfile *cap)
 
     if (!chunks_has(chunks, RECORD_LEN))
         return false;
-    p = chunks->ring[chunks->at].p + chunks->off;
+    p = chunks_here(chunks);
     if (!cap->pcapng) {
         uint32_t cap_len = capfile_u32(cap->big, p + 8);
 

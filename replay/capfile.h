@@ -44,6 +44,7 @@ struct capfile_record {
 struct capfile {
     struct chunks chunks;
     bool pcapng;
+    bool plain;       /* pcap, little-endian */
     bool big;         /* the file, or the present section, is big-endian */
     uint64_t unit_ns; /* pcap: of the second part of its time stamps */
     uint32_t linktype, snaplen;
@@ -66,6 +67,10 @@ void capfile_close(struct capfile *cap); /* a zeroed one is fine */
 /* 1 and *out; 0 at the end; -1 and a fault without file and frame for what cannot be read. The
  * packet is valid as chunks_keep() says. */
 int capfile_next(struct capfile *cap, struct capfile_record *out, struct fault *fault);
+
+/* The same, but false where the next packet is not whole in what was read, or where anything about
+ * it has to be looked at twice; capfile_next() then does. */
+bool capfile_next_here(struct capfile *cap, struct capfile_record *out);
 
 /* Whether the next packet is whole in what was read. */
 bool capfile_ready(const struct capfile *cap);

@@ -95,24 +95,9 @@ static void look(struct check *check, const struct ahead_item *item)
                               .icrc = item->icrc,
                               .glance = &item->glance};
 
-    report->frames = check->frame = frame->number;
-    if (frame->number == 1 || frame->time < report->first_time)
-        report->first_time = frame->time;
-    if (frame->time > report->last_time)
-        report->last_time = frame->time;
-    if (item->parsed == ROCE_ERR_NOT_ROCE) {
-        report->foreign++;
-        report->tunnel[item->pkt.tunnel]++;
+    check->frame = frame->number;
+    if (item->parsed != 0)
         return;
-    }
-    if (item->pkt.frame != frame->data) /* it was inside */
-        report->tunnel[item->pkt.tunnel]++;
-    report->cut += item->pkt.cap_len < item->pkt.wire_len;
-    if (item->parsed != 0) {
-        report->unreadable++;
-        return;
-    }
-    report->unverified += in.icrc == ROCE_ICRC_UNVERIFIED;
     dropped = totals->dropped;
     roce_flow_feed(check->flow, &in, report->story ? &result : NULL);
     if (report->story)
@@ -135,14 +120,32 @@ static void fetch(const struct roce_flow *flow, const struct ahead_item *items, 
         roce_flow_expect(flow, &item->glance);
 }
 
-static void on_batch(void *user, const struct ahead_item *items, unsigned cnt)
+static void add_counts(struct check_report *report, const struct ahead_counts *counts)
+{
+    if (report->frames == 0 || counts->first_time < report->first_time)
+        report->first_time = counts->first_time;
+    if (counts->last_time > report->last_time)
+        report->last_time = counts->last_time;
+    report->foreign += counts->foreign;
+    report->unreadable += counts->unreadable;
+    report->cut += counts->cut;
+    report->unverified += counts->unverified;
+    for (unsigned i = 0; i < ROCE_TUNNEL_CNT; i++)
+        report->tunnel[i] += counts->tunnel[i];
+}
+
+static void on_batch(void *user, const struct ahead_frames *frames)
 {
     struct check *check = user;
 
-    for (unsigned i = 0; i < cnt; i++) {
-        fetch(check->flow, items, i, cnt);
-        look(check, &items[i]);
+    if (frames->cnt == 0)
+        return;
+    add_counts(check->report, frames->counts);
+    for (unsigned i = 0; i < frames->cnt; i++) {
+        fetch(check->flow, frames->item, i, frames->cnt);
+        look(check, &frames->item[i]);
     }
+    check->report->frames = check->frame;
     progress_step(&check->progress, check->source, check->frame);
     if (check->options->json && source_is_live(check->source))
         fflush(check->options->json); /* an error of it stays, and is seen at the end */

@@ -5,8 +5,8 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
-#include "wire/tunnel.h"
 
 /* Read and not yet handed on. */
 #define BATCHES 4u
@@ -25,6 +25,7 @@ _Static_assert(BATCHES <= CHUNKS_KEEP, "each batch has frames of a chunk of the 
 struct batch {
     struct ahead_item item[BATCH_ITEMS];
     unsigned cnt;
+    struct ahead_counts counts;
     bool parsed; /* under the lock: it can be handed on */
     int end;     /* 1 more may follow; 0 and -1 as source_next() said, after the items */
     struct fault fault;
@@ -53,11 +54,39 @@ static void fill(struct ahead *ahead, struct batch *batch)
     do {
         batch->end = source_next(ahead->source, &batch->item[batch->cnt].frame, &batch->fault);
         batch->cnt += batch->end == 1;
+        while (batch->end == 1 && batch->cnt < BATCH_ITEMS &&
+               source_next_here(ahead->source, &batch->item[batch->cnt].frame))
+            batch->cnt++;
     } while (batch->end == 1 && batch->cnt < BATCH_ITEMS && source_ready(ahead->source));
+}
+
+static void count(struct ahead_counts *counts, const struct ahead_item *item)
+{
+    const struct source_frame *frame = &item->frame;
+    const struct roce_pkt *pkt = &item->pkt;
+
+    if (frame->time < counts->first_time)
+        counts->first_time = frame->time;
+    if (frame->time > counts->last_time)
+        counts->last_time = frame->time;
+    if (item->parsed == ROCE_ERR_NOT_ROCE) {
+        counts->foreign++;
+        counts->tunnel[pkt->tunnel]++;
+        return;
+    }
+    if (pkt->frame != frame->data) /* it was inside */
+        counts->tunnel[pkt->tunnel]++;
+    counts->cut += pkt->cap_len < pkt->wire_len;
+    if (item->parsed != 0)
+        counts->unreadable++;
+    else
+        counts->unverified += item->icrc == ROCE_ICRC_UNVERIFIED;
 }
 
 static void parse(const struct ahead *ahead, struct batch *batch)
 {
+    memset(&batch->counts, 0, sizeof(batch->counts));
+    batch->counts.first_time = UINT64_MAX;
     for (unsigned i = 0; i < batch->cnt; i++) {
         struct ahead_item *item = &batch->item[i];
         const struct source_frame *frame = &item->frame;
@@ -70,6 +99,7 @@ static void parse(const struct ahead *ahead, struct batch *batch)
                                                       : ROCE_ICRC_UNVERIFIED;
         if (item->parsed == 0)
             roce_glance_take(&item->glance, &item->pkt);
+        count(&batch->counts, item);
     }
 }
 
@@ -120,9 +150,11 @@ static void read_batch(struct ahead *ahead)
 
 static void hand_on(struct ahead *ahead, struct batch *batch)
 {
+    const struct ahead_frames frames = {batch->item, batch->cnt, &batch->counts};
+
     ahead->giving = true;
     pthread_mutex_unlock(&ahead->lock);
-    ahead->fn(ahead->user, batch->item, batch->cnt);
+    ahead->fn(ahead->user, &frames);
     pthread_mutex_lock(&ahead->lock);
     ahead->giving = false;
     batch->parsed = false;

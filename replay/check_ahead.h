@@ -11,6 +11,7 @@
 
 #include "flow/glance.h"
 #include "source.h"
+#include "wire/tunnel.h"
 
 struct ahead_item {
     int parsed; /* of roce_pkt_parse() */
@@ -20,9 +21,23 @@ struct ahead_item {
     struct roce_pkt pkt;       /* points into frame.data */
 };
 
-/* Looks at the next frames, which are valid during the call. Called from either thread, but for one
- * batch after the other: what it writes needs no lock. */
-typedef void ahead_fn(void *user, const struct ahead_item *items, unsigned cnt);
+/* What the frames of a batch are, each by itself: names and meanings are those of struct
+ * check_report. */
+struct ahead_counts {
+    uint32_t foreign, unreadable, cut, unverified;
+    uint32_t tunnel[ROCE_TUNNEL_CNT];
+    uint64_t first_time, last_time;
+};
+
+/* The next frames, which are valid during the call; there may be none. */
+struct ahead_frames {
+    const struct ahead_item *item;
+    unsigned cnt;
+    const struct ahead_counts *counts; /* of these */
+};
+
+/* Called from either thread, but for one batch after the other: what it writes needs no lock. */
+typedef void ahead_fn(void *user, const struct ahead_frames *frames);
 
 /* Reads the source to its end; `icrc`: ICRCs are to be computed, else all are UNVERIFIED. Nobody
  * else may use the source meanwhile, but for source_name(), source_is_live() and, inside `fn`,

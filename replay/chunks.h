@@ -80,6 +80,12 @@ static inline bool chunks_has(const struct chunks *chunks, size_t len)
     return len <= chunks->len - chunks->off;
 }
 
+/* Where the next byte is; it is there if chunks_has() says so of one. */
+static inline const uint8_t *chunks_here(const struct chunks *chunks)
+{
+    return chunks->ring[chunks->at].p + chunks->off;
+}
+
 /*
  * The next `len` bytes in one piece, or NULL if the stream ends before: then chunks_left() says how
  * many there are. They are valid until the next call, or longer after chunks_keep().
@@ -87,7 +93,7 @@ static inline bool chunks_has(const struct chunks *chunks, size_t len)
 static inline const uint8_t *chunks_peek(struct chunks *chunks, size_t len)
 {
     if (chunks_has(chunks, len) && chunks->len > 0)
-        return chunks->ring[chunks->at].p + chunks->off;
+        return chunks_here(chunks);
     return chunks_refill(chunks, len);
 }
 

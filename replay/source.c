@@ -229,6 +229,39 @@ static int next_record(struct source *source, struct capfile_record *out, struct
     return capfile_next(&source->cap, out, why);
 }
 
+/* The next frame from its record. */
+static void frame_set(struct source *source, const struct capfile_record *record,
+                      struct source_frame *out)
+{
+    *out = (struct source_frame){
+        .number = ++source->number,
+        .time = record->time,
+        .cap_len = record->cap_len,
+        .wire_len = record->wire_len < record->cap_len ? record->cap_len : record->wire_len,
+        .data = record->data,
+        .record = record->data,
+        .record_cap_len = record->cap_len,
+        .block = record->block,
+        .block_len = record->block_len,
+        .block_options_off = record->options_off,
+        .block_big = source->cap.big,
+    };
+    out->record_wire_len = out->wire_len;
+    if (record->linktype == LINKTYPE_ERF) {
+        unwrap(out);
+    } else if (record->linktype == LINKTYPE_NULL || record->linktype == LINKTYPE_LOOP) {
+        uint32_t len = out->cap_len < FAMILY_LEN ? out->cap_len : FAMILY_LEN;
+
+        out->link = ROCE_LINK_IP;
+        out->data += len;
+        out->cap_len -= len;
+        out->wire_len -= len;
+    } else if (link_of(record->linktype, &out->link) != 0) {
+        out->link = ROCE_LINK_IP;
+        out->cap_len = out->wire_len = 0;
+    }
+}
+
 int source_next(struct source *source, struct source_frame *out, struct fault *fault)
 {
     struct capfile_record record;
@@ -247,34 +280,18 @@ int source_next(struct source *source, struct source_frame *out, struct fault *f
     }
     if (source->number == UINT32_MAX)
         return fault_set(fault, "%s: more than 2^32 frames", source->name);
-    *out = (struct source_frame){
-        .number = ++source->number,
-        .time = record.time,
-        .cap_len = record.cap_len,
-        .wire_len = record.wire_len < record.cap_len ? record.cap_len : record.wire_len,
-        .data = record.data,
-        .record = record.data,
-        .record_cap_len = record.cap_len,
-        .block = record.block,
-        .block_len = record.block_len,
-        .block_options_off = record.options_off,
-        .block_big = source->cap.big,
-    };
-    out->record_wire_len = out->wire_len;
-    if (record.linktype == LINKTYPE_ERF) {
-        unwrap(out);
-    } else if (record.linktype == LINKTYPE_NULL || record.linktype == LINKTYPE_LOOP) {
-        uint32_t len = out->cap_len < FAMILY_LEN ? out->cap_len : FAMILY_LEN;
-
-        out->link = ROCE_LINK_IP;
-        out->data += len;
-        out->cap_len -= len;
-        out->wire_len -= len;
-    } else if (link_of(record.linktype, &out->link) != 0) {
-        out->link = ROCE_LINK_IP;
-        out->cap_len = out->wire_len = 0;
-    }
+    frame_set(source, &record, out);
     return 1;
+}
+
+bool source_next_here(struct source *source, struct source_frame *out)
+{
+    struct capfile_record record;
+
+    if (source->number == UINT32_MAX || !capfile_next_here(&source->cap, &record))
+        return false;
+    frame_set(source, &record, out);
+    return true;
 }
 
 bool source_is_live(const struct source *source)

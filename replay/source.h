@@ -45,6 +45,12 @@ struct source *source_open_as(const char *path, const char *name, struct fault *
 /* 1 and *out for a frame, 0 at the end, -1 and a fault that names the frame for a broken file. */
 int source_next(struct source *source, struct source_frame *out, struct fault *fault);
 
+/*
+ * The same quickly, for nearly every frame that source_ready() is true of; false for any other,
+ * which source_next() then gives. Not for the first one.
+ */
+bool source_next_here(struct source *source, struct source_frame *out);
+
 /* Whether it is a pipe, of which each frame is shown as soon as it has come. */
 bool source_is_live(const struct source *source);
 

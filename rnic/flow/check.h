@@ -128,9 +128,10 @@ static inline enum roce_oper roce_oper_of(const struct roce_opcode *op)
     }
 }
 
+/* Of PSNs, or of sums of them: bits above the 24 do not count. */
 static inline int32_t roce_diff(uint32_t a, uint32_t b)
 {
-    return roce_psn_diff(roce_psn_of(a), roce_psn_of(b));
+    return roce_psn_diff((roce_psn){a}, (roce_psn){b});
 }
 
 #endif

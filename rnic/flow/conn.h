@@ -277,9 +277,6 @@ static inline uint64_t roce_since(uint64_t from, uint64_t to)
 void roce_req_fly(struct roce_req *req, struct roce_sent *e);
 void roce_req_land(struct roce_req *req, struct roce_sent *e);
 
-/* A request that is answered by a response of its own: READ, atomics, ATOMIC WRITE, FLUSH. */
-bool roce_is_answered(const struct roce_opcode *op);
-
 /* The side that sends packets with this key, which has this hash, or NULL. */
 struct roce_side *roce_conn_find(struct roce_flow *flow, const struct roce_key *key, uint32_t hash);
 

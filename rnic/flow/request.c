@@ -45,12 +45,6 @@ static void entry_set(const struct roce_ctx *ctx, struct roce_sent *e, uint32_t 
     e->marks = ctx->glance->sampled ? ROCE_MARK_SAMPLE : 0;
 }
 
-bool roce_is_answered(const struct roce_opcode *op)
-{
-    return op->kind == ROCE_KIND_READ || roce_opcode_is_atomic(op) ||
-           op->kind == ROCE_KIND_ATOMIC_WRITE || op->kind == ROCE_KIND_FLUSH;
-}
-
 void roce_req_fly(struct roce_req *req, struct roce_sent *e)
 {
     if (e->marks & ROCE_MARK_FLYING)
@@ -58,7 +52,7 @@ void roce_req_fly(struct roce_req *req, struct roce_sent *e)
     e->marks |= ROCE_MARK_FLYING;
     req->bytes_in_flight += e->len;
     req->reqs_in_flight += (e->flags & ROCE_SENT_ENDS) != 0;
-    req->reads_in_flight += roce_is_answered(roce_opcode(e->op));
+    req->reads_in_flight += roce_opcode_is_answered(roce_opcode(e->op));
 }
 
 void roce_req_land(struct roce_req *req, struct roce_sent *e)
@@ -68,7 +62,7 @@ void roce_req_land(struct roce_req *req, struct roce_sent *e)
     e->marks &= (uint8_t)~ROCE_MARK_FLYING;
     req->bytes_in_flight -= e->len;
     req->reqs_in_flight -= (e->flags & ROCE_SENT_ENDS) != 0;
-    req->reads_in_flight -= roce_is_answered(roce_opcode(e->op));
+    req->reads_in_flight -= roce_opcode_is_answered(roce_opcode(e->op));
 }
 
 /* What `e` inherits from the packet before it in PSN order, if that was seen. */
@@ -387,7 +381,7 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
     roce_flow_link(ctx, ROCE_LINK_REPEATED_IN, e->frame);
     roce_episode_step(ctx, e, now->psn, now->span);
     if (acked && !(e->flags & ROCE_SENT_IMPLIED) &&
-        !(roce_is_answered(ctx->pkt->op) && !(e->flags & ROCE_SENT_DONE))) {
+        !(roce_opcode_is_answered(ctx->pkt->op) && !(e->flags & ROCE_SENT_DONE))) {
         roce_rare(ctx->flow, ctx->side)->duplicates++;
         ctx->result->flags |= ROCE_AN_DUPLICATE_REQUEST;
     }

@@ -35,7 +35,7 @@ static void acknowledge(struct roce_ctx *ctx, struct roce_req *req, struct roce_
     roce_flow_link(ctx, ROCE_LINK_ACKED_IN, e->last_frame);
     if (e->bad)
         roce_check_accept(ctx, e);
-    if (roce_is_answered(roce_opcode(e->op))) {
+    if (roce_opcode_is_answered(roce_opcode(e->op))) {
         if (!(e->flags & ROCE_SENT_DONE) && !is_before_join(ctx, e)) {
             e->flags |= ROCE_SENT_IMPLIED;
             ctx->result->flags |= ROCE_AN_IMPLIED_NAK;

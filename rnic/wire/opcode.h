@@ -42,8 +42,13 @@ enum roce_kind {
     ROCE_KIND_CNP,
 };
 
-/* Place of a packet in its message. */
-enum roce_pos { ROCE_POS_FIRST, ROCE_POS_MIDDLE, ROCE_POS_LAST, ROCE_POS_ONLY };
+/* Place of a packet in its message: bit 0, it begins one; bit 1, it ends one. */
+enum roce_pos {
+    ROCE_POS_MIDDLE = 0,
+    ROCE_POS_FIRST = 1,
+    ROCE_POS_LAST = 2,
+    ROCE_POS_ONLY = ROCE_POS_FIRST | ROCE_POS_LAST,
+};
 
 /* How much payload may follow the headers. */
 enum roce_payload {
@@ -127,15 +132,28 @@ static inline bool roce_opcode_is_atomic(const struct roce_opcode *op)
     return op->kind == ROCE_KIND_CMP_SWAP || op->kind == ROCE_KIND_FETCH_ADD;
 }
 
+/* A request that is answered by a response of its own: READ, atomics, ATOMIC WRITE, FLUSH. */
+static inline bool roce_opcode_is_answered(const struct roce_opcode *op)
+{
+    switch (op->kind) {
+    case ROCE_KIND_READ:
+    case ROCE_KIND_CMP_SWAP:
+    case ROCE_KIND_FETCH_ADD:
+    case ROCE_KIND_ATOMIC_WRITE:
+    case ROCE_KIND_FLUSH: return true;
+    default: return false;
+    }
+}
+
 /* First and Only begin a message, Last and Only end it. */
 static inline bool roce_opcode_starts(const struct roce_opcode *op)
 {
-    return op->pos == ROCE_POS_FIRST || op->pos == ROCE_POS_ONLY;
+    return (op->pos & ROCE_POS_FIRST) != 0;
 }
 
 static inline bool roce_opcode_ends(const struct roce_opcode *op)
 {
-    return op->pos == ROCE_POS_LAST || op->pos == ROCE_POS_ONLY;
+    return (op->pos & ROCE_POS_LAST) != 0;
 }
 
 /* Whether this packet needs a receive WQE when it is the message's (R093, R094): any SEND, and a

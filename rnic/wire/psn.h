@@ -42,7 +42,7 @@ static inline int32_t roce_psn_diff(roce_psn a, roce_psn b)
 {
     uint32_t d = (a.v - b.v) & ROCE_PSN_MASK;
 
-    return d & 0x800000u ? (int32_t)d - 0x1000000 : (int32_t)d;
+    return (int32_t)(d ^ 0x800000u) - 0x800000; /* the sign of 24 bits in 32 */
 }
 
 /* Negative, zero or positive as `a` is before, at or after `b`. */

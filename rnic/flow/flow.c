@@ -276,7 +276,7 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     dropped = roce_pkt_dropped(in->pkt) || ctx.icrc == ROCE_ICRC_BAD;
     find_side(&ctx, !dropped);
     if (ctx.conn) {
-        ctx.result->stream = ctx.conn->stream;
+        ctx.result->stream = ctx.conn->stream; /* also of what is dropped */
         ctx.result->side = roce_side_idx(ctx.side);
         count_packet(&ctx);
     }
@@ -289,16 +289,18 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     if (!ctx.conn)
         return;
     ctx.conn->unproven |= ctx.icrc == ROCE_ICRC_UNVERIFIED;
-    judge(&ctx);
+    if (!roce_run_step(&ctx))
+        judge(&ctx);
     if (ctx.result->acked_packets)
         roce_trust_taken(&flow->trust, ctx.dst);
     if (!ctx.conn)
         return;
-    /* Pairing may have moved the packet to another connection. */
-    ctx.result->stream = ctx.conn->stream;
-    ctx.result->side = roce_side_idx(ctx.side);
-    ctx.result->epoch = (uint8_t)(ctx.conn->sum.epochs - 1);
-    ctx.result->src_qpn = ctx.side->qpn;
+    if (ctx.told) { /* pairing may have moved the packet to another connection */
+        ctx.result->stream = ctx.conn->stream;
+        ctx.result->side = roce_side_idx(ctx.side);
+        ctx.result->epoch = (uint8_t)(ctx.conn->sum.epochs - 1);
+        ctx.result->src_qpn = ctx.side->qpn;
+    }
     ctx.result->pairing = (uint8_t)ctx.conn->sum.pairing;
     roce_rate_step(&ctx);
     flow->totals.mem_now = flow->mem.now;

@@ -104,7 +104,8 @@ static bool ports_prove(const struct roce_side *side, const struct roce_side *ca
 static bool reads(const struct roce_sent *e, const struct roce_pkt *pkt)
 {
     if (roce_opcode(e->op)->kind != ROCE_KIND_READ)
-        return roce_opcode_is_answered(roce_opcode(e->op)) && !roce_opcode_is_atomic(roce_opcode(e->op));
+        return roce_opcode_is_answered(roce_opcode(e->op)) &&
+               !roce_opcode_is_atomic(roce_opcode(e->op));
     if (e->psn != pkt->bth.psn || e->tries > 1 || e->dma_len == ROCE_LEN_UNKNOWN)
         return true;
     switch (pkt->op->pos) {

@@ -117,8 +117,7 @@ static void in_flight(struct roce_ctx *ctx, struct roce_req *req)
         sum->max_reads_in_flight = r->reads_in_flight;
 }
 
-/* Room for an entry at `*at`, zeroed. */
-static struct roce_sent *place(struct roce_ctx *ctx, uint32_t *at)
+struct roce_sent *roce_request_room(struct roce_ctx *ctx, uint32_t *at)
 {
     struct roce_req *req = &ctx->side->req;
     struct roce_window *w = &req->win;
@@ -220,7 +219,7 @@ static void append(struct roce_ctx *ctx, uint32_t span, bool guess)
     uint32_t at = req->win.cnt;
     bool joined;
 
-    e = place(ctx, &at);
+    e = roce_request_room(ctx, &at);
     prev = e && at ? roce_window_at(&req->win, at - 1) : NULL;
     if (!e) { /* no memory: nothing can be linked to it */
         keep = (struct roce_sent){0};
@@ -288,7 +287,7 @@ static void fill(struct roce_ctx *ctx, uint32_t at, const struct roce_sent *now)
     struct roce_req *req = &ctx->side->req;
     struct roce_window *w = &req->win;
     bool acked = at < w->acked;
-    struct roce_sent *e = place(ctx, &at), *prev;
+    struct roce_sent *e = roce_request_room(ctx, &at), *prev;
 
     if (!e)
         return;

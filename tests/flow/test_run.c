@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Runs: inside of a message, where packets are taken in one go (flow/run.c), one of them differs
+ * from those around it, or something comes between. judge() gives each stream to the way for
+ * results, too, and fails where the two differ; here each change must be seen at all.
+ */
+#include <string.h>
+#include "flow/judge.h"
+#include "support/suite.h"
+
+#define PACKETS 7u /* of the message: First, five Middle, Last */
+#define ROUNDS  40
+
+/* Changes the packet that is about to be sent, or sends something before it. */
+typedef void change_fn(struct flowgen *g, struct roce_pkt *p);
+
+/* ---- the packet --------------------------------------------------------------------------------
+ */
+
+/* clang-format off */
+static void nothing(struct flowgen *g, struct roce_pkt *p)   { (void)g; (void)p; }
+static void ce_mark(struct flowgen *g, struct roce_pkt *p)   { (void)g; p->ip4.ecn = 3; p->ip6.ecn = 3; }
+static void fecn(struct flowgen *g, struct roce_pkt *p)      { (void)g; p->bth.fecn = 1; }
+static void becn(struct flowgen *g, struct roce_pkt *p)      { (void)g; p->bth.becn = 1; }
+static void dscp(struct flowgen *g, struct roce_pkt *p)      { (void)g; p->ip4.dscp ^= 8; p->ip6.dscp ^= 8; }
+static void pkey(struct flowgen *g, struct roce_pkt *p)      { (void)g; p->bth.pkey = 0x8001; }
+static void sport(struct flowgen *g, struct roce_pkt *p)     { (void)g; p->udp.sport ^= 1; }
+static void psn_on(struct flowgen *g, struct roce_pkt *p)    { (void)g; p->bth.psn = (p->bth.psn + 1) & ROCE_PSN_MASK; }
+static void psn_back(struct flowgen *g, struct roce_pkt *p)  { (void)g; p->bth.psn = (p->bth.psn - 1) & ROCE_PSN_MASK; }
+static void psn_far(struct flowgen *g, struct roce_pkt *p)   { (void)g; p->bth.psn ^= 0x400000; }
+static void shorter(struct flowgen *g, struct roce_pkt *p)   { (void)g; p->payload_len -= 4; }
+static void longer(struct flowgen *g, struct roce_pkt *p)    { (void)g; p->payload_len += 4; }
+static void empty(struct flowgen *g, struct roce_pkt *p)     { (void)g; p->payload_len = 0; }
+static void reserved(struct flowgen *g, struct roce_pkt *p)  { (void)g; p->bth.resv7 = 1; }
+static void options(struct flowgen *g, struct roce_pkt *p)   { (void)g; p->ip4_options_len = 4; memset(p->ip4_options, 1, 4); }
+static void opcode(struct roce_pkt *p, int by)               { p->bth.opcode = (uint8_t)(p->bth.opcode + by); p->op = roce_opcode(p->bth.opcode); }
+static void other_kind(struct flowgen *g, struct roce_pkt *p) { (void)g; opcode(p, p->op->kind == ROCE_KIND_SEND ? 6 : -6); }
+/* clang-format on */
+
+/* A packet of another service on the same QPs: a stray one. */
+static void service(struct flowgen *g, struct roce_pkt *p)
+{
+    (void)g;
+    p->bth.opcode ^= ROCE_SVC_UC << 5;
+    p->bth.ackreq = 0;
+    p->op = roce_opcode(p->bth.opcode);
+}
+
+static void vlan(struct flowgen *g, struct roce_pkt *p)
+{
+    (void)g;
+    p->vlan_cnt = 1;
+    p->present |= ROCE_HDR_BIT(ROCE_HDR_VLAN);
+    p->vlan[0] = (struct roce_vlan){.vid = 7, .type = p->eth.type};
+    p->eth.type = ROCE_ETHERTYPE_VLAN;
+}
+
+/* The same end with addresses of the other version: no packet of this connection. */
+static void other_version(struct flowgen *g, struct roce_pkt *p)
+{
+    struct roce_pkt q;
+
+    roce_pkt_init(&q, g->encap == ROCE_ENCAP_V2_IP4 ? ROCE_ENCAP_V2_IP6 : ROCE_ENCAP_V2_IP4,
+                  p->bth.opcode);
+    q.udp.sport = p->udp.sport;
+    q.bth = p->bth;
+    q.payload = p->payload;
+    q.payload_len = p->payload_len;
+    *p = q;
+}
+
+/* ---- what comes between ------------------------------------------------------------------------
+ */
+
+static void pause(struct flowgen *g, struct roce_pkt *p)
+{
+    (void)p;
+    flowgen_wait(g, 300000000);
+}
+
+static void answer(struct flowgen *g, uint32_t psn, uint8_t syndrome)
+{
+    flowgen_ack(g, 1, psn & ROCE_PSN_MASK, syndrome);
+}
+
+static void ack_before(struct flowgen *g, struct roce_pkt *p)
+{
+    answer(g, p->bth.psn - 1, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE);
+}
+
+static void ack_ahead(struct flowgen *g, struct roce_pkt *p)
+{
+    answer(g, p->bth.psn + 1, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE);
+}
+
+static void nak(struct flowgen *g, struct roce_pkt *p)
+{
+    answer(g, p->bth.psn, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
+}
+
+/* A request after the one that was refused, so much later that the sender must have heard it. */
+static void refused(struct flowgen *g, struct roce_pkt *p)
+{
+    answer(g, p->bth.psn - 1, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
+    g->step = 60000000;
+}
+
+static void other_pkey_back(struct flowgen *g, struct roce_pkt *p)
+{
+    struct roce_pkt ack = flowgen_resp(g, 1, ROCE_OP_RC_ACK, p->bth.psn - 1, 0);
+
+    ack.bth.pkey = 0x8002;
+    flowgen_put(g, 1, &ack);
+}
+
+/* The message is left as it is, and a READ goes out, of which the rest of it is no part. */
+static void read_between(struct flowgen *g, struct roce_pkt *p)
+{
+    struct roce_pkt read = *p;
+
+    roce_pkt_init(&read, p->encap, (uint8_t)(ROCE_OP_RC_READ_REQUEST | p->op->svc << 5));
+    read.eth = p->eth;
+    read.ip4 = p->ip4;
+    read.ip6 = p->ip6;
+    read.udp = p->udp;
+    read.bth.dest_qp = p->bth.dest_qp;
+    read.bth.psn = p->bth.psn;
+    read.reth = (struct roce_reth){.va = 0x1000, .rkey = 1, .dma_len = 8};
+    flowgen_put(g, 0, &read);
+    p->bth.psn = g->conn.psn[0];
+    g->conn.psn[0] = (g->conn.psn[0] + 1) & ROCE_PSN_MASK;
+}
+
+/* READs under way, one more than the CM messages allow: talk() sends them. */
+static void reads_before(struct flowgen *g, struct roce_pkt *p)
+{
+    (void)g;
+    (void)p;
+}
+
+static void twice(struct flowgen *g, struct roce_pkt *p)
+{
+    (void)p;
+    flowgen_copy(g);
+}
+
+static const struct {
+    const char *name;
+    change_fn *change;
+    bool unseen; /* it is no change */
+} rows[] = {
+    {"nothing", nothing, true},
+    {"CE", ce_mark, false},
+    {"FECN", fecn, false},
+    {"BECN", becn, false},
+    {"DSCP", dscp, false},
+    {"P_Key", pkey, false},
+    {"source port", sport, false},
+    {"PSN one on", psn_on, false},
+    {"PSN one back", psn_back, false},
+    {"PSN far away", psn_far, false},
+    {"shorter", shorter, false},
+    {"longer", longer, false},
+    {"empty", empty, false},
+    {"reserved bit", reserved, false},
+    {"IPv4 options", options, false},
+    {"SEND and WRITE", other_kind, false},
+    {"service", service, false},
+    {"VLAN", vlan, false},
+    {"IPv4 and IPv6", other_version, false},
+    {"pause", pause, false},
+    {"ACK up to here", ack_before, false},
+    {"ACK beyond", ack_ahead, false},
+    {"NAK", nak, false},
+    {"refused", refused, false},
+    {"P_Key of the other side", other_pkey_back, false},
+    {"READ between", read_between, false},
+    {"READs under way", reads_before, false},
+    {"twice", twice, false},
+};
+
+/* One talk; `row` changes packet `at` of its message of `kind`. */
+static void talk(struct flowgen *g, struct rng *rng, enum roce_kind kind, bool cm, unsigned at,
+                 change_fn *change)
+{
+    uint8_t base = kind == ROCE_KIND_SEND ? ROCE_OP_RC_SEND_FIRST : ROCE_OP_RC_WRITE_FIRST;
+    uint32_t last = 4 + 4 * rng_below(rng, 60), skew = 4 * rng_below(rng, 40);
+    bool wrong = kind == ROCE_KIND_WRITE && rng_below(rng, 8) == 0; /* of the lengths */
+
+    if (cm)
+        flowgen_connect(g);
+    flowgen_send(g, 0, 100);
+    if (rng_below(rng, 4)) { /* else the path MTU and whose answers these are is not known */
+        flowgen_write(g, 0, 3 * g->mtu);
+        flowgen_write(g, 1, 3 * g->mtu);
+    }
+    for (int i = 0; change == reads_before && i < 5; i++) {
+        struct roce_pkt read = flowgen_req(g, 0, ROCE_OP_RC_READ_REQUEST, 8);
+
+        flowgen_put(g, 0, &read);
+    }
+    for (unsigned i = 0; i < PACKETS; i++) {
+        uint8_t place = i == 0 ? 0 : i + 1 < PACKETS ? 1 : 2;
+        struct roce_pkt p = flowgen_req(g, 0, (uint8_t)(base + place), place == 2 ? last : g->mtu);
+
+        p.reth.dma_len = (PACKETS - 1) * g->mtu + last + (wrong ? skew : 0);
+        if (i == at)
+            change(g, &p);
+        p.payload_cap_len = p.payload_len;
+        flowgen_put(g, 0, &p);
+    }
+    flowgen_ack_all(g, 1);
+    flowgen_write(g, 0, 2 * g->mtu);
+}
+
+static bool same(const struct verdict *a, const struct verdict *b)
+{
+    return memcmp(&a->totals, &b->totals, sizeof(a->totals)) == 0 && a->conn_cnt == b->conn_cnt &&
+           memcmp(a->conn, b->conn, sizeof(a->conn)) == 0;
+}
+
+static void judged(const struct rng *seed, size_t row, struct verdict *v)
+{
+    static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6};
+    static const enum roce_svc svcs[] = {ROCE_SVC_RC, ROCE_SVC_RC, ROCE_SVC_UC};
+    struct rng rng = *seed;
+    struct flowgen g;
+    bool cm;
+
+    flowgen_init(&g);
+    g.mtu = 256;
+    g.encap = encaps[rng_below(&rng, 2)];
+    g.svc = svcs[rng_below(&rng, 3)];
+    cm = rng_below(&rng, 2);
+    g.conn.sport = flowgen_linux_sport(g.conn.qpn[0], g.conn.qpn[1]);
+    g.conn.psn[0] = rng_below(&rng, 3) ? rng_below(&rng, 1u << 24) : 0xFFFFF8;
+    talk(&g, &rng, rng_below(&rng, 2) ? ROCE_KIND_SEND : ROCE_KIND_WRITE, cm,
+         1 + rng_below(&rng, PACKETS - 1), rows[row].change);
+    judge(&g, NULL, NULL, v);
+    flowgen_free(&g);
+}
+
+static void one_packet_differs(void)
+{
+    static struct verdict plain, changed;
+    struct rng rng = rng_seed();
+
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        unsigned seen = 0;
+
+        for (int i = 0; i < ROUNDS; i++) {
+            struct rng seed = rng_of(rng_u64(&rng) | 1);
+
+            judged(&seed, row, &changed);
+            judged(&seed, 0, &plain);
+            seen += !same(&plain, &changed);
+        }
+        /* Some are no change in some talks: options where there is no IPv4. */
+        if (rows[row].unseen ? seen > 0 : seen < ROUNDS / 8)
+            suite_fail(__FILE__, __LINE__, "%s: seen in %u of %d", rows[row].name, seen, ROUNDS);
+    }
+    CU_PASS("each was seen");
+}
+
+SUITE("flow.run", TEST(one_packet_differs))

@@ -2,6 +2,7 @@
 #include "check_conn.h"
 
 #include <inttypes.h>
+#include "check_slow.h"
 #include "wire/codes.h"
 
 static struct check_latency latency_of(const struct roce_hist *hist)
@@ -79,6 +80,7 @@ int check_conn_order(const void *a, const void *b)
         {x->errors_unknown != 0, y->errors_unknown != 0},
         {check_conn_failed(x), check_conn_failed(y)},
         {check_conn_stuck(x), check_conn_stuck(y)},
+        {check_slow(x), check_slow(y)},
         {x->findings[ROCE_SEV_ERROR] != 0, y->findings[ROCE_SEV_ERROR] != 0},
         {x->findings[ROCE_SEV_WARN] != 0, y->findings[ROCE_SEV_WARN] != 0},
         {packets_of(x), packets_of(y)},

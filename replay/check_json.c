@@ -445,6 +445,7 @@ int check_json_summary(FILE *out, const struct check_report *r, int status)
     put_number(o, "connections", r->ended);
     put_number(o, "connections_failed", r->failed);
     put_number(o, "connections_stuck", r->stuck);
+    put_number(o, "connections_slowed", r->slow);
     put_number(o, "connections_violated", r->violated);
     put_number(o, "rejections", r->rejection_cnt);
     put_number(o, "evicted", sum->evicted);

@@ -2,6 +2,7 @@
 #include "check_report.h"
 
 #include <stdlib.h>
+#include "check_slow.h"
 
 void check_report_init(struct check_report *report, uint32_t conn_max, bool keep_findings)
 {
@@ -30,6 +31,11 @@ void check_report_add(struct check_report *report, const struct roce_conn_summar
     report->ended++;
     report->failed += check_conn_failed(sum);
     report->stuck += check_conn_stuck(sum);
+    report->slow += check_slow(sum);
+    for (unsigned i = 0; i < 2; i++) {
+        report->unseen += sum->side[i].unseen_acked;
+        report->copies += sum->side[i].copies;
+    }
     report->violated += sum->errors_unknown != 0;
     if (report->conn_max == 0)
         return;

@@ -41,8 +41,10 @@ struct check_report {
     /* The connections that are worth a line, in the order of check_conn_order(). */
     struct check_conn *conn;
     uint32_t conn_cnt, conn_cap, conn_max;
-    uint64_t ended;                   /* connections in all */
-    uint64_t failed, stuck, violated; /* of them */
+    uint64_t ended;                         /* connections in all */
+    uint64_t failed, stuck, slow, violated; /* of them */
+    uint64_t unseen;                        /* requests that were answered and are not here */
+    uint64_t copies;                        /* packets that are here twice */
 
     const char *fault; /* the capture broke off, or cannot be used, for this reason; or NULL */
     bool broke_off;    /* what was read is not all */

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "check_congestion.h"
+#include "check_slow.h"
 #include "wire/codes.h"
 
 /* What fits on a screen together with the head and the verdict. */
@@ -82,6 +83,23 @@ static void print_head(FILE *out, const struct check_report *r)
     if (r->cut)
         text_add(&t, "  captured in part: %" PRIu64 " frames; what was cut off is not judged\n",
                  r->cut);
+    if (r->unseen * 100 >= sum->packets && r->unseen)
+        text_add(&t,
+                 "  not captured: %" PRIu64 " request packets that were answered; the capture "
+                 "lost them, not the network\n",
+                 r->unseen);
+    if (r->copies * 100 >= sum->packets && r->copies)
+        text_add(&t,
+                 "  captured twice: %" PRIu64 " packets, by a mirror of two ports perhaps, or "
+                 "doubled by the network\n",
+                 r->copies);
+    if (sum->rules[ROCE_RULE_ICRC_NEVER_GOOD])
+        text_add(&t,
+                 "  never a right ICRC from %" PRIu64
+                 " host%s: a device changed what it covers (NAT, a firewall), then every receiver "
+                 "drops the packets; or the capture was made before the ICRC was\n",
+                 sum->rules[ROCE_RULE_ICRC_NEVER_GOOD],
+                 sum->rules[ROCE_RULE_ICRC_NEVER_GOOD] == 1 ? "" : "s");
     if (r->no_icrc)
         text_add(&t, "  the ICRC was not checked\n");
     if (sum->evicted || sum->forgotten || sum->overflown || sum->untracked)
@@ -156,17 +174,30 @@ static void print_rejections(FILE *out, const struct check_report *r, bool verbo
         fprintf(out, "  ... and %" PRIu64 " more rejections\n", r->rejection_cnt - shown);
 }
 
+static void print_slow(FILE *out, const struct check_report *r, const struct roce_conn_summary *sum)
+{
+    char buf[LINE_LEN];
+    struct text t = text_of(buf, sizeof(buf));
+
+    (void)r;
+    check_conn_title(&t, sum);
+    fprintf(out, "  #%u %s:\n", sum->stream, buf);
+    check_slow_print(out, sum);
+}
+
 /* The stories of the connections of one kind, of which there are `cnt`. */
 static void print_stories(FILE *out, const struct check_report *r, bool verbose,
-                          bool (*kind)(const struct roce_conn_summary *), uint64_t cnt,
-                          const char *what)
+                          bool (*kind)(const struct roce_conn_summary *),
+                          void (*print)(FILE *, const struct check_report *,
+                                        const struct roce_conn_summary *),
+                          uint64_t cnt, const char *what)
 {
     uint64_t shown = 0;
 
     for (uint32_t i = 0; i < r->conn_cnt && (verbose || shown < STORIES_MAX); i++)
         if (kind(&r->conn[i].sum)) {
             if (r->conn[i].sum.end != ROCE_END_REJECTED) /* that was told */
-                print_story(out, r, &r->conn[i].sum);
+                print(out, r, &r->conn[i].sum);
             shown++;
         }
     if (shown < cnt)
@@ -179,11 +210,15 @@ static void print_failures(FILE *out, const struct check_report *r, bool verbose
     if (r->failed > 0 || r->rejection_cnt > 0) {
         fprintf(out, "why it failed:\n");
         print_rejections(out, r, verbose);
-        print_stories(out, r, verbose, check_conn_failed, r->failed, "failed");
+        print_stories(out, r, verbose, check_conn_failed, print_story, r->failed, "failed");
     }
     if (r->stuck > 0) {
         fprintf(out, "what got stuck:\n");
-        print_stories(out, r, verbose, check_conn_stuck, r->stuck, "got stuck");
+        print_stories(out, r, verbose, check_conn_stuck, print_story, r->stuck, "got stuck");
+    }
+    if (r->slow > 0) {
+        fprintf(out, "what slowed it:\n");
+        print_stories(out, r, verbose, check_slow, print_slow, r->slow, "were slowed");
     }
 }
 
@@ -245,10 +280,10 @@ static void print_repeats(FILE *out, const struct roce_side_summary *s, unsigned
             continue;
         text_add(&t, "%s%s %" PRIu64 "×, %" PRIu64 " packets", sep,
                  roce_cause_name((enum roce_cause)cause), retx->episodes, retx->packets);
-        if (retx->stalled_ns) {
+        if (retx->stalled_ns && retx->episodes) {
             text_add(&t, ", ");
-            text_add_time(&t, retx->stalled_ns);
-            text_add(&t, " lost");
+            text_add_time(&t, retx->stalled_ns / retx->episodes);
+            text_add(&t, " late%s", retx->episodes > 1 ? " on average" : "");
         }
         sep = "; ";
     }
@@ -468,5 +503,8 @@ void check_text(FILE *out, const struct check_report *r, bool verbose)
         fprintf(out, "; %" PRIu64 " connection%s failed", r->failed, r->failed == 1 ? "" : "s");
     if (r->stuck)
         fprintf(out, "; %" PRIu64 " connection%s got stuck", r->stuck, r->stuck == 1 ? "" : "s");
+    if (r->slow)
+        fprintf(out, "; %" PRIu64 " connection%s", r->slow,
+                r->slow == 1 ? " was slowed" : "s were slowed");
     fprintf(out, ")\n");
 }

@@ -226,6 +226,37 @@ static void text_tells_what_got_stuck(void)
     checkrun_free(&r);
 }
 
+/* Why a flow is slow that did not fail: which of the ways it is, and on which side to look. */
+static void text_tells_what_slowed_it(void)
+{
+    static const struct {
+        const char *capture, *words[4]; /* NULL: nothing slowed it */
+    } cases[] = {
+        {"rc-loss-requests",
+         {"packets were lost: 192.0.2.2 asked", "never came", "look for drops"}},
+        {"rc-reordering", {"packets were overtaken by later ones", "several links"}},
+        {"rc-corruption", {"packets were damaged", "wrong ICRC", "look at links"}},
+        {"rc-rnr-then-success", {"had no receive ready", "post receives"}},
+        {"rc-loss-acks", {"no answer came in time", "timeout tells"}},
+        {"rc-atomics", {NULL}},
+        {"rc-retry-exhausted", {NULL}}, /* that is a failure */
+    };
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct checkrun r = checkrun("check $C/%s.pcap", cases[i].capture);
+        const char *why = strstr(r.out, "what slowed it:"), *conns = strstr(r.out, "connections:");
+
+        if ((why != NULL) != (cases[i].words[0] != NULL) || (why && why > conns))
+            suite_fail(__FILE__, __LINE__, "%s: %s", cases[i].capture, r.out);
+        for (unsigned k = 0; why && k < 4 && cases[i].words[k]; k++)
+            if (!strstr(why, cases[i].words[k]))
+                suite_fail(__FILE__, __LINE__, "%s: no \"%s\" in: %s", cases[i].capture,
+                           cases[i].words[k], why);
+        EXPECT_EQ(strstr(r.out, "was slowed)") != NULL, why != NULL);
+        checkrun_free(&r);
+    }
+}
+
 static void rates_around_cnps_are_told(void)
 {
     struct flowgen g;
@@ -574,6 +605,7 @@ static void annotated_pcapng_keeps_what_it_had(void)
 SUITE("replay.check_output", TEST(text_answers_why_it_failed_first),
       TEST(text_is_a_screenful_unless_verbose), TEST(json_lines_add_up),
       TEST(json_says_how_a_connection_ended), TEST(json_marks_what_is_known),
-      TEST(text_tells_what_got_stuck), TEST(rates_around_cnps_are_told), TEST(junit_is_well_formed),
+      TEST(text_tells_what_got_stuck), TEST(text_tells_what_slowed_it),
+      TEST(rates_around_cnps_are_told), TEST(junit_is_well_formed),
       TEST(annotated_copy_has_the_same_frames), TEST(annotated_copy_has_the_findings),
       TEST(annotated_pcapng_keeps_what_it_had))

@@ -356,6 +356,19 @@ struct rnic *rnic_loop_lock(struct rnic_loop *loop)
     return loop->rnic;
 }
 
+bool rnic_loop_runs(struct rnic_loop *loop)
+{
+    bool runs;
+
+    loop_take_lock(loop);
+    loop->replug_at = 0;
+    pthread_mutex_unlock(&loop->lock);
+    rnic_loop_lock(loop);
+    runs = loop->plugged;
+    rnic_loop_unlock(loop);
+    return runs;
+}
+
 void rnic_loop_settle(struct rnic_loop *loop)
 {
     if (loop->plugged && (loop->owed || rnic_ack_waits(loop->rnic)) &&

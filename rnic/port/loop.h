@@ -198,4 +198,11 @@ void rnic_process_free(struct rnic_process *list, size_t cnt);
  * this.
  */
 
+/* Whether the loop has its port: in a child of fork() it tries to have it now. Not locked. */
+bool rnic_loop_runs(struct rnic_loop *loop);
+
+/* Who has fork handlers of its own, for locks under which it opens and closes loops, calls this
+ * before it registers them: a fork takes the locks of who came last first (pthread_atfork(3)). */
+void rnic_loop_watch_forks(void);
+
 #endif

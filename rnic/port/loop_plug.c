@@ -272,6 +272,11 @@ static void watch_forks(void)
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
+void rnic_loop_watch_forks(void)
+{
+    pthread_once(&fork_once, watch_forks);
+}
+
 void loop_replug(struct rnic_loop *loop)
 {
     uint64_t now = rnic_loop_now();
@@ -435,7 +440,7 @@ static int start(struct rnic_loop *loop, const struct rnic_loop_attr *attr, stru
         free_loop(loop);
         return error;
     }
-    pthread_once(&fork_once, watch_forks);
+    rnic_loop_watch_forks();
     pthread_mutex_lock(&all_lock);
     loop->next = all;
     all = loop;

@@ -108,8 +108,8 @@ static int create_id(const struct call *call)
 static int destroy_id(const struct call *call)
 {
     const struct rdma_ucm_destroy_id *in = &call->in->destroy_id;
-    struct uc_id *id = uc_id_get(call->file, in->id);
-    if (!id)
+    struct uc_id *id = uc_id_find(in->id); /* asleep or not */
+    if (!id || id->file != call->file)
         return -ENOENT;
     const struct rdma_ucm_destroy_id_resp resp = {.events_reported = id->reported};
     uc_id_del(id);

@@ -14,20 +14,10 @@ pthread_mutex_t uc_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct uc_file *files;
 static struct waiters waiters; /* for an event of any file */
 
-/* In a child of fork() nothing of the parent's ids and ports is left but memory; it begins anew. */
-static void child_forked(void)
-{
-    pthread_mutex_init(&uc_lock, NULL);
-    waiters_init(&waiters);
-    files = NULL;
-    uc_ids = NULL;
-    uc_port_forget();
-}
-
 static void set_up(void)
 {
     waiters_init(&waiters);
-    pthread_atfork(NULL, NULL, child_forked);
+    uc_watch_forks();
 }
 
 struct uc_file *uc_file_of(int fd)
@@ -96,6 +86,15 @@ int vcma_close(int fd)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
+/* The first that is to be told. */
+static struct uc_event **first_awake(struct uc_file *file)
+{
+    struct uc_event **at = &file->first;
+    while (*at && (*at)->id->asleep)
+        at = &(*at)->next;
+    return at;
+}
+
 /* Not write() and read(): those on this descriptor are the program's (preload.c). */
 static void fd_raise(struct uc_file *file)
 {
@@ -108,6 +107,30 @@ static void fd_lower(struct uc_file *file)
     struct pollfd fd = {.fd = file->fd, .events = POLLIN};
     if (poll(&fd, 1, 0) > 0)
         eventfd_read(file->fd, &count);
+}
+
+/* The table of descriptors is the child's own, what they refer to is not. */
+void uc_files_forked(void)
+{
+    waiters_init(&waiters);
+    for (struct uc_file *file = files; file; file = file->next) {
+        int flags = fcntl(file->fd, F_GETFL), how = fcntl(file->fd, F_GETFD);
+        int fresh = eventfd(0, flags > 0 && flags & O_NONBLOCK ? EFD_NONBLOCK : 0);
+        if (fresh < 0 || how < 0)
+            continue;
+        dup3(fresh, file->fd, how & FD_CLOEXEC ? O_CLOEXEC : 0);
+        close(fresh);
+        if (*first_awake(file))
+            fd_raise(file);
+    }
+}
+
+void uc_files_wake(void)
+{
+    for (struct uc_file *file = files; file; file = file->next)
+        if (file->first)
+            fd_raise(file);
+    waiters_wake(&waiters);
 }
 
 struct uc_event *uc_event_new(struct uc_id *id, enum ucma_event_type type, int status)
@@ -126,7 +149,7 @@ struct uc_event *uc_event_new(struct uc_id *id, enum ucma_event_type type, int s
 void uc_post(struct uc_event *event)
 {
     struct uc_file *file = event->id->file;
-    bool was_empty = !file->first;
+    bool was_empty = !*first_awake(file);
     event->next = NULL;
     *file->last = event;
     file->last = &event->next;
@@ -141,17 +164,17 @@ static struct uc_event *unlink_event(struct uc_file *file, struct uc_event **at)
     *at = event->next;
     if (!event->next)
         file->last = at;
-    if (!file->first)
+    if (!*first_awake(file))
         fd_lower(file);
     return event;
 }
 
 /* Takes the first of the file's events that are those of `id` (and `mcast`, if that is not NULL),
- * or of anybody (NULL). */
+ * or of anybody who is awake (NULL). */
 static struct uc_event *take(struct uc_file *file, const struct uc_id *id,
                              const struct uc_mcast *mcast)
 {
-    struct uc_event **at = &file->first;
+    struct uc_event **at = id ? &file->first : first_awake(file);
     while (*at && ((id && (*at)->id != id) || (mcast && (*at)->mcast != mcast)))
         at = &(*at)->next;
     return *at ? unlink_event(file, at) : NULL;
@@ -236,17 +259,20 @@ ssize_t vcma_write(int fd, const void *buf, size_t len)
 {
     struct rdma_ucm_cmd_hdr hdr;
     int result = -EINVAL;
+    bool again;
     if (len >= sizeof hdr) {
         memcpy(&hdr, buf, sizeof hdr);
         do {
             pthread_mutex_lock(&uc_lock);
             struct uc_file *file = uc_file_of(fd);
+            uc_met_asleep = false;
             if (!file)
                 result = -EBADF;
             else if (hdr.in > len - sizeof hdr)
                 result = -EINVAL;
             else
                 result = uc_command(file, &hdr, (const char *)buf + sizeof hdr, hdr.in);
+            again = result == -ENOENT && uc_met_asleep && (result = uc_wait_awake()) == 0;
             if (hdr.cmd == RDMA_USER_CM_CMD_REJECT || hdr.cmd == RDMA_USER_CM_CMD_DISCONNECT ||
                 hdr.cmd == RDMA_USER_CM_CMD_DESTROY_ID)
                 uc_worker_flush();
@@ -254,9 +280,10 @@ ssize_t vcma_write(int fd, const void *buf, size_t len)
             if (later)
                 waiters_add(&waiters);
             pthread_mutex_unlock(&uc_lock);
-            if (!later)
+            if (!later && !again)
                 break;
-            result = wait_event();
+            if (later)
+                result = wait_event();
         } while (result == 0);
         /* Another thread closed the descriptor meanwhile. In the kernel the call would hold the
          * file, and wait for ever: programs end with a thread in there (rping). */

@@ -29,7 +29,10 @@ struct uc_id *uc_id_find(uint32_t handle)
 struct uc_id *uc_id_get(struct uc_file *file, uint32_t handle)
 {
     struct uc_id *id = uc_id_find(handle);
-    return id && id->file == file ? id : NULL;
+    if (!id || id->file != file)
+        return NULL;
+    uc_met_asleep |= id->asleep != NULL;
+    return id->asleep ? NULL : id;
 }
 
 /* librdmacm keeps ids in a table by handle, 16 bits wide (indexer.h). */
@@ -138,7 +141,9 @@ static int claim_on(struct uc_id *id, struct uc_port *on, uint16_t port)
     if (!claim)
         return -ENOMEM;
     uc_service_name(name, id->space, port);
-    claim->handle = rnic_loop_claim(uc_port_loop(on), name);
+    do
+        claim->handle = rnic_loop_claim(uc_port_loop(on), name);
+    while (claim->handle == -EADDRINUSE && uc_child_lets_go());
     if (claim->handle < 0) {
         int error = claim->handle;
         free(claim);
@@ -149,6 +154,28 @@ static int claim_on(struct uc_id *id, struct uc_port *on, uint16_t port)
     id->claims = claim;
     claim_cnt++;
     return 0;
+}
+
+void uc_claims_drop(struct uc_id *id)
+{
+    for (struct uc_claim *claim = id->claims; claim; claim = claim->next) {
+        rnic_loop_release(uc_port_loop(claim->port), claim->handle);
+        claim->handle = -1;
+    }
+}
+
+bool uc_claims_restore(struct uc_id *id)
+{
+    char name[UC_SERVICE_NAME];
+    uc_service_name(name, id->space, uc_addr_port(&id->src));
+    for (struct uc_claim *claim = id->claims; claim; claim = claim->next) {
+        claim->handle = rnic_loop_claim(uc_port_loop(claim->port), name);
+        if (claim->handle < 0) {
+            uc_claims_drop(id);
+            return false;
+        }
+    }
+    return true;
 }
 
 static int claim(struct uc_id *id, uint16_t port)

@@ -129,8 +129,9 @@ struct uc_id {
     uint8_t ack_timeout; /* 0: not set */
     bool reuse;
     bool told_disconnect;
-    bool missed; /* its peer's process was not there at the last look, ... */
-    bool due;    /* ... nor at the one before: its DREQ is to be sent */
+    struct uc_sleep *asleep; /* not NULL: another process's (forked.c) */
+    bool missed;             /* its peer's process was not there at the last look, ... */
+    bool due;                /* ... nor at the one before: its DREQ is to be sent */
     enum { UC_NO_JOB, UC_RESOLVE_ADDR, UC_RESOLVE_ROUTE } job;
     uint32_t timeout_ms;
 };
@@ -162,7 +163,11 @@ struct uc_port *uc_port_towards(const uint8_t gid[16]);
 int uc_port_open_all(void);
 struct uc_port *uc_port_first(void);
 struct uc_port *uc_port_next(struct uc_port *port);
-void uc_port_forget(void); /* those of before fork() are the parent's */
+/* In a child of fork() the parent's are not among them: takes all out of the list; whether they can
+ * be used again, because the parent is gone; puts them back. */
+struct uc_port *uc_ports_take(void);
+bool uc_ports_run(struct uc_port *taken);
+void uc_ports_give(struct uc_port *taken);
 
 struct rnic_cm *uc_port_cm(struct uc_port *port);
 struct ibv_context *uc_port_context(struct uc_port *port);
@@ -194,10 +199,13 @@ void uc_worker_wake(void);
  * kernel it is sent when the call returns, and a program may rely on it and end at once (_exit). */
 void uc_worker_flush(void);
 uint32_t uc_random(void);
+void uc_worker_forked(void); /* the thread is the parent's */
 
 /* ---- file.c ----------------------------------------------------------------------------------
  */
 
+void uc_files_forked(void); /* gives them descriptors of their own */
+void uc_files_wake(void);
 struct uc_file *uc_file_of(int fd);   /* or NULL */
 void uc_post(struct uc_event *event); /* to the file of event->id */
 /* A new event of `id`; NULL without memory. */
@@ -212,6 +220,7 @@ void uc_move_events(struct uc_id *id, struct uc_file *to);
 
 struct uc_id *uc_id_new(struct uc_file *file, uint64_t uid, uint16_t space, uint8_t qp_type);
 void uc_id_del(struct uc_id *id); /* with its events */
+/* NULL if the file has no such id, or if it is asleep: then uc_met_asleep is set. */
 struct uc_id *uc_id_get(struct uc_file *file, uint32_t handle);
 struct uc_id *uc_id_find(uint32_t handle);
 int uc_bind(struct uc_id *id, const union uc_addr *addr);
@@ -219,10 +228,32 @@ int uc_listen(struct uc_id *id, uint32_t backlog);
 /* The name in port/registry.h of a port of a port space. */
 #define UC_SERVICE_NAME 32
 void uc_service_name(char name[UC_SERVICE_NAME], unsigned space, uint16_t port);
+/* Lets go of the names of an id, and claims them again: false if another process has one. */
+void uc_claims_drop(struct uc_id *id);
+bool uc_claims_restore(struct uc_id *id);
 /* What the worker does for id->job; unlocks meanwhile. */
 void uc_resolve(struct uc_id *id);
 uint32_t uc_handle_new(void);
 void uc_path_of(const struct uc_id *id, struct rnic_cm_path *path);
+
+/* ---- forked.c --------------------------------------------------------------------------------
+ */
+
+struct uc_sleep;
+struct pollfd;
+
+void uc_watch_forks(void); /* once */
+/* Readable when processes have ended that have what is asleep here: how many. */
+unsigned uc_sleep_fds(struct pollfd *fds, unsigned max);
+/* Wakes what is asleep if its process is gone: RNIC_NEVER when nothing sleeps, else when to call
+ * again. */
+rnic_time uc_wake_inherited(rnic_time now);
+/* Waits a little, if a child may have names of this process that it lets go of at once; else false.
+ */
+bool uc_child_lets_go(void);
+extern bool uc_met_asleep; /* a call was for an id that is asleep */
+/* For such a call: 0 when something has woken, or -EBUSY; unlocks meanwhile. */
+int uc_wait_awake(void);
 
 /* ---- deliver.c -------------------------------------------------------------------------------
  */

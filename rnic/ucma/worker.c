@@ -15,10 +15,11 @@
 #include "port/clock.h"
 #include "ucma/ucma.h"
 
-#define PORTS_MAX 64u
-#define LINGER_NS UINT64_C(2500000000) /* of a process that ends, for its last DREQs */
-#define FLUSH_NS  UINT64_C(200000000)  /* that a call waits for its MAD to be sent */
-#define DEAD_NS   UINT64_C(1000000000) /* between two looks at who was killed */
+#define PORTS_MAX  64u
+#define SLEEPS_MAX 4u                   /* who is watched, of those that had what is asleep */
+#define LINGER_NS  UINT64_C(2500000000) /* of a process that ends, for its last DREQs */
+#define FLUSH_NS   UINT64_C(200000000)  /* that a call waits for its MAD to be sent */
+#define DEAD_NS    UINT64_C(1000000000) /* between two looks at who was killed */
 
 static pthread_t thread;
 static pid_t runs_in; /* the process that has the thread; 0: none */
@@ -41,11 +42,21 @@ void uc_worker_wake(void)
     (void)done; /* full: it will wake */
 }
 
+/* What the thread had is of another process; what it waits for besides is seen to elsewhere. */
+void uc_worker_forked(void)
+{
+    pthread_cond_init(&idle, NULL);
+    sending = false;
+    if (wake_fd >= 0)
+        close(wake_fd);
+    wake_fd = -1;
+}
+
 /* One thing that is to be done; false if there is none. May unlock. */
 static bool work(void)
 {
     for (struct uc_id *id = uc_ids; id; id = id->next)
-        if (id->job != UC_NO_JOB) {
+        if (id->job != UC_NO_JOB && !id->asleep) {
             uc_resolve(id);
             return true;
         }
@@ -71,7 +82,7 @@ static bool work(void)
 /* A connection that a process of this machine has with this one. */
 static bool minds(const struct uc_id *id)
 {
-    return id->state == UC_CONNECT && id->cm &&
+    return id->state == UC_CONNECT && id->cm && !id->asleep &&
            (rnic_cm_id_state(id->cm) == RNIC_CM_CONNECTED ||
             rnic_cm_id_state(id->cm) == RNIC_CM_DREQ_SENT) &&
            uc_port_peer_local(id);
@@ -129,13 +140,13 @@ static void look_after_dead(rnic_time now)
     }
 }
 
-/* Sleeps until a MAD comes, a call wants something, or it is time. */
-static void rest(void)
+/* Sleeps until a MAD comes, a call wants something, or it is time, `until` at the latest. */
+static void rest(rnic_time until)
 {
-    struct pollfd fds[2 * PORTS_MAX + 1] = {{.fd = wake_fd, .events = POLLIN}};
+    struct pollfd fds[1 + 2 * PORTS_MAX + SLEEPS_MAX] = {{.fd = wake_fd, .events = POLLIN}};
     struct uc_port *watched[PORTS_MAX];
     unsigned cnt = 1;
-    rnic_time now = rnic_loop_now(), until = RNIC_NEVER;
+    rnic_time now = rnic_loop_now();
     for (struct uc_port *port = uc_port_first(); port && cnt < 2 * PORTS_MAX;
          port = uc_port_next(port)) {
         rnic_time deadline = rnic_cm_deadline(uc_port_cm(port));
@@ -147,9 +158,10 @@ static void rest(void)
     }
     uint64_t left = until > now ? until - now : 0;
     const struct timespec timeout = rnic_look_for(left);
+    unsigned owners = uc_sleep_fds(fds + cnt, SLEEPS_MAX);
     pthread_cond_broadcast(&idle);
     pthread_mutex_unlock(&uc_lock);
-    ppoll(fds, cnt, &timeout, NULL);
+    ppoll(fds, cnt + owners, &timeout, NULL);
     if (fds[0].revents & POLLNVAL)
         rnic_nap_blind(RNIC_BLIND_NS);
     pthread_mutex_lock(&uc_lock);
@@ -169,11 +181,12 @@ static void *run(void *unused)
     prctl(PR_SET_NAME, "rnic-cm");
     pthread_mutex_lock(&uc_lock);
     for (;;) {
+        rnic_time inherited = uc_wake_inherited(rnic_loop_now());
         for (struct uc_port *port = uc_port_first(); port; port = uc_port_next(port))
             uc_port_receive(port, rnic_loop_now());
         look_after_dead(rnic_loop_now());
         if (!work())
-            rest();
+            rest(inherited);
     }
     return NULL;
 }

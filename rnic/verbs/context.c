@@ -154,19 +154,25 @@ static void child_forked(void)
 static void prepare(void)
 {
     probe_prepare();
+    rnic_loop_watch_forks();
     pthread_atfork(before_fork, parent_forked, child_forked);
+}
+
+void vctx_prepare(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, prepare);
 }
 
 struct ibv_context *ibv_open_device(struct ibv_device *ibv)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct vdevice *device = vdevice_of(ibv);
     struct vctx *ctx = calloc(1, sizeof *ctx);
     if (!ctx) {
         errno = ENOMEM;
         return NULL;
     }
-    pthread_once(&once, prepare);
+    vctx_prepare();
     struct ibv_context *context = &ctx->verbs.context;
     ctx->device = device;
     context->device = ibv;

@@ -268,6 +268,8 @@ struct ibv_td *vtd_alloc(struct ibv_context *context, struct ibv_td_init_attr *a
 int vtd_dealloc(struct ibv_td *td);
 struct ibv_pd *vpd_alloc_parent(struct ibv_context *context,
                                 struct ibv_parent_domain_init_attr *attr);
+/* Sees to forks, once; who has fork handlers above this layer calls it before it registers them. */
+void vctx_prepare(void);
 int vctx_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr,
                     size_t len);
 int vctx_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,

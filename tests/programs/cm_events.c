@@ -64,6 +64,8 @@ static struct rdma_cm_event *next(struct rdma_event_channel *channel, enum rdma_
 static void expect(struct rdma_event_channel *channel, enum rdma_cm_event_type type, int status)
 {
     struct rdma_cm_event *event = next(channel, type);
+    if (event->status != status)
+        fprintf(stderr, "%s with status %d\n", rdma_event_str(type), event->status);
     MUST(event->status == status);
     MUST(rdma_ack_cm_event(event) == 0);
 }
@@ -420,6 +422,145 @@ static void killed(void)
     end();
 }
 
+/* The service of a daemon: takes one connection, and ends it when it is asked to. */
+static void serve(void)
+{
+    take_request();
+    accept_it();
+    expect(passive, RDMA_CM_EVENT_ESTABLISHED, 0);
+    expect(passive, RDMA_CM_EVENT_DISCONNECTED, 0);
+    MUST(rdma_disconnect(child) == 0);
+    MUST(rdma_destroy_id(child) == 0);
+}
+
+/* Until this process has the port again, without a call of the library: who asks before waits a
+ * second longer. */
+static void await_port(void)
+{
+    char name[32], line[256];
+    bool found = false;
+    snprintf(name, sizeof name, "/cm/106/%d\n", port);
+    for (int tries = 0; tries < WAIT_MS && !found; tries++) {
+        FILE *names = fopen("/proc/net/unix", "r");
+        MUST(names);
+        while (!found && fgets(line, sizeof line, names))
+            found = strstr(line, name) != NULL;
+        fclose(names);
+        usleep(1000);
+    }
+    MUST(found);
+}
+
+/* A program listens, then makes itself a daemon: in the kernel ids live with the open file, so that
+ * they are the child's when the parent has gone. Once the child waits in poll(2), once in the call,
+ * once it is the child of a child. */
+static void daemons(void)
+{
+    for (int how = 0; how < 3; how++) {
+        int said[2];
+        char byte;
+        port++;
+        qpn += 10;
+        fflush(stdout);
+        MUST(pipe(said) == 0);
+        pid_t pid = fork();
+        if (pid == 0) {
+            begin(RDMA_PS_TCP, true, true);
+            pid_t first = getpid(), parent = first;
+            MUST(daemon(1, 1) == 0);
+            if (how == 2) {
+                parent = getpid();
+                MUST(daemon(1, 1) == 0);
+            }
+            alarm(WAIT_MS / 1000);
+            while (getppid() == parent || kill(first, 0) == 0) /* who ends has names still */
+                usleep(1000);
+            await_port();
+            MUST(write(said[1], "r", 1) == 1);
+            if (how == 1) { /* the call waits */
+                struct rdma_cm_event *event;
+                MUST(rdma_get_cm_event(passive, &event) == 0);
+                MUST(event->event == RDMA_CM_EVENT_CONNECT_REQUEST);
+                child = event->id;
+                MUST(rdma_ack_cm_event(event) == 0 && rdma_reject(child, NULL, 0) == 0);
+                MUST(rdma_destroy_id(child) == 0);
+            }
+            serve();
+            MUST(write(said[1], "y", 1) == 1);
+            end();
+            _exit(0);
+        }
+        int status;
+        MUST(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
+        close(said[1]);
+        MUST(read(said[0], &byte, 1) == 1);
+        begin(RDMA_PS_TCP, false, false);
+        for (int again = how == 1; again >= 0; again--) {
+            resolve();
+            ask();
+            if (again) {
+                expect(active, RDMA_CM_EVENT_REJECTED, 28);
+                MUST(rdma_destroy_id(asks) == 0);
+                MUST(rdma_create_id(active, &asks, NULL, RDMA_PS_TCP) == 0);
+            }
+        }
+        expect(active, RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
+        MUST(rdma_establish(asks) == 0 && rdma_disconnect(asks) == 0);
+        expect(active, RDMA_CM_EVENT_DISCONNECTED, 0);
+        MUST(read(said[0], &byte, 1) == 1);
+        close(said[0]);
+        end();
+    }
+}
+
+/* While the parent lives its ids are its own: the child hears so, may give up its copies, and has a
+ * channel of its own as ever. The name of the parent's port is the parent's. */
+static void inherited(void)
+{
+    begin(RDMA_PS_TCP, true, true);
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct rdma_event_channel *own;
+        struct rdma_cm_id *other;
+        struct sockaddr_in here = at(address, port + 50);
+        alarm(WAIT_MS / 1000);
+        MUST(rdma_listen(listens, 5) == -1 && errno == EBUSY);
+        MUST((own = rdma_create_event_channel()) != NULL);
+        MUST(rdma_create_id(own, &other, NULL, RDMA_PS_TCP) == 0);
+        MUST(rdma_bind_addr(other, (struct sockaddr *)&here) == 0 && rdma_listen(other, 1) == 0);
+        MUST(rdma_destroy_id(other) == 0);
+        rdma_destroy_event_channel(own);
+        end();
+        _exit(0);
+    }
+    resolve();
+    ask();
+    take_request();
+    int status;
+    MUST(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
+    accept_it();
+    expect(active, RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
+    MUST(rdma_establish(asks) == 0);
+    expect(passive, RDMA_CM_EVENT_ESTABLISHED, 0);
+    MUST(rdma_disconnect(asks) == 0);
+    expect(passive, RDMA_CM_EVENT_DISCONNECTED, 0);
+    MUST(rdma_disconnect(child) == 0);
+    end();
+    /* Free again, though a child lives on that had it. */
+    begin(RDMA_PS_TCP, true, true);
+    fflush(stdout);
+    pid = fork();
+    if (pid == 0) {
+        alarm(WAIT_MS / 1000);
+        pause();
+    }
+    end();
+    begin(RDMA_PS_TCP, true, true);
+    end();
+    MUST(pid > 0 && kill(pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -439,6 +580,8 @@ int main(int argc, char **argv)
         {"moved", moved},
         {"untaken", untaken},
         {"killed", killed},
+        {"daemons", daemons},
+        {"inherited", inherited},
         {"descriptor", descriptor}, /* leaves a thread that would end the process in 5 s */
     };
     address = argc > 1 ? argv[1] : "127.0.0.1";

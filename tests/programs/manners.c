@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -199,6 +200,37 @@ static void closed_descriptors(void)
     MUST(ibv_close_device(context) == 0);
 }
 
+static atomic_bool over;
+
+static void *open_and_close(void *unused)
+{
+    (void)unused;
+    both_close(&both);
+    MUST(ibv_close_device(context) == 0); /* the last: the port is opened and closed each time */
+    while (!over) {
+        struct ibv_context *own = endpoint_device(NULL);
+        MUST(own && ibv_close_device(own) == 0);
+    }
+    return NULL;
+}
+
+/* A fork takes the locks of all layers; a thread that opens a device takes them too. */
+static void forked_while_opening(void)
+{
+    pthread_t thread;
+    alarm(20);
+    MUST(pthread_create(&thread, NULL, open_and_close, NULL) == 0);
+    for (unsigned i = 0; i < 40; i++) {
+        int status;
+        pid_t pid = fork();
+        if (pid == 0)
+            _exit(0);
+        MUST(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
+    }
+    over = true;
+    MUST(pthread_join(thread, NULL) == 0);
+}
+
 int main(void)
 {
     static const struct both_case cases[] = {
@@ -208,6 +240,7 @@ int main(void)
         {"cancelled", cancelled},
         {"in_another_root", in_another_root},
         {"closed_descriptors", closed_descriptors},
+        {"forked_while_opening", forked_while_opening},
     };
     setbuf(stdout, NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

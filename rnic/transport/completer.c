@@ -276,7 +276,7 @@ static enum rnic_comp_step nak_psn_seq(struct rnic_requester *req, const struct 
 /* R156, R157, R159: whatever the request was. A second one during the wait says nothing new. */
 static enum rnic_comp_step nak_rnr(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
-    if (req->retry.wait == RNIC_RETRY_RNR || req->nxt == req->una)
+    if (req->retry.wait == RNIC_RETRY_RNR)
         return RNIC_COMP_IGNORE;
     req->counters->rnr_nak_retry_err++;
     if (RNIC_FAULT(RNR_NO_WAIT) ||

@@ -401,6 +401,26 @@ static void r156_rnr_nak(void)
     freq_free(&fake);
 }
 
+/* R156: also where nothing was sent again yet since the timer fired, as when the rate is held down,
+ * and where the NAK ends another wait. */
+static void r156_before_it_goes_again(void)
+{
+    three_sends();
+    freq_pass(&fake, fake.req.retry.timeout_ns);
+    EXPECT_EQ(fake.req.nxt, fake.req.una);
+    EXPECT_EQ(freq_aeth(&fake, 0, RNR(8), 0), RNIC_COMP_NAK_RNR);
+    freq_expect_gate(&fake, RNIC_REQ_RNR_WAIT);
+    EXPECT_EQ(fake.req.retry.deadline, fake.now + roce_rnr_ns(8));
+    freq_free(&fake);
+    three_sends();
+    EXPECT_EQ(freq_aeth(&fake, 0, RNR(1), 0), RNIC_COMP_NAK_RNR);
+    EXPECT_EQ(freq_aeth(&fake, 1, RNR(8), 1), RNIC_COMP_NAK_RNR);
+    freq_expect_wc(&fake, 0, OK);
+    freq_expect_gate(&fake, RNIC_REQ_RNR_WAIT);
+    EXPECT_EQ(fake.req.retry.deadline, fake.now + roce_rnr_ns(8));
+    freq_free(&fake);
+}
+
 /* R157: 7 never ends. */
 static void r157_rnr_for_ever(void)
 {
@@ -437,4 +457,4 @@ SUITE("transport.completer", TEST(step_names), TEST(r138_coalesced_ack), TEST(r1
       TEST(r140_read_gap), TEST(r141_read_order), TEST(r142_read_length), TEST(r143_wrong_kind),
       TEST(r146_fatal_naks), TEST(r147_reserved), TEST(r148_bad_local_buffer),
       TEST(r154_nak_retries), TEST(r155_progress_reloads), TEST(r156_rnr_nak),
-      TEST(r157_rnr_for_ever), TEST(rnr_wait_ends_with_progress))
+      TEST(r156_before_it_goes_again), TEST(r157_rnr_for_ever), TEST(rnr_wait_ends_with_progress))

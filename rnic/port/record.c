@@ -254,7 +254,8 @@ int rnic_record_open(const struct rnic_record_attr *attr, struct rnic_port *behi
         rnic_why_set(why, "%s cannot be written: %s", attr->path, strerror(-error));
         return error;
     }
-    flock(fd, LOCK_EX);
+    while (flock(fd, LOCK_EX) < 0 && errno == EINTR)
+        ;
     number = join_file(fd, attr->iface);
     flock(fd, LOCK_UN);
     record = calloc(1, sizeof(*record));

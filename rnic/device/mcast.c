@@ -77,7 +77,8 @@ static void group_free(struct rnic *rnic, struct rnic_mcast_group *group)
     free(group);
 }
 
-static struct rnic_mcast_member *member_of(struct rnic_mcast_group *group, const struct rnic_qp *qp)
+static struct rnic_mcast_member *member_of(const struct rnic_mcast_group *group,
+                                           const struct rnic_qp *qp)
 {
     for (struct rnic_list *at = group->members.next; at != &group->members; at = at->next) {
         struct rnic_mcast_member *member = RNIC_LIST_OF(at, struct rnic_mcast_member, link);
@@ -136,6 +137,27 @@ int rnic_mcast_detach(struct rnic_qp *qp, const uint8_t gid[16])
         return RNIC_ERR_INVALID;
     member_del(qp->pd->rnic, group, member);
     return RNIC_OK;
+}
+
+bool rnic_mcast_attached(const struct rnic_qp *qp, const uint8_t gid[16])
+{
+    const struct rnic_mcast_group *group = rnic_mcast_find(qp->pd->rnic, gid);
+
+    return group && member_of(group, qp);
+}
+
+bool rnic_mcast_of(const struct rnic_qp *qp, uint8_t gid[16])
+{
+    const struct rnic_map *groups = &qp->pd->rnic->groups;
+
+    for (uint64_t i = 0; qp->mcast_cnt && i < UINT64_C(1) << groups->bits; i++)
+        for (const struct rnic_mcast_group *group = groups->slot[i].value; group;
+             group = group->next)
+            if (member_of(group, qp)) {
+                memcpy(gid, group->gid, sizeof(group->gid));
+                return true;
+            }
+    return false;
 }
 
 void rnic_mcast_free(struct rnic *rnic)

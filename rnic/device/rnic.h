@@ -606,6 +606,12 @@ int rnic_mcast_attach(struct rnic_qp *qp, const uint8_t gid[16]);
 /* RNIC_ERR_INVALID if it is not attached. */
 int rnic_mcast_detach(struct rnic_qp *qp, const uint8_t gid[16]);
 
+/* Whether it is attached to that group. */
+bool rnic_mcast_attached(const struct rnic_qp *qp, const uint8_t gid[16]);
+
+/* One of the groups that it is attached to; false if there is none. Looks through all groups. */
+bool rnic_mcast_of(const struct rnic_qp *qp, uint8_t gid[16]);
+
 #define RNIC_MCAST_GROUPS 8192u
 #define RNIC_MCAST_QPS    256u /* of one group: a datagram is copied once for each */
 

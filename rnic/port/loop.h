@@ -147,8 +147,11 @@ void rnic_loop_release(struct rnic_loop *loop, int claim);
  * asking. Also locked. */
 bool rnic_loop_gsi_owner(struct rnic_loop *loop);
 
+#define RNIC_LOOP_GROUPS 64u /* multicast groups of a loop, and of its device */
+
 /* Frames of a multicast group pass to the device, or no longer. Counts how often a group was
- * joined. Locked. Call it along with rnic_mcast_attach() and _detach(). */
+ * joined. Locked. Call it along with rnic_mcast_attach() and _detach(), for each QP once. -ENOSPC
+ * when RNIC_LOOP_GROUPS are joined. */
 int rnic_loop_join(struct rnic_loop *loop, const uint8_t gid[16]);
 void rnic_loop_leave(struct rnic_loop *loop, const uint8_t gid[16]);
 

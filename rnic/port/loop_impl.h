@@ -18,7 +18,6 @@
 #define LOOP_BATCH      64u           /* frames handed to the port at a time */
 #define LOOP_TX_BYTES   (256u * 1024) /* for one batch */
 #define LOOP_NEIGHS     64u           /* neighbours remembered, the oldest is forgotten */
-#define LOOP_GROUPS_MAX 64u           /* multicast groups joined at a time */
 #define LOOP_CLAIMS_MAX 4096u
 #define LOOP_NAP_NS     200000u /* the shortest time until the thread looks after the program */
 
@@ -73,7 +72,7 @@ struct rnic_loop {
     int answer_fd; /* other processes ask here */
     int gsi_fd;    /* -1: another process speaks for QP 1 */
     int wake_fd;   /* eventfd */
-    struct loop_group group[LOOP_GROUPS_MAX];
+    struct loop_group group[RNIC_LOOP_GROUPS];
     struct loop_neigh neigh[LOOP_NEIGHS];
 
     /* Frames the port did not take yet. */

@@ -11,14 +11,14 @@
 int loop_filter(struct rnic_loop *loop)
 {
     uint32_t block[RNIC_BLOCKS_MAX];
-    uint8_t group[LOOP_GROUPS_MAX][6];
+    uint8_t group[RNIC_LOOP_GROUPS][6];
     struct rnic_port_filter filter = {.block = block, .group = (const uint8_t(*)[6])group};
 
     if (!loop->live)
         return 0;
     for (unsigned i = 0; i < loop->qpns.block_cnt; i++)
         block[filter.block_cnt++] = loop->qpns.block[i].number;
-    for (unsigned i = 0; i < LOOP_GROUPS_MAX; i++)
+    for (unsigned i = 0; i < RNIC_LOOP_GROUPS; i++)
         if (loop->group[i].cnt > 0)
             rnic_gid_multicast_mac(loop->group[i].gid, group[filter.group_cnt++]);
     return rnic_port_pcap_filter(loop->live, &filter);
@@ -81,7 +81,7 @@ static struct loop_group *find_group(struct rnic_loop *loop, const uint8_t gid[1
 {
     struct loop_group *unused = NULL;
 
-    for (unsigned i = 0; i < LOOP_GROUPS_MAX; i++) {
+    for (unsigned i = 0; i < RNIC_LOOP_GROUPS; i++) {
         if (loop->group[i].cnt > 0 && memcmp(loop->group[i].gid, gid, 16) == 0)
             return &loop->group[i];
         if (loop->group[i].cnt == 0)
@@ -111,14 +111,14 @@ static void group_leave(struct loop_group *group)
 
 void loop_groups_join(struct rnic_loop *loop)
 {
-    for (unsigned i = 0; i < LOOP_GROUPS_MAX; i++)
+    for (unsigned i = 0; i < RNIC_LOOP_GROUPS; i++)
         if (loop->group[i].cnt > 0)
             group_join(loop, &loop->group[i]);
 }
 
 void loop_groups_leave(struct rnic_loop *loop)
 {
-    for (unsigned i = 0; i < LOOP_GROUPS_MAX; i++)
+    for (unsigned i = 0; i < RNIC_LOOP_GROUPS; i++)
         if (loop->group[i].cnt > 0)
             group_leave(&loop->group[i]);
 }

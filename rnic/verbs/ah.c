@@ -179,14 +179,16 @@ struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struc
 
 int ibv_attach_mcast(struct ibv_qp *ibv, const union ibv_gid *gid, uint16_t lid)
 {
-    struct rnic_loop *loop = vctx_of(ibv->context)->hca->loop;
+    struct rnic_qp *qp = vqp_of(ibv)->rnic;
     (void)lid; /* RoCE has none */
-    if (!roce_gid_is_multicast(gid->raw))
-        return EINVAL;
     vctx_lock(ibv->context);
-    int result = -rnic_loop_join(loop, gid->raw);
-    if (result == 0 && (result = verbs_errno(rnic_mcast_attach(vqp_of(ibv)->rnic, gid->raw))) != 0)
-        rnic_loop_leave(loop, gid->raw);
+    bool is_in = rnic_mcast_attached(qp, gid->raw); /* to attach again changes nothing */
+    int result = verbs_errno(rnic_mcast_attach(qp, gid->raw));
+    if (result == 0 && !is_in) {
+        result = -rnic_loop_join(vctx_of(ibv->context)->hca->loop, gid->raw);
+        if (result != 0)
+            rnic_mcast_detach(qp, gid->raw);
+    }
     vctx_unlock(ibv->context);
     return result;
 }

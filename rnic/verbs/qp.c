@@ -223,10 +223,15 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 
 void vqp_drop(struct vhca *hca, struct vqp *qp)
 {
+    uint8_t gid[16];
     timeline_qp_gone(hca->timeline, qp->ibv.qp_num);
+    while (rnic_mcast_of(qp->rnic, gid)) {
+        rnic_mcast_detach(qp->rnic, gid);
+        rnic_loop_leave(hca->loop, gid);
+    }
     if (rnic_qp_del(qp->rnic) == 0) {
         rnic_loop_qpn_put(hca->loop, qp->ibv.qp_num);
-    } else { /* in a multicast group, or 2A windows hold it: it stays, and hears nothing */
+    } else { /* 2A windows hold it: it stays, and hears nothing */
         const struct rnic_qp_attr reset = {.state = RNIC_QPS_RESET};
         rnic_qp_modify_mask(qp->rnic, &reset, RNIC_QP_STATE, rnic_loop_now());
     }

@@ -400,6 +400,12 @@ static void ud_send(struct endpoint *ep, struct ibv_mr *mr, struct ibv_ah *ah, u
     MUST(endpoint_wait(ep->cq).status == IBV_WC_SUCCESS);
 }
 
+static union ibv_gid group_of(uint8_t kind, uint8_t number)
+{
+    return (union ibv_gid){
+        .raw = {[10] = 0xff, [11] = 0xff, [12] = 239, [13] = kind, [15] = number}};
+}
+
 static void multicast(void)
 {
     struct both both = {0};
@@ -408,7 +414,7 @@ static void multicast(void)
     both_ud_open(&both.b, context);
     both.b.gid_idx = endpoint_gid(context, &both.b.gid);
     both_memory(&both);
-    union ibv_gid group = {.raw = {[10] = 0xff, [11] = 0xff, [12] = 239, [13] = 7, [15] = 9}};
+    union ibv_gid group = group_of(7, 9);
     struct ibv_ah_attr to = {
         .is_global = 1,
         .port_num = 1,
@@ -432,6 +438,41 @@ static void multicast(void)
     MUST(ibv_poll_cq(both.b.cq, 1, &wc) == 0);
     MUST(ibv_destroy_ah(ah) == 0);
     both_close(&both);
+}
+
+/* A QP in a group is in it once, however often it is attached; and none is left in a group when its
+ * context is closed. */
+static void group_once(void)
+{
+    struct ibv_device_attr is;
+    MUST(ibv_query_device(context, &is) == 0 && is.max_mcast_grp > 0 && is.max_mcast_grp < 255);
+    const uint8_t most = (uint8_t)is.max_mcast_grp;
+    struct endpoint ep = {0};
+    both_ud_open(&ep, context);
+    for (uint8_t i = 0; i <= most; i++) {
+        const union ibv_gid group = group_of(8, i);
+        MUST(ibv_attach_mcast(ep.qp, &group, 0) == 0);
+        MUST(ibv_attach_mcast(ep.qp, &group, 0) == 0);
+        MUST(ibv_detach_mcast(ep.qp, &group, 0) == 0);
+        MUST(ibv_detach_mcast(ep.qp, &group, 0) == EINVAL);
+    }
+    for (uint8_t i = 0; i <= most; i++) {
+        const union ibv_gid group = group_of(9, i);
+        struct ibv_context *other = endpoint_device(NULL);
+        struct endpoint lost = {0};
+        both_ud_open(&lost, other);
+        MUST(ibv_attach_mcast(lost.qp, &group, 0) == 0);
+        MUST(ibv_close_device(other) == 0);
+    }
+    for (uint8_t i = 0; i <= most; i++) {
+        const union ibv_gid group = group_of(10, i);
+        MUST(ibv_attach_mcast(ep.qp, &group, 0) == (i < most ? 0 : ENOMEM));
+    }
+    for (uint8_t i = 0; i < most; i++) {
+        const union ibv_gid group = group_of(10, i);
+        MUST(ibv_detach_mcast(ep.qp, &group, 0) == 0);
+    }
+    endpoint_close(&ep);
 }
 
 /* A datagram is answered to whoever sent it. */
@@ -556,7 +597,7 @@ static void full(void)
     struct ibv_pd *pd = ibv_alloc_pd(context);
     struct ibv_cq *cq = ibv_create_cq(context, 4, NULL, NULL, 0);
     struct ibv_qp **qp = calloc(most + 1, sizeof *qp);
-    const union ibv_gid group = {.raw = {[10] = 0xff, [11] = 0xff, [12] = 239, [13] = 7, [15] = 8}};
+    const union ibv_gid group = group_of(7, 8);
     MUST(pd && cq && qp && most > 0);
     for (unsigned i = 0; i <= most; i++) {
         struct ibv_qp_init_attr init = both_init(IBV_QPT_UD);
@@ -589,6 +630,7 @@ int main(int argc, char **argv)
         {"work_requests", work_requests},
         {"next_poll", next_poll},
         {"multicast", multicast},
+        {"group_once", group_once},
         {"answer", answer},
         {"refused", refused},
         {"limits", limits},

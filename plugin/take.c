@@ -8,6 +8,7 @@
 #define ERF_INFINIBAND   21  /* ERF record type TYPE_INFINIBAND */
 
 static dissector_handle_t handles[ROCE_TAKE_CNT];
+static int protocol = -1;
 
 static const struct {
     enum roce_take what;
@@ -24,6 +25,7 @@ void roce_take_register(int proto, const dissector_t dissectors[ROCE_TAKE_CNT])
 {
     static const char *const names[ROCE_TAKE_CNT] = {"roce", "roce.v1", "roce.native"};
 
+    protocol = proto;
     for (unsigned i = 0; i < ROCE_TAKE_CNT; i++)
         handles[i] = register_dissector(names[i], dissectors[i], proto);
 }
@@ -33,8 +35,11 @@ void roce_take_handoff(void)
     dissector_add_for_decode_as("udp.port", handles[ROCE_TAKE_UDP]);
 }
 
+/* With our protocol disabled all is as it was without it: the built-in dissector's. */
 static bool is_wanted(enum roce_take what)
 {
+    if (!proto_is_protocol_enabled(find_protocol_by_id(protocol)))
+        return false;
     switch (what) {
     case ROCE_TAKE_V1: return roce_prefs.take_v1;
     case ROCE_TAKE_NATIVE: return roce_prefs.take_native;

@@ -133,6 +133,8 @@ CASES = [
      {"frame.number": "1"}, None),
     ("Decode As of the user's own wins", pcap([SEND5]), ["-d", "udp.port==4791,data"],
      {"roce.bth.opcode": None, "data": "*"}, None),
+    ("with our protocol disabled the built-in has its port again", pcap([SEND5]), ["--disable-protocol", "roce"],
+     {"roce.bth.opcode": None, "infiniband.bth.opcode": "4"}, None),
     ("a changed preference of the built-in does not take the port back", pcap([SEND5]),
      ["-o", "infiniband.try_heuristic_first:FALSE"], {"roce.bth.opcode": "0x04"}, None),
     ("RoCEv1", pcap([rocev1(bth(0x04, 0x11, 7) + b"data")]), [],

@@ -26,6 +26,8 @@ struct roce_say {
 };
 
 void roce_say(struct roce_ctx *ctx, struct roce_say say);
+/* A finding that is complete. */
+void roce_say_as(const struct roce_ctx *ctx, const struct roce_finding *finding);
 /* The same, once a side of a connection. */
 void roce_say_once(struct roce_ctx *ctx, struct roce_say say);
 

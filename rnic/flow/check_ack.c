@@ -3,7 +3,7 @@
  * AETH: syndromes, credits and the MSN. The MSN is compared with the messages that ended on a run
  * of requests without a hole; after a hole it is learned anew.
  */
-#include "flow/check.h"
+#include "flow/turn.h"
 
 /* Messages one after another whose MSNs agree before one that does not is wrong. */
 #define ANCHOR_HITS 3
@@ -120,6 +120,14 @@ static bool settle(struct roce_ctx *ctx, struct roce_req *req, const struct roce
     return true;
 }
 
+/* Messages that ended up to `e` since what was acknowledged. */
+static uint32_t since_answer(const struct roce_req *req, const struct roce_sent *e)
+{
+    const struct roce_window *w = &req->win;
+
+    return w->acked < w->cnt ? e->cum - roce_sent_number(roce_window_at(w, w->acked)) : 0;
+}
+
 void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_rsp *rsp = &ctx->side->rsp;
@@ -149,9 +157,11 @@ void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
             .rel = ROCE_REL_AT_MOST,
             .weak = !sure || read || !fresh || e->tries > 1 || sum->truncated ||
                     roce_rare_of(roce_peer(ctx->side))->missing_psns > 0);
-    else if (below < 0)
+    else if (below < 0) {
+        if (fresh && (low & ROCE_PSN_MASK) > since_answer(req, e))
+            roce_turn_msn(ctx, roce_peer(ctx->side), since_answer(req, e));
         SAY(ctx, MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame, .weak = !sure);
-    else if (below > 0 && nak && roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_RNR)
+    } else if (below > 0 && nak && roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_RNR)
         SAY(ctx, RNR_MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame,
             .weak = !sure);
     else if (below > 0 && !read && !nak && pkt->op->kind == ROCE_KIND_ACK && fresh)

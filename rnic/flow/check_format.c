@@ -3,7 +3,7 @@
  * Format: what one packet shows by itself, its constants against the other packets of its QP, and
  * payload sizes against the path MTU.
  */
-#include "flow/check.h"
+#include "flow/turn.h"
 
 #include <string.h>
 #include "wire/gid.h"
@@ -261,6 +261,7 @@ void roce_check_constants(struct roce_ctx *ctx)
         return;
     if (sport != side->sport) {
         SAY_ONCE(ctx, SPORT_CONSTANT, "udp.sport", side->sport, sport);
+        roce_turn_port(ctx);
         side->sport = sport;
     }
     if (ctx->glance->dscp != side->dscp)

@@ -2,7 +2,7 @@
 /*
  * NAKs: what a responder may refuse, when, and what it may say afterwards.
  */
-#include "flow/check.h"
+#include "flow/turn.h"
 
 #define SAME_LIFE_NS UINT64_C(10000000) /* a QP is not torn down and set up in less */
 
@@ -76,10 +76,14 @@ void roce_check_positive(struct roce_ctx *ctx, struct roce_req *req)
     bool later = oldest && oldest->psn == req->base && oldest->frame > rsp->fatal_frame &&
                  !roce_conn_told(ctx->conn);
 
+    if (rsp->fatal && roce_diff(psn, req->nxt) >= 0)
+        (void)roce_turn_begin(ctx, roce_peer(ctx->side), ROCE_TURN_STRAY, psn);
     if (rsp->fatal && roce_diff(psn, rsp->fatal_psn) >= 0 &&
         roce_since(rsp->fatal_time, ctx->time) < SAME_LIFE_NS)
         SAY(ctx, ACK_AFTER_NAK, "bth.psn", (rsp->fatal_psn - 1) & ROCE_PSN_MASK, psn,
             rsp->fatal_frame, .rel = ROCE_REL_AT_MOST, .weak = later);
-    if (req->base_sure && before < 0 && before > -ROCE_JUMP)
+    if (req->base_sure && before < 0 && before > -ROCE_JUMP) {
+        (void)roce_turn_begin(ctx, roce_peer(ctx->side), ROCE_TURN_STRAY, psn);
         SAY(ctx, ACK_BEFORE_START, "bth.psn", req->base, psn, .rel = ROCE_REL_AT_LEAST);
+    }
 }

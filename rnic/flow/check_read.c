@@ -3,7 +3,7 @@
  * READ responses and Atomic ACKs against the request they answer. A restart of the READ that was
  * not captured moves where First or Only may stand: only what no restart explains is an ERROR.
  */
-#include "flow/check.h"
+#include "flow/turn.h"
 
 static void check_len(struct roce_ctx *ctx, const struct roce_sent *e, uint32_t k)
 {
@@ -67,6 +67,8 @@ void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
     }
     if (k < e->resp_next) {
         ctx->result->flags |= ROCE_AN_DUPLICATE_RESPONSE;
+        if (e->tries == 1) /* asked for once */
+            (void)roce_turn_begin(ctx, roce_peer(ctx->side), ROCE_TURN_STRAY, psn);
         SAY(ctx, RESP_DUPLICATE, "bth.psn", e->psn + e->resp_next, psn, e->resp_frame);
     } else if (k > e->resp_next && k >= e->resp_high) {
         if (e->resp_high == e->resp_next || k > e->resp_high)

@@ -2,7 +2,7 @@
 #include "flow/conn.h"
 
 #include <string.h>
-#include "flow/check.h"
+#include "flow/turn.h"
 
 #define TABLE_MIN 1024u
 
@@ -264,6 +264,8 @@ static void unlink_conn(struct roce_flow *flow, struct roce_conn *conn)
 static void free_counts(struct roce_flow *flow, struct roce_side *side)
 {
     roce_mem_put(&flow->mem, side->meter, sizeof(*side->meter));
+    if (side->sum.rare)
+        roce_mem_put(&flow->mem, side->sum.rare->held, sizeof(*side->sum.rare->held));
     roce_mem_put(&flow->mem, side->sum.rare, sizeof(*side->sum.rare));
     roce_mem_put(&flow->mem, side->sum.oper, ROCE_OPER_CNT * sizeof(*side->sum.oper));
 }
@@ -293,6 +295,7 @@ void roce_conn_end(struct roce_flow *flow, struct roce_conn *conn)
                            .time = conn->sum.last_time};
     struct roce_conn_summary sum;
 
+    roce_turn_end(&ctx);
     roce_summary_end(&ctx);
     if (flow->opts.on_conn) {
         roce_summary_fill(flow, conn, &sum);
@@ -320,6 +323,9 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
     struct roce_side *a = &to->side[0], *b = &to->side[1], *moved = &from->side[0];
     uint32_t qpn = b->qpn;
 
+    /* A NAK stops both QPs: what began later is another use. */
+    a->rsp.fatal &= a->rsp.fatal_frame > from->sum.first_frame;
+    moved->rsp.fatal &= moved->rsp.fatal_frame > to->sum.first_frame;
     unkey(flow, moved);
     roce_pair_done(flow, moved);
     roce_pair_done(flow, a);

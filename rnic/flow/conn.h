@@ -34,6 +34,33 @@ struct roce_episode {
     uint64_t time;
 };
 
+/* What made it possible that another use of the QP begins: turn.h. */
+enum roce_turn_kind {
+    ROCE_TURN_NONE,
+    ROCE_TURN_AHEAD, /* PSNs are missing before a request, and nothing more */
+    ROCE_TURN_BACK,  /* a request has an older PSN */
+    ROCE_TURN_ANEW,  /* a later one, where a QP may have been used anew meanwhile */
+    ROCE_TURN_STRAY, /* a response answers what was not asked for */
+    ROCE_TURN_MSN,   /* an MSN counts from the latest requests on */
+};
+
+/* A turn: from something that may begin another use of the QP until it shows whether it did. */
+struct roce_turn {
+    uint32_t frame; /* where it began */
+    uint64_t time;
+    uint32_t first;   /* PSN it began with */
+    uint32_t next;    /* PSN that continues it */
+    uint32_t was;     /* the other side's latest MSN before */
+    uint32_t msn;     /* ROCE_TURN_MSN: that which counts anew */
+    uint32_t flying;  /* messages not acknowledged before */
+    uint32_t ends;    /* messages that ended since */
+    uint32_t packets; /* requests since, */
+    uint32_t alike;   /* of which so many had been sent just so, */
+    uint32_t unlike;  /* and so many are not what had their PSNs */
+    bool guess;       /* how many PSNs they took is not known */
+    bool port;        /* the source port changed with it */
+};
+
 /* What a side did as requester. */
 struct roce_req {
     bool started;
@@ -41,6 +68,7 @@ struct roce_req {
     bool span_guess; /* the newest entry's span is a guess: `nxt` is its least */
     bool base_cm;    /* `base` is from CM; nothing was sent yet if !started */
     bool suspect;    /* it went back to where another use of the QP would begin: until it goes on */
+    uint8_t turning; /* enum roce_turn_kind of the turn in struct roce_rare */
     bool anew;       /* the other direction began another life: this one is to follow */
     uint32_t base;
     uint32_t nxt; /* one after the highest PSN seen */
@@ -90,6 +118,15 @@ struct roce_rsp {
     bool reordered; /* responses were seen out of order */
 };
 
+#define ROCE_HELD_MAX 8u
+
+/* ERRORs that wait for what a turn was. */
+struct roce_held {
+    uint32_t cnt;
+    struct roce_finding finding[ROCE_HELD_MAX];
+    bool of_peer[ROCE_HELD_MAX]; /* the other side is judged: numbers of sides change meanwhile */
+};
+
 /* What a side counts that most sides never have to: allocated with the first of it. Names and
  * meanings are those of struct roce_side_summary. */
 struct roce_rare {
@@ -106,8 +143,10 @@ struct roce_rare {
     struct roce_slowdown slow;
     uint64_t becn, fecn;
     uint64_t ce_time;
-    uint64_t cnp_time; /* of its latest CNP */
-    uint32_t ce_frame; /* latest marked packet not yet answered by a CNP */
+    uint64_t cnp_time;      /* of its latest CNP */
+    uint32_t ce_frame;      /* latest marked packet not yet answered by a CNP */
+    struct roce_turn turn;  /* while roce_req.turning */
+    struct roce_held *held; /* NULL: none */
 };
 
 struct roce_oper_count {

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "flow/check.h"
+#include "flow/turn.h"
 
 static const struct {
     enum roce_profile profile;
@@ -56,15 +56,34 @@ static bool is_one_sided(enum roce_rule rule)
 static bool is_doubtful(const struct roce_ctx *ctx, enum roce_rule rule)
 {
     const struct roce_conn *conn = ctx->conn;
-    bool suspect;
 
     if (ctx->pkt && ctx->icrc == ROCE_ICRC_UNVERIFIED)
         return true;
     if (!conn || conn->doubt || conn->unproven)
         return conn != NULL;
-    suspect = conn->side[0].req.suspect || conn->side[1].req.suspect;
-    return ctx->judging &&
-           ((roce_is_guess(conn) && !is_one_sided(rule)) || (suspect && !is_of_packet(rule)));
+    if (!ctx->judging)
+        return false;
+    return (roce_is_guess(conn) && !is_one_sided(rule)) || conn->side[0].req.anew ||
+           conn->side[1].req.anew;
+}
+
+void roce_say_as(const struct roce_ctx *ctx, const struct roce_finding *f)
+{
+    struct roce_flow *flow = ctx->flow;
+
+    flow->totals.findings[f->severity]++;
+    flow->totals.rules[f->rule]++;
+    if (f->known)
+        flow->totals.known++;
+    else if (f->severity == ROCE_SEV_ERROR)
+        flow->totals.errors_unknown++;
+    if (ctx->conn) {
+        ctx->conn->sum.findings[f->severity]++;
+        if (f->severity == ROCE_SEV_ERROR && !f->known)
+            ctx->conn->sum.errors_unknown++;
+    }
+    if (flow->opts.on_finding)
+        flow->opts.on_finding(flow->opts.user, f);
 }
 
 void roce_say(struct roce_ctx *ctx, struct roce_say say)
@@ -87,21 +106,12 @@ void roce_say(struct roce_ctx *ctx, struct roce_say say)
 
     if (f.severity == ROCE_SEV_ERROR && (say.weak || is_doubtful(ctx, rule)))
         f.severity = ROCE_SEV_WARN;
-    flow->totals.findings[f.severity]++;
-    flow->totals.rules[rule]++;
-    if (f.known)
-        flow->totals.known++;
-    else if (f.severity == ROCE_SEV_ERROR)
-        flow->totals.errors_unknown++;
-    if (ctx->conn) {
-        ctx->conn->sum.findings[f.severity]++;
-        if (f.severity == ROCE_SEV_ERROR && !f.known)
-            ctx->conn->sum.errors_unknown++;
-    }
     if (ctx->result)
         ctx->result->findings++;
-    if (flow->opts.on_finding)
-        flow->opts.on_finding(flow->opts.user, &f);
+    if (f.severity == ROCE_SEV_ERROR && ctx->judging && !is_of_packet(rule) &&
+        roce_turn_hold(ctx, &f))
+        return;
+    roce_say_as(ctx, &f);
 }
 
 void roce_say_once(struct roce_ctx *ctx, struct roce_say say)

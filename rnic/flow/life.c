@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "flow/life.h"
 
-#define STARTS 64u /* PSNs from the first on: so many may be missing where packets are */
+#include "flow/turn.h"
 
 bool roce_life_stopped(const struct roce_ctx *ctx)
 {
@@ -19,7 +19,8 @@ static bool lacks(const struct roce_ctx *ctx)
     const uint64_t *rules = ctx->flow->totals.rules;
 
     return rules[ROCE_RULE_PSN_GAP] || rules[ROCE_RULE_ACK_UNSEEN] ||
-           rules[ROCE_RULE_IMPLIED_NAK] || rules[ROCE_RULE_READ_RESP_GAP];
+           rules[ROCE_RULE_IMPLIED_NAK] || rules[ROCE_RULE_READ_RESP_GAP] ||
+           rules[ROCE_RULE_MSN_TOO_HIGH];
 }
 
 bool roce_life_may_be_anew(const struct roce_ctx *ctx)
@@ -31,7 +32,7 @@ bool roce_life_may_start(const struct roce_ctx *ctx, uint32_t psn)
 {
     uint32_t off = (psn - ctx->side->req.base) & ROCE_PSN_MASK;
 
-    return off == 0 || (off < STARTS && lacks(ctx));
+    return off == 0 || (off < ROCE_LIFE_STARTS && lacks(ctx));
 }
 
 /* All from the first PSN on comes again, up to the packet at hand. */
@@ -93,6 +94,7 @@ void roce_life_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
     struct roce_req *req = &ctx->side->req;
     struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
 
+    roce_turn_was_anew(ctx, ctx->side);
     if (reuse && !req->anew) {
         SAY(ctx, QP_REUSED, "bth.psn", req->nxt, psn, .value = ROCE_VALUE_DEC,
             .other = ctx->conn->sum.first_frame);
@@ -101,6 +103,7 @@ void roce_life_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
             ctx->conn->sum.epochs++;
         roce_conn_forget_mtu(ctx->conn);
         roce_peer(ctx->side)->req.anew = roce_life_untold(ctx) && roce_peer(ctx->side)->req.started;
+        roce_turn_was_anew(ctx, roce_peer(ctx->side));
     }
     roce_req_reset(req);
     rsp->anchor = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;

@@ -2,13 +2,15 @@
 /*
  * Life: another use of a pair of QPs. CM messages tell of it; where there are none, only what the
  * QPs send does: a pause, a PSN that is not the next, a request that is not what was there before.
- * All of it may also be a go-back, or a fault: where both are possible the direction is `suspect`,
- * and nothing is an ERROR, until it goes on. Private to flow/.
+ * All of it may also be a go-back, or a fault: which, a turn finds out (turn.h). Private to flow/.
  */
 #ifndef ROCE_FLOW_LIFE_H
 #define ROCE_FLOW_LIFE_H
 
 #include "flow/check.h"
+
+/* PSNs from the first on: so many may be missing where packets are. */
+#define ROCE_LIFE_STARTS 64u
 
 /* Of the side at hand, `ctx->side`, as requester. */
 

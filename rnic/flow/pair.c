@@ -14,6 +14,7 @@
  * What is left when the capture ends is joined if there is nothing else between the two hosts.
  */
 #include "flow/life.h"
+#include "flow/turn.h"
 
 #include <string.h>
 
@@ -197,15 +198,21 @@ void roce_pair_fits(struct roce_ctx *ctx)
     uint32_t psn = ctx->pkt->bth.psn;
     const struct roce_sent *e;
     bool late =
-        peer->req.una_known && roce_diff(psn, peer->req.una) < 0 && roce_life_may_be_anew(ctx);
+        roce_life_untold(ctx) &&
+        (ctx->side->rsp.fatal || (peer->req.una_known && roce_diff(psn, peer->req.una) < 0));
 
     if (!(roce_is_guess(conn) || late) || !peer->req.started)
         return;
     e = roce_window_get(&peer->req.win, psn);
     if (e && (e->flags & ROCE_SENT_SPAN_GUESS) && e->psn != psn)
         return;
-    if (e && (!answers(peer, ctx->pkt) || (late && is_rnr(ctx->pkt))))
-        conn->doubt = true; /* what it answers, nobody asked, or one that was not captured */
+    if (!e || (answers(peer, ctx->pkt) && !(late && is_rnr(ctx->pkt))))
+        return;
+    /* What it answers, nobody asked, or one that was not captured. */
+    if (roce_is_guess(conn) || roce_life_may_be_anew(ctx))
+        conn->doubt = true;
+    else
+        (void)roce_turn_begin(ctx, peer, ROCE_TURN_STRAY, psn);
 }
 
 static void join(struct roce_ctx *ctx, struct roce_side *cand, enum roce_pairing by)
@@ -346,7 +353,10 @@ static bool is_foreign(struct roce_ctx *ctx, uint16_t sport)
     if (roce_opcode_is_response(ctx->pkt->op))
         return !answers(peer, ctx->pkt) ||
                (peer->req.una_known && roce_diff(psn, peer->req.una) < 0);
-    return roce_opcode_starts(ctx->pkt->op) && !(req->started && psn == req->nxt);
+    if (!req->started)
+        return true;
+    return psn != req->nxt &&
+           (roce_opcode_starts(ctx->pkt->op) || !roce_window_get(&ctx->side->req.win, psn));
 }
 
 bool roce_pair_moved(struct roce_ctx *ctx)

@@ -5,11 +5,13 @@
  */
 #include "flow/check.h"
 #include "flow/life.h"
+#include "flow/turn.h"
 
 #define WINDOW_UNPAIRED 256u /* remembered while nothing acknowledges */
 #define UC_REMEMBERED   63u  /* of UC, where nothing is acknowledged: what may still be copied */
 #define DMA_MAX         UINT32_C(0x80000000) /* R081 */
 #define KEEP_ALIVE_NS   UINT64_C(1000000000)
+#define REST_NS         UINT64_C(100000) /* enough for another use of the QP that nobody tells of */
 
 /* The packet at hand as an entry. Into a zeroed one: large ones that are just written are slow to
  * copy. */
@@ -233,6 +235,9 @@ static void append(struct roce_ctx *ctx, uint32_t span, bool guess)
     req->span_guess = (e->flags & ROCE_SENT_SPAN_GUESS) != 0;
     req->ep.active = false;
     if (joined) {
+        if (!follows(prev, e) && roce_since(prev->time, ctx->time) >= REST_NS &&
+            roce_turn_begin(ctx, ctx->side, ROCE_TURN_ANEW, e->psn))
+            roce_turn_step(ctx, e->psn, span, guess);
         ctx->conn->doubt |=
             !follows(prev, e) && roce_life_may_be_anew(ctx) && roce_life_may_start(ctx, e->psn);
         roce_check_order(ctx, prev, e);
@@ -353,6 +358,7 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
         }
         if (!(e->flags & ROCE_SENT_SPAN_GUESS) && roce_opcode(e->op)->kind != ctx->pkt->op->kind)
             SAY(ctx, READ_PSN_RANGE, "bth.psn", roce_sent_end(e), now->psn, e->frame);
+        roce_turn_compare(ctx, e, now);
         if (!read || roce_opcode(e->op)->kind != ROCE_KIND_READ)
             return;
     }
@@ -372,7 +378,7 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
         ctx->conn->doubt = true;
     }
     req->suspect |= roce_life_untold(ctx) && roce_life_may_start(ctx, now->psn);
-    ctx->conn->doubt |= req->suspect && roce_life_differs(ctx, e, now);
+    roce_turn_compare(ctx, e, now);
     if (!read || skip == 0)
         roce_check_same(ctx, e, now);
     ctx->result->repeats_frame = e->frame;
@@ -556,6 +562,12 @@ void roce_request(struct roce_ctx *ctx)
     if (rsp->gap_nak && ((rsp->gap_psn - psn) & ROCE_PSN_MASK) < span)
         rsp->gap_nak = false;
     d = roce_diff(psn, req->nxt);
+    if (rsp->fatal || idle >= ROCE_IDLE_REUSE_NS)
+        (void)roce_turn_begin(ctx, ctx->side, d < 0 ? ROCE_TURN_BACK : ROCE_TURN_ANEW, psn);
+    else if (d != 0 && !(req->ep.active && req->ep.next == psn))
+        (void)roce_turn_begin(ctx, ctx->side, d < 0 ? ROCE_TURN_BACK : ROCE_TURN_AHEAD, psn);
+    if (roce_turn_is_open(req))
+        roce_turn_step(ctx, psn, span, guess);
     if (d == 0 || (d < 0 && ctx->conn->sum.svc == ROCE_SVC_UC && d < -ROCE_JUMP)) {
         if (d != 0)
             roce_life_restart(ctx, psn, true);

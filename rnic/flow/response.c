@@ -3,7 +3,7 @@
  * Responses: what an acknowledgement, a NAK, a READ response or an Atomic ACK means for the
  * requests of the other side.
  */
-#include "flow/check.h"
+#include "flow/turn.h"
 
 /* Its answers may have passed before the directions were found to belong together. */
 static bool is_before_join(const struct roce_ctx *ctx, const struct roce_sent *e)
@@ -390,6 +390,8 @@ void roce_response(struct roce_ctx *ctx)
     roce_pair_fits(ctx);
     roce_check_aeth(ctx);
     if (req && req->started) {
+        if (roce_turn_is_open(req) && roce_pkt_has(pkt, ROCE_HDR_AETH))
+            roce_turn_answer(ctx, roce_peer(ctx->side));
         switch (pkt->op->kind) {
         case ROCE_KIND_ACK: on_ack(ctx, req); break;
         case ROCE_KIND_READ_RESP: on_read_resp(ctx, req); break;

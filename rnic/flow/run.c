@@ -9,7 +9,7 @@
  * each stream to both and compare (tests/flow/judge.c). A check that is new there and may have
  * something to say of a Middle or Last packet needs its condition here.
  */
-#include "flow/check.h"
+#include "flow/turn.h"
 
 #define ECN_CE 3
 
@@ -50,7 +50,7 @@ static bool is_next(const struct roce_ctx *ctx, const struct roce_sent *prev)
     if (!req->started || pkt->bth.psn != req->nxt || roce_sent_end(prev) != req->nxt || req->anew ||
         (req->una_known && roce_diff(req->una, req->nxt) > 0))
         return false;
-    if (rsp->gap_nak || rsp->fatal || req->reads_in_flight)
+    if (rsp->gap_nak || rsp->fatal || req->reads_in_flight || roce_turn_is_open(req))
         return false;
     if (!conn->mtu_seen || !conn->sum.mtu_sure ||
         !(op->payload == ROCE_PAYLOAD_MTU ? len == mtu : len > 0 && len <= mtu))

@@ -286,135 +286,8 @@ static void guessed_pairs_accuse_nobody(void)
         }
 }
 
-/* ---- QPNs used anew -------------------------------------------------------------------------- */
-
-/* Another program gets the QPNs: another service, another path MTU, or another peer QP. */
-static void qpns_used_anew(void)
-{
-    static const uint64_t rests[] = {150000000, 1000000000};
-
-    for (unsigned i = 0; i < 6; i++) {
-        struct flowgen g;
-        struct flowgen_conn first;
-
-        begin(&g);
-        first = g.conn;
-        if (i / 2 == 0)
-            g.svc = ROCE_SVC_UC;
-        for (int n = 0; n < 6; n++) {
-            flowgen_message(&g, 0, ROCE_KIND_WRITE, 3000);
-            if (g.svc != ROCE_SVC_UC)
-                flowgen_ack_all(&g, 1);
-        }
-        flowgen_wait(&g, rests[i & 1]);
-        g.conn.psn[0] = first.psn[0];
-        g.conn.msn[0] = 0;
-        g.svc = ROCE_SVC_RC;
-        if (i / 2 == 1)
-            g.mtu = 512;
-        if (i / 2 == 2) {
-            g.conn.qpn[1]++;
-            g.conn.sport = flowgen_linux_sport(g.conn.qpn[0], g.conn.qpn[1]);
-        }
-        for (int n = 0; n < 6; n++) {
-            flowgen_read(&g, 0, 2500);
-            flowgen_write(&g, 0, 2500);
-        }
-        end(&g, NULL, "QPNs used anew");
-        EXPECT_EQ(v.totals.rules[ROCE_RULE_QP_REUSED], 1);
-        EXPECT_EQ(v.conn[v.conn_cnt - 1].side[0].oper[ROCE_OPER_READ].completed, 6);
-    }
-}
-
-/* How a program ended. */
-enum ending { ENDED, REFUSED, KILLED, ENDINGS };
-
-static void end_of_life(struct flowgen *g, struct rng *rng, enum ending ending)
-{
-    int side = rng_below(rng, 2) == 0;
-    struct roce_pkt p;
-
-    switch (ending) {
-    case REFUSED: /* a NAK ended it */
-        p = flowgen_req(g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
-        flowgen_put(g, 0, &p);
-        g->conn.msn[0]--;
-        flowgen_ack(g, 1, p.bth.psn, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
-        break;
-    case KILLED: /* before its last request was answered, or even sent to its end */
-        if (rng_below(rng, 2)) {
-            uint32_t len = rng_below(rng, 6000);
-
-            p = flowgen_req(g, side, ROCE_OP_RC_READ_REQUEST, len);
-            flowgen_put(g, side, &p);
-            if (len > 2048)
-                flowgen_read_resp(g, !side, p.bth.psn, len, 0, 0);
-        } else {
-            flowgen_message(g, side, rng_below(rng, 2) ? ROCE_KIND_SEND : ROCE_KIND_WRITE,
-                            rng_below(rng, 6000));
-            g->frame_cnt -= rng_below(rng, 2);
-        }
-        break;
-    default: break;
-    }
-}
-
-/* The same soon after and without CM, by a program that starts its QPs at the same or at random
- * PSNs, with the same peer QP, another one, or another of its own. What may be of either use of the
- * QPNs is not held against a device. (Random PSNs that fall among those of before, one in
- * thousands, and there on another request, are not told from a request that was altered.) */
-static void qpns_used_anew_soon(void)
-{
-    static const uint64_t rests[] = {100000, 1000000, 20000000, 90000000};
-    struct rng rng = rng_seed();
-
-    for (unsigned i = 0; i < 40 * ENDINGS * 2 * 3 * 2; i++) {
-        unsigned partner = i / (ENDINGS * 2) % 3;
-        bool random = i / ENDINGS % 2, ports = i / (ENDINGS * 6) % 2;
-        struct flowgen_conn first;
-        struct flowgen g;
-
-        begin(&g);
-        if (!ports)
-            g.conn.sport = 0xC123;
-        first = g.conn;
-        flowgen_random(&g, &rng, 1 + rng_below(&rng, 8));
-        end_of_life(&g, &rng, (enum ending)(i % ENDINGS));
-        flowgen_wait(&g, rests[rng_below(&rng, 4)]);
-        for (int s = 0; s < 2; s++) {
-            g.conn.psn[s] = random ? rng_below(&rng, 1u << 24) : first.psn[s];
-            g.conn.msn[s] = 0;
-        }
-        if (partner)
-            g.conn.qpn[partner - 1]++;
-        if (ports)
-            g.conn.sport = flowgen_linux_sport(g.conn.qpn[0], g.conn.qpn[1]);
-        flowgen_random(&g, &rng, 1 + rng_below(&rng, 8));
-        end(&g, NULL, "QPNs used anew soon");
-    }
-}
-
-/* A new use that is seen says so once, although both directions begin anew. */
-static void a_new_use_is_said_once(void)
-{
-    struct flowgen g;
-    struct flowgen_conn first;
-
-    begin(&g);
-    first = g.conn;
-    for (int life = 0; life < 2; life++) {
-        g.conn = first;
-        for (int i = 0; i < 3; i++) {
-            flowgen_send(&g, 0, (uint32_t)(64 + life));
-            flowgen_write(&g, 1, (uint32_t)(64 + life));
-        }
-        flowgen_wait(&g, 5000000);
-    }
-    end(&g, NULL, "a new use");
-    EXPECT_EQ(v.totals.rules[ROCE_RULE_QP_REUSED], 1);
-    EXPECT_EQ(v.conn_cnt, 1);
-    EXPECT_EQ(v.conn[0].epochs, 2);
-}
+/* ---- what the capture does not tell ------------------------------------------------------------
+ */
 
 /* A READ answered by one packet took one PSN, though no packet showed the path MTU: it was
  * answered, and what comes after it implies no NAK (R139). */
@@ -613,8 +486,7 @@ static void one_side_alone_of_a_guessed_pair(void)
 
 SUITE("flow.fair", TEST(answers_to_the_request_before), TEST(answers_to_a_request_not_captured),
       TEST(msn_of_repetitions), TEST(msn_that_goes_back), TEST(any_bit_of_the_bth),
-      TEST(wrong_or_damaged), TEST(twins), TEST(guessed_pairs_accuse_nobody), TEST(qpns_used_anew),
-      TEST(qpns_used_anew_soon), TEST(a_new_use_is_said_once), TEST(a_short_read_needs_no_mtu),
-      TEST(clocks_of_captures), TEST(limits_without_cm), TEST(no_icrc_that_fits),
-      TEST(one_icrc_that_fits), TEST(damage_at_the_begin), TEST(native_infiniband),
-      TEST(one_side_alone_of_a_guessed_pair))
+      TEST(wrong_or_damaged), TEST(twins), TEST(guessed_pairs_accuse_nobody),
+      TEST(a_short_read_needs_no_mtu), TEST(clocks_of_captures), TEST(limits_without_cm),
+      TEST(no_icrc_that_fits), TEST(one_icrc_that_fits), TEST(damage_at_the_begin),
+      TEST(native_infiniband), TEST(one_side_alone_of_a_guessed_pair))

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "flow/turn.h"
+
+#include "flow/life.h"
+
+#define FIRST_LOST                                                                                 \
+    4u /* messages of another use that may be missing before the first that is seen */
+
+/* What a turn was. */
+enum outcome { SAME, ANOTHER, UNKNOWN };
+
+/* ---- what is held ------------------------------------------------------------------------------
+ */
+
+static bool is_nak(const struct roce_pkt *pkt)
+{
+    return pkt->op->kind == ROCE_KIND_ACK && roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK;
+}
+
+static struct roce_side *turning(struct roce_conn *conn)
+{
+    for (int i = 0; i < 2; i++)
+        if (roce_turn_is_open(&conn->side[i].req))
+            return &conn->side[i];
+    return NULL;
+}
+
+bool roce_turn_hold(const struct roce_ctx *ctx, struct roce_finding *finding)
+{
+    struct roce_side *side = ctx->conn ? turning(ctx->conn) : NULL;
+    struct roce_rare *rare;
+
+    if (!side)
+        return false;
+    rare = roce_rare(ctx->flow, side);
+    if (!rare->held && rare != &ctx->flow->lost_rare)
+        rare->held = roce_flow_get(ctx->flow, sizeof(*rare->held), ctx->conn);
+    if (!rare->held || rare->held->cnt == ROCE_HELD_MAX) {
+        finding->severity = ROCE_SEV_WARN;
+        return false;
+    }
+    rare->held->of_peer[rare->held->cnt] = ctx->side != side;
+    rare->held->finding[rare->held->cnt++] = *finding;
+    return true;
+}
+
+/* The turn of `side` ends. Where the other one's lasts, what it was may still change all. */
+static void settle(struct roce_ctx *ctx, struct roce_side *side, enum outcome outcome)
+{
+    struct roce_held *held = roce_rare_of(side)->held;
+    struct roce_ctx of = *ctx;
+    uint32_t cnt = held ? held->cnt : 0;
+
+    side->req.turning = ROCE_TURN_NONE;
+    if (held)
+        held->cnt = 0;
+    for (uint32_t i = 0; i < cnt; i++) {
+        struct roce_finding f = held->finding[i];
+
+        of.side = held->of_peer[i] ? roce_peer(side) : side;
+        if (outcome == SAME && roce_turn_hold(&of, &f))
+            continue;
+        f.stream = ctx->conn->stream;
+        f.side = roce_side_idx(of.side);
+        if (outcome != SAME || ctx->conn->doubt)
+            f.severity = ROCE_SEV_WARN;
+        roce_say_as(&of, &f);
+    }
+}
+
+/* What was thought of the two since the turn began is wrong. */
+static void another(struct roce_ctx *ctx, struct roce_side *side)
+{
+    const struct roce_turn *turn = &roce_rare_of(side)->turn;
+    struct roce_ctx of = *ctx;
+
+    of.side = side;
+    of.frame = turn->frame;
+    of.time = turn->time;
+    SAY(&of, QP_REUSED, "bth.psn", side->req.nxt, turn->first, .other = ctx->conn->sum.first_frame);
+    ctx->conn->doubt = true;
+    settle(ctx, side, ANOTHER);
+}
+
+/* One packet that differs is a fault more often than another use; where nothing is as it was, that
+ * is not so. */
+static bool is_one_fault(const struct roce_side *side)
+{
+    const struct roce_held *held = roce_rare_of(side)->held;
+    const struct roce_turn *turn = &roce_rare_of(side)->turn;
+    const struct roce_rsp *rsp = &roce_peer(side)->rsp;
+    uint32_t frames = turn->unlike;
+
+    for (uint32_t i = 1; turn->unlike && held && i < held->cnt; i++)
+        frames += held->finding[i].frame != held->finding[i - 1].frame;
+    if (rsp->last_frame > turn->frame &&
+        (turn->was == 0 || (side->req.turning != ROCE_TURN_AHEAD && rsp->last_msn == turn->ends)))
+        return false; /* what was answered may be the first of all */
+    if (side->req.turning == ROCE_TURN_MSN && roce_diff(turn->msn, turn->was) < 0)
+        return false;
+    return frames <= 1 && !turn->port;
+}
+
+/* What the turn was, where nothing told. */
+static enum outcome at_last(const struct roce_ctx *ctx, const struct roce_side *side)
+{
+    const struct roce_turn *turn = &roce_rare_of(side)->turn;
+    const struct roce_rsp *rsp = &roce_peer(side)->rsp;
+
+    /* Of the pair that was: the answers to another use may come from another QP. */
+    if (!ctx->conn->paired || !rsp->started ||
+        (turn->packets > 1 && rsp->last_frame <= turn->frame))
+        return UNKNOWN;
+    if (side->req.turning != ROCE_TURN_AHEAD && roce_life_may_be_anew(ctx))
+        return UNKNOWN;
+    if (side->req.turning == ROCE_TURN_STRAY && rsp->fatal)
+        return UNKNOWN; /* the use before had ended */
+    return is_one_fault(side) ? SAME : UNKNOWN;
+}
+
+void roce_turn_was_anew(struct roce_ctx *ctx, struct roce_side *side)
+{
+    if (roce_turn_is_open(&side->req))
+        settle(ctx, side, ANOTHER);
+}
+
+void roce_turn_end(struct roce_ctx *ctx)
+{
+    for (int i = 0; i < 2; i++) {
+        struct roce_side *side = &ctx->conn->side[i];
+        bool open = roce_turn_is_open(&side->req); /* or CM told of another use meanwhile */
+
+        settle(ctx, side, open ? at_last(ctx, side) : UNKNOWN);
+    }
+}
+
+/* ---- how one begins ----------------------------------------------------------------------------
+ */
+
+bool roce_turn_begin(struct roce_ctx *ctx, struct roce_side *side, enum roce_turn_kind kind,
+                     uint32_t psn)
+{
+    struct roce_req *req = &side->req;
+    struct roce_rare *rare;
+
+    if (!roce_life_untold(ctx))
+        return false;
+    if (roce_turn_is_open(req)) {
+        if (req->turning != ROCE_TURN_AHEAD || kind == ROCE_TURN_AHEAD)
+            return false;
+        settle(ctx, side, at_last(ctx, side)); /* it said little */
+    }
+    rare = roce_rare(ctx->flow, side);
+    if (rare == &ctx->flow->lost_rare)
+        return false;
+    req->turning = (uint8_t)kind;
+    rare->turn = (struct roce_turn){.frame = ctx->frame,
+                                    .time = ctx->time,
+                                    .first = psn,
+                                    .next = psn,
+                                    .was = roce_peer(side)->rsp.last_msn,
+                                    .flying = req->reqs_in_flight};
+    return true;
+}
+
+void roce_turn_port(struct roce_ctx *ctx)
+{
+    struct roce_req *req = &ctx->side->req;
+    uint32_t psn = ctx->pkt->bth.psn;
+
+    if (roce_opcode_is_request(ctx->pkt->op)) {
+        (void)roce_turn_begin(ctx, ctx->side,
+                              roce_diff(psn, req->nxt) < 0 ? ROCE_TURN_BACK : ROCE_TURN_ANEW, psn);
+        if (roce_turn_is_open(req))
+            roce_rare(ctx->flow, ctx->side)->turn.port = true;
+    } else if (roce_life_untold(ctx) && ctx->conn->sum.pairing == ROCE_PAIRED_BY_PORTS)
+        ctx->conn->doubt = true;
+}
+
+void roce_turn_msn(struct roce_ctx *ctx, struct roce_side *side, uint32_t ends)
+{
+    const struct roce_req *req = &side->req;
+    struct roce_turn *turn;
+
+    if (ctx->pkt->aeth.msn > ends || !roce_turn_begin(ctx, side, ROCE_TURN_MSN, req->una))
+        return;
+    turn = &roce_rare(ctx->flow, side)->turn;
+    turn->next = is_nak(ctx->pkt) ? ctx->pkt->bth.psn : req->nxt;
+    turn->msn = ctx->pkt->aeth.msn;
+    turn->ends = ends;
+}
+
+/* ---- how it goes on ----------------------------------------------------------------------------
+ */
+
+/* Whether it began by going back, so that it ends where it left. */
+static bool is_back(const struct roce_req *req)
+{
+    return req->turning == ROCE_TURN_BACK || req->turning == ROCE_TURN_STRAY;
+}
+
+void roce_turn_step(struct roce_ctx *ctx, uint32_t psn, uint32_t span, bool guess)
+{
+    struct roce_req *req = &ctx->side->req;
+    struct roce_turn *turn = &roce_rare(ctx->flow, ctx->side)->turn;
+
+    if (is_back(req) && psn == req->nxt && !turn->guess &&
+        (psn == turn->next ? turn->alike == turn->packets
+                           : !roce_life_may_be_anew(ctx) && turn->unlike <= 1 &&
+                                 roce_diff(turn->next, psn) <= 0)) {
+        settle(ctx, ctx->side, SAME); /* it goes on where it had been */
+        return;
+    }
+    turn->packets++;
+    turn->guess |= guess;
+    if (roce_diff(psn, turn->next) < 0)
+        return; /* again */
+    turn->ends += roce_opcode_ends(ctx->pkt->op);
+    turn->next = (psn + span) & ROCE_PSN_MASK;
+}
+
+void roce_turn_compare(struct roce_ctx *ctx, const struct roce_sent *e, const struct roce_sent *now)
+{
+    bool alike = now->psn == e->psn && !roce_life_differs(ctx, e, now);
+    struct roce_turn *turn;
+
+    if (!alike && roce_turn_begin(ctx, ctx->side, ROCE_TURN_BACK, now->psn))
+        roce_turn_step(ctx, now->psn, now->span, (now->flags & ROCE_SENT_SPAN_GUESS) != 0);
+    if (!roce_turn_is_open(&ctx->side->req))
+        return;
+    turn = &roce_rare(ctx->flow, ctx->side)->turn;
+    turn->alike += alike;
+    turn->unlike += !alike;
+}
+
+void roce_turn_answer(struct roce_ctx *ctx, struct roce_side *side)
+{
+    const struct roce_turn *turn = &roce_rare_of(side)->turn;
+    uint32_t psn = ctx->pkt->bth.psn, msn = ctx->pkt->aeth.msn;
+    bool anew = side->req.turning == ROCE_TURN_MSN;
+    bool nak = is_nak(ctx->pkt);
+    bool all = ((psn + 1) & ROCE_PSN_MASK) == turn->next && !nak;
+    uint32_t ends = turn->ends - (nak && turn->ends); /* what a NAK names did not end */
+    uint32_t most = ends + (roce_life_may_be_anew(ctx)             ? ROCE_LIFE_STARTS
+                            : side->req.turning == ROCE_TURN_STRAY ? FIRST_LOST
+                                                                   : 0);
+    int32_t on = roce_diff(msn, turn->was), least = 0;
+
+    if (roce_diff(psn, turn->first) < -1 || roce_diff(psn, side->req.nxt) >= 0)
+        return; /* perhaps from before, or to what was not captured */
+    if (!is_back(&side->req) && !nak)
+        least = all ? (int32_t)ends : 1;
+    if (anew && msn > most)
+        settle(ctx, side, SAME);
+    else if (!anew && msn > most + (turn->unlike ? FIRST_LOST : 0) && turn->was && on >= least &&
+             (uint32_t)on <= turn->flying + most)
+        settle(ctx, side, SAME);
+    else if (msn <= most && (anew ? msn > turn->msn : on < 0))
+        another(ctx, side);
+    else if (is_back(&side->req) && turn->alike == turn->packets && turn->next == side->req.nxt &&
+             all)
+        settle(ctx, side, SAME); /* all came again as it was, and was answered */
+}

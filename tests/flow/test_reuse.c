@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * QPNs used again: another program, or the next connection of one, gets the numbers of QPs that are
+ * gone. Where CM does not tell, only what the QPs send does; what may be of either use is not held
+ * against a device, least of all in a capture that lacks packets.
+ *
+ * REUSE_ROUNDS=<n> tries n times as many talks, REUSE_SEED=<n> others: of those of seed 1 nobody is
+ * accused. Of others some in 100,000 are: a single message of another use, the packets before it
+ * not captured, whose MSN goes on by chance where the use before had stopped, is a fault of that
+ * one for all that the capture has.
+ */
+#include <stdio.h>
+#include "flow/judge.h"
+#include "support/suite.h"
+
+static struct verdict v;
+
+/* Two sides whose source port says that they belong together. */
+static void begin(struct flowgen *g)
+{
+    flowgen_init(g);
+    g->conn.sport = flowgen_linux_sport(g->conn.qpn[0], g->conn.qpn[1]);
+}
+
+static void end(struct flowgen *g, const char *why)
+{
+    judge(g, NULL, NULL, &v);
+    flowgen_free(g);
+    EXPECT_EQ(judge_errors(&v, why), 0);
+}
+
+/* Another program gets the QPNs: another service, another path MTU, or another peer QP. */
+static void by_another_program(void)
+{
+    static const uint64_t rests[] = {150000000, 1000000000};
+
+    for (unsigned i = 0; i < 6; i++) {
+        struct flowgen g;
+        struct flowgen_conn first;
+
+        begin(&g);
+        first = g.conn;
+        if (i / 2 == 0)
+            g.svc = ROCE_SVC_UC;
+        for (int n = 0; n < 6; n++) {
+            flowgen_message(&g, 0, ROCE_KIND_WRITE, 3000);
+            if (g.svc != ROCE_SVC_UC)
+                flowgen_ack_all(&g, 1);
+        }
+        flowgen_wait(&g, rests[i & 1]);
+        g.conn.psn[0] = first.psn[0];
+        g.conn.msn[0] = 0;
+        g.svc = ROCE_SVC_RC;
+        if (i / 2 == 1)
+            g.mtu = 512;
+        if (i / 2 == 2) {
+            g.conn.qpn[1]++;
+            g.conn.sport = flowgen_linux_sport(g.conn.qpn[0], g.conn.qpn[1]);
+        }
+        for (int n = 0; n < 6; n++) {
+            flowgen_read(&g, 0, 2500);
+            flowgen_write(&g, 0, 2500);
+        }
+        end(&g, "by another program");
+        EXPECT_EQ(v.totals.rules[ROCE_RULE_QP_REUSED], 1);
+        EXPECT_EQ(v.conn[v.conn_cnt - 1].side[0].oper[ROCE_OPER_READ].completed, 6);
+    }
+}
+
+/* A new use that is seen says so once, although both directions begin anew. */
+static void is_said_once(void)
+{
+    struct flowgen g;
+    struct flowgen_conn first;
+
+    begin(&g);
+    first = g.conn;
+    for (int life = 0; life < 2; life++) {
+        g.conn = first;
+        for (int i = 0; i < 3; i++) {
+            flowgen_send(&g, 0, (uint32_t)(64 + life));
+            flowgen_write(&g, 1, (uint32_t)(64 + life));
+        }
+        flowgen_wait(&g, 5000000);
+    }
+    end(&g, "a new use");
+    EXPECT_EQ(v.totals.rules[ROCE_RULE_QP_REUSED], 1);
+    EXPECT_EQ(v.conn_cnt, 1);
+    EXPECT_EQ(v.conn[0].epochs, 2);
+}
+
+/* ---- at random ---------------------------------------------------------------------------------
+ */
+
+/* How a program ended. */
+enum ending { ENDED, REFUSED, KILLED, ENDINGS };
+
+static void end_of_life(struct flowgen *g, struct rng *rng, enum ending ending)
+{
+    int side = rng_below(rng, 2) == 0;
+    struct roce_pkt p;
+
+    switch (ending) {
+    case REFUSED: /* a NAK ended it */
+        p = flowgen_req(g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
+        flowgen_put(g, 0, &p);
+        g->conn.msn[0]--;
+        flowgen_ack(g, 1, p.bth.psn, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
+        break;
+    case KILLED: /* before its last request was answered, or even sent to its end */
+        if (rng_below(rng, 2)) {
+            uint32_t len = rng_below(rng, 6000);
+
+            p = flowgen_req(g, side, ROCE_OP_RC_READ_REQUEST, len);
+            flowgen_put(g, side, &p);
+            if (len > 2048)
+                flowgen_read_resp(g, !side, p.bth.psn, len, 0, 0);
+        } else {
+            flowgen_message(g, side, rng_below(rng, 2) ? ROCE_KIND_SEND : ROCE_KIND_WRITE,
+                            rng_below(rng, 6000));
+            g->frame_cnt -= rng_below(rng, 2);
+        }
+        break;
+    default: break;
+    }
+}
+
+/* Where the QPs of the new use begin. */
+enum start {
+    EQUAL,  /* where those of the old one began: what most programs do */
+    RANDOM, /* anywhere */
+    NEAR,   /* so near to where they began or ended that the PSNs of both overlap */
+    STARTS
+};
+
+static const char *const start_names[STARTS] = {"the same PSNs", "random PSNs", "PSNs near by"};
+
+static uint32_t psn_of(struct rng *rng, enum start start, uint32_t first, uint32_t next)
+{
+    switch (start) {
+    case EQUAL: return first;
+    case RANDOM: return rng_below(rng, 1u << 24);
+    default: return ((rng_below(rng, 2) ? first : next) + rng_below(rng, 101) - 50) & ROCE_PSN_MASK;
+    }
+}
+
+static void some_traffic(struct flowgen *g, struct rng *rng)
+{
+    if (rng_below(rng, 8) == 0)
+        flowgen_lossy(g, rng, 8 + rng_below(rng, 40), 50, NULL, 0);
+    else
+        flowgen_random(g, rng, 1 + rng_below(rng, 8));
+}
+
+/* Talk number `i`: two or three uses one soon after the other, without CM, with the same peer QP,
+ * another one, or another of its own, and with ports that tell of both QPNs or of nothing. */
+static void talk(struct flowgen *g, struct rng *rng, enum start start, unsigned i)
+{
+    static const uint64_t rests[] = {100000, 1000000, 20000000, 90000000, 400000000};
+    unsigned partner = i / ENDINGS % 3, lives = 2 + (rng_below(rng, 4) == 0);
+    bool ports = i / (ENDINGS * 3) % 2;
+
+    begin(g);
+    if (!ports)
+        g->conn.sport = 0xC123;
+    for (unsigned life = 0; life < lives; life++) {
+        struct flowgen_conn first = g->conn;
+
+        some_traffic(g, rng);
+        if (life + 1 == lives)
+            break;
+        end_of_life(g, rng, (enum ending)(i % ENDINGS));
+        flowgen_wait(g, rests[rng_below(rng, 5)]);
+        for (int s = 0; s < 2; s++) {
+            g->conn.psn[s] = psn_of(rng, start, first.psn[s], g->conn.psn[s]);
+            g->conn.msn[s] = 0;
+        }
+        if (partner)
+            g->conn.qpn[partner - 1]++;
+        if (ports)
+            g->conn.sport = flowgen_linux_sport(g->conn.qpn[0], g->conn.qpn[1]);
+    }
+}
+
+/* How a capture knows less. */
+static const struct {
+    const char *name;
+    bool thinned, one_side, head, cut;
+} spoils[] = {
+    {"whole", false, false, false, false},        {"thinned", true, false, false, false},
+    {"one direction", false, true, false, false}, {"started late", false, false, true, false},
+    {"cut", false, false, false, true},           {"all at once", true, false, true, true},
+};
+
+#define SPOILS (sizeof(spoils) / sizeof(spoils[0]))
+
+static void used_again(enum start start)
+{
+    uint64_t seed = suite_env("REUSE_SEED", 1);
+    struct rng rng = rng_of(seed * STARTS + start);
+    unsigned talks = (unsigned)suite_env("REUSE_ROUNDS", 1) * 1000;
+
+    for (unsigned k = 0; k < SPOILS; k++) {
+        unsigned accused = 0;
+
+        for (unsigned i = 0; i < talks; i++) {
+            struct judge_spoil s = {.rng = &rng};
+            char why[96];
+            struct flowgen g;
+
+            talk(&g, &rng, start, i);
+            s.drop_permille = spoils[k].thinned ? 10 + rng_below(&rng, 191) : 0;
+            s.one_side = spoils[k].one_side;
+            s.side = (int)rng_below(&rng, 2);
+            s.head = spoils[k].head ? rng_below(&rng, (uint32_t)g.frame_cnt) : 0;
+            s.snap_min = spoils[k].cut ? 64 : 0;
+            s.snap_max = 128;
+            judge(&g, NULL, &s, &v);
+            flowgen_free(&g);
+            snprintf(why, sizeof(why), "%s, %s, talk %u", start_names[start], spoils[k].name, i);
+            accused += judge_errors(&v, why) > 0;
+        }
+        printf("    %s, %s: %u of %u accused\n", start_names[start], spoils[k].name, accused,
+               talks);
+        CU_ASSERT(accused <= (seed == 1 ? 0 : 1 + talks / 500));
+    }
+}
+
+static void from_the_same_psns(void)
+{
+    used_again(EQUAL);
+}
+
+static void from_random_psns(void)
+{
+    used_again(RANDOM);
+}
+
+static void from_psns_near_by(void)
+{
+    used_again(NEAR);
+}
+
+SUITE("flow.reuse", TEST(by_another_program), TEST(is_said_once), TEST(from_the_same_psns),
+      TEST(from_random_psns), TEST(from_psns_near_by))

@@ -255,6 +255,8 @@ struct ibv_cq_ex *vcq_create_ex(struct ibv_context *context, struct ibv_cq_init_
 void vcq_ex_init(struct vcq *cq); /* the function pointers of ibv_cq_ex, cq_ex.c */
 int vqp_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int vqp_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+/* One receive request, of an SRQ too. 0 or an errno. */
+int vqp_recv_wr_of(const struct ibv_recv_wr *from, struct rnic_recv_wr *to);
 struct ibv_qp *vqp_create_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
 void vqp_drop(struct vhca *hca, struct vqp *qp);             /* its context is closed; locked */
 int vqp_build_init(struct vqp *qp, uint64_t send_ops_flags); /* build.c */

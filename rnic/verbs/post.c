@@ -88,18 +88,26 @@ int vqp_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr
     return result;
 }
 
+int vqp_recv_wr_of(const struct ibv_recv_wr *from, struct rnic_recv_wr *to)
+{
+    *to = (struct rnic_recv_wr){
+        .wr_id = from->wr_id,
+        .sge = (const struct rnic_sge *)(const void *)from->sg_list,
+        .sge_cnt = (uint32_t)from->num_sge,
+    };
+    return from->num_sge < 0 || (from->num_sge > 0 && !from->sg_list) ? EINVAL : 0;
+}
+
 int vqp_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
     struct vqp *qp = vqp_of(ibv);
     int result = 0;
     vctx_lock(ibv->context);
     for (; wr; wr = wr->next) {
-        const struct rnic_recv_wr to = {
-            .wr_id = wr->wr_id,
-            .sge = (const struct rnic_sge *)(const void *)wr->sg_list,
-            .sge_cnt = (uint32_t)wr->num_sge,
-        };
-        result = wr->num_sge < 0 ? EINVAL : verbs_errno(rnic_post_recv(qp->rnic, &to));
+        struct rnic_recv_wr to;
+        result = vqp_recv_wr_of(wr, &to);
+        if (result == 0)
+            result = verbs_errno(rnic_post_recv(qp->rnic, &to));
         if (result != 0)
             break;
     }

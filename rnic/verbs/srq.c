@@ -128,12 +128,10 @@ int vsrq_post_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_recv_
     int result = 0;
     vctx_lock(ibv->context);
     for (; wr; wr = wr->next) {
-        const struct rnic_recv_wr to = {
-            .wr_id = wr->wr_id,
-            .sge = (const struct rnic_sge *)(const void *)wr->sg_list,
-            .sge_cnt = (uint32_t)wr->num_sge,
-        };
-        result = wr->num_sge < 0 ? EINVAL : verbs_errno(rnic_post_srq_recv(of(ibv)->rnic, &to));
+        struct rnic_recv_wr to;
+        result = vqp_recv_wr_of(wr, &to);
+        if (result == 0)
+            result = verbs_errno(rnic_post_srq_recv(of(ibv)->rnic, &to));
         if (result != 0)
             break;
     }

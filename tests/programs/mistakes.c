@@ -256,6 +256,14 @@ static void wrong_state(void)
     struct ibv_recv_wr recv = {.wr_id = 1}, *bad_recv;
     expect_errno("QP in INIT: ibv_post_send", ibv_post_send(ep.qp, &wr, &bad), EINVAL);
     expect_errno("QP in INIT: ibv_post_recv", ibv_post_recv(ep.qp, &recv, &bad_recv), 0);
+    struct ibv_recv_wr nowhere = {.num_sge = 1};
+    expect_errno("a receive without its list of SGEs", ibv_post_recv(ep.qp, &nowhere, &bad_recv),
+                 EINVAL);
+    struct ibv_srq_init_attr shared = {.attr = {.max_wr = 1, .max_sge = 1}};
+    struct ibv_srq *srq = ibv_create_srq(ep.pd, &shared);
+    expect_errno("the same of an SRQ", srq ? ibv_post_srq_recv(srq, &nowhere, &bad_recv) : 0,
+                 EINVAL);
+    expect_errno("the SRQ goes", srq ? ibv_destroy_srq(srq) : EINVAL, 0);
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTS};
     expect_errno("INIT to RTS", ibv_modify_qp(ep.qp, &attr, IBV_QP_STATE), EINVAL);
     attr.qp_state = IBV_QPS_RTR;

@@ -161,6 +161,11 @@ bool rnic_cm_ip_of(const struct roce_cm_msg *msg, struct rnic_cm_ip *ip)
     return true;
 }
 
+static uint8_t of_device(uint8_t resources)
+{
+    return resources < RNIC_RD_ATOMIC_MAX ? resources : RNIC_RD_ATOMIC_MAX;
+}
+
 void rnic_cm_qp_of(const struct rnic_cm_id *id, uint8_t ack_delay, struct rnic_cm_qp *out)
 {
     const struct roce_cm_req *req = rnic_cm_id_req(id);
@@ -188,4 +193,7 @@ void rnic_cm_qp_of(const struct rnic_cm_id *id, uint8_t ack_delay, struct rnic_c
         out->max_dest_rd_atomic = said ? rep->responder_resources : req->initiator_depth;
         out->timeout = rnic_cm_ack_timeout(ack_delay, life);
     }
+    /* More than a device has: an answer may say that though nobody offered it (R238). */
+    out->max_rd_atomic = of_device(out->max_rd_atomic);
+    out->max_dest_rd_atomic = of_device(out->max_dest_rd_atomic);
 }

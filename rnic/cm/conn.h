@@ -58,7 +58,8 @@ int rnic_cm_make_sidr_req(struct roce_cm_sidr_req *req, const struct rnic_cm_ip 
 /* Who asked, of a REQ or SIDR_REQ of the RDMA-IP CM. False if it is not one. */
 bool rnic_cm_ip_of(const struct roce_cm_msg *msg, struct rnic_cm_ip *ip);
 
-/* The attributes that the messages gave the QP of an id. Of a message that did not come yet: 0. */
+/* The attributes that the messages gave the QP of an id, each one that a device takes. Of a message
+ * that did not come yet: 0. */
 struct rnic_cm_qp {
     uint32_t dest_qpn;
     uint32_t sq_psn, rq_psn; /* R240 */

@@ -558,6 +558,34 @@ static void dreq_of_another_qp(void)
     stop(&w);
 }
 
+/* R238: the passive side may only lower what it was offered; Linux lets its programs raise it. It
+ * asks for no QP that the device has not. */
+static void takes_more_than_offered(void)
+{
+    struct world w;
+    struct roce_cm_msg msg;
+    struct rnic_cm_qp qp;
+    uint8_t mad[ROCE_MAD_SIZE];
+
+    start(&w);
+    w.end[B].accepts = false;
+    ask(&w, 0x111); /* responder resources 3, initiator depth 5 */
+    carry(&w);
+    roce_cm_msg_init(&msg, ROCE_CM_REP, 1);
+    msg.rep = reply();
+    msg.rep.local_comm_id = rnic_cm_id_local(w.end[B].id);
+    msg.rep.remote_comm_id = rnic_cm_id_local(w.end[A].id);
+    msg.rep.responder_resources = 200;
+    msg.rep.initiator_depth = 100;
+    roce_cm_msg_build(&msg, mad, sizeof(mad));
+    CU_ASSERT(rnic_cm_input(w.end[A].cm, mad, sizeof(mad), &addr_of[A], w.now));
+    EXPECT_EQ(rnic_cm_id_state(w.end[A].id), RNIC_CM_REP_RCVD);
+    rnic_cm_qp_of(w.end[A].id, 12, &qp);
+    EXPECT_EQ(qp.max_rd_atomic, RNIC_RD_ATOMIC_MAX);
+    EXPECT_EQ(qp.max_dest_rd_atomic, RNIC_RD_ATOMIC_MAX);
+    stop(&w);
+}
+
 /* R197: who asks for an alternate path hears that there is none, and stays connected. */
 static void no_other_path(void)
 {
@@ -671,5 +699,5 @@ static void listeners(void)
 SUITE("cm.engine", TEST(connects_and_parts), TEST(xrc_parts), TEST(xrc_given_up),
       TEST(any_message_lost), TEST(bad_network), TEST(rejected), TEST(nobody_listens),
       TEST(listens_late), TEST(nobody_listens_in_time), TEST(patience), TEST(stale),
-      TEST(dreq_of_another_qp), TEST(no_other_path), TEST(both_part_at_once),
-      TEST(datagram_service), TEST(given_up), TEST(listeners))
+      TEST(dreq_of_another_qp), TEST(no_other_path), TEST(takes_more_than_offered),
+      TEST(both_part_at_once), TEST(datagram_service), TEST(given_up), TEST(listeners))

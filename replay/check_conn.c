@@ -5,6 +5,8 @@
 #include "check_slow.h"
 #include "wire/codes.h"
 
+#define LARGE_LEN 1500u /* payload: such frames are jumbo frames */
+
 static struct check_latency latency_of(const struct roce_hist *hist)
 {
     if (!hist || hist->total == 0)
@@ -244,6 +246,17 @@ static void hint_invalid(struct text *t, const struct roce_conn_summary *sum,
         text_add(t, ", and at the path MTU of both QPs");
 }
 
+/* Small packets may pass where large ones do not: a switch without jumbo frames, or QPs
+ * that do not agree on their path MTU. */
+static void hint_large(struct text *t, const struct story_event *request)
+{
+    if (request && request->cnt && request->payload / request->cnt >= LARGE_LEN)
+        text_add(t,
+                 "; packets of %u bytes may be too large for a switch on the way or for the "
+                 "path MTU of the peer's QP",
+                 request->payload / request->cnt);
+}
+
 void check_conn_hint(struct text *t, const struct roce_conn_summary *sum,
                      const struct story_event *request)
 {
@@ -269,11 +282,13 @@ void check_conn_hint(struct text *t, const struct roce_conn_summary *sum,
     case ROCE_END_RETRY_EXHAUSTED:
         text_add(t, "the peer's QP is gone, in error or not yet ready to receive, or the path "
                     "drops packets in one direction; compare with a capture at the other end");
+        hint_large(t, request);
         break;
     case ROCE_END_UNANSWERED:
         text_add(t, "look at the peer's QP number, GID and state (not yet ready to receive, in "
                     "error, gone), at its rq_psn against this PSN, and for a path that drops UDP "
                     "port 4791; compare with a capture at the other end");
+        hint_large(t, request);
         break;
     case ROCE_END_RNR_WAITING:
         text_add(t, "the receiver posted no receive, or not to this QP or its SRQ");

@@ -183,13 +183,13 @@ static void keep(const struct flowgen *g, const char *name)
 }
 
 /* `cnt` transmissions of a SEND, each with an answer of this syndrome or, for 0, without. */
-static struct checkrun stuck(unsigned cnt, uint8_t syndrome)
+static struct checkrun stuck(unsigned cnt, uint8_t syndrome, uint32_t len)
 {
     struct flowgen g;
     struct roce_pkt p;
 
     flowgen_init(&g);
-    p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+    p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, len);
     for (unsigned i = 0; i < cnt; i++) {
         flowgen_put(&g, 0, &p);
         if (syndrome)
@@ -204,7 +204,7 @@ static struct checkrun stuck(unsigned cnt, uint8_t syndrome)
 /* What may be no failure is told, too, and not as one. */
 static void text_tells_what_got_stuck(void)
 {
-    struct checkrun r = stuck(4, 0), json = checkrun("check --json - $T/stuck.pcap");
+    struct checkrun r = stuck(4, 0, 64), json = checkrun("check --json - $T/stuck.pcap");
 
     EXPECT_EQ(r.status, 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "what got stuck:\n"));
@@ -213,14 +213,18 @@ static void text_tells_what_got_stuck(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "rq_psn"));
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "; 1 connection got stuck)"));
     CU_ASSERT_PTR_NULL(strstr(r.out, "failed"));
+    CU_ASSERT_PTR_NULL(strstr(r.out, "too large"));
     CU_ASSERT_PTR_NOT_NULL(strstr(json.out, "\"kind\":\"unanswered\""));
     checkrun_free(&r);
     checkrun_free(&json);
-    r = stuck(10, ROCE_SYNDROME_RNR | 1);
+    r = stuck(4, 0, 2048);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "packets of 2048 bytes may be too large"));
+    checkrun_free(&r);
+    r = stuck(10, ROCE_SYNDROME_RNR | 1, 64);
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "goes on trying"));
     CU_ASSERT_PTR_NULL(strstr(r.out, "IBV_WC_"));
     checkrun_free(&r);
-    r = stuck(3, ROCE_SYNDROME_RNR | 1);
+    r = stuck(3, ROCE_SYNDROME_RNR | 1, 64);
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "why it failed:\n"));
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "IBV_WC_RNR_RETRY_EXC_ERR"));
     checkrun_free(&r);

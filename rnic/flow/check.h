@@ -80,9 +80,6 @@ void roce_check_cm(struct roce_ctx *ctx, const struct roce_cm_msg *msg);
 /* ---- the machinery -----------------------------------------------------------------------------
  */
 void roce_request(struct roce_ctx *ctx); /* request.c: RC, XRC and UC */
-/* Room for an entry of the sender's window at `*at`, zeroed; NULL without memory. Where it is then
- * stands in *at. */
-struct roce_sent *roce_request_room(struct roce_ctx *ctx, uint32_t *at);
 /* run.c: the packet at hand is the next inside of a message, nobody looks at the result, and all
  * was done that roce_request() and the checks would have. False: they have to, nothing was. */
 bool roce_run_step(struct roce_ctx *ctx);

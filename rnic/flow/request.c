@@ -4,98 +4,14 @@
  * hole, late, a copy, or sent again; and follows the messages they make.
  */
 #include "flow/check.h"
+#include "flow/entry.h"
 #include "flow/life.h"
 #include "flow/turn.h"
 
-#define WINDOW_UNPAIRED 256u /* remembered while nothing acknowledges */
-#define UC_REMEMBERED   63u  /* of UC, where nothing is acknowledged: what may still be copied */
-#define DMA_MAX         UINT32_C(0x80000000) /* R081 */
-#define KEEP_ALIVE_NS   UINT64_C(1000000000)
-#define REST_NS         UINT64_C(100000) /* enough for another use of the QP that nobody tells of */
-
-/* The packet at hand as an entry. Into a zeroed one: large ones that are just written are slow to
- * copy. */
-static void entry_set(const struct roce_ctx *ctx, struct roce_sent *e, uint32_t span, bool guess)
-{
-    const struct roce_pkt *pkt = ctx->pkt;
-    const struct roce_opcode *op = pkt->op;
-
-    e->time = e->msg_time = ctx->time;
-    e->psn = pkt->bth.psn;
-    e->span = span;
-    e->frame = e->last_frame = ctx->frame;
-    e->icrc = pkt->icrc;
-    e->ip_id = ctx->glance->ip_id;
-    e->len = (uint16_t)pkt->payload_len;
-    e->op = op->value;
-    e->tries = 1;
-    if (roce_pkt_has(pkt, ROCE_HDR_RETH)) {
-        e->va = pkt->reth.va;
-        e->rkey = pkt->reth.rkey;
-        e->dma_len = pkt->reth.dma_len;
-    } else if (roce_pkt_has(pkt, ROCE_HDR_ATOMICETH)) {
-        e->va = pkt->atomiceth.va;
-        e->rkey = pkt->atomiceth.rkey;
-        e->dma_len = 8;
-    } else if (roce_opcode_has(op, ROCE_HDR_RETH) || roce_opcode_has(op, ROCE_HDR_ATOMICETH)) {
-        e->dma_len = ROCE_LEN_UNKNOWN;
-    }
-    e->flags =
-        (uint8_t)((roce_opcode_ends(op) ? ROCE_SENT_ENDS : 0) |
-                  (pkt->bth.ackreq ? ROCE_SENT_ACKREQ : 0) | (guess ? ROCE_SENT_SPAN_GUESS : 0));
-    e->sample = ctx->glance->sample;
-    e->marks = ctx->glance->sampled ? ROCE_MARK_SAMPLE : 0;
-}
-
-void roce_req_fly(struct roce_req *req, struct roce_sent *e)
-{
-    if (e->marks & ROCE_MARK_FLYING)
-        return;
-    e->marks |= ROCE_MARK_FLYING;
-    req->bytes_in_flight += e->len;
-    req->reqs_in_flight += (e->flags & ROCE_SENT_ENDS) != 0;
-    req->reads_in_flight += roce_opcode_is_answered(roce_opcode(e->op));
-}
-
-void roce_req_land(struct roce_req *req, struct roce_sent *e)
-{
-    if (!(e->marks & ROCE_MARK_FLYING))
-        return;
-    e->marks &= (uint8_t)~ROCE_MARK_FLYING;
-    req->bytes_in_flight -= e->len;
-    req->reqs_in_flight -= (e->flags & ROCE_SENT_ENDS) != 0;
-    req->reads_in_flight -= roce_opcode_is_answered(roce_opcode(e->op));
-}
-
-/* What `e` inherits from the packet before it in PSN order, if that was seen. */
-static void link_entry(struct roce_req *req, const struct roce_sent *prev, struct roce_sent *e)
-{
-    const struct roce_opcode *op = roce_opcode(e->op);
-
-    e->chain = prev ? prev->chain : ++req->chain;
-    if (roce_opcode_starts(op)) {
-        e->off = 0;
-        e->flags |= ROCE_SENT_OFF_KNOWN;
-        e->msg_frame = e->frame;
-        return;
-    }
-    e->msg_frame = 0;
-    e->flags &= (uint8_t)~ROCE_SENT_OFF_KNOWN;
-    if (prev && !(prev->flags & ROCE_SENT_ENDS) && roce_opcode(prev->op)->kind == op->kind) {
-        e->msg_frame = prev->msg_frame;
-        e->msg_time = prev->msg_time;
-        e->dma_len = prev->dma_len;
-        e->rkey = prev->rkey;
-        e->va = prev->va;
-        e->off = prev->off + prev->len;
-        e->flags |= prev->flags & ROCE_SENT_OFF_KNOWN;
-    }
-}
-
-static bool touches(const struct roce_sent *prev, const struct roce_sent *e)
-{
-    return prev && roce_sent_end(prev) == e->psn && !(prev->flags & ROCE_SENT_SPAN_GUESS);
-}
+#define UC_REMEMBERED 63u /* of UC, where nothing is acknowledged: what may still be copied */
+#define DMA_MAX       UINT32_C(0x80000000) /* R081 */
+#define KEEP_ALIVE_NS UINT64_C(1000000000)
+#define REST_NS       UINT64_C(100000) /* enough for another use of the QP that nobody tells of */
 
 static void in_flight(struct roce_ctx *ctx, struct roce_req *req)
 {
@@ -119,90 +35,6 @@ static void in_flight(struct roce_ctx *ctx, struct roce_req *req)
         sum->max_reads_in_flight = r->reads_in_flight;
 }
 
-struct roce_sent *roce_request_room(struct roce_ctx *ctx, uint32_t *at)
-{
-    struct roce_req *req = &ctx->side->req;
-    struct roce_window *w = &req->win;
-    uint32_t max = ctx->conn->paired ? ctx->flow->opts.window_max : WINDOW_UNPAIRED;
-    uint64_t spare = 0, *overflow = ctx->conn->paired ? &ctx->flow->totals.overflown : &spare;
-
-    if (max > ctx->flow->opts.window_max)
-        max = ctx->flow->opts.window_max;
-    if (w->cap == 0) {
-        size_t size = ROCE_WINDOW_MIN * sizeof(*w->buf);
-
-        w->buf = roce_flow_get(ctx->flow, size, ctx->conn);
-        if (!w->buf)
-            return NULL;
-        w->cap = ROCE_WINDOW_MIN;
-    }
-    if (!roce_window_room(w, max, &ctx->flow->mem)) {
-        struct roce_sent *old = roce_window_at(w, 0);
-
-        if (*at == 0)
-            return NULL;
-        roce_req_land(req, old);
-        if (w->acked == 0) { /* it leaves before its answer */
-            ctx->conn->sum.truncated |= ctx->conn->paired;
-            (*overflow)++;
-        }
-        roce_window_drop(w);
-        (*at)--;
-    }
-    return roce_window_insert(w, at, max, &ctx->flow->mem, overflow);
-}
-
-/* Counts a packet that is seen for the first time. */
-static void count_new(struct roce_ctx *ctx, struct roce_sent *e)
-{
-    struct roce_req *req = &ctx->side->req;
-    const struct roce_opcode *op = ctx->pkt->op;
-    enum roce_oper oper = roce_oper_of(op);
-    struct roce_oper_count *sum = roce_oper_cnt(ctx->flow, ctx->side, oper);
-
-    if (e->flags & ROCE_SENT_ENDS) {
-        sum->messages++;
-        req->msg_number++;
-    }
-    if (ctx->conn->sum.svc == ROCE_SVC_UC) { /* done when sent */
-        if ((e->flags & ROCE_SENT_ENDS) && (e->flags & ROCE_SENT_OFF_KNOWN)) {
-            sum->completed++;
-            sum->bytes += e->off + e->len;
-        }
-        return;
-    }
-    roce_req_fly(req, e);
-    if (roce_pkt_has(ctx->pkt, ROCE_HDR_RETH) || roce_pkt_has(ctx->pkt, ROCE_HDR_ATOMICETH))
-        roce_summary_region(ctx, ctx->side, oper, e->rkey, e->va, e->dma_len);
-}
-
-static void tell_message(struct roce_ctx *ctx, const struct roce_sent *e)
-{
-    struct roce_flow_result *r = ctx->result;
-    const struct roce_opcode *op = roce_opcode(e->op);
-
-    if (!ctx->told)
-        return;
-    r->msg_number = roce_sent_number(e);
-    r->msg_first_frame = e->msg_frame;
-    r->msg_offset = e->off;
-    r->msg_bytes = (uint64_t)e->off + e->len;
-    if (roce_opcode_starts(op))
-        r->flags |= ROCE_AN_MSG_START;
-    if (e->flags & ROCE_SENT_ENDS) {
-        r->flags |= ROCE_AN_MSG_END;
-        r->msg_total = e->flags & ROCE_SENT_OFF_KNOWN ? r->msg_bytes : 0;
-    }
-    if ((op->kind == ROCE_KIND_READ || (op->kind == ROCE_KIND_WRITE && e->msg_frame)) &&
-        e->dma_len != ROCE_LEN_UNKNOWN)
-        r->msg_total = e->dma_len;
-    if (op->kind != ROCE_KIND_SEND && e->msg_frame && e->dma_len != ROCE_LEN_UNKNOWN) {
-        r->flags |= ROCE_AN_REGION;
-        r->rkey = e->rkey;
-        r->va = e->va + e->off;
-    }
-}
-
 /* Whether `e` may come next after `prev`: inside a message, or the first of one. */
 static bool follows(const struct roce_sent *prev, const struct roce_sent *e)
 {
@@ -221,16 +53,16 @@ static void append(struct roce_ctx *ctx, uint32_t span, bool guess)
     uint32_t at = req->win.cnt;
     bool joined;
 
-    e = roce_request_room(ctx, &at);
+    e = roce_entry_room(ctx, &at);
     prev = e && at ? roce_window_at(&req->win, at - 1) : NULL;
     if (!e) { /* no memory: nothing can be linked to it */
         keep = (struct roce_sent){0};
         e = &keep;
     }
-    entry_set(ctx, e, span, guess);
-    joined = touches(prev, e);
+    roce_entry_set(ctx, e, span, guess);
+    joined = roce_entry_touches(prev, e);
     e->cum = (prev ? prev->cum : req->msg_number) + ((e->flags & ROCE_SENT_ENDS) != 0);
-    link_entry(req, joined ? prev : NULL, e);
+    roce_entry_link(req, joined ? prev : NULL, e);
     req->nxt = roce_sent_end(e);
     req->span_guess = (e->flags & ROCE_SENT_SPAN_GUESS) != 0;
     req->ep.active = false;
@@ -244,7 +76,7 @@ static void append(struct roce_ctx *ctx, uint32_t span, bool guess)
     }
     roce_check_entry(ctx, e);
     if (e != &keep)
-        count_new(ctx, e);
+        roce_entry_count(ctx, e);
     if (ctx->conn->sum.svc == ROCE_SVC_UC)
         req->win.acked = req->win.cnt > UC_REMEMBERED ? req->win.cnt - UC_REMEMBERED : 0;
     else if (e != &keep && req->una_known && roce_diff(req->una, req->nxt) >= 0 &&
@@ -254,7 +86,7 @@ static void append(struct roce_ctx *ctx, uint32_t span, bool guess)
         roce_req_land(req, e);
     }
     roce_check_new(ctx, e);
-    tell_message(ctx, e);
+    roce_entry_tell(ctx, e);
 }
 
 /* The same where `now` was looked at before. */
@@ -292,31 +124,31 @@ static void fill(struct roce_ctx *ctx, uint32_t at, const struct roce_sent *now)
     struct roce_req *req = &ctx->side->req;
     struct roce_window *w = &req->win;
     bool acked = at < w->acked;
-    struct roce_sent *e = roce_request_room(ctx, &at), *prev;
+    struct roce_sent *e = roce_entry_room(ctx, &at), *prev;
 
     if (!e)
         return;
     *e = *now;
     prev = at ? roce_window_at(w, at - 1) : NULL;
     count_among(ctx, at, prev);
-    if (!touches(prev, e))
+    if (!roce_entry_touches(prev, e))
         prev = NULL;
-    link_entry(req, prev, e);
+    roce_entry_link(req, prev, e);
     if (prev)
         roce_check_order(ctx, prev, e);
     roce_check_entry(ctx, e);
     if (acked)
         req->msg_number += (e->flags & ROCE_SENT_ENDS) != 0;
     else
-        count_new(ctx, e);
+        roce_entry_count(ctx, e);
     for (uint32_t i = at + 1; i < w->cnt; i++) {
         struct roce_sent *next = roce_window_at(w, i);
         bool knew = (next->flags & ROCE_SENT_OFF_KNOWN) != 0;
 
         prev = roce_window_at(w, i - 1);
-        if (!touches(prev, next) || next->chain == prev->chain)
+        if (!roce_entry_touches(prev, next) || next->chain == prev->chain)
             break;
-        link_entry(req, prev, next);
+        roce_entry_link(req, prev, next);
         if (i == at + 1)
             roce_check_order(ctx, prev, next);
         if (!knew && (next->flags & ROCE_SENT_OFF_KNOWN))
@@ -324,7 +156,7 @@ static void fill(struct roce_ctx *ctx, uint32_t at, const struct roce_sent *now)
     }
     if (w->cnt && roce_window_tail(w)->chain != req->chain)
         req->chain = (uint16_t)(req->chain + 1); /* a fresh number for the next hole */
-    tell_message(ctx, e);
+    roce_entry_tell(ctx, e);
 }
 
 /* Whether READ `now` asks for what is left of READ `e` from its PSN `skip` on. */
@@ -402,7 +234,7 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
         e->restart = skip;
         e->resp_next = skip;
     }
-    tell_message(ctx, e);
+    roce_entry_tell(ctx, e);
 }
 
 /* Whether READ `now`, of which nothing is remembered, reaches into entries from `next` on. */
@@ -518,7 +350,7 @@ static void place_late(struct roce_ctx *ctx, int32_t d, uint32_t span, bool gues
     struct roce_sent now = {0};
     uint32_t at;
 
-    entry_set(ctx, &now, span, guess);
+    roce_entry_set(ctx, &now, span, guess);
     if (d > 0) {
         ahead(ctx, d, &now);
         return;

@@ -9,6 +9,7 @@
  * each stream to both and compare (tests/flow/judge.c). A check that is new there and may have
  * something to say of a Middle or Last packet needs its condition here.
  */
+#include "flow/entry.h"
 #include "flow/turn.h"
 
 #define ECN_CE 3
@@ -117,7 +118,7 @@ bool roce_run_step(struct roce_ctx *ctx)
     if (roce_opcode_starts(ctx->pkt->op) || ctx->told || !prev || !sum->oper || !is_constant(ctx) ||
         !is_next(ctx, prev))
         return false;
-    e = roce_request_room(ctx, &at);
+    e = roce_entry_room(ctx, &at);
     if (!e)
         return false;
     prev = roce_window_at(&req->win, at - 1); /* the window may have moved */

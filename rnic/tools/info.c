@@ -4,6 +4,7 @@
  * processes that have one open say of themselves (verbs/describe.c), a line for each thing in the
  * manner of rdma(8). Exit status 0, 1 if something could not be found out, 2 for wrong use.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,23 +188,50 @@ static int print_limits(void)
     return 0;
 }
 
+static int print_link(void)
+{
+    int devices = print_devices();
+    return print_processes(print_process) || devices;
+}
+
+static int print_resources(void)
+{
+    return print_processes(print_resource);
+}
+
+static int print_statistics(void)
+{
+    return print_processes(print_statistic);
+}
+
+static int print_usage(void)
+{
+    fputs(usage, stdout);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    static const struct {
+        const char *word;
+        int (*print)(void);
+    } all[] = {
+        {"link", print_link},     {"resource", print_resources}, {"statistic", print_statistics},
+        {"limits", print_limits}, {"-h", print_usage},           {"--help", print_usage}};
     const char *what = argc > 1 ? argv[1] : "link";
-    if (argc == 2 && (strcmp(what, "-h") == 0 || strcmp(what, "--help") == 0)) {
-        fputs(usage, stdout);
-        return 0;
+    int (*print)(void) = NULL;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(what, all[i].word) == 0)
+            print = all[i].print;
+    if (!print || argc > 2) {
+        fprintf(stderr, "rnic-info: %s: %s. Try 'rnic-info --help'.\n", print ? argv[2] : what,
+                print ? "one word is enough" : "not link, resource, statistic or limits");
+        return 2;
     }
-    if (argc <= 2 && strcmp(what, "link") == 0) {
-        int devices = print_devices();
-        return print_processes(print_process) || devices;
+    int result = print();
+    if (fclose(stdout) != 0) {
+        fprintf(stderr, "rnic-info: standard output: %s\n", strerror(errno));
+        return 1;
     }
-    if (argc == 2 && strcmp(what, "resource") == 0)
-        return print_processes(print_resource);
-    if (argc == 2 && strcmp(what, "statistic") == 0)
-        return print_processes(print_statistic);
-    if (argc == 2 && strcmp(what, "limits") == 0)
-        return print_limits();
-    fputs(usage, stderr);
-    return 2;
+    return result;
 }

@@ -107,6 +107,10 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
         fputs("rnic-run: which program? Try 'rnic-run --help'.\n", stderr);
         return 2;
     }
+    if (options->ifaces && !*options->ifaces) {
+        complain("--iface", "which interfaces?");
+        return 2;
+    }
     if (options->seed) {
         char *end;
         errno = 0;

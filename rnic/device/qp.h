@@ -104,6 +104,9 @@ void rnic_qp_enter_err(struct rnic_qp *qp);
 /* After anything happened to the transport: what the device must know of it. */
 void rnic_qp_settle(struct rnic_qp *qp);
 
+/* Whether all it has to send is an ACK that may be held back (RNIC_ACK_HOLD_NS). */
+bool rnic_qp_has_ack_only(struct rnic_qp *qp);
+
 /* Whether a P_Key may be in a table: its partition is not 0 (R049). */
 bool rnic_pkey_valid(uint16_t pkey);
 

@@ -12,13 +12,19 @@ static struct rnic_srq *srq_of(struct rnic_qp *qp)
     return qp->resp.from != &qp->resp.rq ? rnic_srq_of(qp->resp.from) : NULL;
 }
 
+bool rnic_qp_has_ack_only(struct rnic_qp *qp)
+{
+    return rnic_owed_is_ack(&qp->resp.owed) && !rnic_requester_ready(&qp->req) &&
+           qp->req.retry.timeout_ns / 16 >= RNIC_ACK_HOLD_NS;
+}
+
 /* Whether all there is to send is an ACK that may wait (rnic_ack_hold). */
 static bool may_wait(struct rnic_qp *qp)
 {
     const struct rnic *rnic = qp->pd->rnic;
 
     return (rnic->late == qp || (rnic->holds && !rnic->late)) && qp->passed &&
-           rnic_owed_is_ack(&qp->resp.owed) && !rnic_requester_ready(&qp->req);
+           rnic_qp_has_ack_only(qp);
 }
 
 /* Into the list of those with something to send. */

@@ -358,6 +358,19 @@ bool rnic_output_ready(const struct rnic *rnic)
     return !rnic_list_empty(&rnic->ready);
 }
 
+bool rnic_output_is_acks(const struct rnic *rnic)
+{
+    struct rnic_list *at = rnic->ready.next;
+    unsigned cnt = 0;
+
+    if (!rnic_list_empty(&rnic->cnps))
+        return false;
+    for (; at != &rnic->ready; at = at->next)
+        if (++cnt > RNIC_BURST || !rnic_qp_has_ack_only(RNIC_LIST_OF(at, struct rnic_qp, ready)))
+            return false;
+    return true;
+}
+
 void rnic_ack_hold(struct rnic *rnic, bool holds)
 {
     rnic->holds = holds;

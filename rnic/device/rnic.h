@@ -171,12 +171,19 @@ size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now);
  * CNPs. */
 bool rnic_output_ready(const struct rnic *rnic);
 
+/* An ACK may be held back so long, of a QP whose own timer runs 16 times as long at least: the
+ * peer's is likely to be the same, and the delay that CM tells it of is longer (R150). */
+#define RNIC_ACK_HOLD_NS 1000000u
+
+/* Whether all there is to send are ACKs that may be held back, of a few QPs. */
+bool rnic_output_is_acks(const struct rnic *rnic);
+
 /*
  * A request that went before the acknowledgement which is due tells the peer more than that does;
  * the next acknowledgement says both. While `holds`, rnic_output() keeps such an ACK (never a NAK)
- * of one QP back. It goes after rnic_ack_release(), or earlier if there is more to send for the QP
- * or the peer's next packet comes: then another one is due. Whoever holds one must release it soon:
- * the peer's timer runs.
+ * of one QP back, as RNIC_ACK_HOLD_NS has it. It goes after rnic_ack_release(), or earlier if there
+ * is more to send for the QP or the peer's next packet comes: then another one is due. Whoever
+ * holds one must release it soon: the peer's timer runs.
  */
 void rnic_ack_hold(struct rnic *rnic, bool holds);
 void rnic_ack_release(struct rnic *rnic);

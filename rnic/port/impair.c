@@ -384,6 +384,11 @@ static int impair_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, 
     return taken < 0 && delivered == 0 ? taken : taken > delivered ? taken : delivered;
 }
 
+static int impair_peek(const struct rnic_port *port)
+{
+    return rnic_port_peek(((const struct impair *)port)->behind);
+}
+
 static uint64_t lane_deadline(const struct lane *lane)
 {
     return lane->heap_cnt > 0 ? lane->heap[0]->at : UINT64_MAX;
@@ -480,6 +485,7 @@ int rnic_impair_open(const char *text, uint64_t seed, struct rnic_port *behind,
 
 static const struct rnic_port_ops impair_ops = {
     .recv = impair_recv,
+    .peek = impair_peek,
     .send = impair_send,
     .deadline = impair_deadline,
     .fds = impair_fds,

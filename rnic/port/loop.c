@@ -14,12 +14,16 @@
 #define SENDS_NS     20000000u /* one that sent so lately may answer at all */
 #define STUCK_NS     2000000u  /* longer than anybody drives */
 #define LATE_MAX     7u
-#define BEHIND_NS    20000u  /* so long an ACK waits for the next one, ... */
-#define UNACKED_NS   100000u /* ... and so long in a row: timers of peers run longer */
+#define BEHIND_NS    20000u /* so long an ACK waits for the next one */
 #define BEHIND_MAX   10u
+#define STREAM_NS    12000u /* frames that follow one another sooner are a stream: ... */
+#define STREAM_TURNS 32u    /* ... so many turns with some have one ACK */
+#define RESUMED_NS   10000u /* who sends again so soon after an ACK had waited for it */
+#define STREAM_MAX   10u
 #define BEHIND_GOOD  16u /* so many times without a wait make up for half of one in vain */
 /* Longer than a thread that has the lock was seen to wait for a CPU. */
 #define FLUSH_WAIT_NS 1000000000u
+#define LOOKS         16u
 #define TX_BATCHES    4u /* batches out before frames in have theirs */
 
 rnic_time rnic_loop_now(void)
@@ -105,12 +109,23 @@ void loop_notify(struct rnic_loop *loop)
         loop->attr.notified(loop->attr.user, loop->rnic);
 }
 
+/* For who polls again and again: of a turn, looking for a frame is a small part, and one that comes
+ * just then is found sooner. True: one waits. */
+static bool look(const struct rnic_loop *loop)
+{
+    int waits = 0;
+
+    for (unsigned i = 0; i < LOOKS && waits == 0; i++)
+        waits = rnic_port_peek(loop->port);
+    return waits > 0;
+}
+
 /* Frames in, and timers: whether anything moved. A thread may lose its CPU between looking at the
  * clock and at the port; what came meanwhile did not come before, and timers that it starts are not
- * to run out early. */
-static bool take_in(struct rnic_loop *loop, uint64_t *now)
+ * to run out early. `seen`: the first was there before `now`. */
+static bool take_in(struct rnic_loop *loop, uint64_t *now, bool seen)
 {
-    struct intake intake = {.loop = loop};
+    struct intake intake = {.loop = loop, .now = seen ? *now : 0};
     bool moved;
 
     atomic_store_explicit(&loop->driven_at, *now, memory_order_relaxed);
@@ -171,7 +186,7 @@ bool loop_drive(struct rnic_loop *loop, uint64_t now)
 
     if (!loop->plugged)
         return false;
-    moved = take_in(loop, &now);
+    moved = take_in(loop, &now, false);
     moved |= give_out(loop, now);
     return pass_on(loop, moved);
 }
@@ -187,7 +202,8 @@ bool loop_drive(struct rnic_loop *loop, uint64_t now)
 static void owe(struct rnic_loop *loop, uint64_t now)
 {
     loop->owed = true;
-    loop->owed_at = now;
+    loop->owed_at = loop->came_at = now;
+    loop->came_cnt = 0;
     loop->shown = false;
 }
 
@@ -220,14 +236,14 @@ static bool waits_behind(struct rnic_loop *loop, uint64_t now)
         return false;
     if (loop->behind_at == 0)
         loop->behind_at = now;
-    return now - loop->behind_at <= UNACKED_NS && has_patience(&loop->behind);
+    return now - loop->behind_at <= RNIC_ACK_HOLD_NS && has_patience(&loop->behind);
 }
 
 /* The program's own call: what it owed goes out in time, or came late. */
 static void learn_polling(struct rnic_loop *loop, uint64_t now)
 {
     if (loop->owed)
-        learn_patience(&loop->polling, now - loop->owed_at > OWED_NS);
+        learn_patience(&loop->polling, now - loop->came_at > OWED_NS);
 }
 
 static bool answer(struct rnic_loop *loop, uint64_t now)
@@ -246,15 +262,57 @@ static bool answer(struct rnic_loop *loop, uint64_t now)
 }
 
 /* Frames in while an ACK waits behind a WRITE. */
-static bool take_in_behind(struct rnic_loop *loop, uint64_t *now)
+static bool take_in_behind(struct rnic_loop *loop, uint64_t *now, bool seen)
 {
-    bool moved = take_in(loop, now);
+    bool moved = take_in(loop, now, seen);
 
     if (!rnic_ack_waits(loop->rnic))
         learn_behind(loop, false); /* the next request came */
     else if (*now - loop->passed_at > BEHIND_NS)
         moved |= give_out(loop, *now);
     return moved;
+}
+
+/*
+ * A stream: a peer that sends one message after the other takes one ACK for many, and each costs
+ * both sides a frame. While it comes, the ACK waits for the next message. A peer that waits for it
+ * instead shows that by going on as soon as it has it.
+ */
+static void learn_stream(struct rnic_loop *loop, bool late)
+{
+    struct loop_patience *patience = &loop->stream;
+
+    if (!late)
+        patience->late -= patience->late > 0;
+    else if (patience->late < STREAM_MAX)
+        patience->late++;
+    patience->skip = (1u << patience->late) / 4;
+}
+
+/* Frames came. */
+static void note_stream(struct rnic_loop *loop, uint64_t now)
+{
+    loop->came_at = now;
+    if (loop->ended_at && now - loop->ended_at <= RESUMED_NS)
+        learn_stream(loop, true);
+    loop->ended_at = 0;
+    if (loop->owed && loop->came_cnt)
+        loop->came_cnt++;
+}
+
+/* Whether what is owed may wait for more frames. */
+static bool streams(struct rnic_loop *loop, uint64_t now)
+{
+    if (loop->came_cnt == 0 || !rnic_output_is_acks(loop->rnic))
+        return false;
+    if (loop->came_cnt > STREAM_TURNS) {
+        learn_stream(loop, false);
+        return false;
+    }
+    if (now - loop->came_at <= STREAM_NS)
+        return true;
+    loop->ended_at = now;
+    return false;
 }
 
 /* Whether what is owed stays so while the program polls on: it found nothing yet, and may do so
@@ -265,21 +323,24 @@ static bool holds(const struct rnic_loop *loop, uint64_t now)
            rnic_deadline(loop->rnic) != RNIC_NEVER;
 }
 
-/* Drives for a program that polls. */
-static bool drive_for_answer(struct rnic_loop *loop, uint64_t now)
+/* Drives for a program that polls. `seen`: as for take_in(). */
+static bool drive_for_answer(struct rnic_loop *loop, uint64_t now, bool seen)
 {
     bool moved = false;
 
     if (!loop->plugged)
         return false;
-    if (loop->owed && !holds(loop, now)) {
+    if (loop->owed && !holds(loop, now) && !streams(loop, now)) {
         learn_polling(loop, now);
         moved = give_out(loop, now);
     }
-    if (rnic_ack_waits(loop->rnic) ? take_in_behind(loop, &now) : take_in(loop, &now)) {
+    if (rnic_ack_waits(loop->rnic) ? take_in_behind(loop, &now, seen) : take_in(loop, &now, seen)) {
         moved = true;
-        if (!loop->owed && rnic_output_ready(loop->rnic) && has_patience(&loop->polling))
+        note_stream(loop, now);
+        if (!loop->owed && rnic_output_ready(loop->rnic) && has_patience(&loop->polling)) {
             owe(loop, now);
+            loop->came_cnt = has_patience(&loop->stream);
+        }
     }
     if (!loop->owed)
         moved |= transmit(loop, now);
@@ -301,7 +362,7 @@ enum loop_turn loop_drive_asking(struct rnic_loop *loop, uint64_t now)
 
     if (!loop->plugged)
         return LOOP_IDLE;
-    moved = take_in(loop, &now);
+    moved = take_in(loop, &now, false);
     if (!moved || loop->owed || !may_answer(loop, now) || !has_patience(&loop->looking)) {
         moved |= give_out(loop, now);
         if (!pass_on(loop, moved))
@@ -401,8 +462,9 @@ void rnic_loop_unlock(struct rnic_loop *loop)
 
 bool rnic_loop_drive(struct rnic_loop *loop)
 {
+    bool seen = loop->plugged && look(loop);
     uint64_t now = rnic_loop_now();
-    bool moved = drive_for_answer(loop, now);
+    bool moved = drive_for_answer(loop, now, seen);
 
     loop_polled(loop, moved, now);
     loop->owing = loop->owed || rnic_ack_waits(loop->rnic);

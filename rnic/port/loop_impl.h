@@ -88,6 +88,10 @@ struct rnic_loop {
     struct loop_patience polling; /* with a program that took the frames by polling */
     struct loop_patience looking; /* with one that the thread took them for */
     struct loop_patience behind;  /* with a peer that may not wait for acknowledgements */
+    struct loop_patience stream;  /* with one that sends on without */
+    uint64_t came_at;             /* frames last came to a program that polls */
+    unsigned came_cnt;            /* turns with frames for which nothing has gone; 0: not counted */
+    uint64_t ended_at;            /* a stream was taken to have ended then; 0: none was */
     unsigned behind_cnt;          /* times that it did not */
     uint64_t behind_at;           /* the first that was not acknowledged came then; 0: none */
     uint64_t passed_at;           /* a WRITE went before its acknowledgement */

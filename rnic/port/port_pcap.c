@@ -224,6 +224,20 @@ static int live_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, vo
     return taken > 0 || is_live(live) ? taken : -ENETDOWN;
 }
 
+/* The side that gave frames last: the other is looked at by recv(). */
+static int live_peek(const struct rnic_port *port)
+{
+    const struct live *live = (const struct live *)port;
+    const struct port_side *side = &live->side[live->busy];
+
+    if (!port_side_works(side) || !port_slots_tell(&side->slots))
+        return -1;
+    if (port_slots_empty(&side->slots))
+        return 0;
+    port_slots_prefetch(&side->slots);
+    return 1;
+}
+
 /* ---- sending --------------------------------------------------------------------------------- */
 
 /* The destination QPN of a RoCE frame, or 0. */
@@ -566,6 +580,7 @@ int rnic_port_pcap_open(const struct rnic_iface *iface, size_t ring, struct rnic
 
 static const struct rnic_port_ops live_ops = {
     .recv = live_recv,
+    .peek = live_peek,
     .send = live_send,
     .deadline = live_deadline,
     .fds = live_fds,

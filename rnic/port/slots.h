@@ -49,4 +49,11 @@ static inline bool port_slots_empty(const struct port_slots *slots)
     return word && __atomic_load_n((const uint32_t *)word, __ATOMIC_RELAXED) == 0;
 }
 
+/* A slot that is not empty: asks for its frame, which another CPU wrote. */
+static inline void port_slots_prefetch(const struct port_slots *slots)
+{
+    __builtin_prefetch(slots->next + slots->head);
+    __builtin_prefetch(slots->next + slots->head + 64);
+}
+
 #endif

@@ -277,9 +277,13 @@ static void peer_writes(uint32_t psn)
     rig_in(&rig, &pkt);
 }
 
-static void begin_held(void)
+#define TIMEOUT_LONG  12 /* 16.8 ms */
+#define TIMEOUT_SHORT 11
+
+static void begin_held(uint8_t timeout)
 {
     begin(16);
+    rig.attr.timeout = timeout;
     rig_connect(&rig, qp);
     rig.gen.dest_qp = QPN;
 }
@@ -312,7 +316,7 @@ static void answer_held(uint64_t id)
  * has more to send. A NAK may not. */
 static void acknowledgements_held(void)
 {
-    begin_held();
+    begin_held(TIMEOUT_LONG);
     peer_writes(RIG_PSN);
     answer_held(1);
     expect_silence();
@@ -344,7 +348,7 @@ static void acknowledgements_held(void)
     rig_free(&rig);
 
     /* A NAK: of a packet that is missing. */
-    begin_held();
+    begin_held(TIMEOUT_LONG);
     peer_writes(RIG_PSN + 1);
     answer_held(1);
     expect_out(ROCE_KIND_ACK, RIG_PSN);
@@ -360,8 +364,41 @@ static void acknowledgements_held(void)
     rnic_ack_release(rig.rnic);
     expect_silence();
     rig_free(&rig);
+
+    /* The peer's timer may run out. */
+    begin_held(TIMEOUT_SHORT);
+    peer_writes(RIG_PSN);
+    answer_held(1);
+    expect_out(ROCE_KIND_ACK, RIG_PSN);
+    rig_free(&rig);
 }
 
-SUITE("device.send", TEST(acknowledgements_held), TEST(acknowledgements_first), TEST(r188_states),
-      TEST(r194_attributes), TEST(creation_limits), TEST(errors_of_a_post), TEST(one_request),
-      TEST(deleted_while_waiting), TEST(r200_send_cq_overrun))
+/* Whether all that is to be sent may be held back. */
+static void acknowledgements_only(void)
+{
+    begin_held(TIMEOUT_LONG);
+    peer_writes(RIG_PSN);
+    CU_ASSERT(rnic_output_is_acks(rig.rnic));
+    EXPECT_EQ(post(RNIC_WR_WRITE, 1, 8, 0), RNIC_OK);
+    CU_ASSERT(!rnic_output_is_acks(rig.rnic));
+    expect_out(ROCE_KIND_WRITE, 0);
+    expect_out(ROCE_KIND_ACK, RIG_PSN);
+    peer_writes(RIG_PSN + 2); /* the one before is missing */
+    CU_ASSERT(!rnic_output_is_acks(rig.rnic));
+    rig_free(&rig);
+
+    begin_held(TIMEOUT_SHORT);
+    peer_writes(RIG_PSN);
+    CU_ASSERT(!rnic_output_is_acks(rig.rnic));
+    rig_free(&rig);
+
+    begin_held(0); /* no timer */
+    peer_writes(RIG_PSN);
+    CU_ASSERT(rnic_output_is_acks(rig.rnic));
+    rig_free(&rig);
+}
+
+SUITE("device.send", TEST(acknowledgements_held), TEST(acknowledgements_only),
+      TEST(acknowledgements_first), TEST(r188_states), TEST(r194_attributes), TEST(creation_limits),
+      TEST(errors_of_a_post), TEST(one_request), TEST(deleted_while_waiting),
+      TEST(r200_send_cq_overrun))

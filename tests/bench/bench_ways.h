@@ -12,6 +12,8 @@
 enum way {
     WAY_INJECT, /* pcap_inject(): a system call for each frame */
     WAY_MMSG,   /* sendmmsg() on the handle, 64 frames a call: what the live port does */
+    WAY_LEAST,  /* the same with the least that a device must do: the payload copied with its CRC on
+                   one side, a CRC and a copy on the other */
     WAY_RING,   /* PACKET_TX_RING: 64 frames a call, from memory shared with the kernel */
     WAY_BARE, /* the same, of a type that nobody takes: the link and a buffer of the kernel's. What
                  AF_XDP cannot save where it copies, as it does on veth and the loopback */

@@ -49,6 +49,24 @@ static void traffic(struct flowgen *g, struct rng *rng)
         }
 }
 
+/* The capture point gives some packets in another order than they passed in, and one for another.
+ */
+static void shake(struct flowgen *g, struct rng *rng, uint32_t permille)
+{
+    for (size_t i = 0; i + 1 < g->frame_cnt; i++) {
+        struct flowgen_frame a = g->frame[i], b = g->frame[i + 1];
+
+        if (rng_below(rng, 1000) >= permille)
+            continue;
+        g->frame[i + 1] = a;
+        if (rng_below(rng, 2)) { /* else it is there twice, and the next not at all */
+            g->frame[i] = b;
+            g->frame[i].time = a.time;
+            g->frame[i + 1].time = b.time;
+        }
+    }
+}
+
 static void expect_no_error(const struct flowgen *g, const struct judge_spoil *spoil,
                             const char *what)
 {
@@ -64,7 +82,7 @@ static void expect_no_error(const struct flowgen *g, const struct judge_spoil *s
         CU_PASS("nobody is accused");
 }
 
-static void run(struct judge_spoil spoil, const char *what)
+static void run_shaken(struct judge_spoil spoil, uint32_t most, const char *what)
 {
     struct rng rng = rng_seed();
 
@@ -74,6 +92,8 @@ static void run(struct judge_spoil spoil, const char *what)
 
         traffic(&g, &rng);
         s.rng = &rng;
+        if (most)
+            shake(&g, &rng, 1 + rng_below(&rng, most));
         if (s.drop_permille)
             s.drop_permille = 10 + rng_below(&rng, 191);
         if (s.head)
@@ -83,6 +103,11 @@ static void run(struct judge_spoil spoil, const char *what)
         expect_no_error(&g, &s, what);
         flowgen_free(&g);
     }
+}
+
+static void run(struct judge_spoil spoil, const char *what)
+{
+    run_shaken(spoil, 0, what);
 }
 
 static void whole(void)
@@ -121,5 +146,12 @@ static void icrc_not_verified(void)
     run((struct judge_spoil){.no_icrc = true, .drop_permille = 1}, "ICRC not verified");
 }
 
+static void out_of_order_and_twice(void)
+{
+    run_shaken((struct judge_spoil){0}, 100, "out of order and twice");
+    run_shaken((struct judge_spoil){.drop_permille = 1}, 100, "the same, packets missing");
+}
+
 SUITE("flow.robust", TEST(whole), TEST(packets_missing), TEST(cut_short), TEST(one_direction),
-      TEST(started_late), TEST(everything_at_once), TEST(icrc_not_verified))
+      TEST(started_late), TEST(everything_at_once), TEST(icrc_not_verified),
+      TEST(out_of_order_and_twice))

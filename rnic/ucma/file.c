@@ -16,7 +16,7 @@ static struct waiters waiters; /* for an event of any file */
 
 static void set_up(void)
 {
-    waiters_init(&waiters);
+    waiters_init(&waiters, &uc_lock);
     uc_watch_forks();
 }
 
@@ -112,7 +112,7 @@ static void fd_lower(struct uc_file *file)
 /* The table of descriptors is the child's own, what they refer to is not. */
 void uc_files_forked(void)
 {
-    waiters_init(&waiters);
+    waiters_init(&waiters, &uc_lock);
     for (struct uc_file *file = files; file; file = file->next) {
         int flags = fcntl(file->fd, F_GETFL), how = fcntl(file->fd, F_GETFD);
         int fresh = eventfd(0, flags > 0 && flags & O_NONBLOCK ? EFD_NONBLOCK : 0);
@@ -243,21 +243,10 @@ static bool waits(int fd)
     return flags >= 0 && !(flags & O_NONBLOCK);
 }
 
-/* Until there is something, or a signal. Not locked. */
-static int wait_event(void)
-{
-    int result = waiters_wait(&waiters);
-    if (result != 0) {
-        pthread_mutex_lock(&uc_lock);
-        waiters_remove(&waiters);
-        pthread_mutex_unlock(&uc_lock);
-    }
-    return -result;
-}
-
 ssize_t vcma_write(int fd, const void *buf, size_t len)
 {
     struct rdma_ucm_cmd_hdr hdr;
+    struct waiter waiter;
     int result = -EINVAL;
     bool again;
     if (len >= sizeof hdr) {
@@ -278,12 +267,12 @@ ssize_t vcma_write(int fd, const void *buf, size_t len)
                 uc_worker_flush();
             bool later = hdr.cmd == RDMA_USER_CM_CMD_GET_EVENT && result == -EAGAIN && waits(fd);
             if (later)
-                waiters_add(&waiters);
+                waiters_add(&waiters, &waiter);
             pthread_mutex_unlock(&uc_lock);
             if (!later && !again)
                 break;
             if (later)
-                result = wait_event();
+                result = -waiters_wait(&waiter); /* until there is something, or a signal */
         } while (result == 0);
         /* Another thread closed the descriptor meanwhile. In the kernel the call would hold the
          * file, and wait for ever: programs end with a thread in there (rping). */

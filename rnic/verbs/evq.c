@@ -32,7 +32,7 @@ int evq_init(struct evq *evq)
     if (evq->fd < 0)
         return errno;
     pthread_mutex_init(&evq->lock, NULL);
-    waiters_init(&evq->waiters);
+    waiters_init(&evq->waiters, &evq->lock);
     pthread_mutex_lock(&all_lock);
     evq->prev = &all;
     evq->next = all.next;
@@ -87,8 +87,8 @@ int evq_push(struct evq *evq, const struct evq_entry *entry)
     return result;
 }
 
-/* Takes the oldest event; if there is none the thread may be going to wait for one. */
-static bool take(struct evq *evq, struct evq_entry *out, bool waits)
+/* Takes the oldest event; if there is none the thread may be going to wait for one, as waiter. */
+static bool take(struct evq *evq, struct evq_entry *out, struct waiter *waiter)
 {
     pthread_mutex_lock(&evq->lock);
     bool got = evq->cnt > 0;
@@ -99,8 +99,8 @@ static bool take(struct evq *evq, struct evq_entry *out, bool waits)
             ++*out->reported;
         if (--evq->cnt == 0)
             fd_lower(evq);
-    } else if (waits) {
-        waiters_add(&evq->waiters);
+    } else if (waiter) {
+        waiters_add(&evq->waiters, waiter);
     }
     pthread_mutex_unlock(&evq->lock);
     return got;
@@ -108,21 +108,18 @@ static bool take(struct evq *evq, struct evq_entry *out, bool waits)
 
 int evq_get(struct evq *evq, struct evq_entry *out)
 {
-    if (take(evq, out, false))
+    struct waiter waiter;
+    if (take(evq, out, NULL))
         return 0;
     int flags = fcntl(evq->fd, F_GETFL);
     if (flags < 0)
         return errno;
     if (flags & O_NONBLOCK)
         return EAGAIN;
-    while (!take(evq, out, true)) {
-        int result = waiters_wait(&evq->waiters);
-        if (result == 0)
-            continue;
-        pthread_mutex_lock(&evq->lock);
-        waiters_remove(&evq->waiters);
-        pthread_mutex_unlock(&evq->lock);
-        return result;
+    while (!take(evq, out, &waiter)) {
+        int result = waiters_wait(&waiter);
+        if (result != 0)
+            return result;
     }
     return 0;
 }
@@ -148,7 +145,7 @@ unsigned evq_purge(struct evq *evq, const void *object, const unsigned *reported
 static void forked(struct evq *evq)
 {
     pthread_mutex_init(&evq->lock, NULL);
-    waiters_init(&evq->waiters);
+    waiters_init(&evq->waiters, &evq->lock);
     evq->cnt = 0;
     int flags = fcntl(evq->fd, F_GETFL);
     int fresh = eventfd(0, EFD_CLOEXEC | (flags > 0 && flags & O_NONBLOCK ? EFD_NONBLOCK : 0));

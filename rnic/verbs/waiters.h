@@ -5,54 +5,78 @@
  * after a handler, and a condition variable always does; sem_wait(3) is the call that does as
  * read(2) (signal(7)).
  *
- * A waiter counts itself while it holds the lock under which it found nothing, and waits without
- * it. The sum of those counted and of the semaphore is never less than the number of threads that
- * wait; a thread that is cancelled leaves it one too large, and one wait ends too early. So who was
- * woken looks again.
+ * A waiter enters its name while it holds the lock under which it found nothing, and waits without
+ * it, each at a semaphore of its own: who was woken for nothing and waits again takes no other's
+ * turn. All are woken, and look again.
  */
 #ifndef VERBS_WAITERS_H
 #define VERBS_WAITERS_H
 
 #include <errno.h>
+#include <pthread.h>
 #include <semaphore.h>
+#include <stddef.h>
 
 struct waiters {
-    sem_t woken;
-    unsigned cnt; /* who is not woken yet; under the owner's lock */
+    pthread_mutex_t *lock; /* the owner's */
+    struct waiter *first;  /* who is not woken yet; under that lock */
 };
 
-static inline void waiters_init(struct waiters *waiters)
+/* One thread, on its stack. */
+struct waiter {
+    sem_t woken;
+    struct waiters *at;
+    struct waiter *next;
+};
+
+static inline void waiters_init(struct waiters *waiters, pthread_mutex_t *lock)
 {
-    sem_init(&waiters->woken, 0, 0);
-    waiters->cnt = 0;
+    waiters->lock = lock;
+    waiters->first = NULL;
 }
 
 /* Locked: this thread is going to wait. */
-static inline void waiters_add(struct waiters *waiters)
+static inline void waiters_add(struct waiters *waiters, struct waiter *waiter)
 {
-    waiters->cnt++;
-}
-
-/* Locked: it did, and was not woken. */
-static inline void waiters_remove(struct waiters *waiters)
-{
-    if (waiters->cnt > 0)
-        waiters->cnt--;
-    else /* it was at that moment */
-        (void)sem_trywait(&waiters->woken);
+    sem_init(&waiter->woken, 0, 0);
+    waiter->at = waiters;
+    waiter->next = waiters->first;
+    waiters->first = waiter;
 }
 
 /* Locked: there is something for them. */
 static inline void waiters_wake(struct waiters *waiters)
 {
-    for (; waiters->cnt > 0; waiters->cnt--)
-        sem_post(&waiters->woken);
+    struct waiter *waiter = waiters->first;
+    waiters->first = NULL;
+    while (waiter) {
+        struct waiter *next = waiter->next; /* it may be gone a moment later */
+        sem_post(&waiter->woken);
+        waiter = next;
+    }
 }
 
-/* Not locked, after waiters_add(). 0, or EINTR: waiters_remove() is due. A cancellation point. */
-static inline int waiters_wait(struct waiters *waiters)
+/* Not locked: it waits no more, woken or not. */
+static inline void waiters_leave(void *waiter)
 {
-    return sem_wait(&waiters->woken) < 0 ? errno : 0;
+    struct waiters *waiters = ((struct waiter *)waiter)->at;
+    pthread_mutex_lock(waiters->lock);
+    struct waiter **link = &waiters->first;
+    while (*link && *link != waiter)
+        link = &(*link)->next;
+    if (*link)
+        *link = (*link)->next;
+    pthread_mutex_unlock(waiters->lock);
+}
+
+/* Not locked, after waiters_add(). 0, or EINTR. A cancellation point. */
+static inline int waiters_wait(struct waiter *waiter)
+{
+    volatile int result = EINTR;
+    pthread_cleanup_push(waiters_leave, waiter);
+    result = sem_wait(&waiter->woken) < 0 ? errno : 0;
+    pthread_cleanup_pop(result != 0);
+    return result;
 }
 
 #endif

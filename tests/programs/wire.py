@@ -25,7 +25,7 @@ LOOPBACK = r"\b(?:127\.0\.0\.1|localhost)\b"
 TIMEOUT = 90
 # One process, or what CMakeLists.txt says of it.
 AT_HOME = ("mistakes", "features", "features_2a", "events", "manners", "many_qps", "later",
-           "cm_events", "cm_many", "openmpi")
+           "cm_events", "cm_many", "cm_rest", "openmpi")
 
 
 class Space:

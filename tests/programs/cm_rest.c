@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * CM rest: what is left of connections that are gone, and what a device takes that has nothing to
+ * do. A client and a server in one process connect, swap a message and part, again and again: then
+ * there are as many descriptors and threads as before, and no more memory. After that nobody does
+ * anything, while one listens, QPs are connected and a thread waits for a completion: each time it
+ * prints how often a thread of the process ran, and the processor time in ticks.
+ *
+ *   cm_rest ADDRESS [TIMES [SECONDS]]       1000, 1
+ *
+ * (With a sanitizer memory is not compared: it keeps back what was freed.)
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <rdma/rdma_verbs.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/times.h>
+#include <unistd.h>
+
+#define PORT    "7603"
+#define LEN     64
+#define WARM    30     /* connections after which everything that is kept is there */
+#define LEAK_KB 256    /* of the first 30 connections and the last, a page each would be more */
+#define NAP_US  300000 /* what was just done is over */
+#define A_RUN   20 /* an idle second: spinning is millions, a timer of a millisecond a thousand */
+
+#define MUST(condition)                                                                            \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #condition, strerror(errno));  \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+struct end {
+    struct rdma_cm_id *id;
+    struct ibv_mr *mr;
+    char buf[2][LEN];
+};
+
+static int times_all = 1000, seconds = 1;
+static const char *address;
+static struct rdma_cm_id *listener;
+
+/* ---- what a process has ---------------------------------------------------------------------- */
+
+struct has {
+    int fds, threads;
+    long rss_kb, runs;
+};
+
+/* A number behind its name, in a file of a process or a thread. */
+static long told(const char *path, const char *name)
+{
+    FILE *file = fopen(path, "r");
+    char line[256];
+    long number = 0;
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, name, strlen(name)) == 0)
+            number = atol(line + strlen(name));
+    if (file)
+        fclose(file);
+    return number;
+}
+
+static struct has look(void)
+{
+    struct has has = {.rss_kb = told("/proc/self/status", "VmRSS:")};
+    struct dirent *entry;
+    DIR *dir = opendir("/proc/self/fd");
+    MUST(dir);
+    while ((entry = readdir(dir)))
+        has.fds += isdigit((unsigned char)*entry->d_name) != 0;
+    closedir(dir);
+    MUST(dir = opendir("/proc/self/task"));
+    while ((entry = readdir(dir))) {
+        char path[300];
+        if (!isdigit((unsigned char)*entry->d_name))
+            continue;
+        snprintf(path, sizeof path, "/proc/self/task/%s/status", entry->d_name);
+        has.threads++;
+        has.runs += told(path, "voluntary_ctxt_switches:");
+        has.runs += told(path, "nonvoluntary_ctxt_switches:");
+    }
+    closedir(dir);
+    return has;
+}
+
+static void rest(const char *what)
+{
+    struct tms tms;
+    usleep(NAP_US);
+    struct has before = look();
+    times(&tms);
+    long ticks = tms.tms_utime + tms.tms_stime;
+    sleep((unsigned)seconds);
+    times(&tms);
+    struct has after = look();
+    long runs = after.runs - before.runs - 1; /* we ourselves woke up */
+    ticks = tms.tms_utime + tms.tms_stime - ticks;
+    printf("%s: %d threads ran %ld times in %d s, %ld ticks\n", what, after.threads, runs, seconds,
+           ticks);
+    MUST(runs <= A_RUN * seconds);
+}
+
+/* ---- two ends -------------------------------------------------------------------------------- */
+
+static struct rdma_cm_id *make(int flags)
+{
+    struct rdma_addrinfo hints = {.ai_flags = flags, .ai_port_space = RDMA_PS_TCP}, *to;
+    struct ibv_qp_init_attr init = {
+        .qp_type = IBV_QPT_RC,
+        .cap = {.max_send_wr = 2, .max_recv_wr = 2, .max_send_sge = 1, .max_recv_sge = 1},
+        .sq_sig_all = 1};
+    struct rdma_cm_id *id;
+    MUST(rdma_getaddrinfo(address, PORT, &hints, &to) == 0);
+    MUST(rdma_create_ep(&id, to, NULL, &init) == 0);
+    rdma_freeaddrinfo(to);
+    return id;
+}
+
+static void ready(struct end *end)
+{
+    MUST(end->mr = rdma_reg_msgs(end->id, end->buf, sizeof end->buf));
+    MUST(rdma_post_recv(end->id, NULL, end->buf[0], LEN, end->mr) == 0);
+}
+
+static void get(struct end *end)
+{
+    struct ibv_wc wc;
+    MUST(rdma_get_recv_comp(end->id, &wc) == 1 && wc.status == IBV_WC_SUCCESS);
+}
+
+static void put(struct end *end)
+{
+    struct ibv_wc wc;
+    MUST(rdma_post_send(end->id, NULL, end->buf[1], LEN, end->mr, 0) == 0);
+    MUST(rdma_get_send_comp(end->id, &wc) == 1 && wc.status == IBV_WC_SUCCESS);
+}
+
+static void part(struct end *end)
+{
+    rdma_disconnect(end->id); /* the other one may have been first */
+    MUST(rdma_dereg_mr(end->mr) == 0);
+    rdma_destroy_ep(end->id);
+}
+
+static void come(struct end *end)
+{
+    MUST(rdma_get_request(listener, &end->id) == 0);
+    ready(end);
+    MUST(rdma_accept(end->id, NULL) == 0);
+}
+
+static void go(struct end *end)
+{
+    end->id = make(0);
+    ready(end);
+    MUST(rdma_connect(end->id, NULL) == 0);
+}
+
+static void *serve(void *kept)
+{
+    for (int i = 0; i < times_all; i++) {
+        struct end end;
+        come(&end);
+        get(&end);
+        memcpy(end.buf[1], end.buf[0], LEN);
+        put(&end);
+        part(&end);
+    }
+    come(kept);
+    return kept;
+}
+
+static void *wait_then_part(void *end)
+{
+    get(end);
+    part(end);
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    struct end theirs, ours;
+    struct has warm = {0};
+    pthread_t server, waiter;
+    MUST(argc > 1);
+    address = argv[1];
+    times_all = argc > 2 ? atoi(argv[2]) : times_all;
+    seconds = argc > 3 ? atoi(argv[3]) : seconds;
+    MUST(times_all > WARM);
+    listener = make(RAI_PASSIVE);
+    MUST(rdma_listen(listener, 10) == 0);
+    MUST(pthread_create(&server, NULL, serve, &theirs) == 0);
+    rest("listening");
+    for (int i = 0; i < times_all; i++) {
+        struct end end;
+        go(&end);
+        snprintf(end.buf[1], LEN, "time %d", i);
+        put(&end);
+        get(&end);
+        MUST(strcmp(end.buf[0], end.buf[1]) == 0);
+        part(&end);
+        if (i == WARM - 1 || i == times_all - 1) {
+            usleep(NAP_US); /* the server parts too */
+            struct has has = look();
+            printf("%d connections: %d descriptors, %d threads, %ld KiB\n", i + 1, has.fds,
+                   has.threads, has.rss_kb);
+            MUST(i == WARM - 1 || (has.fds == warm.fds && has.threads == warm.threads));
+            MUST(i == WARM - 1 || has.rss_kb <= warm.rss_kb + LEAK_KB || getenv("ASAN_OPTIONS"));
+            warm = has;
+        }
+    }
+    go(&ours);
+    MUST(pthread_join(server, NULL) == 0);
+    rest("connected");
+    MUST(pthread_create(&waiter, NULL, wait_then_part, &theirs) == 0);
+    rest("waiting for a completion");
+    put(&ours); /* which lets it go; each end answers the other's DREQ */
+    part(&ours);
+    MUST(pthread_join(waiter, NULL) == 0);
+    rdma_destroy_ep(listener);
+    printf("nothing is left of %d connections\n", times_all);
+    return 0;
+}

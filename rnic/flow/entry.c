@@ -116,6 +116,8 @@ struct roce_sent *roce_entry_room(struct roce_ctx *ctx, uint32_t *at)
         roce_window_drop(w);
         (*at)--;
     }
+    if (*at == w->cnt && w->cnt < w->cap)
+        return roce_window_append(w);
     return roce_window_insert(w, at, max, &ctx->flow->mem, overflow);
 }
 

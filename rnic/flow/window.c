@@ -101,6 +101,14 @@ struct roce_sent *roce_window_insert(struct roce_window *w, uint32_t *at, uint32
     return e;
 }
 
+struct roce_sent *roce_window_append(struct roce_window *w)
+{
+    struct roce_sent *e = roce_window_at(w, w->cnt++);
+
+    memset(e, 0, sizeof(*e));
+    return e;
+}
+
 void roce_window_free(struct roce_window *w, struct roce_mem *mem)
 {
     roce_mem_put(mem, w->buf, w->cap * sizeof(*w->buf));

@@ -125,6 +125,9 @@ void roce_window_drop(struct roce_window *w);
 struct roce_sent *roce_window_insert(struct roce_window *w, uint32_t *at, uint32_t max,
                                      struct roce_mem *mem, uint64_t *overflow);
 
+/* The same behind all others, where there is room. */
+struct roce_sent *roce_window_append(struct roce_window *w);
+
 /* Forgets everything and gives the buffer back. */
 void roce_window_free(struct roce_window *w, struct roce_mem *mem);
 

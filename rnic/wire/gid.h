@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include "wire/bytes.h"
 
 static inline bool roce_gid_is_ip4(const uint8_t gid[16])
 {
@@ -20,9 +21,10 @@ static inline bool roce_gid_is_ip4(const uint8_t gid[16])
 /* The GID of the IPv4 address in 4 bytes; neither lies in the other. */
 static inline void roce_gid_of_ip4(const uint8_t *ip4, uint8_t gid[16])
 {
-    memset(gid, 0, 10);
-    memset(gid + 10, 0xFF, 2);
-    memcpy(gid + 12, ip4, 4);
+    /* In two stores: what reads it as two numbers, a hash, would wait for smaller ones to meet in
+     * the cache. */
+    roce_be_put(gid, 8, 0);
+    roce_be_put(gid + 8, 8, UINT64_C(0xFFFF) << 32 | roce_be_get(ip4, 4));
 }
 
 /* Whether it is that of a multicast group: FFxx:..., or ::ffff:224.0.0.0 to 239.255.255.255. */

@@ -196,6 +196,8 @@ static void parse_trailer(struct roce_walk *walk)
     struct roce_pkt *pkt = walk->pkt;
     size_t left;
 
+    if (pkt->end_off == pkt->wire_len)
+        return;
     if (pkt->link == ROCE_LINK_IB && pkt->wire_len - pkt->end_off >= ROCE_VCRC_LEN) {
         if (pkt->end_off + ROCE_VCRC_LEN <= pkt->cap_len)
             pkt->vcrc = roce_le16_get(pkt->frame + pkt->end_off);

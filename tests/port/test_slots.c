@@ -62,7 +62,7 @@ static unsigned drain(unsigned *wrong)
         bool empty = port_slots_empty(&to.slots);
         unsigned before = cnt;
 
-        pcap_dispatch(to.pcap, 1, took, (void *)&cnt);
+        CU_ASSERT(pcap_dispatch(to.pcap, 1, took, (void *)&cnt) >= 0);
         *wrong += empty && cnt > before;
         if (cnt == before)
             return cnt;

@@ -25,7 +25,7 @@
 #define PORT    "7603"
 #define LEN     64
 #define WARM    30     /* connections after which everything that is kept is there */
-#define LEAK_KB 256    /* of the first 30 connections and the last, a page each would be more */
+#define LEAK_KB 512    /* a page of each of the first so many would be more */
 #define NAP_US  300000 /* what was just done is over */
 #define A_RUN   20 /* an idle second: spinning is millions, a timer of a millisecond a thousand */
 

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 #include "agent_ops.h"
 
@@ -206,6 +207,7 @@ int main(int argc, char **argv)
     puts("rocedrill agent: ready");
     fflush(stdout);
     do {
+        struct timeval limit = {.tv_sec = IDLE_MS / 1000}; /* also for one that reads no reply */
         int peer = accept(fd, NULL, NULL), on = 1;
 
         if (peer < 0) {
@@ -215,6 +217,7 @@ int main(int argc, char **argv)
         }
         /* Each reply is waited for: else it would wait for the other's acknowledgement. */
         setsockopt(peer, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+        setsockopt(peer, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
         serve(peer, &dev, options.device);
         close(peer);
     } while (!options.once);

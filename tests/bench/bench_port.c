@@ -31,13 +31,14 @@
 #include "port/netns.h"
 
 #define RUNS_MAX 5
+#define PIECES   3u  /* of the round trips of a run, by turns: the bare pair's speed changes */
 #define REAP     64u /* every so many round trips a completion */
 
 struct conf {
     uint32_t size;   /* payload bytes */
     unsigned frames; /* one way */
-    unsigned trips;
-    unsigned runs; /* the median of so many */
+    unsigned trips;  /* in a piece */
+    unsigned runs;   /* the median of so many */
 };
 
 /* What the sides tell each other. */
@@ -389,56 +390,67 @@ static void account(const char *iface, bool client, int fd, const struct conf *c
     fflush(stdout);
 }
 
-/* What a round trip is held against. */
+/* What a round trip is held against. Ratios are those of neighbours. */
 struct trips {
-    double bare[RUNS_MAX], twice[RUNS_MAX], live[RUNS_MAX];
-    double frames[RUNS_MAX]; /* of one side of the live port */
+    unsigned cnt;
+    double bare[RUNS_MAX * PIECES], twice[RUNS_MAX * PIECES], live[RUNS_MAX * PIECES];
+    double of_bare[RUNS_MAX * PIECES], of_twice[RUNS_MAX * PIECES];
+    double frames[RUNS_MAX * PIECES]; /* of one side of the live port */
 };
 
-static void time_trips(struct trips *trips, unsigned i, const char *iface, bool client, int fd,
+static void time_trips(struct trips *trips, const char *iface, bool client, int fd,
                        const struct conf *conf)
 {
-    trips->bare[i] = bare_trips(iface, client, fd, conf);
-    trips->twice[i] = way_trips(iface, client, fd, conf->trips);
-    trips->live[i] = rnic_trips(iface, client, fd, conf, &trips->frames[i]);
+    for (unsigned piece = 0; piece < PIECES; piece++) {
+        unsigned i = trips->cnt++;
+
+        trips->bare[i] = bare_trips(iface, client, fd, conf);
+        trips->live[i] = rnic_trips(iface, client, fd, conf, &trips->frames[i]);
+        trips->twice[i] = way_trips(iface, client, fd, conf->trips);
+        trips->of_bare[i] = trips->live[i] / trips->bare[i];
+        trips->of_twice[i] = trips->live[i] / trips->twice[i];
+    }
 }
 
-static void print_trips(struct trips *trips, const struct conf *conf)
+/* Sorts the figures. */
+static void print_trips(struct trips *trips)
 {
-    double bare = median(trips->bare, conf->runs) * 1e6;
-    double twice = median(trips->twice, conf->runs) * 1e6;
-    double live = median(trips->live, conf->runs) * 1e6;
+    double of_bare = median(trips->of_bare, trips->cnt);
 
     printf(
-        "     round trip: bare libpcap %6.2f us, live port %6.2f us: %5.2f x (target 1.4 x)\n"
+        "     round trip: bare libpcap %6.2f us, live port %6.2f us: %5.2f x (target 1.4 x; of %u "
+        "pairs %.2f to %.2f)\n"
         "     with an acknowledgement each way, bare libpcap %6.2f us: %5.2f x; the live port sent "
         "%.2f frames each way\n",
-        bare, live, live / bare, twice, live / twice, median(trips->frames, conf->runs));
+        median(trips->bare, trips->cnt) * 1e6, median(trips->live, trips->cnt) * 1e6, of_bare,
+        trips->cnt, trips->of_bare[0], trips->of_bare[trips->cnt - 1],
+        median(trips->twice, trips->cnt) * 1e6, median(trips->of_twice, trips->cnt),
+        median(trips->frames, trips->cnt));
     fflush(stdout);
 }
 
 /* Round trips alone. On a busy machine with chrt -f 5: it takes a second. */
 static void run_trips(const char *iface, bool client, int fd, const struct conf *conf)
 {
-    struct trips trips;
+    struct trips trips = {.cnt = 0};
 
     for (unsigned i = 0; i < conf->runs; i++)
-        time_trips(&trips, i, iface, client, fd, conf);
+        time_trips(&trips, iface, client, fd, conf);
     if (client)
-        print_trips(&trips, conf);
+        print_trips(&trips);
 }
 
 static void run(const char *iface, bool client, int fd, const struct conf *conf)
 {
     double value[3][RUNS_MAX];
     double m[3];
-    struct trips trips;
+    struct trips trips = {.cnt = 0};
 
     for (unsigned i = 0; i < conf->runs; i++) {
         value[0][i] =
             way_flood(WAY_INJECT, iface, client, fd, conf->size, conf->frames, true, shared);
         value[1][i] = rnic_flood(iface, client, fd, conf);
-        time_trips(&trips, i, iface, client, fd, conf);
+        time_trips(&trips, iface, client, fd, conf);
         value[2][i] =
             way_flood(WAY_INJECT, iface, client, fd, conf->size, conf->frames, false, shared);
     }
@@ -451,7 +463,7 @@ static void run(const char *iface, bool client, int fd, const struct conf *conf)
         printf("     with an Ethernet type that IP does not look at, bare libpcap %7.1f kpps: "
                "%5.1f %%\n",
                m[2] / 1e3, 100 * m[1] / m[2]);
-        print_trips(&trips, conf);
+        print_trips(&trips);
     }
     if (conf->size == 4096)
         account(iface, client, fd, conf, m[1]);
@@ -464,9 +476,9 @@ int main(int argc, char **argv)
     /* Packets of 4096 bytes alone, for bench_verbs.py. */
     unsigned first = argc > 1 && strcmp(argv[1], "--account") == 0 ? 2 : 0;
     const struct conf confs[] = {
-        {64, quick ? 640 : 64000, quick ? 20 : 10000, quick ? 1 : RUNS_MAX},
-        {1024, quick ? 640 : 64000, quick ? 20 : 10000, quick ? 1 : RUNS_MAX},
-        {4096, quick ? 640 : 64000, quick ? 20 : 10000, quick ? 1 : RUNS_MAX},
+        {64, quick ? 640 : 64000, quick ? 20 : 5000, quick ? 1 : RUNS_MAX},
+        {1024, quick ? 640 : 64000, quick ? 20 : 5000, quick ? 1 : RUNS_MAX},
+        {4096, quick ? 640 : 64000, quick ? 20 : 5000, quick ? 1 : RUNS_MAX},
     };
     int pair[2];
     pid_t far;

@@ -80,8 +80,10 @@ void roce_check_cm(struct roce_ctx *ctx, const struct roce_cm_msg *msg);
 /* ---- the machinery -----------------------------------------------------------------------------
  */
 void roce_request(struct roce_ctx *ctx); /* request.c: RC, XRC and UC */
-/* run.c: the packet at hand is the next inside of a message, nobody looks at the result, and all
- * was done that roce_request() and the checks would have. False: they have to, nothing was. */
+/* The result of a request of `span` PSNs that is in its place: PSNs and what is in flight. */
+void roce_request_tell(struct roce_ctx *ctx, uint32_t span);
+/* run.c: the packet at hand is the next inside of a message, and all was done that roce_request()
+ * and the checks would have. False: they have to, nothing was. */
 bool roce_run_step(struct roce_ctx *ctx);
 void roce_response(struct roce_ctx *ctx); /* response.c */
 /* A sequence or RNR NAK at hand is what the requester goes back for next. */

@@ -35,6 +35,17 @@ static void in_flight(struct roce_ctx *ctx, struct roce_req *req)
         sum->max_reads_in_flight = r->reads_in_flight;
 }
 
+void roce_request_tell(struct roce_ctx *ctx, uint32_t span)
+{
+    struct roce_req *req = &ctx->side->req;
+    uint32_t psn = ctx->pkt->bth.psn;
+
+    ctx->result->flags |= ROCE_AN_REQUEST | (req->base_sure ? ROCE_AN_REL_PSN : 0);
+    ctx->result->rel_psn = (psn - req->base) & ROCE_PSN_MASK;
+    ctx->result->next_psn = (psn + span) & ROCE_PSN_MASK;
+    in_flight(ctx, req);
+}
+
 /* Whether `e` may come next after `prev`: inside a message, or the first of one. */
 static bool follows(const struct roce_sent *prev, const struct roce_sent *e)
 {
@@ -371,7 +382,6 @@ void roce_request(struct roce_ctx *ctx)
     bool guess = false;
     int32_t d;
 
-    ctx->result->flags |= ROCE_AN_REQUEST;
     if (!ctx->conn->paired) {
         uint32_t tries = ++ctx->side->pair_tries;
 
@@ -416,9 +426,5 @@ void roce_request(struct roce_ctx *ctx)
         place_late(ctx, d, span, guess);
     }
     req->last_time = ctx->time;
-    ctx->result->rel_psn = (psn - req->base) & ROCE_PSN_MASK;
-    ctx->result->next_psn = (psn + span) & ROCE_PSN_MASK;
-    if (req->base_sure)
-        ctx->result->flags |= ROCE_AN_REL_PSN;
-    in_flight(ctx, req);
+    roce_request_tell(ctx, span);
 }

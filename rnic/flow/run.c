@@ -5,9 +5,9 @@
  * beforehand: it is done here in one go, in a quarter of the instructions.
  *
  * Each condition names what it makes needless of judge() and roce_request(), so that both ways
- * leave the same behind. Whoever asks for a result gets it from the general way: the tests give
- * each stream to both and compare (tests/flow/judge.c). A check that is new there and may have
- * something to say of a Middle or Last packet needs its condition here.
+ * leave the same behind: the tests give each stream to both (roce_flow_opts.no_runs) and compare
+ * (tests/flow/judge.c). A check that is new there and may have something to say of a Middle or
+ * Last packet needs its condition here.
  */
 #include "flow/entry.h"
 #include "flow/turn.h"
@@ -95,18 +95,6 @@ static void entry_continue(const struct roce_ctx *ctx, const struct roce_sent *p
     e->marks = (uint8_t)(ROCE_MARK_FLYING | (ctx->glance->sampled ? ROCE_MARK_SAMPLE : 0));
 }
 
-static void note_flight(struct roce_counts *sum, const struct roce_req *req)
-{
-    int32_t psns = roce_diff(req->nxt, req->una);
-
-    if (!req->una_known)
-        return;
-    if (psns > 0 && (uint32_t)psns > sum->max_psns_in_flight)
-        sum->max_psns_in_flight = (uint32_t)psns;
-    if (req->bytes_in_flight > sum->max_bytes_in_flight)
-        sum->max_bytes_in_flight = req->bytes_in_flight;
-}
-
 bool roce_run_step(struct roce_ctx *ctx)
 {
     struct roce_side *side = ctx->side;
@@ -115,7 +103,7 @@ bool roce_run_step(struct roce_ctx *ctx)
     struct roce_sent *prev = roce_window_tail(&req->win), *e;
     uint32_t at = req->win.cnt;
 
-    if (roce_opcode_starts(ctx->pkt->op) || ctx->told || !prev || !sum->oper || !is_constant(ctx) ||
+    if (roce_opcode_starts(ctx->pkt->op) || !prev || !sum->oper || !is_constant(ctx) ||
         !is_next(ctx, prev))
         return false;
     e = roce_entry_room(ctx, &at);
@@ -136,6 +124,7 @@ bool roce_run_step(struct roce_ctx *ctx)
     req->nxt = (e->psn + 1) & ROCE_PSN_MASK;
     req->span_guess = req->ep.active = req->suspect = false;
     req->last_time = ctx->time;
-    note_flight(sum, req);
+    roce_entry_tell(ctx, e);
+    roce_request_tell(ctx, 1);
     return true;
 }

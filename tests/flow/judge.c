@@ -66,8 +66,8 @@ static bool is_there(const struct judge_spoil *s, const struct flowgen_frame *f,
 /* ---- the other way -----------------------------------------------------------------------------
  */
 
-/* Where nobody asks for results the observer has a shorter way through runs of packets
- * (flow/run.c). What it leaves behind has to be the same. */
+/* The observer has a shorter way through runs of packets (flow/run.c). What it says of each, and
+ * what it leaves behind, has to be the same. */
 static bool same_finding(const struct roce_finding *a, const struct roce_finding *b)
 {
     return a->rule == b->rule && a->severity == b->severity && a->frame == b->frame &&
@@ -96,6 +96,72 @@ static bool same_conn(const struct roce_conn_summary *a, const struct roce_conn_
            same_side(&a->side[0], &b->side[0]) && same_side(&a->side[1], &b->side[1]);
 }
 
+#define MEMBER(name)                                                                               \
+    {                                                                                              \
+#name, offsetof(struct roce_flow_result, name),                                            \
+            sizeof(((struct roce_flow_result *)0)->name)                                           \
+    }
+
+static const struct {
+    const char *name;
+    size_t off, len;
+} members[] = {
+    MEMBER(stream),
+    MEMBER(side),
+    MEMBER(epoch),
+    MEMBER(pairing),
+    MEMBER(flags),
+    MEMBER(findings),
+    MEMBER(src_qpn),
+    MEMBER(rel_psn),
+    MEMBER(next_psn),
+    MEMBER(gap),
+    MEMBER(cause),
+    MEMBER(repeats_frame),
+    MEMBER(rto),
+    MEMBER(timeout),
+    MEMBER(trigger_frame),
+    MEMBER(request_frame),
+    MEMBER(acked_packets),
+    MEMBER(rtt),
+    MEMBER(response_time),
+    MEMBER(message_time),
+    MEMBER(done_bytes),
+    MEMBER(dup_ack_num),
+    MEMBER(dup_ack_frame),
+    MEMBER(psns_in_flight),
+    MEMBER(requests_in_flight),
+    MEMBER(reads_in_flight),
+    MEMBER(bytes_in_flight),
+    MEMBER(msg_number),
+    MEMBER(msg_first_frame),
+    MEMBER(msg_offset),
+    MEMBER(msg_bytes),
+    MEMBER(msg_total),
+    MEMBER(rkey),
+    MEMBER(va),
+    MEMBER(credits),
+    MEMBER(rnr_wait),
+    MEMBER(rnr_waited),
+    MEMBER(ce_frame),
+    MEMBER(cnp_delay),
+    MEMBER(cm_stream),
+    MEMBER(cm_frame),
+    MEMBER(cm_service),
+};
+
+static void compare_results(const struct roce_flow_result *a, const struct roce_flow_result *b,
+                            uint32_t frame)
+{
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+        if (memcmp((const char *)a + members[i].off, (const char *)b + members[i].off,
+                   members[i].len) != 0) {
+            suite_fail(__FILE__, __LINE__, "with and without runs: frame %u differs in %s", frame,
+                       members[i].name);
+            return;
+        }
+}
+
 static void compare(const struct verdict *a, const struct verdict *b)
 {
     bool same = memcmp(&a->totals, &b->totals, sizeof(a->totals)) == 0 &&
@@ -108,7 +174,7 @@ static void compare(const struct verdict *a, const struct verdict *b)
         same = same_conn(&a->conn[i], &b->conn[i]);
     if (!same)
         suite_fail(__FILE__, __LINE__,
-                   "with and without results: %u and %u findings, %u and %u "
+                   "with and without runs: %u and %u findings, %u and %u "
                    "connections, or one of them differs",
                    a->finding_cnt, b->finding_cnt, a->conn_cnt, b->conn_cnt);
 }
@@ -148,6 +214,7 @@ void judge(const struct flowgen *g, const struct roce_flow_opts *opts,
     flow = observer(o, v);
     if (!flow)
         return;
+    o.no_runs = true;
     twin = o.mem.alloc ? NULL : observer(o, &twin_verdict); /* not of memory that is counted */
     for (size_t i = 0; i < g->frame_cnt; i++) {
         const struct flowgen_frame *f = &g->frame[i];
@@ -170,8 +237,10 @@ void judge(const struct flowgen *g, const struct roce_flow_opts *opts,
         roce_flow_feed(flow, &in, &v->last);
         if (i < v->results_cap)
             v->results[i] = v->last;
-        if (twin)
-            roce_flow_feed(twin, &in, NULL);
+        if (twin) {
+            roce_flow_feed(twin, &in, &twin_verdict.last);
+            compare_results(&v->last, &twin_verdict.last, in.frame);
+        }
     }
     finish(flow, v);
     if (twin) {

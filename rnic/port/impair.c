@@ -158,13 +158,25 @@ static void put_held(struct impair *impair, struct held *held)
 /* ---- what is done to a frame ------------------------------------------------------------------
  */
 
+static bool is_tag(unsigned type)
+{
+    return type == ROCE_ETHERTYPE_VLAN || type == ROCE_ETHERTYPE_QINQ;
+}
+
 /* RFC 3168: only of packets that say they understand; RFC 1624 for the checksum. */
 static bool mark(struct held *held)
 {
     unsigned type = (unsigned)roce_bits_get(held->data, 12, 0, 16);
-    uint8_t *ip = held->data + 14;
+    unsigned at = ROCE_ETH_LEN, len;
+    uint8_t *ip;
 
-    if (type == ROCE_ETHERTYPE_IP4 && held->len >= 34 && (ip[1] & 3) != 0 && (ip[1] & 3) != 3) {
+    if (held->len < ROCE_ETH_LEN)
+        return false;
+    for (; is_tag(type) && held->len >= at + ROCE_VLAN_LEN; at += ROCE_VLAN_LEN)
+        type = (unsigned)roce_bits_get(held->data, at + 2, 0, 16);
+    ip = held->data + at;
+    len = held->len - at;
+    if (type == ROCE_ETHERTYPE_IP4 && len >= ROCE_IP4_LEN && (ip[1] & 3) != 0 && (ip[1] & 3) != 3) {
         uint32_t before_sum = (uint32_t)roce_bits_get(ip, 10, 0, 16);
         uint32_t before_word = (uint32_t)roce_bits_get(ip, 0, 0, 16);
         uint32_t sum;
@@ -177,7 +189,7 @@ static bool mark(struct held *held)
         roce_bits_put(ip, 10, 0, 16, 0xffff ^ sum);
         return true;
     }
-    if (type == ROCE_ETHERTYPE_IP6 && held->len >= 54) {
+    if (type == ROCE_ETHERTYPE_IP6 && len >= ROCE_IP6_LEN) {
         unsigned ecn = (unsigned)roce_bits_get(ip, 1, 2, 2);
 
         if (ecn == 0 || ecn == 3)

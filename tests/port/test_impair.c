@@ -81,20 +81,29 @@ struct seen {
     uint8_t *times;
 };
 
+/* Where the IPv4 header of a packet is: those of odd numbers have a VLAN tag before it. */
+static unsigned ip_at(uint32_t number)
+{
+    return number & 1 ? 18 : 14;
+}
+
 /* An IPv4 packet with ECT(0) and a number at its end, twice, so that one changed bit shows. */
 static void make(uint8_t *buf, uint32_t number)
 {
+    unsigned at = ip_at(number);
+    uint8_t *ip = buf + at;
     uint32_t sum = 0;
 
     memset(buf, 0, LEN);
-    buf[12] = 0x08;
-    buf[14] = 0x45;
-    buf[15] = 0x02;
-    buf[17] = LEN - 14;
-    buf[23] = 17;
-    for (unsigned i = 14; i < 34; i += 2)
-        sum += (uint32_t)roce_bits_get(buf, i, 0, 16);
-    roce_bits_put(buf, 24, 0, 16, 0xffff ^ ((sum & 0xffff) + (sum >> 16)));
+    roce_bits_put(buf, 12, 0, 16, ROCE_ETHERTYPE_VLAN);
+    roce_bits_put(buf, at - 2, 0, 16, ROCE_ETHERTYPE_IP4);
+    ip[0] = 0x45;
+    ip[1] = 0x02;
+    ip[3] = (uint8_t)(LEN - at);
+    ip[9] = 17;
+    for (unsigned i = 0; i < 20; i += 2)
+        sum += (uint32_t)roce_bits_get(ip, i, 0, 16);
+    roce_bits_put(ip, 10, 0, 16, 0xffff ^ ((sum & 0xffff) + (sum >> 16)));
     roce_bits_put(buf, LEN - 8, 0, 32, ~number);
     roce_bits_put(buf, LEN - 4, 0, 32, number);
 }
@@ -113,14 +122,14 @@ static void on_frame(void *user, const struct rnic_frame *frame)
     struct seen *seen = user;
     uint32_t number = (uint32_t)roce_bits_get(frame->data, LEN - 4, 0, 32);
     uint8_t want[LEN];
-    unsigned bits = 0;
+    unsigned bits = 0, at = ip_at(number);
 
     seen->cnt++;
     make(want, number < FRAMES ? number : 0);
-    if ((frame->data[15] & 3) == 3 && ip_sum(frame->data + 14) == 0xffff) {
+    if ((frame->data[at + 1] & 3) == 3 && ip_sum(frame->data + at) == 0xffff) {
         seen->marked++;
-        want[15] |= 3;
-        memcpy(want + 24, frame->data + 24, 2);
+        want[at + 1] |= 3;
+        memcpy(want + at + 10, frame->data + at + 10, 2);
     }
     for (unsigned i = 0; i < LEN; i++)
         bits += (unsigned)__builtin_popcount(want[i] ^ frame->data[i]);

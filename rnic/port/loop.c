@@ -9,18 +9,7 @@
 
 #define RX_BATCH     256u /* frames in before timers and frames out have their turn */
 #define LOCK_SPIN_NS 10000u
-#define OWED_NS      50000u    /* a program that polls answers in that time, or came late */
-#define HOLD_NS      8000u     /* one that looks at its memory, or waits for more, in that */
-#define SENDS_NS     20000000u /* one that sent so lately may answer at all */
-#define STUCK_NS     2000000u  /* longer than anybody drives */
-#define LATE_MAX     7u
-#define BEHIND_NS    20000u /* so long an ACK waits for the next one */
-#define BEHIND_MAX   10u
-#define STREAM_NS    12000u /* frames that follow one another sooner are a stream: ... */
-#define STREAM_TURNS 32u    /* ... so many turns with some have one ACK */
-#define RESUMED_NS   10000u /* who sends again so soon after an ACK had waited for it */
-#define STREAM_MAX   10u
-#define BEHIND_GOOD  16u /* so many times without a wait make up for half of one in vain */
+#define STUCK_NS     2000000u /* longer than anybody drives */
 /* Longer than a thread that has the lock was seen to wait for a CPU. */
 #define FLUSH_WAIT_NS 1000000000u
 #define LOOKS         16u
@@ -140,25 +129,12 @@ static bool take_in(struct rnic_loop *loop, uint64_t *now, bool seen)
     return moved;
 }
 
-/* To wait in vain costs ten times what it saves: who waits for one in 16 is not let wait. */
-static void learn_behind(struct rnic_loop *loop, bool late)
-{
-    struct loop_patience *patience = &loop->behind;
-
-    if (late) {
-        patience->late = patience->late + 2 < BEHIND_MAX ? patience->late + 2 : BEHIND_MAX;
-        patience->skip = (1u << patience->late) / 4; /* 1, 4, 16, 64, 256 */
-    } else if (++loop->behind_cnt % BEHIND_GOOD == 0 && patience->late > 0) {
-        patience->late--;
-    }
-}
-
 void loop_release(struct rnic_loop *loop)
 {
     loop->behind_at = 0;
     if (!rnic_ack_waits(loop->rnic))
         return;
-    learn_behind(loop, true);
+    loop_learn_behind(loop, true);
     rnic_ack_release(loop->rnic);
 }
 
@@ -193,65 +169,12 @@ bool loop_drive(struct rnic_loop *loop, uint64_t now)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/*
- * What the device says to a frame, its acknowledgement as a rule, need not go before the program
- * had a moment to answer: both go with one system call then, and a peer that waits for both gets
- * them together. So it is owed until the program's next call. What came together with an
- * acknowledgement, or right after it, is owed anew: the program has not seen it yet.
- */
-static void owe(struct rnic_loop *loop, uint64_t now)
-{
-    loop->owed = true;
-    loop->owed_at = loop->came_at = now;
-    loop->came_cnt = 0;
-    loop->shown = false;
-}
-
-static bool has_patience(struct loop_patience *patience)
-{
-    if (patience->skip == 0)
-        return true;
-    patience->skip--;
-    return false;
-}
-
-static void learn_patience(struct loop_patience *patience, bool late)
-{
-    if (!late)
-        patience->late = 0;
-    else if (patience->late < LATE_MAX)
-        patience->late++;
-    patience->skip = (1u << patience->late) / 4; /* 0, 0, 1, 2, 4 ... 32 */
-}
-
-/*
- * Where the program's answer is a WRITE, even its acknowledgement need not go with it: the peer may
- * have what it looks for, and its next request be acknowledged together with this one. A frame that
- * nobody waits for still takes both sides 2 us. Whether the peer waits shows soon: then it sends
- * nothing. The program must poll on, or nobody would see to that.
- */
-static bool waits_behind(struct rnic_loop *loop, uint64_t now)
-{
-    if (!loop->owed || loop->open || !loop_present(loop, now))
-        return false;
-    if (loop->behind_at == 0)
-        loop->behind_at = now;
-    return now - loop->behind_at <= RNIC_ACK_HOLD_NS && has_patience(&loop->behind);
-}
-
-/* The program's own call: what it owed goes out in time, or came late. */
-static void learn_polling(struct rnic_loop *loop, uint64_t now)
-{
-    if (loop->owed)
-        learn_patience(&loop->polling, now - loop->came_at > OWED_NS);
-}
-
 static bool answer(struct rnic_loop *loop, uint64_t now)
 {
     bool moved;
 
-    learn_polling(loop, now);
-    if (!waits_behind(loop, now))
+    loop_learn_polling(loop, now);
+    if (!loop_waits_behind(loop, now))
         return give_out(loop, now);
     loop->owed = false;
     loop->passed_at = now;
@@ -267,60 +190,10 @@ static bool take_in_behind(struct rnic_loop *loop, uint64_t *now, bool seen)
     bool moved = take_in(loop, now, seen);
 
     if (!rnic_ack_waits(loop->rnic))
-        learn_behind(loop, false); /* the next request came */
-    else if (*now - loop->passed_at > BEHIND_NS)
+        loop_learn_behind(loop, false); /* the next request came */
+    else if (*now - loop->passed_at > LOOP_BEHIND_NS)
         moved |= give_out(loop, *now);
     return moved;
-}
-
-/*
- * A stream: a peer that sends one message after the other takes one ACK for many, and each costs
- * both sides a frame. While it comes, the ACK waits for the next message. A peer that waits for it
- * instead shows that by going on as soon as it has it.
- */
-static void learn_stream(struct rnic_loop *loop, bool late)
-{
-    struct loop_patience *patience = &loop->stream;
-
-    if (!late)
-        patience->late -= patience->late > 0;
-    else if (patience->late < STREAM_MAX)
-        patience->late++;
-    patience->skip = (1u << patience->late) / 4;
-}
-
-/* Frames came. */
-static void note_stream(struct rnic_loop *loop, uint64_t now)
-{
-    loop->came_at = now;
-    if (loop->ended_at && now - loop->ended_at <= RESUMED_NS)
-        learn_stream(loop, true);
-    loop->ended_at = 0;
-    if (loop->owed && loop->came_cnt)
-        loop->came_cnt++;
-}
-
-/* Whether what is owed may wait for more frames. */
-static bool streams(struct rnic_loop *loop, uint64_t now)
-{
-    if (loop->came_cnt == 0 || !rnic_output_is_acks(loop->rnic))
-        return false;
-    if (loop->came_cnt > STREAM_TURNS) {
-        learn_stream(loop, false);
-        return false;
-    }
-    if (now - loop->came_at <= STREAM_NS)
-        return true;
-    loop->ended_at = now;
-    return false;
-}
-
-/* Whether what is owed stays so while the program polls on: it found nothing yet, and may do so
- * with what answers its own request. */
-static bool holds(const struct rnic_loop *loop, uint64_t now)
-{
-    return !loop->shown && now - loop->owed_at <= HOLD_NS &&
-           rnic_deadline(loop->rnic) != RNIC_NEVER;
 }
 
 /* Drives for a program that polls. `seen`: as for take_in(). */
@@ -330,29 +203,17 @@ static bool drive_for_answer(struct rnic_loop *loop, uint64_t now, bool seen)
 
     if (!loop->plugged)
         return false;
-    if (loop->owed && !holds(loop, now) && !streams(loop, now)) {
-        learn_polling(loop, now);
+    if (loop->owed && !loop_owed_waits(loop, now)) {
+        loop_learn_polling(loop, now);
         moved = give_out(loop, now);
     }
     if (rnic_ack_waits(loop->rnic) ? take_in_behind(loop, &now, seen) : take_in(loop, &now, seen)) {
         moved = true;
-        note_stream(loop, now);
-        if (!loop->owed && rnic_output_ready(loop->rnic) && has_patience(&loop->polling)) {
-            owe(loop, now);
-            loop->came_cnt = has_patience(&loop->stream);
-        }
+        loop_came(loop, now);
     }
     if (!loop->owed)
         moved |= transmit(loop, now);
     return pass_on(loop, moved);
-}
-
-/* Whether the program may answer while the thread waits: it sent something lately, and from another
- * CPU than this. */
-static bool may_answer(const struct rnic_loop *loop, uint64_t now)
-{
-    return rnic_output_ready(loop->rnic) && now - loop->sent_at <= SENDS_NS &&
-           loop->sent_cpu != sched_getcpu();
 }
 
 enum loop_turn loop_drive_asking(struct rnic_loop *loop, uint64_t now)
@@ -363,15 +224,15 @@ enum loop_turn loop_drive_asking(struct rnic_loop *loop, uint64_t now)
     if (!loop->plugged)
         return LOOP_IDLE;
     moved = take_in(loop, &now, false);
-    if (!moved || loop->owed || !may_answer(loop, now) || !has_patience(&loop->looking)) {
+    if (!moved || loop->owed || !loop_may_answer(loop, now) || !loop_has_patience(&loop->looking)) {
         moved |= give_out(loop, now);
         if (!pass_on(loop, moved))
             return LOOP_IDLE;
         loop_moved(loop, now);
         return LOOP_MOVED;
     }
-    owe(loop, now);
-    until = now + HOLD_NS;
+    loop_owe(loop, now);
+    until = now + LOOP_HOLD_NS;
     loop_moved(loop, now);
     pass_on(loop, true);
     pthread_mutex_unlock(&loop->lock);
@@ -383,7 +244,7 @@ enum loop_turn loop_drive_asking(struct rnic_loop *loop, uint64_t now)
     }
     loop_take_lock(loop);
     if (loop->owed && loop->plugged) {
-        learn_patience(&loop->looking, true);
+        loop_learn(&loop->looking, true);
         if (give_out(loop, rnic_loop_now()))
             rnic_port_flush(loop->port);
     }

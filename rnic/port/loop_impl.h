@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The inside of a loop, shared by loop*.c. loop.c moves frames, loop_thread.c is the loop's own
- * thread, loop_relief.c the one that stands in for it, loop_plug.c puts a loop together and takes
- * it apart (fork included), loop_path.c finds neighbours, loop_names.c has what is shared with
- * other processes.
+ * The inside of a loop, shared by loop*.c. loop.c moves frames, loop_owed.c says what may wait,
+ * loop_thread.c is the loop's own thread, loop_relief.c the one that stands in for it, loop_plug.c
+ * puts a loop together and takes it apart (fork included), loop_path.c finds neighbours,
+ * loop_names.c has what is shared with other processes.
  */
 #ifndef RNIC_LOOP_IMPL_H
 #define RNIC_LOOP_IMPL_H
@@ -19,7 +19,10 @@
 #define LOOP_TX_BYTES   (256u * 1024) /* for one batch */
 #define LOOP_NEIGHS     64u           /* neighbours remembered, the oldest is forgotten */
 #define LOOP_CLAIMS_MAX 4096u
-#define LOOP_NAP_NS     200000u /* the shortest time until the thread looks after the program */
+#define LOOP_HOLD_NS                                                                               \
+    8000u /* a program that looks at its memory, or waits for more, answers in that */
+#define LOOP_BEHIND_NS 20000u  /* so long an ACK waits for the next one */
+#define LOOP_NAP_NS    200000u /* the shortest time until the thread looks after the program */
 
 struct loop_neigh {
     uint8_t addr[16];
@@ -140,6 +143,24 @@ void loop_notify(struct rnic_loop *loop);
 void loop_release(struct rnic_loop *loop); /* an ACK that waits behind a WRITE goes next */
 uint64_t loop_deadline(const struct rnic_loop *loop); /* of device and port */
 void loop_take_lock(struct rnic_loop *loop);          /* not locked */
+
+/* loop_owed.c. Locked. */
+bool loop_has_patience(struct loop_patience *patience);
+void loop_learn(struct loop_patience *patience, bool late);
+void loop_owe(struct rnic_loop *loop, uint64_t now);
+/* The program's own call: what it was owed goes out in time, or came late. */
+void loop_learn_polling(struct rnic_loop *loop, uint64_t now);
+/* Frames came to a program that polls: what the device says to them may be owed. */
+void loop_came(struct rnic_loop *loop, uint64_t now);
+/* Whether what is owed stays so while the program polls on. */
+bool loop_owed_waits(struct rnic_loop *loop, uint64_t now);
+/* Whether the program may answer while the thread waits: it sent something lately, and from another
+ * CPU than this. */
+bool loop_may_answer(const struct rnic_loop *loop, uint64_t now);
+/* Whether the acknowledgement waits for the next one, behind a WRITE; and whether that was in vain.
+ */
+bool loop_waits_behind(struct rnic_loop *loop, uint64_t now);
+void loop_learn_behind(struct rnic_loop *loop, bool late);
 
 /* loop_thread.c. Locked. */
 int loop_gate_new(struct rnic_loop *loop);

@@ -225,6 +225,33 @@ static void print_failures(FILE *out, const struct check_report *r, bool verbose
 /* ---- connections -------------------------------------------------------------------------------
  */
 
+/* " (9 completed; median 3 µs, p99 5 µs, max 5 µs)", or of one that has a time " in 3 µs". */
+static void add_completed(struct text *t, const struct roce_oper_summary *op,
+                          const struct check_latency *latency, enum roce_svc svc)
+{
+    const char *sep = " (";
+
+    if (op->completed != op->messages && (svc == ROCE_SVC_RC || op->completed)) {
+        text_add(t, "%s%" PRIu64 " completed", sep, op->completed);
+        sep = "; ";
+    }
+    if (latency->cnt > 1) {
+        text_add(t, "%smedian ", sep);
+        text_add_time(t, latency->p50_ns);
+        text_add(t, ", p99 ");
+        text_add_time(t, latency->p99_ns);
+        text_add(t, ", max ");
+        text_add_time(t, latency->max_ns);
+        sep = "; ";
+    }
+    if (*sep == ';')
+        text_add(t, ")");
+    if (latency->cnt == 1) {
+        text_add(t, " in ");
+        text_add_time(t, latency->p50_ns);
+    }
+}
+
 static void print_operations(FILE *out, const struct check_conn *c, unsigned i)
 {
     const struct roce_side_summary *s = &c->sum.side[i];
@@ -240,19 +267,7 @@ static void print_operations(FILE *out, const struct check_conn *c, unsigned i)
         if (op->messages == 0 && op->completed == 0)
             continue;
         text_add(&t, "%s%" PRIu64 " %s", sep, op->messages, roce_oper_name((enum roce_oper)o));
-        if (op->completed != op->messages && (c->sum.svc == ROCE_SVC_RC || op->completed))
-            text_add(&t, " (%" PRIu64 " completed)", op->completed);
-        if (c->latency[i][o].cnt) {
-            text_add(&t, " in ");
-            text_add_time(&t, c->latency[i][o].p50_ns);
-            if (c->latency[i][o].cnt > 1) {
-                text_add(&t, " (p99 ");
-                text_add_time(&t, c->latency[i][o].p99_ns);
-                text_add(&t, ", max ");
-                text_add_time(&t, c->latency[i][o].max_ns);
-                text_add(&t, ")");
-            }
-        }
+        add_completed(&t, op, &c->latency[i][o], c->sum.svc);
         sep = ", ";
     }
     if (*sep == '\0')

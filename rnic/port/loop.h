@@ -177,19 +177,6 @@ struct rnic_path {
 int rnic_loop_resolve(struct rnic_loop *loop, const uint8_t dgid[16], int sgid_idx,
                       uint64_t timeout, struct rnic_path *out);
 
-/* ---- other processes ------------------------------------------------------------------------- */
-
-struct rnic_process {
-    char iface[RNIC_IFNAME_MAX];
-    int pid;
-    char *text; /* what its `describe` wrote; "" if it may not be asked or does not answer */
-};
-
-/* The processes that have a device open in this network namespace, this one included. *out is freed
- * by rnic_process_free(). */
-int rnic_process_list(struct rnic_process **out, size_t *cnt);
-void rnic_process_free(struct rnic_process *list, size_t cnt);
-
 /* ---- fork ------------------------------------------------------------------------------------ */
 
 /*

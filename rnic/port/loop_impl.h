@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include "port/guard.h"
 #include "port/loop.h"
-#include "port/registry.h"
+#include "port/qpns.h"
 
 #define LOOP_BATCH      64u           /* frames handed to the port at a time */
 #define LOOP_TX_BYTES   (256u * 1024) /* for one batch */

@@ -5,6 +5,8 @@
 #include "port/group.h"
 #include "port/loop_impl.h"
 #include "port/port_pcap.h"
+#include "port/process.h"
+#include "port/registry.h"
 #include "port/route.h"
 #include "wire/gid.h"
 
@@ -166,5 +168,5 @@ static void describe(void *user, FILE *out)
 
 void loop_answer(struct rnic_loop *loop)
 {
-    rnic_registry_answer(loop->answer_fd, describe, loop);
+    rnic_process_answer(loop->answer_fd, describe, loop);
 }

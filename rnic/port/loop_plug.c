@@ -13,6 +13,7 @@
 #include "port/loop_impl.h"
 #include "port/netlink.h"
 #include "port/port_pcap.h"
+#include "port/process.h"
 #include "port/record.h"
 
 #define RING_DEFAULT (16u * 1024 * 1024)
@@ -84,7 +85,7 @@ static int plug(struct rnic_loop *loop, struct rnic_why *why)
     }
     if (!error && !loop->given_port) {
         loop->watch_fd = rnic_nl_watch();
-        loop->answer_fd = rnic_registry_listen(loop->iface.name);
+        loop->answer_fd = rnic_process_listen(loop->iface.name);
         error = rnic_guard_open(&loop->guard, why);
         if (!error)
             error = rnic_port_pcap_open(&loop->iface, loop->attr.ring, &loop->port, why);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "port/loop.h"
+#include "port/process.h"
 
 static const char usage[] =
     "usage: rnic-info [link | resource | statistic | limits]\n"

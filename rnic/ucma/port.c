@@ -11,8 +11,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include "port/route.h"
+#include "port/qpns.h"
 #include "port/registry.h"
+#include "port/route.h"
 #include "ucma/ucma.h"
 #include "verbs/device.h"
 #include "wire/gid.h"
@@ -204,7 +205,7 @@ static bool service_held(const struct uc_port *port, uint64_t service_id)
 /* Whether the process that gave out a communication id lives: it has the name of its block. */
 static bool comm_id_held(const struct uc_port *port, uint32_t comm_id)
 {
-    return rnic_registry_block_held(port->device->iface, comm_id >> COMM_BITS);
+    return rnic_qpns_block_held(port->device->iface, comm_id >> COMM_BITS);
 }
 
 static bool elsewhere(void *user, uint64_t service_id)

@@ -13,7 +13,7 @@
 #include "port/loop.h"
 #include "port/netns.h"
 #include "port/port_mem.h"
-#include "port/registry.h"
+#include "port/qpns.h"
 #include "support/suite.h"
 #include "wire/codes.h"
 
@@ -364,11 +364,11 @@ static void fork_keeps_apart(void)
         _exit(fine ? 0 : 1);
     }
     EXPECT_EQ(netns_wait(pid), 0);
-    EXPECT_EQ(rnic_registry_block_held("lo", block), true); /* the parent's still */
+    EXPECT_EQ(rnic_qpns_block_held("lo", block), true); /* the parent's still */
     rnic_loop_lock(loop);
     rnic_loop_unlock(loop);
     rnic_loop_close(loop);
-    EXPECT_EQ(rnic_registry_block_held("lo", block), false);
+    EXPECT_EQ(rnic_qpns_block_held("lo", block), false);
 }
 
 /* A program that makes itself a daemon: the child goes on once the parent has ended. */

@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "port/netns.h"
@@ -57,6 +58,39 @@ static pid_t await_thread(pid_t pid, const char *name)
     return 0;
 }
 
+/* Whether a thread that ptrace has stopped was asleep until frames come: then it holds no lock. */
+static bool sleeps(pid_t pid, pid_t thread)
+{
+    char path[64];
+    long number = -1;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)pid, (int)thread);
+    file = fopen(path, "r");
+    if (file && fscanf(file, "%ld", &number) != 1)
+        number = -1;
+    if (file)
+        fclose(file);
+    return number == SYS_epoll_wait || number == SYS_epoll_pwait || number == SYS_epoll_pwait2;
+}
+
+/* Stops a thread where it holds no lock, of which nobody could get hold then. */
+static bool stop(pid_t pid, pid_t thread)
+{
+    for (unsigned i = 0; i < 1000; i++) {
+        int status;
+
+        if (ptrace(PTRACE_INTERRUPT, thread, NULL, NULL) != 0 ||
+            waitpid(thread, &status, __WALL) != thread)
+            return false;
+        if (sleeps(pid, thread))
+            return true;
+        ptrace(PTRACE_CONT, thread, NULL, NULL);
+        usleep(1000);
+    }
+    return false;
+}
+
 static pid_t play(struct talk talk, int fd, int other)
 {
     pid_t pid;
@@ -78,7 +112,6 @@ static void stopped_thread(void)
     struct talk client = talk;
     int pair[2];
     pid_t server_pid, client_pid, thread;
-    int status;
 
     client.client = true;
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
@@ -92,8 +125,7 @@ static void stopped_thread(void)
         netns_wait(server_pid);
         return;
     }
-    EXPECT_EQ(ptrace(PTRACE_INTERRUPT, thread, NULL, NULL), 0);
-    EXPECT_EQ(waitpid(thread, &status, __WALL), thread);
+    CU_ASSERT_FATAL(stop(server_pid, thread));
     client_pid = play(client, pair[1], pair[0]);
     close(pair[0]);
     close(pair[1]);

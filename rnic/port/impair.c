@@ -158,22 +158,17 @@ static void put_held(struct impair *impair, struct held *held)
 /* ---- what is done to a frame ------------------------------------------------------------------
  */
 
-static bool is_tag(unsigned type)
-{
-    return type == ROCE_ETHERTYPE_VLAN || type == ROCE_ETHERTYPE_QINQ;
-}
-
 /* RFC 3168: only of packets that say they understand; RFC 1624 for the checksum. */
 static bool mark(struct held *held)
 {
-    unsigned type = (unsigned)roce_bits_get(held->data, 12, 0, 16);
+    uint16_t type = (uint16_t)roce_bits_get(held->data, 12, 0, 16);
     unsigned at = ROCE_ETH_LEN, len;
     uint8_t *ip;
 
     if (held->len < ROCE_ETH_LEN)
         return false;
-    for (; is_tag(type) && held->len >= at + ROCE_VLAN_LEN; at += ROCE_VLAN_LEN)
-        type = (unsigned)roce_bits_get(held->data, at + 2, 0, 16);
+    for (; roce_ethertype_is_tag(type) && held->len >= at + ROCE_VLAN_LEN; at += ROCE_VLAN_LEN)
+        type = (uint16_t)roce_bits_get(held->data, at + 2, 0, 16);
     ip = held->data + at;
     len = held->len - at;
     if (type == ROCE_ETHERTYPE_IP4 && len >= ROCE_IP4_LEN && (ip[1] & 3) != 0 && (ip[1] & 3) != 3) {

@@ -181,8 +181,7 @@ static int parse_ethertype(struct roce_walk *walk, uint16_t type)
 {
     struct roce_pkt *pkt = walk->pkt;
 
-    while (type == ROCE_ETHERTYPE_VLAN || type == ROCE_ETHERTYPE_QINQ ||
-           type == ROCE_ETHERTYPE_QINQ1) {
+    while (roce_ethertype_is_tag(type)) {
         const uint8_t *p;
 
         if (pkt->vlan_cnt == ROCE_VLAN_MAX)

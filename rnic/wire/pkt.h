@@ -42,6 +42,13 @@
 /* Longest frame: jumbo Ethernet with four tags around a 4096-byte payload and all headers. */
 #define ROCE_FRAME_MAX 4352
 
+/* Whether an Ethernet type announces a VLAN tag. */
+static inline bool roce_ethertype_is_tag(uint16_t type)
+{
+    return type == ROCE_ETHERTYPE_VLAN || type == ROCE_ETHERTYPE_QINQ ||
+           type == ROCE_ETHERTYPE_QINQ1;
+}
+
 /* What a frame begins with. */
 enum roce_link {
     ROCE_LINK_ETHERNET,

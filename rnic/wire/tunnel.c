@@ -96,12 +96,6 @@ static void inside_next(struct way *way, enum roce_tunnel tunnel, uint8_t next)
         inside(way, tunnel, types[next]);
 }
 
-static bool is_tag(uint16_t type)
-{
-    return type == ROCE_ETHERTYPE_VLAN || type == ROCE_ETHERTYPE_QINQ ||
-           type == ROCE_ETHERTYPE_QINQ1;
-}
-
 /* Whether an Ethernet header that leads to RoCE may stand `skip` bytes on. */
 static bool may_be_ethernet(const struct way *way, size_t skip)
 {
@@ -111,7 +105,7 @@ static bool may_be_ethernet(const struct way *way, size_t skip)
         return false;
     type = (uint16_t)roce_be_get(way->frame + way->off + skip + ROCE_ETH_LEN - 2, 2);
     return type == ROCE_ETHERTYPE_IP4 || type == ROCE_ETHERTYPE_IP6 || type == ROCE_ETHERTYPE_V1 ||
-           is_tag(type);
+           roce_ethertype_is_tag(type);
 }
 
 /* The labels, then IP or a pseudowire: an Ethernet frame, with a control word before it or without

@@ -87,6 +87,14 @@ static unsigned ip_at(uint32_t number)
     return number & 1 ? 18 : 14;
 }
 
+/* Which tag that is: each kind in turn. */
+static uint16_t tag_of(uint32_t number)
+{
+    static const uint16_t tags[] = {ROCE_ETHERTYPE_VLAN, ROCE_ETHERTYPE_QINQ, ROCE_ETHERTYPE_QINQ1};
+
+    return tags[number / 2 % 3];
+}
+
 /* An IPv4 packet with ECT(0) and a number at its end, twice, so that one changed bit shows. */
 static void make(uint8_t *buf, uint32_t number)
 {
@@ -95,7 +103,7 @@ static void make(uint8_t *buf, uint32_t number)
     uint32_t sum = 0;
 
     memset(buf, 0, LEN);
-    roce_bits_put(buf, 12, 0, 16, ROCE_ETHERTYPE_VLAN);
+    roce_bits_put(buf, 12, 0, 16, tag_of(number));
     roce_bits_put(buf, at - 2, 0, 16, ROCE_ETHERTYPE_IP4);
     ip[0] = 0x45;
     ip[1] = 0x02;

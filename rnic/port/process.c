@@ -15,6 +15,25 @@
 /* Of what a process says of itself: 262,144 QPs (RNIC_BLOCKS_MAX) have some 20 MB of lines. */
 #define TEXT_MAX ((off_t)64 << 20)
 
+/* A byte with a descriptor beside it; the control room is rounded up to that of two. It points to
+ * itself: not to be copied. */
+struct parcel {
+    char byte;
+    struct iovec iov;
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+    struct msghdr msg;
+};
+
+static void parcel_init(struct parcel *parcel)
+{
+    memset(parcel, 0, sizeof(*parcel));
+    parcel->iov = (struct iovec){.iov_base = &parcel->byte, .iov_len = 1};
+    parcel->msg = (struct msghdr){.msg_iov = &parcel->iov,
+                                  .msg_iovlen = 1,
+                                  .msg_control = parcel->control,
+                                  .msg_controllen = sizeof(parcel->control)};
+}
+
 /* ---- telling others -------------------------------------------------------------------------
  */
 
@@ -45,25 +64,16 @@ int rnic_process_listen(const char *iface)
 /* The text goes as a memory file, so that its length never makes the sender wait. */
 static void send_text(int to, int file)
 {
-    char byte = 0;
-    struct iovec iov = {.iov_base = &byte, .iov_len = 1};
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control;
-    struct msghdr msg = {.msg_iov = &iov,
-                         .msg_iovlen = 1,
-                         .msg_control = control.bytes,
-                         .msg_controllen = sizeof(control.bytes)};
+    struct parcel parcel;
     struct cmsghdr *head;
 
-    memset(&control, 0, sizeof(control));
-    head = CMSG_FIRSTHDR(&msg);
+    parcel_init(&parcel);
+    head = CMSG_FIRSTHDR(&parcel.msg);
     head->cmsg_level = SOL_SOCKET;
     head->cmsg_type = SCM_RIGHTS;
     head->cmsg_len = CMSG_LEN(sizeof(int));
     memcpy(CMSG_DATA(head), &file, sizeof(int));
-    (void)sendmsg(to, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+    (void)sendmsg(to, &parcel.msg, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 void rnic_process_answer(int fd, void (*describe)(void *user, FILE *out), void *user)
@@ -141,16 +151,7 @@ static char *ask(const char *iface, const char *name, int *pid)
     int fd = len < 0 ? -1 : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct ucred peer;
     socklen_t size = sizeof(peer);
-    char byte;
-    struct iovec iov = {.iov_base = &byte, .iov_len = 1};
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control;
-    struct msghdr msg = {.msg_iov = &iov,
-                         .msg_iovlen = 1,
-                         .msg_control = control.bytes,
-                         .msg_controllen = sizeof(control.bytes)};
+    struct parcel parcel;
     struct cmsghdr *head;
     char *text = NULL;
     bool there;
@@ -162,8 +163,9 @@ static char *ask(const char *iface, const char *name, int *pid)
     if (connect(fd, (const struct sockaddr *)&addr, (socklen_t)len) == 0) {
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid > 0)
             *pid = peer.pid;
-        if (recvmsg(fd, &msg, MSG_CMSG_CLOEXEC) > 0) {
-            head = CMSG_FIRSTHDR(&msg);
+        parcel_init(&parcel);
+        if (recvmsg(fd, &parcel.msg, MSG_CMSG_CLOEXEC) > 0) {
+            head = CMSG_FIRSTHDR(&parcel.msg);
             if (head && head->cmsg_type == SCM_RIGHTS)
                 text = text_of(head);
         }

@@ -168,11 +168,6 @@ uint32_t rnic_cm_id_qpn(const struct rnic_cm_id *id)
     return id->local_qpn;
 }
 
-bool cm_is_xrc(const struct roce_cm_req *req)
-{
-    return req->transport == ROCE_CM_TRANSPORT_EXTENDED;
-}
-
 /* ---- peers ----------------------------------------------------------------------------------- */
 
 static struct rnic_list *bucket(struct rnic_list *table, uint32_t number)
@@ -484,7 +479,7 @@ void rnic_cm_id_del(struct rnic_cm_id *id, rnic_time now)
     case RNIC_CM_REP_SENT:
     case RNIC_CM_MRA_REP_RCVD: cm_send_rej(id, ROCE_CM_REJ_CONSUMER, NULL, 0); break;
     case RNIC_CM_CONNECTED:
-        if (id->active || !cm_is_xrc(&id->req))
+        if (id->active || !roce_cm_req_is_xrc(&id->req))
             cm_send_dreq(id, NULL, 0, now);
         break;
     case RNIC_CM_DREQ_RCVD: cm_send_drep(id, NULL, 0, now); break;

@@ -85,7 +85,6 @@ static inline uint64_t cm_code_ns(unsigned code)
 }
 
 bool cm_is_ours(const struct rnic_cm *cm, uint32_t comm_id);
-bool cm_is_xrc(const struct roce_cm_req *req);
 
 /* Changes the state, and with it which tables the id is in. */
 void cm_enter(struct rnic_cm_id *id, enum rnic_cm_state state);

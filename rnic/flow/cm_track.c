@@ -234,9 +234,9 @@ static void on_req(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
     s->req_frame = ctx->frame;
     s->req_time = ctx->time;
     s->seen = 1u << ROCE_CM_REQ;
-    s->svc = req->transport == ROCE_CM_TRANSPORT_UC         ? ROCE_SVC_UC
-             : req->transport == ROCE_CM_TRANSPORT_EXTENDED ? ROCE_SVC_XRC
-                                                            : ROCE_SVC_RC;
+    s->svc = req->transport == ROCE_CM_TRANSPORT_UC ? ROCE_SVC_UC
+             : roce_cm_req_is_xrc(req)              ? ROCE_SVC_XRC
+                                                    : ROCE_SVC_RC;
 }
 
 static void check_tid(struct roce_ctx *ctx, uint64_t want, uint64_t tid, uint32_t frame)

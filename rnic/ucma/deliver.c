@@ -57,8 +57,7 @@ static void conn_of_rep(struct rdma_ucm_conn_param *conn, const struct roce_cm_r
 static struct uc_id *child_of(struct uc_id *listener, struct uc_port *port,
                               const struct rnic_cm_event *event)
 {
-    bool xrc =
-        event->type == RNIC_CM_REQUEST && event->msg.req.transport == ROCE_CM_TRANSPORT_EXTENDED;
+    bool xrc = event->type == RNIC_CM_REQUEST && roce_cm_req_is_xrc(&event->msg.req);
     struct rnic_cm_ip ip;
     if (listener->backlog == 0 || !rnic_cm_ip_of(&event->msg, &ip) ||
         xrc != (listener->qp_type == IBV_QPT_XRC_RECV))

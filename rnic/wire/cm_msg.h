@@ -116,6 +116,13 @@ void roce_cm_msg_init(struct roce_cm_msg *msg, enum roce_cm kind, uint64_t tid);
  */
 int roce_cm_msg_build(const struct roce_cm_msg *msg, uint8_t *buf, size_t cap);
 
+/* Whether a REQ asks for XRC: of the extended transports there is no other (Annex A14; R245). Of an
+ * ext_transport without meaning this says nothing. */
+static inline bool roce_cm_req_is_xrc(const struct roce_cm_req *req)
+{
+    return req->transport == ROCE_CM_TRANSPORT_EXTENDED;
+}
+
 /* The QPN that a REP names. That of an XRC target stands where the number of an EE context would,
  * beside a local_qpn of 0 (Annex A14; R245). 0 if it names none. */
 static inline uint32_t roce_cm_rep_qpn(const struct roce_cm_rep *rep)

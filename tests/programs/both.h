@@ -11,18 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "endpoint.h"
+#include "must.h"
 
 #define BUF 8192u
 #define ALL_ACCESS                                                                                 \
     (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |                   \
      IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND)
-
-/* The condition holds, or the program ends and names it. */
-#define MUST(condition)                                                                            \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            die("%s:%d: %s (errno: %s)", __FILE__, __LINE__, #condition, strerror(errno));         \
-    } while (0)
 
 struct both {
     struct endpoint a, b;

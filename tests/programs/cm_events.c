@@ -10,7 +10,6 @@
  * its interface, whose name is behind a colon (removal:rnic0).
  */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -22,6 +21,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "must.h"
 
 #define WAIT_MS 20000
 
@@ -30,14 +30,6 @@ static struct rdma_event_channel *active, *passive;
 static struct rdma_cm_id *asks, *listens, *child;
 static int port = 7600;   /* of a case: a late request of one before is not for the next */
 static uint32_t qpn = 77; /* of who asks; who accepts has the next */
-
-#define MUST(condition)                                                                            \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #condition, strerror(errno));  \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static struct sockaddr_in at(const char *text, int number)
 {

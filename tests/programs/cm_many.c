@@ -8,7 +8,6 @@
  *   cm_many [CLIENTS [TIMES]]       100, 4
  */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <rdma/rdma_cma.h>
@@ -17,18 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include "must.h"
 
 #define PORT    7602
 #define LEN     64
 #define WAIT_MS 20000
-
-#define MUST(condition)                                                                            \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #condition, strerror(errno));  \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static int clients = 100, times = 4;
 static sem_t listening;

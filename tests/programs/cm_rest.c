@@ -12,7 +12,6 @@
  */
 #include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
 #include <pthread.h>
 #include <rdma/rdma_verbs.h>
 #include <stdbool.h>
@@ -21,6 +20,7 @@
 #include <string.h>
 #include <sys/times.h>
 #include <unistd.h>
+#include "must.h"
 
 #define PORT    "7603"
 #define LEN     64
@@ -28,14 +28,6 @@
 #define LEAK_KB 512    /* a page of each of the first so many would be more */
 #define NAP_US  300000 /* what was just done is over */
 #define A_RUN   20 /* an idle second: spinning is millions, a timer of a millisecond a thousand */
-
-#define MUST(condition)                                                                            \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #condition, strerror(errno));  \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 struct end {
     struct rdma_cm_id *id;

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * MUST: the condition holds, or the program ends with 1 and names it. Header only: each program is
+ * one file beside it.
+ */
+#ifndef PROGRAMS_MUST_H
+#define PROGRAMS_MUST_H
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MUST(condition)                                                                            \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: %s (errno: %s)\n", __FILE__, __LINE__, #condition,             \
+                    strerror(errno));                                                              \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+#endif

@@ -15,6 +15,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "programs"))
 import pair  # noqa: E402 (tests/programs)
+import stacks  # noqa: E402
 
 OURS, LINUX = "192.0.2.1", "192.0.2.2"
 TIMEOUT = 120  # s a row; the guest is emulated
@@ -144,12 +145,12 @@ class Run:
             try:
                 text = process.communicate(timeout=max(1, end - time.monotonic()))[0]
             except subprocess.TimeoutExpired:
-                pair.stop(process)
-                text = process.communicate()[0]
+                late = stacks.show(process.pid)
+                text = stacks.ended(process) + late
             status = self.agent.wait(number, end)
         finally:
             if process:
-                pair.stop(process)
+                stacks.end(process.pid)
             if self.args.keep and os.path.exists(self.capture):
                 shutil.copy(self.capture, os.path.join(
                     self.args.keep, f"{fields[0]}-{'server' if we_serve else 'client'}.pcapng"))

@@ -6,14 +6,16 @@ pair.py [--port N] [--timeout S] SERVER... --- CLIENT...
 
 The client starts when the server listens on TCP port N (0: as soon as it runs), or has claimed the
 name N of the connection manager, as cm/106/7471. Both have to end
-with status 0 in time; what they printed is shown, and nothing is left running."""
+with status 0 in time; what they printed is shown, and nothing is left running. Of who is late it is
+told what it waits for (stacks.py)."""
 import argparse
-import os
 import re
 import signal
 import subprocess
 import sys
 import time
+
+import stacks
 
 LISTEN = "0A"  # /proc/net/tcp: the state
 
@@ -44,13 +46,6 @@ def start(command):
                             start_new_session=True)
 
 
-def stop(process):
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", default="0")
@@ -59,10 +54,12 @@ def main():
     args = parser.parse_args()
     commands = args.commands[1:] if args.commands[:1] == ["--"] else args.commands
     cut = commands.index("---")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # and what it runs with it
     end = time.monotonic() + args.timeout
     server = start(commands[:cut])
     processes = [("server", server)]
     status = 0
+    late = ""
     try:
         while not ready(args.port):
             if server.poll() is not None or time.monotonic() > end:
@@ -74,14 +71,14 @@ def main():
             try:
                 out, _ = process.communicate(timeout=max(0.1, end - time.monotonic()))
             except subprocess.TimeoutExpired:
-                stop(process)
-                out, _ = process.communicate()
-                out += f"\n{name}: not done after {args.timeout} s"
+                late = late or stacks.show(*(process.pid for _, process in processes))
+                out = stacks.ended(process) + f"\n{name}: not done after {args.timeout} s"
             print(f"---- {name}: status {process.returncode}\n{out}", flush=True)
             status |= process.returncode != 0
     finally:
+        print(late, end="", flush=True)
         for _, process in processes:
-            stop(process)
+            stacks.end(process.pid)
     return int(status)
 
 

@@ -16,6 +16,8 @@ import sys
 import threading
 import time
 
+import stacks
+
 processes = []
 
 
@@ -38,8 +40,16 @@ def wait_for(port):
 
 
 def finish(process, timeout=60):
-    out, _ = process.communicate(timeout=timeout)
+    try:
+        out, _ = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        too_late()
     return process.returncode, out
+
+
+def too_late(*_):
+    sys.exit("not done in time\n" + stacks.show(*(process.pid for process in processes
+                                                  if process.poll() is None)))
 
 
 def names_left():
@@ -254,7 +264,7 @@ def main():
     args = parser.parse_args()
     print(f"ROCEDRILL_SEED={args.seed}", flush=True)
     # Whatever hangs ends in time, and nothing is left running.
-    signal.signal(signal.SIGALRM, lambda *_: sys.exit("not done in time"))
+    signal.signal(signal.SIGALRM, too_late)
     signal.alarm(int(200 + 2 * args.soak + 10 * args.times))
     try:
         globals()[args.what](os.path.abspath(args.bin), random.Random(args.seed), args)

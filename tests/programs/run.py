@@ -8,11 +8,15 @@ import argparse
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
 
+import stacks
+
 HERE = os.path.dirname(os.path.abspath(__file__))
+TIMEOUT = 110  # pair.py's is shorter: this is for what rnic-run does after it
 
 
 def rows():
@@ -68,6 +72,7 @@ def main():
     parser.add_argument("--keep", help="keep the recording under this name")
     parser.add_argument("name")
     args = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # and what it runs with it
     _, port, server, client, expect = row(args.name)
     if args.name == "events":  # one process after the other: the seed would give all the same QPNs
         args.seed = 0
@@ -90,12 +95,12 @@ def main():
         if args.preload:  # leaks of Debian's programs are not ours
             env["ASAN_OPTIONS"] = "detect_leaks=0:" + env.get("ASAN_OPTIONS", "")
         print("seed", args.seed, " ".join(command), flush=True)
-        done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, check=False)
-        print(done.stdout)
-        if done.returncode != 0:
-            return f"{args.name}: status {done.returncode}"
-        if expect and not re.search(expect, done.stdout, re.MULTILINE):
+        status, out = stacks.watch(command, TIMEOUT, env=env, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True)
+        print(out)
+        if status != 0:
+            return f"{args.name}: status {status}"
+        if expect and not re.search(expect, out, re.MULTILINE):
             return f"{args.name}: nothing like '{expect}' in what they printed"
     return 0
 

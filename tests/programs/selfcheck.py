@@ -18,6 +18,7 @@ import time
 import zlib
 
 HERE = os.path.abspath(__file__)
+STACKS = os.path.join(os.path.dirname(HERE), "stacks.py")
 ACK = 0x11
 RULE = "ALL-FMT-025"
 NEAR, FAR = "rnic0", "rnic0-peer"
@@ -64,10 +65,10 @@ def main():
                   f"'{sys.executable}' '{HERE}' --spoil & spoiler=$!; ping; wait $spoiler; "
                   f"until test -e '{go}'; do sleep 0.1; done; ping; touch '{done}'")
         command = [os.path.join(args.bin, "rnic-run"), "-n", "-i", NEAR, "--selfcheck", "-w", keep,
-                   "--", "timeout", "60", "sh", "-c", script]
+                   "--", sys.executable, STACKS, "--after", "60", "--", "sh", "-c", script]
         process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    text=True)
-        end = time.monotonic() + 60
+        end = time.monotonic() + 110
         told = ""
         for line in process.stderr:
             told += line

@@ -19,6 +19,7 @@ import time
 
 import pair
 import run as rows_of
+import stacks
 
 ADDRESSES = (("10.77.0.1", "fd77::1"), ("10.77.0.2", "fd77::2"))  # of the server, of the client
 LOOPBACK = r"\b(?:127\.0\.0\.1|localhost)\b"
@@ -120,7 +121,7 @@ def run(fields, spaces, bin_dir, loss, gids, preload=""):
     if loss:
         watch += ["--impair", f"loss={loss:g}%"]
         rows_of.with_loss(env)
-    processes, outs = [], []
+    processes, outs, late = [], [], ""
     end = time.monotonic() + TIMEOUT
     with tempfile.TemporaryDirectory(prefix="rnic-wire-") as folder:
         filled = rows_of.Words(loss, BIN=bin_dir, TMP=folder)
@@ -139,15 +140,15 @@ def run(fields, spaces, bin_dir, loss, gids, preload=""):
                 try:
                     outs.append(process.communicate(timeout=max(1, end - time.monotonic()))[0])
                 except subprocess.TimeoutExpired:
-                    pair.stop(process)
-                    outs.append(process.communicate()[0] + f"\nnot done after {TIMEOUT} s")
+                    late = late or stacks.show(*(process.pid for process in processes))
+                    outs.append(stacks.ended(process) + f"\nnot done after {TIMEOUT} s")
         finally:
             for process in processes:
-                pair.stop(process)
+                stacks.end(process.pid)
     if any(process.returncode for process in processes) or \
             (expect and not any(re.search(expect, out, re.MULTILINE) for out in outs)):
         return "\n---- ".join(f"status {process.returncode}\n{out}"
-                              for process, out in zip(reversed(processes), outs))
+                              for process, out in zip(reversed(processes), outs)) + late
     return None
 
 

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""A program that hangs on purpose (hang.c) leaves its stacks, and is ended with all that it started:
+under pair.py and under stacks.py itself; and where gdb is not, what the kernel knows.
+
+hung.py --bin FOLDER"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+import stacks
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+THREADS = ("wants_the_lock", "child_waits", "seen_in_the_stack = 4711")  # gdb
+KERNEL = (r"^== process \d+, of \d+: \S*/programs/hang$", r"^   thread \d+ hang: state S, wchan \w+",
+          r"syscall \d+ 0x")
+
+
+def gone(pid):
+    """A moment after it was killed."""
+    end = time.monotonic() + 10
+    while stacks.stat(pid)[:1] not in ([], ["Z"]) and time.monotonic() < end:
+        time.sleep(0.02)
+    return stacks.stat(pid)[:1] in ([], ["Z"])
+
+
+def hung(name, command, status, wanted, env=None):
+    """Runs what hangs; 1 if its output lacks something, or if something of it still runs."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=90, env=env, check=False)
+    wrong = [f"nothing like '{pattern}'" for pattern in wanted
+             if not re.search(pattern, done.stdout, re.MULTILINE)]
+    if done.returncode != status:
+        wrong.append(f"status {done.returncode}, not {status}")
+    pids = set(map(int, re.findall(r"^== process (\d+),.*/programs/hang$", done.stdout, re.MULTILINE)))
+    wrong += [f"process {pid} still runs" for pid in pids if not gone(pid)]
+    print(f"{name}: {len(pids)} processes", *wrong, sep="\n   ")
+    if wrong:
+        print(done.stdout)
+    return int(bool(wrong))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    bin_dir = os.path.abspath(parser.parse_args().bin)
+    hang = os.path.join(bin_dir, "programs", "hang")
+    run = [os.path.join(bin_dir, "rnic-run"), "-n", "-i", "lo", "--"]
+    pair = [sys.executable, os.path.join(HERE, "pair.py"), "--timeout", "2", "--"]
+    with subprocess.Popen(["sleep", "60"]) as other:  # in a container gdb may not look
+        probe = stacks.ask(stacks.GDB + ["-p", str(other.pid)], 20)
+        other.kill()
+    threads = THREADS if "Thread 1" in probe else ()
+    print("gdb:", "may look" if threads else probe)
+    wrong = hung("a pair of which one is done", run + pair + ["true", "---", hang], 1,
+                 ("^client: not done after 2", "^link rnic_lo/1 pid \\d+ comm hang$") + KERNEL + threads)
+    wrong += hung("a pair of which none is done", run + pair + [hang, "---", hang], 1,
+                  ("^server: not done after 2", "^==== [45] processes") + KERNEL + threads)
+    after = [sys.executable, os.path.join(HERE, "stacks.py"), "--after", "2", "--"]
+    wrong += hung("one program, seen from outside its network", after + run + [hang], 124,
+                  ("^hangs$", "^link rnic_lo/1 pid \\d+ comm hang$") + KERNEL + threads)
+    with tempfile.TemporaryDirectory(prefix="rnic-hung-") as folder:  # a PATH without gdb
+        wrong += hung("without gdb", after + run + [hang], 124, ("^-- gdb is not here$",) + KERNEL,
+                      dict(os.environ, PATH=folder))
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -273,8 +273,22 @@ static bool falls_silent(const struct ibv_qp *ibv, const struct ibv_qp_attr *att
            ibv->state >= IBV_QPS_RTR && ibv->state <= IBV_QPS_SQE;
 }
 
+/*
+ * A QP of XRC is one half of an RC QP. Programs give it all that an RC QP takes (perftest does);
+ * what belongs to the other half is not looked at, as Linux has it.
+ */
+static int of_other_half(enum ibv_qp_type type)
+{
+    switch (type) {
+    case IBV_QPT_XRC_SEND: return IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+    case IBV_QPT_XRC_RECV: return IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY;
+    default: return 0;
+    }
+}
+
 int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
 {
+    mask &= ~of_other_half(ibv->qp_type);
     struct vqp *qp = vqp_of(ibv);
     if (mask & IBV_QP_RATE_LIMIT)
         return EOPNOTSUPP;

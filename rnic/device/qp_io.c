@@ -103,27 +103,60 @@ int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *wr)
     return RNIC_OK;
 }
 
+/* Where a datagram goes; false if that cannot be said. */
+static bool find_dest(const struct rnic_qp *qp, const struct rnic_send_wr *wr,
+                      struct rnic_dest *dest)
+{
+    return wr->ah && wr->ah->pd == qp->pd && rnic_ah_dest(wr->ah, qp->qpn, wr, dest);
+}
+
 static enum rnic_sq_post post_datagram(struct rnic_qp *qp, const struct rnic_send_wr *wr)
 {
     struct rnic_dest dest;
 
-    if (!wr->ah || wr->ah->pd != qp->pd || !rnic_ah_dest(wr->ah, qp->qpn, wr, &dest))
+    if (!find_dest(qp, wr, &dest))
         return RNIC_SQ_INVALID;
     return rnic_ud_post(&qp->req, wr, &dest);
 }
 
-int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr)
+/* What a queue does not know of. */
+static int refused(const struct rnic_qp *qp, const struct rnic_send_wr *wr)
 {
-    enum rnic_sq_post posted;
-    struct rnic_send_wr bind; /* with what the transport is to know of it */
-
-    rnic_qp_prefetch_requester(qp);
     if (!qp->service->sends)
         return RNIC_ERR_INVALID;
     if (qp->state < RNIC_QPS_RTS)
         return RNIC_ERR_STATE; /* R188 */
     if (wr->opcode == RNIC_WR_READ && wr->sge_cnt > qp->pd->rnic->limits.max_sge_rd)
         return RNIC_ERR_INVALID;
+    return RNIC_OK;
+}
+
+int rnic_post_send_check(const struct rnic_qp *qp, const struct rnic_send_wr *wr)
+{
+    struct rnic_mw_bind bind;
+    struct rnic_dest dest;
+    int error = refused(qp, wr);
+    bool takes;
+
+    if (error)
+        return error;
+    if (wr->opcode == RNIC_WR_BIND_MW && !rnic_mw_prepare(&wr->mw, &bind))
+        return RNIC_ERR_INVALID;
+    takes = qp->service->connected ? rnic_requester_takes(&qp->req, wr)
+                                   : find_dest(qp, wr, &dest) && rnic_ud_takes(&qp->req, wr);
+    return takes ? RNIC_OK : RNIC_ERR_INVALID;
+}
+
+int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr)
+{
+    enum rnic_sq_post posted;
+    struct rnic_send_wr bind; /* with what the transport is to know of it */
+    int error;
+
+    rnic_qp_prefetch_requester(qp);
+    error = refused(qp, wr);
+    if (error)
+        return error;
     if (wr->opcode == RNIC_WR_BIND_MW) {
         bind = *wr;
         if (!rnic_mw_prepare(&wr->mw, &bind.mw))

@@ -559,6 +559,9 @@ int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *wr);
  */
 int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr);
 
+/* What rnic_post_send() would say now if the queue had room: for who posts several or none. */
+int rnic_post_send_check(const struct rnic_qp *qp, const struct rnic_send_wr *wr);
+
 /* Posts to several QPs, in order, up to the first that fails: its error, and *done is how many were
  * posted before. The same as rnic_post_send() for each, but with many QPs cheaper. */
 struct rnic_post {

@@ -225,6 +225,11 @@ void rnic_requester_settle(struct rnic_requester *req, uint64_t now)
         rnic_retry_disarm(&req->retry);
 }
 
+bool rnic_requester_takes(const struct rnic_requester *req, const struct rnic_send_wr *wr)
+{
+    return rnic_request_in_service(req->attr.svc, wr->opcode) && rnic_sq_takes(&req->sq, wr);
+}
+
 enum rnic_sq_post rnic_requester_post(struct rnic_requester *req, const struct rnic_send_wr *wr)
 {
     enum rnic_sq_post posted;

@@ -151,6 +151,9 @@ bool rnic_requester_drained(const struct rnic_requester *req);
  * before this returns. */
 enum rnic_sq_post rnic_requester_post(struct rnic_requester *req, const struct rnic_send_wr *wr);
 
+/* Whether that is not INVALID. */
+bool rnic_requester_takes(const struct rnic_requester *req, const struct rnic_send_wr *wr);
+
 enum rnic_req_gate rnic_requester_gate(const struct rnic_requester *req);
 
 /* Whether rnic_requester_output() is worth calling. */

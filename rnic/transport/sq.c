@@ -217,6 +217,13 @@ enum rnic_sq_post rnic_sq_post(struct rnic_sq *sq, const struct rnic_send_wr *wr
     return RNIC_SQ_POSTED;
 }
 
+bool rnic_sq_takes(const struct rnic_sq *sq, const struct rnic_send_wr *wr)
+{
+    uint64_t len;
+
+    return wr_valid(sq, wr, &len);
+}
+
 void rnic_sq_pop(struct rnic_sq *sq)
 {
     assert(!rnic_sq_empty(sq)); /* because the caller completed one */

@@ -100,6 +100,9 @@ enum rnic_sq_post { RNIC_SQ_POSTED, RNIC_SQ_FULL, RNIC_SQ_INVALID };
  * type or level. */
 enum rnic_sq_post rnic_sq_post(struct rnic_sq *sq, const struct rnic_send_wr *wr, uint32_t mtu);
 
+/* Whether that is not INVALID. */
+bool rnic_sq_takes(const struct rnic_sq *sq, const struct rnic_send_wr *wr);
+
 /* The oldest WQE is done with. */
 void rnic_sq_pop(struct rnic_sq *sq);
 

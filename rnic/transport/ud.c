@@ -10,6 +10,16 @@
 /* ---- requester --------------------------------------------------------------------------------
  */
 
+static bool in_service(enum rnic_wr_opcode opcode)
+{
+    return opcode == RNIC_WR_SEND || opcode == RNIC_WR_SEND_IMM;
+}
+
+bool rnic_ud_takes(const struct rnic_requester *req, const struct rnic_send_wr *wr)
+{
+    return in_service(wr->opcode) && rnic_sq_takes(&req->sq, wr);
+}
+
 enum rnic_sq_post rnic_ud_post(struct rnic_requester *req, const struct rnic_send_wr *wr,
                                const struct rnic_dest *dest)
 {
@@ -17,7 +27,7 @@ enum rnic_sq_post rnic_ud_post(struct rnic_requester *req, const struct rnic_sen
     struct rnic_swqe *wqe;
     enum rnic_sq_post posted;
 
-    if (wr->opcode != RNIC_WR_SEND && wr->opcode != RNIC_WR_SEND_IMM)
+    if (!in_service(wr->opcode))
         return RNIC_SQ_INVALID;
     posted = rnic_sq_post(sq, wr, RNIC_MESSAGE_MAX); /* one PSN, however long it is */
     if (posted != RNIC_SQ_POSTED)

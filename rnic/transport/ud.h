@@ -24,6 +24,9 @@
 enum rnic_sq_post rnic_ud_post(struct rnic_requester *req, const struct rnic_send_wr *wr,
                                const struct rnic_dest *dest);
 
+/* Whether that is not INVALID. */
+bool rnic_ud_takes(const struct rnic_requester *req, const struct rnic_send_wr *wr);
+
 /*
  * The next datagram: fills in *pkt from the BTH on, and pkt->env, and returns true, or false if
  * none can be sent. What it completes it has completed on return. The payload points into

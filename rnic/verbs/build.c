@@ -300,6 +300,8 @@ static int complete(struct ibv_qp_ex *ex)
         rnic_qp_view(qp->rnic, &view);
         if (cnt > qp->init.cap.max_send_wr - view.send_wr)
             result = ENOMEM;
+        for (size_t i = 0; i < cnt && cnt > 1 && result == 0; i++)
+            result = verbs_errno(rnic_post_send_check(qp->rnic, finished(build, &requests[i])));
         for (size_t i = 0; i < cnt && result == 0; i++)
             result = verbs_errno(rnic_post_send(qp->rnic, finished(build, &requests[i])));
         vctx_unlock(ex->qp_base.context);

@@ -46,6 +46,14 @@ static int post(enum rnic_wr_opcode opcode, uint64_t wr_id, uint32_t len, unsign
     return rnic_post_send(qp, &wr);
 }
 
+static int check(enum rnic_wr_opcode opcode, uint32_t len, unsigned flags)
+{
+    const struct rnic_sge sge = {RIG_IOVA, len, RIG_KEY};
+    const struct rnic_send_wr wr = {.opcode = opcode, .flags = flags, .sge = &sge, .sge_cnt = 1};
+
+    return rnic_post_send_check(qp, &wr);
+}
+
 static void expect_send_wc(uint64_t wr_id, enum rnic_wc_status status)
 {
     struct rnic_wc wc;
@@ -133,12 +141,20 @@ static void creation_limits(void)
     rig_free(&rig);
 }
 
+/* Whether a request would be refused is told without posting it. */
 static void errors_of_a_post(void)
 {
     begin(16);
+    EXPECT_EQ(check(RNIC_WR_WRITE, 8, 0), RNIC_ERR_STATE);
     rig_connect(&rig, qp);
     EXPECT_EQ(post(RNIC_WR_FETCH_ADD, 1, 4, 0), RNIC_ERR_INVALID); /* R124 */
+    EXPECT_EQ(check(RNIC_WR_FETCH_ADD, 4, 0), RNIC_ERR_INVALID);
     EXPECT_EQ(post(RNIC_WR_SEND, 1, 33, RNIC_SEND_INLINE), RNIC_ERR_INVALID);
+    EXPECT_EQ(check(RNIC_WR_SEND, 33, RNIC_SEND_INLINE), RNIC_ERR_INVALID);
+    EXPECT_EQ(check(RNIC_WR_BIND_MW, 0, 0), RNIC_ERR_INVALID); /* no window */
+    for (unsigned i = 0; i < 8; i++)                           /* more than the queue holds */
+        EXPECT_EQ(check(RNIC_WR_WRITE, 8, 0), RNIC_OK);
+    rig_expect_nothing(&rig);
     for (unsigned i = 0; i < 4; i++)
         EXPECT_EQ(post(RNIC_WR_WRITE, i, 8, 0), RNIC_OK);
     EXPECT_EQ(post(RNIC_WR_WRITE, 4, 8, 0), RNIC_ERR_FULL);

@@ -77,8 +77,11 @@ static int send_key(uint64_t wr_id, const struct rnic_ah *ah, uint32_t len, uint
                                     .ah = ah,
                                     .remote_qpn = 0x55,
                                     .remote_qkey = 0x777};
+    int foretold = rnic_post_send_check(qp, &wr);
+    int error = rnic_post_send(qp, &wr);
 
-    return rnic_post_send(qp, &wr);
+    EXPECT_EQ(foretold, error == RNIC_ERR_FULL ? RNIC_OK : error);
+    return error;
 }
 
 static int send(uint64_t wr_id, const struct rnic_ah *ah, uint32_t len)
@@ -266,6 +269,7 @@ static void r054_states(void)
     for (enum rnic_qp_state s = RNIC_QPS_RESET; s <= RNIC_QPS_SQD; s++) {
         EXPECT_EQ(modify(s), RNIC_OK);
         EXPECT_EQ(send(9, ah, 8), s >= RNIC_QPS_RTS ? RNIC_OK : RNIC_ERR_STATE);
+        EXPECT_EQ(send(9, NULL, 8), s >= RNIC_QPS_RTS ? RNIC_ERR_INVALID : RNIC_ERR_STATE);
         if (s != RNIC_QPS_RESET)
             post(1, 100);
         rig_in(&rig, &pkt);

@@ -352,6 +352,12 @@ static void work_requests(void)
         ibv_wr_set_sge(qp, lkey, a, 8);
     }
     MUST(ibv_wr_complete(qp) == ENOMEM);
+    ibv_wr_start(qp);
+    ibv_wr_rdma_write(qp, rkey, b); /* nothing is wrong with this one */
+    ibv_wr_set_sge(qp, lkey, a, 8);
+    ibv_wr_atomic_fetch_add(qp, rkey, b + 3000, 1);
+    ibv_wr_set_sge(qp, lkey, a, 4); /* an atomic has 8 bytes */
+    MUST(ibv_wr_complete(qp) == EINVAL);
     usleep(20000);
     MUST(ibv_start_poll(cq, &(struct ibv_poll_cq_attr){0}) == ENOENT);
     /* The old interface goes on working on the new objects. */

@@ -144,7 +144,7 @@ void rnic_limits_get(const struct rnic *rnic, struct rnic_limits *out);
 
 /* Sets a slot of the GID table, or empties it (NULL, or a GID of all zeros). What uses the slot
  * keeps the address it began with, and gets no packets any more while no slot has it (R052).
- * RNIC_ERR_INVALID for a slot from RNIC_GID_MAX on. */
+ * RNIC_ERR_INVALID for a slot from RNIC_GID_MAX on, or a type that is none. */
 int rnic_gid_set(struct rnic *rnic, unsigned idx, const struct rnic_gid *gid);
 
 /* The GID in a slot; false if it is empty or there is no such slot. */
@@ -163,8 +163,8 @@ struct rnic_rx {
 #define RNIC_BURST 16u
 void rnic_input_burst(struct rnic *rnic, const struct rnic_rx *frames, size_t cnt, rnic_time now);
 
-/* Writes the next frame to send to `buf` (at least ROCE_FRAME_MAX bytes) and returns its length, or
- * 0 if there is none. Call until it returns 0. */
+/* Writes the next frame to send to `buf` and returns its length, or 0 if there is none, or if `cap`
+ * is below ROCE_FRAME_MAX. Call until it returns 0. */
 size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now);
 
 /* Whether a QP has something to send: rnic_output() may give a frame. False is certain but for
@@ -249,7 +249,8 @@ bool rnic_event_get(struct rnic *rnic, struct rnic_event *out);
 /* ---- protection domains and memory ----------------------------------------------------------- */
 
 int rnic_pd_new(struct rnic *rnic, struct rnic_pd **out);
-int rnic_pd_del(struct rnic_pd *pd); /* RNIC_ERR_BUSY while an MR, a window or a QP uses it */
+/* RNIC_ERR_BUSY while an MR, a window, a QP, an SRQ or an address handle is in it. NULL is fine. */
+int rnic_pd_del(struct rnic_pd *pd);
 
 struct rnic_mr_attr {
     void *addr;      /* the memory; stays valid until rnic_mr_dereg */
@@ -261,7 +262,8 @@ struct rnic_mr_attr {
     bool invalidate; /* a SEND with Invalidate of a QP of this PD may invalidate it (R204) */
 };
 
-/* RNIC_ERR_EXISTS if the key is taken, RNIC_ERR_INVALID for flags that do not go together. */
+/* RNIC_ERR_EXISTS if the key is taken; RNIC_ERR_INVALID for flags that do not go together, more
+ * bytes than max_mr_size, an end past 2^64 - 1, or no address with a length. */
 int rnic_mr_reg(struct rnic_pd *pd, const struct rnic_mr_attr *attr, struct rnic_mr **out);
 
 /* Its keys stop working at once, also for packets on their way (R208). RNIC_ERR_BUSY while a window
@@ -325,7 +327,7 @@ enum rnic_mw_type rnic_mw_type(const struct rnic_mw *mw);
 const char *rnic_wc_status_name(enum rnic_wc_status status);
 
 int rnic_cq_new(struct rnic *rnic, uint32_t depth, struct rnic_cq **out); /* 1..max_cqe */
-int rnic_cq_del(struct rnic_cq *cq); /* RNIC_ERR_BUSY while a QP uses it */
+int rnic_cq_del(struct rnic_cq *cq); /* RNIC_ERR_BUSY while a QP or XRC SRQ uses it; NULL is fine */
 
 /* Takes up to `cnt` completions, the oldest first (R198), and returns how many. A CQ that ran over
  * raised RNIC_EVENT_CQ_ERR, keeps what it has, and takes no more; a QP whose completion was lost
@@ -349,10 +351,11 @@ void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only);
 /* Takes the oldest notification: its CQ, or NULL if there is none. As many come out as were asked
  * for and raised; one that was raised does not go away because the CQ was polled. */
 struct rnic_cq *rnic_cq_notified(struct rnic *rnic);
+
 /* ---- shared receive queues and XRC domains --------------------------------------------------- */
 
 int rnic_xrcd_new(struct rnic *rnic, struct rnic_xrcd **out);
-int rnic_xrcd_del(struct rnic_xrcd *xrcd); /* RNIC_ERR_BUSY while an SRQ or QP uses it */
+int rnic_xrcd_del(struct rnic_xrcd *xrcd); /* RNIC_ERR_BUSY while an SRQ or QP is in it; or NULL */
 
 struct rnic_srq_init {
     uint32_t max_wr;  /* 1..32768 */
@@ -367,11 +370,12 @@ struct rnic_srq_init {
 };
 
 /* The SGEs of its WQEs are looked up in `pd`, whatever the PD of the QP. RNIC_ERR_EXISTS if the
- * number is taken. */
+ * number is taken; RNIC_ERR_INVALID for a size out of range, or one of xrcd and cq without the
+ * other or of another device. */
 int rnic_srq_new(struct rnic_pd *pd, const struct rnic_srq_init *init, struct rnic_srq **out);
 
-/* RNIC_ERR_BUSY while a QP was created with it. WQEs in it are dropped. A message that is arriving
- * for an XRC SRQ is refused from then on. */
+/* RNIC_ERR_BUSY while there is a QP that was made with it. WQEs in it are dropped. A message that
+ * is arriving for an XRC SRQ is refused from then on. NULL is fine. */
 int rnic_srq_del(struct rnic_srq *srq);
 
 /* Changes what is not NULL: RNIC_ERR_INVALID for max_wr below the WQEs that are posted or in use,
@@ -413,7 +417,7 @@ const char *rnic_qp_state_name(enum rnic_qp_state state);
 
 struct rnic_qp_init {
     enum rnic_qp_type type;
-    struct rnic_cq *recv_cq;
+    struct rnic_cq *recv_cq; /* not looked at for XRC, which has no receive queue */
     uint32_t qpn;            /* 2..0xFFFFFE; 0 lets the device choose an unpredictable one; of the
                                 GSI QP, which a device has once, 0 or 1 */
     uint32_t max_recv_wr;    /* 0..32768 */
@@ -431,8 +435,13 @@ struct rnic_qp_init {
                                 that had not heard of it yet is stood in for */
 };
 
+/* A QP in RESET. RNIC_ERR_EXISTS if the QPN is taken; RNIC_ERR_INVALID for a member out of range,
+ * or a CQ, SRQ or domain of another device; RNIC_ERR_NOMEM also where no QPN of the device's range
+ * is free. */
 int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *init, struct rnic_qp **out);
-/* RNIC_ERR_BUSY while it is in a multicast group (R177) or 2A windows are bound to it (R213). */
+
+/* RNIC_ERR_BUSY while it is in a multicast group (R177) or 2A windows are bound to it (R213). NULL
+ * is fine. */
 int rnic_qp_del(struct rnic_qp *qp);
 uint32_t rnic_qp_qpn(const struct rnic_qp *qp);
 
@@ -512,17 +521,16 @@ enum rnic_qp_mask {
  * As ibv_modify_qp(3): changes the attributes in `mask` and no others; without RNIC_QP_STATE the QP
  * stays in its state. Which attributes a transition of a service requires and allows stands in
  * qp_attr.c (R184-R187). Errors as rnic_qp_modify(); also RNIC_ERR_INVALID for an attribute that is
- * missing or not allowed, or a cur_state that is not the QP's. After an error nothing has changed.
+ * missing or not allowed, or a cur_state that is not the QP's, and RNIC_ERR_BUSY for another
+ * max_dest_rd_atomic while answers are owed. After an error nothing has changed.
  *
- * In RTS the access rights and the RNR timer may change, in SQD also the address vector, timeout,
- * retry counts and, once drained, the numbers of READs and atomics; the path MTU never.
+ * In RTS the access rights and the RNR timer may change, of UD and GSI the Q_Key; in SQD also the
+ * address vector, timeout, retry counts and the numbers of READs and atomics; the path MTU never.
  * RNIC_EVENT_SQ_DRAINED is raised only if the mask has EN_SQD_ASYNC_NOTIFY and the attribute is
  * true.
  */
 int rnic_qp_modify_mask(struct rnic_qp *qp, const struct rnic_qp_attr *attr, unsigned mask,
                         rnic_time now);
-
-struct rnic_qp_init;
 
 /* All attributes as they are now: sq_psn of the next new request, rq_psn of the next one expected
  * (ibv_query_qp(3)), and what the QP was made with. Either may be NULL. */
@@ -542,17 +550,17 @@ struct rnic_qp_view {
 void rnic_qp_view(const struct rnic_qp *qp, struct rnic_qp_view *out);
 
 /* Allowed from INIT on (R188); in ERR the WQE is flushed at once. RNIC_ERR_FULL when max_recv_wr
- * are posted. */
+ * are posted; RNIC_ERR_INVALID for too many SGEs, or a QP that has an SRQ or receives nothing. */
 int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *wr);
 
 /*
  * Allowed in RTS, in SQD, where it waits, and in SQE and ERR, where it is flushed at once (R188,
  * R189). Completions come in the order of posting: a signaled request completes with success or an
  * error, an unsignaled one only with an error (R198); the first error moves the QP to SQE or ERR
- * (R192). RNIC_ERR_FULL
- * when max_send_wr are posted; RNIC_ERR_INVALID for a request that makes no sense: an opcode or
- * flag that does not exist, too many SGEs, more than 2^31 bytes or than max_inline, an atomic
- * without its 8 bytes in one SGE (R124), a datagram without an address handle of the QP's PD.
+ * (R192). RNIC_ERR_FULL when max_send_wr are posted; RNIC_ERR_INVALID for a request that makes no
+ * sense: an opcode or flag that does not exist, too many SGEs, more than 2^31 bytes or than
+ * max_inline, an atomic without its 8 bytes in one SGE (R124), a datagram without an address handle
+ * of the QP's PD.
  *
  * A datagram completes when it is sent. One longer than rnic_attr.mtu is not sent, and completes
  * with success all the same (R168; C10-93.1.1); tx_too_long counts it.

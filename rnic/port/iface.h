@@ -19,7 +19,6 @@
 
 #define RNIC_IFNAME_MAX    16 /* IFNAMSIZ */
 #define RNIC_IFACE_GID_MAX RNIC_GID_MAX
-#define RNIC_VLAN_NONE     0xFFFFu
 
 struct rnic_iface {
     char name[RNIC_IFNAME_MAX];

@@ -23,7 +23,7 @@ struct rnic_process {
 };
 
 /* The processes that have a device open in this network namespace, this one included. *out is freed
- * by rnic_process_free(). */
+ * by rnic_process_free(). 0, or a negative errno, of which nothing is to be freed. */
 int rnic_process_list(struct rnic_process **out, size_t *cnt);
 void rnic_process_free(struct rnic_process *list, size_t cnt);
 

@@ -1,26 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "check_main.h"
 
-#include <errno.h>
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include "check.h"
 #include "check_json.h"
 #include "check_junit.h"
 #include "check_rules.h"
+#include "options.h"
+#include "output.h"
 #include "source.h"
-
-enum { EXIT_HOLDS = 0, EXIT_VIOLATION = 1, EXIT_UNUSABLE = 2 };
 
 /* Connections a report keeps: the screenful shows fewer, -v and JUnit these. 5 kB each. */
 #define CONNS_SHORT 64u
 #define CONNS_LONG  4096u
 
 enum {
-    OPT_RULES = 256,
+    OPT_RULES = OPTION_LONG,
     OPT_EXPLAIN,
     OPT_JUNIT,
     OPT_ANNOTATE,
@@ -29,12 +26,7 @@ enum {
     OPT_AT_ONCE
 };
 
-static const struct option_row {
-    const char *name;
-    int key; /* below 256 also a letter */
-    const char *arg;
-    const char *help;
-} rows[] = {
+static const struct option_row rows[] = {
     {"json", 'j', "FILE", "JSON, a line a finding, a connection and a summary; - is stdout"},
     {"junit", OPT_JUNIT, "FILE", "JUnit XML: a test case a connection; - is stdout"},
     {"annotate", OPT_ANNOTATE, "OUT", "the capture again as pcapng, findings as packet comments"},
@@ -49,7 +41,7 @@ static const struct option_row {
     {"explain", OPT_EXPLAIN, "RULE", "explain a rule (RC-REQ-127) and stop"},
     {"help", 'h', NULL, "print this"},
 };
-#define ROW_CNT (sizeof(rows) / sizeof(rows[0]))
+static const struct options table = {"check", rows, sizeof(rows) / sizeof(rows[0])};
 
 /* What gives exit status 1; each row with those above it. */
 enum fail_on { FAIL_ON_ERROR, FAIL_ON_FAILED, FAIL_ON_WARN, FAIL_ON_NOTE, FAIL_ON_CNT };
@@ -65,35 +57,12 @@ struct arguments {
     FILE *json, *junit;
 };
 
-static int complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-static int complain(const char *fmt, ...)
-{
-    va_list args;
-
-    fflush(stdout);
-    fprintf(stderr, "rocedrill: ");
-    va_start(args, fmt);
-    vfprintf(stderr, fmt, args);
-    va_end(args);
-    fputc('\n', stderr);
-    return EXIT_UNUSABLE;
-}
-
 static void usage(FILE *out)
 {
     fprintf(out,
             "usage: rocedrill check [options] CAPTURE...   (- is standard input)\n"
             "Judges the RoCE traffic of captures: pcap and pcapng, also compressed.\noptions:\n");
-    for (size_t i = 0; i < ROW_CNT; i++) {
-        char letter[8] = "    ", buf[64];
-
-        if (rows[i].key < 256)
-            snprintf(letter, sizeof(letter), "-%c, ", rows[i].key);
-        snprintf(buf, sizeof(buf), "--%s%s%s", rows[i].name, rows[i].arg ? " " : "",
-                 rows[i].arg ? rows[i].arg : "");
-        fprintf(out, "  %s%-16s %s\n", letter, buf, rows[i].help);
-    }
+    options_usage(out, &table);
     fprintf(out, "peers:");
     for (int i = ROCE_PROFILE_NONE + 1; i < ROCE_PROFILE_CNT; i++)
         fprintf(out, " %s", roce_profile_name((enum roce_profile)i));
@@ -113,12 +82,6 @@ static bool fails(const struct check_report *report, enum fail_on fail_on)
     return (fail_on >= FAIL_ON_FAILED && report->failed > 0) ||
            (fail_on >= FAIL_ON_WARN && findings[ROCE_SEV_WARN] > 0) ||
            (fail_on >= FAIL_ON_NOTE && findings[ROCE_SEV_NOTE] > 0);
-}
-
-/* "-": standard output of what is written, standard input of a capture. */
-static bool is_standard(const char *path)
-{
-    return path && strcmp(path, "-") == 0;
 }
 
 static int check_one(const char *path, const struct arguments *args)
@@ -141,14 +104,14 @@ static int check_one(const char *path, const struct arguments *args)
     struct check_report report;
     int rc = check_capture(path, &options, &report, &fault), status;
 
-    status = rc != 0 ? EXIT_UNUSABLE : fails(&report, args->fail_on) ? EXIT_VIOLATION : EXIT_HOLDS;
+    status = rc != 0 ? EXIT_UNUSABLE : fails(&report, args->fail_on) ? EXIT_DIFFERS : EXIT_HOLDS;
     if (report.name) {
         if (text && report.frames > 0)
             check_text(stdout, &report, args->verbose);
         if (args->junit)
             check_junit_add(args->junit, &report);
     } else {
-        report.name = is_standard(path) ? "standard input" : path;
+        report.name = strcmp(path, "-") == 0 ? "standard input" : path;
         report.fault = fault.text;
         if (args->junit)
             check_junit_fault(args->junit, report.name, fault.text);
@@ -156,41 +119,11 @@ static int check_one(const char *path, const struct arguments *args)
     if (args->json && check_json_summary(args->json, &report, status) != 0 && rc == 0)
         rc = fault_set(&fault, "%s: the JSON cannot be written", args->json_path);
     check_report_free(&report);
-    return rc != 0 ? complain("%s", fault.text) : status;
+    return rc != 0 ? options_complain("%s", fault.text) : status;
 }
 
 /* ---- arguments ---------------------------------------------------------------------------------
  */
-
-static bool same_file(const char *path, const char *other)
-{
-    struct stat a, b;
-
-    return stat(path, &a) == 0 && stat(other, &b) == 0 && S_ISREG(a.st_mode) &&
-           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
-/* What a file that is to be written must not be. 0, or the exit status. */
-static int judge_output(const char *path, char **files, int cnt)
-{
-    for (int i = 0; path && i < cnt; i++)
-        if (same_file(path, files[i]))
-            return complain("%s: would be overwritten: it is a capture to read", path);
-    return 0;
-}
-
-/* Opens an output. 0, or the exit status. */
-static int open_output(const char *path, FILE **out)
-{
-    if (!path)
-        return 0;
-    if (is_standard(path)) {
-        *out = stdout;
-        return 0;
-    }
-    *out = fopen(path, "wb");
-    return *out ? 0 : complain("%s: %s", path, strerror(errno));
-}
 
 static int unknown_peer(const char *name)
 {
@@ -199,39 +132,16 @@ static int unknown_peer(const char *name)
 
     for (int i = ROCE_PROFILE_NONE + 1; i < ROCE_PROFILE_CNT; i++)
         text_add(&t, " %s", roce_profile_name((enum roce_profile)i));
-    return complain("no peer profile \"%s\"; there are:%s", name, buf);
-}
-
-/* Fills in getopt's two forms of the table. */
-static void getopt_tables(struct option longs[ROW_CNT + 1], char letters[2 * ROW_CNT + 2])
-{
-    size_t len = 0;
-
-    letters[len++] = ':'; /* a missing argument is told from an unknown option */
-    for (size_t i = 0; i < ROW_CNT; i++) {
-        longs[i] = (struct option){rows[i].name, rows[i].arg ? required_argument : no_argument,
-                                   NULL, rows[i].key};
-        if (rows[i].key >= 256)
-            continue;
-        letters[len++] = (char)rows[i].key;
-        if (rows[i].arg)
-            letters[len++] = ':';
-    }
-    longs[ROW_CNT] = (struct option){NULL, 0, NULL, 0};
-    letters[len] = '\0';
+    return options_complain("no peer profile \"%s\"; there are:%s", name, buf);
 }
 
 /* -1 to go on, else the exit status. */
 static int read_options(int argc, char **argv, struct arguments *args)
 {
-    struct option longs[ROW_CNT + 1];
-    char letters[2 * ROW_CNT + 2];
     int c;
 
-    getopt_tables(longs, letters);
-    opterr = 0;
-    optind = 0; /* start anew, whoever used getopt before */
-    while ((c = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+    options_begin();
+    while ((c = options_next(&table, argc, argv)) != -1) {
         switch (c) {
         case 'j': args->json_path = optarg; break;
         case OPT_JUNIT: args->junit_path = optarg; break;
@@ -246,7 +156,8 @@ static int read_options(int argc, char **argv, struct arguments *args)
                 if (strcmp(optarg, fail_ons[args->fail_on]) == 0)
                     break;
             if (args->fail_on == FAIL_ON_CNT)
-                return complain("check: --fail-on %s: it is error, failed, warn or note", optarg);
+                return options_complain("check: --fail-on %s: it is error, failed, warn or note",
+                                        optarg);
             break;
         case OPT_NO_ICRC: args->no_icrc = true; break;
         case OPT_AT_ONCE: args->at_once = true; break;
@@ -255,14 +166,11 @@ static int read_options(int argc, char **argv, struct arguments *args)
         case OPT_RULES: check_rules_list(stdout); return EXIT_HOLDS;
         case OPT_EXPLAIN:
             if (check_rules_explain(stdout, optarg) != 0)
-                return complain("no rule \"%s\" (rocedrill check --rules lists them)", optarg);
+                return options_complain("no rule \"%s\" (rocedrill check --rules lists them)",
+                                        optarg);
             return EXIT_HOLDS;
         case 'h': usage(stdout); return EXIT_HOLDS;
-        case ':': return complain("check: %s needs an argument (see --help)", argv[optind - 1]);
-        default:
-            if (optopt && optopt < 256)
-                return complain("check: no option -%c (see --help)", optopt);
-            return complain("check: %s cannot be understood (see --help)", argv[optind - 1]);
+        default: return EXIT_UNUSABLE;
         }
     }
     return -1;
@@ -273,18 +181,12 @@ static int judge_outputs(int cnt, char **files, const struct arguments *args)
 {
     const char *const out[] = {args->json_path, args->junit_path, args->annotate_path};
     const unsigned outs = sizeof(out) / sizeof(out[0]);
-    int rc = 0;
 
-    for (unsigned i = 0; i < outs && rc == 0; i++) {
-        rc = judge_output(out[i], files, cnt);
-        for (unsigned j = 0; j < i && rc == 0; j++)
-            if (out[i] && out[j] && (strcmp(out[i], out[j]) == 0 || same_file(out[i], out[j])))
-                rc = is_standard(out[i])
-                         ? complain("check: only one of --json, --junit and --annotate can be "
-                                    "standard output")
-                         : complain("check: %s is given for two outputs", out[i]);
-    }
-    return rc;
+    for (unsigned i = 0; i < outs; i++)
+        for (int j = 0; j < cnt; j++)
+            if (output_spares(out[i], files[j]) != 0)
+                return EXIT_UNUSABLE;
+    return outputs_differ(table.command, out, outs);
 }
 
 /* What does not go together. 0, or the exit status. */
@@ -293,24 +195,14 @@ static int judge_arguments(int cnt, char **files, const struct arguments *args)
     unsigned stdins = 0;
 
     if (cnt == 0)
-        return complain("check: no capture given (see --help)");
+        return options_complain("check: no capture given (see --help)");
     for (int i = 0; i < cnt; i++)
         stdins += strcmp(files[i], "-") == 0;
     if (stdins > 1)
-        return complain("check: standard input can be read once only");
+        return options_complain("check: standard input can be read once only");
     if (args->annotate_path && cnt > 1)
-        return complain("check: --annotate takes one capture, not %d", cnt);
+        return options_complain("check: --annotate takes one capture, not %d", cnt);
     return judge_outputs(cnt, files, args);
-}
-
-/* 0, or the exit status if something could not be written. */
-static int close_output(FILE *file, const char *path)
-{
-    if (!file)
-        return 0;
-    if ((file == stdout ? fflush(file) : fclose(file)) != 0)
-        return complain("%s: %s", path, strerror(errno));
-    return 0;
 }
 
 /* The last line of a report on several captures. */
@@ -334,11 +226,11 @@ static int run(int cnt, char **files, struct arguments *args)
     int status = EXIT_HOLDS, rc;
     unsigned cnts[EXIT_UNUSABLE + 1] = {0};
 
-    if ((rc = open_output(args->json_path, &args->json)) != 0 ||
-        (rc = open_output(args->junit_path, &args->junit)) != 0)
+    if ((rc = output_open(args->json_path, &args->json)) != 0 ||
+        (rc = output_open(args->junit_path, &args->junit)) != 0)
         status = rc;
     args->text = !args->quiet && args->json != stdout && args->junit != stdout &&
-                 !is_standard(args->annotate_path);
+                 !output_is_standard(args->annotate_path);
     if (args->junit && status == EXIT_HOLDS)
         check_junit_begin(args->junit);
     for (int i = 0; i < cnt && rc == 0; i++) {
@@ -353,9 +245,9 @@ static int run(int cnt, char **files, struct arguments *args)
     if (args->text && cnt > 1 && rc == 0)
         sum_up(cnts, cnt);
     if (args->junit && rc == 0 && check_junit_end(args->junit) != 0)
-        status = complain("%s: the report cannot be written", args->junit_path);
-    if (close_output(args->json, args->json_path) != 0 ||
-        close_output(args->junit, args->junit_path) != 0)
+        status = options_complain("%s: the report cannot be written", args->junit_path);
+    if (output_close(args->json, args->json_path) != 0 ||
+        output_close(args->junit, args->junit_path) != 0)
         status = EXIT_UNUSABLE;
     return status;
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "decode_main.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
-#include <string.h>
 #include "decode.h"
 #include "options.h"
+#include "output.h"
 
 static const struct option_row rows[] = {
     {"json", 'j', "FILE", "JSON, a line a packet; - is standard output"},
@@ -72,18 +71,15 @@ int decode_main(int argc, char **argv)
 
     if (status >= 0)
         return status;
-    if (args.json_path && strcmp(args.json_path, "-") == 0) {
-        options.json = stdout;
-        args.quiet = true;
-    } else if (args.json_path) {
-        options.json = fopen(args.json_path, "w");
-        if (!options.json)
-            return options_complain("%s: %s", args.json_path, strerror(errno));
-    }
+    for (int i = optind; i < argc; i++)
+        if (output_spares(args.json_path, argv[i]) != 0)
+            return EXIT_UNUSABLE;
+    if (output_open(args.json_path, &options.json) != 0)
+        return EXIT_UNUSABLE;
     options.verbose = args.verbose;
-    options.text = args.quiet ? NULL : stdout;
+    options.text = args.quiet || options.json == stdout ? NULL : stdout;
     status = decode_all(argc - optind, argv + optind, &options);
-    if (options.json && options.json != stdout && fclose(options.json) != 0)
-        status = options_complain("%s: the JSON cannot be written", args.json_path);
+    if (output_close(options.json, args.json_path) != 0)
+        status = EXIT_UNUSABLE;
     return status;
 }

@@ -5,12 +5,12 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "deviations.h"
 #include "gate.h"
 #include "live_load.h"
 #include "options.h"
+#include "output.h"
 
 #define JOBS_MAX   256u
 #define REPEAT_MAX 1000000u
@@ -202,12 +202,18 @@ static int read_options(int argc, char **argv, struct arguments *args)
     return live_options_check(&args->live, args->sides) != 0 ? EXIT_UNUSABLE : -1;
 }
 
-static bool same_file(const char *path, const char *other)
+/* The outputs are other files than the captures, and than one another. 0, or the exit status. */
+static int judge_outputs(const struct arguments *args)
 {
-    struct stat a, b;
+    const char *const out[] = {args->json_path, args->junit_path, args->dump_path,
+                               args->loop.record};
+    const unsigned outs = sizeof(out) / sizeof(out[0]);
 
-    return stat(path, &a) == 0 && stat(other, &b) == 0 && S_ISREG(a.st_mode) &&
-           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    for (unsigned i = 0; i < outs; i++)
+        for (size_t j = 0; j < args->corpus.cnt; j++)
+            if (output_spares(out[i], args->corpus.item[j].path) != 0)
+                return EXIT_UNUSABLE;
+    return outputs_differ(table.command, out, outs);
 }
 
 /* The captures, and what does not go together. 0, or the exit status. */
@@ -231,49 +237,11 @@ static int read_captures(int cnt, char **paths, struct arguments *args)
     if ((args->dump_path || args->setup_path) && args->live.options.iface)
         return options_complain("replay: --%s is not for live targets",
                                 args->dump_path ? "dump-setup" : "setup");
-    for (size_t i = 0; i < args->corpus.cnt && args->dump_path; i++)
-        if (same_file(args->dump_path, args->corpus.item[i].path))
-            return options_complain("%s: would be overwritten: it is a capture to read",
-                                    args->dump_path);
-    for (size_t i = 0; i < args->corpus.cnt && args->loop.record; i++)
-        if (same_file(args->loop.record, args->corpus.item[i].path))
-            return options_complain("%s: would be overwritten: it is a capture to read",
-                                    args->loop.record);
     if (args->setup_path && given_read(&args->given, args->setup_path, &fault) != 0)
         return options_complain("%s", fault.text);
     if (stdins > 1)
         return options_complain("replay: standard input can be read once only");
-    if (args->json_path && args->junit_path && strcmp(args->json_path, "-") == 0 &&
-        strcmp(args->junit_path, "-") == 0)
-        return options_complain("replay: only one of --json and --junit can be standard output");
-    return 0;
-}
-
-/* Opens an output. 0, or the exit status. */
-static int open_output(const char *path, struct arguments *args, FILE **out)
-{
-    if (!path)
-        return 0;
-    if (strcmp(path, "-") == 0) {
-        args->quiet = true;
-        *out = stdout;
-        return 0;
-    }
-    for (size_t i = 0; i < args->corpus.cnt; i++)
-        if (same_file(path, args->corpus.item[i].path))
-            return options_complain("%s: would be overwritten: it is a capture to read", path);
-    *out = fopen(path, "wb");
-    return *out ? 0 : options_complain("%s: %s", path, strerror(errno));
-}
-
-/* 0, or the exit status if something could not be written. */
-static int close_output(FILE *file, const char *path)
-{
-    if (!file)
-        return 0;
-    if ((file == stdout ? fflush(file) : fclose(file)) != 0)
-        return options_complain("%s: %s", path, strerror(errno));
-    return 0;
+    return judge_outputs(args);
 }
 
 /* ---- work --------------------------------------------------------------------------------------
@@ -390,17 +358,18 @@ int replay_main(int argc, char **argv)
     if (status >= 0)
         return status;
     args.loop.sides = args.sides;
+    args.quiet |= output_is_standard(args.json_path) || output_is_standard(args.junit_path);
     status = read_captures(argc - optind, argv + optind, &args);
     if (status == 0)
-        status = open_output(args.json_path, &args, &args.json);
+        status = output_open(args.json_path, &args.json);
     if (status == 0)
-        status = open_output(args.junit_path, &args, &args.junit);
+        status = output_open(args.junit_path, &args.junit);
     if (status == 0)
         status = args.live.options.iface && !args.live.options.agent && !args.live.options.cm
                      ? run_load(&args)
                      : run(&args);
-    if (close_output(args.json, args.json_path) != 0 ||
-        close_output(args.junit, args.junit_path) != 0)
+    if (output_close(args.json, args.json_path) != 0 ||
+        output_close(args.junit, args.junit_path) != 0)
         status = EXIT_UNUSABLE;
     corpus_free(&args.corpus);
     given_free(&args.given);

@@ -296,15 +296,3 @@ void check_conn_hint(struct text *t, const struct roce_conn_summary *sum,
     default: break;
     }
 }
-
-const char *check_encap_name(enum roce_encap encap)
-{
-    switch (encap) {
-    case ROCE_ENCAP_IB_LOCAL:
-    case ROCE_ENCAP_IB_GLOBAL: return "native InfiniBand";
-    case ROCE_ENCAP_V1: return "RoCEv1";
-    case ROCE_ENCAP_V2_IP4: return "RoCEv2 over IPv4";
-    case ROCE_ENCAP_V2_IP6: return "RoCEv2 over IPv6";
-    default: return "bare BTH";
-    }
-}

@@ -56,7 +56,4 @@ void check_conn_reason(struct text *t, const struct roce_conn_summary *sum);
 void check_conn_hint(struct text *t, const struct roce_conn_summary *sum,
                      const struct story_event *request);
 
-/* "RoCEv2 over IPv4", ... */
-const char *check_encap_name(enum roce_encap encap);
-
 #endif

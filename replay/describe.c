@@ -119,6 +119,18 @@ static void add_headers(struct text *t, const struct roce_pkt *pkt)
         text_add(t, " BECN");
 }
 
+const char *describe_encap(enum roce_encap encap)
+{
+    switch (encap) {
+    case ROCE_ENCAP_IB_LOCAL:
+    case ROCE_ENCAP_IB_GLOBAL: return "native InfiniBand";
+    case ROCE_ENCAP_V1: return "RoCEv1";
+    case ROCE_ENCAP_V2_IP4: return "RoCEv2 over IPv4";
+    case ROCE_ENCAP_V2_IP6: return "RoCEv2 over IPv6";
+    default: return "bare BTH";
+    }
+}
+
 void describe_packet(struct text *t, const struct roce_pkt *pkt)
 {
     struct roce_cm_msg cm;

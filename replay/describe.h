@@ -11,6 +11,9 @@
 /* "SEND First", "READ Response Only": the opcode's name without its service. */
 const char *describe_opcode(uint8_t opcode);
 
+/* "RoCEv2 over IPv4", "native InfiniBand". */
+const char *describe_encap(enum roce_encap encap);
+
 /* The operation and what matters of its headers, without addresses: "RC WRITE First → QP 0x000011
  * PSN 1024 va 0x7f00 rkey 0x123 len 65536"; CM messages by name. */
 void describe_packet(struct text *t, const struct roce_pkt *pkt);

@@ -37,6 +37,17 @@ void fields_differ_num(struct field_diffs *d, const char *field, const char *fmt
     fields_differ(d, field, e, a);
 }
 
+void fields_differ_opcode(struct field_diffs *d, uint8_t expected, uint8_t actual)
+{
+    char e[96], a[96];
+
+    if (expected == actual)
+        return;
+    snprintf(e, sizeof(e), "0x%02x (%s)", expected, roce_opcode(expected)->name);
+    snprintf(a, sizeof(a), "0x%02x (%s)", actual, roce_opcode(actual)->name);
+    fields_differ(d, "bth.opcode", e, a);
+}
+
 static void syndrome_text(uint8_t syndrome, char *out, size_t cap)
 {
     char buf[64];
@@ -104,11 +115,7 @@ void fields_compare(const struct trace_packet *p, const struct answer *ours, int
 
     trace_parse(p, &pkt);
     memset(d, 0, sizeof(*d));
-    if (p->opcode != ours->opcode) {
-        snprintf(e, sizeof(e), "0x%02x (%s)", p->opcode, op->name);
-        snprintf(a, sizeof(a), "0x%02x (%s)", ours->opcode, our->name);
-        fields_differ(d, "bth.opcode", e, a);
-    }
+    fields_differ_opcode(d, p->opcode, ours->opcode);
     fields_differ_num(d, "bth.psn", "%u", p->psn, ours->psn);
     if (aeth && !same_syndrome(p->syndrome, ours->syndrome)) {
         syndrome_text(p->syndrome, e, sizeof(e));

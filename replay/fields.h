@@ -30,9 +30,11 @@ void fields_compare(const struct trace_packet *p, const struct answer *ours, int
 /* The difference in `field`, or NULL. */
 const struct field_diff *fields_find(const struct field_diffs *d, const char *field);
 
-/* Adds a difference; of two numbers only if they differ, written as "%x" or "%u" says. */
+/* Adds a difference; of two opcodes or numbers only if they differ, a number written as "%x" or
+ * "%u" says. */
 void fields_differ(struct field_diffs *d, const char *field, const char *expected,
                    const char *actual);
+void fields_differ_opcode(struct field_diffs *d, uint8_t expected, uint8_t actual);
 void fields_differ_num(struct field_diffs *d, const char *field, const char *fmt, uint64_t expected,
                        uint64_t actual);
 

@@ -15,18 +15,6 @@
 /* Skipped flows listed; a scan of random QPs would otherwise fill the screen. */
 #define SKIPS_MAX 32u
 
-const char *report_encap(enum roce_encap encap)
-{
-    switch (encap) {
-    case ROCE_ENCAP_IB_LOCAL:
-    case ROCE_ENCAP_IB_GLOBAL: return "native InfiniBand";
-    case ROCE_ENCAP_V1: return "RoCEv1";
-    case ROCE_ENCAP_V2_IP4: return "RoCEv2 over IPv4";
-    case ROCE_ENCAP_V2_IP6: return "RoCEv2 over IPv6";
-    default: return "bare BTH";
-    }
-}
-
 static void weigh(enum verdict *verdict, enum verdict one)
 {
     if (one == VERDICT_FAIL || *verdict == VERDICT_SKIPPED)
@@ -344,7 +332,7 @@ static void print_connection(FILE *out, const struct replay *r, uint32_t idx,
     add_ends(&t, s);
     fprintf(out, "connection %u: %s\n", idx + 1, buf);
     fprintf(out, "  seen      %s, %s, frames %u..%u%s\n",
-            setup_svc(s) == ROCE_SVC_XRC ? "XRC" : "RC", report_encap(req->encap),
+            setup_svc(s) == ROCE_SVC_XRC ? "XRC" : "RC", describe_encap(req->encap),
             setup_packet(s, 0)->frame, setup_packet(s, (uint32_t)s->step_cnt - 1)->frame,
             s->side->cm.present ? ", set up by the connection manager" : "");
     print_resumed(out, s);

@@ -26,9 +26,6 @@ const char *report_skip_reason(const struct replay *replay);
 
 void report_text(FILE *out, const struct replay *replay, const struct report_options *options);
 
-/* "RoCEv2 over IPv4" and the like. */
-const char *report_encap(enum roce_encap encap);
-
 /* In report_json.c. New references, or NULL without memory. */
 json_t *report_json(const struct replay *replay);
 json_t *report_addr_json(const uint8_t addr[16]);

@@ -155,15 +155,10 @@ static void compare_request(const struct trace_packet *p, const struct sent *our
 {
     const struct roce_opcode *op = roce_opcode(p->opcode);
     struct roce_pkt pkt;
-    char e[96], a[96];
 
     trace_parse(p, &pkt);
     memset(d, 0, sizeof(*d));
-    if (p->opcode != ours->opcode) {
-        snprintf(e, sizeof(e), "0x%02x (%s)", p->opcode, op->name);
-        snprintf(a, sizeof(a), "0x%02x (%s)", ours->opcode, roce_opcode(ours->opcode)->name);
-        fields_differ(d, "bth.opcode", e, a);
-    }
+    fields_differ_opcode(d, p->opcode, ours->opcode);
     fields_differ_num(d, "bth.psn", "%u", p->psn, ours->psn);
     fields_differ_num(d, "bth.dest_qp", "%x", pkt.bth.dest_qp, ours->dest_qp);
     fields_differ_num(d, "bth.pkey", "%x", pkt.bth.pkey, ours->pkey);

@@ -35,8 +35,8 @@ static void usage(FILE *out)
     for (size_t i = 0; i < COMMAND_CNT; i++)
         fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
     fprintf(out, "  --version\n  --help   this; rocedrill COMMAND --help has the options\n"
-                 "exit status: 0 = holds, 1 = a violation or a difference was found, 2 = unusable "
-                 "input or wrong\nuse\n");
+                 "exit status: 0 = holds, 1 = a violation or a difference was found,\n"
+                 "  2 = unusable input or wrong use\n");
 }
 
 int main(int argc, char **argv)

@@ -17,17 +17,30 @@ int options_complain(const char *fmt, ...)
     return EXIT_UNUSABLE;
 }
 
+/* "--json FILE"; its length. */
+static int name_option(const struct option_row *row, char buf[64])
+{
+    return snprintf(buf, 64, "--%s%s%s", row->name, row->arg ? " " : "", row->arg ? row->arg : "");
+}
+
 void options_usage(FILE *out, const struct options *options)
 {
+    char buf[64];
+    int width = 0;
+
+    for (size_t i = 0; i < options->cnt; i++) {
+        int len = name_option(&options->row[i], buf);
+
+        width = len > width ? len : width;
+    }
     for (size_t i = 0; i < options->cnt; i++) {
         const struct option_row *row = &options->row[i];
-        char letter[8] = "    ", buf[64];
+        char letter[8] = "    ";
 
         if (row->key < OPTION_LONG)
             snprintf(letter, sizeof(letter), "-%c, ", row->key);
-        snprintf(buf, sizeof(buf), "--%s%s%s", row->name, row->arg ? " " : "",
-                 row->arg ? row->arg : "");
-        fprintf(out, "  %s%-16s %s\n", letter, buf, row->help);
+        name_option(row, buf);
+        fprintf(out, "  %s%-*s  %s\n", letter, width, buf, row->help);
     }
 }
 

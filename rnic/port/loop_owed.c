@@ -19,6 +19,14 @@
 
 /* ---- patience -------------------------------------------------------------------------------- */
 
+/* So often late, up to a limit: from the second time on each doubles the waits that are left out.
+ */
+static void set_late(struct loop_patience *patience, unsigned late, unsigned max)
+{
+    patience->late = late < max ? late : max;
+    patience->skip = (1u << patience->late) / 4; /* 0, 0, 1, 2, 4 ... */
+}
+
 bool loop_has_patience(struct loop_patience *patience)
 {
     if (patience->skip == 0)
@@ -29,11 +37,7 @@ bool loop_has_patience(struct loop_patience *patience)
 
 void loop_learn(struct loop_patience *patience, bool late)
 {
-    if (!late)
-        patience->late = 0;
-    else if (patience->late < LATE_MAX)
-        patience->late++;
-    patience->skip = (1u << patience->late) / 4; /* 0, 0, 1, 2, 4 ... 32 */
+    set_late(patience, late ? patience->late + 1 : 0, LATE_MAX);
 }
 
 /* ---- until the program answers -----------------------------------------------------------------
@@ -81,12 +85,10 @@ void loop_learn_behind(struct rnic_loop *loop, bool late)
 {
     struct loop_patience *patience = &loop->behind;
 
-    if (late) {
-        patience->late = patience->late + 2 < BEHIND_MAX ? patience->late + 2 : BEHIND_MAX;
-        patience->skip = (1u << patience->late) / 4; /* 1, 4, 16, 64, 256 */
-    } else if (++loop->behind_cnt % BEHIND_GOOD == 0 && patience->late > 0) {
+    if (late)
+        set_late(patience, patience->late + 2, BEHIND_MAX);
+    else if (++loop->behind_cnt % BEHIND_GOOD == 0 && patience->late > 0)
         patience->late--;
-    }
 }
 
 /*
@@ -116,11 +118,8 @@ static void learn_stream(struct rnic_loop *loop, bool late)
 {
     struct loop_patience *patience = &loop->stream;
 
-    if (!late)
-        patience->late -= patience->late > 0;
-    else if (patience->late < STREAM_MAX)
-        patience->late++;
-    patience->skip = (1u << patience->late) / 4;
+    set_late(patience, late ? patience->late + 1 : patience->late - (patience->late > 0),
+             STREAM_MAX);
 }
 
 /* Frames came. */

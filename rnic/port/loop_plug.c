@@ -56,9 +56,9 @@ static int wrap(struct rnic_loop *loop, struct rnic_why *why)
     return error;
 }
 
-static void unplug(struct rnic_loop *loop)
+/* All that plug() put in but the port, which the caller closed or dropped. */
+static void pull_out(struct rnic_loop *loop)
 {
-    rnic_port_close(loop->port);
     loop->port = NULL;
     loop->live = NULL;
     close_fd(&loop->answer_fd);
@@ -70,6 +70,12 @@ static void unplug(struct rnic_loop *loop)
     rnic_guard_close(&loop->guard);
     loop_groups_leave(loop);
     loop->plugged = false;
+}
+
+static void unplug(struct rnic_loop *loop)
+{
+    rnic_port_close(loop->port);
+    pull_out(loop);
 }
 
 /* Everything but names of QPNs and thread. A port that was given is there already. */
@@ -243,18 +249,8 @@ static void after_fork_child(void)
     for (struct rnic_loop *loop = all; loop; loop = loop->next) {
         if (loop->plugged) {
             loop->port->ops->drop(loop->port);
-            loop->port = NULL;
-            loop->live = NULL;
+            pull_out(loop);
             rnic_qpns_drop(&loop->qpns);
-            close_fd(&loop->answer_fd);
-            close_fd(&loop->watch_fd);
-            close_fd(&loop->wake_fd);
-            close_fd(&loop->relief_fd);
-            close_fd(&loop->gate_fd);
-            close_fd(&loop->gsi_fd);
-            rnic_guard_close(&loop->guard);
-            loop_groups_leave(loop);
-            loop->plugged = false;
             loop->forked = true;
             loop->replug_at = 0;
             loop->first = 0;

@@ -9,7 +9,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "expect.h"
 #include "live.h"
 #include "live_ear.h"
 #include "wire/crc32.h"
@@ -22,7 +21,6 @@
 /* One connection while it is played. */
 struct part {
     struct live_ear ear;
-    struct expect expect;
     size_t posted;
 };
 
@@ -271,7 +269,7 @@ static int settle(struct asking *ask, struct part *part, struct fault *fault)
     uint64_t limit = live_now() + ask->live->options->tolerance_ns;
 
     for (;;) {
-        size_t wanted = part->expect.done + part->expect.over;
+        size_t wanted = part->ear.expect.done + part->ear.expect.over;
 
         if (live_agent_poll(&ask->live->agent, take_completion, ask, NULL, fault) != 0)
             return -1;
@@ -299,19 +297,15 @@ static int post_due(struct asking *ask, uint32_t idx, struct fault *fault)
     return 0;
 }
 
-/* Waits for a PSN to have come, so often. 1 if it has, 0 if the tolerance is over, -1. */
-static int wait_request(struct asking *ask, struct part *part, int64_t rel, unsigned times,
-                        struct fault *fault)
+/* Until the step may be, or the tolerance is over. 0, or -1 and a fault. */
+static int wait_ready(struct asking *ask, struct part *part, uint32_t step, struct fault *fault)
 {
     uint64_t limit = live_now() + ask->live->options->tolerance_ns;
 
-    while (!live_ear_has(&part->ear, rel, times)) {
-        if (live_now() >= limit)
-            return 0;
+    while (!live_ear_ready(&part->ear, step) && live_now() < limit)
         if (look(ask, limit, fault) != 0)
             return -1;
-    }
-    return 1;
+    return 0;
 }
 
 static int play_turn(struct asking *ask, const struct turn *turn, uint64_t *at, uint64_t *recorded,
@@ -337,14 +331,12 @@ static int play_turn(struct asking *ask, const struct turn *turn, uint64_t *at, 
         if (idx < 0 || a->restart[turn->step] == RESTART_DUPLICATE)
             return 0;
         live_ear_recorded(&part->ear, turn->step);
-        /* The others may come later: how far a requester runs ahead is its own affair. */
-        return a->restart[turn->step] != RESTART_BEGINS                                 ? 0
-               : wait_request(ask, part, step->rel, part->ear.recorded[idx], fault) < 0 ? -1
-                                                                                        : 0;
+        /* How far a requester runs ahead is its own affair, but where it goes back is not. */
+        return wait_ready(ask, part, turn->step, fault);
     }
     if (a->fate[turn->step] != FATE_TAKEN)
         return 0;
-    if (wait_request(ask, part, step->rel, 0, fault) < 0)
+    if (wait_ready(ask, part, turn->step, fault) != 0)
         return -1;
     if (live->options->speed > 0 && *recorded && p->time > *recorded)
         *at += (uint64_t)((double)(p->time - *recorded) / live->options->speed);
@@ -355,8 +347,7 @@ static int play_turn(struct asking *ask, const struct turn *turn, uint64_t *at, 
         return -1;
     *recorded = p->time;
     *at = live_now();
-    if (!part->expect.over)
-        expect_answer(&part->expect, turn->step);
+    live_ear_answered(&part->ear, turn->step);
     return settle(ask, part, fault);
 }
 
@@ -413,7 +404,6 @@ static int prepare(struct asking *ask, struct post *post, struct fault *fault)
             continue;
         if (live_ear_open(&part->ear, a) != 0)
             return fault_set(fault, "no memory");
-        expect_init(&part->expect, a);
     }
     return list_turns(ask, fault);
 }

@@ -189,13 +189,14 @@ static void go_on(struct peer *peer, uint64_t time)
     peer->recorded = time;
 }
 
-/* Waits until the far end has sent PSN `rel`, so often. 0, or -1 and a fault. */
-static int wait_request(struct peer *peer, struct live_end *end, int64_t rel, unsigned times,
-                        struct fault *fault)
+/* Waits until the far end has sent all that our program had got, or until the step may be. 0, or -1
+ * and a fault. */
+static int wait_request(struct peer *peer, struct live_end *end, uint32_t step, struct fault *fault)
 {
     uint64_t limit = live_now() + peer->live->options->tolerance_ns;
 
-    while (end->misses < MISSES_MAX && !live_ear_has(&end->ear, rel, times)) {
+    while (end->misses < MISSES_MAX && !(step == STEP_NONE ? live_ear_has(&end->ear, end->wanted)
+                                                           : live_ear_ready(&end->ear, step))) {
         if (live_now() >= limit) {
             end->misses++;
             return 0;
@@ -246,7 +247,7 @@ static int play_event(struct peer *peer, const struct turn *turn, struct fault *
         return 0;
     }
     /* Our program sent this after it had got what the far end sent. */
-    if (end->in != LIVE_RUN_NONE && wait_request(peer, end, end->wanted, 0, fault) != 0)
+    if (end->in != LIVE_RUN_NONE && wait_request(peer, end, STEP_NONE, fault) != 0)
         return -1;
     if (wait_due(peer, time, fault) != 0 || live_send_frame(peer->live, e, fault) != 0)
         return -1;
@@ -271,15 +272,14 @@ static int play_step(struct peer *peer, const struct turn *turn, struct fault *f
         live_ear_recorded(&end->ear, turn->idx);
         if (step->rel > end->wanted)
             end->wanted = step->rel;
-        return a->restart[turn->idx] == RESTART_BEGINS
-                   ? wait_request(peer, end, step->rel, end->ear.recorded[idx], fault)
-                   : 0;
+        return wait_request(peer, end, turn->idx, fault);
     }
     if (a->fate[turn->idx] != FATE_TAKEN)
         return 0;
-    if (wait_request(peer, end, step->rel, 0, fault) != 0 || wait_due(peer, p->time, fault) != 0)
+    if (wait_request(peer, end, turn->idx, fault) != 0 || wait_due(peer, p->time, fault) != 0)
         return -1;
     go_on(peer, p->time);
+    live_ear_answered(&end->ear, turn->idx);
     return live_send(peer->live, p, buf,
                      rebind_out(&peer->live->run[end->in].bind, p, buf, sizeof(buf)), fault);
 }

@@ -62,6 +62,8 @@ void roce_check_episode(struct roce_ctx *ctx, const struct roce_sent *e, uint64_
  */
 void roce_check_aeth(struct roce_ctx *ctx);
 void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req);
+/* The MSN of a positive ACK whose PSN is the last of `e` is known, and it is that. */
+bool roce_msn_fits(const struct roce_rsp *rsp, const struct roce_sent *e, uint32_t msn);
 /* `e` is acknowledged though the responder had to refuse it. */
 void roce_check_accept(struct roce_ctx *ctx, const struct roce_sent *e);
 void roce_check_nak(struct roce_ctx *ctx, struct roce_req *req);
@@ -80,12 +82,18 @@ void roce_check_cm(struct roce_ctx *ctx, const struct roce_cm_msg *msg);
 /* ---- the machinery -----------------------------------------------------------------------------
  */
 void roce_request(struct roce_ctx *ctx); /* request.c: RC, XRC and UC */
-/* The result of a request of `span` PSNs that is in its place: PSNs and what is in flight. */
+/* A request of `span` PSNs is in its place: what is in flight then, and the result. */
 void roce_request_tell(struct roce_ctx *ctx, uint32_t span);
-/* run.c: the packet at hand is the next inside of a message, and all was done that roce_request()
- * and the checks would have. False: they have to, nothing was. */
+/* The part of a result that says where `req`, whom the packet at hand is of or answers, is. */
+void roce_req_tell(struct roce_ctx *ctx, const struct roce_req *req);
+/* run.c: the packet at hand is one that was to be expected, and all was done that roce_request(),
+ * roce_response() and the checks would have. False: they have to, nothing was. */
 bool roce_run_step(struct roce_ctx *ctx);
 void roce_response(struct roce_ctx *ctx); /* response.c */
+/* The ACK at hand is no NAK; `e` has its PSN, or is NULL. */
+void roce_acknowledged(struct roce_ctx *ctx, struct roce_req *req, const struct roce_sent *e);
+/* The response at hand to `req` was judged. */
+void roce_response_end(struct roce_ctx *ctx, struct roce_req *req);
 /* A sequence or RNR NAK at hand is what the requester goes back for next. */
 void roce_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp);
 void roce_cm_track(struct roce_ctx *ctx); /* cm_track.c: a UD packet to QP1 */

@@ -168,6 +168,12 @@ void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
         SAY(ctx, MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame, .weak = true);
 }
 
+bool roce_msn_fits(const struct roce_rsp *rsp, const struct roce_sent *e, uint32_t msn)
+{
+    return rsp->anchor && rsp->anchor_chain == e->chain && rsp->anchor_hits >= ANCHOR_HITS &&
+           roce_diff(msn, rsp->anchor_msn + e->cum - rsp->anchor_cum) == 0;
+}
+
 void roce_check_accept(struct roce_ctx *ctx, const struct roce_sent *e)
 {
     const struct roce_opcode *op = roce_opcode(e->op);

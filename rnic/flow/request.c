@@ -13,37 +13,46 @@
 #define KEEP_ALIVE_NS UINT64_C(1000000000)
 #define REST_NS       UINT64_C(100000) /* enough for another use of the QP that nobody tells of */
 
-static void in_flight(struct roce_ctx *ctx, struct roce_req *req)
+static void count_most(struct roce_counts *sum, const struct roce_req *req)
 {
-    struct roce_counts *sum;
-    struct roce_flow_result *r = ctx->result;
     int32_t psns = roce_diff(req->nxt, req->una);
-    struct roce_side *side = req == &ctx->side->req ? ctx->side : roce_peer(ctx->side);
 
-    r->psns_in_flight = req->una_known && psns > 0 ? (uint32_t)psns : 0;
-    r->bytes_in_flight = req->bytes_in_flight;
-    r->requests_in_flight = req->reqs_in_flight;
-    r->reads_in_flight = req->reads_in_flight;
     if (!req->una_known)
         return;
-    sum = roce_sum(side);
-    if (r->psns_in_flight > sum->max_psns_in_flight)
-        sum->max_psns_in_flight = r->psns_in_flight;
-    if (r->bytes_in_flight > sum->max_bytes_in_flight)
-        sum->max_bytes_in_flight = r->bytes_in_flight;
-    if (r->reads_in_flight > sum->max_reads_in_flight)
-        sum->max_reads_in_flight = r->reads_in_flight;
+    if (psns > 0 && (uint32_t)psns > sum->max_psns_in_flight)
+        sum->max_psns_in_flight = (uint32_t)psns;
+    if (req->bytes_in_flight > sum->max_bytes_in_flight)
+        sum->max_bytes_in_flight = req->bytes_in_flight;
+    if (req->reads_in_flight > sum->max_reads_in_flight)
+        sum->max_reads_in_flight = req->reads_in_flight;
 }
 
 void roce_request_tell(struct roce_ctx *ctx, uint32_t span)
 {
-    struct roce_req *req = &ctx->side->req;
+    const struct roce_req *req = &ctx->side->req;
     uint32_t psn = ctx->pkt->bth.psn;
 
-    ctx->result->flags |= ROCE_AN_REQUEST | (req->base_sure ? ROCE_AN_REL_PSN : 0);
-    ctx->result->rel_psn = (psn - req->base) & ROCE_PSN_MASK;
+    count_most(roce_sum(ctx->side), req);
+    if (!ctx->told)
+        return;
+    ctx->result->flags |= ROCE_AN_REQUEST;
     ctx->result->next_psn = (psn + span) & ROCE_PSN_MASK;
-    in_flight(ctx, req);
+    roce_req_tell(ctx, req);
+    if (!req->una_known)
+        ctx->result->psns_in_flight = 0;
+}
+
+void roce_req_tell(struct roce_ctx *ctx, const struct roce_req *req)
+{
+    struct roce_flow_result *r = ctx->result;
+    int32_t psns = roce_diff(req->nxt, req->una);
+
+    r->rel_psn = (ctx->pkt->bth.psn - req->base) & ROCE_PSN_MASK;
+    r->flags |= req->base_sure ? ROCE_AN_REL_PSN : 0;
+    r->psns_in_flight = psns > 0 ? (uint32_t)psns : 0;
+    r->bytes_in_flight = req->bytes_in_flight;
+    r->requests_in_flight = req->reqs_in_flight;
+    r->reads_in_flight = req->reads_in_flight;
 }
 
 /* Whether `e` may come next after `prev`: inside a message, or the first of one. */

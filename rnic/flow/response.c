@@ -144,27 +144,35 @@ void roce_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp)
     }
 }
 
-static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
+void roce_acknowledged(struct roce_ctx *ctx, struct roce_req *req, const struct roce_sent *e)
 {
     const struct roce_pkt *pkt = ctx->pkt;
     struct roce_rsp *rsp = &ctx->side->rsp;
     uint32_t psn = pkt->bth.psn, next = (psn + 1) & ROCE_PSN_MASK;
+
+    roce_sum(ctx->side)->acks++;
+    if (e && roce_diff(next, req->una) > 0)
+        round_trip(ctx, e);
+    if (e)
+        ctx->result->request_frame = e->last_frame;
+    ack_to(ctx, req, next);
+    rsp->reordered |= rsp->started && roce_diff(psn, rsp->last_psn) < 0 &&
+                      roce_diff(pkt->aeth.msn, rsp->last_msn) < 0;
+}
+
+static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
+{
+    const struct roce_pkt *pkt = ctx->pkt;
+    struct roce_rsp *rsp = &ctx->side->rsp;
+    uint32_t psn = pkt->bth.psn;
     uint8_t code = roce_syndrome_code(pkt->aeth.syndrome);
     const struct roce_sent *e;
 
     switch (roce_syndrome_kind(pkt->aeth.syndrome)) {
     case ROCE_SYN_ACK:
-        roce_sum(ctx->side)->acks++;
         roce_check_positive(ctx, req);
         roce_check_msn(ctx, req);
-        e = roce_window_get(&req->win, psn);
-        if (e && roce_diff(next, req->una) > 0)
-            round_trip(ctx, e);
-        if (e)
-            ctx->result->request_frame = e->last_frame;
-        ack_to(ctx, req, next);
-        rsp->reordered |= rsp->started && roce_diff(psn, rsp->last_psn) < 0 &&
-                          roce_diff(pkt->aeth.msn, rsp->last_msn) < 0;
+        roce_acknowledged(ctx, req, roce_window_get(&req->win, psn));
         break;
     case ROCE_SYN_RNR:
         roce_rare(ctx->flow, ctx->side)->rnr_naks++;
@@ -363,11 +371,36 @@ static bool repeated(struct roce_ctx *ctx)
     return false;
 }
 
+static void note_last(struct roce_ctx *ctx)
+{
+    const struct roce_pkt *pkt = ctx->pkt;
+    struct roce_rsp *rsp = &ctx->side->rsp;
+
+    rsp->started = true;
+    rsp->last_psn = pkt->bth.psn;
+    rsp->last_op = pkt->bth.opcode;
+    rsp->last_icrc = pkt->icrc;
+    rsp->last_id = ctx->glance->ip_id;
+    rsp->last_frame = ctx->frame;
+    if (roce_pkt_has(pkt, ROCE_HDR_AETH)) {
+        rsp->last_msn = pkt->aeth.msn;
+        rsp->last_syndrome = pkt->aeth.syndrome;
+    }
+}
+
+void roce_response_end(struct roce_ctx *ctx, struct roce_req *req)
+{
+    if (req->ep.next == req->nxt && ((ctx->pkt->bth.psn + 1) & ROCE_PSN_MASK) == req->nxt)
+        req->suspect = false; /* all came again as it was, and was answered */
+    if (ctx->told)
+        roce_req_tell(ctx, req);
+    note_last(ctx);
+}
+
 void roce_response(struct roce_ctx *ctx)
 {
     const struct roce_pkt *pkt = ctx->pkt;
     struct roce_req *req;
-    struct roce_rsp *rsp;
 
     ctx->result->flags |= ROCE_AN_RESPONSE;
     if (!ctx->conn->paired) {
@@ -385,7 +418,6 @@ void roce_response(struct roce_ctx *ctx)
         return;
     roce_check_mtu_learn(ctx);
     roce_check_size(ctx);
-    rsp = &ctx->side->rsp;
     req = ctx->conn->paired ? &roce_peer(ctx->side)->req : NULL;
     roce_pair_fits(ctx);
     roce_check_aeth(ctx);
@@ -398,27 +430,10 @@ void roce_response(struct roce_ctx *ctx)
         case ROCE_KIND_ATOMIC_ACK: on_atomic_ack(ctx, req); break;
         default: break;
         }
-        if (req->ep.next == req->nxt && ((pkt->bth.psn + 1) & ROCE_PSN_MASK) == req->nxt)
-            req->suspect = false; /* all came again as it was, and was answered */
-        ctx->result->rel_psn = (pkt->bth.psn - req->base) & ROCE_PSN_MASK;
-        if (req->base_sure)
-            ctx->result->flags |= ROCE_AN_REL_PSN;
-        ctx->result->psns_in_flight =
-            roce_diff(req->nxt, req->una) > 0 ? (uint32_t)roce_diff(req->nxt, req->una) : 0;
-        ctx->result->bytes_in_flight = req->bytes_in_flight;
-        ctx->result->requests_in_flight = req->reqs_in_flight;
-        ctx->result->reads_in_flight = req->reads_in_flight;
-    } else if (pkt->op->kind == ROCE_KIND_ACK) {
+        roce_response_end(ctx, req);
+        return;
+    }
+    if (pkt->op->kind == ROCE_KIND_ACK)
         on_lone_ack(ctx);
-    }
-    rsp->started = true;
-    rsp->last_psn = pkt->bth.psn;
-    rsp->last_op = pkt->bth.opcode;
-    rsp->last_icrc = pkt->icrc;
-    rsp->last_id = ctx->glance->ip_id;
-    rsp->last_frame = ctx->frame;
-    if (roce_pkt_has(pkt, ROCE_HDR_AETH)) {
-        rsp->last_msn = pkt->aeth.msn;
-        rsp->last_syndrome = pkt->aeth.syndrome;
-    }
+    note_last(ctx);
 }

@@ -91,6 +91,21 @@ static inline uint32_t roce_sent_end(const struct roce_sent *e)
     return (e->psn + e->span) & 0xFFFFFFu;
 }
 
+/* Room behind all others where that takes no memory, and the oldest, which goes if it must, was
+ * acknowledged; NULL otherwise. What stood there stands there still. */
+static inline struct roce_sent *roce_window_next(struct roce_window *w)
+{
+    if (w->cnt == w->cap) {
+        if (w->acked <= w->cap / 2)
+            return NULL;
+        w->head = (w->head + 1) & (w->cap - 1);
+        w->cnt--;
+        w->acked--;
+        w->hint -= w->hint > 0;
+    }
+    return roce_window_at(w, w->cnt++);
+}
+
 /* Messages of the requester before the one it belongs to. */
 static inline uint32_t roce_sent_number(const struct roce_sent *e)
 {

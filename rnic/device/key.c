@@ -28,6 +28,15 @@ static enum rnic_mem check(const struct rnic_grant *grant, const struct rnic_pd 
     return RNIC_MEM_OK;
 }
 
+/* More than two pages are the range of a READ request: each of its responses asks anew. */
+static bool there(const struct rnic *rnic, const uint8_t *addr, uint64_t len, unsigned access)
+{
+    const unsigned writes =
+        RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_ATOMIC;
+
+    return !rnic->attr.there || len > 8192 || rnic->attr.there(addr, len, access & writes);
+}
+
 enum rnic_mem rnic_key_translate(const struct rnic_pd *pd, const struct rnic_qp *qp, uint32_t key,
                                  uint64_t va, uint64_t len, unsigned access, uint8_t **out)
 {
@@ -43,7 +52,7 @@ enum rnic_mem rnic_key_translate(const struct rnic_pd *pd, const struct rnic_qp 
     if (va < grant->iova || va - grant->iova > grant->len || len > grant->len - (va - grant->iova))
         return RNIC_MEM_RANGE;
     *out = grant->addr + (va - grant->iova);
-    return RNIC_MEM_OK;
+    return there(pd->rnic, *out, len, access) ? RNIC_MEM_OK : RNIC_MEM_GONE;
 }
 
 enum rnic_mem rnic_key_check(const struct rnic_pd *pd, const struct rnic_qp *qp, uint32_t key,

@@ -127,6 +127,9 @@ struct rnic_attr {
     /* Entropy for keys and QPNs that the caller does not choose: they are unpredictable to a peer
      * if this is (32 bytes from the system's random source); equal bytes give equal devices. */
     uint8_t seed[32];
+    /* Whether the bytes of a region are there still, to be read or written; NULL: they are. Asked
+     * for each piece that a packet touches, after everything else. */
+    bool (*there)(const void *addr, size_t len, bool write);
     bool mw_2a; /* type 2 windows are 2A; false: 2B. A device has one kind (o10-37.2.31) */
     /* With it the packets of QPs whose tclass has no ECN bits are sent as ECT(0) (R005). */
     struct rnic_ecn ecn;

@@ -51,7 +51,8 @@ struct rnic_loop_attr {
     bool record_shared; /* every process here that records, records to that same file: a frame from
                            one local process to another is then written by its sender alone */
     bool mw_2a;         /* type 2 memory windows are 2A, not 2B (rnic_attr.mw_2a) */
-    size_t ring;        /* bytes of the receive ring; 0: 16 MiB. Taken smaller if memory is short */
+    bool (*there)(const void *addr, size_t len, bool write); /* rnic_attr.there, or NULL */
+    size_t ring; /* bytes of the receive ring; 0: 16 MiB. Taken smaller if memory is short */
 
     /* Anything of the device may have changed: take its events (rnic_event_get) and notified CQs.
      * After each batch of frames or timers, and at each unlock. May be NULL. */

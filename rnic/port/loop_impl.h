@@ -165,7 +165,8 @@ void loop_learn_behind(struct rnic_loop *loop, bool late);
 /* loop_thread.c. Locked. */
 int loop_gate_new(struct rnic_loop *loop);
 int loop_thread_start(struct rnic_loop *loop);
-/* pthread_create() of a thread that takes no signals: they are the program's. */
+/* pthread_create() of a thread that takes no signals but those of a fault: they are
+ * the program's. */
 int loop_spawn(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
                void *user);
 void loop_wake(struct rnic_loop *loop);

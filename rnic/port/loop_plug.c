@@ -393,6 +393,7 @@ static int new_device(struct rnic_loop *loop, const struct rnic_loop_attr *attr,
     memcpy(device.mac, loop->iface.mac, sizeof(device.mac));
     memcpy(device.seed, loop->seed, sizeof(device.seed));
     device.mw_2a = attr->mw_2a;
+    device.there = attr->there;
     device.limits.max_mcast_grp = RNIC_LOOP_GROUPS;
     /* QPNs that nobody chooses are received as well. */
     device.qpn_first = loop->qpns.block[0].number * RNIC_BLOCK_QPNS;

@@ -408,6 +408,8 @@ int loop_spawn(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(
     int error;
 
     sigfillset(&all);
+    sigdelset(&all, SIGSEGV); /* rnic_attr.there may take them */
+    sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     error = pthread_create(thread, attr, function, user);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

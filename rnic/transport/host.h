@@ -23,6 +23,7 @@ enum rnic_mem {
     RNIC_MEM_PD,     /* another protection domain (R206) */
     RNIC_MEM_ACCESS, /* the region does not grant this (R207) */
     RNIC_MEM_RANGE,  /* not wholly inside the region (R084) */
+    RNIC_MEM_GONE,   /* the user took the memory away under the region (rnic_attr.there) */
 };
 
 struct rnic_host {

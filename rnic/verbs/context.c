@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "verbs/probe.h"
+#include "verbs/touch.h"
 
 int verbs_errno(int error)
 {
@@ -91,6 +92,7 @@ static int hca_get(struct vdevice *device)
         .record = *config->record ? config->record : NULL,
         .record_shared = true,
         .mw_2a = config->mw_2a,
+        .there = touch_memory,
         .notified = vhca_notified,
         .changed = vhca_changed,
         .describe = vhca_describe,
@@ -173,6 +175,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *ibv)
         return NULL;
     }
     vctx_prepare();
+    touch_prepare();
     struct ibv_context *context = &ctx->verbs.context;
     ctx->device = device;
     context->device = ibv;

@@ -12,8 +12,7 @@ void probe_prepare(void);
 /*
  * 0 if all of [addr, addr + len) is mapped and readable, and writable if `write`; EFAULT if not.
  * Without /proc only holes are found. Costs the same for a byte as for a gigabyte: it
- * reads the list of mappings, not the pages. Says nothing about later: memory that the program
- * unmaps while it is registered is the program's mistake, as it is not with pinned pages.
+ * reads the list of mappings, not the pages. Says nothing about later: that is touch.h.
  */
 int probe_memory(const void *addr, size_t len, bool write);
 

@@ -347,6 +347,75 @@ static void busy(void)
     pair_close(pair);
 }
 
+/* Memory that is unmapped while it is registered; pages that may only be read any more; a file that
+ * gets shorter. Hardware has the pages pinned; here the request fails, at the end whose memory it
+ * is, and nobody else notices. */
+static void unmapped(void)
+{
+    enum { LEN = 3 << 12, PART = 5000 };
+    static const struct {
+        const char *what;
+        enum ibv_wr_opcode opcode;
+        enum { THERE, HERE, RECEIVED } whose;
+        enum { GONE, READ_ONLY, CUT } how;
+        enum ibv_wc_status status;
+    } cases[] = {
+        {"WRITE to unmapped memory", IBV_WR_RDMA_WRITE, THERE, GONE, IBV_WC_REM_ACCESS_ERR},
+        {"READ of unmapped memory", IBV_WR_RDMA_READ, THERE, GONE, IBV_WC_REM_ACCESS_ERR},
+        {"atomic on unmapped memory", IBV_WR_ATOMIC_FETCH_AND_ADD, THERE, GONE,
+         IBV_WC_REM_ACCESS_ERR},
+        {"WRITE from unmapped memory", IBV_WR_RDMA_WRITE, HERE, GONE, IBV_WC_LOC_PROT_ERR},
+        {"READ into unmapped memory", IBV_WR_RDMA_READ, HERE, GONE, IBV_WC_LOC_PROT_ERR},
+        {"SEND to an unmapped buffer", IBV_WR_SEND, RECEIVED, GONE, IBV_WC_REM_OP_ERR},
+        {"WRITE to what is read-only now", IBV_WR_RDMA_WRITE, THERE, READ_ONLY,
+         IBV_WC_REM_ACCESS_ERR},
+        {"READ of what is read-only now", IBV_WR_RDMA_READ, THERE, READ_ONLY, IBV_WC_SUCCESS},
+        {"WRITE to a file that was cut", IBV_WR_RDMA_WRITE, THERE, CUT, IBV_WC_REM_ACCESS_ERR},
+        {"READ of a file that was cut", IBV_WR_RDMA_READ, THERE, CUT, IBV_WC_REM_ACCESS_ERR},
+    };
+    const int all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+                    IBV_ACCESS_REMOTE_ATOMIC;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct pair *pair = pair_open(16);
+        struct endpoint *ep = cases[i].whose == HERE ? &pair->a : &pair->b;
+        FILE *file = tmpfile();
+        if (!file || ftruncate(fileno(file), LEN) != 0)
+            die("tmpfile: %s", strerror(errno));
+        char *at = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
+        struct ibv_mr *mr = at == MAP_FAILED ? NULL : ibv_reg_mr(ep->pd, at, LEN, all);
+        struct ibv_sge sge;
+        struct ibv_send_wr wr = write_wr(pair, &sge);
+        if (!mr)
+            die("%s: no region", cases[i].what);
+        wr.opcode = cases[i].opcode;
+        sge.length = wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ? 8 : PART;
+        if (cases[i].whose == HERE) {
+            sge.addr = (uintptr_t)at;
+            sge.lkey = mr->lkey;
+        } else if (wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+            wr.wr.atomic.remote_addr = (uintptr_t)at;
+            wr.wr.atomic.rkey = mr->rkey;
+        } else if (cases[i].whose == THERE) {
+            wr.wr.rdma.remote_addr = (uintptr_t)at;
+            wr.wr.rdma.rkey = mr->rkey;
+        } else if (post_recv(&pair->b, mr, at, LEN, 1) != 0)
+            die("%s: no receive", cases[i].what);
+        if ((cases[i].how == GONE && munmap(at, LEN) != 0) ||
+            (cases[i].how == READ_ONLY && mprotect(at, LEN, PROT_READ) != 0) ||
+            (cases[i].how == CUT && ftruncate(fileno(file), 0) != 0))
+            die("%s: %s", cases[i].what, strerror(errno));
+        post(pair, &wr);
+        expect_status(cases[i].what, endpoint_wait(pair->a.cq), cases[i].status);
+        if (cases[i].whose == RECEIVED)
+            expect_status("and at the receiver", endpoint_wait(pair->b.cq), IBV_WC_LOC_PROT_ERR);
+        ibv_dereg_mr(mr);
+        if (cases[i].how != GONE)
+            munmap(at, LEN);
+        fclose(file);
+        pair_close(pair);
+    }
+}
+
 int main(void)
 {
     context = endpoint_device(NULL);
@@ -363,6 +432,7 @@ int main(void)
     wrong_state();
     overrun();
     bad_memory();
+    unmapped();
     busy();
     if (ibv_close_device(context) != 0)
         die("ibv_close_device failed");

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "verbs/touch.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+static const int signals[] = {SIGSEGV, SIGBUS};
+#define SIGNALS (sizeof signals / sizeof *signals)
+
+static struct sigaction before[SIGNALS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Where this thread's touch goes on if there is nothing. The handler of a thread that never touched
+ * anything reads it, too: it has to be there without a call of malloc(). */
+static __thread sigjmp_buf *volatile back __attribute__((tls_model("initial-exec")));
+
+/* As if there were no handler of ours. */
+static void pass_on(const struct sigaction *to, int sig, siginfo_t *info, void *context)
+{
+    const struct sigaction fatal = {.sa_handler = SIG_DFL};
+    bool sent = info->si_code <= 0; /* by a process: it does not come again by itself */
+    if (to->sa_flags & SA_SIGINFO) {
+        to->sa_sigaction(sig, info, context);
+    } else if (to->sa_handler != SIG_DFL && to->sa_handler != SIG_IGN) {
+        to->sa_handler(sig);
+    } else if (to->sa_handler == SIG_DFL || !sent) {
+        sigaction(sig, &fatal, NULL);
+        if (sent)
+            raise(sig);
+    }
+}
+
+static void take(int sig, siginfo_t *info, void *context)
+{
+    sigjmp_buf *to = back;
+    if (to && info->si_code > 0) {
+        back = NULL;
+        pthread_sigmask(SIG_SETMASK, &((ucontext_t *)context)->uc_sigmask, NULL);
+        siglongjmp(*to, 1);
+    }
+    for (size_t i = 0; i < SIGNALS; i++)
+        if (signals[i] == sig)
+            pass_on(&before[i], sig, info, context);
+}
+
+void touch_prepare(void)
+{
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < SIGNALS; i++) {
+        struct sigaction now;
+        if (sigaction(signals[i], NULL, &now) != 0 ||
+            (now.sa_flags & SA_SIGINFO && now.sa_sigaction == take))
+            continue;
+        before[i] = now;
+        now.sa_flags = SA_SIGINFO | SA_ONSTACK | (now.sa_flags & (SA_RESTART | SA_NODEFER));
+        now.sa_sigaction = take;
+        sigaction(signals[i], &now, NULL);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* A byte for itself: an access that writes, and changes nothing. (An addition of 0 would be made a
+ * read by some compilers.) */
+static void write_same(volatile uint8_t *byte)
+{
+    uint8_t is = *byte;
+    while (!__atomic_compare_exchange_n(byte, &is, is, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        continue;
+}
+
+__attribute__((no_sanitize("address", "thread"))) bool touch_memory(const void *addr, size_t len,
+                                                                    bool write)
+{
+    const uintptr_t page = 4096; /* or a part of one */
+    const uintptr_t end = (uintptr_t)addr + len;
+    sigjmp_buf here;
+    if (sigsetjmp(here, 0) != 0)
+        return false;
+    back = &here;
+    for (uintptr_t at = (uintptr_t)addr; at < end; at = (at | (page - 1)) + 1)
+        if (write)
+            write_same((volatile uint8_t *)at);
+        else
+            (void)*(const volatile uint8_t *)at;
+    back = NULL;
+    return true;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "support/suite.h"
+#include "verbs/touch.h"
+
+#define PAGE ((size_t)sysconf(_SC_PAGESIZE))
+
+static char *map(size_t len, int rights)
+{
+    char *at = mmap(NULL, len, rights, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CU_ASSERT_FATAL(at != MAP_FAILED);
+    return at;
+}
+
+/* What is there, what is not, and what may only be read. */
+static void rights(void)
+{
+    char *at = map(4 * PAGE, PROT_READ | PROT_WRITE);
+    touch_prepare();
+    at[PAGE - 1] = 5;
+    CU_ASSERT(touch_memory(at, 4 * PAGE, true));
+    EXPECT_EQ(at[PAGE - 1], 5);
+    munmap(at + PAGE, PAGE);
+    mprotect(at + 2 * PAGE, PAGE, PROT_READ);
+    mprotect(at + 3 * PAGE, PAGE, PROT_NONE);
+    for (int again = 0; again < 3; again++) { /* no fault leaves anything behind */
+        CU_ASSERT(touch_memory(at, PAGE, true));
+        CU_ASSERT(!touch_memory(at, PAGE + 1, false));
+        CU_ASSERT(!touch_memory(at + PAGE, 1, true));
+        CU_ASSERT(touch_memory(at + 2 * PAGE, PAGE, false));
+        CU_ASSERT(!touch_memory(at + 2 * PAGE, PAGE, true));
+        CU_ASSERT(!touch_memory(at + 3 * PAGE - 1, 2, false));
+        CU_ASSERT(touch_memory(at + 3 * PAGE, 0, true));
+        CU_ASSERT(!touch_memory((void *)16, 8, false));
+    }
+    munmap(at, 4 * PAGE);
+}
+
+/* A file that became shorter: SIGBUS. */
+static void shorter_file(void)
+{
+    FILE *file = tmpfile();
+    CU_ASSERT_FATAL(file != NULL && ftruncate(fileno(file), (off_t)PAGE) == 0);
+    char *at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
+    CU_ASSERT_FATAL(at != MAP_FAILED);
+    touch_prepare();
+    CU_ASSERT(touch_memory(at, PAGE, true));
+    EXPECT_EQ(ftruncate(fileno(file), 0), 0);
+    CU_ASSERT(!touch_memory(at, PAGE, true));
+    CU_ASSERT(!touch_memory(at, PAGE, false));
+    munmap(at, PAGE);
+    fclose(file);
+}
+
+static char *volatile nowhere = (char *)16; /* the compiler does not know that */
+
+static void leave(int sig, siginfo_t *info, void *context)
+{
+    (void)context;
+    _exit(info->si_code > 0 && info->si_addr == nowhere ? sig : 1);
+}
+
+static void leave_simply(int sig)
+{
+    _exit(sig + 1);
+}
+
+/* How a process ends that a handler `is` for SIGSEGV, touches something, and then errs or is sent
+ * a signal. */
+static int end_of(const struct sigaction *is, bool errs)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        sigaction(SIGSEGV, is, NULL);
+        touch_prepare();
+        touch_prepare(); /* not on top of itself */
+        if (touch_memory(nowhere, 1, false))
+            _exit(2);
+        if (errs)
+            *nowhere = 1;
+        else
+            kill(getpid(), SIGSEGV);
+        _exit(3);
+    }
+    waitpid(child, &status, 0);
+    return status;
+}
+
+static void others(void)
+{
+    const struct sigaction dies = {.sa_handler = SIG_DFL}, ignores = {.sa_handler = SIG_IGN},
+                           own = {.sa_sigaction = leave, .sa_flags = SA_SIGINFO},
+                           simple = {.sa_handler = leave_simply};
+    CU_ASSERT(WIFSIGNALED(end_of(&dies, false)) && WTERMSIG(end_of(&dies, false)) == SIGSEGV);
+    EXPECT_EQ(WEXITSTATUS(end_of(&ignores, false)), 3);
+    EXPECT_EQ(WEXITSTATUS(end_of(&own, false)), 1);
+    EXPECT_EQ(WEXITSTATUS(end_of(&simple, false)), SIGSEGV + 1);
+    CU_ASSERT(WIFSIGNALED(end_of(&dies, true)) && WTERMSIG(end_of(&dies, true)) == SIGSEGV);
+    CU_ASSERT(WIFSIGNALED(end_of(&ignores, true)) && WTERMSIG(end_of(&ignores, true)) == SIGSEGV);
+    EXPECT_EQ(WEXITSTATUS(end_of(&own, true)), SIGSEGV);
+    EXPECT_EQ(WEXITSTATUS(end_of(&simple, true)), SIGSEGV + 1);
+}
+
+static uint64_t counter;
+static volatile bool stop;
+
+static void *count(void *user)
+{
+    uint64_t cnt = 0;
+    (void)user;
+    for (; !stop; cnt++)
+        __atomic_fetch_add(&counter, 1, __ATOMIC_RELAXED);
+    return (void *)(uintptr_t)cnt;
+}
+
+/* Nothing that another thread writes meanwhile is lost. */
+static void meanwhile(void)
+{
+    pthread_t thread;
+    void *cnt;
+    touch_prepare();
+    CU_ASSERT_FATAL(pthread_create(&thread, NULL, count, NULL) == 0);
+    while (__atomic_load_n(&counter, __ATOMIC_RELAXED) == 0)
+        continue;
+    for (int i = 0; i < 100000; i++)
+        CU_ASSERT(touch_memory(&counter, sizeof counter, true));
+    stop = true;
+    pthread_join(thread, &cnt);
+    EXPECT_EQ(counter, (uint64_t)(uintptr_t)cnt);
+}
+
+SUITE("verbs.touch", TEST(rights), TEST(shorter_file), TEST(others), TEST(meanwhile))

@@ -133,8 +133,7 @@ void check_junit_fault(FILE *out, const char *name, const char *fault)
     check_junit_add(out, &none);
 }
 
-int check_junit_end(FILE *out)
+void check_junit_end(FILE *out)
 {
     fputs("</testsuites>\n", out);
-    return ferror(out) ? -1 : 0;
 }

@@ -119,7 +119,9 @@ static int check_one(const char *path, const struct arguments *args)
     if (args->json && check_json_summary(args->json, &report, status) != 0 && rc == 0)
         rc = fault_set(&fault, "%s: the JSON cannot be written", args->json_path);
     check_report_free(&report);
-    return rc != 0 ? options_complain("%s", fault.text) : status;
+    if (rc != 0 && !output_failed(args->json))
+        options_complain("%s", fault.text);
+    return rc != 0 ? EXIT_UNUSABLE : status;
 }
 
 /* ---- arguments ---------------------------------------------------------------------------------
@@ -244,12 +246,10 @@ static int run(int cnt, char **files, struct arguments *args)
     }
     if (args->text && cnt > 1 && rc == 0)
         sum_up(cnts, cnt);
-    if (args->junit && rc == 0 && check_junit_end(args->junit) != 0)
-        status = options_complain("%s: the report cannot be written", args->junit_path);
-    if (output_close(args->json, args->json_path) != 0 ||
-        output_close(args->junit, args->junit_path) != 0)
-        status = EXIT_UNUSABLE;
-    return status;
+    if (args->junit && rc == 0)
+        check_junit_end(args->junit);
+    rc = output_close(args->json, args->json_path);
+    return output_close(args->junit, args->junit_path) != 0 || rc != 0 ? EXIT_UNUSABLE : status;
 }
 
 int check_main(int argc, char **argv)
@@ -257,9 +257,8 @@ int check_main(int argc, char **argv)
     struct arguments args = {.profile = ROCE_PROFILE_NONE};
     int status = read_options(argc, argv, &args);
 
-    if (status < 0)
-        status = judge_arguments(argc - optind, argv + optind, &args);
-    else if (status >= 0)
+    if (status >= 0)
         return status;
+    status = judge_arguments(argc - optind, argv + optind, &args);
     return status != 0 ? status : run(argc - optind, argv + optind, &args);
 }

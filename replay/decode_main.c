@@ -57,8 +57,12 @@ static int decode_all(int cnt, char **files, const struct decode_options *option
 
         if (cnt > 1 && options->text)
             printf("%s:\n", files[i]);
-        if (decode_file(files[i], options, &fault) != 0)
-            status = options_complain("%s", fault.text);
+        if (decode_file(files[i], options, &fault) == 0)
+            continue;
+        status = EXIT_UNUSABLE;
+        if (output_failed(options->json))
+            break;
+        options_complain("%s", fault.text);
     }
     return status;
 }

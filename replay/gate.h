@@ -27,8 +27,8 @@ int gate_status(const struct gate *gate);
 /* `all`: the reports of all captures, not of the unexpected ones only. */
 void gate_text(FILE *out, const struct gate *gate, const struct job *jobs, size_t cnt, bool all);
 
-/* A test suite a capture, a test case a connection. 0, or -1 if it could not be written. */
-int gate_junit(FILE *out, const struct gate *gate, const struct job *jobs, size_t cnt);
+/* A test suite a capture, a test case a connection. */
+void gate_junit(FILE *out, const struct gate *gate, const struct job *jobs, size_t cnt);
 
 /* {summary: {captures, connections, <outcome>: count, unexpected}, captures: [report...]}; each
  * report also has outcome and expected. A new reference, or NULL without memory. */

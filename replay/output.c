@@ -49,11 +49,18 @@ int output_open(const char *path, FILE **out)
     return *out ? 0 : options_complain("%s: %s", path, strerror(errno));
 }
 
+bool output_failed(FILE *file)
+{
+    return file && ferror(file);
+}
+
 int output_close(FILE *file, const char *path)
 {
-    if (!file)
+    bool failed = output_failed(file);
+
+    if (!file || file == stdout)
         return 0;
-    if ((file == stdout ? fflush(file) : fclose(file)) != 0)
+    if (fclose(file) != 0)
         return options_complain("%s: %s", path, strerror(errno));
-    return 0;
+    return failed ? options_complain("%s: cannot be written", path) : 0;
 }

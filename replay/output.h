@@ -22,8 +22,12 @@ int outputs_differ(const char *command, const char *const *path, unsigned cnt);
 /* Opens and empties it; *out is left alone where there is none. 0, or the exit status. */
 int output_open(const char *path, FILE **out);
 
-/* Closes it, but for standard output, which is flushed; NULL is fine. 0, or the exit status if
- * something could not be written. */
+/* Whether something could not be written to it; NULL is fine. Who writes need not complain of that:
+ * output_close() does, and main() of standard output. */
+bool output_failed(FILE *file);
+
+/* Closes it, but for standard output; NULL is fine. 0, or the exit status if something could not be
+ * written. */
 int output_close(FILE *file, const char *path);
 
 #endif

@@ -281,18 +281,19 @@ static int write_reports(const struct arguments *args, const struct gate *gate,
 {
     size_t cnt = args->corpus.cnt;
     json_t *all;
-    int rc;
+    bool fine;
 
-    if (args->junit && gate_junit(args->junit, gate, jobs, cnt) != 0)
-        return options_complain("%s: the report cannot be written", args->junit_path);
+    if (args->junit)
+        gate_junit(args->junit, gate, jobs, cnt);
     if (!args->json)
         return 0;
     all = gate_json(gate, jobs, cnt);
-    rc = all && json_dumpf(all, args->json, JSON_INDENT(2)) == 0 && fputc('\n', args->json) != EOF
-             ? 0
-             : options_complain("%s: the report cannot be written", args->json_path);
+    fine = all && json_dumpf(all, args->json, JSON_INDENT(2)) == 0;
     json_decref(all);
-    return rc;
+    fputc('\n', args->json);
+    return fine || output_failed(args->json)
+               ? 0
+               : options_complain("%s: no memory for the report", args->json_path);
 }
 
 static int run(struct arguments *args)
@@ -353,7 +354,7 @@ static int run_load(const struct arguments *args)
 int replay_main(int argc, char **argv)
 {
     struct arguments args = {.loop = {.seed = 1, .repeat = 1}};
-    int status = read_options(argc, argv, &args);
+    int status = read_options(argc, argv, &args), rc;
 
     if (status >= 0)
         return status;
@@ -368,8 +369,8 @@ int replay_main(int argc, char **argv)
         status = args.live.options.iface && !args.live.options.agent && !args.live.options.cm
                      ? run_load(&args)
                      : run(&args);
-    if (output_close(args.json, args.json_path) != 0 ||
-        output_close(args.junit, args.junit_path) != 0)
+    rc = output_close(args.json, args.json_path);
+    if (output_close(args.junit, args.junit_path) != 0 || rc != 0)
         status = EXIT_UNUSABLE;
     corpus_free(&args.corpus);
     given_free(&args.given);

@@ -58,6 +58,28 @@ static void outputs_are_files_of_their_own(void)
     CHECKRUN_EXPECT("$R replay --json $T/x --record $T/x " HOLDS, 2, "", "for two outputs");
 }
 
+/* One line says so, however many captures there are and reports that go there. */
+static void a_full_disk_is_named_once(void)
+{
+    static const char *const wrong[] = {"replay --json", "replay --junit", "check --json",
+                                        "check --junit", "decode --json"};
+
+    for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        static const char *const to[][2] = {{"/dev/full", "/dev/full: No space"},
+                                            {"- >/dev/full", "standard output"}};
+
+        for (unsigned j = 0; j < 2; j++) {
+            struct checkrun r =
+                checkrun_shell("$R %s %s -q " HOLDS " " HOLDS " " HOLDS, wrong[i], to[j][0]);
+
+            if (r.status != 2 || !checkrun_complains(&r, to[j][1]))
+                suite_fail(__FILE__, __LINE__, "%s %s: status %d: %s", wrong[i], to[j][0], r.status,
+                           r.err);
+            checkrun_free(&r);
+        }
+    }
+}
+
 static void files_give_three_kinds_of_status(void)
 {
     CHECKRUN_EXPECT("$R replay " HOLDS, 0, "verdict: PASS", "");
@@ -193,7 +215,8 @@ static void junit_is_well_formed_and_counts_right(void)
 }
 
 SUITE("replay.gate", TEST(says_what_is_wrong_in_one_line), TEST(outputs_are_files_of_their_own),
-      TEST(files_give_three_kinds_of_status), TEST(files_are_reported_in_order),
-      TEST(a_folder_without_a_manifest_must_hold), TEST(a_manifest_says_what_is_expected),
-      TEST(a_broken_manifest_is_named_with_its_line), TEST(captures_are_known_by_their_endings),
-      TEST(json_has_a_summary_and_each_report), TEST(junit_is_well_formed_and_counts_right))
+      TEST(a_full_disk_is_named_once), TEST(files_give_three_kinds_of_status),
+      TEST(files_are_reported_in_order), TEST(a_folder_without_a_manifest_must_hold),
+      TEST(a_manifest_says_what_is_expected), TEST(a_broken_manifest_is_named_with_its_line),
+      TEST(captures_are_known_by_their_endings), TEST(json_has_a_summary_and_each_report),
+      TEST(junit_is_well_formed_and_counts_right))

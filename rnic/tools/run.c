@@ -4,9 +4,7 @@
  *
  * What it does is to set the environment that rnic/verbs/config.h describes and the path of our
  * libibverbs.so.1, and, for a user without the right to open a port, to make a network for the
- * program and its children. Exit status: the program's; 126 and 127 as a shell's if it cannot be
- * started; 2 for wrong use,
- * or when there is nothing to check; 1 if --selfcheck found a violation.
+ * program and its children. The usage below says what the exit status is.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -49,7 +47,10 @@ static const char usage[] =
     "violations\n"
     "                       are told when they are seen; 1 if there is one\n"
     "  -h, --help           this text\n"
-    "  -V, --version        the version\n";
+    "  -V, --version        the version\n"
+    "exit status: the program's; 126 or 127 if it cannot be started; 2 for wrong use, or where "
+    "what\n"
+    "was asked for cannot be written or judged; 1 if --selfcheck found a violation\n";
 
 struct options {
     const char *ifaces, *record, *impair, *seed, *timeline_rows;
@@ -60,6 +61,15 @@ struct options {
 static void complain(const char *what, const char *why)
 {
     fprintf(stderr, "rnic-run: %s: %s\n", what, why);
+}
+
+/* Whether recording and timeline are to be one file. */
+static bool same_file(const struct options *options)
+{
+    struct stat a, b;
+    return strcmp(options->record, options->timeline_rows) == 0 ||
+           (stat(options->record, &a) == 0 && stat(options->timeline_rows, &b) == 0 &&
+            S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino);
 }
 
 /* 0, or the exit status. */
@@ -79,7 +89,8 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
         {NULL, 0, NULL, 0},
     };
     int c;
-    while ((c = getopt_long(argc, argv, "+i:nw:hV", longs, NULL)) != -1) {
+    opterr = 0;
+    while ((c = getopt_long(argc, argv, "+:i:nw:hV", longs, NULL)) != -1) {
         switch (c) {
         case 'i': options->ifaces = optarg; break;
         case 'n': options->own_net = true; break;
@@ -99,7 +110,14 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
             puts("rnic-run " RNIC_VERSION);
             *done = true;
             return 0;
-        default: fputs("Try 'rnic-run --help'.\n", stderr); return 2;
+        case ':': complain(argv[optind - 1], "needs an argument (see --help)"); return 2;
+        default: {
+            char letter[] = {'-', (char)optopt, 0};
+            const char *last = argv[optind - 1];
+            complain(strncmp(last, "--", 2) == 0 ? last : letter,
+                     "cannot be understood (see --help)");
+            return 2;
+        }
         }
     }
     options->program = argv + optind;
@@ -119,6 +137,10 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
             complain(options->seed, "--seed takes a number");
             return 2;
         }
+    }
+    if (options->record && options->timeline_rows && same_file(options)) {
+        complain(options->record, "would be the recording and the timeline");
+        return 2;
     }
     return 0;
 }
@@ -348,6 +370,10 @@ int main(int argc, char **argv)
     FILE *rows = NULL;
     bool done = false;
     int status = parse(argc, argv, &options, &done);
+    if (done && fflush(stdout) != 0) {
+        complain("standard output", strerror(errno));
+        return 2;
+    }
     if (status != 0 || done)
         return status;
     if (!find_library(library)) {

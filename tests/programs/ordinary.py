@@ -22,10 +22,15 @@ def refused(rnic_run, folder):
     here = os.listdir(folder)
     none = ["unshare", "-Ur", "sh", "-c", "echo 0 >/proc/sys/user/max_user_namespaces && exec \"$@\"",
             "sh", "setpriv", "--bounding-set=-all", "--inh-caps=-all"]
-    for command, expected in ((none, "a network of its own: cannot set up a user namespace"),
-                              ([], "nosuch")):
+    for command, options, expected in (
+            (none, [], "a network of its own: cannot set up a user namespace"),
+            ([], ["-n", "-i", "nosuch"], "nosuch"),
+            ([], ["--bogus"], "--bogus: cannot be understood"),
+            ([], ["-nZ"], "-Z: cannot be understood"),
+            ([], ["--net=1"], "--net=1: cannot be understood"),
+            ([], ["--timeline=" + os.path.join(folder, ".", "kept.pcapng")], kept + ": would be the recording and")):
         done = subprocess.run(command + [rnic_run, "--timeline", "--selfcheck", "-w", kept] +
-                              ([] if command else ["-n", "-i", "nosuch"]) + ["--", "true"],
+                              options + ["true"],
                               env=dict(os.environ, TMPDIR=folder), stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, check=False)
         assert done.returncode == 2, f"status {done.returncode}: {done.stdout}"

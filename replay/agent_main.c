@@ -133,6 +133,15 @@ static void serve(int fd, struct agent_dev *dev, const char *device)
 /* ---- listening --------------------------------------------------------------------------------
  */
 
+/* A number that is no port, or nothing: the resolver would take one of its own. */
+static bool port_is_wrong(const char *port)
+{
+    char *end;
+    unsigned long n = strtoul(port, &end, 10);
+
+    return *end == '\0' && (n < 1 || n > 65535);
+}
+
 /* A listening socket, or -1 after a complaint. `where` is [HOST:]PORT and is cut apart. */
 static int listen_at(char *where)
 {
@@ -141,7 +150,13 @@ static int listen_at(char *where)
     const char *port = colon ? colon + 1 : where;
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *list;
     int on = 1, fd, rc;
+    char whole[300];
 
+    snprintf(whole, sizeof(whole), "%s", where);
+    if (port_is_wrong(port)) {
+        complain(whole, "not [HOST:]PORT with a port of 1 to 65535 (see --help)");
+        return -1;
+    }
     if (colon)
         *colon = '\0';
     if (host[0] == '[' && host[strlen(host) - 1] == ']') {
@@ -150,14 +165,14 @@ static int listen_at(char *where)
     }
     rc = getaddrinfo(*host ? host : NULL, port, &hints, &list);
     if (rc != 0) {
-        complain(host, gai_strerror(rc));
+        complain(whole, gai_strerror(rc));
         return -1;
     }
     fd = socket(list->ai_family, list->ai_socktype, list->ai_protocol);
     if (fd >= 0)
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     if (fd < 0 || bind(fd, list->ai_addr, list->ai_addrlen) != 0 || listen(fd, 4) != 0) {
-        complain(host, strerror(errno));
+        complain(whole, strerror(errno));
         if (fd >= 0)
             close(fd);
         fd = -1;
@@ -177,13 +192,17 @@ static int parse(int argc, char **argv, struct options *options)
     };
     int c;
 
-    while ((c = getopt_long(argc, argv, "l:d:1h", longs, NULL)) != -1) {
+    opterr = 0;
+    while ((c = getopt_long(argc, argv, ":l:d:1h", longs, NULL)) != -1) {
         switch (c) {
         case 'l': options->listen = optarg; break;
         case 'd': options->device = optarg; break;
         case '1': options->once = true; break;
-        case 'h': fputs(usage, stdout); return 0;
-        default: return 2;
+        case 'h':
+            fputs(usage, stdout);
+            return fflush(stdout) == 0 ? 0 : complain("standard output", strerror(errno));
+        case ':': return complain(argv[optind - 1], "needs an argument (see --help)");
+        default: return complain(argv[optind - 1], "cannot be understood (see --help)");
         }
     }
     return optind == argc ? -1 : complain(argv[optind], "not an option (see --help)");

@@ -119,7 +119,8 @@ static int check_one(const char *path, const struct arguments *args)
     if (args->json && check_json_summary(args->json, &report, status) != 0 && rc == 0)
         rc = fault_set(&fault, "%s: the JSON cannot be written", args->json_path);
     check_report_free(&report);
-    if (rc != 0 && !output_failed(args->json))
+    if (rc != 0 && !output_failed(args->json) &&
+        !(output_is_standard(args->annotate_path) && output_failed(stdout)))
         options_complain("%s", fault.text);
     return rc != 0 ? EXIT_UNUSABLE : status;
 }

@@ -3,6 +3,7 @@
 
 #include <getopt.h>
 #include <stdarg.h>
+#include <string.h>
 
 int options_complain(const char *fmt, ...)
 {
@@ -83,7 +84,7 @@ int options_next(const struct options *options, int argc, char **argv)
     if (c == ':')
         options_complain("%s: %s needs an argument (see --help)", options->command,
                          argv[optind - 1]);
-    else if (c == '?' && optopt && optopt < OPTION_LONG)
+    else if (c == '?' && optopt && optopt < OPTION_LONG && strncmp(argv[optind - 1], "--", 2) != 0)
         options_complain("%s: no option -%c (see --help)", options->command, optopt);
     else if (c == '?')
         options_complain("%s: %s cannot be understood (see --help)", options->command,

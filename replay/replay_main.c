@@ -209,6 +209,8 @@ static int judge_outputs(const struct arguments *args)
                                args->loop.record};
     const unsigned outs = sizeof(out) / sizeof(out[0]);
 
+    if (output_is_standard(args->dump_path) || output_is_standard(args->loop.record))
+        return options_complain("replay: --dump-setup and --record take a file, not -");
     for (unsigned i = 0; i < outs; i++)
         for (size_t j = 0; j < args->corpus.cnt; j++)
             if (output_spares(out[i], args->corpus.item[j].path) != 0)

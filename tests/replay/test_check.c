@@ -57,6 +57,8 @@ static void says_what_is_wrong_in_one_line(void)
     expect_complaint("check", "no capture given");
     expect_complaint("check --bogus x", "--bogus");
     expect_complaint("check -z x", "-z");
+    expect_complaint("check --quiet=3 x", "--quiet=3");
+    expect_complaint("check --annotate - " HOLDS " >/dev/full", "standard output");
     expect_complaint("check --json", "--json needs an argument");
     expect_complaint("check -j", "-j needs an argument");
     expect_complaint("check $T/none.pcap", "none.pcap: No such file");

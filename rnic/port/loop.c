@@ -272,7 +272,10 @@ void loop_take_lock(struct rnic_loop *loop)
 
 struct rnic *rnic_loop_lock(struct rnic_loop *loop)
 {
+    int held = rnic_hold_on();
+
     loop_take_lock(loop);
+    loop->held = held;
     if (loop->forked)
         loop_replug(loop);
     return loop->rnic;
@@ -300,6 +303,8 @@ void rnic_loop_settle(struct rnic_loop *loop)
 
 void rnic_loop_unlock(struct rnic_loop *loop)
 {
+    int held = loop->held;
+
     if (loop->plugged) {
         uint64_t now = rnic_loop_now();
         uint64_t sleeps = atomic_load(&loop->sleep_until);
@@ -318,7 +323,7 @@ void rnic_loop_unlock(struct rnic_loop *loop)
             loop_wake(loop);
     }
     loop_notify(loop);
-    pthread_mutex_unlock(&loop->lock);
+    rnic_unhold(&loop->lock, held);
 }
 
 bool rnic_loop_drive(struct rnic_loop *loop)
@@ -334,6 +339,7 @@ bool rnic_loop_drive(struct rnic_loop *loop)
 
 bool rnic_loop_poll(struct rnic_loop *loop)
 {
+    int held = rnic_hold_on();
     bool moved;
 
     if (pthread_mutex_trylock(&loop->lock) != 0) {
@@ -342,25 +348,29 @@ bool rnic_loop_poll(struct rnic_loop *loop)
         /* Another drives; this one polls all the same. Unless nobody does: then who holds the lock
          * may wait for this CPU, which a program of real-time priority never leaves. */
         atomic_store_explicit(&loop->polled_at, now, memory_order_relaxed);
-        if (now < atomic_load_explicit(&loop->driven_at, memory_order_relaxed) + STUCK_NS)
+        if (now < atomic_load_explicit(&loop->driven_at, memory_order_relaxed) + STUCK_NS) {
+            rnic_let_go(held);
             return false;
+        }
         loop_take_lock(loop);
     }
     if (loop->forked)
         loop_replug(loop);
     moved = rnic_loop_drive(loop);
     loop->owing = false;
-    pthread_mutex_unlock(&loop->lock);
+    rnic_unhold(&loop->lock, held);
     return moved;
 }
 
 void rnic_loop_flush(struct rnic_loop *loop)
 {
     const struct timespec until = rnic_day_after(FLUSH_WAIT_NS);
+    int held = rnic_hold_on();
 
-    if (pthread_mutex_timedlock(&loop->lock, &until) != 0)
-        return;
-    if (loop->plugged && !loop->forked && give_out(loop, rnic_loop_now()))
-        rnic_port_flush(loop->port);
-    pthread_mutex_unlock(&loop->lock);
+    if (pthread_mutex_timedlock(&loop->lock, &until) == 0) {
+        if (loop->plugged && !loop->forked && give_out(loop, rnic_loop_now()))
+            rnic_port_flush(loop->port);
+        pthread_mutex_unlock(&loop->lock);
+    }
+    rnic_let_go(held);
 }

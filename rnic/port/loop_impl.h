@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include "port/guard.h"
+#include "port/hold.h"
 #include "port/loop.h"
 #include "port/qpns.h"
 
@@ -47,6 +48,7 @@ struct rnic_loop {
     pthread_mutex_t lock; /* protects everything but what is atomic or never changes */
     pthread_cond_t told;  /* a neighbour answered */
     atomic_uint wanting;  /* threads that wait for the lock */
+    int held;             /* rnic_loop_lock(): what rnic_hold_on() gave */
     /* Taken last, for a moment: iface and gsi_fd, which are asked for locked and not. */
     pthread_mutex_t small;
 

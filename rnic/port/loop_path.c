@@ -279,12 +279,13 @@ int rnic_loop_resolve(struct rnic_loop *loop, const uint8_t dgid[16], int sgid_i
 {
     uint64_t now = rnic_loop_now();
     uint64_t end = timeout < UINT64_MAX - now ? now + timeout : UINT64_MAX;
+    int held;
     int error = 0;
 
     memset(out, 0, sizeof(*out));
     out->vlan = RNIC_VLAN_NONE;
     out->hop_limit = LINK_HOPS;
-    pthread_mutex_lock(&loop->lock);
+    held = rnic_hold(&loop->lock);
     if (loop->forked)
         loop_replug(loop);
     out->path_mtu = loop->iface.path_mtu;
@@ -311,6 +312,6 @@ int rnic_loop_resolve(struct rnic_loop *loop, const uint8_t dgid[16], int sgid_i
     } else {
         error = resolve_unicast(loop, dgid, sgid_idx, end, out);
     }
-    pthread_mutex_unlock(&loop->lock);
+    rnic_unhold(&loop->lock, held);
     return error;
 }

@@ -44,13 +44,13 @@ int vcma_open(int flags)
         return -1;
     }
     file->last = &file->first;
-    pthread_mutex_lock(&uc_lock);
+    int held = rnic_hold(&uc_lock);
     int result = uc_worker_start();
     if (result == 0) {
         file->next = files;
         files = file;
     }
-    pthread_mutex_unlock(&uc_lock);
+    rnic_unhold(&uc_lock, held);
     if (result != 0) {
         close(file->fd);
         free(file);
@@ -62,7 +62,7 @@ int vcma_open(int flags)
 
 int vcma_close(int fd)
 {
-    pthread_mutex_lock(&uc_lock);
+    int held = rnic_hold(&uc_lock);
     struct uc_file *file = uc_file_of(fd);
     if (file) {
         for (struct uc_id *id = uc_ids, *next; id; id = next) {
@@ -80,7 +80,7 @@ int vcma_close(int fd)
         free(file);
         uc_worker_wake();
     }
-    pthread_mutex_unlock(&uc_lock);
+    rnic_unhold(&uc_lock, held);
     return close(fd);
 }
 
@@ -249,10 +249,11 @@ ssize_t vcma_write(int fd, const void *buf, size_t len)
     struct waiter waiter;
     int result = -EINVAL;
     bool again;
+    pthread_testcancel(); /* as write(2) */
     if (len >= sizeof hdr) {
         memcpy(&hdr, buf, sizeof hdr);
         do {
-            pthread_mutex_lock(&uc_lock);
+            int held = rnic_hold(&uc_lock);
             struct uc_file *file = uc_file_of(fd);
             uc_met_asleep = false;
             if (!file)
@@ -268,7 +269,7 @@ ssize_t vcma_write(int fd, const void *buf, size_t len)
             bool later = hdr.cmd == RDMA_USER_CM_CMD_GET_EVENT && result == -EAGAIN && waits(fd);
             if (later)
                 waiters_add(&waiters, &waiter);
-            pthread_mutex_unlock(&uc_lock);
+            rnic_unhold(&uc_lock, held);
             if (!later && !again)
                 break;
             if (later)

@@ -185,10 +185,10 @@ struct ibv_context *ibv_open_device(struct ibv_device *ibv)
     context->cmd_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     int result = context->cmd_fd < 0 ? errno : evq_init(&ctx->async);
     if (result == 0) {
-        pthread_mutex_lock(&vdevice_lock);
+        int held = rnic_hold(&vdevice_lock);
         result = hca_get(device);
         ctx->hca = device->hca;
-        pthread_mutex_unlock(&vdevice_lock);
+        rnic_unhold(&vdevice_lock, held);
         if (result != 0)
             evq_free(&ctx->async);
     }
@@ -253,9 +253,9 @@ int ibv_close_device(struct ibv_context *context)
         link = &(*link)->next;
     *link = ctx->next;
     vctx_unlock(context);
-    pthread_mutex_lock(&vdevice_lock);
+    int held = rnic_hold(&vdevice_lock);
     hca_put(ctx->device, ctx->hca);
-    pthread_mutex_unlock(&vdevice_lock);
+    rnic_unhold(&vdevice_lock, held);
     evq_free(&ctx->async);
     close(context->cmd_fd);
     pthread_mutex_destroy(&context->mutex);

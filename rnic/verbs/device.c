@@ -124,7 +124,7 @@ static int refresh(void)
 struct ibv_device **ibv_get_device_list(int *num_devices)
 {
     struct ibv_device **list = NULL;
-    pthread_mutex_lock(&vdevice_lock);
+    int held = rnic_hold(&vdevice_lock);
     int cnt = refresh();
     if (cnt < 0)
         errno = -cnt;
@@ -133,7 +133,7 @@ struct ibv_device **ibv_get_device_list(int *num_devices)
              device = device->next)
             if (device->listed)
                 *end++ = device;
-    pthread_mutex_unlock(&vdevice_lock);
+    rnic_unhold(&vdevice_lock, held);
     if (num_devices)
         *num_devices = list ? cnt : 0;
     return list;
@@ -240,14 +240,14 @@ static const char *below(const char *path, const char *dir)
 int vdevice_file(const char *path, char *buf, size_t size)
 {
     bool ours = false;
-    pthread_mutex_lock(&vdevice_lock);
+    int held = rnic_hold(&vdevice_lock);
     for (struct vdevice *device = devices; device && !ours; device = device->next) {
         const char *file = below(path, device->ibv.ibdev_path);
         if (!file)
             file = below(path, device->ibv.dev_path);
         ours = file && answer(device, file, buf, size - 1);
     }
-    pthread_mutex_unlock(&vdevice_lock);
+    rnic_unhold(&vdevice_lock, held);
     return ours ? (int)strlen(strcat(buf, "\n")) : -1;
 }
 
@@ -255,10 +255,10 @@ bool vdevice_node(const char *path)
 {
     const char *node = below(path, "/dev/infiniband");
     bool ours = false;
-    pthread_mutex_lock(&vdevice_lock);
+    int held = rnic_hold(&vdevice_lock);
     for (struct vdevice *device = devices; node && device && !ours; device = device->next)
         ours = strcmp(node, device->ibv.dev_name) == 0;
-    pthread_mutex_unlock(&vdevice_lock);
+    rnic_unhold(&vdevice_lock, held);
     return ours;
 }
 
@@ -269,13 +269,13 @@ int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t siz
         return -1;
     if (strcmp(file, "class/misc/rdma_cm/abi_version") == 0) /* rnic/ucma; rdma_user_cm.h */
         return snprintf(buf, size, "4");
-    pthread_mutex_lock(&vdevice_lock);
+    int held = rnic_hold(&vdevice_lock);
     struct vdevice *device = devices;
     while (device && strcmp(dir, device->ibv.ibdev_path) != 0 &&
            strcmp(dir, device->ibv.dev_path) != 0)
         device = device->next;
     bool ours = device && answer(device, file, buf, size);
-    pthread_mutex_unlock(&vdevice_lock);
+    rnic_unhold(&vdevice_lock, held);
     if (ours)
         return (int)strlen(buf);
     char path[2 * IBV_SYSFS_PATH_MAX];

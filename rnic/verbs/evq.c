@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include "port/hold.h"
 
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct evq all = {.fd = -1, .prev = &all, .next = &all};
@@ -74,7 +75,7 @@ static bool grow(struct evq *evq)
 int evq_push(struct evq *evq, const struct evq_entry *entry)
 {
     int result = 0;
-    pthread_mutex_lock(&evq->lock);
+    int held = rnic_hold(&evq->lock);
     if (evq->cnt == evq->cap && !grow(evq)) {
         result = ENOMEM;
     } else {
@@ -83,14 +84,14 @@ int evq_push(struct evq *evq, const struct evq_entry *entry)
             fd_raise(evq);
         waiters_wake(&evq->waiters);
     }
-    pthread_mutex_unlock(&evq->lock);
+    rnic_unhold(&evq->lock, held);
     return result;
 }
 
 /* Takes the oldest event; if there is none the thread may be going to wait for one, as waiter. */
 static bool take(struct evq *evq, struct evq_entry *out, struct waiter *waiter)
 {
-    pthread_mutex_lock(&evq->lock);
+    int held = rnic_hold(&evq->lock);
     bool got = evq->cnt > 0;
     if (got) {
         *out = evq->ring[evq->head];
@@ -102,13 +103,14 @@ static bool take(struct evq *evq, struct evq_entry *out, struct waiter *waiter)
     } else if (waiter) {
         waiters_add(&evq->waiters, waiter);
     }
-    pthread_mutex_unlock(&evq->lock);
+    rnic_unhold(&evq->lock, held);
     return got;
 }
 
 int evq_get(struct evq *evq, struct evq_entry *out)
 {
     struct waiter waiter;
+    pthread_testcancel(); /* as read(2), event or not */
     if (take(evq, out, NULL))
         return 0;
     int flags = fcntl(evq->fd, F_GETFL);
@@ -126,7 +128,7 @@ int evq_get(struct evq *evq, struct evq_entry *out)
 
 unsigned evq_purge(struct evq *evq, const void *object, const unsigned *reported)
 {
-    pthread_mutex_lock(&evq->lock);
+    int held = rnic_hold(&evq->lock);
     size_t kept = 0, had = evq->cnt;
     for (size_t i = 0; i < had; i++) {
         struct evq_entry entry = evq->ring[(evq->head + i) & (evq->cap - 1)];
@@ -137,7 +139,7 @@ unsigned evq_purge(struct evq *evq, const void *object, const unsigned *reported
     if (had > 0 && kept == 0)
         fd_lower(evq);
     unsigned given = reported ? *reported : 0;
-    pthread_mutex_unlock(&evq->lock);
+    rnic_unhold(&evq->lock, held);
     return given;
 }
 

@@ -50,6 +50,7 @@ extern bool rnic_allow_disassociate_destroy;
 #include <net/if.h>
 #include <sys/types.h>
 #include "device/rnic.h"
+#include "port/hold.h"
 #include "port/loop.h"
 #include "verbs/evq.h"
 #include "verbs/ptrmap.h"

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "port/hold.h"
 
 static int proc_fd = -1; /* the folder /proc, for a program that changes its root folder */
 
@@ -46,7 +47,7 @@ static bool parse_line(const char *line, uintptr_t *from, uintptr_t *to, const c
     return true;
 }
 
-int probe_memory(const void *addr, size_t len, bool write)
+static int look(const void *addr, size_t len, bool write)
 {
     uintptr_t need = (uintptr_t)addr, end = need + len;
     if (len == 0)
@@ -91,5 +92,13 @@ int probe_memory(const void *addr, size_t len, bool write)
         memmove(buf, line, have);
     }
     close(fd);
+    return result;
+}
+
+int probe_memory(const void *addr, size_t len, bool write)
+{
+    int held = rnic_hold_on(); /* or the file would stay open */
+    int result = look(addr, len, write);
+    rnic_let_go(held);
     return result;
 }

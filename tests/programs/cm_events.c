@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "cancels.h"
 #include "must.h"
 
 #define WAIT_MS 20000
@@ -346,6 +347,28 @@ static void descriptor(void)
     usleep(100000);
 }
 
+/* A thread that is to end does so where it calls, as at write(2), and not with a lock. */
+static void *resolve_cancelled(void *to)
+{
+    pthread_cancel(pthread_self());
+    rdma_resolve_addr(asks, NULL, to, 2000);
+    return NULL;
+}
+
+static void cancelled(void)
+{
+    struct sockaddr_in to = at(address, port);
+    pthread_t thread;
+    void *result;
+    begin(RDMA_PS_TCP, true, true);
+    if (CANCELS) {
+        MUST(pthread_create(&thread, NULL, resolve_cancelled, &to) == 0);
+        MUST(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED);
+    }
+    resolve();
+    end();
+}
+
 /* A request that nobody took when its listener changes the channel is told there; ... */
 static void moved(void)
 {
@@ -570,6 +593,7 @@ int main(int argc, char **argv)
         {"connect_error", connect_error},
         {"ports", ports},
         {"moved", moved},
+        {"cancelled", cancelled},
         {"untaken", untaken},
         {"killed", killed},
         {"daemons", daemons},

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "both.h"
+#include "cancels.h"
 
 static struct ibv_context *context;
 static struct both both;
@@ -113,19 +114,6 @@ static void stormed(void)
     }
 }
 
-/* ASan (clang 14) takes the frames that a cancelled thread leaves for frames in use. */
-#ifdef __has_feature
-#if __has_feature(address_sanitizer)
-#define CANCELS false
-#endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
-#define CANCELS false
-#endif
-#ifndef CANCELS
-#define CANCELS true
-#endif
-
 static void *wait_for_event(void *ch)
 {
     struct ibv_cq *cq;
@@ -150,6 +138,91 @@ static void cancelled(void)
     signals = 100;
     (void)post_late(NULL);
     MUST(ibv_get_cq_event(ch, &got, &result) == 0 && got == cq);
+}
+
+static struct ibv_comp_channel *channel;
+static struct ibv_cq *notified; /* of both.b.qp */
+
+static void posts(void)
+{
+    post_send(both.a.qp, both.mr_a, 1, 64, IBV_SEND_SIGNALED);
+}
+
+static void polls(void)
+{
+    struct ibv_wc wc;
+    (void)ibv_poll_cq(both.a.cq, 1, &wc);
+}
+
+static void registers(void)
+{
+    struct ibv_mr *mr = ibv_reg_mr(both.a.pd, both.buf_a, BUF, 0);
+    MUST(mr && ibv_dereg_mr(mr) == 0);
+}
+
+static void opens(void)
+{
+    struct ibv_context *own = endpoint_device(NULL);
+    MUST(own && ibv_close_device(own) == 0);
+}
+
+static void addresses(void)
+{
+    struct ibv_ah_attr attr = {.is_global = 1, .port_num = 1, .grh.hop_limit = 1};
+    attr.grh.dgid = both.b.gid;
+    attr.grh.sgid_index = (uint8_t)both.a.gid_idx;
+    struct ibv_ah *ah = ibv_create_ah(both.a.pd, &attr);
+    MUST(ah && ibv_destroy_ah(ah) == 0);
+}
+
+/* What it was to receive is flushed, which tells the channel. */
+static void stops(void)
+{
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+    MUST(ibv_modify_qp(both.b.qp, &attr, IBV_QP_STATE) == 0);
+    MUST(ibv_req_notify_cq(notified, 0) == 0);
+}
+
+static void takes(void)
+{
+    struct ibv_cq *got;
+    void *user;
+    MUST(ibv_get_cq_event(channel, &got, &user) == 0 && got == notified);
+    ibv_ack_cq_events(got, 1);
+}
+
+struct cancelled {
+    void (*step)(void);
+    bool done;
+};
+
+static void *be_cancelled(void *user)
+{
+    struct cancelled *now = user;
+    pthread_cancel(pthread_self());
+    now->step();
+    now->done = true;
+    pthread_testcancel();
+    return NULL;
+}
+
+/* A thread that is to end does so where it waits or when it is back in the program, and never with
+ * a lock of the device. */
+static void cancelled_at_work(void)
+{
+    static void (*const steps[])(void) = {posts, polls, registers, opens, addresses, stops, takes};
+    pthread_t thread;
+    void *result;
+    alarm(20);
+    notified = with_channel(&channel);
+    for (size_t i = 0; CANCELS && i < sizeof steps / sizeof *steps; i++) {
+        struct cancelled now = {.step = steps[i]};
+        MUST(pthread_create(&thread, NULL, be_cancelled, &now) == 0);
+        MUST(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED);
+        if (steps[i] != opens) /* open(2) and read(2) are points where it ends */
+            MUST(now.done == (steps[i] != takes));
+        steps[i](); /* it is not in this one's way */
+    }
 }
 
 /* ---- folders and descriptors ----------------------------------------------------------------- */
@@ -238,6 +311,7 @@ int main(void)
         {"interrupted", interrupted},
         {"stormed", stormed},
         {"cancelled", cancelled},
+        {"cancelled_at_work", cancelled_at_work},
         {"in_another_root", in_another_root},
         {"closed_descriptors", closed_descriptors},
         {"forked_while_opening", forked_while_opening},

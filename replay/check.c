@@ -82,7 +82,7 @@ static void note_rejection(struct check_report *report, const struct roce_pkt *p
     roce_pkt_addr(pkt, r->from, r->to);
 }
 
-static void look(struct check *check, const struct ahead_item *item)
+static inline void look(struct check *check, const struct ahead_item *item)
 {
     struct check_report *report = check->report;
     const struct source_frame *frame = &item->frame;
@@ -109,15 +109,12 @@ static void look(struct check *check, const struct ahead_item *item)
 /* Items come from the second level cache while items before them are looked at, and what is known
  * of their connections from wherever it is. The bytes of the frames stay where they are: a glance
  * was taken. */
-static void fetch(const struct roce_flow *flow, const struct ahead_item *items, unsigned i,
-                  unsigned cnt)
+static inline void fetch(const struct roce_flow *flow, const struct ahead_item *item, unsigned left)
 {
-    const struct ahead_item *next = &items[i + 8 < cnt ? i + 8 : i], *item = &items[i + 3];
-
-    for (size_t off = 0; off < offsetof(struct ahead_item, pkt.off); off += 64)
-        __builtin_prefetch((const char *)next + off);
-    if (i + 3 < cnt && item->parsed == 0)
-        roce_flow_expect(flow, &item->glance);
+    for (size_t off = 0; left > 8 && off < offsetof(struct ahead_item, pkt.off); off += 64)
+        __builtin_prefetch((const char *)(item + 8) + off);
+    if (left > 3 && item[3].parsed == 0)
+        roce_flow_expect(flow, &item[3].glance);
 }
 
 static void add_counts(struct check_report *report, const struct ahead_counts *counts)
@@ -142,7 +139,7 @@ static void on_batch(void *user, const struct ahead_frames *frames)
         return;
     add_counts(check->report, frames->counts);
     for (unsigned i = 0; i < frames->cnt; i++) {
-        fetch(check->flow, frames->item, i, frames->cnt);
+        fetch(check->flow, &frames->item[i], frames->cnt - i);
         look(check, &frames->item[i]);
     }
     check->report->frames = check->frame;

@@ -11,6 +11,12 @@
 #define ROCE_QUICK_NS      UINT64_C(1000000) /* no local ACK timeout in use is shorter than this */
 #define ROCE_IDLE_REUSE_NS UINT64_C(100000000) /* a QP is not torn down and set up in less */
 
+/* Of PSNs, or of sums of them: bits above the 24 do not count. */
+static inline int32_t roce_diff(uint32_t a, uint32_t b)
+{
+    return roce_psn_diff((roce_psn){a}, (roce_psn){b});
+}
+
 /* ---- finding.c: how a check speaks -------------------------------------------------------------
  */
 
@@ -82,6 +88,20 @@ void roce_check_cm(struct roce_ctx *ctx, const struct roce_cm_msg *msg);
 /* ---- the machinery -----------------------------------------------------------------------------
  */
 void roce_request(struct roce_ctx *ctx); /* request.c: RC, XRC and UC */
+/* More may be in flight than ever before. */
+static inline void roce_req_most(struct roce_counts *sum, const struct roce_req *req)
+{
+    int32_t psns = roce_diff(req->nxt, req->una);
+
+    if (!req->una_known)
+        return;
+    if (psns > 0 && (uint32_t)psns > sum->max_psns_in_flight)
+        sum->max_psns_in_flight = (uint32_t)psns;
+    if (req->bytes_in_flight > sum->max_bytes_in_flight)
+        sum->max_bytes_in_flight = req->bytes_in_flight;
+    if (req->reads_in_flight > sum->max_reads_in_flight)
+        sum->max_reads_in_flight = req->reads_in_flight;
+}
 /* A request of `span` PSNs is in its place: what is in flight then, and the result. */
 void roce_request_tell(struct roce_ctx *ctx, uint32_t span);
 /* The part of a result that says where `req`, whom the packet at hand is of or answers, is. */
@@ -141,12 +161,6 @@ static inline enum roce_oper roce_oper_of(const struct roce_opcode *op)
     case ROCE_KIND_FETCH_ADD: return ROCE_OPER_ATOMIC;
     default: return ROCE_OPER_OTHER;
     }
-}
-
-/* Of PSNs, or of sums of them: bits above the 24 do not count. */
-static inline int32_t roce_diff(uint32_t a, uint32_t b)
-{
-    return roce_psn_diff((roce_psn){a}, (roce_psn){b});
 }
 
 #endif

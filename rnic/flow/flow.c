@@ -273,14 +273,17 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     ctx.rewritten = ctx.icrc != in->icrc;
     if (flow->trust.held && in->icrc == ROCE_ICRC_GOOD)
         roce_check_icrc_held(&ctx);
-    dropped = roce_pkt_dropped(in->pkt) || ctx.icrc == ROCE_ICRC_BAD;
+    dropped = ctx.icrc == ROCE_ICRC_BAD || (!ctx.glance->plain && roce_pkt_dropped(in->pkt));
     find_side(&ctx, !dropped);
     if (ctx.conn) {
-        ctx.result->stream = ctx.conn->stream; /* also of what is dropped */
-        ctx.result->side = roce_side_idx(ctx.side);
+        if (ctx.told) { /* also of what is dropped */
+            ctx.result->stream = ctx.conn->stream;
+            ctx.result->side = roce_side_idx(ctx.side);
+        }
         count_packet(&ctx);
     }
-    roce_check_format(&ctx);
+    if (dropped || !ctx.glance->plain)
+        roce_check_format(&ctx);
     if (dropped) {
         flow->totals.dropped++;
         ctx.result->flags |= ROCE_AN_DROPPED;
@@ -300,8 +303,8 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
         ctx.result->side = roce_side_idx(ctx.side);
         ctx.result->epoch = (uint8_t)(ctx.conn->sum.epochs - 1);
         ctx.result->src_qpn = ctx.side->qpn;
+        ctx.result->pairing = (uint8_t)ctx.conn->sum.pairing;
     }
-    ctx.result->pairing = (uint8_t)ctx.conn->sum.pairing;
     roce_rate_step(&ctx);
     flow->totals.mem_now = flow->mem.now;
     flow->totals.mem_peak = flow->mem.peak;

@@ -13,26 +13,12 @@
 #define KEEP_ALIVE_NS UINT64_C(1000000000)
 #define REST_NS       UINT64_C(100000) /* enough for another use of the QP that nobody tells of */
 
-static void count_most(struct roce_counts *sum, const struct roce_req *req)
-{
-    int32_t psns = roce_diff(req->nxt, req->una);
-
-    if (!req->una_known)
-        return;
-    if (psns > 0 && (uint32_t)psns > sum->max_psns_in_flight)
-        sum->max_psns_in_flight = (uint32_t)psns;
-    if (req->bytes_in_flight > sum->max_bytes_in_flight)
-        sum->max_bytes_in_flight = req->bytes_in_flight;
-    if (req->reads_in_flight > sum->max_reads_in_flight)
-        sum->max_reads_in_flight = req->reads_in_flight;
-}
-
 void roce_request_tell(struct roce_ctx *ctx, uint32_t span)
 {
     const struct roce_req *req = &ctx->side->req;
     uint32_t psn = ctx->pkt->bth.psn;
 
-    count_most(roce_sum(ctx->side), req);
+    roce_req_most(roce_sum(ctx->side), req);
     if (!ctx->told)
         return;
     ctx->result->flags |= ROCE_AN_REQUEST;

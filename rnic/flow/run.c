@@ -196,8 +196,11 @@ static bool request_step(struct roce_ctx *ctx)
     req->nxt = (e->psn + 1) & ROCE_PSN_MASK;
     req->span_guess = req->ep.active = req->suspect = false;
     req->last_time = ctx->time;
-    roce_entry_tell(ctx, e);
-    roce_request_tell(ctx, 1);
+    roce_req_most(sum, req);
+    if (ctx->told) {
+        roce_entry_tell(ctx, e);
+        roce_request_tell(ctx, 1);
+    }
     return true;
 }
 

@@ -123,6 +123,7 @@ struct rnic_loop {
     uint64_t nap; /* ns: how long it sleeps while the program polls */
     bool spins;   /* there are CPUs enough for that */
     /* The thread's own. */
+    bool coarse;           /* it sleeps for whole milliseconds: the kernel knows no better */
     uint64_t moved_at;     /* it last moved a frame */
     uint64_t spin;         /* how long it looks before it sleeps, ns */
     uint64_t scarce;       /* how long it last did not spin because others wanted the CPU */

@@ -4,10 +4,15 @@
  * root folder, all descriptors closed. Each case is a process of its own.
  */
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -248,6 +253,37 @@ static double cpu(void)
            1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
+/* A system call that fails with `error`. */
+static void refuse(unsigned call, unsigned error)
+{
+    struct sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog filter = {sizeof steps / sizeof *steps, steps};
+    MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0);
+}
+
+/* A container whose runtime is older than a system call refuses it, with EPERM. */
+static void old_container(void)
+{
+    both_close(&both);
+    MUST(ibv_close_device(context) == 0); /* and its thread, which may what it could at its start */
+#ifdef SYS_epoll_pwait2
+    refuse(SYS_epoll_pwait2, EPERM);
+#endif
+    context = endpoint_device(NULL);
+    both_open(&both, context);
+    MUST(both_write(&both, (uintptr_t)both.buf_b, both.mr_b->rkey, BUF) == IBV_WC_SUCCESS);
+    usleep(20000);
+    double before = cpu();
+    usleep(300000);
+    MUST(cpu() - before < 0.03); /* nothing is to be done */
+}
+
 /* It closes what it does not know, the device's descriptors with it, and has files of its own under
  * their numbers: the device is lost, but no call hangs and no thread keeps a CPU busy. */
 static void closed_descriptors(void)
@@ -313,6 +349,7 @@ int main(void)
         {"cancelled", cancelled},
         {"cancelled_at_work", cancelled_at_work},
         {"in_another_root", in_another_root},
+        {"old_container", old_container},
         {"closed_descriptors", closed_descriptors},
         {"forked_while_opening", forked_while_opening},
     };

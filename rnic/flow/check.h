@@ -163,4 +163,11 @@ static inline enum roce_oper roce_oper_of(const struct roce_opcode *op)
     }
 }
 
+/* Whether a packet of `op` may come next after one of `was`: inside a message, or first of one. */
+static inline bool roce_may_follow(const struct roce_opcode *was, const struct roce_opcode *op)
+{
+    return roce_opcode_ends(was) ? roce_opcode_starts(op)
+                                 : !roce_opcode_starts(op) && was->kind == op->kind;
+}
+
 #endif

@@ -59,6 +59,8 @@ void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
     struct roce_rsp *rsp = &ctx->side->rsp;
 
     roce_check_positive(ctx, req);
+    if (k < e->resp_next && e->tries == 1) /* asked for once, and answered */
+        (void)roce_turn_begin(ctx, roce_peer(ctx->side), ROCE_TURN_STRAY, psn);
     check_len(ctx, e, k);
     check_pos(ctx, req, e, k);
     if ((e->flags & ROCE_SENT_IMPLIED) && !(e->flags & ROCE_SENT_RESTARTED)) {
@@ -67,8 +69,6 @@ void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
     }
     if (k < e->resp_next) {
         ctx->result->flags |= ROCE_AN_DUPLICATE_RESPONSE;
-        if (e->tries == 1) /* asked for once */
-            (void)roce_turn_begin(ctx, roce_peer(ctx->side), ROCE_TURN_STRAY, psn);
         SAY(ctx, RESP_DUPLICATE, "bth.psn", e->psn + e->resp_next, psn, e->resp_frame);
     } else if (k > e->resp_next && k >= e->resp_high) {
         if (e->resp_high == e->resp_next || k > e->resp_high)
@@ -95,6 +95,8 @@ void roce_check_atomic_ack(struct roce_ctx *ctx, struct roce_req *req, struct ro
         return;
     if (e->flags & ROCE_SENT_ORIG) {
         ctx->result->flags |= ROCE_AN_DUPLICATE_RESPONSE;
+        if (e->tries == 1)
+            (void)roce_turn_begin(ctx, roce_peer(ctx->side), ROCE_TURN_STRAY, ctx->pkt->bth.psn);
         if (e->orig != orig)
             SAY(ctx, ATOMIC_REPLAY, "atomicacketh.orig", e->orig, orig, e->resp_frame,
                 ROCE_VALUE_HEX);

@@ -48,17 +48,19 @@ enum roce_turn_kind {
 struct roce_turn {
     uint32_t frame; /* where it began */
     uint64_t time;
-    uint32_t first;   /* PSN it began with */
-    uint32_t next;    /* PSN that continues it */
-    uint32_t was;     /* the other side's latest MSN before */
-    uint32_t msn;     /* ROCE_TURN_MSN: that which counts anew */
-    uint32_t flying;  /* messages not acknowledged before */
-    uint32_t ends;    /* messages that ended since */
-    uint32_t packets; /* requests since, */
-    uint32_t alike;   /* of which so many had been sent just so, */
-    uint32_t unlike;  /* and so many are not what had their PSNs */
-    bool guess;       /* how many PSNs they took is not known */
-    bool port;        /* the source port changed with it */
+    uint32_t first;        /* PSN it began with */
+    uint32_t next;         /* PSN that continues it */
+    uint32_t was;          /* the other side's latest MSN before */
+    uint32_t msn;          /* ROCE_TURN_MSN: that which counts anew; ROCE_TURN_STRAY: its own */
+    uint32_t flying;       /* messages not acknowledged before */
+    uint32_t ends;         /* messages that ended since */
+    uint32_t packets;      /* requests since, */
+    uint32_t alike;        /* of which so many had been sent just so, */
+    uint32_t unlike;       /* and so many are not what had their PSNs, */
+    uint32_t unlike_frame; /* the first of them here */
+    bool guess;            /* how many PSNs they took is not known */
+    bool port;             /* the source port changed with it */
+    bool rested;           /* the side's latest request was long before */
 };
 
 /* What a side did as requester. */

@@ -201,15 +201,16 @@ void roce_pair_fits(struct roce_ctx *ctx)
         roce_life_untold(ctx) &&
         (ctx->side->rsp.fatal || (peer->req.una_known && roce_diff(psn, peer->req.una) < 0));
 
-    if (!(roce_is_guess(conn) || late) || !peer->req.started)
+    if (!(roce_is_guess(conn) || roce_life_untold(ctx)) || !peer->req.started)
         return;
     e = roce_window_get(&peer->req.win, psn);
     if (e && (e->flags & ROCE_SENT_SPAN_GUESS) && e->psn != psn)
         return;
-    if (!e || (answers(peer, ctx->pkt) && !(late && is_rnr(ctx->pkt))))
+    if (!e || (answers(peer, ctx->pkt) &&
+               !(is_rnr(ctx->pkt) && (late || !roce_opcode_uses_rq(roce_opcode(e->op))))))
         return;
     /* What it answers, nobody asked, or one that was not captured. */
-    if (roce_is_guess(conn) || roce_life_may_be_anew(ctx))
+    if (roce_is_guess(conn) || (late && roce_life_may_be_anew(ctx)))
         conn->doubt = true;
     else
         (void)roce_turn_begin(ctx, peer, ROCE_TURN_STRAY, psn);

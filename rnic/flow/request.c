@@ -41,13 +41,10 @@ void roce_req_tell(struct roce_ctx *ctx, const struct roce_req *req)
     r->reads_in_flight = req->reads_in_flight;
 }
 
-/* Whether `e` may come next after `prev`: inside a message, or the first of one. */
+/* Whether `e` may come next after `prev`. */
 static bool follows(const struct roce_sent *prev, const struct roce_sent *e)
 {
-    const struct roce_opcode *was = roce_opcode(prev->op), *op = roce_opcode(e->op);
-
-    return roce_opcode_ends(was) ? roce_opcode_starts(op)
-                                 : !roce_opcode_starts(op) && was->kind == op->kind;
+    return roce_may_follow(roce_opcode(prev->op), roce_opcode(e->op));
 }
 
 /* The packet at hand, of `span` PSNs, at the end of what was seen; `joined` if it touches the one
@@ -140,6 +137,8 @@ static void fill(struct roce_ctx *ctx, uint32_t at, const struct roce_sent *now)
     if (!roce_entry_touches(prev, e))
         prev = NULL;
     roce_entry_link(req, prev, e);
+    if (prev && !follows(prev, e))
+        roce_turn_unlike(ctx);
     if (prev)
         roce_check_order(ctx, prev, e);
     roce_check_entry(ctx, e);
@@ -155,6 +154,8 @@ static void fill(struct roce_ctx *ctx, uint32_t at, const struct roce_sent *now)
         if (!roce_entry_touches(prev, next) || next->chain == prev->chain)
             break;
         roce_entry_link(req, prev, next);
+        if (i == at + 1 && !follows(prev, next))
+            roce_turn_unlike(ctx);
         if (i == at + 1)
             roce_check_order(ctx, prev, next);
         if (!knew && (next->flags & ROCE_SENT_OFF_KNOWN))
@@ -401,6 +402,8 @@ void roce_request(struct roce_ctx *ctx)
     d = roce_diff(psn, req->nxt);
     if (rsp->fatal || idle >= ROCE_IDLE_REUSE_NS)
         (void)roce_turn_begin(ctx, ctx->side, d < 0 ? ROCE_TURN_BACK : ROCE_TURN_ANEW, psn);
+    else if (d == 0 && req->una_known && roce_diff(psn, req->una) < 0)
+        (void)roce_turn_begin(ctx, ctx->side, ROCE_TURN_ANEW, psn); /* acknowledged already */
     else if (d != 0 && !(req->ep.active && req->ep.next == psn))
         (void)roce_turn_begin(ctx, ctx->side, d < 0 ? ROCE_TURN_BACK : ROCE_TURN_AHEAD, psn);
     if (roce_turn_is_open(req))

@@ -44,6 +44,16 @@ bool roce_turn_hold(const struct roce_ctx *ctx, struct roce_finding *finding)
     return true;
 }
 
+/* A response that nobody asked for, when the use that was known had ended or rested, or with an MSN
+ * that counts nothing new: as the first ones of another use, whatever comes after it. */
+static bool may_be_of_another(const struct roce_side *side)
+{
+    const struct roce_turn *turn = &roce_rare_of(side)->turn;
+
+    return side->req.turning == ROCE_TURN_STRAY &&
+           (roce_peer(side)->rsp.fatal || turn->rested || roce_diff(turn->msn, turn->was) <= 0);
+}
+
 /* The turn of `side` ends. Where the other one's lasts, what it was may still change all. */
 static void settle(struct roce_ctx *ctx, struct roce_side *side, enum outcome outcome)
 {
@@ -51,6 +61,8 @@ static void settle(struct roce_ctx *ctx, struct roce_side *side, enum outcome ou
     struct roce_ctx of = *ctx;
     uint32_t cnt = held ? held->cnt : 0;
 
+    if (outcome == SAME && may_be_of_another(side))
+        outcome = UNKNOWN;
     side->req.turning = ROCE_TURN_NONE;
     if (held)
         held->cnt = 0;
@@ -89,10 +101,12 @@ static bool is_one_fault(const struct roce_side *side)
     const struct roce_held *held = roce_rare_of(side)->held;
     const struct roce_turn *turn = &roce_rare_of(side)->turn;
     const struct roce_rsp *rsp = &roce_peer(side)->rsp;
-    uint32_t frames = turn->unlike;
+    uint32_t frames = turn->unlike, last = turn->unlike_frame;
 
-    for (uint32_t i = 1; turn->unlike && held && i < held->cnt; i++)
-        frames += held->finding[i].frame != held->finding[i - 1].frame;
+    for (uint32_t i = 0; turn->unlike && held && i < held->cnt; i++) {
+        frames += held->finding[i].frame != last;
+        last = held->finding[i].frame;
+    }
     if (rsp->last_frame > turn->frame &&
         (turn->was == 0 || (side->req.turning != ROCE_TURN_AHEAD && rsp->last_msn == turn->ends)))
         return false; /* what was answered may be the first of all */
@@ -109,12 +123,11 @@ static enum outcome at_last(const struct roce_ctx *ctx, const struct roce_side *
 
     /* Of the pair that was: the answers to another use may come from another QP. */
     if (!ctx->conn->paired || !rsp->started ||
-        (turn->packets > 1 && rsp->last_frame <= turn->frame))
+        ((turn->packets > 1 || side->req.turning == ROCE_TURN_ANEW) &&
+         rsp->last_frame <= turn->frame))
         return UNKNOWN;
     if (side->req.turning != ROCE_TURN_AHEAD && roce_life_may_be_anew(ctx))
         return UNKNOWN;
-    if (side->req.turning == ROCE_TURN_STRAY && rsp->fatal)
-        return UNKNOWN; /* the use before had ended */
     return is_one_fault(side) ? SAME : UNKNOWN;
 }
 
@@ -154,12 +167,18 @@ bool roce_turn_begin(struct roce_ctx *ctx, struct roce_side *side, enum roce_tur
     if (rare == &ctx->flow->lost_rare)
         return false;
     req->turning = (uint8_t)kind;
-    rare->turn = (struct roce_turn){.frame = ctx->frame,
-                                    .time = ctx->time,
-                                    .first = psn,
-                                    .next = psn,
-                                    .was = roce_peer(side)->rsp.last_msn,
-                                    .flying = req->reqs_in_flight};
+    rare->turn =
+        (struct roce_turn){.frame = ctx->frame,
+                           .time = ctx->time,
+                           .first = psn,
+                           .next = psn,
+                           .was = roce_peer(side)->rsp.last_msn,
+                           .flying = req->reqs_in_flight,
+                           .rested = roce_since(req->last_time, ctx->time) >= ROCE_QUICK_NS};
+    if (kind == ROCE_TURN_STRAY) /* a NAK counts nothing, what has no MSN tells nothing */
+        rare->turn.msn = roce_pkt_has(ctx->pkt, ROCE_HDR_AETH)
+                             ? ctx->pkt->aeth.msn + is_nak(ctx->pkt)
+                             : rare->turn.was + 1;
     return true;
 }
 
@@ -199,15 +218,24 @@ static bool is_back(const struct roce_req *req)
     return req->turning == ROCE_TURN_BACK || req->turning == ROCE_TURN_STRAY;
 }
 
+/* Whether the packet at hand may come next after the newest. */
+static bool goes_on(const struct roce_ctx *ctx, const struct roce_req *req)
+{
+    const struct roce_sent *tail = roce_window_tail(&req->win);
+
+    return !tail || roce_may_follow(roce_opcode(tail->op), ctx->pkt->op);
+}
+
 void roce_turn_step(struct roce_ctx *ctx, uint32_t psn, uint32_t span, bool guess)
 {
     struct roce_req *req = &ctx->side->req;
     struct roce_turn *turn = &roce_rare(ctx->flow, ctx->side)->turn;
 
     if (is_back(req) && psn == req->nxt && !turn->guess &&
-        (psn == turn->next ? turn->alike == turn->packets
-                           : !roce_life_may_be_anew(ctx) && turn->unlike <= 1 &&
-                                 roce_diff(turn->next, psn) <= 0)) {
+        (psn == turn->next
+             ? turn->alike == turn->packets
+             : !roce_life_may_be_anew(ctx) && !turn->port && turn->unlike <= (turn->was > 0) &&
+                   goes_on(ctx, req) && roce_diff(turn->next, psn) <= 0)) {
         settle(ctx, ctx->side, SAME); /* it goes on where it had been */
         return;
     }
@@ -230,7 +258,19 @@ void roce_turn_compare(struct roce_ctx *ctx, const struct roce_sent *e, const st
         return;
     turn = &roce_rare(ctx->flow, ctx->side)->turn;
     turn->alike += alike;
-    turn->unlike += !alike;
+    if (!alike)
+        roce_turn_unlike(ctx);
+}
+
+void roce_turn_unlike(struct roce_ctx *ctx)
+{
+    struct roce_turn *turn;
+
+    if (!roce_turn_is_open(&ctx->side->req))
+        return;
+    turn = &roce_rare(ctx->flow, ctx->side)->turn;
+    if (turn->unlike++ == 0)
+        turn->unlike_frame = ctx->frame;
 }
 
 void roce_turn_answer(struct roce_ctx *ctx, struct roce_side *side)
@@ -255,7 +295,7 @@ void roce_turn_answer(struct roce_ctx *ctx, struct roce_side *side)
     else if (!anew && msn > most + (turn->unlike ? FIRST_LOST : 0) && turn->was && on >= least &&
              (uint32_t)on <= turn->flying + most)
         settle(ctx, side, SAME);
-    else if (msn <= most && (anew ? msn > turn->msn : on < 0))
+    else if (msn <= most && (anew ? msn > turn->msn : on < 0 || (on < least && msn == ends)))
         another(ctx, side);
     else if (is_back(&side->req) && turn->alike == turn->packets && turn->next == side->req.nxt &&
              all)

@@ -44,6 +44,9 @@ void roce_turn_step(struct roce_ctx *ctx, uint32_t psn, uint32_t span, bool gues
 void roce_turn_compare(struct roce_ctx *ctx, const struct roce_sent *e,
                        const struct roce_sent *now);
 
+/* It does not fit its neighbours. */
+void roce_turn_unlike(struct roce_ctx *ctx);
+
 /* The response at hand, to `side`, has an AETH: its MSN may end the turn. */
 void roce_turn_answer(struct roce_ctx *ctx, struct roce_side *side);
 

@@ -111,6 +111,10 @@ static int destroy_id(const struct call *call)
     struct uc_id *id = uc_id_find(in->id); /* asleep or not */
     if (!id || id->file != call->file)
         return -ENOENT;
+    uc_leave_events(id);
+    id = uc_id_find(in->id);
+    if (!id || id->file != call->file)
+        return -ENOENT;
     const struct rdma_ucm_destroy_id_resp resp = {.events_reported = id->reported};
     uc_id_del(id);
     return answer(call, in->response, &resp, sizeof resp);

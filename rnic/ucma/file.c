@@ -7,8 +7,12 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include "port/clock.h"
 #include "ucma/ucma.h"
 #include "verbs/waiters.h"
+
+#define TOLD_NS UINT64_C(100000000) /* who is told of an event has asked for it by then */
+#define STEP_NS UINT64_C(1000000)
 
 pthread_mutex_t uc_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct uc_file *files;
@@ -151,6 +155,7 @@ void uc_post(struct uc_event *event)
     struct uc_file *file = event->id->file;
     bool was_empty = !*first_awake(file);
     event->next = NULL;
+    event->at = rnic_loop_now();
     *file->last = event;
     file->last = &event->next;
     if (was_empty)
@@ -186,6 +191,9 @@ int uc_get_event(struct uc_file *file, struct rdma_ucm_event_resp *resp)
     if (!event)
         return -EAGAIN;
     *resp = event->resp;
+    file->reader = pthread_self();
+    file->read = true;
+    file->late = false;
     event->id->reported++;
     if (event->mcast)
         event->mcast->reported++;
@@ -193,6 +201,43 @@ int uc_get_event(struct uc_file *file, struct rdma_ucm_event_resp *resp)
         event->id->backlog++;
     free(event);
     return 0;
+}
+
+/* When the events of an id were all told long enough ago; 0: it has none. */
+static rnic_time told_until(const struct uc_file *file, uint32_t handle)
+{
+    rnic_time until = 0;
+    for (const struct uc_event *event = file->first; event; event = event->next)
+        if (event->id->handle == handle && event->at + TOLD_NS > until)
+            until = event->at + TOLD_NS;
+    return until;
+}
+
+/*
+ * A thread that poll(2) told of an event may not have asked for it yet when another one destroys
+ * the id. If the event goes with that, the thread waits for the next one, which may never come.
+ * rping does so at its end, from rdma-core 59 on, and hangs; so it does on Linux (core/ucma.c,
+ * ucma_free_ctx), but there the id's own end takes time, and here both threads share the CPUs with
+ * the device. So who took the last event has a moment for this one too, once, unless it is the
+ * thread that destroys.
+ */
+void uc_leave_events(const struct uc_id *id)
+{
+    const struct timespec step = rnic_timespec(STEP_NS);
+    struct uc_file *file = id->file;
+    const int fd = file->fd;
+    const uint32_t handle = id->handle;
+    rnic_time until;
+    if (id->asleep)
+        return;
+    while (file && file->read && !file->late && !pthread_equal(file->reader, pthread_self()) &&
+           (until = told_until(file, handle)) != 0) {
+        file->late = rnic_loop_now() >= until;
+        pthread_mutex_unlock(&uc_lock);
+        nanosleep(&step, NULL);
+        pthread_mutex_lock(&uc_lock);
+        file = uc_file_of(fd); /* another thread may have closed it */
+    }
 }
 
 void uc_forget_events(struct uc_id *id, struct uc_mcast *mcast)

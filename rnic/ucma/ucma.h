@@ -65,6 +65,7 @@ struct uc_event {
     struct uc_id *id;    /* whose it is */
     struct uc_id *child; /* CONNECT_REQUEST */
     struct uc_mcast *mcast;
+    rnic_time at; /* it was posted */
     struct rdma_ucm_event_resp resp;
 };
 
@@ -72,6 +73,9 @@ struct uc_file {
     struct uc_file *next;
     int fd; /* eventfd, readable while there are events */
     struct uc_event *first, **last;
+    pthread_t reader; /* who took the last event, ... */
+    bool read;        /* ... if anybody has ... */
+    bool late;        /* ... and did not take one since that it was left */
 };
 
 struct uc_mcast {
@@ -211,6 +215,9 @@ void uc_post(struct uc_event *event); /* to the file of event->id */
 /* A new event of `id`; NULL without memory. */
 struct uc_event *uc_event_new(struct uc_id *id, enum ucma_event_type type, int status);
 int uc_get_event(struct uc_file *file, struct rdma_ucm_event_resp *resp);
+/* Leaves another thread that takes the file's events a moment for those of an id that is to be
+ * destroyed; unlocks meanwhile. */
+void uc_leave_events(const struct uc_id *id);
 void uc_forget_events(struct uc_id *id, struct uc_mcast *mcast);
 void uc_forget_request(const struct uc_id *child); /* that nobody heard of */
 void uc_move_events(struct uc_id *id, struct uc_file *to);

@@ -14,12 +14,14 @@
 #include <poll.h>
 #include <pthread.h>
 #include <rdma/rdma_cma.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include "cancels.h"
 #include "must.h"
@@ -347,6 +349,42 @@ static void descriptor(void)
     usleep(100000);
 }
 
+/* A thread that poll(2) told of an event asks for it a moment later, and another one destroys the
+ * id meanwhile: the event is still there, and the thread does not wait for ever. rping does so at
+ * its end, from rdma-core 59 on. */
+static sem_t told;
+
+static void *take_two(void *unused)
+{
+    (void)unused;
+    expect(active, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+    MUST(rdma_resolve_route(asks, 2000) == 0);
+    struct pollfd fd = {.fd = active->fd, .events = POLLIN};
+    MUST(poll(&fd, 1, WAIT_MS) == 1);
+    MUST(sem_post(&told) == 0);
+    usleep(5000);
+    expect(active, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+    return NULL;
+}
+
+static void told_and_destroyed(void)
+{
+    struct sockaddr_in to = at(address, port);
+    struct timespec until;
+    pthread_t thread;
+    begin(RDMA_PS_TCP, true, false);
+    MUST(sem_init(&told, 0, 0) == 0);
+    MUST(pthread_create(&thread, NULL, take_two, NULL) == 0);
+    MUST(rdma_resolve_addr(asks, NULL, (struct sockaddr *)&to, 2000) == 0);
+    MUST(sem_wait(&told) == 0);
+    MUST(rdma_destroy_id(asks) == 0);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += WAIT_MS / 1000;
+    MUST(pthread_timedjoin_np(thread, NULL, &until) == 0);
+    MUST(rdma_create_id(active, &asks, NULL, RDMA_PS_TCP) == 0);
+    end();
+}
+
 /* A thread that is to end does so where it calls, as at write(2), and not with a lock. */
 static void *resolve_cancelled(void *to)
 {
@@ -593,6 +631,7 @@ int main(int argc, char **argv)
         {"connect_error", connect_error},
         {"ports", ports},
         {"moved", moved},
+        {"told_and_destroyed", told_and_destroyed},
         {"cancelled", cancelled},
         {"untaken", untaken},
         {"killed", killed},

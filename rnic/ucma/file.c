@@ -113,20 +113,12 @@ static void fd_lower(struct uc_file *file)
         eventfd_read(file->fd, &count);
 }
 
-/* The table of descriptors is the child's own, what they refer to is not. */
 void uc_files_forked(void)
 {
     waiters_init(&waiters, &uc_lock);
-    for (struct uc_file *file = files; file; file = file->next) {
-        int flags = fcntl(file->fd, F_GETFL), how = fcntl(file->fd, F_GETFD);
-        int fresh = eventfd(0, flags > 0 && flags & O_NONBLOCK ? EFD_NONBLOCK : 0);
-        if (fresh < 0 || how < 0)
-            continue;
-        dup3(fresh, file->fd, how & FD_CLOEXEC ? O_CLOEXEC : 0);
-        close(fresh);
-        if (*first_awake(file))
+    for (struct uc_file *file = files; file; file = file->next)
+        if (evq_renew(file->fd) && *first_awake(file))
             fd_raise(file);
-    }
 }
 
 void uc_files_wake(void)

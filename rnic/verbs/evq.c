@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "port/hold.h"
 
@@ -143,18 +144,33 @@ unsigned evq_purge(struct evq *evq, const void *object, const unsigned *reported
     return given;
 }
 
-/* The table of descriptors is the child's own, what they refer to is not. */
+/* All eventfds have one inode, which no file of the program's has. */
+static bool same_inode(int a, int b)
+{
+    struct stat of_a, of_b;
+    return fstat(a, &of_a) == 0 && fstat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
+           of_a.st_ino == of_b.st_ino;
+}
+
+bool evq_renew(int fd)
+{
+    int status = fcntl(fd, F_GETFL), flags = fcntl(fd, F_GETFD);
+    if (status < 0 || flags < 0)
+        return false;
+    int fresh = eventfd(0, EFD_CLOEXEC | (status & O_NONBLOCK ? EFD_NONBLOCK : 0));
+    if (fresh < 0)
+        return false;
+    bool done = same_inode(fresh, fd) && dup3(fresh, fd, flags & FD_CLOEXEC ? O_CLOEXEC : 0) == fd;
+    close(fresh);
+    return done;
+}
+
 static void forked(struct evq *evq)
 {
     pthread_mutex_init(&evq->lock, NULL);
     waiters_init(&evq->waiters, &evq->lock);
     evq->cnt = 0;
-    int flags = fcntl(evq->fd, F_GETFL);
-    int fresh = eventfd(0, EFD_CLOEXEC | (flags > 0 && flags & O_NONBLOCK ? EFD_NONBLOCK : 0));
-    if (fresh < 0)
-        return;
-    dup3(fresh, evq->fd, O_CLOEXEC);
-    close(fresh);
+    evq_renew(evq->fd);
 }
 
 void evq_before_fork(void)

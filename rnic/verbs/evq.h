@@ -50,4 +50,9 @@ void evq_before_fork(void);
 void evq_parent_forked(void);
 void evq_child_forked(void);
 
+/* In a child of fork(), whose table of descriptors is its own, but not what they refer to: puts an
+ * eventfd of its own in the place of one, with what the program set of O_NONBLOCK and FD_CLOEXEC.
+ * False if the program has closed it, or has another file under that number. */
+bool evq_renew(int fd);
+
 #endif

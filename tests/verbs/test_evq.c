@@ -127,5 +127,39 @@ static void survives_fork(void)
     evq_free(&evq);
 }
 
+/* What the program says of the descriptor holds in the child; a file of its own under that number
+ * stays there. */
+static void keeps_flags_over_fork(void)
+{
+    for (unsigned kind = 0; kind < 5; kind++) {
+        struct evq evq;
+        CU_ASSERT_FATAL(evq_init(&evq) == 0);
+        int cloexec = kind & 1 ? FD_CLOEXEC : 0, nonblock = kind & 2 ? O_NONBLOCK : 0;
+        CU_ASSERT(fcntl(evq.fd, F_SETFD, cloexec) == 0 && fcntl(evq.fd, F_SETFL, nonblock) == 0);
+        int pipes[2] = {-1, -1};
+        if (kind == 4)
+            CU_ASSERT_FATAL(pipe(pipes) == 0 && dup2(pipes[1], evq.fd) == evq.fd);
+        evq_before_fork();
+        pid_t pid = fork();
+        if (pid == 0) {
+            evq_child_forked();
+            bool good = fcntl(evq.fd, F_GETFD) == cloexec &&
+                        (fcntl(evq.fd, F_GETFL) & O_NONBLOCK) == nonblock &&
+                        (kind < 4 || write(evq.fd, "x", 1) == 1);
+            _exit(good ? 0 : 1);
+        }
+        evq_parent_forked();
+        int status = -1;
+        waitpid(pid, &status, 0);
+        EXPECT_EQ(status, 0);
+        struct pollfd came = {.fd = pipes[0], .events = POLLIN};
+        if (kind == 4)
+            CU_ASSERT(poll(&came, 1, 0) == 1);
+        evq_free(&evq);
+        close(pipes[0]);
+        close(pipes[1]);
+    }
+}
+
 SUITE("verbs.evq", TEST(keeps_order), TEST(purges_one_object), TEST(wakes_waiters),
-      TEST(survives_fork))
+      TEST(survives_fork), TEST(keeps_flags_over_fork))

@@ -23,9 +23,9 @@ KERNEL = (r"^== process \d+, of \d+: \S*/programs/hang$", r"^   thread \d+ hang:
 def gone(pid):
     """A moment after it was killed."""
     end = time.monotonic() + 10
-    while stacks.stat(pid)[:1] not in ([], ["Z"]) and time.monotonic() < end:
+    while stacks.runs(pid) and time.monotonic() < end:
         time.sleep(0.02)
-    return stacks.stat(pid)[:1] in ([], ["Z"])
+    return not stacks.runs(pid)
 
 
 def hung(name, command, status, wanted, env=None):
@@ -49,7 +49,7 @@ def main():
     parser.add_argument("--bin", required=True)
     bin_dir = os.path.abspath(parser.parse_args().bin)
     hang = os.path.join(bin_dir, "programs", "hang")
-    run = [os.path.join(bin_dir, "rnic-run"), "-n", "-i", "lo", "--"]
+    run = [os.path.join(bin_dir, "rnic-run"), "-n", "-i", "lo", "--selfcheck", "--"]
     pair = [sys.executable, os.path.join(HERE, "pair.py"), "--timeout", "2", "--"]
     with subprocess.Popen(["sleep", "60"]) as other:  # in a container gdb may not look
         probe = stacks.ask(stacks.GDB + ["-p", str(other.pid)], 20)
@@ -61,9 +61,13 @@ def main():
     wrong += hung("a pair of which none is done", run + pair + [hang, "---", hang], 1,
                   ("^server: not done after 2", "^==== [45] processes") + KERNEL + threads)
     after = [sys.executable, os.path.join(HERE, "stacks.py"), "--after", "2", "--"]
-    wrong += hung("one program, seen from outside its network", after + run + [hang], 124,
-                  ("^hangs$", "^link rnic_lo/1 pid \\d+ comm hang$") + KERNEL + threads)
-    with tempfile.TemporaryDirectory(prefix="rnic-hung-") as folder:  # a PATH without gdb
+    with tempfile.TemporaryDirectory(prefix="rnic-hung-") as folder:
+        wrong += hung("one program, seen from outside its network", after + run + [hang], 124,
+                      ("^hangs$", "^link rnic_lo/1 pid \\d+ comm hang$") + KERNEL + threads,
+                      dict(os.environ, TMPDIR=folder))
+        left = os.listdir(folder)
+        print("rnic-run left behind:", *left or ["nothing"])
+        wrong += bool(left)
         wrong += hung("without gdb", after + run + [hang], 124, ("^-- gdb is not here$",) + KERNEL,
                       dict(os.environ, PATH=folder))
     return int(wrong > 0)

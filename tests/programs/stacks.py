@@ -60,12 +60,27 @@ def family(*pids):
             del left[pid]
 
 
-def end(*pids):
-    for pid in family(*pids):
+def runs(pid):
+    return stat(pid)[:1] not in ([], ["Z"])
+
+
+def kill(pids):
+    for pid in pids:
         try:
             os.kill(pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             pass
+
+
+def end(*pids):
+    """Who only watches the others, and tidies up when they are gone, gets a moment to do so."""
+    every = family(*pids)
+    watchers = [pid for pid in every if read(f"/proc/{pid}/comm") in ("rnic-run", "rocedrill")]
+    kill(pid for pid in every if pid not in watchers)
+    limit = time.monotonic() + 5
+    while time.monotonic() < limit and any(map(runs, watchers)):
+        time.sleep(0.02)
+    kill(watchers)
 
 
 def ended(process):
@@ -140,7 +155,7 @@ def threads(pid):
 def show(*pids):
     """The text about these processes and all that they started. They run on while it is made."""
     limit = time.monotonic() + PATIENCE
-    every = [pid for pid in family(*pids) if stat(pid)[:1] not in ([], ["Z"])]
+    every = [pid for pid in family(*pids) if runs(pid)]
     ours = {pid: program for pid in every if (program := rnic_info(pid))}
     lines = [f"==== {len(every)} processes that are not done, {time.strftime('%H:%M:%S')}, load {read('/proc/loadavg')}"]
     for pid in every:

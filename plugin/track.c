@@ -43,7 +43,6 @@ static struct {
     wmem_map_t *more;
     struct roce_track_stream *stream;
     uint32_t stream_cnt, stream_cap;
-    wmem_array_t *ended; /* struct roce_conn_summary */
     uint32_t last_fed;
     unsigned worst;                     /* 1 + the severity of the gravest finding so far */
     const struct roce_finding *gravest; /* of the packet at hand, if it is graver than all before */
@@ -184,31 +183,10 @@ static void on_link(void *user _U_, enum roce_link_kind kind, uint32_t frame, ui
     }
 }
 
-static const struct roce_hist *copy_hist(const struct roce_hist *hist)
-{
-    return hist ? (const struct roce_hist *)wmem_memdup(wmem_file_scope(), hist, sizeof(*hist))
-                : NULL;
-}
-
 static void on_conn(void *user _U_, const struct roce_conn_summary *conn)
 {
-    struct roce_conn_summary sum = *conn;
-
     if (conn->stream < track.stream_cnt)
         track.stream[conn->stream].pairing = conn->pairing;
-    for (int i = 0; i < 2; i++) {
-        struct roce_side_summary *side = &sum.side[i];
-
-        for (int o = 0; o < ROCE_OPER_CNT; o++)
-            side->oper[o].latency = copy_hist(side->oper[o].latency);
-        side->ack_rtt = copy_hist(side->ack_rtt);
-        if (side->region)
-            side->region = (const struct roce_region *)wmem_memdup(
-                wmem_file_scope(), side->region, side->region_cnt * sizeof(*side->region));
-    }
-    if (!track.ended)
-        track.ended = wmem_array_new(wmem_file_scope(), sizeof(sum));
-    wmem_array_append_one(track.ended, sum);
 }
 
 /* ---- the first pass ----------------------------------------------------------------------------
@@ -535,22 +513,6 @@ uint32_t roce_track_stream_of(uint32_t frame)
 bool roce_track_is_placed(const struct roce_track_frame *frame)
 {
     return !frame->placed && frame->result.msg_first_frame != 0;
-}
-
-void roce_track_each(bool (*each)(void *user, const struct roce_conn_summary *conn), void *user)
-{
-    unsigned cnt = track.ended ? wmem_array_get_count(track.ended) : 0;
-
-    for (unsigned i = 0; i < cnt; i++)
-        if (!each(user, (const struct roce_conn_summary *)wmem_array_index(track.ended, i)))
-            return;
-    if (track.flow)
-        roce_flow_each(track.flow, each, user);
-}
-
-const struct roce_flow_totals *roce_track_totals(void)
-{
-    return track.flow ? roce_flow_totals(track.flow) : NULL;
 }
 
 /* ---- a file comes and goes ---------------------------------------------------------------------

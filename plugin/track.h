@@ -11,8 +11,7 @@
  * At the end of the first pass the observer says its last words; they belong to the last frame of
  * their connection. One tshark pass without -2 has shown that frame by then.
  *
- * Taps of protocol "roce" (tap name "roce") are given a struct roce_tap; reports over connections
- * use roce_track_each() and roce_track_totals().
+ * Taps of protocol "roce" (tap name "roce") are given a struct roce_tap.
  */
 #ifndef ROCE_TRACK_H
 #define ROCE_TRACK_H
@@ -113,12 +112,5 @@ uint32_t roce_track_stream_of(uint32_t frame);
  * one sent again, where packets before it were lost when it was first sent. Once for each packet.
  */
 bool roce_track_is_placed(const struct roce_track_frame *frame);
-
-/* Every connection, in the order of their numbers where they are still open, evicted ones first.
- * Before the end of the first pass: as far as it came. */
-void roce_track_each(bool (*each)(void *user, const struct roce_conn_summary *conn), void *user);
-
-/* Counts over the file, or NULL before any packet. */
-const struct roce_flow_totals *roce_track_totals(void);
 
 #endif

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """The plugin in Wireshark's window, under a virtual X server, as an unprivileged user.
 
-    window.py --plugins DIR --profile DIR --shots DIR [--readme DIR] CAPTURE OTHER
+    window.py [--plugins DIR] [--profile DIR] [--shots DIR] [--readme DIR] [CAPTURE OTHER]
 
 Opens the capture with our profile and each dialog the plugin feeds, by option or by keyboard, and keeps
 a picture of each in --shots. Nothing here waits for a time: a window is there when it has its title, and
@@ -10,7 +10,8 @@ drawn when neither Wireshark nor the X server has anything left to do. A case fa
 complains. Then odd captures made here: empty, without RoCE, of one packet, cut at 64 bytes, of an
 InfiniBand link, of RoCEv1. Last, what was learned from one reading is gone in the next: a window in which
 the capture was read again, dissected again, and left for OTHER and opened again shows what a new one does.
---readme: writes the two pictures of README there, small; nothing is tested then.
+--readme: writes the two pictures of README there, small; nothing is tested then. What is not given is that
+of the preset "default" and the captures of the test.
 """
 import argparse
 import os
@@ -24,6 +25,7 @@ import time
 from packets import aeth, bth, connect, eth, native, pcap, reth, roce, rocev1
 from shark import NOBODY, Shark
 
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SIZE = "1280x800"
 # Options that open a window at the start, and its title. So do the reports (see ODD); here from the menu.
 OPTIONS = [("roce,srt", "Service Response Time"), ("expert", "Expert Information")]
@@ -325,12 +327,15 @@ def shoot_readme(screen, shark, capture, folder, wrong):
 
 def main():
     args = argparse.ArgumentParser()
-    args.add_argument("--plugins", required=True)
-    args.add_argument("--profile", required=True)
-    args.add_argument("--shots", required=True)
+    args.add_argument("--plugins", default=os.path.join(TOP, "build/lib/wireshark/plugins"))
+    args.add_argument("--profile", default=os.path.join(TOP, "plugin/profile/RoCE"))
+    args.add_argument("--shots", default=os.path.join(TOP, "build/screenshots"))
     args.add_argument("--readme")
-    args.add_argument("captures", nargs=2)
+    args.add_argument("captures", nargs="*", default=[os.path.join(TOP, "traces/captures", name)
+                                                      for name in ("rc-loss-both.pcap", "demo-conversation.pcap")])
     args = args.parse_args()
+    if len(args.captures) != 2:
+        sys.exit("window.py: two captures, or none")
     wrong = []
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # leave nothing running
     os.makedirs(args.shots, exist_ok=True)

@@ -13,7 +13,6 @@ Headers that no capture has are in one made here. Where the built-in is known to
 each row with its reason; a row that no capture bears out, and a field of SAME that none has, fails the
 run, so that the lists stay true. Exit status 1 on any other difference, 2 when nothing could be compared.
 """
-import argparse
 import ipaddress
 import json
 import os
@@ -23,7 +22,7 @@ import subprocess
 import sys
 
 from packets import bth, native, pcap, roce, rocev1
-from shark import Shark
+from shark import Shark, arguments
 
 # Our field: the built-in's field. Fields of the same meaning; all that the built-in has.
 SAME = {
@@ -264,11 +263,7 @@ class Agreement:
 
 
 def main():
-    args = argparse.ArgumentParser()
-    args.add_argument("--plugins", required=True)
-    args.add_argument("--rocedrill", required=True)
-    args.add_argument("captures", nargs="+")
-    args = args.parse_args()
+    args = arguments()
     with Shark(args.plugins) as shark:
         # One run of tshark for all captures: they are put behind each other.
         merged = shark.file("merged.pcap", b"")

@@ -8,7 +8,6 @@ The frames of one capture (rc-loss-both) in file formats, link types and packet 
 what is a RoCE packet, its PSN, its ICRC, its time, what is found in it, and how many connections there are must
 be the same. The times are of the file formats; where Wireshark has its own idea of a record, that is said.
 """
-import argparse
 import collections
 import gzip
 import json
@@ -19,7 +18,7 @@ import subprocess
 import sys
 import zlib
 
-from shark import Shark
+from shark import Shark, arguments
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../replay"))
 import forms  # noqa: E402
@@ -274,11 +273,7 @@ def differences(shark, program, path):
 
 
 def main():
-    args = argparse.ArgumentParser()
-    args.add_argument("--plugins", required=True)
-    args.add_argument("--rocedrill", required=True)
-    args.add_argument("captures", nargs="+")
-    args = args.parse_args()
+    args = arguments()
     sample = next(path for path in args.captures if os.path.basename(path) == SAMPLE)
     frames = [(f.time, f.data, f.wire) for f in forms.read(sample)][:FRAMES]
     failures = packets = 0

@@ -8,7 +8,6 @@ Both stand on the same observer, but the reports count frame by frame, so that f
 program asks the observer at the end. The tree of opcodes is held against the packets, the service response
 times against the operations. Follow and Export Objects are held against the packets' PSNs.
 """
-import argparse
 import collections
 import concurrent.futures
 import glob
@@ -18,7 +17,7 @@ import re
 import subprocess
 import sys
 
-from shark import Shark
+from shark import Shark, arguments
 
 REPORTS = ["conn", "oper", "retx", "nak", "mem", "cong", "rules"]
 OPER = {"SEND": "send", "WRITE": "write", "READ": "read", "compare and swap": "atomic",
@@ -206,11 +205,7 @@ def one(shark, rocedrill, capture):
 
 
 def main():
-    args = argparse.ArgumentParser()
-    args.add_argument("--plugins", required=True)
-    args.add_argument("--rocedrill", required=True)
-    args.add_argument("captures", nargs="+")
-    args = args.parse_args()
+    args = arguments()
     failures = counted = followed = 0
     with Shark(args.plugins) as shark, concurrent.futures.ThreadPoolExecutor(2) as pool:
         work = lambda capture: one(shark, args.rocedrill, capture)

@@ -5,12 +5,22 @@ As root, tshark ignores WIRESHARK_PLUGIN_DIR; then it is run as nobody, on copie
 With a sanitizer build of the plugin, PRELOAD names the sanitizer's runtime. Wireshark's lists of names
 (manufacturers, services, enterprises) are left out: reading them is a third of a short run.
 """
+import argparse
 import os
 import shutil
 import subprocess
 import tempfile
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+
+def arguments():
+    """Of a script that compares the plugin with the program: plugins, rocedrill, captures."""
+    args = argparse.ArgumentParser()
+    args.add_argument("--plugins", required=True)
+    args.add_argument("--rocedrill", required=True)
+    args.add_argument("captures", nargs="+")
+    return args.parse_args()
 
 
 class Shark:

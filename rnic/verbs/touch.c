@@ -71,20 +71,25 @@ static void write_same(volatile uint8_t *byte)
     (void)__atomic_fetch_or(byte, nothing, __ATOMIC_RELAXED);
 }
 
-__attribute__((no_sanitize("address", "thread"))) bool touch_memory(const void *addr, size_t len,
-                                                                    bool write)
+/* A function of its own: what changes in it is in no frame that siglongjmp() goes back to. */
+__attribute__((noinline, no_sanitize("address", "thread"))) static void
+touch_pages(uintptr_t at, uintptr_t end, bool write)
 {
     const uintptr_t page = 4096; /* or a part of one */
-    const uintptr_t end = (uintptr_t)addr + len;
-    sigjmp_buf here;
-    if (sigsetjmp(here, 0) != 0)
-        return false;
-    back = &here;
-    for (uintptr_t at = (uintptr_t)addr; at < end; at = (at | (page - 1)) + 1)
+    for (; at < end; at = (at | (page - 1)) + 1)
         if (write)
             write_same((volatile uint8_t *)at);
         else
             (void)*(const volatile uint8_t *)at;
+}
+
+bool touch_memory(const void *addr, size_t len, bool write)
+{
+    sigjmp_buf here;
+    if (sigsetjmp(here, 0) != 0)
+        return false;
+    back = &here;
+    touch_pages((uintptr_t)addr, (uintptr_t)addr + len, write);
     back = NULL;
     return true;
 }

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* How a program that polls looks for frames, on a port that tells what it is told to. */
+#include "port/loop.h"
+#include "port/port_mem.h"
+#include "support/suite.h"
+
+/* A port that says what `says` has for its looks, the last for ever, and counts. */
+struct told {
+    struct rnic_port port;
+    struct rnic_port_ops ops;
+    struct rnic_port *behind;
+    const int *says;
+    unsigned looks, taken;
+};
+
+static int told_peek(const struct rnic_port *port)
+{
+    struct told *told = (struct told *)(uintptr_t)port;
+
+    told->looks++;
+    return told->says[1] == 9 ? *told->says : *told->says++;
+}
+
+static int told_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, void *user,
+                     uint64_t now)
+{
+    struct told *told = (struct told *)port;
+
+    told->taken++;
+    return rnic_port_recv(told->behind, max, fn, user, now);
+}
+
+static unsigned told_send(struct rnic_port *port, struct rnic_frame *frames, unsigned cnt,
+                          uint64_t now)
+{
+    return rnic_port_send(((struct told *)port)->behind, frames, cnt, now);
+}
+
+static unsigned told_fds(const struct rnic_port *port, struct pollfd *fds)
+{
+    return rnic_port_fds(((const struct told *)port)->behind, fds);
+}
+
+static uint64_t told_deadline(const struct rnic_port *port)
+{
+    return rnic_port_deadline(((const struct told *)port)->behind);
+}
+
+static void told_close(struct rnic_port *port)
+{
+    rnic_port_close(((struct told *)port)->behind);
+}
+
+/* Who polls looks for a frame up to 16 times, no longer than until one waits or the port cannot
+ * tell, and then asks the port in any case: it sees to more than frames. */
+static void looks(void)
+{
+    static const struct {
+        int says[6]; /* 9: the one before, for ever */
+        unsigned looks;
+    } rows[] = {{{0, 9}, 16}, {{1, 9}, 1}, {{-1, 9}, 1}, {{0, 0, 0, 1, 9}, 4}, {{0, -1, 9}, 2}};
+    struct rnic_iface iface = {.mac = {2, 0, 0, 0, 0, 1},
+                               .path_mtu = 1024,
+                               .gid = {{.gid = {0xfd, [15] = 1}, .type = RNIC_GID_ROCE_V2}},
+                               .gid_cnt = 1};
+    struct rnic_loop_attr attr = {.seed = 1};
+    struct told told = {.says = rows[0].says};
+    struct rnic_port *pair[2];
+    struct rnic_loop *loop;
+    struct rnic_why why;
+
+    CU_ASSERT_FATAL(rnic_port_mem_pair(8, pair, &why) == 0);
+    told.ops = *pair[0]->ops;
+    told.ops.recv = told_recv;
+    told.ops.peek = told_peek;
+    told.ops.send = told_send;
+    told.ops.fds = told_fds;
+    told.ops.deadline = told_deadline;
+    told.ops.stats = NULL; /* nobody asks, nobody forks */
+    told.ops.drop = NULL;
+    told.ops.close = told_close;
+    told.port.ops = &told.ops;
+    told.behind = pair[0];
+    CU_ASSERT_FATAL(rnic_loop_open_port(&attr, &iface, &told.port, &loop, &why) == 0);
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        rnic_loop_lock(loop); /* the loop's own thread does not look */
+        told.says = rows[i].says;
+        told.looks = told.taken = 0;
+        CU_ASSERT(!rnic_loop_drive(loop));
+        EXPECT_EQ(told.looks, rows[i].looks);
+        EXPECT_EQ(told.taken, 1);
+        rnic_loop_unlock(loop);
+    }
+    rnic_loop_close(loop);
+    rnic_port_close(pair[1]);
+}
+
+SUITE("port.look", TEST(looks))

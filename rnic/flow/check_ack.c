@@ -88,7 +88,7 @@ static bool settle(struct roce_ctx *ctx, struct roce_req *req, const struct roce
         rsp->anchor = false;
     if (rsp->anchor && rsp->anchor_hits >= ANCHOR_HITS)
         return true;
-    if (oldest->psn == req->base && oldest->chain == e->chain && ctx->conn->sum.epochs == 1) {
+    if (oldest->psn == req->base && oldest->chain == e->chain) {
         /* No message came before what was seen: the MSN never lags behind. */
         if (!req->base_sure && (oldest->flags & ROCE_SENT_OFF_KNOWN) &&
             pkt->aeth.msn == e->cum - roce_sent_number(oldest))

@@ -47,6 +47,15 @@ static bool is_one_sided(enum roce_rule rule)
     }
 }
 
+/* Whether the requests that the packet at hand is of, or answers, are to begin anew, for the other
+ * direction did. */
+static bool is_to_begin(const struct roce_ctx *ctx)
+{
+    bool answer = ctx->pkt && roce_opcode_is_response(ctx->pkt->op);
+
+    return (answer ? roce_peer(ctx->side) : ctx->side)->req.anew;
+}
+
 /*
  * Whether the capture leaves a doubt that a device did it: it contradicts itself; the packet, or
  * one that the judgement rests on, may have been damaged on its way; what is compared may be of
@@ -59,12 +68,13 @@ static bool is_doubtful(const struct roce_ctx *ctx, enum roce_rule rule)
 
     if (ctx->pkt && ctx->icrc == ROCE_ICRC_UNVERIFIED)
         return true;
+    if (ctx->pkt && (!ctx->judging || is_of_packet(rule)))
+        return false; /* whatever the others were */
     if (!conn || conn->doubt || conn->unproven)
         return conn != NULL;
     if (!ctx->judging)
         return false;
-    return (roce_is_guess(conn) && !is_one_sided(rule)) || conn->side[0].req.anew ||
-           conn->side[1].req.anew;
+    return (roce_is_guess(conn) && !is_one_sided(rule)) || is_to_begin(ctx);
 }
 
 void roce_say_as(const struct roce_ctx *ctx, const struct roce_finding *f)

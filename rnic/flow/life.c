@@ -111,3 +111,20 @@ void roce_life_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
     ctx->conn->doubt |= !reuse;
     roce_life_start(ctx, psn);
 }
+
+void roce_life_forget(struct roce_ctx *ctx)
+{
+    struct roce_conn *conn = ctx->conn;
+
+    for (int s = 0; s < 2; s++) {
+        struct roce_rsp *rsp = &conn->side[s].rsp;
+
+        roce_turn_was_anew(ctx, &conn->side[s]);
+        roce_req_reset(&conn->side[s].req);
+        rsp->anchor = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
+    }
+    roce_conn_forget_mtu(conn);
+    conn->sum.end = ROCE_END_OPEN;
+    if (conn->sum.epochs < 255)
+        conn->sum.epochs++;
+}

@@ -49,4 +49,8 @@ void roce_life_start(struct roce_ctx *ctx, uint32_t psn);
 /* It begins anew: another use of the QP pair (`reuse`), or a hole too large to bridge. */
 void roce_life_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse);
 
+/* It is another use since some packets: what was known may be of both, and is learned anew, as if
+ * the capture began here. */
+void roce_life_forget(struct roce_ctx *ctx);
+
 #endif

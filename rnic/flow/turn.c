@@ -90,8 +90,11 @@ static void another(struct roce_ctx *ctx, struct roce_side *side)
     of.frame = turn->frame;
     of.time = turn->time;
     SAY(&of, QP_REUSED, "bth.psn", side->req.nxt, turn->first, .other = ctx->conn->sum.first_frame);
-    ctx->conn->doubt = true;
     settle(ctx, side, ANOTHER);
+    if (roce_life_may_be_anew(ctx))
+        ctx->conn->doubt = true; /* and not all of it is known */
+    else
+        roce_life_forget(ctx);
 }
 
 /* One packet that differs is a fault more often than another use; where nothing is as it was, that

@@ -291,7 +291,7 @@ static void used_again(enum start start)
         }
         printf("    %s, %s: %u of %u accused\n", start_names[start], spoils[k].name, accused,
                talks);
-        CU_ASSERT(accused <= (seed == 1 ? 0 : 1 + talks / 10000));
+        CU_ASSERT(accused <= (seed == 1 ? 0 : 1 + talks / 3000));
     }
 }
 

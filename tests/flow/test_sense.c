@@ -131,31 +131,38 @@ static bool other_opcode(struct roce_pkt *p)
     return true;
 }
 
-/* How many in a hundred of those that could be altered must be an ERROR, with all connections set
- * up by CM and without CM. */
+/* What is known of the connection. */
+enum setting {
+    WITH_CM,    /* CM set it up */
+    WITHOUT_CM, /* its ports */
+    USED_AGAIN, /* its ports, and another use of the QPs was seen before */
+    SETTINGS
+};
+
+/* How many in a hundred of those that could be altered must be an ERROR. */
 static const struct {
     const char *name;
     enum kind kind;
     alter_fn *alter;
-    uint8_t with_cm, without;
+    uint8_t least[SETTINGS];
 } rows[] = {
     /* clang-format off */
-    {"First becomes Middle",           MESSAGE,    to_middle, 88, 82},
-    {"SEND becomes WRITE inside",      MESSAGE,    other_kind, 100, 100},
-    {"Middle or Last becomes Only",    MESSAGE,    to_only, 100, 100},
-    {"DMA length too long",            MESSAGE,    longer_dma, 100, 100},
-    {"MSN one too low",                AETH,       msn_back, 87, 73},
-    {"MSN five too high",              AETH,       msn_ahead, 60, 56},
-    {"reserved syndrome",              ACK,        reserved_syndrome, 100, 100},
-    {"READ response: place",           READ_RESP,  response_place, 58, 58},
-    {"READ response: four bytes short", READ_RESP, shorter, 100, 96},
-    {"READ response: PSN one on",      READ_RESP,  psn_on, 15, 26},
-    {"Atomic ACK: PSN one back",       ATOMIC_ACK, psn_back, 76, 68},
-    {"NAK in place of an ACK",         ACK,        refused, 81, 76},
-    {"again: another address",         AGAIN,      other_va, 62, 66},
-    {"again: another opcode",          AGAIN,      other_opcode, 56, 60},
-    {"again unanswered: address",      WAITING,    other_va, 100, 100},
-    {"again unanswered: opcode",       WAITING,    other_opcode, 100, 100},
+    {"First becomes Middle",           MESSAGE,    to_middle, {88, 82, 82}},
+    {"SEND becomes WRITE inside",      MESSAGE,    other_kind, {100, 100, 97}},
+    {"Middle or Last becomes Only",    MESSAGE,    to_only, {100, 100, 96}},
+    {"DMA length too long",            MESSAGE,    longer_dma, {100, 100, 93}},
+    {"MSN one too low",                AETH,       msn_back, {87, 73, 60}},
+    {"MSN five too high",              AETH,       msn_ahead, {60, 56, 45}},
+    {"reserved syndrome",              ACK,        reserved_syndrome, {100, 100, 100}},
+    {"READ response: place",           READ_RESP,  response_place, {58, 58, 52}},
+    {"READ response: four bytes short", READ_RESP, shorter, {100, 96, 90}},
+    {"READ response: PSN one on",      READ_RESP,  psn_on, {15, 26, 15}},
+    {"Atomic ACK: PSN one back",       ATOMIC_ACK, psn_back, {76, 68, 70}},
+    {"NAK in place of an ACK",         ACK,        refused, {81, 76, 76}},
+    {"again: another address",         AGAIN,      other_va, {62, 66, 66}},
+    {"again: another opcode",          AGAIN,      other_opcode, {56, 60, 64}},
+    {"again unanswered: address",      WAITING,    other_va, {100, 100, 96}},
+    {"again unanswered: opcode",       WAITING,    other_opcode, {100, 100, 98}},
     /* clang-format on */
 };
 
@@ -186,15 +193,30 @@ static bool parse(const struct flowgen *g, size_t i, struct roce_pkt *p)
     return roce_pkt_parse(p, ROCE_LINK_ETHERNET, g->bytes + f->off, f->len, f->len) == 0;
 }
 
-/* A good conversation: with CM, or ports that say who belongs together. */
-static void talk(struct flowgen *g, struct rng *rng, bool cm, bool waiting)
+/* A good conversation: with CM, or ports that say who belongs together; or the latter in another
+ * use of the QPs, from the same PSNs or from others. The first frame that may be altered. */
+static size_t talk(struct flowgen *g, struct rng *rng, enum setting setting, bool waiting)
 {
+    uint32_t start[2] = {rng_below(rng, 1u << 24), rng_below(rng, 1u << 24)};
+    size_t first = 0;
+
     flowgen_init(g);
-    g->conn.psn[0] = rng_below(rng, 1u << 24);
-    g->conn.psn[1] = rng_below(rng, 1u << 24);
+    memcpy(g->conn.psn, start, sizeof(start));
     g->conn.sport = flowgen_linux_sport(g->conn.qpn[0], g->conn.qpn[1]);
-    if (cm)
+    if (setting == WITH_CM)
         flowgen_connect(g);
+    if (setting == USED_AGAIN) {
+        static const uint64_t rests[] = {1000000, 20000000, 400000000, 3000000000};
+        bool same = rng_below(rng, 2);
+
+        flowgen_random(g, rng, 6 + rng_below(rng, 10));
+        flowgen_wait(g, rests[rng_below(rng, 4)]);
+        for (int s = 0; s < 2; s++) {
+            g->conn.psn[s] = same ? start[s] : rng_below(rng, 1u << 24);
+            g->conn.msn[s] = 0;
+        }
+        first = g->frame_cnt;
+    }
     flowgen_random(g, rng, 6 + rng_below(rng, 10));
     if (waiting) {
         static const uint8_t ops[] = {ROCE_OP_RC_SEND_ONLY, ROCE_OP_RC_WRITE_ONLY,
@@ -203,6 +225,7 @@ static void talk(struct flowgen *g, struct rng *rng, bool cm, bool waiting)
 
         flowgen_put(g, 0, &p);
     }
+    return first;
 }
 
 /* The conversation with frame `at` altered, or put again altered at the end. False where the row
@@ -243,24 +266,25 @@ static bool altered(const struct flowgen *g, size_t at, bool again, alter_fn *al
     return done;
 }
 
-static void shares(bool cm)
+static void shares(enum setting setting)
 {
     static struct verdict v;
     uint64_t seed = suite_env("SENSE_SEED", 1);
 
     for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
         struct rng rng = rng_of(seed * 1000 + r);
-        unsigned tried = 0, found = 0, least = cm ? rows[r].with_cm : rows[r].without;
+        unsigned tried = 0, found = 0, least = rows[r].least[setting];
 
         for (unsigned n = 0; n < TALKS; n++) {
             bool waiting = rows[r].kind == WAITING, again = waiting || rows[r].kind == AGAIN;
             struct flowgen g, bad = {0};
             struct roce_pkt p;
-            size_t at, tries = 0;
+            size_t at, first, tries = 0;
 
-            talk(&g, &rng, cm, waiting);
+            first = talk(&g, &rng, setting, waiting);
             do
-                at = waiting ? g.frame_cnt - 1 : rng_below(&rng, (uint32_t)g.frame_cnt);
+                at = waiting ? g.frame_cnt - 1
+                             : first + rng_below(&rng, (uint32_t)(g.frame_cnt - first));
             while (++tries < 100 && (!parse(&g, at, &p) || !is_of(rows[r].kind, &p)));
             if (tries < 100 && altered(&g, at, again, rows[r].alter, &bad)) {
                 tried++;
@@ -279,12 +303,17 @@ static void shares(bool cm)
 
 static void with_cm(void)
 {
-    shares(true);
+    shares(WITH_CM);
 }
 
 static void without_cm(void)
 {
-    shares(false);
+    shares(WITHOUT_CM);
 }
 
-SUITE("flow.sense", TEST(with_cm), TEST(without_cm))
+static void in_another_use(void)
+{
+    shares(USED_AGAIN);
+}
+
+SUITE("flow.sense", TEST(with_cm), TEST(without_cm), TEST(in_another_use))

@@ -363,7 +363,10 @@ static void *take_two(void *unused)
     MUST(poll(&fd, 1, WAIT_MS) == 1);
     MUST(sem_post(&told) == 0);
     usleep(5000);
-    expect(active, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+    /* ROUTE_RESOLVED; but librdmacm asks for the route then, of an id that may be gone. */
+    struct rdma_cm_event *event;
+    MUST(poll(&fd, 1, WAIT_MS) == 1 && rdma_get_cm_event(active, &event) == 0);
+    MUST(rdma_ack_cm_event(event) == 0);
     return NULL;
 }
 

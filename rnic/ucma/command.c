@@ -438,7 +438,15 @@ static int notify(const struct call *call)
 
 /* ---- QP attributes --------------------------------------------------------------------------- */
 
-#define MIN_RNR_TIMER 12 /* code: 0.64 ms */
+/* How long a sender waits whose message came before its buffer. For one that retries for ever (7),
+ * soon. One that counts gets what Linux has for all (core/cm.c, cm_init_qp_rtr_attr): a few times
+ * 0.64 ms are over while a busy machine has the receiver wait for a processor. The REQ tells, as
+ * both ends mostly say the same and the passive one has not answered yet. */
+static uint8_t rnr_timer(const struct uc_id *id)
+{
+    enum { MS_655 = 0, MS_0_64 = 12, FOR_EVER = 7 };
+    return rnic_cm_id_req(id->cm)->rnr_retry_count == FOR_EVER ? MS_0_64 : MS_655;
+}
 
 static void qp_init(const struct uc_id *id, const struct rnic_cm_qp *qp,
                     struct ib_uverbs_qp_attr *attr)
@@ -469,7 +477,7 @@ static void qp_rtr(const struct uc_id *id, const struct rnic_cm_qp *qp,
     if (id->qp_type == IBV_QPT_RC || id->qp_type == IBV_QPT_XRC_RECV) {
         attr->qp_attr_mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
         attr->max_dest_rd_atomic = qp->max_dest_rd_atomic;
-        attr->min_rnr_timer = MIN_RNR_TIMER;
+        attr->min_rnr_timer = rnr_timer(id);
     }
 }
 

@@ -96,10 +96,16 @@ static void resolve(void)
     expect(active, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
 }
 
+static void ask_with(uint8_t rnr_retry)
+{
+    struct rdma_conn_param param = {
+        .private_data = "ask", .private_data_len = 4, .qp_num = qpn, .rnr_retry_count = rnr_retry};
+    MUST(rdma_connect(asks, &param) == 0);
+}
+
 static void ask(void)
 {
-    struct rdma_conn_param param = {.private_data = "ask", .private_data_len = 4, .qp_num = qpn};
-    MUST(rdma_connect(asks, &param) == 0);
+    ask_with(0);
 }
 
 static void take_request(void)
@@ -144,6 +150,36 @@ static void connection(void)
     expect(active, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
     expect(passive, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
     end();
+}
+
+static uint8_t rnr_timer(struct rdma_cm_id *id)
+{
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR};
+    int mask;
+    MUST(rdma_init_qp_attr(id, &attr, &mask) == 0 && mask & IBV_QP_MIN_RNR_TIMER);
+    return attr.min_rnr_timer;
+}
+
+/* Who retries so many times and no more has 655 ms (code 0) for each, as Linux has it for all: a
+ * peer that is late with its receive, on a busy machine, is not gone. */
+static void patience(void)
+{
+    static const uint8_t retries[] = {1, 5, 7};
+    for (size_t i = 0; i < sizeof retries; i++) {
+        begin(RDMA_PS_TCP, true, true);
+        resolve();
+        ask_with(retries[i]);
+        take_request();
+        uint8_t of_child = rnr_timer(child);
+        accept_it();
+        expect(active, RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
+        MUST(rnr_timer(asks) == of_child);
+        MUST((of_child == 0) == (retries[i] < 7)); /* 7: for ever, and so often */
+        MUST(rdma_establish(asks) == 0);
+        expect(passive, RDMA_CM_EVENT_ESTABLISHED, 0);
+        end();
+        port++;
+    }
 }
 
 /* A port that the program leaves to the device: told at once when bound, after resolving else, and
@@ -624,6 +660,7 @@ int main(int argc, char **argv)
         void (*run)(void);
     } cases[] = {
         {"connection", connection},
+        {"patience", patience},
         {"late", late},
         {"rejected", rejected},
         {"nobody", nobody},

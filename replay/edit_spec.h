@@ -7,16 +7,22 @@
  *           | "dup" [ "=" COPIES ]                 1 copy more, or COPIES (1..16)
  *           | "delay=" TIME                        TIME: a number and ns, us, ms or s
  *           | "reorder" [ "=" FRAMES ]             held back until that many frames of its
- * direction have passed it (1..64; at most 1 ms) | "corrupt" [ "=" PART [ "+" BYTE ] ]  PART:
- * payload, header or icrc; one random bit of it, or of that byte of it | "ce" ECN: congestion
- * experienced | "set=" FIELD "=" VALUE               FIELD: [roce.]HEADER.FIELD of wire/headers.def
- *   WHERE   = "conn=" N          connection, counted from 1 as the report does
- *           | "stream=" N        stream of UC or UD, by its sender's or its receiver's number
- *           | "dir=" DIR         request, response or cm
- *           | "psn=" PSN [ ".." PSN ]   "+5" counts from the connection's first PSN, "5" is
- * absolute | "op=" TEXT         the opcode's name has it, case does not matter: "read", "ack" |
- * "nth=" N [ ".." N ] | "nth=all"      which of the frames that all this fits | "p=" CHANCE 0 .. 1,
- * by the seed | "icrc=" ( "fix" | "keep" )           whether the ICRC is computed anew
+ *                                                  direction passed it (1..64), at most 1 ms
+ *           | "corrupt" [ "=" PART [ "+" BYTE ] ]  PART: payload, header or icrc; one random bit
+ *                                                  of it, or of that byte of it
+ *           | "ce"                                 ECN: congestion experienced
+ *           | "set=" FIELD "=" VALUE               FIELD: [roce.]HEADER.FIELD of wire/headers.def
+ *   WHERE   = "conn=" N                  connection, counted from 1 as the report does
+ *           | "stream=" N                stream of UC or UD, by its sender's or its receiver's
+ *                                        number
+ *           | "dir=" DIR                 request, response or cm
+ *           | "psn=" PSN [ ".." PSN ]    "+5" counts from the connection's first PSN, "5" is
+ *                                        absolute
+ *           | "op=" TEXT                 the opcode's name has it, case does not matter: "read"
+ *           | "nth=" N [ ".." N ]        which of the frames that all this fits
+ *           | "nth=all"
+ *           | "p=" CHANCE                0 .. 1, by the seed
+ *           | "icrc=" ( "fix" | "keep" ) whether the ICRC is computed anew
  *
  * With a PSN, occurrences of each PSN are counted apart, and without nth and p the first is struck;
  * else the frames of a connection are counted, and all are struck. `set` and `ce` fix the ICRC;

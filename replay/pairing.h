@@ -4,11 +4,11 @@
  * belongs to one connection.
  *
  * Each answer votes for the segments that asked for its PSN with a request of its kind and length,
- * after an RNR NAK anew, and more if
- * the messages it counts are those that its forerunner counted and the requests since; an answer
- * that is none to a segment votes against it. An RC connection is two flows, each with the requests
- * of one end and the answers to those of the other (the destination QP is all a packet names), so
- * that what is found in one direction counts for the other.
+ * after an RNR NAK anew, and more if the messages it counts are those that its forerunner counted
+ * and the requests since; an answer that is none to a segment votes against it. An RC connection is
+ * two flows, each with the requests of one end and the answers to those of the other (the
+ * destination QP is all a packet names), so that what is found in one direction counts for the
+ * other.
  */
 #ifndef REPLAY_PAIRING_H
 #define REPLAY_PAIRING_H

@@ -9,12 +9,14 @@
  *   RNIC_SEED     a number: keys, QPNs and impairments are repeatable; not set or 0: random
  *   RNIC_RECORD   pcapng file for everything sent and received; processes may share it
  *   RNIC_TIMELINE file for the times of all send requests (timeline_record.h); may be shared too
- *   RNIC_LINGER   milliseconds, default 0: what ends a QP (ibv_destroy_qp(), ibv_modify_qp() to ERR
- * or RESET, as rdma_disconnect() does, ibv_close_device(), exit()) waits until nothing has come in
- * for so long, at most twenty times that. A program that ends right after its last message leaves a
- * peer whose ACK was lost without an answer, on hardware too; this gives it one. RNIC_WINDOWS  2B,
- * the default, or 2A: which kind memory windows of type 2 are, and the device says
- * (IBV_DEVICE_MEM_WINDOW_TYPE_2A or _2B). A QP to which 2A windows are bound cannot be destroyed.
+ *   RNIC_LINGER   milliseconds, default 0: what ends a QP (ibv_destroy_qp(), ibv_modify_qp() to
+ *                 ERR or RESET, as rdma_disconnect() does, ibv_close_device(), exit()) waits until
+ *                 nothing has come in for so long, at most twenty times that. A program that ends
+ *                 right after its last message leaves a peer whose ACK was lost without an answer,
+ *                 on hardware too; this gives it one.
+ *   RNIC_WINDOWS  2B, the default, or 2A: which kind memory windows of type 2 are, and the device
+ *                 says (IBV_DEVICE_MEM_WINDOW_TYPE_2A or _2B). A QP to which 2A windows are bound
+ *                 cannot be destroyed.
  *   RNIC_CONFIG   the configuration file; default /etc/rnic.conf, which may be missing
  *
  * The file has lines "NAME = VALUE", the names being ifaces, impair, seed, record, timeline, linger

@@ -7,10 +7,12 @@
  *
  *   local      LRH with VL = 1111, BTH byte 4 = FF, the rest
  *   global     LRH all ones (routers replace it), GRH as below, BTH byte 4, the rest
- *   RoCEv1     8 bytes FF, GRH with traffic class, flow label, hop limit = ones, BTH byte 4, the
- * rest IPv4       8 bytes FF, IP with TOS, TTL, checksum = ones, UDP with checksum = FFFF, BTH byte
- * 4 ... IPv6       8 bytes FF, IP with traffic class, flow label, hop limit = ones, UDP and BTH
- * likewise
+ *   RoCEv1     8 bytes FF, GRH with traffic class, flow label, hop limit = ones, BTH byte 4,
+ *              the rest
+ *   IPv4       8 bytes FF, IP with TOS, TTL, checksum = ones, UDP with checksum = FFFF, BTH
+ *              byte 4, the rest
+ *   IPv6       8 bytes FF, IP with traffic class, flow label, hop limit = ones, UDP and BTH
+ *              likewise
  *
  * up to the byte before the ICRC itself. It is stored least significant byte first.
  */
@@ -37,8 +39,8 @@ enum roce_encap {
 /*
  * The ICRC of a packet. `net` points at its first covered byte (LRH, GRH or IP header), the BTH
  * starts `bth_off` bytes later and the ICRC field `icrc_off` bytes later; all bytes up to icrc_off
- * are readable, bth_off is at most
- * ROCE_ICRC_BTH_OFF_MAX and bth_off + 12 <= icrc_off. ROCE_ENCAP_NONE gives 0.
+ * are readable, bth_off is at most ROCE_ICRC_BTH_OFF_MAX and bth_off + 12 <= icrc_off.
+ * ROCE_ENCAP_NONE gives 0.
  */
 uint32_t roce_icrc(enum roce_encap encap, const uint8_t *net, size_t bth_off, size_t icrc_off);
 

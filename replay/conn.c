@@ -147,8 +147,9 @@ static bool split_flow(struct finder *f, uint32_t flow_idx, size_t *cut)
 /* ---- result ------------------------------------------------------------------------------------
  */
 
-int conns_skip(struct conns *conns, uint32_t flow, uint32_t frame, size_t packets,
-               const char *reason)
+/* Notes why `packets` packets of a flow, the first being `frame`, are not replayed. */
+static int skip(struct conns *conns, uint32_t flow, uint32_t frame, size_t packets,
+                const char *reason)
 {
     if (!VEC_GROW(conns->skip, conns->skip_cnt, conns->skip_cap))
         return -1;
@@ -238,11 +239,11 @@ static bool list_rest(struct conns *conns, const struct finder *f)
                 first_request = requests++ ? first_request : p->frame;
             }
         }
-        if (requests && conns_skip(conns, i, first_request, requests,
-                                   reason_of(f->pairing.trace, i, false)) != 0)
+        if (requests &&
+            skip(conns, i, first_request, requests, reason_of(f->pairing.trace, i, false)) != 0)
             return false;
-        if (responses && conns_skip(conns, i, first_response, responses,
-                                    reason_of(f->pairing.trace, i, true)) != 0)
+        if (responses &&
+            skip(conns, i, first_response, responses, reason_of(f->pairing.trace, i, true)) != 0)
             return false;
     }
     for (uint32_t i = 0; i < f->pairing.trace->cnt; i++) {

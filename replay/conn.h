@@ -68,8 +68,4 @@ int conns_find(struct conns *conns, const struct trace *trace, struct fault *fau
 void conns_free(struct conns *conns);
 void side_free(struct side *side);
 
-/* Notes why `packets` packets of a flow, the first being `frame`, are not replayed. */
-int conns_skip(struct conns *conns, uint32_t flow, uint32_t frame, size_t packets,
-               const char *reason);
-
 #endif

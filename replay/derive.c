@@ -51,7 +51,8 @@ int64_t setup_executed_by(const struct setup *s, uint32_t step)
     return s->step[step].rel - (setup_is_nak(s, step) ? 1 : 0);
 }
 
-int64_t setup_received_by(const struct setup *s, uint32_t step)
+/* The PSN up to which an answer says that everything arrived, executed or refused. */
+static int64_t received_by(const struct setup *s, uint32_t step)
 {
     return s->step[step].rel - (setup_is_nak_code(s, step, ROCE_NAK_PSN_SEQ) ? 1 : 0);
 }
@@ -446,7 +447,7 @@ static bool misses_request(const struct setup *s, int64_t gap)
 
         if (!step->response && step->rel > high)
             high = step->rel;
-        if (step->response && step->usable && step->rel <= high && setup_received_by(s, i) >= gap)
+        if (step->response && step->usable && step->rel <= high && received_by(s, i) >= gap)
             return true;
     }
     return false;

@@ -146,9 +146,6 @@ bool setup_is_syndrome(const struct setup *setup, uint32_t step, enum roce_syndr
 bool setup_is_nak_code(const struct setup *setup, uint32_t step, enum roce_nak code);
 bool setup_is_nak(const struct setup *setup, uint32_t step);
 
-/* The PSN up to which an answer says that everything arrived, executed or refused. */
-int64_t setup_received_by(const struct setup *setup, uint32_t step);
-
 /* The PSN up to which an answer says that everything was executed, and whether its MSN is the one
  * that belongs to that. */
 int64_t setup_executed_by(const struct setup *setup, uint32_t step);

@@ -126,8 +126,6 @@ enum rnic_cm_state {
     RNIC_CM_SIDR_DONE,
 };
 
-const char *rnic_cm_state_name(enum rnic_cm_state state);
-
 #define RNIC_CM_IDS_MAX 65536u
 
 /* NULL without memory, or with RNIC_CM_IDS_MAX ids. */

@@ -6,22 +6,6 @@
 
 #define ID_BITS 20u /* of a communication id that the engine counts; the prefix stands above */
 
-const char *rnic_cm_state_name(enum rnic_cm_state state)
-{
-    static const char *const names[] = {
-        [RNIC_CM_IDLE] = "IDLE",           [RNIC_CM_LISTEN] = "LISTEN",
-        [RNIC_CM_REQ_SENT] = "REQ_SENT",   [RNIC_CM_MRA_REQ_RCVD] = "MRA_REQ_RCVD",
-        [RNIC_CM_REQ_RCVD] = "REQ_RCVD",   [RNIC_CM_REP_SENT] = "REP_SENT",
-        [RNIC_CM_REP_RCVD] = "REP_RCVD",   [RNIC_CM_MRA_REP_RCVD] = "MRA_REP_RCVD",
-        [RNIC_CM_CONNECTED] = "CONNECTED", [RNIC_CM_DREQ_SENT] = "DREQ_SENT",
-        [RNIC_CM_DREQ_RCVD] = "DREQ_RCVD", [RNIC_CM_TIMEWAIT] = "TIMEWAIT",
-        [RNIC_CM_SIDR_SENT] = "SIDR_SENT", [RNIC_CM_SIDR_RCVD] = "SIDR_RCVD",
-        [RNIC_CM_SIDR_DONE] = "SIDR_DONE",
-    };
-
-    return (size_t)state < sizeof(names) / sizeof(names[0]) ? names[state] : "unknown";
-}
-
 struct rnic_cm *rnic_cm_new(const struct rnic_cm_attr *attr)
 {
     struct rnic_cm *cm;

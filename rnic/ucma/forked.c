@@ -6,11 +6,14 @@
  * and calls for them fail with EBUSY, but for rdma_destroy_id(), which gives up the copy. The
  * child's own channels and ids are as any. When the parent is gone (a program that listens and then
  * makes itself a daemon) they wake and go on as they were at the fork; so does the device
- * (port/loop.h). What the parent ends by exit() it parts from.
+ * (port/loop.h). So a parent that ends leaves them, if a child has copies still: that child holds
+ * the writing end of a pipe. One that became another program does not, for the pipe is closed then.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "port/clock.h"
@@ -19,11 +22,19 @@
 
 #define TRY_FIRST_NS UINT64_C(4000000) /* between two tries, doubled up to RNIC_LOOK_NS */
 
+/* An end of a pipe: a program that closes what it does not know may have others under its number.
+ */
+struct lease_end {
+    int fd; /* -1: none */
+    ino_t ino;
+};
+
 /* What one process had when it forked. */
 struct uc_sleep {
     struct uc_sleep *next;
     pid_t owner;
     int fd; /* readable when that one has ended; -1: it has to be tried */
+    struct lease_end lease;
     struct uc_port *ports;
     rnic_time next_try, pause;
 };
@@ -33,6 +44,35 @@ bool uc_met_asleep;
 static struct uc_sleep *sleeps;
 static pid_t forker;
 static rnic_time forked_at; /* of this process; 0: never */
+static unsigned forks;      /* of this process, while it had ids */
+
+/* Children of this process have the writing end, as long as they have copies of its ids. */
+static struct lease_end reading = {.fd = -1}, writing = {.fd = -1};
+
+static bool is_lease(const struct lease_end *end)
+{
+    struct stat is;
+    return end->fd >= 0 && fstat(end->fd, &is) == 0 && S_ISFIFO(is.st_mode) &&
+           is.st_ino == end->ino;
+}
+
+static void close_lease(struct lease_end *end)
+{
+    if (is_lease(end))
+        close(end->fd);
+    end->fd = -1;
+}
+
+static void open_lease(void)
+{
+    int fd[2];
+    struct stat is;
+    if (is_lease(&reading) || pipe2(fd, O_CLOEXEC) != 0)
+        return;
+    fstat(fd[0], &is);
+    reading = (struct lease_end){fd[0], is.st_ino};
+    writing = (struct lease_end){fd[1], is.st_ino};
+}
 
 /* ---- falling asleep -------------------------------------------------------------------------- */
 
@@ -40,11 +80,14 @@ static void before_fork(void)
 {
     pthread_mutex_lock(&uc_lock);
     forker = getpid();
+    if (uc_ids)
+        open_lease();
 }
 
 static void parent_forked(void)
 {
     forked_at = rnic_loop_now();
+    forks += uc_ids != NULL;
     pthread_mutex_unlock(&uc_lock);
 }
 
@@ -72,6 +115,8 @@ static struct uc_sleep *put_to_sleep(void)
         return NULL;
     sleep->owner = forker;
     sleep->fd = open_process(forker);
+    sleep->lease = writing;
+    writing.fd = -1;
     sleep->pause = TRY_FIRST_NS;
     sleep->ports = uc_ports_take();
     sleep->next = sleeps;
@@ -92,7 +137,12 @@ static void child_forked(void)
     uc_worker_forked();
     put_to_sleep();
     uc_files_forked();
+    close_lease(&reading);
+    close_lease(&writing);
     forked_at = 0;
+    forks = 0;
+    for (struct uc_id *id = uc_ids; id; id = id->next)
+        id->forks = 0;
     if (sleeps)
         (void)uc_worker_start();
 }
@@ -161,6 +211,7 @@ rnic_time uc_wake_inherited(rnic_time now)
             until = until < now + RNIC_LOOK_NS ? until : now + RNIC_LOOK_NS;
         } else if (now >= sleep->next_try && wake(sleep)) {
             *at = sleep->next;
+            close_lease(&sleep->lease);
             free(sleep);
             continue;
         } else {
@@ -175,10 +226,31 @@ rnic_time uc_wake_inherited(rnic_time now)
     return until;
 }
 
+void uc_gave_up(struct uc_sleep *sleep)
+{
+    const struct uc_id *id = uc_ids;
+    while (id && id->asleep != sleep)
+        id = id->next;
+    if (!id)
+        close_lease(&sleep->lease);
+}
+
 /* ---- in the parent --------------------------------------------------------------------------- */
 
 #define LET_GO_NS UINT64_C(200000000)
 #define LOOK_NS   UINT64_C(2000000)
+
+unsigned uc_forks(void)
+{
+    return forks;
+}
+
+bool uc_children_hold(void)
+{
+    close_lease(&writing);
+    struct pollfd fd = {.fd = reading.fd, .events = POLLIN};
+    return is_lease(&reading) && poll(&fd, 1, 0) == 0;
+}
 
 bool uc_child_lets_go(void)
 {

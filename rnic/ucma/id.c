@@ -62,6 +62,7 @@ struct uc_id *uc_id_new(struct uc_file *file, uint64_t uid, uint16_t space, uint
     id->uid = uid;
     id->space = space;
     id->qp_type = qp_type;
+    id->forks = uc_forks();
     id->psn = uc_random() & ROCE_PSN_MASK;
     id->next = uc_ids;
     uc_ids = id;
@@ -103,6 +104,8 @@ void uc_id_del(struct uc_id *id)
         id->mcasts = mcast->next;
         free(mcast);
     }
+    if (id->asleep)
+        uc_gave_up(id->asleep);
     free(id);
     uc_worker_wake();
 }

@@ -134,6 +134,7 @@ struct uc_id {
     bool reuse;
     bool told_disconnect;
     struct uc_sleep *asleep; /* not NULL: another process's (forked.c) */
+    unsigned forks;          /* uc_forks() when it was made */
     bool missed;             /* its peer's process was not there at the last look, ... */
     bool due;                /* ... nor at the one before: its DREQ is to be sent */
     enum { UC_NO_JOB, UC_RESOLVE_ADDR, UC_RESOLVE_ROUTE } job;
@@ -258,7 +259,12 @@ rnic_time uc_wake_inherited(rnic_time now);
 /* Waits a little, if a child may have names of this process that it lets go of at once; else false.
  */
 bool uc_child_lets_go(void);
-extern bool uc_met_asleep; /* a call was for an id that is asleep */
+/* How often this process has forked, and whether a child has copies of its ids: asked once, when it
+ * ends. */
+unsigned uc_forks(void);
+bool uc_children_hold(void);
+void uc_gave_up(struct uc_sleep *sleep); /* an id that was asleep is gone */
+extern bool uc_met_asleep;               /* a call was for an id that is asleep */
 /* For such a call: 0 when something has woken, or -EBUSY; unlocks meanwhile. */
 int uc_wait_awake(void);
 

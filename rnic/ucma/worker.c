@@ -230,6 +230,15 @@ void uc_worker_flush(void)
             break;
 }
 
+/* One that no child has, or NULL. */
+static struct uc_id *own_id(bool children_hold)
+{
+    struct uc_id *id = uc_ids;
+    while (id && children_hold && id->forks != uc_forks())
+        id = id->next;
+    return id;
+}
+
 /* A process that ends ends its connections, as the kernel does when it closes the device; what is
  * lost of that is repeated for a moment. */
 __attribute__((destructor)) static void finish(void)
@@ -238,8 +247,9 @@ __attribute__((destructor)) static void finish(void)
         return;
     const struct timespec until = rnic_day_after(LINGER_NS);
     pthread_mutex_lock(&uc_lock);
-    while (uc_ids)
-        uc_id_del(uc_ids);
+    bool children_hold = uc_children_hold();
+    for (struct uc_id *id; (id = own_id(children_hold)) != NULL;)
+        uc_id_del(id);
     uc_worker_wake();
     for (int late = 0; late == 0;) {
         unsigned leaving = 0;

@@ -523,6 +523,7 @@ static void serve(void)
     expect(passive, RDMA_CM_EVENT_DISCONNECTED, 0);
     MUST(rdma_disconnect(child) == 0);
     MUST(rdma_destroy_id(child) == 0);
+    child = NULL;
 }
 
 /* Until this process has the port again, without a call of the library: who asks before waits a
@@ -653,6 +654,62 @@ static void inherited(void)
     MUST(pid > 0 && kill(pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid);
 }
 
+/* A process accepts, makes a child, and ends. The connection is the child's then, who ends it; or
+ * nobody's, if the child has become another program. */
+static void left(void)
+{
+    for (int how = 0; how < 2; how++) {
+        int go[2], status;
+        char byte;
+        port++;
+        qpn += 10;
+        fflush(stdout);
+        MUST(pipe2(go, O_CLOEXEC) == 0);
+        pid_t pid = fork();
+        if (pid == 0) {
+            begin(RDMA_PS_TCP, true, true);
+            MUST(write(go[1], "l", 1) == 1);
+            take_request();
+            accept_it();
+            expect(passive, RDMA_CM_EVENT_ESTABLISHED, 0);
+            int done[2];
+            MUST(pipe2(done, O_CLOEXEC) == 0);
+            pid = fork();
+            if (pid == 0 && how == 1)
+                execlp("sleep", "sleep", "1", NULL);
+            if (pid == 0) {
+                close(done[0]);
+                close(done[1]);
+                alarm(WAIT_MS / 1000);
+                MUST(read(go[0], &byte, 1) == 1);
+                MUST(rdma_disconnect(child) == 0);
+                expect(passive, RDMA_CM_EVENT_DISCONNECTED, 0);
+                _exit(0);
+            }
+            close(done[1]);
+            MUST(pid > 0 && read(done[0], &byte, 1) == 0); /* it is what it is to be */
+            exit(0);
+        }
+        MUST(pid > 0 && read(go[0], &byte, 1) == 1);
+        begin(RDMA_PS_TCP, false, false);
+        resolve();
+        ask();
+        expect(active, RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
+        MUST(rdma_establish(asks) == 0);
+        MUST(waitpid(pid, &status, 0) == pid && status == 0);
+        if (how == 0) {
+            struct pollfd fd = {.fd = active->fd, .events = POLLIN};
+            MUST(poll(&fd, 1, 200) == 0);
+            MUST(write(go[1], "g", 1) == 1);
+        }
+        expect(active, RDMA_CM_EVENT_DISCONNECTED, 0);
+        MUST(rdma_disconnect(asks) == 0);
+        close(go[0]);
+        close(go[1]);
+        end();
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -677,6 +734,7 @@ int main(int argc, char **argv)
         {"killed", killed},
         {"daemons", daemons},
         {"inherited", inherited},
+        {"left", left},
         {"descriptor", descriptor}, /* leaves a thread that would end the process in 5 s */
     };
     address = argc > 1 ? argv[1] : "127.0.0.1";

@@ -287,7 +287,7 @@ struct rnic_mw_bind vmw_bind_of(struct ibv_mw *mw, uint32_t rkey,
  */
 
 /* The address vector for `ah`: resolves the next hop, which may wait; not locked. 0, EINVAL, or
- * what rnic_loop_resolve() says. `mac` may be NULL. */
+ * what rnic_loop_resolve() says. */
 int vah_path(struct ibv_context *context, const struct ibv_ah_attr *ah, struct rnic_av *av);
 
 /* ---- events -----------------------------------------------------------------------------------

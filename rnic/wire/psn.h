@@ -13,7 +13,7 @@
 #define ROCE_PSN_MASK 0xFFFFFFu
 
 typedef struct roce_psn {
-    uint32_t v; /* 0 .. 0xFFFFFF, host order; only this header reads it as a number */
+    uint32_t v; /* 0 .. 0xFFFFFF, host order; for the wire and for reports, never to compare */
 } roce_psn;
 
 /* A PSN from a number; bits above 24 are dropped. */

@@ -47,6 +47,15 @@ static bool follows(const struct roce_sent *prev, const struct roce_sent *e)
     return roce_may_follow(roce_opcode(prev->op), roce_opcode(e->op));
 }
 
+/* What was acknowledged, and thought not to be in the capture, comes late. */
+static void seen_after_all(struct roce_ctx *ctx, uint32_t span)
+{
+    struct roce_rare *sum = ctx->side->sum.rare;
+
+    if (sum)
+        sum->unseen_acked -= sum->unseen_acked < span ? sum->unseen_acked : span;
+}
+
 /* The packet at hand, of `span` PSNs, at the end of what was seen; `joined` if it touches the one
  * before. */
 static void append(struct roce_ctx *ctx, uint32_t span, bool guess)
@@ -87,6 +96,7 @@ static void append(struct roce_ctx *ctx, uint32_t span, bool guess)
         /* Acknowledged before it was captured: capture points that are not in step. */
         req->win.acked++;
         roce_req_land(req, e);
+        seen_after_all(ctx, e->span);
     }
     roce_check_new(ctx, e);
     roce_entry_tell(ctx, e);
@@ -126,12 +136,16 @@ static void fill(struct roce_ctx *ctx, uint32_t at, const struct roce_sent *now)
 {
     struct roce_req *req = &ctx->side->req;
     struct roce_window *w = &req->win;
-    bool acked = at < w->acked;
+    bool last = at == w->acked && req->una_known && roce_diff(roce_sent_end(now), req->una) <= 0;
+    bool acked = at < w->acked || last;
     struct roce_sent *e = roce_entry_room(ctx, &at), *prev;
 
+    if (acked)
+        seen_after_all(ctx, now->span);
     if (!e)
         return;
     *e = *now;
+    w->acked += last;
     prev = at ? roce_window_at(w, at - 1) : NULL;
     count_among(ctx, at, prev);
     if (!roce_entry_touches(prev, e))
@@ -283,7 +297,7 @@ static void unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
     ctx->conn->doubt |= roce_life_rested(ctx) && !roce_conn_told(ctx->conn);
     req->suspect |= old && roce_life_untold(ctx); /* what was sent there is not known */
     if (old && req->una_known && roce_diff(now->psn, req->una) < 0 && next &&
-        ctx->conn->sum.svc != ROCE_SVC_UC) {
+        ctx->conn->sum.svc != ROCE_SVC_UC && !roce_episode_is_late(ctx, now->psn)) {
         roce_episode_step(ctx, NULL, now->psn, now->span); /* older than what is remembered */
         return;
     }

@@ -222,7 +222,7 @@ static void interface_changes(void)
                              "ip link set g0 up && ip addr add 192.0.2.32/24 dev g0"));
     CU_ASSERT_FATAL(rnic_loop_open(&attr, &loop, &why) == 0);
     nap(50);
-    changes = 0;
+    __atomic_store_n(&changes, 0, __ATOMIC_SEQ_CST);
     CU_ASSERT(netns_sh("ip addr add 192.0.2.33/24 dev g0"));
     CU_ASSERT(changed_to(RNIC_CHANGE_GIDS));
     EXPECT_EQ(rnic_loop_resolve(loop, gid, -1, 0, &path), 0);

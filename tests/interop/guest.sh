@@ -53,7 +53,7 @@ guest_boot() {
     fi
     ip link set lo up
     ip tuntap add tap0 mode tap || { say "no tap interface can be made"; exit 77; }
-    ip link set tap0 mtu $mtu up
+    ip link set tap0 mtu $mtu txqueuelen 5000 up # 8 MiB of READ responses in one go
     ip addr add 192.0.2.1/24 dev tap0
     mkfifo "$tmp/agent.in" "$tmp/agent.out"
     exec 8<>"$tmp/agent.in" 9<>"$tmp/agent.out"

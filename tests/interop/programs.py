@@ -17,14 +17,16 @@ sys.path.insert(0, os.path.join(HERE, "..", "programs"))
 import pair  # noqa: E402 (tests/programs)
 import stacks  # noqa: E402
 
-OURS, LINUX = "192.0.2.1", "192.0.2.2"
+# By the digit behind a placeholder's name; and the interface.
+OURS = {"": "192.0.2.1", "6": "2001:db8::1", "IF": "tap0"}
+LINUX = {"": "192.0.2.2", "6": "2001:db8::2", "IF": "eth0"}
 TIMEOUT = 120  # s a row; the guest is emulated
 
 def rows():
     with open(os.path.join(HERE, "programs.txt"), encoding="utf-8") as lines:
         for line in lines:
             fields = [field.strip() for field in line.split("|")]
-            if len(fields) == 5 and not line.startswith("#"):
+            if len(fields) in (5, 6) and not line.startswith("#"):
                 yield fields
 
 
@@ -70,12 +72,22 @@ class Agent:
         return self.wait(number, time.monotonic() + seconds), self.text(number)
 
 
-def gid_index(devinfo, mapped):
-    """Of the RoCEv2 GID of an IPv4 address, in what ibv_devinfo -v prints."""
+def gid_index(devinfo, address):
+    """Of the RoCEv2 GID of an address, in what ibv_devinfo -v prints."""
     for match in re.finditer(r"GID\[ *(\d+)\]:\s*(\S+?),? *RoCE v2$", devinfo, re.MULTILINE):
-        if match[2].endswith(mapped):
+        if re.fullmatch("(::ffff:)?" + re.escape(address), match[2]):
             return match[1]
-    sys.exit("no RoCEv2 GID of the address:\n" + devinfo)
+    sys.exit(f"no RoCEv2 GID of {address}:\n" + devinfo)
+
+
+def filled(command, own, server, devinfo, folder):
+    """A row's command for one end."""
+    places = {"IF": own["IF"], "TMP": folder}
+    for digit in ("", "6"):
+        places["SERVER" + digit] = server[digit]
+        places["OWN" + digit] = own[digit]
+        places["GID" + digit] = gid_index(devinfo, own[digit])
+    return command.format(**places)
 
 
 def guest_ready(port):
@@ -108,25 +120,24 @@ class Run:
         self.rnic = [os.path.join(args.bin, "rnic-run"), "-i", "tap0"]
         devinfo = subprocess.run(self.rnic + ["--", "ibv_devinfo", "-v"], text=True, check=True,
                                  stdout=subprocess.PIPE).stdout
-        self.gids = (gid_index(devinfo, OURS), gid_index(agent.run("ibv_devinfo -v")[1], LINUX))
+        self.devinfo = (devinfo, agent.run("ibv_devinfo -v")[1])
 
     def ours(self, command, server):
         words = self.rnic + ["-w", self.capture]
         if self.args.loss:
             words += ["--impair", f"loss={self.args.loss:g}%"]
         env = dict(os.environ, RNIC_LINGER="500")  # who ends first answers its peer's repeats
-        line = command.format(SERVER=server, OWN=OURS, TMP=self.folder, GID=self.gids[0])
+        line = filled(command, OURS, server, self.devinfo[0], self.folder)
         return subprocess.Popen(words + ["--"] + shlex.split(line), env=env, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                 start_new_session=True)
 
     def theirs(self, command, server):
-        return self.agent.start(command.format(SERVER=server, OWN=LINUX, TMP=self.folder,
-                                               GID=self.gids[1]))
+        return self.agent.start(filled(command, LINUX, server, self.devinfo[1], self.folder))
 
     def row(self, fields, we_serve):
         """None, or what went wrong."""
-        _, port, server, client, expect = fields
+        _, port, server, client, expect = fields[:5]
         end = time.monotonic() + TIMEOUT
         process = None
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -185,15 +196,17 @@ def main():
         if args.row and fields[0] not in args.row:
             continue
         # As tests/run: a machine that stalls the guest for half a second looks like a dead peer.
-        wrong = [run.row(fields, we_serve) and run.row(fields, we_serve)
-                 for we_serve in (True, False)]
-        verdict = ["FAIL" if text else "PASS" for text in wrong]
+        roles = [True, False] if len(fields) == 5 else [fields[5] == "our server"]
+        wrong = {we_serve: run.row(fields, we_serve) and run.row(fields, we_serve)
+                 for we_serve in roles}
+        verdict = ["-" if we_serve not in wrong else "FAIL" if wrong[we_serve] else "PASS"
+                   for we_serve in (True, False)]
         failed += verdict.count("FAIL")
         if args.table:
             print(f"| `{fields[0]}` | {verdict[0]} | {verdict[1]} |", flush=True)
         else:
             print(f"{fields[0]:20} our server: {verdict[0]}; our client: {verdict[1]}", flush=True)
-        for text in filter(None, wrong):
+        for text in filter(None, wrong.values()):
             print(text, file=sys.stderr if args.table else sys.stdout, flush=True)
     print(f"Linux {args.linux}: {failed} failed", file=sys.stderr)
     return 1 if failed else 0

@@ -225,13 +225,14 @@ static void print_failures(FILE *out, const struct check_report *r, bool verbose
 /* ---- connections -------------------------------------------------------------------------------
  */
 
-/* " (9 completed; median 3 µs, p99 5 µs, max 5 µs)", or of one that has a time " in 3 µs". */
+/* " (9 completed; median 3 µs, p99 5 µs, max 5 µs)", or of one that has a time " in 3 µs". `known`:
+ * that none was would show. */
 static void add_completed(struct text *t, const struct roce_oper_summary *op,
-                          const struct check_latency *latency, enum roce_svc svc)
+                          const struct check_latency *latency, bool known)
 {
     const char *sep = " (";
 
-    if (op->completed != op->messages && (svc == ROCE_SVC_RC || op->completed)) {
+    if (op->completed != op->messages && (known || op->completed)) {
         text_add(t, "%s%" PRIu64 " completed", sep, op->completed);
         sep = "; ";
     }
@@ -252,9 +253,18 @@ static void add_completed(struct text *t, const struct roce_oper_summary *op,
     }
 }
 
+/* Whether the capture would show that operations of this kind were completed. */
+static bool would_show(const struct check_conn *c, enum roce_oper oper)
+{
+    bool cut = oper == ROCE_OPER_READ && c->sum.truncated; /* perhaps before the length */
+
+    return c->sum.svc == ROCE_SVC_RC && c->sum.paired && !cut;
+}
+
 static void print_operations(FILE *out, const struct check_conn *c, unsigned i)
 {
     const struct roce_side_summary *s = &c->sum.side[i];
+    bool answered = c->sum.svc != ROCE_SVC_RC || c->sum.paired;
     char buf[LINE_LEN];
     struct text t = text_of(buf, sizeof(buf));
     uint64_t bytes = 0, ns = c->sum.last_time - c->sum.first_time;
@@ -267,13 +277,16 @@ static void print_operations(FILE *out, const struct check_conn *c, unsigned i)
         if (op->messages == 0 && op->completed == 0)
             continue;
         text_add(&t, "%s%" PRIu64 " %s", sep, op->messages, roce_oper_name((enum roce_oper)o));
-        add_completed(&t, op, &c->latency[i][o], c->sum.svc);
+        add_completed(&t, op, &c->latency[i][o], would_show(c, (enum roce_oper)o));
         sep = ", ";
     }
     if (*sep == '\0')
         return;
     text_add(&t, "; ");
-    text_add_bytes(&t, (double)bytes);
+    if (answered || bytes)
+        text_add_bytes(&t, (double)bytes);
+    else
+        text_add(&t, "no answers captured");
     if (bytes && ns) {
         text_add(&t, ", ");
         text_add_bytes(&t, (double)bytes * 1e9 / (double)ns);

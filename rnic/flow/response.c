@@ -36,7 +36,8 @@ static void acknowledge(struct roce_ctx *ctx, struct roce_req *req, struct roce_
     if (e->bad)
         roce_check_accept(ctx, e);
     if (roce_opcode_is_answered(roce_opcode(e->op))) {
-        if (!(e->flags & ROCE_SENT_DONE) && !is_before_join(ctx, e)) {
+        if (!(e->flags & ROCE_SENT_DONE) && !is_before_join(ctx, e) &&
+            e->dma_len != ROCE_LEN_UNKNOWN) {
             e->flags |= ROCE_SENT_IMPLIED;
             ctx->result->flags |= ROCE_AN_IMPLIED_NAK;
             roce_rate_hole(ctx->side);

@@ -152,6 +152,25 @@ static void out_of_order_and_twice(void)
     run_shaken((struct judge_spoil){.drop_permille = 1}, 100, "the same, packets missing");
 }
 
+/* Cut before the length of a READ: how many responses are enough is not known. */
+static void cut_before_the_length(void)
+{
+    struct judge_spoil spoil = {.snap_min = 64, .snap_max = 64};
+    struct rng rng = rng_of(1);
+    static struct verdict v;
+    struct flowgen g;
+
+    spoil.rng = &rng;
+    flowgen_init(&g);
+    for (int i = 0; i < 10; i++) {
+        flowgen_read(&g, 0, 3000);
+        flowgen_write(&g, 0, 100);
+    }
+    judge(&g, NULL, &spoil, &v);
+    EXPECT_EQ(judge_found(&v, ROCE_RULE_IMPLIED_NAK), 0);
+    flowgen_free(&g);
+}
+
 /* Half of the frames go through a port that is `ns` later. */
 static void two_ports(struct flowgen *g, struct rng *rng, uint64_t ns)
 {
@@ -194,4 +213,4 @@ static void two_ports_one_later(void)
 
 SUITE("flow.robust", TEST(whole), TEST(packets_missing), TEST(cut_short), TEST(one_direction),
       TEST(started_late), TEST(everything_at_once), TEST(icrc_not_verified),
-      TEST(out_of_order_and_twice), TEST(two_ports_one_later))
+      TEST(out_of_order_and_twice), TEST(two_ports_one_later), TEST(cut_before_the_length))

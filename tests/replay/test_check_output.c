@@ -214,6 +214,8 @@ static void text_tells_what_got_stuck(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "; 1 connection got stuck)"));
     CU_ASSERT_PTR_NULL(strstr(r.out, "failed"));
     CU_ASSERT_PTR_NULL(strstr(r.out, "too large"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "; no answers captured\n"));
+    CU_ASSERT_PTR_NULL(strstr(r.out, "0 completed"));
     CU_ASSERT_PTR_NOT_NULL(strstr(json.out, "\"kind\":\"unanswered\""));
     checkrun_free(&r);
     checkrun_free(&json);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define HANDS 2u /* threads */
+
 /* Read and not yet handed on. */
 #define BATCHES 4u
 _Static_assert(BATCHES <= CHUNKS_KEEP, "each batch has frames of a chunk of the file");
@@ -26,8 +28,10 @@ struct batch {
     struct ahead_item item[BATCH_ITEMS];
     unsigned cnt;
     struct ahead_counts counts;
-    bool parsed; /* under the lock: it can be handed on */
-    int end;     /* 1 more may follow; 0 and -1 as source_next() said, after the items */
+    uint64_t piece; /* of the file: the frames are in it, or while it is filled behind it */
+    bool used;      /* under the lock, as is `parsed` */
+    bool parsed;    /* it can be handed on */
+    int end;        /* 1 more may follow; 0 and -1 as source_next() said, after the items */
     struct fault fault;
 };
 
@@ -45,7 +49,15 @@ struct ahead {
     atomic_uint news;     /* changes with each thing that somebody may wait for; read without it */
     struct fault *fault;
     int end;
-    struct batch batch[BATCHES]; /* number n is at n % BATCHES */
+    struct batch *batch[BATCHES]; /* number n is at n % BATCHES */
+};
+
+/* A thread, and the memory that only it fills: what it writes there is in its cache already. */
+struct hand {
+    struct ahead *ahead;
+    unsigned who;  /* for source_read_ahead() */
+    bool anything; /* nothing could be read ahead: it reads what is next, whoever has it */
+    struct batch batch[BATCHES];
 };
 
 static void fill(struct ahead *ahead, struct batch *batch)
@@ -129,20 +141,34 @@ static void wait_for_news(struct ahead *ahead)
     pthread_cond_wait(&ahead->cond, &ahead->lock);
 }
 
-static void read_batch(struct ahead *ahead)
+static struct batch *next_batch(struct hand *hand)
 {
-    struct batch *batch = &ahead->batch[ahead->read++ % BATCHES];
+    unsigned i = 0;
 
+    while (hand->batch[i].used)
+        i++;
+    hand->batch[i].used = true;
+    return &hand->batch[i];
+}
+
+static void read_batch(struct hand *hand)
+{
+    struct ahead *ahead = hand->ahead;
+    struct batch *batch = next_batch(hand);
+
+    ahead->batch[ahead->read++ % BATCHES] = batch;
+    batch->piece = source_piece(ahead->source);
     ahead->reading = true;
     pthread_mutex_unlock(&ahead->lock);
     fill(ahead, batch);
     pthread_mutex_lock(&ahead->lock);
     ahead->reading = false;
     ahead->over = batch->end != 1;
+    batch->piece = source_piece(ahead->source);
+    hand->anything = false;
     tell(ahead);
     pthread_mutex_unlock(&ahead->lock);
     parse(ahead, batch);
-    source_read_ahead(ahead->source);
     pthread_mutex_lock(&ahead->lock);
     batch->parsed = true;
     tell(ahead);
@@ -157,8 +183,11 @@ static void hand_on(struct ahead *ahead, struct batch *batch)
     ahead->fn(ahead->user, &frames);
     pthread_mutex_lock(&ahead->lock);
     ahead->giving = false;
-    batch->parsed = false;
+    batch->parsed = batch->used = false;
     ahead->given++;
+    source_release(ahead->source, ahead->given < ahead->read
+                                      ? ahead->batch[ahead->given % BATCHES]->piece
+                                      : source_piece(ahead->source));
     if (batch->end != 1) {
         ahead->end = batch->end;
         if (batch->end < 0)
@@ -167,23 +196,56 @@ static void hand_on(struct ahead *ahead, struct batch *batch)
     tell(ahead);
 }
 
+static void read_ahead(struct hand *hand)
+{
+    struct ahead *ahead = hand->ahead;
+    bool did;
+
+    pthread_mutex_unlock(&ahead->lock);
+    did = source_read_ahead(ahead->source, hand->who);
+    pthread_mutex_lock(&ahead->lock);
+    hand->anything = !did;
+}
+
 /* ---- the threads -------------------------------------------------------------------------------
  */
+
+static bool can_hand_on(const struct ahead *ahead)
+{
+    return !ahead->giving && ahead->given < ahead->read &&
+           ahead->batch[ahead->given % BATCHES]->parsed;
+}
+
+static bool can_read(const struct hand *hand)
+{
+    const struct ahead *ahead = hand->ahead;
+
+    return !ahead->reading && !ahead->over && ahead->read < ahead->given + BATCHES &&
+           (hand->anything || source_has_turn(ahead->source, hand->who));
+}
+
+static bool can_read_ahead(const struct hand *hand)
+{
+    const struct ahead *ahead = hand->ahead;
+
+    return !ahead->over && !hand->anything && source_may_read_ahead(ahead->source, hand->who);
+}
 
 /* What can be handed on is, for that is one at a time and all else can be made up for; then what
  * can be read is. */
 static void *work(void *arg)
 {
-    struct ahead *ahead = arg;
+    struct hand *hand = arg;
+    struct ahead *ahead = hand->ahead;
 
     pthread_mutex_lock(&ahead->lock);
     while (!ahead->over || ahead->given < ahead->read) {
-        struct batch *next = &ahead->batch[ahead->given % BATCHES];
-
-        if (!ahead->giving && next->parsed)
-            hand_on(ahead, next);
-        else if (!ahead->reading && !ahead->over && ahead->read < ahead->given + BATCHES)
-            read_batch(ahead);
+        if (can_hand_on(ahead))
+            hand_on(ahead, ahead->batch[ahead->given % BATCHES]);
+        else if (can_read(hand))
+            read_batch(hand);
+        else if (can_read_ahead(hand))
+            read_ahead(hand);
         else
             wait_for_news(ahead);
     }
@@ -194,12 +256,16 @@ static void *work(void *arg)
 int ahead_run(struct source *source, bool icrc, ahead_fn *fn, void *user, struct fault *fault)
 {
     struct ahead *ahead = calloc(1, sizeof(*ahead));
+    struct hand *hands = calloc(HANDS, sizeof(*hands));
     pthread_t thread;
     bool threaded;
     int end;
 
-    if (!ahead)
+    if (!ahead || !hands) {
+        free(ahead);
+        free(hands);
         return fault_set(fault, "%s: no memory", source_name(source));
+    }
     ahead->source = source;
     ahead->icrc = icrc;
     ahead->fn = fn;
@@ -208,13 +274,19 @@ int ahead_run(struct source *source, bool icrc, ahead_fn *fn, void *user, struct
     pthread_mutex_init(&ahead->lock, NULL);
     pthread_cond_init(&ahead->cond, NULL);
     source_begin_ahead(source);
-    threaded = sysconf(_SC_NPROCESSORS_ONLN) > 1 && pthread_create(&thread, NULL, work, ahead) == 0;
-    work(ahead);
+    for (unsigned i = 0; i < HANDS; i++) {
+        hands[i].ahead = ahead;
+        hands[i].who = i + 1;
+    }
+    threaded =
+        sysconf(_SC_NPROCESSORS_ONLN) > 1 && pthread_create(&thread, NULL, work, &hands[1]) == 0;
+    work(&hands[0]);
     if (threaded)
         pthread_join(thread, NULL);
     end = ahead->end;
     pthread_cond_destroy(&ahead->cond);
     pthread_mutex_destroy(&ahead->lock);
+    free(hands);
     free(ahead);
     return end;
 }

@@ -8,6 +8,7 @@
 
 /* What is left of a record before a piece that was read ahead; longer records are read in order. */
 #define HEADROOM ((size_t)64 << 10)
+#define PAGE     ((size_t)4 << 10)
 
 void chunks_open(struct chunks *chunks, FILE *file, const struct inflate *inflate)
 {
@@ -16,8 +17,11 @@ void chunks_open(struct chunks *chunks, FILE *file, const struct inflate *inflat
 
 void chunks_close(struct chunks *chunks)
 {
-    for (unsigned i = 0; i < CHUNKS_RING && !chunks->mapped; i++)
+    for (unsigned i = 0; i < CHUNKS_RING; i++)
         free(chunks->ring[i].p);
+    for (unsigned i = 0; i < CHUNKS_READERS; i++)
+        for (unsigned k = 0; k < CHUNKS_ROOMS; k++)
+            free(chunks->ahead.reader[i].room[k]);
     *chunks = (struct chunks){0};
 }
 
@@ -27,9 +31,9 @@ void chunks_map(struct chunks *chunks, uint8_t *mapped, size_t len)
         free(chunks->ring[i].p);
         chunks->ring[i] = (struct chunk){0};
     }
-    chunks->ring[chunks->at].p = mapped;
+    chunks->p = mapped;
     chunks->len = len;
-    chunks->end = chunks->mapped = true;
+    chunks->end = true;
 }
 
 /* Room for `cap` bytes in a chunk whose content nobody needs; a very large one does not stay. */
@@ -57,17 +61,8 @@ void chunks_begin_ahead(struct chunks *c)
 
     if (off < 0 || c->end)
         return;
-    for (unsigned i = 0; i < CHUNKS_RING; i++) {
-        uint8_t *p = realloc(c->ring[i].p, HEADROOM + CHUNK_LEN); /* one has the first chunk */
-
-        if (!p)
-            return;
-        c->ring[i] = (struct chunk){p, HEADROOM + CHUNK_LEN};
-    }
     ahead->off = (uint64_t)off;
-    ahead->first = c->at + 1;
-    atomic_store(&ahead->claimed, ahead->first);
-    atomic_store(&ahead->used, c->at);
+    atomic_store(&ahead->claimed, 1);
     ahead->on = true;
 }
 
@@ -86,35 +81,88 @@ static size_t read_at(int fd, uint8_t *p, size_t len, uint64_t off)
 
 static uint64_t offset_of(const struct chunks_ahead *ahead, uint64_t number)
 {
-    return ahead->off + (number - ahead->first) * CHUNK_LEN;
+    return ahead->off + (number - 1) * CHUNK_LEN;
 }
 
-/* Reads the piece, if it is nobody's yet. */
-static void claim(struct chunks *c, uint64_t number)
+static struct chunks_piece *piece_of(struct chunks_ahead *ahead, uint64_t number)
+{
+    return &ahead->piece[number % (CHUNKS_AHEAD + 1)];
+}
+
+/* Where a thread has room for another piece: where it had one last that is not needed, for that is
+ * in its cache. CHUNKS_ROOMS if nowhere. */
+static unsigned find_room(struct chunks_ahead *ahead, struct chunks_reader *reader)
+{
+    uint64_t oldest = atomic_load(&ahead->oldest), used = atomic_load(&ahead->used);
+    unsigned found = CHUNKS_ROOMS;
+
+    if (oldest > used)
+        oldest = used;
+    for (unsigned i = 0; i < CHUNKS_ROOMS; i++) {
+        if (!reader->room[i]) {
+            if (found == CHUNKS_ROOMS)
+                reader->room[found = i] = aligned_alloc(PAGE, HEADROOM + CHUNK_LEN);
+            break;
+        }
+        if (reader->piece[i] < oldest &&
+            (found == CHUNKS_ROOMS || reader->piece[i] > reader->piece[found]))
+            found = i;
+    }
+    return found < CHUNKS_ROOMS && reader->room[found] ? found : CHUNKS_ROOMS;
+}
+
+/* Reads the piece, if it is nobody's yet and there is room. */
+static bool claim(struct chunks *c, unsigned who, uint64_t number)
 {
     struct chunks_ahead *ahead = &c->ahead;
-    unsigned slot = (unsigned)(number % CHUNKS_RING);
+    struct chunks_reader *reader = &ahead->reader[who];
+    struct chunks_piece *piece = piece_of(ahead, number);
+    unsigned room;
 
-    if (!atomic_compare_exchange_strong(&ahead->claimed, &number, number + 1))
-        return;
-    ahead->len[slot] =
-        read_at(fileno(c->file), c->ring[slot].p + HEADROOM, CHUNK_LEN, offset_of(ahead, number));
-    atomic_store_explicit(&ahead->filled[slot], number + 1, memory_order_release);
+    if (atomic_load(&ahead->claimed) != number)
+        return false;
+    room = find_room(ahead, reader);
+    if (room == CHUNKS_ROOMS ||
+        !atomic_compare_exchange_strong(&ahead->claimed, &number, number + 1))
+        return false;
+    reader->last = reader->piece[room] = number;
+    piece->p = reader->room[room];
+    piece->len = read_at(fileno(c->file), piece->p + HEADROOM, CHUNK_LEN, offset_of(ahead, number));
+    atomic_store_explicit(&piece->filled, number + 1, memory_order_release);
+    return true;
 }
 
-void chunks_read_ahead(struct chunks *c)
+bool chunks_may_read_ahead(const struct chunks *c, unsigned who)
 {
-    struct chunks_ahead *ahead = &c->ahead;
-    uint64_t next = atomic_load(&ahead->claimed);
+    const struct chunks_ahead *ahead = &c->ahead;
+    uint64_t next = atomic_load(&ahead->claimed), used = atomic_load(&ahead->used);
 
-    if (next > 0 && next <= atomic_load(&ahead->used) + CHUNKS_AHEAD)
-        claim(c, next);
+    return next > 0 && next <= used + CHUNKS_AHEAD && ahead->reader[who].last <= used;
 }
 
-static void wait_for(struct chunks_ahead *ahead, uint64_t number)
+bool chunks_read_ahead(struct chunks *c, unsigned who)
 {
-    while (atomic_load_explicit(&ahead->filled[number % CHUNKS_RING], memory_order_acquire) !=
-           number + 1)
+    return chunks_may_read_ahead(c, who) && claim(c, who, atomic_load(&c->ahead.claimed));
+}
+
+bool chunks_has_next(const struct chunks *c, unsigned who)
+{
+    return c->ahead.reader[who].last == atomic_load(&c->ahead.used) + 1;
+}
+
+uint64_t chunks_piece(const struct chunks *c)
+{
+    return atomic_load(&c->ahead.used);
+}
+
+void chunks_release(struct chunks *c, uint64_t oldest)
+{
+    atomic_store(&c->ahead.oldest, oldest);
+}
+
+static void wait_for(const struct chunks_piece *piece, uint64_t number)
+{
+    while (atomic_load_explicit(&piece->filled, memory_order_acquire) != number + 1)
         sched_yield();
 }
 
@@ -126,29 +174,29 @@ static void leave(struct chunks *c)
 
     fseeko(c->file, (off_t)offset_of(ahead, next), SEEK_SET);
     claimed = atomic_exchange(&ahead->claimed, 0); /* nobody claims another ... */
-    while (next < claimed)
-        wait_for(ahead, next++); /* ... and who did is done */
+    for (; next < claimed; next++)
+        wait_for(piece_of(ahead, next), next); /* ... and who did is done */
     ahead->on = false;
 }
 
 /* The next piece, with what is left of the present one before it. False where it cannot be shown
- * so: there is no packet in the present one, which others may need then longer than CHUNKS_RING
- * pieces; a record is too long; or the file cannot be read. */
+ * so: there is no room, a record is too long, or the file cannot be read. */
 static bool advance(struct chunks *c, size_t len)
 {
     struct chunks_ahead *ahead = &c->ahead;
     uint64_t next = atomic_load(&ahead->used) + 1;
-    unsigned slot = (unsigned)(next % CHUNKS_RING);
+    struct chunks_piece *piece = piece_of(ahead, next);
     size_t left = chunks_left(c);
 
-    if (!c->kept || left > HEADROOM)
+    if (left > HEADROOM)
         return false;
-    claim(c, next);
-    wait_for(ahead, next);
-    if (ahead->len[slot] < CHUNK_LEN || len > left + CHUNK_LEN)
+    if (!claim(c, 0, next) && atomic_load(&ahead->claimed) <= next)
+        return false;
+    wait_for(piece, next);
+    if (piece->len < CHUNK_LEN || len > left + CHUNK_LEN)
         return false; /* an error, or the end: to be told apart by reading in order */
-    memcpy(c->ring[slot].p + HEADROOM - left, c->ring[c->at].p + c->off, left);
-    c->at = slot;
+    memcpy(piece->p + HEADROOM - left, c->p + c->off, left);
+    c->p = piece->p;
     c->off = HEADROOM - left;
     c->len = HEADROOM + CHUNK_LEN;
     c->kept = false;
@@ -174,7 +222,8 @@ uint64_t chunks_position(const struct chunks *c)
 const uint8_t *chunks_refill(struct chunks *c, size_t len)
 {
     struct chunk *from = &c->ring[c->at];
-    unsigned next = c->kept || !from->p ? (c->at + 1) % CHUNKS_RING : c->at;
+    bool in_ring = c->p == from->p && from->p;
+    unsigned next = c->kept || !in_ring ? (c->at + 1) % CHUNKS_RING : c->at;
     struct chunk *to = &c->ring[next];
     size_t left = chunks_left(c);
     size_t cap = len > CHUNK_LEN ? len : CHUNK_LEN;
@@ -184,7 +233,7 @@ const uint8_t *chunks_refill(struct chunks *c, size_t len)
         return NULL;
     if (c->ahead.on) {
         if (advance(c, len))
-            return c->ring[c->at].p + c->off;
+            return c->p + c->off;
         leave(c);
     }
     if (next == c->at && cap > from->cap) { /* grows in place: its content is still needed */
@@ -192,14 +241,14 @@ const uint8_t *chunks_refill(struct chunks *c, size_t len)
 
         c->no_memory = !p;
         if (p)
-            *from = (struct chunk){p, cap};
+            *from = (struct chunk){c->p = p, cap};
     } else if (next != c->at) {
         c->no_memory = !make_room(to, cap);
     }
     if (c->no_memory)
         return NULL;
     if (left)
-        memmove(to->p, from->p + c->off, left);
+        memmove(to->p, c->p + c->off, left);
     got = fread(to->p + left, 1, cap - left, c->file);
     while (left + got < cap && inflate_waits(c->inflate)) {
         clearerr(c->file);
@@ -209,6 +258,7 @@ const uint8_t *chunks_refill(struct chunks *c, size_t len)
     }
     c->end = left + got < cap && !inflate_waits(c->inflate);
     c->at = next;
+    c->p = to->p;
     c->off = 0;
     c->len = left + got;
     c->kept = false;

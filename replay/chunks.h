@@ -3,7 +3,8 @@
  * Chunks: a stream read in large pieces, of which each record is looked at where it lies. What was
  * handed out stays there until CHUNKS_KEEP more pieces were used, so that frames can wait for
  * another thread without being copied. Of a stream that pauses what is there is shown at once. Of
- * a plain file other threads may read the next pieces meanwhile.
+ * a plain file threads may read the next pieces meanwhile, each to memory of its own: what a thread
+ * has read is in its core's cache when it looks at it, and nowhere else.
  */
 #ifndef REPLAY_CHUNKS_H
 #define REPLAY_CHUNKS_H
@@ -21,24 +22,41 @@
  * was read is quickest from 64 to 512 KiB). */
 #define CHUNK_LEN ((size_t)256 << 10)
 
-/* So many pieces may be read before they are wanted. */
-#define CHUNKS_AHEAD 2u
-#define CHUNKS_RING  (CHUNKS_KEEP + 1u + CHUNKS_AHEAD)
+#define CHUNKS_RING (CHUNKS_KEEP + 1u)
+
+/* So many pieces may be read before they are wanted, one by each thread. */
+#define CHUNKS_AHEAD   2u
+#define CHUNKS_READERS 3u /* 0 is whoever wants what nobody has read; the threads are 1 and 2 */
+#define CHUNKS_ROOMS   8u /* CHUNKS_KEEP pieces, the present one, those ahead */
 
 struct chunk {
     uint8_t *p;
     size_t cap;
 };
 
-/* Pieces of the file that are read before they are wanted. Piece n goes to slot n % CHUNKS_RING,
- * behind room for what is left of the record that began in the piece before. */
+/* The memory of a thread, and the numbers of the pieces that are in it. */
+struct chunks_reader {
+    uint8_t *room[CHUNKS_ROOMS];
+    uint64_t piece[CHUNKS_ROOMS];
+    uint64_t last; /* the newest of them */
+};
+
+/* A piece that was read before it is wanted, behind room for what is left of the record that began
+ * in the piece before. */
+struct chunks_piece {
+    uint8_t *p;
+    size_t len;              /* shorter than CHUNK_LEN at the end, or if it could not be read */
+    _Atomic uint64_t filled; /* its number, plus 1 */
+};
+
 struct chunks_ahead {
     bool on;
-    uint64_t off, first;      /* where the first of them is in the file, and its number */
-    _Atomic uint64_t claimed; /* the next that nobody reads yet */
+    uint64_t off;             /* where piece 1 is in the file; piece 0 was read in order */
+    _Atomic uint64_t claimed; /* the next that nobody reads yet; 0: none is read ahead */
     _Atomic uint64_t used;    /* the present one */
-    _Atomic uint64_t filled[CHUNKS_RING]; /* the number of the piece there, plus 1 */
-    size_t len[CHUNKS_RING]; /* shorter than CHUNK_LEN at the end, or if it could not be read */
+    _Atomic uint64_t oldest;  /* those before are not needed any more */
+    struct chunks_piece piece[CHUNKS_AHEAD + 1]; /* number n is at n % of that */
+    struct chunks_reader reader[CHUNKS_READERS];
 };
 
 struct chunks {
@@ -47,11 +65,11 @@ struct chunks {
     struct chunk ring[CHUNKS_RING];
     unsigned at;
     struct chunks_ahead ahead;
-    size_t off, len; /* of the present chunk: bytes taken, bytes there */
+    uint8_t *p;      /* the present chunk: of the ring, a reader's or mapped */
+    size_t off, len; /* of it: bytes taken, bytes there */
     bool kept;       /* something in the present chunk was handed out to keep */
     bool end;        /* nothing follows what is in the present chunk */
     bool no_memory;
-    bool mapped; /* what is there is the caller's */
 };
 
 /* A zeroed one is closed. */
@@ -62,11 +80,25 @@ void chunks_close(struct chunks *chunks);
  * it, `len` bytes, which stay valid until it unmaps them. */
 void chunks_map(struct chunks *chunks, uint8_t *mapped, size_t len);
 
-/* Nothing but the first chunk of a plain file was read: from now on chunks_read_ahead() may be
- * called, by any thread and while another uses the chunks in whatever way but to close them: it
- * reads a piece that will be wanted soon, if there is one. Without memory it does nothing. */
+/*
+ * Nothing but the first chunk of a plain file was read: from now on threads may read pieces ahead,
+ * also while one of them uses the chunks in whatever way but to close them. Pieces are numbered;
+ * what was handed out of one stays until chunks_release() has said that those before a later one
+ * are not needed.
+ */
 void chunks_begin_ahead(struct chunks *chunks);
-void chunks_read_ahead(struct chunks *chunks);
+
+/* The number of the present piece; 0 where nothing is read ahead. */
+uint64_t chunks_piece(const struct chunks *chunks);
+void chunks_release(struct chunks *chunks, uint64_t oldest);
+
+/* Whether thread `who` has not yet read a piece ahead and may; then it can do so. False if it did
+ * not: another did, or there is no room. */
+bool chunks_may_read_ahead(const struct chunks *chunks, unsigned who);
+bool chunks_read_ahead(struct chunks *chunks, unsigned who);
+
+/* Whether the piece behind the present one is in the memory of thread `who`. */
+bool chunks_has_next(const struct chunks *chunks, unsigned who);
 
 /* How far the file has been read. Any thread may ask. */
 uint64_t chunks_position(const struct chunks *chunks);
@@ -83,7 +115,7 @@ static inline bool chunks_has(const struct chunks *chunks, size_t len)
 /* Where the next byte is; it is there if chunks_has() says so of one. */
 static inline const uint8_t *chunks_here(const struct chunks *chunks)
 {
-    return chunks->ring[chunks->at].p + chunks->off;
+    return chunks->p + chunks->off;
 }
 
 /*

@@ -361,9 +361,31 @@ void source_begin_ahead(struct source *source)
         chunks_begin_ahead(&source->cap.chunks);
 }
 
-void source_read_ahead(struct source *source)
+bool source_may_read_ahead(const struct source *source, unsigned who)
 {
-    chunks_read_ahead(&source->cap.chunks);
+    return chunks_may_read_ahead(&source->cap.chunks, who);
+}
+
+bool source_read_ahead(struct source *source, unsigned who)
+{
+    return chunks_read_ahead(&source->cap.chunks, who);
+}
+
+uint64_t source_piece(const struct source *source)
+{
+    return chunks_piece(&source->cap.chunks);
+}
+
+void source_release(struct source *source, uint64_t oldest)
+{
+    chunks_release(&source->cap.chunks, oldest);
+}
+
+bool source_has_turn(const struct source *source, unsigned who)
+{
+    const struct chunks *chunks = &source->cap.chunks;
+
+    return !chunks->ahead.on || chunks_has_next(chunks, who) || capfile_ready(&source->cap);
 }
 
 void source_progress(const struct source *source, uint64_t *done, uint64_t *total)

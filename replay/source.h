@@ -62,12 +62,20 @@ bool source_is_live(const struct source *source);
 bool source_ready(const struct source *source);
 
 /*
- * After source_begin_ahead(), before the first source_next(), any thread may say at any time that
- * it has time to read some of the file before it is wanted, also while another is in source_next().
- * Nothing happens where that is no plain file.
+ * After source_begin_ahead(), before the first source_next(), two threads, 1 and 2, may read pieces
+ * of a plain file before they are wanted, also while one of them is in source_next(): see chunks.h,
+ * where the same functions are. Frames then stay until source_release() names a later piece than
+ * that of source_piece() after they came. Nothing of this happens where that is no plain file.
  */
 void source_begin_ahead(struct source *source);
-void source_read_ahead(struct source *source);
+bool source_may_read_ahead(const struct source *source, unsigned who);
+bool source_read_ahead(struct source *source, unsigned who);
+uint64_t source_piece(const struct source *source);
+void source_release(struct source *source, uint64_t oldest);
+
+/* Whether thread `who` is the one to call source_next(): the frame is in memory, or in that
+ * thread's. Always so where nothing is read ahead. Not while another is in source_next(). */
+bool source_has_turn(const struct source *source, unsigned who);
 
 /* Whether it is a pcapng file; then `on_block` is told each block that is no packet. To be called
  * before the first source_next(). */

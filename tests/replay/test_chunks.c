@@ -73,7 +73,8 @@ static size_t ask(struct rng *rng)
     }
 }
 
-/* Reads to the end. What is kept is looked at again as long as it has to be there. */
+/* Reads to the end. What is kept is looked at again as long as it has to be there. Two threads take
+ * turns in reading ahead, and once in a while neither has. */
 static size_t read_to_end(struct chunks *c, enum way way, struct rng *rng)
 {
     const uint8_t *kept = NULL, *p;
@@ -91,10 +92,12 @@ static size_t read_to_end(struct chunks *c, enum way way, struct rng *rng)
             kept = p;
             kept_at = at;
             kept_len = want;
+            chunks_release(c, chunks_piece(c));
         }
         chunks_take(c, want);
         at += want;
-        chunks_read_ahead(c);
+        if (rng_below(rng, 4))
+            chunks_read_ahead(c, 1 + rng_below(rng, 2));
         CU_ASSERT_TRUE(chunks_position(c) >= at || way == MAPPED);
     }
     CU_ASSERT_TRUE(c->end && chunks_left(c) == 0);

@@ -286,7 +286,7 @@ static bool is_whole(const struct source_frame *frame)
                                    memcmp(frame->data, frame->data + 1, frame->cap_len - 1) == 0);
 }
 
-/* A thread that reads ahead all the time. */
+/* A thread that reads ahead all the time, for two. */
 struct reader {
     struct source *source;
     atomic_bool stop;
@@ -297,7 +297,8 @@ static void *read_ahead(void *arg)
     struct reader *reader = arg;
 
     while (!atomic_load(&reader->stop)) {
-        source_read_ahead(reader->source);
+        for (unsigned who = 1; who <= CHUNKS_AHEAD; who++)
+            source_read_ahead(reader->source, who);
         sched_yield();
     }
     return NULL;
@@ -314,6 +315,7 @@ static unsigned expect_batches_to_stay(const char *path, bool ahead, int *rc)
     struct source *source = reader.source;
     pthread_t thread;
     unsigned batches = 0, cnt = 0, first[CHUNKS_KEEP + 1] = {0};
+    uint64_t piece[CHUNKS_KEEP + 1] = {0};
     uint64_t done, total;
     bool whole = true;
 
@@ -330,6 +332,9 @@ static unsigned expect_batches_to_stay(const char *path, bool ahead, int *rc)
         /* The oldest batch that must still be there. */
         memmove(first, first + 1, sizeof(first) - sizeof(first[0]));
         first[CHUNKS_KEEP] = cnt;
+        memmove(piece, piece + 1, sizeof(piece) - sizeof(piece[0]));
+        piece[CHUNKS_KEEP] = source_piece(source);
+        source_release(source, piece[1]);
         batches++;
         oldest = batches >= CHUNKS_KEEP ? &all[first[0]] : &all[0];
         for (; oldest < &all[cnt] && (whole = is_whole(oldest)); oldest++)

@@ -85,17 +85,16 @@ static void note_rejection(struct check_report *report, const struct roce_pkt *p
 static inline void look(struct check *check, const struct ahead_item *item)
 {
     struct check_report *report = check->report;
-    const struct source_frame *frame = &item->frame;
     const struct roce_flow_totals *totals = roce_flow_totals(check->flow);
     struct roce_flow_result result;
     uint64_t dropped;
     struct roce_flow_in in = {.pkt = &item->pkt,
-                              .frame = frame->number,
-                              .time = frame->time,
+                              .frame = item->number,
+                              .time = item->time,
                               .icrc = item->icrc,
                               .glance = &item->glance};
 
-    check->frame = frame->number;
+    check->frame = item->number;
     if (item->parsed != 0)
         return;
     dropped = totals->dropped;
@@ -103,7 +102,7 @@ static inline void look(struct check *check, const struct ahead_item *item)
     if (report->story)
         story_add(report->story, &in, &result);
     if (item->pkt.bth.dest_qp == ROCE_QP_GSI && totals->dropped == dropped)
-        note_rejection(report, &item->pkt, frame->number);
+        note_rejection(report, &item->pkt, item->number);
 }
 
 /* Items come from the second level cache while items before them are looked at, and what is known

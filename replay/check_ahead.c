@@ -57,24 +57,27 @@ struct hand {
     struct ahead *ahead;
     unsigned who;  /* for source_read_ahead() */
     bool anything; /* nothing could be read ahead: it reads what is next, whoever has it */
+    struct source_frame frame[BATCH_ITEMS]; /* of the batch that is being filled or parsed */
     struct batch batch[BATCHES];
 };
 
-static void fill(struct ahead *ahead, struct batch *batch)
+static void fill(struct hand *hand, struct batch *batch)
 {
+    struct source *source = hand->ahead->source;
+
     batch->cnt = 0;
     do {
-        batch->end = source_next(ahead->source, &batch->item[batch->cnt].frame, &batch->fault);
+        batch->end = source_next(source, &hand->frame[batch->cnt], &batch->fault);
         batch->cnt += batch->end == 1;
         while (batch->end == 1 && batch->cnt < BATCH_ITEMS &&
-               source_next_here(ahead->source, &batch->item[batch->cnt].frame))
+               source_next_here(source, &hand->frame[batch->cnt]))
             batch->cnt++;
-    } while (batch->end == 1 && batch->cnt < BATCH_ITEMS && source_ready(ahead->source));
+    } while (batch->end == 1 && batch->cnt < BATCH_ITEMS && source_ready(source));
 }
 
-static void count(struct ahead_counts *counts, const struct ahead_item *item)
+static void count(struct ahead_counts *counts, const struct ahead_item *item,
+                  const struct source_frame *frame)
 {
-    const struct source_frame *frame = &item->frame;
     const struct roce_pkt *pkt = &item->pkt;
 
     if (frame->time < counts->first_time)
@@ -95,23 +98,29 @@ static void count(struct ahead_counts *counts, const struct ahead_item *item)
         counts->unverified += item->icrc == ROCE_ICRC_UNVERIFIED;
 }
 
-static void parse(const struct ahead *ahead, struct batch *batch)
+static void parse(struct hand *hand, struct batch *batch)
 {
+    bool icrc = hand->ahead->icrc;
+
     memset(&batch->counts, 0, sizeof(batch->counts));
     batch->counts.first_time = UINT64_MAX;
     for (unsigned i = 0; i < batch->cnt; i++) {
         struct ahead_item *item = &batch->item[i];
-        const struct source_frame *frame = &item->frame;
+        const struct source_frame *frame = &hand->frame[i];
+        struct roce_pkt *pkt = &item->pkt;
 
-        __builtin_prefetch(
-            batch->item[i + FRAMES_AHEAD < batch->cnt ? i + FRAMES_AHEAD : i].frame.data);
-        item->parsed = roce_tunnel_parse(&item->pkt, frame->link, frame->data, frame->cap_len,
-                                         frame->wire_len);
-        item->icrc = ahead->icrc && item->parsed == 0 ? roce_pkt_icrc_check(&item->pkt, NULL)
-                                                      : ROCE_ICRC_UNVERIFIED;
+        __builtin_prefetch(hand->frame[i + FRAMES_AHEAD < batch->cnt ? i + FRAMES_AHEAD : i].data);
+        item->time = frame->time;
+        item->number = frame->number;
+        item->parsed =
+            roce_pkt_parse_usual(pkt, frame->link, frame->data, frame->cap_len, frame->wire_len)
+                ? 0
+                : roce_tunnel_parse(pkt, frame->link, frame->data, frame->cap_len, frame->wire_len);
+        item->icrc =
+            icrc && item->parsed == 0 ? roce_pkt_icrc_check(pkt, NULL) : ROCE_ICRC_UNVERIFIED;
         if (item->parsed == 0)
-            roce_glance_take(&item->glance, &item->pkt);
-        count(&batch->counts, item);
+            roce_glance_take(&item->glance, pkt);
+        count(&batch->counts, item, frame);
     }
 }
 
@@ -160,7 +169,7 @@ static void read_batch(struct hand *hand)
     batch->piece = source_piece(ahead->source);
     ahead->reading = true;
     pthread_mutex_unlock(&ahead->lock);
-    fill(ahead, batch);
+    fill(hand, batch);
     pthread_mutex_lock(&ahead->lock);
     ahead->reading = false;
     ahead->over = batch->end != 1;
@@ -168,7 +177,7 @@ static void read_batch(struct hand *hand)
     hand->anything = false;
     tell(ahead);
     pthread_mutex_unlock(&ahead->lock);
-    parse(ahead, batch);
+    parse(hand, batch);
     pthread_mutex_lock(&ahead->lock);
     batch->parsed = true;
     tell(ahead);
@@ -253,19 +262,29 @@ static void *work(void *arg)
     return NULL;
 }
 
+/* The first hand in memory that is zero; calloc() knows no such alignment. */
+static struct hand *aligned(void *memory)
+{
+    uintptr_t at = (uintptr_t)memory, by = _Alignof(struct hand);
+
+    return (struct hand *)((at + by - 1) / by * by);
+}
+
 int ahead_run(struct source *source, bool icrc, ahead_fn *fn, void *user, struct fault *fault)
 {
     struct ahead *ahead = calloc(1, sizeof(*ahead));
-    struct hand *hands = calloc(HANDS, sizeof(*hands));
+    void *memory = calloc(HANDS + 1, sizeof(struct hand)); /* zero, and none of it touched yet */
+    struct hand *hands;
     pthread_t thread;
     bool threaded;
     int end;
 
-    if (!ahead || !hands) {
+    if (!ahead || !memory) {
         free(ahead);
-        free(hands);
+        free(memory);
         return fault_set(fault, "%s: no memory", source_name(source));
     }
+    hands = aligned(memory);
     ahead->source = source;
     ahead->icrc = icrc;
     ahead->fn = fn;
@@ -286,7 +305,7 @@ int ahead_run(struct source *source, bool icrc, ahead_fn *fn, void *user, struct
     end = ahead->end;
     pthread_cond_destroy(&ahead->cond);
     pthread_mutex_destroy(&ahead->lock);
-    free(hands);
+    free(memory);
     free(ahead);
     return end;
 }

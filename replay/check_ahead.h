@@ -13,12 +13,14 @@
 #include "source.h"
 #include "wire/tunnel.h"
 
+/* In whole lines of the cache: who parses is often not who looks. */
 struct ahead_item {
+    _Alignas(64) uint64_t time; /* of the frame, as is `number` */
+    uint32_t number;
     int parsed; /* of roce_pkt_parse() */
     enum roce_icrc_status icrc;
     struct roce_glance glance;
-    struct source_frame frame; /* `record` is as `data` */
-    struct roce_pkt pkt;       /* points into frame.data */
+    struct roce_pkt pkt; /* points into the frame */
 };
 
 /* What the frames of a batch are, each by itself: names and meanings are those of struct

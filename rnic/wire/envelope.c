@@ -210,56 +210,6 @@ static int parse_cooked(struct roce_walk *walk, size_t len, unsigned proto_off)
     return p ? parse_ethertype(walk, (uint16_t)roce_bits_get(p, proto_off, 0, 16)) : walk->error;
 }
 
-/* Whether the checksum of a header without options is right: the sum of its words is a multiple of
- * 2^16 - 1, and not 0 because of the version. */
-static bool usual_sum_good(const uint8_t *p)
-{
-    _Static_assert(ROCE_IP4_LEN == 20, "five words");
-
-    return (roce_be_get(p, 4) + roce_be_get(p + 4, 4) + roce_be_get(p + 8, 4) +
-            roce_be_get(p + 12, 4) + roce_be_get(p + 16, 4)) %
-               0xFFFF ==
-           0;
-}
-
-/*
- * The envelope of nearly every packet in straight lines: Ethernet without tags, IPv4 without
- * options or fragments, UDP, none of them cut, lengths and checksum right and nothing behind. False
- * for any other, which the walk from header to header then reads anew: what is filled in here, it
- * fills in with the same.
- */
-static bool parse_usual(struct roce_walk *walk)
-{
-    const size_t ip_off = ROCE_ETH_LEN;
-    const size_t udp_off = ip_off + ROCE_IP4_LEN;
-    const size_t bth_off = udp_off + ROCE_UDP_LEN;
-    struct roce_pkt *pkt = walk->pkt;
-
-    if (pkt->cap_len < bth_off)
-        return false;
-    roce_eth_parse(pkt->frame, &pkt->eth);
-    if (pkt->eth.type != ROCE_ETHERTYPE_IP4)
-        return false;
-    roce_ip4_parse(pkt->frame + ip_off, &pkt->ip4);
-    /* As one number from the frame: of two members compilers make one load, which then waits until
-     * both have reached the cache. */
-    if (pkt->frame[ip_off] != (4 << 4 | ROCE_IP4_LEN / 4) || pkt->ip4.mf || pkt->ip4.frag != 0 ||
-        pkt->ip4.proto != ROCE_IPPROTO_UDP || ip_off + pkt->ip4.len != pkt->wire_len ||
-        !usual_sum_good(pkt->frame + ip_off))
-        return false;
-    roce_udp_parse(pkt->frame + udp_off, &pkt->udp);
-    if (pkt->udp.dport != ROCE_UDP_PORT || udp_off + pkt->udp.len != pkt->wire_len)
-        return false;
-    pkt->encap = ROCE_ENCAP_V2_IP4;
-    pkt->net_off = (uint16_t)ip_off;
-    pkt->off[ROCE_HDR_IP4] = (uint16_t)ip_off;
-    pkt->off[ROCE_HDR_UDP] = (uint16_t)udp_off;
-    pkt->present =
-        ROCE_HDR_BIT(ROCE_HDR_ETH) | ROCE_HDR_BIT(ROCE_HDR_IP4) | ROCE_HDR_BIT(ROCE_HDR_UDP);
-    walk->off = bth_off;
-    return true;
-}
-
 int roce_envelope_parse(struct roce_walk *walk)
 {
     struct roce_pkt *pkt = walk->pkt;
@@ -267,8 +217,6 @@ int roce_envelope_parse(struct roce_walk *walk)
 
     switch (pkt->link) {
     case ROCE_LINK_ETHERNET:
-        if (parse_usual(walk))
-            return ROCE_OK;
         p = roce_walk_hdr(walk, ROCE_HDR_ETH, ROCE_ETH_LEN, ROCE_DEFECT_SHORT_LINK);
         if (!p)
             return walk->error;

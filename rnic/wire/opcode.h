@@ -156,6 +156,17 @@ static inline bool roce_opcode_ends(const struct roce_opcode *op)
     return (op->pos & ROCE_POS_LAST) != 0;
 }
 
+/* Whether so much payload may follow the headers; which of a length in a message is the transport's
+ * business. */
+static inline bool roce_opcode_takes(const struct roce_opcode *op, size_t len)
+{
+    switch (op->payload) {
+    case ROCE_PAYLOAD_NONE: return len == 0;
+    case ROCE_PAYLOAD_8: return len == 8;
+    default: return true;
+    }
+}
+
 /* Whether this packet needs a receive WQE when it is the message's (R093, R094): any SEND, and a
  * WRITE that carries immediate data. */
 static inline bool roce_opcode_uses_rq(const struct roce_opcode *op)

@@ -6,8 +6,12 @@
 #include "wire/env.h"
 #include "wire/envelope.h"
 #include "wire/gid.h"
+#include "wire/usual.h"
 
 #define FCS_LEN 4
+
+/* Headers behind the BTH that struct roce_pkt has before `usual`. */
+#define HDRS_USUAL (ROCE_HDR_BIT(ROCE_HDR_AETH) | ROCE_HDR_BIT(ROCE_HDR_RETH))
 
 /* Payload whose copy and CRC are one pass, apart from the CRC of the headers: of less, one call
  * over all of it takes no longer. */
@@ -55,8 +59,11 @@ bool roce_pkt_dropped(const struct roce_pkt *pkt)
 /* ---- parse -------------------------------------------------------------------------------------
  */
 
-/* Decodes one header after the BTH into its member. */
-static void parse_ext(struct roce_pkt *pkt, enum roce_hdr hdr, const uint8_t *p)
+/* Compilers do not see it: of a length that they know gcc clears with "rep stos", which takes
+ * several times as long as memset(). */
+static const volatile size_t pkt_len = sizeof(struct roce_pkt);
+
+void roce_ext_parse(struct roce_pkt *pkt, enum roce_hdr hdr, const uint8_t *p)
 {
     switch (hdr) {
     case ROCE_HDR_RDETH: roce_rdeth_parse(p, &pkt->rdeth); break;
@@ -92,19 +99,6 @@ static void build_ext(const struct roce_pkt *pkt, enum roce_hdr hdr, uint8_t *p)
     }
 }
 
-static bool payload_fits_opcode(enum roce_payload rule, size_t len)
-{
-    switch (rule) {
-    case ROCE_PAYLOAD_NONE: return len == 0;
-    case ROCE_PAYLOAD_8: return len == 8;
-    case ROCE_PAYLOAD_MTU:
-    case ROCE_PAYLOAD_TAIL:
-    case ROCE_PAYLOAD_ANY:
-    case ROCE_PAYLOAD_FREE: return true; /* lengths in a message are the transport's business */
-    }
-    return true;
-}
-
 /* Payload and pad: the bytes from the headers to the ICRC. */
 static void parse_payload(struct roce_walk *walk)
 {
@@ -129,7 +123,7 @@ static void parse_payload(struct roce_walk *walk)
         if (off < pkt->cap_len)
             pkt->pad[i] = pkt->frame[off];
     }
-    if (!payload_fits_opcode(pkt->op->payload, pkt->payload_len))
+    if (!roce_opcode_takes(pkt->op, pkt->payload_len))
         roce_walk_defect(walk, ROCE_DEFECT_PAYLOAD);
 }
 
@@ -148,7 +142,7 @@ static void parse_exts(struct roce_walk *walk, size_t bth_off)
         if (!whole && !roce_walk_hdr(walk, hdr, roce_hdr_info(hdr)->len, ROCE_DEFECT_HDR_SHORT))
             return;
         pkt->off[hdr] = (uint16_t)off;
-        parse_ext(pkt, hdr, pkt->frame + off);
+        roce_ext_parse(pkt, hdr, pkt->frame + off);
     }
     pkt->present |= op->hdrs;
 }
@@ -216,12 +210,8 @@ static void parse_trailer(struct roce_walk *walk)
         roce_walk_defect(walk, ROCE_DEFECT_TRAILER);
 }
 
-/* Compilers do not see it: of a length that they know gcc clears with "rep stos", which takes
- * several times as long as memset(). */
-static const volatile size_t pkt_len = sizeof(struct roce_pkt);
-
-int roce_pkt_parse(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame, size_t cap_len,
-                   size_t wire_len)
+static int walk_all(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame, size_t cap_len,
+                    size_t wire_len)
 {
     struct roce_walk walk = {.pkt = pkt, .end = wire_len};
     int error;
@@ -241,6 +231,24 @@ int roce_pkt_parse(struct roce_pkt *pkt, enum roce_link link, const uint8_t *fra
     if (!error)
         parse_trailer(&walk);
     return error;
+}
+
+int roce_pkt_parse(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame, size_t cap_len,
+                   size_t wire_len)
+{
+    if (link == ROCE_LINK_ETHERNET && roce_usual_parse(pkt, frame, cap_len, wire_len, pkt_len))
+        return ROCE_OK;
+    return walk_all(pkt, link, frame, cap_len, wire_len);
+}
+
+bool roce_pkt_parse_usual(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame,
+                          size_t cap_len, size_t wire_len)
+{
+    if (link != ROCE_LINK_ETHERNET ||
+        !roce_usual_parse(pkt, frame, cap_len, wire_len, pkt->usual ? 0 : pkt_len))
+        return false;
+    pkt->usual = !(pkt->op->hdrs & ~HDRS_USUAL);
+    return true;
 }
 
 /* Where the IP packet ends by all its lengths, or 0 if they contradict one another. */

@@ -111,8 +111,11 @@ struct roce_pkt {
     /* Where each present header starts in `frame`; of VLAN tags the first. */
     uint16_t off[ROCE_HDR_CNT];
 
-    /* Link layer. */
     struct roce_eth eth;
+    uint8_t pad[3]; /* BTH.PadCnt bytes of it; zero by the specification (R027) */
+
+    /* Most packets have nothing from here on, which is all zero then. */
+    bool usual; /* of this one it is so, by roce_pkt_parse_usual() */
     uint8_t vlan_cnt;
     uint8_t tunnel; /* enum roce_tunnel that it was found in (tunnel.h), or 0 */
     struct roce_vlan vlan[ROCE_VLAN_MAX]; /* outermost first; `type` is what follows the tag */
@@ -134,8 +137,7 @@ struct roce_pkt {
     struct roce_ieth ieth;
     struct roce_cnp cnp;
 
-    uint8_t pad[3]; /* BTH.PadCnt bytes of it; zero by the specification (R027) */
-    uint16_t vcrc;  /* native link only */
+    uint16_t vcrc; /* native link only */
 
     /* For building: NULL, or an envelope built before that is written in place of the headers up to
      * the BTH (env.h). */
@@ -155,6 +157,15 @@ struct roce_pkt {
  */
 int roce_pkt_parse(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame, size_t cap_len,
                    size_t wire_len);
+
+/*
+ * True for nearly every packet, of which it makes what roce_pkt_parse() and the functions for
+ * captures do, with result 0, in fewer steps; false for any other frame, and *pkt is as it was.
+ * *pkt is all zero, or what any of them made of an earlier frame: of what most packets do not have
+ * nothing is cleared that is clear.
+ */
+bool roce_pkt_parse_usual(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame,
+                          size_t cap_len, size_t wire_len);
 
 /*
  * As roce_pkt_parse(), for a frame of a capture. Mirror ports cut frames, too, and the file does

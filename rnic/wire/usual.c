@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "wire/usual.h"
+
+#include <string.h>
+
+/* Where the headers of the usual packet begin. */
+enum {
+    AT_IP4 = ROCE_ETH_LEN,
+    AT_UDP = AT_IP4 + ROCE_IP4_LEN,
+    AT_BTH = AT_UDP + ROCE_UDP_LEN,
+};
+
+#define HDRS_TO_BTH                                                                                \
+    (ROCE_HDR_BIT(ROCE_HDR_ETH) | ROCE_HDR_BIT(ROCE_HDR_IP4) | ROCE_HDR_BIT(ROCE_HDR_UDP) |        \
+     ROCE_HDR_BIT(ROCE_HDR_BTH))
+#define IP4_FRAGMENT 0x3FFFu /* of bytes 6 and 7: more follow, or it is not the first */
+
+/* Whether the checksum of a header without options is right: the ones' complement sum of all its
+ * words is all ones. */
+static bool sum_is_good(const uint8_t *p)
+{
+    uint64_t sum = roce_be_get(p, 4) + roce_be_get(p + 4, 4) + roce_be_get(p + 8, 4) +
+                   roce_be_get(p + 12, 4) + roce_be_get(p + 16, 4);
+
+    _Static_assert(ROCE_IP4_LEN == 20, "five words");
+    sum = (sum >> 32) + (sum & UINT32_MAX); /* below 2^32 + 5 */
+    sum = (sum >> 16) + (sum & 0xFFFF);     /* below 2^17 */
+    sum = (sum >> 16) + (sum & 0xFFFF);
+    return sum == 0xFFFF;
+}
+
+/* Ethernet without tags, IPv4 without options or fragments, UDP, lengths and checksum right and
+ * nothing behind. All of it from the frame: what was just parsed member by member waits for the
+ * cache when compilers read two of them at once. */
+static bool is_usual_envelope(const uint8_t *frame, size_t wire_len)
+{
+    const uint8_t *ip = frame + AT_IP4, *udp = frame + AT_UDP;
+
+    return roce_be_get(ip - 2, 2) == ROCE_ETHERTYPE_IP4 && ip[0] == (4 << 4 | ROCE_IP4_LEN / 4) &&
+           !(roce_be_get(ip + 6, 2) & IP4_FRAGMENT) && ip[9] == ROCE_IPPROTO_UDP &&
+           AT_IP4 + roce_be_get(ip + 2, 2) == wire_len &&
+           roce_be_get(udp + 2, 2) == ROCE_UDP_PORT &&
+           AT_UDP + roce_be_get(udp + 4, 2) == wire_len && sum_is_good(ip);
+}
+
+/* Payload, pad and ICRC of a packet whose lengths fit, which `pkt` has already. */
+static void take_usual_end(struct roce_pkt *pkt, size_t payload_off)
+{
+    const uint8_t *frame = pkt->frame;
+    uint32_t off = (uint32_t)payload_off, end = pkt->wire_len - ROCE_ICRC_LEN;
+    uint32_t captured = pkt->cap_len - off;
+
+    pkt->payload_off = (uint16_t)payload_off;
+    pkt->payload_len = end - off - pkt->bth.padcnt;
+    pkt->payload_cap_len = captured < pkt->payload_len ? captured : pkt->payload_len;
+    pkt->payload = pkt->payload_cap_len ? frame + off : NULL;
+    memset(pkt->pad, 0, sizeof(pkt->pad));
+    for (uint32_t i = 0, at = off + pkt->payload_len; at < end && at < pkt->cap_len; i++, at++)
+        pkt->pad[i] = frame[at];
+    pkt->icrc_off = end;
+    pkt->end_off = pkt->wire_len;
+    pkt->icrc = end + ROCE_ICRC_LEN <= pkt->cap_len ? roce_le32_get(frame + end) : 0;
+}
+
+/* The headers behind the BTH, which are all there. */
+static void take_exts(struct roce_pkt *pkt)
+{
+    const struct roce_opcode *op = pkt->op;
+
+    for (unsigned i = 0; i < op->hdr_cnt; i++) {
+        enum roce_hdr hdr = op->hdr[i];
+        size_t off = AT_BTH + (size_t)op->hdr_off[i];
+
+        pkt->off[hdr] = (uint16_t)off;
+        roce_ext_parse(pkt, hdr, pkt->frame + off);
+    }
+}
+
+bool roce_usual_parse(struct roce_pkt *pkt, const uint8_t *frame, size_t cap_len, size_t wire_len,
+                      size_t clear)
+{
+    const uint8_t *bth = frame + AT_BTH;
+    const struct roce_opcode *op;
+    size_t room, end;
+
+    if (cap_len < AT_BTH + ROCE_BTH_LEN || cap_len > wire_len ||
+        wire_len < AT_BTH + ROCE_BTH_LEN + ROCE_ICRC_LEN || !is_usual_envelope(frame, wire_len))
+        return false;
+    op = roce_opcode(bth[0]);
+    end = AT_BTH + (size_t)op->len;
+    room = wire_len - ROCE_ICRC_LEN - end;
+    if (end > cap_len || end > wire_len - ROCE_ICRC_LEN || room % 4 != 0 ||
+        roce_bits_get(bth, 1, 2, 2) > room || roce_bits_get(bth, 1, 4, 4) != 0 ||
+        op->kind == ROCE_KIND_RESERVED ||
+        !roce_opcode_takes(op, room - (size_t)roce_bits_get(bth, 1, 2, 2)))
+        return false;
+
+    if (clear)
+        memset(pkt, 0, clear);
+    pkt->frame = frame;
+    pkt->cap_len = (uint32_t)cap_len;
+    pkt->wire_len = (uint32_t)wire_len;
+    pkt->link = ROCE_LINK_ETHERNET;
+    pkt->encap = ROCE_ENCAP_V2_IP4;
+    pkt->op = op;
+    pkt->present = HDRS_TO_BTH | op->hdrs;
+    pkt->defects = cap_len < wire_len ? UINT32_C(1) << ROCE_DEFECT_CUT : 0;
+    pkt->net_off = AT_IP4;
+    roce_eth_parse(frame, &pkt->eth);
+    roce_ip4_parse(frame + AT_IP4, &pkt->ip4);
+    roce_udp_parse(frame + AT_UDP, &pkt->udp);
+    roce_bth_parse(bth, &pkt->bth);
+    pkt->aeth = (struct roce_aeth){0};
+    pkt->reth = (struct roce_reth){0};
+    memset(pkt->off, 0, sizeof(pkt->off));
+    pkt->off[ROCE_HDR_IP4] = AT_IP4;
+    pkt->off[ROCE_HDR_UDP] = AT_UDP;
+    pkt->off[ROCE_HDR_BTH] = AT_BTH;
+    take_exts(pkt);
+    take_usual_end(pkt, end);
+    return true;
+}

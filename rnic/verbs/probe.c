@@ -11,6 +11,8 @@
 #include <unistd.h>
 #include "port/hold.h"
 
+#define POPULATED_MAX ((size_t)64 << 10) /* larger ones cost more than a look at the mappings */
+
 static int proc_fd = -1; /* the folder /proc, for a program that changes its root folder */
 
 void probe_prepare(void)
@@ -47,6 +49,21 @@ static bool parse_line(const char *line, uintptr_t *from, uintptr_t *to, const c
     return true;
 }
 
+/* Whether the kernel could fault a few pages in, as hardware has them pinned: that tells all in one
+ * call. False also where it does not know how (before Linux 5.14), or not for such pages. */
+static bool populate(uintptr_t from, uintptr_t end, bool write)
+{
+#if defined(MADV_POPULATE_READ) && defined(MADV_POPULATE_WRITE)
+    uintptr_t first = from & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
+    return end - first <= POPULATED_MAX &&
+           madvise((void *)first, end - first, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) ==
+               0;
+#else
+    (void)from, (void)end, (void)write;
+    return false;
+#endif
+}
+
 static int look(const void *addr, size_t len, bool write)
 {
     uintptr_t need = (uintptr_t)addr, end = need + len;
@@ -54,6 +71,10 @@ static int look(const void *addr, size_t len, bool write)
         return 0;
     if (end < need)
         return EFAULT;
+    int error = errno;
+    if (populate(need, end, write))
+        return 0;
+    errno = error;
     int fd = open_maps();
     if (fd < 0)
         return probe_holes(need, end);

@@ -11,8 +11,9 @@ void probe_prepare(void);
 
 /*
  * 0 if all of [addr, addr + len) is mapped and readable, and writable if `write`; EFAULT if not.
- * Without /proc only holes are found. Costs the same for a byte as for a gigabyte: it
- * reads the list of mappings, not the pages. Says nothing about later: that is touch.h.
+ * Without /proc only holes are found. Of a few pages the kernel is asked; else it costs the same
+ * for a megabyte as for a gigabyte: it reads the list of mappings, not the pages. Says nothing
+ * about later: that is touch.h.
  */
 int probe_memory(const void *addr, size_t len, bool write);
 

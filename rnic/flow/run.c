@@ -80,8 +80,7 @@ static bool goes_on(const struct roce_ctx *ctx, const struct roce_sent *prev)
 
     if (roce_opcode(prev->op)->kind != op->kind || (prev->flags & ROCE_SENT_ENDS))
         return false;
-    if (!conn->mtu_seen || !conn->sum.mtu_sure ||
-        !(op->payload == ROCE_PAYLOAD_MTU ? len == mtu : len > 0 && len <= mtu))
+    if (!conn->mtu_seen || !(op->payload == ROCE_PAYLOAD_MTU ? len == mtu : len > 0 && len <= mtu))
         return false;
     if (op->kind == ROCE_KIND_WRITE && (prev->flags & ROCE_SENT_OFF_KNOWN) &&
         prev->dma_len != ROCE_LEN_UNKNOWN) {
@@ -99,7 +98,7 @@ static bool is_next(const struct roce_ctx *ctx, const struct roce_sent *prev)
     const struct roce_req *req = &ctx->side->req;
     const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
 
-    return req->started && ctx->pkt->bth.psn == req->nxt && roce_sent_end(prev) == req->nxt &&
+    return ctx->pkt->bth.psn == req->nxt && roce_sent_end(prev) == req->nxt &&
            !(prev->flags & ROCE_SENT_SPAN_GUESS) && !req->anew &&
            !(req->una_known && roce_diff(req->una, req->nxt) > 0) && !rsp->gap_nak && !rsp->fatal &&
            !req->reads_in_flight && !roce_turn_is_open(req) &&

@@ -28,6 +28,7 @@ struct verdict {
     struct roce_finding finding[JUDGE_FINDINGS]; /* the first ones */
     uint32_t finding_cnt;
     struct roce_conn_summary conn[JUDGE_CONNS]; /* without histograms and regions */
+    uint64_t times[JUDGE_CONNS];                /* a digest of those */
     uint32_t conn_cnt;
     struct roce_flow_result last; /* of the last frame */
     uint32_t links[ROCE_LINK_CM_ANSWER + 1];

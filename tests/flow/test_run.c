@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Runs: inside of a message, where packets are taken in one go (flow/run.c), one of them differs
- * from those around it, or something comes between. judge() gives each stream to the way for
- * results, too, and fails where the two differ; here each change must be seen at all.
+ * Runs: where packets are taken in one go (flow/run.c), one of them differs from those around it,
+ * or something comes between. judge() gives each stream to the way for results, too, and fails
+ * where the two differ. In a message each change must be seen at all; then there are talks of all
+ * that can happen, in any order.
  */
 #include <string.h>
 #include "flow/judge.h"
@@ -141,7 +142,8 @@ static void reads_before(struct flowgen *g, struct roce_pkt *p)
 static void twice(struct flowgen *g, struct roce_pkt *p)
 {
     (void)p;
-    flowgen_copy(g);
+    if (g->frame_cnt)
+        flowgen_copy(g);
 }
 
 static const struct {
@@ -235,7 +237,7 @@ static void judged(const struct rng *seed, size_t row, struct verdict *v)
     g.conn.sport = flowgen_linux_sport(g.conn.qpn[0], g.conn.qpn[1]);
     g.conn.psn[0] = rng_below(&rng, 3) ? rng_below(&rng, 1u << 24) : 0xFFFFF8;
     talk(&g, &rng, rng_below(&rng, 2) ? ROCE_KIND_SEND : ROCE_KIND_WRITE, cm,
-         1 + rng_below(&rng, PACKETS - 1), rows[row].change);
+         rng_below(&rng, PACKETS), rows[row].change);
     judge(&g, NULL, NULL, v);
     flowgen_free(&g);
 }
@@ -262,4 +264,238 @@ static void one_packet_differs(void)
     CU_PASS("each was seen");
 }
 
-SUITE("flow.run", TEST(one_packet_differs))
+/* ---- talks of all kinds ------------------------------------------------------------------------
+ */
+
+#define TALKS   2000
+#define ACTIONS 70
+#define FLYING  64u
+
+/* Packets of a side that are not acknowledged, and what its peer's MSN is after each. */
+struct flying {
+    struct {
+        uint32_t psn, msn;
+    } at[FLYING];
+    unsigned cnt;
+};
+
+/* Two connections between two hosts, whose packets come in turns. */
+struct mix {
+    struct flowgen g; /* its connection is the one that talks */
+    struct rng *rng;
+    struct flying flying[2];
+    struct flowgen_conn other;
+    struct flying other_flying[2];
+    uint32_t odds; /* one packet in so many is changed */
+    bool small;    /* no message shows the path MTU */
+};
+
+static void take_turns(struct mix *m)
+{
+    struct flowgen_conn conn = m->g.conn;
+    struct flying flying[2];
+
+    memcpy(flying, m->flying, sizeof(flying));
+    m->g.conn = m->other;
+    memcpy(m->flying, m->other_flying, sizeof(flying));
+    m->other = conn;
+    memcpy(m->other_flying, flying, sizeof(flying));
+}
+
+/* clang-format off */
+static void va_at_end(struct flowgen *g, struct roce_pkt *p)   { (void)g; p->reth.va = UINT64_MAX - 100; }
+static void dma_too_long(struct flowgen *g, struct roce_pkt *p){ (void)g; p->reth.dma_len = 0x80000001; }
+static void dma_longer(struct flowgen *g, struct roce_pkt *p)  { (void)g; p->reth.dma_len += 4; }
+static void dma_shorter(struct flowgen *g, struct roce_pkt *p) { (void)g; p->reth.dma_len -= 4; }
+static void no_dma(struct flowgen *g, struct roce_pkt *p)      { (void)g; p->reth.dma_len = 0; }
+static void past_mtu(struct flowgen *g, struct roce_pkt *p)    { p->payload_len = p->payload ? g->mtu + 4 : 0; p->reth.dma_len = p->payload_len; }
+static void past_all(struct flowgen *g, struct roce_pkt *p)    { (void)g; p->payload_len = p->payload ? 4100 : 0; p->reth.dma_len = p->payload_len; }
+static void other_rkey(struct flowgen *g, struct roce_pkt *p)  { (void)g; p->reth.rkey ^= 1; }
+static void msn_on(struct flowgen *g, struct roce_pkt *p)      { (void)g; p->aeth.msn = (p->aeth.msn + 1) & ROCE_PSN_MASK; }
+static void msn_back(struct flowgen *g, struct roce_pkt *p)    { (void)g; p->aeth.msn = (p->aeth.msn - 1) & ROCE_PSN_MASK; }
+static void few_credits(struct flowgen *g, struct roce_pkt *p) { (void)g; p->aeth.syndrome = ROCE_SYNDROME_ACK | 1; }
+static void no_credits(struct flowgen *g, struct roce_pkt *p)  { (void)g; p->aeth.syndrome = ROCE_SYNDROME_ACK; }
+static void rnr(struct flowgen *g, struct roce_pkt *p)         { (void)g; p->aeth.syndrome = ROCE_SYNDROME_RNR | 3; }
+static void seq_nak(struct flowgen *g, struct roce_pkt *p)     { (void)g; p->aeth.syndrome = ROCE_SYNDROME_NAK; }
+static void fatal_nak(struct flowgen *g, struct roce_pkt *p)   { (void)g; p->aeth.syndrome = ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS; }
+static void no_syndrome(struct flowgen *g, struct roce_pkt *p) { (void)g; p->aeth.syndrome = 0x9F; }
+static void no_ackreq(struct flowgen *g, struct roce_pkt *p)   { (void)g; p->bth.ackreq = 0; }
+static void late(struct flowgen *g, struct roce_pkt *p)        { (void)p; g->now -= g->now > 5000 ? 5000 : 0; }
+static void short_rest(struct flowgen *g, struct roce_pkt *p)  { (void)p; flowgen_wait(g, 90000000); }
+static void same_id(struct flowgen *g, struct roce_pkt *p)     { (void)g; p->ip4.id = 1; }
+/* clang-format on */
+
+static change_fn *const more[] = {past_mtu,    past_all,   va_at_end,  dma_too_long, dma_longer,
+                                  dma_shorter, no_dma,     other_rkey, msn_on,       msn_back,
+                                  few_credits, no_credits, rnr,        seq_nak,      fatal_nak,
+                                  no_syndrome, no_ackreq,  late,       short_rest,   same_id};
+
+static void put_odd(struct mix *m, int side, struct roce_pkt *p)
+{
+    static const uint8_t zeros[8];
+    unsigned own = sizeof(rows) / sizeof(rows[0]) - 1;
+    unsigned row = rng_below(m->rng, own + sizeof(more) / sizeof(more[0]));
+
+    if (rng_below(m->rng, m->odds) == 0) {
+        (row < own ? rows[1 + row].change : more[row - own])(&m->g, p);
+        if (p->payload_len > 8000) /* it had less than was taken away */
+            p->payload_len = 0;
+        if (!p->payload)
+            p->payload = zeros;
+        p->payload_cap_len = p->payload_len;
+    }
+    flowgen_put(&m->g, side, p);
+}
+
+static void put_message(struct mix *m, int side)
+{
+    static const uint8_t sends[2][6] = {{0x00, 0x01, 0x02, 0x04}, {0x00, 0x01, 0x03, 0x05}};
+    static const uint8_t writes[2][6] = {{0x06, 0x07, 0x08, 0x0A}, {0x06, 0x07, 0x09, 0x0B}};
+    const uint8_t *op = (rng_below(m->rng, 3) ? writes : sends)[rng_below(m->rng, 8) == 0];
+    uint32_t cnt = m->small || rng_below(m->rng, 2) ? 1 : 2 + rng_below(m->rng, 4);
+    uint32_t last = rng_below(m->rng, 16) ? 4 + 4 * rng_below(m->rng, 63) : cnt == 1 ? 0 : 256;
+    struct flying *f = &m->flying[side];
+
+    for (uint32_t i = 0; i < cnt; i++) {
+        unsigned place = cnt == 1 ? 3 : i == 0 ? 0 : i + 1 < cnt ? 1 : 2;
+        struct roce_pkt p = flowgen_req(&m->g, side, op[place], i + 1 < cnt ? m->g.mtu : last);
+
+        p.reth.dma_len = (cnt - 1) * m->g.mtu + last;
+        if (f->cnt == FLYING)
+            f->cnt = 0; /* they stay without an answer */
+        f->at[f->cnt].psn = p.bth.psn;
+        f->at[f->cnt++].msn = m->g.conn.msn[side];
+        put_odd(m, side, &p);
+    }
+}
+
+/* An ACK for some or all that `side` has under way. */
+static void put_ack(struct mix *m, int side)
+{
+    struct flying *f = &m->flying[side];
+    unsigned i;
+    struct roce_pkt p;
+
+    if (f->cnt == 0 || m->g.svc == ROCE_SVC_UC)
+        return;
+    i = rng_below(m->rng, 2) ? f->cnt - 1 : rng_below(m->rng, f->cnt);
+    p = flowgen_resp(&m->g, !side, ROCE_OP_RC_ACK, f->at[i].psn, 0);
+    p.aeth.msn = f->at[i].msn;
+    put_odd(m, !side, &p);
+    f->cnt -= i + 1;
+    memmove(f->at, f->at + i + 1, f->cnt * sizeof(f->at[0]));
+}
+
+/* `side` goes back to something that it has under way, or some packets more. */
+static void go_back(struct mix *m, int side)
+{
+    struct flying *f = &m->flying[side];
+    unsigned i = f->cnt ? rng_below(m->rng, f->cnt) : 0;
+
+    if (f->cnt == 0)
+        return;
+    if (rng_below(m->rng, 2))
+        answer(&m->g, f->at[i].psn, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
+    m->g.conn.psn[side] = f->at[i].psn;
+    m->g.conn.msn[side] = f->at[i].msn;
+    f->cnt = i;
+}
+
+static void act(struct mix *m)
+{
+    int side = rng_below(m->rng, 6) == 0;
+    bool rc = m->g.svc != ROCE_SVC_UC;
+    struct flowgen_conn conn;
+    struct roce_pkt p;
+    uint32_t len;
+
+    switch (rng_below(m->rng, 40)) {
+    case 0: /* a READ, an atomic */
+    case 1:
+        if (!rc)
+            return;
+        m->flying[side].cnt = 0;
+        if (rng_below(m->rng, 3) == 0)
+            flowgen_atomic(&m->g, side);
+        else
+            flowgen_read(&m->g, side, rng_below(m->rng, 700));
+        break;
+    case 2: /* one that is not answered, or late */
+        if (!rc)
+            return;
+        len = rng_below(m->rng, 700);
+        p = flowgen_req(&m->g, side, ROCE_OP_RC_READ_REQUEST, len);
+        put_odd(m, side, &p);
+        put_message(m, side);
+        if (rng_below(m->rng, 2))
+            flowgen_read_resp(&m->g, !side, p.bth.psn, len, 0, roce_psn_cnt(len, m->g.mtu) - 1);
+        break;
+    case 3: go_back(m, side); break;
+    case 4: m->g.step = 1000 + rng_below(m->rng, 5000); break;
+    case 5:
+    case 6: take_turns(m); break;
+    case 7: /* a stray packet: no PSN of the connection is its own */
+        for (unsigned i = rng_below(m->rng, 8); i > 0; i--) {
+            conn = m->g.conn;
+            p = flowgen_req(&m->g, side, ROCE_OP_RC_SEND_ONLY, 8);
+            service(&m->g, &p);
+            flowgen_put(&m->g, side, &p);
+            m->g.conn = conn;
+            put_message(m, side);
+        }
+        break;
+    default:
+        if (rng_below(m->rng, 3))
+            put_message(m, side);
+        else
+            put_ack(m, side);
+    }
+}
+
+/* Both ways see the same talk (judge.h): whatever comes, in whatever order, they say the same. */
+static void all_kinds(void)
+{
+    static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP4,
+                                             ROCE_ENCAP_V2_IP6, ROCE_ENCAP_V1};
+    static const enum roce_svc svcs[] = {ROCE_SVC_RC, ROCE_SVC_RC, ROCE_SVC_RC, ROCE_SVC_XRC,
+                                         ROCE_SVC_UC};
+    static struct verdict v;
+    struct rng rng = rng_seed();
+
+    for (int i = 0; i < TALKS; i++) {
+        static struct mix m;
+        struct judge_spoil spoil = {.rng = &rng};
+
+        memset(&m, 0, sizeof(m));
+        flowgen_init(&m.g);
+        m.rng = &rng;
+        m.odds = 4u << rng_below(&rng, 6);
+        m.small = rng_below(&rng, 4) == 0;
+        m.g.mtu = 256;
+        m.g.encap = encaps[rng_below(&rng, 4)];
+        m.g.svc = svcs[rng_below(&rng, 5)];
+        if (rng_below(&rng, 2))
+            m.g.conn.sport = flowgen_linux_sport(m.g.conn.qpn[0], m.g.conn.qpn[1]);
+        m.g.conn.psn[0] = rng_below(&rng, 3) ? rng_below(&rng, 1u << 24) : 0xFFFFC0;
+        m.other = flowgen_conn_of(7, m.g.conn.psn[0], m.g.conn.psn[1]);
+        if (rng_below(&rng, 3) == 0)
+            flowgen_connect(&m.g);
+        for (int n = 0; n < ACTIONS; n++)
+            act(&m);
+        switch (rng_below(&rng, 12)) {
+        case 0: spoil.drop_permille = 30; break;
+        case 1: spoil.no_icrc = true; break;
+        case 2: spoil.one_side = true; break;
+        case 3: spoil.head = rng_below(&rng, 20); break;
+        case 4:
+            spoil.snap_min = 50;
+            spoil.snap_max = 50 + rng_below(&rng, 300);
+            break;
+        }
+        judge(&m.g, NULL, &spoil, &v);
+        flowgen_free(&m.g);
+    }
+    CU_PASS("judge() compares");
+}
+
+SUITE("flow.run", TEST(one_packet_differs), TEST(all_kinds))

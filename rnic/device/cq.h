@@ -30,7 +30,9 @@ bool rnic_cq_put(struct rnic_cq *cq, const struct rnic_wc *wc, uint32_t qpn);
 
 /* Takes out what a QP completed and nobody polled: it is being reset, and what it did is forgotten
  * (R190). The specification leaves it open; rdma-core's mlx4 and mlx5 do so, and its tests rely on
- * it (test_mr.py, restate_qps). */
+ * it (test_mr.py, restate_qps). A QP that is destroyed leaves its completions, as Linux rxe does:
+ * libfabric 1.17 polls them after rdma_destroy_ep() and takes what it misses for flushed, sends and
+ * receives that were done. */
 void rnic_cq_clean(struct rnic_cq *cq, uint32_t qpn);
 
 /* Takes the queue apart whoever uses it: for rnic_del(). */

@@ -84,6 +84,52 @@ static void r190_cleaned(void)
     rig_free(&rig);
 }
 
+/* What a QP completed and nobody polled outlives it, in both its queues: see rnic_cq_clean(). */
+static void outlive_qp(void)
+{
+    struct rnic_qp_init init = {.type = RNIC_QPT_RC,
+                                .max_send_wr = 4,
+                                .max_recv_wr = 4,
+                                .max_send_sge = 1,
+                                .max_recv_sge = 1};
+    const struct rnic_recv_wr recv = {.wr_id = 1};
+    const struct rnic_send_wr send = {.wr_id = 2, .opcode = RNIC_WR_SEND};
+    struct rnic_cq *cq[2];
+    struct rnic_qp *qp[2];
+    struct rnic_wc wc[8];
+
+    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    for (unsigned i = 0; i < 2; i++)
+        EXPECT_EQ(rnic_cq_new(rig.rnic, 8, &cq[i]), RNIC_OK);
+    init.send_cq = cq[0];
+    init.recv_cq = cq[1];
+    for (unsigned i = 0; i < 2; i++) {
+        struct rnic_qp_attr attr = rig.attr;
+
+        EXPECT_EQ(rnic_qp_new(rig.pd, &init, &qp[i]), RNIC_OK);
+        rig_connect(&rig, qp[i]);
+        attr.state = RNIC_QPS_ERR;
+        EXPECT_EQ(rnic_qp_modify(qp[i], &attr, rig.now), RNIC_OK);
+    }
+    for (unsigned i = 0; i < 4; i++) { /* of the two in turn, flushed */
+        EXPECT_EQ(rnic_post_send(qp[i % 2], &send), RNIC_OK);
+        EXPECT_EQ(rnic_post_recv(qp[i % 2], &recv), RNIC_OK);
+    }
+    EXPECT_EQ(rnic_cq_poll(cq[1], wc, 1), 1);
+    EXPECT_EQ(wc[0].qpn, rnic_qp_qpn(qp[0]));
+    const uint32_t qpn[] = {rnic_qp_qpn(qp[0]), rnic_qp_qpn(qp[1])};
+    for (unsigned i = 0; i < 2; i++)
+        EXPECT_EQ(rnic_qp_del(qp[i]), RNIC_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        EXPECT_EQ(rnic_cq_poll(cq[i], wc, 8), 4 - i);
+        for (unsigned k = 0; k < 4 - i; k++)
+            EXPECT_EQ(wc[k].qpn, qpn[(k + i) % 2]);
+    }
+    for (unsigned i = 0; i < 2; i++)
+        EXPECT_EQ(rnic_cq_del(cq[i]), RNIC_OK);
+    rig_free(&rig);
+}
+
 /* R200: nothing is overwritten, the CQ and the QP say so, and the QP is in ERR. */
 static void r200_overrun(void)
 {
@@ -289,6 +335,6 @@ static void notified_order(void)
     rig_free(&rig);
 }
 
-SUITE("device.cq", TEST(limits), TEST(r198_order), TEST(r190_cleaned), TEST(r200_overrun),
-      TEST(purge), TEST(resize), TEST(r201_arm), TEST(r201_error_is_solicited),
+SUITE("device.cq", TEST(limits), TEST(r198_order), TEST(r190_cleaned), TEST(outlive_qp),
+      TEST(r200_overrun), TEST(purge), TEST(resize), TEST(r201_arm), TEST(r201_error_is_solicited),
       TEST(notified_order))

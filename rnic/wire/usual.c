@@ -110,8 +110,8 @@ bool roce_usual_parse(struct roce_pkt *pkt, const uint8_t *frame, size_t cap_len
     roce_ip4_parse(frame + AT_IP4, &pkt->ip4);
     roce_udp_parse(frame + AT_UDP, &pkt->udp);
     roce_bth_parse(bth, &pkt->bth);
-    pkt->aeth = (struct roce_aeth){0};
-    pkt->reth = (struct roce_reth){0};
+    memset(&pkt->aeth, 0, sizeof(pkt->aeth)); /* with its holes: packets are compared as memory */
+    memset(&pkt->reth, 0, sizeof(pkt->reth));
     memset(pkt->off, 0, sizeof(pkt->off));
     pkt->off[ROCE_HDR_IP4] = AT_IP4;
     pkt->off[ROCE_HDR_UDP] = AT_UDP;

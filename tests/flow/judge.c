@@ -114,7 +114,7 @@ static bool same_side(const struct roce_side_summary *a, const struct roce_side_
            SAME(a, b, max_bytes_in_flight, region);
 }
 
-static bool same_conn(const struct roce_conn_summary *a, const struct roce_conn_summary *b)
+bool judge_same_conn(const struct roce_conn_summary *a, const struct roce_conn_summary *b)
 {
     return memcmp(&a->facts, &b->facts, sizeof(a->facts)) == 0 &&
            same_side(&a->side[0], &b->side[0]) && same_side(&a->side[1], &b->side[1]);
@@ -195,7 +195,7 @@ static void compare(const struct verdict *a, const struct verdict *b, const char
     for (uint32_t i = 0; same && i < a->finding_cnt; i++)
         same = same_finding(&a->finding[i], &b->finding[i]);
     for (uint32_t i = 0; same && i < a->conn_cnt; i++)
-        same = same_conn(&a->conn[i], &b->conn[i]) && a->times[i] == b->times[i];
+        same = judge_same_conn(&a->conn[i], &b->conn[i]) && a->times[i] == b->times[i];
     if (!same)
         suite_fail(__FILE__, __LINE__,
                    "%s: %u and %u findings, %u and %u connections, or one of them differs", what,

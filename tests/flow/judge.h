@@ -41,6 +41,9 @@ struct verdict {
 void judge(const struct flowgen *g, const struct roce_flow_opts *opts,
            const struct judge_spoil *spoil, struct verdict *verdict);
 
+/* Whether two summaries of a verdict say the same, member by member: their holes say nothing. */
+bool judge_same_conn(const struct roce_conn_summary *a, const struct roce_conn_summary *b);
+
 /* Whether the rule was found. */
 bool judge_found(const struct verdict *verdict, enum roce_rule rule);
 

@@ -217,8 +217,12 @@ static void talk(struct flowgen *g, struct rng *rng, enum roce_kind kind, bool c
 
 static bool same(const struct verdict *a, const struct verdict *b)
 {
-    return memcmp(&a->totals, &b->totals, sizeof(a->totals)) == 0 && a->conn_cnt == b->conn_cnt &&
-           memcmp(a->conn, b->conn, sizeof(a->conn)) == 0;
+    bool same =
+        memcmp(&a->totals, &b->totals, sizeof(a->totals)) == 0 && a->conn_cnt == b->conn_cnt;
+
+    for (uint32_t i = 0; same && i < a->conn_cnt; i++)
+        same = judge_same_conn(&a->conn[i], &b->conn[i]) && a->times[i] == b->times[i];
+    return same;
 }
 
 static void judged(const struct rng *seed, size_t row, struct verdict *v)

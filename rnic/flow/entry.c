@@ -70,15 +70,8 @@ void roce_entry_link(struct roce_req *req, const struct roce_sent *prev, struct 
     }
     e->msg_frame = 0;
     e->flags &= (uint8_t)~ROCE_SENT_OFF_KNOWN;
-    if (prev && !(prev->flags & ROCE_SENT_ENDS) && roce_opcode(prev->op)->kind == op->kind) {
-        e->msg_frame = prev->msg_frame;
-        e->msg_time = prev->msg_time;
-        e->dma_len = prev->dma_len;
-        e->rkey = prev->rkey;
-        e->va = prev->va;
-        e->off = prev->off + prev->len;
-        e->flags |= prev->flags & ROCE_SENT_OFF_KNOWN;
-    }
+    if (prev && !(prev->flags & ROCE_SENT_ENDS) && roce_opcode(prev->op)->kind == op->kind)
+        roce_entry_continue(prev, e);
 }
 
 bool roce_entry_touches(const struct roce_sent *prev, const struct roce_sent *e)

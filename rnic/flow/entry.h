@@ -20,6 +20,18 @@ void roce_entry_set(const struct roce_ctx *ctx, struct roce_sent *e, uint32_t sp
 /* What `e` inherits from the packet before it in PSN order, if that was seen. */
 void roce_entry_link(struct roce_req *req, const struct roce_sent *prev, struct roce_sent *e);
 
+/* What a message hands on from the packet `prev` to `e`, the next of it. */
+static inline void roce_entry_continue(const struct roce_sent *prev, struct roce_sent *e)
+{
+    e->msg_time = prev->msg_time;
+    e->va = prev->va;
+    e->msg_frame = prev->msg_frame;
+    e->rkey = prev->rkey;
+    e->dma_len = prev->dma_len;
+    e->off = prev->off + prev->len;
+    e->flags |= prev->flags & ROCE_SENT_OFF_KNOWN;
+}
+
 /* Whether `prev`, which may be NULL, is known to end where `e` begins. */
 bool roce_entry_touches(const struct roce_sent *prev, const struct roce_sent *e);
 

@@ -105,8 +105,8 @@ static bool is_next(const struct roce_ctx *ctx, const struct roce_sent *prev)
            (roce_opcode_starts(ctx->pkt->op) ? begins(ctx, prev) : goes_on(ctx, prev));
 }
 
-/* What is the packet's own. All members are written, here and in one of the two below: the room
- * for an entry is not zeroed. */
+/* What is the packet's own. All members are written, here and in entry_begin() or
+ * roce_entry_continue(): the room for an entry is not zeroed. */
 static inline void entry_own(const struct roce_ctx *ctx, const struct roce_sent *prev,
                              struct roce_sent *e)
 {
@@ -132,19 +132,7 @@ static inline void entry_own(const struct roce_ctx *ctx, const struct roce_sent 
     e->bad = 0;
 }
 
-/* What the message hands on from packet to packet. */
-static inline void entry_continue(const struct roce_sent *prev, struct roce_sent *e)
-{
-    e->msg_time = prev->msg_time;
-    e->va = prev->va;
-    e->msg_frame = prev->msg_frame;
-    e->rkey = prev->rkey;
-    e->dma_len = prev->dma_len;
-    e->off = prev->off + prev->len;
-    e->flags |= prev->flags & ROCE_SENT_OFF_KNOWN;
-}
-
-/* What it begins with. */
+/* What a message begins with. */
 static inline void entry_begin(struct roce_ctx *ctx, struct roce_sent *e)
 {
     const struct roce_reth *reth = &ctx->pkt->reth;
@@ -184,7 +172,7 @@ static bool request_step(struct roce_ctx *ctx)
     if (roce_opcode_starts(ctx->pkt->op))
         entry_begin(ctx, e);
     else
-        entry_continue(prev, e);
+        roce_entry_continue(prev, e);
     if (e->flags & ROCE_SENT_ENDS) {
         sum->oper[roce_oper_of(ctx->pkt->op)].messages++;
         req->msg_number++;

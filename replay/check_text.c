@@ -253,18 +253,24 @@ static void add_completed(struct text *t, const struct roce_oper_summary *op,
     }
 }
 
+/* Whether answers were matched with requests, as they came. */
+static bool are_matched(const struct roce_conn_summary *sum)
+{
+    return sum->paired && sum->pairing != ROCE_PAIRED_ALONE; /* only known in the end */
+}
+
 /* Whether the capture would show that operations of this kind were completed. */
 static bool would_show(const struct check_conn *c, enum roce_oper oper)
 {
     bool cut = oper == ROCE_OPER_READ && c->sum.truncated; /* perhaps before the length */
 
-    return c->sum.svc == ROCE_SVC_RC && c->sum.paired && !cut;
+    return c->sum.svc == ROCE_SVC_RC && are_matched(&c->sum) && !cut;
 }
 
 static void print_operations(FILE *out, const struct check_conn *c, unsigned i)
 {
     const struct roce_side_summary *s = &c->sum.side[i];
-    bool answered = c->sum.svc != ROCE_SVC_RC || c->sum.paired;
+    bool answered = c->sum.svc != ROCE_SVC_RC || are_matched(&c->sum);
     char buf[LINE_LEN];
     struct text t = text_of(buf, sizeof(buf));
     uint64_t bytes = 0, ns = c->sum.last_time - c->sum.first_time;
@@ -286,7 +292,7 @@ static void print_operations(FILE *out, const struct check_conn *c, unsigned i)
     if (answered || bytes)
         text_add_bytes(&t, (double)bytes);
     else
-        text_add(&t, "no answers captured");
+        text_add(&t, c->sum.paired ? "too few answers to match them" : "no answers captured");
     if (bytes && ns) {
         text_add(&t, ", ");
         text_add_bytes(&t, (double)bytes * 1e9 / (double)ns);

@@ -272,7 +272,7 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
     struct found proven = {0}, fit = {0}, counted = {0}, same_port = {0};
     struct found port = {0}, near = {0}; /* that do not fit */
     unsigned scan = 0;
-    bool ports, mate = false; /* another one has its source port */
+    bool ports, alone, mate = false; /* another one has its source port */
 
     for (struct roce_side *cand = facing(ctx->flow, side); cand && scan < SCAN_MAX;
          cand = cand->pair_next, scan++) {
@@ -328,10 +328,11 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
         side->pair_hits = 0;
     }
     side->pair_hits = (uint8_t)(side->pair_hits + (side->pair_hits < APART));
+    alone = counted.cnt && is_alone(ctx->flow, side->conn);
     if (side->pair_hits >= (ports ? CONFIRM : APART) ||
-        (fit.cnt == 1 && ports && !near.cnt &&
-         (psn >= PSN_SMALL ||
-          (counted.cnt && (side->pair_hits > 1 || is_alone(ctx->flow, side->conn))))))
+        (fit.cnt == 1 && !near.cnt &&
+         (ports ? psn >= PSN_SMALL || alone || (counted.cnt && side->pair_hits > 1)
+                : alone && side->pair_hits > 1)))
         join(ctx, one,
              fit.cnt == 1       ? ROCE_PAIRED_BY_PSNS
              : counted.cnt == 1 ? ROCE_PAIRED_BY_MSNS
@@ -408,6 +409,12 @@ void roce_pair_silent(struct roce_ctx *ctx)
         roce_pair_wait(ctx->flow, side);
 }
 
+static bool at_one_time(const struct roce_conn *conn, const struct roce_conn *other)
+{
+    return conn->sum.first_time <= other->sum.last_time &&
+           other->sum.first_time <= conn->sum.last_time;
+}
+
 void roce_pair_last(struct roce_flow *flow)
 {
     for (struct roce_conn *conn = flow->first_all, *next; conn; conn = next) {
@@ -424,11 +431,10 @@ void roce_pair_last(struct roce_flow *flow)
         for (cand = facing(flow, side); cand && !faces(side, cand); cand = cand->pair_next)
             ;
         if (!cand || cand->conn->paired || cand->conn->sum.svc != conn->sum.svc ||
-            cand->conn->stream < conn->stream || /* it was asked already */
-            cand->conn->sum.first_time > conn->sum.last_time ||
-            conn->sum.first_time > cand->conn->sum.last_time)
+            (side->pair_wait && cand->conn->stream < conn->stream)) /* that one looked */
             continue;
-        if (conn->sum.svc == ROCE_SVC_UC || side->pair_hits || cand->pair_hits) {
+        if (side->pair_hits || cand->pair_hits ||
+            (conn->sum.svc == ROCE_SVC_UC && at_one_time(conn, cand->conn))) {
             if (next == cand->conn)
                 next = next->next_all;
             join(&ctx, cand, ROCE_PAIRED_ALONE);

@@ -397,6 +397,32 @@ static void a_short_talk_is_one_connection(void)
     }
 }
 
+/* The same of devices whose source ports differ both ways: after two answers that count, or in the
+ * end, although only one of the two asks anything. */
+static void a_short_talk_between_two_ports(void)
+{
+    for (uint32_t answers = 1; answers < 4; answers++) {
+        struct flowgen g;
+
+        flowgen_init(&g);
+        g.conn = flowgen_conn_of(1, 0, 0);
+        for (uint32_t n = 1; n <= answers; n++) {
+            g.conn.sport = 0xC123;
+            flowgen_message(&g, 0, ROCE_KIND_SEND, 64);
+            g.conn.sport = 0xC456;
+            flowgen_ack(&g, 1, g.conn.psn[0] - 1,
+                        n < answers ? 0x1F : ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ);
+        }
+        run(&g);
+        EXPECT_EQ(v.totals.connections, 1);
+        EXPECT_EQ(v.conn[0].end, ROCE_END_NAK);
+        EXPECT_EQ(v.conn[0].end_side, 0);
+        EXPECT_EQ(v.conn[0].pairing, answers < 3 ? ROCE_PAIRED_ALONE : ROCE_PAIRED_BY_PSNS);
+        EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_SEND].completed, answers < 3 ? 0 : 2);
+        CU_ASSERT(!judge_found(&v, ROCE_RULE_ONE_SIDED));
+    }
+}
+
 /* Only one direction was captured: what it says of itself is told. */
 static void naks_without_their_requests(void)
 {
@@ -512,5 +538,6 @@ SUITE("flow.conn", TEST(the_first_answer_is_a_nak), TEST(a_go_back_with_a_hole),
       TEST(a_rejected_connection_is_told), TEST(the_same_qpns_again),
       TEST(the_same_qpns_after_a_dreq), TEST(datagrams_join_by_both_qpns),
       TEST(vlans_and_encapsulations_are_apart), TEST(both_ends_behind_one_address),
-      TEST(a_short_talk_is_one_connection), TEST(naks_without_their_requests),
-      TEST(what_passed_before_a_pair_was_found), TEST(uc_that_is_alone), TEST(what_shows_a_pair))
+      TEST(a_short_talk_is_one_connection), TEST(a_short_talk_between_two_ports),
+      TEST(naks_without_their_requests), TEST(what_passed_before_a_pair_was_found),
+      TEST(uc_that_is_alone), TEST(what_shows_a_pair))

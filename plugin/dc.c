@@ -3,7 +3,6 @@
 
 #include "fields.h"
 
-#define DC_LEN   20
 #define DC_QP_AT 1
 
 static int hf_dc = -1;
@@ -35,35 +34,17 @@ void roce_dc_register(int proto)
     expert_register_field_array(expert_register_protocol(proto), experts, array_length(experts));
 }
 
-bool roce_dc_is(const struct roce_pkt *pkt)
-{
-    return roce_pkt_has(pkt, ROCE_HDR_RDETH) && pkt->rdeth.resv8 != 0;
-}
-
-/* The headers that follow are those of the RC opcode; none where RC has no such opcode. */
-static const struct roce_opcode *like(const struct roce_pkt *pkt)
-{
-    return roce_opcode(pkt->bth.opcode & 0x1F);
-}
-
-uint32_t roce_dc_payload_len(const struct roce_pkt *pkt)
-{
-    uint32_t headers = pkt->off[ROCE_HDR_BTH] + like(pkt)->len + DC_LEN + pkt->bth.padcnt;
-
-    return pkt->icrc_off > headers ? (uint32_t)pkt->icrc_off - headers : 0;
-}
-
 const char *roce_dc_text(struct line *text, const struct roce_pkt *pkt)
 {
     line_text(text, "DC ");
     line_text(text, pkt->op->name + strlen("RD "));
     line_text(text, " ");
-    line_hex(text, pkt->rdeth.eecnxt, 6); /* where the source QP of DC stands */
+    line_hex(text, roce_dc_src_qp(pkt), 6);
     line_text(text, "\xe2\x86\x92");
     line_hex(text, pkt->bth.dest_qp, 6);
     line_text(text, " PSN ");
     line_dec(text, pkt->bth.psn);
-    if (like(pkt)->payload != ROCE_PAYLOAD_NONE) {
+    if (roce_dc_like(pkt)->payload != ROCE_PAYLOAD_NONE) {
         line_text(text, " len ");
         line_dec(text, roce_dc_payload_len(pkt));
     }
@@ -75,8 +56,8 @@ int roce_dc_add(const struct roce_pkt *pkt, tvbuff_t *tvb, int base, packet_info
 {
     int bth = pkt->off[ROCE_HDR_BTH] + base, at = bth + roce_hdr_info(ROCE_HDR_BTH)->len;
     int end = (int)pkt->icrc_off + base;
-    const struct roce_opcode *op = like(pkt);
-    proto_item *item = proto_tree_add_item(tree, hf_dc, tvb, at, DC_LEN, ENC_NA);
+    const struct roce_opcode *op = roce_dc_like(pkt);
+    proto_item *item = proto_tree_add_item(tree, hf_dc, tvb, at, (int)ROCE_DC_LEN, ENC_NA);
 
     expert_add_info(pinfo, item, &ei_dc);
     proto_tree_add_item(proto_item_add_subtree(item, ett_dc), hf_src_qp, tvb, at + DC_QP_AT, 3,
@@ -84,9 +65,10 @@ int roce_dc_add(const struct roce_pkt *pkt, tvbuff_t *tvb, int base, packet_info
     for (unsigned i = 0; i < op->hdr_cnt; i++) {
         int len = roce_hdr_info((enum roce_hdr)op->hdr[i])->len;
 
-        if (bth + DC_LEN + op->hdr_off[i] + len > end)
+        if (bth + (int)ROCE_DC_LEN + op->hdr_off[i] + len > end)
             break;
-        roce_fields_add(ROCE_BLOCK_HDR(op->hdr[i]), tvb, bth + DC_LEN + op->hdr_off[i], tree);
+        roce_fields_add(ROCE_BLOCK_HDR(op->hdr[i]), tvb, bth + (int)ROCE_DC_LEN + op->hdr_off[i],
+                        tree);
     }
-    return bth + op->len + DC_LEN;
+    return bth + op->len + (int)ROCE_DC_LEN;
 }

@@ -439,6 +439,7 @@ int check_json_summary(FILE *out, const struct check_report *r, int status)
     put_number(o, "unreadable", r->unreadable);
     put_number(o, "cut", r->cut);
     put_number(o, "dropped", sum->dropped);
+    put_number(o, "dc", sum->dc);
     json_object_set_new(o, "icrc_checked", json_boolean(!r->no_icrc));
     put_number(o, "icrc_unverified", r->unverified);
     put_number(o, "first_time_ns", r->first_time);

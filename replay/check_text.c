@@ -83,6 +83,11 @@ static void print_head(FILE *out, const struct check_report *r)
     if (r->cut)
         text_add(&t, "  captured in part: %" PRIu64 " frames; what was cut off is not judged\n",
                  r->cut);
+    if (sum->dc)
+        text_add(&t,
+                 "  not judged: %" PRIu64 " packets of NVIDIA's dynamically connected transport, "
+                 "which stands in no specification\n",
+                 sum->dc);
     if (r->unseen * 100 >= sum->packets && r->unseen)
         text_add(&t,
                  "  not captured: %" PRIu64 " request packets that were answered; the capture "

@@ -212,7 +212,7 @@ static const char *reason_of(const struct trace *trace, uint32_t flow_idx, bool 
     case ROCE_SVC_XRC:
         return responses ? "answers without their requests: nothing to play"
                          : "requests that the capture has no answer to: nothing to compare";
-    case ROCE_SVC_RD: return "RD: an obsolete service our RNIC does not speak";
+    case ROCE_SVC_RD: return "RD or NVIDIA's DC: services our RNIC does not speak";
     case ROCE_SVC_CNP: return "congestion notification: nothing to compare";
     default: return "a manufacturer's opcodes: their meaning is unknown";
     }

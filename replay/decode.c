@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include "describe.h"
 #include "wire/cm_msg.h"
+#include "wire/dc.h"
 #include "wire/tunnel.h"
 
 /* A part of a frame that a table describes. */
@@ -29,10 +30,11 @@ static void add_part(struct part *parts, unsigned *cnt, const struct roce_pkt *p
 static unsigned parts_of(const struct roce_pkt *pkt, struct part *parts)
 {
     struct roce_cm_msg cm;
+    bool dc = roce_dc_is(pkt); /* what the codec found after the BTH is none of it */
     unsigned cnt = 0;
 
     for (unsigned h = 0; h < ROCE_HDR_CNT; h++) {
-        if (!roce_pkt_has(pkt, (enum roce_hdr)h))
+        if (!roce_pkt_has(pkt, (enum roce_hdr)h) || (dc && h > ROCE_HDR_BTH))
             continue;
         for (unsigned i = 0; i < (h == ROCE_HDR_VLAN ? pkt->vlan_cnt : 1u); i++)
             add_part(parts, &cnt, pkt, roce_hdr_info((enum roce_hdr)h),
@@ -53,6 +55,11 @@ static unsigned parts_of(const struct roce_pkt *pkt, struct part *parts)
     return cnt;
 }
 
+static uint32_t payload_len(const struct roce_pkt *pkt)
+{
+    return roce_dc_is(pkt) ? roce_dc_payload_len(pkt) : pkt->payload_len;
+}
+
 static void print_fields(FILE *out, const struct roce_pkt *pkt)
 {
     struct part parts[PARTS_MAX];
@@ -68,8 +75,8 @@ static void print_fields(FILE *out, const struct roce_pkt *pkt)
                     roce_field_text(f, parts[i].p, buf, sizeof(buf)));
         }
     }
-    if (pkt->payload_len)
-        fprintf(out, "        Payload: %u bytes\n", pkt->payload_len);
+    if (payload_len(pkt))
+        fprintf(out, "        Payload: %u bytes\n", payload_len(pkt));
     fprintf(out, "        ICRC: 0x%08x (%s)\n", pkt->icrc,
             icrc_names[roce_pkt_icrc_check(pkt, NULL)]);
 }
@@ -134,6 +141,12 @@ static json_t *headers_json(const struct roce_pkt *pkt)
     return headers;
 }
 
+static json_t *opcode_json(const struct roce_pkt *pkt)
+{
+    return roce_dc_is(pkt) ? json_sprintf("DC %s", describe_opcode(pkt->bth.opcode))
+                           : json_string(pkt->op->name);
+}
+
 static json_t *frame_json(const struct source_frame *frame, const struct roce_pkt *pkt, int rc,
                           const char *line)
 {
@@ -148,9 +161,9 @@ static json_t *frame_json(const struct source_frame *frame, const struct roce_pk
         json_object_set_new(o, "error", json_string(roce_error_text(rc)));
         return o;
     }
-    json_object_set_new(o, "opcode", json_string(pkt->op->name));
+    json_object_set_new(o, "opcode", opcode_json(pkt));
     json_object_set_new(o, "headers", headers_json(pkt));
-    json_object_set_new(o, "payload_len", json_integer(pkt->payload_len));
+    json_object_set_new(o, "payload_len", json_integer(payload_len(pkt)));
     json_object_set_new(o, "icrc", json_string(icrc_names[roce_pkt_icrc_check(pkt, NULL)]));
     return o;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "wire/cm_msg.h"
 #include "wire/codes.h"
+#include "wire/dc.h"
 
 const char *describe_opcode(uint8_t opcode)
 {
@@ -131,10 +132,26 @@ const char *describe_encap(enum roce_encap encap)
     }
 }
 
+/* Its headers are not those that the codec found. */
+static void add_dc(struct text *t, const struct roce_pkt *pkt)
+{
+    text_add(t, "DC %s → ", describe_opcode(pkt->bth.opcode));
+    add_qp_name(t, pkt->bth.dest_qp);
+    text_add(t, " PSN %u from QP 0x%06x", pkt->bth.psn, roce_dc_src_qp(pkt));
+    if (roce_dc_payload_len(pkt))
+        text_add(t, " payload %u", roce_dc_payload_len(pkt));
+    if (pkt->bth.ackreq)
+        text_add(t, " AckReq");
+}
+
 void describe_packet(struct text *t, const struct roce_pkt *pkt)
 {
     struct roce_cm_msg cm;
 
+    if (roce_dc_is(pkt)) {
+        add_dc(t, pkt);
+        return;
+    }
     if (roce_cm_msg_of_pkt(&cm, pkt) == 0) {
         add_cm(t, &cm);
         return;

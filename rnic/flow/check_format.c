@@ -102,8 +102,10 @@ static void check_bth(struct roce_ctx *ctx)
     bool gsi = bth->dest_qp == ROCE_QP_GSI;
     bool native = roce_pkt_has(pkt, ROCE_HDR_LRH); /* QP 0 is the subnet manager's there */
 
-    if (bth->resv6) /* the ICRC does not cover it: a switch or the wire may have set it */
-        SAY(ctx, RESERVED_BITS, "bth.resv6", 0, bth->resv6, .value = ROCE_VALUE_HEX, .weak = true);
+    if (bth->resv6) /* the ICRC does not cover it: a switch or the wire may have set it, and some
+                     * NICs mark what may be routed adaptively */
+        SAY_ONCE(ctx, RESERVED_BITS, "bth.resv6", 0, bth->resv6, .value = ROCE_VALUE_HEX,
+                 .weak = true);
     if (bth->resv7)
         SAY(ctx, RESERVED_BITS, "bth.resv7", 0, bth->resv7, .value = ROCE_VALUE_HEX);
     if (bth->padcnt && pkt->payload_cap_len == pkt->payload_len &&

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "flow/check.h"
+#include "wire/dc.h"
 
 #define DEFAULT_MEM    ((size_t)1 << 30)
 #define DEFAULT_CONNS  1000000u
@@ -262,6 +263,10 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
         learn_grain(flow, in->time);
     if (!in->pkt->op)
         return;
+    if (in->pkt->op->svc == ROCE_SVC_RD && roce_dc_is(in->pkt)) {
+        flow->totals.dc++;
+        return;
+    }
     ctx.glance = in->glance;
     if (!ctx.glance) {
         roce_glance_take(&own, in->pkt);

@@ -196,11 +196,12 @@ void roce_flow_each(const struct roce_flow *flow,
 struct roce_flow_totals {
     uint64_t packets, bytes; /* fed; wire bytes */
     uint64_t dropped;        /* malformed or bad ICRC */
-    uint64_t connections;    /* ever */
-    uint64_t evicted;        /* connections that had to go for room */
-    uint64_t forgotten;      /* windows of idle connections that had to go for room */
-    uint64_t overflown;      /* request packets forgotten early for window_max */
-    uint64_t untracked;      /* packets without a connection: no memory at all */
+    uint64_t dc;          /* of NVIDIA's dynamically connected transport: not judged (wire/dc.h) */
+    uint64_t connections; /* ever */
+    uint64_t evicted;     /* connections that had to go for room */
+    uint64_t forgotten;   /* windows of idle connections that had to go for room */
+    uint64_t overflown;   /* request packets forgotten early for window_max */
+    uint64_t untracked;   /* packets without a connection: no memory at all */
     uint64_t findings[ROCE_SEV_CNT];
     uint64_t known;                /* findings that the profile names */
     uint64_t errors_unknown;       /* ERROR findings that it does not name */

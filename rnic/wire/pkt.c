@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include "wire/crc32.h"
+#include "wire/dc.h"
 #include "wire/env.h"
 #include "wire/envelope.h"
 #include "wire/gid.h"
@@ -123,7 +124,7 @@ static void parse_payload(struct roce_walk *walk)
         if (off < pkt->cap_len)
             pkt->pad[i] = pkt->frame[off];
     }
-    if (!roce_opcode_takes(pkt->op, pkt->payload_len))
+    if (!roce_opcode_takes(pkt->op, pkt->payload_len) && !roce_dc_is(pkt))
         roce_walk_defect(walk, ROCE_DEFECT_PAYLOAD);
 }
 

@@ -3,11 +3,12 @@
  * Generates a capture of conformant RoCEv2 traffic of any length: WRITEs of four packets and their
  * acknowledgement, one message of each connection in turn, a microsecond between packets.
  *
- *   gen_capture [-n PACKETS] [-c CONNECTIONS] [-s PAYLOAD] [-l SNAPLEN] >FILE.pcap
+ *   gen_capture [-n PACKETS] [-c CONNECTIONS] [-s PAYLOAD[,PAYLOAD...]] [-l SNAPLEN] >FILE.pcap
  *
  * PAYLOAD is the path MTU: 256, 512, 1024, 2048 or 4096 (default 256), or less than 256 for WRITEs
- * of one packet of that many bytes. The connections are spread over 64 pairs of hosts, each with
- * its own QPNs and PSNs; the same arguments give the same bytes.
+ * of one packet of that many bytes. Of several, each connection has one, and all have their turns
+ * so that each payload has as many packets, acknowledgements among them. The connections are spread
+ * over 64 pairs of hosts, each with its own QPNs and PSNs; the same arguments give the same bytes.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -21,10 +22,18 @@
 
 #define MSG_PACKETS 4u
 #define HOSTS       64u
+#define SIZES       16u
 #define LINKTYPE    1u /* Ethernet */
 
 struct conn {
     uint32_t psn, msn;
+};
+
+/* Connections of one payload: every so many-th of all. */
+struct size {
+    uint32_t payload_len;
+    uint32_t next;    /* connection */
+    uint64_t packets; /* so far */
 };
 
 struct writer {
@@ -102,9 +111,59 @@ static bool put_message(struct writer *w, struct conn *conn, uint32_t idx, uint3
     return put_packet(w, &pkt);
 }
 
+/* The number of sizes in `text`; 0 if one cannot be. */
+static uint32_t read_sizes(const char *text, struct size size[SIZES])
+{
+    uint32_t cnt = 0;
+    char *end;
+
+    do {
+        uint32_t len = (uint32_t)strtoul(text, &end, 0);
+
+        if (end == text || cnt == SIZES || (len >= 256 && roce_mtu_code(len) == 0))
+            return 0;
+        size[cnt] = (struct size){.payload_len = len, .next = cnt};
+        cnt++;
+        text = end + 1;
+    } while (*end == ',');
+    return *end ? 0 : cnt;
+}
+
+/* Of the sizes that have had the fewest packets the first. */
+static struct size *next_size(struct size *size, uint32_t cnt)
+{
+    struct size *found = size;
+
+    for (uint32_t i = 1; i < cnt; i++)
+        if (size[i].packets < found->packets)
+            found = &size[i];
+    return found;
+}
+
+static void put_all(struct writer *w, struct conn *conns, uint32_t conn_cnt, struct size *size,
+                    uint32_t size_cnt)
+{
+    struct size *at;
+    uint64_t before;
+    uint32_t idx;
+
+    do {
+        at = next_size(size, size_cnt);
+        idx = at->next;
+        at->next += size_cnt;
+        if (at->next >= conn_cnt)
+            at->next = (uint32_t)(at - size);
+        before = w->packets;
+        if (!put_message(w, &conns[idx], idx, at->payload_len))
+            return;
+        at->packets += w->packets - before;
+    } while (true);
+}
+
 static int usage(void)
 {
-    fprintf(stderr, "usage: gen_capture [-n PACKETS] [-c CONNECTIONS] [-s PAYLOAD] [-l SNAPLEN]\n");
+    fprintf(stderr, "usage: gen_capture [-n PACKETS] [-c CONNECTIONS] [-s PAYLOAD[,PAYLOAD...]] "
+                    "[-l SNAPLEN]\n");
     return 2;
 }
 
@@ -112,7 +171,8 @@ int main(int argc, char **argv)
 {
     static char output[1 << 20];
     struct writer w = {.left = 1000000, .snaplen = 65535};
-    uint32_t conn_cnt = 1, payload_len = 256;
+    struct size size[SIZES] = {{.payload_len = 256}};
+    uint32_t conn_cnt = 1, size_cnt = 1;
     struct rng rng;
     struct conn *conns;
     uint8_t head[24] = {0x4D, 0x3C, 0xB2, 0xA1, 2, 0, 4, 0}; /* nanoseconds, version 2.4 */
@@ -122,13 +182,13 @@ int main(int argc, char **argv)
         switch (c) {
         case 'n': w.left = strtoull(optarg, NULL, 0); break;
         case 'c': conn_cnt = (uint32_t)strtoul(optarg, NULL, 0); break;
-        case 's': payload_len = (uint32_t)strtoul(optarg, NULL, 0); break;
+        case 's': size_cnt = read_sizes(optarg, size); break;
         case 'l': w.snaplen = (uint32_t)strtoul(optarg, NULL, 0); break;
         default: return usage();
         }
     }
-    if (optind < argc || conn_cnt == 0 || conn_cnt > 0x700000 || w.snaplen < 64 ||
-        (payload_len >= 256 && roce_mtu_code(payload_len) == 0))
+    if (optind < argc || size_cnt == 0 || conn_cnt < size_cnt || conn_cnt > 0x700000 ||
+        w.snaplen < 64)
         return usage();
     conns = calloc(conn_cnt, sizeof(*conns));
     if (!conns)
@@ -142,8 +202,7 @@ int main(int argc, char **argv)
     roce_le32_put(head + 16, w.snaplen);
     roce_le32_put(head + 20, LINKTYPE);
     fwrite(head, sizeof(head), 1, stdout);
-    for (uint32_t i = 0; put_message(&w, &conns[i], i, payload_len); i = (i + 1) % conn_cnt)
-        ;
+    put_all(&w, conns, conn_cnt, size, size_cnt);
     free(conns);
     return fflush(stdout) != 0 || ferror(stdout) ? 2 : 0;
 }

@@ -7,6 +7,7 @@
 #include "check_ahead.h"
 #include "check_annotate.h"
 #include "check_json.h"
+#include "interrupt.h"
 #include "wire/cm_msg.h"
 
 /* One capture on its way. */
@@ -154,6 +155,8 @@ static int read_all(struct check *check, struct fault *fault)
     progress_begin(&check->progress, stderr, check->options->progress, "reading");
     rc = ahead_run(check->source, !check->options->no_icrc, on_batch, check, fault);
     progress_end(&check->progress);
+    check->report->interrupted |= interrupt_came();
+    interrupt_end(); /* what is left does not take long */
     return rc;
 }
 
@@ -185,6 +188,8 @@ static int open_sources(struct check *check, const char *path, struct fault *fau
         if (annotate_copy_stdin(&copy, fault) != 0)
             return -1;
         path = copy;
+        check->report->interrupted = interrupt_came(); /* and so it ended */
+        interrupt_end();
     }
     check->source = source_open_as(path, name, fault);
     if (check->source && check->options->annotate_to)
@@ -239,6 +244,7 @@ int check_capture(const char *path, const struct check_options *options,
     int rc;
 
     check_report_init(report, options->conn_max, options->keep_findings);
+    interrupt_begin();
     rc = begin(&check, path, fault);
     if (rc == 0) {
         rc = read_all(&check, fault);
@@ -258,6 +264,7 @@ int check_capture(const char *path, const struct check_options *options,
     } else {
         report->name = NULL;
     }
+    interrupt_end();
     roce_flow_del(check.flow);
     annotate_free(&check.annotate);
     source_close(check.source);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "interrupt.h"
 #include "pcapng.h"
 
 #define LATE_MAX     262144u /* 25 MB; a late finding comes at the end of a connection */
@@ -174,6 +175,7 @@ int annotate_copy_stdin(char **path, struct fault *fault)
 {
     const char *dir = getenv("TMPDIR");
     char buf[65536], *name;
+    ssize_t got = 0;
     size_t len = strlen(dir && *dir ? dir : "/tmp") + sizeof("/rocedrill.XXXXXX");
     FILE *copy;
     int fd;
@@ -193,10 +195,10 @@ int annotate_copy_stdin(char **path, struct fault *fault)
         free(name);
         return -1;
     }
-    while ((len = fread(buf, 1, sizeof(buf), stdin)) > 0)
-        if (fwrite(buf, 1, len, copy) != len)
+    while (interrupt_wait(STDIN_FILENO) && (got = read(STDIN_FILENO, buf, sizeof(buf))) > 0)
+        if (fwrite(buf, 1, (size_t)got, copy) != (size_t)got)
             break;
-    if (ferror(stdin) || ferror(copy) || fclose(copy) != 0) {
+    if (got < 0 || ferror(copy) || fclose(copy) != 0) {
         fault_set(fault, "standard input: it cannot be copied to %s: %s", name, strerror(errno));
         unlink(name);
         free(name);

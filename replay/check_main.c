@@ -84,7 +84,7 @@ static bool fails(const struct check_report *report, enum fail_on fail_on)
            (fail_on >= FAIL_ON_NOTE && findings[ROCE_SEV_NOTE] > 0);
 }
 
-static int check_one(const char *path, const struct arguments *args)
+static int check_one(const char *path, const struct arguments *args, bool *stop)
 {
     bool text = args->text;
     const struct check_options options = {
@@ -118,6 +118,7 @@ static int check_one(const char *path, const struct arguments *args)
     }
     if (args->json && check_json_summary(args->json, &report, status) != 0 && rc == 0)
         rc = fault_set(&fault, "%s: the JSON cannot be written", args->json_path);
+    *stop = report.interrupted;
     check_report_free(&report);
     if (rc != 0 && !output_failed(args->json) &&
         !(output_is_standard(args->annotate_path) && output_failed(stdout)))
@@ -228,6 +229,7 @@ static int run(int cnt, char **files, struct arguments *args)
 {
     int status = EXIT_HOLDS, rc;
     unsigned cnts[EXIT_UNUSABLE + 1] = {0};
+    bool stop = false;
 
     if ((rc = output_open(args->json_path, &args->json)) != 0 ||
         (rc = output_open(args->junit_path, &args->junit)) != 0)
@@ -236,13 +238,13 @@ static int run(int cnt, char **files, struct arguments *args)
                  !output_is_standard(args->annotate_path);
     if (args->junit && status == EXIT_HOLDS)
         check_junit_begin(args->junit);
-    for (int i = 0; i < cnt && rc == 0; i++) {
-        int one = check_one(files[i], args);
+    for (int i = 0; i < cnt && rc == 0 && !stop; i++) {
+        int one = check_one(files[i], args, &stop);
 
         cnts[one]++;
         if (one > status)
             status = one;
-        if (args->text && one != EXIT_UNUSABLE && i + 1 < cnt)
+        if (args->text && one != EXIT_UNUSABLE && i + 1 < cnt && !stop)
             printf("\n");
     }
     if (args->text && cnt > 1 && rc == 0)

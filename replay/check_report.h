@@ -48,6 +48,7 @@ struct check_report {
 
     const char *fault; /* the capture broke off, or cannot be used, for this reason; or NULL */
     bool broke_off;    /* what was read is not all */
+    bool interrupted;  /* somebody wanted no more */
 };
 
 void check_report_init(struct check_report *report, uint32_t conn_max, bool keep_findings);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "interrupt.h"
 #ifdef HAVE_ZLIB
 #include <zlib.h>
 #endif
@@ -68,10 +69,13 @@ static bool fill(struct inflate *s)
         return true;
     s->in_off = s->in_len = 0;
     if (s->pipe) { /* what is there: fread() would wait for all of it */
-        ssize_t got;
+        ssize_t got = 0;
 
         do
-            got = read(fileno(s->file), s->in, IN_LEN);
+            if (!interrupt_wait(fileno(s->file)))
+                break; /* the end */
+            else
+                got = read(fileno(s->file), s->in, IN_LEN);
         while (got < 0 && errno == EINTR);
         if (got < 0)
             s->error = strerror(errno);

@@ -10,6 +10,7 @@
 #include "capfile.h"
 #include "erf.h"
 #include "inflate.h"
+#include "interrupt.h"
 
 #define LONG_MIN_LEN (UINT64_C(1) << 20) /* a smaller file is read as quickly in order */
 
@@ -266,8 +267,11 @@ int source_next(struct source *source, struct source_frame *out, struct fault *f
 {
     struct capfile_record record;
     struct fault why;
-    int rc = next_record(source, &record, &why);
+    int rc;
 
+    if (interrupt_came() && !source_is_live(source))
+        return fault_set(fault, "%s: frame %u: interrupted", source->name, source->number + 1);
+    rc = next_record(source, &record, &why);
     if (rc >= 0 && source->number == 0 && check_link(source, fault) != 0)
         return -1;
     if (rc == 0)
@@ -275,6 +279,8 @@ int source_next(struct source *source, struct source_frame *out, struct fault *f
     if (rc != 1) {
         const char *error = inflate_error(source->inflate);
 
+        if (interrupt_came())
+            return 0; /* a pipe, in the middle of a frame */
         return fault_set(fault, "%s: frame %u: %s", source->name, source->number + 1,
                          error ? error : why.text);
     }

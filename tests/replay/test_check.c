@@ -628,6 +628,41 @@ static void tells_while_a_capture_is_under_way(void)
     }
 }
 
+/* Ctrl-C ends what is read from a pipe, and what came is reported: whole, whether the last frame is
+ * or not, and though the program before it goes on. A plain file was not read to its end then. */
+static void reports_what_came_before_an_interrupt(void)
+{
+    static const char *const signals[] = {"INT", "TERM"};
+    struct checkrun r;
+
+    for (unsigned i = 0; i < 2; i++) {
+        r = checkrun_shell("rm -f $T/on; mkfifo $T/on; { head -c 30000 " FAILS "; head -c %u $C/"
+                           "rc-send-sizes.pcap | tail -c +25; exec sleep 20; } >$T/on & "
+                           "timeout --preserve-status -s %s 1 $R check - <$T/on; s=$?; "
+                           "kill $!; exit $s",
+                           i ? 5000 : 5024, signals[i]);
+        EXPECT_EQ(r.status, 0);
+        CU_ASSERT_STRING_EQUAL(r.err, "");
+        CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "IBV_WC_RETRY_EXC_ERR"));
+        CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "verdict: holds ("));
+        checkrun_free(&r);
+    }
+    /* The annotated copy has what came, too. */
+    r = checkrun_shell("rm -f $T/on; mkfifo $T/on; { cat " FAILS "; exec sleep 20; } >$T/on & "
+                       "timeout --preserve-status -s INT 1 $R check -q --annotate $T/a.pcapng - "
+                       "<$T/on; s=$?; kill $!; $R check --fail-on failed -q $T/a.pcapng; "
+                       "echo \"then $?\"; exit $s");
+    EXPECT_EQ(r.status, 0);
+    CU_ASSERT_STRING_EQUAL(r.out, "then 1\n");
+    checkrun_free(&r);
+    /* Who writes ends by the same key, a moment later. */
+    r = checkrun_shell("rm -f $T/on; mkfifo $T/on; { sleep 1.3; cat " FAILS "; } >$T/on & "
+                       "timeout --preserve-status -s INT 1 $R check - <$T/on");
+    EXPECT_EQ(r.status, 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "IBV_WC_RETRY_EXC_ERR"));
+    checkrun_free(&r);
+}
+
 /* A capture that breaks off: what came before is reported, and the exit status says it. */
 static void reports_a_capture_that_breaks_off(void)
 {
@@ -688,5 +723,5 @@ SUITE("replay.check", TEST(says_what_is_wrong_in_one_line), TEST(gives_three_kin
       TEST(reads_infiniband_links), TEST(reads_interfaces_of_different_links),
       TEST(looks_into_tunnels), TEST(sums_up_several_captures), TEST(shows_progress_on_a_terminal),
       TEST(refuses_what_is_no_capture), TEST(tells_while_a_capture_is_under_way),
-      TEST(reports_a_capture_that_breaks_off), TEST(survives_any_bytes),
-      TEST(memory_does_not_grow_with_the_capture))
+      TEST(reports_what_came_before_an_interrupt), TEST(reports_a_capture_that_breaks_off),
+      TEST(survives_any_bytes), TEST(memory_does_not_grow_with_the_capture))

@@ -160,7 +160,7 @@ bool loop_drive(struct rnic_loop *loop, uint64_t now)
 {
     bool moved;
 
-    if (!loop->plugged)
+    if (!loop_there(loop, now))
         return false;
     moved = take_in(loop, &now, false);
     moved |= give_out(loop, now);
@@ -201,7 +201,7 @@ static bool drive_for_answer(struct rnic_loop *loop, uint64_t now, bool seen)
 {
     bool moved = false;
 
-    if (!loop->plugged)
+    if (!loop_there(loop, now))
         return false;
     if (loop->owed && !loop_owed_waits(loop, now)) {
         loop_learn_polling(loop, now);
@@ -221,7 +221,7 @@ enum loop_turn loop_drive_asking(struct rnic_loop *loop, uint64_t now)
     uint64_t until;
     bool moved;
 
-    if (!loop->plugged)
+    if (!loop_there(loop, now))
         return LOOP_IDLE;
     moved = take_in(loop, &now, false);
     if (!moved || loop->owed || !loop_may_answer(loop, now) || !loop_has_patience(&loop->looking)) {
@@ -304,9 +304,9 @@ void rnic_loop_settle(struct rnic_loop *loop)
 void rnic_loop_unlock(struct rnic_loop *loop)
 {
     int held = loop->held;
+    uint64_t now = rnic_loop_now();
 
-    if (loop->plugged) {
-        uint64_t now = rnic_loop_now();
+    if (loop_there(loop, now)) {
         uint64_t sleeps = atomic_load(&loop->sleep_until);
 
         if (loop->owing)
@@ -368,7 +368,9 @@ void rnic_loop_flush(struct rnic_loop *loop)
     int held = rnic_hold_on();
 
     if (pthread_mutex_timedlock(&loop->lock, &until) == 0) {
-        if (loop->plugged && !loop->forked && give_out(loop, rnic_loop_now()))
+        uint64_t now = rnic_loop_now();
+
+        if (loop_there(loop, now) && !loop->forked && give_out(loop, now))
             rnic_port_flush(loop->port);
         pthread_mutex_unlock(&loop->lock);
     }

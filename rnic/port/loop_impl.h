@@ -2,8 +2,9 @@
 /*
  * The inside of a loop, shared by loop*.c. loop.c moves frames, loop_owed.c says what may wait,
  * loop_thread.c is the loop's own thread, loop_relief.c the one that stands in for it, loop_plug.c
- * puts a loop together and takes it apart (fork included), loop_path.c finds neighbours,
- * loop_names.c has what is shared with other processes.
+ * puts a loop together and takes it apart (fork included), loop_lost.c is for programs that close
+ * its descriptors, loop_path.c finds neighbours, loop_names.c has what is shared with other
+ * processes.
  */
 #ifndef RNIC_LOOP_IMPL_H
 #define RNIC_LOOP_IMPL_H
@@ -67,7 +68,9 @@ struct rnic_loop {
 
     /* Plugged in: port, names, thread. In a child of fork() not, until it can be again. */
     bool plugged;
-    bool forked; /* a child has to plug in again */
+    bool forked;        /* a child has to plug in again */
+    atomic_bool lost;   /* the program has closed its descriptors; never plugged in again */
+    uint64_t looked_at; /* when it was last looked whether it had */
     uint64_t replug_at;
     struct rnic_port *port; /* the outermost */
     struct rnic_port *live; /* the libpcap port behind it, or NULL */
@@ -76,7 +79,7 @@ struct rnic_loop {
     int watch_fd;  /* netlink */
     int answer_fd; /* other processes ask here */
     int gsi_fd;    /* -1: another process speaks for QP 1 */
-    int wake_fd;   /* eventfd */
+    int wake_fd;   /* bell */
     struct loop_group group[RNIC_LOOP_GROUPS];
     struct loop_neigh neigh[LOOP_NEIGHS];
 
@@ -108,7 +111,7 @@ struct rnic_loop {
     bool relieved;                     /* real-time priority is permitted: locks inherit it */
     bool relief_runs;                  /* the thread `relief` is there */
     pthread_t relief;                  /* drives while nobody else gets a CPU */
-    int relief_fd;                     /* eventfd: wakes that */
+    int relief_fd;                     /* bell: wakes that */
     atomic_uint_fast64_t driven_at;    /* somebody last looked for frames */
     atomic_uint_fast64_t polled_at;    /* last rnic_loop_poll() */
     atomic_uint_fast64_t sleep_until;  /* the thread wakes by itself then; 0: it runs */
@@ -187,6 +190,9 @@ void loop_relief_join(struct rnic_loop *loop);
 /* loop_plug.c. Locked: the interface changed; in a child, plug in again if that is possible now. */
 void loop_refresh(struct rnic_loop *loop);
 void loop_replug(struct rnic_loop *loop);
+
+/* loop_lost.c. Locked: whether it is plugged in still, by `now`. */
+bool loop_there(struct rnic_loop *loop, uint64_t now);
 
 /* loop_names.c. Locked: the kernel's memberships of all groups, or none any more. */
 void loop_groups_join(struct rnic_loop *loop);

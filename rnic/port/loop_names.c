@@ -33,7 +33,7 @@ uint32_t rnic_loop_qpn_get(struct rnic_loop *loop)
     bool grew;
     uint32_t qpn = rnic_qpns_get(&loop->qpns, &loop->entropy, &grew);
 
-    if (qpn && grew && loop->plugged && loop_filter(loop) != 0) {
+    if (qpn && grew && loop_there(loop, rnic_loop_now()) && loop_filter(loop) != 0) {
         rnic_qpns_put(&loop->qpns, qpn); /* frames for it would not come in */
         return 0;
     }
@@ -59,8 +59,7 @@ int rnic_loop_claim(struct rnic_loop *loop, const char *name)
 
 void rnic_loop_release(struct rnic_loop *loop, int claim)
 {
-    (void)loop;
-    if (claim >= 0)
+    if (claim >= 0 && !loop->lost)
         close(claim);
 }
 
@@ -135,7 +134,7 @@ int rnic_loop_join(struct rnic_loop *loop, const uint8_t gid[16])
     group = find_group(loop, gid, true);
     if (!group)
         return -ENOSPC;
-    if (++group->cnt == 1 && loop->plugged)
+    if (++group->cnt == 1 && loop_there(loop, rnic_loop_now()))
         error = loop_filter(loop);
     if (error)
         group->cnt--;
@@ -150,9 +149,9 @@ void rnic_loop_leave(struct rnic_loop *loop, const uint8_t gid[16])
 
     if (!group || --group->cnt > 0)
         return;
-    group_leave(group);
-    if (loop->plugged)
+    if (loop_there(loop, rnic_loop_now()))
         loop_filter(loop);
+    group_leave(group);
 }
 
 /* ---- telling other processes ------------------------------------------------------------------

@@ -78,7 +78,7 @@ static void send_own(struct rnic_loop *loop, const uint8_t *data, size_t len, ui
 {
     struct rnic_frame frame = {.data = data, .len = (uint32_t)len};
 
-    if (loop->plugged)
+    if (loop_there(loop, now))
         rnic_port_send(loop->port, &frame, 1, now);
 }
 

@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <unistd.h>
+#include "port/bell.h"
 #include "port/impair.h"
 #include "port/loop_impl.h"
 #include "port/netlink.h"
@@ -63,8 +64,9 @@ static void pull_out(struct rnic_loop *loop)
     loop->live = NULL;
     close_fd(&loop->answer_fd);
     close_fd(&loop->watch_fd);
-    close_fd(&loop->wake_fd);
-    close_fd(&loop->relief_fd);
+    rnic_marked_close(loop->wake_fd);
+    rnic_marked_close(loop->relief_fd);
+    loop->wake_fd = loop->relief_fd = -1;
     close_fd(&loop->gate_fd);
     close_fd(&loop->gsi_fd);
     rnic_guard_close(&loop->guard);
@@ -83,8 +85,8 @@ static int plug(struct rnic_loop *loop, struct rnic_why *why)
 {
     int error = 0;
 
-    loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    loop->relief_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    loop->wake_fd = rnic_bell_new(EFD_CLOEXEC | EFD_NONBLOCK);
+    loop->relief_fd = rnic_bell_new(EFD_CLOEXEC | EFD_NONBLOCK);
     if (loop->wake_fd < 0 || loop->relief_fd < 0) {
         error = -errno;
         rnic_why_set(why, "no event descriptor: %s", strerror(-error));
@@ -503,15 +505,17 @@ void rnic_loop_close(struct rnic_loop *loop)
         }
     pthread_mutex_unlock(&all_lock);
     pthread_mutex_lock(&loop->lock);
-    if (loop->plugged) {
-        loop_drive(loop, rnic_loop_now());
+    loop->looked_at = 0;
+    loop_drive(loop, rnic_loop_now());
+    if (loop->plugged || loop->lost) {
         loop->stop = true;
         loop_wake(loop);
         loop_relief_wake(loop);
         pthread_mutex_unlock(&loop->lock);
         pthread_join(loop->thread, NULL);
         loop_relief_join(loop);
-        unplug(loop);
+        if (loop->plugged)
+            unplug(loop);
     } else {
         pthread_mutex_unlock(&loop->lock);
     }

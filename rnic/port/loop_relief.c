@@ -16,9 +16,9 @@
  */
 #include <poll.h>
 #include <sched.h>
-#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+#include "port/bell.h"
 #include "port/clock.h"
 #include "port/loop_impl.h"
 
@@ -145,7 +145,7 @@ void loop_relief_start(struct rnic_loop *loop)
 void loop_relief_wake(struct rnic_loop *loop)
 {
     if (loop->relief_runs)
-        eventfd_write(loop->relief_fd, 1);
+        rnic_bell_ring(loop->relief_fd);
 }
 
 void loop_relief_join(struct rnic_loop *loop)

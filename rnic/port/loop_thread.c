@@ -32,6 +32,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "port/bell.h"
 #include "port/clock.h"
 #include "port/loop_impl.h"
 #include "port/netlink.h"
@@ -54,13 +55,8 @@
 
 void loop_wake(struct rnic_loop *loop)
 {
-    const uint64_t one = 1;
-    ssize_t len;
-
     atomic_store(&loop->sleep_until, 0); /* once is enough */
-    do
-        len = write(loop->wake_fd, &one, sizeof(one));
-    while (len < 0 && errno == EINTR);
+    rnic_bell_ring(loop->wake_fd);
 }
 
 /* ---- the gate -------------------------------------------------------------------------------- */
@@ -242,11 +238,8 @@ static unsigned wait_for(struct rnic_loop *loop, uint64_t until, uint64_t now)
 /* Sees to what is not frames. Locked. */
 static void attend(struct rnic_loop *loop, unsigned found)
 {
-    if (found & FOUND_WAKE) {
-        uint64_t cnt;
-
-        (void)!read(loop->wake_fd, &cnt, sizeof(cnt));
-    }
+    if (found & FOUND_WAKE)
+        rnic_bell_rest(loop->wake_fd);
     if (found & FOUND_WATCH && rnic_nl_drain(loop->watch_fd))
         loop_refresh(loop);
     if (found & FOUND_ANSWER)

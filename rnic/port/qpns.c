@@ -93,6 +93,12 @@ void rnic_qpns_drop(struct rnic_qpns *qpns)
     }
 }
 
+void rnic_qpns_forget(struct rnic_qpns *qpns)
+{
+    for (unsigned i = 0; i < qpns->block_cnt; i++)
+        qpns->block[i].fd = -1;
+}
+
 int rnic_qpns_restore(struct rnic_qpns *qpns)
 {
     for (unsigned i = 0; i < qpns->block_cnt && !qpns->whole; i++) {

@@ -46,6 +46,8 @@ void rnic_qpns_fini(struct rnic_qpns *qpns);
 
 /* After fork() in the child: lets go of the parent's names. */
 void rnic_qpns_drop(struct rnic_qpns *qpns);
+/* The same without closing: the descriptors are another's. */
+void rnic_qpns_forget(struct rnic_qpns *qpns);
 /* Claims the same blocks again: 0, or -EADDRINUSE when another has one; then it holds none. */
 int rnic_qpns_restore(struct rnic_qpns *qpns);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include "port/bell.h"
 #include "port/clock.h"
 #include "ucma/ucma.h"
 #include "verbs/waiters.h"
@@ -41,8 +42,8 @@ int vcma_open(int flags)
         return -1;
     }
     pthread_once(&once, set_up);
-    file->fd =
-        eventfd(0, (flags & O_CLOEXEC ? EFD_CLOEXEC : 0) | (flags & O_NONBLOCK ? EFD_NONBLOCK : 0));
+    file->fd = rnic_bell_new((flags & O_CLOEXEC ? EFD_CLOEXEC : 0) |
+                             (flags & O_NONBLOCK ? EFD_NONBLOCK : 0));
     if (file->fd < 0) {
         free(file);
         return -1;
@@ -56,7 +57,7 @@ int vcma_open(int flags)
     }
     rnic_unhold(&uc_lock, held);
     if (result != 0) {
-        close(file->fd);
+        rnic_marked_close(file->fd);
         free(file);
         errno = -result;
         return -1;
@@ -99,33 +100,26 @@ static struct uc_event **first_awake(struct uc_file *file)
     return at;
 }
 
-/* Not write() and read(): those on this descriptor are the program's (preload.c). */
-static void fd_raise(struct uc_file *file)
+static void fd_lower(const struct uc_file *file)
 {
-    eventfd_write(file->fd, 1);
-}
-
-static void fd_lower(struct uc_file *file)
-{
-    eventfd_t count;
     struct pollfd fd = {.fd = file->fd, .events = POLLIN};
     if (poll(&fd, 1, 0) > 0)
-        eventfd_read(file->fd, &count);
+        rnic_bell_rest(file->fd);
 }
 
 void uc_files_forked(void)
 {
     waiters_init(&waiters, &uc_lock);
     for (struct uc_file *file = files; file; file = file->next)
-        if (evq_renew(file->fd) && *first_awake(file))
-            fd_raise(file);
+        if (rnic_bell_renew(file->fd) && *first_awake(file))
+            rnic_bell_ring(file->fd);
 }
 
 void uc_files_wake(void)
 {
     for (struct uc_file *file = files; file; file = file->next)
         if (file->first)
-            fd_raise(file);
+            rnic_bell_ring(file->fd);
     waiters_wake(&waiters);
 }
 
@@ -151,7 +145,7 @@ void uc_post(struct uc_event *event)
     *file->last = event;
     file->last = &event->next;
     if (was_empty)
-        fd_raise(file);
+        rnic_bell_ring(file->fd);
     waiters_wake(&waiters);
 }
 

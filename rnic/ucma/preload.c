@@ -28,6 +28,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "port/mark.h"
+
 #define EXPORT  __attribute__((visibility("default")))
 #define NODES   "/dev/infiniband/"
 #define DEVICE  NODES "rdma_cm"
@@ -110,9 +112,14 @@ static bool has_device(void)
     return device_node;
 }
 
-static int is_ours(int fd)
+static bool is_ours(int fd)
 {
-    return fd >= 0 && fd < FDS_MAX && atomic_load_explicit(&ours[fd], memory_order_relaxed);
+    if (fd < 0 || fd >= FDS_MAX || !atomic_load_explicit(&ours[fd], memory_order_relaxed))
+        return false;
+    if (rnic_marked(fd))
+        return true;
+    atomic_store(&ours[fd], 0); /* closed behind our back: the number is another file's */
+    return false;
 }
 
 static int open_device(int flags)

@@ -12,6 +12,7 @@
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
+#include "port/bell.h"
 #include "port/clock.h"
 #include "ucma/ucma.h"
 
@@ -37,9 +38,7 @@ uint32_t uc_random(void)
 
 void uc_worker_wake(void)
 {
-    const uint64_t one = 1;
-    ssize_t done = write(wake_fd, &one, sizeof one);
-    (void)done; /* full: it will wake */
+    rnic_bell_ring(wake_fd);
 }
 
 /* What the thread had is of another process; what it waits for besides is seen to elsewhere. */
@@ -47,8 +46,7 @@ void uc_worker_forked(void)
 {
     pthread_cond_init(&idle, NULL);
     sending = false;
-    if (wake_fd >= 0)
-        close(wake_fd);
+    rnic_marked_close(wake_fd);
     wake_fd = -1;
 }
 
@@ -165,11 +163,8 @@ static void rest(rnic_time until)
     if (fds[0].revents & POLLNVAL)
         rnic_nap_blind(RNIC_BLIND_NS);
     pthread_mutex_lock(&uc_lock);
-    if (fds[0].revents & POLLIN) {
-        uint64_t count;
-        ssize_t done = read(wake_fd, &count, sizeof count);
-        (void)done;
-    }
+    if (fds[0].revents & POLLIN)
+        rnic_bell_rest(wake_fd);
     for (unsigned i = 1; i < cnt; i += 2)
         if (fds[i].revents)
             uc_port_async(watched[i / 2]);
@@ -196,7 +191,7 @@ int uc_worker_start(void)
     sigset_t all, before;
     if (runs_in == getpid())
         return 0;
-    wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    wake_fd = rnic_bell_new(EFD_CLOEXEC | EFD_NONBLOCK);
     if (wake_fd < 0)
         return -errno;
     sigfillset(&all);
@@ -206,7 +201,7 @@ int uc_worker_start(void)
     int result = pthread_create(&thread, NULL, run, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (result != 0) {
-        close(wake_fd);
+        rnic_marked_close(wake_fd);
         return -result;
     }
     pthread_detach(thread);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "port/mark.h"
 #include "verbs/probe.h"
 #include "verbs/touch.h"
 
@@ -182,7 +183,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *ibv)
     context->num_comp_vectors = 1;
     /* A descriptor of the device, as programs dup() and fstat() it; nothing is ever read from it.
      */
-    context->cmd_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    context->cmd_fd = rnic_mark(open("/dev/null", O_RDWR | O_CLOEXEC));
     int result = context->cmd_fd < 0 ? errno : evq_init(&ctx->async);
     if (result == 0) {
         int held = rnic_hold(&vdevice_lock);
@@ -193,8 +194,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *ibv)
             evq_free(&ctx->async);
     }
     if (result != 0) {
-        if (context->cmd_fd >= 0)
-            close(context->cmd_fd);
+        rnic_marked_close(context->cmd_fd);
         free(ctx);
         errno = result;
         return NULL;
@@ -257,7 +257,7 @@ int ibv_close_device(struct ibv_context *context)
     hca_put(ctx->device, ctx->hca);
     rnic_unhold(&vdevice_lock, held);
     evq_free(&ctx->async);
-    close(context->cmd_fd);
+    rnic_marked_close(context->cmd_fd);
     pthread_mutex_destroy(&context->mutex);
     free(ctx);
     return 0;

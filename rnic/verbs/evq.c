@@ -2,35 +2,17 @@
 #include "verbs/evq.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "port/bell.h"
 #include "port/hold.h"
 
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct evq all = {.fd = -1, .prev = &all, .next = &all};
 
-/* Both under the lock, and only where the count says that neither blocks. */
-static void fd_raise(struct evq *evq)
-{
-    uint64_t one = 1;
-    ssize_t done = write(evq->fd, &one, sizeof one);
-    (void)done; /* from 0 to 1: cannot be full */
-}
-
-static void fd_lower(struct evq *evq)
-{
-    uint64_t count;
-    ssize_t done = read(evq->fd, &count, sizeof count);
-    (void)done; /* it is 1 */
-}
-
 int evq_init(struct evq *evq)
 {
-    *evq = (struct evq){.fd = eventfd(0, EFD_CLOEXEC)};
+    *evq = (struct evq){.fd = rnic_bell_new(EFD_CLOEXEC)};
     if (evq->fd < 0)
         return errno;
     pthread_mutex_init(&evq->lock, NULL);
@@ -51,7 +33,7 @@ void evq_free(struct evq *evq)
     evq->prev->next = evq->next;
     evq->next->prev = evq->prev;
     pthread_mutex_unlock(&all_lock);
-    close(evq->fd);
+    rnic_marked_close(evq->fd);
     evq->fd = -1;
     free(evq->ring);
     evq->ring = NULL;
@@ -82,7 +64,7 @@ int evq_push(struct evq *evq, const struct evq_entry *entry)
     } else {
         evq->ring[(evq->head + evq->cnt) & (evq->cap - 1)] = *entry;
         if (evq->cnt++ == 0)
-            fd_raise(evq);
+            rnic_bell_ring(evq->fd);
         waiters_wake(&evq->waiters);
     }
     rnic_unhold(&evq->lock, held);
@@ -100,7 +82,7 @@ static bool take(struct evq *evq, struct evq_entry *out, struct waiter *waiter)
         if (out->reported)
             ++*out->reported;
         if (--evq->cnt == 0)
-            fd_lower(evq);
+            rnic_bell_rest(evq->fd);
     } else if (waiter) {
         waiters_add(&evq->waiters, waiter);
     }
@@ -138,31 +120,10 @@ unsigned evq_purge(struct evq *evq, const void *object, const unsigned *reported
     }
     evq->cnt = kept;
     if (had > 0 && kept == 0)
-        fd_lower(evq);
+        rnic_bell_rest(evq->fd);
     unsigned given = reported ? *reported : 0;
     rnic_unhold(&evq->lock, held);
     return given;
-}
-
-/* All eventfds have one inode, which no file of the program's has. */
-static bool same_inode(int a, int b)
-{
-    struct stat of_a, of_b;
-    return fstat(a, &of_a) == 0 && fstat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
-           of_a.st_ino == of_b.st_ino;
-}
-
-bool evq_renew(int fd)
-{
-    int status = fcntl(fd, F_GETFL), flags = fcntl(fd, F_GETFD);
-    if (status < 0 || flags < 0)
-        return false;
-    int fresh = eventfd(0, EFD_CLOEXEC | (status & O_NONBLOCK ? EFD_NONBLOCK : 0));
-    if (fresh < 0)
-        return false;
-    bool done = same_inode(fresh, fd) && dup3(fresh, fd, flags & FD_CLOEXEC ? O_CLOEXEC : 0) == fd;
-    close(fresh);
-    return done;
 }
 
 static void forked(struct evq *evq)
@@ -170,7 +131,7 @@ static void forked(struct evq *evq)
     pthread_mutex_init(&evq->lock, NULL);
     waiters_init(&evq->waiters, &evq->lock);
     evq->cnt = 0;
-    evq_renew(evq->fd);
+    rnic_bell_renew(evq->fd);
 }
 
 void evq_before_fork(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Evq: a queue of events behind one descriptor that a program may poll, epoll and set O_NONBLOCK:
- * what a completion channel and a context's asynchronous events are. The descriptor is an eventfd
- * that is readable exactly while the queue holds something; only evq reads and writes it.
+ * what a completion channel and a context's asynchronous events are. The descriptor is a bell
+ * (port/bell.h), which rings exactly while the queue holds something.
  *
  * Any thread may call any function, except evq_init() and evq_free(). The lock is a leaf: nothing
  * else is locked while it is held.
@@ -49,10 +49,5 @@ unsigned evq_purge(struct evq *evq, const void *object, const unsigned *reported
 void evq_before_fork(void);
 void evq_parent_forked(void);
 void evq_child_forked(void);
-
-/* In a child of fork(), whose table of descriptors is its own, but not what they refer to: puts an
- * eventfd of its own in the place of one, with what the program set of O_NONBLOCK and FD_CLOEXEC.
- * False if the program has closed it, or has another file under that number. */
-bool evq_renew(int fd);
 
 #endif

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
+#include "port/mark.h"
 #include "verbs/ptrmap.h"
 #include "verbs/timeline_record.h"
 
@@ -57,7 +58,8 @@ static void write_out(struct timeline *timeline)
     timeline->cnt = 0;
     if (len == 0 || getpid() != timeline->pid)
         return;
-    while (write(timeline->fd, timeline->buffer, len) < 0 && errno == EINTR)
+    while (rnic_marked(timeline->fd) && write(timeline->fd, timeline->buffer, len) < 0 &&
+           errno == EINTR)
         ;
 }
 
@@ -193,7 +195,7 @@ struct timeline *timeline_new(const char *path, struct rnic *rnic)
         errno = ENOMEM;
         return NULL;
     }
-    timeline->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    timeline->fd = rnic_mark(open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
     if (timeline->fd < 0) {
         free(timeline);
         return NULL;
@@ -227,7 +229,7 @@ void timeline_free(struct timeline *timeline)
     }
     ptrmap_free(&timeline->qps);
     write_out(timeline);
-    close(timeline->fd);
+    rnic_marked_close(timeline->fd);
     free(timeline);
 }
 

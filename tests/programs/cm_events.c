@@ -20,6 +20,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -388,6 +390,20 @@ static void descriptor(void)
 /* A thread that poll(2) told of an event asks for it a moment later, and another one destroys the
  * id meanwhile: the event is still there, and the thread does not wait for ever. rping does so at
  * its end, from rdma-core 59 on. */
+/* A number that the program closed behind the library's back, and has a file of its own under. */
+static void reused(void)
+{
+    begin(RDMA_PS_TCP, true, true);
+    int was = active->fd, fd;
+    struct stat is;
+    char byte;
+    MUST(close_range((unsigned)was, (unsigned)was, 0) == 0);
+    MUST((fd = memfd_create("own", 0)) == was || dup2(fd, was) == was);
+    MUST(fstat(was, &is) == 0 && S_ISREG(is.st_mode));
+    MUST(write(was, "own", 4) == 4 && pread(was, &byte, 1, 0) == 1 && byte == 'o');
+    MUST(close(was) == 0 && close(was) < 0);
+}
+
 static sem_t told;
 
 static void *take_two(void *unused)
@@ -728,6 +744,7 @@ int main(int argc, char **argv)
         {"connect_error", connect_error},
         {"ports", ports},
         {"moved", moved},
+        {"reused", reused},
         {"told_and_destroyed", told_and_destroyed},
         {"cancelled", cancelled},
         {"untaken", untaken},

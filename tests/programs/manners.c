@@ -3,6 +3,7 @@
  * Manners: what programs do besides verbs: storms of signals, threads that are cancelled, another
  * root folder, all descriptors closed. Each case is a process of its own.
  */
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -10,8 +11,11 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -284,9 +288,9 @@ static void old_container(void)
     MUST(cpu() - before < 0.03); /* nothing is to be done */
 }
 
-/* It closes what it does not know, the device's descriptors with it, and has files of its own under
- * their numbers: the device is lost, but no call hangs and no thread keeps a CPU busy. */
-static void closed_descriptors(void)
+/* It closes what it does not know, the device's descriptors with it: the device is lost, but no
+ * call hangs and no thread keeps a CPU busy. */
+static void lose_device(void)
 {
     struct ibv_sge sge = {(uintptr_t)both.buf_a, 64, both.mr_a->lkey};
     struct ibv_send_wr wr = {.sg_list = &sge,
@@ -296,10 +300,6 @@ static void closed_descriptors(void)
                              .wr.rdma = {(uintptr_t)both.buf_b, both.mr_b->rkey}},
                        *bad;
     struct ibv_wc wc;
-    usleep(20000); /* its threads sleep */
-    closefrom(3);
-    while (open("/dev/null", O_RDWR) < 40)
-        ;
     double before = cpu();
     usleep(300000);
     MUST(cpu() - before < 0.15);
@@ -307,6 +307,89 @@ static void closed_descriptors(void)
     (void)ibv_poll_cq(both.a.cq, 1, &wc);
     both_close(&both);
     MUST(ibv_close_device(context) == 0);
+}
+
+static void closed_descriptors(void)
+{
+    usleep(20000); /* its threads sleep */
+    closefrom(3);
+    lose_device();
+}
+
+#define OWN_FD 200 /* the device has none there */
+
+static int own_file(int *far)
+{
+    *far = -1;
+    return memfd_create("own", 0);
+}
+
+static int own_eventfd(int *far)
+{
+    *far = -1;
+    return eventfd(0, EFD_NONBLOCK);
+}
+
+/* `fd` under a number that the device has not. */
+static int out_of_the_way(int fd)
+{
+    int high = fcntl(fd, F_DUPFD, OWN_FD);
+    MUST(high >= 0 && close(fd) == 0);
+    return high;
+}
+
+static int own_socket(int *far)
+{
+    struct sockaddr_in addr = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof addr;
+    int listener = out_of_the_way(socket(AF_INET, SOCK_STREAM, 0));
+    MUST(bind(listener, (struct sockaddr *)&addr, len) == 0 && listen(listener, 1) == 0);
+    MUST(getsockname(listener, (struct sockaddr *)&addr, &len) == 0);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    MUST(connect(fd, (struct sockaddr *)&addr, len) == 0);
+    *far = out_of_the_way(accept(listener, NULL, NULL));
+    MUST(close(listener) == 0);
+    return fd;
+}
+
+/* ... and has files of its own under their numbers then, into which nothing is written and which
+ * nobody else closes. */
+static void own_descriptors(int (*open_own)(int *far))
+{
+    int far[40], its, fd = 0;
+    char buf[8];
+    struct stat is;
+    notified = with_channel(&channel);
+    usleep(20000);
+    closefrom(3);
+    for (int at = 3; at < 40; at = fd + 1) {
+        MUST((fd = open_own(&its)) == at);
+        far[fd] = its;
+    }
+    stops();
+    lose_device();
+    for (fd = 3; fd < 40; fd++) {
+        MUST(fstat(fd, &is) == 0 && is.st_size == 0);
+        if (open_own == own_eventfd)
+            MUST(read(fd, buf, sizeof buf) < 0 && errno == EAGAIN);
+        if (open_own == own_socket)
+            MUST(recv(far[fd], buf, sizeof buf, MSG_DONTWAIT) < 0 && errno == EAGAIN);
+    }
+}
+
+static void files_instead(void)
+{
+    own_descriptors(own_file);
+}
+
+static void events_instead(void)
+{
+    own_descriptors(own_eventfd);
+}
+
+static void sockets_instead(void)
+{
+    own_descriptors(own_socket);
 }
 
 static atomic_bool over;
@@ -351,6 +434,9 @@ int main(void)
         {"in_another_root", in_another_root},
         {"old_container", old_container},
         {"closed_descriptors", closed_descriptors},
+        {"files_instead", files_instead},
+        {"events_instead", events_instead},
+        {"sockets_instead", sockets_instead},
         {"forked_while_opening", forked_while_opening},
     };
     setbuf(stdout, NULL);

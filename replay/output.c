@@ -2,16 +2,51 @@
 #include "output.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "options.h"
 
-static bool same_file(const char *path, const char *other)
+/* The file, or of "-" what the descriptor is of. */
+static bool look(const char *path, int standard, struct stat *st)
+{
+    return (strcmp(path, "-") == 0 ? fstat(standard, st) : stat(path, st)) == 0;
+}
+
+static bool equal(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static bool same_file(const char *path, const char *other, int standard)
 {
     struct stat a, b;
 
-    return stat(path, &a) == 0 && stat(other, &b) == 0 && S_ISREG(a.st_mode) &&
-           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    return look(path, STDOUT_FILENO, &a) && look(other, standard, &b) && S_ISREG(a.st_mode) &&
+           equal(&a, &b);
+}
+
+/* The folder of the path, and the name in it. */
+static bool look_around(const char *path, struct stat *folder, const char **name)
+{
+    const char *slash = strrchr(path, '/');
+    char *copy = slash ? strndup(path, (size_t)(slash - path) + 1) : NULL;
+    bool there = (!slash || copy) && stat(slash ? copy : ".", folder) == 0;
+
+    free(copy);
+    *name = slash ? slash + 1 : path;
+    return there;
+}
+
+/* Of files that are not there yet. */
+static bool same_place(const char *path, const char *other)
+{
+    const char *name, *its;
+    struct stat a, b;
+
+    return look_around(path, &a, &name) && look_around(other, &b, &its) && equal(&a, &b) &&
+           strcmp(name, its) == 0;
 }
 
 bool output_is_standard(const char *path)
@@ -21,8 +56,9 @@ bool output_is_standard(const char *path)
 
 int output_spares(const char *path, const char *capture)
 {
-    return path && same_file(path, capture)
-               ? options_complain("%s: would be overwritten: it is a capture to read", path)
+    return path && same_file(path, capture, STDIN_FILENO)
+               ? options_complain("%s: would be overwritten: it is a capture to read",
+                                  output_is_standard(path) ? "standard output" : path)
                : 0;
 }
 
@@ -30,7 +66,8 @@ int outputs_differ(const char *command, const char *const *path, unsigned cnt)
 {
     for (unsigned i = 0; i < cnt; i++)
         for (unsigned j = 0; path[i] && j < i; j++)
-            if (path[j] && (strcmp(path[i], path[j]) == 0 || same_file(path[i], path[j])))
+            if (path[j] &&
+                (same_place(path[i], path[j]) || same_file(path[i], path[j], STDOUT_FILENO)))
                 return output_is_standard(path[i])
                            ? options_complain("%s: only one output can be standard output", command)
                            : options_complain("%s: %s is given for two outputs", command, path[i]);

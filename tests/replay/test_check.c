@@ -106,7 +106,22 @@ static void does_not_overwrite_its_input(void)
     EXPECT_EQ(r.status, 2);
     CU_ASSERT_TRUE(checkrun_complains(&r, "link.pcap"));
     checkrun_free(&r);
+    expect_complaint("check --json $T/in.pcap - <$T/in.pcap", "in.pcap: would be overwritten");
+    expect_complaint("check --annotate $T/link.pcap - <$T/in.pcap", "would be overwritten");
+    expect_complaint("check --json - $T/in.pcap >>$T/in.pcap", "standard output: would be");
     expect_status(0, "check -q $T/in.pcap");
+}
+
+/* Not even one that is not there yet, under another name. */
+static void does_not_mix_its_outputs(void)
+{
+    struct checkrun r = checkrun_shell("cd $T && mkdir -p sub && rm -f one && "
+                                       "$R check --json one --junit sub/../one " HOLDS);
+
+    CU_ASSERT_TRUE(checkrun_complains(&r, "sub/../one is given for two outputs"));
+    checkrun_free(&r);
+    expect_complaint("check --json - --junit $T/one " HOLDS " >$T/one", "given for two outputs");
+    expect_status(0, "check -q --json $T/one --junit $T/sub/one " HOLDS);
 }
 
 static void is_silent_when_asked(void)
@@ -718,10 +733,11 @@ static void memory_does_not_grow_with_the_capture(void)
 
 SUITE("replay.check", TEST(says_what_is_wrong_in_one_line), TEST(gives_three_kinds_of_status),
       TEST(fails_on_less_when_asked), TEST(does_not_overwrite_its_input),
-      TEST(is_silent_when_asked), TEST(lists_and_explains_rules), TEST(reads_standard_input),
-      TEST(reads_compressed_captures), TEST(reads_every_link_layer), TEST(reads_erf_records),
-      TEST(reads_infiniband_links), TEST(reads_interfaces_of_different_links),
-      TEST(looks_into_tunnels), TEST(sums_up_several_captures), TEST(shows_progress_on_a_terminal),
+      TEST(does_not_mix_its_outputs), TEST(is_silent_when_asked), TEST(lists_and_explains_rules),
+      TEST(reads_standard_input), TEST(reads_compressed_captures), TEST(reads_every_link_layer),
+      TEST(reads_erf_records), TEST(reads_infiniband_links),
+      TEST(reads_interfaces_of_different_links), TEST(looks_into_tunnels),
+      TEST(sums_up_several_captures), TEST(shows_progress_on_a_terminal),
       TEST(refuses_what_is_no_capture), TEST(tells_while_a_capture_is_under_way),
       TEST(reports_what_came_before_an_interrupt), TEST(reports_a_capture_that_breaks_off),
       TEST(survives_any_bytes), TEST(memory_does_not_grow_with_the_capture))

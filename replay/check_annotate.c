@@ -147,6 +147,11 @@ int annotate_write(struct annotate *a, struct source *source, struct progress *p
         return fault_set(fault, "%s: no memory", a->out_name);
     if (a->late_cnt)
         qsort(a->late, a->late_cnt, sizeof(*a->late), order);
+    if (fflush(a->spool) != 0 || ferror(a->spool)) { /* rewind() would forget it */
+        free(comments);
+        return fault_set(fault, "%s: the temporary file of findings cannot be written: %s",
+                         a->out_name, strerror(errno));
+    }
     rewind(a->spool);
     more = next_spooled(a, &f);
     pcapng.file = a->out;
@@ -165,7 +170,7 @@ int annotate_write(struct annotate *a, struct source *source, struct progress *p
     }
     free(comments);
     if (ferror(a->spool))
-        return fault_set(fault, "%s: the temporary file of findings cannot be used", a->out_name);
+        return fault_set(fault, "%s: the temporary file of findings cannot be read", a->out_name);
     if (fflush(a->out) != 0 || ferror(a->out) || close_out(a) != 0)
         return fault_set(fault, "%s: %s", a->out_name, strerror(errno));
     return rc;

@@ -475,6 +475,17 @@ static void annotated_copy_has_the_findings(void)
     checkrun_free(&r);
 }
 
+/* The findings wait in a temporary file: a full disk does not make a copy without them. */
+static void annotated_copy_lacks_nothing_silently(void)
+{
+    struct checkrun r = checkrun_shell("trap '' XFSZ; ulimit -f 4; "
+                                       "$R check -q --annotate - " LOSS " 2>&1 >/dev/null");
+
+    EXPECT_EQ(r.status, 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "temporary file"));
+    checkrun_free(&r);
+}
+
 /* ---- annotated copies of pcapng ----------------------------------------------------------------
  */
 
@@ -614,4 +625,4 @@ SUITE("replay.check_output", TEST(text_answers_why_it_failed_first),
       TEST(text_tells_what_got_stuck), TEST(text_tells_what_slowed_it),
       TEST(rates_around_cnps_are_told), TEST(junit_is_well_formed),
       TEST(annotated_copy_has_the_same_frames), TEST(annotated_copy_has_the_findings),
-      TEST(annotated_pcapng_keeps_what_it_had))
+      TEST(annotated_copy_lacks_nothing_silently), TEST(annotated_pcapng_keeps_what_it_had))

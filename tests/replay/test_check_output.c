@@ -478,8 +478,8 @@ static void annotated_copy_has_the_findings(void)
 /* The findings wait in a temporary file: a full disk does not make a copy without them. */
 static void annotated_copy_lacks_nothing_silently(void)
 {
-    struct checkrun r = checkrun_shell("trap '' XFSZ; ulimit -f 4; "
-                                       "$R check -q --annotate - " LOSS " 2>&1 >/dev/null");
+    struct checkrun r = checkrun_shell("trap '' XFSZ; ulimit -f 1; $R check -q --annotate - "
+                                       "$C/rc-loss-requests.pcap 2>&1 >/dev/null");
 
     EXPECT_EQ(r.status, 2);
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "temporary file"));

@@ -76,12 +76,14 @@ static struct roce_sent *counted(struct roce_ctx *ctx, struct roce_req *req)
  * today, which is more than belongs to its PSN and never less, so that the least seen counts, and
  * accuses somebody only when it held for messages that followed one another.
  */
-static bool settle(struct roce_ctx *ctx, struct roce_req *req, const struct roce_sent *e)
+static bool settle(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e)
 {
     struct roce_rsp *rsp = &ctx->side->rsp;
     const struct roce_pkt *pkt = ctx->pkt;
     const struct roce_sent *oldest = roce_window_at(&req->win, 0);
     bool read = pkt->op->kind == ROCE_KIND_READ_RESP, first = false;
+    /* C9-148: counted already, or not yet */
+    bool part = read && roce_sent_end(e) != ((pkt->bth.psn + 1) & ROCE_PSN_MASK);
     int32_t off;
 
     if (rsp->anchor && rsp->anchor_chain != e->chain)
@@ -89,10 +91,14 @@ static bool settle(struct roce_ctx *ctx, struct roce_req *req, const struct roce
     if (rsp->anchor && rsp->anchor_hits >= ANCHOR_HITS)
         return true;
     if (oldest->psn == req->base && oldest->chain == e->chain) {
-        /* No message came before what was seen: the MSN never lags behind. */
-        if (!req->base_sure && (oldest->flags & ROCE_SENT_OFF_KNOWN) &&
-            pkt->aeth.msn == e->cum - roce_sent_number(oldest))
-            req->base_sure = true;
+        /* No message came before what was seen: the MSN never lags behind. In the first packet of
+         * an answer it may, by that READ: then its last one tells, which has no less. */
+        int32_t before = roce_diff(pkt->aeth.msn, e->cum - roce_sent_number(oldest));
+
+        if (!req->base_sure && (oldest->flags & ROCE_SENT_OFF_KNOWN)) {
+            req->base_sure = !part && (before == 0 || (before < 0 && e->marks & ROCE_MARK_COUNTED));
+            e->marks |= part && before == 0 ? ROCE_MARK_COUNTED : 0;
+        }
         first = req->base_sure;
     }
     if (first) {
@@ -102,8 +108,8 @@ static bool settle(struct roce_ctx *ctx, struct roce_req *req, const struct roce
         rsp->anchor_hits = ANCHOR_HITS;
         return rsp->anchor = true;
     }
-    if (read && roce_sent_end(e) != ((pkt->bth.psn + 1) & ROCE_PSN_MASK))
-        return rsp->anchor; /* counted already or not yet: nothing to start from */
+    if (part)
+        return rsp->anchor; /* nothing to start from */
     if ((pkt->op->kind != ROCE_KIND_ACK && e->tries > 1) ||
         (req->una_known && roce_diff((pkt->bth.psn + 1) & ROCE_PSN_MASK, req->una) <= 0))
         return rsp->anchor; /* perhaps answered before: a replay tells of what was counted since */

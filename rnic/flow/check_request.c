@@ -10,8 +10,10 @@
     UINT64_C(100000000) /* packets in flight when a NAK went out have passed by then               \
                          */
 
-#define RD_ATOMIC_MAX 255 /* R193: the attribute has 8 bits */
-#define RETRY_MAX     7   /* R154: the attribute has 3 bits */
+#define TICK_MOST     UINT64_C(1000000000) /* ns: no clock of a capture is coarser */
+#define NEAR          8u                   /* requests that one acknowledgement may pass over */
+#define RD_ATOMIC_MAX 255                  /* R193: the attribute has 8 bits */
+#define RETRY_MAX     7                    /* R154: the attribute has 3 bits */
 
 static void check_reads(struct roce_ctx *ctx)
 {
@@ -137,14 +139,38 @@ static void check_timeout(struct roce_ctx *ctx, const struct roce_sent *e, uint6
             ROCE_VALUE_DEC, ROCE_REL_AT_MOST, limit == RETRY_MAX ? "seven" : NULL);
 }
 
+/* How coarse the clock of a time may be, as far as this one tells: a capture may be merged of files
+ * of several clocks. */
+static uint64_t tick_of(uint64_t time)
+{
+    uint64_t tick = 1;
+
+    while (tick < TICK_MOST && time % (tick * 10) == 0)
+        tick *= 10;
+    return tick;
+}
+
+/* Whether a READ or atomic stands before `e`: its answer may be lost behind the capture point, and
+ * then what is answered after it makes the requester go back at once (R139). */
+static bool follows_read(struct roce_req *req, const struct roce_sent *e)
+{
+    uint32_t at = roce_window_find(&req->win, e->psn);
+
+    for (uint32_t i = 0; i < NEAR && i < at; i++)
+        if (roce_opcode_is_answered(roce_opcode(roce_window_at(&req->win, at - 1 - i)->op)))
+            return true;
+    return false;
+}
+
 static void check_rnr(struct roce_ctx *ctx, const struct roce_sent *e)
 {
     const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
-    const struct roce_req *req = &ctx->side->req;
+    struct roce_req *req = &ctx->side->req;
     const struct roce_rare *sum = roce_rare_of(ctx->side);
     uint64_t waited = roce_since(rsp->rnr_time, ctx->time);
+    uint64_t then = tick_of(rsp->rnr_time), now = tick_of(ctx->time);
     /* Clocks of captures: inexact, coarse, or set back meanwhile. */
-    uint64_t slack = rsp->rnr_wait / 10 + 10000 + ctx->flow->grain;
+    uint64_t slack = rsp->rnr_wait / 10 + 10000 + (then > now ? then : now);
     uint64_t timeout = roce_timeout_of(ctx->conn);
     /* No copy by the network and not sent by the timer, before the NAK arrived, and late. */
     uint64_t quick = timeout != ROCE_NEVER_NS ? timeout : ROCE_QUICK_NS;
@@ -155,7 +181,9 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent *e)
             ROCE_VALUE_NS, ROCE_REL_AT_LEAST,
             .weak = !rsp->rnr_sure || e->tries > 1 || !ctx->side->saw_id ||
                     roce_since(e->time, ctx->time) >= quick || sum->out_of_order ||
-                    sum->missing_psns);
+                    sum->missing_psns || follows_read(req, e) ||
+                    /* Two capture points may not be in step; of one direction there is one. */
+                    roce_since(e->time, ctx->time) + slack >= rsp->rnr_wait);
     if ((roce_conn_told(ctx->conn) & 1u << ROCE_CM_REQ) && limit != 7 && req->rnrs > limit)
         SAY(ctx, RNR_COUNT, "repetitions", limit, req->rnrs, ctx->conn->sum.cm.req_frame,
             .rel = ROCE_REL_AT_MOST);

@@ -95,7 +95,7 @@ struct roce_rsp {
     uint32_t last_psn, last_msn; /* of the latest response with an AETH */
     uint8_t last_syndrome, last_op;
     uint32_t last_icrc;
-    uint16_t last_id;
+    uint16_t last_id, gap_id; /* of that, and of the latest sequence NAK */
     uint32_t dup_num, dup_frame, last_frame;
     /* MSN is known to be `msn` when `cum` messages of chain `chain` were ended. */
     bool anchor;

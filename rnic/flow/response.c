@@ -208,6 +208,7 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
             rsp->gap_nak = true;
             rsp->gap_psn = psn;
             rsp->gap_frame = ctx->frame;
+            rsp->gap_id = ctx->glance->ip_id;
         } else {
             SAY(ctx, FATAL_NAK, "aeth.syndrome", .actual = pkt->aeth.syndrome,
                 .value = ROCE_VALUE_NONE, .other = e ? e->last_frame : 0);
@@ -339,24 +340,39 @@ static void on_atomic_ack(struct roce_ctx *ctx, struct roce_req *req)
     ack_to(ctx, req, (psn + 1) & ROCE_PSN_MASK);
 }
 
+static bool is_seq_nak(const struct roce_pkt *pkt)
+{
+    return pkt->op->kind == ROCE_KIND_ACK && roce_pkt_has(pkt, ROCE_HDR_AETH) &&
+           roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_NAK &&
+           roce_syndrome_code(pkt->aeth.syndrome) == ROCE_NAK_PSN_SEQ;
+}
+
+static bool copied(struct roce_ctx *ctx, uint32_t frame)
+{
+    roce_rare(ctx->flow, ctx->side)->copies++;
+    ctx->result->flags |= ROCE_AN_COPY;
+    ctx->result->repeats_frame = frame;
+    SAY(ctx, COPY, "frame", .other = frame, .value = ROCE_VALUE_NONE);
+    return true;
+}
+
 /* The same response frame once more, or the same statement once more. */
 static bool repeated(struct roce_ctx *ctx)
 {
     struct roce_rsp *rsp = &ctx->side->rsp;
     const struct roce_pkt *pkt = ctx->pkt;
+    bool bytes = ctx->side->saw_id && ctx->icrc != ROCE_ICRC_UNVERIFIED;
 
+    /* Others may have come since, where each packet passes two capture points. */
+    if (bytes && rsp->gap_frame && is_seq_nak(pkt) && pkt->bth.psn == rsp->gap_psn &&
+        ctx->glance->ip_id == rsp->gap_id)
+        return copied(ctx, rsp->gap_frame);
     if (!rsp->started || rsp->last_op != pkt->bth.opcode || rsp->last_psn != pkt->bth.psn) {
         rsp->dup_num = 0;
         return false;
     }
-    if (ctx->side->saw_id && rsp->last_id == ctx->glance->ip_id && rsp->last_icrc == pkt->icrc &&
-        ctx->icrc != ROCE_ICRC_UNVERIFIED) {
-        roce_rare(ctx->flow, ctx->side)->copies++;
-        ctx->result->flags |= ROCE_AN_COPY;
-        ctx->result->repeats_frame = rsp->last_frame;
-        SAY(ctx, COPY, "frame", .other = rsp->last_frame, .value = ROCE_VALUE_NONE);
-        return true;
-    }
+    if (bytes && rsp->last_id == ctx->glance->ip_id && rsp->last_icrc == pkt->icrc)
+        return copied(ctx, rsp->last_frame);
     if (pkt->op->kind == ROCE_KIND_ACK && roce_pkt_has(pkt, ROCE_HDR_AETH) &&
         rsp->last_msn == pkt->aeth.msn && rsp->last_syndrome == pkt->aeth.syndrome) {
         if (rsp->dup_num++ == 0)

@@ -24,8 +24,9 @@ enum {
 
 /* Bits of roce_sent.marks. */
 enum {
-    ROCE_MARK_SAMPLE = 1u << 0, /* the sample covers the payload: it can be compared */
-    ROCE_MARK_FLYING = 1u << 1, /* counted as in flight */
+    ROCE_MARK_SAMPLE = 1u << 0,  /* the sample covers the payload: it can be compared */
+    ROCE_MARK_FLYING = 1u << 1,  /* counted as in flight */
+    ROCE_MARK_COUNTED = 1u << 2, /* READ: its first response had the MSN of all that was seen */
 };
 
 #define ROCE_LEN_UNKNOWN UINT32_MAX /* dma_len: the capture is cut before the RETH's end */

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Freedom: ends that use all that the specification leaves them (rcsim.h), a network that loses
+ * packets, and capture points of every kind: nobody is accused.
+ *
+ * FREE_TALKS=<n> takes so many talks of each kind.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include "flow/judge.h"
+#include "flow/rcsim.h"
+#include "support/suite.h"
+
+#define TALKS 150u
+
+/* How a capture came to be. */
+enum point {
+    WHOLE,
+    THINNED,
+    LATE,     /* its head is missing */
+    ONE_WAY,  /* one direction */
+    TWICE,    /* each packet passes two capture points, one later */
+    SKEWED,   /* each direction has a point of its own; merged by time */
+    UNSORTED, /* the same, in the order in which they passed */
+    JITTER,   /* times go forth and back */
+    COARSE,   /* the clock ticks seldom */
+    MIXED,    /* that of one direction does */
+};
+
+static void shift(struct flowgen *g, int side, uint64_t ns)
+{
+    for (size_t i = 0; i < g->frame_cnt; i++)
+        if (g->frame[i].side == side)
+            g->frame[i].time += ns;
+}
+
+static void tick(struct flowgen *g, int side, uint64_t ns)
+{
+    for (size_t i = 0; i < g->frame_cnt; i++)
+        if (side < 0 || g->frame[i].side == side)
+            g->frame[i].time -= g->frame[i].time % ns;
+}
+
+static void twice(struct flowgen *g, uint64_t later)
+{
+    size_t cnt = g->frame_cnt;
+
+    g->frame = realloc(g->frame, 2 * cnt * sizeof(*g->frame));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(g->frame);
+    for (size_t i = 0; i < cnt; i++) {
+        g->frame[cnt + i] = g->frame[i];
+        g->frame[cnt + i].time += later;
+    }
+    g->frame_cnt = g->frame_cap = 2 * cnt;
+    rcsim_sort(g);
+}
+
+static void take(struct flowgen *g, struct rng *rng, enum point point, struct judge_spoil *spoil)
+{
+    static const uint64_t ticks[] = {1000, 1000000, 10000000};
+    uint64_t apart = 1000 + rng_below(rng, rng_below(rng, 2) ? 200000 : 5000000);
+    int side = (int)rng_below(rng, 2);
+
+    switch (point) {
+    case WHOLE: break;
+    case THINNED: spoil->drop_permille = 10 + rng_below(rng, 191); break;
+    case LATE: spoil->head = rng_below(rng, (uint32_t)g->frame_cnt); break;
+    case ONE_WAY:
+        spoil->one_side = true;
+        spoil->side = side;
+        break;
+    case TWICE:
+        if (rng_below(rng, 2))
+            spoil->drop_permille = 10 + rng_below(rng, 191);
+        twice(g, apart);
+        break;
+    case SKEWED:
+        shift(g, side, apart);
+        rcsim_sort(g);
+        break;
+    case UNSORTED: shift(g, side, apart); break;
+    case JITTER:
+        for (size_t i = 0; i < g->frame_cnt; i++)
+            g->frame[i].time += rng_below(rng, 20000);
+        break;
+    case COARSE: tick(g, -1, ticks[rng_below(rng, 3)]); break;
+    case MIXED: tick(g, side, ticks[rng_below(rng, 3)]); break;
+    }
+}
+
+/* Some connections between two hosts; `alike`: they do the same in step, until they part. */
+static void talks(struct flowgen *g, struct rng *rng)
+{
+    static const uint32_t mtus[] = {256, 1024, 4096};
+    unsigned conns = rng_below(rng, 3) ? 1 : 1 + rng_below(rng, 6), ports = rng_below(rng, 4);
+    bool cm = rng_below(rng, 2), alike = conns > 1 && rng_below(rng, 2);
+    uint32_t psn[2] = {rng_below(rng, 1u << 24), rng_below(rng, 1u << 24)};
+    struct rcsim_opts o = rcsim_any(rng);
+    uint64_t seed = alike ? rng_u64(rng) | 1 : 0, start;
+
+    flowgen_init(g);
+    g->mtu = mtus[rng_below(rng, 3)];
+    if (rng_below(rng, 4) == 0)
+        g->encap = ROCE_ENCAP_V2_IP6;
+    g->step = 100;
+    start = g->now + rng_below(rng, 1000000);
+    for (unsigned c = 0; c < conns; c++) {
+        if (!alike)
+            o = rcsim_any(rng);
+        o.same = seed;
+        if (cm && o.reads > 4)
+            o.reads = 4; /* which flowgen_connect() agrees on */
+        g->conn =
+            flowgen_conn_of(rng_below(rng, 4000) * 8 + c, alike ? psn[0] : rng_below(rng, 1u << 24),
+                            alike ? psn[1] : rng_below(rng, 1u << 24));
+        g->conn.sport = ports == 0   ? 0xC123
+                        : ports == 1 ? (uint16_t)(0xC000 + rng_below(rng, 0x3FFF))
+                                     : flowgen_linux_sport(g->conn.qpn[0], g->conn.qpn[1]);
+        g->now = start + rng_below(rng, alike ? 10000 : 3000000);
+        if (cm)
+            flowgen_connect(g);
+        CU_ASSERT(rcsim_talk(g, rng, &o));
+        g->now += 2000000;
+        if (cm && rng_below(rng, 2))
+            flowgen_disconnect(g);
+    }
+    rcsim_sort(g);
+}
+
+static void run(enum point point)
+{
+    struct rng all = rng_seed();
+    uint64_t cnt = suite_env("FREE_TALKS", TALKS);
+
+    for (uint64_t i = 0; i < cnt; i++) {
+        uint64_t seed = rng_u64(&all);
+        struct rng rng = rng_of(seed | 1);
+        struct judge_spoil spoil = {.rng = &rng};
+        static struct verdict v;
+        char why[64];
+        struct flowgen g;
+
+        talks(&g, &rng);
+        take(&g, &rng, point, &spoil);
+        judge(&g, NULL, &spoil, &v);
+        snprintf(why, sizeof(why), "talk %llu", (unsigned long long)i);
+        EXPECT_EQ(judge_errors(&v, why), 0);
+        flowgen_free(&g);
+    }
+}
+
+static void whole(void)
+{
+    run(WHOLE);
+}
+
+static void packets_missing(void)
+{
+    run(THINNED);
+}
+
+static void started_late(void)
+{
+    run(LATE);
+}
+
+static void one_direction(void)
+{
+    run(ONE_WAY);
+}
+
+static void each_packet_twice(void)
+{
+    run(TWICE);
+}
+
+static void a_point_a_direction(void)
+{
+    run(SKEWED);
+    run(UNSORTED);
+}
+
+static void clocks(void)
+{
+    run(JITTER);
+    run(COARSE);
+    run(MIXED);
+}
+
+SUITE("flow.free", TEST(whole), TEST(packets_missing), TEST(started_late), TEST(one_direction),
+      TEST(each_packet_twice), TEST(a_point_a_direction), TEST(clocks))

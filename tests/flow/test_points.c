@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Capture points: what looks like a fault where packets are seen by several of them, or far from
+ * who sent them; and the fault itself, which is found all the same.
+ */
+#include <stdlib.h>
+#include "flow/cases.h"
+#include "flow/judge.h"
+#include "support/suite.h"
+
+static struct verdict v;
+
+static void begin(struct flowgen *g)
+{
+    flowgen_init(g);
+    g->conn.sport = flowgen_linux_sport(g->conn.qpn[0], g->conn.qpn[1]);
+}
+
+static void end(struct flowgen *g)
+{
+    judge(g, NULL, NULL, &v);
+    flowgen_free(g);
+}
+
+static enum roce_severity worst(enum roce_rule rule)
+{
+    enum roce_severity most = ROCE_SEV_NOTE;
+
+    for (uint32_t i = 0; i < v.finding_cnt; i++)
+        if (v.finding[i].rule == rule && v.finding[i].severity > most)
+            most = v.finding[i].severity;
+    return most;
+}
+
+/* The capture begins with the second message of a connection, or with its first: a READ that counts
+ * from its last response on (C9-148) has in its first the MSN of a READ that counts from that on.
+ */
+static void a_read_that_counts_late(void)
+{
+    for (uint32_t before = 0; before < 2; before++) {
+        struct flowgen g;
+        struct roce_pkt read, p;
+
+        begin(&g);
+        g.conn.msn[0] = before;
+        flowgen_message(&g, 0, ROCE_KIND_SEND, 1500);
+        read = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 2048);
+        flowgen_put(&g, 0, &read);
+        p = flowgen_resp(&g, 1, ROCE_OP_RC_READ_RESP_FIRST, read.bth.psn, 1024);
+        p.aeth.msn--;
+        flowgen_put(&g, 1, &p);
+        p = flowgen_resp(&g, 1, ROCE_OP_RC_READ_RESP_LAST, read.bth.psn + 1, 1024);
+        flowgen_put(&g, 1, &p);
+        for (int i = 0; i < 3; i++)
+            flowgen_send(&g, 0, 64);
+        end(&g);
+        EXPECT_EQ(worst(ROCE_RULE_MSN), ROCE_SEV_NOTE);
+        EXPECT_EQ(worst(ROCE_RULE_MSN_TOO_HIGH), ROCE_SEV_NOTE);
+    }
+}
+
+/* A gap, the acknowledgement of what was sent before it again, and the NAK: seen at two points,
+ * where the second comes when the first has seen all three. Or the responder does say it twice. */
+static void a_nak_seen_twice(void)
+{
+    for (unsigned wrong = 0; wrong < 2; wrong++) {
+        struct flowgen g;
+        struct roce_pkt p;
+        size_t ack;
+
+        begin(&g);
+        flowgen_send(&g, 0, 64);
+        flowgen_send(&g, 0, 64);
+        (void)flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_put(&g, 0, &p);
+        g.conn.msn[0] -= 2;
+        ack = g.frame_cnt - 2;
+        flowgen_ack(&g, 1, p.bth.psn - 1, NAK_SEQ);
+        for (size_t i = ack; i < ack + 3; i += 2) {
+            if (i > ack && wrong) {
+                flowgen_ack(&g, 1, p.bth.psn - 1, NAK_SEQ);
+                continue;
+            }
+            g.now += g.step;
+            CU_ASSERT_FATAL(g.frame_cnt < g.frame_cap);
+            g.frame[g.frame_cnt] = g.frame[i];
+            g.frame[g.frame_cnt++].time = g.now;
+        }
+        end(&g);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_NAK_TWICE), wrong);
+        if (!wrong)
+            EXPECT_EQ(v.conn[0].side[1].psn_naks, 1);
+    }
+}
+
+/* A SEND finds no receive and is sent again `again` after it was sent before, `waited` after the
+ * RNR NAK of 1.28 ms was seen. */
+static void rnr(struct flowgen *g, uint64_t waited, uint64_t again)
+{
+    struct roce_pkt p = flowgen_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+    uint64_t start = g->now;
+
+    flowgen_put(g, 0, &p);
+    g->conn.msn[0]--;
+    g->now = start + again - waited;
+    flowgen_ack(g, 1, p.bth.psn, RNR_1MS);
+    g->conn.msn[0]++;
+    g->now = start + again;
+    flowgen_put(g, 0, &p);
+    flowgen_ack_all(g, 1);
+}
+
+/* How long the requester waited: the RNR NAK was seen at a point whose clock is late, the clock of
+ * one direction ticks seldom, or it did not wait. */
+static void waits_of_two_clocks(void)
+{
+    static const struct {
+        uint64_t waited, again, tick;
+        enum roce_severity severity;
+    } rows[] = {
+        {1290000, 1400000, 1, ROCE_SEV_NOTE},
+        {900000, 1330000, 1, ROCE_SEV_WARN},       /* the other clock may be late */
+        {900000, 1330000, 1000000, ROCE_SEV_NOTE}, /* within its tick */
+        {900000, 1000000, 1, ROCE_SEV_ERROR},
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct flowgen g;
+
+        begin(&g);
+        g.step = 1;
+        g.conn.sport = flowgen_linux_sport(g.conn.qpn[0], g.conn.qpn[1]);
+        flowgen_connect(&g);
+        g.now += 1234567;
+        flowgen_send(&g, 0, 64);
+        rnr(&g, rows[i].waited, rows[i].again);
+        for (size_t k = 0; k < g.frame_cnt; k++)
+            if (g.frame[k].side == 1)
+                g.frame[k].time -= g.frame[k].time % rows[i].tick;
+        end(&g);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_RNR_WAIT), rows[i].severity != ROCE_SEV_NOTE);
+        EXPECT_EQ(worst(ROCE_RULE_RNR_WAIT), rows[i].severity);
+    }
+}
+
+/* A READ's answer is lost behind the capture point: the RNR NAK after it makes the requester go
+ * back at once (R139), of which the READ itself is lost before. */
+static void a_read_whose_answer_is_lost(void)
+{
+    for (unsigned read = 0; read < 2; read++) {
+        struct flowgen g;
+
+        begin(&g);
+        flowgen_send(&g, 0, 64);
+        if (read)
+            flowgen_read(&g, 0, 64);
+        rnr(&g, 100000, 200000);
+        end(&g);
+        EXPECT_EQ(worst(ROCE_RULE_RNR_WAIT), read ? ROCE_SEV_WARN : ROCE_SEV_ERROR);
+    }
+}
+
+SUITE("flow.points", TEST(a_read_that_counts_late), TEST(a_nak_seen_twice),
+      TEST(waits_of_two_clocks), TEST(a_read_whose_answer_is_lost))

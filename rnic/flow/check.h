@@ -112,6 +112,8 @@ bool roce_run_step(struct roce_ctx *ctx);
 void roce_response(struct roce_ctx *ctx); /* response.c */
 /* The ACK at hand is no NAK; `e` has its PSN, or is NULL. */
 void roce_acknowledged(struct roce_ctx *ctx, struct roce_req *req, const struct roce_sent *e);
+/* At the end: READs whose responses all came, in another order, were not asked for again. */
+void roce_response_settle(struct roce_ctx *ctx, struct roce_side *requester);
 /* The response at hand to `req` was judged. */
 void roce_response_end(struct roce_ctx *ctx, struct roce_req *req);
 /* A sequence or RNR NAK at hand is what the requester goes back for next. */

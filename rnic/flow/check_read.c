@@ -67,7 +67,7 @@ void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
         SAY(ctx, RESP_ORDER, "bth.psn", req->una, psn, rsp->last_frame, .rel = ROCE_REL_AT_LEAST);
         rsp->reordered = true;
     }
-    if (k < e->resp_next) {
+    if (k < e->resp_next || (roce_sent_came(e, k) && !(e->flags & ROCE_SENT_RESTARTED))) {
         ctx->result->flags |= ROCE_AN_DUPLICATE_RESPONSE;
         SAY(ctx, RESP_DUPLICATE, "bth.psn", e->psn + e->resp_next, psn, e->resp_frame);
     } else if (k > e->resp_next && k >= e->resp_high) {
@@ -76,8 +76,12 @@ void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
                 (e->psn + (e->resp_high > e->resp_next ? e->resp_high : e->resp_next)) &
                     ROCE_PSN_MASK,
                 psn, e->last_frame);
-    } else if (k < e->resp_high && !(e->flags & ROCE_SENT_RESTARTED))
+    } else if (k < e->resp_high && !(e->flags & ROCE_SENT_RESTARTED)) {
         rsp->reordered = true;
+        ctx->result->flags |= ROCE_AN_OUT_OF_ORDER;
+        SAY(ctx, OUT_OF_ORDER, "bth.psn", (e->psn + e->resp_high) & ROCE_PSN_MASK, psn,
+            e->last_frame);
+    }
 }
 
 void roce_check_atomic_ack(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e)

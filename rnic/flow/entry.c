@@ -146,8 +146,8 @@ void roce_entry_tell(struct roce_ctx *ctx, const struct roce_sent *e)
         return;
     r->msg_number = roce_sent_number(e);
     r->msg_first_frame = e->msg_frame;
-    r->msg_offset = e->off;
-    r->msg_bytes = (uint64_t)e->off + e->len;
+    r->msg_offset = roce_sent_off(e);
+    r->msg_bytes = r->msg_offset + e->len;
     if (roce_opcode_starts(op))
         r->flags |= ROCE_AN_MSG_START;
     if (e->flags & ROCE_SENT_ENDS) {
@@ -160,6 +160,6 @@ void roce_entry_tell(struct roce_ctx *ctx, const struct roce_sent *e)
     if (op->kind != ROCE_KIND_SEND && e->msg_frame && e->dma_len != ROCE_LEN_UNKNOWN) {
         r->flags |= ROCE_AN_REGION;
         r->rkey = e->rkey;
-        r->va = e->va + e->off;
+        r->va = e->va + r->msg_offset;
     }
 }

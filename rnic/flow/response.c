@@ -36,8 +36,11 @@ static void acknowledge(struct roce_ctx *ctx, struct roce_req *req, struct roce_
     if (e->bad)
         roce_check_accept(ctx, e);
     if (roce_opcode_is_answered(roce_opcode(e->op))) {
-        if (!(e->flags & ROCE_SENT_DONE) && !is_before_join(ctx, e) &&
-            e->dma_len != ROCE_LEN_UNKNOWN) {
+        if (!(e->flags & ROCE_SENT_DONE) && roce_sent_gathered(e)) {
+            e->flags |= ROCE_SENT_DONE; /* and the requester went on: it takes any order */
+            complete(ctx, e, e->dma_len, false);
+        } else if (!(e->flags & ROCE_SENT_DONE) && !is_before_join(ctx, e) &&
+                   e->dma_len != ROCE_LEN_UNKNOWN) {
             e->flags |= ROCE_SENT_IMPLIED;
             ctx->result->flags |= ROCE_AN_IMPLIED_NAK;
             roce_rate_hole(ctx->side);
@@ -87,6 +90,24 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
         roce_rate_hole(roce_peer(ctx->side));
         ctx->result->flags |= ROCE_AN_ACK_UNSEEN;
         SAY(ctx, ACK_UNSEEN, "acknowledged packets that were not captured", 0, unseen);
+    }
+}
+
+void roce_response_settle(struct roce_ctx *ctx, struct roce_side *requester)
+{
+    struct roce_req *req = &requester->req;
+    struct roce_window *w = &req->win;
+
+    for (; w->acked < w->cnt; w->acked++) {
+        const struct roce_sent *e = roce_window_at(w, w->acked);
+        struct roce_oper_count *sum;
+
+        if ((e->flags & ROCE_SENT_DONE) || !roce_sent_gathered(e))
+            return;
+        sum = roce_oper_cnt(ctx->flow, requester, ROCE_OPER_READ);
+        sum->completed++;
+        sum->bytes += e->dma_len;
+        req->una = roce_sent_end(e);
     }
 }
 
@@ -268,6 +289,7 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
 {
     uint32_t psn = ctx->pkt->bth.psn, k;
     struct roce_sent *e = roce_window_get(&req->win, psn);
+    bool late;
 
     if (e)
         roce_span_settle(ctx, req, e);
@@ -299,7 +321,7 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
         roce_check_msn(ctx, req);
     ack_to(ctx, req, e->psn);
     if (e->resp_high == 0 && is_before_join(ctx, e))
-        e->resp_next = e->resp_high = k;
+        e->resp_next = e->resp_high = k, e->resp_came = k << ROCE_CAME_REACH;
     roce_check_read_resp(ctx, req, e);
     if (e->resp_high == 0) {
         e->resp_frame = ctx->frame;
@@ -312,7 +334,9 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
         e->resp_high = k + 1;
     if (k == e->resp_next)
         e->resp_next++;
-    if (e->resp_next < e->span || (e->flags & ROCE_SENT_DONE))
+    roce_sent_take(e, k);
+    late = (e->flags & ROCE_SENT_IMPLIED) && roce_sent_gathered(e);
+    if ((e->resp_next < e->span && !late) || (e->flags & ROCE_SENT_DONE))
         return;
     e->flags |= ROCE_SENT_DONE;
     e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;

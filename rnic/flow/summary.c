@@ -280,6 +280,7 @@ static void end_side(struct roce_ctx *ctx, struct roce_side *side)
         end_unanswered(ctx, side);
         return;
     }
+    roce_response_settle(ctx, side);
     if (roce_diff(req->nxt, req->una) <= 0)
         return;
     e = req->win.acked < req->win.cnt ? roce_window_at(&req->win, req->win.acked) : NULL;

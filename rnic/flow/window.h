@@ -49,8 +49,11 @@ struct roce_sent {
     uint32_t last_frame; /* latest transmission */
     uint32_t msg_frame;  /* first packet of the message; 0 if not captured */
     uint32_t rkey;
-    uint32_t dma_len;    /* of RETH; on a WRITE's later packets that of its First */
-    uint32_t off;        /* payload bytes of the message before this packet */
+    uint32_t dma_len; /* of RETH; on a WRITE's later packets that of its First */
+    union {
+        uint32_t off;       /* payload bytes of the message before this packet; not of a READ */
+        uint32_t resp_came; /* READ: see roce_sent_came() */
+    };
     uint32_t cum;        /* messages of this requester ended up to and with this packet */
     uint32_t icrc;       /* of the latest transmission */
     uint32_t sample;     /* over headers and the ends of the payload */
@@ -105,6 +108,51 @@ static inline struct roce_sent *roce_window_next(struct roce_window *w)
         w->hint -= w->hint > 0;
     }
     return roce_window_at(w, w->cnt++);
+}
+
+/* Payload bytes of the message before it: a READ is one packet. */
+static inline uint32_t roce_sent_off(const struct roce_sent *e)
+{
+    return (e->op & 0x1F) == ROCE_OP_RC_READ_REQUEST ? 0 : e->off;
+}
+
+/* Which responses of a READ came in any order: all before the first 20 bits' number, and of the
+ * twelve after that one those whose bit is set. What comes later still is not noted. */
+#define ROCE_CAME_REACH 12u
+
+static inline uint32_t roce_sent_before(const struct roce_sent *e)
+{
+    return e->resp_came >> ROCE_CAME_REACH;
+}
+
+static inline bool roce_sent_came(const struct roce_sent *e, uint32_t k)
+{
+    uint32_t before = roce_sent_before(e);
+
+    return k < before ||
+           (k - before - 1 < ROCE_CAME_REACH && (e->resp_came >> (k - before - 1) & 1));
+}
+
+static inline void roce_sent_take(struct roce_sent *e, uint32_t k)
+{
+    uint32_t before = roce_sent_before(e), late = e->resp_came & ((1u << ROCE_CAME_REACH) - 1);
+
+    if (k > before && k - before - 1 < ROCE_CAME_REACH)
+        late |= 1u << (k - before - 1);
+    if (k == before) {
+        for (before++; late & 1; before++)
+            late >>= 1;
+        late >>= 1;
+    }
+    e->resp_came = before << ROCE_CAME_REACH | late;
+}
+
+/* Whether all responses of a READ that was asked for once came, in whatever order: to most
+ * requesters that is loss, but not to all. */
+static inline bool roce_sent_gathered(const struct roce_sent *e)
+{
+    return (e->op & 0x1F) == ROCE_OP_RC_READ_REQUEST && roce_sent_before(e) == e->span &&
+           !(e->flags & (ROCE_SENT_RESTARTED | ROCE_SENT_SPAN_GUESS));
 }
 
 /* Messages of the requester before the one it belongs to. */

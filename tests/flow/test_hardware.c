@@ -119,5 +119,89 @@ static void reliable_datagrams(void)
     flowgen_free(&g);
 }
 
-SUITE("flow.hardware", TEST(marked_for_adaptive_routing), TEST(other_reserved_bits),
-      TEST(dynamically_connected), TEST(reliable_datagrams))
+/* Packet `k` of the `cnt` that answer the READ at `psn`. */
+static void put_response(struct flowgen *g, uint32_t psn, uint32_t k, uint32_t cnt)
+{
+    uint8_t op = k == 0 ? ROCE_OP_RC_READ_RESP_FIRST
+                        : (k + 1 == cnt ? ROCE_OP_RC_READ_RESP_LAST : ROCE_OP_RC_READ_RESP_MIDDLE);
+    struct roce_pkt p = flowgen_resp(g, 1, op, (psn + k) & ROCE_PSN_MASK, g->mtu);
+
+    flowgen_put(g, 1, &p);
+}
+
+/* The packets `order` of the answer to a READ of eight, and how many were late. */
+static void read_in_order(const uint8_t order[8], unsigned late)
+{
+    struct flowgen g;
+    struct verdict v = {0};
+    const struct roce_side_summary *side;
+
+    flowgen_init(&g);
+    flowgen_send(&g, 0, 3 * g.mtu); /* shows the MTU */
+    for (int round = 0; round < 3; round++) {
+        struct roce_pkt p = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 8 * g.mtu);
+
+        flowgen_put(&g, 0, &p);
+        for (int i = 0; i < 8; i++)
+            put_response(&g, p.bth.psn, order[i], 8);
+    }
+    flowgen_send(&g, 0, 64);
+    judge(&g, NULL, &whole, &v);
+    side = &v.conn[0].side[0];
+    EXPECT_EQ(side->oper[ROCE_OPER_READ].completed, 3);
+    EXPECT_EQ(side->oper[ROCE_OPER_READ].bytes, 3 * 8 * g.mtu);
+    EXPECT_EQ(count(&v, ROCE_RULE_OUT_OF_ORDER), 3 * late);
+    EXPECT_EQ(v.totals.findings[ROCE_SEV_ERROR] + v.totals.findings[ROCE_SEV_WARN], 0);
+    EXPECT_EQ(count(&v, ROCE_RULE_IMPLIED_NAK) + count(&v, ROCE_RULE_RESP_DUPLICATE), 0);
+    flowgen_free(&g);
+}
+
+static void reads_on_several_paths(void)
+{
+    static const uint8_t none[8] = {0, 1, 2, 3, 4, 5, 6, 7}, pairs[8] = {0, 2, 1, 4, 3, 5, 7, 6},
+                         first[8] = {1, 2, 0, 3, 4, 5, 6, 7}, last[8] = {7, 0, 1, 2, 3, 4, 5, 6},
+                         back[8] = {7, 6, 5, 4, 3, 2, 1, 0};
+
+    read_in_order(none, 0);
+    read_in_order(pairs, 3);
+    read_in_order(first, 1);
+    read_in_order(last, 7);
+    read_in_order(back, 7);
+}
+
+/* Once more what came before the hole was filled; and the hole is asked for again. */
+static void a_read_with_a_hole(void)
+{
+    struct flowgen g;
+    struct verdict v = {0};
+    struct roce_pkt p;
+
+    flowgen_init(&g);
+    flowgen_send(&g, 0, 64);
+    p = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 8 * g.mtu);
+    flowgen_put(&g, 0, &p);
+    put_response(&g, p.bth.psn, 0, 8);
+    put_response(&g, p.bth.psn, 2, 8);
+    put_response(&g, p.bth.psn, 3, 8);
+    put_response(&g, p.bth.psn, 2, 8);
+    judge(&g, NULL, &whole, &v);
+    EXPECT_EQ(count(&v, ROCE_RULE_RESP_DUPLICATE), 1);
+    EXPECT_EQ(count(&v, ROCE_RULE_OUT_OF_ORDER), 0);
+    EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_READ].completed, 0);
+    p.bth.psn++;
+    p.reth.va += g.mtu;
+    p.reth.dma_len -= g.mtu;
+    p.ip4.id = 0;
+    flowgen_put(&g, 0, &p);
+    flowgen_read_resp(&g, 1, p.bth.psn, p.reth.dma_len, 0, 6);
+    v = (struct verdict){0};
+    judge(&g, NULL, &whole, &v);
+    EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_READ].completed, 1);
+    EXPECT_EQ(count(&v, ROCE_RULE_OUT_OF_ORDER), 0);
+    EXPECT_EQ(v.totals.findings[ROCE_SEV_ERROR], 0);
+    flowgen_free(&g);
+}
+
+SUITE("flow.hardware", TEST(reads_on_several_paths), TEST(a_read_with_a_hole),
+      TEST(marked_for_adaptive_routing), TEST(other_reserved_bits), TEST(dynamically_connected),
+      TEST(reliable_datagrams))

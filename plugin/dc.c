@@ -55,20 +55,22 @@ int roce_dc_add(const struct roce_pkt *pkt, tvbuff_t *tvb, int base, packet_info
                 proto_tree *tree)
 {
     int bth = pkt->off[ROCE_HDR_BTH] + base, at = bth + roce_hdr_info(ROCE_HDR_BTH)->len;
-    int end = (int)pkt->icrc_off + base;
+    int end = (int)pkt->icrc_off + base, captured = (int)tvb_captured_length(tvb);
     const struct roce_opcode *op = roce_dc_like(pkt);
-    proto_item *item = proto_tree_add_item(tree, hf_dc, tvb, at, (int)ROCE_DC_LEN, ENC_NA);
+    int here = MIN((int)ROCE_DC_LEN, captured - at); /* not less than the RDETH it is known by */
+    proto_item *item = proto_tree_add_item(tree, hf_dc, tvb, at, here, ENC_NA);
 
     expert_add_info(pinfo, item, &ei_dc);
     proto_tree_add_item(proto_item_add_subtree(item, ett_dc), hf_src_qp, tvb, at + DC_QP_AT, 3,
                         ENC_BIG_ENDIAN);
+    end = MIN(end, captured);
     for (unsigned i = 0; i < op->hdr_cnt; i++) {
         int len = roce_hdr_info((enum roce_hdr)op->hdr[i])->len;
+        int off = bth + (int)ROCE_DC_LEN + op->hdr_off[i];
 
-        if (bth + (int)ROCE_DC_LEN + op->hdr_off[i] + len > end)
+        if (off + len > end)
             break;
-        roce_fields_add(ROCE_BLOCK_HDR(op->hdr[i]), tvb, bth + (int)ROCE_DC_LEN + op->hdr_off[i],
-                        tree);
+        roce_fields_add(ROCE_BLOCK_HDR(op->hdr[i]), tvb, off, tree);
     }
     return bth + op->len + (int)ROCE_DC_LEN;
 }

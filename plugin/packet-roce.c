@@ -326,7 +326,7 @@ static int show_dc(const struct walk *w, packet_info *pinfo, proto_tree *tree)
     add_outer(w, sub);
     payload = roce_dc_add(&w->pkt, w->tvb, w->base, pinfo, sub);
     add_icrc(w, pinfo, sub);
-    if (len)
+    if (len && payload < (int)tvb_captured_length(w->tvb))
         call_dissector(data_handle, tvb_new_subset_length(w->tvb, payload, len), pinfo, tree);
     return (int)tvb_captured_length(w->tvb);
 }

@@ -7,11 +7,13 @@
 The frames of one capture (rc-loss-both) in file formats, link types and packet forms that nobody here records:
 what is a RoCE packet, its PSN, its ICRC, its time, what is found in it, and how many connections there are must
 be the same. The times are of the file formats; where Wireshark has its own idea of a record, that is said.
+So must it be of traffic as hardware makes it (tests/replay/nics.py), whole and damaged.
 """
 import collections
 import gzip
 import json
 import os
+import random
 import re
 import struct
 import subprocess
@@ -22,6 +24,7 @@ from shark import Shark, arguments
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../replay"))
 import forms  # noqa: E402
+import nics  # noqa: E402
 
 SAMPLE, FRAMES = "rc-loss-both.pcap", 60
 FIELDS = ["frame.number", "roce.bth.psn", "roce.stream", "roce.rule", "roce.icrc.status", "frame.time_epoch"]
@@ -217,6 +220,18 @@ def made(frames):
     return files
 
 
+def of_hardware():
+    """{name: a file}: each behaviour as a whole, and one damage of it, of each another one."""
+    rng, files = random.Random(11), {}
+    for at, (name, row) in enumerate(nics.ROWS.items()):
+        frames = nics.build(row)[:400]
+        ways = list(nics.damaged(frames, rng))
+        way, data = ways[at % len(ways)]
+        files[name] = nics.pcap(frames)
+        files[f"{name}, {way}"] = data
+    return files
+
+
 # ---- comparing -----------------------------------------------------------------------------------
 
 def ns_of(text):
@@ -277,7 +292,7 @@ def main():
     sample = next(path for path in args.captures if os.path.basename(path) == SAMPLE)
     frames = [(f.time, f.data, f.wire) for f in forms.read(sample)][:FRAMES]
     failures = packets = 0
-    files = made(frames)
+    files = made(frames) | of_hardware()
     with Shark(args.plugins) as shark:
         for name, data in files.items():
             wrong, count = differences(shark, args.rocedrill, shark.file("outside.cap", data))

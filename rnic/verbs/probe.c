@@ -49,18 +49,23 @@ static bool parse_line(const char *line, uintptr_t *from, uintptr_t *to, const c
     return true;
 }
 
-/* Whether the kernel could fault a few pages in, as hardware has them pinned: that tells all in one
- * call. False also where it does not know how (before Linux 5.14), or not for such pages. */
-static bool populate(uintptr_t from, uintptr_t end, bool write)
+/* Lets the kernel fault pages in, as hardware has them pinned: that tells all in one call. 0 or an
+ * errno: EINVAL if it does not know how (before Linux 5.14), or not for such pages, or not with
+ * such rights. */
+static int populate(uintptr_t from, uintptr_t end, bool write)
 {
 #if defined(MADV_POPULATE_READ) && defined(MADV_POPULATE_WRITE)
     uintptr_t first = from & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
-    return end - first <= POPULATED_MAX &&
-           madvise((void *)first, end - first, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) ==
-               0;
+    int error = errno;
+    int result =
+        madvise((void *)first, end - first, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) == 0
+            ? 0
+            : errno;
+    errno = error;
+    return result;
 #else
     (void)from, (void)end, (void)write;
-    return false;
+    return EINVAL;
 #endif
 }
 
@@ -71,10 +76,8 @@ static int look(const void *addr, size_t len, bool write)
         return 0;
     if (end < need)
         return EFAULT;
-    int error = errno;
-    if (populate(need, end, write))
+    if (len <= POPULATED_MAX && populate(need, end, write) == 0)
         return 0;
-    errno = error;
     int fd = open_maps();
     if (fd < 0)
         return probe_holes(need, end);
@@ -122,4 +125,10 @@ int probe_memory(const void *addr, size_t len, bool write)
     int result = look(addr, len, write);
     rnic_let_go(held);
     return result;
+}
+
+bool probe_pages(const void *addr, size_t len, bool write)
+{
+    int result = populate((uintptr_t)addr, (uintptr_t)addr + len, write);
+    return result == EINVAL ? probe_memory(addr, len, write) == 0 : result == 0;
 }

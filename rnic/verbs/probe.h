@@ -17,4 +17,8 @@ void probe_prepare(void);
  */
 int probe_memory(const void *addr, size_t len, bool write);
 
+/* The same of [addr, addr + len), which is short and not empty, with what is known of its pages
+ * alone: a page of a file that was cut is not there. Before Linux 5.14 that is not told. */
+bool probe_pages(const void *addr, size_t len, bool write);
+
 #endif

@@ -11,13 +11,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Takes SIGSEGV and SIGBUS, if another has them now. A program that installs handlers of its own
- * later has them, and a touch of memory that is gone ends there. */
-void touch_prepare(void);
+/* Takes SIGSEGV and SIGBUS, if another has them now; false if that is not possible any more. */
+bool touch_prepare(void);
 
-/* Whether each page of [addr, addr + len), which is short, may be read, or written if `write`. What
- * the bytes are does not change, whoever else writes them meanwhile. Not in a thread that blocks
- * SIGSEGV or SIGBUS: the kernel would end the process, as it does for the fault itself. */
+/*
+ * Whether each page of [addr, addr + len), which is short, may be read, or written if `write`. What
+ * the bytes are does not change, whoever else writes them meanwhile.
+ *
+ * A program may install handlers of its own, and a thread may block the signals: the kernel would
+ * end the process, as it does for the fault itself. So each thread looks every few milliseconds.
+ * Handlers that came are taken as well, four in a row; where that is not possible, and in a thread
+ * that blocks a signal, the kernel is asked, which costs a system call. What changed less long ago
+ * may be missed.
+ */
 bool touch_memory(const void *addr, size_t len, bool write);
 
 #endif

@@ -5,6 +5,8 @@
  * manual pages and the specification name.
  */
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -416,6 +418,23 @@ static void unmapped(void)
     }
 }
 
+static void die_of(int sig)
+{
+    _exit(sig);
+}
+
+/* Handlers, and a thread that blocks the signals. */
+static void has_signals_of_its_own(void)
+{
+    const struct sigaction own = {.sa_handler = die_of};
+    sigset_t all;
+    sigfillset(&all);
+    if (sigaction(SIGSEGV, &own, NULL) != 0 || sigaction(SIGBUS, &own, NULL) != 0 ||
+        pthread_sigmask(SIG_SETMASK, &all, NULL) != 0)
+        die("signals: %s", strerror(errno));
+    usleep(30000); /* the device may not see it at once (verbs/touch.h) */
+}
+
 int main(void)
 {
     context = endpoint_device(NULL);
@@ -432,6 +451,8 @@ int main(void)
     wrong_state();
     overrun();
     bad_memory();
+    unmapped();
+    has_signals_of_its_own();
     unmapped();
     busy();
     if (ibv_close_device(context) != 0)

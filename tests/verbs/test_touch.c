@@ -108,6 +108,143 @@ static void others(void)
     EXPECT_EQ(WEXITSTATUS(end_of(&simple, true)), SIGSEGV + 1);
 }
 
+/* ---- a program with signals of its own ------------------------------------------------------- */
+
+#define TOUCH_LOOKS_US 30000 /* longer than between two looks */
+
+static void touches(char *at)
+{
+    CU_ASSERT(!touch_memory(nowhere, 1, false));
+    CU_ASSERT(touch_memory(at, PAGE, true));
+    CU_ASSERT(!touch_memory(at, PAGE + 1, false));
+    CU_ASSERT(touch_memory(at + 2 * PAGE, PAGE, false));
+    CU_ASSERT(!touch_memory(at + 2 * PAGE, PAGE, true));
+    CU_ASSERT(touch_memory(at + PAGE, 0, true));
+}
+
+static void *touch_blocked(void *at)
+{
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    touches(at);
+    return NULL;
+}
+
+static char *map_three(void) /* to be written, nothing, to be read */
+{
+    char *at = map(3 * PAGE, PROT_READ | PROT_WRITE);
+    munmap(at + PAGE, PAGE);
+    mprotect(at + 2 * PAGE, PAGE, PROT_READ);
+    return at;
+}
+
+/* A thread that blocks all signals, as threads of servers do. */
+static void blocked(void)
+{
+    pthread_t thread;
+    char *at = map_three();
+    touch_prepare();
+    CU_ASSERT_FATAL(pthread_create(&thread, NULL, touch_blocked, at) == 0);
+    pthread_join(thread, NULL);
+    munmap(at, PAGE);
+    munmap(at + 2 * PAGE, PAGE);
+}
+
+static struct sigaction found; /* by the program's handler when it was installed */
+
+static void call_found(int sig, siginfo_t *info, void *context)
+{
+    found.sa_sigaction(sig, info, context);
+}
+
+static void install_found(int sig)
+{
+    sigaction(sig, &found, NULL);
+    raise(sig);
+}
+
+/* How a process ends that takes the signals, has a handler of its own installed `cnt` times in
+ * turn with another one, touches something, and errs. */
+static int end_of_later(const struct sigaction *own, unsigned cnt)
+{
+    const struct sigaction simple = {.sa_handler = leave_simply};
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        sigaction(SIGSEGV, &simple, NULL);
+        touch_prepare();
+        for (unsigned i = 0; i < cnt; i++) {
+            sigaction(SIGSEGV, i % 2 == 0 ? own : &simple, i == 0 ? &found : NULL);
+            usleep(TOUCH_LOOKS_US);
+            if (touch_memory(nowhere, 1, false))
+                _exit(2);
+        }
+        *nowhere = 1;
+        _exit(3);
+    }
+    waitpid(child, &status, 0);
+    return status;
+}
+
+/* It installs a handler later: that gets the program's faults, and what it found before is called
+ * by it as it was. */
+static void installed_later(void)
+{
+    const struct sigaction own = {.sa_sigaction = leave, .sa_flags = SA_SIGINFO},
+                           calls = {.sa_sigaction = call_found, .sa_flags = SA_SIGINFO},
+                           installs = {.sa_handler = install_found, .sa_flags = SA_NODEFER};
+    EXPECT_EQ(WEXITSTATUS(end_of_later(&own, 1)), SIGSEGV);
+    EXPECT_EQ(WEXITSTATUS(end_of_later(&own, 9)), SIGSEGV);
+    EXPECT_EQ(WEXITSTATUS(end_of_later(&calls, 1)), SIGSEGV + 1);
+    EXPECT_EQ(WEXITSTATUS(end_of_later(&installs, 1)), SIGSEGV + 1);
+}
+
+static void other_1(int sig)
+{
+    _exit(sig + 10);
+}
+static void other_2(int sig)
+{
+    _exit(sig + 20);
+}
+static void other_3(int sig)
+{
+    _exit(sig + 30);
+}
+static void other_4(int sig)
+{
+    _exit(sig + 40);
+}
+static void other_5(int sig)
+{
+    _exit(sig + 50);
+}
+
+/* More handlers than can be taken: the last has its signals, and the kernel is asked. */
+static void many_later(void)
+{
+    static void (*const handlers[])(int) = {other_1, other_2, other_3, other_4, other_5};
+    char *at = map_three();
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        touch_prepare();
+        for (size_t i = 0; i < sizeof handlers / sizeof *handlers; i++) {
+            signal(SIGSEGV, handlers[i]);
+            usleep(TOUCH_LOOKS_US);
+            if (touch_memory(nowhere, 1, false) || !touch_memory(at, PAGE, true) ||
+                touch_memory(at + 2 * PAGE, PAGE, true))
+                _exit(2);
+        }
+        *nowhere = 1;
+    }
+    waitpid(child, &status, 0);
+    EXPECT_EQ(WEXITSTATUS(status), SIGSEGV + 50);
+    munmap(at, PAGE);
+    munmap(at + 2 * PAGE, PAGE);
+}
+
 static uint64_t counter;
 static volatile bool stop;
 
@@ -136,4 +273,5 @@ static void meanwhile(void)
     EXPECT_EQ(counter, (uint64_t)(uintptr_t)cnt);
 }
 
-SUITE("verbs.touch", TEST(rights), TEST(shorter_file), TEST(others), TEST(meanwhile))
+SUITE("verbs.touch", TEST(rights), TEST(shorter_file), TEST(others), TEST(blocked),
+      TEST(installed_later), TEST(many_later), TEST(meanwhile))

@@ -53,10 +53,17 @@ static void add_addr(struct text *t, const struct roce_side_summary *side)
 /* ---- the causes --------------------------------------------------------------------------------
  */
 
+/* A receiver that takes any order: of many late packets it asked for few, and those never came. */
+static bool takes_any_order(const struct way *w)
+{
+    return w->mine->out_of_order >= w->naks * 4 && w->gone * 2 >= w->naks;
+}
+
 /* A late packet and the NAK for it, as often as not: that is no loss. */
 static bool is_overtaken(const struct way *w)
 {
-    return w->naks > 0 && w->mine->out_of_order >= 2 && w->mine->out_of_order * 2 >= w->naks;
+    return w->naks > 0 && w->mine->out_of_order >= 2 && w->mine->out_of_order * 2 >= w->naks &&
+           !takes_any_order(w);
 }
 
 static void say_overtaken(struct text *t, const struct way *w)

@@ -272,16 +272,15 @@ static void abort_batch(struct ibv_qp_ex *ex)
     pthread_mutex_unlock(&of(ex)->build->lock);
 }
 
-/* The request with its pointers, now that the stores do not move any more. */
-static const struct rnic_send_wr *finished(struct vbuild *build, struct request *request)
+/* Gives a request its pointers, now that the stores do not move any more. */
+static void finish(struct vbuild *build, struct request *request)
 {
-    if (request->wr.sge_cnt > 0) { /* else there may be no store */
-        struct rnic_sge *sges = (struct rnic_sge *)(void *)(build->sges.bytes + request->sge_off);
-        if (request->wr.flags & RNIC_SEND_INLINE)
-            sges[0].addr = (uintptr_t)(build->data.bytes + request->data_off);
-        request->wr.sge = sges;
-    }
-    return &request->wr;
+    if (request->wr.sge_cnt == 0) /* there may be no store */
+        return;
+    struct rnic_sge *sges = (struct rnic_sge *)(void *)(build->sges.bytes + request->sge_off);
+    if (request->wr.flags & RNIC_SEND_INLINE)
+        sges[0].addr = (uintptr_t)(build->data.bytes + request->data_off);
+    request->wr.sge = sges;
 }
 
 static int complete(struct ibv_qp_ex *ex)
@@ -295,15 +294,17 @@ static int complete(struct ibv_qp_ex *ex)
         struct timeline *timeline = vctx_of(ex->qp_base.context)->hca->timeline;
         uint64_t called = timeline ? rnic_loop_now() : 0;
         struct rnic_qp_view view;
+        for (size_t i = 0; i < cnt; i++)
+            finish(build, &requests[i]);
         vctx_lock(ex->qp_base.context);
         timeline_posting(timeline, called);
         rnic_qp_view(qp->rnic, &view);
         if (cnt > qp->init.cap.max_send_wr - view.send_wr)
             result = ENOMEM;
         for (size_t i = 0; i < cnt && cnt > 1 && result == 0; i++)
-            result = verbs_errno(rnic_post_send_check(qp->rnic, finished(build, &requests[i])));
+            result = verbs_errno(rnic_post_send_check(qp->rnic, &requests[i].wr));
         for (size_t i = 0; i < cnt && result == 0; i++)
-            result = verbs_errno(rnic_post_send(qp->rnic, finished(build, &requests[i])));
+            result = verbs_errno(rnic_post_send(qp->rnic, &requests[i].wr));
         vctx_unlock(ex->qp_base.context);
     }
     pthread_mutex_unlock(&build->lock);

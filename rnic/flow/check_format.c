@@ -190,11 +190,13 @@ void roce_check_icrc_end(struct roce_flow *flow)
         struct roce_trust_host *host = &flow->trust.host[i];
         struct roce_ctx ctx = {.flow = flow, .frame = host->frame, .time = host->time};
 
-        /* What was acknowledged was right at its receiver; and where no host's is right, the
-         * capture is more likely the cause than all of them. */
+        /* What was acknowledged was right at its receiver, and of what asks for no answer nobody
+         * knows: a capture of its own host may have it before its NIC sets the ICRC. Where no
+         * host's is right, the capture is more likely the cause than all of them. */
         if (host->good == 0 && host->bad > ROCE_TRUST_DAMAGED)
             SAY(&ctx, ICRC_NEVER_GOOD, "packets with a right ICRC", 1, 0, .rel = ROCE_REL_AT_LEAST,
-                .weak = host->taken || flow->trust.good == 0 || host->bad < NEVER_SURE);
+                .weak = host->taken || !host->ignored || flow->trust.good == 0 ||
+                        host->bad < NEVER_SURE);
         else
             release(flow, host);
     }
@@ -289,8 +291,10 @@ void roce_check_mtu_learn(struct roce_ctx *ctx)
         SAY(ctx, PMTU_VALUE, "payload length", conn->sum.mtu ? conn->sum.mtu : 1024, len);
         return;
     }
-    if (conn->sum.mtu && conn->sum.mtu != len && roce_conn_told(conn))
+    if (conn->sum.mtu && conn->sum.mtu != len && roce_conn_told(conn)) {
         SAY_ONCE(ctx, CM_MTU, "payload length", conn->sum.mtu, len, conn->sum.cm.req_frame);
+        conn->doubt = true; /* how many PSNs READs take was reckoned with the other */
+    }
     conn->sum.mtu = len;
     conn->sum.mtu_sure = conn->mtu_seen = true;
     roce_span_mtu(conn);

@@ -84,6 +84,9 @@ void roce_check_positive(struct roce_ctx *ctx, struct roce_req *req)
             rsp->fatal_frame, .rel = ROCE_REL_AT_MOST, .weak = later);
     if (req->base_sure && before < 0 && before > -ROCE_JUMP) {
         (void)roce_turn_begin(ctx, roce_peer(ctx->side), ROCE_TURN_STRAY, psn);
-        SAY(ctx, ACK_BEFORE_START, "bth.psn", req->base, psn, .rel = ROCE_REL_AT_LEAST);
+        /* Unsolicited, it names the PSN before the one that is expected: of credits, to begin with
+         */
+        SAY(ctx, ACK_BEFORE_START, "bth.psn", req->base, psn, .rel = ROCE_REL_AT_LEAST,
+            .weak = before == -1 && ctx->pkt->op->kind == ROCE_KIND_ACK && ctx->pkt->aeth.msn == 0);
     }
 }

@@ -8,7 +8,9 @@
 
 #include <string.h>
 
-#define TIMEWAIT_NS UINT64_C(1000000) /* shorter than any packet lifetime in use */
+#define TIMEWAIT_NS     UINT64_C(1000000) /* shorter than any packet lifetime in use */
+#define MRA_OF_LAP      2
+#define CLASS_PORT_INFO 1 /* an attribute that all classes have, with methods Get and Set */
 
 struct roce_cm_slot {
     bool used, gone;
@@ -17,7 +19,7 @@ struct roce_cm_slot {
     uint32_t comm_id[2];
     uint32_t qpn[2]; /* 0 unknown */
     uint32_t psn[2];
-    uint64_t tid, dreq_tid[2]; /* by sender */
+    uint64_t tid, dreq_tid[2], dreq_again[2]; /* by sender; of its first DREQ and its latest */
     bool dreq[2];
     uint32_t hash; /* of the REQ's content */
     struct roce_cm_req req;
@@ -27,8 +29,15 @@ struct roce_cm_slot {
     uint8_t svc;
 };
 
+/* Ids are used again, and a REQ may come again by another transaction: what is known of an exchange
+ * beside the id of its `side`. */
+struct roce_cm_more {
+    uint32_t other;      /* the id of the other side; 0 any */
+    const uint64_t *tid; /* of its REQ; NULL any */
+};
+
 static struct roce_cm_slot *slot_find(struct roce_ctx *ctx, int side, uint32_t comm_id,
-                                      const uint8_t addr[16])
+                                      const uint8_t addr[16], struct roce_cm_more more)
 {
     struct roce_flow *flow = ctx->flow;
 
@@ -39,24 +48,35 @@ static struct roce_cm_slot *slot_find(struct roce_ctx *ctx, int side, uint32_t c
 
         if (s->used && s->net == ctx->glance->key.net && s->comm_id[side] == comm_id &&
             (s->seen & (side ? 1u << ROCE_CM_REP : 1u << ROCE_CM_REQ)) &&
-            memcmp(s->addr[side], addr, 16) == 0)
+            (more.other == 0 || s->comm_id[1 - side] == more.other) &&
+            (!more.tid || s->tid == *more.tid) && memcmp(s->addr[side], addr, 16) == 0)
             return s;
     }
     return NULL;
 }
 
+static const struct roce_cm_more any_slot;
+
 /* The exchange a message belongs to, by the ids it carries; *side is its sender. */
 static struct roce_cm_slot *slot_of(struct roce_ctx *ctx, uint32_t local, uint32_t remote,
                                     int *side)
 {
-    struct roce_cm_slot *s = slot_find(ctx, 0, local, ctx->src);
+    const struct roce_cm_more by_remote = {.other = remote}, by_local = {.other = local};
+    struct roce_cm_slot *s = remote ? slot_find(ctx, 0, local, ctx->src, by_remote) : NULL;
 
     *side = 0;
+    if (s)
+        return s;
+    *side = 1;
+    s = local ? slot_find(ctx, 0, remote, ctx->dst, by_local) : NULL;
+    if (s)
+        return s;
+    *side = 0;
+    s = slot_find(ctx, 0, local, ctx->src, any_slot);
     if (s && (remote == 0 || s->comm_id[1] == 0 || s->comm_id[1] == remote))
         return s;
     *side = 1;
-    s = slot_find(ctx, 0, remote, ctx->dst);
-    return s;
+    return slot_find(ctx, 0, remote, ctx->dst, any_slot);
 }
 
 static struct roce_side *find(struct roce_ctx *ctx, const struct roce_cm_slot *s, int from)
@@ -103,7 +123,7 @@ static uint32_t hash_req(const struct roce_cm_req *req)
  */
 
 static void facts(struct roce_conn *conn, const struct roce_cm_slot *s,
-                  const struct roce_cm_rep *rep, int active)
+                  const struct roce_cm_rep *rep, int active, uint64_t now)
 {
     struct roce_conn_facts *sum = &conn->sum;
 
@@ -134,6 +154,7 @@ static void facts(struct roce_conn *conn, const struct roce_cm_slot *s,
 
         req->base = s->psn[i == active ? 1 : 0]; /* the PSN that the peer's message asks for */
         req->base_cm = true;
+        req->ep.time = now;
         side->sum.first_psn = req->base;
     }
 }
@@ -180,7 +201,7 @@ static void set_up(struct roce_ctx *ctx, struct roce_cm_slot *s, const struct ro
             roce_conn_key(ctx->flow, &conn->side[i]);
     conn->paired = conn->sum.paired = true;
     conn->sum.pairing = ROCE_PAIRED_BY_CM;
-    facts(conn, s, rep, active);
+    facts(conn, s, rep, active, ctx->time);
 }
 
 /* ---- messages ----------------------------------------------------------------------------------
@@ -202,7 +223,7 @@ static void on_req(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
 {
     struct roce_flow *flow = ctx->flow;
     const struct roce_cm_req *req = &msg->req;
-    struct roce_cm_slot *s = slot_find(ctx, 0, req->local_comm_id, ctx->src);
+    struct roce_cm_slot *s = slot_find(ctx, 0, req->local_comm_id, ctx->src, any_slot);
 
     if (s && s->tid == msg->mad.tid && !s->gone) {
         SAY(ctx, CM_REQ_AGAIN, "req.local_comm_id", .actual = req->local_comm_id,
@@ -245,13 +266,30 @@ static void check_tid(struct roce_ctx *ctx, uint64_t want, uint64_t tid, uint32_
         SAY(ctx, CM_TID, "mad.tid", want, tid, frame, ROCE_VALUE_HEX);
 }
 
+/* The exchange that a REP answers; NULL where its REQ was not captured. */
+static struct roce_cm_slot *slot_of_rep(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
+{
+    struct roce_cm_slot *s = slot_find(ctx, 0, msg->rep.remote_comm_id, ctx->dst,
+                                       (struct roce_cm_more){.tid = &msg->mad.tid});
+
+    if (!s)
+        s = slot_find(ctx, 0, msg->rep.remote_comm_id, ctx->dst, any_slot);
+    if (!s || memcmp(s->addr[1], ctx->src, 16) != 0)
+        return NULL;
+    /* The id of an exchange that is over, or has its answer: another one, perhaps. */
+    if (s->tid != msg->mad.tid &&
+        (s->gone || (s->rep_frame && s->comm_id[1] != msg->rep.local_comm_id)))
+        return NULL;
+    return s;
+}
+
 static void on_rep(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
 {
     const struct roce_cm_rep *rep = &msg->rep;
-    struct roce_cm_slot *s = slot_find(ctx, 0, rep->remote_comm_id, ctx->dst);
+    struct roce_cm_slot *s = slot_of_rep(ctx, msg);
     uint32_t qpn = roce_cm_rep_qpn(rep);
 
-    if (!s || memcmp(s->addr[1], ctx->src, 16) != 0)
+    if (!s)
         return;
     check_tid(ctx, s->tid, msg->mad.tid, s->req_frame);
     if (s->rep_frame) {
@@ -316,7 +354,7 @@ static void rejected(struct roce_ctx *ctx, const struct roce_cm_slot *s,
 
     if (!conn)
         return;
-    facts(conn, s, &none, 0);
+    facts(conn, s, &none, 0, ctx->time);
     *sum = conn->sum;
     sum->stream = ctx->flow->next_stream;
     roce_conn_place(sum, ctx->pkt);
@@ -366,7 +404,10 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
             conn->sum.cm.setup_ns = roce_since(s->req_time, ctx->time);
         }
         break;
-    case ROCE_CM_MRA: check_tid(ctx, s->tid, msg->mad.tid, s->req_frame); break;
+    case ROCE_CM_MRA:
+        if (msg->mra.message != MRA_OF_LAP) /* which begins a transaction of its own */
+            check_tid(ctx, s->tid, msg->mad.tid, s->req_frame);
+        break;
     case ROCE_CM_REJ:
         if (!s->rep_frame && !s->gone)
             rejected(ctx, s, &msg->rej);
@@ -378,7 +419,9 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
         }
         break;
     case ROCE_CM_DREQ:
-        s->dreq_tid[side] = msg->mad.tid;
+        s->dreq_again[side] = msg->mad.tid;
+        if (!s->dreq[side])
+            s->dreq_tid[side] = msg->mad.tid;
         s->dreq[side] = true;
         if (s->dreq_frame == 0)
             s->dreq_frame = ctx->frame;
@@ -393,7 +436,7 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
         }
         break;
     case ROCE_CM_DREP:
-        if (s->dreq[!side])
+        if (s->dreq[!side] && msg->mad.tid != s->dreq_again[!side])
             check_tid(ctx, s->dreq_tid[!side], msg->mad.tid, s->dreq_frame);
         s->drep_frame = ctx->frame;
         s->gone = true;
@@ -417,7 +460,8 @@ void roce_cm_track(struct roce_ctx *ctx)
             SAY(ctx, CM_MAD, "mad.class_version", ROCE_MAD_CM_VER, msg.mad.class_version);
         return;
     }
-    if (rc == ROCE_ERR_NOT_ROCE && msg.mad.mgmt_class == ROCE_MAD_CLASS_CM) {
+    if (rc == ROCE_ERR_NOT_ROCE && msg.mad.mgmt_class == ROCE_MAD_CLASS_CM &&
+        msg.mad.attr_id != CLASS_PORT_INFO) {
         if (msg.mad.method != ROCE_MAD_SEND)
             SAY(ctx, CM_MAD, "mad.method", ROCE_MAD_SEND, msg.mad.method);
         else

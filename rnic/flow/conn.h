@@ -31,7 +31,7 @@ struct roce_episode {
     uint32_t next;    /* PSN that continues it */
     uint32_t frame;   /* where it started */
     uint32_t trigger; /* NAK or response, 0 none */
-    uint64_t time;
+    uint64_t time;    /* ... and when; before the first request: when CM told of it */
 };
 
 /* What made it possible that another use of the QP begins: turn.h. */

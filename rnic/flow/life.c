@@ -13,6 +13,8 @@ bool roce_life_untold(const struct roce_ctx *ctx)
     return !roce_conn_told(ctx->conn) && ctx->conn->sum.svc != ROCE_SVC_UC;
 }
 
+#define ROUND_NS UINT64_C(300000000) /* the PSNs do not come round in less */
+
 /* The capture lacks packets: a first PSN may be one of them. */
 static bool lacks(const struct roce_ctx *ctx)
 {
@@ -80,7 +82,8 @@ void roce_life_start(struct roce_ctx *ctx, uint32_t psn)
         req->base_sure = true;
         if (roce_diff(psn, req->base) < 0)
             SAY(ctx, CM_START_PSN, "bth.psn", req->base, psn, ctx->conn->sum.cm.req_frame,
-                .weak = roce_diff(psn, req->base) < -ROCE_JUMP);
+                .weak = roce_diff(psn, req->base) < -ROCE_JUMP ||
+                        roce_since(req->ep.time, ctx->time) > ROUND_NS);
         if (roce_diff(psn, req->base) < 0 || roce_diff(psn, req->base) > ROCE_JUMP) {
             req->base = req->nxt = req->una = psn;
             req->base_sure = req->una_known = false;

@@ -101,6 +101,13 @@ static bool ports_prove(const struct roce_side *side, const struct roce_side *ca
            side->sport == sport_of(roce_peer(side)->qpn, roce_peer(cand)->qpn);
 }
 
+/* What it is worth that the ports of two directions prove each other, where `mates` to choose from
+ * have that port: of many that have one and the same, one may fit by chance. */
+static enum roce_pairing by_ports(unsigned mates)
+{
+    return mates > 1 ? ROCE_PAIRED_BY_PORT : ROCE_PAIRED_BY_PORTS;
+}
+
 /* A READ response that answers `e` when it was asked for once: the bytes must be those. */
 static bool reads(const struct roce_sent *e, const struct roce_pkt *pkt)
 {
@@ -271,14 +278,14 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
     struct roce_side *side = ctx->side, *one;
     struct found proven = {0}, fit = {0}, counted = {0}, same_port = {0};
     struct found port = {0}, near = {0}; /* that do not fit */
-    unsigned scan = 0;
-    bool ports, alone, mate = false; /* another one has its source port */
+    unsigned scan = 0, mates = 0;        /* how many have its source port */
+    bool ports, alone;
 
     for (struct roce_side *cand = facing(ctx->flow, side); cand && scan < SCAN_MAX;
          cand = cand->pair_next, scan++) {
         if (!faces(side, cand) || cand->conn->sum.svc != side->conn->sum.svc)
             continue;
-        mate |= side->sport && cand->sport == side->sport;
+        mates += side->sport && cand->sport == side->sport;
         if (!answers(cand, ctx->pkt)) {
             if (ports_prove(side, cand))
                 find(&port, cand);
@@ -295,7 +302,7 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
             find(&same_port, cand);
     }
     if (proven.cnt == 1) {
-        join(ctx, proven.side, ROCE_PAIRED_BY_PORTS);
+        join(ctx, proven.side, by_ports(mates));
         return;
     }
     if (fit.cnt == 0 && answers(side, ctx->pkt) &&
@@ -319,7 +326,7 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
         return;
     /* Both directions of a pair have one port, with most devices. */
     ports = one->sport == side->sport;
-    if (mate && !ports)
+    if (mates && !ports)
         return;
     if (near.cnt && !(ports && side->sport && same_port.cnt == 1))
         return;
@@ -396,15 +403,17 @@ void roce_pair_silent(struct roce_ctx *ctx)
 {
     struct roce_side *side = ctx->side;
     struct found proven = {0};
-    unsigned scan = 0;
+    unsigned scan = 0, mates = 0;
 
     for (struct roce_side *cand = facing(ctx->flow, side); cand && scan < SCAN_MAX;
          cand = cand->pair_next, scan++)
-        if (faces(side, cand) && cand->conn->sum.svc == side->conn->sum.svc &&
-            ports_prove(side, cand))
-            find(&proven, cand);
+        if (faces(side, cand) && cand->conn->sum.svc == side->conn->sum.svc) {
+            mates += side->sport && cand->sport == side->sport;
+            if (ports_prove(side, cand))
+                find(&proven, cand);
+        }
     if (proven.cnt == 1)
-        join(ctx, proven.side, ROCE_PAIRED_BY_PORTS);
+        join(ctx, proven.side, by_ports(mates));
     else
         roce_pair_wait(ctx->flow, side);
 }

@@ -195,6 +195,15 @@ static void copy(struct roce_ctx *ctx, uint32_t of)
     SAY(ctx, COPY, "frame", .other = of, .value = ROCE_VALUE_NONE);
 }
 
+/* Whether `now`, the packet at hand, is another than `e`, as far as its headers tell. */
+static bool is_unlike(const struct roce_ctx *ctx, const struct roce_sent *e,
+                      const struct roce_sent *now)
+{
+    return now->op != e->op || now->len != e->len ||
+           (roce_opcode_starts(ctx->pkt->op) && roce_opcode_has(ctx->pkt->op, ROCE_HDR_RETH) &&
+            (now->va != e->va || now->rkey != e->rkey || now->dma_len != e->dma_len));
+}
+
 /* A PSN that was seen before: `e` holds it. */
 static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
 {
@@ -219,6 +228,11 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
         !(req->ep.active && req->ep.next == now->psn) &&
         (ctx->conn->sum.svc == ROCE_SVC_UC || roce_is_copy(ctx, e->icrc, e->ip_id, e->time))) {
         copy(ctx, e->last_frame); /* UC sends nothing again */
+        return;
+    }
+    if (skip == 0 && ctx->conn->sum.svc == ROCE_SVC_UC && is_unlike(ctx, e, now)) {
+        roce_life_restart(ctx, now->psn, true); /* UC sends nothing again */
+        append_late(ctx, now);
         return;
     }
     if (skip == 0 && ctx->conn->sum.svc != ROCE_SVC_UC &&

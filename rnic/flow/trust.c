@@ -56,3 +56,11 @@ void roce_trust_taken(struct roce_trust *trust, const uint8_t src[16])
     if (host->bad && memcmp(host->addr, src, 16) == 0)
         host->taken = true;
 }
+
+void roce_trust_ignored(struct roce_trust *trust, const uint8_t src[16])
+{
+    struct roce_trust_host *host = find(trust, src);
+
+    if (host->bad && memcmp(host->addr, src, 16) == 0)
+        host->ignored = true;
+}

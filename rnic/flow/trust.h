@@ -35,7 +35,8 @@ struct roce_trust_host {
     uint32_t good, bad; /* packets; a host with none of both is a free place */
     uint32_t frame;     /* the latest of them */
     uint64_t time;
-    bool taken; /* a receiver acknowledged what this host sent */
+    bool taken;   /* a receiver acknowledged what this host sent */
+    bool ignored; /* it sent a request three times, and nothing answered */
     uint8_t held_cnt;
     struct roce_trust_held held[ROCE_TRUST_DAMAGED];
 };
@@ -58,6 +59,9 @@ bool roce_trust_hold(struct roce_trust *trust, const uint8_t src[16],
 
 /* What is kept of `src`, or NULL if nothing is. */
 struct roce_trust_host *roce_trust_held(struct roce_trust *trust, const uint8_t src[16]);
+
+/* What `src` sent was repeated after timeouts: perhaps its receivers drop it. */
+void roce_trust_ignored(struct roce_trust *trust, const uint8_t src[16]);
 
 /* A receiver acknowledged packets of `src`: there their ICRC was right. */
 void roce_trust_taken(struct roce_trust *trust, const uint8_t src[16]);

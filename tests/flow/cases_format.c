@@ -149,9 +149,15 @@ CASE(ICRC_BAD)
 
 CASE(ICRC_NEVER_GOOD)
 {
+    struct roce_pkt p;
+
     flowgen_message(g, 1, ROCE_KIND_SEND, 64);
     for (int i = 0; i < 10; i++) {
-        flowgen_message(g, 0, ROCE_KIND_SEND, 64);
+        if (i < 8)
+            p = flowgen_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        else
+            flowgen_wait(g, 70000000); /* nothing answers */
+        flowgen_put(g, 0, &p);
         if (wrong)
             *byte(g, BTH_OFF + 20) ^= 0x10;
     }

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Premises: what a judgement takes for granted. Each talk breaks one of them and accuses nobody;
+ * the next to it keeps it, and what is wrong there is found.
+ */
+#include <string.h>
+#include "flow/cases.h"
+#include "flow/judge.h"
+#include "support/suite.h"
+
+static struct verdict v;
+
+static void begin(struct flowgen *g)
+{
+    flowgen_init(g);
+    g->conn.sport = flowgen_linux_sport(g->conn.qpn[0], g->conn.qpn[1]);
+}
+
+static void end(struct flowgen *g)
+{
+    judge(g, NULL, NULL, &v);
+    flowgen_free(g);
+}
+
+static enum roce_severity worst(enum roce_rule rule)
+{
+    enum roce_severity most = ROCE_SEV_NOTE;
+
+    for (uint32_t i = 0; i < v.finding_cnt; i++)
+        if (v.finding[i].rule == rule && v.finding[i].severity > most)
+            most = v.finding[i].severity;
+    return most;
+}
+
+/* ---- CM: whose transaction it is ---------------------------------------------------------------
+ */
+
+static void put_cm(struct flowgen *g, int side, enum roce_cm kind, uint64_t tid)
+{
+    struct roce_cm_msg m;
+
+    if (kind == ROCE_CM_REQ) {
+        m = flowgen_cm_req(g);
+        m.mad.tid = tid;
+    } else if (kind == ROCE_CM_REP) {
+        m = flowgen_cm_rep(g);
+        m.mad.tid = tid;
+    } else {
+        roce_cm_msg_init(&m, kind, tid);
+    }
+    if (kind == ROCE_CM_DREQ) {
+        m.dreq.local_comm_id = g->conn.qpn[side];
+        m.dreq.remote_comm_id = g->conn.qpn[!side];
+    } else if (kind == ROCE_CM_DREP) {
+        m.drep.local_comm_id = g->conn.qpn[side];
+        m.drep.remote_comm_id = g->conn.qpn[!side];
+    } else if (kind == ROCE_CM_RTU) {
+        m.rtu.local_comm_id = g->conn.qpn[side];
+        m.rtu.remote_comm_id = g->conn.qpn[!side];
+    } else if (kind == ROCE_CM_MRA) {
+        m.mra.local_comm_id = g->conn.qpn[side];
+        m.mra.remote_comm_id = g->conn.qpn[!side];
+        m.mra.message = tid == 9 ? 2 : 0; /* of a LAP, which is a transaction of its own */
+    }
+    flowgen_cm(g, side, &m);
+}
+
+/* Messages as "kind, sender, transaction", and whether one answers with a wrong transaction. */
+static void transactions(void)
+{
+    enum { REQ = ROCE_CM_REQ, REP = ROCE_CM_REP, RTU = ROCE_CM_RTU, MRA = ROCE_CM_MRA };
+    enum { DREQ = ROCE_CM_DREQ, DREP = ROCE_CM_DREP };
+    static const struct {
+        struct {
+            int kind, side;
+            uint64_t tid;
+        } msg[6];
+        bool wrong;
+    } rows[] = {
+        {{{REQ, 0, 1}, {REP, 1, 1}, {RTU, 0, 1}, {MRA, 1, 9}}, false},
+        {{{REQ, 0, 1}, {MRA, 1, 2}}, true},
+        /* a REQ that comes again by another transaction */
+        {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 1}, {RTU, 0, 1}}, false},
+        {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 2}, {RTU, 0, 2}}, false},
+        {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 3}}, true},
+        {{{REQ, 0, 1}, {REP, 1, 1}, {REP, 1, 2}}, true},
+        /* another exchange with the same id, whose REQ is not in the capture */
+        {{{REQ, 0, 1}, {REP, 1, 1}, {DREQ, 0, 5}, {DREP, 1, 5}, {REP, 1, 7}}, false},
+        {{{REQ, 0, 1}, {REP, 1, 1}, {DREQ, 0, 5}, {DREQ, 0, 6}, {DREP, 1, 5}}, false},
+        {{{REQ, 0, 1}, {REP, 1, 1}, {DREQ, 0, 5}, {DREQ, 0, 6}, {DREP, 1, 6}}, false},
+        {{{REQ, 0, 1}, {REP, 1, 1}, {DREQ, 0, 5}, {DREQ, 0, 6}, {DREP, 1, 8}}, true},
+        {{{REQ, 0, 1}, {REP, 1, 1}, {DREQ, 0, 5}, {DREQ, 1, 6}, {DREP, 1, 5}, {DREP, 0, 6}}, false},
+        {{{REQ, 0, 1}, {REP, 1, 1}, {DREQ, 0, 5}, {DREQ, 1, 6}, {DREP, 1, 6}}, true},
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct flowgen g;
+
+        begin(&g);
+        for (unsigned k = 0; k < 6 && rows[i].msg[k].tid; k++)
+            put_cm(&g, rows[i].msg[k].side, (enum roce_cm)rows[i].msg[k].kind, rows[i].msg[k].tid);
+        end(&g);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_CM_TID), rows[i].wrong);
+    }
+}
+
+/* ClassPortInfo is asked for by Get, in the class of CM as in any. */
+static void an_attribute_of_all_classes(void)
+{
+    for (unsigned wrong = 0; wrong < 2; wrong++) {
+        uint8_t mad[ROCE_MAD_SIZE] = {1, 0x07, 2, 0x01};
+        struct roce_pkt p;
+        struct flowgen g;
+
+        begin(&g);
+        mad[17] = wrong ? 0x10 : 0x01;
+        p = flowgen_mad(&g, 0, mad);
+        flowgen_put(&g, 0, &p);
+        end(&g);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_CM_MAD) || judge_found(&v, ROCE_RULE_CM_ATTR), wrong);
+    }
+}
+
+/* ---- CM: what it told --------------------------------------------------------------------------
+ */
+
+/* The first request that the capture has comes long after CM: PSNs may have come round. */
+static void psns_that_came_round(void)
+{
+    for (unsigned long_after = 0; long_after < 2; long_after++) {
+        struct flowgen g;
+
+        begin(&g);
+        flowgen_connect(&g);
+        flowgen_wait(&g, long_after ? 2000000000 : 1000000);
+        g.conn.psn[0] -= 5;
+        flowgen_send(&g, 0, 64);
+        end(&g);
+        EXPECT_EQ(worst(ROCE_RULE_CM_START_PSN), long_after ? ROCE_SEV_WARN : ROCE_SEV_ERROR);
+    }
+}
+
+/* Credits to begin with: an ACK that nothing asked for names the PSN before the first. */
+static void credits_to_begin_with(void)
+{
+    for (uint32_t back = 1; back < 3; back++) {
+        struct flowgen g;
+
+        begin(&g);
+        flowgen_connect(&g);
+        flowgen_message(&g, 0, ROCE_KIND_SEND, 64);
+        g.conn.msn[0] = 0;
+        flowgen_ack(&g, 1, g.conn.psn[0] - 1 - back, ROCE_SYNDROME_ACK | 5);
+        g.conn.msn[0] = 1;
+        flowgen_ack_all(&g, 1);
+        end(&g);
+        EXPECT_EQ(worst(ROCE_RULE_ACK_BEFORE_START), back == 1 ? ROCE_SEV_WARN : ROCE_SEV_ERROR);
+        EXPECT_EQ(worst(ROCE_RULE_MSN), ROCE_SEV_NOTE);
+    }
+}
+
+/* The two ends agreed on another path MTU than that of CM: so it is said, and nothing else. */
+static void another_mtu_than_cm(void)
+{
+    struct flowgen g;
+
+    begin(&g);
+    flowgen_connect(&g);
+    g.mtu = 256;
+    flowgen_read(&g, 0, 1000);
+    for (int i = 0; i < 3; i++) {
+        flowgen_write(&g, 0, 1000);
+        flowgen_read(&g, 0, 1000);
+    }
+    end(&g);
+    EXPECT_EQ(worst(ROCE_RULE_CM_MTU), ROCE_SEV_WARN);
+    EXPECT_EQ(v.totals.errors_unknown, 0);
+}
+
+/* ---- ICRCs -------------------------------------------------------------------------------------
+ */
+
+static void spoil_icrc(struct flowgen *g, size_t from, int side)
+{
+    for (size_t i = from; i < g->frame_cnt; i++)
+        if (g->frame[i].side == side)
+            g->bytes[g->frame[i].off + g->frame[i].len - 1] ^= 0x55;
+}
+
+/* A host captures its own packets before its NIC sets their ICRCs. What it sends is taken, but of
+ * answers, and of services that answer nothing, no acknowledgement shows that. */
+static void a_host_that_captures_itself(void)
+{
+    for (unsigned uc = 0; uc < 2; uc++) {
+        struct flowgen g;
+        int self = uc ? 0 : 1;
+
+        begin(&g);
+        flowgen_connect(&g);
+        g.svc = uc ? ROCE_SVC_UC : ROCE_SVC_RC;
+        for (int i = 0; i < 20; i++)
+            if (uc)
+                flowgen_message(&g, i & 1, ROCE_KIND_WRITE, 64);
+            else
+                flowgen_write(&g, 0, 64);
+        spoil_icrc(&g, 0, self);
+        end(&g);
+        EXPECT_EQ(worst(ROCE_RULE_ICRC_NEVER_GOOD), ROCE_SEV_WARN);
+        EXPECT_EQ(v.totals.errors_unknown, 0);
+    }
+}
+
+/* ---- pairs -------------------------------------------------------------------------------------
+ */
+
+/* All QPs of a device use one source port, which is by chance that of a wrong pair's QPNs. The
+ * right one is there too: that the ports fit is no proof. */
+static void a_port_that_fits_by_chance(void)
+{
+    struct flowgen_conn conn[2] = {flowgen_conn_of(1, 0x777777, 0x123456),
+                                   flowgen_conn_of(2, 0x777777, 0x123456)};
+    struct flowgen g;
+    uint16_t port = flowgen_linux_sport(conn[0].qpn[0], conn[1].qpn[1]);
+
+    flowgen_init(&g);
+    for (unsigned round = 0; round < 4; round++) {
+        for (unsigned i = 0; i < 2; i++) {
+            g.conn = conn[i];
+            g.conn.sport = port;
+            flowgen_message(&g, 0, ROCE_KIND_WRITE, 64);
+            conn[i] = g.conn;
+        }
+        for (unsigned i = 0; i < 2; i++) {
+            g.conn = conn[1 - i];
+            g.conn.sport = port;
+            flowgen_ack_all(&g, 1);
+        }
+    }
+    end(&g);
+    for (uint32_t i = 0; i < v.conn_cnt; i++)
+        CU_ASSERT(!v.conn[i].facts.paired || roce_pairing_is_guess(v.conn[i].facts.pairing));
+}
+
+/* ---- UC ----------------------------------------------------------------------------------------
+ */
+
+/* A UC QP is used again, soon and from the same PSN: it sends nothing again, so that another packet
+ * of the same PSN begins that use. One that breaks the order of its message is found in both. */
+static void uc_used_again(void)
+{
+    for (unsigned wrong = 0; wrong < 2; wrong++) {
+        uint32_t psn;
+        struct flowgen g;
+        struct roce_pkt p;
+
+        begin(&g);
+        g.svc = ROCE_SVC_UC;
+        psn = g.conn.psn[0];
+        flowgen_message(&g, 0, ROCE_KIND_SEND, 3000);
+        g.conn.psn[0] = psn;
+        flowgen_message(&g, 0, ROCE_KIND_SEND, 64);
+        flowgen_message(&g, 0, ROCE_KIND_WRITE, 4000); /* beyond what the first use sent */
+        if (wrong) {
+            p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_MIDDLE, 1024);
+            flowgen_put(&g, 0, &p);
+        }
+        end(&g);
+        EXPECT_EQ(worst(ROCE_RULE_OPCODE_ORDER), wrong ? ROCE_SEV_ERROR : ROCE_SEV_NOTE);
+        EXPECT_EQ(v.totals.errors_unknown, wrong);
+    }
+}
+
+SUITE("flow.premise", TEST(transactions), TEST(an_attribute_of_all_classes),
+      TEST(psns_that_came_round), TEST(credits_to_begin_with), TEST(another_mtu_than_cm),
+      TEST(a_host_that_captures_itself), TEST(a_port_that_fits_by_chance), TEST(uc_used_again))

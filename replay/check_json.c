@@ -270,6 +270,7 @@ static json_t *side_json(const struct check_conn *c, unsigned i)
         {"psn_naks", s->psn_naks},
         {"rnr_naks", s->rnr_naks},
         {"fatal_naks", s->fatal_naks},
+        {"late_responses", s->late_responses},
         {"bad_icrc", s->bad_icrc},
         {"malformed", s->malformed},
         {"rnr_advertised_ns", s->rnr_advertised_ns},

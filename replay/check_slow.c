@@ -131,9 +131,27 @@ static void look_lost(struct text *t, const struct way *w)
     }
 }
 
+/* READs that were asked for again although all of the answer came, if late. */
+static bool is_answer_overtaken(const struct way *w)
+{
+    return w->its->late_responses >= 2 && times(w, ROCE_CAUSE_READ_GAP) +
+                                                  times(w, ROCE_CAUSE_IMPLIED_NAK) +
+                                                  times(w, ROCE_CAUSE_TIMEOUT) >
+                                              0;
+}
+
+static void say_answer_overtaken(struct text *t, const struct way *w)
+{
+    text_add(t, "READ data of ");
+    add_addr(t, w->its);
+    text_add(t, " was overtaken by later data, %" PRIu64 "×; to a requester that is loss",
+             w->its->late_responses);
+}
+
 static bool is_answer_lost(const struct way *w)
 {
-    return times(w, ROCE_CAUSE_READ_GAP) + times(w, ROCE_CAUSE_IMPLIED_NAK) > 0;
+    return times(w, ROCE_CAUSE_READ_GAP) + times(w, ROCE_CAUSE_IMPLIED_NAK) > 0 &&
+           !is_answer_overtaken(w);
 }
 
 static void say_answer_lost(struct text *t, const struct way *w)
@@ -247,14 +265,15 @@ static const struct {
     void (*say)(struct text *, const struct way *);
     void (*look)(struct text *, const struct way *);
 } causes[] = {
-    {is_overtaken,   say_overtaken,   look_overtaken},
-    {is_damaged,     say_damaged,     look_damaged},
-    {is_lost,        say_lost,        look_lost},
-    {is_answer_lost, say_answer_lost, look_answer_lost},
-    {is_unready,     say_unready,     look_unready},
-    {is_congested,   say_congested,   look_congested},
-    {is_late,        say_late,        look_late},
-    {is_unexplained, say_unexplained, look_unexplained},
+    {is_overtaken,        say_overtaken,        look_overtaken},
+    {is_damaged,          say_damaged,          look_damaged},
+    {is_lost,             say_lost,             look_lost},
+    {is_answer_overtaken, say_answer_overtaken, look_overtaken},
+    {is_answer_lost,      say_answer_lost,      look_answer_lost},
+    {is_unready,          say_unready,          look_unready},
+    {is_congested,        say_congested,        look_congested},
+    {is_late,             say_late,             look_late},
+    {is_unexplained,      say_unexplained,      look_unexplained},
 };
 /* clang-format on */
 

@@ -342,6 +342,7 @@ static void print_odds(FILE *out, const struct roce_side_summary *s, unsigned i)
     add_list(&t, &sep, s->duplicates, "duplicate", "duplicates");
     add_list(&t, &sep, s->copies, "copy", "copies");
     add_list(&t, &sep, s->out_of_order, "out of order", "out of order");
+    add_list(&t, &sep, s->late_responses, "response out of order", "responses out of order");
     if (s->missing_psns > s->out_of_order) /* those came late */
         add_list(&t, &sep, s->missing_psns - s->out_of_order, "PSN missing", "PSNs missing");
     add_list(&t, &sep, s->unseen_acked, "acknowledged but not captured",

@@ -78,6 +78,7 @@ void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
                 psn, e->last_frame);
     } else if (k < e->resp_high && !(e->flags & ROCE_SENT_RESTARTED)) {
         rsp->reordered = true;
+        roce_rare(ctx->flow, ctx->side)->late_responses++;
         ctx->result->flags |= ROCE_AN_OUT_OF_ORDER;
         SAY(ctx, OUT_OF_ORDER, "bth.psn", (e->psn + e->resp_high) & ROCE_PSN_MASK, psn,
             e->last_frame);

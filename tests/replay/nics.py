@@ -376,6 +376,18 @@ def read_partly_again(t):
         t.all(1, t.responses(1, psn, 40000, 4))
 
 
+def read_late_and_again(t):
+    """One path is slower: the requester, which takes nothing out of order, asks for the rest again."""
+    for _ in range(4):
+        psn, request = t.read(0, 40000)
+        t.put(0, request)
+        responses = t.responses(1, psn, 40000)
+        t.all(1, responses[:4] + responses[5:8] + [responses[4]] + responses[8:])
+        rest = 40000 - 5 * t.mtu
+        t.put(0, t.frame(0, READ, psn + 5, t.reth(rest, 0x7F0000010000 + 5 * t.mtu), 1))
+        t.all(1, t.responses(1, psn, 40000, 5))
+
+
 def read_whole_again(t):
     for _ in range(4):
         psn, request = t.read(0, 40000)
@@ -695,6 +707,7 @@ ROWS = {
     "adaptive retransmission": Row(adaptive_retransmission, "Lumina 6.2", ()),
     "gives up": Row(gives_up, "Lumina 6.2", (), says="did not answer the request with PSN"),
     "READ partly again": Row(read_partly_again, "vol. 1", (), says="to READs or atomics were missed 4×"),
+    "READ late and again": Row(read_late_and_again, "adaptive routing to a NIC without it", ("RC-OBS-302",), 8, "was overtaken by later data, 4×"),
     "READ whole again": Row(read_whole_again, "vol. 1", ()),
     "congested": Row(congested, "DCQCN; CNP of a ConnectX-4 Lx", ("ALL-OBS-311", "ALL-OBS-312"), 400),
     "CNP without a mark": Row(cnp_without_mark, "NVIDIA forum 270587", ("ALL-OBS-312",), 40),

@@ -116,6 +116,12 @@ void roce_acknowledged(struct roce_ctx *ctx, struct roce_req *req, const struct 
 void roce_response_settle(struct roce_ctx *ctx, struct roce_side *requester);
 /* The response at hand to `req` was judged. */
 void roce_response_end(struct roce_ctx *ctx, struct roce_req *req);
+/* passed.c: READ or atomic `e` has to be asked for again. */
+void roce_passed_over(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e);
+/* The response at hand tells that all before `upto` came: so may one that was asked for again. */
+void roce_passed_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto);
+/* The response at hand is to `e` as it was asked for before: it is discarded. */
+bool roce_is_stale(const struct roce_req *req, const struct roce_sent *e);
 /* A sequence or RNR NAK at hand is what the requester goes back for next. */
 void roce_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp);
 void roce_cm_track(struct roce_ctx *ctx); /* cm_track.c: a UD packet to QP1 */

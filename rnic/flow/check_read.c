@@ -37,7 +37,12 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
     if (op->value == want) { /* after a restart perhaps a late answer to the request before */
         bool fits = op->pos == ROCE_POS_FIRST || op->pos == ROCE_POS_ONLY;
 
-        if (again && k > 0 && k == e->restart && !fits && e->last_frame != e->frame)
+        /* What goes on where the response before it ended may be of an answer that was begun
+         * before, if it was not silence that made the requester go back. */
+        bool goes_on = req->ep.cause != ROCE_CAUSE_TIMEOUT && ctx->side->rsp.started &&
+                       ((ctx->side->rsp.last_psn + 1) & ROCE_PSN_MASK) == ctx->pkt->bth.psn;
+
+        if (again && k > 0 && k == e->restart && !fits && !goes_on && e->last_frame != e->frame)
             SAY(ctx, READ_RESTART, "bth.opcode",
                 base | (last ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_READ_RESP_FIRST), op->value,
                 e->last_frame, ROCE_VALUE_OPCODE);

@@ -22,8 +22,8 @@ static void check_reads(struct roce_ctx *ctx)
     bool active = roce_side_idx(ctx->side) == sum->cm.active_side;
     uint32_t limit;
 
-    if (!req->una_known || ctx->conn->join_frame)
-        return;
+    if (!req->una_known || ctx->conn->join_frame || req->passed)
+        return; /* what was asked for again may be answered by what was on the way before */
     limit = active ? sum->cm.rep_responder_resources : sum->cm.responder_resources;
     if (!(roce_conn_told(ctx->conn) & 1u << ROCE_CM_REP))
         limit = RD_ATOMIC_MAX;

@@ -348,6 +348,8 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
         to->sum.mtu = from->sum.mtu;
         to->sum.mtu_sure = from->sum.mtu_sure;
     }
+    if (to->sum.mtu && to->sum.mtu_sure)
+        roce_span_mtu(to); /* one direction may have shown it, and the other READ before */
     if (from->sum.first_frame < to->sum.first_frame) {
         to->sum.first_frame = from->sum.first_frame;
         to->sum.first_time = from->sum.first_time;

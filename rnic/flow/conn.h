@@ -72,12 +72,15 @@ struct roce_req {
     bool suspect;    /* it went back to where another use of the QP would begin: until it goes on */
     uint8_t turning; /* enum roce_turn_kind of the turn in struct roce_rare */
     bool anew;       /* the other direction began another life: this one is to follow */
+    uint8_t passed : 1; /* READs, atomics from `passed_psn` on were passed over, or sent again */
+    uint8_t missed : 7; /* enum roce_cause: a response made it go back, and it has not yet; NONE */
     uint32_t base;
     uint32_t nxt; /* one after the highest PSN seen */
     uint32_t una; /* one after the highest PSN acknowledged; may be ahead of nxt */
     bool una_known;
     uint64_t gap_time; /* when the latest hole was found */
     uint16_t chain;    /* of the tail */
+    uint32_t passed_psn;
     struct roce_window win;
     struct roce_episode ep;
     uint64_t last_time; /* of its latest request packet */

@@ -47,15 +47,25 @@ bool roce_episode_is_late(const struct roce_ctx *ctx, uint32_t psn)
 static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_sent *e, uint32_t psn,
                                 uint64_t idle, uint32_t *trigger)
 {
+    const struct roce_req *req = &ctx->side->req;
     const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
     uint64_t timeout = roce_timeout_of(ctx->conn);
     uint64_t slow = timeout != ROCE_NEVER_NS ? timeout - timeout / 4 : ROCE_QUICK_NS;
     bool rnr = rsp->rnr, nak = rsp->nak;
+    bool missing = e && ((e->flags & ROCE_SENT_IMPLIED) || (e->marks & ROCE_MARK_GAP));
 
     *trigger = 0;
-    (void)psn;
+    /* What it names was asked for again and acknowledged since. */
+    if (nak && req->una_known && roce_diff(req->una, rsp->nak_psn) > 0 && psn != rsp->nak_psn)
+        nak = false;
     /* Both: the wait of the RNR NAK decides which one the requester obeyed. */
     if (rnr && nak && roce_since(rsp->rnr_time, ctx->time) < rsp->rnr_wait / 2)
+        rnr = false;
+    /* What stands before the refused one, and is missing, needs no NAK and no wait. */
+    if (missing && roce_diff(psn, rsp->nak_psn) < 0)
+        nak = false;
+    if (missing && roce_diff(psn, rsp->rnr_psn) < 0 &&
+        roce_since(rsp->rnr_time, ctx->time) < rsp->rnr_wait / 2)
         rnr = false;
     if (rnr) {
         *trigger = rsp->rnr_frame;
@@ -68,10 +78,10 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
     }
     if (idle >= slow)
         return ROCE_CAUSE_TIMEOUT;
+    if (e && (e->marks & ROCE_MARK_GAP)) /* before it was passed over, if it was that, too */
+        return ROCE_CAUSE_READ_GAP;
     if (e && (e->flags & ROCE_SENT_IMPLIED))
         return ROCE_CAUSE_IMPLIED_NAK;
-    if (e && roce_opcode(e->op)->kind == ROCE_KIND_READ && e->resp_high > e->resp_next)
-        return ROCE_CAUSE_READ_GAP;
     return ROCE_CAUSE_UNKNOWN;
 }
 
@@ -98,16 +108,28 @@ static void tell(struct roce_ctx *ctx, const struct roce_sent *e, uint32_t psn, 
     }
 }
 
-/* Whether the go-back goes on although it does not follow: what is between was lost before it got
- * here, and nothing tells of another reason to send again. */
+/* Whether the go-back goes on although it does not follow: what is between was acknowledged
+ * meanwhile, or it was lost before it got here and nothing tells of another reason to send again.
+ */
 static bool skips(const struct roce_ctx *ctx, const struct roce_sent *e, uint32_t psn)
 {
     const struct roce_req *req = &ctx->side->req;
+    struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
     uint64_t last = e && e->time > req->last_time ? e->time : req->last_time;
     uint32_t trigger;
+    enum roce_cause cause;
 
-    return roce_diff(psn, req->ep.next) > 0 &&
-           cause_of(ctx, e, psn, roce_since(last, ctx->time), &trigger) == ROCE_CAUSE_UNKNOWN;
+    if (roce_diff(psn, req->ep.next) <= 0)
+        return false;
+    cause = cause_of(ctx, e, psn, roce_since(last, ctx->time), &trigger);
+    if (cause == ROCE_CAUSE_UNKNOWN)
+        return true;
+    if (cause == ROCE_CAUSE_TIMEOUT || cause == ROCE_CAUSE_RNR_NAK || !req->una_known ||
+        roce_diff(psn, req->una) > 0)
+        return false;
+    if (rsp->nak && rsp->nak_psn == psn)
+        rsp->nak = false; /* it had gone back further already */
+    return true;
 }
 
 static void begin(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn)
@@ -123,6 +145,9 @@ static void begin(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn)
     enum roce_cause cause;
 
     cause = cause_of(ctx, e, psn, idle, &trigger);
+    if (cause == ROCE_CAUSE_UNKNOWN && req->missed != ROCE_CAUSE_NONE)
+        cause = (enum roce_cause)req->missed; /* what was missing came meanwhile */
+    req->missed = ROCE_CAUSE_NONE;
     req->ep = (struct roce_episode){.cause = cause,
                                     .active = true,
                                     .first = psn,

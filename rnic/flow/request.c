@@ -251,7 +251,9 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
     ctx->result->repeats_frame = e->frame;
     ctx->result->rto = roce_since(e->time, ctx->time);
     roce_flow_link(ctx, ROCE_LINK_REPEATED_IN, e->frame);
-    roce_episode_step(ctx, e, now->psn, now->span);
+    /* How many PSNs a READ takes may be known by those after it only. */
+    roce_episode_step(ctx, e, now->psn,
+                      read ? (roce_sent_end(e) - now->psn) & ROCE_PSN_MASK : now->span);
     if (acked && !(e->flags & ROCE_SENT_IMPLIED) &&
         !(roce_opcode_is_answered(ctx->pkt->op) && !(e->flags & ROCE_SENT_DONE))) {
         roce_rare(ctx->flow, ctx->side)->duplicates++;
@@ -265,9 +267,17 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
         e->tries++;
     if (read) {
         e->flags |= ROCE_SENT_RESTARTED;
-        e->flags &= (uint8_t) ~(ROCE_SENT_IMPLIED | ROCE_SENT_ORIG);
+        e->flags &= (uint8_t)~ROCE_SENT_ORIG;
+        e->marks &= (uint8_t)~ROCE_MARK_GAP;
         e->restart = skip;
         e->resp_next = skip;
+    }
+    if (roce_opcode_is_answered(ctx->pkt->op)) {
+        e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
+        e->marks |= ROCE_MARK_OWED;
+        if (acked && (!req->passed || roce_diff(e->psn, req->passed_psn) < 0))
+            req->passed_psn = e->psn;
+        req->passed |= acked;
     }
     roce_entry_tell(ctx, e);
 }

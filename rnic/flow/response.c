@@ -41,10 +41,7 @@ static void acknowledge(struct roce_ctx *ctx, struct roce_req *req, struct roce_
             complete(ctx, e, e->dma_len, false);
         } else if (!(e->flags & ROCE_SENT_DONE) && !is_before_join(ctx, e) &&
                    e->dma_len != ROCE_LEN_UNKNOWN) {
-            e->flags |= ROCE_SENT_IMPLIED;
-            ctx->result->flags |= ROCE_AN_IMPLIED_NAK;
-            roce_rate_hole(ctx->side);
-            SAY(ctx, IMPLIED_NAK, "bth.psn", e->psn, ctx->pkt->bth.psn, e->last_frame);
+            roce_passed_over(ctx, req, e);
         }
     } else if (e->flags & ROCE_SENT_ENDS) {
         bool whole =
@@ -64,6 +61,8 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
 
     if (beyond > ROCE_JUMP || beyond < -ROCE_JUMP * 64)
         return; /* another use of the QP, or nothing of ours */
+    if (req->passed)
+        roce_passed_again(ctx, req, upto);
     if (req->una_known && roce_diff(upto, req->una) <= 0)
         return;
     if (!req->una_known)
@@ -273,6 +272,8 @@ static void on_small_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
 {
     ctx->result->request_frame = e->last_frame;
     ack_to(ctx, req, e->psn);
+    if (!roce_is_stale(req, e))
+        e->marks &= (uint8_t)~ROCE_MARK_OWED;
     if (!(e->flags & ROCE_SENT_DONE)) {
         e->flags |= ROCE_SENT_DONE;
         e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
@@ -332,9 +333,20 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
         roce_rate_hole(ctx->side);
     if (k + 1 > e->resp_high)
         e->resp_high = k + 1;
-    if (k == e->resp_next)
-        e->resp_next++;
     roce_sent_take(e, k);
+    if (roce_is_stale(req, e))
+        return;
+    if (k == e->resp_next) {
+        e->resp_next++;
+        e->marks &= (uint8_t)~ROCE_MARK_GAP; /* it goes on: only what is missing now counts */
+        if (e->flags & ROCE_SENT_RESTARTED)
+            e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
+    } else if (k > e->resp_next && !(e->flags & ROCE_SENT_IMPLIED)) {
+        e->marks |= ROCE_MARK_GAP;
+        req->missed = ROCE_CAUSE_READ_GAP;
+    }
+    if (e->resp_next == e->span)
+        e->marks &= (uint8_t)~ROCE_MARK_OWED;
     late = (e->flags & ROCE_SENT_IMPLIED) && roce_sent_gathered(e);
     if ((e->resp_next < e->span && !late) || (e->flags & ROCE_SENT_DONE))
         return;

@@ -27,6 +27,9 @@ enum {
     ROCE_MARK_SAMPLE = 1u << 0,  /* the sample covers the payload: it can be compared */
     ROCE_MARK_FLYING = 1u << 1,  /* counted as in flight */
     ROCE_MARK_COUNTED = 1u << 2, /* READ: its first response had the MSN of all that was seen */
+    ROCE_MARK_GAP = 1u << 3,     /* READ: since it was asked for and answered last, a response came
+                                    whose PSN is not the next */
+    ROCE_MARK_OWED = 1u << 4,    /* READ, atomic: asked for again, and not answered since */
 };
 
 #define ROCE_LEN_UNKNOWN UINT32_MAX /* dma_len: the capture is cut before the RETH's end */

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Passed over: READs and atomics that were not answered while a later request was (R139). The
+ * requester goes back for the first of them and sends all from there again; what comes meanwhile
+ * for later ones, asked for before, is no answer to it.
+ */
+#include "flow/check.h"
+
+/* READ or atomic `e` has to be asked for again: a later request was answered. */
+void roce_passed_over(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e)
+{
+    e->flags |= ROCE_SENT_IMPLIED;
+    ctx->result->flags |= ROCE_AN_IMPLIED_NAK;
+    roce_rate_hole(ctx->side);
+    SAY(ctx, IMPLIED_NAK, "bth.psn", e->psn, ctx->pkt->bth.psn, e->last_frame);
+    if (!req->passed || roce_diff(e->psn, req->passed_psn) < 0)
+        req->passed_psn = e->psn;
+    req->passed = true;
+    if (!(e->marks & ROCE_MARK_GAP)) /* else that was first */
+        req->missed = ROCE_CAUSE_IMPLIED_NAK;
+}
+
+/* The response at hand tells that all before `upto` came: what was passed over before, and asked
+ * for again, may be passed over once more. */
+void roce_passed_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
+{
+    struct roce_window *w = &req->win;
+
+    for (uint32_t i = roce_window_find(w, req->passed_psn); i < w->acked; i++) {
+        struct roce_sent *e = roce_window_at(w, i);
+
+        if (!roce_opcode_is_answered(roce_opcode(e->op)) ||
+            ((e->flags & ROCE_SENT_DONE) && !(e->marks & ROCE_MARK_OWED)))
+            continue;
+        if (e->psn != req->passed_psn && (e->marks & ROCE_MARK_OWED)) {
+            /* What came while it was not its turn made nobody go back. */
+            e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
+            e->marks &= (uint8_t)~ROCE_MARK_GAP;
+        }
+        req->passed_psn = e->psn;
+        if (!(e->flags & ROCE_SENT_IMPLIED) && roce_diff(roce_sent_end(e), upto) <= 0)
+            roce_passed_over(ctx, req, e);
+        return;
+    }
+    req->passed = false;
+}
+
+/* The requester waits for the answer to one before `e`, and asked for `e` again: the response at
+ * hand, to what it asked for before, is no answer. */
+bool roce_is_stale(const struct roce_req *req, const struct roce_sent *e)
+{
+    return req->passed && (e->marks & ROCE_MARK_OWED) && roce_diff(req->passed_psn, e->psn) < 0;
+}

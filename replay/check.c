@@ -124,6 +124,7 @@ static void add_counts(struct check_report *report, const struct ahead_counts *c
     if (counts->last_time > report->last_time)
         report->last_time = counts->last_time;
     report->foreign += counts->foreign;
+    report->pauses += counts->pauses;
     report->unreadable += counts->unreadable;
     report->cut += counts->cut;
     report->unverified += counts->unverified;

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HANDS 2u /* threads */
+#define MAC_CONTROL 0x8808u /* Ethernet type */
+#define HANDS       2u      /* threads */
 
 /* Read and not yet handed on. */
 #define BATCHES 4u
@@ -75,6 +76,21 @@ static void fill(struct hand *hand, struct batch *batch)
     } while (batch->end == 1 && batch->cnt < BATCH_ITEMS && source_ready(source));
 }
 
+/* PAUSE (IEEE 802.3, annex 31B) or priority flow control (31D) with a time to stop for, at the
+ * place of the first or any of the eight priorities: 0 lets the sender go on. */
+static bool is_pause(const struct source_frame *frame)
+{
+    const uint8_t *p = frame->data;
+    uint64_t op;
+
+    if (frame->link != ROCE_LINK_ETHERNET || frame->cap_len < 34 ||
+        roce_be_get(p + 12, 2) != MAC_CONTROL)
+        return false;
+    op = roce_be_get(p + 14, 2);
+    return (op == 0x0001 && roce_be_get(p + 16, 2)) ||
+           (op == 0x0101 && (roce_be_get(p + 18, 8) | roce_be_get(p + 26, 8)));
+}
+
 static void count(struct ahead_counts *counts, const struct ahead_item *item,
                   const struct source_frame *frame)
 {
@@ -86,6 +102,7 @@ static void count(struct ahead_counts *counts, const struct ahead_item *item,
         counts->last_time = frame->time;
     if (item->parsed == ROCE_ERR_NOT_ROCE) {
         counts->foreign++;
+        counts->pauses += is_pause(frame);
         counts->tunnel[pkt->tunnel]++;
         return;
     }

@@ -26,7 +26,7 @@ struct ahead_item {
 /* What the frames of a batch are, each by itself: names and meanings are those of struct
  * check_report. */
 struct ahead_counts {
-    uint32_t foreign, unreadable, cut, unverified;
+    uint32_t foreign, pauses, unreadable, cut, unverified;
     uint32_t tunnel[ROCE_TUNNEL_CNT];
     uint64_t first_time, last_time;
 };

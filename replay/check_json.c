@@ -435,6 +435,7 @@ int check_json_summary(FILE *out, const struct check_report *r, int status)
     put_number(o, "packets", sum->packets);
     put_number(o, "bytes", sum->bytes);
     put_number(o, "foreign", r->foreign);
+    put_number(o, "pauses", r->pauses);
     json_object_set_new(o, "tunnels", tunnels_json(r, true));
     json_object_set_new(o, "tunnels_closed", tunnels_json(r, false));
     put_number(o, "unreadable", r->unreadable);

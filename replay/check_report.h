@@ -25,6 +25,7 @@ struct check_report {
     const char *name; /* of the capture */
     uint32_t frames;
     uint64_t foreign;                 /* frames of other protocols */
+    uint64_t pauses;                  /* of them, those that stop the other end of a link */
     uint64_t tunnel[ROCE_TUNNEL_CNT]; /* frames by the tunnel around them, of [0] nothing */
     uint64_t unreadable;              /* RoCE, but cut or malformed before the end of the BTH */
     uint64_t cut;                     /* frames captured in part */

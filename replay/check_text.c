@@ -83,6 +83,11 @@ static void print_head(FILE *out, const struct check_report *r)
     if (r->cut)
         text_add(&t, "  captured in part: %" PRIu64 " frames; what was cut off is not judged\n",
                  r->cut);
+    if (r->pauses)
+        text_add(&t,
+                 "  flow control: %" PRIu64 " frame%s (PFC, PAUSE) stopped a sender: nothing is "
+                 "lost, and all of that priority waits\n",
+                 r->pauses, r->pauses == 1 ? "" : "s");
     if (sum->dc)
         text_add(&t,
                  "  not judged: %" PRIu64 " packets of NVIDIA's dynamically connected transport, "

@@ -428,9 +428,11 @@ def paused(t):
 
 def flow_control_frames(t):
     pause = bytes.fromhex("0180c2000001020000000001880801010008") + bytes(6) + b"\xff\xff" + bytes(34)
+    go_on = pause[:24] + bytes(36)
     for i in range(20):
         t.all(0, t.write(0, 40000))
         t.put(1, pause)
+        t.put(1, go_on)
         t.done(0)
 
 
@@ -712,7 +714,7 @@ ROWS = {
     "congested": Row(congested, "DCQCN; CNP of a ConnectX-4 Lx", ("ALL-OBS-311", "ALL-OBS-312"), 400),
     "CNP without a mark": Row(cnp_without_mark, "NVIDIA forum 270587", ("ALL-OBS-312",), 40),
     "paused": Row(paused, "PFC", (), 0),
-    "flow control frames": Row(flow_control_frames, "IEEE 802.1Qbb", (), 0),
+    "flow control frames": Row(flow_control_frames, "IEEE 802.1Qbb", (), 0, "20 frames (PFC, PAUSE) stopped a sender"),
     "trimmed": Row(trimmed, "MRC, UEC: packet trimming", (), 40, says="4 with a wrong ICRC"),
     "trimmed, new lengths": Row(trimmed_length, "MRC, UEC: packet trimming", (), 40, says="4 with a wrong ICRC"),
     "manufacturer's opcodes": Row(manufacturer, "vol. 1: 0xC0 on", ()),

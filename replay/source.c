@@ -37,6 +37,8 @@ struct source {
     struct inflate *inflate; /* NULL for a plain file; lives until `stream` is closed */
     uint64_t total;          /* bytes of `file`, 0 for a pipe */
     uint32_t number;
+    bool straight; /* a file of one link layer, whose frames are what its records hold: */
+    enum roce_link link;
     struct capfile cap;
     /* Of a file that libpcap reads, and then what its frames are copied to. */
     pcap_t *pcap; /* owns `stream` */
@@ -145,6 +147,14 @@ static int begin(struct source *source, const char *path, struct fault *fault)
     return 0;
 }
 
+static bool is_straight(const struct source *source, enum roce_link *link)
+{
+    uint32_t linktype = source->cap.linktype;
+
+    return source->cap.plain && linktype != LINKTYPE_ERF && linktype != LINKTYPE_NULL &&
+           linktype != LINKTYPE_LOOP && link_of(linktype, link) == 0;
+}
+
 struct source *source_open(const char *path, struct fault *fault)
 {
     return source_open_as(path, strcmp(path, "-") == 0 ? "standard input" : path, fault);
@@ -167,6 +177,7 @@ struct source *source_open_as(const char *path, const char *name, struct fault *
         source_close(source);
         return NULL;
     }
+    source->straight = is_straight(source, &source->link);
     return source;
 }
 
@@ -294,9 +305,15 @@ bool source_next_here(struct source *source, struct source_frame *out)
 {
     struct capfile_record record;
 
-    if (source->number == UINT32_MAX || !capfile_next_here(&source->cap, &record))
+    if (!source->straight || source->number == UINT32_MAX ||
+        !capfile_next_here(&source->cap, &record))
         return false;
-    frame_set(source, &record, out);
+    out->number = ++source->number;
+    out->time = record.time;
+    out->link = source->link;
+    out->cap_len = record.cap_len;
+    out->wire_len = record.wire_len < record.cap_len ? record.cap_len : record.wire_len;
+    out->data = record.data;
     return true;
 }
 

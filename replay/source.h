@@ -47,7 +47,8 @@ int source_next(struct source *source, struct source_frame *out, struct fault *f
 
 /*
  * The same quickly, for nearly every frame that source_ready() is true of; false for any other,
- * which source_next() then gives. Not for the first one.
+ * which source_next() then gives. Not for the first one. Of the record and the block nothing is
+ * said.
  */
 bool source_next_here(struct source *source, struct source_frame *out);
 

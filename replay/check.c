@@ -68,19 +68,28 @@ static void on_cnp_episode(void *user, const struct roce_cnp_episode *episode)
 }
 
 /* A rejected connection has no packets of its own that could tell. */
-static void note_rejection(struct check_report *report, const struct roce_pkt *pkt, uint32_t frame)
+static void note_rejection(struct check_report *report, const struct roce_pkt *pkt,
+                           const struct roce_cm_msg *cm, uint32_t frame)
 {
     struct check_rejection *r;
-    struct roce_cm_msg cm;
 
-    if (roce_cm_msg_of_pkt(&cm, pkt) != 0 || cm.kind != ROCE_CM_REJ)
-        return;
     if (report->rejection_cnt++ >= CHECK_REJECTIONS)
         return;
     r = &report->rejection[report->rejection_cnt - 1];
     r->frame = frame;
-    r->reason = cm.rej.reason;
+    r->reason = cm->rej.reason;
     roce_pkt_addr(pkt, r->from, r->to);
+}
+
+static void look_at_cm(struct check_report *report, const struct ahead_item *item)
+{
+    struct roce_cm_msg cm;
+
+    if (roce_cm_msg_of_pkt(&cm, &item->pkt) != 0)
+        return;
+    if (cm.kind == ROCE_CM_REJ)
+        note_rejection(report, &item->pkt, &cm, item->number);
+    check_asked_step(&report->asked, &cm, &item->pkt, item->number, item->time);
 }
 
 static inline void look(struct check *check, const struct ahead_item *item)
@@ -103,7 +112,7 @@ static inline void look(struct check *check, const struct ahead_item *item)
     if (report->story)
         story_add(report->story, &in, &result);
     if (item->pkt.bth.dest_qp == ROCE_QP_GSI && totals->dropped == dropped)
-        note_rejection(report, &item->pkt, item->number);
+        look_at_cm(report, item);
 }
 
 /* Items come from the second level cache while items before them are looked at, and what is known

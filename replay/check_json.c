@@ -452,6 +452,7 @@ int check_json_summary(FILE *out, const struct check_report *r, int status)
     put_number(o, "connections_slowed", r->slow);
     put_number(o, "connections_violated", r->violated);
     put_number(o, "rejections", r->rejection_cnt);
+    put_number(o, "requests_unanswered", check_asked_cnt(&r->asked));
     put_number(o, "evicted", sum->evicted);
     put_number(o, "forgotten", sum->forgotten);
     put_number(o, "overflown", sum->overflown);

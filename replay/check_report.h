@@ -7,6 +7,7 @@
 #define REPLAY_CHECK_REPORT_H
 
 #include <stdio.h>
+#include "check_asked.h"
 #include "check_conn.h"
 #include "check_story.h"
 #include "check_tally.h"
@@ -38,6 +39,7 @@ struct check_report {
     struct story *story;                                /* or NULL */
     struct check_rejection rejection[CHECK_REJECTIONS]; /* the first */
     uint64_t rejection_cnt;                             /* of all */
+    struct check_asked asked;
 
     /* The connections that are worth a line, in the order of check_conn_order(). */
     struct check_conn *conn;

@@ -184,6 +184,20 @@ static void print_rejections(FILE *out, const struct check_report *r, bool verbo
         fprintf(out, "  ... and %" PRIu64 " more rejections\n", r->rejection_cnt - shown);
 }
 
+static void print_all_asked(FILE *out, const struct check_report *r, uint32_t cnt, bool verbose)
+{
+    uint32_t shown = 0;
+
+    for (unsigned i = 0; i < CHECK_ASKED && (verbose || shown < STORIES_MAX); i++)
+        if (check_asked_in_vain(&r->asked.one[i])) {
+            check_asked_print(out, &r->asked.one[i], r->first_time);
+            shown++;
+        }
+    if (shown < cnt)
+        fprintf(out, "  ... and %u more that nobody answered%s\n", cnt - shown,
+                verbose ? "" : " (-v)");
+}
+
 static void print_slow(FILE *out, const struct check_report *r, const struct roce_conn_summary *sum)
 {
     char buf[LINE_LEN];
@@ -217,13 +231,16 @@ static void print_stories(FILE *out, const struct check_report *r, bool verbose,
 
 static void print_failures(FILE *out, const struct check_report *r, bool verbose)
 {
+    uint32_t asked = check_asked_cnt(&r->asked);
+
     if (r->failed > 0 || r->rejection_cnt > 0) {
         fprintf(out, "why it failed:\n");
         print_rejections(out, r, verbose);
         print_stories(out, r, verbose, check_conn_failed, print_story, r->failed, "failed");
     }
-    if (r->stuck > 0) {
+    if (r->stuck > 0 || asked > 0) {
         fprintf(out, "what got stuck:\n");
+        print_all_asked(out, r, asked, verbose);
         print_stories(out, r, verbose, check_conn_stuck, print_story, r->stuck, "got stuck");
     }
     if (r->slow > 0) {

@@ -382,6 +382,39 @@ static void junit_is_well_formed(void)
     checkrun_free(&r);
 }
 
+/* Who asks for a connection and gets no answer has no packets but these. */
+static void text_tells_what_nobody_answered(void)
+{
+    /* Two REQs, 6 s apart; the answers that follow in the capture; the first one twice. */
+    static const struct {
+        const char *make;
+        unsigned vain;
+    } row[] = {{"head -c 700 $C/cm-lost-req.pcap", 1},
+               {"cat $C/cm-lost-req.pcap", 0},
+               {"{ head -c 362 $C/cm-lost-req.pcap; head -c 362 $C/cm-lost-req.pcap | "
+                "tail -c +25; }",
+                0}};
+
+    for (unsigned i = 0; i < 3; i++) {
+        struct checkrun r = checkrun_shell("%s >$T/req.pcap; $R check --json $T/req.json "
+                                           "$T/req.pcap",
+                                           row[i].make);
+        char *text = checkrun_read(checkrun_path("req.json"));
+        json_t *lines = checkrun_json(text), *summary = checkrun_first(lines, "summary");
+        const char *told = strstr(r.out, "no answer of 192.0.2.2 to the REQ of 192.0.2.1 for "
+                                         "service 0x0000000001064853 was captured, which was sent "
+                                         "2 times in 6");
+
+        EXPECT_EQ(r.status, 0);
+        EXPECT_EQ(json_integer_value(json_object_get(summary, "requests_unanswered")), row[i].vain);
+        EXPECT_EQ(told != NULL, row[i].vain);
+        EXPECT_EQ(strstr(r.out, "what got stuck:") != NULL, row[i].vain);
+        json_decref(lines);
+        free(text);
+        checkrun_free(&r);
+    }
+}
+
 /* ---- annotated copies --------------------------------------------------------------------------
  */
 
@@ -622,7 +655,7 @@ static void annotated_pcapng_keeps_what_it_had(void)
 SUITE("replay.check_output", TEST(text_answers_why_it_failed_first),
       TEST(text_is_a_screenful_unless_verbose), TEST(json_lines_add_up),
       TEST(json_says_how_a_connection_ended), TEST(json_marks_what_is_known),
-      TEST(text_tells_what_got_stuck), TEST(text_tells_what_slowed_it),
-      TEST(rates_around_cnps_are_told), TEST(junit_is_well_formed),
+      TEST(text_tells_what_got_stuck), TEST(text_tells_what_nobody_answered),
+      TEST(text_tells_what_slowed_it), TEST(rates_around_cnps_are_told), TEST(junit_is_well_formed),
       TEST(annotated_copy_has_the_same_frames), TEST(annotated_copy_has_the_findings),
       TEST(annotated_copy_lacks_nothing_silently), TEST(annotated_pcapng_keeps_what_it_had))

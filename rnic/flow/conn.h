@@ -98,7 +98,7 @@ struct roce_rsp {
     uint32_t last_psn, last_msn; /* of the latest response with an AETH */
     uint8_t last_syndrome, last_op;
     uint32_t last_icrc;
-    uint16_t last_id, gap_id; /* of that, and of the latest sequence NAK */
+    uint16_t last_id;
     uint32_t dup_num, dup_frame, last_frame;
     /* MSN is known to be `msn` when `cum` messages of chain `chain` were ended. */
     bool anchor;
@@ -135,6 +135,9 @@ struct roce_held {
 /* What a side counts that most sides never have to: allocated with the first of it. Names and
  * meanings are those of struct roce_side_summary. */
 struct roce_rare {
+    /* Its latest NAK or RNR NAK; frame 0: none. */
+    uint32_t refusal_frame, refusal_icrc;
+    uint16_t refusal_id;
     uint64_t missing_psns, unseen_acked;
     uint64_t out_of_order, copies, duplicates;
     uint64_t psn_naks, rnr_naks, fatal_naks, late_responses;

@@ -225,7 +225,7 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
             return;
     }
     if (skip == 0 && now->icrc == e->icrc && now->op == e->op &&
-        !(req->ep.active && req->ep.next == now->psn) &&
+        (ctx->side->saw_id || !(req->ep.active && req->ep.next == now->psn)) &&
         (ctx->conn->sum.svc == ROCE_SVC_UC || roce_is_copy(ctx, e->icrc, e->ip_id, e->time))) {
         copy(ctx, e->last_frame); /* UC sends nothing again */
         return;

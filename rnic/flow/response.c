@@ -228,7 +228,6 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
             rsp->gap_nak = true;
             rsp->gap_psn = psn;
             rsp->gap_frame = ctx->frame;
-            rsp->gap_id = ctx->glance->ip_id;
         } else {
             SAY(ctx, FATAL_NAK, "aeth.syndrome", .actual = pkt->aeth.syndrome,
                 .value = ROCE_VALUE_NONE, .other = e ? e->last_frame : 0);
@@ -376,11 +375,10 @@ static void on_atomic_ack(struct roce_ctx *ctx, struct roce_req *req)
     ack_to(ctx, req, (psn + 1) & ROCE_PSN_MASK);
 }
 
-static bool is_seq_nak(const struct roce_pkt *pkt)
+static bool is_refusal(const struct roce_pkt *pkt)
 {
     return pkt->op->kind == ROCE_KIND_ACK && roce_pkt_has(pkt, ROCE_HDR_AETH) &&
-           roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_NAK &&
-           roce_syndrome_code(pkt->aeth.syndrome) == ROCE_NAK_PSN_SEQ;
+           roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK;
 }
 
 static bool copied(struct roce_ctx *ctx, uint32_t frame)
@@ -400,9 +398,13 @@ static bool repeated(struct roce_ctx *ctx)
     bool bytes = ctx->side->saw_id && ctx->icrc != ROCE_ICRC_UNVERIFIED;
 
     /* Others may have come since, where each packet passes two capture points. */
-    if (bytes && rsp->gap_frame && is_seq_nak(pkt) && pkt->bth.psn == rsp->gap_psn &&
-        ctx->glance->ip_id == rsp->gap_id)
-        return copied(ctx, rsp->gap_frame);
+    if (bytes && is_refusal(pkt)) {
+        const struct roce_rare *rare = roce_rare_of(ctx->side);
+
+        if (rare->refusal_frame && rare->refusal_id == ctx->glance->ip_id &&
+            rare->refusal_icrc == pkt->icrc)
+            return copied(ctx, rare->refusal_frame);
+    }
     if (!rsp->started || rsp->last_op != pkt->bth.opcode || rsp->last_psn != pkt->bth.psn) {
         rsp->dup_num = 0;
         return false;
@@ -435,6 +437,13 @@ static void note_last(struct roce_ctx *ctx)
     rsp->last_icrc = pkt->icrc;
     rsp->last_id = ctx->glance->ip_id;
     rsp->last_frame = ctx->frame;
+    if (is_refusal(pkt)) {
+        struct roce_rare *rare = roce_rare(ctx->flow, ctx->side);
+
+        rare->refusal_frame = ctx->frame;
+        rare->refusal_icrc = pkt->icrc;
+        rare->refusal_id = ctx->glance->ip_id;
+    }
     if (roce_pkt_has(pkt, ROCE_HDR_AETH)) {
         rsp->last_msn = pkt->aeth.msn;
         rsp->last_syndrome = pkt->aeth.syndrome;

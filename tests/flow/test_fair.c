@@ -484,9 +484,63 @@ static void one_side_alone_of_a_guessed_pair(void)
     EXPECT_EQ(v.conn_cnt, 1);
 }
 
+/* Frame `n` once more: copied by the network, or sent again as another packet. */
+static void once_more(struct flowgen *g, size_t n, bool copied)
+{
+    struct flowgen_frame f = g->frame[n];
+    uint8_t bytes[2048];
+    struct roce_pkt p;
+
+    CU_ASSERT_FATAL(f.len <= sizeof(bytes));
+    memcpy(bytes, g->bytes + f.off, f.len);
+    EXPECT_EQ(roce_pkt_parse(&p, ROCE_LINK_ETHERNET, bytes, f.len, f.len), 0);
+    if (!copied)
+        p.ip4.id = 0;
+    flowgen_put(g, f.side, &p);
+}
+
+/* A network that copies packets, and is late with some copies: that of a NAK comes behind another
+ * response, those of requests while they are sent again. */
+static void copies_that_come_late(void)
+{
+    static const uint8_t naks[] = {ROCE_SYNDROME_NAK, ROCE_SYNDROME_RNR | 12};
+
+    for (unsigned i = 0; i < 2; i++) {
+        struct flowgen g;
+        struct roce_pkt read;
+        uint32_t psn;
+        size_t first, nak;
+
+        begin(&g);
+        flowgen_send(&g, 0, 64);
+        read = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 2048);
+        flowgen_put(&g, 0, &read);
+        flowgen_read_resp(&g, 1, read.bth.psn, 2048, 0, 1);
+        first = g.frame_cnt;
+        psn = flowgen_message(&g, 0, ROCE_KIND_SEND, 3072);
+        g.conn.msn[0]--; /* it was not done yet */
+        nak = g.frame_cnt;
+        flowgen_ack(&g, 1, psn, naks[i]);
+        once_more(&g, first - 1, true);
+        once_more(&g, nak, true);
+        g.conn.msn[0]++;
+        flowgen_wait(&g, 10000000);
+        for (unsigned k = 0; k < 3; k++) {
+            once_more(&g, first + k, true);
+            once_more(&g, first + k, false);
+        }
+        flowgen_ack_all(&g, 1);
+        flowgen_send(&g, 0, 64);
+        end(&g, NULL, "copies that come late");
+        EXPECT_EQ(v.conn[0].side[1].psn_naks + v.conn[0].side[1].rnr_naks, 1);
+        EXPECT_EQ(v.conn[0].side[0].copies, 3);
+        EXPECT_EQ(v.conn[0].side[0].retx[i ? ROCE_CAUSE_RNR_NAK : ROCE_CAUSE_SEQ_NAK].packets, 3);
+    }
+}
+
 SUITE("flow.fair", TEST(answers_to_the_request_before), TEST(answers_to_a_request_not_captured),
       TEST(msn_of_repetitions), TEST(msn_that_goes_back), TEST(any_bit_of_the_bth),
       TEST(wrong_or_damaged), TEST(twins), TEST(guessed_pairs_accuse_nobody),
       TEST(a_short_read_needs_no_mtu), TEST(clocks_of_captures), TEST(limits_without_cm),
       TEST(no_icrc_that_fits), TEST(one_icrc_that_fits), TEST(damage_at_the_begin),
-      TEST(native_infiniband), TEST(one_side_alone_of_a_guessed_pair))
+      TEST(native_infiniband), TEST(one_side_alone_of_a_guessed_pair), TEST(copies_that_come_late))

@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""What tests/interop/ends runs behind its taps: the rows of ends.txt between two guests, recorded at both
+ends."""
+import argparse
+import collections
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from programs import Agent, gid_index, guest_ready, programs  # noqa: E402
+
+ADDRESS = {"left": {"": "192.0.2.1", "6": "2001:db8::1", "CTL": "198.51.100.1", "VLAN": "203.0.113.1"},
+           "right": {"": "192.0.2.2", "6": "2001:db8::2", "CTL": "198.51.100.2", "VLAN": "203.0.113.2"}}
+MAC = {"left": bytes.fromhex("02526f434501"), "right": bytes.fromhex("02526f434502")}
+TIMEOUT = 60  # s a row
+TURN = 20_000_000  # ns by which a guest's cards may be apart
+# What is recorded: what each end sends before netem, and the wire between them.
+TAPS = {"sent-left": ["-i", "sent1"], "sent-right": ["-i", "sent2"], "wire": ["-i", "wire1"]}
+# And the wire as others record it: at every interface on the way, cut, with a buffer that is too small.
+OTHER_TAPS = {"any": ["-i", "any"], "cut96": ["-i", "wire2", "-s", "96"],
+              "short": ["-i", "wire2", "-B", "8"]}
+RXE = "/sys/class/infiniband/rxe0/"
+COUNTERS = f"cd {RXE}ports/1/hw_counters 2>/dev/null || cd {RXE}hw_counters; grep . * | tr '\\n' ' '"
+
+
+def rows(path):
+    """Name, MTU of the link, netem of each side, the server's port, its command, the client's."""
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            fields = [field.strip() for field in line.rstrip("\n").split("|")]
+            if len(fields) == 7 and not line.startswith("#"):
+                yield fields
+
+
+class Tcpdump:
+    def __init__(self, folder, name, options):
+        self.path = os.path.join(folder, name + ".pcap")
+        self.log = os.path.join(folder, name + ".log")
+        with open(self.log, "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                ["tcpdump", "-n", "-U", "-Z", "root", "--immediate-mode", "--time-stamp-precision=nano",
+                 "-s", "0", "-B", "16384", "-w", self.path, *options], stderr=log)
+        end = time.monotonic() + 20
+        while "listening on" not in self.said() and time.monotonic() < end:
+            time.sleep(0.02)
+
+    def said(self):
+        with open(self.log, encoding="utf-8") as log:
+            return log.read()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait()
+        return " ".join(self.said().split("\n")[1:])
+
+
+def records(path):
+    """(time in ns, record) of a pcap file with nanoseconds."""
+    with open(path, "rb") as file:
+        data = file.read()
+    at = 24
+    while at + 16 <= len(data):
+        sec, nsec, size = struct.unpack_from("<III", data, at)
+        yield sec * 10 ** 9 + nsec, data[at:at + 16 + size]
+        at += 16 + size
+
+
+def end_of(sent, wire, side, path):
+    """What a tap at one end would have: what it sent, and of the wire what its peer did. The cards of a guest
+    take turns: a frame may be on the wire, and answered, before its copy for us comes."""
+    came, both, last = collections.defaultdict(collections.deque), [], 0
+    with open(wire, "rb") as file:
+        header = file.read(24)
+    for at, record in records(wire):
+        if record[22:28] == MAC[side]:
+            came[record[16:]].append(at)
+        elif record[22:28] in MAC.values():
+            both.append((at, record))
+    for at, record in records(sent):
+        times = came[record[16:]]
+        while times and times[0] < at - TURN:
+            times.popleft()
+        last = max(last, min(at, times[0] if times else at))
+        both.append((last, record))
+    both.sort(key=lambda one: one[0])
+    with open(path, "wb") as out:
+        out.write(header + b"".join(struct.pack("<II", *divmod(at, 10 ** 9)) + record[8:]
+                                    for at, record in both))
+
+
+def counted(before, after):
+    """Of NAME:NUMBER... what grew, by how much."""
+    old = dict(word.split(":") for word in before.split() if ":" in word)
+    grown = [(name, int(value) - int(old.get(name, 0)))
+             for name, value in (word.split(":") for word in after.split() if ":" in word)]
+    return " ".join(f"{name}={by}" for name, by in grown if by)
+
+
+class Run:
+    def __init__(self, args):
+        self.args = args
+        self.agent = {side: Agent(os.path.join(args.agents, side)) for side in ADDRESS}
+        for side, agent in self.agent.items():
+            other = 2 if side == "left" else 1
+            status, text = agent.run(  # the shell prefers programs of its own
+                "/usr/bin/ip link set eth2 addrgenmode none && /usr/bin/ip link set eth2 mtu 9000 up && "
+                "/usr/bin/tc qdisc add dev eth0 clsact && /usr/bin/tc filter add dev eth0 egress matchall "
+                f"action mirred egress mirror dev eth2 && /usr/bin/ip neigh replace 198.51.100.{other} "
+                f"lladdr 02:52:6f:43:46:0{other} nud permanent dev eth1")
+            if status:
+                sys.exit(f"{side}: {text}")
+        self.devinfo = {side: agent.run("ibv_devinfo -v")[1] for side, agent in self.agent.items()}
+        self.mtu = None
+
+    def filled(self, command, side, folder):
+        places = {"TMP": folder, "IF": "eth0"}
+        for digit, address in ADDRESS["right"].items():
+            places["SERVER" + digit] = address
+            places["OWN" + digit] = ADDRESS[side][digit]
+        for digit in ("", "6"):
+            places["GID" + digit] = gid_index(self.devinfo[side], ADDRESS[side][digit])
+        return command.format(**places)
+
+    def link(self, mtu):
+        if mtu != self.mtu:
+            for agent in self.agent.values():
+                agent.run(f"/usr/bin/ip link set eth0 mtu {mtu}")
+            self.mtu = mtu
+
+    def netem(self, side, words):
+        command = "del dev eth0 root" if words in ("", "-") else f"replace dev eth0 root netem {words}"
+        status, text = self.agent[side].run(f"/usr/bin/tc qdisc {command}")
+        if status and words not in ("", "-"):
+            sys.exit(f"{side}: netem {words}: {text}")
+
+    def row(self, fields, out):
+        """Records it below `out`; what the programs said."""
+        name, mtu, left, right, port, server, client = fields
+        self.link(mtu)
+        folder = "/tmp/files"
+        for agent in self.agent.values():
+            agent.run(f"rm -rf {folder}; mkdir -p {folder}")
+        self.netem("left", left)
+        self.netem("right", right)
+        taps = dict(TAPS, **OTHER_TAPS) if self.args.more else TAPS
+        before = {side: agent.run(COUNTERS)[1] for side, agent in self.agent.items()}
+        dumps = {tap: Tcpdump(out, tap, options) for tap, options in taps.items()}
+        end = time.monotonic() + TIMEOUT
+        said = [f"# {name}: link MTU {mtu}, netem left: {left}, right: {right}; Linux {self.args.linux}"]
+        try:
+            at, number = self.agent["right"], None
+            if server not in ("", "-"):
+                server = self.filled(server, "right", folder)
+                number = at.start(server, TIMEOUT)
+                if port not in ("", "0"):
+                    at.run(guest_ready(port), 20)
+            client = self.filled(client, "left", folder)
+            if client.startswith("both "): # the recorder's own program, at both ends
+                client = client[5:]
+                number = at.start(f"rxedrive --right {client}", TIMEOUT)
+                server, client = f"rxedrive --right {client}", f"rxedrive --left {client}"
+            status, text = self.agent["left"].run(client, TIMEOUT)
+            said += [f"left$ {client}", text, f"left: exit status {status}"]
+            if number:
+                status = at.wait(number, min(end, time.monotonic() + 12))
+                said += [f"right$ {server}", at.text(number), f"right: exit status {status}"]
+        finally:
+            for agent in self.agent.values():
+                agent.run(f"killall -q -9 rxedrive {' '.join(programs(server, client))}; true", 30)
+            time.sleep(0.5)
+            said += [f"{tap}: {dump.stop()}" for tap, dump in dumps.items()]
+            for side in ADDRESS:
+                said += [f"{side}$ tc -s qdisc show dev eth0", self.agent[side].run(
+                    "/usr/bin/tc -s qdisc show dev eth0 root")[1]]
+                self.netem(side, "-")
+                said += [f"{side}$ rxe's counters", counted(before[side], self.agent[side].run(COUNTERS)[1])]
+        for side in ADDRESS:
+            end_of(os.path.join(out, f"sent-{side}.pcap"), os.path.join(out, "wire.pcap"), side,
+                   os.path.join(out, f"{side}.pcap"))
+        return "\n".join(said) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--agents", required=True)
+    parser.add_argument("--linux", required=True)
+    parser.add_argument("--rows", required=True)
+    parser.add_argument("--keep", required=True)
+    parser.add_argument("--more", action="store_true")
+    parser.add_argument("row", nargs="*")
+    args = parser.parse_args()
+    known = list(rows(args.rows))
+    unknown = set(args.row) - {fields[0] for fields in known}
+    if unknown:
+        sys.exit(f"no such row: {' '.join(sorted(unknown))}")
+    run = Run(args)
+    for fields in known:
+        if args.row and fields[0] not in args.row:
+            continue
+        out = tempfile.mkdtemp(prefix=fields[0] + ".", dir=args.agents)
+        started = time.monotonic()
+        text = run.row(fields, out)
+        with open(os.path.join(out, "said.txt"), "w", encoding="utf-8") as file:
+            file.write(text)
+        print(f"{fields[0]}: {time.monotonic() - started:.1f} s, "
+              f"{sum(1 for _ in records(os.path.join(out, 'wire.pcap')))} frames", flush=True)
+        kept = os.path.join(args.keep, fields[0])
+        shutil.rmtree(kept, ignore_errors=True)
+        shutil.copytree(out, kept)
+        shutil.rmtree(out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Sensitivity: one packet of a good conversation is altered in one obligation at a time, and how
- * often that is an ERROR must not get less. Fairness (test_fair.c) is no reason to see less: nearly
- * every doubt has a price here. What is not found is no mistake for a passive observer to prove (an
- * MSN that is one too high may count a request that was not captured).
+ * often that is an ERROR must not get less, or a WARN where there is no more. Fairness
+ * (test_fair.c) is no reason to see less: nearly every doubt has a price here. What is not found is
+ * no mistake for a passive observer to prove (an MSN that is one too high may count a request that
+ * was not captured).
  *
  * SENSE_SEED=<n> takes other conversations; the shares are asserted for those of seed 1 alone.
  */
@@ -23,6 +24,8 @@ enum kind {
     AETH,    /* whatever has one */
     AGAIN,   /* a request of one packet, sent again at the end: acknowledged long since */
     WAITING, /* a request at the end, sent again: not acknowledged */
+    REPLAY,  /* an Atomic ACK that comes again at the end */
+    ANY,     /* of the connection */
 };
 
 /* Changes `p`; false where that is no change. */
@@ -131,6 +134,66 @@ static bool other_opcode(struct roce_pkt *p)
     return true;
 }
 
+/* clang-format off */
+static bool tver(struct roce_pkt *p)        { p->bth.tver = 1; return true; }
+static bool reserved(struct roce_pkt *p)    { p->bth.resv7 = 1; return true; }
+static bool ackreq(struct roce_pkt *p)      { p->bth.ackreq = 1; return true; }
+static bool other_pkey(struct roce_pkt *p)  { p->bth.pkey ^= 0x10; return true; }
+static bool migreq(struct roce_pkt *p)      { p->bth.migreq = 0; return true; }
+static bool past_all(struct roce_pkt *p)    { p->bth.psn = (p->bth.psn + 1000) & ROCE_PSN_MASK; return true; }
+static bool dma_too_long(struct roce_pkt *p){ p->reth.dma_len = 0x80000001; return roce_opcode_has(p->op, ROCE_HDR_RETH); }
+static bool no_dma(struct roce_pkt *p)      { p->reth.dma_len = 0; return roce_opcode_has(p->op, ROCE_HDR_RETH) && p->payload_len; }
+static bool va_wraps(struct roce_pkt *p)    { p->reth.va = UINT64_MAX - 3; return roce_opcode_has(p->op, ROCE_HDR_RETH) && p->reth.dma_len > 4; }
+static bool not_asked(struct roce_pkt *p)   { p->bth.opcode = ROCE_OP_RC_ATOMIC_ACK; return true; }
+static bool unaligned(struct roce_pkt *p)   { p->atomiceth.va += 4; return roce_opcode_has(p->op, ROCE_HDR_ATOMICETH); }
+static bool rnr(struct roce_pkt *p)         { p->aeth.syndrome = ROCE_SYNDROME_RNR | 5; return true; }
+static bool nak_code(struct roce_pkt *p)    { p->aeth.syndrome = ROCE_SYNDROME_NAK | 9; return true; }
+/* clang-format on */
+
+static bool solicited(struct roce_pkt *p)
+{
+    p->bth.se = 1;
+    return p->op->kind != ROCE_KIND_SEND || !roce_opcode_ends(p->op);
+}
+
+/* A packet inside of a message, of a length that needs pad. */
+static bool odd_length(struct roce_pkt *p)
+{
+    if (p->op->payload != ROCE_PAYLOAD_MTU)
+        return false;
+    p->payload_len--;
+    p->payload_cap_len = p->payload_len;
+    return true;
+}
+
+/* For a REPLAY. */
+static bool other_orig(struct roce_pkt *p)
+{
+    p->atomicacketh.orig ^= 1;
+    return true;
+}
+
+/* A Last of another length than the RETH promised. */
+static bool last_shorter(struct roce_pkt *p)
+{
+    return p->op->kind == ROCE_KIND_WRITE && p->op->pos == ROCE_POS_LAST && shorter(p);
+}
+
+static bool other_payload(struct roce_pkt *p)
+{
+    static const uint8_t other[8192];
+
+    p->payload = other;
+    return p->payload_len > 0;
+}
+
+static bool other_rkey(struct roce_pkt *p)
+{
+    p->reth.rkey ^= 0x100;
+    p->atomiceth.rkey ^= 0x100;
+    return roce_opcode_has(p->op, ROCE_HDR_RETH) || roce_opcode_has(p->op, ROCE_HDR_ATOMICETH);
+}
+
 /* What is known of the connection. */
 enum setting {
     WITH_CM,    /* CM set it up */
@@ -145,24 +208,46 @@ static const struct {
     enum kind kind;
     alter_fn *alter;
     uint8_t least[SETTINGS];
+    bool warn; /* a WARN will do */
 } rows[] = {
     /* clang-format off */
-    {"First becomes Middle",           MESSAGE,    to_middle, {88, 82, 82}},
-    {"SEND becomes WRITE inside",      MESSAGE,    other_kind, {100, 100, 97}},
-    {"Middle or Last becomes Only",    MESSAGE,    to_only, {100, 100, 96}},
-    {"DMA length too long",            MESSAGE,    longer_dma, {100, 100, 93}},
-    {"MSN one too low",                AETH,       msn_back, {87, 73, 60}},
-    {"MSN five too high",              AETH,       msn_ahead, {60, 56, 45}},
-    {"reserved syndrome",              ACK,        reserved_syndrome, {100, 100, 100}},
-    {"READ response: place",           READ_RESP,  response_place, {58, 58, 52}},
-    {"READ response: four bytes short", READ_RESP, shorter, {100, 96, 90}},
-    {"READ response: PSN one on",      READ_RESP,  psn_on, {15, 26, 15}},
-    {"Atomic ACK: PSN one back",       ATOMIC_ACK, psn_back, {76, 68, 70}},
-    {"NAK in place of an ACK",         ACK,        refused, {81, 76, 76}},
-    {"again: another address",         AGAIN,      other_va, {62, 66, 66}},
-    {"again: another opcode",          AGAIN,      other_opcode, {56, 60, 64}},
-    {"again unanswered: address",      WAITING,    other_va, {100, 100, 96}},
-    {"again unanswered: opcode",       WAITING,    other_opcode, {100, 100, 98}},
+    {"First becomes Middle",           MESSAGE,    to_middle, {88, 82, 82}, false},
+    {"SEND becomes WRITE inside",      MESSAGE,    other_kind, {100, 100, 97}, false},
+    {"Middle or Last becomes Only",    MESSAGE,    to_only, {100, 100, 96}, false},
+    {"DMA length too long",            MESSAGE,    longer_dma, {100, 100, 93}, false},
+    {"MSN one too low",                AETH,       msn_back, {87, 73, 60}, false},
+    {"MSN five too high",              AETH,       msn_ahead, {60, 56, 45}, false},
+    {"reserved syndrome",              ACK,        reserved_syndrome, {100, 100, 100}, false},
+    {"READ response: place",           READ_RESP,  response_place, {58, 58, 52}, false},
+    {"READ response: four bytes short", READ_RESP, shorter, {100, 96, 90}, false},
+    {"READ response: PSN one on",      READ_RESP,  psn_on, {15, 26, 15}, false},
+    {"Atomic ACK: PSN one back",       ATOMIC_ACK, psn_back, {76, 68, 70}, false},
+    {"NAK in place of an ACK",         ACK,        refused, {81, 76, 76}, false},
+    {"again: another address",         AGAIN,      other_va, {62, 66, 66}, false},
+    {"again: another opcode",          AGAIN,      other_opcode, {56, 60, 64}, false},
+    {"again unanswered: address",      WAITING,    other_va, {100, 100, 96}, false},
+    {"again unanswered: opcode",       WAITING,    other_opcode, {100, 100, 98}, false},
+    {"again: another key",             AGAIN,      other_rkey, {68, 57, 67}, false},
+    {"Atomic ACK again: other value",  REPLAY,     other_orig, {67, 0, 0}, false},
+    {"transport version",              ANY,        tver, {100, 100, 100}, false},
+    {"a reserved bit",                 ANY,        reserved, {100, 100, 100}, false},
+    {"solicited where nothing is",     REQUEST,    solicited, {100, 100, 100}, false},
+    {"AckReq of a response",           AETH,       ackreq, {100, 100, 100}, false},
+    {"First, Middle with pad",         MESSAGE,    odd_length, {100, 100, 94}, false},
+    {"Last four bytes short",          MESSAGE,    last_shorter, {100, 100, 93}, false},
+    {"DMA length 2^31 + 1",            REQUEST,    dma_too_long, {100, 100, 97}, false},
+    {"DMA length 0",                   MESSAGE,    no_dma, {100, 100, 100}, false},
+    {"an atomic that is not aligned",  REQUEST,    unaligned, {100, 100, 92}, false},
+    {"READ response to no READ",       READ_RESP,  past_all, {0, 0, 0}, false},
+    {"Atomic ACK in place of an ACK",  ACK,        not_asked, {100, 89, 81}, false},
+    {"NAK code 9",                     ACK,        nak_code, {100, 100, 100}, false},
+    {"RNR NAK in place of an ACK",     ACK,        rnr, {91, 90, 77}, false},
+    /* of these a WARN is all there can be */
+    {"another P_Key",                  ANY,        other_pkey, {100, 100, 100}, true},
+    {"MigReq 0",                       ANY,        migreq, {100, 100, 100}, true},
+    {"address range wraps",            REQUEST,    va_wraps, {100, 100, 100}, true},
+    {"again unanswered: payload",      WAITING,    other_payload, {100, 100, 100}, true},
+    {"ACK of what was not sent",       ACK,        past_all, {0, 0, 1}, true},
     /* clang-format on */
 };
 
@@ -178,7 +263,9 @@ static bool is_of(enum kind kind, const struct roce_pkt *p)
         return op->svc == ROCE_SVC_RC && op->kind == ROCE_KIND_ACK &&
                roce_syndrome_kind(p->aeth.syndrome) == ROCE_SYN_ACK;
     case READ_RESP: return op->kind == ROCE_KIND_READ_RESP;
+    case REPLAY:
     case ATOMIC_ACK: return op->kind == ROCE_KIND_ATOMIC_ACK;
+    case ANY: return op->svc == ROCE_SVC_RC;
     case AETH: return op->svc == ROCE_SVC_RC && roce_pkt_has(p, ROCE_HDR_AETH);
     case AGAIN:
     case WAITING: return request && op->pos == ROCE_POS_ONLY;
@@ -276,7 +363,8 @@ static void shares(enum setting setting)
         unsigned tried = 0, found = 0, least = rows[r].least[setting];
 
         for (unsigned n = 0; n < TALKS; n++) {
-            bool waiting = rows[r].kind == WAITING, again = waiting || rows[r].kind == AGAIN;
+            bool waiting = rows[r].kind == WAITING,
+                 again = waiting || rows[r].kind == AGAIN || rows[r].kind == REPLAY;
             struct flowgen g, bad = {0};
             struct roce_pkt p;
             size_t at, first, tries = 0;
@@ -289,7 +377,8 @@ static void shares(enum setting setting)
             if (tries < 100 && altered(&g, at, again, rows[r].alter, &bad)) {
                 tried++;
                 judge(&bad, NULL, NULL, &v);
-                found += v.totals.findings[ROCE_SEV_ERROR] > 0;
+                found += v.totals.findings[ROCE_SEV_ERROR] > 0 ||
+                         (rows[r].warn && v.totals.findings[ROCE_SEV_WARN] > 0);
             }
             flowgen_free(&bad);
             flowgen_free(&g);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Shares: of each rule, how often its violation (cases_*.c) is still found in a capture that lacks
+ * packets: some of a hundred, a direction, the begin. In the whole capture it always is:
+ * flow.cases. Where nothing is found, what proves it is in what is missing, or the capture might
+ * lack what would explain it.
+ *
+ * SHARES_PRINT=1 prints the rows as they are now. A row less than here is a judge that sees less.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "flow/cases.h"
+#include "flow/judge.h"
+#include "support/suite.h"
+
+#define DRAWS 50
+#define SLACK 4 /* of a hundred, under what was measured */
+
+enum spoil {
+    LACKS_1, /* of a hundred packets, at random */
+    LACKS_5,
+    LACKS_20,
+    SIDE_A, /* only what this side sent */
+    SIDE_B,
+    HEAD, /* some packets at the begin are missing, at most a half */
+    SPOILS
+};
+
+/* Found, of a hundred. */
+static const struct {
+    const char *rule;
+    uint8_t least[SPOILS];
+} rows[] = {
+/* clang-format off */
+#include "flow/shares.def"
+    /* clang-format on */
+};
+
+static unsigned share(const struct rule_case *c, enum spoil spoil)
+{
+    static const uint32_t permille[] = {10, 50, 200};
+    unsigned found = 0, draws = spoil == SIDE_A || spoil == SIDE_B ? 1 : DRAWS;
+    struct rng rng = rng_of(7);
+    static struct verdict v;
+    struct flowgen g;
+
+    flowgen_init(&g);
+    g.conn.sport = flowgen_linux_sport(g.conn.qpn[0], g.conn.qpn[1]);
+    c->build(&g, true);
+    for (unsigned i = 0; i < draws; i++) {
+        struct judge_spoil s = {.rng = &rng};
+
+        if (spoil <= LACKS_20)
+            s.drop_permille = permille[spoil];
+        s.one_side = spoil == SIDE_A || spoil == SIDE_B;
+        s.side = spoil == SIDE_B;
+        if (spoil == HEAD)
+            s.head = 1 + rng_below(&rng, (uint32_t)(g.frame_cnt + 1) / 2);
+        judge(&g, NULL, &s, &v);
+        found += judge_found(&v, c->rule);
+    }
+    flowgen_free(&g);
+    return found * 100 / draws;
+}
+
+static const uint8_t *row_of(const char *id)
+{
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (strcmp(rows[i].rule, id) == 0)
+            return rows[i].least;
+    return NULL;
+}
+
+static void of_every_rule(void)
+{
+    static const char *const names[] = {"1 % missing", "5 % missing", "20 % missing",
+                                        "A only",      "B only",      "head missing"};
+    unsigned sum[SPOILS] = {0}, cnt = 0;
+    bool print = suite_env("SHARES_PRINT", 0);
+
+    for (int i = 0; i < ROCE_RULE_CNT; i++) {
+        const struct rule_case *c = rule_case_of((enum roce_rule)i);
+        const char *id = roce_rule_info((enum roce_rule)i)->id;
+        const uint8_t *least = row_of(id);
+        unsigned now[SPOILS];
+
+        if (!c)
+            continue;
+        for (enum spoil s = 0; s < SPOILS; s++) {
+            now[s] = share(c, s);
+            sum[s] += now[s];
+            if (least && now[s] + SLACK < least[s])
+                suite_fail(__FILE__, __LINE__, "%s, %s: found in %u of a hundred, not %u", id,
+                           names[s], now[s], least[s]);
+        }
+        cnt++;
+        if (print)
+            printf("{\"%s\",%*s{%3u, %3u, %3u, %3u, %3u, %3u}},\n", id, 15 - (int)strlen(id), "",
+                   now[0], now[1], now[2], now[3], now[4], now[5]);
+        if (!least)
+            suite_fail(__FILE__, __LINE__, "no row for %s", id);
+    }
+    for (enum spoil s = 0; s < SPOILS; s++)
+        printf("    %-14s %u of a hundred, over %u rules\n", names[s], sum[s] / cnt, cnt);
+    CU_PASS("as often as before");
+}
+
+SUITE("flow.shares", TEST(of_every_rule))

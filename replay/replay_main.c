@@ -199,6 +199,9 @@ static int read_options(int argc, char **argv, struct arguments *args)
     }
     if (args->live.options.iface && args->closed)
         return options_complain("replay: a closed loop has no live target");
+    if (args->strict && args->closed)
+        return options_complain("replay: --strict compares packets with the recorded ones, and a "
+                                "closed loop plays anew");
     return live_options_check(&args->live, args->sides) != 0 ? EXIT_UNUSABLE : -1;
 }
 

@@ -189,20 +189,6 @@ const char *closed_sum_skip_reason(const struct closed_sum *sum)
     return "no connection and no stream in it";
 }
 
-size_t closed_sum_skipped(const struct closed_sum *sum)
-{
-    size_t cnt = 0;
-
-    for (size_t i = 0; i < sum->clean.cnt; i++)
-        cnt += sum->clean.conn[i].verdict == VERDICT_SKIPPED;
-    for (size_t i = 0; i < sum->clean.cm_cnt; i++)
-        cnt += sum->clean.cm[i].verdict == VERDICT_SKIPPED;
-    for (uint32_t i = 0; i < sum->clean.streams.streams.cnt; i++)
-        cnt += closed_streams_has(&sum->clean.streams, i) &&
-               sum->clean.streams.streams.stream[i].verdict == VERDICT_SKIPPED;
-    return cnt;
-}
-
 /* ---- words -------------------------------------------------------------------------------------
  */
 

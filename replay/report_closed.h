@@ -52,9 +52,6 @@ void closed_sum_free(struct closed_sum *sum);
 enum verdict closed_sum_verdict(const struct closed_sum *sum);
 const char *closed_sum_skip_reason(const struct closed_sum *sum);
 
-/* Connections, exchanges and streams that are skipped. */
-size_t closed_sum_skipped(const struct closed_sum *sum);
-
 void report_closed_text(FILE *out, const struct closed_sum *sum,
                         const struct closed_options *options);
 

@@ -39,20 +39,6 @@ void roce_hist_add(struct roce_hist *hist, uint64_t ns)
     hist->sum += ns;
 }
 
-void roce_hist_merge(struct roce_hist *hist, const struct roce_hist *from)
-{
-    if (!from || from->total == 0)
-        return;
-    for (unsigned i = 0; i < ROCE_HIST_BUCKETS; i++)
-        hist->cnt[i] += from->cnt[i];
-    if (hist->total == 0 || from->min < hist->min)
-        hist->min = from->min;
-    if (from->max > hist->max)
-        hist->max = from->max;
-    hist->total += from->total;
-    hist->sum += from->sum;
-}
-
 uint64_t roce_hist_quantile(const struct roce_hist *hist, unsigned permille)
 {
     uint64_t want, seen = 0;

@@ -22,9 +22,6 @@ unsigned roce_hist_bucket(uint64_t ns);
 
 void roce_hist_add(struct roce_hist *hist, uint64_t ns);
 
-/* Adds the samples of `from`, which may be NULL. */
-void roce_hist_merge(struct roce_hist *hist, const struct roce_hist *from);
-
 /* The duration below which `permille` of the samples lie; 0 without samples. NULL is no samples. */
 uint64_t roce_hist_quantile(const struct roce_hist *hist, unsigned permille);
 

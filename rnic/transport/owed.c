@@ -42,11 +42,25 @@ void rnic_owed_aeth(struct rnic_owed_queue *queue, rnic_pos pos, uint8_t syndrom
         *last = owed;
 }
 
+/* The answer of resource `res`, if owed, is not wanted any more. */
+static void cancel(struct rnic_owed_queue *queue, uint8_t res)
+{
+    for (uint8_t i = 0; i < queue->cnt; i++) {
+        if (queue->at[i].res != res)
+            continue;
+        erase(queue, i);
+        /* Two acknowledgements that are neighbours now: the later one says both. */
+        if (i > 0 && i < queue->cnt && is_aeth(&queue->at[i - 1]) && is_aeth(&queue->at[i]))
+            erase(queue, (uint8_t)(i - 1));
+        return;
+    }
+}
+
 void rnic_owed_res(struct rnic_owed_queue *queue, uint8_t res, rnic_pos pos, uint32_t msn)
 {
     uint8_t idx = 0;
 
-    rnic_owed_cancel(queue, res);
+    cancel(queue, res);
     while (idx < queue->cnt && queue->at[idx].pos < pos)
         idx++;
     insert(queue, idx, (struct rnic_owed){.pos = pos, .msn = msn, .res = res});
@@ -68,17 +82,4 @@ void rnic_owed_pop(struct rnic_owed_queue *queue)
 {
     assert(queue->cnt > 0);
     erase(queue, 0);
-}
-
-void rnic_owed_cancel(struct rnic_owed_queue *queue, uint8_t res)
-{
-    for (uint8_t i = 0; i < queue->cnt; i++) {
-        if (queue->at[i].res != res)
-            continue;
-        erase(queue, i);
-        /* Two acknowledgements that are neighbours now: the later one says both. */
-        if (i > 0 && i < queue->cnt && is_aeth(&queue->at[i - 1]) && is_aeth(&queue->at[i]))
-            erase(queue, (uint8_t)(i - 1));
-        return;
-    }
 }

@@ -52,7 +52,4 @@ void rnic_owed_settle(struct rnic_owed_queue *queue);
 /* The first entry was sent, or is not wanted any more. */
 void rnic_owed_pop(struct rnic_owed_queue *queue);
 
-/* The answer of resource `res`, if owed, is not wanted any more. */
-void rnic_owed_cancel(struct rnic_owed_queue *queue, uint8_t res);
-
 #endif

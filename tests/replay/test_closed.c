@@ -68,6 +68,8 @@ static void streams_are_played(void)
     CHECKRUN_EXPECT("$R replay --closed --side requester $C/uc-loss.pcap", 0,
                     "sender PASS, 4 messages, 6 frames", "");
     CHECKRUN_EXPECT("$R replay --edit drop@stream=0 $C/uc-loss.pcap", 2, "", "not a stream");
+    CHECKRUN_EXPECT("$R replay --strict --closed $C/uc-loss.pcap", 2, "",
+                    "a closed loop plays anew");
 }
 
 /* Where everything is lost, giving up is right. */

@@ -4,62 +4,12 @@
  * shorter ones of earlier releases with zeros behind, and writes as much of its answer as the
  * program has room for. Errors are those of the kernel (drivers/infiniband/core/ucma.c).
  */
+#include "ucma/command.h"
+
 #include <endian.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include "ucma/ucma.h"
-#include "wire/gid.h"
 
-/* What Linux 6.17 has more than the header of Debian 12: its numbers, and what a command of it
- * holds (struct rdma_ucm_write_cm_event). */
+/* What Linux 6.17 has more than the header of Debian 12. */
 enum { WRITE_CM_EVENT = RDMA_USER_CM_CMD_JOIN_MCAST + 2, COMMANDS };
-
-struct write_event {
-    uint32_t id;
-    uint32_t reserved;
-    uint32_t event;
-    uint32_t status;
-    uint64_t arg;
-};
-
-union body {
-    struct write_event write_event;
-    struct rdma_ucm_create_id create_id;
-    struct rdma_ucm_destroy_id destroy_id;
-    struct rdma_ucm_bind_ip bind_ip;
-    struct rdma_ucm_bind bind;
-    struct rdma_ucm_resolve_ip resolve_ip;
-    struct rdma_ucm_resolve_addr resolve_addr;
-    struct rdma_ucm_resolve_route resolve_route;
-    struct rdma_ucm_query query;
-    struct rdma_ucm_connect connect;
-    struct rdma_ucm_listen listen;
-    struct rdma_ucm_accept accept;
-    struct rdma_ucm_reject reject;
-    struct rdma_ucm_disconnect disconnect;
-    struct rdma_ucm_init_qp_attr init_qp_attr;
-    struct rdma_ucm_get_event get_event;
-    struct rdma_ucm_set_option set_option;
-    struct rdma_ucm_notify notify;
-    struct rdma_ucm_join_ip_mcast join_ip_mcast;
-    struct rdma_ucm_join_mcast join_mcast;
-    struct rdma_ucm_migrate_id migrate_id;
-};
-
-struct call {
-    struct uc_file *file;
-    const union body *in;
-    size_t out; /* room for the answer */
-};
-
-static int answer(const struct call *call, uint64_t to, const void *from, size_t len)
-{
-    if (!to || call->out == 0)
-        return -ENOSPC;
-    memcpy((void *)(uintptr_t)to, from, len < call->out ? len : call->out);
-    return 0;
-}
 
 static int errno_of(int rnic_error)
 {
@@ -71,20 +21,9 @@ static int errno_of(int rnic_error)
     }
 }
 
-static bool is_ud(const struct uc_id *id)
-{
-    return id->qp_type == IBV_QPT_UD;
-}
-
-static void addr_from(union uc_addr *to, const void *from, size_t len)
-{
-    memset(to, 0, sizeof *to);
-    memcpy(to, from, len < sizeof *to ? len : sizeof *to);
-}
-
 /* ---- ids ------------------------------------------------------------------------------------- */
 
-static int create_id(const struct call *call)
+static int create_id(const struct uc_call *call)
 {
     const struct rdma_ucm_create_id *in = &call->in->create_id;
     uint8_t type = IBV_QPT_RC;
@@ -99,13 +38,13 @@ static int create_id(const struct call *call)
     if (!id)
         return -ENOMEM;
     const struct rdma_ucm_create_id_resp resp = {.id = id->handle};
-    int result = answer(call, in->response, &resp, sizeof resp);
+    int result = uc_answer(call, in->response, &resp, sizeof resp);
     if (result < 0)
         uc_id_del(id);
     return result;
 }
 
-static int destroy_id(const struct call *call)
+static int destroy_id(const struct uc_call *call)
 {
     const struct rdma_ucm_destroy_id *in = &call->in->destroy_id;
     struct uc_id *id = uc_id_find(in->id); /* asleep or not */
@@ -117,10 +56,10 @@ static int destroy_id(const struct call *call)
         return -ENOENT;
     const struct rdma_ucm_destroy_id_resp resp = {.events_reported = id->reported};
     uc_id_del(id);
-    return answer(call, in->response, &resp, sizeof resp);
+    return uc_answer(call, in->response, &resp, sizeof resp);
 }
 
-static int migrate_id(const struct call *call)
+static int migrate_id(const struct uc_call *call)
 {
     const struct rdma_ucm_migrate_id *in = &call->in->migrate_id;
     struct uc_file *from = uc_file_of((int)in->fd);
@@ -130,10 +69,10 @@ static int migrate_id(const struct call *call)
     if (from != call->file)
         uc_move_events(id, call->file);
     const struct rdma_ucm_migrate_resp resp = {.events_reported = id->reported};
-    return answer(call, in->response, &resp, sizeof resp);
+    return uc_answer(call, in->response, &resp, sizeof resp);
 }
 
-static int set_option(const struct call *call)
+static int set_option(const struct uc_call *call)
 {
     const struct rdma_ucm_set_option *in = &call->in->set_option;
     struct uc_id *id = uc_id_get(call->file, in->id);
@@ -149,7 +88,7 @@ static int set_option(const struct call *call)
         id->tos = *(const uint8_t *)value;
         return 0;
     case RDMA_OPTION_ID_ACK_TIMEOUT:
-        if (in->optlen != sizeof id->ack_timeout || is_ud(id))
+        if (in->optlen != sizeof id->ack_timeout || uc_is_ud(id))
             return -EINVAL;
         id->ack_timeout = *(const uint8_t *)value & 31;
         return 0;
@@ -165,29 +104,29 @@ static int set_option(const struct call *call)
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-static int bind_to(const struct call *call, uint32_t handle, const void *from, size_t len)
+static int bind_to(const struct uc_call *call, uint32_t handle, const void *from, size_t len)
 {
     struct uc_id *id = uc_id_get(call->file, handle);
     union uc_addr addr;
     if (!id)
         return -ENOENT;
-    addr_from(&addr, from, len);
+    uc_addr_from(&addr, from, len);
     return uc_bind(id, &addr);
 }
 
-static int bind_ip(const struct call *call)
+static int bind_ip(const struct uc_call *call)
 {
     const struct rdma_ucm_bind_ip *in = &call->in->bind_ip;
     return bind_to(call, in->id, &in->addr, sizeof in->addr);
 }
 
-static int bind_any(const struct call *call)
+static int bind_any(const struct uc_call *call)
 {
     const struct rdma_ucm_bind *in = &call->in->bind;
     return bind_to(call, in->id, &in->addr, in->addr_size);
 }
 
-static int resolve(const struct call *call, uint32_t handle, const void *src, size_t src_len,
+static int resolve(const struct uc_call *call, uint32_t handle, const void *src, size_t src_len,
                    const void *dst, size_t dst_len, uint32_t timeout_ms)
 {
     struct uc_id *id = uc_id_get(call->file, handle);
@@ -195,8 +134,8 @@ static int resolve(const struct call *call, uint32_t handle, const void *src, si
     uint8_t gid[16];
     if (!id)
         return -ENOENT;
-    addr_from(&from, src, src_len);
-    addr_from(&to, dst, dst_len);
+    uc_addr_from(&from, src, src_len);
+    uc_addr_from(&to, dst, dst_len);
     if (!uc_gid_of(&to, gid))
         return -EAFNOSUPPORT;
     if (id->state != UC_IDLE && id->state != UC_BOUND)
@@ -213,21 +152,21 @@ static int resolve(const struct call *call, uint32_t handle, const void *src, si
     return 0;
 }
 
-static int resolve_ip(const struct call *call)
+static int resolve_ip(const struct uc_call *call)
 {
     const struct rdma_ucm_resolve_ip *in = &call->in->resolve_ip;
     return resolve(call, in->id, &in->src_addr, sizeof in->src_addr, &in->dst_addr,
                    sizeof in->dst_addr, in->timeout_ms);
 }
 
-static int resolve_any(const struct call *call)
+static int resolve_any(const struct uc_call *call)
 {
     const struct rdma_ucm_resolve_addr *in = &call->in->resolve_addr;
     return resolve(call, in->id, &in->src_addr, in->src_size, &in->dst_addr, in->dst_size,
                    in->timeout_ms);
 }
 
-static int resolve_route(const struct call *call)
+static int resolve_route(const struct uc_call *call)
 {
     struct uc_id *id = uc_id_get(call->file, call->in->resolve_route.id);
     if (!id)
@@ -239,7 +178,7 @@ static int resolve_route(const struct call *call)
     return 0;
 }
 
-static int query_route(const struct call *call)
+static int query_route(const struct uc_call *call)
 {
     const struct rdma_ucm_query *in = &call->in->query;
     const struct uc_id *id = uc_id_get(call->file, in->id);
@@ -273,12 +212,12 @@ static int query_route(const struct call *call)
             path->packet_life_time = manners.packet_life_time;
         }
     }
-    return answer(call, in->response, &resp, sizeof resp);
+    return uc_answer(call, in->response, &resp, sizeof resp);
 }
 
 /* ---- connections ----------------------------------------------------------------------------- */
 
-static int listen_for(const struct call *call)
+static int listen_for(const struct uc_call *call)
 {
     struct uc_id *id = uc_id_get(call->file, call->in->listen.id);
     if (!id)
@@ -305,7 +244,7 @@ static struct rnic_cm_param param_of(const struct uc_id *id, const struct rdma_u
     };
 }
 
-static int connect_to(const struct call *call)
+static int connect_to(const struct uc_call *call)
 {
     const struct rdma_ucm_connect *in = &call->in->connect;
     struct uc_id *id = uc_id_get(call->file, in->id);
@@ -325,7 +264,7 @@ static int connect_to(const struct call *call)
     id->cm = rnic_cm_id_new(uc_port_cm(id->port), id);
     if (!id->cm)
         return -ENOMEM;
-    if (is_ud(id)) {
+    if (uc_is_ud(id)) {
         struct roce_cm_sidr_req req;
         result = rnic_cm_make_sidr_req(&req, &ip, in->conn_param.private_data,
                                        in->conn_param.private_data_len);
@@ -349,7 +288,7 @@ static int connect_to(const struct call *call)
     return errno_of(result);
 }
 
-static int accept_it(const struct call *call)
+static int accept_it(const struct uc_call *call)
 {
     const struct rdma_ucm_accept *in = &call->in->accept;
     struct uc_id *id = uc_id_get(call->file, in->id);
@@ -362,7 +301,7 @@ static int accept_it(const struct call *call)
     uc_path_of(id, &path);
     if (!in->conn_param.valid) {
         result = rnic_cm_establish(id->cm, NULL, 0, rnic_loop_now());
-    } else if (is_ud(id)) {
+    } else if (uc_is_ud(id)) {
         struct roce_cm_sidr_rep rep = {
             .qpn = in->conn_param.qp_num & 0xFFFFFF,
             .qkey = in->conn_param.qkey ? in->conn_param.qkey : UCMA_UDP_QKEY,
@@ -386,7 +325,7 @@ static int accept_it(const struct call *call)
     return errno_of(result);
 }
 
-static int reject_it(const struct call *call)
+static int reject_it(const struct uc_call *call)
 {
     const struct rdma_ucm_reject *in = &call->in->reject;
     struct uc_id *id = uc_id_get(call->file, in->id);
@@ -395,7 +334,7 @@ static int reject_it(const struct call *call)
         return -ENOENT;
     if (!id->cm)
         return -EINVAL;
-    if (is_ud(id)) {
+    if (uc_is_ud(id)) {
         struct roce_cm_sidr_rep rep = {.status = 2}; /* rejected, table 120 */
         size_t len = in->private_data_len;
         if (len > sizeof rep.private_data)
@@ -410,7 +349,7 @@ static int reject_it(const struct call *call)
     return errno_of(result);
 }
 
-static int disconnect(const struct call *call)
+static int disconnect(const struct uc_call *call)
 {
     struct uc_id *id = uc_id_get(call->file, call->in->disconnect.id);
     if (!id)
@@ -422,7 +361,7 @@ static int disconnect(const struct call *call)
     return 0;
 }
 
-static int notify(const struct call *call)
+static int notify(const struct uc_call *call)
 {
     const struct rdma_ucm_notify *in = &call->in->notify;
     struct uc_id *id = uc_id_get(call->file, in->id);
@@ -436,179 +375,21 @@ static int notify(const struct call *call)
     return errno_of(result);
 }
 
-/* ---- QP attributes --------------------------------------------------------------------------- */
-
-/* How long a sender waits whose message came before its buffer. For one that retries for ever (7),
- * soon. One that counts gets what Linux has for all (core/cm.c, cm_init_qp_rtr_attr): a few times
- * 0.64 ms are over while a busy machine has the receiver wait for a processor. The REQ tells, as
- * both ends mostly say the same and the passive one has not answered yet. */
-static uint8_t rnr_timer(const struct uc_id *id)
-{
-    enum { MS_655 = 0, MS_0_64 = 12, FOR_EVER = 7 };
-    return rnic_cm_id_req(id->cm)->rnr_retry_count == FOR_EVER ? MS_0_64 : MS_655;
-}
-
-static void qp_init(const struct uc_id *id, const struct rnic_cm_qp *qp,
-                    struct ib_uverbs_qp_attr *attr)
-{
-    attr->qp_attr_mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT;
-    attr->port_num = 1;
-    if (is_ud(id)) {
-        attr->qp_attr_mask |= IBV_QP_QKEY;
-        attr->qkey = UCMA_UDP_QKEY;
-        return;
-    }
-    attr->qp_attr_mask |= IBV_QP_ACCESS_FLAGS;
-    if (!id->cm)
-        return;
-    attr->qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
-    if (qp->max_dest_rd_atomic)
-        attr->qp_access_flags |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
-}
-
-static void qp_rtr(const struct uc_id *id, const struct rnic_cm_qp *qp,
-                   struct ib_uverbs_qp_attr *attr)
-{
-    attr->qp_attr_mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-    uc_ah_of(id, &attr->ah_attr);
-    attr->path_mtu = qp->mtu;
-    attr->dest_qp_num = qp->dest_qpn;
-    attr->rq_psn = id->psn; /* the peer begins with what we said */
-    if (id->qp_type == IBV_QPT_RC || id->qp_type == IBV_QPT_XRC_RECV) {
-        attr->qp_attr_mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-        attr->max_dest_rd_atomic = qp->max_dest_rd_atomic;
-        attr->min_rnr_timer = rnr_timer(id);
-    }
-}
-
-static void qp_rts(const struct uc_id *id, const struct rnic_cm_qp *qp,
-                   struct ib_uverbs_qp_attr *attr)
-{
-    attr->qp_attr_mask |= IBV_QP_SQ_PSN;
-    attr->sq_psn = qp->sq_psn;
-    if (id->qp_type == IBV_QPT_RC || id->qp_type == IBV_QPT_XRC_SEND) {
-        attr->qp_attr_mask |= IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
-        attr->retry_cnt = qp->retry_cnt;
-        attr->rnr_retry = qp->rnr_retry;
-        attr->max_rd_atomic = qp->max_rd_atomic;
-    }
-    if (id->qp_type != IBV_QPT_UC) {
-        attr->qp_attr_mask |= IBV_QP_TIMEOUT;
-        attr->timeout = id->ack_timeout ? id->ack_timeout : qp->timeout;
-    }
-}
-
-static int init_qp_attr(const struct call *call)
-{
-    const struct rdma_ucm_init_qp_attr *in = &call->in->init_qp_attr;
-    const struct uc_id *id = uc_id_get(call->file, in->id);
-    struct ib_uverbs_qp_attr attr = {.qp_attr_mask = IBV_QP_STATE, .qp_state = in->qp_state};
-    struct rnic_cm_qp qp = {.dest_qpn = 0};
-    struct rnic_cm_path path;
-    if (!id)
-        return -ENOENT;
-    if (!id->port || (in->qp_state != IBV_QPS_INIT && (!id->cm || is_ud(id))))
-        return -EINVAL;
-    uc_path_of(id, &path);
-    if (id->cm && !is_ud(id))
-        rnic_cm_qp_of(id->cm, path.ack_delay, &qp);
-    switch (in->qp_state) {
-    case IBV_QPS_INIT: qp_init(id, &qp, &attr); break;
-    case IBV_QPS_RTR: qp_rtr(id, &qp, &attr); break;
-    case IBV_QPS_RTS: qp_rts(id, &qp, &attr); break;
-    default: return -EINVAL;
-    }
-    return answer(call, in->response, &attr, sizeof attr);
-}
-
-/* ---- multicast ------------------------------------------------------------------------------- */
-
-static int join(const struct call *call, uint32_t handle, uint64_t uid, uint64_t response,
-                const void *from, size_t len)
-{
-    struct uc_id *id = uc_id_get(call->file, handle);
-    union uc_addr addr;
-    uint8_t gid[16];
-    if (!id)
-        return -ENOENT;
-    addr_from(&addr, from, len);
-    if (!id->port || !is_ud(id) || !uc_gid_of(&addr, gid) || !roce_gid_is_multicast(gid))
-        return -EINVAL;
-    struct uc_mcast *mcast = calloc(1, sizeof *mcast);
-    struct uc_event *event = mcast ? uc_event_new(id, UCMA_MULTICAST_JOIN, 0) : NULL;
-    if (!event) {
-        free(mcast);
-        return -ENOMEM;
-    }
-    mcast->handle = uc_handle_new();
-    mcast->uid = uid;
-    const struct rdma_ucm_create_id_resp resp = {.id = mcast->handle};
-    int result = answer(call, response, &resp, sizeof resp);
-    if (result < 0) {
-        free(event);
-        free(mcast);
-        return result;
-    }
-    mcast->next = id->mcasts;
-    id->mcasts = mcast;
-    event->mcast = mcast;
-    event->resp.uid = uid;
-    event->resp.id = mcast->handle;
-    uc_ah_of(id, &event->resp.param.ud.ah_attr);
-    memcpy(event->resp.param.ud.ah_attr.grh.dgid, gid, 16);
-    event->resp.param.ud.ah_attr.grh.hop_limit = 1;
-    event->resp.param.ud.qp_num = 0xFFFFFF; /* R048 */
-    event->resp.param.ud.qkey = UCMA_UDP_QKEY;
-    uc_post(event);
-    return 0;
-}
-
-static int join_ip(const struct call *call)
-{
-    const struct rdma_ucm_join_ip_mcast *in = &call->in->join_ip_mcast;
-    return join(call, in->id, in->uid, in->response, &in->addr, sizeof in->addr);
-}
-
-static int join_any(const struct call *call)
-{
-    const struct rdma_ucm_join_mcast *in = &call->in->join_mcast;
-    return join(call, in->id, in->uid, in->response, &in->addr, in->addr_size);
-}
-
-static int leave(const struct call *call)
-{
-    const struct rdma_ucm_destroy_id *in = &call->in->destroy_id;
-    for (struct uc_id *id = uc_ids; id; id = id->next)
-        for (struct uc_mcast **at = &id->mcasts; *at; at = &(*at)->next) {
-            struct uc_mcast *mcast = *at;
-            if (mcast->handle != in->id)
-                continue;
-            if (id->file != call->file)
-                return -EINVAL;
-            uc_forget_events(id, mcast);
-            const struct rdma_ucm_destroy_id_resp resp = {.events_reported = mcast->reported};
-            *at = mcast->next;
-            free(mcast);
-            return answer(call, in->response, &resp, sizeof resp);
-        }
-    return -ENOENT;
-}
-
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static int get_event(const struct call *call)
+static int get_event(const struct uc_call *call)
 {
     struct rdma_ucm_event_resp resp;
     if (!call->in->get_event.response || call->out < offsetof(struct rdma_ucm_event_resp, reserved))
         return -ENOSPC;
     int result = uc_get_event(call->file, &resp);
-    return result < 0 ? result : answer(call, call->in->get_event.response, &resp, sizeof resp);
+    return result < 0 ? result : uc_answer(call, call->in->get_event.response, &resp, sizeof resp);
 }
 
 /* The program's own event, for whoever waits for events of the id. */
-static int write_event(const struct call *call)
+static int write_event(const struct uc_call *call)
 {
-    const struct write_event *in = &call->in->write_event;
+    const struct uc_write_event *in = &call->in->write_event;
     if (in->event != UCMA_USER && in->event != UCMA_INTERNAL)
         return -EINVAL;
     struct uc_id *id = uc_id_get(call->file, in->id);
@@ -624,7 +405,7 @@ static int write_event(const struct call *call)
 
 /* RDMA_USER_CM_CMD_RESOLVE_IB_SERVICE, which asks a subnet administrator, has no row: there is
  * none. */
-static int (*const commands[COMMANDS])(const struct call *call) = {
+static int (*const commands[COMMANDS])(const struct uc_call *call) = {
     [RDMA_USER_CM_CMD_CREATE_ID] = create_id,
     [RDMA_USER_CM_CMD_DESTROY_ID] = destroy_id,
     [RDMA_USER_CM_CMD_BIND_IP] = bind_ip,
@@ -636,24 +417,24 @@ static int (*const commands[COMMANDS])(const struct call *call) = {
     [RDMA_USER_CM_CMD_ACCEPT] = accept_it,
     [RDMA_USER_CM_CMD_REJECT] = reject_it,
     [RDMA_USER_CM_CMD_DISCONNECT] = disconnect,
-    [RDMA_USER_CM_CMD_INIT_QP_ATTR] = init_qp_attr,
+    [RDMA_USER_CM_CMD_INIT_QP_ATTR] = uc_init_qp_attr,
     [RDMA_USER_CM_CMD_GET_EVENT] = get_event,
     [RDMA_USER_CM_CMD_SET_OPTION] = set_option,
     [RDMA_USER_CM_CMD_NOTIFY] = notify,
-    [RDMA_USER_CM_CMD_JOIN_IP_MCAST] = join_ip,
-    [RDMA_USER_CM_CMD_LEAVE_MCAST] = leave,
+    [RDMA_USER_CM_CMD_JOIN_IP_MCAST] = uc_join_ip,
+    [RDMA_USER_CM_CMD_LEAVE_MCAST] = uc_leave,
     [RDMA_USER_CM_CMD_MIGRATE_ID] = migrate_id,
     [RDMA_USER_CM_CMD_BIND] = bind_any,
     [RDMA_USER_CM_CMD_RESOLVE_ADDR] = resolve_any,
-    [RDMA_USER_CM_CMD_JOIN_MCAST] = join_any,
+    [RDMA_USER_CM_CMD_JOIN_MCAST] = uc_join_any,
     [WRITE_CM_EVENT] = write_event,
 };
 
 int uc_command(struct uc_file *file, const struct rdma_ucm_cmd_hdr *hdr, const void *body,
                size_t len)
 {
-    union body in;
-    const struct call call = {.file = file, .in = &in, .out = hdr->out};
+    union uc_body in;
+    const struct uc_call call = {.file = file, .in = &in, .out = hdr->out};
     if (hdr->cmd >= sizeof commands / sizeof *commands)
         return -EINVAL;
     if (!commands[hdr->cmd])

@@ -8,6 +8,13 @@
  * makes itself a daemon) they wake and go on as they were at the fork; so does the device
  * (port/loop.h). So a parent that ends leaves them, if a child has copies still: that child holds
  * the writing end of a pipe. One that became another program does not, for the pipe is closed then.
+ *
+ * So processes that all take from one channel, made before they were (prefork), are not served
+ * while the parent lives: one could be given a request, but what follows is bound to the parent.
+ * The engine that answers for the id, its timers and the port that the peer's MADs come to are in
+ * the parent, and so are the PD, the CQ and the QP of a context that was opened before the fork: a
+ * child has none of them but by asking the parent for each work request. A server of many processes
+ * makes its channel and listens in each, on ports of their own.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Edges: conditions of the checks of responses that no other talk needs: each of these differs if
+ * one of them is taken away.
+ */
+#include <string.h>
+#include "flow/cases.h"
+#include "flow/judge.h"
+#include "support/suite.h"
+
+static struct verdict v;
+static struct roce_flow_result results[64];
+
+static void begin(struct flowgen *g)
+{
+    flowgen_init(g);
+    g->conn.sport = flowgen_linux_sport(g->conn.qpn[0], g->conn.qpn[1]);
+}
+
+static void end(struct flowgen *g)
+{
+    v.results = results;
+    v.results_cap = 64;
+    judge(g, NULL, NULL, &v);
+    flowgen_free(g);
+}
+
+static uint32_t put(struct flowgen *g, uint8_t opcode, uint32_t len)
+{
+    struct roce_pkt p = flowgen_req(g, 0, opcode, len);
+
+    flowgen_put(g, 0, &p);
+    return p.bth.psn;
+}
+
+/* NAK codes: what RC may say, what belongs to another service, what is reserved. */
+static void syndromes(void)
+{
+    static const struct {
+        uint8_t syndrome;
+        bool reserved;
+    } rows[] = {{NAK_SEQ, false}, {NAK_INV, false}, {NAK_ACC, false}, {0x63, false},
+                {0x64, true},     {0x65, true},     {0x40, true},     {0x80, true},
+                {RNR_1MS, false}, {ACK_31, false}};
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct flowgen g;
+
+        begin(&g);
+        flowgen_send(&g, 0, 64);
+        put(&g, ROCE_OP_RC_SEND_ONLY, 64);
+        g.conn.msn[0]--;
+        flowgen_ack(&g, 1, g.conn.psn[0] - 1, rows[i].syndrome);
+        end(&g);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_SYNDROME_RESERVED), rows[i].reserved);
+    }
+}
+
+/* Credits that rise are an update, wherever the MSN stands; the first, and those that fall, are
+ * none. */
+static void credits_that_rise(void)
+{
+    static const struct {
+        uint8_t code;
+        bool update;
+    } rows[] = {{5, false}, {3, false}, {6, true}, {6, false}, {31, false}, {7, false}};
+    struct flowgen g;
+
+    begin(&g);
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        put(&g, ROCE_OP_RC_WRITE_ONLY, 0);
+        flowgen_ack(&g, 1, g.conn.psn[0] - 1, rows[i].code);
+    }
+    end(&g);
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        EXPECT_EQ((results[2 * i + 1].flags & ROCE_AN_CREDIT_UPDATE) != 0, rows[i].update);
+}
+
+/* Credits count from the MSN, which may be in the upper half of its range. */
+static void credits_of_a_high_msn(void)
+{
+    static const uint32_t msns[] = {0, 0xA00000};
+
+    for (unsigned i = 0; i < 4; i++) {
+        unsigned wrong = i & 1;
+        struct flowgen g;
+
+        begin(&g);
+        g.conn.msn[0] = msns[i / 2];
+        for (unsigned k = 0; k < 6; k++) {
+            put(&g, ROCE_OP_RC_SEND_ONLY, 64);
+            flowgen_ack(&g, 1, g.conn.psn[0] - 1, 2); /* two more */
+        }
+        for (unsigned k = 0; k < 3 + wrong; k++)
+            put(&g, ROCE_OP_RC_SEND_ONLY, 64);
+        end(&g);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_CREDITS), wrong);
+    }
+}
+
+/* The capture begins inside of the first message, or with it: only then its PSN is the first. */
+static void the_first_psn(void)
+{
+    for (unsigned inside = 0; inside < 2; inside++) {
+        struct judge_spoil late = {.head = inside};
+        struct flowgen g;
+
+        begin(&g);
+        flowgen_send(&g, 0, 3000);
+        flowgen_send(&g, 0, 64);
+        judge(&g, NULL, &late, &v);
+        flowgen_free(&g);
+        EXPECT_EQ(v.conn[0].side[0].first_psn_sure, !inside);
+    }
+}
+
+/* An RNR NAK, and a sequence NAK after it: of the refused packet before it comes again, when it
+ * did, or of another. */
+static void naks_after_an_rnr_nak(void)
+{
+    static const struct {
+        bool again, later, found;
+    } rows[] = {{false, false, true}, {true, false, false}, {false, true, false}};
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct flowgen g;
+        struct roce_pkt p;
+        uint32_t psn;
+
+        begin(&g);
+        flowgen_send(&g, 0, 64);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        psn = p.bth.psn;
+        flowgen_put(&g, 0, &p);
+        g.conn.msn[0]--;
+        flowgen_ack(&g, 1, psn, RNR_1MS);
+        flowgen_wait(&g, 1400000);
+        if (rows[i].again)
+            flowgen_put(&g, 0, &p);
+        put(&g, ROCE_OP_RC_SEND_ONLY, 64);
+        put(&g, ROCE_OP_RC_SEND_ONLY, 64);
+        g.conn.msn[0] -= rows[i].later ? 1 : 2;
+        flowgen_ack(&g, 1, psn + rows[i].later, NAK_SEQ);
+        end(&g);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_NAK_AFTER_RNR), rows[i].found);
+    }
+}
+
+/* RNR NAKs inside of messages: of a SEND, of a WRITE whose last packet needs a receive, and of the
+ * PSNs of a READ. */
+static void rnr_naks_inside(void)
+{
+    static const struct {
+        uint8_t first, last;
+        bool pos, no_receive;
+    } rows[] = {{ROCE_OP_RC_SEND_FIRST, ROCE_OP_RC_SEND_LAST, true, false},
+                {ROCE_OP_RC_WRITE_FIRST, ROCE_OP_RC_WRITE_LAST_IMM, false, false},
+                {ROCE_OP_RC_WRITE_FIRST, ROCE_OP_RC_WRITE_LAST, false, true}};
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct flowgen g;
+        struct roce_pkt p;
+
+        begin(&g);
+        flowgen_send(&g, 0, 64);
+        p = flowgen_req(&g, 0, rows[i].first, 1024);
+        p.reth.dma_len = 1088;
+        flowgen_put(&g, 0, &p);
+        put(&g, rows[i].last, 64);
+        g.conn.msn[0]--;
+        flowgen_ack(&g, 1, g.conn.psn[0] - 1, RNR_1MS);
+        end(&g);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_RNR_SEND_POS), rows[i].pos);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_RNR_NO_RWQE), rows[i].no_receive);
+    }
+}
+
+/* An RNR NAK of a PSN inside of a READ is that of something not captured; a NAK of a PSN before all
+ * that was captured is of that. */
+static void naks_of_what_was_not_captured(void)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        struct flowgen g;
+        uint32_t psn;
+
+        begin(&g);
+        if (i == 0)
+            flowgen_send(&g, 0, 3000);
+        psn = put(&g, ROCE_OP_RC_READ_REQUEST, 4096);
+        g.conn.msn[0]--;
+        flowgen_ack(&g, 1, i == 0 ? psn + 1 : psn - 3, i == 0 ? RNR_1MS : NAK_SEQ);
+        end(&g);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_RNR_NO_RWQE), false);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_NAK_STALE), false);
+    }
+}
+
+/* A sequence NAK said twice: what Linux is known to do needs an RNR NAK, or a request that may have
+ * drawn one which was not captured; where responses were copied, it may be a copy. */
+static void one_nak_too_many(void)
+{
+    static const struct {
+        bool send, rnr, copy, known;
+    } rows[] = {{false, false, false, false},
+                {true, false, false, true},
+                {false, true, false, true},
+                {false, false, true, false}};
+    const struct roce_flow_opts linux_rxe = {.profile = ROCE_PROFILE_LINUX_RXE_6_1};
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        uint8_t op = rows[i].send ? ROCE_OP_RC_SEND_ONLY : ROCE_OP_RC_WRITE_ONLY;
+        const struct roce_finding *f = NULL;
+        struct flowgen g;
+        struct roce_pkt p;
+
+        begin(&g);
+        flowgen_write(&g, 0, 64);
+        flowgen_write(&g, 0, 64);
+        if (rows[i].copy)
+            flowgen_copy(&g);
+        if (rows[i].rnr) {
+            p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+            flowgen_put(&g, 0, &p);
+            g.conn.msn[0]--;
+            flowgen_ack(&g, 1, p.bth.psn, RNR_1MS);
+            flowgen_wait(&g, 1400000);
+            flowgen_put(&g, 0, &p);
+            g.conn.msn[0]++;
+            flowgen_ack_all(&g, 1);
+        } else {
+            flowgen_write(&g, 0, 64);
+        }
+        p = flowgen_req(&g, 0, op, 64);
+        p.reth.dma_len = 64;
+        flowgen_put(&g, 0, &p);
+        put(&g, ROCE_OP_RC_WRITE_ONLY, 0);
+        g.conn.msn[0] -= 2;
+        flowgen_ack(&g, 1, p.bth.psn, NAK_SEQ);
+        flowgen_ack(&g, 1, p.bth.psn, NAK_SEQ);
+        judge(&g, &linux_rxe, NULL, &v);
+        flowgen_free(&g);
+        for (uint32_t k = 0; k < v.finding_cnt; k++)
+            if (v.finding[k].rule == ROCE_RULE_NAK_TWICE)
+                f = &v.finding[k];
+        CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+        EXPECT_EQ(f->severity, rows[i].copy ? ROCE_SEV_WARN : ROCE_SEV_ERROR);
+        EXPECT_EQ(f->known != NULL, rows[i].known);
+    }
+}
+
+/* The MSN of a READ's first response is the number of messages seen, so that no other came before;
+ * or it has gone half round since. */
+static void msns_of_a_first_read(void)
+{
+    static const uint32_t before[] = {0, 0x900000};
+
+    for (unsigned i = 0; i < 2; i++) {
+        struct flowgen g;
+        struct roce_pkt read, p;
+
+        begin(&g);
+        g.conn.msn[0] = before[i];
+        read = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 2048);
+        flowgen_put(&g, 0, &read);
+        p = flowgen_resp(&g, 1, ROCE_OP_RC_READ_RESP_FIRST, read.bth.psn, 1024);
+        flowgen_put(&g, 1, &p);
+        p = flowgen_resp(&g, 1, ROCE_OP_RC_READ_RESP_LAST, read.bth.psn + 1, 1024);
+        p.aeth.msn -= before[i] == 0; /* what is wrong where it counts from the begin */
+        flowgen_put(&g, 1, &p);
+        flowgen_send(&g, 0, 64);
+        end(&g);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_MSN), before[i] == 0);
+    }
+}
+
+/* An MSN of more messages than were sent: for certain only where nothing else explains it. */
+static void msns_of_too_many(void)
+{
+    enum how { PLAIN, OF_READ, ACKED_BEFORE, SENT_AGAIN, HOLE, LATE, HOWS };
+
+    for (enum how how = PLAIN; how < HOWS; how++) {
+        enum roce_severity severity = ROCE_SEV_NOTE;
+        struct flowgen g;
+        struct roce_pkt p;
+        uint32_t psn;
+
+        begin(&g);
+        if (how == LATE)
+            g.conn.msn[0] = 40; /* the capture begins late: it is learned what the MSN is */
+        flowgen_send(&g, 0, 64);
+        flowgen_send(&g, 0, 64);
+        if (how == HOLE) {
+            (void)flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+            for (int i = 0; i < 5; i++)
+                flowgen_send(&g, 0, 64);
+        }
+        p = flowgen_req(&g, 0, how == OF_READ ? ROCE_OP_RC_READ_REQUEST : ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_put(&g, 0, &p);
+        psn = p.bth.psn;
+        if (how == SENT_AGAIN) {
+            flowgen_wait(&g, 70000000);
+            flowgen_put(&g, 0, &p);
+        }
+        if (how == ACKED_BEFORE) {
+            flowgen_ack_all(&g, 1);
+            psn--;
+        }
+        p = flowgen_resp(&g, 1, how == OF_READ ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_ACK, psn,
+                         how == OF_READ ? 64 : 0);
+        p.aeth.msn += 5;
+        flowgen_put(&g, 1, &p);
+        end(&g);
+        for (uint32_t i = 0; i < v.finding_cnt; i++)
+            if (v.finding[i].rule == ROCE_RULE_MSN_TOO_HIGH)
+                severity = v.finding[i].severity;
+        EXPECT_EQ(severity, how == PLAIN ? ROCE_SEV_ERROR : ROCE_SEV_WARN);
+    }
+}
+
+/* An MSN that counts a message more than its PSN, but no more than were sent: an RNR NAK leaves it
+ * as it was, an ACK has that of its PSN as a rule, and of a READ or of what was acknowledged before
+ * it may be that of today. */
+static void msns_ahead_of_their_psns(void)
+{
+    enum how { ACK, RNR, SEQUENCE, FATAL, OF_READ, ACKED_BEFORE, HOWS };
+    static const uint8_t syndromes[HOWS] = {ACK_31, RNR_1MS, NAK_SEQ, NAK_ACC, ACK_31, ACK_31};
+
+    for (enum how how = ACK; how < HOWS; how++) {
+        bool nak = how == RNR || how == SEQUENCE || how == FATAL;
+        struct flowgen g;
+        struct roce_pkt p;
+        uint32_t psn;
+
+        begin(&g);
+        flowgen_send(&g, 0, 64);
+        flowgen_send(&g, 0, 64);
+        psn = put(&g, how == OF_READ ? ROCE_OP_RC_READ_REQUEST : ROCE_OP_RC_SEND_ONLY, 64);
+        put(&g, ROCE_OP_RC_SEND_ONLY, 64);
+        if (how == ACKED_BEFORE) {
+            g.conn.msn[0]--;
+            flowgen_ack(&g, 1, psn, ACK_31);
+            flowgen_ack(&g, 1, psn - 1, ACK_31);
+        } else {
+            g.conn.msn[0] -= nak;
+            p = flowgen_resp(&g, 1, how == OF_READ ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_ACK,
+                             psn, how == OF_READ ? 64 : 0);
+            p.aeth.syndrome = syndromes[how];
+            flowgen_put(&g, 1, &p);
+        }
+        end(&g);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_RNR_MSN), how == RNR);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_MSN), how == ACK);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_MSN_TOO_HIGH), false);
+    }
+}
+
+/* Without credits one packet may be sent to probe: no message of several, no second one; a WRITE
+ * needs none. */
+static void probes_without_credits(void)
+{
+    static const struct {
+        uint8_t op[2];
+        bool found;
+    } rows[] = {{{ROCE_OP_RC_SEND_ONLY, ROCE_OP_RC_WRITE_ONLY}, false},
+                {{ROCE_OP_RC_WRITE_ONLY, ROCE_OP_RC_WRITE_ONLY}, false},
+                {{ROCE_OP_RC_SEND_ONLY, ROCE_OP_RC_SEND_ONLY}, true},
+                {{ROCE_OP_RC_SEND_FIRST, ROCE_OP_RC_SEND_LAST}, true}};
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct flowgen g;
+
+        begin(&g);
+        for (unsigned k = 0; k < 6; k++) {
+            put(&g, ROCE_OP_RC_SEND_ONLY, 0);
+            flowgen_ack(&g, 1, g.conn.psn[0] - 1, 0); /* none left */
+        }
+        for (unsigned k = 0; k < 2; k++)
+            put(&g, rows[i].op[k], rows[i].op[k] == ROCE_OP_RC_SEND_FIRST ? 1024 : k == 1 ? 64 : 0);
+        end(&g);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_NO_CREDIT), rows[i].found);
+    }
+}
+
+/* What was on its way when a request was refused still passes; what comes later was sent after. */
+static void requests_after_a_refusal(void)
+{
+    for (unsigned late = 0; late < 2; late++) {
+        struct flowgen g;
+        uint32_t psn;
+
+        begin(&g);
+        flowgen_connect(&g);
+        flowgen_send(&g, 0, 64);
+        psn = put(&g, ROCE_OP_RC_WRITE_ONLY, 0);
+        g.conn.msn[0]--;
+        flowgen_ack(&g, 1, psn, NAK_ACC);
+        flowgen_wait(&g, late ? 200000000 : 100000);
+        put(&g, ROCE_OP_RC_WRITE_ONLY, 0);
+        end(&g);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_REQ_AFTER_NAK), late);
+    }
+}
+
+SUITE("flow.edges", TEST(syndromes), TEST(credits_that_rise), TEST(credits_of_a_high_msn),
+      TEST(the_first_psn), TEST(naks_after_an_rnr_nak), TEST(rnr_naks_inside),
+      TEST(naks_of_what_was_not_captured), TEST(one_nak_too_many), TEST(msns_of_a_first_read),
+      TEST(msns_of_too_many), TEST(msns_ahead_of_their_psns), TEST(probes_without_credits),
+      TEST(requests_after_a_refusal))

@@ -8,6 +8,16 @@
 /* Messages one after another whose MSNs agree before one that does not is wrong. */
 #define ANCHOR_HITS 3
 
+/* Whether what the packet at hand answers took a receive, as far as is known: READs and WRITEs do
+ * without, and so do programs that send nothing else. */
+static bool took_receive(struct roce_ctx *ctx)
+{
+    struct roce_req *req = &roce_peer(ctx->side)->req;
+    const struct roce_sent *e = req->started ? roce_window_get(&req->win, ctx->pkt->bth.psn) : NULL;
+
+    return !e || roce_opcode_uses_rq(roce_opcode(e->op));
+}
+
 void roce_check_aeth(struct roce_ctx *ctx)
 {
     const struct roce_pkt *pkt = ctx->pkt;
@@ -41,7 +51,8 @@ void roce_check_aeth(struct roce_ctx *ctx)
                      .other = sum->cm.rep_frame, .value = ROCE_VALUE_SYNDROME);
         if (code == 0) {
             ctx->result->flags |= ROCE_AN_ZERO_CREDIT;
-            SAY(ctx, ZERO_CREDIT, "aeth.syndrome", .value = ROCE_VALUE_NONE);
+            if (took_receive(ctx))
+                SAY(ctx, ZERO_CREDIT, "aeth.syndrome", .value = ROCE_VALUE_NONE);
         } else if (rsp->credit_seen && code > rsp->credit_code)
             ctx->result->flags |= ROCE_AN_CREDIT_UPDATE;
         credits = (pkt->aeth.msn + credits) & ROCE_PSN_MASK;

@@ -187,6 +187,10 @@ CASE(ZERO_CREDIT)
 {
     put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
     credit(g, wrong ? 0 : 3);
+    if (!wrong) { /* needs no receive */
+        put_req(g, ROCE_OP_RC_WRITE_ONLY, 64);
+        credit(g, 0);
+    }
 }
 
 CASE(REQ_AFTER_NAK)

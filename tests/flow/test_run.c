@@ -99,6 +99,35 @@ static void nak(struct flowgen *g, struct roce_pkt *p)
     answer(g, p->bth.psn, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
 }
 
+/* What a NAK names comes, and is named again: that is another gap. */
+static void nak_again(struct flowgen *g, struct roce_pkt *p)
+{
+    nak(g, p);
+    p->payload_cap_len = p->payload_len;
+    flowgen_put(g, 0, p);
+    nak(g, p);
+}
+
+/* A READ that may take more PSNs than one, while the path MTU is not known, is acknowledged; the
+ * next request follows as if it took one. */
+static void read_of_some(struct flowgen *g, struct roce_pkt *p)
+{
+    uint32_t psn = p->bth.psn;
+    struct roce_pkt q;
+
+    if (p->op->svc == ROCE_SVC_UC)
+        return;
+    g->conn.psn[0] = psn;
+    q = flowgen_req(g, 0, ROCE_OP_RC_READ_REQUEST, 300);
+    flowgen_put(g, 0, &q);
+    answer(g, psn, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE);
+    g->conn.psn[0] = (psn + 1) & ROCE_PSN_MASK;
+    q = flowgen_req(g, 0, ROCE_OP_RC_SEND_ONLY, 8);
+    flowgen_put(g, 0, &q);
+    p->bth.psn = g->conn.psn[0];
+    g->conn.psn[0] = (g->conn.psn[0] + 1) & ROCE_PSN_MASK;
+}
+
 /* A request after the one that was refused, so much later that the sender must have heard it. */
 static void refused(struct flowgen *g, struct roce_pkt *p)
 {
@@ -174,6 +203,8 @@ static const struct {
     {"ACK up to here", ack_before, false},
     {"ACK beyond", ack_ahead, false},
     {"NAK", nak, false},
+    {"NAK again", nak_again, false},
+    {"READ of some PSNs", read_of_some, false},
     {"refused", refused, false},
     {"P_Key of the other side", other_pkey_back, false},
     {"READ between", read_between, false},

@@ -33,7 +33,8 @@ static void check_seq(struct roce_ctx *ctx, struct roce_req *req)
         SAY(ctx, NAK_AFTER_RNR, "aeth.syndrome", .other = rsp->rnr_frame, .value = ROCE_VALUE_NONE);
     else if (rsp->gap_nak && rsp->gap_psn == psn)
         SAY(ctx, NAK_TWICE, "bth.psn", psn, psn, rsp->gap_frame, .value = ROCE_VALUE_NONE,
-            .weak = !ctx->side->saw_id || sum->copies > 0,
+            .weak = !ctx->side->saw_id || sum->copies > 0 ||
+                    roce_rare_of(roce_peer(ctx->side))->copies > 0,
             .condition =
                 sum->rnr_naks > 0 || (e && roce_opcode_uses_rq(roce_opcode(e->op))) ? "rnr" : NULL);
     else if (req->una_known && roce_diff(psn, req->una) < 0)

@@ -250,6 +250,12 @@ void roce_turn_step(struct roce_ctx *ctx, uint32_t psn, uint32_t span, bool gues
     turn->next = (psn + span) & ROCE_PSN_MASK;
 }
 
+/* A fault alters one thing of a packet; another use of the QP sends another one. */
+static bool is_another_packet(const struct roce_sent *e, const struct roce_sent *now)
+{
+    return now->op != e->op && now->len != e->len;
+}
+
 void roce_turn_compare(struct roce_ctx *ctx, const struct roce_sent *e, const struct roce_sent *now)
 {
     bool alike = now->psn == e->psn && !roce_life_differs(ctx, e, now);
@@ -261,8 +267,10 @@ void roce_turn_compare(struct roce_ctx *ctx, const struct roce_sent *e, const st
         return;
     turn = &roce_rare(ctx->flow, ctx->side)->turn;
     turn->alike += alike;
-    if (!alike)
+    if (!alike) {
         roce_turn_unlike(ctx);
+        turn->unlike += turn->rested && is_another_packet(e, now);
+    }
 }
 
 void roce_turn_unlike(struct roce_ctx *ctx)

@@ -158,6 +158,23 @@ static void whose_first_packets_are_missing(void)
         }
 }
 
+/* All that was captured of another use is one packet, in the middle of what the one before had
+ * sent: not one thing of it is as it was. */
+static void of_which_one_packet_is_seen(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    begin(&g);
+    for (int n = 0; n < 6; n++)
+        flowgen_write(&g, 0, 3000);
+    flowgen_wait(&g, 90000000);
+    g.conn.psn[0] -= 2;
+    p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 101);
+    flowgen_put(&g, 0, &p);
+    end(&g, "one packet");
+}
+
 /* ---- at random ---------------------------------------------------------------------------------
  */
 
@@ -311,5 +328,5 @@ static void from_psns_near_by(void)
 }
 
 SUITE("flow.reuse", TEST(by_another_program), TEST(is_said_once),
-      TEST(whose_first_packets_are_missing), TEST(from_the_same_psns), TEST(from_random_psns),
-      TEST(from_psns_near_by))
+      TEST(whose_first_packets_are_missing), TEST(of_which_one_packet_is_seen),
+      TEST(from_the_same_psns), TEST(from_random_psns), TEST(from_psns_near_by))

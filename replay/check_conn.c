@@ -136,6 +136,15 @@ static void add_request(struct text *t, const struct roce_conn_summary *sum)
         text_add(t, " (frame %u)", sum->end_request_frame);
 }
 
+static void add_refused_for_now(struct text *t, const struct roce_conn_summary *sum)
+{
+    add_end(t, &sum->side[!(sum->end_side & 1)]);
+    text_add(t, sum->end_paged ? " put off " : " had no receive for ");
+    add_request(t, sum);
+    text_add(t, "%s: RNR NAK, the last one in frame %u",
+             sum->end_paged ? ", which needs no receive" : "", sum->end_frame);
+}
+
 void check_conn_reason(struct text *t, const struct roce_conn_summary *sum)
 {
     const struct roce_side_summary *mine = &sum->side[sum->end_side & 1];
@@ -158,10 +167,7 @@ void check_conn_reason(struct text *t, const struct roce_conn_summary *sum)
         text_add(t, " stops after its retries and its program gets IBV_WC_RETRY_EXC_ERR (12)");
         return;
     case ROCE_END_RNR_WAITING:
-        add_end(t, its);
-        text_add(t, " had no receive for ");
-        add_request(t, sum);
-        text_add(t, ": RNR NAK, the last one in frame %u", sum->end_frame);
+        add_refused_for_now(t, sum);
         if (sum->end_tries)
             text_add(t, ", after %u%s transmissions", sum->end_tries,
                      sum->end_tries == UINT8_MAX ? " or more" : "");
@@ -183,10 +189,7 @@ void check_conn_reason(struct text *t, const struct roce_conn_summary *sum)
                  sum->end_frame);
         break;
     case ROCE_END_RNR_EXHAUSTED:
-        add_end(t, its);
-        text_add(t, " had no receive for ");
-        add_request(t, sum);
-        text_add(t, ": RNR NAK, the last one in frame %u", sum->end_frame);
+        add_refused_for_now(t, sum);
         if (sum->end_tries)
             text_add(t, ", after %u transmission%s", sum->end_tries,
                      sum->end_tries == 1 ? "" : "s");
@@ -257,6 +260,12 @@ static void hint_large(struct text *t, const struct story_event *request)
                  request->payload / request->cnt);
 }
 
+static void hint_paged(struct text *t)
+{
+    text_add(t, "page faults: its memory is paged on demand (ODP), and more receives do not help; "
+                "let its program prefetch the memory (ibv_advise_mr) or pin it");
+}
+
 void check_conn_hint(struct text *t, const struct roce_conn_summary *sum,
                      const struct story_event *request)
 {
@@ -276,6 +285,11 @@ void check_conn_hint(struct text *t, const struct roce_conn_summary *sum,
         }
         break;
     case ROCE_END_RNR_EXHAUSTED:
+        if (sum->end_paged) {
+            hint_paged(t);
+            text_add(t, ", or raise rnr_retry");
+            break;
+        }
         text_add(t, "the receiver posts receives too late or too few; compare rnr_retry and "
                     "min_rnr_timer with the time it needs");
         break;
@@ -291,6 +305,10 @@ void check_conn_hint(struct text *t, const struct roce_conn_summary *sum,
         hint_large(t, request);
         break;
     case ROCE_END_RNR_WAITING:
+        if (sum->end_paged) {
+            hint_paged(t);
+            break;
+        }
         text_add(t, "the receiver posted no receive, or not to this QP or its SRQ");
         break;
     default: break;

@@ -269,6 +269,7 @@ static json_t *side_json(const struct check_conn *c, unsigned i)
         {"duplicates", s->duplicates},
         {"psn_naks", s->psn_naks},
         {"rnr_naks", s->rnr_naks},
+        {"rnr_naks_paged", s->rnr_paged},
         {"fatal_naks", s->fatal_naks},
         {"late_responses", s->late_responses},
         {"bad_icrc", s->bad_icrc},

@@ -195,13 +195,11 @@ static void look_late(struct text *t, const struct way *w)
 
 static bool is_unready(const struct way *w)
 {
-    return w->its->rnr_naks > 0;
+    return w->its->rnr_naks > w->its->rnr_paged;
 }
 
-static void say_unready(struct text *t, const struct way *w)
+static void add_waited(struct text *t, const struct way *w)
 {
-    add_addr(t, w->its);
-    text_add(t, " had no receive ready %" PRIu64 "× (RNR NAK)", w->its->rnr_naks);
     if (w->mine->rnr_waited_ns) {
         text_add(t, ": waited ");
         text_add_time(t, w->mine->rnr_waited_ns);
@@ -211,12 +209,45 @@ static void say_unready(struct text *t, const struct way *w)
     }
 }
 
+static void say_unready(struct text *t, const struct way *w)
+{
+    add_addr(t, w->its);
+    text_add(t, " had no receive ready %" PRIu64 "× (RNR NAK)",
+             w->its->rnr_naks - w->its->rnr_paged);
+    add_waited(t, w);
+}
+
 static void look_unready(struct text *t, const struct way *w)
 {
     text_add(t, "let the program on ");
     add_addr(t, w->its);
     text_add(t, " post receives earlier, or more of them; min_rnr_timer is how long each one "
                 "costs at least");
+}
+
+/* What needs no receive was put off all the same. */
+static bool is_paged(const struct way *w)
+{
+    return w->its->rnr_paged > 0;
+}
+
+static void say_paged(struct text *t, const struct way *w)
+{
+    add_addr(t, w->its);
+    text_add(t,
+             " answered READs, WRITEs or atomics with RNR NAK %" PRIu64
+             "×, though they need no receive: page faults, its memory is paged on demand (ODP)",
+             w->its->rnr_paged);
+    if (!is_unready(w)) /* which told the time of both */
+        add_waited(t, w);
+}
+
+static void look_paged(struct text *t, const struct way *w)
+{
+    text_add(t, "let the program on ");
+    add_addr(t, w->its);
+    text_add(t, " prefetch the memory (ibv_advise_mr), or pin it (no on-demand paging); more "
+                "receives do not help");
 }
 
 static bool is_congested(const struct way *w)
@@ -243,7 +274,7 @@ static void look_congested(struct text *t, const struct way *w)
 static bool is_unexplained(const struct way *w)
 {
     return times(w, ROCE_CAUSE_UNKNOWN) > 0 && !is_overtaken(w) && !is_damaged(w) && !is_lost(w) &&
-           !is_late(w) && !is_unready(w);
+           !is_late(w) && !is_unready(w) && !is_paged(w);
 }
 
 static void say_unexplained(struct text *t, const struct way *w)
@@ -271,6 +302,7 @@ static const struct {
     {is_answer_overtaken, say_answer_overtaken, look_overtaken},
     {is_answer_lost,      say_answer_lost,      look_answer_lost},
     {is_unready,          say_unready,          look_unready},
+    {is_paged,            say_paged,            look_paged},
     {is_congested,        say_congested,        look_congested},
     {is_late,             say_late,             look_late},
     {is_unexplained,      say_unexplained,      look_unexplained},

@@ -171,6 +171,12 @@ static inline enum roce_oper roce_oper_of(const struct roce_opcode *op)
     }
 }
 
+/* Whether an RNR NAK for `e` tells that memory is paged on demand: no receive is needed. */
+static inline bool roce_sent_is_paged(const struct roce_sent *e)
+{
+    return !roce_opcode_uses_rq(roce_opcode(e->op)) && !(e->flags & ROCE_SENT_SPAN_GUESS);
+}
+
 /* Whether a packet of `op` may come next after one of `was`: inside a message, or first of one. */
 static inline bool roce_may_follow(const struct roce_opcode *was, const struct roce_opcode *op)
 {

@@ -145,6 +145,15 @@ static uint32_t since_answer(const struct roce_req *req, const struct roce_sent 
     return w->acked < w->cnt ? e->cum - roce_sent_number(roce_window_at(w, w->acked)) : 0;
 }
 
+/* C9-148: a READ may be counted when it is taken, and meet a page that is not present after that.
+ */
+static bool is_paged(struct roce_req *req, uint32_t psn)
+{
+    const struct roce_sent *e = roce_window_get(&req->win, psn);
+
+    return e && !roce_opcode_uses_rq(roce_opcode(e->op));
+}
+
 void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_rsp *rsp = &ctx->side->rsp;
@@ -180,7 +189,7 @@ void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
         SAY(ctx, MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame, .weak = !sure);
     } else if (below > 0 && nak && roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_RNR)
         SAY(ctx, RNR_MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame,
-            .weak = !sure);
+            .weak = !sure || is_paged(req, pkt->bth.psn));
     else if (below > 0 && !read && !nak && pkt->op->kind == ROCE_KIND_ACK && fresh)
         SAY(ctx, MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame, .weak = true);
 }

@@ -12,6 +12,8 @@ static void check_rnr(struct roce_ctx *ctx, struct roce_req *req)
     const struct roce_sent *e = roce_window_get(&req->win, psn);
     const struct roce_opcode *op = e ? roce_opcode(e->op) : NULL;
 
+    if (e && roce_sent_is_paged(e))
+        roce_rare(ctx->flow, ctx->side)->rnr_paged++;
     if (!e || e->psn != psn)
         return;
     if (!roce_opcode_uses_rq(op))

@@ -365,6 +365,7 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
         to->sum.end = from->sum.end;
         to->sum.end_side = !from->sum.end_side;
         to->sum.end_syndrome = from->sum.end_syndrome;
+        to->sum.end_paged = from->sum.end_paged;
         to->sum.end_psn = from->sum.end_psn;
         to->sum.end_frame = from->sum.end_frame;
         to->sum.end_request_frame = from->sum.end_request_frame;

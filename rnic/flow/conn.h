@@ -140,7 +140,7 @@ struct roce_rare {
     uint16_t refusal_id;
     uint64_t missing_psns, unseen_acked;
     uint64_t out_of_order, copies, duplicates;
-    uint64_t psn_naks, rnr_naks, fatal_naks, late_responses;
+    uint64_t psn_naks, rnr_naks, rnr_paged, fatal_naks, late_responses;
     uint64_t bad_icrc, malformed;
     struct roce_retx_summary retx[ROCE_CAUSE_CNT];
     uint64_t rnr_advertised_ns, rnr_waited_ns;

@@ -108,6 +108,7 @@ static void fill_side(const struct roce_side *side, struct roce_hist *few,
         .duplicates = rare->duplicates,
         .psn_naks = rare->psn_naks,
         .rnr_naks = rare->rnr_naks,
+        .rnr_paged = rare->rnr_paged,
         .fatal_naks = rare->fatal_naks,
         .late_responses = rare->late_responses,
         .bad_icrc = rare->bad_icrc,
@@ -237,6 +238,8 @@ static void gave_up(struct roce_ctx *ctx, struct roce_side *side, enum roce_end 
     sum->end_frame = frame;
     sum->end_request_frame = e ? e->last_frame : 0;
     sum->end_tries = e ? e->tries : 0;
+    sum->end_paged = (end == ROCE_END_RNR_EXHAUSTED || end == ROCE_END_RNR_WAITING) && e &&
+                     roce_sent_is_paged(e);
     if (end == ROCE_END_UNANSWERED || end == ROCE_END_RNR_WAITING)
         return;
     if (end == ROCE_END_RNR_EXHAUSTED)

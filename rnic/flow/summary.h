@@ -158,7 +158,8 @@ struct roce_side_summary {
     uint64_t unseen_acked;    /* of its requests, acknowledged by the peer but not captured */
     uint64_t out_of_order, copies, duplicates;
     uint64_t psn_naks, rnr_naks, fatal_naks; /* sent by it as responder */
-    uint64_t late_responses;                 /* READ data that later data of that READ overtook */
+    uint64_t rnr_paged; /* of rnr_naks, to what needs no receive: its memory is paged on demand */
+    uint64_t late_responses; /* READ data that later data of that READ overtook */
     uint64_t bad_icrc, malformed;
     struct roce_oper_summary oper[ROCE_OPER_CNT];
     struct roce_retx_summary retx[ROCE_CAUSE_CNT];

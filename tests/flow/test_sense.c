@@ -241,8 +241,8 @@ static const struct {
     {"READ response to no READ",       READ_RESP,  past_all, {0, 0, 0}, false},
     {"Atomic ACK in place of an ACK",  ACK,        not_asked, {100, 89, 81}, false},
     {"NAK code 9",                     ACK,        nak_code, {100, 100, 100}, false},
-    {"RNR NAK in place of an ACK",     ACK,        rnr, {91, 90, 77}, false},
     /* of these a WARN is all there can be */
+    {"RNR NAK in place of an ACK",     ACK,        rnr, {91, 90, 77}, true},
     {"another P_Key",                  ANY,        other_pkey, {100, 100, 100}, true},
     {"MigReq 0",                       ANY,        migreq, {100, 100, 100}, true},
     {"address range wraps",            REQUEST,    va_wraps, {100, 100, 100}, true},

@@ -578,6 +578,72 @@ def rnr_in_a_window(t):
         t.done(0)
 
 
+def page_faults(t):
+    """On-demand paging: RNR NAKs to a WRITE, inside of one, to a READ, inside of one and to an atomic."""
+    for _ in range(2):
+        frames = t.write(0, 60000)
+        first = t.psn[0] - len(frames)
+        t.all(0, frames[:9])
+        t.put(1, t.ack(1, first, RNR | 12, t.msn[0] - 1))
+        t.put(0, again(t, frames[0]), wait=700 * US)
+        t.all(0, [again(t, f) for f in frames[1:9]])
+        t.put(1, t.ack(1, first + 5, RNR | 12, t.msn[0] - 1))
+        t.put(0, again(t, frames[5]), wait=700 * US)
+        t.all(0, [again(t, f) for f in frames[6:9]])
+        t.all(0, frames[9:])
+        t.done(0)
+        psn, request = t.read(0, 40000)
+        for _ in range(3):
+            t.put(0, request)
+            t.put(1, t.ack(1, psn, RNR | 12, t.msn[0] - 1))
+            t.now += 700 * US
+            request = again(t, request)
+        t.put(0, request)
+        responses = t.responses(1, psn, 40000)
+        t.all(1, responses[:4])
+        t.put(1, t.ack(1, psn + 4, RNR | 12, t.msn[0]))
+        rest = 40000 - 4 * t.mtu
+        t.put(0, t.frame(0, READ, psn + 4, t.reth(rest, 0x7F0000010000 + 4 * t.mtu), 1), wait=700 * US)
+        t.all(1, t.responses(1, psn, 40000, 4))
+        psn, request = t.read(0, 40000)
+        t.put(0, request)
+        t.put(1, t.ack(1, psn, RNR | 12, t.msn[0]))  # counted when it was taken
+        t.put(0, again(t, request), wait=700 * US)
+        t.all(1, t.responses(1, psn, 40000))
+        psn = t.take(0)
+        t.msn[0] += 1
+        request = t.frame(0, FETCH_ADD, psn, struct.pack(">QIQQ", 0x7F0000010000, 0x1C0DE, 1, 0), 1)
+        t.put(0, request)
+        t.put(1, t.ack(1, psn, RNR | 12, t.msn[0] - 1))
+        t.put(0, again(t, request), wait=700 * US)
+        t.put(1, t.frame(1, ATOMIC_ACK, psn, struct.pack(">IQ", ACK_OK << 24 | t.msn[0], 5)))
+        t.all(0, t.write(0, 64))
+        t.done(0)
+
+
+def page_faults_without_end(t):
+    plain(t)
+    frame = t.write(0, 64)[0]
+    for _ in range(4):
+        t.put(0, frame)
+        t.put(1, t.ack(1, t.psn[0] - 1, RNR | 12, t.msn[0] - 1))
+        t.now += 700 * US
+        frame = again(t, frame)
+
+
+def shared_page_faults(t):
+    """XRC: a WRITE into a page that is not present."""
+    for i in range(6):
+        psn = t.take(0)
+        t.msn[0] += 1
+        frame = t.frame(0, 0xAA, psn, struct.pack(">I", 0x33) + t.reth(64) + bytes(64), 1)
+        t.put(0, frame)
+        if i % 2:
+            t.put(1, t.frame(1, 0xB1, psn, struct.pack(">I", (RNR | 12) << 24 | t.msn[0] - 1)))
+            t.put(0, again(t, frame), wait=700 * US)
+        t.put(1, t.frame(1, 0xB1, psn, struct.pack(">I", ACK_OK << 24 | t.msn[0])))
+
+
 def sprayed_and_lost(t):
     """Several paths, one of which loses: a NIC that takes any order asks for what is missing, and gets that."""
     for _ in range(4):
@@ -735,6 +801,10 @@ ROWS = {
     "deep": Row(deep, "NVIDIA: max_rd_atomic above 16", (), 0),
     "many QPs": Row(many, "NCCL", (), 0),
     "RNR in a window": Row(rnr_in_a_window, "vol. 1", ("RC-OBS-304", "RC-OBS-309"), says="had no receive ready 3×"),
+    "page faults": Row(page_faults, "disni issue 39, rpma issue 1094: on-demand paging", ("RC-RSP-095", "RC-OBS-309"), 9,
+                       "page faults, its memory is paged on demand (ODP): waited"),
+    "page faults without end": Row(page_faults_without_end, "disni issue 39", ("RC-RSP-095",), says="put off the request with PSN"),
+    "shared receive queue, page faults": Row(shared_page_faults, "disni issue 39, Annex A14", ("RC-RSP-095",), says="page faults, its"),
     "sprayed and lost": Row(sprayed_and_lost, "NVIDIA, MRC", ("RC-OBS-305",), 9, says="never came to the capture point"),
     "ACK lost": Row(ack_lost, "vol. 1", ("RC-OBS-313",)),
     "kept alive": Row(kept_alive, "MLX, UCX: empty WRITEs", (), 0),

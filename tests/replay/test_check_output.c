@@ -182,14 +182,14 @@ static void keep(const struct flowgen *g, const char *name)
     capture_free(&c);
 }
 
-/* `cnt` transmissions of a SEND, each with an answer of this syndrome or, for 0, without. */
-static struct checkrun stuck(unsigned cnt, uint8_t syndrome, uint32_t len)
+/* `cnt` transmissions of a request, each with an answer of this syndrome or, for 0, without. */
+static struct checkrun stuck_at(uint8_t opcode, unsigned cnt, uint8_t syndrome, uint32_t len)
 {
     struct flowgen g;
     struct roce_pkt p;
 
     flowgen_init(&g);
-    p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, len);
+    p = flowgen_req(&g, 0, opcode, len);
     for (unsigned i = 0; i < cnt; i++) {
         flowgen_put(&g, 0, &p);
         if (syndrome)
@@ -199,6 +199,32 @@ static struct checkrun stuck(unsigned cnt, uint8_t syndrome, uint32_t len)
     keep(&g, "stuck.pcap");
     flowgen_free(&g);
     return checkrun("check $T/stuck.pcap");
+}
+
+static struct checkrun stuck(unsigned cnt, uint8_t syndrome, uint32_t len)
+{
+    return stuck_at(ROCE_OP_RC_SEND_ONLY, cnt, syndrome, len);
+}
+
+/* RNR NAKs to what needs no receive: page faults, which more receives do not end. */
+static void text_tells_of_page_faults(void)
+{
+    static const uint8_t ops[] = {ROCE_OP_RC_WRITE_ONLY, ROCE_OP_RC_READ_REQUEST,
+                                  ROCE_OP_RC_FETCH_ADD};
+
+    for (unsigned i = 0; i < sizeof(ops); i++)
+        for (unsigned tries = 3; tries <= 10; tries += 7) {
+            struct checkrun r = stuck_at(ops[i], tries, ROCE_SYNDROME_RNR | 1, 8);
+
+            EXPECT_EQ(r.status, 0);
+            CU_ASSERT_PTR_NOT_NULL(strstr(r.out, ", which needs no receive: RNR NAK"));
+            CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "paged on demand (ODP)"));
+            CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "ibv_advise_mr"));
+            CU_ASSERT_PTR_NULL(strstr(r.out, "had no receive"));
+            CU_ASSERT_PTR_NULL(strstr(r.out, "the receiver post"));
+            EXPECT_EQ(strstr(r.out, "IBV_WC_RNR_RETRY_EXC_ERR") != NULL, tries == 3);
+            checkrun_free(&r);
+        }
 }
 
 /* What may be no failure is told, too, and not as one. */
@@ -655,7 +681,8 @@ static void annotated_pcapng_keeps_what_it_had(void)
 SUITE("replay.check_output", TEST(text_answers_why_it_failed_first),
       TEST(text_is_a_screenful_unless_verbose), TEST(json_lines_add_up),
       TEST(json_says_how_a_connection_ended), TEST(json_marks_what_is_known),
-      TEST(text_tells_what_got_stuck), TEST(text_tells_what_nobody_answered),
-      TEST(text_tells_what_slowed_it), TEST(rates_around_cnps_are_told), TEST(junit_is_well_formed),
+      TEST(text_tells_what_got_stuck), TEST(text_tells_of_page_faults),
+      TEST(text_tells_what_nobody_answered), TEST(text_tells_what_slowed_it),
+      TEST(rates_around_cnps_are_told), TEST(junit_is_well_formed),
       TEST(annotated_copy_has_the_same_frames), TEST(annotated_copy_has_the_findings),
       TEST(annotated_copy_lacks_nothing_silently), TEST(annotated_pcapng_keeps_what_it_had))

@@ -120,6 +120,11 @@ void roce_response_end(struct roce_ctx *ctx, struct roce_req *req);
 void roce_passed_over(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e);
 /* The response at hand tells that all before `upto` came: so may one that was asked for again. */
 void roce_passed_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto);
+/* The requester at hand goes back no further than `psn`: it has what is before. `sure`: also where
+ * packets are missing in the capture. */
+void roce_passed_by(struct roce_ctx *ctx, uint32_t psn, bool sure);
+/* The requester had the answer to READ `e`, whenever that was. */
+void roce_passed_had(struct roce_ctx *ctx, struct roce_side *requester, struct roce_sent *e);
 /* The response at hand is to `e` as it was asked for before: it is discarded. */
 bool roce_is_stale(const struct roce_req *req, const struct roce_sent *e);
 /* A sequence or RNR NAK at hand is what the requester goes back for next. */

@@ -105,7 +105,8 @@ struct roce_sent *roce_entry_room(struct roce_ctx *ctx, uint32_t *at)
         if (w->acked == 0) { /* it leaves before its answer */
             ctx->conn->sum.truncated |= ctx->conn->paired;
             (*overflow)++;
-        }
+        } else if (roce_sent_gathered(old))
+            roce_passed_had(ctx, ctx->side, old); /* it would have been asked for again */
         roce_window_drop(w);
         (*at)--;
     }

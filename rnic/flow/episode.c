@@ -144,6 +144,7 @@ static void begin(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn)
     uint32_t trigger;
     enum roce_cause cause;
 
+    roce_passed_by(ctx, psn, e && e->psn != psn);
     cause = cause_of(ctx, e, psn, idle, &trigger);
     if (cause == ROCE_CAUSE_UNKNOWN && req->missed != ROCE_CAUSE_NONE)
         cause = (enum roce_cause)req->missed; /* what was missing came meanwhile */

@@ -51,3 +51,39 @@ bool roce_is_stale(const struct roce_req *req, const struct roce_sent *e)
 {
     return req->passed && (e->marks & ROCE_MARK_OWED) && roce_diff(req->passed_psn, e->psn) < 0;
 }
+
+/* When the last of its responses was used is not known, so that no latency is told. */
+void roce_passed_had(struct roce_ctx *ctx, struct roce_side *requester, struct roce_sent *e)
+{
+    struct roce_oper_count *sum;
+
+    if (roce_opcode(e->op)->kind != ROCE_KIND_READ || (e->flags & ROCE_SENT_DONE) ||
+        e->dma_len == ROCE_LEN_UNKNOWN)
+        return;
+    sum = roce_oper_cnt(ctx->flow, requester, ROCE_OPER_READ);
+    sum->completed++;
+    sum->bytes += e->dma_len;
+    e->flags |= ROCE_SENT_DONE;
+}
+
+/* A requester goes back for the first that it misses. It may have taken answers that were on the
+ * way when it asked again, though responses to what it asked for later are all that is seen. A READ
+ * asked for from its middle tells that for certain; else the first packets of the go-back may be
+ * missing in the capture. */
+void roce_passed_by(struct roce_ctx *ctx, uint32_t psn, bool sure)
+{
+    struct roce_req *req = &ctx->side->req;
+    struct roce_window *w = &req->win;
+
+    if (!req->passed || roce_diff(req->passed_psn, psn) >= 0)
+        return;
+    for (uint32_t i = roce_window_find(w, req->passed_psn); i < w->cnt; i++) {
+        struct roce_sent *e = roce_window_at(w, i);
+
+        req->passed_psn = e->psn;
+        if (roce_diff(roce_sent_end(e), psn) > 0)
+            return;
+        if (sure || e->resp_high == e->span)
+            roce_passed_had(ctx, ctx->side, e);
+    }
+}

@@ -271,6 +271,7 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
         e->marks &= (uint8_t)~ROCE_MARK_GAP;
         e->restart = skip;
         e->resp_next = skip;
+        e->resp_came = skip << ROCE_CAME_REACH;
     }
     if (roce_opcode_is_answered(ctx->pkt->op)) {
         e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
@@ -333,7 +334,7 @@ static void unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
             next->span = now->span;
             next->va = now->va;
             next->dma_len = now->dma_len;
-            next->resp_next = 0;
+            next->resp_next = next->resp_came = 0;
             next->resp_high += next->resp_high ? shift : 0;
             next->flags |= ROCE_SENT_RESTARTED;
             next->restart = 0;

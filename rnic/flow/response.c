@@ -36,7 +36,7 @@ static void acknowledge(struct roce_ctx *ctx, struct roce_req *req, struct roce_
     if (e->bad)
         roce_check_accept(ctx, e);
     if (roce_opcode_is_answered(roce_opcode(e->op))) {
-        if (!(e->flags & ROCE_SENT_DONE) && roce_sent_gathered(e)) {
+        if (!(e->flags & (ROCE_SENT_DONE | ROCE_SENT_RESTARTED)) && roce_sent_gathered(e)) {
             e->flags |= ROCE_SENT_DONE; /* and the requester went on: it takes any order */
             complete(ctx, e, e->dma_len, false);
         } else if (!(e->flags & ROCE_SENT_DONE) && !is_before_join(ctx, e) &&
@@ -97,15 +97,15 @@ void roce_response_settle(struct roce_ctx *ctx, struct roce_side *requester)
     struct roce_req *req = &requester->req;
     struct roce_window *w = &req->win;
 
+    for (uint32_t i = 0; i < w->acked; i++) /* passed over, and not asked for since */
+        if (roce_sent_gathered(roce_window_at(w, i)))
+            roce_passed_had(ctx, requester, roce_window_at(w, i));
     for (; w->acked < w->cnt; w->acked++) {
-        const struct roce_sent *e = roce_window_at(w, w->acked);
-        struct roce_oper_count *sum;
+        struct roce_sent *e = roce_window_at(w, w->acked);
 
         if ((e->flags & ROCE_SENT_DONE) || !roce_sent_gathered(e))
             return;
-        sum = roce_oper_cnt(ctx->flow, requester, ROCE_OPER_READ);
-        sum->completed++;
-        sum->bytes += e->dma_len;
+        roce_passed_had(ctx, requester, e);
         req->una = roce_sent_end(e);
     }
 }
@@ -346,7 +346,8 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
     }
     if (e->resp_next == e->span)
         e->marks &= (uint8_t)~ROCE_MARK_OWED;
-    late = (e->flags & ROCE_SENT_IMPLIED) && roce_sent_gathered(e);
+    late = (e->flags & ROCE_SENT_IMPLIED) && !(e->flags & ROCE_SENT_RESTARTED) &&
+           roce_sent_gathered(e);
     if ((e->resp_next < e->span && !late) || (e->flags & ROCE_SENT_DONE))
         return;
     e->flags |= ROCE_SENT_DONE;

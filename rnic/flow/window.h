@@ -99,11 +99,14 @@ static inline uint32_t roce_sent_end(const struct roce_sent *e)
 }
 
 /* Room behind all others where that takes no memory, and the oldest, which goes if it must, was
- * acknowledged; NULL otherwise. What stood there stands there still. */
+ * acknowledged and answered; NULL otherwise. What stood there stands there still. */
 static inline struct roce_sent *roce_window_next(struct roce_window *w)
 {
     if (w->cnt == w->cap) {
-        if (w->acked <= w->cap / 2)
+        const struct roce_sent *old = &w->buf[w->head];
+
+        if (w->acked <= w->cap / 2 ||
+            ((old->op & 0x1F) == ROCE_OP_RC_READ_REQUEST && !(old->flags & ROCE_SENT_DONE)))
             return NULL;
         w->head = (w->head + 1) & (w->cap - 1);
         w->cnt--;
@@ -150,12 +153,12 @@ static inline void roce_sent_take(struct roce_sent *e, uint32_t k)
     e->resp_came = before << ROCE_CAME_REACH | late;
 }
 
-/* Whether all responses of a READ that was asked for once came, in whatever order: to most
+/* Whether all responses of a READ came since it was asked for last, in whatever order: to most
  * requesters that is loss, but not to all. */
 static inline bool roce_sent_gathered(const struct roce_sent *e)
 {
     return (e->op & 0x1F) == ROCE_OP_RC_READ_REQUEST && roce_sent_before(e) == e->span &&
-           !(e->flags & (ROCE_SENT_RESTARTED | ROCE_SENT_SPAN_GUESS));
+           !(e->flags & ROCE_SENT_SPAN_GUESS);
 }
 
 /* Messages of the requester before the one it belongs to. */

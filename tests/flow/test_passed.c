@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * READs that were passed over: which of them are told as completed. What the requester asks for
+ * next tells which answers it took, though it asked for them again before.
+ */
+#include <stdio.h>
+#include "flow/cases.h"
+#include "flow/judge.h"
+#include "support/suite.h"
+
+#define PSNS 4u /* of each READ */
+
+static struct verdict v;
+
+static uint64_t completed(void)
+{
+    return v.conn[0].side[0].oper[ROCE_OPER_READ].completed;
+}
+
+/* READ `n` from its PSN `from` on. */
+static void ask(struct flowgen *g, uint32_t base, uint32_t n, uint32_t from)
+{
+    uint32_t next = g->conn.psn[0];
+    struct roce_pkt p;
+
+    g->conn.psn[0] = (base + n * PSNS + from) & ROCE_PSN_MASK;
+    p = flowgen_req(g, 0, ROCE_OP_RC_READ_REQUEST, (PSNS - from) * g->mtu);
+    p.reth.va += (uint64_t)(n * PSNS + from) * g->mtu;
+    if (((next - g->conn.psn[0]) & ROCE_PSN_MASK) < 0x800000) /* it was there already */
+        g->conn.psn[0] = next;
+    flowgen_put(g, 0, &p);
+}
+
+static void answer(struct flowgen *g, uint32_t base, uint32_t n, uint32_t k)
+{
+    uint8_t op = k == 0          ? ROCE_OP_RC_READ_RESP_FIRST
+                 : k + 1 == PSNS ? ROCE_OP_RC_READ_RESP_LAST
+                                 : ROCE_OP_RC_READ_RESP_MIDDLE;
+    struct roce_pkt p = flowgen_resp(g, 1, op, (base + n * PSNS + k) & ROCE_PSN_MASK, g->mtu);
+
+    p.aeth.msn = n + 1;
+    flowgen_put(g, 1, &p);
+}
+
+/* "B2": READ B is asked for, from its PSN 2 on; "b2": the response of that PSN; "." a pause. */
+static void talk(struct flowgen *g, const char *s)
+{
+    uint32_t base = g->conn.psn[0];
+
+    for (; *s; s++) {
+        uint32_t k = *s != ' ' && s[1] >= '0' && s[1] <= '9' ? (uint32_t)(s[1] - '0') : 0;
+
+        if (*s == '.')
+            flowgen_wait(g, 5000000);
+        else if (*s >= 'A' && *s <= 'Z')
+            ask(g, base, (uint32_t)(*s - 'A'), k);
+        else if (*s >= 'a' && *s <= 'z')
+            answer(g, base, (uint32_t)(*s - 'a'), k);
+    }
+}
+
+static void what_the_requester_took(void)
+{
+    static const struct {
+        const char *name, *talk;
+        uint64_t completed;
+    } rows[] = {
+        {"all came again", "A B a0 a1 a3 b0 b1 . A2 B a2 a3 b0 b1 b2 b3", 2},
+        {"not asked for again: what answers the request before counts",
+         "A B C a0 a1 a3 b1 b2 b3 . A2 B C a2 a3 b0 b1 . A3 B C b2 b3 c0 c1 c2 c3"
+         " D a3 b1 b2 b3 c0 c1 c2 c3 d0 d1 d3 D2 d2 d3",
+         4},
+        {"asked for from the middle: all before came",
+         "A B C a0 a1 b3 . A2 B C c0 c1 c3 . C2 c2 c3", 3},
+        {"asked for from the beginning: what was answered before came",
+         "A B C a0 a1 a3 b0 b1 . A2 B C a2 b0 b1 b2 b3 c1 . C c0 c1 c2 c3", 3},
+        {"asked for from the beginning: what was not answered is not known",
+         "A B C a0 a1 b0 . A2 B C a2 c1 . C c0 c1 c2 c3", 1},
+        {"in another order until the end", "A B a0 a2 b0 . A1 B a1 a3 a2 b0 b1 b2 b3", 2},
+        {"asked for again until the end", "A B a0 a1 a3 b0 b1 b3 . A2 B", 0},
+        {"what came before it was asked for again", "A B a0 a1 a3 b0 b1 b3 . A2 B a2 b0 b1 b3", 0},
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct flowgen g;
+
+        flowgen_init(&g);
+        g.conn.sport = flowgen_linux_sport(g.conn.qpn[0], g.conn.qpn[1]);
+        talk(&g, rows[i].talk);
+        judge(&g, NULL, NULL, &v);
+        if (completed() != rows[i].completed)
+            suite_fail(__FILE__, __LINE__, "%s: %llu, found %llu", rows[i].name,
+                       (unsigned long long)rows[i].completed, (unsigned long long)completed());
+        EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_READ].bytes, completed() * PSNS * g.mtu);
+        EXPECT_EQ(judge_errors(&v, rows[i].name), 0);
+        flowgen_free(&g);
+    }
+}
+
+/* A response of the first was not captured, and the requester does not go back again: those that it
+ * asked for with it are completed, however many follow. */
+static void many_follow(void)
+{
+    for (unsigned reads = 0; reads < 2; reads++) {
+        struct flowgen g;
+        uint32_t base;
+
+        flowgen_init(&g);
+        g.conn.sport = flowgen_linux_sport(g.conn.qpn[0], g.conn.qpn[1]);
+        base = g.conn.psn[0];
+        talk(&g, "A B a0 a1 a3 b0 b1 . A2 B a3 b0 b1 b2 b3");
+        g.conn.msn[0] = 2;
+        for (uint32_t n = 2; n < 1000; n++) {
+            if (!reads) {
+                flowgen_send(&g, 0, 64);
+                continue;
+            }
+            ask(&g, base, n, 0);
+            for (uint32_t k = 0; k < PSNS; k++)
+                answer(&g, base, n, k);
+        }
+        judge(&g, NULL, NULL, &v);
+        EXPECT_EQ(completed(), reads ? 999 : 1);
+        EXPECT_EQ(judge_errors(&v, "many"), 0);
+        flowgen_free(&g);
+    }
+}
+
+SUITE("flow.passed", TEST(what_the_requester_took), TEST(many_follow))

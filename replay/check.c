@@ -26,9 +26,11 @@ static void tell_at_once(const struct check *check, const struct roce_finding *f
 {
     char buf[1024];
 
-    if (finding->severity == ROCE_SEV_ERROR && !finding->known)
-        fprintf(stderr, "%s: frame %u: %s %s\n", check->report->name, finding->frame,
-                roce_rule_info(finding->rule)->id, roce_finding_text(finding, buf, sizeof(buf)));
+    if (finding->severity != ROCE_SEV_ERROR || finding->known)
+        return;
+    text_put(stderr, check->report->name);
+    fprintf(stderr, ": frame %u: %s %s\n", finding->frame, roce_rule_info(finding->rule)->id,
+            roce_finding_text(finding, buf, sizeof(buf)));
 }
 
 static void on_finding(void *user, const struct roce_finding *finding)

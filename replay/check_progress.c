@@ -37,7 +37,9 @@ void progress_step(struct progress *progress, const struct source *source, uint3
     progress->due = now + PERIOD_NS;
     progress->shown = true;
     source_progress(source, &done, &total);
-    fprintf(progress->out, "\r%s %s: %u frames", progress->what, source_name(source), frames);
+    fprintf(progress->out, "\r%s ", progress->what);
+    text_put(progress->out, source_name(source));
+    fprintf(progress->out, ": %u frames", frames);
     if (total)
         fprintf(progress->out, ", %" PRIu64 " %%", done * 100 / total);
     fprintf(progress->out, "\033[K"); /* erase what a longer line left */

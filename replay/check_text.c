@@ -71,7 +71,8 @@ static void print_head(FILE *out, const struct check_report *r)
     const struct roce_flow_totals *sum = &r->totals;
     const char *sep = ", ";
 
-    text_add(&t, "%s: %u frames, %" PRIu64 " RoCE packets", r->name, r->frames, sum->packets);
+    text_put(out, r->name);
+    text_add(&t, ": %u frames, %" PRIu64 " RoCE packets", r->frames, sum->packets);
     add_list(&t, &sep, r->foreign, "of another protocol", "of other protocols");
     add_list(&t, &sep, r->unreadable, "unreadable", "unreadable");
     if (r->last_time > r->first_time) {

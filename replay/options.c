@@ -4,16 +4,19 @@
 #include <getopt.h>
 #include <stdarg.h>
 #include <string.h>
+#include "text.h"
 
 int options_complain(const char *fmt, ...)
 {
+    char line[8192]; /* of a path or two */
     va_list args;
 
     fflush(stdout);
-    fprintf(stderr, "rocedrill: ");
     va_start(args, fmt);
-    vfprintf(stderr, fmt, args);
+    vsnprintf(line, sizeof(line), fmt, args);
     va_end(args);
+    fprintf(stderr, "rocedrill: ");
+    text_put(stderr, line);
     fputc('\n', stderr);
     return EXIT_UNUSABLE;
 }

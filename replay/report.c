@@ -396,7 +396,8 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
     uint32_t cnt[3] = {0}, stream_cnt[3] = {0}, exchange_cnt[3] = {0}, known = 0, inconclusive = 0;
     bool unseen = false;
 
-    fprintf(out, "%s: %u frames, %zu RoCE packets", r->trace.name, r->trace.frames, r->trace.cnt);
+    text_put(out, r->trace.name);
+    fprintf(out, ": %u frames, %zu RoCE packets", r->trace.frames, r->trace.cnt);
     if (r->trace.malformed)
         fprintf(out, ", %u too short or malformed to be read", r->trace.malformed);
     if (r->trace.resealed)

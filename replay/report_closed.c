@@ -282,7 +282,8 @@ void report_closed_text(FILE *out, const struct closed_sum *sum,
 {
     const char *name = sum->clean.drive->trace->name;
 
-    fprintf(out, "%s: %s: %s, %" PRIu32 " plays from seed %" PRIu64 "\n", name,
+    text_put(out, name);
+    fprintf(out, ": %s: %s, %" PRIu32 " plays from seed %" PRIu64 "\n",
             verdict_name(closed_sum_verdict(sum)), ends_text[sum->ends.sides], sum->plays,
             options->seed);
     for (size_t i = 0; i < sum->clean.cnt; i++)

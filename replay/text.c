@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include "wire/gid.h"
 
@@ -66,6 +65,54 @@ bool text_read_addr(const char *text, uint8_t addr[16])
     memset(addr, 0, 16);
     memset(addr + 10, 0xFF, 2);
     return inet_pton(AF_INET, text, addr + 12) == 1 || inet_pton(AF_INET6, text, addr) == 1;
+}
+
+unsigned text_char(const char *p, uint32_t *code)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* a longer form is none */
+    const unsigned char first = (unsigned char)*p;
+    unsigned len = first < 0x80             ? 1
+                   : (first & 0xE0) == 0xC0 ? 2
+                   : (first & 0xF0) == 0xE0 ? 3
+                   : (first & 0xF8) == 0xF0 ? 4
+                                            : 0;
+
+    if (len == 0)
+        return 0;
+    *code = len == 1 ? first : first & (0x7Fu >> len);
+    for (unsigned i = 1; i < len; i++) { /* ends at the zero byte, too */
+        if (((unsigned char)p[i] & 0xC0) != 0x80)
+            return 0;
+        *code = *code << 6 | ((unsigned char)p[i] & 0x3F);
+    }
+    return *code >= least[len] && *code <= 0x10FFFF && (*code < 0xD800 || *code > 0xDFFF) ? len : 0;
+}
+
+/* A terminal obeys the controls above ASCII, too. */
+static bool is_control(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7F && code < 0xA0);
+}
+
+void text_put(FILE *out, const char *text)
+{
+    while (*text) {
+        uint32_t code;
+        unsigned len = text_char(text, &code);
+
+        if (len > 0 && !is_control(code)) {
+            fwrite(text, 1, len, out);
+            text += len;
+            continue;
+        }
+        for (len = len ? len : 1; len > 0; len--, text++)
+            switch (*text) {
+            case '\n': fputs("\\n", out); break;
+            case '\r': fputs("\\r", out); break;
+            case '\t': fputs("\\t", out); break;
+            default: fprintf(out, "\\x%02x", (unsigned char)*text);
+            }
+    }
 }
 
 int fault_set(struct fault *fault, const char *fmt, ...)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct text {
     char *p; /* always ends with a zero byte */
@@ -30,6 +31,13 @@ void text_add_bytes(struct text *t, double bytes);
 
 /* The other way round of an address; false for text that is no address. */
 bool text_read_addr(const char *text, uint8_t addr[16]);
+
+/* Writes text that others chose, a file name say: what is no printable UTF-8 comes escaped ("\n",
+ * "\x1b"), so that a line stays one and no terminal obeys it. */
+void text_put(FILE *out, const char *text);
+
+/* The character at `p`, not at the end, in UTF-8: its bytes, and *code; 0 bytes if it is none. */
+unsigned text_char(const char *p, uint32_t *code);
 
 /* Why an input cannot be used: file, and frame and field where it applies. */
 struct fault {

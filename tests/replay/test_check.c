@@ -72,6 +72,22 @@ static void says_what_is_wrong_in_one_line(void)
     expect_complaint("check --json $T/no/such/folder " HOLDS, "such/folder");
     expect_complaint("check --json $T/x --junit $T/x " HOLDS, "x is given for two outputs");
     expect_complaint("check --annotate $T/no/such/folder " HOLDS, "such/folder");
+    /* A name cannot make two lines of it, nor move the cursor. */
+    expect_complaint("check \"$(printf 'no\\nsuch\\033[2J')\"", "no\\nsuch\\x1b[2J: No such file");
+    expect_complaint("replay \"$(printf 'no\\nsuch\\033[2J')\"", "no\\nsuch\\x1b[2J");
+}
+
+static void a_name_cannot_steer_the_terminal(void)
+{
+    struct checkrun r =
+        checkrun_shell("n=$(printf 'two\\nlines\\033[31m\\302\\233\\377\\303\\251'); "
+                       "cp " VIOLATES " \"$T/$n\"; cd \"$T\"; "
+                       "$R check --at-once \"$n\"; rm \"$n\"");
+    static const char name[] = "two\\nlines\\x1b[31m\\xc2\\x9b\\xff\303\251: ";
+
+    CU_ASSERT_EQUAL(strncmp(r.out, name, strlen(name)), 0);
+    CU_ASSERT_EQUAL(strncmp(r.err, name, strlen(name)), 0);
+    checkrun_free(&r);
 }
 
 static void gives_three_kinds_of_status(void)
@@ -733,7 +749,8 @@ static void memory_does_not_grow_with_the_capture(void)
 
 SUITE("replay.check", TEST(says_what_is_wrong_in_one_line), TEST(gives_three_kinds_of_status),
       TEST(fails_on_less_when_asked), TEST(does_not_overwrite_its_input),
-      TEST(does_not_mix_its_outputs), TEST(is_silent_when_asked), TEST(lists_and_explains_rules),
+      TEST(does_not_mix_its_outputs), TEST(is_silent_when_asked),
+      TEST(a_name_cannot_steer_the_terminal), TEST(lists_and_explains_rules),
       TEST(reads_standard_input), TEST(reads_compressed_captures), TEST(reads_every_link_layer),
       TEST(reads_erf_records), TEST(reads_infiniband_links),
       TEST(reads_interfaces_of_different_links), TEST(looks_into_tunnels),

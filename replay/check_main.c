@@ -38,7 +38,7 @@ static const struct option_row rows[] = {
     {"verbose", 'v', NULL, "all connections and every finding, not a screenful"},
     {"quiet", 'q', NULL, "no text on standard output, no progress"},
     {"rules", OPT_RULES, NULL, "list the rules and stop"},
-    {"explain", OPT_EXPLAIN, "RULE", "explain a rule (RC-REQ-127) and stop"},
+    {"explain", OPT_EXPLAIN, "RULE", "explain a rule (RC-REQ-127, or 127) and stop"},
     {"help", 'h', NULL, "print this"},
 };
 static const struct options table = {"check", rows, sizeof(rows) / sizeof(rows[0])};

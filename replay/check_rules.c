@@ -2,7 +2,9 @@
 #include "check_rules.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
+#include "text.h"
 
 #define COLUMNS 96u
 #define ID_MAX  32u
@@ -52,6 +54,22 @@ void check_rules_list(FILE *out)
     }
 }
 
+/* The rule whose id ends with the number that `id` ends with: the numbers are unique, and what is
+ * before them is easily mistaken. */
+static enum roce_rule find_by_number(const char *id)
+{
+    const char *dash = strrchr(id, '-'), *number = dash ? dash + 1 : id;
+    size_t digits = strspn(number, "0123456789");
+    unsigned long wanted = strtoul(number, NULL, 10);
+
+    if (digits == 0 || number[digits] != '\0')
+        return ROCE_RULE_CNT;
+    for (unsigned i = 0; i < ROCE_RULE_CNT; i++)
+        if (strtoul(strrchr(roce_rule_info((enum roce_rule)i)->id, '-') + 1, NULL, 10) == wanted)
+            return (enum roce_rule)i;
+    return ROCE_RULE_CNT;
+}
+
 int check_rules_explain(FILE *out, const char *id)
 {
     char upper[ID_MAX];
@@ -65,8 +83,16 @@ int check_rules_explain(FILE *out, const char *id)
     for (size_t i = 0; i <= len; i++)
         upper[i] = (char)toupper((unsigned char)id[i]);
     rule = roce_rule_find(upper);
-    if (rule == ROCE_RULE_CNT)
-        return -1;
+    if (rule == ROCE_RULE_CNT) {
+        rule = find_by_number(upper);
+        if (rule == ROCE_RULE_CNT)
+            return -1;
+        if (strchr(upper, '-')) { /* another prefix, not the number alone */
+            fprintf(out, "There is no ");
+            text_put(out, upper);
+            fprintf(out, "; this number is %s:\n\n", roce_rule_info(rule)->id);
+        }
+    }
     info = roce_rule_info(rule);
     explain = roce_rule_explain(rule);
     fprintf(out, "%s  %s  %s  %s\n\n", info->id, roce_severity_name(info->severity), info->svc,

@@ -9,7 +9,8 @@
 /* One line a rule: id, severity, service, who judges it, what it says. */
 void check_rules_list(FILE *out);
 
-/* The rule, its source and an example; -1 if no rule has this id (case does not matter). */
+/* The rule, its source and an example. Case does not matter; the number alone will do, and with
+ * another prefix the right id is said first. -1 if no rule has this id or number. */
 int check_rules_explain(FILE *out, const char *id);
 
 /* The example of a rule that is judged here, in lines: packets, and what was found in them; NULL

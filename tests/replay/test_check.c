@@ -65,7 +65,7 @@ static void says_what_is_wrong_in_one_line(void)
     expect_complaint("check $T", "directory");
     expect_complaint("check --peer nobody " HOLDS, "linux-rxe-6.1");
     expect_complaint("check --peer none " HOLDS, "linux-rxe-6.1");
-    expect_complaint("check --explain RC-NO-001", "RC-NO-001");
+    expect_complaint("check --explain RC-NO-999", "RC-NO-999");
     expect_complaint("check - - <" HOLDS, "once only");
     expect_complaint("check --annotate $T/x " HOLDS " " HOLDS, "--annotate");
     expect_complaint("check --json - --junit - " HOLDS, "standard output");
@@ -177,6 +177,41 @@ static void lists_and_explains_rules(void)
     EXPECT_EQ(one.status, 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(one.out, "RC-RSP-112"));
     checkrun_free(&one);
+}
+
+static unsigned long number_of(const struct roce_rule_info *rule)
+{
+    return strtoul(strrchr(rule->id, '-') + 1, NULL, 10);
+}
+
+static void explains_by_number(void)
+{
+    static const char *const other[] = {"RC-REQ-012", "rc-req-12", "X-12"};
+    struct checkrun right = checkrun("check --explain ALL-NET-012"), alone;
+
+    for (unsigned i = 0; i < 3; i++) {
+        struct checkrun r = checkrun("check --explain %s", other[i]);
+        const char *rest = strstr(r.out, "\n\n");
+
+        EXPECT_EQ(r.status, 0);
+        CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "this number is ALL-NET-012:\n\n"));
+        CU_ASSERT_STRING_EQUAL(rest ? rest + 2 : "", right.out);
+        checkrun_free(&r);
+    }
+    alone = checkrun("check --explain 012");
+    CU_ASSERT_STRING_EQUAL(alone.out, right.out);
+    checkrun_free(&alone);
+    checkrun_free(&right);
+    expect_complaint("check --explain 999", "no rule \"999\"");
+    expect_complaint("check --explain RC-REQ-12x", "no rule \"RC-REQ-12x\"");
+    expect_complaint("check --explain RC-REQ-", "no rule \"RC-REQ-\"");
+    expect_complaint("check --explain 99999999999999999999999", "no rule");
+    expect_complaint("check --explain ''", "no rule \"\"");
+    /* A number is one rule's. */
+    for (unsigned i = 0; i < ROCE_RULE_CNT; i++)
+        for (unsigned j = 0; j < i; j++)
+            CU_ASSERT_NOT_EQUAL(number_of(roce_rule_info((enum roce_rule)i)),
+                                number_of(roce_rule_info((enum roce_rule)j)));
 }
 
 /* ---- inputs ------------------------------------------------------------------------------------
@@ -751,8 +786,8 @@ SUITE("replay.check", TEST(says_what_is_wrong_in_one_line), TEST(gives_three_kin
       TEST(fails_on_less_when_asked), TEST(does_not_overwrite_its_input),
       TEST(does_not_mix_its_outputs), TEST(is_silent_when_asked),
       TEST(a_name_cannot_steer_the_terminal), TEST(lists_and_explains_rules),
-      TEST(reads_standard_input), TEST(reads_compressed_captures), TEST(reads_every_link_layer),
-      TEST(reads_erf_records), TEST(reads_infiniband_links),
+      TEST(explains_by_number), TEST(reads_standard_input), TEST(reads_compressed_captures),
+      TEST(reads_every_link_layer), TEST(reads_erf_records), TEST(reads_infiniband_links),
       TEST(reads_interfaces_of_different_links), TEST(looks_into_tunnels),
       TEST(sums_up_several_captures), TEST(shows_progress_on_a_terminal),
       TEST(refuses_what_is_no_capture), TEST(tells_while_a_capture_is_under_way),

@@ -8,6 +8,7 @@
 #include "check_json.h"
 #include "check_junit.h"
 #include "check_rules.h"
+#include "check_screen.h"
 #include "options.h"
 #include "output.h"
 #include "source.h"
@@ -50,7 +51,10 @@ static const char *const fail_ons[FAIL_ON_CNT] = {"error", "failed", "warn", "no
 
 struct arguments {
     bool verbose, quiet, no_icrc, at_once;
-    bool text; /* a report on standard output */
+    bool text;      /* a report on standard output */
+    bool fitted;    /* that is a terminal, and the report shall fit */
+    bool summed_up; /* several captures: a line says how they came out */
+    struct screen screen;
     enum roce_profile profile;
     enum fail_on fail_on;
     const char *json_path, *junit_path, *annotate_path;
@@ -84,6 +88,23 @@ static bool fails(const struct check_report *report, enum fail_on fail_on)
            (fail_on >= FAIL_ON_NOTE && findings[ROCE_SEV_NOTE] > 0);
 }
 
+static void print_text(const struct check_report *report, const struct arguments *args)
+{
+    unsigned taken = args->summed_up ? 2 : 0; /* an empty line, and that one */
+
+    if (!args->fitted) {
+        check_text(stdout, report, args->verbose);
+        return;
+    }
+    if (report->fault) { /* goes to standard error afterwards, the same screen mostly */
+        char line[sizeof(struct fault) + 16];
+
+        snprintf(line, sizeof(line), "rocedrill: %s", report->fault);
+        taken += screen_rows(line, args->screen.columns);
+    }
+    screen_print(stdout, report, &args->screen, taken);
+}
+
 static int check_one(const char *path, const struct arguments *args, bool *stop)
 {
     bool text = args->text;
@@ -107,7 +128,7 @@ static int check_one(const char *path, const struct arguments *args, bool *stop)
     status = rc != 0 ? EXIT_UNUSABLE : fails(&report, args->fail_on) ? EXIT_DIFFERS : EXIT_HOLDS;
     if (report.name) {
         if (text && report.frames > 0)
-            check_text(stdout, &report, args->verbose);
+            print_text(&report, args);
         if (args->junit)
             check_junit_add(args->junit, &report);
     } else {
@@ -236,6 +257,8 @@ static int run(int cnt, char **files, struct arguments *args)
         status = rc;
     args->text = !args->quiet && args->json != stdout && args->junit != stdout &&
                  !output_is_standard(args->annotate_path);
+    args->fitted = args->text && !args->verbose && screen_of(stdout, &args->screen);
+    args->summed_up = args->text && cnt > 1;
     if (args->junit && status == EXIT_HOLDS)
         check_junit_begin(args->junit);
     for (int i = 0; i < cnt && rc == 0 && !stop; i++) {
@@ -247,7 +270,7 @@ static int run(int cnt, char **files, struct arguments *args)
         if (args->text && one != EXIT_UNUSABLE && i + 1 < cnt && !stop)
             printf("\n");
     }
-    if (args->text && cnt > 1 && rc == 0)
+    if (args->summed_up && rc == 0)
         sum_up(cnts, cnt);
     if (args->junit && rc == 0)
         check_junit_end(args->junit);

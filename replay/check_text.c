@@ -7,11 +7,63 @@
 #include "check_slow.h"
 #include "wire/codes.h"
 
-/* What fits on a screen together with the head and the verdict. */
-#define STORIES_MAX  2u
-#define CONNS_MAX    4u
-#define FINDINGS_MAX 12u
-#define LINE_LEN     1024
+#define LINE_LEN 1024
+
+/* Where no terminal says how much it shows. */
+static const struct check_limits a_page = {
+    .max = {[CHECK_LIMIT_SECTIONS] = UINT32_MAX,
+            [CHECK_LIMIT_STORIES] = 2,
+            [CHECK_LIMIT_EVENTS] = STORY_EVENTS,
+            [CHECK_LIMIT_CONNS] = 4,
+            [CHECK_LIMIT_DETAILS] = UINT32_MAX,
+            [CHECK_LIMIT_NOTES] = UINT32_MAX,
+            [CHECK_LIMIT_WARNS] = UINT32_MAX,
+            [CHECK_LIMIT_ERRORS] = UINT32_MAX,
+            [CHECK_LIMIT_FINDINGS] = 12},
+};
+
+/* Everything, of what a report holds. */
+static const struct check_limits no_limits = {
+    .max = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX,
+            UINT32_MAX, UINT32_MAX},
+};
+
+/* What is left out and said in one line. */
+enum left { LEFT_REASONS, LEFT_EVENTS, LEFT_CONNS, LEFT_DETAILS, LEFT_FINDINGS, LEFT_CNT };
+
+/* A report on its way out. */
+struct page {
+    FILE *out;
+    const struct check_report *r;
+    const uint32_t *max; /* of check_limits */
+    bool verbose, one_line;
+    const char *heading; /* of what comes next, if anything does; or NULL */
+    uint64_t left[LEFT_CNT];
+    uint32_t left_of[CHECK_LIMIT_CNT]; /* of the limits that go over the whole page */
+};
+
+static void begin_item(struct page *page)
+{
+    if (page->heading)
+        fputs(page->heading, page->out);
+    page->heading = NULL;
+}
+
+/* Whether `cnt` that are not shown are said here, and not in the one line. */
+static bool says_left(struct page *page, enum left what, uint64_t cnt)
+{
+    if (page->one_line)
+        page->left[what] += cnt;
+    return cnt > 0 && !page->one_line;
+}
+
+/* Where each section says what it leaves out, it has something to say. */
+static void begin_section(struct page *page, const char *heading)
+{
+    page->heading = heading;
+    if (!page->one_line)
+        begin_item(page);
+}
 
 /* ---- the head ----------------------------------------------------------------------------------
  */
@@ -102,11 +154,13 @@ static void print_head(FILE *out, const struct check_report *r)
 /* ---- why did my QP fail ------------------------------------------------------------------------
  */
 
-static void print_story(FILE *out, const struct check_report *r,
-                        const struct roce_conn_summary *sum)
+static void print_story(struct page *page, const struct roce_conn_summary *sum)
 {
+    const struct check_report *r = page->r;
+    FILE *out = page->out;
     struct story_event events[STORY_EVENTS];
     unsigned cnt = r->story ? story_of(r->story, sum->stream, events) : 0;
+    unsigned max = page->max[CHECK_LIMIT_EVENTS];
     char buf[LINE_LEN];
     struct text t = text_of(buf, sizeof(buf));
 
@@ -124,7 +178,7 @@ static void print_story(FILE *out, const struct check_report *r,
         }
         fprintf(out, "     %s\n", part);
     }
-    for (unsigned i = 0; i < cnt; i++) {
+    for (unsigned i = cnt > max ? cnt - max : 0; i < cnt; i++) {
         const struct story_event *e = &events[i];
 
         t = text_of(buf, sizeof(buf));
@@ -133,19 +187,21 @@ static void print_story(FILE *out, const struct check_report *r,
         fprintf(out, "     frame %-6u %12.6f s  %s\n", e->first_frame,
                 e->time > r->first_time ? (double)(e->time - r->first_time) / 1e9 : 0.0, buf);
     }
+    page->left[LEFT_EVENTS] += cnt > max ? cnt - max : 0;
     t = text_of(buf, sizeof(buf));
     check_conn_hint(&t, sum, story_request(events, cnt, sum->end_side & 1u, sum->end_psn));
     if (t.len)
         fprintf(out, "     %s\n", buf);
 }
 
-static void print_rejections(FILE *out, const struct check_report *r, bool verbose)
+static void print_rejections(struct page *page)
 {
-    uint64_t max = verbose ? CHECK_REJECTIONS : STORIES_MAX;
-    uint64_t shown = r->rejection_cnt < max ? r->rejection_cnt : max;
+    const struct check_report *r = page->r;
+    uint32_t max = page->max[CHECK_LIMIT_STORIES];
+    uint64_t shown = 0;
 
-    for (uint64_t i = 0; i < shown; i++) {
-        const struct check_rejection *rej = &r->rejection[i];
+    for (; shown < r->rejection_cnt && shown < CHECK_REJECTIONS && shown < max; shown++) {
+        const struct check_rejection *rej = &r->rejection[shown];
         char buf[LINE_LEN], name_buf[96];
         struct text t = text_of(buf, sizeof(buf));
         const char *name =
@@ -156,92 +212,110 @@ static void print_rejections(FILE *out, const struct check_report *r, bool verbo
         text_add_addr(&t, rej->to);
         text_add(&t, ": reason %u%s%s%s", rej->reason, name ? " (" : "", name ? name : "",
                  name ? ")" : "");
-        fprintf(out, "  %s in frame %u\n", buf, rej->frame);
+        begin_item(page);
+        fprintf(page->out, "  %s in frame %u\n", buf, rej->frame);
     }
-    if (shown < r->rejection_cnt)
-        fprintf(out, "  ... and %" PRIu64 " more rejections\n", r->rejection_cnt - shown);
+    if (says_left(page, LEFT_REASONS, r->rejection_cnt - shown))
+        fprintf(page->out, "  ... and %" PRIu64 " more rejections\n", r->rejection_cnt - shown);
 }
 
-static void print_all_asked(FILE *out, const struct check_report *r, uint32_t cnt, bool verbose)
+static void print_all_asked(struct page *page, uint32_t cnt)
 {
+    const struct check_report *r = page->r;
     uint32_t shown = 0;
 
-    for (unsigned i = 0; i < CHECK_ASKED && (verbose || shown < STORIES_MAX); i++)
+    for (unsigned i = 0; i < CHECK_ASKED && shown < page->max[CHECK_LIMIT_STORIES]; i++)
         if (check_asked_in_vain(&r->asked.one[i])) {
-            check_asked_print(out, &r->asked.one[i], r->first_time);
+            begin_item(page);
+            check_asked_print(page->out, &r->asked.one[i], r->first_time);
             shown++;
         }
-    if (shown < cnt)
-        fprintf(out, "  ... and %u more that nobody answered%s\n", cnt - shown,
-                verbose ? "" : " (-v)");
+    if (says_left(page, LEFT_REASONS, cnt - shown))
+        fprintf(page->out, "  ... and %u more that nobody answered%s\n", cnt - shown,
+                page->verbose ? "" : " (-v)");
 }
 
-static void print_slow(FILE *out, const struct check_report *r, const struct roce_conn_summary *sum)
+static void print_slow(struct page *page, const struct roce_conn_summary *sum)
 {
     char buf[LINE_LEN];
     struct text t = text_of(buf, sizeof(buf));
 
-    (void)r;
     check_conn_title(&t, sum);
-    fprintf(out, "  #%u %s:\n", sum->stream, buf);
-    check_slow_print(out, sum);
+    fprintf(page->out, "  #%u %s:\n", sum->stream, buf);
+    check_slow_print(page->out, sum);
 }
 
 /* The stories of the connections of one kind, of which there are `cnt`. */
-static void print_stories(FILE *out, const struct check_report *r, bool verbose,
-                          bool (*kind)(const struct roce_conn_summary *),
-                          void (*print)(FILE *, const struct check_report *,
-                                        const struct roce_conn_summary *),
+static void print_stories(struct page *page, bool (*kind)(const struct roce_conn_summary *),
+                          void (*print)(struct page *, const struct roce_conn_summary *),
                           uint64_t cnt, const char *what)
 {
+    const struct check_report *r = page->r;
     uint64_t shown = 0;
 
-    for (uint32_t i = 0; i < r->conn_cnt && (verbose || shown < STORIES_MAX); i++)
+    for (uint32_t i = 0; i < r->conn_cnt && shown < page->max[CHECK_LIMIT_STORIES]; i++)
         if (kind(&r->conn[i].sum)) {
-            if (r->conn[i].sum.end != ROCE_END_REJECTED) /* that was told */
-                print(out, r, &r->conn[i].sum);
+            if (r->conn[i].sum.end != ROCE_END_REJECTED) { /* that was told */
+                begin_item(page);
+                print(page, &r->conn[i].sum);
+            }
             shown++;
         }
-    if (shown < cnt)
-        fprintf(out, "  ... and %" PRIu64 " more connections that %s%s\n", cnt - shown, what,
-                verbose ? "" : " (-v)");
+    if (says_left(page, LEFT_REASONS, cnt - shown))
+        fprintf(page->out, "  ... and %" PRIu64 " more connections that %s%s\n", cnt - shown, what,
+                page->verbose ? "" : " (-v)");
 }
 
-static void print_failures(FILE *out, const struct check_report *r, bool verbose)
+/* Whether a section with `cnt` reasons is printed. */
+static bool has_section(struct page *page, uint64_t cnt, const char *heading)
 {
+    if (cnt == 0)
+        return false;
+    if (page->left_of[CHECK_LIMIT_SECTIONS] == 0) {
+        page->left[LEFT_REASONS] += cnt;
+        return false;
+    }
+    page->left_of[CHECK_LIMIT_SECTIONS]--;
+    begin_section(page, heading);
+    return true;
+}
+
+static void print_failures(struct page *page)
+{
+    const struct check_report *r = page->r;
     uint32_t asked = check_asked_cnt(&r->asked);
 
-    if (r->failed > 0 || r->rejection_cnt > 0) {
-        fprintf(out, "why it failed:\n");
-        print_rejections(out, r, verbose);
-        print_stories(out, r, verbose, check_conn_failed, print_story, r->failed, "failed");
+    if (has_section(page, r->failed + r->rejection_cnt, "why it failed:\n")) {
+        print_rejections(page);
+        print_stories(page, check_conn_failed, print_story, r->failed, "failed");
     }
-    if (r->stuck > 0 || asked > 0) {
-        fprintf(out, "what got stuck:\n");
-        print_all_asked(out, r, asked, verbose);
-        print_stories(out, r, verbose, check_conn_stuck, print_story, r->stuck, "got stuck");
+    if (has_section(page, r->stuck + asked, "what got stuck:\n")) {
+        print_all_asked(page, asked);
+        print_stories(page, check_conn_stuck, print_story, r->stuck, "got stuck");
     }
-    if (r->slow > 0) {
-        fprintf(out, "what slowed it:\n");
-        print_stories(out, r, verbose, check_slow, print_slow, r->slow, "were slowed");
-    }
+    if (has_section(page, r->slow, "what slowed it:\n"))
+        print_stories(page, check_slow, print_slow, r->slow, "were slowed");
 }
 
 /* ---- connections -------------------------------------------------------------------------------
  */
 
-static void print_conns(FILE *out, const struct check_report *r, bool verbose)
+static void print_conns(struct page *page)
 {
+    const struct check_report *r = page->r;
     uint32_t shown = 0;
 
     if (r->conn_cnt == 0)
         return;
-    fprintf(out, "connections:\n");
-    for (; shown < r->conn_cnt && (verbose || shown < CONNS_MAX); shown++)
-        check_text_conn(out, &r->conn[shown], true, verbose);
-    if (shown < r->ended)
-        fprintf(out, "  ... and %" PRIu64 " more%s\n", r->ended - shown,
-                verbose ? " (--json has all)" : " (-v)");
+    begin_section(page, "connections:\n");
+    for (; shown < r->conn_cnt && shown < page->max[CHECK_LIMIT_CONNS]; shown++) {
+        begin_item(page);
+        page->left[LEFT_DETAILS] += check_text_conn(
+            page->out, &r->conn[shown], &page->left_of[CHECK_LIMIT_DETAILS], page->verbose);
+    }
+    if (says_left(page, LEFT_CONNS, r->ended - shown))
+        fprintf(page->out, "  ... and %" PRIu64 " more%s\n", r->ended - shown,
+                page->verbose ? " (--json has all)" : " (-v)");
 }
 
 /* ---- findings ----------------------------------------------------------------------------------
@@ -273,65 +347,105 @@ static void print_group(FILE *out, const struct check_group *g)
         fprintf(out, "     %14s%s\n", "", buf);
 }
 
+/* All findings of a group, one by one. */
+static void print_each(FILE *out, const struct check_tally *tally, const struct check_group *g)
+{
+    for (uint32_t k = g->kept; k; k = tally->kept[k - 1].next) {
+        struct roce_finding f = tally->kept[k - 1].finding;
+
+        f.side = g->first.side;
+        print_finding_line(out, &f);
+    }
+}
+
+/* Whether one more of this severity is printed. */
+static bool take_finding(struct page *page, enum roce_severity severity)
+{
+    static const enum check_limit of[ROCE_SEV_CNT] = {[ROCE_SEV_NOTE] = CHECK_LIMIT_NOTES,
+                                                      [ROCE_SEV_WARN] = CHECK_LIMIT_WARNS,
+                                                      [ROCE_SEV_ERROR] = CHECK_LIMIT_ERRORS};
+    uint32_t *one = &page->left_of[of[severity]], *all = &page->left_of[CHECK_LIMIT_FINDINGS];
+
+    if (*one == 0 || *all == 0)
+        return false;
+    --*one;
+    --*all;
+    return true;
+}
+
 /* The findings of one connection; how many groups were printed. */
-static uint32_t print_findings_of(FILE *out, const struct check_report *r, uint32_t stream,
-                                  bool verbose, uint32_t max)
+static uint32_t print_findings_of(struct page *page, uint32_t stream)
 {
     uint32_t cnt, shown = 0;
-    const struct check_group *g = check_tally_of(&r->tally, stream, &cnt);
+    const struct check_group *g = check_tally_of(&page->r->tally, stream, &cnt);
 
-    if (cnt == 0 || max == 0)
-        return 0;
-    if (stream == ROCE_NO_STREAM)
-        fprintf(out, "  without a connection:\n");
-    else
-        fprintf(out, "  #%u:\n", stream);
-    for (; shown < cnt && shown < max; shown++) {
-        if (!verbose) {
-            print_group(out, &g[shown]);
+    for (uint32_t i = 0; i < cnt; i++) {
+        if (!take_finding(page, g[i].first.severity))
             continue;
-        }
-        for (uint32_t k = g[shown].kept; k; k = r->tally.kept[k - 1].next) {
-            struct roce_finding f = r->tally.kept[k - 1].finding;
-
-            f.side = g[shown].first.side;
-            print_finding_line(out, &f);
-        }
+        begin_item(page);
+        if (shown++ > 0)
+            ;
+        else if (stream == ROCE_NO_STREAM)
+            fprintf(page->out, "  without a connection:\n");
+        else
+            fprintf(page->out, "  #%u:\n", stream);
+        if (page->verbose)
+            print_each(page->out, &page->r->tally, &g[i]);
+        else
+            print_group(page->out, &g[i]);
     }
     return shown;
 }
 
-static void print_findings(FILE *out, const struct check_report *r, bool verbose)
+static void print_findings(struct page *page)
 {
-    uint32_t left = verbose ? UINT32_MAX : FINDINGS_MAX, shown = 0;
+    const struct check_report *r = page->r;
+    uint32_t shown = 0;
 
     if (r->tally.group_cnt == 0)
         return;
-    fprintf(out, "findings:\n");
-    for (uint32_t i = 0; i < r->conn_cnt && left > 0; i++) {
-        uint32_t one = print_findings_of(out, r, r->conn[i].sum.stream, verbose, left);
-
-        shown += one;
-        left -= one;
-    }
-    shown += print_findings_of(out, r, ROCE_NO_STREAM, verbose, left);
-    if (shown < r->tally.group_cnt)
-        fprintf(out, "  ... and %u more kinds%s\n", r->tally.group_cnt - shown,
-                verbose ? " of connections not shown (--json has all)" : " (-v)");
-    if (r->tally.not_kept)
-        fprintf(out, "  ... and %" PRIu64 " findings that are only counted (--json has all)\n",
+    begin_section(page, "findings:\n");
+    for (uint32_t i = 0; i < r->conn_cnt; i++)
+        shown += print_findings_of(page, r->conn[i].sum.stream);
+    shown += print_findings_of(page, ROCE_NO_STREAM);
+    if (says_left(page, LEFT_FINDINGS, r->tally.group_cnt - shown))
+        fprintf(page->out, "  ... and %u more kinds%s\n", r->tally.group_cnt - shown,
+                page->verbose ? " of connections not shown (--json has all)" : " (-v)");
+    if (r->tally.not_kept) {
+        begin_item(page);
+        fprintf(page->out,
+                "  ... and %" PRIu64 " findings that are only counted (--json has all)\n",
                 r->tally.not_kept);
+    }
 }
 
-void check_text(FILE *out, const struct check_report *r, bool verbose)
+/* ---- the end -----------------------------------------------------------------------------------
+ */
+
+static void print_left(struct page *page)
+{
+    static const char *const words[LEFT_CNT][2] = {
+        [LEFT_REASONS] = {"reason", "reasons"},
+        [LEFT_EVENTS] = {"event", "events"},
+        [LEFT_CONNS] = {"connection", "connections"},
+        [LEFT_DETAILS] = {"line of connections", "lines of connections"},
+        [LEFT_FINDINGS] = {"kind of finding", "kinds of findings"},
+    };
+    char buf[LINE_LEN];
+    struct text t = text_of(buf, sizeof(buf));
+    const char *sep = "";
+
+    for (int i = 0; i < LEFT_CNT; i++)
+        check_text_list(&t, &sep, page->left[i], words[i][0], words[i][1]);
+    if (page->one_line && t.len)
+        fprintf(page->out, "... left out: %s (-v shows more)\n", buf);
+}
+
+static void print_verdict(FILE *out, const struct check_report *r)
 {
     char buf[LINE_LEN];
     struct text t = text_of(buf, sizeof(buf));
 
-    print_head(out, r);
-    print_failures(out, r, verbose);
-    print_conns(out, r, verbose);
-    print_findings(out, r, verbose);
     check_text_severities(&t, r->totals.findings);
     if (r->totals.known)
         text_add(&t, ", %" PRIu64 " of them known of %s", r->totals.known,
@@ -346,4 +460,30 @@ void check_text(FILE *out, const struct check_report *r, bool verbose)
         fprintf(out, "; %" PRIu64 " connection%s", r->slow,
                 r->slow == 1 ? " was slowed" : "s were slowed");
     fprintf(out, ")\n");
+}
+
+static void print_page(struct page *page)
+{
+    memcpy(page->left_of, page->max, sizeof(page->left_of));
+    print_head(page->out, page->r);
+    print_failures(page);
+    print_conns(page);
+    print_findings(page);
+    print_left(page);
+    print_verdict(page->out, page->r);
+}
+
+void check_text_within(FILE *out, const struct check_report *r, const struct check_limits *limits)
+{
+    struct page page = {.out = out, .r = r, .max = limits->max, .one_line = true};
+
+    print_page(&page);
+}
+
+void check_text(FILE *out, const struct check_report *r, bool verbose)
+{
+    const struct check_limits *limits = verbose ? &no_limits : &a_page;
+    struct page page = {.out = out, .r = r, .max = limits->max, .verbose = verbose};
+
+    print_page(&page);
 }

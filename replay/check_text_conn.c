@@ -32,6 +32,23 @@ void check_text_severities(struct text *t, const uint64_t cnt[ROCE_SEV_CNT])
         text_add(t, "no findings");
 }
 
+/* What either side did, as many lines of it as are wanted. */
+struct lines {
+    FILE *out;
+    uint32_t *wanted;
+    uint32_t left; /* that were not */
+};
+
+static void put_line(struct lines *lines, unsigned side, const char *what, const char *text)
+{
+    if (*lines->wanted == 0) {
+        lines->left++;
+        return;
+    }
+    --*lines->wanted;
+    fprintf(lines->out, "     %s %s%s\n", check_text_arrow(side), what, text);
+}
+
 /* " (9 completed; median 3 µs, p99 5 µs, max 5 µs)", or of one that has a time " in 3 µs". `known`:
  * that none was would show. */
 static void add_completed(struct text *t, const struct roce_oper_summary *op,
@@ -74,7 +91,7 @@ static bool would_show(const struct check_conn *c, enum roce_oper oper)
     return c->sum.svc == ROCE_SVC_RC && are_matched(&c->sum) && !cut;
 }
 
-static void print_operations(FILE *out, const struct check_conn *c, unsigned i)
+static void print_operations(struct lines *lines, const struct check_conn *c, unsigned i)
 {
     const struct roce_side_summary *s = &c->sum.side[i];
     bool answered = c->sum.svc != ROCE_SVC_RC || are_matched(&c->sum);
@@ -105,10 +122,10 @@ static void print_operations(FILE *out, const struct check_conn *c, unsigned i)
         text_add_bytes(&t, (double)bytes * 1e9 / (double)ns);
         text_add(&t, "/s");
     }
-    fprintf(out, "     %s %s\n", check_text_arrow(i), buf);
+    put_line(lines, i, "", buf);
 }
 
-static void print_repeats(FILE *out, const struct roce_side_summary *s, unsigned i)
+static void print_repeats(struct lines *lines, const struct roce_side_summary *s, unsigned i)
 {
     char buf[LINE_LEN];
     struct text t = text_of(buf, sizeof(buf));
@@ -129,10 +146,10 @@ static void print_repeats(FILE *out, const struct roce_side_summary *s, unsigned
         sep = "; ";
     }
     if (*sep)
-        fprintf(out, "     %s sent again: %s\n", check_text_arrow(i), buf);
+        put_line(lines, i, "sent again: ", buf);
 }
 
-static void print_odds(FILE *out, const struct roce_side_summary *s, unsigned i)
+static void print_odds(struct lines *lines, const struct roce_side_summary *s, unsigned i)
 {
     char buf[LINE_LEN];
     struct text t = text_of(buf, sizeof(buf));
@@ -171,17 +188,17 @@ static void print_odds(FILE *out, const struct roce_side_summary *s, unsigned i)
         }
     }
     if (t.len)
-        fprintf(out, "     %s %s\n", check_text_arrow(i), buf);
+        put_line(lines, i, "", buf);
 }
 
-static void print_congestion(FILE *out, const struct roce_side_summary *s, unsigned i)
+static void print_congestion(struct lines *lines, const struct roce_side_summary *s, unsigned i)
 {
     char buf[LINE_LEN];
     struct text t = text_of(buf, sizeof(buf));
 
     check_congestion_rate(&t, s);
     if (t.len)
-        fprintf(out, "     %s %s\n", check_text_arrow(i), buf);
+        put_line(lines, i, "", buf);
 }
 
 static void print_regions(FILE *out, const struct check_conn *c, unsigned i)
@@ -201,9 +218,10 @@ static void print_regions(FILE *out, const struct check_conn *c, unsigned i)
         fprintf(out, "     %s and %u more keys\n", check_text_arrow(i), s->region_more);
 }
 
-void check_text_conn(FILE *out, const struct check_conn *c, bool details, bool regions)
+uint32_t check_text_conn(FILE *out, const struct check_conn *c, uint32_t *details, bool regions)
 {
     const struct roce_conn_summary *sum = &c->sum;
+    struct lines lines = {.out = out, .wanted = details};
     char buf[LINE_LEN];
     struct text t = text_of(buf, sizeof(buf));
 
@@ -225,12 +243,13 @@ void check_text_conn(FILE *out, const struct check_conn *c, bool details, bool r
     text_add(&t, "; ");
     check_text_severities(&t, sum->findings);
     fprintf(out, "%s\n", buf);
-    for (unsigned i = 0; i < 2 && details; i++) {
-        print_operations(out, c, i);
-        print_repeats(out, &sum->side[i], i);
-        print_odds(out, &sum->side[i], i);
-        print_congestion(out, &sum->side[i], i);
+    for (unsigned i = 0; i < 2; i++) {
+        print_operations(&lines, c, i);
+        print_repeats(&lines, &sum->side[i], i);
+        print_odds(&lines, &sum->side[i], i);
+        print_congestion(&lines, &sum->side[i], i);
         if (regions)
             print_regions(out, c, i);
     }
+    return lines.left;
 }

@@ -136,6 +136,81 @@ static void add_request(struct text *t, const struct roce_conn_summary *sum)
         text_add(t, " (frame %u)", sum->end_request_frame);
 }
 
+#define RETRY_MAX 7 /* largest retry_cnt */
+
+/* Who stops, and what its program sees; or that it does not stop. */
+static void add_fate(struct text *t, const struct roce_conn_summary *sum)
+{
+    text_add(t, "; the QP of ");
+    text_add_addr(t, sum->side[sum->end_side & 1].addr);
+    if (sum->end_repeats > RETRY_MAX)
+        text_add(t,
+                 " has sent it more often than any retry_cnt allows (0 to %u): this device "
+                 "does not give up then, and its program may wait without end",
+                 RETRY_MAX);
+    else if (sum->end == ROCE_END_UNANSWERED)
+        text_add(t, " stops after its retries and its program gets IBV_WC_RETRY_EXC_ERR (12)");
+    else
+        text_add(t, " stops and its program gets IBV_WC_RETRY_EXC_ERR (12)");
+}
+
+static void add_damaged(struct text *t, const struct roce_conn_summary *sum)
+{
+    text_add(t,
+             "the request with PSN %u came %u times with a wrong ICRC, last in frame %u, and "
+             "none that was right; ",
+             sum->end_psn, sum->end_tries, sum->end_frame);
+    add_end(t, &sum->side[!(sum->end_side & 1)]);
+    text_add(t, " drops such packets without an answer, until the retries run out");
+    add_fate(t, sum);
+}
+
+/* What follows a code that has no meaning depends on the requester. */
+#define WITHOUT_MEANING                                                                            \
+    " if it takes this code for an error: with Linux Soft-RoCE its program gets "                  \
+    "IBV_WC_REM_OP_ERR (11); if it ignores it, IBV_WC_RETRY_EXC_ERR (12) after its retries"
+
+static void add_reserved(struct text *t, const struct roce_conn_summary *sum)
+{
+    add_end(t, &sum->side[!(sum->end_side & 1)]);
+    text_add(t, " answered ");
+    add_request(t, sum);
+    text_add(t, " with the reserved syndrome 0x%02x in frame %u", sum->end_syndrome,
+             sum->end_frame);
+    if (sum->end_tries > 1)
+        text_add(t, ", which was sent %u times", sum->end_tries);
+    text_add(t, "; the QP of ");
+    text_add_addr(t, sum->side[sum->end_side & 1].addr);
+    text_add(t, " stops" WITHOUT_MEANING);
+}
+
+/* After a NAK that stops a QP: what the program sees, unless the NAK did not get there. */
+static void add_refused(struct text *t, const struct roce_conn_summary *sum)
+{
+    const char *status = status_of(sum);
+
+    if (sum->end_repeats) {
+        text_add(t, "; ");
+        text_add_addr(t, sum->side[sum->end_side & 1].addr);
+        text_add(t,
+                 " sent again by timeout %u time%s after that: the NAK seems to have been lost on "
+                 "its way%s",
+                 sum->end_repeats, sum->end_repeats == 1 ? "" : "s",
+                 status ? "" : ", or to be ignored");
+    }
+    text_add(t, "; the QP of ");
+    text_add_addr(t, sum->side[sum->end_side & 1].addr);
+    text_add(t, " stops");
+    if (sum->end_repeats)
+        text_add(t, " when its retries run out, and its program gets IBV_WC_RETRY_EXC_ERR (12)");
+    if (sum->end_repeats && status)
+        text_add(t, ", or %s if a later NAK arrives", status);
+    else if (!sum->end_repeats && status)
+        text_add(t, " and its program gets %s", status);
+    else if (!sum->end_repeats)
+        text_add(t, WITHOUT_MEANING);
+}
+
 static void add_refused_for_now(struct text *t, const struct roce_conn_summary *sum)
 {
     add_end(t, &sum->side[!(sum->end_side & 1)]);
@@ -149,22 +224,25 @@ void check_conn_reason(struct text *t, const struct roce_conn_summary *sum)
 {
     const struct roce_side_summary *mine = &sum->side[sum->end_side & 1];
     const struct roce_side_summary *its = &sum->side[!(sum->end_side & 1)];
-    const char *status = status_of(sum), *name;
+    const char *name;
     char buf[96];
 
     switch (sum->end) {
     case ROCE_END_OPEN:
     case ROCE_END_DISCONNECTED: return;
     case ROCE_END_UNANSWERED:
+        if (sum->end_damaged) {
+            add_damaged(t, sum);
+            return;
+        }
         text_add(t, "no answer of ");
         add_end(t, its);
         text_add(t,
                  " to the request with PSN %u was captured, which was sent %u times, last in "
                  "frame %u",
                  sum->end_psn, sum->end_tries, sum->end_frame);
-        text_add(t, "; if the capture has both directions there was none, the QP of ");
-        text_add_addr(t, mine->addr);
-        text_add(t, " stops after its retries and its program gets IBV_WC_RETRY_EXC_ERR (12)");
+        text_add(t, "; if the capture has both directions there was none");
+        add_fate(t, sum);
         return;
     case ROCE_END_RNR_WAITING:
         add_refused_for_now(t, sum);
@@ -187,7 +265,8 @@ void check_conn_reason(struct text *t, const struct roce_conn_summary *sum)
         add_request(t, sum);
         text_add(t, " with %s in frame %u", roce_syndrome_text(sum->end_syndrome, buf, sizeof(buf)),
                  sum->end_frame);
-        break;
+        add_refused(t, sum);
+        return;
     case ROCE_END_RNR_EXHAUSTED:
         add_refused_for_now(t, sum);
         if (sum->end_tries)
@@ -195,19 +274,33 @@ void check_conn_reason(struct text *t, const struct roce_conn_summary *sum)
                      sum->end_tries == 1 ? "" : "s");
         break;
     case ROCE_END_RETRY_EXHAUSTED:
+        if (sum->end_damaged) {
+            add_damaged(t, sum);
+            return;
+        }
+        if (sum->end_syndrome) {
+            add_reserved(t, sum);
+            return;
+        }
         add_end(t, its);
-        text_add(t, " did not answer the request with PSN %u", sum->end_psn);
+        if (sum->end_naks >= 2)
+            text_add(t, " asked %u times for PSN %u again (sequence NAK)", sum->end_naks,
+                     sum->end_psn);
+        else
+            text_add(t, " did not answer the request with PSN %u", sum->end_psn);
         if (sum->end_tries)
-            text_add(t, ", sent %u time%s", sum->end_tries, sum->end_tries == 1 ? "" : "s");
+            text_add(t, ", sent %u%s time%s", sum->end_tries,
+                     sum->end_tries == UINT8_MAX ? " or more" : "", sum->end_tries == 1 ? "" : "s");
         if (sum->end_frame)
             text_add(t, ", last in frame %u", sum->end_frame);
-        break;
+        if (sum->end_naks >= 2)
+            text_add(t, "; it never came there as it has to be");
+        add_fate(t, sum);
+        return;
     }
     text_add(t, "; the QP of ");
     text_add_addr(t, mine->addr);
-    text_add(t, " stops");
-    if (status)
-        text_add(t, " and its program gets %s", status);
+    text_add(t, " stops and its program gets %s", status_of(sum));
 }
 
 /* What makes a responder refuse a request as invalid, by what was asked of it. */
@@ -260,11 +353,23 @@ static void hint_large(struct text *t, const struct story_event *request)
                  request->payload / request->cnt);
 }
 
+static void hint_damaged(struct text *t, const struct roce_conn_summary *sum)
+{
+    text_add(t, "damaged on the way, or computed wrongly where they are sent: look at links and "
+                "devices from ");
+    text_add_addr(t, sum->side[sum->end_side & 1].addr);
+    text_add(t, " to the capture point, and at what alters headers after the ICRC was made");
+}
+
 static void hint_paged(struct text *t)
 {
     text_add(t, "page faults: its memory is paged on demand (ODP), and more receives do not help; "
                 "let its program prefetch the memory (ibv_advise_mr) or pin it");
 }
+
+#define RESERVED_HINT                                                                              \
+    "no responder of this service sends that code (RC-RSP-108): look at the peer's device and "    \
+    "firmware, and at what may alter packets on the way"
 
 void check_conn_hint(struct text *t, const struct roce_conn_summary *sum,
                      const struct story_event *request)
@@ -281,7 +386,7 @@ void check_conn_hint(struct text *t, const struct roce_conn_summary *sum,
             text_add(t, "the responder failed by itself: look at its completions and events (some "
                         "devices answer so when the posted receive is too short)");
             break;
-        default: break;
+        default: text_add(t, RESERVED_HINT); break;
         }
         break;
     case ROCE_END_RNR_EXHAUSTED:
@@ -294,11 +399,30 @@ void check_conn_hint(struct text *t, const struct roce_conn_summary *sum,
                     "min_rnr_timer with the time it needs");
         break;
     case ROCE_END_RETRY_EXHAUSTED:
+        if (sum->end_damaged) {
+            hint_damaged(t, sum);
+            break;
+        }
+        if (sum->end_syndrome) {
+            text_add(t, RESERVED_HINT);
+            break;
+        }
+        if (sum->end_naks >= 2) {
+            text_add(t, "later packets come through and this one does not: look for what drops or "
+                        "damages it on the way, and whether the peer drops it as malformed; "
+                        "compare with a capture at the other end");
+            hint_large(t, request);
+            break;
+        }
         text_add(t, "the peer's QP is gone, in error or not yet ready to receive, or the path "
                     "drops packets in one direction; compare with a capture at the other end");
         hint_large(t, request);
         break;
     case ROCE_END_UNANSWERED:
+        if (sum->end_damaged) {
+            hint_damaged(t, sum);
+            break;
+        }
         text_add(t, "look at the peer's QP number, GID and state (not yet ready to receive, in "
                     "error, gone), at its rq_psn against this PSN, and for a path that drops UDP "
                     "port 4791; compare with a capture at the other end");

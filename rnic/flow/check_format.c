@@ -141,6 +141,26 @@ static void say_bad(struct roce_ctx *ctx, const struct roce_trust_held *held)
         .condition = held->flush ? "flush" : NULL);
 }
 
+static void count_bad(struct roce_ctx *ctx)
+{
+    struct roce_rare *rare = roce_rare(ctx->flow, ctx->side);
+    uint32_t psn = ctx->pkt->bth.psn;
+
+    rare->bad_icrc++;
+    if (!roce_opcode_is_request(ctx->pkt->op))
+        return;
+    if (rare->bad_tries == 0 || ctx->side->req.last_time >= rare->bad_time) {
+        rare->bad_time = ctx->time;
+        rare->bad_psn = psn;
+        rare->bad_first = ctx->frame;
+        rare->bad_tries = 0;
+    }
+    if (psn == rare->bad_psn) {
+        rare->bad_tries++;
+        rare->bad_last = ctx->frame;
+    }
+}
+
 static void check_icrc(struct roce_ctx *ctx)
 {
     struct roce_trust_held held;
@@ -148,7 +168,7 @@ static void check_icrc(struct roce_ctx *ctx)
     if (ctx->icrc != ROCE_ICRC_BAD)
         return;
     if (ctx->side)
-        roce_rare(ctx->flow, ctx->side)->bad_icrc++;
+        count_bad(ctx);
     held = (struct roce_trust_held){.time = ctx->time,
                                     .frame = ctx->frame,
                                     .icrc = ctx->pkt->icrc,

@@ -370,6 +370,9 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
         to->sum.end_frame = from->sum.end_frame;
         to->sum.end_request_frame = from->sum.end_request_frame;
         to->sum.end_tries = from->sum.end_tries;
+        to->sum.end_repeats = from->sum.end_repeats;
+        to->sum.end_naks = from->sum.end_naks;
+        to->sum.end_damaged = from->sum.end_damaged;
     }
     to->doubt |= from->doubt;
     to->unproven |= from->unproven;

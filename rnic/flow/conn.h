@@ -86,9 +86,9 @@ struct roce_req {
     uint64_t last_time; /* of its latest request packet */
     uint64_t bytes_in_flight;
     uint32_t reqs_in_flight, reads_in_flight;
-    uint32_t retry_psn; /* PSN of the latest timeout or RNR repetitions, and how many */
-    uint8_t timeouts, rnrs;
-    uint32_t timeout_least_us; /* least time between its timeouts, from the second on */
+    uint32_t retry_psn;           /* PSN of the latest timeout or RNR repetitions, and how many */
+    uint8_t timeouts, rnrs, naks; /* naks: sequence NAKs */
+    uint32_t timeout_least_us;    /* least time between its timeouts, from the second on */
     uint32_t msg_number;
 };
 
@@ -142,6 +142,9 @@ struct roce_rare {
     uint64_t out_of_order, copies, duplicates;
     uint64_t psn_naks, rnr_naks, rnr_paged, fatal_naks, late_responses;
     uint64_t bad_icrc, malformed;
+    /* Requests with a wrong ICRC since the latest right one: the first, and how often it came. */
+    uint64_t bad_time;
+    uint32_t bad_psn, bad_first, bad_last, bad_tries;
     struct roce_retx_summary retx[ROCE_CAUSE_CNT];
     uint64_t rnr_advertised_ns, rnr_waited_ns;
     uint64_t timeout_min_ns, timeout_max_ns;

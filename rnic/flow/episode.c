@@ -132,6 +132,17 @@ static bool skips(const struct roce_ctx *ctx, const struct roce_sent *e, uint32_
     return true;
 }
 
+/* Who got a fatal NAK repeats nothing. */
+static void after_nak(const struct roce_ctx *ctx)
+{
+    struct roce_conn_facts *sum = &ctx->conn->sum;
+    const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
+
+    if (sum->end == ROCE_END_NAK && sum->end_side == roce_side_idx(ctx->side) && rsp->fatal &&
+        roce_since(rsp->fatal_time, ctx->time) > ROCE_QUICK_NS)
+        sum->end_repeats += sum->end_repeats < UINT8_MAX;
+}
+
 static void begin(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn)
 {
     struct roce_req *req = &ctx->side->req;
@@ -159,11 +170,12 @@ static void begin(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn)
     sum->retx[cause].stalled_ns += stalled;
     if (req->retry_psn != psn) {
         req->retry_psn = psn;
-        req->timeouts = req->rnrs = 0;
+        req->timeouts = req->rnrs = req->naks = 0;
     }
     if (cause == ROCE_CAUSE_TIMEOUT) {
         if (req->timeouts < 255)
             req->timeouts++;
+        after_nak(ctx);
         if (sum->timeout_min_ns == 0 || idle < sum->timeout_min_ns)
             sum->timeout_min_ns = idle;
         if (idle > sum->timeout_max_ns)
@@ -175,6 +187,8 @@ static void begin(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn)
         sum->rnr_advertised_ns += rsp->rnr_wait;
         sum->rnr_waited_ns += waited;
         ctx->result->rnr_waited = waited;
+    } else if (cause == ROCE_CAUSE_SEQ_NAK && req->naks < 255) {
+        req->naks++;
     }
     tell(ctx, e, psn, waited);
     roce_check_episode(ctx, e, idle);

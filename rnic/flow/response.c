@@ -69,7 +69,7 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
         pos = w->cnt > w->acked ? roce_window_at(w, w->acked)->psn : upto;
     req->una = upto;
     req->una_known = true;
-    req->timeouts = req->rnrs = 0;
+    req->timeouts = req->rnrs = req->naks = 0;
     while (w->acked < w->cnt) {
         e = roce_window_at(w, w->acked);
         if (roce_diff(roce_sent_end(e), upto) > 0)
@@ -134,8 +134,11 @@ static void fatal(struct roce_ctx *ctx, struct roce_req *req)
     rsp->fatal_psn = ctx->pkt->bth.psn;
     rsp->fatal_frame = ctx->frame;
     rsp->fatal_time = ctx->time;
+    if (sum->end == ROCE_END_NAK && sum->end_side == roce_side_idx(roce_peer(ctx->side)))
+        sum->end_repeats = 0; /* this one may arrive */
     if (sum->end != ROCE_END_OPEN)
         return;
+    sum->end_repeats = 0;
     sum->end = ROCE_END_NAK;
     sum->end_side = roce_side_idx(roce_peer(ctx->side));
     sum->end_syndrome = ctx->pkt->aeth.syndrome;

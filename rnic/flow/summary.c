@@ -238,6 +238,10 @@ static void gave_up(struct roce_ctx *ctx, struct roce_side *side, enum roce_end 
     sum->end_frame = frame;
     sum->end_request_frame = e ? e->last_frame : 0;
     sum->end_tries = e ? e->tries : 0;
+    sum->end_repeats = side->req.timeouts;
+    sum->end_naks = side->req.naks;
+    sum->end_damaged = false;
+    sum->end_syndrome = 0;
     sum->end_paged = (end == ROCE_END_RNR_EXHAUSTED || end == ROCE_END_RNR_WAITING) && e &&
                      roce_sent_is_paged(e);
     if (end == ROCE_END_UNANSWERED || end == ROCE_END_RNR_WAITING)
@@ -265,6 +269,41 @@ static void end_unanswered(struct roce_ctx *ctx, struct roce_side *side)
         gave_up(ctx, side, ROCE_END_UNANSWERED, req->retry_psn, e->last_frame);
 }
 
+/* So many times a packet has to come with a wrong ICRC, and so many sequence NAKs have to ask for
+ * it: a requester may have given up then. */
+#define DAMAGED_MIN 3u
+#define NAKS_MIN    3u
+
+/* The same request came again and again, with a wrong ICRC each time, no other that was right, and
+ * no answer. */
+static bool end_damaged(struct roce_ctx *ctx, struct roce_side *side)
+{
+    struct roce_conn_facts *sum = &ctx->conn->sum;
+    const struct roce_req *req = &side->req;
+    const struct roce_rare *rare = roce_rare_of(side);
+    bool answers = ctx->conn->paired && req->una_known;
+
+    if (rare->bad_tries < DAMAGED_MIN || (req->started && req->last_time >= rare->bad_time) ||
+        roce_peer(side)->rsp.last_frame > rare->bad_first || sum->end != ROCE_END_OPEN)
+        return false;
+    gave_up(ctx, side, answers ? ROCE_END_RETRY_EXHAUSTED : ROCE_END_UNANSWERED, rare->bad_psn,
+            rare->bad_last);
+    sum->end_request_frame = rare->bad_last;
+    sum->end_tries = (uint16_t)(rare->bad_tries < UINT8_MAX ? rare->bad_tries : UINT8_MAX);
+    sum->end_repeats = (uint8_t)(sum->end_tries - 1);
+    sum->end_naks = 0;
+    sum->end_damaged = true;
+    return true;
+}
+
+/* The last word to what is outstanding was a syndrome that has no meaning. */
+static bool is_answer_reserved(const struct roce_req *req, const struct roce_rsp *rsp)
+{
+    return rsp->started && roce_opcode(rsp->last_op)->kind == ROCE_KIND_ACK &&
+           roce_syndrome_kind(rsp->last_syndrome) == ROCE_SYN_RESERVED &&
+           roce_diff(rsp->last_psn, req->una) >= 0 && roce_diff(rsp->last_psn, req->nxt) < 0;
+}
+
 static void end_side(struct roce_ctx *ctx, struct roce_side *side)
 {
     struct roce_side *peer = roce_peer(side);
@@ -278,7 +317,8 @@ static void end_side(struct roce_ctx *ctx, struct roce_side *side)
     if (sum->ce_marked && roce_rare_of(peer)->cnps == 0 && !ctx->conn->ud)
         SAY(ctx, CE_NO_CNP, "CE-marked packets", .actual = sum->ce_marked,
             .value = ROCE_VALUE_NONE);
-    if (!req->started || ctx->conn->ud || ctx->conn->sum.svc == ROCE_SVC_UC)
+    if (ctx->conn->ud || ctx->conn->sum.svc == ROCE_SVC_UC || end_damaged(ctx, side) ||
+        !req->started)
         return;
     if (!ctx->conn->paired || !req->una_known) {
         end_unanswered(ctx, side);
@@ -292,7 +332,10 @@ static void end_side(struct roce_ctx *ctx, struct roce_side *side)
         gave_up(ctx, side,
                 req->rnrs < RNR_RETRY_NONE ? ROCE_END_RNR_EXHAUSTED : ROCE_END_RNR_WAITING,
                 rsp->rnr_psn, rsp->rnr_frame);
-    else if (req->timeouts >= 2)
+    else if (is_answer_reserved(req, rsp)) {
+        gave_up(ctx, side, ROCE_END_RETRY_EXHAUSTED, rsp->last_psn, rsp->last_frame);
+        ctx->conn->sum.end_syndrome = rsp->last_syndrome;
+    } else if (req->timeouts >= 2 || req->naks >= NAKS_MIN)
         gave_up(ctx, side, ROCE_END_RETRY_EXHAUSTED, req->retry_psn, e ? e->last_frame : 0);
     if (ctx->conn->sum.end == ROCE_END_OPEN) {
         if (e && (e->flags & ROCE_SENT_ACKREQ) &&

@@ -227,6 +227,76 @@ static void text_tells_of_page_faults(void)
         }
 }
 
+/* How a requester ends that got an answer to its first SEND, and what is told of it. */
+static void text_tells_how_it_ends(void)
+{
+    static const struct {
+        unsigned before, after; /* transmissions up to the answer, and later ones */
+        uint8_t syndrome;       /* of the answer to each of the former; 0 none */
+        bool damaged;
+        const char *words[3], *absent;
+    } rows[] = {
+        /* clang-format off */
+        {1, 0, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, false,
+         {"stops and its program gets IBV_WC_REM_ACCESS_ERR (10)", "look at R_Key"}, "lost on its way"},
+        {1, 4, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, false,
+         {"sent again by timeout 4 times after that: the NAK seems to have been lost on its way",
+          "gets IBV_WC_RETRY_EXC_ERR (12), or IBV_WC_REM_ACCESS_ERR (10) if a later NAK"}, "any retry_cnt"},
+        {1, 0, ROCE_SYNDROME_NAK | 4, false,
+         {"IBV_WC_REM_OP_ERR (11)", "IBV_WC_RETRY_EXC_ERR (12)", "RC-RSP-108"}, "lost on its way"},
+        {1, 4, ROCE_SYNDROME_NAK | 4, false,
+         {"lost on its way, or to be ignored", "RC-RSP-108"}, "(null)"},
+        {1, 0, ROCE_SYNDROME_NAK | 9, false,
+         {"the reserved syndrome 0x69", "IBV_WC_REM_OP_ERR (11)", "RC-RSP-108"}, "did not answer"},
+        {4, 0, ROCE_SYNDROME_NAK | 9, false,
+         {"the reserved syndrome 0x69", "sent 4 times", "RC-RSP-108"}, "did not answer"},
+        {4, 0, 0, false,
+         {"did not answer", "gets IBV_WC_RETRY_EXC_ERR (12)"}, "any retry_cnt"},
+        {8, 0, 0, false,
+         {"did not answer", "gets IBV_WC_RETRY_EXC_ERR (12)"}, "any retry_cnt"},
+        {10, 0, 0, false,
+         {"did not answer", "sent 10 times", "more often than any retry_cnt allows"}, "IBV_WC"},
+        {5, 0, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ, false,
+         {"asked 4 times for PSN", "gets IBV_WC_RETRY_EXC_ERR (12)", "later packets come through"},
+         "did not answer"},
+        {4, 0, 0, true,
+         {"came 4 times with a wrong ICRC", "gets IBV_WC_RETRY_EXC_ERR (12)", "computed wrongly"},
+         "did not answer"},
+        {2, 0, 0, true, {"wrong ICRC"}, "IBV_WC"},
+        /* clang-format on */
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct flowgen g;
+        struct roce_pkt p;
+        struct checkrun r;
+
+        flowgen_init(&g);
+        flowgen_send(&g, 0, 64);
+        flowgen_ack_all(&g, 1);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
+        g.conn.msn[0]--;
+        for (unsigned k = 0; k < rows[i].before + rows[i].after; k++) {
+            flowgen_put(&g, 0, &p);
+            if (rows[i].damaged)
+                g.bytes[g.frame[g.frame_cnt - 1].off + g.frame[g.frame_cnt - 1].len - 1] ^= 0x55;
+            if (rows[i].syndrome && k < rows[i].before)
+                flowgen_ack(&g, 1, p.bth.psn, rows[i].syndrome);
+            flowgen_wait(&g, 20000000);
+        }
+        keep(&g, "ends.pcap");
+        flowgen_free(&g);
+        r = checkrun("check $T/ends.pcap");
+        for (unsigned k = 0; k < 3 && rows[i].words[k]; k++)
+            if (!strstr(r.out, rows[i].words[k]))
+                suite_fail(__FILE__, __LINE__, "row %u: no \"%s\" in: %s", i, rows[i].words[k],
+                           r.out);
+        if (strstr(r.out, rows[i].absent))
+            suite_fail(__FILE__, __LINE__, "row %u: \"%s\" in: %s", i, rows[i].absent, r.out);
+        checkrun_free(&r);
+    }
+}
+
 /* What may be no failure is told, too, and not as one. */
 static void text_tells_what_got_stuck(void)
 {
@@ -682,7 +752,7 @@ SUITE("replay.check_output", TEST(text_answers_why_it_failed_first),
       TEST(text_is_a_screenful_unless_verbose), TEST(json_lines_add_up),
       TEST(json_says_how_a_connection_ended), TEST(json_marks_what_is_known),
       TEST(text_tells_what_got_stuck), TEST(text_tells_of_page_faults),
-      TEST(text_tells_what_nobody_answered), TEST(text_tells_what_slowed_it),
-      TEST(rates_around_cnps_are_told), TEST(junit_is_well_formed),
+      TEST(text_tells_how_it_ends), TEST(text_tells_what_nobody_answered),
+      TEST(text_tells_what_slowed_it), TEST(rates_around_cnps_are_told), TEST(junit_is_well_formed),
       TEST(annotated_copy_has_the_same_frames), TEST(annotated_copy_has_the_findings),
       TEST(annotated_copy_lacks_nothing_silently), TEST(annotated_pcapng_keeps_what_it_had))

@@ -285,6 +285,16 @@ bool judge_found(const struct verdict *v, enum roce_rule rule)
     return v->totals.rules[rule] > 0;
 }
 
+enum roce_severity judge_worst(const struct verdict *v, enum roce_rule rule)
+{
+    enum roce_severity most = ROCE_SEV_NOTE;
+
+    for (uint32_t i = 0; i < v->finding_cnt; i++)
+        if (v->finding[i].rule == rule && v->finding[i].severity > most)
+            most = v->finding[i].severity;
+    return most;
+}
+
 unsigned judge_errors(const struct verdict *v, const char *why)
 {
     unsigned cnt = 0;

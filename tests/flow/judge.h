@@ -47,6 +47,9 @@ bool judge_same_conn(const struct roce_conn_summary *a, const struct roce_conn_s
 /* Whether the rule was found. */
 bool judge_found(const struct verdict *verdict, enum roce_rule rule);
 
+/* The highest severity with which it was; NOTE also where it was not. */
+enum roce_severity judge_worst(const struct verdict *verdict, enum roce_rule rule);
+
 /* Prints each ERROR finding to stderr, with `why` in front; how many there were. */
 unsigned judge_errors(const struct verdict *verdict, const char *why);
 

@@ -22,16 +22,6 @@ static void end(struct flowgen *g)
     flowgen_free(g);
 }
 
-static enum roce_severity worst(enum roce_rule rule)
-{
-    enum roce_severity most = ROCE_SEV_NOTE;
-
-    for (uint32_t i = 0; i < v.finding_cnt; i++)
-        if (v.finding[i].rule == rule && v.finding[i].severity > most)
-            most = v.finding[i].severity;
-    return most;
-}
-
 /* The capture begins with the second message of a connection, or with its first: a READ that counts
  * from its last response on (C9-148) has in its first the MSN of a READ that counts from that on.
  */
@@ -54,8 +44,8 @@ static void a_read_that_counts_late(void)
         for (int i = 0; i < 3; i++)
             flowgen_send(&g, 0, 64);
         end(&g);
-        EXPECT_EQ(worst(ROCE_RULE_MSN), ROCE_SEV_NOTE);
-        EXPECT_EQ(worst(ROCE_RULE_MSN_TOO_HIGH), ROCE_SEV_NOTE);
+        EXPECT_EQ(judge_worst(&v, ROCE_RULE_MSN), ROCE_SEV_NOTE);
+        EXPECT_EQ(judge_worst(&v, ROCE_RULE_MSN_TOO_HIGH), ROCE_SEV_NOTE);
     }
 }
 
@@ -140,7 +130,7 @@ static void waits_of_two_clocks(void)
                 g.frame[k].time -= g.frame[k].time % rows[i].tick;
         end(&g);
         EXPECT_EQ(judge_found(&v, ROCE_RULE_RNR_WAIT), rows[i].severity != ROCE_SEV_NOTE);
-        EXPECT_EQ(worst(ROCE_RULE_RNR_WAIT), rows[i].severity);
+        EXPECT_EQ(judge_worst(&v, ROCE_RULE_RNR_WAIT), rows[i].severity);
     }
 }
 
@@ -157,7 +147,7 @@ static void a_read_whose_answer_is_lost(void)
             flowgen_read(&g, 0, 64);
         rnr(&g, 100000, 200000);
         end(&g);
-        EXPECT_EQ(worst(ROCE_RULE_RNR_WAIT), read ? ROCE_SEV_WARN : ROCE_SEV_ERROR);
+        EXPECT_EQ(judge_worst(&v, ROCE_RULE_RNR_WAIT), read ? ROCE_SEV_WARN : ROCE_SEV_ERROR);
     }
 }
 

@@ -22,16 +22,6 @@ static void end(struct flowgen *g)
     flowgen_free(g);
 }
 
-static enum roce_severity worst(enum roce_rule rule)
-{
-    enum roce_severity most = ROCE_SEV_NOTE;
-
-    for (uint32_t i = 0; i < v.finding_cnt; i++)
-        if (v.finding[i].rule == rule && v.finding[i].severity > most)
-            most = v.finding[i].severity;
-    return most;
-}
-
 /* ---- CM: whose transaction it is ---------------------------------------------------------------
  */
 
@@ -136,7 +126,8 @@ static void psns_that_came_round(void)
         g.conn.psn[0] -= 5;
         flowgen_send(&g, 0, 64);
         end(&g);
-        EXPECT_EQ(worst(ROCE_RULE_CM_START_PSN), long_after ? ROCE_SEV_WARN : ROCE_SEV_ERROR);
+        EXPECT_EQ(judge_worst(&v, ROCE_RULE_CM_START_PSN),
+                  long_after ? ROCE_SEV_WARN : ROCE_SEV_ERROR);
     }
 }
 
@@ -154,8 +145,9 @@ static void credits_to_begin_with(void)
         g.conn.msn[0] = 1;
         flowgen_ack_all(&g, 1);
         end(&g);
-        EXPECT_EQ(worst(ROCE_RULE_ACK_BEFORE_START), back == 1 ? ROCE_SEV_WARN : ROCE_SEV_ERROR);
-        EXPECT_EQ(worst(ROCE_RULE_MSN), ROCE_SEV_NOTE);
+        EXPECT_EQ(judge_worst(&v, ROCE_RULE_ACK_BEFORE_START),
+                  back == 1 ? ROCE_SEV_WARN : ROCE_SEV_ERROR);
+        EXPECT_EQ(judge_worst(&v, ROCE_RULE_MSN), ROCE_SEV_NOTE);
     }
 }
 
@@ -173,7 +165,7 @@ static void another_mtu_than_cm(void)
         flowgen_read(&g, 0, 1000);
     }
     end(&g);
-    EXPECT_EQ(worst(ROCE_RULE_CM_MTU), ROCE_SEV_WARN);
+    EXPECT_EQ(judge_worst(&v, ROCE_RULE_CM_MTU), ROCE_SEV_WARN);
     EXPECT_EQ(v.totals.errors_unknown, 0);
 }
 
@@ -205,7 +197,7 @@ static void a_host_that_captures_itself(void)
                 flowgen_write(&g, 0, 64);
         spoil_icrc(&g, 0, self);
         end(&g);
-        EXPECT_EQ(worst(ROCE_RULE_ICRC_NEVER_GOOD), ROCE_SEV_WARN);
+        EXPECT_EQ(judge_worst(&v, ROCE_RULE_ICRC_NEVER_GOOD), ROCE_SEV_WARN);
         EXPECT_EQ(v.totals.errors_unknown, 0);
     }
 }
@@ -265,7 +257,7 @@ static void uc_used_again(void)
             flowgen_put(&g, 0, &p);
         }
         end(&g);
-        EXPECT_EQ(worst(ROCE_RULE_OPCODE_ORDER), wrong ? ROCE_SEV_ERROR : ROCE_SEV_NOTE);
+        EXPECT_EQ(judge_worst(&v, ROCE_RULE_OPCODE_ORDER), wrong ? ROCE_SEV_ERROR : ROCE_SEV_NOTE);
         EXPECT_EQ(v.totals.errors_unknown, wrong);
     }
 }

@@ -106,19 +106,19 @@ static bool fits_with(struct fit *fit, enum check_limit limit, uint32_t max)
 /* The largest limit up to `max` that fits. */
 static void grant(struct fit *fit, enum check_limit limit, uint32_t max)
 {
-    uint32_t fits = fit->limits.max[limit], not ;
+    uint32_t fits = fit->limits.max[limit], too_many;
 
     if (max > fit->rows) /* each takes a row */
         max = fit->rows;
     if (fits >= max || fits_with(fit, limit, max))
         return;
-    for (not = max; not -fits > 1;) {
-        uint32_t mid = fits + (not -fits) / 2;
+    for (too_many = max; too_many - fits > 1;) {
+        uint32_t mid = fits + (too_many - fits) / 2;
 
         if (fits_with(fit, limit, mid))
             fits = mid;
         else
-            not = mid;
+            too_many = mid;
     }
 }
 

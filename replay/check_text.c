@@ -373,6 +373,14 @@ static bool take_finding(struct page *page, enum roce_severity severity)
     return true;
 }
 
+static void print_whose(FILE *out, uint32_t stream)
+{
+    if (stream == ROCE_NO_STREAM)
+        fprintf(out, "  without a connection:\n");
+    else
+        fprintf(out, "  #%u:\n", stream);
+}
+
 /* The findings of one connection; how many groups were printed. */
 static uint32_t print_findings_of(struct page *page, uint32_t stream)
 {
@@ -383,12 +391,8 @@ static uint32_t print_findings_of(struct page *page, uint32_t stream)
         if (!take_finding(page, g[i].first.severity))
             continue;
         begin_item(page);
-        if (shown++ > 0)
-            ;
-        else if (stream == ROCE_NO_STREAM)
-            fprintf(page->out, "  without a connection:\n");
-        else
-            fprintf(page->out, "  #%u:\n", stream);
+        if (shown++ == 0)
+            print_whose(page->out, stream);
         if (page->verbose)
             print_each(page->out, &page->r->tally, &g[i]);
         else

@@ -22,6 +22,14 @@ static inline bool roce_dc_is(const struct roce_pkt *pkt)
     return roce_pkt_has(pkt, ROCE_HDR_RDETH) && pkt->rdeth.resv8 != 0;
 }
 
+/* Whether it may be one, as far as was captured. */
+static inline bool roce_dc_may_be(const struct roce_pkt *pkt)
+{
+    if (pkt->op->svc != ROCE_SVC_RD)
+        return false;
+    return !roce_pkt_has(pkt, ROCE_HDR_RDETH) || roce_dc_is(pkt);
+}
+
 static inline uint32_t roce_dc_src_qp(const struct roce_pkt *pkt)
 {
     return pkt->rdeth.eecnxt;

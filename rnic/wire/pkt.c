@@ -124,7 +124,7 @@ static void parse_payload(struct roce_walk *walk)
         if (off < pkt->cap_len)
             pkt->pad[i] = pkt->frame[off];
     }
-    if (!roce_opcode_takes(pkt->op, pkt->payload_len) && !roce_dc_is(pkt))
+    if (!roce_opcode_takes(pkt->op, pkt->payload_len) && !roce_dc_may_be(pkt))
         roce_walk_defect(walk, ROCE_DEFECT_PAYLOAD);
 }
 

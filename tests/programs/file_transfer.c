@@ -151,9 +151,9 @@ int main(int argc, char **argv)
         send_file(&ep, file, mr, &peer);
     else
         receive_file(&ep, file);
-    endpoint_swap(fd, &own, &peer); /* both have what they wait for */
     if (fclose(file) != 0)
         die("%s: %s", argv[argc - 1], strerror(errno));
+    endpoint_swap(fd, &own, &peer); /* both have what they wait for, the file on its disk */
     ibv_dereg_mr(mr);
     endpoint_close(&ep);
     if (ibv_close_device(context) != 0)

@@ -47,7 +47,7 @@ int endpoint_gid(struct ibv_context *context, union ibv_gid *gid)
         if (ibv_query_gid_ex(context, 1, (uint32_t)i, &entry, 0) != 0 ||
             entry.gid_type != IBV_GID_TYPE_ROCE_V2)
             continue;
-        bool ip4 = entry.gid.raw[10] == 0xff && entry.gid.raw[11] == 0xff;
+        bool ip4 = IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)(const void *)entry.gid.raw);
         if (found < 0 || ip4) {
             found = i;
             *gid = entry.gid;

@@ -22,6 +22,8 @@ import run as rows_of
 import stacks
 
 ADDRESSES = (("10.77.0.1", "fd77::1"), ("10.77.0.2", "fd77::2"))  # of the server, of the client
+# The link-local GID of the server has ffff where an IPv4 address would have it, as one of 256 has.
+MACS = ("02:d1:ff:00:00:01", "02:d1:00:00:00:02")
 LOOPBACK = r"\b(?:127\.0\.0\.1|localhost)\b"
 TIMEOUT = 90
 # One process, or what CMakeLists.txt says of it.
@@ -65,8 +67,9 @@ class Space:
 
 def link(mtu):
     server, client = Space(), Space()
-    subprocess.run(server.command("ip", "link", "add", "wire0", "mtu", str(mtu), "type", "veth",
-                                  "peer", "name", "wire0", "netns", str(client.pid)), check=True)
+    subprocess.run(server.command("ip", "link", "add", "wire0", "mtu", str(mtu), "address", MACS[0],
+                                  "type", "veth", "peer", "name", "wire0", "address", MACS[1],
+                                  "netns", str(client.pid)), check=True)
     for space, addresses in zip((server, client), ADDRESSES):
         space.run("ip", "link", "set", "wire0", "mtu", str(mtu))
         space.run("sysctl", "-qw", "net.ipv6.conf.wire0.dad_transmits=0")

@@ -83,8 +83,6 @@ void roce_check_ud(struct roce_ctx *ctx);
 void roce_check_cnp(struct roce_ctx *ctx);
 void roce_check_cm(struct roce_ctx *ctx, const struct roce_cm_msg *msg);
 
-/* A multicast group address (IPv4 as ::ffff:a.b.c.d, or IPv6). */
-
 /* ---- the machinery -----------------------------------------------------------------------------
  */
 void roce_request(struct roce_ctx *ctx); /* request.c: RC, XRC and UC */
@@ -142,8 +140,15 @@ bool roce_episode_is_late(const struct roce_ctx *ctx, uint32_t psn);
 /* The negotiated local ACK timeout of a side's requests, or ROCE_NEVER_NS. */
 uint64_t roce_timeout_of(const struct roce_conn *conn);
 
-/* A packet that is another's copy: the same bytes, and not a repetition. */
+/* copy.c: the packet at hand is a copy of what frame `of` holds, 0 unknown. */
+void roce_copy(struct roce_ctx *ctx, uint32_t of);
+/* Whether the request at hand is a copy of one of `time` with this ICRC and identification. */
 bool roce_is_copy(const struct roce_ctx *ctx, uint32_t icrc, uint16_t id, uint64_t time);
+/* Whether the response at hand is a copy: of the latest, or of the latest refusal, after which
+ * others may have come where each packet passes two capture points. If so, that is said. */
+bool roce_copy_response(struct roce_ctx *ctx);
+/* The refusal at hand is the latest. */
+void roce_copy_keep(struct roce_ctx *ctx);
 
 /* span.c: how many PSNs the READ request at hand takes; *guess: at least so many. */
 uint32_t roce_span_of_read(const struct roce_ctx *ctx, bool *guess);
@@ -163,6 +168,13 @@ void roce_summary_latency(struct roce_ctx *ctx, struct roce_side *side, enum roc
 void roce_summary_rtt(struct roce_ctx *ctx, struct roce_side *side, uint64_t ns);
 void roce_summary_region(struct roce_ctx *ctx, struct roce_side *side, enum roce_oper oper,
                          uint32_t rkey, uint64_t va, uint64_t len);
+
+/* A NAK or RNR NAK. */
+static inline bool roce_is_refusal(const struct roce_pkt *pkt)
+{
+    return pkt->op->kind == ROCE_KIND_ACK && roce_pkt_has(pkt, ROCE_HDR_AETH) &&
+           roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK;
+}
 
 static inline enum roce_oper roce_oper_of(const struct roce_opcode *op)
 {

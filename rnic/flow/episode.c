@@ -6,26 +6,12 @@
 #include "flow/check.h"
 
 #define LATE_NS UINT64_C(10000000) /* a packet later than this was not just overtaken */
-#define COPY_NS UINT64_C(50000)    /* no requester repeats itself so soon without a NAK */
 
 uint64_t roce_timeout_of(const struct roce_conn *conn)
 {
     if (!(roce_conn_told(conn) & 1u << ROCE_CM_REQ) || conn->sum.cm.ack_timeout_code == 0)
         return ROCE_NEVER_NS;
     return roce_ack_timeout_ns(conn->sum.cm.ack_timeout_code);
-}
-
-bool roce_is_copy(const struct roce_ctx *ctx, uint32_t icrc, uint16_t id, uint64_t time)
-{
-    const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
-
-    if (ctx->icrc == ROCE_ICRC_UNVERIFIED && ctx->pkt->cap_len < ctx->pkt->icrc_off + ROCE_ICRC_LEN)
-        return false;
-    if (ctx->pkt->icrc != icrc)
-        return false;
-    if (ctx->side->saw_id)
-        return id == ctx->glance->ip_id;
-    return !rsp->nak && !rsp->rnr && roce_since(time, ctx->time) < COPY_NS;
 }
 
 bool roce_episode_is_late(const struct roce_ctx *ctx, uint32_t psn)

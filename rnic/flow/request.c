@@ -187,14 +187,6 @@ static bool tails(const struct roce_sent *e, const struct roce_sent *now, uint32
            ((e->flags & ROCE_SENT_SPAN_GUESS) || skip + now->span == e->span);
 }
 
-static void copy(struct roce_ctx *ctx, uint32_t of)
-{
-    roce_rare(ctx->flow, ctx->side)->copies++;
-    ctx->result->flags |= ROCE_AN_COPY;
-    ctx->result->repeats_frame = of;
-    SAY(ctx, COPY, "frame", .other = of, .value = ROCE_VALUE_NONE);
-}
-
 /* Whether `now`, the packet at hand, is another than `e`, as far as its headers tell. */
 static bool is_unlike(const struct roce_ctx *ctx, const struct roce_sent *e,
                       const struct roce_sent *now)
@@ -227,7 +219,7 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
     if (skip == 0 && now->icrc == e->icrc && now->op == e->op &&
         (ctx->side->saw_id || !(req->ep.active && req->ep.next == now->psn)) &&
         (ctx->conn->sum.svc == ROCE_SVC_UC || roce_is_copy(ctx, e->icrc, e->ip_id, e->time))) {
-        copy(ctx, e->last_frame); /* UC sends nothing again */
+        roce_copy(ctx, e->last_frame); /* UC sends nothing again */
         return;
     }
     if (skip == 0 && ctx->conn->sum.svc == ROCE_SVC_UC && is_unlike(ctx, e, now)) {
@@ -303,7 +295,7 @@ static void unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
 
     if (old && ctx->conn->sum.svc == ROCE_SVC_UC && roce_diff(now->psn, req->base) >= 0 &&
         roce_rare_of(ctx->side)->missing_psns <= roce_rare_of(ctx->side)->out_of_order) {
-        copy(ctx, 0); /* older than what is remembered, and nothing is missing there */
+        roce_copy(ctx, 0); /* older than what is remembered, and nothing is missing there */
         return;
     }
     at = old ? 0 : at;

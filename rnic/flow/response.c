@@ -379,42 +379,18 @@ static void on_atomic_ack(struct roce_ctx *ctx, struct roce_req *req)
     ack_to(ctx, req, (psn + 1) & ROCE_PSN_MASK);
 }
 
-static bool is_refusal(const struct roce_pkt *pkt)
-{
-    return pkt->op->kind == ROCE_KIND_ACK && roce_pkt_has(pkt, ROCE_HDR_AETH) &&
-           roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK;
-}
-
-static bool copied(struct roce_ctx *ctx, uint32_t frame)
-{
-    roce_rare(ctx->flow, ctx->side)->copies++;
-    ctx->result->flags |= ROCE_AN_COPY;
-    ctx->result->repeats_frame = frame;
-    SAY(ctx, COPY, "frame", .other = frame, .value = ROCE_VALUE_NONE);
-    return true;
-}
-
 /* The same response frame once more, or the same statement once more. */
 static bool repeated(struct roce_ctx *ctx)
 {
     struct roce_rsp *rsp = &ctx->side->rsp;
     const struct roce_pkt *pkt = ctx->pkt;
-    bool bytes = ctx->side->saw_id && ctx->icrc != ROCE_ICRC_UNVERIFIED;
 
-    /* Others may have come since, where each packet passes two capture points. */
-    if (bytes && is_refusal(pkt)) {
-        const struct roce_rare *rare = roce_rare_of(ctx->side);
-
-        if (rare->refusal_frame && rare->refusal_id == ctx->glance->ip_id &&
-            rare->refusal_icrc == pkt->icrc)
-            return copied(ctx, rare->refusal_frame);
-    }
+    if (roce_copy_response(ctx))
+        return true;
     if (!rsp->started || rsp->last_op != pkt->bth.opcode || rsp->last_psn != pkt->bth.psn) {
         rsp->dup_num = 0;
         return false;
     }
-    if (bytes && rsp->last_id == ctx->glance->ip_id && rsp->last_icrc == pkt->icrc)
-        return copied(ctx, rsp->last_frame);
     if (pkt->op->kind == ROCE_KIND_ACK && roce_pkt_has(pkt, ROCE_HDR_AETH) &&
         rsp->last_msn == pkt->aeth.msn && rsp->last_syndrome == pkt->aeth.syndrome) {
         if (rsp->dup_num++ == 0)
@@ -441,13 +417,8 @@ static void note_last(struct roce_ctx *ctx)
     rsp->last_icrc = pkt->icrc;
     rsp->last_id = ctx->glance->ip_id;
     rsp->last_frame = ctx->frame;
-    if (is_refusal(pkt)) {
-        struct roce_rare *rare = roce_rare(ctx->flow, ctx->side);
-
-        rare->refusal_frame = ctx->frame;
-        rare->refusal_icrc = pkt->icrc;
-        rare->refusal_id = ctx->glance->ip_id;
-    }
+    if (roce_is_refusal(pkt))
+        roce_copy_keep(ctx);
     if (roce_pkt_has(pkt, ROCE_HDR_AETH)) {
         rsp->last_msn = pkt->aeth.msn;
         rsp->last_syndrome = pkt->aeth.syndrome;

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Copies: a packet that was captured twice, which is no repetition. Where the IPv4 identification
+ * is in use it tells the two apart; a frame with the same one and the same ICRC left its sender
+ * once.
+ */
+#include "flow/check.h"
+
+#define COPY_NS UINT64_C(50000) /* no requester repeats itself so soon without a NAK */
+
+void roce_copy(struct roce_ctx *ctx, uint32_t of)
+{
+    roce_rare(ctx->flow, ctx->side)->copies++;
+    ctx->result->flags |= ROCE_AN_COPY;
+    ctx->result->repeats_frame = of;
+    SAY(ctx, COPY, "frame", .other = of, .value = ROCE_VALUE_NONE);
+}
+
+bool roce_is_copy(const struct roce_ctx *ctx, uint32_t icrc, uint16_t id, uint64_t time)
+{
+    const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
+
+    if (ctx->icrc == ROCE_ICRC_UNVERIFIED && ctx->pkt->cap_len < ctx->pkt->icrc_off + ROCE_ICRC_LEN)
+        return false;
+    if (ctx->pkt->icrc != icrc)
+        return false;
+    if (ctx->side->saw_id)
+        return id == ctx->glance->ip_id;
+    return !rsp->nak && !rsp->rnr && roce_since(time, ctx->time) < COPY_NS;
+}
+
+bool roce_copy_response(struct roce_ctx *ctx)
+{
+    const struct roce_rsp *rsp = &ctx->side->rsp;
+    const struct roce_rare *rare = roce_rare_of(ctx->side);
+    const struct roce_pkt *pkt = ctx->pkt;
+    uint16_t id = ctx->glance->ip_id;
+    uint32_t of = 0;
+
+    if (!ctx->side->saw_id || ctx->icrc == ROCE_ICRC_UNVERIFIED)
+        return false;
+    if (roce_is_refusal(pkt) && rare->refusal_id == id && rare->refusal_icrc == pkt->icrc)
+        of = rare->refusal_frame;
+    if (!of && rsp->started && rsp->last_op == pkt->bth.opcode && rsp->last_psn == pkt->bth.psn &&
+        rsp->last_id == id && rsp->last_icrc == pkt->icrc)
+        of = rsp->last_frame;
+    if (of)
+        roce_copy(ctx, of);
+    return of != 0;
+}
+
+void roce_copy_keep(struct roce_ctx *ctx)
+{
+    struct roce_rare *rare = roce_rare(ctx->flow, ctx->side);
+
+    rare->refusal_frame = ctx->frame;
+    rare->refusal_icrc = ctx->pkt->icrc;
+    rare->refusal_id = ctx->glance->ip_id;
+}

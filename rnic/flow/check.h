@@ -128,7 +128,6 @@ bool roce_is_stale(const struct roce_req *req, const struct roce_sent *e);
 /* A sequence or RNR NAK at hand is what the requester goes back for next. */
 void roce_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp);
 void roce_cm_track(struct roce_ctx *ctx); /* cm_track.c: a UD packet to QP1 */
-void roce_cm_free(struct roce_flow *flow);
 void roce_cm_end(struct roce_flow *flow);
 
 /* episode.c: `e` (or a PSN not seen before, then NULL) is sent again. */

@@ -5,79 +5,13 @@
  * its first packet.
  */
 #include "flow/check.h"
+#include "flow/cm_slot.h"
 
 #include <string.h>
 
 #define TIMEWAIT_NS     UINT64_C(1000000) /* shorter than any packet lifetime in use */
 #define MRA_OF_LAP      2
 #define CLASS_PORT_INFO 1 /* an attribute that all classes have, with methods Get and Set */
-
-struct roce_cm_slot {
-    bool used, gone;
-    uint32_t net;
-    uint8_t addr[2][16]; /* active, passive */
-    uint32_t comm_id[2];
-    uint32_t qpn[2]; /* 0 unknown */
-    uint32_t psn[2];
-    uint64_t tid, dreq_tid[2], dreq_again[2]; /* by sender; of its first DREQ and its latest */
-    bool dreq[2];
-    uint32_t hash; /* of the REQ's content */
-    struct roce_cm_req req;
-    uint32_t req_frame, rep_frame, rtu_frame, dreq_frame, drep_frame;
-    uint64_t req_time;
-    uint16_t seen;
-    uint8_t svc;
-};
-
-/* Ids are used again, and a REQ may come again by another transaction: what is known of an exchange
- * beside the id of its `side`. */
-struct roce_cm_more {
-    uint32_t other;      /* the id of the other side; 0 any */
-    const uint64_t *tid; /* of its REQ; NULL any */
-};
-
-static struct roce_cm_slot *slot_find(struct roce_ctx *ctx, int side, uint32_t comm_id,
-                                      const uint8_t addr[16], struct roce_cm_more more)
-{
-    struct roce_flow *flow = ctx->flow;
-
-    if (!flow->cm)
-        return NULL;
-    for (uint32_t i = 0; i < ROCE_CM_SLOTS; i++) { /* newest first */
-        struct roce_cm_slot *s = &flow->cm[(flow->cm_next - 1 - i) % ROCE_CM_SLOTS];
-
-        if (s->used && s->net == ctx->glance->key.net && s->comm_id[side] == comm_id &&
-            (s->seen & (side ? 1u << ROCE_CM_REP : 1u << ROCE_CM_REQ)) &&
-            (more.other == 0 || s->comm_id[1 - side] == more.other) &&
-            (!more.tid || s->tid == *more.tid) && memcmp(s->addr[side], addr, 16) == 0)
-            return s;
-    }
-    return NULL;
-}
-
-static const struct roce_cm_more any_slot;
-
-/* The exchange a message belongs to, by the ids it carries; *side is its sender. */
-static struct roce_cm_slot *slot_of(struct roce_ctx *ctx, uint32_t local, uint32_t remote,
-                                    int *side)
-{
-    const struct roce_cm_more by_remote = {.other = remote}, by_local = {.other = local};
-    struct roce_cm_slot *s = remote ? slot_find(ctx, 0, local, ctx->src, by_remote) : NULL;
-
-    *side = 0;
-    if (s)
-        return s;
-    *side = 1;
-    s = local ? slot_find(ctx, 0, remote, ctx->dst, by_local) : NULL;
-    if (s)
-        return s;
-    *side = 0;
-    s = slot_find(ctx, 0, local, ctx->src, any_slot);
-    if (s && (remote == 0 || s->comm_id[1] == 0 || s->comm_id[1] == remote))
-        return s;
-    *side = 1;
-    return slot_find(ctx, 0, remote, ctx->dst, any_slot);
-}
 
 static struct roce_side *find(struct roce_ctx *ctx, const struct roce_cm_slot *s, int from)
 {
@@ -106,17 +40,6 @@ static void tell(struct roce_ctx *ctx, const struct roce_cm_slot *s, uint32_t an
     ctx->result->cm_frame = answers;
     ctx->result->cm_service = s->req.service_id;
     roce_flow_link(ctx, ROCE_LINK_CM_ANSWER, answers);
-}
-
-static uint32_t hash_req(const struct roce_cm_req *req)
-{
-    const uint8_t *p = req->private_data;
-    uint32_t h = req->local_qpn * 31 + req->starting_psn;
-
-    h = h * 31 + (uint32_t)req->service_id;
-    for (size_t i = 0; i < sizeof(req->private_data); i++)
-        h = h * 31 + p[i];
-    return h;
 }
 
 /* ---- the connection ----------------------------------------------------------------------------
@@ -221,43 +144,20 @@ static void check_timewait(struct roce_ctx *ctx, uint32_t qpn)
 
 static void on_req(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
 {
-    struct roce_flow *flow = ctx->flow;
     const struct roce_cm_req *req = &msg->req;
-    struct roce_cm_slot *s = slot_find(ctx, 0, req->local_comm_id, ctx->src, any_slot);
+    const struct roce_cm_slot *s = roce_cm_slot_of_req(ctx, req);
 
     if (s && s->tid == msg->mad.tid && !s->gone) {
         SAY(ctx, CM_REQ_AGAIN, "req.local_comm_id", .actual = req->local_comm_id,
             .value = ROCE_VALUE_NONE, .other = s->req_frame);
-        if (s->hash != hash_req(req))
+        if (!roce_cm_slot_asks(s, req))
             SAY(ctx, CM_REQ_CHANGED, "REQ", .other = s->req_frame, .value = ROCE_VALUE_NONE);
         ctx->result->repeats_frame = s->req_frame;
         tell(ctx, s, 0);
         return;
     }
     check_timewait(ctx, req->local_qpn);
-    if (!flow->cm) {
-        flow->cm = roce_flow_get(flow, ROCE_CM_SLOTS * sizeof(*flow->cm), ctx->conn);
-        if (!flow->cm)
-            return;
-    }
-    s = &flow->cm[flow->cm_next++ % ROCE_CM_SLOTS];
-    memset(s, 0, sizeof(*s));
-    s->used = true;
-    s->net = ctx->glance->key.net;
-    memcpy(s->addr[0], ctx->src, 16);
-    memcpy(s->addr[1], ctx->dst, 16);
-    s->comm_id[0] = req->local_comm_id;
-    s->qpn[0] = req->local_qpn;
-    s->psn[0] = req->starting_psn;
-    s->tid = msg->mad.tid;
-    s->hash = hash_req(req);
-    s->req = *req;
-    s->req_frame = ctx->frame;
-    s->req_time = ctx->time;
-    s->seen = 1u << ROCE_CM_REQ;
-    s->svc = req->transport == ROCE_CM_TRANSPORT_UC ? ROCE_SVC_UC
-             : roce_cm_req_is_xrc(req)              ? ROCE_SVC_XRC
-                                                    : ROCE_SVC_RC;
+    roce_cm_slot_begin(ctx, msg);
 }
 
 static void check_tid(struct roce_ctx *ctx, uint64_t want, uint64_t tid, uint32_t frame)
@@ -266,27 +166,10 @@ static void check_tid(struct roce_ctx *ctx, uint64_t want, uint64_t tid, uint32_
         SAY(ctx, CM_TID, "mad.tid", want, tid, frame, ROCE_VALUE_HEX);
 }
 
-/* The exchange that a REP answers; NULL where its REQ was not captured. */
-static struct roce_cm_slot *slot_of_rep(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
-{
-    struct roce_cm_slot *s = slot_find(ctx, 0, msg->rep.remote_comm_id, ctx->dst,
-                                       (struct roce_cm_more){.tid = &msg->mad.tid});
-
-    if (!s)
-        s = slot_find(ctx, 0, msg->rep.remote_comm_id, ctx->dst, any_slot);
-    if (!s || memcmp(s->addr[1], ctx->src, 16) != 0)
-        return NULL;
-    /* The id of an exchange that is over, or has its answer: another one, perhaps. */
-    if (s->tid != msg->mad.tid &&
-        (s->gone || (s->rep_frame && s->comm_id[1] != msg->rep.local_comm_id)))
-        return NULL;
-    return s;
-}
-
 static void on_rep(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
 {
     const struct roce_cm_rep *rep = &msg->rep;
-    struct roce_cm_slot *s = slot_of_rep(ctx, msg);
+    struct roce_cm_slot *s = roce_cm_slot_of_rep(ctx, msg);
     uint32_t qpn = roce_cm_rep_qpn(rep);
 
     if (!s)
@@ -383,7 +266,7 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
                      uint32_t remote)
 {
     int side;
-    struct roce_cm_slot *s = slot_of(ctx, local, remote, &side);
+    struct roce_cm_slot *s = roce_cm_slot_of(ctx, local, remote, &side);
     struct roce_conn *conn;
 
     if (msg->kind == ROCE_CM_REJ)
@@ -482,12 +365,6 @@ void roce_cm_track(struct roce_ctx *ctx)
     case ROCE_CM_DREP: on_other(ctx, &msg, msg.drep.local_comm_id, msg.drep.remote_comm_id); break;
     default: break;
     }
-}
-
-void roce_cm_free(struct roce_flow *flow)
-{
-    roce_mem_put(&flow->mem, flow->cm, ROCE_CM_SLOTS * sizeof(*flow->cm));
-    flow->cm = NULL;
 }
 
 void roce_cm_end(struct roce_flow *flow)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "flow/check.h"
+#include "flow/cm_slot.h"
 #include "wire/dc.h"
 
 #define DEFAULT_MEM    ((size_t)1 << 30)
@@ -67,7 +68,7 @@ void roce_flow_del(struct roce_flow *flow)
         return;
     while (flow->first_all)
         roce_conn_free(flow, flow->first_all);
-    roce_cm_free(flow);
+    roce_cm_slot_free(flow);
     roce_mem_put(&flow->mem, flow->table, flow->table_cap * sizeof(struct roce_side *));
     roce_mem_put(&flow->mem, flow->alias, flow->alias_cap * sizeof(*flow->alias));
     roce_mem_put(&flow->mem, flow->few, 2 * sizeof(*flow->few));

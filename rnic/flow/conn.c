@@ -269,8 +269,7 @@ static void unlink_conn(struct roce_flow *flow, struct roce_conn *conn)
 static void free_counts(struct roce_flow *flow, struct roce_side *side)
 {
     roce_mem_put(&flow->mem, side->meter, sizeof(*side->meter));
-    if (side->sum.rare)
-        roce_mem_put(&flow->mem, side->sum.rare->held, sizeof(*side->sum.rare->held));
+    roce_turn_free(flow, side);
     roce_mem_put(&flow->mem, side->sum.rare, sizeof(*side->sum.rare));
     roce_mem_put(&flow->mem, side->sum.oper, ROCE_OPER_CNT * sizeof(*side->sum.oper));
 }

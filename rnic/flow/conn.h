@@ -44,23 +44,26 @@ enum roce_turn_kind {
     ROCE_TURN_MSN,   /* an MSN counts from the latest requests on */
 };
 
+struct roce_held;
+
 /* A turn: from something that may begin another use of the QP until it shows whether it did. */
 struct roce_turn {
     uint32_t frame; /* where it began */
     uint64_t time;
-    uint32_t first;        /* PSN it began with */
-    uint32_t next;         /* PSN that continues it */
-    uint32_t was;          /* the other side's latest MSN before */
-    uint32_t msn;          /* ROCE_TURN_MSN: that which counts anew; ROCE_TURN_STRAY: its own */
-    uint32_t flying;       /* messages not acknowledged before */
-    uint32_t ends;         /* messages that ended since */
-    uint32_t packets;      /* requests since, */
-    uint32_t alike;        /* of which so many had been sent just so, */
-    uint32_t unlike;       /* and so many are not what had their PSNs, */
-    uint32_t unlike_frame; /* the first of them here */
-    bool guess;            /* how many PSNs they took is not known */
-    bool port;             /* the source port changed with it */
-    bool rested;           /* the side's latest request was long before */
+    uint32_t first;         /* PSN it began with */
+    uint32_t next;          /* PSN that continues it */
+    uint32_t was;           /* the other side's latest MSN before */
+    uint32_t msn;           /* ROCE_TURN_MSN: that which counts anew; ROCE_TURN_STRAY: its own */
+    uint32_t flying;        /* messages not acknowledged before */
+    uint32_t ends;          /* messages that ended since */
+    uint32_t packets;       /* requests since, */
+    uint32_t alike;         /* of which so many had been sent just so, */
+    uint32_t unlike;        /* and so many are not what had their PSNs, */
+    uint32_t unlike_frame;  /* the first of them here */
+    bool guess;             /* how many PSNs they took is not known */
+    bool port;              /* the source port changed with it */
+    bool rested;            /* the side's latest request was long before */
+    struct roce_held *held; /* NULL: none */
 };
 
 /* What a side did as requester. */
@@ -70,7 +73,7 @@ struct roce_req {
     bool span_guess; /* the newest entry's span is a guess: `nxt` is its least */
     bool base_cm;    /* `base` is from CM; nothing was sent yet if !started */
     bool suspect;    /* it went back to where another use of the QP would begin: until it goes on */
-    uint8_t turning; /* enum roce_turn_kind of the turn in struct roce_rare */
+    uint8_t turning; /* enum roce_turn_kind of `turn` in struct roce_side */
     bool anew;       /* the other direction began another life: this one is to follow */
     uint8_t passed : 1; /* READs, atomics from `passed_psn` on were passed over, or sent again */
     uint8_t missed : 7; /* enum roce_cause: a response made it go back, and it has not yet; NONE */
@@ -92,35 +95,34 @@ struct roce_req {
     uint32_t msg_number;
 };
 
-/* What a side did as responder. */
+/* What a side did as responder. Small members stand together: they leave no holes so. */
 struct roce_rsp {
     bool started;
-    uint32_t last_psn, last_msn; /* of the latest response with an AETH */
     uint8_t last_syndrome, last_op;
-    uint32_t last_icrc;
-    uint16_t last_id;
-    uint32_t dup_num, dup_frame, last_frame;
-    /* MSN is known to be `msn` when `cum` messages of chain `chain` were ended. */
     bool anchor;
     uint8_t anchor_hits; /* how often it was confirmed: check_ack.c */
-    uint16_t anchor_chain;
-    uint32_t anchor_cum, anchor_msn;
-    /* Sequence NAK and RNR NAK not yet answered by the PSN they name. */
-    bool nak, rnr;
-    uint32_t nak_psn, nak_frame, rnr_psn, rnr_frame;
-    uint64_t nak_time, rnr_time, rnr_wait;
-    bool rnr_sure;   /* each transmission of that PSN drew one RNR NAK so far */
-    uint32_t rnr_at; /* PSN and transmissions at the RNR NAK before */
+    bool nak, rnr;       /* sequence NAK, RNR NAK not yet answered by the PSN they name */
+    bool rnr_sure;       /* each transmission of that PSN drew one RNR NAK so far */
     uint8_t rnr_at_tries;
     bool gap_nak; /* a sequence NAK whose PSN did not come since */
-    uint32_t gap_psn, gap_frame;
     bool fatal;
-    uint32_t fatal_psn, fatal_frame;
-    uint64_t fatal_time;
-    uint8_t credit_code;
     bool credit_seen;
-    uint32_t lsn;   /* highest MSN + credits of valid codes; mod 2^24 */
+    uint8_t credit_code;
     bool reordered; /* responses were seen out of order */
+    uint16_t last_id;
+    uint16_t anchor_chain;
+    uint32_t last_psn, last_msn; /* of the latest response with an AETH */
+    uint32_t last_icrc;
+    uint32_t dup_num, dup_frame, last_frame;
+    /* MSN is known to be `anchor_msn` when `anchor_cum` messages of that chain were ended. */
+    uint32_t anchor_cum, anchor_msn;
+    uint32_t nak_psn, nak_frame, rnr_psn, rnr_frame;
+    uint32_t rnr_at; /* PSN and transmissions (`rnr_at_tries`) at the RNR NAK before */
+    uint32_t gap_psn, gap_frame;
+    uint32_t fatal_psn, fatal_frame;
+    uint32_t lsn; /* highest MSN + credits of valid codes; mod 2^24 */
+    uint64_t nak_time, rnr_time, rnr_wait;
+    uint64_t fatal_time;
 };
 
 #define ROCE_HELD_MAX 8u
@@ -154,10 +156,8 @@ struct roce_rare {
     struct roce_slowdown slow;
     uint64_t becn, fecn;
     uint64_t ce_time;
-    uint64_t cnp_time;      /* of its latest CNP */
-    uint32_t ce_frame;      /* latest marked packet not yet answered by a CNP */
-    struct roce_turn turn;  /* while roce_req.turning */
-    struct roce_held *held; /* NULL: none */
+    uint64_t cnp_time; /* of its latest CNP */
+    uint32_t ce_frame; /* latest marked packet not yet answered by a CNP */
 };
 
 struct roce_oper_count {
@@ -205,6 +205,7 @@ struct roce_side {
     uint64_t fired[(ROCE_RULE_CNT + 63) / 64]; /* rules that are said once a side */
     struct roce_times times;
     struct roce_meter *meter; /* NULL while it sent few packets */
+    struct roce_turn *turn;   /* NULL while there is none: most sides rest now and then */
     struct roce_counts sum;
     struct roce_region *region;
 };

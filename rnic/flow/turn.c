@@ -28,19 +28,19 @@ static struct roce_side *turning(struct roce_conn *conn)
 bool roce_turn_hold(const struct roce_ctx *ctx, struct roce_finding *finding)
 {
     struct roce_side *side = ctx->conn ? turning(ctx->conn) : NULL;
-    struct roce_rare *rare;
+    struct roce_held *held;
 
     if (!side)
         return false;
-    rare = roce_rare(ctx->flow, side);
-    if (!rare->held && rare != &ctx->flow->lost_rare)
-        rare->held = roce_flow_get(ctx->flow, sizeof(*rare->held), ctx->conn);
-    if (!rare->held || rare->held->cnt == ROCE_HELD_MAX) {
+    if (!side->turn->held)
+        side->turn->held = roce_flow_get(ctx->flow, sizeof(*held), ctx->conn);
+    held = side->turn->held;
+    if (!held || held->cnt == ROCE_HELD_MAX) {
         finding->severity = ROCE_SEV_WARN;
         return false;
     }
-    rare->held->of_peer[rare->held->cnt] = ctx->side != side;
-    rare->held->finding[rare->held->cnt++] = *finding;
+    held->of_peer[held->cnt] = ctx->side != side;
+    held->finding[held->cnt++] = *finding;
     return true;
 }
 
@@ -48,7 +48,7 @@ bool roce_turn_hold(const struct roce_ctx *ctx, struct roce_finding *finding)
  * that counts nothing new: as the first ones of another use, whatever comes after it. */
 static bool may_be_of_another(const struct roce_side *side)
 {
-    const struct roce_turn *turn = &roce_rare_of(side)->turn;
+    const struct roce_turn *turn = side->turn;
 
     return side->req.turning == ROCE_TURN_STRAY &&
            (roce_peer(side)->rsp.fatal || turn->rested || roce_diff(turn->msn, turn->was) <= 0);
@@ -57,7 +57,7 @@ static bool may_be_of_another(const struct roce_side *side)
 /* The turn of `side` ends. Where the other one's lasts, what it was may still change all. */
 static void settle(struct roce_ctx *ctx, struct roce_side *side, enum outcome outcome)
 {
-    struct roce_held *held = roce_rare_of(side)->held;
+    struct roce_held *held = side->turn ? side->turn->held : NULL;
     struct roce_ctx of = *ctx;
     uint32_t cnt = held ? held->cnt : 0;
 
@@ -78,12 +78,13 @@ static void settle(struct roce_ctx *ctx, struct roce_side *side, enum outcome ou
             f.severity = ROCE_SEV_WARN;
         roce_say_as(&of, &f);
     }
+    roce_turn_free(ctx->flow, side);
 }
 
 /* What was thought of the two since the turn began is wrong. */
 static void another(struct roce_ctx *ctx, struct roce_side *side)
 {
-    const struct roce_turn *turn = &roce_rare_of(side)->turn;
+    const struct roce_turn *turn = side->turn;
     struct roce_ctx of = *ctx;
 
     of.side = side;
@@ -101,8 +102,8 @@ static void another(struct roce_ctx *ctx, struct roce_side *side)
  * is not so. */
 static bool is_one_fault(const struct roce_side *side)
 {
-    const struct roce_held *held = roce_rare_of(side)->held;
-    const struct roce_turn *turn = &roce_rare_of(side)->turn;
+    const struct roce_turn *turn = side->turn;
+    const struct roce_held *held = turn->held;
     const struct roce_rsp *rsp = &roce_peer(side)->rsp;
     uint32_t frames = turn->unlike, last = turn->unlike_frame;
 
@@ -121,7 +122,7 @@ static bool is_one_fault(const struct roce_side *side)
 /* What the turn was, where nothing told. */
 static enum outcome at_last(const struct roce_ctx *ctx, const struct roce_side *side)
 {
-    const struct roce_turn *turn = &roce_rare_of(side)->turn;
+    const struct roce_turn *turn = side->turn;
     const struct roce_rsp *rsp = &roce_peer(side)->rsp;
 
     /* Of the pair that was: the answers to another use may come from another QP. */
@@ -132,6 +133,14 @@ static enum outcome at_last(const struct roce_ctx *ctx, const struct roce_side *
     if (side->req.turning != ROCE_TURN_AHEAD && roce_life_may_be_anew(ctx))
         return UNKNOWN;
     return is_one_fault(side) ? SAME : UNKNOWN;
+}
+
+void roce_turn_free(struct roce_flow *flow, struct roce_side *side)
+{
+    if (side->turn)
+        roce_mem_put(&flow->mem, side->turn->held, sizeof(*side->turn->held));
+    roce_mem_put(&flow->mem, side->turn, sizeof(*side->turn));
+    side->turn = NULL;
 }
 
 void roce_turn_was_anew(struct roce_ctx *ctx, struct roce_side *side)
@@ -157,7 +166,7 @@ bool roce_turn_begin(struct roce_ctx *ctx, struct roce_side *side, enum roce_tur
                      uint32_t psn)
 {
     struct roce_req *req = &side->req;
-    struct roce_rare *rare;
+    struct roce_turn *turn;
 
     if (!roce_life_untold(ctx))
         return false;
@@ -166,22 +175,23 @@ bool roce_turn_begin(struct roce_ctx *ctx, struct roce_side *side, enum roce_tur
             return false;
         settle(ctx, side, at_last(ctx, side)); /* it said little */
     }
-    rare = roce_rare(ctx->flow, side);
-    if (rare == &ctx->flow->lost_rare)
+    if (!side->turn)
+        side->turn = roce_flow_get(ctx->flow, sizeof(*turn), ctx->conn);
+    turn = side->turn;
+    if (!turn)
         return false;
     req->turning = (uint8_t)kind;
-    rare->turn =
-        (struct roce_turn){.frame = ctx->frame,
-                           .time = ctx->time,
-                           .first = psn,
-                           .next = psn,
-                           .was = roce_peer(side)->rsp.last_msn,
-                           .flying = req->reqs_in_flight,
-                           .rested = roce_since(req->last_time, ctx->time) >= ROCE_QUICK_NS};
+    *turn = (struct roce_turn){.frame = ctx->frame,
+                               .time = ctx->time,
+                               .first = psn,
+                               .next = psn,
+                               .was = roce_peer(side)->rsp.last_msn,
+                               .flying = req->reqs_in_flight,
+                               .rested = roce_since(req->last_time, ctx->time) >= ROCE_QUICK_NS,
+                               .held = turn->held};
     if (kind == ROCE_TURN_STRAY) /* a NAK counts nothing, what has no MSN tells nothing */
-        rare->turn.msn = roce_pkt_has(ctx->pkt, ROCE_HDR_AETH)
-                             ? ctx->pkt->aeth.msn + is_nak(ctx->pkt)
-                             : rare->turn.was + 1;
+        turn->msn = roce_pkt_has(ctx->pkt, ROCE_HDR_AETH) ? ctx->pkt->aeth.msn + is_nak(ctx->pkt)
+                                                          : turn->was + 1;
     return true;
 }
 
@@ -194,7 +204,7 @@ void roce_turn_port(struct roce_ctx *ctx)
         (void)roce_turn_begin(ctx, ctx->side,
                               roce_diff(psn, req->nxt) < 0 ? ROCE_TURN_BACK : ROCE_TURN_ANEW, psn);
         if (roce_turn_is_open(req))
-            roce_rare(ctx->flow, ctx->side)->turn.port = true;
+            ctx->side->turn->port = true;
     } else if (roce_life_untold(ctx) && ctx->conn->sum.pairing == ROCE_PAIRED_BY_PORTS)
         ctx->conn->doubt = true;
 }
@@ -206,7 +216,7 @@ void roce_turn_msn(struct roce_ctx *ctx, struct roce_side *side, uint32_t ends)
 
     if (ctx->pkt->aeth.msn > ends || !roce_turn_begin(ctx, side, ROCE_TURN_MSN, req->una))
         return;
-    turn = &roce_rare(ctx->flow, side)->turn;
+    turn = side->turn;
     turn->next = is_nak(ctx->pkt) ? ctx->pkt->bth.psn : req->nxt;
     turn->msn = ctx->pkt->aeth.msn;
     turn->ends = ends;
@@ -232,7 +242,7 @@ static bool goes_on(const struct roce_ctx *ctx, const struct roce_req *req)
 void roce_turn_step(struct roce_ctx *ctx, uint32_t psn, uint32_t span, bool guess)
 {
     struct roce_req *req = &ctx->side->req;
-    struct roce_turn *turn = &roce_rare(ctx->flow, ctx->side)->turn;
+    struct roce_turn *turn = ctx->side->turn;
 
     if (is_back(req) && psn == req->nxt && !turn->guess &&
         (psn == turn->next
@@ -265,7 +275,7 @@ void roce_turn_compare(struct roce_ctx *ctx, const struct roce_sent *e, const st
         roce_turn_step(ctx, now->psn, now->span, (now->flags & ROCE_SENT_SPAN_GUESS) != 0);
     if (!roce_turn_is_open(&ctx->side->req))
         return;
-    turn = &roce_rare(ctx->flow, ctx->side)->turn;
+    turn = ctx->side->turn;
     turn->alike += alike;
     if (!alike) {
         roce_turn_unlike(ctx);
@@ -279,14 +289,14 @@ void roce_turn_unlike(struct roce_ctx *ctx)
 
     if (!roce_turn_is_open(&ctx->side->req))
         return;
-    turn = &roce_rare(ctx->flow, ctx->side)->turn;
+    turn = ctx->side->turn;
     if (turn->unlike++ == 0)
         turn->unlike_frame = ctx->frame;
 }
 
 void roce_turn_answer(struct roce_ctx *ctx, struct roce_side *side)
 {
-    const struct roce_turn *turn = &roce_rare_of(side)->turn;
+    const struct roce_turn *turn = side->turn;
     uint32_t psn = ctx->pkt->bth.psn, msn = ctx->pkt->aeth.msn;
     bool anew = side->req.turning == ROCE_TURN_MSN;
     bool nak = is_nak(ctx->pkt);

@@ -29,6 +29,9 @@ static inline bool roce_turn_is_open(const struct roce_req *req)
 bool roce_turn_begin(struct roce_ctx *ctx, struct roce_side *side, enum roce_turn_kind kind,
                      uint32_t psn);
 
+/* Gives back what is remembered of a turn of `side`, and of what it held. */
+void roce_turn_free(struct roce_flow *flow, struct roce_side *side);
+
 /* The packet at hand has another source port than those before. */
 void roce_turn_port(struct roce_ctx *ctx);
 

@@ -8,8 +8,8 @@
 #include "flow/judge.h"
 #include "support/suite.h"
 
-/* `conns` connections, `rounds` WRITEs on each in turn. */
-static void crowd(struct flowgen *g, uint32_t conns, int rounds)
+/* `conns` connections, `rounds` WRITEs on each in turn, and `rest_ns` after each round. */
+static void crowd_that_rests(struct flowgen *g, uint32_t conns, int rounds, uint64_t rest_ns)
 {
     struct flowgen_conn *c = calloc(conns, sizeof(*c));
 
@@ -22,8 +22,15 @@ static void crowd(struct flowgen *g, uint32_t conns, int rounds)
             g->conn = c[i];
             flowgen_write(g, 0, 64);
             c[i] = g->conn;
+            if (i + 1 == conns)
+                flowgen_wait(g, rest_ns);
         }
     free(c);
+}
+
+static void crowd(struct flowgen *g, uint32_t conns, int rounds)
+{
+    crowd_that_rests(g, conns, rounds, 0);
 }
 
 static struct verdict v;
@@ -86,6 +93,24 @@ static void a_hundred_thousand_connections(void)
     CU_ASSERT(each < 2048);
 }
 
+/* After a rest the next request may be of another use of the QPs, until it is answered. What is
+ * remembered of that goes with the answer. */
+static void a_rest_takes_no_memory(void)
+{
+    size_t peak[2];
+
+    for (int rests = 0; rests < 2; rests++) {
+        struct flowgen g;
+
+        crowd_that_rests(&g, 1000, 3, rests ? 200000000 : 0);
+        judge(&g, NULL, NULL, &v);
+        flowgen_free(&g);
+        EXPECT_EQ(v.totals.connections, 1000);
+        peak[rests] = v.totals.mem_peak;
+    }
+    CU_ASSERT(peak[1] < peak[0] + 4096);
+}
+
 static void no_memory_at_all(void)
 {
     struct roce_flow_opts opts = {.mem_max = 100};
@@ -94,4 +119,5 @@ static void no_memory_at_all(void)
 }
 
 SUITE("flow.memory", TEST(connections_are_limited), TEST(memory_is_limited),
-      TEST(windows_are_limited), TEST(a_hundred_thousand_connections), TEST(no_memory_at_all))
+      TEST(windows_are_limited), TEST(a_hundred_thousand_connections), TEST(a_rest_takes_no_memory),
+      TEST(no_memory_at_all))

@@ -280,6 +280,12 @@ void judge(const struct flowgen *g, const struct roce_flow_opts *opts,
     }
 }
 
+void judge_end(struct flowgen *g, struct verdict *verdict)
+{
+    judge(g, NULL, NULL, verdict);
+    flowgen_free(g);
+}
+
 bool judge_found(const struct verdict *v, enum roce_rule rule)
 {
     return v->totals.rules[rule] > 0;

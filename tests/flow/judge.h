@@ -41,6 +41,9 @@ struct verdict {
 void judge(const struct flowgen *g, const struct roce_flow_opts *opts,
            const struct judge_spoil *spoil, struct verdict *verdict);
 
+/* judge() of the whole talk, which is at its end: `g` is freed. */
+void judge_end(struct flowgen *g, struct verdict *verdict);
+
 /* Whether two summaries of a verdict say the same, member by member: their holes say nothing. */
 bool judge_same_conn(const struct roce_conn_summary *a, const struct roce_conn_summary *b);
 

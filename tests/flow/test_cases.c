@@ -12,11 +12,9 @@ static void check(const struct rule_case *c, bool wrong)
     const struct roce_finding *f = NULL;
     char text[300];
 
-    flowgen_init(&g);
-    g.conn.sport = flowgen_linux_sport(g.conn.qpn[0], g.conn.qpn[1]);
+    flowgen_begin(&g);
     c->build(&g, wrong);
-    judge(&g, NULL, NULL, &v);
-    flowgen_free(&g);
+    judge_end(&g, &v);
     if (judge_found(&v, c->rule) != wrong)
         suite_fail(__FILE__, __LINE__, "%s is %sfound", roce_rule_info(c->rule)->id,
                    wrong ? "not " : "");

@@ -10,8 +10,7 @@ static struct verdict v;
 
 static void run(struct flowgen *g)
 {
-    judge(g, NULL, NULL, &v);
-    flowgen_free(g);
+    judge_end(g, &v);
     EXPECT_EQ(judge_errors(&v, "conn"), 0);
 }
 
@@ -335,8 +334,7 @@ static void the_first_answer_is_a_nak(void)
         flowgen_ack_all(&g, 1);
         for (unsigned k = 0; k < 4; k++)
             flowgen_send(&g, 0, 64);
-        judge(&g, NULL, NULL, &v);
-        flowgen_free(&g);
+        judge_end(&g, &v);
         EXPECT_EQ(v.conn_cnt, 1);
         EXPECT_EQ(v.conn[0].side[0].out_of_order, 0);
         EXPECT_EQ(v.conn[0].side[0].retx[rows[i].cause].episodes, 1);
@@ -363,8 +361,7 @@ static void a_go_back_with_a_hole(void)
     flowgen_put(&g, 0, &p[3]);
     flowgen_put(&g, 0, &p[4]);
     flowgen_ack_all(&g, 1);
-    judge(&g, NULL, NULL, &v);
-    flowgen_free(&g);
+    judge_end(&g, &v);
     EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].episodes, 1);
     EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].packets, 3);
     EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_TIMEOUT].episodes, 1);

@@ -11,18 +11,11 @@
 static struct verdict v;
 static struct roce_flow_result results[64];
 
-static void begin(struct flowgen *g)
-{
-    flowgen_init(g);
-    g->conn.sport = flowgen_linux_sport(g->conn.qpn[0], g->conn.qpn[1]);
-}
-
 static void end(struct flowgen *g)
 {
     v.results = results;
     v.results_cap = 64;
-    judge(g, NULL, NULL, &v);
-    flowgen_free(g);
+    judge_end(g, &v);
 }
 
 static uint32_t put(struct flowgen *g, uint8_t opcode, uint32_t len)
@@ -46,7 +39,7 @@ static void syndromes(void)
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct flowgen g;
 
-        begin(&g);
+        flowgen_begin(&g);
         flowgen_send(&g, 0, 64);
         put(&g, ROCE_OP_RC_SEND_ONLY, 64);
         g.conn.msn[0]--;
@@ -66,7 +59,7 @@ static void credits_that_rise(void)
     } rows[] = {{5, false}, {3, false}, {6, true}, {6, false}, {31, false}, {7, false}};
     struct flowgen g;
 
-    begin(&g);
+    flowgen_begin(&g);
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         put(&g, ROCE_OP_RC_WRITE_ONLY, 0);
         flowgen_ack(&g, 1, g.conn.psn[0] - 1, rows[i].code);
@@ -85,7 +78,7 @@ static void credits_of_a_high_msn(void)
         unsigned wrong = i & 1;
         struct flowgen g;
 
-        begin(&g);
+        flowgen_begin(&g);
         g.conn.msn[0] = msns[i / 2];
         for (unsigned k = 0; k < 6; k++) {
             put(&g, ROCE_OP_RC_SEND_ONLY, 64);
@@ -105,7 +98,7 @@ static void the_first_psn(void)
         struct judge_spoil late = {.head = inside};
         struct flowgen g;
 
-        begin(&g);
+        flowgen_begin(&g);
         flowgen_send(&g, 0, 3000);
         flowgen_send(&g, 0, 64);
         judge(&g, NULL, &late, &v);
@@ -127,7 +120,7 @@ static void naks_after_an_rnr_nak(void)
         struct roce_pkt p;
         uint32_t psn;
 
-        begin(&g);
+        flowgen_begin(&g);
         flowgen_send(&g, 0, 64);
         p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         psn = p.bth.psn;
@@ -161,7 +154,7 @@ static void rnr_naks_inside(void)
         struct flowgen g;
         struct roce_pkt p;
 
-        begin(&g);
+        flowgen_begin(&g);
         flowgen_send(&g, 0, 64);
         p = flowgen_req(&g, 0, rows[i].first, 1024);
         p.reth.dma_len = 1088;
@@ -183,7 +176,7 @@ static void naks_of_what_was_not_captured(void)
         struct flowgen g;
         uint32_t psn;
 
-        begin(&g);
+        flowgen_begin(&g);
         if (i == 0)
             flowgen_send(&g, 0, 3000);
         psn = put(&g, ROCE_OP_RC_READ_REQUEST, 4096);
@@ -213,7 +206,7 @@ static void one_nak_too_many(void)
         struct flowgen g;
         struct roce_pkt p;
 
-        begin(&g);
+        flowgen_begin(&g);
         flowgen_write(&g, 0, 64);
         flowgen_write(&g, 0, 64);
         if (rows[i].copy)
@@ -258,7 +251,7 @@ static void msns_of_a_first_read(void)
         struct flowgen g;
         struct roce_pkt read, p;
 
-        begin(&g);
+        flowgen_begin(&g);
         g.conn.msn[0] = before[i];
         read = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 2048);
         flowgen_put(&g, 0, &read);
@@ -284,7 +277,7 @@ static void msns_of_too_many(void)
         struct roce_pkt p;
         uint32_t psn;
 
-        begin(&g);
+        flowgen_begin(&g);
         if (how == LATE)
             g.conn.msn[0] = 40; /* the capture begins late: it is learned what the MSN is */
         flowgen_send(&g, 0, 64);
@@ -331,7 +324,7 @@ static void msns_ahead_of_their_psns(void)
         struct roce_pkt p;
         uint32_t psn;
 
-        begin(&g);
+        flowgen_begin(&g);
         flowgen_send(&g, 0, 64);
         flowgen_send(&g, 0, 64);
         psn = put(&g, how == OF_READ ? ROCE_OP_RC_READ_REQUEST : ROCE_OP_RC_SEND_ONLY, 64);
@@ -369,7 +362,7 @@ static void probes_without_credits(void)
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct flowgen g;
 
-        begin(&g);
+        flowgen_begin(&g);
         for (unsigned k = 0; k < 6; k++) {
             put(&g, ROCE_OP_RC_SEND_ONLY, 0);
             flowgen_ack(&g, 1, g.conn.psn[0] - 1, 0); /* none left */
@@ -388,7 +381,7 @@ static void requests_after_a_refusal(void)
         struct flowgen g;
         uint32_t psn;
 
-        begin(&g);
+        flowgen_begin(&g);
         flowgen_connect(&g);
         flowgen_send(&g, 0, 64);
         psn = put(&g, ROCE_OP_RC_WRITE_ONLY, 0);

@@ -8,13 +8,6 @@
 
 static struct verdict v;
 
-/* Two sides whose source port says that they belong together. */
-static void begin(struct flowgen *g)
-{
-    flowgen_init(g);
-    g->conn.sport = flowgen_linux_sport(g->conn.qpn[0], g->conn.qpn[1]);
-}
-
 static void end(struct flowgen *g, const struct judge_spoil *spoil, const char *why)
 {
     judge(g, NULL, spoil, &v);
@@ -49,7 +42,7 @@ static void answers_to_the_request_before(void)
         struct roce_pkt resp;
         uint32_t psn;
 
-        begin(&g);
+        flowgen_begin(&g);
         flowgen_send(&g, 0, 2048);
         read = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 4096);
         psn = read.bth.psn;
@@ -85,7 +78,7 @@ static void answers_to_a_request_not_captured(void)
     struct roce_pkt read;
     uint32_t psn;
 
-    begin(&g);
+    flowgen_begin(&g);
     flowgen_send(&g, 0, 2048);
     g.conn.psn[0] += 8; /* something is not in the capture */
     psn = g.conn.psn[0];
@@ -103,7 +96,7 @@ static void msn_of_repetitions(void)
 {
     struct flowgen g;
 
-    begin(&g);
+    flowgen_begin(&g);
     g.conn.msn[0] = 40; /* what the peer has done; its acknowledgements were lost */
     for (unsigned i = 0; i < 3; i++) {
         struct roce_pkt req = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
@@ -125,14 +118,13 @@ static void msn_that_goes_back(void)
 {
     struct flowgen g;
 
-    begin(&g);
+    flowgen_begin(&g);
     g.conn.msn[0] = 40;
     for (unsigned i = 0; i < 8; i++)
         flowgen_send(&g, 0, 64);
     g.conn.msn[0] -= 2;
     flowgen_send(&g, 0, 64);
-    judge(&g, NULL, NULL, &v);
-    flowgen_free(&g);
+    judge_end(&g, &v);
     CU_ASSERT_FATAL(finding(ROCE_RULE_MSN) != NULL);
     EXPECT_EQ(finding(ROCE_RULE_MSN)->severity, ROCE_SEV_ERROR);
 }
@@ -149,7 +141,7 @@ static void any_bit_of_the_bth(void)
         for (unsigned bit = 0; bit < 12 * 8; bit++) {
             struct flowgen g;
 
-            begin(&g);
+            flowgen_begin(&g);
             flowgen_send(&g, 0, 2048);
             flowgen_read(&g, 0, 3000);
             flowgen_message(&g, 0, ROCE_KIND_WRITE, 64);
@@ -180,7 +172,7 @@ static void wrong_or_damaged(void)
         struct roce_pkt p;
         struct flowgen g;
 
-        begin(&g);
+        flowgen_begin(&g);
         flowgen_send(&g, 0, 64);
         p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         p.bth.tver = rows[i].damaged ? 0 : 1;
@@ -295,7 +287,7 @@ static void a_short_read_needs_no_mtu(void)
 {
     struct flowgen g;
 
-    begin(&g);
+    flowgen_begin(&g);
     flowgen_send(&g, 0, 64);
     flowgen_read(&g, 0, 771);
     flowgen_send(&g, 0, 64);
@@ -313,7 +305,7 @@ static void clocks_of_captures(void)
         struct flowgen g;
         struct roce_pkt p;
 
-        begin(&g);
+        flowgen_begin(&g);
         flowgen_send(&g, 0, 64);
         p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         flowgen_put(&g, 0, &p);
@@ -340,7 +332,7 @@ static void limits_without_cm(void)
         struct flowgen g;
         struct roce_pkt p;
 
-        begin(&g);
+        flowgen_begin(&g);
         flowgen_send(&g, 0, 64);
         p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         flowgen_put(&g, 0, &p);
@@ -352,7 +344,7 @@ static void limits_without_cm(void)
         end(&g, NULL, "retries without CM");
         EXPECT_EQ(judge_found(&v, ROCE_RULE_RETRY_COUNT), more);
 
-        begin(&g);
+        flowgen_begin(&g);
         flowgen_send(&g, 0, 64);
         for (unsigned i = 0; i < 255 + more; i++) {
             p = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 64);
@@ -395,7 +387,7 @@ static void one_icrc_that_fits(void)
 {
     struct flowgen g;
 
-    begin(&g);
+    flowgen_begin(&g);
     for (int i = 0; i < 12; i++) {
         flowgen_message(&g, 0, ROCE_KIND_SEND, 64);
         if (i != 6)
@@ -413,7 +405,7 @@ static void damage_at_the_begin(void)
     for (unsigned good = 0; good < 2; good++) {
         struct flowgen g;
 
-        begin(&g);
+        flowgen_begin(&g);
         for (unsigned i = 0; i < 2 + good; i++) {
             flowgen_message(&g, 0, ROCE_KIND_SEND, 64);
             if (i < 2)
@@ -477,8 +469,7 @@ static void one_side_alone_of_a_guessed_pair(void)
     flowgen_put(&g, 0, &p);
     p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     flowgen_put(&g, 0, &p);
-    judge(&g, NULL, NULL, &v);
-    flowgen_free(&g);
+    judge_end(&g, &v);
     CU_ASSERT_PTR_NOT_NULL_FATAL(finding(ROCE_RULE_INTERLEAVED));
     EXPECT_EQ(finding(ROCE_RULE_INTERLEAVED)->severity, ROCE_SEV_ERROR);
     EXPECT_EQ(v.conn_cnt, 1);
@@ -511,7 +502,7 @@ static void copies_that_come_late(void)
         uint32_t psn;
         size_t first, nak;
 
-        begin(&g);
+        flowgen_begin(&g);
         flowgen_send(&g, 0, 64);
         read = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 2048);
         flowgen_put(&g, 0, &read);

@@ -84,8 +84,7 @@ static void a_hundred_thousand_connections(void)
     double each;
 
     crowd(&g, 100000, 1);
-    judge(&g, NULL, NULL, &v);
-    flowgen_free(&g);
+    judge_end(&g, &v);
     EXPECT_EQ(v.totals.connections, 100000);
     EXPECT_EQ(v.totals.evicted, 0);
     each = (double)v.totals.mem_peak / 100000;
@@ -103,8 +102,7 @@ static void a_rest_takes_no_memory(void)
         struct flowgen g;
 
         crowd_that_rests(&g, 1000, 3, rests ? 200000000 : 0);
-        judge(&g, NULL, NULL, &v);
-        flowgen_free(&g);
+        judge_end(&g, &v);
         EXPECT_EQ(v.totals.connections, 1000);
         peak[rests] = v.totals.mem_peak;
     }

@@ -84,8 +84,7 @@ static void what_the_requester_took(void)
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct flowgen g;
 
-        flowgen_init(&g);
-        g.conn.sport = flowgen_linux_sport(g.conn.qpn[0], g.conn.qpn[1]);
+        flowgen_begin(&g);
         talk(&g, rows[i].talk);
         judge(&g, NULL, NULL, &v);
         if (completed() != rows[i].completed)
@@ -105,8 +104,7 @@ static void many_follow(void)
         struct flowgen g;
         uint32_t base;
 
-        flowgen_init(&g);
-        g.conn.sport = flowgen_linux_sport(g.conn.qpn[0], g.conn.qpn[1]);
+        flowgen_begin(&g);
         base = g.conn.psn[0];
         talk(&g, "A B a0 a1 a3 b0 b1 . A2 B a3 b0 b1 b2 b3");
         g.conn.msn[0] = 2;

@@ -10,18 +10,6 @@
 
 static struct verdict v;
 
-static void begin(struct flowgen *g)
-{
-    flowgen_init(g);
-    g->conn.sport = flowgen_linux_sport(g->conn.qpn[0], g->conn.qpn[1]);
-}
-
-static void end(struct flowgen *g)
-{
-    judge(g, NULL, NULL, &v);
-    flowgen_free(g);
-}
-
 /* The capture begins with the second message of a connection, or with its first: a READ that counts
  * from its last response on (C9-148) has in its first the MSN of a READ that counts from that on.
  */
@@ -31,7 +19,7 @@ static void a_read_that_counts_late(void)
         struct flowgen g;
         struct roce_pkt read, p;
 
-        begin(&g);
+        flowgen_begin(&g);
         g.conn.msn[0] = before;
         flowgen_message(&g, 0, ROCE_KIND_SEND, 1500);
         read = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 2048);
@@ -43,7 +31,7 @@ static void a_read_that_counts_late(void)
         flowgen_put(&g, 1, &p);
         for (int i = 0; i < 3; i++)
             flowgen_send(&g, 0, 64);
-        end(&g);
+        judge_end(&g, &v);
         EXPECT_EQ(judge_worst(&v, ROCE_RULE_MSN), ROCE_SEV_NOTE);
         EXPECT_EQ(judge_worst(&v, ROCE_RULE_MSN_TOO_HIGH), ROCE_SEV_NOTE);
     }
@@ -58,7 +46,7 @@ static void a_nak_seen_twice(void)
         struct roce_pkt p;
         size_t ack;
 
-        begin(&g);
+        flowgen_begin(&g);
         flowgen_send(&g, 0, 64);
         flowgen_send(&g, 0, 64);
         (void)flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
@@ -77,7 +65,7 @@ static void a_nak_seen_twice(void)
             g.frame[g.frame_cnt] = g.frame[i];
             g.frame[g.frame_cnt++].time = g.now;
         }
-        end(&g);
+        judge_end(&g, &v);
         EXPECT_EQ(judge_found(&v, ROCE_RULE_NAK_TWICE), wrong);
         if (!wrong)
             EXPECT_EQ(v.conn[0].side[1].psn_naks, 1);
@@ -118,9 +106,8 @@ static void waits_of_two_clocks(void)
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct flowgen g;
 
-        begin(&g);
+        flowgen_begin(&g);
         g.step = 1;
-        g.conn.sport = flowgen_linux_sport(g.conn.qpn[0], g.conn.qpn[1]);
         flowgen_connect(&g);
         g.now += 1234567;
         flowgen_send(&g, 0, 64);
@@ -128,7 +115,7 @@ static void waits_of_two_clocks(void)
         for (size_t k = 0; k < g.frame_cnt; k++)
             if (g.frame[k].side == 1)
                 g.frame[k].time -= g.frame[k].time % rows[i].tick;
-        end(&g);
+        judge_end(&g, &v);
         EXPECT_EQ(judge_found(&v, ROCE_RULE_RNR_WAIT), rows[i].severity != ROCE_SEV_NOTE);
         EXPECT_EQ(judge_worst(&v, ROCE_RULE_RNR_WAIT), rows[i].severity);
     }
@@ -141,12 +128,12 @@ static void a_read_whose_answer_is_lost(void)
     for (unsigned read = 0; read < 2; read++) {
         struct flowgen g;
 
-        begin(&g);
+        flowgen_begin(&g);
         flowgen_send(&g, 0, 64);
         if (read)
             flowgen_read(&g, 0, 64);
         rnr(&g, 100000, 200000);
-        end(&g);
+        judge_end(&g, &v);
         EXPECT_EQ(judge_worst(&v, ROCE_RULE_RNR_WAIT), read ? ROCE_SEV_WARN : ROCE_SEV_ERROR);
     }
 }

@@ -10,18 +10,6 @@
 
 static struct verdict v;
 
-static void begin(struct flowgen *g)
-{
-    flowgen_init(g);
-    g->conn.sport = flowgen_linux_sport(g->conn.qpn[0], g->conn.qpn[1]);
-}
-
-static void end(struct flowgen *g)
-{
-    judge(g, NULL, NULL, &v);
-    flowgen_free(g);
-}
-
 /* ---- CM: whose transaction it is ---------------------------------------------------------------
  */
 
@@ -86,10 +74,10 @@ static void transactions(void)
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct flowgen g;
 
-        begin(&g);
+        flowgen_begin(&g);
         for (unsigned k = 0; k < 6 && rows[i].msg[k].tid; k++)
             put_cm(&g, rows[i].msg[k].side, (enum roce_cm)rows[i].msg[k].kind, rows[i].msg[k].tid);
-        end(&g);
+        judge_end(&g, &v);
         EXPECT_EQ(judge_found(&v, ROCE_RULE_CM_TID), rows[i].wrong);
     }
 }
@@ -102,11 +90,11 @@ static void an_attribute_of_all_classes(void)
         struct roce_pkt p;
         struct flowgen g;
 
-        begin(&g);
+        flowgen_begin(&g);
         mad[17] = wrong ? 0x10 : 0x01;
         p = flowgen_mad(&g, 0, mad);
         flowgen_put(&g, 0, &p);
-        end(&g);
+        judge_end(&g, &v);
         EXPECT_EQ(judge_found(&v, ROCE_RULE_CM_MAD) || judge_found(&v, ROCE_RULE_CM_ATTR), wrong);
     }
 }
@@ -120,12 +108,12 @@ static void psns_that_came_round(void)
     for (unsigned long_after = 0; long_after < 2; long_after++) {
         struct flowgen g;
 
-        begin(&g);
+        flowgen_begin(&g);
         flowgen_connect(&g);
         flowgen_wait(&g, long_after ? 2000000000 : 1000000);
         g.conn.psn[0] -= 5;
         flowgen_send(&g, 0, 64);
-        end(&g);
+        judge_end(&g, &v);
         EXPECT_EQ(judge_worst(&v, ROCE_RULE_CM_START_PSN),
                   long_after ? ROCE_SEV_WARN : ROCE_SEV_ERROR);
     }
@@ -137,14 +125,14 @@ static void credits_to_begin_with(void)
     for (uint32_t back = 1; back < 3; back++) {
         struct flowgen g;
 
-        begin(&g);
+        flowgen_begin(&g);
         flowgen_connect(&g);
         flowgen_message(&g, 0, ROCE_KIND_SEND, 64);
         g.conn.msn[0] = 0;
         flowgen_ack(&g, 1, g.conn.psn[0] - 1 - back, ROCE_SYNDROME_ACK | 5);
         g.conn.msn[0] = 1;
         flowgen_ack_all(&g, 1);
-        end(&g);
+        judge_end(&g, &v);
         EXPECT_EQ(judge_worst(&v, ROCE_RULE_ACK_BEFORE_START),
                   back == 1 ? ROCE_SEV_WARN : ROCE_SEV_ERROR);
         EXPECT_EQ(judge_worst(&v, ROCE_RULE_MSN), ROCE_SEV_NOTE);
@@ -156,7 +144,7 @@ static void another_mtu_than_cm(void)
 {
     struct flowgen g;
 
-    begin(&g);
+    flowgen_begin(&g);
     flowgen_connect(&g);
     g.mtu = 256;
     flowgen_read(&g, 0, 1000);
@@ -164,7 +152,7 @@ static void another_mtu_than_cm(void)
         flowgen_write(&g, 0, 1000);
         flowgen_read(&g, 0, 1000);
     }
-    end(&g);
+    judge_end(&g, &v);
     EXPECT_EQ(judge_worst(&v, ROCE_RULE_CM_MTU), ROCE_SEV_WARN);
     EXPECT_EQ(v.totals.errors_unknown, 0);
 }
@@ -187,7 +175,7 @@ static void a_host_that_captures_itself(void)
         struct flowgen g;
         int self = uc ? 0 : 1;
 
-        begin(&g);
+        flowgen_begin(&g);
         flowgen_connect(&g);
         g.svc = uc ? ROCE_SVC_UC : ROCE_SVC_RC;
         for (int i = 0; i < 20; i++)
@@ -196,7 +184,7 @@ static void a_host_that_captures_itself(void)
             else
                 flowgen_write(&g, 0, 64);
         spoil_icrc(&g, 0, self);
-        end(&g);
+        judge_end(&g, &v);
         EXPECT_EQ(judge_worst(&v, ROCE_RULE_ICRC_NEVER_GOOD), ROCE_SEV_WARN);
         EXPECT_EQ(v.totals.errors_unknown, 0);
     }
@@ -228,7 +216,7 @@ static void a_port_that_fits_by_chance(void)
             flowgen_ack_all(&g, 1);
         }
     }
-    end(&g);
+    judge_end(&g, &v);
     for (uint32_t i = 0; i < v.conn_cnt; i++)
         CU_ASSERT(!v.conn[i].facts.paired || roce_pairing_is_guess(v.conn[i].facts.pairing));
 }
@@ -245,7 +233,7 @@ static void uc_used_again(void)
         struct flowgen g;
         struct roce_pkt p;
 
-        begin(&g);
+        flowgen_begin(&g);
         g.svc = ROCE_SVC_UC;
         psn = g.conn.psn[0];
         flowgen_message(&g, 0, ROCE_KIND_SEND, 3000);
@@ -256,7 +244,7 @@ static void uc_used_again(void)
             p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_MIDDLE, 1024);
             flowgen_put(&g, 0, &p);
         }
-        end(&g);
+        judge_end(&g, &v);
         EXPECT_EQ(judge_worst(&v, ROCE_RULE_OPCODE_ORDER), wrong ? ROCE_SEV_ERROR : ROCE_SEV_NOTE);
         EXPECT_EQ(v.totals.errors_unknown, wrong);
     }

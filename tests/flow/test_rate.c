@@ -33,8 +33,7 @@ static struct flowgen g;
 
 static void begin(void)
 {
-    flowgen_init(&g);
-    g.conn.sport = flowgen_linux_sport(g.conn.qpn[0], g.conn.qpn[1]);
+    flowgen_begin(&g);
 }
 
 /* Side 0 sends packets of 1024 bytes for `ns`, one each `step`; every 16th is acknowledged. */

@@ -14,8 +14,7 @@ static void run(struct flowgen *g)
 {
     v.results = r + 1;
     v.results_cap = FRAMES;
-    judge(g, NULL, NULL, &v);
-    flowgen_free(g);
+    judge_end(g, &v);
     EXPECT_EQ(judge_errors(&v, "result"), 0);
 }
 

@@ -16,17 +16,9 @@
 
 static struct verdict v;
 
-/* Two sides whose source port says that they belong together. */
-static void begin(struct flowgen *g)
-{
-    flowgen_init(g);
-    g->conn.sport = flowgen_linux_sport(g->conn.qpn[0], g->conn.qpn[1]);
-}
-
 static void end(struct flowgen *g, const char *why)
 {
-    judge(g, NULL, NULL, &v);
-    flowgen_free(g);
+    judge_end(g, &v);
     EXPECT_EQ(judge_errors(&v, why), 0);
 }
 
@@ -39,7 +31,7 @@ static void by_another_program(void)
         struct flowgen g;
         struct flowgen_conn first;
 
-        begin(&g);
+        flowgen_begin(&g);
         first = g.conn;
         if (i / 2 == 0)
             g.svc = ROCE_SVC_UC;
@@ -74,7 +66,7 @@ static void is_said_once(void)
     struct flowgen g;
     struct flowgen_conn first;
 
-    begin(&g);
+    flowgen_begin(&g);
     first = g.conn;
     for (int life = 0; life < 2; life++) {
         g.conn = first;
@@ -136,7 +128,7 @@ static void whose_first_packets_are_missing(void)
             struct flowgen_conn first;
             char why[96];
 
-            begin(&g);
+            flowgen_begin(&g);
             first = g.conn;
             if (lost == RESTARTED)
                 flowgen_message(&g, 0, ROCE_KIND_SEND, 2000);
@@ -165,7 +157,7 @@ static void of_which_one_packet_is_seen(void)
     struct flowgen g;
     struct roce_pkt p;
 
-    begin(&g);
+    flowgen_begin(&g);
     for (int n = 0; n < 6; n++)
         flowgen_write(&g, 0, 3000);
     flowgen_wait(&g, 90000000);
@@ -246,7 +238,7 @@ static void talk(struct flowgen *g, struct rng *rng, enum start start, unsigned 
     unsigned partner = i / ENDINGS % 3, lives = 2 + (rng_below(rng, 4) == 0);
     bool ports = i / (ENDINGS * 3) % 2;
 
-    begin(g);
+    flowgen_begin(g);
     if (!ports)
         g->conn.sport = 0xC123;
     for (unsigned life = 0; life < lives; life++) {

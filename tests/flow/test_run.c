@@ -273,8 +273,7 @@ static void judged(const struct rng *seed, size_t row, struct verdict *v)
     g.conn.psn[0] = rng_below(&rng, 3) ? rng_below(&rng, 1u << 24) : 0xFFFFF8;
     talk(&g, &rng, rng_below(&rng, 2) ? ROCE_KIND_SEND : ROCE_KIND_WRITE, cm,
          rng_below(&rng, PACKETS), rows[row].change);
-    judge(&g, NULL, NULL, v);
-    flowgen_free(&g);
+    judge_end(&g, v);
 }
 
 static void one_packet_differs(void)

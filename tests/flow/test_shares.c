@@ -44,8 +44,7 @@ static unsigned share(const struct rule_case *c, enum spoil spoil)
     static struct verdict v;
     struct flowgen g;
 
-    flowgen_init(&g);
-    g.conn.sport = flowgen_linux_sport(g.conn.qpn[0], g.conn.qpn[1]);
+    flowgen_begin(&g);
     c->build(&g, true);
     for (unsigned i = 0; i < draws; i++) {
         struct judge_spoil s = {.rng = &rng};

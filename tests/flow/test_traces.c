@@ -164,8 +164,7 @@ static void known_counts(void)
         snprintf(path, sizeof(path), TRACES "/captures/%s", rows[i].name);
         if (!load(path, &g))
             continue;
-        judge(&g, NULL, NULL, &v);
-        flowgen_free(&g);
+        judge_end(&g, &v);
         EXPECT_EQ(v.conn_cnt, 1);
         EXPECT_EQ(v.conn[0].side[1].psn_naks, rows[i].seq_naks);
         EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].episodes, rows[i].seq_retries);

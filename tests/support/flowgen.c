@@ -34,6 +34,12 @@ void flowgen_init(struct flowgen *g)
     g->conn = flowgen_conn_of(1, 0x5000, 0x9000);
 }
 
+void flowgen_begin(struct flowgen *g)
+{
+    flowgen_init(g);
+    g->conn.sport = flowgen_linux_sport(g->conn.qpn[0], g->conn.qpn[1]);
+}
+
 void flowgen_free(struct flowgen *g)
 {
     free(g->frame);

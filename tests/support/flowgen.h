@@ -52,6 +52,8 @@ struct flowgen {
 };
 
 void flowgen_init(struct flowgen *g);
+/* The same, with the source port that says that both QPs belong together. */
+void flowgen_begin(struct flowgen *g);
 void flowgen_free(struct flowgen *g);
 
 /* Two sides that the QPNs, PSNs and source port of `n` tell from other connections. */

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * The talk of rcsim.h from inside: what the wire between the ends (rcsim.c) and requester and
+ * responder (rcsim_ends.c) know of one another.
+ */
+#ifndef TEST_RCSIM_ENDS_H
+#define TEST_RCSIM_ENDS_H
+
+#include "flow/rcsim.h"
+
+#define RCSIM_WQES      128u
+#define RCSIM_EVENTS    4096u
+#define RCSIM_RESPONSES 1024u
+
+enum rcsim_op { SEND, SEND_IMM, SEND_INV, WRITE, WRITE_IMM, READ, ATOMIC, AWRITE, FLUSH };
+
+struct rcsim_wqe {
+    enum rcsim_op op;
+    uint32_t len, first, cnt; /* its packets, counted from the first of the connection */
+    uint32_t got;             /* READ: packets answered so far */
+    bool done;                /* READ, atomic */
+    bool out;                 /* sent and not done */
+    uint64_t orig;
+};
+
+/* A packet on its way. */
+struct rcsim_event {
+    uint64_t time;
+    int to;
+    bool request;
+    uint32_t n, skip; /* READ: which packets of it */
+    uint8_t opcode, syndrome;
+    uint32_t msn, len;
+    bool ackreq;
+};
+
+struct rcsim_end {
+    /* requester */
+    struct rcsim_wqe wqe[RCSIM_WQES];
+    unsigned wqe_cnt;
+    uint32_t total, snd, una, high;
+    uint64_t timer, hold;
+    uint32_t lsn;
+    bool credit_seen;
+    uint64_t rto;
+    /* responder to the other end */
+    uint32_t epsn, msn;
+    bool nak, rnr, ack_due;
+    uint64_t ack_at;
+    uint32_t posted; /* receives */
+    struct rcsim_event rsp[RCSIM_RESPONSES];
+    unsigned rsp_cnt;
+    uint64_t sent_at; /* the latest arrival over there, for packets keep their order */
+};
+
+struct rcsim {
+    struct flowgen *g;
+    struct rng *rng;
+    struct rcsim_opts o;
+    uint32_t base[2];
+    struct rcsim_end end[2];
+    struct rcsim_event event[RCSIM_EVENTS];
+    unsigned event_cnt;
+    uint64_t now;
+};
+
+static inline bool rcsim_is_answered(enum rcsim_op op)
+{
+    return op >= READ;
+}
+
+static inline bool rcsim_uses_rq(enum rcsim_op op)
+{
+    return op <= SEND_INV || op == WRITE_IMM;
+}
+
+/* ---- rcsim.c: the network ----------------------------------------------------------------------
+ */
+
+/* Whether something of `permille` happens. */
+bool rcsim_chance(struct rcsim *s, uint32_t permille);
+
+/* Sends a packet, which the network may lose. */
+void rcsim_transmit(struct rcsim *s, int from, struct rcsim_event v);
+
+/* ---- rcsim_ends.c: requester and responder -----------------------------------------------------
+ */
+
+/* The WQE that packet `n` of an end is of, or NULL. */
+struct rcsim_wqe *rcsim_wqe_of(struct rcsim_end *e, uint32_t n);
+
+/* Sends the next request of `side` if one may be sent, or the next response if one waits. */
+void rcsim_send_one(struct rcsim *s, int side);
+void rcsim_respond(struct rcsim *s, int side);
+
+/* A packet came to `side`. */
+void rcsim_on_request(struct rcsim *s, int side, const struct rcsim_event *v);
+void rcsim_on_response(struct rcsim *s, int side, const struct rcsim_event *v);
+
+#endif

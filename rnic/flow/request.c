@@ -151,6 +151,8 @@ static void fill(struct roce_ctx *ctx, uint32_t at, const struct roce_sent *now)
     if (!roce_entry_touches(prev, e))
         prev = NULL;
     roce_entry_link(req, prev, e);
+    if (at == 0 && !req->base_sure && roce_diff(e->psn, req->base) < 0)
+        roce_sum(ctx->side)->first_psn = req->base = e->psn; /* it was overtaken by the first */
     if (prev && !follows(prev, e))
         roce_turn_unlike(ctx);
     if (prev)

@@ -135,6 +135,24 @@ static void late_packets_are_numbered_in_their_place(void)
     EXPECT_EQ(v.totals.rules[ROCE_RULE_MSN], 0);
 }
 
+/* Without CM the first PSN is that of the first packet, or of what that had overtaken. */
+static void what_the_first_overtook_was_first(void)
+{
+    struct flowgen g;
+    struct roce_pkt p[2];
+
+    flowgen_init(&g);
+    for (int i = 0; i < 2; i++)
+        p[i] = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put(&g, 0, &p[1]);
+    flowgen_put(&g, 0, &p[0]);
+    g.conn.msn[0] = 2;
+    flowgen_ack_all(&g, 1);
+    run(&g);
+    EXPECT_EQ(v.conn[0].side[0].first_psn, p[0].bth.psn);
+    CU_ASSERT(v.conn[0].side[0].first_psn_sure); /* its MSN counts from there */
+}
+
 static void why_a_qp_failed(void)
 {
     struct flowgen g;
@@ -242,6 +260,6 @@ static void a_stream_is_renumbered_once(void)
 }
 
 SUITE("flow.result", TEST(a_write_of_three_packets), TEST(a_read), TEST(a_go_back),
-      TEST(late_packets_are_numbered_in_their_place), TEST(why_a_qp_failed),
-      TEST(what_was_never_answered), TEST(who_waits_for_a_receive), TEST(congestion_is_linked),
-      TEST(a_stream_is_renumbered_once))
+      TEST(late_packets_are_numbered_in_their_place), TEST(what_the_first_overtook_was_first),
+      TEST(why_a_qp_failed), TEST(what_was_never_answered), TEST(who_waits_for_a_receive),
+      TEST(congestion_is_linked), TEST(a_stream_is_renumbered_once))

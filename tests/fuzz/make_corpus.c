@@ -4,11 +4,11 @@
  *
  *   make_corpus OUT CAPTURES
  *
- * CAPTURES is a folder of .pcap files. OUT/pkt receives frames in the form of frame.h, OUT/cm the
- * MADs of packets to QP1. Of frames that differ only in numbers, one a kind is enough: kinds are
- * opcode, encapsulation, payload length and whether the ICRC is right. The first of a kind comes
- * once more, inside of a tunnel. File names are checksums of
- * what is in them, so that making a corpus again changes nothing.
+ * CAPTURES is a folder of .pcap files. OUT/replay receives them as they are, OUT/pkt frames in the
+ * form of frame.h, OUT/cm the MADs of packets to QP1. Of frames that differ only in numbers, one a
+ * kind is enough: kinds are opcode, encapsulation, payload length and whether the ICRC is right.
+ * The first of a kind comes once more, inside of a tunnel. File names are checksums of what is in
+ * them, so that making a corpus again changes nothing.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +20,8 @@
 #include "frame.h"
 #include "wire/crc32.h"
 
-#define KIND_MAX 4 /* frames kept of a kind in one capture */
+#define KIND_MAX    4 /* frames kept of a kind in one capture */
+#define CAPTURE_MAX ((size_t)1 << 20)
 
 static uint8_t seen[1 << 16]; /* by hash of the kind */
 
@@ -129,6 +130,20 @@ static void read_capture(const char *out, const char *path)
     pcap_close(pcap);
 }
 
+static void copy_capture(const char *out, const char *path)
+{
+    static uint8_t bytes[CAPTURE_MAX];
+    FILE *file = fopen(path, "rb");
+    size_t len = file ? fread(bytes, 1, sizeof(bytes), file) : 0;
+
+    if (!file || ferror(file)) {
+        fprintf(stderr, "make_corpus: %s: %s\n", path, strerror(errno));
+        exit(1);
+    }
+    fclose(file);
+    write_input(out, "replay", bytes, len);
+}
+
 static void make_folder(const char *out, const char *name)
 {
     char path[4096];
@@ -153,6 +168,7 @@ int main(int argc, char **argv)
     make_folder(argv[1], "");
     make_folder(argv[1], "pkt");
     make_folder(argv[1], "cm");
+    make_folder(argv[1], "replay");
     dir = opendir(argv[2]);
     if (!dir) {
         fprintf(stderr, "make_corpus: %s: %s\n", argv[2], strerror(errno));
@@ -166,6 +182,7 @@ int main(int argc, char **argv)
             continue;
         snprintf(path, sizeof(path), "%s/%s", argv[2], entry->d_name);
         read_capture(argv[1], path);
+        copy_capture(argv[1], path);
         cnt++;
     }
     closedir(dir);

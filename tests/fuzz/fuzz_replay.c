@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz target: whole captures through replay. The input is a pcap file; what does not make one is
- * put right, and so are the ICRCs of most frames, so that what is strange is so behind them.
+ * Fuzz target: whole captures through replay. The input is that of capture.h.
  *
  * Invariants: replay comes to a verdict or a fault, both ends, with bounded memory (the libFuzzer
  * run has a limit); the setup that it dumps is one that it reads, and given that it comes to the
@@ -9,64 +8,12 @@
  * payload a frame is of the same form, and its ICRC as right as it was.
  */
 #define _GNU_SOURCE
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include "anonymize.h"
-#include "fuzz.h"
+#include "capture.h"
 #include "given.h"
 #include "report.h"
 #include "report_closed.h"
 #include "setup_json.h"
-#include "wire/bytes.h"
-
-#define FRAMES_MAX 400u
-#define HDR_LEN    24u
-#define RECORD_LEN 16u
-
-/* Of the frames that are damaged, one in four stays so. */
-static void mend(uint8_t *frame, uint32_t cap_len, uint32_t wire_len, enum roce_link link,
-                 uint32_t dice)
-{
-    struct roce_pkt pkt;
-    uint32_t icrc;
-
-    if (dice % 4 != 3 && cap_len == wire_len &&
-        roce_pkt_parse(&pkt, link, frame, cap_len, wire_len) == 0 &&
-        roce_pkt_icrc_check(&pkt, &icrc) == ROCE_ICRC_BAD && pkt.icrc_off + 4 <= cap_len)
-        roce_le32_put(frame + pkt.icrc_off, icrc);
-}
-
-/* A capture file of the input; its descriptor. */
-static int make_file(const uint8_t *data, size_t size)
-{
-    static const uint8_t header[HDR_LEN] = {0xD4, 0xC3, 0xB2, 0xA1, 2, 0, 4, 0, [18] = 4, [20] = 1};
-    int fd = memfd_create("capture", 0);
-    size_t at = HDR_LEN;
-
-    FUZZ_CHECK(fd >= 0);
-    FUZZ_CHECK(write(fd, header, HDR_LEN) == (ssize_t)HDR_LEN);
-    for (unsigned i = 0; i < FRAMES_MAX && at + RECORD_LEN < size; i++) {
-        uint8_t frame[RECORD_LEN + ROCE_FRAME_MAX];
-        uint32_t cap = roce_le32_get(data + at + 8), len = roce_le32_get(data + at + 12);
-        size_t left = size - at - RECORD_LEN;
-
-        if (cap > ROCE_FRAME_MAX)
-            cap %= ROCE_FRAME_MAX;
-        if (cap > left)
-            cap = (uint32_t)left;
-        if (len < cap || len > 65535)
-            len = cap;
-        memcpy(frame, data + at, RECORD_LEN + cap);
-        roce_le32_put(frame + 4, roce_le32_get(frame + 4) % 1000000);
-        roce_le32_put(frame + 8, cap);
-        roce_le32_put(frame + 12, len);
-        mend(frame + RECORD_LEN, cap, len, ROCE_LINK_ETHERNET, roce_le32_get(frame + 4));
-        FUZZ_CHECK(write(fd, frame, RECORD_LEN + cap) == (ssize_t)(RECORD_LEN + cap));
-        at += RECORD_LEN + cap;
-    }
-    return fd;
-}
 
 /* Gives the setup back: nothing of the verdict changes. */
 static void check_setup(const struct replay *replay, const char *path)
@@ -76,10 +23,8 @@ static void check_setup(const struct replay *replay, const char *path)
     struct replay again;
     struct fault fault = {""};
     char setup[64];
-    int fd = memfd_create("setup", 0);
+    int fd = fuzz_memfile("setup", setup);
 
-    FUZZ_CHECK(fd >= 0);
-    snprintf(setup, sizeof(setup), "/proc/self/fd/%d", fd);
     FUZZ_CHECK(setup_json_write(&replay->drive, &replay->stores, setup, &fault) == 0);
     if (given_read(&given, setup, &fault) != 0) {
         fprintf(stderr, "%s\n", fault.text);
@@ -155,10 +100,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char path[64];
     int fd;
 
-    if (size < HDR_LEN + RECORD_LEN)
+    if (size < FUZZ_CAPTURE_HEAD + FUZZ_CAPTURE_RECORD)
         return 0;
-    fd = make_file(data, size);
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    fd = fuzz_capture(data, size, ROCE_FRAME_MAX, path);
     if (replay_run(&replay, path, &options, &fault) == 0) {
         FILE *null = fopen("/dev/null", "w");
         const struct report_options report = {.ladder = true, .verbose = true};

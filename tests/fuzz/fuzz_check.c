@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Fuzz target: whole captures through the judge and through decode, with every output there is. The
+ * input is that of capture.h.
+ *
+ * Invariants: JSON can be read, and has a line for each finding and connection; no text or XML has
+ * bytes that a terminal obeys or that are no UTF-8; a screen is not overrun; the annotated copy has
+ * the same frames and is judged the same, and so is the capture without any of the outputs; where
+ * nothing was wrong, nothing is wrong with what is left of frames that are cut.
+ */
+#define _GNU_SOURCE
+#include <jansson.h>
+#include "capture.h"
+#include "check.h"
+#include "check_json.h"
+#include "check_junit.h"
+#include "check_screen.h"
+#include "decode.h"
+
+#define CONNS 64u
+
+/* What a capture comes to. */
+struct outcome {
+    int rc;
+    uint32_t frames;
+    uint64_t unreadable, cut, foreign, ended, failed;
+    struct roce_flow_totals totals;
+};
+
+struct output {
+    FILE *file;
+    char *p;
+    size_t len;
+};
+
+static void output_begin(struct output *o)
+{
+    *o = (struct output){0};
+    o->file = open_memstream(&o->p, &o->len);
+    FUZZ_CHECK(o->file != NULL);
+}
+
+static void output_end(struct output *o)
+{
+    free(o->p);
+}
+
+/* For people or XML readers: lines of UTF-8. */
+static void check_clean(struct output *o)
+{
+    FUZZ_CHECK(fclose(o->file) == 0);
+    FUZZ_CHECK(strlen(o->p) == o->len);
+    for (size_t i = 0; i < o->len;) {
+        uint32_t code;
+        unsigned bytes = text_char(o->p + i, &code);
+
+        FUZZ_CHECK(bytes > 0);
+        FUZZ_CHECK(code >= 0x20 || code == '\n' || code == '\t');
+        FUZZ_CHECK(code < 0x7F || code > 0x9F);
+        i += bytes;
+    }
+}
+
+/* One object a line; how many of this type, or of any if NULL. */
+static uint64_t check_json(struct output *o, const char *type)
+{
+    uint64_t cnt = 0;
+
+    for (char *line = o->p; line && *line;) {
+        char *end = strchr(line, '\n');
+        json_error_t error;
+        json_t *object;
+        const char *is;
+
+        FUZZ_CHECK(end != NULL);
+        object = json_loadb(line, (size_t)(end - line), JSON_REJECT_DUPLICATES, &error);
+        if (!object)
+            fprintf(stderr, "%s: %.*s\n", error.text, (int)(end - line), line);
+        FUZZ_CHECK(json_is_object(object));
+        is = json_string_value(json_object_get(object, "type"));
+        cnt += !type || (is && strcmp(is, type) == 0);
+        json_decref(object);
+        line = end + 1;
+    }
+    return cnt;
+}
+
+static void print_all(const struct check_report *report, unsigned rows)
+{
+    const struct screen screen = {.rows = 24 + rows % 40, .columns = 80};
+    struct output o;
+
+    for (int verbose = 0; verbose < 2; verbose++) {
+        output_begin(&o);
+        check_text(o.file, report, verbose);
+        check_clean(&o);
+        output_end(&o);
+    }
+    output_begin(&o);
+    screen_print(o.file, report, &screen, 0);
+    check_clean(&o);
+    FUZZ_CHECK(screen_rows(o.p, screen.columns) < screen.rows);
+    output_end(&o);
+    output_begin(&o);
+    check_junit_begin(o.file);
+    check_junit_add(o.file, report);
+    check_junit_end(o.file);
+    check_clean(&o);
+    output_end(&o);
+}
+
+static struct outcome outcome_of(const struct check_report *report, int rc)
+{
+    struct outcome outcome = {.rc = rc,
+                              .frames = report->frames,
+                              .unreadable = report->unreadable,
+                              .cut = report->cut,
+                              .foreign = report->foreign,
+                              .ended = report->ended,
+                              .failed = report->failed,
+                              .totals = report->totals};
+
+    outcome.totals.mem_now = outcome.totals.mem_peak = 0;
+    return outcome;
+}
+
+/* With all outputs. */
+static struct outcome check_loud(const char *path, const char *annotated, unsigned rows)
+{
+    struct output json;
+    struct check_options options = {
+        .keep_findings = true, .tell_stories = true, .conn_max = CONNS, .annotate_to = annotated};
+    struct fault fault = {""};
+    struct check_report report;
+    struct outcome outcome;
+
+    output_begin(&json);
+    options.json = json.file;
+    outcome.rc = check_capture(path, &options, &report, &fault);
+    outcome = outcome_of(&report, outcome.rc);
+    FUZZ_CHECK(report.name != NULL);
+    FUZZ_CHECK((outcome.rc == 0) == (fault.text[0] == 0));
+    if (report.frames > 0)
+        print_all(&report, rows);
+    FUZZ_CHECK(check_json_summary(json.file, &report, 0) == 0 && fclose(json.file) == 0);
+    FUZZ_CHECK(check_json(&json, "finding") == outcome.totals.findings[ROCE_SEV_ERROR] +
+                                                   outcome.totals.findings[ROCE_SEV_WARN] +
+                                                   outcome.totals.findings[ROCE_SEV_NOTE]);
+    FUZZ_CHECK(check_json(&json, "connection") == outcome.ended);
+    FUZZ_CHECK(check_json(&json, "summary") == 1);
+    output_end(&json);
+    check_report_free(&report);
+    return outcome;
+}
+
+static struct outcome check_quiet(const char *path)
+{
+    const struct check_options options = {0};
+    struct fault fault = {""};
+    struct check_report report;
+    int rc = check_capture(path, &options, &report, &fault);
+    struct outcome outcome = outcome_of(&report, rc);
+
+    check_report_free(&report);
+    return outcome;
+}
+
+static void check_same(const struct outcome *a, const struct outcome *b)
+{
+    FUZZ_CHECK(a->rc == b->rc && a->frames == b->frames && a->unreadable == b->unreadable);
+    FUZZ_CHECK(a->cut == b->cut && a->foreign == b->foreign);
+    FUZZ_CHECK(a->ended == b->ended && a->failed == b->failed);
+    FUZZ_CHECK(a->totals.packets == b->totals.packets && a->totals.dropped == b->totals.dropped);
+    FUZZ_CHECK(a->totals.connections == b->totals.connections);
+    FUZZ_CHECK(memcmp(a->totals.rules, b->totals.rules, sizeof(a->totals.rules)) == 0);
+}
+
+static void decode(const char *path, const struct outcome *outcome)
+{
+    struct decode_options options = {.verbose = true};
+    struct output text, json;
+    struct fault fault = {""};
+
+    output_begin(&text);
+    output_begin(&json);
+    options.text = text.file;
+    options.json = json.file;
+    FUZZ_CHECK(decode_file(path, &options, &fault) == 0 || fault.text[0]);
+    check_clean(&text);
+    FUZZ_CHECK(fclose(json.file) == 0);
+    FUZZ_CHECK(check_json(&json, NULL) <= outcome->frames);
+    output_end(&text);
+    output_end(&json);
+}
+
+static bool is_clean(const struct outcome *o)
+{
+    return o->rc == 0 && o->totals.findings[ROCE_SEV_ERROR] == 0 && o->totals.dropped == 0 &&
+           o->unreadable == 0 && o->cut == 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char path[64], annotated[64], cut[64];
+    struct outcome loud, quiet, again, part;
+    int fd, copy, cut_fd;
+
+    if (size < FUZZ_CAPTURE_HEAD + FUZZ_CAPTURE_RECORD)
+        return 0;
+    fd = fuzz_capture(data, size, ROCE_FRAME_MAX, path);
+    copy = fuzz_memfile("annotated", annotated);
+    loud = check_loud(path, annotated, data[5]);
+    quiet = check_quiet(path);
+    check_same(&loud, &quiet);
+    again = check_quiet(annotated);
+    check_same(&loud, &again);
+    decode(path, &loud);
+    if (is_clean(&loud)) {
+        cut_fd = fuzz_capture(data, size, 42 + data[4] % 128, cut);
+        part = check_quiet(cut);
+        FUZZ_CHECK(part.totals.findings[ROCE_SEV_ERROR] == 0);
+        close(cut_fd);
+    }
+    close(copy);
+    close(fd);
+    return 0;
+}

@@ -143,22 +143,37 @@ static double cpu_seconds(void)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-/* A device that nobody uses takes no CPU, also after it was polled. Spinning would take all of the
- * second; what is allowed is far above what waking up twenty times takes. */
+/* Nobody uses the device for so long: it takes no CPU. Spinning would take all of it; what is
+ * allowed is far above what waking up twenty times takes. On a slow machine what was just done may
+ * not be over, so one time of five is enough. */
+static void takes_no_cpu(const char *when, long ms)
+{
+    double least = 1e9;
+
+    for (unsigned i = 0; i < 5 && least > 0.01; i++) {
+        double before;
+
+        nap(50);
+        before = cpu_seconds();
+        nap(ms);
+        before = cpu_seconds() - before;
+        if (before < least)
+            least = before;
+    }
+    if (least > 0.01)
+        suite_fail(__FILE__, __LINE__, "%s: idle for %ld ms it took %.4f s of CPU", when, ms,
+                   least);
+}
+
+/* Also after it was polled. */
 static void idle(void)
 {
     struct rnic_loop *loop = open_on("lo");
-    double before;
 
     CU_ASSERT_FATAL(loop != NULL);
     for (unsigned i = 0; i < 1000; i++)
         rnic_loop_poll(loop);
-    nap(50);
-    before = cpu_seconds();
-    nap(1000);
-    before = cpu_seconds() - before;
-    if (before > 0.01)
-        suite_fail(__FILE__, __LINE__, "an idle second took %.4f s of CPU", before);
+    takes_no_cpu("polled before", 1000);
     rnic_loop_close(loop);
 }
 
@@ -167,7 +182,6 @@ static void idle(void)
 static void idle_without_link(void)
 {
     struct rnic_loop *loop;
-    double before;
 
     CU_ASSERT_FATAL(netns_sh("ip link add f0 type veth peer name f1 && ip link set f0 up && "
                              "ip link set f1 up"));
@@ -175,13 +189,7 @@ static void idle_without_link(void)
     CU_ASSERT_FATAL(loop != NULL);
     for (unsigned i = 0; i < 2; i++) {
         CU_ASSERT(netns_sh(i ? "ip link del f0" : "ip link set f0 down"));
-        nap(50);
-        before = cpu_seconds();
-        nap(500);
-        before = cpu_seconds() - before;
-        if (before > 0.01)
-            suite_fail(__FILE__, __LINE__, "%s: half a second took %.4f s of CPU",
-                       i ? "gone" : "down", before);
+        takes_no_cpu(i ? "gone" : "down", 500);
     }
     rnic_loop_close(loop);
 }
@@ -199,7 +207,7 @@ static void on_changed(void *user, struct rnic *rnic, unsigned what)
 
 static bool changed_to(unsigned what)
 {
-    for (unsigned i = 0; i < 500; i++) {
+    for (unsigned i = 0; i < 2000; i++) {
         if ((__atomic_load_n(&changes, __ATOMIC_SEQ_CST) & what) == what) {
             __atomic_store_n(&changes, 0, __ATOMIC_SEQ_CST);
             return true;
@@ -218,8 +226,10 @@ static void interface_changes(void)
     struct rnic_path path;
     uint8_t gid[16] = {[10] = 0xff, [11] = 0xff, 192, 0, 2, 33};
 
+    /* No link-local address: it would be another change of the GIDs, at a time of its own. */
     CU_ASSERT_FATAL(netns_sh("ip link add g0 type veth peer name g1 && ip link set g1 up && "
-                             "ip link set g0 up && ip addr add 192.0.2.32/24 dev g0"));
+                             "ip link set g0 addrgenmode none && ip link set g0 up && "
+                             "ip addr add 192.0.2.32/24 dev g0"));
     CU_ASSERT_FATAL(rnic_loop_open(&attr, &loop, &why) == 0);
     nap(50);
     __atomic_store_n(&changes, 0, __ATOMIC_SEQ_CST);

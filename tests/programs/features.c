@@ -365,6 +365,17 @@ static void work_requests(void)
     both_close(&both);
 }
 
+/* Until what was posted to a QP is complete; it takes no more then. */
+static void drain(struct ibv_qp *qp)
+{
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1};
+    struct ibv_async_event event;
+    MUST(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY) == 0);
+    MUST(ibv_get_async_event(context, &event) == 0);
+    MUST(event.event_type == IBV_EVENT_SQ_DRAINED && event.element.qp == qp);
+    ibv_ack_async_event(&event);
+}
+
 static void next_poll(void)
 {
     struct both both;
@@ -378,7 +389,7 @@ static void next_poll(void)
         ibv_wr_set_sge(qp, both.mr_a->lkey, (uintptr_t)both.buf_a, 8);
     }
     MUST(ibv_wr_complete(qp) == 0);
-    usleep(100000);
+    drain(both.a.qp); /* all completions are there */
     struct ibv_poll_cq_attr attr = {0};
     MUST(ibv_start_poll(cq, &attr) == 0 && cq->wr_id == 0);
     for (unsigned i = 1; i < 5; i++)

@@ -15,6 +15,7 @@ import time
 import stacks
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+PATIENCE = "4"  # s: by then the program has opened its device and waits, on a slow machine too
 THREADS = ("wants_the_lock", "child_waits", "seen_in_the_stack = 4711")  # gdb
 KERNEL = (r"^== process \d+, of \d+: \S*/programs/hang$", r"^   thread \d+ hang: state S, wchan \w+",
           r"syscall \d+ 0x")
@@ -50,17 +51,17 @@ def main():
     bin_dir = os.path.abspath(parser.parse_args().bin)
     hang = os.path.join(bin_dir, "programs", "hang")
     run = [os.path.join(bin_dir, "rnic-run"), "-n", "-i", "lo", "--selfcheck", "--"]
-    pair = [sys.executable, os.path.join(HERE, "pair.py"), "--timeout", "2", "--"]
+    pair = [sys.executable, os.path.join(HERE, "pair.py"), "--timeout", PATIENCE, "--"]
     with subprocess.Popen(["sleep", "60"]) as other:  # in a container gdb may not look
         probe = stacks.ask(stacks.GDB + ["-p", str(other.pid)], 20)
         other.kill()
     threads = THREADS if "Thread 1" in probe else ()
     print("gdb:", "may look" if threads else probe)
     wrong = hung("a pair of which one is done", run + pair + ["true", "---", hang], 1,
-                 ("^client: not done after 2", "^link rnic_lo/1 pid \\d+ comm hang$") + KERNEL + threads)
+                 (f"^client: not done after {PATIENCE}", "^link rnic_lo/1 pid \\d+ comm hang$") + KERNEL + threads)
     wrong += hung("a pair of which none is done", run + pair + [hang, "---", hang], 1,
-                  ("^server: not done after 2", "^==== [45] processes") + KERNEL + threads)
-    after = [sys.executable, os.path.join(HERE, "stacks.py"), "--after", "2", "--"]
+                  (f"^server: not done after {PATIENCE}", "^==== [45] processes") + KERNEL + threads)
+    after = [sys.executable, os.path.join(HERE, "stacks.py"), "--after", PATIENCE, "--"]
     with tempfile.TemporaryDirectory(prefix="rnic-hung-") as folder:
         wrong += hung("one program, seen from outside its network", after + run + [hang], 124,
                       ("^hangs$", "^link rnic_lo/1 pid \\d+ comm hang$") + KERNEL + threads,

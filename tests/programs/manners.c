@@ -4,6 +4,7 @@
  * root folder, all descriptors closed. Each case is a process of its own.
  */
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -257,6 +258,18 @@ static double cpu(void)
            1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
+/* No thread keeps a CPU busy. What was just done may go on for a while on a slow machine. */
+static bool idle(double limit)
+{
+    for (unsigned i = 0; i < 10; i++) {
+        double before = cpu();
+        usleep(300000);
+        if (cpu() - before < limit)
+            return true;
+    }
+    return false;
+}
+
 /* A system call that fails with `error`. */
 static void refuse(unsigned call, unsigned error)
 {
@@ -282,10 +295,7 @@ static void old_container(void)
     context = endpoint_device(NULL);
     both_open(&both, context);
     MUST(both_write(&both, (uintptr_t)both.buf_b, both.mr_b->rkey, BUF) == IBV_WC_SUCCESS);
-    usleep(20000);
-    double before = cpu();
-    usleep(300000);
-    MUST(cpu() - before < 0.03); /* nothing is to be done */
+    MUST(idle(0.03)); /* nothing is to be done */
 }
 
 /* It closes what it does not know, the device's descriptors with it: the device is lost, but no
@@ -300,18 +310,41 @@ static void lose_device(void)
                              .wr.rdma = {(uintptr_t)both.buf_b, both.mr_b->rkey}},
                        *bad;
     struct ibv_wc wc;
-    double before = cpu();
-    usleep(300000);
-    MUST(cpu() - before < 0.15);
+    MUST(idle(0.15));
     (void)ibv_post_send(both.a.qp, &wr, &bad);
     (void)ibv_poll_cq(both.a.cq, 1, &wc);
     both_close(&both);
     MUST(ibv_close_device(context) == 0);
 }
 
+/* Until all other threads wait, the device's, as they do when there is nothing to do. */
+static void await_rest(void)
+{
+    for (unsigned quiet = 0, tries = 0; quiet < 4; tries++) {
+        DIR *tasks = opendir("/proc/self/task");
+        struct dirent *task;
+        bool rest = true;
+        MUST(tasks && tries < 4000);
+        while ((task = readdir(tasks))) {
+            char path[300], line[512] = "";
+            if (*task->d_name == '.' || atoi(task->d_name) == getpid())
+                continue;
+            snprintf(path, sizeof path, "/proc/self/task/%s/stat", task->d_name);
+            FILE *file = fopen(path, "r");
+            const char *state = file && fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+            rest &= !state || state[2] == 'S';
+            if (file)
+                fclose(file);
+        }
+        closedir(tasks);
+        quiet = rest ? quiet + 1 : 0;
+        usleep(5000);
+    }
+}
+
 static void closed_descriptors(void)
 {
-    usleep(20000); /* its threads sleep */
+    await_rest();
     closefrom(3);
     lose_device();
 }
@@ -360,7 +393,7 @@ static void own_descriptors(int (*open_own)(int *far))
     char buf[8];
     struct stat is;
     notified = with_channel(&channel);
-    usleep(20000);
+    await_rest();
     closefrom(3);
     for (int at = 3; at < 40; at = fd + 1) {
         MUST((fd = open_own(&its)) == at);

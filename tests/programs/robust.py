@@ -239,7 +239,7 @@ def spray(_, rng, args):
     patience = 600 if args.soak else 60  # a soak stands back on a machine that others use
     end = time.monotonic() + args.soak
     rounds = 0
-    while rounds == 0 or time.monotonic() < end:
+    while rounds == 0 or time.monotonic() < end or (sprayer.sent <= 1000 and rounds < 10):
         server = start("ibv_rc_pingpong", "-g", "1", "-c", "-n", "1000", "-s", "9000")
         wait_for(18515)
         client = start("ibv_rc_pingpong", "-g", "1", "-c", "-n", "1000", "-s", "9000", "127.0.0.1")

@@ -61,7 +61,10 @@ def main():
         go, done = os.path.join(folder, "go"), os.path.join(folder, "done")
         # The second exchange begins when the violation was told.
         lat = "ib_send_lat -F -n 300"
-        script = (f"ping() {{ {lat} & server=$!; sleep 0.7; {lat} 10.0.0.1; wait $server; }}; "
+        # 18515 is 0x4853; 0A: somebody listens.
+        listens = "cat /proc/net/tcp /proc/net/tcp6 | grep -q ':4853 [0-9A-F:]* 0A'"
+        script = (f"ping() {{ {lat} & server=$!; until {listens}; do sleep 0.05; done; "
+                  f"{lat} 10.0.0.1; wait $server; }}; "
                   f"'{sys.executable}' '{HERE}' --spoil & spoiler=$!; ping; wait $spoiler; "
                   f"until test -e '{go}'; do sleep 0.1; done; ping; touch '{done}'")
         command = [os.path.join(args.bin, "rnic-run"), "-n", "-i", NEAR, "--selfcheck", "-w", keep,

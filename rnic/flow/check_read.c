@@ -9,7 +9,7 @@ static void check_len(struct roce_ctx *ctx, const struct roce_sent *e, uint32_t 
 {
     uint32_t mtu = ctx->conn->sum.mtu, want;
 
-    if (e->span > 1 && !(mtu && ctx->conn->sum.mtu_sure))
+    if (e->span > 1 && !ctx->conn->sum.mtu_sure)
         return;
     want = k + 1 < e->span ? mtu : e->dma_len - k * mtu;
     if (ctx->pkt->payload_len != want)
@@ -35,14 +35,12 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
 
     want |= base;
     if (op->value == want) { /* after a restart perhaps a late answer to the request before */
-        bool fits = op->pos == ROCE_POS_FIRST || op->pos == ROCE_POS_ONLY;
-
         /* What goes on where the response before it ended may be of an answer that was begun
          * before, if it was not silence that made the requester go back. */
         bool goes_on = req->ep.cause != ROCE_CAUSE_TIMEOUT && ctx->side->rsp.started &&
                        ((ctx->side->rsp.last_psn + 1) & ROCE_PSN_MASK) == ctx->pkt->bth.psn;
 
-        if (again && k > 0 && k == e->restart && !fits && !goes_on && e->last_frame != e->frame)
+        if (again && k > 0 && k == e->restart && !goes_on && e->last_frame != e->frame)
             SAY(ctx, READ_RESTART, "bth.opcode",
                 base | (last ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_READ_RESP_FIRST), op->value,
                 e->last_frame, ROCE_VALUE_OPCODE);
@@ -61,20 +59,19 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
 void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e)
 {
     uint32_t psn = ctx->pkt->bth.psn, k = (psn - e->psn) & ROCE_PSN_MASK;
-    struct roce_rsp *rsp = &ctx->side->rsp;
 
     roce_check_positive(ctx, req);
     if (k < e->resp_next && e->tries == 1) /* asked for once, and answered */
         (void)roce_turn_begin(ctx, roce_peer(ctx->side), ROCE_TURN_STRAY, psn);
     check_len(ctx, e, k);
     check_pos(ctx, req, e, k);
-    if ((e->flags & ROCE_SENT_IMPLIED) && !(e->flags & ROCE_SENT_RESTARTED)) {
-        SAY(ctx, RESP_ORDER, "bth.psn", req->una, psn, rsp->last_frame, .rel = ROCE_REL_AT_LEAST);
-        rsp->reordered = true;
-    }
+    if ((e->flags & ROCE_SENT_IMPLIED) && !(e->flags & ROCE_SENT_RESTARTED))
+        SAY(ctx, RESP_ORDER, "bth.psn", req->una, psn, ctx->side->rsp.last_frame,
+            .rel = ROCE_REL_AT_LEAST);
     if (k < e->resp_next || (roce_sent_came(e, k) && !(e->flags & ROCE_SENT_RESTARTED))) {
         ctx->result->flags |= ROCE_AN_DUPLICATE_RESPONSE;
-        SAY(ctx, RESP_DUPLICATE, "bth.psn", e->psn + e->resp_next, psn, e->resp_frame);
+        SAY(ctx, RESP_DUPLICATE, "bth.psn", (e->psn + e->resp_next) & ROCE_PSN_MASK, psn,
+            e->resp_frame);
     } else if (k > e->resp_next && k >= e->resp_high) {
         if (e->resp_high == e->resp_next || k > e->resp_high)
             SAY(ctx, READ_RESP_GAP, "bth.psn",
@@ -82,7 +79,6 @@ void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
                     ROCE_PSN_MASK,
                 psn, e->last_frame);
     } else if (k < e->resp_high && !(e->flags & ROCE_SENT_RESTARTED)) {
-        rsp->reordered = true;
         roce_rare(ctx->flow, ctx->side)->late_responses++;
         ctx->result->flags |= ROCE_AN_OUT_OF_ORDER;
         SAY(ctx, OUT_OF_ORDER, "bth.psn", (e->psn + e->resp_high) & ROCE_PSN_MASK, psn,

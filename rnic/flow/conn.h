@@ -108,7 +108,6 @@ struct roce_rsp {
     bool fatal;
     bool credit_seen;
     uint8_t credit_code;
-    bool reordered; /* responses were seen out of order */
     uint16_t last_id;
     uint16_t anchor_chain;
     uint32_t last_psn, last_msn; /* of the latest response with an AETH */

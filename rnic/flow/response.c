@@ -170,9 +170,7 @@ void roce_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp)
 
 void roce_acknowledged(struct roce_ctx *ctx, struct roce_req *req, const struct roce_sent *e)
 {
-    const struct roce_pkt *pkt = ctx->pkt;
-    struct roce_rsp *rsp = &ctx->side->rsp;
-    uint32_t psn = pkt->bth.psn, next = (psn + 1) & ROCE_PSN_MASK;
+    uint32_t next = (ctx->pkt->bth.psn + 1) & ROCE_PSN_MASK;
 
     roce_sum(ctx->side)->acks++;
     if (e && roce_diff(next, req->una) > 0)
@@ -180,8 +178,6 @@ void roce_acknowledged(struct roce_ctx *ctx, struct roce_req *req, const struct 
     if (e)
         ctx->result->request_frame = e->last_frame;
     ack_to(ctx, req, next);
-    rsp->reordered |= rsp->started && roce_diff(psn, rsp->last_psn) < 0 &&
-                      roce_diff(pkt->aeth.msn, rsp->last_msn) < 0;
 }
 
 static void on_ack(struct roce_ctx *ctx, struct roce_req *req)

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Responses of READs and atomics: which opcode may stand where, what is missing, what came before,
+ * and what of it the capture proves.
+ */
+#include "flow/cases.h"
+#include "flow/judge.h"
+#include "support/suite.h"
+
+#define PSNS 4u /* of the READ */
+
+static struct verdict v;
+
+static const struct roce_finding *found(enum roce_rule rule)
+{
+    for (uint32_t i = 0; i < v.finding_cnt; i++)
+        if (v.finding[i].rule == rule)
+            return &v.finding[i];
+    return NULL;
+}
+
+static struct roce_pkt ask(struct flowgen *g)
+{
+    struct roce_pkt p = flowgen_req(g, 0, ROCE_OP_RC_READ_REQUEST, PSNS * g->mtu);
+
+    flowgen_put(g, 0, &p);
+    return p;
+}
+
+static void answer(struct flowgen *g, uint8_t opcode, uint32_t psn)
+{
+    struct roce_pkt p = flowgen_resp(g, 1, opcode, psn, g->mtu);
+
+    flowgen_put(g, 1, &p);
+}
+
+/* One response of four that has the wrong opcode (R141). Where the packet before the READ was not
+ * captured the READ may be the tail of a longer one, and this an answer to the whole of it. */
+static void opcodes_by_place(void)
+{
+    static const struct {
+        uint32_t k;
+        uint8_t opcode;
+        bool lone; /* the packet before the READ is missing */
+        enum roce_rule rule;
+        enum roce_severity severity;
+    } rows[] = {
+        {0, ROCE_OP_RC_READ_RESP_MIDDLE, false, ROCE_RULE_READ_RESP_ORDER, ROCE_SEV_ERROR},
+        {0, ROCE_OP_RC_READ_RESP_LAST, false, ROCE_RULE_READ_RESP_ORDER, ROCE_SEV_ERROR},
+        {0, ROCE_OP_RC_READ_RESP_ONLY, false, ROCE_RULE_READ_RESP_ORDER, ROCE_SEV_ERROR},
+        {0, ROCE_OP_RC_READ_RESP_MIDDLE, true, ROCE_RULE_READ_RESP_ORDER, ROCE_SEV_WARN},
+        {1, ROCE_OP_RC_READ_RESP_FIRST, false, ROCE_RULE_READ_RESP_START, ROCE_SEV_WARN},
+        {1, ROCE_OP_RC_READ_RESP_ONLY, false, ROCE_RULE_READ_RESP_ORDER, ROCE_SEV_ERROR},
+        {1, ROCE_OP_RC_READ_RESP_LAST, false, ROCE_RULE_READ_RESP_ORDER, ROCE_SEV_ERROR},
+        {1, ROCE_OP_RC_READ_RESP_LAST, true, ROCE_RULE_READ_RESP_ORDER, ROCE_SEV_ERROR},
+        {3, ROCE_OP_RC_READ_RESP_ONLY, false, ROCE_RULE_READ_RESP_START, ROCE_SEV_WARN},
+        {3, ROCE_OP_RC_READ_RESP_FIRST, false, ROCE_RULE_READ_RESP_ORDER, ROCE_SEV_ERROR},
+        {3, ROCE_OP_RC_READ_RESP_MIDDLE, false, ROCE_RULE_READ_RESP_ORDER, ROCE_SEV_ERROR},
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct roce_finding *f;
+        struct roce_pkt read;
+        struct flowgen g;
+
+        flowgen_begin(&g);
+        flowgen_send(&g, 0, 2048);
+        flowgen_send(&g, 0, 64);
+        if (rows[i].lone)
+            (void)flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        read = ask(&g);
+        if (rows[i].k) {
+            flowgen_wait(&g, 2000000); /* that is slow, and nothing else */
+            flowgen_read_resp(&g, 1, read.bth.psn, PSNS * g.mtu, 0, rows[i].k - 1);
+        }
+        answer(&g, rows[i].opcode, read.bth.psn + rows[i].k);
+        judge_end(&g, &v);
+        f = found(rows[i].rule);
+        if (!f || f->severity != rows[i].severity || f->frame != 7 + rows[i].k)
+            suite_fail(__FILE__, __LINE__, "row %u: %s", i,
+                       f ? roce_severity_name(f->severity) : "not found");
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_READ_RESP_ORDER) +
+                      judge_found(&v, ROCE_RULE_READ_RESP_START),
+                  1);
+    }
+}
+
+/* The second of four is missing and the first comes again: what is expected is the second, whose
+ * PSN may be 0. */
+static void what_is_expected_next(void)
+{
+    static const uint32_t first[] = {0x5000, ROCE_PSN_MASK};
+
+    for (unsigned i = 0; i < 2; i++) {
+        const struct roce_finding *f;
+        struct roce_pkt read;
+        struct flowgen g;
+
+        flowgen_begin(&g);
+        g.conn.psn[0] = (first[i] - 3) & ROCE_PSN_MASK;
+        flowgen_send(&g, 0, 2048);
+        flowgen_send(&g, 0, 64);
+        read = ask(&g);
+        EXPECT_EQ(read.bth.psn, first[i]);
+        answer(&g, ROCE_OP_RC_READ_RESP_FIRST, read.bth.psn);
+        answer(&g, ROCE_OP_RC_READ_RESP_MIDDLE, (read.bth.psn + 2) & ROCE_PSN_MASK);
+        answer(&g, ROCE_OP_RC_READ_RESP_FIRST, read.bth.psn);
+        judge_end(&g, &v);
+        f = found(ROCE_RULE_READ_RESP_GAP);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+        EXPECT_EQ(f->expected, (first[i] + 1) & ROCE_PSN_MASK);
+        f = found(ROCE_RULE_RESP_DUPLICATE);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+        EXPECT_EQ(f->expected, (first[i] + 1) & ROCE_PSN_MASK);
+        EXPECT_EQ(f->actual, first[i]);
+    }
+}
+
+/* Whoever refused a request for good answers none after it, whatever its answer is. */
+static void answers_after_a_refusal(void)
+{
+    static const uint8_t ops[] = {ROCE_OP_RC_SEND_ONLY, ROCE_OP_RC_READ_REQUEST,
+                                  ROCE_OP_RC_FETCH_ADD};
+
+    for (unsigned i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
+        for (unsigned refused = 0; refused < 2; refused++) {
+            struct flowgen g;
+            struct roce_pkt p;
+
+            flowgen_begin(&g);
+            flowgen_send(&g, 0, 64);
+            p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
+            flowgen_put(&g, 0, &p);
+            g.conn.msn[0] -= refused;
+            flowgen_ack(&g, 1, p.bth.psn, refused ? NAK_ACC : ACK_31);
+            p = flowgen_req(&g, 0, ops[i], 64);
+            flowgen_put(&g, 0, &p);
+            if (i == 0)
+                flowgen_ack_all(&g, 1);
+            else {
+                p = flowgen_resp(&g, 1, i == 1 ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_ATOMIC_ACK,
+                                 p.bth.psn, i == 1 ? 64 : 0);
+                flowgen_put(&g, 1, &p);
+            }
+            judge_end(&g, &v);
+            EXPECT_EQ(judge_found(&v, ROCE_RULE_ACK_AFTER_NAK), refused);
+        }
+}
+
+SUITE("flow.read", TEST(opcodes_by_place), TEST(what_is_expected_next),
+      TEST(answers_after_a_refusal))

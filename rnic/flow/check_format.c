@@ -324,7 +324,7 @@ void roce_check_size(struct roce_ctx *ctx)
 {
     const struct roce_opcode *op = ctx->pkt->op;
     uint32_t len = ctx->pkt->payload_len, mtu = ctx->conn->sum.mtu;
-    bool known = mtu && ctx->conn->sum.mtu_sure, wrong = false;
+    bool known = ctx->conn->sum.mtu_sure, wrong = false;
     enum roce_relation rel = ROCE_REL_AT_MOST;
     uint32_t want = known ? mtu : 4096;
 

@@ -65,7 +65,7 @@ static void check_lengths(struct roce_ctx *ctx, struct roce_sent *e, const struc
 static void check_size(struct roce_ctx *ctx, struct roce_sent *e, const struct roce_opcode *op)
 {
     uint32_t mtu = ctx->conn->sum.mtu;
-    bool sure = ctx->conn->sum.mtu_sure && mtu;
+    bool sure = ctx->conn->sum.mtu_sure;
 
     switch (op->payload) {
     case ROCE_PAYLOAD_MTU:

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * A request packet in its message: what would have been right in its place, and what a responder
+ * accepts though it has to refuse it.
+ */
+#include <string.h>
+#include "flow/cases.h"
+#include "flow/judge.h"
+#include "support/suite.h"
+
+static struct verdict v;
+
+static const struct roce_finding *found(enum roce_rule rule, const char *field)
+{
+    for (uint32_t i = 0; i < v.finding_cnt; i++)
+        if (v.finding[i].rule == rule && strcmp(v.finding[i].field, field) == 0)
+            return &v.finding[i];
+    return NULL;
+}
+
+static struct roce_pkt put(struct flowgen *g, uint8_t opcode, uint32_t len)
+{
+    struct roce_pkt p = flowgen_req(g, 0, opcode, len);
+
+    flowgen_put(g, 0, &p);
+    return p;
+}
+
+/* After a message that ended, or inside of one: the opcode that is expected. */
+static void what_would_have_been_right(void)
+{
+    static const struct {
+        uint8_t before, opcode;
+        enum roce_rule rule;
+        uint8_t expected;
+    } rows[] = {
+        {ROCE_OP_RC_SEND_ONLY, ROCE_OP_RC_SEND_LAST, ROCE_RULE_OPCODE_ORDER, ROCE_OP_RC_SEND_FIRST},
+        {ROCE_OP_RC_SEND_ONLY, ROCE_OP_RC_WRITE_LAST, ROCE_RULE_OPCODE_ORDER,
+         ROCE_OP_RC_WRITE_FIRST},
+        {ROCE_OP_RC_SEND_FIRST, ROCE_OP_RC_WRITE_LAST, ROCE_RULE_OPCODE_ORDER,
+         ROCE_OP_RC_SEND_LAST},
+        {ROCE_OP_RC_WRITE_FIRST, ROCE_OP_RC_SEND_LAST, ROCE_RULE_OPCODE_ORDER,
+         ROCE_OP_RC_WRITE_LAST},
+        {ROCE_OP_RC_SEND_FIRST, ROCE_OP_RC_WRITE_ONLY, ROCE_RULE_INTERLEAVED, ROCE_OP_RC_SEND_LAST},
+        {ROCE_OP_RC_WRITE_FIRST, ROCE_OP_RC_READ_REQUEST, ROCE_RULE_INTERLEAVED,
+         ROCE_OP_RC_WRITE_LAST},
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct roce_finding *f;
+        struct flowgen g;
+
+        flowgen_begin(&g);
+        flowgen_send(&g, 0, 2048);
+        put(&g, rows[i].before, 1024);
+        put(&g, rows[i].opcode, 64);
+        judge_end(&g, &v);
+        f = found(rows[i].rule, "bth.opcode");
+        CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+        EXPECT_EQ(f->expected, rows[i].expected);
+        EXPECT_EQ(f->actual, rows[i].opcode);
+        EXPECT_EQ(f->other_frame, 4);
+    }
+}
+
+/* A DMA length of more than 2^31 (R081): found in the request, and once more in the ACK. */
+static void a_length_that_is_accepted(void)
+{
+    for (unsigned more = 0; more < 2; more++) {
+        const struct roce_finding *f;
+        struct flowgen g;
+        struct roce_pkt p;
+
+        flowgen_begin(&g);
+        flowgen_send(&g, 0, 2048);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_FIRST, 1024);
+        p.reth.dma_len = 0x80000000u + more;
+        p.bth.ackreq = 1;
+        flowgen_put(&g, 0, &p);
+        flowgen_ack(&g, 1, p.bth.psn, ACK_31);
+        judge_end(&g, &v);
+        EXPECT_EQ(found(ROCE_RULE_DMA_LEN_MAX, "reth.dma_len") != NULL, more);
+        f = found(ROCE_RULE_DMA_LEN_MAX, "aeth.syndrome");
+        EXPECT_EQ(f != NULL, more);
+        if (f)
+            EXPECT_EQ(f->frame, 5);
+    }
+}
+
+/* The capture begins inside of a message: how long its last packet may be is not known. */
+static void a_last_packet_alone(void)
+{
+    struct judge_spoil late = {.head = 1};
+    struct flowgen g;
+
+    flowgen_begin(&g);
+    flowgen_send(&g, 0, 2048);
+    flowgen_send(&g, 0, 64);
+    judge(&g, NULL, &late, &v);
+    flowgen_free(&g);
+    EXPECT_EQ(v.conn[0].mtu_sure, false);
+    EXPECT_EQ(judge_found(&v, ROCE_RULE_ACK_LENGTH), false);
+    EXPECT_EQ(judge_errors(&v, "a last packet alone"), 0);
+}
+
+SUITE("flow.order", TEST(what_would_have_been_right), TEST(a_length_that_is_accepted),
+      TEST(a_last_packet_alone))

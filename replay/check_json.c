@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <string.h>
 #include "describe.h"
+#include "json_text.h"
 #include "wire/codes.h"
 
 static const char *const side_names[2] = {"a", "b"};
@@ -12,21 +13,6 @@ static const char *const severity_names[ROCE_SEV_CNT] = {"note", "warning", "err
 static const char *const oper_ids[ROCE_OPER_CNT] = {"send", "write", "read", "atomic", "other"};
 static const char *const cause_ids[ROCE_CAUSE_CNT] = {
     "none", "sequence_nak", "rnr_nak", "timeout", "implied_nak", "read_gap", "unknown"};
-
-/* A string; bytes that are no UTF-8 (in file names) become question marks. */
-static json_t *text_json(const char *s)
-{
-    char buf[1024];
-    json_t *v = json_string(s);
-    size_t i;
-
-    if (v)
-        return v;
-    for (i = 0; s[i] && i < sizeof(buf) - 1; i++)
-        buf[i] = (char)((unsigned char)s[i] < 0x80 ? s[i] : '?');
-    buf[i] = '\0';
-    return json_string(buf);
-}
 
 /* Numbers of JSON end at 2^63 - 1 here; what is larger is null. */
 static json_t *number(uint64_t v)
@@ -52,7 +38,7 @@ static json_t *begin(const char *type, const char *file)
     json_t *o = json_object();
 
     json_object_set_new(o, "type", json_string(type));
-    json_object_set_new(o, "file", text_json(file));
+    json_object_set_new(o, "file", json_text(file));
     return o;
 }
 
@@ -101,7 +87,7 @@ int check_json_finding(FILE *out, const char *file, const struct roce_finding *f
     json_object_set_new(o, "actual", none ? json_null() : number(f->actual));
     json_object_set_new(o, "other_frame", number_or_null(f->other_frame, 0));
     json_object_set_new(o, "known", f->known ? json_string(f->known) : json_null());
-    json_object_set_new(o, "text", text_json(roce_finding_text(f, buf, sizeof(buf))));
+    json_object_set_new(o, "text", json_text(roce_finding_text(f, buf, sizeof(buf))));
     return put(out, o);
 }
 
@@ -365,7 +351,7 @@ static json_t *end_json(const struct roce_conn_summary *sum)
     json_object_set_new(o, "frame", number_or_null(sum->end_frame, 0));
     json_object_set_new(o, "request_frame", number_or_null(sum->end_request_frame, 0));
     put_number(o, "tries", sum->end_tries);
-    json_object_set_new(o, "text", text_json(buf));
+    json_object_set_new(o, "text", json_text(buf));
     return o;
 }
 
@@ -465,7 +451,7 @@ int check_json_summary(FILE *out, const struct check_report *r, int status)
     json_object_set_new(
         o, "peer",
         r->profile == ROCE_PROFILE_NONE ? json_null() : json_string(roce_profile_name(r->profile)));
-    json_object_set_new(o, "fault", r->fault ? text_json(r->fault) : json_null());
+    json_object_set_new(o, "fault", r->fault ? json_text(r->fault) : json_null());
     json_object_set_new(o, "verdict", json_string(check_verdict_name(check_report_verdict(r))));
     json_object_set_new(o, "exit_status", json_integer(status));
     return put(out, o);

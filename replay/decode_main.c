@@ -55,8 +55,10 @@ static int decode_all(int cnt, char **files, const struct decode_options *option
     for (int i = 0; i < cnt; i++) {
         struct fault fault = {""};
 
-        if (cnt > 1 && options->text)
-            printf("%s:\n", files[i]);
+        if (cnt > 1 && options->text) {
+            text_put(stdout, files[i]);
+            puts(":");
+        }
         if (decode_file(files[i], options, &fault) == 0)
             continue;
         status = EXIT_UNUSABLE;

@@ -52,6 +52,14 @@ int gate_status(const struct gate *gate)
 /* ---- text --------------------------------------------------------------------------------------
  */
 
+static void tell_unexpected(FILE *out, const struct job *job)
+{
+    fputc('\n', out);
+    text_put(out, job->item->path);
+    fprintf(out, ": expected: %s, is: %s\n", outcome_name(job->expected),
+            outcome_name(job->outcome));
+}
+
 void gate_text(FILE *out, const struct gate *gate, const struct job *jobs, size_t cnt, bool all)
 {
     size_t unexpected = unexpected_cnt(gate);
@@ -77,16 +85,17 @@ void gate_text(FILE *out, const struct gate *gate, const struct job *jobs, size_
         const struct job *job = &jobs[i];
 
         if (!job_as_expected(job))
-            fprintf(out, "\n%s: expected: %s, is: %s\n", job->item->path,
-                    outcome_name(job->expected), outcome_name(job->outcome));
+            tell_unexpected(out, job);
         else if (all)
             fputc('\n', out);
         if (job_as_expected(job) && !all)
             continue;
         if (job->text)
             fputs(job->text, out);
-        if (job->fault[0])
-            fprintf(out, "%s\n", job->fault);
+        if (job->fault) {
+            text_put(out, job->fault);
+            fputc('\n', out);
+        }
     }
 }
 
@@ -223,13 +232,13 @@ static void put_capture(FILE *out, const struct job *job)
     if (job_as_expected(job)) {
         if (job->outcome == OUTCOME_SKIPPED || job->outcome == OUTCOME_UNUSABLE) {
             fputs("      <skipped message=\"", out);
-            xml_put_name(out, job->fault);
+            xml_put_name(out, job->fault ? job->fault : "");
             fputs("\"/>\n", out);
         }
     } else if (job->outcome != OUTCOME_DIFFERS) {
         fprintf(out, "      <error type=\"%s\" message=\"expected: %s; ",
                 outcome_name(job->outcome), outcome_name(job->expected));
-        xml_put_name(out, job->fault);
+        xml_put_name(out, job->fault ? job->fault : "");
         fputs("\"/>\n", out);
     }
     fputs("    </testcase>\n", out);

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "deviations.h"
+#include "json_text.h"
 #include "setup_json.h"
 
 /* A job and the process that does it. */
@@ -34,7 +35,8 @@ static const char *peer_of(const struct corpus_item *item, const struct job_opti
 
 static json_t *fault_json(const char *file, const char *text)
 {
-    return json_pack("{s:s, s:s, s:s}", "file", file, "verdict", "ERROR", "error", text);
+    return json_pack("{s:o, s:s, s:o}", "file", json_text(file), "verdict", "ERROR", "error",
+                     json_text(text));
 }
 
 /* A closed loop has nothing recorded to differ from. */
@@ -77,11 +79,16 @@ static void say_again(FILE *text, const struct job *job, const struct job_option
                                         [REPLAY_BOTH] = ""};
     const char *peer = peer_of(job->item, options);
 
-    fprintf(text, "again with: rocedrill replay --ladder%s%s%s%s%s%s '%s'\n",
-            peer ? " --peer " : "", peer ? peer : "",
-            options->sides ? sides[options->sides & REPLAY_BOTH] : "",
-            options->strict ? " --strict" : "", options->given ? " --setup " : "",
-            options->given ? options->given->path : "", job->item->path);
+    fprintf(text, "again with: rocedrill replay --ladder%s%s%s%s ", peer ? " --peer " : "",
+            peer ? peer : "", options->sides ? sides[options->sides & REPLAY_BOTH] : "",
+            options->strict ? " --strict" : "");
+    if (options->given) {
+        fputs("--setup ", text);
+        text_put_word(text, options->given->path);
+        fputc(' ', text);
+    }
+    text_put_word(text, job->item->path);
+    fputc('\n', text);
 }
 
 static void play_recorded(struct job *job, FILE *text, const struct replay *replay,
@@ -96,6 +103,11 @@ static void play_recorded(struct job *job, FILE *text, const struct replay *repl
     if (options->text && job->outcome == OUTCOME_DIFFERS && !options->live)
         say_again(text, job, options);
     job->json = report_json(replay);
+}
+
+static void keep_fault(struct job *job, const struct fault *fault)
+{
+    job->fault = fault->text[0] ? strdup(fault->text) : NULL;
 }
 
 static void play(struct job *job, FILE *text, const struct job_options *options)
@@ -119,7 +131,7 @@ static void play(struct job *job, FILE *text, const struct job_options *options)
     } else if (!options->closed) {
         play_recorded(job, text, &replay, options, &fault);
     }
-    snprintf(job->fault, sizeof(job->fault), "%s", fault.text);
+    keep_fault(job, &fault);
     replay_free(&replay);
 }
 
@@ -151,8 +163,8 @@ static char *read_back(FILE *file)
 /* What a worker leaves in its JSON file, for collect(). */
 static int leave(const struct job *job, FILE *json)
 {
-    json_t *all = json_pack("{s:i, s:s, s:O}", "outcome", (int)job->outcome, "fault", job->fault,
-                            "report", job->json);
+    json_t *all = json_pack("{s:i, s:o, s:O}", "outcome", (int)job->outcome, "fault",
+                            job->fault ? json_text(job->fault) : json_null(), "report", job->json);
     int rc = !all || json_dumpf(all, json, 0) != 0 || fflush(json) != 0 ? -1 : 0;
 
     json_decref(all);
@@ -193,20 +205,22 @@ static void collect(struct job *job, struct worker *w, int status)
     }
     if (all) {
         job->outcome = (enum outcome)json_integer_value(json_object_get(all, "outcome"));
-        snprintf(job->fault, sizeof(job->fault), "%s",
-                 json_string_value(json_object_get(all, "fault")));
+        if (json_is_string(json_object_get(all, "fault")))
+            job->fault = strdup(json_string_value(json_object_get(all, "fault")));
         job->json = json_incref(json_object_get(all, "report"));
         job->text = read_back(w->text);
         json_decref(all);
     } else {
+        struct fault fault;
+
         job->outcome = OUTCOME_CRASHED;
         if (WIFSIGNALED(status))
-            snprintf(job->fault, sizeof(job->fault), "%s: the replay died of signal %d (%s)",
-                     job->item->path, WTERMSIG(status), strsignal(WTERMSIG(status)));
+            fault_set(&fault, "%s: the replay died of signal %d (%s)", job->item->path,
+                      WTERMSIG(status), strsignal(WTERMSIG(status)));
         else
-            snprintf(job->fault, sizeof(job->fault), "%s: the replay broke off (wait status %d)",
-                     job->item->path, status);
-        job->json = fault_json(job->item->path, job->fault);
+            fault_set(&fault, "%s: the replay broke off (wait status %d)", job->item->path, status);
+        keep_fault(job, &fault);
+        job->json = fault_json(job->item->path, fault.text);
     }
     fclose(w->text);
     fclose(w->json);
@@ -317,6 +331,7 @@ void jobs_free(struct job *jobs, size_t cnt)
 {
     for (size_t i = 0; jobs && i < cnt; i++) {
         free(jobs[i].text);
+        free(jobs[i].fault);
         json_decref(jobs[i].json);
     }
     free(jobs);

@@ -29,7 +29,7 @@ struct job {
     enum outcome expected; /* as the manifest says; of a closed loop, to hold or to be skipped */
     char *text;            /* the report; "" if none was wanted */
     json_t *json;          /* report_json(), or {file, verdict: ERROR, error} */
-    char fault[1024]; /* why it is SKIPPED, UNUSABLE or CRASHED, one line with the file in it */
+    char *fault; /* why it is SKIPPED, UNUSABLE or CRASHED, with the file in it; or NULL */
 };
 
 /* Told of each job that is done, in the order of the jobs; `finished` counts them in any order. */

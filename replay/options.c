@@ -8,7 +8,7 @@
 
 int options_complain(const char *fmt, ...)
 {
-    char line[8192]; /* of a path or two */
+    char line[sizeof(struct fault)];
     va_list args;
 
     fflush(stdout);

@@ -259,7 +259,7 @@ static void print_job(void *ctx, const struct job *job)
     if (job->text)
         fputs(job->text, stdout);
     fflush(stdout);
-    if (job->fault[0])
+    if (job->fault)
         options_complain("%s", job->fault);
 }
 

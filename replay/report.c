@@ -95,12 +95,13 @@ static void add_ends(struct text *t, const struct setup *s)
 /* ---- differences -------------------------------------------------------------------------------
  */
 
+/* What follows the name of its capture. */
 static void add_diff(struct text *t, const struct comparison *cmp, const struct diff *d)
 {
     const struct trace *trace = cmp->drive->trace;
 
-    text_add(t, "%s: frame %u: %s: expected %s, actual %s", trace->name, trace->pkt[d->pkt].frame,
-             d->field, d->expected, d->actual);
+    text_add(t, ": frame %u: %s: expected %s, actual %s", trace->pkt[d->pkt].frame, d->field,
+             d->expected, d->actual);
     if (d->request != STEP_NONE) {
         const struct trace_packet *p = &trace->pkt[d->request];
 
@@ -123,10 +124,12 @@ static void print_diffs(FILE *out, const struct comparison *cmp, uint32_t run)
             continue;
         add_diff(&t, cmp, d);
         if (d->known)
-            fprintf(out, "  known deviation %s of %s (%s; %s): %s\n", d->known->id, d->known->peer,
-                    d->known->text, d->known->rules, buf);
+            fprintf(out, "  known deviation %s of %s (%s; %s): ", d->known->id, d->known->peer,
+                    d->known->text, d->known->rules);
         else
-            fprintf(out, "  difference %s\n", buf);
+            fputs("  difference ", out);
+        text_put(out, cmp->drive->trace->name);
+        fprintf(out, "%s\n", buf);
     }
     if (cmp->result[run].diff_frames > DIFFS_MAX)
         fprintf(out, "  ... and %u more answers that differ\n",

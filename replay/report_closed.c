@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "json_text.h"
 #include "record.h"
 #include "report_stream.h"
 
@@ -315,7 +316,9 @@ void report_closed_text(FILE *out, const struct closed_sum *sum,
                                                   : "");
     for (size_t i = 0; i < options->edits.cnt; i++)
         fprintf(out, " --edit '%s'", options->edits.spec[i].text);
-    fprintf(out, " --seed %" PRIu64 " %s\n", sum->failure[0].seed, name);
+    fprintf(out, " --seed %" PRIu64 " ", sum->failure[0].seed);
+    text_put_word(out, name);
+    fputc('\n', out);
 }
 
 /* ---- JSON --------------------------------------------------------------------------------------
@@ -378,11 +381,12 @@ json_t *report_closed_json(const struct closed_sum *sum, const struct closed_opt
         json_array_append_new(edits, json_pack("{s:s, s:I}", "edit", options->edits.spec[i].text,
                                                "frames", (json_int_t)sum->struck[i]));
     return json_pack(
-        "{s:s, s:s, s:o, s:o, s:o, s:{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}}",
-        "file", sum->clean.drive->trace->name, "verdict", verdict_name(closed_sum_verdict(sum)),
-        "connections", connections, "streams", streams, "differences", failures, "closed", "side",
-        sides[sum->ends.sides], "seed", (json_int_t)options->seed, "plays", (json_int_t)sum->plays,
-        "plays_failed", (json_int_t)sum->failed, "frames", (json_int_t)sum->frames, "dropped",
+        "{s:o, s:s, s:o, s:o, s:o, s:{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}}",
+        "file", json_text(sum->clean.drive->trace->name), "verdict",
+        verdict_name(closed_sum_verdict(sum)), "connections", connections, "streams", streams,
+        "differences", failures, "closed", "side", sides[sum->ends.sides], "seed",
+        (json_int_t)options->seed, "plays", (json_int_t)sum->plays, "plays_failed",
+        (json_int_t)sum->failed, "frames", (json_int_t)sum->frames, "dropped",
         (json_int_t)sum->lost, "damaged", (json_int_t)sum->damaged, "forged",
         (json_int_t)sum->forged, "repeated", (json_int_t)sum->repeated, "given_up",
         (json_int_t)sum->gave_up, "doubtful", (json_int_t)sum->doubtful, "edits", edits);

@@ -4,6 +4,7 @@
 #include "deviations.h"
 #include "describe.h"
 #include "diff_rule.h"
+#include "json_text.h"
 #include "report_exchange.h"
 #include "report_requester.h"
 #include "report_stream.h"
@@ -135,9 +136,9 @@ json_t *report_json(const struct replay *r)
                                         "first_frame", (int)skip->frame, "packets",
                                         (int)skip->packets, "reason", skip->reason));
     }
-    return json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:s}", "file", r->trace.name,
-                     "frames", (int)r->trace.frames, "roce_packets", (int)r->trace.cnt,
-                     "connections", connections, "streams", streams, "exchanges", exchanges,
-                     "differences", diffs, "skipped", skips, "verdict",
+    return json_pack("{s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:s}", "file",
+                     json_text(r->trace.name), "frames", (int)r->trace.frames, "roce_packets",
+                     (int)r->trace.cnt, "connections", connections, "streams", streams, "exchanges",
+                     exchanges, "differences", diffs, "skipped", skips, "verdict",
                      verdict_name(report_verdict(r)));
 }

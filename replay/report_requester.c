@@ -52,9 +52,11 @@ void report_diff(FILE *out, const struct trace *trace, const struct diff *d, con
                 trace->pkt[d->pkt].frame, d->field, d->expected, d->actual);
         return;
     }
-    fprintf(out, "  difference %s: frame %u: %s: expected %s, actual %s; %s%s%s%s%s\n", trace->name,
-            trace->pkt[d->pkt].frame, d->field, d->expected, d->actual, d->reason, end,
-            rule ? " [" : "", rule ? rule : "", rule ? "]" : "");
+    fputs("  difference ", out);
+    text_put(out, trace->name);
+    fprintf(out, ": frame %u: %s: expected %s, actual %s; %s%s%s%s%s\n", trace->pkt[d->pkt].frame,
+            d->field, d->expected, d->actual, d->reason, end, rule ? " [" : "", rule ? rule : "",
+            rule ? "]" : "");
 }
 
 static void print_diffs(FILE *out, const struct verification *v, uint32_t idx)

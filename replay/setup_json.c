@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "json_text.h"
 
 /* Bytes of an image in one string. */
 #define CHUNK_MAX 4096u
@@ -225,8 +226,8 @@ json_t *setup_json(const struct drive *d, const struct stores *stores)
         json_decref(devices);
         return NULL;
     }
-    return json_pack("{s:s, s:o, s:o}", "file", d->trace->name, "connections", connections,
-                     "devices", devices);
+    return json_pack("{s:o, s:o, s:o}", "file", json_text(d->trace->name), "connections",
+                     connections, "devices", devices);
 }
 
 int setup_json_write(const struct drive *d, const struct stores *stores, const char *path,

@@ -115,6 +115,31 @@ void text_put(FILE *out, const char *text)
     }
 }
 
+void text_put_word(FILE *out, const char *word)
+{
+    bool plain = true;
+    unsigned len;
+
+    for (const char *p = word; *p && plain; p += len) {
+        uint32_t code;
+
+        len = text_char(p, &code);
+        plain = len > 0 && !is_control(code);
+    }
+    fputs(plain ? "'" : "$'", out); /* the second form reads escapes */
+    for (; *word; word++) {
+        const unsigned char c = (unsigned char)*word;
+
+        if (c == '\'')
+            fputs(plain ? "'\\''" : "\\'", out);
+        else if (plain || (c >= 0x20 && c < 0x7F && c != '\\'))
+            fputc(c, out);
+        else
+            fprintf(out, "\\%03o", c);
+    }
+    fputc('\'', out);
+}
+
 int fault_set(struct fault *fault, const char *fmt, ...)
 {
     va_list args;

@@ -39,9 +39,13 @@ void text_put(FILE *out, const char *text);
 /* The character at `p`, not at the end, in UTF-8: its bytes, and *code; 0 bytes if it is none. */
 unsigned text_char(const char *p, uint32_t *code);
 
-/* Why an input cannot be used: file, and frame and field where it applies. */
+/* Writes a file name, say, as one word of a shell's command. */
+void text_put_word(FILE *out, const char *word);
+
+/* Why an input cannot be used: file, and frame and field where it applies. There is room for two
+ * paths as long as the system takes them, and for what is to be said of them. */
 struct fault {
-    char text[512];
+    char text[2 * 4096 + 512];
 };
 
 /* Sets the text and returns -1, so that a caller can `return fault_set(...)`. */

@@ -264,7 +264,7 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
         learn_grain(flow, in->time);
     if (!in->pkt->op)
         return;
-    if (in->pkt->op->svc == ROCE_SVC_RD && roce_dc_is(in->pkt)) {
+    if (in->pkt->op->svc == ROCE_SVC_RD && roce_dc_may_be(in->pkt)) {
         flow->totals.dc++;
         return;
     }

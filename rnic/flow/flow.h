@@ -196,7 +196,7 @@ void roce_flow_each(const struct roce_flow *flow,
 struct roce_flow_totals {
     uint64_t packets, bytes; /* fed; wire bytes */
     uint64_t dropped;        /* malformed or bad ICRC */
-    uint64_t dc;          /* of NVIDIA's dynamically connected transport: not judged (wire/dc.h) */
+    uint64_t dc; /* NVIDIA's DC (wire/dc.h), or cut before the byte that would tell: not judged */
     uint64_t connections; /* ever */
     uint64_t evicted;     /* connections that had to go for room */
     uint64_t forgotten;   /* windows of idle connections that had to go for room */

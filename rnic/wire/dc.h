@@ -25,7 +25,7 @@ static inline bool roce_dc_is(const struct roce_pkt *pkt)
 /* Whether it may be one, as far as was captured. */
 static inline bool roce_dc_may_be(const struct roce_pkt *pkt)
 {
-    if (pkt->op->svc != ROCE_SVC_RD)
+    if (!roce_opcode_has(pkt->op, ROCE_HDR_RDETH))
         return false;
     return !roce_pkt_has(pkt, ROCE_HDR_RDETH) || roce_dc_is(pkt);
 }

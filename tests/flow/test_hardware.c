@@ -77,7 +77,11 @@ static void put_dc(struct flowgen *g, int side, uint8_t opcode, uint32_t psn)
 static void dynamically_connected(void)
 {
     static const struct judge_spoil ways[] = {
-        {0}, {.snap_min = 64, .snap_max = 96}, {.one_side = true, .side = 1}, {.head = 3}};
+        {0},
+        {.snap_min = 64, .snap_max = 96},
+        {.snap_min = 54, .snap_max = 57}, /* before the byte that tells them from others */
+        {.one_side = true, .side = 1},
+        {.head = 3}};
 
     for (size_t way = 0; way < sizeof(ways) / sizeof(ways[0]); way++) {
         struct flowgen g;

@@ -473,6 +473,8 @@ static int play_device(struct drive *d, uint32_t device, struct playing *play, s
     if (rc == 0 && !st.device->failed && cnt &&
         !drain_timers(&st, cue[cnt - 1].run, st.last + UINT64_C(10) * 1000000000))
         rc = fault_set(fault, "%s: no memory", d->trace->name);
+    if (d->stores)
+        stores_end(d->stores);
     stage_close(&st);
     sharing_free(&st.sharing);
     free(cue);

@@ -32,6 +32,12 @@ void stores_frame(struct stores *s, uint32_t at, uint32_t request)
     }
 }
 
+void stores_end(struct stores *s)
+{
+    for (; s->cnt && s->store[s->cnt - 1].at == 0; s->cnt--)
+        s->byte_cnt = s->store[s->cnt - 1].off;
+}
+
 void stores_free(struct stores *s)
 {
     free(s->store);

@@ -36,6 +36,8 @@ int stores_byte(struct stores *stores, uint32_t device, uint32_t rkey, uint64_t 
                 bool initial);
 /* What was stored since the last call was stored for this request, played at frame `at`. */
 void stores_frame(struct stores *stores, uint32_t at, uint32_t request);
+/* No request of that device follows: what was stored since the last one is seen by none. */
+void stores_end(struct stores *stores);
 void stores_free(struct stores *stores);
 
 #endif

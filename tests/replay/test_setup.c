@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include "checkrun.h"
 #include "support/suite.h"
+#include "talk.h"
 
 /* Dumps the setup of $C/CAPTURE, changes it with a line of Python (c: its first connection, r: the
  * first region of its first device, d: all of it), and replays with that. */
@@ -49,6 +50,30 @@ static void what_was_dumped_gives_the_same_report(void)
     CHECKRUN_EXPECT("$R replay -q --dump-setup $T/a.json $C/rc-read-sizes.pcap; "
                     "$R replay --setup $T/a.json --edit drop@p=0.05 $C/rc-read-sizes.pcap",
                     0, "PASS", "");
+}
+
+/* Two connections share memory, and the last READ shows what it was before the WRITE that was
+ * captured earlier: what is put back after that READ is for no request. */
+static void the_last_request_reads_what_was(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 100, 0x1000, 7, 64, 64, 1);
+    talk_ack(&t, 100, 0x1F, 1);
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 101, 0x1000, 7, 64, 64, 2);
+    t.requester_qp++;
+    t.responder_qp++;
+    talk_read(&t, 500, 0x1000, 7, 64);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 500, 1, 64, 1);
+    t.requester_qp--;
+    t.responder_qp--;
+    talk_ack(&t, 101, 0x1F, 2);
+    capture_keep(&t.capture, checkrun_path("was.pcap"));
+    CHECKRUN_EXPECT("$R replay -q --dump-setup $T/s.json $T/was.pcap && "
+                    "$R replay --setup $T/s.json $T/was.pcap",
+                    0, "verdict: PASS (2 connections held", "");
+    talk_free(&t);
 }
 
 static void a_changed_value_takes_effect(void)
@@ -179,5 +204,5 @@ static void what_is_wrong_is_said_with_its_place(void)
 }
 
 SUITE("replay.setup", TEST(what_was_dumped_gives_the_same_report),
-      TEST(a_changed_value_takes_effect), TEST(timers_are_derived),
-      TEST(what_is_wrong_is_said_with_its_place))
+      TEST(the_last_request_reads_what_was), TEST(a_changed_value_takes_effect),
+      TEST(timers_are_derived), TEST(what_is_wrong_is_said_with_its_place))

@@ -80,10 +80,8 @@ struct roce_req {
     uint32_t base;
     uint32_t nxt; /* one after the highest PSN seen */
     uint32_t una; /* one after the highest PSN acknowledged; may be ahead of nxt */
-    bool una_known;
-    uint64_t gap_time; /* when the latest hole was found */
-    uint16_t chain;    /* of the tail */
     uint32_t passed_psn;
+    uint64_t gap_time; /* when the latest hole was found */
     struct roce_window win;
     struct roce_episode ep;
     uint64_t last_time; /* of its latest request packet */
@@ -92,7 +90,10 @@ struct roce_req {
     uint32_t retry_psn;           /* PSN of the latest timeout or RNR repetitions, and how many */
     uint8_t timeouts, rnrs, naks; /* naks: sequence NAKs */
     uint32_t timeout_least_us;    /* least time between its timeouts, from the second on */
+    uint32_t part;                /* bytes acknowledged of a message whose end is not */
     uint32_t msg_number;
+    uint16_t chain; /* of the tail */
+    bool una_known;
 };
 
 /* What a side did as responder. Small members stand together: they leave no holes so. */

@@ -27,6 +27,13 @@ static void complete(struct roce_ctx *ctx, struct roce_sent *e, uint64_t bytes, 
     }
 }
 
+/* Payload of the message that ends with `e`, as far as it was captured: where packets of it are
+ * missing, that of the others. */
+static uint64_t bytes_of(const struct roce_req *req, const struct roce_sent *e)
+{
+    return (e->flags & ROCE_SENT_OFF_KNOWN ? e->off : req->part) + (uint64_t)e->len;
+}
+
 static void acknowledge(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e)
 {
     ctx->result->acked_packets++;
@@ -47,8 +54,10 @@ static void acknowledge(struct roce_ctx *ctx, struct roce_req *req, struct roce_
         bool whole =
             e->msg_frame != 0 && (!is_before_join(ctx, e) || roce_sent_has(e, ctx->pkt->bth.psn));
 
-        complete(ctx, e, (e->flags & ROCE_SENT_OFF_KNOWN ? e->off : 0) + (uint64_t)e->len, whole);
-    }
+        complete(ctx, e, bytes_of(req, e), whole);
+        req->part = 0;
+    } else
+        req->part = (roce_opcode_starts(roce_opcode(e->op)) ? 0 : req->part) + e->len;
 }
 
 /* Everything before `upto` is acknowledged. */

@@ -86,7 +86,8 @@ const char *roce_pairing_name(enum roce_pairing pairing);
 struct roce_oper_summary {
     uint64_t messages;               /* whose last packet was sent; READ: requests */
     uint64_t completed;              /* acknowledged, or fully answered, in the capture */
-    uint64_t bytes;                  /* payload of completed messages, each byte once */
+    uint64_t bytes;                  /* payload of completed messages, each byte once; of SEND and
+                                      * WRITE what was captured of it */
     const struct roce_hist *latency; /* first packet to completion; NULL without samples */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Histogram of durations: four buckets an octave from 64 ns to 9 minutes, so that a percentile is
- * right within 10 % and any number of samples takes the same room.
+ * right within an eighth and any number of samples takes the same room.
  */
 #ifndef ROCE_HIST_H
 #define ROCE_HIST_H

@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""What rocedrill check says of a connection, counted once more from the packets of packets.py. Each figure has
+the name that check --json gives it, of a side, and how it is counted here; nothing of our observer is in here.
+
+The packets of a side are those with its address, its peer's and the peer's QPN. A requester's PSNs are followed
+as a receiver would: what is not the next is missing, late or sent again."""
+from packets import ATOMIC, CNP, OTHER, READ, SEND, UC, UD, WRITE
+
+ORDER = 1 << 24
+KINDS = (SEND, WRITE, READ, ATOMIC, OTHER)
+MS = 10 ** 6
+COPY = 50000    # ns: without identifications, no requester repeats itself so soon without a NAK
+# Of AETH: limits by credit count, and RNR NAK timers in units of 10 us.
+CREDITS = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072,
+           4096, 6144, 8192, 12288, 16384, 24576, 32768, None]
+RNR_10US = [65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048,
+            3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152]
+
+
+def diff(a, b):
+    """a - b on the circle of PSNs."""
+    d = (a - b) % ORDER
+    return d if d < ORDER // 2 else d - ORDER
+
+
+def diff16(a, b):
+    """The same of IPv4 identifications, as text."""
+    d = (int(a, 0) - int(b, 0)) % 65536
+    return d if d < 32768 else d - 65536
+
+
+def spread(values):
+    return {"count": len(values), "min": min(values), "mean": sum(values) // len(values),
+            "max": max(values)} if values else None
+
+
+def plain(packets):
+    """Figures of a side that are sums over its packets: (name, how, value)."""
+    good = [p for p in packets if p.good is not False]
+    first = next((p.frame for p in good), None)
+    # What is damaged before the first right packet is of no connection.
+    packets = [p for p in packets if first is not None and p.frame >= first]
+    acks = [p for p in good if p.response and p.syndrome is not None]
+    told = [p for p in acks if p.syndrome < 0x20]
+    yield "packets", "frames with its addresses and destination QP", len(packets)
+    yield "bytes", "frame.len of them", sum(p.wire for p in packets)
+    yield "bad_icrc", "zlib's CRC over the bytes is another", sum(p.good is False for p in packets)
+    yield "payload_sent", "udp.length less headers and pad, of requests", sum(
+        p.payload for p in good if p.request or p.service == UD)
+    yield "responses", "BTH opcodes 0x0d to 0x12", sum(p.response for p in good)
+    yield "psn_naks", "syndrome 0x60", sum(p.syndrome == 0x60 for p in acks)
+    yield "rnr_naks", "syndrome 0x20 to 0x3f", sum(0x20 <= p.syndrome < 0x40 for p in acks)
+    yield "fatal_naks", "syndrome 0x61 to 0x7f", sum(0x61 <= p.syndrome < 0x80 for p in acks)
+    yield "credits", "of the latest syndrome below 0x20", CREDITS[told[-1].syndrome] if told else None
+    yield "ce_marked", "ECN bits 3, not of CNPs", sum(p.ce and p.service != CNP for p in good)
+    yield "cnps", "opcode 0x81", sum(p.service == CNP for p in good)
+    yield "fecn", "bit of the BTH, not of CNPs", sum(p.fecn for p in good if p.service != CNP)
+    yield "becn", "bit of the BTH, not of CNPs", sum(p.becn for p in good if p.service != CNP)
+    yield "udp_sport", "of the first packet that is no CNP", next((p.sport or 0 for p in good if p.service != CNP), 0)
+    cnps = [p.time for p in good if p.service == CNP]
+    yield "cnp_gap_ns", "between CNPs less than 10 ms apart", spread(
+        [b - a for a, b in zip(cnps, cnps[1:]) if 0 < b - a < 10 * MS])
+
+
+class Sent:
+    """A request packet that was seen: a READ has several PSNs."""
+
+    def __init__(self, p, span):
+        self.first, self.last, self.tries, self.span = p, p, 1, span
+        self.got, self.answered = set(), False     # of its responses those that came, in any order;
+        self.next, self.again = 0, False           # ... in order; it was asked for again
+        self.message, self.passed = None, False    # a later request was answered before
+
+
+class Message:
+    """By its last packet."""
+
+    def __init__(self, kind, p):
+        self.kind, self.psn, self.length, self.end = kind, p.psn, p.length, None
+
+
+class Requester:
+    """What one side asked for, and what came of it."""
+
+    def __init__(self, mtu, base, timeout, numbered):
+        self.mtu, self.nxt, self.slow = mtu, base, timeout * 3 // 4 if timeout else MS
+        self.una, self.known = base, base is not None
+        self.first_psn, self.agreed = base, base is not None
+        self.sent, self.order, self.open = {}, [], None
+        self.names, self.numbered = {}, numbered    # when it came last; IPv4's identifications differ
+        self.missing = self.again = self.copies = 0
+        self.ip_id, self.late = None, False       # the newest; one came behind a newer one
+        self.messages = {k: [0, 0, 0, []] for k in KINDS}     # sent, completed, bytes, times
+        self.pending, self.rtt = [], []
+        self.most = {"max_psns_in_flight": 0, "max_reads_in_flight": 0}
+        self.retx = {}
+        self.nak = self.rnr = None
+        self.going, self.time = None, 0
+        self.rnr_advertised = self.rnr_waited = 0
+        self.timeouts, self.regions = [], {}
+
+    # -- requests
+
+    def span(self, p):
+        return max(1, -(-p.length // self.mtu)) if p.kind == READ and self.mtu else 1
+
+    def find(self, psn):
+        e = self.sent.get(psn)
+        return e or next((s for s in self.order if s.span > 1 and
+                          0 <= diff(psn, s.first.psn) < s.span), None)
+
+    def is_copy(self, p):
+        name = (p.psn, p.opcode, p.ip_id, p.crc)
+        before, self.names[name] = self.names.get(name), p.time
+        return before is not None and (self.numbered or (
+            p.request and p.time - before < COPY and not self.nak and not self.rnr and self.going != p.psn))
+
+    def request(self, p):
+        if self.is_copy(p):
+            self.copies += 1
+            return
+        if self.numbered and (self.ip_id is None or diff16(p.ip_id, self.ip_id) > 0):
+            self.ip_id = p.ip_id
+        if self.nxt is None:
+            self.nxt = self.una = self.first_psn = p.psn
+        d = diff(p.psn, self.nxt)
+        span = self.span(p)
+        if d >= 0:
+            self.missing += d
+            self.add(p, span)
+            self.nxt = (p.psn + span) % ORDER
+            self.going = None
+        else:
+            self.again += 1
+            e = self.find(p.psn)
+            self.late |= self.numbered and diff16(p.ip_id, self.ip_id) < 0
+            if p.service != UC:
+                self.go_back(p, e, span)
+            if e:
+                e.tries, e.last = e.tries + 1, p
+                if p.kind == READ:
+                    e.next, e.again = diff(p.psn, e.first.psn), True
+                    e.got = set(range(e.next))
+                    span = e.span - diff(p.psn, e.first.psn)
+            else:
+                self.add(p, span)
+                if not self.agreed and diff(p.psn, self.first_psn) < 0:
+                    self.first_psn = p.psn       # it was lost, or overtaken by the first
+            if self.going is not None:
+                self.going = (p.psn + span) % ORDER
+        self.time = p.time
+        if self.known and p.service != UC:
+            self.top("max_psns_in_flight", diff(self.nxt, self.una))
+            self.top("max_reads_in_flight", sum(self.answered(m) for m in self.pending))
+
+    def top(self, name, value):
+        self.most[name] = max(self.most[name], value)
+
+    def add(self, p, span):
+        self.sent[p.psn] = e = Sent(p, span)
+        self.order.append(e)
+        if p.rkey is not None and p.length is not None and p.service != UC:
+            r = self.regions.setdefault(p.rkey, [p.va, p.va + p.length, set(), 0, 0, 0])
+            r[0], r[1] = min(r[0], p.va), max(r[1], p.va + p.length)
+            r[2].add(p.kind)
+            r[3] += 1
+            r[4 + (p.kind == READ)] += p.length
+        self.link(p, span)
+
+    def link(self, p, span):
+        """A message is done when its last packet is; it was begun by the First before that, if that was seen."""
+        if p.place not in "LO":
+            return
+        m = self.sent[p.psn].message = Message(p.kind, p)
+        m.end = (p.psn + span - 1) % ORDER
+        self.messages[p.kind][0] += 1
+        if p.service == UC:
+            self.count_whole(m)
+        else:
+            self.pending.append(m)
+
+    def parts(self, m):
+        """Its packets that were seen, last first, and whether they are all."""
+        psn, out, whole = m.psn, [], True
+        while diff(psn, self.first_psn) >= 0:
+            s = self.sent.get(psn)
+            if s and out and s.first.place in "LO":
+                return out, False
+            if s:
+                out.append(s.first)
+                if s.first.place in "FO":
+                    return out, whole
+            whole = whole and s is not None
+            psn = (psn - 1) % ORDER
+        return out, False
+
+    def count_whole(self, m):
+        parts, whole = self.parts(m)
+        self.messages[m.kind][1] += whole
+        self.messages[m.kind][2] += sum(p.payload for p in parts) if whole else 0
+
+    # -- going back
+
+    def go_back(self, p, e, span):
+        idle = p.time - max(self.time, e.last.time if e else 0)
+        lost = self.going is not None and diff(p.psn, self.going) > 0 and idle < self.slow and not (
+            self.nak and diff(self.nak[0], self.una) >= 0) and not self.rnr     # on the way here
+        if self.going != p.psn and not lost:
+            cause = "response"
+            if self.rnr and (not self.nak or p.time - self.rnr[1] >= self.rnr[2] // 2):
+                cause = "rnr_nak"
+                self.rnr_advertised += self.rnr[2]
+                self.rnr_waited += p.time - self.rnr[1]
+            elif self.nak and (self.nak[0] == p.psn or idle < self.slow):
+                cause = "sequence_nak"
+            elif idle >= self.slow:
+                cause = "timeout"
+                self.timeouts.append(idle)
+            if cause != "response":
+                self.nak = self.rnr = None
+            self.retx.setdefault(cause, [0, 0, 0])[0] += 1
+            self.cause = cause
+            self.going = p.psn
+        self.retx[self.cause][1] += 1
+        self.retx[self.cause][2] += p.payload
+
+    # -- responses
+
+    def response(self, p):
+        if self.nxt is None:
+            return
+        s, e = p.syndrome, self.find(p.psn)
+        positive = s is None or s < 0x20
+        if s == 0x60:
+            self.nak, self.rnr = (p.psn, p.time), self.rnr
+        elif s is not None and 0x20 <= s < 0x40:
+            self.rnr, self.nak = (p.psn, p.time, RNR_10US[s & 0x1F] * 10000), None
+        if positive and e and e.tries == 1:
+            if p.op == 0x11 and diff((p.psn + 1) % ORDER, self.una) > 0 or p.op != 0x11 and not e.answered:
+                self.rtt.append(p.time - e.last.time)
+        if positive and e and p.op != 0x11:
+            e.answered = True
+            k = diff(p.psn, e.first.psn)
+            e.got.add(k)
+            e.next += k == e.next
+        if not positive:
+            upto = p.psn
+        elif p.op == 0x11 or not e:
+            upto = (p.psn + 1) % ORDER
+        else:
+            upto = (e.first.psn + (e.span if e.next == e.span else 0)) % ORDER
+        if diff(upto, self.una) > 0 or not self.known:
+            self.una, self.known = upto, True
+        self.complete(p)
+
+    @staticmethod
+    def answered(m):
+        """Whether a response of its own completes it, not any acknowledgement."""
+        return m.kind in (READ, ATOMIC, OTHER)
+
+    def complete(self, p):
+        """After response `p`, or at the end."""
+        left = []
+        for m in self.pending:
+            e, timed = self.sent[m.psn], True
+            if self.answered(m):
+                done = e.next == e.span
+                if not done and len(e.got) == e.span and not e.again and (p is None or diff(self.una, m.end) > 0):
+                    done = True      # it takes them in any order; since when is known if the last was late
+                    timed = timed and e.passed
+                e.passed |= diff(self.una, m.end) > 0
+            else:
+                done = diff(self.una, m.end) > 0
+            if done:
+                count = self.messages[m.kind]
+                count[1] += 1
+                parts, whole = self.parts(m)
+                count[2] += m.length if m.kind in (READ, ATOMIC) else sum(s.payload for s in parts)
+                if timed and whole and p:
+                    count[3].append(p.time - parts[-1].time)
+            else:
+                left.append(m)
+        self.pending = left
+
+
+def delays(packets, side):
+    """From the latest marked packet that no CNP came for to the CNP of `side`."""
+    marked, out = None, []
+    for who, p in packets:
+        if p.service == CNP and who == side:
+            if marked is not None:
+                out.append(p.time - marked)
+            marked = None
+        elif p.ce and p.service != CNP and who != side:
+            marked = p.time
+    return out
+
+
+def mtu_of(packets, agreed):
+    """The largest payload of a packet that has to carry one, or what CM agreed on."""
+    sizes = [p.payload for p in packets if p.place in ("F", "M") or (p.response and p.op in (0x0D, 0x0E))]
+    return max(sizes, default=agreed)
+
+
+def talk(sides, cm):
+    """Both sides' figures: {"a": [(name, how, value)], "b": ...}. `sides` has the packets of each, `cm` the
+    first PSNs and the timeout that CM tells, or nothing."""
+    both = sorted(((who, p) for who in sides for p in sides[who] if p.good is not False),
+                  key=lambda x: x[1].frame)
+    mtu = mtu_of([p for _, p in both], cm.get("mtu"))
+    asks = {who: Requester(mtu, cm.get("psn", {}).get(who), cm.get("timeout"),
+                           len({p.ip_id for p in sides[who]}) > 1) for who in sides}
+    for who, p in both:
+        other = "b" if who == "a" else "a"
+        if p.request:
+            asks[who].request(p)
+        elif p.response and other in asks and not asks[other].is_copy(p):
+            asks[other].response(p)
+    for who, r in asks.items():
+        r.complete(None)
+        yield who, "first_psn", "CM's starting PSN, else that of the first packet or of an earlier one that came later", r.first_psn
+        yield who, "missing_psns", "PSNs passed over", r.missing
+        yield who, "repetitions", "requests behind the next PSN, no copies", r.again
+        for kind in KINDS:
+            sent, done, size, times = r.messages[kind]
+            yield who, f"operations.{kind}.messages", "Last and Only packets seen first", sent
+            yield who, f"operations.{kind}.completed", "acknowledged, or all of it answered", done
+            yield who, f"operations.{kind}.bytes", "of those", size
+            yield who, f"operations.{kind}.latency_ns", "first packet to completion", times
+        yield who, "goodput_bytes", "of all operations", sum(r.messages[k][2] for k in KINDS)
+        yield who, "ack_rtt_ns", "request sent once to its first answer", r.rtt
+        # Which packets came late and which were sent again, IPv4's identifications tell, and not what came.
+        for cause in () if r.late else ("sequence_nak", "rnr_nak", "timeout", "response"):
+            for name, value in zip(("episodes", "packets", "bytes"), r.retx.get(cause, (0, 0, 0))):
+                yield who, f"retransmissions.{cause}.{name}", "what came before it was sent again", value
+        for name, value in r.most.items():
+            yield who, name, "sent and not acknowledged", value
+        yield who, "regions", "RETH and AtomicETH of requests seen first", r.regions
+        yield who, "cnp_delay_ns", "since the latest marked packet", spread(delays(both, who))
+        if r.late:
+            continue
+        yield who, "rnr_advertised_ns", "timers of RNR NAKs that were obeyed", r.rnr_advertised
+        yield who, "rnr_waited_ns", "from them to the repetition", r.rnr_waited
+        yield who, "timeout_min_ns", "silence before a go-back without a NAK", min(r.timeouts, default=0)
+        yield who, "timeout_max_ns", "silence before a go-back without a NAK", max(r.timeouts, default=0)

@@ -1,0 +1,324 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""Counts what rocedrill check --json says of each connection once more, and compares.
+
+    recount.py --rocedrill PROGRAM [--hardware] [--gen-capture PROGRAM] [-v] CAPTURE...
+
+--hardware: what nics.py makes, too; --gen-capture: and what that program does. -v: every figure that was compared,
+how it was counted, and how often.
+
+The fields come from tshark's built-in dissector (packets.py), the arithmetic is figures.py's: nothing of our codec,
+observer or plugin is in here. Captures are of Ethernet with RoCEv2 or RoCEv1. What is known to differ, and why, is KNOWN.
+
+Exit status 1 if any figure differs, 2 if nothing could be compared, 77 without tshark.
+"""
+import argparse
+import collections
+import fnmatch
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import figures
+import nics
+import packets
+from packets import RD, UD
+
+# Quantiles are told to the bucket of a histogram, four an octave: up to an eighth off.
+QUANTILES = (("p50", 0.5), ("p90", 0.9), ("p99", 0.99))
+SLACK = 0.125
+
+ATOMIC_WRITE = "tshark 4.0 knows no ATOMIC WRITE: its RETH is not shown"
+XRC = "tshark 4.0 knows no XRC: headers behind its BTH are not shown"
+COPY = "a copy before the sender's IPv4 identification was seen to change may be a repetition"
+PAIR = "no CM: what passed before the two directions were known to be one tells nothing of both"
+# (capture, figure): why the two do not agree. Patterns; each has to be of use where its capture is given.
+KNOWN = {
+    ("rc-atomic-write*.pcap", "regions"): ATOMIC_WRITE,
+    ("rc-loss-atomic-write.pcap", "regions"): ATOMIC_WRITE,
+    ("shared receive queue, page faults.pcap", "*"): XRC,
+    ("linux-6.12-rc-duplicates.pcap", "repetitions"): COPY,
+    ("linux-6.12-rc-duplicates.pcap", "ack_rtt_ns"): COPY,
+    ("linux-6.12-rc-duplicates.pcap", "retransmissions.timeout.*"): COPY,
+    ("linux-6.12-rc-duplicates.pcap", "timeout_m*_ns"): COPY,
+    ("rc-reordering.pcap", "max_psns_in_flight"): PAIR,
+    ("a port a packet.pcap", "operations.write.latency_ns"): PAIR,
+    ("a port a packet.pcap", "ack_rtt_ns"): PAIR,
+}
+
+
+class Report:
+    def __init__(self):
+        self.how, self.cnt, self.wrong = {}, collections.Counter(), 0
+        self.known = collections.Counter()
+
+    def same(self, capture, where, name, how, expected, actual):
+        self.how.setdefault(name, how)
+        self.cnt[name] += 1
+        if expected == actual:
+            return
+        for key in KNOWN:
+            if fnmatch.fnmatchcase(capture, key[0]) and fnmatch.fnmatchcase(name, key[1]):
+                self.known[key] += 1
+                return
+        self.wrong += 1
+        print(f"{capture}{where}: {name}: counted {expected}, check says {actual}")
+
+    def times(self, capture, where, name, how, expected, actual):
+        """Samples against count, min, max and quantiles."""
+        expected = sorted(expected)
+        if not expected or not actual:
+            self.same(capture, where, name, how, len(expected), actual["count"] if actual else 0)
+            return
+        self.same(capture, where, name, how, (len(expected), expected[0], expected[-1]),
+                  (actual["count"], actual["min"], actual["max"]))
+        if len(expected) != actual["count"]:
+            return
+        for key, share in QUANTILES:
+            exact = expected[max(0, math.ceil(share * len(expected)) - 1)]
+            near = abs(exact - actual[key]) <= SLACK * exact
+            self.same(capture, where, f"{name}.{key}", how, exact, exact if near else actual[key])
+
+
+def judged(rocedrill, paths):
+    """{path: (connections, summary)}"""
+    out = {path: ([], []) for path in paths}
+    for at in range(0, len(paths), 100):
+        done = subprocess.run([rocedrill, "check", "-q", "--json", "-", *paths[at:at + 100]], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, check=False, text=True).stdout
+        for line in done.splitlines():
+            item = json.loads(line)
+            if item["type"] in ("connection", "summary"):
+                out[item["file"]][item["type"] == "summary"].append(item)
+    return out
+
+
+# ---- CM ------------------------------------------------------------------------------------------
+
+def cm_pairs(capture):
+    """What CM messages agreed on: {((address, QPN), (address, QPN)): facts}, active side first."""
+    requests, pairs = {}, {}
+    for p in capture.packets:
+        get = lambda name: packets.number(p.row["infiniband.cm." + name])
+        if p.good is False or p.service != UD or p.qpn != 1:
+            continue
+        if p.row["infiniband.cm.req"]:
+            requests.setdefault((p.src, p.dst, get("req")), p)
+        elif p.row["infiniband.cm.rep"]:
+            req = requests.get((p.dst, p.src, get("rep.remotecommid")))
+            if req is None:
+                continue
+            of = lambda name, req=req: packets.number(req.row["infiniband.cm.req." + name])
+            pairs.setdefault(((req.src, of("localqpn")), (p.src, get("rep.localqpn"))), {
+                "req_frame": req.frame, "rep_frame": p.frame, "ack_timeout_code": of("prim_localacktout") >> 3
+                if of("prim_localacktout") > 31 else of("prim_localacktout"),
+                "retry_count": of("retrcount"), "rnr_retry": of("rnrretrcount"),
+                "responder_resources": of("responderres"), "initiator_depth": of("initdepth"),
+                "rep_responder_resources": get("rep.respres"), "rep_initiator_depth": get("rep.initdepth"),
+                "service_id": "0x%016x" % of("serviceid"), "mtu": 128 << of("pppmtu"),
+                "psn": (get("rep.startpsn"), of("startpsn"))})     # each names what the other begins with
+    return pairs
+
+
+# ---- connections ---------------------------------------------------------------------------------
+
+def ends_of(conn):
+    return (conn["a"]["address"], conn["a"]["qpn"]), (conn["b"]["address"], conn["b"]["qpn"])
+
+
+def ways_of(conn):
+    """The keys by which the packets of each side are found: {"a": key, "b": key}."""
+    a, b = conn["a"], conn["b"]
+    ways = {}
+    for me, mine, its in (("a", a, b), ("b", b, a)):
+        if its["qpn"] is not None and mine["address"] and its["address"]:
+            ways[me] = (mine["address"], its["address"], its["qpn"])
+    if ways.get("a") == ways.get("b"):
+        ways.pop("b", None)
+    return ways
+
+
+def flat(side, name):
+    value = side
+    for part in name.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
+
+
+def actual_of(side, name):
+    """The figure of check; causes that are told from responses are one here."""
+    if name == "repetitions":
+        return side["out_of_order"] + sum(r["packets"] for r in side["retransmissions"].values())
+    if name.startswith("retransmissions.response."):
+        return sum(side["retransmissions"].get(c, {}).get(name.split(".")[-1], 0)
+                   for c in ("implied_nak", "read_gap", "unknown"))
+    value = flat(side, name)
+    return 0 if value is None and name.startswith(("retransmissions", "operations")) else value
+
+
+def regions_of(side):
+    return {int(r["rkey"], 16): [int(r["va_min"], 16), int(r["va_end"], 16), set(r["operations"]), r["requests"],
+                                 r["bytes_written"], r["bytes_read"]] for r in side["regions"]}
+
+
+def compare_stateful(report, capture, where, conn, by_key, cm):
+    ways = ways_of(conn)
+    sides = {me: by_key[key] for me, key in ways.items()}
+    first, again = ends_of(conn)
+    known = cm.get((first, again)) or cm.get((again, first)) or {}
+    facts = {}
+    if known:
+        swap = (first, again) not in cm
+        facts = {"mtu": known["mtu"], "timeout": 4096 << known["ack_timeout_code"] if known["ack_timeout_code"] else None,
+                 "psn": dict(zip("ba" if swap else "ab", known["psn"]))}
+    if not known and conn["cm"] and conn["cm"]["req_frame"]:
+        return
+    for me, name, how, expected in figures.talk(sides, facts):
+        side = conn[me]
+        if name.endswith("_ns") and isinstance(expected, list):
+            report.times(capture.name, f"{where} {me}", name, how, expected, flat(side, name))
+        elif name == "regions":
+            report.same(capture.name, f"{where} {me}", name, how, expected, regions_of(side))
+        elif name == "first_psn" and not any(p.request for p in sides[me]) and expected is None:
+            pass
+        else:
+            report.same(capture.name, f"{where} {me}", name, how, expected, actual_of(side, name))
+    sizes = figures.mtu_of([p for s in sides.values() for p in s if p.good is not False], facts.get("mtu"))
+    if conn["path_mtu_sure"]:
+        report.same(capture.name, where, "path_mtu", "largest First or Middle packet, or CM", sizes, conn["path_mtu"])
+    span = conn["last_time_ns"] - conn["first_time_ns"]
+    for me in ways:
+        if span:
+            rate = conn[me]["goodput_bytes"] * 1e9 / span
+            report.same(capture.name, f"{where} {me}", "goodput_bytes_per_s", "goodput_bytes by the time from first to"
+                        " last", round(rate), round(conn[me]["goodput_bytes_per_s"]))
+
+
+def compare_cm(report, capture, conns, cm):
+    told = {}
+    for conn in conns:
+        if conn["cm"] and conn["cm"]["req_frame"] and conn["cm"]["rep_frame"]:
+            ends = ends_of(conn)
+            told[ends if conn["cm"]["active_side"] == "a" else ends[::-1]] = conn
+    for ends, facts in cm.items():
+        conn = told.get(ends)
+        report.same(capture.name, f" {ends}", "pairs by CM", "QPNs of REQ and REP", True, conn is not None)
+        if conn:
+            for name in facts:
+                if name not in ("psn", "mtu"):
+                    report.same(capture.name, f" {ends}", "cm." + name, "field of REQ or REP", facts[name], conn["cm"][name])
+
+
+def compare(report, capture, conns, summary):
+    by_key = collections.defaultdict(list)
+    for p in capture.packets:
+        by_key[p.key + ((p.sqpn,) if p.service == UD else ())].append(p)
+    cm = cm_pairs(capture)
+    compare_cm(report, capture, conns, cm)
+    owners = collections.defaultdict(list)
+    for conn in conns:
+        if conn["service"] == "UD":
+            for me, its in (("a", "b"), ("b", "a")):
+                owners[(conn[me]["address"], conn[its]["address"], 0xFFFFFF if conn["multicast"] else conn[its]["qpn"],
+                        conn[me]["qpn"])].append((conn, me))
+        else:
+            for me, key in ways_of(conn).items():
+                owners[key].append((conn, me))
+    for key, of in by_key.items():
+        good = [p for p in of if p.good is not False]
+        if not good or good[0].service == RD:
+            continue
+        where = f" {key[0]} → {key[1]} QP 0x{key[2]:06x}"
+        sides = [conn[me] for conn, me in owners.get(key, [])]
+        report.same(capture.name, where, "told", "each direction with a right packet is of a connection", True, bool(sides))
+        if not sides:
+            continue
+        for name, how, expected in figures.plain(of):
+            if len(sides) > 1 and (name in ("credits", "udp_sport") or name.endswith("_ns")):
+                continue
+            actual = sides[0][name] if len(sides) == 1 else sum(s[name] for s in sides)
+            report.same(capture.name, where, name, how, expected, actual)
+        if good[0].service == UD and len(sides) == 1:
+            report.same(capture.name, where, "operations.send.messages", "datagrams", len(good),
+                        actual_of(sides[0], "operations.send.messages"))
+            report.same(capture.name, where, "operations.send.bytes", "their payload", sum(p.payload for p in good),
+                        actual_of(sides[0], "operations.send.bytes"))
+    for conn in conns:
+        ways = ways_of(conn)
+        if conn["service"] in ("RC", "UC", "XRC") and conn["uses"] == 1 and ways and all(
+                len(owners[key]) == 1 and by_key[key] for key in ways.values()) and (
+                    conn["paired"] or conn["service"] == "UC"):
+            compare_stateful(report, capture, f" #{conn['connection']}", conn, by_key, cm)
+    where = ""
+    dc = sum(p.service == RD for p in capture.packets)
+    report.same(capture.name, where, "summary.frames", "frames of the file", capture.frames, summary["frames"])
+    report.same(capture.name, where, "summary.packets", "with a BTH", len(capture.packets), summary["packets"])
+    report.same(capture.name, where, "summary.bytes", "frame.len of them", sum(p.wire for p in capture.packets), summary["bytes"])
+    report.same(capture.name, where, "summary.foreign", "all others", capture.frames - len(capture.packets), summary["foreign"])
+    report.same(capture.name, where, "summary.pauses", "macc with a time to stop", capture.pauses, summary["pauses"])
+    report.same(capture.name, where, "summary.dc", "opcodes 0x40 to 0x5f", dc, summary["dc"])
+    report.same(capture.name, where, "summary.first_time_ns", "", capture.first_time, summary["first_time_ns"])
+    report.same(capture.name, where, "summary.last_time_ns", "", capture.last_time, summary["last_time_ns"])
+    report.same(capture.name, where, "summary.rejections", "CM REJ messages", sum(
+        p.row["infiniband.cm.rej.reason"] != "" for p in capture.packets if p.good is not False), summary["rejections"])
+
+
+# ---- captures that are made ----------------------------------------------------------------------
+
+def hardware(folder):
+    paths = []
+    for name, row in nics.ROWS.items():
+        paths.append(os.path.join(folder, name + ".pcap"))
+        with open(paths[-1], "wb") as file:
+            file.write(nics.pcap(nics.build(row)))
+    return paths
+
+
+def generated(program, folder):
+    paths = []
+    for packets_, conns, sizes in ((2000, 1, "64"), (2000, 7, "256,4096"), (3000, 900, "64,1024")):
+        paths.append(os.path.join(folder, f"generated {conns}.pcap"))
+        with open(paths[-1], "wb") as file:
+            subprocess.run([program, "-n", str(packets_), "-c", str(conns), "-s", sizes], stdout=file, check=True)
+    return paths
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("--rocedrill", required=True)
+    args.add_argument("-v", "--verbose", action="store_true")
+    args.add_argument("--hardware", action="store_true")
+    args.add_argument("--gen-capture")
+    args.add_argument("captures", nargs="*")
+    args = args.parse_args()
+    if not shutil.which("tshark"):
+        print("recount: tshark is not here")
+        return 77
+    report = Report()
+    with tempfile.TemporaryDirectory() as folder:
+        paths = args.captures + (hardware(folder) if args.hardware else []) + (
+            generated(args.gen_capture, folder) if args.gen_capture else [])
+        said = judged(args.rocedrill, paths)
+        for capture in packets.read(paths, folder):
+            conns, summary = said[capture.path]
+            if summary:
+                compare(report, capture, conns, summary[0])
+    if args.verbose:
+        for name in report.how:
+            print(f"{report.cnt[name]:7} {name}: {report.how[name]}")
+    for key, why in KNOWN.items():
+        if report.known[key] and args.verbose:
+            print(f"known: {key[1]} of {key[0]}, {report.known[key]} times: {why}")
+        elif not report.known[key] and any(fnmatch.fnmatchcase(os.path.basename(c), key[0]) for c in paths):
+            report.wrong += 1
+            print(f"{key[0]}: {key[1]}: it does not differ any more: take it out of KNOWN")
+    print(f"recount: {len(paths)} captures, {sum(report.cnt.values())} figures compared, {report.wrong} differ")
+    return 2 if not report.cnt else 1 if report.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -306,6 +306,8 @@ void roce_turn_answer(struct roce_ctx *ctx, struct roce_side *side)
                             : side->req.turning == ROCE_TURN_STRAY ? FIRST_LOST
                                                                    : 0);
     int32_t on = roce_diff(msn, turn->was), least = 0;
+    const struct roce_sent *e = roce_window_get(&side->req.win, psn);
+    bool kept = ctx->pkt->op->kind != ROCE_KIND_ACK && e && e->tries > 1;
 
     if (roce_diff(psn, turn->first) < -1 || roce_diff(psn, side->req.nxt) >= 0)
         return; /* perhaps from before, or to what was not captured */
@@ -316,9 +318,14 @@ void roce_turn_answer(struct roce_ctx *ctx, struct roce_side *side)
     else if (!anew && msn > most + (turn->unlike ? FIRST_LOST : 0) && turn->was && on >= least &&
              (uint32_t)on <= turn->flying + most)
         settle(ctx, side, SAME);
-    else if (msn <= most && (anew ? msn > turn->msn : on < 0 || (on < least && msn == ends)))
-        another(ctx, side);
-    else if (is_back(&side->req) && turn->alike == turn->packets && turn->next == side->req.nxt &&
-             all)
+    else if (msn <= most && (anew ? msn > turn->msn : on < 0 || (on < least && msn == ends))) {
+        if (anew || !kept) {
+            another(ctx, side);
+        } else if (roce_life_may_be_anew(ctx)) { /* some send again what they kept, its MSN too */
+            settle(ctx, side, UNKNOWN);
+            ctx->conn->doubt = true;
+        }
+    } else if (is_back(&side->req) && turn->alike == turn->packets && turn->next == side->req.nxt &&
+               all)
         settle(ctx, side, SAME); /* all came again as it was, and was answered */
 }

@@ -206,6 +206,39 @@ static void a_read_with_a_hole(void)
     flowgen_free(&g);
 }
 
+/* Older Linux sends again the very packet that answered an atomic, with the MSN of then
+ * (rxe_resp.c, res->atomic.skb): the QP is not used anew, in a capture with holes neither. */
+static void an_answer_that_was_kept(void)
+{
+    struct flowgen g;
+    struct verdict v = {0};
+    struct roce_pkt p[4], kept;
+
+    flowgen_init(&g);
+    flowgen_send(&g, 0, 64);
+    flowgen_message(&g, 0, ROCE_KIND_SEND, 64);
+    g.frame_cnt--; /* not captured */
+    flowgen_ack_all(&g, 1);
+    for (int i = 0; i < 6; i++)
+        flowgen_send(&g, 0, 64);
+    p[0] = flowgen_req(&g, 0, ROCE_OP_RC_FETCH_ADD, 0);
+    kept = flowgen_resp(&g, 1, ROCE_OP_RC_ATOMIC_ACK, p[0].bth.psn, 0);
+    for (int i = 1; i < 4; i++)
+        p[i] = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+    for (int again = 0; again < 2; again++) {
+        for (int i = 0; i < 4; i++) {
+            p[i].ip4.id = 0;
+            flowgen_put(&g, 0, &p[i]);
+        }
+        if (again) /* the first time it was lost */
+            flowgen_put(&g, 1, &kept);
+        flowgen_ack_all(&g, 1);
+    }
+    judge(&g, NULL, &whole, &v);
+    EXPECT_EQ(count(&v, ROCE_RULE_QP_REUSED), 0);
+    flowgen_free(&g);
+}
+
 SUITE("flow.hardware", TEST(reads_on_several_paths), TEST(a_read_with_a_hole),
       TEST(marked_for_adaptive_routing), TEST(other_reserved_bits), TEST(dynamically_connected),
-      TEST(reliable_datagrams))
+      TEST(reliable_datagrams), TEST(an_answer_that_was_kept))

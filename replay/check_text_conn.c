@@ -239,7 +239,10 @@ uint32_t check_text_conn(FILE *out, const struct check_conn *c, uint32_t *detail
     text_add_time(&t, sum->last_time - sum->first_time);
     text_add(&t, ": %s", check_verdict_name(check_conn_verdict(sum)));
     if (sum->end != ROCE_END_OPEN)
-        text_add(&t, ", %s", roce_end_name(sum->end));
+        text_add(&t, ", %s",
+                 sum->end == ROCE_END_RETRY_EXHAUSTED && sum->end_syndrome
+                     ? "answered with a reserved syndrome"
+                     : roce_end_name(sum->end));
     text_add(&t, "; ");
     check_text_severities(&t, sum->findings);
     fprintf(out, "%s\n", buf);

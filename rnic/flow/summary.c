@@ -224,14 +224,15 @@ void roce_summary_region(struct roce_ctx *ctx, struct roce_side *side, enum roce
 /* ---- the last word -----------------------------------------------------------------------------
  */
 
-static void gave_up(struct roce_ctx *ctx, struct roce_side *side, enum roce_end end, uint32_t psn,
-                    uint32_t frame)
+/* False: it had ended before. */
+static bool end_at(struct roce_ctx *ctx, struct roce_side *side, enum roce_end end, uint32_t psn,
+                   uint32_t frame)
 {
     struct roce_conn_facts *sum = &ctx->conn->sum;
     const struct roce_sent *e = roce_window_get(&side->req.win, psn);
 
     if (sum->end != ROCE_END_OPEN && sum->end != ROCE_END_DISCONNECTED)
-        return;
+        return false;
     sum->end = end;
     sum->end_side = roce_side_idx(side);
     sum->end_psn = psn;
@@ -244,7 +245,14 @@ static void gave_up(struct roce_ctx *ctx, struct roce_side *side, enum roce_end 
     sum->end_syndrome = 0;
     sum->end_paged = (end == ROCE_END_RNR_EXHAUSTED || end == ROCE_END_RNR_WAITING) && e &&
                      roce_sent_is_paged(e);
-    if (end == ROCE_END_UNANSWERED || end == ROCE_END_RNR_WAITING)
+    return true;
+}
+
+static void gave_up(struct roce_ctx *ctx, struct roce_side *side, enum roce_end end, uint32_t psn,
+                    uint32_t frame)
+{
+    if (!end_at(ctx, side, end, psn, frame) || end == ROCE_END_UNANSWERED ||
+        end == ROCE_END_RNR_WAITING)
         return;
     if (end == ROCE_END_RNR_EXHAUSTED)
         SAY(ctx, RNR_EXHAUSTED, "bth.psn", .actual = psn, .value = ROCE_VALUE_NONE, .other = frame);
@@ -333,8 +341,8 @@ static void end_side(struct roce_ctx *ctx, struct roce_side *side)
                 req->rnrs < RNR_RETRY_NONE ? ROCE_END_RNR_EXHAUSTED : ROCE_END_RNR_WAITING,
                 rsp->rnr_psn, rsp->rnr_frame);
     else if (is_answer_reserved(req, rsp)) {
-        gave_up(ctx, side, ROCE_END_RETRY_EXHAUSTED, rsp->last_psn, rsp->last_frame);
-        ctx->conn->sum.end_syndrome = rsp->last_syndrome;
+        if (end_at(ctx, side, ROCE_END_RETRY_EXHAUSTED, rsp->last_psn, rsp->last_frame))
+            ctx->conn->sum.end_syndrome = rsp->last_syndrome; /* which RC-RSP-108 tells of */
     } else if (req->timeouts >= 2 || req->naks >= NAKS_MIN)
         gave_up(ctx, side, ROCE_END_RETRY_EXHAUSTED, req->retry_psn, e ? e->last_frame : 0);
     if (ctx->conn->sum.end == ROCE_END_OPEN) {

@@ -17,7 +17,7 @@ static void check_mac(struct roce_ctx *ctx)
     uint8_t want[6] = {0x33, 0x33, ip[12], ip[13], ip[14], ip[15]};
     uint64_t w = 0, a = 0;
 
-    if (!roce_pkt_has(ctx->pkt, ROCE_HDR_ETH))
+    if (!roce_pkt_has(ctx->pkt, ROCE_HDR_ETH) || !roce_gid_is_multicast(ip))
         return;
     if (roce_gid_is_ip4(ip)) {
         const uint8_t v4[6] = {0x01, 0x00, 0x5E, ip[13] & 0x7F, ip[14], ip[15]};

@@ -99,6 +99,21 @@ static void an_attribute_of_all_classes(void)
     }
 }
 
+/* QP 0xFFFFFF at the address of one host is wrong; no MAC follows from that address. */
+static void a_group_that_is_none(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    flowgen_begin(&g);
+    p = flowgen_req(&g, 0, ROCE_OP_UD_SEND_ONLY, 64);
+    p.bth.dest_qp = ROCE_QP_MULTICAST;
+    flowgen_put(&g, 0, &p);
+    judge_end(&g, &v);
+    EXPECT_EQ(judge_found(&v, ROCE_RULE_MULTICAST_QP), true);
+    EXPECT_EQ(judge_found(&v, ROCE_RULE_MULTICAST_MAC), false);
+}
+
 /* ---- CM: what it told --------------------------------------------------------------------------
  */
 
@@ -251,5 +266,6 @@ static void uc_used_again(void)
 }
 
 SUITE("flow.premise", TEST(transactions), TEST(an_attribute_of_all_classes),
-      TEST(psns_that_came_round), TEST(credits_to_begin_with), TEST(another_mtu_than_cm),
-      TEST(a_host_that_captures_itself), TEST(a_port_that_fits_by_chance), TEST(uc_used_again))
+      TEST(a_group_that_is_none), TEST(psns_that_came_round), TEST(credits_to_begin_with),
+      TEST(another_mtu_than_cm), TEST(a_host_that_captures_itself),
+      TEST(a_port_that_fits_by_chance), TEST(uc_used_again))

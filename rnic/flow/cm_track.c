@@ -339,7 +339,7 @@ void roce_cm_track(struct roce_ctx *ctx)
     if (rc == ROCE_ERR_MALFORMED) {
         if (msg.mad.base_version != ROCE_MAD_BASE)
             SAY(ctx, CM_MALFORMED, "mad.base_version", ROCE_MAD_BASE, msg.mad.base_version);
-        else
+        else if (ctx->pkt->payload_len == ROCE_MAD_SIZE) /* GSI says so of another length */
             SAY(ctx, CM_MAD, "mad.class_version", ROCE_MAD_CM_VER, msg.mad.class_version);
         return;
     }

@@ -99,6 +99,25 @@ static void an_attribute_of_all_classes(void)
     }
 }
 
+/* Of a MAD of another length that is said, and nothing of the versions it has. */
+static void a_mad_of_another_length(void)
+{
+    for (unsigned wrong = 0; wrong < 2; wrong++) {
+        uint8_t mad[ROCE_MAD_SIZE] = {1, 0x07, 2, 0x03};
+        struct roce_pkt p;
+        struct flowgen g;
+
+        flowgen_begin(&g);
+        mad[17] = 0x10;
+        p = flowgen_mad(&g, 0, mad);
+        p.payload_len = p.payload_cap_len = wrong ? 200 : 256;
+        flowgen_put(&g, 0, &p);
+        judge_end(&g, &v);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_GSI), wrong);
+        EXPECT_EQ(v.totals.findings[ROCE_SEV_ERROR], wrong);
+    }
+}
+
 /* QP 0xFFFFFF at the address of one host is wrong; no MAC follows from that address. */
 static void a_group_that_is_none(void)
 {
@@ -266,6 +285,6 @@ static void uc_used_again(void)
 }
 
 SUITE("flow.premise", TEST(transactions), TEST(an_attribute_of_all_classes),
-      TEST(a_group_that_is_none), TEST(psns_that_came_round), TEST(credits_to_begin_with),
-      TEST(another_mtu_than_cm), TEST(a_host_that_captures_itself),
+      TEST(a_mad_of_another_length), TEST(a_group_that_is_none), TEST(psns_that_came_round),
+      TEST(credits_to_begin_with), TEST(another_mtu_than_cm), TEST(a_host_that_captures_itself),
       TEST(a_port_that_fits_by_chance), TEST(uc_used_again))

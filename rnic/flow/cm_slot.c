@@ -52,17 +52,24 @@ struct roce_cm_slot *roce_cm_slot_of_rep(const struct roce_ctx *ctx, const struc
     return s;
 }
 
-struct roce_cm_slot *roce_cm_slot_of(const struct roce_ctx *ctx, uint32_t local, uint32_t remote,
-                                     int *side)
+/* The exchange of both ids, with the transaction of its REQ if `tid` is not NULL. */
+static struct roce_cm_slot *slot_of_both(const struct roce_ctx *ctx, uint32_t local,
+                                         uint32_t remote, const uint64_t *tid, int *side)
 {
-    const struct roce_cm_more by_remote = {.other = remote}, by_local = {.other = local};
+    const struct roce_cm_more by_remote = {remote, tid}, by_local = {local, tid};
     struct roce_cm_slot *s = remote ? slot_find(ctx, 0, local, ctx->src, by_remote) : NULL;
 
-    *side = 0;
-    if (s)
-        return s;
-    *side = 1;
-    s = local ? slot_find(ctx, 0, remote, ctx->dst, by_local) : NULL;
+    *side = s ? 0 : 1;
+    return s || !local ? s : slot_find(ctx, 0, remote, ctx->dst, by_local);
+}
+
+struct roce_cm_slot *roce_cm_slot_of(const struct roce_ctx *ctx, uint32_t local, uint32_t remote,
+                                     uint64_t tid, int *side)
+{
+    struct roce_cm_slot *s = slot_of_both(ctx, local, remote, &tid, side);
+
+    if (!s)
+        s = slot_of_both(ctx, local, remote, NULL, side);
     if (s)
         return s;
     *side = 0;

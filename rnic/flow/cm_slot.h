@@ -34,9 +34,10 @@ struct roce_cm_slot *roce_cm_slot_of_req(const struct roce_ctx *ctx, const struc
 struct roce_cm_slot *roce_cm_slot_of_rep(const struct roce_ctx *ctx, const struct roce_cm_msg *msg);
 
 /* The exchange that any other message belongs to, by the ids it carries, or NULL; *side is its
- * sender: 0 active, 1 passive. */
+ * sender: 0 active, 1 passive. Of several with the same ids, as hosts behind one address may choose
+ * them, it is the one of transaction `tid`, or the newest. */
 struct roce_cm_slot *roce_cm_slot_of(const struct roce_ctx *ctx, uint32_t local, uint32_t remote,
-                                     int *side);
+                                     uint64_t tid, int *side);
 
 /* Keeps the REQ at hand. Without memory for slots it is forgotten. */
 void roce_cm_slot_begin(struct roce_ctx *ctx, const struct roce_cm_msg *msg);

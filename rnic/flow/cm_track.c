@@ -266,7 +266,7 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
                      uint32_t remote)
 {
     int side;
-    struct roce_cm_slot *s = roce_cm_slot_of(ctx, local, remote, &side);
+    struct roce_cm_slot *s = roce_cm_slot_of(ctx, local, remote, msg->mad.tid, &side);
     struct roce_conn *conn;
 
     if (msg->kind == ROCE_CM_REJ)

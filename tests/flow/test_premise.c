@@ -61,6 +61,9 @@ static void transactions(void)
         {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 1}, {RTU, 0, 1}}, false},
         {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 2}, {RTU, 0, 2}}, false},
         {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 3}}, true},
+        /* hosts behind one address at either end, with the same ids */
+        {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 1}, {REP, 1, 2}, {RTU, 0, 1}, {RTU, 0, 2}}, false},
+        {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 1}, {REP, 1, 2}, {RTU, 0, 3}}, true},
         {{{REQ, 0, 1}, {REP, 1, 1}, {REP, 1, 2}}, true},
         /* another exchange with the same id, whose REQ is not in the capture */
         {{{REQ, 0, 1}, {REP, 1, 1}, {DREQ, 0, 5}, {DREP, 1, 5}, {REP, 1, 7}}, false},

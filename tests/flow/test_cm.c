@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * CM exchanges: which message answers which, what they tell of the connection, and which exchange a
+ * message belongs to.
+ */
+#include "flow/cases.h"
+#include "flow/judge.h"
+#include "support/suite.h"
+
+static struct verdict v;
+static struct roce_flow_result results[16];
+
+static void end(struct flowgen *g)
+{
+    v.results = results;
+    v.results_cap = sizeof(results) / sizeof(results[0]);
+    judge_end(g, &v);
+}
+
+/* MRA, RTU, DREQ or DREP by `side`. */
+static void put(struct flowgen *g, int side, enum roce_cm kind)
+{
+    struct roce_cm_msg m;
+    uint32_t local = g->conn.qpn[side], remote = g->conn.qpn[!side];
+
+    roce_cm_msg_init(&m, kind, g->tid);
+    switch (kind) {
+    case ROCE_CM_MRA: m.mra.local_comm_id = local, m.mra.remote_comm_id = remote; break;
+    case ROCE_CM_RTU: m.rtu.local_comm_id = local, m.rtu.remote_comm_id = remote; break;
+    case ROCE_CM_DREQ: m.dreq.local_comm_id = local, m.dreq.remote_comm_id = remote; break;
+    default: m.drep.local_comm_id = local, m.drep.remote_comm_id = remote; break;
+    }
+    flowgen_cm(g, side, &m);
+}
+
+/* From REQ to DREP, where either side may be the one that disconnects. */
+static void what_an_exchange_tells(void)
+{
+    static const uint32_t answers[] = {0, 1, 1, 3, 3, 0, 6}; /* of each message; 0 none */
+
+    for (int side = 0; side < 2; side++) {
+        const struct roce_conn_summary *c = &v.conn[1]; /* QP1 is the first */
+        struct roce_cm_msg m;
+        struct flowgen g;
+
+        flowgen_begin(&g);
+        m = flowgen_cm_req(&g);
+        m.req.responder_resources = 5;
+        m.req.initiator_depth = 6;
+        flowgen_cm(&g, 0, &m); /* 1 */
+        m = flowgen_cm_rep(&g);
+        m.rep.responder_resources = 3;
+        m.rep.initiator_depth = 2;
+        put(&g, 1, ROCE_CM_MRA); /* 2 */
+        flowgen_cm(&g, 1, &m);   /* 3 */
+        put(&g, 0, ROCE_CM_MRA);
+        put(&g, 0, ROCE_CM_RTU); /* 5 */
+        g.tid++;
+        put(&g, side, ROCE_CM_DREQ);
+        put(&g, !side, ROCE_CM_DREP); /* 7 */
+        end(&g);
+        EXPECT_EQ(judge_errors(&v, "an exchange"), 0);
+        EXPECT_EQ(v.conn_cnt, 2);
+        EXPECT_EQ(c->pairing, ROCE_PAIRED_BY_CM);
+        EXPECT_EQ(c->cm.responder_resources, 5);
+        EXPECT_EQ(c->cm.initiator_depth, 6);
+        EXPECT_EQ(c->cm.rep_responder_resources, 3);
+        EXPECT_EQ(c->cm.rep_initiator_depth, 2);
+        EXPECT_EQ(c->cm.req_frame, 1);
+        EXPECT_EQ(c->cm.rep_frame, 3);
+        EXPECT_EQ(c->cm.rtu_frame, 5);
+        EXPECT_EQ(c->cm.dreq_frame, 6);
+        EXPECT_EQ(c->end, ROCE_END_DISCONNECTED);
+        EXPECT_EQ(c->end_frame, 6);
+        EXPECT_EQ(c->end_side, side);
+        for (unsigned i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+            EXPECT_EQ(results[i].cm_frame, answers[i]);
+            EXPECT_EQ(results[i].cm_stream, i < 2 ? ROCE_NO_STREAM : c->stream);
+        }
+    }
+}
+
+/* A REP offers no more than its REQ allows; what it contradicts is the REQ. */
+static void what_a_rep_may_offer(void)
+{
+    static const struct {
+        uint8_t responder_resources, initiator_depth; /* of a REP to a REQ with 5 and 6 */
+        const char *field;
+    } rows[] = {{6, 5, NULL},
+                {0, 0, NULL},
+                {7, 5, "rep.responder_resources"},
+                {6, 6, "rep.initiator_depth"}};
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct roce_finding *f = NULL;
+        struct roce_cm_msg m;
+        struct flowgen g;
+
+        flowgen_begin(&g);
+        flowgen_send(&g, 1, 64); /* 1, 2 */
+        g.conn = flowgen_conn_of(2, 0x7000, 0xB000);
+        m = flowgen_cm_req(&g);
+        m.req.responder_resources = 5;
+        m.req.initiator_depth = 6;
+        flowgen_cm(&g, 0, &m); /* 3 */
+        m = flowgen_cm_rep(&g);
+        m.rep.responder_resources = rows[i].responder_resources;
+        m.rep.initiator_depth = rows[i].initiator_depth;
+        flowgen_cm(&g, 1, &m);
+        end(&g);
+        for (uint32_t k = 0; k < v.finding_cnt; k++)
+            if (v.finding[k].rule == ROCE_RULE_CM_DEPTHS)
+                f = &v.finding[k];
+        EXPECT_EQ(f != NULL, rows[i].field != NULL);
+        if (!f || !rows[i].field)
+            continue;
+        CU_ASSERT_STRING_EQUAL(f->field, rows[i].field);
+        EXPECT_EQ(f->other_frame, 3);
+        EXPECT_EQ(f->expected + 1, f->actual);
+    }
+}
+
+/* Both hosts begin an exchange, by chance with the same id. */
+static void one_id_of_two_hosts(void)
+{
+    struct flowgen_conn conn[2] = {flowgen_conn_of(1, 0x5000, 0x9000),
+                                   flowgen_conn_of(2, 0x7000, 0xB000)};
+    struct roce_cm_msg m;
+    struct flowgen g;
+
+    flowgen_begin(&g);
+    for (int i = 0; i < 2; i++) {
+        g.conn = conn[i];
+        m = flowgen_cm_req(&g);
+        m.req.local_comm_id = 7;
+        flowgen_cm(&g, i, &m);
+    }
+    for (int i = 0; i < 2; i++) {
+        g.conn = conn[i];
+        m = flowgen_cm_rep(&g);
+        m.rep.remote_comm_id = 7;
+        m.rep.local_comm_id = 8;
+        flowgen_cm(&g, !i, &m);
+    }
+    end(&g);
+    EXPECT_EQ(v.conn_cnt, 3);
+    for (uint32_t i = 1; i < 3; i++) {
+        EXPECT_EQ(v.conn[i].pairing, ROCE_PAIRED_BY_CM);
+        EXPECT_EQ(v.conn[i].side[0].qpn, conn[i - 1].qpn[0]);
+        EXPECT_EQ(v.conn[i].side[1].qpn, conn[i - 1].qpn[1]);
+        EXPECT_EQ(v.conn[i].cm.req_frame, i);
+        EXPECT_EQ(v.conn[i].cm.rep_frame, i + 2);
+    }
+}
+
+/* A QP of which the capture has a pair is connected with another one. */
+static void a_qp_of_another_pair(void)
+{
+    for (int side = 0; side < 2; side++) {
+        struct flowgen_conn two = flowgen_conn_of(2, 0x7000, 0xB000);
+        struct flowgen g;
+
+        flowgen_begin(&g);
+        flowgen_send(&g, 0, 64);
+        flowgen_send(&g, 1, 64);
+        two.qpn[side] = g.conn.qpn[side];
+        g.conn = two;
+        flowgen_wait(&g, 1000000000);
+        flowgen_connect(&g);
+        flowgen_send(&g, 0, 64);
+        end(&g);
+        EXPECT_EQ(judge_errors(&v, "a QP of another pair"), 0);
+        EXPECT_EQ(v.conn_cnt, 3);
+        EXPECT_EQ(v.conn[0].last_frame, 4); /* it ended when CM told */
+        EXPECT_EQ(v.conn[0].epochs, 1);
+        EXPECT_EQ(v.conn[2].side[0].qpn, two.qpn[0]);
+        EXPECT_EQ(v.conn[2].side[1].qpn, two.qpn[1]);
+        EXPECT_EQ(v.conn[2].side[0].oper[ROCE_OPER_SEND].completed, 1);
+    }
+}
+
+SUITE("flow.cm", TEST(what_an_exchange_tells), TEST(what_a_rep_may_offer),
+      TEST(one_id_of_two_hosts), TEST(a_qp_of_another_pair))

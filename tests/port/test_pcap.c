@@ -37,9 +37,12 @@ static void open_all(void)
 {
     static const char *const names[] = {"p0", "p0", "p1", "lo"};
 
-    CU_ASSERT_FATAL(netns_sh("ip link add p0 address 02:00:00:00:00:01 mtu 1500 type veth peer "
-                             "name p1 address 02:00:00:00:00:02 && ip link set p0 up && "
-                             "ip link set p1 up"));
+    /* No address, so that the kernel sends nothing of its own. */
+    CU_ASSERT_FATAL(
+        netns_sh("ip link add p0 address 02:00:00:00:00:01 mtu 1500 type veth peer "
+                 "name p1 address 02:00:00:00:00:02 && "
+                 "ip link set p0 addrgenmode none && ip link set p1 addrgenmode none && "
+                 "ip link set p0 up && ip link set p1 up"));
     for (unsigned i = 0; i < PORTS; i++) {
         struct rnic_iface iface;
         struct rnic_why why;

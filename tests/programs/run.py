@@ -49,7 +49,8 @@ class Words(dict):
     """What stands in braces in a row: {BIN}, {TMP}, and {500/200}, 500 of something or 200 with loss."""
 
     def __init__(self, loss, **words):
-        super().__init__(words)
+        # Each name is one word for us, and for a shell in the row.
+        super().__init__({word: re.sub(r"([^\w/.-])", r"\\\1", text) for word, text in words.items()})
         self.loss = loss
 
     def __missing__(self, key):

@@ -75,7 +75,7 @@ static struct checkrun run(const char *command)
     struct rusage usage;
     int rc;
 
-    snprintf(line, sizeof(line), "{ %s; } >\"$T/.out\" 2>\"$T/.err\"", command);
+    snprintf(line, sizeof(line), CHECKRUN_SHELL "{ %s; } >\"$T/.out\" 2>\"$T/.err\"", command);
     rc = system(line);
     result.status = WIFEXITED(rc) ? WEXITSTATUS(rc) : -1;
     result.out = checkrun_read(checkrun_path(".out"));

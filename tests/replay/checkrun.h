@@ -17,6 +17,9 @@ struct checkrun {
     long max_rss_kb; /* of the largest program run so far */
 };
 
+/* Before each command: a folder with a space in its name is one word. */
+#define CHECKRUN_SHELL "IFS='\n'; "
+
 /* Runs `rocedrill ARGUMENTS` by way of a shell. In the arguments $C is the folder of captures, $T a
  * folder for files of the test. The result is for checkrun_free(). */
 struct checkrun checkrun(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -106,6 +106,7 @@ static char *on_terminal(unsigned rows, unsigned columns, const char *command)
     int master = posix_openpt(O_RDWR | O_NOCTTY), slave;
     size_t len = 0, cap = 1 << 20;
     char *text = malloc(cap), *to = text;
+    char line[4096];
     ssize_t got;
     pid_t pid;
 
@@ -119,6 +120,7 @@ static char *on_terminal(unsigned rows, unsigned columns, const char *command)
     }
     slave = open(ptsname(master), O_RDWR | O_NOCTTY);
     CU_ASSERT_TRUE_FATAL(slave >= 0 && ioctl(slave, TIOCSWINSZ, &size) == 0);
+    snprintf(line, sizeof(line), CHECKRUN_SHELL "%s", command);
     fflush(stdout);
     pid = fork();
     if (pid == 0) {
@@ -126,7 +128,7 @@ static char *on_terminal(unsigned rows, unsigned columns, const char *command)
         dup2(slave, STDERR_FILENO);
         close(slave);
         close(master);
-        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        execl("/bin/sh", "sh", "-c", line, (char *)NULL);
         _exit(127);
     }
     close(slave);

@@ -41,9 +41,9 @@ static void expect_changes(const struct change *row, size_t cnt)
 static void what_was_dumped_gives_the_same_report(void)
 {
     CHECKRUN_EXPECT(
-        "for c in $C/*.pcap*; do for peer in '--peer linux-rxe-6.1'; do "
-        "$R replay $peer --dump-setup $T/a.json $c >$T/a.out; a=$?; "
-        "$R replay $peer --setup $T/a.json --dump-setup $T/b.json $c >$T/b.out; "
+        "for c in $C/*.pcap*; do for peer in linux-rxe-6.1; do "
+        "$R replay --peer $peer --dump-setup $T/a.json $c >$T/a.out; a=$?; "
+        "$R replay --peer $peer --setup $T/a.json --dump-setup $T/b.json $c >$T/b.out; "
         "[ $a = $? ] && grep -v memory: $T/a.out >$T/a && grep -v memory: $T/b.out >$T/b && "
         "cmp -s $T/a $T/b || echo \"$c $peer\"; done; done; echo done",
         0, "done", "");

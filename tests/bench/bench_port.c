@@ -29,6 +29,7 @@
 #include "bench_ways.h"
 #include "port/loop.h"
 #include "port/netns.h"
+#include "wire/gid.h"
 
 #define RUNS_MAX 5
 #define PIECES   3u  /* of the round trips of a run, by turns: the bare pair's speed changes */
@@ -207,7 +208,7 @@ static void end_open(struct end *end, const char *iface, int fd)
     rnic_loop_unlock(end->loop);
     rnic_loop_iface(end->loop, &on);
     for (unsigned i = 0; i < on.gid_cnt; i++)
-        if (on.gid[i].gid[10] == 0xff && on.gid[i].type == RNIC_GID_ROCE_V2)
+        if (roce_gid_is_ip4(on.gid[i].gid) && on.gid[i].type == RNIC_GID_ROCE_V2)
             memcpy(hello.gid, on.gid[i].gid, 16);
     hello.addr = (uintptr_t)end->mem;
     hello.rkey = rnic_mr_key(end->mr);

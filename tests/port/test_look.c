@@ -2,13 +2,12 @@
 /* How a program that polls looks for frames, on a port that tells what it is told to. */
 #include "port/loop.h"
 #include "port/port_mem.h"
+#include "port/wrap.h"
 #include "support/suite.h"
 
 /* A port that says what `says` has for its looks, the last for ever, and counts. */
 struct told {
-    struct rnic_port port;
-    struct rnic_port_ops ops;
-    struct rnic_port *behind;
+    struct wrap wrap;
     const int *says;
     unsigned looks, taken;
 };
@@ -27,28 +26,7 @@ static int told_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, vo
     struct told *told = (struct told *)port;
 
     told->taken++;
-    return rnic_port_recv(told->behind, max, fn, user, now);
-}
-
-static unsigned told_send(struct rnic_port *port, struct rnic_frame *frames, unsigned cnt,
-                          uint64_t now)
-{
-    return rnic_port_send(((struct told *)port)->behind, frames, cnt, now);
-}
-
-static unsigned told_fds(const struct rnic_port *port, struct pollfd *fds)
-{
-    return rnic_port_fds(((const struct told *)port)->behind, fds);
-}
-
-static uint64_t told_deadline(const struct rnic_port *port)
-{
-    return rnic_port_deadline(((const struct told *)port)->behind);
-}
-
-static void told_close(struct rnic_port *port)
-{
-    rnic_port_close(((struct told *)port)->behind);
+    return rnic_port_recv(told->wrap.behind, max, fn, user, now);
 }
 
 /* Who polls looks for a frame up to 16 times, no longer than until one waits or the port cannot
@@ -70,18 +48,10 @@ static void looks(void)
     struct rnic_why why;
 
     CU_ASSERT_FATAL(rnic_port_mem_pair(8, pair, &why) == 0);
-    told.ops = *pair[0]->ops;
-    told.ops.recv = told_recv;
-    told.ops.peek = told_peek;
-    told.ops.send = told_send;
-    told.ops.fds = told_fds;
-    told.ops.deadline = told_deadline;
-    told.ops.stats = NULL; /* nobody asks, nobody forks */
-    told.ops.drop = NULL;
-    told.ops.close = told_close;
-    told.port.ops = &told.ops;
-    told.behind = pair[0];
-    CU_ASSERT_FATAL(rnic_loop_open_port(&attr, &iface, &told.port, &loop, &why) == 0);
+    wrap_port(&told.wrap, pair[0]);
+    told.wrap.ops.recv = told_recv;
+    told.wrap.ops.peek = told_peek;
+    CU_ASSERT_FATAL(rnic_loop_open_port(&attr, &iface, &told.wrap.port, &loop, &why) == 0);
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         rnic_loop_lock(loop); /* the loop's own thread does not look */
         told.says = rows[i].says;

@@ -14,6 +14,7 @@
 #include "port/netns.h"
 #include "port/port_mem.h"
 #include "port/qpns.h"
+#include "port/wrap.h"
 #include "support/suite.h"
 #include "wire/codes.h"
 
@@ -462,20 +463,13 @@ static void on_memory(void)
 
 /* A port before another, whose receiving takes its time, as that of a thread that lost its CPU. */
 struct slow {
-    struct rnic_port port;
-    struct rnic_port_ops ops;
-    struct rnic_port *behind;
+    struct wrap wrap;
     uint64_t nak_at, again_at; /* when the RNR NAK was given, and what it stopped sent again */
     uint8_t last;              /* opcode seen last */
 };
 
 #define OPCODE_AT (14 + 40 + 8) /* behind Ethernet, IPv6 and UDP */
 #define RNR_CODE  14            /* 1.28 ms */
-
-static struct rnic_port *behind(const struct rnic_port *port)
-{
-    return ((const struct slow *)port)->behind;
-}
 
 static void note(void *user, const struct rnic_frame *frame)
 {
@@ -506,7 +500,7 @@ static int slow_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, vo
 
     if (!passed.slow->nak_at)
         nap(5);
-    return rnic_port_recv(behind(port), max, pass, &passed, now);
+    return rnic_port_recv(wrap_behind(port), max, pass, &passed, now);
 }
 
 static unsigned slow_send(struct rnic_port *port, struct rnic_frame *frames, unsigned cnt,
@@ -519,22 +513,7 @@ static unsigned slow_send(struct rnic_port *port, struct rnic_frame *frames, uns
         if (slow->last == 0x04 && slow->nak_at && !slow->again_at) /* RC SEND Only */
             slow->again_at = rnic_loop_now();
     }
-    return rnic_port_send(behind(port), frames, cnt, now);
-}
-
-static unsigned slow_fds(const struct rnic_port *port, struct pollfd *fds)
-{
-    return rnic_port_fds(behind(port), fds);
-}
-
-static uint64_t slow_deadline(const struct rnic_port *port)
-{
-    return rnic_port_deadline(behind(port));
-}
-
-static void slow_close(struct rnic_port *port)
-{
-    rnic_port_close(behind(port));
+    return rnic_port_send(wrap_behind(port), frames, cnt, now);
 }
 
 static struct rnic_qp *new_qp(struct rnic_loop *loop, uint32_t *qpn)
@@ -579,18 +558,10 @@ static void time_of_frames(void)
     struct slow slow = {.last = 0xff};
 
     CU_ASSERT_FATAL(rnic_port_mem_pair(8, pair, &why) == 0);
-    slow.ops = *pair[0]->ops;
-    slow.ops.recv = slow_recv;
-    slow.ops.send = slow_send;
-    slow.ops.fds = slow_fds;
-    slow.ops.deadline = slow_deadline;
-    slow.ops.flush = NULL;
-    slow.ops.stats = NULL; /* nobody asks, nobody forks */
-    slow.ops.drop = NULL;
-    slow.ops.close = slow_close;
-    slow.port.ops = &slow.ops;
-    slow.behind = pair[0];
-    pair[0] = &slow.port;
+    wrap_port(&slow.wrap, pair[0]);
+    slow.wrap.ops.recv = slow_recv;
+    slow.wrap.ops.send = slow_send;
+    pair[0] = &slow.wrap.port;
     for (unsigned i = 0; i < 2; i++) {
         iface.mac[0] = 2;
         iface.mac[5] = iface.gid[0].gid[15] = (uint8_t)(i + 1);

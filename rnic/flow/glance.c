@@ -71,7 +71,7 @@ static void take_sample(struct roce_glance *glance, const struct roce_pkt *pkt)
     if (roce_pkt_has(pkt, ROCE_HDR_ATOMICETH))
         h = (h * 31 + pkt->atomiceth.swap_add) * 31 + pkt->atomiceth.compare;
     glance->sampled = len > 0 && pkt->payload_cap_len == len;
-    if (glance->sampled && len >= 8) {
+    if (glance->sampled && len > 8) { /* of 8 bytes both would be the same, and could cancel */
         memcpy(&w[0], pkt->payload, 8);
         memcpy(&w[1], pkt->payload + len - 8, 8);
     } else if (glance->sampled) {

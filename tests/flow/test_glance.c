@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Glance: what of a packet finds its direction, and what of it is compared when it comes again.
+ */
+#include <string.h>
+#include "flow/glance.h"
+#include "support/suite.h"
+
+static struct roce_glance take(const struct roce_pkt *pkt)
+{
+    struct roce_glance glance;
+
+    roce_glance_take(&glance, pkt);
+    return glance;
+}
+
+/* InfiniBand without a GRH has LIDs and nothing else to tell hosts by. */
+static void local_packets_by_their_lids(void)
+{
+    struct roce_pkt p;
+    struct roce_glance g;
+
+    roce_pkt_init(&p, ROCE_ENCAP_IB_LOCAL, ROCE_OP_RC_SEND_ONLY);
+    p.lrh.slid = 0x1234;
+    p.lrh.dlid = 0x5678;
+    g = take(&p);
+    EXPECT_EQ(g.key.src[14] << 8 | g.key.src[15], 0x1234);
+    EXPECT_EQ(g.key.dst[14] << 8 | g.key.dst[15], 0x5678);
+    EXPECT_EQ(g.dscp, 0);
+}
+
+/* The traffic class of a GRH has the DSCP in its upper six bits, as that of IPv6. */
+static void the_dscp_of_a_grh(void)
+{
+    struct roce_pkt p;
+
+    roce_pkt_init(&p, ROCE_ENCAP_V1, ROCE_OP_RC_SEND_ONLY);
+    p.grh.tclass = 26 << 2 | 1;
+    EXPECT_EQ(take(&p).dscp, 26);
+}
+
+/* Short and long payloads, immediate data and R_Keys to invalidate: one that differs is seen. */
+static void what_is_sampled(void)
+{
+    static const uint32_t lens[] = {1, 7, 8, 9, 64};
+    static const uint8_t ops[] = {ROCE_OP_RC_SEND_ONLY, ROCE_OP_RC_SEND_ONLY_IMM,
+                                  ROCE_OP_RC_SEND_ONLY_INV};
+
+    for (unsigned o = 0; o < sizeof(ops); o++)
+        for (unsigned i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+            uint8_t bytes[64] = {0};
+            struct roce_glance was;
+            struct roce_pkt p;
+
+            roce_pkt_init(&p, ROCE_ENCAP_V2_IP4, ops[o]);
+            p.payload = bytes;
+            p.payload_len = p.payload_cap_len = lens[i];
+            was = take(&p);
+            CU_ASSERT(was.sampled);
+            EXPECT_EQ(take(&p).sample, was.sample);
+            bytes[0] = 1;
+            CU_ASSERT(take(&p).sample != was.sample);
+            bytes[0] = 0;
+            bytes[lens[i] - 1] ^= 0x80;
+            CU_ASSERT(take(&p).sample != was.sample);
+            bytes[lens[i] - 1] = 0;
+            p.immdt.imm = 1;
+            EXPECT_EQ(take(&p).sample != was.sample, o == 1);
+            p.immdt.imm = 0;
+            p.ieth.rkey = 1;
+            EXPECT_EQ(take(&p).sample != was.sample, o == 2);
+            p.payload_cap_len--; /* cut: it cannot be compared */
+            CU_ASSERT(!take(&p).sampled);
+        }
+}
+
+SUITE("flow.glance", TEST(local_packets_by_their_lids), TEST(the_dscp_of_a_grh),
+      TEST(what_is_sampled))

@@ -60,7 +60,10 @@ void roce_check_entry(struct roce_ctx *ctx, struct roce_sent *e); /* alone: keys
 
 /* ---- check_request.c: requests against what the peer said --------------------------------------
  */
-void roce_check_new(struct roce_ctx *ctx, const struct roce_sent *e);
+void roce_check_new(struct roce_ctx *ctx, struct roce_sent *e);
+/* `e`, which was beyond the credits when it was captured, is acknowledged: what gave credits for it
+ * may have been captured late, but not after this. */
+void roce_check_beyond(struct roce_ctx *ctx, const struct roce_sent *e);
 void roce_check_same(struct roce_ctx *ctx, const struct roce_sent *e, const struct roce_sent *now);
 void roce_check_episode(struct roce_ctx *ctx, const struct roce_sent *e, uint64_t since_last);
 

@@ -8,6 +8,8 @@
 /* Messages one after another whose MSNs agree before one that does not is wrong. */
 #define ANCHOR_HITS 3
 
+#define NS_A_MS UINT64_C(1000000)
+
 /* Whether what the packet at hand answers took a receive, as far as is known: READs and WRITEs do
  * without, and so do programs that send nothing else. */
 static bool took_receive(struct roce_ctx *ctx)
@@ -25,6 +27,7 @@ void roce_check_aeth(struct roce_ctx *ctx)
     uint8_t syndrome = pkt->aeth.syndrome, code = roce_syndrome_code(syndrome);
     uint32_t credits;
 
+    rsp->lsn_before = rsp->lsn;
     if (!roce_pkt_has(pkt, ROCE_HDR_AETH))
         return;
     if (roce_syndrome_kind(syndrome) == ROCE_SYN_RESERVED ||
@@ -58,6 +61,11 @@ void roce_check_aeth(struct roce_ctx *ctx)
         credits = (pkt->aeth.msn + credits) & ROCE_PSN_MASK;
         if (!rsp->credit_seen || roce_diff(credits, rsp->lsn) > 0)
             rsp->lsn = credits;
+        if (!rsp->credit_seen) {
+            rsp->credit_ms = (uint32_t)(ctx->time / NS_A_MS);
+            rsp->credit_cnt = 0;
+        }
+        rsp->credit_cnt += rsp->credit_cnt < UINT8_MAX;
         rsp->credit_seen = true;
         rsp->credit_code = code;
     } else

@@ -32,31 +32,68 @@ static void check_reads(struct roce_ctx *ctx)
             sum->cm.rep_frame, .rel = ROCE_REL_AT_MOST);
 }
 
-static void check_credits(struct roce_ctx *ctx, const struct roce_sent *e)
+/* The requester may not have got what was seen of credits yet. From then on it has: the first
+ * response is long past, and if it was lost behind the capture point, there were others. */
+#define CREDITS_KNOWN_MS  10u
+#define CREDITS_KNOWN_CNT 3
+
+/* By how many messages one that ends with `cum` of them is beyond the credits: its SSN in MSN
+ * terms, the value that the MSN takes once it is completed. */
+static int32_t beyond(const struct roce_rsp *rsp, const struct roce_sent *e, uint32_t lsn)
 {
+    return roce_diff(rsp->anchor_msn + (e->cum + !(e->flags & ROCE_SENT_ENDS)) - rsp->anchor_cum,
+                     lsn);
+}
+
+static void check_credits(struct roce_ctx *ctx, struct roce_sent *e)
+{
+    const struct roce_req *req = &ctx->side->req;
     const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
+    bool starts = roce_opcode_starts(ctx->pkt->op), alone;
     int32_t over;
 
-    if (!rsp->credit_seen || !roce_opcode_uses_rq(ctx->pkt->op) ||
-        !roce_opcode_starts(ctx->pkt->op) || !rsp->anchor || rsp->anchor_chain != e->chain)
+    if (!rsp->credit_seen || !roce_opcode_uses_rq(ctx->pkt->op) || !rsp->anchor ||
+        rsp->anchor_chain != e->chain)
         return;
-    /* The SSN of this message, in MSN terms: the value the MSN takes once it is completed. */
-    over = roce_diff(rsp->anchor_msn + (e->cum + !(e->flags & ROCE_SENT_ENDS)) - rsp->anchor_cum,
-                     rsp->lsn);
-    if (over >= 0)
+    over = beyond(rsp, e, rsp->lsn);
+    if (over >= 0 && starts)
         ctx->result->flags |= ROCE_AN_CREDITS_EXHAUSTED;
-    if (over <= 0)
+    if (over <= 0 || rsp->credit_cnt < CREDITS_KNOWN_CNT ||
+        (uint32_t)(ctx->time / 1000000) - rsp->credit_ms < CREDITS_KNOWN_MS)
         return;
-    if (rsp->credit_code == 0 && rsp->lsn == rsp->last_msn) {
-        if (over > 1 || e->span > 1 || !(e->flags & ROCE_SENT_ENDS))
-            SAY(ctx, NO_CREDIT, "messages beyond the credits", 1, (uint64_t)over, rsp->last_frame,
-                .rel = ROCE_REL_AT_MOST);
-    } else if (over > 1)
-        SAY(ctx, CREDITS, "messages beyond the credits", 1, (uint64_t)over, rsp->last_frame,
+    /* Without credits one packet may probe: then the next waits for its acknowledgement. */
+    alone = starts || ctx->pkt->op->kind != ROCE_KIND_SEND || rsp->credit_code != 0 ||
+            rsp->lsn != rsp->last_msn || (req->una_known && roce_diff(req->una, e->psn) >= 0);
+    if (over > 1 ? starts : !alone)
+        e->marks |= ROCE_MARK_BEYOND;
+}
+
+void roce_check_beyond(struct roce_ctx *ctx, const struct roce_sent *e)
+{
+    const struct roce_rsp *rsp = &ctx->side->rsp;
+    struct roce_ctx then = *ctx;
+    int32_t over;
+    bool none;
+
+    if (!rsp->credit_seen || !rsp->anchor || rsp->anchor_chain != e->chain)
+        return;
+    over = beyond(rsp, e, rsp->lsn_before);
+    none = rsp->last_syndrome == ROCE_SYNDROME_ACK && rsp->lsn_before == rsp->last_msn;
+    if (over < (roce_opcode_starts(roce_opcode(e->op)) ? 2 : 1))
+        return; /* seen late */
+    then.side = roce_peer(ctx->side);
+    then.frame = e->frame;
+    then.time = e->msg_time;
+    then.result = NULL;
+    if (none)
+        SAY(&then, NO_CREDIT, "messages beyond the credits", 1, (uint64_t)over, rsp->last_frame,
+            .rel = ROCE_REL_AT_MOST);
+    else
+        SAY(&then, CREDITS, "messages beyond the credits", 1, (uint64_t)over, rsp->last_frame,
             .rel = ROCE_REL_AT_MOST);
 }
 
-void roce_check_new(struct roce_ctx *ctx, const struct roce_sent *e)
+void roce_check_new(struct roce_ctx *ctx, struct roce_sent *e)
 {
     const struct roce_req *req = &ctx->side->req;
     const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;

@@ -109,6 +109,7 @@ struct roce_rsp {
     bool fatal;
     bool credit_seen;
     uint8_t credit_code;
+    uint8_t credit_cnt; /* responses with credits, since the latest without; at most 255 */
     uint16_t last_id;
     uint16_t anchor_chain;
     uint32_t last_psn, last_msn; /* of the latest response with an AETH */
@@ -120,7 +121,9 @@ struct roce_rsp {
     uint32_t rnr_at; /* PSN and transmissions (`rnr_at_tries`) at the RNR NAK before */
     uint32_t gap_psn, gap_frame;
     uint32_t fatal_psn, fatal_frame;
-    uint32_t lsn; /* highest MSN + credits of valid codes; mod 2^24 */
+    uint32_t lsn;        /* highest MSN + credits of valid codes; mod 2^24 */
+    uint32_t lsn_before; /* what it was before the response at hand */
+    uint32_t credit_ms;  /* of the first of credit_cnt */
     uint64_t nak_time, rnr_time, rnr_wait;
     uint64_t fatal_time;
 };

@@ -42,6 +42,8 @@ static void acknowledge(struct roce_ctx *ctx, struct roce_req *req, struct roce_
     roce_flow_link(ctx, ROCE_LINK_ACKED_IN, e->last_frame);
     if (e->bad)
         roce_check_accept(ctx, e);
+    if (e->marks & ROCE_MARK_BEYOND)
+        roce_check_beyond(ctx, e);
     if (roce_opcode_is_answered(roce_opcode(e->op))) {
         if (!(e->flags & (ROCE_SENT_DONE | ROCE_SENT_RESTARTED)) && roce_sent_gathered(e)) {
             e->flags |= ROCE_SENT_DONE; /* and the requester went on: it takes any order */

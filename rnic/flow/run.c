@@ -78,7 +78,8 @@ static bool goes_on(const struct roce_ctx *ctx, const struct roce_sent *prev)
     const struct roce_conn *conn = ctx->conn;
     uint32_t len = ctx->pkt->payload_len, mtu = conn->sum.mtu;
 
-    if (roce_opcode(prev->op)->kind != op->kind || (prev->flags & ROCE_SENT_ENDS))
+    if (roce_opcode(prev->op)->kind != op->kind || (prev->flags & ROCE_SENT_ENDS) ||
+        (roce_opcode_uses_rq(op) && roce_peer(ctx->side)->rsp.credit_code == 0))
         return false;
     if (!conn->mtu_seen || !(op->payload == ROCE_PAYLOAD_MTU ? len == mtu : len > 0 && len <= mtu))
         return false;

@@ -30,6 +30,7 @@ enum {
     ROCE_MARK_GAP = 1u << 3,     /* READ: since it was asked for and answered last, a response came
                                     whose PSN is not the next */
     ROCE_MARK_OWED = 1u << 4,    /* READ, atomic: asked for again, and not answered since */
+    ROCE_MARK_BEYOND = 1u << 5,  /* no response seen before it gave credits for it */
 };
 
 #define ROCE_LEN_UNKNOWN UINT32_MAX /* dma_len: the capture is cut before the RETH's end */

@@ -164,23 +164,27 @@ static void credit(struct flowgen *g, uint8_t code)
 
 CASE(NO_CREDIT)
 {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 8; i++) {
         put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
         credit(g, 0);
     }
+    flowgen_wait(g, 10000000); /* what was on its way has come */
     put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
     if (wrong)
         put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    credit(g, 0);
 }
 
 CASE(CREDITS)
 {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 8; i++) {
         put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
         credit(g, 2);
     }
+    flowgen_wait(g, 10000000); /* what was on its way has come */
     for (int i = 0; i < (wrong ? 4 : 2); i++)
         put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    credit(g, 2);
 }
 
 CASE(ZERO_CREDIT)

@@ -68,6 +68,8 @@ static bool may_send(struct rcsim *s, struct rcsim_end *e, const struct rcsim_wq
     if (e->credit_seen && rcsim_uses_rq(w->op) && e->snd == w->first && ssn > e->lsn &&
         e->una < w->first)
         return false; /* beyond the credits: only alone */
+    if (e->credit_seen && e->snd > w->first && w->op <= SEND_INV && ssn > e->lsn && e->una < e->snd)
+        return false; /* a probe is one packet */
     if (e->credit_seen && e->snd == w->first && e->una < e->snd) {
         const struct rcsim_wqe *before = rcsim_wqe_of(e, e->snd - 1);
 

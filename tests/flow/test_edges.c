@@ -84,10 +84,39 @@ static void credits_of_a_high_msn(void)
             put(&g, ROCE_OP_RC_SEND_ONLY, 64);
             flowgen_ack(&g, 1, g.conn.psn[0] - 1, 2); /* two more */
         }
+        flowgen_wait(&g, 10000000);
         for (unsigned k = 0; k < 3 + wrong; k++)
             put(&g, ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_ack(&g, 1, g.conn.psn[0] - 1, 2);
         end(&g);
         EXPECT_EQ(judge_found(&v, ROCE_RULE_CREDITS), wrong);
+    }
+}
+
+/* Credits that the requester does not know of yet, or knew of before they were captured. */
+static void credits_on_their_way(void)
+{
+    enum how { KNOWN, JUST_GIVEN, SEEN_LATE };
+
+    for (enum how how = KNOWN; how <= SEEN_LATE; how++) {
+        struct flowgen g;
+
+        begin(&g);
+        for (unsigned k = 0; k < 6; k++) {
+            put(&g, ROCE_OP_RC_SEND_ONLY, 64);
+            flowgen_ack(&g, 1, g.conn.psn[0] - 1, 2);
+        }
+        flowgen_wait(&g, how == JUST_GIVEN ? 1000000 : 10000000);
+        for (unsigned k = 0; k < 4; k++)
+            put(&g, ROCE_OP_RC_SEND_ONLY, 64);
+        if (how == SEEN_LATE) { /* unsolicited */
+            g.conn.msn[0] -= 4;
+            flowgen_ack(&g, 1, g.conn.psn[0] - 5, 3);
+            g.conn.msn[0] += 4;
+        }
+        flowgen_ack(&g, 1, g.conn.psn[0] - 1, 2);
+        end(&g);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_CREDITS), how == KNOWN);
     }
 }
 
@@ -367,8 +396,10 @@ static void probes_without_credits(void)
             put(&g, ROCE_OP_RC_SEND_ONLY, 0);
             flowgen_ack(&g, 1, g.conn.psn[0] - 1, 0); /* none left */
         }
+        flowgen_wait(&g, 10000000);
         for (unsigned k = 0; k < 2; k++)
             put(&g, rows[i].op[k], rows[i].op[k] == ROCE_OP_RC_SEND_FIRST ? 1024 : k == 1 ? 64 : 0);
+        flowgen_ack(&g, 1, g.conn.psn[0] - 1, 0);
         end(&g);
         EXPECT_EQ(judge_found(&v, ROCE_RULE_NO_CREDIT), rows[i].found);
     }
@@ -395,7 +426,7 @@ static void requests_after_a_refusal(void)
 }
 
 SUITE("flow.edges", TEST(syndromes), TEST(credits_that_rise), TEST(credits_of_a_high_msn),
-      TEST(the_first_psn), TEST(naks_after_an_rnr_nak), TEST(rnr_naks_inside),
-      TEST(naks_of_what_was_not_captured), TEST(one_nak_too_many), TEST(msns_of_a_first_read),
-      TEST(msns_of_too_many), TEST(msns_ahead_of_their_psns), TEST(probes_without_credits),
-      TEST(requests_after_a_refusal))
+      TEST(credits_on_their_way), TEST(the_first_psn), TEST(naks_after_an_rnr_nak),
+      TEST(rnr_naks_inside), TEST(naks_of_what_was_not_captured), TEST(one_nak_too_many),
+      TEST(msns_of_a_first_read), TEST(msns_of_too_many), TEST(msns_ahead_of_their_psns),
+      TEST(probes_without_credits), TEST(requests_after_a_refusal))

@@ -146,11 +146,16 @@ uint64_t roce_timeout_of(const struct roce_conn *conn);
 void roce_copy(struct roce_ctx *ctx, uint32_t of);
 /* Whether the request at hand is a copy of one of `time` with this ICRC and identification. */
 bool roce_is_copy(const struct roce_ctx *ctx, uint32_t icrc, uint16_t id, uint64_t time);
-/* Whether the response at hand is a copy: of the latest, or of the latest refusal, after which
- * others may have come where each packet passes two capture points. If so, that is said. */
+/* Whether the response at hand is a copy: of the latest, or of one of the latest refusals, after
+ * which others may have come where each packet passes two capture points. If so, that is said. */
 bool roce_copy_response(struct roce_ctx *ctx);
 /* The refusal at hand is the latest. */
 void roce_copy_keep(struct roce_ctx *ctx);
+/* Whether the refusal at hand would be known for a copy if it were one of that in `frame`. */
+bool roce_copy_would_tell(const struct roce_ctx *ctx, uint32_t frame);
+/* Whether packets of this connection pass two capture points, as it seems: what comes late may be
+ * seen there late. */
+bool roce_copy_seen(const struct roce_ctx *ctx);
 
 /* span.c: how many PSNs the READ request at hand takes; *guess: at least so many. */
 uint32_t roce_span_of_read(const struct roce_ctx *ctx, bool *guess);

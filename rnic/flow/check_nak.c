@@ -31,15 +31,16 @@ static void check_seq(struct roce_ctx *ctx, struct roce_req *req)
     const struct roce_rare *sum = roce_rare_of(ctx->side);
     const struct roce_sent *e = roce_window_get(&req->win, psn);
 
-    if (rsp->rnr && rsp->rnr_psn == psn)
+    bool told = roce_copy_would_tell(ctx, rsp->gap_frame), seen = roce_copy_seen(ctx);
+
+    if (rsp->rnr && rsp->rnr_psn == psn && !seen)
         SAY(ctx, NAK_AFTER_RNR, "aeth.syndrome", .other = rsp->rnr_frame, .value = ROCE_VALUE_NONE);
-    else if (rsp->gap_nak && rsp->gap_psn == psn)
+    else if (rsp->gap_nak && rsp->gap_psn == psn && (told || !seen))
         SAY(ctx, NAK_TWICE, "bth.psn", psn, psn, rsp->gap_frame, .value = ROCE_VALUE_NONE,
-            .weak = !ctx->side->saw_id || sum->copies > 0 ||
-                    roce_rare_of(roce_peer(ctx->side))->copies > 0,
+            .weak = !told,
             .condition =
                 sum->rnr_naks > 0 || (e && roce_opcode_uses_rq(roce_opcode(e->op))) ? "rnr" : NULL);
-    else if (req->una_known && roce_diff(psn, req->una) < 0)
+    else if (req->una_known && roce_diff(psn, req->una) < 0 && !seen)
         SAY(ctx, NAK_STALE, "bth.psn", req->una, psn, rsp->last_frame, .rel = ROCE_REL_AT_LEAST);
 }
 

@@ -35,12 +35,13 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
 
     want |= base;
     if (op->value == want) { /* after a restart perhaps a late answer to the request before */
-        /* What goes on where the response before it ended may be of an answer that was begun
-         * before, if it was not silence that made the requester go back. */
-        bool goes_on = req->ep.cause != ROCE_CAUSE_TIMEOUT && ctx->side->rsp.started &&
-                       ((ctx->side->rsp.last_psn + 1) & ROCE_PSN_MASK) == ctx->pkt->bth.psn;
+        /* It may be of an answer that was begun before, whose packets before it were lost: unless
+         * silence made the requester go back, or the one answer before had ended. */
+        bool silent = req->ep.cause == ROCE_CAUSE_TIMEOUT && e->last_frame >= req->ep.frame;
+        bool ended = e->tries == 2 && e->resp_high == e->span;
 
-        if (again && k > 0 && k == e->restart && !goes_on && e->last_frame != e->frame)
+        if (again && k > 0 && k == e->restart && (silent || ended) && e->last_frame != e->frame &&
+            !roce_copy_seen(ctx))
             SAY(ctx, READ_RESTART, "bth.opcode",
                 base | (last ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_READ_RESP_FIRST), op->value,
                 e->last_frame, ROCE_VALUE_OPCODE);
@@ -65,7 +66,7 @@ void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
         (void)roce_turn_begin(ctx, roce_peer(ctx->side), ROCE_TURN_STRAY, psn);
     check_len(ctx, e, k);
     check_pos(ctx, req, e, k);
-    if ((e->flags & ROCE_SENT_IMPLIED) && !(e->flags & ROCE_SENT_RESTARTED))
+    if ((e->flags & ROCE_SENT_IMPLIED) && !(e->flags & ROCE_SENT_RESTARTED) && !roce_copy_seen(ctx))
         SAY(ctx, RESP_ORDER, "bth.psn", req->una, psn, ctx->side->rsp.last_frame,
             .rel = ROCE_REL_AT_LEAST);
     if (k < e->resp_next || (roce_sent_came(e, k) && !(e->flags & ROCE_SENT_RESTARTED))) {

@@ -18,7 +18,9 @@
 static void check_reads(struct roce_ctx *ctx)
 {
     const struct roce_conn_facts *sum = &ctx->conn->sum;
-    const struct roce_req *req = &ctx->side->req;
+    struct roce_req *req = &ctx->side->req;
+    const struct roce_window *w = &req->win;
+    const struct roce_sent *oldest = w->acked < w->cnt ? roce_window_at(w, w->acked) : NULL;
     bool active = roce_side_idx(ctx->side) == sum->cm.active_side;
     uint32_t limit;
 
@@ -27,14 +29,17 @@ static void check_reads(struct roce_ctx *ctx)
     limit = active ? sum->cm.rep_responder_resources : sum->cm.responder_resources;
     if (!(roce_conn_told(ctx->conn) & 1u << ROCE_CM_REP))
         limit = RD_ATOMIC_MAX;
-    if (req->reads_in_flight > limit)
+    /* The answers may be captured late, at a point of their own. */
+    if (limit < RD_ATOMIC_MAX && oldest && roce_since(oldest->time, ctx->time) >= ROCE_QUICK_NS)
+        return;
+    if (req->reads_in_flight > limit && !roce_copy_seen(ctx))
         SAY(ctx, RD_ATOMIC, "READs and atomics outstanding", limit, req->reads_in_flight,
             sum->cm.rep_frame, .rel = ROCE_REL_AT_MOST);
 }
 
 /* The requester may not have got what was seen of credits yet. From then on it has: the first
  * response is long past, and if it was lost behind the capture point, there were others. */
-#define CREDITS_KNOWN_MS  10u
+#define CREDITS_KNOWN_MS  10
 #define CREDITS_KNOWN_CNT 3
 
 /* By how many messages one that ends with `cum` of them is beyond the credits: its SSN in MSN
@@ -59,7 +64,7 @@ static void check_credits(struct roce_ctx *ctx, struct roce_sent *e)
     if (over >= 0 && starts)
         ctx->result->flags |= ROCE_AN_CREDITS_EXHAUSTED;
     if (over <= 0 || rsp->credit_cnt < CREDITS_KNOWN_CNT ||
-        (uint32_t)(ctx->time / 1000000) - rsp->credit_ms < CREDITS_KNOWN_MS)
+        (int32_t)((uint32_t)(ctx->time / 1000000) - rsp->credit_ms) < CREDITS_KNOWN_MS)
         return;
     /* Without credits one packet may probe: then the next waits for its acknowledgement. */
     alone = starts || ctx->pkt->op->kind != ROCE_KIND_SEND || rsp->credit_code != 0 ||
@@ -215,14 +220,15 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent *e)
     uint64_t quick = timeout != ROCE_NEVER_NS ? timeout : ROCE_QUICK_NS;
     uint8_t limit = ctx->conn->sum.cm.rnr_retry;
 
-    if (waited + slack < rsp->rnr_wait && e && e->psn == rsp->rnr_psn && ctx->time > rsp->rnr_time)
+    /* What was on its way when the NAK was seen, sent for another reason, or seen at another point
+     * than the NAK: capture points may not be in step, of one direction there is one. */
+    if (waited + slack < rsp->rnr_wait && e && e->psn == rsp->rnr_psn &&
+        ctx->time > rsp->rnr_time && rsp->rnr_sure && e->tries == 1 &&
+        roce_since(e->time, ctx->time) < quick && !follows_read(req, e) &&
+        roce_since(e->time, ctx->time) + slack < rsp->rnr_wait && !roce_copy_seen(ctx))
         SAY(ctx, RNR_WAIT, "time since the RNR NAK", rsp->rnr_wait, waited, rsp->rnr_frame,
             ROCE_VALUE_NS, ROCE_REL_AT_LEAST,
-            .weak = !rsp->rnr_sure || e->tries > 1 || !ctx->side->saw_id ||
-                    roce_since(e->time, ctx->time) >= quick || sum->out_of_order ||
-                    sum->missing_psns || follows_read(req, e) ||
-                    /* Two capture points may not be in step; of one direction there is one. */
-                    roce_since(e->time, ctx->time) + slack >= rsp->rnr_wait);
+            .weak = !ctx->side->saw_id || sum->out_of_order || sum->missing_psns);
     if ((roce_conn_told(ctx->conn) & 1u << ROCE_CM_REQ) && limit != 7 && req->rnrs > limit)
         SAY(ctx, RNR_COUNT, "repetitions", limit, req->rnrs, ctx->conn->sum.cm.req_frame,
             .rel = ROCE_REL_AT_MOST);

@@ -327,8 +327,9 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
         break;
     default: break;
     }
-    if (conn)
-        conn->sum.cm.seen = s->seen;
+    if (conn) /* a REQ captured after its REP told the connection nothing */
+        conn->sum.cm.seen =
+            s->seen & (uint16_t)(conn->sum.cm.req_frame ? ~0u : ~(1u << ROCE_CM_REQ));
 }
 
 void roce_cm_track(struct roce_ctx *ctx)

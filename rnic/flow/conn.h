@@ -128,6 +128,7 @@ struct roce_rsp {
     uint64_t fatal_time;
 };
 
+#define ROCE_REFUSALS 8u /* that are remembered: of so many a copy is known */
 #define ROCE_HELD_MAX 8u
 
 /* ERRORs that wait for what a turn was. */
@@ -140,9 +141,12 @@ struct roce_held {
 /* What a side counts that most sides never have to: allocated with the first of it. Names and
  * meanings are those of struct roce_side_summary. */
 struct roce_rare {
-    /* Its latest NAK or RNR NAK; frame 0: none. */
-    uint32_t refusal_frame, refusal_icrc;
-    uint16_t refusal_id;
+    /* Its latest NAKs and RNR NAKs; frame 0: none. */
+    struct roce_refusal {
+        uint32_t frame, icrc;
+        uint16_t id;
+    } refusal[ROCE_REFUSALS];
+    uint8_t refusal_next;
     uint64_t missing_psns, unseen_acked;
     uint64_t out_of_order, copies, duplicates;
     uint64_t psn_naks, rnr_naks, rnr_paged, fatal_naks, late_responses;

@@ -6,6 +6,7 @@
  */
 #include "flow/check.h"
 
+#define MANY    4               /* one of so many packets sent again is more than networks lose */
 #define COPY_NS UINT64_C(50000) /* no requester repeats itself so soon without a NAK */
 
 void roce_copy(struct roce_ctx *ctx, uint32_t of)
@@ -39,8 +40,10 @@ bool roce_copy_response(struct roce_ctx *ctx)
 
     if (!ctx->side->saw_id || ctx->icrc == ROCE_ICRC_UNVERIFIED)
         return false;
-    if (roce_is_refusal(pkt) && rare->refusal_id == id && rare->refusal_icrc == pkt->icrc)
-        of = rare->refusal_frame;
+    for (unsigned i = 0; i < ROCE_REFUSALS && roce_is_refusal(pkt); i++)
+        if (rare->refusal[i].frame && rare->refusal[i].id == id &&
+            rare->refusal[i].icrc == pkt->icrc)
+            of = rare->refusal[i].frame;
     if (!of && rsp->started && rsp->last_op == pkt->bth.opcode && rsp->last_psn == pkt->bth.psn &&
         rsp->last_id == id && rsp->last_icrc == pkt->icrc)
         of = rsp->last_frame;
@@ -53,7 +56,33 @@ void roce_copy_keep(struct roce_ctx *ctx)
 {
     struct roce_rare *rare = roce_rare(ctx->flow, ctx->side);
 
-    rare->refusal_frame = ctx->frame;
-    rare->refusal_icrc = ctx->pkt->icrc;
-    rare->refusal_id = ctx->glance->ip_id;
+    rare->refusal[rare->refusal_next++ % ROCE_REFUSALS] =
+        (struct roce_refusal){ctx->frame, ctx->pkt->icrc, ctx->glance->ip_id};
+}
+
+bool roce_copy_would_tell(const struct roce_ctx *ctx, uint32_t frame)
+{
+    const struct roce_rare *rare = roce_rare_of(ctx->side);
+
+    for (unsigned i = 0; i < ROCE_REFUSALS && ctx->side->saw_id; i++)
+        if (rare->refusal[i].frame == frame)
+            return true;
+    return false;
+}
+
+bool roce_copy_seen(const struct roce_ctx *ctx)
+{
+    const struct roce_side *sides[2] = {ctx->side, roce_peer(ctx->side)};
+
+    for (int i = 0; i < 2; i++) {
+        const struct roce_rare *rare = roce_rare_of(sides[i]);
+        uint64_t again = 0;
+
+        /* Without an identification each looks as if it were sent again. */
+        for (int c = 0; c < ROCE_CAUSE_CNT && !sides[i]->saw_id; c++)
+            again += rare->retx[c].packets;
+        if (rare->copies > 0 || again * MANY >= sides[i]->sum.packets + 1)
+            return true;
+    }
+    return false;
 }

@@ -178,8 +178,11 @@ static void begin(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn)
     }
     tell(ctx, e, psn, waited);
     roce_check_episode(ctx, e, idle);
+    /* The answer to a READ or atomic may be lost behind the capture point: each response to what
+     * was asked for later makes the requester go back for it (R139). */
     if (cause == ROCE_CAUSE_UNKNOWN && before.cause == ROCE_CAUSE_SEQ_NAK && before.first == psn &&
-        e && ctx->conn->paired)
+        e && !roce_opcode_is_answered(roce_opcode(e->op)) && ctx->conn->paired &&
+        !roce_copy_seen(ctx))
         SAY(ctx, NAK_ONCE, "bth.psn", req->nxt, psn, before.trigger);
     if (cause == ROCE_CAUSE_SEQ_NAK || cause == ROCE_CAUSE_RNR_NAK || cause == ROCE_CAUSE_TIMEOUT)
         rsp->nak = rsp->rnr = false;

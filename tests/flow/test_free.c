@@ -127,10 +127,25 @@ static void talks(struct flowgen *g, struct rng *rng)
     rcsim_sort(g);
 }
 
+/* What is no ERROR is not said either of who does what he may, but where packets are missing or
+ * capture points are not in step: of a hundred talks there so many may have a WARN. (Measured on
+ * 1000 are 0.3 for whole captures, 6 before WARNs were looked at, 35 for those of each packet
+ * twice.) */
+static unsigned suspected(enum point point)
+{
+    switch (point) {
+    case WHOLE:
+    case ONE_WAY: return 3;
+    case LATE: return 5;
+    case THINNED: return 8;
+    default: return 100;
+    }
+}
+
 static void run(enum point point)
 {
     struct rng all = rng_seed();
-    uint64_t cnt = suite_env("FREE_TALKS", TALKS);
+    uint64_t cnt = suite_env("FREE_TALKS", TALKS), warned = 0;
 
     for (uint64_t i = 0; i < cnt; i++) {
         uint64_t seed = rng_u64(&all);
@@ -145,8 +160,12 @@ static void run(enum point point)
         judge(&g, NULL, &spoil, &v);
         snprintf(why, sizeof(why), "talk %llu", (unsigned long long)i);
         EXPECT_EQ(judge_errors(&v, why), 0);
+        warned += v.totals.findings[ROCE_SEV_WARN] > 0;
         flowgen_free(&g);
     }
+    if (warned * 100 > cnt * suspected(point))
+        suite_fail(__FILE__, __LINE__, "%llu of %llu talks have a WARN", (unsigned long long)warned,
+                   (unsigned long long)cnt);
 }
 
 static void whole(void)

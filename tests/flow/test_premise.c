@@ -176,6 +176,33 @@ static void credits_to_begin_with(void)
     }
 }
 
+/* The REQ is captured after its REP, at a point of its own: what it agreed on is not known. */
+static void a_req_that_is_seen_late(void)
+{
+    for (unsigned late = 0; late < 2; late++) {
+        struct flowgen g;
+        struct roce_pkt p;
+
+        flowgen_begin(&g);
+        flowgen_connect(&g);
+        if (late) {
+            struct flowgen_frame req = g.frame[0];
+
+            g.frame[0] = g.frame[1];
+            g.frame[1] = req;
+        }
+        flowgen_send(&g, 0, 64);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_put(&g, 0, &p);
+        flowgen_wait(&g, 70000000);
+        flowgen_put(&g, 0, &p);
+        flowgen_ack_all(&g, 1);
+        flowgen_disconnect(&g);
+        judge_end(&g, &v);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_RETRY_COUNT), false);
+    }
+}
+
 /* The two ends agreed on another path MTU than that of CM: so it is said, and nothing else. */
 static void another_mtu_than_cm(void)
 {
@@ -224,6 +251,65 @@ static void a_host_that_captures_itself(void)
         judge_end(&g, &v);
         EXPECT_EQ(judge_worst(&v, ROCE_RULE_ICRC_NEVER_GOOD), ROCE_SEV_WARN);
         EXPECT_EQ(v.totals.errors_unknown, 0);
+    }
+}
+
+/* ---- answers that were lost behind the capture point -------------------------------------------
+ */
+
+/* A NAK makes the requester go back, and then it goes back once more to the same PSN: where an
+ * atomic is there its answer was lost, and each answer to what came later asks for it again. */
+static void back_twice_for_an_atomic(void)
+{
+    for (unsigned atomic = 0; atomic < 2; atomic++) {
+        struct flowgen g;
+        struct roce_pkt p, q;
+
+        flowgen_begin(&g);
+        flowgen_send(&g, 0, 64);
+        p = flowgen_req(&g, 0, atomic ? ROCE_OP_RC_FETCH_ADD : ROCE_OP_RC_WRITE_ONLY,
+                        atomic ? 0 : 64);
+        flowgen_put(&g, 0, &p);
+        q = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
+        flowgen_put(&g, 0, &q);
+        g.conn.msn[0] -= 2;
+        flowgen_ack(&g, 1, p.bth.psn, NAK_SEQ);
+        for (unsigned i = 0; i < 2; i++) {
+            flowgen_wait(&g, 100000);
+            flowgen_put(&g, 0, &p);
+            flowgen_put(&g, 0, &q);
+        }
+        judge_end(&g, &v);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_NAK_ONCE), !atomic);
+    }
+}
+
+/* A READ is asked for a third time, from its middle: a Middle with the PSN it begins with may be of
+ * the answer to the second, of which the packet before was lost. */
+static void an_answer_that_is_late(void)
+{
+    for (unsigned asked = 2; asked < 4; asked++) {
+        struct flowgen g;
+        struct roce_pkt read, p;
+
+        flowgen_begin(&g);
+        flowgen_send(&g, 0, 64);
+        flowgen_send(&g, 0, 2048);
+        read = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 4096);
+        flowgen_put(&g, 0, &read);
+        p = flowgen_resp(&g, 1, ROCE_OP_RC_READ_RESP_FIRST, read.bth.psn, 1024);
+        flowgen_put(&g, 1, &p);
+        p = flowgen_resp(&g, 1, ROCE_OP_RC_READ_RESP_LAST, read.bth.psn + 3, 1024);
+        flowgen_put(&g, 1, &p);
+        read.bth.psn++;
+        read.reth.va += 1024;
+        read.reth.dma_len -= 1024;
+        for (unsigned i = 1; i < asked; i++)
+            flowgen_put(&g, 0, &read);
+        p = flowgen_resp(&g, 1, ROCE_OP_RC_READ_RESP_MIDDLE, read.bth.psn, 1024);
+        flowgen_put(&g, 1, &p);
+        judge_end(&g, &v);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_READ_RESTART), asked == 2);
     }
 }
 
@@ -289,5 +375,6 @@ static void uc_used_again(void)
 
 SUITE("flow.premise", TEST(transactions), TEST(an_attribute_of_all_classes),
       TEST(a_mad_of_another_length), TEST(a_group_that_is_none), TEST(psns_that_came_round),
-      TEST(credits_to_begin_with), TEST(another_mtu_than_cm), TEST(a_host_that_captures_itself),
-      TEST(a_port_that_fits_by_chance), TEST(uc_used_again))
+      TEST(credits_to_begin_with), TEST(a_req_that_is_seen_late), TEST(another_mtu_than_cm),
+      TEST(a_host_that_captures_itself), TEST(back_twice_for_an_atomic),
+      TEST(an_answer_that_is_late), TEST(a_port_that_fits_by_chance), TEST(uc_used_again))

@@ -115,6 +115,8 @@ static inline void look(struct check *check, const struct ahead_item *item)
         story_add(report->story, &in, &result);
     if (item->pkt.bth.dest_qp == ROCE_QP_GSI && totals->dropped == dropped)
         look_at_cm(report, item);
+    else if (totals->dropped == dropped)
+        check_asked_used(&report->asked, &item->pkt);
 }
 
 /* Items come from the second level cache while items before them are looked at, and what is known

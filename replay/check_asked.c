@@ -31,14 +31,17 @@ static struct check_asked_one *place_of(struct check_asked *asked, enum roce_cm 
         if (once != found_once ? once : one->last_time < found->last_time)
             found = one;
     }
+    asked->reps -= found->tries && found->kind == ROCE_CM_REP;
+    asked->reps += kind == ROCE_CM_REP;
     *found = (struct check_asked_one){.kind = kind, .id = id};
     memcpy(found->from, from, 16);
     memcpy(found->to, to, 16);
     return found;
 }
 
-static void ask(struct check_asked *asked, enum roce_cm kind, uint32_t id, uint64_t service_id,
-                const struct roce_pkt *pkt, uint32_t frame, uint64_t time)
+static struct check_asked_one *ask(struct check_asked *asked, enum roce_cm kind, uint32_t id,
+                                   uint64_t service_id, const struct roce_pkt *pkt, uint32_t frame,
+                                   uint64_t time)
 {
     struct check_asked_one *one;
     uint8_t from[16], to[16];
@@ -54,6 +57,13 @@ static void ask(struct check_asked *asked, enum roce_cm kind, uint32_t id, uint6
     one->tries += one->tries < UINT32_MAX;
     one->last_frame = frame;
     one->last_time = time;
+    return one;
+}
+
+static void drop(struct check_asked *asked, struct check_asked_one *one)
+{
+    asked->reps -= one->kind == ROCE_CM_REP;
+    *one = (struct check_asked_one){0};
 }
 
 static void answer(struct check_asked *asked, enum roce_cm kind, uint32_t id,
@@ -64,7 +74,7 @@ static void answer(struct check_asked *asked, enum roce_cm kind, uint32_t id,
     roce_pkt_addr(pkt, from, to);
     for (unsigned i = 0; i < CHECK_ASKED; i++)
         if (is(&asked->one[i], kind, id, to, from))
-            asked->one[i] = (struct check_asked_one){0};
+            drop(asked, &asked->one[i]);
 }
 
 void check_asked_step(struct check_asked *asked, const struct roce_cm_msg *cm,
@@ -72,17 +82,45 @@ void check_asked_step(struct check_asked *asked, const struct roce_cm_msg *cm,
 {
     switch (cm->kind) {
     case ROCE_CM_REQ:
-        ask(asked, ROCE_CM_REQ, cm->req.local_comm_id, cm->req.service_id, pkt, frame, time);
+        (void)ask(asked, ROCE_CM_REQ, cm->req.local_comm_id, cm->req.service_id, pkt, frame, time);
         return;
     case ROCE_CM_SIDR_REQ:
-        ask(asked, ROCE_CM_SIDR_REQ, cm->sidr_req.request_id, cm->sidr_req.service_id, pkt, frame,
-            time);
+        (void)ask(asked, ROCE_CM_SIDR_REQ, cm->sidr_req.request_id, cm->sidr_req.service_id, pkt,
+                  frame, time);
         return;
-    case ROCE_CM_MRA: answer(asked, ROCE_CM_REQ, cm->mra.remote_comm_id, pkt); return;
-    case ROCE_CM_REJ: answer(asked, ROCE_CM_REQ, cm->rej.remote_comm_id, pkt); return;
-    case ROCE_CM_REP: answer(asked, ROCE_CM_REQ, cm->rep.remote_comm_id, pkt); return;
+    case ROCE_CM_MRA:
+        answer(asked, ROCE_CM_REQ, cm->mra.remote_comm_id, pkt);
+        answer(asked, ROCE_CM_REP, cm->mra.remote_comm_id, pkt);
+        return;
+    case ROCE_CM_REJ:
+        answer(asked, ROCE_CM_REQ, cm->rej.remote_comm_id, pkt);
+        answer(asked, ROCE_CM_REP, cm->rej.remote_comm_id, pkt);
+        return;
+    case ROCE_CM_REP:
+        answer(asked, ROCE_CM_REQ, cm->rep.remote_comm_id, pkt);
+        ask(asked, ROCE_CM_REP, cm->rep.local_comm_id, 0, pkt, frame, time)->qpn =
+            cm->rep.local_qpn;
+        return;
+    case ROCE_CM_RTU: answer(asked, ROCE_CM_REP, cm->rtu.remote_comm_id, pkt); return;
+    case ROCE_CM_DREQ: answer(asked, ROCE_CM_REP, cm->dreq.remote_comm_id, pkt); return;
     case ROCE_CM_SIDR_REP: answer(asked, ROCE_CM_SIDR_REQ, cm->sidr_rep.request_id, pkt); return;
     default: return;
+    }
+}
+
+void check_asked_used(struct check_asked *asked, const struct roce_pkt *pkt)
+{
+    uint8_t from[16], to[16];
+
+    if (asked->reps == 0)
+        return;
+    roce_pkt_addr(pkt, from, to);
+    for (unsigned i = 0; i < CHECK_ASKED; i++) {
+        struct check_asked_one *one = &asked->one[i];
+
+        if (one->tries && one->kind == ROCE_CM_REP && one->qpn == pkt->bth.dest_qp &&
+            memcmp(one->from, to, 16) == 0 && memcmp(one->to, from, 16) == 0)
+            drop(asked, one);
     }
 }
 
@@ -111,17 +149,28 @@ void check_asked_print(FILE *out, const struct check_asked_one *one, uint64_t be
     char buf[LINE_LEN];
     struct text t = text_of(buf, sizeof(buf));
 
-    text_add(&t, "  no answer of ");
+    text_add(&t, one->kind == ROCE_CM_REP ? "  no RTU of " : "  no answer of ");
     text_add_addr(&t, one->to);
     text_add(&t, " to the %s of ", roce_cm_name(one->kind));
     text_add_addr(&t, one->from);
-    text_add(&t, " for service 0x%016" PRIx64 " was captured, which was sent %u times in ",
-             one->service_id, one->tries);
+    if (one->kind != ROCE_CM_REP)
+        text_add(&t, " for service 0x%016" PRIx64, one->service_id);
+    text_add(&t, " was captured, which was sent %u times in ", one->tries);
     text_add_time(&t, one->last_time > one->first_time ? one->last_time - one->first_time : 0);
     fprintf(out, "%s\n", buf);
     print_time(out, one->first_frame, one->first_time, begin, "first");
     print_time(out, one->last_frame, one->last_time, begin, "last");
     t = text_of(buf, sizeof(buf));
+    if (one->kind == ROCE_CM_REP) {
+        text_add(&t, "     if the capture has both directions the connection never got "
+                     "established: the RTU was lost, or ");
+        text_add_addr(&t, one->to);
+        text_add(&t, " never sent one, for it dropped the REP or gave up before; the program that "
+                     "accepted gets RDMA_CM_EVENT_UNREACHABLE; look whether the REP arrives there, "
+                     "and at the time its program takes");
+        fprintf(out, "%s\n", buf);
+        return;
+    }
     text_add(&t, "     if the capture has both directions there was none: the program that asked "
                  "gets RDMA_CM_EVENT_UNREACHABLE; look whether ");
     text_add_addr(&t, one->to);

@@ -116,6 +116,32 @@ static int order(const void *a, const void *b)
     return 0;
 }
 
+/* Makes one group of those of this rule. */
+static void merge(struct check_tally *tally, enum roce_rule rule)
+{
+    uint32_t cnt = 0;
+    struct check_group *one = NULL;
+
+    for (uint32_t i = 0; i < tally->group_cnt; i++) {
+        struct check_group *g = &tally->group[i];
+
+        if (!one || g->first.rule != rule) {
+            tally->group[cnt] = *g;
+            if (g->first.rule == rule)
+                one = &tally->group[cnt];
+            cnt++;
+            continue;
+        }
+        for (uint32_t k = 0; k < g->cnt && k < CHECK_GROUP_FRAMES; k++)
+            if (one->cnt + k < CHECK_GROUP_FRAMES)
+                one->frame[one->cnt + k] = g->frame[k];
+        one->cnt += g->cnt;
+        one->conns += one->conns ? 1 : 2;
+        one->first.stream = ROCE_NO_STREAM;
+    }
+    tally->group_cnt = cnt;
+}
+
 void check_tally_sort(struct check_tally *tally, const struct roce_flow *flow)
 {
     free(tally->slot);
@@ -131,6 +157,8 @@ void check_tally_sort(struct check_tally *tally, const struct roce_flow *flow)
             f->side ^= 1;
         f->stream = stream;
     }
+    if (!tally->keep)
+        merge(tally, ROCE_RULE_PAIR_UNKNOWN);
     if (tally->group_cnt)
         qsort(tally->group, tally->group_cnt, sizeof(*tally->group), order);
 }

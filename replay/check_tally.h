@@ -14,6 +14,7 @@
 struct check_group {
     struct roce_finding first;
     uint64_t cnt;
+    uint32_t conns; /* of so many connections it is; `first` has no stream then. 0: one, or none */
     uint32_t frame[CHECK_GROUP_FRAMES]; /* of the first findings */
     uint32_t kept, kept_last; /* index + 1 into check_tally.kept, in their order; 0 none */
 };
@@ -39,8 +40,10 @@ void check_tally_free(struct check_tally *tally); /* fine after a zeroed one */
 
 void check_tally_add(struct check_tally *tally, const struct roce_finding *finding);
 
-/* At the end: streams become those of their connections, groups are sorted by connection (those
- * without one last), then severity, then frame. Nothing can be added afterwards. */
+/* At the end: streams become those of their connections; what is the same of many connections, for
+ * it is of the capture, becomes one group, unless every finding is wanted; groups are sorted by
+ * connection (those without one, or of many, last), then severity, then frame. Nothing can be added
+ * afterwards. */
 void check_tally_sort(struct check_tally *tally, const struct roce_flow *flow);
 
 /* The first of the groups of a connection, after check_tally_sort(); *cnt says how many follow each

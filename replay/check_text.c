@@ -93,6 +93,18 @@ static void add_tunnels(struct text *t, const struct check_report *r)
     add_tunnel_list(t, r, false, "  frames of tunnels that were not looked into: ");
 }
 
+/* Packets that were dropped for their ICRC before anything else told of their connection. */
+static uint64_t damaged_alone(const struct check_report *r)
+{
+    uint64_t sum = 0;
+    uint32_t cnt;
+    const struct check_group *g = check_tally_of(&r->tally, ROCE_NO_STREAM, &cnt);
+
+    for (uint32_t i = 0; i < cnt; i++)
+        sum += g[i].first.rule == ROCE_RULE_ICRC_BAD ? g[i].cnt : 0;
+    return sum;
+}
+
 static void print_head(FILE *out, const struct check_report *r)
 {
     char buf[LINE_LEN];
@@ -140,6 +152,12 @@ static void print_head(FILE *out, const struct check_report *r)
                  "drops the packets; or the capture was made before the ICRC was\n",
                  sum->rules[ROCE_RULE_ICRC_NEVER_GOOD],
                  sum->rules[ROCE_RULE_ICRC_NEVER_GOOD] == 1 ? "" : "s");
+    else if (r->ended == 0 && damaged_alone(r))
+        text_add(&t,
+                 "  wrong ICRC: %" PRIu64 " packet%s, and nothing else of a connection; a receiver "
+                 "drops them without an answer, and a requester gets IBV_WC_RETRY_EXC_ERR (12): "
+                 "damaged on the way, altered after the ICRC was made, or captured before\n",
+                 damaged_alone(r), damaged_alone(r) == 1 ? "" : "s");
     if (r->no_icrc)
         text_add(&t, "  the ICRC was not checked\n");
     if (sum->evicted || sum->forgotten || sum->overflown || sum->untracked)
@@ -192,6 +210,11 @@ static void print_story(struct page *page, const struct roce_conn_summary *sum)
     check_conn_hint(&t, sum, story_request(events, cnt, sum->end_side & 1u, sum->end_psn));
     if (t.len)
         fprintf(out, "     %s\n", buf);
+    if (r->totals.rules[ROCE_RULE_ICRC_NEVER_GOOD] &&
+        (sum->end == ROCE_END_UNANSWERED || sum->end == ROCE_END_RETRY_EXHAUSTED))
+        fprintf(out,
+                "     or its ICRCs are wrong on the wire, as they are here: then the peer drops "
+                "all of it\n");
 }
 
 static void print_rejections(struct page *page)
@@ -337,7 +360,10 @@ static void print_group(FILE *out, const struct check_group *g)
     struct text t = text_of(buf, sizeof(buf));
     uint32_t shown = g->cnt < CHECK_GROUP_FRAMES ? (uint32_t)g->cnt : CHECK_GROUP_FRAMES;
 
-    text_add(&t, "%" PRIu64 "×, frames", g->cnt);
+    if (g->conns)
+        text_add(&t, "%u connections, until frames", g->conns);
+    else
+        text_add(&t, "%" PRIu64 "×, frames", g->cnt);
     for (uint32_t i = 0; i < shown; i++)
         text_add(&t, "%s%u", i ? ", " : " ", g->frame[i]);
     if (shown < g->cnt)
@@ -373,12 +399,14 @@ static bool take_finding(struct page *page, enum roce_severity severity)
     return true;
 }
 
-static void print_whose(FILE *out, uint32_t stream)
+static void print_whose(FILE *out, const struct check_group *g)
 {
-    if (stream == ROCE_NO_STREAM)
+    if (g->conns)
+        fprintf(out, "  of many connections:\n");
+    else if (g->first.stream == ROCE_NO_STREAM)
         fprintf(out, "  without a connection:\n");
     else
-        fprintf(out, "  #%u:\n", stream);
+        fprintf(out, "  #%u:\n", g->first.stream);
 }
 
 /* The findings of one connection; how many groups were printed. */
@@ -391,8 +419,8 @@ static uint32_t print_findings_of(struct page *page, uint32_t stream)
         if (!take_finding(page, g[i].first.severity))
             continue;
         begin_item(page);
-        if (shown++ == 0)
-            print_whose(page->out, stream);
+        if (shown++ == 0 || g[i].conns || g[i - 1].conns)
+            print_whose(page->out, &g[i]);
         if (page->verbose)
             print_each(page->out, &page->r->tally, &g[i]);
         else

@@ -511,6 +511,107 @@ static void text_tells_what_nobody_answered(void)
     }
 }
 
+/* A REP that is sent again and again: no RTU came, and nothing else of the active side. */
+static void text_tells_of_no_rtu(void)
+{
+    enum { NOTHING, RTU, REQUESTS, HOWS };
+
+    for (int how = NOTHING; how < HOWS; how++) {
+        struct flowgen g;
+        struct roce_cm_msg req, rep, rtu;
+        struct checkrun r;
+        const char *told;
+
+        flowgen_init(&g);
+        req = flowgen_cm_req(&g);
+        rep = flowgen_cm_rep(&g);
+        roce_cm_msg_init(&rtu, ROCE_CM_RTU, rep.mad.tid);
+        rtu.rtu.local_comm_id = rep.rep.remote_comm_id;
+        rtu.rtu.remote_comm_id = rep.rep.local_comm_id;
+        flowgen_cm(&g, 0, &req);
+        for (unsigned i = 0; i < 4; i++) {
+            flowgen_cm(&g, 1, &rep);
+            flowgen_wait(&g, 2000000000);
+        }
+        if (how == RTU)
+            flowgen_cm(&g, 0, &rtu);
+        if (how == REQUESTS)
+            flowgen_send(&g, 0, 64);
+        keep(&g, "rtu.pcap");
+        flowgen_free(&g);
+        r = checkrun("check $T/rtu.pcap");
+        told = strstr(r.out, "to the REP of 192.0.2.2 was captured, which was sent 4 times in 6");
+        EXPECT_EQ(r.status, 0);
+        EXPECT_EQ(told != NULL, how == NOTHING);
+        EXPECT_EQ(strstr(r.out, "the connection never got established") != NULL, how == NOTHING);
+        EXPECT_EQ(strstr(r.out, "what got stuck:") != NULL, how == NOTHING);
+        checkrun_free(&r);
+    }
+}
+
+/* All that a requester sends has a wrong ICRC: of three there is no connection yet, of more there
+ * is one, for the capture may be the cause. */
+static void text_tells_of_wrong_icrcs_only(void)
+{
+    for (unsigned cnt = 1; cnt < 10; cnt += 2) {
+        struct flowgen g;
+        struct roce_pkt p;
+        struct checkrun r;
+
+        flowgen_init(&g);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
+        for (unsigned i = 0; i < cnt; i++) {
+            flowgen_put(&g, 0, &p);
+            g.bytes[g.frame[i].off + g.frame[i].len - 1] ^= 0x55;
+            flowgen_wait(&g, 70000000);
+        }
+        keep(&g, "icrcs.pcap");
+        flowgen_free(&g);
+        r = checkrun("check $T/icrcs.pcap");
+        EXPECT_EQ(r.status, 0);
+        EXPECT_EQ(strstr(r.out, "and nothing else of a connection; a receiver drops") != NULL,
+                  cnt <= 3);
+        EXPECT_EQ(strstr(r.out, "never a right ICRC") != NULL, cnt > 3);
+        EXPECT_EQ(strstr(r.out, "ICRCs are wrong on the wire") != NULL, cnt >= 7);
+        checkrun_free(&r);
+    }
+}
+
+/* What is so of many connections, for it is of the capture, is said once. */
+static void text_says_once_what_all_have(void)
+{
+    struct flowgen g;
+    struct checkrun r;
+    const char *at;
+
+    flowgen_init(&g);
+    for (unsigned i = 0; i < 6; i++) {
+        g.conn = flowgen_conn_of(i + 1, 20480, 36864);
+        g.conn.sport = 0xC123;
+        for (unsigned k = 0; k < 3; k++)
+            flowgen_message(&g, 0, ROCE_KIND_WRITE, 64);
+    }
+    for (unsigned i = 0; i < 6; i++) {
+        g.conn = flowgen_conn_of(i + 1, 20483, 36864);
+        g.conn.sport = 0xC123;
+        g.conn.msn[0] = 3;
+        flowgen_ack_all(&g, 1);
+    }
+    keep(&g, "alike.pcap");
+    flowgen_free(&g);
+    r = checkrun("check $T/alike.pcap");
+    at = strstr(r.out, "ALL-OBS-321");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+    CU_ASSERT_PTR_NULL(strstr(at + 1, "ALL-OBS-321"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "of many connections:\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(at, " connections, until frames "));
+    checkrun_free(&r);
+    r = checkrun("check -v $T/alike.pcap");
+    at = strstr(r.out, "ALL-OBS-321");
+    CU_ASSERT(at && strstr(at + 1, "ALL-OBS-321"));
+    checkrun_free(&r);
+}
+
 /* ---- annotated copies --------------------------------------------------------------------------
  */
 
@@ -754,5 +855,7 @@ SUITE("replay.check_output", TEST(text_answers_why_it_failed_first),
       TEST(text_tells_what_got_stuck), TEST(text_tells_of_page_faults),
       TEST(text_tells_how_it_ends), TEST(text_tells_what_nobody_answered),
       TEST(text_tells_what_slowed_it), TEST(rates_around_cnps_are_told), TEST(junit_is_well_formed),
-      TEST(annotated_copy_has_the_same_frames), TEST(annotated_copy_has_the_findings),
-      TEST(annotated_copy_lacks_nothing_silently), TEST(annotated_pcapng_keeps_what_it_had))
+      TEST(text_tells_of_no_rtu), TEST(text_tells_of_wrong_icrcs_only),
+      TEST(text_says_once_what_all_have), TEST(annotated_copy_has_the_same_frames),
+      TEST(annotated_copy_has_the_findings), TEST(annotated_copy_lacks_nothing_silently),
+      TEST(annotated_pcapng_keeps_what_it_had))

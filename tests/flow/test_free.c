@@ -135,7 +135,7 @@ static unsigned suspected(enum point point)
 {
     switch (point) {
     case WHOLE:
-    case ONE_WAY: return 3;
+    case ONE_WAY: return 4;
     case LATE: return 5;
     case THINNED: return 8;
     default: return 100;

@@ -82,7 +82,8 @@ struct roce_window {
     uint32_t hint;  /* where the last look-up ended */
 };
 
-#define ROCE_WINDOW_MIN 4u
+#define ROCE_WINDOW_MIN  4u
+#define ROCE_WINDOW_OWED 64u /* for READs that may be asked for again it grows so far */
 
 static inline struct roce_sent *roce_window_at(const struct roce_window *w, uint32_t i)
 {

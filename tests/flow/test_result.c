@@ -182,6 +182,32 @@ static void bytes_are_those_that_were_captured(void)
     }
 }
 
+/* Of several READs in flight the answer to the first is lost, so that its requester asks for all
+ * from there on again. It is known still when it is, and all are completed. */
+static void a_read_that_is_owed_is_remembered(void)
+{
+    struct flowgen g;
+    struct roce_pkt p[16];
+
+    flowgen_init(&g);
+    flowgen_send(&g, 0, 64);
+    flowgen_write(&g, 0, 3000); /* shows the path MTU */
+    for (int i = 0; i < 16; i++) {
+        p[i] = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 2 * g.mtu);
+        flowgen_put(&g, 0, &p[i]);
+        if (i > 0)
+            flowgen_read_resp(&g, 1, p[i].bth.psn, 2 * g.mtu, 0, 1);
+    }
+    flowgen_wait(&g, 20000000);
+    for (int i = 0; i < 16; i++)
+        flowgen_put(&g, 0, &p[i]);
+    for (int i = 0; i < 16; i++)
+        flowgen_read_resp(&g, 1, p[i].bth.psn, 2 * g.mtu, 0, 1);
+    run(&g);
+    EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_READ].messages, 16);
+    EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_READ].completed, 16);
+}
+
 static void why_a_qp_failed(void)
 {
     struct flowgen g;
@@ -290,6 +316,6 @@ static void a_stream_is_renumbered_once(void)
 
 SUITE("flow.result", TEST(a_write_of_three_packets), TEST(a_read), TEST(a_go_back),
       TEST(late_packets_are_numbered_in_their_place), TEST(what_the_first_overtook_was_first),
-      TEST(bytes_are_those_that_were_captured), TEST(why_a_qp_failed),
-      TEST(what_was_never_answered), TEST(who_waits_for_a_receive), TEST(congestion_is_linked),
-      TEST(a_stream_is_renumbered_once))
+      TEST(bytes_are_those_that_were_captured), TEST(a_read_that_is_owed_is_remembered),
+      TEST(why_a_qp_failed), TEST(what_was_never_answered), TEST(who_waits_for_a_receive),
+      TEST(congestion_is_linked), TEST(a_stream_is_renumbered_once))

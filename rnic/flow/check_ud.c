@@ -49,9 +49,9 @@ void roce_check_ud(struct roce_ctx *ctx)
     ctx->result->next_psn = (pkt->bth.psn + 1) & ROCE_PSN_MASK;
     if (!ctx->side->req.started) {
         ctx->side->req.started = true;
-        ctx->side->req.base = sum->first_psn = pkt->bth.psn;
+        ctx->side->req.base = ctx->side->req.rel_base = sum->first_psn = pkt->bth.psn;
     }
-    ctx->result->rel_psn = (pkt->bth.psn - ctx->side->req.base) & ROCE_PSN_MASK;
+    ctx->result->rel_psn = (pkt->bth.psn - ctx->side->req.rel_base) & ROCE_PSN_MASK;
     if (pkt->payload_len > UD_MAX)
         SAY(ctx, UD_SIZE, "payload length", UD_MAX, pkt->payload_len, .rel = ROCE_REL_AT_MOST);
     if (pkt->bth.dest_qp == ROCE_QP_MULTICAST)

@@ -75,7 +75,8 @@ static void facts(struct roce_conn *conn, const struct roce_cm_slot *s,
         struct roce_side *side = &conn->side[i];
         struct roce_req *req = &side->req;
 
-        req->base = s->psn[i == active ? 1 : 0]; /* the PSN that the peer's message asks for */
+        /* The PSN that the peer's message asks for. */
+        req->base = req->rel_base = s->psn[i == active ? 1 : 0];
         req->base_cm = true;
         req->ep.time = now;
         side->sum.first_psn = req->base;

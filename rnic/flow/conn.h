@@ -78,8 +78,9 @@ struct roce_req {
     uint8_t passed : 1; /* READs, atomics from `passed_psn` on were passed over, or sent again */
     uint8_t missed : 7; /* enum roce_cause: a response made it go back, and it has not yet; NONE */
     uint32_t base;
-    uint32_t nxt; /* one after the highest PSN seen */
-    uint32_t una; /* one after the highest PSN acknowledged; may be ahead of nxt */
+    uint32_t rel_base; /* of relative PSNs: `base` as it was first */
+    uint32_t nxt;      /* one after the highest PSN seen */
+    uint32_t una;      /* one after the highest PSN acknowledged; may be ahead of nxt */
     uint32_t passed_psn;
     uint64_t gap_time; /* when the latest hole was found */
     struct roce_window win;

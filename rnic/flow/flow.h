@@ -116,7 +116,7 @@ struct roce_flow_result {
     uint32_t findings; /* how many this frame caused */
     uint32_t src_qpn;  /* the sender's; ROCE_QPN_UNKNOWN until something tells */
 
-    uint32_t rel_psn;  /* PSN less the first PSN of the requester it belongs to */
+    uint32_t rel_psn; /* PSN less the first that was seen of the requester it belongs to, or CM's */
     uint32_t next_psn; /* request: the PSN after it; READ requests advance by their range */
     uint32_t gap;      /* PSNs missing before it */
 

@@ -89,7 +89,7 @@ void roce_life_start(struct roce_ctx *ctx, uint32_t psn)
             req->base_sure = req->una_known = false;
         }
     }
-    sum->first_psn = req->base;
+    sum->first_psn = req->rel_base = req->base;
 }
 
 void roce_life_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)

@@ -33,8 +33,8 @@ void roce_req_tell(struct roce_ctx *ctx, const struct roce_req *req)
     struct roce_flow_result *r = ctx->result;
     int32_t psns = roce_diff(req->nxt, req->una);
 
-    r->rel_psn = (ctx->pkt->bth.psn - req->base) & ROCE_PSN_MASK;
-    r->flags |= req->base_sure ? ROCE_AN_REL_PSN : 0;
+    r->rel_psn = (ctx->pkt->bth.psn - req->rel_base) & ROCE_PSN_MASK;
+    r->flags |= req->base_sure && req->rel_base == req->base ? ROCE_AN_REL_PSN : 0;
     r->psns_in_flight = psns > 0 ? (uint32_t)psns : 0;
     r->bytes_in_flight = req->bytes_in_flight;
     r->requests_in_flight = req->reqs_in_flight;

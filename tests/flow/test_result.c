@@ -151,6 +151,11 @@ static void what_the_first_overtook_was_first(void)
     run(&g);
     EXPECT_EQ(v.conn[0].side[0].first_psn, p[0].bth.psn);
     CU_ASSERT(v.conn[0].side[0].first_psn_sure); /* its MSN counts from there */
+    /* What was told of the first packet stays true: relative PSNs count from where they did. */
+    EXPECT_EQ(r[1].rel_psn, 0);
+    EXPECT_EQ(r[2].rel_psn, ROCE_PSN_MASK);
+    EXPECT_EQ(r[3].rel_psn, 0);
+    CU_ASSERT_FALSE(r[3].flags & ROCE_AN_REL_PSN);
 }
 
 /* A message of which a packet is missing in the capture counts with what is there. */

@@ -78,9 +78,10 @@ bool roce_copy_seen(const struct roce_ctx *ctx)
         const struct roce_rare *rare = roce_rare_of(sides[i]);
         uint64_t again = 0;
 
-        /* Without an identification each looks as if it were sent again. */
+        /* Without an identification each looks as if it were sent again, and no NAK had asked. */
         for (int c = 0; c < ROCE_CAUSE_CNT && !sides[i]->saw_id; c++)
-            again += rare->retx[c].packets;
+            if (c != ROCE_CAUSE_RNR_NAK && c != ROCE_CAUSE_SEQ_NAK)
+                again += rare->retx[c].packets;
         if (rare->copies > 0 || again * MANY >= sides[i]->sum.packets + 1)
             return true;
     }

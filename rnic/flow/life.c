@@ -59,8 +59,8 @@ bool roce_life_is_another(const struct roce_ctx *ctx, const struct roce_sent *e,
 {
     bool same = now->op == e->op && now->len == e->len && now->sample == e->sample;
 
-    if (roce_life_rested(ctx) && !same)
-        return true;
+    if (roce_life_rested(ctx) && !same && (roce_life_untold(ctx) || lacks(ctx)))
+        return true; /* CM would have told, if all that it said were in the capture */
     return (roce_life_stopped(ctx) || (acked && from_start(ctx, now->psn))) &&
            roce_life_differs(ctx, e, now);
 }

@@ -103,5 +103,27 @@ static void a_last_packet_alone(void)
     EXPECT_EQ(judge_errors(&v, "a last packet alone"), 0);
 }
 
+/* A timeout of 268 ms is longer than a QP takes to be used anew: where CM set the connection up,
+ * its messages would have told of that. Without CM, nothing would. */
+static void a_long_timeout_is_no_other_use(void)
+{
+    for (int cm = 0; cm < 2; cm++) {
+        struct flowgen g;
+        struct roce_pkt p;
+
+        flowgen_begin(&g);
+        if (cm)
+            flowgen_connect(&g);
+        flowgen_send(&g, 0, 64);
+        p = put(&g, ROCE_OP_RC_WRITE_ONLY, 64);
+        flowgen_wait(&g, 268000000);
+        p.bth.opcode = ROCE_OP_RC_SEND_ONLY;
+        flowgen_put(&g, 0, &p);
+        judge_end(&g, &v);
+        EXPECT_EQ(v.totals.rules[ROCE_RULE_RETRY_DIFFERS], cm);
+        EXPECT_EQ(v.totals.rules[ROCE_RULE_QP_REUSED], !cm);
+    }
+}
+
 SUITE("flow.order", TEST(what_would_have_been_right), TEST(a_length_that_is_accepted),
-      TEST(a_last_packet_alone))
+      TEST(a_last_packet_alone), TEST(a_long_timeout_is_no_other_use))

@@ -216,9 +216,9 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
             .other = e ? e->last_frame : 0);
         roce_check_nak(ctx, req);
         ack_to(ctx, req, psn);
-        /* Not where a sequence NAK before it may be what the requester answers. */
+        /* Not where the requester may answer a sequence NAK before it, or go back for a READ. */
         rsp->rnr_sure =
-            !rsp->nak && e &&
+            !rsp->nak && !req->passed && e &&
             e->tries == (rsp->rnr_at == psn && rsp->rnr_at_tries ? rsp->rnr_at_tries + 1 : 1);
         rsp->rnr_at = psn;
         rsp->rnr_at_tries = e ? e->tries : 0;

@@ -213,5 +213,40 @@ static void a_read_whose_answer_is_lost(void)
     }
 }
 
+/* The same, with more between the READ and what finds no receive: all is sent again at once from
+ * the READ on, which is answered meanwhile. */
+static void a_read_long_before_is_asked_for_again(void)
+{
+    for (unsigned read = 0; read < 2; read++) {
+        struct roce_pkt p[12];
+        struct flowgen g;
+
+        flowgen_begin(&g);
+        flowgen_send(&g, 0, 64);
+        for (unsigned i = 0; i < 12; i++) {
+            p[i] = flowgen_req(&g, 0,
+                               i == 11          ? ROCE_OP_RC_SEND_ONLY
+                               : i == 0 && read ? ROCE_OP_RC_READ_REQUEST
+                                                : ROCE_OP_RC_WRITE_ONLY,
+                               64);
+            flowgen_put(&g, 0, &p[i]);
+        }
+        g.conn.msn[0]--;
+        flowgen_ack(&g, 1, p[10].bth.psn, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE);
+        for (unsigned i = 0; i < 3 && read; i++)
+            flowgen_put(&g, 0, &p[i]);
+        flowgen_ack(&g, 1, p[11].bth.psn, RNR_1MS);
+        for (unsigned i = 0; i < 8 && read; i++)
+            flowgen_put(&g, 0, &p[i]);
+        if (read)
+            flowgen_read_resp(&g, 1, p[0].bth.psn, 64, 0, 0);
+        flowgen_put(&g, 0, &p[11]); /* those before were acknowledged */
+        g.conn.msn[0]++;
+        judge_end(&g, &v);
+        EXPECT_EQ(judge_worst(&v, ROCE_RULE_RNR_WAIT), read ? ROCE_SEV_NOTE : ROCE_SEV_ERROR);
+    }
+}
+
 SUITE("flow.points", TEST(a_read_that_counts_late), TEST(a_nak_seen_twice), TEST(naks_seen_late),
-      TEST(a_second_nak_is_as_severe), TEST(waits_of_two_clocks), TEST(a_read_whose_answer_is_lost))
+      TEST(a_second_nak_is_as_severe), TEST(waits_of_two_clocks), TEST(a_read_whose_answer_is_lost),
+      TEST(a_read_long_before_is_asked_for_again))

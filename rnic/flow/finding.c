@@ -111,7 +111,7 @@ void roce_say(struct roce_ctx *ctx, struct roce_say say)
                              .relation = say.rel,
                              .expected = say.expected,
                              .actual = say.actual,
-                             .other_frame = say.other,
+                             .other_frame = say.other == ctx->frame ? 0 : say.other,
                              .known = known_number(flow->opts.profile, rule, say.condition)};
 
     if (f.severity == ROCE_SEV_ERROR && (say.weak || is_doubtful(ctx, rule)))

@@ -248,17 +248,17 @@ static bool end_at(struct roce_ctx *ctx, struct roce_side *side, enum roce_end e
     return true;
 }
 
+/* `of`: the frame of the request as it was sent first, or of the RNR NAK. */
 static void gave_up(struct roce_ctx *ctx, struct roce_side *side, enum roce_end end, uint32_t psn,
-                    uint32_t frame)
+                    uint32_t frame, uint32_t of)
 {
     if (!end_at(ctx, side, end, psn, frame) || end == ROCE_END_UNANSWERED ||
         end == ROCE_END_RNR_WAITING)
         return;
     if (end == ROCE_END_RNR_EXHAUSTED)
-        SAY(ctx, RNR_EXHAUSTED, "bth.psn", .actual = psn, .value = ROCE_VALUE_NONE, .other = frame);
+        SAY(ctx, RNR_EXHAUSTED, "bth.psn", .actual = psn, .value = ROCE_VALUE_NONE, .other = of);
     else
-        SAY(ctx, RETRY_EXHAUSTED, "bth.psn", .actual = psn, .value = ROCE_VALUE_NONE,
-            .other = frame);
+        SAY(ctx, RETRY_EXHAUSTED, "bth.psn", .actual = psn, .value = ROCE_VALUE_NONE, .other = of);
 }
 
 /* RNR retry counts of 0 to 6 are limits, 7 is none (R157): who repeats a request seven times
@@ -274,7 +274,7 @@ static void end_unanswered(struct roce_ctx *ctx, struct roce_side *side)
     const struct roce_sent *newest = roce_window_tail(&req->win);
 
     if (req->timeouts >= 2 && e && newest->frame < e->last_frame)
-        gave_up(ctx, side, ROCE_END_UNANSWERED, req->retry_psn, e->last_frame);
+        (void)end_at(ctx, side, ROCE_END_UNANSWERED, req->retry_psn, e->last_frame);
 }
 
 /* So many times a packet has to come with a wrong ICRC, and so many sequence NAKs have to ask for
@@ -295,7 +295,7 @@ static bool end_damaged(struct roce_ctx *ctx, struct roce_side *side)
         roce_peer(side)->rsp.last_frame > rare->bad_first || sum->end != ROCE_END_OPEN)
         return false;
     gave_up(ctx, side, answers ? ROCE_END_RETRY_EXHAUSTED : ROCE_END_UNANSWERED, rare->bad_psn,
-            rare->bad_last);
+            rare->bad_last, rare->bad_first);
     sum->end_request_frame = rare->bad_last;
     sum->end_tries = (uint16_t)(rare->bad_tries < UINT8_MAX ? rare->bad_tries : UINT8_MAX);
     sum->end_repeats = (uint8_t)(sum->end_tries - 1);
@@ -339,19 +339,20 @@ static void end_side(struct roce_ctx *ctx, struct roce_side *side)
     if (rsp->rnr && req->rnrs >= 1)
         gave_up(ctx, side,
                 req->rnrs < RNR_RETRY_NONE ? ROCE_END_RNR_EXHAUSTED : ROCE_END_RNR_WAITING,
-                rsp->rnr_psn, rsp->rnr_frame);
+                rsp->rnr_psn, rsp->rnr_frame, rsp->rnr_frame);
     else if (is_answer_reserved(req, rsp)) {
         if (end_at(ctx, side, ROCE_END_RETRY_EXHAUSTED, rsp->last_psn, rsp->last_frame))
             ctx->conn->sum.end_syndrome = rsp->last_syndrome; /* which RC-RSP-108 tells of */
     } else if (req->timeouts >= 2 || req->naks >= NAKS_MIN)
-        gave_up(ctx, side, ROCE_END_RETRY_EXHAUSTED, req->retry_psn, e ? e->last_frame : 0);
+        gave_up(ctx, side, ROCE_END_RETRY_EXHAUSTED, req->retry_psn, e ? e->last_frame : 0,
+                e ? e->frame : 0);
     if (ctx->conn->sum.end == ROCE_END_OPEN) {
         if (e && (e->flags & ROCE_SENT_ACKREQ) &&
             roce_since(e->time, ctx->flow->last_time) > UNANSWERED_NS)
             SAY(ctx, ACK_MISSING, "bth.psn", .actual = e->psn, .value = ROCE_VALUE_NONE,
-                .other = e->last_frame);
+                .other = e->frame);
         SAY(ctx, END_PENDING, "PSNs outstanding", 0, (uint64_t)roce_diff(req->nxt, req->una),
-            e ? e->last_frame : 0);
+            e ? e->frame : 0);
     }
 }
 

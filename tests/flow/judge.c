@@ -11,6 +11,7 @@ static void on_finding(void *user, const struct roce_finding *finding)
     struct verdict *v = user;
     uint32_t at = v->finding_cnt;
 
+    CU_ASSERT(finding->other_frame < finding->frame || !finding->other_frame); /* an earlier one */
     if (at == JUDGE_FINDINGS) { /* an ERROR is worth a place */
         if (finding->severity != ROCE_SEV_ERROR)
             return;

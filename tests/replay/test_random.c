@@ -78,7 +78,8 @@ static void note(enum verdict verdict, const char *text)
     if (i == reason_cnt)
         reason_cnt++;
     reasons[i].verdict = verdict;
-    snprintf(reasons[i].text, sizeof(reasons[i].text), "%s", text);
+    snprintf(reasons[i].text, sizeof(reasons[i].text), "%.*s", (int)sizeof(reasons[i].text) - 1,
+             text);
     reasons[i].cnt++;
 }
 

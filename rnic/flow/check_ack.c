@@ -8,8 +8,6 @@
 /* Messages one after another whose MSNs agree before one that does not is wrong. */
 #define ANCHOR_HITS 3
 
-#define NS_A_MS UINT64_C(1000000)
-
 /* Whether what the packet at hand answers took a receive, as far as is known: READs and WRITEs do
  * without, and so do programs that send nothing else. */
 static bool took_receive(struct roce_ctx *ctx)
@@ -62,7 +60,7 @@ void roce_check_aeth(struct roce_ctx *ctx)
         if (!rsp->credit_seen || roce_diff(credits, rsp->lsn) > 0)
             rsp->lsn = credits;
         if (!rsp->credit_seen) {
-            rsp->credit_ms = (uint32_t)(ctx->time / NS_A_MS);
+            rsp->credit_ms = roce_ms(ctx->time);
             rsp->credit_cnt = 0;
         }
         rsp->credit_cnt += rsp->credit_cnt < UINT8_MAX;

@@ -30,7 +30,6 @@ static void check_seq(struct roce_ctx *ctx, struct roce_req *req)
     uint32_t psn = ctx->pkt->bth.psn;
     const struct roce_rare *sum = roce_rare_of(ctx->side);
     const struct roce_sent *e = roce_window_get(&req->win, psn);
-
     bool told = roce_copy_would_tell(ctx, rsp->gap_frame), seen = roce_copy_seen(ctx);
 
     if (rsp->rnr && rsp->rnr_psn == psn && !seen)

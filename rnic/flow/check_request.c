@@ -64,7 +64,7 @@ static void check_credits(struct roce_ctx *ctx, struct roce_sent *e)
     if (over >= 0 && starts)
         ctx->result->flags |= ROCE_AN_CREDITS_EXHAUSTED;
     if (over <= 0 || rsp->credit_cnt < CREDITS_KNOWN_CNT ||
-        (int32_t)((uint32_t)(ctx->time / 1000000) - rsp->credit_ms) < CREDITS_KNOWN_MS)
+        (int32_t)(roce_ms(ctx->time) - rsp->credit_ms) < CREDITS_KNOWN_MS)
         return;
     /* Without credits one packet may probe: then the next waits for its acknowledgement. */
     alone = starts || ctx->pkt->op->kind != ROCE_KIND_SEND || rsp->credit_code != 0 ||

@@ -326,6 +326,12 @@ struct roce_rare *roce_rare(struct roce_flow *flow, struct roce_side *side);
 struct roce_oper_count *roce_oper_cnt(struct roce_flow *flow, struct roce_side *side,
                                       enum roce_oper oper);
 
+/* Milliseconds of a time in ns, mod 2^32. */
+static inline uint32_t roce_ms(uint64_t ns)
+{
+    return (uint32_t)(ns / 1000000);
+}
+
 /* Nanoseconds from `from` to `to`; 0 where a capture's clock steps back. */
 static inline uint64_t roce_since(uint64_t from, uint64_t to)
 {

@@ -64,18 +64,11 @@ static bool grow(struct roce_window *w, uint32_t cap, struct roce_mem *mem)
     return true;
 }
 
-/* The oldest is a READ that was passed over: it may be asked for again, and answered then. */
-static bool is_owed(const struct roce_window *w)
-{
-    const struct roce_sent *old = &w->buf[w->head];
-
-    return w->cap < ROCE_WINDOW_OWED && (old->op & 0x1F) == ROCE_OP_RC_READ_REQUEST &&
-           !(old->flags & ROCE_SENT_DONE);
-}
-
 bool roce_window_room(struct roce_window *w, uint32_t max, struct roce_mem *mem)
 {
-    if (w->cnt == w->cap && w->cap < max && (w->acked <= w->cap / 2 || is_owed(w)))
+    if (w->cnt == w->cap && w->cap < max &&
+        (w->acked <= w->cap / 2 ||
+         (w->cap < ROCE_WINDOW_OWED && roce_sent_is_unread(&w->buf[w->head]))))
         (void)grow(w, w->cap ? w->cap * 2 : ROCE_WINDOW_MIN, mem);
     return w->cnt < w->cap;
 }

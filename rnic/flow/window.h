@@ -100,15 +100,18 @@ static inline uint32_t roce_sent_end(const struct roce_sent *e)
     return (e->psn + e->span) & 0xFFFFFFu;
 }
 
+/* Whether it is a READ whose answer has not come: it may be asked for again, and answered then. */
+static inline bool roce_sent_is_unread(const struct roce_sent *e)
+{
+    return (e->op & 0x1F) == ROCE_OP_RC_READ_REQUEST && !(e->flags & ROCE_SENT_DONE);
+}
+
 /* Room behind all others where that takes no memory, and the oldest, which goes if it must, was
  * acknowledged and answered; NULL otherwise. What stood there stands there still. */
 static inline struct roce_sent *roce_window_next(struct roce_window *w)
 {
     if (w->cnt == w->cap) {
-        const struct roce_sent *old = &w->buf[w->head];
-
-        if (w->acked <= w->cap / 2 ||
-            ((old->op & 0x1F) == ROCE_OP_RC_READ_REQUEST && !(old->flags & ROCE_SENT_DONE)))
+        if (w->acked <= w->cap / 2 || roce_sent_is_unread(&w->buf[w->head]))
             return NULL;
         w->head = (w->head + 1) & (w->cap - 1);
         w->cnt--;

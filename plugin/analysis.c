@@ -2,7 +2,7 @@
 #include "analysis.h"
 
 #include "expert.h"
-#include "fields.h"
+#include "hf.h"
 #include "wire/codes.h"
 
 enum {

@@ -4,7 +4,7 @@
 #define ROCE_ANALYSIS_H
 
 #include "ws_compat.h"
-#include "track.h"
+#include "analysis_store.h"
 
 void roce_analysis_register(int proto);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cm.h"
 
-#include "fields.h"
-#include "info.h"
+#include "hf.h"
+#include "info_column.h"
 #include "ulp.h"
 
 static int hf_service = -1;

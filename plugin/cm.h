@@ -4,7 +4,7 @@
 #define ROCE_PLUGIN_CM_H
 
 #include "ws_compat.h"
-#include "track.h"
+#include "analysis_store.h"
 
 void roce_cm_register(int proto);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "dc.h"
 
-#include "fields.h"
+#include "hf.h"
 
 #define DC_QP_AT 1
 

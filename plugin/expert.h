@@ -7,7 +7,7 @@
 #define ROCE_EXPERT_H
 
 #include "ws_compat.h"
-#include "track.h"
+#include "analysis_store.h"
 
 void roce_expert_register(int proto);
 

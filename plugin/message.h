@@ -9,7 +9,7 @@
 #define ROCE_MESSAGE_H
 
 #include "ws_compat.h"
-#include "track.h"
+#include "analysis_store.h"
 
 void roce_message_register(int proto);
 

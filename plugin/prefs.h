@@ -5,7 +5,7 @@
 #define ROCE_PREFS_H
 
 #include "ws_compat.h"
-#include "track.h"
+#include "analysis_store.h"
 
 /* Which dissectors are asked whether an unknown payload is theirs. */
 enum roce_guess {

@@ -15,7 +15,7 @@
 #define ROCE_ULP_H
 
 #include "ws_compat.h"
-#include "track.h"
+#include "analysis_store.h"
 
 /* `module`: where the table of QPs is added. */
 void roce_ulp_register(int proto, module_t *module);

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 #include <jansson.h>
-#include "describe.h"
+#include "capture/packet_text.h"
 #include "wire/cm_msg.h"
 #include "wire/dc.h"
 #include "wire/tunnel.h"

@@ -7,7 +7,7 @@
 #define REPLAY_DECODE_H
 
 #include <stdio.h>
-#include "source.h"
+#include "capture/capture_reader.h"
 
 struct decode_options {
     bool verbose; /* every field, below the line */

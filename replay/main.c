@@ -5,12 +5,12 @@
  * error.
  */
 #include <string.h>
-#include "add_main.h"
-#include "agent_run.h"
-#include "check_main.h"
-#include "decode_main.h"
-#include "options.h"
-#include "replay_main.h"
+#include "cmd_add.h"
+#include "agent/agent_exec.h"
+#include "cmd_check.h"
+#include "cmd_decode.h"
+#include "util/cli_opts.h"
+#include "cmd_replay.h"
 
 #ifndef ROCEDRILL_VERSION
 #define ROCEDRILL_VERSION "unknown"

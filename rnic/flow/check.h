@@ -6,7 +6,7 @@
 #ifndef ROCE_FLOW_CHECK_H
 #define ROCE_FLOW_CHECK_H
 
-#include "flow/conn.h"
+#include "flow/table/conn.h"
 
 #define ROCE_QUICK_NS      UINT64_C(1000000) /* no local ACK timeout in use is shorter than this */
 #define ROCE_IDLE_REUSE_NS UINT64_C(100000000) /* a QP is not torn down and set up in less */

@@ -5,7 +5,7 @@
  * its first packet.
  */
 #include "flow/check.h"
-#include "flow/cm_slot.h"
+#include "flow/table/cm_slot.h"
 
 #include <string.h>
 

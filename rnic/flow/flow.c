@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "flow/check.h"
-#include "flow/cm_slot.h"
+#include "flow/table/cm_slot.h"
 #include "wire/dc.h"
 
 #define DEFAULT_MEM    ((size_t)1 << 30)

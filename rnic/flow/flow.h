@@ -21,9 +21,9 @@
 #ifndef ROCE_FLOW_H
 #define ROCE_FLOW_H
 
-#include "flow/finding.h"
-#include "flow/glance.h"
-#include "flow/summary.h"
+#include "flow/base/finding.h"
+#include "flow/base/packet_digest.h"
+#include "flow/table/summary.h"
 #include "wire/pkt.h"
 
 #define ROCE_NO_STREAM UINT32_MAX

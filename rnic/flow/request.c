@@ -4,9 +4,9 @@
  * hole, late, a copy, or sent again; and follows the messages they make.
  */
 #include "flow/check.h"
-#include "flow/entry.h"
-#include "flow/life.h"
-#include "flow/turn.h"
+#include "flow/retransmit/sent_packet.h"
+#include "flow/table/qp_life.h"
+#include "flow/table/qp_reuse.h"
 
 #define UC_REMEMBERED 63u /* of UC, where nothing is acknowledged: what may still be copied */
 #define DMA_MAX       UINT32_C(0x80000000) /* R081 */

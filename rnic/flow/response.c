@@ -3,7 +3,7 @@
  * Responses: what an acknowledgement, a NAK, a READ response or an Atomic ACK means for the
  * requests of the other side.
  */
-#include "flow/turn.h"
+#include "flow/table/qp_reuse.h"
 
 /* Its answers may have passed before the directions were found to belong together. */
 static bool is_before_join(const struct roce_ctx *ctx, const struct roce_sent *e)

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "port/loop.h"
-#include "port/process.h"
+#include "port/live/live.h"
+#include "port/shared/process.h"
 
 static const char usage[] =
     "usage: rnic-info [link | resource | statistic | limits]\n"

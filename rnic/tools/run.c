@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-#include "port/impair.h"
-#include "port/pcapng_sort.h"
+#include "port/frameio/impair.h"
+#include "port/pcapng/pcapng_sort.h"
 #include "tools/netns.h"
 #include "tools/scratch.h"
 #include "tools/timeline.h"

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "port/pcapng_merge.h"
+#include "port/pcapng/pcapng_merge.h"
 #include "tools/scratch.h"
 
 #define PERIOD_NS  10000000     /* between two looks at the files */

@@ -7,7 +7,7 @@
 #ifndef RNIC_RESP_STEPS_H
 #define RNIC_RESP_STEPS_H
 
-#include "transport/answer.h"
+#include "transport/response_tx.h"
 
 #define X(NAME, function)                                                                          \
     enum rnic_resp_step rnic_resp_##function(struct rnic_responder *resp,                          \

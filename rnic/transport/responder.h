@@ -24,7 +24,7 @@
 #define RNIC_RESPONDER_H
 
 #include "transport/message.h"
-#include "transport/owed.h"
+#include "transport/response_queue.h"
 
 /* The steps, in the order in which a good request takes them, then duplicates, then failures. */
 #define RNIC_RESP_STEPS(X)                                                                         \

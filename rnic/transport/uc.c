@@ -3,7 +3,7 @@
 
 #include <assert.h>
 #include <string.h>
-#include "transport/answer.h"
+#include "transport/response_tx.h"
 #include "transport/fault.h"
 
 typedef enum rnic_uc_step step_fn(struct rnic_responder *resp, const struct roce_pkt *pkt);

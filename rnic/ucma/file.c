@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-#include "port/bell.h"
-#include "port/clock.h"
+#include "port/sys/event_fd.h"
+#include "port/sys/clock.h"
 #include "ucma/ucma.h"
 #include "verbs/waiters.h"
 

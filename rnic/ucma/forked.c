@@ -23,7 +23,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "port/clock.h"
+#include "port/sys/clock.h"
 #include "ucma/ucma.h"
 #include "verbs/device.h"
 

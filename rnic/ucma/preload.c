@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "port/mark.h"
+#include "port/sys/fd_tag.h"
 
 #define EXPORT  __attribute__((visibility("default")))
 #define NODES   "/dev/infiniband/"

@@ -12,8 +12,8 @@
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
-#include "port/bell.h"
-#include "port/clock.h"
+#include "port/sys/event_fd.h"
+#include "port/sys/clock.h"
 #include "ucma/ucma.h"
 
 #define PORTS_MAX  64u

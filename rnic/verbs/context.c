@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "port/mark.h"
+#include "port/sys/fd_tag.h"
 #include "verbs/probe.h"
 #include "verbs/touch.h"
 

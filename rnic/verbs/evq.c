@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include "port/bell.h"
-#include "port/hold.h"
+#include "port/sys/event_fd.h"
+#include "port/sys/cancel_guard.h"
 
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct evq all = {.fd = -1, .prev = &all, .next = &all};

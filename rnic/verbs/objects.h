@@ -50,8 +50,8 @@ extern bool rnic_allow_disassociate_destroy;
 #include <net/if.h>
 #include <sys/types.h>
 #include "device/rnic.h"
-#include "port/hold.h"
-#include "port/loop.h"
+#include "port/sys/cancel_guard.h"
+#include "port/live/live.h"
 #include "verbs/evq.h"
 #include "verbs/ptrmap.h"
 #include "verbs/timeline.h"

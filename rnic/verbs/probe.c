@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "port/hold.h"
+#include "port/sys/cancel_guard.h"
 
 #define POPULATED_MAX ((size_t)64 << 10) /* larger ones cost more than a look at the mappings */
 

@@ -9,7 +9,7 @@
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
-#include "port/mark.h"
+#include "port/sys/fd_tag.h"
 #include "verbs/ptrmap.h"
 #include "verbs/timeline_record.h"
 

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "live_load.h"
+#include "live/load_gen.h"
 #include "port/netns.h"
-#include "trace.h"
+#include "infer/trace.h"
 
 #define TURNS 5
 

@@ -27,7 +27,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "bench_ways.h"
-#include "port/loop.h"
+#include "port/live/live.h"
 #include "port/netns.h"
 #include "wire/gid.h"
 

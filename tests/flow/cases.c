@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "flow/cases.h"
+#include "cases.h"
 
 static const struct {
     const struct rule_case *cases;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "flow/cases.h"
+#include "cases.h"
 
 static struct roce_pkt put_req(struct flowgen *g, uint8_t opcode, uint32_t len)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "flow/judge.h"
+#include "judge.h"
 
 #include <stddef.h>
 #include <stdio.h>

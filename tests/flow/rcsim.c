@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "flow/rcsim.h"
+#include "rcsim.h"
 
 #include <assert.h>
 #include <stdlib.h>
-#include "flow/rcsim_ends.h"
+#include "rcsim_ends.h"
 
 struct rcsim_opts rcsim_any(struct rng *rng)
 {

@@ -2,7 +2,7 @@
 /*
  * Requester and responder of RC, each of which does whatever it may.
  */
-#include "flow/rcsim_ends.h"
+#include "rcsim_ends.h"
 
 #include <string.h>
 

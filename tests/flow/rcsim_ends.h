@@ -6,7 +6,7 @@
 #ifndef TEST_RCSIM_ENDS_H
 #define TEST_RCSIM_ENDS_H
 
-#include "flow/rcsim.h"
+#include "rcsim.h"
 
 #define RCSIM_WQES      128u
 #define RCSIM_EVENTS    4096u

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "flow/cases.h"
+#include "cases.h"
 
 #include <stdlib.h>
-#include "flow/judge.h"
+#include "judge.h"
 #include "support/suite.h"
 
 static void check(const struct rule_case *c, bool wrong)

@@ -3,8 +3,8 @@
  * CM exchanges: which message answers which, what they tell of the connection, and which exchange a
  * message belongs to.
  */
-#include "flow/cases.h"
-#include "flow/judge.h"
+#include "cases.h"
+#include "judge.h"
 #include "support/suite.h"
 
 static struct verdict v;

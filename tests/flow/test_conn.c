@@ -3,7 +3,7 @@
  * Which packets belong together.
  */
 #include <string.h>
-#include "flow/judge.h"
+#include "judge.h"
 #include "support/suite.h"
 
 static struct verdict v;

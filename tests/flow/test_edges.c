@@ -4,8 +4,8 @@
  * one of them is taken away.
  */
 #include <string.h>
-#include "flow/cases.h"
-#include "flow/judge.h"
+#include "cases.h"
+#include "judge.h"
 #include "support/suite.h"
 
 static struct verdict v;

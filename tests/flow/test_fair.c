@@ -3,7 +3,7 @@
  * Fairness: what the network or the capture did is not held against a device.
  */
 #include <string.h>
-#include "flow/judge.h"
+#include "judge.h"
 #include "support/suite.h"
 
 static struct verdict v;

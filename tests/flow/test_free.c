@@ -7,8 +7,8 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include "flow/judge.h"
-#include "flow/rcsim.h"
+#include "judge.h"
+#include "rcsim.h"
 #include "support/suite.h"
 
 #define TALKS 150u

@@ -3,7 +3,7 @@
  * Glance: what of a packet finds its direction, and what of it is compared when it comes again.
  */
 #include <string.h>
-#include "flow/glance.h"
+#include "flow/base/packet_digest.h"
 #include "support/suite.h"
 
 static struct roce_glance take(const struct roce_pkt *pkt)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Hardware: what RNICs and fabrics are known to do that no capture here shows (tests/replay/nics.py
+ * Hardware: what RNICs and fabrics are known to do that no capture here shows (tests/traces/nics.py
  * has more of it, as whole captures).
  */
 #include <string.h>
-#include "flow/cases.h"
-#include "flow/judge.h"
+#include "cases.h"
+#include "judge.h"
 #include "support/suite.h"
 
 static const struct judge_spoil whole;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "flow/hist.h"
+#include "flow/base/hist.h"
 
 #include "support/rng.h"
 #include "support/suite.h"

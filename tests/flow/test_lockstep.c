@@ -5,7 +5,7 @@
  * apart by source ports, or stay apart; none is joined to another's, and nobody is accused.
  */
 #include <string.h>
-#include "flow/judge.h"
+#include "judge.h"
 #include "support/suite.h"
 
 #define QPS_MAX 64u

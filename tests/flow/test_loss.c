@@ -3,7 +3,7 @@
  * Known losses: of a capture that lacks nothing, every go-back is found, with its place and its
  * cause, and none is invented.
  */
-#include "flow/judge.h"
+#include "judge.h"
 #include "support/suite.h"
 
 #define LOSSES 4096

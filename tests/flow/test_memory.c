@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include "flow/judge.h"
+#include "judge.h"
 #include "support/suite.h"
 
 /* `conns` connections, `rounds` WRITEs on each in turn, and `rest_ns` after each round. */

@@ -4,8 +4,8 @@
  * accepts though it has to refuse it.
  */
 #include <string.h>
-#include "flow/cases.h"
-#include "flow/judge.h"
+#include "cases.h"
+#include "judge.h"
 #include "support/suite.h"
 
 static struct verdict v;

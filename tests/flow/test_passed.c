@@ -4,8 +4,8 @@
  * next tells which answers it took, though it asked for them again before.
  */
 #include <stdio.h>
-#include "flow/cases.h"
-#include "flow/judge.h"
+#include "cases.h"
+#include "judge.h"
 #include "support/suite.h"
 
 #define PSNS 4u /* of each READ */

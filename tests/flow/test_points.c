@@ -4,8 +4,8 @@
  * who sent them; and the fault itself, which is found all the same.
  */
 #include <stdlib.h>
-#include "flow/cases.h"
-#include "flow/judge.h"
+#include "cases.h"
+#include "judge.h"
 #include "support/suite.h"
 
 static struct verdict v;

@@ -4,8 +4,8 @@
  * the next to it keeps it, and what is wrong there is found.
  */
 #include <string.h>
-#include "flow/cases.h"
-#include "flow/judge.h"
+#include "cases.h"
+#include "judge.h"
 #include "support/suite.h"
 
 static struct verdict v;

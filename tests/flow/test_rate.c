@@ -3,7 +3,7 @@
  * The rate around CNPs: streams whose packets come at known times.
  */
 #include <string.h>
-#include "flow/judge.h"
+#include "judge.h"
 #include "support/suite.h"
 
 #define US       UINT64_C(1000)

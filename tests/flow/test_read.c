@@ -3,8 +3,8 @@
  * Responses of READs and atomics: which opcode may stand where, what is missing, what came before,
  * and what of it the capture proves.
  */
-#include "flow/cases.h"
-#include "flow/judge.h"
+#include "cases.h"
+#include "judge.h"
 #include "support/suite.h"
 
 #define PSNS 4u /* of the READ */

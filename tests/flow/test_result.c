@@ -2,7 +2,7 @@
 /*
  * What each frame is told to mean: numbers, links, classes. And the summary of a connection.
  */
-#include "flow/judge.h"
+#include "judge.h"
 #include "support/suite.h"
 
 #define FRAMES 64

@@ -11,7 +11,7 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include "flow/judge.h"
+#include "judge.h"
 #include "support/suite.h"
 
 static struct verdict v;

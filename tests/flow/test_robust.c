@@ -3,7 +3,7 @@
  * Spoiled captures of good traffic: whatever is missing, nobody is accused.
  */
 #include <stdio.h>
-#include "flow/judge.h"
+#include "judge.h"
 #include "support/suite.h"
 
 #define ROUNDS 120

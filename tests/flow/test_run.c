@@ -6,7 +6,7 @@
  * that can happen, in any order.
  */
 #include <string.h>
-#include "flow/judge.h"
+#include "judge.h"
 #include "support/suite.h"
 
 #define PACKETS 7u /* of the message: First, five Middle, Last */

@@ -10,7 +10,7 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include "flow/judge.h"
+#include "judge.h"
 #include "support/suite.h"
 
 #define TALKS 300u

@@ -9,8 +9,8 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include "flow/cases.h"
-#include "flow/judge.h"
+#include "cases.h"
+#include "judge.h"
 #include "support/suite.h"
 
 #define DRAWS 50
@@ -32,7 +32,7 @@ static const struct {
     uint8_t least[SPOILS];
 } rows[] = {
 /* clang-format off */
-#include "flow/shares.def"
+#include "shares.def"
     /* clang-format on */
 };
 

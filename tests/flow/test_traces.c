@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "flow/judge.h"
+#include "judge.h"
 #include "support/suite.h"
 
 #define ROUNDS 8

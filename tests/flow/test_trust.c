@@ -3,7 +3,7 @@
  * Trust: what the ICRCs of a host are worth, packet by packet, and what is kept until that is
  * known.
  */
-#include "flow/trust.h"
+#include "flow/base/icrc_trust.h"
 #include "support/suite.h"
 
 static const struct roce_trust_held held;

@@ -12,8 +12,8 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include "flow/judge.h"
-#include "flow/truth.h"
+#include "judge.h"
+#include "truth.h"
 #include "support/suite.h"
 
 #define SEEDS 20

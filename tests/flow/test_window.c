@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "flow/window.h"
+#include "flow/base/window.h"
 
 #include <stdlib.h>
 #include "support/rng.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "flow/truth.h"
+#include "truth.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include "flow/truth_net.h"
+#include "truth_net.h"
 
 /* ---- events ------------------------------------------------------------------------------------
  */

@@ -2,7 +2,7 @@
 /*
  * The ends of a connection: requester and responder of RC, XRC and UC that keep every rule.
  */
-#include "flow/truth_net.h"
+#include "truth_net.h"
 
 #include <assert.h>
 #include <stdlib.h>

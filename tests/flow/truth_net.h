@@ -6,7 +6,7 @@
 #ifndef TEST_TRUTH_NET_H
 #define TEST_TRUTH_NET_H
 
-#include "flow/truth.h"
+#include "truth.h"
 
 #define TRUTH_QUEUE 65536u     /* responses that may wait at an end */
 #define TRUTH_NEVER UINT64_MAX /* ns: a timer that is off */

@@ -8,7 +8,7 @@
  * within the limits; after the session nothing exists.
  */
 #include <string.h>
-#include "agent_ops.h"
+#include "agent/agent_rpc.h"
 #include "fuzz.h"
 #include "script.h"
 #include "support/fakeverbs.h"

@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "capfile.h"
+#include "capture/pcap_parse.h"
 #include "fuzz.h"
 
 #define FILE_MAX ((size_t)1 << 20)

@@ -11,10 +11,10 @@
 #define _GNU_SOURCE
 #include <jansson.h>
 #include "capture.h"
-#include "check.h"
-#include "check_json.h"
-#include "check_junit.h"
-#include "check_screen.h"
+#include "check/check.h"
+#include "check/check_json.h"
+#include "check/check_junit.h"
+#include "check/fit_terminal.h"
 #include "decode.h"
 
 #define CONNS 64u

@@ -8,12 +8,12 @@
  * payload a frame is of the same form, and its ICRC as right as it was.
  */
 #define _GNU_SOURCE
-#include "anonymize.h"
+#include "suite/anonymize.h"
 #include "capture.h"
-#include "given.h"
-#include "report.h"
-#include "report_closed.h"
-#include "setup_json.h"
+#include "infer/setup_override.h"
+#include "report/report.h"
+#include "report/report_loop.h"
+#include "infer/setup_dump.h"
 
 /* Gives the setup back: nothing of the verdict changes. */
 static void check_setup(const struct replay *replay, const char *path)

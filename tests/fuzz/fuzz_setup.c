@@ -11,10 +11,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <jansson.h>
-#include "derive.h"
+#include "infer/infer_setup.h"
 #include "fuzz.h"
 #include "script.h"
-#include "given.h"
+#include "infer/setup_override.h"
 
 static json_t *build(struct script *s, unsigned depth);
 

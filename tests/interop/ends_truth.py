@@ -33,7 +33,7 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "replay"))
+sys.path.insert(0, os.path.join(HERE, "..", "traces"))
 from count import ORDER, behind, icrc_good  # noqa: E402
 from ends import MAC, records  # noqa: E402
 

@@ -7,7 +7,7 @@
 The frames of one capture (rc-loss-both) in file formats, link types and packet forms that nobody here records:
 what is a RoCE packet, its PSN, its ICRC, its time, what is found in it, and how many connections there are must
 be the same. The times are of the file formats; where Wireshark has its own idea of a record, that is said.
-So must it be of traffic as hardware makes it (tests/replay/nics.py), whole and damaged.
+So must it be of traffic as hardware makes it (tests/traces/nics.py), whole and damaged.
 """
 import collections
 import gzip
@@ -22,7 +22,7 @@ import zlib
 
 from shark import Shark, arguments
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../replay"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../traces"))
 import forms  # noqa: E402
 import nics  # noqa: E402
 

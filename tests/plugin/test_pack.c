@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Packing: what is put comes back, for frames that say nothing, everything, and anything. */
-#include "pack.h"
+#include "result_codec.h"
 
 #include <string.h>
 #include "support/rng.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "port/talk.h"
+#include "talk.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include "port/route.h"
+#include "port/net/route.h"
 #include "wire/gid.h"
 
 #define PATIENCE_NS 60000000000u /* a stall, not slowness, is what fails */

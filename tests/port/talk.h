@@ -6,7 +6,7 @@
 #ifndef TEST_TALK_H
 #define TEST_TALK_H
 
-#include "port/loop.h"
+#include "port/live/live.h"
 
 struct talk {
     const char *iface;

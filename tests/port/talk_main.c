@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 #include <signal.h>
 #include <unistd.h>
-#include "port/netns.h"
-#include "port/talk.h"
+#include "netns.h"
+#include "talk.h"
 
 int main(int argc, char **argv)
 {

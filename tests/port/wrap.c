@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "port/wrap.h"
+#include "wrap.h"
 
 struct rnic_port *wrap_behind(const struct rnic_port *port)
 {

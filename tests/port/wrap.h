@@ -6,7 +6,7 @@
 #ifndef TEST_WRAP_H
 #define TEST_WRAP_H
 
-#include "port/port.h"
+#include "port/frameio/port.h"
 
 /* The first member of a test's own port. */
 struct wrap {

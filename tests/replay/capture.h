@@ -6,7 +6,7 @@
 #ifndef TEST_CAPTURE_H
 #define TEST_CAPTURE_H
 
-#include "report.h"
+#include "report/report.h"
 
 struct capture_frame {
     uint8_t *data;

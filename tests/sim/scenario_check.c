@@ -2,7 +2,7 @@
 /* What a scenario has come to: memory, queues, counters, events (scenario.h). */
 #include <stdlib.h>
 #include <string.h>
-#include "sim/scenario.h"
+#include "scenario.h"
 #include "support/suite.h"
 
 /* Bytes that are now as expected if `sure`; else each may also be as it was, and is from now on

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include <string.h>
-#include "sim/scenario.h"
+#include "scenario.h"
 #include "support/suite.h"
 #include "support/work.h"
 

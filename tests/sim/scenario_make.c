@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include <stdlib.h>
 #include <string.h>
-#include "sim/scenario.h"
+#include "scenario.h"
 #include "support/suite.h"
 #include "wire/codes.h"
 

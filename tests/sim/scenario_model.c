@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "sim/scenario.h"
+#include "scenario.h"
 #include "support/suite.h"
 
 struct scn_wr *scenario_wr_at(struct scn_end *e, uint32_t at)

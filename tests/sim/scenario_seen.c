@@ -2,7 +2,7 @@
 /* What the generator reached, as tables, and what it did not. */
 #include <stdarg.h>
 #include <stdio.h>
-#include "sim/scenario.h"
+#include "scenario.h"
 #include "support/suite.h"
 
 struct scenario_seen scenario_seen;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "sim/scenario.h"
+#include "scenario.h"
 #include "support/suite.h"
 #include "transport/fault.h"
 

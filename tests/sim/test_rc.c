@@ -9,7 +9,7 @@
  * it.
  */
 #include <stdlib.h>
-#include "sim/traffic.h"
+#include "traffic.h"
 #include "support/suite.h"
 #include "wire/codes.h"
 #include "wire/crc32.h"

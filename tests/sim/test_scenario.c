@@ -11,7 +11,7 @@
  */
 #include <stdlib.h>
 #include <time.h>
-#include "sim/scenario.h"
+#include "scenario.h"
 #include "support/suite.h"
 
 /* As many as tests/run takes; the last few cells of scenario_seen.c may take some more. */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "support/pair.h"
-#include "sim/wirejudge.h"
+#include "wirejudge.h"
 #include "support/suite.h"
 
 #define SECOND UINT64_C(1000000000)

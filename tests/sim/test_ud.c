@@ -12,7 +12,7 @@
  */
 #include <stdlib.h>
 #include "flow/flow.h"
-#include "sim/wirejudge.h"
+#include "wirejudge.h"
 #include "support/fabric.h"
 #include "support/suite.h"
 

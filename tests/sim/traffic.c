@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "sim/traffic.h"
+#include "traffic.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "sim/wirejudge.h"
+#include "wirejudge.h"
 #include "support/suite.h"
 #include "support/witness.h"
 #include "support/work.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "sim/wirejudge.h"
+#include "wirejudge.h"
 
 #include <stdlib.h>
 #include "flow/flow.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "support/fabric.h"
+#include "fabric.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "support/node.h"
-#include "support/suite.h"
+#include "node.h"
+#include "suite.h"
 
 static void address(enum roce_encap encap, unsigned i, uint8_t mac[6], uint8_t gid[16])
 {

@@ -9,7 +9,7 @@
 #define TEST_FABRIC_H
 
 #include "device/rnic.h"
-#include "support/simnet.h"
+#include "simnet.h"
 
 #define FABRIC_DEVS  SIMNET_NODES
 #define FABRIC_LINKS 4096u

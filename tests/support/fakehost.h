@@ -6,7 +6,7 @@
 #ifndef TEST_FAKEHOST_H
 #define TEST_FAKEHOST_H
 
-#include "support/pktgen.h"
+#include "pktgen.h"
 #include "transport/uc.h"
 
 #define FAKE_MEM_LEN  16384u

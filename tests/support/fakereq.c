@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "support/fakereq.h"
+#include "fakereq.h"
 
 #include <stdlib.h>
-#include "support/suite.h"
+#include "suite.h"
 #include "wire/codes.h"
 
 static enum rnic_mem fake_mem(void *ctx, uint32_t key, uint64_t va, uint64_t len, unsigned access,

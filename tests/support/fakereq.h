@@ -7,7 +7,7 @@
 #ifndef TEST_FAKEREQ_H
 #define TEST_FAKEREQ_H
 
-#include "support/pktgen.h"
+#include "pktgen.h"
 #include "transport/completer.h"
 
 #define FREQ_MEM_LEN  16384u

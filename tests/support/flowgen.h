@@ -15,7 +15,7 @@
 #ifndef TEST_FLOWGEN_H
 #define TEST_FLOWGEN_H
 
-#include "support/rng.h"
+#include "rng.h"
 #include "wire/cm_msg.h"
 #include "wire/codes.h"
 #include "wire/pkt.h"

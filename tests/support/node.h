@@ -4,7 +4,7 @@
 #define TEST_NODE_H
 
 #include "device/rnic.h"
-#include "support/simnet.h"
+#include "simnet.h"
 
 /* The device is the caller's, and lives as long as the network. */
 struct simnet_node node_of(struct rnic *rnic, const uint8_t mac[6]);

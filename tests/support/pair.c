@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "support/pair.h"
+#include "pair.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "support/node.h"
-#include "support/pktgen.h"
-#include "support/suite.h"
+#include "node.h"
+#include "pktgen.h"
+#include "suite.h"
 
 #define GUARD_BYTE 0x5A
 

@@ -7,7 +7,7 @@
 #define TEST_PAIR_H
 
 #include "device/rnic.h"
-#include "support/simnet.h"
+#include "simnet.h"
 
 #define PAIR_QPS   4u
 #define PAIR_MEM   (1u << 20)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "support/pktgen.h"
+#include "pktgen.h"
 
 #include <stdio.h>
 #include <stdlib.h>

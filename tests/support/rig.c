@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "support/rig.h"
+#include "rig.h"
 
 #include <stdlib.h>
-#include "support/suite.h"
+#include "suite.h"
 
 #define GUARD_BYTE 0xA5
 

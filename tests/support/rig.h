@@ -8,7 +8,7 @@
 #define TEST_RIG_H
 
 #include "device/rnic.h"
-#include "support/pktgen.h"
+#include "pktgen.h"
 
 #define RIG_MEM_LEN  (1u << 20)
 #define RIG_GUARD    4096u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "support/sample.h"
+#include "sample.h"
 
 #include <stdlib.h>
 

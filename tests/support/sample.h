@@ -6,7 +6,7 @@
 #ifndef TEST_SAMPLE_H
 #define TEST_SAMPLE_H
 
-#include "support/rng.h"
+#include "rng.h"
 #include "wire/pkt.h"
 
 /*

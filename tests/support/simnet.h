@@ -16,7 +16,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
-#include "support/rng.h"
+#include "rng.h"
 #include "wire/pkt.h"
 
 #define SIMNET_NODES 64u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "support/suite.h"
+#include "suite.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "support/witness.h"
+#include "witness.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "support/suite.h"
+#include "suite.h"
 #include "wire/codes.h"
 
 #define NEVER UINT64_MAX

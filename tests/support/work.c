@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "support/work.h"
+#include "work.h"
 
 enum rnic_wc_opcode work_completes_as(enum rnic_wr_opcode opcode)
 {

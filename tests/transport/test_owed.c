@@ -3,7 +3,7 @@
 #include <string.h>
 #include "support/rng.h"
 #include "support/suite.h"
-#include "transport/owed.h"
+#include "transport/response_queue.h"
 
 static struct rnic_owed_queue queue;
 

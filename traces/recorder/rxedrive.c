@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* The steps of rxedrive and their execution. See rxedrive.h for the idea. */
-#include "rxedrive_step.h"
+#include "recorder/rxedrive_step.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* The command line of rxedrive: options, and the language of steps that usage() explains. */
-#include "rxedrive_step.h"
+#include "recorder/rxedrive_step.h"
 
 #include <getopt.h>
 #include <stdio.h>

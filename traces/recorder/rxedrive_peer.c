@@ -9,7 +9,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "rxedrive.h"
+#include "recorder/rxedrive.h"
 
 enum {
     CONTROL_PORT = 18600,

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "rxedrive.h"
+#include "recorder/rxedrive.h"
 
 enum {
     PORT = 1,

@@ -4,7 +4,7 @@
 #ifndef RXEDRIVE_STEP_H
 #define RXEDRIVE_STEP_H
 
-#include "rxedrive.h"
+#include "recorder/rxedrive.h"
 
 /* Completion statuses beyond those of verbs. */
 enum {

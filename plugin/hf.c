@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hf.h"
+
+/* One id a field, in the order of the table; last that of the header itself. */
+static int *hf[ROCE_BLOCK_CNT];
+static const header_field_info **asked[ROCE_BLOCK_CNT]; /* what Wireshark knows of each */
+static int ett[ROCE_BLOCK_CNT];
+
+/* The description of a block. */
+static const struct roce_hdr_info *info_of(roce_block block)
+{
+    if (block < ROCE_BLOCK_MAD)
+        return roce_hdr_info(block);
+    return block == ROCE_BLOCK_MAD ? roce_mad_info() : roce_cm_info(block - ROCE_BLOCK_CM(0));
+}
+
+/* What stands around the transport headers is Wireshark's own to show. */
+static gboolean is_shown(roce_block block)
+{
+    return block >= ROCE_BLOCK_HDR(ROCE_HDR_LRH);
+}
+
+/* Names for the first 256 values of a field, or NULL if its table names none of them. */
+static const value_string *names_of(enum roce_vals vals)
+{
+    static value_string *made[ROCE_VALS_CNT];
+    value_string *vs;
+    unsigned cnt = 0;
+
+    if (vals == ROCE_VALS_NONE)
+        return NULL;
+    if (made[vals])
+        return made[vals];
+    vs = g_new0(value_string, 257);
+    for (unsigned v = 0; v < 256; v++) {
+        char buf[80];
+        const char *name = roce_vals_name(vals, v, buf, sizeof(buf));
+
+        if (name) {
+            vs[cnt].value = v;
+            vs[cnt].strptr = g_strdup(name);
+            cnt++;
+        }
+    }
+    made[vals] = vs;
+    return cnt ? vs : NULL;
+}
+
+static unsigned bytes_of(const struct roce_field *field)
+{
+    return (field->bit + field->width + 7u) / 8u;
+}
+
+static void describe(hf_register_info *info, int *id, const struct roce_hdr_info *hdr,
+                     const struct roce_field *field)
+{
+    static const enum ftenum uint_type[] = {FT_NONE,   FT_UINT8,  FT_UINT16, FT_UINT24, FT_UINT32,
+                                            FT_UINT40, FT_UINT48, FT_UINT56, FT_UINT64};
+    unsigned bytes = bytes_of(field);
+    header_field_info *out = &info->hfinfo;
+
+    *id = -1;
+    info->p_id = id;
+    out->name = field->label;
+    out->abbrev = g_strdup_printf("roce.%s.%s", hdr->id, field->name);
+    out->blurb = g_strdup_printf("%s of the %s (%s)", field->label, hdr->title, hdr->source);
+    out->id = -1;
+    out->parent = 0;
+    out->ref_type = HF_REF_TYPE_NONE;
+    out->same_name_prev_id = -1;
+    out->same_name_next = NULL;
+    switch (field->fmt) {
+    case ROCE_FMT_GID: out->type = FT_IPv6; return;
+    case ROCE_FMT_IP4: out->type = FT_IPv4; return;
+    case ROCE_FMT_MAC: out->type = FT_ETHER; return;
+    case ROCE_FMT_RAW: out->type = FT_BYTES; return;
+    case ROCE_FMT_FLAG:
+        out->type = FT_BOOLEAN;
+        out->display = (int)(bytes * 8);
+        break;
+    case ROCE_FMT_DEC:
+    case ROCE_FMT_HEX:
+        out->type = uint_type[bytes];
+        out->display = field->fmt == ROCE_FMT_DEC ? BASE_DEC : BASE_HEX;
+        if (bytes <= 4)
+            out->strings = names_of(field->vals);
+        break;
+    }
+    if (field->width != bytes * 8)
+        out->bitmask = ((UINT64_C(1) << field->width) - 1)
+                       << (bytes * 8 - field->bit - field->width);
+}
+
+/* A header is a field, too: `roce.reth` finds the packets that have one. */
+static void describe_header(hf_register_info *info, int *id, const struct roce_hdr_info *hdr)
+{
+    *id = -1;
+    info->p_id = id;
+    info->hfinfo = (header_field_info){
+        hdr->title, g_strdup_printf("roce.%s", hdr->id), FT_NONE, BASE_NONE, NULL, 0, NULL, HFILL};
+}
+
+static void register_block(int proto, roce_block block)
+{
+    const struct roce_hdr_info *info = info_of(block);
+    unsigned cnt = info->field_cnt + 1u;
+    hf_register_info *regs = g_new0(hf_register_info, cnt);
+    int **subtree = g_new0(int *, 1);
+
+    hf[block] = g_new0(int, cnt);
+    for (unsigned i = 0; i < info->field_cnt; i++)
+        describe(&regs[i], &hf[block][i], info, &info->fields[i]);
+    describe_header(&regs[info->field_cnt], &hf[block][info->field_cnt], info);
+    proto_register_field_array(proto, regs, (int)cnt);
+    asked[block] = g_new0(const header_field_info *, cnt);
+    for (unsigned i = 0; i < cnt; i++)
+        asked[block][i] = proto_registrar_get_nth((guint)hf[block][i]);
+    ett[block] = -1;
+    subtree[0] = &ett[block];
+    proto_register_subtree_array(subtree, 1);
+    g_free(subtree);
+}
+
+void roce_fields_register(int proto)
+{
+    for (roce_block block = 0; block < ROCE_BLOCK_CNT; block++)
+        if (is_shown(block))
+            register_block(proto, block);
+}
+
+bool roce_fields_is_read(proto_tree *tree, const header_field_info *field)
+{
+    return tree && (PTREE_DATA(tree)->visible || field->ref_type != HF_REF_TYPE_NONE);
+}
+
+void roce_fields_add(roce_block block, tvbuff_t *tvb, int offset, proto_tree *tree)
+{
+    const struct roce_hdr_info *info = info_of(block);
+    unsigned header = info->field_cnt;
+    bool whole = tvb_bytes_exist(tvb, offset, info->len); /* else Wireshark is to say so */
+    proto_tree *sub = NULL;
+
+    for (unsigned i = 0; i <= info->field_cnt; i++) {
+        const struct roce_field *field = &info->fields[i];
+
+        if (whole && !roce_fields_is_read(tree, asked[block][i]))
+            continue;
+        if (!sub)
+            sub = proto_item_add_subtree(
+                proto_tree_add_item(tree, hf[block][header], tvb, offset, info->len, ENC_NA),
+                ett[block]);
+        if (i < header)
+            proto_tree_add_item(sub, hf[block][i], tvb, offset + field->byte, (int)bytes_of(field),
+                                ENC_BIG_ENDIAN);
+    }
+}

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "agent/agent_rpc.h"
+
+#include <arpa/inet.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "util/hex.h"
+
+#define GIDS_MAX 64u
+
+static json_t *refuse(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static json_t *refuse(const char *fmt, ...)
+{
+    char text[320];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    return json_pack("{s:b, s:s}", "ok", 0, "error", text);
+}
+
+static json_t *done(struct agent_dev *dev, int rc)
+{
+    return rc == 0 ? json_pack("{s:b}", "ok", 1) : refuse("%s", dev->why);
+}
+
+/* ---- arguments --------------------------------------------------------------------------------
+ */
+
+/* The whole number `name`, at most `max`; absent it is `fallback`. */
+static bool number(const json_t *in, const char *name, uint64_t max, uint64_t fallback,
+                   uint64_t *out)
+{
+    const json_t *value = json_object_get(in, name);
+
+    *out = fallback;
+    if (!value)
+        return true;
+    if (!json_is_integer(value))
+        return false;
+    /* Addresses above 2^63 come as negative numbers: two's complement. */
+    *out = (uint64_t)json_integer_value(value);
+    return *out <= max;
+}
+
+static int access_of(const json_t *in)
+{
+    static const struct {
+        const char *name;
+        int flags;
+    } rights[] = {
+        {"write", IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE},
+        {"read", IBV_ACCESS_REMOTE_READ},
+        {"atomic", IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_LOCAL_WRITE},
+    };
+    const json_t *list = json_object_get(in, "access"), *item;
+    int flags = 0;
+    size_t at;
+
+    json_array_foreach(list, at, item)
+    {
+        bool known = false;
+
+        for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++)
+            if (json_is_string(item) && strcmp(json_string_value(item), rights[i].name) == 0) {
+                flags |= rights[i].flags;
+                known = true;
+            }
+        if (!known)
+            return -1;
+    }
+    return flags;
+}
+
+/* The bytes of a string of hexadecimal digits, to be freed; NULL if it is none. */
+static uint8_t *bytes_of(const json_t *value, uint32_t *len)
+{
+    const char *hex = json_string_value(value);
+    size_t digits = json_is_string(value) ? json_string_length(value) : 0;
+    uint8_t *p;
+
+    if (!hex || digits % 2 || digits / 2 > AGENT_DATA_MAX)
+        return NULL;
+    p = malloc(digits / 2 + 1);
+    if (p && !hex_read(hex, p, digits / 2)) {
+        free(p);
+        return NULL;
+    }
+    *len = (uint32_t)(digits / 2);
+    return p;
+}
+
+static json_t *hex_of(const uint8_t *p, uint64_t len)
+{
+    static const char digits[] = "0123456789abcdef";
+    char *hex = malloc(2 * len + 1);
+    json_t *out;
+
+    if (!hex)
+        return NULL;
+    for (uint64_t i = 0; i < len; i++) {
+        hex[2 * i] = digits[p[i] >> 4];
+        hex[2 * i + 1] = digits[p[i] & 15];
+    }
+    out = json_stringn(hex, 2 * len);
+    free(hex);
+    return out;
+}
+
+/* ---- operations -------------------------------------------------------------------------------
+ */
+
+static json_t *gids(struct agent_dev *dev)
+{
+    json_t *list = json_array();
+    static const union ibv_gid none;
+
+    for (uint32_t i = 0; list && i < (uint32_t)dev->port.gid_tbl_len && i < GIDS_MAX; i++) {
+        struct ibv_gid_entry entry;
+        char text[INET6_ADDRSTRLEN];
+
+        if (ibv_query_gid_ex(dev->ctx, AGENT_PORT, i, &entry, 0) != 0 ||
+            memcmp(&entry.gid, &none, sizeof(none)) == 0)
+            continue;
+        inet_ntop(AF_INET6, entry.gid.raw, text, sizeof(text));
+        json_array_append_new(list,
+                              json_pack("{s:i, s:s, s:s}", "index", (int)i, "gid", text, "type",
+                                        entry.gid_type == IBV_GID_TYPE_ROCE_V2   ? "RoCEv2"
+                                        : entry.gid_type == IBV_GID_TYPE_ROCE_V1 ? "RoCEv1"
+                                                                                 : "IB"));
+    }
+    return list;
+}
+
+static json_t *op_hello(struct agent_dev *dev, const json_t *in)
+{
+    (void)in;
+    return json_pack("{s:b, s:i, s:s, s:b, s:i, s:b, s:i, s:[sss], s:o}", "ok", 1, "protocol",
+                     AGENT_PROTOCOL, "device", ibv_get_device_name(dev->ctx->device), "active",
+                     dev->port.state == IBV_PORT_ACTIVE, "mtu", 128 << dev->port.active_mtu,
+                     "atomic", dev->attr.atomic_cap != IBV_ATOMIC_NONE, "rd_atomic",
+                     dev->attr.max_qp_rd_atom, "services", "RC", "UC", "UD", "gids", gids(dev));
+}
+
+static json_t *tell_mr(const struct agent_dev *dev, uint32_t mr)
+{
+    const struct agent_mr *m = &dev->mr[mr];
+
+    return json_pack("{s:b, s:I, s:I, s:I}", "ok", 1, "mr", (json_int_t)mr, "addr",
+                     (json_int_t)(uintptr_t)m->bytes, "rkey", (json_int_t)m->mr->rkey);
+}
+
+static json_t *op_mr(struct agent_dev *dev, const json_t *in)
+{
+    int access = access_of(in);
+    uint64_t len;
+    uint32_t mr;
+
+    if (!number(in, "len", AGENT_BYTES_MAX, 0, &len) || access < 0)
+        return refuse("mr wants len and access (write, read, atomic)");
+    return agent_mr_new(dev, len, access, &mr) == 0 ? tell_mr(dev, mr) : refuse("%s", dev->why);
+}
+
+/* The region that a request names, and a range in it. */
+static struct agent_mr *range(struct agent_dev *dev, const json_t *in, uint64_t *off, uint64_t *len)
+{
+    uint64_t mr;
+
+    if (!json_object_get(in, "mr") || !number(in, "mr", UINT32_MAX, 0, &mr) || mr >= dev->mr_cnt ||
+        !number(in, "off", UINT64_MAX, 0, off) || !number(in, "len", UINT64_MAX, 0, len) ||
+        *off > dev->mr[mr].len || *len > dev->mr[mr].len - *off)
+        return NULL;
+    return &dev->mr[mr];
+}
+
+static json_t *op_withdraw(struct agent_dev *dev, const json_t *in)
+{
+    uint64_t off, len;
+    struct agent_mr *m = range(dev, in, &off, &len);
+
+    return m ? done(dev, agent_mr_withdraw(dev, (uint32_t)(m - dev->mr)))
+             : refuse("withdraw: no such region");
+}
+
+static json_t *op_register(struct agent_dev *dev, const json_t *in)
+{
+    uint64_t off, len;
+    struct agent_mr *m = range(dev, in, &off, &len);
+
+    if (!m)
+        return refuse("register: no such region");
+    return agent_mr_register(dev, (uint32_t)(m - dev->mr)) == 0
+               ? tell_mr(dev, (uint32_t)(m - dev->mr))
+               : refuse("%s", dev->why);
+}
+
+static json_t *op_store(struct agent_dev *dev, const json_t *in)
+{
+    uint64_t off, len;
+    uint32_t cnt = 0;
+    uint8_t *bytes = bytes_of(json_object_get(in, "hex"), &cnt);
+    struct agent_mr *m = range(dev, in, &off, &len);
+    json_t *out;
+
+    if (!bytes || !m || cnt > m->len - off) {
+        out = refuse("store: hex is no data of %u bytes at most, or does not lie in the region",
+                     AGENT_DATA_MAX);
+    } else {
+        memcpy(m->bytes + off, bytes, cnt);
+        out = done(dev, 0);
+    }
+    free(bytes);
+    return out;
+}
+
+static json_t *op_load(struct agent_dev *dev, const json_t *in)
+{
+    uint64_t off, len;
+    struct agent_mr *m = range(dev, in, &off, &len);
+
+    if (!m || len > AGENT_DATA_MAX)
+        return refuse("load: not a range of a region, or more than %u bytes", AGENT_DATA_MAX);
+    return json_pack("{s:b, s:o}", "ok", 1, "hex", hex_of(m->bytes + off, len));
+}
+
+static json_t *op_crc(struct agent_dev *dev, const json_t *in)
+{
+    uint64_t off, len;
+    struct agent_mr *m = range(dev, in, &off, &len);
+
+    return m ? json_pack("{s:b, s:I}", "ok", 1, "crc32",
+                         (json_int_t)agent_crc32(m->bytes + off, len))
+             : refuse("crc: not a range of a region");
+}
+
+static bool service_of(const json_t *in, enum ibv_qp_type *out)
+{
+    static const struct {
+        const char *name;
+        enum ibv_qp_type type;
+    } services[] = {{"RC", IBV_QPT_RC}, {"UC", IBV_QPT_UC}, {"UD", IBV_QPT_UD}};
+    const json_t *value = json_object_get(in, "type");
+    const char *name = value ? json_string_value(value) : "RC";
+
+    for (size_t i = 0; name && i < sizeof(services) / sizeof(services[0]); i++)
+        if (strcmp(name, services[i].name) == 0) {
+            *out = services[i].type;
+            return true;
+        }
+    return false;
+}
+
+static json_t *op_qp(struct agent_dev *dev, const json_t *in)
+{
+    enum ibv_qp_type type;
+    uint64_t send, recv;
+    uint32_t qp;
+
+    if (!service_of(in, &type))
+        return refuse("qp: type is none of RC, UC, UD");
+    if (!number(in, "max_send", AGENT_CQ_LEN, 1, &send) ||
+        !number(in, "max_recv", AGENT_CQ_LEN, 1, &recv))
+        return refuse("qp: queues are no longer than %u", AGENT_CQ_LEN);
+    if (agent_qp_new(dev, type, (uint32_t)send, (uint32_t)recv, &qp) != 0)
+        return refuse("%s", dev->why);
+    return json_pack("{s:b, s:I, s:I}", "ok", 1, "qp", (json_int_t)qp, "qpn",
+                     (json_int_t)dev->qp[qp].qp->qp_num);
+}
+
+static bool which_qp(struct agent_dev *dev, const json_t *in, uint32_t *out)
+{
+    uint64_t qp;
+
+    if (!json_object_get(in, "qp") || !number(in, "qp", UINT32_MAX, 0, &qp) || qp >= dev->qp_cnt)
+        return false;
+    *out = (uint32_t)qp;
+    return true;
+}
+
+static json_t *op_connect(struct agent_dev *dev, const json_t *in)
+{
+    const char *dgid = json_string_value(json_object_get(in, "dgid"));
+    struct agent_connect to = {.access = access_of(in)};
+    uint64_t gid, qpn, mtu, rq, sq, rnr, timeout, retry, rnr_retry, atomics, hops, qkey;
+    uint32_t qp;
+
+    if (!which_qp(dev, in, &qp))
+        return refuse("connect: no such queue pair");
+    if (!dgid || inet_pton(AF_INET6, dgid, &to.dgid) != 1)
+        return refuse("connect: dgid is no IPv6 address (IPv4 as ::ffff:a.b.c.d)");
+    if (to.access < 0 || !number(in, "gid_index", 255, 0, &gid) ||
+        !number(in, "dest_qpn", 0xFFFFFF, 0, &qpn) || !number(in, "mtu", 4096, 1024, &mtu) ||
+        !number(in, "rq_psn", 0xFFFFFF, 0, &rq) || !number(in, "sq_psn", 0xFFFFFF, 0, &sq) ||
+        !number(in, "min_rnr_timer", 31, 12, &rnr) || !number(in, "timeout", 31, 14, &timeout) ||
+        !number(in, "retry_cnt", 7, 7, &retry) || !number(in, "rnr_retry", 7, 7, &rnr_retry) ||
+        !number(in, "rd_atomic", 255, 1, &atomics) || !number(in, "hop_limit", 255, 64, &hops) ||
+        !number(in, "qkey", UINT32_MAX, 0, &qkey))
+        return refuse("connect: a number is out of its range");
+    to.gid_index = (int)gid;
+    to.dest_qpn = (uint32_t)qpn;
+    to.mtu = (uint32_t)mtu;
+    to.rq_psn = (uint32_t)rq;
+    to.sq_psn = (uint32_t)sq;
+    to.min_rnr_timer = (uint8_t)rnr;
+    to.timeout = (uint8_t)timeout;
+    to.retry_cnt = (uint8_t)retry;
+    to.rnr_retry = (uint8_t)rnr_retry;
+    to.rd_atomic = (uint8_t)atomics;
+    to.hop_limit = (uint8_t)hops;
+    to.qkey = (uint32_t)qkey;
+    return done(dev, agent_qp_connect(dev, qp, &to));
+}
+
+static json_t *op_delete(struct agent_dev *dev, const json_t *in)
+{
+    uint32_t qp;
+
+    return which_qp(dev, in, &qp) ? done(dev, agent_qp_del(dev, qp))
+                                  : refuse("delete: no such queue pair");
+}
+
+static json_t *op_recv(struct agent_dev *dev, const json_t *in)
+{
+    uint64_t len, id;
+    uint32_t qp;
+
+    if (!which_qp(dev, in, &qp) || !number(in, "len", UINT32_MAX / 2, 0, &len) ||
+        !number(in, "id", UINT64_MAX, 0, &id))
+        return refuse("recv wants qp, len and id");
+    return done(dev, agent_recv(dev, qp, id, (uint32_t)len));
+}
+
+static bool opcode_of(const json_t *in, enum ibv_wr_opcode *out)
+{
+    static const struct {
+        const char *name;
+        enum ibv_wr_opcode opcode;
+    } opcodes[] = {
+        {"send", IBV_WR_SEND},
+        {"send_imm", IBV_WR_SEND_WITH_IMM},
+        {"send_inv", IBV_WR_SEND_WITH_INV},
+        {"write", IBV_WR_RDMA_WRITE},
+        {"write_imm", IBV_WR_RDMA_WRITE_WITH_IMM},
+        {"read", IBV_WR_RDMA_READ},
+        {"cmp_swap", IBV_WR_ATOMIC_CMP_AND_SWP},
+        {"fetch_add", IBV_WR_ATOMIC_FETCH_AND_ADD},
+    };
+    const char *name = json_string_value(json_object_get(in, "opcode"));
+
+    for (size_t i = 0; name && i < sizeof(opcodes) / sizeof(opcodes[0]); i++)
+        if (strcmp(name, opcodes[i].name) == 0) {
+            *out = opcodes[i].opcode;
+            return true;
+        }
+    return false;
+}
+
+static json_t *op_send(struct agent_dev *dev, const json_t *in)
+{
+    const json_t *hex = json_object_get(in, "hex");
+    struct agent_send send = {0};
+    const char *dgid = json_string_value(json_object_get(in, "dgid"));
+    uint64_t len, rkey, imm, invalidate, gid, qpn, qkey, hops;
+    uint32_t qp, cnt = 0;
+    uint8_t *bytes = NULL;
+    json_t *out;
+
+    if (!which_qp(dev, in, &qp))
+        return refuse("send: no such queue pair");
+    if (!opcode_of(in, &send.opcode))
+        return refuse("send: the opcode is none of send, send_imm, send_inv, write, write_imm, "
+                      "read, cmp_swap, fetch_add");
+    if (!number(in, "len", UINT32_MAX / 2, 0, &len) || !number(in, "id", UINT64_MAX, 0, &send.id) ||
+        !number(in, "remote_addr", UINT64_MAX, 0, &send.remote_addr) ||
+        !number(in, "rkey", UINT32_MAX, 0, &rkey) || !number(in, "imm", UINT32_MAX, 0, &imm) ||
+        !number(in, "invalidate", UINT32_MAX, 0, &invalidate) ||
+        !number(in, "compare_add", UINT64_MAX, 0, &send.compare_add) ||
+        !number(in, "swap", UINT64_MAX, 0, &send.swap) || !number(in, "gid_index", 255, 0, &gid) ||
+        !number(in, "dest_qpn", 0xFFFFFF, 0, &qpn) || !number(in, "qkey", UINT32_MAX, 0, &qkey) ||
+        !number(in, "hop_limit", 255, 64, &hops))
+        return refuse("send: a number is out of its range");
+    if (dgid && inet_pton(AF_INET6, dgid, &send.dgid) != 1)
+        return refuse("send: dgid is no IPv6 address (IPv4 as ::ffff:a.b.c.d)");
+    send.gid_index = (int)gid;
+    send.dest_qpn = (uint32_t)qpn;
+    send.qkey = (uint32_t)qkey;
+    send.hop_limit = (uint8_t)hops;
+    send.len = (uint32_t)len;
+    send.rkey = (uint32_t)rkey;
+    send.imm = (uint32_t)imm;
+    send.invalidate = (uint32_t)invalidate;
+    send.solicited = json_is_true(json_object_get(in, "solicited"));
+    if (hex) {
+        bytes = bytes_of(hex, &cnt);
+        if (!bytes)
+            return refuse("send: hex is no data of %u bytes at most", AGENT_DATA_MAX);
+        send.len = cnt;
+    }
+    out = done(dev, agent_send(dev, qp, &send, bytes));
+    free(bytes);
+    return out;
+}
+
+static json_t *op_poll(struct agent_dev *dev, const json_t *in)
+{
+    json_t *list = json_array();
+    struct agent_done c;
+    int rc = 0;
+
+    (void)in;
+    for (unsigned i = 0; list && i < AGENT_POLL_MAX && (rc = agent_poll(dev, &c)) == 1; i++) {
+        json_t *item =
+            json_pack("{s:I, s:I, s:b, s:i, s:s, s:I, s:I, s:o}", "qp", (json_int_t)c.qp, "id",
+                      (json_int_t)c.id, "recv", c.recv, "status", (int)c.status, "text",
+                      ibv_wc_status_str(c.status), "len", (json_int_t)c.len, "crc32",
+                      (json_int_t)c.crc32, "first", hex_of(c.first, c.len < 8 ? c.len : 8));
+
+        if (c.has_imm)
+            json_object_set_new(item, "imm", json_integer((json_int_t)c.imm));
+        if (c.datagram)
+            json_object_set_new(item, "src_qpn", json_integer((json_int_t)c.src_qpn));
+        json_array_append_new(list, item);
+    }
+    if (rc < 0) {
+        json_decref(list);
+        return refuse("%s", dev->why);
+    }
+    return json_pack("{s:b, s:o}", "ok", 1, "completions", list);
+}
+
+static const struct {
+    const char *name;
+    json_t *(*run)(struct agent_dev *dev, const json_t *in);
+} ops[] = {
+    {"hello", op_hello},       {"mr", op_mr},       {"withdraw", op_withdraw},
+    {"register", op_register}, {"store", op_store}, {"load", op_load},
+    {"crc", op_crc},           {"qp", op_qp},       {"connect", op_connect},
+    {"delete", op_delete},     {"recv", op_recv},   {"send", op_send},
+    {"poll", op_poll},
+};
+
+json_t *agent_answer(struct agent_dev *dev, const char *line, size_t len)
+{
+    json_error_t error;
+    json_t *in = json_loadb(line, len, JSON_REJECT_DUPLICATES, &error);
+    const char *name = json_string_value(json_object_get(in, "op"));
+    json_t *out = NULL;
+
+    if (!in || !json_is_object(in)) {
+        out = refuse("not a JSON object: %s", in ? "another value" : error.text);
+    } else {
+        for (size_t i = 0; name && i < sizeof(ops) / sizeof(ops[0]) && !out; i++)
+            if (strcmp(name, ops[i].name) == 0)
+                out = ops[i].run(dev, in);
+        if (!out)
+            out = name ? refuse("there is no operation %.64s", name) : refuse("op is missing");
+        if (!out) /* the name was cut within a letter */
+            out = refuse("there is no operation of that name");
+    }
+    json_decref(in);
+    return out;
+}

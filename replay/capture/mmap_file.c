@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "capture/mmap_file.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define EXIT_UNUSABLE 2
+
+struct mapped {
+    uint8_t *p;
+    size_t len;
+    _Atomic(struct mapped *) next;
+    size_t text_len;
+    char text[]; /* what the program says if it is cut short; made beforehand */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic(struct mapped *) all;
+
+static void on_sigbus(int sig, siginfo_t *info, void *context);
+
+struct mapped *mapped_open(int fd, size_t len, const char *name)
+{
+    static const char what[] = ": was cut short while it was read\n";
+    size_t name_len = strlen(name);
+    struct sigaction action = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO};
+    struct mapped *mapped = malloc(sizeof(*mapped) + name_len + sizeof(what));
+
+    if (!mapped)
+        return NULL;
+    memcpy(mapped->text, name, name_len);
+    memcpy(mapped->text + name_len, what, sizeof(what));
+    mapped->text_len = name_len + sizeof(what) - 1;
+    mapped->len = len;
+    sigemptyset(&action.sa_mask);
+    mapped->p = sigaction(SIGBUS, &action, NULL) != 0
+                    ? MAP_FAILED
+                    : mmap(NULL, len, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+    if (mapped->p == MAP_FAILED) {
+        free(mapped);
+        return NULL;
+    }
+    pthread_mutex_lock(&lock);
+    atomic_store(&mapped->next, atomic_load(&all));
+    atomic_store(&all, mapped);
+    pthread_mutex_unlock(&lock);
+    return mapped;
+}
+
+void mapped_close(struct mapped *mapped)
+{
+    _Atomic(struct mapped *) *at = &all;
+
+    if (!mapped)
+        return;
+    pthread_mutex_lock(&lock);
+    while (atomic_load(at) != mapped)
+        at = &atomic_load(at)->next;
+    atomic_store(at, atomic_load(&mapped->next));
+    pthread_mutex_unlock(&lock);
+    munmap(mapped->p, mapped->len);
+    free(mapped);
+}
+
+uint8_t *mapped_bytes(const struct mapped *mapped)
+{
+    return mapped->p;
+}
+
+/* Nothing but write() and _exit() is safe here. A fault elsewhere is a bug, and ends as one: with
+ * the default action in place the instruction faults again. */
+static void on_sigbus(int sig, siginfo_t *info, void *context)
+{
+    const uint8_t *p = info->si_addr;
+
+    (void)context;
+    for (struct mapped *m = atomic_load(&all); m; m = atomic_load(&m->next))
+        if (p >= m->p && p < m->p + m->len) {
+            ssize_t rc = write(STDERR_FILENO, m->text, m->text_len);
+
+            (void)rc;
+            _exit(EXIT_UNUSABLE);
+        }
+    signal(sig, SIG_DFL);
+}

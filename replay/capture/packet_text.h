@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Describe: one packet in one line of words, for the decoder, the ladder and the report.
+ */
+#ifndef REPLAY_CAPTURE_PACKET_TEXT_H
+#define REPLAY_CAPTURE_PACKET_TEXT_H
+
+#include "util/strbuf.h"
+#include "wire/pkt.h"
+
+/* "SEND First", "READ Response Only": the opcode's name without its service. */
+const char *describe_opcode(uint8_t opcode);
+
+/* "RoCEv2 over IPv4", "native InfiniBand". */
+const char *describe_encap(enum roce_encap encap);
+
+/* The operation and what matters of its headers, without addresses: "RC WRITE First → QP 0x000011
+ * PSN 1024 va 0x7f00 rkey 0x123 len 65536"; CM messages by name. */
+void describe_packet(struct text *t, const struct roce_pkt *pkt);
+
+/* The same for a ladder: no service, no QP, the PSN as `rel` packets after the first. */
+void describe_short(struct text *t, const struct roce_pkt *pkt, int64_t rel);
+
+/* "; pad count ..., ICRC wrong ..." for whatever is odd about the packet; nothing if all is well.
+ */
+void describe_defects(struct text *t, const struct roce_pkt *pkt);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Ahead: reads a capture, parses its packets, computes their ICRC and hands them on in the order of
+ * the file, with two threads. Only one can hand on and only one can read at a time; whoever has
+ * done with one batch hands on the next if it can be, and else reads and parses another, so that
+ * neither waits while there is work. Memory is that of some batches. Where no second thread can be
+ * had, the caller's does it all.
+ */
+#ifndef REPLAY_CAPTURE_PARALLEL_READER_H
+#define REPLAY_CAPTURE_PARALLEL_READER_H
+
+#include "flow/base/packet_digest.h"
+#include "capture/capture_reader.h"
+#include "wire/tunnel.h"
+
+/* In whole lines of the cache: who parses is often not who looks. */
+struct ahead_item {
+    _Alignas(64) uint64_t time; /* of the frame, as is `number` */
+    uint32_t number;
+    int parsed; /* of roce_pkt_parse() */
+    enum roce_icrc_status icrc;
+    struct roce_glance glance;
+    struct roce_pkt pkt; /* points into the frame */
+};
+
+/* What the frames of a batch are, each by itself: names and meanings are those of struct
+ * check_report. */
+struct ahead_counts {
+    uint32_t foreign, pauses, unreadable, cut, unverified;
+    uint32_t tunnel[ROCE_TUNNEL_CNT];
+    uint64_t first_time, last_time;
+};
+
+/* The next frames, which are valid during the call; there may be none. */
+struct ahead_frames {
+    const struct ahead_item *item;
+    unsigned cnt;
+    const struct ahead_counts *counts; /* of these */
+};
+
+/* Called from either thread, but for one batch after the other: what it writes needs no lock. */
+typedef void ahead_fn(void *user, const struct ahead_frames *frames);
+
+/* Reads the source to its end; `icrc`: ICRCs are to be computed, else all are UNVERIFIED. Nobody
+ * else may use the source meanwhile, but for source_name(), source_is_live() and, inside `fn`,
+ * source_progress(). 0; -1 and a fault for a broken file, after all frames before it, and without
+ * memory. */
+int ahead_run(struct source *source, bool icrc, ahead_fn *fn, void *user, struct fault *fault);
+
+#endif

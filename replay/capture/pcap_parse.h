@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Capfile: the records of a pcap or pcapng file, looked at where they lie in what was read.
+ *
+ * libpcap is what reads captures elsewhere in this project. It copies every packet (72 ns a packet,
+ * more than half of what judging one costs), refuses a pcapng file whose interfaces have different
+ * link layers, and does not show what else is in such a file. So the two formats are read here;
+ * whatever else libpcap knows is left to it (source.c). A test reads every capture both ways.
+ *
+ * Sources: draft-ietf-opsawg-pcap ("PCAP Capture File Format", pcap version 2.4),
+ * draft-ietf-opsawg-pcapng ("PCAP Now Generic (pcapng) Capture File Format", version 1.0).
+ */
+#ifndef REPLAY_CAPTURE_PCAP_PARSE_H
+#define REPLAY_CAPTURE_PCAP_PARSE_H
+
+#include "capture/read_buffer.h"
+#include "util/strbuf.h"
+
+/* Longest record and block; libpcap has the same limits. */
+#define CAPFILE_RECORD_MAX 262144u
+#define CAPFILE_BLOCK_MAX  (16u << 20)
+#define CAPFILE_IFACES_MAX 65536u /* of a section; an interface number may have 32 bits */
+
+struct capfile_iface {
+    uint16_t linktype; /* LINKTYPE_ of tcpdump.org */
+    uint32_t snaplen;
+    uint64_t units; /* of its time stamps in a second */
+    int64_t offset; /* seconds */
+};
+
+/* One packet. */
+struct capfile_record {
+    uint64_t time; /* ns since 1970; 0 where there is none */
+    uint32_t linktype;
+    uint32_t cap_len;
+    uint32_t wire_len; /* as the file has it */
+    const uint8_t *data;
+    /* pcapng: the whole block with its type and both lengths, and where its options begin; NULL of
+     * pcap. `options_off` is 0 for a block that cannot have any. */
+    const uint8_t *block;
+    uint32_t block_len, options_off;
+};
+
+struct capfile {
+    struct chunks chunks;
+    bool pcapng;
+    bool plain;       /* pcap, little-endian */
+    bool big;         /* the file, or the present section, is big-endian */
+    uint64_t unit_ns; /* pcap: of the second part of its time stamps */
+    uint32_t linktype, snaplen;
+    struct capfile_iface *iface; /* of the present section */
+    uint32_t iface_cnt, iface_cap;
+    /* Blocks without a packet; valid during the call. May be NULL. */
+    void (*on_block)(void *user, const uint8_t *block, uint32_t len, bool big);
+    void *user;
+};
+
+/* Whether a file that begins with these 8 bytes is read here. */
+bool capfile_knows(const uint8_t head[8]);
+
+/* `file` is at its start and stays the caller's, and `inflate` is behind it (may be NULL). 0, or -1
+ * and a fault. */
+int capfile_open(struct capfile *cap, FILE *file, const struct inflate *inflate,
+                 struct fault *fault);
+void capfile_close(struct capfile *cap); /* a zeroed one is fine */
+
+/* 1 and *out; 0 at the end; -1 and a fault without file and frame for what cannot be read. The
+ * packet is valid as chunks_keep() says. */
+int capfile_next(struct capfile *cap, struct capfile_record *out, struct fault *fault);
+
+/* The same, but false where the next packet is not whole in what was read, or where anything about
+ * it has to be looked at twice; capfile_next() then does. */
+bool capfile_next_here(struct capfile *cap, struct capfile_record *out);
+
+/* Whether the next packet is whole in what was read. */
+bool capfile_ready(const struct capfile *cap);
+
+/* 16 and 32 bits as the file has them. */
+uint16_t capfile_u16(bool big, const uint8_t *p);
+uint32_t capfile_u32(bool big, const uint8_t *p);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "capture/progress.h"
+
+#include <inttypes.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FIRST_NS  UINT64_C(1000000000) /* short work needs no progress line */
+#define PERIOD_NS UINT64_C(200000000)
+
+static uint64_t now_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+void progress_begin(struct progress *progress, FILE *out, bool wanted, const char *what)
+{
+    *progress = (struct progress){.what = what};
+    if (!wanted || !isatty(fileno(out)))
+        return;
+    progress->out = out;
+    progress->due = now_ns() + FIRST_NS;
+}
+
+void progress_step(struct progress *progress, const struct source *source, uint32_t frames)
+{
+    uint64_t done, total, now;
+
+    if (!progress->out)
+        return;
+    now = now_ns();
+    if (now < progress->due)
+        return;
+    progress->due = now + PERIOD_NS;
+    progress->shown = true;
+    source_progress(source, &done, &total);
+    fprintf(progress->out, "\r%s ", progress->what);
+    text_put(progress->out, source_name(source));
+    fprintf(progress->out, ": %u frames", frames);
+    if (total)
+        fprintf(progress->out, ", %" PRIu64 " %%", done * 100 / total);
+    fprintf(progress->out, "\033[K"); /* erase what a longer line left */
+    fflush(progress->out);
+}
+
+void progress_end(struct progress *progress)
+{
+    if (progress->shown)
+        fprintf(progress->out, "\r\033[K");
+    progress->shown = false;
+}

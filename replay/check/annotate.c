@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "check/annotate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "util/sigint.h"
+#include "capture/pcapng_writer.h"
+
+#define LATE_MAX     262144u /* 25 MB; a late finding comes at the end of a connection */
+#define COMMENTS_MAX 16u     /* a frame; Wireshark shows them one below the other */
+#define COMMENT_LEN  512u
+
+int annotate_init(struct annotate *annotate, const char *path, struct fault *fault)
+{
+    *annotate = (struct annotate){.spool = tmpfile(), .out_name = path};
+    if (!annotate->spool)
+        return fault_set(fault, "no temporary file: %s", strerror(errno));
+    annotate->out = strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
+    if (!annotate->out)
+        return fault_set(fault, "%s: %s", path, strerror(errno));
+    return 0;
+}
+
+/* 0, or -1 and errno. */
+static int close_out(struct annotate *a)
+{
+    FILE *out = a->out;
+
+    a->out = NULL;
+    if (!out)
+        return 0;
+    return out == stdout ? fflush(out) : fclose(out);
+}
+
+void annotate_free(struct annotate *annotate)
+{
+    (void)close_out(annotate);
+    if (annotate->spool)
+        fclose(annotate->spool);
+    free(annotate->late);
+    *annotate = (struct annotate){0};
+}
+
+static void add_late(struct annotate *a, const struct roce_finding *finding)
+{
+    if (a->late_cnt == a->late_cap) {
+        uint32_t cap = a->late_cap ? a->late_cap * 2 : 64;
+        struct annotate_late *grown =
+            cap <= LATE_MAX ? realloc(a->late, cap * sizeof(*grown)) : NULL;
+
+        if (!grown) {
+            a->lost++;
+            return;
+        }
+        a->late = grown;
+        a->late_cap = cap;
+    }
+    a->late[a->late_cnt] = (struct annotate_late){*finding, a->late_cnt};
+    a->late_cnt++;
+}
+
+void annotate_add(struct annotate *a, const struct roce_finding *finding, uint32_t frame)
+{
+    /* The strings of a finding are static, so that it can be read back as it is. */
+    if (finding->frame < frame)
+        add_late(a, finding);
+    else
+        fwrite(finding, sizeof(*finding), 1, a->spool);
+}
+
+/* ---- the second pass ---------------------------------------------------------------------------
+ */
+
+static int order(const void *a, const void *b)
+{
+    const struct annotate_late *x = a, *y = b;
+
+    if (x->finding.frame != y->finding.frame)
+        return x->finding.frame < y->finding.frame ? -1 : 1;
+    return x->idx < y->idx ? -1 : x->idx > y->idx;
+}
+
+/* The comments of one frame. */
+struct comments {
+    char text[COMMENTS_MAX][COMMENT_LEN];
+    const char *p[COMMENTS_MAX];
+    size_t cnt;
+};
+
+static void add_comment(struct comments *c, const struct roce_finding *f)
+{
+    struct text t;
+    char buf[COMMENT_LEN];
+
+    if (c->cnt == COMMENTS_MAX)
+        return;
+    t = text_of(c->text[c->cnt], COMMENT_LEN);
+    text_add(&t, "%s %s: %s", roce_severity_name(f->severity), roce_rule_info(f->rule)->id,
+             roce_finding_text(f, buf, sizeof(buf)));
+    c->p[c->cnt] = c->text[c->cnt];
+    c->cnt++;
+}
+
+static bool next_spooled(struct annotate *a, struct roce_finding *f)
+{
+    return fread(f, sizeof(*f), 1, a->spool) == 1;
+}
+
+static void copy_block(void *user, const uint8_t *block, uint32_t len, bool big)
+{
+    (void)big;
+    (void)pcapng_copy(user, block, len); /* the stream remembers an error */
+}
+
+/* A frame with its comments, to a copy of its file or to a new one. */
+static int write_frame(struct pcapng *pcapng, bool copy, const struct source_frame *frame,
+                       const struct comments *comments)
+{
+    const struct pcapng_block block = {.p = frame->block,
+                                       .len = frame->block_len,
+                                       .options_off = frame->block_options_off,
+                                       .cap_len = frame->record_cap_len,
+                                       .big = frame->block_big};
+    const struct pcapng_frame record = {.time = frame->time,
+                                        .data = frame->record,
+                                        .cap_len = frame->record_cap_len,
+                                        .wire_len = frame->record_wire_len};
+
+    return copy ? pcapng_copy_packet(pcapng, &block, comments->p, comments->cnt)
+                : pcapng_write(pcapng, &record, comments->p, comments->cnt);
+}
+
+int annotate_write(struct annotate *a, struct source *source, struct progress *progress,
+                   struct fault *fault)
+{
+    struct comments *comments = calloc(1, sizeof(*comments));
+    struct roce_finding f;
+    struct source_frame frame;
+    struct pcapng pcapng;
+    uint32_t late = 0;
+    bool more, copy;
+    int rc;
+
+    if (!comments)
+        return fault_set(fault, "%s: no memory", a->out_name);
+    if (a->late_cnt)
+        qsort(a->late, a->late_cnt, sizeof(*a->late), order);
+    if (fflush(a->spool) != 0 || ferror(a->spool)) { /* rewind() would forget it */
+        free(comments);
+        return fault_set(fault, "%s: the temporary file of findings cannot be written: %s",
+                         a->out_name, strerror(errno));
+    }
+    rewind(a->spool);
+    more = next_spooled(a, &f);
+    pcapng.file = a->out;
+    copy = source_blocks(source, copy_block, &pcapng);
+    rc = copy ? 0
+              : pcapng_begin(&pcapng, a->out, source_linktype(source), source_snaplen(source),
+                             "rocedrill");
+    while (rc == 0 && (rc = source_next(source, &frame, fault)) == 1) {
+        for (comments->cnt = 0; more && f.frame <= frame.number; more = next_spooled(a, &f))
+            add_comment(comments, &f);
+        for (; late < a->late_cnt && a->late[late].finding.frame <= frame.number; late++)
+            add_comment(comments, &a->late[late].finding);
+        rc = write_frame(&pcapng, copy, &frame, comments);
+        if ((frame.number & 1023) == 0)
+            progress_step(progress, source, frame.number);
+    }
+    free(comments);
+    if (ferror(a->spool))
+        return fault_set(fault, "%s: the temporary file of findings cannot be read", a->out_name);
+    if (fflush(a->out) != 0 || ferror(a->out) || close_out(a) != 0)
+        return fault_set(fault, "%s: %s", a->out_name, strerror(errno));
+    return rc;
+}
+
+int annotate_copy_stdin(char **path, struct fault *fault)
+{
+    const char *dir = getenv("TMPDIR");
+    char buf[65536], *name;
+    ssize_t got = 0;
+    size_t len = strlen(dir && *dir ? dir : "/tmp") + sizeof("/rocedrill.XXXXXX");
+    FILE *copy;
+    int fd;
+
+    name = malloc(len);
+    if (!name)
+        return fault_set(fault, "standard input: no memory");
+    snprintf(name, len, "%s/rocedrill.XXXXXX", dir && *dir ? dir : "/tmp");
+    fd = mkstemp(name);
+    copy = fd < 0 ? NULL : fdopen(fd, "wb");
+    if (!copy) {
+        fault_set(fault, "standard input: no temporary file %s: %s", name, strerror(errno));
+        if (fd >= 0) {
+            close(fd);
+            unlink(name);
+        }
+        free(name);
+        return -1;
+    }
+    while (interrupt_wait(STDIN_FILENO) && (got = read(STDIN_FILENO, buf, sizeof(buf))) > 0)
+        if (fwrite(buf, 1, (size_t)got, copy) != (size_t)got)
+            break;
+    if (got < 0 || ferror(copy) || fclose(copy) != 0) {
+        fault_set(fault, "standard input: it cannot be copied to %s: %s", name, strerror(errno));
+        unlink(name);
+        free(name);
+        return -1;
+    }
+    *path = name;
+    return 0;
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "check/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "capture/parallel_reader.h"
+#include "check/annotate.h"
+#include "check/check_json.h"
+#include "util/sigint.h"
+#include "wire/cm_msg.h"
+
+/* One capture on its way. */
+struct check {
+    const struct check_options *options;
+    struct check_report *report;
+    struct source *source, *again; /* the second is for the annotated copy */
+    struct annotate annotate;
+    struct roce_flow *flow;
+    struct progress progress;
+    uint32_t frame; /* being looked at */
+    bool json_failed;
+};
+
+static void tell_at_once(const struct check *check, const struct roce_finding *finding)
+{
+    char buf[1024];
+
+    if (finding->severity != ROCE_SEV_ERROR || finding->known)
+        return;
+    text_put(stderr, check->report->name);
+    fprintf(stderr, ": frame %u: %s %s\n", finding->frame, roce_rule_info(finding->rule)->id,
+            roce_finding_text(finding, buf, sizeof(buf)));
+}
+
+static void on_finding(void *user, const struct roce_finding *finding)
+{
+    struct check *check = user;
+
+    if (check->options->at_once)
+        tell_at_once(check, finding);
+    check_tally_add(&check->report->tally, finding);
+    if (check->options->annotate_to)
+        annotate_add(&check->annotate, finding, check->frame);
+    if (check->options->json &&
+        check_json_finding(check->options->json, check->report->name, finding) != 0)
+        check->json_failed = true;
+}
+
+static void on_conn(void *user, const struct roce_conn_summary *sum)
+{
+    struct check *check = user;
+    struct check_conn conn;
+
+    check_report_add(check->report, sum);
+    if (!check->options->json)
+        return;
+    check_conn_set(&conn, sum);
+    if (check_json_conn(check->options->json, check->report->name, &conn) != 0)
+        check->json_failed = true;
+}
+
+static void on_cnp_episode(void *user, const struct roce_cnp_episode *episode)
+{
+    struct check *check = user;
+
+    if (check->options->json &&
+        check_json_congestion(check->options->json, check->report->name, episode) != 0)
+        check->json_failed = true;
+}
+
+/* A rejected connection has no packets of its own that could tell. */
+static void note_rejection(struct check_report *report, const struct roce_pkt *pkt,
+                           const struct roce_cm_msg *cm, uint32_t frame)
+{
+    struct check_rejection *r;
+
+    if (report->rejection_cnt++ >= CHECK_REJECTIONS)
+        return;
+    r = &report->rejection[report->rejection_cnt - 1];
+    r->frame = frame;
+    r->reason = cm->rej.reason;
+    roce_pkt_addr(pkt, r->from, r->to);
+}
+
+static void look_at_cm(struct check_report *report, const struct ahead_item *item)
+{
+    struct roce_cm_msg cm;
+
+    if (roce_cm_msg_of_pkt(&cm, &item->pkt) != 0)
+        return;
+    if (cm.kind == ROCE_CM_REJ)
+        note_rejection(report, &item->pkt, &cm, item->number);
+    check_asked_step(&report->asked, &cm, &item->pkt, item->number, item->time);
+}
+
+static inline void look(struct check *check, const struct ahead_item *item)
+{
+    struct check_report *report = check->report;
+    const struct roce_flow_totals *totals = roce_flow_totals(check->flow);
+    struct roce_flow_result result;
+    uint64_t dropped;
+    struct roce_flow_in in = {.pkt = &item->pkt,
+                              .frame = item->number,
+                              .time = item->time,
+                              .icrc = item->icrc,
+                              .glance = &item->glance};
+
+    check->frame = item->number;
+    if (item->parsed != 0)
+        return;
+    dropped = totals->dropped;
+    roce_flow_feed(check->flow, &in, report->story ? &result : NULL);
+    if (report->story)
+        story_add(report->story, &in, &result);
+    if (item->pkt.bth.dest_qp == ROCE_QP_GSI && totals->dropped == dropped)
+        look_at_cm(report, item);
+    else if (totals->dropped == dropped)
+        check_asked_used(&report->asked, &item->pkt);
+}
+
+/* Items come from the second level cache while items before them are looked at, and what is known
+ * of their connections from wherever it is. The bytes of the frames stay where they are: a glance
+ * was taken. */
+static inline void fetch(const struct roce_flow *flow, const struct ahead_item *item, unsigned left)
+{
+    for (size_t off = 0; left > 8 && off < offsetof(struct ahead_item, pkt.off); off += 64)
+        __builtin_prefetch((const char *)(item + 8) + off);
+    if (left > 3 && item[3].parsed == 0)
+        roce_flow_expect(flow, &item[3].glance);
+}
+
+static void add_counts(struct check_report *report, const struct ahead_counts *counts)
+{
+    if (report->frames == 0 || counts->first_time < report->first_time)
+        report->first_time = counts->first_time;
+    if (counts->last_time > report->last_time)
+        report->last_time = counts->last_time;
+    report->foreign += counts->foreign;
+    report->pauses += counts->pauses;
+    report->unreadable += counts->unreadable;
+    report->cut += counts->cut;
+    report->unverified += counts->unverified;
+    for (unsigned i = 0; i < ROCE_TUNNEL_CNT; i++)
+        report->tunnel[i] += counts->tunnel[i];
+}
+
+static void on_batch(void *user, const struct ahead_frames *frames)
+{
+    struct check *check = user;
+
+    if (frames->cnt == 0)
+        return;
+    add_counts(check->report, frames->counts);
+    for (unsigned i = 0; i < frames->cnt; i++) {
+        fetch(check->flow, &frames->item[i], frames->cnt - i);
+        look(check, &frames->item[i]);
+    }
+    check->report->frames = check->frame;
+    progress_step(&check->progress, check->source, check->frame);
+    if (check->options->json && source_is_live(check->source))
+        fflush(check->options->json); /* an error of it stays, and is seen at the end */
+}
+
+static int read_all(struct check *check, struct fault *fault)
+{
+    int rc;
+
+    progress_begin(&check->progress, stderr, check->options->progress, "reading");
+    rc = ahead_run(check->source, !check->options->no_icrc, on_batch, check, fault);
+    progress_end(&check->progress);
+    check->report->interrupted |= interrupt_came();
+    interrupt_end(); /* what is left does not take long */
+    return rc;
+}
+
+/* Findings may name a stream that turned out to be the other direction of a connection. */
+static void tell_aliases(struct check *check)
+{
+    const struct check_tally *tally = &check->report->tally;
+
+    for (uint32_t i = 0; i < tally->group_cnt; i++) {
+        uint32_t stream = tally->group[i].first.stream, is;
+
+        if (stream == ROCE_NO_STREAM || (i > 0 && tally->group[i - 1].first.stream == stream))
+            continue;
+        is = roce_flow_stream(check->flow, stream);
+        if (is != stream &&
+            check_json_alias(check->options->json, check->report->name, stream, is) != 0)
+            check->json_failed = true;
+    }
+}
+
+/* The sources of one or two passes over the same bytes. */
+static int open_sources(struct check *check, const char *path, struct fault *fault)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    const char *name = is_stdin ? "standard input" : path;
+    char *copy = NULL;
+
+    if (is_stdin && check->options->annotate_to) {
+        if (annotate_copy_stdin(&copy, fault) != 0)
+            return -1;
+        path = copy;
+        check->report->interrupted = interrupt_came(); /* and so it ended */
+        interrupt_end();
+    }
+    check->source = source_open_as(path, name, fault);
+    if (check->source && check->options->annotate_to)
+        check->again = source_open_as(path, name, fault);
+    if (copy) {
+        unlink(copy); /* it is open */
+        free(copy);
+    }
+    return check->source && (!check->options->annotate_to || check->again) ? 0 : -1;
+}
+
+static int annotate(struct check *check, struct fault *fault)
+{
+    struct progress progress;
+    int rc;
+
+    progress_begin(&progress, stderr, check->options->progress, "writing");
+    rc = annotate_write(&check->annotate, check->again, &progress, fault);
+    progress_end(&progress);
+    return rc;
+}
+
+static int begin(struct check *check, const char *path, struct fault *fault)
+{
+    const struct check_options *o = check->options;
+    const struct roce_flow_opts opts = {.profile = o->profile,
+                                        .user = check,
+                                        .on_finding = on_finding,
+                                        .on_cnp_episode = on_cnp_episode,
+                                        .on_conn = on_conn};
+
+    if (open_sources(check, path, fault) != 0)
+        return -1;
+    if (o->annotate_to && annotate_init(&check->annotate, o->annotate_to, fault) != 0)
+        return -1;
+    check->flow = roce_flow_new(&opts);
+    if (o->tell_stories)
+        check->report->story = story_new();
+    check->report->name = strcmp(path, "-") == 0 ? "standard input" : path;
+    check->report->profile = o->profile;
+    check->report->no_icrc = o->no_icrc;
+    if (!check->flow || (o->tell_stories && !check->report->story))
+        return fault_set(fault, "%s: no memory", check->report->name);
+    return 0;
+}
+
+int check_capture(const char *path, const struct check_options *options,
+                  struct check_report *report, struct fault *fault)
+{
+    struct check check = {.options = options, .report = report};
+    struct fault same; /* a broken capture breaks the second pass where it broke the first */
+    int rc;
+
+    check_report_init(report, options->conn_max, options->keep_findings);
+    interrupt_begin();
+    rc = begin(&check, path, fault);
+    if (rc == 0) {
+        rc = read_all(&check, fault);
+        report->broke_off = rc != 0;
+        roce_flow_finish(check.flow);
+        if (options->json)
+            tell_aliases(&check);
+        check_report_finish(report, check.flow);
+        if (rc == 0 && report->totals.packets == 0 && report->unreadable == 0)
+            rc = fault_set(fault, "%s: no RoCE packet in %u frames", report->name, report->frames);
+        if (options->annotate_to && annotate(&check, rc == 0 ? fault : &same) != 0)
+            rc = -1;
+        if (rc == 0 && check.json_failed)
+            rc = fault_set(fault, "%s: the JSON cannot be written", report->name);
+        if (rc != 0)
+            report->fault = fault->text;
+    } else {
+        report->name = NULL;
+    }
+    interrupt_end();
+    roce_flow_del(check.flow);
+    annotate_free(&check.annotate);
+    source_close(check.source);
+    source_close(check.again);
+    return rc;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Check: one capture, from its frames to a report: feeds the observer of rnic/flow and collects
+ * what it says. Memory does not grow with the length of the capture.
+ */
+#ifndef REPLAY_CHECK_CHECK_H
+#define REPLAY_CHECK_CHECK_H
+
+#include "check/check_report.h"
+
+struct check_options {
+    bool keep_findings; /* report.tally.kept has every finding */
+    bool tell_stories;  /* report.story has the last events of each connection */
+    uint32_t conn_max;  /* connections kept for the report; 0 none */
+    bool no_icrc;       /* ICRCs are not computed */
+    bool progress;      /* on standard error, if that is a terminal */
+    bool at_once;       /* errors on standard error when they are found */
+    enum roce_profile profile;
+    FILE *json;              /* lines for findings and connections; NULL none */
+    const char *annotate_to; /* "-" is standard output; NULL none */
+};
+
+/*
+ * Reads the capture at `path` ("-": standard input) and fills `report`, which the caller frees in
+ * every case. 0, or -1 and a fault; report->name is NULL if nothing at all could be read, else the
+ * report holds what came before the fault, which is its `fault` then and must live as long.
+ */
+int check_capture(const char *path, const struct check_options *options,
+                  struct check_report *report, struct fault *fault);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "check/check_junit.h"
+
+#include <inttypes.h>
+#include "util/xml_escape.h"
+
+static void put_group(FILE *out, const struct check_group *g)
+{
+    char buf[1024];
+
+    fprintf(out, "frame %u: %s %s", g->first.frame, roce_severity_name(g->first.severity),
+            roce_rule_info(g->first.rule)->id);
+    if (g->cnt > 1)
+        fprintf(out, " (%" PRIu64 " times)", g->cnt);
+    fputs(": ", out);
+    xml_put(out, roce_finding_text(&g->first, buf, sizeof(buf)));
+    fputc('\n', out);
+}
+
+static bool fails(const struct check_group *g)
+{
+    return g->first.severity == ROCE_SEV_ERROR && !g->first.known;
+}
+
+/* The findings of one connection, those that fail the run and those that do not. */
+static void put_findings(FILE *out, const struct check_report *r, uint32_t stream)
+{
+    uint32_t cnt;
+    const struct check_group *g = check_tally_of(&r->tally, stream, &cnt);
+    bool any = false;
+    char buf[1024];
+
+    for (uint32_t i = 0; i < cnt; i++) {
+        if (!fails(&g[i])) {
+            any = true;
+            continue;
+        }
+        fprintf(out, "      <failure type=\"%s\" message=\"", roce_rule_info(g[i].first.rule)->id);
+        xml_put(out, roce_finding_text(&g[i].first, buf, sizeof(buf)));
+        fputs("\">", out);
+        put_group(out, &g[i]);
+        fputs("</failure>\n", out);
+    }
+    if (!any)
+        return;
+    fputs("      <system-out>", out);
+    for (uint32_t i = 0; i < cnt; i++)
+        if (!fails(&g[i]))
+            put_group(out, &g[i]);
+    fputs("</system-out>\n", out);
+}
+
+static void put_case(FILE *out, const struct check_report *r, const char *name, uint64_t ns)
+{
+    fputs("    <testcase classname=\"", out);
+    xml_put_name(out, r->name);
+    fputs("\" name=\"", out);
+    xml_put(out, name);
+    fprintf(out, "\" time=\"%.6f\">\n", (double)ns / 1e9);
+}
+
+static void put_conn(FILE *out, const struct check_report *r, const struct roce_conn_summary *sum)
+{
+    char buf[256];
+    struct text t = text_of(buf, sizeof(buf));
+
+    text_add(&t, "#%u ", sum->stream);
+    check_conn_title(&t, sum);
+    put_case(out, r, buf, sum->last_time - sum->first_time);
+    put_findings(out, r, sum->stream);
+    fputs("    </testcase>\n", out);
+}
+
+static void put_fault(FILE *out, const char *fault)
+{
+    fputs("      <error type=\"unusable\" message=\"", out);
+    xml_put_name(out, fault);
+    fputs("\"/>\n", out);
+}
+
+static bool alone_fails(const struct check_report *r)
+{
+    uint32_t cnt;
+    const struct check_group *g = check_tally_of(&r->tally, ROCE_NO_STREAM, &cnt);
+
+    for (uint32_t i = 0; i < cnt; i++)
+        if (fails(&g[i]))
+            return true;
+    return false;
+}
+
+void check_junit_begin(FILE *out)
+{
+    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"rocedrill check\">\n",
+          out);
+}
+
+void check_junit_add(FILE *out, const struct check_report *r)
+{
+    bool alone = alone_fails(r);
+    uint64_t ns = r->last_time > r->first_time ? r->last_time - r->first_time : 0;
+    uint64_t rest = r->ended - r->conn_cnt, violated = 0;
+
+    for (uint32_t i = 0; i < r->conn_cnt; i++)
+        violated += r->conn[i].sum.errors_unknown != 0;
+    fputs("  <testsuite name=\"", out);
+    xml_put_name(out, r->name);
+    fprintf(out, "\" tests=\"%" PRIu64 "\" failures=\"%" PRIu64 "\" errors=\"%d\" time=\"%.6f\">\n",
+            (uint64_t)r->conn_cnt + 1 + (rest != 0),
+            violated + alone + (r->violated > violated ? 1 : 0), r->fault != NULL,
+            (double)ns / 1e9);
+    put_case(out, r, "capture", ns);
+    put_findings(out, r, ROCE_NO_STREAM);
+    if (r->fault)
+        put_fault(out, r->fault);
+    fputs("    </testcase>\n", out);
+    for (uint32_t i = 0; i < r->conn_cnt; i++)
+        put_conn(out, r, &r->conn[i].sum);
+    if (rest) {
+        put_case(out, r, "all other connections", 0);
+        if (r->violated > violated)
+            fprintf(out, "      <failure message=\"%" PRIu64 " more connections break rules\"/>\n",
+                    r->violated - violated);
+        fputs("    </testcase>\n", out);
+    }
+    fputs("  </testsuite>\n", out);
+}
+
+void check_junit_fault(FILE *out, const char *name, const char *fault)
+{
+    const struct check_report none = {.name = name, .fault = fault};
+
+    check_junit_add(out, &none);
+}
+
+void check_junit_end(FILE *out)
+{
+    fputs("</testsuites>\n", out);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "check/check_report.h"
+
+#include <stdlib.h>
+#include "check/slow_causes.h"
+
+void check_report_init(struct check_report *report, uint32_t conn_max, bool keep_findings)
+{
+    *report = (struct check_report){.conn_max = conn_max};
+    check_tally_init(&report->tally, keep_findings);
+}
+
+void check_report_free(struct check_report *report)
+{
+    check_tally_free(&report->tally);
+    story_del(report->story);
+    free(report->conn);
+    *report = (struct check_report){0};
+}
+
+/* Sorts, and lets the least interesting half go. */
+static void trim(struct check_report *report)
+{
+    qsort(report->conn, report->conn_cnt, sizeof(*report->conn), check_conn_order);
+    if (report->conn_cnt > report->conn_max)
+        report->conn_cnt = report->conn_max;
+}
+
+void check_report_add(struct check_report *report, const struct roce_conn_summary *sum)
+{
+    report->ended++;
+    report->failed += check_conn_failed(sum);
+    report->stuck += check_conn_stuck(sum);
+    report->slow += check_slow(sum);
+    for (unsigned i = 0; i < 2; i++) {
+        report->unseen += sum->side[i].unseen_acked;
+        report->copies += sum->side[i].copies;
+    }
+    report->violated += sum->errors_unknown != 0;
+    if (report->conn_max == 0)
+        return;
+    if (report->conn_cnt == 2 * report->conn_max)
+        trim(report);
+    if (report->conn_cnt == report->conn_cap) {
+        uint32_t cap = report->conn_cap ? report->conn_cap * 2 : 16;
+        struct check_conn *grown;
+
+        if (cap > 2 * report->conn_max)
+            cap = 2 * report->conn_max;
+        grown = realloc(report->conn, cap * sizeof(*grown));
+        if (!grown)
+            return;
+        report->conn = grown;
+        report->conn_cap = cap;
+    }
+    check_conn_set(&report->conn[report->conn_cnt++], sum);
+}
+
+void check_report_finish(struct check_report *report, const struct roce_flow *flow)
+{
+    report->totals = *roce_flow_totals(flow);
+    check_tally_sort(&report->tally, flow);
+    if (report->conn_cnt)
+        trim(report);
+}
+
+enum check_verdict check_report_verdict(const struct check_report *report)
+{
+    if (report->totals.errors_unknown)
+        return CHECK_VIOLATION;
+    return report->totals.packets > report->totals.dc ? CHECK_HOLDS : CHECK_NOTHING;
+}

@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* The report for people: why something failed, then the connections, then the findings. */
+#include "check/check_text.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include "check/slow_causes.h"
+#include "wire/codes.h"
+
+#define LINE_LEN 1024
+
+/* Where no terminal says how much it shows. */
+static const struct check_limits a_page = {
+    .max = {[CHECK_LIMIT_SECTIONS] = UINT32_MAX,
+            [CHECK_LIMIT_STORIES] = 2,
+            [CHECK_LIMIT_EVENTS] = STORY_EVENTS,
+            [CHECK_LIMIT_CONNS] = 4,
+            [CHECK_LIMIT_DETAILS] = UINT32_MAX,
+            [CHECK_LIMIT_NOTES] = UINT32_MAX,
+            [CHECK_LIMIT_WARNS] = UINT32_MAX,
+            [CHECK_LIMIT_ERRORS] = UINT32_MAX,
+            [CHECK_LIMIT_FINDINGS] = 12},
+};
+
+/* Everything, of what a report holds. */
+static const struct check_limits no_limits = {
+    .max = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX,
+            UINT32_MAX, UINT32_MAX},
+};
+
+/* What is left out and said in one line. */
+enum left { LEFT_REASONS, LEFT_EVENTS, LEFT_CONNS, LEFT_DETAILS, LEFT_FINDINGS, LEFT_CNT };
+
+/* A report on its way out. */
+struct page {
+    FILE *out;
+    const struct check_report *r;
+    const uint32_t *max; /* of check_limits */
+    bool verbose, one_line;
+    const char *heading; /* of what comes next, if anything does; or NULL */
+    uint64_t left[LEFT_CNT];
+    uint32_t left_of[CHECK_LIMIT_CNT]; /* of the limits that go over the whole page */
+};
+
+static void begin_item(struct page *page)
+{
+    if (page->heading)
+        fputs(page->heading, page->out);
+    page->heading = NULL;
+}
+
+/* Whether `cnt` that are not shown are said here, and not in the one line. */
+static bool says_left(struct page *page, enum left what, uint64_t cnt)
+{
+    if (page->one_line)
+        page->left[what] += cnt;
+    return cnt > 0 && !page->one_line;
+}
+
+/* Where each section says what it leaves out, it has something to say. */
+static void begin_section(struct page *page, const char *heading)
+{
+    page->heading = heading;
+    if (!page->one_line)
+        begin_item(page);
+}
+
+/* ---- the head ----------------------------------------------------------------------------------
+ */
+
+static void add_tunnel_list(struct text *t, const struct check_report *r, bool open,
+                            const char *before)
+{
+    const char *sep = before;
+    bool any = false;
+
+    for (unsigned i = ROCE_TUNNEL_NONE + 1; i < ROCE_TUNNEL_CNT; i++) {
+        const struct roce_tunnel_info *info = roce_tunnel_info(i);
+
+        if (!r->tunnel[i] || info->open != open)
+            continue;
+        text_add(t, "%s%" PRIu64 " %s", sep, r->tunnel[i], info->name);
+        sep = ", ";
+        any = true;
+    }
+    if (any)
+        text_add(t, "\n");
+}
+
+static void add_tunnels(struct text *t, const struct check_report *r)
+{
+    add_tunnel_list(t, r, true, "  inside of tunnels: ");
+    add_tunnel_list(t, r, false, "  frames of tunnels that were not looked into: ");
+}
+
+/* Packets that were dropped for their ICRC before anything else told of their connection. */
+static uint64_t damaged_alone(const struct check_report *r)
+{
+    uint64_t sum = 0;
+    uint32_t cnt;
+    const struct check_group *g = check_tally_of(&r->tally, ROCE_NO_STREAM, &cnt);
+
+    for (uint32_t i = 0; i < cnt; i++)
+        sum += g[i].first.rule == ROCE_RULE_ICRC_BAD ? g[i].cnt : 0;
+    return sum;
+}
+
+static void print_head(FILE *out, const struct check_report *r)
+{
+    char buf[LINE_LEN];
+    struct text t = text_of(buf, sizeof(buf));
+    const struct roce_flow_totals *sum = &r->totals;
+    const char *sep = ", ";
+
+    text_put(out, r->name);
+    text_add(&t, ": %u frames, %" PRIu64 " RoCE packets", r->frames, sum->packets);
+    check_text_list(&t, &sep, r->foreign, "of another protocol", "of other protocols");
+    check_text_list(&t, &sep, r->unreadable, "unreadable", "unreadable");
+    if (r->last_time > r->first_time) {
+        text_add(&t, ", ");
+        text_add_time(&t, r->last_time - r->first_time);
+    }
+    text_add(&t, ", %" PRIu64 " connection%s\n", r->ended, r->ended == 1 ? "" : "s");
+    add_tunnels(&t, r);
+    if (r->cut)
+        text_add(&t, "  captured in part: %" PRIu64 " frames; what was cut off is not judged\n",
+                 r->cut);
+    if (r->pauses)
+        text_add(&t,
+                 "  flow control: %" PRIu64 " frame%s (PFC, PAUSE) stopped a sender: nothing is "
+                 "lost, and all of that priority waits\n",
+                 r->pauses, r->pauses == 1 ? "" : "s");
+    if (sum->dc)
+        text_add(&t,
+                 "  not judged: %" PRIu64 " packets of NVIDIA's dynamically connected transport, "
+                 "which stands in no specification\n",
+                 sum->dc);
+    if (r->unseen * 100 >= sum->packets && r->unseen)
+        text_add(&t,
+                 "  not captured: %" PRIu64 " request packets that were answered; the capture "
+                 "lost them, not the network\n",
+                 r->unseen);
+    if (r->copies * 100 >= sum->packets && r->copies)
+        text_add(&t,
+                 "  captured twice: %" PRIu64 " packets, by a mirror of two ports perhaps, or "
+                 "doubled by the network\n",
+                 r->copies);
+    if (sum->rules[ROCE_RULE_ICRC_NEVER_GOOD])
+        text_add(&t,
+                 "  never a right ICRC from %" PRIu64
+                 " host%s: a device changed what it covers (NAT, a firewall), then every receiver "
+                 "drops the packets; or the capture was made before the ICRC was\n",
+                 sum->rules[ROCE_RULE_ICRC_NEVER_GOOD],
+                 sum->rules[ROCE_RULE_ICRC_NEVER_GOOD] == 1 ? "" : "s");
+    else if (r->ended == 0 && damaged_alone(r))
+        text_add(&t,
+                 "  wrong ICRC: %" PRIu64 " packet%s, and nothing else of a connection; a receiver "
+                 "drops them without an answer, and a requester gets IBV_WC_RETRY_EXC_ERR (12): "
+                 "damaged on the way, altered after the ICRC was made, or captured before\n",
+                 damaged_alone(r), damaged_alone(r) == 1 ? "" : "s");
+    if (r->no_icrc)
+        text_add(&t, "  the ICRC was not checked\n");
+    if (sum->evicted || sum->forgotten || sum->overflown || sum->untracked)
+        text_add(&t,
+                 "  too much for the memory limit: %" PRIu64
+                 " connections were closed early, %" PRIu64 " idle ones forgot their past, %" PRIu64
+                 " request packets were forgotten early, %" PRIu64 " packets not followed\n",
+                 sum->evicted, sum->forgotten, sum->overflown, sum->untracked);
+    fputs(buf, out);
+}
+
+/* ---- why did my QP fail ------------------------------------------------------------------------
+ */
+
+static void print_story(struct page *page, const struct roce_conn_summary *sum)
+{
+    const struct check_report *r = page->r;
+    FILE *out = page->out;
+    struct story_event events[STORY_EVENTS];
+    unsigned cnt = r->story ? story_of(r->story, sum->stream, events) : 0;
+    unsigned max = page->max[CHECK_LIMIT_EVENTS];
+    char buf[LINE_LEN];
+    struct text t = text_of(buf, sizeof(buf));
+
+    text_add(&t, "  #%u ", sum->stream);
+    check_conn_title(&t, sum);
+    fprintf(out, "%s:\n", buf);
+    t = text_of(buf, sizeof(buf));
+    check_conn_reason(&t, sum);
+    /* What happened, and what follows from it. */
+    for (char *part = buf, *next; part; part = next) {
+        next = strstr(part, "; ");
+        if (next) {
+            *next = '\0';
+            next += 2;
+        }
+        fprintf(out, "     %s\n", part);
+    }
+    for (unsigned i = cnt > max ? cnt - max : 0; i < cnt; i++) {
+        const struct story_event *e = &events[i];
+
+        t = text_of(buf, sizeof(buf));
+        text_add(&t, "%s ", check_text_arrow(e->side));
+        story_text(&t, e);
+        fprintf(out, "     frame %-6u %12.6f s  %s\n", e->first_frame,
+                e->time > r->first_time ? (double)(e->time - r->first_time) / 1e9 : 0.0, buf);
+    }
+    page->left[LEFT_EVENTS] += cnt > max ? cnt - max : 0;
+    t = text_of(buf, sizeof(buf));
+    check_conn_hint(&t, sum, story_request(events, cnt, sum->end_side & 1u, sum->end_psn));
+    if (t.len)
+        fprintf(out, "     %s\n", buf);
+    if (r->totals.rules[ROCE_RULE_ICRC_NEVER_GOOD] &&
+        (sum->end == ROCE_END_UNANSWERED || sum->end == ROCE_END_RETRY_EXHAUSTED))
+        fprintf(out,
+                "     or its ICRCs are wrong on the wire, as they are here: then the peer drops "
+                "all of it\n");
+}
+
+static void print_rejections(struct page *page)
+{
+    const struct check_report *r = page->r;
+    uint32_t max = page->max[CHECK_LIMIT_STORIES];
+    uint64_t shown = 0;
+
+    for (; shown < r->rejection_cnt && shown < CHECK_REJECTIONS && shown < max; shown++) {
+        const struct check_rejection *rej = &r->rejection[shown];
+        char buf[LINE_LEN], name_buf[96];
+        struct text t = text_of(buf, sizeof(buf));
+        const char *name =
+            roce_vals_name(ROCE_VALS_CM_REJ_REASON, rej->reason, name_buf, sizeof(name_buf));
+
+        text_add_addr(&t, rej->from);
+        text_add(&t, " rejected a connection of ");
+        text_add_addr(&t, rej->to);
+        text_add(&t, ": reason %u%s%s%s", rej->reason, name ? " (" : "", name ? name : "",
+                 name ? ")" : "");
+        begin_item(page);
+        fprintf(page->out, "  %s in frame %u\n", buf, rej->frame);
+    }
+    if (says_left(page, LEFT_REASONS, r->rejection_cnt - shown))
+        fprintf(page->out, "  ... and %" PRIu64 " more rejections\n", r->rejection_cnt - shown);
+}
+
+static void print_all_asked(struct page *page, uint32_t cnt)
+{
+    const struct check_report *r = page->r;
+    uint32_t shown = 0;
+
+    for (unsigned i = 0; i < CHECK_ASKED && shown < page->max[CHECK_LIMIT_STORIES]; i++)
+        if (check_asked_in_vain(&r->asked.one[i])) {
+            begin_item(page);
+            check_asked_print(page->out, &r->asked.one[i], r->first_time);
+            shown++;
+        }
+    if (says_left(page, LEFT_REASONS, cnt - shown))
+        fprintf(page->out, "  ... and %u more that nobody answered%s\n", cnt - shown,
+                page->verbose ? "" : " (-v)");
+}
+
+static void print_slow(struct page *page, const struct roce_conn_summary *sum)
+{
+    char buf[LINE_LEN];
+    struct text t = text_of(buf, sizeof(buf));
+
+    check_conn_title(&t, sum);
+    fprintf(page->out, "  #%u %s:\n", sum->stream, buf);
+    check_slow_print(page->out, sum);
+}
+
+/* The stories of the connections of one kind, of which there are `cnt`. */
+static void print_stories(struct page *page, bool (*kind)(const struct roce_conn_summary *),
+                          void (*print)(struct page *, const struct roce_conn_summary *),
+                          uint64_t cnt, const char *what)
+{
+    const struct check_report *r = page->r;
+    uint64_t shown = 0;
+
+    for (uint32_t i = 0; i < r->conn_cnt && shown < page->max[CHECK_LIMIT_STORIES]; i++)
+        if (kind(&r->conn[i].sum)) {
+            if (r->conn[i].sum.end != ROCE_END_REJECTED) { /* that was told */
+                begin_item(page);
+                print(page, &r->conn[i].sum);
+            }
+            shown++;
+        }
+    if (says_left(page, LEFT_REASONS, cnt - shown))
+        fprintf(page->out, "  ... and %" PRIu64 " more connections that %s%s\n", cnt - shown, what,
+                page->verbose ? "" : " (-v)");
+}
+
+/* Whether a section with `cnt` reasons is printed. */
+static bool has_section(struct page *page, uint64_t cnt, const char *heading)
+{
+    if (cnt == 0)
+        return false;
+    if (page->left_of[CHECK_LIMIT_SECTIONS] == 0) {
+        page->left[LEFT_REASONS] += cnt;
+        return false;
+    }
+    page->left_of[CHECK_LIMIT_SECTIONS]--;
+    begin_section(page, heading);
+    return true;
+}
+
+static void print_failures(struct page *page)
+{
+    const struct check_report *r = page->r;
+    uint32_t asked = check_asked_cnt(&r->asked);
+
+    if (has_section(page, r->failed + r->rejection_cnt, "why it failed:\n")) {
+        print_rejections(page);
+        print_stories(page, check_conn_failed, print_story, r->failed, "failed");
+    }
+    if (has_section(page, r->stuck + asked, "what got stuck:\n")) {
+        print_all_asked(page, asked);
+        print_stories(page, check_conn_stuck, print_story, r->stuck, "got stuck");
+    }
+    if (has_section(page, r->slow, "what slowed it:\n"))
+        print_stories(page, check_slow, print_slow, r->slow, "were slowed");
+}
+
+/* ---- connections -------------------------------------------------------------------------------
+ */
+
+static void print_conns(struct page *page)
+{
+    const struct check_report *r = page->r;
+    uint32_t shown = 0;
+
+    if (r->conn_cnt == 0)
+        return;
+    begin_section(page, "connections:\n");
+    for (; shown < r->conn_cnt && shown < page->max[CHECK_LIMIT_CONNS]; shown++) {
+        begin_item(page);
+        page->left[LEFT_DETAILS] += check_text_conn(
+            page->out, &r->conn[shown], &page->left_of[CHECK_LIMIT_DETAILS], page->verbose);
+    }
+    if (says_left(page, LEFT_CONNS, r->ended - shown))
+        fprintf(page->out, "  ... and %" PRIu64 " more%s\n", r->ended - shown,
+                page->verbose ? " (--json has all)" : " (-v)");
+}
+
+/* ---- findings ----------------------------------------------------------------------------------
+ */
+
+static void print_finding_line(FILE *out, const struct roce_finding *f)
+{
+    char buf[LINE_LEN];
+
+    fprintf(out, "     frame %-6u %-5s %-12s %s %s\n", f->frame, roce_severity_name(f->severity),
+            roce_rule_info(f->rule)->id,
+            f->stream == ROCE_NO_STREAM ? " " : check_text_arrow(f->side),
+            roce_finding_text(f, buf, sizeof(buf)));
+}
+
+static void print_group(FILE *out, const struct check_group *g)
+{
+    char buf[LINE_LEN];
+    struct text t = text_of(buf, sizeof(buf));
+    uint32_t shown = g->cnt < CHECK_GROUP_FRAMES ? (uint32_t)g->cnt : CHECK_GROUP_FRAMES;
+
+    if (g->conns)
+        text_add(&t, "%u connections, until frames", g->conns);
+    else
+        text_add(&t, "%" PRIu64 "×, frames", g->cnt);
+    for (uint32_t i = 0; i < shown; i++)
+        text_add(&t, "%s%u", i ? ", " : " ", g->frame[i]);
+    if (shown < g->cnt)
+        text_add(&t, ", ...");
+    print_finding_line(out, &g->first);
+    if (g->cnt > 1)
+        fprintf(out, "     %14s%s\n", "", buf);
+}
+
+/* All findings of a group, one by one. */
+static void print_each(FILE *out, const struct check_tally *tally, const struct check_group *g)
+{
+    for (uint32_t k = g->kept; k; k = tally->kept[k - 1].next) {
+        struct roce_finding f = tally->kept[k - 1].finding;
+
+        f.side = g->first.side;
+        print_finding_line(out, &f);
+    }
+}
+
+/* Whether one more of this severity is printed. */
+static bool take_finding(struct page *page, enum roce_severity severity)
+{
+    static const enum check_limit of[ROCE_SEV_CNT] = {[ROCE_SEV_NOTE] = CHECK_LIMIT_NOTES,
+                                                      [ROCE_SEV_WARN] = CHECK_LIMIT_WARNS,
+                                                      [ROCE_SEV_ERROR] = CHECK_LIMIT_ERRORS};
+    uint32_t *one = &page->left_of[of[severity]], *all = &page->left_of[CHECK_LIMIT_FINDINGS];
+
+    if (*one == 0 || *all == 0)
+        return false;
+    --*one;
+    --*all;
+    return true;
+}
+
+static void print_whose(FILE *out, const struct check_group *g)
+{
+    if (g->conns)
+        fprintf(out, "  of many connections:\n");
+    else if (g->first.stream == ROCE_NO_STREAM)
+        fprintf(out, "  without a connection:\n");
+    else
+        fprintf(out, "  #%u:\n", g->first.stream);
+}
+
+/* The findings of one connection; how many groups were printed. */
+static uint32_t print_findings_of(struct page *page, uint32_t stream)
+{
+    uint32_t cnt, shown = 0;
+    const struct check_group *g = check_tally_of(&page->r->tally, stream, &cnt);
+
+    for (uint32_t i = 0; i < cnt; i++) {
+        if (!take_finding(page, g[i].first.severity))
+            continue;
+        begin_item(page);
+        if (shown++ == 0 || g[i].conns || g[i - 1].conns)
+            print_whose(page->out, &g[i]);
+        if (page->verbose)
+            print_each(page->out, &page->r->tally, &g[i]);
+        else
+            print_group(page->out, &g[i]);
+    }
+    return shown;
+}
+
+static void print_findings(struct page *page)
+{
+    const struct check_report *r = page->r;
+    uint32_t shown = 0;
+
+    if (r->tally.group_cnt == 0)
+        return;
+    begin_section(page, "findings:\n");
+    for (uint32_t i = 0; i < r->conn_cnt; i++)
+        shown += print_findings_of(page, r->conn[i].sum.stream);
+    shown += print_findings_of(page, ROCE_NO_STREAM);
+    if (says_left(page, LEFT_FINDINGS, r->tally.group_cnt - shown))
+        fprintf(page->out, "  ... and %u more kinds%s\n", r->tally.group_cnt - shown,
+                page->verbose ? " of connections not shown (--json has all)" : " (-v)");
+    if (r->tally.not_kept) {
+        begin_item(page);
+        fprintf(page->out,
+                "  ... and %" PRIu64 " findings that are only counted (--json has all)\n",
+                r->tally.not_kept);
+    }
+}
+
+/* ---- the end -----------------------------------------------------------------------------------
+ */
+
+static void print_left(struct page *page)
+{
+    static const char *const words[LEFT_CNT][2] = {
+        [LEFT_REASONS] = {"reason", "reasons"},
+        [LEFT_EVENTS] = {"event", "events"},
+        [LEFT_CONNS] = {"connection", "connections"},
+        [LEFT_DETAILS] = {"line of connections", "lines of connections"},
+        [LEFT_FINDINGS] = {"kind of finding", "kinds of findings"},
+    };
+    char buf[LINE_LEN];
+    struct text t = text_of(buf, sizeof(buf));
+    const char *sep = "";
+
+    for (int i = 0; i < LEFT_CNT; i++)
+        check_text_list(&t, &sep, page->left[i], words[i][0], words[i][1]);
+    if (page->one_line && t.len)
+        fprintf(page->out, "... left out: %s (-v shows more)\n", buf);
+}
+
+static void print_verdict(FILE *out, const struct check_report *r)
+{
+    char buf[LINE_LEN];
+    struct text t = text_of(buf, sizeof(buf));
+
+    check_text_severities(&t, r->totals.findings);
+    if (r->totals.known)
+        text_add(&t, ", %" PRIu64 " of them known of %s", r->totals.known,
+                 roce_profile_name(r->profile));
+    fprintf(out, "verdict: %s%s (%s", check_verdict_name(check_report_verdict(r)),
+            r->broke_off ? " as far as the capture could be read" : "", buf);
+    if (r->failed)
+        fprintf(out, "; %" PRIu64 " connection%s failed", r->failed, r->failed == 1 ? "" : "s");
+    if (r->stuck)
+        fprintf(out, "; %" PRIu64 " connection%s got stuck", r->stuck, r->stuck == 1 ? "" : "s");
+    if (r->slow)
+        fprintf(out, "; %" PRIu64 " connection%s", r->slow,
+                r->slow == 1 ? " was slowed" : "s were slowed");
+    fprintf(out, ")\n");
+}
+
+static void print_page(struct page *page)
+{
+    memcpy(page->left_of, page->max, sizeof(page->left_of));
+    print_head(page->out, page->r);
+    print_failures(page);
+    print_conns(page);
+    print_findings(page);
+    print_left(page);
+    print_verdict(page->out, page->r);
+}
+
+void check_text_within(FILE *out, const struct check_report *r, const struct check_limits *limits)
+{
+    struct page page = {.out = out, .r = r, .max = limits->max, .one_line = true};
+
+    print_page(&page);
+}
+
+void check_text(FILE *out, const struct check_report *r, bool verbose)
+{
+    const struct check_limits *limits = verbose ? &no_limits : &a_page;
+    struct page page = {.out = out, .r = r, .max = limits->max, .verbose = verbose};
+
+    print_page(&page);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Congestion of a connection in words: CNPs, and the rate around them.
+ */
+#ifndef REPLAY_CHECK_CONGESTION_TEXT_H
+#define REPLAY_CHECK_CONGESTION_TEXT_H
+
+#include "flow/table/summary.h"
+#include "util/strbuf.h"
+
+/* After the number of CNPs that a side sent: how they follow one another and the marks. */
+void check_congestion_cnps(struct text *t, const struct roce_side_summary *side);
+
+/* What the CNPs that a side received did to its rate; nothing where it received none. */
+void check_congestion_rate(struct text *t, const struct roce_side_summary *side);
+
+#endif

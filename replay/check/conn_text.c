@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* A connection in the report for people: what it did, what was sent again, what was odd. */
+#include "check/check_text.h"
+
+#include <inttypes.h>
+#include "check/congestion_text.h"
+
+#define LINE_LEN 1024
+
+const char *check_text_arrow(unsigned side)
+{
+    return side & 1 ? "←" : "→";
+}
+
+void check_text_list(struct text *t, const char **sep, uint64_t cnt, const char *one,
+                     const char *many)
+{
+    if (cnt == 0)
+        return;
+    text_add(t, "%s%" PRIu64 " %s", *sep, cnt, cnt == 1 ? one : many);
+    *sep = ", ";
+}
+
+void check_text_severities(struct text *t, const uint64_t cnt[ROCE_SEV_CNT])
+{
+    const char *sep = "";
+
+    check_text_list(t, &sep, cnt[ROCE_SEV_ERROR], "error", "errors");
+    check_text_list(t, &sep, cnt[ROCE_SEV_WARN], "warning", "warnings");
+    check_text_list(t, &sep, cnt[ROCE_SEV_NOTE], "note", "notes");
+    if (!*sep)
+        text_add(t, "no findings");
+}
+
+/* What either side did, as many lines of it as are wanted. */
+struct lines {
+    FILE *out;
+    uint32_t *wanted;
+    uint32_t left; /* that were not */
+};
+
+static void put_line(struct lines *lines, unsigned side, const char *what, const char *text)
+{
+    if (*lines->wanted == 0) {
+        lines->left++;
+        return;
+    }
+    --*lines->wanted;
+    fprintf(lines->out, "     %s %s%s\n", check_text_arrow(side), what, text);
+}
+
+/* " (9 completed; median 3 µs, p99 5 µs, max 5 µs)", or of one that has a time " in 3 µs". `known`:
+ * that none was would show. */
+static void add_completed(struct text *t, const struct roce_oper_summary *op,
+                          const struct check_latency *latency, bool known)
+{
+    const char *sep = " (";
+
+    if (op->completed != op->messages && (known || op->completed)) {
+        text_add(t, "%s%" PRIu64 " completed", sep, op->completed);
+        sep = "; ";
+    }
+    if (latency->cnt > 1) {
+        text_add(t, "%smedian ", sep);
+        text_add_time(t, latency->p50_ns);
+        text_add(t, ", p99 ");
+        text_add_time(t, latency->p99_ns);
+        text_add(t, ", max ");
+        text_add_time(t, latency->max_ns);
+        sep = "; ";
+    }
+    if (*sep == ';')
+        text_add(t, ")");
+    if (latency->cnt == 1) {
+        text_add(t, " in ");
+        text_add_time(t, latency->p50_ns);
+    }
+}
+
+/* Whether answers were matched with requests, as they came. */
+static bool are_matched(const struct roce_conn_summary *sum)
+{
+    return sum->paired && sum->pairing != ROCE_PAIRED_ALONE; /* only known in the end */
+}
+
+/* Whether the capture would show that operations of this kind were completed. */
+static bool would_show(const struct check_conn *c, enum roce_oper oper)
+{
+    bool cut = oper == ROCE_OPER_READ && c->sum.truncated; /* perhaps before the length */
+
+    return c->sum.svc == ROCE_SVC_RC && are_matched(&c->sum) && !cut;
+}
+
+static void print_operations(struct lines *lines, const struct check_conn *c, unsigned i)
+{
+    const struct roce_side_summary *s = &c->sum.side[i];
+    bool answered = c->sum.svc != ROCE_SVC_RC || are_matched(&c->sum);
+    char buf[LINE_LEN];
+    struct text t = text_of(buf, sizeof(buf));
+    uint64_t bytes = 0, ns = c->sum.last_time - c->sum.first_time;
+    const char *sep = "";
+
+    for (unsigned o = 0; o < ROCE_OPER_CNT; o++) {
+        const struct roce_oper_summary *op = &s->oper[o];
+
+        bytes += op->bytes;
+        if (op->messages == 0 && op->completed == 0)
+            continue;
+        text_add(&t, "%s%" PRIu64 " %s", sep, op->messages, roce_oper_name((enum roce_oper)o));
+        add_completed(&t, op, &c->latency[i][o], would_show(c, (enum roce_oper)o));
+        sep = ", ";
+    }
+    if (*sep == '\0')
+        return;
+    text_add(&t, "; ");
+    if (answered || bytes)
+        text_add_bytes(&t, (double)bytes);
+    else
+        text_add(&t, c->sum.paired ? "too few answers to match them" : "no answers captured");
+    if (bytes && ns) {
+        text_add(&t, ", ");
+        text_add_bytes(&t, (double)bytes * 1e9 / (double)ns);
+        text_add(&t, "/s");
+    }
+    put_line(lines, i, "", buf);
+}
+
+static void print_repeats(struct lines *lines, const struct roce_side_summary *s, unsigned i)
+{
+    char buf[LINE_LEN];
+    struct text t = text_of(buf, sizeof(buf));
+    const char *sep = "";
+
+    for (unsigned cause = 0; cause < ROCE_CAUSE_CNT; cause++) {
+        const struct roce_retx_summary *retx = &s->retx[cause];
+
+        if (retx->episodes == 0 && retx->packets == 0)
+            continue;
+        text_add(&t, "%s%s %" PRIu64 "×, %" PRIu64 " packets", sep,
+                 roce_cause_name((enum roce_cause)cause), retx->episodes, retx->packets);
+        if (retx->stalled_ns && retx->episodes) {
+            text_add(&t, ", ");
+            text_add_time(&t, retx->stalled_ns / retx->episodes);
+            text_add(&t, " late%s", retx->episodes > 1 ? " on average" : "");
+        }
+        sep = "; ";
+    }
+    if (*sep)
+        put_line(lines, i, "sent again: ", buf);
+}
+
+static void print_odds(struct lines *lines, const struct roce_side_summary *s, unsigned i)
+{
+    char buf[LINE_LEN];
+    struct text t = text_of(buf, sizeof(buf));
+    const char *sep = "";
+
+    check_text_list(&t, &sep, s->psn_naks, "sequence NAK", "sequence NAKs");
+    check_text_list(&t, &sep, s->rnr_naks, "RNR NAK", "RNR NAKs");
+    check_text_list(&t, &sep, s->fatal_naks, "fatal NAK", "fatal NAKs");
+    check_text_list(&t, &sep, s->duplicates, "duplicate", "duplicates");
+    check_text_list(&t, &sep, s->copies, "copy", "copies");
+    check_text_list(&t, &sep, s->out_of_order, "out of order", "out of order");
+    check_text_list(&t, &sep, s->late_responses, "response out of order", "responses out of order");
+    if (s->missing_psns > s->out_of_order) /* those came late */
+        check_text_list(&t, &sep, s->missing_psns - s->out_of_order, "PSN missing", "PSNs missing");
+    check_text_list(&t, &sep, s->unseen_acked, "acknowledged but not captured",
+                    "acknowledged but not captured");
+    check_text_list(&t, &sep, s->bad_icrc, "wrong ICRC", "wrong ICRCs");
+    check_text_list(&t, &sep, s->malformed, "malformed", "malformed");
+    check_text_list(&t, &sep, s->ce_marked, "CE mark", "CE marks");
+    check_text_list(&t, &sep, s->cnps, "CNP", "CNPs");
+    check_congestion_cnps(&t, s);
+    if (s->rnr_waited_ns) {
+        text_add(&t, "%sRNR waits ", sep);
+        text_add_time(&t, s->rnr_waited_ns);
+        text_add(&t, " (advertised ");
+        text_add_time(&t, s->rnr_advertised_ns);
+        text_add(&t, ")");
+        sep = ", ";
+    }
+    if (s->timeout_max_ns) {
+        text_add(&t, "%stimeout ", sep);
+        text_add_time(&t, s->timeout_min_ns);
+        if (s->timeout_max_ns != s->timeout_min_ns) {
+            text_add(&t, " to ");
+            text_add_time(&t, s->timeout_max_ns);
+        }
+    }
+    if (t.len)
+        put_line(lines, i, "", buf);
+}
+
+static void print_congestion(struct lines *lines, const struct roce_side_summary *s, unsigned i)
+{
+    char buf[LINE_LEN];
+    struct text t = text_of(buf, sizeof(buf));
+
+    check_congestion_rate(&t, s);
+    if (t.len)
+        put_line(lines, i, "", buf);
+}
+
+static void print_regions(FILE *out, const struct check_conn *c, unsigned i)
+{
+    const struct roce_side_summary *s = &c->sum.side[i];
+
+    for (unsigned k = 0; k < s->region_cnt; k++) {
+        const struct roce_region *region = &c->region[i][k];
+
+        fprintf(out,
+                "     %s rkey 0x%08x, 0x%" PRIx64 "..0x%" PRIx64 ": %" PRIu64 " requests, %" PRIu64
+                " bytes written, %" PRIu64 " read\n",
+                check_text_arrow(i), region->rkey, region->va_min, region->va_end, region->requests,
+                region->bytes_written, region->bytes_read);
+    }
+    if (s->region_more)
+        fprintf(out, "     %s and %u more keys\n", check_text_arrow(i), s->region_more);
+}
+
+uint32_t check_text_conn(FILE *out, const struct check_conn *c, uint32_t *details, bool regions)
+{
+    const struct roce_conn_summary *sum = &c->sum;
+    struct lines lines = {.out = out, .wanted = details};
+    char buf[LINE_LEN];
+    struct text t = text_of(buf, sizeof(buf));
+
+    text_add(&t, "  #%u ", sum->stream);
+    check_conn_title(&t, sum);
+    if (roce_pairing_is_guess(sum->pairing))
+        text_add(&t, " (paired by %s: a guess)", roce_pairing_name(sum->pairing));
+    if (sum->vid)
+        text_add(&t, ", VLAN %u", sum->vid);
+    if (sum->overlay)
+        text_add(&t, ", VNI %u", sum->overlay & ~ROCE_OVERLAY_VNI);
+    if (sum->mtu)
+        text_add(&t, ", MTU %s%u", sum->mtu_sure ? "" : "≥ ", sum->mtu);
+    text_add(&t, ", frames %u..%u, ", sum->first_frame, sum->last_frame);
+    text_add_time(&t, sum->last_time - sum->first_time);
+    text_add(&t, ": %s", check_verdict_name(check_conn_verdict(sum)));
+    if (sum->end != ROCE_END_OPEN)
+        text_add(&t, ", %s",
+                 sum->end == ROCE_END_RETRY_EXHAUSTED && sum->end_syndrome
+                     ? "answered with a reserved syndrome"
+                     : roce_end_name(sum->end));
+    text_add(&t, "; ");
+    check_text_severities(&t, sum->findings);
+    fprintf(out, "%s\n", buf);
+    for (unsigned i = 0; i < 2; i++) {
+        print_operations(&lines, c, i);
+        print_repeats(&lines, &sum->side[i], i);
+        print_odds(&lines, &sum->side[i], i);
+        print_congestion(&lines, &sum->side[i], i);
+        if (regions)
+            print_regions(out, c, i);
+    }
+    return lines.left;
+}

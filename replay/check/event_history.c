@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "check/event_history.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "capture/packet_text.h"
+#include "wire/codes.h"
+
+#define PLACES 65536u /* power of two: 47 MB once as many connections were seen */
+
+/* What makes a packet worth an event of its own kind. */
+#define TELLING                                                                                    \
+    (ROCE_AN_RETRANSMISSION | ROCE_AN_DUPLICATE_REQUEST | ROCE_AN_OUT_OF_ORDER | ROCE_AN_PSN_GAP | \
+     ROCE_AN_DUPLICATE_ACK | ROCE_AN_DUPLICATE_RESPONSE | ROCE_AN_RNR_NAK | ROCE_AN_NAK |          \
+     ROCE_AN_COPY | ROCE_AN_DROPPED | ROCE_AN_CNP | ROCE_AN_QP_REUSED)
+
+struct place {
+    uint32_t stream_1; /* whose it is, plus 1; 0 nobody's */
+    uint32_t cnt;      /* events ever; the latest is (cnt - 1) % STORY_EVENTS */
+    struct story_event event[STORY_EVENTS];
+};
+
+struct story {
+    struct place place[PLACES];
+};
+
+struct story *story_new(void)
+{
+    return calloc(1, sizeof(struct story)); /* pages come when they are touched */
+}
+
+void story_del(struct story *story)
+{
+    free(story);
+}
+
+static bool continues(const struct story_event *last, const struct story_event *now)
+{
+    const struct roce_opcode *was = roce_opcode(last->opcode), *is = roce_opcode(now->opcode);
+
+    return last->side == now->side && last->flags == now->flags && last->cause == now->cause &&
+           was->kind == is->kind && last->syndrome == now->syndrome &&
+           last->bad_icrc == now->bad_icrc;
+}
+
+void story_add(struct story *story, const struct roce_flow_in *in,
+               const struct roce_flow_result *result)
+{
+    const struct roce_pkt *pkt = in->pkt;
+    struct story_event e = {
+        .first_frame = in->frame,
+        .last_frame = in->frame,
+        .cnt = 1,
+        .first_psn = pkt->bth.psn,
+        .last_psn = pkt->bth.psn,
+        .flags = result->flags & TELLING,
+        .payload = pkt->payload_len,
+        .time = in->time,
+        .last_time = in->time,
+        .wait = result->flags & ROCE_AN_RNR_NAK ? result->rnr_wait : result->rto,
+        .opcode = pkt->bth.opcode,
+        .side = result->side,
+        .cause = (uint8_t)result->cause,
+        .bad_icrc = in->icrc == ROCE_ICRC_BAD && result->flags & ROCE_AN_DROPPED,
+    };
+    struct story_event *last;
+    struct place *place;
+
+    if (result->stream == ROCE_NO_STREAM)
+        return;
+    if (roce_pkt_has(pkt, ROCE_HDR_AETH)) {
+        e.msn = pkt->aeth.msn;
+        /* Credits change all the time and are no event. */
+        if (roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK)
+            e.syndrome = pkt->aeth.syndrome;
+    }
+    if (roce_pkt_has(pkt, ROCE_HDR_RETH)) {
+        e.has_key = true;
+        e.va = pkt->reth.va;
+        e.rkey = pkt->reth.rkey;
+        e.dma_len = pkt->reth.dma_len;
+    } else if (roce_pkt_has(pkt, ROCE_HDR_ATOMICETH)) {
+        e.has_key = true;
+        e.va = pkt->atomiceth.va;
+        e.rkey = pkt->atomiceth.rkey;
+        e.dma_len = 8;
+    }
+    place = &story->place[result->stream & (PLACES - 1)];
+    if (place->stream_1 != result->stream + 1) {
+        place->stream_1 = result->stream + 1;
+        place->cnt = 0;
+    }
+    last = place->cnt ? &place->event[(place->cnt - 1) % STORY_EVENTS] : NULL;
+    if (last && continues(last, &e)) {
+        last->last_frame = e.last_frame;
+        last->last_psn = e.last_psn;
+        last->last_time = e.time;
+        last->payload += e.payload;
+        last->wait = e.wait;
+        last->msn = e.msn;
+        last->cnt++;
+        return;
+    }
+    place->event[place->cnt++ % STORY_EVENTS] = e;
+}
+
+unsigned story_of(const struct story *story, uint32_t stream, struct story_event out[STORY_EVENTS])
+{
+    const struct place *place = &story->place[stream & (PLACES - 1)];
+    uint32_t cnt = place->cnt < STORY_EVENTS ? place->cnt : STORY_EVENTS;
+
+    if (place->stream_1 != stream + 1)
+        return 0;
+    for (uint32_t i = 0; i < cnt; i++)
+        out[i] = place->event[(place->cnt - cnt + i) % STORY_EVENTS];
+    return cnt;
+}
+
+const struct story_event *story_request(const struct story_event *events, unsigned cnt,
+                                        unsigned side, uint32_t psn)
+{
+    for (unsigned i = cnt; i > 0; i--) {
+        const struct story_event *e = &events[i - 1];
+
+        if (e->side == side && roce_opcode_is_request(roce_opcode(e->opcode)) &&
+            ((psn - e->first_psn) & ROCE_PSN_MASK) <=
+                ((e->last_psn - e->first_psn) & ROCE_PSN_MASK))
+            return e;
+    }
+    return NULL;
+}
+
+/* ---- words -------------------------------------------------------------------------------------
+ */
+
+static void add_psns(struct text *t, const struct story_event *e)
+{
+    text_add(t, " PSN %u", e->first_psn);
+    if (e->last_psn != e->first_psn)
+        text_add(t, "..%u", e->last_psn);
+}
+
+static void add_flags(struct text *t, const struct story_event *e)
+{
+    static const struct {
+        uint32_t flag;
+        const char *text;
+    } words[] = {
+        {ROCE_AN_QP_REUSED, "a new use of this QP pair"},
+        {ROCE_AN_DUPLICATE_REQUEST, "acknowledged before"},
+        {ROCE_AN_COPY, "a copy of the same packet"},
+        {ROCE_AN_OUT_OF_ORDER, "late: later ones came first"},
+        {ROCE_AN_PSN_GAP, "packets before it are missing"},
+        {ROCE_AN_DUPLICATE_ACK, "repeated"},
+        {ROCE_AN_DUPLICATE_RESPONSE, "response seen before"},
+    };
+
+    if (e->flags & ROCE_AN_RETRANSMISSION) {
+        text_add(t, "; sent again (%s", roce_cause_name((enum roce_cause)e->cause));
+        if (e->wait != ROCE_NEVER_NS)
+            text_add(t, ", after %.3f ms", (double)e->wait / 1e6);
+        text_add(t, ")");
+    }
+    for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (e->flags & words[i].flag)
+            text_add(t, "; %s", words[i].text);
+    if (e->bad_icrc)
+        text_add(t, "; ICRC wrong: a receiver drops it");
+    else if (e->flags & ROCE_AN_DROPPED)
+        text_add(t, "; malformed: a receiver drops it");
+}
+
+void story_text(struct text *t, const struct story_event *e)
+{
+    const struct roce_opcode *op = roce_opcode(e->opcode);
+    char buf[96];
+
+    if (e->cnt > 1)
+        text_add(t, "%u × %s", e->cnt, roce_kind_name(op->kind));
+    else
+        text_add(t, "%s", describe_opcode(e->opcode));
+    add_psns(t, e);
+    if (e->has_key)
+        text_add(t, "%s va 0x%" PRIx64 " rkey 0x%08x len %u", e->cnt > 1 ? ", the first" : "",
+                 e->va, e->rkey, e->dma_len);
+    else if (e->payload)
+        text_add(t, ", %u bytes", e->payload);
+    if (e->syndrome)
+        text_add(t, ": %s", roce_syndrome_text(e->syndrome, buf, sizeof(buf)));
+    if (roce_opcode_has(op, ROCE_HDR_AETH))
+        text_add(t, ", MSN %u", e->msn);
+    add_flags(t, e);
+    if (e->cnt > 1)
+        text_add(t, "; until frame %u, %.3f ms later", e->last_frame,
+                 e->last_time > e->time ? (double)(e->last_time - e->time) / 1e6 : 0.0);
+}

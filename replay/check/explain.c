@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "check/explain.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include "util/strbuf.h"
+
+#define COLUMNS 96u
+#define ID_MAX  32u
+
+static const char *const examples[ROCE_RULE_CNT] = {
+#define EXAMPLE(NAME, text) [ROCE_RULE_##NAME] = text,
+#include "check/explain_examples.def"
+};
+
+static const char *judge_text(enum roce_judge judge)
+{
+    switch (judge) {
+    case ROCE_JUDGE_FLOW: return "judged by rocedrill check, from the packets";
+    case ROCE_JUDGE_WIRE: return "held by the packet codec and its tests";
+    case ROCE_JUDGE_RNIC: return "judged by tests of an RNIC: packets alone do not show it";
+    case ROCE_JUDGE_API: return "judged by tests of the verbs API: it shows in no packet";
+    default: return "";
+    }
+}
+
+/* Prints text in lines of COLUMNS, indented; its own line breaks stay. */
+static void print_wrapped(FILE *out, const char *text)
+{
+    while (*text) {
+        size_t len = strcspn(text, "\n"), line = len;
+
+        if (line > COLUMNS) {
+            for (line = COLUMNS; line > 0 && text[line] != ' '; line--)
+                ;
+            if (line == 0)
+                line = COLUMNS;
+        }
+        fprintf(out, "  %.*s\n", (int)line, text);
+        text += line;
+        if (*text == ' ' || *text == '\n')
+            text++;
+    }
+}
+
+void check_rules_list(FILE *out)
+{
+    for (unsigned i = 0; i < ROCE_RULE_CNT; i++) {
+        const struct roce_rule_info *rule = roce_rule_info((enum roce_rule)i);
+
+        fprintf(out, "%-14s %-5s %-4s %-9s %s\n", rule->id, roce_severity_name(rule->severity),
+                rule->svc, roce_judge_name(rule->judge), rule->text);
+    }
+}
+
+/* The rule whose id ends with the number that `id` ends with: the numbers are unique, and what is
+ * before them is easily mistaken. */
+static enum roce_rule find_by_number(const char *id)
+{
+    const char *dash = strrchr(id, '-'), *number = dash ? dash + 1 : id;
+    size_t digits = strspn(number, "0123456789");
+    unsigned long wanted = strtoul(number, NULL, 10);
+
+    if (digits == 0 || number[digits] != '\0')
+        return ROCE_RULE_CNT;
+    for (unsigned i = 0; i < ROCE_RULE_CNT; i++)
+        if (strtoul(strrchr(roce_rule_info((enum roce_rule)i)->id, '-') + 1, NULL, 10) == wanted)
+            return (enum roce_rule)i;
+    return ROCE_RULE_CNT;
+}
+
+int check_rules_explain(FILE *out, const char *id)
+{
+    char upper[ID_MAX];
+    const struct roce_rule_info *info;
+    const char *explain;
+    enum roce_rule rule;
+    size_t len = strlen(id);
+
+    if (len >= sizeof(upper))
+        return -1;
+    for (size_t i = 0; i <= len; i++)
+        upper[i] = (char)toupper((unsigned char)id[i]);
+    rule = roce_rule_find(upper);
+    if (rule == ROCE_RULE_CNT) {
+        rule = find_by_number(upper);
+        if (rule == ROCE_RULE_CNT)
+            return -1;
+        if (strchr(upper, '-')) { /* another prefix, not the number alone */
+            fprintf(out, "There is no ");
+            text_put(out, upper);
+            fprintf(out, "; this number is %s:\n\n", roce_rule_info(rule)->id);
+        }
+    }
+    info = roce_rule_info(rule);
+    explain = roce_rule_explain(rule);
+    fprintf(out, "%s  %s  %s  %s\n\n", info->id, roce_severity_name(info->severity), info->svc,
+            judge_text(info->judge));
+    print_wrapped(out, info->text);
+    if (explain) {
+        fputc('\n', out);
+        print_wrapped(out, explain);
+    }
+    if (check_rules_example(rule))
+        fprintf(out, "\nexample:\n%s", check_rules_example(rule));
+    fprintf(out, "\nsource:\n");
+    print_wrapped(out, info->source);
+    return 0;
+}
+
+const char *check_rules_example(enum roce_rule rule)
+{
+    return examples[rule];
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "check/slow_causes.h"
+
+#include <inttypes.h>
+#include "check/congestion_text.h"
+#include "check/conn_summary.h"
+#include "util/strbuf.h"
+
+/* Less than this is not worth a word: of the packets, and of the time. */
+#define PACKETS_PERCENT 1u
+#define TIME_PERCENT    5u
+
+#define LINE_LEN 1024
+
+/* One side's requests, and what the other one said to them. */
+struct way {
+    const struct roce_side_summary *mine, *its;
+    uint64_t ns;   /* of the connection */
+    uint64_t naks; /* go-backs after a sequence NAK */
+    uint64_t gone; /* packets that never came to the capture point */
+};
+
+static uint64_t times(const struct way *w, enum roce_cause cause)
+{
+    return w->mine->retx[cause].episodes;
+}
+
+static struct way way_of(const struct roce_conn_summary *sum, unsigned side)
+{
+    struct way w = {
+        .mine = &sum->side[side], .its = &sum->side[!side], .ns = sum->last_time - sum->first_time};
+
+    w.naks = times(&w, ROCE_CAUSE_SEQ_NAK);
+    if (w.mine->missing_psns > w.mine->out_of_order)
+        w.gone = w.mine->missing_psns - w.mine->out_of_order;
+    return w;
+}
+
+static uint64_t again_of(const struct roce_side_summary *side)
+{
+    uint64_t sum = 0;
+
+    for (unsigned cause = 0; cause < ROCE_CAUSE_CNT; cause++)
+        sum += side->retx[cause].packets;
+    return sum;
+}
+
+static void add_addr(struct text *t, const struct roce_side_summary *side)
+{
+    text_add_addr(t, side->addr);
+}
+
+/* ---- the causes --------------------------------------------------------------------------------
+ */
+
+/* A receiver that takes any order: of many late packets it asked for few, and those never came. */
+static bool takes_any_order(const struct way *w)
+{
+    return w->mine->out_of_order >= w->naks * 4 && w->gone * 2 >= w->naks;
+}
+
+/* A late packet and the NAK for it, as often as not: that is no loss. */
+static bool is_overtaken(const struct way *w)
+{
+    return w->naks > 0 && w->mine->out_of_order >= 2 && w->mine->out_of_order * 2 >= w->naks &&
+           !takes_any_order(w);
+}
+
+static void say_overtaken(struct text *t, const struct way *w)
+{
+    text_add(t,
+             "packets were overtaken by later ones, %" PRIu64
+             "×; to the receiver that is loss: it asked for them again %" PRIu64 "×",
+             w->mine->out_of_order, w->naks);
+}
+
+static void look_overtaken(struct text *t, const struct way *w)
+{
+    (void)w;
+    text_add(t, "look for a path that spreads one connection packet by packet over several links, "
+                "or for a device that reorders");
+}
+
+static bool is_damaged(const struct way *w)
+{
+    return w->mine->bad_icrc > 0;
+}
+
+static void say_damaged(struct text *t, const struct way *w)
+{
+    text_add(t,
+             "packets were damaged before the capture point: %" PRIu64 " with a wrong ICRC, "
+             "which their receiver drops",
+             w->mine->bad_icrc);
+}
+
+static void look_damaged(struct text *t, const struct way *w)
+{
+    text_add(t, "look at links and devices from ");
+    add_addr(t, w->mine);
+    text_add(t, " to the capture point");
+}
+
+/* Damage alone may be why packets were missed. */
+static bool is_lost(const struct way *w)
+{
+    return w->naks > 0 && !is_overtaken(w) && w->mine->bad_icrc < w->naks;
+}
+
+static void say_lost(struct text *t, const struct way *w)
+{
+    text_add(t, "packets were lost: ");
+    add_addr(t, w->its);
+    text_add(t, " asked for them again %" PRIu64 "× (sequence NAK); ", w->naks);
+    if (w->gone)
+        text_add(t, "%" PRIu64 " never came to the capture point", w->gone);
+    else
+        text_add(t, "all had passed the capture point");
+}
+
+static void look_lost(struct text *t, const struct way *w)
+{
+    text_add(t, "look for drops (full queues, a priority without PFC, a bad link) ");
+    if (w->gone * 2 >= w->naks) {
+        text_add(t, "from ");
+        add_addr(t, w->mine);
+        text_add(t, " to the capture point");
+    } else {
+        text_add(t, "from the capture point to ");
+        add_addr(t, w->its);
+    }
+}
+
+/* READs that were asked for again although all of the answer came, if late. */
+static bool is_answer_overtaken(const struct way *w)
+{
+    return w->its->late_responses >= 2 && times(w, ROCE_CAUSE_READ_GAP) +
+                                                  times(w, ROCE_CAUSE_IMPLIED_NAK) +
+                                                  times(w, ROCE_CAUSE_TIMEOUT) >
+                                              0;
+}
+
+static void say_answer_overtaken(struct text *t, const struct way *w)
+{
+    text_add(t, "READ data of ");
+    add_addr(t, w->its);
+    text_add(t, " was overtaken by later data, %" PRIu64 "×; to a requester that is loss",
+             w->its->late_responses);
+}
+
+static bool is_answer_lost(const struct way *w)
+{
+    return times(w, ROCE_CAUSE_READ_GAP) + times(w, ROCE_CAUSE_IMPLIED_NAK) > 0 &&
+           !is_answer_overtaken(w);
+}
+
+static void say_answer_lost(struct text *t, const struct way *w)
+{
+    text_add(t, "answers of ");
+    add_addr(t, w->its);
+    text_add(t, " to READs or atomics were missed %" PRIu64 "×",
+             times(w, ROCE_CAUSE_READ_GAP) + times(w, ROCE_CAUSE_IMPLIED_NAK));
+}
+
+static void look_answer_lost(struct text *t, const struct way *w)
+{
+    text_add(t, "look for drops from ");
+    add_addr(t, w->its);
+    text_add(t, " to ");
+    add_addr(t, w->mine);
+}
+
+static bool is_late(const struct way *w)
+{
+    return times(w, ROCE_CAUSE_TIMEOUT) > 0;
+}
+
+static void say_late(struct text *t, const struct way *w)
+{
+    text_add(t, "no answer came in time %" PRIu64 "×: sent again after ",
+             times(w, ROCE_CAUSE_TIMEOUT));
+    text_add_time(t, w->mine->timeout_min_ns);
+    if (w->mine->timeout_max_ns != w->mine->timeout_min_ns) {
+        text_add(t, " to ");
+        text_add_time(t, w->mine->timeout_max_ns);
+    }
+}
+
+static void look_late(struct text *t, const struct way *w)
+{
+    (void)w;
+    text_add(t, "the last packets before a pause, or the answers to them, were lost: only the "
+                "timeout tells that to the sender");
+}
+
+static bool is_unready(const struct way *w)
+{
+    return w->its->rnr_naks > w->its->rnr_paged;
+}
+
+static void add_waited(struct text *t, const struct way *w)
+{
+    if (w->mine->rnr_waited_ns) {
+        text_add(t, ": waited ");
+        text_add_time(t, w->mine->rnr_waited_ns);
+        text_add(t, " in all, ");
+        text_add_time(t, w->mine->rnr_advertised_ns);
+        text_add(t, " were asked for");
+    }
+}
+
+static void say_unready(struct text *t, const struct way *w)
+{
+    add_addr(t, w->its);
+    text_add(t, " had no receive ready %" PRIu64 "× (RNR NAK)",
+             w->its->rnr_naks - w->its->rnr_paged);
+    add_waited(t, w);
+}
+
+static void look_unready(struct text *t, const struct way *w)
+{
+    text_add(t, "let the program on ");
+    add_addr(t, w->its);
+    text_add(t, " post receives earlier, or more of them; min_rnr_timer is how long each one "
+                "costs at least");
+}
+
+/* What needs no receive was put off all the same. */
+static bool is_paged(const struct way *w)
+{
+    return w->its->rnr_paged > 0;
+}
+
+static void say_paged(struct text *t, const struct way *w)
+{
+    add_addr(t, w->its);
+    text_add(t,
+             " answered READs, WRITEs or atomics with RNR NAK %" PRIu64
+             "×, though they need no receive: page faults, its memory is paged on demand (ODP)",
+             w->its->rnr_paged);
+    if (!is_unready(w)) /* which told the time of both */
+        add_waited(t, w);
+}
+
+static void look_paged(struct text *t, const struct way *w)
+{
+    text_add(t, "let the program on ");
+    add_addr(t, w->its);
+    text_add(t, " prefetch the memory (ibv_advise_mr), or pin it (no on-demand paging); more "
+                "receives do not help");
+}
+
+static bool is_congested(const struct way *w)
+{
+    return w->mine->cnp.before.cnt > 0;
+}
+
+static void say_congested(struct text *t, const struct way *w)
+{
+    check_congestion_rate(t, w->mine);
+}
+
+static void look_congested(struct text *t, const struct way *w)
+{
+    text_add(t, "look for the full queue between ");
+    add_addr(t, w->mine);
+    text_add(t, " and ");
+    add_addr(t, w->its);
+    if (w->mine->ce_marked)
+        text_add(t, ": %" PRIu64 " packets carried its mark here", w->mine->ce_marked);
+}
+
+/* Only where nothing else tells. */
+static bool is_unexplained(const struct way *w)
+{
+    return times(w, ROCE_CAUSE_UNKNOWN) > 0 && !is_overtaken(w) && !is_damaged(w) && !is_lost(w) &&
+           !is_late(w) && !is_unready(w) && !is_paged(w);
+}
+
+static void say_unexplained(struct text *t, const struct way *w)
+{
+    text_add(t, "sent again %" PRIu64 "×, and the capture shows no reason",
+             times(w, ROCE_CAUSE_UNKNOWN));
+}
+
+static void look_unexplained(struct text *t, const struct way *w)
+{
+    text_add(t, "perhaps the NAKs of ");
+    add_addr(t, w->its);
+    text_add(t, " were not captured; compare with a capture at the other end");
+}
+
+/* clang-format off */
+static const struct {
+    bool (*is)(const struct way *);
+    void (*say)(struct text *, const struct way *);
+    void (*look)(struct text *, const struct way *);
+} causes[] = {
+    {is_overtaken,        say_overtaken,        look_overtaken},
+    {is_damaged,          say_damaged,          look_damaged},
+    {is_lost,             say_lost,             look_lost},
+    {is_answer_overtaken, say_answer_overtaken, look_overtaken},
+    {is_answer_lost,      say_answer_lost,      look_answer_lost},
+    {is_unready,          say_unready,          look_unready},
+    {is_paged,            say_paged,            look_paged},
+    {is_congested,        say_congested,        look_congested},
+    {is_late,             say_late,             look_late},
+    {is_unexplained,      say_unexplained,      look_unexplained},
+};
+/* clang-format on */
+
+/* ---- one connection ----------------------------------------------------------------------------
+ */
+
+static bool is_slow(const struct way *w)
+{
+    const struct roce_side_summary *s = w->mine;
+    uint64_t bad = again_of(s) + s->bad_icrc;
+    uint64_t waited = s->rnr_waited_ns + s->retx[ROCE_CAUSE_TIMEOUT].stalled_ns;
+
+    return (bad && bad * 100 >= s->packets * PACKETS_PERCENT) ||
+           (waited && waited * 100 >= w->ns * TIME_PERCENT) || is_congested(w);
+}
+
+bool check_slow(const struct roce_conn_summary *sum)
+{
+    struct way a = way_of(sum, 0), b = way_of(sum, 1);
+
+    if (sum->svc != ROCE_SVC_RC && sum->svc != ROCE_SVC_XRC) /* nobody waits for what is lost */
+        return false;
+    return !check_conn_failed(sum) && !check_conn_stuck(sum) && (is_slow(&a) || is_slow(&b));
+}
+
+static void print_side(FILE *out, const struct way *w, const char *arrow)
+{
+    uint64_t again = again_of(w->mine);
+    char buf[LINE_LEN];
+
+    if (again)
+        fprintf(out, "     %s %" PRIu64 " of %" PRIu64 " packets were sent again\n", arrow, again,
+                w->mine->packets);
+    for (unsigned i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
+        struct text t = text_of(buf, sizeof(buf));
+
+        if (!causes[i].is(w))
+            continue;
+        text_add(&t, "     %s ", arrow);
+        causes[i].say(&t, w);
+        text_add(&t, "\n       ");
+        causes[i].look(&t, w);
+        fprintf(out, "%s\n", buf);
+    }
+}
+
+void check_slow_print(FILE *out, const struct roce_conn_summary *sum)
+{
+    struct way a = way_of(sum, 0), b = way_of(sum, 1);
+
+    print_side(out, &a, "→");
+    print_side(out, &b, "←");
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "check/unanswered_cm.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include "util/strbuf.h"
+#include "wire/pkt.h"
+
+#define LINE_LEN 512
+#define COPY_NS  1000000u /* sooner, the capture has it twice */
+
+static bool is(const struct check_asked_one *one, enum roce_cm kind, uint32_t id,
+               const uint8_t from[16], const uint8_t to[16])
+{
+    return one->tries && one->kind == kind && one->id == id && memcmp(one->from, from, 16) == 0 &&
+           memcmp(one->to, to, 16) == 0;
+}
+
+/* Where it is, or can be: in place of what was asked for once, or of what is the oldest. */
+static struct check_asked_one *place_of(struct check_asked *asked, enum roce_cm kind, uint32_t id,
+                                        const uint8_t from[16], const uint8_t to[16])
+{
+    struct check_asked_one *found = &asked->one[0];
+
+    for (unsigned i = 0; i < CHECK_ASKED; i++) {
+        struct check_asked_one *one = &asked->one[i];
+        bool once = one->tries < 2, found_once = found->tries < 2;
+
+        if (is(one, kind, id, from, to))
+            return one;
+        if (once != found_once ? once : one->last_time < found->last_time)
+            found = one;
+    }
+    asked->reps -= found->tries && found->kind == ROCE_CM_REP;
+    asked->reps += kind == ROCE_CM_REP;
+    *found = (struct check_asked_one){.kind = kind, .id = id};
+    memcpy(found->from, from, 16);
+    memcpy(found->to, to, 16);
+    return found;
+}
+
+static struct check_asked_one *ask(struct check_asked *asked, enum roce_cm kind, uint32_t id,
+                                   uint64_t service_id, const struct roce_pkt *pkt, uint32_t frame,
+                                   uint64_t time)
+{
+    struct check_asked_one *one;
+    uint8_t from[16], to[16];
+
+    roce_pkt_addr(pkt, from, to);
+    one = place_of(asked, kind, id, from, to);
+    if (one->tries == 0) {
+        one->first_frame = frame;
+        one->first_time = time;
+        one->service_id = service_id;
+        one->v1 = !roce_pkt_has(pkt, ROCE_HDR_UDP);
+    }
+    one->tries += one->tries < UINT32_MAX;
+    one->last_frame = frame;
+    one->last_time = time;
+    return one;
+}
+
+static void drop(struct check_asked *asked, struct check_asked_one *one)
+{
+    asked->reps -= one->kind == ROCE_CM_REP;
+    *one = (struct check_asked_one){0};
+}
+
+static void answer(struct check_asked *asked, enum roce_cm kind, uint32_t id,
+                   const struct roce_pkt *pkt)
+{
+    uint8_t from[16], to[16];
+
+    roce_pkt_addr(pkt, from, to);
+    for (unsigned i = 0; i < CHECK_ASKED; i++)
+        if (is(&asked->one[i], kind, id, to, from))
+            drop(asked, &asked->one[i]);
+}
+
+void check_asked_step(struct check_asked *asked, const struct roce_cm_msg *cm,
+                      const struct roce_pkt *pkt, uint32_t frame, uint64_t time)
+{
+    switch (cm->kind) {
+    case ROCE_CM_REQ:
+        (void)ask(asked, ROCE_CM_REQ, cm->req.local_comm_id, cm->req.service_id, pkt, frame, time);
+        return;
+    case ROCE_CM_SIDR_REQ:
+        (void)ask(asked, ROCE_CM_SIDR_REQ, cm->sidr_req.request_id, cm->sidr_req.service_id, pkt,
+                  frame, time);
+        return;
+    case ROCE_CM_MRA:
+        answer(asked, ROCE_CM_REQ, cm->mra.remote_comm_id, pkt);
+        answer(asked, ROCE_CM_REP, cm->mra.remote_comm_id, pkt);
+        return;
+    case ROCE_CM_REJ:
+        answer(asked, ROCE_CM_REQ, cm->rej.remote_comm_id, pkt);
+        answer(asked, ROCE_CM_REP, cm->rej.remote_comm_id, pkt);
+        return;
+    case ROCE_CM_REP:
+        answer(asked, ROCE_CM_REQ, cm->rep.remote_comm_id, pkt);
+        ask(asked, ROCE_CM_REP, cm->rep.local_comm_id, 0, pkt, frame, time)->qpn =
+            cm->rep.local_qpn;
+        return;
+    case ROCE_CM_RTU: answer(asked, ROCE_CM_REP, cm->rtu.remote_comm_id, pkt); return;
+    case ROCE_CM_DREQ: answer(asked, ROCE_CM_REP, cm->dreq.remote_comm_id, pkt); return;
+    case ROCE_CM_SIDR_REP: answer(asked, ROCE_CM_SIDR_REQ, cm->sidr_rep.request_id, pkt); return;
+    default: return;
+    }
+}
+
+void check_asked_used(struct check_asked *asked, const struct roce_pkt *pkt)
+{
+    uint8_t from[16], to[16];
+
+    if (asked->reps == 0)
+        return;
+    roce_pkt_addr(pkt, from, to);
+    for (unsigned i = 0; i < CHECK_ASKED; i++) {
+        struct check_asked_one *one = &asked->one[i];
+
+        if (one->tries && one->kind == ROCE_CM_REP && one->qpn == pkt->bth.dest_qp &&
+            memcmp(one->from, to, 16) == 0 && memcmp(one->to, from, 16) == 0)
+            drop(asked, one);
+    }
+}
+
+bool check_asked_in_vain(const struct check_asked_one *one)
+{
+    return one->tries > 1 && one->last_time >= one->first_time + COPY_NS;
+}
+
+uint32_t check_asked_cnt(const struct check_asked *asked)
+{
+    uint32_t cnt = 0;
+
+    for (unsigned i = 0; i < CHECK_ASKED; i++)
+        cnt += check_asked_in_vain(&asked->one[i]);
+    return cnt;
+}
+
+static void print_time(FILE *out, uint32_t frame, uint64_t time, uint64_t begin, const char *which)
+{
+    fprintf(out, "     frame %-6u %12.6f s  the %s\n", frame,
+            time > begin ? (double)(time - begin) / 1e9 : 0.0, which);
+}
+
+void check_asked_print(FILE *out, const struct check_asked_one *one, uint64_t begin)
+{
+    char buf[LINE_LEN];
+    struct text t = text_of(buf, sizeof(buf));
+
+    text_add(&t, one->kind == ROCE_CM_REP ? "  no RTU of " : "  no answer of ");
+    text_add_addr(&t, one->to);
+    text_add(&t, " to the %s of ", roce_cm_name(one->kind));
+    text_add_addr(&t, one->from);
+    if (one->kind != ROCE_CM_REP)
+        text_add(&t, " for service 0x%016" PRIx64, one->service_id);
+    text_add(&t, " was captured, which was sent %u times in ", one->tries);
+    text_add_time(&t, one->last_time > one->first_time ? one->last_time - one->first_time : 0);
+    fprintf(out, "%s\n", buf);
+    print_time(out, one->first_frame, one->first_time, begin, "first");
+    print_time(out, one->last_frame, one->last_time, begin, "last");
+    t = text_of(buf, sizeof(buf));
+    if (one->kind == ROCE_CM_REP) {
+        text_add(&t, "     if the capture has both directions the connection never got "
+                     "established: the RTU was lost, or ");
+        text_add_addr(&t, one->to);
+        text_add(&t, " never sent one, for it dropped the REP or gave up before; the program that "
+                     "accepted gets RDMA_CM_EVENT_UNREACHABLE; look whether the REP arrives there, "
+                     "and at the time its program takes");
+        fprintf(out, "%s\n", buf);
+        return;
+    }
+    text_add(&t, "     if the capture has both directions there was none: the program that asked "
+                 "gets RDMA_CM_EVENT_UNREACHABLE; look whether ");
+    text_add_addr(&t, one->to);
+    text_add(&t, " runs RoCE v%c on this GID and network, and for a path that drops %s",
+             one->v1 ? '1' : '2', one->v1 ? "its Ethernet type 0x8915" : "UDP port 4791");
+    fprintf(out, "%s\n", buf);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "cmd_add.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include "suite/add.h"
+#include "engine/peer_quirks.h"
+#include "util/cli_opts.h"
+
+enum { OPT_TO = OPTION_LONG, OPT_CONNECTION, OPT_ANONYMIZE, OPT_NAME, OPT_SHOWS };
+
+static const struct option_row rows[] = {
+    {"to", OPT_TO, "FOLDER", "where to; made if it is not there (default: traces)"},
+    {"name", OPT_NAME, "NAME", "what the capture is called there (default: its own name)"},
+    {"connection", OPT_CONNECTION, "N",
+     "only this connection, as rocedrill replay numbers it; may be repeated"},
+    {"anonymize", OPT_ANONYMIZE, "WHAT", "addresses, payload, or both: addresses,payload"},
+    {"peer", 'p', "NAME", "implementation that was recorded"},
+    {"shows", OPT_SHOWS, "TEXT", "what it shows, for the manifest"},
+    {"quiet", 'q', NULL, "no text on standard output"},
+    {"help", 'h', NULL, "print this"},
+};
+static const struct options table = {"add", rows, sizeof(rows) / sizeof(rows[0])};
+
+static void usage(FILE *out)
+{
+    fprintf(
+        out,
+        "usage: rocedrill add [options] CAPTURE\n"
+        "Puts a capture into a folder that rocedrill replay FOLDER replays: without frames of "
+        "other\nprotocols, trimmed to its first connection that differs, if one does, or to "
+        "--connection,\nwith the connection manager's messages; with its golden outputs and its "
+        "row in manifest.tsv,\nwhich expects what it replays as now.\noptions:\n");
+    options_usage(out, &table);
+    fprintf(out, "exit status: 0 = added, 2 = unusable input or wrong use; nothing was added\n");
+}
+
+/* "addresses,payload"; false for anything else. */
+static bool read_anonymize(const char *text, struct add_options *options)
+{
+    while (*text) {
+        size_t len = strcspn(text, ",");
+
+        if (len == 9 && strncmp(text, "addresses", len) == 0)
+            options->addresses = true;
+        else if (len == 7 && strncmp(text, "payload", len) == 0)
+            options->payload = true;
+        else
+            return false;
+        text += len;
+        text += *text == ',' && text[1] != '\0';
+    }
+    return options->addresses || options->payload;
+}
+
+static bool read_connection(const char *text, struct add_options *options)
+{
+    char *end;
+    unsigned long n;
+
+    errno = 0;
+    n = strtoul(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno || n == 0 || n > UINT32_MAX ||
+        options->want_cnt == SELECT_MAX)
+        return false;
+    options->want[options->want_cnt++] = (uint32_t)n;
+    return true;
+}
+
+/* For a column of the manifest. */
+static bool is_one_field(const char *text)
+{
+    return text[strcspn(text, "\t\r\n")] == '\0';
+}
+
+/* -1 to go on, else the exit status. */
+static int read_options(int argc, char **argv, struct add_options *options, bool *quiet)
+{
+    int c;
+
+    options_begin();
+    while ((c = options_next(&table, argc, argv)) != -1) {
+        switch (c) {
+        case OPT_TO: options->folder = optarg; break;
+        case OPT_NAME: options->name = optarg; break;
+        case OPT_CONNECTION:
+            if (!read_connection(optarg, options))
+                return options_complain("add: --connection %s: not a number from 1, or more than "
+                                        "%u of them",
+                                        optarg, SELECT_MAX);
+            break;
+        case OPT_ANONYMIZE:
+            if (!read_anonymize(optarg, options))
+                return options_complain("add: --anonymize %s: neither addresses nor payload nor "
+                                        "addresses,payload",
+                                        optarg);
+            break;
+        case 'p':
+            if (!is_one_field(optarg))
+                return options_complain("add: --peer: a tab or a line end in it");
+            options->peer = optarg;
+            break;
+        case OPT_SHOWS:
+            if (!is_one_field(optarg))
+                return options_complain("add: --shows: a tab or a line end in it");
+            options->shows = optarg;
+            break;
+        case 'q': *quiet = true; break;
+        case 'h': usage(stdout); return EXIT_HOLDS;
+        default: return EXIT_UNUSABLE;
+        }
+    }
+    return -1;
+}
+
+static void say(const struct add_options *options, const struct added *added)
+{
+    static const char *const verdicts[] = {
+        [VERDICT_PASS] = "holds", [VERDICT_FAIL] = "differs", [VERDICT_SKIPPED] = "skipped"};
+
+    printf("%s/captures/%s.pcap: %u of %u frames, %s; replay: %s\n", options->folder, added->name,
+           added->frames, added->of, added->all ? "all connections" : added->text,
+           verdicts[added->verdict]);
+    if (options->addresses)
+        printf("anonymized: %u MAC and %u IP addresses\n", added->macs, added->ips);
+    if (options->payload)
+        printf("anonymized: payload of %u packets\n", added->payloads);
+    if (added->unknown)
+        printf("left out: %u management datagrams that are not of the connection manager\n",
+               added->unknown);
+}
+
+int add_main(int argc, char **argv)
+{
+    struct add_options options = {.folder = "traces"};
+    struct fault fault = {""};
+    struct added added;
+    bool quiet = false;
+    int status = read_options(argc, argv, &options, &quiet);
+
+    if (status >= 0)
+        return status;
+    if (argc - optind != 1)
+        return options_complain(argc == optind ? "add: no capture given (see --help)"
+                                               : "add: one capture at a time");
+    if (add_capture(argv[optind], &options, &added, &fault) != 0)
+        return options_complain("%s", fault.text);
+    if (!quiet)
+        say(&options, &added);
+    return EXIT_HOLDS;
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "cmd_check.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include "check/check.h"
+#include "check/check_json.h"
+#include "check/check_junit.h"
+#include "check/explain.h"
+#include "check/fit_terminal.h"
+#include "util/cli_opts.h"
+#include "util/outfile.h"
+#include "capture/capture_reader.h"
+
+/* Connections a report keeps: the screenful shows fewer, -v and JUnit these. 5 kB each. */
+#define CONNS_SHORT 64u
+#define CONNS_LONG  4096u
+
+enum {
+    OPT_RULES = OPTION_LONG,
+    OPT_EXPLAIN,
+    OPT_JUNIT,
+    OPT_ANNOTATE,
+    OPT_NO_ICRC,
+    OPT_FAIL_ON,
+    OPT_AT_ONCE
+};
+
+static const struct option_row rows[] = {
+    {"json", 'j', "FILE", "JSON, a line a finding, a connection and a summary; - is stdout"},
+    {"junit", OPT_JUNIT, "FILE", "JUnit XML: a test case a connection; - is stdout"},
+    {"annotate", OPT_ANNOTATE, "OUT", "the capture again as pcapng, findings as packet comments"},
+    {"peer", 'p', "NAME", "known deviations of this implementation do not fail"},
+    {"fail-on", OPT_FAIL_ON, "WHAT",
+     "exit with 1 for less: failed (a QP or connection), warn, note"},
+    {"no-icrc", OPT_NO_ICRC, NULL, "do not compute ICRCs"},
+    {"at-once", OPT_AT_ONCE, NULL, "errors on standard error when they are found"},
+    {"verbose", 'v', NULL, "all connections and every finding, not a screenful"},
+    {"quiet", 'q', NULL, "no text on standard output, no progress"},
+    {"rules", OPT_RULES, NULL, "list the rules and stop"},
+    {"explain", OPT_EXPLAIN, "RULE", "explain a rule (RC-REQ-127, or 127) and stop"},
+    {"help", 'h', NULL, "print this"},
+};
+static const struct options table = {"check", rows, sizeof(rows) / sizeof(rows[0])};
+
+/* What gives exit status 1; each row with those above it. */
+enum fail_on { FAIL_ON_ERROR, FAIL_ON_FAILED, FAIL_ON_WARN, FAIL_ON_NOTE, FAIL_ON_CNT };
+
+static const char *const fail_ons[FAIL_ON_CNT] = {"error", "failed", "warn", "note"};
+
+struct arguments {
+    bool verbose, quiet, no_icrc, at_once;
+    bool text;      /* a report on standard output */
+    bool fitted;    /* that is a terminal, and the report shall fit */
+    bool summed_up; /* several captures: a line says how they came out */
+    struct screen screen;
+    enum roce_profile profile;
+    enum fail_on fail_on;
+    const char *json_path, *junit_path, *annotate_path;
+    FILE *json, *junit;
+};
+
+static void usage(FILE *out)
+{
+    fprintf(out,
+            "usage: rocedrill check [options] CAPTURE...   (- is standard input)\n"
+            "Judges the RoCE traffic of captures: pcap and pcapng, also compressed.\noptions:\n");
+    options_usage(out, &table);
+    fprintf(out, "peers:");
+    for (int i = ROCE_PROFILE_NONE + 1; i < ROCE_PROFILE_CNT; i++)
+        fprintf(out, " %s", roce_profile_name((enum roce_profile)i));
+    fprintf(out, "\nexit status: 0 = no rule was broken (a QP that failed within the rules breaks "
+                 "none: see --fail-on),\n  1 = one was, 2 = unusable input or wrong use\n");
+}
+
+/* ---- captures ----------------------------------------------------------------------------------
+ */
+
+static bool fails(const struct check_report *report, enum fail_on fail_on)
+{
+    const uint64_t *findings = report->totals.findings;
+
+    if (check_report_verdict(report) == CHECK_VIOLATION)
+        return true;
+    return (fail_on >= FAIL_ON_FAILED && report->failed > 0) ||
+           (fail_on >= FAIL_ON_WARN && findings[ROCE_SEV_WARN] > 0) ||
+           (fail_on >= FAIL_ON_NOTE && findings[ROCE_SEV_NOTE] > 0);
+}
+
+static void print_text(const struct check_report *report, const struct arguments *args)
+{
+    unsigned taken = args->summed_up ? 2 : 0; /* an empty line, and that one */
+
+    if (!args->fitted) {
+        check_text(stdout, report, args->verbose);
+        return;
+    }
+    if (report->fault) { /* goes to standard error afterwards, the same screen mostly */
+        char line[sizeof(struct fault) + 16];
+
+        snprintf(line, sizeof(line), "rocedrill: %s", report->fault);
+        taken += screen_rows(line, args->screen.columns);
+    }
+    screen_print(stdout, report, &args->screen, taken);
+}
+
+static int check_one(const char *path, const struct arguments *args, bool *stop)
+{
+    bool text = args->text;
+    const struct check_options options = {
+        .keep_findings = text && args->verbose,
+        .tell_stories = text,
+        .conn_max = args->junit || (text && args->verbose) ? CONNS_LONG
+                    : text                                 ? CONNS_SHORT
+                                                           : 0,
+        .no_icrc = args->no_icrc,
+        .progress = !args->quiet && !args->at_once,
+        .at_once = args->at_once,
+        .profile = args->profile,
+        .json = args->json,
+        .annotate_to = args->annotate_path,
+    };
+    struct fault fault = {""};
+    struct check_report report;
+    int rc = check_capture(path, &options, &report, &fault), status;
+
+    status = rc != 0 ? EXIT_UNUSABLE : fails(&report, args->fail_on) ? EXIT_DIFFERS : EXIT_HOLDS;
+    if (report.name) {
+        if (text && report.frames > 0)
+            print_text(&report, args);
+        if (args->junit)
+            check_junit_add(args->junit, &report);
+    } else {
+        report.name = strcmp(path, "-") == 0 ? "standard input" : path;
+        report.fault = fault.text;
+        if (args->junit)
+            check_junit_fault(args->junit, report.name, fault.text);
+    }
+    if (args->json && check_json_summary(args->json, &report, status) != 0 && rc == 0)
+        rc = fault_set(&fault, "%s: the JSON cannot be written", args->json_path);
+    *stop = report.interrupted;
+    check_report_free(&report);
+    if (rc != 0 && !output_failed(args->json) &&
+        !(output_is_standard(args->annotate_path) && output_failed(stdout)))
+        options_complain("%s", fault.text);
+    return rc != 0 ? EXIT_UNUSABLE : status;
+}
+
+/* ---- arguments ---------------------------------------------------------------------------------
+ */
+
+static int unknown_peer(const char *name)
+{
+    char buf[256];
+    struct text t = text_of(buf, sizeof(buf));
+
+    for (int i = ROCE_PROFILE_NONE + 1; i < ROCE_PROFILE_CNT; i++)
+        text_add(&t, " %s", roce_profile_name((enum roce_profile)i));
+    return options_complain("no peer profile \"%s\"; there are:%s", name, buf);
+}
+
+/* -1 to go on, else the exit status. */
+static int read_options(int argc, char **argv, struct arguments *args)
+{
+    int c;
+
+    options_begin();
+    while ((c = options_next(&table, argc, argv)) != -1) {
+        switch (c) {
+        case 'j': args->json_path = optarg; break;
+        case OPT_JUNIT: args->junit_path = optarg; break;
+        case OPT_ANNOTATE: args->annotate_path = optarg; break;
+        case 'p':
+            args->profile = roce_profile_find(optarg);
+            if (args->profile == ROCE_PROFILE_CNT || args->profile == ROCE_PROFILE_NONE)
+                return unknown_peer(optarg);
+            break;
+        case OPT_FAIL_ON:
+            for (args->fail_on = 0; args->fail_on < FAIL_ON_CNT; args->fail_on++)
+                if (strcmp(optarg, fail_ons[args->fail_on]) == 0)
+                    break;
+            if (args->fail_on == FAIL_ON_CNT)
+                return options_complain("check: --fail-on %s: it is error, failed, warn or note",
+                                        optarg);
+            break;
+        case OPT_NO_ICRC: args->no_icrc = true; break;
+        case OPT_AT_ONCE: args->at_once = true; break;
+        case 'v': args->verbose = true; break;
+        case 'q': args->quiet = true; break;
+        case OPT_RULES: check_rules_list(stdout); return EXIT_HOLDS;
+        case OPT_EXPLAIN:
+            if (check_rules_explain(stdout, optarg) != 0)
+                return options_complain("no rule \"%s\" (rocedrill check --rules lists them)",
+                                        optarg);
+            return EXIT_HOLDS;
+        case 'h': usage(stdout); return EXIT_HOLDS;
+        default: return EXIT_UNUSABLE;
+        }
+    }
+    return -1;
+}
+
+/* The outputs are other files than the captures, and than one another. 0, or the exit status. */
+static int judge_outputs(int cnt, char **files, const struct arguments *args)
+{
+    const char *const out[] = {args->json_path, args->junit_path, args->annotate_path};
+    const unsigned outs = sizeof(out) / sizeof(out[0]);
+
+    for (unsigned i = 0; i < outs; i++)
+        for (int j = 0; j < cnt; j++)
+            if (output_spares(out[i], files[j]) != 0)
+                return EXIT_UNUSABLE;
+    return outputs_differ(table.command, out, outs);
+}
+
+/* What does not go together. 0, or the exit status. */
+static int judge_arguments(int cnt, char **files, const struct arguments *args)
+{
+    unsigned stdins = 0;
+
+    if (cnt == 0)
+        return options_complain("check: no capture given (see --help)");
+    for (int i = 0; i < cnt; i++)
+        stdins += strcmp(files[i], "-") == 0;
+    if (stdins > 1)
+        return options_complain("check: standard input can be read once only");
+    if (args->annotate_path && cnt > 1)
+        return options_complain("check: --annotate takes one capture, not %d", cnt);
+    return judge_outputs(cnt, files, args);
+}
+
+/* The last line of a report on several captures. */
+static void sum_up(const unsigned cnt[EXIT_UNUSABLE + 1], int captures)
+{
+    static const char *const words[][2] = {
+        {"passes", "pass"}, {"does not pass", "do not pass"}, {"is unusable", "are unusable"}};
+    const char *sep = "";
+
+    printf("\n%d captures:", captures);
+    for (int i = EXIT_HOLDS; i <= EXIT_UNUSABLE; i++)
+        if (cnt[i]) {
+            printf("%s %u %s", sep, cnt[i], words[i][cnt[i] > 1]);
+            sep = ",";
+        }
+    printf("\n");
+}
+
+static int run(int cnt, char **files, struct arguments *args)
+{
+    int status = EXIT_HOLDS, rc;
+    unsigned cnts[EXIT_UNUSABLE + 1] = {0};
+    bool stop = false;
+
+    if ((rc = output_open(args->json_path, &args->json)) != 0 ||
+        (rc = output_open(args->junit_path, &args->junit)) != 0)
+        status = rc;
+    args->text = !args->quiet && args->json != stdout && args->junit != stdout &&
+                 !output_is_standard(args->annotate_path);
+    args->fitted = args->text && !args->verbose && screen_of(stdout, &args->screen);
+    args->summed_up = args->text && cnt > 1;
+    if (args->junit && status == EXIT_HOLDS)
+        check_junit_begin(args->junit);
+    for (int i = 0; i < cnt && rc == 0 && !stop; i++) {
+        int one = check_one(files[i], args, &stop);
+
+        cnts[one]++;
+        if (one > status)
+            status = one;
+        if (args->text && one != EXIT_UNUSABLE && i + 1 < cnt && !stop)
+            printf("\n");
+    }
+    if (args->summed_up && rc == 0)
+        sum_up(cnts, cnt);
+    if (args->junit && rc == 0)
+        check_junit_end(args->junit);
+    rc = output_close(args->json, args->json_path);
+    return output_close(args->junit, args->junit_path) != 0 || rc != 0 ? EXIT_UNUSABLE : status;
+}
+
+int check_main(int argc, char **argv)
+{
+    struct arguments args = {.profile = ROCE_PROFILE_NONE};
+    int status = read_options(argc, argv, &args);
+
+    if (status >= 0)
+        return status;
+    status = judge_arguments(argc - optind, argv + optind, &args);
+    return status != 0 ? status : run(argc - optind, argv + optind, &args);
+}

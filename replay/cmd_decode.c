@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "cmd_decode.h"
+
+#include <getopt.h>
+#include <stdbool.h>
+#include "decode.h"
+#include "util/cli_opts.h"
+#include "util/outfile.h"
+
+static const struct option_row rows[] = {
+    {"json", 'j', "FILE", "JSON, a line a packet; - is standard output"},
+    {"verbose", 'v', NULL, "every field"},
+    {"quiet", 'q', NULL, "no text on standard output"},
+    {"help", 'h', NULL, "print this"},
+};
+static const struct options table = {"decode", rows, sizeof(rows) / sizeof(rows[0])};
+
+struct arguments {
+    bool verbose, quiet;
+    const char *json_path;
+};
+
+static void usage(FILE *out)
+{
+    fprintf(out, "usage: rocedrill decode [options] CAPTURE...   (- is standard input)\n"
+                 "Prints the RoCE frames of captures in words.\noptions:\n");
+    options_usage(out, &table);
+    fprintf(out, "exit status: 0 = all of it was read, 2 = unusable input or wrong use\n");
+}
+
+/* -1 to go on, else the exit status. */
+static int read_options(int argc, char **argv, struct arguments *args)
+{
+    int c;
+
+    options_begin();
+    while ((c = options_next(&table, argc, argv)) != -1) {
+        switch (c) {
+        case 'j': args->json_path = optarg; break;
+        case 'v': args->verbose = true; break;
+        case 'q': args->quiet = true; break;
+        case 'h': usage(stdout); return EXIT_HOLDS;
+        default: return EXIT_UNUSABLE;
+        }
+    }
+    if (optind >= argc)
+        return options_complain("decode: no capture given (see --help)");
+    return -1;
+}
+
+static int decode_all(int cnt, char **files, const struct decode_options *options)
+{
+    int status = EXIT_HOLDS;
+
+    for (int i = 0; i < cnt; i++) {
+        struct fault fault = {""};
+
+        if (cnt > 1 && options->text) {
+            text_put(stdout, files[i]);
+            puts(":");
+        }
+        if (decode_file(files[i], options, &fault) == 0)
+            continue;
+        status = EXIT_UNUSABLE;
+        if (output_failed(options->json))
+            break;
+        options_complain("%s", fault.text);
+    }
+    return status;
+}
+
+int decode_main(int argc, char **argv)
+{
+    struct arguments args = {0};
+    struct decode_options options = {0};
+    int status = read_options(argc, argv, &args);
+
+    if (status >= 0)
+        return status;
+    for (int i = optind; i < argc; i++)
+        if (output_spares(args.json_path, argv[i]) != 0)
+            return EXIT_UNUSABLE;
+    if (output_open(args.json_path, &options.json) != 0)
+        return EXIT_UNUSABLE;
+    options.verbose = args.verbose;
+    options.text = args.quiet || options.json == stdout ? NULL : stdout;
+    status = decode_all(argc - optind, argv + optind, &options);
+    if (output_close(options.json, args.json_path) != 0)
+        status = EXIT_UNUSABLE;
+    return status;
+}

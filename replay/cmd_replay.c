@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "cmd_replay.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "engine/peer_quirks.h"
+#include "suite/suite_report.h"
+#include "live/load_gen.h"
+#include "util/cli_opts.h"
+#include "util/outfile.h"
+
+#define JOBS_MAX   256u
+#define REPEAT_MAX 1000000u
+
+enum {
+    OPT_JUNIT = OPTION_LONG,
+    OPT_SIDE,
+    OPT_STRICT,
+    OPT_CLOSED,
+    OPT_EDIT,
+    OPT_SEED,
+    OPT_REPEAT,
+    OPT_RECORD,
+    OPT_DUMP_SETUP,
+    OPT_SETUP,
+    OPT_LIVE
+};
+
+static const struct option_row rows[] = {
+    {"ladder", 'l', NULL, "print every conversation with the verdict on each answer"},
+    {"peer", 'p', "NAME", "known deviations of this implementation do not fail"},
+    {"side", OPT_SIDE, "SIDE",
+     "our RNIC (live: the target) is: responder, requester, or both (the default)"},
+    {"strict", OPT_STRICT, NULL,
+     "also what is free must be equal, packet by packet: for captures of our own RNIC"},
+    {"closed", OPT_CLOSED, NULL,
+     "our RNIC stands for both ends, or with --side for one, a simulated link between them"},
+    {"edit", OPT_EDIT, "EDIT", "closed loop, with this done to frames; may be repeated (below)"},
+    {"seed", OPT_SEED, "N", "closed loop: of the edits' chances (default 1)"},
+    {"repeat", OPT_REPEAT, "N", "closed loop: N plays with the seeds from there on"},
+    {"record", OPT_RECORD, "FILE", "closed loop: what was exchanged in the last play, as pcapng"},
+    {"dump-setup", OPT_DUMP_SETUP, "FILE", "what the devices must have had, derived, as JSON"},
+    {"setup", OPT_SETUP, "FILE", "what they had, from such a file; what it lacks is derived"},
+    {"jobs", 'J', "N", "captures replayed at a time (default: one a processor)"},
+    {"json", 'j', "FILE", "JSON, a summary and each report; - is standard output"},
+    {"junit", OPT_JUNIT, "FILE", "JUnit XML: a test case a connection; - is standard output"},
+    LIVE_OPTION_ROWS(OPT_LIVE){"verbose", 'v', NULL,
+                               "memory regions; of a folder, every capture's report"},
+    {"quiet", 'q', NULL, "no text on standard output, no progress"},
+    {"help", 'h', NULL, "print this"},
+};
+static const struct options table = {"replay", rows, sizeof(rows) / sizeof(rows[0])};
+
+struct arguments {
+    bool ladder, verbose, quiet;
+    unsigned sides; /* of enum replay_side */
+    bool strict;
+    bool closed;
+    const char *dump_path, *setup_path;
+    struct given given;
+    struct closed_options loop; /* with `closed` */
+    unsigned jobs;              /* 0: as many as there are processors */
+    const char *peer, *json_path, *junit_path;
+    FILE *json, *junit;
+    struct corpus corpus;
+    struct live_arguments live;
+};
+
+static void usage(FILE *out)
+{
+    const char *peer;
+
+    fprintf(out, "usage: rocedrill replay [options] CAPTURE|FOLDER...   (- is standard input)\n"
+                 "Plays captures against the software RNIC and judges its answers. Of a folder all "
+                 "captures are\nplayed; its manifest.tsv says what is expected of them (columns "
+                 "file, peer, replay: holds,\ndiffers, skipped or unusable).\noptions:\n");
+    options_usage(out, &table);
+    fputs(edit_spec_help, out);
+    fprintf(out, "peers:");
+    for (unsigned i = 0; (peer = deviation_peer_name(i)) != NULL; i++)
+        fprintf(out, " %s", peer);
+    fprintf(out, "\nIn differences, expected is what the capture recorded and actual is what our "
+                 "RNIC answered.\n"
+                 "exit status: 0 = holds, 1 = a difference was found, 2 = unusable input or wrong "
+                 "use; of a\nfolder, 0 = all came out as expected\n");
+}
+
+/* ---- arguments ---------------------------------------------------------------------------------
+ */
+
+/* A number from 1 to JOBS_MAX, or 0. */
+static unsigned jobs_number(const char *text)
+{
+    char *end;
+    unsigned long n = strtoul(text, &end, 10);
+
+    return *text >= '0' && *text <= '9' && *end == '\0' && n <= JOBS_MAX ? (unsigned)n : 0;
+}
+
+/* The enum replay_side of a name, or 0. */
+static unsigned side_number(const char *text)
+{
+    static const char *const names[] = {
+        [REPLAY_RESPONDER] = "responder", [REPLAY_REQUESTER] = "requester", [REPLAY_BOTH] = "both"};
+
+    for (unsigned i = REPLAY_RESPONDER; i <= REPLAY_BOTH; i++)
+        if (strcmp(text, names[i]) == 0)
+            return i;
+    return 0;
+}
+
+/* A number from `min` to `max`; false for anything else. */
+static bool number_of(const char *text, uint64_t min, uint64_t max, uint64_t *out)
+{
+    char *end;
+
+    errno = 0;
+    *out = strtoull(text, &end, 10);
+    return *text >= '0' && *text <= '9' && *end == '\0' && errno == 0 && *out >= min && *out <= max;
+}
+
+/* An option of closed loops. 0, or the exit status. */
+static int read_closed(int option, struct arguments *args)
+{
+    struct fault fault;
+    uint64_t n;
+
+    args->closed = true;
+    switch (option) {
+    case OPT_EDIT:
+        return edits_add(&args->loop.edits, optarg, &fault) == 0
+                   ? 0
+                   : options_complain("%s", fault.text);
+    case OPT_SEED:
+        if (!number_of(optarg, 0, INT64_MAX, &args->loop.seed))
+            return options_complain("replay: --seed %s: not a number below 2^63", optarg);
+        return 0;
+    case OPT_REPEAT:
+        if (!number_of(optarg, 1, REPEAT_MAX, &n))
+            return options_complain("replay: --repeat %s: not a number from 1 to %u", optarg,
+                                    REPEAT_MAX);
+        args->loop.repeat = (uint32_t)n;
+        return 0;
+    default: args->loop.record = optarg; return 0;
+    }
+}
+
+/* -1 to go on, else the exit status. */
+static int read_options(int argc, char **argv, struct arguments *args)
+{
+    int c;
+
+    options_begin();
+    while ((c = options_next(&table, argc, argv)) != -1) {
+        switch (c) {
+        case 'l': args->ladder = true; break;
+        case 'p':
+            if (!deviation_peer_known(optarg))
+                return options_complain(
+                    "no peer profile \"%s\" (rocedrill replay --help lists them)", optarg);
+            args->peer = optarg;
+            break;
+        case OPT_SIDE:
+            args->sides = side_number(optarg);
+            if (!args->sides)
+                return options_complain("replay: --side %s: none of responder, requester, both",
+                                        optarg);
+            break;
+        case OPT_STRICT: args->strict = true; break;
+        case OPT_CLOSED: args->closed = true; break;
+        case OPT_DUMP_SETUP: args->dump_path = optarg; break;
+        case OPT_SETUP: args->setup_path = optarg; break;
+        case OPT_EDIT:
+        case OPT_SEED:
+        case OPT_REPEAT:
+        case OPT_RECORD:
+            if (read_closed(c, args) != 0)
+                return EXIT_UNUSABLE;
+            break;
+        case 'J':
+            args->jobs = jobs_number(optarg);
+            if (!args->jobs)
+                return options_complain("replay: --jobs %s: not a number from 1 to %u", optarg,
+                                        JOBS_MAX);
+            break;
+        case 'j': args->json_path = optarg; break;
+        case OPT_JUNIT: args->junit_path = optarg; break;
+        case 'v': args->verbose = true; break;
+        case 'q': args->quiet = true; break;
+        case 'h': usage(stdout); return EXIT_HOLDS;
+        case OPTION_BAD: return EXIT_UNUSABLE;
+        default:
+            if (live_option(&args->live, c - OPT_LIVE, optarg) != 0)
+                return EXIT_UNUSABLE;
+        }
+    }
+    if (args->live.options.iface && args->closed)
+        return options_complain("replay: a closed loop has no live target");
+    if (args->strict && args->closed)
+        return options_complain("replay: --strict compares packets with the recorded ones, and a "
+                                "closed loop plays anew");
+    return live_options_check(&args->live, args->sides) != 0 ? EXIT_UNUSABLE : -1;
+}
+
+/* The outputs are other files than the captures, and than one another. 0, or the exit status. */
+static int judge_outputs(const struct arguments *args)
+{
+    const char *const out[] = {args->json_path, args->junit_path, args->dump_path,
+                               args->loop.record};
+    const unsigned outs = sizeof(out) / sizeof(out[0]);
+
+    if (output_is_standard(args->dump_path) || output_is_standard(args->loop.record))
+        return options_complain("replay: --dump-setup and --record take a file, not -");
+    for (unsigned i = 0; i < outs; i++)
+        for (size_t j = 0; j < args->corpus.cnt; j++)
+            if (output_spares(out[i], args->corpus.item[j].path) != 0)
+                return EXIT_UNUSABLE;
+    return outputs_differ(table.command, out, outs);
+}
+
+/* The captures, and what does not go together. 0, or the exit status. */
+static int read_captures(int cnt, char **paths, struct arguments *args)
+{
+    unsigned stdins = 0;
+    struct fault fault;
+
+    if (cnt == 0)
+        return options_complain("replay: no capture given (see --help)");
+    for (int i = 0; i < cnt; i++) {
+        stdins += strcmp(paths[i], "-") == 0;
+        if (corpus_add(&args->corpus, paths[i], &fault) != 0)
+            return options_complain("%s", fault.text);
+    }
+    if (args->loop.record && args->corpus.cnt > 1)
+        return options_complain("replay: --record is for one capture");
+    if ((args->dump_path || args->setup_path) && args->corpus.cnt > 1)
+        return options_complain("replay: --%s is for one capture",
+                                args->dump_path ? "dump-setup" : "setup");
+    if ((args->dump_path || args->setup_path) && args->live.options.iface)
+        return options_complain("replay: --%s is not for live targets",
+                                args->dump_path ? "dump-setup" : "setup");
+    if (args->setup_path && given_read(&args->given, args->setup_path, &fault) != 0)
+        return options_complain("%s", fault.text);
+    if (stdins > 1)
+        return options_complain("replay: standard input can be read once only");
+    return judge_outputs(args);
+}
+
+/* ---- work --------------------------------------------------------------------------------------
+ */
+
+/* Captures named one by one: each report as soon as it is there. */
+static void print_job(void *ctx, const struct job *job)
+{
+    (void)ctx;
+    if (job->text)
+        fputs(job->text, stdout);
+    fflush(stdout);
+    if (job->fault)
+        options_complain("%s", job->fault);
+}
+
+static void print_progress(void *ctx, size_t finished, size_t cnt)
+{
+    (void)ctx;
+    fprintf(stderr, "\r%zu of %zu captures%s", finished, cnt, finished == cnt ? "\r\033[K" : "");
+    fflush(stderr);
+}
+
+static unsigned job_cnt(const struct arguments *args)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (args->corpus.cnt < 2 || args->live.options.iface)
+        return 1;
+    if (args->jobs)
+        return args->jobs;
+    return processors < 1 ? 1 : processors > (long)JOBS_MAX ? JOBS_MAX : (unsigned)processors;
+}
+
+static int write_reports(const struct arguments *args, const struct gate *gate,
+                         const struct job *jobs)
+{
+    size_t cnt = args->corpus.cnt;
+    json_t *all;
+    bool fine;
+
+    if (args->junit)
+        gate_junit(args->junit, gate, jobs, cnt);
+    if (!args->json)
+        return 0;
+    all = gate_json(gate, jobs, cnt);
+    fine = all && json_dumpf(all, args->json, JSON_INDENT(2)) == 0;
+    json_decref(all);
+    fputc('\n', args->json);
+    return fine || output_failed(args->json)
+               ? 0
+               : options_complain("%s: no memory for the report", args->json_path);
+}
+
+static int run(struct arguments *args)
+{
+    const struct job_options options = {
+        .peer = args->peer,
+        .sides = args->sides,
+        .strict = args->strict,
+        .closed = args->closed ? &args->loop : NULL,
+        .dump_path = args->dump_path,
+        .given = args->setup_path ? &args->given : NULL,
+        .live = args->live.options.iface ? &args->live.options : NULL,
+        .text = !args->quiet,
+        .report = {.ladder = args->ladder, .verbose = args->verbose}};
+    bool gated = args->corpus.gate;
+    struct job_watcher watcher = {.done = gated ? NULL : print_job};
+    struct job *jobs = NULL;
+    struct fault fault;
+    struct gate gate;
+    int status;
+
+    if (gated && !args->quiet && isatty(STDERR_FILENO))
+        watcher.progress = print_progress;
+    if (jobs_run(&args->corpus, job_cnt(args), &options, &watcher, &jobs, &fault) != 0) {
+        jobs_free(jobs, args->corpus.cnt);
+        return options_complain("%s", fault.text);
+    }
+    gate_sum(&gate, jobs, args->corpus.cnt);
+    status = gate_status(&gate);
+    if (gated && !args->quiet)
+        gate_text(stdout, &gate, jobs, args->corpus.cnt, args->verbose);
+    if (write_reports(args, &gate, jobs) != 0)
+        status = EXIT_UNUSABLE;
+    jobs_free(jobs, args->corpus.cnt);
+    return status;
+}
+
+/* Load for a live target: nothing is judged, and nothing reported but figures. */
+static int run_load(const struct arguments *args)
+{
+#ifdef HAVE_LIVE
+    const char **path = calloc(args->corpus.cnt + 1, sizeof(*path));
+    struct fault fault = {"no memory"};
+    int rc = path ? 0 : -1;
+
+    for (size_t i = 0; rc == 0 && i < args->corpus.cnt; i++)
+        path[i] = args->corpus.item[i].path;
+    if (rc == 0)
+        rc = live_load(&args->live, path, args->corpus.cnt, args->quiet ? NULL : stdout, &fault);
+    free(path);
+    return rc == 0 ? EXIT_HOLDS : options_complain("%s", fault.text);
+#else
+    (void)args;
+    return options_complain("this program was built without live targets");
+#endif
+}
+
+int replay_main(int argc, char **argv)
+{
+    struct arguments args = {.loop = {.seed = 1, .repeat = 1}};
+    int status = read_options(argc, argv, &args), rc;
+
+    if (status >= 0)
+        return status;
+    args.loop.sides = args.sides;
+    args.quiet |= output_is_standard(args.json_path) || output_is_standard(args.junit_path);
+    status = read_captures(argc - optind, argv + optind, &args);
+    if (status == 0)
+        status = output_open(args.json_path, &args.json);
+    if (status == 0)
+        status = output_open(args.junit_path, &args.junit);
+    if (status == 0)
+        status = args.live.options.iface && !args.live.options.agent && !args.live.options.cm
+                     ? run_load(&args)
+                     : run(&args);
+    rc = output_close(args.json, args.json_path);
+    if (output_close(args.junit, args.junit_path) != 0 || rc != 0)
+        status = EXIT_UNUSABLE;
+    corpus_free(&args.corpus);
+    given_free(&args.given);
+    return status;
+}

@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Decode main: `rocedrill decode` with its own options. */
-#ifndef REPLAY_DECODE_MAIN_H
-#define REPLAY_DECODE_MAIN_H
-
-/* argv[0] is the program. Returns the exit status. */
-int decode_main(int argc, char **argv);
-
-#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "engine/cm_exchange.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "engine/cm_replay.h"
+
+/* How many exchanges back that of a message is looked for: CM retries end long before. */
+#define LOOK_BACK 256
+
+bool exchange_message(const struct trace *trace, uint32_t idx, struct roce_cm_msg *out)
+{
+    const struct trace_packet *p = &trace->pkt[idx];
+    const struct trace_flow *flow = &trace->flow[p->flow];
+    struct roce_pkt pkt;
+
+    if (flow->dest_qp != ROCE_QP_GSI || flow->svc != ROCE_SVC_UD || p->dropped || p->made_up)
+        return false;
+    trace_parse(p, &pkt);
+    return roce_cm_msg_of_pkt(out, &pkt) == 0;
+}
+
+bool exchange_is_from(const struct exchanges *xs, const struct exchange *x, enum exchange_role end,
+                      size_t i)
+{
+    const struct trace_flow *flow = &xs->trace->flow[xs->trace->pkt[x->pkt[i]].flow];
+    struct roce_cm_msg msg;
+
+    if (memcmp(x->addr[0], x->addr[1], 16) != 0)
+        return memcmp(flow->src, x->addr[end], 16) == 0;
+    /* Both ends are at one address. */
+    exchange_message(xs->trace, x->pkt[i], &msg);
+    return (msg.kind == ROCE_CM_REQ || msg.kind == ROCE_CM_RTU || msg.kind == ROCE_CM_SIDR_REQ) ==
+           (end == EXCHANGE_ACTIVE);
+}
+
+/* The ids that a message names: its sender's and its receiver's. */
+static void ids_of(const struct roce_cm_msg *msg, uint32_t *from, uint32_t *to)
+{
+    const struct roce_hdr_info *info = roce_cm_info(msg->kind);
+    const struct roce_field *local = roce_field_find(info, "local_comm_id");
+    const struct roce_field *remote = roce_field_find(info, "remote_comm_id");
+    uint8_t mad[ROCE_MAD_SIZE];
+
+    *from = *to = 0;
+    if (roce_cm_msg_build(msg, mad, sizeof(mad)) != ROCE_MAD_SIZE)
+        return;
+    if (local)
+        *from = (uint32_t)roce_field_get(local, mad + ROCE_MAD_LEN);
+    if (remote)
+        *to = (uint32_t)roce_field_get(remote, mad + ROCE_MAD_LEN);
+}
+
+static bool between(const struct exchange *x, const struct trace_flow *flow,
+                    enum exchange_role from)
+{
+    return memcmp(x->addr[from], flow->src, 16) == 0 && memcmp(x->addr[!from], flow->dst, 16) == 0;
+}
+
+static struct exchange *new_exchange(struct exchanges *xs, const struct trace_flow *flow,
+                                     uint32_t id, const struct roce_cm_msg *msg)
+{
+    struct exchange *x;
+
+    if (!VEC_GROW(xs->exchange, xs->cnt, xs->cap))
+        return NULL;
+    x = &xs->exchange[xs->cnt++];
+    *x = (struct exchange){.sidr = msg->kind == ROCE_CM_SIDR_REQ, .tid = msg->mad.tid};
+    x->service_id = x->sidr ? msg->sidr_req.service_id : msg->req.service_id;
+    x->id[EXCHANGE_ACTIVE] = id;
+    x->end[0].verdict = x->end[1].verdict = VERDICT_SKIPPED;
+    memcpy(x->addr[EXCHANGE_ACTIVE], flow->src, 16);
+    memcpy(x->addr[EXCHANGE_PASSIVE], flow->dst, 16);
+    return x;
+}
+
+/* The newest exchange of a message, or NULL. `exact` wants both ids; else its sender's is enough,
+ * so that a message with a wrong one is seen. */
+static struct exchange *find(struct exchanges *xs, const struct trace_flow *flow,
+                             const struct roce_cm_msg *msg, bool exact)
+{
+    bool sidr = msg->kind == ROCE_CM_SIDR_REQ || msg->kind == ROCE_CM_SIDR_REP;
+    size_t low = xs->cnt > LOOK_BACK ? xs->cnt - LOOK_BACK : 0;
+    uint32_t from = 0, to = 0;
+
+    if (!sidr)
+        ids_of(msg, &from, &to);
+    for (size_t i = xs->cnt; i-- > low;) {
+        struct exchange *x = &xs->exchange[i];
+        uint32_t active = x->id[EXCHANGE_ACTIVE], passive = x->id[EXCHANGE_PASSIVE];
+
+        if (x->sidr != sidr)
+            continue;
+        if (!exact && x->tid == msg->mad.tid && msg->kind != ROCE_CM_REQ &&
+            msg->kind != ROCE_CM_SIDR_REQ &&
+            (between(x, flow, EXCHANGE_ACTIVE) || between(x, flow, EXCHANGE_PASSIVE)))
+            return x;
+        if (sidr) {
+            bool req = msg->kind == ROCE_CM_SIDR_REQ;
+            uint32_t id = req ? msg->sidr_req.request_id : msg->sidr_rep.request_id;
+
+            if (active == id && between(x, flow, req ? EXCHANGE_ACTIVE : EXCHANGE_PASSIVE))
+                return x;
+            continue;
+        }
+        if (between(x, flow, EXCHANGE_ACTIVE) && active == from &&
+            (!exact || to == 0 || to == passive))
+            return x;
+        if (!between(x, flow, EXCHANGE_PASSIVE) || msg->kind == ROCE_CM_REQ)
+            continue;
+        if (exact ? active == to && (from == 0 || passive == 0 || passive == from)
+                  : active == to || (from != 0 && passive == from))
+            return x;
+    }
+    return NULL;
+}
+
+static int add(struct exchanges *xs, uint32_t idx)
+{
+    const struct trace_flow *flow = &xs->trace->flow[xs->trace->pkt[idx].flow];
+    struct roce_cm_msg msg;
+    struct exchange *x;
+    uint32_t from, to;
+
+    if (!exchange_message(xs->trace, idx, &msg))
+        return 0;
+    x = find(xs, flow, &msg, true);
+    if (!x)
+        x = find(xs, flow, &msg, false);
+    if (!x || (msg.kind == ROCE_CM_REQ && x->service_id != msg.req.service_id)) {
+        if ((msg.kind != ROCE_CM_REQ && msg.kind != ROCE_CM_SIDR_REQ) || xs->cnt == EXCHANGES_MAX)
+            return 0; /* it began before the capture */
+        x = msg.kind == ROCE_CM_REQ ? new_exchange(xs, flow, msg.req.local_comm_id, &msg)
+                                    : new_exchange(xs, flow, msg.sidr_req.request_id, &msg);
+        if (!x)
+            return -1;
+    }
+    ids_of(&msg, &from, &to);
+    if (x->id[EXCHANGE_PASSIVE] == 0 && between(x, flow, EXCHANGE_PASSIVE))
+        x->id[EXCHANGE_PASSIVE] = from;
+    if (!VEC_GROW(x->pkt, x->cnt, x->cap))
+        return -1;
+    x->pkt[x->cnt++] = idx;
+    return 0;
+}
+
+int exchange_report(struct exchanges *xs, uint32_t idx, enum exchange_role role, uint32_t pkt,
+                    const struct field_diffs *d, const char *reason)
+{
+    if (d->cnt == 0)
+        return 0;
+    xs->exchange[idx].end[role].diff_cnt++;
+    for (unsigned i = 0; i < d->cnt; i++) {
+        struct diff *diff;
+
+        if (!VEC_GROW(xs->diff, xs->diff_cnt, xs->diff_cap))
+            return -1;
+        diff = &xs->diff[xs->diff_cnt++];
+        *diff = (struct diff){.run = idx, .pkt = pkt, .request = role, .field = d->at[i].field};
+        memcpy(diff->expected, d->at[i].expected, sizeof(diff->expected));
+        memcpy(diff->actual, d->at[i].actual, sizeof(diff->actual));
+        snprintf(diff->reason, sizeof(diff->reason), "%s", reason);
+    }
+    return 0;
+}
+
+int exchanges_replay(struct exchanges *xs, const struct trace *trace, bool active, bool passive)
+{
+    int rc = 0;
+
+    memset(xs, 0, sizeof(*xs));
+    xs->trace = trace;
+    for (uint32_t i = 0; rc == 0 && i < trace->cnt; i++)
+        rc = add(xs, i);
+    for (uint32_t i = 0; rc == 0 && i < xs->cnt; i++) {
+        if (active)
+            rc = exchange_play(xs, i, EXCHANGE_ACTIVE);
+        if (rc == 0 && passive)
+            rc = exchange_play(xs, i, EXCHANGE_PASSIVE);
+    }
+    return rc;
+}
+
+void exchanges_free(struct exchanges *xs)
+{
+    for (size_t i = 0; i < xs->cnt; i++)
+        free(xs->exchange[i].pkt);
+    free(xs->exchange);
+    free(xs->diff);
+    memset(xs, 0, sizeof(*xs));
+}

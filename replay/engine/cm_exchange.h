@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Exchanges: the conversations of the communication manager, and our CM in place of each of their
+ * ends. What the other end sent comes in, with the communication and transaction ids of our end
+ * replaced by those that ours chose; what the recorded program did (connect, accept, reject,
+ * establish, disconnect, ask, answer) ours is told to do when its recorded message is due; and each
+ * recorded message of our end is compared with the one that ours sends.
+ *
+ * Fixed, and compared: which messages come, in which order, with which fields; the ids as the
+ * exchange rebinds them. Free: when a message is repeated (a timer of ours fires when the recorded
+ * one has), MRAs, and what ours sends beyond the recorded.
+ */
+#ifndef REPLAY_ENGINE_CM_EXCHANGE_H
+#define REPLAY_ENGINE_CM_EXCHANGE_H
+
+#include "engine/rc_compare_responses.h"
+#include "engine/field_diff.h"
+#include "wire/cm_msg.h"
+
+/* More are left out. */
+#define EXCHANGES_MAX 4096u
+
+/* One end of an exchange that our CM stands for. */
+struct exchange_end {
+    enum verdict verdict;
+    const char *skip;    /* for SKIPPED */
+    uint32_t compared;   /* messages */
+    uint32_t lost;       /* messages captured that this end cannot have got */
+    uint32_t beyond;     /* messages only ours sent */
+    uint32_t unasked;    /* messages that a program sends as it likes: MRA, LAP, APR */
+    uint32_t diff_cnt;   /* messages that differ */
+    const char *stopped; /* why no more were compared, or NULL */
+};
+
+enum exchange_role { EXCHANGE_ACTIVE, EXCHANGE_PASSIVE };
+
+struct exchange {
+    uint8_t addr[2][16]; /* by enum exchange_role */
+    uint32_t id[2];      /* communication ids; 0 while unknown. SIDR: the request id, twice */
+    bool sidr;
+    uint64_t service_id;
+    uint64_t tid;  /* of the first message */
+    uint32_t *pkt; /* indices into trace.pkt */
+    size_t cnt;
+    size_t cap;
+    struct exchange_end end[2]; /* by enum exchange_role; not asked for: SKIPPED without reason */
+};
+
+struct exchanges {
+    const struct trace *trace;
+    struct exchange *exchange;
+    size_t cnt;
+    size_t cap;
+    struct diff *diff; /* `run` is the index of the exchange; `request` the role */
+    size_t diff_cnt;
+    size_t diff_cap;
+};
+
+/* Finds the exchanges and plays the ends asked for. 0, or -1 without memory. exchanges_free() is
+ * wanted in both cases. */
+int exchanges_replay(struct exchanges *exchanges, const struct trace *trace, bool active,
+                     bool passive);
+void exchanges_free(struct exchanges *exchanges);
+
+/* The CM message of a packet of the trace; false if it has none. */
+bool exchange_message(const struct trace *trace, uint32_t pkt, struct roce_cm_msg *out);
+
+/* Whether the end sent message `i` of the exchange. */
+bool exchange_is_from(const struct exchanges *xs, const struct exchange *x, enum exchange_role end,
+                      size_t i);
+
+/* Lists what differs in the message of packet `pkt`, from end `role`. 0, or -1 without memory. */
+int exchange_report(struct exchanges *xs, uint32_t idx, enum exchange_role role, uint32_t pkt,
+                    const struct field_diffs *d, const char *reason);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Exchange, play: our CM in place of one end of one exchange.
+ */
+#ifndef REPLAY_ENGINE_CM_REPLAY_H
+#define REPLAY_ENGINE_CM_REPLAY_H
+
+#include "engine/cm_exchange.h"
+
+/* 0, or -1 without memory. */
+int exchange_play(struct exchanges *exchanges, uint32_t idx, enum exchange_role role);
+
+#endif

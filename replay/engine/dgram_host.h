@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Hosts: our RNICs in place of the addresses to which packets of UC and UD go, each with the memory
+ * that all its QPs share.
+ */
+#ifndef REPLAY_ENGINE_DGRAM_HOST_H
+#define REPLAY_ENGINE_DGRAM_HOST_H
+
+#include "device/rnic.h"
+#include "infer/shadow_memory.h"
+#include "engine/dgram_stream.h"
+
+/* Addresses that are stood in for. */
+#define HOSTS_MAX 256u
+
+/* One address with its RNIC. */
+struct host {
+    uint8_t addr[16];
+    enum roce_encap encap;
+    uint8_t mac[6];     /* once it is open */
+    const char *failed; /* why it cannot be stood in for, or NULL */
+    struct memory memory;
+    struct rnic *rnic; /* NULL before host_open() */
+    struct rnic_pd *pd;
+    struct rnic_cq *cq;
+};
+
+struct hosts {
+    struct host host[HOSTS_MAX];
+    size_t cnt;
+};
+
+/* The host of a receiver's stream, a new one if need be; of a group, one of its members. NULL if
+ * there are too many. */
+struct host *hosts_of(struct hosts *hosts, const struct trace *trace, const struct stream *stream);
+void hosts_close(struct hosts *hosts);
+
+/* Its memory grows by what the WRITEs of the stream go to. 0, or -1 without memory. */
+int host_claim(struct host *host, const struct trace *trace, const struct stream *stream);
+
+/* Makes the RNIC, as the packets of the stream show it. NULL, or why it cannot be. */
+const char *host_open(struct host *host, const struct trace *trace, const struct stream *stream);
+
+#endif

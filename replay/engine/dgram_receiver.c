@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "engine/dgram_receiver.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "engine/dgram_expected.h"
+#include "engine/inject.h"
+#include "engine/dgram_host.h"
+
+/* What a fresh receive buffer is full of, so that a byte too many shows. */
+#define FILL 0xA5
+
+/* Receive buffers are so much longer than needed: what is too long has to show. */
+#define SLACK 4096u
+
+#define TIME_BASE UINT64_C(1000000000)
+
+/* A stream while it is played. */
+struct receiver {
+    struct host *host;
+    struct rnic_qp *qp;
+    struct delivery delivery;
+    uint8_t *buf;
+    uint32_t len;
+    uint32_t used; /* bytes of `buf` that may not be FILL */
+    struct rnic_mr *mr;
+    bool doubt; /* something reached it that nobody sent: see receive_frame() */
+};
+
+struct receive {
+    struct streams *streams;
+    struct hosts hosts;
+    struct receiver *receiver; /* one for each stream */
+};
+
+/* A frame that reaches a host: of stream `stream`, standing for packet `pkt` of the trace. */
+struct arrival {
+    uint32_t stream;
+    uint32_t pkt;
+    const uint8_t *frame;
+    size_t len;
+    const struct roce_pkt *parsed;
+    bool damaged; /* a conformant receiver drops it */
+};
+
+/* ---- QPs ---------------------------------------------------------------------------------------
+ */
+
+/* The longest message that the stream completes in a receive buffer. */
+static uint32_t longest(const struct trace *trace, const struct stream *s)
+{
+    struct delivery d;
+    uint64_t max = s->svc == ROCE_SVC_UD ? DELIVERY_AREA + 4096 : 0;
+    struct roce_pkt pkt;
+
+    delivery_init(&d, s);
+    for (size_t i = 0; i < s->cnt && s->svc == ROCE_SVC_UC; i++) {
+        const struct trace_packet *p = &trace->pkt[s->pkt[i]];
+
+        if (p->dropped)
+            continue;
+        trace_parse(p, &pkt);
+        delivery_take(&d, &pkt);
+        if (d.kind == ROCE_KIND_SEND && d.off > max)
+            max = d.off;
+    }
+    return (uint32_t)max;
+}
+
+static void post_recv(struct receiver *r)
+{
+    struct rnic_sge sge = {.len = r->len, .lkey = rnic_mr_key(r->mr)};
+    struct rnic_recv_wr wr = {.sge = &sge, .sge_cnt = 1};
+
+    rnic_post_recv(r->qp, &wr);
+}
+
+static const char *qp_open(struct receiver *r, const struct stream *s, const struct roce_pkt *first,
+                           rnic_time now)
+{
+    struct rnic_qp_init init = {.type = s->svc == ROCE_SVC_UC   ? RNIC_QPT_UC
+                                        : s->qpn == ROCE_QP_GSI ? RNIC_QPT_GSI
+                                                                : RNIC_QPT_UD,
+                                .recv_cq = r->host->cq,
+                                .qpn = s->multicast ? 0 : s->qpn,
+                                .max_recv_wr = 2,
+                                .max_recv_sge = 1};
+    struct rnic_qp_attr attr = {.state = RNIC_QPS_INIT,
+                                .access = RNIC_ACCESS_REMOTE_WRITE,
+                                .pkey = s->pkey,
+                                .qkey = s->qkey,
+                                .path_mtu = s->mtu,
+                                .dest_qpn = 2, /* the sender's, which UC does not show */
+                                .rq_psn = first->bth.psn};
+    int rc = rnic_qp_new(r->host->pd, &init, &r->qp);
+
+    if (rc != 0) {
+        r->qp = NULL;
+        return rnic_error_text(rc);
+    }
+    memcpy(attr.av.dgid, s->peer, 16);
+    memcpy(attr.av.dmac, first->eth.src, 6);
+    rc = rnic_qp_modify(r->qp, &attr, now);
+    attr.state = RNIC_QPS_RTR;
+    if (rc == 0)
+        rc = rnic_qp_modify(r->qp, &attr, now);
+    if (rc == 0 && s->multicast)
+        rc = rnic_mcast_attach(r->qp, s->addr);
+    return rc == 0 ? NULL : rnic_error_text(rc);
+}
+
+/* The buffers of a stream, and its QP in place of an earlier one with its number. NULL, or why not.
+ */
+static const char *open_receiver(struct receive *rx, uint32_t idx, const struct roce_pkt *first,
+                                 rnic_time now)
+{
+    const struct stream *s = &rx->streams->stream[idx];
+    struct receiver *r = &rx->receiver[idx];
+    struct rnic_mr_attr attr = {.access = RNIC_ACCESS_LOCAL_WRITE};
+    const char *why;
+
+    for (size_t i = 0; i < rx->streams->cnt; i++) {
+        struct receiver *other = &rx->receiver[i];
+
+        if (other->qp && other->host == r->host && rx->streams->stream[i].qpn == s->qpn &&
+            !s->multicast && !rx->streams->stream[i].multicast) {
+            rnic_qp_del(other->qp);
+            other->qp = NULL;
+        }
+    }
+    if (!r->buf) {
+        r->len = longest(rx->streams->trace, s) + SLACK;
+        r->buf = malloc(r->len);
+        attr.addr = r->buf;
+        attr.len = r->len;
+        if (!r->buf || rnic_mr_reg(r->host->pd, &attr, &r->mr) != 0)
+            return "no memory for the receive buffers";
+        memset(r->buf, FILL, r->len);
+    }
+    why = qp_open(r, s, first, now);
+    if (why) {
+        if (r->qp)
+            rnic_qp_del(r->qp);
+        r->qp = NULL;
+        return why;
+    }
+    delivery_init(&r->delivery, s);
+    post_recv(r);
+    return NULL;
+}
+
+/* ---- comparing ---------------------------------------------------------------------------------
+ */
+
+/* R172. */
+static void compare_area(const uint8_t *area, const struct roce_pkt *pkt, struct field_diffs *d)
+{
+    const uint8_t *net = pkt->frame + pkt->net_off;
+    bool ip4 = pkt->encap == ROCE_ENCAP_V2_IP4;
+
+    if (ip4 ? memcmp(area + DELIVERY_AREA - ROCE_IP4_LEN, net, ROCE_IP4_LEN) != 0
+            : memcmp(area, net, DELIVERY_AREA) != 0)
+        fields_differ(d, "network header", "as captured", "other bytes");
+}
+
+static void compare_completion(const struct stream *s, const struct roce_pkt *pkt,
+                               const struct delivered *want, const struct rnic_wc *wc,
+                               const struct rnic_qp *qp, struct field_diffs *d)
+{
+    bool imm = roce_pkt_has(pkt, ROCE_HDR_IMMDT);
+    bool ud = s->svc == ROCE_SVC_UD;
+    unsigned flags = (ud ? (unsigned)RNIC_WC_GRH : 0u) | (imm ? (unsigned)RNIC_WC_WITH_IMM : 0u);
+
+    if (wc->status != RNIC_WC_SUCCESS) {
+        fields_differ(d, "completion", "SUCCESS", rnic_wc_status_name(wc->status));
+        return;
+    }
+    fields_differ_num(d, "wc.opcode", "%u", want->write ? RNIC_WC_RECV_RDMA_WITH_IMM : RNIC_WC_RECV,
+                      wc->opcode);
+    fields_differ_num(d, "wc.flags", "%x", flags, wc->flags);
+    fields_differ_num(d, "wc.byte_len", "%u", want->byte_len, wc->byte_len);
+    if (imm)
+        fields_differ_num(d, "wc.imm", "%x", pkt->immdt.imm, wc->imm);
+    fields_differ_num(d, "wc.qpn", "%x", rnic_qp_qpn(qp), wc->qpn);
+    fields_differ_num(d, "wc.solicited", "%u", pkt->bth.se, wc->solicited);
+    if (ud)
+        fields_differ_num(d, "wc.src_qp", "%x", pkt->deth.src_qp, wc->src_qp);
+}
+
+/* Where the packet's bytes should be now, or NULL. */
+static const uint8_t *place_of(const struct receiver *r, const struct delivered *want, uint32_t len)
+{
+    const struct memory_region *region;
+
+    if (!want->write)
+        return want->off + len < r->len ? r->buf + want->off : NULL;
+    region = memory_find(&r->host->memory, want->rkey);
+    return region && memory_covers(region, want->va, len, 0)
+               ? region->image + (want->va - region->low)
+               : NULL;
+}
+
+static void compare_bytes(const struct receiver *r, const struct roce_pkt *pkt,
+                          const struct delivered *want, struct field_diffs *d)
+{
+    const uint8_t *place = place_of(r, want, pkt->payload_len);
+
+    if (pkt->payload_len && (!place || memcmp(place, pkt->payload, pkt->payload_len) != 0))
+        fields_differ(d, "data", "as captured", "other bytes in memory");
+    if (!want->write && place && place[pkt->payload_len] != FILL)
+        fields_differ(d, "data", "nothing after the message", "bytes after it");
+    if (r->delivery.stream->svc == ROCE_SVC_UD)
+        compare_area(r->buf, pkt, d);
+}
+
+/* ---- a packet ----------------------------------------------------------------------------------
+ */
+
+/* Where a packet would do harm that must leave no trace: the next bytes of the message in hand, or
+ * the first of its own. */
+struct guard {
+    const uint8_t *at; /* NULL: nowhere */
+    uint32_t len;
+    uint8_t before[4096];
+};
+
+static void guard_set(struct guard *g, const struct receiver *r, const struct roce_pkt *pkt)
+{
+    const struct delivery *del = &r->delivery;
+    bool starts = roce_pkt_has(pkt, ROCE_HDR_RETH);
+    bool write = pkt->op->kind == ROCE_KIND_WRITE;
+    struct delivered place = {.write = write,
+                              .rkey = starts ? pkt->reth.rkey : del->rkey,
+                              .va = starts ? pkt->reth.va : del->va + del->off,
+                              .off = roce_opcode_starts(pkt->op) ? 0 : del->off};
+
+    g->len = pkt->payload_len < sizeof(g->before) ? pkt->payload_len : sizeof(g->before);
+    g->at = write && !starts && del->kind != ROCE_KIND_WRITE ? NULL : place_of(r, &place, g->len);
+    if (g->at)
+        memcpy(g->before, g->at, g->len);
+}
+
+/* A fresh buffer for what begins a message. */
+static void clean(struct receiver *r, const struct stream *s, const struct roce_pkt *pkt)
+{
+    uint64_t end;
+
+    if (s->svc == ROCE_SVC_UD || roce_opcode_starts(pkt->op)) {
+        memset(r->buf, FILL, r->used);
+        r->used = 0;
+    }
+    end = r->delivery.off + pkt->payload_len + DELIVERY_AREA;
+    if (end > r->used)
+        r->used = end < r->len ? (uint32_t)end : r->len;
+}
+
+/* Gives a frame to the host's RNIC, and compares what becomes of it with what has to. */
+static int play(struct receive *rx, const struct arrival *a, rnic_time now)
+{
+    struct stream *s = &rx->streams->stream[a->stream];
+    struct receiver *r = &rx->receiver[a->stream];
+    struct delivered want = {.fate = DELIVERY_DROPPED, .rule = "it is damaged"};
+    struct field_diffs d = {.cnt = 0};
+    uint8_t frame[ROCE_FRAME_MAX];
+    const struct roce_pkt *pkt = a->parsed;
+    char text[96] = "none";
+    struct rnic_wc wc[4];
+    struct guard guard;
+    size_t cnt;
+
+    if (!a->damaged)
+        clean(r, s, pkt);
+    guard_set(&guard, r, pkt);
+    rnic_input(r->host->rnic, a->frame, a->len, now);
+    if (a->damaged)
+        s->damaged++;
+    else
+        want = delivery_take(&r->delivery, pkt);
+    s->dropped += !a->damaged && want.fate == DELIVERY_DROPPED;
+    s->compared++;
+    cnt = rnic_cq_poll(r->host->cq, wc, sizeof(wc) / sizeof(wc[0]));
+    if (want.fate == DELIVERY_COMPLETED && cnt == 1)
+        compare_completion(s, pkt, &want, &wc[0], r->qp, &d);
+    else if (cnt != (want.fate == DELIVERY_COMPLETED)) {
+        if (cnt)
+            snprintf(text, sizeof(text), "%zu: %s", cnt, rnic_wc_status_name(wc[0].status));
+        fields_differ(&d, "completion", want.fate == DELIVERY_COMPLETED ? "SUCCESS" : "none", text);
+    }
+    if (want.fate != DELIVERY_DROPPED && d.cnt == 0)
+        compare_bytes(r, pkt, &want, &d);
+    else if (d.cnt == 0 && guard.at && memcmp(guard.at, guard.before, guard.len) != 0)
+        fields_differ(&d, "data", "unchanged", "other bytes in memory");
+    if (rnic_output(r->host->rnic, frame, sizeof(frame), now) > 0)
+        fields_differ(&d, "answer", "none", "a packet"); /* R162, R178 */
+    if (want.fate == DELIVERY_COMPLETED || want.fate == DELIVERY_WHOLE) {
+        s->messages++;
+        s->bytes += s->svc == ROCE_SVC_UC ? r->delivery.off : pkt->payload_len;
+    }
+    if (cnt)
+        post_recv(r);
+    return streams_report(rx->streams, a->stream, a->pkt, &d,
+                          want.rule ? want.rule : "our RNIC receives this packet differently");
+}
+
+/* ---- all ---------------------------------------------------------------------------------------
+ */
+
+static int find_hosts(struct receive *rx)
+{
+    for (size_t i = 0; i < rx->streams->cnt; i++) {
+        struct stream *s = &rx->streams->stream[i];
+
+        if (s->role != STREAM_RECEIVER || s->skip)
+            continue;
+        rx->receiver[i].host = hosts_of(&rx->hosts, rx->streams->trace, s);
+        if (!rx->receiver[i].host)
+            s->skip = "more addresses than replay stands in for";
+        else if (host_claim(rx->receiver[i].host, rx->streams->trace, s) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+struct receive *receive_new(struct streams *streams)
+{
+    struct receive *rx = calloc(1, sizeof(*rx));
+
+    if (!rx)
+        return NULL;
+    rx->streams = streams;
+    rx->receiver = calloc(streams->cnt + 1, sizeof(*rx->receiver));
+    if (rx->receiver && find_hosts(rx) == 0)
+        return rx;
+    receive_del(rx);
+    return NULL;
+}
+
+void receive_del(struct receive *rx)
+{
+    if (!rx)
+        return;
+    hosts_close(&rx->hosts);
+    for (size_t i = 0; rx->receiver && i < rx->streams->cnt; i++)
+        free(rx->receiver[i].buf);
+    free(rx->receiver);
+    free(rx);
+}
+
+/* Whether the stream is played; its host and its QP are there then. */
+static bool is_open(struct receive *rx, const struct arrival *a, rnic_time now)
+{
+    struct stream *s = &rx->streams->stream[a->stream];
+    struct receiver *r = &rx->receiver[a->stream];
+
+    if (s->skip)
+        return false;
+    if (!r->host->rnic && !r->host->failed)
+        r->host->failed = host_open(r->host, rx->streams->trace, s);
+    s->skip = r->host->failed;
+    if (!s->skip && !r->qp) {
+        if (a->damaged)
+            return false; /* nothing tells of it, and it tells nothing */
+        s->skip = open_receiver(rx, a->stream, a->parsed, now);
+    }
+    return !s->skip;
+}
+
+/* A recorded packet, at its time. */
+static int play_packet(struct receive *rx, uint32_t stream, uint32_t pkt)
+{
+    const struct trace *trace = rx->streams->trace;
+    const struct trace_packet *p = &trace->pkt[pkt];
+    rnic_time now = p->time - trace->pkt[0].time + TIME_BASE;
+    uint8_t frame[ROCE_FRAME_MAX];
+    struct roce_pkt parsed;
+    struct arrival a = {.stream = stream,
+                        .pkt = pkt,
+                        .frame = frame,
+                        .len = feed_frame(p, frame),
+                        .parsed = &parsed,
+                        .damaged = p->dropped};
+
+    trace_parse(p, &parsed);
+    parsed.payload = trace_payload(p);
+    parsed.payload_len = p->payload_len;
+    return is_open(rx, &a, now) ? play(rx, &a, now) : 0;
+}
+
+/* What nobody sent reaches the host: each QP of it may have done anything with it. */
+static void play_forged(struct receive *rx, const struct arrival *a, rnic_time now)
+{
+    struct host *host = rx->receiver[a->stream].host;
+    struct rnic_wc wc[4];
+    size_t cnt;
+
+    rnic_input(host->rnic, a->frame, a->len, now);
+    cnt = rnic_cq_poll(host->cq, wc, sizeof(wc) / sizeof(wc[0]));
+    for (size_t i = 0; i < rx->streams->cnt; i++) {
+        struct receiver *r = &rx->receiver[i];
+
+        if (r->host != host || !r->qp)
+            continue;
+        r->doubt = true;
+        r->used = r->len;
+        if (cnt)
+            post_recv(r); /* it has room for two */
+    }
+}
+
+/* A message that begins, and each datagram, is received whatever came before (R164). */
+static bool is_sure_again(const struct receiver *r, const struct roce_pkt *pkt)
+{
+    struct rnic_qp_view view;
+
+    rnic_qp_view(r->qp, &view);
+    return view.state != RNIC_QPS_ERR && roce_opcode_starts(pkt->op);
+}
+
+/* Whether a datagram reaches the QP of the stream, whatever was done to it: each is received or
+ * dropped for itself, by rules that delivery.h knows. */
+static bool reaches(const struct receiver *r, const struct stream *s, const struct roce_pkt *pkt)
+{
+    uint8_t src[16], dst[16];
+
+    roce_pkt_addr(pkt, src, dst);
+    return s->svc == ROCE_SVC_UD && !s->multicast && r->qp && !roce_pkt_dropped(pkt) &&
+           pkt->op->svc == ROCE_SVC_UD && pkt->encap == s->encap && pkt->bth.dest_qp == s->qpn &&
+           memcmp(dst, s->addr, sizeof(dst)) == 0 &&
+           memcmp(pkt->eth.dst, r->host->mac, sizeof(r->host->mac)) == 0;
+}
+
+int receive_frame(struct receive *rx, const struct receive_in *in, rnic_time now)
+{
+    struct receiver *r = &rx->receiver[in->stream];
+    struct roce_pkt parsed;
+    struct arrival a = {.stream = in->stream,
+                        .pkt = in->pkt,
+                        .frame = in->frame,
+                        .len = in->len,
+                        .parsed = &parsed};
+
+    if (roce_pkt_parse(&parsed, ROCE_LINK_ETHERNET, in->frame, in->len, in->len) != 0)
+        return 0;
+    a.damaged = roce_pkt_dropped(&parsed) || roce_pkt_icrc_check(&parsed, NULL) != ROCE_ICRC_GOOD;
+    if (in->forged && !reaches(r, &rx->streams->stream[in->stream], &parsed)) {
+        if (!rx->streams->stream[in->stream].skip && r->qp)
+            play_forged(rx, &a, now);
+        return 0;
+    }
+    if (!is_open(rx, &a, now))
+        return 0;
+    if (r->doubt && !a.damaged && is_sure_again(r, &parsed)) {
+        r->doubt = false;
+        delivery_init(&r->delivery, &rx->streams->stream[in->stream]);
+    }
+    if (r->doubt) {
+        play_forged(rx, &a, now);
+        return 0;
+    }
+    return play(rx, &a, now);
+}
+
+int receive_all(struct streams *streams)
+{
+    struct receive *rx = receive_new(streams);
+    int rc = rx ? 0 : -1;
+
+    for (uint32_t i = 0; rc == 0 && i < streams->trace->cnt; i++)
+        if (streams->receiver[i] != MAP_NONE)
+            rc = play_packet(rx, streams->receiver[i], i);
+    receive_del(rx);
+    return rc;
+}

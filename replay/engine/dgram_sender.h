@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Transmit: our RNIC in place of the senders of UC and UD. The messages that the packets show are
+ * posted, and each recorded packet is compared with ours. A packet lost before the capture point
+ * is one of ours that the capture lacks; where whole messages may be missing, a new QP goes on with
+ * the PSN of the next one seen.
+ */
+#ifndef REPLAY_ENGINE_DGRAM_SENDER_H
+#define REPLAY_ENGINE_DGRAM_SENDER_H
+
+#include "device/rnic.h"
+#include "engine/dgram_stream.h"
+
+/* When the first packet of the trace is sent. */
+#define TRANSMIT_TIME_BASE UINT64_C(1000000000)
+
+/* Gets each frame that a sender of ours sends: one of stream `stream`, in the place of its packet
+ * `at` or, if the capture lacks that, of one before it in the message. -1: no memory. */
+struct transmit_sink {
+    void *ctx;
+    int (*sent)(void *ctx, uint32_t stream, size_t at, const uint8_t *frame, size_t len);
+};
+
+/* One sender. */
+struct transmit;
+
+/* In place of the sender of a stream; `sink` may be NULL. What is found goes into the stream. NULL
+ * without memory. */
+struct transmit *transmit_new(struct streams *streams, uint32_t stream,
+                              const struct transmit_sink *sink);
+void transmit_del(struct transmit *transmit);
+
+/* When its next message is posted: as long after TRANSMIT_TIME_BASE as the capture shows.
+ * RNIC_NEVER after the last one. */
+rnic_time transmit_due(const struct transmit *transmit);
+
+/* Posts that message, and compares what is sent. 0, or -1 without memory. */
+int transmit_step(struct transmit *transmit);
+
+/* Plays and compares all streams of the senders' role. 0, or -1 without memory. */
+int transmit_all(struct streams *streams);
+
+/* A message that the recorded sender posted. */
+struct transmit_message {
+    const struct stream *stream;
+    const struct roce_pkt *first, *end; /* its first and last packet that the capture has */
+    const uint8_t *data;
+    uint64_t len;
+    uint32_t psn_cnt; /* packets it has */
+    uint64_t time;    /* of the capture */
+};
+
+/* A packet that the message became, with the capture's numbers. */
+typedef void transmit_take_fn(void *user, const struct roce_pkt *pkt);
+
+/* A device elsewhere in the place of our RNICs. */
+struct transmit_device {
+    void *ctx;
+    /* A QP of the stream whose next packet is this one. NULL, or why there is none. */
+    const char *(*open)(void *ctx, struct stream *stream, const struct roce_pkt *first);
+    /* Posts the message, hands over its packets in their order and sets *status to that of its
+     * completion, negative if none came. NULL, or why it cannot be posted. */
+    const char *(*post)(void *ctx, const struct transmit_message *message, transmit_take_fn *take,
+                        void *user, int *status);
+};
+
+/* transmit_all() with that. */
+int transmit_with(struct streams *streams, const struct transmit_device *device);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "engine/dgram_stream.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "wire/gid.h"
+
+struct stream_key {
+    uint8_t addr[16];
+    uint8_t peer[16]; /* zero for UD */
+    uint32_t encap;
+    uint32_t svc;
+    uint32_t qpn;
+    uint32_t role;
+};
+
+/* ---- finding -----------------------------------------------------------------------------------
+ */
+
+static uint32_t stream_of(struct streams *streams, struct map *map, const struct stream_key *key)
+{
+    uint32_t cnt = map->cnt;
+    uint32_t at;
+
+    if (!VEC_GROW(streams->stream, streams->cnt, streams->cap))
+        return MAP_NONE;
+    at = map_add(map, key);
+    if (at == MAP_NONE || at != cnt)
+        return at;
+    streams->stream[streams->cnt++] = (struct stream){.role = (enum stream_role)key->role,
+                                                      .svc = (enum roce_svc)key->svc,
+                                                      .encap = (enum roce_encap)key->encap,
+                                                      .qpn = key->qpn,
+                                                      .verdict = VERDICT_SKIPPED};
+    memcpy(streams->stream[at].addr, key->addr, 16);
+    return at;
+}
+
+/* Adds a packet to its stream of a role. The stream, or MAP_NONE without memory. */
+static uint32_t add(struct streams *streams, struct map *map, uint32_t idx, enum stream_role role)
+{
+    const struct trace *trace = streams->trace;
+    const struct trace_flow *flow = &trace->flow[trace->pkt[idx].flow];
+    bool receiver = role == STREAM_RECEIVER;
+    struct stream_key key;
+    struct stream *s;
+    uint32_t at;
+
+    memset(&key, 0, sizeof(key));
+    memcpy(key.addr, receiver ? flow->dst : flow->src, 16);
+    key.encap = flow->encap;
+    key.svc = flow->svc;
+    key.role = role;
+    key.qpn = flow->dest_qp;
+    if (flow->svc == ROCE_SVC_UC) {
+        memcpy(key.peer, receiver ? flow->src : flow->dst, 16);
+    } else if (!receiver) {
+        struct roce_pkt pkt;
+
+        trace_parse(&trace->pkt[idx], &pkt);
+        key.qpn = pkt.deth.src_qp;
+    }
+    at = stream_of(streams, map, &key);
+    if (at == MAP_NONE)
+        return at;
+    s = &streams->stream[at];
+    if (s->cnt == 0)
+        memcpy(s->peer, receiver ? flow->src : flow->dst, 16);
+    if (!VEC_GROW(s->pkt, s->cnt, s->cap))
+        return MAP_NONE;
+    s->pkt[s->cnt++] = idx;
+    return at;
+}
+
+static bool find(struct streams *streams, bool receivers, bool senders)
+{
+    const struct trace *trace = streams->trace;
+    struct map map;
+    bool ok = true;
+
+    map_init(&map, sizeof(struct stream_key));
+    for (uint32_t i = 0; ok && i < trace->cnt; i++) {
+        const struct trace_packet *p = &trace->pkt[i];
+        enum roce_svc svc = trace->flow[p->flow].svc;
+
+        streams->receiver[i] = MAP_NONE;
+        if (svc != ROCE_SVC_UC && svc != ROCE_SVC_UD)
+            continue;
+        if (receivers) {
+            streams->receiver[i] = add(streams, &map, i, STREAM_RECEIVER);
+            ok = streams->receiver[i] != MAP_NONE;
+        }
+        if (ok && senders)
+            ok = add(streams, &map, i, STREAM_SENDER) != MAP_NONE;
+    }
+    map_free(&map);
+    return ok;
+}
+
+/* ---- deriving ----------------------------------------------------------------------------------
+ */
+
+/* The value that most undamaged packets have (Boyer and Moore). */
+static void derive_keys(const struct trace *trace, struct stream *s)
+{
+    uint32_t pkey_votes = 0, qkey_votes = 0;
+    struct roce_pkt pkt;
+
+    for (size_t i = 0; i < s->cnt; i++) {
+        if (trace->pkt[s->pkt[i]].dropped)
+            continue;
+        trace_parse(&trace->pkt[s->pkt[i]], &pkt);
+        if (pkey_votes == 0)
+            s->pkey = pkt.bth.pkey;
+        pkey_votes += pkt.bth.pkey == s->pkey ? 1 : (uint32_t)-1;
+        if (!roce_pkt_has(&pkt, ROCE_HDR_DETH))
+            continue;
+        if (qkey_votes == 0)
+            s->qkey = pkt.deth.qkey;
+        qkey_votes += pkt.deth.qkey == s->qkey ? 1 : (uint32_t)-1;
+    }
+    if (s->svc == ROCE_SVC_UD && s->qpn == ROCE_QP_GSI)
+        s->qkey = UINT32_C(0x80010000); /* R171 */
+}
+
+static void derive_mtu(const struct trace *trace, struct stream *s)
+{
+    uint32_t longest = 0;
+
+    for (size_t i = 0; i < s->cnt; i++) {
+        const struct trace_packet *p = &trace->pkt[s->pkt[i]];
+
+        if (!p->dropped && p->payload_len > longest)
+            longest = p->payload_len;
+    }
+    s->mtu = 256;
+    while (s->mtu < longest && s->mtu < 4096)
+        s->mtu *= 2;
+}
+
+static const char *unplayable(const struct trace *trace, const struct stream *s)
+{
+    bool any = false;
+
+    if (s->encap != ROCE_ENCAP_V1 && s->encap != ROCE_ENCAP_V2_IP4 && s->encap != ROCE_ENCAP_V2_IP6)
+        return "native InfiniBand: our RNIC speaks RoCE only";
+    if (s->qpn == 0 || (s->svc == ROCE_SVC_UC && s->qpn == ROCE_QP_GSI) ||
+        (s->qpn == ROCE_QP_MULTICAST && (s->role == STREAM_SENDER || !s->multicast)))
+        return "its QP number is not one that the service can use";
+    for (size_t i = 0; i < s->cnt; i++) {
+        if (trace->pkt[s->pkt[i]].cut)
+            return "the capture is cut (snap length): headers are missing";
+        any |= !trace->pkt[s->pkt[i]].dropped;
+    }
+    if ((s->pkey & 0x7FFF) == 0 && any)
+        return "its P_Key is 0, which matches none (R049)";
+    return any ? NULL : "damaged frames only";
+}
+
+int streams_find(struct streams *streams, const struct trace *trace, bool receivers, bool senders)
+{
+    memset(streams, 0, sizeof(*streams));
+    streams->trace = trace;
+    streams->receiver = malloc((trace->cnt + 1) * sizeof(*streams->receiver));
+    if (!streams->receiver || !find(streams, receivers, senders))
+        return -1;
+    for (size_t i = 0; i < streams->cnt; i++) {
+        struct stream *s = &streams->stream[i];
+
+        s->multicast = s->role == STREAM_RECEIVER && roce_gid_is_multicast(s->addr);
+        derive_keys(trace, s);
+        derive_mtu(trace, s);
+        s->skip = i < STREAMS_MAX ? unplayable(trace, s) : "too many QPs";
+    }
+    return 0;
+}
+
+void streams_free(struct streams *streams)
+{
+    for (size_t i = 0; i < streams->cnt; i++)
+        free(streams->stream[i].pkt);
+    free(streams->stream);
+    free(streams->receiver);
+    free(streams->diff);
+    memset(streams, 0, sizeof(*streams));
+}
+
+/* ---- judging -----------------------------------------------------------------------------------
+ */
+
+int streams_report(struct streams *streams, uint32_t stream, uint32_t pkt,
+                   const struct field_diffs *diffs, const char *reason)
+{
+    return streams_report_known(streams, stream, pkt, diffs, reason, NULL);
+}
+
+int streams_report_known(struct streams *streams, uint32_t stream, uint32_t pkt,
+                         const struct field_diffs *diffs, const char *reason,
+                         const struct deviation *known)
+{
+    struct stream *s = &streams->stream[stream];
+    uint32_t *frames = known ? &s->known_frames : &s->diff_frames;
+
+    if (diffs->cnt == 0)
+        return 0;
+    if ((*frames)++ >= DIFFS_MAX)
+        return 0;
+    for (unsigned i = 0; i < diffs->cnt; i++) {
+        struct diff *d;
+
+        if (!VEC_GROW(streams->diff, streams->diff_cnt, streams->diff_cap))
+            return -1;
+        d = &streams->diff[streams->diff_cnt++];
+        *d = (struct diff){.run = stream,
+                           .pkt = pkt,
+                           .request = STEP_NONE,
+                           .field = diffs->at[i].field,
+                           .known = known};
+        memcpy(d->expected, diffs->at[i].expected, sizeof(d->expected));
+        memcpy(d->actual, diffs->at[i].actual, sizeof(d->actual));
+        snprintf(d->reason, sizeof(d->reason), "%s", reason);
+    }
+    return 0;
+}
+
+void streams_judge(struct streams *streams)
+{
+    for (size_t i = 0; i < streams->cnt; i++) {
+        struct stream *s = &streams->stream[i];
+
+        if (!s->skip && s->messages == 0)
+            s->skip = s->role == STREAM_SENDER ? "no whole message that could be posted"
+                                               : "no whole message in the capture";
+        s->verdict = s->diff_frames ? VERDICT_FAIL : s->skip ? VERDICT_SKIPPED : VERDICT_PASS;
+    }
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "engine/field_diff.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "wire/codes.h"
+
+void fields_differ(struct field_diffs *d, const char *field, const char *expected,
+                   const char *actual)
+{
+    if (d->cnt == FIELDS_MAX)
+        return;
+    d->at[d->cnt].field = field;
+    snprintf(d->at[d->cnt].expected, sizeof(d->at[0].expected), "%s", expected);
+    snprintf(d->at[d->cnt].actual, sizeof(d->at[0].actual), "%s", actual);
+    d->cnt++;
+}
+
+const struct field_diff *fields_find(const struct field_diffs *d, const char *field)
+{
+    for (unsigned i = 0; i < d->cnt; i++)
+        if (strcmp(d->at[i].field, field) == 0)
+            return &d->at[i];
+    return NULL;
+}
+
+void fields_differ_num(struct field_diffs *d, const char *field, const char *fmt, uint64_t expected,
+                       uint64_t actual)
+{
+    char e[32], a[32];
+
+    if (expected == actual)
+        return;
+    snprintf(e, sizeof(e), fmt[1] == 'x' ? "0x%" PRIx64 : "%" PRIu64, expected);
+    snprintf(a, sizeof(a), fmt[1] == 'x' ? "0x%" PRIx64 : "%" PRIu64, actual);
+    fields_differ(d, field, e, a);
+}
+
+void fields_differ_opcode(struct field_diffs *d, uint8_t expected, uint8_t actual)
+{
+    char e[96], a[96];
+
+    if (expected == actual)
+        return;
+    snprintf(e, sizeof(e), "0x%02x (%s)", expected, roce_opcode(expected)->name);
+    snprintf(a, sizeof(a), "0x%02x (%s)", actual, roce_opcode(actual)->name);
+    fields_differ(d, "bth.opcode", e, a);
+}
+
+static void syndrome_text(uint8_t syndrome, char *out, size_t cap)
+{
+    char buf[64];
+
+    snprintf(out, cap, "0x%02x (%s)", syndrome, roce_syndrome_text(syndrome, buf, sizeof(buf)));
+}
+
+/* ACK syndromes differ in credits only, which are free. */
+static bool same_syndrome(uint8_t a, uint8_t b)
+{
+    return a == b ||
+           (roce_syndrome_kind(a) == ROCE_SYN_ACK && roce_syndrome_kind(b) == ROCE_SYN_ACK);
+}
+
+/* ---- field by field ----------------------------------------------------------------------------
+ */
+
+static void compare_payload(struct field_diffs *d, const struct trace_packet *p,
+                            const struct answer *ours)
+{
+    const uint8_t *bytes = trace_payload(p);
+    uint32_t off = 0;
+    char e[96], a[96];
+
+    if (p->payload_len != ours->payload_len) {
+        fields_differ_num(d, "payload length", "%u", p->payload_len, ours->payload_len);
+        d->payload = true;
+        return;
+    }
+    if (p->made_up)
+        return; /* the capture lacks the bytes */
+    if (p->payload_len == 0 || drive_hash(bytes, p->payload_len) == ours->hash)
+        return;
+    d->payload = true;
+    if (!ours->payload) {
+        fields_differ(d, "payload", "as captured", "other bytes (too many to keep)");
+        return;
+    }
+    while (off < p->payload_len && bytes[off] == ours->payload[off])
+        off++;
+    d->payload_off = off;
+    snprintf(e, sizeof(e), "0x%02x at byte %u", bytes[off], off);
+    snprintf(a, sizeof(a), "0x%02x at byte %u", ours->payload[off], off);
+    fields_differ(d, "payload", e, a);
+}
+
+/* Whether the MSN of a READ First is one that R103 and the rest of the capture allow. Ours has
+ * counted the READ by then. */
+static bool read_first_msn_fits(int8_t style, uint32_t expected, uint32_t actual)
+{
+    int32_t off = roce_psn_diff(roce_psn_of(expected), roce_psn_of(actual));
+
+    return style == 1 ? off == 0 || off == -1 : off == style;
+}
+
+/* Every obligation on the packet level: what was recorded against one of our answers. */
+void fields_compare(const struct trace_packet *p, const struct answer *ours, int8_t style,
+                    struct field_diffs *d)
+{
+    const struct roce_opcode *op = roce_opcode(p->opcode);
+    const struct roce_opcode *our = roce_opcode(ours->opcode);
+    bool aeth = roce_opcode_has(op, ROCE_HDR_AETH) && roce_opcode_has(our, ROCE_HDR_AETH);
+    struct roce_pkt pkt;
+    char e[96], a[96];
+
+    trace_parse(p, &pkt);
+    memset(d, 0, sizeof(*d));
+    fields_differ_opcode(d, p->opcode, ours->opcode);
+    fields_differ_num(d, "bth.psn", "%u", p->psn, ours->psn);
+    if (aeth && !same_syndrome(p->syndrome, ours->syndrome)) {
+        syndrome_text(p->syndrome, e, sizeof(e));
+        syndrome_text(ours->syndrome, a, sizeof(a));
+        fields_differ(d, "aeth.syndrome", e, a);
+    }
+    if (aeth && (op->kind == ROCE_KIND_READ_RESP && op->pos == ROCE_POS_FIRST
+                     ? !read_first_msn_fits(style, p->msn, ours->msn)
+                     : p->msn != ours->msn))
+        fields_differ_num(d, "aeth.msn", "%u", p->msn, ours->msn);
+    if (roce_pkt_has(&pkt, ROCE_HDR_ATOMICACKETH) && our->kind == ROCE_KIND_ATOMIC_ACK)
+        fields_differ_num(d, "atomicacketh.orig", "%x", pkt.atomicacketh.orig, ours->orig);
+    compare_payload(d, p, ours);
+    fields_differ_num(d, "bth.dest_qp", "%x", pkt.bth.dest_qp, ours->dest_qp);
+    fields_differ_num(d, "bth.pkey", "%x", pkt.bth.pkey, ours->pkey);
+    fields_differ_num(d, "bth.se", "%u", pkt.bth.se, ours->se);
+    fields_differ_num(d, "bth.ackreq", "%u", pkt.bth.ackreq, ours->ackreq);
+}

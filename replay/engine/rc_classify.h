@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Settle: what becomes of a recorded answer once it has been held against one of ours: it holds, or
+ * it differs, is a known deviation of the peer, or is in doubt for what the capture lacks.
+ */
+#ifndef REPLAY_ENGINE_RC_CLASSIFY_H
+#define REPLAY_ENGINE_RC_CLASSIFY_H
+
+#include "engine/field_diff.h"
+#include "engine/rc_compare_state.h"
+
+/* The difference of a recorded answer that nothing of ours is like. */
+void settle_none(const struct view *v, uint32_t step, struct field_diffs *d);
+/* Names the remote write that our RNIC took the contradicted bytes from. */
+void settle_name_writer(const struct view *v, uint32_t step, uint32_t off, char *buf, size_t cap);
+/*
+ * The recorded answer of a step, held against `ours` (NULL: none), differs in `d`, or holds if that
+ * is empty. `reason`: why it would not do, one sentence. 0, or -1 without memory.
+ */
+int settle(struct view *v, uint32_t step, struct answer *ours, struct field_diffs *d,
+           const char *reason);
+
+#endif

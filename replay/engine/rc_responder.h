@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Drive: plays the recorded requesters' frames, byte for byte and at the times of the capture, into
+ * software RNICs that stand where the recorded responders stood, and keeps what they answer.
+ *
+ * One RNIC for each responder address, with all the QPs that the capture shows there, because they
+ * share memory. Before a frame is given to it, the RNIC's user does what the recorded responder's
+ * user must have done by then: posts a receive WQE, stores bytes, invalidates a key.
+ */
+#ifndef REPLAY_ENGINE_RC_RESPONDER_H
+#define REPLAY_ENGINE_RC_RESPONDER_H
+
+#include "infer/infer_setup.h"
+#include "infer/memory_log.h"
+
+/* One frame that our RNIC sent. */
+struct answer {
+    uint32_t step; /* of the side: the request that drew it out */
+    uint64_t time;
+    int64_t rel;
+    uint32_t psn;
+    uint32_t msn;
+    uint32_t dest_qp;
+    uint16_t pkey;
+    uint8_t opcode;
+    uint8_t syndrome;
+    bool se;
+    bool ackreq;
+    bool used; /* for the comparison: a recorded answer was matched with it */
+    uint64_t orig;
+    uint32_t payload_len;
+    uint64_t hash;          /* of the payload */
+    const uint8_t *payload; /* NULL if it was too much to keep */
+};
+
+/* How far our responder was after a step that brought it on. */
+struct progress {
+    uint32_t step;
+    int64_t epsn; /* rel of the next PSN expected */
+    uint32_t msn;
+};
+
+struct run {
+    struct setup setup;
+    struct side *part;     /* a stretch of a side, owned; NULL for a whole side */
+    const char *failed;    /* why the RNIC could not be set up like this, or NULL */
+    uint32_t device;       /* index into drive.device */
+    struct answer *answer; /* in the order they were sent */
+    size_t answer_cnt;
+    size_t answer_cap;
+    struct progress *progress;
+    size_t progress_cnt;
+    size_t progress_cap;
+    uint32_t error_step;  /* step at which our QP went to the error state, or STEP_NONE */
+    uint32_t recv_posted; /* receive WQEs */
+};
+
+struct device {
+    uint8_t addr[16];
+    enum roce_encap encap;
+    struct memory memory;
+    const char *failed;
+};
+
+/* Told in order what a responder's user does and when a request is given to it, so that the same
+ * can be done with a device elsewhere. Each may return -1: no memory. */
+struct drive_watch {
+    void *ctx;
+    int (*recv)(void *ctx, uint32_t run, uint32_t len);
+    /* `initial`: it was there before anything was played. */
+    int (*store)(void *ctx, uint32_t device, uint32_t rkey, uint64_t va, uint8_t byte,
+                 bool initial);
+    int (*key)(void *ctx, uint32_t device, uint32_t rkey, bool valid);
+    /* Step `step`'s frame is played when packet `pkt` of the trace was captured, at step `when`. */
+    int (*frame)(void *ctx, uint32_t run, uint32_t step, uint32_t when, uint32_t pkt);
+};
+
+struct drive {
+    const struct trace *trace;
+    const struct drive_watch *watch; /* or NULL */
+    struct given *given;             /* or NULL */
+    struct stores *stores;           /* or NULL */
+    struct run *run;                 /* one for each stretch of each side of the connections */
+    size_t run_cnt;
+    size_t run_cap;
+    struct device *device;
+    size_t device_cnt;
+    size_t device_cap;
+    uint8_t **kept; /* payloads of answers */
+    size_t kept_cnt;
+    size_t kept_cap;
+    uint64_t kept_len;
+};
+
+struct drive_options {
+    const struct drive_watch *watch; /* or NULL */
+    struct given *given;             /* or NULL: all is derived */
+    struct stores *stores;           /* receives what is put into memory, or NULL */
+};
+
+/* Derives and plays all sides. 0, or -1 and a fault. drive_free() is wanted in both cases. */
+int drive_all(struct drive *drive, const struct trace *trace, const struct conns *conns,
+              const struct drive_options *options, struct fault *fault);
+
+/* The same in two steps. What is derived stays as it is while it is played, so that another thread
+ * may play the other ends meanwhile (post.h). */
+int drive_derive(struct drive *drive, const struct trace *trace, const struct conns *conns,
+                 const struct drive_options *options, struct fault *fault);
+int drive_play(struct drive *drive, struct fault *fault);
+void drive_free(struct drive *drive);
+
+/* Adds an answer to what the run's responder sent, without its payload; NULL without memory. */
+struct answer *drive_add_answer(struct run *run, const struct roce_pkt *pkt, uint32_t step,
+                                uint64_t time, int64_t rel);
+
+/* Hash of a payload, for comparing ones that were not kept. */
+uint64_t drive_hash(const uint8_t *p, size_t len);
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "infer/atomic_order.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "wire/codes.h"
+
+/* ---- what changes words ------------------------------------------------------------------------
+ */
+
+static int op_cmp(const void *a, const void *b)
+{
+    const struct sharing_write *x = *(const struct sharing_write *const *)a;
+    const struct sharing_write *y = *(const struct sharing_write *const *)b;
+
+    if (x->run != y->run)
+        return x->run < y->run ? -1 : 1;
+    return (x->entry > y->entry) - (x->entry < y->entry);
+}
+
+/* A write to several words was found at each of them. */
+static void sort_ops(struct order *o)
+{
+    size_t cnt = 0;
+
+    if (o->cnt)
+        qsort(o->op, o->cnt, sizeof(*o->op), op_cmp);
+    for (size_t i = 0; i < o->cnt; i++)
+        if (cnt == 0 || o->op[cnt - 1] != o->op[i])
+            o->op[cnt++] = o->op[i];
+    o->cnt = cnt;
+}
+
+int order_init(struct order *o, const struct drive *drive, struct order_word *word, size_t word_cnt,
+               const struct sharing_write **op, size_t cnt)
+{
+    *o = (struct order){.drive = drive, .word = word, .word_cnt = word_cnt, .op = op, .cnt = cnt};
+    sort_ops(o);
+    for (size_t i = 0; i < o->cnt; i++)
+        o->runs += i == 0 || o->op[i]->run != o->op[i - 1]->run;
+    o->head = calloc(o->runs + 1, sizeof(*o->head));
+    o->end = calloc(o->runs + 1, sizeof(*o->end));
+    o->trial = malloc((o->cnt + 1) * sizeof(*o->trial));
+    if (!o->head || !o->end || !o->trial)
+        return -1;
+    for (size_t i = 0, r = 0; i < o->cnt; i++) {
+        if (i > 0 && o->op[i]->run != o->op[i - 1]->run)
+            o->head[++r] = i;
+        o->end[r] = i + 1;
+    }
+    return 0;
+}
+
+void order_free(struct order *o)
+{
+    free(o->word);
+    free(o->op);
+    free(o->head);
+    free(o->end);
+    free(o->trial);
+    free(o->undo);
+    memset(o, 0, sizeof(*o));
+}
+
+/* ---- a step ------------------------------------------------------------------------------------
+ */
+
+/* The word after a write of bytes. */
+static void store(struct order_word *word, const struct sharing_write *w)
+{
+    uint8_t bits[8], mask[8];
+
+    memcpy(bits, &word->bits, 8);
+    memcpy(mask, &word->mask, 8);
+    for (unsigned i = 0; i < 8; i++) {
+        uint64_t at = word->va + i - w->va; /* wraps where it lies before */
+
+        if (at >= w->len)
+            continue;
+        mask[i] = w->data ? 0xFF : 0;
+        bits[i] = w->data ? w->data[at] : 0;
+    }
+    memcpy(&word->bits, bits, 8);
+    memcpy(&word->mask, mask, 8);
+}
+
+/* The word after an operation, if that finds what its answer says; else false. */
+static bool change(const struct order *o, struct order_word *word, const struct sharing_write *w)
+{
+    const struct setup *s = &o->drive->run[w->run].setup;
+    struct roce_pkt pkt;
+
+    if (!roce_opcode_is_atomic(setup_op(s, s->entry[w->entry].step))) {
+        store(word, w);
+        return true;
+    }
+    if (w->known) {
+        if (((word->bits ^ w->found) & word->mask) != 0)
+            return false;
+        word->bits = w->left;
+        word->mask = UINT64_MAX;
+        return true;
+    }
+    trace_parse(setup_packet(s, s->entry[w->entry].step), &pkt);
+    if (word->mask != UINT64_MAX)
+        word->mask = word->bits = 0;
+    else if (pkt.op->kind == ROCE_KIND_FETCH_ADD)
+        word->bits += pkt.atomiceth.swap_add;
+    else if (word->bits == pkt.atomiceth.compare)
+        word->bits = pkt.atomiceth.swap_add;
+    return true;
+}
+
+static void take_back(struct order *o, size_t undo)
+{
+    while (o->undo_cnt > undo) {
+        const struct order_undo *u = &o->undo[--o->undo_cnt];
+
+        o->word[u->word].bits = u->bits;
+        o->word[u->word].mask = u->mask;
+    }
+}
+
+/* The first word that an operation may change. */
+static size_t first_word(const struct order *o, const struct sharing_write *w)
+{
+    uint64_t from = w->va < 7 ? 0 : w->va - 7;
+    size_t low = 0, high = o->word_cnt;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        const struct order_word *word = &o->word[mid];
+
+        if (word->rkey < w->rkey || (word->rkey == w->rkey && word->va < from))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* Changes all words of an operation, if that may come next. */
+static bool try_op(struct order *o, const struct sharing_write *w, uint64_t *effort)
+{
+    size_t undo = o->undo_cnt;
+
+    for (size_t i = first_word(o, w);
+         i < o->word_cnt && o->word[i].rkey == w->rkey && o->word[i].va < w->va + w->len; i++) {
+        struct order_word *word = &o->word[i];
+
+        ++*effort;
+        if (VEC_GROW(o->undo, o->undo_cnt, o->undo_cap)) {
+            o->undo[o->undo_cnt++] =
+                (struct order_undo){.word = i, .bits = word->bits, .mask = word->mask};
+            if (change(o, word, w))
+                continue;
+        }
+        take_back(o, undo);
+        return false;
+    }
+    return true;
+}
+
+/* ---- the search --------------------------------------------------------------------------------
+ */
+
+/* Whether no other run has an operation left that must come first. */
+static bool may_be_next(const struct order *o, size_t run)
+{
+    const struct sharing_write *w = o->op[o->head[run]];
+
+    for (size_t r = 0; r < o->runs; r++)
+        if (r != run && o->head[r] < o->end[r] && o->op[o->head[r]]->until < w->from)
+            return false;
+    return true;
+}
+
+/* The run to try after `last` at a place, in the order of the capture; SIZE_MAX is none. */
+static size_t next_run(const struct order *o, size_t last)
+{
+    const struct sharing_write *before =
+        last == SIZE_MAX ? NULL : o->op[o->head[last]]; /* it was taken back */
+    size_t best = SIZE_MAX;
+
+    for (size_t r = 0; r < o->runs; r++) {
+        const struct sharing_write *w;
+
+        if (o->head[r] == o->end[r])
+            continue;
+        w = o->op[o->head[r]];
+        if (before && (w->from < before->from || (w->from == before->from && r <= last)))
+            continue;
+        if (best == SIZE_MAX || w->from < o->op[o->head[best]]->from)
+            best = r;
+    }
+    return best;
+}
+
+bool order_find(struct order *o, uint64_t *effort, uint64_t limit)
+{
+    size_t depth = 0;
+    size_t last = SIZE_MAX;
+
+    while (depth < o->cnt) {
+        size_t run = next_run(o, last), undo = o->undo_cnt;
+
+        *effort += o->runs;
+        if (*effort > limit)
+            return false;
+        if (run == SIZE_MAX) {
+            if (depth == 0)
+                return false;
+            last = o->trial[--depth].run;
+            take_back(o, o->trial[depth].undo);
+            o->head[last]--;
+            continue;
+        }
+        if (!may_be_next(o, run) || !try_op(o, o->op[o->head[run]], effort)) {
+            last = run;
+            continue;
+        }
+        o->trial[depth++] = (struct order_trial){.run = run, .undo = undo};
+        o->head[run]++;
+        last = SIZE_MAX;
+    }
+    return true;
+}

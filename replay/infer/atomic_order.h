@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Order: in which order packets of several connections changed words of memory, as the answers to
+ * atomics tell, for each has what the one before left. Sought depth first, in the order of the
+ * capture.
+ */
+#ifndef REPLAY_INFER_ATOMIC_ORDER_H
+#define REPLAY_INFER_ATOMIC_ORDER_H
+
+#include "infer/shared_memory.h"
+
+/* What is known of a word: the bytes in `mask`. */
+struct order_word {
+    uint32_t rkey;
+    uint64_t va;
+    uint64_t bits;
+    uint64_t mask;
+};
+
+/* A word as it was before a change. */
+struct order_undo {
+    size_t word;
+    uint64_t bits;
+    uint64_t mask;
+};
+
+/* A place in the order that is being tried. */
+struct order_trial {
+    size_t run;  /* of the order: the one tried here */
+    size_t undo; /* changes made before it */
+};
+
+struct order {
+    const struct drive *drive;
+    struct order_word *word; /* sorted by key and address */
+    size_t word_cnt;
+    const struct sharing_write **op; /* all that change them: of one run together, in order */
+    size_t cnt;
+    size_t runs;
+    size_t *head; /* per run: the next in `op` */
+    size_t *end;
+    struct order_trial *trial; /* one an operation */
+    struct order_undo *undo;
+    size_t undo_cnt;
+    size_t undo_cap;
+};
+
+/* The order has its words, whose values are unknown, and its operations, in any order; both arrays
+ * were allocated and are freed with it. 0, or -1 without memory; order_free() is wanted in both
+ * cases. */
+int order_init(struct order *order, const struct drive *drive, struct order_word *word,
+               size_t word_cnt, const struct sharing_write **op, size_t cnt);
+void order_free(struct order *order);
+
+/* Whether there is an order that fits all answers and all that the capture shows: trial[n].run is
+ * then the run whose next operation comes n-th. Steps spent are added to *effort; at `limit` it is
+ * given up. */
+bool order_find(struct order *order, uint64_t *effort, uint64_t limit);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Connections: which flows of a trace are the two directions of one RC connection, or of an XRC
+ * initiator and its target, which on the wire is the same with another service.
+ *
+ * A packet names the QP it goes to, never the one it comes from. Where the connection manager's
+ * REQ and REP were captured they name both. Elsewhere a flow of responses belongs to the flow of
+ * requests between the same hosts whose PSNs it answers, in time and with one MSN base; the best
+ * pairs are taken first. A QPN that is used again, by a new CM exchange or with a PSN far from the
+ * last one, starts a new connection.
+ *
+ * A side is what can be replayed: the requests of one direction and the responses to them. A
+ * connection in which both ends request has two.
+ */
+#ifndef REPLAY_INFER_CONNECTIONS_H
+#define REPLAY_INFER_CONNECTIONS_H
+
+#include "infer/trace.h"
+
+/* What the connection manager said about a side; its frames are in the capture. */
+struct side_cm {
+    bool present;
+    uint32_t peer_qpn;  /* the requester's QP */
+    uint32_t psn;       /* of the first request */
+    uint32_t mtu;       /* bytes, 0 if the code was reserved */
+    uint32_t resources; /* responder resources granted: READs and atomics at a time */
+    bool timed;         /* what follows is known: */
+    uint8_t timeout, retry_cnt, rnr_retry; /* of the requester's QP; codes of ibv_modify_qp */
+};
+
+struct side {
+    uint32_t req_flow;  /* requester to responder */
+    uint32_t resp_flow; /* responder to requester */
+    struct side_cm cm;
+    uint32_t *pkt; /* indices into trace.pkt: requests and responses, in capture order */
+    size_t cnt;
+    size_t cap;
+    bool resumed;         /* goes on where the capture has requests again, see stretch.h */
+    uint32_t lacks;       /* then: the first PSN that the capture lacks */
+    uint32_t lacks_after; /* ... and the last frame before the new beginning, 0 if there is none */
+};
+
+/* Packets that no side covers, and why. */
+struct conn_skip {
+    uint32_t flow;
+    uint32_t frame; /* the first */
+    size_t packets;
+    const char *reason; /* static */
+};
+
+/* More sides than this are refused: each becomes a QP. */
+#define SIDES_MAX 16384u
+
+struct conns {
+    struct side *side;
+    size_t cnt;
+    size_t cap;
+    struct conn_skip *skip;
+    size_t skip_cnt;
+    size_t skip_cap;
+    uint32_t *stray; /* packets of flows that no side covers, in capture order */
+    size_t stray_cnt;
+    size_t stray_cap;
+};
+
+/* 0, or -1 and a fault (memory, too many). conns_free() is wanted in both cases. */
+int conns_find(struct conns *conns, const struct trace *trace, struct fault *fault);
+void conns_free(struct conns *conns);
+void side_free(struct side *side);
+
+#endif

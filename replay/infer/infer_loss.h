@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Evidence: what the recorded answers say happened at the responder: which NAK ended the
+ * connection, which requests found no receive WQE, and which never arrived.
+ */
+#ifndef REPLAY_INFER_INFER_LOSS_H
+#define REPLAY_INFER_INFER_LOSS_H
+
+#include "infer/infer_setup.h"
+
+/* An answer may have been captured before its request: two directions, two queues. Longer than this
+ * or further than so many packets no capture point turns them round. */
+#define EVIDENCE_RACE_NS    50000u
+#define EVIDENCE_RACE_STEPS 16u
+
+/* Fills in setup.refused, .rnr_code, .rnr_naks, .ahead, .quickest; step.no_recv and .lost. Entries
+ * and MSN base must be there. False without memory. */
+bool evidence_find(struct setup *setup);
+
+#endif

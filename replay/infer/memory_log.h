@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Stores: the bytes that drive.h puts into the responders' memory because recorded answers show
+ * them: what was there from the beginning, and what the responders' programs stored later, before
+ * which request. For setup_json.h.
+ */
+#ifndef REPLAY_INFER_MEMORY_LOG_H
+#define REPLAY_INFER_MEMORY_LOG_H
+
+#include <stdbool.h>
+#include "util/keymap.h"
+
+/* Bytes at addresses next to each other. */
+struct store {
+    uint32_t device; /* index into drive.device */
+    uint32_t rkey;
+    uint64_t va;
+    uint32_t len;
+    size_t off;       /* of the bytes in stores.byte */
+    bool initial;     /* they were there before anything was played */
+    uint32_t at;      /* frame before which they were stored, 0 while that is not known */
+    uint32_t request; /* frame of the request that shows them; another one only where it was
+                         captured later than it was executed */
+};
+
+/* All zero is empty. */
+struct stores {
+    struct store *store; /* in the order in which they were made */
+    size_t cnt, cap;
+    uint8_t *byte;
+    size_t byte_cnt, byte_cap;
+};
+
+/* A byte is stored; 0, or -1 without memory. */
+int stores_byte(struct stores *stores, uint32_t device, uint32_t rkey, uint64_t va, uint8_t byte,
+                bool initial);
+/* What was stored since the last call was stored for this request, played at frame `at`. */
+void stores_frame(struct stores *stores, uint32_t at, uint32_t request);
+/* No request of that device follows: what was stored since the last one is seen by none. */
+void stores_end(struct stores *stores);
+void stores_free(struct stores *stores);
+
+#endif

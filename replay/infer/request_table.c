@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "infer/request_table.h"
+
+#include <stdlib.h>
+
+const struct entry *setup_entry_before(const struct setup *s, int64_t rel)
+{
+    size_t low = 0, high = s->entry_cnt;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (s->entry[mid].rel <= rel)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low ? &s->entry[low - 1] : NULL;
+}
+
+const struct entry *setup_entry(const struct setup *s, int64_t rel)
+{
+    const struct entry *e;
+
+    /* Of SENDs and WRITEs only, each PSN is an entry. */
+    if (s->entry_cnt && rel >= s->entry[0].rel && rel - s->entry[0].rel < (int64_t)s->entry_cnt &&
+        s->entry[rel - s->entry[0].rel].rel == rel)
+        return &s->entry[rel - s->entry[0].rel];
+    e = setup_entry_before(s, rel);
+    return e && rel - e->rel < e->cnt ? e : NULL;
+}
+
+uint32_t setup_msn(const struct setup *s, int64_t rel)
+{
+    const struct entry *e = setup_entry(s, rel);
+
+    if (!e && s->entry_cnt && rel > s->entry[0].rel)
+        e = &s->entry[s->entry_cnt - 1];
+    return (s->msn + (e ? e->done : 0)) & ROCE_PSN_MASK;
+}
+
+/* A request as it was captured, for sorting by PSN. */
+struct seen {
+    int64_t rel;
+    uint32_t step;
+};
+
+static int seen_cmp(const void *a, const void *b)
+{
+    const struct seen *x = a, *y = b;
+
+    if (x->rel != y->rel)
+        return x->rel < y->rel ? -1 : 1;
+    return (x->step > y->step) - (x->step < y->step);
+}
+
+/* The message that is open while the entries are walked. */
+struct open_msg {
+    bool open;
+    enum roce_kind kind;
+    uint32_t first; /* entry */
+    uint64_t va;
+    uint32_t rkey;
+    uint64_t total; /* RETH DMALen */
+    uint64_t off;
+};
+
+/* A FLUSH or ATOMIC WRITE that no responder can serve, for its form (annex A19; R126). */
+static bool a19_invalid(const struct roce_pkt *pkt)
+{
+    if (pkt->op->kind == ROCE_KIND_ATOMIC_WRITE)
+        return pkt->payload_len != 8 || pkt->reth.dma_len != 8 || pkt->reth.va % 8 != 0;
+    return pkt->payload_len != 0 || pkt->feth.plt == 0 ||
+           (pkt->feth.plt & ~(RNIC_FLUSH_GLOBAL | RNIC_FLUSH_PERSISTENT)) ||
+           (pkt->feth.sel != RNIC_FLUSH_RANGE && pkt->feth.sel != RNIC_FLUSH_MR);
+}
+
+static bool is_single(enum roce_kind kind)
+{
+    return kind != ROCE_KIND_SEND && kind != ROCE_KIND_WRITE;
+}
+
+/* Whether the length of a SEND or WRITE packet fits its place (R079, R080). */
+static bool length_fits(const struct roce_opcode *op, const struct entry *e, uint32_t mtu,
+                        const struct open_msg *m)
+{
+    if (op->pos == ROCE_POS_FIRST || op->pos == ROCE_POS_MIDDLE) {
+        if (e->len != mtu)
+            return false;
+    } else if (e->len > mtu || (op->pos == ROCE_POS_LAST && e->len == 0)) {
+        return false;
+    }
+    if (op->kind != ROCE_KIND_WRITE)
+        return true;
+    if (roce_opcode_ends(op))
+        return m->off + e->len == m->total;
+    return m->off + e->len < m->total;
+}
+
+/* Fills in an entry from its packet and the message it is part of. */
+static void read_entry(const struct setup *s, struct entry *e, uint32_t idx, struct open_msg *m)
+{
+    const struct roce_opcode *op = setup_op(s, e->step);
+    struct roce_pkt pkt;
+    bool starts = roce_opcode_starts(op);
+
+    trace_parse(setup_packet(s, e->step), &pkt);
+    e->len = pkt.payload_len;
+    e->cnt = 1;
+    e->answer = STEP_NONE;
+    if (starts) {
+        e->invalid = m->open; /* R073 */
+        *m = (struct open_msg){.kind = op->kind, .first = idx};
+        if (roce_pkt_has(&pkt, ROCE_HDR_RETH)) {
+            m->va = pkt.reth.va;
+            m->rkey = pkt.reth.rkey;
+            m->total = pkt.reth.dma_len;
+            e->invalid |= m->total > UINT64_C(1) << 31; /* R081 */
+        }
+    } else {
+        e->invalid = !m->open || m->kind != op->kind; /* R072, R074 */
+    }
+    switch (op->kind) {
+    case ROCE_KIND_SEND:
+    case ROCE_KIND_WRITE: e->invalid |= !length_fits(op, e, s->mtu, m); break;
+    case ROCE_KIND_READ:
+        e->len = pkt.reth.dma_len;
+        e->cnt = roce_psn_cnt(e->len, s->mtu);
+        break;
+    case ROCE_KIND_CMP_SWAP:
+    case ROCE_KIND_FETCH_ADD:
+        m->va = pkt.atomiceth.va;
+        m->rkey = pkt.atomiceth.rkey;
+        e->len = 8;
+        e->invalid |= (pkt.atomiceth.va & 7) != 0; /* R120 */
+        break;
+    case ROCE_KIND_FLUSH:
+    case ROCE_KIND_ATOMIC_WRITE: e->invalid |= a19_invalid(&pkt); break;
+    default: e->invalid = true; break; /* reserved: not served */
+    }
+    e->msg = m->first;
+    e->off = (uint32_t)m->off;
+    e->va = m->va + m->off;
+    e->rkey = m->rkey;
+    m->off += pkt.payload_len;
+    m->open = !is_single(op->kind) && !roce_opcode_ends(op);
+}
+
+bool entries_build(struct setup *s, int64_t *gap)
+{
+    struct seen *seen = malloc((s->step_cnt + 1) * sizeof(*seen));
+    struct open_msg m = {0};
+    int64_t expect = s->first;
+    uint32_t done = 0;
+    size_t cnt = 0;
+
+    *gap = GAP_NONE;
+    s->entry_cnt = 0;
+    if (!seen)
+        return false;
+    for (uint32_t i = 0; i < s->step_cnt; i++)
+        if (!s->step[i].response && s->step[i].usable && s->step[i].rel >= s->first)
+            seen[cnt++] = (struct seen){.rel = s->step[i].rel, .step = i};
+    if (cnt)
+        qsort(seen, cnt, sizeof(*seen), seen_cmp);
+    for (size_t i = 0; i < cnt; i++) {
+        struct entry *e;
+
+        if (seen[i].rel < expect)
+            continue; /* sent again, or the tail of a READ */
+        if (seen[i].rel > expect) {
+            *gap = expect;
+            break;
+        }
+        if (!VEC_GROW(s->entry, s->entry_cnt, s->entry_cap)) {
+            free(seen);
+            return false;
+        }
+        e = &s->entry[s->entry_cnt];
+        *e = (struct entry){.rel = expect, .step = seen[i].step};
+        read_entry(s, e, (uint32_t)s->entry_cnt++, &m);
+        done += !e->invalid && roce_opcode_ends(setup_op(s, e->step));
+        e->done = done;
+        expect += e->cnt;
+        if (e->invalid)
+            break;
+    }
+    free(seen);
+    return true;
+}

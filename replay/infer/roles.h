@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Sides: which of the two ends of a recorded conversation our RNIC stands for. */
+#ifndef REPLAY_INFER_ROLES_H
+#define REPLAY_INFER_ROLES_H
+
+enum replay_side {
+    REPLAY_RESPONDER = 1,
+    REPLAY_REQUESTER = 2,
+    REPLAY_BOTH = 3,
+    REPLAY_NEITHER = 4, /* derived and played, but nothing is compared: for closed.h */
+};
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "infer/setup_dump.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "util/json_util.h"
+
+/* Bytes of an image in one string. */
+#define CHUNK_MAX 4096u
+
+/* 64-bit numbers as people write them: JSON's are not that long everywhere. */
+static json_t *hex(uint64_t value)
+{
+    char buf[24];
+
+    snprintf(buf, sizeof(buf), "0x%" PRIx64, value);
+    return json_string(buf);
+}
+
+static json_t *end_json(const uint8_t addr[16], uint32_t qpn)
+{
+    char buf[64];
+    struct text t = text_of(buf, sizeof(buf));
+
+    text_add_addr(&t, addr);
+    return json_pack("{s:s, s:i}", "address", buf, "qpn", (int)qpn);
+}
+
+static const struct {
+    unsigned bit;
+    const char *name;
+} accesses[] = {
+    {RNIC_ACCESS_REMOTE_WRITE, "remote_write"},         {RNIC_ACCESS_REMOTE_READ, "remote_read"},
+    {RNIC_ACCESS_REMOTE_ATOMIC, "remote_atomic"},       {RNIC_ACCESS_FLUSH_GLOBAL, "flush_global"},
+    {RNIC_ACCESS_FLUSH_PERSISTENT, "flush_persistent"},
+};
+#define ACCESS_CNT (sizeof(accesses) / sizeof(accesses[0]))
+
+unsigned setup_access_bit(const char *name)
+{
+    for (size_t i = 0; i < ACCESS_CNT; i++)
+        if (strcmp(name, accesses[i].name) == 0)
+            return accesses[i].bit;
+    return 0;
+}
+
+static json_t *access_json(unsigned access)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < ACCESS_CNT; i++)
+        if (access & accesses[i].bit)
+            json_array_append_new(list, json_string(accesses[i].name));
+    return list;
+}
+
+/* ---- connections -------------------------------------------------------------------------------
+ */
+
+/* Where a receive WQE lacked, or was short. */
+static json_t *receives_json(const struct setup *s)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < s->entry_cnt; i++) {
+        const struct step *first = &s->step[s->entry[i].step];
+        unsigned absent = 0;
+
+        for (uint32_t k = 0; s->rnr_naks && k < s->step_cnt; k++)
+            absent += s->step[k].no_recv && s->step[k].rel == s->entry[i].rel;
+        if (absent || first->recv_len != RECV_FULL)
+            json_array_append_new(
+                list, json_pack("{s:i, s:i, s:o}", "psn",
+                                (int)roce_psn_add(s->psn, (int32_t)s->entry[i].rel).v, "absent",
+                                (int)absent, "length",
+                                first->recv_len == RECV_FULL ? json_null()
+                                                             : json_integer(first->recv_len)));
+    }
+    return list;
+}
+
+/* Requests whose key was not valid, or not for them. */
+static json_t *withdrawn_json(const struct setup *s)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < s->entry_cnt; i++)
+        if (s->step[s->entry[i].step].withdraw)
+            json_array_append_new(list,
+                                  json_integer(roce_psn_add(s->psn, (int32_t)s->entry[i].rel).v));
+    return list;
+}
+
+/* What the requester was seen to do with its timers. */
+static json_t *timers_json(const struct timers *t)
+{
+    json_t *json = json_object();
+
+    if (t->waits)
+        json_object_update_new(json, json_pack("{s:i, s:b, s:i, s:i}", "waits", (int)t->waits,
+                                               "waits_sure", t->sure, "timeout_least",
+                                               t->timeout_min, "timeout_most", t->timeout_max));
+    json_object_update_new(json, json_pack("{s:i, s:b, s:i, s:b}", "retries", (int)t->retries,
+                                           "retries_exhausted", t->exhausted, "rnr_retries",
+                                           (int)t->rnr_retries, "rnr_exhausted", t->rnr_exhausted));
+    return json;
+}
+
+static json_t *requester_json(const struct setup *s, const uint8_t addr[16])
+{
+    json_t *json = end_json(addr, s->peer_qpn);
+
+    if (!s->skip)
+        json_object_update_new(json, json_pack("{s:i, s:i, s:i, s:i, s:i, s:o}", "first_psn",
+                                               (int)s->sq_psn, "timeout", s->timeout, "retry_count",
+                                               s->retry_cnt, "rnr_retry", s->rnr_retry, "rd_atomic",
+                                               s->rd_atomic, "seen", timers_json(&s->timers)));
+    return json;
+}
+
+static json_t *connection_json(const struct run *run, size_t number)
+{
+    const struct setup *s = &run->setup;
+    const struct trace_flow *flow = &s->trace->flow[s->side->req_flow];
+    const char *skip = s->skip ? s->skip : run->failed;
+    json_t *json =
+        json_pack("{s:i, s:i, s:o, s:o, s:b}", "connection", (int)number, "device",
+                  (int)run->device, "requester", requester_json(s, flow->src), "responder",
+                  end_json(flow->dst, s->qpn), "from_cm", s->side->cm.present);
+
+    if (skip)
+        json_object_set_new(json, "skipped", json_string(skip));
+    if (s->skip)
+        return json; /* not all of its setup is known then */
+    json_object_set_new(json, "setup",
+                        json_pack("{s:i, s:b, s:i, s:i, s:i, s:o, s:i, s:i, s:i, s:o, s:o}",
+                                  "path_mtu", (int)s->mtu, "path_mtu_known", s->mtu_known, "pkey",
+                                  (int)s->pkey, "first_psn", (int)s->rq_psn, "msn", (int)s->msn,
+                                  "access", access_json(s->access), "rd_atomic", s->resources,
+                                  "rnr_timer", (int)s->rnr_code, "receive_length", (int)s->max_recv,
+                                  "receives", receives_json(s), "withdrawn", withdrawn_json(s)));
+    return json;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------
+ */
+
+/* Adds stored bytes to a list, as strings that are not too long. */
+static int add_store(json_t *list, const struct store *store, const uint8_t *byte)
+{
+    static const char digits[] = "0123456789abcdef";
+    char text[2 * CHUNK_MAX + 1];
+
+    for (uint32_t off = 0; off < store->len;) {
+        uint32_t len = store->len - off < CHUNK_MAX ? store->len - off : CHUNK_MAX;
+        json_t *json;
+
+        for (uint32_t i = 0; i < len; i++) {
+            text[2 * i] = digits[byte[off + i] >> 4];
+            text[2 * i + 1] = digits[byte[off + i] & 15];
+        }
+        text[2 * len] = '\0';
+        json = json_pack("{s:o, s:s}", "address", hex(store->va + off), "bytes", text);
+        if (json && !store->initial) {
+            json_object_set_new(json, "frame", json_integer(store->at));
+            if (store->request != store->at)
+                json_object_set_new(json, "request", json_integer(store->request));
+        }
+        if (json_array_append_new(list, json) != 0)
+            return -1;
+        off += len;
+    }
+    return 0;
+}
+
+static json_t *region_json(const struct memory_region *region)
+{
+    return json_pack("{s:o, s:o, s:o, s:o, s:b, s:[], s:[]}", "rkey", hex(region->rkey), "address",
+                     hex(region->low), "length", hex(region->span), "access",
+                     access_json(region->access), "invalidate", region->invalidate, "image",
+                     "stores");
+}
+
+static json_t *device_json(const struct device *device)
+{
+    const struct memory *memory = &device->memory;
+    json_t *regions = json_array();
+    char buf[64];
+    struct text t = text_of(buf, sizeof(buf));
+
+    text_add_addr(&t, device->addr);
+    for (uint32_t i = 0; i < memory->keys.cnt; i++)
+        json_array_append_new(regions, region_json(&memory->region[i]));
+    return json_pack("{s:s, s:o}", "address", buf, "regions", regions);
+}
+
+/* The bytes into the regions they belong to. */
+static int add_stores(json_t *devices, const struct drive *d, const struct stores *stores)
+{
+    for (size_t i = 0; i < stores->cnt; i++) {
+        const struct store *store = &stores->store[i];
+        const struct memory *memory = &d->device[store->device].memory;
+        const struct memory_region *region = memory_find(memory, store->rkey);
+        json_t *regions = json_object_get(json_array_get(devices, store->device), "regions");
+        json_t *json = json_array_get(regions, (size_t)(region - memory->region));
+
+        if (add_store(json_object_get(json, store->initial ? "image" : "stores"), store,
+                      stores->byte + store->off) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+json_t *setup_json(const struct drive *d, const struct stores *stores)
+{
+    json_t *connections = json_array(), *devices = json_array();
+
+    for (size_t i = 0; i < d->run_cnt; i++)
+        json_array_append_new(connections, connection_json(&d->run[i], i + 1));
+    for (size_t i = 0; i < d->device_cnt; i++)
+        json_array_append_new(devices, device_json(&d->device[i]));
+    if (add_stores(devices, d, stores) != 0) {
+        json_decref(connections);
+        json_decref(devices);
+        return NULL;
+    }
+    return json_pack("{s:o, s:o, s:o}", "file", json_text(d->trace->name), "connections",
+                     connections, "devices", devices);
+}
+
+int setup_json_write(const struct drive *d, const struct stores *stores, const char *path,
+                     struct fault *fault)
+{
+    json_t *json = setup_json(d, stores);
+    FILE *file = json ? fopen(path, "wb") : NULL;
+    int rc = 0;
+
+    if (!json)
+        return fault_set(fault, "%s: no memory", path);
+    if (!file) {
+        json_decref(json);
+        return fault_set(fault, "%s: %s", path, strerror(errno));
+    }
+    if (json_dumpf(json, file, JSON_INDENT(2)) != 0 || fputc('\n', file) == EOF)
+        rc = -1;
+    if (fclose(file) != 0 || rc != 0)
+        rc = fault_set(fault, "%s: cannot be written", path);
+    json_decref(json);
+    return rc;
+}

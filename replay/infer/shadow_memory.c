@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "infer/shadow_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "infer/shared_memory.h"
+
+enum { UNKNOWN, OBSERVED, WRITTEN, GIVEN };
+
+/* How long explanations may be looked for in one capture; after that a contradiction stands. */
+#define EFFORT_MAX (UINT64_C(1) << 27)
+
+/* A buffer that was filled anew differs in at least this many bytes, and in most of them. */
+#define REFILL_MIN 16
+
+void memory_init(struct memory *memory)
+{
+    memset(memory, 0, sizeof(*memory));
+    map_init(&memory->keys, sizeof(uint32_t));
+}
+
+static uint64_t pages_of(const struct memory_region *region)
+{
+    return region->span / MEMORY_PAGE + 1;
+}
+
+static void unmap(struct memory_region *region)
+{
+    if (region->image)
+        munmap(region->image, region->span);
+    if (region->state)
+        munmap(region->state, region->span);
+    if (region->touched)
+        munmap(region->touched, pages_of(region));
+}
+
+void memory_free(struct memory *memory)
+{
+    for (uint32_t i = 0; i < memory->keys.cnt; i++)
+        unmap(&memory->region[i]);
+    free(memory->region);
+    free(memory->write);
+    free(memory->lent);
+    map_free(&memory->keys);
+    memset(memory, 0, sizeof(*memory));
+}
+
+static struct memory_region *region_of(struct memory *memory, uint32_t rkey)
+{
+    uint32_t cnt = memory->keys.cnt;
+    uint32_t at;
+
+    if (!VEC_GROW(memory->region, cnt, memory->region_cap))
+        return NULL;
+    at = map_add(&memory->keys, &rkey);
+    if (at == MAP_NONE)
+        return NULL;
+    if (at == cnt)
+        memory->region[at] = (struct memory_region){.rkey = rkey};
+    return &memory->region[at];
+}
+
+int memory_claim(struct memory *memory, uint32_t rkey, uint64_t va, uint64_t len, unsigned access)
+{
+    struct memory_region *region;
+
+    if (len == 0 || va + len < va)
+        return 0;
+    region = region_of(memory, rkey);
+    if (!region)
+        return -1;
+    region->access |= access;
+    if (region->span == 0) {
+        region->low = va;
+        region->span = len;
+        return 0;
+    }
+    if (va < region->low) {
+        region->span += region->low - va;
+        region->low = va;
+    }
+    if (va + len - region->low > region->span)
+        region->span = va + len - region->low;
+    return 0;
+}
+
+int memory_claim_key(struct memory *memory, uint32_t rkey, unsigned access)
+{
+    struct memory_region *region = region_of(memory, rkey);
+
+    if (!region)
+        return -1;
+    region->access |= access;
+    return 0;
+}
+
+int memory_claim_invalidate(struct memory *memory, uint32_t rkey)
+{
+    struct memory_region *region = region_of(memory, rkey);
+
+    if (!region)
+        return -1;
+    region->invalidate = true;
+    return 0;
+}
+
+static void *reserve(uint64_t len)
+{
+    void *p =
+        mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    return p == MAP_FAILED ? NULL : p;
+}
+
+const char *memory_map(struct memory *memory)
+{
+    uint64_t span = 0;
+
+    for (uint32_t i = 0; i < memory->keys.cnt; i++) {
+        struct memory_region *region = &memory->region[i];
+
+        if (region->span == 0)
+            region->span = MEMORY_PAGE;
+        if (region->span > MEMORY_SPAN_MAX - span)
+            return "its accesses lie too far apart to hold the memory between them";
+        span += region->span;
+        region->image = reserve(region->span);
+        region->state = reserve(region->span);
+        region->touched = reserve(pages_of(region));
+        if (!region->image || !region->state || !region->touched)
+            return "the system does not give the memory its regions span";
+    }
+    return NULL;
+}
+
+struct memory_region *memory_find(const struct memory *memory, uint32_t rkey)
+{
+    uint32_t at = map_get(&memory->keys, &rkey);
+
+    return at == MAP_NONE ? NULL : &memory->region[at];
+}
+
+bool memory_covers(const struct memory_region *region, uint64_t va, uint64_t len, unsigned access)
+{
+    return (region->access & access) == access && va >= region->low && len <= region->span &&
+           va - region->low <= region->span - len;
+}
+
+int memory_register(struct memory_region *region, struct rnic_pd *pd)
+{
+    unsigned access = region->access;
+    struct rnic_mr_attr attr = {.addr = region->image,
+                                .len = region->span,
+                                .iova = region->low,
+                                .key = region->rkey,
+                                .invalidate = region->invalidate};
+
+    if (region->mr)
+        return 0;
+    if (access & (RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_ATOMIC))
+        access |= RNIC_ACCESS_LOCAL_WRITE;
+    attr.access = access;
+    return rnic_mr_reg(pd, &attr, &region->mr);
+}
+
+void memory_withdraw(struct memory_region *region)
+{
+    if (region->mr)
+        rnic_mr_dereg(region->mr);
+    region->mr = NULL;
+}
+
+static int touch(struct memory *memory, struct memory_region *region, uint64_t off, uint32_t len)
+{
+    for (uint64_t page = off / MEMORY_PAGE; page <= (off + len - 1) / MEMORY_PAGE; page++) {
+        memory->pages += !region->touched[page];
+        region->touched[page] = 1;
+    }
+    return memory->pages > MEMORY_PAGES_MAX ? -1 : 0;
+}
+
+/* The byte at `va` as `write` left it, or -1 if it does not cover it. */
+static int byte_of(const struct memory_write *write, uint64_t va)
+{
+    if (va < write->va || va - write->va >= write->len)
+        return -1;
+    return write->data ? write->data[va - write->va] : write->value[va - write->va];
+}
+
+/* Whether the value now seen was written by means of another key for the same memory. */
+static bool explained(struct memory *memory, const struct memory_region *region, uint64_t va,
+                      uint8_t value)
+{
+    for (size_t i = memory->write_cnt; i-- > 0;) {
+        const struct memory_write *w = &memory->write[i];
+
+        if (++memory->effort > EFFORT_MAX)
+            return false;
+        if (w->rkey != region->rkey && byte_of(w, va) == value)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the responder's program filled the buffer anew: most bytes of it changed, after the last
+ * remote write, and after something told the program that the write had come. */
+static bool refilled(struct memory *memory, const struct memory_region *region, uint64_t va,
+                     const uint8_t *bytes, uint32_t len, const struct memory_reader *reader)
+{
+    uint64_t off = va - region->low;
+    uint32_t written = 0, differ = 0, first = 0;
+    const struct memory_write *writer;
+
+    for (uint32_t i = 0; i < len; i++) {
+        if (region->state[off + i] != WRITTEN)
+            continue;
+        written++;
+        if (region->image[off + i] != bytes[i] && differ++ == 0)
+            first = i;
+    }
+    if (differ < REFILL_MIN || differ <= written / 2)
+        return false;
+    writer = memory_writer(memory, region->rkey, va + first, reader->pkt);
+    return writer && reader->event > writer->pkt;
+}
+
+static int lend(struct memory *memory, struct memory_region *region, uint64_t off, uint8_t byte,
+                const struct memory_reader *reader)
+{
+    if (!VEC_GROW(memory->lent, memory->lent_cnt, memory->lent_cap))
+        return -1;
+    memory->lent[memory->lent_cnt++] =
+        (struct memory_lent){.region = region, .off = off, .byte = region->image[off]};
+    region->image[off] = byte;
+    return reader->store ? reader->store(reader->ctx, region, region->low + off, byte, false) : 0;
+}
+
+int memory_restore(struct memory *memory, const struct memory_reader *reader)
+{
+    int rc = 0;
+
+    while (memory->lent_cnt > 0) {
+        const struct memory_lent *l = &memory->lent[--memory->lent_cnt];
+
+        l->region->image[l->off] = l->byte;
+        if (rc == 0 && reader->store)
+            rc = reader->store(reader->ctx, l->region, l->region->low + l->off, l->byte, false);
+    }
+    return rc;
+}
+
+int memory_observe(struct memory *memory, struct memory_region *region, uint64_t va,
+                   const uint8_t *bytes, uint32_t len, const struct memory_reader *reader)
+{
+    uint64_t off = va - region->low;
+    uint8_t *image = region->image + off;
+    uint8_t *state = region->state + off;
+    bool anew;
+
+    if (len == 0)
+        return 0;
+    if (touch(memory, region, off, len) != 0)
+        return -1;
+    anew = refilled(memory, region, va, bytes, len, reader);
+    for (uint32_t i = 0; i < len; i++) {
+        bool differs = image[i] != bytes[i];
+
+        if (reader->unseen_only && state[i] != UNKNOWN)
+            continue;
+        if (state[i] == WRITTEN || state[i] == GIVEN) {
+            memory->obligations++;
+            if (!differs)
+                continue;
+            if (reader->read && sharing_explains(reader->sharing, reader->read, va + i, bytes[i],
+                                                 state[i] != GIVEN)) {
+                if (lend(memory, region, off + i, bytes[i], reader) != 0)
+                    return -1;
+                continue;
+            }
+            if (!anew && !explained(memory, region, va + i, bytes[i]))
+                continue;
+        }
+        if (state[i] == UNKNOWN)
+            memory->initial++;
+        else if (differs)
+            memory->host_stores++;
+        if (reader->store && (state[i] == UNKNOWN || differs) &&
+            reader->store(reader->ctx, region, va + i, bytes[i], state[i] == UNKNOWN) != 0)
+            return -1;
+        image[i] = bytes[i];
+        state[i] = OBSERVED;
+    }
+    return 0;
+}
+
+int memory_give(struct memory *memory, struct memory_region *region, uint64_t va,
+                const uint8_t *bytes, uint32_t len)
+{
+    uint64_t off = va - region->low;
+
+    if (len == 0)
+        return 0;
+    if (touch(memory, region, off, len) != 0)
+        return -1;
+    memcpy(region->image + off, bytes, len);
+    memset(region->state + off, GIVEN, len);
+    return 0;
+}
+
+int memory_written(struct memory *memory, struct memory_region *region,
+                   const struct memory_write *write)
+{
+    uint64_t off = write->va - region->low;
+    struct memory_write *w;
+
+    if (write->len == 0)
+        return 0;
+    if (!VEC_GROW(memory->write, memory->write_cnt, memory->write_cap) ||
+        touch(memory, region, off, write->len) != 0)
+        return -1;
+    w = &memory->write[memory->write_cnt++];
+    *w = *write;
+    if (!w->data)
+        memcpy(w->value, region->image + off, sizeof(w->value));
+    memset(region->state + off, write->unknown ? OBSERVED : WRITTEN, write->len);
+    return 0;
+}
+
+bool memory_is_written(const struct memory_region *region, uint64_t va)
+{
+    return region->state[va - region->low] == WRITTEN;
+}
+
+void memory_forget(struct memory *memory)
+{
+    for (; memory->forgotten < memory->write_cnt; memory->forgotten++) {
+        const struct memory_write *w = &memory->write[memory->forgotten];
+        struct memory_region *region = memory_find(memory, w->rkey);
+
+        memset(region->state + (w->va - region->low), OBSERVED, w->len);
+    }
+}
+
+const struct memory_write *memory_writer(struct memory *memory, uint32_t rkey, uint64_t va,
+                                         uint32_t pkt)
+{
+    for (size_t i = memory->write_cnt; i-- > 0 && ++memory->effort <= EFFORT_MAX;)
+        if (memory->write[i].pkt < pkt && memory->write[i].rkey == rkey &&
+            byte_of(&memory->write[i], va) >= 0)
+            return &memory->write[i];
+    return NULL;
+}

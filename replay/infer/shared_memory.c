@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "infer/shared_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "infer/atomic_order.h"
+#include "wire/codes.h"
+
+/* How long orders and explanations may be looked for at one device; after that the order of the
+ * capture stands. */
+#define EFFORT_MAX (UINT64_C(1) << 26)
+
+/* ... and for one word, so that one without an order leaves something to the others. */
+#define WORD_EFFORT (UINT64_C(1) << 18)
+
+/* The longest payload of a packet. */
+#define PAYLOAD_MAX 4096u
+
+/* ---- what is written ---------------------------------------------------------------------------
+ */
+
+/* The responses that first show each entry executed: `until` has room for one packet an entry. */
+static void find_until(const struct setup *s, uint32_t *until)
+{
+    size_t next = 0;
+
+    for (uint32_t i = 0; i < s->step_cnt && next < s->entry_cnt; i++) {
+        if (!s->step[i].response || !s->step[i].usable || s->step[i].early)
+            continue;
+        for (; next < s->entry_cnt && s->entry[next].rel <= setup_executed_by(s, i); next++)
+            until[next] = s->step[i].pkt;
+    }
+    for (; next < s->entry_cnt; next++)
+        until[next] = UINT32_MAX;
+}
+
+static bool is_ahead(const struct setup *s, const struct entry *e)
+{
+    for (size_t i = 0; i < s->ahead_cnt; i++)
+        if (s->ahead[i].step == e->step)
+            return true;
+    return false;
+}
+
+/* What an atomic found, as its answer says, and left. */
+static void read_atomic(const struct setup *s, const struct entry *e, struct sharing_write *w)
+{
+    struct roce_pkt pkt;
+
+    if (e->answer == STEP_NONE)
+        return;
+    trace_parse(setup_packet(s, e->answer), &pkt);
+    w->known = true;
+    w->found = w->left = pkt.atomicacketh.orig;
+    trace_parse(setup_packet(s, e->step), &pkt);
+    if (pkt.op->kind == ROCE_KIND_FETCH_ADD)
+        w->left += pkt.atomiceth.swap_add;
+    else if (pkt.atomiceth.compare == w->found)
+        w->left = pkt.atomiceth.swap_add;
+}
+
+static bool add_run(struct sharing *sh, uint32_t run_idx)
+{
+    const struct setup *s = &sh->drive->run[run_idx].setup;
+    uint32_t *until = malloc((s->entry_cnt + 1) * sizeof(*until));
+    uint32_t from = 0;
+
+    if (!until)
+        return false;
+    find_until(s, until);
+    for (uint32_t i = 0; i < s->entry_cnt; i++) {
+        const struct entry *e = &s->entry[i];
+        const struct roce_opcode *op = setup_op(s, e->step);
+        const struct trace_packet *p = setup_packet(s, e->step);
+        struct sharing_write *w;
+
+        if (e->invalid)
+            break;
+        if (s->step[e->step].pkt > from && !is_ahead(s, e))
+            from = s->step[e->step].pkt;
+        if (e->len == 0 || (op->kind != ROCE_KIND_WRITE && op->kind != ROCE_KIND_ATOMIC_WRITE &&
+                            !roce_opcode_is_atomic(op)))
+            continue;
+        if (!VEC_GROW(sh->write, sh->write_cnt, sh->write_cap)) {
+            free(until);
+            return false;
+        }
+        w = &sh->write[sh->write_cnt++];
+        *w = (struct sharing_write){.run = run_idx,
+                                    .entry = i,
+                                    .rkey = e->rkey,
+                                    .len = e->len,
+                                    .va = e->va,
+                                    .from = from,
+                                    .until = until[i] > from ? until[i] : from};
+        if (roce_opcode_is_atomic(op))
+            read_atomic(s, e, w);
+        else
+            w->data = p->made_up ? NULL : trace_payload(p);
+    }
+    free(until);
+    return true;
+}
+
+static int write_cmp(const void *a, const void *b)
+{
+    const struct sharing_write *x = a, *y = b;
+
+    if (x->rkey != y->rkey)
+        return x->rkey < y->rkey ? -1 : 1;
+    if (x->va != y->va)
+        return x->va < y->va ? -1 : 1;
+    if (x->run != y->run)
+        return x->run < y->run ? -1 : 1;
+    return (x->entry > y->entry) - (x->entry < y->entry);
+}
+
+static bool is_atomic(const struct sharing *sh, const struct sharing_write *w)
+{
+    const struct setup *s = &sh->drive->run[w->run].setup;
+
+    return roce_opcode_is_atomic(setup_op(s, s->entry[w->entry].step));
+}
+
+/* The first write that may cover a byte. */
+static size_t first_at(const struct sharing *sh, uint32_t rkey, uint64_t va)
+{
+    uint64_t from = va < PAYLOAD_MAX ? 0 : va - PAYLOAD_MAX + 1;
+    size_t low = 0, high = sh->write_cnt;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        const struct sharing_write *w = &sh->write[mid];
+
+        if (w->rkey < rkey || (w->rkey == rkey && w->va < from))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* ---- the order of words ------------------------------------------------------------------------
+ */
+
+/* Of two writes, whether the capture shows that `a` was executed before `b`. */
+static bool is_before(const struct sharing_write *a, const struct sharing_write *b)
+{
+    return a->run == b->run ? a->entry < b->entry : a->until < b->from;
+}
+
+/* Adds the writes that change the word to `op`, which has room for as many more as there are. */
+static size_t list_ops(struct sharing *sh, const struct order_word *word,
+                       const struct sharing_write **op)
+{
+    size_t cnt = 0;
+
+    for (size_t i = first_at(sh, word->rkey, word->va); i < sh->write_cnt; i++) {
+        const struct sharing_write *w = &sh->write[i];
+
+        sh->effort++;
+        if (w->rkey != word->rkey || w->va >= word->va + 8)
+            break;
+        if (w->va + w->len > word->va)
+            op[cnt++] = w;
+    }
+    return cnt;
+}
+
+/* Gives the operations of an order that was found their turns. */
+static bool keep_order(struct sharing *sh, const struct order *order)
+{
+    if (!VEC_GROW(sh->next, sh->word_cnt, sh->next_cap))
+        return false;
+    sh->next[sh->word_cnt] = 0;
+    for (size_t r = 0; r < order->runs; r++)
+        order->head[r] = r ? order->end[r - 1] : 0;
+    for (size_t i = 0; i < order->cnt; i++) {
+        const struct sharing_write *w = order->op[order->head[order->trial[i].run]++];
+
+        if (!VEC_GROW(sh->turn, sh->turn_cnt, sh->turn_cap))
+            return false;
+        sh->turn[sh->turn_cnt++] = (struct sharing_turn){
+            .run = w->run, .entry = w->entry, .word = (uint32_t)sh->word_cnt, .place = (uint32_t)i};
+    }
+    sh->word_cnt++;
+    return true;
+}
+
+/* Finds an order of the words, which it takes over. False without memory. */
+static bool order_words(struct sharing *sh, struct order_word *word, size_t word_cnt, bool *found)
+{
+    const struct sharing_write **op = NULL;
+    size_t cnt = 0, cap = 0;
+    struct order order;
+    bool ok = true;
+
+    *found = false;
+    for (size_t i = 0; i < word_cnt && ok; i++) {
+        if (cap - cnt < sh->write_cnt) {
+            const struct sharing_write **more =
+                realloc(op, (cap = 2 * cnt + sh->write_cnt + 1) * sizeof(*op));
+
+            ok = more != NULL;
+            op = more ? more : op;
+        }
+        if (ok)
+            cnt += list_ops(sh, &word[i], op + cnt);
+    }
+    ok = order_init(&order, sh->drive, word, word_cnt, op, cnt) == 0 && ok;
+    if (ok && order.runs > 1) {
+        uint64_t limit = sh->effort + WORD_EFFORT + 64 * (uint64_t)order.cnt * order.runs;
+
+        *found = order_find(&order, &sh->effort, limit < EFFORT_MAX ? limit : EFFORT_MAX);
+        if (*found)
+            ok = keep_order(sh, &order);
+    }
+    order_free(&order);
+    return ok;
+}
+
+static int turn_cmp(const void *a, const void *b)
+{
+    const struct sharing_turn *x = a, *y = b;
+
+    if (x->run != y->run)
+        return x->run < y->run ? -1 : 1;
+    if (x->entry != y->entry)
+        return x->entry < y->entry ? -1 : 1;
+    return (x->word > y->word) - (x->word < y->word);
+}
+
+/* Whether all can be executed in the orders of their words: none waits for another that waits for
+ * it, by way of several words. */
+static bool orders_agree(struct sharing *sh)
+{
+    size_t *at = calloc(sh->drive->run_cnt + 1, sizeof(*at)); /* per run: its next turn */
+    size_t done = 0;
+    bool moved = true;
+
+    for (size_t i = sh->turn_cnt; at && i-- > 0;)
+        at[sh->turn[i].run] = i;
+    while (at && moved) {
+        moved = false;
+        for (uint32_t r = 0; r < sh->drive->run_cnt; r++)
+            while (at[r] < sh->turn_cnt && sh->turn[at[r]].run == r &&
+                   !sharing_waits(sh, r, sh->turn[at[r]].entry)) {
+                uint32_t entry = sh->turn[at[r]].entry;
+
+                sharing_executed(sh, r, entry);
+                for (; at[r] < sh->turn_cnt && sh->turn[at[r]].run == r &&
+                       sh->turn[at[r]].entry == entry;
+                     at[r]++)
+                    done++;
+                moved = true;
+            }
+    }
+    free(at);
+    memset(sh->next, 0, sh->word_cnt * sizeof(*sh->next));
+    return done == sh->turn_cnt;
+}
+
+/* One order of all words, in place of theirs. False without memory. */
+static bool order_jointly(struct sharing *sh, struct order_word *word, size_t word_cnt)
+{
+    size_t turn_cnt = sh->turn_cnt, word_was = sh->word_cnt;
+    bool found;
+
+    if (!order_words(sh, word, word_cnt, &found))
+        return false;
+    if (!found)
+        return true;
+    sh->turn_cnt -= turn_cnt;
+    memmove(sh->turn, sh->turn + turn_cnt, sh->turn_cnt * sizeof(*sh->turn));
+    for (size_t i = 0; i < sh->turn_cnt; i++)
+        sh->turn[i].word = 0;
+    sh->next[0] = 0;
+    sh->word_cnt -= word_was;
+    return true;
+}
+
+/* The words that atomics change, in order: each has its own order. */
+static bool order_each(struct sharing *sh, struct order_word **words, size_t *word_cnt)
+{
+    size_t cap = 0;
+
+    for (size_t i = 0; i < sh->write_cnt && sh->effort <= EFFORT_MAX; i++) {
+        const struct sharing_write *w = &sh->write[i];
+        struct order_word *word;
+        bool found;
+
+        if (!is_atomic(sh, w) || (*word_cnt && (*words)[*word_cnt - 1].rkey == w->rkey &&
+                                  (*words)[*word_cnt - 1].va == w->va))
+            continue;
+        if (!VEC_GROW(*words, *word_cnt, cap) || !(word = calloc(1, sizeof(*word))))
+            return false;
+        *word = (*words)[(*word_cnt)++] = (struct order_word){.rkey = w->rkey, .va = w->va};
+        if (!order_words(sh, word, 1, &found))
+            return false;
+    }
+    return true;
+}
+
+static void sort_turns(struct sharing *sh)
+{
+    if (sh->turn_cnt)
+        qsort(sh->turn, sh->turn_cnt, sizeof(*sh->turn), turn_cmp);
+}
+
+int sharing_find(struct sharing *sh, const struct drive *drive, uint32_t device)
+{
+    struct order_word *words = NULL;
+    size_t runs = 0, word_cnt = 0;
+    bool ok;
+
+    *sh = (struct sharing){.drive = drive};
+    for (uint32_t i = 0; i < drive->run_cnt; i++)
+        runs += drive->run[i].device == device && !drive->run[i].setup.skip;
+    if (runs < 2)
+        return 0;
+    for (uint32_t i = 0; i < drive->run_cnt; i++)
+        if (drive->run[i].device == device && !drive->run[i].setup.skip && !add_run(sh, i))
+            return -1;
+    if (sh->write_cnt)
+        qsort(sh->write, sh->write_cnt, sizeof(*sh->write), write_cmp);
+    ok = order_each(sh, &words, &word_cnt);
+    sort_turns(sh);
+    if (ok && sh->word_cnt > 1 && !orders_agree(sh)) {
+        ok = order_jointly(sh, words, word_cnt);
+        words = NULL;
+        sort_turns(sh);
+    }
+    free(words);
+    return ok ? 0 : -1;
+}
+
+void sharing_free(struct sharing *sh)
+{
+    free(sh->write);
+    free(sh->turn);
+    free(sh->next);
+    memset(sh, 0, sizeof(*sh));
+}
+
+/* ---- while it is played ------------------------------------------------------------------------
+ */
+
+/* The first turn of an entry; turn_cnt or another's if it has none. */
+static size_t turn_of(const struct sharing *sh, uint32_t run, uint32_t entry)
+{
+    size_t low = 0, high = sh->turn_cnt;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        const struct sharing_turn *t = &sh->turn[mid];
+
+        if (t->run < run || (t->run == run && t->entry < entry))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+bool sharing_has_order(const struct sharing *sh, uint32_t run, uint32_t entry)
+{
+    size_t i = turn_of(sh, run, entry);
+
+    return i < sh->turn_cnt && sh->turn[i].run == run && sh->turn[i].entry == entry;
+}
+
+bool sharing_waits(const struct sharing *sh, uint32_t run, uint32_t entry)
+{
+    for (size_t i = turn_of(sh, run, entry);
+         i < sh->turn_cnt && sh->turn[i].run == run && sh->turn[i].entry == entry; i++)
+        if (sh->next[sh->turn[i].word] < sh->turn[i].place)
+            return true;
+    return false;
+}
+
+void sharing_executed(struct sharing *sh, uint32_t run, uint32_t entry)
+{
+    for (size_t i = turn_of(sh, run, entry);
+         i < sh->turn_cnt && sh->turn[i].run == run && sh->turn[i].entry == entry; i++)
+        if (sh->next[sh->turn[i].word] <= sh->turn[i].place)
+            sh->next[sh->turn[i].word] = sh->turn[i].place + 1;
+}
+
+/* What a write leaves at a byte that it covers; -1 if nobody knows. */
+static int byte_of(const struct sharing_write *w, uint64_t va)
+{
+    uint8_t left[8];
+
+    if (w->data)
+        return w->data[va - w->va];
+    if (!w->known)
+        return -1;
+    memcpy(left, &w->left, sizeof(left));
+    return left[va - w->va];
+}
+
+static bool was_before(const struct sharing_read *read, const struct sharing_write *w)
+{
+    return w->run == read->run ? w->entry < read->entry : w->until < read->from;
+}
+
+bool sharing_explains(struct sharing *sh, const struct sharing_read *read, uint64_t va,
+                      uint8_t value, bool blank)
+{
+    size_t from = first_at(sh, read->rkey, va), to = from;
+    bool any = false; /* one that was executed before the READ */
+
+    for (; to < sh->write_cnt && sh->write[to].rkey == read->rkey && sh->write[to].va <= va; to++)
+        any |= va - sh->write[to].va < sh->write[to].len && was_before(read, &sh->write[to]);
+    sh->effort += to - from;
+    if (!any && blank)
+        return true;
+    for (size_t i = from; i < to; i++) {
+        const struct sharing_write *w = &sh->write[i];
+        bool over = false; /* it was overwritten before the READ */
+        int byte;
+
+        if (va - w->va >= w->len || w->from > read->until)
+            continue;
+        byte = byte_of(w, va);
+        if (byte >= 0 && byte != value)
+            continue;
+        sh->effort += to - from;
+        if (sh->effort > EFFORT_MAX)
+            return false;
+        for (size_t k = from; k < to && !over; k++)
+            over = va - sh->write[k].va < sh->write[k].len && was_before(read, &sh->write[k]) &&
+                   is_before(w, &sh->write[k]);
+        if (!over)
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Sharing: what several connections do to the same memory of a responder. The capture shows the
+ * order of one connection's requests; of two connections' it shows only that what was answered was
+ * executed before what was asked for later. In between, the responder is free.
+ *
+ * Atomics tell the order themselves: each answer has what the one before left. For each word that
+ * several connections change, an order is sought that fits all answers and all that the capture
+ * shows; requests are then played in it. Where there is none, the order of the capture stands, and
+ * the comparison says what is wrong. A READ of bytes that others wrote may have brought any byte
+ * that an allowed order puts there.
+ */
+#ifndef REPLAY_INFER_SHARED_MEMORY_H
+#define REPLAY_INFER_SHARED_MEMORY_H
+
+#include "engine/rc_responder.h"
+
+/* A packet that changes memory. */
+struct sharing_write {
+    uint32_t run;
+    uint32_t entry; /* of the run's setup */
+    uint32_t rkey;
+    uint32_t len;
+    uint64_t va;
+    uint32_t from;       /* index into trace.pkt: it was not executed before this was captured */
+    uint32_t until;      /* ... and was when this was, an answer; UINT32_MAX: nothing shows it */
+    const uint8_t *data; /* NULL: an atomic, or the capture lacks the bytes */
+    bool known;          /* of an atomic: what it found, and so what it left, was recorded */
+    uint64_t found;      /* in the host's order, and so is `left` */
+    uint64_t left;
+};
+
+/* The n-th place in the order of a word. */
+struct sharing_turn {
+    uint32_t run;
+    uint32_t entry;
+    uint32_t word;
+    uint32_t place;
+};
+
+struct sharing {
+    const struct drive *drive;
+    struct sharing_write *write; /* sorted by key, address, run, entry */
+    size_t write_cnt;
+    size_t write_cap;
+    struct sharing_turn *turn; /* sorted by run, entry, word */
+    size_t turn_cnt;
+    size_t turn_cap;
+    uint32_t *next; /* per word: places taken */
+    size_t word_cnt;
+    size_t next_cap;
+    uint64_t effort; /* steps spent; there is a limit */
+};
+
+/* A READ of some connection, for its n-th answer. */
+struct sharing_read {
+    uint32_t run;
+    uint32_t entry;
+    uint32_t rkey;
+    uint32_t from;  /* packet with the request */
+    uint32_t until; /* packet with the answer */
+};
+
+/* What the runs of a device share; nothing if it has but one. 0, or -1 without memory.
+ * sharing_free() is wanted in both cases. */
+int sharing_find(struct sharing *sharing, const struct drive *drive, uint32_t device);
+void sharing_free(struct sharing *sharing);
+
+/* Whether the order asks for requests of other runs to be executed first. */
+bool sharing_waits(const struct sharing *sharing, uint32_t run, uint32_t entry);
+
+/* Whether there is an order of the words that a request changes. */
+bool sharing_has_order(const struct sharing *sharing, uint32_t run, uint32_t entry);
+
+/* Our RNIC has executed a request. */
+void sharing_executed(struct sharing *sharing, uint32_t run, uint32_t entry);
+
+/* Whether an allowed order has `value` at `va` when the READ is executed; `blank`: nobody knows
+ * what was there before all writes. */
+bool sharing_explains(struct sharing *sharing, const struct sharing_read *read, uint64_t va,
+                      uint8_t value, bool blank);
+
+#endif

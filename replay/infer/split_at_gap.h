@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Stretch: a part of a side whose requests the capture has without a gap. A capture that lacks a
+ * request, which the responder executed all the same, says nothing firm from there on until a new
+ * message begins; what follows is replayed like a capture that starts there. So one lost frame
+ * costs one message, not the connection.
+ */
+#ifndef REPLAY_INFER_SPLIT_AT_GAP_H
+#define REPLAY_INFER_SPLIT_AT_GAP_H
+
+#include "infer/infer_setup.h"
+
+/* A side that lacks more requests than this is given up after so many stretches: each is derived
+ * and played anew. */
+#define STRETCHES_MAX 64u
+
+/* Parts the side of `setup` at its setup.gap. *head receives what comes before, *rest what comes
+ * from the next message on; either may turn out empty (cnt 0), and never both together hold more
+ * than the side. 0, or -1 without memory; side_free() is wanted for both in any case. */
+int stretch_split(const struct setup *setup, struct side *head, struct side *rest);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Runs: what is to be played of a capture: a run for each side, or for each stretch of a side whose
+ * requests the capture has with gaps, and the devices that these need.
+ */
+#ifndef REPLAY_INFER_SPLIT_RUNS_H
+#define REPLAY_INFER_SPLIT_RUNS_H
+
+#include "engine/rc_responder.h"
+
+/* Adds the runs of a side to drive->run, derived, and its device. 0, or -1 without memory. */
+int runs_add_side(struct drive *drive, const struct side *side);
+
+#endif

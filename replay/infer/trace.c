@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "infer/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "wire/bytes.h"
+#include "wire/tunnel.h"
+
+/* Further apart than this a packet was sent twice. */
+#define COPY_NS UINT64_C(1000000)
+
+#define BLOCK_SIZE (1u << 20)
+#define MAC_LEN    6
+
+/* Frames are kept in blocks, so that their addresses stay. */
+struct trace_block {
+    struct trace_block *next;
+    size_t used;
+    size_t size;
+    uint8_t data[];
+};
+
+struct hosts_key {
+    uint8_t src[16];
+    uint8_t dst[16];
+    uint32_t encap;
+};
+
+struct flow_key {
+    struct hosts_key hosts;
+    uint32_t dest_qp;
+    uint32_t svc;
+};
+
+static uint8_t *keep(struct trace *trace, const uint8_t *data, size_t len)
+{
+    struct trace_block *block = trace->blocks;
+    uint8_t *p;
+
+    if (!block || block->size - block->used < len) {
+        size_t size = len > BLOCK_SIZE ? len : BLOCK_SIZE;
+
+        block = malloc(sizeof(*block) + size);
+        if (!block)
+            return NULL;
+        *block = (struct trace_block){.next = trace->blocks, .size = size};
+        trace->blocks = block;
+    }
+    p = block->data + block->used;
+    memcpy(p, data, len);
+    block->used += len;
+    return p;
+}
+
+static struct flow_key flow_key(const uint8_t src[16], const uint8_t dst[16], enum roce_encap encap,
+                                uint32_t dest_qp, enum roce_svc svc)
+{
+    struct flow_key key;
+
+    memset(&key, 0, sizeof(key));
+    memcpy(key.hosts.src, src, 16);
+    memcpy(key.hosts.dst, dst, 16);
+    key.hosts.encap = encap;
+    key.dest_qp = dest_qp;
+    key.svc = svc;
+    return key;
+}
+
+uint32_t trace_flow_find(const struct trace *trace, const uint8_t src[16], const uint8_t dst[16],
+                         enum roce_encap encap, uint32_t dest_qp, enum roce_svc svc)
+{
+    struct flow_key key = flow_key(src, dst, encap, dest_qp, svc);
+
+    return map_get(&trace->flows, &key);
+}
+
+/* The addresses of a native packet without GRH are its LIDs. */
+static void addresses(const struct roce_pkt *pkt, uint8_t src[16], uint8_t dst[16])
+{
+    roce_pkt_addr(pkt, src, dst);
+    if (pkt->encap == ROCE_ENCAP_IB_LOCAL) {
+        roce_bits_put(src, 14, 0, 16, pkt->lrh.slid);
+        roce_bits_put(dst, 14, 0, 16, pkt->lrh.dlid);
+    }
+}
+
+/* The flow of a packet, created if it is the first. MAP_NONE without memory. */
+static uint32_t flow_of(struct trace *trace, const struct roce_pkt *pkt)
+{
+    uint8_t src[16], dst[16];
+    struct flow_key key;
+    uint32_t cnt = trace->flows.cnt;
+    uint32_t flow;
+
+    addresses(pkt, src, dst);
+    key = flow_key(src, dst, pkt->encap, pkt->bth.dest_qp, pkt->op->svc);
+    if (!VEC_GROW(trace->flow, cnt, trace->flow_cap))
+        return MAP_NONE;
+    flow = map_add(&trace->flows, &key);
+    if (flow == MAP_NONE || flow != cnt)
+        return flow;
+    trace->flow[flow] = (struct trace_flow){
+        .dest_qp = key.dest_qp,
+        .encap = pkt->encap,
+        .svc = pkt->op->svc,
+        .hosts = map_add(&trace->hosts, &key.hosts),
+        .reverse = MAP_NONE,
+    };
+    memcpy(trace->flow[flow].src, src, 16);
+    memcpy(trace->flow[flow].dst, dst, 16);
+    return trace->flow[flow].hosts == MAP_NONE ? MAP_NONE : flow;
+}
+
+/* Completes a frame of RC, XRC, UC or UD that the snap length cut: zeros for the payload bytes that
+ * the capture lacks, and the ICRC of that, so that it can be played. What it carried cannot be
+ * compared then, but all that its headers say can. */
+static bool complete(struct trace *trace, struct trace_packet *p, const struct roce_pkt *cut)
+{
+    uint32_t len = cut->icrc_off + ROCE_ICRC_LEN;
+    uint8_t buf[ROCE_FRAME_MAX];
+    struct roce_pkt pkt;
+    uint32_t icrc;
+
+    if ((!trace_acknowledged(cut->op->svc) && cut->op->svc != ROCE_SVC_UC &&
+         cut->op->svc != ROCE_SVC_UD) ||
+        len > sizeof(buf) || len <= cut->cap_len)
+        return true;
+    memset(buf, 0, len);
+    memcpy(buf, cut->frame, cut->cap_len);
+    if (roce_pkt_parse(&pkt, (enum roce_link)p->link, buf, len, len) != 0 ||
+        roce_pkt_icrc_check(&pkt, &icrc) == ROCE_ICRC_UNVERIFIED)
+        return true;
+    roce_le32_put(buf + pkt.icrc_off, icrc);
+    trace->bytes += len - p->cap_len;
+    p->made_up = cut->payload_cap_len < cut->payload_len;
+    p->cut = false;
+    p->data = keep(trace, buf, len);
+    p->cap_len = p->wire_len = len;
+    return p->data != NULL;
+}
+
+/* ---- Ethernet addresses ------------------------------------------------------------------------
+ */
+
+static void note_macs(struct trace *trace, struct trace_flow *flow, const uint8_t *frame)
+{
+    if (!flow->has_macs)
+        memcpy(flow->macs, frame, sizeof(flow->macs));
+    else if (memcmp(flow->macs, frame, sizeof(flow->macs)) != 0)
+        trace->macs_vary = true;
+    flow->has_macs = true;
+}
+
+/* The addresses of the trace's hosts and groups, and the MAC that each was seen with first. */
+struct hosts {
+    struct map addr;
+    uint8_t (*mac)[MAC_LEN];
+    size_t cap;
+};
+
+/* 1 if `addr` had this MAC in all flows so far, 0 if not, -1 without memory. */
+static int has_mac(struct hosts *h, const uint8_t addr[16], const uint8_t mac[MAC_LEN])
+{
+    uint32_t cnt = h->addr.cnt, i;
+
+    if (!VEC_GROW(h->mac, cnt, h->cap) || (i = map_add(&h->addr, addr)) == MAP_NONE)
+        return -1;
+    if (i == cnt)
+        memcpy(h->mac[i], mac, MAC_LEN);
+    return memcmp(h->mac[i], mac, MAC_LEN) == 0;
+}
+
+static void put_mac(const struct hosts *h, const uint8_t addr[16], uint8_t mac[MAC_LEN])
+{
+    roce_be_put(mac, MAC_LEN, UINT64_C(0x020000000001) + map_get(&h->addr, addr));
+}
+
+static int replace_macs(struct trace *trace, const struct hosts *h)
+{
+    for (size_t i = 0; i < trace->cnt; i++) {
+        struct trace_packet *p = &trace->pkt[i];
+        const struct trace_flow *flow = &trace->flow[p->flow];
+        uint8_t *copy;
+
+        if (p->link != ROCE_LINK_ETHERNET || !flow->has_macs)
+            continue;
+        copy = keep(trace, p->data, p->cap_len);
+        if (!copy)
+            return -1;
+        if (!(copy[0] & 1))
+            put_mac(h, flow->dst, copy);
+        put_mac(h, flow->src, copy + MAC_LEN);
+        p->data = copy;
+    }
+    return 0;
+}
+
+static int settle_macs(struct trace *trace)
+{
+    struct hosts h = {0};
+    int rc = 0;
+
+    map_init(&h.addr, 16);
+    for (uint32_t i = 0; rc == 0 && i < trace->flows.cnt; i++) {
+        const struct trace_flow *flow = &trace->flow[i];
+        const uint8_t *dst = flow->macs, *src = dst + MAC_LEN;
+        int same_src, same_dst;
+
+        if (!flow->has_macs)
+            continue;
+        same_src = has_mac(&h, flow->src, src);
+        same_dst = has_mac(&h, flow->dst, dst);
+        rc = same_src < 0 || same_dst < 0 ? -1 : 0;
+        /* A group bit in a source address is none of a host. */
+        trace->macs_vary |= !same_src || (src[0] & 1) || (!same_dst && !(dst[0] & 1));
+    }
+    if (rc == 0 && trace->macs_vary)
+        rc = replace_macs(trace, &h);
+    map_free(&h.addr);
+    free(h.mac);
+    return rc;
+}
+
+static int add(struct trace *trace, const struct source_frame *frame, struct fault *fault)
+{
+    struct roce_pkt pkt;
+    struct trace_packet *p;
+    struct trace_flow *flow;
+    uint32_t flow_idx;
+    int rc = roce_tunnel_parse(&pkt, frame->link, frame->data, frame->cap_len, frame->wire_len);
+
+    if (rc != 0) {
+        trace->malformed += rc != ROCE_ERR_NOT_ROCE;
+        return 0;
+    }
+    trace->bytes += frame->cap_len + sizeof(*p);
+    if (trace->cnt >= TRACE_PACKETS_MAX || trace->bytes > TRACE_BYTES_MAX)
+        return fault_set(
+            fault, "%s: frame %u: more RoCE traffic than can be held (%u packets, %u MiB)",
+            trace->name, frame->number, TRACE_PACKETS_MAX, (unsigned)(TRACE_BYTES_MAX >> 20));
+    flow_idx = flow_of(trace, &pkt);
+    if (flow_idx == MAP_NONE || !VEC_GROW(trace->pkt, trace->cnt, trace->cap))
+        return fault_set(fault, "%s: frame %u: no memory", trace->name, frame->number);
+    flow = &trace->flow[flow_idx];
+    if (!VEC_GROW(flow->pkt, flow->cnt, flow->cap))
+        return fault_set(fault, "%s: frame %u: no memory", trace->name, frame->number);
+    p = &trace->pkt[trace->cnt];
+    *p = (struct trace_packet){
+        .cap_len = pkt.cap_len,
+        .wire_len = pkt.wire_len,
+        .time = frame->time,
+        .frame = frame->number,
+        .flow = flow_idx,
+        .psn = pkt.bth.psn,
+        .msn = pkt.aeth.msn,
+        .payload_len = pkt.payload_len,
+        .payload_off = pkt.payload_off,
+        .pkey = pkt.bth.pkey,
+        .opcode = pkt.bth.opcode,
+        .syndrome = pkt.aeth.syndrome,
+        .icrc = (uint8_t)roce_pkt_icrc_check(&pkt, NULL),
+        .link = (uint8_t)pkt.link,
+        .ackreq = pkt.bth.ackreq,
+        .cut = pkt.payload_cap_len < pkt.payload_len || pkt.cap_len < pkt.wire_len,
+    };
+    if (p->cut && !complete(trace, p, &pkt))
+        return fault_set(fault, "%s: frame %u: no memory", trace->name, frame->number);
+    if (!p->data)
+        p->data = trace->mapped ? pkt.frame : keep(trace, pkt.frame, pkt.cap_len);
+    if (!p->data)
+        return fault_set(fault, "%s: frame %u: no memory", trace->name, frame->number);
+    p->dropped = p->icrc == ROCE_ICRC_BAD || roce_pkt_dropped(&pkt);
+    if (pkt.link == ROCE_LINK_ETHERNET)
+        note_macs(trace, flow, pkt.frame);
+    /* A capture may step back in time; virtual time cannot. */
+    if (trace->cnt > 0 && p->time < p[-1].time)
+        p->time = p[-1].time;
+    flow->good += !p->dropped;
+    flow->pkt[flow->cnt++] = (uint32_t)trace->cnt++;
+    return 0;
+}
+
+/*
+ * Where none of a capture's ICRCs fits, the capture changed what they cover (flow/trust.h), and
+ * what its receivers got was right. A few damaged frames alone are no such capture.
+ */
+#define DAMAGED_MAX 3u
+
+static int reseal(struct trace *trace)
+{
+    uint32_t bad = 0;
+
+    for (size_t i = 0; i < trace->cnt; i++) {
+        if (trace->pkt[i].icrc == ROCE_ICRC_GOOD)
+            return 0;
+        bad += trace->pkt[i].icrc == ROCE_ICRC_BAD;
+    }
+    if (bad <= DAMAGED_MAX)
+        return 0;
+    for (uint32_t i = 0; i < trace->cnt; i++)
+        if (trace_seal(trace, i) != 0)
+            return -1;
+    trace->resealed = bad;
+    return 0;
+}
+
+int trace_read(struct trace *trace, const char *path, struct fault *fault)
+{
+    struct source *source;
+    struct source_frame frame;
+    int rc;
+
+    memset(trace, 0, sizeof(*trace));
+    map_init(&trace->flows, sizeof(struct flow_key));
+    map_init(&trace->hosts, sizeof(struct hosts_key));
+    source = source_open(path, fault);
+    if (!source)
+        return -1;
+    trace->name = strdup(source_name(source));
+    trace->mapped = source_map(source);
+    rc = trace->name ? 0 : fault_set(fault, "%s: no memory", path);
+    while (rc == 0 && (rc = source_next(source, &frame, fault)) == 1) {
+        trace->frames++;
+        rc = add(trace, &frame, fault);
+    }
+    source_close(source);
+    if (rc == 0 && (reseal(trace) != 0 || settle_macs(trace) != 0))
+        rc = fault_set(fault, "%s: no memory", path);
+    for (uint32_t i = 0; i < trace->flows.cnt; i++) {
+        struct trace_flow *flow = &trace->flow[i];
+        struct hosts_key key;
+
+        memset(&key, 0, sizeof(key));
+        memcpy(key.src, flow->dst, 16);
+        memcpy(key.dst, flow->src, 16);
+        key.encap = flow->encap;
+        flow->reverse = map_get(&trace->hosts, &key);
+    }
+    return rc;
+}
+
+int trace_seal(struct trace *trace, uint32_t idx)
+{
+    struct trace_packet *p = &trace->pkt[idx];
+    struct roce_pkt pkt;
+    uint32_t icrc;
+    uint8_t *copy;
+
+    trace_parse(p, &pkt);
+    if (roce_pkt_icrc_check(&pkt, &icrc) != ROCE_ICRC_BAD)
+        return 0;
+    copy = keep(trace, p->data, p->cap_len);
+    if (!copy)
+        return -1;
+    roce_le32_put(copy + pkt.icrc_off, icrc);
+    p->data = copy;
+    p->icrc = ROCE_ICRC_GOOD;
+    trace_parse(p, &pkt);
+    p->dropped = roce_pkt_dropped(&pkt);
+    trace->flow[p->flow].good += !p->dropped;
+    return 0;
+}
+
+void trace_free(struct trace *trace)
+{
+    struct trace_block *next;
+
+    for (uint32_t i = 0; i < trace->flows.cnt; i++)
+        free(trace->flow[i].pkt);
+    for (struct trace_block *b = trace->blocks; b; b = next) {
+        next = b->next;
+        free(b);
+    }
+    mapped_close(trace->mapped);
+    free(trace->flow);
+    free(trace->pkt);
+    free(trace->name);
+    map_free(&trace->flows);
+    map_free(&trace->hosts);
+    memset(trace, 0, sizeof(*trace));
+}
+
+bool trace_is_copy(const struct trace_packet *a, const struct trace_packet *b)
+{
+    return b->time - a->time < COPY_NS && a->psn == b->psn && a->opcode == b->opcode &&
+           a->cap_len == b->cap_len && a->payload_len == b->payload_len &&
+           a->payload_off == b->payload_off &&
+           memcmp(trace_payload(a), trace_payload(b), a->cap_len - a->payload_off) == 0;
+}
+
+void trace_parse(const struct trace_packet *packet, struct roce_pkt *out)
+{
+    roce_pkt_parse(out, (enum roce_link)packet->link, packet->data, packet->cap_len,
+                   packet->wire_len);
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "live/agent_client.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "util/hex.h"
+
+#define REPLY_MS  10000
+#define IDLE_MS   5
+#define REPLY_MAX (2u << 20)
+#define PROTOCOL  1
+
+/* ---- connecting -------------------------------------------------------------------------------
+ */
+
+static int connect_one(const struct addrinfo *to)
+{
+    int fd = socket(to->ai_family, to->ai_socktype | SOCK_CLOEXEC, to->ai_protocol);
+    struct timeval limit = {.tv_sec = REPLY_MS / 1000};
+    int on = 1;
+
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    if (connect(fd, to->ai_addr, to->ai_addrlen) == 0)
+        return fd;
+    on = errno;
+    close(fd);
+    errno = on;
+    return -1;
+}
+
+static int connect_to(struct live_agent *agent, struct fault *fault)
+{
+    char host[sizeof(agent->name)];
+    char *colon;
+    const char *name = host;
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list = NULL;
+    int rc;
+
+    memcpy(host, agent->name, sizeof(host));
+    colon = strrchr(host, ':');
+    if (!colon || colon == host)
+        return fault_set(fault, "--agent %s: not HOST:PORT", agent->name);
+    *colon = '\0';
+    if (host[0] == '[' && colon[-1] == ']') {
+        colon[-1] = '\0';
+        name++;
+    }
+    rc = getaddrinfo(name, colon + 1, &hints, &list);
+    if (rc != 0)
+        return fault_set(fault, "--agent %s: %s", agent->name, gai_strerror(rc));
+    for (const struct addrinfo *to = list; to && agent->fd < 0; to = to->ai_next)
+        agent->fd = connect_one(to);
+    rc = errno;
+    freeaddrinfo(list);
+    return agent->fd >= 0 ? 0 : fault_set(fault, "--agent %s: %s", agent->name, strerror(rc));
+}
+
+static int read_hello(struct live_agent *agent, const json_t *hello, const uint8_t target[16],
+                      struct fault *fault)
+{
+    const json_t *gid, *service;
+    char text[64];
+    struct text t = text_of(text, sizeof(text));
+    size_t at;
+
+    if (json_integer_value(json_object_get(hello, "protocol")) != PROTOCOL)
+        return fault_set(fault, "--agent %s: it speaks another version of the protocol",
+                         agent->name);
+    snprintf(agent->device, sizeof(agent->device), "%s",
+             json_is_string(json_object_get(hello, "device"))
+                 ? json_string_value(json_object_get(hello, "device"))
+                 : "?");
+    agent->mtu = (uint32_t)json_integer_value(json_object_get(hello, "mtu"));
+    agent->rd_atomic = (uint32_t)json_integer_value(json_object_get(hello, "rd_atomic"));
+    agent->atomic = json_is_true(json_object_get(hello, "atomic"));
+    json_array_foreach(json_object_get(hello, "services"), at, service)
+    {
+        const char *name = json_string_value(service);
+
+        agent->uc |= name && strcmp(name, "UC") == 0;
+        agent->ud |= name && strcmp(name, "UD") == 0;
+    }
+    agent->gid_index = -1;
+    json_array_foreach(json_object_get(hello, "gids"), at, gid)
+    {
+        const char *value = json_string_value(json_object_get(gid, "gid"));
+        const char *type = json_string_value(json_object_get(gid, "type"));
+        uint8_t addr[16];
+
+        if (value && type && strcmp(type, "RoCEv2") == 0 && inet_pton(AF_INET6, value, addr) == 1 &&
+            memcmp(addr, target, 16) == 0)
+            agent->gid_index = (int)json_integer_value(json_object_get(gid, "index"));
+    }
+    text_add_addr(&t, target);
+    if (agent->gid_index < 0)
+        return fault_set(fault, "--agent %s: device %s has no RoCEv2 address %s", agent->name,
+                         agent->device, text);
+    return json_is_true(json_object_get(hello, "active"))
+               ? 0
+               : fault_set(fault, "--agent %s: the port of device %s is not active", agent->name,
+                           agent->device);
+}
+
+int live_agent_open(struct live_agent *agent, const char *where, const uint8_t target[16],
+                    struct fault *fault)
+{
+    json_t *hello;
+    bool refused;
+    int rc;
+
+    *agent = (struct live_agent){.fd = -1};
+    snprintf(agent->name, sizeof(agent->name), "%s", where);
+    if (connect_to(agent, fault) != 0)
+        return -1;
+    hello = live_agent_ask(agent, json_pack("{s:s}", "op", "hello"), &refused, fault);
+    if (!hello)
+        return -1;
+    rc = read_hello(agent, hello, target, fault);
+    json_decref(hello);
+    return rc;
+}
+
+void live_agent_close(struct live_agent *agent)
+{
+    if (agent->fd >= 0)
+        close(agent->fd);
+    free(agent->buf);
+    *agent = (struct live_agent){.fd = -1};
+}
+
+/* ---- asking -----------------------------------------------------------------------------------
+ */
+
+static int say(struct live_agent *agent, json_t *request, struct fault *fault)
+{
+    char *text = json_dumps(request, JSON_COMPACT);
+    size_t len = text ? strlen(text) : 0, off = 0;
+
+    json_decref(request);
+    if (!text)
+        return fault_set(fault, "no memory");
+    text[len++] = '\n'; /* in place of its end */
+    while (off < len) {
+        ssize_t n = send(agent->fd, text + off, len - off, MSG_NOSIGNAL);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        off += (size_t)n;
+    }
+    free(text);
+    return off == len ? 0 : fault_set(fault, "agent %s: %s", agent->name, strerror(errno));
+}
+
+/* One line; its length, or -1 and a fault. It stays in the buffer. */
+static ssize_t hear(struct live_agent *agent, struct fault *fault)
+{
+    int waited = 0;
+
+    for (;;) {
+        char *end = agent->len ? memchr(agent->buf, '\n', agent->len) : NULL;
+        struct pollfd wait = {.fd = agent->fd, .events = POLLIN};
+        ssize_t n;
+        int rc;
+
+        if (end)
+            return end - agent->buf;
+        if (agent->cap - agent->len < 4096) {
+            size_t cap = agent->cap ? 2 * agent->cap : 64 * 1024;
+            char *more = cap > REPLY_MAX ? NULL : realloc(agent->buf, cap);
+
+            if (!more)
+                return fault_set(fault, "agent %s: its reply is too long", agent->name);
+            agent->buf = more;
+            agent->cap = cap;
+        }
+        rc = poll(&wait, 1, agent->idle ? IDLE_MS : REPLY_MS);
+        if (rc < 0 && errno == EINTR)
+            continue;
+        if (rc == 0 && agent->idle && (waited += IDLE_MS) < REPLY_MS) {
+            agent->idle(agent->idle_ctx);
+            continue;
+        }
+        if (rc <= 0)
+            return fault_set(fault, "agent %s: no reply within %d s", agent->name, REPLY_MS / 1000);
+        n = recv(agent->fd, agent->buf + agent->len, agent->cap - agent->len, 0);
+        if (n <= 0)
+            return fault_set(fault, "agent %s: it hung up", agent->name);
+        agent->len += (size_t)n;
+    }
+}
+
+json_t *live_agent_ask(struct live_agent *agent, json_t *request, bool *refused,
+                       struct fault *fault)
+{
+    json_error_t error;
+    json_t *reply;
+    ssize_t len;
+
+    *refused = false;
+    if (!request) {
+        fault_set(fault, "no memory");
+        return NULL;
+    }
+    if (say(agent, request, fault) != 0 || (len = hear(agent, fault)) < 0)
+        return NULL;
+    reply = json_loadb(agent->buf, (size_t)len, 0, &error);
+    agent->len -= (size_t)len + 1;
+    memmove(agent->buf, agent->buf + len + 1, agent->len);
+    if (!json_is_object(reply)) {
+        fault_set(fault, "agent %s: its reply is no JSON object", agent->name);
+        json_decref(reply);
+        return NULL;
+    }
+    if (json_is_true(json_object_get(reply, "ok")))
+        return reply;
+    *refused = true;
+    fault_set(fault, "agent %s refuses: %s", agent->name,
+              json_is_string(json_object_get(reply, "error"))
+                  ? json_string_value(json_object_get(reply, "error"))
+                  : "it does not say why");
+    json_decref(reply);
+    return NULL;
+}
+
+int live_agent_poll(struct live_agent *agent,
+                    int (*take)(void *ctx, const json_t *completion, struct fault *fault),
+                    void *ctx, size_t *cnt, struct fault *fault)
+{
+    bool refused;
+    json_t *reply = live_agent_ask(agent, json_pack("{s:s}", "op", "poll"), &refused, fault);
+    const json_t *list = json_object_get(reply, "completions"), *c;
+    int rc = reply ? 0 : -1;
+    size_t at;
+
+    if (cnt)
+        *cnt = json_array_size(list);
+    json_array_foreach(list, at, c)
+    {
+        if (rc == 0)
+            rc = take(ctx, c, fault);
+    }
+    json_decref(reply);
+    return rc;
+}
+
+int live_agent_load(struct live_agent *agent, uint32_t mr, uint64_t off, uint8_t *bytes, size_t len,
+                    struct fault *fault)
+{
+    bool refused;
+    json_t *reply =
+        live_agent_ask(agent,
+                       json_pack("{s:s, s:I, s:I, s:I}", "op", "load", "mr", (json_int_t)mr, "off",
+                                 (json_int_t)off, "len", (json_int_t)len),
+                       &refused, fault);
+    const char *hex = json_string_value(json_object_get(reply, "hex"));
+    int rc = reply ? 0 : -1;
+
+    if (reply && (!hex || strlen(hex) != 2 * len || !hex_read(hex, bytes, len)))
+        rc = fault_set(fault, "agent %s: its memory is not what was asked for", agent->name);
+    json_decref(reply);
+    return rc;
+}
+
+void live_agent_describe(char *out, size_t cap, const char *status, uint32_t len, uint32_t crc32,
+                         bool has_imm, uint32_t imm)
+{
+    struct text t = text_of(out, cap);
+
+    text_add(&t, "%s, %u bytes, CRC-32 0x%08x", status, len, crc32);
+    if (has_imm)
+        text_add(&t, ", immediate 0x%08x", imm);
+}

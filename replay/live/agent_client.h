@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Live agent: the client of the protocol in agent.md.
+ */
+#ifndef REPLAY_LIVE_AGENT_CLIENT_H
+#define REPLAY_LIVE_AGENT_CLIENT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include "util/strbuf.h"
+
+struct live_agent {
+    int fd;    /* -1: not connected */
+    char *buf; /* what was received after the last whole line */
+    size_t len, cap;
+    char name[128];          /* HOST:PORT */
+    void (*idle)(void *ctx); /* called again and again while a reply is waited for, or NULL */
+    void *idle_ctx;
+    /* Of its hello. */
+    char device[64];
+    uint32_t mtu;
+    uint32_t rd_atomic;
+    bool atomic;
+    bool uc, ud;   /* it makes QPs of these services too */
+    int gid_index; /* of the target's address */
+};
+
+/* Connects to HOST:PORT and says hello: the device must have RoCEv2 at `target`. 0, or -1 and a
+ * fault; live_agent_close() is wanted in both cases. */
+int live_agent_open(struct live_agent *agent, const char *where, const uint8_t target[16],
+                    struct fault *fault);
+void live_agent_close(struct live_agent *agent);
+
+/* Sends a request, which is given over, and waits for the reply, for json_decref(). NULL and a
+ * fault if there is none; NULL also, with *refused set, if the agent says no: the fault says why.
+ */
+json_t *live_agent_ask(struct live_agent *agent, json_t *request, bool *refused,
+                       struct fault *fault);
+
+/* Asks what completed and gives each to `take`, which returns 0, or -1 and a fault. *cnt, if not
+ * NULL, receives how many there were. 0, or -1 and a fault. */
+int live_agent_poll(struct live_agent *agent,
+                    int (*take)(void *ctx, const json_t *completion, struct fault *fault),
+                    void *ctx, size_t *cnt, struct fault *fault);
+
+/* Reads `len` bytes at `off` of a far memory region. 0, or -1 and a fault. */
+int live_agent_load(struct live_agent *agent, uint32_t mr, uint64_t off, uint8_t *bytes, size_t len,
+                    struct fault *fault);
+
+/* A completion in words: "success, 10 bytes, CRC-32 0x00000000" and so on. */
+void live_agent_describe(char *out, size_t cap, const char *status, uint32_t len, uint32_t crc32,
+                         bool has_imm, uint32_t imm);
+
+#endif

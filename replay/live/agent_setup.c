@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * The far device: set up and used through the agent as the capture's responder was.
+ */
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include "live/live.h"
+#include "wire/opcode.h"
+
+#define RECV_DEPTH 512u
+
+/* Local ACK timeout of a live requester, 4.096 us * 2^16: above what a loaded machine holds our
+ * answers up, and soon enough for what waits for it. */
+#define TIMEOUT_CODE 16
+
+static json_t *access_json(unsigned access)
+{
+    json_t *list = json_array();
+
+    if (access & RNIC_ACCESS_REMOTE_WRITE)
+        json_array_append_new(list, json_string("write"));
+    if (access & RNIC_ACCESS_REMOTE_READ)
+        json_array_append_new(list, json_string("read"));
+    if (access & RNIC_ACCESS_REMOTE_ATOMIC)
+        json_array_append_new(list, json_string("atomic"));
+    return list;
+}
+
+json_t *live_far_ask(struct live *live, json_t *request, const char **why, struct fault *fault)
+{
+    bool refused;
+    json_t *reply = live_agent_ask(&live->agent, request, &refused, fault);
+
+    if (!reply && refused) {
+        struct drive *d = live->drive;
+        char *text = strdup(fault->text);
+
+        if (!text || !VEC_GROW(d->kept, d->kept_cnt, d->kept_cap)) {
+            free(text);
+            fault_set(fault, "no memory");
+            return NULL;
+        }
+        d->kept[d->kept_cnt++] = (uint8_t *)text;
+        *why = text;
+    }
+    return reply;
+}
+
+static json_int_t member(const json_t *reply, const char *name)
+{
+    return json_integer_value(json_object_get(reply, name));
+}
+
+/* ---- setting up -------------------------------------------------------------------------------
+ */
+
+static int make_region(struct live *live, uint32_t device, uint32_t idx, struct fault *fault)
+{
+    const struct memory_region *from = &live->drive->device[device].memory.region[idx];
+    struct live_region *to = &live->region[device][idx];
+    struct rebind_region *bind = &live->rebind[device][idx];
+    const char *why = NULL;
+    json_t *reply =
+        live_far_ask(live,
+                     json_pack("{s:s, s:I, s:o}", "op", "mr", "len", (json_int_t)from->span,
+                               "access", access_json(from->access)),
+                     &why, fault);
+
+    if (!reply) {
+        if (!why)
+            return -1;
+        live->drive->device[device].failed = why;
+        return 0;
+    }
+    to->mr = (uint32_t)member(reply, "mr");
+    to->made = true;
+    bind->addr = (uint64_t)member(reply, "addr");
+    bind->rkey = (uint32_t)member(reply, "rkey");
+    json_decref(reply);
+    return 0;
+}
+
+/* What the agent's device cannot do, or NULL. */
+static const char *lacks(const struct live *live, const struct setup *s)
+{
+    if (s->mtu > live->wire.iface.path_mtu)
+        return "its path MTU does not fit through the interface";
+    for (size_t i = 0; i < s->entry_cnt; i++) {
+        const struct roce_opcode *op = setup_op(s, s->entry[i].step);
+
+        if (roce_opcode_is_atomic(op) && !live->agent.atomic)
+            return "the far device has no atomics";
+        if (roce_opcode_has(op, ROCE_HDR_IETH))
+            return "SEND with Invalidate: the far program has no key that it lets be invalidated";
+        if (op->kind != ROCE_KIND_SEND && op->kind != ROCE_KIND_WRITE &&
+            op->kind != ROCE_KIND_READ && !roce_opcode_is_atomic(op))
+            return "the agent does not set up what FLUSH, ATOMIC WRITE and such need";
+    }
+    return NULL;
+}
+
+bool live_far_connect(struct live *live, uint32_t idx, uint32_t max_send, unsigned access,
+                      bool we_request, const char **why, struct fault *fault)
+{
+    struct run *run = &live->drive->run[idx];
+    struct live_run *to = &live->run[idx];
+    const struct setup *s = &run->setup;
+    uint32_t psn = 0, atomics = live->agent.rd_atomic < 16 ? live->agent.rd_atomic : 16;
+    char dgid[INET6_ADDRSTRLEN];
+    json_int_t start;
+    json_t *reply =
+        live_far_ask(live,
+                     json_pack("{s:s, s:i, s:i}", "op", "qp", "max_recv",
+                               we_request ? (int)RECV_DEPTH : 1, "max_send", (int)max_send),
+                     why, fault);
+
+    if (!reply)
+        return false;
+    to->qp = (uint32_t)member(reply, "qp");
+    (void)!getrandom(&psn, sizeof(psn), 0);
+    to->bind = (struct rebind){
+        .path = &live->path,
+        .setup = s,
+        .memory = &live->drive->device[run->device].memory,
+        .region = live->rebind[run->device],
+        .we_request = we_request,
+        .our_qpn = live->wire.qpn + idx,
+        .their_qpn = (uint32_t)member(reply, "qpn"),
+        .psn = roce_psn_of(psn & 0xFFFFFF),
+    };
+    json_decref(reply);
+    start = (json_int_t)roce_psn_add(to->bind.psn, (int32_t)s->first).v;
+    inet_ntop(AF_INET6, live->wire.addr, dgid, sizeof(dgid));
+    reply = live_far_ask(
+        live,
+        json_pack("{s:s, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:o, s:i, s:I, s:i}", "op", "connect",
+                  "qp", (json_int_t)to->qp, "dgid", dgid, "gid_index", live->agent.gid_index,
+                  "dest_qpn", (json_int_t)to->bind.our_qpn, "mtu", (json_int_t)s->mtu, "rq_psn",
+                  we_request ? start : 0, "sq_psn", we_request ? 0 : start, "access",
+                  access_json(access), "min_rnr_timer", (int)s->rnr_code, "rd_atomic",
+                  (json_int_t)atomics, "timeout", TIMEOUT_CODE),
+        why, fault);
+    to->made = reply != NULL;
+    json_decref(reply);
+    return to->made;
+}
+
+static int make_run(struct live *live, uint32_t idx, struct fault *fault)
+{
+    struct run *run = &live->drive->run[idx];
+    const char *why = lacks(live, &run->setup);
+
+    if (!why && live_far_connect(live, idx, 1, run->setup.access, true, &why, fault))
+        return 0;
+    run->failed = why;
+    return why ? 0 : -1;
+}
+
+int live_far_setup(struct live *live, struct fault *fault)
+{
+    struct drive *d = live->drive;
+
+    for (uint32_t i = 0; i < d->device_cnt; i++)
+        for (uint32_t k = 0; k < d->device[i].memory.keys.cnt && !d->device[i].failed; k++)
+            if (make_region(live, i, k, fault) != 0)
+                return -1;
+    for (uint32_t i = 0; i < d->run_cnt; i++) {
+        struct run *run = &d->run[i];
+
+        if (run->setup.skip || run->failed)
+            continue;
+        run->failed = d->device[run->device].failed;
+        if (!run->failed && i >= LIVE_QPNS)
+            run->failed = "more connections than we have QPNs for";
+        if (!run->failed && make_run(live, i, fault) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- acting -----------------------------------------------------------------------------------
+ */
+
+static json_t *store_json(const struct live *live, const struct live_event *e,
+                          const struct memory_region *region, uint32_t mr)
+{
+    static const char digits[] = "0123456789abcdef";
+    char *hex = malloc(2 * (size_t)e->len + 1);
+    json_t *out;
+
+    if (!hex)
+        return NULL;
+    for (uint32_t i = 0; i < e->len; i++) {
+        uint8_t byte = live->script.byte[e->byte + i];
+
+        hex[2 * i] = digits[byte >> 4];
+        hex[2 * i + 1] = digits[byte & 15];
+    }
+    out = json_pack("{s:s, s:I, s:I, s:s%}", "op", "store", "mr", (json_int_t)mr, "off",
+                    (json_int_t)(e->va - region->low), "hex", hex, 2 * (size_t)e->len);
+    free(hex);
+    return out;
+}
+
+/* Does what a script event says. A refusal is a fault here: the device agreed to the setup. */
+int live_far_act(struct live *live, const struct live_event *e, struct fault *fault)
+{
+    struct live_run *run = &live->run[e->run];
+    const struct memory *memory = &live->drive->device[e->device].memory;
+    const struct memory_region *region = e->kind == LIVE_RECV ? NULL : memory_find(memory, e->rkey);
+    uint32_t idx = region ? (uint32_t)(region - memory->region) : 0;
+    uint32_t mr = region ? live->region[e->device][idx].mr : 0;
+    json_t *request, *reply;
+    bool refused;
+
+    if (e->kind == LIVE_RECV ? !run->made : !region || !live->region[e->device][idx].made)
+        return 0;
+    switch (e->kind) {
+    case LIVE_RECV:
+        request = json_pack("{s:s, s:I, s:I, s:I}", "op", "recv", "qp", (json_int_t)run->qp, "len",
+                            (json_int_t)e->len, "id", (json_int_t)run->recv_cnt++);
+        break;
+    case LIVE_STORE: request = store_json(live, e, region, mr); break;
+    default:
+        request = json_pack("{s:s, s:I}", "op", e->kind == LIVE_WITHDRAW ? "withdraw" : "register",
+                            "mr", (json_int_t)mr);
+    }
+    reply = live_agent_ask(&live->agent, request, &refused, fault);
+    if (!reply)
+        return -1;
+    if (e->kind == LIVE_REGISTER)
+        live->rebind[e->device][idx].rkey = (uint32_t)member(reply, "rkey");
+    json_decref(reply);
+    return 0;
+}

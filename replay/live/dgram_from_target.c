@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * The target as the sender of UC and UD: the agent posts, one message after the other, and what
+ * comes to us gets the capture's numbers.
+ */
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include "live/live_dgram.h"
+#include "engine/dgram_sender.h"
+#include "wire/gid.h"
+
+#define SEND_DEPTH 4u
+#define DATA_MAX   (256u * 1024) /* of one message: what an agent takes in a line */
+#define POLL_NS    500000u
+#define FAULTY     "the far device or its agent went away"
+
+struct sending {
+    struct live *live;
+    struct fault *fault;
+    bool broken;      /* with a fault */
+    uint32_t qp, qpn; /* the agent's number, and the device's */
+    uint32_t ours;    /* our QPN */
+    uint32_t opened;
+    int32_t psn_add; /* recorded against live */
+    uint64_t at, recorded;
+    /* Of the message that is on its way. */
+    const struct transmit_message *message;
+    transmit_take_fn *take;
+    void *user;
+    uint32_t came;
+};
+
+/* ---- what comes in ----------------------------------------------------------------------------
+ */
+
+/* The packet gets the capture's numbers where it has the live ones. */
+static void rebind(const struct sending *tx, struct roce_pkt *pkt)
+{
+    const struct roce_pkt *first = tx->message->first;
+    uint8_t src[16], dst[16];
+
+    roce_pkt_addr(pkt, src, dst);
+    if (memcmp(src, tx->live->wire.target, 16) == 0 && memcmp(dst, tx->live->wire.addr, 16) == 0) {
+        pkt->encap = first->encap;
+        pkt->present = (pkt->present & ~(ROCE_HDR_BIT(ROCE_HDR_GRH) | ROCE_HDR_BIT(ROCE_HDR_IP4) |
+                                         ROCE_HDR_BIT(ROCE_HDR_IP6))) |
+                       (first->present & (ROCE_HDR_BIT(ROCE_HDR_GRH) | ROCE_HDR_BIT(ROCE_HDR_IP4) |
+                                          ROCE_HDR_BIT(ROCE_HDR_IP6)));
+        pkt->ip4 = first->ip4;
+        pkt->ip6 = first->ip6;
+        pkt->grh = first->grh;
+    }
+    pkt->bth.dest_qp = first->bth.dest_qp;
+    pkt->bth.psn = roce_psn_add(roce_pkt_psn(pkt), tx->psn_add).v;
+    if (pkt->bth.pkey == REBIND_PKEY)
+        pkt->bth.pkey = first->bth.pkey;
+    if (roce_pkt_has(pkt, ROCE_HDR_DETH) && pkt->deth.src_qp == tx->qpn)
+        pkt->deth.src_qp = first->deth.src_qp;
+}
+
+static void take(void *user, const struct rnic_frame *frame)
+{
+    struct sending *tx = user;
+    struct roce_pkt pkt;
+    uint32_t idx;
+
+    if (!live_parse(tx->live, frame, &pkt, &idx))
+        return;
+    if (pkt.bth.dest_qp != tx->ours || !tx->message) {
+        tx->live->foreign++;
+        return;
+    }
+    if (!live_is_whole(tx->live, &pkt))
+        return;
+    rebind(tx, &pkt);
+    tx->came++;
+    tx->take(tx->user, &pkt);
+}
+
+/* ---- the device -------------------------------------------------------------------------------
+ */
+
+/* A QPN of ours for each QP of the target's: what comes late is not taken for the next one's. */
+static const char *open_qp(void *ctx, struct stream *stream, const struct roce_pkt *first)
+{
+    struct sending *tx = ctx;
+    uint32_t psn = 0;
+
+    (void)!getrandom(&psn, sizeof(psn), 0);
+    psn &= ROCE_PSN_MASK;
+    tx->ours = tx->live->wire.qpn + tx->opened++ % LIVE_QPNS;
+    tx->psn_add = roce_psn_diff(roce_pkt_psn(first), roce_psn_of(psn));
+    stream->skip = NULL;
+    if (live_stream_qp(tx->live, stream, SEND_DEPTH, 1, &tx->qp, &tx->qpn, tx->fault) != 0 ||
+        (!stream->skip &&
+         live_stream_connect(tx->live, stream, tx->qp, tx->ours, 0, psn, tx->fault) != 0)) {
+        tx->broken = true;
+        return FAULTY;
+    }
+    return stream->skip;
+}
+
+static const char *op_name(const struct roce_opcode *op)
+{
+    bool imm = roce_opcode_has(op, ROCE_HDR_IMMDT);
+
+    return op->kind == ROCE_KIND_WRITE ? (imm ? "write_imm" : "write") : imm ? "send_imm" : "send";
+}
+
+static json_t *request_of(const struct sending *tx, const struct transmit_message *m)
+{
+    static const char digits[] = "0123456789abcdef";
+    char *hex = malloc(2 * m->len + 1);
+    char dgid[INET6_ADDRSTRLEN];
+    json_t *out;
+
+    if (!hex)
+        return NULL;
+    for (uint64_t i = 0; i < m->len; i++) {
+        hex[2 * i] = digits[m->data[i] >> 4];
+        hex[2 * i + 1] = digits[m->data[i] & 15];
+    }
+    inet_ntop(AF_INET6, tx->live->wire.addr, dgid, sizeof(dgid));
+    out = json_pack(
+        "{s:s, s:I, s:I, s:s, s:b, s:I, s:I, s:I, s:s%, s:s, s:i, s:I, s:I}", "op", "send", "qp",
+        (json_int_t)tx->qp, "id", (json_int_t)0, "opcode", op_name(m->end->op), "solicited",
+        (int)(m->end->bth.se && roce_opcode_ends(m->end->op)), "imm", (json_int_t)m->end->immdt.imm,
+        "remote_addr", (json_int_t)m->first->reth.va, "rkey", (json_int_t)m->first->reth.rkey,
+        "hex", hex, 2 * (size_t)m->len, "dgid", dgid, "gid_index", tx->live->agent.gid_index,
+        "dest_qpn", (json_int_t)tx->ours, "qkey", (json_int_t)m->first->deth.qkey);
+    free(hex);
+    return out;
+}
+
+/* The status of the message's completion, -1 if there is none yet, -2 and a fault. */
+static int poll_status(struct sending *tx)
+{
+    bool refused;
+    json_t *reply =
+        live_agent_ask(&tx->live->agent, json_pack("{s:s}", "op", "poll"), &refused, tx->fault);
+    const json_t *c;
+    int status = reply ? -1 : -2;
+    size_t at;
+
+    json_array_foreach(json_object_get(reply, "completions"), at, c)
+    {
+        if (json_integer_value(json_object_get(c, "qp")) == (json_int_t)tx->qp)
+            status = (int)json_integer_value(json_object_get(c, "status"));
+    }
+    json_decref(reply);
+    return status;
+}
+
+static const char *broken(struct sending *tx)
+{
+    tx->broken = true;
+    return FAULTY;
+}
+
+static const char *post(void *ctx, const struct transmit_message *m, transmit_take_fn *take_packet,
+                        void *user, int *status)
+{
+    struct sending *tx = ctx;
+    double speed = tx->live->options->speed;
+    const char *why = NULL;
+    uint8_t src[16], dst[16];
+    uint64_t limit;
+    json_t *reply;
+
+    roce_pkt_addr(m->first, src, dst);
+    if (roce_gid_is_multicast(dst))
+        return "multicast: nobody here is in the group";
+    if (m->len > DATA_MAX)
+        return "a message is longer than the agent takes";
+    if (speed > 0 && tx->recorded && m->time > tx->recorded)
+        tx->at += (uint64_t)((double)(m->time - tx->recorded) / speed);
+    if (live_wait_until(tx->live, tx->at, tx->fault) != 0)
+        return broken(tx);
+    tx->message = m;
+    tx->take = take_packet;
+    tx->user = user;
+    tx->came = 0;
+    reply = live_far_ask(tx->live, request_of(tx, m), &why, tx->fault);
+    if (!reply)
+        return why ? why : broken(tx);
+    json_decref(reply);
+    tx->recorded = m->time;
+    tx->at = live_now();
+    limit = tx->at + tx->live->options->tolerance_ns;
+    *status = -1;
+    while ((*status == -1 || tx->came < m->psn_cnt) && live_now() < limit) {
+        if (*status == -1)
+            *status = poll_status(tx);
+        if (*status == -2 || live_look(tx->live, live_now() + POLL_NS, tx->fault) != 0)
+            return broken(tx);
+    }
+    tx->message = NULL;
+    return NULL;
+}
+
+int live_transmit(struct live *live, struct streams *streams, struct fault *fault)
+{
+    struct sending tx = {.live = live, .fault = fault, .at = live_now()};
+    const struct transmit_device device = {.ctx = &tx, .open = open_qp, .post = post};
+    int rc;
+
+    live->take = take;
+    live->take_ctx = &tx;
+    rc = transmit_with(streams, &device);
+    live->take = NULL;
+    if (tx.broken)
+        return -1;
+    return rc == 0 ? 0 : fault_set(fault, "no memory");
+}

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * The target as the receiver of UC and UD.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include "engine/dgram_expected.h"
+#include "engine/peer_quirks.h"
+#include "live/live_dgram.h"
+#include "wire/crc32.h"
+
+/* Receive requests outstanding for a stream, and bytes of a region that are asked for at a time. */
+#define RECV_DEPTH 256u
+#define LOAD_MAX   65536u
+
+#define QUIET_NS UINT64_C(30000000)
+
+/* What a receive request has to complete with. */
+struct wanted {
+    uint32_t pkt; /* index into trace.pkt of the message's last packet */
+    uint32_t len, crc32, imm, src_qpn;
+    bool has_imm;
+    struct deviation_delivery after; /* UC: what was lost before it */
+};
+
+struct receiver {
+    struct stream *stream;
+    uint32_t idx;
+    uint32_t qp; /* the agent's number */
+    bool made;
+    struct rebind_stream bind;
+    struct delivery delivery;
+    struct deviation_delivery after; /* of the message that is open */
+    bool broken;                     /* the latest message lost a packet */
+    bool write_broken;               /* ... or an earlier WRITE did */
+    uint32_t crc32;                  /* of the SEND so far */
+    uint32_t recv_len;
+    uint32_t latest; /* index into trace.pkt of its packet that was sent last */
+    size_t total;    /* completions of the whole stream */
+    size_t posted;   /* receive requests */
+    size_t done;     /* completions that came */
+    struct wanted *wanted;
+    size_t wanted_cnt, wanted_cap;
+};
+
+struct receiving {
+    struct live *live;
+    struct streams *streams;
+    const char *peer;          /* profile whose deviations are known, or NULL */
+    struct receiver *receiver; /* of streams.stream */
+    struct memory memory;      /* what WRITEs go to: of all recorded receivers, by key */
+    struct rebind_region *region;
+    uint32_t *mr;          /* the agent's numbers */
+    uint32_t *last_writer; /* of each region: index into trace.pkt */
+    bool no_memory;
+    uint32_t *last_stream; /* ... and the stream */
+};
+
+static bool is_played(const struct stream *s)
+{
+    return s->role == STREAM_RECEIVER && !s->skip;
+}
+
+/* ---- setting up --------------------------------------------------------------------------------
+ */
+
+/* What the stream needs: its memory, the longest message, how many complete a receive request. */
+static int survey(struct receiving *rx, struct receiver *r)
+{
+    const struct trace *trace = rx->streams->trace;
+    struct delivery d;
+
+    delivery_init(&d, r->stream);
+    for (size_t i = 0; i < r->stream->cnt; i++) {
+        const struct trace_packet *p = &trace->pkt[r->stream->pkt[i]];
+        struct delivered got;
+        struct roce_pkt pkt;
+
+        if (p->dropped)
+            continue;
+        trace_parse(p, &pkt);
+        got = delivery_take(&d, &pkt);
+        if (got.fate == DELIVERY_DROPPED)
+            continue;
+        r->total += got.fate == DELIVERY_COMPLETED;
+        if (got.write) {
+            if (memory_claim(&rx->memory, got.rkey, got.va, p->payload_len,
+                             RNIC_ACCESS_REMOTE_WRITE) != 0)
+                return -1;
+        } else if (d.off + p->payload_len > r->recv_len) {
+            r->recv_len = (uint32_t)(d.off + p->payload_len);
+        }
+    }
+    return 0;
+}
+
+static int make_regions(struct receiving *rx, const char **why, struct fault *fault)
+{
+    uint32_t cnt = rx->memory.keys.cnt;
+
+    rx->region = calloc(cnt + 1, sizeof(*rx->region));
+    rx->mr = calloc(cnt + 1, sizeof(*rx->mr));
+    rx->last_writer = calloc(cnt + 1, sizeof(*rx->last_writer));
+    rx->last_stream = calloc(cnt + 1, sizeof(*rx->last_stream));
+    *why = memory_map(&rx->memory);
+    if (!rx->region || !rx->mr || !rx->last_writer || !rx->last_stream)
+        return fault_set(fault, "no memory");
+    for (uint32_t i = 0; i < cnt && !*why; i++) {
+        json_t *reply;
+
+        if (rx->memory.region[i].span == 0)
+            continue;
+        reply = live_far_ask(rx->live,
+                             json_pack("{s:s, s:I, s:[s]}", "op", "mr", "len",
+                                       (json_int_t)rx->memory.region[i].span, "access", "write"),
+                             why, fault);
+        if (!reply)
+            return *why ? 0 : -1;
+        rx->mr[i] = (uint32_t)json_integer_value(json_object_get(reply, "mr"));
+        rx->region[i].addr = (uint64_t)json_integer_value(json_object_get(reply, "addr"));
+        rx->region[i].rkey = (uint32_t)json_integer_value(json_object_get(reply, "rkey"));
+        json_decref(reply);
+    }
+    return 0;
+}
+
+/* Receive requests for what is still to come, as many as may wait. */
+static int post_receives(struct receiving *rx, struct receiver *r, struct fault *fault)
+{
+    while (r->posted < r->total && r->posted - r->done < RECV_DEPTH) {
+        bool refused;
+        json_t *reply =
+            live_agent_ask(&rx->live->agent,
+                           json_pack("{s:s, s:I, s:I, s:I}", "op", "recv", "qp", (json_int_t)r->qp,
+                                     "len", (json_int_t)r->recv_len, "id", (json_int_t)r->posted),
+                           &refused, fault);
+
+        if (!reply)
+            return -1;
+        json_decref(reply);
+        r->posted++;
+    }
+    return 0;
+}
+
+static int open_receiver(struct receiving *rx, struct receiver *r, struct fault *fault)
+{
+    const struct trace *trace = rx->streams->trace;
+    struct stream *s = r->stream;
+    uint32_t psn = 0, first = 0;
+    size_t i = 0;
+
+    r->bind = (struct rebind_stream){
+        .path = &rx->live->path, .memory = &rx->memory, .region = rx->region, .pkey = s->pkey};
+    while (trace->pkt[s->pkt[i]].dropped)
+        i++; /* one is good, else it is not played */
+    first = trace->pkt[s->pkt[i]].psn;
+    (void)!getrandom(&psn, sizeof(psn), 0);
+    psn &= ROCE_PSN_MASK;
+    r->bind.psn_add = roce_psn_diff(roce_psn_of(psn), roce_psn_of(first));
+    if (live_stream_qp(rx->live, s, 1, RECV_DEPTH, &r->qp, &r->bind.their_qpn, fault) != 0)
+        return -1;
+    if (!s->skip &&
+        live_stream_connect(rx->live, s, r->qp, rx->live->wire.qpn + r->idx, psn, 0, fault) != 0)
+        return -1;
+    r->made = !s->skip;
+    delivery_init(&r->delivery, s);
+    return r->made ? post_receives(rx, r, fault) : 0;
+}
+
+/* ---- comparing ---------------------------------------------------------------------------------
+ */
+
+static uint32_t number(const json_t *c, const char *name)
+{
+    return (uint32_t)json_integer_value(json_object_get(c, name));
+}
+
+/* What `c` differs in from the completion that is wanted; NULL: there is none. */
+static void compare_wanted(const struct receiver *r, const struct wanted *w, const json_t *c,
+                           struct field_diffs *d)
+{
+    const json_t *imm = json_object_get(c, "imm");
+    char e[96], a[96];
+
+    d->cnt = 0;
+    live_agent_describe(e, sizeof(e), "success", w->len, w->crc32, w->has_imm, w->imm);
+    if (!c)
+        snprintf(a, sizeof(a), "none");
+    else if (number(c, "status") != 0)
+        snprintf(a, sizeof(a), "%s", json_string_value(json_object_get(c, "text")));
+    else
+        live_agent_describe(a, sizeof(a), "success", number(c, "len"), number(c, "crc32"),
+                            imm != NULL, (uint32_t)json_integer_value(imm));
+    if (strcmp(e, a) != 0)
+        fields_differ(d, "completion", e, a);
+    else if (r->stream->svc == ROCE_SVC_UD)
+        fields_differ_num(d, "wc.src_qp", "%x", w->src_qpn, number(c, "src_qpn"));
+}
+
+/* The next completion of a receiver; `c` NULL: there is none. A message that is known to be lost by
+ * the target's like has none, and it may be the next one's. */
+static int compare_completion(struct receiving *rx, struct receiver *r, const json_t *c)
+{
+    const struct deviation *known = NULL;
+    struct field_diffs d;
+
+    do {
+        const struct wanted *w = &r->wanted[r->done];
+
+        if (r->done >= r->wanted_cnt)
+            return 0; /* flushed in the end */
+        compare_wanted(r, w, c, &d);
+        known = d.cnt ? deviation_find_delivery(rx->peer, &w->after) : NULL;
+        r->done++;
+        if (known)
+            compare_wanted(r, w, NULL, &d);
+        if (streams_report_known(rx->streams, r->idx, w->pkt, &d,
+                                 "the target's receive request completes otherwise", known) != 0)
+            return -1;
+    } while (known && c);
+    return 0;
+}
+
+static int take_completion(void *ctx, const json_t *c, struct fault *fault)
+{
+    struct receiving *rx = ctx;
+
+    for (size_t i = 0; i < rx->streams->cnt; i++)
+        if (rx->receiver[i].made && rx->receiver[i].qp == number(c, "qp") &&
+            compare_completion(rx, &rx->receiver[i], c) != 0)
+            return fault_set(fault, "no memory");
+    return 0;
+}
+
+static int poll_once(struct receiving *rx, size_t *cnt, struct fault *fault)
+{
+    return live_agent_poll(&rx->live->agent, take_completion, rx, cnt, fault);
+}
+
+static int report_memory(struct receiving *rx, uint32_t idx, const struct field_diffs *d,
+                         struct fault *fault)
+{
+    uint32_t stream = rx->last_stream[idx];
+    struct deviation_delivery after = {.write = true, .later = rx->receiver[stream].write_broken};
+
+    return streams_report_known(rx->streams, stream, rx->last_writer[idx], d,
+                                "the target's memory in the end is not what the WRITEs up to this "
+                                "one put there",
+                                deviation_find_delivery(rx->peer, &after)) == 0
+               ? 0
+               : fault_set(fault, "no memory");
+}
+
+/* What is in a region of the far memory against what WRITEs put there; the first difference. */
+static int compare_region(struct receiving *rx, uint32_t idx, struct fault *fault)
+{
+    const struct memory_region *region = &rx->memory.region[idx];
+    uint8_t bytes[LOAD_MAX];
+
+    for (uint64_t off = 0; off < region->span; off += LOAD_MAX) {
+        uint64_t len = region->span - off < LOAD_MAX ? region->span - off : LOAD_MAX;
+        struct field_diffs d = {.cnt = 0};
+
+        if (live_agent_load(&rx->live->agent, rx->mr[idx], off, bytes, len, fault) != 0)
+            return -1;
+        for (uint64_t i = 0; i < len && d.cnt == 0; i++) {
+            char e[96], a[96];
+
+            if (bytes[i] == region->image[off + i])
+                continue;
+            snprintf(e, sizeof(e), "0x%02x at 0x%llx", region->image[off + i],
+                     (unsigned long long)(region->low + off + i));
+            snprintf(a, sizeof(a), "0x%02x", bytes[i]);
+            fields_differ(&d, "memory", e, a);
+        }
+        if (d.cnt)
+            return report_memory(rx, idx, &d, fault);
+    }
+    return 0;
+}
+
+/* A receiver of UC and UD sends nothing (R162, R178). */
+static void take(void *user, const struct rnic_frame *frame)
+{
+    struct receiving *rx = user;
+    struct field_diffs d = {.cnt = 0};
+    struct roce_pkt pkt;
+    uint32_t idx;
+
+    if (!live_parse(rx->live, frame, &pkt, &idx) || idx >= rx->streams->cnt ||
+        !rx->receiver[idx].made || !rx->receiver[idx].stream->compared)
+        return;
+    fields_differ(&d, "answer", "none", roce_opcode(pkt.bth.opcode)->name);
+    if (streams_report(rx->streams, idx, rx->receiver[idx].latest, &d,
+                       "the target answers a packet of a service without answers") != 0)
+        rx->no_memory = true;
+}
+
+/* ---- playing ----------------------------------------------------------------------------------
+ */
+
+/* Notes whether messages of UC lost packets; `was` is the delivery before this packet. */
+static void note_loss(struct receiver *r, const struct roce_pkt *pkt, const struct delivery *was,
+                      enum delivery_fate fate)
+{
+    bool starts = roce_opcode_starts(pkt->op);
+
+    if (starts ? was->open : fate == DELIVERY_DROPPED) {
+        r->broken = true;
+        r->write_broken |= (starts ? was->kind : pkt->op->kind) == ROCE_KIND_WRITE;
+    }
+    if (!starts)
+        return;
+    r->after = (struct deviation_delivery){
+        .next = r->broken, .later = r->write_broken, .write = pkt->op->kind == ROCE_KIND_WRITE};
+    r->broken = false;
+}
+
+/* Notes what a conformant receiver makes of the packet. 0, or -1 without memory. */
+static int note(struct receiving *rx, struct receiver *r, uint32_t pkt_idx)
+{
+    const struct trace_packet *p = &rx->streams->trace->pkt[pkt_idx];
+    struct stream *s = r->stream;
+    struct delivery was = r->delivery;
+    struct memory_region *region;
+    struct delivered got;
+    struct roce_pkt pkt;
+
+    s->compared++;
+    r->latest = pkt_idx;
+    if (p->dropped) {
+        s->damaged++;
+        return 0;
+    }
+    trace_parse(p, &pkt);
+    got = delivery_take(&r->delivery, &pkt);
+    if (s->svc == ROCE_SVC_UC)
+        note_loss(r, &pkt, &was, got.fate);
+    s->dropped += got.fate == DELIVERY_DROPPED;
+    if (got.fate == DELIVERY_DROPPED)
+        return 0;
+    region = got.write ? memory_find(&rx->memory, got.rkey) : NULL;
+    if (region && memory_covers(region, got.va, p->payload_len, 0)) {
+        memcpy(region->image + (got.va - region->low), trace_payload(p), p->payload_len);
+        rx->last_writer[region - rx->memory.region] = pkt_idx;
+        rx->last_stream[region - rx->memory.region] = r->idx;
+    }
+    if (!got.write)
+        r->crc32 =
+            roce_crc32(roce_opcode_starts(pkt.op) ? 0 : r->crc32, trace_payload(p), p->payload_len);
+    if (got.fate == DELIVERY_TAKEN)
+        return 0;
+    s->messages++;
+    s->bytes += s->svc == ROCE_SVC_UC ? r->delivery.off : p->payload_len;
+    if (got.fate != DELIVERY_COMPLETED)
+        return 0;
+    if (!VEC_GROW(r->wanted, r->wanted_cnt, r->wanted_cap))
+        return -1;
+    r->wanted[r->wanted_cnt++] = (struct wanted){
+        .pkt = pkt_idx,
+        .len = got.write               ? 0
+               : s->svc == ROCE_SVC_UC ? (uint32_t)r->delivery.off
+                                       : p->payload_len,
+        .crc32 = got.write ? 0 : r->crc32,
+        .has_imm = roce_pkt_has(&pkt, ROCE_HDR_IMMDT),
+        .imm = pkt.immdt.imm,
+        .src_qpn = pkt.deth.src_qp,
+        .after = r->after,
+    };
+    return 0;
+}
+
+/* Until another message may be sent: a receive request waits for it. */
+static int make_room(struct receiving *rx, struct receiver *r, struct fault *fault)
+{
+    uint64_t limit = live_now() + rx->live->options->tolerance_ns;
+    size_t any;
+
+    while (r->wanted_cnt >= r->posted && r->posted < r->total) {
+        if (poll_once(rx, &any, fault) != 0 || post_receives(rx, r, fault) != 0)
+            return -1;
+        if (r->wanted_cnt < r->posted || live_now() >= limit)
+            break;
+        if (any == 0 && live_wait_until(rx->live, live_now() + 500000, fault) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int play(struct receiving *rx, struct fault *fault)
+{
+    const struct trace *trace = rx->streams->trace;
+    double speed = rx->live->options->speed;
+    uint64_t at = live_now(), recorded = 0;
+
+    for (uint32_t i = 0; i < trace->cnt; i++) {
+        uint32_t idx = rx->streams->receiver[i];
+        struct receiver *r = idx == MAP_NONE ? NULL : &rx->receiver[idx];
+        uint8_t buf[ROCE_FRAME_MAX];
+
+        if (!r || !r->made)
+            continue;
+        if (make_room(rx, r, fault) != 0)
+            return -1;
+        if (speed > 0 && recorded && trace->pkt[i].time > recorded)
+            at += (uint64_t)((double)(trace->pkt[i].time - recorded) / speed);
+        if (live_wait_until(rx->live, at, fault) != 0)
+            return -1;
+        if (live_send(rx->live, &trace->pkt[i], buf,
+                      rebind_datagram(&r->bind, &trace->pkt[i], buf, sizeof(buf)), fault) != 0)
+            return -1;
+        if (note(rx, r, i) != 0 || rx->no_memory)
+            return fault_set(fault, "no memory");
+        recorded = trace->pkt[i].time;
+        at = live_now();
+    }
+    return live_wait_until(rx->live, live_now() + QUIET_NS, fault);
+}
+
+/* What is still to complete, and what the memory has. */
+static int judge(struct receiving *rx, struct fault *fault)
+{
+    uint64_t limit = live_now() + rx->live->options->tolerance_ns;
+    bool wanted = true;
+    size_t any;
+
+    while (wanted) {
+        if (poll_once(rx, &any, fault) != 0)
+            return -1;
+        wanted = any > 0;
+        for (size_t i = 0; i < rx->streams->cnt; i++)
+            wanted |= rx->receiver[i].made && rx->receiver[i].done < rx->receiver[i].wanted_cnt &&
+                      live_now() < limit;
+    }
+    for (size_t i = 0; i < rx->streams->cnt; i++)
+        while (rx->receiver[i].made && rx->receiver[i].done < rx->receiver[i].wanted_cnt)
+            if (compare_completion(rx, &rx->receiver[i], NULL) != 0)
+                return fault_set(fault, "no memory");
+    for (uint32_t i = 0; i < rx->memory.keys.cnt; i++)
+        if (rx->memory.region[i].span && rx->last_writer[i] && compare_region(rx, i, fault) != 0)
+            return -1;
+    return 0;
+}
+
+int live_receive(struct live *live, struct streams *streams, const char *peer, struct fault *fault)
+{
+    struct receiving rx = {.live = live, .streams = streams, .peer = peer};
+    const char *why = NULL;
+    int rc = 0;
+
+    memory_init(&rx.memory);
+    live->take = take;
+    live->take_ctx = &rx;
+    rx.receiver = calloc(streams->cnt + 1, sizeof(*rx.receiver));
+    if (!rx.receiver)
+        rc = fault_set(fault, "no memory");
+    for (uint32_t i = 0; rc == 0 && i < streams->cnt; i++) {
+        rx.receiver[i].stream = &streams->stream[i];
+        rx.receiver[i].idx = i;
+        if (is_played(&streams->stream[i]) && survey(&rx, &rx.receiver[i]) != 0)
+            rc = fault_set(fault, "no memory");
+    }
+    if (rc == 0)
+        rc = make_regions(&rx, &why, fault);
+    for (uint32_t i = 0; rc == 0 && i < streams->cnt; i++) {
+        if (!is_played(&streams->stream[i]))
+            continue;
+        streams->stream[i].skip = why;
+        if (!why)
+            rc = open_receiver(&rx, &rx.receiver[i], fault);
+    }
+    if (rc == 0)
+        rc = play(&rx, fault);
+    if (rc == 0)
+        rc = judge(&rx, fault);
+    for (size_t i = 0; rx.receiver && i < streams->cnt; i++)
+        free(rx.receiver[i].wanted);
+    free(rx.receiver);
+    free(rx.region);
+    free(rx.mr);
+    free(rx.last_writer);
+    free(rx.last_stream);
+    memory_free(&rx.memory);
+    live->take = NULL;
+    return rc;
+}

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "live/live_cm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include "wire/gid.h"
+
+/* R171. */
+#define GSI_QKEY UINT32_C(0x80010000)
+
+static const struct exchange *exchange_of(const struct live_cm *cm, uint32_t link)
+{
+    return &cm->exchanges->exchange[cm->link[link].exchange];
+}
+
+static struct exchange_end *far_end(const struct live_cm *cm, uint32_t link)
+{
+    return &cm->exchanges->exchange[cm->link[link].exchange].end[!cm->ours];
+}
+
+/* ---- opening ----------------------------------------------------------------------------------
+ */
+
+/* The service of a live message: the far program's port may be another. */
+static uint64_t live_service(const struct live_cm *cm, uint64_t service)
+{
+    uint16_t port = cm->live->options->port;
+
+    if (!port || !roce_cm_sid_is_ip(service))
+        return service;
+    return (service & ~UINT64_C(0xFFFF)) | port;
+}
+
+/* What the recorded messages tell of an exchange. */
+static void read_recorded(struct live_cm *cm, struct live_link *link)
+{
+    const struct exchange *x = &cm->exchanges->exchange[link->exchange];
+    const struct trace *trace = cm->exchanges->trace;
+    bool theirs = false, ours = false;
+    struct roce_cm_msg msg;
+
+    for (size_t i = 0; i < x->cnt; i++) {
+        bool far = exchange_is_from(cm->exchanges, x, !cm->ours, i);
+
+        exchange_message(trace, x->pkt[i], &msg);
+        theirs |= far;
+        ours |= !far;
+        if (trace->pkt[x->pkt[i]].cut || trace->pkt[x->pkt[i]].made_up)
+            link->skip = "the capture is cut: its messages are not whole";
+        if (msg.kind == ROCE_CM_REQ) {
+            link->rec_qpn[EXCHANGE_ACTIVE] = msg.req.local_qpn;
+            link->rec_psn[EXCHANGE_ACTIVE] = msg.req.starting_psn;
+            if (msg.req.transport != ROCE_CM_TRANSPORT_RC)
+                link->skip = "its connection is not RC";
+        } else if (msg.kind == ROCE_CM_REP) {
+            link->rec_qpn[EXCHANGE_PASSIVE] = roce_cm_rep_qpn(&msg.rep);
+            link->rec_psn[EXCHANGE_PASSIVE] = msg.rep.starting_psn;
+            link->connected = x->pkt[i];
+        }
+    }
+    if (x->sidr)
+        link->skip = "SIDR: a UD service, whose datagrams are not played live";
+    else if (!theirs)
+        link->skip = "the capture has no message of the far end";
+    else if (!ours)
+        link->skip = "the capture has no message of our end";
+}
+
+static int listen_for(struct live_cm *cm, uint64_t service, struct fault *fault)
+{
+    struct rnic_cm_id *id;
+    int rc;
+
+    id = rnic_cm_id_new(cm->cm, NULL);
+    if (!id)
+        return fault_set(fault, "no memory");
+    cm->listener[cm->listener_cnt++] = id;
+    rc = rnic_cm_listen(id, service, NULL);
+    return rc == 0 || rc == RNIC_ERR_EXISTS ? 0 : fault_set(fault, "%s", rnic_error_text(rc));
+}
+
+int live_cm_open(struct live_cm *cm, struct live *live, struct exchanges *exchanges,
+                 struct fault *fault)
+{
+    struct rnic_cm_attr attr = {.ca_guid = 0};
+    uint32_t random[5];
+
+    *cm = (struct live_cm){.live = live,
+                           .exchanges = exchanges,
+                           .ours = live->options->cm == LIVE_CM_CONNECT ? EXCHANGE_ACTIVE
+                                                                        : EXCHANGE_PASSIVE};
+    if (exchanges_replay(exchanges, live->drive->trace, false, false) != 0)
+        return fault_set(fault, "no memory");
+    if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+        return fault_set(fault, "no random numbers");
+    attr.seed[0] = random[0];
+    attr.seed[1] = random[1];
+    attr.ca_guid = UINT64_C(0x0200000000000000) | ((uint64_t)random[2] << 16); /* local */
+    cm->psn = random[3] & ROCE_PSN_MASK;
+    cm->cm = rnic_cm_new(&attr);
+    cm->link = calloc(exchanges->cnt + 1, sizeof(*cm->link));
+    cm->listener = calloc(exchanges->cnt + 1, sizeof(struct rnic_cm_id *));
+    if (!cm->cm || !cm->link || !cm->listener)
+        return fault_set(fault, "no memory");
+    for (uint32_t i = 0; i < exchanges->cnt; i++) {
+        struct live_link *link = &cm->link[cm->cnt++];
+
+        link->exchange = i;
+        link->our_qpn = live->wire.qpn + i;
+        link->psn_in = (random[4] + i * 0x1000u) & ROCE_PSN_MASK;
+        read_recorded(cm, link);
+        if (!link->skip && i >= LIVE_QPNS)
+            link->skip = "more connections than we have QPNs for";
+        if (!link->skip && cm->ours == EXCHANGE_PASSIVE &&
+            listen_for(cm, live_service(cm, exchanges->exchange[i].service_id), fault) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+void live_cm_close(struct live_cm *cm)
+{
+    rnic_cm_del(cm->cm);
+    free(cm->link);
+    free(cm->listener);
+    cm->cm = NULL;
+    cm->link = NULL;
+    cm->listener = NULL;
+    cm->cnt = 0;
+}
+
+/* ---- packets ----------------------------------------------------------------------------------
+ */
+
+static void send_mad(struct live_cm *cm, const uint8_t *mad)
+{
+    const struct rebind_path *path = &cm->live->path;
+    bool ip4 = roce_gid_is_ip4(path->target);
+    uint8_t buf[ROCE_MAD_SIZE + 256];
+    struct rnic_frame frame = {.data = buf};
+    struct fault fault;
+    struct roce_pkt pkt;
+    int len;
+
+    roce_pkt_init(&pkt, ip4 ? ROCE_ENCAP_V2_IP4 : ROCE_ENCAP_V2_IP6, ROCE_OP_UD_SEND_ONLY);
+    memcpy(pkt.eth.dst, path->dmac, 6);
+    memcpy(pkt.eth.src, path->mac, 6);
+    if (ip4) {
+        memcpy(pkt.ip4.src, path->addr + 12, 4);
+        memcpy(pkt.ip4.dst, path->target + 12, 4);
+    } else {
+        memcpy(pkt.ip6.src, path->addr, 16);
+        memcpy(pkt.ip6.dst, path->target, 16);
+    }
+    pkt.udp.sport = 0xC001;
+    pkt.bth.dest_qp = ROCE_QP_GSI;
+    pkt.bth.psn = cm->psn;
+    cm->psn = (cm->psn + 1) & ROCE_PSN_MASK;
+    pkt.deth.qkey = GSI_QKEY;
+    pkt.deth.src_qp = ROCE_QP_GSI;
+    pkt.payload = mad;
+    pkt.payload_len = ROCE_MAD_SIZE;
+    len = roce_pkt_build(&pkt, 0, buf, sizeof(buf));
+    if (len <= 0)
+        return;
+    frame.len = (uint32_t)len;
+    cm->live->sent++;
+    live_wire_send(&cm->live->wire, &frame, 1, &fault); /* lost, it is repeated */
+}
+
+void live_cm_take(struct live_cm *cm, const struct roce_pkt *pkt)
+{
+    struct rnic_cm_addr addr;
+    uint8_t src[16], dst[16];
+
+    if (pkt->bth.opcode != ROCE_OP_UD_SEND_ONLY || pkt->deth.qkey != GSI_QKEY ||
+        pkt->payload_len != ROCE_MAD_SIZE)
+        return;
+    roce_pkt_addr(pkt, src, dst);
+    if (memcmp(src, cm->live->wire.target, 16) != 0 || memcmp(dst, cm->live->wire.addr, 16) != 0)
+        return;
+    memcpy(addr.local, dst, 16);
+    memcpy(addr.remote, src, 16);
+    rnic_cm_input(cm->cm, pkt->payload, pkt->payload_len, &addr, live_now());
+    live_cm_tick(cm);
+}
+
+/* ---- news --------------------------------------------------------------------------------------
+ */
+
+/* A request came: it belongs to the first exchange that still waits for one of its service. */
+static struct live_link *link_for(struct live_cm *cm, const struct rnic_cm_event *event)
+{
+    for (uint32_t i = 0; i < cm->cnt; i++) {
+        struct live_link *link = &cm->link[i];
+
+        if (!link->skip && !link->id && event->msg.kind == ROCE_CM_REQ &&
+            live_service(cm, exchange_of(cm, i)->service_id) == event->msg.req.service_id) {
+            link->id = event->id;
+            rnic_cm_id_set_user(event->id, link);
+            return link;
+        }
+    }
+    return NULL;
+}
+
+static void take_news(struct live_cm *cm, const struct rnic_cm_event *event)
+{
+    struct live_link *link = rnic_cm_id_user(event->id);
+    const struct roce_cm_msg *msg = &event->msg;
+
+    if (event->type == RNIC_CM_REQUEST)
+        link = link_for(cm, event);
+    if (!link) {
+        if (event->type == RNIC_CM_REQUEST)
+            rnic_cm_id_del(event->id, live_now()); /* one more than was recorded */
+        return;
+    }
+    if (msg->kind < ROCE_CM_MSG_CNT && !link->heard[msg->kind]) {
+        link->heard[msg->kind] = true;
+        link->msg[msg->kind] = *msg;
+    }
+    switch (event->type) {
+    case RNIC_CM_REQUEST:
+        link->their_qpn = msg->req.local_qpn;
+        link->psn_out = msg->req.starting_psn;
+        break;
+    case RNIC_CM_RESPONSE:
+        link->their_qpn = roce_cm_rep_qpn(&msg->rep);
+        link->psn_out = msg->rep.starting_psn;
+        link->up = true;
+        break;
+    case RNIC_CM_REJECTED:
+    case RNIC_CM_UNREACHABLE:
+    case RNIC_CM_DISCONNECTED: link->gone = true; break;
+    default: break;
+    }
+}
+
+uint64_t live_cm_tick(struct live_cm *cm)
+{
+    struct rnic_cm_event event;
+    struct rnic_cm_addr addr;
+    uint8_t mad[ROCE_MAD_SIZE];
+    uint64_t now = live_now();
+
+    if (rnic_cm_deadline(cm->cm) <= now)
+        rnic_cm_expire(cm->cm, now);
+    while (rnic_cm_event(cm->cm, &event))
+        take_news(cm, &event);
+    while (rnic_cm_output(cm->cm, mad, &addr))
+        send_mad(cm, mad);
+    return rnic_cm_deadline(cm->cm);
+}
+
+/* ---- what our end says ------------------------------------------------------------------------
+ */
+
+static void connect_to(struct live_cm *cm, struct live_link *link, struct roce_cm_msg *msg)
+{
+    const struct live_wire *wire = &cm->live->wire;
+    struct roce_cm_req *req = &msg->req;
+    struct roce_cm_rdmaip ip;
+    struct rnic_cm_addr addr;
+
+    /* The header of the RDMA-IP CM names the addresses once more (R242). */
+    if (roce_cm_rdmaip_read(&ip, msg) == 0) {
+        bool ip4 = roce_gid_is_ip4(wire->target);
+
+        ip.ipv = ip4 ? 4 : 6;
+        memcpy(ip.src, wire->addr, 16);
+        memcpy(ip.dst, wire->target, 16);
+        if (ip4) {
+            memset(ip.src, 0, 12);
+            memset(ip.dst, 0, 12);
+        }
+        roce_cm_rdmaip_write(&ip, msg);
+    }
+    req->service_id = live_service(cm, req->service_id);
+    req->local_qpn = link->our_qpn;
+    req->starting_psn = link->psn_in;
+    memcpy(req->primary_local_gid, wire->addr, 16);
+    memcpy(req->primary_remote_gid, wire->target, 16);
+    memcpy(addr.local, wire->addr, 16);
+    memcpy(addr.remote, wire->target, 16);
+    link->id = rnic_cm_id_new(cm->cm, link);
+    if (link->id)
+        rnic_cm_connect(link->id, req, &addr, live_now());
+}
+
+void live_cm_act(struct live_cm *cm, uint32_t idx, size_t i)
+{
+    struct live_link *link = &cm->link[idx];
+    struct roce_cm_msg msg;
+    const uint8_t *data;
+    uint64_t now = live_now();
+    size_t len;
+
+    exchange_message(cm->exchanges->trace, exchange_of(cm, idx)->pkt[i], &msg);
+    /* Our CM repeats by itself. */
+    if (link->acted[msg.kind] || (!link->id && msg.kind != ROCE_CM_REQ))
+        return;
+    link->acted[msg.kind] = true;
+    data = roce_cm_private_data(&msg, &len);
+    switch (msg.kind) {
+    case ROCE_CM_REQ: connect_to(cm, link, &msg); break;
+    case ROCE_CM_REP:
+        msg.rep.local_qpn = link->our_qpn;
+        msg.rep.starting_psn = link->psn_in;
+        link->up = rnic_cm_accept(link->id, &msg.rep, now) == 0;
+        break;
+    case ROCE_CM_RTU: rnic_cm_establish(link->id, data, len, now); break;
+    case ROCE_CM_REJ:
+        rnic_cm_reject(link->id, (enum roce_cm_rej_reason)msg.rej.reason, data, len, now);
+        break;
+    case ROCE_CM_DREQ:
+    case ROCE_CM_DREP: rnic_cm_disconnect(link->id, data, len, now); break;
+    default: break;
+    }
+    live_cm_tick(cm);
+}
+
+int live_cm_leave(struct live_cm *cm, struct fault *fault)
+{
+    uint64_t limit = live_now() + cm->live->options->tolerance_ns;
+
+    for (uint32_t i = 0; i < cm->cnt; i++)
+        if (cm->link[i].id) {
+            rnic_cm_id_del(cm->link[i].id, live_now());
+            cm->link[i].id = NULL;
+        }
+    live_cm_tick(cm);
+    while (rnic_cm_leaving(cm->cm) && live_now() < limit)
+        if (live_look(cm->live, limit, fault) != 0)
+            return -1;
+    return 0;
+}
+
+/* ---- what the far end says --------------------------------------------------------------------
+ */
+
+/* What the far program chose; the rest is an end's own numbers, or what its device is. */
+static const char *const fixed[] = {"service_id",
+                                    "responder_resources",
+                                    "initiator_depth",
+                                    "retry_count",
+                                    "rnr_retry_count",
+                                    "transport",
+                                    "pkey",
+                                    "message",
+                                    "reason",
+                                    "failover_accepted"};
+
+static void compare_fields(const struct live_cm *cm, const struct live_link *link,
+                           const struct roce_cm_msg *want, const struct roce_cm_msg *is,
+                           struct field_diffs *d)
+{
+    const struct roce_hdr_info *info = roce_cm_info(want->kind);
+    uint8_t recorded[ROCE_MAD_SIZE], live[ROCE_MAD_SIZE];
+
+    if (roce_cm_msg_build(want, recorded, sizeof(recorded)) != ROCE_MAD_SIZE ||
+        roce_cm_msg_build(is, live, sizeof(live)) != ROCE_MAD_SIZE)
+        return;
+    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
+        const struct roce_field *field = roce_field_find(info, fixed[i]);
+        uint64_t expected;
+
+        if (!field)
+            continue;
+        expected = roce_field_get(field, recorded + ROCE_MAD_LEN);
+        if (field->name[0] == 's')
+            expected = live_service(cm, expected);
+        fields_differ_num(d, field->name, field->name[0] == 's' ? "%x" : "%u", expected,
+                          roce_field_get(field, live + ROCE_MAD_LEN));
+    }
+    /* Our packets are as long as the recorded path MTU made them. */
+    if (want->kind == ROCE_CM_REQ && link->mtu_matters)
+        fields_differ_num(d, "mtu", "%u", want->req.mtu, is->req.mtu);
+}
+
+/* Private data: what it tells is learnt, the rest is compared. */
+static void learn_private(const struct live_cm *cm, uint32_t idx, const struct roce_cm_msg *want,
+                          live_private_fn *learn, void *ctx, struct field_diffs *d)
+{
+    const struct roce_cm_msg *is = &cm->link[idx].msg[want->kind];
+    struct roce_cm_rdmaip a, b;
+    uint8_t live[ROCE_MAD_SIZE];
+    size_t len, from = 0;
+    const uint8_t *recorded = roce_cm_private_data(want, &len);
+    char e[32], o[16];
+
+    memcpy(live, roce_cm_private_data(is, &len), len);
+    if (roce_cm_rdmaip_read(&a, want) == 0 && roce_cm_rdmaip_read(&b, is) == 0)
+        from = ROCE_CM_RDMAIP_LEN; /* ports and addresses are the live ones */
+    learn(ctx, idx, recorded + from, live + from, len - from);
+    while (from < len && recorded[from] == live[from])
+        from++;
+    if (from == len || cm->live->options->any_payload)
+        return;
+    snprintf(e, sizeof(e), "0x%02x in byte %zu", recorded[from], from);
+    snprintf(o, sizeof(o), "0x%02x", live[from]);
+    fields_differ(d, "private_data", e, o);
+}
+
+/* The other answer to the same message: what is expected will not come then. */
+static enum roce_cm alternative(enum roce_cm kind)
+{
+    return kind == ROCE_CM_REP ? ROCE_CM_REJ : kind == ROCE_CM_REJ ? ROCE_CM_REP : kind;
+}
+
+/* What came in place of what was expected. */
+static void describe(const struct live_link *link, enum roce_cm want, char *out, size_t cap)
+{
+    if (link->heard[ROCE_CM_REJ])
+        snprintf(out, cap, "REJ, reason %u", (unsigned)link->msg[ROCE_CM_REJ].rej.reason);
+    else if (link->heard[ROCE_CM_DREQ])
+        snprintf(out, cap, "DREQ");
+    else
+        snprintf(out, cap, "%s",
+                 link->heard[alternative(want)] ? roce_cm_name(alternative(want)) : "none");
+}
+
+int live_cm_expect(struct live_cm *cm, uint32_t idx, size_t i, uint64_t ns, live_private_fn *learn,
+                   void *ctx, struct fault *fault)
+{
+    struct live_link *link = &cm->link[idx];
+    struct exchange_end *end = far_end(cm, idx);
+    uint64_t limit = live_now() + ns;
+    uint32_t pkt = exchange_of(cm, idx)->pkt[i];
+    struct field_diffs d = {.cnt = 0};
+    struct roce_cm_msg want;
+    char text[96];
+
+    exchange_message(cm->exchanges->trace, pkt, &want);
+    if (want.kind == ROCE_CM_MRA || want.kind == ROCE_CM_LAP || want.kind == ROCE_CM_APR) {
+        end->unasked++;
+        return 0;
+    }
+    if (link->compared[want.kind] || end->stopped)
+        return 0; /* how often it is repeated is the timers' */
+    while (!link->heard[want.kind] && !link->heard[alternative(want.kind)] && !link->gone &&
+           live_now() < limit)
+        if (live_look(cm->live, limit, fault) != 0)
+            return -1;
+    /* Two ends that disconnect at once may miss each other's DREQ, or answer it as one. */
+    if (!link->heard[want.kind] && link->gone && link->acted[ROCE_CM_DREQ])
+        return 0;
+    link->compared[want.kind] = true;
+    end->compared++;
+    if (link->heard[want.kind]) {
+        compare_fields(cm, link, &want, &link->msg[want.kind], &d);
+        learn_private(cm, idx, &want, learn, ctx, &d);
+    } else {
+        describe(link, want.kind, text, sizeof(text));
+        fields_differ(&d, "message", roce_cm_name(want.kind), text);
+        end->stopped = "the far end went another way";
+    }
+    return exchange_report(cm->exchanges, link->exchange, !cm->ours, pkt, &d,
+                           d.cnt && link->heard[want.kind]
+                               ? "the far end sends this message differently"
+                               : "the far end does not send it") == 0
+               ? 0
+               : fault_set(fault, "no memory");
+}
+
+void live_cm_judge(struct live_cm *cm)
+{
+    for (uint32_t i = 0; i < cm->cnt; i++) {
+        struct exchange_end *end = far_end(cm, i);
+
+        end->skip = cm->link[i].skip;
+        if (!end->skip && !end->compared)
+            end->skip = "the capture has no message of the far end that could be played";
+        end->verdict = end->diff_cnt ? VERDICT_FAIL : end->skip ? VERDICT_SKIPPED : VERDICT_PASS;
+    }
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * What compare.h does not see: answers that came too late, what the receive WQEs completed with,
+ * and what the far memory holds in the end.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "live/live.h"
+#include "wire/crc32.h"
+
+#define LOAD_MAX 65536u
+#define SHOWN    16u /* bytes of a difference that are printed */
+
+static int add(struct comparison *cmp, uint32_t run, const struct diff *diff)
+{
+    struct result *res = &cmp->result[run];
+
+    res->diff_frames++;
+    res->verdict = VERDICT_FAIL;
+    return comparison_add(cmp, diff);
+}
+
+/* ---- time -------------------------------------------------------------------------------------
+ */
+
+/* Whether it came after all. One that never did is a difference of its own, unless others cover it.
+ */
+static bool came_late(const struct live *live, const struct live_late *late)
+{
+    const struct run *run = &live->drive->run[late->run];
+    const struct trace_packet *p = setup_packet(&run->setup, late->step);
+
+    if (!live_has_answered(live, late->run, late->step))
+        return false;
+    for (size_t i = run->answer_cnt; i-- > 0;) {
+        const struct answer *a = &run->answer[i];
+
+        if (a->rel == run->setup.step[late->step].rel && live_alike(p, a) &&
+            a->time - live->run[late->run].sent_at[a->step] > live->options->tolerance_ns)
+            return true;
+    }
+    return false;
+}
+
+static int judge_late(struct live *live, struct comparison *cmp)
+{
+    for (size_t i = 0; i < live->late_cnt; i++) {
+        const struct live_late *late = &live->late[i];
+        const struct result *res = &cmp->result[late->run];
+        struct diff diff = {.run = late->run,
+                            .pkt = live->drive->run[late->run].setup.step[late->step].pkt,
+                            .request = STEP_NONE,
+                            .field = "time"};
+
+        if (res->verdict == VERDICT_SKIPPED || res->mark[late->step] != MARK_OK ||
+            !came_late(live, late))
+            continue;
+        snprintf(diff.expected, sizeof(diff.expected), "within %" PRIu64 " ms",
+                 live->options->tolerance_ns / 1000000);
+        snprintf(diff.actual, sizeof(diff.actual), "later");
+        snprintf(diff.reason, sizeof(diff.reason), "the target answers too late");
+        if (add(cmp, late->run, &diff) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- completions ------------------------------------------------------------------------------
+ */
+
+/* What the next receive WQE of a run completes with. */
+struct expected {
+    size_t entry; /* look from here on */
+    bool any;
+    bool imm_present;
+    bool unknown; /* bytes that the capture lacks */
+    uint32_t len, crc32, imm, pkt;
+};
+
+/* The next message that consumes a receive WQE. */
+static void next_expected(const struct live_run *lr, struct expected *x)
+{
+    const struct setup *s = lr->bind.setup;
+
+    x->any = x->unknown = x->imm_present = false;
+    x->len = x->crc32 = 0;
+    for (; x->entry < s->entry_cnt && !x->any; x->entry++) {
+        const struct entry *e = &s->entry[x->entry];
+        const struct trace_packet *p = setup_packet(s, e->step);
+        const struct roce_opcode *op = roce_opcode(p->opcode);
+        struct roce_pkt pkt;
+
+        if (e->rel + e->cnt > lr->executed) {
+            x->entry = s->entry_cnt;
+            return;
+        }
+        if (op->kind == ROCE_KIND_SEND) {
+            x->crc32 = roce_crc32(e->off ? x->crc32 : 0, trace_payload(p), p->payload_len);
+            x->len = e->off + p->payload_len;
+            x->unknown = (e->off && x->unknown) || p->made_up || p->cut;
+        }
+        x->any = roce_opcode_uses_rq(op) && roce_opcode_ends(op);
+        if (!x->any)
+            continue;
+        if (op->kind != ROCE_KIND_SEND)
+            x->len = x->crc32 = 0;
+        trace_parse(p, &pkt);
+        x->imm_present = roce_pkt_has(&pkt, ROCE_HDR_IMMDT);
+        x->imm = pkt.immdt.imm;
+        x->pkt = s->step[e->step].pkt;
+    }
+}
+
+static int judge_completion(struct comparison *cmp, uint32_t run, struct expected *x,
+                            const json_t *c)
+{
+    const char *text = c ? json_string_value(json_object_get(c, "text")) : NULL;
+    bool success = c && json_integer_value(json_object_get(c, "status")) == 0;
+    uint32_t len = (uint32_t)json_integer_value(json_object_get(c, "len"));
+    uint32_t crc = (uint32_t)json_integer_value(json_object_get(c, "crc32"));
+    const json_t *imm = json_object_get(c, "imm");
+    uint32_t imm_value = (uint32_t)json_integer_value(imm);
+    struct diff diff = {.run = run, .request = STEP_NONE, .field = "completion"};
+
+    if (!x->any)
+        return 0; /* flushed when it was over, or after an error that is judged by its NAK */
+    if (success && len == x->len && (x->unknown || crc == x->crc32) &&
+        (imm != NULL) == x->imm_present && (!imm || imm_value == x->imm))
+        return 0;
+    diff.pkt = x->pkt;
+    live_agent_describe(diff.expected, sizeof(diff.expected), "success", x->len, x->crc32,
+                        x->imm_present, x->imm);
+    if (!c)
+        snprintf(diff.actual, sizeof(diff.actual), "none");
+    else if (!success)
+        snprintf(diff.actual, sizeof(diff.actual), "%s", text ? text : "?");
+    else
+        live_agent_describe(diff.actual, sizeof(diff.actual), "success", len, crc, imm != NULL,
+                            imm_value);
+    snprintf(diff.reason, sizeof(diff.reason), "the target's receive request completes otherwise");
+    return add(cmp, run, &diff);
+}
+
+/* The completions of all runs while they come. */
+struct judging {
+    struct live *live;
+    struct comparison *cmp;
+    struct expected *x; /* of each run: its next */
+};
+
+static int take_completion(void *ctx, const json_t *c, struct fault *fault)
+{
+    struct judging *j = ctx;
+    json_int_t qp = json_integer_value(json_object_get(c, "qp"));
+
+    for (uint32_t i = 0; i < j->live->drive->run_cnt; i++) {
+        if (!j->live->run[i].made || j->live->run[i].qp != qp)
+            continue;
+        if (judge_completion(j->cmp, i, &j->x[i], c) != 0)
+            return fault_set(fault, "no memory");
+        next_expected(&j->live->run[i], &j->x[i]);
+    }
+    return 0;
+}
+
+static int judge_completions(struct live *live, struct comparison *cmp, struct fault *fault)
+{
+    size_t runs = live->drive->run_cnt, cnt;
+    struct judging j = {.live = live, .cmp = cmp, .x = calloc(runs + 1, sizeof(*j.x))};
+    uint64_t limit = live_now() + live->options->tolerance_ns;
+    int rc = j.x ? 0 : fault_set(fault, "no memory");
+    bool wanted = true;
+
+    for (size_t i = 0; rc == 0 && i < runs; i++)
+        if (live->run[i].made)
+            next_expected(&live->run[i], &j.x[i]);
+    while (rc == 0 && wanted) {
+        rc = live_agent_poll(&live->agent, take_completion, &j, &cnt, fault);
+        wanted = false;
+        for (size_t i = 0; i < runs; i++)
+            wanted |= j.x[i].any;
+        if (cnt == 0)
+            wanted = wanted && live_now() < limit;
+    }
+    for (uint32_t i = 0; i < runs && rc == 0; i++)
+        if (j.x[i].any && cmp->result[i].verdict != VERDICT_SKIPPED &&
+            judge_completion(cmp, i, &j.x[i], NULL) != 0)
+            rc = fault_set(fault, "no memory");
+    free(j.x);
+    return rc;
+}
+
+/* ---- memory -----------------------------------------------------------------------------------
+ */
+
+/* Compares `len` bytes at `off` of a region with what the agent says; the first difference, if
+ * there was none before. */
+static int judge_bytes(struct live *live, struct comparison *cmp, uint32_t device, uint32_t idx,
+                       uint64_t off, const uint8_t *bytes, size_t len, bool *found)
+{
+    struct memory *memory = &live->drive->device[device].memory;
+    const struct memory_region *region = &memory->region[idx];
+
+    for (size_t i = 0; i < len && !*found; i++) {
+        uint64_t va = region->low + off + i;
+        const struct memory_write *w;
+        struct text e, a;
+        struct diff diff = {.request = STEP_NONE, .field = "memory"};
+
+        if (bytes[i] == region->image[off + i] || !memory_is_written(region, va))
+            continue;
+        w = memory_writer(memory, region->rkey, va, UINT32_MAX);
+        if (!w || cmp->result[w->side].verdict == VERDICT_SKIPPED)
+            continue;
+        *found = true;
+        diff.run = w->side;
+        diff.pkt = w->pkt;
+        e = text_of(diff.expected, sizeof(diff.expected));
+        a = text_of(diff.actual, sizeof(diff.actual));
+        for (size_t k = i; k < len && k < i + SHOWN; k++) {
+            text_add(&e, "%02x", region->image[off + k]);
+            text_add(&a, "%02x", bytes[k]);
+        }
+        snprintf(diff.reason, sizeof(diff.reason),
+                 "this request wrote what the target's memory at 0x%" PRIx64
+                 " of key 0x%08x should hold in the end",
+                 va, region->rkey);
+        if (add(cmp, w->side, &diff) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int judge_region(struct live *live, struct comparison *cmp, uint32_t device, uint32_t idx,
+                        struct fault *fault)
+{
+    const struct memory_region *region = &live->drive->device[device].memory.region[idx];
+    const struct live_region *far = &live->region[device][idx];
+    uint8_t bytes[LOAD_MAX];
+    bool found = false;
+
+    for (uint64_t off = 0; off < region->span && !found; off += LOAD_MAX) {
+        uint64_t len = region->span - off < LOAD_MAX ? region->span - off : LOAD_MAX;
+        uint64_t any = 0;
+
+        while (any < len && !memory_is_written(region, region->low + off + any))
+            any++;
+        if (any == len)
+            continue;
+        if (live_agent_load(&live->agent, far->mr, off, bytes, len, fault) != 0)
+            return -1;
+        if (judge_bytes(live, cmp, device, idx, off, bytes, len, &found) != 0)
+            return fault_set(fault, "no memory");
+    }
+    return 0;
+}
+
+int live_judge(struct live *live, struct comparison *cmp, struct fault *fault)
+{
+    const struct drive *d = live->drive;
+
+    fault_set(fault, "no memory");
+    if (judge_late(live, cmp) != 0)
+        return -1;
+    /* Only an agent tells of completions and memory. */
+    if (live->options->agent && judge_completions(live, cmp, fault) != 0)
+        return -1;
+    for (uint32_t i = 0; live->options->agent && i < d->device_cnt; i++)
+        for (uint32_t k = 0; k < d->device[i].memory.keys.cnt; k++)
+            if (live->region[i][k].made && judge_region(live, cmp, i, k, fault) != 0)
+                return -1;
+    fault->text[0] = '\0';
+    return 0;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Live streams: UC and UD, whose packets nobody answers, with a device at whose end an agent is.
+ *
+ * The target as the receiver: the agent makes a QP and posts receive requests, the recorded packets
+ * go out with live numbers, and what the QP completes and what is in the far memory is compared
+ * with what a conformant receiver makes of them (delivery.h). The target as the sender: the agent
+ * posts what the recorded sender must have posted, and its packets are compared with the recorded.
+ */
+#ifndef REPLAY_LIVE_LIVE_DGRAM_H
+#define REPLAY_LIVE_LIVE_DGRAM_H
+
+#include "live/live.h"
+#include "infer/roles.h"
+#include "engine/dgram_stream.h"
+
+/* Finds the streams of the trace and plays those ends, of enum replay_side; only those of an agent.
+ * `peer` is the profile whose deviations are known, or NULL. After live_open(). streams_judge() has
+ * been called then. 0, or -1 and a fault; streams_free() is wanted in both cases. */
+int live_streams(struct live *live, struct streams *streams, unsigned sides, const char *peer,
+                 struct fault *fault);
+
+/* live_receive.c, live_transmit.c: plays all streams of that role that have no reason not to be. */
+int live_receive(struct live *live, struct streams *streams, const char *peer, struct fault *fault);
+int live_transmit(struct live *live, struct streams *streams, struct fault *fault);
+
+/* Makes a QP of the stream's service at the far end. *qp and *qpn, or the stream's reason, or -1
+ * and a fault. */
+int live_stream_qp(struct live *live, struct stream *stream, uint32_t max_send, uint32_t max_recv,
+                   uint32_t *qp, uint32_t *qpn, struct fault *fault);
+
+/* Connects it with our QPN `ours`; PSNs are live. As above. */
+int live_stream_connect(struct live *live, struct stream *stream, uint32_t qp, uint32_t ours,
+                        uint32_t rq_psn, uint32_t sq_psn, struct fault *fault);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "live/live_replay.h"
+
+#ifdef HAVE_LIVE
+#include "live/live.h"
+#include "live/cm_peer.h"
+#include "live/live_dgram.h"
+
+/* The target answers. */
+static int responder(struct replay *replay, const struct replay_options *options, struct live *live,
+                     struct fault *fault)
+{
+    if (live_open(live, options->live, &replay->drive, fault) != 0 || live_play(live, fault) != 0)
+        return -1;
+    if (compare_all(&replay->comparison, &replay->drive, &replay->conns, options->peer) != 0)
+        return fault_set(fault, "%s: no memory", replay->trace.name);
+    return live_judge(live, &replay->comparison, fault);
+}
+
+/* The target asks. */
+static int requester(struct replay *replay, const struct replay_options *options,
+                     struct fault *fault)
+{
+    struct live live = {0};
+    int rc = -1;
+
+    if (post_all(&replay->post, &replay->drive, fault) == 0 &&
+        live_open(&live, options->live, &replay->drive, fault) == 0 &&
+        live_ask(&live, &replay->post, fault) == 0)
+        rc = verify_all(&replay->verification, &replay->post, options->peer) == 0
+                 ? 0
+                 : fault_set(fault, "%s: no memory", replay->trace.name);
+    live_close(&live);
+    return rc;
+}
+
+/* The target is a program that we connect to, or that connects to us. */
+static int peer(struct replay *replay, const struct replay_options *options, struct live *live,
+                struct fault *fault)
+{
+    if (post_all(&replay->post, &replay->drive, fault) != 0 ||
+        live_open(live, options->live, &replay->drive, fault) != 0 ||
+        live_peer(live, &replay->post, &replay->exchanges, fault) != 0)
+        return -1;
+    if (compare_all(&replay->comparison, &replay->drive, &replay->conns, options->peer) != 0 ||
+        verify_all(&replay->verification, &replay->post, options->peer) != 0)
+        return fault_set(fault, "%s: no memory", replay->trace.name);
+    return live_judge(live, &replay->comparison, fault);
+}
+
+/* UC and UD: an agent serves one session at a time, so after the connections. */
+static int streams(struct replay *replay, const struct replay_options *options, struct fault *fault)
+{
+    struct live live = {0};
+    bool any = false;
+    int rc = 0;
+
+    for (uint32_t i = 0; i < replay->trace.flows.cnt; i++)
+        any |= !trace_acknowledged(replay->trace.flow[i].svc) &&
+               replay->trace.flow[i].dest_qp != ROCE_QP_GSI;
+    if (any && (live_open(&live, options->live, &replay->drive, fault) != 0 ||
+                live_streams(&live, &replay->streams, replay->sides, options->peer, fault) != 0))
+        rc = -1;
+    live_close(&live);
+    return rc;
+}
+
+int live_replay(struct replay *replay, const struct replay_options *options, struct fault *fault)
+{
+    struct live live = {0};
+    const struct drive_watch watch = live_script_watch(&live.script);
+    int rc = drive_all(&replay->drive, &replay->trace, &replay->conns,
+                       &(struct drive_options){.watch = &watch}, fault);
+    bool any = replay->drive.run_cnt > 0; /* else there is nothing to ask an agent for */
+
+    replay->drive.watch = NULL;
+    if (rc == 0 && options->live->cm) {
+        rc = peer(replay, options, &live, fault);
+        live_close(&live);
+        return rc;
+    }
+    /* Our RNIC's requesters first: the target's answers take the place of our responders'. */
+    if (rc == 0 && any && replay->sides & REPLAY_REQUESTER)
+        rc = requester(replay, options, fault);
+    if (rc == 0 && any && replay->sides & REPLAY_RESPONDER)
+        rc = responder(replay, options, &live, fault);
+    live_close(&live);
+    if (rc == 0)
+        rc = streams(replay, options, fault);
+    return rc;
+}
+#else
+int live_replay(struct replay *replay, const struct replay_options *options, struct fault *fault)
+{
+    (void)options;
+    return fault_set(fault, "%s: this program was built without live targets", replay->trace.name);
+}
+#endif

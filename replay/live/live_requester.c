@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * The target as the requester: the agent posts the work requests that the recorded requester must
+ * have posted, and the recorded responder's answers go out with live numbers, each once the request
+ * that it answers has come and at its distance in the capture. What the target sends and completes
+ * takes the place of our RNIC's, and verify.h judges it.
+ *
+ * Its memory addresses and keys are the capture's: they are only ever named to us.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "live/live.h"
+#include "live/request_tracker.h"
+#include "wire/crc32.h"
+
+#define SEND_DEPTH 1024u
+#define DATA_MAX   (256u * 1024) /* of one work request: what an agent takes in a line */
+#define POLL_NS    500000u       /* between two looks at the completions */
+#define QUIET_NS   UINT64_C(30000000)
+
+/* One connection while it is played. */
+struct part {
+    struct live_ear ear;
+    size_t posted;
+};
+
+/* A step of a connection. */
+struct turn {
+    uint32_t pkt, part, step;
+};
+
+struct asking {
+    struct live *live;
+    struct part *part;
+    struct turn *turn;
+    size_t turn_cnt;
+    bool no_memory;
+};
+
+/* ---- what the target sends --------------------------------------------------------------------
+ */
+
+static void take(void *user, const struct rnic_frame *frame)
+{
+    struct asking *ask = user;
+    struct live *live = ask->live;
+    struct roce_pkt pkt;
+    uint32_t idx;
+
+    if (!live_parse(live, frame, &pkt, &idx))
+        return;
+    if (idx >= live->drive->run_cnt || !live->run[idx].made ||
+        !roce_opcode_is_request(roce_opcode(pkt.bth.opcode))) {
+        live->foreign++;
+        return;
+    }
+    if (!live_is_whole(live, &pkt))
+        return;
+    rebind_in(&live->run[idx].bind, &pkt);
+    if (live_ear_take(&ask->part[idx].ear, &pkt) != 0)
+        ask->no_memory = true;
+}
+
+static int look(struct asking *ask, uint64_t until, struct fault *fault)
+{
+    if (live_look(ask->live, until, fault) < 0)
+        return -1;
+    return ask->no_memory ? fault_set(fault, "no memory") : 0;
+}
+
+static int look_until(struct asking *ask, uint64_t until, struct fault *fault)
+{
+    do {
+        if (look(ask, until, fault) != 0)
+            return -1;
+    } while (live_now() < until);
+    return 0;
+}
+
+/* ---- work requests ----------------------------------------------------------------------------
+ */
+
+static const char *op_name(const struct roce_opcode *op)
+{
+    bool imm = roce_opcode_has(op, ROCE_HDR_IMMDT);
+
+    switch (op->kind) {
+    case ROCE_KIND_WRITE: return imm ? "write_imm" : "write";
+    case ROCE_KIND_READ: return "read";
+    case ROCE_KIND_CMP_SWAP: return "cmp_swap";
+    case ROCE_KIND_FETCH_ADD: return "fetch_add";
+    case ROCE_KIND_SEND:
+        return imm ? "send_imm" : roce_opcode_has(op, ROCE_HDR_IETH) ? "send_inv" : "send";
+    default: return NULL;
+    }
+}
+
+static bool fetches(enum roce_kind kind)
+{
+    return kind == ROCE_KIND_READ || kind == ROCE_KIND_CMP_SWAP || kind == ROCE_KIND_FETCH_ADD;
+}
+
+/* Why the agent cannot post all of this, or NULL. */
+static const char *lacks(const struct live *live, const struct works *w)
+{
+    if (w->setup->mtu > live->wire.iface.path_mtu)
+        return "its path MTU does not fit through the interface";
+    for (size_t i = 0; i < w->cnt; i++) {
+        const struct work *work = &w->work[i];
+
+        if (!op_name(setup_op(w->setup, work->step)))
+            return "the agent does not post FLUSH, ATOMIC WRITE and such";
+        if (!fetches(work->kind) && work->len > DATA_MAX)
+            return "a message is longer than the agent takes";
+        if ((work->kind == ROCE_KIND_CMP_SWAP || work->kind == ROCE_KIND_FETCH_ADD) &&
+            !live->agent.atomic)
+            return "the far device has no atomics";
+    }
+    return NULL;
+}
+
+/* The bytes that the packets of a work show, as the agent wants them. */
+static json_t *data_json(const struct works *w, const struct work *work)
+{
+    static const char digits[] = "0123456789abcdef";
+    char *hex = malloc(2 * (size_t)work->len + 1);
+    size_t off = 0;
+    json_t *out;
+
+    if (!hex)
+        return NULL;
+    memset(hex, '0', 2 * (size_t)work->len);
+    for (uint32_t i = 0; i < work->part_cnt; i++) {
+        const struct trace_packet *p = setup_packet(w->setup, w->part[work->part + i]);
+
+        if (off + p->payload_len > work->len)
+            break;
+        for (uint32_t k = 0; k < p->payload_len; k++, off++) {
+            hex[2 * off] = digits[trace_payload(p)[k] >> 4];
+            hex[2 * off + 1] = digits[trace_payload(p)[k] & 15];
+        }
+    }
+    out = json_stringn(hex, 2 * (size_t)work->len);
+    free(hex);
+    return out;
+}
+
+/* What the far device does not take leaves nothing to compare. */
+static int post_work(struct asking *ask, uint32_t idx, size_t at, struct fault *fault)
+{
+    struct asker *a = ask->part[idx].ear.asker;
+    const struct works *w = &a->works;
+    const struct work *work = &w->work[at];
+    const char *why = NULL;
+    struct roce_pkt first, end;
+    json_t *request, *reply;
+
+    trace_parse(setup_packet(w->setup, work->step), &first);
+    trace_parse(setup_packet(w->setup, w->part[work->part + work->part_cnt - 1]), &end);
+    request =
+        json_pack("{s:s, s:I, s:I, s:s, s:b, s:I, s:I}", "op", "send", "qp",
+                  (json_int_t)ask->live->run[idx].qp, "id", (json_int_t)at, "opcode",
+                  op_name(work->open ? first.op : end.op), "solicited", end.bth.se && !work->open,
+                  "imm", (json_int_t)end.immdt.imm, "invalidate", (json_int_t)end.ieth.rkey);
+    if (roce_pkt_has(&first, ROCE_HDR_ATOMICETH)) {
+        bool swap = work->kind == ROCE_KIND_CMP_SWAP;
+
+        json_object_set_new(request, "remote_addr", json_integer((json_int_t)first.atomiceth.va));
+        json_object_set_new(request, "rkey", json_integer(first.atomiceth.rkey));
+        json_object_set_new(
+            request, "compare_add",
+            json_integer((json_int_t)(swap ? first.atomiceth.compare : first.atomiceth.swap_add)));
+        json_object_set_new(request, "swap", json_integer((json_int_t)first.atomiceth.swap_add));
+    } else if (roce_pkt_has(&first, ROCE_HDR_RETH)) {
+        json_object_set_new(request, "remote_addr", json_integer((json_int_t)first.reth.va));
+        json_object_set_new(request, "rkey", json_integer(first.reth.rkey));
+    }
+    if (fetches(work->kind))
+        json_object_set_new(request, "len", json_integer(work->len));
+    else
+        json_object_set_new(request, "hex", data_json(w, work));
+    reply = live_far_ask(ask->live, request, &why, fault);
+    json_decref(reply);
+    a->failed = why;
+    return reply || why ? 0 : -1;
+}
+
+/* ---- completions ------------------------------------------------------------------------------
+ */
+
+/* CRC-32 of what the recorded answers brought a READ; false if the capture does not show it all. */
+static bool read_crc(const struct asker *a, const struct work *work, uint32_t *crc)
+{
+    const struct setup *s = a->works.setup;
+
+    *crc = 0;
+    for (uint32_t i = 0; i < work->cnt; i++) {
+        const struct trace_packet *found = NULL;
+
+        for (uint32_t k = work->post; k < s->step_cnt && !found; k++)
+            if (s->step[k].response && s->step[k].rel == work->rel + i &&
+                a->fate[k] == FATE_TAKEN && !s->step[k].damaged &&
+                setup_op(s, k)->kind == ROCE_KIND_READ_RESP)
+                found = setup_packet(s, k);
+        if (!found || found->made_up || found->cut)
+            return false;
+        *crc = roce_crc32(*crc, trace_payload(found), found->payload_len);
+    }
+    return true;
+}
+
+/* Whether an atomic's result is one that a recorded answer has. */
+static bool atomic_right(const struct asker *a, const struct work *work, const char *hex)
+{
+    const struct setup *s = a->works.setup;
+
+    for (uint32_t k = work->post; k < s->step_cnt; k++) {
+        struct roce_pkt pkt;
+        uint8_t value[8];
+        char text[17];
+
+        if (!s->step[k].response || s->step[k].rel != work->rel || a->fate[k] != FATE_TAKEN)
+            continue;
+        trace_parse(setup_packet(s, k), &pkt);
+        memcpy(value, &pkt.atomicacketh.orig, 8); /* atomics are numbers in the host's order */
+        for (unsigned i = 0; i < 8; i++)
+            snprintf(text + 2 * i, 3, "%02x", value[i]);
+        if (roce_pkt_has(&pkt, ROCE_HDR_ATOMICACKETH) && strcmp(text, hex) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int take_completion(void *ctx, const json_t *c, struct fault *fault)
+{
+    struct asking *ask = ctx;
+    json_int_t qp = json_integer_value(json_object_get(c, "qp"));
+    uint64_t id = (uint64_t)json_integer_value(json_object_get(c, "id"));
+    uint32_t crc, got = (uint32_t)json_integer_value(json_object_get(c, "crc32"));
+    const char *first = json_string_value(json_object_get(c, "first"));
+    enum rnic_wc_status status =
+        (enum rnic_wc_status)json_integer_value(json_object_get(c, "status"));
+
+    for (uint32_t i = 0; i < ask->live->drive->run_cnt; i++) {
+        struct asker *a = ask->part[i].ear.asker;
+        const struct work *work;
+
+        if (!ask->live->run[i].made || ask->live->run[i].qp != qp || id >= a->works.cnt)
+            continue;
+        if (!VEC_GROW(a->done, a->done_cnt, a->done_cap))
+            return fault_set(fault, "no memory");
+        a->done[a->done_cnt++] =
+            (struct done){.step = ask->part[i].ear.step, .work = (uint32_t)id, .status = status};
+        if (status != RNIC_WC_SUCCESS && a->error_step == STEP_NONE)
+            a->error_step = ask->part[i].ear.step;
+        work = &a->works.work[id];
+        if (status == RNIC_WC_SUCCESS && fetches(work->kind) &&
+            (work->kind == ROCE_KIND_READ ? read_crc(a, work, &crc) && crc != got
+                                          : !atomic_right(a, work, first ? first : "")) &&
+            a->wrong_data++ == 0)
+            a->wrong_work = (uint32_t)id;
+    }
+    return 0;
+}
+
+/* After an answer: until the work requests that it completes are, or the tolerance is over. */
+static int settle(struct asking *ask, struct part *part, struct fault *fault)
+{
+    uint64_t limit = live_now() + ask->live->options->tolerance_ns;
+
+    for (;;) {
+        size_t wanted = part->ear.expect.done + part->ear.expect.over;
+
+        if (live_agent_poll(&ask->live->agent, take_completion, ask, NULL, fault) != 0)
+            return -1;
+        if (part->ear.asker->done_cnt >= wanted || live_now() >= limit)
+            return 0;
+        if (look_until(ask, live_now() + POLL_NS, fault) != 0)
+            return -1;
+    }
+}
+
+/* ---- the conversation -------------------------------------------------------------------------
+ */
+
+static int post_due(struct asking *ask, uint32_t idx, struct fault *fault)
+{
+    struct part *part = &ask->part[idx];
+    const struct works *w = &part->ear.asker->works;
+
+    /* Once it failed a requester is given no more: nor was the recorded one. */
+    while (part->posted < w->cnt && w->work[part->posted].post <= part->ear.step &&
+           part->posted - part->ear.asker->done_cnt < SEND_DEPTH &&
+           part->ear.asker->error_step == STEP_NONE && !part->ear.asker->failed)
+        if (post_work(ask, idx, part->posted++, fault) != 0)
+            return -1;
+    return 0;
+}
+
+/* Until the step may be, or the tolerance is over. 0, or -1 and a fault. */
+static int wait_ready(struct asking *ask, struct part *part, uint32_t step, struct fault *fault)
+{
+    uint64_t limit = live_now() + ask->live->options->tolerance_ns;
+
+    while (!live_ear_ready(&part->ear, step) && live_now() < limit)
+        if (look(ask, limit, fault) != 0)
+            return -1;
+    return 0;
+}
+
+static int play_turn(struct asking *ask, const struct turn *turn, uint64_t *at, uint64_t *recorded,
+                     struct fault *fault)
+{
+    struct live *live = ask->live;
+    struct part *part = &ask->part[turn->part];
+    struct asker *a = part->ear.asker;
+    const struct setup *s = a->works.setup;
+    const struct step *step = &s->step[turn->step];
+    const struct trace_packet *p = setup_packet(s, turn->step);
+    int64_t idx = works_psn_idx(&a->works, step->rel);
+    uint8_t buf[ROCE_FRAME_MAX];
+
+    part->ear.step = turn->step;
+    if (a->failed)
+        return 0;
+    if (post_due(ask, turn->part, fault) != 0 || look(ask, 0, fault) != 0)
+        return -1;
+    if (a->failed)
+        return 0;
+    if (!step->response) {
+        if (idx < 0 || a->restart[turn->step] == RESTART_DUPLICATE)
+            return 0;
+        live_ear_recorded(&part->ear, turn->step);
+        /* How far a requester runs ahead is its own affair, but where it goes back is not. */
+        return wait_ready(ask, part, turn->step, fault);
+    }
+    if (a->fate[turn->step] != FATE_TAKEN)
+        return 0;
+    if (wait_ready(ask, part, turn->step, fault) != 0)
+        return -1;
+    if (live->options->speed > 0 && *recorded && p->time > *recorded)
+        *at += (uint64_t)((double)(p->time - *recorded) / live->options->speed);
+    if (*at > live_now() && look_until(ask, *at, fault) != 0)
+        return -1;
+    if (live_send(live, p, buf, rebind_out(&live->run[turn->part].bind, p, buf, sizeof(buf)),
+                  fault) != 0)
+        return -1;
+    *recorded = p->time;
+    *at = live_now();
+    live_ear_answered(&part->ear, turn->step);
+    return settle(ask, part, fault);
+}
+
+static int turn_cmp(const void *a, const void *b)
+{
+    const struct turn *x = a, *y = b;
+
+    if (x->pkt != y->pkt)
+        return x->pkt < y->pkt ? -1 : 1;
+    return (x->part > y->part) - (x->part < y->part);
+}
+
+static int list_turns(struct asking *ask, struct fault *fault)
+{
+    size_t cap = 0;
+
+    for (uint32_t i = 0; i < ask->live->drive->run_cnt; i++)
+        cap += ask->live->drive->run[i].setup.step_cnt;
+    ask->turn = malloc((cap + 1) * sizeof(*ask->turn));
+    if (!ask->turn)
+        return fault_set(fault, "no memory");
+    for (uint32_t i = 0; i < ask->live->drive->run_cnt; i++) {
+        const struct setup *s = &ask->live->drive->run[i].setup;
+
+        for (uint32_t k = 0; ask->live->run[i].made && k < s->step_cnt; k++)
+            ask->turn[ask->turn_cnt++] = (struct turn){s->step[k].pkt, i, k};
+    }
+    if (ask->turn_cnt)
+        qsort(ask->turn, ask->turn_cnt, sizeof(*ask->turn), turn_cmp);
+    return 0;
+}
+
+/* Connects the runs that can be asked for, and forgets what our RNIC did. */
+static int prepare(struct asking *ask, struct post *post, struct fault *fault)
+{
+    for (uint32_t i = 0; i < post->cnt; i++) {
+        struct asker *a = &post->asker[i];
+        struct part *part = &ask->part[i];
+        const char *why = NULL;
+
+        part->ear.asker = a;
+        if (a->run->setup.skip || a->works.skip || a->failed)
+            continue;
+        why =
+            i < LIVE_QPNS ? lacks(ask->live, &a->works) : "more connections than we have QPNs for";
+        if (!why &&
+            !live_far_connect(ask->live, i,
+                              a->works.cnt < SEND_DEPTH ? (uint32_t)a->works.cnt : SEND_DEPTH, 0,
+                              false, &why, fault) &&
+            !why)
+            return -1;
+        a->failed = why;
+        if (why)
+            continue;
+        if (live_ear_open(&part->ear, a) != 0)
+            return fault_set(fault, "no memory");
+    }
+    return list_turns(ask, fault);
+}
+
+int live_ask(struct live *live, struct post *post, struct fault *fault)
+{
+    struct asking ask = {.live = live};
+    uint64_t at = live_now(), recorded = 0;
+    int rc;
+
+    ask.part = calloc(post->cnt + 1, sizeof(*ask.part));
+    rc = ask.part ? prepare(&ask, post, fault) : fault_set(fault, "no memory");
+    live->agent.idle = NULL; /* from here on what comes is taken by those who wait for it */
+    live->take = take;
+    live->take_ctx = &ask;
+    for (size_t i = 0; rc == 0 && i < ask.turn_cnt; i++) {
+        struct part *part = &ask.part[ask.turn[i].part];
+
+        rc = play_turn(&ask, &ask.turn[i], &at, &recorded, fault);
+        part->ear.asker->mark_sent[part->ear.step] = (uint32_t)part->ear.asker->sent_cnt;
+    }
+    if (rc == 0)
+        rc = look_until(&ask, live_now() + QUIET_NS, fault);
+    if (rc == 0)
+        rc = live_agent_poll(&live->agent, take_completion, &ask, NULL, fault);
+    for (size_t i = 0; ask.part && i < post->cnt; i++)
+        live_ear_close(&ask.part[i].ear);
+    free(ask.part);
+    free(ask.turn);
+    return rc;
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "live/live.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How far back the request is sought that drew an answer out, and a recorded answer's likes. */
+#define LOOK_BACK 512u
+
+/* After so many answers that did not come a connection is not waited for any more. */
+#define MISSES_MAX 4u
+
+/* Quiet time after the last packet, for what nobody expects. */
+#define QUIET_NS UINT64_C(30000000)
+
+/* ---- answers ----------------------------------------------------------------------------------
+ */
+
+static bool is_ack(uint8_t opcode, uint8_t syndrome)
+{
+    return roce_opcode(opcode)->kind == ROCE_KIND_ACK &&
+           roce_syndrome_kind(syndrome) == ROCE_SYN_ACK;
+}
+
+/* PSNs that a request takes. */
+static int64_t span(const struct setup *s, uint32_t step)
+{
+    const struct entry *e = setup_entry(s, s->step[step].rel);
+
+    return e && e->rel == s->step[step].rel ? e->cnt : 1;
+}
+
+/* The latest request sent that an answer with this PSN can be to; else the latest of all. */
+static uint32_t drawn_by(const struct live_run *lr, int64_t rel)
+{
+    const struct setup *s = lr->bind.setup;
+
+    for (uint32_t i = lr->last + 1, tries = 0; i-- > 0 && tries < LOOK_BACK; tries++)
+        if (!s->step[i].response && !s->step[i].lost && !s->step[i].early &&
+            s->step[i].rel <= rel && rel < s->step[i].rel + span(s, i))
+            return i;
+    return lr->last;
+}
+
+static const uint8_t *keep(struct drive *d, const struct roce_pkt *pkt)
+{
+    uint8_t *p;
+
+    if (!VEC_GROW(d->kept, d->kept_cnt, d->kept_cap) || !(p = malloc(pkt->payload_len)))
+        return NULL;
+    memcpy(p, pkt->payload, pkt->payload_len);
+    d->kept[d->kept_cnt++] = p;
+    return p;
+}
+
+/* The responder tells how far it is: what it acknowledges it has executed, message by message. */
+static bool note_progress(struct live_run *lr, struct run *run, const struct answer *a)
+{
+    const struct setup *s = lr->bind.setup;
+    int64_t from = run->progress_cnt ? run->progress[run->progress_cnt - 1].epsn : s->first;
+    bool acks = roce_opcode(a->opcode)->kind != ROCE_KIND_ACK || is_ack(a->opcode, a->syndrome);
+    int64_t to = acks ? a->rel + 1 : a->rel;
+    const struct entry *last = setup_entry(s, to - 1);
+
+    /* The MSN of a READ response before the last may be of before the READ (R103). */
+    if (roce_opcode(a->opcode)->kind == ROCE_KIND_READ_RESP &&
+        !roce_opcode_ends(roce_opcode(a->opcode)))
+        return true;
+    for (const struct entry *e = setup_entry(s, from);
+         e && e < s->entry + s->entry_cnt && e->rel + e->cnt <= to; e++) {
+        const struct progress *before =
+            run->progress_cnt ? &run->progress[run->progress_cnt - 1] : NULL;
+        /* It was executed when it came, whenever it was acknowledged. */
+        uint32_t step = s->step[e->step].lost ? drawn_by(lr, e->rel) : e->step;
+
+        if (before && before->step > step)
+            step = before->step;
+        if (!VEC_GROW(run->progress, run->progress_cnt, run->progress_cap))
+            return false;
+        run->progress[run->progress_cnt++] =
+            (struct progress){.step = step < a->step ? step : a->step,
+                              .epsn = e->rel + e->cnt,
+                              .msn = (a->msn - (last ? last->done : e->done) + e->done) & 0xFFFFFF};
+    }
+    return true;
+}
+
+bool live_parse(struct live *live, const struct rnic_frame *frame, struct roce_pkt *pkt,
+                uint32_t *idx)
+{
+    if (roce_pkt_parse(pkt, ROCE_LINK_ETHERNET, frame->data, frame->len, frame->len) != 0)
+        return false;
+    *idx = pkt->bth.dest_qp - live->wire.qpn;
+    return true;
+}
+
+bool live_is_whole(struct live *live, const struct roce_pkt *pkt)
+{
+    live->received++;
+    if (!roce_pkt_dropped(pkt) && roce_pkt_icrc_check(pkt, NULL) != ROCE_ICRC_BAD)
+        return true;
+    live->damaged++;
+    return false;
+}
+
+static void take(void *user, const struct rnic_frame *frame)
+{
+    struct live *live = user;
+    struct roce_pkt pkt;
+    uint32_t idx;
+
+    if (!live_parse(live, frame, &pkt, &idx))
+        return;
+    if (idx >= live->drive->run_cnt || !live->run[idx].made ||
+        !roce_opcode_is_response(roce_opcode(pkt.bth.opcode))) {
+        live->foreign++;
+        return;
+    }
+    if (live_is_whole(live, &pkt))
+        live_take_answer(live, idx, &pkt);
+}
+
+void live_take_answer(struct live *live, uint32_t idx, struct roce_pkt *pkt)
+{
+    struct live_run *lr = &live->run[idx];
+    struct run *run = &live->drive->run[idx];
+    struct answer *a;
+    uint32_t step;
+    int64_t rel;
+
+    rebind_in(&lr->bind, pkt);
+    rel = run->setup.step[lr->last].rel +
+          roce_psn_diff(roce_pkt_psn(pkt), roce_psn_of(setup_packet(&run->setup, lr->last)->psn));
+    step = drawn_by(lr, rel);
+    if (run->answer_cnt && run->answer[run->answer_cnt - 1].step > step)
+        step = run->answer[run->answer_cnt - 1].step; /* they stay in order */
+    a = drive_add_answer(run, pkt, step, live_now(), rel);
+    if (!a) {
+        live->no_memory = true;
+        return;
+    }
+    if (a->payload_len)
+        a->payload = keep(live->drive, pkt);
+    if (roce_syndrome_kind(a->syndrome) == ROCE_SYN_NAK &&
+        roce_opcode(a->opcode)->kind == ROCE_KIND_ACK && (a->syndrome & 0x1F) != ROCE_NAK_PSN_SEQ &&
+        run->error_step == STEP_NONE)
+        run->error_step = step;
+    rel -= roce_opcode(a->opcode)->kind == ROCE_KIND_ACK && !is_ack(a->opcode, a->syndrome);
+    if (rel > lr->acked)
+        lr->acked = rel;
+    if (!note_progress(lr, run, a))
+        live->no_memory = true;
+}
+
+/* ---- waiting ----------------------------------------------------------------------------------
+ */
+
+int live_look(struct live *live, uint64_t until, struct fault *fault)
+{
+    uint64_t due = live->tick ? live->tick(live->take_ctx) : UINT64_MAX;
+
+    if (live_wire_wait(&live->wire, due < until ? due : until, live->take, live->take_ctx) < 0)
+        return fault_set(fault, "interface %s went away", live->wire.iface.name);
+    return 0;
+}
+
+int live_wait_until(struct live *live, uint64_t until, struct fault *fault)
+{
+    while (live_now() < until)
+        if (live_look(live, until, fault) != 0)
+            return -1;
+    return 0;
+}
+
+bool live_alike(const struct trace_packet *p, const struct answer *a)
+{
+    return roce_opcode(p->opcode)->kind == roce_opcode(a->opcode)->kind &&
+           is_ack(p->opcode, p->syndrome) == is_ack(a->opcode, a->syndrome);
+}
+
+bool live_has_answered(const struct live *live, uint32_t run_idx, uint32_t step)
+{
+    const struct run *run = &live->drive->run[run_idx];
+    const struct setup *s = &run->setup;
+    const struct trace_packet *p = setup_packet(s, step);
+    int64_t rel = s->step[step].rel;
+    unsigned wanted = 0, have = 0;
+
+    if (is_ack(p->opcode, p->syndrome))
+        return live->run[run_idx].acked >= rel;
+    for (uint32_t i = step + 1, tries = 0; i-- > 0 && tries < LOOK_BACK; tries++) {
+        const struct trace_packet *q = setup_packet(s, i);
+
+        wanted += s->step[i].response && s->step[i].usable && s->step[i].rel == rel &&
+                  roce_opcode(q->opcode)->kind == roce_opcode(p->opcode)->kind &&
+                  is_ack(q->opcode, q->syndrome) == is_ack(p->opcode, p->syndrome);
+    }
+    for (size_t i = run->answer_cnt; i-- > 0 && run->answer_cnt - i <= 2 * LOOK_BACK;)
+        have += run->answer[i].rel == rel && live_alike(p, &run->answer[i]);
+    return have >= wanted;
+}
+
+int live_wait_answer(struct live *live, const struct live_event *e, bool *waited,
+                     struct fault *fault)
+{
+    struct live_run *lr = &live->run[e->run];
+    uint64_t limit = live_now() + live->options->tolerance_ns;
+    const struct trace_packet *p;
+
+    *waited = false;
+    if (!lr->made || lr->misses >= MISSES_MAX)
+        return 0;
+    p = setup_packet(lr->bind.setup, e->step);
+    if (is_ack(p->opcode, p->syndrome) && lr->owed < lr->bind.setup->step[e->step].rel)
+        return 0;
+    *waited = true;
+    while (!live_has_answered(live, e->run, e->step)) {
+        if (live_now() >= limit) {
+            lr->misses++;
+            if (!VEC_GROW(live->late, live->late_cnt, live->late_cap))
+                return fault_set(fault, "no memory");
+            live->late[live->late_cnt++] = (struct live_late){e->run, e->step};
+            return 0;
+        }
+        if (live_look(live, limit, fault) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- playing ----------------------------------------------------------------------------------
+ */
+
+int live_send(struct live *live, const struct trace_packet *p, uint8_t *buf, int len,
+              struct fault *fault)
+{
+    struct rnic_frame frame = {.data = buf, .len = (uint32_t)len};
+
+    if (len < 0)
+        return fault_set(fault, "%s: frame %u: the capture does not hold all of it",
+                         live->drive->trace->name, p->frame);
+    live->sent++;
+    return live_wire_send(&live->wire, &frame, 1, fault);
+}
+
+int live_send_frame(struct live *live, const struct live_event *e, struct fault *fault)
+{
+    struct live_run *lr = &live->run[e->run];
+    const struct setup *s = lr->bind.setup;
+    const struct trace_packet *p = setup_packet(s, e->step);
+    const struct roce_opcode *op = roce_opcode(p->opcode);
+    uint8_t buf[ROCE_FRAME_MAX];
+    int len = rebind_out(&lr->bind, p, buf, sizeof(buf));
+    int64_t last = s->step[e->step].rel + span(s, e->step) - 1;
+
+    lr->last = e->when;
+    lr->sent_at[e->when] = live_now();
+    if (!s->step[e->step].damaged && last > lr->owed &&
+        (p->ackreq || op->kind == ROCE_KIND_READ || roce_opcode_is_atomic(op)))
+        lr->owed = last;
+    return live_send(live, p, buf, len, fault);
+}
+
+static int play(struct live *live, struct fault *fault)
+{
+    const struct trace *trace = live->drive->trace;
+    uint64_t at = live_now(); /* when the event before was, in both worlds */
+    uint64_t recorded = 0;
+
+    for (size_t i = 0; i < live->script.cnt; i++) {
+        const struct live_event *e = &live->script.event[i];
+        uint64_t time = trace->pkt[e->pkt].time;
+        bool waited;
+
+        if (e->kind == LIVE_ANSWER) {
+            if (live_wait_answer(live, e, &waited, fault) != 0)
+                return -1;
+            if (waited) {
+                at = live_now();
+                recorded = time;
+            }
+            continue;
+        }
+        if (e->kind != LIVE_FRAME) {
+            if (live_far_act(live, e, fault) != 0)
+                return -1;
+            continue;
+        }
+        if (!live->run[e->run].made)
+            continue;
+        if (live->options->speed > 0 && recorded && time > recorded)
+            at += (uint64_t)((double)(time - recorded) / live->options->speed);
+        if (live_wait_until(live, at, fault) != 0 || live_send_frame(live, e, fault) != 0)
+            return -1;
+        recorded = time;
+        at = live_now();
+        /* What came meanwhile is looked at before anything is posted because of it. */
+        if (live_look(live, 0, fault) != 0)
+            return -1;
+    }
+    return live_wait_until(live, live_now() + QUIET_NS, fault);
+}
+
+bool live_forget_ours(struct live *live)
+{
+    for (size_t i = 0; i < live->drive->run_cnt; i++) {
+        struct run *run = &live->drive->run[i];
+
+        live->run[i] = (struct live_run){.acked = run->setup.first - 1,
+                                         .owed = run->setup.first - 1,
+                                         .executed = run->progress_cnt
+                                                         ? run->progress[run->progress_cnt - 1].epsn
+                                                         : run->setup.first};
+        run->answer_cnt = 0;
+        run->progress_cnt = 0;
+        run->error_step = STEP_NONE;
+        live->run[i].sent_at = calloc(run->setup.step_cnt + 1, sizeof(uint64_t));
+        if (!live->run[i].sent_at)
+            return false;
+    }
+    return true;
+}
+
+static bool allocate(struct live *live)
+{
+    struct drive *d = live->drive;
+    bool fine;
+
+    live->run = calloc(d->run_cnt + 1, sizeof(*live->run));
+    live->region = calloc(d->device_cnt + 1, sizeof(*live->region));
+    live->rebind = calloc(d->device_cnt + 1, sizeof(*live->rebind));
+    fine = live->run && live->region && live->rebind;
+    for (size_t i = 0; fine && i < d->device_cnt; i++) {
+        size_t cnt = d->device[i].memory.keys.cnt + 1;
+
+        live->region[i] = calloc(cnt, sizeof(*live->region[i]));
+        live->rebind[i] = calloc(cnt, sizeof(*live->rebind[i]));
+        fine = live->region[i] && live->rebind[i];
+    }
+    return fine;
+}
+
+/* While the far device looks for our address it waits for us, and so does the agent. */
+static void answer_neighbours(void *ctx)
+{
+    live_wire_wait(ctx, 0, NULL, NULL);
+}
+
+int live_open(struct live *live, const struct live_options *options, struct drive *drive,
+              struct fault *fault)
+{
+    uint8_t target[16], ours[16];
+
+    live->options = options;
+    live->drive = drive;
+    live->agent.fd = -1;
+    if (!live_address(options->target, target))
+        return fault_set(fault, "--target %s: not an IPv4 or IPv6 address", options->target);
+    if (options->address && !live_address(options->address, ours))
+        return fault_set(fault, "--address %s: not an IPv4 or IPv6 address", options->address);
+    if (!allocate(live))
+        return fault_set(fault, "no memory");
+    if (live_wire_open(&live->wire, options->iface, target, options->address ? ours : NULL,
+                       fault) != 0 ||
+        (options->agent && live_agent_open(&live->agent, options->agent, target, fault) != 0))
+        return -1;
+    memcpy(live->path.mac, live->wire.mac, 6);
+    memcpy(live->path.dmac, live->wire.dmac, 6);
+    memcpy(live->path.addr, live->wire.addr, 16);
+    memcpy(live->path.target, live->wire.target, 16);
+    live->agent.idle = answer_neighbours;
+    live->agent.idle_ctx = &live->wire;
+    return 0;
+}
+
+int live_play(struct live *live, struct fault *fault)
+{
+    if (!live_forget_ours(live) || live_script_finish(&live->script, live->drive) != 0)
+        return fault_set(fault, "no memory");
+    if (live_far_setup(live, fault) != 0)
+        return -1;
+    live->agent.idle = NULL; /* from here on what comes is taken by those who wait for it */
+    live->take = take;
+    live->take_ctx = live;
+    if (play(live, fault) != 0)
+        return -1;
+    return live->no_memory ? fault_set(fault, "no memory") : 0;
+}
+
+void live_close(struct live *live)
+{
+    for (size_t i = 0; live->run && i < live->drive->run_cnt; i++)
+        free(live->run[i].sent_at);
+    for (size_t i = 0; live->drive && i < live->drive->device_cnt; i++) {
+        if (live->region)
+            free(live->region[i]);
+        if (live->rebind)
+            free(live->rebind[i]);
+    }
+    free(live->region);
+    free(live->rebind);
+    free(live->run);
+    free(live->late);
+    live_script_free(&live->script);
+    if (live->drive) {
+        live_agent_close(&live->agent);
+        live_wire_close(&live->wire);
+    }
+    memset(live, 0, sizeof(*live));
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "live/load_gen.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include "infer/trace.h"
+
+/* Frames handed to the port at a time where no pace is to be kept. */
+#define BATCH 64u
+
+/* Frames due within this time go out together: waiting is not finer. */
+#define SLACK_NS 20000u
+
+struct load {
+    const struct live_arguments *args;
+    struct live_wire wire;
+    struct rnic_frame *frame;
+    uint64_t *time; /* of the capture, from its first request on */
+    size_t cnt, cap, time_cap;
+    uint8_t **bytes;
+    size_t bytes_cnt, bytes_cap;
+    uint64_t len;   /* of all frames */
+    size_t skipped; /* requests that the capture does not hold whole */
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int signal)
+{
+    (void)signal;
+    interrupted = 1;
+}
+
+/* ---- preparing --------------------------------------------------------------------------------
+ */
+
+static int add(struct load *load, const struct rebind_path *path, const struct trace_packet *p,
+               uint64_t time, struct fault *fault)
+{
+    uint8_t buf[ROCE_FRAME_MAX];
+    int len = rebind_addresses(path, p, buf, sizeof(buf));
+    uint8_t *copy;
+
+    if (len < 0 || (uint32_t)len > load->wire.iface.mtu + 14) {
+        load->skipped++;
+        return 0;
+    }
+    copy = malloc((size_t)len);
+    if (!copy || !VEC_GROW(load->frame, load->cnt, load->cap) ||
+        !VEC_GROW(load->time, load->cnt, load->time_cap) ||
+        !VEC_GROW(load->bytes, load->bytes_cnt, load->bytes_cap)) {
+        free(copy);
+        return fault_set(fault, "no memory");
+    }
+    memcpy(copy, buf, (size_t)len);
+    load->bytes[load->bytes_cnt++] = copy;
+    load->time[load->cnt] = time;
+    load->frame[load->cnt++] = (struct rnic_frame){.data = copy, .len = (uint32_t)len};
+    load->len += (uint64_t)len;
+    return 0;
+}
+
+/* The requests of one capture, after those of the ones before. */
+static int read_one(struct load *load, const char *name, struct fault *fault)
+{
+    struct rebind_path path;
+    struct trace trace = {0};
+    uint64_t base = load->cnt ? load->time[load->cnt - 1] : 0, first = 0;
+    int rc = trace_read(&trace, name, fault);
+
+    memcpy(path.mac, load->wire.mac, 6);
+    memcpy(path.dmac, load->wire.dmac, 6);
+    memcpy(path.addr, load->wire.addr, 16);
+    memcpy(path.target, load->wire.target, 16);
+    for (size_t i = 0; rc == 0 && i < trace.cnt; i++) {
+        const struct trace_packet *p = &trace.pkt[i];
+
+        if (roce_opcode_is_response(roce_opcode(p->opcode)))
+            continue;
+        first = first ? first : p->time;
+        rc = add(load, &path, p, base + p->time - first, fault);
+    }
+    trace_free(&trace);
+    return rc;
+}
+
+/* ---- sending ----------------------------------------------------------------------------------
+ */
+
+/* When frame `i` is due, `bytes` before it and `start` the beginning of its round. */
+static uint64_t due(const struct load *load, uint64_t begin, uint64_t start, uint64_t sent,
+                    uint64_t bytes, size_t i)
+{
+    const struct live_arguments *a = load->args;
+
+    if (a->pps > 0)
+        return begin + (uint64_t)((double)sent / a->pps * 1e9);
+    if (a->mbps > 0)
+        return begin + (uint64_t)((double)bytes * 8000.0 / a->mbps);
+    if (a->topspeed)
+        return 0;
+    return start + (uint64_t)((double)load->time[i] / a->options.speed);
+}
+
+static int drain(struct load *load, uint64_t until, struct fault *fault)
+{
+    do {
+        if (live_wire_wait(&load->wire, until, NULL, NULL) < 0)
+            return fault_set(fault, "interface %s went away", load->wire.iface.name);
+    } while (live_now() < until && !interrupted);
+    return 0;
+}
+
+static int send_all(struct load *load, uint64_t *sent, uint64_t *bytes, struct fault *fault)
+{
+    uint64_t begin = live_now(), looked = begin;
+
+    for (uint64_t round = 0; !interrupted && (load->args->loop == 0 || round < load->args->loop);
+         round++) {
+        uint64_t start = live_now();
+
+        for (size_t i = 0; i < load->cnt && !interrupted;) {
+            uint64_t now = live_now(), at = due(load, begin, start, *sent, *bytes, i);
+            unsigned cnt = 0;
+
+            /* The port's own bookkeeping, and ARP for our address. */
+            if (at > now + SLACK_NS || now - looked > 10000000) {
+                if (drain(load, at > now ? at : now, fault) != 0)
+                    return -1;
+                looked = now = live_now();
+            }
+            do {
+                *bytes += load->frame[i + cnt].len;
+                cnt++;
+            } while (i + cnt < load->cnt && cnt < BATCH &&
+                     due(load, begin, start, *sent + cnt, *bytes, i + cnt) <= now + SLACK_NS);
+            if (live_wire_send(&load->wire, load->frame + i, cnt, fault) != 0)
+                return -1;
+            *sent += cnt;
+            i += cnt;
+        }
+    }
+    return 0;
+}
+
+static void report(const struct load *load, uint64_t sent, uint64_t bytes, uint64_t ns, FILE *out)
+{
+    double seconds = (double)(ns ? ns : 1) / 1e9;
+    struct rnic_port_stats stats = {0};
+
+    rnic_port_stats(load->wire.port, &stats);
+    fprintf(out,
+            "load: %" PRIu64 " packets, %" PRIu64 " bytes in %.3f s: %.0f packets/s, %.1f Mbit/s",
+            sent, bytes, seconds, (double)sent / seconds, (double)bytes * 8 / 1e6 / seconds);
+    if (stats.tx_too_long + stats.tx_link_down + stats.tx_errors)
+        fprintf(out, "; %" PRIu64 " not sent",
+                stats.tx_too_long + stats.tx_link_down + stats.tx_errors);
+    if (load->skipped)
+        fprintf(out, "; %zu requests left out: cut, or too long for the interface", load->skipped);
+    fputc('\n', out);
+}
+
+int live_load(const struct live_arguments *args, const char *const *path, size_t cnt, FILE *out,
+              struct fault *fault)
+{
+    const struct live_options *o = &args->options;
+    struct load load = {.args = args};
+    uint8_t target[16], ours[16];
+    uint64_t sent = 0, bytes = 0, begin;
+    int rc = 0;
+
+    if (!live_address(o->target, target))
+        return fault_set(fault, "--target %s: not an IPv4 or IPv6 address", o->target);
+    if (o->address && !live_address(o->address, ours))
+        return fault_set(fault, "--address %s: not an IPv4 or IPv6 address", o->address);
+    rc = live_wire_open(&load.wire, o->iface, target, o->address ? ours : NULL, fault);
+    for (size_t i = 0; rc == 0 && i < cnt; i++)
+        rc = read_one(&load, path[i], fault);
+    if (rc == 0 && load.cnt == 0)
+        rc = fault_set(fault, "%s: no request in it that could be sent", path[0]);
+    if (rc == 0) {
+        struct sigaction old, action = {.sa_handler = on_signal};
+
+        sigaction(SIGINT, &action, &old);
+        begin = live_now();
+        rc = send_all(&load, &sent, &bytes, fault);
+        if (rc == 0 && out)
+            report(&load, sent, bytes, live_now() - begin, out);
+        sigaction(SIGINT, &old, NULL);
+    }
+    live_wire_close(&load.wire);
+    for (size_t i = 0; i < load.bytes_cnt; i++)
+        free(load.bytes[i]);
+    free(load.bytes);
+    free(load.frame);
+    free(load.time);
+    return rc;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Live ear: what the target sends as the requester of one connection, beside what the recorded
+ * requester had sent by then.
+ *
+ * The recorded responder had not got what the recorded wire lost, and the target's may all come. So
+ * what came is as good as lost once we say NAK, or once the recorded requester goes back: the
+ * target sends it again, and an answer to it waits for that. One that overtakes it is an answer to
+ * what nobody has sent.
+ */
+#ifndef REPLAY_LIVE_REQUEST_TRACKER_H
+#define REPLAY_LIVE_REQUEST_TRACKER_H
+
+#include "engine/rc_expected_wc.h"
+
+struct live_ear {
+    struct asker *asker;
+    struct expect expect; /* of the answers that went out */
+    uint32_t step;        /* of the side, at which we are */
+    int64_t high;         /* highest PSN that came */
+    int64_t last;         /* the one that came last */
+    int64_t reached;      /* highest one since the target went back */
+    bool refused;         /* by a NAK of `reached` + 1, and the target has not gone back yet */
+    int64_t
+        nak; /* PSN that the recorded requester was to send again and has not yet, or INT64_MIN */
+    uint32_t went_back; /* how often the target has by itself, since an answer brought it on */
+    uint32_t goes_back; /* ... and the recorded requester by now */
+    uint16_t *recorded; /* for each PSN: how often the recorded requester had sent it by now */
+    uint16_t *came;     /* ... and how often the target has */
+};
+
+/* Forgets what our RNIC did in the asker's place. 0, or -1 without memory; live_ear_close() is
+ * wanted in both cases. */
+int live_ear_open(struct live_ear *ear, struct asker *asker);
+void live_ear_close(struct live_ear *ear);
+
+/* A live request of this connection, whole and undamaged, with the numbers of the capture
+ * (rebind_in()). 0, or -1 without memory. */
+int live_ear_take(struct live_ear *ear, const struct roce_pkt *pkt);
+
+/* The recorded requester has sent the request of step `step`, which is no wire's duplicate. */
+void live_ear_recorded(struct live_ear *ear, uint32_t step);
+
+/* The answer of step `step` has gone out. */
+void live_ear_answered(struct live_ear *ear, uint32_t step);
+
+/* Whether step `step` may be: a request that the recorded requester went back to, once the target
+ * has gone back as well; an answer, once what it answers has come, again if it was refused. */
+bool live_ear_ready(const struct live_ear *ear, uint32_t step);
+
+/* Whether PSN `rel` or a later one has come at all. */
+bool live_ear_has(const struct live_ear *ear, int64_t rel);
+
+#endif

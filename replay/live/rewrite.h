@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Rebind: the numbers of a capture against those of a live conversation: addresses, QPNs, PSNs,
+ * MSNs, P_Keys, R_Keys and virtual addresses. Frames go out with the live ones, answers come back
+ * to the capture's before anything is compared, so that reports speak of the capture. What a
+ * recorded frame has wrong, it has wrong in the same way when it goes out.
+ */
+#ifndef REPLAY_LIVE_REWRITE_H
+#define REPLAY_LIVE_REWRITE_H
+
+#include "infer/infer_setup.h"
+
+/* From us to the target. */
+struct rebind_path {
+    uint8_t mac[6], dmac[6];
+    uint8_t addr[16], target[16]; /* of one family */
+};
+
+/* A region of the target, in the order of memory.region. */
+struct rebind_region {
+    uint64_t addr; /* of the byte that the capture has at region.low */
+    uint32_t rkey;
+};
+
+#define REBIND_PKEY 0xFFFFu
+
+/* One connection. `rel` as in derive.h is the same in both worlds. */
+struct rebind {
+    const struct rebind_path *path;
+    const struct setup *setup;
+    const struct memory *memory;
+    const struct rebind_region *region;
+    bool we_request;    /* else the target does */
+    uint32_t our_qpn;   /* live */
+    uint32_t their_qpn; /* live */
+    roce_psn psn;       /* live, of rel 0 */
+};
+
+/* Writes the frame of a recorded packet with live numbers and its ICRC computed anew; one that was
+ * wrong is as wrong. Its length, or -1 if the capture does not hold all of the packet. */
+int rebind_out(const struct rebind *bind, const struct trace_packet *packet, uint8_t *buf,
+               size_t cap);
+
+/* A direction of UC or UD, whose packets nobody answers. */
+struct rebind_stream {
+    const struct rebind_path *path;
+    const struct memory *memory; /* what WRITEs go to, in the order of `region` */
+    const struct rebind_region *region;
+    uint16_t pkey;      /* the capture's */
+    uint32_t their_qpn; /* live */
+    int32_t psn_add;    /* live against recorded */
+};
+
+/* As rebind_out(), for a packet of the stream. */
+int rebind_datagram(const struct rebind_stream *stream, const struct trace_packet *packet,
+                    uint8_t *buf, size_t cap);
+
+/* Only the addresses: for load, where nobody answers. As above. */
+int rebind_addresses(const struct rebind_path *path, const struct trace_packet *packet,
+                     uint8_t *buf, size_t cap);
+
+/* A live packet from the target gets the capture's numbers. */
+void rebind_in(const struct rebind *bind, struct roce_pkt *pkt);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "live_opts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "util/cli_opts.h"
+#include "engine/replay.h"
+
+static const struct option_row names[] = {LIVE_OPTION_ROWS(0)};
+
+/* A number above 0, or -1 after a complaint. */
+static double positive(int which, const char *text)
+{
+    char *end;
+    double value = strtod(text, &end);
+
+    if (end != text && *end == '\0' && isfinite(value) && value > 0 && value <= 1e12)
+        return value;
+    options_complain("replay: --%s %s: not a number above 0", names[which].name, text);
+    return -1;
+}
+
+static int count(const char *text, uint64_t *out)
+{
+    char *end;
+
+    *out = strtoull(text, &end, 10);
+    return *text >= '0' && *text <= '9' && *end == '\0'
+               ? 0
+               : -options_complain("replay: --loop %s: not a whole number", text);
+}
+
+static int cm_end(const char *text, enum live_cm_end *out)
+{
+    if (strcmp(text, "connect") == 0)
+        *out = LIVE_CM_CONNECT;
+    else if (strcmp(text, "listen") == 0)
+        *out = LIVE_CM_LISTEN;
+    else
+        return -options_complain("replay: --cm %s: neither connect nor listen", text);
+    return 0;
+}
+
+static int port(const char *text, uint16_t *out)
+{
+    char *end;
+    unsigned long value = strtoul(text, &end, 10);
+
+    *out = (uint16_t)value;
+    return *text >= '0' && *text <= '9' && *end == '\0' && value >= 1 && value <= UINT16_MAX
+               ? 0
+               : -options_complain("replay: --port %s: not a number from 1 to 65535", text);
+}
+
+int live_option(struct live_arguments *args, int which, const char *value)
+{
+    double number = 0;
+
+    switch (which) {
+    case 0: args->options.iface = value; return 0;
+    case 1: args->options.target = value; return 0;
+    case 2: args->options.agent = value; return 0;
+    case 3: args->options.address = value; return 0;
+    case 6: args->topspeed = true; return 0;
+    case 9: args->looped = true; return count(value, &args->loop);
+    case 12: args->options.any_payload = true; return 0;
+    case 10: return cm_end(value, &args->options.cm);
+    case 11: return port(value, &args->options.port);
+    default: number = positive(which, value);
+    }
+    switch (which) {
+    case 4: args->options.tolerance_ns = number < 1e9 ? (uint64_t)(number * 1e6) : 0; break;
+    case 5: args->options.speed = number; break;
+    case 7: args->pps = number; break;
+    default: args->mbps = number;
+    }
+    return number > 0 ? 0 : -1;
+}
+
+int live_options_check(struct live_arguments *args, unsigned sides)
+{
+    struct live_options *o = &args->options;
+    bool load = args->pps > 0 || args->mbps > 0 || args->looped;
+    bool any = o->target || o->agent || o->address || o->tolerance_ns || o->speed > 0 ||
+               args->topspeed || load || o->cm || o->port || o->any_payload;
+
+    if (!o->iface)
+        return any ? -options_complain("replay: this needs --live IFACE (see --help)") : 0;
+    if (!o->target)
+        return -options_complain("replay: --live needs --target ADDRESS");
+    if ((args->pps > 0) + (args->mbps > 0) + args->topspeed + (o->speed > 0) > 1)
+        return -options_complain("replay: only one of --multiplier, --topspeed, --pps and --mbps");
+    if (load && (o->agent || o->cm))
+        return -options_complain("replay: --pps, --mbps and --loop are for load, which is not "
+                                 "judged: leave --agent and --cm out");
+    if (o->cm && (o->agent || sides))
+        return -options_complain("replay: --cm connect or listen says which end we are, and that "
+                                 "there is no agent: leave --agent and --side out");
+    if ((o->port || o->any_payload) && !o->cm)
+        return -options_complain("replay: --port and --any-payload are for programs that the "
+                                 "connection manager connects: they need --cm");
+    if (!o->agent && !o->cm && (o->tolerance_ns || sides))
+        return -options_complain(
+            "replay: without --agent HOST:PORT or --cm nothing is judged: leave "
+            "--tolerance and --side out");
+    if (!args->looped)
+        args->loop = 1;
+    if (!o->tolerance_ns)
+        o->tolerance_ns = UINT64_C(1000000000);
+    if (!(o->speed > 0) && !args->topspeed)
+        o->speed = 1;
+    return 0;
+}

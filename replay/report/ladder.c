@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "report/ladder.h"
+
+#include <string.h>
+#include "capture/packet_text.h"
+
+/* Columns between the two ends. */
+#define WIDTH 84u
+
+/* Columns that a UTF-8 text of narrow characters takes. */
+static size_t columns(const char *text)
+{
+    size_t cnt = 0;
+
+    for (; *text; text++)
+        cnt += ((unsigned char)*text & 0xC0) != 0x80;
+    return cnt;
+}
+
+static void line_of(FILE *out, size_t cnt)
+{
+    while (cnt-- > 0)
+        fputs("─", out);
+}
+
+static const char *mark_text(enum mark mark)
+{
+    switch (mark) {
+    case MARK_OK: return " ✓";
+    case MARK_DIFF: return " ✗";
+    case MARK_KNOWN: return " ≈";
+    case MARK_NOTE: return " ·";
+    default: return "";
+    }
+}
+
+static void arrow(FILE *out, const char *text, bool to_responder, const char *mark)
+{
+    size_t used = columns(text) + 4;
+    size_t rest = used < WIDTH ? WIDTH - used : 2;
+
+    if (to_responder) {
+        fprintf(out, "├─ %s ", text);
+        line_of(out, rest);
+        fprintf(out, "▶│%s\n", mark);
+    } else {
+        fputs("│◀", out);
+        line_of(out, rest);
+        fprintf(out, " %s ─┤%s\n", text, mark);
+    }
+}
+
+/* The differences of one recorded packet, below its arrow. */
+static void differences(FILE *out, const struct ladder *l, uint32_t pkt)
+{
+    for (unsigned v = 0; v < 2; v++)
+        for (size_t i = 0; i < l->view[v].diff_cnt; i++) {
+            const struct diff *d = &l->view[v].diff[i];
+
+            if (d->run == l->run && d->pkt == pkt)
+                fprintf(out, "%20s│    %s: expected %s, actual %s\n", "", d->field, d->expected,
+                        d->actual);
+        }
+}
+
+/* Of what both found, that which weighs more. */
+static enum mark mark_of(const struct ladder *l, uint32_t step)
+{
+    static const uint8_t weight[] = {
+        [MARK_NONE] = 0, [MARK_OK] = 1, [MARK_NOTE] = 2, [MARK_KNOWN] = 3, [MARK_DIFF] = 4};
+    enum mark mark = MARK_NONE;
+
+    for (unsigned v = 0; v < 2; v++)
+        if (l->view[v].mark && weight[l->view[v].mark[step]] > weight[mark])
+            mark = (enum mark)l->view[v].mark[step];
+    return mark;
+}
+
+void ladder_print(FILE *out, const struct ladder *ladder, uint32_t from, uint32_t to)
+{
+    const struct setup *s = ladder->setup;
+    const struct trace_flow *req = &s->trace->flow[s->side->req_flow];
+    char left[96], right[96];
+    struct text l = text_of(left, sizeof(left)), r = text_of(right, sizeof(right));
+    uint64_t start = s->trace->pkt[0].time;
+
+    text_add_addr(&l, req->src);
+    text_add(&l, " QP 0x%06x", s->peer_qpn);
+    text_add_addr(&r, req->dst);
+    text_add(&r, " QP 0x%06x", s->qpn);
+    fprintf(out, "%9s %9s ", "frame", "seconds");
+    fprintf(out, "%s%*s%s\n", left,
+            (int)(WIDTH + 2 > l.len + r.len ? WIDTH + 2 - l.len - r.len : 1), "", right);
+    if (to > s->step_cnt)
+        to = (uint32_t)s->step_cnt;
+    if (from > 0)
+        fprintf(out, "%20s⋮\n", "");
+    for (uint32_t i = from; i < to; i++) {
+        const struct step *step = &s->step[i];
+        const struct trace_packet *p = setup_packet(s, i);
+        char buf[256];
+        struct text t = text_of(buf, sizeof(buf));
+        enum mark mark = mark_of(ladder, i);
+        struct roce_pkt pkt;
+
+        trace_parse(p, &pkt);
+        describe_short(&t, &pkt, step->rel);
+        if (step->damaged)
+            text_add(&t, " DAMAGED");
+        if (step->lost)
+            text_add(&t, " (lost after here)");
+        fprintf(out, "%9u %9.6f ", p->frame, (double)(p->time - start) / 1e9);
+        arrow(out, buf, !step->response, mark_text(mark));
+        if (mark == MARK_DIFF || mark == MARK_KNOWN)
+            differences(out, ladder, step->pkt);
+    }
+    if (to < s->step_cnt)
+        fprintf(out, "%20s⋮\n", "");
+}

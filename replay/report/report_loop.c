@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "report/report_loop.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "util/json_util.h"
+#include "sim/sim_pcap.h"
+#include "report/report_stream.h"
+
+/* Failures that are listed; more are counted. */
+#define FAILURES_MAX 64u
+
+/* ---- plays -------------------------------------------------------------------------------------
+ */
+
+static int add_failure(struct closed_sum *sum, const struct closed_failure *failure)
+{
+    if (sum->failure_cnt >= FAILURES_MAX)
+        return 0;
+    if (!VEC_GROW(sum->failure, sum->failure_cnt, sum->failure_cap))
+        return -1;
+    sum->failure[sum->failure_cnt++] = *failure;
+    return 0;
+}
+
+static int add_exchanges(struct closed_sum *sum, const struct closed *closed)
+{
+    for (size_t i = 0; i < closed->cm_cnt; i++) {
+        const struct closed_cm *cm = &closed->cm[i];
+        struct closed_failure failure = {
+            .what = "exchange", .number = (uint32_t)i + 1, .seed = closed->seed};
+
+        sum->frames += cm->frames;
+        sum->lost += cm->lost;
+        sum->damaged += cm->damaged;
+        sum->forged += cm->forged;
+        if (cm->verdict != VERDICT_FAIL)
+            continue;
+        sum->failed_of[closed->cnt + i]++;
+        memcpy(failure.reason, cm->reason, sizeof(cm->reason));
+        if (add_failure(sum, &failure) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The first of its differences in words. */
+static void tell_diff(char *out, size_t size, const struct streams *streams, uint32_t idx)
+{
+    struct text t = text_of(out, size);
+
+    for (size_t i = 0; i < streams->diff_cnt; i++) {
+        const struct diff *d = &streams->diff[i];
+
+        if (d->run != idx)
+            continue;
+        text_add(&t, "frame %u: %s: expected %s, is %s: %s", streams->trace->pkt[d->pkt].frame,
+                 d->field, d->expected, d->actual, d->reason);
+        return;
+    }
+}
+
+static int add_streams(struct closed_sum *sum, const struct closed *closed)
+{
+    const struct closed_streams *play = &closed->streams;
+
+    sum->frames += play->frames;
+    sum->lost += play->lost;
+    sum->damaged += play->damaged;
+    sum->forged += play->forged;
+    for (uint32_t i = 0; i < play->streams.cnt; i++) {
+        struct closed_failure failure = {.what = "stream", .number = i + 1, .seed = closed->seed};
+
+        if (play->streams.stream[i].verdict != VERDICT_FAIL)
+            continue;
+        sum->failed_of[closed->cnt + closed->cm_cnt + i]++;
+        tell_diff(failure.reason, sizeof(failure.reason), &play->streams, i);
+        if (add_failure(sum, &failure) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add(struct closed_sum *sum, const struct closed *closed)
+{
+    for (size_t i = 0; i < EDITS_MAX; i++)
+        sum->struck[i] += closed->struck[i];
+    for (size_t i = 0; i < closed->cnt; i++) {
+        const struct closed_conn *conn = &closed->conn[i];
+        struct closed_failure failure = {
+            .what = "connection", .number = (uint32_t)i + 1, .seed = closed->seed};
+
+        sum->frames += conn->frames;
+        sum->lost += conn->lost;
+        sum->damaged += conn->damaged;
+        sum->forged += conn->forged;
+        sum->repeated += conn->repeated;
+        sum->gave_up += conn->gave_up;
+        sum->doubtful += conn->doubtful;
+        if (conn->verdict != VERDICT_FAIL)
+            continue;
+        sum->failed_of[i]++;
+        memcpy(failure.reason, conn->reason, sizeof(conn->reason));
+        if (add_failure(sum, &failure) != 0)
+            return -1;
+    }
+    return add_exchanges(sum, closed) != 0 ? -1 : add_streams(sum, closed);
+}
+
+static int play(struct closed_sum *sum, const struct drive *drive,
+                const struct closed_options *options, uint64_t seed, struct record *record,
+                struct fault *fault)
+{
+    struct closed closed;
+    int rc = closed_play(&closed, drive, &sum->ends, &options->edits, seed, record, fault);
+
+    if (rc == 0) {
+        closed_judge(&closed, &sum->clean);
+        sum->plays++;
+        sum->failed += closed_verdict(&closed) == VERDICT_FAIL;
+        if (add(sum, &closed) != 0)
+            rc = fault_set(fault, "%s: no memory", drive->trace->name);
+    }
+    closed_free(&closed);
+    return rc;
+}
+
+int closed_sum_run(struct closed_sum *sum, const struct drive *drive,
+                   const struct closed_options *options, struct fault *fault)
+{
+    static const struct edits none = {.cnt = 0};
+    int rc;
+
+    memset(sum, 0, sizeof(*sum));
+    sum->failed_of = calloc(drive->run_cnt + (options->exchanges ? options->exchanges->cnt : 0) +
+                                (options->streams ? options->streams->cnt : 0) + 1,
+                            sizeof(*sum->failed_of));
+    if (!sum->failed_of)
+        return fault_set(fault, "%s: no memory", drive->trace->name);
+    sum->ends = (struct closed_ends){.sides = options->sides ? options->sides : REPLAY_BOTH,
+                                     .exchanges = options->exchanges,
+                                     .streams = options->streams,
+                                     .post = &sum->post};
+    if (sum->ends.sides == REPLAY_REQUESTER && post_all(&sum->post, drive, fault) != 0)
+        return -1;
+    rc = closed_play(&sum->clean, drive, &sum->ends, &none, options->seed, NULL, fault);
+    if (rc == 0)
+        closed_judge(&sum->clean, &sum->clean);
+    for (uint32_t i = 0; rc == 0 && i < options->repeat; i++) {
+        struct record record = {.path = NULL};
+        bool recorded = options->record && i + 1 == options->repeat;
+        struct fault ignored;
+
+        if (recorded)
+            rc = record_open(&record, options->record, fault);
+        if (rc == 0)
+            rc = play(sum, drive, options, options->seed + i, recorded ? &record : NULL, fault);
+        if (record_close(&record, rc == 0 ? fault : &ignored) != 0)
+            rc = -1;
+    }
+    return rc;
+}
+
+void closed_sum_free(struct closed_sum *sum)
+{
+    closed_free(&sum->clean);
+    post_free(&sum->post);
+    free(sum->failure);
+    free(sum->failed_of);
+    memset(sum, 0, sizeof(*sum));
+}
+
+enum verdict closed_sum_verdict(const struct closed_sum *sum)
+{
+    return sum->failed ? VERDICT_FAIL : closed_verdict(&sum->clean);
+}
+
+const char *closed_sum_skip_reason(const struct closed_sum *sum)
+{
+    for (size_t i = 0; i < sum->clean.cnt; i++)
+        if (sum->clean.conn[i].verdict == VERDICT_SKIPPED)
+            return sum->clean.conn[i].reason;
+    for (size_t i = 0; i < sum->clean.cm_cnt; i++)
+        if (sum->clean.cm[i].verdict == VERDICT_SKIPPED)
+            return sum->clean.cm[i].reason;
+    for (uint32_t i = 0; i < sum->clean.streams.streams.cnt; i++)
+        if (closed_streams_has(&sum->clean.streams, i) && sum->clean.streams.streams.stream[i].skip)
+            return sum->clean.streams.streams.stream[i].skip;
+    return "no connection and no stream in it";
+}
+
+/* ---- words -------------------------------------------------------------------------------------
+ */
+
+static enum verdict conn_verdict(const struct closed_sum *sum, size_t i)
+{
+    return sum->failed_of[i] ? VERDICT_FAIL : sum->clean.conn[i].verdict;
+}
+
+static void print_conn(FILE *out, const struct closed_sum *sum, size_t i)
+{
+    const struct closed_conn *conn = &sum->clean.conn[i];
+    const struct setup *s = &conn->run->setup;
+    const struct trace_flow *flow = &s->trace->flow[s->side->req_flow];
+    char buf[256];
+    struct text t = text_of(buf, sizeof(buf));
+
+    text_add_addr(&t, flow->src);
+    text_add(&t, " QP 0x%06x → ", s->peer_qpn);
+    text_add_addr(&t, flow->dst);
+    text_add(&t, " QP 0x%06x", s->qpn);
+    fprintf(out, "connection %zu: %s: %s", i + 1, buf, verdict_name(conn_verdict(sum, i)));
+    if (conn->verdict == VERDICT_SKIPPED)
+        fprintf(out, ": %s\n", conn->reason);
+    else
+        fprintf(out, ", %zu work requests, %zu receives, %" PRIu64 " frames%s%s\n", conn->sent.cnt,
+                conn->received.cnt, conn->frames,
+                conn->verdict == VERDICT_FAIL ? "; without any edit " : "",
+                conn->verdict == VERDICT_FAIL ? conn->reason : "");
+}
+
+static enum verdict exchange_verdict(const struct closed_sum *sum, size_t i)
+{
+    return sum->failed_of[sum->clean.cnt + i] ? VERDICT_FAIL : sum->clean.cm[i].verdict;
+}
+
+static void print_exchange(FILE *out, const struct closed_sum *sum, size_t i)
+{
+    const struct closed_cm *cm = &sum->clean.cm[i];
+    const struct exchange *x = &sum->ends.exchanges->exchange[i];
+    char buf[256];
+    struct text t = text_of(buf, sizeof(buf));
+
+    text_add_addr(&t, x->addr[EXCHANGE_ACTIVE]);
+    text_add(&t, " → ");
+    text_add_addr(&t, x->addr[EXCHANGE_PASSIVE]);
+    fprintf(out, "exchange %zu: %s: %s", i + 1, buf, verdict_name(exchange_verdict(sum, i)));
+    if (cm->verdict == VERDICT_SKIPPED)
+        fprintf(out, ": %s\n", cm->reason);
+    else
+        fprintf(out, ", %" PRIu64 " messages%s%s\n", cm->frames,
+                cm->verdict == VERDICT_FAIL ? "; without any edit " : "",
+                cm->verdict == VERDICT_FAIL ? cm->reason : "");
+}
+
+static enum verdict stream_verdict(const struct closed_sum *sum, uint32_t i)
+{
+    return sum->failed_of[sum->clean.cnt + sum->clean.cm_cnt + i]
+               ? VERDICT_FAIL
+               : sum->clean.streams.streams.stream[i].verdict;
+}
+
+static void print_stream(FILE *out, const struct closed_sum *sum, uint32_t i)
+{
+    const struct stream *s = &sum->clean.streams.streams.stream[i];
+    char ends[256], why[CLOSED_REASON_MAX] = "";
+    struct text t = text_of(ends, sizeof(ends));
+
+    if (!closed_streams_has(&sum->clean.streams, i))
+        return;
+    report_stream_ends(&t, s);
+    tell_diff(why, sizeof(why), &sum->clean.streams.streams, i);
+    fprintf(out, "stream %" PRIu32 ": %s: %s %s", i + 1, ends, stream_role_name(s->role),
+            verdict_name(stream_verdict(sum, i)));
+    if (s->verdict == VERDICT_SKIPPED)
+        fprintf(out, ": %s\n", s->skip);
+    else
+        fprintf(out, ", %u messages, %u frames%s%s\n", s->messages, s->compared,
+                *why ? "; without any edit " : "", why);
+}
+
+static const char *const sides[] = {
+    [REPLAY_RESPONDER] = "responder", [REPLAY_REQUESTER] = "requester", [REPLAY_BOTH] = "both"};
+static const char *const ends_text[] = {
+    [REPLAY_RESPONDER] = "our RNIC answers the recorded requesters",
+    [REPLAY_REQUESTER] = "our RNIC asks the recorded responders",
+    [REPLAY_BOTH] = "closed loop, our RNIC at both ends",
+};
+
+void report_closed_text(FILE *out, const struct closed_sum *sum,
+                        const struct closed_options *options)
+{
+    const char *name = sum->clean.drive->trace->name;
+
+    text_put(out, name);
+    fprintf(out, ": %s: %s, %" PRIu32 " plays from seed %" PRIu64 "\n",
+            verdict_name(closed_sum_verdict(sum)), ends_text[sum->ends.sides], sum->plays,
+            options->seed);
+    for (size_t i = 0; i < sum->clean.cnt; i++)
+        print_conn(out, sum, i);
+    for (size_t i = 0; i < sum->clean.cm_cnt; i++)
+        print_exchange(out, sum, i);
+    for (uint32_t i = 0; i < sum->clean.streams.streams.cnt; i++)
+        print_stream(out, sum, i);
+    fprintf(out,
+            "%" PRIu64 " frames, %" PRIu64 " dropped, %" PRIu64 " damaged, %" PRIu64
+            " forged, %" PRIu64 " requests sent again",
+            sum->frames, sum->lost, sum->damaged, sum->forged, sum->repeated);
+    if (sum->gave_up)
+        fprintf(out, ", %" PRIu64 " connections given up as they had to", sum->gave_up);
+    if (sum->doubtful)
+        fprintf(out, ", %" PRIu64 " rules broken after forged packets (no proof)", sum->doubtful);
+    fputc('\n', out);
+    for (size_t i = 0; i < options->edits.cnt; i++)
+        fprintf(out, "edit %s: %" PRIu64 " frames%s\n", options->edits.spec[i].text, sum->struck[i],
+                sum->struck[i] ? "" : " (it fits none)");
+    for (size_t i = 0; i < sum->failure_cnt; i++)
+        fprintf(out, "seed %" PRIu64 ": %s %u: %s\n", sum->failure[i].seed, sum->failure[i].what,
+                sum->failure[i].number, sum->failure[i].reason);
+    if (sum->failure_cnt == 0)
+        return;
+    fprintf(out, "again with: rocedrill replay --closed%s",
+            sum->ends.sides == REPLAY_RESPONDER   ? " --side responder"
+            : sum->ends.sides == REPLAY_REQUESTER ? " --side requester"
+                                                  : "");
+    for (size_t i = 0; i < options->edits.cnt; i++)
+        fprintf(out, " --edit '%s'", options->edits.spec[i].text);
+    fprintf(out, " --seed %" PRIu64 " ", sum->failure[0].seed);
+    text_put_word(out, name);
+    fputc('\n', out);
+}
+
+/* ---- JSON --------------------------------------------------------------------------------------
+ */
+
+static json_t *end_json(const uint8_t addr[16], uint32_t qpn)
+{
+    char buf[64];
+    struct text t = text_of(buf, sizeof(buf));
+
+    text_add_addr(&t, addr);
+    return json_pack("{s:s, s:i}", "address", buf, "qpn", (int)qpn);
+}
+
+static json_t *conn_json(const struct closed_sum *sum, size_t i)
+{
+    const struct closed_conn *conn = &sum->clean.conn[i];
+    const struct setup *s = &conn->run->setup;
+    const struct trace_flow *flow = &s->trace->flow[s->side->req_flow];
+    json_t *json = json_pack(
+        "{s:o, s:o, s:s, s:I, s:I, s:I, s:I}", "requester", end_json(flow->src, s->peer_qpn),
+        "responder", end_json(flow->dst, s->qpn), "verdict", verdict_name(conn_verdict(sum, i)),
+        "work_requests", (json_int_t)conn->sent.cnt, "receives", (json_int_t)conn->received.cnt,
+        "frames", (json_int_t)conn->frames, "plays_failed", (json_int_t)sum->failed_of[i]);
+
+    if (conn->reason[0])
+        json_object_set_new(json, "reason", json_string(conn->reason));
+    return json;
+}
+
+/* In the form of the differences of a replay, which the JUnit report reads. */
+static json_t *failure_json(const struct closed_failure *failure)
+{
+    char field[48], again[64];
+
+    snprintf(field, sizeof(field), "seed %" PRIu64, failure->seed);
+    snprintf(again, sizeof(again), "--seed %" PRIu64 " repeats it", failure->seed);
+    return json_pack("{s:i, s:I, s:i, s:s, s:s, s:s, s:s}", failure->what, (int)failure->number,
+                     "seed", (json_int_t)failure->seed, "frame", 0, "field", field, "expected",
+                     "what the rules and the play without edits say", "actual", failure->reason,
+                     "reason", again);
+}
+
+json_t *report_closed_json(const struct closed_sum *sum, const struct closed_options *options)
+{
+    json_t *connections = json_array(), *failures = json_array(), *edits = json_array();
+    json_t *streams = json_array();
+
+    for (size_t i = 0; i < sum->clean.cnt; i++)
+        json_array_append_new(connections, conn_json(sum, i));
+    for (uint32_t i = 0; i < sum->clean.streams.streams.cnt; i++) {
+        json_t *stream = report_stream_json(&sum->clean.streams.streams, i);
+
+        json_object_set_new(stream, "verdict", json_string(verdict_name(stream_verdict(sum, i))));
+        json_array_append_new(streams, stream);
+    }
+    for (size_t i = 0; i < sum->failure_cnt; i++)
+        json_array_append_new(failures, failure_json(&sum->failure[i]));
+    for (size_t i = 0; i < options->edits.cnt; i++)
+        json_array_append_new(edits, json_pack("{s:s, s:I}", "edit", options->edits.spec[i].text,
+                                               "frames", (json_int_t)sum->struck[i]));
+    return json_pack(
+        "{s:o, s:s, s:o, s:o, s:o, s:{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}}",
+        "file", json_text(sum->clean.drive->trace->name), "verdict",
+        verdict_name(closed_sum_verdict(sum)), "connections", connections, "streams", streams,
+        "differences", failures, "closed", "side", sides[sum->ends.sides], "seed",
+        (json_int_t)options->seed, "plays", (json_int_t)sum->plays, "plays_failed",
+        (json_int_t)sum->failed, "frames", (json_int_t)sum->frames, "dropped",
+        (json_int_t)sum->lost, "damaged", (json_int_t)sum->damaged, "forged",
+        (json_int_t)sum->forged, "repeated", (json_int_t)sum->repeated, "given_up",
+        (json_int_t)sum->gave_up, "doubtful", (json_int_t)sum->doubtful, "edits", edits);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "engine/diff_rule.h"
+#include "report/report_requester.h"
+
+#include <inttypes.h>
+#include "engine/peer_quirks.h"
+
+void report_count(struct text *t, const char **sep, uint64_t cnt, const char *what)
+{
+    if (cnt == 0)
+        return;
+    text_add(t, "%s%" PRIu64 " %s", *sep, cnt, what);
+    *sep = ", ";
+}
+
+static void print_posted(FILE *out, const struct asker *a, const struct verify_result *res)
+{
+    char buf[512];
+    struct text t = text_of(buf, sizeof(buf));
+    const char *sep = "";
+
+    text_add(&t, "%zu work request%s; %zu packets sent, ", a->works.cnt,
+             a->works.cnt == 1 ? "" : "s", a->sent_cnt);
+    text_add(&t, "went back %u time%s; ", res->restarts, res->restarts == 1 ? "" : "s");
+    if (a->unseen)
+        text_add(&t, "its completions are its program's");
+    else
+        text_add(&t, "%u completed", res->completed);
+    if (res->failed)
+        text_add(&t, ", %u of them with an error", res->failed);
+    fprintf(out, "  posted    %s\n", buf);
+    t = text_of(buf, sizeof(buf));
+    report_count(&t, &sep, res->ackreq, "AckReq bits");
+    report_count(&t, &sep, a->other_payload, "payloads with other bytes");
+    report_count(&t, &sep, res->more, "requests that only ours sent again");
+    report_count(&t, &sep, res->fewer, "requests that only the recorded one sent again");
+    report_count(&t, &sep, res->unseen, "requests of ours after the capture's last");
+    report_count(&t, &sep, res->duplicate, "requests the wire repeated");
+    report_count(&t, &sep, res->damaged, "requests damaged on the wire");
+    report_count(&t, &sep, res->lost, "answers that were lost after here");
+    report_count(&t, &sep, res->beyond, "requests after one that the capture lacks");
+    if (t.len)
+        fprintf(out, "  free      %s\n", buf);
+}
+
+void report_diff(FILE *out, const struct trace *trace, const struct diff *d, const char *rule,
+                 const char *end)
+{
+    if (d->known) {
+        fprintf(out, "  known deviation %s of %s (%s; %s): frame %u: %s: expected %s, actual %s\n",
+                d->known->id, d->known->peer, d->known->text, d->known->rules,
+                trace->pkt[d->pkt].frame, d->field, d->expected, d->actual);
+        return;
+    }
+    fputs("  difference ", out);
+    text_put(out, trace->name);
+    fprintf(out, ": frame %u: %s: expected %s, actual %s; %s%s%s%s%s\n", trace->pkt[d->pkt].frame,
+            d->field, d->expected, d->actual, d->reason, end, rule ? " [" : "", rule ? rule : "",
+            rule ? "]" : "");
+}
+
+static void print_diffs(FILE *out, const struct verification *v, uint32_t idx)
+{
+    const struct trace *trace = v->post->asker[idx].run->setup.trace;
+
+    for (size_t i = 0; i < v->diff_cnt; i++) {
+        const struct diff *d = &v->diff[i];
+
+        if (d->run == idx)
+            report_diff(out, trace, d, diff_rule(trace, d), "");
+    }
+    if (v->result[idx].diff_frames > DIFFS_MAX)
+        fprintf(out, "  ... and %u more frames that differ\n",
+                v->result[idx].diff_frames - DIFFS_MAX);
+    if (v->result[idx].not_compared)
+        fprintf(out,
+                "  not compared: %u requests after our QP went to error and the recorded one did "
+                "not\n",
+                v->result[idx].not_compared);
+}
+
+void report_requester_text(FILE *out, const struct verification *v, uint32_t idx)
+{
+    const struct verify_result *res = &v->result[idx];
+    const struct asker *a = &v->post->asker[idx];
+
+    if (res->verdict == VERDICT_SKIPPED) {
+        fprintf(out, "  requester SKIPPED: %s\n", res->skip);
+        return;
+    }
+    print_posted(out, a, res);
+    print_diffs(out, v, idx);
+    fprintf(out, "  requester %s: %u requests compared", verdict_name(res->verdict), res->compared);
+    if (res->diff_frames)
+        fprintf(out, ", %u frame%s differ%s", res->diff_frames, res->diff_frames == 1 ? "" : "s",
+                res->diff_frames == 1 ? "s" : "");
+    if (res->known_frames)
+        fprintf(out, ", %u known deviation%s", res->known_frames,
+                res->known_frames == 1 ? "" : "s");
+    if (res->inconclusive)
+        fprintf(out, ", %u inconclusive: the capture lacks a READ request", res->inconclusive);
+    fputc('\n', out);
+}
+
+json_t *report_requester_json(const struct verification *v, uint32_t idx)
+{
+    const struct verify_result *res = &v->result[idx];
+    const struct asker *a = &v->post->asker[idx];
+
+    if (res->verdict == VERDICT_SKIPPED)
+        return json_pack("{s:s, s:s}", "verdict", verdict_name(res->verdict), "reason", res->skip);
+    return json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:{s:i, s:i, s:i, s:i, "
+                     "s:i, s:i, s:i, s:i}}",
+                     "verdict", verdict_name(res->verdict), "work_requests", (int)a->works.cnt,
+                     "packets", (int)a->sent_cnt, "compared", (int)res->compared, "went_back",
+                     (int)res->restarts, "completed", (int)res->completed, "completed_with_error",
+                     (int)res->failed, "differing_frames", (int)res->diff_frames,
+                     "known_deviations", (int)res->known_frames, "inconclusive",
+                     (int)res->inconclusive, "free", "ackreq", (int)res->ackreq, "more",
+                     (int)res->more, "fewer", (int)res->fewer, "unseen", (int)res->unseen,
+                     "repeated", (int)res->duplicate, "damaged", (int)res->damaged, "lost",
+                     (int)res->lost, "beyond", (int)res->beyond);
+}

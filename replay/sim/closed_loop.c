@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "sim/closed_loop.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sim/rc_loop.h"
+
+/* ---- memory ------------------------------------------------------------------------------------
+ */
+
+/* The same regions once more, with what is in them now. */
+static int clone(struct memory *to, const struct memory *from)
+{
+    memory_init(to);
+    for (uint32_t i = 0; i < from->keys.cnt; i++) {
+        const struct memory_region *region = &from->region[i];
+
+        if ((region->span &&
+             memory_claim(to, region->rkey, region->low, region->span, region->access) != 0) ||
+            (region->invalidate && memory_claim_invalidate(to, region->rkey) != 0))
+            return -1;
+    }
+    if (to->keys.cnt != from->keys.cnt || memory_map(to) != NULL)
+        return -1;
+    for (uint32_t i = 0; i < from->keys.cnt; i++) {
+        const struct memory_region *region = &from->region[i];
+
+        for (uint64_t off = 0; off < region->span; off += MEMORY_PAGE) {
+            uint64_t len = region->span - off < MEMORY_PAGE ? region->span - off : MEMORY_PAGE;
+
+            if (!region->touched[off / MEMORY_PAGE])
+                continue;
+            memcpy(to->region[i].image + off, region->image + off, len);
+            to->region[i].touched[off / MEMORY_PAGE] = 1;
+        }
+    }
+    return 0;
+}
+
+/* Each device's memory, while connections are played on it. */
+static struct memory *clone_all(const struct drive *d)
+{
+    struct memory *memory = calloc(d->device_cnt + 1, sizeof(*memory));
+
+    for (size_t i = 0; memory && i < d->device_cnt; i++)
+        if (!d->device[i].failed)
+            clone(&memory[i], &d->device[i].memory); /* what fails has no regions, and is skipped */
+    return memory;
+}
+
+static void free_all(struct memory *memory, size_t cnt)
+{
+    for (size_t i = 0; memory && i < cnt; i++)
+        if (memory[i].keys.key_len)
+            memory_free(&memory[i]);
+    free(memory);
+}
+
+static int hash_pages(struct closed_conn *conn, const struct memory *memory)
+{
+    for (uint32_t i = 0; i < memory->keys.cnt; i++) {
+        const struct memory_region *region = &memory->region[i];
+
+        for (uint64_t off = 0; off < region->span; off += MEMORY_PAGE) {
+            uint64_t len = region->span - off < MEMORY_PAGE ? region->span - off : MEMORY_PAGE;
+
+            if (!region->touched[off / MEMORY_PAGE])
+                continue;
+            if (!VEC_GROW(conn->page, conn->page_cnt, conn->page_cap))
+                return -1;
+            conn->page[conn->page_cnt++] = drive_hash(region->image + off, len);
+        }
+    }
+    return 0;
+}
+
+int closed_note_done(struct closed_dones *dones, const struct closed_done *done)
+{
+    if (!VEC_GROW(dones->done, dones->cnt, dones->cap))
+        return -1;
+    dones->done[dones->cnt++] = *done;
+    return 0;
+}
+
+/* ---- all connections ---------------------------------------------------------------------------
+ */
+
+static int skip(struct closed_conn *conn, const char *why)
+{
+    conn->verdict = VERDICT_SKIPPED;
+    snprintf(conn->reason, sizeof(conn->reason), "%s", why);
+    return 0;
+}
+
+static int play(struct closed_conn *conn, const struct closed_ends *ends, uint32_t number,
+                struct memory *memory, struct editor *editor, struct record *record)
+{
+    const struct run *run = conn->run;
+    const char *why = NULL;
+
+    conn->verdict = VERDICT_PASS;
+    if (run->setup.skip || run->failed)
+        return skip(conn, run->setup.skip ? run->setup.skip : run->failed);
+    if (works_derive(&conn->works, &run->setup) != 0)
+        return -1;
+    if (conn->works.skip)
+        return skip(conn, conn->works.skip);
+    if (memory->keys.key_len == 0)
+        return skip(conn, "no memory for the regions a second time");
+    record_next(record);
+    if (closed_conn_play(conn, ends, number, memory, editor, record, &why) != 0)
+        return -1;
+    return why ? skip(conn, why) : hash_pages(conn, memory);
+}
+
+static int play_exchanges(struct closed *closed, const struct exchanges *xs, struct editor *editor,
+                          struct record *record)
+{
+    int rc = 0;
+
+    closed->cm = calloc(xs->cnt + 1, sizeof(*closed->cm));
+    if (!closed->cm)
+        return -1;
+    while (rc == 0 && closed->cm_cnt < xs->cnt) {
+        uint32_t idx = (uint32_t)closed->cm_cnt++;
+
+        rc = closed_cm_play(&closed->cm[idx], xs, idx, editor, record);
+    }
+    return rc;
+}
+
+int closed_play(struct closed *closed, const struct drive *drive, const struct closed_ends *ends,
+                const struct edits *edits, uint64_t seed, struct record *record,
+                struct fault *fault)
+{
+    struct memory *memory = clone_all(drive);
+    struct editor editor;
+    int rc = memory ? 0 : -1;
+
+    *closed = (struct closed){.drive = drive, .ends = ends, .seed = seed};
+    editor_init(&editor, edits, seed);
+    closed->conn = calloc(drive->run_cnt + 1, sizeof(*closed->conn));
+    if (!closed->conn)
+        rc = -1;
+    while (rc == 0 && closed->cnt < drive->run_cnt) {
+        struct closed_conn *conn = &closed->conn[closed->cnt++];
+
+        conn->run = &drive->run[closed->cnt - 1];
+        rc = play(conn, ends, (uint32_t)closed->cnt, &memory[conn->run->device], &editor, record);
+    }
+    if (rc == 0 && ends->sides == REPLAY_BOTH && ends->exchanges)
+        rc = play_exchanges(closed, ends->exchanges, &editor, record);
+    if (rc == 0 && ends->streams) {
+        record_next(record);
+        rc = closed_streams_play(&closed->streams, ends->streams, ends->sides, &editor, record);
+    }
+    memcpy(closed->struck, editor.struck, sizeof(closed->struck));
+    editor_free(&editor);
+    free_all(memory, drive->device_cnt);
+    return rc == 0 ? 0 : fault_set(fault, "%s: no memory", drive->trace->name);
+}
+
+void closed_free(struct closed *closed)
+{
+    for (size_t i = 0; i < closed->cnt; i++) {
+        struct closed_conn *conn = &closed->conn[i];
+
+        works_free(&conn->works);
+        free(conn->sent.done);
+        free(conn->received.done);
+        free(conn->page);
+    }
+    free(closed->conn);
+    free(closed->cm);
+    closed_streams_free(&closed->streams);
+    memset(closed, 0, sizeof(*closed));
+}
+
+/* ---- judgement ---------------------------------------------------------------------------------
+ */
+
+static void fail(struct closed_conn *conn, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void fail(struct closed_conn *conn, const char *fmt, ...)
+{
+    va_list args;
+
+    conn->verdict = VERDICT_FAIL;
+    va_start(args, fmt);
+    vsnprintf(conn->reason, sizeof(conn->reason), fmt, args);
+    va_end(args);
+}
+
+/* The remote bytes that a work names; false if it names none. */
+static bool remote_range(const struct works *w, const struct work *work, uint32_t *rkey,
+                         uint64_t *va, uint64_t *len)
+{
+    struct roce_pkt pkt;
+
+    trace_parse(setup_packet(w->setup, work->step), &pkt);
+    if (roce_pkt_has(&pkt, ROCE_HDR_ATOMICETH)) {
+        *rkey = pkt.atomiceth.rkey;
+        *va = pkt.atomiceth.va;
+        *len = 8;
+    } else if (roce_pkt_has(&pkt, ROCE_HDR_RETH)) {
+        *rkey = pkt.reth.rkey;
+        *va = pkt.reth.va;
+        *len = pkt.reth.dma_len;
+    } else {
+        return false;
+    }
+    return *len != 0;
+}
+
+/* Whether a later request may change what a READ brings if it is repeated (9.7.5.1.4: the
+ * responder reads again; keys of one responder may stand for the same memory only in the capture,
+ * not here). */
+static bool may_change(const struct works *w, size_t idx)
+{
+    uint64_t va, len, other_va, other_len;
+    uint32_t rkey, other_rkey;
+
+    if (w->work[idx].kind != ROCE_KIND_READ || !remote_range(w, &w->work[idx], &rkey, &va, &len))
+        return false;
+    for (size_t i = idx + 1; i < w->cnt; i++)
+        if (w->work[i].kind != ROCE_KIND_READ &&
+            remote_range(w, &w->work[i], &other_rkey, &other_va, &other_len) &&
+            other_rkey == rkey && other_va < va + len && va < other_va + other_len)
+            return true;
+    return false;
+}
+
+/* Completions of the requester, up to where it rightly gave up. */
+static bool judge_sent(struct closed_conn *conn, const struct closed_conn *clean)
+{
+    for (size_t i = 0; i < conn->sent.cnt && i < clean->sent.cnt; i++) {
+        const struct closed_done *is = &conn->sent.done[i], *was = &clean->sent.done[i];
+
+        if (conn->gave_up && is->status == RNIC_WC_RETRY_EXC_ERR)
+            return true;
+        if (is->work != was->work || is->status != was->status) {
+            fail(conn, "work request %u completes with %s, without edits work request %u with %s",
+                 is->work + 1, rnic_wc_status_name(is->status), was->work + 1,
+                 rnic_wc_status_name(was->status));
+            return false;
+        }
+        if (is->hash != was->hash && !may_change(&conn->works, is->work)) {
+            fail(conn, "work request %u brings other bytes than without edits", is->work + 1);
+            return false;
+        }
+    }
+    if (conn->sent.cnt != clean->sent.cnt) {
+        fail(conn, "%zu work requests complete, without edits %zu", conn->sent.cnt,
+             clean->sent.cnt);
+        return false;
+    }
+    return true;
+}
+
+static bool judge_received(struct closed_conn *conn, const struct closed_conn *clean)
+{
+    size_t cnt = conn->received.cnt;
+
+    if (conn->gave_up ? cnt > clean->received.cnt : cnt != clean->received.cnt) {
+        fail(conn, "%zu receives complete, without edits %zu", cnt, clean->received.cnt);
+        return false;
+    }
+    for (size_t i = 0; i < cnt; i++) {
+        const struct closed_done *is = &conn->received.done[i], *was = &clean->received.done[i];
+
+        if (is->status != was->status || is->len != was->len || is->hash != was->hash) {
+            fail(conn, "receive %zu brings %u bytes with %s, without edits %u with %s%s", i + 1,
+                 is->len, rnic_wc_status_name(is->status), was->len,
+                 rnic_wc_status_name(was->status), is->hash != was->hash ? ", and others" : "");
+            return false;
+        }
+    }
+    return true;
+}
+
+static void judge_conn(struct closed_conn *conn, const struct closed_conn *clean, bool recorded,
+                       bool *bent)
+{
+    if (conn->verdict == VERDICT_SKIPPED)
+        return;
+    if (conn->errors) {
+        conn->verdict = VERDICT_FAIL; /* the reason is there */
+        return;
+    }
+    if (conn->stuck) {
+        fail(conn, "it does not come to an end: %zu of %zu work requests completed", conn->sent.cnt,
+             conn->works.cnt);
+        return;
+    }
+    /* Packets that nobody sent may do anything, to the memory of those after them too. */
+    *bent |= conn->forged != 0;
+    *bent |= recorded && conn->moved;
+    if (*bent || !judge_sent(conn, clean) || !judge_received(conn, clean))
+        return;
+    *bent |= conn->gave_up;
+    if (!*bent && (conn->page_cnt != clean->page_cnt ||
+                   (conn->page_cnt &&
+                    memcmp(conn->page, clean->page, conn->page_cnt * sizeof(*conn->page)) != 0)))
+        fail(conn, "the responder's memory ends with other bytes than without edits");
+}
+
+void closed_judge(struct closed *closed, const struct closed *clean)
+{
+    bool bent = false;
+
+    for (size_t i = 0; i < closed->cnt; i++)
+        judge_conn(&closed->conn[i], &clean->conn[i], closed->ends->sides != REPLAY_BOTH, &bent);
+    for (size_t i = 0; i < closed->cm_cnt; i++)
+        closed_cm_judge(&closed->cm[i], &clean->cm[i]);
+}
+
+/* What fails weighs more than what passes, and that more than what is skipped. */
+static void weigh(enum verdict *sum, enum verdict verdict)
+{
+    if (verdict == VERDICT_FAIL || (verdict == VERDICT_PASS && *sum == VERDICT_SKIPPED))
+        *sum = verdict;
+}
+
+enum verdict closed_verdict(const struct closed *closed)
+{
+    enum verdict verdict = VERDICT_SKIPPED;
+
+    for (size_t i = 0; i < closed->cnt; i++)
+        weigh(&verdict, closed->conn[i].verdict);
+    for (size_t i = 0; i < closed->cm_cnt; i++)
+        weigh(&verdict, closed->cm[i].verdict);
+    for (size_t i = 0; i < closed->streams.streams.cnt; i++)
+        weigh(&verdict, closed->streams.streams.stream[i].verdict);
+    return verdict;
+}

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "sim/cm_loop.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sim/sim_link.h"
+#include "cm/cm.h"
+#include "engine/inject.h"
+
+#define TIME_BASE UINT64_C(1000000000)
+
+/* A program ends a connection so long after it is up: when all that was lost has been repeated. */
+#define USE_NS UINT64_C(1000000000000000)
+
+/* UD SEND Only, which carries MADs (R168, R221). */
+#define UD_SEND_ONLY 0x64
+
+/* Exchanges are no connections: conn=N of an edit does not mean them. */
+#define NO_CONN 0x80000000u
+
+/* Frames and timers of one exchange: 16 tries of each of some messages, copied and copied again. */
+#define EVENTS_MAX 20000u
+
+/* SIDR has no timeout of its own on the wire. */
+#define SIDR_TIMEOUT 18
+#define SIDR_RETRIES 15
+
+/* One of the two ends. */
+struct end {
+    struct rnic_cm *cm;
+    struct rnic_cm_id *listener, *id;
+    struct rnic_cm_addr addr;
+    rnic_time leave; /* when its program ends the connection, or RNIC_NEVER */
+    uint32_t psn;
+};
+
+struct loop {
+    struct closed_cm *cm;
+    const struct exchanges *xs;
+    const struct exchange *x;
+    struct editor *editor;
+    struct record *record;
+    struct link link;
+    struct end end[2]; /* by enum exchange_role */
+    /* The first message of each kind that each end sent in the capture. */
+    struct roce_cm_msg msg[2][ROCE_CM_CNT];
+    bool has[2][ROCE_CM_CNT];
+    int leaver; /* the role that ends the connection first, or -1 */
+    uint8_t mac[2][6];
+    rnic_time now;
+    struct edit_out out;
+};
+
+/* ---- what the recorded programs did ------------------------------------------------------------
+ */
+
+static enum exchange_role sender_of(const struct loop *l, uint32_t pkt, enum roce_cm kind)
+{
+    const struct trace_flow *flow = &l->xs->trace->flow[l->xs->trace->pkt[pkt].flow];
+
+    if (memcmp(l->x->addr[0], l->x->addr[1], 16) != 0)
+        return memcmp(flow->src, l->x->addr[EXCHANGE_ACTIVE], 16) == 0 ? EXCHANGE_ACTIVE
+                                                                       : EXCHANGE_PASSIVE;
+    return kind == ROCE_CM_REQ || kind == ROCE_CM_RTU || kind == ROCE_CM_SIDR_REQ
+               ? EXCHANGE_ACTIVE
+               : EXCHANGE_PASSIVE;
+}
+
+static void read_exchange(struct loop *l)
+{
+    l->leaver = -1;
+    for (size_t i = 0; i < l->x->cnt; i++) {
+        struct roce_cm_msg msg;
+        enum exchange_role role;
+
+        if (!exchange_message(l->xs->trace, l->x->pkt[i], &msg))
+            continue;
+        role = sender_of(l, l->x->pkt[i], msg.kind);
+        if (!l->has[role][msg.kind])
+            l->msg[role][msg.kind] = msg;
+        l->has[role][msg.kind] = true;
+        if (msg.kind == ROCE_CM_DREQ && l->leaver < 0)
+            l->leaver = (int)role;
+        feed_macs(&l->xs->trace->pkt[l->x->pkt[i]], l->mac[!role], l->mac[role]);
+    }
+}
+
+/* Why it cannot be played, or NULL. */
+static const char *lacks(const struct loop *l)
+{
+    bool answered = l->has[EXCHANGE_PASSIVE][l->x->sidr ? ROCE_CM_SIDR_REP : ROCE_CM_REP] ||
+                    l->has[EXCHANGE_PASSIVE][ROCE_CM_REJ];
+
+    if (!l->has[EXCHANGE_ACTIVE][l->x->sidr ? ROCE_CM_SIDR_REQ : ROCE_CM_REQ])
+        return "the capture lacks its request";
+    return answered ? NULL : "the capture has no answer to its request";
+}
+
+/* ---- the programs ------------------------------------------------------------------------------
+ */
+
+static const void *private_of(const struct roce_cm_msg *msg, bool has, size_t *len)
+{
+    *len = 0;
+    return has ? roce_cm_private_data(msg, len) : NULL;
+}
+
+static void leave(struct loop *l, enum exchange_role role)
+{
+    size_t len;
+    const void *data = private_of(&l->msg[role][ROCE_CM_DREQ], l->has[role][ROCE_CM_DREQ], &len);
+
+    rnic_cm_disconnect(l->end[role].id, data, len, l->now);
+}
+
+static void reject(struct loop *l, enum exchange_role role)
+{
+    const struct roce_cm_rej *rej = &l->msg[role][ROCE_CM_REJ].rej;
+    size_t len;
+    const void *data = private_of(&l->msg[role][ROCE_CM_REJ], true, &len);
+
+    rnic_cm_reject(l->end[role].id, (enum roce_cm_rej_reason)rej->reason, data, len, l->now);
+}
+
+static void on_event(struct loop *l, enum exchange_role role, const struct rnic_cm_event *event)
+{
+    struct end *e = &l->end[role];
+    const bool *has = l->has[role];
+    const void *data;
+    size_t len;
+
+    l->cm->told[role] |= 1u << event->type;
+    switch (event->type) {
+    case RNIC_CM_REQUEST:
+        e->id = event->id;
+        if (has[ROCE_CM_REP])
+            rnic_cm_accept(e->id, &l->msg[role][ROCE_CM_REP].rep, l->now);
+        else
+            reject(l, role);
+        break;
+    case RNIC_CM_RESPONSE:
+        if (has[ROCE_CM_REJ]) {
+            reject(l, role);
+            break;
+        }
+        data = private_of(&l->msg[role][ROCE_CM_RTU], has[ROCE_CM_RTU], &len);
+        rnic_cm_establish(e->id, data, len, l->now);
+        e->leave = l->leaver == (int)role ? l->now + USE_NS : RNIC_NEVER;
+        break;
+    case RNIC_CM_ESTABLISHED:
+        e->leave = l->leaver == (int)role ? l->now + USE_NS : RNIC_NEVER;
+        break;
+    case RNIC_CM_DISCONNECTED:
+        e->leave = RNIC_NEVER;
+        if (event->msg.kind == ROCE_CM_DREQ) {
+            data = private_of(&l->msg[role][ROCE_CM_DREP], has[ROCE_CM_DREP], &len);
+            rnic_cm_disconnect(e->id, data, len, l->now);
+        }
+        break;
+    case RNIC_CM_SIDR_REQUEST:
+        e->id = event->id;
+        rnic_cm_sidr_answer(e->id, &l->msg[role][ROCE_CM_SIDR_REP].sidr_rep, l->now);
+        break;
+    default: break;
+    }
+}
+
+/* ---- frames ------------------------------------------------------------------------------------
+ */
+
+/* A MAD as a datagram to QP 1. */
+static size_t frame_of(struct loop *l, enum exchange_role role, const uint8_t mad[ROCE_MAD_SIZE],
+                       uint8_t *buf)
+{
+    const struct trace_flow *flow = &l->xs->trace->flow[l->xs->trace->pkt[l->x->pkt[0]].flow];
+    const uint8_t *src = l->x->addr[role], *dst = l->x->addr[!role];
+    struct roce_pkt pkt;
+    int len;
+
+    roce_pkt_init(&pkt, flow->encap, UD_SEND_ONLY);
+    memcpy(pkt.eth.src, l->mac[role], 6);
+    memcpy(pkt.eth.dst, l->mac[!role], 6);
+    memcpy(pkt.ip4.src, src + 12, 4);
+    memcpy(pkt.ip4.dst, dst + 12, 4);
+    memcpy(pkt.ip6.src, src, 16);
+    memcpy(pkt.ip6.dst, dst, 16);
+    memcpy(pkt.grh.sgid, src, 16);
+    memcpy(pkt.grh.dgid, dst, 16);
+    pkt.udp.sport = 0xC000;
+    pkt.bth.dest_qp = ROCE_QP_GSI;
+    pkt.bth.psn = l->end[role].psn++ & ROCE_PSN_MASK;
+    pkt.deth.qkey = ROCE_QKEY_GSI;
+    pkt.deth.src_qp = ROCE_QP_GSI;
+    pkt.payload = mad;
+    pkt.payload_len = ROCE_MAD_SIZE;
+    len = roce_pkt_build(&pkt, 0, buf, ROCE_FRAME_MAX);
+    return len > 0 ? (size_t)len : 0;
+}
+
+static int send_frame(struct loop *l, enum exchange_role role, const uint8_t mad[ROCE_MAD_SIZE])
+{
+    uint8_t frame[ROCE_FRAME_MAX];
+    struct edit_frame in = {.conn = NO_CONN | (uint32_t)(l->x - l->xs->exchange),
+                            .way = EDIT_CM,
+                            .now = l->now,
+                            .data = frame};
+    struct edit_out *out = &l->out;
+    struct roce_cm_msg msg;
+
+    l->cm->broken |= roce_cm_msg_parse(&msg, mad, ROCE_MAD_SIZE, ROCE_MAD_SIZE) != 0;
+    in.len = frame_of(l, role, mad, frame);
+    if (in.len == 0)
+        return 0;
+    if (editor_pass(l->editor, &in, out) != 0)
+        return -1;
+    l->cm->frames++;
+    l->cm->lost += out->copies == 0;
+    l->cm->damaged += out->damaged;
+    l->cm->forged += out->forged;
+    if (role == EXCHANGE_ACTIVE) {
+        record_frame(l->record, l->now, frame, in.len, out->note);
+        out->note[0] = '\0';
+    }
+    return link_send(&l->link, out, &(struct link_to){.responder = role == EXCHANGE_ACTIVE},
+                     l->now);
+}
+
+/* What the programs are told and the managers send, until nothing is left. */
+static int drain(struct loop *l)
+{
+    for (unsigned role = 0; role < 2; role++) {
+        struct end *e = &l->end[role];
+        uint8_t mad[ROCE_MAD_SIZE];
+        struct rnic_cm_event event;
+        struct rnic_cm_addr addr;
+
+        while (rnic_cm_event(e->cm, &event))
+            on_event(l, (enum exchange_role)role, &event);
+        while (rnic_cm_output(e->cm, mad, &addr))
+            if (send_frame(l, (enum exchange_role)role, mad) != 0)
+                return -1;
+    }
+    return 0;
+}
+
+static void arrive(struct loop *l)
+{
+    struct link_frame frame = link_take(&l->link);
+    enum exchange_role role = frame.to_responder ? EXCHANGE_PASSIVE : EXCHANGE_ACTIVE;
+    struct roce_pkt pkt;
+
+    if (role == EXCHANGE_ACTIVE)
+        record_frame(l->record, l->now, frame.data, frame.len, frame.note ? frame.note : "");
+    if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, frame.data, frame.len, frame.len) == 0 &&
+        !roce_pkt_dropped(&pkt) && roce_pkt_icrc_check(&pkt, NULL) == ROCE_ICRC_GOOD &&
+        pkt.bth.dest_qp == ROCE_QP_GSI && pkt.payload_len == ROCE_MAD_SIZE)
+        rnic_cm_input(l->end[role].cm, pkt.payload, pkt.payload_len, &l->end[role].addr, l->now);
+    free(frame.data);
+    free(frame.note);
+}
+
+/* ---- time --------------------------------------------------------------------------------------
+ */
+
+static rnic_time sooner(rnic_time a, rnic_time b)
+{
+    return a < b ? a : b;
+}
+
+static int run(struct loop *l)
+{
+    for (unsigned i = 0; i < EVENTS_MAX; i++) {
+        rnic_time at = link_due(&l->link);
+
+        for (unsigned role = 0; role < 2; role++)
+            at = sooner(at, sooner(rnic_cm_deadline(l->end[role].cm), l->end[role].leave));
+        if (at == RNIC_NEVER)
+            return 0;
+        l->now = at > l->now ? at : l->now;
+        if (link_due(&l->link) <= l->now)
+            arrive(l);
+        for (unsigned role = 0; role < 2; role++) {
+            struct end *e = &l->end[role];
+
+            if (rnic_cm_deadline(e->cm) <= l->now)
+                rnic_cm_expire(e->cm, l->now);
+            if (e->leave <= l->now) {
+                e->leave = RNIC_NEVER;
+                leave(l, (enum exchange_role)role);
+            }
+        }
+        if (drain(l) != 0)
+            return -1;
+    }
+    l->cm->stuck = true;
+    return 0;
+}
+
+/* ---- all ---------------------------------------------------------------------------------------
+ */
+
+static bool open_ends(struct loop *l)
+{
+    for (unsigned role = 0; role < 2; role++) {
+        struct rnic_cm_attr attr = {.seed = {1 + role, 2}};
+        struct end *e = &l->end[role];
+
+        if (role == EXCHANGE_ACTIVE)
+            attr.ca_guid = l->msg[role][ROCE_CM_REQ].req.local_ca_guid;
+        memcpy(e->addr.local, l->x->addr[role], 16);
+        memcpy(e->addr.remote, l->x->addr[!role], 16);
+        e->leave = RNIC_NEVER;
+        e->cm = rnic_cm_new(&attr);
+        if (!e->cm)
+            return false;
+    }
+    l->end[EXCHANGE_ACTIVE].id = rnic_cm_id_new(l->end[EXCHANGE_ACTIVE].cm, NULL);
+    l->end[EXCHANGE_PASSIVE].listener = rnic_cm_id_new(l->end[EXCHANGE_PASSIVE].cm, NULL);
+    return l->end[EXCHANGE_ACTIVE].id && l->end[EXCHANGE_PASSIVE].listener;
+}
+
+/* Whether the recorded passive end had nobody for the service (R232). */
+static bool nobody_listens(const struct loop *l)
+{
+    return (l->has[EXCHANGE_PASSIVE][ROCE_CM_REJ] &&
+            l->msg[EXCHANGE_PASSIVE][ROCE_CM_REJ].rej.reason == ROCE_CM_REJ_INVALID_SERVICE_ID) ||
+           (l->has[EXCHANGE_PASSIVE][ROCE_CM_SIDR_REP] &&
+            l->msg[EXCHANGE_PASSIVE][ROCE_CM_SIDR_REP].sidr_rep.status == 1);
+}
+
+/* The first message goes out. */
+static void begin(struct loop *l)
+{
+    struct end *e = &l->end[EXCHANGE_ACTIVE];
+
+    if (!nobody_listens(l))
+        rnic_cm_listen(l->end[EXCHANGE_PASSIVE].listener, l->x->service_id, NULL);
+    if (l->x->sidr) {
+        l->cm->tries = SIDR_RETRIES + 1;
+        rnic_cm_sidr_ask(e->id, &l->msg[EXCHANGE_ACTIVE][ROCE_CM_SIDR_REQ].sidr_req, SIDR_TIMEOUT,
+                         SIDR_RETRIES, &e->addr, l->now);
+    } else {
+        l->cm->tries = l->msg[EXCHANGE_ACTIVE][ROCE_CM_REQ].req.max_cm_retries + 1u;
+        rnic_cm_connect(e->id, &l->msg[EXCHANGE_ACTIVE][ROCE_CM_REQ].req, &e->addr, l->now);
+    }
+}
+
+int closed_cm_play(struct closed_cm *cm, const struct exchanges *xs, uint32_t idx,
+                   struct editor *editor, struct record *record)
+{
+    struct loop *l = calloc(1, sizeof(*l));
+    const char *why;
+    int rc = 0;
+
+    *cm = (struct closed_cm){.verdict = VERDICT_PASS};
+    if (!l)
+        return -1;
+    *l = (struct loop){.cm = cm,
+                       .xs = xs,
+                       .x = &xs->exchange[idx],
+                       .editor = editor,
+                       .record = record,
+                       .now = TIME_BASE};
+    read_exchange(l);
+    why = lacks(l);
+    if (why) {
+        cm->verdict = VERDICT_SKIPPED;
+        snprintf(cm->reason, sizeof(cm->reason), "%s", why);
+    } else if (!open_ends(l)) {
+        rc = -1;
+    } else {
+        record_next(record);
+        begin(l);
+        rc = drain(l);
+        if (rc == 0)
+            rc = run(l);
+    }
+    rnic_cm_del(l->end[0].cm);
+    rnic_cm_del(l->end[1].cm);
+    link_free(&l->link);
+    free(l);
+    return rc;
+}
+
+/* ---- judgement ---------------------------------------------------------------------------------
+ */
+
+static void fail(struct closed_cm *cm, const char *why)
+{
+    cm->verdict = VERDICT_FAIL;
+    snprintf(cm->reason, sizeof(cm->reason), "%s", why);
+}
+
+/* What a program is told in words. */
+static void add_told(struct text *t, uint32_t told)
+{
+    static const char *const names[] = {
+        [RNIC_CM_REQUEST] = "request",
+        [RNIC_CM_RESPONSE] = "response",
+        [RNIC_CM_ESTABLISHED] = "established",
+        [RNIC_CM_REJECTED] = "rejected",
+        [RNIC_CM_UNREACHABLE] = "unreachable",
+        [RNIC_CM_DISCONNECTED] = "disconnected",
+        [RNIC_CM_TIMEWAIT_EXIT] = "timewait exit",
+        [RNIC_CM_SIDR_REQUEST] = "SIDR request",
+        [RNIC_CM_SIDR_RESPONSE] = "SIDR response",
+    };
+    const char *sep = "";
+
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (told & 1u << i) {
+            text_add(t, "%s%s", sep, names[i]);
+            sep = ", ";
+        }
+    if (!*sep)
+        text_add(t, "nothing");
+}
+
+void closed_cm_judge(struct closed_cm *cm, const struct closed_cm *clean)
+{
+    static const char *const roles[] = {"active", "passive"};
+
+    if (cm->verdict == VERDICT_SKIPPED)
+        return;
+    if (cm->broken) {
+        fail(cm, "a message of ours is not well formed");
+        return;
+    }
+    if (cm->stuck) {
+        fail(cm, "the two ends do not come to rest");
+        return;
+    }
+    if (cm->forged || cm->lost + cm->damaged >= cm->tries)
+        return;
+    for (unsigned role = 0; role < 2; role++)
+        if (cm->told[role] != clean->told[role]) {
+            struct text t = text_of(cm->reason, sizeof(cm->reason));
+
+            cm->verdict = VERDICT_FAIL;
+            text_add(&t, "the %s end's program is told: ", roles[role]);
+            add_told(&t, cm->told[role]);
+            text_add(&t, "; without edits: ");
+            add_told(&t, clean->told[role]);
+        }
+}

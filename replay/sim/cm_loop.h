@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Closed loop of communication managers: ours stands for both ends of a recorded exchange, and the
+ * programs above do what the recorded ones did: ask with this REQ, accept with this REP or reject,
+ * be ready with this RTU, end with this DREQ; SIDR likewise. Between them lies the link of
+ * closed.h, with its edits (dir=cm).
+ *
+ * What must hold: every message is well formed, both ends come to rest, and what the programs are
+ * told is what they are told without edits. The last is not asked after a forged message, nor where
+ * the edits took more frames than a CM may try (max CM retries of the REQ).
+ */
+#ifndef REPLAY_SIM_CM_LOOP_H
+#define REPLAY_SIM_CM_LOOP_H
+
+#include "sim/impair.h"
+#include "engine/cm_exchange.h"
+#include "sim/sim_pcap.h"
+
+#define CLOSED_CM_REASON_MAX 200u
+
+/* One exchange, played once. */
+struct closed_cm {
+    enum verdict verdict;
+    char reason[CLOSED_CM_REASON_MAX]; /* why it is skipped or fails */
+    uint32_t told[2]; /* by enum exchange_role: bits 1 << enum rnic_cm_event_type */
+    uint64_t frames, lost, damaged, forged;
+    unsigned tries; /* of a message */
+    bool stuck;     /* it does not come to rest */
+    bool broken;    /* a message is not well formed */
+};
+
+/* Plays exchange `idx`. 0, or -1 without memory. */
+int closed_cm_play(struct closed_cm *cm, const struct exchanges *exchanges, uint32_t idx,
+                   struct editor *editor, struct record *record);
+
+/* Judges a play with edits against one without. */
+void closed_cm_judge(struct closed_cm *cm, const struct closed_cm *clean);
+
+#endif

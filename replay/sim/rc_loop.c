@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "sim/rc_loop.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "sim/sim_link.h"
+#include "sim/recorded_peer.h"
+#include "sim/responder_app.h"
+#include "engine/inject.h"
+#include "engine/rc_post_wr.h"
+
+/* The local ACK timeout of a closed loop's requester is the recorded one's, but 4.2 ms at least: as
+ * long as edits hold frames back; 67 ms, as programs have it, where that has none. */
+#define TIMEOUT_MIN  10u
+#define TIMEOUT_CODE 14u
+
+/* Lost frames remembered: more than a requester's tries, with windows of many packets. */
+#define LOST_MAX 1024u
+
+/* Events for each PSN and in all; more is a conversation without an end. */
+#define EVENTS_A_PSN 1000u
+#define EVENTS_MIN   (UINT64_C(1) << 20)
+
+struct loop {
+    struct closed_conn *conn;
+    const struct setup *setup;
+    unsigned sides;           /* ours, of enum replay_side */
+    struct recorded recorded; /* the other, if both are not */
+    uint32_t number;
+    struct memory *memory;
+    struct editor *editor;
+    struct record *record;
+    struct link link;
+    struct end asker, answerer;
+    rnic_time now;
+    int64_t near; /* rel of the latest PSN looked at: PSNs wrap */
+    struct posted *posted;
+    size_t posted_cnt;
+    bool full; /* the send queue, since the last completion */
+    struct user user;
+    int64_t lost[LOST_MAX]; /* rel of the latest frames that were lost, a ring */
+    size_t lost_cnt;        /* in all */
+    struct edit_out out;
+};
+
+/* ---- setting up --------------------------------------------------------------------------------
+ */
+
+static uint8_t timeout_code(const struct setup *s)
+{
+    if (s->timeout == 0)
+        return TIMEOUT_CODE;
+    return s->timeout < TIMEOUT_MIN ? TIMEOUT_MIN : s->timeout;
+}
+
+static const char *open_ends(struct loop *l)
+{
+    const struct setup *s = l->setup;
+    const struct works *w = &l->conn->works;
+    const struct trace_packet *first = setup_packet(s, w->work[0].step);
+    const struct trace_flow *flow = &s->trace->flow[s->side->req_flow];
+    struct rnic_qp_attr attr = {.path_mtu = s->mtu,
+                                .max_rd_atomic = RNIC_RD_ATOMIC_MAX,
+                                .timeout = timeout_code(s),
+                                .retry_cnt = s->retry_cnt,
+                                .rnr_retry = 7};
+    struct rnic_qp_init init = {
+        .type = setup_svc(s) == ROCE_SVC_XRC ? RNIC_QPT_XRC_SEND : RNIC_QPT_RC,
+        .qpn = s->peer_qpn,
+        .max_recv_sge = 1,
+        .max_send_wr = w->cnt < RNIC_WR_MAX ? (uint32_t)w->cnt : RNIC_WR_MAX,
+        .max_send_sge = 1,
+        /* As far as R060 lets it go: answers come when they were captured. */
+        .window = l->sides == REPLAY_BOTH ? 0 : UINT32_C(1) << 23};
+    uint8_t to[6], from[6];
+    struct roce_pkt pkt;
+    const char *why;
+
+    trace_parse(first, &pkt);
+    feed_macs(first, to, from);
+    attr.pkey = pkt.bth.pkey;
+    why = end_open(&l->asker, flow->src, flow->encap, from, 0, init.max_send_wr + 1);
+    if (!why)
+        why = end_open(&l->answerer, flow->dst, flow->encap, to, 0, 1024);
+    if (why)
+        return why;
+    memcpy(attr.av.dmac, from, 6);
+    memcpy(attr.av.dgid, flow->src, 16);
+    why = user_open(&l->user, &attr);
+    if (why)
+        return why;
+    memcpy(attr.av.dmac, to, 6);
+    memcpy(attr.av.dgid, flow->dst, 16);
+    attr.dest_qpn = s->qpn;
+    attr.sq_psn = s->sq_psn;
+    return end_connect(&l->asker, &init, &attr, RNIC_QPS_RTS);
+}
+
+/* ---- work requests -----------------------------------------------------------------------------
+ */
+
+/* When the capture shows that the next work request was posted. */
+static rnic_time post_time(const struct loop *l)
+{
+    const struct works *w = &l->conn->works;
+
+    if (l->posted_cnt == w->cnt || l->full || !(l->sides & REPLAY_REQUESTER))
+        return RNIC_NEVER;
+    return setup_packet(l->setup, w->work[l->posted_cnt].post)->time -
+           setup_packet(l->setup, 0)->time + END_TIME_BASE;
+}
+
+static int post_due(struct loop *l)
+{
+    while (post_time(l) <= l->now) {
+        int rc = posted_send(&l->posted[l->posted_cnt], &l->conn->works, l->posted_cnt, l->asker.pd,
+                             l->asker.qp);
+
+        l->asker.pending = true;
+        if (rc == RNIC_ERR_FULL) {
+            posted_forget(&l->posted[l->posted_cnt]);
+            l->full = true;
+            return 0;
+        }
+        if (rc != 0)
+            return -1;
+        l->posted_cnt++;
+    }
+    return 0;
+}
+
+/* ---- completions -------------------------------------------------------------------------------
+ */
+
+/* Of the PSNs from `rel` on, the edits took all that a requester may try, or the one NAK of a
+ * responder that then stopped and answers no more; that NAK is as good as lost if it overtakes an
+ * earlier answer (R139, R140). */
+static bool gave_up_rightly(const struct loop *l, int64_t rel)
+{
+    size_t from = l->lost_cnt > LOST_MAX ? l->lost_cnt - LOST_MAX : 0, cnt = 0;
+    struct rnic_qp_view view;
+
+    for (size_t i = from; i < l->lost_cnt; i++)
+        cnt += l->lost[i % LOST_MAX] >= rel;
+    rnic_qp_view(l->answerer.qp, &view);
+    return cnt > l->setup->retry_cnt || (l->conn->moved && view.state == RNIC_QPS_ERR);
+}
+
+static int take_sent(struct loop *l)
+{
+    struct rnic_wc wc[32];
+    size_t cnt;
+
+    while ((cnt = rnic_cq_poll(l->asker.cq, wc, sizeof(wc) / sizeof(wc[0]))) > 0) {
+        for (size_t i = 0; i < cnt; i++) {
+            size_t idx = (size_t)wc[i].wr_id;
+            const struct work *work = &l->conn->works.work[idx];
+            struct closed_done done = {.work = (uint32_t)idx, .status = wc[i].status};
+
+            if (wc[i].status == RNIC_WC_SUCCESS && posted_fetches(work) && l->posted[idx].data)
+                done.hash = drive_hash(l->posted[idx].data, posted_len(work));
+            if (wc[i].status == RNIC_WC_RETRY_EXC_ERR) {
+                l->conn->gave_up = gave_up_rightly(l, work->rel);
+            }
+            posted_forget(&l->posted[idx]);
+            l->full = false;
+            if (closed_note_done(&l->conn->sent, &done) != 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+/* ---- frames ------------------------------------------------------------------------------------
+ */
+
+static int64_t rel_of(struct loop *l, uint32_t psn)
+{
+    l->near += roce_psn_diff(roce_psn_of(psn), roce_psn_add(l->setup->psn, (int32_t)l->near));
+    return l->near;
+}
+
+static bool is_request(const uint8_t *data, size_t len, struct roce_pkt *pkt)
+{
+    return roce_pkt_parse(pkt, ROCE_LINK_ETHERNET, data, len, len) == 0 &&
+           roce_opcode_is_request(pkt->op);
+}
+
+/* An end's next frame goes on the link, through the edits. */
+static int transmit(struct loop *l, struct end *end, const uint8_t *data, size_t len)
+{
+    bool asks = end == &l->asker;
+    struct edit_frame in = {
+        .conn = l->number, .now = l->now, .data = data, .len = len, .way = EDIT_RESPONSE};
+    struct edit_out *out = &l->out;
+    struct roce_pkt pkt;
+
+    if (is_request(data, len, &pkt))
+        in.way = EDIT_REQUEST;
+    in.rel = rel_of(l, pkt.bth.psn) - l->setup->first;
+    if (editor_pass(l->editor, &in, out) != 0)
+        return -1;
+    l->conn->frames++;
+    l->conn->lost += out->copies == 0;
+    l->conn->damaged += out->damaged;
+    l->conn->forged += out->forged;
+    if (out->copies == 0 || out->damaged || out->forged ||
+        out->delay >= roce_ack_timeout_ns(timeout_code(l->setup)) / 2)
+        l->lost[l->lost_cnt++ % LOST_MAX] = l->near;
+    l->conn->moved |= out->copies == 0 || out->damaged || out->forged || out->delay || out->hold ||
+                      (out->copies > 1 && l->setup->rnr_naks > 0);
+    judge_frame(&end->judge, true, data, len, l->now);
+    if (asks) {
+        /* Seen before anything happens to it; what happens is said. */
+        record_frame(l->record, l->now, data, len, out->note);
+        out->note[0] = '\0';
+    }
+    return link_send(&l->link, out, &(struct link_to){.responder = asks}, l->now);
+}
+
+static bool is_ours(const struct loop *l, bool responder)
+{
+    return l->sides & (responder ? REPLAY_RESPONDER : REPLAY_REQUESTER);
+}
+
+static rnic_time recorded_time(const struct loop *l)
+{
+    uint64_t due = recorded_due(&l->recorded);
+
+    return due == UINT64_MAX ? RNIC_NEVER : due + END_TIME_BASE;
+}
+
+/* Lets an end send what it can by now. */
+static int pump(struct loop *l, struct end *end)
+{
+    uint8_t buf[ROCE_FRAME_MAX];
+    size_t len;
+
+    while (end->pending && end->tx_free <= l->now) {
+        len = rnic_output(end->rnic, buf, sizeof(buf), l->now);
+        if (len == 0) {
+            end->pending = false;
+        } else {
+            end->tx_free = l->now + (l->sides == REPLAY_BOTH ? END_TX_NS : 0);
+            if (transmit(l, end, buf, len) != 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+/* The recorded end's frames that are due. */
+static int replay_due(struct loop *l)
+{
+    struct end *end = l->sides == REPLAY_RESPONDER ? &l->asker : &l->answerer;
+    uint8_t buf[ROCE_FRAME_MAX];
+
+    while (recorded_time(l) <= l->now) {
+        size_t len = recorded_take(&l->recorded, buf);
+
+        if (len && transmit(l, end, buf, len) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int arrive_at_answerer(struct loop *l, const struct link_frame *frame)
+{
+    struct roce_pkt pkt;
+    struct user_turn turn = {.pkt = &pkt};
+    bool good = is_request(frame->data, frame->len, &pkt) && !roce_pkt_dropped(&pkt) &&
+                roce_pkt_icrc_check(&pkt, NULL) == ROCE_ICRC_GOOD;
+
+    if (good) {
+        turn.rel = rel_of(l, pkt.bth.psn);
+        if (user_before(&l->user, &turn) != 0)
+            return -1;
+    }
+    rnic_input(l->answerer.rnic, frame->data, frame->len, l->now);
+    if (good && user_after(&l->user, &turn) != 0)
+        return -1;
+    return user_poll(&l->user, &l->conn->received);
+}
+
+static int arrive(struct loop *l)
+{
+    struct link_frame frame = link_take(&l->link);
+    struct end *end = frame.to_responder ? &l->answerer : &l->asker;
+    uint64_t before;
+    int rc = 0;
+
+    before = end_ignored(end);
+    end->pending = true;
+    if (!is_ours(l, frame.to_responder)) {
+        if (!frame.to_responder)
+            record_frame(l->record, l->now, frame.data, frame.len, frame.note ? frame.note : "");
+    } else if (frame.to_responder) {
+        rc = arrive_at_answerer(l, &frame);
+    } else {
+        record_frame(l->record, l->now, frame.data, frame.len, frame.note ? frame.note : "");
+        rnic_input(l->asker.rnic, frame.data, frame.len, l->now);
+    }
+    if (end_ignored(end) == before)
+        judge_frame(&end->judge, false, frame.data, frame.len, l->now);
+    if (frame.forged)
+        judge_doubt(&end->judge);
+    free(frame.data);
+    free(frame.note);
+    return rc;
+}
+
+/* ---- time --------------------------------------------------------------------------------------
+ */
+
+static rnic_time sooner(rnic_time a, rnic_time b)
+{
+    return a < b ? a : b;
+}
+
+static int settle(struct loop *l)
+{
+    return pump(l, &l->asker) != 0 || pump(l, &l->answerer) != 0 || take_sent(l) != 0 ? -1 : 0;
+}
+
+static int run(struct loop *l)
+{
+    const struct works *w = &l->conn->works;
+    uint64_t events = EVENTS_MIN + EVENTS_A_PSN * (uint64_t)(w->end - l->setup->first);
+
+    while (events-- > 0) {
+        rnic_time at = sooner(sooner(sooner(post_time(l), recorded_time(l)), link_due(&l->link)),
+                              sooner(end_next(&l->asker), end_next(&l->answerer)));
+
+        if (at == RNIC_NEVER)
+            break;
+        l->now = at > l->now ? at : l->now;
+        if (post_due(l) != 0 || replay_due(l) != 0 ||
+            (link_due(&l->link) <= l->now && arrive(l) != 0))
+            return -1;
+        end_expire(&l->asker, l->now);
+        end_expire(&l->answerer, l->now);
+        if (settle(l) != 0)
+            return -1;
+    }
+    l->conn->stuck = l->sides == REPLAY_BOTH && l->conn->sent.cnt != w->cnt;
+    return 0;
+}
+
+static void close_ends(struct loop *l)
+{
+    struct closed_conn *conn = l->conn;
+
+    for (uint32_t i = 0; i < l->memory->keys.cnt; i++)
+        l->memory->region[i].mr = NULL; /* freed with the RNIC */
+    end_close(&l->asker);
+    end_close(&l->answerer);
+    if (!is_ours(l, true))
+        l->answerer.judge.errors = l->answerer.judge.doubtful = 0;
+    if (!is_ours(l, false))
+        l->asker.judge.errors = l->asker.judge.doubtful = 0;
+    conn->errors = l->asker.judge.errors + l->answerer.judge.errors;
+    conn->doubtful = l->asker.judge.doubtful + l->answerer.judge.doubtful;
+    conn->repeated = l->asker.judge.repeated;
+    if (conn->errors)
+        snprintf(conn->reason, sizeof(conn->reason), "our %s breaks a rule: %s",
+                 l->asker.judge.errors ? "requester" : "responder",
+                 l->asker.judge.errors ? l->asker.judge.first : l->answerer.judge.first);
+}
+
+/* The end that is not ours. 0, or -1 without memory. */
+static int take_recorded(struct loop *l, const struct closed_ends *ends)
+{
+    if (ends->sides == REPLAY_BOTH)
+        return 0;
+    return recorded_make(&l->recorded, l->setup,
+                         ends->sides == REPLAY_REQUESTER ? ends->post->asker[l->number - 1].fate
+                                                         : NULL);
+}
+
+int closed_conn_play(struct closed_conn *conn, const struct closed_ends *ends, uint32_t number,
+                     struct memory *memory, struct editor *editor, struct record *record,
+                     const char **why)
+{
+    struct loop l = {.conn = conn,
+                     .setup = conn->works.setup,
+                     .sides = ends->sides,
+                     .number = number,
+                     .memory = memory,
+                     .editor = editor,
+                     .record = record,
+                     .now = END_TIME_BASE,
+                     .near = conn->works.setup->first};
+    int rc = 0;
+
+    if (conn->works.cnt && conn->works.work[conn->works.cnt - 1].open)
+        conn->works.cnt--; /* nobody knows how it ends */
+    if (conn->works.cnt == 0) {
+        *why = "no message is whole in the capture";
+        return 0;
+    }
+    l.posted = calloc(conn->works.cnt + 1, sizeof(*l.posted));
+    if (user_init(&l.user, &conn->works, memory, &l.answerer) != 0 || !l.posted ||
+        take_recorded(&l, ends) != 0) {
+        rc = -1;
+    } else {
+        *why = open_ends(&l);
+        if (!*why)
+            rc = run(&l);
+    }
+    close_ends(&l);
+    link_free(&l.link);
+    recorded_free(&l.recorded);
+    for (size_t i = 0; l.posted && i < conn->works.cnt; i++)
+        free(l.posted[i].data);
+    free(l.posted);
+    user_free(&l.user);
+    return rc;
+}

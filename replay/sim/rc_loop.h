@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * One connection of a closed loop (closed.h), from its first work request until nothing happens any
+ * more.
+ */
+#ifndef REPLAY_SIM_RC_LOOP_H
+#define REPLAY_SIM_RC_LOOP_H
+
+#include "sim/closed_loop.h"
+#include "sim/sim_pcap.h"
+
+/* Plays conn->run, with our RNIC at the ends that `ends` names, on `memory`, whose regions are not
+ * registered before and after. 0, with *why set if our RNICs cannot be set up like this, or -1
+ * without memory. */
+int closed_conn_play(struct closed_conn *conn, const struct closed_ends *ends, uint32_t number,
+                     struct memory *memory, struct editor *editor, struct record *record,
+                     const char **why);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Record: what was exchanged in a closed loop (closed.h), as pcapng, seen at the requester: its
+ * frames as it sent them, and those that reached it. What was done to a frame stands in a comment.
+ * So the file looks like one captured at a host, and can be replayed and judged as one.
+ */
+#ifndef REPLAY_SIM_SIM_PCAP_H
+#define REPLAY_SIM_SIM_PCAP_H
+
+#include "capture/pcapng_writer.h"
+
+struct record {
+    const char *path;
+    struct pcapng out;
+    uint64_t base; /* added to the times: the connections follow each other */
+    uint64_t last;
+    bool failed;
+};
+
+/* 0, or -1 and a fault. record_close() is wanted in both cases. */
+int record_open(struct record *record, const char *path, struct fault *fault);
+
+/* 0, or -1 and a fault if not all could be written. */
+int record_close(struct record *record, struct fault *fault);
+
+/* A frame; `note` is "" or what was done to it. NULL for `record` is fine. */
+void record_frame(struct record *record, uint64_t now, const uint8_t *data, size_t len,
+                  const char *note);
+
+/* The next frames are of another connection, whose times begin anew. */
+void record_next(struct record *record);
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "suite/add.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "suite/suite_writer.h"
+#include "suite/anonymize.h"
+#include "report/report.h"
+#include "wire/tunnel.h"
+
+static const enum outcome outcomes[] = {[VERDICT_PASS] = OUTCOME_HOLDS,
+                                        [VERDICT_FAIL] = OUTCOME_DIFFERS,
+                                        [VERDICT_SKIPPED] = OUTCOME_SKIPPED};
+
+/* The last part of a path without the endings of captures. */
+static int name_of(const char *path, struct added *added, struct fault *fault)
+{
+    static const char *const endings[] = {".gz", ".zst", ".pcap", ".pcapng", ".cap", ".erf"};
+    const char *slash = strrchr(path, '/');
+    const char *last = slash ? slash + 1 : path;
+    size_t len = strlen(last);
+
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+        size_t end = strlen(endings[i]);
+
+        if (len > end && strncmp(last + len - end, endings[i], end) == 0)
+            len -= end;
+    }
+    if (len == 0 || len >= sizeof(added->name))
+        return fault_set(fault, "%s: --name is needed: no name can be made of that", path);
+    memcpy(added->name, last, len);
+    added->name[len] = '\0';
+    return 0;
+}
+
+static int check_name(const char *name, struct fault *fault)
+{
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+
+    if (*name && *name != '.' && *name != '-' && name[strspn(name, allowed)] == '\0')
+        return 0;
+    return fault_set(fault,
+                     "--name %s: not a name of letters, digits, \"-\", \"_\" and \".\" that begins "
+                     "with one of the first two",
+                     name);
+}
+
+/* ---- the part of the capture -------------------------------------------------------------------
+ */
+
+struct copy {
+    const struct replay *replay;
+    const struct selection *selection;
+    struct anonymizer anonymizer;
+    bool anonymous;
+    struct added *added;
+    struct add_file *file;
+};
+
+static int copy_frame(struct copy *c, uint32_t idx, const struct source_frame *frame,
+                      struct fault *fault)
+{
+    struct add_frame out = {.time = frame->time};
+    struct roce_pkt pkt;
+    uint8_t *data;
+    int rc = roce_tunnel_parse(&pkt, frame->link, frame->data, frame->cap_len, frame->wire_len);
+
+    if (c->anonymous && (rc != 0 || !anonymize_knows(&pkt))) {
+        c->added->unknown++;
+        return 0;
+    }
+    rc = 0;
+    /* Of a packet in a tunnel the tunnel is left out. */
+    out.cap_len = pkt.cap_len;
+    out.wire_len = pkt.wire_len;
+    data = malloc(out.cap_len + 1);
+    if (!data)
+        return fault_set(fault, "%s: no memory", c->replay->trace.name);
+    memcpy(data, pkt.frame, out.cap_len);
+    if (c->anonymous &&
+        anonymize(&c->anonymizer, idx, pkt.link, data, out.cap_len, out.wire_len) != 0)
+        rc = fault_set(fault, "%s: frame %u: no memory, or too many addresses",
+                       c->replay->trace.name, frame->number);
+    if (rc == 0)
+        rc = add_file_write(c->file, pkt.link, &out, data, fault);
+    c->added->frames += rc == 0;
+    free(data);
+    return rc;
+}
+
+/* Reads the capture once more: the trace has what replay needs, not all that was captured. */
+static int copy_frames(struct copy *c, const char *path, struct fault *fault)
+{
+    const struct trace *trace = &c->replay->trace;
+    struct source *source = source_open(path, fault);
+    struct source_frame frame;
+    uint32_t at = 0;
+    int rc = source ? 0 : -1;
+
+    while (rc == 0 && at < trace->cnt && (rc = source_next(source, &frame, fault)) == 1) {
+        rc = 0;
+        if (frame.number != trace->pkt[at].frame)
+            continue;
+        if (c->selection->keep[at])
+            rc = copy_frame(c, at, &frame, fault);
+        at++;
+    }
+    if (source)
+        source_close(source);
+    return rc < 0 ? -1 : 0;
+}
+
+static int write_part(struct copy *c, const char *path, const char *to,
+                      const struct add_options *options, struct fault *fault)
+{
+    struct masks masks = {0};
+    struct add_file file;
+    int rc = 0;
+
+    c->anonymous = options->addresses || options->payload;
+    if (options->payload && masks_make(&masks, &c->replay->drive) != 0)
+        rc = fault_set(fault, "%s: no memory or no random bytes", path);
+    anonymizer_init(&c->anonymizer, &c->replay->trace, options->addresses,
+                    options->payload ? &masks : NULL);
+    c->file = &file;
+    if (rc == 0 && (rc = add_file_open(&file, to, fault)) == 0) {
+        rc = copy_frames(c, path, fault);
+        if (add_file_close(&file, rc == 0 ? fault : NULL) != 0)
+            rc = -1;
+    }
+    c->added->payloads = c->anonymizer.payloads;
+    c->added->macs = c->anonymizer.mac.cnt;
+    c->added->ips = c->anonymizer.ip4.cnt + c->anonymizer.ip6.cnt;
+    anonymizer_free(&c->anonymizer);
+    if (options->payload)
+        masks_free(&masks);
+    return rc;
+}
+
+/* ---- what it is --------------------------------------------------------------------------------
+ */
+
+static void describe(const struct replay *replay, const struct selection *selection,
+                     struct added *added)
+{
+    struct text t = text_of(added->text, sizeof(added->text));
+
+    added->all = selection->all;
+    for (uint32_t i = 0; i < replay->drive.run_cnt && !selection->all; i++)
+        if (selection->run[i])
+            text_add(&t, "%s%u", t.len ? ", " : "connection ", i + 1);
+}
+
+/* Replays what was written. */
+static int judge(const char *path, const char *peer, enum verdict expected, struct added *added,
+                 struct fault *fault)
+{
+    const struct replay_options options = {.peer = peer};
+    struct replay replay;
+    int rc = replay_run(&replay, path, &options, fault);
+
+    if (rc == 0) {
+        added->verdict = report_verdict(&replay);
+        if (added->verdict != expected)
+            rc = fault_set(fault,
+                           "%s alone %s, in the capture it %s: other connections belong to it "
+                           "(--connection N, more than once), or what --anonymize changes",
+                           added->name, outcome_name(outcomes[added->verdict]),
+                           outcome_name(outcomes[expected]));
+    }
+    replay_free(&replay);
+    return rc;
+}
+
+/* The capture as it is: which part of it is wanted, and how that comes out. */
+static int take(const char *path, const struct add_options *options, struct add_folder *folder,
+                struct added *added, struct fault *fault)
+{
+    const struct replay_options as_it_is = {.peer = options->peer};
+    struct selection selection = {.want_cnt = options->want_cnt};
+    struct replay replay;
+    struct copy copy = {.replay = &replay, .selection = &selection, .added = added};
+    int rc;
+
+    memcpy(selection.want, options->want, sizeof(selection.want));
+    rc = replay_run(&replay, path, &as_it_is, fault);
+    if (rc == 0)
+        rc = selection_make(&selection, &replay, fault);
+    if (rc == 0 && selection.cnt == 0)
+        rc = fault_set(fault, "%s: no RoCE packet that could be added", path);
+    if (rc == 0) {
+        added->of = replay.trace.frames;
+        describe(&replay, &selection, added);
+        rc = write_part(&copy, path, folder->capture, options, fault);
+    }
+    if (rc == 0)
+        rc = judge(folder->capture, options->peer, selection.expect, added, fault);
+    selection_free(&selection);
+    replay_free(&replay);
+    return rc;
+}
+
+int add_capture(const char *path, const struct add_options *options, struct added *added,
+                struct fault *fault)
+{
+    struct add_folder folder;
+    struct add_row row = {.peer = options->peer, .shows = options->shows};
+    int rc;
+
+    memset(added, 0, sizeof(*added));
+    if (strcmp(path, "-") == 0)
+        return fault_set(fault, "add: standard input cannot be read twice: a file is needed");
+    if (!options->name && name_of(path, added, fault) != 0)
+        return -1;
+    if (options->name)
+        snprintf(added->name, sizeof(added->name), "%s", options->name);
+    if (check_name(added->name, fault) != 0)
+        return -1;
+    rc = add_folder_open(&folder, options->folder, added->name, fault);
+    if (rc == 0)
+        rc = take(path, options, &folder, added, fault);
+    if (rc == 0)
+        rc = add_folder_golden(&folder, options->peer, fault);
+    row.frames = added->frames;
+    row.expected = outcomes[added->verdict];
+    if (rc == 0)
+        rc = add_folder_keep(&folder, &row, fault);
+    add_folder_close(&folder);
+    return rc;
+}

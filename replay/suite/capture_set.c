@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "suite/capture_set.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Folders within folders; a link that leads back up ends here. */
+#define DEPTH_MAX 16u
+
+static bool ends_with(const char *name, size_t *len, const char *ending)
+{
+    size_t n = strlen(ending);
+
+    if (*len <= n || memcmp(name + *len - n, ending, n) != 0)
+        return false;
+    *len -= n;
+    return true;
+}
+
+bool corpus_is_capture(const char *name)
+{
+    static const char *const packed[] = {".gz", ".zst"};
+    static const char *const endings[] = {".pcap", ".pcapng", ".cap", ".erf"};
+    size_t len = strlen(name);
+
+    if (name[0] == '.')
+        return false;
+    for (size_t i = 0; i < sizeof(packed) / sizeof(packed[0]); i++)
+        if (ends_with(name, &len, packed[i]))
+            break;
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+        if (ends_with(name, &len, endings[i]))
+            return true;
+    return false;
+}
+
+static int add_item(struct corpus *c, const char *path, const struct manifest_row *row,
+                    struct fault *fault)
+{
+    struct corpus_item item = {.expected = row ? row->expected : OUTCOME_HOLDS};
+
+    if (c->cnt == c->cap) {
+        size_t cap = c->cap ? 2 * c->cap : 64;
+        struct corpus_item *items = realloc(c->item, cap * sizeof(*items));
+
+        if (!items)
+            return fault_set(fault, "%s: no memory", path);
+        c->item = items;
+        c->cap = cap;
+    }
+    item.path = strdup(path);
+    item.peer = row && row->peer ? strdup(row->peer) : NULL;
+    if (!item.path || (row && row->peer && !item.peer)) {
+        free(item.path);
+        free(item.peer);
+        return fault_set(fault, "%s: no memory", path);
+    }
+    c->item[c->cnt++] = item;
+    return 0;
+}
+
+struct walk {
+    struct corpus *corpus;
+    struct manifest manifest;
+    size_t root_len; /* of the path of the folder that has the manifest, with the slash */
+    struct fault *fault;
+};
+
+static int walk_folder(struct walk *w, const char *folder, unsigned depth);
+
+static int walk_entry(struct walk *w, const char *folder, const char *name, unsigned depth)
+{
+    char path[4096];
+    struct stat st;
+
+    if (name[0] == '.')
+        return 0;
+    if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder, name) >= sizeof(path))
+        return fault_set(w->fault, "%s/%s: the path is too long", folder, name);
+    if (stat(path, &st) != 0)
+        return !corpus_is_capture(name) ? 0 : fault_set(w->fault, "%s: %s", path, strerror(errno));
+    if (S_ISDIR(st.st_mode))
+        return depth < DEPTH_MAX
+                   ? walk_folder(w, path, depth + 1)
+                   : fault_set(w->fault, "%s: more than %u folders deep", path, DEPTH_MAX);
+    if (!S_ISREG(st.st_mode) || !corpus_is_capture(name))
+        return 0;
+    return add_item(w->corpus, path, manifest_find(&w->manifest, path + w->root_len), w->fault);
+}
+
+static int walk_folder(struct walk *w, const char *folder, unsigned depth)
+{
+    struct dirent **entry;
+    int cnt = scandir(folder, &entry, NULL, alphasort), rc = 0;
+
+    if (cnt < 0)
+        return fault_set(w->fault, "%s: %s", folder, strerror(errno));
+    for (int i = 0; i < cnt; i++) {
+        if (rc == 0)
+            rc = walk_entry(w, folder, entry[i]->d_name, depth);
+        free(entry[i]);
+    }
+    free(entry);
+    return rc;
+}
+
+static int all_rows_used(const struct walk *w)
+{
+    for (size_t i = 0; i < w->manifest.cnt; i++) {
+        const struct manifest_row *row = &w->manifest.row[i];
+
+        if (!row->used)
+            return fault_set(w->fault, "%s: line %u: file: %s is not there", w->manifest.path,
+                             row->line, row->file);
+    }
+    return 0;
+}
+
+static int add_folder(struct corpus *c, const char *path, struct fault *fault)
+{
+    struct walk w = {.corpus = c, .fault = fault};
+    size_t before = c->cnt, len = strlen(path);
+    char *folder = strdup(path);
+    int rc;
+
+    if (!folder)
+        return fault_set(fault, "%s: no memory", path);
+    while (len > 1 && folder[len - 1] == '/')
+        folder[--len] = '\0';
+    w.root_len = len + 1;
+    rc = manifest_read(&w.manifest, folder, fault);
+    if (rc == 0)
+        rc = walk_folder(&w, folder, 0);
+    if (rc == 0)
+        rc = all_rows_used(&w);
+    if (rc == 0 && c->cnt == before)
+        rc = fault_set(fault, "%s: no capture in it (.pcap, .pcapng, .cap, .erf, .gz, .zst)", path);
+    manifest_free(&w.manifest);
+    free(folder);
+    c->gate = true;
+    return rc;
+}
+
+int corpus_add(struct corpus *c, const char *path, struct fault *fault)
+{
+    struct stat st;
+
+    if (strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return add_folder(c, path, fault);
+    return add_item(c, path, NULL, fault);
+}
+
+void corpus_free(struct corpus *c)
+{
+    for (size_t i = 0; i < c->cnt; i++) {
+        free(c->item[i].path);
+        free(c->item[i].peer);
+    }
+    free(c->item);
+    memset(c, 0, sizeof(*c));
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "suite/manifest.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMNS(X)                                                                                 \
+    X(FILE, "file")                                                                                \
+    X(PEER, "peer")                                                                                \
+    X(REPLAY, "replay")
+
+enum column {
+#define X(NAME, name) COLUMN_##NAME,
+    COLUMNS(X)
+#undef X
+        COLUMN_CNT
+};
+
+static const char *const columns[COLUMN_CNT] = {
+#define X(NAME, name) name,
+    COLUMNS(X)
+#undef X
+};
+
+/* Where the columns stand in a line; -1 for one that is not there. */
+struct layout {
+    int at[COLUMN_CNT];
+};
+
+const char *outcome_name(enum outcome outcome)
+{
+    static const char *const names[OUTCOME_CNT] = {
+#define X(NAME, name) name,
+        OUTCOMES(X)
+#undef X
+    };
+
+    return names[outcome];
+}
+
+/* The field at `idx` of a line, cut off the line, which keeps its tabs otherwise; "" beyond. */
+static void field_of(const char *line, int idx, char *buf, size_t cap)
+{
+    size_t len;
+
+    for (; idx > 0 && line; idx--) {
+        line = strchr(line, '\t');
+        if (line)
+            line++;
+    }
+    len = line ? strcspn(line, "\t\r\n") : 0;
+    if (len >= cap)
+        len = cap - 1;
+    if (line)
+        memcpy(buf, line, len);
+    buf[len] = '\0';
+}
+
+static int read_header(struct layout *layout, const char *line, const char *path,
+                       struct fault *fault)
+{
+    char name[64];
+    int fields = 1;
+
+    for (const char *p = line; (p = strchr(p, '\t')) != NULL; p++)
+        fields++;
+    for (int c = 0; c < COLUMN_CNT; c++) {
+        layout->at[c] = -1;
+        for (int i = 0; i < fields; i++) {
+            field_of(line, i, name, sizeof(name));
+            if (strcmp(name, columns[c]) == 0)
+                layout->at[c] = i;
+        }
+    }
+    if (layout->at[COLUMN_FILE] < 0)
+        return fault_set(fault, "%s: line 1: no column \"file\"", path);
+    return 0;
+}
+
+static int read_row(struct manifest *m, const struct layout *layout, const char *line,
+                    unsigned number, struct fault *fault)
+{
+    struct manifest_row row = {.line = number, .expected = OUTCOME_HOLDS};
+    char buf[4096];
+
+    if (layout->at[COLUMN_REPLAY] >= 0) {
+        field_of(line, layout->at[COLUMN_REPLAY], buf, sizeof(buf));
+        for (row.expected = 0; buf[0] && row.expected < OUTCOME_CRASHED; row.expected++)
+            if (strcmp(buf, outcome_name(row.expected)) == 0)
+                break;
+        if (row.expected == OUTCOME_CRASHED)
+            return fault_set(fault,
+                             "%s: line %u: replay: \"%s\" is none of holds, differs, skipped, "
+                             "unusable",
+                             m->path, number, buf);
+    }
+    if (m->cnt == m->cap) {
+        size_t cap = m->cap ? 2 * m->cap : 64;
+        struct manifest_row *rows = realloc(m->row, cap * sizeof(*rows));
+
+        if (!rows)
+            return fault_set(fault, "%s: no memory", m->path);
+        m->row = rows;
+        m->cap = cap;
+    }
+    if (layout->at[COLUMN_PEER] >= 0) {
+        field_of(line, layout->at[COLUMN_PEER], buf, sizeof(buf));
+        row.peer = buf[0] ? strdup(buf) : NULL;
+    }
+    field_of(line, layout->at[COLUMN_FILE], buf, sizeof(buf));
+    row.file = strdup(buf);
+    if (!row.file || !buf[0]) {
+        free(row.file);
+        free(row.peer);
+        return fault_set(fault, "%s: line %u: file: empty", m->path, number);
+    }
+    m->row[m->cnt++] = row;
+    return 0;
+}
+
+static int read_lines(struct manifest *m, FILE *in, struct fault *fault)
+{
+    struct layout layout = {{-1, -1, -1}};
+    char *line = NULL;
+    size_t cap = 0;
+    int rc = 0;
+
+    for (unsigned number = 1; rc == 0 && getline(&line, &cap, in) > 0; number++) {
+        if (number == 1)
+            rc = read_header(&layout, line, m->path, fault);
+        else if (line[strspn(line, " \t\r\n")] != '\0' && line[0] != '#')
+            rc = read_row(m, &layout, line, number, fault);
+    }
+    if (rc == 0 && ferror(in))
+        rc = fault_set(fault, "%s: %s", m->path, strerror(errno));
+    free(line);
+    return rc;
+}
+
+int manifest_read(struct manifest *m, const char *folder, struct fault *fault)
+{
+    char path[4096];
+    FILE *in;
+    int rc;
+
+    memset(m, 0, sizeof(*m));
+    if ((size_t)snprintf(path, sizeof(path), "%s/manifest.tsv", folder) >= sizeof(path))
+        return fault_set(fault, "%s: the path is too long", folder);
+    in = fopen(path, "r");
+    if (!in)
+        return errno == ENOENT ? 0 : fault_set(fault, "%s: %s", path, strerror(errno));
+    m->path = strdup(path);
+    rc = m->path ? read_lines(m, in, fault) : fault_set(fault, "%s: no memory", path);
+    fclose(in);
+    return rc;
+}
+
+void manifest_free(struct manifest *m)
+{
+    for (size_t i = 0; i < m->cnt; i++) {
+        free(m->row[i].file);
+        free(m->row[i].peer);
+    }
+    free(m->row);
+    free(m->path);
+    memset(m, 0, sizeof(*m));
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+const struct manifest_row *manifest_find(struct manifest *m, const char *path)
+{
+    struct manifest_row *found = NULL;
+
+    for (size_t i = 0; i < m->cnt; i++) {
+        struct manifest_row *row = &m->row[i];
+
+        if (strcmp(row->file, path) == 0) {
+            row->used = true;
+            return row;
+        }
+        if (!strchr(row->file, '/') && strcmp(row->file, last_part(path)) == 0)
+            found = row;
+    }
+    if (found)
+        found->used = true;
+    return found;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Manifest: what a folder of captures says of each of them, in a file manifest.tsv: fields
+ * separated by tabs, the first line names the columns, their order is free and others are left
+ * alone.
+ *
+ *   file     path of the capture, from the folder of the manifest, or its last part if that is
+ *            unique enough for the folder
+ *   peer     implementation that was recorded; its known deviations do not fail, if there is a
+ *            profile of that name
+ *   replay   what is expected: holds (the default), differs, skipped, unusable
+ *
+ * Empty lines and lines that begin with # mean nothing.
+ */
+#ifndef REPLAY_SUITE_MANIFEST_H
+#define REPLAY_SUITE_MANIFEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "util/strbuf.h"
+
+/* How a capture came out, or is expected to. */
+#define OUTCOMES(X)                                                                                \
+    X(HOLDS, "holds")                                                                              \
+    X(DIFFERS, "differs")                                                                          \
+    X(SKIPPED, "skipped")                                                                          \
+    X(UNUSABLE, "unusable")                                                                        \
+    X(CRASHED, "crashed")
+
+enum outcome {
+#define X(NAME, name) OUTCOME_##NAME,
+    OUTCOMES(X)
+#undef X
+        OUTCOME_CNT
+};
+
+const char *outcome_name(enum outcome outcome);
+
+struct manifest_row {
+    char *file;
+    char *peer; /* or NULL */
+    enum outcome expected;
+    unsigned line;
+    bool used; /* a capture was found for it */
+};
+
+struct manifest {
+    char *path; /* NULL: there is none */
+    struct manifest_row *row;
+    size_t cnt;
+    size_t cap;
+};
+
+/* Reads FOLDER/manifest.tsv. 0, also if there is none, or -1 and a fault that names file, line and
+ * column. manifest_free() is wanted in both cases. */
+int manifest_read(struct manifest *manifest, const char *folder, struct fault *fault);
+void manifest_free(struct manifest *manifest);
+
+/* The row of a capture, `path` from the folder of the manifest, or NULL. Marks it used. */
+const struct manifest_row *manifest_find(struct manifest *manifest, const char *path);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "suite/payload_mask.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+/* What masks are of. */
+enum { OF_MEMORY, OF_PACKET, OF_OTHER };
+
+/* ---- SipHash-2-4 -------------------------------------------------------------------------------
+ */
+
+static uint64_t turn(uint64_t x, unsigned bits)
+{
+    return x << bits | x >> (64 - bits);
+}
+
+static void sip_round(uint64_t v[4])
+{
+    v[0] += v[1];
+    v[1] = turn(v[1], 13) ^ v[0];
+    v[0] = turn(v[0], 32);
+    v[2] += v[3];
+    v[3] = turn(v[3], 16) ^ v[2];
+    v[0] += v[3];
+    v[3] = turn(v[3], 21) ^ v[0];
+    v[2] += v[1];
+    v[1] = turn(v[1], 17) ^ v[2];
+    v[2] = turn(v[2], 32);
+}
+
+/* Of `cnt` whole words. */
+static uint64_t sip(const uint64_t key[2], const uint64_t *word, size_t cnt)
+{
+    uint64_t v[4] = {key[0] ^ UINT64_C(0x736f6d6570736575), key[1] ^ UINT64_C(0x646f72616e646f6d),
+                     key[0] ^ UINT64_C(0x6c7967656e657261), key[1] ^ UINT64_C(0x7465646279746573)};
+
+    for (size_t i = 0; i <= cnt; i++) {
+        uint64_t m = i < cnt ? word[i] : (uint64_t)(8 * cnt) << 56;
+
+        v[3] ^= m;
+        sip_round(v);
+        sip_round(v);
+        v[0] ^= m;
+    }
+    v[2] ^= 0xFF;
+    for (unsigned i = 0; i < 4; i++)
+        sip_round(v);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+/* ---- places ------------------------------------------------------------------------------------
+ */
+
+struct counter {
+    uint64_t device;
+    uint64_t word;
+};
+
+/* The bytes that an atomic works on: two words if it is not aligned, which is refused. */
+static int add_counter(struct masks *m, uint32_t device, uint64_t va)
+{
+    struct counter first = {device, va / 8}, last = {device, (va + 7) / 8};
+
+    return map_add(&m->counters, &first) == MAP_NONE || map_add(&m->counters, &last) == MAP_NONE
+               ? -1
+               : 0;
+}
+
+/* The place of one step's payload, if memory is. */
+static int find_place(struct masks *m, const struct run *run, uint32_t idx)
+{
+    const struct setup *s = &run->setup;
+    const struct step *step = &s->step[idx];
+    const struct roce_opcode *op = setup_op(s, idx);
+    const struct entry *e = setup_entry(s, step->rel);
+    struct mask_place *place = &m->place[step->pkt];
+    struct roce_pkt pkt;
+
+    if (roce_opcode_is_atomic(op) && !step->response) {
+        trace_parse(setup_packet(s, idx), &pkt);
+        return add_counter(m, run->device, pkt.atomiceth.va);
+    }
+    if (setup_packet(s, idx)->payload_len == 0)
+        return 0;
+    if (!step->response && e && (op->kind == ROCE_KIND_WRITE || op->kind == ROCE_KIND_ATOMIC_WRITE))
+        *place = (struct mask_place){.memory = true, .device = run->device, .va = e->va};
+    if (step->response && op->kind == ROCE_KIND_READ_RESP && step->request != STEP_NONE) {
+        trace_parse(setup_packet(s, step->request), &pkt);
+        *place = (struct mask_place){
+            .memory = true,
+            .device = run->device,
+            .va = pkt.reth.va + (uint64_t)(step->rel - s->step[step->request].rel) * s->mtu};
+    } else if (step->response && op->kind == ROCE_KIND_READ_RESP && e &&
+               setup_op(s, e->step)->kind == ROCE_KIND_READ) {
+        *place = (struct mask_place){.memory = true,
+                                     .device = run->device,
+                                     .va = e->va + (uint64_t)(step->rel - e->rel) * s->mtu};
+    }
+    return 0;
+}
+
+int masks_make(struct masks *m, const struct drive *drive)
+{
+    int rc = 0;
+
+    *m = (struct masks){.drive = drive};
+    map_init(&m->counters, sizeof(struct counter));
+    m->place = calloc(drive->trace->cnt + 1, sizeof(*m->place));
+    if (!m->place || getrandom(m->key, sizeof(m->key), 0) != (ssize_t)sizeof(m->key))
+        return -1;
+    for (size_t i = 0; rc == 0 && i < drive->run_cnt; i++)
+        for (uint32_t k = 0; rc == 0 && k < drive->run[i].setup.step_cnt; k++)
+            rc = find_place(m, &drive->run[i], k);
+    return rc;
+}
+
+void masks_free(struct masks *m)
+{
+    free(m->place);
+    map_free(&m->counters);
+    memset(m, 0, sizeof(*m));
+}
+
+/* ---- masks -------------------------------------------------------------------------------------
+ */
+
+static void mask_memory(const struct masks *m, const struct mask_place *place, uint64_t va,
+                        uint8_t *bytes, uint32_t len)
+{
+    uint64_t word[5] = {OF_MEMORY};
+    uint64_t mask = 0;
+
+    memcpy(&word[1], m->drive->device[place->device].addr, 16);
+    for (uint32_t i = 0; i < len; i++, va++) {
+        if (i == 0 || va % 8 == 0) {
+            const struct counter counter = {place->device, va / 8};
+
+            word[3] = va / 8;
+            mask = map_get(&m->counters, &counter) == MAP_NONE ? sip(m->key, word, 4) : 0;
+        }
+        bytes[i] ^= (uint8_t)(mask >> 8 * (va % 8));
+    }
+}
+
+static void mask_words(const struct masks *m, uint64_t word[5], uint32_t off, uint8_t *bytes,
+                       uint32_t len)
+{
+    uint64_t mask = 0;
+
+    for (uint32_t i = 0; i < len; i++, off++) {
+        if (i == 0 || off % 8 == 0) {
+            word[4] = off / 8;
+            mask = sip(m->key, word, 5);
+        }
+        bytes[i] ^= (uint8_t)(mask >> 8 * (off % 8));
+    }
+}
+
+void masks_payload(const struct masks *m, uint32_t pkt, uint32_t off, uint8_t *bytes, uint32_t len)
+{
+    const struct trace_packet *p = &m->drive->trace->pkt[pkt];
+    uint64_t word[5] = {OF_PACKET, p->psn, p->flow, p->opcode};
+
+    if (m->place[pkt].memory)
+        mask_memory(m, &m->place[pkt], m->place[pkt].va + off, bytes, len);
+    else
+        mask_words(m, word, off, bytes, len);
+}
+
+void masks_other(const struct masks *m, uint64_t a, uint64_t b, uint8_t *bytes, uint32_t len)
+{
+    uint64_t word[5] = {OF_OTHER, a, b};
+
+    mask_words(m, word, 0, bytes, len);
+}

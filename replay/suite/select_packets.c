@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "suite/select_packets.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "report/report.h"
+#include "report/report_exchange.h"
+
+/* The two QPs of a connection, the requester of the side first. */
+struct pair {
+    const uint8_t *addr[2];
+    uint32_t qpn[2];
+};
+
+static struct pair pair_of(const struct trace *trace, const struct side *side)
+{
+    const struct trace_flow *req = &trace->flow[side->req_flow];
+
+    return (struct pair){
+        .addr = {req->src, req->dst},
+        .qpn = {side->cm.present ? side->cm.peer_qpn : trace->flow[side->resp_flow].dest_qp,
+                req->dest_qp}};
+}
+
+static bool same_end(const struct pair *a, unsigned i, const struct pair *b, unsigned k)
+{
+    return a->qpn[i] == b->qpn[k] && memcmp(a->addr[i], b->addr[k], 16) == 0;
+}
+
+/* The same connection, whoever requests. */
+static bool same_pair(const struct pair *a, const struct pair *b)
+{
+    return (same_end(a, 0, b, 0) && same_end(a, 1, b, 1)) ||
+           (same_end(a, 0, b, 1) && same_end(a, 1, b, 0));
+}
+
+static bool is_wanted(const struct selection *s, const struct replay *r, const struct pair *pair)
+{
+    for (uint32_t i = 0; i < r->drive.run_cnt; i++) {
+        struct pair run = pair_of(&r->trace, r->drive.run[i].setup.side);
+
+        if (s->run[i] && same_pair(&run, pair))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the packet goes from one QP of a connection asked for to the other. */
+static bool between(const struct selection *s, const struct replay *r, uint32_t idx)
+{
+    const struct trace_flow *flow = &r->trace.flow[r->trace.pkt[idx].flow];
+
+    for (uint32_t i = 0; i < r->drive.run_cnt; i++) {
+        struct pair p = pair_of(&r->trace, r->drive.run[i].setup.side);
+
+        for (unsigned to = 0; s->run[i] && to < 2; to++)
+            if (flow->dest_qp == p.qpn[to] && memcmp(flow->dst, p.addr[to], 16) == 0 &&
+                memcmp(flow->src, p.addr[!to], 16) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* Whether the exchange makes a connection asked for: its REQ or REP names the QP of its end. */
+static bool makes(const struct selection *s, const struct replay *r, const struct exchange *x)
+{
+    for (size_t k = 0; k < x->cnt; k++) {
+        const struct trace_flow *flow = &r->trace.flow[r->trace.pkt[x->pkt[k]].flow];
+        struct roce_cm_msg msg;
+        uint32_t qpn;
+
+        if (!exchange_message(&r->trace, x->pkt[k], &msg) ||
+            (msg.kind != ROCE_CM_REQ && msg.kind != ROCE_CM_REP))
+            continue;
+        qpn = msg.kind == ROCE_CM_REQ ? msg.req.local_qpn : roce_cm_rep_qpn(&msg.rep);
+        for (uint32_t i = 0; i < r->drive.run_cnt; i++) {
+            struct pair p = pair_of(&r->trace, r->drive.run[i].setup.side);
+
+            for (unsigned end = 0; s->run[i] && end < 2; end++)
+                if (qpn == p.qpn[end] && memcmp(flow->src, p.addr[end], 16) == 0 &&
+                    memcmp(flow->dst, p.addr[!end], 16) == 0)
+                    return true;
+        }
+    }
+    return false;
+}
+
+static void weigh(enum verdict *verdict, enum verdict one)
+{
+    if (one == VERDICT_FAIL || *verdict == VERDICT_SKIPPED)
+        *verdict = one;
+}
+
+/* What the report asked for, and the other directions of it. */
+static int choose(struct selection *s, const struct replay *r, struct fault *fault)
+{
+    uint8_t *first = s->run;
+
+    for (size_t i = 0; i < s->want_cnt; i++) {
+        if (s->want[i] > r->drive.run_cnt)
+            return fault_set(fault, "%s: there is no connection %u (rocedrill replay numbers %zu)",
+                             r->trace.name, s->want[i], r->drive.run_cnt);
+        first[s->want[i] - 1] = 1;
+    }
+    for (uint32_t i = 0; i < r->drive.run_cnt && s->want_cnt == 0; i++)
+        if (report_run_verdict(r, i) == VERDICT_FAIL) {
+            first[i] = 1;
+            break;
+        }
+    s->all = s->want_cnt == 0 && !memchr(first, 1, r->drive.run_cnt);
+    for (uint32_t i = 0; i < r->drive.run_cnt; i++) {
+        struct pair pair = pair_of(&r->trace, r->drive.run[i].setup.side);
+
+        first[i] = s->all || first[i] || is_wanted(s, r, &pair);
+    }
+    return 0;
+}
+
+static void keep_sides(struct selection *s, const struct replay *r, uint8_t *claimed)
+{
+    for (size_t i = 0; i < r->conns.cnt; i++) {
+        const struct side *side = &r->conns.side[i];
+        struct pair pair = pair_of(&r->trace, side);
+        bool wanted = is_wanted(s, r, &pair);
+
+        for (size_t k = 0; k < side->cnt; k++) {
+            claimed[side->pkt[k]] = 1;
+            s->keep[side->pkt[k]] |= wanted;
+        }
+    }
+    for (uint32_t i = 0; i < r->trace.cnt; i++)
+        if (!claimed[i] && between(s, r, i))
+            s->keep[i] = 1;
+}
+
+int selection_make(struct selection *s, const struct replay *r, struct fault *fault)
+{
+    uint8_t *claimed = calloc(r->trace.cnt + 1, 1);
+
+    s->keep = calloc(r->trace.cnt + 1, 1);
+    s->run = calloc(r->drive.run_cnt + 1, 1);
+    if (!claimed || !s->keep || !s->run) {
+        free(claimed);
+        return fault_set(fault, "%s: no memory", r->trace.name);
+    }
+    if (choose(s, r, fault) != 0) {
+        free(claimed);
+        return -1;
+    }
+    s->expect = VERDICT_SKIPPED;
+    if (s->all) {
+        memset(s->keep, 1, r->trace.cnt);
+        s->expect = report_verdict(r);
+    } else {
+        keep_sides(s, r, claimed);
+    }
+    free(claimed);
+    for (uint32_t i = 0; i < r->drive.run_cnt && !s->all; i++)
+        if (s->run[i])
+            weigh(&s->expect, report_run_verdict(r, i));
+    for (size_t i = 0; i < r->exchanges.cnt && !s->all; i++) {
+        const struct exchange *x = &r->exchanges.exchange[i];
+
+        if (!makes(s, r, x))
+            continue;
+        for (size_t k = 0; k < x->cnt; k++)
+            s->keep[x->pkt[k]] = 1;
+        if (report_exchange_verdict(x) == VERDICT_FAIL)
+            s->expect = VERDICT_FAIL;
+    }
+    for (uint32_t i = 0; i < r->trace.cnt; i++)
+        s->cnt += s->keep[i];
+    return 0;
+}
+
+void selection_free(struct selection *s)
+{
+    free(s->keep);
+    free(s->run);
+    memset(s, 0, sizeof(*s));
+}

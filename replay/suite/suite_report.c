@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "suite/suite_report.h"
+
+#include <string.h>
+#include "util/xml_escape.h"
+
+static size_t connection_cnt(const struct job *job)
+{
+    return json_array_size(json_object_get(job->json, "connections"));
+}
+
+static size_t exchange_cnt(const struct job *job)
+{
+    return json_array_size(json_object_get(job->json, "exchanges"));
+}
+
+static size_t stream_cnt(const struct job *job)
+{
+    return json_array_size(json_object_get(job->json, "streams"));
+}
+
+void gate_sum(struct gate *gate, const struct job *jobs, size_t cnt)
+{
+    memset(gate, 0, sizeof(*gate));
+    gate->captures = cnt;
+    for (size_t i = 0; i < cnt; i++) {
+        gate->connections += connection_cnt(&jobs[i]);
+        gate->streams += stream_cnt(&jobs[i]);
+        gate->exchanges += exchange_cnt(&jobs[i]);
+        gate->outcome[jobs[i].outcome]++;
+        gate->unexpected[jobs[i].outcome] += !job_as_expected(&jobs[i]);
+    }
+}
+
+static size_t unexpected_cnt(const struct gate *gate)
+{
+    size_t cnt = 0;
+
+    for (int i = 0; i < OUTCOME_CNT; i++)
+        cnt += gate->unexpected[i];
+    return cnt;
+}
+
+int gate_status(const struct gate *gate)
+{
+    if (gate->unexpected[OUTCOME_CRASHED] || gate->unexpected[OUTCOME_UNUSABLE] ||
+        gate->unexpected[OUTCOME_SKIPPED])
+        return 2;
+    return unexpected_cnt(gate) != 0;
+}
+
+/* ---- text --------------------------------------------------------------------------------------
+ */
+
+static void tell_unexpected(FILE *out, const struct job *job)
+{
+    fputc('\n', out);
+    text_put(out, job->item->path);
+    fprintf(out, ": expected: %s, is: %s\n", outcome_name(job->expected),
+            outcome_name(job->outcome));
+}
+
+void gate_text(FILE *out, const struct gate *gate, const struct job *jobs, size_t cnt, bool all)
+{
+    size_t unexpected = unexpected_cnt(gate);
+
+    fprintf(out, "%zu capture%s, %zu connection%s", gate->captures, gate->captures == 1 ? "" : "s",
+            gate->connections, gate->connections == 1 ? "" : "s");
+    if (gate->streams)
+        fprintf(out, ", %zu stream%s", gate->streams, gate->streams == 1 ? "" : "s");
+    if (gate->exchanges)
+        fprintf(out, ", %zu end%s of exchanges", gate->exchanges, gate->exchanges == 1 ? "" : "s");
+    fputc(':', out);
+    for (int i = 0, first = 1; i < OUTCOME_CNT; i++)
+        if (gate->outcome[i]) {
+            fprintf(out, "%s %zu %s", first ? "" : ",", gate->outcome[i],
+                    outcome_name((enum outcome)i));
+            first = 0;
+        }
+    if (unexpected)
+        fprintf(out, "; %zu not as expected\n", unexpected);
+    else
+        fputs("; all as expected\n", out);
+    for (size_t i = 0; i < cnt; i++) {
+        const struct job *job = &jobs[i];
+
+        if (!job_as_expected(job))
+            tell_unexpected(out, job);
+        else if (all)
+            fputc('\n', out);
+        if (job_as_expected(job) && !all)
+            continue;
+        if (job->text)
+            fputs(job->text, out);
+        if (job->fault) {
+            text_put(out, job->fault);
+            fputc('\n', out);
+        }
+    }
+}
+
+/* ---- JUnit -------------------------------------------------------------------------------------
+ */
+
+static const char *text_of_member(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "";
+}
+
+static bool is_known(const json_t *diff)
+{
+    return json_object_get(diff, "known_deviation") != NULL;
+}
+
+static void put_diff(FILE *out, const json_t *diff)
+{
+    fprintf(out, "frame %d: ", (int)json_integer_value(json_object_get(diff, "frame")));
+    xml_put(out, text_of_member(diff, "field"));
+    fputs(": expected ", out);
+    xml_put(out, text_of_member(diff, "expected"));
+    fputs(", actual ", out);
+    xml_put(out, text_of_member(diff, "actual"));
+    fputs("; ", out);
+    xml_put(out, text_of_member(diff, "reason"));
+}
+
+/* The differences of a connection or stream, `what`: a failure each; known deviations are told
+ * beside them. */
+static void put_diffs(FILE *out, const struct job *job, const char *what, size_t idx)
+{
+    const json_t *diffs = json_object_get(job->json, "differences"), *diff;
+    size_t i, known = 0;
+
+    json_array_foreach(diffs, i, diff)
+    {
+        if (json_integer_value(json_object_get(diff, what)) != (json_int_t)idx + 1)
+            continue;
+        if (is_known(diff)) {
+            known++;
+            continue;
+        }
+        fputs("      <failure type=\"difference\" message=\"", out);
+        xml_put(out, text_of_member(diff, "field"));
+        fputs("\">", out);
+        put_diff(out, diff);
+        fputs("</failure>\n", out);
+    }
+    if (!known)
+        return;
+    fputs("      <system-out>", out);
+    json_array_foreach(diffs, i, diff)
+    {
+        if (json_integer_value(json_object_get(diff, what)) == (json_int_t)idx + 1 &&
+            is_known(diff)) {
+            put_diff(out, diff);
+            fputc('\n', out);
+        }
+    }
+    fputs("</system-out>\n", out);
+}
+
+static void put_connection(FILE *out, const struct job *job, size_t idx, const json_t *side)
+{
+    const json_t *requester = json_object_get(side, "requester");
+    const json_t *responder = json_object_get(side, "responder");
+
+    fputs("    <testcase classname=\"", out);
+    xml_put_name(out, job->item->path);
+    fprintf(out, "\" name=\"#%zu ", idx + 1);
+    xml_put(out, text_of_member(requester, "address"));
+    fprintf(out, " QP 0x%06x to ", (int)json_integer_value(json_object_get(requester, "qpn")));
+    xml_put(out, text_of_member(responder, "address"));
+    fprintf(out, " QP 0x%06x\">\n", (int)json_integer_value(json_object_get(responder, "qpn")));
+    if (strcmp(text_of_member(side, "verdict"), verdict_name(VERDICT_SKIPPED)) == 0) {
+        fputs("      <skipped message=\"", out);
+        xml_put(out, text_of_member(side, "reason"));
+        fputs("\"/>\n", out);
+    }
+    if (job->outcome != OUTCOME_DIFFERS || job->expected != OUTCOME_DIFFERS)
+        put_diffs(out, job, "connection", idx);
+    fputs("    </testcase>\n", out);
+}
+
+/* A stream, or an end of an exchange. */
+static void put_stream(FILE *out, const struct job *job, const char *what, size_t idx,
+                       const json_t *stream)
+{
+    fputs("    <testcase classname=\"", out);
+    xml_put_name(out, job->item->path);
+    fprintf(out, "\" name=\"%s %zu ", what, idx + 1);
+    xml_put(out, text_of_member(stream, "service"));
+    fputc(' ', out);
+    xml_put(out, text_of_member(stream, "as"));
+    fputc(' ', out);
+    xml_put(out, text_of_member(stream, "address"));
+    fprintf(out, " QP 0x%06x\">\n", (int)json_integer_value(json_object_get(stream, "qpn")));
+    if (strcmp(text_of_member(stream, "verdict"), verdict_name(VERDICT_SKIPPED)) == 0) {
+        fputs("      <skipped message=\"", out);
+        xml_put(out, text_of_member(stream, "reason"));
+        fputs("\"/>\n", out);
+    }
+    if (job->outcome != OUTCOME_DIFFERS || job->expected != OUTCOME_DIFFERS)
+        put_diffs(out, job, what, idx);
+    fputs("    </testcase>\n", out);
+}
+
+/* Connections and streams whose test case fails. */
+static size_t failure_cnt(const struct job *job)
+{
+    const json_t *side;
+    size_t i, cnt = 0;
+
+    if (job->expected == OUTCOME_DIFFERS)
+        return 0;
+    json_array_foreach(json_object_get(job->json, "connections"), i, side) cnt +=
+        strcmp(text_of_member(side, "verdict"), verdict_name(VERDICT_FAIL)) == 0;
+    json_array_foreach(json_object_get(job->json, "streams"), i, side) cnt +=
+        strcmp(text_of_member(side, "verdict"), verdict_name(VERDICT_FAIL)) == 0;
+    json_array_foreach(json_object_get(job->json, "exchanges"), i, side) cnt +=
+        strcmp(text_of_member(side, "verdict"), verdict_name(VERDICT_FAIL)) == 0;
+    return cnt;
+}
+
+/* The capture as a whole: what no connection can say. */
+static void put_capture(FILE *out, const struct job *job)
+{
+    fputs("    <testcase classname=\"", out);
+    xml_put_name(out, job->item->path);
+    fputs("\" name=\"capture\">\n", out);
+    if (job_as_expected(job)) {
+        if (job->outcome == OUTCOME_SKIPPED || job->outcome == OUTCOME_UNUSABLE) {
+            fputs("      <skipped message=\"", out);
+            xml_put_name(out, job->fault ? job->fault : "");
+            fputs("\"/>\n", out);
+        }
+    } else if (job->outcome != OUTCOME_DIFFERS) {
+        fprintf(out, "      <error type=\"%s\" message=\"expected: %s; ",
+                outcome_name(job->outcome), outcome_name(job->expected));
+        xml_put_name(out, job->fault ? job->fault : "");
+        fputs("\"/>\n", out);
+    }
+    fputs("    </testcase>\n", out);
+}
+
+void gate_junit(FILE *out, const struct gate *gate, const struct job *jobs, size_t cnt)
+{
+    size_t failures = 0, errors = 0;
+
+    for (size_t i = 0; i < cnt; i++) {
+        failures += failure_cnt(&jobs[i]);
+        errors += !job_as_expected(&jobs[i]) && jobs[i].outcome != OUTCOME_DIFFERS;
+    }
+    fprintf(out,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+            "<testsuites name=\"rocedrill replay\" tests=\"%zu\" failures=\"%zu\" "
+            "errors=\"%zu\">\n",
+            gate->captures + gate->connections + gate->streams + gate->exchanges, failures, errors);
+    for (size_t i = 0; i < cnt; i++) {
+        const struct job *job = &jobs[i];
+        const json_t *side;
+        size_t k;
+
+        fputs("  <testsuite name=\"", out);
+        xml_put_name(out, job->item->path);
+        fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"%d\">\n",
+                connection_cnt(job) + stream_cnt(job) + exchange_cnt(job) + 1, failure_cnt(job),
+                !job_as_expected(job) && job->outcome != OUTCOME_DIFFERS);
+        put_capture(out, job);
+        json_array_foreach(json_object_get(job->json, "connections"), k, side)
+            put_connection(out, job, k, side);
+        json_array_foreach(json_object_get(job->json, "streams"), k, side)
+            put_stream(out, job, "stream", k, side);
+        json_array_foreach(json_object_get(job->json, "exchanges"), k, side)
+            put_stream(out, job, "exchange", k, side);
+        fputs("  </testsuite>\n", out);
+    }
+    fputs("</testsuites>\n", out);
+}
+
+/* ---- JSON --------------------------------------------------------------------------------------
+ */
+
+json_t *gate_json(const struct gate *gate, const struct job *jobs, size_t cnt)
+{
+    json_t *summary = json_pack("{s:I, s:I, s:I, s:I, s:I}", "captures", (json_int_t)gate->captures,
+                                "connections", (json_int_t)gate->connections, "streams",
+                                (json_int_t)gate->streams, "exchanges", (json_int_t)gate->exchanges,
+                                "unexpected", (json_int_t)unexpected_cnt(gate));
+    json_t *captures = json_array();
+
+    for (int i = 0; i < OUTCOME_CNT; i++)
+        json_object_set_new(summary, outcome_name((enum outcome)i),
+                            json_integer((json_int_t)gate->outcome[i]));
+    for (size_t i = 0; i < cnt; i++) {
+        json_object_set_new(jobs[i].json, "outcome", json_string(outcome_name(jobs[i].outcome)));
+        json_object_set_new(jobs[i].json, "expected", json_string(outcome_name(jobs[i].expected)));
+        json_array_append(captures, jobs[i].json);
+    }
+    return json_pack("{s:o, s:o}", "summary", summary, "captures", captures);
+}

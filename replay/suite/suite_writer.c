@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "suite/suite_writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "cmd_check.h"
+#include "cmd_decode.h"
+#include "engine/peer_quirks.h"
+#include "util/cli_opts.h"
+#include "cmd_replay.h"
+
+#define SNAPLEN 65535
+
+/* ---- a capture ---------------------------------------------------------------------------------
+ */
+
+int add_file_open(struct add_file *file, const char *path, struct fault *fault)
+{
+    (void)fault;
+    *file = (struct add_file){.path = path};
+    return 0;
+}
+
+/* LINKTYPE_ numbers as libpcap has them; -1 for what is no frame of its own. */
+static int dlt_of(enum roce_link link)
+{
+    switch (link) {
+    case ROCE_LINK_ETHERNET: return DLT_EN10MB;
+    case ROCE_LINK_SLL: return DLT_LINUX_SLL;
+    case ROCE_LINK_SLL2: return DLT_LINUX_SLL2;
+    case ROCE_LINK_IP: return DLT_RAW;
+    case ROCE_LINK_IB: return DLT_INFINIBAND;
+    default: return -1;
+    }
+}
+
+static int begin(struct add_file *file, enum roce_link link, struct fault *fault)
+{
+    int dlt = dlt_of(link);
+
+    file->link = link;
+    if (dlt < 0)
+        return fault_set(fault, "%s: frames without any envelope cannot be added", file->path);
+    file->dead = pcap_open_dead_with_tstamp_precision(dlt, SNAPLEN, PCAP_TSTAMP_PRECISION_NANO);
+    if (!file->dead)
+        return fault_set(fault, "%s: no memory", file->path);
+    file->out = pcap_dump_open(file->dead, file->path);
+    return file->out ? 0 : fault_set(fault, "%s", pcap_geterr(file->dead));
+}
+
+int add_file_write(struct add_file *file, enum roce_link link, const struct add_frame *frame,
+                   const uint8_t *data, struct fault *fault)
+{
+    struct pcap_pkthdr hdr = {.caplen = frame->cap_len, .len = frame->wire_len};
+
+    if (!file->out && begin(file, link, fault) != 0)
+        return -1;
+    if (link != file->link)
+        return fault_set(fault, "%s: frames of several link layers: a pcap file has one",
+                         file->path);
+    hdr.ts.tv_sec = (time_t)(frame->time / 1000000000);
+    hdr.ts.tv_usec = (suseconds_t)(frame->time % 1000000000); /* nanoseconds here */
+    pcap_dump((u_char *)file->out, &hdr, data);
+    return 0;
+}
+
+int add_file_close(struct add_file *file, struct fault *fault)
+{
+    int rc = 0;
+
+    if (file->out) {
+        rc = pcap_dump_flush(file->out) == 0 && !ferror(pcap_dump_file(file->out)) ? 0 : -1;
+        pcap_dump_close(file->out);
+    }
+    if (file->dead)
+        pcap_close(file->dead);
+    if (rc != 0 && fault)
+        fault_set(fault, "%s: cannot be written", file->path);
+    return rc;
+}
+
+/* ---- the folder --------------------------------------------------------------------------------
+ */
+
+/* What stands beside a capture. */
+static const char *const kinds[] = {"pcap", "decode.txt", "check.txt", "verdict.txt"};
+#define KIND_CNT (sizeof(kinds) / sizeof(kinds[0]))
+
+static int make_folder(const char *path, struct fault *fault)
+{
+    struct stat st;
+
+    if (mkdir(path, 0777) == 0)
+        return 0;
+    if (errno != EEXIST)
+        return fault_set(fault, "%s: %s", path, strerror(errno));
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? 0
+                                                       : fault_set(fault, "%s: not a folder", path);
+}
+
+static int is_new(const struct add_folder *f, struct fault *fault)
+{
+    struct manifest manifest;
+    char path[1300], file[160];
+    struct stat st;
+    int rc = manifest_read(&manifest, f->path, fault);
+
+    snprintf(file, sizeof(file), "%s.pcap", f->name);
+    if (rc == 0 && manifest_find(&manifest, file))
+        rc =
+            fault_set(fault, "%s/manifest.tsv: there is a %s already (--name NAME)", f->path, file);
+    for (size_t i = 0; rc == 0 && i < KIND_CNT; i++) {
+        snprintf(path, sizeof(path), "%s/captures/%s.%s", f->path, f->name, kinds[i]);
+        if (lstat(path, &st) == 0)
+            rc = fault_set(fault, "%s: is there already (--name NAME)", path);
+    }
+    manifest_free(&manifest);
+    return rc;
+}
+
+int add_folder_open(struct add_folder *f, const char *path, const char *name, struct fault *fault)
+{
+    char captures[1100];
+
+    memset(f, 0, sizeof(*f));
+    if (strlen(path) >= sizeof(f->path) - 1)
+        return fault_set(fault, "%s: the path is too long", path);
+    strcpy(f->path, path);
+    snprintf(f->name, sizeof(f->name), "%s", name);
+    snprintf(captures, sizeof(captures), "%s/captures", path);
+    if (make_folder(path, fault) != 0 || make_folder(captures, fault) != 0 || is_new(f, fault) != 0)
+        return -1;
+    snprintf(f->work, sizeof(f->work), "%s/.add-XXXXXX", path);
+    if (!mkdtemp(f->work)) {
+        f->work[0] = '\0';
+        return fault_set(fault, "%s: %s", path, strerror(errno));
+    }
+    snprintf(f->capture, sizeof(f->capture), "%s/%s.pcap", f->work, name);
+    return 0;
+}
+
+/* ---- golden outputs ----------------------------------------------------------------------------
+ */
+
+/* In a process of its own: the command says what it has to say into the file, whose name has no
+ * folder in it. */
+static void say(const struct add_folder *f, const char *file, int (*command)(int, char **),
+                char **argv)
+{
+    int argc = 0, fd;
+
+    while (argv[argc])
+        argc++;
+    if (chdir(f->work) != 0 || (fd = open(file, O_WRONLY | O_CREAT | O_EXCL, 0666)) < 0 ||
+        dup2(fd, STDOUT_FILENO) < 0 || dup2(fd, STDERR_FILENO) < 0)
+        _exit(127);
+    fd = command(argc, argv);
+    if (fflush(NULL) != 0)
+        fd = 127;
+    _exit(fd);
+}
+
+static int make_golden(const struct add_folder *f, const char *kind, int (*command)(int, char **),
+                       char **argv, bool with_status, struct fault *fault)
+{
+    char file[160], path[1300];
+    int status = -1;
+    FILE *out;
+    pid_t pid;
+
+    snprintf(file, sizeof(file), "%s.%s", f->name, kind);
+    fflush(NULL);
+    pid = fork();
+    if (pid == 0)
+        say(f, file, command, argv);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status) > EXIT_UNUSABLE)
+        return fault_set(fault, "%s: its output could not be made", file);
+    if (!with_status)
+        return 0;
+    snprintf(path, sizeof(path), "%s/%s", f->work, file);
+    out = fopen(path, "a");
+    if (!out || fprintf(out, "exit status %d\n", WEXITSTATUS(status)) < 0 || fclose(out) != 0)
+        return fault_set(fault, "%s: cannot be written", path);
+    return 0;
+}
+
+int add_folder_golden(struct add_folder *f, const char *peer, struct fault *fault)
+{
+    char program[] = "rocedrill", verbose[] = "-v", option[] = "--peer", file[160], name[64];
+    char *plain[] = {program, file, NULL};
+    char *judged[] = {program, verbose, file, NULL, NULL, NULL};
+
+    snprintf(file, sizeof(file), "%s.pcap", f->name);
+    if (peer && deviation_peer_known(peer)) {
+        snprintf(name, sizeof(name), "%s", peer);
+        judged[2] = option;
+        judged[3] = name;
+        judged[4] = file;
+    }
+    return make_golden(f, "decode.txt", decode_main, plain, false, fault) != 0 ||
+                   make_golden(f, "check.txt", check_main, judged, true, fault) != 0 ||
+                   make_golden(f, "verdict.txt", replay_main, judged, true, fault) != 0
+               ? -1
+               : 0;
+}
+
+/* ---- the manifest ------------------------------------------------------------------------------
+ */
+
+/* A row with the columns of the manifest's first line; what is not known is empty. */
+static void write_row(FILE *out, const char *header, const struct add_folder *f,
+                      const struct add_row *row)
+{
+    while (*header && *header != '\n') {
+        size_t len = strcspn(header, "\t\r\n");
+
+        if (len == 4 && strncmp(header, "file", len) == 0)
+            fprintf(out, "%s.pcap", f->name);
+        else if (len == 4 && strncmp(header, "peer", len) == 0)
+            fputs(row->peer ? row->peer : "", out);
+        else if (len == 5 && strncmp(header, "shows", len) == 0)
+            fputs(row->shows ? row->shows : "", out);
+        else if (len == 6 && strncmp(header, "frames", len) == 0)
+            fprintf(out, "%u", row->frames);
+        else if (len == 6 && strncmp(header, "replay", len) == 0)
+            fputs(outcome_name(row->expected), out);
+        header += len;
+        if (*header == '\r')
+            header++;
+        if (*header == '\t')
+            fputc(*header++, out);
+    }
+    fputc('\n', out);
+}
+
+/* The manifest once more with the row at its end. */
+static int write_manifest(const struct add_folder *f, const struct add_row *row, const char *to,
+                          struct fault *fault)
+{
+    char path[1300], *header = NULL, *line = NULL;
+    size_t cap = 0, header_cap = 0;
+    FILE *in, *out = fopen(to, "w");
+    bool ok = out != NULL;
+    ssize_t len = 0;
+
+    snprintf(path, sizeof(path), "%s/manifest.tsv", f->path);
+    in = fopen(path, "r");
+    if (ok && in && getline(&header, &header_cap, in) > 0) {
+        fputs(header, out);
+        len = (ssize_t)strlen(header);
+        for (line = NULL; (len = getline(&line, &cap, in)) > 0;)
+            if (fwrite(line, 1, (size_t)len, out) != (size_t)len ||
+                (line[len - 1] != '\n' && fputc('\n', out) == EOF))
+                ok = false;
+        if (!strchr(header, '\n'))
+            fputc('\n', out);
+        write_row(out, header, f, row);
+    } else if (ok) {
+        static const char columns[] = "file\tpeer\tshows\tframes\treplay";
+
+        fprintf(out, "%s\n", columns);
+        write_row(out, columns, f, row);
+    }
+    ok = ok && !ferror(out) && (!in || !ferror(in));
+    if (in)
+        fclose(in);
+    if (out && fclose(out) != 0)
+        ok = false;
+    free(header);
+    free(line);
+    return ok ? 0 : fault_set(fault, "%s: %s", path, strerror(errno));
+}
+
+int add_folder_keep(struct add_folder *f, const struct add_row *row, struct fault *fault)
+{
+    char manifest[1300], from[1300], to[1300];
+    size_t moved = 0;
+    int rc;
+
+    snprintf(manifest, sizeof(manifest), "%s/manifest.tsv", f->work);
+    rc = write_manifest(f, row, manifest, fault);
+    for (; rc == 0 && moved < KIND_CNT; moved++) {
+        snprintf(from, sizeof(from), "%s/%s.%s", f->work, f->name, kinds[moved]);
+        snprintf(to, sizeof(to), "%s/captures/%s.%s", f->path, f->name, kinds[moved]);
+        /* link() does not replace what another process made meanwhile. */
+        if (link(from, to) != 0) {
+            rc = fault_set(fault, "%s: %s", to, strerror(errno));
+            break;
+        }
+    }
+    snprintf(to, sizeof(to), "%s/manifest.tsv", f->path);
+    if (rc == 0 && rename(manifest, to) != 0)
+        rc = fault_set(fault, "%s: %s", to, strerror(errno));
+    while (rc != 0 && moved-- > 0) {
+        snprintf(to, sizeof(to), "%s/captures/%s.%s", f->path, f->name, kinds[moved]);
+        unlink(to);
+    }
+    return rc;
+}
+
+void add_folder_close(struct add_folder *f)
+{
+    char path[1300];
+
+    if (!f->work[0])
+        return;
+    for (size_t i = 0; i < KIND_CNT; i++) {
+        snprintf(path, sizeof(path), "%s/%s.%s", f->work, f->name, kinds[i]);
+        unlink(path);
+    }
+    snprintf(path, sizeof(path), "%s/manifest.tsv", f->work);
+    unlink(path);
+    rmdir(f->work);
+    f->work[0] = '\0';
+}

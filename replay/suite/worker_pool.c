@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "suite/worker_pool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "engine/peer_quirks.h"
+#include "util/json_util.h"
+#include "infer/setup_dump.h"
+
+/* A job and the process that does it. */
+struct worker {
+    pid_t pid; /* 0: none */
+    FILE *text;
+    FILE *json;
+    bool done;
+};
+
+static const enum outcome outcomes[] = {[VERDICT_PASS] = OUTCOME_HOLDS,
+                                        [VERDICT_FAIL] = OUTCOME_DIFFERS,
+                                        [VERDICT_SKIPPED] = OUTCOME_SKIPPED};
+
+static const char *peer_of(const struct corpus_item *item, const struct job_options *options)
+{
+    if (options->peer)
+        return options->peer;
+    return item->peer && deviation_peer_known(item->peer) ? item->peer : NULL;
+}
+
+/* ---- one job, wherever it runs ----------------------------------------------------------------
+ */
+
+static json_t *fault_json(const char *file, const char *text)
+{
+    return json_pack("{s:o, s:s, s:o}", "file", json_text(file), "verdict", "ERROR", "error",
+                     json_text(text));
+}
+
+/* A closed loop has nothing recorded to differ from. */
+static enum outcome expected_of(const struct job *job, const struct job_options *options)
+{
+    if (!options->closed || job->item->expected == OUTCOME_UNUSABLE)
+        return job->item->expected;
+    return job->outcome == OUTCOME_SKIPPED ? OUTCOME_SKIPPED : OUTCOME_HOLDS;
+}
+
+static int play_closed(struct job *job, FILE *text, const struct replay *replay,
+                       const struct job_options *options, struct fault *fault)
+{
+    struct closed_options closed = *options->closed;
+    struct closed_sum sum;
+    int rc;
+
+    closed.exchanges = &replay->exchanges;
+    closed.streams = &replay->streams;
+    rc = closed_sum_run(&sum, &replay->drive, &closed, fault);
+
+    if (rc == 0) {
+        job->outcome = outcomes[closed_sum_verdict(&sum)];
+        if (job->outcome == OUTCOME_SKIPPED)
+            fault_set(fault, "%s: nothing to replay: %s", replay->trace.name,
+                      closed_sum_skip_reason(&sum));
+        if (options->text)
+            report_closed_text(text, &sum, options->closed);
+        job->json = report_closed_json(&sum, options->closed);
+    }
+    closed_sum_free(&sum);
+    return rc;
+}
+
+/* The command that shows it again, with the whole conversation. */
+static void say_again(FILE *text, const struct job *job, const struct job_options *options)
+{
+    static const char *const sides[] = {[REPLAY_RESPONDER] = " --side responder",
+                                        [REPLAY_REQUESTER] = " --side requester",
+                                        [REPLAY_BOTH] = ""};
+    const char *peer = peer_of(job->item, options);
+
+    fprintf(text, "again with: rocedrill replay --ladder%s%s%s%s ", peer ? " --peer " : "",
+            peer ? peer : "", options->sides ? sides[options->sides & REPLAY_BOTH] : "",
+            options->strict ? " --strict" : "");
+    if (options->given) {
+        fputs("--setup ", text);
+        text_put_word(text, options->given->path);
+        fputc(' ', text);
+    }
+    text_put_word(text, job->item->path);
+    fputc('\n', text);
+}
+
+static void play_recorded(struct job *job, FILE *text, const struct replay *replay,
+                          const struct job_options *options, struct fault *fault)
+{
+    job->outcome = outcomes[report_verdict(replay)];
+    if (job->outcome == OUTCOME_SKIPPED)
+        fault_set(fault, "%s: nothing to replay: %s", replay->trace.name,
+                  report_skip_reason(replay));
+    if (options->text)
+        report_text(text, replay, &options->report);
+    if (options->text && job->outcome == OUTCOME_DIFFERS && !options->live)
+        say_again(text, job, options);
+    job->json = report_json(replay);
+}
+
+static void keep_fault(struct job *job, const struct fault *fault)
+{
+    job->fault = fault->text[0] ? strdup(fault->text) : NULL;
+}
+
+static void play(struct job *job, FILE *text, const struct job_options *options)
+{
+    const struct replay_options replay_options = {.peer = peer_of(job->item, options),
+                                                  .strict = options->strict,
+                                                  .sides = options->closed ? REPLAY_NEITHER
+                                                                           : options->sides,
+                                                  .live = options->live,
+                                                  .given = options->given,
+                                                  .stores = options->dump_path};
+    struct fault fault = {""};
+    struct replay replay;
+
+    if (replay_run(&replay, job->item->path, &replay_options, &fault) != 0 ||
+        (options->dump_path &&
+         setup_json_write(&replay.drive, &replay.stores, options->dump_path, &fault) != 0) ||
+        (options->closed && play_closed(job, text, &replay, options, &fault) != 0)) {
+        job->outcome = OUTCOME_UNUSABLE;
+        job->json = fault_json(job->item->path, fault.text);
+    } else if (!options->closed) {
+        play_recorded(job, text, &replay, options, &fault);
+    }
+    keep_fault(job, &fault);
+    replay_free(&replay);
+}
+
+/* All of a file as text, from its beginning. NULL without memory. */
+static char *read_back(FILE *file)
+{
+    size_t cap = 4096, len = 0, n;
+    char *text = malloc(cap);
+
+    rewind(file);
+    while (text && (n = fread(text + len, 1, cap - len - 1, file)) > 0) {
+        len += n;
+        if (cap - len < 2048) {
+            char *more = realloc(text, cap *= 2);
+
+            if (!more)
+                free(text);
+            text = more;
+        }
+    }
+    if (text)
+        text[len] = '\0';
+    return text;
+}
+
+/* ---- processes ---------------------------------------------------------------------------------
+ */
+
+/* What a worker leaves in its JSON file, for collect(). */
+static int leave(const struct job *job, FILE *json)
+{
+    json_t *all = json_pack("{s:i, s:o, s:O}", "outcome", (int)job->outcome, "fault",
+                            job->fault ? json_text(job->fault) : json_null(), "report", job->json);
+    int rc = !all || json_dumpf(all, json, 0) != 0 || fflush(json) != 0 ? -1 : 0;
+
+    json_decref(all);
+    return rc;
+}
+
+static int start(struct job *job, struct worker *w, const struct job_options *options,
+                 struct fault *fault)
+{
+    w->text = tmpfile();
+    w->json = tmpfile();
+    fflush(NULL);
+    w->pid = w->text && w->json ? fork() : -1;
+    if (w->pid < 0) {
+        fault_set(fault, "%s: no process or temporary file for it: %s", job->item->path,
+                  strerror(errno));
+        if (w->text)
+            fclose(w->text);
+        if (w->json)
+            fclose(w->json);
+        w->pid = 0;
+        return -1;
+    }
+    if (w->pid == 0) {
+        play(job, w->text, options);
+        _exit(job->json && fflush(w->text) == 0 && leave(job, w->json) == 0 ? 0 : 1);
+    }
+    return 0;
+}
+
+static void collect(struct job *job, struct worker *w, int status)
+{
+    json_t *all = NULL;
+
+    if (status == 0) {
+        rewind(w->json);
+        all = json_loadf(w->json, 0, NULL);
+    }
+    if (all) {
+        job->outcome = (enum outcome)json_integer_value(json_object_get(all, "outcome"));
+        if (json_is_string(json_object_get(all, "fault")))
+            job->fault = strdup(json_string_value(json_object_get(all, "fault")));
+        job->json = json_incref(json_object_get(all, "report"));
+        job->text = read_back(w->text);
+        json_decref(all);
+    } else {
+        struct fault fault;
+
+        job->outcome = OUTCOME_CRASHED;
+        if (WIFSIGNALED(status))
+            fault_set(&fault, "%s: the replay died of signal %d (%s)", job->item->path,
+                      WTERMSIG(status), strsignal(WTERMSIG(status)));
+        else
+            fault_set(&fault, "%s: the replay broke off (wait status %d)", job->item->path, status);
+        keep_fault(job, &fault);
+        job->json = fault_json(job->item->path, fault.text);
+    }
+    fclose(w->text);
+    fclose(w->json);
+    w->pid = 0;
+    w->done = true;
+}
+
+/* Waits until at least one of the first `cnt` jobs is done and returns how many are. */
+static size_t wait_some(struct job *jobs, struct worker *workers, size_t cnt,
+                        const struct job_options *options)
+{
+    size_t done = 0;
+    int status;
+    pid_t pid;
+
+    do {
+        pid = waitpid(-1, &status, 0);
+    } while (pid < 0 && errno == EINTR);
+    /* Without a process to wait for, someone else took their end. */
+    for (size_t i = 0; i < cnt; i++)
+        if (workers[i].pid && (workers[i].pid == pid || pid < 0)) {
+            collect(&jobs[i], &workers[i], pid < 0 ? -1 : status);
+            jobs[i].expected = expected_of(&jobs[i], options);
+            done++;
+        }
+    return done;
+}
+
+struct batch {
+    struct job *jobs;
+    struct worker *workers;
+    size_t cnt;
+    size_t told;     /* jobs that the watcher knows of */
+    size_t finished; /* in any order */
+    const struct job_watcher *watcher;
+};
+
+static void tell(struct batch *batch, size_t done)
+{
+    batch->finished += done;
+    if (batch->watcher->progress)
+        batch->watcher->progress(batch->watcher->ctx, batch->finished, batch->cnt);
+    for (; batch->told < batch->cnt && batch->workers[batch->told].done; batch->told++)
+        if (batch->watcher->done)
+            batch->watcher->done(batch->watcher->ctx, &batch->jobs[batch->told]);
+}
+
+static int run_apart(struct batch *batch, unsigned at_a_time, const struct job_options *options,
+                     struct fault *fault)
+{
+    size_t started = 0, running = 0;
+    int rc = 0;
+
+    while (running || (rc == 0 && started < batch->cnt)) {
+        if (rc == 0 && started < batch->cnt && running < at_a_time) {
+            rc = start(&batch->jobs[started], &batch->workers[started], options, fault);
+            running += rc == 0;
+            started++;
+            continue;
+        }
+        size_t done = wait_some(batch->jobs, batch->workers, started, options);
+
+        running -= done;
+        tell(batch, done);
+    }
+    return rc;
+}
+
+static int run_here(struct batch *batch, const struct job_options *options, struct fault *fault)
+{
+    for (size_t i = 0; i < batch->cnt; i++) {
+        FILE *text = tmpfile();
+
+        if (!text)
+            return fault_set(fault, "%s: no temporary file: %s", batch->jobs[i].item->path,
+                             strerror(errno));
+        play(&batch->jobs[i], text, options);
+        batch->jobs[i].expected = expected_of(&batch->jobs[i], options);
+        batch->jobs[i].text = read_back(text);
+        fclose(text);
+        batch->workers[i].done = true;
+        tell(batch, 1);
+    }
+    return 0;
+}
+
+int jobs_run(const struct corpus *corpus, unsigned at_a_time, const struct job_options *options,
+             const struct job_watcher *watcher, struct job **out, struct fault *fault)
+{
+    struct batch batch = {.cnt = corpus->cnt, .watcher = watcher};
+    int rc;
+
+    batch.jobs = *out = calloc(corpus->cnt + 1, sizeof(*batch.jobs));
+    batch.workers = calloc(corpus->cnt + 1, sizeof(*batch.workers));
+    if (!batch.jobs || !batch.workers) {
+        free(batch.workers);
+        return fault_set(fault, "no memory for %zu captures", corpus->cnt);
+    }
+    for (size_t i = 0; i < batch.cnt; i++)
+        batch.jobs[i].item = &corpus->item[i];
+    rc = at_a_time > 1 ? run_apart(&batch, at_a_time, options, fault)
+                       : run_here(&batch, options, fault);
+    free(batch.workers);
+    return rc;
+}
+
+void jobs_free(struct job *jobs, size_t cnt)
+{
+    for (size_t i = 0; jobs && i < cnt; i++) {
+        free(jobs[i].text);
+        free(jobs[i].fault);
+        json_decref(jobs[i].json);
+    }
+    free(jobs);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Hex: bytes as text in JSON, two digits each.
+ */
+#ifndef REPLAY_UTIL_HEX_H
+#define REPLAY_UTIL_HEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+static inline int hex_digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* Reads `len` bytes from twice as many digits; false if one of them is none. */
+static inline bool hex_read(const char *text, uint8_t *bytes, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        int high = hex_digit(text[2 * i]), low = high < 0 ? -1 : hex_digit(text[2 * i + 1]);
+
+        if (low < 0)
+            return false;
+        bytes[i] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "util/keymap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* FNV-1a, then a finalizer so that the low bits depend on all of the key. */
+static uint32_t hash_of(const uint8_t *key, size_t len)
+{
+    uint64_t h = UINT64_C(0xCBF29CE484222325);
+
+    for (size_t i = 0; i < len; i++)
+        h = (h ^ key[i]) * UINT64_C(0x100000001B3);
+    h ^= h >> 32;
+    h *= UINT64_C(0x9E3779B97F4A7C15);
+    return (uint32_t)(h >> 32);
+}
+
+static uint32_t slot_of(const struct map *map, const uint8_t *key)
+{
+    uint32_t slot = hash_of(key, map->key_len) & (map->slot_cnt - 1);
+
+    while (map->slots[slot] != MAP_NONE &&
+           memcmp(map->keys + map->slots[slot] * map->key_len, key, map->key_len) != 0)
+        slot = (slot + 1) & (map->slot_cnt - 1);
+    return slot;
+}
+
+static bool grow(struct map *map)
+{
+    uint32_t cnt = map->slot_cnt ? map->slot_cnt * 2 : 64;
+    uint32_t *slots;
+    uint8_t *keys;
+
+    if (cnt > UINT32_MAX / 4)
+        return false;
+    keys = realloc(map->keys, (size_t)cnt / 2 * map->key_len);
+    if (!keys)
+        return false;
+    map->keys = keys;
+    map->key_cap = cnt / 2;
+    slots = malloc(cnt * sizeof(*slots));
+    if (!slots)
+        return false;
+    memset(slots, 0xFF, cnt * sizeof(*slots));
+    free(map->slots);
+    map->slots = slots;
+    map->slot_cnt = cnt;
+    for (uint32_t i = 0; i < map->cnt; i++)
+        map->slots[slot_of(map, map->keys + i * map->key_len)] = i;
+    return true;
+}
+
+void map_init(struct map *map, size_t key_len)
+{
+    *map = (struct map){.key_len = key_len};
+}
+
+void map_free(struct map *map)
+{
+    free(map->keys);
+    free(map->slots);
+    map_init(map, map->key_len);
+}
+
+uint32_t map_add(struct map *map, const void *key)
+{
+    uint32_t found = map_get(map, key);
+
+    if (found != MAP_NONE)
+        return found;
+    /* At most half full, so that a search ends soon. */
+    if (map->cnt >= map->slot_cnt / 2 && !grow(map))
+        return MAP_NONE;
+    memcpy(map->keys + map->cnt * map->key_len, key, map->key_len);
+    map->slots[slot_of(map, key)] = map->cnt;
+    return map->cnt++;
+}
+
+uint32_t map_get(const struct map *map, const void *key)
+{
+    return map->slot_cnt ? map->slots[slot_of(map, key)] : MAP_NONE;
+}
+
+bool vec_room(void *vec, size_t cnt, size_t *cap, size_t size)
+{
+    size_t want = cnt < 8 ? 8 : cnt * 2;
+    void *old;
+    void *p;
+
+    if (want > SIZE_MAX / size)
+        return false;
+    memcpy(&old, vec, sizeof(old));
+    p = realloc(old, want * size);
+    if (!p)
+        return false;
+    memcpy(vec, &p, sizeof(p));
+    *cap = want;
+    return true;
+}

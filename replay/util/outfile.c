@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "util/outfile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "util/cli_opts.h"
+
+/* The file, or of "-" what the descriptor is of. */
+static bool look(const char *path, int standard, struct stat *st)
+{
+    return (strcmp(path, "-") == 0 ? fstat(standard, st) : stat(path, st)) == 0;
+}
+
+static bool equal(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static bool same_file(const char *path, const char *other, int standard)
+{
+    struct stat a, b;
+
+    return look(path, STDOUT_FILENO, &a) && look(other, standard, &b) && S_ISREG(a.st_mode) &&
+           equal(&a, &b);
+}
+
+/* The folder of the path, and the name in it. */
+static bool look_around(const char *path, struct stat *folder, const char **name)
+{
+    const char *slash = strrchr(path, '/');
+    char *copy = slash ? strndup(path, (size_t)(slash - path) + 1) : NULL;
+    bool there = (!slash || copy) && stat(slash ? copy : ".", folder) == 0;
+
+    free(copy);
+    *name = slash ? slash + 1 : path;
+    return there;
+}
+
+/* Of files that are not there yet. */
+static bool same_place(const char *path, const char *other)
+{
+    const char *name, *its;
+    struct stat a, b;
+
+    return look_around(path, &a, &name) && look_around(other, &b, &its) && equal(&a, &b) &&
+           strcmp(name, its) == 0;
+}
+
+bool output_is_standard(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
+int output_spares(const char *path, const char *capture)
+{
+    return path && same_file(path, capture, STDIN_FILENO)
+               ? options_complain("%s: would be overwritten: it is a capture to read",
+                                  output_is_standard(path) ? "standard output" : path)
+               : 0;
+}
+
+int outputs_differ(const char *command, const char *const *path, unsigned cnt)
+{
+    for (unsigned i = 0; i < cnt; i++)
+        for (unsigned j = 0; path[i] && j < i; j++)
+            if (path[j] &&
+                (same_place(path[i], path[j]) || same_file(path[i], path[j], STDOUT_FILENO)))
+                return output_is_standard(path[i])
+                           ? options_complain("%s: only one output can be standard output", command)
+                           : options_complain("%s: %s is given for two outputs", command, path[i]);
+    return 0;
+}
+
+int output_open(const char *path, FILE **out)
+{
+    if (!path)
+        return 0;
+    if (output_is_standard(path)) {
+        *out = stdout;
+        return 0;
+    }
+    *out = fopen(path, "wb");
+    return *out ? 0 : options_complain("%s: %s", path, strerror(errno));
+}
+
+bool output_failed(FILE *file)
+{
+    return file && ferror(file);
+}
+
+int output_close(FILE *file, const char *path)
+{
+    bool failed = output_failed(file);
+
+    if (!file || file == stdout)
+        return 0;
+    if (fclose(file) != 0)
+        return options_complain("%s: %s", path, strerror(errno));
+    return failed ? options_complain("%s: cannot be written", path) : 0;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#define _XOPEN_SOURCE 700 /* sigaction */
+#include "util/sigint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GRACE_MS 1000 /* for what is still on its way through the pipe */
+#define TWICE_MS 200  /* timeout(1) sends each signal to its child and to its group */
+
+static const int signals[] = {SIGINT, SIGTERM};
+#define SIGNALS (sizeof(signals) / sizeof(signals[0]))
+
+/* Signals belong to the process, and so does this. */
+static struct {
+    atomic_bool came, on;
+    atomic_llong first; /* ms: when it came */
+    int wake[2];        /* a pipe: any thread gets the signal, and another one may wait */
+    struct sigaction old[SIGNALS];
+} it;
+
+static long long now_ms(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (long long)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static void on_signal(int number)
+{
+    int saved = errno;
+
+    if (!atomic_load(&it.came)) {
+        atomic_store(&it.first, now_ms());
+        atomic_store(&it.came, true);
+        while (write(it.wake[1], "", 1) < 0 && errno == EINTR)
+            ;
+    } else if (now_ms() - atomic_load(&it.first) > TWICE_MS) {
+        (void)signal(number, SIG_DFL);
+        (void)raise(number);
+    }
+    errno = saved;
+}
+
+void interrupt_begin(void)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+
+    if (atomic_load(&it.on) || pipe(it.wake) != 0)
+        return;
+    atomic_store(&it.came, false);
+    for (unsigned i = 0; i < 2; i++)
+        (void)fcntl(it.wake[i], F_SETFD, FD_CLOEXEC);
+    sigemptyset(&action.sa_mask);
+    for (unsigned i = 0; i < SIGNALS; i++)
+        if (sigaction(signals[i], NULL, &it.old[i]) == 0 && it.old[i].sa_handler != SIG_IGN)
+            (void)sigaction(signals[i], &action, NULL);
+    atomic_store(&it.on, true);
+}
+
+void interrupt_end(void)
+{
+    if (!atomic_exchange(&it.on, false))
+        return;
+    for (unsigned i = 0; i < SIGNALS; i++)
+        (void)sigaction(signals[i], &it.old[i], NULL);
+    for (unsigned i = 0; i < 2; i++)
+        close(it.wake[i]);
+}
+
+bool interrupt_came(void)
+{
+    return atomic_load_explicit(&it.came, memory_order_relaxed) && atomic_load(&it.on);
+}
+
+/* Of the time that is left to a pipe. */
+static int left_ms(void)
+{
+    long long gone = now_ms() - atomic_load(&it.first);
+
+    return gone < GRACE_MS ? (int)(GRACE_MS - gone) : 0;
+}
+
+bool interrupt_wait(int fd)
+{
+    while (atomic_load(&it.on)) {
+        struct pollfd wanted[] = {{.fd = fd, .events = POLLIN},
+                                  {.fd = it.wake[0], .events = POLLIN}};
+        bool came = interrupt_came();
+        int left = came ? left_ms() : -1, rc;
+
+        if (left == 0)
+            return false;
+        rc = poll(wanted, came ? 1 : 2, left);
+        if ((rc < 0 && errno != EINTR) || (rc > 0 && wanted[0].revents))
+            return true;
+    }
+    return true;
+}

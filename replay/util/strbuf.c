@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "util/strbuf.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+#include "wire/gid.h"
+
+struct text text_of(char *buf, size_t cap)
+{
+    buf[0] = '\0';
+    return (struct text){.p = buf, .cap = cap};
+}
+
+void text_add(struct text *t, const char *fmt, ...)
+{
+    va_list args;
+    int n;
+
+    va_start(args, fmt);
+    n = vsnprintf(t->p + t->len, t->cap - t->len, fmt, args);
+    va_end(args);
+    if (n > 0)
+        t->len = (size_t)n < t->cap - t->len ? t->len + (size_t)n : t->cap - 1;
+}
+
+void text_add_addr(struct text *t, const uint8_t addr[16])
+{
+    char buf[INET6_ADDRSTRLEN];
+
+    if (roce_gid_is_ip4(addr))
+        inet_ntop(AF_INET, addr + 12, buf, sizeof(buf));
+    else
+        inet_ntop(AF_INET6, addr, buf, sizeof(buf));
+    text_add(t, "%s", buf);
+}
+
+void text_add_time(struct text *t, uint64_t ns)
+{
+    if (ns < 1000)
+        text_add(t, "%" PRIu64 " ns", ns);
+    else if (ns < 1000000)
+        text_add(t, "%.3g µs", (double)ns / 1e3);
+    else if (ns < 1000000000)
+        text_add(t, "%.4g ms", (double)ns / 1e6);
+    else
+        text_add(t, "%.4g s", (double)ns / 1e9);
+}
+
+void text_add_bytes(struct text *t, double bytes)
+{
+    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
+    unsigned u = 0;
+
+    while (bytes >= 10000 && u + 1 < sizeof(units) / sizeof(units[0])) {
+        bytes /= 1000;
+        u++;
+    }
+    text_add(t, u ? "%.1f %s" : "%.0f %s", bytes, units[u]);
+}
+
+bool text_read_addr(const char *text, uint8_t addr[16])
+{
+    memset(addr, 0, 16);
+    memset(addr + 10, 0xFF, 2);
+    return inet_pton(AF_INET, text, addr + 12) == 1 || inet_pton(AF_INET6, text, addr) == 1;
+}
+
+unsigned text_char(const char *p, uint32_t *code)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* a longer form is none */
+    const unsigned char first = (unsigned char)*p;
+    unsigned len = first < 0x80             ? 1
+                   : (first & 0xE0) == 0xC0 ? 2
+                   : (first & 0xF0) == 0xE0 ? 3
+                   : (first & 0xF8) == 0xF0 ? 4
+                                            : 0;
+
+    if (len == 0)
+        return 0;
+    *code = len == 1 ? first : first & (0x7Fu >> len);
+    for (unsigned i = 1; i < len; i++) { /* ends at the zero byte, too */
+        if (((unsigned char)p[i] & 0xC0) != 0x80)
+            return 0;
+        *code = *code << 6 | ((unsigned char)p[i] & 0x3F);
+    }
+    return *code >= least[len] && *code <= 0x10FFFF && (*code < 0xD800 || *code > 0xDFFF) ? len : 0;
+}
+
+/* A terminal obeys the controls above ASCII, too. */
+static bool is_control(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7F && code < 0xA0);
+}
+
+void text_put(FILE *out, const char *text)
+{
+    while (*text) {
+        uint32_t code;
+        unsigned len = text_char(text, &code);
+
+        if (len > 0 && !is_control(code)) {
+            fwrite(text, 1, len, out);
+            text += len;
+            continue;
+        }
+        for (len = len ? len : 1; len > 0; len--, text++)
+            switch (*text) {
+            case '\n': fputs("\\n", out); break;
+            case '\r': fputs("\\r", out); break;
+            case '\t': fputs("\\t", out); break;
+            default: fprintf(out, "\\x%02x", (unsigned char)*text);
+            }
+    }
+}
+
+void text_put_word(FILE *out, const char *word)
+{
+    bool plain = true;
+    unsigned len;
+
+    for (const char *p = word; *p && plain; p += len) {
+        uint32_t code;
+
+        len = text_char(p, &code);
+        plain = len > 0 && !is_control(code);
+    }
+    fputs(plain ? "'" : "$'", out); /* the second form reads escapes */
+    for (; *word; word++) {
+        const unsigned char c = (unsigned char)*word;
+
+        if (c == '\'')
+            fputs(plain ? "'\\''" : "\\'", out);
+        else if (plain || (c >= 0x20 && c < 0x7F && c != '\\'))
+            fputc(c, out);
+        else
+            fprintf(out, "\\%03o", c);
+    }
+    fputc('\'', out);
+}
+
+int fault_set(struct fault *fault, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(fault->text, sizeof(fault->text), fmt, args);
+    va_end(args);
+    return -1;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "flow/base/finding.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "flow/table/qp_reuse.h"
+
+static const struct {
+    enum roce_profile profile;
+    enum roce_rule rule;
+    const char *number, *condition;
+} known[] = {
+#define PROFILE(NAME, name, text)
+#define KNOWN(PROFILE, RULE, number, condition, text)                                              \
+    {ROCE_PROFILE_##PROFILE, ROCE_RULE_##RULE, number, condition},
+#include "flow/base/profiles.def"
+};
+
+static const char *known_number(enum roce_profile profile, enum roce_rule rule,
+                                const char *condition)
+{
+    if (profile == ROCE_PROFILE_NONE)
+        return NULL;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (known[i].profile == profile && known[i].rule == rule &&
+            (known[i].condition[0] == 0 ||
+             (condition && strcmp(known[i].condition, condition) == 0)))
+            return known[i].number;
+    return NULL;
+}
+
+/* Rules that rest on the packet at hand alone. */
+static bool is_of_packet(enum roce_rule rule)
+{
+    return rule == ROCE_RULE_DMA_LEN_MAX || rule == ROCE_RULE_SYNDROME_RESERVED;
+}
+
+/* Rules that rest on what one side sent alone. */
+static bool is_one_sided(enum roce_rule rule)
+{
+    switch (rule) {
+    case ROCE_RULE_OPCODE_ORDER:
+    case ROCE_RULE_INTERLEAVED:
+    case ROCE_RULE_DMA_LEN: return true;
+    default: return is_of_packet(rule);
+    }
+}
+
+/* Whether the requests that the packet at hand is of, or answers, are to begin anew, for the other
+ * direction did. */
+static bool is_to_begin(const struct roce_ctx *ctx)
+{
+    bool answer = ctx->pkt && roce_opcode_is_response(ctx->pkt->op);
+
+    return (answer ? roce_peer(ctx->side) : ctx->side)->req.anew;
+}
+
+/*
+ * Whether the capture leaves a doubt that a device did it: it contradicts itself; the packet, or
+ * one that the judgement rests on, may have been damaged on its way; what is compared may be of
+ * another use of the QPs; or the two directions, which the judgement compares, may not belong
+ * together.
+ */
+static bool is_doubtful(const struct roce_ctx *ctx, enum roce_rule rule)
+{
+    const struct roce_conn *conn = ctx->conn;
+
+    if (ctx->pkt && ctx->icrc == ROCE_ICRC_UNVERIFIED)
+        return true;
+    if (ctx->pkt && (!ctx->judging || is_of_packet(rule)))
+        return false; /* whatever the others were */
+    if (!conn || conn->doubt || conn->unproven)
+        return conn != NULL;
+    if (!ctx->judging)
+        return false;
+    return (roce_is_guess(conn) && !is_one_sided(rule)) || is_to_begin(ctx);
+}
+
+void roce_say_as(const struct roce_ctx *ctx, const struct roce_finding *f)
+{
+    struct roce_flow *flow = ctx->flow;
+
+    flow->totals.findings[f->severity]++;
+    flow->totals.rules[f->rule]++;
+    if (f->known)
+        flow->totals.known++;
+    else if (f->severity == ROCE_SEV_ERROR)
+        flow->totals.errors_unknown++;
+    if (ctx->conn) {
+        ctx->conn->sum.findings[f->severity]++;
+        if (f->severity == ROCE_SEV_ERROR && !f->known)
+            ctx->conn->sum.errors_unknown++;
+    }
+    if (flow->opts.on_finding)
+        flow->opts.on_finding(flow->opts.user, f);
+}
+
+void roce_say(struct roce_ctx *ctx, struct roce_say say)
+{
+    enum roce_rule rule = say.rule;
+    struct roce_flow *flow = ctx->flow;
+    struct roce_finding f = {.rule = rule,
+                             .severity = roce_rule_info(rule)->severity,
+                             .frame = ctx->frame,
+                             .time = ctx->time,
+                             .stream = ctx->conn ? ctx->conn->stream : ROCE_NO_STREAM,
+                             .side = ctx->side ? roce_side_idx(ctx->side) : 0,
+                             .field = say.field ? say.field : "",
+                             .value = say.value,
+                             .relation = say.rel,
+                             .expected = say.expected,
+                             .actual = say.actual,
+                             .other_frame = say.other == ctx->frame ? 0 : say.other,
+                             .known = known_number(flow->opts.profile, rule, say.condition)};
+
+    if (f.severity == ROCE_SEV_ERROR && (say.weak || is_doubtful(ctx, rule)))
+        f.severity = ROCE_SEV_WARN;
+    if (ctx->result)
+        ctx->result->findings++;
+    if (f.severity == ROCE_SEV_ERROR && ctx->judging && !is_of_packet(rule) &&
+        roce_turn_hold(ctx, &f))
+        return;
+    roce_say_as(ctx, &f);
+}
+
+void roce_say_once(struct roce_ctx *ctx, struct roce_say say)
+{
+    if (ctx->side) {
+        uint64_t *word = &ctx->side->fired[say.rule / 64], bit = UINT64_C(1) << say.rule % 64;
+
+        if (*word & bit)
+            return;
+        *word |= bit;
+    }
+    roce_say(ctx, say);
+}
+
+/* ---- text --------------------------------------------------------------------------------------
+ */
+
+static void add(char *buf, size_t cap, size_t *len, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static void add(char *buf, size_t cap, size_t *len, const char *fmt, ...)
+{
+    va_list ap;
+    int n;
+
+    if (*len + 1 >= cap)
+        return;
+    va_start(ap, fmt);
+    n = vsnprintf(buf + *len, cap - *len, fmt, ap);
+    va_end(ap);
+    if (n > 0)
+        *len = *len + (size_t)n < cap ? *len + (size_t)n : cap - 1;
+}
+
+static void add_value(char *buf, size_t cap, size_t *len, enum roce_value value, uint64_t v)
+{
+    char text[96];
+
+    switch (value) {
+    case ROCE_VALUE_HEX: add(buf, cap, len, "0x%llx", (unsigned long long)v); break;
+    case ROCE_VALUE_OPCODE: add(buf, cap, len, "%s", roce_opcode((uint8_t)v)->name); break;
+    case ROCE_VALUE_SYNDROME:
+        add(buf, cap, len, "0x%02llx (%s)", (unsigned long long)v,
+            roce_syndrome_text((uint8_t)v, text, sizeof(text)));
+        break;
+    case ROCE_VALUE_NS:
+        if (v < 1000000)
+            add(buf, cap, len, "%.3f us", (double)v / 1e3);
+        else
+            add(buf, cap, len, "%.3f ms", (double)v / 1e6);
+        break;
+    case ROCE_VALUE_DEC:
+    case ROCE_VALUE_NONE: add(buf, cap, len, "%llu", (unsigned long long)v); break;
+    }
+}
+
+const char *roce_finding_text(const struct roce_finding *f, char *buf, size_t cap)
+{
+    static const char *const relations[] = {"", "not ", "at least ", "at most "};
+    size_t len = 0;
+
+    if (cap == 0)
+        return buf;
+    buf[0] = 0;
+    if (f->value != ROCE_VALUE_NONE) {
+        add(buf, cap, &len, "%s: expected %s", f->field, relations[f->relation]);
+        add_value(buf, cap, &len, f->value, f->expected);
+        add(buf, cap, &len, ", found ");
+        add_value(buf, cap, &len, f->value, f->actual);
+        add(buf, cap, &len, "; ");
+    } else {
+        if (f->field[0])
+            add(buf, cap, &len, "%s: ", f->field);
+        /* Without values a norm would read as if it held. */
+        if (roce_rule_is_norm(roce_rule_info(f->rule)))
+            add(buf, cap, &len, "rule broken: ");
+    }
+    add(buf, cap, &len, "%s", roce_rule_info(f->rule)->text);
+    if (f->other_frame)
+        add(buf, cap, &len, " (see frame %u)", f->other_frame);
+    if (f->known)
+        add(buf, cap, &len, " [known deviation %s]", f->known);
+    return buf;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Histogram of durations: four buckets an octave from 64 ns to 9 minutes, so that a percentile is
+ * right within an eighth and any number of samples takes the same room.
+ */
+#ifndef FLOW_BASE_HIST_H
+#define FLOW_BASE_HIST_H
+
+#include <stdint.h>
+
+#define ROCE_HIST_BUCKETS 132u
+
+struct roce_hist {
+    uint32_t cnt[ROCE_HIST_BUCKETS];
+    uint32_t total;
+    uint64_t min, max; /* ns; valid if total > 0 */
+    uint64_t sum;      /* ns */
+};
+
+/* Where a duration is counted, < ROCE_HIST_BUCKETS. */
+unsigned roce_hist_bucket(uint64_t ns);
+
+void roce_hist_add(struct roce_hist *hist, uint64_t ns);
+
+/* The duration below which `permille` of the samples lie; 0 without samples. NULL is no samples. */
+uint64_t roce_hist_quantile(const struct roce_hist *hist, unsigned permille);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "flow/base/packet_digest.h"
+
+#include <string.h>
+#include "flow/check.h"
+#include "wire/gid.h"
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+    h = (h ^ v) * UINT64_C(0x9E3779B97F4A7C15);
+    return h ^ h >> 29;
+}
+
+uint32_t roce_key_hash(const struct roce_key *key)
+{
+    uint64_t w[4], h;
+
+    memcpy(w, key->src, 16);
+    memcpy(w + 2, key->dst, 16);
+    h = mix(w[0] ^ w[1] << 1, w[2]);
+    h = mix(h ^ w[1], w[3]);
+    h = mix(h, (uint64_t)key->qpn << 32 | key->src_qpn);
+    h = mix(h, key->net);
+    return (uint32_t)(h >> 16);
+}
+
+/* What the network layer says, whichever it is. */
+static void read_net(struct roce_glance *glance, const struct roce_pkt *pkt)
+{
+    struct roce_key *key = &glance->key;
+    uint32_t vlans = 0;
+
+    roce_pkt_addr(pkt, key->src, key->dst);
+    glance->ecn = glance->dscp = 0;
+    glance->ip_id = 0;
+    if (roce_pkt_has(pkt, ROCE_HDR_IP4)) {
+        glance->ecn = pkt->ip4.ecn;
+        glance->dscp = pkt->ip4.dscp;
+        glance->ip_id = pkt->ip4.id;
+    } else if (roce_pkt_has(pkt, ROCE_HDR_IP6)) {
+        glance->ecn = pkt->ip6.ecn;
+        glance->dscp = pkt->ip6.dscp;
+    } else if (roce_pkt_has(pkt, ROCE_HDR_GRH)) {
+        glance->dscp = pkt->grh.tclass >> 2;
+    }
+    for (unsigned i = 0; i < pkt->vlan_cnt; i++)
+        if (pkt->vlan[i].vid)
+            vlans = vlans * 4099 + pkt->vlan[i].vid;
+    if (pkt->overlay)
+        vlans = vlans * 4099 + pkt->overlay;
+    key->net = vlans << 3 | (uint32_t)pkt->encap;
+    key->qpn = pkt->bth.dest_qp;
+    key->src_qpn = roce_pkt_has(pkt, ROCE_HDR_DETH) ? pkt->deth.src_qp : ROCE_QPN_UNKNOWN;
+    if (pkt->encap == ROCE_ENCAP_IB_LOCAL) { /* no addresses but LIDs */
+        key->src[14] = (uint8_t)(pkt->lrh.slid >> 8);
+        key->src[15] = (uint8_t)pkt->lrh.slid;
+        key->dst[14] = (uint8_t)(pkt->lrh.dlid >> 8);
+        key->dst[15] = (uint8_t)pkt->lrh.dlid;
+    }
+}
+
+static void take_sample(struct roce_glance *glance, const struct roce_pkt *pkt)
+{
+    uint64_t h = pkt->bth.opcode, w[2] = {0, 0};
+    uint32_t len = pkt->payload_len;
+
+    if (roce_pkt_has(pkt, ROCE_HDR_IMMDT))
+        h = h * 31 + pkt->immdt.imm;
+    if (roce_pkt_has(pkt, ROCE_HDR_IETH))
+        h = h * 31 + pkt->ieth.rkey;
+    if (roce_pkt_has(pkt, ROCE_HDR_ATOMICETH))
+        h = (h * 31 + pkt->atomiceth.swap_add) * 31 + pkt->atomiceth.compare;
+    glance->sampled = len > 0 && pkt->payload_cap_len == len;
+    if (glance->sampled && len > 8) { /* of 8 bytes both would be the same, and could cancel */
+        memcpy(&w[0], pkt->payload, 8);
+        memcpy(&w[1], pkt->payload + len - 8, 8);
+    } else if (glance->sampled) {
+        memcpy(&w[0], pkt->payload, len);
+    }
+    h = (h ^ w[0] * UINT64_C(0x9E3779B97F4A7C15)) * 31 ^ w[1];
+    glance->sample = (uint32_t)(h ^ h >> 32);
+}
+
+void roce_glance_take(struct roce_glance *glance, const struct roce_pkt *pkt)
+{
+    read_net(glance, pkt);
+    glance->hash = roce_key_hash(&glance->key);
+    glance->sample = 0;
+    glance->sampled = false;
+    if (roce_opcode_is_request(pkt->op) && pkt->op->svc != ROCE_SVC_UD)
+        take_sample(glance, pkt);
+    glance->plain = roce_check_is_plain(pkt, glance->key.dst);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "flow/base/rate.h"
+
+#include "flow/check.h"
+
+#define SECOND     UINT64_C(1000000000)
+#define IDLE_NS    UINT64_C(10000000) /* a side silent for so long had nothing to send */
+#define QUIET_NS   UINT64_C(1000000)  /* an episode ends: no CNP for so long and so many windows */
+#define QUIET_WINS 4u
+#define PART_NS    UINT64_C(10000) /* of a first window: enough for the rate before a CNP */
+#define PART_LEAST 8u
+#define FEW        4u /* packets of sides that nobody wants a rate of: most of a large capture */
+
+void roce_spread_add(struct roce_spread *s, uint64_t v)
+{
+    if (s->cnt == 0 || v < s->min)
+        s->min = v;
+    if (v > s->max)
+        s->max = v;
+    s->cnt++;
+    s->sum += v;
+}
+
+/* Bytes/s. A window is shorter than 2^32 ns and has fewer than 2^32 bytes. */
+static uint64_t rate_of(uint64_t bytes, uint64_t ns)
+{
+    return ns ? bytes * SECOND / ns : 0;
+}
+
+/* Windows differ a little by themselves. */
+static bool is_slow(uint64_t rate, uint64_t before)
+{
+    return rate < before - before / 5;
+}
+
+static bool is_back(uint64_t rate, uint64_t before)
+{
+    return rate >= before - before / 10;
+}
+
+/* The rate of `side` up to the packet at hand, which is not its own; 0 unknown. */
+static uint64_t rate_now(const struct roce_ctx *ctx, const struct roce_side *side)
+{
+    const struct roce_meter *m = side->meter;
+    uint64_t ns, bytes;
+    uint32_t packets;
+
+    if (!m)
+        return 0;
+    ns = roce_since(m->time, ctx->time);
+    packets = side->sum.packets - m->packets;
+    bytes = (uint32_t)((uint32_t)side->sum.bytes - m->bytes);
+    if (m->time == 0 || m->holed || roce_since(m->last, ctx->time) >= IDLE_NS)
+        return 0;
+    if (m->before_ns)
+        return rate_of(m->before_bytes, m->before_ns);
+    if (ns < PART_NS || packets < PART_LEAST || m->pause_ns > ns / 2)
+        return 0;
+    /* The newest packet's time is not over: half of it, at a guess. */
+    return rate_of(bytes * (2 * packets - 1) / (2 * packets), ns);
+}
+
+/* A new window begins with the packet at hand, the side's. */
+static void begin(const struct roce_ctx *ctx, struct roce_side *side)
+{
+    struct roce_meter *m = side->meter;
+
+    m->time = ctx->time ? ctx->time : 1;
+    m->packets = side->sum.packets - 1;
+    m->bytes = (uint32_t)side->sum.bytes - (uint32_t)ctx->pkt->wire_len;
+    m->pause_ns = 0;
+    m->holed = false;
+}
+
+static void close_episode(struct roce_ctx *ctx, struct roce_side *side, enum roce_cnp_end end)
+{
+    struct roce_rare *rare = roce_rare(ctx->flow, side);
+    struct roce_slowdown *s = &rare->slow;
+    struct roce_cnp_summary *sum = &rare->cnp;
+
+    s->open = false;
+    s->sum.end = end;
+    s->sum.stream = side->conn->stream;
+    s->sum.side = roce_side_idx(side);
+    s->sum.ce_marked = (uint32_t)((uint32_t)rare->ce_marked - s->marked);
+    sum->episodes++;
+    if (s->sum.before && s->sum.lowest)
+        sum->measured++;
+    if (s->sum.slowed) {
+        roce_spread_add(&sum->before, s->sum.before);
+        roce_spread_add(&sum->lowest, s->sum.lowest);
+    }
+    if (end == ROCE_CNP_RECOVERED)
+        roce_spread_add(&sum->recovery_ns, s->sum.recovered_ns);
+    if (ctx->flow->opts.on_cnp_episode)
+        ctx->flow->opts.on_cnp_episode(ctx->flow->opts.user, &s->sum);
+}
+
+/* A window of `rate` is over. */
+static void measured(struct roce_ctx *ctx, struct roce_side *side, uint64_t rate)
+{
+    struct roce_slowdown *s = &side->sum.rare->slow;
+    uint64_t since = roce_since(s->sum.time, ctx->time);
+    bool quiet;
+
+    s->windows++;
+    if (s->sum.lowest == 0 || rate < s->sum.lowest) {
+        s->sum.lowest = rate ? rate : 1;
+        s->sum.lowest_ns = since;
+    }
+    s->sum.after = rate;
+    s->sum.slowed |= s->sum.before && is_slow(rate, s->sum.before);
+    if (s->sum.slowed && is_back(rate, s->sum.before) && s->windows > 1) {
+        s->sum.recovered_ns = since; /* in a whole window without a CNP */
+        close_episode(ctx, side, ROCE_CNP_RECOVERED);
+        return;
+    }
+    quiet = s->windows > QUIET_WINS && roce_since(s->cnp_time, ctx->time) >= QUIET_NS;
+    if (quiet && !s->sum.slowed)
+        close_episode(ctx, side, ROCE_CNP_QUIET);
+}
+
+/* The window at hand ends before the packet at hand. */
+static void turn(struct roce_ctx *ctx, struct roce_side *side, uint64_t ns)
+{
+    struct roce_meter *m = side->meter;
+    const struct roce_rare *rare = side->sum.rare;
+    uint64_t bytes =
+        (uint32_t)((uint32_t)side->sum.bytes - (uint32_t)ctx->pkt->wire_len - m->bytes);
+
+    if (m->holed) {
+        m->before_ns = 0;
+    } else if (m->pause_ns <= ns / 2) {
+        m->before_ns = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
+        m->before_bytes = (uint32_t)bytes;
+        if (rare && rare->slow.open)
+            measured(ctx, side, rate_of(bytes, ns));
+    }
+    begin(ctx, side);
+}
+
+/* The side was silent for long: what it sends now is another story. */
+static void idle(struct roce_ctx *ctx, struct roce_side *side)
+{
+    if (side->sum.rare && side->sum.rare->slow.open)
+        close_episode(ctx, side, ROCE_CNP_IDLE);
+    begin(ctx, side);
+    side->meter->before_ns = 0;
+}
+
+void roce_rate_step(struct roce_ctx *ctx)
+{
+    struct roce_side *side = ctx->side;
+    struct roce_meter *m = side->meter;
+    uint64_t ns, pause;
+
+    if (!m) {
+        if (side->sum.packets < FEW)
+            return;
+        m = side->meter = roce_mem_get(&ctx->flow->mem, sizeof(*m));
+        if (!m)
+            return;
+    }
+    ns = roce_since(m->time, ctx->time);
+    pause = roce_since(m->last, ctx->time);
+    m->last = ctx->time;
+    if (pause >= IDLE_NS) {
+        idle(ctx, side);
+        return;
+    }
+    if (m->time == 0) {
+        begin(ctx, side);
+        return;
+    }
+    if (ctx->result->flags & ROCE_AN_COPY) { /* it was sent once */
+        m->packets++;
+        m->bytes += (uint32_t)ctx->pkt->wire_len;
+        return;
+    }
+    if (pause > m->pause_ns)
+        m->pause_ns = (uint32_t)pause;
+    if (ctx->result->flags & ROCE_AN_PSN_GAP)
+        m->holed = true;
+    if (ns >= ROCE_RATE_WINDOW_NS && side->sum.packets - 1 - m->packets >= ROCE_RATE_PACKETS)
+        turn(ctx, side, ns);
+}
+
+void roce_rate_hole(struct roce_side *side)
+{
+    if (!side->meter)
+        return;
+    side->meter->holed = true;
+    side->meter->before_ns = 0;
+}
+
+void roce_rate_cnp(struct roce_ctx *ctx, struct roce_side *side)
+{
+    struct roce_rare *rare = roce_rare(ctx->flow, side);
+    struct roce_slowdown *s = &rare->slow;
+
+    if (side->sum.rare != rare)
+        return; /* no memory */
+    if (!s->open) {
+        *s = (struct roce_slowdown){.open = true, .marked = (uint32_t)rare->ce_marked};
+        s->marked -= ctx->result->ce_frame != 0; /* with the one that it answers */
+        s->sum.frame = ctx->frame;
+        s->sum.time = ctx->time;
+        s->sum.recovered_ns = ROCE_NEVER_NS;
+        s->sum.before = rate_now(ctx, side);
+        if (side->meter) { /* a window begins with its next packet */
+            side->meter->time = 0;
+            side->meter->before_ns = 0;
+        }
+    }
+    s->sum.cnps++;
+    s->sum.last_frame = ctx->frame;
+    s->cnp_time = ctx->time;
+    s->windows = 0;
+}
+
+void roce_rate_end(struct roce_ctx *ctx, struct roce_side *side)
+{
+    if (side->sum.rare && side->sum.rare->slow.open)
+        close_episode(ctx, side, ROCE_CNP_OPEN);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * AETH: syndromes, credits and the MSN. The MSN is compared with the messages that ended on a run
+ * of requests without a hole; after a hole it is learned anew.
+ */
+#include "flow/table/qp_reuse.h"
+
+/* Messages one after another whose MSNs agree before one that does not is wrong. */
+#define ANCHOR_HITS 3
+
+/* Whether what the packet at hand answers took a receive, as far as is known: READs and WRITEs do
+ * without, and so do programs that send nothing else. */
+static bool took_receive(struct roce_ctx *ctx)
+{
+    struct roce_req *req = &roce_peer(ctx->side)->req;
+    const struct roce_sent *e = req->started ? roce_window_get(&req->win, ctx->pkt->bth.psn) : NULL;
+
+    return !e || roce_opcode_uses_rq(roce_opcode(e->op));
+}
+
+void roce_check_aeth(struct roce_ctx *ctx)
+{
+    const struct roce_pkt *pkt = ctx->pkt;
+    struct roce_rsp *rsp = &ctx->side->rsp;
+    uint8_t syndrome = pkt->aeth.syndrome, code = roce_syndrome_code(syndrome);
+    uint32_t credits;
+
+    rsp->lsn_before = rsp->lsn;
+    if (!roce_pkt_has(pkt, ROCE_HDR_AETH))
+        return;
+    if (roce_syndrome_kind(syndrome) == ROCE_SYN_RESERVED ||
+        (roce_syndrome_kind(syndrome) == ROCE_SYN_NAK && code == ROCE_NAK_INVALID_RD_REQ)) {
+        SAY(ctx, SYNDROME_RESERVED, "aeth.syndrome", ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, syndrome,
+            .value = ROCE_VALUE_SYNDROME);
+        return;
+    }
+    if (roce_syndrome_kind(syndrome) != ROCE_SYN_ACK)
+        return;
+    credits = roce_credits(code);
+    ctx->result->credits = credits;
+    roce_sum(ctx->side)->credits = credits;
+    if (code != ROCE_CREDIT_NONE) {
+        const struct roce_conn_facts *sum = &ctx->conn->sum;
+        bool srq =
+            roce_side_idx(ctx->side) == sum->cm.active_side ? sum->cm.req_srq : sum->cm.rep_srq;
+
+        if (ctx->conn->sum.svc == ROCE_SVC_XRC)
+            SAY_ONCE(ctx, XRC_CREDITS, "aeth.syndrome", ROCE_CREDIT_NONE, syndrome,
+                     .value = ROCE_VALUE_SYNDROME);
+        else if (srq)
+            SAY_ONCE(ctx, SRQ_CREDITS, "aeth.syndrome", ROCE_CREDIT_NONE, syndrome,
+                     .other = sum->cm.rep_frame, .value = ROCE_VALUE_SYNDROME);
+        if (code == 0) {
+            ctx->result->flags |= ROCE_AN_ZERO_CREDIT;
+            if (took_receive(ctx))
+                SAY(ctx, ZERO_CREDIT, "aeth.syndrome", .value = ROCE_VALUE_NONE);
+        } else if (rsp->credit_seen && code > rsp->credit_code)
+            ctx->result->flags |= ROCE_AN_CREDIT_UPDATE;
+        credits = (pkt->aeth.msn + credits) & ROCE_PSN_MASK;
+        if (!rsp->credit_seen || roce_diff(credits, rsp->lsn) > 0)
+            rsp->lsn = credits;
+        if (!rsp->credit_seen) {
+            rsp->credit_ms = roce_ms(ctx->time);
+            rsp->credit_cnt = 0;
+        }
+        rsp->credit_cnt += rsp->credit_cnt < UINT8_MAX;
+        rsp->credit_seen = true;
+        rsp->credit_code = code;
+    } else
+        rsp->credit_seen = false;
+}
+
+/* The latest entry that the response at hand counts as completed, if the response ends with it. */
+static struct roce_sent *counted(struct roce_ctx *ctx, struct roce_req *req)
+{
+    uint32_t psn = ctx->pkt->bth.psn;
+    struct roce_sent *e;
+
+    if (ctx->pkt->op->kind == ROCE_KIND_ACK &&
+        roce_syndrome_kind(ctx->pkt->aeth.syndrome) != ROCE_SYN_ACK)
+        psn = (psn - 1) & ROCE_PSN_MASK;
+    e = roce_window_get(&req->win, psn);
+    if (!e || (e->flags & ROCE_SENT_SPAN_GUESS))
+        return NULL;
+    if (ctx->pkt->op->kind == ROCE_KIND_ACK && ((psn + 1) & ROCE_PSN_MASK) != roce_sent_end(e))
+        return NULL; /* inside a READ */
+    return e;
+}
+
+/*
+ * What the MSN is at an entry of the chain, if something tells. A connection seen from its start
+ * counts from 0 (R102). Otherwise it is learned: the response to a repetition may carry the MSN of
+ * today, which is more than belongs to its PSN and never less, so that the least seen counts, and
+ * accuses somebody only when it held for messages that followed one another.
+ */
+static bool settle(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e)
+{
+    struct roce_rsp *rsp = &ctx->side->rsp;
+    const struct roce_pkt *pkt = ctx->pkt;
+    const struct roce_sent *oldest = roce_window_at(&req->win, 0);
+    bool read = pkt->op->kind == ROCE_KIND_READ_RESP, first = false;
+    /* C9-148: counted already, or not yet */
+    bool part = read && roce_sent_end(e) != ((pkt->bth.psn + 1) & ROCE_PSN_MASK);
+    int32_t off;
+
+    if (rsp->anchor && rsp->anchor_chain != e->chain)
+        rsp->anchor = false;
+    if (rsp->anchor && rsp->anchor_hits >= ANCHOR_HITS)
+        return true;
+    if (oldest->psn == req->base && oldest->chain == e->chain) {
+        /* No message came before what was seen: the MSN never lags behind. In the first packet of
+         * an answer it may, by that READ: then its last one tells, which has no less. */
+        int32_t before = roce_diff(pkt->aeth.msn, e->cum - roce_sent_number(oldest));
+
+        if (!req->base_sure && (oldest->flags & ROCE_SENT_OFF_KNOWN)) {
+            req->base_sure = !part && (before == 0 || (before < 0 && e->marks & ROCE_MARK_COUNTED));
+            e->marks |= part && before == 0 ? ROCE_MARK_COUNTED : 0;
+        }
+        first = req->base_sure;
+    }
+    if (first) {
+        rsp->anchor_cum = roce_sent_number(oldest);
+        rsp->anchor_msn = 0;
+        rsp->anchor_chain = e->chain;
+        rsp->anchor_hits = ANCHOR_HITS;
+        return rsp->anchor = true;
+    }
+    if (part)
+        return rsp->anchor; /* nothing to start from */
+    if ((pkt->op->kind != ROCE_KIND_ACK && e->tries > 1) ||
+        (req->una_known && roce_diff((pkt->bth.psn + 1) & ROCE_PSN_MASK, req->una) <= 0))
+        return rsp->anchor; /* perhaps answered before: a replay tells of what was counted since */
+    off = rsp->anchor ? roce_diff(pkt->aeth.msn, rsp->anchor_msn + e->cum - rsp->anchor_cum) : -1;
+    if (off > 0)
+        return true;
+    if (off == 0 && e->cum == rsp->anchor_cum)
+        return true;
+    rsp->anchor_hits = off == 0 ? (uint8_t)(rsp->anchor_hits + 1) : 0;
+    rsp->anchor = true;
+    rsp->anchor_chain = e->chain;
+    rsp->anchor_cum = e->cum;
+    rsp->anchor_msn = pkt->aeth.msn;
+    return true;
+}
+
+/* Messages that ended up to `e` since what was acknowledged. */
+static uint32_t since_answer(const struct roce_req *req, const struct roce_sent *e)
+{
+    const struct roce_window *w = &req->win;
+
+    return w->acked < w->cnt ? e->cum - roce_sent_number(roce_window_at(w, w->acked)) : 0;
+}
+
+/* C9-148: a READ may be counted when it is taken, and meet a page that is not present after that.
+ */
+static bool is_paged(struct roce_req *req, uint32_t psn)
+{
+    const struct roce_sent *e = roce_window_get(&req->win, psn);
+
+    return e && !roce_opcode_uses_rq(roce_opcode(e->op));
+}
+
+void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
+{
+    const struct roce_rsp *rsp = &ctx->side->rsp;
+    const struct roce_pkt *pkt = ctx->pkt;
+    const struct roce_conn_facts *sum = &ctx->conn->sum;
+    struct roce_sent *e = counted(ctx, req), *tail = roce_window_tail(&req->win);
+    bool read = pkt->op->kind == ROCE_KIND_READ_RESP;
+    bool nak =
+        pkt->op->kind == ROCE_KIND_ACK && roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK;
+    bool fresh = req->una_known && roce_diff((pkt->bth.psn + 1) & ROCE_PSN_MASK, req->una) > 0;
+    bool sure;
+    uint32_t low, high;
+    int32_t below, above;
+
+    if (!e || !roce_pkt_has(pkt, ROCE_HDR_AETH) || !settle(ctx, req, e))
+        return;
+    sure = rsp->anchor_hits >= ANCHOR_HITS;
+    low = rsp->anchor_msn + e->cum - rsp->anchor_cum;
+    high = rsp->anchor_msn + tail->cum - rsp->anchor_cum;
+    if (read && pkt->op->pos == ROCE_POS_FIRST)
+        low--; /* C9-148: a READ may count from its first or its last response on */
+    below = roce_diff(pkt->aeth.msn, low);
+    above = tail->chain == e->chain ? roce_diff(pkt->aeth.msn, high) : -1;
+    /* A request that is not in the capture counts too: then a repetition's answer may be ahead. */
+    if (above > 0)
+        SAY(ctx, MSN_TOO_HIGH, "aeth.msn", high & ROCE_PSN_MASK, pkt->aeth.msn, tail->frame,
+            .rel = ROCE_REL_AT_MOST,
+            .weak = !sure || read || !fresh || e->tries > 1 || sum->truncated ||
+                    roce_rare_of(roce_peer(ctx->side))->missing_psns > 0);
+    else if (below < 0) {
+        if (fresh && (low & ROCE_PSN_MASK) > since_answer(req, e))
+            roce_turn_msn(ctx, roce_peer(ctx->side), since_answer(req, e));
+        SAY(ctx, MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame, .weak = !sure);
+    } else if (below > 0 && nak && roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_RNR)
+        SAY(ctx, RNR_MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame,
+            .weak = !sure || is_paged(req, pkt->bth.psn));
+    else if (below > 0 && !read && !nak && pkt->op->kind == ROCE_KIND_ACK && fresh)
+        SAY(ctx, MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame, .weak = true);
+}
+
+bool roce_msn_fits(const struct roce_rsp *rsp, const struct roce_sent *e, uint32_t msn)
+{
+    return rsp->anchor && rsp->anchor_chain == e->chain && rsp->anchor_hits >= ANCHOR_HITS &&
+           roce_diff(msn, rsp->anchor_msn + e->cum - rsp->anchor_cum) == 0;
+}
+
+void roce_check_accept(struct roce_ctx *ctx, const struct roce_sent *e)
+{
+    const struct roce_opcode *op = roce_opcode(e->op);
+
+    roce_say(ctx, (struct roce_say){.rule = (enum roce_rule)e->bad,
+                                    .field = "aeth.syndrome",
+                                    .expected = ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ,
+                                    .actual = roce_pkt_has(ctx->pkt, ROCE_HDR_AETH)
+                                                  ? ctx->pkt->aeth.syndrome
+                                                  : ROCE_SYNDROME_ACK,
+                                    .other = e->last_frame,
+                                    .value = ROCE_VALUE_SYNDROME,
+                                    .condition = op->kind == ROCE_KIND_SEND ? "send" : NULL});
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Format: what one packet shows by itself, its constants against the other packets of its QP, and
+ * payload sizes against the path MTU.
+ */
+#include "flow/table/qp_reuse.h"
+
+#include <string.h>
+#include "wire/gid.h"
+
+#define NEVER_SURE 8      /* packets of a host, none with a right ICRC: no damage any more */
+#define SPORT_MIN  0xC000 /* R013 */
+
+/* Which rule a defect of the codec breaks. */
+static const struct {
+    enum roce_defect defect;
+    enum roce_rule rule;
+    const char *field;
+} broken[] = {
+    {ROCE_DEFECT_IP_VERSION, ROCE_RULE_IP_VERSION, "ip.version"},
+    {ROCE_DEFECT_IP_OPTIONS, ROCE_RULE_IP_OPTIONS, "ip.ihl"},
+    {ROCE_DEFECT_IP_FRAGMENT, ROCE_RULE_IP_FRAGMENT, "ip.frag"},
+    {ROCE_DEFECT_IP_LEN, ROCE_RULE_IP_LEN, "ip.len"},
+    {ROCE_DEFECT_IP6_EXT, ROCE_RULE_IP6_EXT, "ip6.next"},
+    {ROCE_DEFECT_UDP_LEN, ROCE_RULE_UDP_LEN, "udp.len"},
+    {ROCE_DEFECT_BTH_SHORT, ROCE_RULE_SHORT, "bth"},
+    {ROCE_DEFECT_HDR_SHORT, ROCE_RULE_SHORT, "headers"},
+    {ROCE_DEFECT_PAD_COUNT, ROCE_RULE_PAD_TOO_LARGE, "bth.padcnt"},
+    {ROCE_DEFECT_ALIGN, ROCE_RULE_PAD, "bth.padcnt"},
+    {ROCE_DEFECT_OPCODE, ROCE_RULE_OPCODE_RESERVED, "bth.opcode"},
+    {ROCE_DEFECT_TVER, ROCE_RULE_TVER, "bth.tver"},
+};
+
+static uint64_t defect_value(const struct roce_pkt *pkt, enum roce_rule rule)
+{
+    switch (rule) {
+    case ROCE_RULE_OPCODE_RESERVED: return pkt->bth.opcode;
+    case ROCE_RULE_TVER: return pkt->bth.tver;
+    case ROCE_RULE_PAD:
+    case ROCE_RULE_PAD_TOO_LARGE: return pkt->bth.padcnt;
+    case ROCE_RULE_IP_OPTIONS: return pkt->ip4.ihl;
+    case ROCE_RULE_UDP_LEN: return pkt->udp.len;
+    default: return 0;
+    }
+}
+
+/* Defects that say the ICRC is looked for in the wrong place: that it is wrong there proves
+ * nothing. */
+static bool moves_icrc(enum roce_rule rule)
+{
+    return rule == ROCE_RULE_IP_LEN || rule == ROCE_RULE_UDP_LEN || rule == ROCE_RULE_IP6_EXT;
+}
+
+static void check_defects(struct roce_ctx *ctx)
+{
+    const struct roce_pkt *pkt = ctx->pkt;
+    bool damaged = ctx->icrc == ROCE_ICRC_BAD; /* on its way: any of its bits may be wrong */
+
+    if (pkt->defects == 0)
+        return;
+    for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++)
+        if (roce_pkt_defect(pkt, broken[i].defect) && (!damaged || moves_icrc(broken[i].rule)))
+            roce_say(ctx, (struct roce_say){.rule = broken[i].rule,
+                                            .field = broken[i].field,
+                                            .actual = defect_value(pkt, broken[i].rule),
+                                            .value = ROCE_VALUE_NONE,
+                                            .weak = damaged});
+    if (damaged)
+        return;
+    if (roce_pkt_defect(pkt, ROCE_DEFECT_PAYLOAD)) {
+        bool fixed = pkt->op->kind == ROCE_KIND_ATOMIC_WRITE || pkt->op->kind == ROCE_KIND_FLUSH;
+        uint64_t want = pkt->op->payload == ROCE_PAYLOAD_8 ? 8 : 0;
+
+        if (fixed)
+            SAY(ctx, FIXED_PAYLOAD, "payload length", want, pkt->payload_len);
+        else
+            SAY(ctx, PAYLOAD_NONE, "payload length", want, pkt->payload_len);
+    }
+}
+
+static void check_net(struct roce_ctx *ctx)
+{
+    const struct roce_pkt *pkt = ctx->pkt;
+
+    if (roce_pkt_has(pkt, ROCE_HDR_IP4) && !pkt->ip4.df)
+        SAY_ONCE(ctx, IP_FRAGMENT, "ip4.df", 1, 0);
+    if (!roce_pkt_has(pkt, ROCE_HDR_UDP) || ctx->rewritten)
+        return;
+    if (pkt->udp.sport < SPORT_MIN)
+        SAY_ONCE(ctx, SPORT_RANGE, "udp.sport", SPORT_MIN, pkt->udp.sport,
+                 .rel = ROCE_REL_AT_LEAST);
+    if (pkt->udp.csum)
+        SAY_ONCE(ctx, UDP_CSUM, "udp.csum", 0, pkt->udp.csum, .value = ROCE_VALUE_HEX);
+}
+
+static void check_bth(struct roce_ctx *ctx)
+{
+    const struct roce_pkt *pkt = ctx->pkt;
+    const struct roce_opcode *op = pkt->op;
+    const struct roce_bth *bth = &pkt->bth;
+    bool ends_message = roce_opcode_ends(op) && roce_opcode_uses_rq(op);
+    bool gsi = bth->dest_qp == ROCE_QP_GSI;
+    bool native = roce_pkt_has(pkt, ROCE_HDR_LRH); /* QP 0 is the subnet manager's there */
+
+    if (bth->resv6) /* the ICRC does not cover it: a switch or the wire may have set it, and some
+                     * NICs mark what may be routed adaptively */
+        SAY_ONCE(ctx, RESERVED_BITS, "bth.resv6", 0, bth->resv6, .value = ROCE_VALUE_HEX,
+                 .weak = true);
+    if (bth->resv7)
+        SAY(ctx, RESERVED_BITS, "bth.resv7", 0, bth->resv7, .value = ROCE_VALUE_HEX);
+    if (bth->padcnt && pkt->payload_cap_len == pkt->payload_len &&
+        (pkt->pad[0] | pkt->pad[1] | pkt->pad[2]))
+        SAY(ctx, PAD, "pad bytes", 0, pkt->pad[0] | pkt->pad[1] | pkt->pad[2],
+            .value = ROCE_VALUE_HEX);
+    if (bth->dest_qp == 0 && !native)
+        SAY(ctx, DEST_QP0, "bth.dest_qp", .rel = ROCE_REL_NE);
+    if ((bth->dest_qp == ROCE_QP_MULTICAST) != roce_gid_is_multicast(ctx->dst) &&
+        pkt->encap != ROCE_ENCAP_NONE && pkt->encap != ROCE_ENCAP_IB_LOCAL)
+        SAY(ctx, MULTICAST_QP, "bth.dest_qp", ROCE_QP_MULTICAST, bth->dest_qp,
+            .value = ROCE_VALUE_HEX,
+            .rel = roce_gid_is_multicast(ctx->dst) ? ROCE_REL_EQ : ROCE_REL_NE);
+    else if (bth->dest_qp == ROCE_QP_MULTICAST && op->svc != ROCE_SVC_UD)
+        SAY(ctx, MULTICAST_QP, "bth.opcode", ROCE_OP_UD_SEND_ONLY, bth->opcode,
+            .value = ROCE_VALUE_OPCODE);
+    if (op->kind == ROCE_KIND_CNP || op->kind == ROCE_KIND_RESERVED ||
+        op->kind == ROCE_KIND_MANUFACTURER)
+        return;
+    if (bth->se && !ends_message)
+        SAY(ctx, SOLICITED, "bth.se", 0, 1);
+    if (bth->ackreq && (op->svc == ROCE_SVC_UC || op->svc == ROCE_SVC_UD))
+        SAY_ONCE(ctx, ACKREQ_UNRELIABLE, "bth.ackreq", 0, 1, .condition = gsi ? "gsi" : NULL);
+    if (bth->ackreq && roce_opcode_is_response(op))
+        SAY(ctx, ACKREQ_RESPONSE, "bth.ackreq", 0, 1);
+    if (!bth->migreq && !(native && op->svc == ROCE_SVC_UD))
+        SAY_ONCE(ctx, MIGREQ, "bth.migreq", 1, 0);
+}
+
+static void say_bad(struct roce_ctx *ctx, const struct roce_trust_held *held)
+{
+    SAY(ctx, ICRC_BAD, "icrc", .actual = held->icrc, .value = ROCE_VALUE_NONE,
+        .condition = held->flush ? "flush" : NULL);
+}
+
+static void count_bad(struct roce_ctx *ctx)
+{
+    struct roce_rare *rare = roce_rare(ctx->flow, ctx->side);
+    uint32_t psn = ctx->pkt->bth.psn;
+
+    rare->bad_icrc++;
+    if (!roce_opcode_is_request(ctx->pkt->op))
+        return;
+    if (rare->bad_tries == 0 || ctx->side->req.last_time >= rare->bad_time) {
+        rare->bad_time = ctx->time;
+        rare->bad_psn = psn;
+        rare->bad_first = ctx->frame;
+        rare->bad_tries = 0;
+    }
+    if (psn == rare->bad_psn) {
+        rare->bad_tries++;
+        rare->bad_last = ctx->frame;
+    }
+}
+
+static void check_icrc(struct roce_ctx *ctx)
+{
+    struct roce_trust_held held;
+
+    if (ctx->icrc != ROCE_ICRC_BAD)
+        return;
+    if (ctx->side)
+        count_bad(ctx);
+    held = (struct roce_trust_held){.time = ctx->time,
+                                    .frame = ctx->frame,
+                                    .icrc = ctx->pkt->icrc,
+                                    .stream = ctx->conn ? ctx->conn->stream : ROCE_NO_STREAM,
+                                    .side = ctx->side ? roce_side_idx(ctx->side) : 0,
+                                    .flush = ctx->pkt->op->kind == ROCE_KIND_FLUSH};
+    if (!roce_trust_hold(&ctx->flow->trust, ctx->src, &held))
+        say_bad(ctx, &held);
+}
+
+static void release(struct roce_flow *flow, struct roce_trust_host *host)
+{
+    for (unsigned i = 0; i < host->held_cnt; i++) {
+        const struct roce_trust_held *held = &host->held[i];
+        struct roce_ctx ctx = {.flow = flow, .frame = held->frame, .time = held->time};
+        struct roce_conn *conn = held->stream == ROCE_NO_STREAM ? NULL : flow->first_all;
+
+        while (conn && conn->stream != held->stream)
+            conn = conn->next_all;
+        ctx.conn = conn; /* if it is there still, and under its number */
+        ctx.side = conn ? &conn->side[held->side] : NULL;
+        say_bad(&ctx, held);
+    }
+    flow->trust.held -= host->held_cnt;
+    host->held_cnt = 0;
+}
+
+void roce_check_icrc_held(struct roce_ctx *ctx)
+{
+    struct roce_trust_host *host = roce_trust_held(&ctx->flow->trust, ctx->src);
+
+    if (host)
+        release(ctx->flow, host);
+}
+
+void roce_check_icrc_end(struct roce_flow *flow)
+{
+    for (unsigned i = 0; i < ROCE_TRUST_HOSTS; i++) {
+        struct roce_trust_host *host = &flow->trust.host[i];
+        struct roce_ctx ctx = {.flow = flow, .frame = host->frame, .time = host->time};
+
+        /* What was acknowledged was right at its receiver, and of what asks for no answer nobody
+         * knows: a capture of its own host may have it before its NIC sets the ICRC. Where no
+         * host's is right, the capture is more likely the cause than all of them. */
+        if (host->good == 0 && host->bad > ROCE_TRUST_DAMAGED)
+            SAY(&ctx, ICRC_NEVER_GOOD, "packets with a right ICRC", 1, 0, .rel = ROCE_REL_AT_LEAST,
+                .weak = host->taken || !host->ignored || flow->trust.good == 0 ||
+                        host->bad < NEVER_SURE);
+        else
+            release(flow, host);
+    }
+}
+
+/* The same conditions as those of the checks above, all at once. That it is not wider than they are
+ * is seen by the rules that would then not fire (tests/flow/cases_format.c). */
+bool roce_check_is_plain(const struct roce_pkt *pkt, const uint8_t dst[16])
+{
+    const struct roce_opcode *op = pkt->op;
+    const struct roce_bth *bth = &pkt->bth;
+    bool reliable = op->svc == ROCE_SVC_RC || op->svc == ROCE_SVC_XRC;
+
+    if (pkt->defects || (roce_pkt_has(pkt, ROCE_HDR_IP4) && !pkt->ip4.df) ||
+        (roce_pkt_has(pkt, ROCE_HDR_UDP) && (pkt->udp.sport < SPORT_MIN || pkt->udp.csum)))
+        return false;
+    if (bth->resv6 || bth->resv7 || (bth->padcnt && (pkt->pad[0] | pkt->pad[1] | pkt->pad[2])) ||
+        bth->dest_qp == 0 || bth->dest_qp == ROCE_QP_MULTICAST || roce_gid_is_multicast(dst))
+        return false;
+    if (bth->ackreq && (!reliable || roce_opcode_is_response(op)))
+        return false;
+    return bth->migreq && (!bth->se || (roce_opcode_ends(op) && roce_opcode_uses_rq(op)));
+}
+
+void roce_check_format(struct roce_ctx *ctx)
+{
+    check_icrc(ctx);
+    if (ctx->glance->plain)
+        return;
+    check_defects(ctx);
+    if (roce_pkt_dropped(ctx->pkt)) {
+        if (ctx->side)
+            roce_rare(ctx->flow, ctx->side)->malformed++;
+        return;
+    }
+    if (ctx->icrc == ROCE_ICRC_BAD)
+        return;
+    check_net(ctx);
+    check_bth(ctx);
+}
+
+void roce_check_constants(struct roce_ctx *ctx)
+{
+    const struct roce_pkt *pkt = ctx->pkt;
+    struct roce_side *side = ctx->side, *peer = roce_peer(side);
+    const struct roce_opcode *op = pkt->op;
+    uint16_t sport = roce_pkt_has(pkt, ROCE_HDR_UDP) ? pkt->udp.sport : 0;
+
+    if (op->kind == ROCE_KIND_CNP)
+        return;
+    if (!side->any) {
+        side->any = true;
+        side->sport = roce_sum(side)->udp_sport = sport;
+        side->pkey = pkt->bth.pkey;
+        side->dscp = ctx->glance->dscp;
+        side->last_id = ctx->glance->ip_id;
+        if (ctx->conn->sum.svc == ROCE_SVC_CNP)
+            ctx->conn->sum.svc = op->svc; /* the CNP came first */
+    }
+    if (ctx->glance->ip_id != side->last_id)
+        side->saw_id = true;
+    side->last_id = ctx->glance->ip_id;
+    if (op->svc != ctx->conn->sum.svc)
+        SAY_ONCE(ctx, SERVICE, "bth.opcode", ctx->conn->sum.svc, op->svc);
+    if (ctx->conn->ud)
+        return;
+    if (sport != side->sport) {
+        SAY_ONCE(ctx, SPORT_CONSTANT, "udp.sport", side->sport, sport);
+        roce_turn_port(ctx);
+        side->sport = sport;
+    }
+    if (ctx->glance->dscp != side->dscp)
+        SAY_ONCE(ctx, DSCP_CONSTANT, "ip.dscp", side->dscp, ctx->glance->dscp);
+    if (pkt->bth.pkey != side->pkey)
+        SAY_ONCE(ctx, PKEY_CONSTANT, "bth.pkey", side->pkey, pkt->bth.pkey,
+                 .value = ROCE_VALUE_HEX);
+    if (peer->any && peer != side && ((peer->pkey ^ side->pkey) & 0x7FFF))
+        SAY_ONCE(ctx, PKEY_MATCH, "bth.pkey", peer->pkey, side->pkey, .value = ROCE_VALUE_HEX);
+}
+
+/* ---- path MTU ----------------------------------------------------------------------------------
+ */
+
+void roce_check_mtu_learn(struct roce_ctx *ctx)
+{
+    struct roce_conn *conn = ctx->conn;
+    uint32_t len = ctx->pkt->payload_len;
+
+    if (conn->mtu_seen || ctx->pkt->op->payload != ROCE_PAYLOAD_MTU)
+        return;
+    if (roce_mtu_code(len) == 0) {
+        SAY(ctx, PMTU_VALUE, "payload length", conn->sum.mtu ? conn->sum.mtu : 1024, len);
+        return;
+    }
+    if (conn->sum.mtu && conn->sum.mtu != len && roce_conn_told(conn)) {
+        SAY_ONCE(ctx, CM_MTU, "payload length", conn->sum.mtu, len, conn->sum.cm.req_frame);
+        conn->doubt = true; /* how many PSNs READs take was reckoned with the other */
+    }
+    conn->sum.mtu = len;
+    conn->sum.mtu_sure = conn->mtu_seen = true;
+    roce_span_mtu(conn);
+}
+
+void roce_check_size(struct roce_ctx *ctx)
+{
+    const struct roce_opcode *op = ctx->pkt->op;
+    uint32_t len = ctx->pkt->payload_len, mtu = ctx->conn->sum.mtu;
+    bool known = ctx->conn->sum.mtu_sure, wrong = false;
+    enum roce_relation rel = ROCE_REL_AT_MOST;
+    uint32_t want = known ? mtu : 4096;
+
+    switch (op->payload) {
+    case ROCE_PAYLOAD_MTU:
+        wrong = known && len != mtu;
+        rel = ROCE_REL_EQ;
+        break;
+    case ROCE_PAYLOAD_TAIL:
+        wrong = len == 0 || len > want;
+        if (len == 0) {
+            rel = ROCE_REL_AT_LEAST;
+            want = 1;
+        }
+        break;
+    case ROCE_PAYLOAD_ANY: wrong = len > want; break;
+    default: return;
+    }
+    if (!wrong)
+        return;
+    if (op->kind == ROCE_KIND_READ_RESP)
+        SAY(ctx, READ_RESP_SIZE, "payload length", want, len, .rel = rel);
+    else
+        SAY(ctx, PMTU_SIZE, "payload length", want, len, .rel = rel);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * NAKs: what a responder may refuse, when, and what it may say afterwards.
+ */
+#include "flow/table/qp_reuse.h"
+
+#define SAME_LIFE_NS UINT64_C(10000000) /* a QP is not torn down and set up in less */
+
+static void check_rnr(struct roce_ctx *ctx, struct roce_req *req)
+{
+    uint32_t psn = ctx->pkt->bth.psn;
+    const struct roce_sent *e = roce_window_get(&req->win, psn);
+    const struct roce_opcode *op = e ? roce_opcode(e->op) : NULL;
+
+    if (e && roce_sent_is_paged(e))
+        roce_rare(ctx->flow, ctx->side)->rnr_paged++;
+    if (!e || e->psn != psn)
+        return;
+    if (!roce_opcode_uses_rq(op))
+        SAY(ctx, RNR_NO_RWQE, "aeth.syndrome", ROCE_CREDIT_NONE, ctx->pkt->aeth.syndrome,
+            e->last_frame, ROCE_VALUE_SYNDROME,
+            .condition = op->kind == ROCE_KIND_READ ? "read" : NULL);
+    else if (op->kind == ROCE_KIND_SEND && !roce_opcode_starts(op))
+        SAY(ctx, RNR_SEND_POS, "bth.psn", e->psn - 1, psn, e->last_frame, .rel = ROCE_REL_AT_MOST);
+}
+
+static void check_seq(struct roce_ctx *ctx, struct roce_req *req)
+{
+    const struct roce_rsp *rsp = &ctx->side->rsp;
+    uint32_t psn = ctx->pkt->bth.psn;
+    const struct roce_rare *sum = roce_rare_of(ctx->side);
+    const struct roce_sent *e = roce_window_get(&req->win, psn);
+    bool told = roce_copy_would_tell(ctx, rsp->gap_frame), seen = roce_copy_seen(ctx);
+
+    if (rsp->rnr && rsp->rnr_psn == psn && !seen)
+        SAY(ctx, NAK_AFTER_RNR, "aeth.syndrome", .other = rsp->rnr_frame, .value = ROCE_VALUE_NONE);
+    else if (rsp->gap_nak && rsp->gap_psn == psn && (told || !seen))
+        SAY(ctx, NAK_TWICE, "bth.psn", psn, psn, rsp->gap_frame, .value = ROCE_VALUE_NONE,
+            .weak = !told,
+            .condition =
+                sum->rnr_naks > 0 || (e && roce_opcode_uses_rq(roce_opcode(e->op))) ? "rnr" : NULL);
+    else if (req->una_known && roce_diff(psn, req->una) < 0 && !seen)
+        SAY(ctx, NAK_STALE, "bth.psn", req->una, psn, rsp->last_frame, .rel = ROCE_REL_AT_LEAST);
+}
+
+/* R083: what has no R_Key has no remote memory that could be refused. */
+static void check_access(struct roce_ctx *ctx, struct roce_req *req)
+{
+    const struct roce_sent *e = roce_window_get(&req->win, ctx->pkt->bth.psn);
+    const struct roce_opcode *op = e ? roce_opcode(e->op) : NULL;
+
+    if (op && op->kind == ROCE_KIND_SEND && !roce_opcode_has(op, ROCE_HDR_IETH))
+        SAY(ctx, NAK_ACCESS, "bth.opcode", .actual = e->op, .other = e->last_frame,
+            .value = ROCE_VALUE_NONE);
+}
+
+void roce_check_nak(struct roce_ctx *ctx, struct roce_req *req)
+{
+    uint8_t syndrome = ctx->pkt->aeth.syndrome;
+
+    if (roce_syndrome_kind(syndrome) == ROCE_SYN_RNR)
+        check_rnr(ctx, req);
+    else if (roce_syndrome_code(syndrome) == ROCE_NAK_PSN_SEQ)
+        check_seq(ctx, req);
+    else if (req->una_known && roce_diff(ctx->pkt->bth.psn, req->una) < 0)
+        SAY(ctx, NAK_DUPLICATE, "bth.psn", req->una, ctx->pkt->bth.psn, ctx->side->rsp.last_frame,
+            .rel = ROCE_REL_AT_LEAST);
+    else if (roce_syndrome_code(syndrome) == ROCE_NAK_REMOTE_ACCESS)
+        check_access(ctx, req);
+}
+
+void roce_check_positive(struct roce_ctx *ctx, struct roce_req *req)
+{
+    const struct roce_rsp *rsp = &ctx->side->rsp;
+    uint32_t psn = ctx->pkt->bth.psn;
+    const struct roce_sent *oldest = req->win.cnt ? roce_window_at(&req->win, 0) : NULL;
+    int32_t before = roce_diff(psn, req->base);
+    /* All that is known of the requester was sent after the NAK: perhaps another use of the QPs. */
+    bool later = oldest && oldest->psn == req->base && oldest->frame > rsp->fatal_frame &&
+                 !roce_conn_told(ctx->conn);
+
+    if (rsp->fatal && roce_diff(psn, req->nxt) >= 0)
+        (void)roce_turn_begin(ctx, roce_peer(ctx->side), ROCE_TURN_STRAY, psn);
+    if (rsp->fatal && roce_diff(psn, rsp->fatal_psn) >= 0 &&
+        roce_since(rsp->fatal_time, ctx->time) < SAME_LIFE_NS)
+        SAY(ctx, ACK_AFTER_NAK, "bth.psn", (rsp->fatal_psn - 1) & ROCE_PSN_MASK, psn,
+            rsp->fatal_frame, .rel = ROCE_REL_AT_MOST, .weak = later);
+    if (req->base_sure && before < 0 && before > -ROCE_JUMP) {
+        (void)roce_turn_begin(ctx, roce_peer(ctx->side), ROCE_TURN_STRAY, psn);
+        /* Unsolicited, it names the PSN before the one that is expected: of credits, to begin with
+         */
+        SAY(ctx, ACK_BEFORE_START, "bth.psn", req->base, psn, .rel = ROCE_REL_AT_LEAST,
+            .weak = before == -1 && ctx->pkt->op->kind == ROCE_KIND_ACK && ctx->pkt->aeth.msn == 0);
+    }
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * READ responses and Atomic ACKs against the request they answer. A restart of the READ that was
+ * not captured moves where First or Only may stand: only what no restart explains is an ERROR.
+ */
+#include "flow/table/qp_reuse.h"
+
+static void check_len(struct roce_ctx *ctx, const struct roce_sent *e, uint32_t k)
+{
+    uint32_t mtu = ctx->conn->sum.mtu, want;
+
+    if (e->span > 1 && !ctx->conn->sum.mtu_sure)
+        return;
+    want = k + 1 < e->span ? mtu : e->dma_len - k * mtu;
+    if (ctx->pkt->payload_len != want)
+        SAY(ctx, READ_RESP_LEN, "payload length", want, ctx->pkt->payload_len, e->last_frame);
+}
+
+/* Whether the packet before the READ was seen, so that it is no restart of one not captured. */
+static bool is_whole(struct roce_req *req, const struct roce_sent *e)
+{
+    uint32_t i = roce_window_find(&req->win, e->psn);
+    const struct roce_sent *prev = i > 0 ? roce_window_at(&req->win, i - 1) : NULL;
+
+    return prev && roce_sent_end(prev) == e->psn && !(prev->flags & ROCE_SENT_SPAN_GUESS);
+}
+
+static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e, uint32_t k)
+{
+    const struct roce_opcode *op = ctx->pkt->op;
+    uint8_t base = (uint8_t)(op->value & 0xE0);
+    bool last = k + 1 == e->span, again = (e->flags & ROCE_SENT_RESTARTED) != 0;
+    uint8_t want = k == 0 ? (last ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_READ_RESP_FIRST)
+                          : (last ? ROCE_OP_RC_READ_RESP_LAST : ROCE_OP_RC_READ_RESP_MIDDLE);
+
+    want |= base;
+    if (op->value == want) { /* after a restart perhaps a late answer to the request before */
+        /* It may be of an answer that was begun before, whose packets before it were lost: unless
+         * silence made the requester go back, or the one answer before had ended. */
+        bool silent = req->ep.cause == ROCE_CAUSE_TIMEOUT && e->last_frame >= req->ep.frame;
+        bool ended = e->tries == 2 && e->resp_high == e->span;
+
+        if (again && k > 0 && k == e->restart && (silent || ended) && e->last_frame != e->frame &&
+            !roce_copy_seen(ctx))
+            SAY(ctx, READ_RESTART, "bth.opcode",
+                base | (last ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_READ_RESP_FIRST), op->value,
+                e->last_frame, ROCE_VALUE_OPCODE);
+        return;
+    }
+    if (k > 0 && ((!last && op->pos == ROCE_POS_FIRST) || (last && op->pos == ROCE_POS_ONLY))) {
+        if (!again)
+            SAY(ctx, READ_RESP_START, "bth.psn", e->psn, ctx->pkt->bth.psn, e->last_frame);
+        return;
+    }
+    SAY(ctx, READ_RESP_ORDER, "bth.opcode", want, op->value, e->last_frame, ROCE_VALUE_OPCODE,
+        .weak = k == 0 && !is_whole(req, e), /* perhaps of an answer to the whole READ */
+        .condition = again || !is_whole(req, e) ? "restart" : NULL);
+}
+
+void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e)
+{
+    uint32_t psn = ctx->pkt->bth.psn, k = (psn - e->psn) & ROCE_PSN_MASK;
+
+    roce_check_positive(ctx, req);
+    if (k < e->resp_next && e->tries == 1) /* asked for once, and answered */
+        (void)roce_turn_begin(ctx, roce_peer(ctx->side), ROCE_TURN_STRAY, psn);
+    check_len(ctx, e, k);
+    check_pos(ctx, req, e, k);
+    if ((e->flags & ROCE_SENT_IMPLIED) && !(e->flags & ROCE_SENT_RESTARTED) && !roce_copy_seen(ctx))
+        SAY(ctx, RESP_ORDER, "bth.psn", req->una, psn, ctx->side->rsp.last_frame,
+            .rel = ROCE_REL_AT_LEAST);
+    if (k < e->resp_next || (roce_sent_came(e, k) && !(e->flags & ROCE_SENT_RESTARTED))) {
+        ctx->result->flags |= ROCE_AN_DUPLICATE_RESPONSE;
+        SAY(ctx, RESP_DUPLICATE, "bth.psn", (e->psn + e->resp_next) & ROCE_PSN_MASK, psn,
+            e->resp_frame);
+    } else if (k > e->resp_next && k >= e->resp_high) {
+        if (e->resp_high == e->resp_next || k > e->resp_high)
+            SAY(ctx, READ_RESP_GAP, "bth.psn",
+                (e->psn + (e->resp_high > e->resp_next ? e->resp_high : e->resp_next)) &
+                    ROCE_PSN_MASK,
+                psn, e->last_frame);
+    } else if (k < e->resp_high && !(e->flags & ROCE_SENT_RESTARTED)) {
+        roce_rare(ctx->flow, ctx->side)->late_responses++;
+        ctx->result->flags |= ROCE_AN_OUT_OF_ORDER;
+        SAY(ctx, OUT_OF_ORDER, "bth.psn", (e->psn + e->resp_high) & ROCE_PSN_MASK, psn,
+            e->last_frame);
+    }
+}
+
+void roce_check_atomic_ack(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e)
+{
+    const struct roce_opcode *op = roce_opcode(e->op);
+    uint64_t orig = ctx->pkt->atomicacketh.orig;
+
+    roce_check_positive(ctx, req);
+    if (!roce_opcode_is_atomic(op) && op->kind != ROCE_KIND_ATOMIC_WRITE) {
+        SAY(ctx, ATOMIC_ACK_KIND, "bth.opcode", e->op, ctx->pkt->bth.opcode, e->last_frame,
+            ROCE_VALUE_OPCODE, .condition = op->kind == ROCE_KIND_READ ? "read" : NULL);
+        return;
+    }
+    if (!roce_pkt_has(ctx->pkt, ROCE_HDR_ATOMICACKETH))
+        return;
+    if (e->flags & ROCE_SENT_ORIG) {
+        ctx->result->flags |= ROCE_AN_DUPLICATE_RESPONSE;
+        if (e->tries == 1)
+            (void)roce_turn_begin(ctx, roce_peer(ctx->side), ROCE_TURN_STRAY, ctx->pkt->bth.psn);
+        if (e->orig != orig)
+            SAY(ctx, ATOMIC_REPLAY, "atomicacketh.orig", e->orig, orig, e->resp_frame,
+                ROCE_VALUE_HEX);
+        else
+            SAY(ctx, RESP_DUPLICATE, "bth.psn", .actual = ctx->pkt->bth.psn, .other = e->resp_frame,
+                .value = ROCE_VALUE_NONE);
+        return;
+    }
+    e->orig = orig;
+    e->flags |= ROCE_SENT_ORIG;
+    e->resp_frame = ctx->frame;
+}

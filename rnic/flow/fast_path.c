@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Runs: packets that come as those before them let expect, which is what most packets are: the
+ * next one of a SEND or WRITE, and a positive acknowledgement of what is outstanding. No check has
+ * anything to say of such a packet, and what it adds to is known beforehand: it is done here in one
+ * go, in a third of the instructions.
+ *
+ * Each condition names what it makes needless of judge(), roce_request() and roce_response(), so
+ * that both ways leave the same behind: the tests give each stream to both (roce_flow_opts.no_runs)
+ * and compare (tests/flow/judge.c). A check that is new there and may have something to say of such
+ * a packet needs its condition here.
+ */
+#include "flow/retransmit/sent_packet.h"
+#include "flow/table/qp_reuse.h"
+
+#define ECN_CE  3
+#define DMA_MAX UINT32_C(0x80000000) /* R081 */
+#define LEN_MAX 4096u                /* of a packet while the path MTU is not known */
+
+/* judge(): the packet is of its connection, in which `req` asks, and nothing about its QP has
+ * changed. */
+static inline bool is_constant(const struct roce_ctx *ctx, const struct roce_req *req)
+{
+    const struct roce_pkt *pkt = ctx->pkt;
+    const struct roce_conn *conn = ctx->conn;
+    const struct roce_side *side = ctx->side, *peer = roce_peer(side);
+    const struct roce_glance *glance = ctx->glance;
+    enum roce_svc svc = pkt->op->svc;
+    uint16_t sport = roce_pkt_has(pkt, ROCE_HDR_UDP) ? pkt->udp.sport : 0;
+
+    return (svc == ROCE_SVC_RC || svc == ROCE_SVC_XRC) && svc == conn->sum.svc && conn->paired &&
+           side->any && sport == side->sport && glance->dscp == side->dscp &&
+           pkt->bth.pkey == side->pkey && !(peer->any && ((peer->pkey ^ side->pkey) & 0x7FFF)) &&
+           glance->ecn != ECN_CE && !pkt->bth.fecn && !pkt->bth.becn &&
+           /* with the source port: roce_pair_moved() */
+           roce_since(req->last_time, ctx->time) < ROCE_IDLE_REUSE_NS;
+}
+
+/* roce_check_constants(), is_for_service() */
+static inline void keep_constants(struct roce_ctx *ctx)
+{
+    struct roce_side *side = ctx->side;
+
+    side->strays = 0;
+    side->saw_id |= ctx->glance->ip_id != side->last_id;
+    side->last_id = ctx->glance->ip_id;
+}
+
+/* ---- requests ----------------------------------------------------------------------------------
+ */
+
+/* It begins a message, and `prev` ended one: of the length that it has to be, in a range of memory
+ * that there can be, with nothing to compare its credits with. */
+static bool begins(const struct roce_ctx *ctx, const struct roce_sent *prev)
+{
+    const struct roce_pkt *pkt = ctx->pkt;
+    const struct roce_opcode *op = pkt->op;
+    const struct roce_conn *conn = ctx->conn;
+    uint32_t len = pkt->payload_len, mtu = conn->sum.mtu_sure ? conn->sum.mtu : 0;
+
+    if (!(prev->flags & ROCE_SENT_ENDS) ||
+        (roce_opcode_uses_rq(op) && roce_peer(ctx->side)->rsp.credit_seen))
+        return false;
+    if (op->payload == ROCE_PAYLOAD_MTU ? !conn->mtu_seen || len != mtu
+                                        : len > (mtu ? mtu : LEN_MAX))
+        return false;
+    if (op->kind == ROCE_KIND_SEND)
+        return true;
+    return roce_pkt_has(pkt, ROCE_HDR_RETH) && pkt->reth.dma_len <= DMA_MAX &&
+           (pkt->reth.dma_len == 0 || pkt->reth.va + (pkt->reth.dma_len - 1) >= pkt->reth.va) &&
+           (roce_opcode_ends(op) ? len == pkt->reth.dma_len : len <= pkt->reth.dma_len);
+}
+
+/* It is of the message that `prev` is of, and of the length that it has to be. */
+static bool goes_on(const struct roce_ctx *ctx, const struct roce_sent *prev)
+{
+    const struct roce_opcode *op = ctx->pkt->op;
+    const struct roce_conn *conn = ctx->conn;
+    uint32_t len = ctx->pkt->payload_len, mtu = conn->sum.mtu;
+
+    if (roce_opcode(prev->op)->kind != op->kind || (prev->flags & ROCE_SENT_ENDS) ||
+        (roce_opcode_uses_rq(op) && roce_peer(ctx->side)->rsp.credit_code == 0))
+        return false;
+    if (!conn->mtu_seen || !(op->payload == ROCE_PAYLOAD_MTU ? len == mtu : len > 0 && len <= mtu))
+        return false;
+    if (op->kind == ROCE_KIND_WRITE && (prev->flags & ROCE_SENT_OFF_KNOWN) &&
+        prev->dma_len != ROCE_LEN_UNKNOWN) {
+        uint64_t sum = (uint64_t)prev->off + prev->len + len;
+
+        return roce_opcode_ends(op) ? sum == prev->dma_len : sum <= prev->dma_len;
+    }
+    return true;
+}
+
+/* roce_request(): it is the next after `prev`, the newest entry, and all that might answer it or
+ * stand against it is silent. */
+static bool is_next(const struct roce_ctx *ctx, const struct roce_sent *prev)
+{
+    const struct roce_req *req = &ctx->side->req;
+    const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
+
+    return ctx->pkt->bth.psn == req->nxt && roce_sent_end(prev) == req->nxt &&
+           !(prev->flags & ROCE_SENT_SPAN_GUESS) && !req->anew &&
+           !(req->una_known && roce_diff(req->una, req->nxt) > 0) && !rsp->gap_nak && !rsp->fatal &&
+           !req->reads_in_flight && !roce_turn_is_open(req) &&
+           (roce_opcode_starts(ctx->pkt->op) ? begins(ctx, prev) : goes_on(ctx, prev));
+}
+
+/* What is the packet's own. All members are written, here and in entry_begin() or
+ * roce_entry_continue(): the room for an entry is not zeroed. */
+static inline void entry_own(const struct roce_ctx *ctx, const struct roce_sent *prev,
+                             struct roce_sent *e)
+{
+    const struct roce_pkt *pkt = ctx->pkt;
+    bool ends = roce_opcode_ends(pkt->op);
+
+    e->time = ctx->time;
+    e->orig = 0;
+    e->psn = pkt->bth.psn;
+    e->span = 1;
+    e->frame = e->last_frame = ctx->frame;
+    e->cum = prev->cum + ends;
+    e->icrc = pkt->icrc;
+    e->sample = ctx->glance->sample;
+    e->resp_frame = e->restart = 0;
+    e->chain = prev->chain;
+    e->len = (uint16_t)pkt->payload_len;
+    e->ip_id = ctx->glance->ip_id;
+    e->op = pkt->op->value;
+    e->tries = 1;
+    e->flags = (uint8_t)((ends ? ROCE_SENT_ENDS : 0) | (pkt->bth.ackreq ? ROCE_SENT_ACKREQ : 0));
+    e->marks = (uint8_t)(ROCE_MARK_FLYING | (ctx->glance->sampled ? ROCE_MARK_SAMPLE : 0));
+    e->bad = 0;
+}
+
+/* What a message begins with. */
+static inline void entry_begin(struct roce_ctx *ctx, struct roce_sent *e)
+{
+    const struct roce_reth *reth = &ctx->pkt->reth;
+    bool write = ctx->pkt->op->kind == ROCE_KIND_WRITE;
+
+    e->msg_time = e->time;
+    e->msg_frame = e->frame;
+    e->va = write ? reth->va : 0;
+    e->rkey = write ? reth->rkey : 0;
+    e->dma_len = write ? reth->dma_len : 0;
+    e->off = 0;
+    e->flags |= ROCE_SENT_OFF_KNOWN;
+    if (write)
+        roce_summary_region(ctx, ctx->side, ROCE_OPER_WRITE, e->rkey, e->va, e->dma_len);
+}
+
+static bool request_step(struct roce_ctx *ctx)
+{
+    struct roce_side *side = ctx->side;
+    struct roce_req *req = &side->req;
+    struct roce_counts *sum = roce_sum(side);
+    struct roce_sent *prev = roce_window_tail(&req->win), *e;
+
+    if (!prev || !sum->oper || !is_constant(ctx, req) || !is_next(ctx, prev))
+        return false;
+    e = roce_window_next(&req->win);
+    if (!e) {
+        uint32_t at = req->win.cnt;
+
+        e = roce_entry_room(ctx, &at);
+        if (!e)
+            return false;
+        prev = roce_window_at(&req->win, at - 1); /* the window may have moved */
+    }
+    keep_constants(ctx);
+    entry_own(ctx, prev, e);
+    if (roce_opcode_starts(ctx->pkt->op))
+        entry_begin(ctx, e);
+    else
+        roce_entry_continue(prev, e);
+    if (e->flags & ROCE_SENT_ENDS) {
+        sum->oper[roce_oper_of(ctx->pkt->op)].messages++;
+        req->msg_number++;
+        req->reqs_in_flight++;
+    }
+    sum->payload_sent += e->len;
+    req->bytes_in_flight += e->len;
+    req->nxt = (e->psn + 1) & ROCE_PSN_MASK;
+    req->span_guess = req->ep.active = req->suspect = false;
+    req->last_time = ctx->time;
+    roce_req_most(sum, req);
+    if (ctx->told) {
+        roce_entry_tell(ctx, e);
+        roce_request_tell(ctx, 1);
+    }
+    return true;
+}
+
+/* ---- acknowledgements --------------------------------------------------------------------------
+ */
+
+/* The entry of `psn`: most often as far behind the oldest that waits as the PSN is. */
+static struct roce_sent *entry_of(struct roce_window *w, uint32_t psn)
+{
+    struct roce_sent *e;
+    uint32_t at = w->acked;
+
+    if (at >= w->cnt)
+        return NULL;
+    at += (psn - roce_window_at(w, at)->psn) & ROCE_PSN_MASK;
+    e = at < w->cnt ? roce_window_at(w, at) : NULL;
+    return e && e->psn == psn ? e : roce_window_get(w, psn);
+}
+
+/* roce_response(): it says for the first time that all up to `e`, its end, has come, of which
+ * nobody doubts how many messages those are. */
+static bool is_answer(const struct roce_ctx *ctx, const struct roce_req *req,
+                      const struct roce_sent *e)
+{
+    const struct roce_pkt *pkt = ctx->pkt;
+    const struct roce_rsp *rsp = &ctx->side->rsp;
+    int32_t before = roce_diff(pkt->bth.psn, req->base);
+
+    return !(e->flags & ROCE_SENT_SPAN_GUESS) &&
+           ((pkt->bth.psn + 1) & ROCE_PSN_MASK) == roce_sent_end(e) &&
+           roce_msn_fits(rsp, e, pkt->aeth.msn) &&
+           !(req->base_sure && before < 0 && before > -ROCE_JUMP);
+}
+
+static bool answer_step(struct roce_ctx *ctx)
+{
+    const struct roce_pkt *pkt = ctx->pkt;
+    struct roce_req *req = &roce_peer(ctx->side)->req;
+    struct roce_rsp *rsp = &ctx->side->rsp;
+    uint32_t psn = pkt->bth.psn;
+    struct roce_sent *e;
+
+    if (!is_constant(ctx, req) || !roce_pkt_has(pkt, ROCE_HDR_AETH) ||
+        roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK)
+        return false;
+    if (!req->started || !req->una_known || roce_diff(psn, req->una) < 0 ||
+        roce_diff(psn, req->nxt) >= 0 || rsp->fatal || roce_turn_is_open(req) ||
+        (rsp->started && rsp->last_psn == psn && rsp->last_op == pkt->op->value))
+        return false;
+    e = entry_of(&req->win, psn);
+    if (!e || !is_answer(ctx, req, e))
+        return false;
+    ctx->judging = true; /* of requests that were wrong there may be something to say */
+    keep_constants(ctx);
+    ctx->result->flags |= ROCE_AN_RESPONSE;
+    roce_sum(ctx->side)->responses++;
+    rsp->dup_num = 0;
+    roce_check_aeth(ctx);
+    roce_acknowledged(ctx, req, e);
+    roce_response_end(ctx, req);
+    return true;
+}
+
+bool roce_run_step(struct roce_ctx *ctx)
+{
+    switch (ctx->pkt->op->kind) {
+    case ROCE_KIND_SEND:
+    case ROCE_KIND_WRITE: return request_step(ctx);
+    case ROCE_KIND_ACK: return answer_step(ctx);
+    default: return false;
+    }
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "flow/retransmit/sent_packet.h"
+
+#include "flow/check.h"
+
+#define WINDOW_UNPAIRED 256u /* remembered while nothing acknowledges */
+
+void roce_entry_set(const struct roce_ctx *ctx, struct roce_sent *e, uint32_t span, bool guess)
+{
+    const struct roce_pkt *pkt = ctx->pkt;
+    const struct roce_opcode *op = pkt->op;
+
+    e->time = e->msg_time = ctx->time;
+    e->psn = pkt->bth.psn;
+    e->span = span;
+    e->frame = e->last_frame = ctx->frame;
+    e->icrc = pkt->icrc;
+    e->ip_id = ctx->glance->ip_id;
+    e->len = (uint16_t)pkt->payload_len;
+    e->op = op->value;
+    e->tries = 1;
+    if (roce_pkt_has(pkt, ROCE_HDR_RETH)) {
+        e->va = pkt->reth.va;
+        e->rkey = pkt->reth.rkey;
+        e->dma_len = pkt->reth.dma_len;
+    } else if (roce_pkt_has(pkt, ROCE_HDR_ATOMICETH)) {
+        e->va = pkt->atomiceth.va;
+        e->rkey = pkt->atomiceth.rkey;
+        e->dma_len = 8;
+    } else if (roce_opcode_has(op, ROCE_HDR_RETH) || roce_opcode_has(op, ROCE_HDR_ATOMICETH)) {
+        e->dma_len = ROCE_LEN_UNKNOWN;
+    }
+    e->flags =
+        (uint8_t)((roce_opcode_ends(op) ? ROCE_SENT_ENDS : 0) |
+                  (pkt->bth.ackreq ? ROCE_SENT_ACKREQ : 0) | (guess ? ROCE_SENT_SPAN_GUESS : 0));
+    e->sample = ctx->glance->sample;
+    e->marks = ctx->glance->sampled ? ROCE_MARK_SAMPLE : 0;
+}
+
+void roce_req_fly(struct roce_req *req, struct roce_sent *e)
+{
+    if (e->marks & ROCE_MARK_FLYING)
+        return;
+    e->marks |= ROCE_MARK_FLYING;
+    req->bytes_in_flight += e->len;
+    req->reqs_in_flight += (e->flags & ROCE_SENT_ENDS) != 0;
+    req->reads_in_flight += roce_opcode_is_answered(roce_opcode(e->op));
+}
+
+void roce_req_land(struct roce_req *req, struct roce_sent *e)
+{
+    if (!(e->marks & ROCE_MARK_FLYING))
+        return;
+    e->marks &= (uint8_t)~ROCE_MARK_FLYING;
+    req->bytes_in_flight -= e->len;
+    req->reqs_in_flight -= (e->flags & ROCE_SENT_ENDS) != 0;
+    req->reads_in_flight -= roce_opcode_is_answered(roce_opcode(e->op));
+}
+
+void roce_entry_link(struct roce_req *req, const struct roce_sent *prev, struct roce_sent *e)
+{
+    const struct roce_opcode *op = roce_opcode(e->op);
+
+    e->chain = prev ? prev->chain : ++req->chain;
+    if (roce_opcode_starts(op)) {
+        e->off = 0;
+        e->flags |= ROCE_SENT_OFF_KNOWN;
+        e->msg_frame = e->frame;
+        return;
+    }
+    e->msg_frame = 0;
+    e->flags &= (uint8_t)~ROCE_SENT_OFF_KNOWN;
+    if (prev && !(prev->flags & ROCE_SENT_ENDS) && roce_opcode(prev->op)->kind == op->kind)
+        roce_entry_continue(prev, e);
+}
+
+bool roce_entry_touches(const struct roce_sent *prev, const struct roce_sent *e)
+{
+    return prev && roce_sent_end(prev) == e->psn && !(prev->flags & ROCE_SENT_SPAN_GUESS);
+}
+
+struct roce_sent *roce_entry_room(struct roce_ctx *ctx, uint32_t *at)
+{
+    struct roce_req *req = &ctx->side->req;
+    struct roce_window *w = &req->win;
+    uint32_t max = ctx->conn->paired ? ctx->flow->opts.window_max : WINDOW_UNPAIRED;
+    uint64_t spare = 0, *overflow = ctx->conn->paired ? &ctx->flow->totals.overflown : &spare;
+
+    if (max > ctx->flow->opts.window_max)
+        max = ctx->flow->opts.window_max;
+    if (w->cap == 0) {
+        size_t size = ROCE_WINDOW_MIN * sizeof(*w->buf);
+
+        w->buf = roce_flow_get(ctx->flow, size, ctx->conn);
+        if (!w->buf)
+            return NULL;
+        w->cap = ROCE_WINDOW_MIN;
+    }
+    if (!roce_window_room(w, max, &ctx->flow->mem)) {
+        struct roce_sent *old = roce_window_at(w, 0);
+
+        if (*at == 0)
+            return NULL;
+        roce_req_land(req, old);
+        if (w->acked == 0) { /* it leaves before its answer */
+            ctx->conn->sum.truncated |= ctx->conn->paired;
+            (*overflow)++;
+        } else if (roce_sent_gathered(old))
+            roce_passed_had(ctx, ctx->side, old); /* it would have been asked for again */
+        roce_window_drop(w);
+        (*at)--;
+    }
+    if (*at == w->cnt && w->cnt < w->cap)
+        return roce_window_append(w);
+    return roce_window_insert(w, at, max, &ctx->flow->mem, overflow);
+}
+
+void roce_entry_count(struct roce_ctx *ctx, struct roce_sent *e)
+{
+    struct roce_req *req = &ctx->side->req;
+    const struct roce_opcode *op = ctx->pkt->op;
+    enum roce_oper oper = roce_oper_of(op);
+    struct roce_oper_count *sum = roce_oper_cnt(ctx->flow, ctx->side, oper);
+
+    if (e->flags & ROCE_SENT_ENDS) {
+        sum->messages++;
+        req->msg_number++;
+    }
+    if (ctx->conn->sum.svc == ROCE_SVC_UC) { /* done when sent */
+        if ((e->flags & ROCE_SENT_ENDS) && (e->flags & ROCE_SENT_OFF_KNOWN)) {
+            sum->completed++;
+            sum->bytes += e->off + e->len;
+        }
+        return;
+    }
+    roce_req_fly(req, e);
+    if (roce_pkt_has(ctx->pkt, ROCE_HDR_RETH) || roce_pkt_has(ctx->pkt, ROCE_HDR_ATOMICETH))
+        roce_summary_region(ctx, ctx->side, oper, e->rkey, e->va, e->dma_len);
+}
+
+void roce_entry_tell(struct roce_ctx *ctx, const struct roce_sent *e)
+{
+    struct roce_flow_result *r = ctx->result;
+    const struct roce_opcode *op = roce_opcode(e->op);
+
+    if (!ctx->told)
+        return;
+    r->msg_number = roce_sent_number(e);
+    r->msg_first_frame = e->msg_frame;
+    r->msg_offset = roce_sent_off(e);
+    r->msg_bytes = r->msg_offset + e->len;
+    if (roce_opcode_starts(op))
+        r->flags |= ROCE_AN_MSG_START;
+    if (e->flags & ROCE_SENT_ENDS) {
+        r->flags |= ROCE_AN_MSG_END;
+        r->msg_total = e->flags & ROCE_SENT_OFF_KNOWN ? r->msg_bytes : 0;
+    }
+    if ((op->kind == ROCE_KIND_READ || (op->kind == ROCE_KIND_WRITE && e->msg_frame)) &&
+        e->dma_len != ROCE_LEN_UNKNOWN)
+        r->msg_total = e->dma_len;
+    if (op->kind != ROCE_KIND_SEND && e->msg_frame && e->dma_len != ROCE_LEN_UNKNOWN) {
+        r->flags |= ROCE_AN_REGION;
+        r->rkey = e->rkey;
+        r->va = e->va + r->msg_offset;
+    }
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Entry: a request packet as one of its direction's window: what is remembered of it, what it
+ * inherits from the packet before it, and what it adds to the counts. Where it belongs is found out
+ * in request.c. Private to flow/.
+ */
+#ifndef FLOW_RETRANSMIT_SENT_PACKET_H
+#define FLOW_RETRANSMIT_SENT_PACKET_H
+
+#include "flow/table/conn.h"
+
+/* Room for an entry of the sender's window at `*at`, zeroed; NULL without memory. Where it is then
+ * stands in *at. */
+struct roce_sent *roce_entry_room(struct roce_ctx *ctx, uint32_t *at);
+
+/* The packet at hand as an entry of `span` PSNs, or with `guess` of so many at least. Into a zeroed
+ * one: large ones that are just written are slow to copy. */
+void roce_entry_set(const struct roce_ctx *ctx, struct roce_sent *e, uint32_t span, bool guess);
+
+/* What `e` inherits from the packet before it in PSN order, if that was seen. */
+void roce_entry_link(struct roce_req *req, const struct roce_sent *prev, struct roce_sent *e);
+
+/* What a message hands on from the packet `prev` to `e`, the next of it. */
+static inline void roce_entry_continue(const struct roce_sent *prev, struct roce_sent *e)
+{
+    e->msg_time = prev->msg_time;
+    e->va = prev->va;
+    e->msg_frame = prev->msg_frame;
+    e->rkey = prev->rkey;
+    e->dma_len = prev->dma_len;
+    e->off = prev->off + prev->len;
+    e->flags |= prev->flags & ROCE_SENT_OFF_KNOWN;
+}
+
+/* Whether `prev`, which may be NULL, is known to end where `e` begins. */
+bool roce_entry_touches(const struct roce_sent *prev, const struct roce_sent *e);
+
+/* Counts a packet that is seen for the first time. */
+void roce_entry_count(struct roce_ctx *ctx, struct roce_sent *e);
+
+/* Says of which message it is, if somebody looks at the result. */
+void roce_entry_tell(struct roce_ctx *ctx, const struct roce_sent *e);
+
+#endif

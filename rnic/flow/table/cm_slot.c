@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "flow/table/cm_slot.h"
+
+#include <string.h>
+
+/* Ids are used again, and a REQ may come again by another transaction: what is known of an exchange
+ * beside the id of its `side`. */
+struct roce_cm_more {
+    uint32_t other;      /* the id of the other side; 0 any */
+    const uint64_t *tid; /* of its REQ; NULL any */
+};
+
+static struct roce_cm_slot *slot_find(const struct roce_ctx *ctx, int side, uint32_t comm_id,
+                                      const uint8_t addr[16], struct roce_cm_more more)
+{
+    struct roce_flow *flow = ctx->flow;
+
+    if (!flow->cm)
+        return NULL;
+    for (uint32_t i = 0; i < ROCE_CM_SLOTS; i++) { /* newest first */
+        struct roce_cm_slot *s = &flow->cm[(flow->cm_next - 1 - i) % ROCE_CM_SLOTS];
+
+        if (s->used && s->net == ctx->glance->key.net && s->comm_id[side] == comm_id &&
+            (s->seen & (side ? 1u << ROCE_CM_REP : 1u << ROCE_CM_REQ)) &&
+            (more.other == 0 || s->comm_id[1 - side] == more.other) &&
+            (!more.tid || s->tid == *more.tid) && memcmp(s->addr[side], addr, 16) == 0)
+            return s;
+    }
+    return NULL;
+}
+
+static const struct roce_cm_more any_slot;
+
+struct roce_cm_slot *roce_cm_slot_of_req(const struct roce_ctx *ctx, const struct roce_cm_req *req)
+{
+    return slot_find(ctx, 0, req->local_comm_id, ctx->src, any_slot);
+}
+
+struct roce_cm_slot *roce_cm_slot_of_rep(const struct roce_ctx *ctx, const struct roce_cm_msg *msg)
+{
+    struct roce_cm_slot *s = slot_find(ctx, 0, msg->rep.remote_comm_id, ctx->dst,
+                                       (struct roce_cm_more){.tid = &msg->mad.tid});
+
+    if (!s)
+        s = slot_find(ctx, 0, msg->rep.remote_comm_id, ctx->dst, any_slot);
+    if (!s || memcmp(s->addr[1], ctx->src, 16) != 0)
+        return NULL;
+    /* The id of an exchange that is over, or has its answer: another one, perhaps. */
+    if (s->tid != msg->mad.tid &&
+        (s->gone || (s->rep_frame && s->comm_id[1] != msg->rep.local_comm_id)))
+        return NULL;
+    return s;
+}
+
+/* The exchange of both ids, with the transaction of its REQ if `tid` is not NULL. */
+static struct roce_cm_slot *slot_of_both(const struct roce_ctx *ctx, uint32_t local,
+                                         uint32_t remote, const uint64_t *tid, int *side)
+{
+    const struct roce_cm_more by_remote = {remote, tid}, by_local = {local, tid};
+    struct roce_cm_slot *s = remote ? slot_find(ctx, 0, local, ctx->src, by_remote) : NULL;
+
+    *side = s ? 0 : 1;
+    return s || !local ? s : slot_find(ctx, 0, remote, ctx->dst, by_local);
+}
+
+struct roce_cm_slot *roce_cm_slot_of(const struct roce_ctx *ctx, uint32_t local, uint32_t remote,
+                                     uint64_t tid, int *side)
+{
+    struct roce_cm_slot *s = slot_of_both(ctx, local, remote, &tid, side);
+
+    if (!s)
+        s = slot_of_both(ctx, local, remote, NULL, side);
+    if (s)
+        return s;
+    *side = 0;
+    s = slot_find(ctx, 0, local, ctx->src, any_slot);
+    if (s && (remote == 0 || s->comm_id[1] == 0 || s->comm_id[1] == remote))
+        return s;
+    *side = 1;
+    return slot_find(ctx, 0, remote, ctx->dst, any_slot);
+}
+
+static uint32_t hash_req(const struct roce_cm_req *req)
+{
+    const uint8_t *p = req->private_data;
+    uint32_t h = req->local_qpn * 31 + req->starting_psn;
+
+    h = h * 31 + (uint32_t)req->service_id;
+    for (size_t i = 0; i < sizeof(req->private_data); i++)
+        h = h * 31 + p[i];
+    return h;
+}
+
+bool roce_cm_slot_asks(const struct roce_cm_slot *s, const struct roce_cm_req *req)
+{
+    return s->hash == hash_req(req);
+}
+
+void roce_cm_slot_begin(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
+{
+    struct roce_flow *flow = ctx->flow;
+    const struct roce_cm_req *req = &msg->req;
+    struct roce_cm_slot *s;
+
+    if (!flow->cm) {
+        flow->cm = roce_flow_get(flow, ROCE_CM_SLOTS * sizeof(*flow->cm), ctx->conn);
+        if (!flow->cm)
+            return;
+    }
+    s = &flow->cm[flow->cm_next++ % ROCE_CM_SLOTS];
+    memset(s, 0, sizeof(*s));
+    s->used = true;
+    s->net = ctx->glance->key.net;
+    memcpy(s->addr[0], ctx->src, 16);
+    memcpy(s->addr[1], ctx->dst, 16);
+    s->comm_id[0] = req->local_comm_id;
+    s->qpn[0] = req->local_qpn;
+    s->psn[0] = req->starting_psn;
+    s->tid = msg->mad.tid;
+    s->hash = hash_req(req);
+    s->req = *req;
+    s->req_frame = ctx->frame;
+    s->req_time = ctx->time;
+    s->seen = 1u << ROCE_CM_REQ;
+    s->svc = req->transport == ROCE_CM_TRANSPORT_UC ? ROCE_SVC_UC
+             : roce_cm_req_is_xrc(req)              ? ROCE_SVC_XRC
+                                                    : ROCE_SVC_RC;
+}
+
+void roce_cm_slot_free(struct roce_flow *flow)
+{
+    roce_mem_put(&flow->mem, flow->cm, ROCE_CM_SLOTS * sizeof(*flow->cm));
+    flow->cm = NULL;
+}

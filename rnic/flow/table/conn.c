@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "flow/table/conn.h"
+
+#include <string.h>
+#include "flow/table/qp_reuse.h"
+
+#define TABLE_MIN 1024u
+
+/* ---- the table ---------------------------------------------------------------------------------
+ */
+
+static struct roce_key key_of(const struct roce_side *side)
+{
+    const struct roce_side *peer = roce_peer(side);
+    struct roce_key key = {.net = side->conn->net, .qpn = peer->qpn, .src_qpn = ROCE_QPN_UNKNOWN};
+
+    memcpy(key.src, side->key.src, 16);
+    memcpy(key.dst, peer->key.src, 16);
+    if (side->conn->ud)
+        key.src_qpn = side->qpn;
+    return key;
+}
+
+static bool same_key(const struct roce_key *a, const struct roce_key *b)
+{
+    uint64_t x[5], y[5];
+
+    _Static_assert(offsetof(struct roce_key, src) == 4 && sizeof(*a) == 44, "it has no gaps");
+    memcpy(x, (const char *)a + 4, sizeof(x));
+    memcpy(y, (const char *)b + 4, sizeof(y));
+    return a->net == b->net &&
+           ((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3]) | (x[4] ^ y[4])) == 0;
+}
+
+struct roce_side *roce_conn_find(struct roce_flow *flow, const struct roce_key *key, uint32_t hash)
+{
+    struct roce_side *side = flow->recent;
+
+    if (side) { /* the same direction again, or the answer to it */
+        if (side->hash == hash && same_key(&side->key, key))
+            return side;
+        side = &side->conn->side[side == &side->conn->side[0]];
+        if (side->keyed && side->hash == hash && same_key(&side->key, key))
+            return flow->recent = side;
+    }
+    if (flow->table_cap == 0)
+        return NULL;
+    for (side = flow->table[hash & (flow->table_cap - 1)]; side; side = side->chain)
+        if (side->hash == hash && same_key(&side->key, key))
+            return flow->recent = side;
+    return NULL;
+}
+
+void roce_conn_expect(const struct roce_flow *flow, const struct roce_glance *glance)
+{
+    const struct roce_side *side;
+
+    if (flow->table_cap == 0)
+        return;
+    side = flow->table[glance->hash & (flow->table_cap - 1)];
+    while (side && side->hash != glance->hash)
+        side = side->chain;
+    if (!side)
+        return;
+    for (size_t off = offsetof(struct roce_side, req); off < sizeof(*side); off += 64)
+        __builtin_prefetch((const char *)side + off, 1);
+}
+
+static void table_grow(struct roce_flow *flow)
+{
+    uint32_t cap = flow->table_cap ? flow->table_cap * 2 : TABLE_MIN;
+    struct roce_side **table = roce_mem_get(&flow->mem, cap * sizeof(struct roce_side *));
+
+    if (!table)
+        return;
+    for (uint32_t i = 0; i < flow->table_cap; i++)
+        for (struct roce_side *side = flow->table[i], *next; side; side = next) {
+            next = side->chain;
+            side->chain = table[side->hash & (cap - 1)];
+            table[side->hash & (cap - 1)] = side;
+        }
+    roce_mem_put(&flow->mem, flow->table, flow->table_cap * sizeof(struct roce_side *));
+    flow->table = table;
+    flow->table_cap = cap;
+}
+
+void roce_conn_key(struct roce_flow *flow, struct roce_side *side)
+{
+    struct roce_key key = key_of(side);
+
+    if (flow->side_cnt >= flow->table_cap)
+        table_grow(flow);
+    if (flow->table_cap == 0)
+        return;
+    side->key = key;
+    side->hash = roce_key_hash(&key);
+    side->chain = flow->table[side->hash & (flow->table_cap - 1)];
+    flow->table[side->hash & (flow->table_cap - 1)] = side;
+    side->keyed = true;
+    flow->side_cnt++;
+}
+
+static void unkey(struct roce_flow *flow, struct roce_side *side)
+{
+    struct roce_side **at;
+
+    if (!side->keyed)
+        return;
+    at = &flow->table[side->hash & (flow->table_cap - 1)];
+    while (*at != side)
+        at = &(*at)->chain;
+    *at = side->chain;
+    side->keyed = false;
+    flow->side_cnt--;
+    if (flow->recent == side)
+        flow->recent = NULL;
+}
+
+/* ---- order of last use -------------------------------------------------------------------------
+ */
+
+static void use_remove(struct roce_flow *flow, struct roce_conn *conn)
+{
+    *(conn->older ? &conn->older->newer : &flow->oldest) = conn->newer;
+    *(conn->newer ? &conn->newer->older : &flow->newest) = conn->older;
+    conn->older = conn->newer = NULL;
+}
+
+static void use_append(struct roce_flow *flow, struct roce_conn *conn)
+{
+    conn->older = flow->newest;
+    *(flow->newest ? &flow->newest->newer : &flow->oldest) = conn;
+    flow->newest = conn;
+}
+
+void roce_conn_touch(struct roce_flow *flow, struct roce_conn *conn)
+{
+    if (flow->newest == conn)
+        return;
+    use_remove(flow, conn);
+    use_append(flow, conn);
+}
+
+/* ---- room --------------------------------------------------------------------------------------
+ */
+
+static bool has_window(const struct roce_conn *conn)
+{
+    return conn->side[0].req.win.buf || conn->side[1].req.win.buf;
+}
+
+/* Forgets what a connection remembers of its packets; its counts and PSNs stay. */
+static void forget(struct roce_flow *flow, struct roce_conn *conn)
+{
+    for (int i = 0; i < 2; i++) {
+        struct roce_req *req = &conn->side[i].req;
+
+        roce_window_free(&req->win, &flow->mem);
+        req->bytes_in_flight = 0;
+        req->reqs_in_flight = req->reads_in_flight = 0;
+        req->chain++;
+        req->span_guess = false;
+        req->ep.active = false;
+    }
+    conn->sum.truncated = true;
+    flow->totals.forgotten++;
+}
+
+void *roce_flow_get(struct roce_flow *flow, size_t size, const struct roce_conn *keep)
+{
+    void *p = roce_mem_get(&flow->mem, size);
+
+    /* First the windows of those idle longest, then they themselves. A bounded number of steps:
+     * this may not become a walk over all connections for each packet. */
+    for (struct roce_conn *c = flow->oldest, *next; !p && c && c != keep; c = next) {
+        next = c->newer;
+        if (has_window(c))
+            forget(flow, c);
+        else {
+            flow->totals.evicted++;
+            roce_conn_end(flow, c);
+        }
+        p = roce_mem_get(&flow->mem, size);
+    }
+    return p;
+}
+
+/* ---- life --------------------------------------------------------------------------------------
+ */
+
+static bool alias_add(struct roce_flow *flow, uint32_t stream)
+{
+    if (stream >= flow->alias_cap) {
+        uint32_t cap = flow->alias_cap ? flow->alias_cap * 2 : 1024;
+        uint32_t *alias = roce_mem_get(&flow->mem, cap * sizeof(*alias));
+
+        if (!alias)
+            return false;
+        if (flow->alias)
+            memcpy(alias, flow->alias, flow->alias_cap * sizeof(*alias));
+        roce_mem_put(&flow->mem, flow->alias, flow->alias_cap * sizeof(*alias));
+        flow->alias = alias;
+        flow->alias_cap = cap;
+    }
+    flow->alias[stream] = stream;
+    return true;
+}
+
+bool roce_conn_number(struct roce_flow *flow)
+{
+    return alias_add(flow, flow->next_stream++);
+}
+
+struct roce_side *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *ctx,
+                                const struct roce_key *key)
+{
+    struct roce_conn *conn;
+
+    while (flow->conn_cnt >= flow->opts.conn_max && flow->oldest && flow->oldest != ctx->conn) {
+        flow->totals.evicted++;
+        roce_conn_end(flow, flow->oldest);
+    }
+    conn = roce_flow_get(flow, sizeof(*conn), ctx->conn);
+    if (!conn)
+        return NULL;
+    conn->stream = flow->next_stream;
+    (void)roce_conn_number(flow);
+    conn->net = key->net;
+    conn->ud = key->src_qpn != ROCE_QPN_UNKNOWN;
+    conn->sum.stream = conn->stream;
+    conn->sum.svc = ctx->pkt->op->svc;
+    roce_conn_place(&conn->sum, ctx->pkt);
+    conn->sum.first_frame = conn->sum.last_frame = ctx->frame;
+    conn->sum.first_time = conn->sum.last_time = ctx->time;
+    for (int i = 0; i < 2; i++) {
+        conn->side[i].conn = conn;
+        conn->side[i].rsp.credit_code = ROCE_CREDIT_NONE;
+        conn->side[i].sum.credits = ROCE_CREDITS_UNLIMITED;
+        conn->side[i].sum.first_psn = ROCE_PSN_UNKNOWN;
+    }
+    memcpy(conn->side[0].key.src, key->src, 16);
+    memcpy(conn->side[1].key.src, key->dst, 16);
+    conn->side[0].qpn = key->src_qpn;
+    conn->side[1].qpn = key->qpn;
+    if (!conn->ud)
+        roce_pair_count(flow, conn);
+    roce_conn_key(flow, &conn->side[0]);
+    if (!conn->side[0].keyed) {
+        roce_mem_put(&flow->mem, conn, sizeof(*conn));
+        return NULL;
+    }
+    use_append(flow, conn);
+    conn->prev_all = flow->last_all;
+    *(flow->last_all ? &flow->last_all->next_all : &flow->first_all) = conn;
+    flow->last_all = conn;
+    flow->conn_cnt++;
+    flow->totals.connections++;
+    return &conn->side[0];
+}
+
+static void unlink_conn(struct roce_flow *flow, struct roce_conn *conn)
+{
+    use_remove(flow, conn);
+    *(conn->prev_all ? &conn->prev_all->next_all : &flow->first_all) = conn->next_all;
+    *(conn->next_all ? &conn->next_all->prev_all : &flow->last_all) = conn->prev_all;
+    flow->conn_cnt--;
+}
+
+static void free_counts(struct roce_flow *flow, struct roce_side *side)
+{
+    roce_mem_put(&flow->mem, side->meter, sizeof(*side->meter));
+    roce_turn_free(flow, side);
+    roce_mem_put(&flow->mem, side->sum.rare, sizeof(*side->sum.rare));
+    roce_mem_put(&flow->mem, side->sum.oper, ROCE_OPER_CNT * sizeof(*side->sum.oper));
+}
+
+void roce_conn_free(struct roce_flow *flow, struct roce_conn *conn)
+{
+    for (int i = 0; i < 2; i++) {
+        struct roce_side *side = &conn->side[i];
+
+        roce_pair_done(flow, side);
+        unkey(flow, side);
+        roce_window_free(&side->req.win, &flow->mem);
+        roce_times_free(flow, &side->times);
+        free_counts(flow, side);
+        roce_mem_put(&flow->mem, side->region, side->region_cap * sizeof(*side->region));
+    }
+    unlink_conn(flow, conn);
+    roce_mem_put(&flow->mem, conn, sizeof(*conn));
+}
+
+void roce_conn_end(struct roce_flow *flow, struct roce_conn *conn)
+{
+    struct roce_ctx ctx = {.flow = flow,
+                           .conn = conn,
+                           .side = &conn->side[0],
+                           .frame = conn->sum.last_frame,
+                           .time = conn->sum.last_time};
+    struct roce_conn_summary sum;
+
+    roce_turn_end(&ctx);
+    roce_summary_end(&ctx);
+    if (flow->opts.on_conn) {
+        roce_summary_fill(flow, conn, &sum);
+        flow->opts.on_conn(flow->opts.user, &sum);
+    }
+    roce_conn_free(flow, conn);
+}
+
+/* What a responder not known then said to the requester; `rsp` is found to be that responder. */
+static void take_naks(struct roce_rsp *rsp, const struct roce_rsp *unknown)
+{
+    rsp->nak = unknown->nak;
+    rsp->nak_psn = unknown->nak_psn;
+    rsp->nak_frame = unknown->nak_frame;
+    rsp->nak_time = unknown->nak_time;
+    rsp->rnr = unknown->rnr;
+    rsp->rnr_psn = unknown->rnr_psn;
+    rsp->rnr_frame = unknown->rnr_frame;
+    rsp->rnr_time = unknown->rnr_time;
+    rsp->rnr_wait = unknown->rnr_wait;
+}
+
+void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_conn *from)
+{
+    struct roce_side *a = &to->side[0], *b = &to->side[1], *moved = &from->side[0];
+    uint32_t qpn = b->qpn;
+
+    /* A NAK stops both QPs: what began later is another use. */
+    a->rsp.fatal &= a->rsp.fatal_frame > from->sum.first_frame;
+    moved->rsp.fatal &= moved->rsp.fatal_frame > to->sum.first_frame;
+    unkey(flow, moved);
+    roce_pair_done(flow, moved);
+    roce_pair_done(flow, a);
+    take_naks(&moved->rsp, &b->rsp);
+    take_naks(&a->rsp, &from->side[1].rsp);
+    free_counts(flow, b);
+    *b = *moved;
+    memset(moved, 0, sizeof(*moved));
+    moved->conn = from;
+    a->qpn = from->side[1].qpn;
+    b->qpn = qpn;
+    b->conn = to;
+    b->chain = NULL;
+    if (!to->sum.mtu_sure && from->sum.mtu) {
+        to->sum.mtu = from->sum.mtu;
+        to->sum.mtu_sure = from->sum.mtu_sure;
+    }
+    if (to->sum.mtu && to->sum.mtu_sure)
+        roce_span_mtu(to); /* one direction may have shown it, and the other READ before */
+    if (from->sum.first_frame < to->sum.first_frame) {
+        to->sum.first_frame = from->sum.first_frame;
+        to->sum.first_time = from->sum.first_time;
+    }
+    if (from->sum.last_frame > to->sum.last_frame) {
+        to->sum.last_frame = from->sum.last_frame;
+        to->sum.last_time = from->sum.last_time;
+    }
+    for (int i = 0; i < ROCE_SEV_CNT; i++)
+        to->sum.findings[i] += from->sum.findings[i];
+    to->sum.errors_unknown += from->sum.errors_unknown;
+    if (to->sum.end == ROCE_END_OPEN && from->sum.end != ROCE_END_OPEN) {
+        to->sum.end = from->sum.end;
+        to->sum.end_side = !from->sum.end_side;
+        to->sum.end_syndrome = from->sum.end_syndrome;
+        to->sum.end_paged = from->sum.end_paged;
+        to->sum.end_psn = from->sum.end_psn;
+        to->sum.end_frame = from->sum.end_frame;
+        to->sum.end_request_frame = from->sum.end_request_frame;
+        to->sum.end_tries = from->sum.end_tries;
+        to->sum.end_repeats = from->sum.end_repeats;
+        to->sum.end_naks = from->sum.end_naks;
+        to->sum.end_damaged = from->sum.end_damaged;
+    }
+    to->doubt |= from->doubt;
+    to->unproven |= from->unproven;
+    to->paired = to->sum.paired = true;
+    roce_conn_key(flow, b);
+    if (from->stream < flow->alias_cap)
+        flow->alias[from->stream] = to->stream;
+    flow->totals.connections--;
+    if (flow->opts.on_join)
+        flow->opts.on_join(flow->opts.user, from->stream, to->stream);
+    roce_conn_free(flow, from);
+}
+
+void roce_req_reset(struct roce_req *req)
+{
+    struct roce_window win = req->win;
+    uint16_t chain = req->chain;
+    uint32_t msgs = req->msg_number;
+
+    memset(req, 0, sizeof(*req));
+    req->win = win;
+    req->win.cnt = req->win.acked = req->win.head = req->win.hint = 0;
+    req->chain = (uint16_t)(chain + 1);
+    req->msg_number = msgs;
+}
+
+void roce_conn_forget_mtu(struct roce_conn *conn)
+{
+    if (roce_conn_told(conn))
+        return;
+    conn->mtu_seen = conn->sum.mtu_sure = false;
+}
+
+void roce_conn_reset(struct roce_conn *conn)
+{
+    roce_conn_forget_mtu(conn);
+    for (int i = 0; i < 2; i++) {
+        struct roce_side *side = &conn->side[i];
+
+        roce_req_reset(&side->req);
+        memset(&side->rsp, 0, sizeof(side->rsp));
+        side->rsp.credit_code = ROCE_CREDIT_NONE;
+        side->any = false;
+    }
+    conn->sum.epochs++;
+    conn->sum.end = ROCE_END_OPEN;
+    conn->sum.complete = false;
+}

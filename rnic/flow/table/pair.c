@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Pairing: which two directions between two hosts are one connection, when no CM message told.
+ *
+ * A response names a PSN that the other direction must have sent. A direction that waits for its
+ * partner stands in a list of its pair of hosts, the one that sent last first: a response comes
+ * soon after its request, so that the partner is near the front however many connections there are.
+ *
+ * Many programs start every QP at the same PSN, so a match of PSNs alone may be chance. The UDP
+ * source port helps: Linux derives it from both QPNs, the same for both directions
+ * (include/rdma/ib_verbs.h rdma_calc_flow_label, rdma_flow_label_to_udp_sport). Without it small
+ * PSNs have to match one direction alone several times; the MSN of a connection that is seen from
+ * its start, the bytes of READ responses and a port that both directions use tell candidates apart.
+ * What is left when the capture ends is joined if there is nothing else between the two hosts.
+ */
+#include "flow/table/qp_life.h"
+#include "flow/table/qp_reuse.h"
+
+#include <string.h>
+
+#define SCAN_MAX  256  /* partners looked at a time */
+#define PSN_SMALL 4096 /* below: a PSN that programs choose, not a random one */
+#define CONFIRM   3
+#define APART     5  /* the same where both have ports and these differ: few devices do that */
+#define NEAR      64 /* PSNs: a hole before or after what was seen */
+
+static uint16_t sport_of(uint32_t qpn, uint32_t other)
+{
+    uint64_t v = (uint64_t)qpn * other;
+    uint32_t label;
+
+    v ^= v >> 20;
+    v ^= v >> 40;
+    label = v & 0xFFFFF;
+    return (uint16_t)(0xC000 | ((label & 0x3FFF) ^ label >> 14));
+}
+
+/* Addresses of neighbours differ in their last byte alone: it has to reach all bits. */
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+    h = (h ^ v) * UINT64_C(0x9E3779B97F4A7C15);
+    return h ^ h >> 32;
+}
+
+static uint32_t bucket_of(const uint8_t src[16], const uint8_t dst[16], uint32_t net)
+{
+    uint64_t w[4];
+
+    memcpy(w, src, 16);
+    memcpy(w + 2, dst, 16);
+    return (uint32_t)mix(mix(mix(mix(mix(0, w[0]), w[1]), w[2]), w[3]), net) &
+           (ROCE_PAIR_BUCKETS - 1);
+}
+
+static void unlink_side(struct roce_flow *flow, struct roce_side *side)
+{
+    if (side->pair_prev)
+        side->pair_prev->pair_next = side->pair_next;
+    else
+        flow->pair[side->pair_key] = side->pair_next;
+    if (side->pair_next)
+        side->pair_next->pair_prev = side->pair_prev;
+    side->pair_next = side->pair_prev = NULL;
+}
+
+void roce_pair_wait(struct roce_flow *flow, struct roce_side *side)
+{
+    if (side->pair_wait) {
+        if (flow->pair[side->pair_key] == side)
+            return;
+        unlink_side(flow, side);
+    } else
+        side->pair_key = bucket_of(side->key.src, roce_peer(side)->key.src, side->conn->net);
+    side->pair_next = flow->pair[side->pair_key];
+    if (side->pair_next)
+        side->pair_next->pair_prev = side;
+    flow->pair[side->pair_key] = side;
+    side->pair_wait = true;
+}
+
+void roce_pair_done(struct roce_flow *flow, struct roce_side *side)
+{
+    if (!side->pair_wait)
+        return;
+    unlink_side(flow, side);
+    side->pair_wait = false;
+}
+
+/* Whether `cand` sends from where `side` sends to, and the other way round. */
+static bool faces(const struct roce_side *side, const struct roce_side *cand)
+{
+    return cand != side && cand->conn->net == side->conn->net &&
+           memcmp(cand->key.src, roce_peer(side)->key.src, 16) == 0 &&
+           memcmp(roce_peer(cand)->key.src, side->key.src, 16) == 0;
+}
+
+/* Their QPNs give the source port that both use. */
+static bool ports_prove(const struct roce_side *side, const struct roce_side *cand)
+{
+    return side->sport == cand->sport && side->sport != 0 &&
+           side->sport == sport_of(roce_peer(side)->qpn, roce_peer(cand)->qpn);
+}
+
+/* What it is worth that the ports of two directions prove each other, where `mates` to choose from
+ * have that port: of many that have one and the same, one may fit by chance. */
+static enum roce_pairing by_ports(unsigned mates)
+{
+    return mates > 1 ? ROCE_PAIRED_BY_PORT : ROCE_PAIRED_BY_PORTS;
+}
+
+/* A READ response that answers `e` when it was asked for once: the bytes must be those. */
+static bool reads(const struct roce_sent *e, const struct roce_pkt *pkt)
+{
+    if (roce_opcode(e->op)->kind != ROCE_KIND_READ)
+        return roce_opcode_is_answered(roce_opcode(e->op)) &&
+               !roce_opcode_is_atomic(roce_opcode(e->op));
+    if (e->psn != pkt->bth.psn || e->tries > 1 || e->dma_len == ROCE_LEN_UNKNOWN)
+        return true;
+    switch (pkt->op->pos) {
+    case ROCE_POS_ONLY: return pkt->payload_len == e->dma_len;
+    case ROCE_POS_FIRST: return pkt->payload_len < e->dma_len;
+    default: return true;
+    }
+}
+
+/* Whether the response `pkt` can be an answer to what `cand` sent. */
+static bool answers(struct roce_side *cand, const struct roce_pkt *pkt)
+{
+    const struct roce_opcode *op = pkt->op;
+    uint32_t psn = pkt->bth.psn;
+    struct roce_sent *e;
+
+    if (!cand->req.started)
+        return false;
+    e = roce_window_get(&cand->req.win, psn);
+    if (!e && op->kind == ROCE_KIND_ACK) /* a NAK names what is missing */
+        return roce_window_get(&cand->req.win, (psn + 1) & ROCE_PSN_MASK) != NULL;
+    if (!e)
+        return false;
+    if (op->kind == ROCE_KIND_READ_RESP)
+        return reads(e, pkt);
+    if (op->kind == ROCE_KIND_ATOMIC_ACK)
+        return roce_opcode_is_atomic(roce_opcode(e->op));
+    return true;
+}
+
+/* Whether `psn` lies where `cand` sends, although the capture has no such packet of it: with a hole
+ * there, `cand` may be what is answered. */
+static bool is_near(const struct roce_side *cand, uint32_t psn)
+{
+    return cand->req.started && roce_diff(psn, cand->req.base) >= -NEAR &&
+           roce_diff(psn, cand->req.nxt) < NEAR;
+}
+
+/* Whether the MSN of `pkt`, which answers `cand`, is what `cand` sent since its first message: both
+ * begin with the capture then (R102). */
+static bool counts(struct roce_side *cand, const struct roce_pkt *pkt)
+{
+    const struct roce_window *w = &cand->req.win;
+    const struct roce_sent *e = roce_window_get(&cand->req.win, pkt->bth.psn), *first;
+    uint32_t cum;
+
+    if (!e || !roce_pkt_has(pkt, ROCE_HDR_AETH))
+        return false;
+    first = roce_window_at(w, 0);
+    if (first->psn != cand->req.base || !(first->flags & ROCE_SENT_OFF_KNOWN) ||
+        first->chain != e->chain || (e->flags & ROCE_SENT_SPAN_GUESS))
+        return false;
+    cum = e->cum;
+    if (pkt->op->kind == ROCE_KIND_ACK && roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK)
+        cum = roce_sent_number(e);
+    cum -= roce_sent_number(first);
+    return pkt->aeth.msn == cum || (pkt->op->kind == ROCE_KIND_READ_RESP &&
+                                    pkt->op->pos == ROCE_POS_FIRST && pkt->aeth.msn + 1 == cum);
+}
+
+void roce_pair_count(struct roce_flow *flow, const struct roce_conn *conn)
+{
+    uint16_t *cnt =
+        &flow->directions[bucket_of(conn->side[0].key.src, conn->side[1].key.src, conn->net)];
+
+    *cnt = (uint16_t)(*cnt + (*cnt < UINT16_MAX));
+}
+
+/* Whether no other directions of connected services were seen between the two hosts. */
+static bool is_alone(const struct roce_flow *flow, const struct roce_conn *conn)
+{
+    const uint8_t *a = conn->side[0].key.src, *b = conn->side[1].key.src;
+    unsigned most = memcmp(a, b, 16) == 0 ? 2 : 1;
+
+    return flow->directions[bucket_of(a, b, conn->net)] <= most &&
+           flow->directions[bucket_of(b, a, conn->net)] <= most;
+}
+
+static bool is_rnr(const struct roce_pkt *pkt)
+{
+    return pkt->op->kind == ROCE_KIND_ACK && roce_pkt_has(pkt, ROCE_HDR_AETH) &&
+           roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_RNR;
+}
+
+void roce_pair_fits(struct roce_ctx *ctx)
+{
+    struct roce_conn *conn = ctx->conn;
+    struct roce_side *peer = roce_peer(ctx->side);
+    uint32_t psn = ctx->pkt->bth.psn;
+    const struct roce_sent *e;
+    bool late =
+        roce_life_untold(ctx) &&
+        (ctx->side->rsp.fatal || (peer->req.una_known && roce_diff(psn, peer->req.una) < 0));
+
+    if (!(roce_is_guess(conn) || roce_life_untold(ctx)) || !peer->req.started)
+        return;
+    e = roce_window_get(&peer->req.win, psn);
+    if (e && (e->flags & ROCE_SENT_SPAN_GUESS) && e->psn != psn)
+        return;
+    if (!e || (answers(peer, ctx->pkt) &&
+               !(is_rnr(ctx->pkt) && (late || !roce_opcode_uses_rq(roce_opcode(e->op))))))
+        return;
+    /* What it answers, nobody asked, or one that was not captured. */
+    if (roce_is_guess(conn) || (late && roce_life_may_be_anew(ctx)))
+        conn->doubt = true;
+    else
+        (void)roce_turn_begin(ctx, peer, ROCE_TURN_STRAY, psn);
+}
+
+static void join(struct roce_ctx *ctx, struct roce_side *cand, enum roce_pairing by)
+{
+    struct roce_conn *mine = ctx->conn, *its = cand->conn;
+    /* Answers that came before belong to requests that came before. */
+    bool late = roce_sum(ctx->side)->responses || roce_sum(cand)->responses;
+
+    if (mine->stream < its->stream) {
+        roce_conn_join(ctx->flow, mine, its);
+        ctx->side = &mine->side[0];
+    } else {
+        roce_conn_join(ctx->flow, its, mine);
+        ctx->conn = its;
+        ctx->side = &its->side[1];
+    }
+    ctx->conn->sum.pairing = by;
+    ctx->conn->join_frame = late ? ctx->frame : 0;
+    roce_conn_touch(ctx->flow, ctx->conn);
+}
+
+/* The directions between the hosts of `side` that wait, from the other to this one. */
+static struct roce_side *facing(const struct roce_flow *flow, const struct roce_side *side)
+{
+    return flow->pair[bucket_of(roce_peer(side)->key.src, side->key.src, side->conn->net)];
+}
+
+/* Candidates of one kind: how many, and one of them. */
+struct found {
+    unsigned cnt;
+    struct roce_side *side;
+};
+
+static void find(struct found *found, struct roce_side *cand)
+{
+    found->cnt++;
+    found->side = cand;
+}
+
+/* `side` and those that its packet at hand may answer are not joined. */
+static void note_rivals(struct roce_ctx *ctx, struct roce_side *side)
+{
+    unsigned scan = 0;
+
+    side->pair_rivals = true;
+    for (struct roce_side *cand = facing(ctx->flow, side); cand && scan < SCAN_MAX;
+         cand = cand->pair_next, scan++)
+        if (faces(side, cand) && cand->conn->sum.svc == side->conn->sum.svc &&
+            answers(cand, ctx->pkt))
+            cand->pair_rivals = true;
+}
+
+void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
+{
+    struct roce_side *side = ctx->side, *one;
+    struct found proven = {0}, fit = {0}, counted = {0}, same_port = {0};
+    struct found port = {0}, near = {0}; /* that do not fit */
+    unsigned scan = 0, mates = 0;        /* how many have its source port */
+    bool ports, alone;
+
+    for (struct roce_side *cand = facing(ctx->flow, side); cand && scan < SCAN_MAX;
+         cand = cand->pair_next, scan++) {
+        if (!faces(side, cand) || cand->conn->sum.svc != side->conn->sum.svc)
+            continue;
+        mates += side->sport && cand->sport == side->sport;
+        if (!answers(cand, ctx->pkt)) {
+            if (ports_prove(side, cand))
+                find(&port, cand);
+            if (is_near(cand, psn))
+                find(&near, cand);
+            continue;
+        }
+        find(&fit, cand);
+        if (ports_prove(side, cand))
+            find(&proven, cand);
+        if (counts(cand, ctx->pkt))
+            find(&counted, cand);
+        if (cand->sport && cand->sport == side->sport)
+            find(&same_port, cand);
+    }
+    if (proven.cnt == 1) {
+        join(ctx, proven.side, by_ports(mates));
+        return;
+    }
+    if (fit.cnt == 0 && answers(side, ctx->pkt) &&
+        memcmp(side->key.src, roce_peer(side)->key.src, 16) == 0) {
+        /* A QP that is connected to itself. */
+        side->conn->self = side->conn->paired = side->conn->sum.paired = true;
+        side->conn->sum.pairing = ROCE_PAIRED_SELF;
+        side->qpn = roce_peer(side)->qpn = side->conn->side[1].qpn;
+        roce_pair_done(ctx->flow, side);
+        return;
+    }
+    if (fit.cnt && !side->pair_rivals)
+        note_rivals(ctx, side);
+    if (port.cnt)
+        return; /* its ports say who it is, and its request was not captured */
+    one = fit.cnt == 1         ? fit.side
+          : counted.cnt == 1   ? counted.side
+          : same_port.cnt == 1 ? same_port.side
+                               : NULL;
+    if (!one)
+        return;
+    /* Both directions of a pair have one port, with most devices. */
+    ports = one->sport == side->sport;
+    if (mates && !ports)
+        return;
+    if (near.cnt && !(ports && side->sport && same_port.cnt == 1))
+        return;
+    if (side->pair_with != one->conn->stream) {
+        side->pair_with = one->conn->stream;
+        side->pair_hits = 0;
+    }
+    side->pair_hits = (uint8_t)(side->pair_hits + (side->pair_hits < APART));
+    alone = counted.cnt && is_alone(ctx->flow, side->conn);
+    if (side->pair_hits >= (ports ? CONFIRM : APART) ||
+        (fit.cnt == 1 && !near.cnt &&
+         (ports ? psn >= PSN_SMALL || alone || (counted.cnt && side->pair_hits > 1)
+                : alone && side->pair_hits > 1)))
+        join(ctx, one,
+             fit.cnt == 1       ? ROCE_PAIRED_BY_PSNS
+             : counted.cnt == 1 ? ROCE_PAIRED_BY_MSNS
+                                : ROCE_PAIRED_BY_PORT);
+    else if (roce_pkt_has(ctx->pkt, ROCE_HDR_AETH))
+        roce_note_nak(ctx, &roce_peer(one)->rsp); /* it goes back for this before they are joined */
+}
+
+/* What `side` sends has another source port than its pair, which was known by that, and is no part
+ * of what the two did so far. */
+static bool is_foreign(struct roce_ctx *ctx, uint16_t sport)
+{
+    const struct roce_req *req = &ctx->side->req;
+    struct roce_side *peer = roce_peer(ctx->side);
+    uint32_t psn = ctx->pkt->bth.psn;
+
+    if (sport == sport_of(ctx->side->qpn, peer->qpn) ||
+        ctx->side->sport != sport_of(ctx->side->qpn, peer->qpn))
+        return false;
+    if (roce_opcode_is_response(ctx->pkt->op))
+        return !answers(peer, ctx->pkt) ||
+               (peer->req.una_known && roce_diff(psn, peer->req.una) < 0);
+    if (!req->started)
+        return true;
+    return psn != req->nxt &&
+           (roce_opcode_starts(ctx->pkt->op) || !roce_window_get(&ctx->side->req.win, psn));
+}
+
+bool roce_pair_moved(struct roce_ctx *ctx)
+{
+    const struct roce_conn *conn = ctx->conn;
+    struct roce_side *side = ctx->side, *peer = roce_peer(side);
+    uint64_t last =
+        side->req.last_time > peer->req.last_time ? side->req.last_time : peer->req.last_time;
+    bool response = roce_opcode_is_response(ctx->pkt->op);
+    uint16_t sport = roce_pkt_has(ctx->pkt, ROCE_HDR_UDP) ? ctx->pkt->udp.sport : 0;
+    struct found proven = {0}, fit = {0};
+    unsigned scan = 0;
+    bool rested, other;
+
+    if (!conn->paired || conn->self || roce_conn_told(conn) || last == 0)
+        return false;
+    rested = roce_since(last, ctx->time) >= ROCE_IDLE_REUSE_NS;
+    other = !roce_is_guess(conn) && sport && sport != side->sport;
+    if (!rested && !other)
+        return false;
+    for (struct roce_side *cand = facing(ctx->flow, side); cand && scan < SCAN_MAX;
+         cand = cand->pair_next, scan++) {
+        if (!faces(side, cand) || cand->conn->sum.svc != ctx->pkt->op->svc ||
+            cand->conn->sum.first_time < last || (response && !answers(cand, ctx->pkt)))
+            continue;
+        find(&fit, cand);
+        if (sport && cand->sport == sport && sport == sport_of(peer->qpn, roce_peer(cand)->qpn))
+            find(&proven, cand);
+    }
+    return proven.cnt == 1 || (other && is_foreign(ctx, sport)) ||
+           (rested && response && fit.cnt == 1 && !answers(peer, ctx->pkt));
+}
+
+void roce_pair_silent(struct roce_ctx *ctx)
+{
+    struct roce_side *side = ctx->side;
+    struct found proven = {0};
+    unsigned scan = 0, mates = 0;
+
+    for (struct roce_side *cand = facing(ctx->flow, side); cand && scan < SCAN_MAX;
+         cand = cand->pair_next, scan++)
+        if (faces(side, cand) && cand->conn->sum.svc == side->conn->sum.svc) {
+            mates += side->sport && cand->sport == side->sport;
+            if (ports_prove(side, cand))
+                find(&proven, cand);
+        }
+    if (proven.cnt == 1)
+        join(ctx, proven.side, by_ports(mates));
+    else
+        roce_pair_wait(ctx->flow, side);
+}
+
+static bool at_one_time(const struct roce_conn *conn, const struct roce_conn *other)
+{
+    return conn->sum.first_time <= other->sum.last_time &&
+           other->sum.first_time <= conn->sum.last_time;
+}
+
+void roce_pair_last(struct roce_flow *flow)
+{
+    for (struct roce_conn *conn = flow->first_all, *next; conn; conn = next) {
+        struct roce_side *side = &conn->side[0], *cand = NULL;
+        struct roce_ctx ctx = {.flow = flow,
+                               .conn = conn,
+                               .side = side,
+                               .frame = conn->sum.last_frame,
+                               .time = conn->sum.last_time};
+
+        next = conn->next_all;
+        if (conn->paired || conn->ud || !is_alone(flow, conn))
+            continue;
+        for (cand = facing(flow, side); cand && !faces(side, cand); cand = cand->pair_next)
+            ;
+        if (!cand || cand->conn->paired || cand->conn->sum.svc != conn->sum.svc ||
+            (side->pair_wait && cand->conn->stream < conn->stream)) /* that one looked */
+            continue;
+        if (side->pair_hits || cand->pair_hits ||
+            (conn->sum.svc == ROCE_SVC_UC && at_one_time(conn, cand->conn))) {
+            if (next == cand->conn)
+                next = next->next_all;
+            join(&ctx, cand, ROCE_PAIRED_ALONE);
+        }
+    }
+}

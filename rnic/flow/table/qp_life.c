@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "flow/table/qp_life.h"
+
+#include "flow/table/qp_reuse.h"
+
+bool roce_life_stopped(const struct roce_ctx *ctx)
+{
+    return roce_peer(ctx->side)->rsp.fatal || ctx->side->rsp.fatal;
+}
+
+bool roce_life_untold(const struct roce_ctx *ctx)
+{
+    return !roce_conn_told(ctx->conn) && ctx->conn->sum.svc != ROCE_SVC_UC;
+}
+
+#define ROUND_NS UINT64_C(300000000) /* the PSNs do not come round in less */
+
+/* The capture lacks packets: a first PSN may be one of them. */
+static bool lacks(const struct roce_ctx *ctx)
+{
+    const uint64_t *rules = ctx->flow->totals.rules;
+
+    return rules[ROCE_RULE_PSN_GAP] || rules[ROCE_RULE_ACK_UNSEEN] ||
+           rules[ROCE_RULE_IMPLIED_NAK] || rules[ROCE_RULE_READ_RESP_GAP] ||
+           rules[ROCE_RULE_MSN_TOO_HIGH];
+}
+
+bool roce_life_may_be_anew(const struct roce_ctx *ctx)
+{
+    return roce_life_untold(ctx) && lacks(ctx);
+}
+
+bool roce_life_may_start(const struct roce_ctx *ctx, uint32_t psn)
+{
+    uint32_t off = (psn - ctx->side->req.base) & ROCE_PSN_MASK;
+
+    return off == 0 || (off < ROCE_LIFE_STARTS && lacks(ctx));
+}
+
+/* All from the first PSN on comes again, up to the packet at hand. */
+static bool from_start(const struct roce_ctx *ctx, uint32_t psn)
+{
+    const struct roce_req *req = &ctx->side->req;
+
+    return req->suspect || roce_life_may_start(ctx, psn) ||
+           (req->ep.active && req->ep.first == req->base && req->ep.next == psn);
+}
+
+bool roce_life_differs(const struct roce_ctx *ctx, const struct roce_sent *e,
+                       const struct roce_sent *now)
+{
+    return now->op != e->op || now->len != e->len || now->sample != e->sample ||
+           (roce_opcode_starts(ctx->pkt->op) &&
+            (now->va != e->va || now->rkey != e->rkey || now->dma_len != e->dma_len));
+}
+
+bool roce_life_is_another(const struct roce_ctx *ctx, const struct roce_sent *e,
+                          const struct roce_sent *now, bool acked)
+{
+    bool same = now->op == e->op && now->len == e->len && now->sample == e->sample;
+
+    if (roce_life_rested(ctx) && !same && (roce_life_untold(ctx) || lacks(ctx)))
+        return true; /* CM would have told, if all that it said were in the capture */
+    return (roce_life_stopped(ctx) || (acked && from_start(ctx, now->psn))) &&
+           roce_life_differs(ctx, e, now);
+}
+
+void roce_life_start(struct roce_ctx *ctx, uint32_t psn)
+{
+    struct roce_req *req = &ctx->side->req;
+    struct roce_counts *sum = roce_sum(ctx->side);
+
+    req->started = true;
+    if (roce_life_untold(ctx)) /* of what was refused nothing was seen: that was another life */
+        roce_peer(ctx->side)->rsp.fatal = false;
+    if (!req->base_cm) {
+        req->base = req->nxt = psn;
+        req->una = psn;
+    } else {
+        req->nxt = req->una = req->base;
+        req->una_known = true;
+        req->base_sure = true;
+        if (roce_diff(psn, req->base) < 0)
+            SAY(ctx, CM_START_PSN, "bth.psn", req->base, psn, ctx->conn->sum.cm.req_frame,
+                .weak = roce_diff(psn, req->base) < -ROCE_JUMP ||
+                        roce_since(req->ep.time, ctx->time) > ROUND_NS);
+        if (roce_diff(psn, req->base) < 0 || roce_diff(psn, req->base) > ROCE_JUMP) {
+            req->base = req->nxt = req->una = psn;
+            req->base_sure = req->una_known = false;
+        }
+    }
+    sum->first_psn = req->rel_base = req->base;
+}
+
+void roce_life_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
+{
+    struct roce_req *req = &ctx->side->req;
+    struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
+
+    roce_turn_was_anew(ctx, ctx->side);
+    if (reuse && !req->anew) {
+        SAY(ctx, QP_REUSED, "bth.psn", req->nxt, psn, .value = ROCE_VALUE_DEC,
+            .other = ctx->conn->sum.first_frame);
+        ctx->result->flags |= ROCE_AN_QP_REUSED;
+        if (ctx->conn->sum.epochs < 255)
+            ctx->conn->sum.epochs++;
+        roce_conn_forget_mtu(ctx->conn);
+        roce_peer(ctx->side)->req.anew = roce_life_untold(ctx) && roce_peer(ctx->side)->req.started;
+        roce_turn_was_anew(ctx, roce_peer(ctx->side));
+    }
+    roce_req_reset(req);
+    rsp->anchor = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
+    ctx->conn->sum.end = ROCE_END_OPEN;
+    ctx->conn->doubt |= !reuse;
+    roce_life_start(ctx, psn);
+}
+
+void roce_life_forget(struct roce_ctx *ctx)
+{
+    struct roce_conn *conn = ctx->conn;
+
+    for (int s = 0; s < 2; s++) {
+        struct roce_rsp *rsp = &conn->side[s].rsp;
+
+        roce_turn_was_anew(ctx, &conn->side[s]);
+        roce_req_reset(&conn->side[s].req);
+        rsp->anchor = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
+    }
+    roce_conn_forget_mtu(conn);
+    conn->sum.end = ROCE_END_OPEN;
+    if (conn->sum.epochs < 255)
+        conn->sum.epochs++;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Turn: a requester, of whose connection no CM message told, does what it may do in another use of
+ * the QP as well as in this one: it goes back, or ahead, or rests; or a response does not fit. What
+ * would be an ERROR from then on is held until something tells:
+ *
+ *  - The MSN counts the messages from 0 in another use (R102). One that is more than the messages
+ *    since, and goes on from the one before, is of the same use; one that fell back to fewer is of
+ *    another.
+ *  - A go-back that sends what was sent, and then what comes next, is one.
+ *  - The other direction began another use, or both hosts' QPs show one (life.h).
+ *  - At the end of the capture one packet that differs is a fault; many are another use, and where
+ *    the capture lacks packets nothing is sure.
+ *
+ * What is held is an ERROR, then, or a WARN. Private to flow/.
+ */
+#ifndef FLOW_TABLE_QP_REUSE_H
+#define FLOW_TABLE_QP_REUSE_H
+
+#include "flow/check.h"
+
+static inline bool roce_turn_is_open(const struct roce_req *req)
+{
+    return req->turning != ROCE_TURN_NONE;
+}
+
+/* The packet at hand may begin another use of `side`, with `psn`. False: CM would tell, or that is
+ * so already. */
+bool roce_turn_begin(struct roce_ctx *ctx, struct roce_side *side, enum roce_turn_kind kind,
+                     uint32_t psn);
+
+/* Gives back what is remembered of a turn of `side`, and of what it held. */
+void roce_turn_free(struct roce_flow *flow, struct roce_side *side);
+
+/* The packet at hand has another source port than those before. */
+void roce_turn_port(struct roce_ctx *ctx);
+
+/* The response at hand, to `side`, has an MSN of fewer messages than were counted; `ends` of them
+ * came since the response before. */
+void roce_turn_msn(struct roce_ctx *ctx, struct roce_side *side, uint32_t ends);
+
+/* The request at hand is part of the turn of its side; it takes `span` PSNs, or with `guess` so
+ * many at least. */
+void roce_turn_step(struct roce_ctx *ctx, uint32_t psn, uint32_t span, bool guess);
+
+/* It has the PSN of `e`; `now` is what it is itself. */
+void roce_turn_compare(struct roce_ctx *ctx, const struct roce_sent *e,
+                       const struct roce_sent *now);
+
+/* It does not fit its neighbours. */
+void roce_turn_unlike(struct roce_ctx *ctx);
+
+/* The response at hand, to `side`, has an AETH: its MSN may end the turn. */
+void roce_turn_answer(struct roce_ctx *ctx, struct roce_side *side);
+
+/* It is another use: so was the turn of `side`, if there is one. */
+void roce_turn_was_anew(struct roce_ctx *ctx, struct roce_side *side);
+
+/* The connection ends: what is held is said. */
+void roce_turn_end(struct roce_ctx *ctx);
+
+/* Keeps an ERROR about ctx->side while a turn lasts. False: say it now; it is no ERROR where a turn
+ * lasts and there is no room. */
+bool roce_turn_hold(const struct roce_ctx *ctx, struct roce_finding *finding);
+
+#endif

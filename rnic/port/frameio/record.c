@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "port/frameio/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "port/pcapng/pcapng.h"
+#include "wire/pkt.h"
+
+#define BUFFER (1024u * 1024)
+
+struct record {
+    struct rnic_port port;
+    struct rnic_port *behind;
+    int fd;
+    uint32_t iface; /* its number in the file */
+    bool shared;
+    bool failed; /* the file cannot be written any more */
+    bool marks;
+    bool marked; /* frames with times since the mark are on their way */
+    uint8_t *buf;
+    size_t len;
+    unsigned frames; /* in buf */
+    struct rnic_port_stats stats;
+    rnic_frame_fn *fn; /* of the recv() that is running */
+    void *user;
+};
+
+static const struct rnic_port_ops record_ops;
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static uint64_t utc(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static bool write_all(int fd, const uint8_t *buf, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(fd, buf, len);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        buf += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+static void write_out(struct record *record)
+{
+    if (record->len > 0 && !record->failed && !write_all(record->fd, record->buf, record->len))
+        record->failed = true;
+    if (record->failed)
+        record->stats.record_errors += record->frames;
+    record->len = 0;
+    record->frames = 0;
+}
+
+/* Says that from now on frames have times. */
+static void mark(struct record *record)
+{
+    uint8_t block[RNIC_PCAPNG_OVERHEAD];
+
+    if (!record->marks || record->marked || record->failed)
+        return;
+    record->marked = true;
+    record->failed = !write_all(record->fd, block, rnic_pcapng_mark(block, sizeof(block), utc()));
+}
+
+static void add(struct record *record, const struct rnic_frame *frame, uint64_t stamp,
+                enum rnic_pcapng_way way)
+{
+    if (BUFFER - record->len < RNIC_PCAPNG_OVERHEAD + frame->len)
+        write_out(record);
+    record->len += rnic_pcapng_frame(record->buf + record->len, BUFFER - record->len, record->iface,
+                                     stamp, way, frame->comment, frame->data, frame->len);
+    record->frames++;
+}
+
+/* The number that the interface has in the file, after it was added if need be; or a negative
+ * errno. The file is locked meanwhile. */
+static int join_file(int fd, const char *name)
+{
+    uint8_t block[512];
+    struct stat stat;
+    uint32_t cnt = 0;
+    int number = 0;
+    size_t len = 0;
+
+    if (fstat(fd, &stat) < 0)
+        return -errno;
+    if (!S_ISREG(stat.st_mode) && stat.st_size == 0) { /* a pipe: nothing to look at */
+        len = rnic_pcapng_section(block, sizeof(block));
+    } else if (stat.st_size == 0) {
+        len = rnic_pcapng_section(block, sizeof(block));
+    } else {
+        void *file = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_SHARED, fd, 0);
+
+        if (file == MAP_FAILED)
+            return -errno;
+        number = rnic_pcapng_find(file, (size_t)stat.st_size, name, &cnt);
+        munmap(file, (size_t)stat.st_size);
+        if (number < 0)
+            return -EINVAL;
+    }
+    if ((uint32_t)number == cnt)
+        len += rnic_pcapng_iface(block + len, sizeof(block) - len, name);
+    if (!write_all(fd, block, len))
+        return -errno;
+    return number;
+}
+
+/* ---- the port -------------------------------------------------------------------------------- */
+
+static unsigned record_send(struct rnic_port *port, struct rnic_frame *frames, unsigned cnt,
+                            uint64_t now)
+{
+    struct record *record = (struct record *)port;
+    uint64_t stamp;
+    unsigned done;
+
+    mark(record);
+    stamp = utc(); /* before the frame can be answered */
+    done = rnic_port_send(record->behind, frames, cnt, now);
+    for (unsigned i = 0; i < done; i++)
+        if (record->shared || !(frames[i].flags & RNIC_FRAME_ECHO))
+            add(record, &frames[i], stamp, RNIC_PCAPNG_OUT);
+    return done;
+}
+
+static void on_received(void *user, const struct rnic_frame *frame)
+{
+    struct record *record = user;
+
+    if (!frame->stamp)
+        mark(record);
+    if (!record->shared || !(frame->flags & RNIC_FRAME_LOCAL))
+        add(record, frame, frame->stamp ? frame->stamp : utc(), RNIC_PCAPNG_IN);
+    record->fn(record->user, frame);
+}
+
+static int record_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, void *user,
+                       uint64_t now)
+{
+    struct record *record = (struct record *)port;
+
+    record->fn = fn;
+    record->user = user;
+    return rnic_port_recv(record->behind, max, on_received, record, now);
+}
+
+static int record_peek(const struct rnic_port *port)
+{
+    return rnic_port_peek(((const struct record *)port)->behind);
+}
+
+static uint64_t record_deadline(const struct rnic_port *port)
+{
+    return rnic_port_deadline(((const struct record *)port)->behind);
+}
+
+static unsigned record_fds(const struct rnic_port *port, struct pollfd *fds)
+{
+    return rnic_port_fds(((const struct record *)port)->behind, fds);
+}
+
+static void record_stats(struct rnic_port *port, struct rnic_port_stats *out)
+{
+    struct record *record = (struct record *)port;
+
+    out->record_errors += record->stats.record_errors;
+    record->behind->ops->stats(record->behind, out);
+}
+
+/* All frames that have times are in the file then. */
+static void end_batch(struct record *record)
+{
+    if (record->marked) {
+        if (BUFFER - record->len < RNIC_PCAPNG_OVERHEAD)
+            write_out(record);
+        record->len +=
+            rnic_pcapng_mark(record->buf + record->len, BUFFER - record->len, UINT64_MAX);
+        record->marked = false;
+    }
+    write_out(record);
+}
+
+static void record_flush(struct rnic_port *port)
+{
+    struct record *record = (struct record *)port;
+
+    end_batch(record);
+    rnic_port_flush(record->behind);
+}
+
+static void record_close(struct rnic_port *port)
+{
+    struct record *record = (struct record *)port;
+
+    end_batch(record);
+    close(record->fd);
+    rnic_port_close(record->behind);
+    free(record->buf);
+    free(record);
+}
+
+static void record_drop(struct rnic_port *port)
+{
+    struct record *record = (struct record *)port;
+
+    close(record->fd);
+    record->behind->ops->drop(record->behind);
+}
+
+static int open_file(const char *path, bool *own)
+{
+    static atomic_uint last;
+    char name[PATH_MAX];
+    struct stat st;
+
+    *own = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    if (!*own)
+        return open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (snprintf(name, sizeof(name), "%s/%ld-%u.pcapng", path, (long)getpid(),
+                 atomic_fetch_add(&last, 1)) >= (int)sizeof(name)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    return open(name, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
+}
+
+int rnic_record_open(const struct rnic_record_attr *attr, struct rnic_port *behind,
+                     struct rnic_port **out, struct rnic_why *why)
+{
+    struct record *record;
+    bool own;
+    int number;
+    int fd = open_file(attr->path, &own);
+
+    if (fd < 0) {
+        int error = -errno;
+
+        rnic_why_set(why, "%s cannot be written: %s", attr->path, strerror(-error));
+        return error;
+    }
+    while (flock(fd, LOCK_EX) < 0 && errno == EINTR)
+        ;
+    number = join_file(fd, attr->iface);
+    flock(fd, LOCK_UN);
+    record = calloc(1, sizeof(*record));
+    if (record)
+        record->buf = malloc(BUFFER);
+    if (number < 0 || !record || !record->buf) {
+        if (number == -EINVAL)
+            rnic_why_set(why, "%s is not a whole pcapng file that can be appended to", attr->path);
+        else
+            rnic_why_set(why, "%s cannot be written: %s", attr->path,
+                         strerror(number < 0 ? -number : ENOMEM));
+        if (record)
+            free(record->buf);
+        free(record);
+        close(fd);
+        return number < 0 ? number : -ENOMEM;
+    }
+    record->port.ops = &record_ops;
+    record->behind = behind;
+    record->fd = fd;
+    record->iface = (uint32_t)number;
+    record->shared = attr->shared;
+    record->marks = own;
+    *out = &record->port;
+    return 0;
+}
+
+static const struct rnic_port_ops record_ops = {
+    .recv = record_recv,
+    .peek = record_peek,
+    .send = record_send,
+    .deadline = record_deadline,
+    .fds = record_fds,
+    .stats = record_stats,
+    .flush = record_flush,
+    .close = record_close,
+    .drop = record_drop,
+};

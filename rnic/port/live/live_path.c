@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Paths. For an address of this machine there is nothing to ask. Else the kernel's route names the
+ * next hop, and its neighbour table, or the port's own question on the link, the MAC address. An
+ * address that a device has and the kernel does not is on the link by definition: it has no routes.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "port/sys/clock.h"
+#include "port/live/live_impl.h"
+#include "port/net/neigh.h"
+#include "port/net/route.h"
+#include "wire/gid.h"
+
+#define ASK_AGAIN_NS  250000000u   /* between two questions for a neighbour */
+#define TOLD_VALID_NS 30000000000u /* an answer is believed that long: REACHABLE_TIME */
+#define LINK_HOPS     1
+#define GATEWAY_HOPS  64
+
+static const uint8_t zero[16];
+
+/* ---- neighbours ------------------------------------------------------------------------------ */
+
+static void remember(struct rnic_loop *loop, const uint8_t addr[16], const uint8_t mac[6],
+                     uint64_t now)
+{
+    struct loop_neigh *neigh = &loop->neigh[0];
+
+    for (unsigned i = 0; i < LOOP_NEIGHS; i++) {
+        if (memcmp(loop->neigh[i].addr, addr, 16) == 0 && loop->neigh[i].told_at) {
+            neigh = &loop->neigh[i];
+            break;
+        }
+        if (loop->neigh[i].told_at < neigh->told_at)
+            neigh = &loop->neigh[i];
+    }
+    memcpy(neigh->addr, addr, 16);
+    memcpy(neigh->mac, mac, 6);
+    neigh->told_at = now;
+    pthread_cond_broadcast(&loop->told);
+}
+
+static bool recall(const struct rnic_loop *loop, const uint8_t addr[16], uint64_t now,
+                   uint8_t mac[6])
+{
+    for (unsigned i = 0; i < LOOP_NEIGHS; i++) {
+        const struct loop_neigh *neigh = &loop->neigh[i];
+
+        if (neigh->told_at && now - neigh->told_at < TOLD_VALID_NS &&
+            memcmp(neigh->addr, addr, 16) == 0) {
+            memcpy(mac, neigh->mac, 6);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool kernel_has(const struct rnic_loop *loop, const uint8_t gid[16])
+{
+    for (unsigned i = 0; i < loop->iface.gid_cnt; i++)
+        if (loop->iface.gid_kernel[i] && memcmp(loop->iface.gid[i].gid, gid, 16) == 0)
+            return true;
+    return false;
+}
+
+static bool device_has(const struct rnic_loop *loop, const uint8_t gid[16])
+{
+    for (unsigned i = 0; i < RNIC_GID_MAX; i++)
+        if (loop->slot_used[i] && memcmp(loop->slot[i].gid, gid, 16) == 0)
+            return true;
+    return false;
+}
+
+/* Sends a frame of the port's own. If the way is full it is lost: who needs it asks again. */
+static void send_own(struct rnic_loop *loop, const uint8_t *data, size_t len, uint64_t now)
+{
+    struct rnic_frame frame = {.data = data, .len = (uint32_t)len};
+
+    if (loop_there(loop, now))
+        rnic_port_send(loop->port, &frame, 1, now);
+}
+
+bool loop_neigh_input(struct rnic_loop *loop, const struct rnic_frame *frame, uint64_t now)
+{
+    uint8_t buf[RNIC_NEIGH_FRAME_MAX];
+    struct rnic_neigh_msg msg;
+    const uint8_t *type = frame->data + 12;
+
+    /* ARP, or IPv6 with ICMPv6 in it. */
+    if (!(type[0] == 0x08 && type[1] == 0x06) &&
+        !(type[0] == 0x86 && type[1] == 0xdd && frame->len > 20 && frame->data[20] == 58))
+        return false;
+    if (!rnic_neigh_read(frame->data, frame->len, &msg))
+        return true;
+    if (msg.kind == RNIC_NEIGH_TELLS)
+        remember(loop, msg.target, msg.mac, now);
+    else if (device_has(loop, msg.target) && !kernel_has(loop, msg.target))
+        send_own(loop, buf, rnic_neigh_tell(buf, loop->iface.mac, &msg), now);
+    return true;
+}
+
+/* Asks the link for `hop` until it answers or the time is up. Locked. */
+static int ask_link(struct rnic_loop *loop, const uint8_t hop[16], const uint8_t src[16],
+                    uint64_t end, uint8_t mac[6])
+{
+    uint8_t buf[RNIC_NEIGH_FRAME_MAX];
+    uint64_t now = rnic_loop_now();
+    uint64_t ask_at = now;
+
+    while (!recall(loop, hop, now, mac)) {
+        uint64_t until;
+        struct timespec abstime;
+
+        if (now >= end)
+            return -EHOSTUNREACH;
+        if (now >= ask_at) {
+            send_own(loop, buf, rnic_neigh_ask(buf, loop->iface.mac, src, hop), now);
+            ask_at = now + ASK_AGAIN_NS;
+        }
+        until = ask_at < end ? ask_at : end;
+        abstime = rnic_timespec(until);
+        /* The loop's thread sees the answer, or who polls. */
+        pthread_cond_timedwait(&loop->told, &loop->lock, &abstime);
+        now = rnic_loop_now();
+    }
+    return 0;
+}
+
+/* ---- paths ----------------------------------------------------------------------------------- */
+
+/* Whether a packet from a GID can go to another: of one family, and link-local only to that. */
+static bool goes_together(const uint8_t sgid[16], const uint8_t dgid[16])
+{
+    return roce_gid_is_ip4(sgid) == roce_gid_is_ip4(dgid);
+}
+
+/* The GID index for a destination: RoCEv2 before v1, the kernel's choice before others. */
+static int choose_gid(const struct rnic_loop *loop, const uint8_t dgid[16], const uint8_t src[16])
+{
+    int best = -1;
+    int best_score = -1;
+
+    for (int i = 0; i < RNIC_GID_MAX; i++) {
+        int score;
+
+        if (!loop->slot_used[i] || !goes_together(loop->slot[i].gid, dgid))
+            continue;
+        score =
+            (memcmp(loop->slot[i].gid, src, 16) == 0 ? 4 : 0) +
+            (rnic_gid_is_link_local(loop->slot[i].gid) == rnic_gid_is_link_local(dgid) ? 2 : 0) +
+            (loop->slot[i].type == RNIC_GID_ROCE_V2 ? 1 : 0);
+        if (score > best_score) {
+            best = i;
+            best_score = score;
+        }
+    }
+    return best;
+}
+
+/* The MAC address of the interface here that has an address; false if none has. */
+static bool local_mac(const uint8_t gid[16], uint8_t mac[6])
+{
+    struct rnic_iface *list;
+    struct rnic_why why;
+    size_t cnt;
+    bool found = false;
+
+    if (rnic_iface_list(&list, &cnt, &why) != 0)
+        return false;
+    for (size_t i = 0; i < cnt && !found; i++)
+        for (unsigned j = 0; j < list[i].gid_cnt && !found; j++)
+            if (memcmp(list[i].gid[j].gid, gid, 16) == 0 && list[i].gid_kernel[j]) {
+                memcpy(mac, list[i].mac, 6);
+                found = true;
+            }
+    free(list);
+    return found;
+}
+
+/* A copy of what the questions below need, so that they are asked without the lock. */
+struct question {
+    struct rnic_iface iface;
+    bool kernel_src; /* the source is an address of the kernel's, or not chosen */
+    bool own_dst;    /* the destination is the device itself */
+};
+
+/* The next hop by the kernel's tables. Not locked. */
+static int find_hop(const struct question *question, const uint8_t dgid[16],
+                    struct rnic_route *route)
+{
+    /* A link-local address means something on its link alone. */
+    unsigned oif = rnic_gid_is_link_local(dgid) ? question->iface.index : 0;
+    int error;
+
+    memset(route, 0, sizeof(*route));
+    memcpy(route->hop, dgid, 16);
+    route->oif = question->iface.index;
+    if (!question->kernel_src)
+        return 0;
+    error = rnic_route_get(dgid, oif, route);
+    if (error)
+        return rnic_gid_is_link_local(dgid) ? 0 : -ENETUNREACH;
+    if (!route->local && route->oif != question->iface.index) {
+        /* The best route leaves by another interface: only a gateway on this one will do. */
+        error = rnic_route_get(dgid, question->iface.index, route);
+        if (error || route->oif != question->iface.index || !route->gateway)
+            return -ENETUNREACH;
+    }
+    return 0;
+}
+
+/* Locked at first and at the end. */
+static int resolve_unicast(struct rnic_loop *loop, const uint8_t dgid[16], int sgid_idx,
+                           uint64_t end, struct rnic_path *out)
+{
+    struct question question = {.iface = loop->iface, .own_dst = device_has(loop, dgid)};
+    uint8_t src[16] = {0};
+    struct rnic_route route;
+    bool known;
+    int error = 0;
+
+    question.kernel_src =
+        loop->live && (sgid_idx < 0 || kernel_has(loop, loop->slot[sgid_idx].gid));
+    if (loop->own_gids && sgid_idx < 0)
+        question.kernel_src = false;
+    if (question.own_dst) {
+        out->local = true;
+        out->sgid_idx = (uint8_t)(sgid_idx < 0 ? choose_gid(loop, dgid, dgid) : sgid_idx);
+        memcpy(out->dmac, loop->iface.mac, 6);
+        return 0;
+    }
+    pthread_mutex_unlock(&loop->lock);
+    error = find_hop(&question, dgid, &route);
+    known = !error && route.local && local_mac(dgid, out->dmac);
+    if (!error && route.local && !known) {
+        /* 127.0.0.2 and the like: the loopback has the whole net. */
+        memset(out->dmac, 0, 6);
+        known = true;
+    }
+    if (!error && !known)
+        known = rnic_neigh_lookup(question.iface.index, route.hop, out->dmac);
+    pthread_mutex_lock(&loop->lock);
+    if (error)
+        return error;
+    if (sgid_idx < 0)
+        sgid_idx = choose_gid(loop, dgid, route.src);
+    if (sgid_idx < 0 || !loop->slot_used[sgid_idx])
+        return -ENETUNREACH;
+    out->sgid_idx = (uint8_t)sgid_idx;
+    out->local = route.local;
+    out->gateway = route.gateway;
+    out->hop_limit = route.gateway ? GATEWAY_HOPS : LINK_HOPS;
+    if (known)
+        return 0;
+    /* Of the family of the hop, which may not be that of the destination. */
+    memcpy(src, loop->slot[sgid_idx].gid, 16);
+    if (!goes_together(src, route.hop)) {
+        int other = choose_gid(loop, route.hop, zero);
+
+        if (other < 0)
+            return -ENETUNREACH;
+        memcpy(src, loop->slot[other].gid, 16);
+    }
+    return ask_link(loop, route.hop, src, end, out->dmac);
+}
+
+/* The MAC address in a link-local GID made of one. */
+static void link_local_mac(const uint8_t gid[16], uint8_t mac[6])
+{
+    const uint8_t from[6] = {gid[8] ^ 2, gid[9], gid[10], gid[13], gid[14], gid[15]};
+
+    memcpy(mac, from, 6);
+}
+
+int rnic_loop_resolve(struct rnic_loop *loop, const uint8_t dgid[16], int sgid_idx,
+                      uint64_t timeout, struct rnic_path *out)
+{
+    uint64_t now = rnic_loop_now();
+    uint64_t end = timeout < UINT64_MAX - now ? now + timeout : UINT64_MAX;
+    int held;
+    int error = 0;
+
+    memset(out, 0, sizeof(*out));
+    out->vlan = RNIC_VLAN_NONE;
+    out->hop_limit = LINK_HOPS;
+    held = rnic_hold(&loop->lock);
+    if (loop->forked)
+        loop_replug(loop);
+    out->path_mtu = loop->iface.path_mtu;
+    if (sgid_idx >= RNIC_GID_MAX || (sgid_idx >= 0 && !loop->slot_used[sgid_idx])) {
+        error = -EINVAL;
+    } else if (roce_gid_is_multicast(dgid)) {
+        int idx = sgid_idx < 0 ? choose_gid(loop, dgid, zero) : sgid_idx;
+
+        error = idx < 0 ? -ENETUNREACH : 0;
+        out->sgid_idx = (uint8_t)(idx < 0 ? 0 : idx);
+        rnic_gid_multicast_mac(dgid, out->dmac);
+    } else if (loop->iface.loopback) {
+        int idx = sgid_idx < 0 ? choose_gid(loop, dgid, dgid) : sgid_idx;
+
+        error = idx < 0 ? -ENETUNREACH : 0;
+        out->sgid_idx = (uint8_t)(idx < 0 ? 0 : idx);
+        out->local = true;
+        local_mac(dgid, out->dmac); /* of the interface that has it; the loopback's is zero */
+    } else if (rnic_gid_is_link_local(dgid) && sgid_idx >= 0 && !device_has(loop, dgid) &&
+               loop->slot[sgid_idx].type == RNIC_GID_ROCE_V1) {
+        /* RoCEv1 has no way to ask: the GID is made of the MAC address (Annex A16). */
+        out->sgid_idx = (uint8_t)sgid_idx;
+        link_local_mac(dgid, out->dmac);
+    } else {
+        error = resolve_unicast(loop, dgid, sgid_idx, end, out);
+    }
+    rnic_unhold(&loop->lock, held);
+    return error;
+}

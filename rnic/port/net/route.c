@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "port/net/route.h"
+
+#include <errno.h>
+#include <linux/neighbour.h>
+#include <string.h>
+#include <sys/socket.h>
+#include "wire/gid.h"
+
+/* The states in which Linux sends to a neighbour (NUD_VALID). */
+#define NEIGH_USABLE (NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY)
+
+static void gid_of(uint8_t family, const void *addr, uint8_t gid[16])
+{
+    if (family == AF_INET)
+        roce_gid_of_ip4(addr, gid);
+    else
+        memcpy(gid, addr, 16);
+}
+
+static const void *addr_of(const uint8_t gid[16], uint8_t *family, size_t *size)
+{
+    bool ip4 = roce_gid_is_ip4(gid);
+
+    *family = ip4 ? AF_INET : AF_INET6;
+    *size = ip4 ? 4 : 16;
+    return ip4 ? gid + 12 : gid;
+}
+
+bool rnic_route_parse(const struct nlmsghdr *msg, struct rnic_route *out)
+{
+    const struct rtattr *attr[RTA_VIA + 1];
+    const struct rtmsg *info = rnic_nl_attrs(msg, sizeof(*info), attr, RTA_VIA);
+    size_t size;
+    const void *value;
+
+    if (!info || msg->nlmsg_type != RTM_NEWROUTE ||
+        (info->rtm_family != AF_INET && info->rtm_family != AF_INET6) ||
+        (info->rtm_type != RTN_UNICAST && info->rtm_type != RTN_LOCAL))
+        return false;
+    size = info->rtm_family == AF_INET ? 4 : 16;
+    memset(out, 0, sizeof(*out));
+    out->local = info->rtm_type == RTN_LOCAL;
+    value = rnic_nl_value(attr[RTA_DST], size);
+    if (!value)
+        return false;
+    gid_of(info->rtm_family, value, out->hop);
+    value = rnic_nl_value(attr[RTA_OIF], sizeof(uint32_t));
+    if (value)
+        memcpy(&out->oif, value, sizeof(uint32_t));
+    value = rnic_nl_value(attr[RTA_PREFSRC], size);
+    if (value)
+        gid_of(info->rtm_family, value, out->src);
+    value = rnic_nl_value(attr[RTA_GATEWAY], size);
+    if (value) {
+        out->gateway = true;
+        gid_of(info->rtm_family, value, out->hop);
+    }
+    /* An IPv4 route through an IPv6 gateway (RFC 5549): struct rtvia is a family and an address. */
+    value = rnic_nl_value(attr[RTA_VIA], 2 + 16);
+    if (value) {
+        const struct rtvia *via = value;
+
+        if (via->rtvia_family == AF_INET6) {
+            out->gateway = true;
+            gid_of(AF_INET6, via->rtvia_addr, out->hop);
+        }
+    }
+    return true;
+}
+
+struct route_answer {
+    struct rnic_route *out;
+    bool found;
+};
+
+static void on_route(void *user, const struct nlmsghdr *msg)
+{
+    struct route_answer *answer = user;
+
+    answer->found |= rnic_route_parse(msg, answer->out);
+}
+
+int rnic_route_get(const uint8_t dgid[16], unsigned oif, struct rnic_route *out)
+{
+    struct rtmsg info = {0};
+    struct route_answer answer = {.out = out};
+    struct rnic_nl_request request;
+    const void *addr;
+    size_t size;
+    uint32_t index = oif;
+    int error;
+
+    addr = addr_of(dgid, &info.rtm_family, &size);
+    info.rtm_dst_len = (uint8_t)(size * 8);
+    rnic_nl_begin(&request, RTM_GETROUTE, 0, &info, sizeof(info));
+    rnic_nl_put(&request, RTA_DST, addr, size);
+    if (oif)
+        rnic_nl_put(&request, RTA_OIF, &index, sizeof(index));
+    error = rnic_nl_ask(&request, on_route, &answer);
+    if (error)
+        return error;
+    return answer.found ? 0 : -ENETUNREACH;
+}
+
+struct neigh_answer {
+    unsigned oif;
+    const uint8_t *hop;
+    uint8_t mac[6];
+    bool found;
+};
+
+bool rnic_neigh_parse(const struct nlmsghdr *msg, unsigned oif, const uint8_t hop[16],
+                      uint8_t mac[6])
+{
+    const struct rtattr *attr[NDA_LLADDR + 1];
+    const struct ndmsg *info = rnic_nl_attrs(msg, sizeof(*info), attr, NDA_LLADDR);
+    uint8_t family;
+    size_t size;
+    const void *want = addr_of(hop, &family, &size);
+    const void *addr;
+    const void *lladdr;
+
+    if (!info || msg->nlmsg_type != RTM_NEWNEIGH || info->ndm_family != family ||
+        info->ndm_ifindex != (int)oif || !(info->ndm_state & NEIGH_USABLE))
+        return false;
+    addr = rnic_nl_value(attr[NDA_DST], size);
+    lladdr = rnic_nl_value(attr[NDA_LLADDR], 6);
+    if (!addr || !lladdr || memcmp(addr, want, size) != 0)
+        return false;
+    memcpy(mac, lladdr, 6);
+    return true;
+}
+
+static void on_neigh(void *user, const struct nlmsghdr *msg)
+{
+    struct neigh_answer *answer = user;
+
+    answer->found |= rnic_neigh_parse(msg, answer->oif, answer->hop, answer->mac);
+}
+
+bool rnic_neigh_lookup(unsigned oif, const uint8_t hop[16], uint8_t mac[6])
+{
+    struct ndmsg info = {0};
+    struct neigh_answer answer = {.oif = oif, .hop = hop};
+    struct rnic_nl_request request;
+    uint32_t index = oif;
+    size_t size;
+    int error;
+
+    addr_of(hop, &info.ndm_family, &size);
+    rnic_nl_begin(&request, RTM_GETNEIGH, NLM_F_DUMP, &info, sizeof(info));
+    rnic_nl_put(&request, NDA_IFINDEX, &index, sizeof(index)); /* fewer entries, where understood */
+    error = rnic_nl_ask(&request, on_neigh, &answer);
+    /* In a list that changed meanwhile an entry is an entry still. */
+    if ((error && error != -EAGAIN) || !answer.found)
+        return false;
+    memcpy(mac, answer.mac, 6);
+    return true;
+}

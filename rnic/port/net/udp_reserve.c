@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "port/net/udp_reserve.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "wire/bytes.h"
+#include "wire/pkt.h"
+
+/* One socket: a descriptor or a negative errno. */
+static int hold(int family)
+{
+    static const int on = 1;
+    struct sock_filter none = BPF_STMT(BPF_RET | BPF_K, 0);
+    struct sock_fprog filter = {.len = 1, .filter = &none};
+    struct sockaddr_in6 addr = {0}; /* the larger one; the port is at the same place in both */
+    socklen_t size = family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+    int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int error;
+
+    if (fd < 0)
+        return -errno;
+    addr.sin6_family = (sa_family_t)family;
+    roce_bits_put((uint8_t *)&addr.sin6_port, 0, 0, 16, ROCE_UDP_PORT);
+    if ((family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0) ||
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) < 0 ||
+        bind(fd, (const struct sockaddr *)&addr, size) < 0) {
+        error = -errno;
+        close(fd);
+        return error;
+    }
+    return fd;
+}
+
+int rnic_guard_open(struct rnic_guard *guard, struct rnic_why *why)
+{
+    int error = 0;
+
+    guard->fd[0] = hold(AF_INET);
+    guard->fd[1] = hold(AF_INET6);
+    for (unsigned i = 0; i < 2; i++) /* a machine may lack one of the families */
+        if (guard->fd[i] < 0 && guard->fd[i] != -EAFNOSUPPORT && guard->fd[i] != -EADDRNOTAVAIL)
+            error = guard->fd[i];
+    if (error == -EADDRINUSE)
+        rnic_why_set(why,
+                     "UDP port 4791 belongs to another: unload rdma_rxe (rdma link delete), or "
+                     "end the program that holds the port");
+    else if (error)
+        rnic_why_set(why, "UDP port 4791 cannot be held: %s", strerror(-error));
+    if (error)
+        rnic_guard_close(guard);
+    return error;
+}
+
+void rnic_guard_close(struct rnic_guard *guard)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        if (guard->fd[i] >= 0)
+            close(guard->fd[i]);
+        guard->fd[i] = -1;
+    }
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "port/shared/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "port/shared/registry.h"
+
+#define LISTENS 0x10000u /* in /proc/net/unix: __SO_ACCEPTCON */
+
+/* Of what a process says of itself: 262,144 QPs (RNIC_BLOCKS_MAX) have some 20 MB of lines. */
+#define TEXT_MAX ((off_t)64 << 20)
+
+/* A byte with a descriptor beside it; the control room is rounded up to that of two. It points to
+ * itself: not to be copied. */
+struct parcel {
+    char byte;
+    struct iovec iov;
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+    struct msghdr msg;
+};
+
+static void parcel_init(struct parcel *parcel)
+{
+    memset(parcel, 0, sizeof(*parcel));
+    parcel->iov = (struct iovec){.iov_base = &parcel->byte, .iov_len = 1};
+    parcel->msg = (struct msghdr){.msg_iov = &parcel->iov,
+                                  .msg_iovlen = 1,
+                                  .msg_control = parcel->control,
+                                  .msg_controllen = sizeof(parcel->control)};
+}
+
+/* ---- telling others -------------------------------------------------------------------------
+ */
+
+int rnic_process_listen(const char *iface)
+{
+    int fd = -EADDRINUSE;
+
+    /* A process with several devices on the interface, or one of the same number in another PID
+     * namespace, takes the next name. */
+    for (unsigned i = 0; i < 1000 && fd == -EADDRINUSE; i++) {
+        char name[48];
+
+        if (i == 0)
+            snprintf(name, sizeof(name), "proc/%d", (int)getpid());
+        else
+            snprintf(name, sizeof(name), "proc/%d.%u", (int)getpid(), i);
+        fd = rnic_registry_bind_as(SOCK_STREAM, iface, name);
+    }
+    if (fd >= 0 && listen(fd, 16) < 0) {
+        int error = -errno;
+
+        close(fd);
+        return error;
+    }
+    return fd;
+}
+
+/* The text goes as a memory file, so that its length never makes the sender wait. */
+static void send_text(int to, int file)
+{
+    struct parcel parcel;
+    struct cmsghdr *head;
+
+    parcel_init(&parcel);
+    head = CMSG_FIRSTHDR(&parcel.msg);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(head), &file, sizeof(int));
+    (void)sendmsg(to, &parcel.msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void rnic_process_answer(int fd, void (*describe)(void *user, FILE *out), void *user)
+{
+    int to = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+    FILE *out = NULL;
+    int file = -1;
+
+    if (to < 0)
+        return;
+    if (getsockopt(to, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+        (peer.uid == 0 || peer.uid == geteuid()))
+        file = memfd_create("rnic", MFD_CLOEXEC);
+    if (file >= 0)
+        out = fdopen(file, "w");
+    if (out) {
+        describe(user, out);
+        fflush(out);
+        send_text(to, file);
+        fclose(out);
+    } else if (file >= 0) {
+        close(file);
+    }
+    close(to);
+}
+
+/* ---- asking them ------------------------------------------------------------------------------
+ */
+
+/* The text in a memory file, as anybody may have made it up: no more than a process has to say, and
+ * nothing that a terminal would obey. NULL of another file: to read that might wait. */
+static char *read_text(int file)
+{
+    off_t size = fcntl(file, F_GET_SEALS) < 0 ? -1 : lseek(file, 0, SEEK_END);
+    size_t most = size < TEXT_MAX ? (size_t)size : TEXT_MAX;
+    char *text = size < 0 ? NULL : malloc(most + 1);
+    ssize_t len;
+
+    if (!text)
+        return NULL;
+    len = pread(file, text, most, 0);
+    text[len > 0 ? len : 0] = 0;
+    for (char *p = text; *p; p++)
+        if (((unsigned char)*p < ' ' && *p != '\n') || *p == 0x7F)
+            *p = '?';
+    return text;
+}
+
+/* The text in the first of the descriptors that came: there is room for two. */
+static char *text_of(const struct cmsghdr *head)
+{
+    size_t cnt = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    char *text = NULL;
+
+    for (size_t i = 0; i < cnt; i++) {
+        int file;
+
+        memcpy(&file, CMSG_DATA(head) + i * sizeof(int), sizeof(int));
+        if (i == 0)
+            text = read_text(file);
+        close(file);
+    }
+    return text;
+}
+
+/* Connects to a process and returns its text, "" if it gives none; NULL without memory or when it
+ * went away meanwhile. */
+static char *ask(const char *iface, const char *name, int *pid)
+{
+    static const struct timeval patience = {.tv_sec = 2};
+    struct sockaddr_un addr;
+    int len = rnic_registry_address(&addr, iface, name);
+    int fd = len < 0 ? -1 : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+    struct parcel parcel;
+    struct cmsghdr *head;
+    char *text = NULL;
+    bool there;
+
+    if (fd < 0)
+        return NULL;
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)); /* of connect() too */
+    if (connect(fd, (const struct sockaddr *)&addr, (socklen_t)len) == 0) {
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid > 0)
+            *pid = peer.pid;
+        parcel_init(&parcel);
+        if (recvmsg(fd, &parcel.msg, MSG_CMSG_CLOEXEC) > 0) {
+            head = CMSG_FIRSTHDR(&parcel.msg);
+            if (head && head->cmsg_type == SCM_RIGHTS)
+                text = text_of(head);
+        }
+        there = true;
+    } else {
+        there = errno == EAGAIN; /* more ask than it has room for: it is stopped */
+    }
+    if (there && !text)
+        text = calloc(1, 1);
+    close(fd);
+    return text;
+}
+
+/* Splits "@rnic/<interface>/proc/<pid>[.n]": false for any other line. */
+static bool split(const char *at, struct rnic_process *out, char *name, size_t cap)
+{
+    const char *slash = strstr(at, "/proc/");
+    size_t len;
+
+    if (strncmp(at, "@" RNIC_REGISTRY_PREFIX, sizeof("@" RNIC_REGISTRY_PREFIX) - 1) != 0 || !slash)
+        return false;
+    at += sizeof("@" RNIC_REGISTRY_PREFIX) - 1;
+    len = (size_t)(slash - at);
+    if (slash < at || len >= sizeof(out->iface))
+        return false;
+    memset(out, 0, sizeof(*out));
+    memcpy(out->iface, at, len);
+    snprintf(name, cap, "%s", slash + 1);
+    name[strcspn(name, "\n")] = 0;
+    out->pid = atoi(slash + sizeof("/proc/") - 1);
+    return out->pid > 0;
+}
+
+int rnic_process_list(struct rnic_process **out, size_t *cnt)
+{
+    FILE *names = fopen("/proc/net/unix", "re");
+    char line[512];
+    int error = 0;
+
+    *out = NULL;
+    *cnt = 0;
+    if (!names)
+        return -errno;
+    while (!error && fgets(line, sizeof(line), names)) {
+        const char *at = strchr(line, '@');
+        struct rnic_process process;
+        struct rnic_process *grown;
+        unsigned flags = 0;
+        char name[64];
+
+        /* "Num: RefCount Protocol Flags ...": a connection's end has the name of its listener. */
+        if (!at || sscanf(line, "%*s %*s %*s %x", &flags) != 1 || !(flags & LISTENS) ||
+            !split(at, &process, name, sizeof(name)))
+            continue;
+        process.text = ask(process.iface, name, &process.pid);
+        if (!process.text)
+            continue; /* it ended meanwhile */
+        grown = realloc(*out, (*cnt + 1) * sizeof(**out));
+        if (!grown) {
+            free(process.text);
+            error = -ENOMEM;
+            continue;
+        }
+        *out = grown;
+        grown[(*cnt)++] = process;
+    }
+    fclose(names);
+    if (error) {
+        rnic_process_free(*out, *cnt);
+        *out = NULL;
+        *cnt = 0;
+    }
+    return error;
+}
+
+void rnic_process_free(struct rnic_process *list, size_t cnt)
+{
+    for (size_t i = 0; i < cnt; i++)
+        free(list[i].text);
+    free(list);
+}

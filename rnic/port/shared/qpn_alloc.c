@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "port/shared/qpn_alloc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "port/shared/registry.h"
+
+struct block_name {
+    char text[32];
+};
+
+static struct block_name name_of_block(uint32_t number)
+{
+    struct block_name name;
+
+    snprintf(name.text, sizeof(name.text), "qpnblk/%u", number);
+    return name;
+}
+
+bool rnic_qpns_block_held(const char *iface, uint32_t number)
+{
+    return rnic_registry_held(iface, name_of_block(number).text);
+}
+
+static int bind_block(const struct rnic_qpns *qpns, uint32_t number)
+{
+    if (qpns->whole)
+        return -1;
+    return rnic_registry_bind(qpns->iface, name_of_block(number).text);
+}
+
+static bool has_block(const struct rnic_qpns *qpns, uint32_t number)
+{
+    for (unsigned i = 0; i < qpns->block_cnt; i++)
+        if (qpns->block[i].number == number)
+            return true;
+    return false;
+}
+
+/* Claims a block, trying from an unpredictable one on: who starts after a crash does not get the
+ * QPNs that the crashed process's peers still send to. */
+static int claim_block(struct rnic_qpns *qpns, struct rnic_entropy *entropy)
+{
+    const uint32_t cnt = RNIC_BLOCK_LAST - RNIC_BLOCK_FIRST + 1;
+    uint32_t start = rnic_entropy_u32(entropy) % cnt;
+    struct rnic_block *grown;
+
+    if (qpns->block_cnt == RNIC_BLOCKS_MAX)
+        return -ENOSPC;
+    grown = realloc(qpns->block, (qpns->block_cnt + 1) * sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    qpns->block = grown;
+    for (uint32_t i = 0; i < cnt; i++) {
+        uint32_t number = RNIC_BLOCK_FIRST + (start + i) % cnt;
+        int fd;
+
+        if (has_block(qpns, number))
+            continue;
+        fd = bind_block(qpns, number);
+        if (fd == -EADDRINUSE)
+            continue;
+        if (fd < 0 && !qpns->whole)
+            return fd;
+        grown += qpns->block_cnt++;
+        memset(grown, 0, sizeof(*grown));
+        grown->number = number;
+        grown->fd = fd;
+        grown->free = RNIC_BLOCK_QPNS;
+        return 0;
+    }
+    return -ENOSPC;
+}
+
+int rnic_qpns_init(struct rnic_qpns *qpns, const char *iface, bool whole,
+                   struct rnic_entropy *entropy)
+{
+    memset(qpns, 0, sizeof(*qpns));
+    snprintf(qpns->iface, sizeof(qpns->iface), "%s", iface);
+    qpns->whole = whole;
+    return claim_block(qpns, entropy);
+}
+
+void rnic_qpns_drop(struct rnic_qpns *qpns)
+{
+    for (unsigned i = 0; i < qpns->block_cnt; i++) {
+        if (qpns->block[i].fd >= 0)
+            close(qpns->block[i].fd);
+        qpns->block[i].fd = -1;
+    }
+}
+
+void rnic_qpns_forget(struct rnic_qpns *qpns)
+{
+    for (unsigned i = 0; i < qpns->block_cnt; i++)
+        qpns->block[i].fd = -1;
+}
+
+int rnic_qpns_restore(struct rnic_qpns *qpns)
+{
+    for (unsigned i = 0; i < qpns->block_cnt && !qpns->whole; i++) {
+        int fd = bind_block(qpns, qpns->block[i].number);
+
+        if (fd < 0) {
+            rnic_qpns_drop(qpns);
+            return fd;
+        }
+        qpns->block[i].fd = fd;
+    }
+    return 0;
+}
+
+void rnic_qpns_fini(struct rnic_qpns *qpns)
+{
+    rnic_qpns_drop(qpns);
+    free(qpns->block);
+    memset(qpns, 0, sizeof(*qpns));
+}
+
+static bool bit_get(const uint64_t *bits, uint32_t at)
+{
+    return bits[at / 64] >> (at % 64) & 1;
+}
+
+static void bit_flip(uint64_t *bits, uint32_t at)
+{
+    bits[at / 64] ^= UINT64_C(1) << (at % 64);
+}
+
+/* The QPN that rested longest is free. */
+static void end_rest(struct rnic_block *block)
+{
+    uint32_t at = block->rest[block->rest_first];
+
+    block->rest_first = (block->rest_first + 1) % RNIC_QPNS_REST;
+    block->rest_cnt--;
+    bit_flip(block->resting, at);
+    bit_flip(block->used, at);
+    block->free++;
+}
+
+/* What is left anywhere, or NULL. */
+static struct rnic_block *last_resort(struct rnic_qpns *qpns)
+{
+    for (unsigned i = 0; i < qpns->block_cnt; i++)
+        if (qpns->block[i].free > 0)
+            return &qpns->block[i];
+    for (unsigned i = 0; i < qpns->block_cnt; i++)
+        if (qpns->block[i].rest_cnt > 0) {
+            end_rest(&qpns->block[i]);
+            return &qpns->block[i];
+        }
+    return NULL;
+}
+
+uint32_t rnic_qpns_get(struct rnic_qpns *qpns, struct rnic_entropy *entropy, bool *grew)
+{
+    struct rnic_block *block = NULL;
+    uint32_t at;
+
+    *grew = false;
+    /* A block is left before it is full: numbers stay hard to guess, and a free one is found soon.
+     */
+    for (unsigned i = 0; i < qpns->block_cnt && !block; i++)
+        if (qpns->block[i].free > RNIC_BLOCK_QPNS / 4)
+            block = &qpns->block[i];
+    if (!block && claim_block(qpns, entropy) == 0) {
+        block = &qpns->block[qpns->block_cnt - 1];
+        *grew = true;
+    }
+    if (!block)
+        block = last_resort(qpns);
+    if (!block)
+        return 0;
+    at = rnic_entropy_u32(entropy) % RNIC_BLOCK_QPNS;
+    while (bit_get(block->used, at))
+        at = (at + 1) % RNIC_BLOCK_QPNS;
+    bit_flip(block->used, at);
+    block->free--;
+    return block->number * RNIC_BLOCK_QPNS + at;
+}
+
+void rnic_qpns_put(struct rnic_qpns *qpns, uint32_t qpn)
+{
+    uint32_t at = qpn % RNIC_BLOCK_QPNS;
+
+    for (unsigned i = 0; i < qpns->block_cnt; i++) {
+        struct rnic_block *block = &qpns->block[i];
+
+        if (block->number != qpn / RNIC_BLOCK_QPNS || !bit_get(block->used, at) ||
+            bit_get(block->resting, at))
+            continue;
+        if (block->rest_cnt == RNIC_QPNS_REST)
+            end_rest(block);
+        block->rest[(block->rest_first + block->rest_cnt++) % RNIC_QPNS_REST] = (uint16_t)at;
+        bit_flip(block->resting, at);
+    }
+}

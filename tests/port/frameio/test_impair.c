@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Impairments: the grammar, and what each kind does to the frames of a pair of ports in memory. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "port/frameio/impair.h"
+#include "port/frameio/port_mem.h"
+#include "support/rng.h"
+#include "support/suite.h"
+#include "wire/bytes.h"
+#include "wire/pkt.h"
+
+#define FRAMES 20000u
+#define LEN    100u
+
+/* ---- the grammar ----------------------------------------------------------------------------- */
+
+static void grammar(void)
+{
+    struct rnic_impair_spec spec;
+    struct rnic_why why;
+
+    EXPECT_EQ(rnic_impair_parse("", &spec, &why), 0);
+    EXPECT_EQ(spec.loss, 0);
+    EXPECT_EQ(spec.dirs, RNIC_IMPAIR_OUT);
+    EXPECT_EQ(rnic_impair_parse("loss=100%,dup=0.5,corrupt=0.1%,ecn=0,reorder=1%,"
+                                "delay=10us..1.5ms,dir=both",
+                                &spec, &why),
+              0);
+    EXPECT_EQ(spec.loss, RNIC_IMPAIR_ONE);
+    EXPECT_EQ(spec.dup, RNIC_IMPAIR_ONE / 2);
+    EXPECT_EQ(spec.corrupt, (uint32_t)(RNIC_IMPAIR_ONE * 0.001));
+    EXPECT_EQ(spec.ecn, 0);
+    EXPECT_EQ(spec.delay_min, 10000);
+    EXPECT_EQ(spec.delay_max, 1500000);
+    EXPECT_EQ(spec.dirs, RNIC_IMPAIR_OUT | RNIC_IMPAIR_IN);
+    EXPECT_EQ(rnic_impair_parse("delay=2s", &spec, &why), 0);
+    EXPECT_EQ(spec.delay_min, 2000000000u);
+    EXPECT_EQ(spec.delay_max, 2000000000u);
+}
+
+static void grammar_errors(void)
+{
+    static const struct {
+        const char *text;
+        const char *names; /* what the message must have */
+    } cases[] = {
+        {"los=3%", "at \"los=3%\""},     {"loss", "wanted loss="},
+        {"loss=", "percentage"},         {"loss=101%", "at \"loss=101%\": wanted a percentage"},
+        {"loss=1.5", "percentage"},      {"loss=-1%", "percentage"},
+        {"loss=3%%", "a comma"},         {"loss=3% dup=1%", "a comma"},
+        {"loss=3%,", "after the comma"}, {",loss=3%", "wanted loss="},
+        {"delay=10", "a time"},          {"delay=10us..5us", "a time"},
+        {"delay=10us..", "a time"},      {"delay=2h", "a time"},
+        {"delay=99999s", "a time"},      {"dir=up", "out, in or both"},
+        {"loss=nan", "percentage"},      {"loss=1e-3", "a comma"},
+    };
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct rnic_impair_spec spec;
+        struct rnic_why why = {""};
+
+        EXPECT_EQ(rnic_impair_parse(cases[i].text, &spec, &why) != 0, true);
+        if (!strstr(why.text, cases[i].names) || !strstr(why.text, cases[i].text))
+            suite_fail(__FILE__, __LINE__, "\"%s\": \"%s\" does not say \"%s\"", cases[i].text,
+                       why.text, cases[i].names);
+    }
+}
+
+/* ---- what happens to frames ------------------------------------------------------------------ */
+
+struct seen {
+    unsigned cnt;
+    unsigned twice;
+    unsigned late; /* came after one that was sent later */
+    unsigned changed;
+    unsigned marked;
+    uint32_t last;
+    uint64_t order; /* of everything: a sum that tells runs apart */
+    uint64_t now;
+    uint8_t *times;
+};
+
+/* Where the IPv4 header of a packet is: those of odd numbers have a VLAN tag before it. */
+static unsigned ip_at(uint32_t number)
+{
+    return number & 1 ? 18 : 14;
+}
+
+/* Which tag that is: each kind in turn. */
+static uint16_t tag_of(uint32_t number)
+{
+    static const uint16_t tags[] = {ROCE_ETHERTYPE_VLAN, ROCE_ETHERTYPE_QINQ, ROCE_ETHERTYPE_QINQ1};
+
+    return tags[number / 2 % 3];
+}
+
+/* An IPv4 packet with ECT(0) and a number at its end, twice, so that one changed bit shows. */
+static void make(uint8_t *buf, uint32_t number)
+{
+    unsigned at = ip_at(number);
+    uint8_t *ip = buf + at;
+    uint32_t sum = 0;
+
+    memset(buf, 0, LEN);
+    roce_bits_put(buf, 12, 0, 16, tag_of(number));
+    roce_bits_put(buf, at - 2, 0, 16, ROCE_ETHERTYPE_IP4);
+    ip[0] = 0x45;
+    ip[1] = 0x02;
+    ip[3] = (uint8_t)(LEN - at);
+    ip[9] = 17;
+    for (unsigned i = 0; i < 20; i += 2)
+        sum += (uint32_t)roce_bits_get(ip, i, 0, 16);
+    roce_bits_put(ip, 10, 0, 16, 0xffff ^ ((sum & 0xffff) + (sum >> 16)));
+    roce_bits_put(buf, LEN - 8, 0, 32, ~number);
+    roce_bits_put(buf, LEN - 4, 0, 32, number);
+}
+
+static uint32_t ip_sum(const uint8_t *ip)
+{
+    uint32_t sum = 0;
+
+    for (unsigned i = 0; i < 20; i += 2)
+        sum += (uint32_t)roce_bits_get(ip, i, 0, 16);
+    return (sum & 0xffff) + (sum >> 16);
+}
+
+static void on_frame(void *user, const struct rnic_frame *frame)
+{
+    struct seen *seen = user;
+    uint32_t number = (uint32_t)roce_bits_get(frame->data, LEN - 4, 0, 32);
+    uint8_t want[LEN];
+    unsigned bits = 0, at = ip_at(number);
+
+    seen->cnt++;
+    make(want, number < FRAMES ? number : 0);
+    if ((frame->data[at + 1] & 3) == 3 && ip_sum(frame->data + at) == 0xffff) {
+        seen->marked++;
+        want[at + 1] |= 3;
+        memcpy(want + at + 10, frame->data + at + 10, 2);
+    }
+    for (unsigned i = 0; i < LEN; i++)
+        bits += (unsigned)__builtin_popcount(want[i] ^ frame->data[i]);
+    seen->changed += bits != 0;
+    seen->order = seen->order * 31 + number;
+    if (number >= FRAMES)
+        return;
+    seen->twice += seen->times[number]++ == 1;
+    seen->late += number < seen->last;
+    seen->last = number > seen->last ? number : seen->last;
+}
+
+/* Sends FRAMES frames, one a microsecond, through impairments, and says what came. */
+static struct seen run(const char *text, uint64_t seed, struct rnic_port_stats *stats)
+{
+    struct seen seen = {.times = calloc(1, FRAMES)};
+    struct rnic_port *pair[2];
+    struct rnic_port *front;
+    struct rnic_why why;
+    uint8_t buf[LEN];
+    uint64_t now = 1000000;
+    unsigned turns = 0;
+
+    CU_ASSERT_FATAL(rnic_port_mem_pair(64, pair, &why) == 0);
+    CU_ASSERT_FATAL(rnic_impair_open(text, seed, pair[0], &front, &why) == 0);
+    for (uint32_t i = 0; i < FRAMES; now += 1000) {
+        struct rnic_frame frame = {.data = buf, .len = LEN};
+
+        make(buf, i);
+        i += rnic_port_send(front, &frame, 1, now);
+        rnic_port_recv(pair[1], 1000, on_frame, &seen, now);
+    }
+    /* What is held back still comes, by the times the port names. */
+    while (rnic_port_deadline(front) != UINT64_MAX) {
+        CU_ASSERT_FATAL(turns++ < 3 * FRAMES);
+        now = rnic_port_deadline(front) > now ? rnic_port_deadline(front) : now + 1;
+        rnic_port_recv(front, 1000, on_frame, &seen, now);
+        rnic_port_recv(pair[1], 1000, on_frame, &seen, now);
+    }
+    rnic_port_recv(front, 1000, on_frame, &seen, now);
+    rnic_port_recv(pair[1], 1000, on_frame, &seen, now);
+    seen.now = now;
+    rnic_port_stats(front, stats);
+    rnic_port_close(front);
+    rnic_port_close(pair[1]);
+    free(seen.times);
+    return seen;
+}
+
+/* `part` of FRAMES, within five standard deviations. */
+static void expect_about(unsigned actual, double part)
+{
+    double want = FRAMES * part;
+    double away = (double)actual - want;
+
+    if (away * away > 25 * want * (1 - part) + 1)
+        suite_fail(__FILE__, __LINE__, "%u of %u frames, expected about %.0f", actual, FRAMES,
+                   want);
+}
+
+static void nothing(void)
+{
+    struct rnic_port_stats stats;
+    struct seen seen = run("", 1, &stats);
+
+    EXPECT_EQ(seen.cnt, FRAMES);
+    EXPECT_EQ(seen.late + seen.twice + seen.changed + seen.marked, 0);
+}
+
+static void loses(void)
+{
+    struct rnic_port_stats stats;
+    struct seen seen = run("loss=3%", rng_seed().state, &stats);
+
+    expect_about(FRAMES - seen.cnt, 0.03);
+    EXPECT_EQ(stats.impair_lost, FRAMES - seen.cnt);
+    EXPECT_EQ(seen.late + seen.twice + seen.changed + seen.marked, 0);
+    EXPECT_EQ(run("loss=100%", 1, &stats).cnt, 0);
+}
+
+static void doubles(void)
+{
+    struct rnic_port_stats stats;
+    struct seen seen = run("dup=2%", rng_seed().state, &stats);
+
+    expect_about(seen.twice, 0.02);
+    EXPECT_EQ(seen.cnt, FRAMES + seen.twice);
+    EXPECT_EQ(stats.impair_duplicated, seen.twice);
+    EXPECT_EQ(run("dup=100%", 1, &stats).cnt, 2 * FRAMES);
+}
+
+static void corrupts(void)
+{
+    struct rnic_port_stats stats;
+    struct seen seen = run("corrupt=5%", rng_seed().state, &stats);
+
+    EXPECT_EQ(seen.cnt, FRAMES);
+    expect_about(seen.changed, 0.05);
+    EXPECT_EQ(stats.impair_corrupted, seen.changed);
+}
+
+static void marks(void)
+{
+    struct rnic_port_stats stats;
+    struct seen seen = run("ecn=10%", rng_seed().state, &stats);
+
+    EXPECT_EQ(seen.cnt, FRAMES);
+    expect_about(seen.marked, 0.1);
+    EXPECT_EQ(stats.impair_marked, seen.marked);
+    EXPECT_EQ(seen.changed + seen.late, 0);
+}
+
+static void reorders(void)
+{
+    struct rnic_port_stats stats;
+    struct seen seen = run("reorder=1%", rng_seed().state, &stats);
+
+    EXPECT_EQ(seen.cnt, FRAMES);
+    expect_about((unsigned)stats.impair_reordered, 0.01);
+    /* All but a last one that nothing followed, or one overtaken by none but others held back. */
+    CU_ASSERT(seen.late + 20 >= stats.impair_reordered && seen.late <= stats.impair_reordered);
+    EXPECT_EQ(seen.changed + seen.twice, 0);
+}
+
+static void delays(void)
+{
+    struct rnic_port_stats stats;
+    struct seen seen = run("delay=100us", 1, &stats);
+
+    EXPECT_EQ(seen.cnt, FRAMES); /* a fixed delay keeps the order */
+    EXPECT_EQ(seen.late, 0);
+    EXPECT_EQ(seen.now, 1000000 + (FRAMES - 1) * 1000u + 100000);
+    seen = run("delay=10us..500us", 1, &stats);
+    EXPECT_EQ(seen.cnt, FRAMES);
+    CU_ASSERT(seen.late > FRAMES / 2);
+    EXPECT_EQ(stats.impair_delayed, FRAMES);
+}
+
+/* More is held back than the port holds: it says that it is full, and nothing is lost. */
+static void full(void)
+{
+    struct rnic_port_stats stats;
+    struct seen seen = run("delay=50ms", 1, &stats);
+
+    EXPECT_EQ(seen.cnt, FRAMES);
+    EXPECT_EQ(seen.late, 0);
+}
+
+static void repeats(void)
+{
+    static const char all[] = "loss=2%,dup=2%,corrupt=1%,reorder=3%,ecn=2%,delay=0us..40us";
+    struct rnic_port_stats a;
+    struct rnic_port_stats b;
+    struct seen first = run(all, 42, &a);
+    struct seen second = run(all, 42, &b);
+
+    EXPECT_EQ(first.order, second.order);
+    EXPECT_EQ(memcmp(&a, &b, sizeof(a)), 0);
+    CU_ASSERT(run(all, 43, &b).order != first.order);
+    /* The same frames are lost with and without other kinds. */
+    run("loss=2%", 42, &b);
+    EXPECT_EQ(a.impair_lost, b.impair_lost);
+}
+
+/* Only what is received. */
+static void inward(void)
+{
+    struct seen seen = {.times = calloc(1, FRAMES)};
+    struct rnic_port *pair[2];
+    struct rnic_port *front;
+    struct rnic_why why;
+    uint8_t buf[LEN];
+
+    CU_ASSERT_FATAL(rnic_port_mem_pair(64, pair, &why) == 0);
+    CU_ASSERT_FATAL(rnic_impair_open("loss=10%,dir=in", 5, pair[0], &front, &why) == 0);
+    for (uint32_t i = 0; i < FRAMES; i++) {
+        struct rnic_frame frame = {.data = buf, .len = LEN};
+
+        make(buf, i);
+        EXPECT_EQ(rnic_port_send(pair[1], &frame, 1, 1), 1);
+        rnic_port_recv(front, 1000, on_frame, &seen, 1);
+    }
+    expect_about(FRAMES - seen.cnt, 0.1);
+    memset(seen.times, 0, FRAMES);
+    seen.cnt = 0;
+    for (uint32_t i = 0; i < FRAMES; i++) {
+        struct rnic_frame frame = {.data = buf, .len = LEN};
+
+        make(buf, i);
+        EXPECT_EQ(rnic_port_send(front, &frame, 1, 1), 1);
+        rnic_port_recv(pair[1], 1000, on_frame, &seen, 1);
+    }
+    EXPECT_EQ(seen.cnt, FRAMES);
+    free(seen.times);
+    rnic_port_close(front);
+    rnic_port_close(pair[1]);
+}
+
+SUITE("port.impair", TEST(grammar), TEST(grammar_errors), TEST(nothing), TEST(loses), TEST(doubles),
+      TEST(corrupts), TEST(marks), TEST(reorders), TEST(delays), TEST(full), TEST(repeats),
+      TEST(inward))

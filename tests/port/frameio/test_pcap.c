@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * The live port's rules, one by one, on a veth pair: who gets a frame, and how often. Three ports:
+ * two of "processes" on one end, which share its address, one on the other end, and one on the
+ * loopback.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "port/frameio/impair.h"
+#include "port/netns.h"
+#include "port/frameio/port_pcap.h"
+#include "support/suite.h"
+#include "wire/bytes.h"
+#include "wire/pkt.h"
+
+enum { A, B, FAR, LO, PORTS };
+
+static const uint8_t near_mac[6] = {2, 0, 0, 0, 0, 1};
+static const uint8_t far_mac[6] = {2, 0, 0, 0, 0, 2};
+static const uint8_t zero_mac[6];
+static const uint8_t group[6] = {0x33, 0x33, 1, 2, 3, 4};
+static const uint32_t blocks[PORTS] = {0x100, 0x200, 0x300, 0x400};
+
+static struct rnic_port *ports[PORTS];
+
+static void set_filter(unsigned i, bool joins)
+{
+    const struct rnic_port_filter filter = {
+        .block = &blocks[i], .block_cnt = 1, .group = &group, .group_cnt = joins};
+
+    EXPECT_EQ(rnic_port_pcap_filter(ports[i], &filter), 0);
+}
+
+static void open_all(void)
+{
+    static const char *const names[] = {"p0", "p0", "p1", "lo"};
+
+    /* No address, so that the kernel sends nothing of its own. */
+    CU_ASSERT_FATAL(
+        netns_sh("ip link add p0 address 02:00:00:00:00:01 mtu 1500 type veth peer "
+                 "name p1 address 02:00:00:00:00:02 && "
+                 "ip link set p0 addrgenmode none && ip link set p1 addrgenmode none && "
+                 "ip link set p0 up && ip link set p1 up"));
+    for (unsigned i = 0; i < PORTS; i++) {
+        struct rnic_iface iface;
+        struct rnic_why why;
+
+        CU_ASSERT_FATAL(rnic_iface_get(names[i], &iface, &why) == 0);
+        if (rnic_port_pcap_open(&iface, 1u << 20, &ports[i], &why) != 0) {
+            suite_fail(__FILE__, __LINE__, "%s", why.text);
+            CU_FAIL_FATAL("no port");
+        }
+        set_filter(i, false);
+    }
+}
+
+static void close_all(void)
+{
+    for (unsigned i = 0; i < PORTS; i++)
+        rnic_port_close(ports[i]);
+    CU_ASSERT(netns_sh("ip link del p0"));
+}
+
+/* RoCE frames; the kernel's own Neighbour Discovery comes in as well. */
+static void count(void *user, const struct rnic_frame *frame)
+{
+    struct roce_pkt pkt;
+
+    if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, frame->data, frame->len, frame->len) == 0)
+        ++*(unsigned *)user;
+}
+
+/* Sends a frame from A; its flags then. */
+static unsigned send_from_a(const uint8_t dmac[6], uint32_t qpn, enum roce_encap encap)
+{
+    uint8_t buf[ROCE_FRAME_MAX];
+    struct roce_pkt pkt;
+    struct rnic_frame frame = {.data = buf};
+
+    roce_pkt_init(&pkt, encap, ROCE_OP_RC_ACK);
+    memcpy(pkt.eth.dst, dmac, 6);
+    memcpy(pkt.eth.src, near_mac, 6);
+    pkt.bth.dest_qp = qpn;
+    frame.len = (uint32_t)roce_pkt_build(&pkt, 0, buf, sizeof(buf));
+    EXPECT_EQ(rnic_port_send(ports[A], &frame, 1, 0), 1);
+    return frame.flags;
+}
+
+/* Sends a frame from A: how often each port gets it are the decimal digits of `wanted`, A, B, FAR,
+ * LO, and A is told if it will. That many have 5 s to come, and what should not a moment more. */
+static void sent(const uint8_t dmac[6], uint32_t qpn, enum roce_encap encap, unsigned wanted)
+{
+    const struct timespec nap = {.tv_nsec = 2000000};
+    unsigned got[PORTS] = {0};
+    unsigned came = 0;
+
+    EXPECT_EQ(send_from_a(dmac, qpn, encap), wanted >= 1000 ? RNIC_FRAME_ECHO : 0);
+    for (unsigned turn = 0, more = 10; turn < 2500 && more > 0; turn++) {
+        for (unsigned i = 0; i < PORTS; i++)
+            CU_ASSERT(rnic_port_recv(ports[i], 100, count, &got[i], 0) >= 0);
+        came = got[A] * 1000 + got[B] * 100 + got[FAR] * 10 + got[LO];
+        more -= came == wanted;
+        nanosleep(&nap, NULL);
+    }
+    EXPECT_EQ(came, wanted);
+}
+
+static void who_gets_it(void)
+{
+    static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6, ROCE_ENCAP_V1};
+
+    open_all();
+    /* FAR has its own MAC address among the machine's here: for it the rules are those of cousins.
+     */
+    for (unsigned i = 0; i < sizeof(encaps) / sizeof(encaps[0]); i++) {
+        enum roce_encap e = encaps[i];
+
+        sent(near_mac, blocks[A] << 12 | 5, e, 1000);
+        sent(near_mac, blocks[B] << 12 | 0xfff, e, 100);
+        sent(far_mac, blocks[FAR] << 12, e, 10);
+        sent(zero_mac, blocks[LO] << 12, e, 1);
+        sent(near_mac, blocks[FAR] << 12, e, 0); /* another's QPN */
+        sent(far_mac, blocks[B] << 12, e, 0);
+        sent(near_mac, 1, e, 1100);  /* QP 1: everyone on the interface */
+        sent(group, 0xffffff, e, 0); /* nobody joined */
+        sent(near_mac, 0x123456, e, 0);
+    }
+    close_all();
+}
+
+/* A frame for FAR, from A. */
+static void send_far(void)
+{
+    (void)send_from_a(far_mac, blocks[FAR] << 12, ROCE_ENCAP_V2_IP4);
+}
+
+/* Takes `cnt` frames of FAR, which come within 5 s. */
+static void take_far(unsigned cnt)
+{
+    const struct timespec nap = {.tv_nsec = 1000000};
+    unsigned got = 0;
+
+    for (unsigned turn = 0; turn < 5000 && got < cnt; turn++) {
+        CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, 0) >= 0);
+        nanosleep(&nap, NULL);
+    }
+    EXPECT_EQ(got, cnt);
+}
+
+/* That a frame waits is told without taking it, through what stands before the port, too: when two
+ * have come it is known where the next one will be. */
+static void peeked(void)
+{
+    const struct timespec nap = {.tv_nsec = 1000000};
+    struct rnic_why why;
+    int said = 0;
+
+    open_all();
+    CU_ASSERT_FATAL(rnic_impair_open("loss=0.001%", 1, ports[FAR], &ports[FAR], &why) == 0);
+    CU_ASSERT(rnic_port_peek(ports[FAR]) <= 0);
+    for (unsigned i = 0; i < 2; i++) {
+        send_far();
+        take_far(1);
+    }
+    for (unsigned round = 0; round < 20; round++) {
+        EXPECT_EQ(rnic_port_peek(ports[FAR]), 0);
+        send_far();
+        said = 0;
+        for (unsigned turn = 0; turn < 5000 && said == 0; turn++) {
+            said = rnic_port_peek(ports[FAR]);
+            nanosleep(&nap, NULL);
+        }
+        EXPECT_EQ(said, 1);
+        EXPECT_EQ(rnic_port_peek(ports[FAR]), 1); /* it still waits */
+        take_far(1);
+    }
+    close_all();
+}
+
+static void groups(void)
+{
+
+    open_all();
+    set_filter(B, true);
+    sent(group, 0xffffff, ROCE_ENCAP_V2_IP6, 100);
+    set_filter(FAR, true);
+    set_filter(LO, true); /* not on that link */
+    sent(group, 0xffffff, ROCE_ENCAP_V2_IP6, 110);
+    set_filter(A, true); /* the sender's own receivers */
+    sent(group, 0xffffff, ROCE_ENCAP_V2_IP6, 1110);
+    set_filter(B, false);
+    sent(group, 0xffffff, ROCE_ENCAP_V2_IP6, 1010);
+    close_all();
+}
+
+/* What is longer than the MTU, or meets no link, is taken, counted, and stops nothing. */
+static void not_sent(void)
+{
+    uint8_t buf[ROCE_FRAME_MAX] = {2, 9, 9, 9, 9, 9};
+    struct rnic_frame frame[3] = {
+        {.data = buf, .len = 100}, {.data = buf, .len = 2000}, {.data = buf, .len = 100}};
+    struct rnic_port_stats stats;
+
+    open_all();
+    EXPECT_EQ(rnic_port_send(ports[A], frame, 3, 0), 3);
+    rnic_port_stats(ports[A], &stats);
+    EXPECT_EQ(stats.tx_frames, 2);
+    EXPECT_EQ(stats.tx_too_long, 1);
+    CU_ASSERT(netns_sh("ip link set p0 down"));
+    EXPECT_EQ(rnic_port_send(ports[A], frame, 1, 0), 1);
+    rnic_port_stats(ports[A], &stats);
+    EXPECT_EQ(stats.tx_link_down, 1);
+    CU_ASSERT(netns_sh("ip link set p0 up"));
+    EXPECT_EQ(rnic_port_send(ports[A], frame, 1, 0), 1);
+    rnic_port_stats(ports[A], &stats);
+    EXPECT_EQ(stats.tx_frames, 3);
+    close_all();
+}
+
+/* A frame that the other end of a veth will never take does not stop those behind it. */
+static void refused(void)
+{
+    uint8_t buf[2][ROCE_FRAME_MAX] = {{2, 0, 0, 0, 0, 2}};
+    struct rnic_frame frame[2] = {{.data = buf[0], .len = 1000}, {.data = buf[1]}};
+    struct rnic_port_stats stats;
+    struct roce_pkt pkt;
+    unsigned done = 0;
+    unsigned got = 0;
+    uint64_t now = 0;
+
+    open_all();
+    CU_ASSERT(netns_sh("ip link set p1 mtu 500"));
+    roce_pkt_init(&pkt, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_ACK);
+    memcpy(pkt.eth.dst, far_mac, 6);
+    pkt.bth.dest_qp = blocks[FAR] << 12;
+    frame[1].len = (uint32_t)roce_pkt_build(&pkt, 0, buf[1], sizeof(buf[1]));
+    rnic_port_pcap_hosts(ports[A], NULL, 0); /* as if the other end were another machine's */
+    for (; done < 2 && now < 1000000000; now += 20000)
+        done += rnic_port_send(ports[A], frame + done, 2 - done, now);
+    EXPECT_EQ(done, 2);
+    CU_ASSERT(now < 20000000);
+    rnic_port_stats(ports[A], &stats);
+    /* A kernel that does not tell has sent both. */
+    EXPECT_EQ(stats.tx_frames + stats.tx_refused, 2);
+    for (unsigned i = 0; i < 20 && got == 0; i++)
+        CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, 0) >= 0);
+    EXPECT_EQ(got, 1);
+    close_all();
+}
+
+/* A ring that runs over shows: every frame is received or counted. */
+static void overrun(void)
+{
+    enum { FRAMES = 5000 };
+    uint8_t buf[ROCE_FRAME_MAX];
+    struct rnic_frame frame[50];
+    struct rnic_port_stats stats;
+    struct roce_pkt pkt;
+    unsigned got = 0;
+
+    open_all();
+    roce_pkt_init(&pkt, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_ACK);
+    memcpy(pkt.eth.dst, near_mac, 6);
+    pkt.bth.dest_qp = blocks[B] << 12;
+    for (unsigned i = 0; i < 50; i++)
+        frame[i] = (struct rnic_frame){.data = buf,
+                                       .len = (uint32_t)roce_pkt_build(&pkt, 0, buf, sizeof(buf))};
+    for (unsigned i = 0; i < FRAMES / 50; i++)
+        EXPECT_EQ(rnic_port_send(ports[A], frame, 50, 0), 50);
+    while (rnic_port_recv(ports[B], 1000, count, &got, 0) > 0)
+        ;
+    rnic_port_stats(ports[B], &stats);
+    /* A few frames of Neighbour Discovery may have come, or been dropped, as well. */
+    CU_ASSERT(stats.rx_frames >= got && stats.rx_frames < got + 20);
+    CU_ASSERT(stats.rx_frames + stats.rx_dropped >= FRAMES);
+    CU_ASSERT(stats.rx_frames + stats.rx_dropped < FRAMES + 20);
+    CU_ASSERT(stats.rx_dropped > 0);
+    close_all();
+}
+
+/* Makes the handle behind a descriptor fail, as libpcap sees it: a pipe that nobody writes to. */
+static void break_fd(int fd)
+{
+    int ends[2];
+
+    CU_ASSERT_FATAL(pipe(ends) == 0);
+    close(ends[1]);
+    CU_ASSERT_FATAL(dup2(ends[0], fd) == fd);
+    close(ends[0]);
+}
+
+/* A handle that fails is opened again, with its filter and groups, and that shows. */
+static void reopened(void)
+{
+    struct rnic_port_stats stats;
+    struct pollfd before[RNIC_PORT_FDS];
+    struct pollfd after[RNIC_PORT_FDS];
+    unsigned got = 0, tries = 0;
+
+    open_all();
+    set_filter(FAR, true);
+    EXPECT_EQ(rnic_port_fds(ports[FAR], before), 2); /* the link's, the loopback's */
+    break_fd(before[0].fd);
+    do { /* what Neighbour Discovery had put into the ring before comes first */
+        CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, 0) >= 0);
+        rnic_port_stats(ports[FAR], &stats);
+    } while (stats.rx_failed == 0 && ++tries < 100);
+    EXPECT_EQ(rnic_port_fds(ports[FAR], after), 2);
+    CU_ASSERT(after[0].fd != before[0].fd);
+    EXPECT_EQ(rnic_port_deadline(ports[FAR]), UINT64_MAX);
+    EXPECT_EQ(stats.rx_failed, 1);
+    EXPECT_EQ(stats.rx_reopened, 1);
+    sent(far_mac, blocks[FAR] << 12, ROCE_ENCAP_V2_IP4, 10);
+    sent(far_mac, blocks[B] << 12, ROCE_ENCAP_V2_IP4, 0);
+    sent(group, 0xffffff, ROCE_ENCAP_V2_IP4, 10);
+    /* And the loopback's, of a port that has nothing else. */
+    EXPECT_EQ(rnic_port_fds(ports[LO], before), 1);
+    break_fd(before[0].fd);
+    sent(zero_mac, blocks[LO] << 12, ROCE_ENCAP_V2_IP4, 1);
+    close_all();
+}
+
+/* While the interface is down it cannot be opened again: that is tried now and then. One that is
+ * deleted never comes back. */
+static void down_and_gone(void)
+{
+    struct rnic_port_stats stats;
+    struct pollfd fds[RNIC_PORT_FDS];
+    unsigned got = 0;
+
+    open_all();
+    CU_ASSERT(netns_sh("ip link set p1 down"));
+    CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, 0) >= 0);
+    EXPECT_EQ(rnic_port_fds(ports[FAR], fds), 2);
+    break_fd(fds[0].fd);
+    CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, 1000000) >= 0);
+    EXPECT_EQ(rnic_port_fds(ports[FAR], fds), 1);
+    CU_ASSERT(rnic_port_deadline(ports[FAR]) < UINT64_MAX);
+    CU_ASSERT(netns_sh("ip link set p1 up"));
+    CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, 2000000) >= 0); /* not yet */
+    EXPECT_EQ(rnic_port_fds(ports[FAR], fds), 1);
+    CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, rnic_port_deadline(ports[FAR])) >= 0);
+    EXPECT_EQ(rnic_port_fds(ports[FAR], fds), 2);
+    sent(far_mac, blocks[FAR] << 12, ROCE_ENCAP_V2_IP4, 10);
+    CU_ASSERT(
+        netns_sh("ip link del p0 && ip link add p1 type veth peer name p2 && ip link set p1 up"));
+    for (unsigned i = 0; i < 3; i++)
+        CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, UINT64_MAX / 2 + i) >= 0);
+    EXPECT_EQ(rnic_port_fds(ports[FAR], fds), 1);
+    EXPECT_EQ(rnic_port_deadline(ports[FAR]), UINT64_MAX);
+    rnic_port_stats(ports[FAR], &stats);
+    EXPECT_EQ(stats.rx_failed, 2);
+    EXPECT_EQ(stats.rx_reopened, 1);
+    for (unsigned i = 0; i < PORTS; i++)
+        rnic_port_close(ports[i]);
+    CU_ASSERT(netns_sh("ip link del p1"));
+}
+
+int main(int argc, char **argv)
+{
+    static const struct suite_test tests[] = {TEST(who_gets_it), TEST(peeked),       TEST(groups),
+                                              TEST(not_sent),    TEST(refused),      TEST(overrun),
+                                              TEST(reopened),    TEST(down_and_gone)};
+
+    if (!netns_enter())
+        return NETNS_SKIP;
+    return suite_main("port.pcap", tests, sizeof(tests) / sizeof(tests[0]), argc, argv);
+}

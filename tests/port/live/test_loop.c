@@ -1,0 +1,626 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* A loop by itself: errors, idleness, links and addresses that change, fork, neighbours of a port.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "port/live/live.h"
+#include "port/netns.h"
+#include "port/frameio/port_mem.h"
+#include "port/shared/qpn_alloc.h"
+#include "port/wrap.h"
+#include "support/suite.h"
+#include "wire/codes.h"
+
+static struct rnic_loop *open_on(const char *iface)
+{
+    struct rnic_loop_attr attr = {.iface = iface, .ring = 1u << 20};
+    struct rnic_loop *loop = NULL;
+    struct rnic_why why;
+
+    if (rnic_loop_open(&attr, &loop, &why) != 0)
+        suite_fail(__FILE__, __LINE__, "%s: %s", iface, why.text);
+    return loop;
+}
+
+static void nap(long ms)
+{
+    const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+    nanosleep(&time, NULL);
+}
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+static void expect_error(struct rnic_loop_attr attr, int error, const char *says)
+{
+    struct rnic_loop *loop;
+    struct rnic_why why = {""};
+
+    EXPECT_EQ(rnic_loop_open(&attr, &loop, &why) == error, true);
+    if (!strstr(why.text, says))
+        suite_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", why.text, says);
+}
+
+static void errors(void)
+{
+    static const struct rnic_gid gid;
+    struct sockaddr_in addr = {.sin_family = AF_INET};
+    const uint8_t port[2] = {4791 >> 8, 4791 & 0xff};
+    int fd;
+
+    expect_error((struct rnic_loop_attr){.iface = "nix0"}, -ENODEV, "no interface nix0");
+    expect_error((struct rnic_loop_attr){.iface = "lo", .impair = "loss=200%"}, -EINVAL, "200%");
+    expect_error((struct rnic_loop_attr){.iface = "lo", .record = "/nix/there.pcapng"}, -ENOENT,
+                 "/nix/there.pcapng");
+    expect_error((struct rnic_loop_attr){.iface = "lo", .gid = &gid, .gid_cnt = 99}, -EINVAL,
+                 "GIDs");
+    CU_ASSERT(netns_sh("ip link add d0 type veth peer name d1"));
+    expect_error((struct rnic_loop_attr){.iface = "d0"}, -ENETDOWN, "d0 is down");
+    CU_ASSERT(netns_sh("ip link set d0 mtu 300 up"));
+    expect_error((struct rnic_loop_attr){.iface = "d0"}, -EMSGSIZE, "MTU of 300");
+    /* Another that holds the port and does not share it, as rdma_rxe does. */
+    fd = socket(AF_INET, SOCK_DGRAM, 0);
+    memcpy(&addr.sin_port, port, 2);
+    EXPECT_EQ(bind(fd, (const struct sockaddr *)&addr, sizeof(addr)), 0);
+    expect_error((struct rnic_loop_attr){.iface = "lo"}, -EADDRINUSE, "rdma_rxe");
+    close(fd);
+    rnic_loop_close(open_on("lo"));
+    rnic_loop_close(NULL);
+}
+
+/* Whether the kernel answers a datagram to the port of RoCEv2 with ICMP port unreachable: a socket
+ * that is connected hears of that by its next call. */
+static bool refused(const struct sockaddr *to, socklen_t size)
+{
+    int fd = socket(to->sa_family, SOCK_DGRAM, 0);
+    bool heard;
+
+    EXPECT_EQ(connect(fd, to, size), 0);
+    EXPECT_EQ(send(fd, "datagram", 8, 0), 8);
+    heard = send(fd, "datagram", 8, 0) < 0 && errno == ECONNREFUSED;
+    close(fd);
+    return heard;
+}
+
+static void guards_the_port(void)
+{
+    struct sockaddr_in ip4 = {.sin_family = AF_INET};
+    struct sockaddr_in6 ip6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    const uint8_t port[2] = {4791 >> 8, 4791 & 0xff};
+    const uint8_t host[4] = {127, 0, 0, 1};
+    struct rnic_loop *one, *two;
+
+    memcpy(&ip4.sin_addr, host, 4);
+    memcpy(&ip4.sin_port, port, 2);
+    memcpy(&ip6.sin6_port, port, 2);
+    EXPECT_EQ(refused((const struct sockaddr *)&ip4, sizeof(ip4)), true);
+    EXPECT_EQ(refused((const struct sockaddr *)&ip6, sizeof(ip6)), true);
+    one = open_on("lo");
+    two = open_on("lo"); /* as another process would */
+    EXPECT_EQ(refused((const struct sockaddr *)&ip4, sizeof(ip4)), false);
+    EXPECT_EQ(refused((const struct sockaddr *)&ip6, sizeof(ip6)), false);
+    rnic_loop_close(one);
+    EXPECT_EQ(refused((const struct sockaddr *)&ip4, sizeof(ip4)), false);
+    EXPECT_EQ(refused((const struct sockaddr *)&ip6, sizeof(ip6)), false);
+    rnic_loop_close(two);
+    EXPECT_EQ(refused((const struct sockaddr *)&ip4, sizeof(ip4)), true);
+}
+
+/* Without the right to capture. */
+static void no_permission(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        struct rnic_loop_attr attr = {.iface = "lo"};
+        struct rnic_loop *loop;
+        struct rnic_why why = {""};
+        int error;
+
+        if (setresgid(65534, 65534, 65534) < 0 || setresuid(65534, 65534, 65534) < 0)
+            _exit(NETNS_SKIP); /* in a user namespace there is no other user */
+        error = rnic_loop_open(&attr, &loop, &why);
+        _exit(error == -EPERM && strstr(why.text, "CAP_NET_RAW") ? 0 : 1);
+    }
+    pid = netns_wait(pid);
+    CU_ASSERT(pid == 0 || (pid == NETNS_SKIP && getuid() != 0));
+}
+
+/* ---- idleness -------------------------------------------------------------------------------- */
+
+static double cpu_seconds(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+/* Nobody uses the device for so long: it takes no CPU. Spinning would take all of it; what is
+ * allowed is far above what waking up twenty times takes. On a slow machine what was just done may
+ * not be over, so one time of five is enough. */
+static void takes_no_cpu(const char *when, long ms)
+{
+    double least = 1e9;
+
+    for (unsigned i = 0; i < 5 && least > 0.01; i++) {
+        double before;
+
+        nap(50);
+        before = cpu_seconds();
+        nap(ms);
+        before = cpu_seconds() - before;
+        if (before < least)
+            least = before;
+    }
+    if (least > 0.01)
+        suite_fail(__FILE__, __LINE__, "%s: idle for %ld ms it took %.4f s of CPU", when, ms,
+                   least);
+}
+
+/* Also after it was polled. */
+static void idle(void)
+{
+    struct rnic_loop *loop = open_on("lo");
+
+    CU_ASSERT_FATAL(loop != NULL);
+    for (unsigned i = 0; i < 1000; i++)
+        rnic_loop_poll(loop);
+    takes_no_cpu("polled before", 1000);
+    rnic_loop_close(loop);
+}
+
+/* The same when its link is down or its interface gone: an error on a descriptor is no reason to
+ * spin. */
+static void idle_without_link(void)
+{
+    struct rnic_loop *loop;
+
+    CU_ASSERT_FATAL(netns_sh("ip link add f0 type veth peer name f1 && ip link set f0 up && "
+                             "ip link set f1 up"));
+    loop = open_on("f0");
+    CU_ASSERT_FATAL(loop != NULL);
+    for (unsigned i = 0; i < 2; i++) {
+        CU_ASSERT(netns_sh(i ? "ip link del f0" : "ip link set f0 down"));
+        takes_no_cpu(i ? "gone" : "down", 500);
+    }
+    rnic_loop_close(loop);
+}
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+static unsigned changes;
+
+static void on_changed(void *user, struct rnic *rnic, unsigned what)
+{
+    (void)user;
+    (void)rnic;
+    __atomic_or_fetch(&changes, what, __ATOMIC_SEQ_CST);
+}
+
+static bool changed_to(unsigned what)
+{
+    for (unsigned i = 0; i < 2000; i++) {
+        if ((__atomic_load_n(&changes, __ATOMIC_SEQ_CST) & what) == what) {
+            __atomic_store_n(&changes, 0, __ATOMIC_SEQ_CST);
+            return true;
+        }
+        nap(10);
+    }
+    return false;
+}
+
+static void interface_changes(void)
+{
+    struct rnic_loop_attr attr = {.iface = "g0", .changed = on_changed, .ring = 1u << 20};
+    struct rnic_iface iface;
+    struct rnic_loop *loop;
+    struct rnic_why why;
+    struct rnic_path path;
+    uint8_t gid[16] = {[10] = 0xff, [11] = 0xff, 192, 0, 2, 33};
+
+    /* No link-local address: it would be another change of the GIDs, at a time of its own. */
+    CU_ASSERT_FATAL(netns_sh("ip link add g0 type veth peer name g1 && ip link set g1 up && "
+                             "ip link set g0 addrgenmode none && ip link set g0 up && "
+                             "ip addr add 192.0.2.32/24 dev g0"));
+    CU_ASSERT_FATAL(rnic_loop_open(&attr, &loop, &why) == 0);
+    nap(50);
+    __atomic_store_n(&changes, 0, __ATOMIC_SEQ_CST);
+    CU_ASSERT(netns_sh("ip addr add 192.0.2.33/24 dev g0"));
+    CU_ASSERT(changed_to(RNIC_CHANGE_GIDS));
+    EXPECT_EQ(rnic_loop_resolve(loop, gid, -1, 0, &path), 0);
+    EXPECT_EQ(path.local, true);
+    CU_ASSERT(netns_sh("ip addr del 192.0.2.32/24 dev g0"));
+    CU_ASSERT(changed_to(RNIC_CHANGE_GIDS));
+    CU_ASSERT(netns_sh("ip link set g0 mtu 4300"));
+    CU_ASSERT(changed_to(RNIC_CHANGE_MTU));
+    rnic_loop_iface(loop, &iface);
+    EXPECT_EQ(iface.path_mtu, 4096);
+    CU_ASSERT(netns_sh("ip link set g1 down"));
+    CU_ASSERT(changed_to(RNIC_CHANGE_LINK_DOWN));
+    CU_ASSERT(netns_sh("ip link set g1 up"));
+    CU_ASSERT(changed_to(RNIC_CHANGE_LINK_UP));
+    CU_ASSERT(netns_sh("ip link del g0"));
+    CU_ASSERT(changed_to(RNIC_CHANGE_GONE | RNIC_CHANGE_LINK_DOWN));
+    rnic_loop_close(loop);
+}
+
+/* ---- multicast groups ------------------------------------------------------------------------ */
+
+/* Whether the interface takes frames to this MAC address. */
+static bool hears(const char *iface, const char *mac)
+{
+    char line[256], name[64], address[64];
+    FILE *table = fopen("/proc/net/dev_mcast", "r");
+    bool found = false;
+
+    if (!table)
+        return false;
+    while (fgets(line, sizeof(line), table))
+        found |= sscanf(line, "%*s %63s %*s %*s %63s", name, address) == 2 &&
+                 strcmp(name, iface) == 0 && strcmp(address, mac) == 0;
+    fclose(table);
+    return found;
+}
+
+/* A NIC drops the groups that nobody asked it for; a child asks anew when it takes over. */
+static void groups(void)
+{
+    static const uint8_t ip4[16] = {[10] = 0xff, [11] = 0xff, 239, 1, 2, 3};
+    static const uint8_t same_mac[16] = {[10] = 0xff, [11] = 0xff, 238, 129, 2, 3};
+    static const uint8_t ip6[16] = {0xff, 0x0e, [12] = 1, 2, 3, 4};
+    static const uint8_t host[16] = {[10] = 0xff, [11] = 0xff, 192, 0, 2, 1};
+    struct rnic_loop *loop;
+
+    CU_ASSERT_FATAL(netns_sh("ip link add m0 type veth peer name m1 && ip link set m1 up && "
+                             "ip link set m0 up && ip addr add 10.9.9.1/24 dev m0"));
+    loop = open_on("m0");
+    CU_ASSERT_FATAL(loop != NULL);
+    rnic_loop_lock(loop);
+    EXPECT_EQ(rnic_loop_join(loop, host) == -EINVAL, true);
+    EXPECT_EQ(hears("m0", "01005e010203"), false);
+    EXPECT_EQ(rnic_loop_join(loop, ip4), 0);
+    EXPECT_EQ(rnic_loop_join(loop, ip4), 0);
+    EXPECT_EQ(rnic_loop_join(loop, same_mac), 0);
+    EXPECT_EQ(rnic_loop_join(loop, ip6), 0);
+    EXPECT_EQ(hears("m0", "01005e010203"), true);
+    EXPECT_EQ(hears("m0", "333301020304"), true);
+    rnic_loop_leave(loop, ip4);
+    rnic_loop_leave(loop, ip4);
+    EXPECT_EQ(hears("m0", "01005e010203"), true); /* the other group with this MAC */
+    rnic_loop_leave(loop, same_mac);
+    EXPECT_EQ(hears("m0", "01005e010203"), false);
+    EXPECT_EQ(hears("m0", "333301020304"), true);
+    rnic_loop_unlock(loop);
+    rnic_loop_close(loop);
+    EXPECT_EQ(hears("m0", "333301020304"), false);
+}
+
+/* ---- paths ----------------------------------------------------------------------------------- */
+
+static void paths(void)
+{
+    static const uint8_t ll[16] = {0xfe, 0x80, [8] = 0x00, 0x11, 0x22,
+                                   0xff, 0xfe, 0x33,       0x44, 0x55};
+    static const uint8_t mac[6] = {0x02, 0x11, 0x22, 0x33, 0x44, 0x55};
+    static const uint8_t group[16] = {0xff, 0x0e, [12] = 1, 2, 3, 4};
+    uint8_t gid[16] = {[10] = 0xff, [11] = 0xff, 192, 0, 2, 7};
+    struct rnic_loop *loop;
+    struct rnic_path path;
+
+    CU_ASSERT_FATAL(
+        netns_sh("ip link add h0 type veth peer name h1 && ip link set h1 up && "
+                 "ip link set h0 up && ip addr add 192.0.2.1/24 dev h0 && "
+                 "ip route add 198.51.100.0/24 via 192.0.2.254 && "
+                 "ip neigh add 192.0.2.7 lladdr 02:00:00:00:00:77 nud permanent dev h0 && "
+                 "ip neigh add 192.0.2.254 lladdr 02:00:00:00:00:fe nud permanent dev h0"));
+    loop = open_on("h0");
+    CU_ASSERT_FATAL(loop != NULL);
+    EXPECT_EQ(rnic_loop_resolve(loop, gid, -1, 0, &path), 0);
+    EXPECT_EQ(path.dmac[5], 0x77);
+    EXPECT_EQ(path.sgid_idx, 3); /* RoCEv2 of 192.0.2.1 */
+    EXPECT_EQ(path.hop_limit, 1);
+    EXPECT_EQ(path.local || path.gateway, false);
+    gid[12] = 198;
+    gid[13] = 51;
+    gid[14] = 100;
+    EXPECT_EQ(rnic_loop_resolve(loop, gid, 3, 0, &path), 0);
+    EXPECT_EQ(path.dmac[5], 0xfe);
+    EXPECT_EQ(path.gateway, true);
+    EXPECT_EQ(path.hop_limit, 64);
+    gid[12] = 203; /* no route */
+    EXPECT_EQ(rnic_loop_resolve(loop, gid, 3, 0, &path) == -ENETUNREACH, true);
+    gid[12] = 192;
+    gid[13] = 0;
+    gid[14] = 2;
+    gid[15] = 99; /* nobody */
+    EXPECT_EQ(rnic_loop_resolve(loop, gid, 3, 100000000, &path) == -EHOSTUNREACH, true);
+    EXPECT_EQ(rnic_loop_resolve(loop, gid, 7, 0, &path) == -EINVAL, true);
+    EXPECT_EQ(rnic_loop_resolve(loop, gid, 1000, 0, &path) == -EINVAL, true);
+    EXPECT_EQ(rnic_loop_resolve(loop, ll, 0, 0, &path), 0); /* RoCEv1: in the GID */
+    EXPECT_EQ(memcmp(path.dmac, mac, 6), 0);
+    EXPECT_EQ(rnic_loop_resolve(loop, group, -1, 0, &path), 0);
+    EXPECT_EQ(path.dmac[0], 0x33);
+    EXPECT_EQ(path.dmac[5], 4);
+    rnic_loop_close(loop);
+}
+
+/* ---- fork ------------------------------------------------------------------------------------ */
+
+static void fork_keeps_apart(void)
+{
+    struct rnic_loop *loop = open_on("lo");
+    uint32_t block = rnic_loop_block(loop);
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        struct rnic_loop *other;
+        bool fine;
+
+        rnic_loop_lock(loop); /* works, and goes nowhere: the parent has the names */
+        rnic_loop_unlock(loop);
+        rnic_loop_poll(loop);
+        other = open_on("lo");
+        fine = other && rnic_loop_block(other) != block;
+        rnic_loop_close(other);
+        rnic_loop_close(loop);
+        _exit(fine ? 0 : 1);
+    }
+    EXPECT_EQ(netns_wait(pid), 0);
+    EXPECT_EQ(rnic_qpns_block_held("lo", block), true); /* the parent's still */
+    rnic_loop_lock(loop);
+    rnic_loop_unlock(loop);
+    rnic_loop_close(loop);
+    EXPECT_EQ(rnic_qpns_block_held("lo", block), false);
+}
+
+/* A program that makes itself a daemon: the child goes on once the parent has ended. */
+static void fork_takes_over(void)
+{
+    int report[2];
+    char byte = 0;
+    pid_t pid;
+
+    EXPECT_EQ(pipe(report), 0);
+    pid = fork();
+    if (pid == 0) {
+        struct rnic_loop *loop = open_on("lo");
+        uint32_t block = rnic_loop_block(loop);
+
+        if (fork() == 0) {
+            bool live = false;
+
+            for (unsigned i = 0; i < 3000 && !live; i++) {
+                rnic_loop_lock(loop);
+                live = rnic_loop_gsi_owner(loop); /* only who is plugged in owns anything */
+                rnic_loop_unlock(loop);
+                nap(20);
+            }
+            live = live && rnic_loop_block(loop) == block;
+            (void)!write(report[1], live ? "y" : "n", 1);
+            rnic_loop_close(loop);
+            _exit(0);
+        }
+        nap(100);
+        _exit(0);
+    }
+    close(report[1]);
+    EXPECT_EQ(netns_wait(pid), 0);
+    EXPECT_EQ(read(report[0], &byte, 1), 1);
+    EXPECT_EQ(byte, 'y');
+    close(report[0]);
+}
+
+static void gsi_one_owner(void)
+{
+    struct rnic_loop *a = open_on("lo");
+    struct rnic_loop *b = open_on("lo");
+
+    EXPECT_EQ(rnic_loop_gsi_owner(a), true);
+    EXPECT_EQ(rnic_loop_gsi_owner(b), false);
+    EXPECT_EQ(rnic_loop_gsi_owner(a), true);
+    rnic_loop_close(a);
+    EXPECT_EQ(rnic_loop_gsi_owner(b), true);
+    rnic_loop_close(b);
+}
+
+/* ---- a port in memory ------------------------------------------------------------------------ */
+
+static void on_memory(void)
+{
+    struct rnic_iface iface = {.mac = {2, 0, 0, 0, 0, 1},
+                               .path_mtu = 1024,
+                               .gid = {{.gid = {0xfd, [15] = 1}, .type = RNIC_GID_ROCE_V2}},
+                               .gid_cnt = 1};
+    struct rnic_loop_attr attr = {.seed = 1};
+    struct rnic_loop *loop[2];
+    struct rnic_port *pair[2];
+    struct rnic_path path;
+    struct rnic_why why;
+    uint8_t gid[16] = {0xfd, [15] = 2};
+
+    CU_ASSERT_FATAL(rnic_port_mem_pair(8, pair, &why) == 0);
+    for (unsigned i = 0; i < 2; i++) {
+        iface.mac[5] = iface.gid[0].gid[15] = (uint8_t)(i + 1);
+        CU_ASSERT_FATAL(rnic_loop_open_port(&attr, &iface, pair[i], &loop[i], &why) == 0);
+    }
+    /* They find each other by Neighbour Discovery. */
+    EXPECT_EQ(rnic_loop_resolve(loop[0], gid, 0, 20000000000u, &path), 0);
+    EXPECT_EQ(path.dmac[5], 2);
+    rnic_loop_close(loop[0]);
+    rnic_loop_close(loop[1]);
+}
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+/* A port before another, whose receiving takes its time, as that of a thread that lost its CPU. */
+struct slow {
+    struct wrap wrap;
+    uint64_t nak_at, again_at; /* when the RNR NAK was given, and what it stopped sent again */
+    uint8_t last;              /* opcode seen last */
+};
+
+#define OPCODE_AT (14 + 40 + 8) /* behind Ethernet, IPv6 and UDP */
+#define RNR_CODE  14            /* 1.28 ms */
+
+static void note(void *user, const struct rnic_frame *frame)
+{
+    if (frame->len > OPCODE_AT)
+        ((struct slow *)user)->last = frame->data[OPCODE_AT];
+}
+
+struct passed {
+    struct slow *slow;
+    rnic_frame_fn *fn;
+    void *user;
+};
+
+static void pass(void *user, const struct rnic_frame *frame)
+{
+    struct passed *passed = user;
+
+    note(passed->slow, frame);
+    if (passed->slow->last == 0x11 && passed->slow->nak_at == 0) /* RC Acknowledge */
+        passed->slow->nak_at = rnic_loop_now();
+    passed->fn(passed->user, frame);
+}
+
+static int slow_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, void *user,
+                     uint64_t now)
+{
+    struct passed passed = {(struct slow *)port, fn, user};
+
+    if (!passed.slow->nak_at)
+        nap(5);
+    return rnic_port_recv(wrap_behind(port), max, pass, &passed, now);
+}
+
+static unsigned slow_send(struct rnic_port *port, struct rnic_frame *frames, unsigned cnt,
+                          uint64_t now)
+{
+    struct slow *slow = (struct slow *)port;
+
+    for (unsigned i = 0; i < cnt; i++) {
+        note(slow, &frames[i]);
+        if (slow->last == 0x04 && slow->nak_at && !slow->again_at) /* RC SEND Only */
+            slow->again_at = rnic_loop_now();
+    }
+    return rnic_port_send(wrap_behind(port), frames, cnt, now);
+}
+
+static struct rnic_qp *new_qp(struct rnic_loop *loop, uint32_t *qpn)
+{
+    struct rnic_qp_init init = {.type = RNIC_QPT_RC,
+                                .max_recv_wr = 1,
+                                .max_recv_sge = 1,
+                                .max_send_wr = 1,
+                                .max_send_sge = 1};
+    struct rnic *rnic = rnic_loop_lock(loop);
+    struct rnic_qp *qp = NULL;
+    struct rnic_pd *pd;
+
+    EXPECT_EQ(rnic_pd_new(rnic, &pd), 0);
+    EXPECT_EQ(rnic_cq_new(rnic, 4, &init.send_cq), 0);
+    init.recv_cq = init.send_cq;
+    *qpn = init.qpn = rnic_loop_qpn_get(loop);
+    EXPECT_EQ(rnic_qp_new(pd, &init, &qp), 0);
+    rnic_loop_unlock(loop);
+    return qp;
+}
+
+/* A timer that an answer starts runs from when the answer came, not from when somebody began to
+ * look for one (R156). */
+static void time_of_frames(void)
+{
+    struct rnic_iface iface = {
+        .path_mtu = 1024, .gid = {{.gid = {0xfd}, .type = RNIC_GID_ROCE_V2}}, .gid_cnt = 1};
+    struct rnic_qp_attr attr = {.pkey = 0xffff,
+                                .min_rnr_timer = RNR_CODE,
+                                .path_mtu = 1024,
+                                .timeout = 20,
+                                .retry_cnt = 7,
+                                .rnr_retry = 7};
+    struct rnic_loop_attr how = {.seed = 1};
+    struct rnic_send_wr wr = {.opcode = RNIC_WR_SEND};
+    struct rnic_port *pair[2];
+    struct rnic_loop *loop[2];
+    struct rnic_qp *qp[2];
+    uint32_t qpn[2];
+    struct rnic_why why;
+    struct slow slow = {.last = 0xff};
+
+    CU_ASSERT_FATAL(rnic_port_mem_pair(8, pair, &why) == 0);
+    wrap_port(&slow.wrap, pair[0]);
+    slow.wrap.ops.recv = slow_recv;
+    slow.wrap.ops.send = slow_send;
+    pair[0] = &slow.wrap.port;
+    for (unsigned i = 0; i < 2; i++) {
+        iface.mac[0] = 2;
+        iface.mac[5] = iface.gid[0].gid[15] = (uint8_t)(i + 1);
+        CU_ASSERT_FATAL(rnic_loop_open_port(&how, &iface, pair[i], &loop[i], &why) == 0);
+        qp[i] = new_qp(loop[i], &qpn[i]);
+    }
+    attr.av.dgid[0] = 0xfd;
+    attr.av.dmac[0] = 2;
+    attr.av.hop_limit = 1;
+    for (unsigned i = 0; i < 2; i++) {
+        attr.dest_qpn = qpn[1 - i];
+        attr.av.dmac[5] = attr.av.dgid[15] = (uint8_t)(2 - i);
+        rnic_loop_lock(loop[i]);
+        for (int state = RNIC_QPS_INIT; state <= RNIC_QPS_RTS; state++) {
+            attr.state = (enum rnic_qp_state)state;
+            EXPECT_EQ(rnic_qp_modify(qp[i], &attr, rnic_loop_now()), 0);
+        }
+        rnic_loop_unlock(loop[i]);
+    }
+    rnic_loop_lock(loop[0]);
+    EXPECT_EQ(rnic_post_send(qp[0], &wr), 0);
+    rnic_loop_unlock(loop[0]);
+    for (unsigned i = 0; i < 1000; i++) {
+        bool done;
+
+        nap(5);
+        rnic_loop_lock(loop[0]);
+        done = slow.again_at != 0;
+        rnic_loop_unlock(loop[0]);
+        if (done)
+            break;
+    }
+    rnic_loop_close(loop[0]);
+    rnic_loop_close(loop[1]);
+    CU_ASSERT(slow.nak_at != 0 && slow.again_at != 0);
+    if (slow.again_at - slow.nak_at < roce_rnr_ns(RNR_CODE))
+        suite_fail(__FILE__, __LINE__, "sent again %llu ns after the RNR NAK",
+                   (unsigned long long)(slow.again_at - slow.nak_at));
+}
+
+int main(int argc, char **argv)
+{
+    static const struct suite_test tests[] = {
+        TEST(errors),
+        TEST(guards_the_port),
+        TEST(no_permission),
+        TEST(idle),
+        TEST(idle_without_link),
+        TEST(groups),
+        TEST(paths),
+        TEST(interface_changes),
+        TEST(gsi_one_owner),
+        TEST(fork_keeps_apart),
+        TEST(fork_takes_over),
+        TEST(on_memory),
+        TEST(time_of_frames),
+    };
+
+    if (!netns_enter())
+        return NETNS_SKIP;
+    return suite_main("port.loop", tests, sizeof(tests) / sizeof(tests[0]), argc, argv);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Routes, neighbours, interfaces: messages of netlink as bytes, and what the kernel says of links
+ * that this test made in its own namespace. */
+#include <linux/neighbour.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/socket.h>
+#include "port/netns.h"
+#include "port/net/route.h"
+#include "support/rng.h"
+#include "support/suite.h"
+
+static const uint8_t hop4[16] = {[10] = 0xff, [11] = 0xff, 192, 0, 2, 9};
+static const uint8_t mac[6] = {2, 1, 2, 3, 4, 5};
+
+static struct rnic_nl_request entry(uint8_t family, unsigned state, unsigned index)
+{
+    struct ndmsg info = {
+        .ndm_family = family, .ndm_state = (uint16_t)state, .ndm_ifindex = (int)index};
+    struct rnic_nl_request msg;
+
+    rnic_nl_begin(&msg, RTM_NEWNEIGH, 0, &info, sizeof(info));
+    rnic_nl_put(&msg, NDA_DST, hop4 + 12, 4);
+    rnic_nl_put(&msg, NDA_LLADDR, mac, 6);
+    return msg;
+}
+
+static void neighbour(void)
+{
+    static const struct {
+        unsigned state;
+        bool usable;
+    } states[] = {
+        {NUD_PERMANENT, true}, {NUD_REACHABLE, true},   {NUD_STALE, true},   {NUD_DELAY, true},
+        {NUD_PROBE, true},     {NUD_INCOMPLETE, false}, {NUD_FAILED, false}, {NUD_NONE, false},
+    };
+    struct rnic_nl_request msg;
+    uint8_t got[6];
+
+    for (unsigned i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+        msg = entry(AF_INET, states[i].state, 3);
+        memset(got, 0, 6);
+        EXPECT_EQ(rnic_neigh_parse(&msg.head, 3, hop4, got), states[i].usable);
+        EXPECT_EQ(memcmp(got, mac, 6) == 0, states[i].usable);
+    }
+    msg = entry(AF_INET, NUD_REACHABLE, 4);
+    EXPECT_EQ(rnic_neigh_parse(&msg.head, 3, hop4, got), false); /* another interface */
+    msg = entry(AF_INET6, NUD_REACHABLE, 3);
+    EXPECT_EQ(rnic_neigh_parse(&msg.head, 3, hop4, got), false);
+}
+
+/* Whatever the bytes are, nothing beyond the message is read. */
+static void damaged(void)
+{
+    struct rng rng = rng_seed();
+
+    for (unsigned i = 0; i < 100000; i++) {
+        struct rnic_nl_request msg = entry(AF_INET, NUD_REACHABLE, 3);
+        uint32_t len = msg.head.nlmsg_len;
+        struct nlmsghdr *exact;
+        struct rnic_route route;
+        uint8_t got[6];
+
+        for (unsigned n = rng_below(&rng, 4); n > 0; n--)
+            msg.body[rng_below(&rng, len - sizeof(msg.head))] = (uint8_t)rng_u64(&rng);
+        msg.head.nlmsg_len =
+            (uint32_t)sizeof(msg.head) + rng_below(&rng, len - (uint32_t)sizeof(msg.head) + 1);
+        exact = malloc(msg.head.nlmsg_len);
+        CU_ASSERT_FATAL(exact != NULL);
+        memcpy(exact, &msg, msg.head.nlmsg_len);
+        rnic_neigh_parse(exact, 3, hop4, got);
+        exact->nlmsg_type = RTM_NEWROUTE;
+        rnic_route_parse(exact, &route);
+        free(exact);
+    }
+}
+
+static void path_mtu(void)
+{
+    static const uint32_t cases[][2] = {{0, 0},       {255, 0},     {351, 0},     {352, 256},
+                                        {1500, 1024}, {2143, 1024}, {2144, 2048}, {4191, 2048},
+                                        {4192, 4096}, {65536, 4096}};
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        EXPECT_EQ(rnic_iface_path_mtu(cases[i][0]), cases[i][1]);
+}
+
+/* ---- the kernel ------------------------------------------------------------------------------ */
+
+static void gid4(uint8_t gid[16], unsigned a, unsigned b, unsigned c, unsigned d)
+{
+    const uint8_t ip[16] = {[10] = 0xff, [11] = 0xff, (uint8_t)a,
+                            (uint8_t)b,  (uint8_t)c,  (uint8_t)d};
+
+    memcpy(gid, ip, 16);
+}
+
+static void kernel(void)
+{
+    struct rnic_iface iface;
+    struct rnic_iface *list;
+    struct rnic_route route;
+    struct rnic_why why;
+    uint8_t gid[16];
+    uint8_t got[6];
+    size_t cnt;
+
+    CU_ASSERT_FATAL(netns_sh(
+        "ip link add e0 address 02:00:00:00:00:01 mtu 4200 type veth peer name e1 && "
+        "ip link set e1 up && ip link set e0 up && ip addr add 192.0.2.1/24 dev e0 && "
+        "ip -6 addr add 2001:db8::1/64 dev e0 nodad && ip route add default via 192.0.2.254 && "
+        "ip neigh add 192.0.2.7 lladdr 02:00:00:00:00:77 nud permanent dev e0 && "
+        "ip neigh add 2001:db8::7 lladdr 02:00:00:00:00:78 nud permanent dev e0"));
+    EXPECT_EQ(rnic_iface_get("e0", &iface, &why), 0);
+    EXPECT_EQ(iface.path_mtu, 4096);
+    EXPECT_EQ(iface.up, true);
+    EXPECT_EQ(iface.loopback, false);
+    EXPECT_EQ(iface.vlan, RNIC_VLAN_NONE);
+    /* Linux's order: link-local of the MAC address, IPv4, IPv6; v1 before v2 each. */
+    EXPECT_EQ(iface.gid_cnt, 6);
+    for (unsigned i = 0; i < iface.gid_cnt; i++)
+        EXPECT_EQ(iface.gid[i].type, i % 2 ? RNIC_GID_ROCE_V2 : RNIC_GID_ROCE_V1);
+    EXPECT_EQ(iface.gid[0].gid[0], 0xfe);
+    EXPECT_EQ(iface.gid[0].gid[15], 1);
+    EXPECT_EQ(iface.gid[0].gid[11], 0xff);
+    gid4(gid, 192, 0, 2, 1);
+    EXPECT_EQ(memcmp(iface.gid[3].gid, gid, 16), 0);
+    EXPECT_EQ(iface.gid_kernel[3], true);
+    EXPECT_EQ(iface.gid[5].gid[0], 0x20);
+
+    EXPECT_EQ(rnic_route_get(gid, 0, &route), 0);
+    EXPECT_EQ(route.local, true);
+    gid4(gid, 192, 0, 2, 7);
+    EXPECT_EQ(rnic_route_get(gid, 0, &route), 0);
+    EXPECT_EQ(route.local || route.gateway, false);
+    EXPECT_EQ(route.oif, iface.index);
+    EXPECT_EQ(memcmp(route.src, iface.gid[3].gid, 16), 0);
+    EXPECT_EQ(rnic_neigh_lookup(iface.index, gid, got), true);
+    EXPECT_EQ(got[5], 0x77);
+    gid4(gid, 192, 0, 2, 8);
+    EXPECT_EQ(rnic_neigh_lookup(iface.index, gid, got), false);
+    gid4(gid, 198, 51, 100, 1);
+    EXPECT_EQ(rnic_route_get(gid, 0, &route), 0);
+    EXPECT_EQ(route.gateway, true);
+    EXPECT_EQ(route.hop[15], 254);
+    memcpy(gid, iface.gid[5].gid, 16);
+    gid[15] = 7;
+    EXPECT_EQ(rnic_route_get(gid, 0, &route), 0);
+    EXPECT_EQ(rnic_neigh_lookup(iface.index, gid, got), true);
+    EXPECT_EQ(got[5], 0x78);
+
+    EXPECT_EQ(rnic_iface_get("e9", &iface, &why) != 0, true);
+    CU_ASSERT(strstr(why.text, "e9") != NULL);
+    EXPECT_EQ(rnic_iface_list(&list, &cnt, &why), 0);
+    EXPECT_EQ(cnt, 3);
+    EXPECT_EQ(list[2].loopback, true);
+    free(list);
+}
+
+/* Addresses that come and go hide no others: the kernel tells a long list in parts, and between two
+ * of them it may change. */
+static void restless(void)
+{
+    enum { ADDRESSES = 600, ROUNDS = 3000 };
+    struct rnic_why why = {""};
+    uint8_t stable[16];
+    unsigned missed = 0;
+    pid_t churn;
+
+    gid4(stable, 198, 18, 0, 1);
+    CU_ASSERT_FATAL(netns_sh("ip link add r0 type veth peer name r1 && "
+                             "ip addr add 198.18.0.1/32 dev r1"));
+    CU_ASSERT_FATAL(netns_sh("for i in $(seq %d); do "
+                             "echo addr add 198.19.$((i / 200)).$((i %% 200))/32 dev r0; done "
+                             "| ip -batch -",
+                             ADDRESSES));
+    churn = fork();
+    CU_ASSERT_FATAL(churn >= 0);
+    if (churn == 0) {
+        setpgid(0, 0);
+        execlp("sh", "sh", "-c",
+               "for n in $(seq 200); do for i in $(seq 1 100); do echo addr del 198.19.0.$i/32 dev "
+               "r0; done; "
+               "for i in $(seq 1 100); do echo addr add 198.19.0.$i/32 dev r0; done; done "
+               "| exec ip -batch - 2>/dev/null",
+               (char *)NULL);
+        _exit(127);
+    }
+    setpgid(churn, churn);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        struct rnic_iface iface;
+        bool found = false;
+
+        if (rnic_iface_get("r1", &iface, &why) != 0)
+            iface.gid_cnt = 0;
+        for (unsigned i = 0; i < iface.gid_cnt; i++)
+            found |= memcmp(iface.gid[i].gid, stable, 16) == 0;
+        missed += !found;
+    }
+    if (missed)
+        suite_fail(__FILE__, __LINE__, "%u times not seen, last: %s", missed, why.text);
+    kill(-churn, SIGKILL);
+    netns_wait(churn);
+    CU_ASSERT(netns_sh("ip link del r0"));
+}
+
+int main(int argc, char **argv)
+{
+    static const struct suite_test tests[] = {TEST(neighbour), TEST(damaged), TEST(path_mtu),
+                                              TEST(kernel), TEST(restless)};
+
+    if (!netns_enter())
+        return NETNS_SKIP;
+    return suite_main("port.route", tests, sizeof(tests) / sizeof(tests[0]), argc, argv);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Names that processes share. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "port/netns.h"
+#include "port/shared/registry.h"
+#include "support/suite.h"
+
+static void names(void)
+{
+    int a = rnic_registry_bind("e0", "cm/tcp/7471");
+    int b;
+
+    CU_ASSERT(a >= 0);
+    EXPECT_EQ(rnic_registry_bind("e0", "cm/tcp/7471") == -EADDRINUSE, true);
+    b = rnic_registry_bind("e1", "cm/tcp/7471"); /* of another interface */
+    CU_ASSERT(b >= 0);
+    close(b);
+    b = rnic_registry_bind("e0", "cm/udp/7471");
+    CU_ASSERT(b >= 0);
+    close(b);
+    close(a);
+    a = rnic_registry_bind("e0", "cm/tcp/7471");
+    CU_ASSERT(a >= 0);
+    close(a);
+    b = rnic_registry_bind("e0", "01234567890123456789012345678901234567890123456789"
+                                 "01234567890123456789012345678901234567890123456789"
+                                 "01234567890");
+    EXPECT_EQ(b == -ENAMETOOLONG, true);
+}
+
+/* Whether a name is held is seen without /proc, as after chroot(), and without taking it even for a
+ * moment: who claims it meanwhile is not refused. */
+static void held(void)
+{
+    char empty[] = "/tmp/rocedrill-registry-XXXXXX";
+    int done[2];
+    char byte = 0;
+    int fd;
+    pid_t pid;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(empty));
+    fd = rnic_registry_bind("e0", "cm/106/7471");
+    EXPECT_EQ(rnic_registry_held("e0", "cm/106/7471"), true);
+    EXPECT_EQ(rnic_registry_held("e1", "cm/106/7471"), false);
+    EXPECT_EQ(rnic_registry_held("e0", "cm/106/747"), false);
+    EXPECT_EQ(pipe(done), 0);
+    pid = fork();
+    if (pid == 0) {
+        bool in = chroot(empty) == 0 && chdir("/") == 0;
+        bool seen = rnic_registry_held("e0", "cm/106/7471");
+
+        (void)!write(done[1], in && seen ? "y" : "n", 1);
+        for (unsigned i = 0; i < 20000; i++)
+            seen = rnic_registry_held("e0", "cm/106/7472");
+        (void)!write(done[1], "e", 1);
+        _exit(seen);
+    }
+    EXPECT_EQ(read(done[0], &byte, 1), 1);
+    EXPECT_EQ(byte, 'y');
+    for (struct pollfd wait = {.fd = done[0], .events = POLLIN}; poll(&wait, 1, 0) == 0;) {
+        int other = rnic_registry_bind("e0", "cm/106/7472");
+
+        CU_ASSERT_FATAL(other >= 0);
+        close(other);
+    }
+    netns_wait(pid);
+    close(fd);
+    EXPECT_EQ(rnic_registry_held("e0", "cm/106/7471"), false);
+    close(done[0]);
+    close(done[1]);
+    rmdir(empty);
+}
+
+/* However the holder ends, the name is free at once. */
+static void killed(void)
+{
+    int ready[2];
+    char byte;
+    pid_t pid;
+    int fd;
+
+    EXPECT_EQ(pipe(ready), 0);
+    pid = fork();
+    if (pid == 0) {
+        fd = rnic_registry_bind("e0", "gsi");
+        (void)!write(ready[1], fd >= 0 ? "y" : "n", 1);
+        pause();
+        _exit(0);
+    }
+    EXPECT_EQ(read(ready[0], &byte, 1), 1);
+    EXPECT_EQ(byte, 'y');
+    EXPECT_EQ(rnic_registry_bind("e0", "gsi") == -EADDRINUSE, true);
+    kill(pid, SIGKILL);
+    netns_wait(pid);
+    fd = rnic_registry_bind("e0", "gsi");
+    CU_ASSERT(fd >= 0);
+    close(fd);
+    close(ready[0]);
+    close(ready[1]);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct suite_test tests[] = {TEST(names), TEST(held), TEST(killed)};
+
+    if (!netns_enter())
+        return NETNS_SKIP;
+    return suite_main("port.registry", tests, sizeof(tests) / sizeof(tests[0]), argc, argv);
+}

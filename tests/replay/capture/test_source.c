@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * What the reader of captures gives, against libpcap's own reading of the same file, and files that
+ * libpcap does not read.
+ */
+#include <glob.h>
+#include <pcap/pcap.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "replay/checkrun.h"
+#include "replay/ngfile.h"
+#include "capture/capture_reader.h"
+#include "support/rng.h"
+#include "support/suite.h"
+
+#define S UINT64_C(1000000000)
+
+static struct capture sample; /* an Ethernet capture */
+
+static void load(void)
+{
+    if (!sample.cnt)
+        CU_ASSERT_TRUE_FATAL(capture_load(&sample, TRACES_DIR "/captures/rc-loss-both.pcap"));
+}
+
+/* No time is before 1970 or beyond 64 bits of nanoseconds; a simple packet has none at all, where
+ * libpcap has the interface's offset. */
+static bool same_time(const struct source_frame *frame, const struct pcap_pkthdr *hdr)
+{
+    bool simple = frame->block && (frame->block_big ? frame->block[3] : frame->block[0]) == 3;
+
+    if (simple || hdr->ts.tv_sec < 0 || (uint64_t)hdr->ts.tv_sec >= UINT64_MAX / S)
+        return frame->time == 0;
+    return frame->time == (uint64_t)hdr->ts.tv_sec * S + (uint64_t)hdr->ts.tv_usec;
+}
+
+/* All frames that libpcap reads come in the same way; `ends`: and then both say the same. How many
+ * frames there were. */
+static unsigned expect_as_libpcap(const char *path, bool ends)
+{
+    char errbuf[PCAP_ERRBUF_SIZE];
+    pcap_t *pcap =
+        pcap_open_offline_with_tstamp_precision(path, PCAP_TSTAMP_PRECISION_NANO, errbuf);
+    struct fault fault = {0};
+    struct source *source = source_open(path, &fault);
+    struct source_frame frame = {0};
+    struct pcap_pkthdr *hdr;
+    const u_char *data;
+    unsigned cnt = 0;
+    int rc = -1;
+
+    while (pcap && source && (rc = pcap_next_ex(pcap, &hdr, &data)) == 1) {
+        bool same = source_next(source, &frame, &fault) == 1 &&
+                    frame.record_cap_len == hdr->caplen &&
+                    frame.record_wire_len == (hdr->len > hdr->caplen ? hdr->len : hdr->caplen) &&
+                    same_time(&frame, hdr) && memcmp(frame.record, data, hdr->caplen) == 0;
+
+        cnt++;
+        if (strstr(fault.text, "does not carry RoCE")) /* libpcap has no opinion of that */
+            break;
+        if (!same) {
+            suite_fail(__FILE__, __LINE__,
+                       "%s: frame %u differs from libpcap's: %u of %u bytes, time "
+                       "%llu and %lld.%09ld: %s",
+                       path, cnt, hdr->caplen, hdr->len, (unsigned long long)frame.time,
+                       (long long)hdr->ts.tv_sec, (long)hdr->ts.tv_usec, fault.text);
+            break;
+        }
+    }
+    if (ends) {
+        CU_ASSERT_PTR_NOT_NULL(pcap);
+        CU_ASSERT_PTR_NOT_NULL(source);
+        if (source)
+            EXPECT_EQ(source_next(source, &frame, &fault), rc == PCAP_ERROR_BREAK ? 0 : -1);
+    }
+    if (pcap)
+        pcap_close(pcap);
+    source_close(source);
+    return cnt;
+}
+
+static void every_capture_as_libpcap_reads_it(void)
+{
+    glob_t found;
+
+    CU_ASSERT_EQUAL_FATAL(glob(TRACES_DIR "/captures/*.pcap", 0, NULL, &found), 0);
+    CU_ASSERT_TRUE(found.gl_pathc > 100);
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        CU_ASSERT_TRUE(expect_as_libpcap(found.gl_pathv[i], true) > 0);
+    globfree(&found);
+}
+
+/* A pcap file with any magic number, in either byte order, cut after `len` bytes. */
+static const char *write_pcap(uint32_t magic, bool big, uint32_t snaplen, size_t len)
+{
+    const char *path = checkrun_path("s.pcap");
+    struct ngfile f = {0};
+    uint32_t head[6] = {magic, big ? 2u << 16 | 4 : 2 | 4u << 16, 0, 0, snaplen, 1};
+    FILE *file;
+
+    load();
+    for (size_t i = 0; i < sample.cnt + 1; i++) {
+        const struct capture_frame *fr = i ? &sample.frame[i - 1] : NULL;
+        uint32_t rec[6] = {0};
+        unsigned words = i ? 4 : 6;
+
+        if (i) {
+            rec[0] = (uint32_t)(fr->time / S);
+            rec[1] = (uint32_t)(fr->time % S / (magic == 0xA1B23C4D ? 1 : 1000));
+            rec[2] = fr->len;
+            rec[3] = fr->len + (i % 3 == 0);
+        } else {
+            memcpy(rec, head, sizeof(head));
+        }
+        for (unsigned w = 0; w < words; w++)
+            if (big)
+                rec[w] = __builtin_bswap32(rec[w]);
+        f.p = realloc(f.p, f.len + sizeof(rec) + (i ? fr->len : 0));
+        memcpy(f.p + f.len, rec, words * 4);
+        f.len += words * 4;
+        if (i) {
+            memcpy(f.p + f.len, fr->data, fr->len);
+            f.len += fr->len;
+        }
+    }
+    if (len < f.len)
+        f.len = len;
+    file = fopen(path, "wb");
+    if (!file || fwrite(f.p, 1, f.len, file) != f.len || fclose(file) != 0)
+        exit(2);
+    ng_free(&f);
+    return path;
+}
+
+static void pcap_of_every_kind(void)
+{
+    for (int big = 0; big < 2; big++) {
+        EXPECT_EQ(expect_as_libpcap(write_pcap(0xA1B2C3D4, big, 65535, SIZE_MAX), true),
+                  sample.cnt);
+        EXPECT_EQ(expect_as_libpcap(write_pcap(0xA1B23C4D, big, 0, SIZE_MAX), true), sample.cnt);
+        /* Records longer than the snapshot length are cut to it. */
+        EXPECT_EQ(expect_as_libpcap(write_pcap(0xA1B23C4D, big, 100, SIZE_MAX), true), sample.cnt);
+    }
+    /* A format of old patches to libpcap, which libpcap reads for us: 24 bytes before each packet.
+     */
+    expect_as_libpcap(write_pcap(0xA1B2CD34, false, 65535, 4000), false);
+    /* Cut anywhere. */
+    for (size_t len = 24; len < 3000; len += 7)
+        expect_as_libpcap(write_pcap(0xA1B2C3D4, len & 1, 65535, len), true);
+}
+
+/* A pcapng file with a little of everything, which libpcap reads too. */
+static void make_ng(struct ngfile *f, bool big, uint8_t tsresol, int64_t tsoffset)
+{
+    static const uint8_t addr[4] = {10, 0, 0, 1};
+    static const uint8_t custom[8] = {0, 0, 0x7F, 1, 1, 2, 3, 4};
+
+    load();
+    ng_section(f, big, UINT64_MAX);
+    ng_interface(f, 1, 0, tsresol, tsoffset);
+    ng_name(f, addr, "left");
+    ng_interface(f, 1, 0, 0, 0);
+    for (size_t i = 0; i < sample.cnt; i++) {
+        const struct capture_frame *fr = &sample.frame[i];
+        uint64_t stamp = UINT64_C(1700000000000000) + i * 12345;
+
+        switch (i % 4) {
+        case 0: ng_enhanced(f, 0, stamp, fr->data, fr->len, i % 8 ? "first" : NULL); break;
+        case 1: ng_enhanced(f, 1, stamp, fr->data, fr->len, "a comment that was there"); break;
+        case 2: ng_obsolete(f, 0, stamp, fr->data, fr->len); break;
+        default: ng_simple(f, fr->data, fr->len);
+        }
+        if (i % 10 == 9)
+            ng_block(f, 0xBAD, custom, sizeof(custom));
+    }
+}
+
+static void pcapng_of_every_kind(void)
+{
+    static const uint8_t resolutions[] = {0, 3, 6, 9, 0x80, 0x8A, 0x94};
+
+    for (unsigned i = 0; i < 2 * sizeof(resolutions); i++) {
+        struct ngfile f = {0};
+        int64_t offset = i % 3 == 1 ? 86400 : i % 3 == 2 ? -3600 : 0;
+
+        make_ng(&f, i & 1, resolutions[i / 2], offset);
+        ng_write(&f, checkrun_path("s.pcapng"));
+        EXPECT_EQ(expect_as_libpcap(checkrun_path("s.pcapng"), true), sample.cnt);
+        ng_free(&f);
+    }
+}
+
+/* Files with bytes changed, doubled and missing: what libpcap still reads is read the same way. */
+static void spoilt_files_as_libpcap_reads_them(void)
+{
+    struct rng rng = rng_seed();
+
+    for (int n = 0; n < 400; n++) {
+        struct ngfile f = {0};
+        unsigned spoils = 1 + rng_below(&rng, 4);
+
+        make_ng(&f, n & 1, n & 2 ? 9 : 0, 0);
+        while (spoils--) {
+            size_t at = rng_below(&rng, n % 4 ? 400 : (uint32_t)f.len);
+
+            switch (rng_below(&rng, 4)) {
+            case 0: f.p[at] ^= (uint8_t)(1u << rng_below(&rng, 8)); break;
+            case 1: f.p[at] = (uint8_t)rng_below(&rng, 256); break;
+            case 2: memset(f.p + at, 0xFF, f.len - at < 4 ? f.len - at : 4); break;
+            default: f.len = at > 28 ? at : f.len;
+            }
+        }
+        ng_write(&f, checkrun_path("s.pcapng"));
+        expect_as_libpcap(checkrun_path("s.pcapng"), false);
+        ng_free(&f);
+    }
+}
+
+/* Interfaces with different link layers, byte orders and resolutions, in two sections; libpcap
+ * refuses the file. */
+static void interfaces_of_different_links(void)
+{
+    const char *path = checkrun_path("mixed.pcapng");
+    struct source_frame frame;
+    struct ngfile f = {0};
+    struct source *source;
+    struct fault fault;
+    size_t i = 0;
+    int rc;
+
+    load();
+    for (int section = 0; section < 2; section++) {
+        ng_section(&f, section, UINT64_MAX);
+        ng_interface(&f, 50, 0, 0, 0);    /* PPP: never RoCE */
+        ng_interface(&f, 101, 0, 9, 0);   /* raw IP */
+        ng_interface(&f, 1, 65535, 0, 0); /* Ethernet */
+        ng_interface(&f, 0, 65535, 0, 0); /* BSD loopback: four bytes, then IP */
+        for (size_t k = 0; k < 40; k++) {
+            const struct capture_frame *fr = &sample.frame[k];
+
+            if (k % 4 == 0)
+                ng_enhanced(&f, 0, 5000000 + k, fr->data, fr->len, NULL);
+            else if (k % 4 == 3)
+                ng_enhanced(&f, 3, 5000000 + k, fr->data + 10, fr->len - 10, NULL);
+            else if (k % 4 == 1)
+                ng_enhanced(&f, 1, 5000000000u + k, fr->data + 14, fr->len - 14, NULL);
+            else
+                ng_enhanced(&f, 2, 5000000 + k, fr->data, fr->len, NULL);
+        }
+    }
+    ng_write(&f, path);
+    ng_free(&f);
+    source = source_open(path, &fault);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(source);
+    while ((rc = source_next(source, &frame, &fault)) == 1) {
+        const struct capture_frame *fr = &sample.frame[i % 40];
+        unsigned kind = i % 40 % 4;
+
+        EXPECT_EQ(frame.link, kind == 2 ? ROCE_LINK_ETHERNET : ROCE_LINK_IP);
+        EXPECT_EQ(frame.cap_len, kind == 0 ? 0 : kind == 2 ? fr->len : fr->len - 14);
+        EXPECT_EQ(frame.time, 5 * S + i % 40 * (kind == 1 ? 1 : 1000));
+        if (kind)
+            EXPECT_EQ(memcmp(frame.data, fr->data + (kind == 2 ? 0 : 14), frame.cap_len), 0);
+        i++;
+    }
+    EXPECT_EQ(rc, 0);
+    EXPECT_EQ(i, 80);
+    source_close(source);
+}
+
+/* ---- frames of batches -------------------------------------------------------------------------
+ */
+
+#define FRAMES 3000u
+
+/* The bytes of each frame are its number, less 1: the first is, and each is as the one before. */
+static bool is_whole(const struct source_frame *frame)
+{
+    return frame->cap_len == 0 || (frame->data[0] == (uint8_t)(frame->number - 1) &&
+                                   memcmp(frame->data, frame->data + 1, frame->cap_len - 1) == 0);
+}
+
+/* A thread that reads ahead all the time, for two. */
+struct reader {
+    struct source *source;
+    atomic_bool stop;
+};
+
+static void *read_ahead(void *arg)
+{
+    struct reader *reader = arg;
+
+    while (!atomic_load(&reader->stop)) {
+        for (unsigned who = 1; who <= CHUNKS_AHEAD; who++)
+            source_read_ahead(reader->source, who);
+        sched_yield();
+    }
+    return NULL;
+}
+
+/* Batches of frames stay as long as source_ready() promises, whether pieces of the file are read
+ * ahead or not. How many frames there were, and *rc of the last source_next(). */
+static unsigned expect_batches_to_stay(const char *path, bool ahead, int *rc)
+{
+    struct source_frame *all = calloc(FRAMES + 1, sizeof(*all));
+    const struct source_frame *oldest;
+    struct fault fault;
+    struct reader reader = {source_open(path, &fault), false};
+    struct source *source = reader.source;
+    pthread_t thread;
+    unsigned batches = 0, cnt = 0, first[CHUNKS_KEEP + 1] = {0};
+    uint64_t piece[CHUNKS_KEEP + 1] = {0};
+    uint64_t done, total;
+    bool whole = true;
+
+    CU_ASSERT_TRUE_FATAL(source && all);
+    if (ahead) {
+        source_begin_ahead(source);
+        CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, read_ahead, &reader), 0);
+    }
+    while (whole && cnt < FRAMES && (*rc = source_next(source, &all[cnt], &fault)) == 1) {
+        EXPECT_EQ(all[cnt].number, cnt + 1);
+        cnt++;
+        if (source_ready(source))
+            continue;
+        /* The oldest batch that must still be there. */
+        memmove(first, first + 1, sizeof(first) - sizeof(first[0]));
+        first[CHUNKS_KEEP] = cnt;
+        memmove(piece, piece + 1, sizeof(piece) - sizeof(piece[0]));
+        piece[CHUNKS_KEEP] = source_piece(source);
+        source_release(source, piece[1]);
+        batches++;
+        oldest = batches >= CHUNKS_KEEP ? &all[first[0]] : &all[0];
+        for (; oldest < &all[cnt] && (whole = is_whole(oldest)); oldest++)
+            ;
+        if (!whole)
+            suite_fail(__FILE__, __LINE__, "frame %u was overwritten after %u", oldest->number,
+                       cnt);
+        source_progress(source, &done, &total);
+        CU_ASSERT_TRUE(done <= total + CHUNKS_AHEAD * CHUNK_LEN);
+    }
+    if (cnt == FRAMES)
+        *rc = source_next(source, &all[cnt], &fault);
+    CU_ASSERT_TRUE(batches > 2 * CHUNKS_KEEP || cnt < FRAMES);
+    atomic_store(&reader.stop, true);
+    if (ahead)
+        pthread_join(thread, NULL);
+    source_close(source);
+    free(all);
+    return cnt;
+}
+
+/* Also across 2 MiB of blocks without a packet. */
+static void frames_stay_while_batches_wait(void)
+{
+    static uint8_t filler[65536];
+    const char *path = checkrun_path("long.pcapng");
+    struct ngfile f = {0};
+
+    ng_section(&f, false, UINT64_MAX);
+    ng_interface(&f, 1, 0, 0, 0);
+    for (unsigned i = 0; i < FRAMES; i++) {
+        uint32_t len = 60 + i * 7 % 1400;
+
+        memset(filler, (int)(i & 0xFF), len);
+        ng_enhanced(&f, 0, i, filler, len, NULL);
+        for (unsigned k = 0; i % 500 == 499 && k < 30; k++)
+            ng_block(&f, 0xBAD, filler, 65536);
+    }
+    ng_write(&f, path);
+    ng_free(&f);
+    for (int ahead = 0; ahead < 2; ahead++) {
+        int rc = -2;
+
+        EXPECT_EQ(expect_batches_to_stay(path, ahead, &rc), FRAMES);
+        EXPECT_EQ(rc, 0);
+    }
+}
+
+/* Long files of every shape are the same read in order and read ahead: records that end where a
+ * piece does, ones longer than what is kept before a piece or than a piece, stretches without a
+ * packet, and an end anywhere. */
+static void what_is_read_ahead_is_the_same(void)
+{
+    static uint8_t bytes[262144];
+    const char *path = checkrun_path("ahead.pcapng");
+
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        struct rng rng = rng_of(seed);
+        struct ngfile f = {0};
+        uint32_t odd = seed % 3 == 0 ? rng_below(&rng, FRAMES) : FRAMES;
+        uint32_t long_len = seed % 2 ? 70000 : sizeof(bytes);
+        unsigned cnt[2];
+        int rc[2] = {-2, -2};
+
+        ng_section(&f, false, UINT64_MAX);
+        ng_interface(&f, 1, 0, 0, 0);
+        for (unsigned i = 0; i < FRAMES; i++) {
+            uint32_t len = i == odd   ? long_len
+                           : seed & 4 ? 4096 - 32 /* 64 blocks to the piece */
+                                      : 60 + rng_below(&rng, 9000);
+
+            memset(bytes, (int)(i & 0xFF), len);
+            ng_enhanced(&f, 0, i, bytes, len, NULL);
+            for (unsigned k = 0; seed % 5 == 0 && i == FRAMES / 2 && k < 40; k++)
+                ng_block(&f, 0xBAD, bytes, 65536);
+        }
+        if (seed > 6)
+            f.len -= rng_below(&rng, 3000000);
+        ng_write(&f, path);
+        ng_free(&f);
+        for (int ahead = 0; ahead < 2; ahead++)
+            cnt[ahead] = expect_batches_to_stay(path, ahead, &rc[ahead]);
+        if (cnt[0] != cnt[1] || rc[0] != rc[1])
+            suite_fail(__FILE__, __LINE__, "seed %u: %u frames and %d in order, %u and %d ahead",
+                       (unsigned)seed, cnt[0], rc[0], cnt[1], rc[1]);
+        CU_ASSERT_TRUE(cnt[0] == FRAMES || seed > 6);
+    }
+}
+
+/* Reads a mapped file that is cut short meanwhile; does not come back. */
+static void read_cut_short(const char *path, int err)
+{
+    struct fault fault;
+    struct source_frame frame;
+    struct source *source = source_open(path, &fault);
+
+    dup2(err, STDERR_FILENO);
+    if (!source || !source_map(source) || truncate(path, 4096) != 0)
+        _exit(100);
+    while (source_next(source, &frame, &fault) == 1)
+        if (frame.cap_len && frame.data[frame.cap_len - 1])
+            _exit(101); /* all bytes were zeros */
+    _exit(0);
+}
+
+/* A file that somebody cuts short under the reader is unusable input, not a crash. */
+static void a_mapped_file_is_cut_short(void)
+{
+    const char *path = checkrun_path("cut.pcapng");
+    static uint8_t filler[65536];
+    struct ngfile f = {0};
+    char said[512] = "", want[512];
+    int err[2], status = 0;
+    pid_t pid;
+
+    ng_section(&f, false, UINT64_MAX);
+    ng_interface(&f, 1, 0, 0, 0);
+    for (unsigned i = 0; i < 64; i++)
+        ng_enhanced(&f, 0, i, filler, 60000, NULL);
+    ng_write(&f, path);
+    ng_free(&f);
+    CU_ASSERT_EQUAL_FATAL(pipe(err), 0);
+    pid = fork();
+    CU_ASSERT_TRUE_FATAL(pid >= 0);
+    if (pid == 0)
+        read_cut_short(path, err[1]);
+    close(err[1]);
+    EXPECT_EQ(waitpid(pid, &status, 0), pid);
+    CU_ASSERT_TRUE(read(err[0], said, sizeof(said) - 1) >= 0);
+    close(err[0]);
+    CU_ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 2);
+    snprintf(want, sizeof(want), "%s: was cut short while it was read\n", path);
+    CU_ASSERT_STRING_EQUAL(said, want);
+}
+
+SUITE("replay.source", TEST(every_capture_as_libpcap_reads_it), TEST(pcap_of_every_kind),
+      TEST(pcapng_of_every_kind), TEST(spoilt_files_as_libpcap_reads_them),
+      TEST(interfaces_of_different_links), TEST(frames_stay_while_batches_wait),
+      TEST(what_is_read_ahead_is_the_same), TEST(a_mapped_file_is_cut_short))

@@ -1,0 +1,621 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* rocedrill check: what it writes, parsed back. */
+#include <stdlib.h>
+#include <string.h>
+#include "replay/checkrun.h"
+#include "flow/base/rules.h"
+#include "support/flowgen.h"
+#include "support/suite.h"
+
+#define LOSS "$C/rc-loss-atomic-write.pcap"
+
+/* ---- text --------------------------------------------------------------------------------------
+ */
+
+static void text_answers_why_it_failed_first(void)
+{
+    static const struct {
+        const char *capture, *words[4];
+    } cases[] = {
+        {"rc-retry-exhausted.pcap", {"did not answer", "IBV_WC_RETRY_EXC_ERR (12)", "timeout"}},
+        {"rc-rnr-exhausted.pcap", {"had no receive", "IBV_WC_RNR_RETRY_EXC_ERR (13)", "RNR NAK"}},
+        {"rc-bad-rkey-write.pcap", {"refused", "IBV_WC_REM_ACCESS_ERR (10)", "R_Key", "rkey 0x"}},
+        {"rc-unaligned-atomic.pcap", {"refused", "not a multiple of 8"}},
+    };
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct checkrun r = checkrun("check $C/%s", cases[i].capture);
+        const char *why = strstr(r.out, "why it failed:"), *conns = strstr(r.out, "connections:");
+
+        CU_ASSERT_TRUE(why && conns && why < conns);
+        for (unsigned k = 0; why && k < 4 && cases[i].words[k]; k++)
+            if (!strstr(why, cases[i].words[k]))
+                suite_fail(__FILE__, __LINE__, "%s: no \"%s\" in: %s", cases[i].capture,
+                           cases[i].words[k], why);
+        checkrun_free(&r);
+    }
+}
+
+static unsigned lines_of(const char *text)
+{
+    unsigned cnt = 0;
+
+    for (; (text = strchr(text, '\n')) != NULL; text++)
+        cnt++;
+    return cnt;
+}
+
+static void text_is_a_screenful_unless_verbose(void)
+{
+    struct checkrun r = checkrun_shell("$GEN -n 20000 -c 500 | $R check -"), v;
+
+    EXPECT_EQ(r.status, 0);
+    CU_ASSERT_TRUE(lines_of(r.out) < 50);
+    v = checkrun_shell("$GEN -n 20000 -c 500 | $R check -v -");
+    CU_ASSERT_TRUE(lines_of(v.out) > 1000);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "more (-v)"));
+    checkrun_free(&r);
+    checkrun_free(&v);
+}
+
+/* ---- JSON --------------------------------------------------------------------------------------
+ */
+
+static json_int_t get(const json_t *o, const char *key)
+{
+    const json_t *v = json_object_get(o, key);
+
+    if (!json_is_integer(v))
+        suite_fail(__FILE__, __LINE__, "no number \"%s\"", key);
+    return json_integer_value(v);
+}
+
+/* The lines agree with each other: the summary counts the findings and the connections. */
+static void json_lines_add_up(void)
+{
+    struct checkrun r = checkrun("check --json - $C/multi-qp.pcap " LOSS " $C/cm-lost-peer.pcap");
+    json_t *lines = checkrun_json(r.out);
+    json_int_t severities[3] = {0}, conns = 0, rules = 0;
+    static const char *const names[3] = {"note", "warning", "error"};
+    static const char *const keys[3] = {"notes", "warnings", "errors"};
+
+    EXPECT_EQ(checkrun_count(lines, "summary"), 3);
+    for (size_t i = 0; i < json_array_size(lines); i++) {
+        const json_t *o = json_array_get(lines, i), *v;
+        const char *type = json_string_value(json_object_get(o, "type")), *key;
+
+        CU_ASSERT_TRUE(json_is_string(json_object_get(o, "file")));
+        if (strcmp(type, "connection") == 0) {
+            conns++;
+            CU_ASSERT_TRUE(json_is_object(json_object_get(o, "a")));
+            CU_ASSERT_TRUE(json_is_object(json_object_get(o, "b")));
+        } else if (strcmp(type, "finding") == 0) {
+            for (unsigned s = 0; s < 3; s++)
+                severities[s] +=
+                    strcmp(json_string_value(json_object_get(o, "severity")), names[s]) == 0;
+            rules++;
+            CU_ASSERT_NOT_EQUAL(roce_rule_find(json_string_value(json_object_get(o, "rule"))),
+                                ROCE_RULE_CNT);
+            CU_ASSERT_TRUE(get(o, "frame") > 0);
+        } else if (strcmp(type, "summary") == 0) {
+            EXPECT_EQ(get(o, "connections"), conns);
+            for (unsigned s = 0; s < 3; s++)
+                EXPECT_EQ(get(o, keys[s]), severities[s]);
+            json_object_foreach(json_object_get(o, "rules"), key, v) rules -= json_integer_value(v);
+            EXPECT_EQ(rules, 0);
+            memset(severities, 0, sizeof(severities));
+            conns = 0;
+        } else {
+            CU_ASSERT_STRING_EQUAL(type, "alias");
+        }
+    }
+    json_decref(lines);
+    checkrun_free(&r);
+}
+
+static void json_says_how_a_connection_ended(void)
+{
+    struct checkrun r = checkrun("check --json - $C/rc-bad-rkey-write.pcap");
+    json_t *lines = checkrun_json(r.out), *conn = checkrun_first(lines, "connection");
+    const json_t *end = json_object_get(conn, "end"), *a = json_object_get(conn, "a");
+
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(conn, "verdict")), "failed");
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(end, "kind")), "nak");
+    EXPECT_EQ(get(end, "syndrome"), 0x62);
+    EXPECT_EQ(get(end, "frame"), 6);
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(a, "address")), "192.0.2.1");
+    EXPECT_EQ(get(a, "packets"), 4);
+    EXPECT_EQ(get(json_object_get(json_object_get(a, "operations"), "write"), "completed"), 1);
+    json_decref(lines);
+    checkrun_free(&r);
+}
+
+static void json_marks_what_is_known(void)
+{
+    struct checkrun r = checkrun("check --peer linux-rxe-6.12 --json - " LOSS);
+    json_t *lines = checkrun_json(r.out), *summary = checkrun_first(lines, "summary");
+    bool seen = false;
+
+    EXPECT_EQ(r.status, 0);
+    for (size_t i = 0; i < json_array_size(lines); i++) {
+        const json_t *o = json_array_get(lines, i);
+        const char *rule = json_string_value(json_object_get(o, "rule"));
+
+        if (rule && strcmp(rule, "RC-REQ-153") == 0) {
+            seen = true;
+            CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(o, "severity")), "error");
+            CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(o, "known")), "E1");
+        }
+    }
+    CU_ASSERT_TRUE(seen);
+    CU_ASSERT_TRUE(get(summary, "errors") > 0);
+    EXPECT_EQ(get(summary, "errors_unknown"), 0);
+    json_decref(lines);
+    checkrun_free(&r);
+}
+
+/* ---- congestion --------------------------------------------------------------------------------
+ */
+
+/* Packets of 1024 bytes for so many us, one each `step`. */
+static void stream(struct flowgen *g, unsigned us, unsigned step)
+{
+    for (unsigned t = 0; t < us; t += step) {
+        struct roce_pkt p = flowgen_req(g, 0, ROCE_OP_RC_WRITE_ONLY, 1024);
+
+        g->step = step * 1000;
+        flowgen_put(g, 0, &p);
+        g->step = 0;
+        if (t / step % 16 == 0)
+            flowgen_ack_all(g, 1);
+    }
+}
+
+static void keep(const struct flowgen *g, const char *name)
+{
+    struct capture c = {0};
+
+    for (size_t i = 0; i < g->frame_cnt; i++)
+        capture_add(&c, g->bytes + g->frame[i].off, g->frame[i].len, g->frame[i].time);
+    checkrun_write_pcap(name, 1, &c);
+    capture_free(&c);
+}
+
+/* `cnt` transmissions of a request, each with an answer of this syndrome or, for 0, without. */
+static struct checkrun stuck_at(uint8_t opcode, unsigned cnt, uint8_t syndrome, uint32_t len)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    flowgen_init(&g);
+    p = flowgen_req(&g, 0, opcode, len);
+    for (unsigned i = 0; i < cnt; i++) {
+        flowgen_put(&g, 0, &p);
+        if (syndrome)
+            flowgen_ack(&g, 1, p.bth.psn, syndrome);
+        flowgen_wait(&g, 20000000);
+    }
+    keep(&g, "stuck.pcap");
+    flowgen_free(&g);
+    return checkrun("check $T/stuck.pcap");
+}
+
+static struct checkrun stuck(unsigned cnt, uint8_t syndrome, uint32_t len)
+{
+    return stuck_at(ROCE_OP_RC_SEND_ONLY, cnt, syndrome, len);
+}
+
+/* RNR NAKs to what needs no receive: page faults, which more receives do not end. */
+static void text_tells_of_page_faults(void)
+{
+    static const uint8_t ops[] = {ROCE_OP_RC_WRITE_ONLY, ROCE_OP_RC_READ_REQUEST,
+                                  ROCE_OP_RC_FETCH_ADD};
+
+    for (unsigned i = 0; i < sizeof(ops); i++)
+        for (unsigned tries = 3; tries <= 10; tries += 7) {
+            struct checkrun r = stuck_at(ops[i], tries, ROCE_SYNDROME_RNR | 1, 8);
+
+            EXPECT_EQ(r.status, 0);
+            CU_ASSERT_PTR_NOT_NULL(strstr(r.out, ", which needs no receive: RNR NAK"));
+            CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "paged on demand (ODP)"));
+            CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "ibv_advise_mr"));
+            CU_ASSERT_PTR_NULL(strstr(r.out, "had no receive"));
+            CU_ASSERT_PTR_NULL(strstr(r.out, "the receiver post"));
+            EXPECT_EQ(strstr(r.out, "IBV_WC_RNR_RETRY_EXC_ERR") != NULL, tries == 3);
+            checkrun_free(&r);
+        }
+}
+
+/* How a requester ends that got an answer to its first SEND, and what is told of it. */
+static void text_tells_how_it_ends(void)
+{
+    static const struct {
+        unsigned before, after; /* transmissions up to the answer, and later ones */
+        uint8_t syndrome;       /* of the answer to each of the former; 0 none */
+        bool damaged;
+        const char *words[3], *absent;
+    } rows[] = {
+        /* clang-format off */
+        {1, 0, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, false,
+         {"stops and its program gets IBV_WC_REM_ACCESS_ERR (10)", "look at R_Key"}, "lost on its way"},
+        {1, 4, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, false,
+         {"sent again by timeout 4 times after that: the NAK seems to have been lost on its way",
+          "gets IBV_WC_RETRY_EXC_ERR (12), or IBV_WC_REM_ACCESS_ERR (10) if a later NAK"}, "any retry_cnt"},
+        {1, 0, ROCE_SYNDROME_NAK | 4, false,
+         {"IBV_WC_REM_OP_ERR (11)", "IBV_WC_RETRY_EXC_ERR (12)", "RC-RSP-108"}, "lost on its way"},
+        {1, 4, ROCE_SYNDROME_NAK | 4, false,
+         {"lost on its way, or to be ignored", "RC-RSP-108"}, "(null)"},
+        {1, 0, ROCE_SYNDROME_NAK | 9, false,
+         {"the reserved syndrome 0x69", "IBV_WC_REM_OP_ERR (11)", "RC-RSP-108"}, "nothing answered"},
+        {4, 0, ROCE_SYNDROME_NAK | 9, false,
+         {"the reserved syndrome 0x69", "sent 4 times", "RC-RSP-108"}, "nothing answered"},
+        {4, 0, 0, false,
+         {"did not answer", "gets IBV_WC_RETRY_EXC_ERR (12)"}, "any retry_cnt"},
+        {8, 0, 0, false,
+         {"did not answer", "gets IBV_WC_RETRY_EXC_ERR (12)"}, "any retry_cnt"},
+        {10, 0, 0, false,
+         {"did not answer", "sent 10 times", "more often than any retry_cnt allows"}, "IBV_WC"},
+        {5, 0, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ, false,
+         {"asked 4 times for PSN", "gets IBV_WC_RETRY_EXC_ERR (12)", "later packets come through"},
+         "did not answer"},
+        {4, 0, 0, true,
+         {"came 4 times with a wrong ICRC", "gets IBV_WC_RETRY_EXC_ERR (12)", "computed wrongly"},
+         "did not answer"},
+        {2, 0, 0, true, {"wrong ICRC"}, "IBV_WC"},
+        /* clang-format on */
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct flowgen g;
+        struct roce_pkt p;
+        struct checkrun r;
+
+        flowgen_init(&g);
+        flowgen_send(&g, 0, 64);
+        flowgen_ack_all(&g, 1);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
+        g.conn.msn[0]--;
+        for (unsigned k = 0; k < rows[i].before + rows[i].after; k++) {
+            flowgen_put(&g, 0, &p);
+            if (rows[i].damaged)
+                g.bytes[g.frame[g.frame_cnt - 1].off + g.frame[g.frame_cnt - 1].len - 1] ^= 0x55;
+            if (rows[i].syndrome && k < rows[i].before)
+                flowgen_ack(&g, 1, p.bth.psn, rows[i].syndrome);
+            flowgen_wait(&g, 20000000);
+        }
+        keep(&g, "ends.pcap");
+        flowgen_free(&g);
+        r = checkrun("check $T/ends.pcap");
+        for (unsigned k = 0; k < 3 && rows[i].words[k]; k++)
+            if (!strstr(r.out, rows[i].words[k]))
+                suite_fail(__FILE__, __LINE__, "row %u: no \"%s\" in: %s", i, rows[i].words[k],
+                           r.out);
+        if (strstr(r.out, rows[i].absent))
+            suite_fail(__FILE__, __LINE__, "row %u: \"%s\" in: %s", i, rows[i].absent, r.out);
+        checkrun_free(&r);
+    }
+}
+
+/* What may be no failure is told, too, and not as one. */
+static void text_tells_what_got_stuck(void)
+{
+    struct checkrun r = stuck(4, 0, 64), json = checkrun("check --json - $T/stuck.pcap");
+
+    EXPECT_EQ(r.status, 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "what got stuck:\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "was captured, which was sent 4 times"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "if the capture has both directions"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "rq_psn"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "; 1 connection got stuck)"));
+    CU_ASSERT_PTR_NULL(strstr(r.out, "failed"));
+    CU_ASSERT_PTR_NULL(strstr(r.out, "too large"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "; no answers captured\n"));
+    CU_ASSERT_PTR_NULL(strstr(r.out, "0 completed"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(json.out, "\"kind\":\"unanswered\""));
+    checkrun_free(&r);
+    checkrun_free(&json);
+    r = stuck(4, 0, 2048);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "packets of 2048 bytes may be too large"));
+    checkrun_free(&r);
+    r = stuck(10, ROCE_SYNDROME_RNR | 1, 64);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "goes on trying"));
+    CU_ASSERT_PTR_NULL(strstr(r.out, "IBV_WC_"));
+    checkrun_free(&r);
+    r = stuck(3, ROCE_SYNDROME_RNR | 1, 64);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "why it failed:\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "IBV_WC_RNR_RETRY_EXC_ERR"));
+    checkrun_free(&r);
+}
+
+/* Why a flow is slow that did not fail: which of the ways it is, and on which side to look. */
+static void text_tells_what_slowed_it(void)
+{
+    static const struct {
+        const char *capture, *words[4]; /* NULL: nothing slowed it */
+    } cases[] = {
+        {"rc-loss-requests",
+         {"packets were lost: 192.0.2.2 asked", "never came", "look for drops"}},
+        {"rc-reordering", {"packets were overtaken by later ones", "several links"}},
+        {"rc-corruption", {"packets were damaged", "wrong ICRC", "look at links"}},
+        {"rc-rnr-then-success", {"had no receive ready", "post receives"}},
+        {"rc-loss-acks", {"no answer came in time", "timeout tells"}},
+        {"rc-atomics", {NULL}},
+        {"rc-retry-exhausted", {NULL}}, /* that is a failure */
+    };
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct checkrun r = checkrun("check $C/%s.pcap", cases[i].capture);
+        const char *why = strstr(r.out, "what slowed it:"), *conns = strstr(r.out, "connections:");
+
+        if ((why != NULL) != (cases[i].words[0] != NULL) || (why && why > conns))
+            suite_fail(__FILE__, __LINE__, "%s: %s", cases[i].capture, r.out);
+        for (unsigned k = 0; why && k < 4 && cases[i].words[k]; k++)
+            if (!strstr(why, cases[i].words[k]))
+                suite_fail(__FILE__, __LINE__, "%s: no \"%s\" in: %s", cases[i].capture,
+                           cases[i].words[k], why);
+        EXPECT_EQ(strstr(r.out, "was slowed)") != NULL, why != NULL);
+        checkrun_free(&r);
+    }
+}
+
+static void rates_around_cnps_are_told(void)
+{
+    struct flowgen g;
+    struct roce_pkt ack, cnp;
+    struct checkrun r;
+    const json_t *span, *a;
+    json_t *lines;
+
+    flowgen_init(&g);
+    g.conn.sport = flowgen_linux_sport(g.conn.qpn[0], g.conn.qpn[1]);
+    stream(&g, 2000, 1);
+    ack = flowgen_resp(&g, 1, ROCE_OP_RC_ACK, 0, 0);
+    roce_pkt_init(&cnp, g.encap, ROCE_OP_CNP_ROCE);
+    cnp.eth = ack.eth;
+    cnp.ip4 = ack.ip4;
+    cnp.udp.sport = ack.udp.sport;
+    cnp.bth.dest_qp = ack.bth.dest_qp;
+    cnp.bth.becn = 1;
+    cnp.bth.migreq = 0;
+    flowgen_put(&g, 1, &cnp);
+    stream(&g, 2000, 4);
+    stream(&g, 2000, 1);
+    keep(&g, "cnp.pcap");
+    flowgen_free(&g);
+
+    r = checkrun("check $T/cnp.pcap");
+    EXPECT_EQ(r.status, 0);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(r.out, "→ slowed by CNPs 1 of 1×: 1098.0 MB/s before, 274.5 MB/s at the lowest, "
+                      "back after 2."));
+    checkrun_free(&r);
+    r = checkrun("check --json - $T/cnp.pcap");
+    lines = checkrun_json(r.out);
+    EXPECT_EQ(checkrun_count(lines, "congestion"), 1);
+    span = checkrun_first(lines, "congestion");
+    EXPECT_EQ(get(span, "cnps"), 1);
+    EXPECT_EQ(get(span, "before_bytes_per_s"), 1098000000);
+    EXPECT_EQ(get(span, "lowest_bytes_per_s"), 274500000);
+    CU_ASSERT_TRUE(get(span, "recovered_ns") > 2000000 && get(span, "recovered_ns") < 2300000);
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(span, "end")), "recovered");
+    a = json_object_get(checkrun_first(lines, "connection"), "a");
+    EXPECT_EQ(get(json_object_get(a, "slowdowns"), "slowed"), 1);
+    json_decref(lines);
+    checkrun_free(&r);
+}
+
+/* ---- JUnit -------------------------------------------------------------------------------------
+ */
+
+/* How often `word` begins in the text. */
+static unsigned occurrences(const char *text, const char *word)
+{
+    unsigned cnt = 0;
+
+    for (; (text = strstr(text, word)) != NULL; text++)
+        cnt++;
+    return cnt;
+}
+
+/* Well-formed as far as JUnit uses XML: tags nest, quotes pair, '<' and '&' stand alone nowhere. */
+static bool well_formed(const char *xml)
+{
+    char stack[16][32];
+    unsigned depth = 0;
+
+    if (strncmp(xml, "<?xml", 5) != 0)
+        return false;
+    for (const char *p = strstr(xml, "?>") + 2; *p; p++) {
+        size_t len;
+
+        if (*p == '&' && strncmp(p, "&amp;", 5) != 0 && strncmp(p, "&lt;", 4) != 0 &&
+            strncmp(p, "&gt;", 4) != 0 && strncmp(p, "&quot;", 6) != 0)
+            return false;
+        if (*p != '<')
+            continue;
+        if (p[1] == '/') {
+            len = strcspn(p + 2, ">");
+            if (depth == 0 || strlen(stack[--depth]) != len || strncmp(stack[depth], p + 2, len))
+                return false;
+            p += 2 + len;
+            continue;
+        }
+        len = strcspn(p + 1, " >/");
+        if (depth == 16 || len == 0 || len >= sizeof(stack[0]))
+            return false;
+        snprintf(stack[depth++], sizeof(stack[0]), "%.*s", (int)len, p + 1);
+        for (p += 1 + len; *p && *p != '>'; p++)
+            if (*p == '"' && !(p = strchr(p + 1, '"')))
+                return false;
+        if (!*p)
+            return false;
+        if (p[-1] == '/')
+            depth--;
+    }
+    return depth == 0;
+}
+
+static void junit_is_well_formed(void)
+{
+    struct checkrun r = checkrun_shell(
+        "cp " LOSS " \"$T/a<b>&'\\\"c.pcap\"; $R check --junit - \"$T/a<b>&'\\\"c.pcap\" "
+        "$T/none.pcap $C/multi-qp.pcap");
+
+    EXPECT_EQ(r.status, 2);
+    CU_ASSERT_TRUE(well_formed(r.out));
+    EXPECT_EQ(occurrences(r.out, "<testsuite "), 3);
+    EXPECT_EQ(occurrences(r.out, "<error "), 1);
+    EXPECT_EQ(occurrences(r.out, "<failure type=\"RC-REQ-153\""), 1);
+    EXPECT_EQ(occurrences(r.out, "failures=\"1\""), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "a&lt;b&gt;&amp;"));
+    checkrun_free(&r);
+    r = checkrun("check --peer linux-rxe-6.12 --junit - " LOSS);
+    EXPECT_EQ(r.status, 0);
+    CU_ASSERT_TRUE(well_formed(r.out));
+    EXPECT_EQ(occurrences(r.out, "<failure"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "[known deviation E1]"));
+    checkrun_free(&r);
+}
+
+/* Who asks for a connection and gets no answer has no packets but these. */
+static void text_tells_what_nobody_answered(void)
+{
+    /* Two REQs, 6 s apart; the answers that follow in the capture; the first one twice. */
+    static const struct {
+        const char *make;
+        unsigned vain;
+    } row[] = {{"head -c 700 $C/cm-lost-req.pcap", 1},
+               {"cat $C/cm-lost-req.pcap", 0},
+               {"{ head -c 362 $C/cm-lost-req.pcap; head -c 362 $C/cm-lost-req.pcap | "
+                "tail -c +25; }",
+                0}};
+
+    for (unsigned i = 0; i < 3; i++) {
+        struct checkrun r = checkrun_shell("%s >$T/req.pcap; $R check --json $T/req.json "
+                                           "$T/req.pcap",
+                                           row[i].make);
+        char *text = checkrun_read(checkrun_path("req.json"));
+        json_t *lines = checkrun_json(text), *summary = checkrun_first(lines, "summary");
+        const char *told = strstr(r.out, "no answer of 192.0.2.2 to the REQ of 192.0.2.1 for "
+                                         "service 0x0000000001064853 was captured, which was sent "
+                                         "2 times in 6");
+
+        EXPECT_EQ(r.status, 0);
+        EXPECT_EQ(json_integer_value(json_object_get(summary, "requests_unanswered")), row[i].vain);
+        EXPECT_EQ(told != NULL, row[i].vain);
+        EXPECT_EQ(strstr(r.out, "what got stuck:") != NULL, row[i].vain);
+        json_decref(lines);
+        free(text);
+        checkrun_free(&r);
+    }
+}
+
+/* A REP that is sent again and again: no RTU came, and nothing else of the active side. */
+static void text_tells_of_no_rtu(void)
+{
+    enum { NOTHING, RTU, REQUESTS, HOWS };
+
+    for (int how = NOTHING; how < HOWS; how++) {
+        struct flowgen g;
+        struct roce_cm_msg req, rep, rtu;
+        struct checkrun r;
+        const char *told;
+
+        flowgen_init(&g);
+        req = flowgen_cm_req(&g);
+        rep = flowgen_cm_rep(&g);
+        roce_cm_msg_init(&rtu, ROCE_CM_RTU, rep.mad.tid);
+        rtu.rtu.local_comm_id = rep.rep.remote_comm_id;
+        rtu.rtu.remote_comm_id = rep.rep.local_comm_id;
+        flowgen_cm(&g, 0, &req);
+        for (unsigned i = 0; i < 4; i++) {
+            flowgen_cm(&g, 1, &rep);
+            flowgen_wait(&g, 2000000000);
+        }
+        if (how == RTU)
+            flowgen_cm(&g, 0, &rtu);
+        if (how == REQUESTS)
+            flowgen_send(&g, 0, 64);
+        keep(&g, "rtu.pcap");
+        flowgen_free(&g);
+        r = checkrun("check $T/rtu.pcap");
+        told = strstr(r.out, "to the REP of 192.0.2.2 was captured, which was sent 4 times in 6");
+        EXPECT_EQ(r.status, 0);
+        EXPECT_EQ(told != NULL, how == NOTHING);
+        EXPECT_EQ(strstr(r.out, "the connection never got established") != NULL, how == NOTHING);
+        EXPECT_EQ(strstr(r.out, "what got stuck:") != NULL, how == NOTHING);
+        checkrun_free(&r);
+    }
+}
+
+/* All that a requester sends has a wrong ICRC: of three there is no connection yet, of more there
+ * is one, for the capture may be the cause. */
+static void text_tells_of_wrong_icrcs_only(void)
+{
+    for (unsigned cnt = 1; cnt < 10; cnt += 2) {
+        struct flowgen g;
+        struct roce_pkt p;
+        struct checkrun r;
+
+        flowgen_init(&g);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
+        for (unsigned i = 0; i < cnt; i++) {
+            flowgen_put(&g, 0, &p);
+            g.bytes[g.frame[i].off + g.frame[i].len - 1] ^= 0x55;
+            flowgen_wait(&g, 70000000);
+        }
+        keep(&g, "icrcs.pcap");
+        flowgen_free(&g);
+        r = checkrun("check $T/icrcs.pcap");
+        EXPECT_EQ(r.status, 0);
+        EXPECT_EQ(strstr(r.out, "and nothing else of a connection; a receiver drops") != NULL,
+                  cnt <= 3);
+        EXPECT_EQ(strstr(r.out, "never a right ICRC") != NULL, cnt > 3);
+        EXPECT_EQ(strstr(r.out, "ICRCs are wrong on the wire") != NULL, cnt >= 7);
+        checkrun_free(&r);
+    }
+}
+
+/* What is so of many connections, for it is of the capture, is said once. */
+static void text_says_once_what_all_have(void)
+{
+    struct flowgen g;
+    struct checkrun r;
+    const char *at;
+
+    flowgen_init(&g);
+    for (unsigned i = 0; i < 6; i++) {
+        g.conn = flowgen_conn_of(i + 1, 20480, 36864);
+        g.conn.sport = 0xC123;
+        for (unsigned k = 0; k < 3; k++)
+            flowgen_message(&g, 0, ROCE_KIND_WRITE, 64);
+    }
+    for (unsigned i = 0; i < 6; i++) {
+        g.conn = flowgen_conn_of(i + 1, 20483, 36864);
+        g.conn.sport = 0xC123;
+        g.conn.msn[0] = 3;
+        flowgen_ack_all(&g, 1);
+    }
+    keep(&g, "alike.pcap");
+    flowgen_free(&g);
+    r = checkrun("check $T/alike.pcap");
+    at = strstr(r.out, "ALL-OBS-321");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+    CU_ASSERT_PTR_NULL(strstr(at + 1, "ALL-OBS-321"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "of many connections:\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(at, " connections, until frames "));
+    checkrun_free(&r);
+    r = checkrun("check -v $T/alike.pcap");
+    at = strstr(r.out, "ALL-OBS-321");
+    CU_ASSERT(at && strstr(at + 1, "ALL-OBS-321"));
+    checkrun_free(&r);
+}
+
+SUITE("replay.check_output", TEST(text_answers_why_it_failed_first),
+      TEST(text_is_a_screenful_unless_verbose), TEST(json_lines_add_up),
+      TEST(json_says_how_a_connection_ended), TEST(json_marks_what_is_known),
+      TEST(text_tells_what_got_stuck), TEST(text_tells_of_page_faults),
+      TEST(text_tells_how_it_ends), TEST(text_tells_what_nobody_answered),
+      TEST(text_tells_what_slowed_it), TEST(rates_around_cnps_are_told), TEST(junit_is_well_formed),
+      TEST(text_tells_of_no_rtu), TEST(text_tells_of_wrong_icrcs_only),
+      TEST(text_says_once_what_all_have))

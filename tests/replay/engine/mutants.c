@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Mutants: plays a folder of captures against a device that breaks one rule on purpose, for each
+ * fault of transport/faults.def, and prints which capture notices it. What no recorded answer shows
+ * is looked for in closed loops with losses and copies. Status 0 if the device without fault comes
+ * out as expected and each fault is noticed that has no reason not to be, 1 if not.
+ *
+ *   rocedrill_mutants FOLDER [FAULT...]     only these; then every capture that notices is named
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "suite/worker_pool.h"
+#include "transport/fault.h"
+
+/* A fault may make a play go on for ever; then that is what is noticed. */
+#define SECONDS_MAX 100
+
+#define NAMED_MAX 3u
+
+enum rnic_fault rnic_fault;
+
+static const struct {
+    const char *name, *rules, *text, *why;
+} faults[RNIC_FAULT_CNT] = {
+    [RNIC_FAULT_NONE] = {"none", "", "the device as it is", ""},
+#define FAULT(NAME, rules, text, why) [RNIC_FAULT_##NAME] = {#NAME, rules, text, why},
+#include "transport/faults.def"
+#undef FAULT
+};
+
+/* In a process of its own: prints the captures that come out unexpectedly, and returns how many. */
+static unsigned play(const struct corpus *corpus, const struct closed_options *closed, bool all)
+{
+    const struct job_options options = {.closed = closed};
+    const struct job_watcher watcher = {.ctx = NULL};
+    struct job *jobs;
+    struct fault fault;
+    unsigned cnt = 0;
+
+    if (jobs_run(corpus, 1, &options, &watcher, &jobs, &fault) != 0) {
+        fprintf(stderr, "%s\n", fault.text);
+        _exit(125);
+    }
+    for (size_t i = 0; i < corpus->cnt; i++) {
+        const char *slash = strrchr(corpus->item[i].path, '/');
+
+        if (job_as_expected(&jobs[i]))
+            continue;
+        if (cnt++ < NAMED_MAX || all)
+            printf(" %s", slash ? slash + 1 : corpus->item[i].path);
+    }
+    jobs_free(jobs, corpus->cnt);
+    if (cnt > NAMED_MAX && !all)
+        printf(" and %u more", cnt - NAMED_MAX);
+    return cnt;
+}
+
+/* Whether the fault is noticed. */
+static bool noticed(const struct corpus *corpus, const struct closed_options *closed, bool all)
+{
+    pid_t pid;
+    int status;
+
+    fflush(stdout);
+    pid = fork();
+    if (pid < 0) {
+        perror("fork");
+        exit(2);
+    }
+    if (pid == 0) {
+        unsigned cnt;
+
+        alarm(SECONDS_MAX);
+        cnt = play(corpus, closed, all);
+        fflush(stdout);
+        _exit(cnt != 0);
+    }
+    if (waitpid(pid, &status, 0) != pid)
+        exit(2);
+    if (WIFSIGNALED(status))
+        printf(" (%s)", strsignal(WTERMSIG(status)));
+    return WIFSIGNALED(status) || WEXITSTATUS(status) == 1;
+}
+
+static bool wanted(const char *name, int argc, char **argv)
+{
+    for (int i = 2; i < argc; i++)
+        if (strcmp(argv[i], name) == 0)
+            return true;
+    return argc == 2;
+}
+
+int main(int argc, char **argv)
+{
+    struct closed_options closed = {.seed = 1, .repeat = 5};
+    struct corpus corpus = {0};
+    unsigned cnt = 0, by_replay = 0, by_loop = 0, excused = 0;
+    struct fault fault;
+    bool healthy;
+
+    if (argc < 2) {
+        fprintf(stderr, "usage: rocedrill_mutants FOLDER [FAULT...]\n");
+        return 2;
+    }
+    if (corpus_add(&corpus, argv[1], &fault) != 0 ||
+        edits_add(&closed.edits, "drop@p=0.05", &fault) != 0 ||
+        edits_add(&closed.edits, "dup@p=0.05", &fault) != 0 ||
+        edits_add(&closed.edits, "set=deth.qkey=5@p=0.2", &fault) != 0) {
+        fprintf(stderr, "%s\n", fault.text);
+        return 2;
+    }
+    printf("without fault:");
+    healthy = !noticed(&corpus, NULL, true) && !noticed(&corpus, &closed, true);
+    printf(" %s\n", healthy ? "as expected" : "- NOT AS EXPECTED");
+    for (unsigned i = RNIC_FAULT_NONE + 1; i < RNIC_FAULT_CNT; i++) {
+        if (!wanted(faults[i].name, argc, argv))
+            continue;
+        cnt++;
+        rnic_fault = (enum rnic_fault)i;
+        printf("%-16s %-12s %s:", faults[i].name, faults[i].rules, faults[i].text);
+        if (noticed(&corpus, NULL, argc > 2)) {
+            by_replay++;
+        } else {
+            bool loop;
+
+            printf(" not by a recording; closed loop:");
+            loop = noticed(&corpus, &closed, argc > 2);
+            by_loop += loop;
+            excused += !loop && *faults[i].why;
+            if (!loop)
+                printf(" NOT NOTICED: %s", *faults[i].why ? faults[i].why : "it should be");
+        }
+        putchar('\n');
+    }
+    printf("%u faults: %u noticed by recordings, %u by closed loops, %u not noticed, %u of "
+           "them with a reason\n",
+           cnt, by_replay, by_loop, cnt - by_replay - by_loop, excused);
+    corpus_free(&corpus);
+    return healthy && by_replay + by_loop + excused == cnt ? 0 : 1;
+}

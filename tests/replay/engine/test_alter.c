@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Sensitivity: every answer of every recorded capture that replays, and every request that is sent
+ * again, is altered in one obligation at a time, and the replay has to fail.
+ *
+ * Some altered captures are right: a conformant device may have sent just that. Which, is not
+ * listed by hand but found out, by replaying once more; see equivalence.h. What else passes is
+ * missed. Captures with loss, RNR or damage are counted apart from those without.
+ *
+ * A frame that is only taken out is no mutant: captures lack frames, and none may fail for that
+ * (test_incomplete.c). A NAK that is missing is one with an ACK in its place; devices that do not
+ * send it are among those of mutants.c.
+ *
+ * ALTER_ONLY=words takes only the captures with these words in their name; ALTER_VERBOSE=1 names
+ * what was not caught where it was done; ALTER_KEEP=FOLDER keeps those captures.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "engine/peer_quirks.h"
+#include "equivalence.h"
+#include "infer/setup_dump.h"
+#include "support/suite.h"
+#include "wire/codes.h"
+
+struct tally {
+    unsigned tried, named, elsewhere, missed;
+    unsigned equal[EQUIVALENCE_CNT];
+};
+
+/* Of how many on a share is judged. */
+#define OFTEN 20u
+
+/* Captures without and with loss, RNR or damage. */
+enum { CLEAN, LOSSY, CLASSES };
+
+/* ---- one alteration -----------------------------------------------------------------------------
+ */
+
+/* Whether either end's differences name the frame. */
+static bool is_named(const struct replay *replay, uint32_t frame)
+{
+    const struct verification *v = &replay->verification;
+
+    for (size_t i = 0; i < v->diff_cnt; i++)
+        if (!v->diff[i].known && replay->trace.pkt[v->diff[i].pkt].frame == frame)
+            return true;
+    return capture_differs(replay, frame, NULL);
+}
+
+static void tell(const struct subject *subject, const char *what, uint32_t frame,
+                 enum alteration kind)
+{
+    if (getenv("ALTER_VERBOSE"))
+        printf("%s: %s frame %u: %s\n", what, subject->name, frame, alteration_name(kind));
+}
+
+static void keep(const struct subject *subject, uint32_t frame, enum alteration kind)
+{
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%s/%s-%u-%u.pcap", getenv("ALTER_KEEP"), subject->name, frame,
+             kind);
+    capture_keep(&subject->capture, path);
+}
+
+static void count(const struct subject *subject, const struct replay *replay, uint32_t frame,
+                  enum alteration kind, struct tally *tally)
+{
+    enum equivalence equal;
+
+    if (report_verdict(replay) == VERDICT_FAIL && is_named(replay, frame)) {
+        tally->named++;
+        return;
+    }
+    if (report_verdict(replay) == VERDICT_FAIL) {
+        tally->elsewhere++;
+        tell(subject, "elsewhere", frame, kind);
+        return;
+    }
+    equal = equivalence_of(subject, replay, frame, kind);
+    if (equal != WRONG) {
+        tally->equal[equal]++;
+        tell(subject, equivalence_name(equal), frame, kind);
+        return;
+    }
+    tally->missed++;
+    tell(subject, "missed", frame, kind);
+    if (getenv("ALTER_KEEP"))
+        keep(subject, frame, kind);
+}
+
+static void try_one(struct subject *subject, uint32_t frame, enum alteration kind,
+                    struct tally *tally)
+{
+    struct capture_frame *at = &subject->capture.frame[frame - 1];
+    struct capture_frame saved = *at;
+    uint8_t buf[ROCE_FRAME_MAX];
+    struct fault fault = {""};
+    struct replay replay;
+    int len = alteration_make(kind, &subject->capture, frame, buf);
+
+    if (len == 0)
+        return;
+    if (len < 0) {
+        suite_fail(__FILE__, __LINE__, "%s: frame %u: %s cannot be built", subject->name, frame,
+                   alteration_name(kind));
+        return;
+    }
+    at->data = buf;
+    at->len = (uint32_t)len;
+    tally->tried++;
+    if (capture_replay(&subject->capture, &(struct replay_options){.peer = subject->peer}, &replay,
+                       &fault) != 0)
+        suite_fail(__FILE__, __LINE__, "%s: frame %u: %s: %s", subject->name, frame,
+                   alteration_name(kind), fault.text);
+    else
+        count(subject, &replay, frame, kind, tally);
+    replay_free(&replay);
+    *at = saved;
+}
+
+/* ---- one capture --------------------------------------------------------------------------------
+ */
+
+/* Nothing was lost, repeated or damaged, and every side has enough answers to agree on a base. */
+static bool is_clean(const struct replay *replay)
+{
+    for (size_t r = 0; r < replay->drive.run_cnt; r++) {
+        const struct setup *s = &replay->drive.run[r].setup;
+
+        if (s->retransmitted || s->damaged_cnt || s->seq_naks || s->rnr_naks ||
+            replay->comparison.result[r].compared < 3 || replay->comparison.result[r].repeated)
+            return false;
+    }
+    return true;
+}
+
+/* The frames of answers that were judged and found right. */
+static uint32_t *right_answers(const struct replay *replay, size_t *cnt)
+{
+    uint32_t *frame = calloc(replay->trace.cnt + 1, sizeof(*frame));
+
+    *cnt = 0;
+    for (size_t r = 0; frame && r < replay->drive.run_cnt; r++) {
+        const struct setup *s = &replay->drive.run[r].setup;
+
+        for (uint32_t i = (uint32_t)s->step_cnt; i-- > 0;)
+            if (s->step[i].response && replay->comparison.result[r].mark[i] == MARK_OK)
+                frame[(*cnt)++] = setup_packet(s, i)->frame;
+    }
+    return frame;
+}
+
+/* ... and of requests that were sent again, by the requester and not by the wire. */
+static uint32_t *right_requests(const struct replay *replay, bool begins, size_t *cnt)
+{
+    uint32_t *frame = calloc(replay->trace.cnt + 1, sizeof(*frame));
+
+    *cnt = 0;
+    for (size_t r = 0; frame && r < replay->post.cnt; r++) {
+        const struct asker *a = &replay->post.asker[r];
+        const struct setup *s = &a->run->setup;
+
+        for (uint32_t i = 0; i < s->step_cnt && replay->verification.result[r].mark; i++)
+            if (!s->step[i].response && replay->verification.result[r].mark[i] == MARK_OK &&
+                (a->restart[i] == RESTART_BEGINS || (!begins && a->restart[i] == RESTART_AGAIN)))
+                frame[(*cnt)++] = setup_packet(s, i)->frame;
+    }
+    return frame;
+}
+
+/* Long captures say the same thing many times: at most 40 packets, spread over the whole. */
+static void alter_frames(struct subject *subject, uint32_t *frame, size_t cnt, unsigned from,
+                         unsigned to, struct tally *tally)
+{
+    for (size_t i = 0; frame && i < cnt; i += cnt / 40 + 1)
+        for (unsigned kind = from; kind < to; kind++)
+            try_one(subject, frame[i], (enum alteration)kind, &tally[kind]);
+    free(frame);
+}
+
+static void alter_capture(const char *name, const char *path, const char *peer,
+                          struct tally tallies[CLASSES][ALTER_CNT])
+{
+    struct subject subject = {.name = name, .peer = peer, .setup = "/tmp/rocedrill-alter-XXXXXX"};
+    uint32_t *answers, *requests, *restarts;
+    size_t answer_cnt, request_cnt, restart_cnt;
+    struct fault fault = {""};
+    struct replay replay;
+    struct tally *tally;
+    int fd;
+
+    if (!capture_load(&subject.capture, path) || !capture_load(&subject.original, path)) {
+        suite_fail(__FILE__, __LINE__, "%s cannot be read", path);
+        return;
+    }
+    if (capture_replay(&subject.capture, &(struct replay_options){.peer = peer, .stores = true},
+                       &replay, &fault) != 0 ||
+        report_verdict(&replay) != VERDICT_PASS) {
+        replay_free(&replay);
+        capture_free(&subject.capture);
+        capture_free(&subject.original);
+        return;
+    }
+    fd = mkstemp(subject.setup);
+    if (fd < 0 || setup_json_write(&replay.drive, &replay.stores, subject.setup, &fault) != 0)
+        suite_fail(__FILE__, __LINE__, "%s: %s", subject.setup, fault.text);
+    close(fd);
+    answers = right_answers(&replay, &answer_cnt);
+    subject.lost = equivalence_lost(&replay, subject.capture.cnt);
+    requests = right_requests(&replay, false, &request_cnt);
+    restarts = right_requests(&replay, true, &restart_cnt);
+    tally = tallies[is_clean(&replay) ? CLEAN : LOSSY];
+    replay_free(&replay);
+    alter_frames(&subject, answers, answer_cnt, 0, ALTER_AGAIN, tally);
+    alter_frames(&subject, requests, request_cnt, ALTER_AGAIN, ALTER_AGAIN_EARLIER, tally);
+    alter_frames(&subject, restarts, restart_cnt, ALTER_AGAIN_EARLIER, ALTER_CNT, tally);
+    free(subject.lost);
+    unlink(subject.setup);
+    capture_free(&subject.capture);
+    capture_free(&subject.original);
+}
+
+/* ---- the table ----------------------------------------------------------------------------------
+ */
+
+static unsigned equals(const struct tally *t)
+{
+    unsigned cnt = 0;
+
+    for (unsigned i = 0; i < EQUIVALENCE_CNT; i++)
+        cnt += t->equal[i];
+    return cnt;
+}
+
+/* In a hundred of those that are wrong, so many are caught. */
+static double share(const struct tally *t)
+{
+    unsigned wrong = t->tried - equals(t);
+
+    return wrong ? 100.0 * (t->named + t->elsewhere) / wrong : 100.0;
+}
+
+static void print_tally(const char *name, const struct tally *t)
+{
+    printf("%-26s %6u %6u %9u", name, t->tried, t->named, t->elsewhere);
+    for (unsigned i = WRONG + 1; i < EQUIVALENCE_CNT; i++)
+        printf(" %10u", t->equal[i]);
+    printf(" %6u %6.1f %%\n", t->missed, share(t));
+}
+
+static struct tally sum_up(const char *title, const struct tally *tally)
+{
+    struct tally all = {0};
+
+    printf("\n%-26s %6s %6s %9s", title, "tried", "named", "elsewhere");
+    for (unsigned i = WRONG + 1; i < EQUIVALENCE_CNT; i++)
+        printf(" %10s", equivalence_name((enum equivalence)i));
+    printf(" %6s %8s\n", "missed", "caught");
+    for (unsigned i = 0; i < ALTER_CNT; i++) {
+        print_tally(alteration_name((enum alteration)i), &tally[i]);
+        all.tried += tally[i].tried;
+        all.named += tally[i].named;
+        all.elsewhere += tally[i].elsewhere;
+        all.missed += tally[i].missed;
+        for (unsigned k = 0; k < EQUIVALENCE_CNT; k++)
+            all.equal[k] += tally[i].equal[k];
+    }
+    print_tally("all", &all);
+    return all;
+}
+
+/* Of all 99 in a hundred are caught, and of each kind that is wrong often at least `each`. */
+static void expect_caught(const char *title, const struct tally *tally, double each)
+{
+    struct tally all = sum_up(title, tally);
+
+    CU_ASSERT(all.tried > 0);
+    CU_ASSERT(all.tried == all.named + all.elsewhere + equals(&all) + all.missed);
+    CU_ASSERT(share(&all) >= 99.0);
+    for (unsigned i = 0; i < ALTER_CNT; i++)
+        if (tally[i].tried - equals(&tally[i]) >= OFTEN && share(&tally[i]) < each)
+            suite_fail(__FILE__, __LINE__, "%s: %s: only %.1f %% caught", title,
+                       alteration_name((enum alteration)i), share(&tally[i]));
+}
+
+static void every_altered_packet_is_caught(void)
+{
+    struct tally tally[CLASSES][ALTER_CNT] = {{{0}}};
+    FILE *manifest = fopen(TRACES_DIR "/manifest.tsv", "r");
+    const char *only = getenv("ALTER_ONLY");
+    char line[4096];
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(manifest);
+    while (fgets(line, sizeof(line), manifest)) {
+        char *name = strtok(line, "\t"), *peer = strtok(NULL, "\t");
+        char path[4096];
+
+        if (!name || !peer || strcmp(name, "file") == 0 || (only && !strstr(name, only)))
+            continue;
+        snprintf(path, sizeof(path), "%s/captures/%s", TRACES_DIR, name);
+        alter_capture(name, path, deviation_peer_known(peer) ? peer : NULL, tally);
+    }
+    fclose(manifest);
+    expect_caught("captures without loss", tally[CLEAN], 97.0);
+    expect_caught("captures with loss", tally[LOSSY], 90.0);
+}
+
+SUITE("replay.alter", TEST(every_altered_packet_is_caught))

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Replay of the communication manager's exchanges: recorded ones hold at both ends, altered ones
+ * differ where they were altered, and ones that lack messages never do. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "engine/cm_exchange.h"
+#include "engine/diff_rule.h"
+#include "support/suite.h"
+#include "replay/talk.h"
+
+static bool load(struct capture *c, const char *name)
+{
+    char path[512];
+
+    memset(c, 0, sizeof(*c));
+    snprintf(path, sizeof(path), "%s/captures/%s.pcap", TRACES_DIR, name);
+    if (capture_load(c, path))
+        return true;
+    suite_fail(__FILE__, __LINE__, "%s cannot be read", path);
+    return false;
+}
+
+static bool run(const struct capture *c, struct replay *r)
+{
+    struct fault fault = {""};
+
+    if (capture_replay(c, &(struct replay_options){.peer = "linux-rxe-6.1"}, r, &fault) == 0)
+        return true;
+    suite_fail(__FILE__, __LINE__, "%s", fault.text);
+    return false;
+}
+
+/* The message of a frame (1 is the first), changed by `change`, in its place. */
+static void alter(struct capture *c, uint32_t frame, void (*change)(struct roce_cm_msg *))
+{
+    struct capture_frame *f = &c->frame[frame - 1];
+    uint8_t mad[ROCE_MAD_SIZE], buf[ROCE_FRAME_MAX];
+    struct roce_cm_msg msg;
+    struct roce_pkt pkt;
+    int len;
+
+    if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, f->data, f->len, f->len) != 0 ||
+        roce_cm_msg_of_pkt(&msg, &pkt) != 0)
+        abort();
+    change(&msg);
+    if (roce_cm_msg_build(&msg, mad, sizeof(mad)) != ROCE_MAD_SIZE)
+        abort();
+    pkt.payload = mad;
+    len = roce_pkt_build(&pkt, 0, buf, sizeof(buf));
+    if (len < 0)
+        abort();
+    capture_put(c, frame - 1, buf, (size_t)len);
+}
+
+static void expect_seen(const char *name, uint32_t frame, void (*change)(struct roce_cm_msg *),
+                        const char *field, const char *rule)
+{
+    struct capture c;
+    struct replay r;
+    bool seen = false;
+
+    if (!load(&c, name))
+        return;
+    alter(&c, frame, change);
+    if (run(&c, &r)) {
+        EXPECT_EQ(report_verdict(&r), VERDICT_FAIL);
+        for (size_t i = 0; i < r.exchanges.diff_cnt; i++)
+            seen |= r.trace.pkt[r.exchanges.diff[i].pkt].frame == frame &&
+                    strcmp(r.exchanges.diff[i].field, field) == 0 &&
+                    strcmp(diff_rule_exchange(&r.exchanges, &r.exchanges.diff[i]), rule) == 0;
+        if (!seen) {
+            suite_fail(__FILE__, __LINE__, "%s frame %u: no difference in %s by %s", name, frame,
+                       field, rule);
+            report_text(stdout, &r, &(struct report_options){.ladder = false});
+        }
+    }
+    replay_free(&r);
+    capture_free(&c);
+}
+
+static void other_tid(struct roce_cm_msg *msg)
+{
+    msg->mad.tid ^= 0x100;
+}
+
+static void other_rep_id(struct roce_cm_msg *msg)
+{
+    msg->rep.remote_comm_id ^= 0x10;
+}
+
+static void other_rtu_id(struct roce_cm_msg *msg)
+{
+    msg->rtu.remote_comm_id ^= 0x10;
+}
+
+static void other_drep_id(struct roce_cm_msg *msg)
+{
+    msg->drep.local_comm_id ^= 0x10;
+}
+
+static void other_dreq_qpn(struct roce_cm_msg *msg)
+{
+    msg->dreq.remote_qpn ^= 1;
+}
+
+static void more_resources(struct roce_cm_msg *msg)
+{
+    msg->rep.initiator_depth = 200;
+}
+
+static void of_the_rep(struct roce_cm_msg *msg)
+{
+    msg->rej.message = 1;
+}
+
+static void of_sidr(struct roce_cm_msg *msg)
+{
+    msg->sidr_rep.request_id ^= 1;
+}
+
+static void altered_messages_are_seen(void)
+{
+    expect_seen("cm-connect-disconnect", 2, other_tid, "mad.tid", "R224");
+    expect_seen("cm-connect-disconnect", 3, other_tid, "mad.tid", "R224");
+    expect_seen("cm-connect-disconnect", 5, other_tid, "mad.tid", "R224");
+    expect_seen("cm-connect-disconnect", 3, other_rtu_id, "remote_comm_id", "R225");
+    expect_seen("cm-connect-disconnect", 4, other_dreq_qpn, "remote_qpn", "R225");
+    expect_seen("cm-connect-disconnect", 2, more_resources, "initiator_depth", "R238");
+    expect_seen("cm-reject", 2, of_the_rep, "message", "R235");
+    expect_seen("cm-reject-no-listener", 2, of_the_rep, "message", "R235");
+    expect_seen("cm-connect-disconnect", 2, other_rep_id, "remote_comm_id", "R225");
+    expect_seen("cm-connect-disconnect", 5, other_drep_id, "local_comm_id", "R225");
+    expect_seen("udaddy", 2, of_sidr, "request_id", "R244");
+}
+
+/* Every recorded exchange, whole and with any one or two of its frames missing. */
+static void missing_messages_never_differ(void)
+{
+    static const char *const names[] = {
+        "cm-connect-disconnect", "cm-lost-dreq", "cm-lost-peer", "cm-lost-rep",
+        "cm-lost-req",           "cm-lost-rtu",  "cm-reject",    "udaddy"};
+
+    for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
+        struct capture all;
+
+        if (!load(&all, names[n]))
+            continue;
+        for (size_t a = 0; a <= all.cnt; a++)
+            for (size_t b = a; b <= all.cnt; b++) {
+                struct capture c = {0};
+                struct replay r;
+
+                for (size_t i = 0; i < all.cnt; i++)
+                    if (i != a && i != b)
+                        capture_add(&c, all.frame[i].data, all.frame[i].len, all.frame[i].time);
+                if (c.cnt && run(&c, &r)) {
+                    for (size_t i = 0; i < r.exchanges.cnt; i++)
+                        for (unsigned role = 0; role < 2; role++)
+                            if (r.exchanges.exchange[i].end[role].verdict == VERDICT_FAIL) {
+                                suite_fail(__FILE__, __LINE__, "%s without frames %zu, %zu",
+                                           names[n], a + 1, b + 1);
+                                report_text(stdout, &r, &(struct report_options){.ladder = false});
+                            }
+                    replay_free(&r);
+                }
+                capture_free(&c);
+            }
+        capture_free(&all);
+    }
+}
+
+static void both_ends_hold(void)
+{
+    static const struct {
+        const char *name;
+        uint32_t compared[2], lost[2];
+    } rows[] = {
+        {"cm-connect-disconnect", {3, 2}, {0, 0}},
+        {"cm-lost-dreq", {4, 2}, {0, 0}},
+        {"cm-lost-peer", {5, 2}, {0, 2}},
+        {"cm-lost-rep", {3, 3}, {0, 0}},
+        {"cm-lost-req", {4, 2}, {0, 0}},
+        {"cm-lost-rtu", {4, 3}, {0, 1}},
+        {"cm-reject", {1, 1}, {0, 0}},
+        {"cm-reject-no-listener", {1, 1}, {0, 0}},
+        {"udaddy", {1, 1}, {0, 0}},
+    };
+
+    for (size_t n = 0; n < sizeof(rows) / sizeof(rows[0]); n++) {
+        struct capture c;
+        struct replay r;
+
+        if (!load(&c, rows[n].name))
+            continue;
+        if (run(&c, &r)) {
+            EXPECT_EQ(r.exchanges.cnt, 1);
+            for (unsigned role = 0; role < 2 && r.exchanges.cnt == 1; role++) {
+                const struct exchange_end *end = &r.exchanges.exchange[0].end[role];
+
+                EXPECT_EQ(end->verdict, VERDICT_PASS);
+                EXPECT_EQ(end->compared, rows[n].compared[role]);
+                EXPECT_EQ(end->lost, rows[n].lost[role]);
+                EXPECT_EQ(end->stopped != NULL, false);
+            }
+        }
+        replay_free(&r);
+        capture_free(&c);
+    }
+}
+
+SUITE("replay.exchange", TEST(both_ends_hold), TEST(altered_messages_are_seen),
+      TEST(missing_messages_never_differ))

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Recordings that nobody chose: random loads of two simulated devices, recorded at one of them or
+ * between them, on a perfect network and on bad ones, are replayed on both sides. Whatever our own
+ * devices did is right, so that each difference is one of the harness. ROCEDRILL_RUNS says how many
+ * (40), ROCEDRILL_FIRST the first seed (1), ROCEDRILL_SEED a single one, ROCEDRILL_KEEP a folder
+ * for those that fail; the fractions are printed with each reason.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "replay/capture.h"
+#include "contention.h"
+#include "sim/traffic.h"
+#include "support/suite.h"
+
+#define REASONS_MAX 64u
+
+/* Where the recording is made: of what a node sends and gets, or of all that both send. */
+enum place { AT_NODE_0, AT_NODE_1, BETWEEN, PLACE_CNT };
+
+/* A sort of recordings. */
+struct sort {
+    const char *what;
+    const char *file; /* what those that fail are called */
+    void (*record)(uint64_t seed, struct rng *rng, unsigned qp_max, const struct simnet_path *path);
+    unsigned qp_max;
+    bool bad; /* the network */
+    unsigned percent;
+};
+
+static struct {
+    struct capture capture;
+    enum place place;
+    void (*observe)(void *ctx, const struct simnet_event *event);
+    void (*arrive)(void *ctx, unsigned to, const uint8_t *frame, size_t len, uint64_t now);
+} tap;
+
+static struct {
+    char text[512];
+    enum verdict verdict;
+    unsigned cnt;
+} reasons[REASONS_MAX];
+static unsigned reason_cnt;
+
+static void on_sent(void *ctx, const struct simnet_event *event)
+{
+    if (tap.observe)
+        tap.observe(ctx, event);
+    if (tap.place == BETWEEN || event->from == (unsigned)tap.place)
+        capture_add(&tap.capture, event->pkt->frame, event->pkt->wire_len, event->now);
+}
+
+static void on_arrival(void *ctx, unsigned to, const uint8_t *frame, size_t len, uint64_t now)
+{
+    if (tap.arrive)
+        tap.arrive(ctx, to, frame, len, now);
+    if (tap.place != BETWEEN && to == (unsigned)tap.place)
+        capture_add(&tap.capture, frame, len, now);
+}
+
+static uint64_t number_of(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static void note(enum verdict verdict, const char *text)
+{
+    unsigned i;
+
+    for (i = 0; i < reason_cnt; i++)
+        if (reasons[i].verdict == verdict && strcmp(reasons[i].text, text) == 0)
+            break;
+    if (i == REASONS_MAX)
+        return;
+    if (i == reason_cnt)
+        reason_cnt++;
+    reasons[i].verdict = verdict;
+    snprintf(reasons[i].text, sizeof(reasons[i].text), "%.*s", (int)sizeof(reasons[i].text) - 1,
+             text);
+    reasons[i].cnt++;
+}
+
+/* Why it did not pass, without what is another in each recording. */
+static void note_reasons(const struct replay *replay, enum verdict verdict)
+{
+    char text[256];
+
+    if (verdict == VERDICT_SKIPPED)
+        note(verdict, report_skip_reason(replay));
+    if (verdict != VERDICT_FAIL)
+        return;
+    if (replay->comparison.diff_cnt) {
+        const struct diff *d = &replay->comparison.diff[0];
+
+        snprintf(text, sizeof(text), "responder: %s: %s", d->field, d->reason);
+        note(verdict, text);
+    } else {
+        note(verdict, "requester");
+    }
+}
+
+static void keep(uint64_t seed, const struct sort *sort)
+{
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%s/%s-%llu.pcap", getenv("ROCEDRILL_KEEP"), sort->file,
+             (unsigned long long)seed);
+    capture_keep(&tap.capture, path);
+}
+
+/* The tap between a load and its network. */
+static void tap_in(struct pair *pair)
+{
+    tap.observe = pair->net.observe;
+    tap.arrive = pair->net.arrive;
+    pair->net.observe = on_sent;
+    pair->net.arrive = on_arrival;
+}
+
+static void record_traffic(uint64_t seed, struct rng *rng, unsigned qp_max,
+                           const struct simnet_path *path)
+{
+    static const uint32_t mtus[] = {256, 512, 1024, 2048, 4096};
+    struct traffic_limits limits = {
+        .qp_cnt = qp_max > 1 ? 2 + rng_below(rng, qp_max - 1) : 1,
+        .wr_cnt = 3 + rng_below(rng, 22), /* not local ones only */
+        .max_len = 1 + rng_below(rng, 6000),
+        .path_mtu = mtus[rng_below(rng, 5)],
+        .encap = rng_below(rng, 2) ? ROCE_ENCAP_V2_IP4 : ROCE_ENCAP_V2_IP6,
+        .slow_receiver = rng_below(rng, 3) == 0,
+    };
+
+    tap_in(traffic_begin(seed, &limits, path));
+    traffic_run();
+    traffic_end();
+}
+
+static void record_contention(uint64_t seed, struct rng *rng, unsigned qp_max,
+                              const struct simnet_path *path)
+{
+    unsigned qp_cnt = qp_max > 1 ? 2 + rng_below(rng, qp_max - 1) : 1;
+
+    tap_in(contention_begin(seed, qp_cnt, rng_below(rng, 2) ? ROCE_ENCAP_V2_IP4 : ROCE_ENCAP_V2_IP6,
+                            path));
+    contention_run();
+    contention_end();
+}
+
+static enum verdict one_recording(uint64_t seed, const struct sort *sort)
+{
+    struct rng rng = rng_of(seed * 2 + sort->bad);
+    struct simnet_path path = {.delay_ns = 500 + rng_below(&rng, 5000)};
+    enum verdict verdict = VERDICT_FAIL;
+    struct replay replay;
+    struct fault fault;
+
+    tap.place = sort->bad ? (enum place)rng_below(&rng, PLACE_CNT) : BETWEEN;
+    if (sort->bad) {
+        uint32_t *const ppm[] = {&path.loss_ppm, &path.dup_ppm, &path.corrupt_ppm};
+
+        *ppm[rng_below(&rng, 3)] = rng_below(&rng, 40000);
+    }
+    sort->record(seed, &rng, sort->qp_max, &path);
+    if (capture_replay(&tap.capture, &(struct replay_options){.peer = NULL}, &replay, &fault) ==
+        0) {
+        verdict = report_verdict(&replay);
+        note_reasons(&replay, verdict);
+    } else {
+        note(VERDICT_FAIL, fault.text);
+    }
+    if (verdict == VERDICT_FAIL && getenv("ROCEDRILL_KEEP"))
+        keep(seed, sort);
+    replay_free(&replay);
+    capture_free(&tap.capture);
+    return verdict;
+}
+
+static void tell(const char *what, const unsigned cnt[3], uint64_t runs)
+{
+    printf("\n    %s: %llu recordings: %u pass (%.1f %%), %u skipped, %u fail\n", what,
+           (unsigned long long)runs, cnt[VERDICT_PASS], 100.0 * cnt[VERDICT_PASS] / (double)runs,
+           cnt[VERDICT_SKIPPED], cnt[VERDICT_FAIL]);
+    for (unsigned i = 0; i < reason_cnt; i++)
+        printf("      %s %u: %s\n", verdict_name(reasons[i].verdict), reasons[i].cnt,
+               reasons[i].text);
+    reason_cnt = 0;
+    memset(reasons, 0, sizeof(reasons));
+}
+
+/* Counts the verdicts of many; the seeds that fail are printed. */
+static void many_recordings(const struct sort *sort, unsigned cnt[3], uint64_t *runs)
+{
+    uint64_t only = number_of("ROCEDRILL_SEED", 0);
+
+    *runs = only ? 1 : number_of("ROCEDRILL_RUNS", 40);
+    for (uint64_t i = 0; i < *runs; i++) {
+        uint64_t seed = only ? only : number_of("ROCEDRILL_FIRST", 1) + i;
+        enum verdict verdict = one_recording(seed, sort);
+
+        cnt[verdict]++;
+        if (verdict == VERDICT_FAIL)
+            printf(" %s%llu", cnt[VERDICT_FAIL] == 1 ? "\n    fail, with ROCEDRILL_SEED=" : "",
+                   (unsigned long long)seed);
+    }
+}
+
+/* At least sort->percent in a hundred pass, but one may fail; none may be skipped. What is missing
+ * to a hundred is known, and the harness's: see replay.md. */
+static void expect_passes(const struct sort *sort)
+{
+    unsigned cnt[3] = {0};
+    uint64_t runs;
+
+    many_recordings(sort, cnt, &runs);
+    tell(sort->what, cnt, runs);
+    CU_ASSERT(100 * cnt[VERDICT_PASS] >= sort->percent * runs ||
+              (sort->percent < 100 && cnt[VERDICT_FAIL] <= 1));
+    EXPECT_EQ(cnt[VERDICT_SKIPPED], 0);
+}
+
+enum { ONE, ONE_BAD, SEVERAL, SEVERAL_BAD, SAME, SAME_BAD, SORT_CNT };
+
+/* Several change the same words of memory, in an order that a recording does not always show; of
+ * the last two all use the same few bytes. */
+static const struct sort sorts[SORT_CNT] = {
+    [ONE] = {.what = "one connection, perfect network",
+             .file = "one-perfect",
+             .record = record_traffic,
+             .qp_max = 1,
+             .percent = 100},
+    [ONE_BAD] = {.what = "one connection, bad network",
+                 .file = "one-bad",
+                 .record = record_traffic,
+                 .qp_max = 1,
+                 .bad = true,
+                 .percent = 99},
+    [SEVERAL] = {.what = "2 to 4 connections, perfect network",
+                 .file = "several-perfect",
+                 .record = record_traffic,
+                 .qp_max = PAIR_QPS,
+                 .percent = 100},
+    [SEVERAL_BAD] = {.what = "2 to 4 connections, bad network",
+                     .file = "several-bad",
+                     .record = record_traffic,
+                     .qp_max = PAIR_QPS,
+                     .bad = true,
+                     .percent = 99},
+    [SAME] = {.what = "2 to 4 connections on the same bytes, perfect network",
+              .file = "same-perfect",
+              .record = record_contention,
+              .qp_max = PAIR_QPS,
+              .percent = 99},
+    [SAME_BAD] = {.what = "2 to 4 connections on the same bytes, bad network",
+                  .file = "same-bad",
+                  .record = record_contention,
+                  .qp_max = PAIR_QPS,
+                  .bad = true,
+                  .percent = 98},
+};
+
+static void recordings_of_one_connection_pass(void)
+{
+    expect_passes(&sorts[ONE]);
+    expect_passes(&sorts[ONE_BAD]);
+}
+
+static void recordings_of_several_connections_pass(void)
+{
+    expect_passes(&sorts[SEVERAL]);
+    expect_passes(&sorts[SEVERAL_BAD]);
+}
+
+static void recordings_of_contention_pass(void)
+{
+    expect_passes(&sorts[SAME]);
+    expect_passes(&sorts[SAME_BAD]);
+}
+
+/* Recordings that were taken for wrong once, one a reason. */
+static void recordings_taken_for_wrong_pass(void)
+{
+    static const struct {
+        unsigned sort;
+        uint64_t seed;
+        const char *why;
+    } cases[] = {
+        {ONE_BAD, 42, "a request was lost before it could find no receive WQE"},
+        {ONE_BAD, 60, "data was lost before it was captured, then an ACK tells of credits"},
+        {ONE_BAD, 341, "a second copy was captured before the NAK for the first"},
+        {ONE_BAD, 535, "an answer to the first copy comes just after the second"},
+        {SEVERAL_BAD, 128, "a lost request had been sent again before its NAK came"},
+        {SEVERAL_BAD, 521, "an earlier answer was damaged"},
+        {SAME_BAD, 11, "two copies are on their way, and so are the answers to the first"},
+        {SAME_BAD, 835, "the answers to two READs come after the second"},
+        {SAME_BAD, 733, "... and differ"},
+        {SAME_BAD, 997, "the orders of two words do not agree"},
+        {SAME_BAD, 799, "a copy is shown executed just after the next one"},
+        {SAME_BAD, 840, "nothing tells which copies arrived"},
+        {SAME_BAD, 333, "all copies but the last are damaged"},
+        {SAME_BAD, 373, "answers are on their way while the requester goes back"},
+        {SAME_BAD, 1038, "... longer than the quickest answer takes"},
+        {SAME, 1488, "two connections with equal PSNs differ in the lengths of their READs only"},
+        {ONE_BAD, 9201920, "a damaged request shows the PSN of one long answered"},
+        {SEVERAL_BAD, 9201290, "copies that came too early drew no answers"},
+        {SEVERAL, 7000676, "... and in when a SEND is sent again after an RNR NAK"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (one_recording(cases[i].seed, &sorts[cases[i].sort]) != VERDICT_PASS)
+            suite_fail(__FILE__, __LINE__, "%s, seed %llu: %s", sorts[cases[i].sort].what,
+                       (unsigned long long)cases[i].seed, cases[i].why);
+    reason_cnt = 0;
+    memset(reasons, 0, sizeof(reasons));
+}
+
+SUITE("replay.random", TEST(recordings_of_one_connection_pass),
+      TEST(recordings_of_several_connections_pass), TEST(recordings_of_contention_pass),
+      TEST(recordings_taken_for_wrong_pass))

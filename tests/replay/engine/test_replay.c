@@ -1,0 +1,670 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Replay of conversations made by hand: what must hold, what must fail and where, what is skipped.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "support/suite.h"
+#include "replay/talk.h"
+
+#define VA   UINT64_C(0x7f0000001000)
+#define RKEY TALK_RKEY
+#define CTR  (VA + 0x8000)
+#define ACK  0x1F
+
+static void expect_verdict(struct talk *t, enum verdict verdict, uint32_t sides)
+{
+    struct replay r;
+
+    if (talk_replay(t, &r, NULL) == 0) {
+        EXPECT_EQ(report_verdict(&r), verdict);
+        EXPECT_EQ(r.drive.run_cnt, sides);
+        if (report_verdict(&r) != verdict)
+            report_text(stdout, &r, &(struct report_options){.ladder = true});
+    }
+    replay_free(&r);
+    talk_free(t);
+}
+
+static void expect_skip(struct talk *t, const char *words)
+{
+    struct replay r;
+
+    if (talk_replay(t, &r, NULL) == 0) {
+        EXPECT_EQ(report_verdict(&r), VERDICT_SKIPPED);
+        if (!strstr(report_skip_reason(&r), words))
+            suite_fail(__FILE__, __LINE__, "skipped for \"%s\", not \"%s\"", report_skip_reason(&r),
+                       words);
+    }
+    replay_free(&r);
+    talk_free(t);
+}
+
+/* A conversation that shows every operation. Frames: see the numbers. */
+static void whole(struct talk *t, uint32_t psn)
+{
+    talk_init(t);
+    talk_send(t, ROCE_OP_RC_SEND_ONLY, psn, 100, 1);                         /* 1 */
+    talk_ack(t, psn, ACK, 1);                                                /* 2 */
+    talk_write(t, ROCE_OP_RC_WRITE_FIRST, psn + 1, VA, RKEY, 2500, 1024, 2); /* 3 */
+    talk_write(t, ROCE_OP_RC_WRITE_MIDDLE, psn + 2, 0, 0, 0, 1024, 3);       /* 4 */
+    talk_write(t, ROCE_OP_RC_WRITE_LAST, psn + 3, 0, 0, 0, 452, 4);          /* 5 */
+    talk_ack(t, psn + 3, ACK, 2);                                            /* 6 */
+    talk_read(t, psn + 4, VA, RKEY, 2500);                                   /* 7 */
+    talk_read_resp(t, ROCE_OP_RC_READ_RESP_FIRST, psn + 4, 3, 1024, 2);      /* 8 */
+    talk_read_resp(t, ROCE_OP_RC_READ_RESP_MIDDLE, psn + 5, 3, 1024, 3);     /* 9 */
+    talk_read_resp(t, ROCE_OP_RC_READ_RESP_LAST, psn + 6, 3, 452, 4);        /* 10 */
+    talk_atomic(t, ROCE_OP_RC_FETCH_ADD, psn + 7, CTR, RKEY, 5, 0);          /* 11 */
+    talk_atomic_ack(t, psn + 7, 4, 1000);                                    /* 12 */
+    talk_atomic(t, ROCE_OP_RC_FETCH_ADD, psn + 8, CTR, RKEY, 7, 0);          /* 13 */
+    talk_atomic_ack(t, psn + 8, 5, 1005);                                    /* 14 */
+    talk_atomic(t, ROCE_OP_RC_CMP_SWAP, psn + 9, CTR, RKEY, 99, 1012);       /* 15 */
+    talk_atomic_ack(t, psn + 9, 6, 1012);                                    /* 16 */
+    talk_write(t, ROCE_OP_RC_WRITE_ONLY_IMM, psn + 10, VA, RKEY, 8, 8, 9);   /* 17 */
+    talk_ack(t, psn + 10, ACK, 7);                                           /* 18 */
+    talk_send(t, ROCE_OP_RC_SEND_FIRST, psn + 11, 1024, 1);                  /* 19 */
+    talk_send(t, ROCE_OP_RC_SEND_LAST_INV, psn + 12, 10, 1);                 /* 20 */
+    talk_ack(t, psn + 12, ACK, 8);                                           /* 21 */
+}
+
+static void a_clean_conversation_holds(void)
+{
+    static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6, ROCE_ENCAP_V1};
+    struct talk t;
+
+    whole(&t, 5);
+    expect_verdict(&t, VERDICT_PASS, 1);
+    whole(&t, 0xFFFFFA); /* wraps inside the READ */
+    expect_verdict(&t, VERDICT_PASS, 1);
+    for (unsigned i = 0; i < sizeof(encaps) / sizeof(encaps[0]); i++)
+        for (unsigned vlans = 0; vlans < 2; vlans++) {
+            talk_init(&t);
+            t.encap = encaps[i];
+            t.vlans = vlans;
+            talk_send(&t, ROCE_OP_RC_SEND_ONLY, 9, 3, 1);
+            talk_ack(&t, 9, ACK, 1);
+            talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 10, VA, RKEY, 5, 5, 1);
+            talk_ack(&t, 10, ACK, 2);
+            expect_verdict(&t, VERDICT_PASS, 1);
+        }
+}
+
+/* Rebuilds a frame of the capture after `change`; keeps its ICRC wrong if asked to. */
+static void alter(struct talk *t, uint32_t frame, void (*change)(struct roce_pkt *), bool keep_icrc)
+{
+    struct capture_frame *f = &t->capture.frame[frame - 1];
+    uint8_t payload[4096], buf[ROCE_FRAME_MAX];
+    struct roce_pkt pkt;
+    int len;
+
+    CU_ASSERT(roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, f->data, f->len, f->len) == 0);
+    if (pkt.payload_len) {
+        memcpy(payload, pkt.payload, pkt.payload_len);
+        pkt.payload = payload;
+        if (!change)
+            payload[17] ^= 0x80;
+    }
+    if (change)
+        change(&pkt);
+    len = roce_pkt_build(&pkt, keep_icrc ? ROCE_BUILD_KEEP_ICRC : 0, buf, sizeof(buf));
+    CU_ASSERT(len > 0);
+    capture_put(&t->capture, frame - 1, buf, (size_t)len);
+}
+
+static void to_seq_nak(struct roce_pkt *p)
+{
+    p->aeth.syndrome = 0x60;
+}
+
+static void to_access_nak(struct roce_pkt *p)
+{
+    p->aeth.syndrome = 0x62;
+}
+
+static void to_rnr(struct roce_pkt *p)
+{
+    p->aeth.syndrome = 0x2C;
+}
+
+static void msn_up(struct roce_pkt *p)
+{
+    p->aeth.msn++;
+}
+
+static void psn_up(struct roce_pkt *p)
+{
+    p->bth.psn = (p->bth.psn + 1) & ROCE_PSN_MASK;
+}
+
+static void orig_off(struct roce_pkt *p)
+{
+    p->atomicacketh.orig ^= 1;
+}
+
+static void to_only(struct roce_pkt *p)
+{
+    p->bth.opcode = ROCE_OP_RC_READ_RESP_ONLY;
+}
+
+static void to_plain_ack(struct roce_pkt *p)
+{
+    p->bth.opcode = ROCE_OP_RC_ACK;
+}
+
+static void qp_off(struct roce_pkt *p)
+{
+    p->bth.dest_qp ^= 0x40;
+}
+
+static void pkey_off(struct roce_pkt *p)
+{
+    p->bth.pkey = 0x8001;
+}
+
+static void solicit(struct roce_pkt *p)
+{
+    p->bth.se = 1;
+}
+
+static void every_altered_answer_is_named(void)
+{
+    static const struct {
+        uint32_t frame;
+        void (*change)(struct roce_pkt *);
+        const char *field;
+    } cases[] = {
+        {2, to_seq_nak, "aeth.syndrome"},
+        {6, to_access_nak, "aeth.syndrome"},
+        {6, to_rnr, "aeth.syndrome"},
+        {18, to_rnr, "aeth.syndrome"},
+        {21, to_access_nak, "aeth.syndrome"},
+        {2, msn_up, "aeth.msn"},
+        {6, msn_up, "aeth.msn"},
+        {10, msn_up, "aeth.msn"},
+        {16, msn_up, "aeth.msn"},
+        {21, msn_up, "aeth.msn"},
+        {6, psn_up, "bth.psn"},
+        {9, psn_up, NULL},
+        {14, psn_up, NULL},
+        {21, psn_up, "bth.psn"},
+        {8, NULL, "payload"},
+        {9, NULL, "payload"},
+        {10, NULL, "payload"},
+        {12, orig_off, "atomicacketh.orig"},
+        {14, orig_off, "atomicacketh.orig"},
+        {16, orig_off, "atomicacketh.orig"},
+        {10, to_only, "bth.opcode"},
+        {14, to_plain_ack, "bth.opcode"},
+        {6, qp_off, "bth.dest_qp"},
+        {9, qp_off, "bth.dest_qp"},
+        {14, qp_off, "bth.dest_qp"},
+        {18, pkey_off, "bth.pkey"},
+        {21, solicit, "bth.se"},
+    };
+    struct talk t;
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        whole(&t, 5);
+        alter(&t, cases[i].frame, cases[i].change, false);
+        talk_expect_diff(&t, NULL, cases[i].frame, cases[i].field);
+        talk_free(&t);
+        /* The same with the ICRC left as it was: named, and the ICRC with it; but of an ACK that
+         * later ones make up for, nobody can tell that its requester did not drop it. */
+        whole(&t, 5);
+        alter(&t, cases[i].frame, cases[i].change, true);
+        if (cases[i].frame == 2 || cases[i].frame == 6 || cases[i].frame == 18) {
+            expect_verdict(&t, VERDICT_PASS, 1);
+            continue; /* which freed it */
+        }
+        if (cases[i].change != qp_off) {
+            talk_expect_diff(&t, NULL, cases[i].frame, cases[i].field);
+            talk_expect_diff(&t, NULL, cases[i].frame, "icrc");
+        }
+        talk_free(&t);
+    }
+}
+
+static void loss_and_repetition_hold(void)
+{
+    struct talk t;
+
+    /* An ACK is lost before the capture: the SEND comes again, its duplicate is acknowledged. */
+    talk_init(&t);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
+    talk_ack(&t, 7, ACK, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 8, 10, 1);
+    talk_ack(&t, 8, ACK, 2);
+    expect_verdict(&t, VERDICT_PASS, 1);
+
+    /* A request is lost before the capture: sequence NAK, go-back-N. */
+    talk_init(&t);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
+    talk_ack(&t, 7, ACK, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 9, 10, 1);
+    talk_ack(&t, 8, 0x60, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 8, 10, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 9, 10, 1);
+    talk_ack(&t, 9, ACK, 3);
+    expect_verdict(&t, VERDICT_PASS, 1);
+
+    /* The same, but the request was captured and lost after that. */
+    talk_init(&t);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
+    talk_ack(&t, 7, ACK, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 8, 10, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 9, 10, 1);
+    talk_ack(&t, 8, 0x60, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 8, 10, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 9, 10, 1);
+    talk_ack(&t, 9, ACK, 3);
+    expect_verdict(&t, VERDICT_PASS, 1);
+
+    /* The very first request is lost. */
+    talk_init(&t);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 8, 10, 1);
+    talk_ack(&t, 7, 0x60, 0);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 8, 10, 1);
+    talk_ack(&t, 8, ACK, 2);
+    expect_verdict(&t, VERDICT_PASS, 1);
+
+    /* A READ response is lost: the tail is read again and begins with First. */
+    talk_init(&t);
+    talk_read(&t, 20, VA, RKEY, 3000);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_FIRST, 20, 1, 1024, 1);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_LAST, 22, 1, 952, 3);
+    talk_read(&t, 21, VA + 1024, RKEY, 1976);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_FIRST, 21, 1, 1024, 2);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_LAST, 22, 1, 952, 3);
+    expect_verdict(&t, VERDICT_PASS, 1);
+
+    /* ACKs come in the wrong order, one of them twice. */
+    talk_init(&t);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 8, 10, 1);
+    talk_ack(&t, 8, ACK, 2);
+    talk_ack(&t, 7, ACK, 1);
+    talk_ack(&t, 8, ACK, 2);
+    expect_verdict(&t, VERDICT_PASS, 1);
+
+    /* ACKs are coalesced, with credits. */
+    talk_init(&t);
+    for (unsigned i = 0; i < 9; i++)
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7 + i, 10, 1);
+    talk_ack(&t, 11, 0x05, 5);
+    talk_ack(&t, 15, 0x03, 9);
+    expect_verdict(&t, VERDICT_PASS, 1);
+}
+
+static void naks_hold(void)
+{
+    struct talk t;
+
+    /* No receive WQE, twice, then one. Later packets in flight are discarded. */
+    talk_init(&t);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 8, 10, 1);
+    talk_ack(&t, 7, 0x2C, 0);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
+    talk_ack(&t, 7, 0x2C, 0);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
+    talk_ack(&t, 7, ACK, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 8, 10, 1);
+    talk_ack(&t, 8, ACK, 2);
+    expect_verdict(&t, VERDICT_PASS, 1);
+
+    /* Wrong key, out of bounds, no permission. */
+    for (unsigned i = 0; i < 3; i++) {
+        talk_init(&t);
+        talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 7, VA, RKEY, 64, 64, 1);
+        talk_ack(&t, 7, ACK, 1);
+        if (i == 0)
+            talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 8, VA, RKEY + 1, 64, 64, 1);
+        else if (i == 1)
+            talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 8, VA + 32, RKEY, 64, 64, 1);
+        else
+            talk_read(&t, 8, VA, RKEY, 64);
+        talk_ack(&t, 8, 0x62, 1);
+        expect_verdict(&t, VERDICT_PASS, 1);
+    }
+    /* A key that worked is no longer valid. */
+    talk_init(&t);
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 7, VA, RKEY, 64, 64, 1);
+    talk_ack(&t, 7, ACK, 1);
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 8, VA, RKEY, 64, 64, 1);
+    talk_ack(&t, 8, 0x62, 1);
+    expect_verdict(&t, VERDICT_PASS, 1);
+
+    /* Unaligned atomic; opcode out of sequence; READ not enabled; SEND too long. */
+    for (unsigned i = 0; i < 4; i++) {
+        talk_init(&t);
+        talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 7, VA, RKEY, 64, 64, 1);
+        talk_ack(&t, 7, ACK, 1);
+        if (i == 0)
+            talk_atomic(&t, ROCE_OP_RC_FETCH_ADD, 8, VA + 4, RKEY, 1, 0);
+        else if (i == 1)
+            talk_send(&t, ROCE_OP_RC_SEND_LAST, 8, 64, 1);
+        else if (i == 2)
+            talk_read(&t, 8, VA, RKEY, 64);
+        else
+            talk_send(&t, ROCE_OP_RC_SEND_ONLY, 8, 64, 1);
+        talk_ack(&t, 8, 0x61, 1);
+        expect_verdict(&t, VERDICT_PASS, 1);
+    }
+}
+
+static void a_known_deviation_does_not_fail(void)
+{
+    struct talk t;
+    struct replay r;
+
+    talk_init(&t);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 6, 10, 1);
+    talk_ack(&t, 6, ACK, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 100, 1);
+    talk_ack(&t, 7, 0x63, 1);
+    talk_expect_diff(&t, NULL, 4, "aeth.syndrome");
+    if (talk_replay(&t, &r, "linux-rxe-6.1") == 0) {
+        EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
+        EXPECT_EQ(r.comparison.result[0].known_frames, 1);
+    }
+    replay_free(&r);
+    talk_free(&t);
+}
+
+static void a_capture_may_begin_in_the_middle(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_ack(&t, 98, ACK, 499);                         /* of requests we never saw */
+    talk_send(&t, ROCE_OP_RC_SEND_MIDDLE, 99, 1024, 1); /* a message half over */
+    talk_send(&t, ROCE_OP_RC_SEND_LAST, 100, 30, 1);
+    talk_ack(&t, 100, ACK, 500);
+    for (unsigned i = 1; i <= 4; i++) {
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 100 + i, 10, 1);
+        talk_ack(&t, 100 + i, ACK, 500 + i);
+    }
+    expect_verdict(&t, VERDICT_PASS, 1);
+}
+
+static void what_the_program_stored_is_no_difference(void)
+{
+    struct talk t;
+    struct replay r;
+
+    talk_init(&t);
+    talk_read(&t, 7, VA, RKEY, 64);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 7, 1, 64, 1);
+    talk_read(&t, 8, VA, RKEY, 64);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 8, 2, 64, 2);
+    if (talk_replay(&t, &r, NULL) == 0) {
+        EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
+        EXPECT_EQ(r.drive.device[0].memory.initial, 64);
+        EXPECT_EQ(r.drive.device[0].memory.host_stores, 64);
+    }
+    replay_free(&r);
+    talk_free(&t);
+}
+
+static void connections_are_told_apart(void)
+{
+    struct talk t;
+
+    /* Three QPs with the same PSNs, in step. */
+    talk_init(&t);
+    for (unsigned i = 0; i < 4; i++) {
+        for (unsigned qp = 0; qp < 3; qp++) {
+            t.requester_qp = 0x11 + qp;
+            t.responder_qp = 0x22 + qp;
+            talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7 + i, 10 + qp, 1);
+        }
+        for (unsigned qp = 0; qp < 3; qp++) {
+            t.requester_qp = 0x11 + qp;
+            t.responder_qp = 0x22 + qp;
+            talk_ack(&t, 7 + i, ACK, 1 + i);
+        }
+    }
+    expect_verdict(&t, VERDICT_PASS, 3);
+
+    /* The QPN is used again, with another starting PSN. */
+    talk_init(&t);
+    for (unsigned c = 0; c < 3; c++) {
+        t.requester_qp = 0x11 + c;
+        for (unsigned i = 0; i < 3; i++) {
+            talk_send(&t, ROCE_OP_RC_SEND_ONLY, c * 0x300000 + i, 10, 1);
+            talk_ack(&t, c * 0x300000 + i, ACK, 1 + i);
+        }
+    }
+    expect_verdict(&t, VERDICT_PASS, 3);
+}
+
+static void what_cannot_be_replayed_is_skipped(void)
+{
+    struct roce_pkt pkt;
+    struct talk t;
+
+    talk_init(&t);
+    expect_skip(&t, "no RoCE packet");
+
+    talk_init(&t);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
+    expect_skip(&t, "no answer");
+
+    talk_init(&t);
+    talk_ack(&t, 7, ACK, 1);
+    expect_skip(&t, "without their requests");
+
+    talk_init(&t);
+    talk_send(&t, ROCE_OP_UC_SEND_LAST, 7, 10, 1);
+    expect_skip(&t, "no whole message");
+
+    talk_init(&t);
+    talk_packet(&t, &pkt, ROCE_OP_RD_SEND_ONLY, 7, true);
+    talk_add(&t, &pkt);
+    expect_skip(&t, "RD");
+}
+
+/* ---- captures that lack frames -----------------------------------------------------------------
+ */
+
+static void a_gap_costs_what_it_hides(void)
+{
+    struct replay r;
+    struct talk t;
+
+    /* PSN 8 was not captured, but acknowledged: what comes before and after is judged. */
+    talk_init(&t);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
+    talk_ack(&t, 7, ACK, 1);
+    for (uint32_t psn = 9; psn < 12; psn++) {
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, psn, 10, 1);
+        talk_ack(&t, psn, ACK, psn - 6);
+    }
+    if (talk_replay(&t, &r, NULL) == 0) {
+        EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
+        EXPECT_EQ(r.drive.run_cnt, 2);
+        EXPECT_EQ(r.comparison.result[0].compared, 1);
+        EXPECT_EQ(r.comparison.result[1].compared, 3);
+        EXPECT_EQ(r.drive.run[1].setup.side->lacks, 8);
+        EXPECT_EQ(r.drive.run[1].setup.side->lacks_after, 2);
+        EXPECT_EQ(r.drive.run[1].setup.msn, 2);
+    }
+    replay_free(&r);
+    talk_free(&t);
+}
+
+static void a_write_that_was_missed_is_no_difference(void)
+{
+    struct talk t;
+
+    /* Frame "WRITE PSN 8" is not there; the READ shows what it left. */
+    talk_init(&t);
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 7, VA, RKEY, 64, 64, 1);
+    talk_ack(&t, 7, ACK, 1);
+    talk_read(&t, 9, VA, RKEY, 64);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 9, 3, 64, 2);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 10, 10, 1);
+    talk_ack(&t, 10, ACK, 4);
+    expect_verdict(&t, VERDICT_PASS, 2);
+}
+
+static void a_later_copy_stands_for_one_that_was_missed(void)
+{
+    struct replay r;
+    struct talk t;
+
+    /* The first copy of PSN 8 was not captured; its ACK was lost after the capture point. */
+    talk_init(&t);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 9, 10, 1);
+    talk_ack(&t, 9, ACK, 3);
+    t.time += 10000000;
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 8, 10, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 9, 10, 1);
+    talk_ack(&t, 9, ACK, 3);
+    if (talk_replay(&t, &r, NULL) == 0) {
+        EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
+        EXPECT_EQ(r.drive.run[0].setup.ahead_cnt, 2);
+        EXPECT_EQ(r.comparison.result[0].compared, 2);
+        EXPECT_EQ(r.comparison.result[0].inconclusive, 0);
+    }
+    replay_free(&r);
+    talk_free(&t);
+}
+
+/* Of a busy link most frames are not captured: an answer to requests in a hole, before the next
+ * request that was captured, is no difference, as long as its PSN and MSN agree. */
+static void an_answer_to_a_hole_is_no_difference(void)
+{
+    static const struct {
+        uint32_t msn;
+        enum verdict verdict;
+    } rows[] = {{3, VERDICT_PASS}, {2, VERDICT_PASS}, {1, VERDICT_FAIL}, {7, VERDICT_FAIL}};
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct talk t;
+
+        talk_init(&t);
+        for (uint32_t psn = 5; psn < 8; psn++) {
+            talk_send(&t, ROCE_OP_RC_SEND_ONLY, psn, 10, 1);
+            talk_ack(&t, psn, ACK, (psn - 6) & 0xFFFFFF); /* 1 after PSN 7 */
+        }
+        talk_ack(&t, 9, ACK, rows[i].msn);
+        t.time -= 90000; /* so soon that its order against the answer says nothing */
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 11, 10, 1);
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 12, 10, 1);
+        expect_verdict(&t, rows[i].verdict, 1);
+    }
+}
+
+static void the_snap_length_hides_data_only(void)
+{
+    struct replay r;
+    struct talk t;
+
+    for (unsigned wrong = 0; wrong < 2; wrong++) {
+        talk_init(&t);
+        talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 7, VA, RKEY, 512, 512, 1);
+        talk_ack(&t, 7, ACK, 1);
+        talk_read(&t, 8, VA, RKEY, 512);
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 8, 2, 512, 1);
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 9, 512, 1);
+        talk_ack(&t, 9, ACK, 3 + wrong);
+        for (size_t i = 0; i < t.capture.cnt; i++) {
+            struct capture_frame *f = &t.capture.frame[i];
+
+            f->wire_len = f->len;
+            f->len = f->len > 96 ? 96 : f->len;
+        }
+        if (talk_replay(&t, &r, NULL) == 0) {
+            EXPECT_EQ(report_verdict(&r), wrong ? VERDICT_FAIL : VERDICT_PASS);
+            EXPECT_EQ(r.comparison.result[0].compared, 3);
+            EXPECT_EQ(r.drive.run[0].setup.cut, 3);
+        }
+        replay_free(&r);
+        talk_free(&t);
+    }
+}
+
+/* ---- files that are none -----------------------------------------------------------------------
+ */
+
+static void expect_fault(const void *bytes, size_t len, const char *words)
+{
+    char *path = capture_temp(bytes, len);
+    struct fault fault = {""};
+    struct replay r;
+
+    CU_ASSERT(replay_run(&r, path, &(struct replay_options){.peer = NULL}, &fault) == -1);
+    if (!strstr(fault.text, path) || !strstr(fault.text, words))
+        suite_fail(__FILE__, __LINE__, "fault \"%s\" lacks \"%s\"", fault.text, words);
+    replay_free(&r);
+    unlink(path);
+    free(path);
+}
+
+static void broken_files_are_refused(void)
+{
+    static const uint32_t head[6] = {0xA1B2C3D4, 2 | 4u << 16, 0, 0, 65535, 1};
+    static const uint32_t wifi[6] = {0xA1B2C3D4, 2 | 4u << 16, 0, 0, 65535, 105};
+    uint8_t file[512] = {0};
+    uint32_t rec[4] = {0, 0, 60, 60};
+    struct fault fault = {""};
+    struct replay r;
+
+    CU_ASSERT(replay_run(&r, "/nonexistent.pcap", &(struct replay_options){.peer = NULL}, &fault) ==
+              -1);
+    CU_ASSERT(strstr(fault.text, "/nonexistent.pcap") != NULL);
+    replay_free(&r);
+    expect_fault("", 0, "");
+    expect_fault("this is not a capture at all", 28, "not a capture");
+    expect_fault(wifi, sizeof(wifi), "does not carry RoCE");
+    memcpy(file, head, sizeof(head));
+    memcpy(file + 24, rec, sizeof(rec));
+    expect_fault(file, 24 + 16 + 20, "frame 1");
+    rec[2] = 0x7FFFFFFF;
+    memcpy(file + 24 + 16 + 60, rec, sizeof(rec));
+    expect_fault(file, 300, "frame 2");
+}
+
+/* Every frame gets another source address and a UDP source port that its ICRC was not computed
+ * over, as mirror ports do. */
+static void a_mirror_port_is_looked_through(void)
+{
+    struct replay r;
+    struct talk t;
+
+    whole(&t, 5);
+    for (size_t i = 0; i < t.capture.cnt; i++) {
+        roce_be_put(t.capture.frame[i].data + 6, 6, 0x0143c7ee0000 + i * 77);
+        roce_be_put(t.capture.frame[i].data + 34, 2, ROCE_UDP_PORT);
+    }
+    EXPECT_EQ(talk_replay(&t, &r, NULL), 0);
+    EXPECT_EQ(r.trace.resealed, t.capture.cnt);
+    EXPECT_EQ(r.trace.macs_vary, true);
+    replay_free(&r);
+    expect_verdict(&t, VERDICT_PASS, 1);
+}
+
+/* Two routers: the answers come from another address than the requests go to. */
+static void two_routers_are_one_host(void)
+{
+    struct talk t;
+
+    whole(&t, 5);
+    for (size_t i = 0; i < t.capture.cnt; i += 3)
+        t.capture.frame[i].data[4] ^= 0x5A;
+    expect_verdict(&t, VERDICT_PASS, 1);
+}
+
+SUITE("replay.replay", TEST(a_clean_conversation_holds), TEST(every_altered_answer_is_named),
+      TEST(loss_and_repetition_hold), TEST(naks_hold), TEST(a_known_deviation_does_not_fail),
+      TEST(a_capture_may_begin_in_the_middle), TEST(what_the_program_stored_is_no_difference),
+      TEST(connections_are_told_apart), TEST(what_cannot_be_replayed_is_skipped),
+      TEST(a_gap_costs_what_it_hides), TEST(a_write_that_was_missed_is_no_difference),
+      TEST(a_later_copy_stands_for_one_that_was_missed), TEST(an_answer_to_a_hole_is_no_difference),
+      TEST(the_snap_length_hides_data_only), TEST(a_mirror_port_is_looked_through),
+      TEST(two_routers_are_one_host), TEST(broken_files_are_refused))

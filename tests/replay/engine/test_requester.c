@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Replay of recorded requesters by our RNIC, in conversations made by hand: what must hold, where a
+ * requester that breaks the rules differs from ours, and what is free. */
+#include <stdlib.h>
+#include <string.h>
+#include "support/suite.h"
+#include "replay/talk.h"
+
+#define VA    UINT64_C(0x7f0000001000)
+#define RKEY  TALK_RKEY
+#define ACK   0x1F
+#define NAK   0x60
+#define RNR   0x2A
+#define MS    UINT64_C(1000000)
+#define FIRST ROCE_OP_RC_WRITE_FIRST
+#define MID   ROCE_OP_RC_WRITE_MIDDLE
+#define LAST  ROCE_OP_RC_WRITE_LAST
+#define ONLY  ROCE_OP_RC_SEND_ONLY
+
+static const struct replay_options requester = {.sides = REPLAY_REQUESTER};
+
+/* Replays the talk, which is freed, and leaves the result of its only connection in *res. */
+static bool play(struct talk *t, struct replay *r, enum verdict verdict)
+{
+    struct fault fault = {""};
+    bool ok = capture_replay(&t->capture, &requester, r, &fault) == 0;
+
+    if (!ok)
+        suite_fail(__FILE__, __LINE__, "%s", fault.text);
+    else if (report_verdict(r) != verdict || r->post.cnt != 1) {
+        suite_fail(__FILE__, __LINE__, "expected %s", verdict_name(verdict));
+        report_text(stdout, r, &(struct report_options){.ladder = true});
+        ok = false;
+    }
+    talk_free(t);
+    return ok;
+}
+
+/* It holds, with so many completions, errors among them, and goings back. */
+static void expect_holds(struct talk *t, unsigned completed, unsigned failed, unsigned restarts)
+{
+    struct replay r;
+
+    if (play(t, &r, VERDICT_PASS)) {
+        EXPECT_EQ(r.verification.result[0].completed, completed);
+        EXPECT_EQ(r.verification.result[0].failed, failed);
+        EXPECT_EQ(r.verification.result[0].restarts, restarts);
+    }
+    replay_free(&r);
+}
+
+/* The first difference is in this frame and field. */
+static void expect_differs(struct talk *t, uint32_t frame, const char *field)
+{
+    struct replay r;
+
+    if (play(t, &r, VERDICT_FAIL)) {
+        const struct diff *d = &r.verification.diff[0];
+
+        EXPECT_EQ(r.trace.pkt[d->pkt].frame, frame);
+        CU_ASSERT_STRING_EQUAL(d->field, field);
+    }
+    replay_free(&r);
+}
+
+static void expect_skip(struct talk *t, const char *words)
+{
+    struct replay r;
+
+    if (play(t, &r, VERDICT_SKIPPED) && !strstr(report_skip_reason(&r), words))
+        suite_fail(__FILE__, __LINE__, "skipped for \"%s\"", report_skip_reason(&r));
+    replay_free(&r);
+}
+
+/* A WRITE of three packets. */
+static void write3(struct talk *t, uint32_t psn)
+{
+    talk_write(t, FIRST, psn, VA, RKEY, 2500, 1024, 1);
+    talk_write(t, MID, psn + 1, 0, 0, 0, 1024, 2);
+    talk_write(t, LAST, psn + 2, 0, 0, 0, 452, 3);
+}
+
+/* ---- what holds --------------------------------------------------------------------------------
+ */
+
+static void every_operation_is_posted_and_completes(void)
+{
+    struct talk t;
+
+    for (unsigned encap = ROCE_ENCAP_V1; encap <= ROCE_ENCAP_V2_IP6; encap++) {
+        talk_init(&t);
+        t.encap = (enum roce_encap)encap;
+        talk_send(&t, ONLY, 0xFFFFFE, 100, 1);
+        talk_ack(&t, 0xFFFFFE, ACK, 1);
+        write3(&t, 0xFFFFFF);
+        talk_ack(&t, 1, ACK, 2);
+        talk_read(&t, 2, VA, RKEY, 2500);
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_FIRST, 2, 3, 1024, 1);
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_MIDDLE, 3, 3, 1024, 2);
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_LAST, 4, 3, 452, 3);
+        talk_atomic(&t, ROCE_OP_RC_FETCH_ADD, 5, VA, RKEY, 5, 0);
+        talk_atomic_ack(&t, 5, 4, 1000);
+        talk_atomic(&t, ROCE_OP_RC_CMP_SWAP, 6, VA, RKEY, 99, 1005);
+        talk_atomic_ack(&t, 6, 5, 1005);
+        talk_write(&t, ROCE_OP_RC_WRITE_ONLY_IMM, 7, VA, RKEY, 8, 8, 9);
+        talk_send(&t, ROCE_OP_RC_SEND_FIRST, 8, 1024, 1);
+        talk_send(&t, ROCE_OP_RC_SEND_LAST_INV, 9, 10, 1);
+        talk_send(&t, ONLY, 10, 0, 1);
+        talk_ack(&t, 10, ACK, 8);
+        expect_holds(&t, 8, 0, 0);
+    }
+}
+
+static void it_goes_back_where_a_nak_says(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    write3(&t, 10);
+    talk_ack(&t, 11, NAK, 0);
+    talk_write(&t, MID, 11, 0, 0, 0, 1024, 2);
+    talk_write(&t, LAST, 12, 0, 0, 0, 452, 3);
+    talk_ack(&t, 12, ACK, 1);
+    expect_holds(&t, 1, 0, 1);
+}
+
+static void it_waits_out_an_rnr_nak_and_a_timeout(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ONLY, 5, 8, 1);
+    talk_ack(&t, 5, RNR, 0);
+    t.time += 50 * MS;
+    talk_send(&t, ONLY, 5, 8, 1);
+    t.time += 500 * MS;
+    talk_send(&t, ONLY, 5, 8, 1);
+    talk_ack(&t, 5, ACK, 1);
+    expect_holds(&t, 1, 0, 2);
+}
+
+/* R142: only what is missing of a READ is asked for again. */
+static void it_asks_again_for_the_missing_part_of_a_read(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_read(&t, 0, VA, RKEY, 3072);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_FIRST, 0, 1, 1024, 1);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_LAST, 2, 1, 1024, 3); /* 1 is lost */
+    talk_read(&t, 1, VA + 1024, RKEY, 2048);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_FIRST, 1, 1, 1024, 2);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_LAST, 2, 1, 1024, 3);
+    expect_holds(&t, 1, 0, 1);
+}
+
+/* An ACK was captured, but the requester sends again what it acknowledges: it never got there. */
+static void an_answer_lost_behind_the_capture_point_is_not_given(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ONLY, 0, 8, 1);
+    talk_send(&t, ONLY, 1, 8, 2);
+    talk_ack(&t, 1, ACK, 2);
+    t.time += 500 * MS;
+    talk_send(&t, ONLY, 0, 8, 1);
+    talk_send(&t, ONLY, 1, 8, 2);
+    talk_ack(&t, 1, ACK, 2);
+    expect_holds(&t, 2, 0, 1);
+}
+
+/* What is sent again first may be lost before the capture point. */
+static void going_back_before_the_capture_point_holds(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    write3(&t, 10);
+    talk_ack(&t, 11, NAK, 0);
+    t.time += MS;
+    talk_write(&t, LAST, 12, 0, 0, 0, 452, 3);
+    talk_ack(&t, 12, ACK, 1);
+    expect_holds(&t, 1, 0, 1);
+}
+
+static void a_fatal_nak_fails_the_rest(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ONLY, 0, 8, 1);
+    write3(&t, 1);
+    talk_send(&t, ONLY, 4, 8, 1);
+    talk_ack(&t, 1, 0x62, 1);
+    expect_holds(&t, 3, 2, 0);
+}
+
+/* What the wire shows twice was sent once; what it shows late was sent in its turn. */
+static void duplicates_and_late_packets_are_the_wires(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ONLY, 0, 8, 1);
+    talk_send(&t, ONLY, 0, 8, 1);
+    talk_send(&t, ONLY, 2, 8, 3);
+    talk_send(&t, ONLY, 1, 8, 2);
+    talk_ack(&t, 2, ACK, 3);
+    expect_holds(&t, 3, 0, 0);
+}
+
+static void a_capture_that_ends_in_a_message_holds(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ONLY, 0, 8, 1);
+    talk_ack(&t, 0, ACK, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_FIRST, 1, 1024, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_MIDDLE, 2, 1024, 1);
+    talk_ack(&t, 2, ACK, 1);
+    expect_holds(&t, 1, 0, 0);
+}
+
+/* ---- where a requester breaks the rules --------------------------------------------------------
+ */
+
+static void going_on_after_a_fatal_nak_differs(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ONLY, 0, 8, 1);
+    talk_ack(&t, 0, 0x63, 0);
+    talk_send(&t, ONLY, 1, 8, 1);
+    talk_ack(&t, 1, ACK, 1);
+    expect_differs(&t, 3, "request");
+}
+
+/* R153: the same packet at the same PSN. */
+static void sending_other_bytes_again_differs(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ONLY, 0, 8, 1);
+    talk_ack(&t, 0, RNR, 0);
+    t.time += 50 * MS;
+    talk_send(&t, ONLY, 0, 8, 2);
+    talk_ack(&t, 0, ACK, 1);
+    expect_differs(&t, 3, "payload");
+}
+
+static void a_wrong_address_in_a_repeated_read_differs(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_read(&t, 0, VA, RKEY, 3072);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_FIRST, 0, 1, 1024, 1);
+    t.time += 500 * MS;
+    talk_read(&t, 1, VA + 1000, RKEY, 2048);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_FIRST, 1, 1, 1024, 2);
+    expect_differs(&t, 3, "reth.va");
+}
+
+/* ---- what cannot be posted ---------------------------------------------------------------------
+ */
+
+static void what_no_requester_sends_is_skipped(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_write(&t, FIRST, 0, VA, RKEY, 2500, 1024, 1);
+    talk_write(&t, LAST, 1, 0, 0, 0, 452, 3); /* 1024 bytes too few */
+    talk_ack(&t, 1, 0x61, 0);
+    expect_skip(&t, "lengths that no conformant requester sends");
+}
+
+/* Hardware has more packets in flight than our requester by default. */
+static void a_wide_window_holds(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    for (uint32_t psn = 0; psn < 1500; psn++)
+        talk_write(&t, ROCE_OP_RC_WRITE_ONLY, psn, VA, RKEY, 8, 8, (uint8_t)psn);
+    talk_ack(&t, 1499, ACK, 1500);
+    expect_holds(&t, 1500, 0, 0);
+}
+
+static void more_reads_than_ours_can_have_are_skipped(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    for (uint32_t psn = 0; psn < 17; psn++)
+        talk_read(&t, psn, VA, RKEY, 8);
+    for (uint32_t psn = 0; psn < 17; psn++)
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, psn, psn + 1, 8, 1);
+    expect_skip(&t, "more READs and atomics");
+}
+
+SUITE("replay.requester", TEST(every_operation_is_posted_and_completes),
+      TEST(it_goes_back_where_a_nak_says), TEST(it_waits_out_an_rnr_nak_and_a_timeout),
+      TEST(it_asks_again_for_the_missing_part_of_a_read),
+      TEST(an_answer_lost_behind_the_capture_point_is_not_given), TEST(a_fatal_nak_fails_the_rest),
+      TEST(duplicates_and_late_packets_are_the_wires), TEST(a_capture_that_ends_in_a_message_holds),
+      TEST(going_back_before_the_capture_point_holds), TEST(going_on_after_a_fatal_nak_differs),
+      TEST(sending_other_bytes_again_differs), TEST(a_wrong_address_in_a_repeated_read_differs),
+      TEST(what_no_requester_sends_is_skipped), TEST(a_wide_window_holds),
+      TEST(more_reads_than_ours_can_have_are_skipped))

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Replay of the services and operations beside SEND, WRITE, READ and atomics of RC: what must hold,
+ * and what must fail and where. */
+#include <string.h>
+#include "support/suite.h"
+#include "replay/talk.h"
+#include "wire/crc32.h"
+
+#define VA   UINT64_C(0x7f0000001000)
+#define RKEY TALK_RKEY
+#define ACK  0x1F
+#define MS   UINT64_C(1000000)
+
+static void expect_holds(struct talk *t, const char *peer, uint32_t known)
+{
+    struct replay r;
+
+    if (talk_replay(t, &r, peer) == 0) {
+        uint32_t cnt = 0;
+
+        EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
+        for (size_t i = 0; i < r.drive.run_cnt; i++) {
+            EXPECT_EQ(r.comparison.result[i].verdict, VERDICT_PASS);
+            EXPECT_EQ(r.verification.result[i].verdict, VERDICT_PASS);
+            cnt += r.comparison.result[i].known_frames + r.verification.result[i].known_frames;
+        }
+        EXPECT_EQ(cnt, known);
+        if (report_verdict(&r) != VERDICT_PASS)
+            report_text(stdout, &r, &(struct report_options){.ladder = true});
+    }
+    replay_free(&r);
+    talk_free(t);
+}
+
+static void expect_differs(struct talk *t, uint32_t frame, const char *field)
+{
+    talk_expect_diff(t, NULL, frame, field);
+    talk_free(t);
+}
+
+/* ---- FLUSH and ATOMIC WRITE (annex A19) --------------------------------------------------------
+ */
+
+static struct roce_pkt flush(const struct talk *t, uint32_t psn, uint32_t len, uint8_t type,
+                             uint8_t level)
+{
+    struct roce_pkt pkt;
+
+    talk_packet(t, &pkt, ROCE_OP_RC_FLUSH, psn, true);
+    pkt.bth.ackreq = true;
+    pkt.feth = (struct roce_feth){.plt = type, .sel = level};
+    pkt.reth = (struct roce_reth){.va = VA, .rkey = RKEY, .dma_len = len};
+    return pkt;
+}
+
+static uint32_t atomic_write(struct talk *t, uint32_t psn, uint64_t va, const uint8_t bytes[8])
+{
+    struct roce_pkt pkt;
+
+    talk_packet(t, &pkt, ROCE_OP_RC_ATOMIC_WRITE, psn, true);
+    pkt.bth.ackreq = true;
+    pkt.reth = (struct roce_reth){.va = va, .rkey = RKEY, .dma_len = 8};
+    pkt.payload = bytes;
+    pkt.payload_len = 8;
+    return talk_add(t, &pkt);
+}
+
+static void done(struct talk *t, uint32_t psn, uint32_t msn)
+{
+    talk_read_resp(t, ROCE_OP_RC_READ_RESP_ONLY, psn, msn, 0, 0);
+}
+
+static const uint8_t bytes[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+
+static uint32_t read_back(struct talk *t, uint32_t psn, uint32_t msn, const uint8_t seen[8])
+{
+    struct roce_pkt pkt;
+
+    talk_read(t, psn, VA, RKEY, 8);
+    talk_packet(t, &pkt, ROCE_OP_RC_READ_RESP_ONLY, psn, false);
+    pkt.aeth = (struct roce_aeth){.syndrome = ACK, .msn = msn};
+    pkt.payload = seen;
+    pkt.payload_len = 8;
+    return talk_add(t, &pkt);
+}
+
+static void whole(struct talk *t)
+{
+    struct roce_pkt pkt;
+
+    talk_init(t);
+    talk_write(t, ROCE_OP_RC_WRITE_ONLY, 0, VA, RKEY, 100, 100, 1); /* 1 */
+    talk_ack(t, 0, ACK, 1);
+    pkt = flush(t, 1, 100, RNIC_FLUSH_GLOBAL, RNIC_FLUSH_RANGE);
+    talk_add(t, &pkt); /* 3 */
+    done(t, 1, 2);
+    pkt = flush(t, 2, 0, RNIC_FLUSH_GLOBAL | RNIC_FLUSH_PERSISTENT, RNIC_FLUSH_MR);
+    talk_add(t, &pkt); /* 5 */
+    done(t, 2, 3);
+    atomic_write(t, 3, VA, bytes); /* 7 */
+    done(t, 3, 4);
+}
+
+static void flush_and_atomic_write_hold(void)
+{
+    struct talk t;
+
+    whole(&t);
+    read_back(&t, 4, 5, bytes);
+    expect_holds(&t, NULL, 0);
+}
+
+static void an_atomic_write_that_did_not_store_differs(void)
+{
+    static const uint8_t other[8] = {1, 2, 3, 4, 5, 6, 7, 9};
+    struct talk t;
+
+    whole(&t);
+    expect_differs(&t, read_back(&t, 4, 5, other), "payload");
+}
+
+static void a_flush_answered_by_an_ack_differs(void)
+{
+    struct talk t;
+    struct roce_pkt pkt;
+
+    talk_init(&t);
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 0, VA, RKEY, 100, 100, 1);
+    talk_ack(&t, 0, ACK, 1);
+    pkt = flush(&t, 1, 100, RNIC_FLUSH_GLOBAL, RNIC_FLUSH_RANGE);
+    talk_add(&t, &pkt);
+    expect_differs(&t, talk_ack(&t, 1, ACK, 2), "bth.opcode");
+}
+
+static void a_flush_that_counts_no_message_differs(void)
+{
+    struct talk t;
+    uint32_t frame;
+
+    whole(&t);
+    frame = talk_read(&t, 4, VA, RKEY, 8);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 4, 4, 8, 1);
+    expect_differs(&t, frame + 1, "aeth.msn");
+}
+
+static void a_refused_flush_holds(void)
+{
+    struct talk t;
+    struct roce_pkt pkt;
+
+    talk_init(&t);
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 0, VA, RKEY, 100, 100, 1);
+    talk_ack(&t, 0, ACK, 1);
+    pkt = flush(&t, 1, 100, RNIC_FLUSH_PERSISTENT, RNIC_FLUSH_RANGE);
+    talk_add(&t, &pkt);
+    talk_ack(&t, 1, 0x62, 1);
+    expect_holds(&t, NULL, 0);
+}
+
+static void an_unaligned_atomic_write_served_differs(void)
+{
+    struct talk t;
+
+    whole(&t);
+    atomic_write(&t, 4, VA + 4, bytes);
+    done(&t, 4, 5);
+    expect_differs(&t, 10, "bth.opcode");
+}
+
+/* The frame of a FLUSH as Linux 6.12 seals it (D15). */
+static void seal_as_linux(struct talk *t, size_t at)
+{
+    struct capture_frame *frame = &t->capture.frame[at];
+    struct roce_pkt pkt;
+    uint32_t bth;
+
+    roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, frame->data, frame->len, frame->len);
+    bth = pkt.payload_off - pkt.op->len;
+    pkt.icrc = roce_crc32(pkt.icrc, frame->data + bth, pkt.icrc_off - bth);
+    for (unsigned i = 0; i < 4; i++)
+        frame->data[pkt.icrc_off + i] = (uint8_t)(pkt.icrc >> 8 * i);
+}
+
+static void deviations_of_linux_hold_with_its_profile(void)
+{
+    struct talk t;
+    struct replay r;
+
+    whole(&t);
+    seal_as_linux(&t, 2);
+    seal_as_linux(&t, 4);
+    t.time += 500 * MS;
+    atomic_write(&t, 3, 0, bytes); /* 9: D17 */
+    done(&t, 3, 4);
+    if (talk_replay(&t, &r, NULL) == 0)
+        EXPECT_EQ(report_verdict(&r), VERDICT_FAIL); /* D17 */
+    replay_free(&r);
+    if (talk_replay(&t, &r, "linux-rxe-6.12") == 0)
+        EXPECT_EQ(r.comparison.result[0].compared, 5);
+    replay_free(&r);
+    expect_holds(&t, "linux-rxe-6.12", 1);
+    /* Any other wrong ICRC is no known one. */
+    whole(&t);
+    t.capture.frame[2].data[t.capture.frame[2].len - 1] ^= 1;
+    if (talk_replay(&t, &r, "linux-rxe-6.12") == 0)
+        EXPECT_EQ(r.trace.pkt[2].dropped, true);
+    replay_free(&r);
+    talk_free(&t);
+}
+
+SUITE("replay.services", TEST(flush_and_atomic_write_hold),
+      TEST(an_atomic_write_that_did_not_store_differs), TEST(a_flush_answered_by_an_ack_differs),
+      TEST(a_flush_that_counts_no_message_differs), TEST(a_refused_flush_holds),
+      TEST(an_unaligned_atomic_write_served_differs),
+      TEST(deviations_of_linux_hold_with_its_profile))

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* The agent's protocol (replay/docs/agent.md), over a device that is none. */
+#include <stdlib.h>
+#include <string.h>
+#include "agent/agent_rpc.h"
+#include "support/fakeverbs.h"
+#include "support/suite.h"
+
+static struct agent_dev dev;
+
+/* The reply to a line; what it must have is looked at: the words of `has`, in its text. */
+static void say(const char *file, unsigned line, const char *request, const char *has)
+{
+    json_t *out = agent_answer(&dev, request, strlen(request));
+    char *text = out ? json_dumps(out, JSON_COMPACT) : NULL;
+
+    if (!text || !strstr(text, has)) {
+        char why[1024];
+
+        snprintf(why, sizeof(why), "%.400s: no \"%s\" in %.400s", request, has,
+                 text ? text : "nothing");
+        CU_assertImplementation(CU_FALSE, line, why, file, "", CU_FALSE);
+    } else {
+        CU_assertImplementation(CU_TRUE, line, request, file, "", CU_FALSE);
+    }
+    free(text);
+    json_decref(out);
+}
+#define SAY(request, has) say(__FILE__, __LINE__, request, has)
+
+static void open_dev(void)
+{
+    memset(&dev, 0, sizeof(dev));
+    CU_ASSERT_EQUAL_FATAL(agent_dev_open(&dev, NULL), 0);
+}
+
+static void close_dev(void)
+{
+    agent_dev_close(&dev);
+    CU_ASSERT_EQUAL(fakeverbs_live(), 0);
+}
+
+static void other_services(void)
+{
+    open_dev();
+    SAY("{\"op\":\"hello\"}", "\"services\":[\"RC\",\"UC\",\"UD\"]");
+    SAY("{\"op\":\"qp\",\"type\":\"RD\"}", "type is none of RC, UC, UD");
+    SAY("{\"op\":\"qp\",\"type\":7}", "type is none of RC, UC, UD");
+    SAY("{\"op\":\"qp\",\"type\":\"UC\"}", "\"qp\":0");
+    SAY("{\"op\":\"qp\",\"type\":\"UD\",\"max_recv\":4}", "\"qp\":1");
+    SAY("{\"op\":\"connect\",\"qp\":0,\"dgid\":\"::ffff:192.0.2.1\",\"dest_qpn\":17}",
+        "\"ok\":true");
+    SAY("{\"op\":\"connect\",\"qp\":1,\"dgid\":\"::ffff:192.0.2.1\",\"qkey\":17}", "\"ok\":true");
+    SAY("{\"op\":\"connect\",\"qp\":1,\"dgid\":\"::1\",\"qkey\":4294967296}", "out of its range");
+    SAY("{\"op\":\"recv\",\"qp\":1,\"len\":4,\"id\":7}", "\"ok\":true");
+    SAY("{\"op\":\"send\",\"qp\":1,\"opcode\":\"send\",\"hex\":\"01\",\"dgid\":\"::1\",\"dest_"
+        "qpn\":3,"
+        "\"qkey\":5}",
+        "\"ok\":true");
+    SAY("{\"op\":\"send\",\"qp\":1,\"opcode\":\"send\",\"dgid\":\"nobody\"}", "no IPv6 address");
+    SAY("{\"op\":\"send\",\"qp\":1,\"opcode\":\"send\",\"dgid\":\"::1\",\"dest_qpn\":16777216}",
+        "out of its range");
+    fakeverbs_fail(true);
+    SAY("{\"op\":\"send\",\"qp\":1,\"opcode\":\"send\",\"dgid\":\"::1\"}", "\"ok\":false");
+    fakeverbs_fail(false);
+    close_dev();
+}
+
+static void a_session_does_what_replay_needs(void)
+{
+    open_dev();
+    SAY("{\"op\":\"hello\"}", "\"protocol\":1");
+    SAY("{\"op\":\"hello\"}", "::ffff:0.0.0.2");
+    SAY("{\"op\":\"mr\",\"len\":64,\"access\":[\"write\",\"read\"]}", "\"mr\":0");
+    SAY("{\"op\":\"store\",\"mr\":0,\"off\":3,\"hex\":\"00ff10\"}", "\"ok\":true");
+    SAY("{\"op\":\"load\",\"mr\":0,\"off\":2,\"len\":5}", "\"0000ff1000\"");
+    SAY("{\"op\":\"crc\",\"mr\":0,\"off\":3,\"len\":3}", "\"crc32\":");
+    SAY("{\"op\":\"withdraw\",\"mr\":0}", "\"ok\":true");
+    SAY("{\"op\":\"register\",\"mr\":0}", "\"rkey\":");
+    SAY("{\"op\":\"qp\",\"max_send\":4,\"max_recv\":4}", "\"qp\":0");
+    SAY("{\"op\":\"connect\",\"qp\":0,\"dgid\":\"::ffff:192.0.2.1\",\"dest_qpn\":17,\"mtu\":1024,"
+        "\"access\":[\"read\"]}",
+        "\"ok\":true");
+    SAY("{\"op\":\"recv\",\"qp\":0,\"len\":4,\"id\":7}", "\"ok\":true");
+    SAY("{\"op\":\"send\",\"qp\":0,\"opcode\":\"send\",\"hex\":\"0102030405\",\"id\":8}",
+        "\"ok\":true");
+    SAY("{\"op\":\"poll\"}", "\"first\":\"01020304\"");
+    SAY("{\"op\":\"poll\"}", "\"completions\":[]");
+    SAY("{\"op\":\"delete\",\"qp\":0}", "\"ok\":true");
+    close_dev();
+}
+
+/* Every wrong request has its sentence, and changes nothing. */
+static void wrong_requests_are_refused(void)
+{
+    static const struct {
+        const char *request, *has;
+    } rows[] = {
+        {"", "not a JSON object"},
+        {"nonsense", "not a JSON object"},
+        {"[1]", "not a JSON object: another value"},
+        {"{}", "op is missing"},
+        {"{\"op\":5}", "op is missing"},
+        {"{\"op\":\"dance\"}", "there is no operation dance"},
+        {"{\"op\":\"mr\",\"op\":\"qp\"}", "not a JSON object"},
+        {"{\"op\":\"mr\",\"len\":0}", "a region has at least one"},
+        {"{\"op\":\"mr\",\"len\":-1}", "mr wants len"},
+        {"{\"op\":\"mr\",\"len\":8,\"access\":[\"all\"]}", "mr wants len and access"},
+        {"{\"op\":\"store\",\"mr\":0,\"off\":62,\"hex\":\"001122\"}", "store: hex"},
+        {"{\"op\":\"store\",\"mr\":0,\"off\":-1,\"hex\":\"00\"}", "store: hex"},
+        {"{\"op\":\"store\",\"mr\":0,\"hex\":\"0\"}", "store: hex"},
+        {"{\"op\":\"store\",\"mr\":1,\"hex\":\"00\"}", "store: hex"},
+        {"{\"op\":\"load\",\"mr\":0,\"off\":1,\"len\":64}", "load: not a range"},
+        {"{\"op\":\"load\",\"mr\":0,\"off\":64,\"len\":-1}", "load: not a range"},
+        {"{\"op\":\"crc\",\"mr\":9}", "crc: not a range"},
+        {"{\"op\":\"withdraw\"}", "withdraw: no such region"},
+        {"{\"op\":\"qp\",\"max_send\":9000}", "qp: queues are no longer than 8192"},
+        {"{\"op\":\"connect\",\"qp\":3}", "connect: no such queue pair"},
+        {"{\"op\":\"connect\",\"qp\":0,\"dgid\":\"192.0.2.1\"}", "dgid is no IPv6 address"},
+        {"{\"op\":\"connect\",\"qp\":0,\"dgid\":\"::1\",\"mtu\":300}", "path MTU of 300"},
+        {"{\"op\":\"connect\",\"qp\":0,\"dgid\":\"::1\",\"retry_cnt\":8}", "out of its range"},
+        {"{\"op\":\"delete\",\"qp\":\"0\"}", "delete: no such queue pair"},
+        {"{\"op\":\"recv\",\"qp\":0,\"len\":4294967295}", "recv wants"},
+        {"{\"op\":\"recv\",\"qp\":0,\"len\":2147483647}", "a session may have"},
+        {"{\"op\":\"send\",\"qp\":0}", "send: the opcode is none of"},
+        {"{\"op\":\"send\",\"qp\":0,\"opcode\":\"send\",\"hex\":\"zz\"}", "send: hex is no data"},
+    };
+
+    open_dev();
+    SAY("{\"op\":\"mr\",\"len\":64}", "\"ok\":true");
+    SAY("{\"op\":\"qp\"}", "\"ok\":true");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        SAY(rows[i].request, "\"ok\":false");
+        SAY(rows[i].request, rows[i].has);
+    }
+    SAY("{\"op\":\"poll\"}", "\"completions\":[]");
+    close_dev();
+}
+
+/* An atomic has 8 bytes, whatever a client sends along with it. */
+static void an_atomic_takes_no_data(void)
+{
+    char request[1024] = "{\"op\":\"send\",\"qp\":0,\"opcode\":\"fetch_add\",\"hex\":\"";
+    size_t len = strlen(request);
+
+    memset(request + len, 'a', 600);
+    strcpy(request + len + 600, "\"}");
+    open_dev();
+    SAY("{\"op\":\"qp\"}", "\"ok\":true");
+    SAY(request, "\"ok\":true");
+    SAY("{\"op\":\"poll\"}", "\"len\":8");
+    close_dev();
+}
+
+/* An operation whose name ends in the middle of a letter where it is cut has its sentence too. */
+static void every_name_has_its_answer(void)
+{
+    char request[256] = "{\"op\":\"";
+    size_t len = strlen(request);
+
+    for (unsigned i = 0; i < 60; i++)
+        memcpy(request + len + 2 * i + 1, "\xC3\xA4", 2);
+    request[len] = 'x';
+    strcpy(request + len + 121, "\"}");
+    open_dev();
+    SAY(request, "\"ok\":false");
+    close_dev();
+}
+
+/* What the device does not do leaves nothing behind. */
+static void a_failing_device_leaves_nothing_behind(void)
+{
+    static const char *const requests[] = {
+        "{\"op\":\"mr\",\"len\":64}",
+        "{\"op\":\"qp\"}",
+        "{\"op\":\"recv\",\"qp\":0,\"len\":64}",
+        "{\"op\":\"recv\",\"qp\":0,\"len\":0}",
+        "{\"op\":\"send\",\"qp\":0,\"opcode\":\"send\",\"len\":64}",
+        "{\"op\":\"connect\",\"qp\":0,\"dgid\":\"::1\"}",
+    };
+    unsigned before;
+
+    open_dev();
+    SAY("{\"op\":\"qp\"}", "\"ok\":true");
+    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+        before = fakeverbs_live();
+        fakeverbs_fail(true);
+        SAY(requests[i], "\"ok\":false");
+        fakeverbs_fail(false);
+        CU_ASSERT_EQUAL(fakeverbs_live(), before);
+        CU_ASSERT_EQUAL(dev.bytes, 0);
+    }
+    close_dev();
+    for (unsigned i = 0; i < 3; i++) {
+        memset(&dev, 0, sizeof(dev));
+        fakeverbs_fail(true);
+        CU_ASSERT_EQUAL(agent_dev_open(&dev, NULL), -1);
+        CU_ASSERT_EQUAL(fakeverbs_live(), 0);
+    }
+    fakeverbs_fail(false);
+    memset(&dev, 0, sizeof(dev));
+    CU_ASSERT_EQUAL(agent_dev_open(&dev, "nosuch"), -1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(dev.why, "nosuch"));
+}
+
+SUITE("replay.agent", TEST(a_session_does_what_replay_needs), TEST(other_services),
+      TEST(wrong_requests_are_refused), TEST(an_atomic_takes_no_data),
+      TEST(every_name_has_its_answer), TEST(a_failing_device_leaves_nothing_behind))

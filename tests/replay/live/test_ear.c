@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* A live requester of which all comes, where the recorded one's packets were lost: its answers wait
+ * until it has gone back as well. */
+#include <stdlib.h>
+#include "live/request_tracker.h"
+#include "support/suite.h"
+#include "replay/talk.h"
+
+#define VA    UINT64_C(0x7f0000001000)
+#define RKEY  TALK_RKEY
+#define ACK   0x1F
+#define NAK   0x60
+#define RNR   0x2A
+#define FIRST ROCE_OP_RC_WRITE_FIRST
+#define MID   ROCE_OP_RC_WRITE_MIDDLE
+#define LAST  ROCE_OP_RC_WRITE_LAST
+
+/* The replay of a talk, and the ear of its only connection. Frame n is step n - 1. */
+struct heard {
+    struct talk talk;
+    struct replay replay;
+    struct live_ear ear;
+};
+
+static void listen_to(struct heard *h)
+{
+    static const struct replay_options requester = {.sides = REPLAY_REQUESTER};
+    struct fault fault = {""};
+
+    CU_ASSERT_EQUAL_FATAL(capture_replay(&h->talk.capture, &requester, &h->replay, &fault), 0);
+    CU_ASSERT_FATAL(h->replay.post.cnt == 1 && !h->replay.post.asker[0].works.skip);
+    CU_ASSERT_EQUAL_FATAL(live_ear_open(&h->ear, &h->replay.post.asker[0]), 0);
+}
+
+static void heard_free(struct heard *h)
+{
+    live_ear_close(&h->ear);
+    replay_free(&h->replay);
+    talk_free(&h->talk);
+}
+
+/* The target sends what is in these frames, up to one that is 0. */
+static void comes(struct heard *h, const uint32_t *frame)
+{
+    for (; *frame; frame++) {
+        struct roce_pkt pkt;
+
+        trace_parse(setup_packet(h->ear.asker->works.setup, *frame - 1), &pkt);
+        CU_ASSERT_EQUAL(live_ear_take(&h->ear, &pkt), 0);
+    }
+}
+#define COMES(h, ...) comes(h, (const uint32_t[]){__VA_ARGS__, 0})
+
+/* The recorded requester sent these frames. */
+static void recorded(struct heard *h, uint32_t from, uint32_t to)
+{
+    for (uint32_t frame = from; frame <= to; frame++) {
+        h->ear.step = frame - 1;
+        live_ear_recorded(&h->ear, frame - 1);
+    }
+}
+
+static bool ready(struct heard *h, uint32_t frame)
+{
+    return live_ear_ready(&h->ear, frame - 1);
+}
+
+static void answered(struct heard *h, uint32_t frame)
+{
+    CU_ASSERT_TRUE(ready(h, frame));
+    live_ear_answered(&h->ear, frame - 1);
+}
+
+/* A WRITE of four packets; a PSN of 0 was lost on the way. */
+static void write4(struct talk *t, uint32_t first, uint32_t mid, uint32_t mid2, uint32_t last)
+{
+    if (first)
+        talk_write(t, FIRST, first, VA, RKEY, 4096, 1024, 1);
+    if (mid)
+        talk_write(t, MID, mid, 0, 0, 0, 1024, 2);
+    if (mid2)
+        talk_write(t, MID, mid2, 0, 0, 0, 1024, 3);
+    if (last)
+        talk_write(t, LAST, last, 0, 0, 0, 1024, 4);
+}
+
+static void what_was_refused_is_answered_when_it_came_again(void)
+{
+    struct heard h;
+
+    talk_init(&h.talk);
+    write4(&h.talk, 10, 0, 12, 13); /* 1-3 */
+    talk_ack(&h.talk, 11, NAK, 0);  /* 4 */
+    write4(&h.talk, 0, 11, 12, 13); /* 5-7 */
+    talk_ack(&h.talk, 13, ACK, 1);  /* 8 */
+    listen_to(&h);
+    recorded(&h, 1, 3);
+    CU_ASSERT_FALSE(ready(&h, 4));
+    COMES(&h, 1, 5, 2);
+    answered(&h, 4);
+    COMES(&h, 3); /* was on its way */
+    recorded(&h, 5, 7);
+    CU_ASSERT_FALSE(ready(&h, 8));
+    COMES(&h, 5, 6);
+    CU_ASSERT_FALSE(ready(&h, 8));
+    COMES(&h, 7);
+    answered(&h, 8);
+    heard_free(&h);
+}
+
+static void a_timeout_is_waited_for_after_a_nak(void)
+{
+    struct heard h;
+
+    talk_init(&h.talk);
+    write4(&h.talk, 10, 0, 12, 13); /* 1-3 */
+    talk_ack(&h.talk, 11, NAK, 0);  /* 4 */
+    write4(&h.talk, 0, 11, 12, 0);  /* 5-6 */
+    write4(&h.talk, 0, 11, 12, 13); /* 7-9: nobody answered */
+    talk_ack(&h.talk, 13, ACK, 1);  /* 10 */
+    listen_to(&h);
+    recorded(&h, 1, 3);
+    COMES(&h, 1, 5, 2, 3);
+    answered(&h, 4);
+    COMES(&h, 5, 6, 3); /* all of it: it came as often as the recorded one sent it */
+    recorded(&h, 5, 7);
+    CU_ASSERT_FALSE(ready(&h, 7));
+    COMES(&h, 5);
+    CU_ASSERT_TRUE(ready(&h, 7));
+    recorded(&h, 8, 9);
+    CU_ASSERT_FALSE(ready(&h, 10));
+    COMES(&h, 6, 3);
+    answered(&h, 10);
+    heard_free(&h);
+}
+
+static void a_nak_that_is_passed_over_is_made_up_by_a_timeout(void)
+{
+    struct heard h;
+
+    talk_init(&h.talk);
+    write4(&h.talk, 10, 0, 12, 13); /* 1-3 */
+    talk_ack(&h.talk, 11, NAK, 0);  /* 4 */
+    write4(&h.talk, 0, 11, 0, 13);  /* 5-6 */
+    talk_ack(&h.talk, 12, NAK, 0);  /* 7 */
+    write4(&h.talk, 0, 0, 12, 13);  /* 8-9 */
+    talk_ack(&h.talk, 13, ACK, 1);  /* 10 */
+    listen_to(&h);
+    recorded(&h, 1, 3);
+    COMES(&h, 1, 5, 2, 3);
+    answered(&h, 4);
+    COMES(&h, 5, 2, 3);
+    recorded(&h, 5, 6);
+    answered(&h, 7);
+    recorded(&h, 8, 8);
+    CU_ASSERT_FALSE(ready(&h, 8));
+    CU_ASSERT_FALSE(ready(&h, 10));
+    COMES(&h, 2);
+    CU_ASSERT_TRUE(ready(&h, 8));
+    recorded(&h, 9, 9);
+    CU_ASSERT_FALSE(ready(&h, 10));
+    COMES(&h, 3);
+    answered(&h, 10);
+    heard_free(&h);
+}
+
+static void what_is_refused_twice_may_be_at_once(void)
+{
+    struct heard h;
+
+    talk_init(&h.talk);
+    talk_send(&h.talk, ROCE_OP_RC_SEND_ONLY, 10, 8, 1); /* 1 */
+    talk_send(&h.talk, ROCE_OP_RC_SEND_ONLY, 11, 8, 2); /* 2 */
+    talk_ack(&h.talk, 10, RNR, 0);                      /* 3 */
+    talk_ack(&h.talk, 10, NAK, 0);                      /* 4: as Linux does, for PSN 11 */
+    talk_send(&h.talk, ROCE_OP_RC_SEND_ONLY, 10, 8, 1); /* 5 */
+    talk_send(&h.talk, ROCE_OP_RC_SEND_ONLY, 11, 8, 2); /* 6 */
+    talk_ack(&h.talk, 10, ACK, 1);                      /* 7 */
+    talk_ack(&h.talk, 11, ACK, 2);                      /* 8 */
+    listen_to(&h);
+    recorded(&h, 1, 2);
+    COMES(&h, 1, 2);
+    answered(&h, 3);
+    answered(&h, 4);
+    recorded(&h, 5, 6);
+    CU_ASSERT_FALSE(ready(&h, 7));
+    COMES(&h, 5);
+    answered(&h, 7);
+    CU_ASSERT_FALSE(ready(&h, 8));
+    COMES(&h, 6);
+    answered(&h, 8);
+    heard_free(&h);
+}
+
+/* The target may repeat what has an answer: answers go on, and so does the recorded requester. */
+static void what_was_acknowledged_is_not_waited_for(void)
+{
+    struct heard h;
+
+    talk_init(&h.talk);
+    talk_send(&h.talk, ROCE_OP_RC_SEND_ONLY, 10, 8, 1);                  /* 1 */
+    talk_read(&h.talk, 11, VA, RKEY, 2048);                              /* 2 */
+    talk_ack(&h.talk, 10, ACK, 1);                                       /* 3 */
+    talk_read_resp(&h.talk, ROCE_OP_RC_READ_RESP_FIRST, 11, 2, 1024, 1); /* 4 */
+    talk_read_resp(&h.talk, ROCE_OP_RC_READ_RESP_LAST, 12, 2, 1024, 2);  /* 5 */
+    listen_to(&h);
+    recorded(&h, 1, 2);
+    COMES(&h, 1, 2, 1); /* it waits no longer for the ACK */
+    answered(&h, 3);
+    CU_ASSERT_FALSE(ready(&h, 4));
+    COMES(&h, 2);
+    answered(&h, 4);
+    COMES(&h, 1);
+    CU_ASSERT_TRUE(ready(&h, 3)); /* a copy of it */
+    CU_ASSERT_FALSE(ready(&h, 5));
+    COMES(&h, 2);
+    answered(&h, 5);
+    heard_free(&h);
+}
+
+SUITE("replay.ear", TEST(what_was_refused_is_answered_when_it_came_again),
+      TEST(a_timeout_is_waited_for_after_a_nak),
+      TEST(a_nak_that_is_passed_over_is_made_up_by_a_timeout),
+      TEST(what_is_refused_twice_may_be_at_once), TEST(what_was_acknowledged_is_not_waited_for))

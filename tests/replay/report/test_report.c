@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* The report of rocedrill replay for people. */
+#include <stdio.h>
+#include <string.h>
+#include "replay/checkrun.h"
+#include "support/suite.h"
+
+/* A recording in which one atomic's answer was altered on its way to our requester. */
+#define ALTER                                                                                      \
+    "$R replay -q --side requester --edit set=atomicacketh.orig=9@psn=+10,dir=response "           \
+    "--record $T/a.pcapng $C/demo-conversation.pcap && "
+
+/* Around the first difference: both directions, frame numbers, relative PSNs, what was expected of
+ * which field and what came, the rule, and the command that shows it again. */
+static void a_difference_is_told_whole(void)
+{
+    static const char *const parts[] = {
+        "difference ",
+        "frame 16: atomicacketh.orig: expected 0x9, actual 0x5",
+        "answers frame 15 (Fetch and Add PSN 1464518)",
+        "[R122]",
+        "192.0.2.1 QP 0x000017   ",
+        "       15  0.020360 ├─ Fetch and Add PSN +10 va 0x7f0e4c591000",
+        "       16  0.020541 │◀",
+        "MSN 5 original 0x9 ─┤ ✗\n                    │    atomicacketh.orig: expected 0x9, ",
+        "actual 0x5\n       17  ",
+        "verdict: FAIL (0 connections held, 1 differed, 0 skipped)",
+        "again with: rocedrill replay --ladder '",
+    };
+    struct checkrun run = checkrun_shell(ALTER "$R replay $T/a.pcapng");
+
+    EXPECT_EQ(run.status, 1);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        if (!strstr(run.out, parts[i]))
+            suite_fail(__FILE__, __LINE__, "no \"%s\" in: %s", parts[i], run.out);
+    /* Frames that have nothing to do with it are not in the way. */
+    CU_ASSERT_PTR_NULL(strstr(run.out, "        1  0.000000 ├─"));
+    checkrun_free(&run);
+}
+
+/* That command shows it again, with the whole conversation. */
+static void the_command_shows_it_again(void)
+{
+    CHECKRUN_EXPECT(ALTER
+                    "sh -c \"$($R replay $T/a.pcapng | sed -n 's|^again with: rocedrill|$R|p')\"",
+                    1, "        1  0.000000 ├─", "");
+}
+
+/* JSON has the same for programs. */
+static void json_tells_the_same(void)
+{
+    CHECKRUN_EXPECT(ALTER "$R replay --json - $T/a.pcapng | python3 -c 'import json,sys; "
+                          "d=json.load(sys.stdin)[\"captures\"][0][\"differences\"][0]; "
+                          "print(d[\"frame\"], d[\"field\"], d[\"expected\"], d[\"actual\"], "
+                          "d[\"rule\"])'",
+                    0, "16 atomicacketh.orig 0x9 0x5 R122", "");
+}
+
+/* A name with a line's end, an escape, bytes that are no UTF-8, and a quote. */
+#define ODD                                                                                        \
+    "n=$(printf \"two\\nlines\\033[31m\\377it's.pcapng\") && cp $T/a.pcapng \"$T/$n\" && cd $T "   \
+    "&& "
+#define ODD_SHOWN "two\\nlines\\x1b[31m\\xffit's.pcapng"
+
+/* No name breaks a line or steers the terminal, and the command still finds the file. */
+static void an_odd_name_is_escaped(void)
+{
+    struct checkrun run = checkrun_shell(ALTER ODD "$R replay \"$n\"");
+    struct checkrun again = checkrun_shell(
+        ALTER ODD "bash -c \"$($R replay \"$n\" | sed -n 's|^again with: rocedrill|$R|p')\"");
+
+    EXPECT_EQ(run.status, 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(run.out, "  difference " ODD_SHOWN ": frame 16: "));
+    CU_ASSERT_PTR_NULL(strchr(run.out, '\x1b'));
+    EXPECT_EQ(again.status, 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(again.out, ODD_SHOWN));
+    checkrun_free(&run);
+    checkrun_free(&again);
+    /* A quote alone is for any shell. */
+    CHECKRUN_EXPECT(ALTER "cp $T/a.pcapng \"$T/it's.pcapng\" && sh -c \"$($R replay "
+                          "\"$T/it's.pcapng\" | sed -n 's|^again with: rocedrill|$R|p')\"",
+                    1, "        1  0.000000 ├─", "");
+}
+
+/* Nor does it make the replay break off, several at a time or in JSON, which has to be UTF-8. */
+static void an_odd_name_is_replayed(void)
+{
+    CHECKRUN_EXPECT(ALTER ODD "$R replay -q --json - \"$n\" \"$n\" | python3 -c 'import json,sys; "
+                              "all=json.load(sys.stdin)[\"captures\"]; "
+                              "print([(c[\"file\"], c[\"verdict\"]) for c in all])'",
+                    0,
+                    "[(\"two\\nlines\\x1b[31m?it's.pcapng\", 'FAIL'), "
+                    "(\"two\\nlines\\x1b[31m?it's.pcapng\", 'FAIL')]",
+                    "");
+    CHECKRUN_EXPECT(ALTER ODD
+                    "$R replay -q --dump-setup setup.json \"$n\"; grep -c '\"file\"' setup.json",
+                    0, "1", "");
+}
+
+/* However long the path, the reason stands behind it. */
+static void a_long_path_leaves_room_for_the_reason(void)
+{
+    static const char *const programs[] = {"check", "replay", "decode"};
+    char command[400];
+
+    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+        for (unsigned times = 1; times < 3; times++) {
+            struct checkrun run;
+
+            snprintf(command, sizeof(command),
+                     "d=$(printf '%%0200d' 0); d=$T/$d/$d/$d/$d; mkdir -p $d; "
+                     "head -c 20 $C/demo-conversation.pcap > $d/cut.pcap; $R %s $d/cut.pcap %s",
+                     programs[i], times > 1 ? "$d/cut.pcap" : "");
+            run = checkrun_shell("%s", command);
+            EXPECT_EQ(run.status, 2);
+            if (!strstr(run.err, "0/cut.pcap: ") || run.err[strlen(run.err) - 2] == ' ')
+                suite_fail(__FILE__, __LINE__, "%s: %s", programs[i], run.err);
+            checkrun_free(&run);
+        }
+}
+
+SUITE("replay.report", TEST(a_difference_is_told_whole), TEST(the_command_shows_it_again),
+      TEST(json_tells_the_same), TEST(an_odd_name_is_escaped), TEST(an_odd_name_is_replayed),
+      TEST(a_long_path_leaves_room_for_the_reason))

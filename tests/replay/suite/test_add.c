@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Captures added to a folder: trimmed, without what tells whose they are, and still the same test.
+ */
+#include "replay/checkrun.h"
+#include "support/suite.h"
+
+/* Every capture of the corpus, with the peer of its manifest, into a new folder. */
+#define ADD_ALL(folder, options)                                                                   \
+    "rm -rf $T/" folder "; for c in $C/*.pcap*; do "                                               \
+    "p=$(awk -F'\\t' -v f=${c##*/} '$1==f{print $2}' $C/../manifest.tsv); "                        \
+    "$R add -q --to $T/" folder " --peer $p " options " $c || echo bad; done; "                    \
+    "$R replay $T/" folder " && ls $T/" folder "/captures/*.pcap | wc -l | "                       \
+    "grep -qx $(ls $C/*.pcap* | wc -l) && echo all there"
+
+static void every_capture_is_the_same_test_in_its_folder(void)
+{
+    CHECKRUN_EXPECT(ADD_ALL("plain", ""), 0, "all as expected\nall there", "");
+    CHECKRUN_EXPECT(ADD_ALL("anonymous", "--anonymize addresses,payload"), 0,
+                    "all as expected\nall there", "");
+    /* What was added is what was captured, and what the judge says of it too. */
+    CHECKRUN_EXPECT("for c in $C/*.pcap; do n=${c##*/}; n=${n%.pcap}; "
+                    "$R decode $c >$T/a; $R decode $T/plain/captures/$n.pcap >$T/b; "
+                    "grep -v '[0-9] frames' $T/a >$T/a1; grep -v '[0-9] frames' $T/b >$T/b1; "
+                    "case $n in *multicast*) ;; *) cmp -s $T/a1 $T/b1 || echo $n;; esac; "
+                    "cmp -s $C/$n.verdict.txt $T/plain/captures/$n.verdict.txt || "
+                    "case $n in *multicast*) ;; *) echo verdict $n;; esac; done; echo done",
+                    0, "done", "");
+}
+
+/* A connection of many, and the connection manager's part of it. */
+static void a_connection_is_cut_out(void)
+{
+    CHECKRUN_EXPECT("rm -rf $T/f; $R add --to $T/f --connection 2 --name two $C/multi-qp.pcap", 0,
+                    "two.pcap: ", "");
+    CHECKRUN_EXPECT("$R replay $T/f/captures/two.pcap", 0, "PASS (1 connection held", "");
+    CHECKRUN_EXPECT("$R add --to $T/f --connection 1 --name ping $C/rping.pcap", 0,
+                    "ping.pcap: ", "");
+    CHECKRUN_EXPECT("$R replay $T/f/captures/ping.pcap", 0, "1 exchange held", "");
+    CHECKRUN_EXPECT("$R add --to $T/f --connection 99 --name x $C/rping.pcap", 2, "",
+                    "there is no connection 99 (rocedrill replay numbers");
+    CHECKRUN_EXPECT("$R replay $T/f; cut -f1,5 $T/f/manifest.tsv", 0,
+                    "two.pcap\tholds\nping.pcap\tholds", "");
+}
+
+/* One that differs is what is interesting, and goes on differing, payload masked or not. */
+static void a_difference_stays_one(void)
+{
+    CHECKRUN_EXPECT("$R replay -q --edit set=aeth.msn=9@psn=+70,dir=response --record $T/m.pcapng "
+                    "$C/rc-read-sizes.pcap; $R replay -q $T/m.pcapng",
+                    1, "", "");
+    CHECKRUN_EXPECT("rm -rf $T/g; $R add --to $T/g $T/m.pcapng", 0, "replay: differs", "");
+    CHECKRUN_EXPECT("$R add --to $T/g --name a --anonymize addresses,payload $T/m.pcapng", 0,
+                    "replay: differs", "");
+    CHECKRUN_EXPECT("$R replay $T/g; cut -f1,5 $T/g/manifest.tsv", 0,
+                    "m.pcap\tdiffers\na.pcap\tdiffers", "");
+}
+
+/* A READ that shows other bytes than were written differs after masking, and only there. */
+static void bytes_read_are_still_those_written(void)
+{
+    static const char alter[] = "python3 - $C/rc-read-sizes.pcap $T/b.pcap <<'E'\n"
+                                "import sys,struct,zlib\n"
+                                "d=bytearray(open(sys.argv[1],'rb').read()); at=24; n=0\n"
+                                "while at<len(d):\n"
+                                "    l=struct.unpack_from('<I',d,at+8)[0]; f=at+16; n+=1\n"
+                                "    if d[f+42]==0x10 and l>100:\n"
+                                "        d[f+60]^=1; c=bytearray(b'\\xff'*8+d[f+14:f+l-4])\n"
+                                "        c[9]=c[16]=c[18]=c[19]=c[34]=c[35]=c[40]=0xff\n"
+                                "        struct.pack_into('<I',d,f+l-4,zlib.crc32(c)); break\n"
+                                "    at+=16+l\n"
+                                "open(sys.argv[2],'wb').write(d)\n"
+                                "E\n"
+                                "rm -rf $T/h; $R add -q --anonymize payload --to $T/h $T/b.pcap; "
+                                "cut -f5 $T/h/manifest.tsv; $R replay $T/h/captures/b.pcap";
+
+    CHECKRUN_EXPECT(alter, 1, "frame 73: payload: expected", "");
+    /* The report names the rule and the command. */
+    CHECKRUN_EXPECT("$R replay --peer linux-rxe-6.1 $T/b.pcap", 1,
+                    "wrote the bytes that our RNIC has there [R092]\n", "");
+    CHECKRUN_EXPECT("$R replay --peer linux-rxe-6.1 --side responder $T/b.pcap", 1,
+                    "again with: rocedrill replay --ladder --peer linux-rxe-6.1 --side responder '",
+                    "");
+    CHECKRUN_EXPECT("$R replay -q --json - $T/b.pcap | grep rule", 0, "\"rule\": \"R092\"", "");
+}
+
+/* Nothing of the old addresses and bytes is left, and every ICRC and checksum is right. */
+static void nothing_of_whom_it_was_is_left(void)
+{
+    CHECKRUN_EXPECT(
+        "rm -rf $T/i; for n in ipv6-cm rping demo-conversation ucmatose; do $R add -q --anonymize "
+        "addresses,payload --to $T/i $C/$n.pcap || echo bad; done; "
+        "cat $T/i/captures/*.pcap | grep -c -a $(printf '\\x52\\x6f\\x43\\x45')",
+        1, "0", "");
+    CHECKRUN_EXPECT("$R check -v $T/i/captures/rping.pcap | grep -ci 'icrc\\|checksum'", 1, "0",
+                    "");
+    /* rping's payload is text. */
+    CHECKRUN_EXPECT("grep -c -a rdma-ping- $C/rping.pcap", 0, "5", "");
+    CHECKRUN_EXPECT("grep -c -a rdma-ping- $T/i/captures/rping.pcap", 1, "0", "");
+}
+
+static void what_is_there_is_not_replaced(void)
+{
+    CHECKRUN_EXPECT("rm -rf $T/j; $R add -q --to $T/j $C/ipv6.pcap && $R add --to $T/j "
+                    "$C/ipv6.pcap",
+                    2, "", "j/manifest.tsv: there is a ipv6.pcap already (--name NAME)");
+    CHECKRUN_EXPECT("rm $T/j/manifest.tsv; $R add --to $T/j $C/ipv6.pcap", 2, "",
+                    "captures/ipv6.pcap: is there already");
+    CHECKRUN_EXPECT("$R add --to $T/j $T/none.pcap", 2, "", "none.pcap");
+    CHECKRUN_EXPECT("head -c 100 $C/ipv6.pcap >$T/cut.pcap; $R add --to $T/j $T/cut.pcap", 2, "",
+                    "cut.pcap: frame 1");
+    CHECKRUN_EXPECT("$R add --to $T/cut.pcap $C/ipv6.pcap", 2, "", "cut.pcap: not a folder");
+    CHECKRUN_EXPECT("$R add --anonymize all $C/ipv6.pcap", 2, "", "--anonymize all: neither");
+    CHECKRUN_EXPECT("$R add --connection 0 $C/ipv6.pcap", 2, "", "--connection 0: not a number");
+    CHECKRUN_EXPECT("$R add --name ../x $C/ipv6.pcap", 2, "", "--name ../x: not a name");
+    CHECKRUN_EXPECT("$R add $C/ipv6.pcap $C/ipv6.pcap", 2, "", "one capture at a time");
+    CHECKRUN_EXPECT("$R add", 2, "", "no capture given");
+    CHECKRUN_EXPECT("$R add -", 2, "", "standard input cannot be read twice");
+    /* Nothing is left behind by a failure. */
+    CHECKRUN_EXPECT("ls -a $T/j $T/j/captures | grep -c 'add-\\|cut\\|none'", 1, "0", "");
+}
+
+/* The columns of a manifest that is there decide. */
+static void a_row_has_the_columns_of_its_manifest(void)
+{
+    CHECKRUN_EXPECT("rm -rf $T/k; mkdir $T/k; printf 'replay\\tnote\\tfile\\tshows' "
+                    ">$T/k/manifest.tsv; $R add -q --shows 'a READ' --to $T/k $C/ipv6.pcap; "
+                    "cat $T/k/manifest.tsv",
+                    0, "replay\tnote\tfile\tshows\nholds\t\tipv6.pcap\ta READ\n", "");
+}
+
+SUITE("replay.add", TEST(every_capture_is_the_same_test_in_its_folder),
+      TEST(a_connection_is_cut_out), TEST(a_difference_stays_one),
+      TEST(bytes_read_are_still_those_written), TEST(nothing_of_whom_it_was_is_left),
+      TEST(what_is_there_is_not_replaced), TEST(a_row_has_the_columns_of_its_manifest))

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* rocedrill replay: arguments, folders with a manifest, several at a time, JSON and JUnit. */
+#include <stdlib.h>
+#include <string.h>
+#include "replay/checkrun.h"
+#include "suite/capture_set.h"
+#include "support/suite.h"
+
+/* Captures that hold, that differ unless the peer is known, and with nothing to replay: a file
+ * without a packet. */
+#define HOLDS   "$C/rc-send-sizes.pcap"
+#define DIFFERS "$C/rc-loss-both.pcap"
+#define EMPTY   "head -c 24 " HOLDS
+
+/* A new folder $T/NAME with a capture that holds, one that differs, and one without a packet. */
+static void make_folder(const char *name)
+{
+    struct checkrun r = checkrun_shell("mkdir -p $T/%s/deep && cp " HOLDS " $T/%s/holds.pcap && "
+                                       "cp " DIFFERS " $T/%s/deep/differs.pcap && " EMPTY
+                                       " >$T/%s/empty.pcap && echo text >$T/%s/notes.txt",
+                                       name, name, name, name, name);
+
+    CU_ASSERT_EQUAL(r.status, 0);
+    checkrun_free(&r);
+}
+
+/* ---- arguments ---------------------------------------------------------------------------------
+ */
+
+static void says_what_is_wrong_in_one_line(void)
+{
+    CHECKRUN_EXPECT("$R replay", 2, "", "no capture given");
+    CHECKRUN_EXPECT("$R replay --bogus x", 2, "", "--bogus");
+    CHECKRUN_EXPECT("$R replay -p nobody " HOLDS, 2, "", "no peer profile \"nobody\"");
+    CHECKRUN_EXPECT("$R replay --jobs 0 " HOLDS, 2, "", "--jobs 0: not a number from 1");
+    CHECKRUN_EXPECT("$R replay --jobs 2x " HOLDS, 2, "", "--jobs 2x");
+    CHECKRUN_EXPECT("$R replay - - <" HOLDS, 2, "", "once only");
+    CHECKRUN_EXPECT("$R replay --json - --junit - " HOLDS, 2, "", "standard output");
+    CHECKRUN_EXPECT("$R replay --json $T/no/such " HOLDS, 2, "", "no/such");
+    CHECKRUN_EXPECT("$R replay $T/none.pcap", 2, "", "none.pcap: No such file");
+    CHECKRUN_EXPECT("mkdir -p $T/void; $R replay $T/void", 2, "", "no capture in it");
+}
+
+/* No command writes into a capture that it reads, whatever it is called, or two things into one
+ * file. */
+#define INTO_ITSELF(command)                                                                       \
+    "cp " HOLDS " $T/own.pcap; ln -sf own.pcap $T/link; $R " command                               \
+    " --json $T/link $T/own.pcap; s=$?; cmp " HOLDS " $T/own.pcap && exit $s"
+
+static void outputs_are_files_of_their_own(void)
+{
+    CHECKRUN_EXPECT(INTO_ITSELF("replay"), 2, "", "would be overwritten");
+    CHECKRUN_EXPECT(INTO_ITSELF("check"), 2, "", "would be overwritten");
+    CHECKRUN_EXPECT(INTO_ITSELF("decode"), 2, "", "would be overwritten");
+    CHECKRUN_EXPECT("$R replay --json $T/x --junit $T/x " HOLDS, 2, "",
+                    "x is given for two outputs");
+    CHECKRUN_EXPECT("$R replay --json $T/x --dump-setup $T/x " HOLDS, 2, "", "for two outputs");
+    CHECKRUN_EXPECT("$R replay --json $T/x --record $T/x " HOLDS, 2, "", "for two outputs");
+}
+
+/* One line says so, however many captures there are and reports that go there. */
+static void a_full_disk_is_named_once(void)
+{
+    static const char *const wrong[] = {"replay --json", "replay --junit", "check --json",
+                                        "check --junit", "decode --json"};
+
+    for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        static const char *const to[][2] = {{"/dev/full", "/dev/full: No space"},
+                                            {"- >/dev/full", "standard output"}};
+
+        for (unsigned j = 0; j < 2; j++) {
+            struct checkrun r =
+                checkrun_shell("$R %s %s -q " HOLDS " " HOLDS " " HOLDS, wrong[i], to[j][0]);
+
+            if (r.status != 2 || !checkrun_complains(&r, to[j][1]))
+                suite_fail(__FILE__, __LINE__, "%s %s: status %d: %s", wrong[i], to[j][0], r.status,
+                           r.err);
+            checkrun_free(&r);
+        }
+    }
+}
+
+static void files_give_three_kinds_of_status(void)
+{
+    CHECKRUN_EXPECT("$R replay " HOLDS, 0, "verdict: PASS", "");
+    CHECKRUN_EXPECT("$R replay " DIFFERS, 1, "verdict: FAIL", "");
+    CHECKRUN_EXPECT("$R replay --peer linux-rxe-6.1 " DIFFERS, 0, "known deviation", "");
+    CHECKRUN_EXPECT(EMPTY " >$T/e.pcap; $R replay $T/e.pcap", 2, "verdict: SKIPPED",
+                    "e.pcap: nothing to replay");
+    CHECKRUN_EXPECT("$R replay - <" HOLDS, 0, "verdict: PASS", "");
+    CHECKRUN_EXPECT("$R replay -q " HOLDS " " DIFFERS, 1, "", "");
+}
+
+/* Reports come in the order of the arguments, however many are at work. */
+static void files_are_reported_in_order(void)
+{
+    struct checkrun one = checkrun("replay -J 1 $C/rc-*.pcap");
+    struct checkrun many = checkrun("replay -J 8 $C/rc-*.pcap");
+
+    CU_ASSERT_EQUAL(one.status, many.status);
+    CU_ASSERT_STRING_EQUAL(one.out, many.out);
+    CU_ASSERT(strlen(one.out) > 10000);
+    checkrun_free(&one);
+    checkrun_free(&many);
+}
+
+/* ---- folders -----------------------------------------------------------------------------------
+ */
+
+static void a_folder_without_a_manifest_must_hold(void)
+{
+    make_folder("plain");
+    CHECKRUN_EXPECT("$R replay $T/plain", 2,
+                    "3 captures, 2 connections: 1 holds, 1 differs, 1 skipped;"
+                    " 2 not as expected",
+                    "");
+    CHECKRUN_EXPECT("$R replay $T/plain", 2, "differs.pcap: expected: holds, is: differs", "");
+    CHECKRUN_EXPECT("rm $T/plain/empty.pcap; $R replay $T/plain", 1, "1 not as expected", "");
+    CHECKRUN_EXPECT("$R replay --peer linux-rxe-6.1 $T/plain", 0, "all as expected", "");
+}
+
+static void a_manifest_says_what_is_expected(void)
+{
+    make_folder("listed");
+    CHECKRUN_EXPECT("printf 'replay\\tfile\\n# remark\\n\\ndiffers\\tdiffers.pcap\\nskipped\\t"
+                    "empty.pcap\\n' >$T/listed/manifest.tsv; $R replay $T/listed/",
+                    0, "3 captures, 2 connections: 1 holds, 1 differs, 1 skipped; all as expected",
+                    "");
+    /* What is better than expected is unexpected too. */
+    CHECKRUN_EXPECT("$R replay --peer linux-rxe-6.1 $T/listed", 1, "expected: differs, is: holds",
+                    "");
+    CHECKRUN_EXPECT(
+        "printf 'file\\tpeer\\treplay\\ndeep/differs.pcap\\tlinux-rxe-6.1\\nempty.pcap\\t\\t"
+        "skipped\\nholds.pcap\\tsome-nic\\n' >$T/listed/manifest.tsv; $R replay $T/listed",
+        0, "2 holds, 1 skipped; all as expected", "");
+    CHECKRUN_EXPECT("head -c 3000 " DIFFERS " >$T/listed/cut.pcap; $R replay $T/listed", 2,
+                    "cut.pcap: expected: holds, is: unusable", "");
+    CHECKRUN_EXPECT(
+        "printf 'cut.pcap\\t\\tunusable\\n' >>$T/listed/manifest.tsv; $R replay $T/listed", 0,
+        "1 unusable; all as expected", "");
+}
+
+static void a_broken_manifest_is_named_with_its_line(void)
+{
+    make_folder("broken");
+    CHECKRUN_EXPECT("echo 'name\tpeer' >$T/broken/manifest.tsv; $R replay $T/broken", 2, "",
+                    "manifest.tsv: line 1: no column \"file\"");
+    CHECKRUN_EXPECT(
+        "printf 'file\\treplay\\nholds.pcap\\tmaybe\\n' >$T/broken/manifest.tsv; $R replay "
+        "$T/broken",
+        2, "", "manifest.tsv: line 2: replay: \"maybe\"");
+    CHECKRUN_EXPECT(
+        "printf 'file\\treplay\\n\\tholds\\n' >$T/broken/manifest.tsv; $R replay $T/broken", 2, "",
+        "manifest.tsv: line 2: file: empty");
+    CHECKRUN_EXPECT("printf 'file\\ngone.pcap\\n' >$T/broken/manifest.tsv; $R replay $T/broken", 2,
+                    "", "manifest.tsv: line 2: file: gone.pcap is not there");
+}
+
+static void captures_are_known_by_their_endings(void)
+{
+    static const char *const yes[] = {"a.pcap", "a.pcapng",  "a.cap",
+                                      "a.erf",  "a.pcap.gz", "a.b.pcapng.zst"};
+    static const char *const no[] = {"a.txt", ".pcap",      ".a.pcap",      "pcap",
+                                     "a.gz",  "a.pcap.txt", "a.pcap.gz.gz", ""};
+
+    for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
+        CU_ASSERT_TRUE(corpus_is_capture(yes[i]));
+    for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
+        CU_ASSERT_FALSE(corpus_is_capture(no[i]));
+}
+
+/* ---- reports for programs ----------------------------------------------------------------------
+ */
+
+static void json_has_a_summary_and_each_report(void)
+{
+    struct checkrun r;
+    json_t *all, *captures;
+
+    make_folder("json");
+    r = checkrun("replay --json - $T/json");
+    CU_ASSERT_EQUAL(r.status, 2);
+    all = json_loads(r.out, 0, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(all);
+    captures = json_object_get(all, "captures");
+    EXPECT_EQ(json_array_size(captures), 3);
+    EXPECT_EQ(json_integer_value(json_object_get(json_object_get(all, "summary"), "unexpected")),
+              2);
+    CU_ASSERT_STRING_EQUAL(
+        json_string_value(json_object_get(json_array_get(captures, 0), "outcome")), "differs");
+    CU_ASSERT(json_array_size(json_object_get(json_array_get(captures, 0), "differences")) > 0);
+    CU_ASSERT_STRING_EQUAL(
+        json_string_value(json_object_get(json_array_get(captures, 2), "expected")), "holds");
+    json_decref(all);
+    checkrun_free(&r);
+}
+
+/* Python's parser reads it, and the counts at the top are those of the elements. */
+static void junit_is_well_formed_and_counts_right(void)
+{
+    make_folder("junit");
+    CHECKRUN_EXPECT(
+        "head -c 3000 " DIFFERS " >$T/junit/cut.pcap; "
+        "$R replay -q --junit $T/junit.xml $T/junit; test $? = 2 && python3 -c '\n"
+        "import sys, xml.etree.ElementTree as E\n"
+        "root = E.parse(sys.argv[1]).getroot()\n"
+        "n = {k: len(root.findall(\".//\" + k)) for k in (\"testcase\", \"error\")}\n"
+        "failed = len([c for c in root.iter(\"testcase\") if c.find(\"failure\") is not "
+        "None])\n"
+        "assert n[\"testcase\"] == int(root.get(\"tests\")) == 6, n\n"
+        "assert n[\"error\"] == int(root.get(\"errors\")) == 2, n\n"
+        "assert failed == int(root.get(\"failures\")) == 1, failed\n"
+        "print(\"well\")' $T/junit.xml",
+        0, "well", "");
+}
+
+SUITE("replay.gate", TEST(says_what_is_wrong_in_one_line), TEST(outputs_are_files_of_their_own),
+      TEST(a_full_disk_is_named_once), TEST(files_give_three_kinds_of_status),
+      TEST(files_are_reported_in_order), TEST(a_folder_without_a_manifest_must_hold),
+      TEST(a_manifest_says_what_is_expected), TEST(a_broken_manifest_is_named_with_its_line),
+      TEST(captures_are_known_by_their_endings), TEST(json_has_a_summary_and_each_report),
+      TEST(junit_is_well_formed_and_counts_right))

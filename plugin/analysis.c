@@ -18,12 +18,12 @@ enum {
 };
 
 static int hf[HF_CNT];
-static const header_field_info *asked[HF_CNT]; /* what Wireshark knows of each */
+static const header_field_info *hf_info[HF_CNT]; /* what Wireshark knows of each */
 static int ett_analysis = -1;
 static int ett_flags = -1;
 
 /* Where the items go. */
-struct out {
+struct tree_out {
     proto_tree *tree;
     tvbuff_t *tvb;
 };
@@ -62,36 +62,36 @@ void roce_analysis_register(int proto)
         hf[i] = -1;
     proto_register_field_array(proto, regs, array_length(regs));
     for (int i = 0; i < HF_CNT; i++)
-        asked[i] = proto_registrar_get_nth((guint)hf[i]);
+        hf_info[i] = proto_registrar_get_nth((guint)hf[i]);
     proto_register_subtree_array(subtrees, array_length(subtrees));
 }
 
-static void add_num(const struct out *out, int field, uint32_t value)
+static void add_num(const struct tree_out *out, int field, uint32_t value)
 {
-    if (roce_fields_is_read(out->tree, asked[field]))
+    if (roce_hf_is_wanted(out->tree, hf_info[field]))
         proto_item_set_generated(proto_tree_add_uint(out->tree, hf[field], out->tvb, 0, 0, value));
 }
 
-static void add_big(const struct out *out, int field, uint64_t value)
+static void add_big(const struct tree_out *out, int field, uint64_t value)
 {
-    if (roce_fields_is_read(out->tree, asked[field]))
+    if (roce_hf_is_wanted(out->tree, hf_info[field]))
         proto_item_set_generated(
             proto_tree_add_uint64(out->tree, hf[field], out->tvb, 0, 0, value));
 }
 
-static void add_time(const struct out *out, int field, uint64_t ns)
+static void add_time(const struct tree_out *out, int field, uint64_t ns)
 {
-    if (ns != ROCE_NEVER_NS && roce_fields_is_read(out->tree, asked[field]))
+    if (ns != ROCE_NEVER_NS && roce_hf_is_wanted(out->tree, hf_info[field]))
         proto_item_set_generated(roce_ws_add_time(out->tree, hf[field], out->tvb, 0, 0, ns));
 }
 
-static void add_link(const struct out *out, int field, uint32_t frame)
+static void add_link(const struct tree_out *out, int field, uint32_t frame)
 {
     if (frame)
         add_num(out, field, frame);
 }
 
-static proto_item *add_mark(const struct out *out, int field)
+static proto_item *add_mark(const struct tree_out *out, int field)
 {
     proto_item *item = proto_tree_add_item(out->tree, hf[field], out->tvb, 0, 0, ENC_NA);
 
@@ -112,7 +112,7 @@ static int cause_field(enum roce_cause cause)
     }
 }
 
-static void add_flags(const struct out *out, const struct roce_flow_result *r)
+static void add_flags(const struct tree_out *out, const struct roce_flow_result *r)
 {
     static const struct {
         uint32_t bit;
@@ -121,7 +121,7 @@ static void add_flags(const struct out *out, const struct roce_flow_result *r)
 #define FLAG(bit, ID, filter, label, blurb) {ROCE_AN_##bit, HF_##ID},
 #include "analysis.def"
     };
-    struct out under = {.tvb = out->tvb};
+    struct tree_out under = {.tvb = out->tvb};
     uint32_t any = 0;
 
     for (unsigned i = 0; i < array_length(flags); i++)
@@ -136,7 +136,7 @@ static void add_flags(const struct out *out, const struct roce_flow_result *r)
         add_mark(&under, cause_field(r->cause));
 }
 
-static void add_completeness(const struct out *out, uint8_t complete)
+static void add_completeness(const struct tree_out *out, uint8_t complete)
 {
     static const char *const names[] = {"REQ", "REP", "RTU", "data", "DREQ", "DREP", "REJ"};
     char text[64] = "";
@@ -154,10 +154,10 @@ static void add_completeness(const struct out *out, uint8_t complete)
         out->tree, hf[HF_COMPLETE], out->tvb, 0, 0, complete, "%s (0x%02x)", text, complete));
 }
 
-static void add_connection(const struct out *out, const struct roce_track_frame *f)
+static void add_connection(const struct tree_out *out, const struct roce_frame_info *f)
 {
     const struct roce_flow_result *r = &f->result;
-    const struct roce_track_stream *stream = roce_track_stream(r->stream);
+    const struct roce_stream_info *stream = roce_store_stream(r->stream);
 
     if (!stream)
         return;
@@ -181,10 +181,10 @@ static void add_connection(const struct out *out, const struct roce_track_frame 
         add_completeness(out, stream->complete);
 }
 
-static void add_cm(const struct out *out, const struct roce_track_frame *f)
+static void add_cm(const struct tree_out *out, const struct roce_frame_info *f)
 {
     const struct roce_flow_result *r = &f->result;
-    const struct roce_track_stream *stream = roce_track_stream(r->cm_stream);
+    const struct roce_stream_info *stream = roce_store_stream(r->cm_stream);
 
     if (stream) {
         add_num(out, HF_CM_STREAM, r->cm_stream);
@@ -198,7 +198,7 @@ static void add_cm(const struct out *out, const struct roce_track_frame *f)
     add_link(out, HF_REPEATED_IN, f->repeated_in);
 }
 
-static void add_loss(const struct out *out, const struct roce_track_frame *f)
+static void add_retransmission(const struct tree_out *out, const struct roce_frame_info *f)
 {
     const struct roce_flow_result *r = &f->result;
 
@@ -216,7 +216,7 @@ static void add_loss(const struct out *out, const struct roce_track_frame *f)
     add_link(out, HF_REPEATED_IN, f->repeated_in);
 }
 
-static void add_message(const struct out *out, const struct roce_track_frame *f)
+static void add_message(const struct tree_out *out, const struct roce_frame_info *f)
 {
     const struct roce_flow_result *r = &f->result;
 
@@ -245,18 +245,19 @@ static void add_message(const struct out *out, const struct roce_track_frame *f)
 }
 
 /* Before the first acknowledgement nobody knows how many PSNs are in flight. */
-static void add_flight(const struct out *out, enum roce_kind kind, const struct roce_flow_result *r)
+static void add_in_flight(const struct tree_out *out, enum roce_kind kind,
+                          const struct roce_flow_result *r)
 {
     if (r->psns_in_flight || (r->requests_in_flight == 0 && r->bytes_in_flight == 0))
-        add_num(out, HF_PSNS_FLYING, r->psns_in_flight);
-    add_big(out, HF_BYTES_FLYING, r->bytes_in_flight);
-    add_num(out, HF_REQS_FLYING, r->requests_in_flight);
+        add_num(out, HF_PSNS_IN_FLIGHT, r->psns_in_flight);
+    add_big(out, HF_BYTES_IN_FLIGHT, r->bytes_in_flight);
+    add_num(out, HF_REQS_IN_FLIGHT, r->requests_in_flight);
     if (r->reads_in_flight || kind == ROCE_KIND_READ_RESP || kind == ROCE_KIND_ATOMIC_ACK)
-        add_num(out, HF_READS_FLYING, r->reads_in_flight);
+        add_num(out, HF_READS_IN_FLIGHT, r->reads_in_flight);
 }
 
-static void add_transport(const struct out *out, const struct roce_pkt *pkt,
-                          const struct roce_track_frame *f)
+static void add_transport(const struct tree_out *out, const struct roce_pkt *pkt,
+                          const struct roce_frame_info *f)
 {
     const struct roce_flow_result *r = &f->result;
 
@@ -284,16 +285,16 @@ static void add_transport(const struct out *out, const struct roce_pkt *pkt,
     }
     add_time(out, HF_RTT, r->rtt);
     add_time(out, HF_RESPONSE_TIME, r->response_time);
-    add_loss(out, f);
-    add_flight(out, pkt->op->kind, r);
+    add_retransmission(out, f);
+    add_in_flight(out, pkt->op->kind, r);
     add_message(out, f);
 }
 
-void roce_analysis_add(const struct roce_pkt *pkt, const struct roce_track_frame *frame,
+void roce_analysis_add(const struct roce_pkt *pkt, const struct roce_frame_info *frame,
                        tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
 {
     const struct roce_flow_result *r = &frame->result;
-    struct out top = {.tree = tree, .tvb = tvb}, out = {.tvb = tvb};
+    struct tree_out top = {.tree = tree, .tvb = tvb}, out = {.tvb = tvb};
 
     if (pkt->overlay)
         add_num(&top, HF_VNI, pkt->overlay & ~ROCE_OVERLAY_VNI);

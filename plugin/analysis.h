@@ -9,7 +9,7 @@
 void roce_analysis_register(int proto);
 
 /* Adds stream and QPs to `tree`, and the subtree "RDMA analysis" with the findings. */
-void roce_analysis_add(const struct roce_pkt *pkt, const struct roce_track_frame *frame,
+void roce_analysis_add(const struct roce_pkt *pkt, const struct roce_frame_info *frame,
                        tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree);
 
 #endif

@@ -46,7 +46,7 @@ static void add_service(uint64_t service_id, tvbuff_t *tvb, proto_tree *tree)
     char buf[80];
 
     proto_item_set_generated(proto_tree_add_string(
-        tree, hf_service, tvb, 0, 0, roce_info_service(service_id, buf, sizeof(buf))));
+        tree, hf_service, tvb, 0, 0, roce_service_text(service_id, buf, sizeof(buf))));
 }
 
 /* The RDMA-IP header. Returns its length, 0 if there is none. */
@@ -57,7 +57,7 @@ static int add_rdmaip(const struct roce_cm_msg *msg, tvbuff_t *tvb, int offset, 
 
     if (roce_cm_rdmaip_read(&ip, msg) != ROCE_OK)
         return 0;
-    roce_fields_add(ROCE_BLOCK_CM(ROCE_CM_RDMAIP), tvb, offset, tree);
+    roce_hf_add_header(ROCE_HEADER_CM(ROCE_CM_RDMAIP), tvb, offset, tree);
     if (ip.ipv == 4) { /* the last four bytes of sixteen */
         int src = offset + roce_field_find(info, "src")->byte + 12;
         int dst = offset + roce_field_find(info, "dst")->byte + 12;
@@ -74,7 +74,7 @@ static void add_message(const struct roce_pkt *pkt, const struct roce_cm_msg *ms
     const struct roce_field *data = roce_field_find(roce_cm_info(msg->kind), "private_data");
     int at = offset + ROCE_MAD_LEN + data->byte, len = data->width / 8, used = 0;
 
-    roce_fields_add(ROCE_BLOCK_CM(msg->kind), tvb, offset + ROCE_MAD_LEN, tree);
+    roce_hf_add_header(ROCE_HEADER_CM(msg->kind), tvb, offset + ROCE_MAD_LEN, tree);
     switch (msg->kind) {
     case ROCE_CM_REQ:
         add_service(msg->req.service_id, tvb, tree);
@@ -100,7 +100,7 @@ bool roce_cm_add(const struct roce_pkt *pkt, tvbuff_t *tvb, int offset, packet_i
         pkt->payload_cap_len < ROCE_MAD_LEN)
         return false;
     result = roce_cm_msg_of_pkt(&msg, pkt);
-    roce_fields_add(ROCE_BLOCK_MAD, tvb, offset, tree);
+    roce_hf_add_header(ROCE_HEADER_MAD, tvb, offset, tree);
     if (result == ROCE_ERR_MALFORMED)
         proto_tree_add_expert(tree, pinfo, &ei_malformed, tvb, offset, -1);
     if (result == ROCE_ERR_CUT)
@@ -108,7 +108,7 @@ bool roce_cm_add(const struct roce_pkt *pkt, tvbuff_t *tvb, int offset, packet_i
     if (result != ROCE_OK)
         return true;
     text = wmem_strbuf_new(pinfo->pool, NULL);
-    roce_info_cm(text, &msg);
+    roce_info_column_cm(text, &msg);
     col_add_str(pinfo->cinfo, COL_INFO, wmem_strbuf_get_str(text));
     proto_tree_add_expert_format(tree, pinfo, msg.kind == ROCE_CM_REJ ? &ei_reject : &ei_message,
                                  tvb, offset, ROCE_MAD_SIZE, "%s", wmem_strbuf_get_str(text));

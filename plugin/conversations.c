@@ -9,15 +9,15 @@
 
 #include "analysis_store.h"
 
-#define BACK_MAX    4096 /* records that a late packet may have to go before */
-#define IS_RESPONSE 0x80000000u
-#define EPOCH_SHIFT 24 /* to the use of the QP pair, seven bits of it */
+#define REORDER_MAX  4096 /* records that a late packet may have to go before */
+#define IS_RESPONSE  0x80000000u
+#define QP_USE_SHIFT 24 /* to the use of the QP pair, seven bits of it */
 
 /* ---- conversations and endpoints by QP ---------------------------------------------------------
  */
 
 /* The filter field of an address or a QP. GIDs of RoCEv1 have the form of IPv6 addresses. */
-static const char *field_of(const address *addr, conv_filter_type_e filter, bool v1)
+static const char *address_filter_field(const address *addr, conv_filter_type_e filter, bool v1)
 {
     static const char *const fields[][3] = {
         {"ip.src", "ip.dst", "ip.addr"},
@@ -37,24 +37,24 @@ static const char *field_of(const address *addr, conv_filter_type_e filter, bool
     }
 }
 
-static const char *conv_field(conv_item_t *conv, conv_filter_type_e filter)
+static const char *conversation_field(conv_item_t *conv, conv_filter_type_e filter)
 {
-    return field_of(&conv->src_address, filter, false);
+    return address_filter_field(&conv->src_address, filter, false);
 }
 
-static const char *conv_field_v1(conv_item_t *conv, conv_filter_type_e filter)
+static const char *conversation_field_v1(conv_item_t *conv, conv_filter_type_e filter)
 {
-    return field_of(&conv->src_address, filter, true);
+    return address_filter_field(&conv->src_address, filter, true);
 }
 
-static const char *end_field(endpoint_item_t *end, conv_filter_type_e filter)
+static const char *endpoint_field(endpoint_item_t *end, conv_filter_type_e filter)
 {
-    return field_of(&end->myaddress, filter, false);
+    return address_filter_field(&end->myaddress, filter, false);
 }
 
-static const char *end_field_v1(endpoint_item_t *end, conv_filter_type_e filter)
+static const char *endpoint_field_v1(endpoint_item_t *end, conv_filter_type_e filter)
 {
-    return field_of(&end->myaddress, filter, true);
+    return address_filter_field(&end->myaddress, filter, true);
 }
 
 static bool is_v1(const struct roce_tap *tap)
@@ -63,7 +63,7 @@ static bool is_v1(const struct roce_tap *tap)
 }
 
 /* QPs of both ends: the sender's is in the packet in datagrams only. */
-static void ends_of(const struct roce_tap *tap, guint32 qpn[2])
+static void get_qpns(const struct roce_tap *tap, guint32 qpn[2])
 {
     qpn[0] = roce_pkt_has(tap->pkt, ROCE_HDR_DETH) ? tap->pkt->deth.src_qp
              : tap->frame                          ? tap->frame->result.src_qpn
@@ -71,26 +71,28 @@ static void ends_of(const struct roce_tap *tap, guint32 qpn[2])
     qpn[1] = tap->pkt->bth.dest_qp;
 }
 
-static tap_packet_status conv_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_,
-                                     const void *data, tap_flags_t flags)
+static tap_packet_status add_conversation_packet(void *tapdata, packet_info *pinfo,
+                                                 epan_dissect_t *edt _U_, const void *data,
+                                                 tap_flags_t flags)
 {
-    static ct_dissector_info_t info = {conv_field}, info_v1 = {conv_field_v1};
+    static ct_dissector_info_t info = {conversation_field}, info_v1 = {conversation_field_v1};
     const struct roce_tap *tap = (const struct roce_tap *)data;
     conv_hash_t *hash = (conv_hash_t *)tapdata;
     guint32 qpn[2];
 
     hash->flags = flags;
-    ends_of(tap, qpn);
+    get_qpns(tap, qpn);
     add_conversation_table_data(hash, &pinfo->src, &pinfo->dst, qpn[0], qpn[1], 1,
                                 (int)pinfo->fd->pkt_len, &pinfo->rel_ts, &pinfo->abs_ts,
                                 is_v1(tap) ? &info_v1 : &info, CONVERSATION_IBQP);
     return TAP_PACKET_REDRAW;
 }
 
-static tap_packet_status end_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_,
-                                    const void *data, tap_flags_t flags)
+static tap_packet_status add_endpoint_packet(void *tapdata, packet_info *pinfo,
+                                             epan_dissect_t *edt _U_, const void *data,
+                                             tap_flags_t flags)
 {
-    static et_dissector_info_t info = {end_field}, info_v1 = {end_field_v1};
+    static et_dissector_info_t info = {endpoint_field}, info_v1 = {endpoint_field_v1};
     const struct roce_tap *tap = (const struct roce_tap *)data;
     et_dissector_info_t *use = is_v1(tap) ? &info_v1 : &info;
     conv_hash_t *hash = (conv_hash_t *)tapdata;
@@ -98,7 +100,7 @@ static tap_packet_status end_packet(void *tapdata, packet_info *pinfo, epan_diss
     guint32 qpn[2];
 
     hash->flags = flags;
-    ends_of(tap, qpn);
+    get_qpns(tap, qpn);
     add_endpoint_table_data(hash, &pinfo->src, qpn[0], TRUE, 1, len, use, ENDPOINT_IBQP);
     add_endpoint_table_data(hash, &pinfo->dst, qpn[1], FALSE, 1, len, use, ENDPOINT_IBQP);
     return TAP_PACKET_REDRAW;
@@ -109,12 +111,12 @@ static tap_packet_status end_packet(void *tapdata, packet_info *pinfo, epan_diss
 
 static roce_ws_bool has_connection(packet_info *pinfo ROCE_WS_USER_DATA)
 {
-    return roce_track_stream_of(pinfo->num) != ROCE_NO_STREAM;
+    return roce_store_stream_of_frame(pinfo->num) != ROCE_NO_STREAM;
 }
 
 static char *connection_filter(packet_info *pinfo ROCE_WS_USER_DATA)
 {
-    uint32_t stream = roce_track_stream_of(pinfo->num);
+    uint32_t stream = roce_store_stream_of_frame(pinfo->num);
 
     return stream == ROCE_NO_STREAM
                ? NULL
@@ -124,10 +126,10 @@ static char *connection_filter(packet_info *pinfo ROCE_WS_USER_DATA)
 /* ---- follow ------------------------------------------------------------------------------------
  */
 
-static char *follow_conv(epan_dissect_t *edt _U_, packet_info *pinfo, guint *stream,
-                         guint *sub_stream _U_)
+static char *follow_packet_filter(epan_dissect_t *edt _U_, packet_info *pinfo, guint *stream,
+                                  guint *sub_stream _U_)
 {
-    uint32_t number = roce_track_stream_of(pinfo->num);
+    uint32_t number = roce_store_stream_of_frame(pinfo->num);
 
     if (number == ROCE_NO_STREAM)
         return NULL;
@@ -135,12 +137,12 @@ static char *follow_conv(epan_dissect_t *edt _U_, packet_info *pinfo, guint *str
     return g_strdup_printf("roce.stream eq %u", number);
 }
 
-static char *follow_index(guint stream, guint sub_stream _U_)
+static char *follow_index_filter(guint stream, guint sub_stream _U_)
 {
     return g_strdup_printf("roce.stream eq %u", stream);
 }
 
-static char *follow_address(address *src, address *dst, int src_qp, int dst_qp)
+static char *follow_address_filter(address *src, address *dst, int src_qp, int dst_qp)
 {
     const char *ip = src->type == AT_IPv6 ? "ipv6" : "ip";
     char *a = address_to_str(NULL, src), *b = address_to_str(NULL, dst);
@@ -154,33 +156,33 @@ static char *follow_address(address *src, address *dst, int src_qp, int dst_qp)
     return filter;
 }
 
-static char *show_qp(wmem_allocator_t *scope, guint qpn)
+static char *format_qp(wmem_allocator_t *scope, guint qpn)
 {
     return qpn == ROCE_QPN_UNKNOWN ? wmem_strdup(scope, "QP ?")
                                    : wmem_strdup_printf(scope, "QP 0x%06x", qpn);
 }
 
-static bool is_after(uint32_t psn, uint32_t other)
+static bool is_psn_after(uint32_t psn, uint32_t other)
 {
     return ((psn - other) & ROCE_PSN_MASK) - 1 < 0x7FFFFF;
 }
 
 /* The list has the latest record first. A packet that came late goes where its PSN belongs, among
  * the requests or the responses of its sender. */
-static void put_record(follow_info_t *info, follow_record_t *record)
+static void insert_follow_record(follow_info_t *info, follow_record_t *record)
 {
     GList *after = NULL;
     unsigned back = 0;
 
-    for (GList *at = info->payload; at && back < BACK_MAX; at = at->next, back++) {
+    for (GList *at = info->payload; at && back < REORDER_MAX; at = at->next, back++) {
         const follow_record_t *other = (const follow_record_t *)at->data;
 
         if (other->is_server != record->is_server ||
             (other->seq & IS_RESPONSE) != (record->seq & IS_RESPONSE))
             continue;
-        if ((other->seq ^ record->seq) >> EPOCH_SHIFT)
+        if ((other->seq ^ record->seq) >> QP_USE_SHIFT)
             break;
-        if (!is_after(other->seq & ROCE_PSN_MASK, record->seq & ROCE_PSN_MASK))
+        if (!is_psn_after(other->seq & ROCE_PSN_MASK, record->seq & ROCE_PSN_MASK))
             break;
         after = at;
     }
@@ -191,20 +193,21 @@ static void put_record(follow_info_t *info, follow_record_t *record)
 }
 
 /* Payload, each byte once, in the order of the messages. */
-static tap_packet_status follow_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_,
-                                       const void *data, tap_flags_t flags _U_)
+static tap_packet_status add_follow_payload(void *tapdata, packet_info *pinfo,
+                                            epan_dissect_t *edt _U_, const void *data,
+                                            tap_flags_t flags _U_)
 {
     const struct roce_tap *tap = (const struct roce_tap *)data;
     follow_info_t *info = (follow_info_t *)tapdata;
     const struct roce_pkt *pkt = tap->pkt;
     follow_record_t *record;
 
-    if (!tap->frame || tap->frame->seen || pkt->payload_cap_len == 0)
+    if (!tap->frame || tap->frame->skip_payload || pkt->payload_cap_len == 0)
         return TAP_PACKET_DONT_REDRAW;
     if (info->seq[0] == 0) { /* not otherwise used here: 1 + the side of the client */
         guint32 qpn[2];
 
-        ends_of(tap, qpn);
+        get_qpns(tap, qpn);
         info->seq[0] = 1u + tap->frame->result.side;
         info->client_port = qpn[0];
         info->server_port = qpn[1];
@@ -215,33 +218,34 @@ static tap_packet_status follow_packet(void *tapdata, packet_info *pinfo, epan_d
     record->is_server = info->seq[0] != 1u + tap->frame->result.side;
     record->packet_num = pinfo->num;
     record->abs_ts = pinfo->abs_ts;
-    record->seq = pkt->bth.psn | (tap->frame->result.epoch & 0x7F) << EPOCH_SHIFT |
+    record->seq = pkt->bth.psn | (tap->frame->result.epoch & 0x7F) << QP_USE_SHIFT |
                   (tap->frame->result.flags & ROCE_AN_RESPONSE ? IS_RESPONSE : 0);
     record->data = g_byte_array_append(g_byte_array_sized_new((guint)pkt->payload_cap_len),
                                        pkt->payload, (guint)pkt->payload_cap_len);
     info->bytes_written[record->is_server] += record->data->len;
-    put_record(info, record);
+    insert_follow_record(info, record);
     return TAP_PACKET_DONT_REDRAW;
 }
 
 #if ROCE_WS_AT_LEAST(4, 2)
 static guint32 stream_count(void)
 {
-    return roce_track_stream_count();
+    return roce_store_stream_count();
 }
 #endif
 
-void roce_talk_register(int proto)
+void roce_conversations_register(int proto)
 {
-    register_conversation_table(proto, FALSE, conv_packet, end_packet);
+    register_conversation_table(proto, FALSE, add_conversation_packet, add_endpoint_packet);
 #if ROCE_WS_AT_LEAST(4, 2)
     register_conversation_filter("roce", "RDMA connection", has_connection, connection_filter,
                                  NULL);
-    register_follow_stream(proto, "roce", follow_conv, follow_index, follow_address, show_qp,
-                           follow_packet, stream_count, NULL);
+    register_follow_stream(proto, "roce", follow_packet_filter, follow_index_filter,
+                           follow_address_filter, format_qp, add_follow_payload, stream_count,
+                           NULL);
 #else
     register_conversation_filter("roce", "RDMA connection", has_connection, connection_filter);
-    register_follow_stream(proto, "roce", follow_conv, follow_index, follow_address, show_qp,
-                           follow_packet);
+    register_follow_stream(proto, "roce", follow_packet_filter, follow_index_filter,
+                           follow_address_filter, format_qp, add_follow_payload);
 #endif
 }

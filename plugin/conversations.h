@@ -8,12 +8,12 @@
 
 #include "ws_compat.h"
 
-void roce_talk_register(int proto);
+void roce_conversations_register(int proto);
 
 /*
  * Export Objects: the payload of each message that was captured in full. Returns the tap that wants
  * a struct roce_tap of every packet.
  */
-int roce_object_register(int proto);
+int roce_export_object_register(int proto);
 
 #endif

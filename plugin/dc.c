@@ -36,19 +36,19 @@ void roce_dc_register(int proto)
 
 const char *roce_dc_text(struct line *text, const struct roce_pkt *pkt)
 {
-    line_text(text, "DC ");
-    line_text(text, pkt->op->name + strlen("RD "));
-    line_text(text, " ");
-    line_hex(text, roce_dc_src_qp(pkt), 6);
-    line_text(text, "\xe2\x86\x92");
-    line_hex(text, pkt->bth.dest_qp, 6);
-    line_text(text, " PSN ");
-    line_dec(text, pkt->bth.psn);
+    line_add_text(text, "DC ");
+    line_add_text(text, pkt->op->name + strlen("RD "));
+    line_add_text(text, " ");
+    line_add_hex(text, roce_dc_src_qp(pkt), 6);
+    line_add_text(text, "\xe2\x86\x92");
+    line_add_hex(text, pkt->bth.dest_qp, 6);
+    line_add_text(text, " PSN ");
+    line_add_dec(text, pkt->bth.psn);
     if (roce_dc_like(pkt)->payload != ROCE_PAYLOAD_NONE) {
-        line_text(text, " len ");
-        line_dec(text, roce_dc_payload_len(pkt));
+        line_add_text(text, " len ");
+        line_add_dec(text, roce_dc_payload_len(pkt));
     }
-    return line_end(text);
+    return line_finish(text);
 }
 
 int roce_dc_add(const struct roce_pkt *pkt, tvbuff_t *tvb, int base, packet_info *pinfo,
@@ -70,7 +70,7 @@ int roce_dc_add(const struct roce_pkt *pkt, tvbuff_t *tvb, int base, packet_info
 
         if (off + len > end)
             break;
-        roce_fields_add(ROCE_BLOCK_HDR(op->hdr[i]), tvb, off, tree);
+        roce_hf_add_header(ROCE_HEADER_TRANSPORT(op->hdr[i]), tvb, off, tree);
     }
     return bth + op->len + (int)ROCE_DC_LEN;
 }

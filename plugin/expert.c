@@ -13,8 +13,8 @@ static int hf_rule_other = -1;
 static int hf_rule_known = -1;
 static int ett_rule = -1;
 
-static void fill(ei_register_info *reg, expert_field *id, char *name, int group, int severity,
-                 const char *text)
+static void fill_expert(ei_register_info *reg, expert_field *id, char *name, int group,
+                        int severity, const char *text)
 {
     id->ei = id->hf = -1;
     reg->ids = id;
@@ -41,8 +41,8 @@ static unsigned fill_defects(ei_register_info *regs)
     for (unsigned i = 0; i < ROCE_DEFECT_CNT; i++) {
         const struct roce_defect_info *info = roce_defect_info(i);
 
-        fill(&regs[i], &ei_defect[i], g_strdup_printf("roce.defect.%s", info->id), PI_MALFORMED,
-             severity[info->severity], info->text);
+        fill_expert(&regs[i], &ei_defect[i], g_strdup_printf("roce.defect.%s", info->id),
+                    PI_MALFORMED, severity[info->severity], info->text);
     }
     return ROCE_DEFECT_CNT;
 }
@@ -62,10 +62,11 @@ static unsigned fill_rules(ei_register_info *regs)
         if (info->judge != ROCE_JUDGE_FLOW)
             continue;
         for (unsigned s = 0; s <= info->severity; s++)
-            fill(&regs[cnt++], &ei_rule[i][s], g_strdup_printf("roce.rule.%s", info->id),
-                 info->severity == ROCE_SEV_NOTE ? PI_SEQUENCE : PI_PROTOCOL, severity[s],
-                 g_strdup_printf("%s: %s%s", info->id,
-                                 roce_rule_is_norm(info) ? "rule broken: " : "", info->text));
+            fill_expert(&regs[cnt++], &ei_rule[i][s], g_strdup_printf("roce.rule.%s", info->id),
+                        info->severity == ROCE_SEV_NOTE ? PI_SEQUENCE : PI_PROTOCOL, severity[s],
+                        g_strdup_printf("%s: %s%s", info->id,
+                                        roce_rule_is_norm(info) ? "rule broken: " : "",
+                                        info->text));
     }
     return cnt;
 }
@@ -100,7 +101,7 @@ void roce_expert_register(int proto)
 }
 
 /* What says nothing against anybody, and may be so of all frames of a file. */
-static void add_note(int field, tvbuff_t *tvb, proto_tree *tree)
+static void add_plain_item(int field, tvbuff_t *tvb, proto_tree *tree)
 {
     if (proto_field_is_referenced(tree, field))
         proto_item_set_generated(proto_tree_add_item(tree, field, tvb, 0, 0, ENC_NA));
@@ -113,26 +114,26 @@ void roce_expert_add_defects(const struct roce_pkt *pkt, tvbuff_t *tvb, packet_i
         if (!roce_pkt_defect(pkt, i))
             continue;
         if (roce_defect_info(i)->severity == ROCE_DEFECT_INFO)
-            add_note(ei_defect[i].hf, tvb, tree);
+            add_plain_item(ei_defect[i].hf, tvb, tree);
         else
             expert_add_info(pinfo, tree, &ei_defect[i]);
     }
 }
 
-static expert_field *field_of(const struct roce_finding *f)
+static expert_field *finding_expert(const struct roce_finding *f)
 {
     return &ei_rule[f->rule][f->known ? ROCE_SEV_NOTE : f->severity];
 }
 
 void roce_expert_raise(const struct roce_finding *finding, packet_info *pinfo)
 {
-    expert_add_info(pinfo, NULL, field_of(finding));
+    expert_add_info(pinfo, NULL, finding_expert(finding));
 }
 
-void roce_expert_add_findings(const struct roce_track_finding *first, tvbuff_t *tvb,
+void roce_expert_add_findings(const struct roce_frame_finding *first, tvbuff_t *tvb,
                               packet_info *pinfo, proto_tree *tree)
 {
-    for (const struct roce_track_finding *at = first; at; at = at->next) {
+    for (const struct roce_frame_finding *at = first; at; at = at->next) {
         const struct roce_finding *f = &at->finding;
         const struct roce_rule_info *rule = roce_rule_info(f->rule);
         proto_item *item = proto_tree_add_string(tree, hf_rule_id, tvb, 0, 0, rule->id);
@@ -141,7 +142,7 @@ void roce_expert_add_findings(const struct roce_track_finding *first, tvbuff_t *
 
         roce_finding_text(f, text, sizeof(text));
         proto_item_set_generated(item);
-        expert_add_info_format(pinfo, item, field_of(f), "%s: %s", rule->id, text);
+        expert_add_info_format(pinfo, item, finding_expert(f), "%s: %s", rule->id, text);
         sub = proto_item_add_subtree(item, ett_rule);
         item = proto_tree_add_string(sub, hf_rule_text, tvb, 0, 0, rule->text);
         proto_item_set_generated(item);

@@ -18,7 +18,7 @@ void roce_expert_add_defects(const struct roce_pkt *pkt, tvbuff_t *tvb, packet_i
                              proto_tree *tree);
 
 /* Adds an expert info for each finding to `tree`, with the frame it speaks of as a link. */
-void roce_expert_add_findings(const struct roce_track_finding *first, tvbuff_t *tvb,
+void roce_expert_add_findings(const struct roce_frame_finding *first, tvbuff_t *tvb,
                               packet_info *pinfo, proto_tree *tree);
 
 /* Says that there is such a finding in the file, without a tree: Wireshark shows the highest

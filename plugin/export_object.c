@@ -6,10 +6,10 @@
 #include "conversations.h"
 #include "analysis_store.h"
 
-#define OBJECT_MAX 0x40000000u /* bytes; longer messages are left out */
+#define OBJECT_BYTES_MAX 0x40000000u /* bytes; longer messages are left out */
 
 /* A message on its way. */
-struct object {
+struct message_object {
     GByteArray *data;
     uint64_t have;
     uint64_t total; /* 0 until its last packet came */
@@ -19,37 +19,37 @@ static GHashTable *objects; /* by the number of the first frame */
 
 static void free_object(void *p)
 {
-    struct object *object = (struct object *)p;
+    struct message_object *object = (struct message_object *)p;
 
     if (object->data)
         g_byte_array_free(object->data, TRUE);
     g_free(object);
 }
 
-static void forget(void)
+static void free_objects(void)
 {
     if (objects)
         g_hash_table_destroy(objects);
     objects = NULL;
 }
 
-static struct object *object_of(uint32_t first_frame)
+static struct message_object *get_object(uint32_t first_frame)
 {
-    struct object *object;
+    struct message_object *object;
 
     if (!objects)
         objects = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, free_object);
-    object = (struct object *)g_hash_table_lookup(objects, GUINT_TO_POINTER(first_frame));
+    object = (struct message_object *)g_hash_table_lookup(objects, GUINT_TO_POINTER(first_frame));
     if (object)
         return object;
-    object = g_new0(struct object, 1);
+    object = g_new0(struct message_object, 1);
     object->data = g_byte_array_new();
     g_hash_table_insert(objects, GUINT_TO_POINTER(first_frame), object);
     return object;
 }
 
-static export_object_entry_t *entry_of(const struct roce_tap *tap, packet_info *pinfo,
-                                       struct object *object)
+static export_object_entry_t *make_list_entry(const struct roce_tap *tap, packet_info *pinfo,
+                                              struct message_object *object)
 {
     const char *kind = roce_kind_name(tap->pkt->op->kind);
     export_object_entry_t *entry = g_new0(export_object_entry_t, 1);
@@ -68,25 +68,27 @@ static export_object_entry_t *entry_of(const struct roce_tap *tap, packet_info *
     return entry;
 }
 
-static tap_packet_status object_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_,
-                                       const void *data, tap_flags_t flags _U_)
+static tap_packet_status add_object_packet(void *tapdata, packet_info *pinfo,
+                                           epan_dissect_t *edt _U_, const void *data,
+                                           tap_flags_t flags _U_)
 {
     export_object_list_t *list = (export_object_list_t *)tapdata;
     const struct roce_tap *tap = (const struct roce_tap *)data;
     const struct roce_pkt *pkt = tap->pkt;
     const struct roce_flow_result *r;
-    struct object *object;
+    struct message_object *object;
     uint64_t at, first;
 
     if (!tap->frame || pkt->payload_len == 0 || pkt->payload_cap_len < pkt->payload_len ||
-        !(pkt->op->svc == ROCE_SVC_UD ? !tap->frame->seen : roce_track_is_placed(tap->frame)))
+        !(pkt->op->svc == ROCE_SVC_UD ? !tap->frame->skip_payload
+                                      : roce_store_is_first_placement(tap->frame)))
         return TAP_PACKET_DONT_REDRAW;
     r = &tap->frame->result;
     at = pkt->op->svc == ROCE_SVC_UD ? 0 : r->msg_offset;
     first = pkt->op->svc == ROCE_SVC_UD ? pinfo->num : r->msg_first_frame;
-    if (r->stream == ROCE_NO_STREAM || first == 0 || at + pkt->payload_len > OBJECT_MAX)
+    if (r->stream == ROCE_NO_STREAM || first == 0 || at + pkt->payload_len > OBJECT_BYTES_MAX)
         return TAP_PACKET_DONT_REDRAW;
-    object = object_of((uint32_t)first);
+    object = get_object((uint32_t)first);
     if (!object->data) /* was given away */
         return TAP_PACKET_DONT_REDRAW;
     if (object->data->len < at + pkt->payload_len)
@@ -97,11 +99,11 @@ static tap_packet_status object_packet(void *tapdata, packet_info *pinfo, epan_d
         object->total = at + pkt->payload_len;
     if (object->total == 0 || object->have != object->total || object->data->len != object->total)
         return TAP_PACKET_DONT_REDRAW;
-    list->add_entry(list->gui_data, entry_of(tap, pinfo, object));
+    list->add_entry(list->gui_data, make_list_entry(tap, pinfo, object));
     return TAP_PACKET_REDRAW;
 }
 
-int roce_object_register(int proto)
+int roce_export_object_register(int proto)
 {
-    return register_export_object(proto, object_packet, forget);
+    return register_export_object(proto, add_object_packet, free_objects);
 }

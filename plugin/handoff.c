@@ -7,42 +7,42 @@
 #define ENCAP_INFINIBAND 150 /* wtap_encap of link type 247, LINKTYPE_INFINIBAND */
 #define ERF_INFINIBAND   21  /* ERF record type TYPE_INFINIBAND */
 
-static dissector_handle_t handles[ROCE_TAKE_CNT];
+static dissector_handle_t handles[ROCE_HANDOFF_CNT];
 static int protocol = -1;
 
 static const struct {
-    enum roce_take what;
+    enum roce_handoff kind;
     const char *table;
     guint32 value;
-} places[] = {
-    {ROCE_TAKE_UDP, "udp.port", ROCE_UDP_PORT},
-    {ROCE_TAKE_V1, "ethertype", ROCE_ETHERTYPE_V1},
-    {ROCE_TAKE_NATIVE, "wtap_encap", ENCAP_INFINIBAND},
-    {ROCE_TAKE_NATIVE, "erf.types.type", ERF_INFINIBAND},
+} entries[] = {
+    {ROCE_HANDOFF_UDP, "udp.port", ROCE_UDP_PORT},
+    {ROCE_HANDOFF_V1, "ethertype", ROCE_ETHERTYPE_V1},
+    {ROCE_HANDOFF_NATIVE, "wtap_encap", ENCAP_INFINIBAND},
+    {ROCE_HANDOFF_NATIVE, "erf.types.type", ERF_INFINIBAND},
 };
 
-void roce_take_register(int proto, const dissector_t dissectors[ROCE_TAKE_CNT])
+void roce_handoff_register(int proto, const dissector_t dissectors[ROCE_HANDOFF_CNT])
 {
-    static const char *const names[ROCE_TAKE_CNT] = {"roce", "roce.v1", "roce.native"};
+    static const char *const names[ROCE_HANDOFF_CNT] = {"roce", "roce.v1", "roce.native"};
 
     protocol = proto;
-    for (unsigned i = 0; i < ROCE_TAKE_CNT; i++)
+    for (unsigned i = 0; i < ROCE_HANDOFF_CNT; i++)
         handles[i] = register_dissector(names[i], dissectors[i], proto);
 }
 
-void roce_take_handoff(void)
+void roce_handoff_add_decode_as(void)
 {
-    dissector_add_for_decode_as("udp.port", handles[ROCE_TAKE_UDP]);
+    dissector_add_for_decode_as("udp.port", handles[ROCE_HANDOFF_UDP]);
 }
 
 /* With our protocol disabled all is as it was without it: the built-in dissector's. */
-static bool is_wanted(enum roce_take what)
+static bool is_handoff_wanted(enum roce_handoff kind)
 {
     if (!proto_is_protocol_enabled(find_protocol_by_id(protocol)))
         return false;
-    switch (what) {
-    case ROCE_TAKE_V1: return roce_prefs.take_v1;
-    case ROCE_TAKE_NATIVE: return roce_prefs.take_native;
+    switch (kind) {
+    case ROCE_HANDOFF_V1: return roce_prefs.dissect_v1;
+    case ROCE_HANDOFF_NATIVE: return roce_prefs.dissect_native;
     default: return true;
     }
 }
@@ -52,20 +52,20 @@ static bool is_wanted(enum roce_take what)
  * preferences changes, and the UDP dissector tries changed entries before all others: no known
  * source port steals a packet.
  */
-void roce_take(void)
+void roce_handoff_apply(void)
 {
-    for (unsigned i = 0; i < array_length(places); i++) {
-        dissector_table_t table = find_dissector_table(places[i].table);
-        dissector_handle_t ours = handles[places[i].what];
+    for (unsigned i = 0; i < array_length(entries); i++) {
+        dissector_table_t table = find_dissector_table(entries[i].table);
+        dissector_handle_t ours = handles[entries[i].kind];
         bool changed;
 
         if (!table)
             continue;
-        changed = dissector_is_uint_changed(table, places[i].value) != 0;
-        if (!changed && is_wanted(places[i].what))
-            dissector_change_uint(places[i].table, places[i].value, ours);
-        else if (changed && !is_wanted(places[i].what) &&
-                 dissector_get_uint_handle(table, places[i].value) == ours)
-            dissector_reset_uint(places[i].table, places[i].value);
+        changed = dissector_is_uint_changed(table, entries[i].value) != 0;
+        if (!changed && is_handoff_wanted(entries[i].kind))
+            dissector_change_uint(entries[i].table, entries[i].value, ours);
+        else if (changed && !is_handoff_wanted(entries[i].kind) &&
+                 dissector_get_uint_handle(table, entries[i].value) == ours)
+            dissector_reset_uint(entries[i].table, entries[i].value);
     }
 }

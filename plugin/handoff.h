@@ -8,18 +8,18 @@
 
 #include "ws_compat.h"
 
-enum roce_take {
-    ROCE_TAKE_UDP,    /* tvb: the BTH on */
-    ROCE_TAKE_V1,     /* tvb: the GRH on */
-    ROCE_TAKE_NATIVE, /* tvb: the LRH on */
-    ROCE_TAKE_CNT
+enum roce_handoff {
+    ROCE_HANDOFF_UDP,    /* tvb: the BTH on */
+    ROCE_HANDOFF_V1,     /* tvb: the GRH on */
+    ROCE_HANDOFF_NATIVE, /* tvb: the LRH on */
+    ROCE_HANDOFF_CNT
 };
 
 /* Makes handles "roce", "roce.v1" and "roce.native". */
-void roce_take_register(int proto, const dissector_t dissectors[ROCE_TAKE_CNT]);
-void roce_take_handoff(void);
+void roce_handoff_register(int proto, const dissector_t dissectors[ROCE_HANDOFF_CNT]);
+void roce_handoff_add_decode_as(void);
 
 /* When a file is opened. */
-void roce_take(void);
+void roce_handoff_apply(void);
 
 #endif

@@ -2,26 +2,26 @@
 #include "hf.h"
 
 /* One id a field, in the order of the table; last that of the header itself. */
-static int *hf[ROCE_BLOCK_CNT];
-static const header_field_info **asked[ROCE_BLOCK_CNT]; /* what Wireshark knows of each */
-static int ett[ROCE_BLOCK_CNT];
+static int *hf[ROCE_HEADER_CNT];
+static const header_field_info **hf_info[ROCE_HEADER_CNT]; /* what Wireshark knows of each */
+static int ett[ROCE_HEADER_CNT];
 
-/* The description of a block. */
-static const struct roce_hdr_info *info_of(roce_block block)
+/* The description of a id. */
+static const struct roce_hdr_info *header_info(roce_header_id id)
 {
-    if (block < ROCE_BLOCK_MAD)
-        return roce_hdr_info(block);
-    return block == ROCE_BLOCK_MAD ? roce_mad_info() : roce_cm_info(block - ROCE_BLOCK_CM(0));
+    if (id < ROCE_HEADER_MAD)
+        return roce_hdr_info(id);
+    return id == ROCE_HEADER_MAD ? roce_mad_info() : roce_cm_info(id - ROCE_HEADER_CM(0));
 }
 
 /* What stands around the transport headers is Wireshark's own to show. */
-static gboolean is_shown(roce_block block)
+static gboolean is_header_shown(roce_header_id id)
 {
-    return block >= ROCE_BLOCK_HDR(ROCE_HDR_LRH);
+    return id >= ROCE_HEADER_TRANSPORT(ROCE_HDR_LRH);
 }
 
 /* Names for the first 256 values of a field, or NULL if its table names none of them. */
-static const value_string *names_of(enum roce_vals vals)
+static const value_string *value_names(enum roce_vals vals)
 {
     static value_string *made[ROCE_VALS_CNT];
     value_string *vs;
@@ -46,17 +46,17 @@ static const value_string *names_of(enum roce_vals vals)
     return cnt ? vs : NULL;
 }
 
-static unsigned bytes_of(const struct roce_field *field)
+static unsigned field_bytes(const struct roce_field *field)
 {
     return (field->bit + field->width + 7u) / 8u;
 }
 
-static void describe(hf_register_info *info, int *id, const struct roce_hdr_info *hdr,
-                     const struct roce_field *field)
+static void describe_field(hf_register_info *info, int *id, const struct roce_hdr_info *hdr,
+                           const struct roce_field *field)
 {
     static const enum ftenum uint_type[] = {FT_NONE,   FT_UINT8,  FT_UINT16, FT_UINT24, FT_UINT32,
                                             FT_UINT40, FT_UINT48, FT_UINT56, FT_UINT64};
-    unsigned bytes = bytes_of(field);
+    unsigned bytes = field_bytes(field);
     header_field_info *out = &info->hfinfo;
 
     *id = -1;
@@ -83,7 +83,7 @@ static void describe(hf_register_info *info, int *id, const struct roce_hdr_info
         out->type = uint_type[bytes];
         out->display = field->fmt == ROCE_FMT_DEC ? BASE_DEC : BASE_HEX;
         if (bytes <= 4)
-            out->strings = names_of(field->vals);
+            out->strings = value_names(field->vals);
         break;
     }
     if (field->width != bytes * 8)
@@ -100,42 +100,42 @@ static void describe_header(hf_register_info *info, int *id, const struct roce_h
         hdr->title, g_strdup_printf("roce.%s", hdr->id), FT_NONE, BASE_NONE, NULL, 0, NULL, HFILL};
 }
 
-static void register_block(int proto, roce_block block)
+static void register_header(int proto, roce_header_id id)
 {
-    const struct roce_hdr_info *info = info_of(block);
+    const struct roce_hdr_info *info = header_info(id);
     unsigned cnt = info->field_cnt + 1u;
     hf_register_info *regs = g_new0(hf_register_info, cnt);
     int **subtree = g_new0(int *, 1);
 
-    hf[block] = g_new0(int, cnt);
+    hf[id] = g_new0(int, cnt);
     for (unsigned i = 0; i < info->field_cnt; i++)
-        describe(&regs[i], &hf[block][i], info, &info->fields[i]);
-    describe_header(&regs[info->field_cnt], &hf[block][info->field_cnt], info);
+        describe_field(&regs[i], &hf[id][i], info, &info->fields[i]);
+    describe_header(&regs[info->field_cnt], &hf[id][info->field_cnt], info);
     proto_register_field_array(proto, regs, (int)cnt);
-    asked[block] = g_new0(const header_field_info *, cnt);
+    hf_info[id] = g_new0(const header_field_info *, cnt);
     for (unsigned i = 0; i < cnt; i++)
-        asked[block][i] = proto_registrar_get_nth((guint)hf[block][i]);
-    ett[block] = -1;
-    subtree[0] = &ett[block];
+        hf_info[id][i] = proto_registrar_get_nth((guint)hf[id][i]);
+    ett[id] = -1;
+    subtree[0] = &ett[id];
     proto_register_subtree_array(subtree, 1);
     g_free(subtree);
 }
 
-void roce_fields_register(int proto)
+void roce_hf_register(int proto)
 {
-    for (roce_block block = 0; block < ROCE_BLOCK_CNT; block++)
-        if (is_shown(block))
-            register_block(proto, block);
+    for (roce_header_id id = 0; id < ROCE_HEADER_CNT; id++)
+        if (is_header_shown(id))
+            register_header(proto, id);
 }
 
-bool roce_fields_is_read(proto_tree *tree, const header_field_info *field)
+bool roce_hf_is_wanted(proto_tree *tree, const header_field_info *field)
 {
     return tree && (PTREE_DATA(tree)->visible || field->ref_type != HF_REF_TYPE_NONE);
 }
 
-void roce_fields_add(roce_block block, tvbuff_t *tvb, int offset, proto_tree *tree)
+void roce_hf_add_header(roce_header_id id, tvbuff_t *tvb, int offset, proto_tree *tree)
 {
-    const struct roce_hdr_info *info = info_of(block);
+    const struct roce_hdr_info *info = header_info(id);
     unsigned header = info->field_cnt;
     bool whole = tvb_bytes_exist(tvb, offset, info->len); /* else Wireshark is to say so */
     proto_tree *sub = NULL;
@@ -143,14 +143,13 @@ void roce_fields_add(roce_block block, tvbuff_t *tvb, int offset, proto_tree *tr
     for (unsigned i = 0; i <= info->field_cnt; i++) {
         const struct roce_field *field = &info->fields[i];
 
-        if (whole && !roce_fields_is_read(tree, asked[block][i]))
+        if (whole && !roce_hf_is_wanted(tree, hf_info[id][i]))
             continue;
         if (!sub)
             sub = proto_item_add_subtree(
-                proto_tree_add_item(tree, hf[block][header], tvb, offset, info->len, ENC_NA),
-                ett[block]);
+                proto_tree_add_item(tree, hf[id][header], tvb, offset, info->len, ENC_NA), ett[id]);
         if (i < header)
-            proto_tree_add_item(sub, hf[block][i], tvb, offset + field->byte, (int)bytes_of(field),
+            proto_tree_add_item(sub, hf[id][i], tvb, offset + field->byte, (int)field_bytes(field),
                                 ENC_BIG_ENDIAN);
     }
 }

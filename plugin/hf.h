@@ -12,22 +12,22 @@
 #include "wire/pkt.h"
 
 /* A header of any table: transport headers, MAD header, CM messages with the RDMA-IP header. */
-typedef unsigned roce_block;
-#define ROCE_BLOCK_HDR(hdr) ((roce_block)(hdr))
-#define ROCE_BLOCK_MAD      ((roce_block)ROCE_HDR_CNT)
-#define ROCE_BLOCK_CM(cm)   ((roce_block)ROCE_HDR_CNT + 1 + (roce_block)(cm))
-#define ROCE_BLOCK_CNT      ROCE_BLOCK_CM(ROCE_CM_CNT)
+typedef unsigned roce_header_id;
+#define ROCE_HEADER_TRANSPORT(hdr) ((roce_header_id)(hdr))
+#define ROCE_HEADER_MAD            ((roce_header_id)ROCE_HDR_CNT)
+#define ROCE_HEADER_CM(cm)         ((roce_header_id)ROCE_HDR_CNT + 1 + (roce_header_id)(cm))
+#define ROCE_HEADER_CNT            ROCE_HEADER_CM(ROCE_CM_CNT)
 
 /* Registers every field of these headers and a subtree for each. Called once, from
  * proto_register_roce(). */
-void roce_fields_register(int proto);
+void roce_hf_register(int proto);
 
 /* Whether anybody looks at this field of the tree: it is shown, or a filter, a column or a tap
  * asked for it. To put an item where nobody looks costs more than to find out. */
-bool roce_fields_is_read(proto_tree *tree, const header_field_info *field);
+bool roce_hf_is_wanted(proto_tree *tree, const header_field_info *field);
 
 /* Adds the subtree of one header, at `offset` of `tvb`, as far as the tvb has its bytes: those of
  * its fields that somebody reads. */
-void roce_fields_add(roce_block block, tvbuff_t *tvb, int offset, proto_tree *tree);
+void roce_hf_add_header(roce_header_id id, tvbuff_t *tvb, int offset, proto_tree *tree);
 
 #endif

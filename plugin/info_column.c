@@ -8,56 +8,57 @@
 
 static void add_dec(struct line *text, const char *before, uint64_t v)
 {
-    line_text(text, before);
-    line_dec(text, v);
+    line_add_text(text, before);
+    line_add_dec(text, v);
 }
 
 static void add_hex(struct line *text, const char *before, uint64_t v, unsigned digits)
 {
-    line_text(text, before);
-    line_hex(text, v, digits);
+    line_add_text(text, before);
+    line_add_hex(text, v, digits);
 }
 
 /* "[retransmission: timeout] " and the like: what a reader of the list must not miss. */
 static void add_remarks(struct line *text, const struct roce_pkt *pkt,
-                        const struct roce_track_frame *frame)
+                        const struct roce_frame_info *frame)
 {
     const struct roce_flow_result *r = &frame->result;
 
     if (r->flags & ROCE_AN_DROPPED)
-        line_text(text, "[dropped by its receiver] ");
+        line_add_text(text, "[dropped by its receiver] ");
     if (r->flags & ROCE_AN_QP_REUSED)
-        line_text(text, "[QP reused] ");
+        line_add_text(text, "[QP reused] ");
     if (r->flags & ROCE_AN_COPY)
-        line_text(text, "[copy] ");
+        line_add_text(text, "[copy] ");
     if (r->flags & ROCE_AN_RETRANSMISSION) {
-        line_text(text, "[retransmission: ");
-        line_text(text, roce_cause_name(r->cause));
-        line_text(text, "] ");
+        line_add_text(text, "[retransmission: ");
+        line_add_text(text, roce_cause_name(r->cause));
+        line_add_text(text, "] ");
     }
     if (r->flags & ROCE_AN_OUT_OF_ORDER)
-        line_text(text, "[out of order] ");
+        line_add_text(text, "[out of order] ");
     if (r->flags & ROCE_AN_PSN_GAP) {
-        line_text(text, "[PSN gap: ");
-        line_dec(text, r->gap);
-        line_text(text, " missing] ");
+        line_add_text(text, "[PSN gap: ");
+        line_add_dec(text, r->gap);
+        line_add_text(text, " missing] ");
     }
     if (r->flags & ROCE_AN_IMPLIED_NAK)
-        line_text(text, "[implied NAK] ");
+        line_add_text(text, "[implied NAK] ");
     if (r->flags & ROCE_AN_DUPLICATE_ACK) {
-        line_text(text, roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_ACK ? "[duplicate ACK #"
-                                                                               : "[again #");
-        line_dec(text, r->dup_ack_num);
-        line_text(text, "] ");
+        line_add_text(text, roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_ACK
+                                ? "[duplicate ACK #"
+                                : "[again #");
+        line_add_dec(text, r->dup_ack_num);
+        line_add_text(text, "] ");
     }
     if (r->flags & ROCE_AN_DUPLICATE_RESPONSE)
-        line_text(text, "[duplicate response] ");
+        line_add_text(text, "[duplicate response] ");
     if (r->flags & ROCE_AN_ACK_UNSEEN)
-        line_text(text, "[request not captured] ");
+        line_add_text(text, "[request not captured] ");
     if (r->flags & ROCE_AN_KEEP_ALIVE)
-        line_text(text, "[keep-alive] ");
+        line_add_text(text, "[keep-alive] ");
     if (r->flags & ROCE_AN_CE)
-        line_text(text, "[ECN CE] ");
+        line_add_text(text, "[ECN CE] ");
 }
 
 /* "WRITE First", "UC SEND Only", "ACK", "NAK, remote access error". */
@@ -74,36 +75,36 @@ static void add_verb(struct line *text, const struct roce_pkt *pkt)
             roce_syndrome_code(pkt->aeth.syndrome) == ROCE_CREDIT_NONE)
             name = "ACK";
         if (pkt->op->svc != ROCE_SVC_RC) {
-            line_text(text, roce_svc_name(pkt->op->svc));
-            line_text(text, " ");
+            line_add_text(text, roce_svc_name(pkt->op->svc));
+            line_add_text(text, " ");
         }
     }
     if (pkt->op->kind == ROCE_KIND_RESERVED || pkt->op->kind == ROCE_KIND_MANUFACTURER) {
-        line_text(text, "Opcode ");
-        line_hex(text, pkt->bth.opcode, 2);
-        line_text(text, " (");
-        line_text(text, name);
-        line_text(text, ")");
+        line_add_text(text, "Opcode ");
+        line_add_hex(text, pkt->bth.opcode, 2);
+        line_add_text(text, " (");
+        line_add_text(text, name);
+        line_add_text(text, ")");
     } else
-        line_text(text, name);
+        line_add_text(text, name);
 }
 
 static void add_qps(struct line *text, const struct roce_pkt *pkt,
-                    const struct roce_track_frame *frame)
+                    const struct roce_frame_info *frame)
 {
     uint32_t src = frame ? frame->result.src_qpn : ROCE_QPN_UNKNOWN;
 
     if (roce_pkt_has(pkt, ROCE_HDR_DETH))
         src = pkt->deth.src_qp;
-    line_text(text, " ");
+    line_add_text(text, " ");
     if (src != ROCE_QPN_UNKNOWN)
-        line_hex(text, src, 6);
-    line_text(text, ARROW);
-    line_hex(text, pkt->bth.dest_qp, 6);
+        line_add_hex(text, src, 6);
+    line_add_text(text, ARROW);
+    line_add_hex(text, pkt->bth.dest_qp, 6);
 }
 
 static void add_length(struct line *text, const struct roce_pkt *pkt,
-                       const struct roce_track_frame *frame)
+                       const struct roce_frame_info *frame)
 {
     uint64_t total = frame ? frame->result.msg_total : 0;
 
@@ -122,8 +123,8 @@ static void add_length(struct line *text, const struct roce_pkt *pkt,
         add_dec(text, " of ", total);
 }
 
-const char *roce_info_text(struct line *text, const struct roce_pkt *pkt,
-                           const struct roce_track_frame *frame, bool relative)
+const char *roce_info_column_text(struct line *text, const struct roce_pkt *pkt,
+                                  const struct roce_frame_info *frame, bool relative)
 {
     char buf[80];
 
@@ -132,18 +133,18 @@ const char *roce_info_text(struct line *text, const struct roce_pkt *pkt,
     add_verb(text, pkt);
     add_qps(text, pkt, frame);
     if (pkt->op->kind == ROCE_KIND_CNP)
-        return line_end(text);
+        return line_finish(text);
     if (relative && frame && frame->result.flags & (ROCE_AN_REQUEST | ROCE_AN_RESPONSE)) {
         add_dec(text, " PSN ", frame->result.rel_psn);
-        line_text(text, " (relative)");
+        line_add_text(text, " (relative)");
     } else
         add_dec(text, " PSN ", pkt->bth.psn);
     if (roce_pkt_has(pkt, ROCE_HDR_AETH)) {
         add_dec(text, " MSN ", pkt->aeth.msn);
         if (pkt->op->kind != ROCE_KIND_ACK &&
             roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK) {
-            line_text(text, " ");
-            line_text(text, roce_syndrome_text(pkt->aeth.syndrome, buf, sizeof(buf)));
+            line_add_text(text, " ");
+            line_add_text(text, roce_syndrome_text(pkt->aeth.syndrome, buf, sizeof(buf)));
         }
     }
     add_length(text, pkt, frame);
@@ -160,10 +161,10 @@ const char *roce_info_text(struct line *text, const struct roce_pkt *pkt,
         add_hex(text, " imm ", pkt->immdt.imm, 8);
     if (roce_pkt_has(pkt, ROCE_HDR_IETH))
         add_hex(text, " invalidates ", pkt->ieth.rkey, 8);
-    return line_end(text);
+    return line_finish(text);
 }
 
-const char *roce_info_service(uint64_t service_id, char *buf, size_t cap)
+const char *roce_service_text(uint64_t service_id, char *buf, size_t cap)
 {
     const char *space;
 
@@ -180,7 +181,7 @@ const char *roce_info_service(uint64_t service_id, char *buf, size_t cap)
     return buf;
 }
 
-void roce_info_cm(wmem_strbuf_t *text, const struct roce_cm_msg *msg)
+void roce_info_column_cm(wmem_strbuf_t *text, const struct roce_cm_msg *msg)
 {
     char buf[80];
     const char *name;
@@ -190,7 +191,7 @@ void roce_info_cm(wmem_strbuf_t *text, const struct roce_cm_msg *msg)
     case ROCE_CM_REQ:
         wmem_strbuf_append_printf(text, " QP 0x%06x PSN %u to %s", msg->req.local_qpn,
                                   msg->req.starting_psn,
-                                  roce_info_service(msg->req.service_id, buf, sizeof(buf)));
+                                  roce_service_text(msg->req.service_id, buf, sizeof(buf)));
         break;
     case ROCE_CM_REP:
         wmem_strbuf_append_printf(text, " QP 0x%06x PSN %u", roce_cm_rep_qpn(&msg->rep),
@@ -204,7 +205,7 @@ void roce_info_cm(wmem_strbuf_t *text, const struct roce_cm_msg *msg)
     case ROCE_CM_DREQ: wmem_strbuf_append_printf(text, " QP 0x%06x", msg->dreq.remote_qpn); break;
     case ROCE_CM_SIDR_REQ:
         wmem_strbuf_append_printf(text, " to %s",
-                                  roce_info_service(msg->sidr_req.service_id, buf, sizeof(buf)));
+                                  roce_service_text(msg->sidr_req.service_id, buf, sizeof(buf)));
         break;
     case ROCE_CM_SIDR_REP:
         name = roce_vals_name(ROCE_VALS_CM_SIDR_STATUS, msg->sidr_rep.status, buf, sizeof(buf));

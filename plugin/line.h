@@ -12,7 +12,7 @@ struct line {
     size_t len; /* always < sizeof(buf); buf[len] is not yet the final zero */
 };
 
-static inline void line_text(struct line *line, const char *text)
+static inline void line_add_text(struct line *line, const char *text)
 {
     size_t len = strlen(text), room = sizeof(line->buf) - 1 - line->len;
 
@@ -22,7 +22,7 @@ static inline void line_text(struct line *line, const char *text)
 }
 
 /* The last `digits` hexadecimal digits of `v`, or as many as it has if `digits` is 0. */
-static inline void line_hex(struct line *line, uint64_t v, unsigned digits)
+static inline void line_add_hex(struct line *line, uint64_t v, unsigned digits)
 {
     char text[19] = "0x";
     unsigned cnt = digits;
@@ -32,10 +32,10 @@ static inline void line_hex(struct line *line, uint64_t v, unsigned digits)
     for (unsigned i = 0; i < cnt; i++)
         text[2 + i] = "0123456789abcdef"[v >> (4 * (cnt - 1 - i)) & 0xF];
     text[2 + cnt] = 0;
-    line_text(line, text);
+    line_add_text(line, text);
 }
 
-static inline void line_dec(struct line *line, uint64_t v)
+static inline void line_add_dec(struct line *line, uint64_t v)
 {
     char text[21];
     unsigned at = sizeof(text) - 1;
@@ -44,10 +44,10 @@ static inline void line_dec(struct line *line, uint64_t v)
     do
         text[--at] = (char)('0' + v % 10);
     while (v /= 10);
-    line_text(line, text + at);
+    line_add_text(line, text + at);
 }
 
-static inline const char *line_end(struct line *line)
+static inline const char *line_finish(struct line *line)
 {
     line->buf[line->len] = 0;
     return line->buf;

@@ -40,27 +40,27 @@ static int tap_roce = -1;
 static int tap_object = -1;
 static int tap_expert;
 static expert_field ei_roce_icrc_bad = EI_INIT;
-static expert_field ei_roce_pieces = EI_INIT;
+static expert_field ei_roce_fragments = EI_INIT;
 static dissector_handle_t data_handle;
 
 /* A packet on its way through the dissector. */
-struct walk {
+struct dissection {
     struct roce_pkt pkt;
     tvbuff_t *tvb;
     int base; /* offset of pkt.frame relative to the tvb; negative: headers stand before it */
     enum roce_icrc_status icrc;
     guint32 icrc_expected;
-    const struct roce_finding *graver; /* than all before it in the file, or NULL */
-    bool pieces;                       /* it came in fragments of IP */
+    const struct roce_finding *new_highest; /* than all before it in the file, or NULL */
+    bool ip_fragments;                      /* it came in fragments of IP */
     bool tracked;
-    struct roce_track_frame frame; /* if tracked */
+    struct roce_frame_info frame; /* if tracked */
 };
 
 /* ---- parsing -----------------------------------------------------------------------------------
  */
 
 /* Parses from `back` bytes before `tvb` on. The transport must then start at `bth` of it. */
-static bool parse_from(struct walk *w, enum roce_link link, int back, int bth)
+static bool parse_from(struct dissection *w, enum roce_link link, int back, int bth)
 {
     tvbuff_t *whole = tvb_get_ds_tvb(w->tvb);
     int start = tvb_raw_offset(w->tvb) - back;
@@ -76,7 +76,7 @@ static bool parse_from(struct walk *w, enum roce_link link, int back, int bth)
 }
 
 /* The BTH alone, at `bth` of the tvb: no ICRC can be computed. */
-static bool parse_bth(struct walk *w, int bth)
+static bool parse_bth(struct dissection *w, int bth)
 {
     int cap_len = (int)tvb_captured_length_remaining(w->tvb, bth);
     int wire_len = (int)tvb_reported_length_remaining(w->tvb, bth);
@@ -87,7 +87,7 @@ static bool parse_bth(struct walk *w, int bth)
 }
 
 /* A packet is parsed from its IP header on; the tags before it belong to its connection, too. */
-static void note_vlans(struct walk *w)
+static void read_vlan_tags(struct dissection *w)
 {
     static const guint16 tags[] = {0x8100, 0x88A8, 0x9100};
     tvbuff_t *whole = tvb_get_ds_tvb(w->tvb);
@@ -112,7 +112,7 @@ static void note_vlans(struct walk *w)
 /* The tags and the network that a packet in a tunnel is of: those are its connection's, and those
  * of the frame around it are not. Found by walking there from the start of the frame, however that
  * begins: no other way than the right one leads to the very BTH. */
-static bool note_tunnel(struct walk *w)
+static bool read_tunnel_headers(struct dissection *w)
 {
     static const enum roce_link links[] = {ROCE_LINK_ETHERNET, ROCE_LINK_SLL, ROCE_LINK_SLL2,
                                            ROCE_LINK_IP};
@@ -138,7 +138,7 @@ static bool note_tunnel(struct walk *w)
     return false;
 }
 
-static bool parse_udp(struct walk *w)
+static bool parse_rocev2(struct dissection *w)
 {
     tvbuff_t *whole = tvb_get_ds_tvb(w->tvb);
     int udp = tvb_raw_offset(w->tvb) - ROCE_UDP_LEN;
@@ -156,11 +156,11 @@ static bool parse_udp(struct walk *w)
         if (tvb_get_uint8(whole, udp - len) >> 4 == 6 &&
             parse_from(w, ROCE_LINK_IP, ROCE_UDP_LEN + len, 0))
             return true;
-    w->pieces = true; /* no IP header before it: IP has put it together */
+    w->ip_fragments = true; /* no IP header before it: IP has put it together */
     return parse_bth(w, 0);
 }
 
-static bool parse_v1(struct walk *w)
+static bool parse_rocev1(struct dissection *w)
 {
     for (int back = ROCE_ETH_LEN; back <= ROCE_ETH_LEN + ROCE_VLAN_MAX * ROCE_VLAN_LEN;
          back += ROCE_VLAN_LEN)
@@ -170,7 +170,7 @@ static bool parse_v1(struct walk *w)
            parse_from(w, ROCE_LINK_SLL2, SLL2_LEN, ROCE_GRH_LEN) || parse_bth(w, ROCE_GRH_LEN);
 }
 
-static bool parse_native(struct walk *w)
+static bool parse_native_ib(struct dissection *w)
 {
     return parse_from(w, ROCE_LINK_IB, 0, ROCE_LRH_LEN) ||
            parse_from(w, ROCE_LINK_IB, 0, ROCE_LRH_LEN + ROCE_GRH_LEN);
@@ -179,7 +179,7 @@ static bool parse_native(struct walk *w)
 /* ---- showing -----------------------------------------------------------------------------------
  */
 
-static void add_icrc(const struct walk *w, packet_info *pinfo, proto_tree *tree)
+static void add_icrc(const struct dissection *w, packet_info *pinfo, proto_tree *tree)
 {
     int offset = (int)w->pkt.icrc_off + w->base;
 
@@ -198,38 +198,40 @@ static void add_icrc(const struct walk *w, packet_info *pinfo, proto_tree *tree)
 }
 
 /* The headers up to the BTH. */
-static void add_outer(const struct walk *w, proto_tree *tree)
+static void add_outer_headers(const struct dissection *w, proto_tree *tree)
 {
     const struct roce_pkt *pkt = &w->pkt;
 
     for (unsigned h = ROCE_HDR_LRH; h <= ROCE_HDR_GRH; h++)
         if (roce_pkt_has(pkt, (enum roce_hdr)h))
-            roce_fields_add(ROCE_BLOCK_HDR(h), w->tvb, pkt->off[h] + w->base, tree);
-    roce_fields_add(ROCE_BLOCK_HDR(ROCE_HDR_BTH), w->tvb, pkt->off[ROCE_HDR_BTH] + w->base, tree);
+            roce_hf_add_header(ROCE_HEADER_TRANSPORT(h), w->tvb, pkt->off[h] + w->base, tree);
+    roce_hf_add_header(ROCE_HEADER_TRANSPORT(ROCE_HDR_BTH), w->tvb,
+                       pkt->off[ROCE_HDR_BTH] + w->base, tree);
 }
 
-static void add_headers(const struct walk *w, proto_tree *tree)
+static void add_headers(const struct dissection *w, proto_tree *tree)
 {
     const struct roce_pkt *pkt = &w->pkt;
 
-    add_outer(w, tree);
+    add_outer_headers(w, tree);
     for (unsigned i = 0; i < pkt->op->hdr_cnt; i++)
         if (roce_pkt_has(pkt, (enum roce_hdr)pkt->op->hdr[i]))
-            roce_fields_add(ROCE_BLOCK_HDR(pkt->op->hdr[i]), w->tvb,
-                            pkt->off[pkt->op->hdr[i]] + w->base, tree);
+            roce_hf_add_header(ROCE_HEADER_TRANSPORT(pkt->op->hdr[i]), w->tvb,
+                               pkt->off[pkt->op->hdr[i]] + w->base, tree);
     if (roce_pkt_has(pkt, ROCE_HDR_AETH))
         roce_aeth_add(&pkt->aeth, w->tvb, pkt->off[ROCE_HDR_AETH] + w->base, tree);
 }
 
 /* Info column and title. Costs as much as all else, so only where somebody reads it. */
-static void add_text(const struct walk *w, packet_info *pinfo, proto_item *item)
+static void add_info_text(const struct dissection *w, packet_info *pinfo, proto_item *item)
 {
     struct line line = {.len = 0};
     const char *text;
 
     if (!pinfo->cinfo && (!item || !PTREE_DATA(item)->visible))
         return;
-    text = roce_info_text(&line, &w->pkt, w->tracked ? &w->frame : NULL, roce_prefs.relative_psn);
+    text = roce_info_column_text(&line, &w->pkt, w->tracked ? &w->frame : NULL,
+                                 roce_prefs.relative_psn);
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "RoCE");
     col_add_str(pinfo->cinfo, COL_INFO, text);
     if (item && PTREE_DATA(item)->visible)
@@ -241,39 +243,40 @@ static uint64_t time_of(const packet_info *pinfo)
     return (uint64_t)pinfo->abs_ts.secs * 1000000000u + (uint64_t)pinfo->abs_ts.nsecs;
 }
 
-static void follow(struct walk *w, packet_info *pinfo, bool wanted)
+static void analyze_packet(struct dissection *w, packet_info *pinfo, bool wanted)
 {
     struct roce_flow_in in = {
         .pkt = &w->pkt, .frame = pinfo->num, .time = time_of(pinfo), .icrc = w->icrc};
 
     w->tracked = false;
-    w->graver = NULL;
+    w->new_highest = NULL;
     if (!roce_prefs.analyze)
         return;
     if (!PINFO_FD_VISITED(pinfo))
-        w->graver = roce_track_feed(&in);
+        w->new_highest = roce_store_feed(&in);
     if (wanted)
-        w->tracked = roce_track_get(pinfo->num, in.time, &w->pkt, &w->frame);
+        w->tracked = roce_store_get(pinfo->num, in.time, &w->pkt, &w->frame);
 }
 
-static void tap(const struct walk *w, packet_info *pinfo)
+static void queue_taps(const struct dissection *w, packet_info *pinfo)
 {
     struct roce_tap *t = wmem_new(pinfo->pool, struct roce_tap);
 
     t->pkt = (const struct roce_pkt *)wmem_memdup(pinfo->pool, &w->pkt, sizeof(w->pkt));
     t->icrc = w->icrc;
-    t->frame = w->tracked ? (const struct roce_track_frame *)wmem_memdup(pinfo->pool, &w->frame,
-                                                                         sizeof(w->frame))
+    t->frame = w->tracked ? (const struct roce_frame_info *)wmem_memdup(pinfo->pool, &w->frame,
+                                                                        sizeof(w->frame))
                           : NULL;
     tap_queue_packet(tap_roce, pinfo, t);
     tap_queue_packet(tap_object, pinfo, t);
 }
 
-static void add_payload(const struct walk *w, packet_info *pinfo, proto_tree *sub, proto_tree *tree)
+static void add_payload(const struct dissection *w, packet_info *pinfo, proto_tree *sub,
+                        proto_tree *tree)
 {
     const struct roce_pkt *pkt = &w->pkt;
     int offset = (int)pkt->payload_off + w->base;
-    const struct roce_track_frame *frame = w->tracked ? &w->frame : NULL;
+    const struct roce_frame_info *frame = w->tracked ? &w->frame : NULL;
 
     /* From the BTH on: what the built-in dissector is given. */
     if (roce_cm_add(pkt, tvb_new_subset_remaining(w->tvb, pkt->off[ROCE_HDR_BTH] + w->base),
@@ -300,19 +303,19 @@ static bool is_read(const packet_info *pinfo, proto_tree *tree)
 }
 
 /* Where nobody reads the tree, the file still has a highest severity. */
-static void raise_experts(const struct walk *w, packet_info *pinfo)
+static void raise_packet_experts(const struct dissection *w, packet_info *pinfo)
 {
     roce_expert_add_defects(&w->pkt, w->tvb, pinfo, NULL);
-    if (w->pieces)
-        expert_add_info(pinfo, NULL, &ei_roce_pieces);
+    if (w->ip_fragments)
+        expert_add_info(pinfo, NULL, &ei_roce_fragments);
     if (w->icrc == ROCE_ICRC_BAD)
         expert_add_info(pinfo, NULL, &ei_roce_icrc_bad);
-    if (w->graver)
-        roce_expert_raise(w->graver, pinfo);
+    if (w->new_highest)
+        roce_expert_raise(w->new_highest, pinfo);
 }
 
 /* Its headers and its payload; the observer does not know it. */
-static int show_dc(const struct walk *w, packet_info *pinfo, proto_tree *tree)
+static int show_dc(const struct dissection *w, packet_info *pinfo, proto_tree *tree)
 {
     proto_item *item = proto_tree_add_item(tree, proto_roce, w->tvb, 0, -1, ENC_NA);
     proto_tree *sub = proto_item_add_subtree(item, ett_roce);
@@ -323,7 +326,7 @@ static int show_dc(const struct walk *w, packet_info *pinfo, proto_tree *tree)
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "RoCE");
     col_add_str(pinfo->cinfo, COL_INFO, text);
     proto_item_append_text(item, ", %s", text);
-    add_outer(w, sub);
+    add_outer_headers(w, sub);
     payload = roce_dc_add(&w->pkt, w->tvb, w->base, pinfo, sub);
     add_icrc(w, pinfo, sub);
     if (len && payload < (int)tvb_captured_length(w->tvb))
@@ -331,7 +334,7 @@ static int show_dc(const struct walk *w, packet_info *pinfo, proto_tree *tree)
     return (int)tvb_captured_length(w->tvb);
 }
 
-static int show(struct walk *w, packet_info *pinfo, proto_tree *tree)
+static int dissect_packet(struct dissection *w, packet_info *pinfo, proto_tree *tree)
 {
     bool tapped = have_tap_listener(tap_roce) || have_tap_listener(tap_object);
     proto_item *item;
@@ -344,16 +347,16 @@ static int show(struct walk *w, packet_info *pinfo, proto_tree *tree)
     if (roce_dc_is(&w->pkt))
         return show_dc(w, pinfo, tree);
     /* The ULP looks at the analysis too. */
-    follow(w, pinfo,
-           tree || tapped || pinfo->cinfo || w->pkt.payload_len ||
-               w->pkt.op->kind == ROCE_KIND_READ);
+    analyze_packet(w, pinfo,
+                   tree || tapped || pinfo->cinfo || w->pkt.payload_len ||
+                       w->pkt.op->kind == ROCE_KIND_READ);
     item = proto_tree_add_item(tree, proto_roce, w->tvb, 0, -1, ENC_NA);
     sub = proto_item_add_subtree(item, ett_roce);
-    add_text(w, pinfo, item);
+    add_info_text(w, pinfo, item);
     if (is_read(pinfo, tree)) {
         roce_expert_add_defects(&w->pkt, w->tvb, pinfo, sub);
-        if (w->pieces)
-            expert_add_info(pinfo, item, &ei_roce_pieces);
+        if (w->ip_fragments)
+            expert_add_info(pinfo, item, &ei_roce_fragments);
         add_headers(w, sub);
         proto_item_set_generated(
             proto_tree_add_uint(sub, hf_roce_payload_len, w->tvb, 0, 0, w->pkt.payload_len));
@@ -361,26 +364,26 @@ static int show(struct walk *w, packet_info *pinfo, proto_tree *tree)
         if (w->tracked)
             roce_analysis_add(&w->pkt, &w->frame, w->tvb, pinfo, sub);
     } else if (!PINFO_FD_VISITED(pinfo))
-        raise_experts(w, pinfo);
+        raise_packet_experts(w, pinfo);
     if (tapped)
-        tap(w, pinfo);
+        queue_taps(w, pinfo);
     add_payload(w, pinfo, sub, tree);
     return (int)tvb_captured_length(w->tvb);
 }
 
-static int dissect_udp(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_)
+static int dissect_rocev2(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_)
 {
-    struct walk w = {.tvb = tvb};
+    struct dissection w = {.tvb = tvb};
 
-    if (!parse_udp(&w))
+    if (!parse_rocev2(&w))
         return 0;
-    if (!note_tunnel(&w) && pinfo->vlan_id && w.base < 0 && w.pkt.vlan_cnt == 0)
-        note_vlans(&w);
-    return show(&w, pinfo, tree);
+    if (!read_tunnel_headers(&w) && pinfo->vlan_id && w.base < 0 && w.pkt.vlan_cnt == 0)
+        read_vlan_tags(&w);
+    return dissect_packet(&w, pinfo, tree);
 }
 
 /* The packet list names the hosts by their GIDs, which are IPv6 addresses in form. */
-static void name_hosts(const struct walk *w, packet_info *pinfo)
+static void set_addresses(const struct dissection *w, packet_info *pinfo)
 {
     int grh = w->pkt.off[ROCE_HDR_GRH] + w->base;
 
@@ -402,36 +405,36 @@ static void name_hosts(const struct walk *w, packet_info *pinfo)
     copy_address_shallow(&pinfo->dst, &pinfo->net_dst);
 }
 
-static int dissect_v1(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_)
+static int dissect_rocev1(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_)
 {
-    struct walk w = {.tvb = tvb};
+    struct dissection w = {.tvb = tvb};
 
-    if (!parse_v1(&w))
+    if (!parse_rocev1(&w))
         return 0;
-    (void)note_tunnel(&w);
-    name_hosts(&w, pinfo);
-    return show(&w, pinfo, tree);
+    (void)read_tunnel_headers(&w);
+    set_addresses(&w, pinfo);
+    return dissect_packet(&w, pinfo, tree);
 }
 
-static int dissect_native(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_)
+static int dissect_native_ib(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_)
 {
-    struct walk w = {.tvb = tvb};
+    struct dissection w = {.tvb = tvb};
 
-    if (!parse_native(&w)) { /* raw packets have no BTH */
+    if (!parse_native_ib(&w)) { /* raw packets have no BTH */
         call_dissector(data_handle, tvb, pinfo, tree);
         return (int)tvb_captured_length(tvb);
     }
-    name_hosts(&w, pinfo);
-    return show(&w, pinfo, tree);
+    set_addresses(&w, pinfo);
+    return dissect_packet(&w, pinfo, tree);
 }
 
 /* ---- registration ------------------------------------------------------------------------------
  */
 
-static void open_file(void)
+static void on_file_opened(void)
 {
     roce_prefs_apply();
-    roce_take();
+    roce_handoff_apply();
 }
 
 void proto_register_roce(void)
@@ -451,14 +454,14 @@ void proto_register_roce(void)
         {&ei_roce_icrc_bad,
          {"roce.icrc.bad", PI_CHECKSUM, PI_ERROR, "Bad ICRC: the receiver drops this packet",
           EXPFILL}},
-        {&ei_roce_pieces,
+        {&ei_roce_fragments,
          {"roce.fragments", PI_PROTOCOL, PI_WARN,
           "It came in IP fragments: a receiver drops them (ALL-NET-007)", EXPFILL}},
     };
-    static const dissector_t dissectors[ROCE_TAKE_CNT] = {
-        [ROCE_TAKE_UDP] = dissect_udp,
-        [ROCE_TAKE_V1] = dissect_v1,
-        [ROCE_TAKE_NATIVE] = dissect_native,
+    static const dissector_t dissectors[ROCE_HANDOFF_CNT] = {
+        [ROCE_HANDOFF_UDP] = dissect_rocev2,
+        [ROCE_HANDOFF_V1] = dissect_rocev1,
+        [ROCE_HANDOFF_NATIVE] = dissect_native_ib,
     };
     module_t *module;
 
@@ -468,27 +471,27 @@ void proto_register_roce(void)
     expert_register_field_array(expert_register_protocol(proto_roce), experts,
                                 array_length(experts));
     module = roce_prefs_register(proto_roce);
-    roce_fields_register(proto_roce);
+    roce_hf_register(proto_roce);
     roce_expert_register(proto_roce);
     roce_aeth_register(proto_roce);
     roce_analysis_register(proto_roce);
     roce_cm_register(proto_roce);
     roce_dc_register(proto_roce);
     roce_ulp_register(proto_roce, module);
-    roce_take_register(proto_roce, dissectors);
-    roce_track_register(&roce_prefs.track);
+    roce_handoff_register(proto_roce, dissectors);
+    roce_store_register(&roce_prefs.store);
     tap_roce = register_tap("roce");
-    tap_object = roce_object_register(proto_roce);
-    roce_talk_register(proto_roce);
-    roce_report_conn_register();
-    roce_report_oper_register(proto_roce);
-    roce_report_loss_register();
-    register_init_routine(open_file);
+    tap_object = roce_export_object_register(proto_roce);
+    roce_conversations_register(proto_roce);
+    roce_tap_conn_register();
+    roce_tap_oper_register(proto_roce);
+    roce_tap_loss_register();
+    register_init_routine(on_file_opened);
 }
 
 void proto_reg_handoff_roce(void)
 {
     data_handle = find_dissector("data");
     roce_ulp_handoff();
-    roce_take_handoff();
+    roce_handoff_add_decode_as();
 }

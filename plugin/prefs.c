@@ -4,7 +4,7 @@
 struct roce_prefs roce_prefs = {
     .check_icrc = TRUE, /* costs less than Wireshark's own bookkeeping of a packet */
     .analyze = TRUE,
-    .take_v1 = TRUE,
+    .dissect_v1 = TRUE,
     .reassemble = TRUE,
     .guess = ROCE_GUESS_NONE,
 };
@@ -40,10 +40,10 @@ module_t *roce_prefs_register(int proto)
                                    &roce_prefs.relative_psn);
     prefs_register_bool_preference(module, "take_v1", "Dissect RoCEv1 (Ethernet type 0x8915)",
                                    "Off: Wireshark's built-in InfiniBand dissector keeps it",
-                                   &roce_prefs.take_v1);
+                                   &roce_prefs.dissect_v1);
     prefs_register_bool_preference(module, "take_native", "Dissect native InfiniBand captures",
                                    "Off: Wireshark's built-in InfiniBand dissector keeps them",
-                                   &roce_prefs.take_native);
+                                   &roce_prefs.dissect_native);
     prefs_register_bool_preference(
         module, "reassemble", "Reassemble messages for upper protocols",
         "Hand a SEND of several packets to its protocol in one piece, in its last packet",
@@ -62,5 +62,5 @@ module_t *roce_prefs_register(int proto)
 
 void roce_prefs_apply(void)
 {
-    roce_prefs.track.profile = (enum roce_profile)roce_prefs.profile;
+    roce_prefs.store.profile = (enum roce_profile)roce_prefs.profile;
 }

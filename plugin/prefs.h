@@ -17,12 +17,12 @@ struct roce_prefs {
     roce_ws_bool check_icrc;
     roce_ws_bool analyze;
     roce_ws_bool relative_psn;
-    roce_ws_bool take_v1;     /* Ethernet type 0x8915 */
-    roce_ws_bool take_native; /* InfiniBand link types */
+    roce_ws_bool dissect_v1;     /* Ethernet type 0x8915 */
+    roce_ws_bool dissect_native; /* InfiniBand link types */
     roce_ws_bool reassemble;
     int guess;                    /* enum roce_guess */
     int profile;                  /* enum roce_profile, for the preference's enumeration */
-    struct roce_track_opts track; /* the same, for track.h */
+    struct roce_store_opts store; /* the same, for track.h */
 };
 
 extern struct roce_prefs roce_prefs;

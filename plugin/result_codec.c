@@ -60,15 +60,16 @@ enum {
 #undef F
 };
 /* Ten bytes hold any 64 bits, seven at a time; one such number more says which members follow. */
-_Static_assert((MEMBER_CNT + 1) * 10 <= ROCE_PACK_MAX, "ROCE_PACK_MAX holds every member");
+_Static_assert((MEMBER_CNT + 1) * 10 <= ROCE_RESULT_LEN_MAX,
+               "ROCE_RESULT_LEN_MAX holds every member");
 _Static_assert(MEMBER_CNT <= 64, "a 64-bit number has a bit for each member");
 
-const struct roce_pack roce_pack_empty = {
+const struct roce_result_record roce_result_record_empty = {
     .result = ROCE_FLOW_RESULT_NONE,
     .delta = ROCE_NEVER_NS,
 };
 
-static uint8_t *put(uint8_t *p, uint64_t v)
+static uint8_t *put_varint(uint8_t *p, uint64_t v)
 {
     while (v >= 0x80) {
         *p++ = (uint8_t)(v | 0x80);
@@ -78,7 +79,7 @@ static uint8_t *put(uint8_t *p, uint64_t v)
     return p;
 }
 
-static const uint8_t *get(const uint8_t *p, uint64_t *v)
+static const uint8_t *get_varint(const uint8_t *p, uint64_t *v)
 {
     unsigned shift = 0;
 
@@ -89,27 +90,27 @@ static const uint8_t *get(const uint8_t *p, uint64_t *v)
     return p;
 }
 
-size_t roce_pack_put(const struct roce_pack *in, uint32_t frame, uint8_t *buf)
+size_t roce_result_encode(const struct roce_result_record *in, uint32_t frame, uint8_t *buf)
 {
-    uint64_t there = 0, bit = 1;
+    uint64_t present = 0, bit = 1;
     uint8_t *p;
 
 #define P(member, none)                                                                            \
-    there |= in->member != (none) ? bit : 0;                                                       \
+    present |= in->member != (none) ? bit : 0;                                                     \
     bit <<= 1;
 #define F(member) P(member, 0)
     MEMBERS(P, F)
 #undef P
 #undef F
-    p = put(buf, there);
+    p = put_varint(buf, present);
     bit = 1;
 #define P(member, none)                                                                            \
-    if (there & bit)                                                                               \
-        p = put(p, (uint64_t)in->member);                                                          \
+    if (present & bit)                                                                             \
+        p = put_varint(p, (uint64_t)in->member);                                                   \
     bit <<= 1;
 #define F(member)                                                                                  \
-    if (there & bit)                                                                               \
-        p = put(p, frame - in->member);                                                            \
+    if (present & bit)                                                                             \
+        p = put_varint(p, frame - in->member);                                                     \
     bit <<= 1;
     MEMBERS(P, F)
 #undef P
@@ -117,21 +118,21 @@ size_t roce_pack_put(const struct roce_pack *in, uint32_t frame, uint8_t *buf)
     return (size_t)(p - buf);
 }
 
-size_t roce_pack_get(struct roce_pack *out, uint32_t frame, const uint8_t *buf)
+size_t roce_result_decode(struct roce_result_record *out, uint32_t frame, const uint8_t *buf)
 {
-    uint64_t there, v, bit = 1;
-    const uint8_t *p = get(buf, &there);
+    uint64_t present, v, bit = 1;
+    const uint8_t *p = get_varint(buf, &present);
 
-    *out = roce_pack_empty;
+    *out = roce_result_record_empty;
 #define P(member, none)                                                                            \
-    if (there & bit) {                                                                             \
-        p = get(p, &v);                                                                            \
+    if (present & bit) {                                                                           \
+        p = get_varint(p, &v);                                                                     \
         out->member = (__typeof__(out->member))v;                                                  \
     }                                                                                              \
     bit <<= 1;
 #define F(member)                                                                                  \
-    if (there & bit) {                                                                             \
-        p = get(p, &v);                                                                            \
+    if (present & bit) {                                                                           \
+        p = get_varint(p, &v);                                                                     \
         out->member = frame - (uint32_t)v;                                                         \
     }                                                                                              \
     bit <<= 1;

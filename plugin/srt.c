@@ -6,57 +6,60 @@
 #define ROCE_ATOMIC_LEN 8u
 #define PENDING_MAX     8192u /* a requester; a capture may lack all answers */
 
-struct op {
+struct srt_request {
     enum roce_kind kind;
     uint32_t psn, end_psn; /* of its first and last packet */
-    uint64_t bytes, begun;
+    uint64_t bytes, start;
 };
 
-struct requester {
-    GQueue pending; /* struct op, sent to its end, in the order of PSNs */
-    struct op now;  /* being sent */
-    uint32_t mtu;   /* payload of its first packet */
+struct srt_requester {
+    GQueue pending;         /* struct srt_request, sent to its end, in the order of PSNs */
+    struct srt_request now; /* being sent */
+    uint32_t mtu;           /* payload of its first packet */
     bool sending;
 };
 
-struct roce_flight {
+struct roce_srt_tracker {
     GHashTable *requesters; /* by stream and side */
 };
 
 static void free_requester(void *p)
 {
-    struct requester *r = (struct requester *)p;
+    struct srt_requester *r = (struct srt_requester *)p;
 
     g_queue_clear_full(&r->pending, g_free);
     g_free(r);
 }
 
-struct roce_flight *roce_flight_new(void)
+struct roce_srt_tracker *roce_srt_new(void)
 {
-    struct roce_flight *flight = g_new0(struct roce_flight, 1);
+    struct roce_srt_tracker *tracker = g_new0(struct roce_srt_tracker, 1);
 
-    flight->requesters = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, free_requester);
-    return flight;
+    tracker->requesters =
+        g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, free_requester);
+    return tracker;
 }
 
-void roce_flight_del(struct roce_flight *flight)
+void roce_srt_free(struct roce_srt_tracker *tracker)
 {
-    if (!flight)
+    if (!tracker)
         return;
-    g_hash_table_destroy(flight->requesters);
-    g_free(flight);
+    g_hash_table_destroy(tracker->requesters);
+    g_free(tracker);
 }
 
-static struct requester *requester_of(struct roce_flight *flight, uint32_t stream, unsigned side)
+static struct srt_requester *get_requester(struct roce_srt_tracker *tracker, uint32_t stream,
+                                           unsigned side)
 {
     gint64 key = (gint64)stream * 2 + side;
-    struct requester *r = (struct requester *)g_hash_table_lookup(flight->requesters, &key);
+    struct srt_requester *r =
+        (struct srt_requester *)g_hash_table_lookup(tracker->requesters, &key);
 
     if (r)
         return r;
-    r = g_new0(struct requester, 1);
+    r = g_new0(struct srt_requester, 1);
     g_queue_init(&r->pending);
-    g_hash_table_insert(flight->requesters, g_memdup2(&key, sizeof(key)), r);
+    g_hash_table_insert(tracker->requesters, g_memdup2(&key, sizeof(key)), r);
     return r;
 }
 
@@ -66,7 +69,7 @@ static bool is_atomic(enum roce_kind kind)
            kind == ROCE_KIND_ATOMIC_WRITE;
 }
 
-bool roce_flight_starts(const struct roce_tap *tap)
+bool roce_srt_starts_op(const struct roce_tap *tap)
 {
     const struct roce_flow_result *r = &tap->frame->result;
 
@@ -75,20 +78,20 @@ bool roce_flight_starts(const struct roce_tap *tap)
            r->repeats_frame == 0 && !(r->flags & ROCE_AN_DROPPED);
 }
 
-uint64_t roce_flight_asked(const struct roce_pkt *pkt)
+uint64_t roce_srt_region_bytes(const struct roce_pkt *pkt)
 {
     if (is_atomic(pkt->op->kind))
         return ROCE_ATOMIC_LEN;
     return roce_pkt_has(pkt, ROCE_HDR_RETH) ? pkt->reth.dma_len : 0;
 }
 
-static bool is_after(uint32_t psn, uint32_t other)
+static bool is_psn_after(uint32_t psn, uint32_t other)
 {
     return ((psn - other) & ROCE_PSN_MASK) - 1 < 0x7FFFFF;
 }
 
 /* Its own response completes it, not any later acknowledgement. */
-static bool wants_response(enum roce_kind kind)
+static bool is_completed_by_response(enum roce_kind kind)
 {
     switch (kind) {
     case ROCE_KIND_READ:
@@ -101,23 +104,23 @@ static bool wants_response(enum roce_kind kind)
 }
 
 /* A packet that was seen before may still end a message whose first packet was not. */
-static bool belongs(const struct requester *r, const struct roce_tap *tap)
+static bool ends_open_request(const struct srt_requester *r, const struct roce_tap *tap)
 {
     return r->sending && tap->frame->result.flags & ROCE_AN_MSG_END &&
-           !is_after(r->now.psn, tap->pkt->bth.psn);
+           !is_psn_after(r->now.psn, tap->pkt->bth.psn);
 }
 
-static bool request(struct requester *r, const struct roce_tap *tap, uint64_t time)
+static bool add_request_packet(struct srt_requester *r, const struct roce_tap *tap, uint64_t time)
 {
     const struct roce_pkt *pkt = tap->pkt;
     const struct roce_flow_result *result = &tap->frame->result;
     uint32_t packets;
 
-    if (result->flags & ROCE_AN_DROPPED || (result->repeats_frame && !belongs(r, tap)))
+    if (result->flags & ROCE_AN_DROPPED || (result->repeats_frame && !ends_open_request(r, tap)))
         return false;
-    if (roce_flight_starts(tap)) {
-        r->now = (struct op){.kind = pkt->op->kind, .psn = pkt->bth.psn, .begun = time};
-        r->now.bytes = roce_flight_asked(pkt);
+    if (roce_srt_starts_op(tap)) {
+        r->now = (struct srt_request){.kind = pkt->op->kind, .psn = pkt->bth.psn, .start = time};
+        r->now.bytes = roce_srt_region_bytes(pkt);
         r->mtu = pkt->payload_len;
         r->sending = true;
     } else if (pkt->op->svc == ROCE_SVC_UC && result->flags & ROCE_AN_PSN_GAP)
@@ -132,7 +135,7 @@ static bool request(struct requester *r, const struct roce_tap *tap, uint64_t ti
     return true;
 }
 
-static void keep(struct requester *r)
+static void add_pending(struct srt_requester *r)
 {
     if (g_queue_get_length(&r->pending) >= PENDING_MAX)
         g_free(g_queue_pop_head(&r->pending));
@@ -140,7 +143,7 @@ static void keep(struct requester *r)
 }
 
 /* The PSN up to which everything arrived. */
-static uint32_t reach(const struct roce_pkt *pkt)
+static uint32_t acked_psn(const struct roce_pkt *pkt)
 {
     bool refuses =
         roce_pkt_has(pkt, ROCE_HDR_AETH) && roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK;
@@ -148,67 +151,70 @@ static uint32_t reach(const struct roce_pkt *pkt)
     return (pkt->bth.psn - (refuses ? 1 : 0)) & ROCE_PSN_MASK;
 }
 
-/* The operation that a last response belongs to: the latest that starts at its PSN or before. */
-static GList *answered(struct requester *r, uint32_t psn)
+/* The operation that a last response ends_open_request to: the latest that starts at its PSN or
+ * before. */
+static GList *find_answered_request(struct srt_requester *r, uint32_t psn)
 {
     GList *found = NULL;
 
     for (GList *at = r->pending.head; at; at = at->next) {
-        const struct op *op = (const struct op *)at->data;
+        const struct srt_request *op = (const struct srt_request *)at->data;
 
-        if (wants_response(op->kind) && !is_after(op->psn, psn) &&
-            (!found || is_after(op->psn, ((const struct op *)found->data)->psn)))
+        if (is_completed_by_response(op->kind) && !is_psn_after(op->psn, psn) &&
+            (!found || is_psn_after(op->psn, ((const struct srt_request *)found->data)->psn)))
             found = at;
     }
     return found;
 }
 
-void roce_flight_packet(struct roce_flight *flight, const struct roce_tap *tap, packet_info *pinfo,
-                        void (*done)(void *user, const struct roce_flight_done *done), void *user)
+void roce_srt_packet(struct roce_srt_tracker *tracker, const struct roce_tap *tap,
+                     packet_info *pinfo, void (*done)(void *user, const struct roce_srt_op *done),
+                     void *user)
 {
     const struct roce_pkt *pkt = tap->pkt;
     const struct roce_flow_result *result = &tap->frame->result;
-    uint64_t time = roce_flight_time(pinfo);
+    uint64_t time = roce_srt_time(pinfo);
     bool answers = pkt->op->kind == ROCE_KIND_READ_RESP || pkt->op->kind == ROCE_KIND_ATOMIC_ACK;
-    struct roce_flight_done say = {.stream = result->stream};
-    struct requester *r;
+    struct roce_srt_op done_op = {.stream = result->stream};
+    struct srt_requester *r;
     GList *own = NULL, *next;
 
     if (result->stream == ROCE_NO_STREAM || pkt->op->svc == ROCE_SVC_UD)
         return;
     if (result->flags & ROCE_AN_REQUEST) {
-        r = requester_of(flight, result->stream, result->side);
-        if (!request(r, tap, time))
+        r = get_requester(tracker, result->stream, result->side);
+        if (!add_request_packet(r, tap, time))
             return;
         if (pkt->op->svc != ROCE_SVC_UC) {
-            keep(r);
+            add_pending(r);
             return;
         }
-        say.kind = r->now.kind; /* nobody acknowledges it */
-        say.bytes = r->now.bytes;
-        say.begun = r->now.begun;
-        say.ns = ROCE_NEVER_NS;
-        done(user, &say);
+        done_op.kind = r->now.kind; /* nobody acknowledges it */
+        done_op.bytes = r->now.bytes;
+        done_op.start = r->now.start;
+        done_op.ns = ROCE_NEVER_NS;
+        done(user, &done_op);
         return;
     }
     if (!(result->flags & ROCE_AN_RESPONSE) || result->flags & ROCE_AN_DROPPED)
         return;
-    r = requester_of(flight, result->stream, !result->side);
+    r = get_requester(tracker, result->stream, !result->side);
     /* The last response may come while others are missing: the observer knows. */
     if (answers && result->message_time != ROCE_NEVER_NS)
-        own = answered(r, pkt->bth.psn);
+        own = find_answered_request(r, pkt->bth.psn);
     for (GList *at = r->pending.head; at; at = next) {
-        struct op *op = (struct op *)at->data;
+        struct srt_request *req = (struct srt_request *)at->data;
 
         next = at->next;
-        if (wants_response(op->kind) ? at != own : is_after(op->end_psn, reach(pkt)))
+        if (is_completed_by_response(req->kind) ? at != own
+                                                : is_psn_after(req->end_psn, acked_psn(pkt)))
             continue;
-        say.kind = op->kind;
-        say.bytes = op->bytes;
-        say.begun = op->begun;
-        say.ns = time > op->begun ? time - op->begun : 0;
-        done(user, &say);
-        g_free(op);
+        done_op.kind = req->kind;
+        done_op.bytes = req->bytes;
+        done_op.start = req->start;
+        done_op.ns = time > req->start ? time - req->start : 0;
+        done(user, &done_op);
+        g_free(req);
         g_queue_delete_link(&r->pending, at);
     }
 }

@@ -11,15 +11,15 @@
 #define HOST_LEN 64
 
 /* "192.0.2.1 QP 0x000011" */
-static void print_side(struct roce_report *report, const char *host, uint32_t qpn)
+static void print_endpoint(struct roce_stat_table *stat, const char *host, uint32_t qpn)
 {
     char text[HOST_LEN + 20];
 
     snprintf(text, sizeof(text), qpn == ROCE_QPN_UNKNOWN ? "%s QP ?" : "%s QP 0x%06x", host, qpn);
-    roce_report_text(report, text);
+    roce_stat_text(stat, text);
 }
 
-static void name_side(char host[HOST_LEN], const address *addr)
+static void set_host(char host[HOST_LEN], const address *addr)
 {
     char *text;
 
@@ -33,16 +33,16 @@ static void name_side(char host[HOST_LEN], const address *addr)
 /* ---- connections -------------------------------------------------------------------------------
  */
 
-enum state { STATE_OPEN, STATE_STOPPED, STATE_REJECTED, STATE_CLOSED };
+enum conn_state { STATE_OPEN, STATE_STOPPED, STATE_REJECTED, STATE_CLOSED };
 
-struct conn {
+struct conn_row {
     uint32_t stream;
     enum roce_svc svc;
     char host[2][HOST_LEN];
-    uint64_t packets[2], bytes, payload, messages, again, naks, rnr_naks, gaps;
+    uint64_t packets[2], bytes, payload, messages, retx, naks, rnr_naks, gaps;
     uint64_t findings[ROCE_SEV_CNT];
     uint64_t first, last; /* ns since the start of the file */
-    enum state state;
+    enum conn_state state;
 };
 
 static const char *const states[] = {
@@ -58,7 +58,7 @@ static uint64_t ns_of(const nstime_t *t)
 }
 
 /* A CM message speaks of a connection; it is no packet of it. */
-static void conn_cm(struct conn *conn, const struct roce_pkt *pkt)
+static void conn_cm_packet(struct conn_row *conn, const struct roce_pkt *pkt)
 {
     struct roce_cm_msg msg;
 
@@ -70,14 +70,14 @@ static void conn_cm(struct conn *conn, const struct roce_pkt *pkt)
         conn->state = STATE_CLOSED;
 }
 
-static void conn_data(struct conn *conn, const struct roce_tap *tap, packet_info *pinfo)
+static void conn_data_packet(struct conn_row *conn, const struct roce_tap *tap, packet_info *pinfo)
 {
     const struct roce_flow_result *r = &tap->frame->result;
     const struct roce_pkt *pkt = tap->pkt;
 
     conn->svc = pkt->op->svc;
-    name_side(conn->host[r->side], &pinfo->src);
-    name_side(conn->host[!r->side], &pinfo->dst);
+    set_host(conn->host[r->side], &pinfo->src);
+    set_host(conn->host[!r->side], &pinfo->dst);
     if (conn->packets[0] + conn->packets[1] == 0)
         conn->first = ns_of(&pinfo->rel_ts);
     conn->last = ns_of(&pinfo->rel_ts);
@@ -85,8 +85,8 @@ static void conn_data(struct conn *conn, const struct roce_tap *tap, packet_info
     conn->bytes += pinfo->fd->pkt_len;
     if (r->repeats_frame == 0)
         conn->payload += pkt->payload_len;
-    conn->messages += pkt->op->svc == ROCE_SVC_UD || roce_flight_starts(tap);
-    conn->again += (r->flags & ROCE_AN_RETRANSMISSION) != 0;
+    conn->messages += pkt->op->svc == ROCE_SVC_UD || roce_srt_starts_op(tap);
+    conn->retx += (r->flags & ROCE_AN_RETRANSMISSION) != 0;
     conn->naks += (r->flags & ROCE_AN_NAK) != 0;
     conn->rnr_naks += (r->flags & ROCE_AN_RNR_NAK) != 0;
     conn->gaps += r->flags & ROCE_AN_PSN_GAP ? r->gap : 0;
@@ -94,68 +94,69 @@ static void conn_data(struct conn *conn, const struct roce_tap *tap, packet_info
         conn->state = STATE_STOPPED;
 }
 
-static void conn_packet(struct roce_report *report, const struct roce_tap *tap, packet_info *pinfo)
+static void conn_packet(struct roce_stat_table *stat, const struct roce_tap *tap,
+                        packet_info *pinfo)
 {
     const struct roce_flow_result *r = &tap->frame->result;
     bool cm = r->stream == ROCE_NO_STREAM || (r->flags & ROCE_AN_CM) != 0;
     uint32_t stream = cm ? r->cm_stream : r->stream;
-    struct conn *conn;
+    struct conn_row *conn;
 
     if (stream == ROCE_NO_STREAM)
         return;
-    conn = (struct conn *)roce_report_row(report, &stream, sizeof(stream));
+    conn = (struct conn_row *)roce_stat_row(stat, &stream, sizeof(stream));
     conn->stream = stream;
     if (cm)
-        conn_cm(conn, tap->pkt);
+        conn_cm_packet(conn, tap->pkt);
     else
-        conn_data(conn, tap, pinfo);
-    for (const struct roce_track_finding *at = tap->frame->findings; at; at = at->next)
+        conn_data_packet(conn, tap, pinfo);
+    for (const struct roce_frame_finding *at = tap->frame->findings; at; at = at->next)
         conn->findings[at->finding.known ? ROCE_SEV_NOTE : at->finding.severity]++;
 }
 
 /* "CM", "PSNs (a guess)" */
-static void print_pairing(struct roce_report *report, const struct roce_track_stream *stream)
+static void print_pairing(struct roce_stat_table *stat, const struct roce_stream_info *stream)
 {
     enum roce_pairing by = stream ? stream->pairing : ROCE_PAIRED_NOT;
     char text[64];
 
     snprintf(text, sizeof(text), "%s%s", roce_pairing_name(by),
              roce_pairing_is_guess(by) ? " (a guess)" : "");
-    roce_report_text(report, text);
+    roce_stat_text(stat, text);
 }
 
-static void conn_print(const void *row, struct roce_report *report)
+static void conn_print(const void *row, struct roce_stat_table *stat)
 {
-    const struct conn *conn = (const struct conn *)row;
-    const struct roce_track_stream *stream = roce_track_stream(conn->stream);
+    const struct conn_row *conn = (const struct conn_row *)row;
+    const struct roce_stream_info *stream = roce_store_stream(conn->stream);
 
-    roce_report_num(report, conn->stream);
-    roce_report_text(report, conn->host[0][0] ? roce_svc_name(conn->svc) : "");
+    roce_stat_num(stat, conn->stream);
+    roce_stat_text(stat, conn->host[0][0] ? roce_svc_name(conn->svc) : "");
     for (unsigned side = 0; side < 2; side++)
-        print_side(report, conn->host[side], stream ? stream->qpn[side] : ROCE_QPN_UNKNOWN);
-    roce_report_num(report, conn->packets[0]);
-    roce_report_num(report, conn->packets[1]);
-    roce_report_num(report, conn->bytes);
-    roce_report_num(report, conn->payload);
-    roce_report_num(report, conn->messages);
-    roce_report_num(report, conn->again);
-    roce_report_num(report, conn->gaps);
-    roce_report_num(report, conn->naks);
-    roce_report_num(report, conn->rnr_naks);
-    roce_report_num(report, conn->findings[ROCE_SEV_ERROR]);
-    roce_report_num(report, conn->findings[ROCE_SEV_WARN]);
-    roce_report_ms(report, conn->first);
-    roce_report_ms(report, conn->last - conn->first);
-    roce_report_text(report, states[conn->state]);
-    print_pairing(report, stream);
+        print_endpoint(stat, conn->host[side], stream ? stream->qpn[side] : ROCE_QPN_UNKNOWN);
+    roce_stat_num(stat, conn->packets[0]);
+    roce_stat_num(stat, conn->packets[1]);
+    roce_stat_num(stat, conn->bytes);
+    roce_stat_num(stat, conn->payload);
+    roce_stat_num(stat, conn->messages);
+    roce_stat_num(stat, conn->retx);
+    roce_stat_num(stat, conn->gaps);
+    roce_stat_num(stat, conn->naks);
+    roce_stat_num(stat, conn->rnr_naks);
+    roce_stat_num(stat, conn->findings[ROCE_SEV_ERROR]);
+    roce_stat_num(stat, conn->findings[ROCE_SEV_WARN]);
+    roce_stat_ms(stat, conn->first);
+    roce_stat_ms(stat, conn->last - conn->first);
+    roce_stat_text(stat, states[conn->state]);
+    print_pairing(stat, stream);
     if (stream && stream->overlay)
-        roce_report_num(report, stream->overlay & ~ROCE_OVERLAY_VNI);
+        roce_stat_num(stat, stream->overlay & ~ROCE_OVERLAY_VNI);
     else
-        roce_report_text(report, "");
+        roce_stat_text(stat, "");
 }
 
 /* The first is what windows sort by: there is an arrow in its header, too. */
-static const struct roce_report_column conn_columns[] = {
+static const struct roce_stat_column conn_columns[] = {
     {"Stream", 10, true},     {"Service", 7, false},      {"Address A", 26, false},
     {"Address B", 26, false}, {"Packets A->B", 12, true}, {"Packets B->A", 12, true},
     {"Bytes", 12, true},      {"Payload", 12, true},      {"Messages", 8, true},
@@ -165,12 +166,12 @@ static const struct roce_report_column conn_columns[] = {
     {"Paired by", 26, false}, {"VNI", 8, true},
 };
 
-static struct roce_report conn_report = {
+static struct roce_stat_table conn_table = {
     .title = "RoCE Connections",
     .name = "roce,conn",
     .column = conn_columns,
     .column_cnt = array_length(conn_columns),
-    .row_size = sizeof(struct conn),
+    .row_size = sizeof(struct conn_row),
     .packet = conn_packet,
     .print = conn_print,
 };
@@ -178,20 +179,20 @@ static struct roce_report conn_report = {
 /* ---- congestion --------------------------------------------------------------------------------
  */
 
-struct congestion {
+struct congestion_row {
     char from[HOST_LEN], to[HOST_LEN];
     uint32_t stream, qpn;
     uint64_t packets, marked, cnps, becn, fecn;
     struct roce_hist delay; /* mark to CNP */
 };
 
-static void congestion_packet(struct roce_report *report, const struct roce_tap *tap,
+static void congestion_packet(struct roce_stat_table *stat, const struct roce_tap *tap,
                               packet_info *pinfo)
 {
     const struct roce_flow_result *r = &tap->frame->result;
     bool cnp = (r->flags & ROCE_AN_CNP) != 0, marked = (r->flags & ROCE_AN_CE) != 0;
     const struct roce_pkt *pkt = tap->pkt;
-    struct congestion *c;
+    struct congestion_row *c;
     struct {
         uint32_t stream, side, qpn;
     } key = {r->stream, r->side, 0};
@@ -200,9 +201,9 @@ static void congestion_packet(struct roce_report *report, const struct roce_tap 
         return;
     if (r->stream == ROCE_NO_STREAM)
         key.qpn = pkt->bth.dest_qp;
-    c = (struct congestion *)roce_report_row(report, &key, sizeof(key));
-    name_side(c->from, &pinfo->src);
-    name_side(c->to, &pinfo->dst);
+    c = (struct congestion_row *)roce_stat_row(stat, &key, sizeof(key));
+    set_host(c->from, &pinfo->src);
+    set_host(c->to, &pinfo->dst);
     c->stream = r->stream;
     c->qpn = pkt->bth.dest_qp;
     c->packets++;
@@ -214,34 +215,34 @@ static void congestion_packet(struct roce_report *report, const struct roce_tap 
         roce_hist_add(&c->delay, r->cnp_delay);
 }
 
-static void congestion_print(const void *row, struct roce_report *report)
+static void congestion_print(const void *row, struct roce_stat_table *stat)
 {
-    const struct congestion *c = (const struct congestion *)row;
+    const struct congestion_row *c = (const struct congestion_row *)row;
 
     if (c->stream == ROCE_NO_STREAM)
-        roce_report_text(report, "");
+        roce_stat_text(stat, "");
     else
-        roce_report_num(report, c->stream);
-    roce_report_text(report, c->from);
-    print_side(report, c->to, c->qpn);
-    roce_report_num(report, c->marked);
-    roce_report_num(report, c->cnps);
-    roce_report_num(report, c->becn);
-    roce_report_num(report, c->fecn);
-    roce_report_hist(report, &c->delay);
+        roce_stat_num(stat, c->stream);
+    roce_stat_text(stat, c->from);
+    print_endpoint(stat, c->to, c->qpn);
+    roce_stat_num(stat, c->marked);
+    roce_stat_num(stat, c->cnps);
+    roce_stat_num(stat, c->becn);
+    roce_stat_num(stat, c->fecn);
+    roce_stat_hist(stat, &c->delay);
 }
 
-static const struct roce_report_column congestion_columns[] = {
+static const struct roce_stat_column congestion_columns[] = {
     {"Stream", 6, true}, {"From", 18, false}, {"To", 26, false}, {"CE marked", 9, true},
-    {"CNPs", 8, true},   {"BECN", 8, true},   {"FECN", 8, true}, ROCE_REPORT_HIST_COLUMNS,
+    {"CNPs", 8, true},   {"BECN", 8, true},   {"FECN", 8, true}, ROCE_STAT_HIST_COLUMNS,
 };
 
-static struct roce_report congestion_report = {
+static struct roce_stat_table congestion_table = {
     .title = "RoCE Congestion",
     .name = "roce,cong",
     .column = congestion_columns,
     .column_cnt = array_length(congestion_columns),
-    .row_size = sizeof(struct congestion),
+    .row_size = sizeof(struct congestion_row),
     .packet = congestion_packet,
     .print = congestion_print,
 };
@@ -266,10 +267,10 @@ static tap_packet_status tree_packet(stats_tree *st, packet_info *pinfo _U_,
     return TAP_PACKET_REDRAW;
 }
 
-void roce_report_conn_register(void)
+void roce_tap_conn_register(void)
 {
-    roce_report_register(&conn_report);
-    roce_report_register(&congestion_report);
+    roce_stat_register(&conn_table);
+    roce_stat_register(&congestion_table);
     stats_tree_register_plugin("roce", "roce", "RoCE/Packets by opcode", 0, tree_packet, tree_init,
                                NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reports over what went wrong: packets sent again, requests refused, rules broken. */
+/* Reports over what went wrong: packets sent retx, requests refused, rules broken. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,76 +10,77 @@
 /* ---- retransmissions by cause ------------------------------------------------------------------
  */
 
-struct again {
+struct retx_row {
     enum roce_cause cause;
     uint64_t packets, bytes, acked_before;
     uint32_t first, last;
     struct roce_hist rto;
 };
 
-static void again_packet(struct roce_report *report, const struct roce_tap *tap, packet_info *pinfo)
+static void retx_packet(struct roce_stat_table *stat, const struct roce_tap *tap,
+                        packet_info *pinfo)
 {
     const struct roce_flow_result *r = &tap->frame->result;
-    struct again *again;
+    struct retx_row *retx;
 
     if (!(r->flags & ROCE_AN_RETRANSMISSION))
         return;
-    again = (struct again *)roce_report_row(report, &r->cause, sizeof(r->cause));
-    again->cause = r->cause;
-    if (again->packets++ == 0)
-        again->first = pinfo->num;
-    again->last = pinfo->num;
-    again->bytes += tap->pkt->payload_len;
-    again->acked_before += (r->flags & ROCE_AN_DUPLICATE_REQUEST) != 0;
+    retx = (struct retx_row *)roce_stat_row(stat, &r->cause, sizeof(r->cause));
+    retx->cause = r->cause;
+    if (retx->packets++ == 0)
+        retx->first = pinfo->num;
+    retx->last = pinfo->num;
+    retx->bytes += tap->pkt->payload_len;
+    retx->acked_before += (r->flags & ROCE_AN_DUPLICATE_REQUEST) != 0;
     if (r->rto != ROCE_NEVER_NS)
-        roce_hist_add(&again->rto, r->rto);
+        roce_hist_add(&retx->rto, r->rto);
 }
 
-static void again_print(const void *row, struct roce_report *report)
+static void retx_print(const void *row, struct roce_stat_table *stat)
 {
-    const struct again *again = (const struct again *)row;
+    const struct retx_row *retx = (const struct retx_row *)row;
 
-    roce_report_text(report, roce_cause_name(again->cause));
-    roce_report_num(report, again->packets);
-    roce_report_num(report, again->bytes);
-    roce_report_num(report, again->acked_before);
-    roce_report_num(report, again->first);
-    roce_report_num(report, again->last);
-    roce_report_hist(report, &again->rto);
+    roce_stat_text(stat, roce_cause_name(retx->cause));
+    roce_stat_num(stat, retx->packets);
+    roce_stat_num(stat, retx->bytes);
+    roce_stat_num(stat, retx->acked_before);
+    roce_stat_num(stat, retx->first);
+    roce_stat_num(stat, retx->last);
+    roce_stat_hist(stat, &retx->rto);
 }
 
-static const struct roce_report_column again_columns[] = {
+static const struct roce_stat_column retx_columns[] = {
     {"Cause", 14, false},        {"Packets", 10, true},
     {"Payload bytes", 14, true}, {"Were acknowledged", 17, true},
     {"First frame", 11, true},   {"Last frame", 10, true},
-    ROCE_REPORT_HIST_COLUMNS,
+    ROCE_STAT_HIST_COLUMNS,
 };
 
-static struct roce_report again_report = {
+static struct roce_stat_table retx_table = {
     .title = "RoCE Retransmissions",
     .name = "roce,retx",
-    .column = again_columns,
-    .column_cnt = array_length(again_columns),
-    .row_size = sizeof(struct again),
-    .packet = again_packet,
-    .print = again_print,
+    .column = retx_columns,
+    .column_cnt = array_length(retx_columns),
+    .row_size = sizeof(struct retx_row),
+    .packet = retx_packet,
+    .print = retx_print,
 };
 
 /* ---- NAKs --------------------------------------------------------------------------------------
  */
 
-struct nak {
+struct nak_row {
     uint8_t syndrome;
     bool implied;
     uint64_t count;
     uint32_t first, last;
 };
 
-static void count_nak(struct roce_report *report, const struct roce_tap *tap, uint32_t frame,
+static void count_nak(struct roce_stat_table *stat, const struct roce_tap *tap, uint32_t frame,
                       bool implied)
 {
     unsigned key = implied ? 256 : tap->pkt->aeth.syndrome;
-    struct nak *nak = (struct nak *)roce_report_row(report, &key, sizeof(key));
+    struct nak_row *nak = (struct nak_row *)roce_stat_row(stat, &key, sizeof(key));
 
     nak->syndrome = tap->pkt->aeth.syndrome;
     nak->implied = implied;
@@ -88,7 +89,7 @@ static void count_nak(struct roce_report *report, const struct roce_tap *tap, ui
     nak->last = frame;
 }
 
-static void nak_packet(struct roce_report *report, const struct roce_tap *tap, packet_info *pinfo)
+static void nak_packet(struct roce_stat_table *stat, const struct roce_tap *tap, packet_info *pinfo)
 {
     uint32_t flags = tap->frame->result.flags;
     enum roce_syndrome_kind kind = roce_pkt_has(tap->pkt, ROCE_HDR_AETH)
@@ -98,37 +99,36 @@ static void nak_packet(struct roce_report *report, const struct roce_tap *tap, p
     /* Also one that answers nothing in the capture. */
     if ((kind == ROCE_SYN_NAK || kind == ROCE_SYN_RNR) &&
         !(flags & (ROCE_AN_DROPPED | ROCE_AN_COPY)))
-        count_nak(report, tap, pinfo->num, false);
+        count_nak(stat, tap, pinfo->num, false);
     if (flags & ROCE_AN_IMPLIED_NAK)
-        count_nak(report, tap, pinfo->num, true);
+        count_nak(stat, tap, pinfo->num, true);
 }
 
-static void nak_print(const void *row, struct roce_report *report)
+static void nak_print(const void *row, struct roce_stat_table *stat)
 {
-    const struct nak *nak = (const struct nak *)row;
+    const struct nak_row *nak = (const struct nak_row *)row;
     char text[80];
 
-    roce_report_text(report, nak->implied
-                                 ? "implied NAK: a READ or atomic before it has no response"
-                                 : roce_syndrome_text(nak->syndrome, text, sizeof(text)));
-    roce_report_num(report, nak->count);
-    roce_report_num(report, nak->first);
-    roce_report_num(report, nak->last);
+    roce_stat_text(stat, nak->implied ? "implied NAK: a READ or atomic before it has no response"
+                                      : roce_syndrome_text(nak->syndrome, text, sizeof(text)));
+    roce_stat_num(stat, nak->count);
+    roce_stat_num(stat, nak->first);
+    roce_stat_num(stat, nak->last);
 }
 
-static const struct roce_report_column nak_columns[] = {
+static const struct roce_stat_column nak_columns[] = {
     {"Answer", 40, false},
     {"Count", 10, true},
     {"First frame", 11, true},
     {"Last frame", 10, true},
 };
 
-static struct roce_report nak_report = {
+static struct roce_stat_table nak_table = {
     .title = "RoCE NAKs",
     .name = "roce,nak",
     .column = nak_columns,
     .column_cnt = array_length(nak_columns),
-    .row_size = sizeof(struct nak),
+    .row_size = sizeof(struct nak_row),
     .packet = nak_packet,
     .print = nak_print,
 };
@@ -136,18 +136,19 @@ static struct roce_report nak_report = {
 /* ---- rules -------------------------------------------------------------------------------------
  */
 
-struct rule {
+struct rule_row {
     struct roce_finding finding; /* the first */
     uint64_t count;
     uint32_t first, last;
 };
 
-static void rule_packet(struct roce_report *report, const struct roce_tap *tap, packet_info *pinfo)
+static void rule_packet(struct roce_stat_table *stat, const struct roce_tap *tap,
+                        packet_info *pinfo)
 {
-    for (const struct roce_track_finding *at = tap->frame->findings; at; at = at->next) {
+    for (const struct roce_frame_finding *at = tap->frame->findings; at; at = at->next) {
         const struct roce_finding *f = &at->finding;
         unsigned key[] = {(unsigned)f->rule, (unsigned)f->severity, f->known != NULL};
-        struct rule *rule = (struct rule *)roce_report_row(report, key, sizeof(key));
+        struct rule_row *rule = (struct rule_row *)roce_stat_row(stat, key, sizeof(key));
 
         if (rule->count++ == 0) {
             rule->finding = *f;
@@ -157,41 +158,41 @@ static void rule_packet(struct roce_report *report, const struct roce_tap *tap, 
     }
 }
 
-static void rule_print(const void *row, struct roce_report *report)
+static void rule_print(const void *row, struct roce_stat_table *stat)
 {
-    const struct rule *rule = (const struct rule *)row;
+    const struct rule_row *rule = (const struct rule_row *)row;
     const struct roce_rule_info *info = roce_rule_info(rule->finding.rule);
     char text[400];
 
-    roce_report_text(report, info->id);
-    roce_report_text(report, roce_severity_name(rule->finding.severity));
-    roce_report_num(report, rule->count);
-    roce_report_num(report, rule->first);
-    roce_report_num(report, rule->last);
-    roce_report_text(report, rule->finding.known ? rule->finding.known : "");
+    roce_stat_text(stat, info->id);
+    roce_stat_text(stat, roce_severity_name(rule->finding.severity));
+    roce_stat_num(stat, rule->count);
+    roce_stat_num(stat, rule->first);
+    roce_stat_num(stat, rule->last);
+    roce_stat_text(stat, rule->finding.known ? rule->finding.known : "");
     snprintf(text, sizeof(text), "%s%s", roce_rule_is_norm(info) ? "broken: " : "", info->text);
-    roce_report_text(report, text);
+    roce_stat_text(stat, text);
 }
 
-static const struct roce_report_column rule_columns[] = {
+static const struct roce_stat_column rule_columns[] = {
     {"Rule", 12, false},       {"Severity", 8, false},   {"Count", 8, true},
     {"First frame", 11, true}, {"Last frame", 10, true}, {"Known as", 8, false},
     {"In words", 20, false},
 };
 
-static struct roce_report rule_report = {
+static struct roce_stat_table rule_table = {
     .title = "RoCE Rules",
     .name = "roce,rules",
     .column = rule_columns,
     .column_cnt = array_length(rule_columns),
-    .row_size = sizeof(struct rule),
+    .row_size = sizeof(struct rule_row),
     .packet = rule_packet,
     .print = rule_print,
 };
 
-void roce_report_loss_register(void)
+void roce_tap_loss_register(void)
 {
-    roce_report_register(&again_report);
-    roce_report_register(&nak_report);
-    roce_report_register(&rule_report);
+    roce_stat_register(&retx_table);
+    roce_stat_register(&nak_table);
+    roce_stat_register(&rule_table);
 }

@@ -11,25 +11,25 @@
 /* ---- operations --------------------------------------------------------------------------------
  */
 
-struct oper {
+struct oper_row {
     enum roce_kind kind;
     uint64_t packets, started, repeated, completed, bytes;
     struct roce_hist latency;
 };
 
-static struct roce_flight *flight;
+static struct roce_srt_tracker *tracker;
 
-static struct oper *oper_of(struct roce_report *report, enum roce_kind kind)
+static struct oper_row *get_oper_row(struct roce_stat_table *stat, enum roce_kind kind)
 {
-    struct oper *oper = (struct oper *)roce_report_row(report, &kind, sizeof(kind));
+    struct oper_row *oper = (struct oper_row *)roce_stat_row(stat, &kind, sizeof(kind));
 
     oper->kind = kind;
     return oper;
 }
 
-static void oper_done(void *user, const struct roce_flight_done *done)
+static void oper_done(void *user, const struct roce_srt_op *done)
 {
-    struct oper *oper = oper_of((struct roce_report *)user, done->kind);
+    struct oper_row *oper = get_oper_row((struct roce_stat_table *)user, done->kind);
 
     oper->completed++;
     oper->bytes += done->bytes;
@@ -37,83 +37,83 @@ static void oper_done(void *user, const struct roce_flight_done *done)
         roce_hist_add(&oper->latency, done->ns);
 }
 
-static void oper_packet(struct roce_report *report, const struct roce_tap *tap, packet_info *pinfo)
+static void oper_packet(struct roce_stat_table *stat, const struct roce_tap *tap,
+                        packet_info *pinfo)
 {
     const struct roce_flow_result *r = &tap->frame->result;
 
     if (roce_opcode_is_request(tap->pkt->op) && r->stream != ROCE_NO_STREAM) {
-        struct oper *oper = oper_of(report, tap->pkt->op->kind);
+        struct oper_row *oper = get_oper_row(stat, tap->pkt->op->kind);
 
         oper->packets++;
         oper->repeated += r->repeats_frame != 0;
-        oper->started += tap->pkt->op->svc == ROCE_SVC_UD || roce_flight_starts(tap);
+        oper->started += tap->pkt->op->svc == ROCE_SVC_UD || roce_srt_starts_op(tap);
     }
-    if (!flight)
-        flight = roce_flight_new();
-    roce_flight_packet(flight, tap, pinfo, oper_done, report);
+    if (!tracker)
+        tracker = roce_srt_new();
+    roce_srt_packet(tracker, tap, pinfo, oper_done, stat);
 }
 
-static void oper_print(const void *row, struct roce_report *report)
+static void oper_print(const void *row, struct roce_stat_table *stat)
 {
-    const struct oper *oper = (const struct oper *)row;
+    const struct oper_row *oper = (const struct oper_row *)row;
 
-    roce_report_text(report, roce_kind_name(oper->kind));
-    roce_report_num(report, oper->started);
-    roce_report_num(report, oper->completed);
-    roce_report_num(report, oper->bytes);
-    roce_report_num(report, oper->packets);
-    roce_report_num(report, oper->repeated);
-    roce_report_hist(report, &oper->latency);
+    roce_stat_text(stat, roce_kind_name(oper->kind));
+    roce_stat_num(stat, oper->started);
+    roce_stat_num(stat, oper->completed);
+    roce_stat_num(stat, oper->bytes);
+    roce_stat_num(stat, oper->packets);
+    roce_stat_num(stat, oper->repeated);
+    roce_stat_hist(stat, &oper->latency);
 }
 
-static void oper_forget(void)
+static void oper_reset(void)
 {
-    roce_flight_del(flight);
-    flight = NULL;
+    roce_srt_free(tracker);
+    tracker = NULL;
 }
 
-static const struct roce_report_column oper_columns[] = {
-    {"Operation", 18, false}, {"Started", 9, true},  {"Completed", 9, true},
-    {"Bytes", 14, true},      {"Packets", 10, true}, {"Sent again", 10, true},
-    ROCE_REPORT_HIST_COLUMNS,
+static const struct roce_stat_column oper_columns[] = {
+    {"Operation", 18, false}, {"Started", 9, true},     {"Completed", 9, true}, {"Bytes", 14, true},
+    {"Packets", 10, true},    {"Sent again", 10, true}, ROCE_STAT_HIST_COLUMNS,
 };
 
-static struct roce_report oper_report = {
+static struct roce_stat_table oper_table = {
     .title = "RoCE Operations",
     .name = "roce,oper",
     .column = oper_columns,
     .column_cnt = array_length(oper_columns),
-    .row_size = sizeof(struct oper),
+    .row_size = sizeof(struct oper_row),
     .packet = oper_packet,
     .print = oper_print,
-    .forget = oper_forget,
+    .reset = oper_reset,
 };
 
 /* ---- memory regions ----------------------------------------------------------------------------
  */
 
-struct region {
+struct region_row {
     char host[64];
     uint32_t rkey;
     uint64_t first, end, requests, written, read;
     unsigned kinds; /* bit per enum roce_kind */
 };
 
-static void region_packet(struct roce_report *report, const struct roce_tap *tap,
+static void region_packet(struct roce_stat_table *stat, const struct roce_tap *tap,
                           packet_info *pinfo)
 {
     const struct roce_flow_result *r = &tap->frame->result;
     enum roce_kind kind = tap->pkt->op->kind;
-    uint64_t len = roce_flight_asked(tap->pkt);
+    uint64_t len = roce_srt_region_bytes(tap->pkt);
     char key[80];
     char *host;
-    struct region *region;
+    struct region_row *region;
 
-    if (!(r->flags & ROCE_AN_REGION) || !roce_flight_starts(tap))
+    if (!(r->flags & ROCE_AN_REGION) || !roce_srt_starts_op(tap))
         return;
     host = address_to_str(NULL, &pinfo->dst);
     snprintf(key, sizeof(key), "%s %u", host, r->rkey);
-    region = (struct region *)roce_report_row(report, key, strlen(key));
+    region = (struct region_row *)roce_stat_row(stat, key, strlen(key));
     snprintf(region->host, sizeof(region->host), "%s", host);
     wmem_free(NULL, host);
     if (region->requests++ == 0) {
@@ -130,38 +130,38 @@ static void region_packet(struct roce_report *report, const struct roce_tap *tap
         region->read += len;
 }
 
-static void region_print(const void *row, struct roce_report *report)
+static void region_print(const void *row, struct roce_stat_table *stat)
 {
-    const struct region *region = (const struct region *)row;
-    char text[ROCE_REPORT_CELL] = "";
+    const struct region_row *region = (const struct region_row *)row;
+    char text[ROCE_STAT_CELL_LEN] = "";
     size_t len = 0;
 
     for (unsigned kind = 0; kind <= ROCE_KIND_CNP; kind++)
         if (region->kinds >> kind & 1 && len < sizeof(text))
             len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", len ? ", " : "",
                                     roce_kind_name((enum roce_kind)kind));
-    roce_report_text(report, region->host);
-    roce_report_hex(report, region->rkey);
-    roce_report_num(report, region->requests);
-    roce_report_hex(report, region->first);
-    roce_report_hex(report, region->end);
-    roce_report_num(report, region->written);
-    roce_report_num(report, region->read);
-    roce_report_text(report, text);
+    roce_stat_text(stat, region->host);
+    roce_stat_hex(stat, region->rkey);
+    roce_stat_num(stat, region->requests);
+    roce_stat_hex(stat, region->first);
+    roce_stat_hex(stat, region->end);
+    roce_stat_num(stat, region->written);
+    roce_stat_num(stat, region->read);
+    roce_stat_text(stat, text);
 }
 
-static const struct roce_report_column region_columns[] = {
+static const struct roce_stat_column region_columns[] = {
     {"Host", 20, false},          {"R_Key", 10, false},       {"Requests", 9, true},
     {"First address", 18, false}, {"End address", 18, false}, {"Bytes written", 14, true},
     {"Bytes read", 14, true},     {"Operations", 30, false},
 };
 
-static struct roce_report region_report = {
+static struct roce_stat_table region_table = {
     .title = "RoCE Memory Regions",
     .name = "roce,mem",
     .column = region_columns,
     .column_cnt = array_length(region_columns),
-    .row_size = sizeof(struct region),
+    .row_size = sizeof(struct region_row),
     .packet = region_packet,
     .print = region_print,
 };
@@ -170,44 +170,44 @@ static struct roce_report region_report = {
  */
 
 /* One a table: Wireshark has one table a window. */
-struct srt {
-    struct roce_flight *flight;
+struct srt_window {
+    struct roce_srt_tracker *tracker;
     srt_stat_table *table;
     packet_info *pinfo;
 };
 
-static void srt_done(void *user, const struct roce_flight_done *done)
+static void srt_done(void *user, const struct roce_srt_op *done)
 {
-    struct srt *srt = (struct srt *)user;
-    nstime_t begun = {.secs = (time_t)(done->begun / 1000000000u),
-                      .nsecs = (int)(done->begun % 1000000000u)};
+    struct srt_window *srt = (struct srt_window *)user;
+    nstime_t start = {.secs = (time_t)(done->start / 1000000000u),
+                      .nsecs = (int)(done->start % 1000000000u)};
 
     if (done->ns != ROCE_NEVER_NS)
-        add_srt_table_data(srt->table, (int)done->kind, &begun, srt->pinfo);
+        add_srt_table_data(srt->table, (int)done->kind, &start, srt->pinfo);
 }
 
 static tap_packet_status srt_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_,
                                     const void *data, tap_flags_t flags _U_)
 {
     srt_stat_table *table = g_array_index(((srt_data_t *)tapdata)->srt_array, srt_stat_table *, 0);
-    struct srt *srt = (struct srt *)table->table_specific_data;
+    struct srt_window *srt = (struct srt_window *)table->table_specific_data;
     const struct roce_tap *tap = (const struct roce_tap *)data;
 
     if (!tap->frame)
         return TAP_PACKET_DONT_REDRAW;
     srt->table = table;
     srt->pinfo = pinfo;
-    roce_flight_packet(srt->flight, tap, pinfo, srt_done, srt);
+    roce_srt_packet(srt->tracker, tap, pinfo, srt_done, srt);
     return TAP_PACKET_REDRAW;
 }
 
 static void srt_init(struct register_srt *registered _U_, GArray *tables)
 {
-    static struct srt srt;
+    static struct srt_window srt;
     srt_stat_table *table;
 
-    roce_flight_del(srt.flight);
-    srt.flight = roce_flight_new();
+    roce_srt_free(srt.tracker);
+    srt.tracker = roce_srt_new();
     table =
         init_srt_table("RDMA operations", NULL, tables, ROCE_KIND_CNP + 1, "Operation", NULL, &srt);
     for (int kind = 0; kind <= ROCE_KIND_CNP; kind++)
@@ -217,9 +217,9 @@ static void srt_init(struct register_srt *registered _U_, GArray *tables)
 /* ---- registration ------------------------------------------------------------------------------
  */
 
-void roce_report_oper_register(int proto)
+void roce_tap_oper_register(int proto)
 {
-    roce_report_register(&oper_report);
-    roce_report_register(&region_report);
+    roce_stat_register(&oper_table);
+    roce_stat_register(&region_table);
     register_srt_table(proto, NULL, 1, srt_packet, srt_init, NULL);
 }

@@ -16,47 +16,47 @@
 #include "wire/codes.h"
 #include "analysis_store.h"
 
-#define ROCE_REPORT_CELL 240 /* bytes of a cell; what does not fit is cut */
+#define ROCE_STAT_CELL_LEN 240 /* bytes of a cell; what does not fit is cut */
 
-struct roce_report_column {
+struct roce_stat_column {
     const char *name;
     int width;  /* of the column in tshark, and of a number */
     bool right; /* a number or a time */
 };
 
-struct roce_report {
+struct roce_stat_table {
     const char *title; /* of the menu entry and the window */
     const char *name;  /* "roce,conn" */
-    const struct roce_report_column *column;
+    const struct roce_stat_column *column;
     unsigned column_cnt;
     size_t row_size; /* of what print() is given */
-    /* Counts a packet: finds its rows with roce_report_row(). */
-    void (*packet)(struct roce_report *report, const struct roce_tap *tap, packet_info *pinfo);
-    /* Prints a row with roce_report_text() and so on, column by column. */
-    void (*print)(const void *row, struct roce_report *report);
-    void (*forget)(void); /* before another run over the file; may be NULL */
+    /* Counts a packet: finds its rows with roce_stat_row(). */
+    void (*packet)(struct roce_stat_table *stat, const struct roce_tap *tap, packet_info *pinfo);
+    /* Prints a row with roce_stat_text() and so on, column by column. */
+    void (*print)(const void *row, struct roce_stat_table *stat);
+    void (*reset)(void); /* before another run over the file; may be NULL */
 
     /* Private to report.c. */
     stat_tap_table_ui ui;
     GHashTable *rows;
     GPtrArray *touched; /* rows of the packet at hand */
-    GSList *buried;     /* rows that an open window may still point to */
+    GSList *retired;    /* rows that an open window may still point to */
     stat_tap_table *table;
     char *cell; /* the next one to print */
     unsigned at;
 };
 
 /* The row of this key, all zero at first. Keys are compared byte by byte. */
-void *roce_report_row(struct roce_report *report, const void *key, size_t len);
+void *roce_stat_row(struct roce_stat_table *stat, const void *key, size_t len);
 
-void roce_report_text(struct roce_report *report, const char *text);
-void roce_report_num(struct roce_report *report, uint64_t value);
-void roce_report_hex(struct roce_report *report, uint64_t value);
-void roce_report_ms(struct roce_report *report, uint64_t ns); /* ROCE_NEVER_NS: an empty cell */
+void roce_stat_text(struct roce_stat_table *stat, const char *text);
+void roce_stat_num(struct roce_stat_table *stat, uint64_t value);
+void roce_stat_hex(struct roce_stat_table *stat, uint64_t value);
+void roce_stat_ms(struct roce_stat_table *stat, uint64_t ns); /* ROCE_NEVER_NS: an empty cell */
 
 /* Six cells: least, mean, 50 %, 90 % and 99 % quantile, and greatest; empty without samples. */
-void roce_report_hist(struct roce_report *report, const struct roce_hist *hist);
-#define ROCE_REPORT_HIST_COLUMNS                                                                   \
+void roce_stat_hist(struct roce_stat_table *stat, const struct roce_hist *hist);
+#define ROCE_STAT_HIST_COLUMNS                                                                     \
     {"min ms", 11, true}, {"mean ms", 11, true}, {"p50 ms", 11, true}, {"p90 ms", 11, true},       \
         {"p99 ms", 11, true},                                                                      \
     {                                                                                              \
@@ -64,11 +64,11 @@ void roce_report_hist(struct roce_report *report, const struct roce_hist *hist);
     }
 
 /* `report` must live on. */
-void roce_report_register(struct roce_report *report);
+void roce_stat_register(struct roce_stat_table *stat);
 
 /* The reports of report_conn.c, report_oper.c and report_loss.c. */
-void roce_report_conn_register(void);
-void roce_report_oper_register(int proto);
-void roce_report_loss_register(void);
+void roce_tap_conn_register(void);
+void roce_tap_oper_register(int proto);
+void roce_tap_loss_register(void);
 
 #endif

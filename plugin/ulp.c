@@ -10,7 +10,7 @@
 
 #include <epan/dissectors/packet-infiniband.h>
 
-#include "message.h"
+#include "reassembly.h"
 #include "prefs.h"
 #include "wire/bytes.h"
 #include "wire/codes.h"
@@ -57,7 +57,7 @@ static const value_string ulp_names[] = {
 };
 
 /* A row of the user's table. */
-struct mapping {
+struct qp_mapping {
     guint32 qpn; /* of the serving side: target, server, listener */
     guint32 ulp;
 };
@@ -67,27 +67,27 @@ static int proto_ib = -1;
 static dissector_handle_t builtin, data_handle;
 static dissector_table_t by_qp;
 static heur_dissector_list_t payload_list, cm_list;
-static heur_dtbl_entry_t *entry[ULP_CNT];
+static heur_dtbl_entry_t *heuristics[ULP_CNT];
 static dissector_handle_t handles[ULP_CNT]; /* NULL where this Wireshark has no such protocol */
-static struct mapping *mappings;
+static struct qp_mapping *mappings;
 static guint mapping_cnt;
 
 /* What the dissectors behind the handles are given. */
-struct call {
+struct ulp_call {
     struct infinibandinfo info;
     bool named; /* by the user, not by a CM exchange */
     bool to_server;
 };
 
-UAT_DEC_CB_DEF(mapping, qpn, struct mapping)
-UAT_VS_DEF(mapping, ulp, struct mapping, guint32, ULP_NVME, "NVMe over RDMA")
+UAT_DEC_CB_DEF(qp_mapping, qpn, struct qp_mapping)
+UAT_VS_DEF(qp_mapping, ulp, struct qp_mapping, guint32, ULP_NVME, "NVMe over RDMA")
 
 /* ---- calling one -------------------------------------------------------------------------------
  */
 
 /* Conversations as a captured CM exchange would have left them; NVMe and iSER look there for the
  * port. The serving side's QP is the one a user has named. */
-static void pretend_cm(enum ulp ulp, bool to_server, packet_info *pinfo)
+static void add_cm_conversations(enum ulp ulp, bool to_server, packet_info *pinfo)
 {
     conversation_infiniband_data *data;
     conversation_t *conv;
@@ -117,10 +117,10 @@ static void pretend_cm(enum ulp ulp, bool to_server, packet_info *pinfo)
 }
 
 /* Whether the dissector took it. It may refuse: a heuristic one looks before it takes. */
-static bool call_entry(enum ulp ulp, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                       struct infinibandinfo *info)
+static bool call_heuristic(enum ulp ulp, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                           struct infinibandinfo *info)
 {
-    heur_dtbl_entry_t *e = entry[ulp];
+    heur_dtbl_entry_t *e = heuristics[ulp];
     const char *saved_proto = pinfo->current_proto;
     bool took;
 
@@ -135,22 +135,24 @@ static bool call_entry(enum ulp ulp, tvbuff_t *tvb, packet_info *pinfo, proto_tr
 
 /* Behind the handles, which are the entries of the table "roce.qp", too: one function each because
  * a handle has no data. */
-static int decode_as(enum ulp ulp, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+static int dissect_ulp(enum ulp ulp, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                       void *data)
 {
-    struct call *call = (struct call *)data;
+    struct ulp_call *call = (struct ulp_call *)data;
 
     if (!call)
         return 0;
     if (call->named)
-        pretend_cm(ulp, call->to_server, pinfo);
-    return call_entry(ulp, tvb, pinfo, tree, &call->info) ? MAX(1, (int)tvb_captured_length(tvb))
-                                                          : 0;
+        add_cm_conversations(ulp, call->to_server, pinfo);
+    return call_heuristic(ulp, tvb, pinfo, tree, &call->info)
+               ? MAX(1, (int)tvb_captured_length(tvb))
+               : 0;
 }
 
 #define U(ID, filter, title, port1, port2)                                                         \
-    static int decode_as_##ID(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)     \
+    static int dissect_##ID(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)       \
     {                                                                                              \
-        return decode_as(ULP_##ID, tvb, pinfo, tree, data);                                        \
+        return dissect_ulp(ULP_##ID, tvb, pinfo, tree, data);                                      \
     }
 ULPS(U)
 #undef U
@@ -158,7 +160,7 @@ ULPS(U)
 /* ---- whose is it -------------------------------------------------------------------------------
  */
 
-static enum ulp of_service(uint64_t service_id)
+static enum ulp ulp_of_service(uint64_t service_id)
 {
     if (!roce_cm_sid_is_ip(service_id) || roce_cm_sid_space(service_id) != ROCE_CM_PS_TCP)
         return ULP_NONE;
@@ -169,9 +171,9 @@ static enum ulp of_service(uint64_t service_id)
     return ULP_NONE;
 }
 
-static uint64_t service_of(const struct roce_track_frame *frame, packet_info *pinfo)
+static uint64_t find_service_id(const struct roce_frame_info *frame, packet_info *pinfo)
 {
-    const struct roce_track_stream *stream = frame ? roce_track_stream(frame->result.stream) : NULL;
+    const struct roce_stream_info *stream = frame ? roce_store_stream(frame->result.stream) : NULL;
     const conversation_infiniband_data *data;
     conversation_t *conv;
 
@@ -184,7 +186,7 @@ static uint64_t service_of(const struct roce_track_frame *frame, packet_info *pi
     return data ? data->service_id : 0;
 }
 
-static enum ulp of_mapping(packet_info *pinfo, bool *to_server)
+static enum ulp ulp_of_mapping(packet_info *pinfo, bool *to_server)
 {
     for (guint i = 0; i < mapping_cnt; i++) {
         *to_server = mappings[i].qpn == pinfo->destport;
@@ -195,17 +197,17 @@ static enum ulp of_mapping(packet_info *pinfo, bool *to_server)
 }
 
 /* Whether something but the bytes tells whose payload it is. */
-static bool is_known(const struct roce_track_frame *frame, packet_info *pinfo)
+static bool is_ulp_known(const struct roce_frame_info *frame, packet_info *pinfo)
 {
     bool to_server;
 
     return dissector_get_uint_handle(by_qp, pinfo->destport) ||
            dissector_get_uint_handle(by_qp, pinfo->srcport) ||
-           of_mapping(pinfo, &to_server) != ULP_NONE ||
-           of_service(service_of(frame, pinfo)) != ULP_NONE;
+           ulp_of_mapping(pinfo, &to_server) != ULP_NONE ||
+           ulp_of_service(find_service_id(frame, pinfo)) != ULP_NONE;
 }
 
-static bool is_smc(const struct roce_pkt *pkt)
+static bool is_smc_llc(const struct roce_pkt *pkt)
 {
     return pkt->op->kind == ROCE_KIND_SEND && pkt->op->pos == ROCE_POS_ONLY &&
            pkt->payload_cap_len == SMC_LLC_LEN && pkt->payload_len == SMC_LLC_LEN &&
@@ -231,8 +233,9 @@ static void fill_info(struct infinibandinfo *info, const struct roce_pkt *pkt, p
 }
 
 /* Whether some protocol took it. */
-static bool hand_off(const struct roce_pkt *pkt, const struct roce_track_frame *frame,
-                     struct call *call, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
+static bool dissect_payload(const struct roce_pkt *pkt, const struct roce_frame_info *frame,
+                            struct ulp_call *call, tvbuff_t *tvb, packet_info *pinfo,
+                            proto_tree *tree)
 {
     heur_dtbl_entry_t *found;
     enum ulp ulp;
@@ -244,11 +247,11 @@ static bool hand_off(const struct roce_pkt *pkt, const struct roce_track_frame *
     if (pinfo->srcport != ROCE_QPN_UNKNOWN &&
         dissector_try_uint_with_data(by_qp, pinfo->srcport, tvb, pinfo, tree, TRUE, call))
         return true;
-    ulp = of_mapping(pinfo, &call->to_server);
+    ulp = ulp_of_mapping(pinfo, &call->to_server);
     call->named = ulp != ULP_NONE;
     if (ulp == ULP_NONE)
-        ulp = of_service(service_of(frame, pinfo));
-    if (ulp == ULP_NONE && is_smc(pkt))
+        ulp = ulp_of_service(find_service_id(frame, pinfo));
+    if (ulp == ULP_NONE && is_smc_llc(pkt))
         ulp = ULP_SMC;
     if (ulp != ULP_NONE)
         return handles[ulp] && call_dissector_only(handles[ulp], tvb, pinfo, tree, call) > 0;
@@ -256,21 +259,21 @@ static bool hand_off(const struct roce_pkt *pkt, const struct roce_track_frame *
            dissector_try_heuristic(payload_list, tvb, pinfo, tree, &found, &call->info);
 }
 
-void roce_ulp_payload(const struct roce_pkt *pkt, const struct roce_track_frame *frame,
+void roce_ulp_payload(const struct roce_pkt *pkt, const struct roce_frame_info *frame,
                       tvbuff_t *payload, packet_info *pinfo, proto_tree *tree)
 {
     guint32 srcport = pinfo->srcport, destport = pinfo->destport;
     port_type ptype = pinfo->ptype;
-    struct call call;
+    struct ulp_call call;
     bool took = false;
 
     if (tvb_reported_length(payload) == 0 && pkt->op->kind != ROCE_KIND_READ)
         return;
     pinfo->ptype = PT_IBQP;
     pinfo->destport = pkt->bth.dest_qp;
-    pinfo->srcport = roce_pkt_has(pkt, ROCE_HDR_DETH) ? pkt->deth.src_qp
-                     : frame && !frame->stranger      ? frame->result.src_qpn
-                                                      : ROCE_QPN_UNKNOWN;
+    pinfo->srcport = roce_pkt_has(pkt, ROCE_HDR_DETH)  ? pkt->deth.src_qp
+                     : frame && !frame->src_qp_unknown ? frame->result.src_qpn
+                                                       : ROCE_QPN_UNKNOWN;
     if (tree && PTREE_DATA(tree)->visible) { /* what the Decode As dialog offers */
         p_add_proto_data(pinfo->pool, pinfo, proto_roce, 0, GUINT_TO_POINTER(pinfo->destport));
         p_add_proto_data(pinfo->pool, pinfo, proto_roce, 1, GUINT_TO_POINTER(pinfo->srcport));
@@ -279,14 +282,14 @@ void roce_ulp_payload(const struct roce_pkt *pkt, const struct roce_track_frame 
     /* What was sent twice is handed off once: those who follow a conversation would count double.
      */
     if (roce_prefs.reassemble && frame && pkt->op->kind == ROCE_KIND_SEND &&
-        pkt->op->pos != ROCE_POS_ONLY && is_known(frame, pinfo)) {
-        tvbuff_t *whole = roce_message_add(pkt, frame, payload, pinfo, tree);
+        pkt->op->pos != ROCE_POS_ONLY && is_ulp_known(frame, pinfo)) {
+        tvbuff_t *whole = roce_reassembly_add(pkt, frame, payload, pinfo, tree);
 
         if (whole != payload)
             call.info.opCode = ROCE_OP_RC_SEND_ONLY;
-        took = whole && hand_off(pkt, frame, &call, whole, pinfo, tree);
-    } else if (!frame || !frame->seen)
-        took = hand_off(pkt, frame, &call, payload, pinfo, tree);
+        took = whole && dissect_payload(pkt, frame, &call, whole, pinfo, tree);
+    } else if (!frame || !frame->skip_payload)
+        took = dissect_payload(pkt, frame, &call, payload, pinfo, tree);
     if (!took && tvb_reported_length(payload))
         call_dissector(data_handle, payload, pinfo, tree);
     pinfo->ptype = ptype;
@@ -301,8 +304,8 @@ void roce_ulp_payload(const struct roce_pkt *pkt, const struct roce_track_frame 
  * the address of the active side alone: one that comes after another REQ with that ID, or answers
  * none that was captured, would be taken for another's. So the active side's communication ID
  * stands in its place: what the answer names, too. */
-static tvbuff_t *by_comm_id(tvbuff_t *tvb, unsigned mad, const struct roce_cm_msg *msg,
-                            packet_info *pinfo)
+static tvbuff_t *copy_with_comm_id(tvbuff_t *tvb, unsigned mad, const struct roce_cm_msg *msg,
+                                   packet_info *pinfo)
 {
     int len = (int)tvb_captured_length(tvb);
     guint8 *copy;
@@ -322,7 +325,8 @@ static tvbuff_t *by_comm_id(tvbuff_t *tvb, unsigned mad, const struct roce_cm_ms
 
 /* The built-in dissector keeps what a CM message says in conversations, where the dissectors of
  * upper protocols look. It writes to the columns, the layers and the source address as it goes. */
-static void learn(tvbuff_t *tvb, unsigned mad, const struct roce_cm_msg *msg, packet_info *pinfo)
+static void feed_builtin_dissector(tvbuff_t *tvb, unsigned mad, const struct roce_cm_msg *msg,
+                                   packet_info *pinfo)
 {
     address src = pinfo->src, dst = pinfo->dst;
     guint32 srcport = pinfo->srcport, destport = pinfo->destport;
@@ -335,7 +339,7 @@ static void learn(tvbuff_t *tvb, unsigned mad, const struct roce_cm_msg *msg, pa
     col_set_writable(pinfo->cinfo, -1, FALSE);
     TRY
     {
-        call_dissector_only(builtin, by_comm_id(tvb, mad, msg, pinfo), pinfo, NULL, NULL);
+        call_dissector_only(builtin, copy_with_comm_id(tvb, mad, msg, pinfo), pinfo, NULL, NULL);
     }
     CATCH_NONFATAL_ERRORS
     {
@@ -360,7 +364,7 @@ void roce_ulp_cm(const struct roce_pkt *pkt, const struct roce_cm_msg *msg, tvbu
     struct infinibandinfo info;
     port_type ptype = pinfo->ptype;
 
-    learn(tvb, pkt->payload_off - pkt->off[ROCE_HDR_BTH], msg, pinfo);
+    feed_builtin_dissector(tvb, pkt->payload_off - pkt->off[ROCE_HDR_BTH], msg, pinfo);
     fill_info(&info, pkt, tree);
     info.cm_attribute_id = msg->mad.attr_id;
     pinfo->ptype = PT_IBQP;
@@ -384,30 +388,30 @@ static void qp_prompt(packet_info *pinfo, char *result, uint64_t which)
              which == 0 ? "Destination" : "Source", qpn);
 }
 
-static void dst_prompt(packet_info *pinfo, char *result)
+static void dst_qp_prompt(packet_info *pinfo, char *result)
 {
     qp_prompt(pinfo, result, 0);
 }
 
-static void src_prompt(packet_info *pinfo, char *result)
+static void src_qp_prompt(packet_info *pinfo, char *result)
 {
     qp_prompt(pinfo, result, 1);
 }
 
-static gpointer dst_value(packet_info *pinfo)
+static gpointer dst_qp_value(packet_info *pinfo)
 {
     return p_get_proto_data(pinfo->pool, pinfo, proto_roce, 0);
 }
 
-static gpointer src_value(packet_info *pinfo)
+static gpointer src_qp_value(packet_info *pinfo)
 {
     return p_get_proto_data(pinfo->pool, pinfo, proto_roce, 1);
 }
 
-static void register_decode(void)
+static void register_ulp_decode_as(void)
 {
-    static build_valid_func dst[] = {dst_value}, src[] = {src_value};
-    static decode_as_value_t values[] = {{dst_prompt, 1, dst}, {src_prompt, 1, src}};
+    static build_valid_func dst[] = {dst_qp_value}, src[] = {src_qp_value};
+    static decode_as_value_t values[] = {{dst_qp_prompt, 1, dst}, {src_qp_prompt, 1, src}};
     static decode_as_t as = {.name = "roce",
                              .table_name = TABLE,
                              .num_items = 2,
@@ -421,43 +425,44 @@ static void register_decode(void)
 
 static void *copy_mapping(void *to, const void *from, size_t size _U_)
 {
-    *(struct mapping *)to = *(const struct mapping *)from;
+    *(struct qp_mapping *)to = *(const struct qp_mapping *)from;
     return to;
 }
 
 void roce_ulp_register(int proto, module_t *module)
 {
     static uat_field_t fields[] = {
-        UAT_FLD_DEC(mapping, qpn, "QP number", "QP of the serving side: target, server, listener"),
-        UAT_FLD_VS(mapping, ulp, "Protocol", ulp_names, "What its payload is"),
+        UAT_FLD_DEC(qp_mapping, qpn, "QP number",
+                    "QP of the serving side: target, server, listener"),
+        UAT_FLD_VS(qp_mapping, ulp, "Protocol", ulp_names, "What its payload is"),
         UAT_END_FIELDS,
     };
-    uat_t *uat = uat_new("Upper protocols of QPs", sizeof(struct mapping), "roce_qps", TRUE,
+    uat_t *uat = uat_new("Upper protocols of QPs", sizeof(struct qp_mapping), "roce_qps", TRUE,
                          &mappings, &mapping_cnt, UAT_AFFECTS_DISSECTION, NULL, copy_mapping, NULL,
                          NULL, NULL, NULL, fields);
 
     proto_roce = proto;
     by_qp = register_dissector_table(TABLE, "RoCE QP number", proto, FT_UINT32, BASE_HEX);
-    register_decode();
+    register_ulp_decode_as();
     prefs_register_uat_preference(module, "qps", "Upper protocols of QPs",
                                   "For connections whose CM exchange was not captured", uat);
-    roce_message_register(proto);
+    roce_reassembly_register(proto);
 }
 
-static void find_entry(const gchar *table _U_, struct heur_dtbl_entry *e, gpointer user _U_)
+static void store_heuristic(const gchar *table _U_, struct heur_dtbl_entry *e, gpointer user _U_)
 {
     const char *filter =
         e->protocol ? proto_get_protocol_filter_name(proto_get_id(e->protocol)) : "";
 
     for (unsigned i = 0; i < ULP_CNT; i++)
         if (strcmp(filter, ulps[i].filter) == 0)
-            entry[i] = e;
+            heuristics[i] = e;
 }
 
 void roce_ulp_handoff(void)
 {
     static const dissector_t decoders[ULP_CNT] = {
-#define U(ID, filter, title, port1, port2) decode_as_##ID,
+#define U(ID, filter, title, port1, port2) dissect_##ID,
         ULPS(U)
 #undef U
     };
@@ -467,7 +472,7 @@ void roce_ulp_handoff(void)
     proto_ib = proto_get_id_by_filter_name("infiniband");
     payload_list = find_heur_dissector_list("infiniband.payload");
     cm_list = find_heur_dissector_list("infiniband.mad.cm.private");
-    heur_dissector_table_foreach("infiniband.payload", find_entry, NULL);
+    heur_dissector_table_foreach("infiniband.payload", store_heuristic, NULL);
     for (unsigned i = 0; i < ULP_CNT; i++) {
         int proto = proto_get_id_by_filter_name(ulps[i].filter);
 

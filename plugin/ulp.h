@@ -27,7 +27,7 @@ void roce_ulp_cm(const struct roce_pkt *pkt, const struct roce_cm_msg *msg, tvbu
                  tvbuff_t *data, packet_info *pinfo, proto_tree *tree);
 
 /* Payload without pad; may be empty. `frame` may be NULL. */
-void roce_ulp_payload(const struct roce_pkt *pkt, const struct roce_track_frame *frame,
+void roce_ulp_payload(const struct roce_pkt *pkt, const struct roce_frame_info *frame,
                       tvbuff_t *payload, packet_info *pinfo, proto_tree *tree);
 
 #endif

@@ -5,19 +5,19 @@
  * repetitions: a message is whole once each of its packets was captured, once or more often, after
  * those before it, as its responder needs them.
  */
-#ifndef ROCE_MESSAGE_H
-#define ROCE_MESSAGE_H
+#ifndef PLUGIN_REASSEMBLY_H
+#define PLUGIN_REASSEMBLY_H
 
 #include "ws_compat.h"
 #include "analysis_store.h"
 
-void roce_message_register(int proto);
+void roce_reassembly_register(int proto);
 
 /*
  * Adds a packet. Returns the whole message in the frame that completes it (on every pass), NULL in
  * the others, and in a capture that is cut the `payload` itself of a message's first packet.
  */
-tvbuff_t *roce_message_add(const struct roce_pkt *pkt, const struct roce_track_frame *frame,
-                           tvbuff_t *payload, packet_info *pinfo, proto_tree *tree);
+tvbuff_t *roce_reassembly_add(const struct roce_pkt *pkt, const struct roce_frame_info *frame,
+                              tvbuff_t *payload, packet_info *pinfo, proto_tree *tree);
 
 #endif

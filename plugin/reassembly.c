@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "message.h"
+#include "reassembly.h"
 
 #include <epan/reassemble.h>
 
@@ -19,7 +19,7 @@ static const fragment_items items = {
     &hf_in,        &hf_length,     &hf_data,      "RDMA packets",
 };
 
-void roce_message_register(int proto)
+void roce_reassembly_register(int proto)
 {
 #define FRAME(id, name, label)                                                                     \
     {                                                                                              \
@@ -67,15 +67,15 @@ void roce_message_register(int proto)
     reassembly_table_register(&messages, &addresses_reassembly_table_functions);
 }
 
-tvbuff_t *roce_message_add(const struct roce_pkt *pkt, const struct roce_track_frame *frame,
-                           tvbuff_t *payload, packet_info *pinfo, proto_tree *tree)
+tvbuff_t *roce_reassembly_add(const struct roce_pkt *pkt, const struct roce_frame_info *frame,
+                              tvbuff_t *payload, packet_info *pinfo, proto_tree *tree)
 {
     const struct roce_flow_result *r = &frame->result;
     fragment_head *head;
 
     if (pkt->payload_cap_len < pkt->payload_len)
-        return pkt->op->pos == ROCE_POS_FIRST && !frame->seen ? payload : NULL;
-    if (!roce_track_is_placed(frame))
+        return pkt->op->pos == ROCE_POS_FIRST && !frame->skip_payload ? payload : NULL;
+    if (!roce_store_is_first_placement(frame))
         return NULL;
     /* The frame of its first packet names a message once in a file. */
     head = fragment_add_check(&messages, payload, 0, pinfo, r->msg_first_frame, NULL,

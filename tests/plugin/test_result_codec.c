@@ -8,19 +8,19 @@
 #include "wire/codes.h"
 
 /* What is left out is compared as if it were not there. */
-static void check_same(const struct roce_pack *in, uint32_t frame)
+static void check_same(const struct roce_result_record *in, uint32_t frame)
 {
-    uint8_t buf[ROCE_PACK_MAX + 1];
-    struct roce_pack out, want = *in;
+    uint8_t buf[ROCE_RESULT_LEN_MAX + 1];
+    struct roce_result_record out, want = *in;
     size_t len;
 
     memset(buf, 0xA5, sizeof(buf));
-    len = roce_pack_put(in, frame, buf);
-    CU_ASSERT(len >= 1 && len <= ROCE_PACK_MAX);
+    len = roce_result_encode(in, frame, buf);
+    CU_ASSERT(len >= 1 && len <= ROCE_RESULT_LEN_MAX);
     CU_ASSERT_EQUAL(buf[len], 0xA5);
-    CU_ASSERT_EQUAL(roce_pack_get(&out, frame, buf), len);
+    CU_ASSERT_EQUAL(roce_result_decode(&out, frame, buf), len);
     want.result.findings = 0;
-    want.result.src_qpn = roce_pack_empty.result.src_qpn;
+    want.result.src_qpn = roce_result_record_empty.result.src_qpn;
     want.result.msg_bytes = 0;
     want.result.cm_service = 0;
 #define SAME(member) CU_ASSERT_EQUAL(out.member, want.member)
@@ -72,46 +72,46 @@ static void check_same(const struct roce_pack *in, uint32_t frame)
 
 static void empty_frame_takes_one_byte(void)
 {
-    uint8_t buf[ROCE_PACK_MAX];
+    uint8_t buf[ROCE_RESULT_LEN_MAX];
 
-    check_same(&roce_pack_empty, 1);
-    CU_ASSERT_EQUAL(roce_pack_put(&roce_pack_empty, 1, buf), 1);
+    check_same(&roce_result_record_empty, 1);
+    CU_ASSERT_EQUAL(roce_result_encode(&roce_result_record_empty, 1, buf), 1);
 }
 
 /* A request packet in the middle of a WRITE costs no more than this: a million of them, 24 MB. */
 static void ordinary_frame_is_small(void)
 {
-    struct roce_pack pack = roce_pack_empty;
-    uint8_t buf[ROCE_PACK_MAX];
+    struct roce_result_record record = roce_result_record_empty;
+    uint8_t buf[ROCE_RESULT_LEN_MAX];
 
-    pack.delta = 1000;
-    pack.result.stream = 63;
-    pack.result.flags = ROCE_AN_REQUEST | ROCE_AN_REL_PSN | ROCE_AN_REGION;
-    pack.result.rel_psn = 60000;
-    pack.result.msg_number = 15000;
-    pack.result.psns_in_flight = 3;
-    pack.result.bytes_in_flight = 3072;
-    pack.result.msg_offset = 2048;
-    pack.result.msg_first_frame = 999872;
-    pack.result.msg_total = 4096;
-    check_same(&pack, 1000000);
-    CU_ASSERT(roce_pack_put(&pack, 1000000, buf) <= 24);
+    record.delta = 1000;
+    record.result.stream = 63;
+    record.result.flags = ROCE_AN_REQUEST | ROCE_AN_REL_PSN | ROCE_AN_REGION;
+    record.result.rel_psn = 60000;
+    record.result.msg_number = 15000;
+    record.result.psns_in_flight = 3;
+    record.result.bytes_in_flight = 3072;
+    record.result.msg_offset = 2048;
+    record.result.msg_first_frame = 999872;
+    record.result.msg_total = 4096;
+    check_same(&record, 1000000);
+    CU_ASSERT(roce_result_encode(&record, 1000000, buf) <= 24);
 }
 
 /* Every byte of the structure at random: all members at once, most of them long. */
 static void random_frames_come_back(void)
 {
     struct rng rng = rng_of(20);
-    struct roce_pack pack;
+    struct roce_result_record record;
 
     for (int round = 0; round < 2000; round++) {
-        rng_fill(&rng, &pack, sizeof(pack));
-        pack.result.cause = (enum roce_cause)rng_below(&rng, ROCE_CAUSE_CNT);
+        rng_fill(&rng, &record, sizeof(record));
+        record.result.cause = (enum roce_cause)rng_below(&rng, ROCE_CAUSE_CNT);
         if (round % 2)
-            pack.result.rtt = pack.result.rto = ROCE_NEVER_NS;
-        check_same(&pack, (uint32_t)rng_u64(&rng));
+            record.result.rtt = record.result.rto = ROCE_NEVER_NS;
+        check_same(&record, (uint32_t)rng_u64(&rng));
     }
 }
 
-SUITE("plugin.pack", TEST(empty_frame_takes_one_byte), TEST(ordinary_frame_is_small),
+SUITE("plugin.result_codec", TEST(empty_frame_takes_one_byte), TEST(ordinary_frame_is_small),
       TEST(random_frames_come_back))

@@ -9,9 +9,9 @@
 #include "engine/peer_quirks.h"
 #include "util/cli_opts.h"
 
-enum { OPT_TO = OPTION_LONG, OPT_CONNECTION, OPT_ANONYMIZE, OPT_NAME, OPT_SHOWS };
+enum { OPT_TO = CLI_LONG, OPT_CONNECTION, OPT_ANONYMIZE, OPT_NAME, OPT_SHOWS };
 
-static const struct option_row rows[] = {
+static const struct cli_option rows[] = {
     {"to", OPT_TO, "FOLDER", "where to; made if it is not there (default: traces)"},
     {"name", OPT_NAME, "NAME", "what the capture is called there (default: its own name)"},
     {"connection", OPT_CONNECTION, "N",
@@ -22,9 +22,9 @@ static const struct option_row rows[] = {
     {"quiet", 'q', NULL, "no text on standard output"},
     {"help", 'h', NULL, "print this"},
 };
-static const struct options table = {"add", rows, sizeof(rows) / sizeof(rows[0])};
+static const struct cli_opts table = {"add", rows, sizeof(rows) / sizeof(rows[0])};
 
-static void usage(FILE *out)
+static void print_usage(FILE *out)
 {
     fprintf(
         out,
@@ -33,7 +33,7 @@ static void usage(FILE *out)
         "other\nprotocols, trimmed to its first connection that differs, if one does, or to "
         "--connection,\nwith the connection manager's messages; with its golden outputs and its "
         "row in manifest.tsv,\nwhich expects what it replays as now.\noptions:\n");
-    options_usage(out, &table);
+    cli_print_options(out, &table);
     fprintf(out, "exit status: 0 = added, 2 = unusable input or wrong use; nothing was added\n");
 }
 
@@ -80,42 +80,42 @@ static int read_options(int argc, char **argv, struct add_options *options, bool
 {
     int c;
 
-    options_begin();
-    while ((c = options_next(&table, argc, argv)) != -1) {
+    cli_begin();
+    while ((c = cli_next(&table, argc, argv)) != -1) {
         switch (c) {
         case OPT_TO: options->folder = optarg; break;
         case OPT_NAME: options->name = optarg; break;
         case OPT_CONNECTION:
             if (!read_connection(optarg, options))
-                return options_complain("add: --connection %s: not a number from 1, or more than "
-                                        "%u of them",
-                                        optarg, SELECT_MAX);
+                return cli_error("add: --connection %s: not a number from 1, or more than "
+                                 "%u of them",
+                                 optarg, SELECT_MAX);
             break;
         case OPT_ANONYMIZE:
             if (!read_anonymize(optarg, options))
-                return options_complain("add: --anonymize %s: neither addresses nor payload nor "
-                                        "addresses,payload",
-                                        optarg);
+                return cli_error("add: --anonymize %s: neither addresses nor payload nor "
+                                 "addresses,payload",
+                                 optarg);
             break;
         case 'p':
             if (!is_one_field(optarg))
-                return options_complain("add: --peer: a tab or a line end in it");
+                return cli_error("add: --peer: a tab or a line end in it");
             options->peer = optarg;
             break;
         case OPT_SHOWS:
             if (!is_one_field(optarg))
-                return options_complain("add: --shows: a tab or a line end in it");
+                return cli_error("add: --shows: a tab or a line end in it");
             options->shows = optarg;
             break;
         case 'q': *quiet = true; break;
-        case 'h': usage(stdout); return EXIT_HOLDS;
+        case 'h': print_usage(stdout); return EXIT_HOLDS;
         default: return EXIT_UNUSABLE;
         }
     }
     return -1;
 }
 
-static void say(const struct add_options *options, const struct added *added)
+static void print_result(const struct add_options *options, const struct added *added)
 {
     static const char *const verdicts[] = {
         [VERDICT_PASS] = "holds", [VERDICT_FAIL] = "differs", [VERDICT_SKIPPED] = "skipped"};
@@ -132,7 +132,7 @@ static void say(const struct add_options *options, const struct added *added)
                added->unknown);
 }
 
-int add_main(int argc, char **argv)
+int cmd_add(int argc, char **argv)
 {
     struct add_options options = {.folder = "traces"};
     struct fault fault = {""};
@@ -143,11 +143,11 @@ int add_main(int argc, char **argv)
     if (status >= 0)
         return status;
     if (argc - optind != 1)
-        return options_complain(argc == optind ? "add: no capture given (see --help)"
-                                               : "add: one capture at a time");
+        return cli_error(argc == optind ? "add: no capture given (see --help)"
+                                        : "add: one capture at a time");
     if (add_capture(argv[optind], &options, &added, &fault) != 0)
-        return options_complain("%s", fault.text);
+        return cli_error("%s", fault.text);
     if (!quiet)
-        say(&options, &added);
+        print_result(&options, &added);
     return EXIT_HOLDS;
 }

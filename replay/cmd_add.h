@@ -5,6 +5,6 @@
 
 /* Runs the command; argv[0] is not looked at. Returns the exit status: 0 = added, 2 = input that
  * cannot be used or wrong use, with one line on standard error; then nothing was added. */
-int add_main(int argc, char **argv);
+int cmd_add(int argc, char **argv);
 
 #endif

@@ -18,7 +18,7 @@
 #define CONNS_LONG  4096u
 
 enum {
-    OPT_RULES = OPTION_LONG,
+    OPT_RULES = CLI_LONG,
     OPT_EXPLAIN,
     OPT_JUNIT,
     OPT_ANNOTATE,
@@ -27,7 +27,7 @@ enum {
     OPT_AT_ONCE
 };
 
-static const struct option_row rows[] = {
+static const struct cli_option rows[] = {
     {"json", 'j', "FILE", "JSON, a line a finding, a connection and a summary; - is stdout"},
     {"junit", OPT_JUNIT, "FILE", "JUnit XML: a test case a connection; - is stdout"},
     {"annotate", OPT_ANNOTATE, "OUT", "the capture again as pcapng, findings as packet comments"},
@@ -42,14 +42,14 @@ static const struct option_row rows[] = {
     {"explain", OPT_EXPLAIN, "RULE", "explain a rule (RC-REQ-127, or 127) and stop"},
     {"help", 'h', NULL, "print this"},
 };
-static const struct options table = {"check", rows, sizeof(rows) / sizeof(rows[0])};
+static const struct cli_opts table = {"check", rows, sizeof(rows) / sizeof(rows[0])};
 
 /* What gives exit status 1; each row with those above it. */
 enum fail_on { FAIL_ON_ERROR, FAIL_ON_FAILED, FAIL_ON_WARN, FAIL_ON_NOTE, FAIL_ON_CNT };
 
 static const char *const fail_ons[FAIL_ON_CNT] = {"error", "failed", "warn", "note"};
 
-struct arguments {
+struct check_args {
     bool verbose, quiet, no_icrc, at_once;
     bool text;      /* a report on standard output */
     bool fitted;    /* that is a terminal, and the report shall fit */
@@ -61,12 +61,12 @@ struct arguments {
     FILE *json, *junit;
 };
 
-static void usage(FILE *out)
+static void print_usage(FILE *out)
 {
     fprintf(out,
             "usage: rocedrill check [options] CAPTURE...   (- is standard input)\n"
             "Judges the RoCE traffic of captures: pcap and pcapng, also compressed.\noptions:\n");
-    options_usage(out, &table);
+    cli_print_options(out, &table);
     fprintf(out, "peers:");
     for (int i = ROCE_PROFILE_NONE + 1; i < ROCE_PROFILE_CNT; i++)
         fprintf(out, " %s", roce_profile_name((enum roce_profile)i));
@@ -77,7 +77,7 @@ static void usage(FILE *out)
 /* ---- captures ----------------------------------------------------------------------------------
  */
 
-static bool fails(const struct check_report *report, enum fail_on fail_on)
+static bool report_fails(const struct check_report *report, enum fail_on fail_on)
 {
     const uint64_t *findings = report->totals.findings;
 
@@ -88,7 +88,7 @@ static bool fails(const struct check_report *report, enum fail_on fail_on)
            (fail_on >= FAIL_ON_NOTE && findings[ROCE_SEV_NOTE] > 0);
 }
 
-static void print_text(const struct check_report *report, const struct arguments *args)
+static void print_text(const struct check_report *report, const struct check_args *args)
 {
     unsigned taken = args->summed_up ? 2 : 0; /* an empty line, and that one */
 
@@ -105,7 +105,7 @@ static void print_text(const struct check_report *report, const struct arguments
     screen_print(stdout, report, &args->screen, taken);
 }
 
-static int check_one(const char *path, const struct arguments *args, bool *stop)
+static int check_one(const char *path, const struct check_args *args, bool *stop)
 {
     bool text = args->text;
     const struct check_options options = {
@@ -125,7 +125,9 @@ static int check_one(const char *path, const struct arguments *args, bool *stop)
     struct check_report report;
     int rc = check_capture(path, &options, &report, &fault), status;
 
-    status = rc != 0 ? EXIT_UNUSABLE : fails(&report, args->fail_on) ? EXIT_DIFFERS : EXIT_HOLDS;
+    status = rc != 0                                ? EXIT_UNUSABLE
+             : report_fails(&report, args->fail_on) ? EXIT_DIFFERS
+                                                    : EXIT_HOLDS;
     if (report.name) {
         if (text && report.frames > 0)
             print_text(&report, args);
@@ -143,7 +145,7 @@ static int check_one(const char *path, const struct arguments *args, bool *stop)
     check_report_free(&report);
     if (rc != 0 && !output_failed(args->json) &&
         !(output_is_standard(args->annotate_path) && output_failed(stdout)))
-        options_complain("%s", fault.text);
+        cli_error("%s", fault.text);
     return rc != 0 ? EXIT_UNUSABLE : status;
 }
 
@@ -157,16 +159,16 @@ static int unknown_peer(const char *name)
 
     for (int i = ROCE_PROFILE_NONE + 1; i < ROCE_PROFILE_CNT; i++)
         text_add(&t, " %s", roce_profile_name((enum roce_profile)i));
-    return options_complain("no peer profile \"%s\"; there are:%s", name, buf);
+    return cli_error("no peer profile \"%s\"; there are:%s", name, buf);
 }
 
 /* -1 to go on, else the exit status. */
-static int read_options(int argc, char **argv, struct arguments *args)
+static int read_options(int argc, char **argv, struct check_args *args)
 {
     int c;
 
-    options_begin();
-    while ((c = options_next(&table, argc, argv)) != -1) {
+    cli_begin();
+    while ((c = cli_next(&table, argc, argv)) != -1) {
         switch (c) {
         case 'j': args->json_path = optarg; break;
         case OPT_JUNIT: args->junit_path = optarg; break;
@@ -181,8 +183,7 @@ static int read_options(int argc, char **argv, struct arguments *args)
                 if (strcmp(optarg, fail_ons[args->fail_on]) == 0)
                     break;
             if (args->fail_on == FAIL_ON_CNT)
-                return options_complain("check: --fail-on %s: it is error, failed, warn or note",
-                                        optarg);
+                return cli_error("check: --fail-on %s: it is error, failed, warn or note", optarg);
             break;
         case OPT_NO_ICRC: args->no_icrc = true; break;
         case OPT_AT_ONCE: args->at_once = true; break;
@@ -191,10 +192,9 @@ static int read_options(int argc, char **argv, struct arguments *args)
         case OPT_RULES: check_rules_list(stdout); return EXIT_HOLDS;
         case OPT_EXPLAIN:
             if (check_rules_explain(stdout, optarg) != 0)
-                return options_complain("no rule \"%s\" (rocedrill check --rules lists them)",
-                                        optarg);
+                return cli_error("no rule \"%s\" (rocedrill check --rules lists them)", optarg);
             return EXIT_HOLDS;
-        case 'h': usage(stdout); return EXIT_HOLDS;
+        case 'h': print_usage(stdout); return EXIT_HOLDS;
         default: return EXIT_UNUSABLE;
         }
     }
@@ -202,7 +202,7 @@ static int read_options(int argc, char **argv, struct arguments *args)
 }
 
 /* The outputs are other files than the captures, and than one another. 0, or the exit status. */
-static int judge_outputs(int cnt, char **files, const struct arguments *args)
+static int check_outputs(int cnt, char **files, const struct check_args *args)
 {
     const char *const out[] = {args->json_path, args->junit_path, args->annotate_path};
     const unsigned outs = sizeof(out) / sizeof(out[0]);
@@ -215,23 +215,23 @@ static int judge_outputs(int cnt, char **files, const struct arguments *args)
 }
 
 /* What does not go together. 0, or the exit status. */
-static int judge_arguments(int cnt, char **files, const struct arguments *args)
+static int check_arguments(int cnt, char **files, const struct check_args *args)
 {
     unsigned stdins = 0;
 
     if (cnt == 0)
-        return options_complain("check: no capture given (see --help)");
+        return cli_error("check: no capture given (see --help)");
     for (int i = 0; i < cnt; i++)
         stdins += strcmp(files[i], "-") == 0;
     if (stdins > 1)
-        return options_complain("check: standard input can be read once only");
+        return cli_error("check: standard input can be read once only");
     if (args->annotate_path && cnt > 1)
-        return options_complain("check: --annotate takes one capture, not %d", cnt);
-    return judge_outputs(cnt, files, args);
+        return cli_error("check: --annotate takes one capture, not %d", cnt);
+    return check_outputs(cnt, files, args);
 }
 
 /* The last line of a report on several captures. */
-static void sum_up(const unsigned cnt[EXIT_UNUSABLE + 1], int captures)
+static void print_sum(const unsigned cnt[EXIT_UNUSABLE + 1], int captures)
 {
     static const char *const words[][2] = {
         {"passes", "pass"}, {"does not pass", "do not pass"}, {"is unusable", "are unusable"}};
@@ -246,7 +246,7 @@ static void sum_up(const unsigned cnt[EXIT_UNUSABLE + 1], int captures)
     printf("\n");
 }
 
-static int run(int cnt, char **files, struct arguments *args)
+static int run_check(int cnt, char **files, struct check_args *args)
 {
     int status = EXIT_HOLDS, rc;
     unsigned cnts[EXIT_UNUSABLE + 1] = {0};
@@ -271,20 +271,20 @@ static int run(int cnt, char **files, struct arguments *args)
             printf("\n");
     }
     if (args->summed_up && rc == 0)
-        sum_up(cnts, cnt);
+        print_sum(cnts, cnt);
     if (args->junit && rc == 0)
         check_junit_end(args->junit);
     rc = output_close(args->json, args->json_path);
     return output_close(args->junit, args->junit_path) != 0 || rc != 0 ? EXIT_UNUSABLE : status;
 }
 
-int check_main(int argc, char **argv)
+int cmd_check(int argc, char **argv)
 {
-    struct arguments args = {.profile = ROCE_PROFILE_NONE};
+    struct check_args args = {.profile = ROCE_PROFILE_NONE};
     int status = read_options(argc, argv, &args);
 
     if (status >= 0)
         return status;
-    status = judge_arguments(argc - optind, argv + optind, &args);
-    return status != 0 ? status : run(argc - optind, argv + optind, &args);
+    status = check_arguments(argc - optind, argv + optind, &args);
+    return status != 0 ? status : run_check(argc - optind, argv + optind, &args);
 }

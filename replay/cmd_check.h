@@ -7,6 +7,6 @@
  * Runs the command; argv[0] is not looked at. Returns the exit status: 0 = no rule was broken, 1 =
  * one was, 2 = input that cannot be used or wrong use, with one line on standard error.
  */
-int check_main(int argc, char **argv);
+int cmd_check(int argc, char **argv);
 
 #endif

@@ -7,44 +7,44 @@
 #include "util/cli_opts.h"
 #include "util/outfile.h"
 
-static const struct option_row rows[] = {
+static const struct cli_option rows[] = {
     {"json", 'j', "FILE", "JSON, a line a packet; - is standard output"},
     {"verbose", 'v', NULL, "every field"},
     {"quiet", 'q', NULL, "no text on standard output"},
     {"help", 'h', NULL, "print this"},
 };
-static const struct options table = {"decode", rows, sizeof(rows) / sizeof(rows[0])};
+static const struct cli_opts table = {"decode", rows, sizeof(rows) / sizeof(rows[0])};
 
-struct arguments {
+struct decode_args {
     bool verbose, quiet;
     const char *json_path;
 };
 
-static void usage(FILE *out)
+static void print_usage(FILE *out)
 {
     fprintf(out, "usage: rocedrill decode [options] CAPTURE...   (- is standard input)\n"
                  "Prints the RoCE frames of captures in words.\noptions:\n");
-    options_usage(out, &table);
+    cli_print_options(out, &table);
     fprintf(out, "exit status: 0 = all of it was read, 2 = unusable input or wrong use\n");
 }
 
 /* -1 to go on, else the exit status. */
-static int read_options(int argc, char **argv, struct arguments *args)
+static int read_options(int argc, char **argv, struct decode_args *args)
 {
     int c;
 
-    options_begin();
-    while ((c = options_next(&table, argc, argv)) != -1) {
+    cli_begin();
+    while ((c = cli_next(&table, argc, argv)) != -1) {
         switch (c) {
         case 'j': args->json_path = optarg; break;
         case 'v': args->verbose = true; break;
         case 'q': args->quiet = true; break;
-        case 'h': usage(stdout); return EXIT_HOLDS;
+        case 'h': print_usage(stdout); return EXIT_HOLDS;
         default: return EXIT_UNUSABLE;
         }
     }
     if (optind >= argc)
-        return options_complain("decode: no capture given (see --help)");
+        return cli_error("decode: no capture given (see --help)");
     return -1;
 }
 
@@ -64,14 +64,14 @@ static int decode_all(int cnt, char **files, const struct decode_options *option
         status = EXIT_UNUSABLE;
         if (output_failed(options->json))
             break;
-        options_complain("%s", fault.text);
+        cli_error("%s", fault.text);
     }
     return status;
 }
 
-int decode_main(int argc, char **argv)
+int cmd_decode(int argc, char **argv)
 {
-    struct arguments args = {0};
+    struct decode_args args = {0};
     struct decode_options options = {0};
     int status = read_options(argc, argv, &args);
 

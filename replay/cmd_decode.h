@@ -4,6 +4,6 @@
 #define REPLAY_CMD_DECODE_H
 
 /* argv[0] is the program. Returns the exit status. */
-int decode_main(int argc, char **argv);
+int cmd_decode(int argc, char **argv);
 
 #endif

@@ -16,7 +16,7 @@
 #define REPEAT_MAX 1000000u
 
 enum {
-    OPT_JUNIT = OPTION_LONG,
+    OPT_JUNIT = CLI_LONG,
     OPT_SIDE,
     OPT_STRICT,
     OPT_CLOSED,
@@ -29,7 +29,7 @@ enum {
     OPT_LIVE
 };
 
-static const struct option_row rows[] = {
+static const struct cli_option rows[] = {
     {"ladder", 'l', NULL, "print every conversation with the verdict on each answer"},
     {"peer", 'p', "NAME", "known deviations of this implementation do not fail"},
     {"side", OPT_SIDE, "SIDE",
@@ -52,9 +52,9 @@ static const struct option_row rows[] = {
     {"quiet", 'q', NULL, "no text on standard output, no progress"},
     {"help", 'h', NULL, "print this"},
 };
-static const struct options table = {"replay", rows, sizeof(rows) / sizeof(rows[0])};
+static const struct cli_opts table = {"replay", rows, sizeof(rows) / sizeof(rows[0])};
 
-struct arguments {
+struct replay_args {
     bool ladder, verbose, quiet;
     unsigned sides; /* of enum replay_side */
     bool strict;
@@ -66,10 +66,10 @@ struct arguments {
     const char *peer, *json_path, *junit_path;
     FILE *json, *junit;
     struct corpus corpus;
-    struct live_arguments live;
+    struct live_args live;
 };
 
-static void usage(FILE *out)
+static void print_usage(FILE *out)
 {
     const char *peer;
 
@@ -77,7 +77,7 @@ static void usage(FILE *out)
                  "Plays captures against the software RNIC and judges its answers. Of a folder all "
                  "captures are\nplayed; its manifest.tsv says what is expected of them (columns "
                  "file, peer, replay: holds,\ndiffers, skipped or unusable).\noptions:\n");
-    options_usage(out, &table);
+    cli_print_options(out, &table);
     fputs(edit_spec_help, out);
     fprintf(out, "peers:");
     for (unsigned i = 0; (peer = deviation_peer_name(i)) != NULL; i++)
@@ -123,7 +123,7 @@ static bool number_of(const char *text, uint64_t min, uint64_t max, uint64_t *ou
 }
 
 /* An option of closed loops. 0, or the exit status. */
-static int read_closed(int option, struct arguments *args)
+static int read_loop_option(int option, struct replay_args *args)
 {
     struct fault fault;
     uint64_t n;
@@ -131,17 +131,14 @@ static int read_closed(int option, struct arguments *args)
     args->closed = true;
     switch (option) {
     case OPT_EDIT:
-        return edits_add(&args->loop.edits, optarg, &fault) == 0
-                   ? 0
-                   : options_complain("%s", fault.text);
+        return edits_add(&args->loop.edits, optarg, &fault) == 0 ? 0 : cli_error("%s", fault.text);
     case OPT_SEED:
         if (!number_of(optarg, 0, INT64_MAX, &args->loop.seed))
-            return options_complain("replay: --seed %s: not a number below 2^63", optarg);
+            return cli_error("replay: --seed %s: not a number below 2^63", optarg);
         return 0;
     case OPT_REPEAT:
         if (!number_of(optarg, 1, REPEAT_MAX, &n))
-            return options_complain("replay: --repeat %s: not a number from 1 to %u", optarg,
-                                    REPEAT_MAX);
+            return cli_error("replay: --repeat %s: not a number from 1 to %u", optarg, REPEAT_MAX);
         args->loop.repeat = (uint32_t)n;
         return 0;
     default: args->loop.record = optarg; return 0;
@@ -149,25 +146,24 @@ static int read_closed(int option, struct arguments *args)
 }
 
 /* -1 to go on, else the exit status. */
-static int read_options(int argc, char **argv, struct arguments *args)
+static int read_options(int argc, char **argv, struct replay_args *args)
 {
     int c;
 
-    options_begin();
-    while ((c = options_next(&table, argc, argv)) != -1) {
+    cli_begin();
+    while ((c = cli_next(&table, argc, argv)) != -1) {
         switch (c) {
         case 'l': args->ladder = true; break;
         case 'p':
             if (!deviation_peer_known(optarg))
-                return options_complain(
-                    "no peer profile \"%s\" (rocedrill replay --help lists them)", optarg);
+                return cli_error("no peer profile \"%s\" (rocedrill replay --help lists them)",
+                                 optarg);
             args->peer = optarg;
             break;
         case OPT_SIDE:
             args->sides = side_number(optarg);
             if (!args->sides)
-                return options_complain("replay: --side %s: none of responder, requester, both",
-                                        optarg);
+                return cli_error("replay: --side %s: none of responder, requester, both", optarg);
             break;
         case OPT_STRICT: args->strict = true; break;
         case OPT_CLOSED: args->closed = true; break;
@@ -177,43 +173,42 @@ static int read_options(int argc, char **argv, struct arguments *args)
         case OPT_SEED:
         case OPT_REPEAT:
         case OPT_RECORD:
-            if (read_closed(c, args) != 0)
+            if (read_loop_option(c, args) != 0)
                 return EXIT_UNUSABLE;
             break;
         case 'J':
             args->jobs = jobs_number(optarg);
             if (!args->jobs)
-                return options_complain("replay: --jobs %s: not a number from 1 to %u", optarg,
-                                        JOBS_MAX);
+                return cli_error("replay: --jobs %s: not a number from 1 to %u", optarg, JOBS_MAX);
             break;
         case 'j': args->json_path = optarg; break;
         case OPT_JUNIT: args->junit_path = optarg; break;
         case 'v': args->verbose = true; break;
         case 'q': args->quiet = true; break;
-        case 'h': usage(stdout); return EXIT_HOLDS;
-        case OPTION_BAD: return EXIT_UNUSABLE;
+        case 'h': print_usage(stdout); return EXIT_HOLDS;
+        case CLI_BAD: return EXIT_UNUSABLE;
         default:
             if (live_option(&args->live, c - OPT_LIVE, optarg) != 0)
                 return EXIT_UNUSABLE;
         }
     }
     if (args->live.options.iface && args->closed)
-        return options_complain("replay: a closed loop has no live target");
+        return cli_error("replay: a closed loop has no live target");
     if (args->strict && args->closed)
-        return options_complain("replay: --strict compares packets with the recorded ones, and a "
-                                "closed loop plays anew");
+        return cli_error("replay: --strict compares packets with the recorded ones, and a "
+                         "closed loop plays anew");
     return live_options_check(&args->live, args->sides) != 0 ? EXIT_UNUSABLE : -1;
 }
 
 /* The outputs are other files than the captures, and than one another. 0, or the exit status. */
-static int judge_outputs(const struct arguments *args)
+static int check_outputs(const struct replay_args *args)
 {
     const char *const out[] = {args->json_path, args->junit_path, args->dump_path,
                                args->loop.record};
     const unsigned outs = sizeof(out) / sizeof(out[0]);
 
     if (output_is_standard(args->dump_path) || output_is_standard(args->loop.record))
-        return options_complain("replay: --dump-setup and --record take a file, not -");
+        return cli_error("replay: --dump-setup and --record take a file, not -");
     for (unsigned i = 0; i < outs; i++)
         for (size_t j = 0; j < args->corpus.cnt; j++)
             if (output_spares(out[i], args->corpus.item[j].path) != 0)
@@ -222,31 +217,31 @@ static int judge_outputs(const struct arguments *args)
 }
 
 /* The captures, and what does not go together. 0, or the exit status. */
-static int read_captures(int cnt, char **paths, struct arguments *args)
+static int read_captures(int cnt, char **paths, struct replay_args *args)
 {
     unsigned stdins = 0;
     struct fault fault;
 
     if (cnt == 0)
-        return options_complain("replay: no capture given (see --help)");
+        return cli_error("replay: no capture given (see --help)");
     for (int i = 0; i < cnt; i++) {
         stdins += strcmp(paths[i], "-") == 0;
         if (corpus_add(&args->corpus, paths[i], &fault) != 0)
-            return options_complain("%s", fault.text);
+            return cli_error("%s", fault.text);
     }
     if (args->loop.record && args->corpus.cnt > 1)
-        return options_complain("replay: --record is for one capture");
+        return cli_error("replay: --record is for one capture");
     if ((args->dump_path || args->setup_path) && args->corpus.cnt > 1)
-        return options_complain("replay: --%s is for one capture",
-                                args->dump_path ? "dump-setup" : "setup");
+        return cli_error("replay: --%s is for one capture",
+                         args->dump_path ? "dump-setup" : "setup");
     if ((args->dump_path || args->setup_path) && args->live.options.iface)
-        return options_complain("replay: --%s is not for live targets",
-                                args->dump_path ? "dump-setup" : "setup");
+        return cli_error("replay: --%s is not for live targets",
+                         args->dump_path ? "dump-setup" : "setup");
     if (args->setup_path && given_read(&args->given, args->setup_path, &fault) != 0)
-        return options_complain("%s", fault.text);
+        return cli_error("%s", fault.text);
     if (stdins > 1)
-        return options_complain("replay: standard input can be read once only");
-    return judge_outputs(args);
+        return cli_error("replay: standard input can be read once only");
+    return check_outputs(args);
 }
 
 /* ---- work --------------------------------------------------------------------------------------
@@ -260,7 +255,7 @@ static void print_job(void *ctx, const struct job *job)
         fputs(job->text, stdout);
     fflush(stdout);
     if (job->fault)
-        options_complain("%s", job->fault);
+        cli_error("%s", job->fault);
 }
 
 static void print_progress(void *ctx, size_t finished, size_t cnt)
@@ -270,7 +265,7 @@ static void print_progress(void *ctx, size_t finished, size_t cnt)
     fflush(stderr);
 }
 
-static unsigned job_cnt(const struct arguments *args)
+static unsigned job_cnt(const struct replay_args *args)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
@@ -281,7 +276,7 @@ static unsigned job_cnt(const struct arguments *args)
     return processors < 1 ? 1 : processors > (long)JOBS_MAX ? JOBS_MAX : (unsigned)processors;
 }
 
-static int write_reports(const struct arguments *args, const struct gate *gate,
+static int write_reports(const struct replay_args *args, const struct gate *gate,
                          const struct job *jobs)
 {
     size_t cnt = args->corpus.cnt;
@@ -298,10 +293,10 @@ static int write_reports(const struct arguments *args, const struct gate *gate,
     fputc('\n', args->json);
     return fine || output_failed(args->json)
                ? 0
-               : options_complain("%s: no memory for the report", args->json_path);
+               : cli_error("%s: no memory for the report", args->json_path);
 }
 
-static int run(struct arguments *args)
+static int run_replay(struct replay_args *args)
 {
     const struct job_options options = {
         .peer = args->peer,
@@ -324,7 +319,7 @@ static int run(struct arguments *args)
         watcher.progress = print_progress;
     if (jobs_run(&args->corpus, job_cnt(args), &options, &watcher, &jobs, &fault) != 0) {
         jobs_free(jobs, args->corpus.cnt);
-        return options_complain("%s", fault.text);
+        return cli_error("%s", fault.text);
     }
     gate_sum(&gate, jobs, args->corpus.cnt);
     status = gate_status(&gate);
@@ -337,7 +332,7 @@ static int run(struct arguments *args)
 }
 
 /* Load for a live target: nothing is judged, and nothing reported but figures. */
-static int run_load(const struct arguments *args)
+static int run_load(const struct replay_args *args)
 {
 #ifdef HAVE_LIVE
     const char **path = calloc(args->corpus.cnt + 1, sizeof(*path));
@@ -349,16 +344,16 @@ static int run_load(const struct arguments *args)
     if (rc == 0)
         rc = live_load(&args->live, path, args->corpus.cnt, args->quiet ? NULL : stdout, &fault);
     free(path);
-    return rc == 0 ? EXIT_HOLDS : options_complain("%s", fault.text);
+    return rc == 0 ? EXIT_HOLDS : cli_error("%s", fault.text);
 #else
     (void)args;
-    return options_complain("this program was built without live targets");
+    return cli_error("this program was built without live targets");
 #endif
 }
 
-int replay_main(int argc, char **argv)
+int cmd_replay(int argc, char **argv)
 {
-    struct arguments args = {.loop = {.seed = 1, .repeat = 1}};
+    struct replay_args args = {.loop = {.seed = 1, .repeat = 1}};
     int status = read_options(argc, argv, &args), rc;
 
     if (status >= 0)
@@ -373,7 +368,7 @@ int replay_main(int argc, char **argv)
     if (status == 0)
         status = args.live.options.iface && !args.live.options.agent && !args.live.options.cm
                      ? run_load(&args)
-                     : run(&args);
+                     : run_replay(&args);
     rc = output_close(args.json, args.json_path);
     if (output_close(args.junit, args.junit_path) != 0 || rc != 0)
         status = EXIT_UNUSABLE;

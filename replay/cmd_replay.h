@@ -4,6 +4,6 @@
 #define REPLAY_CMD_REPLAY_H
 
 /* argv[0] is the program. Returns the exit status. */
-int replay_main(int argc, char **argv);
+int cmd_replay(int argc, char **argv);
 
 #endif

@@ -7,28 +7,28 @@
 #include "util/cli_opts.h"
 #include "engine/replay.h"
 
-static const struct option_row names[] = {LIVE_OPTION_ROWS(0)};
+static const struct cli_option names[] = {LIVE_OPTION_ROWS(0)};
 
 /* A number above 0, or -1 after a complaint. */
-static double positive(int which, const char *text)
+static double parse_positive(int which, const char *text)
 {
     char *end;
     double value = strtod(text, &end);
 
     if (end != text && *end == '\0' && isfinite(value) && value > 0 && value <= 1e12)
         return value;
-    options_complain("replay: --%s %s: not a number above 0", names[which].name, text);
+    cli_error("replay: --%s %s: not a number above 0", names[which].name, text);
     return -1;
 }
 
-static int count(const char *text, uint64_t *out)
+static int parse_count(const char *text, uint64_t *out)
 {
     char *end;
 
     *out = strtoull(text, &end, 10);
     return *text >= '0' && *text <= '9' && *end == '\0'
                ? 0
-               : -options_complain("replay: --loop %s: not a whole number", text);
+               : -cli_error("replay: --loop %s: not a whole number", text);
 }
 
 static int cm_end(const char *text, enum live_cm_end *out)
@@ -38,11 +38,11 @@ static int cm_end(const char *text, enum live_cm_end *out)
     else if (strcmp(text, "listen") == 0)
         *out = LIVE_CM_LISTEN;
     else
-        return -options_complain("replay: --cm %s: neither connect nor listen", text);
+        return -cli_error("replay: --cm %s: neither connect nor listen", text);
     return 0;
 }
 
-static int port(const char *text, uint16_t *out)
+static int parse_port(const char *text, uint16_t *out)
 {
     char *end;
     unsigned long value = strtoul(text, &end, 10);
@@ -50,10 +50,10 @@ static int port(const char *text, uint16_t *out)
     *out = (uint16_t)value;
     return *text >= '0' && *text <= '9' && *end == '\0' && value >= 1 && value <= UINT16_MAX
                ? 0
-               : -options_complain("replay: --port %s: not a number from 1 to 65535", text);
+               : -cli_error("replay: --port %s: not a number from 1 to 65535", text);
 }
 
-int live_option(struct live_arguments *args, int which, const char *value)
+int live_option(struct live_args *args, int which, const char *value)
 {
     double number = 0;
 
@@ -63,11 +63,11 @@ int live_option(struct live_arguments *args, int which, const char *value)
     case 2: args->options.agent = value; return 0;
     case 3: args->options.address = value; return 0;
     case 6: args->topspeed = true; return 0;
-    case 9: args->looped = true; return count(value, &args->loop);
+    case 9: args->looped = true; return parse_count(value, &args->loop);
     case 12: args->options.any_payload = true; return 0;
     case 10: return cm_end(value, &args->options.cm);
-    case 11: return port(value, &args->options.port);
-    default: number = positive(which, value);
+    case 11: return parse_port(value, &args->options.port);
+    default: number = parse_positive(which, value);
     }
     switch (which) {
     case 4: args->options.tolerance_ns = number < 1e9 ? (uint64_t)(number * 1e6) : 0; break;
@@ -78,7 +78,7 @@ int live_option(struct live_arguments *args, int which, const char *value)
     return number > 0 ? 0 : -1;
 }
 
-int live_options_check(struct live_arguments *args, unsigned sides)
+int live_options_check(struct live_args *args, unsigned sides)
 {
     struct live_options *o = &args->options;
     bool load = args->pps > 0 || args->mbps > 0 || args->looped;
@@ -86,24 +86,23 @@ int live_options_check(struct live_arguments *args, unsigned sides)
                args->topspeed || load || o->cm || o->port || o->any_payload;
 
     if (!o->iface)
-        return any ? -options_complain("replay: this needs --live IFACE (see --help)") : 0;
+        return any ? -cli_error("replay: this needs --live IFACE (see --help)") : 0;
     if (!o->target)
-        return -options_complain("replay: --live needs --target ADDRESS");
+        return -cli_error("replay: --live needs --target ADDRESS");
     if ((args->pps > 0) + (args->mbps > 0) + args->topspeed + (o->speed > 0) > 1)
-        return -options_complain("replay: only one of --multiplier, --topspeed, --pps and --mbps");
+        return -cli_error("replay: only one of --multiplier, --topspeed, --pps and --mbps");
     if (load && (o->agent || o->cm))
-        return -options_complain("replay: --pps, --mbps and --loop are for load, which is not "
-                                 "judged: leave --agent and --cm out");
+        return -cli_error("replay: --pps, --mbps and --loop are for load, which is not "
+                          "judged: leave --agent and --cm out");
     if (o->cm && (o->agent || sides))
-        return -options_complain("replay: --cm connect or listen says which end we are, and that "
-                                 "there is no agent: leave --agent and --side out");
+        return -cli_error("replay: --cm connect or listen says which end we are, and that "
+                          "there is no agent: leave --agent and --side out");
     if ((o->port || o->any_payload) && !o->cm)
-        return -options_complain("replay: --port and --any-payload are for programs that the "
-                                 "connection manager connects: they need --cm");
+        return -cli_error("replay: --port and --any-payload are for programs that the "
+                          "connection manager connects: they need --cm");
     if (!o->agent && !o->cm && (o->tolerance_ns || sides))
-        return -options_complain(
-            "replay: without --agent HOST:PORT or --cm nothing is judged: leave "
-            "--tolerance and --side out");
+        return -cli_error("replay: without --agent HOST:PORT or --cm nothing is judged: leave "
+                          "--tolerance and --side out");
     if (!args->looped)
         args->loop = 1;
     if (!o->tolerance_ns)

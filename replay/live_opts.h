@@ -25,7 +25,7 @@
         {"port", (base) + 11, "N", "... whose port this is (default: the recorded one)"},          \
         {"any-payload", (base) + 12, NULL, "... which sends other data than the recorded one"},
 
-struct live_arguments {
+struct live_args {
     struct live_options options; /* .iface NULL: no live target */
     double pps, mbps;            /* 0: not given */
     bool topspeed, looped;
@@ -33,10 +33,10 @@ struct live_arguments {
 };
 
 /* Takes option number `which` of the rows. 0, or -1 after a complaint. */
-int live_option(struct live_arguments *args, int which, const char *value);
+int live_option(struct live_args *args, int which, const char *value);
 
 /* What goes together and what does not. `sides` as in struct replay_options. 0, or -1 after a
  * complaint. */
-int live_options_check(struct live_arguments *args, unsigned sides);
+int live_options_check(struct live_args *args, unsigned sides);
 
 #endif

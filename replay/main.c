@@ -21,15 +21,15 @@ static const struct command {
     const char *help;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"check", "judge the traffic of captures by the rules", check_main},
-    {"replay", "play captures against the software RNIC and judge its answers", replay_main},
-    {"add", "put a capture into a folder that replay plays as a gate", add_main},
+    {"check", "judge the traffic of captures by the rules", cmd_check},
+    {"replay", "play captures against the software RNIC and judge its answers", cmd_replay},
+    {"add", "put a capture into a folder that replay plays as a gate", cmd_add},
     {"agent", "let replay --live on another host use an RDMA device of this one", agent_run},
-    {"decode", "print the RoCE frames of captures in words", decode_main},
+    {"decode", "print the RoCE frames of captures in words", cmd_decode},
 };
 #define COMMAND_CNT (sizeof(commands) / sizeof(commands[0]))
 
-static void usage(FILE *out)
+static void print_usage(FILE *out)
 {
     fprintf(out, "usage: rocedrill COMMAND [options] CAPTURE...   (- is standard input)\n");
     for (size_t i = 0; i < COMMAND_CNT; i++)
@@ -42,9 +42,9 @@ static void usage(FILE *out)
 int main(int argc, char **argv)
 {
     if (argc < 2)
-        return options_complain("no command given (see rocedrill --help)");
+        return cli_error("no command given (see rocedrill --help)");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        usage(stdout);
+        print_usage(stdout);
         return EXIT_HOLDS;
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
@@ -58,8 +58,8 @@ int main(int argc, char **argv)
             argv[1] = argv[0];
             status = commands[i].run(argc - 1, argv + 1);
             if (fflush(stdout) != 0 || ferror(stdout))
-                status = options_complain("standard output cannot be written");
+                status = cli_error("standard output cannot be written");
             return status;
         }
-    return options_complain("no command \"%s\" (see rocedrill --help)", argv[1]);
+    return cli_error("no command \"%s\" (see rocedrill --help)", argv[1]);
 }

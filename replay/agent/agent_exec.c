@@ -20,5 +20,5 @@ int agent_run(int argc, char **argv)
     slash = strrchr(path, '/');
     memcpy(slash ? slash + 1 : path, NAME, sizeof(NAME));
     execv(path, argv);
-    return options_complain("%s: %s (it is built where libibverbs-dev is)", path, strerror(errno));
+    return cli_error("%s: %s (it is built where libibverbs-dev is)", path, strerror(errno));
 }

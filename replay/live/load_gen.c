@@ -14,7 +14,7 @@
 #define SLACK_NS 20000u
 
 struct load {
-    const struct live_arguments *args;
+    const struct live_args *args;
     struct live_wire wire;
     struct rnic_frame *frame;
     uint64_t *time; /* of the capture, from its first request on */
@@ -93,7 +93,7 @@ static int read_one(struct load *load, const char *name, struct fault *fault)
 static uint64_t due(const struct load *load, uint64_t begin, uint64_t start, uint64_t sent,
                     uint64_t bytes, size_t i)
 {
-    const struct live_arguments *a = load->args;
+    const struct live_args *a = load->args;
 
     if (a->pps > 0)
         return begin + (uint64_t)((double)sent / a->pps * 1e9);
@@ -162,7 +162,7 @@ static void report(const struct load *load, uint64_t sent, uint64_t bytes, uint6
     fputc('\n', out);
 }
 
-int live_load(const struct live_arguments *args, const char *const *path, size_t cnt, FILE *out,
+int live_load(const struct live_args *args, const char *const *path, size_t cnt, FILE *out,
               struct fault *fault)
 {
     const struct live_options *o = &args->options;

@@ -204,9 +204,9 @@ int add_folder_golden(struct add_folder *f, const char *peer, struct fault *faul
         judged[3] = name;
         judged[4] = file;
     }
-    return make_golden(f, "decode.txt", decode_main, plain, false, fault) != 0 ||
-                   make_golden(f, "check.txt", check_main, judged, true, fault) != 0 ||
-                   make_golden(f, "verdict.txt", replay_main, judged, true, fault) != 0
+    return make_golden(f, "decode.txt", cmd_decode, plain, false, fault) != 0 ||
+                   make_golden(f, "check.txt", cmd_check, judged, true, fault) != 0 ||
+                   make_golden(f, "verdict.txt", cmd_replay, judged, true, fault) != 0
                ? -1
                : 0;
 }

@@ -11,34 +11,34 @@
 /* Exit status of every command. */
 enum { EXIT_HOLDS = 0, EXIT_DIFFERS = 1, EXIT_UNUSABLE = 2 };
 
-#define OPTION_LONG 256 /* keys from here on have no letter */
+#define CLI_LONG 256 /* keys from here on have no letter */
 
-struct option_row {
+struct cli_option {
     const char *name;
-    int key;         /* below OPTION_LONG also a letter */
+    int key;         /* below CLI_LONG also a letter */
     const char *arg; /* what its argument is called, or NULL */
     const char *help;
 };
 
-struct options {
+struct cli_opts {
     const char *command;
-    const struct option_row *row;
-    size_t cnt; /* at most OPTIONS_MAX */
+    const struct cli_option *row;
+    size_t cnt; /* at most CLI_OPTIONS_MAX */
 };
-#define OPTIONS_MAX 64u
+#define CLI_OPTIONS_MAX 64u
 
 /* One line on standard error. Returns EXIT_UNUSABLE. */
-int options_complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+int cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* The table, a line each. */
-void options_usage(FILE *out, const struct options *options);
+void cli_print_options(FILE *out, const struct cli_opts *options);
 
 /* Starts reading. */
-void options_begin(void);
+void cli_begin(void);
 
 /* The key of the next option, its argument in optarg; -1 at the end, where optind is the first
- * argument that is no option; OPTION_BAD after a complaint. */
-#define OPTION_BAD (-2)
-int options_next(const struct options *options, int argc, char **argv);
+ * argument that is no option; CLI_BAD after a complaint. */
+#define CLI_BAD (-2)
+int cli_next(const struct cli_opts *options, int argc, char **argv);
 
 #endif

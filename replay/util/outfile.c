@@ -57,8 +57,8 @@ bool output_is_standard(const char *path)
 int output_spares(const char *path, const char *capture)
 {
     return path && same_file(path, capture, STDIN_FILENO)
-               ? options_complain("%s: would be overwritten: it is a capture to read",
-                                  output_is_standard(path) ? "standard output" : path)
+               ? cli_error("%s: would be overwritten: it is a capture to read",
+                           output_is_standard(path) ? "standard output" : path)
                : 0;
 }
 
@@ -69,8 +69,8 @@ int outputs_differ(const char *command, const char *const *path, unsigned cnt)
             if (path[j] &&
                 (same_place(path[i], path[j]) || same_file(path[i], path[j], STDOUT_FILENO)))
                 return output_is_standard(path[i])
-                           ? options_complain("%s: only one output can be standard output", command)
-                           : options_complain("%s: %s is given for two outputs", command, path[i]);
+                           ? cli_error("%s: only one output can be standard output", command)
+                           : cli_error("%s: %s is given for two outputs", command, path[i]);
     return 0;
 }
 
@@ -83,7 +83,7 @@ int output_open(const char *path, FILE **out)
         return 0;
     }
     *out = fopen(path, "wb");
-    return *out ? 0 : options_complain("%s: %s", path, strerror(errno));
+    return *out ? 0 : cli_error("%s: %s", path, strerror(errno));
 }
 
 bool output_failed(FILE *file)
@@ -98,6 +98,6 @@ int output_close(FILE *file, const char *path)
     if (!file || file == stdout)
         return 0;
     if (fclose(file) != 0)
-        return options_complain("%s: %s", path, strerror(errno));
-    return failed ? options_complain("%s: cannot be written", path) : 0;
+        return cli_error("%s: %s", path, strerror(errno));
+    return failed ? cli_error("%s: cannot be written", path) : 0;
 }

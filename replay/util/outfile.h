@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Output: the files that a command is to write. "-" is standard output; a path that is NULL is no
- * output, which every function takes. What is wrong is complained of (options_complain()).
+ * output, which every function takes. What is wrong is complained of (cli_error()).
  */
 #ifndef REPLAY_UTIL_OUTFILE_H
 #define REPLAY_UTIL_OUTFILE_H

@@ -55,7 +55,7 @@ static void make_link(void)
 /* Packets a second of the harness. */
 static double harness(const char *capture, uint64_t loop)
 {
-    struct live_arguments args = {
+    struct live_args args = {
         .options = {.iface = "va", .target = "192.0.2.2"}, .topspeed = true, .loop = loop};
     struct fault fault = {""};
     char *text = NULL, *rate;

@@ -50,7 +50,7 @@ enum fail_on { FAIL_ON_ERROR, FAIL_ON_FAILED, FAIL_ON_WARN, FAIL_ON_NOTE, FAIL_O
 static const char *const fail_ons[FAIL_ON_CNT] = {"error", "failed", "warn", "note"};
 
 struct check_args {
-    bool verbose, quiet, no_icrc, at_once;
+    bool verbose, quiet, no_icrc, immediate;
     bool text;      /* a report on standard output */
     bool fitted;    /* that is a terminal, and the report shall fit */
     bool summed_up; /* several captures: a line says how they came out */
@@ -110,13 +110,13 @@ static int check_one(const char *path, const struct check_args *args, bool *stop
     bool text = args->text;
     const struct check_options options = {
         .keep_findings = text && args->verbose,
-        .tell_stories = text,
+        .keep_history = text,
         .conn_max = args->junit || (text && args->verbose) ? CONNS_LONG
                     : text                                 ? CONNS_SHORT
                                                            : 0,
         .no_icrc = args->no_icrc,
-        .progress = !args->quiet && !args->at_once,
-        .at_once = args->at_once,
+        .progress = !args->quiet && !args->immediate,
+        .immediate = args->immediate,
         .profile = args->profile,
         .json = args->json,
         .annotate_to = args->annotate_path,
@@ -186,12 +186,12 @@ static int read_options(int argc, char **argv, struct check_args *args)
                 return cli_error("check: --fail-on %s: it is error, failed, warn or note", optarg);
             break;
         case OPT_NO_ICRC: args->no_icrc = true; break;
-        case OPT_AT_ONCE: args->at_once = true; break;
+        case OPT_AT_ONCE: args->immediate = true; break;
         case 'v': args->verbose = true; break;
         case 'q': args->quiet = true; break;
-        case OPT_RULES: check_rules_list(stdout); return EXIT_HOLDS;
+        case OPT_RULES: explain_list_rules(stdout); return EXIT_HOLDS;
         case OPT_EXPLAIN:
-            if (check_rules_explain(stdout, optarg) != 0)
+            if (explain_rule(stdout, optarg) != 0)
                 return cli_error("no rule \"%s\" (rocedrill check --rules lists them)", optarg);
             return EXIT_HOLDS;
         case 'h': print_usage(stdout); return EXIT_HOLDS;

@@ -12,9 +12,9 @@
 #define COMMENTS_MAX 16u     /* a frame; Wireshark shows them one below the other */
 #define COMMENT_LEN  512u
 
-int annotate_init(struct annotate *annotate, const char *path, struct fault *fault)
+int annotate_init(struct annotator *annotate, const char *path, struct fault *fault)
 {
-    *annotate = (struct annotate){.spool = tmpfile(), .out_name = path};
+    *annotate = (struct annotator){.spool = tmpfile(), .out_name = path};
     if (!annotate->spool)
         return fault_set(fault, "no temporary file: %s", strerror(errno));
     annotate->out = strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
@@ -24,7 +24,7 @@ int annotate_init(struct annotate *annotate, const char *path, struct fault *fau
 }
 
 /* 0, or -1 and errno. */
-static int close_out(struct annotate *a)
+static int close_out(struct annotator *a)
 {
     FILE *out = a->out;
 
@@ -34,20 +34,20 @@ static int close_out(struct annotate *a)
     return out == stdout ? fflush(out) : fclose(out);
 }
 
-void annotate_free(struct annotate *annotate)
+void annotate_free(struct annotator *annotate)
 {
     (void)close_out(annotate);
     if (annotate->spool)
         fclose(annotate->spool);
     free(annotate->late);
-    *annotate = (struct annotate){0};
+    *annotate = (struct annotator){0};
 }
 
-static void add_late(struct annotate *a, const struct roce_finding *finding)
+static void add_late(struct annotator *a, const struct roce_finding *finding)
 {
     if (a->late_cnt == a->late_cap) {
         uint32_t cap = a->late_cap ? a->late_cap * 2 : 64;
-        struct annotate_late *grown =
+        struct late_finding *grown =
             cap <= LATE_MAX ? realloc(a->late, cap * sizeof(*grown)) : NULL;
 
         if (!grown) {
@@ -57,11 +57,11 @@ static void add_late(struct annotate *a, const struct roce_finding *finding)
         a->late = grown;
         a->late_cap = cap;
     }
-    a->late[a->late_cnt] = (struct annotate_late){*finding, a->late_cnt};
+    a->late[a->late_cnt] = (struct late_finding){*finding, a->late_cnt};
     a->late_cnt++;
 }
 
-void annotate_add(struct annotate *a, const struct roce_finding *finding, uint32_t frame)
+void annotate_add(struct annotator *a, const struct roce_finding *finding, uint32_t frame)
 {
     /* The strings of a finding are static, so that it can be read back as it is. */
     if (finding->frame < frame)
@@ -73,9 +73,9 @@ void annotate_add(struct annotate *a, const struct roce_finding *finding, uint32
 /* ---- the second pass ---------------------------------------------------------------------------
  */
 
-static int order(const void *a, const void *b)
+static int compare_late(const void *a, const void *b)
 {
-    const struct annotate_late *x = a, *y = b;
+    const struct late_finding *x = a, *y = b;
 
     if (x->finding.frame != y->finding.frame)
         return x->finding.frame < y->finding.frame ? -1 : 1;
@@ -83,13 +83,13 @@ static int order(const void *a, const void *b)
 }
 
 /* The comments of one frame. */
-struct comments {
+struct frame_comments {
     char text[COMMENTS_MAX][COMMENT_LEN];
     const char *p[COMMENTS_MAX];
     size_t cnt;
 };
 
-static void add_comment(struct comments *c, const struct roce_finding *f)
+static void add_comment(struct frame_comments *c, const struct roce_finding *f)
 {
     struct text t;
     char buf[COMMENT_LEN];
@@ -103,7 +103,7 @@ static void add_comment(struct comments *c, const struct roce_finding *f)
     c->cnt++;
 }
 
-static bool next_spooled(struct annotate *a, struct roce_finding *f)
+static bool next_spooled(struct annotator *a, struct roce_finding *f)
 {
     return fread(f, sizeof(*f), 1, a->spool) == 1;
 }
@@ -116,7 +116,7 @@ static void copy_block(void *user, const uint8_t *block, uint32_t len, bool big)
 
 /* A frame with its comments, to a copy of its file or to a new one. */
 static int write_frame(struct pcapng *pcapng, bool copy, const struct source_frame *frame,
-                       const struct comments *comments)
+                       const struct frame_comments *comments)
 {
     const struct pcapng_block block = {.p = frame->block,
                                        .len = frame->block_len,
@@ -132,10 +132,10 @@ static int write_frame(struct pcapng *pcapng, bool copy, const struct source_fra
                 : pcapng_write(pcapng, &record, comments->p, comments->cnt);
 }
 
-int annotate_write(struct annotate *a, struct source *source, struct progress *progress,
+int annotate_write(struct annotator *a, struct source *source, struct progress *progress,
                    struct fault *fault)
 {
-    struct comments *comments = calloc(1, sizeof(*comments));
+    struct frame_comments *comments = calloc(1, sizeof(*comments));
     struct roce_finding f;
     struct source_frame frame;
     struct pcapng pcapng;
@@ -146,7 +146,7 @@ int annotate_write(struct annotate *a, struct source *source, struct progress *p
     if (!comments)
         return fault_set(fault, "%s: no memory", a->out_name);
     if (a->late_cnt)
-        qsort(a->late, a->late_cnt, sizeof(*a->late), order);
+        qsort(a->late, a->late_cnt, sizeof(*a->late), compare_late);
     if (fflush(a->spool) != 0 || ferror(a->spool)) { /* rewind() would forget it */
         free(comments);
         return fault_set(fault, "%s: the temporary file of findings cannot be written: %s",

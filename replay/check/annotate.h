@@ -10,17 +10,17 @@
 #include "capture/progress.h"
 #include "flow/flow.h"
 
-struct annotate_late {
+struct late_finding {
     struct roce_finding finding;
     uint32_t idx; /* keeps the order of findings of one frame */
 };
 
-struct annotate {
+struct annotator {
     FILE *out; /* the copy */
     const char *out_name;
     FILE *spool; /* findings in the order of their frames */
     /* Findings about an earlier frame than the one that was being looked at. */
-    struct annotate_late *late;
+    struct late_finding *late;
     uint32_t late_cnt, late_cap;
     uint64_t lost; /* that there was no room for */
 };
@@ -28,15 +28,15 @@ struct annotate {
 /* Opens the file at `path`, which must live on, for the copy; "-" is standard output. What was
  * there is gone then: to be called once it is known that there is something to copy. 0, or -1 and a
  * fault. */
-int annotate_init(struct annotate *annotate, const char *path, struct fault *fault);
-void annotate_free(struct annotate *annotate); /* fine after a zeroed one */
+int annotate_init(struct annotator *annotate, const char *path, struct fault *fault);
+void annotate_free(struct annotator *annotate); /* fine after a zeroed one */
 
 /* A finding, while frame `frame` is looked at. */
-void annotate_add(struct annotate *annotate, const struct roce_finding *finding, uint32_t frame);
+void annotate_add(struct annotator *annotate, const struct roce_finding *finding, uint32_t frame);
 
 /* Reads `source`, which is at its start, writes all its frames, and closes the copy. 0, or -1 and a
  * fault. */
-int annotate_write(struct annotate *annotate, struct source *source, struct progress *progress,
+int annotate_write(struct annotator *annotate, struct source *source, struct progress *progress,
                    struct fault *fault);
 
 /*

@@ -15,14 +15,14 @@ struct check {
     const struct check_options *options;
     struct check_report *report;
     struct source *source, *again; /* the second is for the annotated copy */
-    struct annotate annotate;
+    struct annotator annotate;
     struct roce_flow *flow;
     struct progress progress;
     uint32_t frame; /* being looked at */
     bool json_failed;
 };
 
-static void tell_at_once(const struct check *check, const struct roce_finding *finding)
+static void print_error(const struct check *check, const struct roce_finding *finding)
 {
     char buf[1024];
 
@@ -37,9 +37,9 @@ static void on_finding(void *user, const struct roce_finding *finding)
 {
     struct check *check = user;
 
-    if (check->options->at_once)
-        tell_at_once(check, finding);
-    check_tally_add(&check->report->tally, finding);
+    if (check->options->immediate)
+        print_error(check, finding);
+    finding_groups_add(&check->report->groups, finding);
     if (check->options->annotate_to)
         annotate_add(&check->annotate, finding, check->frame);
     if (check->options->json &&
@@ -83,7 +83,7 @@ static void note_rejection(struct check_report *report, const struct roce_pkt *p
     roce_pkt_addr(pkt, r->from, r->to);
 }
 
-static void look_at_cm(struct check_report *report, const struct ahead_item *item)
+static void judge_cm(struct check_report *report, const struct ahead_item *item)
 {
     struct roce_cm_msg cm;
 
@@ -91,10 +91,10 @@ static void look_at_cm(struct check_report *report, const struct ahead_item *ite
         return;
     if (cm.kind == ROCE_CM_REJ)
         note_rejection(report, &item->pkt, &cm, item->number);
-    check_asked_step(&report->asked, &cm, &item->pkt, item->number, item->time);
+    unanswered_cm_add(&report->unanswered_cm, &cm, &item->pkt, item->number, item->time);
 }
 
-static inline void look(struct check *check, const struct ahead_item *item)
+static inline void judge_packet(struct check *check, const struct ahead_item *item)
 {
     struct check_report *report = check->report;
     const struct roce_flow_totals *totals = roce_flow_totals(check->flow);
@@ -110,19 +110,20 @@ static inline void look(struct check *check, const struct ahead_item *item)
     if (item->parsed != 0)
         return;
     dropped = totals->dropped;
-    roce_flow_feed(check->flow, &in, report->story ? &result : NULL);
-    if (report->story)
-        story_add(report->story, &in, &result);
+    roce_flow_feed(check->flow, &in, report->history ? &result : NULL);
+    if (report->history)
+        event_history_add(report->history, &in, &result);
     if (item->pkt.bth.dest_qp == ROCE_QP_GSI && totals->dropped == dropped)
-        look_at_cm(report, item);
+        judge_cm(report, item);
     else if (totals->dropped == dropped)
-        check_asked_used(&report->asked, &item->pkt);
+        unanswered_cm_note_packet(&report->unanswered_cm, &item->pkt);
 }
 
 /* Items come from the second level cache while items before them are looked at, and what is known
  * of their connections from wherever it is. The bytes of the frames stay where they are: a glance
  * was taken. */
-static inline void fetch(const struct roce_flow *flow, const struct ahead_item *item, unsigned left)
+static inline void prefetch_item(const struct roce_flow *flow, const struct ahead_item *item,
+                                 unsigned left)
 {
     for (size_t off = 0; left > 8 && off < offsetof(struct ahead_item, pkt.off); off += 64)
         __builtin_prefetch((const char *)(item + 8) + off);
@@ -153,8 +154,8 @@ static void on_batch(void *user, const struct ahead_frames *frames)
         return;
     add_counts(check->report, frames->counts);
     for (unsigned i = 0; i < frames->cnt; i++) {
-        fetch(check->flow, &frames->item[i], frames->cnt - i);
-        look(check, &frames->item[i]);
+        prefetch_item(check->flow, &frames->item[i], frames->cnt - i);
+        judge_packet(check, &frames->item[i]);
     }
     check->report->frames = check->frame;
     progress_step(&check->progress, check->source, check->frame);
@@ -175,14 +176,14 @@ static int read_all(struct check *check, struct fault *fault)
 }
 
 /* Findings may name a stream that turned out to be the other direction of a connection. */
-static void tell_aliases(struct check *check)
+static void write_aliases(struct check *check)
 {
-    const struct check_tally *tally = &check->report->tally;
+    const struct finding_groups *groups = &check->report->groups;
 
-    for (uint32_t i = 0; i < tally->group_cnt; i++) {
-        uint32_t stream = tally->group[i].first.stream, is;
+    for (uint32_t i = 0; i < groups->group_cnt; i++) {
+        uint32_t stream = groups->group[i].first.stream, is;
 
-        if (stream == ROCE_NO_STREAM || (i > 0 && tally->group[i - 1].first.stream == stream))
+        if (stream == ROCE_NO_STREAM || (i > 0 && groups->group[i - 1].first.stream == stream))
             continue;
         is = roce_flow_stream(check->flow, stream);
         if (is != stream &&
@@ -215,7 +216,7 @@ static int open_sources(struct check *check, const char *path, struct fault *fau
     return check->source && (!check->options->annotate_to || check->again) ? 0 : -1;
 }
 
-static int annotate(struct check *check, struct fault *fault)
+static int write_annotated(struct check *check, struct fault *fault)
 {
     struct progress progress;
     int rc;
@@ -226,7 +227,7 @@ static int annotate(struct check *check, struct fault *fault)
     return rc;
 }
 
-static int begin(struct check *check, const char *path, struct fault *fault)
+static int begin_check(struct check *check, const char *path, struct fault *fault)
 {
     const struct check_options *o = check->options;
     const struct roce_flow_opts opts = {.profile = o->profile,
@@ -240,12 +241,12 @@ static int begin(struct check *check, const char *path, struct fault *fault)
     if (o->annotate_to && annotate_init(&check->annotate, o->annotate_to, fault) != 0)
         return -1;
     check->flow = roce_flow_new(&opts);
-    if (o->tell_stories)
-        check->report->story = story_new();
+    if (o->keep_history)
+        check->report->history = event_history_new();
     check->report->name = strcmp(path, "-") == 0 ? "standard input" : path;
     check->report->profile = o->profile;
     check->report->no_icrc = o->no_icrc;
-    if (!check->flow || (o->tell_stories && !check->report->story))
+    if (!check->flow || (o->keep_history && !check->report->history))
         return fault_set(fault, "%s: no memory", check->report->name);
     return 0;
 }
@@ -259,17 +260,17 @@ int check_capture(const char *path, const struct check_options *options,
 
     check_report_init(report, options->conn_max, options->keep_findings);
     interrupt_begin();
-    rc = begin(&check, path, fault);
+    rc = begin_check(&check, path, fault);
     if (rc == 0) {
         rc = read_all(&check, fault);
         report->broke_off = rc != 0;
         roce_flow_finish(check.flow);
         if (options->json)
-            tell_aliases(&check);
+            write_aliases(&check);
         check_report_finish(report, check.flow);
         if (rc == 0 && report->totals.packets == 0 && report->unreadable == 0)
             rc = fault_set(fault, "%s: no RoCE packet in %u frames", report->name, report->frames);
-        if (options->annotate_to && annotate(&check, rc == 0 ? fault : &same) != 0)
+        if (options->annotate_to && write_annotated(&check, rc == 0 ? fault : &same) != 0)
             rc = -1;
         if (rc == 0 && check.json_failed)
             rc = fault_set(fault, "%s: the JSON cannot be written", report->name);

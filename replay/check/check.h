@@ -9,12 +9,12 @@
 #include "check/check_report.h"
 
 struct check_options {
-    bool keep_findings; /* report.tally.kept has every finding */
-    bool tell_stories;  /* report.story has the last events of each connection */
+    bool keep_findings; /* report.groups.kept has every finding */
+    bool keep_history;  /* report.story has the last events of each connection */
     uint32_t conn_max;  /* connections kept for the report; 0 none */
     bool no_icrc;       /* ICRCs are not computed */
     bool progress;      /* on standard error, if that is a terminal */
-    bool at_once;       /* errors on standard error when they are found */
+    bool immediate;     /* errors on standard error when they are found */
     enum roce_profile profile;
     FILE *json;              /* lines for findings and connections; NULL none */
     const char *annotate_to; /* "-" is standard output; NULL none */

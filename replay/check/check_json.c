@@ -15,17 +15,17 @@ static const char *const cause_ids[ROCE_CAUSE_CNT] = {
     "none", "sequence_nak", "rnr_nak", "timeout", "implied_nak", "read_gap", "unknown"};
 
 /* Numbers of JSON end at 2^63 - 1 here; what is larger is null. */
-static json_t *number(uint64_t v)
+static json_t *number_json(uint64_t v)
 {
     return v > INT64_MAX ? json_null() : json_integer((json_int_t)v);
 }
 
 static json_t *number_or_null(uint64_t v, uint64_t unknown)
 {
-    return v == unknown ? json_null() : number(v);
+    return v == unknown ? json_null() : number_json(v);
 }
 
-static json_t *hex(uint64_t v, int digits)
+static json_t *hex_json(uint64_t v, int digits)
 {
     char buf[24];
 
@@ -33,7 +33,7 @@ static json_t *hex(uint64_t v, int digits)
     return json_string(buf);
 }
 
-static json_t *begin(const char *type, const char *file)
+static json_t *begin_line(const char *type, const char *file)
 {
     json_t *o = json_object();
 
@@ -43,7 +43,7 @@ static json_t *begin(const char *type, const char *file)
 }
 
 /* Writes the line and lets the object go. */
-static int put(FILE *out, json_t *o)
+static int put_line(FILE *out, json_t *o)
 {
     int rc = o ? json_dumpf(o, out, JSON_COMPACT) : -1;
 
@@ -53,7 +53,7 @@ static int put(FILE *out, json_t *o)
 
 static void put_number(json_t *o, const char *key, uint64_t v)
 {
-    json_object_set_new(o, key, number(v));
+    json_object_set_new(o, key, number_json(v));
 }
 
 static void put_severities(json_t *o, const uint64_t cnt[ROCE_SEV_CNT])
@@ -71,10 +71,10 @@ int check_json_finding(FILE *out, const char *file, const struct roce_finding *f
     static const char *const relations[] = {"eq", "ne", "at_least", "at_most"};
     const struct roce_rule_info *rule = roce_rule_info(f->rule);
     bool none = f->value == ROCE_VALUE_NONE, alone = f->stream == ROCE_NO_STREAM;
-    json_t *o = begin("finding", file);
+    json_t *o = begin_line("finding", file);
     char buf[1024];
 
-    json_object_set_new(o, "connection", alone ? json_null() : number(f->stream));
+    json_object_set_new(o, "connection", alone ? json_null() : number_json(f->stream));
     json_object_set_new(o, "side", alone ? json_null() : json_string(side_names[f->side & 1]));
     put_number(o, "frame", f->frame);
     put_number(o, "time_ns", f->time);
@@ -83,26 +83,26 @@ int check_json_finding(FILE *out, const char *file, const struct roce_finding *f
     json_object_set_new(o, "service", json_string(rule->svc));
     json_object_set_new(o, "field", json_string(f->field ? f->field : ""));
     json_object_set_new(o, "relation", none ? json_null() : json_string(relations[f->relation]));
-    json_object_set_new(o, "expected", none ? json_null() : number(f->expected));
-    json_object_set_new(o, "actual", none ? json_null() : number(f->actual));
+    json_object_set_new(o, "expected", none ? json_null() : number_json(f->expected));
+    json_object_set_new(o, "actual", none ? json_null() : number_json(f->actual));
     json_object_set_new(o, "other_frame", number_or_null(f->other_frame, 0));
     json_object_set_new(o, "known", f->known ? json_string(f->known) : json_null());
     json_object_set_new(o, "text", json_text(roce_finding_text(f, buf, sizeof(buf))));
-    return put(out, o);
+    return put_line(out, o);
 }
 
 int check_json_alias(FILE *out, const char *file, uint32_t stream, uint32_t is)
 {
-    json_t *o = begin("alias", file);
+    json_t *o = begin_line("alias", file);
 
     put_number(o, "connection", stream);
     put_number(o, "is", is);
-    return put(out, o);
+    return put_line(out, o);
 }
 
 int check_json_congestion(FILE *out, const char *file, const struct roce_cnp_episode *e)
 {
-    json_t *o = begin("congestion", file);
+    json_t *o = begin_line("congestion", file);
 
     put_number(o, "connection", e->stream);
     json_object_set_new(o, "side", json_string(side_names[e->side & 1]));
@@ -119,7 +119,7 @@ int check_json_congestion(FILE *out, const char *file, const struct roce_cnp_epi
                         e->before && e->lowest ? json_boolean(e->slowed) : json_null());
     json_object_set_new(o, "recovered_ns", number_or_null(e->recovered_ns, UINT64_MAX));
     json_object_set_new(o, "end", json_string(roce_cnp_end_name(e->end)));
-    return put(out, o);
+    return put_line(out, o);
 }
 
 /* ---- connections -------------------------------------------------------------------------------
@@ -220,9 +220,9 @@ static json_t *regions_json(const struct check_conn *c, unsigned i)
         const struct roce_region *r = &c->region[i][k];
         json_t *o = json_object(), *opers = json_array();
 
-        json_object_set_new(o, "rkey", hex(r->rkey, 8));
-        json_object_set_new(o, "va_min", hex(r->va_min, 16));
-        json_object_set_new(o, "va_end", hex(r->va_end, 16));
+        json_object_set_new(o, "rkey", hex_json(r->rkey, 8));
+        json_object_set_new(o, "va_min", hex_json(r->va_min, 16));
+        json_object_set_new(o, "va_end", hex_json(r->va_end, 16));
         for (unsigned op = 0; op < ROCE_OPER_CNT; op++)
             if (r->opers & 1u << op)
                 json_array_append_new(opers, json_string(oper_ids[op]));
@@ -309,7 +309,7 @@ static json_t *cm_json(const struct roce_conn_summary *sum)
         return json_null();
     o = json_object();
     json_object_set_new(o, "active_side", json_string(side_names[sum->cm.active_side & 1]));
-    json_object_set_new(o, "service_id", hex(sum->cm.service_id, 16));
+    json_object_set_new(o, "service_id", hex_json(sum->cm.service_id, 16));
     put_number(o, "ack_timeout_code", sum->cm.ack_timeout_code);
     put_number(o, "retry_count", sum->cm.retry_count);
     put_number(o, "rnr_retry", sum->cm.rnr_retry);
@@ -361,7 +361,7 @@ static const char *const pairings[ROCE_PAIRED_CNT] = {NULL,   "cm",   "qpns", "p
 int check_json_conn(FILE *out, const char *file, const struct check_conn *c)
 {
     const struct roce_conn_summary *sum = &c->sum;
-    json_t *o = begin("connection", file);
+    json_t *o = begin_line("connection", file);
 
     put_number(o, "connection", sum->stream);
     json_object_set_new(o, "service", json_string(roce_svc_name(sum->svc)));
@@ -390,7 +390,7 @@ int check_json_conn(FILE *out, const char *file, const struct check_conn *c)
     json_object_set_new(o, "cm", cm_json(sum));
     json_object_set_new(o, "a", side_json(c, 0));
     json_object_set_new(o, "b", side_json(c, 1));
-    return put(out, o);
+    return put_line(out, o);
 }
 
 /* ---- summary -----------------------------------------------------------------------------------
@@ -413,7 +413,7 @@ static json_t *tunnels_json(const struct check_report *r, bool open)
 int check_json_summary(FILE *out, const struct check_report *r, int status)
 {
     const struct roce_flow_totals *sum = &r->totals;
-    json_t *o = begin("summary", r->name), *rules = json_object();
+    json_t *o = begin_line("summary", r->name), *rules = json_object();
 
     for (unsigned i = 0; i < ROCE_RULE_CNT; i++)
         if (sum->rules[i])
@@ -439,7 +439,7 @@ int check_json_summary(FILE *out, const struct check_report *r, int status)
     put_number(o, "connections_slowed", r->slow);
     put_number(o, "connections_violated", r->violated);
     put_number(o, "rejections", r->rejection_cnt);
-    put_number(o, "requests_unanswered", check_asked_cnt(&r->asked));
+    put_number(o, "requests_unanswered", unanswered_cm_cnt(&r->unanswered_cm));
     put_number(o, "evicted", sum->evicted);
     put_number(o, "forgotten", sum->forgotten);
     put_number(o, "overflown", sum->overflown);
@@ -454,5 +454,5 @@ int check_json_summary(FILE *out, const struct check_report *r, int status)
     json_object_set_new(o, "fault", r->fault ? json_text(r->fault) : json_null());
     json_object_set_new(o, "verdict", json_string(check_verdict_name(check_report_verdict(r))));
     json_object_set_new(o, "exit_status", json_integer(status));
-    return put(out, o);
+    return put_line(out, o);
 }

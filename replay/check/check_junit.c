@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include "util/xml_escape.h"
 
-static void put_group(FILE *out, const struct check_group *g)
+static void put_group(FILE *out, const struct finding_group *g)
 {
     char buf[1024];
 
@@ -17,7 +17,7 @@ static void put_group(FILE *out, const struct check_group *g)
     fputc('\n', out);
 }
 
-static bool fails(const struct check_group *g)
+static bool conn_fails(const struct finding_group *g)
 {
     return g->first.severity == ROCE_SEV_ERROR && !g->first.known;
 }
@@ -26,12 +26,12 @@ static bool fails(const struct check_group *g)
 static void put_findings(FILE *out, const struct check_report *r, uint32_t stream)
 {
     uint32_t cnt;
-    const struct check_group *g = check_tally_of(&r->tally, stream, &cnt);
+    const struct finding_group *g = finding_groups_of(&r->groups, stream, &cnt);
     bool any = false;
     char buf[1024];
 
     for (uint32_t i = 0; i < cnt; i++) {
-        if (!fails(&g[i])) {
+        if (!conn_fails(&g[i])) {
             any = true;
             continue;
         }
@@ -45,7 +45,7 @@ static void put_findings(FILE *out, const struct check_report *r, uint32_t strea
         return;
     fputs("      <system-out>", out);
     for (uint32_t i = 0; i < cnt; i++)
-        if (!fails(&g[i]))
+        if (!conn_fails(&g[i]))
             put_group(out, &g[i]);
     fputs("</system-out>\n", out);
 }
@@ -81,10 +81,10 @@ static void put_fault(FILE *out, const char *fault)
 static bool alone_fails(const struct check_report *r)
 {
     uint32_t cnt;
-    const struct check_group *g = check_tally_of(&r->tally, ROCE_NO_STREAM, &cnt);
+    const struct finding_group *g = finding_groups_of(&r->groups, ROCE_NO_STREAM, &cnt);
 
     for (uint32_t i = 0; i < cnt; i++)
-        if (fails(&g[i]))
+        if (conn_fails(&g[i]))
             return true;
     return false;
 }

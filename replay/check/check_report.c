@@ -7,19 +7,19 @@
 void check_report_init(struct check_report *report, uint32_t conn_max, bool keep_findings)
 {
     *report = (struct check_report){.conn_max = conn_max};
-    check_tally_init(&report->tally, keep_findings);
+    finding_groups_init(&report->groups, keep_findings);
 }
 
 void check_report_free(struct check_report *report)
 {
-    check_tally_free(&report->tally);
-    story_del(report->story);
+    finding_groups_free(&report->groups);
+    event_history_del(report->history);
     free(report->conn);
     *report = (struct check_report){0};
 }
 
 /* Sorts, and lets the least interesting half go. */
-static void trim(struct check_report *report)
+static void trim_conns(struct check_report *report)
 {
     qsort(report->conn, report->conn_cnt, sizeof(*report->conn), check_conn_order);
     if (report->conn_cnt > report->conn_max)
@@ -31,7 +31,7 @@ void check_report_add(struct check_report *report, const struct roce_conn_summar
     report->ended++;
     report->failed += check_conn_failed(sum);
     report->stuck += check_conn_stuck(sum);
-    report->slow += check_slow(sum);
+    report->slow += check_conn_slow(sum);
     for (unsigned i = 0; i < 2; i++) {
         report->unseen += sum->side[i].unseen_acked;
         report->copies += sum->side[i].copies;
@@ -40,7 +40,7 @@ void check_report_add(struct check_report *report, const struct roce_conn_summar
     if (report->conn_max == 0)
         return;
     if (report->conn_cnt == 2 * report->conn_max)
-        trim(report);
+        trim_conns(report);
     if (report->conn_cnt == report->conn_cap) {
         uint32_t cap = report->conn_cap ? report->conn_cap * 2 : 16;
         struct check_conn *grown;
@@ -59,9 +59,9 @@ void check_report_add(struct check_report *report, const struct roce_conn_summar
 void check_report_finish(struct check_report *report, const struct roce_flow *flow)
 {
     report->totals = *roce_flow_totals(flow);
-    check_tally_sort(&report->tally, flow);
+    finding_groups_sort(&report->groups, flow);
     if (report->conn_cnt)
-        trim(report);
+        trim_conns(report);
 }
 
 enum check_verdict check_report_verdict(const struct check_report *report)

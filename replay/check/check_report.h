@@ -35,11 +35,11 @@ struct check_report {
     uint64_t first_time, last_time;
     enum roce_profile profile;
     struct roce_flow_totals totals;
-    struct check_tally tally;
-    struct story *story;                                /* or NULL */
+    struct finding_groups groups;
+    struct event_history *history;                      /* or NULL */
     struct check_rejection rejection[CHECK_REJECTIONS]; /* the first */
     uint64_t rejection_cnt;                             /* of all */
-    struct check_asked asked;
+    struct unanswered_cm unanswered_cm;
 
     /* The connections that are worth a line, in the order of check_conn_order(). */
     struct check_conn *conn;

@@ -13,7 +13,7 @@
 static const struct check_limits a_page = {
     .max = {[CHECK_LIMIT_SECTIONS] = UINT32_MAX,
             [CHECK_LIMIT_STORIES] = 2,
-            [CHECK_LIMIT_EVENTS] = STORY_EVENTS,
+            [CHECK_LIMIT_EVENTS] = HISTORY_EVENTS,
             [CHECK_LIMIT_CONNS] = 4,
             [CHECK_LIMIT_DETAILS] = UINT32_MAX,
             [CHECK_LIMIT_NOTES] = UINT32_MAX,
@@ -98,7 +98,7 @@ static uint64_t damaged_alone(const struct check_report *r)
 {
     uint64_t sum = 0;
     uint32_t cnt;
-    const struct check_group *g = check_tally_of(&r->tally, ROCE_NO_STREAM, &cnt);
+    const struct finding_group *g = finding_groups_of(&r->groups, ROCE_NO_STREAM, &cnt);
 
     for (uint32_t i = 0; i < cnt; i++)
         sum += g[i].first.rule == ROCE_RULE_ICRC_BAD ? g[i].cnt : 0;
@@ -176,8 +176,8 @@ static void print_story(struct page *page, const struct roce_conn_summary *sum)
 {
     const struct check_report *r = page->r;
     FILE *out = page->out;
-    struct story_event events[STORY_EVENTS];
-    unsigned cnt = r->story ? story_of(r->story, sum->stream, events) : 0;
+    struct history_event events[HISTORY_EVENTS];
+    unsigned cnt = r->history ? event_history_of(r->history, sum->stream, events) : 0;
     unsigned max = page->max[CHECK_LIMIT_EVENTS];
     char buf[LINE_LEN];
     struct text t = text_of(buf, sizeof(buf));
@@ -197,17 +197,17 @@ static void print_story(struct page *page, const struct roce_conn_summary *sum)
         fprintf(out, "     %s\n", part);
     }
     for (unsigned i = cnt > max ? cnt - max : 0; i < cnt; i++) {
-        const struct story_event *e = &events[i];
+        const struct history_event *e = &events[i];
 
         t = text_of(buf, sizeof(buf));
         text_add(&t, "%s ", check_text_arrow(e->side));
-        story_text(&t, e);
+        history_event_text(&t, e);
         fprintf(out, "     frame %-6u %12.6f s  %s\n", e->first_frame,
                 e->time > r->first_time ? (double)(e->time - r->first_time) / 1e9 : 0.0, buf);
     }
     page->left[LEFT_EVENTS] += cnt > max ? cnt - max : 0;
     t = text_of(buf, sizeof(buf));
-    check_conn_hint(&t, sum, story_request(events, cnt, sum->end_side & 1u, sum->end_psn));
+    check_conn_hint(&t, sum, event_history_request(events, cnt, sum->end_side & 1u, sum->end_psn));
     if (t.len)
         fprintf(out, "     %s\n", buf);
     if (r->totals.rules[ROCE_RULE_ICRC_NEVER_GOOD] &&
@@ -247,10 +247,10 @@ static void print_all_asked(struct page *page, uint32_t cnt)
     const struct check_report *r = page->r;
     uint32_t shown = 0;
 
-    for (unsigned i = 0; i < CHECK_ASKED && shown < page->max[CHECK_LIMIT_STORIES]; i++)
-        if (check_asked_in_vain(&r->asked.one[i])) {
+    for (unsigned i = 0; i < UNANSWERED_CM_MAX && shown < page->max[CHECK_LIMIT_STORIES]; i++)
+        if (unanswered_cm_is_repeated(&r->unanswered_cm.one[i])) {
             begin_item(page);
-            check_asked_print(page->out, &r->asked.one[i], r->first_time);
+            unanswered_cm_print(page->out, &r->unanswered_cm.one[i], r->first_time);
             shown++;
         }
     if (says_left(page, LEFT_REASONS, cnt - shown))
@@ -265,7 +265,7 @@ static void print_slow(struct page *page, const struct roce_conn_summary *sum)
 
     check_conn_title(&t, sum);
     fprintf(page->out, "  #%u %s:\n", sum->stream, buf);
-    check_slow_print(page->out, sum);
+    slow_causes_print(page->out, sum);
 }
 
 /* The stories of the connections of one kind, of which there are `cnt`. */
@@ -306,7 +306,7 @@ static bool has_section(struct page *page, uint64_t cnt, const char *heading)
 static void print_failures(struct page *page)
 {
     const struct check_report *r = page->r;
-    uint32_t asked = check_asked_cnt(&r->asked);
+    uint32_t asked = unanswered_cm_cnt(&r->unanswered_cm);
 
     if (has_section(page, r->failed + r->rejection_cnt, "why it failed:\n")) {
         print_rejections(page);
@@ -317,7 +317,7 @@ static void print_failures(struct page *page)
         print_stories(page, check_conn_stuck, print_story, r->stuck, "got stuck");
     }
     if (has_section(page, r->slow, "what slowed it:\n"))
-        print_stories(page, check_slow, print_slow, r->slow, "were slowed");
+        print_stories(page, check_conn_slow, print_slow, r->slow, "were slowed");
 }
 
 /* ---- connections -------------------------------------------------------------------------------
@@ -354,11 +354,11 @@ static void print_finding_line(FILE *out, const struct roce_finding *f)
             roce_finding_text(f, buf, sizeof(buf)));
 }
 
-static void print_group(FILE *out, const struct check_group *g)
+static void print_group(FILE *out, const struct finding_group *g)
 {
     char buf[LINE_LEN];
     struct text t = text_of(buf, sizeof(buf));
-    uint32_t shown = g->cnt < CHECK_GROUP_FRAMES ? (uint32_t)g->cnt : CHECK_GROUP_FRAMES;
+    uint32_t shown = g->cnt < FINDING_GROUP_FRAMES ? (uint32_t)g->cnt : FINDING_GROUP_FRAMES;
 
     if (g->conns)
         text_add(&t, "%u connections, until frames", g->conns);
@@ -374,10 +374,11 @@ static void print_group(FILE *out, const struct check_group *g)
 }
 
 /* All findings of a group, one by one. */
-static void print_each(FILE *out, const struct check_tally *tally, const struct check_group *g)
+static void print_each(FILE *out, const struct finding_groups *groups,
+                       const struct finding_group *g)
 {
-    for (uint32_t k = g->kept; k; k = tally->kept[k - 1].next) {
-        struct roce_finding f = tally->kept[k - 1].finding;
+    for (uint32_t k = g->kept; k; k = groups->kept[k - 1].next) {
+        struct roce_finding f = groups->kept[k - 1].finding;
 
         f.side = g->first.side;
         print_finding_line(out, &f);
@@ -399,7 +400,7 @@ static bool take_finding(struct page *page, enum roce_severity severity)
     return true;
 }
 
-static void print_whose(FILE *out, const struct check_group *g)
+static void print_whose(FILE *out, const struct finding_group *g)
 {
     if (g->conns)
         fprintf(out, "  of many connections:\n");
@@ -413,7 +414,7 @@ static void print_whose(FILE *out, const struct check_group *g)
 static uint32_t print_findings_of(struct page *page, uint32_t stream)
 {
     uint32_t cnt, shown = 0;
-    const struct check_group *g = check_tally_of(&page->r->tally, stream, &cnt);
+    const struct finding_group *g = finding_groups_of(&page->r->groups, stream, &cnt);
 
     for (uint32_t i = 0; i < cnt; i++) {
         if (!take_finding(page, g[i].first.severity))
@@ -422,7 +423,7 @@ static uint32_t print_findings_of(struct page *page, uint32_t stream)
         if (shown++ == 0 || g[i].conns || g[i - 1].conns)
             print_whose(page->out, &g[i]);
         if (page->verbose)
-            print_each(page->out, &page->r->tally, &g[i]);
+            print_each(page->out, &page->r->groups, &g[i]);
         else
             print_group(page->out, &g[i]);
     }
@@ -434,20 +435,20 @@ static void print_findings(struct page *page)
     const struct check_report *r = page->r;
     uint32_t shown = 0;
 
-    if (r->tally.group_cnt == 0)
+    if (r->groups.group_cnt == 0)
         return;
     begin_section(page, "findings:\n");
     for (uint32_t i = 0; i < r->conn_cnt; i++)
         shown += print_findings_of(page, r->conn[i].sum.stream);
     shown += print_findings_of(page, ROCE_NO_STREAM);
-    if (says_left(page, LEFT_FINDINGS, r->tally.group_cnt - shown))
-        fprintf(page->out, "  ... and %u more kinds%s\n", r->tally.group_cnt - shown,
+    if (says_left(page, LEFT_FINDINGS, r->groups.group_cnt - shown))
+        fprintf(page->out, "  ... and %u more kinds%s\n", r->groups.group_cnt - shown,
                 page->verbose ? " of connections not shown (--json has all)" : " (-v)");
-    if (r->tally.not_kept) {
+    if (r->groups.not_kept) {
         begin_item(page);
         fprintf(page->out,
                 "  ... and %" PRIu64 " findings that are only counted (--json has all)\n",
-                r->tally.not_kept);
+                r->groups.not_kept);
     }
 }
 

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-static uint64_t mean(const struct roce_spread *s)
+static uint64_t spread_mean(const struct roce_spread *s)
 {
     return s->cnt ? s->sum / s->cnt : 0;
 }
@@ -14,25 +14,25 @@ static void add_rate(struct text *t, uint64_t rate)
     text_add(t, "/s");
 }
 
-void check_congestion_cnps(struct text *t, const struct roce_side_summary *side)
+void congestion_text_cnps(struct text *t, const struct roce_side_summary *side)
 {
     if (side->cnp_gap_ns.cnt) {
         text_add(t, " ");
-        text_add_time(t, mean(&side->cnp_gap_ns));
+        text_add_time(t, spread_mean(&side->cnp_gap_ns));
         text_add(t, " apart (min ");
         text_add_time(t, side->cnp_gap_ns.min);
         text_add(t, ")");
     }
     if (side->cnp_delay_ns.cnt) {
         text_add(t, ", ");
-        text_add_time(t, mean(&side->cnp_delay_ns));
+        text_add_time(t, spread_mean(&side->cnp_delay_ns));
         text_add(t, " after a mark (max ");
         text_add_time(t, side->cnp_delay_ns.max);
         text_add(t, ")");
     }
 }
 
-void check_congestion_rate(struct text *t, const struct roce_side_summary *side)
+void congestion_text_rate(struct text *t, const struct roce_side_summary *side)
 {
     const struct roce_cnp_summary *c = &side->cnp;
     uint64_t slowed = c->before.cnt, back = c->recovery_ns.cnt;
@@ -50,13 +50,13 @@ void check_congestion_rate(struct text *t, const struct roce_side_summary *side)
     if (slowed == 0)
         return;
     text_add(t, ": ");
-    add_rate(t, mean(&c->before));
+    add_rate(t, spread_mean(&c->before));
     text_add(t, " before, ");
-    add_rate(t, mean(&c->lowest));
+    add_rate(t, spread_mean(&c->lowest));
     text_add(t, " at the lowest");
     if (back) {
         text_add(t, ", back after ");
-        text_add_time(t, mean(&c->recovery_ns));
+        text_add_time(t, spread_mean(&c->recovery_ns));
         if (back > 1) {
             text_add(t, " (max ");
             text_add_time(t, c->recovery_ns.max);

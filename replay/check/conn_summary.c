@@ -82,7 +82,7 @@ int check_conn_order(const void *a, const void *b)
         {x->errors_unknown != 0, y->errors_unknown != 0},
         {check_conn_failed(x), check_conn_failed(y)},
         {check_conn_stuck(x), check_conn_stuck(y)},
-        {check_slow(x), check_slow(y)},
+        {check_conn_slow(x), check_conn_slow(y)},
         {x->findings[ROCE_SEV_ERROR] != 0, y->findings[ROCE_SEV_ERROR] != 0},
         {x->findings[ROCE_SEV_WARN] != 0, y->findings[ROCE_SEV_WARN] != 0},
         {packets_of(x), packets_of(y)},
@@ -305,7 +305,7 @@ void check_conn_reason(struct text *t, const struct roce_conn_summary *sum)
 
 /* What makes a responder refuse a request as invalid, by what was asked of it. */
 static void hint_invalid(struct text *t, const struct roce_conn_summary *sum,
-                         const struct story_event *request)
+                         const struct history_event *request)
 {
     const struct roce_opcode *op = request ? roce_opcode(request->opcode) : NULL;
     enum roce_kind kind = op ? op->kind : ROCE_KIND_RESERVED;
@@ -344,7 +344,7 @@ static void hint_invalid(struct text *t, const struct roce_conn_summary *sum,
 
 /* Small packets may pass where large ones do not: a switch without jumbo frames, or QPs
  * that do not agree on their path MTU. */
-static void hint_large(struct text *t, const struct story_event *request)
+static void hint_large(struct text *t, const struct history_event *request)
 {
     if (request && request->cnt && request->payload / request->cnt >= LARGE_LEN)
         text_add(t,
@@ -372,7 +372,7 @@ static void hint_paged(struct text *t)
     "firmware, and at what may alter packets on the way"
 
 void check_conn_hint(struct text *t, const struct roce_conn_summary *sum,
-                     const struct story_event *request)
+                     const struct history_event *request)
 {
     switch (sum->end) {
     case ROCE_END_NAK:

@@ -54,6 +54,6 @@ void check_conn_reason(struct text *t, const struct roce_conn_summary *sum);
 /* What usually is behind it; nothing where there is nothing to say. `request` is the event with the
  * request that was the last, or NULL. */
 void check_conn_hint(struct text *t, const struct roce_conn_summary *sum,
-                     const struct story_event *request);
+                     const struct history_event *request);
 
 #endif

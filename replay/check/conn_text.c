@@ -170,7 +170,7 @@ static void print_odds(struct lines *lines, const struct roce_side_summary *s, u
     check_text_list(&t, &sep, s->malformed, "malformed", "malformed");
     check_text_list(&t, &sep, s->ce_marked, "CE mark", "CE marks");
     check_text_list(&t, &sep, s->cnps, "CNP", "CNPs");
-    check_congestion_cnps(&t, s);
+    congestion_text_cnps(&t, s);
     if (s->rnr_waited_ns) {
         text_add(&t, "%sRNR waits ", sep);
         text_add_time(&t, s->rnr_waited_ns);
@@ -196,7 +196,7 @@ static void print_congestion(struct lines *lines, const struct roce_side_summary
     char buf[LINE_LEN];
     struct text t = text_of(buf, sizeof(buf));
 
-    check_congestion_rate(&t, s);
+    congestion_text_rate(&t, s);
     if (t.len)
         put_line(lines, i, "", buf);
 }

@@ -15,27 +15,27 @@
      ROCE_AN_DUPLICATE_ACK | ROCE_AN_DUPLICATE_RESPONSE | ROCE_AN_RNR_NAK | ROCE_AN_NAK |          \
      ROCE_AN_COPY | ROCE_AN_DROPPED | ROCE_AN_CNP | ROCE_AN_QP_REUSED)
 
-struct place {
+struct history_slot {
     uint32_t stream_1; /* whose it is, plus 1; 0 nobody's */
-    uint32_t cnt;      /* events ever; the latest is (cnt - 1) % STORY_EVENTS */
-    struct story_event event[STORY_EVENTS];
+    uint32_t cnt;      /* events ever; the latest is (cnt - 1) % HISTORY_EVENTS */
+    struct history_event event[HISTORY_EVENTS];
 };
 
-struct story {
-    struct place place[PLACES];
+struct event_history {
+    struct history_slot slot[PLACES];
 };
 
-struct story *story_new(void)
+struct event_history *event_history_new(void)
 {
-    return calloc(1, sizeof(struct story)); /* pages come when they are touched */
+    return calloc(1, sizeof(struct event_history)); /* pages come when they are touched */
 }
 
-void story_del(struct story *story)
+void event_history_del(struct event_history *history)
 {
-    free(story);
+    free(history);
 }
 
-static bool continues(const struct story_event *last, const struct story_event *now)
+static bool event_continues(const struct history_event *last, const struct history_event *now)
 {
     const struct roce_opcode *was = roce_opcode(last->opcode), *is = roce_opcode(now->opcode);
 
@@ -44,11 +44,11 @@ static bool continues(const struct story_event *last, const struct story_event *
            last->bad_icrc == now->bad_icrc;
 }
 
-void story_add(struct story *story, const struct roce_flow_in *in,
-               const struct roce_flow_result *result)
+void event_history_add(struct event_history *history, const struct roce_flow_in *in,
+                       const struct roce_flow_result *result)
 {
     const struct roce_pkt *pkt = in->pkt;
-    struct story_event e = {
+    struct history_event e = {
         .first_frame = in->frame,
         .last_frame = in->frame,
         .cnt = 1,
@@ -64,8 +64,8 @@ void story_add(struct story *story, const struct roce_flow_in *in,
         .cause = (uint8_t)result->cause,
         .bad_icrc = in->icrc == ROCE_ICRC_BAD && result->flags & ROCE_AN_DROPPED,
     };
-    struct story_event *last;
-    struct place *place;
+    struct history_event *last;
+    struct history_slot *slot;
 
     if (result->stream == ROCE_NO_STREAM)
         return;
@@ -86,13 +86,13 @@ void story_add(struct story *story, const struct roce_flow_in *in,
         e.rkey = pkt->atomiceth.rkey;
         e.dma_len = 8;
     }
-    place = &story->place[result->stream & (PLACES - 1)];
-    if (place->stream_1 != result->stream + 1) {
-        place->stream_1 = result->stream + 1;
-        place->cnt = 0;
+    slot = &history->slot[result->stream & (PLACES - 1)];
+    if (slot->stream_1 != result->stream + 1) {
+        slot->stream_1 = result->stream + 1;
+        slot->cnt = 0;
     }
-    last = place->cnt ? &place->event[(place->cnt - 1) % STORY_EVENTS] : NULL;
-    if (last && continues(last, &e)) {
+    last = slot->cnt ? &slot->event[(slot->cnt - 1) % HISTORY_EVENTS] : NULL;
+    if (last && event_continues(last, &e)) {
         last->last_frame = e.last_frame;
         last->last_psn = e.last_psn;
         last->last_time = e.time;
@@ -102,26 +102,27 @@ void story_add(struct story *story, const struct roce_flow_in *in,
         last->cnt++;
         return;
     }
-    place->event[place->cnt++ % STORY_EVENTS] = e;
+    slot->event[slot->cnt++ % HISTORY_EVENTS] = e;
 }
 
-unsigned story_of(const struct story *story, uint32_t stream, struct story_event out[STORY_EVENTS])
+unsigned event_history_of(const struct event_history *history, uint32_t stream,
+                          struct history_event out[HISTORY_EVENTS])
 {
-    const struct place *place = &story->place[stream & (PLACES - 1)];
-    uint32_t cnt = place->cnt < STORY_EVENTS ? place->cnt : STORY_EVENTS;
+    const struct history_slot *slot = &history->slot[stream & (PLACES - 1)];
+    uint32_t cnt = slot->cnt < HISTORY_EVENTS ? slot->cnt : HISTORY_EVENTS;
 
-    if (place->stream_1 != stream + 1)
+    if (slot->stream_1 != stream + 1)
         return 0;
     for (uint32_t i = 0; i < cnt; i++)
-        out[i] = place->event[(place->cnt - cnt + i) % STORY_EVENTS];
+        out[i] = slot->event[(slot->cnt - cnt + i) % HISTORY_EVENTS];
     return cnt;
 }
 
-const struct story_event *story_request(const struct story_event *events, unsigned cnt,
-                                        unsigned side, uint32_t psn)
+const struct history_event *event_history_request(const struct history_event *events, unsigned cnt,
+                                                  unsigned side, uint32_t psn)
 {
     for (unsigned i = cnt; i > 0; i--) {
-        const struct story_event *e = &events[i - 1];
+        const struct history_event *e = &events[i - 1];
 
         if (e->side == side && roce_opcode_is_request(roce_opcode(e->opcode)) &&
             ((psn - e->first_psn) & ROCE_PSN_MASK) <=
@@ -134,14 +135,14 @@ const struct story_event *story_request(const struct story_event *events, unsign
 /* ---- words -------------------------------------------------------------------------------------
  */
 
-static void add_psns(struct text *t, const struct story_event *e)
+static void add_psns(struct text *t, const struct history_event *e)
 {
     text_add(t, " PSN %u", e->first_psn);
     if (e->last_psn != e->first_psn)
         text_add(t, "..%u", e->last_psn);
 }
 
-static void add_flags(struct text *t, const struct story_event *e)
+static void add_flags(struct text *t, const struct history_event *e)
 {
     static const struct {
         uint32_t flag;
@@ -171,7 +172,7 @@ static void add_flags(struct text *t, const struct story_event *e)
         text_add(t, "; malformed: a receiver drops it");
 }
 
-void story_text(struct text *t, const struct story_event *e)
+void history_event_text(struct text *t, const struct history_event *e)
 {
     const struct roce_opcode *op = roce_opcode(e->opcode);
     char buf[96];

@@ -10,9 +10,9 @@
 #include "flow/flow.h"
 #include "util/strbuf.h"
 
-#define STORY_EVENTS 8 /* the last transmissions of a request and what came between */
+#define HISTORY_EVENTS 8 /* the last transmissions of a request and what came between */
 
-struct story_event {
+struct history_event {
     uint32_t first_frame, last_frame, cnt;
     uint32_t first_psn, last_psn;
     uint32_t flags; /* enum roce_analysis, of the last packet */
@@ -24,23 +24,24 @@ struct story_event {
     bool has_key, bad_icrc;
 };
 
-struct story;
+struct event_history;
 
-struct story *story_new(void); /* NULL without memory */
-void story_del(struct story *story);
+struct event_history *event_history_new(void); /* NULL without memory */
+void event_history_del(struct event_history *history);
 
 /* Looks at a frame that the observer was fed. */
-void story_add(struct story *story, const struct roce_flow_in *in,
-               const struct roce_flow_result *result);
+void event_history_add(struct event_history *history, const struct roce_flow_in *in,
+                       const struct roce_flow_result *result);
 
 /* The events of connection `stream`, oldest first, into `out`; how many. */
-unsigned story_of(const struct story *story, uint32_t stream, struct story_event out[STORY_EVENTS]);
+unsigned event_history_of(const struct event_history *history, uint32_t stream,
+                          struct history_event out[HISTORY_EVENTS]);
 
 /* The latest of `cnt` events with requests of that side in which the PSN is, or NULL. */
-const struct story_event *story_request(const struct story_event *events, unsigned cnt,
-                                        unsigned side, uint32_t psn);
+const struct history_event *event_history_request(const struct history_event *events, unsigned cnt,
+                                                  unsigned side, uint32_t psn);
 
 /* One event in words, without frame numbers and times. */
-void story_text(struct text *t, const struct story_event *event);
+void history_event_text(struct text *t, const struct history_event *event);
 
 #endif

@@ -44,7 +44,7 @@ static void print_wrapped(FILE *out, const char *text)
     }
 }
 
-void check_rules_list(FILE *out)
+void explain_list_rules(FILE *out)
 {
     for (unsigned i = 0; i < ROCE_RULE_CNT; i++) {
         const struct roce_rule_info *rule = roce_rule_info((enum roce_rule)i);
@@ -70,7 +70,7 @@ static enum roce_rule find_by_number(const char *id)
     return ROCE_RULE_CNT;
 }
 
-int check_rules_explain(FILE *out, const char *id)
+int explain_rule(FILE *out, const char *id)
 {
     char upper[ID_MAX];
     const struct roce_rule_info *info;
@@ -102,14 +102,14 @@ int check_rules_explain(FILE *out, const char *id)
         fputc('\n', out);
         print_wrapped(out, explain);
     }
-    if (check_rules_example(rule))
-        fprintf(out, "\nexample:\n%s", check_rules_example(rule));
+    if (explain_example(rule))
+        fprintf(out, "\nexample:\n%s", explain_example(rule));
     fprintf(out, "\nsource:\n");
     print_wrapped(out, info->source);
     return 0;
 }
 
-const char *check_rules_example(enum roce_rule rule)
+const char *explain_example(enum roce_rule rule)
 {
     return examples[rule];
 }

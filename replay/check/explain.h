@@ -7,15 +7,15 @@
 #include "flow/base/rules.h"
 
 /* One line a rule: id, severity, service, who judges it, what it says. */
-void check_rules_list(FILE *out);
+void explain_list_rules(FILE *out);
 
 /* The rule, its source and an example. Case does not matter; the number alone will do, and with
  * another prefix the right id is said first. -1 if no rule has this id or number. */
-int check_rules_explain(FILE *out, const char *id);
+int explain_rule(FILE *out, const char *id);
 
 /* The example of a rule that is judged here, in lines: packets, and what was found in them; NULL
  * for any other. It is kept in check_examples.def; tests/replay/check/test_examples.c says how it
  * is made. */
-const char *check_rules_example(enum roce_rule rule);
+const char *explain_example(enum roce_rule rule);
 
 #endif

@@ -8,26 +8,26 @@
 #define KEPT_MAX   262144u           /* 25 MB */
 #define SLOTS      (2u * GROUPS_MAX) /* power of two; never more than half full */
 
-void check_tally_init(struct check_tally *tally, bool keep)
+void finding_groups_init(struct finding_groups *groups, bool keep)
 {
-    *tally = (struct check_tally){.keep = keep};
+    *groups = (struct finding_groups){.keep = keep};
 }
 
-void check_tally_free(struct check_tally *tally)
+void finding_groups_free(struct finding_groups *groups)
 {
-    free(tally->group);
-    free(tally->kept);
-    free(tally->slot);
-    *tally = (struct check_tally){0};
+    free(groups->group);
+    free(groups->kept);
+    free(groups->slot);
+    *groups = (struct finding_groups){0};
 }
 
-static bool same(const struct roce_finding *a, const struct roce_finding *b)
+static bool same_group(const struct roce_finding *a, const struct roce_finding *b)
 {
     return a->stream == b->stream && a->rule == b->rule && a->severity == b->severity &&
            a->side == b->side && a->known == b->known;
 }
 
-static uint32_t hash(const struct roce_finding *f)
+static uint32_t group_hash(const struct roce_finding *f)
 {
     uint64_t h = ((uint64_t)f->stream << 16 | (uint64_t)f->rule) * UINT64_C(0x9E3779B97F4A7C15);
 
@@ -35,7 +35,7 @@ static uint32_t hash(const struct roce_finding *f)
 }
 
 /* Doubles an array of `size` bytes an element up to `max` elements. */
-static bool grow(void *vec, uint32_t cnt, uint32_t *cap, uint32_t max, size_t size)
+static bool grow_array(void *vec, uint32_t cnt, uint32_t *cap, uint32_t max, size_t size)
 {
     void *old, *grown;
     uint32_t want;
@@ -54,56 +54,58 @@ static bool grow(void *vec, uint32_t cnt, uint32_t *cap, uint32_t max, size_t si
     return true;
 }
 
-static struct check_group *group_of(struct check_tally *tally, const struct roce_finding *f)
+static struct finding_group *group_of(struct finding_groups *groups, const struct roce_finding *f)
 {
-    uint32_t i = hash(f);
+    uint32_t i = group_hash(f);
 
-    if (!tally->slot)
-        tally->slot = calloc(SLOTS, sizeof(*tally->slot));
-    if (!tally->slot)
+    if (!groups->slot)
+        groups->slot = calloc(SLOTS, sizeof(*groups->slot));
+    if (!groups->slot)
         return NULL;
-    for (; tally->slot[i]; i = (i + 1) & (SLOTS - 1))
-        if (same(&tally->group[tally->slot[i] - 1].first, f))
-            return &tally->group[tally->slot[i] - 1];
-    if (!grow(&tally->group, tally->group_cnt, &tally->group_cap, GROUPS_MAX,
-              sizeof(*tally->group)))
+    for (; groups->slot[i]; i = (i + 1) & (SLOTS - 1))
+        if (same_group(&groups->group[groups->slot[i] - 1].first, f))
+            return &groups->group[groups->slot[i] - 1];
+    if (!grow_array(&groups->group, groups->group_cnt, &groups->group_cap, GROUPS_MAX,
+                    sizeof(*groups->group)))
         return NULL;
-    tally->group[tally->group_cnt] = (struct check_group){.first = *f};
-    tally->slot[i] = ++tally->group_cnt;
-    return &tally->group[tally->group_cnt - 1];
+    groups->group[groups->group_cnt] = (struct finding_group){.first = *f};
+    groups->slot[i] = ++groups->group_cnt;
+    return &groups->group[groups->group_cnt - 1];
 }
 
-static void keep(struct check_tally *tally, struct check_group *group, const struct roce_finding *f)
+static void keep_finding(struct finding_groups *groups, struct finding_group *group,
+                         const struct roce_finding *f)
 {
-    if (!grow(&tally->kept, tally->kept_cnt, &tally->kept_cap, KEPT_MAX, sizeof(*tally->kept)))
+    if (!grow_array(&groups->kept, groups->kept_cnt, &groups->kept_cap, KEPT_MAX,
+                    sizeof(*groups->kept)))
         return;
-    tally->kept[tally->kept_cnt++] = (struct check_kept){.finding = *f};
+    groups->kept[groups->kept_cnt++] = (struct kept_finding){.finding = *f};
     if (group->kept_last)
-        tally->kept[group->kept_last - 1].next = tally->kept_cnt;
+        groups->kept[group->kept_last - 1].next = groups->kept_cnt;
     else
-        group->kept = tally->kept_cnt;
-    group->kept_last = tally->kept_cnt;
+        group->kept = groups->kept_cnt;
+    group->kept_last = groups->kept_cnt;
 }
 
-void check_tally_add(struct check_tally *tally, const struct roce_finding *finding)
+void finding_groups_add(struct finding_groups *groups, const struct roce_finding *finding)
 {
-    struct check_group *group = group_of(tally, finding);
+    struct finding_group *group = group_of(groups, finding);
 
     if (!group) {
-        tally->not_kept++;
+        groups->not_kept++;
         return;
     }
-    if (group->cnt < CHECK_GROUP_FRAMES)
+    if (group->cnt < FINDING_GROUP_FRAMES)
         group->frame[group->cnt] = finding->frame;
     group->cnt++;
-    if (tally->keep)
-        keep(tally, group, finding);
+    if (groups->keep)
+        keep_finding(groups, group, finding);
 }
 
-static int order(const void *a, const void *b)
+static int compare_groups(const void *a, const void *b)
 {
-    const struct roce_finding *x = &((const struct check_group *)a)->first;
-    const struct roce_finding *y = &((const struct check_group *)b)->first;
+    const struct roce_finding *x = &((const struct finding_group *)a)->first;
+    const struct roce_finding *y = &((const struct finding_group *)b)->first;
     const uint32_t keys[][2] = {
         {x->stream, y->stream},     {y->known == NULL, x->known == NULL},
         {y->severity, x->severity}, {x->frame, y->frame},
@@ -117,37 +119,37 @@ static int order(const void *a, const void *b)
 }
 
 /* Makes one group of those of this rule. */
-static void merge(struct check_tally *tally, enum roce_rule rule)
+static void merge_groups(struct finding_groups *groups, enum roce_rule rule)
 {
     uint32_t cnt = 0;
-    struct check_group *one = NULL;
+    struct finding_group *one = NULL;
 
-    for (uint32_t i = 0; i < tally->group_cnt; i++) {
-        struct check_group *g = &tally->group[i];
+    for (uint32_t i = 0; i < groups->group_cnt; i++) {
+        struct finding_group *g = &groups->group[i];
 
         if (!one || g->first.rule != rule) {
-            tally->group[cnt] = *g;
+            groups->group[cnt] = *g;
             if (g->first.rule == rule)
-                one = &tally->group[cnt];
+                one = &groups->group[cnt];
             cnt++;
             continue;
         }
-        for (uint32_t k = 0; k < g->cnt && k < CHECK_GROUP_FRAMES; k++)
-            if (one->cnt + k < CHECK_GROUP_FRAMES)
+        for (uint32_t k = 0; k < g->cnt && k < FINDING_GROUP_FRAMES; k++)
+            if (one->cnt + k < FINDING_GROUP_FRAMES)
                 one->frame[one->cnt + k] = g->frame[k];
         one->cnt += g->cnt;
         one->conns += one->conns ? 1 : 2;
         one->first.stream = ROCE_NO_STREAM;
     }
-    tally->group_cnt = cnt;
+    groups->group_cnt = cnt;
 }
 
-void check_tally_sort(struct check_tally *tally, const struct roce_flow *flow)
+void finding_groups_sort(struct finding_groups *groups, const struct roce_flow *flow)
 {
-    free(tally->slot);
-    tally->slot = NULL;
-    for (uint32_t i = 0; i < tally->group_cnt; i++) {
-        struct roce_finding *f = &tally->group[i].first;
+    free(groups->slot);
+    groups->slot = NULL;
+    for (uint32_t i = 0; i < groups->group_cnt; i++) {
+        struct roce_finding *f = &groups->group[i].first;
         uint32_t stream =
             f->stream == ROCE_NO_STREAM ? f->stream : roce_flow_stream(flow, f->stream);
 
@@ -157,27 +159,27 @@ void check_tally_sort(struct check_tally *tally, const struct roce_flow *flow)
             f->side ^= 1;
         f->stream = stream;
     }
-    if (!tally->keep)
-        merge(tally, ROCE_RULE_PAIR_UNKNOWN);
-    if (tally->group_cnt)
-        qsort(tally->group, tally->group_cnt, sizeof(*tally->group), order);
+    if (!groups->keep)
+        merge_groups(groups, ROCE_RULE_PAIR_UNKNOWN);
+    if (groups->group_cnt)
+        qsort(groups->group, groups->group_cnt, sizeof(*groups->group), compare_groups);
 }
 
-const struct check_group *check_tally_of(const struct check_tally *tally, uint32_t stream,
-                                         uint32_t *cnt)
+const struct finding_group *finding_groups_of(const struct finding_groups *groups, uint32_t stream,
+                                              uint32_t *cnt)
 {
-    uint32_t low = 0, high = tally->group_cnt, end;
+    uint32_t low = 0, high = groups->group_cnt, end;
 
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
 
-        if (tally->group[mid].first.stream < stream)
+        if (groups->group[mid].first.stream < stream)
             low = mid + 1;
         else
             high = mid;
     }
-    for (end = low; end < tally->group_cnt && tally->group[end].first.stream == stream; end++)
+    for (end = low; end < groups->group_cnt && groups->group[end].first.stream == stream; end++)
         ;
     *cnt = end - low;
-    return *cnt ? tally->group + low : NULL;
+    return *cnt ? groups->group + low : NULL;
 }

@@ -8,26 +8,27 @@
 
 #include "flow/flow.h"
 
-#define CHECK_GROUP_FRAMES 6 /* as many as a line of a report can show */
+#define FINDING_GROUP_FRAMES 6 /* as many as a line of a report can show */
 
 /* Findings that differ in their frame only. */
-struct check_group {
+struct finding_group {
     struct roce_finding first;
     uint64_t cnt;
     uint32_t conns; /* of so many connections it is; `first` has no stream then. 0: one, or none */
-    uint32_t frame[CHECK_GROUP_FRAMES]; /* of the first findings */
-    uint32_t kept, kept_last; /* index + 1 into check_tally.kept, in their order; 0 none */
+    uint32_t frame[FINDING_GROUP_FRAMES]; /* of the first findings */
+    uint32_t kept, kept_last; /* index + 1 into finding_groups.kept, in their order; 0 none */
 };
 
-struct check_kept {
+struct kept_finding {
     struct roce_finding finding;
     uint32_t next;
 };
 
-struct check_tally {
-    struct check_group *group; /* in the order of their first finding, until check_tally_sort() */
+struct finding_groups {
+    struct finding_group
+        *group; /* in the order of their first finding, until finding_groups_sort() */
     uint32_t group_cnt, group_cap;
-    struct check_kept *kept; /* every finding, if wanted */
+    struct kept_finding *kept; /* every finding, if wanted */
     uint32_t kept_cnt, kept_cap;
     bool keep;
     uint64_t not_kept; /* findings without a group, for the limit or for lack of memory */
@@ -35,20 +36,20 @@ struct check_tally {
 };
 
 /* `keep`: every single finding is wanted, not only the first frames of a group. */
-void check_tally_init(struct check_tally *tally, bool keep);
-void check_tally_free(struct check_tally *tally); /* fine after a zeroed one */
+void finding_groups_init(struct finding_groups *groups, bool keep);
+void finding_groups_free(struct finding_groups *groups); /* fine after a zeroed one */
 
-void check_tally_add(struct check_tally *tally, const struct roce_finding *finding);
+void finding_groups_add(struct finding_groups *groups, const struct roce_finding *finding);
 
 /* At the end: streams become those of their connections; what is the same of many connections, for
  * it is of the capture, becomes one group, unless every finding is wanted; groups are sorted by
  * connection (those without one, or of many, last), then severity, then frame. Nothing can be added
  * afterwards. */
-void check_tally_sort(struct check_tally *tally, const struct roce_flow *flow);
+void finding_groups_sort(struct finding_groups *groups, const struct roce_flow *flow);
 
-/* The first of the groups of a connection, after check_tally_sort(); *cnt says how many follow each
- * other. */
-const struct check_group *check_tally_of(const struct check_tally *tally, uint32_t stream,
-                                         uint32_t *cnt);
+/* The first of the groups of a connection, after finding_groups_sort(); *cnt says how many follow
+ * each other. */
+const struct finding_group *finding_groups_of(const struct finding_groups *groups, uint32_t stream,
+                                              uint32_t *cnt);
 
 #endif

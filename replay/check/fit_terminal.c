@@ -59,7 +59,7 @@ static const struct {
     enum check_limit limit;
     uint32_t max;
 } grants[] = {
-    {CHECK_LIMIT_EVENTS, STORY_EVENTS},
+    {CHECK_LIMIT_EVENTS, HISTORY_EVENTS},
     {CHECK_LIMIT_ERRORS, 1}, /* what the verdict is about */
     {CHECK_LIMIT_SECTIONS, UINT32_MAX},
     {CHECK_LIMIT_STORIES, 2},
@@ -126,7 +126,7 @@ void screen_print(FILE *out, const struct check_report *report, const struct scr
                   unsigned taken)
 {
     const bool stopped = report->failed || report->rejection_cnt || report->stuck ||
-                         check_asked_cnt(&report->asked) > 0;
+                         unanswered_cm_cnt(&report->unanswered_cm) > 0;
     struct fit fit = {
         .report = report,
         .rows = screen->rows > taken + 1 ? screen->rows - taken - 1 : 0,

@@ -13,30 +13,30 @@
 #define LINE_LEN 1024
 
 /* One side's requests, and what the other one said to them. */
-struct way {
+struct direction {
     const struct roce_side_summary *mine, *its;
     uint64_t ns;   /* of the connection */
     uint64_t naks; /* go-backs after a sequence NAK */
     uint64_t gone; /* packets that never came to the capture point */
 };
 
-static uint64_t times(const struct way *w, enum roce_cause cause)
+static uint64_t go_back_cnt(const struct direction *w, enum roce_cause cause)
 {
     return w->mine->retx[cause].episodes;
 }
 
-static struct way way_of(const struct roce_conn_summary *sum, unsigned side)
+static struct direction direction_of(const struct roce_conn_summary *sum, unsigned side)
 {
-    struct way w = {
+    struct direction w = {
         .mine = &sum->side[side], .its = &sum->side[!side], .ns = sum->last_time - sum->first_time};
 
-    w.naks = times(&w, ROCE_CAUSE_SEQ_NAK);
+    w.naks = go_back_cnt(&w, ROCE_CAUSE_SEQ_NAK);
     if (w.mine->missing_psns > w.mine->out_of_order)
         w.gone = w.mine->missing_psns - w.mine->out_of_order;
     return w;
 }
 
-static uint64_t again_of(const struct roce_side_summary *side)
+static uint64_t retransmitted_cnt(const struct roce_side_summary *side)
 {
     uint64_t sum = 0;
 
@@ -54,19 +54,19 @@ static void add_addr(struct text *t, const struct roce_side_summary *side)
  */
 
 /* A receiver that takes any order: of many late packets it asked for few, and those never came. */
-static bool takes_any_order(const struct way *w)
+static bool takes_any_order(const struct direction *w)
 {
     return w->mine->out_of_order >= w->naks * 4 && w->gone * 2 >= w->naks;
 }
 
 /* A late packet and the NAK for it, as often as not: that is no loss. */
-static bool is_overtaken(const struct way *w)
+static bool is_overtaken(const struct direction *w)
 {
     return w->naks > 0 && w->mine->out_of_order >= 2 && w->mine->out_of_order * 2 >= w->naks &&
            !takes_any_order(w);
 }
 
-static void say_overtaken(struct text *t, const struct way *w)
+static void say_overtaken(struct text *t, const struct direction *w)
 {
     text_add(t,
              "packets were overtaken by later ones, %" PRIu64
@@ -74,19 +74,19 @@ static void say_overtaken(struct text *t, const struct way *w)
              w->mine->out_of_order, w->naks);
 }
 
-static void look_overtaken(struct text *t, const struct way *w)
+static void look_overtaken(struct text *t, const struct direction *w)
 {
     (void)w;
     text_add(t, "look for a path that spreads one connection packet by packet over several links, "
                 "or for a device that reorders");
 }
 
-static bool is_damaged(const struct way *w)
+static bool is_damaged(const struct direction *w)
 {
     return w->mine->bad_icrc > 0;
 }
 
-static void say_damaged(struct text *t, const struct way *w)
+static void say_damaged(struct text *t, const struct direction *w)
 {
     text_add(t,
              "packets were damaged before the capture point: %" PRIu64 " with a wrong ICRC, "
@@ -94,7 +94,7 @@ static void say_damaged(struct text *t, const struct way *w)
              w->mine->bad_icrc);
 }
 
-static void look_damaged(struct text *t, const struct way *w)
+static void look_damaged(struct text *t, const struct direction *w)
 {
     text_add(t, "look at links and devices from ");
     add_addr(t, w->mine);
@@ -102,12 +102,12 @@ static void look_damaged(struct text *t, const struct way *w)
 }
 
 /* Damage alone may be why packets were missed. */
-static bool is_lost(const struct way *w)
+static bool is_lost(const struct direction *w)
 {
     return w->naks > 0 && !is_overtaken(w) && w->mine->bad_icrc < w->naks;
 }
 
-static void say_lost(struct text *t, const struct way *w)
+static void say_lost(struct text *t, const struct direction *w)
 {
     text_add(t, "packets were lost: ");
     add_addr(t, w->its);
@@ -118,7 +118,7 @@ static void say_lost(struct text *t, const struct way *w)
         text_add(t, "all had passed the capture point");
 }
 
-static void look_lost(struct text *t, const struct way *w)
+static void look_lost(struct text *t, const struct direction *w)
 {
     text_add(t, "look for drops (full queues, a priority without PFC, a bad link) ");
     if (w->gone * 2 >= w->naks) {
@@ -132,15 +132,15 @@ static void look_lost(struct text *t, const struct way *w)
 }
 
 /* READs that were asked for again although all of the answer came, if late. */
-static bool is_answer_overtaken(const struct way *w)
+static bool is_answer_overtaken(const struct direction *w)
 {
-    return w->its->late_responses >= 2 && times(w, ROCE_CAUSE_READ_GAP) +
-                                                  times(w, ROCE_CAUSE_IMPLIED_NAK) +
-                                                  times(w, ROCE_CAUSE_TIMEOUT) >
+    return w->its->late_responses >= 2 && go_back_cnt(w, ROCE_CAUSE_READ_GAP) +
+                                                  go_back_cnt(w, ROCE_CAUSE_IMPLIED_NAK) +
+                                                  go_back_cnt(w, ROCE_CAUSE_TIMEOUT) >
                                               0;
 }
 
-static void say_answer_overtaken(struct text *t, const struct way *w)
+static void say_answer_overtaken(struct text *t, const struct direction *w)
 {
     text_add(t, "READ data of ");
     add_addr(t, w->its);
@@ -148,21 +148,21 @@ static void say_answer_overtaken(struct text *t, const struct way *w)
              w->its->late_responses);
 }
 
-static bool is_answer_lost(const struct way *w)
+static bool is_answer_lost(const struct direction *w)
 {
-    return times(w, ROCE_CAUSE_READ_GAP) + times(w, ROCE_CAUSE_IMPLIED_NAK) > 0 &&
+    return go_back_cnt(w, ROCE_CAUSE_READ_GAP) + go_back_cnt(w, ROCE_CAUSE_IMPLIED_NAK) > 0 &&
            !is_answer_overtaken(w);
 }
 
-static void say_answer_lost(struct text *t, const struct way *w)
+static void say_answer_lost(struct text *t, const struct direction *w)
 {
     text_add(t, "answers of ");
     add_addr(t, w->its);
     text_add(t, " to READs or atomics were missed %" PRIu64 "×",
-             times(w, ROCE_CAUSE_READ_GAP) + times(w, ROCE_CAUSE_IMPLIED_NAK));
+             go_back_cnt(w, ROCE_CAUSE_READ_GAP) + go_back_cnt(w, ROCE_CAUSE_IMPLIED_NAK));
 }
 
-static void look_answer_lost(struct text *t, const struct way *w)
+static void look_answer_lost(struct text *t, const struct direction *w)
 {
     text_add(t, "look for drops from ");
     add_addr(t, w->its);
@@ -170,15 +170,15 @@ static void look_answer_lost(struct text *t, const struct way *w)
     add_addr(t, w->mine);
 }
 
-static bool is_late(const struct way *w)
+static bool is_late(const struct direction *w)
 {
-    return times(w, ROCE_CAUSE_TIMEOUT) > 0;
+    return go_back_cnt(w, ROCE_CAUSE_TIMEOUT) > 0;
 }
 
-static void say_late(struct text *t, const struct way *w)
+static void say_late(struct text *t, const struct direction *w)
 {
     text_add(t, "no answer came in time %" PRIu64 "×: sent again after ",
-             times(w, ROCE_CAUSE_TIMEOUT));
+             go_back_cnt(w, ROCE_CAUSE_TIMEOUT));
     text_add_time(t, w->mine->timeout_min_ns);
     if (w->mine->timeout_max_ns != w->mine->timeout_min_ns) {
         text_add(t, " to ");
@@ -186,19 +186,19 @@ static void say_late(struct text *t, const struct way *w)
     }
 }
 
-static void look_late(struct text *t, const struct way *w)
+static void look_late(struct text *t, const struct direction *w)
 {
     (void)w;
     text_add(t, "the last packets before a pause, or the answers to them, were lost: only the "
                 "timeout tells that to the sender");
 }
 
-static bool is_unready(const struct way *w)
+static bool is_unready(const struct direction *w)
 {
     return w->its->rnr_naks > w->its->rnr_paged;
 }
 
-static void add_waited(struct text *t, const struct way *w)
+static void add_waited(struct text *t, const struct direction *w)
 {
     if (w->mine->rnr_waited_ns) {
         text_add(t, ": waited ");
@@ -209,7 +209,7 @@ static void add_waited(struct text *t, const struct way *w)
     }
 }
 
-static void say_unready(struct text *t, const struct way *w)
+static void say_unready(struct text *t, const struct direction *w)
 {
     add_addr(t, w->its);
     text_add(t, " had no receive ready %" PRIu64 "× (RNR NAK)",
@@ -217,7 +217,7 @@ static void say_unready(struct text *t, const struct way *w)
     add_waited(t, w);
 }
 
-static void look_unready(struct text *t, const struct way *w)
+static void look_unready(struct text *t, const struct direction *w)
 {
     text_add(t, "let the program on ");
     add_addr(t, w->its);
@@ -226,12 +226,12 @@ static void look_unready(struct text *t, const struct way *w)
 }
 
 /* What needs no receive was put off all the same. */
-static bool is_paged(const struct way *w)
+static bool is_paged(const struct direction *w)
 {
     return w->its->rnr_paged > 0;
 }
 
-static void say_paged(struct text *t, const struct way *w)
+static void say_paged(struct text *t, const struct direction *w)
 {
     add_addr(t, w->its);
     text_add(t,
@@ -242,7 +242,7 @@ static void say_paged(struct text *t, const struct way *w)
         add_waited(t, w);
 }
 
-static void look_paged(struct text *t, const struct way *w)
+static void look_paged(struct text *t, const struct direction *w)
 {
     text_add(t, "let the program on ");
     add_addr(t, w->its);
@@ -250,17 +250,17 @@ static void look_paged(struct text *t, const struct way *w)
                 "receives do not help");
 }
 
-static bool is_congested(const struct way *w)
+static bool is_congested(const struct direction *w)
 {
     return w->mine->cnp.before.cnt > 0;
 }
 
-static void say_congested(struct text *t, const struct way *w)
+static void say_congested(struct text *t, const struct direction *w)
 {
-    check_congestion_rate(t, w->mine);
+    congestion_text_rate(t, w->mine);
 }
 
-static void look_congested(struct text *t, const struct way *w)
+static void look_congested(struct text *t, const struct direction *w)
 {
     text_add(t, "look for the full queue between ");
     add_addr(t, w->mine);
@@ -271,19 +271,19 @@ static void look_congested(struct text *t, const struct way *w)
 }
 
 /* Only where nothing else tells. */
-static bool is_unexplained(const struct way *w)
+static bool is_unexplained(const struct direction *w)
 {
-    return times(w, ROCE_CAUSE_UNKNOWN) > 0 && !is_overtaken(w) && !is_damaged(w) && !is_lost(w) &&
-           !is_late(w) && !is_unready(w) && !is_paged(w);
+    return go_back_cnt(w, ROCE_CAUSE_UNKNOWN) > 0 && !is_overtaken(w) && !is_damaged(w) &&
+           !is_lost(w) && !is_late(w) && !is_unready(w) && !is_paged(w);
 }
 
-static void say_unexplained(struct text *t, const struct way *w)
+static void say_unexplained(struct text *t, const struct direction *w)
 {
     text_add(t, "sent again %" PRIu64 "×, and the capture shows no reason",
-             times(w, ROCE_CAUSE_UNKNOWN));
+             go_back_cnt(w, ROCE_CAUSE_UNKNOWN));
 }
 
-static void look_unexplained(struct text *t, const struct way *w)
+static void look_unexplained(struct text *t, const struct direction *w)
 {
     text_add(t, "perhaps the NAKs of ");
     add_addr(t, w->its);
@@ -292,9 +292,9 @@ static void look_unexplained(struct text *t, const struct way *w)
 
 /* clang-format off */
 static const struct {
-    bool (*is)(const struct way *);
-    void (*say)(struct text *, const struct way *);
-    void (*look)(struct text *, const struct way *);
+    bool (*is)(const struct direction *);
+    void (*say)(struct text *, const struct direction *);
+    void (*look)(struct text *, const struct direction *);
 } causes[] = {
     {is_overtaken,        say_overtaken,        look_overtaken},
     {is_damaged,          say_damaged,          look_damaged},
@@ -312,28 +312,28 @@ static const struct {
 /* ---- one connection ----------------------------------------------------------------------------
  */
 
-static bool is_slow(const struct way *w)
+static bool is_slow(const struct direction *w)
 {
     const struct roce_side_summary *s = w->mine;
-    uint64_t bad = again_of(s) + s->bad_icrc;
+    uint64_t bad = retransmitted_cnt(s) + s->bad_icrc;
     uint64_t waited = s->rnr_waited_ns + s->retx[ROCE_CAUSE_TIMEOUT].stalled_ns;
 
     return (bad && bad * 100 >= s->packets * PACKETS_PERCENT) ||
            (waited && waited * 100 >= w->ns * TIME_PERCENT) || is_congested(w);
 }
 
-bool check_slow(const struct roce_conn_summary *sum)
+bool check_conn_slow(const struct roce_conn_summary *sum)
 {
-    struct way a = way_of(sum, 0), b = way_of(sum, 1);
+    struct direction a = direction_of(sum, 0), b = direction_of(sum, 1);
 
     if (sum->svc != ROCE_SVC_RC && sum->svc != ROCE_SVC_XRC) /* nobody waits for what is lost */
         return false;
     return !check_conn_failed(sum) && !check_conn_stuck(sum) && (is_slow(&a) || is_slow(&b));
 }
 
-static void print_side(FILE *out, const struct way *w, const char *arrow)
+static void print_side(FILE *out, const struct direction *w, const char *arrow)
 {
-    uint64_t again = again_of(w->mine);
+    uint64_t again = retransmitted_cnt(w->mine);
     char buf[LINE_LEN];
 
     if (again)
@@ -352,9 +352,9 @@ static void print_side(FILE *out, const struct way *w, const char *arrow)
     }
 }
 
-void check_slow_print(FILE *out, const struct roce_conn_summary *sum)
+void slow_causes_print(FILE *out, const struct roce_conn_summary *sum)
 {
-    struct way a = way_of(sum, 0), b = way_of(sum, 1);
+    struct direction a = direction_of(sum, 0), b = direction_of(sum, 1);
 
     print_side(out, &a, "→");
     print_side(out, &b, "←");

@@ -11,9 +11,9 @@
 
 /* Whether any of it cost enough to be told: packets sent again or damaged, or time. False for what
  * failed or got stuck, which has its own story, and where nobody waits for what was lost. */
-bool check_slow(const struct roce_conn_summary *sum);
+bool check_conn_slow(const struct roce_conn_summary *sum);
 
 /* Its causes, each with where to look: indented lines, those of either side behind its arrow. */
-void check_slow_print(FILE *out, const struct roce_conn_summary *sum);
+void slow_causes_print(FILE *out, const struct roce_conn_summary *sum);
 
 #endif

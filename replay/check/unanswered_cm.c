@@ -9,45 +9,47 @@
 #define LINE_LEN 512
 #define COPY_NS  1000000u /* sooner, the capture has it twice */
 
-static bool is(const struct check_asked_one *one, enum roce_cm kind, uint32_t id,
-               const uint8_t from[16], const uint8_t to[16])
+static bool is_entry(const struct unanswered_cm_entry *one, enum roce_cm kind, uint32_t id,
+                     const uint8_t from[16], const uint8_t to[16])
 {
     return one->tries && one->kind == kind && one->id == id && memcmp(one->from, from, 16) == 0 &&
            memcmp(one->to, to, 16) == 0;
 }
 
 /* Where it is, or can be: in place of what was asked for once, or of what is the oldest. */
-static struct check_asked_one *place_of(struct check_asked *asked, enum roce_cm kind, uint32_t id,
-                                        const uint8_t from[16], const uint8_t to[16])
+static struct unanswered_cm_entry *slot_for(struct unanswered_cm *list, enum roce_cm kind,
+                                            uint32_t id, const uint8_t from[16],
+                                            const uint8_t to[16])
 {
-    struct check_asked_one *found = &asked->one[0];
+    struct unanswered_cm_entry *found = &list->one[0];
 
-    for (unsigned i = 0; i < CHECK_ASKED; i++) {
-        struct check_asked_one *one = &asked->one[i];
+    for (unsigned i = 0; i < UNANSWERED_CM_MAX; i++) {
+        struct unanswered_cm_entry *one = &list->one[i];
         bool once = one->tries < 2, found_once = found->tries < 2;
 
-        if (is(one, kind, id, from, to))
+        if (is_entry(one, kind, id, from, to))
             return one;
         if (once != found_once ? once : one->last_time < found->last_time)
             found = one;
     }
-    asked->reps -= found->tries && found->kind == ROCE_CM_REP;
-    asked->reps += kind == ROCE_CM_REP;
-    *found = (struct check_asked_one){.kind = kind, .id = id};
+    list->reps -= found->tries && found->kind == ROCE_CM_REP;
+    list->reps += kind == ROCE_CM_REP;
+    *found = (struct unanswered_cm_entry){.kind = kind, .id = id};
     memcpy(found->from, from, 16);
     memcpy(found->to, to, 16);
     return found;
 }
 
-static struct check_asked_one *ask(struct check_asked *asked, enum roce_cm kind, uint32_t id,
-                                   uint64_t service_id, const struct roce_pkt *pkt, uint32_t frame,
-                                   uint64_t time)
+static struct unanswered_cm_entry *add_attempt(struct unanswered_cm *list, enum roce_cm kind,
+                                               uint32_t id, uint64_t service_id,
+                                               const struct roce_pkt *pkt, uint32_t frame,
+                                               uint64_t time)
 {
-    struct check_asked_one *one;
+    struct unanswered_cm_entry *one;
     uint8_t from[16], to[16];
 
     roce_pkt_addr(pkt, from, to);
-    one = place_of(asked, kind, id, from, to);
+    one = slot_for(list, kind, id, from, to);
     if (one->tries == 0) {
         one->first_frame = frame;
         one->first_time = time;
@@ -60,81 +62,84 @@ static struct check_asked_one *ask(struct check_asked *asked, enum roce_cm kind,
     return one;
 }
 
-static void drop(struct check_asked *asked, struct check_asked_one *one)
+static void drop_entry(struct unanswered_cm *list, struct unanswered_cm_entry *one)
 {
-    asked->reps -= one->kind == ROCE_CM_REP;
-    *one = (struct check_asked_one){0};
+    list->reps -= one->kind == ROCE_CM_REP;
+    *one = (struct unanswered_cm_entry){0};
 }
 
-static void answer(struct check_asked *asked, enum roce_cm kind, uint32_t id,
-                   const struct roce_pkt *pkt)
+static void drop_answered(struct unanswered_cm *list, enum roce_cm kind, uint32_t id,
+                          const struct roce_pkt *pkt)
 {
     uint8_t from[16], to[16];
 
     roce_pkt_addr(pkt, from, to);
-    for (unsigned i = 0; i < CHECK_ASKED; i++)
-        if (is(&asked->one[i], kind, id, to, from))
-            drop(asked, &asked->one[i]);
+    for (unsigned i = 0; i < UNANSWERED_CM_MAX; i++)
+        if (is_entry(&list->one[i], kind, id, to, from))
+            drop_entry(list, &list->one[i]);
 }
 
-void check_asked_step(struct check_asked *asked, const struct roce_cm_msg *cm,
-                      const struct roce_pkt *pkt, uint32_t frame, uint64_t time)
+void unanswered_cm_add(struct unanswered_cm *list, const struct roce_cm_msg *cm,
+                       const struct roce_pkt *pkt, uint32_t frame, uint64_t time)
 {
     switch (cm->kind) {
     case ROCE_CM_REQ:
-        (void)ask(asked, ROCE_CM_REQ, cm->req.local_comm_id, cm->req.service_id, pkt, frame, time);
+        (void)add_attempt(list, ROCE_CM_REQ, cm->req.local_comm_id, cm->req.service_id, pkt, frame,
+                          time);
         return;
     case ROCE_CM_SIDR_REQ:
-        (void)ask(asked, ROCE_CM_SIDR_REQ, cm->sidr_req.request_id, cm->sidr_req.service_id, pkt,
-                  frame, time);
+        (void)add_attempt(list, ROCE_CM_SIDR_REQ, cm->sidr_req.request_id, cm->sidr_req.service_id,
+                          pkt, frame, time);
         return;
     case ROCE_CM_MRA:
-        answer(asked, ROCE_CM_REQ, cm->mra.remote_comm_id, pkt);
-        answer(asked, ROCE_CM_REP, cm->mra.remote_comm_id, pkt);
+        drop_answered(list, ROCE_CM_REQ, cm->mra.remote_comm_id, pkt);
+        drop_answered(list, ROCE_CM_REP, cm->mra.remote_comm_id, pkt);
         return;
     case ROCE_CM_REJ:
-        answer(asked, ROCE_CM_REQ, cm->rej.remote_comm_id, pkt);
-        answer(asked, ROCE_CM_REP, cm->rej.remote_comm_id, pkt);
+        drop_answered(list, ROCE_CM_REQ, cm->rej.remote_comm_id, pkt);
+        drop_answered(list, ROCE_CM_REP, cm->rej.remote_comm_id, pkt);
         return;
     case ROCE_CM_REP:
-        answer(asked, ROCE_CM_REQ, cm->rep.remote_comm_id, pkt);
-        ask(asked, ROCE_CM_REP, cm->rep.local_comm_id, 0, pkt, frame, time)->qpn =
+        drop_answered(list, ROCE_CM_REQ, cm->rep.remote_comm_id, pkt);
+        add_attempt(list, ROCE_CM_REP, cm->rep.local_comm_id, 0, pkt, frame, time)->qpn =
             cm->rep.local_qpn;
         return;
-    case ROCE_CM_RTU: answer(asked, ROCE_CM_REP, cm->rtu.remote_comm_id, pkt); return;
-    case ROCE_CM_DREQ: answer(asked, ROCE_CM_REP, cm->dreq.remote_comm_id, pkt); return;
-    case ROCE_CM_SIDR_REP: answer(asked, ROCE_CM_SIDR_REQ, cm->sidr_rep.request_id, pkt); return;
+    case ROCE_CM_RTU: drop_answered(list, ROCE_CM_REP, cm->rtu.remote_comm_id, pkt); return;
+    case ROCE_CM_DREQ: drop_answered(list, ROCE_CM_REP, cm->dreq.remote_comm_id, pkt); return;
+    case ROCE_CM_SIDR_REP:
+        drop_answered(list, ROCE_CM_SIDR_REQ, cm->sidr_rep.request_id, pkt);
+        return;
     default: return;
     }
 }
 
-void check_asked_used(struct check_asked *asked, const struct roce_pkt *pkt)
+void unanswered_cm_note_packet(struct unanswered_cm *list, const struct roce_pkt *pkt)
 {
     uint8_t from[16], to[16];
 
-    if (asked->reps == 0)
+    if (list->reps == 0)
         return;
     roce_pkt_addr(pkt, from, to);
-    for (unsigned i = 0; i < CHECK_ASKED; i++) {
-        struct check_asked_one *one = &asked->one[i];
+    for (unsigned i = 0; i < UNANSWERED_CM_MAX; i++) {
+        struct unanswered_cm_entry *one = &list->one[i];
 
         if (one->tries && one->kind == ROCE_CM_REP && one->qpn == pkt->bth.dest_qp &&
             memcmp(one->from, to, 16) == 0 && memcmp(one->to, from, 16) == 0)
-            drop(asked, one);
+            drop_entry(list, one);
     }
 }
 
-bool check_asked_in_vain(const struct check_asked_one *one)
+bool unanswered_cm_is_repeated(const struct unanswered_cm_entry *one)
 {
     return one->tries > 1 && one->last_time >= one->first_time + COPY_NS;
 }
 
-uint32_t check_asked_cnt(const struct check_asked *asked)
+uint32_t unanswered_cm_cnt(const struct unanswered_cm *list)
 {
     uint32_t cnt = 0;
 
-    for (unsigned i = 0; i < CHECK_ASKED; i++)
-        cnt += check_asked_in_vain(&asked->one[i]);
+    for (unsigned i = 0; i < UNANSWERED_CM_MAX; i++)
+        cnt += unanswered_cm_is_repeated(&list->one[i]);
     return cnt;
 }
 
@@ -144,7 +149,7 @@ static void print_time(FILE *out, uint32_t frame, uint64_t time, uint64_t begin,
             time > begin ? (double)(time - begin) / 1e9 : 0.0, which);
 }
 
-void check_asked_print(FILE *out, const struct check_asked_one *one, uint64_t begin)
+void unanswered_cm_print(FILE *out, const struct unanswered_cm_entry *one, uint64_t begin)
 {
     char buf[LINE_LEN];
     struct text t = text_of(buf, sizeof(buf));

@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include "wire/cm_msg.h"
 
-#define CHECK_ASKED 64u /* at a time */
+#define UNANSWERED_CM_MAX 64u /* at a time */
 
-struct check_asked_one {
+struct unanswered_cm_entry {
     uint32_t tries; /* 0: nobody */
     uint32_t id;    /* of the exchange, the asking side's */
     uint32_t qpn;   /* of a REP: of its sender's QP */
@@ -25,25 +25,25 @@ struct check_asked_one {
     uint8_t from[16], to[16];
 };
 
-struct check_asked {
-    struct check_asked_one one[CHECK_ASKED];
+struct unanswered_cm {
+    struct unanswered_cm_entry one[UNANSWERED_CM_MAX];
     unsigned reps; /* of these are REPs */
 };
 
 /* A CM message of that packet, which no receiver drops. */
-void check_asked_step(struct check_asked *asked, const struct roce_cm_msg *cm,
-                      const struct roce_pkt *pkt, uint32_t frame, uint64_t time);
+void unanswered_cm_add(struct unanswered_cm *list, const struct roce_cm_msg *cm,
+                       const struct roce_pkt *pkt, uint32_t frame, uint64_t time);
 
 /* A packet of another kind: who sends it has its connection, with or without an RTU. */
-void check_asked_used(struct check_asked *asked, const struct roce_pkt *pkt);
+void unanswered_cm_note_packet(struct unanswered_cm *list, const struct roce_pkt *pkt);
 
 /* Whether this one was asked for again and again, in vain. */
-bool check_asked_in_vain(const struct check_asked_one *one);
+bool unanswered_cm_is_repeated(const struct unanswered_cm_entry *one);
 
 /* How many were. */
-uint32_t check_asked_cnt(const struct check_asked *asked);
+uint32_t unanswered_cm_cnt(const struct unanswered_cm *list);
 
 /* In words, with times since `begin`. */
-void check_asked_print(FILE *out, const struct check_asked_one *one, uint64_t begin);
+void unanswered_cm_print(FILE *out, const struct unanswered_cm_entry *one, uint64_t begin);
 
 #endif

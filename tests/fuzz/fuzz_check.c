@@ -129,7 +129,7 @@ static struct outcome check_loud(const char *path, const char *annotated, unsign
 {
     struct output json;
     struct check_options options = {
-        .keep_findings = true, .tell_stories = true, .conn_max = CONNS, .annotate_to = annotated};
+        .keep_findings = true, .keep_history = true, .conn_max = CONNS, .annotate_to = annotated};
     struct fault fault = {""};
     struct check_report report;
     struct outcome outcome;

@@ -144,7 +144,7 @@ static void they_are_what_is_found(void)
                      "/* clang-format off */\n");
     for (int i = 0; i < ROCE_RULE_CNT; i++) {
         enum roce_rule rule = (enum roce_rule)i;
-        const char *kept = check_rules_example(rule);
+        const char *kept = explain_example(rule);
 
         if (!rule_case_of(rule)) {
             CU_ASSERT_PTR_NULL(kept);

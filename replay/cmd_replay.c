@@ -65,7 +65,7 @@ struct replay_args {
     unsigned jobs;              /* 0: as many as there are processors */
     const char *peer, *json_path, *junit_path;
     FILE *json, *junit;
-    struct corpus corpus;
+    struct capture_set captures;
     struct live_args live;
 };
 
@@ -210,8 +210,8 @@ static int check_outputs(const struct replay_args *args)
     if (output_is_standard(args->dump_path) || output_is_standard(args->loop.record))
         return cli_error("replay: --dump-setup and --record take a file, not -");
     for (unsigned i = 0; i < outs; i++)
-        for (size_t j = 0; j < args->corpus.cnt; j++)
-            if (output_spares(out[i], args->corpus.item[j].path) != 0)
+        for (size_t j = 0; j < args->captures.cnt; j++)
+            if (output_spares(out[i], args->captures.item[j].path) != 0)
                 return EXIT_UNUSABLE;
     return outputs_differ(table.command, out, outs);
 }
@@ -226,12 +226,12 @@ static int read_captures(int cnt, char **paths, struct replay_args *args)
         return cli_error("replay: no capture given (see --help)");
     for (int i = 0; i < cnt; i++) {
         stdins += strcmp(paths[i], "-") == 0;
-        if (corpus_add(&args->corpus, paths[i], &fault) != 0)
+        if (capture_set_add(&args->captures, paths[i], &fault) != 0)
             return cli_error("%s", fault.text);
     }
-    if (args->loop.record && args->corpus.cnt > 1)
+    if (args->loop.record && args->captures.cnt > 1)
         return cli_error("replay: --record is for one capture");
-    if ((args->dump_path || args->setup_path) && args->corpus.cnt > 1)
+    if ((args->dump_path || args->setup_path) && args->captures.cnt > 1)
         return cli_error("replay: --%s is for one capture",
                          args->dump_path ? "dump-setup" : "setup");
     if ((args->dump_path || args->setup_path) && args->live.options.iface)
@@ -269,25 +269,25 @@ static unsigned job_cnt(const struct replay_args *args)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
-    if (args->corpus.cnt < 2 || args->live.options.iface)
+    if (args->captures.cnt < 2 || args->live.options.iface)
         return 1;
     if (args->jobs)
         return args->jobs;
     return processors < 1 ? 1 : processors > (long)JOBS_MAX ? JOBS_MAX : (unsigned)processors;
 }
 
-static int write_reports(const struct replay_args *args, const struct gate *gate,
+static int write_reports(const struct replay_args *args, const struct suite_totals *totals,
                          const struct job *jobs)
 {
-    size_t cnt = args->corpus.cnt;
+    size_t cnt = args->captures.cnt;
     json_t *all;
     bool fine;
 
     if (args->junit)
-        gate_junit(args->junit, gate, jobs, cnt);
+        suite_junit(args->junit, totals, jobs, cnt);
     if (!args->json)
         return 0;
-    all = gate_json(gate, jobs, cnt);
+    all = suite_json(totals, jobs, cnt);
     fine = all && json_dumpf(all, args->json, JSON_INDENT(2)) == 0;
     json_decref(all);
     fputc('\n', args->json);
@@ -308,26 +308,26 @@ static int run_replay(struct replay_args *args)
         .live = args->live.options.iface ? &args->live.options : NULL,
         .text = !args->quiet,
         .report = {.ladder = args->ladder, .verbose = args->verbose}};
-    bool gated = args->corpus.gate;
+    bool gated = args->captures.has_folder;
     struct job_watcher watcher = {.done = gated ? NULL : print_job};
     struct job *jobs = NULL;
     struct fault fault;
-    struct gate gate;
+    struct suite_totals totals;
     int status;
 
     if (gated && !args->quiet && isatty(STDERR_FILENO))
         watcher.progress = print_progress;
-    if (jobs_run(&args->corpus, job_cnt(args), &options, &watcher, &jobs, &fault) != 0) {
-        jobs_free(jobs, args->corpus.cnt);
+    if (worker_pool_run(&args->captures, job_cnt(args), &options, &watcher, &jobs, &fault) != 0) {
+        jobs_free(jobs, args->captures.cnt);
         return cli_error("%s", fault.text);
     }
-    gate_sum(&gate, jobs, args->corpus.cnt);
-    status = gate_status(&gate);
+    suite_totals_of(&totals, jobs, args->captures.cnt);
+    status = suite_status(&totals);
     if (gated && !args->quiet)
-        gate_text(stdout, &gate, jobs, args->corpus.cnt, args->verbose);
-    if (write_reports(args, &gate, jobs) != 0)
+        suite_text(stdout, &totals, jobs, args->captures.cnt, args->verbose);
+    if (write_reports(args, &totals, jobs) != 0)
         status = EXIT_UNUSABLE;
-    jobs_free(jobs, args->corpus.cnt);
+    jobs_free(jobs, args->captures.cnt);
     return status;
 }
 
@@ -335,14 +335,14 @@ static int run_replay(struct replay_args *args)
 static int run_load(const struct replay_args *args)
 {
 #ifdef HAVE_LIVE
-    const char **path = calloc(args->corpus.cnt + 1, sizeof(*path));
+    const char **path = calloc(args->captures.cnt + 1, sizeof(*path));
     struct fault fault = {"no memory"};
     int rc = path ? 0 : -1;
 
-    for (size_t i = 0; rc == 0 && i < args->corpus.cnt; i++)
-        path[i] = args->corpus.item[i].path;
+    for (size_t i = 0; rc == 0 && i < args->captures.cnt; i++)
+        path[i] = args->captures.item[i].path;
     if (rc == 0)
-        rc = live_load(&args->live, path, args->corpus.cnt, args->quiet ? NULL : stdout, &fault);
+        rc = live_load(&args->live, path, args->captures.cnt, args->quiet ? NULL : stdout, &fault);
     free(path);
     return rc == 0 ? EXIT_HOLDS : cli_error("%s", fault.text);
 #else
@@ -372,7 +372,7 @@ int cmd_replay(int argc, char **argv)
     rc = output_close(args.json, args.json_path);
     if (output_close(args.junit, args.junit_path) != 0 || rc != 0)
         status = EXIT_UNUSABLE;
-    corpus_free(&args.corpus);
+    capture_set_free(&args.captures);
     given_free(&args.given);
     return status;
 }

@@ -5,7 +5,7 @@
  * error.
  */
 #include <string.h>
-#include "cmd_add.h"
+#include "cmd_import.h"
 #include "agent/agent_exec.h"
 #include "cmd_check.h"
 #include "cmd_decode.h"
@@ -23,7 +23,7 @@ static const struct command {
 } commands[] = {
     {"check", "judge the traffic of captures by the rules", cmd_check},
     {"replay", "play captures against the software RNIC and judge its answers", cmd_replay},
-    {"add", "put a capture into a folder that replay plays as a gate", cmd_add},
+    {"add", "put a capture into a folder that replay plays as a gate", cmd_import},
     {"agent", "let replay --live on another host use an RDMA device of this one", agent_run},
     {"decode", "print the RoCE frames of captures in words", cmd_decode},
 };

@@ -8,7 +8,7 @@
 #define WIDTH 84u
 
 /* Columns that a UTF-8 text of narrow characters takes. */
-static size_t columns(const char *text)
+static size_t text_columns(const char *text)
 {
     size_t cnt = 0;
 
@@ -34,9 +34,9 @@ static const char *mark_text(enum mark mark)
     }
 }
 
-static void arrow(FILE *out, const char *text, bool to_responder, const char *mark)
+static void print_arrow(FILE *out, const char *text, bool to_responder, const char *mark)
 {
-    size_t used = columns(text) + 4;
+    size_t used = text_columns(text) + 4;
     size_t rest = used < WIDTH ? WIDTH - used : 2;
 
     if (to_responder) {
@@ -51,7 +51,7 @@ static void arrow(FILE *out, const char *text, bool to_responder, const char *ma
 }
 
 /* The differences of one recorded packet, below its arrow. */
-static void differences(FILE *out, const struct ladder *l, uint32_t pkt)
+static void print_differences(FILE *out, const struct ladder *l, uint32_t pkt)
 {
     for (unsigned v = 0; v < 2; v++)
         for (size_t i = 0; i < l->view[v].diff_cnt; i++) {
@@ -110,9 +110,9 @@ void ladder_print(FILE *out, const struct ladder *ladder, uint32_t from, uint32_
         if (step->lost)
             text_add(&t, " (lost after here)");
         fprintf(out, "%9u %9.6f ", p->frame, (double)(p->time - start) / 1e9);
-        arrow(out, buf, !step->response, mark_text(mark));
+        print_arrow(out, buf, !step->response, mark_text(mark));
         if (mark == MARK_DIFF || mark == MARK_KNOWN)
-            differences(out, ladder, step->pkt);
+            print_differences(out, ladder, step->pkt);
     }
     if (to < s->step_cnt)
         fprintf(out, "%20s⋮\n", "");

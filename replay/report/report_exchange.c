@@ -10,7 +10,7 @@ static const char *const role_names[] = {
     [EXCHANGE_ACTIVE] = "active", [EXCHANGE_PASSIVE] = "passive"};
 
 /* Whether the end was asked for. */
-static bool played(const struct exchange_end *end)
+static bool was_played(const struct exchange_end *end)
 {
     return end->verdict != VERDICT_SKIPPED || end->skip;
 }
@@ -31,7 +31,7 @@ static void print_end(FILE *out, const struct exchange_end *end, unsigned role)
     struct text t = text_of(buf, sizeof(buf));
     const char *sep = "";
 
-    if (!played(end))
+    if (!was_played(end))
         return;
     if (end->verdict == VERDICT_SKIPPED) {
         fprintf(out, "  %-9s SKIPPED: %s\n", role_names[role], end->skip);
@@ -103,7 +103,7 @@ void report_exchange_json(json_t *out, json_t *diffs, const struct exchanges *xs
 {
     for (uint32_t i = 0; i < xs->cnt; i++)
         for (unsigned role = 0; role < 2; role++) {
-            if (!played(&xs->exchange[i].end[role]))
+            if (!was_played(&xs->exchange[i].end[role]))
                 continue;
             json_array_append_new(out, end_json(xs, &xs->exchange[i], role));
             for (size_t k = 0; k < xs->diff_cnt; k++) {

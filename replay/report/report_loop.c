@@ -82,7 +82,7 @@ static int add_streams(struct closed_sum *sum, const struct closed *closed)
     return 0;
 }
 
-static int add(struct closed_sum *sum, const struct closed *closed)
+static int add_play(struct closed_sum *sum, const struct closed *closed)
 {
     for (size_t i = 0; i < EDITS_MAX; i++)
         sum->struck[i] += closed->struck[i];
@@ -108,9 +108,9 @@ static int add(struct closed_sum *sum, const struct closed *closed)
     return add_exchanges(sum, closed) != 0 ? -1 : add_streams(sum, closed);
 }
 
-static int play(struct closed_sum *sum, const struct drive *drive,
-                const struct closed_options *options, uint64_t seed, struct record *record,
-                struct fault *fault)
+static int run_play(struct closed_sum *sum, const struct drive *drive,
+                    const struct closed_options *options, uint64_t seed, struct record *record,
+                    struct fault *fault)
 {
     struct closed closed;
     int rc = closed_play(&closed, drive, &sum->ends, &options->edits, seed, record, fault);
@@ -119,7 +119,7 @@ static int play(struct closed_sum *sum, const struct drive *drive,
         closed_judge(&closed, &sum->clean);
         sum->plays++;
         sum->failed += closed_verdict(&closed) == VERDICT_FAIL;
-        if (add(sum, &closed) != 0)
+        if (add_play(sum, &closed) != 0)
             rc = fault_set(fault, "%s: no memory", drive->trace->name);
     }
     closed_free(&closed);
@@ -155,7 +155,7 @@ int closed_sum_run(struct closed_sum *sum, const struct drive *drive,
         if (recorded)
             rc = record_open(&record, options->record, fault);
         if (rc == 0)
-            rc = play(sum, drive, options, options->seed + i, recorded ? &record : NULL, fault);
+            rc = run_play(sum, drive, options, options->seed + i, recorded ? &record : NULL, fault);
         if (record_close(&record, rc == 0 ? fault : &ignored) != 0)
             rc = -1;
     }

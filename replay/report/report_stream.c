@@ -12,7 +12,7 @@ const char *stream_role_name(enum stream_role role)
     return role == STREAM_RECEIVER ? "receiver" : "sender";
 }
 
-static const char *service(const struct stream *s)
+static const char *stream_service(const struct stream *s)
 {
     if (s->svc == ROCE_SVC_UC)
         return "UC";
@@ -96,7 +96,7 @@ void report_stream_text(FILE *out, const struct streams *streams, uint32_t idx, 
         return;
     }
     fprintf(out, "stream %u: %s\n", idx + 1, buf);
-    fprintf(out, "  seen      %s, %s, %zu packet%s, frames %u..%u\n", service(s),
+    fprintf(out, "  seen      %s, %s, %zu packet%s, frames %u..%u\n", stream_service(s),
             describe_encap(s->encap), s->cnt, s->cnt == 1 ? "" : "s",
             streams->trace->pkt[s->pkt[0]].frame, streams->trace->pkt[s->pkt[s->cnt - 1]].frame);
     if (s->verdict == VERDICT_SKIPPED) {

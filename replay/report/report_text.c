@@ -15,7 +15,7 @@
 /* Skipped flows listed; a scan of random QPs would otherwise fill the screen. */
 #define SKIPS_MAX 32u
 
-static void weigh(enum verdict *verdict, enum verdict one)
+static void add_verdict(enum verdict *verdict, enum verdict one)
 {
     if (one == VERDICT_FAIL || *verdict == VERDICT_SKIPPED)
         *verdict = one;
@@ -26,9 +26,9 @@ enum verdict report_run_verdict(const struct replay *r, uint32_t idx)
     enum verdict verdict = VERDICT_SKIPPED;
 
     if (r->comparison.result)
-        weigh(&verdict, r->comparison.result[idx].verdict);
+        add_verdict(&verdict, r->comparison.result[idx].verdict);
     if (r->verification.result)
-        weigh(&verdict, r->verification.result[idx].verdict);
+        add_verdict(&verdict, r->verification.result[idx].verdict);
     return verdict;
 }
 
@@ -50,14 +50,14 @@ enum verdict report_verdict(const struct replay *r)
     bool data = r->drive.run_cnt || r->streams.cnt || r->conns.skip_cnt;
 
     for (uint32_t i = 0; i < r->drive.run_cnt; i++)
-        weigh(&verdict, report_run_verdict(r, i));
+        add_verdict(&verdict, report_run_verdict(r, i));
     for (size_t i = 0; i < r->streams.cnt; i++)
         if (!is_aside(r, &r->streams.stream[i]))
-            weigh(&verdict, r->streams.stream[i].verdict);
+            add_verdict(&verdict, r->streams.stream[i].verdict);
     /* That an exchange holds says as little about the data, where there is any. */
     for (size_t i = 0; i < r->exchanges.cnt; i++)
         if (!data || report_exchange_verdict(&r->exchanges.exchange[i]) == VERDICT_FAIL)
-            weigh(&verdict, report_exchange_verdict(&r->exchanges.exchange[i]));
+            add_verdict(&verdict, report_exchange_verdict(&r->exchanges.exchange[i]));
     return verdict;
 }
 

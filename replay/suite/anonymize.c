@@ -19,7 +19,7 @@
 #define BENCH_NET_CNT (1u << 17)
 
 void anonymizer_init(struct anonymizer *a, const struct trace *trace, bool addresses,
-                     const struct masks *masks)
+                     const struct payload_masks *masks)
 {
     *a = (struct anonymizer){.trace = trace, .addresses = addresses, .masks = masks};
     map_init(&a->mac, MAC_LEN);
@@ -169,7 +169,7 @@ static void mask_private(struct anonymizer *a, const struct roce_cm_msg *msg, ui
         number = roce_field_get(id, whole + ROCE_MAD_LEN);
     while (len > 0 && p[len - 1] == 0)
         len--;
-    masks_other(a->masks, (uint64_t)msg->kind, number, p, len);
+    payload_mask_other(a->masks, (uint64_t)msg->kind, number, p, len);
 }
 
 static bool change_cm(struct anonymizer *a, const struct roce_pkt *pkt, uint8_t *frame)
@@ -278,11 +278,11 @@ static void mask_payload(struct anonymizer *a, uint32_t idx, const struct roce_p
     if (pkt->bth.dest_qp == ROCE_QP_GSI)
         return; /* change_cm() */
     if (roce_pkt_has(pkt, ROCE_HDR_IMMDT))
-        masks_other(a->masks, (uint64_t)p->flow << 32 | p->psn, 0, frame + pkt->off[ROCE_HDR_IMMDT],
-                    ROCE_IMMDT_LEN);
+        payload_mask_other(a->masks, (uint64_t)p->flow << 32 | p->psn, 0,
+                           frame + pkt->off[ROCE_HDR_IMMDT], ROCE_IMMDT_LEN);
     if (pkt->payload_cap_len == 0)
         return;
-    masks_payload(a->masks, idx, 0, frame + pkt->payload_off, pkt->payload_cap_len);
+    payload_mask_packet(a->masks, idx, 0, frame + pkt->payload_off, pkt->payload_cap_len);
     a->payloads++;
 }
 

@@ -16,13 +16,13 @@
 struct anonymizer {
     const struct trace *trace;
     bool addresses;
-    const struct masks *masks; /* NULL: payload stays */
+    const struct payload_masks *masks; /* NULL: payload stays */
     struct map mac, ip4, ip6, guid;
     uint32_t payloads; /* packets whose payload was changed */
 };
 
 void anonymizer_init(struct anonymizer *anonymizer, const struct trace *trace, bool addresses,
-                     const struct masks *masks);
+                     const struct payload_masks *masks);
 void anonymizer_free(struct anonymizer *anonymizer);
 
 /* Changes the frame of packet `pkt` of the trace in place, as it was captured. 0, or -1 without

@@ -21,7 +21,7 @@ static bool ends_with(const char *name, size_t *len, const char *ending)
     return true;
 }
 
-bool corpus_is_capture(const char *name)
+bool is_capture_name(const char *name)
 {
     static const char *const packed[] = {".gz", ".zst"};
     static const char *const endings[] = {".pcap", ".pcapng", ".cap", ".erf"};
@@ -38,14 +38,14 @@ bool corpus_is_capture(const char *name)
     return false;
 }
 
-static int add_item(struct corpus *c, const char *path, const struct manifest_row *row,
+static int add_item(struct capture_set *c, const char *path, const struct manifest_row *row,
                     struct fault *fault)
 {
-    struct corpus_item item = {.expected = row ? row->expected : OUTCOME_HOLDS};
+    struct capture_item item = {.expected = row ? row->expected : OUTCOME_HOLDS};
 
     if (c->cnt == c->cap) {
         size_t cap = c->cap ? 2 * c->cap : 64;
-        struct corpus_item *items = realloc(c->item, cap * sizeof(*items));
+        struct capture_item *items = realloc(c->item, cap * sizeof(*items));
 
         if (!items)
             return fault_set(fault, "%s: no memory", path);
@@ -63,16 +63,16 @@ static int add_item(struct corpus *c, const char *path, const struct manifest_ro
     return 0;
 }
 
-struct walk {
-    struct corpus *corpus;
+struct folder_walk {
+    struct capture_set *captures;
     struct manifest manifest;
     size_t root_len; /* of the path of the folder that has the manifest, with the slash */
     struct fault *fault;
 };
 
-static int walk_folder(struct walk *w, const char *folder, unsigned depth);
+static int walk_folder(struct folder_walk *w, const char *folder, unsigned depth);
 
-static int walk_entry(struct walk *w, const char *folder, const char *name, unsigned depth)
+static int walk_entry(struct folder_walk *w, const char *folder, const char *name, unsigned depth)
 {
     char path[4096];
     struct stat st;
@@ -82,17 +82,17 @@ static int walk_entry(struct walk *w, const char *folder, const char *name, unsi
     if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder, name) >= sizeof(path))
         return fault_set(w->fault, "%s/%s: the path is too long", folder, name);
     if (stat(path, &st) != 0)
-        return !corpus_is_capture(name) ? 0 : fault_set(w->fault, "%s: %s", path, strerror(errno));
+        return !is_capture_name(name) ? 0 : fault_set(w->fault, "%s: %s", path, strerror(errno));
     if (S_ISDIR(st.st_mode))
         return depth < DEPTH_MAX
                    ? walk_folder(w, path, depth + 1)
                    : fault_set(w->fault, "%s: more than %u folders deep", path, DEPTH_MAX);
-    if (!S_ISREG(st.st_mode) || !corpus_is_capture(name))
+    if (!S_ISREG(st.st_mode) || !is_capture_name(name))
         return 0;
-    return add_item(w->corpus, path, manifest_find(&w->manifest, path + w->root_len), w->fault);
+    return add_item(w->captures, path, manifest_find(&w->manifest, path + w->root_len), w->fault);
 }
 
-static int walk_folder(struct walk *w, const char *folder, unsigned depth)
+static int walk_folder(struct folder_walk *w, const char *folder, unsigned depth)
 {
     struct dirent **entry;
     int cnt = scandir(folder, &entry, NULL, alphasort), rc = 0;
@@ -108,7 +108,7 @@ static int walk_folder(struct walk *w, const char *folder, unsigned depth)
     return rc;
 }
 
-static int all_rows_used(const struct walk *w)
+static int all_rows_used(const struct folder_walk *w)
 {
     for (size_t i = 0; i < w->manifest.cnt; i++) {
         const struct manifest_row *row = &w->manifest.row[i];
@@ -120,9 +120,9 @@ static int all_rows_used(const struct walk *w)
     return 0;
 }
 
-static int add_folder(struct corpus *c, const char *path, struct fault *fault)
+static int add_folder(struct capture_set *c, const char *path, struct fault *fault)
 {
-    struct walk w = {.corpus = c, .fault = fault};
+    struct folder_walk w = {.captures = c, .fault = fault};
     size_t before = c->cnt, len = strlen(path);
     char *folder = strdup(path);
     int rc;
@@ -141,11 +141,11 @@ static int add_folder(struct corpus *c, const char *path, struct fault *fault)
         rc = fault_set(fault, "%s: no capture in it (.pcap, .pcapng, .cap, .erf, .gz, .zst)", path);
     manifest_free(&w.manifest);
     free(folder);
-    c->gate = true;
+    c->has_folder = true;
     return rc;
 }
 
-int corpus_add(struct corpus *c, const char *path, struct fault *fault)
+int capture_set_add(struct capture_set *c, const char *path, struct fault *fault)
 {
     struct stat st;
 
@@ -154,7 +154,7 @@ int corpus_add(struct corpus *c, const char *path, struct fault *fault)
     return add_item(c, path, NULL, fault);
 }
 
-void corpus_free(struct corpus *c)
+void capture_set_free(struct capture_set *c)
 {
     for (size_t i = 0; i < c->cnt; i++) {
         free(c->item[i].path);

@@ -9,27 +9,27 @@
 
 #include "suite/manifest.h"
 
-struct corpus_item {
+struct capture_item {
     char *path; /* to open; "-" is standard input */
     char *peer; /* as the manifest says, or NULL */
     enum outcome expected;
 };
 
-struct corpus {
-    struct corpus_item *item;
+struct capture_set {
+    struct capture_item *item;
     size_t cnt;
     size_t cap;
-    bool gate; /* a folder is among what was named */
+    bool has_folder; /* a folder is among what was named */
 };
 
 /* Adds a capture, "-", or all of a folder. 0, or -1 and a fault: a folder that cannot be read, that
  * has no capture in it, or a manifest that is broken or names a capture that is not there.
- * corpus_free() is wanted in both cases. A file is not looked at. */
-int corpus_add(struct corpus *corpus, const char *path, struct fault *fault);
-void corpus_free(struct corpus *corpus);
+ * capture_set_free() is wanted in both cases. A file is not looked at. */
+int capture_set_add(struct capture_set *captures, const char *path, struct fault *fault);
+void capture_set_free(struct capture_set *captures);
 
 /* Whether a file name ends like that of a capture: .pcap, .pcapng, .cap, .erf, also with .gz or
  * .zst behind it. */
-bool corpus_is_capture(const char *name);
+bool is_capture_name(const char *name);
 
 #endif

@@ -11,7 +11,7 @@ enum { OF_MEMORY, OF_PACKET, OF_OTHER };
 /* ---- SipHash-2-4 -------------------------------------------------------------------------------
  */
 
-static uint64_t turn(uint64_t x, unsigned bits)
+static uint64_t rotate_left(uint64_t x, unsigned bits)
 {
     return x << bits | x >> (64 - bits);
 }
@@ -19,19 +19,19 @@ static uint64_t turn(uint64_t x, unsigned bits)
 static void sip_round(uint64_t v[4])
 {
     v[0] += v[1];
-    v[1] = turn(v[1], 13) ^ v[0];
-    v[0] = turn(v[0], 32);
+    v[1] = rotate_left(v[1], 13) ^ v[0];
+    v[0] = rotate_left(v[0], 32);
     v[2] += v[3];
-    v[3] = turn(v[3], 16) ^ v[2];
+    v[3] = rotate_left(v[3], 16) ^ v[2];
     v[0] += v[3];
-    v[3] = turn(v[3], 21) ^ v[0];
+    v[3] = rotate_left(v[3], 21) ^ v[0];
     v[2] += v[1];
-    v[1] = turn(v[1], 17) ^ v[2];
-    v[2] = turn(v[2], 32);
+    v[1] = rotate_left(v[1], 17) ^ v[2];
+    v[2] = rotate_left(v[2], 32);
 }
 
 /* Of `cnt` whole words. */
-static uint64_t sip(const uint64_t key[2], const uint64_t *word, size_t cnt)
+static uint64_t sip_hash(const uint64_t key[2], const uint64_t *word, size_t cnt)
 {
     uint64_t v[4] = {key[0] ^ UINT64_C(0x736f6d6570736575), key[1] ^ UINT64_C(0x646f72616e646f6d),
                      key[0] ^ UINT64_C(0x6c7967656e657261), key[1] ^ UINT64_C(0x7465646279746573)};
@@ -53,15 +53,15 @@ static uint64_t sip(const uint64_t key[2], const uint64_t *word, size_t cnt)
 /* ---- places ------------------------------------------------------------------------------------
  */
 
-struct counter {
+struct atomic_word {
     uint64_t device;
     uint64_t word;
 };
 
 /* The bytes that an atomic works on: two words if it is not aligned, which is refused. */
-static int add_counter(struct masks *m, uint32_t device, uint64_t va)
+static int add_counter(struct payload_masks *m, uint32_t device, uint64_t va)
 {
-    struct counter first = {device, va / 8}, last = {device, (va + 7) / 8};
+    struct atomic_word first = {device, va / 8}, last = {device, (va + 7) / 8};
 
     return map_add(&m->counters, &first) == MAP_NONE || map_add(&m->counters, &last) == MAP_NONE
                ? -1
@@ -69,13 +69,13 @@ static int add_counter(struct masks *m, uint32_t device, uint64_t va)
 }
 
 /* The place of one step's payload, if memory is. */
-static int find_place(struct masks *m, const struct run *run, uint32_t idx)
+static int find_place(struct payload_masks *m, const struct run *run, uint32_t idx)
 {
     const struct setup *s = &run->setup;
     const struct step *step = &s->step[idx];
     const struct roce_opcode *op = setup_op(s, idx);
     const struct entry *e = setup_entry(s, step->rel);
-    struct mask_place *place = &m->place[step->pkt];
+    struct masked_place *place = &m->place[step->pkt];
     struct roce_pkt pkt;
 
     if (roce_opcode_is_atomic(op) && !step->response) {
@@ -85,28 +85,28 @@ static int find_place(struct masks *m, const struct run *run, uint32_t idx)
     if (setup_packet(s, idx)->payload_len == 0)
         return 0;
     if (!step->response && e && (op->kind == ROCE_KIND_WRITE || op->kind == ROCE_KIND_ATOMIC_WRITE))
-        *place = (struct mask_place){.memory = true, .device = run->device, .va = e->va};
+        *place = (struct masked_place){.memory = true, .device = run->device, .va = e->va};
     if (step->response && op->kind == ROCE_KIND_READ_RESP && step->request != STEP_NONE) {
         trace_parse(setup_packet(s, step->request), &pkt);
-        *place = (struct mask_place){
+        *place = (struct masked_place){
             .memory = true,
             .device = run->device,
             .va = pkt.reth.va + (uint64_t)(step->rel - s->step[step->request].rel) * s->mtu};
     } else if (step->response && op->kind == ROCE_KIND_READ_RESP && e &&
                setup_op(s, e->step)->kind == ROCE_KIND_READ) {
-        *place = (struct mask_place){.memory = true,
-                                     .device = run->device,
-                                     .va = e->va + (uint64_t)(step->rel - e->rel) * s->mtu};
+        *place = (struct masked_place){.memory = true,
+                                       .device = run->device,
+                                       .va = e->va + (uint64_t)(step->rel - e->rel) * s->mtu};
     }
     return 0;
 }
 
-int masks_make(struct masks *m, const struct drive *drive)
+int payload_masks_make(struct payload_masks *m, const struct drive *drive)
 {
     int rc = 0;
 
-    *m = (struct masks){.drive = drive};
-    map_init(&m->counters, sizeof(struct counter));
+    *m = (struct payload_masks){.drive = drive};
+    map_init(&m->counters, sizeof(struct atomic_word));
     m->place = calloc(drive->trace->cnt + 1, sizeof(*m->place));
     if (!m->place || getrandom(m->key, sizeof(m->key), 0) != (ssize_t)sizeof(m->key))
         return -1;
@@ -116,7 +116,7 @@ int masks_make(struct masks *m, const struct drive *drive)
     return rc;
 }
 
-void masks_free(struct masks *m)
+void payload_masks_free(struct payload_masks *m)
 {
     free(m->place);
     map_free(&m->counters);
@@ -126,8 +126,8 @@ void masks_free(struct masks *m)
 /* ---- masks -------------------------------------------------------------------------------------
  */
 
-static void mask_memory(const struct masks *m, const struct mask_place *place, uint64_t va,
-                        uint8_t *bytes, uint32_t len)
+static void mask_memory(const struct payload_masks *m, const struct masked_place *place,
+                        uint64_t va, uint8_t *bytes, uint32_t len)
 {
     uint64_t word[5] = {OF_MEMORY};
     uint64_t mask = 0;
@@ -135,30 +135,31 @@ static void mask_memory(const struct masks *m, const struct mask_place *place, u
     memcpy(&word[1], m->drive->device[place->device].addr, 16);
     for (uint32_t i = 0; i < len; i++, va++) {
         if (i == 0 || va % 8 == 0) {
-            const struct counter counter = {place->device, va / 8};
+            const struct atomic_word counter = {place->device, va / 8};
 
             word[3] = va / 8;
-            mask = map_get(&m->counters, &counter) == MAP_NONE ? sip(m->key, word, 4) : 0;
+            mask = map_get(&m->counters, &counter) == MAP_NONE ? sip_hash(m->key, word, 4) : 0;
         }
         bytes[i] ^= (uint8_t)(mask >> 8 * (va % 8));
     }
 }
 
-static void mask_words(const struct masks *m, uint64_t word[5], uint32_t off, uint8_t *bytes,
-                       uint32_t len)
+static void mask_words(const struct payload_masks *m, uint64_t word[5], uint32_t off,
+                       uint8_t *bytes, uint32_t len)
 {
     uint64_t mask = 0;
 
     for (uint32_t i = 0; i < len; i++, off++) {
         if (i == 0 || off % 8 == 0) {
             word[4] = off / 8;
-            mask = sip(m->key, word, 5);
+            mask = sip_hash(m->key, word, 5);
         }
         bytes[i] ^= (uint8_t)(mask >> 8 * (off % 8));
     }
 }
 
-void masks_payload(const struct masks *m, uint32_t pkt, uint32_t off, uint8_t *bytes, uint32_t len)
+void payload_mask_packet(const struct payload_masks *m, uint32_t pkt, uint32_t off, uint8_t *bytes,
+                         uint32_t len)
 {
     const struct trace_packet *p = &m->drive->trace->pkt[pkt];
     uint64_t word[5] = {OF_PACKET, p->psn, p->flow, p->opcode};
@@ -169,7 +170,8 @@ void masks_payload(const struct masks *m, uint32_t pkt, uint32_t off, uint8_t *b
         mask_words(m, word, off, bytes, len);
 }
 
-void masks_other(const struct masks *m, uint64_t a, uint64_t b, uint8_t *bytes, uint32_t len)
+void payload_mask_other(const struct payload_masks *m, uint64_t a, uint64_t b, uint8_t *bytes,
+                        uint32_t len)
 {
     uint64_t word[5] = {OF_OTHER, a, b};
 

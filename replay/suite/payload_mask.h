@@ -14,29 +14,30 @@
 #include "engine/rc_responder.h"
 
 /* Where the payload of a packet goes to or comes from. */
-struct mask_place {
+struct masked_place {
     bool memory;
     uint32_t device; /* of the drive */
     uint64_t va;
 };
 
-struct masks {
+struct payload_masks {
     uint64_t key[2];
     const struct drive *drive;
-    struct mask_place *place; /* for each packet of the trace */
-    struct map counters;      /* words that atomics use: device and address / 8 */
+    struct masked_place *place; /* for each packet of the trace */
+    struct map counters;        /* words that atomics use: device and address / 8 */
 };
 
-/* 0, or -1 without memory or randomness. masks_free() is wanted in both cases. */
-int masks_make(struct masks *masks, const struct drive *drive);
-void masks_free(struct masks *masks);
+/* 0, or -1 without memory or randomness. payload_masks_free() is wanted in both cases. */
+int payload_masks_make(struct payload_masks *masks, const struct drive *drive);
+void payload_masks_free(struct payload_masks *masks);
 
 /* Combines `len` bytes from offset `off` of packet `pkt`'s payload with their masks. Twice gives
  * what was there. */
-void masks_payload(const struct masks *masks, uint32_t pkt, uint32_t off, uint8_t *bytes,
-                   uint32_t len);
+void payload_mask_packet(const struct payload_masks *masks, uint32_t pkt, uint32_t off,
+                         uint8_t *bytes, uint32_t len);
 
 /* The same for other bytes, told apart by two numbers. */
-void masks_other(const struct masks *masks, uint64_t a, uint64_t b, uint8_t *bytes, uint32_t len);
+void payload_mask_other(const struct payload_masks *masks, uint64_t a, uint64_t b, uint8_t *bytes,
+                        uint32_t len);
 
 #endif

@@ -7,37 +7,37 @@
 #include "report/report_exchange.h"
 
 /* The two QPs of a connection, the requester of the side first. */
-struct pair {
+struct qp_pair {
     const uint8_t *addr[2];
     uint32_t qpn[2];
 };
 
-static struct pair pair_of(const struct trace *trace, const struct side *side)
+static struct qp_pair pair_of(const struct trace *trace, const struct side *side)
 {
     const struct trace_flow *req = &trace->flow[side->req_flow];
 
-    return (struct pair){
+    return (struct qp_pair){
         .addr = {req->src, req->dst},
         .qpn = {side->cm.present ? side->cm.peer_qpn : trace->flow[side->resp_flow].dest_qp,
                 req->dest_qp}};
 }
 
-static bool same_end(const struct pair *a, unsigned i, const struct pair *b, unsigned k)
+static bool same_end(const struct qp_pair *a, unsigned i, const struct qp_pair *b, unsigned k)
 {
     return a->qpn[i] == b->qpn[k] && memcmp(a->addr[i], b->addr[k], 16) == 0;
 }
 
 /* The same connection, whoever requests. */
-static bool same_pair(const struct pair *a, const struct pair *b)
+static bool same_pair(const struct qp_pair *a, const struct qp_pair *b)
 {
     return (same_end(a, 0, b, 0) && same_end(a, 1, b, 1)) ||
            (same_end(a, 0, b, 1) && same_end(a, 1, b, 0));
 }
 
-static bool is_wanted(const struct selection *s, const struct replay *r, const struct pair *pair)
+static bool is_wanted(const struct selection *s, const struct replay *r, const struct qp_pair *pair)
 {
     for (uint32_t i = 0; i < r->drive.run_cnt; i++) {
-        struct pair run = pair_of(&r->trace, r->drive.run[i].setup.side);
+        struct qp_pair run = pair_of(&r->trace, r->drive.run[i].setup.side);
 
         if (s->run[i] && same_pair(&run, pair))
             return true;
@@ -46,12 +46,12 @@ static bool is_wanted(const struct selection *s, const struct replay *r, const s
 }
 
 /* Whether the packet goes from one QP of a connection asked for to the other. */
-static bool between(const struct selection *s, const struct replay *r, uint32_t idx)
+static bool is_between_ends(const struct selection *s, const struct replay *r, uint32_t idx)
 {
     const struct trace_flow *flow = &r->trace.flow[r->trace.pkt[idx].flow];
 
     for (uint32_t i = 0; i < r->drive.run_cnt; i++) {
-        struct pair p = pair_of(&r->trace, r->drive.run[i].setup.side);
+        struct qp_pair p = pair_of(&r->trace, r->drive.run[i].setup.side);
 
         for (unsigned to = 0; s->run[i] && to < 2; to++)
             if (flow->dest_qp == p.qpn[to] && memcmp(flow->dst, p.addr[to], 16) == 0 &&
@@ -62,7 +62,8 @@ static bool between(const struct selection *s, const struct replay *r, uint32_t 
 }
 
 /* Whether the exchange makes a connection asked for: its REQ or REP names the QP of its end. */
-static bool makes(const struct selection *s, const struct replay *r, const struct exchange *x)
+static bool sets_up_selected(const struct selection *s, const struct replay *r,
+                             const struct exchange *x)
 {
     for (size_t k = 0; k < x->cnt; k++) {
         const struct trace_flow *flow = &r->trace.flow[r->trace.pkt[x->pkt[k]].flow];
@@ -74,7 +75,7 @@ static bool makes(const struct selection *s, const struct replay *r, const struc
             continue;
         qpn = msg.kind == ROCE_CM_REQ ? msg.req.local_qpn : roce_cm_rep_qpn(&msg.rep);
         for (uint32_t i = 0; i < r->drive.run_cnt; i++) {
-            struct pair p = pair_of(&r->trace, r->drive.run[i].setup.side);
+            struct qp_pair p = pair_of(&r->trace, r->drive.run[i].setup.side);
 
             for (unsigned end = 0; s->run[i] && end < 2; end++)
                 if (qpn == p.qpn[end] && memcmp(flow->src, p.addr[end], 16) == 0 &&
@@ -85,14 +86,14 @@ static bool makes(const struct selection *s, const struct replay *r, const struc
     return false;
 }
 
-static void weigh(enum verdict *verdict, enum verdict one)
+static void add_verdict(enum verdict *verdict, enum verdict one)
 {
     if (one == VERDICT_FAIL || *verdict == VERDICT_SKIPPED)
         *verdict = one;
 }
 
 /* What the report asked for, and the other directions of it. */
-static int choose(struct selection *s, const struct replay *r, struct fault *fault)
+static int choose_runs(struct selection *s, const struct replay *r, struct fault *fault)
 {
     uint8_t *first = s->run;
 
@@ -109,7 +110,7 @@ static int choose(struct selection *s, const struct replay *r, struct fault *fau
         }
     s->all = s->want_cnt == 0 && !memchr(first, 1, r->drive.run_cnt);
     for (uint32_t i = 0; i < r->drive.run_cnt; i++) {
-        struct pair pair = pair_of(&r->trace, r->drive.run[i].setup.side);
+        struct qp_pair pair = pair_of(&r->trace, r->drive.run[i].setup.side);
 
         first[i] = s->all || first[i] || is_wanted(s, r, &pair);
     }
@@ -120,7 +121,7 @@ static void keep_sides(struct selection *s, const struct replay *r, uint8_t *cla
 {
     for (size_t i = 0; i < r->conns.cnt; i++) {
         const struct side *side = &r->conns.side[i];
-        struct pair pair = pair_of(&r->trace, side);
+        struct qp_pair pair = pair_of(&r->trace, side);
         bool wanted = is_wanted(s, r, &pair);
 
         for (size_t k = 0; k < side->cnt; k++) {
@@ -129,7 +130,7 @@ static void keep_sides(struct selection *s, const struct replay *r, uint8_t *cla
         }
     }
     for (uint32_t i = 0; i < r->trace.cnt; i++)
-        if (!claimed[i] && between(s, r, i))
+        if (!claimed[i] && is_between_ends(s, r, i))
             s->keep[i] = 1;
 }
 
@@ -143,7 +144,7 @@ int selection_make(struct selection *s, const struct replay *r, struct fault *fa
         free(claimed);
         return fault_set(fault, "%s: no memory", r->trace.name);
     }
-    if (choose(s, r, fault) != 0) {
+    if (choose_runs(s, r, fault) != 0) {
         free(claimed);
         return -1;
     }
@@ -157,11 +158,11 @@ int selection_make(struct selection *s, const struct replay *r, struct fault *fa
     free(claimed);
     for (uint32_t i = 0; i < r->drive.run_cnt && !s->all; i++)
         if (s->run[i])
-            weigh(&s->expect, report_run_verdict(r, i));
+            add_verdict(&s->expect, report_run_verdict(r, i));
     for (size_t i = 0; i < r->exchanges.cnt && !s->all; i++) {
         const struct exchange *x = &r->exchanges.exchange[i];
 
-        if (!makes(s, r, x))
+        if (!sets_up_selected(s, r, x))
             continue;
         for (size_t k = 0; k < x->cnt; k++)
             s->keep[x->pkt[k]] = 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Select: which packets of a replayed capture are to go into a corpus: those of the connections
- * asked for, with the connection manager's exchanges that made and ended them and the CNPs between
- * their QPs; or all RoCE packets.
+ * Select: which packets of a replayed capture are to go into a folder of captures: those of the
+ * connections asked for, with the connection manager's exchanges that made and ended them and the
+ * CNPs between their QPs; or all RoCE packets.
  */
 #ifndef REPLAY_SUITE_SELECT_PACKETS_H
 #define REPLAY_SUITE_SELECT_PACKETS_H

@@ -19,34 +19,34 @@ static size_t stream_cnt(const struct job *job)
     return json_array_size(json_object_get(job->json, "streams"));
 }
 
-void gate_sum(struct gate *gate, const struct job *jobs, size_t cnt)
+void suite_totals_of(struct suite_totals *totals, const struct job *jobs, size_t cnt)
 {
-    memset(gate, 0, sizeof(*gate));
-    gate->captures = cnt;
+    memset(totals, 0, sizeof(*totals));
+    totals->captures = cnt;
     for (size_t i = 0; i < cnt; i++) {
-        gate->connections += connection_cnt(&jobs[i]);
-        gate->streams += stream_cnt(&jobs[i]);
-        gate->exchanges += exchange_cnt(&jobs[i]);
-        gate->outcome[jobs[i].outcome]++;
-        gate->unexpected[jobs[i].outcome] += !job_as_expected(&jobs[i]);
+        totals->connections += connection_cnt(&jobs[i]);
+        totals->streams += stream_cnt(&jobs[i]);
+        totals->exchanges += exchange_cnt(&jobs[i]);
+        totals->outcome[jobs[i].outcome]++;
+        totals->unexpected[jobs[i].outcome] += !job_as_expected(&jobs[i]);
     }
 }
 
-static size_t unexpected_cnt(const struct gate *gate)
+static size_t unexpected_cnt(const struct suite_totals *totals)
 {
     size_t cnt = 0;
 
     for (int i = 0; i < OUTCOME_CNT; i++)
-        cnt += gate->unexpected[i];
+        cnt += totals->unexpected[i];
     return cnt;
 }
 
-int gate_status(const struct gate *gate)
+int suite_status(const struct suite_totals *totals)
 {
-    if (gate->unexpected[OUTCOME_CRASHED] || gate->unexpected[OUTCOME_UNUSABLE] ||
-        gate->unexpected[OUTCOME_SKIPPED])
+    if (totals->unexpected[OUTCOME_CRASHED] || totals->unexpected[OUTCOME_UNUSABLE] ||
+        totals->unexpected[OUTCOME_SKIPPED])
         return 2;
-    return unexpected_cnt(gate) != 0;
+    return unexpected_cnt(totals) != 0;
 }
 
 /* ---- text --------------------------------------------------------------------------------------
@@ -60,20 +60,23 @@ static void tell_unexpected(FILE *out, const struct job *job)
             outcome_name(job->outcome));
 }
 
-void gate_text(FILE *out, const struct gate *gate, const struct job *jobs, size_t cnt, bool all)
+void suite_text(FILE *out, const struct suite_totals *totals, const struct job *jobs, size_t cnt,
+                bool all)
 {
-    size_t unexpected = unexpected_cnt(gate);
+    size_t unexpected = unexpected_cnt(totals);
 
-    fprintf(out, "%zu capture%s, %zu connection%s", gate->captures, gate->captures == 1 ? "" : "s",
-            gate->connections, gate->connections == 1 ? "" : "s");
-    if (gate->streams)
-        fprintf(out, ", %zu stream%s", gate->streams, gate->streams == 1 ? "" : "s");
-    if (gate->exchanges)
-        fprintf(out, ", %zu end%s of exchanges", gate->exchanges, gate->exchanges == 1 ? "" : "s");
+    fprintf(out, "%zu capture%s, %zu connection%s", totals->captures,
+            totals->captures == 1 ? "" : "s", totals->connections,
+            totals->connections == 1 ? "" : "s");
+    if (totals->streams)
+        fprintf(out, ", %zu stream%s", totals->streams, totals->streams == 1 ? "" : "s");
+    if (totals->exchanges)
+        fprintf(out, ", %zu end%s of exchanges", totals->exchanges,
+                totals->exchanges == 1 ? "" : "s");
     fputc(':', out);
     for (int i = 0, first = 1; i < OUTCOME_CNT; i++)
-        if (gate->outcome[i]) {
-            fprintf(out, "%s %zu %s", first ? "" : ",", gate->outcome[i],
+        if (totals->outcome[i]) {
+            fprintf(out, "%s %zu %s", first ? "" : ",", totals->outcome[i],
                     outcome_name((enum outcome)i));
             first = 0;
         }
@@ -244,7 +247,7 @@ static void put_capture(FILE *out, const struct job *job)
     fputs("    </testcase>\n", out);
 }
 
-void gate_junit(FILE *out, const struct gate *gate, const struct job *jobs, size_t cnt)
+void suite_junit(FILE *out, const struct suite_totals *totals, const struct job *jobs, size_t cnt)
 {
     size_t failures = 0, errors = 0;
 
@@ -256,7 +259,8 @@ void gate_junit(FILE *out, const struct gate *gate, const struct job *jobs, size
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
             "<testsuites name=\"rocedrill replay\" tests=\"%zu\" failures=\"%zu\" "
             "errors=\"%zu\">\n",
-            gate->captures + gate->connections + gate->streams + gate->exchanges, failures, errors);
+            totals->captures + totals->connections + totals->streams + totals->exchanges, failures,
+            errors);
     for (size_t i = 0; i < cnt; i++) {
         const struct job *job = &jobs[i];
         const json_t *side;
@@ -282,17 +286,17 @@ void gate_junit(FILE *out, const struct gate *gate, const struct job *jobs, size
 /* ---- JSON --------------------------------------------------------------------------------------
  */
 
-json_t *gate_json(const struct gate *gate, const struct job *jobs, size_t cnt)
+json_t *suite_json(const struct suite_totals *totals, const struct job *jobs, size_t cnt)
 {
-    json_t *summary = json_pack("{s:I, s:I, s:I, s:I, s:I}", "captures", (json_int_t)gate->captures,
-                                "connections", (json_int_t)gate->connections, "streams",
-                                (json_int_t)gate->streams, "exchanges", (json_int_t)gate->exchanges,
-                                "unexpected", (json_int_t)unexpected_cnt(gate));
+    json_t *summary = json_pack(
+        "{s:I, s:I, s:I, s:I, s:I}", "captures", (json_int_t)totals->captures, "connections",
+        (json_int_t)totals->connections, "streams", (json_int_t)totals->streams, "exchanges",
+        (json_int_t)totals->exchanges, "unexpected", (json_int_t)unexpected_cnt(totals));
     json_t *captures = json_array();
 
     for (int i = 0; i < OUTCOME_CNT; i++)
         json_object_set_new(summary, outcome_name((enum outcome)i),
-                            json_integer((json_int_t)gate->outcome[i]));
+                            json_integer((json_int_t)totals->outcome[i]));
     for (size_t i = 0; i < cnt; i++) {
         json_object_set_new(jobs[i].json, "outcome", json_string(outcome_name(jobs[i].outcome)));
         json_object_set_new(jobs[i].json, "expected", json_string(outcome_name(jobs[i].expected)));

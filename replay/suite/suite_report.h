@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include "suite/worker_pool.h"
 
-struct gate {
+struct suite_totals {
     size_t captures;
     size_t connections;
     size_t streams;
@@ -18,20 +18,21 @@ struct gate {
     size_t unexpected[OUTCOME_CNT]; /* of these, those that were not expected */
 };
 
-void gate_sum(struct gate *gate, const struct job *jobs, size_t cnt);
+void suite_totals_of(struct suite_totals *totals, const struct job *jobs, size_t cnt);
 
 /* The exit status: 0 all came out as expected, 1 a capture differs unexpectedly or unexpectedly
  * does not, 2 one could not be used, had nothing to replay, or crashed, unexpectedly. */
-int gate_status(const struct gate *gate);
+int suite_status(const struct suite_totals *totals);
 
 /* `all`: the reports of all captures, not of the unexpected ones only. */
-void gate_text(FILE *out, const struct gate *gate, const struct job *jobs, size_t cnt, bool all);
+void suite_text(FILE *out, const struct suite_totals *totals, const struct job *jobs, size_t cnt,
+                bool all);
 
 /* A test suite a capture, a test case a connection. */
-void gate_junit(FILE *out, const struct gate *gate, const struct job *jobs, size_t cnt);
+void suite_junit(FILE *out, const struct suite_totals *totals, const struct job *jobs, size_t cnt);
 
 /* {summary: {captures, connections, <outcome>: count, unexpected}, captures: [report...]}; each
  * report also has outcome and expected. A new reference, or NULL without memory. */
-json_t *gate_json(const struct gate *gate, const struct job *jobs, size_t cnt);
+json_t *suite_json(const struct suite_totals *totals, const struct job *jobs, size_t cnt);
 
 #endif

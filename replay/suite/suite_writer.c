@@ -19,10 +19,10 @@
 /* ---- a capture ---------------------------------------------------------------------------------
  */
 
-int add_file_open(struct add_file *file, const char *path, struct fault *fault)
+int suite_file_open(struct suite_file *file, const char *path, struct fault *fault)
 {
     (void)fault;
-    *file = (struct add_file){.path = path};
+    *file = (struct suite_file){.path = path};
     return 0;
 }
 
@@ -39,7 +39,7 @@ static int dlt_of(enum roce_link link)
     }
 }
 
-static int begin(struct add_file *file, enum roce_link link, struct fault *fault)
+static int open_pcap(struct suite_file *file, enum roce_link link, struct fault *fault)
 {
     int dlt = dlt_of(link);
 
@@ -53,12 +53,12 @@ static int begin(struct add_file *file, enum roce_link link, struct fault *fault
     return file->out ? 0 : fault_set(fault, "%s", pcap_geterr(file->dead));
 }
 
-int add_file_write(struct add_file *file, enum roce_link link, const struct add_frame *frame,
-                   const uint8_t *data, struct fault *fault)
+int suite_file_write(struct suite_file *file, enum roce_link link, const struct suite_frame *frame,
+                     const uint8_t *data, struct fault *fault)
 {
     struct pcap_pkthdr hdr = {.caplen = frame->cap_len, .len = frame->wire_len};
 
-    if (!file->out && begin(file, link, fault) != 0)
+    if (!file->out && open_pcap(file, link, fault) != 0)
         return -1;
     if (link != file->link)
         return fault_set(fault, "%s: frames of several link layers: a pcap file has one",
@@ -69,7 +69,7 @@ int add_file_write(struct add_file *file, enum roce_link link, const struct add_
     return 0;
 }
 
-int add_file_close(struct add_file *file, struct fault *fault)
+int suite_file_close(struct suite_file *file, struct fault *fault)
 {
     int rc = 0;
 
@@ -103,7 +103,7 @@ static int make_folder(const char *path, struct fault *fault)
                                                        : fault_set(fault, "%s: not a folder", path);
 }
 
-static int is_new(const struct add_folder *f, struct fault *fault)
+static int is_new(const struct suite_folder *f, struct fault *fault)
 {
     struct manifest manifest;
     char path[1300], file[160];
@@ -123,7 +123,8 @@ static int is_new(const struct add_folder *f, struct fault *fault)
     return rc;
 }
 
-int add_folder_open(struct add_folder *f, const char *path, const char *name, struct fault *fault)
+int suite_folder_open(struct suite_folder *f, const char *path, const char *name,
+                      struct fault *fault)
 {
     char captures[1100];
 
@@ -149,8 +150,8 @@ int add_folder_open(struct add_folder *f, const char *path, const char *name, st
 
 /* In a process of its own: the command says what it has to say into the file, whose name has no
  * folder in it. */
-static void say(const struct add_folder *f, const char *file, int (*command)(int, char **),
-                char **argv)
+static void run_command(const struct suite_folder *f, const char *file,
+                        int (*command)(int, char **), char **argv)
 {
     int argc = 0, fd;
 
@@ -165,7 +166,7 @@ static void say(const struct add_folder *f, const char *file, int (*command)(int
     _exit(fd);
 }
 
-static int make_golden(const struct add_folder *f, const char *kind, int (*command)(int, char **),
+static int make_golden(const struct suite_folder *f, const char *kind, int (*command)(int, char **),
                        char **argv, bool with_status, struct fault *fault)
 {
     char file[160], path[1300];
@@ -177,7 +178,7 @@ static int make_golden(const struct add_folder *f, const char *kind, int (*comma
     fflush(NULL);
     pid = fork();
     if (pid == 0)
-        say(f, file, command, argv);
+        run_command(f, file, command, argv);
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status) > EXIT_UNUSABLE)
@@ -191,7 +192,7 @@ static int make_golden(const struct add_folder *f, const char *kind, int (*comma
     return 0;
 }
 
-int add_folder_golden(struct add_folder *f, const char *peer, struct fault *fault)
+int suite_folder_golden(struct suite_folder *f, const char *peer, struct fault *fault)
 {
     char program[] = "rocedrill", verbose[] = "-v", option[] = "--peer", file[160], name[64];
     char *plain[] = {program, file, NULL};
@@ -215,8 +216,8 @@ int add_folder_golden(struct add_folder *f, const char *peer, struct fault *faul
  */
 
 /* A row with the columns of the manifest's first line; what is not known is empty. */
-static void write_row(FILE *out, const char *header, const struct add_folder *f,
-                      const struct add_row *row)
+static void write_row(FILE *out, const char *header, const struct suite_folder *f,
+                      const struct suite_row *row)
 {
     while (*header && *header != '\n') {
         size_t len = strcspn(header, "\t\r\n");
@@ -241,7 +242,7 @@ static void write_row(FILE *out, const char *header, const struct add_folder *f,
 }
 
 /* The manifest once more with the row at its end. */
-static int write_manifest(const struct add_folder *f, const struct add_row *row, const char *to,
+static int write_manifest(const struct suite_folder *f, const struct suite_row *row, const char *to,
                           struct fault *fault)
 {
     char path[1300], *header = NULL, *line = NULL;
@@ -278,7 +279,7 @@ static int write_manifest(const struct add_folder *f, const struct add_row *row,
     return ok ? 0 : fault_set(fault, "%s: %s", path, strerror(errno));
 }
 
-int add_folder_keep(struct add_folder *f, const struct add_row *row, struct fault *fault)
+int suite_folder_keep(struct suite_folder *f, const struct suite_row *row, struct fault *fault)
 {
     char manifest[1300], from[1300], to[1300];
     size_t moved = 0;
@@ -305,7 +306,7 @@ int add_folder_keep(struct add_folder *f, const struct add_row *row, struct faul
     return rc;
 }
 
-void add_folder_close(struct add_folder *f)
+void suite_folder_close(struct suite_folder *f)
 {
     char path[1300];
 

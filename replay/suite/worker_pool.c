@@ -23,7 +23,7 @@ static const enum outcome outcomes[] = {[VERDICT_PASS] = OUTCOME_HOLDS,
                                         [VERDICT_FAIL] = OUTCOME_DIFFERS,
                                         [VERDICT_SKIPPED] = OUTCOME_SKIPPED};
 
-static const char *peer_of(const struct corpus_item *item, const struct job_options *options)
+static const char *peer_of(const struct capture_item *item, const struct job_options *options)
 {
     if (options->peer)
         return options->peer;
@@ -72,7 +72,8 @@ static int play_closed(struct job *job, FILE *text, const struct replay *replay,
 }
 
 /* The command that shows it again, with the whole conversation. */
-static void say_again(FILE *text, const struct job *job, const struct job_options *options)
+static void print_rerun_command(FILE *text, const struct job *job,
+                                const struct job_options *options)
 {
     static const char *const sides[] = {[REPLAY_RESPONDER] = " --side responder",
                                         [REPLAY_REQUESTER] = " --side requester",
@@ -101,7 +102,7 @@ static void play_recorded(struct job *job, FILE *text, const struct replay *repl
     if (options->text)
         report_text(text, replay, &options->report);
     if (options->text && job->outcome == OUTCOME_DIFFERS && !options->live)
-        say_again(text, job, options);
+        print_rerun_command(text, job, options);
     job->json = report_json(replay);
 }
 
@@ -110,7 +111,7 @@ static void keep_fault(struct job *job, const struct fault *fault)
     job->fault = fault->text[0] ? strdup(fault->text) : NULL;
 }
 
-static void play(struct job *job, FILE *text, const struct job_options *options)
+static void play_capture(struct job *job, FILE *text, const struct job_options *options)
 {
     const struct replay_options replay_options = {.peer = peer_of(job->item, options),
                                                   .strict = options->strict,
@@ -160,8 +161,8 @@ static char *read_back(FILE *file)
 /* ---- processes ---------------------------------------------------------------------------------
  */
 
-/* What a worker leaves in its JSON file, for collect(). */
-static int leave(const struct job *job, FILE *json)
+/* What a worker leaves in its JSON file, for collect_result(). */
+static int exit_worker(const struct job *job, FILE *json)
 {
     json_t *all = json_pack("{s:i, s:o, s:O}", "outcome", (int)job->outcome, "fault",
                             job->fault ? json_text(job->fault) : json_null(), "report", job->json);
@@ -171,8 +172,8 @@ static int leave(const struct job *job, FILE *json)
     return rc;
 }
 
-static int start(struct job *job, struct worker *w, const struct job_options *options,
-                 struct fault *fault)
+static int start_worker(struct job *job, struct worker *w, const struct job_options *options,
+                        struct fault *fault)
 {
     w->text = tmpfile();
     w->json = tmpfile();
@@ -189,13 +190,13 @@ static int start(struct job *job, struct worker *w, const struct job_options *op
         return -1;
     }
     if (w->pid == 0) {
-        play(job, w->text, options);
-        _exit(job->json && fflush(w->text) == 0 && leave(job, w->json) == 0 ? 0 : 1);
+        play_capture(job, w->text, options);
+        _exit(job->json && fflush(w->text) == 0 && exit_worker(job, w->json) == 0 ? 0 : 1);
     }
     return 0;
 }
 
-static void collect(struct job *job, struct worker *w, int status)
+static void collect_result(struct job *job, struct worker *w, int status)
 {
     json_t *all = NULL;
 
@@ -229,8 +230,8 @@ static void collect(struct job *job, struct worker *w, int status)
 }
 
 /* Waits until at least one of the first `cnt` jobs is done and returns how many are. */
-static size_t wait_some(struct job *jobs, struct worker *workers, size_t cnt,
-                        const struct job_options *options)
+static size_t wait_for_workers(struct job *jobs, struct worker *workers, size_t cnt,
+                               const struct job_options *options)
 {
     size_t done = 0;
     int status;
@@ -242,14 +243,14 @@ static size_t wait_some(struct job *jobs, struct worker *workers, size_t cnt,
     /* Without a process to wait for, someone else took their end. */
     for (size_t i = 0; i < cnt; i++)
         if (workers[i].pid && (workers[i].pid == pid || pid < 0)) {
-            collect(&jobs[i], &workers[i], pid < 0 ? -1 : status);
+            collect_result(&jobs[i], &workers[i], pid < 0 ? -1 : status);
             jobs[i].expected = expected_of(&jobs[i], options);
             done++;
         }
     return done;
 }
 
-struct batch {
+struct job_batch {
     struct job *jobs;
     struct worker *workers;
     size_t cnt;
@@ -258,7 +259,7 @@ struct batch {
     const struct job_watcher *watcher;
 };
 
-static void tell(struct batch *batch, size_t done)
+static void notify_watcher(struct job_batch *batch, size_t done)
 {
     batch->finished += done;
     if (batch->watcher->progress)
@@ -268,28 +269,29 @@ static void tell(struct batch *batch, size_t done)
             batch->watcher->done(batch->watcher->ctx, &batch->jobs[batch->told]);
 }
 
-static int run_apart(struct batch *batch, unsigned at_a_time, const struct job_options *options,
-                     struct fault *fault)
+static int run_in_workers(struct job_batch *batch, unsigned at_a_time,
+                          const struct job_options *options, struct fault *fault)
 {
     size_t started = 0, running = 0;
     int rc = 0;
 
     while (running || (rc == 0 && started < batch->cnt)) {
         if (rc == 0 && started < batch->cnt && running < at_a_time) {
-            rc = start(&batch->jobs[started], &batch->workers[started], options, fault);
+            rc = start_worker(&batch->jobs[started], &batch->workers[started], options, fault);
             running += rc == 0;
             started++;
             continue;
         }
-        size_t done = wait_some(batch->jobs, batch->workers, started, options);
+        size_t done = wait_for_workers(batch->jobs, batch->workers, started, options);
 
         running -= done;
-        tell(batch, done);
+        notify_watcher(batch, done);
     }
     return rc;
 }
 
-static int run_here(struct batch *batch, const struct job_options *options, struct fault *fault)
+static int run_in_process(struct job_batch *batch, const struct job_options *options,
+                          struct fault *fault)
 {
     for (size_t i = 0; i < batch->cnt; i++) {
         FILE *text = tmpfile();
@@ -297,32 +299,33 @@ static int run_here(struct batch *batch, const struct job_options *options, stru
         if (!text)
             return fault_set(fault, "%s: no temporary file: %s", batch->jobs[i].item->path,
                              strerror(errno));
-        play(&batch->jobs[i], text, options);
+        play_capture(&batch->jobs[i], text, options);
         batch->jobs[i].expected = expected_of(&batch->jobs[i], options);
         batch->jobs[i].text = read_back(text);
         fclose(text);
         batch->workers[i].done = true;
-        tell(batch, 1);
+        notify_watcher(batch, 1);
     }
     return 0;
 }
 
-int jobs_run(const struct corpus *corpus, unsigned at_a_time, const struct job_options *options,
-             const struct job_watcher *watcher, struct job **out, struct fault *fault)
+int worker_pool_run(const struct capture_set *captures, unsigned at_a_time,
+                    const struct job_options *options, const struct job_watcher *watcher,
+                    struct job **out, struct fault *fault)
 {
-    struct batch batch = {.cnt = corpus->cnt, .watcher = watcher};
+    struct job_batch batch = {.cnt = captures->cnt, .watcher = watcher};
     int rc;
 
-    batch.jobs = *out = calloc(corpus->cnt + 1, sizeof(*batch.jobs));
-    batch.workers = calloc(corpus->cnt + 1, sizeof(*batch.workers));
+    batch.jobs = *out = calloc(captures->cnt + 1, sizeof(*batch.jobs));
+    batch.workers = calloc(captures->cnt + 1, sizeof(*batch.workers));
     if (!batch.jobs || !batch.workers) {
         free(batch.workers);
-        return fault_set(fault, "no memory for %zu captures", corpus->cnt);
+        return fault_set(fault, "no memory for %zu captures", captures->cnt);
     }
     for (size_t i = 0; i < batch.cnt; i++)
-        batch.jobs[i].item = &corpus->item[i];
-    rc = at_a_time > 1 ? run_apart(&batch, at_a_time, options, fault)
-                       : run_here(&batch, options, fault);
+        batch.jobs[i].item = &captures->item[i];
+    rc = at_a_time > 1 ? run_in_workers(&batch, at_a_time, options, fault)
+                       : run_in_process(&batch, options, fault);
     free(batch.workers);
     return rc;
 }

@@ -24,7 +24,7 @@ struct job_options {
 };
 
 struct job {
-    const struct corpus_item *item;
+    const struct capture_item *item;
     enum outcome outcome;
     enum outcome expected; /* as the manifest says; of a closed loop, to hold or to be skipped */
     char *text;            /* the report; "" if none was wanted */
@@ -43,12 +43,13 @@ struct job_watcher {
 };
 
 /*
- * Replays all of the corpus, `at_a_time` >= 1 at once; with one at a time in this process. *out are
- * as many jobs as the corpus has items, in its order, for jobs_free(). 0, or -1 and a fault if no
+ * Replays all captures, `at_a_time` >= 1 at once; with one at a time in this process. *out are
+ * as many jobs as there are captures, in their order, for jobs_free(). 0, or -1 and a fault if no
  * process or memory is to be had.
  */
-int jobs_run(const struct corpus *corpus, unsigned at_a_time, const struct job_options *options,
-             const struct job_watcher *watcher, struct job **out, struct fault *fault);
+int worker_pool_run(const struct capture_set *captures, unsigned at_a_time,
+                    const struct job_options *options, const struct job_watcher *watcher,
+                    struct job **out, struct fault *fault);
 void jobs_free(struct job *jobs, size_t cnt);
 
 /* Whether it came out as expected. */

@@ -65,9 +65,9 @@ static void check_closed(const struct replay *replay, uint64_t seed)
 static void check_anonymous(const struct replay *replay)
 {
     struct anonymizer anonymizer;
-    struct masks masks;
+    struct payload_masks masks;
 
-    FUZZ_CHECK(masks_make(&masks, &replay->drive) == 0);
+    FUZZ_CHECK(payload_masks_make(&masks, &replay->drive) == 0);
     anonymizer_init(&anonymizer, &replay->trace, true, &masks);
     for (uint32_t i = 0; i < replay->trace.cnt; i++) {
         const struct trace_packet *p = &replay->trace.pkt[i];
@@ -88,7 +88,7 @@ static void check_anonymous(const struct replay *replay)
         free(copy);
     }
     anonymizer_free(&anonymizer);
-    masks_free(&masks);
+    payload_masks_free(&masks);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

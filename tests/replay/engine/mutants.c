@@ -32,7 +32,8 @@ static const struct {
 };
 
 /* In a process of its own: prints the captures that come out unexpectedly, and returns how many. */
-static unsigned play(const struct corpus *corpus, const struct closed_options *closed, bool all)
+static unsigned play(const struct capture_set *corpus, const struct closed_options *closed,
+                     bool all)
 {
     const struct job_options options = {.closed = closed};
     const struct job_watcher watcher = {.ctx = NULL};
@@ -40,7 +41,7 @@ static unsigned play(const struct corpus *corpus, const struct closed_options *c
     struct fault fault;
     unsigned cnt = 0;
 
-    if (jobs_run(corpus, 1, &options, &watcher, &jobs, &fault) != 0) {
+    if (worker_pool_run(corpus, 1, &options, &watcher, &jobs, &fault) != 0) {
         fprintf(stderr, "%s\n", fault.text);
         _exit(125);
     }
@@ -59,7 +60,7 @@ static unsigned play(const struct corpus *corpus, const struct closed_options *c
 }
 
 /* Whether the fault is noticed. */
-static bool noticed(const struct corpus *corpus, const struct closed_options *closed, bool all)
+static bool noticed(const struct capture_set *corpus, const struct closed_options *closed, bool all)
 {
     pid_t pid;
     int status;
@@ -96,7 +97,7 @@ static bool wanted(const char *name, int argc, char **argv)
 int main(int argc, char **argv)
 {
     struct closed_options closed = {.seed = 1, .repeat = 5};
-    struct corpus corpus = {0};
+    struct capture_set corpus = {0};
     unsigned cnt = 0, by_replay = 0, by_loop = 0, excused = 0;
     struct fault fault;
     bool healthy;
@@ -105,7 +106,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: rocedrill_mutants FOLDER [FAULT...]\n");
         return 2;
     }
-    if (corpus_add(&corpus, argv[1], &fault) != 0 ||
+    if (capture_set_add(&corpus, argv[1], &fault) != 0 ||
         edits_add(&closed.edits, "drop@p=0.05", &fault) != 0 ||
         edits_add(&closed.edits, "dup@p=0.05", &fault) != 0 ||
         edits_add(&closed.edits, "set=deth.qkey=5@p=0.2", &fault) != 0) {
@@ -138,6 +139,6 @@ int main(int argc, char **argv)
     printf("%u faults: %u noticed by recordings, %u by closed loops, %u not noticed, %u of "
            "them with a reason\n",
            cnt, by_replay, by_loop, cnt - by_replay - by_loop, excused);
-    corpus_free(&corpus);
+    capture_set_free(&corpus);
     return healthy && by_replay + by_loop + excused == cnt ? 0 : 1;
 }

@@ -3,12 +3,12 @@
  * Add: puts a capture, or the interesting part of it, into a folder that `rocedrill replay FOLDER`
  * replays as a gate: captures/NAME.pcap, its golden outputs beside it, and its row in manifest.tsv.
  */
-#ifndef REPLAY_SUITE_ADD_H
-#define REPLAY_SUITE_ADD_H
+#ifndef REPLAY_SUITE_IMPORT_H
+#define REPLAY_SUITE_IMPORT_H
 
 #include "suite/select_packets.h"
 
-struct add_options {
+struct import_options {
     const char *folder;
     const char *name;  /* without an ending; NULL: that of the capture */
     const char *peer;  /* implementation that was recorded, or NULL */
@@ -20,7 +20,7 @@ struct add_options {
 };
 
 /* What was added. */
-struct added {
+struct import_result {
     char name[128];
     uint32_t frames, of;  /* frames written, and of the capture */
     uint32_t unknown;     /* datagrams left out, for nobody knows what is in them */
@@ -32,7 +32,7 @@ struct added {
 };
 
 /* 0, or -1 and a fault: then nothing was left in the folder. */
-int add_capture(const char *path, const struct add_options *options, struct added *added,
-                struct fault *fault);
+int import_capture(const char *path, const struct import_options *options,
+                   struct import_result *added, struct fault *fault);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "cmd_add.h"
+#include "cmd_import.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-#include "suite/add.h"
+#include "suite/import.h"
 #include "engine/peer_quirks.h"
 #include "util/cli_opts.h"
 
@@ -38,7 +38,7 @@ static void print_usage(FILE *out)
 }
 
 /* "addresses,payload"; false for anything else. */
-static bool read_anonymize(const char *text, struct add_options *options)
+static bool read_anonymize(const char *text, struct import_options *options)
 {
     while (*text) {
         size_t len = strcspn(text, ",");
@@ -55,7 +55,7 @@ static bool read_anonymize(const char *text, struct add_options *options)
     return options->addresses || options->payload;
 }
 
-static bool read_connection(const char *text, struct add_options *options)
+static bool read_connection(const char *text, struct import_options *options)
 {
     char *end;
     unsigned long n;
@@ -76,7 +76,7 @@ static bool is_one_field(const char *text)
 }
 
 /* -1 to go on, else the exit status. */
-static int read_options(int argc, char **argv, struct add_options *options, bool *quiet)
+static int read_options(int argc, char **argv, struct import_options *options, bool *quiet)
 {
     int c;
 
@@ -115,7 +115,7 @@ static int read_options(int argc, char **argv, struct add_options *options, bool
     return -1;
 }
 
-static void print_result(const struct add_options *options, const struct added *added)
+static void print_result(const struct import_options *options, const struct import_result *added)
 {
     static const char *const verdicts[] = {
         [VERDICT_PASS] = "holds", [VERDICT_FAIL] = "differs", [VERDICT_SKIPPED] = "skipped"};
@@ -132,11 +132,11 @@ static void print_result(const struct add_options *options, const struct added *
                added->unknown);
 }
 
-int cmd_add(int argc, char **argv)
+int cmd_import(int argc, char **argv)
 {
-    struct add_options options = {.folder = "traces"};
+    struct import_options options = {.folder = "traces"};
     struct fault fault = {""};
-    struct added added;
+    struct import_result added;
     bool quiet = false;
     int status = read_options(argc, argv, &options, &quiet);
 
@@ -145,7 +145,7 @@ int cmd_add(int argc, char **argv)
     if (argc - optind != 1)
         return cli_error(argc == optind ? "add: no capture given (see --help)"
                                         : "add: one capture at a time");
-    if (add_capture(argv[optind], &options, &added, &fault) != 0)
+    if (import_capture(argv[optind], &options, &added, &fault) != 0)
         return cli_error("%s", fault.text);
     if (!quiet)
         print_result(&options, &added);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "suite/add.h"
+#include "suite/import.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static const enum outcome outcomes[] = {[VERDICT_PASS] = OUTCOME_HOLDS,
                                         [VERDICT_SKIPPED] = OUTCOME_SKIPPED};
 
 /* The last part of a path without the endings of captures. */
-static int name_of(const char *path, struct added *added, struct fault *fault)
+static int name_of(const char *path, struct import_result *added, struct fault *fault)
 {
     static const char *const endings[] = {".gz", ".zst", ".pcap", ".pcapng", ".cap", ".erf"};
     const char *slash = strrchr(path, '/');
@@ -52,19 +52,19 @@ static int check_name(const char *name, struct fault *fault)
 /* ---- the part of the capture -------------------------------------------------------------------
  */
 
-struct copy {
+struct import_copy {
     const struct replay *replay;
     const struct selection *selection;
     struct anonymizer anonymizer;
     bool anonymous;
-    struct added *added;
-    struct add_file *file;
+    struct import_result *added;
+    struct suite_file *file;
 };
 
-static int copy_frame(struct copy *c, uint32_t idx, const struct source_frame *frame,
+static int copy_frame(struct import_copy *c, uint32_t idx, const struct source_frame *frame,
                       struct fault *fault)
 {
-    struct add_frame out = {.time = frame->time};
+    struct suite_frame out = {.time = frame->time};
     struct roce_pkt pkt;
     uint8_t *data;
     int rc = roce_tunnel_parse(&pkt, frame->link, frame->data, frame->cap_len, frame->wire_len);
@@ -86,14 +86,14 @@ static int copy_frame(struct copy *c, uint32_t idx, const struct source_frame *f
         rc = fault_set(fault, "%s: frame %u: no memory, or too many addresses",
                        c->replay->trace.name, frame->number);
     if (rc == 0)
-        rc = add_file_write(c->file, pkt.link, &out, data, fault);
+        rc = suite_file_write(c->file, pkt.link, &out, data, fault);
     c->added->frames += rc == 0;
     free(data);
     return rc;
 }
 
 /* Reads the capture once more: the trace has what replay needs, not all that was captured. */
-static int copy_frames(struct copy *c, const char *path, struct fault *fault)
+static int copy_frames(struct import_copy *c, const char *path, struct fault *fault)
 {
     const struct trace *trace = &c->replay->trace;
     struct source *source = source_open(path, fault);
@@ -114,22 +114,22 @@ static int copy_frames(struct copy *c, const char *path, struct fault *fault)
     return rc < 0 ? -1 : 0;
 }
 
-static int write_part(struct copy *c, const char *path, const char *to,
-                      const struct add_options *options, struct fault *fault)
+static int write_part(struct import_copy *c, const char *path, const char *to,
+                      const struct import_options *options, struct fault *fault)
 {
-    struct masks masks = {0};
-    struct add_file file;
+    struct payload_masks masks = {0};
+    struct suite_file file;
     int rc = 0;
 
     c->anonymous = options->addresses || options->payload;
-    if (options->payload && masks_make(&masks, &c->replay->drive) != 0)
+    if (options->payload && payload_masks_make(&masks, &c->replay->drive) != 0)
         rc = fault_set(fault, "%s: no memory or no random bytes", path);
     anonymizer_init(&c->anonymizer, &c->replay->trace, options->addresses,
                     options->payload ? &masks : NULL);
     c->file = &file;
-    if (rc == 0 && (rc = add_file_open(&file, to, fault)) == 0) {
+    if (rc == 0 && (rc = suite_file_open(&file, to, fault)) == 0) {
         rc = copy_frames(c, path, fault);
-        if (add_file_close(&file, rc == 0 ? fault : NULL) != 0)
+        if (suite_file_close(&file, rc == 0 ? fault : NULL) != 0)
             rc = -1;
     }
     c->added->payloads = c->anonymizer.payloads;
@@ -137,15 +137,15 @@ static int write_part(struct copy *c, const char *path, const char *to,
     c->added->ips = c->anonymizer.ip4.cnt + c->anonymizer.ip6.cnt;
     anonymizer_free(&c->anonymizer);
     if (options->payload)
-        masks_free(&masks);
+        payload_masks_free(&masks);
     return rc;
 }
 
 /* ---- what it is --------------------------------------------------------------------------------
  */
 
-static void describe(const struct replay *replay, const struct selection *selection,
-                     struct added *added)
+static void describe_selection(const struct replay *replay, const struct selection *selection,
+                               struct import_result *added)
 {
     struct text t = text_of(added->text, sizeof(added->text));
 
@@ -156,8 +156,8 @@ static void describe(const struct replay *replay, const struct selection *select
 }
 
 /* Replays what was written. */
-static int judge(const char *path, const char *peer, enum verdict expected, struct added *added,
-                 struct fault *fault)
+static int judge_capture(const char *path, const char *peer, enum verdict expected,
+                         struct import_result *added, struct fault *fault)
 {
     const struct replay_options options = {.peer = peer};
     struct replay replay;
@@ -177,13 +177,14 @@ static int judge(const char *path, const char *peer, enum verdict expected, stru
 }
 
 /* The capture as it is: which part of it is wanted, and how that comes out. */
-static int take(const char *path, const struct add_options *options, struct add_folder *folder,
-                struct added *added, struct fault *fault)
+static int import_packets(const char *path, const struct import_options *options,
+                          struct suite_folder *folder, struct import_result *added,
+                          struct fault *fault)
 {
     const struct replay_options as_it_is = {.peer = options->peer};
     struct selection selection = {.want_cnt = options->want_cnt};
     struct replay replay;
-    struct copy copy = {.replay = &replay, .selection = &selection, .added = added};
+    struct import_copy copy = {.replay = &replay, .selection = &selection, .added = added};
     int rc;
 
     memcpy(selection.want, options->want, sizeof(selection.want));
@@ -194,21 +195,21 @@ static int take(const char *path, const struct add_options *options, struct add_
         rc = fault_set(fault, "%s: no RoCE packet that could be added", path);
     if (rc == 0) {
         added->of = replay.trace.frames;
-        describe(&replay, &selection, added);
+        describe_selection(&replay, &selection, added);
         rc = write_part(&copy, path, folder->capture, options, fault);
     }
     if (rc == 0)
-        rc = judge(folder->capture, options->peer, selection.expect, added, fault);
+        rc = judge_capture(folder->capture, options->peer, selection.expect, added, fault);
     selection_free(&selection);
     replay_free(&replay);
     return rc;
 }
 
-int add_capture(const char *path, const struct add_options *options, struct added *added,
-                struct fault *fault)
+int import_capture(const char *path, const struct import_options *options,
+                   struct import_result *added, struct fault *fault)
 {
-    struct add_folder folder;
-    struct add_row row = {.peer = options->peer, .shows = options->shows};
+    struct suite_folder folder;
+    struct suite_row row = {.peer = options->peer, .shows = options->shows};
     int rc;
 
     memset(added, 0, sizeof(*added));
@@ -220,15 +221,15 @@ int add_capture(const char *path, const struct add_options *options, struct adde
         snprintf(added->name, sizeof(added->name), "%s", options->name);
     if (check_name(added->name, fault) != 0)
         return -1;
-    rc = add_folder_open(&folder, options->folder, added->name, fault);
+    rc = suite_folder_open(&folder, options->folder, added->name, fault);
     if (rc == 0)
-        rc = take(path, options, &folder, added, fault);
+        rc = import_packets(path, options, &folder, added, fault);
     if (rc == 0)
-        rc = add_folder_golden(&folder, options->peer, fault);
+        rc = suite_folder_golden(&folder, options->peer, fault);
     row.frames = added->frames;
     row.expected = outcomes[added->verdict];
     if (rc == 0)
-        rc = add_folder_keep(&folder, &row, fault);
-    add_folder_close(&folder);
+        rc = suite_folder_keep(&folder, &row, fault);
+    suite_folder_close(&folder);
     return rc;
 }

@@ -164,9 +164,9 @@ static void captures_are_known_by_their_endings(void)
                                      "a.gz",  "a.pcap.txt", "a.pcap.gz.gz", ""};
 
     for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
-        CU_ASSERT_TRUE(corpus_is_capture(yes[i]));
+        CU_ASSERT_TRUE(is_capture_name(yes[i]));
     for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
-        CU_ASSERT_FALSE(corpus_is_capture(no[i]));
+        CU_ASSERT_FALSE(is_capture_name(no[i]));
 }
 
 /* ---- reports for programs ----------------------------------------------------------------------
@@ -214,9 +214,9 @@ static void junit_is_well_formed_and_counts_right(void)
         0, "well", "");
 }
 
-SUITE("replay.gate", TEST(says_what_is_wrong_in_one_line), TEST(outputs_are_files_of_their_own),
-      TEST(a_full_disk_is_named_once), TEST(files_give_three_kinds_of_status),
-      TEST(files_are_reported_in_order), TEST(a_folder_without_a_manifest_must_hold),
-      TEST(a_manifest_says_what_is_expected), TEST(a_broken_manifest_is_named_with_its_line),
-      TEST(captures_are_known_by_their_endings), TEST(json_has_a_summary_and_each_report),
-      TEST(junit_is_well_formed_and_counts_right))
+SUITE("replay.suite_report", TEST(says_what_is_wrong_in_one_line),
+      TEST(outputs_are_files_of_their_own), TEST(a_full_disk_is_named_once),
+      TEST(files_give_three_kinds_of_status), TEST(files_are_reported_in_order),
+      TEST(a_folder_without_a_manifest_must_hold), TEST(a_manifest_says_what_is_expected),
+      TEST(a_broken_manifest_is_named_with_its_line), TEST(captures_are_known_by_their_endings),
+      TEST(json_has_a_summary_and_each_report), TEST(junit_is_well_formed_and_counts_right))

@@ -128,7 +128,7 @@ static void a_row_has_the_columns_of_its_manifest(void)
                     0, "replay\tnote\tfile\tshows\nholds\t\tipv6.pcap\ta READ\n", "");
 }
 
-SUITE("replay.add", TEST(every_capture_is_the_same_test_in_its_folder),
+SUITE("replay.import", TEST(every_capture_is_the_same_test_in_its_folder),
       TEST(a_connection_is_cut_out), TEST(a_difference_stays_one),
       TEST(bytes_read_are_still_those_written), TEST(nothing_of_whom_it_was_is_left),
       TEST(what_is_there_is_not_replaced), TEST(a_row_has_the_columns_of_its_manifest))

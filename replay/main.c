@@ -24,7 +24,7 @@ static const struct command {
     {"check", "judge the traffic of captures by the rules", cmd_check},
     {"replay", "play captures against the software RNIC and judge its answers", cmd_replay},
     {"add", "put a capture into a folder that replay plays as a gate", cmd_import},
-    {"agent", "let replay --live on another host use an RDMA device of this one", agent_run},
+    {"agent", "let replay --live on another host use an RDMA device of this one", agent_exec},
     {"decode", "print the RoCE frames of captures in words", cmd_decode},
 };
 #define COMMAND_CNT (sizeof(commands) / sizeof(commands[0]))

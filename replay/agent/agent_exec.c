@@ -9,7 +9,7 @@
 
 #define NAME "rocedrill-agent"
 
-int agent_run(int argc, char **argv)
+int agent_exec(int argc, char **argv)
 {
     char path[PATH_MAX + sizeof(NAME)];
     ssize_t len = readlink("/proc/self/exe", path, PATH_MAX);

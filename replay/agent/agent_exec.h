@@ -7,6 +7,6 @@
 #define REPLAY_AGENT_AGENT_EXEC_H
 
 /* Becomes that program; returns only if it is not there. */
-int agent_run(int argc, char **argv);
+int agent_exec(int argc, char **argv);
 
 #endif

@@ -50,7 +50,7 @@ static int complain(const char *what, const char *why)
 /* ---- a session --------------------------------------------------------------------------------
  */
 
-static bool send_all(int fd, const char *p, size_t len)
+static bool send_bytes(int fd, const char *p, size_t len)
 {
     while (len > 0) {
         ssize_t n = send(fd, p, len, MSG_NOSIGNAL);
@@ -65,7 +65,7 @@ static bool send_all(int fd, const char *p, size_t len)
     return true;
 }
 
-static bool reply(int fd, json_t *answer)
+static bool send_reply(int fd, json_t *answer)
 {
     char *text = json_dumps(answer, JSON_COMPACT);
     size_t len = text ? strlen(text) : 0;
@@ -73,20 +73,20 @@ static bool reply(int fd, json_t *answer)
 
     if (text)
         text[len] = '\n'; /* in place of its end: one segment, one wake-up */
-    fine = text && send_all(fd, text, len + 1);
+    fine = text && send_bytes(fd, text, len + 1);
     free(text);
     json_decref(answer);
     return fine;
 }
 
 /* Answers the whole lines of the buffer and leaves what follows them; false to end the session. */
-static bool serve_lines(struct agent_dev *dev, int fd, char *buf, size_t *len)
+static bool serve_lines(struct agent_device *dev, int fd, char *buf, size_t *len)
 {
     char *line = buf, *end;
     bool fine = true;
 
     while (fine && (end = memchr(line, '\n', *len - (size_t)(line - buf))) != NULL) {
-        fine = reply(fd, agent_answer(dev, line, (size_t)(end - line)));
+        fine = send_reply(fd, agent_rpc_answer(dev, line, (size_t)(end - line)));
         line = end + 1;
     }
     *len -= (size_t)(line - buf);
@@ -94,18 +94,18 @@ static bool serve_lines(struct agent_dev *dev, int fd, char *buf, size_t *len)
     return fine;
 }
 
-static void serve(int fd, struct agent_dev *dev, const char *device)
+static void serve_session(int fd, struct agent_device *dev, const char *device)
 {
     char *buf = malloc(AGENT_LINE_MAX);
     size_t len = 0;
 
     if (!buf) {
-        reply(fd, json_pack("{s:b, s:s}", "ok", 0, "error", "no memory"));
+        send_reply(fd, json_pack("{s:b, s:s}", "ok", 0, "error", "no memory"));
         return;
     }
-    if (agent_dev_open(dev, device) != 0) {
+    if (agent_device_open(dev, device) != 0) {
         fprintf(stderr, "rocedrill agent: %s\n", dev->why);
-        reply(fd, json_pack("{s:b, s:s}", "ok", 0, "error", dev->why));
+        send_reply(fd, json_pack("{s:b, s:s}", "ok", 0, "error", dev->why));
         free(buf);
         return;
     }
@@ -122,11 +122,11 @@ static void serve(int fd, struct agent_dev *dev, const char *device)
         if (!serve_lines(dev, fd, buf, &len))
             break;
         if (len == AGENT_LINE_MAX) {
-            reply(fd, json_pack("{s:b, s:s}", "ok", 0, "error", "the line is too long"));
+            send_reply(fd, json_pack("{s:b, s:s}", "ok", 0, "error", "the line is too long"));
             break;
         }
     }
-    agent_dev_close(dev);
+    agent_device_close(dev);
     free(buf);
 }
 
@@ -181,7 +181,7 @@ static int listen_at(char *where)
     return fd;
 }
 
-static int parse(int argc, char **argv, struct options *options)
+static int parse_options(int argc, char **argv, struct options *options)
 {
     static const struct option longs[] = {
         {"listen", required_argument, NULL, 'l'},
@@ -210,10 +210,10 @@ static int parse(int argc, char **argv, struct options *options)
 
 int main(int argc, char **argv)
 {
-    static struct agent_dev dev;
+    static struct agent_device dev;
     char here[] = "127.0.0.1:" AGENT_TCP_PORT;
     struct options options = {.listen = here};
-    int status = parse(argc, argv, &options);
+    int status = parse_options(argc, argv, &options);
     int fd;
 
     if (status >= 0)
@@ -237,7 +237,7 @@ int main(int argc, char **argv)
         /* Each reply is waited for: else it would wait for the other's acknowledgement. */
         setsockopt(peer, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
         setsockopt(peer, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-        serve(peer, &dev, options.device);
+        serve_session(peer, &dev, options.device);
         close(peer);
     } while (!options.once);
     close(fd);

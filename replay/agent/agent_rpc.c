@@ -10,9 +10,9 @@
 
 #define GIDS_MAX 64u
 
-static json_t *refuse(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static json_t *error_reply(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-static json_t *refuse(const char *fmt, ...)
+static json_t *error_reply(const char *fmt, ...)
 {
     char text[320];
     va_list args;
@@ -23,17 +23,17 @@ static json_t *refuse(const char *fmt, ...)
     return json_pack("{s:b, s:s}", "ok", 0, "error", text);
 }
 
-static json_t *done(struct agent_dev *dev, int rc)
+static json_t *ok_or_error(struct agent_device *dev, int rc)
 {
-    return rc == 0 ? json_pack("{s:b}", "ok", 1) : refuse("%s", dev->why);
+    return rc == 0 ? json_pack("{s:b}", "ok", 1) : error_reply("%s", dev->why);
 }
 
 /* ---- arguments --------------------------------------------------------------------------------
  */
 
 /* The whole number `name`, at most `max`; absent it is `fallback`. */
-static bool number(const json_t *in, const char *name, uint64_t max, uint64_t fallback,
-                   uint64_t *out)
+static bool read_number(const json_t *in, const char *name, uint64_t max, uint64_t fallback,
+                        uint64_t *out)
 {
     const json_t *value = json_object_get(in, name);
 
@@ -114,7 +114,7 @@ static json_t *hex_of(const uint8_t *p, uint64_t len)
 /* ---- operations -------------------------------------------------------------------------------
  */
 
-static json_t *gids(struct agent_dev *dev)
+static json_t *list_gids(struct agent_device *dev)
 {
     json_t *list = json_array();
     static const union ibv_gid none;
@@ -136,17 +136,18 @@ static json_t *gids(struct agent_dev *dev)
     return list;
 }
 
-static json_t *op_hello(struct agent_dev *dev, const json_t *in)
+static json_t *op_hello(struct agent_device *dev, const json_t *in)
 {
     (void)in;
     return json_pack("{s:b, s:i, s:s, s:b, s:i, s:b, s:i, s:[sss], s:o}", "ok", 1, "protocol",
                      AGENT_PROTOCOL, "device", ibv_get_device_name(dev->ctx->device), "active",
                      dev->port.state == IBV_PORT_ACTIVE, "mtu", 128 << dev->port.active_mtu,
                      "atomic", dev->attr.atomic_cap != IBV_ATOMIC_NONE, "rd_atomic",
-                     dev->attr.max_qp_rd_atom, "services", "RC", "UC", "UD", "gids", gids(dev));
+                     dev->attr.max_qp_rd_atom, "services", "RC", "UC", "UD", "gids",
+                     list_gids(dev));
 }
 
-static json_t *tell_mr(const struct agent_dev *dev, uint32_t mr)
+static json_t *mr_reply(const struct agent_device *dev, uint32_t mr)
 {
     const struct agent_mr *m = &dev->mr[mr];
 
@@ -154,87 +155,91 @@ static json_t *tell_mr(const struct agent_dev *dev, uint32_t mr)
                      (json_int_t)(uintptr_t)m->bytes, "rkey", (json_int_t)m->mr->rkey);
 }
 
-static json_t *op_mr(struct agent_dev *dev, const json_t *in)
+static json_t *op_mr(struct agent_device *dev, const json_t *in)
 {
     int access = access_of(in);
     uint64_t len;
     uint32_t mr;
 
-    if (!number(in, "len", AGENT_BYTES_MAX, 0, &len) || access < 0)
-        return refuse("mr wants len and access (write, read, atomic)");
-    return agent_mr_new(dev, len, access, &mr) == 0 ? tell_mr(dev, mr) : refuse("%s", dev->why);
+    if (!read_number(in, "len", AGENT_BYTES_MAX, 0, &len) || access < 0)
+        return error_reply("mr wants len and access (write, read, atomic)");
+    return agent_mr_new(dev, len, access, &mr) == 0 ? mr_reply(dev, mr)
+                                                    : error_reply("%s", dev->why);
 }
 
 /* The region that a request names, and a range in it. */
-static struct agent_mr *range(struct agent_dev *dev, const json_t *in, uint64_t *off, uint64_t *len)
+static struct agent_mr *find_range(struct agent_device *dev, const json_t *in, uint64_t *off,
+                                   uint64_t *len)
 {
     uint64_t mr;
 
-    if (!json_object_get(in, "mr") || !number(in, "mr", UINT32_MAX, 0, &mr) || mr >= dev->mr_cnt ||
-        !number(in, "off", UINT64_MAX, 0, off) || !number(in, "len", UINT64_MAX, 0, len) ||
-        *off > dev->mr[mr].len || *len > dev->mr[mr].len - *off)
+    if (!json_object_get(in, "mr") || !read_number(in, "mr", UINT32_MAX, 0, &mr) ||
+        mr >= dev->mr_cnt || !read_number(in, "off", UINT64_MAX, 0, off) ||
+        !read_number(in, "len", UINT64_MAX, 0, len) || *off > dev->mr[mr].len ||
+        *len > dev->mr[mr].len - *off)
         return NULL;
     return &dev->mr[mr];
 }
 
-static json_t *op_withdraw(struct agent_dev *dev, const json_t *in)
+static json_t *op_withdraw(struct agent_device *dev, const json_t *in)
 {
     uint64_t off, len;
-    struct agent_mr *m = range(dev, in, &off, &len);
+    struct agent_mr *m = find_range(dev, in, &off, &len);
 
-    return m ? done(dev, agent_mr_withdraw(dev, (uint32_t)(m - dev->mr)))
-             : refuse("withdraw: no such region");
+    return m ? ok_or_error(dev, agent_mr_withdraw(dev, (uint32_t)(m - dev->mr)))
+             : error_reply("withdraw: no such region");
 }
 
-static json_t *op_register(struct agent_dev *dev, const json_t *in)
+static json_t *op_register(struct agent_device *dev, const json_t *in)
 {
     uint64_t off, len;
-    struct agent_mr *m = range(dev, in, &off, &len);
+    struct agent_mr *m = find_range(dev, in, &off, &len);
 
     if (!m)
-        return refuse("register: no such region");
+        return error_reply("register: no such region");
     return agent_mr_register(dev, (uint32_t)(m - dev->mr)) == 0
-               ? tell_mr(dev, (uint32_t)(m - dev->mr))
-               : refuse("%s", dev->why);
+               ? mr_reply(dev, (uint32_t)(m - dev->mr))
+               : error_reply("%s", dev->why);
 }
 
-static json_t *op_store(struct agent_dev *dev, const json_t *in)
+static json_t *op_store(struct agent_device *dev, const json_t *in)
 {
     uint64_t off, len;
     uint32_t cnt = 0;
     uint8_t *bytes = bytes_of(json_object_get(in, "hex"), &cnt);
-    struct agent_mr *m = range(dev, in, &off, &len);
+    struct agent_mr *m = find_range(dev, in, &off, &len);
     json_t *out;
 
     if (!bytes || !m || cnt > m->len - off) {
-        out = refuse("store: hex is no data of %u bytes at most, or does not lie in the region",
-                     AGENT_DATA_MAX);
+        out =
+            error_reply("store: hex is no data of %u bytes at most, or does not lie in the region",
+                        AGENT_DATA_MAX);
     } else {
         memcpy(m->bytes + off, bytes, cnt);
-        out = done(dev, 0);
+        out = ok_or_error(dev, 0);
     }
     free(bytes);
     return out;
 }
 
-static json_t *op_load(struct agent_dev *dev, const json_t *in)
+static json_t *op_load(struct agent_device *dev, const json_t *in)
 {
     uint64_t off, len;
-    struct agent_mr *m = range(dev, in, &off, &len);
+    struct agent_mr *m = find_range(dev, in, &off, &len);
 
     if (!m || len > AGENT_DATA_MAX)
-        return refuse("load: not a range of a region, or more than %u bytes", AGENT_DATA_MAX);
+        return error_reply("load: not a range of a region, or more than %u bytes", AGENT_DATA_MAX);
     return json_pack("{s:b, s:o}", "ok", 1, "hex", hex_of(m->bytes + off, len));
 }
 
-static json_t *op_crc(struct agent_dev *dev, const json_t *in)
+static json_t *op_crc(struct agent_device *dev, const json_t *in)
 {
     uint64_t off, len;
-    struct agent_mr *m = range(dev, in, &off, &len);
+    struct agent_mr *m = find_range(dev, in, &off, &len);
 
     return m ? json_pack("{s:b, s:I}", "ok", 1, "crc32",
                          (json_int_t)agent_crc32(m->bytes + off, len))
-             : refuse("crc: not a range of a region");
+             : error_reply("crc: not a range of a region");
 }
 
 static bool service_of(const json_t *in, enum ibv_qp_type *out)
@@ -254,34 +259,35 @@ static bool service_of(const json_t *in, enum ibv_qp_type *out)
     return false;
 }
 
-static json_t *op_qp(struct agent_dev *dev, const json_t *in)
+static json_t *op_qp(struct agent_device *dev, const json_t *in)
 {
     enum ibv_qp_type type;
     uint64_t send, recv;
     uint32_t qp;
 
     if (!service_of(in, &type))
-        return refuse("qp: type is none of RC, UC, UD");
-    if (!number(in, "max_send", AGENT_CQ_LEN, 1, &send) ||
-        !number(in, "max_recv", AGENT_CQ_LEN, 1, &recv))
-        return refuse("qp: queues are no longer than %u", AGENT_CQ_LEN);
+        return error_reply("qp: type is none of RC, UC, UD");
+    if (!read_number(in, "max_send", AGENT_CQ_LEN, 1, &send) ||
+        !read_number(in, "max_recv", AGENT_CQ_LEN, 1, &recv))
+        return error_reply("qp: queues are no longer than %u", AGENT_CQ_LEN);
     if (agent_qp_new(dev, type, (uint32_t)send, (uint32_t)recv, &qp) != 0)
-        return refuse("%s", dev->why);
+        return error_reply("%s", dev->why);
     return json_pack("{s:b, s:I, s:I}", "ok", 1, "qp", (json_int_t)qp, "qpn",
                      (json_int_t)dev->qp[qp].qp->qp_num);
 }
 
-static bool which_qp(struct agent_dev *dev, const json_t *in, uint32_t *out)
+static bool which_qp(struct agent_device *dev, const json_t *in, uint32_t *out)
 {
     uint64_t qp;
 
-    if (!json_object_get(in, "qp") || !number(in, "qp", UINT32_MAX, 0, &qp) || qp >= dev->qp_cnt)
+    if (!json_object_get(in, "qp") || !read_number(in, "qp", UINT32_MAX, 0, &qp) ||
+        qp >= dev->qp_cnt)
         return false;
     *out = (uint32_t)qp;
     return true;
 }
 
-static json_t *op_connect(struct agent_dev *dev, const json_t *in)
+static json_t *op_connect(struct agent_device *dev, const json_t *in)
 {
     const char *dgid = json_string_value(json_object_get(in, "dgid"));
     struct agent_connect to = {.access = access_of(in)};
@@ -289,17 +295,21 @@ static json_t *op_connect(struct agent_dev *dev, const json_t *in)
     uint32_t qp;
 
     if (!which_qp(dev, in, &qp))
-        return refuse("connect: no such queue pair");
+        return error_reply("connect: no such queue pair");
     if (!dgid || inet_pton(AF_INET6, dgid, &to.dgid) != 1)
-        return refuse("connect: dgid is no IPv6 address (IPv4 as ::ffff:a.b.c.d)");
-    if (to.access < 0 || !number(in, "gid_index", 255, 0, &gid) ||
-        !number(in, "dest_qpn", 0xFFFFFF, 0, &qpn) || !number(in, "mtu", 4096, 1024, &mtu) ||
-        !number(in, "rq_psn", 0xFFFFFF, 0, &rq) || !number(in, "sq_psn", 0xFFFFFF, 0, &sq) ||
-        !number(in, "min_rnr_timer", 31, 12, &rnr) || !number(in, "timeout", 31, 14, &timeout) ||
-        !number(in, "retry_cnt", 7, 7, &retry) || !number(in, "rnr_retry", 7, 7, &rnr_retry) ||
-        !number(in, "rd_atomic", 255, 1, &atomics) || !number(in, "hop_limit", 255, 64, &hops) ||
-        !number(in, "qkey", UINT32_MAX, 0, &qkey))
-        return refuse("connect: a number is out of its range");
+        return error_reply("connect: dgid is no IPv6 address (IPv4 as ::ffff:a.b.c.d)");
+    if (to.access < 0 || !read_number(in, "gid_index", 255, 0, &gid) ||
+        !read_number(in, "dest_qpn", 0xFFFFFF, 0, &qpn) ||
+        !read_number(in, "mtu", 4096, 1024, &mtu) || !read_number(in, "rq_psn", 0xFFFFFF, 0, &rq) ||
+        !read_number(in, "sq_psn", 0xFFFFFF, 0, &sq) ||
+        !read_number(in, "min_rnr_timer", 31, 12, &rnr) ||
+        !read_number(in, "timeout", 31, 14, &timeout) ||
+        !read_number(in, "retry_cnt", 7, 7, &retry) ||
+        !read_number(in, "rnr_retry", 7, 7, &rnr_retry) ||
+        !read_number(in, "rd_atomic", 255, 1, &atomics) ||
+        !read_number(in, "hop_limit", 255, 64, &hops) ||
+        !read_number(in, "qkey", UINT32_MAX, 0, &qkey))
+        return error_reply("connect: a number is out of its range");
     to.gid_index = (int)gid;
     to.dest_qpn = (uint32_t)qpn;
     to.mtu = (uint32_t)mtu;
@@ -312,26 +322,26 @@ static json_t *op_connect(struct agent_dev *dev, const json_t *in)
     to.rd_atomic = (uint8_t)atomics;
     to.hop_limit = (uint8_t)hops;
     to.qkey = (uint32_t)qkey;
-    return done(dev, agent_qp_connect(dev, qp, &to));
+    return ok_or_error(dev, agent_qp_connect(dev, qp, &to));
 }
 
-static json_t *op_delete(struct agent_dev *dev, const json_t *in)
+static json_t *op_delete(struct agent_device *dev, const json_t *in)
 {
     uint32_t qp;
 
-    return which_qp(dev, in, &qp) ? done(dev, agent_qp_del(dev, qp))
-                                  : refuse("delete: no such queue pair");
+    return which_qp(dev, in, &qp) ? ok_or_error(dev, agent_qp_del(dev, qp))
+                                  : error_reply("delete: no such queue pair");
 }
 
-static json_t *op_recv(struct agent_dev *dev, const json_t *in)
+static json_t *op_recv(struct agent_device *dev, const json_t *in)
 {
     uint64_t len, id;
     uint32_t qp;
 
-    if (!which_qp(dev, in, &qp) || !number(in, "len", UINT32_MAX / 2, 0, &len) ||
-        !number(in, "id", UINT64_MAX, 0, &id))
-        return refuse("recv wants qp, len and id");
-    return done(dev, agent_recv(dev, qp, id, (uint32_t)len));
+    if (!which_qp(dev, in, &qp) || !read_number(in, "len", UINT32_MAX / 2, 0, &len) ||
+        !read_number(in, "id", UINT64_MAX, 0, &id))
+        return error_reply("recv wants qp, len and id");
+    return ok_or_error(dev, agent_recv(dev, qp, id, (uint32_t)len));
 }
 
 static bool opcode_of(const json_t *in, enum ibv_wr_opcode *out)
@@ -359,7 +369,7 @@ static bool opcode_of(const json_t *in, enum ibv_wr_opcode *out)
     return false;
 }
 
-static json_t *op_send(struct agent_dev *dev, const json_t *in)
+static json_t *op_send(struct agent_device *dev, const json_t *in)
 {
     const json_t *hex = json_object_get(in, "hex");
     struct agent_send send = {0};
@@ -370,21 +380,26 @@ static json_t *op_send(struct agent_dev *dev, const json_t *in)
     json_t *out;
 
     if (!which_qp(dev, in, &qp))
-        return refuse("send: no such queue pair");
+        return error_reply("send: no such queue pair");
     if (!opcode_of(in, &send.opcode))
-        return refuse("send: the opcode is none of send, send_imm, send_inv, write, write_imm, "
-                      "read, cmp_swap, fetch_add");
-    if (!number(in, "len", UINT32_MAX / 2, 0, &len) || !number(in, "id", UINT64_MAX, 0, &send.id) ||
-        !number(in, "remote_addr", UINT64_MAX, 0, &send.remote_addr) ||
-        !number(in, "rkey", UINT32_MAX, 0, &rkey) || !number(in, "imm", UINT32_MAX, 0, &imm) ||
-        !number(in, "invalidate", UINT32_MAX, 0, &invalidate) ||
-        !number(in, "compare_add", UINT64_MAX, 0, &send.compare_add) ||
-        !number(in, "swap", UINT64_MAX, 0, &send.swap) || !number(in, "gid_index", 255, 0, &gid) ||
-        !number(in, "dest_qpn", 0xFFFFFF, 0, &qpn) || !number(in, "qkey", UINT32_MAX, 0, &qkey) ||
-        !number(in, "hop_limit", 255, 64, &hops))
-        return refuse("send: a number is out of its range");
+        return error_reply(
+            "send: the opcode is none of send, send_imm, send_inv, write, write_imm, "
+            "read, cmp_swap, fetch_add");
+    if (!read_number(in, "len", UINT32_MAX / 2, 0, &len) ||
+        !read_number(in, "id", UINT64_MAX, 0, &send.id) ||
+        !read_number(in, "remote_addr", UINT64_MAX, 0, &send.remote_addr) ||
+        !read_number(in, "rkey", UINT32_MAX, 0, &rkey) ||
+        !read_number(in, "imm", UINT32_MAX, 0, &imm) ||
+        !read_number(in, "invalidate", UINT32_MAX, 0, &invalidate) ||
+        !read_number(in, "compare_add", UINT64_MAX, 0, &send.compare_add) ||
+        !read_number(in, "swap", UINT64_MAX, 0, &send.swap) ||
+        !read_number(in, "gid_index", 255, 0, &gid) ||
+        !read_number(in, "dest_qpn", 0xFFFFFF, 0, &qpn) ||
+        !read_number(in, "qkey", UINT32_MAX, 0, &qkey) ||
+        !read_number(in, "hop_limit", 255, 64, &hops))
+        return error_reply("send: a number is out of its range");
     if (dgid && inet_pton(AF_INET6, dgid, &send.dgid) != 1)
-        return refuse("send: dgid is no IPv6 address (IPv4 as ::ffff:a.b.c.d)");
+        return error_reply("send: dgid is no IPv6 address (IPv4 as ::ffff:a.b.c.d)");
     send.gid_index = (int)gid;
     send.dest_qpn = (uint32_t)qpn;
     send.qkey = (uint32_t)qkey;
@@ -397,18 +412,18 @@ static json_t *op_send(struct agent_dev *dev, const json_t *in)
     if (hex) {
         bytes = bytes_of(hex, &cnt);
         if (!bytes)
-            return refuse("send: hex is no data of %u bytes at most", AGENT_DATA_MAX);
+            return error_reply("send: hex is no data of %u bytes at most", AGENT_DATA_MAX);
         send.len = cnt;
     }
-    out = done(dev, agent_send(dev, qp, &send, bytes));
+    out = ok_or_error(dev, agent_send(dev, qp, &send, bytes));
     free(bytes);
     return out;
 }
 
-static json_t *op_poll(struct agent_dev *dev, const json_t *in)
+static json_t *op_poll(struct agent_device *dev, const json_t *in)
 {
     json_t *list = json_array();
-    struct agent_done c;
+    struct agent_completion c;
     int rc = 0;
 
     (void)in;
@@ -427,14 +442,14 @@ static json_t *op_poll(struct agent_dev *dev, const json_t *in)
     }
     if (rc < 0) {
         json_decref(list);
-        return refuse("%s", dev->why);
+        return error_reply("%s", dev->why);
     }
     return json_pack("{s:b, s:o}", "ok", 1, "completions", list);
 }
 
 static const struct {
     const char *name;
-    json_t *(*run)(struct agent_dev *dev, const json_t *in);
+    json_t *(*run)(struct agent_device *dev, const json_t *in);
 } ops[] = {
     {"hello", op_hello},       {"mr", op_mr},       {"withdraw", op_withdraw},
     {"register", op_register}, {"store", op_store}, {"load", op_load},
@@ -443,7 +458,7 @@ static const struct {
     {"poll", op_poll},
 };
 
-json_t *agent_answer(struct agent_dev *dev, const char *line, size_t len)
+json_t *agent_rpc_answer(struct agent_device *dev, const char *line, size_t len)
 {
     json_error_t error;
     json_t *in = json_loadb(line, len, JSON_REJECT_DUPLICATES, &error);
@@ -451,15 +466,16 @@ json_t *agent_answer(struct agent_dev *dev, const char *line, size_t len)
     json_t *out = NULL;
 
     if (!in || !json_is_object(in)) {
-        out = refuse("not a JSON object: %s", in ? "another value" : error.text);
+        out = error_reply("not a JSON object: %s", in ? "another value" : error.text);
     } else {
         for (size_t i = 0; name && i < sizeof(ops) / sizeof(ops[0]) && !out; i++)
             if (strcmp(name, ops[i].name) == 0)
                 out = ops[i].run(dev, in);
         if (!out)
-            out = name ? refuse("there is no operation %.64s", name) : refuse("op is missing");
+            out = name ? error_reply("there is no operation %.64s", name)
+                       : error_reply("op is missing");
         if (!out) /* the name was cut within a letter */
-            out = refuse("there is no operation of that name");
+            out = error_reply("there is no operation of that name");
     }
     json_decref(in);
     return out;

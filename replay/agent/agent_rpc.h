@@ -15,6 +15,6 @@
 #define AGENT_POLL_MAX 256u          /* completions in one reply */
 
 /* The reply to `line`, for json_decref(); NULL without memory. */
-json_t *agent_answer(struct agent_dev *dev, const char *line, size_t len);
+json_t *agent_rpc_answer(struct agent_device *dev, const char *line, size_t len);
 
 #endif

@@ -10,9 +10,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static int fail(struct agent_dev *dev, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static int set_error(struct agent_device *dev, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
-static int fail(struct agent_dev *dev, const char *fmt, ...)
+static int set_error(struct agent_device *dev, const char *fmt, ...)
 {
     va_list args;
 
@@ -25,7 +26,7 @@ static int fail(struct agent_dev *dev, const char *fmt, ...)
 /* ---- opening and closing ----------------------------------------------------------------------
  */
 
-static struct ibv_context *open_named(struct agent_dev *dev, const char *name)
+static struct ibv_context *open_named(struct agent_device *dev, const char *name)
 {
     int cnt = 0;
     struct ibv_device **list = ibv_get_device_list(&cnt);
@@ -38,17 +39,17 @@ static struct ibv_context *open_named(struct agent_dev *dev, const char *name)
             ctx = ibv_open_device(list[i]);
     }
     if (!found && name)
-        fail(dev, "there is no RDMA device %s", name);
+        set_error(dev, "there is no RDMA device %s", name);
     else if (!found)
-        fail(dev, "there is no RDMA device");
+        set_error(dev, "there is no RDMA device");
     else if (!ctx)
-        fail(dev, "the RDMA device cannot be opened: %s", strerror(errno));
+        set_error(dev, "the RDMA device cannot be opened: %s", strerror(errno));
     if (list)
         ibv_free_device_list(list);
     return ctx;
 }
 
-int agent_dev_open(struct agent_dev *dev, const char *name)
+int agent_device_open(struct agent_device *dev, const char *name)
 {
     memset(dev, 0, sizeof(*dev));
     for (uint32_t i = AGENT_CQ_LEN; i-- > 0;) {
@@ -66,12 +67,12 @@ int agent_dev_open(struct agent_dev *dev, const char *name)
                                                                        : (int)AGENT_CQ_LEN,
                                  NULL, NULL, 0)) != NULL)
         return 0;
-    fail(dev, "the RDMA device has no room for us: %s", strerror(errno));
-    agent_dev_close(dev);
+    set_error(dev, "the RDMA device has no room for us: %s", strerror(errno));
+    agent_device_close(dev);
     return -1;
 }
 
-static void wr_free(struct agent_dev *dev, struct agent_wr *wr)
+static void free_wr_slot(struct agent_device *dev, struct agent_wr *wr)
 {
     if (wr->ah)
         ibv_destroy_ah(wr->ah);
@@ -83,14 +84,14 @@ static void wr_free(struct agent_dev *dev, struct agent_wr *wr)
     dev->free_wr = wr;
 }
 
-void agent_dev_close(struct agent_dev *dev)
+void agent_device_close(struct agent_device *dev)
 {
     for (uint32_t i = 0; i < dev->qp_cnt; i++)
         if (dev->qp[i].qp)
             ibv_destroy_qp(dev->qp[i].qp);
     for (uint32_t i = 0; i < AGENT_CQ_LEN; i++)
         if (dev->wr[i].bytes)
-            wr_free(dev, &dev->wr[i]);
+            free_wr_slot(dev, &dev->wr[i]);
     for (uint32_t i = 0; i < dev->mr_cnt; i++) {
         if (dev->mr[i].mr)
             ibv_dereg_mr(dev->mr[i].mr);
@@ -111,7 +112,7 @@ void agent_dev_close(struct agent_dev *dev)
 /* ---- memory -----------------------------------------------------------------------------------
  */
 
-int agent_mr_register(struct agent_dev *dev, uint32_t mr)
+int agent_mr_register(struct agent_device *dev, uint32_t mr)
 {
     struct agent_mr *m = &dev->mr[mr];
 
@@ -119,25 +120,25 @@ int agent_mr_register(struct agent_dev *dev, uint32_t mr)
         return 0;
     m->mr = ibv_reg_mr(dev->pd, m->bytes, m->len, m->access);
     return m->mr ? 0
-                 : fail(dev, "the device does not register %llu bytes with access 0x%x: %s",
-                        (unsigned long long)m->len, (unsigned)m->access, strerror(errno));
+                 : set_error(dev, "the device does not register %llu bytes with access 0x%x: %s",
+                             (unsigned long long)m->len, (unsigned)m->access, strerror(errno));
 }
 
-int agent_mr_new(struct agent_dev *dev, uint64_t len, int access, uint32_t *out)
+int agent_mr_new(struct agent_device *dev, uint64_t len, int access, uint32_t *out)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     struct agent_mr *m = &dev->mr[dev->mr_cnt];
     void *bytes;
 
     if (dev->mr_cnt == AGENT_MRS_MAX)
-        return fail(dev, "more than %u memory regions", AGENT_MRS_MAX);
+        return set_error(dev, "more than %u memory regions", AGENT_MRS_MAX);
     if (len == 0 || len > AGENT_BYTES_MAX - dev->bytes)
-        return fail(dev, "a session may hold %llu bytes, and a region has at least one",
-                    (unsigned long long)AGENT_BYTES_MAX);
+        return set_error(dev, "a session may hold %llu bytes, and a region has at least one",
+                         (unsigned long long)AGENT_BYTES_MAX);
     *m = (struct agent_mr){.len = len, .access = access, .map_len = (len + page - 1) / page * page};
     bytes = mmap(NULL, m->map_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (bytes == MAP_FAILED)
-        return fail(dev, "no memory for %llu bytes", (unsigned long long)len);
+        return set_error(dev, "no memory for %llu bytes", (unsigned long long)len);
     m->bytes = bytes;
     if (agent_mr_register(dev, dev->mr_cnt) != 0) {
         munmap(m->bytes, m->map_len);
@@ -148,13 +149,13 @@ int agent_mr_new(struct agent_dev *dev, uint64_t len, int access, uint32_t *out)
     return 0;
 }
 
-int agent_mr_withdraw(struct agent_dev *dev, uint32_t mr)
+int agent_mr_withdraw(struct agent_device *dev, uint32_t mr)
 {
     struct agent_mr *m = &dev->mr[mr];
     int rc = m->mr ? ibv_dereg_mr(m->mr) : 0;
 
     if (rc != 0)
-        return fail(dev, "the region cannot be deregistered: %s", strerror(rc));
+        return set_error(dev, "the region cannot be deregistered: %s", strerror(rc));
     m->mr = NULL;
     return 0;
 }
@@ -162,8 +163,8 @@ int agent_mr_withdraw(struct agent_dev *dev, uint32_t mr)
 /* ---- queue pairs ------------------------------------------------------------------------------
  */
 
-int agent_qp_new(struct agent_dev *dev, enum ibv_qp_type type, uint32_t max_send, uint32_t max_recv,
-                 uint32_t *out)
+int agent_qp_new(struct agent_device *dev, enum ibv_qp_type type, uint32_t max_send,
+                 uint32_t max_recv, uint32_t *out)
 {
     struct ibv_qp_init_attr init = {
         .send_cq = dev->cq,
@@ -178,12 +179,12 @@ int agent_qp_new(struct agent_dev *dev, enum ibv_qp_type type, uint32_t max_send
     struct agent_qp *qp = &dev->qp[dev->qp_cnt];
 
     if (dev->qp_cnt == AGENT_QPS_MAX)
-        return fail(dev, "more than %u queue pairs", AGENT_QPS_MAX);
+        return set_error(dev, "more than %u queue pairs", AGENT_QPS_MAX);
     if (max_send > AGENT_CQ_LEN || max_recv > AGENT_CQ_LEN)
-        return fail(dev, "queues are no longer than %u", AGENT_CQ_LEN);
+        return set_error(dev, "queues are no longer than %u", AGENT_CQ_LEN);
     qp->qp = ibv_create_qp(dev->pd, &init);
     if (!qp->qp)
-        return fail(dev, "the device makes no such queue pair: %s", strerror(errno));
+        return set_error(dev, "the device makes no such queue pair: %s", strerror(errno));
     *out = dev->qp_cnt++;
     return 0;
 }
@@ -197,7 +198,7 @@ static enum ibv_mtu mtu_code(uint32_t bytes)
     return code;
 }
 
-int agent_qp_connect(struct agent_dev *dev, uint32_t qp, const struct agent_connect *to)
+int agent_qp_connect(struct agent_device *dev, uint32_t qp, const struct agent_connect *to)
 {
     struct ibv_qp *handle = dev->qp[qp].qp;
     struct ibv_qp_attr attr = {
@@ -240,12 +241,12 @@ int agent_qp_connect(struct agent_dev *dev, uint32_t qp, const struct agent_conn
     static const char *const names[] = {"INIT", "RTR", "RTS"};
 
     if (!handle)
-        return fail(dev, "the queue pair was deleted");
+        return set_error(dev, "the queue pair was deleted");
     if ((128u << attr.path_mtu) != to->mtu)
-        return fail(dev, "a path MTU of %u does not exist", to->mtu);
+        return set_error(dev, "a path MTU of %u does not exist", to->mtu);
     if (attr.path_mtu > dev->port.active_mtu)
-        return fail(dev, "the device's path MTU is %u, not %u", 128u << dev->port.active_mtu,
-                    to->mtu);
+        return set_error(dev, "the device's path MTU is %u, not %u", 128u << dev->port.active_mtu,
+                         to->mtu);
     for (unsigned i = 0; i < 3; i++) {
         int rc;
 
@@ -256,39 +257,40 @@ int agent_qp_connect(struct agent_dev *dev, uint32_t qp, const struct agent_conn
         attr.qp_state = steps[i].state;
         rc = ibv_modify_qp(handle, &attr, IBV_QP_STATE | mask);
         if (rc != 0)
-            return fail(dev, "the device does not take the queue pair to %s: %s", names[i],
-                        strerror(rc > 0 ? rc : errno));
+            return set_error(dev, "the device does not take the queue pair to %s: %s", names[i],
+                             strerror(rc > 0 ? rc : errno));
     }
     return 0;
 }
 
-int agent_qp_del(struct agent_dev *dev, uint32_t qp)
+int agent_qp_del(struct agent_device *dev, uint32_t qp)
 {
     int rc = dev->qp[qp].qp ? ibv_destroy_qp(dev->qp[qp].qp) : 0;
 
     if (rc != 0)
-        return fail(dev, "the queue pair cannot be deleted: %s", strerror(rc));
+        return set_error(dev, "the queue pair cannot be deleted: %s", strerror(rc));
     dev->qp[qp].qp = NULL;
     for (uint32_t i = 0; i < AGENT_CQ_LEN; i++)
         if (dev->wr[i].bytes && dev->wr[i].qp == qp)
-            wr_free(dev, &dev->wr[i]);
+            free_wr_slot(dev, &dev->wr[i]);
     return 0;
 }
 
 /* ---- requests ---------------------------------------------------------------------------------
  */
 
-static struct agent_wr *wr_new(struct agent_dev *dev, uint32_t qp, uint64_t id, uint32_t len)
+static struct agent_wr *new_wr_slot(struct agent_device *dev, uint32_t qp, uint64_t id,
+                                    uint32_t len)
 {
     struct agent_wr *wr = dev->free_wr;
 
     if (!dev->qp[qp].qp) {
-        fail(dev, "the queue pair was deleted");
+        set_error(dev, "the queue pair was deleted");
         return NULL;
     }
     if (!wr || len > AGENT_BYTES_MAX - dev->bytes) {
-        fail(dev, "a session may have %u requests outstanding with %llu bytes", AGENT_CQ_LEN,
-             (unsigned long long)AGENT_BYTES_MAX);
+        set_error(dev, "a session may have %u requests outstanding with %llu bytes", AGENT_CQ_LEN,
+                  (unsigned long long)AGENT_BYTES_MAX);
         return NULL;
     }
     dev->free_wr = wr->next;
@@ -297,8 +299,8 @@ static struct agent_wr *wr_new(struct agent_dev *dev, uint32_t qp, uint64_t id, 
     if (wr->bytes && len)
         wr->mr = ibv_reg_mr(dev->pd, wr->bytes, len, IBV_ACCESS_LOCAL_WRITE);
     if (!wr->bytes || (len && !wr->mr)) {
-        fail(dev, "no buffer of %u bytes: %s", len, strerror(errno));
-        wr_free(dev, wr);
+        set_error(dev, "no buffer of %u bytes: %s", len, strerror(errno));
+        free_wr_slot(dev, wr);
         return NULL;
     }
     return wr;
@@ -310,14 +312,14 @@ static struct ibv_sge sge_of(const struct agent_wr *wr)
         .addr = (uintptr_t)wr->bytes, .length = wr->len, .lkey = wr->mr ? wr->mr->lkey : 0};
 }
 
-static bool is_ud(const struct agent_dev *dev, uint32_t qp)
+static bool is_ud(const struct agent_device *dev, uint32_t qp)
 {
     return dev->qp[qp].qp && dev->qp[qp].qp->qp_type == IBV_QPT_UD;
 }
 
-int agent_recv(struct agent_dev *dev, uint32_t qp, uint64_t id, uint32_t len)
+int agent_recv(struct agent_device *dev, uint32_t qp, uint64_t id, uint32_t len)
 {
-    struct agent_wr *wr = wr_new(dev, qp, id, is_ud(dev, qp) ? len + AGENT_AREA : len);
+    struct agent_wr *wr = new_wr_slot(dev, qp, id, is_ud(dev, qp) ? len + AGENT_AREA : len);
     struct ibv_sge sge;
     struct ibv_recv_wr recv = {0}, *bad;
     int rc;
@@ -332,17 +334,17 @@ int agent_recv(struct agent_dev *dev, uint32_t qp, uint64_t id, uint32_t len)
     rc = ibv_post_recv(dev->qp[qp].qp, &recv, &bad);
     if (rc == 0)
         return 0;
-    wr_free(dev, wr);
-    return fail(dev, "the device does not take a receive request: %s", strerror(rc));
+    free_wr_slot(dev, wr);
+    return set_error(dev, "the device does not take a receive request: %s", strerror(rc));
 }
 
-int agent_send(struct agent_dev *dev, uint32_t qp, const struct agent_send *send,
+int agent_send(struct agent_device *dev, uint32_t qp, const struct agent_send *send,
                const uint8_t *bytes)
 {
     struct ibv_send_wr wr = {.opcode = send->opcode}, *bad;
     bool atomic =
         send->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || send->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
-    struct agent_wr *slot = wr_new(dev, qp, send->id, atomic ? 8 : send->len);
+    struct agent_wr *slot = new_wr_slot(dev, qp, send->id, atomic ? 8 : send->len);
     struct ibv_sge sge;
     int rc;
 
@@ -370,8 +372,8 @@ int agent_send(struct agent_dev *dev, uint32_t qp, const struct agent_send *send
         slot->ah = ibv_create_ah(dev->pd, &to);
         if (!slot->ah) {
             rc = errno;
-            wr_free(dev, slot);
-            return fail(dev, "the device makes no address handle: %s", strerror(rc));
+            free_wr_slot(dev, slot);
+            return set_error(dev, "the device makes no address handle: %s", strerror(rc));
         }
         wr.wr.ud.ah = slot->ah;
         wr.wr.ud.remote_qpn = send->dest_qpn;
@@ -388,14 +390,14 @@ int agent_send(struct agent_dev *dev, uint32_t qp, const struct agent_send *send
     rc = ibv_post_send(dev->qp[qp].qp, &wr, &bad);
     if (rc == 0)
         return 0;
-    wr_free(dev, slot);
-    return fail(dev, "the device does not take the work request: %s", strerror(rc));
+    free_wr_slot(dev, slot);
+    return set_error(dev, "the device does not take the work request: %s", strerror(rc));
 }
 
 /* ---- completions ------------------------------------------------------------------------------
  */
 
-int agent_poll(struct agent_dev *dev, struct agent_done *out)
+int agent_poll(struct agent_device *dev, struct agent_completion *out)
 {
     struct agent_wr *wr;
     struct ibv_wc wc;
@@ -404,13 +406,14 @@ int agent_poll(struct agent_dev *dev, struct agent_done *out)
     do {
         cnt = ibv_poll_cq(dev->cq, 1, &wc);
         if (cnt < 0)
-            return fail(dev, "the completion queue is broken");
+            return set_error(dev, "the completion queue is broken");
         if (cnt == 0)
             return 0;
         /* Of a request whose queue pair is gone, nobody wants to know. */
     } while (wc.wr_id >= AGENT_CQ_LEN || !dev->wr[wc.wr_id].bytes);
     wr = &dev->wr[wc.wr_id];
-    *out = (struct agent_done){.qp = wr->qp, .id = wr->id, .status = wc.status, .recv = wr->recv};
+    *out = (struct agent_completion){
+        .qp = wr->qp, .id = wr->id, .status = wc.status, .recv = wr->recv};
     if (wc.status == IBV_WC_SUCCESS) {
         uint32_t len = wr->recv ? wc.byte_len : wr->fetches ? wr->len : 0;
         const uint8_t *bytes = wr->bytes;
@@ -431,7 +434,7 @@ int agent_poll(struct agent_dev *dev, struct agent_done *out)
         out->has_imm = wr->recv && (wc.wc_flags & IBV_WC_WITH_IMM);
         out->imm = out->has_imm ? ntohl(wc.imm_data) : 0;
     }
-    wr_free(dev, wr);
+    free_wr_slot(dev, wr);
     return 1;
 }
 

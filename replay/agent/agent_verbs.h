@@ -48,7 +48,7 @@ struct agent_wr {
     struct ibv_ah *ah; /* of a datagram */
 };
 
-struct agent_dev {
+struct agent_device {
     struct ibv_context *ctx;
     struct ibv_device_attr attr;
     struct ibv_port_attr port;
@@ -87,7 +87,7 @@ struct agent_send {
     uint8_t hop_limit;
 };
 
-struct agent_done {
+struct agent_completion {
     uint32_t qp;
     uint64_t id;
     enum ibv_wc_status status;
@@ -99,27 +99,27 @@ struct agent_done {
 };
 
 /* The device of this name, or the first. */
-int agent_dev_open(struct agent_dev *dev, const char *name);
-void agent_dev_close(struct agent_dev *dev);
+int agent_device_open(struct agent_device *dev, const char *name);
+void agent_device_close(struct agent_device *dev);
 
-int agent_mr_new(struct agent_dev *dev, uint64_t len, int access, uint32_t *out);
-int agent_mr_withdraw(struct agent_dev *dev, uint32_t mr);
-int agent_mr_register(struct agent_dev *dev, uint32_t mr); /* again; with another key */
+int agent_mr_new(struct agent_device *dev, uint64_t len, int access, uint32_t *out);
+int agent_mr_withdraw(struct agent_device *dev, uint32_t mr);
+int agent_mr_register(struct agent_device *dev, uint32_t mr); /* again; with another key */
 
-int agent_qp_new(struct agent_dev *dev, enum ibv_qp_type type, uint32_t max_send, uint32_t max_recv,
-                 uint32_t *out);
-int agent_qp_connect(struct agent_dev *dev, uint32_t qp, const struct agent_connect *to);
-int agent_qp_del(struct agent_dev *dev, uint32_t qp);
+int agent_qp_new(struct agent_device *dev, enum ibv_qp_type type, uint32_t max_send,
+                 uint32_t max_recv, uint32_t *out);
+int agent_qp_connect(struct agent_device *dev, uint32_t qp, const struct agent_connect *to);
+int agent_qp_del(struct agent_device *dev, uint32_t qp);
 
 /* `len` bytes of payload: what stands before a datagram has room of its own. */
-int agent_recv(struct agent_dev *dev, uint32_t qp, uint64_t id, uint32_t len);
+int agent_recv(struct agent_device *dev, uint32_t qp, uint64_t id, uint32_t len);
 
 /* `bytes` are send->len, or NULL for zeros. */
-int agent_send(struct agent_dev *dev, uint32_t qp, const struct agent_send *send,
+int agent_send(struct agent_device *dev, uint32_t qp, const struct agent_send *send,
                const uint8_t *bytes);
 
 /* 1 and a completion, 0 if there is none, -1. */
-int agent_poll(struct agent_dev *dev, struct agent_done *out);
+int agent_poll(struct agent_device *dev, struct agent_completion *out);
 
 uint32_t agent_crc32(const uint8_t *p, uint64_t len);
 

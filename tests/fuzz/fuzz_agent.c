@@ -69,9 +69,9 @@ static char *request(struct script *s)
     return text;
 }
 
-static void answer(struct agent_dev *dev, const char *line, size_t len)
+static void answer(struct agent_device *dev, const char *line, size_t len)
 {
-    json_t *out = agent_answer(dev, line, len);
+    json_t *out = agent_rpc_answer(dev, line, len);
     char *text;
 
     FUZZ_CHECK(json_is_object(out));
@@ -88,13 +88,13 @@ static void answer(struct agent_dev *dev, const char *line, size_t len)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct agent_dev dev;
+    static struct agent_device dev;
     struct script s = {data + 1, size ? size - 1 : 0};
 
     if (size == 0)
         return 0;
     memset(&dev, 0, sizeof(dev));
-    FUZZ_CHECK(agent_dev_open(&dev, NULL) == 0);
+    FUZZ_CHECK(agent_device_open(&dev, NULL) == 0);
     for (unsigned i = 0; i < LINES_MAX && s.left > 0; i++) {
         if (data[0] & 1) {
             char *line = request(&s);
@@ -113,7 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             s.left -= len + (end != NULL);
         }
     }
-    agent_dev_close(&dev);
+    agent_device_close(&dev);
     FUZZ_CHECK(fakeverbs_live() == 0);
     return 0;
 }

@@ -6,12 +6,12 @@
 #include "support/fakeverbs.h"
 #include "support/suite.h"
 
-static struct agent_dev dev;
+static struct agent_device dev;
 
 /* The reply to a line; what it must have is looked at: the words of `has`, in its text. */
 static void say(const char *file, unsigned line, const char *request, const char *has)
 {
-    json_t *out = agent_answer(&dev, request, strlen(request));
+    json_t *out = agent_rpc_answer(&dev, request, strlen(request));
     char *text = out ? json_dumps(out, JSON_COMPACT) : NULL;
 
     if (!text || !strstr(text, has)) {
@@ -31,12 +31,12 @@ static void say(const char *file, unsigned line, const char *request, const char
 static void open_dev(void)
 {
     memset(&dev, 0, sizeof(dev));
-    CU_ASSERT_EQUAL_FATAL(agent_dev_open(&dev, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(agent_device_open(&dev, NULL), 0);
 }
 
 static void close_dev(void)
 {
-    agent_dev_close(&dev);
+    agent_device_close(&dev);
     CU_ASSERT_EQUAL(fakeverbs_live(), 0);
 }
 
@@ -194,12 +194,12 @@ static void a_failing_device_leaves_nothing_behind(void)
     for (unsigned i = 0; i < 3; i++) {
         memset(&dev, 0, sizeof(dev));
         fakeverbs_fail(true);
-        CU_ASSERT_EQUAL(agent_dev_open(&dev, NULL), -1);
+        CU_ASSERT_EQUAL(agent_device_open(&dev, NULL), -1);
         CU_ASSERT_EQUAL(fakeverbs_live(), 0);
     }
     fakeverbs_fail(false);
     memset(&dev, 0, sizeof(dev));
-    CU_ASSERT_EQUAL(agent_dev_open(&dev, "nosuch"), -1);
+    CU_ASSERT_EQUAL(agent_device_open(&dev, "nosuch"), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(dev.why, "nosuch"));
 }
 

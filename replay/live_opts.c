@@ -31,7 +31,7 @@ static int parse_count(const char *text, uint64_t *out)
                : -cli_error("replay: --loop %s: not a whole number", text);
 }
 
-static int cm_end(const char *text, enum live_cm_end *out)
+static int read_cm_end(const char *text, enum live_cm_end *out)
 {
     if (strcmp(text, "connect") == 0)
         *out = LIVE_CM_CONNECT;
@@ -65,7 +65,7 @@ int live_option(struct live_args *args, int which, const char *value)
     case 6: args->topspeed = true; return 0;
     case 9: args->looped = true; return parse_count(value, &args->loop);
     case 12: args->options.any_payload = true; return 0;
-    case 10: return cm_end(value, &args->options.cm);
+    case 10: return read_cm_end(value, &args->options.cm);
     case 11: return parse_port(value, &args->options.port);
     default: number = parse_positive(which, value);
     }

@@ -39,7 +39,7 @@ static int connect_one(const struct addrinfo *to)
     return -1;
 }
 
-static int connect_to(struct live_agent *agent, struct fault *fault)
+static int connect_to(struct agent_client *agent, struct fault *fault)
 {
     char host[sizeof(agent->name)];
     char *colon;
@@ -66,7 +66,7 @@ static int connect_to(struct live_agent *agent, struct fault *fault)
     return agent->fd >= 0 ? 0 : fault_set(fault, "--agent %s: %s", agent->name, strerror(rc));
 }
 
-static int read_hello(struct live_agent *agent, const json_t *hello, const uint8_t target[16],
+static int read_hello(struct agent_client *agent, const json_t *hello, const uint8_t target[16],
                       struct fault *fault)
 {
     const json_t *gid, *service;
@@ -112,18 +112,18 @@ static int read_hello(struct live_agent *agent, const json_t *hello, const uint8
                            agent->device);
 }
 
-int live_agent_open(struct live_agent *agent, const char *where, const uint8_t target[16],
-                    struct fault *fault)
+int agent_client_open(struct agent_client *agent, const char *where, const uint8_t target[16],
+                      struct fault *fault)
 {
     json_t *hello;
     bool refused;
     int rc;
 
-    *agent = (struct live_agent){.fd = -1};
+    *agent = (struct agent_client){.fd = -1};
     snprintf(agent->name, sizeof(agent->name), "%s", where);
     if (connect_to(agent, fault) != 0)
         return -1;
-    hello = live_agent_ask(agent, json_pack("{s:s}", "op", "hello"), &refused, fault);
+    hello = agent_client_call(agent, json_pack("{s:s}", "op", "hello"), &refused, fault);
     if (!hello)
         return -1;
     rc = read_hello(agent, hello, target, fault);
@@ -131,18 +131,18 @@ int live_agent_open(struct live_agent *agent, const char *where, const uint8_t t
     return rc;
 }
 
-void live_agent_close(struct live_agent *agent)
+void agent_client_close(struct agent_client *agent)
 {
     if (agent->fd >= 0)
         close(agent->fd);
     free(agent->buf);
-    *agent = (struct live_agent){.fd = -1};
+    *agent = (struct agent_client){.fd = -1};
 }
 
 /* ---- asking -----------------------------------------------------------------------------------
  */
 
-static int say(struct live_agent *agent, json_t *request, struct fault *fault)
+static int send_request(struct agent_client *agent, json_t *request, struct fault *fault)
 {
     char *text = json_dumps(request, JSON_COMPACT);
     size_t len = text ? strlen(text) : 0, off = 0;
@@ -165,7 +165,7 @@ static int say(struct live_agent *agent, json_t *request, struct fault *fault)
 }
 
 /* One line; its length, or -1 and a fault. It stays in the buffer. */
-static ssize_t hear(struct live_agent *agent, struct fault *fault)
+static ssize_t receive_reply(struct agent_client *agent, struct fault *fault)
 {
     int waited = 0;
 
@@ -202,8 +202,8 @@ static ssize_t hear(struct live_agent *agent, struct fault *fault)
     }
 }
 
-json_t *live_agent_ask(struct live_agent *agent, json_t *request, bool *refused,
-                       struct fault *fault)
+json_t *agent_client_call(struct agent_client *agent, json_t *request, bool *refused,
+                          struct fault *fault)
 {
     json_error_t error;
     json_t *reply;
@@ -214,7 +214,7 @@ json_t *live_agent_ask(struct live_agent *agent, json_t *request, bool *refused,
         fault_set(fault, "no memory");
         return NULL;
     }
-    if (say(agent, request, fault) != 0 || (len = hear(agent, fault)) < 0)
+    if (send_request(agent, request, fault) != 0 || (len = receive_reply(agent, fault)) < 0)
         return NULL;
     reply = json_loadb(agent->buf, (size_t)len, 0, &error);
     agent->len -= (size_t)len + 1;
@@ -235,12 +235,12 @@ json_t *live_agent_ask(struct live_agent *agent, json_t *request, bool *refused,
     return NULL;
 }
 
-int live_agent_poll(struct live_agent *agent,
-                    int (*take)(void *ctx, const json_t *completion, struct fault *fault),
-                    void *ctx, size_t *cnt, struct fault *fault)
+int agent_client_poll(struct agent_client *agent,
+                      int (*take)(void *ctx, const json_t *completion, struct fault *fault),
+                      void *ctx, size_t *cnt, struct fault *fault)
 {
     bool refused;
-    json_t *reply = live_agent_ask(agent, json_pack("{s:s}", "op", "poll"), &refused, fault);
+    json_t *reply = agent_client_call(agent, json_pack("{s:s}", "op", "poll"), &refused, fault);
     const json_t *list = json_object_get(reply, "completions"), *c;
     int rc = reply ? 0 : -1;
     size_t at;
@@ -256,15 +256,15 @@ int live_agent_poll(struct live_agent *agent,
     return rc;
 }
 
-int live_agent_load(struct live_agent *agent, uint32_t mr, uint64_t off, uint8_t *bytes, size_t len,
-                    struct fault *fault)
+int agent_client_read(struct agent_client *agent, uint32_t mr, uint64_t off, uint8_t *bytes,
+                      size_t len, struct fault *fault)
 {
     bool refused;
     json_t *reply =
-        live_agent_ask(agent,
-                       json_pack("{s:s, s:I, s:I, s:I}", "op", "load", "mr", (json_int_t)mr, "off",
-                                 (json_int_t)off, "len", (json_int_t)len),
-                       &refused, fault);
+        agent_client_call(agent,
+                          json_pack("{s:s, s:I, s:I, s:I}", "op", "load", "mr", (json_int_t)mr,
+                                    "off", (json_int_t)off, "len", (json_int_t)len),
+                          &refused, fault);
     const char *hex = json_string_value(json_object_get(reply, "hex"));
     int rc = reply ? 0 : -1;
 
@@ -274,8 +274,8 @@ int live_agent_load(struct live_agent *agent, uint32_t mr, uint64_t off, uint8_t
     return rc;
 }
 
-void live_agent_describe(char *out, size_t cap, const char *status, uint32_t len, uint32_t crc32,
-                         bool has_imm, uint32_t imm)
+void agent_client_describe(char *out, size_t cap, const char *status, uint32_t len, uint32_t crc32,
+                           bool has_imm, uint32_t imm)
 {
     struct text t = text_of(out, cap);
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include "util/strbuf.h"
 
-struct live_agent {
+struct agent_client {
     int fd;    /* -1: not connected */
     char *buf; /* what was received after the last whole line */
     size_t len, cap;
@@ -26,29 +26,29 @@ struct live_agent {
 };
 
 /* Connects to HOST:PORT and says hello: the device must have RoCEv2 at `target`. 0, or -1 and a
- * fault; live_agent_close() is wanted in both cases. */
-int live_agent_open(struct live_agent *agent, const char *where, const uint8_t target[16],
-                    struct fault *fault);
-void live_agent_close(struct live_agent *agent);
+ * fault; agent_client_close() is wanted in both cases. */
+int agent_client_open(struct agent_client *agent, const char *where, const uint8_t target[16],
+                      struct fault *fault);
+void agent_client_close(struct agent_client *agent);
 
 /* Sends a request, which is given over, and waits for the reply, for json_decref(). NULL and a
  * fault if there is none; NULL also, with *refused set, if the agent says no: the fault says why.
  */
-json_t *live_agent_ask(struct live_agent *agent, json_t *request, bool *refused,
-                       struct fault *fault);
+json_t *agent_client_call(struct agent_client *agent, json_t *request, bool *refused,
+                          struct fault *fault);
 
 /* Asks what completed and gives each to `take`, which returns 0, or -1 and a fault. *cnt, if not
  * NULL, receives how many there were. 0, or -1 and a fault. */
-int live_agent_poll(struct live_agent *agent,
-                    int (*take)(void *ctx, const json_t *completion, struct fault *fault),
-                    void *ctx, size_t *cnt, struct fault *fault);
+int agent_client_poll(struct agent_client *agent,
+                      int (*take)(void *ctx, const json_t *completion, struct fault *fault),
+                      void *ctx, size_t *cnt, struct fault *fault);
 
 /* Reads `len` bytes at `off` of a far memory region. 0, or -1 and a fault. */
-int live_agent_load(struct live_agent *agent, uint32_t mr, uint64_t off, uint8_t *bytes, size_t len,
-                    struct fault *fault);
+int agent_client_read(struct agent_client *agent, uint32_t mr, uint64_t off, uint8_t *bytes,
+                      size_t len, struct fault *fault);
 
 /* A completion in words: "success, 10 bytes, CRC-32 0x00000000" and so on. */
-void live_agent_describe(char *out, size_t cap, const char *status, uint32_t len, uint32_t crc32,
-                         bool has_imm, uint32_t imm);
+void agent_client_describe(char *out, size_t cap, const char *status, uint32_t len, uint32_t crc32,
+                           bool has_imm, uint32_t imm);
 
 #endif

@@ -28,10 +28,10 @@ static json_t *access_json(unsigned access)
     return list;
 }
 
-json_t *live_far_ask(struct live *live, json_t *request, const char **why, struct fault *fault)
+json_t *agent_setup_call(struct live *live, json_t *request, const char **why, struct fault *fault)
 {
     bool refused;
-    json_t *reply = live_agent_ask(&live->agent, request, &refused, fault);
+    json_t *reply = agent_client_call(&live->agent, request, &refused, fault);
 
     if (!reply && refused) {
         struct drive *d = live->drive;
@@ -48,7 +48,7 @@ json_t *live_far_ask(struct live *live, json_t *request, const char **why, struc
     return reply;
 }
 
-static json_int_t member(const json_t *reply, const char *name)
+static json_int_t json_int(const json_t *reply, const char *name)
 {
     return json_integer_value(json_object_get(reply, name));
 }
@@ -60,13 +60,13 @@ static int make_region(struct live *live, uint32_t device, uint32_t idx, struct 
 {
     const struct memory_region *from = &live->drive->device[device].memory.region[idx];
     struct live_region *to = &live->region[device][idx];
-    struct rebind_region *bind = &live->rebind[device][idx];
+    struct rewrite_region *rw = &live->rewrite[device][idx];
     const char *why = NULL;
     json_t *reply =
-        live_far_ask(live,
-                     json_pack("{s:s, s:I, s:o}", "op", "mr", "len", (json_int_t)from->span,
-                               "access", access_json(from->access)),
-                     &why, fault);
+        agent_setup_call(live,
+                         json_pack("{s:s, s:I, s:o}", "op", "mr", "len", (json_int_t)from->span,
+                                   "access", access_json(from->access)),
+                         &why, fault);
 
     if (!reply) {
         if (!why)
@@ -74,18 +74,18 @@ static int make_region(struct live *live, uint32_t device, uint32_t idx, struct 
         live->drive->device[device].failed = why;
         return 0;
     }
-    to->mr = (uint32_t)member(reply, "mr");
+    to->mr = (uint32_t)json_int(reply, "mr");
     to->made = true;
-    bind->addr = (uint64_t)member(reply, "addr");
-    bind->rkey = (uint32_t)member(reply, "rkey");
+    rw->addr = (uint64_t)json_int(reply, "addr");
+    rw->rkey = (uint32_t)json_int(reply, "rkey");
     json_decref(reply);
     return 0;
 }
 
 /* What the agent's device cannot do, or NULL. */
-static const char *lacks(const struct live *live, const struct setup *s)
+static const char *unsupported_run(const struct live *live, const struct setup *s)
 {
-    if (s->mtu > live->wire.iface.path_mtu)
+    if (s->mtu > live->port.iface.path_mtu)
         return "its path MTU does not fit through the interface";
     for (size_t i = 0; i < s->entry_cnt; i++) {
         const struct roce_opcode *op = setup_op(s, s->entry[i].step);
@@ -101,8 +101,8 @@ static const char *lacks(const struct live *live, const struct setup *s)
     return NULL;
 }
 
-bool live_far_connect(struct live *live, uint32_t idx, uint32_t max_send, unsigned access,
-                      bool we_request, const char **why, struct fault *fault)
+bool agent_setup_connect(struct live *live, uint32_t idx, uint32_t max_send, unsigned access,
+                         bool we_request, const char **why, struct fault *fault)
 {
     struct run *run = &live->drive->run[idx];
     struct live_run *to = &live->run[idx];
@@ -111,33 +111,33 @@ bool live_far_connect(struct live *live, uint32_t idx, uint32_t max_send, unsign
     char dgid[INET6_ADDRSTRLEN];
     json_int_t start;
     json_t *reply =
-        live_far_ask(live,
-                     json_pack("{s:s, s:i, s:i}", "op", "qp", "max_recv",
-                               we_request ? (int)RECV_DEPTH : 1, "max_send", (int)max_send),
-                     why, fault);
+        agent_setup_call(live,
+                         json_pack("{s:s, s:i, s:i}", "op", "qp", "max_recv",
+                                   we_request ? (int)RECV_DEPTH : 1, "max_send", (int)max_send),
+                         why, fault);
 
     if (!reply)
         return false;
-    to->qp = (uint32_t)member(reply, "qp");
+    to->qp = (uint32_t)json_int(reply, "qp");
     (void)!getrandom(&psn, sizeof(psn), 0);
-    to->bind = (struct rebind){
+    to->rewrite = (struct rewrite){
         .path = &live->path,
         .setup = s,
         .memory = &live->drive->device[run->device].memory,
-        .region = live->rebind[run->device],
+        .region = live->rewrite[run->device],
         .we_request = we_request,
-        .our_qpn = live->wire.qpn + idx,
-        .their_qpn = (uint32_t)member(reply, "qpn"),
+        .our_qpn = live->port.qpn + idx,
+        .their_qpn = (uint32_t)json_int(reply, "qpn"),
         .psn = roce_psn_of(psn & 0xFFFFFF),
     };
     json_decref(reply);
-    start = (json_int_t)roce_psn_add(to->bind.psn, (int32_t)s->first).v;
-    inet_ntop(AF_INET6, live->wire.addr, dgid, sizeof(dgid));
-    reply = live_far_ask(
+    start = (json_int_t)roce_psn_add(to->rewrite.psn, (int32_t)s->first).v;
+    inet_ntop(AF_INET6, live->port.addr, dgid, sizeof(dgid));
+    reply = agent_setup_call(
         live,
         json_pack("{s:s, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:o, s:i, s:I, s:i}", "op", "connect",
                   "qp", (json_int_t)to->qp, "dgid", dgid, "gid_index", live->agent.gid_index,
-                  "dest_qpn", (json_int_t)to->bind.our_qpn, "mtu", (json_int_t)s->mtu, "rq_psn",
+                  "dest_qpn", (json_int_t)to->rewrite.our_qpn, "mtu", (json_int_t)s->mtu, "rq_psn",
                   we_request ? start : 0, "sq_psn", we_request ? 0 : start, "access",
                   access_json(access), "min_rnr_timer", (int)s->rnr_code, "rd_atomic",
                   (json_int_t)atomics, "timeout", TIMEOUT_CODE),
@@ -147,18 +147,18 @@ bool live_far_connect(struct live *live, uint32_t idx, uint32_t max_send, unsign
     return to->made;
 }
 
-static int make_run(struct live *live, uint32_t idx, struct fault *fault)
+static int make_qp(struct live *live, uint32_t idx, struct fault *fault)
 {
     struct run *run = &live->drive->run[idx];
-    const char *why = lacks(live, &run->setup);
+    const char *why = unsupported_run(live, &run->setup);
 
-    if (!why && live_far_connect(live, idx, 1, run->setup.access, true, &why, fault))
+    if (!why && agent_setup_connect(live, idx, 1, run->setup.access, true, &why, fault))
         return 0;
     run->failed = why;
     return why ? 0 : -1;
 }
 
-int live_far_setup(struct live *live, struct fault *fault)
+int agent_setup_all(struct live *live, struct fault *fault)
 {
     struct drive *d = live->drive;
 
@@ -174,7 +174,7 @@ int live_far_setup(struct live *live, struct fault *fault)
         run->failed = d->device[run->device].failed;
         if (!run->failed && i >= LIVE_QPNS)
             run->failed = "more connections than we have QPNs for";
-        if (!run->failed && make_run(live, i, fault) != 0)
+        if (!run->failed && make_qp(live, i, fault) != 0)
             return -1;
     }
     return 0;
@@ -205,7 +205,7 @@ static json_t *store_json(const struct live *live, const struct live_event *e,
 }
 
 /* Does what a script event says. A refusal is a fault here: the device agreed to the setup. */
-int live_far_act(struct live *live, const struct live_event *e, struct fault *fault)
+int agent_setup_event(struct live *live, const struct live_event *e, struct fault *fault)
 {
     struct live_run *run = &live->run[e->run];
     const struct memory *memory = &live->drive->device[e->device].memory;
@@ -227,11 +227,11 @@ int live_far_act(struct live *live, const struct live_event *e, struct fault *fa
         request = json_pack("{s:s, s:I}", "op", e->kind == LIVE_WITHDRAW ? "withdraw" : "register",
                             "mr", (json_int_t)mr);
     }
-    reply = live_agent_ask(&live->agent, request, &refused, fault);
+    reply = agent_client_call(&live->agent, request, &refused, fault);
     if (!reply)
         return -1;
     if (e->kind == LIVE_REGISTER)
-        live->rebind[e->device][idx].rkey = (uint32_t)member(reply, "rkey");
+        live->rewrite[e->device][idx].rkey = (uint32_t)json_int(reply, "rkey");
     json_decref(reply);
     return 0;
 }

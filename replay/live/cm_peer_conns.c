@@ -9,38 +9,38 @@
 
 static const char ours_text[] = "we are this end";
 
-static const struct memory *memory_of(const struct live_ends *ends, uint32_t run)
+static const struct memory *memory_of(const struct cm_peer_conns *conns, uint32_t run)
 {
-    return &ends->live->drive->device[ends->live->drive->run[run].device].memory;
+    return &conns->live->drive->device[conns->live->drive->run[run].device].memory;
 }
 
 /* What the far end told in `len` bytes of one of its packets. */
-void live_ends_learn(struct live_ends *ends, uint32_t link, const uint8_t *recorded, uint8_t *live,
-                     size_t len)
+void cm_peer_conns_learn(struct cm_peer_conns *conns, uint32_t exch, const uint8_t *recorded,
+                         uint8_t *live, size_t len)
 {
-    uint32_t out = ends->end[link].out;
+    uint32_t out = conns->conn[exch].out;
     uint32_t device;
 
     if (out == LIVE_RUN_NONE)
         return;
-    device = ends->live->drive->run[out].device;
-    live_keys_learn(memory_of(ends, out), recorded, live, len, ends->live->rebind[device],
-                    ends->told[device]);
+    device = conns->live->drive->run[out].device;
+    learn_rkeys(memory_of(conns, out), recorded, live, len, conns->live->rewrite[device],
+                conns->rkey_known[device]);
 }
 
-static void bind_run(struct live_ends *ends, uint32_t link, uint32_t idx, bool we_request)
+static void set_rewrite(struct cm_peer_conns *conns, uint32_t exch, uint32_t idx, bool we_request)
 {
-    struct live *live = ends->live;
-    const struct live_link *l = &ends->cm->link[link];
+    struct live *live = conns->live;
+    const struct live_cm_exchange *l = &conns->cm->exch[exch];
     const struct run *run = &live->drive->run[idx];
     const struct setup *s = &run->setup;
     uint32_t start = we_request ? l->psn_out : l->psn_in;
 
-    live->run[idx].bind = (struct rebind){
+    live->run[idx].rewrite = (struct rewrite){
         .path = &live->path,
         .setup = s,
-        .memory = memory_of(ends, idx),
-        .region = live->rebind[run->device],
+        .memory = memory_of(conns, idx),
+        .region = live->rewrite[run->device],
         .we_request = we_request,
         .our_qpn = l->our_qpn,
         .their_qpn = l->their_qpn,
@@ -50,39 +50,41 @@ static void bind_run(struct live_ends *ends, uint32_t link, uint32_t idx, bool w
 }
 
 /* Both ends know each other: their packets have meaning from now on. */
-void live_ends_bind(struct live_ends *ends, uint32_t link)
+void cm_peer_conns_bind(struct cm_peer_conns *conns, uint32_t exch)
 {
-    const struct live_end *end = &ends->end[link];
+    const struct cm_peer_conn *conn = &conns->conn[exch];
 
-    if (!ends->cm->link[link].up)
+    if (!conns->cm->exch[exch].up)
         return;
-    if (end->out != LIVE_RUN_NONE && !ends->live->run[end->out].made)
-        bind_run(ends, link, end->out, true);
-    if (end->in != LIVE_RUN_NONE && !ends->live->run[end->in].made)
-        bind_run(ends, link, end->in, false);
+    if (conn->out != LIVE_RUN_NONE && !conns->live->run[conn->out].made)
+        set_rewrite(conns, exch, conn->out, true);
+    if (conn->in != LIVE_RUN_NONE && !conns->live->run[conn->in].made)
+        set_rewrite(conns, exch, conn->in, false);
 }
 
 /* Notes in `told` which keys a stretch of bytes tells. */
-static void note_told(const struct memory *memory, const uint8_t *p, size_t len, bool *told)
+static void mark_rkeys_known(const struct memory *memory, const uint8_t *p, size_t len,
+                             bool *rkey_known)
 {
-    struct live_tell tell[LIVE_TELLS_MAX];
-    unsigned cnt = live_keys_find(memory, p, len, tell);
+    struct rkey_mention mention[RKEY_MENTIONS_MAX];
+    unsigned cnt = find_rkeys(memory, p, len, mention);
 
     for (unsigned i = 0; i < cnt; i++)
-        told[tell[i].region] = true;
+        rkey_known[mention[i].region] = true;
 }
 
 /* The first key of the far memory that our requests of this run use before the capture shows it
  * being told, or NULL. */
-static const struct memory_region *untold(struct live_ends *ends, uint32_t link, bool *told)
+static const struct memory_region *find_unknown_rkey(struct cm_peer_conns *conns, uint32_t exch,
+                                                     bool *rkey_known)
 {
-    const struct trace *trace = ends->live->drive->trace;
-    const struct live_end *end = &ends->end[link];
-    const struct memory *memory = memory_of(ends, end->out);
-    const struct setup *s = &ends->live->drive->run[end->out].setup;
+    const struct trace *trace = conns->live->drive->trace;
+    const struct cm_peer_conn *conn = &conns->conn[exch];
+    const struct memory *memory = memory_of(conns, conn->out);
+    const struct setup *s = &conns->live->drive->run[conn->out].setup;
     const struct setup *in =
-        end->in == LIVE_RUN_NONE ? NULL : &ends->live->drive->run[end->in].setup;
-    const struct exchange *x = &ends->cm->exchanges->exchange[ends->cm->link[link].exchange];
+        conn->in == LIVE_RUN_NONE ? NULL : &conns->live->drive->run[conn->in].setup;
+    const struct exchange *x = &conns->cm->exchanges->exchange[conns->cm->exch[exch].idx];
     size_t next = 0;
 
     for (size_t i = 0; i < x->cnt; i++) {
@@ -90,11 +92,11 @@ static const struct memory_region *untold(struct live_ends *ends, uint32_t link,
         const uint8_t *data;
         size_t len;
 
-        if (exchange_is_from(ends->cm->exchanges, x, ends->cm->ours, i))
+        if (exchange_is_from(conns->cm->exchanges, x, conns->cm->ours, i))
             continue;
         exchange_message(trace, x->pkt[i], &msg);
         data = roce_cm_private_data(&msg, &len);
-        note_told(memory, data, len, told);
+        mark_rkeys_known(memory, data, len, rkey_known);
     }
     for (uint32_t i = 0; i < s->step_cnt; i++) {
         const struct memory_region *region;
@@ -106,7 +108,7 @@ static const struct memory_region *untold(struct live_ends *ends, uint32_t link,
             const struct trace_packet *p = setup_packet(in, (uint32_t)next);
 
             if (!in->step[next].response && p->payload_len && !p->cut && !p->made_up)
-                note_told(memory, trace_payload(p), p->payload_len, told);
+                mark_rkeys_known(memory, trace_payload(p), p->payload_len, rkey_known);
         }
         trace_parse(setup_packet(s, i), &pkt);
         region = roce_pkt_has(&pkt, ROCE_HDR_RETH)        ? memory_find(memory, pkt.reth.rkey)
@@ -114,7 +116,7 @@ static const struct memory_region *untold(struct live_ends *ends, uint32_t link,
                  : roce_pkt_has(&pkt, ROCE_HDR_IETH)      ? memory_find(memory, pkt.ieth.rkey)
                                                           : NULL;
         /* Nothing of it is touched by 0 bytes (R085). */
-        if (region && region->span && !told[region - memory->region] &&
+        if (region && region->span && !rkey_known[region - memory->region] &&
             !(roce_pkt_has(&pkt, ROCE_HDR_RETH) && pkt.reth.dma_len == 0))
             return region;
     }
@@ -125,9 +127,9 @@ static const struct memory_region *untold(struct live_ends *ends, uint32_t link,
  */
 
 /* Why a run cannot be played like this, kept with the drive. */
-static const char *keep_text(struct live_ends *ends, const char *text)
+static const char *keep_reason(struct cm_peer_conns *conns, const char *text)
 {
-    struct drive *d = ends->live->drive;
+    struct drive *d = conns->live->drive;
     char *copy = strdup(text);
 
     if (!copy || !VEC_GROW(d->kept, d->kept_cnt, d->kept_cap)) {
@@ -140,49 +142,51 @@ static const char *keep_text(struct live_ends *ends, const char *text)
 
 /* The exchange that set the run's connection up, or LIVE_RUN_NONE; *we_request is which end we are.
  */
-static uint32_t link_of_run(const struct live_ends *ends, uint32_t idx, bool *we_request)
+static uint32_t cm_exchange_of_run(const struct cm_peer_conns *conns, uint32_t idx,
+                                   bool *we_request)
 {
-    const struct setup *s = &ends->live->drive->run[idx].setup;
+    const struct setup *s = &conns->live->drive->run[idx].setup;
     const struct trace_flow *flow = &s->trace->flow[s->side->req_flow];
     uint32_t found = LIVE_RUN_NONE;
 
-    for (uint32_t i = 0; i < ends->cm->cnt; i++) {
-        const struct live_link *link = &ends->cm->link[i];
-        const struct exchange *x = &ends->cm->exchanges->exchange[link->exchange];
+    for (uint32_t i = 0; i < conns->cm->cnt; i++) {
+        const struct live_cm_exchange *exch = &conns->cm->exch[i];
+        const struct exchange *x = &conns->cm->exchanges->exchange[exch->idx];
 
-        if (link->connected == 0 || s->step_cnt == 0 || link->connected > s->step[0].pkt)
+        if (exch->connected == 0 || s->step_cnt == 0 || exch->connected > s->step[0].pkt)
             continue;
         for (unsigned asks = 0; asks < 2; asks++)
             if (memcmp(flow->src, x->addr[asks], 16) == 0 &&
-                memcmp(flow->dst, x->addr[!asks], 16) == 0 && s->peer_qpn == link->rec_qpn[asks] &&
-                s->qpn == link->rec_qpn[!asks]) {
+                memcmp(flow->dst, x->addr[!asks], 16) == 0 && s->peer_qpn == exch->rec_qpn[asks] &&
+                s->qpn == exch->rec_qpn[!asks]) {
                 found = i; /* the latest before it */
-                *we_request = asks == ends->cm->ours;
+                *we_request = asks == conns->cm->ours;
             }
     }
     return found;
 }
 
-/* Why the run is not played, or NULL. `link` and `we_request` are of link_of_run(). */
-static const char *lacks(const struct live_ends *ends, uint32_t idx, uint32_t link, bool we_request)
+/* Why the run is not played, or NULL. `link` and `we_request` are of cm_exchange_of_run(). */
+static const char *unplayable_run(const struct cm_peer_conns *conns, uint32_t idx, uint32_t exch,
+                                  bool we_request)
 {
-    const struct run *run = &ends->live->drive->run[idx];
+    const struct run *run = &conns->live->drive->run[idx];
     const struct setup *s = &run->setup;
-    const struct asker *a = &ends->post->asker[idx];
+    const struct asker *a = &conns->post->asker[idx];
     uint32_t start;
 
-    if (link == LIVE_RUN_NONE)
+    if (exch == LIVE_RUN_NONE)
         return "the capture does not show how it was connected: --agent sets such a target up";
-    if (ends->cm->link[link].skip)
-        return ends->cm->link[link].skip;
-    if (s->mtu > ends->live->wire.iface.path_mtu)
+    if (conns->cm->exch[exch].skip)
+        return conns->cm->exch[exch].skip;
+    if (s->mtu > conns->live->port.iface.path_mtu)
         return "its path MTU does not fit through the interface";
     if (!we_request && (a->works.skip || a->failed))
         return a->works.skip ? a->works.skip : a->failed;
     if (s->cut)
         return "the capture is cut: what our end sent is not whole";
     /* The responder's message says with which PSN the requester is to begin (R240). */
-    start = ends->cm->link[link].rec_psn[we_request ? !ends->cm->ours : ends->cm->ours];
+    start = conns->cm->exch[exch].rec_psn[we_request ? !conns->cm->ours : conns->cm->ours];
     if (s->side->resumed || roce_psn_add(s->psn, (int32_t)s->first).v != start)
         return "the capture lacks a request before it";
     return NULL;
@@ -200,126 +204,129 @@ static bool is_cut_by_mtu(const struct setup *s)
     return false;
 }
 
-static int choose_runs(struct live_ends *ends)
+static int choose_runs(struct cm_peer_conns *conns)
 {
-    struct drive *d = ends->live->drive;
+    struct drive *d = conns->live->drive;
 
     for (uint32_t i = 0; i < d->run_cnt; i++) {
         struct run *run = &d->run[i];
         bool we_request = false;
-        uint32_t link = link_of_run(ends, i, &we_request);
-        const char *why = run->setup.skip ? run->setup.skip : lacks(ends, i, link, we_request);
-        struct live_end *end = link == LIVE_RUN_NONE ? NULL : &ends->end[link];
+        uint32_t exch = cm_exchange_of_run(conns, i, &we_request);
+        const char *why =
+            run->setup.skip ? run->setup.skip : unplayable_run(conns, i, exch, we_request);
+        struct cm_peer_conn *conn = exch == LIVE_RUN_NONE ? NULL : &conns->conn[exch];
 
-        ends->link_of[i] = LIVE_RUN_NONE;
-        if (!why && (we_request ? end->out : end->in) != LIVE_RUN_NONE)
+        conns->exch_of[i] = LIVE_RUN_NONE;
+        if (!why && (we_request ? conn->out : conn->in) != LIVE_RUN_NONE)
             why = "its QPs were connected once and requested twice";
         run->failed = why ? why : we_request ? NULL : ours_text;
-        ends->post->asker[i].failed = why ? why : we_request ? ours_text : NULL;
-        ends->post->asker[i].unseen = true;
+        conns->post->asker[i].failed = why ? why : we_request ? ours_text : NULL;
+        conns->post->asker[i].unseen = true;
         if (why)
             continue;
-        ends->link_of[i] = link;
-        ends->cm->link[link].mtu_matters |= is_cut_by_mtu(&run->setup);
+        conns->exch_of[i] = exch;
+        conns->cm->exch[exch].mtu_matters |= is_cut_by_mtu(&run->setup);
         if (we_request) {
-            end->out = i;
+            conn->out = i;
             continue;
         }
-        end->in = i;
-        if (live_ear_open(&end->ear, &ends->post->asker[i]) != 0)
+        conn->in = i;
+        if (request_tracker_open(&conn->tracker, &conns->post->asker[i]) != 0)
             return -1;
-        end->wanted = run->setup.first - 1;
+        conn->wanted = run->setup.first - 1;
     }
     return 0;
 }
 
 /* Runs whose keys nobody tells are left out, and so is the other direction, which they explain. */
-static void choose_by_keys(struct live_ends *ends)
+static void choose_by_keys(struct cm_peer_conns *conns)
 {
-    struct drive *d = ends->live->drive;
+    struct drive *d = conns->live->drive;
 
-    for (uint32_t i = 0; i < ends->cm->cnt; i++) {
-        struct live_end *end = &ends->end[i];
+    for (uint32_t i = 0; i < conns->cm->cnt; i++) {
+        struct cm_peer_conn *conn = &conns->conn[i];
         const struct memory_region *region;
         char text[160];
         const char *why;
 
-        if (end->out == LIVE_RUN_NONE)
+        if (conn->out == LIVE_RUN_NONE)
             continue;
-        region = untold(ends, i, ends->told[d->run[end->out].device]);
-        memset(ends->told[d->run[end->out].device], 0, memory_of(ends, end->out)->keys.cnt);
+        region = find_unknown_rkey(conns, i, conns->rkey_known[d->run[conn->out].device]);
+        memset(conns->rkey_known[d->run[conn->out].device], 0,
+               memory_of(conns, conn->out)->keys.cnt);
         if (!region)
             continue;
         snprintf(text, sizeof(text),
                  "no message of the capture tells the key 0x%08" PRIx32
                  " of the far memory and its address: --agent sets such a target up",
                  region->rkey);
-        why = keep_text(ends, text);
-        d->run[end->out].failed = why;
-        ends->post->asker[end->out].failed = why;
-        if (end->in != LIVE_RUN_NONE) {
-            d->run[end->in].failed = why;
-            ends->post->asker[end->in].failed = why;
-            live_ear_close(&end->ear);
+        why = keep_reason(conns, text);
+        d->run[conn->out].failed = why;
+        conns->post->asker[conn->out].failed = why;
+        if (conn->in != LIVE_RUN_NONE) {
+            d->run[conn->in].failed = why;
+            conns->post->asker[conn->in].failed = why;
+            request_tracker_close(&conn->tracker);
         }
-        end->out = end->in = LIVE_RUN_NONE;
-        ends->cm->link[i].skip = "its connection is not played";
+        conn->out = conn->in = LIVE_RUN_NONE;
+        conns->cm->exch[i].skip = "its connection is not played";
     }
 }
 
-static bool allocate(struct live_ends *ends)
+static bool allocate_conns(struct cm_peer_conns *conns)
 {
-    const struct drive *d = ends->live->drive;
+    const struct drive *d = conns->live->drive;
     bool fine;
 
-    ends->end = calloc(ends->cm->cnt + 1, sizeof(*ends->end));
-    ends->link_of = calloc(d->run_cnt + 1, sizeof(*ends->link_of));
-    ends->told = calloc(d->device_cnt + 1, sizeof(*ends->told));
-    fine = ends->end && ends->link_of && ends->told;
-    for (uint32_t i = 0; fine && i < ends->cm->cnt; i++)
-        ends->end[i].out = ends->end[i].in = LIVE_RUN_NONE;
+    conns->conn = calloc(conns->cm->cnt + 1, sizeof(*conns->conn));
+    conns->exch_of = calloc(d->run_cnt + 1, sizeof(*conns->exch_of));
+    conns->rkey_known = calloc(d->device_cnt + 1, sizeof(*conns->rkey_known));
+    fine = conns->conn && conns->exch_of && conns->rkey_known;
+    for (uint32_t i = 0; fine && i < conns->cm->cnt; i++)
+        conns->conn[i].out = conns->conn[i].in = LIVE_RUN_NONE;
     for (size_t i = 0; fine && i < d->device_cnt; i++) {
-        ends->told[i] = calloc(d->device[i].memory.keys.cnt + 1, sizeof(bool));
-        fine = ends->told[i] != NULL;
+        conns->rkey_known[i] = calloc(d->device[i].memory.keys.cnt + 1, sizeof(bool));
+        fine = conns->rkey_known[i] != NULL;
     }
     return fine;
 }
 
 /* What was never set up is nobody's answer. */
-void live_ends_leave_out(struct live_ends *ends)
+void cm_peer_conns_leave_out(struct cm_peer_conns *conns)
 {
-    for (uint32_t i = 0; i < ends->cm->cnt; i++) {
-        const struct live_end *end = &ends->end[i];
+    for (uint32_t i = 0; i < conns->cm->cnt; i++) {
+        const struct cm_peer_conn *conn = &conns->conn[i];
         static const char why[] = "the connection was not set up";
 
-        if (ends->cm->link[i].up)
+        if (conns->cm->exch[i].up)
             continue;
-        if (end->out != LIVE_RUN_NONE)
-            ends->live->drive->run[end->out].failed = why;
-        if (end->in != LIVE_RUN_NONE)
-            ends->post->asker[end->in].failed = why;
+        if (conn->out != LIVE_RUN_NONE)
+            conns->live->drive->run[conn->out].failed = why;
+        if (conn->in != LIVE_RUN_NONE)
+            conns->post->asker[conn->in].failed = why;
     }
 }
 
 /* ---- all ---------------------------------------------------------------------------------------
  */
 
-int live_ends_open(struct live_ends *ends, struct live *live, struct post *post, struct live_cm *cm)
+int cm_peer_conns_open(struct cm_peer_conns *conns, struct live *live, struct post *post,
+                       struct live_cm *cm)
 {
-    *ends = (struct live_ends){.live = live, .post = post, .cm = cm};
-    if (!allocate(ends) || choose_runs(ends) != 0)
+    *conns = (struct cm_peer_conns){.live = live, .post = post, .cm = cm};
+    if (!allocate_conns(conns) || choose_runs(conns) != 0)
         return -1;
-    choose_by_keys(ends);
+    choose_by_keys(conns);
     return 0;
 }
 
-void live_ends_close(struct live_ends *ends)
+void cm_peer_conns_close(struct cm_peer_conns *conns)
 {
-    for (uint32_t i = 0; ends->end && i < ends->cm->cnt; i++)
-        live_ear_close(&ends->end[i].ear);
-    for (size_t i = 0; ends->told && i < ends->live->drive->device_cnt; i++)
-        free(ends->told[i]);
-    free(ends->end);
-    free(ends->told);
-    free(ends->link_of);
+    for (uint32_t i = 0; conns->conn && i < conns->cm->cnt; i++)
+        request_tracker_close(&conns->conn[i].tracker);
+    for (size_t i = 0; conns->rkey_known && i < conns->live->drive->device_cnt; i++)
+        free(conns->rkey_known[i]);
+    free(conns->conn);
+    free(conns->rkey_known);
+    free(conns->exch_of);
 }

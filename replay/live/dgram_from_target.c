@@ -16,7 +16,7 @@
 #define POLL_NS    500000u
 #define FAULTY     "the far device or its agent went away"
 
-struct sending {
+struct dgram_from_target {
     struct live *live;
     struct fault *fault;
     bool broken;      /* with a fault */
@@ -36,13 +36,13 @@ struct sending {
  */
 
 /* The packet gets the capture's numbers where it has the live ones. */
-static void rebind(const struct sending *tx, struct roce_pkt *pkt)
+static void rewrite_packet(const struct dgram_from_target *tx, struct roce_pkt *pkt)
 {
     const struct roce_pkt *first = tx->message->first;
     uint8_t src[16], dst[16];
 
     roce_pkt_addr(pkt, src, dst);
-    if (memcmp(src, tx->live->wire.target, 16) == 0 && memcmp(dst, tx->live->wire.addr, 16) == 0) {
+    if (memcmp(src, tx->live->port.target, 16) == 0 && memcmp(dst, tx->live->port.addr, 16) == 0) {
         pkt->encap = first->encap;
         pkt->present = (pkt->present & ~(ROCE_HDR_BIT(ROCE_HDR_GRH) | ROCE_HDR_BIT(ROCE_HDR_IP4) |
                                          ROCE_HDR_BIT(ROCE_HDR_IP6))) |
@@ -54,15 +54,15 @@ static void rebind(const struct sending *tx, struct roce_pkt *pkt)
     }
     pkt->bth.dest_qp = first->bth.dest_qp;
     pkt->bth.psn = roce_psn_add(roce_pkt_psn(pkt), tx->psn_add).v;
-    if (pkt->bth.pkey == REBIND_PKEY)
+    if (pkt->bth.pkey == REWRITE_PKEY)
         pkt->bth.pkey = first->bth.pkey;
     if (roce_pkt_has(pkt, ROCE_HDR_DETH) && pkt->deth.src_qp == tx->qpn)
         pkt->deth.src_qp = first->deth.src_qp;
 }
 
-static void take(void *user, const struct rnic_frame *frame)
+static void take_frame(void *user, const struct rnic_frame *frame)
 {
-    struct sending *tx = user;
+    struct dgram_from_target *tx = user;
     struct roce_pkt pkt;
     uint32_t idx;
 
@@ -72,9 +72,9 @@ static void take(void *user, const struct rnic_frame *frame)
         tx->live->foreign++;
         return;
     }
-    if (!live_is_whole(tx->live, &pkt))
+    if (!live_check_icrc(tx->live, &pkt))
         return;
-    rebind(tx, &pkt);
+    rewrite_packet(tx, &pkt);
     tx->came++;
     tx->take(tx->user, &pkt);
 }
@@ -85,17 +85,17 @@ static void take(void *user, const struct rnic_frame *frame)
 /* A QPN of ours for each QP of the target's: what comes late is not taken for the next one's. */
 static const char *open_qp(void *ctx, struct stream *stream, const struct roce_pkt *first)
 {
-    struct sending *tx = ctx;
+    struct dgram_from_target *tx = ctx;
     uint32_t psn = 0;
 
     (void)!getrandom(&psn, sizeof(psn), 0);
     psn &= ROCE_PSN_MASK;
-    tx->ours = tx->live->wire.qpn + tx->opened++ % LIVE_QPNS;
+    tx->ours = tx->live->port.qpn + tx->opened++ % LIVE_QPNS;
     tx->psn_add = roce_psn_diff(roce_pkt_psn(first), roce_psn_of(psn));
     stream->skip = NULL;
-    if (live_stream_qp(tx->live, stream, SEND_DEPTH, 1, &tx->qp, &tx->qpn, tx->fault) != 0 ||
+    if (agent_setup_dgram_qp(tx->live, stream, SEND_DEPTH, 1, &tx->qp, &tx->qpn, tx->fault) != 0 ||
         (!stream->skip &&
-         live_stream_connect(tx->live, stream, tx->qp, tx->ours, 0, psn, tx->fault) != 0)) {
+         agent_setup_dgram_connect(tx->live, stream, tx->qp, tx->ours, 0, psn, tx->fault) != 0)) {
         tx->broken = true;
         return FAULTY;
     }
@@ -109,7 +109,7 @@ static const char *op_name(const struct roce_opcode *op)
     return op->kind == ROCE_KIND_WRITE ? (imm ? "write_imm" : "write") : imm ? "send_imm" : "send";
 }
 
-static json_t *request_of(const struct sending *tx, const struct transmit_message *m)
+static json_t *request_of(const struct dgram_from_target *tx, const struct transmit_message *m)
 {
     static const char digits[] = "0123456789abcdef";
     char *hex = malloc(2 * m->len + 1);
@@ -122,7 +122,7 @@ static json_t *request_of(const struct sending *tx, const struct transmit_messag
         hex[2 * i] = digits[m->data[i] >> 4];
         hex[2 * i + 1] = digits[m->data[i] & 15];
     }
-    inet_ntop(AF_INET6, tx->live->wire.addr, dgid, sizeof(dgid));
+    inet_ntop(AF_INET6, tx->live->port.addr, dgid, sizeof(dgid));
     out = json_pack(
         "{s:s, s:I, s:I, s:s, s:b, s:I, s:I, s:I, s:s%, s:s, s:i, s:I, s:I}", "op", "send", "qp",
         (json_int_t)tx->qp, "id", (json_int_t)0, "opcode", op_name(m->end->op), "solicited",
@@ -135,11 +135,11 @@ static json_t *request_of(const struct sending *tx, const struct transmit_messag
 }
 
 /* The status of the message's completion, -1 if there is none yet, -2 and a fault. */
-static int poll_status(struct sending *tx)
+static int poll_status(struct dgram_from_target *tx)
 {
     bool refused;
     json_t *reply =
-        live_agent_ask(&tx->live->agent, json_pack("{s:s}", "op", "poll"), &refused, tx->fault);
+        agent_client_call(&tx->live->agent, json_pack("{s:s}", "op", "poll"), &refused, tx->fault);
     const json_t *c;
     int status = reply ? -1 : -2;
     size_t at;
@@ -153,16 +153,16 @@ static int poll_status(struct sending *tx)
     return status;
 }
 
-static const char *broken(struct sending *tx)
+static const char *mark_broken(struct dgram_from_target *tx)
 {
     tx->broken = true;
     return FAULTY;
 }
 
-static const char *post(void *ctx, const struct transmit_message *m, transmit_take_fn *take_packet,
-                        void *user, int *status)
+static const char *post_message(void *ctx, const struct transmit_message *m,
+                                transmit_take_fn *take_packet, void *user, int *status)
 {
-    struct sending *tx = ctx;
+    struct dgram_from_target *tx = ctx;
     double speed = tx->live->options->speed;
     const char *why = NULL;
     uint8_t src[16], dst[16];
@@ -177,14 +177,14 @@ static const char *post(void *ctx, const struct transmit_message *m, transmit_ta
     if (speed > 0 && tx->recorded && m->time > tx->recorded)
         tx->at += (uint64_t)((double)(m->time - tx->recorded) / speed);
     if (live_wait_until(tx->live, tx->at, tx->fault) != 0)
-        return broken(tx);
+        return mark_broken(tx);
     tx->message = m;
     tx->take = take_packet;
     tx->user = user;
     tx->came = 0;
-    reply = live_far_ask(tx->live, request_of(tx, m), &why, tx->fault);
+    reply = agent_setup_call(tx->live, request_of(tx, m), &why, tx->fault);
     if (!reply)
-        return why ? why : broken(tx);
+        return why ? why : mark_broken(tx);
     json_decref(reply);
     tx->recorded = m->time;
     tx->at = live_now();
@@ -193,20 +193,20 @@ static const char *post(void *ctx, const struct transmit_message *m, transmit_ta
     while ((*status == -1 || tx->came < m->psn_cnt) && live_now() < limit) {
         if (*status == -1)
             *status = poll_status(tx);
-        if (*status == -2 || live_look(tx->live, live_now() + POLL_NS, tx->fault) != 0)
-            return broken(tx);
+        if (*status == -2 || live_poll(tx->live, live_now() + POLL_NS, tx->fault) != 0)
+            return mark_broken(tx);
     }
     tx->message = NULL;
     return NULL;
 }
 
-int live_transmit(struct live *live, struct streams *streams, struct fault *fault)
+int dgram_from_target_play(struct live *live, struct streams *streams, struct fault *fault)
 {
-    struct sending tx = {.live = live, .fault = fault, .at = live_now()};
-    const struct transmit_device device = {.ctx = &tx, .open = open_qp, .post = post};
+    struct dgram_from_target tx = {.live = live, .fault = fault, .at = live_now()};
+    const struct transmit_device device = {.ctx = &tx, .open = open_qp, .post = post_message};
     int rc;
 
-    live->take = take;
+    live->take = take_frame;
     live->take_ctx = &tx;
     rc = transmit_with(streams, &device);
     live->take = NULL;

@@ -18,19 +18,19 @@
 #define QUIET_NS UINT64_C(30000000)
 
 /* What a receive request has to complete with. */
-struct wanted {
+struct expected_recv {
     uint32_t pkt; /* index into trace.pkt of the message's last packet */
     uint32_t len, crc32, imm, src_qpn;
     bool has_imm;
     struct deviation_delivery after; /* UC: what was lost before it */
 };
 
-struct receiver {
+struct dgram_target {
     struct stream *stream;
     uint32_t idx;
     uint32_t qp; /* the agent's number */
     bool made;
-    struct rebind_stream bind;
+    struct rewrite_dgram rewrite;
     struct delivery delivery;
     struct deviation_delivery after; /* of the message that is open */
     bool broken;                     /* the latest message lost a packet */
@@ -41,17 +41,17 @@ struct receiver {
     size_t total;    /* completions of the whole stream */
     size_t posted;   /* receive requests */
     size_t done;     /* completions that came */
-    struct wanted *wanted;
+    struct expected_recv *wanted;
     size_t wanted_cnt, wanted_cap;
 };
 
-struct receiving {
+struct dgram_to_target {
     struct live *live;
     struct streams *streams;
-    const char *peer;          /* profile whose deviations are known, or NULL */
-    struct receiver *receiver; /* of streams.stream */
-    struct memory memory;      /* what WRITEs go to: of all recorded receivers, by key */
-    struct rebind_region *region;
+    const char *peer;              /* profile whose deviations are known, or NULL */
+    struct dgram_target *receiver; /* of streams.stream */
+    struct memory memory;          /* what WRITEs go to: of all recorded receivers, by key */
+    struct rewrite_region *region;
     uint32_t *mr;          /* the agent's numbers */
     uint32_t *last_writer; /* of each region: index into trace.pkt */
     bool no_memory;
@@ -67,7 +67,7 @@ static bool is_played(const struct stream *s)
  */
 
 /* What the stream needs: its memory, the longest message, how many complete a receive request. */
-static int survey(struct receiving *rx, struct receiver *r)
+static int measure_stream(struct dgram_to_target *rx, struct dgram_target *r)
 {
     const struct trace *trace = rx->streams->trace;
     struct delivery d;
@@ -96,7 +96,7 @@ static int survey(struct receiving *rx, struct receiver *r)
     return 0;
 }
 
-static int make_regions(struct receiving *rx, const char **why, struct fault *fault)
+static int make_regions(struct dgram_to_target *rx, const char **why, struct fault *fault)
 {
     uint32_t cnt = rx->memory.keys.cnt;
 
@@ -112,7 +112,8 @@ static int make_regions(struct receiving *rx, const char **why, struct fault *fa
 
         if (rx->memory.region[i].span == 0)
             continue;
-        reply = live_far_ask(rx->live,
+        reply =
+            agent_setup_call(rx->live,
                              json_pack("{s:s, s:I, s:[s]}", "op", "mr", "len",
                                        (json_int_t)rx->memory.region[i].span, "access", "write"),
                              why, fault);
@@ -127,15 +128,15 @@ static int make_regions(struct receiving *rx, const char **why, struct fault *fa
 }
 
 /* Receive requests for what is still to come, as many as may wait. */
-static int post_receives(struct receiving *rx, struct receiver *r, struct fault *fault)
+static int post_receives(struct dgram_to_target *rx, struct dgram_target *r, struct fault *fault)
 {
     while (r->posted < r->total && r->posted - r->done < RECV_DEPTH) {
         bool refused;
-        json_t *reply =
-            live_agent_ask(&rx->live->agent,
-                           json_pack("{s:s, s:I, s:I, s:I}", "op", "recv", "qp", (json_int_t)r->qp,
-                                     "len", (json_int_t)r->recv_len, "id", (json_int_t)r->posted),
-                           &refused, fault);
+        json_t *reply = agent_client_call(
+            &rx->live->agent,
+            json_pack("{s:s, s:I, s:I, s:I}", "op", "recv", "qp", (json_int_t)r->qp, "len",
+                      (json_int_t)r->recv_len, "id", (json_int_t)r->posted),
+            &refused, fault);
 
         if (!reply)
             return -1;
@@ -145,25 +146,25 @@ static int post_receives(struct receiving *rx, struct receiver *r, struct fault 
     return 0;
 }
 
-static int open_receiver(struct receiving *rx, struct receiver *r, struct fault *fault)
+static int open_receiver(struct dgram_to_target *rx, struct dgram_target *r, struct fault *fault)
 {
     const struct trace *trace = rx->streams->trace;
     struct stream *s = r->stream;
     uint32_t psn = 0, first = 0;
     size_t i = 0;
 
-    r->bind = (struct rebind_stream){
+    r->rewrite = (struct rewrite_dgram){
         .path = &rx->live->path, .memory = &rx->memory, .region = rx->region, .pkey = s->pkey};
     while (trace->pkt[s->pkt[i]].dropped)
         i++; /* one is good, else it is not played */
     first = trace->pkt[s->pkt[i]].psn;
     (void)!getrandom(&psn, sizeof(psn), 0);
     psn &= ROCE_PSN_MASK;
-    r->bind.psn_add = roce_psn_diff(roce_psn_of(psn), roce_psn_of(first));
-    if (live_stream_qp(rx->live, s, 1, RECV_DEPTH, &r->qp, &r->bind.their_qpn, fault) != 0)
+    r->rewrite.psn_add = roce_psn_diff(roce_psn_of(psn), roce_psn_of(first));
+    if (agent_setup_dgram_qp(rx->live, s, 1, RECV_DEPTH, &r->qp, &r->rewrite.their_qpn, fault) != 0)
         return -1;
-    if (!s->skip &&
-        live_stream_connect(rx->live, s, r->qp, rx->live->wire.qpn + r->idx, psn, 0, fault) != 0)
+    if (!s->skip && agent_setup_dgram_connect(rx->live, s, r->qp, rx->live->port.qpn + r->idx, psn,
+                                              0, fault) != 0)
         return -1;
     r->made = !s->skip;
     delivery_init(&r->delivery, s);
@@ -173,42 +174,42 @@ static int open_receiver(struct receiving *rx, struct receiver *r, struct fault 
 /* ---- comparing ---------------------------------------------------------------------------------
  */
 
-static uint32_t number(const json_t *c, const char *name)
+static uint32_t json_u32(const json_t *c, const char *name)
 {
     return (uint32_t)json_integer_value(json_object_get(c, name));
 }
 
 /* What `c` differs in from the completion that is wanted; NULL: there is none. */
-static void compare_wanted(const struct receiver *r, const struct wanted *w, const json_t *c,
-                           struct field_diffs *d)
+static void compare_wanted(const struct dgram_target *r, const struct expected_recv *w,
+                           const json_t *c, struct field_diffs *d)
 {
     const json_t *imm = json_object_get(c, "imm");
     char e[96], a[96];
 
     d->cnt = 0;
-    live_agent_describe(e, sizeof(e), "success", w->len, w->crc32, w->has_imm, w->imm);
+    agent_client_describe(e, sizeof(e), "success", w->len, w->crc32, w->has_imm, w->imm);
     if (!c)
         snprintf(a, sizeof(a), "none");
-    else if (number(c, "status") != 0)
+    else if (json_u32(c, "status") != 0)
         snprintf(a, sizeof(a), "%s", json_string_value(json_object_get(c, "text")));
     else
-        live_agent_describe(a, sizeof(a), "success", number(c, "len"), number(c, "crc32"),
-                            imm != NULL, (uint32_t)json_integer_value(imm));
+        agent_client_describe(a, sizeof(a), "success", json_u32(c, "len"), json_u32(c, "crc32"),
+                              imm != NULL, (uint32_t)json_integer_value(imm));
     if (strcmp(e, a) != 0)
         fields_differ(d, "completion", e, a);
     else if (r->stream->svc == ROCE_SVC_UD)
-        fields_differ_num(d, "wc.src_qp", "%x", w->src_qpn, number(c, "src_qpn"));
+        fields_differ_num(d, "wc.src_qp", "%x", w->src_qpn, json_u32(c, "src_qpn"));
 }
 
 /* The next completion of a receiver; `c` NULL: there is none. A message that is known to be lost by
  * the target's like has none, and it may be the next one's. */
-static int compare_completion(struct receiving *rx, struct receiver *r, const json_t *c)
+static int compare_completion(struct dgram_to_target *rx, struct dgram_target *r, const json_t *c)
 {
     const struct deviation *known = NULL;
     struct field_diffs d;
 
     do {
-        const struct wanted *w = &r->wanted[r->done];
+        const struct expected_recv *w = &r->wanted[r->done];
 
         if (r->done >= r->wanted_cnt)
             return 0; /* flushed in the end */
@@ -226,21 +227,21 @@ static int compare_completion(struct receiving *rx, struct receiver *r, const js
 
 static int take_completion(void *ctx, const json_t *c, struct fault *fault)
 {
-    struct receiving *rx = ctx;
+    struct dgram_to_target *rx = ctx;
 
     for (size_t i = 0; i < rx->streams->cnt; i++)
-        if (rx->receiver[i].made && rx->receiver[i].qp == number(c, "qp") &&
+        if (rx->receiver[i].made && rx->receiver[i].qp == json_u32(c, "qp") &&
             compare_completion(rx, &rx->receiver[i], c) != 0)
             return fault_set(fault, "no memory");
     return 0;
 }
 
-static int poll_once(struct receiving *rx, size_t *cnt, struct fault *fault)
+static int poll_completions(struct dgram_to_target *rx, size_t *cnt, struct fault *fault)
 {
-    return live_agent_poll(&rx->live->agent, take_completion, rx, cnt, fault);
+    return agent_client_poll(&rx->live->agent, take_completion, rx, cnt, fault);
 }
 
-static int report_memory(struct receiving *rx, uint32_t idx, const struct field_diffs *d,
+static int report_memory(struct dgram_to_target *rx, uint32_t idx, const struct field_diffs *d,
                          struct fault *fault)
 {
     uint32_t stream = rx->last_stream[idx];
@@ -255,7 +256,7 @@ static int report_memory(struct receiving *rx, uint32_t idx, const struct field_
 }
 
 /* What is in a region of the far memory against what WRITEs put there; the first difference. */
-static int compare_region(struct receiving *rx, uint32_t idx, struct fault *fault)
+static int compare_region(struct dgram_to_target *rx, uint32_t idx, struct fault *fault)
 {
     const struct memory_region *region = &rx->memory.region[idx];
     uint8_t bytes[LOAD_MAX];
@@ -264,7 +265,7 @@ static int compare_region(struct receiving *rx, uint32_t idx, struct fault *faul
         uint64_t len = region->span - off < LOAD_MAX ? region->span - off : LOAD_MAX;
         struct field_diffs d = {.cnt = 0};
 
-        if (live_agent_load(&rx->live->agent, rx->mr[idx], off, bytes, len, fault) != 0)
+        if (agent_client_read(&rx->live->agent, rx->mr[idx], off, bytes, len, fault) != 0)
             return -1;
         for (uint64_t i = 0; i < len && d.cnt == 0; i++) {
             char e[96], a[96];
@@ -283,9 +284,9 @@ static int compare_region(struct receiving *rx, uint32_t idx, struct fault *faul
 }
 
 /* A receiver of UC and UD sends nothing (R162, R178). */
-static void take(void *user, const struct rnic_frame *frame)
+static void take_frame(void *user, const struct rnic_frame *frame)
 {
-    struct receiving *rx = user;
+    struct dgram_to_target *rx = user;
     struct field_diffs d = {.cnt = 0};
     struct roce_pkt pkt;
     uint32_t idx;
@@ -303,8 +304,8 @@ static void take(void *user, const struct rnic_frame *frame)
  */
 
 /* Notes whether messages of UC lost packets; `was` is the delivery before this packet. */
-static void note_loss(struct receiver *r, const struct roce_pkt *pkt, const struct delivery *was,
-                      enum delivery_fate fate)
+static void note_loss(struct dgram_target *r, const struct roce_pkt *pkt,
+                      const struct delivery *was, enum delivery_fate fate)
 {
     bool starts = roce_opcode_starts(pkt->op);
 
@@ -320,7 +321,7 @@ static void note_loss(struct receiver *r, const struct roce_pkt *pkt, const stru
 }
 
 /* Notes what a conformant receiver makes of the packet. 0, or -1 without memory. */
-static int note(struct receiving *rx, struct receiver *r, uint32_t pkt_idx)
+static int note_delivery(struct dgram_to_target *rx, struct dgram_target *r, uint32_t pkt_idx)
 {
     const struct trace_packet *p = &rx->streams->trace->pkt[pkt_idx];
     struct stream *s = r->stream;
@@ -359,7 +360,7 @@ static int note(struct receiving *rx, struct receiver *r, uint32_t pkt_idx)
         return 0;
     if (!VEC_GROW(r->wanted, r->wanted_cnt, r->wanted_cap))
         return -1;
-    r->wanted[r->wanted_cnt++] = (struct wanted){
+    r->wanted[r->wanted_cnt++] = (struct expected_recv){
         .pkt = pkt_idx,
         .len = got.write               ? 0
                : s->svc == ROCE_SVC_UC ? (uint32_t)r->delivery.off
@@ -374,13 +375,13 @@ static int note(struct receiving *rx, struct receiver *r, uint32_t pkt_idx)
 }
 
 /* Until another message may be sent: a receive request waits for it. */
-static int make_room(struct receiving *rx, struct receiver *r, struct fault *fault)
+static int wait_recv_slot(struct dgram_to_target *rx, struct dgram_target *r, struct fault *fault)
 {
     uint64_t limit = live_now() + rx->live->options->tolerance_ns;
     size_t any;
 
     while (r->wanted_cnt >= r->posted && r->posted < r->total) {
-        if (poll_once(rx, &any, fault) != 0 || post_receives(rx, r, fault) != 0)
+        if (poll_completions(rx, &any, fault) != 0 || post_receives(rx, r, fault) != 0)
             return -1;
         if (r->wanted_cnt < r->posted || live_now() >= limit)
             break;
@@ -390,7 +391,7 @@ static int make_room(struct receiving *rx, struct receiver *r, struct fault *fau
     return 0;
 }
 
-static int play(struct receiving *rx, struct fault *fault)
+static int send_streams(struct dgram_to_target *rx, struct fault *fault)
 {
     const struct trace *trace = rx->streams->trace;
     double speed = rx->live->options->speed;
@@ -398,21 +399,21 @@ static int play(struct receiving *rx, struct fault *fault)
 
     for (uint32_t i = 0; i < trace->cnt; i++) {
         uint32_t idx = rx->streams->receiver[i];
-        struct receiver *r = idx == MAP_NONE ? NULL : &rx->receiver[idx];
+        struct dgram_target *r = idx == MAP_NONE ? NULL : &rx->receiver[idx];
         uint8_t buf[ROCE_FRAME_MAX];
 
         if (!r || !r->made)
             continue;
-        if (make_room(rx, r, fault) != 0)
+        if (wait_recv_slot(rx, r, fault) != 0)
             return -1;
         if (speed > 0 && recorded && trace->pkt[i].time > recorded)
             at += (uint64_t)((double)(trace->pkt[i].time - recorded) / speed);
         if (live_wait_until(rx->live, at, fault) != 0)
             return -1;
         if (live_send(rx->live, &trace->pkt[i], buf,
-                      rebind_datagram(&r->bind, &trace->pkt[i], buf, sizeof(buf)), fault) != 0)
+                      rewrite_datagram(&r->rewrite, &trace->pkt[i], buf, sizeof(buf)), fault) != 0)
             return -1;
-        if (note(rx, r, i) != 0 || rx->no_memory)
+        if (note_delivery(rx, r, i) != 0 || rx->no_memory)
             return fault_set(fault, "no memory");
         recorded = trace->pkt[i].time;
         at = live_now();
@@ -421,14 +422,14 @@ static int play(struct receiving *rx, struct fault *fault)
 }
 
 /* What is still to complete, and what the memory has. */
-static int judge(struct receiving *rx, struct fault *fault)
+static int compare_results(struct dgram_to_target *rx, struct fault *fault)
 {
     uint64_t limit = live_now() + rx->live->options->tolerance_ns;
     bool wanted = true;
     size_t any;
 
     while (wanted) {
-        if (poll_once(rx, &any, fault) != 0)
+        if (poll_completions(rx, &any, fault) != 0)
             return -1;
         wanted = any > 0;
         for (size_t i = 0; i < rx->streams->cnt; i++)
@@ -445,14 +446,15 @@ static int judge(struct receiving *rx, struct fault *fault)
     return 0;
 }
 
-int live_receive(struct live *live, struct streams *streams, const char *peer, struct fault *fault)
+int dgram_to_target_play(struct live *live, struct streams *streams, const char *peer,
+                         struct fault *fault)
 {
-    struct receiving rx = {.live = live, .streams = streams, .peer = peer};
+    struct dgram_to_target rx = {.live = live, .streams = streams, .peer = peer};
     const char *why = NULL;
     int rc = 0;
 
     memory_init(&rx.memory);
-    live->take = take;
+    live->take = take_frame;
     live->take_ctx = &rx;
     rx.receiver = calloc(streams->cnt + 1, sizeof(*rx.receiver));
     if (!rx.receiver)
@@ -460,7 +462,7 @@ int live_receive(struct live *live, struct streams *streams, const char *peer, s
     for (uint32_t i = 0; rc == 0 && i < streams->cnt; i++) {
         rx.receiver[i].stream = &streams->stream[i];
         rx.receiver[i].idx = i;
-        if (is_played(&streams->stream[i]) && survey(&rx, &rx.receiver[i]) != 0)
+        if (is_played(&streams->stream[i]) && measure_stream(&rx, &rx.receiver[i]) != 0)
             rc = fault_set(fault, "no memory");
     }
     if (rc == 0)
@@ -473,9 +475,9 @@ int live_receive(struct live *live, struct streams *streams, const char *peer, s
             rc = open_receiver(&rx, &rx.receiver[i], fault);
     }
     if (rc == 0)
-        rc = play(&rx, fault);
+        rc = send_streams(&rx, fault);
     if (rc == 0)
-        rc = judge(&rx, fault);
+        rc = compare_results(&rx, fault);
     for (size_t i = 0; rx.receiver && i < streams->cnt; i++)
         free(rx.receiver[i].wanted);
     free(rx.receiver);

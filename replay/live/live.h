@@ -5,10 +5,10 @@
  *
  * The target as the responder: the capture is first played against our own RNIC, which shows what
  * the responder's user does and when. Then the agent sets the far device up like this and acts as
- * that user, the recorded requests go out with live numbers (rebind.h), and what is answered takes
+ * that user, the recorded requests go out with live numbers (rewrite.h), and what is answered takes
  * the place of our RNIC's answers, so that compare.h judges it by the same obligations. What the
  * requests left in the far memory and what the receive WQEs completed with is compared as well. The
- * target as the requester: live_ask.c.
+ * target as the requester: live_requester.c.
  *
  * Time is that of the capture: a frame follows what was before it in the capture at the recorded
  * distance. Where the capture has an answer that the responder owes, the next request waits for it,
@@ -41,7 +41,7 @@ struct live_options {
 
 /* A connection of the target. */
 struct live_run {
-    struct rebind bind;
+    struct rewrite rewrite;
     bool made;
     uint32_t qp;       /* the agent's number */
     uint32_t last;     /* step sent last */
@@ -68,12 +68,12 @@ struct live {
     const struct live_options *options;
     struct drive *drive;
     struct live_script script;
-    struct live_wire wire;
-    struct live_agent agent;
-    struct rebind_path path;
-    struct live_run *run;          /* of drive.run */
-    struct live_region **region;   /* of drive.device, memory.region */
-    struct rebind_region **rebind; /* the same */
+    struct live_port port;
+    struct agent_client agent;
+    struct rewrite_path path;
+    struct live_run *run;            /* of drive.run */
+    struct live_region **region;     /* of drive.device, memory.region */
+    struct rewrite_region **rewrite; /* the same */
     struct live_late *late;
     size_t late_cnt, late_cap;
     rnic_frame_fn *take; /* gets what comes in, with take_ctx */
@@ -91,32 +91,32 @@ int live_open(struct live *live, const struct live_options *options, struct driv
               struct fault *fault);
 
 /* Judged replay of a capture that drive_all() played with the script's watch. compare_all()
- * comes next, then live_judge(). After live_open(). 0, or -1 and a fault. */
+ * comes next, then live_compare(). After live_open(). 0, or -1 and a fault. */
 int live_play(struct live *live, struct fault *fault);
 
 /* The rest: late answers, completions, memory. */
-int live_judge(struct live *live, struct comparison *cmp, struct fault *fault);
+int live_compare(struct live *live, struct comparison *cmp, struct fault *fault);
 void live_close(struct live *live);
 
-/* The other way round, see live_ask.c: after post_all() with our RNIC and live_open(); verify_all()
- * comes next. 0, or -1 and a fault. */
-int live_ask(struct live *live, struct post *post, struct fault *fault);
+/* The other way round, see live_requester.c: after post_all() with our RNIC and live_open();
+ * verify_all() comes next. 0, or -1 and a fault. */
+int live_requester_play(struct live *live, struct post *post, struct fault *fault);
 
-/* live.c, for those who play: reads a frame that came in; *idx is how far its DestQP is above the
- * first of our QPNs. */
+/* live_responder.c, for those who play: reads a frame that came in; *idx is how far its DestQP is
+ * above the first of our QPNs. */
 bool live_parse(struct live *live, const struct rnic_frame *frame, struct roce_pkt *pkt,
                 uint32_t *idx);
 /* Counts it; false if it is damaged. */
-bool live_is_whole(struct live *live, const struct roce_pkt *pkt);
+bool live_check_icrc(struct live *live, const struct roce_pkt *pkt);
 /* An answer of the target to what run `idx` asked. */
-void live_take_answer(struct live *live, uint32_t idx, struct roce_pkt *pkt);
+void live_take_response(struct live *live, uint32_t idx, struct roce_pkt *pkt);
 /* Waits for frames until `until`, or until one came. 0, or -1 and a fault. */
-int live_look(struct live *live, uint64_t until, struct fault *fault);
+int live_poll(struct live *live, uint64_t until, struct fault *fault);
 int live_wait_until(struct live *live, uint64_t until, struct fault *fault);
 /* Where the capture has an answer that is owed: waits for the live one. *waited if it did, so that
  * time goes on from here. */
-int live_wait_answer(struct live *live, const struct live_event *e, bool *waited,
-                     struct fault *fault);
+int live_wait_response(struct live *live, const struct live_event *e, bool *waited,
+                       struct fault *fault);
 /* Sends packet `p` of the capture as it was rebound: `len` bytes, or less than 0 if it could not
  * be.
  */
@@ -125,24 +125,25 @@ int live_send(struct live *live, const struct trace_packet *p, uint8_t *buf, int
 /* Sends the frame of a script's event. */
 int live_send_frame(struct live *live, const struct live_event *e, struct fault *fault);
 /* Our RNIC's answers make room for the target's. False without memory. */
-bool live_forget_ours(struct live *live);
+bool live_drop_simulated(struct live *live);
 
 /* Whether an answer is of the kind of the recorded one. */
-bool live_alike(const struct trace_packet *recorded, const struct answer *answer);
+bool live_same_kind(const struct trace_packet *recorded, const struct answer *answer);
 
 /* Whether the responder has answered what the recorded one has by `step`, an answer. */
-bool live_has_answered(const struct live *live, uint32_t run, uint32_t step);
+bool live_has_responded(const struct live *live, uint32_t run, uint32_t step);
 
-/* live_far.c: asks the agent; what it refuses becomes *why, kept with the drive, and no fault. */
-json_t *live_far_ask(struct live *live, json_t *request, const char **why, struct fault *fault);
+/* agent_setup.c: asks the agent; what it refuses becomes *why, kept with the drive, and no fault.
+ */
+json_t *agent_setup_call(struct live *live, json_t *request, const char **why, struct fault *fault);
 
-/* live_far.c: connects the run's QP, with what the request has so far: a reference given over.
+/* agent_setup.c: connects the run's QP, with what the request has so far: a reference given over.
  * True if it is made; else run's reason is in *why, or there is a fault and it is NULL. */
-bool live_far_connect(struct live *live, uint32_t run, uint32_t max_send, unsigned access,
-                      bool we_request, const char **why, struct fault *fault);
+bool agent_setup_connect(struct live *live, uint32_t run, uint32_t max_send, unsigned access,
+                         bool we_request, const char **why, struct fault *fault);
 
-/* live_far.c: sets the far device up, and does what a script's event says. */
-int live_far_setup(struct live *live, struct fault *fault);
-int live_far_act(struct live *live, const struct live_event *event, struct fault *fault);
+/* agent_setup.c: sets the far device up, and does what a script's event says. */
+int agent_setup_all(struct live *live, struct fault *fault);
+int agent_setup_event(struct live *live, const struct live_event *event, struct fault *fault);
 
 #endif

@@ -10,14 +10,14 @@
 /* R171. */
 #define GSI_QKEY UINT32_C(0x80010000)
 
-static const struct exchange *exchange_of(const struct live_cm *cm, uint32_t link)
+static const struct exchange *exchange_of(const struct live_cm *cm, uint32_t exch)
 {
-    return &cm->exchanges->exchange[cm->link[link].exchange];
+    return &cm->exchanges->exchange[cm->exch[exch].idx];
 }
 
-static struct exchange_end *far_end(const struct live_cm *cm, uint32_t link)
+static struct exchange_end *peer_result(const struct live_cm *cm, uint32_t exch)
 {
-    return &cm->exchanges->exchange[cm->link[link].exchange].end[!cm->ours];
+    return &cm->exchanges->exchange[cm->exch[exch].idx].end[!cm->ours];
 }
 
 /* ---- opening ----------------------------------------------------------------------------------
@@ -34,9 +34,9 @@ static uint64_t live_service(const struct live_cm *cm, uint64_t service)
 }
 
 /* What the recorded messages tell of an exchange. */
-static void read_recorded(struct live_cm *cm, struct live_link *link)
+static void read_recorded(struct live_cm *cm, struct live_cm_exchange *exch)
 {
-    const struct exchange *x = &cm->exchanges->exchange[link->exchange];
+    const struct exchange *x = &cm->exchanges->exchange[exch->idx];
     const struct trace *trace = cm->exchanges->trace;
     bool theirs = false, ours = false;
     struct roce_cm_msg msg;
@@ -48,24 +48,24 @@ static void read_recorded(struct live_cm *cm, struct live_link *link)
         theirs |= far;
         ours |= !far;
         if (trace->pkt[x->pkt[i]].cut || trace->pkt[x->pkt[i]].made_up)
-            link->skip = "the capture is cut: its messages are not whole";
+            exch->skip = "the capture is cut: its messages are not whole";
         if (msg.kind == ROCE_CM_REQ) {
-            link->rec_qpn[EXCHANGE_ACTIVE] = msg.req.local_qpn;
-            link->rec_psn[EXCHANGE_ACTIVE] = msg.req.starting_psn;
+            exch->rec_qpn[EXCHANGE_ACTIVE] = msg.req.local_qpn;
+            exch->rec_psn[EXCHANGE_ACTIVE] = msg.req.starting_psn;
             if (msg.req.transport != ROCE_CM_TRANSPORT_RC)
-                link->skip = "its connection is not RC";
+                exch->skip = "its connection is not RC";
         } else if (msg.kind == ROCE_CM_REP) {
-            link->rec_qpn[EXCHANGE_PASSIVE] = roce_cm_rep_qpn(&msg.rep);
-            link->rec_psn[EXCHANGE_PASSIVE] = msg.rep.starting_psn;
-            link->connected = x->pkt[i];
+            exch->rec_qpn[EXCHANGE_PASSIVE] = roce_cm_rep_qpn(&msg.rep);
+            exch->rec_psn[EXCHANGE_PASSIVE] = msg.rep.starting_psn;
+            exch->connected = x->pkt[i];
         }
     }
     if (x->sidr)
-        link->skip = "SIDR: a UD service, whose datagrams are not played live";
+        exch->skip = "SIDR: a UD service, whose datagrams are not played live";
     else if (!theirs)
-        link->skip = "the capture has no message of the far end";
+        exch->skip = "the capture has no message of the far end";
     else if (!ours)
-        link->skip = "the capture has no message of our end";
+        exch->skip = "the capture has no message of our end";
 }
 
 static int listen_for(struct live_cm *cm, uint64_t service, struct fault *fault)
@@ -100,20 +100,20 @@ int live_cm_open(struct live_cm *cm, struct live *live, struct exchanges *exchan
     attr.ca_guid = UINT64_C(0x0200000000000000) | ((uint64_t)random[2] << 16); /* local */
     cm->psn = random[3] & ROCE_PSN_MASK;
     cm->cm = rnic_cm_new(&attr);
-    cm->link = calloc(exchanges->cnt + 1, sizeof(*cm->link));
+    cm->exch = calloc(exchanges->cnt + 1, sizeof(*cm->exch));
     cm->listener = calloc(exchanges->cnt + 1, sizeof(struct rnic_cm_id *));
-    if (!cm->cm || !cm->link || !cm->listener)
+    if (!cm->cm || !cm->exch || !cm->listener)
         return fault_set(fault, "no memory");
     for (uint32_t i = 0; i < exchanges->cnt; i++) {
-        struct live_link *link = &cm->link[cm->cnt++];
+        struct live_cm_exchange *exch = &cm->exch[cm->cnt++];
 
-        link->exchange = i;
-        link->our_qpn = live->wire.qpn + i;
-        link->psn_in = (random[4] + i * 0x1000u) & ROCE_PSN_MASK;
-        read_recorded(cm, link);
-        if (!link->skip && i >= LIVE_QPNS)
-            link->skip = "more connections than we have QPNs for";
-        if (!link->skip && cm->ours == EXCHANGE_PASSIVE &&
+        exch->idx = i;
+        exch->our_qpn = live->port.qpn + i;
+        exch->psn_in = (random[4] + i * 0x1000u) & ROCE_PSN_MASK;
+        read_recorded(cm, exch);
+        if (!exch->skip && i >= LIVE_QPNS)
+            exch->skip = "more connections than we have QPNs for";
+        if (!exch->skip && cm->ours == EXCHANGE_PASSIVE &&
             listen_for(cm, live_service(cm, exchanges->exchange[i].service_id), fault) != 0)
             return -1;
     }
@@ -123,10 +123,10 @@ int live_cm_open(struct live_cm *cm, struct live *live, struct exchanges *exchan
 void live_cm_close(struct live_cm *cm)
 {
     rnic_cm_del(cm->cm);
-    free(cm->link);
+    free(cm->exch);
     free(cm->listener);
     cm->cm = NULL;
-    cm->link = NULL;
+    cm->exch = NULL;
     cm->listener = NULL;
     cm->cnt = 0;
 }
@@ -136,7 +136,7 @@ void live_cm_close(struct live_cm *cm)
 
 static void send_mad(struct live_cm *cm, const uint8_t *mad)
 {
-    const struct rebind_path *path = &cm->live->path;
+    const struct rewrite_path *path = &cm->live->path;
     bool ip4 = roce_gid_is_ip4(path->target);
     uint8_t buf[ROCE_MAD_SIZE + 256];
     struct rnic_frame frame = {.data = buf};
@@ -167,7 +167,7 @@ static void send_mad(struct live_cm *cm, const uint8_t *mad)
         return;
     frame.len = (uint32_t)len;
     cm->live->sent++;
-    live_wire_send(&cm->live->wire, &frame, 1, &fault); /* lost, it is repeated */
+    live_port_send(&cm->live->port, &frame, 1, &fault); /* lost, it is repeated */
 }
 
 void live_cm_take(struct live_cm *cm, const struct roce_pkt *pkt)
@@ -179,7 +179,7 @@ void live_cm_take(struct live_cm *cm, const struct roce_pkt *pkt)
         pkt->payload_len != ROCE_MAD_SIZE)
         return;
     roce_pkt_addr(pkt, src, dst);
-    if (memcmp(src, cm->live->wire.target, 16) != 0 || memcmp(dst, cm->live->wire.addr, 16) != 0)
+    if (memcmp(src, cm->live->port.target, 16) != 0 || memcmp(dst, cm->live->port.addr, 16) != 0)
         return;
     memcpy(addr.local, dst, 16);
     memcpy(addr.remote, src, 16);
@@ -191,50 +191,51 @@ void live_cm_take(struct live_cm *cm, const struct roce_pkt *pkt)
  */
 
 /* A request came: it belongs to the first exchange that still waits for one of its service. */
-static struct live_link *link_for(struct live_cm *cm, const struct rnic_cm_event *event)
+static struct live_cm_exchange *exchange_of_req(struct live_cm *cm,
+                                                const struct rnic_cm_event *event)
 {
     for (uint32_t i = 0; i < cm->cnt; i++) {
-        struct live_link *link = &cm->link[i];
+        struct live_cm_exchange *exch = &cm->exch[i];
 
-        if (!link->skip && !link->id && event->msg.kind == ROCE_CM_REQ &&
+        if (!exch->skip && !exch->id && event->msg.kind == ROCE_CM_REQ &&
             live_service(cm, exchange_of(cm, i)->service_id) == event->msg.req.service_id) {
-            link->id = event->id;
-            rnic_cm_id_set_user(event->id, link);
-            return link;
+            exch->id = event->id;
+            rnic_cm_id_set_user(event->id, exch);
+            return exch;
         }
     }
     return NULL;
 }
 
-static void take_news(struct live_cm *cm, const struct rnic_cm_event *event)
+static void handle_event(struct live_cm *cm, const struct rnic_cm_event *event)
 {
-    struct live_link *link = rnic_cm_id_user(event->id);
+    struct live_cm_exchange *exch = rnic_cm_id_user(event->id);
     const struct roce_cm_msg *msg = &event->msg;
 
     if (event->type == RNIC_CM_REQUEST)
-        link = link_for(cm, event);
-    if (!link) {
+        exch = exchange_of_req(cm, event);
+    if (!exch) {
         if (event->type == RNIC_CM_REQUEST)
             rnic_cm_id_del(event->id, live_now()); /* one more than was recorded */
         return;
     }
-    if (msg->kind < ROCE_CM_MSG_CNT && !link->heard[msg->kind]) {
-        link->heard[msg->kind] = true;
-        link->msg[msg->kind] = *msg;
+    if (msg->kind < ROCE_CM_MSG_CNT && !exch->received[msg->kind]) {
+        exch->received[msg->kind] = true;
+        exch->msg[msg->kind] = *msg;
     }
     switch (event->type) {
     case RNIC_CM_REQUEST:
-        link->their_qpn = msg->req.local_qpn;
-        link->psn_out = msg->req.starting_psn;
+        exch->their_qpn = msg->req.local_qpn;
+        exch->psn_out = msg->req.starting_psn;
         break;
     case RNIC_CM_RESPONSE:
-        link->their_qpn = roce_cm_rep_qpn(&msg->rep);
-        link->psn_out = msg->rep.starting_psn;
-        link->up = true;
+        exch->their_qpn = roce_cm_rep_qpn(&msg->rep);
+        exch->psn_out = msg->rep.starting_psn;
+        exch->up = true;
         break;
     case RNIC_CM_REJECTED:
     case RNIC_CM_UNREACHABLE:
-    case RNIC_CM_DISCONNECTED: link->gone = true; break;
+    case RNIC_CM_DISCONNECTED: exch->gone = true; break;
     default: break;
     }
 }
@@ -249,7 +250,7 @@ uint64_t live_cm_tick(struct live_cm *cm)
     if (rnic_cm_deadline(cm->cm) <= now)
         rnic_cm_expire(cm->cm, now);
     while (rnic_cm_event(cm->cm, &event))
-        take_news(cm, &event);
+        handle_event(cm, &event);
     while (rnic_cm_output(cm->cm, mad, &addr))
         send_mad(cm, mad);
     return rnic_cm_deadline(cm->cm);
@@ -258,20 +259,20 @@ uint64_t live_cm_tick(struct live_cm *cm)
 /* ---- what our end says ------------------------------------------------------------------------
  */
 
-static void connect_to(struct live_cm *cm, struct live_link *link, struct roce_cm_msg *msg)
+static void connect_to(struct live_cm *cm, struct live_cm_exchange *exch, struct roce_cm_msg *msg)
 {
-    const struct live_wire *wire = &cm->live->wire;
+    const struct live_port *port = &cm->live->port;
     struct roce_cm_req *req = &msg->req;
     struct roce_cm_rdmaip ip;
     struct rnic_cm_addr addr;
 
     /* The header of the RDMA-IP CM names the addresses once more (R242). */
     if (roce_cm_rdmaip_read(&ip, msg) == 0) {
-        bool ip4 = roce_gid_is_ip4(wire->target);
+        bool ip4 = roce_gid_is_ip4(port->target);
 
         ip.ipv = ip4 ? 4 : 6;
-        memcpy(ip.src, wire->addr, 16);
-        memcpy(ip.dst, wire->target, 16);
+        memcpy(ip.src, port->addr, 16);
+        memcpy(ip.dst, port->target, 16);
         if (ip4) {
             memset(ip.src, 0, 12);
             memset(ip.dst, 0, 12);
@@ -279,20 +280,20 @@ static void connect_to(struct live_cm *cm, struct live_link *link, struct roce_c
         roce_cm_rdmaip_write(&ip, msg);
     }
     req->service_id = live_service(cm, req->service_id);
-    req->local_qpn = link->our_qpn;
-    req->starting_psn = link->psn_in;
-    memcpy(req->primary_local_gid, wire->addr, 16);
-    memcpy(req->primary_remote_gid, wire->target, 16);
-    memcpy(addr.local, wire->addr, 16);
-    memcpy(addr.remote, wire->target, 16);
-    link->id = rnic_cm_id_new(cm->cm, link);
-    if (link->id)
-        rnic_cm_connect(link->id, req, &addr, live_now());
+    req->local_qpn = exch->our_qpn;
+    req->starting_psn = exch->psn_in;
+    memcpy(req->primary_local_gid, port->addr, 16);
+    memcpy(req->primary_remote_gid, port->target, 16);
+    memcpy(addr.local, port->addr, 16);
+    memcpy(addr.remote, port->target, 16);
+    exch->id = rnic_cm_id_new(cm->cm, exch);
+    if (exch->id)
+        rnic_cm_connect(exch->id, req, &addr, live_now());
 }
 
 void live_cm_act(struct live_cm *cm, uint32_t idx, size_t i)
 {
-    struct live_link *link = &cm->link[idx];
+    struct live_cm_exchange *exch = &cm->exch[idx];
     struct roce_cm_msg msg;
     const uint8_t *data;
     uint64_t now = live_now();
@@ -300,23 +301,23 @@ void live_cm_act(struct live_cm *cm, uint32_t idx, size_t i)
 
     exchange_message(cm->exchanges->trace, exchange_of(cm, idx)->pkt[i], &msg);
     /* Our CM repeats by itself. */
-    if (link->acted[msg.kind] || (!link->id && msg.kind != ROCE_CM_REQ))
+    if (exch->sent[msg.kind] || (!exch->id && msg.kind != ROCE_CM_REQ))
         return;
-    link->acted[msg.kind] = true;
+    exch->sent[msg.kind] = true;
     data = roce_cm_private_data(&msg, &len);
     switch (msg.kind) {
-    case ROCE_CM_REQ: connect_to(cm, link, &msg); break;
+    case ROCE_CM_REQ: connect_to(cm, exch, &msg); break;
     case ROCE_CM_REP:
-        msg.rep.local_qpn = link->our_qpn;
-        msg.rep.starting_psn = link->psn_in;
-        link->up = rnic_cm_accept(link->id, &msg.rep, now) == 0;
+        msg.rep.local_qpn = exch->our_qpn;
+        msg.rep.starting_psn = exch->psn_in;
+        exch->up = rnic_cm_accept(exch->id, &msg.rep, now) == 0;
         break;
-    case ROCE_CM_RTU: rnic_cm_establish(link->id, data, len, now); break;
+    case ROCE_CM_RTU: rnic_cm_establish(exch->id, data, len, now); break;
     case ROCE_CM_REJ:
-        rnic_cm_reject(link->id, (enum roce_cm_rej_reason)msg.rej.reason, data, len, now);
+        rnic_cm_reject(exch->id, (enum roce_cm_rej_reason)msg.rej.reason, data, len, now);
         break;
     case ROCE_CM_DREQ:
-    case ROCE_CM_DREP: rnic_cm_disconnect(link->id, data, len, now); break;
+    case ROCE_CM_DREP: rnic_cm_disconnect(exch->id, data, len, now); break;
     default: break;
     }
     live_cm_tick(cm);
@@ -327,13 +328,13 @@ int live_cm_leave(struct live_cm *cm, struct fault *fault)
     uint64_t limit = live_now() + cm->live->options->tolerance_ns;
 
     for (uint32_t i = 0; i < cm->cnt; i++)
-        if (cm->link[i].id) {
-            rnic_cm_id_del(cm->link[i].id, live_now());
-            cm->link[i].id = NULL;
+        if (cm->exch[i].id) {
+            rnic_cm_id_del(cm->exch[i].id, live_now());
+            cm->exch[i].id = NULL;
         }
     live_cm_tick(cm);
     while (rnic_cm_leaving(cm->cm) && live_now() < limit)
-        if (live_look(cm->live, limit, fault) != 0)
+        if (live_poll(cm->live, limit, fault) != 0)
             return -1;
     return 0;
 }
@@ -342,18 +343,18 @@ int live_cm_leave(struct live_cm *cm, struct fault *fault)
  */
 
 /* What the far program chose; the rest is an end's own numbers, or what its device is. */
-static const char *const fixed[] = {"service_id",
-                                    "responder_resources",
-                                    "initiator_depth",
-                                    "retry_count",
-                                    "rnr_retry_count",
-                                    "transport",
-                                    "pkey",
-                                    "message",
-                                    "reason",
-                                    "failover_accepted"};
+static const char *const compared_fields[] = {"service_id",
+                                              "responder_resources",
+                                              "initiator_depth",
+                                              "retry_count",
+                                              "rnr_retry_count",
+                                              "transport",
+                                              "pkey",
+                                              "message",
+                                              "reason",
+                                              "failover_accepted"};
 
-static void compare_fields(const struct live_cm *cm, const struct live_link *link,
+static void compare_fields(const struct live_cm *cm, const struct live_cm_exchange *exch,
                            const struct roce_cm_msg *want, const struct roce_cm_msg *is,
                            struct field_diffs *d)
 {
@@ -363,8 +364,8 @@ static void compare_fields(const struct live_cm *cm, const struct live_link *lin
     if (roce_cm_msg_build(want, recorded, sizeof(recorded)) != ROCE_MAD_SIZE ||
         roce_cm_msg_build(is, live, sizeof(live)) != ROCE_MAD_SIZE)
         return;
-    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
-        const struct roce_field *field = roce_field_find(info, fixed[i]);
+    for (size_t i = 0; i < sizeof(compared_fields) / sizeof(compared_fields[0]); i++) {
+        const struct roce_field *field = roce_field_find(info, compared_fields[i]);
         uint64_t expected;
 
         if (!field)
@@ -376,7 +377,7 @@ static void compare_fields(const struct live_cm *cm, const struct live_link *lin
                           roce_field_get(field, live + ROCE_MAD_LEN));
     }
     /* Our packets are as long as the recorded path MTU made them. */
-    if (want->kind == ROCE_CM_REQ && link->mtu_matters)
+    if (want->kind == ROCE_CM_REQ && exch->mtu_matters)
         fields_differ_num(d, "mtu", "%u", want->req.mtu, is->req.mtu);
 }
 
@@ -384,7 +385,7 @@ static void compare_fields(const struct live_cm *cm, const struct live_link *lin
 static void learn_private(const struct live_cm *cm, uint32_t idx, const struct roce_cm_msg *want,
                           live_private_fn *learn, void *ctx, struct field_diffs *d)
 {
-    const struct roce_cm_msg *is = &cm->link[idx].msg[want->kind];
+    const struct roce_cm_msg *is = &cm->exch[idx].msg[want->kind];
     struct roce_cm_rdmaip a, b;
     uint8_t live[ROCE_MAD_SIZE];
     size_t len, from = 0;
@@ -405,28 +406,29 @@ static void learn_private(const struct live_cm *cm, uint32_t idx, const struct r
 }
 
 /* The other answer to the same message: what is expected will not come then. */
-static enum roce_cm alternative(enum roce_cm kind)
+static enum roce_cm other_answer(enum roce_cm kind)
 {
     return kind == ROCE_CM_REP ? ROCE_CM_REJ : kind == ROCE_CM_REJ ? ROCE_CM_REP : kind;
 }
 
 /* What came in place of what was expected. */
-static void describe(const struct live_link *link, enum roce_cm want, char *out, size_t cap)
+static void describe_received(const struct live_cm_exchange *exch, enum roce_cm want, char *out,
+                              size_t cap)
 {
-    if (link->heard[ROCE_CM_REJ])
-        snprintf(out, cap, "REJ, reason %u", (unsigned)link->msg[ROCE_CM_REJ].rej.reason);
-    else if (link->heard[ROCE_CM_DREQ])
+    if (exch->received[ROCE_CM_REJ])
+        snprintf(out, cap, "REJ, reason %u", (unsigned)exch->msg[ROCE_CM_REJ].rej.reason);
+    else if (exch->received[ROCE_CM_DREQ])
         snprintf(out, cap, "DREQ");
     else
         snprintf(out, cap, "%s",
-                 link->heard[alternative(want)] ? roce_cm_name(alternative(want)) : "none");
+                 exch->received[other_answer(want)] ? roce_cm_name(other_answer(want)) : "none");
 }
 
 int live_cm_expect(struct live_cm *cm, uint32_t idx, size_t i, uint64_t ns, live_private_fn *learn,
                    void *ctx, struct fault *fault)
 {
-    struct live_link *link = &cm->link[idx];
-    struct exchange_end *end = far_end(cm, idx);
+    struct live_cm_exchange *exch = &cm->exch[idx];
+    struct exchange_end *end = peer_result(cm, idx);
     uint64_t limit = live_now() + ns;
     uint32_t pkt = exchange_of(cm, idx)->pkt[i];
     struct field_diffs d = {.cnt = 0};
@@ -438,27 +440,27 @@ int live_cm_expect(struct live_cm *cm, uint32_t idx, size_t i, uint64_t ns, live
         end->unasked++;
         return 0;
     }
-    if (link->compared[want.kind] || end->stopped)
+    if (exch->compared[want.kind] || end->stopped)
         return 0; /* how often it is repeated is the timers' */
-    while (!link->heard[want.kind] && !link->heard[alternative(want.kind)] && !link->gone &&
+    while (!exch->received[want.kind] && !exch->received[other_answer(want.kind)] && !exch->gone &&
            live_now() < limit)
-        if (live_look(cm->live, limit, fault) != 0)
+        if (live_poll(cm->live, limit, fault) != 0)
             return -1;
     /* Two ends that disconnect at once may miss each other's DREQ, or answer it as one. */
-    if (!link->heard[want.kind] && link->gone && link->acted[ROCE_CM_DREQ])
+    if (!exch->received[want.kind] && exch->gone && exch->sent[ROCE_CM_DREQ])
         return 0;
-    link->compared[want.kind] = true;
+    exch->compared[want.kind] = true;
     end->compared++;
-    if (link->heard[want.kind]) {
-        compare_fields(cm, link, &want, &link->msg[want.kind], &d);
+    if (exch->received[want.kind]) {
+        compare_fields(cm, exch, &want, &exch->msg[want.kind], &d);
         learn_private(cm, idx, &want, learn, ctx, &d);
     } else {
-        describe(link, want.kind, text, sizeof(text));
+        describe_received(exch, want.kind, text, sizeof(text));
         fields_differ(&d, "message", roce_cm_name(want.kind), text);
         end->stopped = "the far end went another way";
     }
-    return exchange_report(cm->exchanges, link->exchange, !cm->ours, pkt, &d,
-                           d.cnt && link->heard[want.kind]
+    return exchange_report(cm->exchanges, exch->idx, !cm->ours, pkt, &d,
+                           d.cnt && exch->received[want.kind]
                                ? "the far end sends this message differently"
                                : "the far end does not send it") == 0
                ? 0
@@ -468,9 +470,9 @@ int live_cm_expect(struct live_cm *cm, uint32_t idx, size_t i, uint64_t ns, live
 void live_cm_judge(struct live_cm *cm)
 {
     for (uint32_t i = 0; i < cm->cnt; i++) {
-        struct exchange_end *end = far_end(cm, i);
+        struct exchange_end *end = peer_result(cm, i);
 
-        end->skip = cm->link[i].skip;
+        end->skip = cm->exch[i].skip;
         if (!end->skip && !end->compared)
             end->skip = "the capture has no message of the far end that could be played";
         end->verdict = end->diff_cnt ? VERDICT_FAIL : end->skip ? VERDICT_SKIPPED : VERDICT_PASS;

@@ -17,19 +17,19 @@
 #include "live/live.h"
 
 /* One exchange. */
-struct live_link {
-    uint32_t exchange;
+struct live_cm_exchange {
+    uint32_t idx;
     const char *skip; /* why it is not played, or NULL */
     struct rnic_cm_id *id;
     uint32_t our_qpn, their_qpn;     /* live */
     uint32_t psn_in, psn_out;        /* live: of the first request that we take, and that we send */
     uint32_t rec_qpn[2], rec_psn[2]; /* recorded, by enum exchange_role: what that end told */
-    uint32_t connected;      /* index into trace.pkt of the recorded REP; 0: there is none */
-    bool mtu_matters;        /* a message is longer than one packet */
-    bool up;                 /* both ends' numbers are known */
-    bool gone;               /* refused, or disconnected */
-    bool acted[ROCE_CM_CNT]; /* kinds that our end has sent */
-    bool heard[ROCE_CM_CNT]; /* ... and got */
+    uint32_t connected;         /* index into trace.pkt of the recorded REP; 0: there is none */
+    bool mtu_matters;           /* a message is longer than one packet */
+    bool up;                    /* both ends' numbers are known */
+    bool gone;                  /* refused, or disconnected */
+    bool sent[ROCE_CM_CNT];     /* kinds that our end has sent */
+    bool received[ROCE_CM_CNT]; /* ... and got */
     bool compared[ROCE_CM_CNT];
     struct roce_cm_msg msg[ROCE_CM_MSG_CNT]; /* got: the first of each kind */
 };
@@ -41,14 +41,14 @@ struct live_cm {
     struct rnic_cm *cm;
     struct rnic_cm_id **listener;
     size_t listener_cnt;
-    struct live_link *link; /* of exchanges.exchange */
+    struct live_cm_exchange *exch; /* of exchanges.exchange */
     size_t cnt;
     uint32_t psn; /* of our next packet to QP 1 */
     bool no_memory;
 };
 
 /* Learns from private data before it is compared: `live` may be changed. */
-typedef void live_private_fn(void *ctx, uint32_t link, const uint8_t *recorded, uint8_t *live,
+typedef void live_private_fn(void *ctx, uint32_t exch, const uint8_t *recorded, uint8_t *live,
                              size_t len);
 
 /* Finds the exchanges of the live drive's trace, of which we are end `ours`, and listens where that
@@ -67,10 +67,10 @@ void live_cm_take(struct live_cm *cm, const struct roce_pkt *pkt);
 uint64_t live_cm_tick(struct live_cm *cm);
 
 /* Our end's message `i` of the link's exchange is due. */
-void live_cm_act(struct live_cm *cm, uint32_t link, size_t i);
+void live_cm_act(struct live_cm *cm, uint32_t exch, size_t i);
 
 /* Waits for the far end's message `i`, for `ns`, and compares it. 0, or -1 and a fault. */
-int live_cm_expect(struct live_cm *cm, uint32_t link, size_t i, uint64_t ns, live_private_fn *learn,
+int live_cm_expect(struct live_cm *cm, uint32_t exch, size_t i, uint64_t ns, live_private_fn *learn,
                    void *ctx, struct fault *fault);
 
 /* Sets the verdicts of the far ends. */

@@ -13,7 +13,7 @@
 #define LOAD_MAX 65536u
 #define SHOWN    16u /* bytes of a difference that are printed */
 
-static int add(struct comparison *cmp, uint32_t run, const struct diff *diff)
+static int add_diff(struct comparison *cmp, uint32_t run, const struct diff *diff)
 {
     struct result *res = &cmp->result[run];
 
@@ -27,24 +27,24 @@ static int add(struct comparison *cmp, uint32_t run, const struct diff *diff)
 
 /* Whether it came after all. One that never did is a difference of its own, unless others cover it.
  */
-static bool came_late(const struct live *live, const struct live_late *late)
+static bool arrived_late(const struct live *live, const struct live_late *late)
 {
     const struct run *run = &live->drive->run[late->run];
     const struct trace_packet *p = setup_packet(&run->setup, late->step);
 
-    if (!live_has_answered(live, late->run, late->step))
+    if (!live_has_responded(live, late->run, late->step))
         return false;
     for (size_t i = run->answer_cnt; i-- > 0;) {
         const struct answer *a = &run->answer[i];
 
-        if (a->rel == run->setup.step[late->step].rel && live_alike(p, a) &&
+        if (a->rel == run->setup.step[late->step].rel && live_same_kind(p, a) &&
             a->time - live->run[late->run].sent_at[a->step] > live->options->tolerance_ns)
             return true;
     }
     return false;
 }
 
-static int judge_late(struct live *live, struct comparison *cmp)
+static int compare_late(struct live *live, struct comparison *cmp)
 {
     for (size_t i = 0; i < live->late_cnt; i++) {
         const struct live_late *late = &live->late[i];
@@ -55,13 +55,13 @@ static int judge_late(struct live *live, struct comparison *cmp)
                             .field = "time"};
 
         if (res->verdict == VERDICT_SKIPPED || res->mark[late->step] != MARK_OK ||
-            !came_late(live, late))
+            !arrived_late(live, late))
             continue;
         snprintf(diff.expected, sizeof(diff.expected), "within %" PRIu64 " ms",
                  live->options->tolerance_ns / 1000000);
         snprintf(diff.actual, sizeof(diff.actual), "later");
         snprintf(diff.reason, sizeof(diff.reason), "the target answers too late");
-        if (add(cmp, late->run, &diff) != 0)
+        if (add_diff(cmp, late->run, &diff) != 0)
             return -1;
     }
     return 0;
@@ -71,7 +71,7 @@ static int judge_late(struct live *live, struct comparison *cmp)
  */
 
 /* What the next receive WQE of a run completes with. */
-struct expected {
+struct expected_completion {
     size_t entry; /* look from here on */
     bool any;
     bool imm_present;
@@ -80,9 +80,9 @@ struct expected {
 };
 
 /* The next message that consumes a receive WQE. */
-static void next_expected(const struct live_run *lr, struct expected *x)
+static void next_expected(const struct live_run *lr, struct expected_completion *x)
 {
-    const struct setup *s = lr->bind.setup;
+    const struct setup *s = lr->rewrite.setup;
 
     x->any = x->unknown = x->imm_present = false;
     x->len = x->crc32 = 0;
@@ -113,8 +113,8 @@ static void next_expected(const struct live_run *lr, struct expected *x)
     }
 }
 
-static int judge_completion(struct comparison *cmp, uint32_t run, struct expected *x,
-                            const json_t *c)
+static int compare_completion(struct comparison *cmp, uint32_t run, struct expected_completion *x,
+                              const json_t *c)
 {
     const char *text = c ? json_string_value(json_object_get(c, "text")) : NULL;
     bool success = c && json_integer_value(json_object_get(c, "status")) == 0;
@@ -130,45 +130,45 @@ static int judge_completion(struct comparison *cmp, uint32_t run, struct expecte
         (imm != NULL) == x->imm_present && (!imm || imm_value == x->imm))
         return 0;
     diff.pkt = x->pkt;
-    live_agent_describe(diff.expected, sizeof(diff.expected), "success", x->len, x->crc32,
-                        x->imm_present, x->imm);
+    agent_client_describe(diff.expected, sizeof(diff.expected), "success", x->len, x->crc32,
+                          x->imm_present, x->imm);
     if (!c)
         snprintf(diff.actual, sizeof(diff.actual), "none");
     else if (!success)
         snprintf(diff.actual, sizeof(diff.actual), "%s", text ? text : "?");
     else
-        live_agent_describe(diff.actual, sizeof(diff.actual), "success", len, crc, imm != NULL,
-                            imm_value);
+        agent_client_describe(diff.actual, sizeof(diff.actual), "success", len, crc, imm != NULL,
+                              imm_value);
     snprintf(diff.reason, sizeof(diff.reason), "the target's receive request completes otherwise");
-    return add(cmp, run, &diff);
+    return add_diff(cmp, run, &diff);
 }
 
 /* The completions of all runs while they come. */
-struct judging {
+struct live_comparison {
     struct live *live;
     struct comparison *cmp;
-    struct expected *x; /* of each run: its next */
+    struct expected_completion *x; /* of each run: its next */
 };
 
 static int take_completion(void *ctx, const json_t *c, struct fault *fault)
 {
-    struct judging *j = ctx;
+    struct live_comparison *j = ctx;
     json_int_t qp = json_integer_value(json_object_get(c, "qp"));
 
     for (uint32_t i = 0; i < j->live->drive->run_cnt; i++) {
         if (!j->live->run[i].made || j->live->run[i].qp != qp)
             continue;
-        if (judge_completion(j->cmp, i, &j->x[i], c) != 0)
+        if (compare_completion(j->cmp, i, &j->x[i], c) != 0)
             return fault_set(fault, "no memory");
         next_expected(&j->live->run[i], &j->x[i]);
     }
     return 0;
 }
 
-static int judge_completions(struct live *live, struct comparison *cmp, struct fault *fault)
+static int compare_completions(struct live *live, struct comparison *cmp, struct fault *fault)
 {
     size_t runs = live->drive->run_cnt, cnt;
-    struct judging j = {.live = live, .cmp = cmp, .x = calloc(runs + 1, sizeof(*j.x))};
+    struct live_comparison j = {.live = live, .cmp = cmp, .x = calloc(runs + 1, sizeof(*j.x))};
     uint64_t limit = live_now() + live->options->tolerance_ns;
     int rc = j.x ? 0 : fault_set(fault, "no memory");
     bool wanted = true;
@@ -177,7 +177,7 @@ static int judge_completions(struct live *live, struct comparison *cmp, struct f
         if (live->run[i].made)
             next_expected(&live->run[i], &j.x[i]);
     while (rc == 0 && wanted) {
-        rc = live_agent_poll(&live->agent, take_completion, &j, &cnt, fault);
+        rc = agent_client_poll(&live->agent, take_completion, &j, &cnt, fault);
         wanted = false;
         for (size_t i = 0; i < runs; i++)
             wanted |= j.x[i].any;
@@ -186,7 +186,7 @@ static int judge_completions(struct live *live, struct comparison *cmp, struct f
     }
     for (uint32_t i = 0; i < runs && rc == 0; i++)
         if (j.x[i].any && cmp->result[i].verdict != VERDICT_SKIPPED &&
-            judge_completion(cmp, i, &j.x[i], NULL) != 0)
+            compare_completion(cmp, i, &j.x[i], NULL) != 0)
             rc = fault_set(fault, "no memory");
     free(j.x);
     return rc;
@@ -197,8 +197,8 @@ static int judge_completions(struct live *live, struct comparison *cmp, struct f
 
 /* Compares `len` bytes at `off` of a region with what the agent says; the first difference, if
  * there was none before. */
-static int judge_bytes(struct live *live, struct comparison *cmp, uint32_t device, uint32_t idx,
-                       uint64_t off, const uint8_t *bytes, size_t len, bool *found)
+static int compare_bytes(struct live *live, struct comparison *cmp, uint32_t device, uint32_t idx,
+                         uint64_t off, const uint8_t *bytes, size_t len, bool *found)
 {
     struct memory *memory = &live->drive->device[device].memory;
     const struct memory_region *region = &memory->region[idx];
@@ -227,14 +227,14 @@ static int judge_bytes(struct live *live, struct comparison *cmp, uint32_t devic
                  "this request wrote what the target's memory at 0x%" PRIx64
                  " of key 0x%08x should hold in the end",
                  va, region->rkey);
-        if (add(cmp, w->side, &diff) != 0)
+        if (add_diff(cmp, w->side, &diff) != 0)
             return -1;
     }
     return 0;
 }
 
-static int judge_region(struct live *live, struct comparison *cmp, uint32_t device, uint32_t idx,
-                        struct fault *fault)
+static int compare_region(struct live *live, struct comparison *cmp, uint32_t device, uint32_t idx,
+                          struct fault *fault)
 {
     const struct memory_region *region = &live->drive->device[device].memory.region[idx];
     const struct live_region *far = &live->region[device][idx];
@@ -249,27 +249,27 @@ static int judge_region(struct live *live, struct comparison *cmp, uint32_t devi
             any++;
         if (any == len)
             continue;
-        if (live_agent_load(&live->agent, far->mr, off, bytes, len, fault) != 0)
+        if (agent_client_read(&live->agent, far->mr, off, bytes, len, fault) != 0)
             return -1;
-        if (judge_bytes(live, cmp, device, idx, off, bytes, len, &found) != 0)
+        if (compare_bytes(live, cmp, device, idx, off, bytes, len, &found) != 0)
             return fault_set(fault, "no memory");
     }
     return 0;
 }
 
-int live_judge(struct live *live, struct comparison *cmp, struct fault *fault)
+int live_compare(struct live *live, struct comparison *cmp, struct fault *fault)
 {
     const struct drive *d = live->drive;
 
     fault_set(fault, "no memory");
-    if (judge_late(live, cmp) != 0)
+    if (compare_late(live, cmp) != 0)
         return -1;
     /* Only an agent tells of completions and memory. */
-    if (live->options->agent && judge_completions(live, cmp, fault) != 0)
+    if (live->options->agent && compare_completions(live, cmp, fault) != 0)
         return -1;
     for (uint32_t i = 0; live->options->agent && i < d->device_cnt; i++)
         for (uint32_t k = 0; k < d->device[i].memory.keys.cnt; k++)
-            if (live->region[i][k].made && judge_region(live, cmp, i, k, fault) != 0)
+            if (live->region[i][k].made && compare_region(live, cmp, i, k, fault) != 0)
                 return -1;
     fault->text[0] = '\0';
     return 0;

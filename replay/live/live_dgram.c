@@ -3,7 +3,7 @@
 
 #include <arpa/inet.h>
 
-static const char *unplayable(const struct live *live, const struct stream *s)
+static const char *unplayable_stream(const struct live *live, const struct stream *s)
 {
     if (s->qpn == ROCE_QP_GSI)
         return "QP 1 of the far host is its own: --cm plays the connection manager's messages";
@@ -11,7 +11,7 @@ static const char *unplayable(const struct live *live, const struct stream *s)
         return "multicast: the agent joins no groups";
     if (s->svc == ROCE_SVC_UC ? !live->agent.uc : !live->agent.ud)
         return "the agent is an older one, which makes RC QPs only";
-    if (s->svc == ROCE_SVC_UC && s->mtu > live->wire.iface.path_mtu)
+    if (s->svc == ROCE_SVC_UC && s->mtu > live->port.iface.path_mtu)
         return "its path MTU does not fit through the interface";
     return NULL;
 }
@@ -26,15 +26,15 @@ static bool any_but_gsi(const struct streams *streams)
 }
 
 /* While the agent works: what comes in then counts, and questions for our address are answered. */
-static void look_on(void *ctx)
+static void poll_while_waiting(void *ctx)
 {
     struct live *live = ctx;
 
-    live_wire_wait(&live->wire, 0, live->take, live->take_ctx);
+    live_port_wait(&live->port, 0, live->take, live->take_ctx);
 }
 
-int live_streams(struct live *live, struct streams *streams, unsigned sides, const char *peer,
-                 struct fault *fault)
+int live_dgram_play(struct live *live, struct streams *streams, unsigned sides, const char *peer,
+                    struct fault *fault)
 {
     bool receivers = sides & REPLAY_RESPONDER, senders = sides & REPLAY_REQUESTER;
 
@@ -44,27 +44,27 @@ int live_streams(struct live *live, struct streams *streams, unsigned sides, con
         streams_free(streams);
         return 0;
     }
-    live->agent.idle = look_on;
+    live->agent.idle = poll_while_waiting;
     live->agent.idle_ctx = live;
     for (size_t i = 0; i < streams->cnt; i++)
         if (!streams->stream[i].skip)
-            streams->stream[i].skip = unplayable(live, &streams->stream[i]);
-    if ((receivers && live_receive(live, streams, peer, fault) != 0) ||
-        (senders && live_transmit(live, streams, fault) != 0))
+            streams->stream[i].skip = unplayable_stream(live, &streams->stream[i]);
+    if ((receivers && dgram_to_target_play(live, streams, peer, fault) != 0) ||
+        (senders && dgram_from_target_play(live, streams, fault) != 0))
         return -1;
     streams_judge(streams);
     return 0;
 }
 
-int live_stream_qp(struct live *live, struct stream *stream, uint32_t max_send, uint32_t max_recv,
-                   uint32_t *qp, uint32_t *qpn, struct fault *fault)
+int agent_setup_dgram_qp(struct live *live, struct stream *stream, uint32_t max_send,
+                         uint32_t max_recv, uint32_t *qp, uint32_t *qpn, struct fault *fault)
 {
     const char *why = NULL;
-    json_t *reply = live_far_ask(live,
-                                 json_pack("{s:s, s:s, s:i, s:i}", "op", "qp", "type",
-                                           stream->svc == ROCE_SVC_UC ? "UC" : "UD", "max_send",
-                                           (int)max_send, "max_recv", (int)max_recv),
-                                 &why, fault);
+    json_t *reply = agent_setup_call(live,
+                                     json_pack("{s:s, s:s, s:i, s:i}", "op", "qp", "type",
+                                               stream->svc == ROCE_SVC_UC ? "UC" : "UD", "max_send",
+                                               (int)max_send, "max_recv", (int)max_recv),
+                                     &why, fault);
 
     if (!reply) {
         stream->skip = why;
@@ -76,15 +76,16 @@ int live_stream_qp(struct live *live, struct stream *stream, uint32_t max_send, 
     return 0;
 }
 
-int live_stream_connect(struct live *live, struct stream *stream, uint32_t qp, uint32_t ours,
-                        uint32_t rq_psn, uint32_t sq_psn, struct fault *fault)
+int agent_setup_dgram_connect(struct live *live, struct stream *stream, uint32_t qp, uint32_t ours,
+                              uint32_t rq_psn, uint32_t sq_psn, struct fault *fault)
 {
     char dgid[INET6_ADDRSTRLEN];
     const char *why = NULL;
     json_t *reply;
 
-    inet_ntop(AF_INET6, live->wire.addr, dgid, sizeof(dgid));
-    reply = live_far_ask(live,
+    inet_ntop(AF_INET6, live->port.addr, dgid, sizeof(dgid));
+    reply =
+        agent_setup_call(live,
                          json_pack("{s:s, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:[s]}", "op",
                                    "connect", "qp", (json_int_t)qp, "dgid", dgid, "gid_index",
                                    live->agent.gid_index, "dest_qpn", (json_int_t)ours, "mtu",

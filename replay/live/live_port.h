@@ -12,9 +12,9 @@
 
 #define LIVE_QPNS 4096u /* ours: from wire.qpn on */
 
-struct live_wire {
+struct live_port {
     struct rnic_iface iface;
-    struct rnic_port *port;
+    struct rnic_port *io;
     struct rnic_guard guard;
     bool guarded;
     bool kernel; /* the kernel owns our address, and answers for it */
@@ -32,18 +32,18 @@ bool live_address(const char *text, uint8_t out[16]);
 
 /*
  * Opens the interface and asks for the target's MAC address. `addr` NULL is the interface's own
- * address of the target's family. 0, or -1 and a fault; live_wire_close() is wanted in both cases.
+ * address of the target's family. 0, or -1 and a fault; live_port_close() is wanted in both cases.
  */
-int live_wire_open(struct live_wire *wire, const char *iface, const uint8_t target[16],
+int live_port_open(struct live_port *port, const char *iface, const uint8_t target[16],
                    const uint8_t *addr, struct fault *fault);
-void live_wire_close(struct live_wire *wire);
+void live_port_close(struct live_port *port);
 
 /* Sends frames, waiting where the way is full. 0, or -1 and a fault if the interface is gone. */
-int live_wire_send(struct live_wire *wire, struct rnic_frame *frames, unsigned cnt,
+int live_port_send(struct live_port *port, struct rnic_frame *frames, unsigned cnt,
                    struct fault *fault);
 
 /* Waits until `until` or for a frame, whichever is first, and gives the frames that came, but for
  * those of ARP and ND, to `fn`. How many came, or -1 if the interface is gone. */
-int live_wire_wait(struct live_wire *wire, uint64_t until, rnic_frame_fn *fn, void *user);
+int live_port_wait(struct live_port *port, uint64_t until, rnic_frame_fn *fn, void *user);
 
 #endif

@@ -7,26 +7,26 @@
 #include "live/live_dgram.h"
 
 /* The target answers. */
-static int responder(struct replay *replay, const struct replay_options *options, struct live *live,
-                     struct fault *fault)
+static int replay_responder(struct replay *replay, const struct replay_options *options,
+                            struct live *live, struct fault *fault)
 {
     if (live_open(live, options->live, &replay->drive, fault) != 0 || live_play(live, fault) != 0)
         return -1;
     if (compare_all(&replay->comparison, &replay->drive, &replay->conns, options->peer) != 0)
         return fault_set(fault, "%s: no memory", replay->trace.name);
-    return live_judge(live, &replay->comparison, fault);
+    return live_compare(live, &replay->comparison, fault);
 }
 
 /* The target asks. */
-static int requester(struct replay *replay, const struct replay_options *options,
-                     struct fault *fault)
+static int replay_requester(struct replay *replay, const struct replay_options *options,
+                            struct fault *fault)
 {
     struct live live = {0};
     int rc = -1;
 
     if (post_all(&replay->post, &replay->drive, fault) == 0 &&
         live_open(&live, options->live, &replay->drive, fault) == 0 &&
-        live_ask(&live, &replay->post, fault) == 0)
+        live_requester_play(&live, &replay->post, fault) == 0)
         rc = verify_all(&replay->verification, &replay->post, options->peer) == 0
                  ? 0
                  : fault_set(fault, "%s: no memory", replay->trace.name);
@@ -35,21 +35,22 @@ static int requester(struct replay *replay, const struct replay_options *options
 }
 
 /* The target is a program that we connect to, or that connects to us. */
-static int peer(struct replay *replay, const struct replay_options *options, struct live *live,
-                struct fault *fault)
+static int replay_cm_peer(struct replay *replay, const struct replay_options *options,
+                          struct live *live, struct fault *fault)
 {
     if (post_all(&replay->post, &replay->drive, fault) != 0 ||
         live_open(live, options->live, &replay->drive, fault) != 0 ||
-        live_peer(live, &replay->post, &replay->exchanges, fault) != 0)
+        cm_peer_play(live, &replay->post, &replay->exchanges, fault) != 0)
         return -1;
     if (compare_all(&replay->comparison, &replay->drive, &replay->conns, options->peer) != 0 ||
         verify_all(&replay->verification, &replay->post, options->peer) != 0)
         return fault_set(fault, "%s: no memory", replay->trace.name);
-    return live_judge(live, &replay->comparison, fault);
+    return live_compare(live, &replay->comparison, fault);
 }
 
 /* UC and UD: an agent serves one session at a time, so after the connections. */
-static int streams(struct replay *replay, const struct replay_options *options, struct fault *fault)
+static int replay_dgrams(struct replay *replay, const struct replay_options *options,
+                         struct fault *fault)
 {
     struct live live = {0};
     bool any = false;
@@ -59,7 +60,7 @@ static int streams(struct replay *replay, const struct replay_options *options, 
         any |= !trace_acknowledged(replay->trace.flow[i].svc) &&
                replay->trace.flow[i].dest_qp != ROCE_QP_GSI;
     if (any && (live_open(&live, options->live, &replay->drive, fault) != 0 ||
-                live_streams(&live, &replay->streams, replay->sides, options->peer, fault) != 0))
+                live_dgram_play(&live, &replay->streams, replay->sides, options->peer, fault) != 0))
         rc = -1;
     live_close(&live);
     return rc;
@@ -75,18 +76,18 @@ int live_replay(struct replay *replay, const struct replay_options *options, str
 
     replay->drive.watch = NULL;
     if (rc == 0 && options->live->cm) {
-        rc = peer(replay, options, &live, fault);
+        rc = replay_cm_peer(replay, options, &live, fault);
         live_close(&live);
         return rc;
     }
     /* Our RNIC's requesters first: the target's answers take the place of our responders'. */
     if (rc == 0 && any && replay->sides & REPLAY_REQUESTER)
-        rc = requester(replay, options, fault);
+        rc = replay_requester(replay, options, fault);
     if (rc == 0 && any && replay->sides & REPLAY_RESPONDER)
-        rc = responder(replay, options, &live, fault);
+        rc = replay_responder(replay, options, &live, fault);
     live_close(&live);
     if (rc == 0)
-        rc = streams(replay, options, fault);
+        rc = replay_dgrams(replay, options, fault);
     return rc;
 }
 #else

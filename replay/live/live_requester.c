@@ -19,20 +19,20 @@
 #define QUIET_NS   UINT64_C(30000000)
 
 /* One connection while it is played. */
-struct part {
-    struct live_ear ear;
+struct requester_conn {
+    struct request_tracker tracker;
     size_t posted;
 };
 
 /* A step of a connection. */
-struct turn {
-    uint32_t pkt, part, step;
+struct requester_turn {
+    uint32_t pkt, conn, step;
 };
 
-struct asking {
+struct live_requester {
     struct live *live;
-    struct part *part;
-    struct turn *turn;
+    struct requester_conn *conn;
+    struct requester_turn *turn;
     size_t turn_cnt;
     bool no_memory;
 };
@@ -40,10 +40,10 @@ struct asking {
 /* ---- what the target sends --------------------------------------------------------------------
  */
 
-static void take(void *user, const struct rnic_frame *frame)
+static void take_frame(void *user, const struct rnic_frame *frame)
 {
-    struct asking *ask = user;
-    struct live *live = ask->live;
+    struct live_requester *req = user;
+    struct live *live = req->live;
     struct roce_pkt pkt;
     uint32_t idx;
 
@@ -54,24 +54,24 @@ static void take(void *user, const struct rnic_frame *frame)
         live->foreign++;
         return;
     }
-    if (!live_is_whole(live, &pkt))
+    if (!live_check_icrc(live, &pkt))
         return;
-    rebind_in(&live->run[idx].bind, &pkt);
-    if (live_ear_take(&ask->part[idx].ear, &pkt) != 0)
-        ask->no_memory = true;
+    rewrite_to_recorded(&live->run[idx].rewrite, &pkt);
+    if (request_tracker_add(&req->conn[idx].tracker, &pkt) != 0)
+        req->no_memory = true;
 }
 
-static int look(struct asking *ask, uint64_t until, struct fault *fault)
+static int poll_frames(struct live_requester *req, uint64_t until, struct fault *fault)
 {
-    if (live_look(ask->live, until, fault) < 0)
+    if (live_poll(req->live, until, fault) < 0)
         return -1;
-    return ask->no_memory ? fault_set(fault, "no memory") : 0;
+    return req->no_memory ? fault_set(fault, "no memory") : 0;
 }
 
-static int look_until(struct asking *ask, uint64_t until, struct fault *fault)
+static int poll_frames_until(struct live_requester *req, uint64_t until, struct fault *fault)
 {
     do {
-        if (look(ask, until, fault) != 0)
+        if (poll_frames(req, until, fault) != 0)
             return -1;
     } while (live_now() < until);
     return 0;
@@ -95,22 +95,22 @@ static const char *op_name(const struct roce_opcode *op)
     }
 }
 
-static bool fetches(enum roce_kind kind)
+static bool is_fetch(enum roce_kind kind)
 {
     return kind == ROCE_KIND_READ || kind == ROCE_KIND_CMP_SWAP || kind == ROCE_KIND_FETCH_ADD;
 }
 
 /* Why the agent cannot post all of this, or NULL. */
-static const char *lacks(const struct live *live, const struct works *w)
+static const char *unsupported_work(const struct live *live, const struct works *w)
 {
-    if (w->setup->mtu > live->wire.iface.path_mtu)
+    if (w->setup->mtu > live->port.iface.path_mtu)
         return "its path MTU does not fit through the interface";
     for (size_t i = 0; i < w->cnt; i++) {
         const struct work *work = &w->work[i];
 
         if (!op_name(setup_op(w->setup, work->step)))
             return "the agent does not post FLUSH, ATOMIC WRITE and such";
-        if (!fetches(work->kind) && work->len > DATA_MAX)
+        if (!is_fetch(work->kind) && work->len > DATA_MAX)
             return "a message is longer than the agent takes";
         if ((work->kind == ROCE_KIND_CMP_SWAP || work->kind == ROCE_KIND_FETCH_ADD) &&
             !live->agent.atomic)
@@ -146,9 +146,9 @@ static json_t *data_json(const struct works *w, const struct work *work)
 }
 
 /* What the far device does not take leaves nothing to compare. */
-static int post_work(struct asking *ask, uint32_t idx, size_t at, struct fault *fault)
+static int post_work(struct live_requester *req, uint32_t idx, size_t at, struct fault *fault)
 {
-    struct asker *a = ask->part[idx].ear.asker;
+    struct asker *a = req->conn[idx].tracker.asker;
     const struct works *w = &a->works;
     const struct work *work = &w->work[at];
     const char *why = NULL;
@@ -159,7 +159,7 @@ static int post_work(struct asking *ask, uint32_t idx, size_t at, struct fault *
     trace_parse(setup_packet(w->setup, w->part[work->part + work->part_cnt - 1]), &end);
     request =
         json_pack("{s:s, s:I, s:I, s:s, s:b, s:I, s:I}", "op", "send", "qp",
-                  (json_int_t)ask->live->run[idx].qp, "id", (json_int_t)at, "opcode",
+                  (json_int_t)req->live->run[idx].qp, "id", (json_int_t)at, "opcode",
                   op_name(work->open ? first.op : end.op), "solicited", end.bth.se && !work->open,
                   "imm", (json_int_t)end.immdt.imm, "invalidate", (json_int_t)end.ieth.rkey);
     if (roce_pkt_has(&first, ROCE_HDR_ATOMICETH)) {
@@ -175,11 +175,11 @@ static int post_work(struct asking *ask, uint32_t idx, size_t at, struct fault *
         json_object_set_new(request, "remote_addr", json_integer((json_int_t)first.reth.va));
         json_object_set_new(request, "rkey", json_integer(first.reth.rkey));
     }
-    if (fetches(work->kind))
+    if (is_fetch(work->kind))
         json_object_set_new(request, "len", json_integer(work->len));
     else
         json_object_set_new(request, "hex", data_json(w, work));
-    reply = live_far_ask(ask->live, request, &why, fault);
+    reply = agent_setup_call(req->live, request, &why, fault);
     json_decref(reply);
     a->failed = why;
     return reply || why ? 0 : -1;
@@ -233,7 +233,7 @@ static bool atomic_right(const struct asker *a, const struct work *work, const c
 
 static int take_completion(void *ctx, const json_t *c, struct fault *fault)
 {
-    struct asking *ask = ctx;
+    struct live_requester *req = ctx;
     json_int_t qp = json_integer_value(json_object_get(c, "qp"));
     uint64_t id = (uint64_t)json_integer_value(json_object_get(c, "id"));
     uint32_t crc, got = (uint32_t)json_integer_value(json_object_get(c, "crc32"));
@@ -241,20 +241,20 @@ static int take_completion(void *ctx, const json_t *c, struct fault *fault)
     enum rnic_wc_status status =
         (enum rnic_wc_status)json_integer_value(json_object_get(c, "status"));
 
-    for (uint32_t i = 0; i < ask->live->drive->run_cnt; i++) {
-        struct asker *a = ask->part[i].ear.asker;
+    for (uint32_t i = 0; i < req->live->drive->run_cnt; i++) {
+        struct asker *a = req->conn[i].tracker.asker;
         const struct work *work;
 
-        if (!ask->live->run[i].made || ask->live->run[i].qp != qp || id >= a->works.cnt)
+        if (!req->live->run[i].made || req->live->run[i].qp != qp || id >= a->works.cnt)
             continue;
         if (!VEC_GROW(a->done, a->done_cnt, a->done_cap))
             return fault_set(fault, "no memory");
-        a->done[a->done_cnt++] =
-            (struct done){.step = ask->part[i].ear.step, .work = (uint32_t)id, .status = status};
+        a->done[a->done_cnt++] = (struct done){
+            .step = req->conn[i].tracker.step, .work = (uint32_t)id, .status = status};
         if (status != RNIC_WC_SUCCESS && a->error_step == STEP_NONE)
-            a->error_step = ask->part[i].ear.step;
+            a->error_step = req->conn[i].tracker.step;
         work = &a->works.work[id];
-        if (status == RNIC_WC_SUCCESS && fetches(work->kind) &&
+        if (status == RNIC_WC_SUCCESS && is_fetch(work->kind) &&
             (work->kind == ROCE_KIND_READ ? read_crc(a, work, &crc) && crc != got
                                           : !atomic_right(a, work, first ? first : "")) &&
             a->wrong_data++ == 0)
@@ -264,18 +264,19 @@ static int take_completion(void *ctx, const json_t *c, struct fault *fault)
 }
 
 /* After an answer: until the work requests that it completes are, or the tolerance is over. */
-static int settle(struct asking *ask, struct part *part, struct fault *fault)
+static int wait_completions(struct live_requester *req, struct requester_conn *conn,
+                            struct fault *fault)
 {
-    uint64_t limit = live_now() + ask->live->options->tolerance_ns;
+    uint64_t limit = live_now() + req->live->options->tolerance_ns;
 
     for (;;) {
-        size_t wanted = part->ear.expect.done + part->ear.expect.over;
+        size_t wanted = conn->tracker.expect.done + conn->tracker.expect.over;
 
-        if (live_agent_poll(&ask->live->agent, take_completion, ask, NULL, fault) != 0)
+        if (agent_client_poll(&req->live->agent, take_completion, req, NULL, fault) != 0)
             return -1;
-        if (part->ear.asker->done_cnt >= wanted || live_now() >= limit)
+        if (conn->tracker.asker->done_cnt >= wanted || live_now() >= limit)
             return 0;
-        if (look_until(ask, live_now() + POLL_NS, fault) != 0)
+        if (poll_frames_until(req, live_now() + POLL_NS, fault) != 0)
             return -1;
     }
 }
@@ -283,155 +284,157 @@ static int settle(struct asking *ask, struct part *part, struct fault *fault)
 /* ---- the conversation -------------------------------------------------------------------------
  */
 
-static int post_due(struct asking *ask, uint32_t idx, struct fault *fault)
+static int post_due(struct live_requester *req, uint32_t idx, struct fault *fault)
 {
-    struct part *part = &ask->part[idx];
-    const struct works *w = &part->ear.asker->works;
+    struct requester_conn *conn = &req->conn[idx];
+    const struct works *w = &conn->tracker.asker->works;
 
     /* Once it failed a requester is given no more: nor was the recorded one. */
-    while (part->posted < w->cnt && w->work[part->posted].post <= part->ear.step &&
-           part->posted - part->ear.asker->done_cnt < SEND_DEPTH &&
-           part->ear.asker->error_step == STEP_NONE && !part->ear.asker->failed)
-        if (post_work(ask, idx, part->posted++, fault) != 0)
+    while (conn->posted < w->cnt && w->work[conn->posted].post <= conn->tracker.step &&
+           conn->posted - conn->tracker.asker->done_cnt < SEND_DEPTH &&
+           conn->tracker.asker->error_step == STEP_NONE && !conn->tracker.asker->failed)
+        if (post_work(req, idx, conn->posted++, fault) != 0)
             return -1;
     return 0;
 }
 
 /* Until the step may be, or the tolerance is over. 0, or -1 and a fault. */
-static int wait_ready(struct asking *ask, struct part *part, uint32_t step, struct fault *fault)
+static int wait_step(struct live_requester *req, struct requester_conn *conn, uint32_t step,
+                     struct fault *fault)
 {
-    uint64_t limit = live_now() + ask->live->options->tolerance_ns;
+    uint64_t limit = live_now() + req->live->options->tolerance_ns;
 
-    while (!live_ear_ready(&part->ear, step) && live_now() < limit)
-        if (look(ask, limit, fault) != 0)
+    while (!request_tracker_may_proceed(&conn->tracker, step) && live_now() < limit)
+        if (poll_frames(req, limit, fault) != 0)
             return -1;
     return 0;
 }
 
-static int play_turn(struct asking *ask, const struct turn *turn, uint64_t *at, uint64_t *recorded,
-                     struct fault *fault)
+static int play_turn(struct live_requester *req, const struct requester_turn *turn, uint64_t *at,
+                     uint64_t *recorded, struct fault *fault)
 {
-    struct live *live = ask->live;
-    struct part *part = &ask->part[turn->part];
-    struct asker *a = part->ear.asker;
+    struct live *live = req->live;
+    struct requester_conn *conn = &req->conn[turn->conn];
+    struct asker *a = conn->tracker.asker;
     const struct setup *s = a->works.setup;
     const struct step *step = &s->step[turn->step];
     const struct trace_packet *p = setup_packet(s, turn->step);
     int64_t idx = works_psn_idx(&a->works, step->rel);
     uint8_t buf[ROCE_FRAME_MAX];
 
-    part->ear.step = turn->step;
+    conn->tracker.step = turn->step;
     if (a->failed)
         return 0;
-    if (post_due(ask, turn->part, fault) != 0 || look(ask, 0, fault) != 0)
+    if (post_due(req, turn->conn, fault) != 0 || poll_frames(req, 0, fault) != 0)
         return -1;
     if (a->failed)
         return 0;
     if (!step->response) {
         if (idx < 0 || a->restart[turn->step] == RESTART_DUPLICATE)
             return 0;
-        live_ear_recorded(&part->ear, turn->step);
+        request_tracker_add_recorded(&conn->tracker, turn->step);
         /* How far a requester runs ahead is its own affair, but where it goes back is not. */
-        return wait_ready(ask, part, turn->step, fault);
+        return wait_step(req, conn, turn->step, fault);
     }
     if (a->fate[turn->step] != FATE_TAKEN)
         return 0;
-    if (wait_ready(ask, part, turn->step, fault) != 0)
+    if (wait_step(req, conn, turn->step, fault) != 0)
         return -1;
     if (live->options->speed > 0 && *recorded && p->time > *recorded)
         *at += (uint64_t)((double)(p->time - *recorded) / live->options->speed);
-    if (*at > live_now() && look_until(ask, *at, fault) != 0)
+    if (*at > live_now() && poll_frames_until(req, *at, fault) != 0)
         return -1;
-    if (live_send(live, p, buf, rebind_out(&live->run[turn->part].bind, p, buf, sizeof(buf)),
-                  fault) != 0)
+    if (live_send(live, p, buf,
+                  rewrite_to_live(&live->run[turn->conn].rewrite, p, buf, sizeof(buf)), fault) != 0)
         return -1;
     *recorded = p->time;
     *at = live_now();
-    live_ear_answered(&part->ear, turn->step);
-    return settle(ask, part, fault);
+    request_tracker_add_response(&conn->tracker, turn->step);
+    return wait_completions(req, conn, fault);
 }
 
 static int turn_cmp(const void *a, const void *b)
 {
-    const struct turn *x = a, *y = b;
+    const struct requester_turn *x = a, *y = b;
 
     if (x->pkt != y->pkt)
         return x->pkt < y->pkt ? -1 : 1;
-    return (x->part > y->part) - (x->part < y->part);
+    return (x->conn > y->conn) - (x->conn < y->conn);
 }
 
-static int list_turns(struct asking *ask, struct fault *fault)
+static int list_turns(struct live_requester *req, struct fault *fault)
 {
     size_t cap = 0;
 
-    for (uint32_t i = 0; i < ask->live->drive->run_cnt; i++)
-        cap += ask->live->drive->run[i].setup.step_cnt;
-    ask->turn = malloc((cap + 1) * sizeof(*ask->turn));
-    if (!ask->turn)
+    for (uint32_t i = 0; i < req->live->drive->run_cnt; i++)
+        cap += req->live->drive->run[i].setup.step_cnt;
+    req->turn = malloc((cap + 1) * sizeof(*req->turn));
+    if (!req->turn)
         return fault_set(fault, "no memory");
-    for (uint32_t i = 0; i < ask->live->drive->run_cnt; i++) {
-        const struct setup *s = &ask->live->drive->run[i].setup;
+    for (uint32_t i = 0; i < req->live->drive->run_cnt; i++) {
+        const struct setup *s = &req->live->drive->run[i].setup;
 
-        for (uint32_t k = 0; ask->live->run[i].made && k < s->step_cnt; k++)
-            ask->turn[ask->turn_cnt++] = (struct turn){s->step[k].pkt, i, k};
+        for (uint32_t k = 0; req->live->run[i].made && k < s->step_cnt; k++)
+            req->turn[req->turn_cnt++] = (struct requester_turn){s->step[k].pkt, i, k};
     }
-    if (ask->turn_cnt)
-        qsort(ask->turn, ask->turn_cnt, sizeof(*ask->turn), turn_cmp);
+    if (req->turn_cnt)
+        qsort(req->turn, req->turn_cnt, sizeof(*req->turn), turn_cmp);
     return 0;
 }
 
 /* Connects the runs that can be asked for, and forgets what our RNIC did. */
-static int prepare(struct asking *ask, struct post *post, struct fault *fault)
+static int connect_qps(struct live_requester *req, struct post *post, struct fault *fault)
 {
     for (uint32_t i = 0; i < post->cnt; i++) {
         struct asker *a = &post->asker[i];
-        struct part *part = &ask->part[i];
+        struct requester_conn *conn = &req->conn[i];
         const char *why = NULL;
 
-        part->ear.asker = a;
+        conn->tracker.asker = a;
         if (a->run->setup.skip || a->works.skip || a->failed)
             continue;
-        why =
-            i < LIVE_QPNS ? lacks(ask->live, &a->works) : "more connections than we have QPNs for";
+        why = i < LIVE_QPNS ? unsupported_work(req->live, &a->works)
+                            : "more connections than we have QPNs for";
         if (!why &&
-            !live_far_connect(ask->live, i,
-                              a->works.cnt < SEND_DEPTH ? (uint32_t)a->works.cnt : SEND_DEPTH, 0,
-                              false, &why, fault) &&
+            !agent_setup_connect(req->live, i,
+                                 a->works.cnt < SEND_DEPTH ? (uint32_t)a->works.cnt : SEND_DEPTH, 0,
+                                 false, &why, fault) &&
             !why)
             return -1;
         a->failed = why;
         if (why)
             continue;
-        if (live_ear_open(&part->ear, a) != 0)
+        if (request_tracker_open(&conn->tracker, a) != 0)
             return fault_set(fault, "no memory");
     }
-    return list_turns(ask, fault);
+    return list_turns(req, fault);
 }
 
-int live_ask(struct live *live, struct post *post, struct fault *fault)
+int live_requester_play(struct live *live, struct post *post, struct fault *fault)
 {
-    struct asking ask = {.live = live};
+    struct live_requester req = {.live = live};
     uint64_t at = live_now(), recorded = 0;
     int rc;
 
-    ask.part = calloc(post->cnt + 1, sizeof(*ask.part));
-    rc = ask.part ? prepare(&ask, post, fault) : fault_set(fault, "no memory");
+    req.conn = calloc(post->cnt + 1, sizeof(*req.conn));
+    rc = req.conn ? connect_qps(&req, post, fault) : fault_set(fault, "no memory");
     live->agent.idle = NULL; /* from here on what comes is taken by those who wait for it */
-    live->take = take;
-    live->take_ctx = &ask;
-    for (size_t i = 0; rc == 0 && i < ask.turn_cnt; i++) {
-        struct part *part = &ask.part[ask.turn[i].part];
+    live->take = take_frame;
+    live->take_ctx = &req;
+    for (size_t i = 0; rc == 0 && i < req.turn_cnt; i++) {
+        struct requester_conn *conn = &req.conn[req.turn[i].conn];
 
-        rc = play_turn(&ask, &ask.turn[i], &at, &recorded, fault);
-        part->ear.asker->mark_sent[part->ear.step] = (uint32_t)part->ear.asker->sent_cnt;
+        rc = play_turn(&req, &req.turn[i], &at, &recorded, fault);
+        conn->tracker.asker->mark_sent[conn->tracker.step] =
+            (uint32_t)conn->tracker.asker->sent_cnt;
     }
     if (rc == 0)
-        rc = look_until(&ask, live_now() + QUIET_NS, fault);
+        rc = poll_frames_until(&req, live_now() + QUIET_NS, fault);
     if (rc == 0)
-        rc = live_agent_poll(&live->agent, take_completion, &ask, NULL, fault);
-    for (size_t i = 0; ask.part && i < post->cnt; i++)
-        live_ear_close(&ask.part[i].ear);
-    free(ask.part);
-    free(ask.turn);
+        rc = agent_client_poll(&live->agent, take_completion, &req, NULL, fault);
+    for (size_t i = 0; req.conn && i < post->cnt; i++)
+        request_tracker_close(&req.conn[i].tracker);
+    free(req.conn);
+    free(req.turn);
     return rc;
 }

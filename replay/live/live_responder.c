@@ -24,7 +24,7 @@ static bool is_ack(uint8_t opcode, uint8_t syndrome)
 }
 
 /* PSNs that a request takes. */
-static int64_t span(const struct setup *s, uint32_t step)
+static int64_t psn_count(const struct setup *s, uint32_t step)
 {
     const struct entry *e = setup_entry(s, s->step[step].rel);
 
@@ -32,18 +32,18 @@ static int64_t span(const struct setup *s, uint32_t step)
 }
 
 /* The latest request sent that an answer with this PSN can be to; else the latest of all. */
-static uint32_t drawn_by(const struct live_run *lr, int64_t rel)
+static uint32_t request_of_response(const struct live_run *lr, int64_t rel)
 {
-    const struct setup *s = lr->bind.setup;
+    const struct setup *s = lr->rewrite.setup;
 
     for (uint32_t i = lr->last + 1, tries = 0; i-- > 0 && tries < LOOK_BACK; tries++)
         if (!s->step[i].response && !s->step[i].lost && !s->step[i].early &&
-            s->step[i].rel <= rel && rel < s->step[i].rel + span(s, i))
+            s->step[i].rel <= rel && rel < s->step[i].rel + psn_count(s, i))
             return i;
     return lr->last;
 }
 
-static const uint8_t *keep(struct drive *d, const struct roce_pkt *pkt)
+static const uint8_t *keep_payload(struct drive *d, const struct roce_pkt *pkt)
 {
     uint8_t *p;
 
@@ -57,7 +57,7 @@ static const uint8_t *keep(struct drive *d, const struct roce_pkt *pkt)
 /* The responder tells how far it is: what it acknowledges it has executed, message by message. */
 static bool note_progress(struct live_run *lr, struct run *run, const struct answer *a)
 {
-    const struct setup *s = lr->bind.setup;
+    const struct setup *s = lr->rewrite.setup;
     int64_t from = run->progress_cnt ? run->progress[run->progress_cnt - 1].epsn : s->first;
     bool acks = roce_opcode(a->opcode)->kind != ROCE_KIND_ACK || is_ack(a->opcode, a->syndrome);
     int64_t to = acks ? a->rel + 1 : a->rel;
@@ -72,7 +72,7 @@ static bool note_progress(struct live_run *lr, struct run *run, const struct ans
         const struct progress *before =
             run->progress_cnt ? &run->progress[run->progress_cnt - 1] : NULL;
         /* It was executed when it came, whenever it was acknowledged. */
-        uint32_t step = s->step[e->step].lost ? drawn_by(lr, e->rel) : e->step;
+        uint32_t step = s->step[e->step].lost ? request_of_response(lr, e->rel) : e->step;
 
         if (before && before->step > step)
             step = before->step;
@@ -91,11 +91,11 @@ bool live_parse(struct live *live, const struct rnic_frame *frame, struct roce_p
 {
     if (roce_pkt_parse(pkt, ROCE_LINK_ETHERNET, frame->data, frame->len, frame->len) != 0)
         return false;
-    *idx = pkt->bth.dest_qp - live->wire.qpn;
+    *idx = pkt->bth.dest_qp - live->port.qpn;
     return true;
 }
 
-bool live_is_whole(struct live *live, const struct roce_pkt *pkt)
+bool live_check_icrc(struct live *live, const struct roce_pkt *pkt)
 {
     live->received++;
     if (!roce_pkt_dropped(pkt) && roce_pkt_icrc_check(pkt, NULL) != ROCE_ICRC_BAD)
@@ -104,7 +104,7 @@ bool live_is_whole(struct live *live, const struct roce_pkt *pkt)
     return false;
 }
 
-static void take(void *user, const struct rnic_frame *frame)
+static void take_frame(void *user, const struct rnic_frame *frame)
 {
     struct live *live = user;
     struct roce_pkt pkt;
@@ -117,11 +117,11 @@ static void take(void *user, const struct rnic_frame *frame)
         live->foreign++;
         return;
     }
-    if (live_is_whole(live, &pkt))
-        live_take_answer(live, idx, &pkt);
+    if (live_check_icrc(live, &pkt))
+        live_take_response(live, idx, &pkt);
 }
 
-void live_take_answer(struct live *live, uint32_t idx, struct roce_pkt *pkt)
+void live_take_response(struct live *live, uint32_t idx, struct roce_pkt *pkt)
 {
     struct live_run *lr = &live->run[idx];
     struct run *run = &live->drive->run[idx];
@@ -129,10 +129,10 @@ void live_take_answer(struct live *live, uint32_t idx, struct roce_pkt *pkt)
     uint32_t step;
     int64_t rel;
 
-    rebind_in(&lr->bind, pkt);
+    rewrite_to_recorded(&lr->rewrite, pkt);
     rel = run->setup.step[lr->last].rel +
           roce_psn_diff(roce_pkt_psn(pkt), roce_psn_of(setup_packet(&run->setup, lr->last)->psn));
-    step = drawn_by(lr, rel);
+    step = request_of_response(lr, rel);
     if (run->answer_cnt && run->answer[run->answer_cnt - 1].step > step)
         step = run->answer[run->answer_cnt - 1].step; /* they stay in order */
     a = drive_add_answer(run, pkt, step, live_now(), rel);
@@ -141,7 +141,7 @@ void live_take_answer(struct live *live, uint32_t idx, struct roce_pkt *pkt)
         return;
     }
     if (a->payload_len)
-        a->payload = keep(live->drive, pkt);
+        a->payload = keep_payload(live->drive, pkt);
     if (roce_syndrome_kind(a->syndrome) == ROCE_SYN_NAK &&
         roce_opcode(a->opcode)->kind == ROCE_KIND_ACK && (a->syndrome & 0x1F) != ROCE_NAK_PSN_SEQ &&
         run->error_step == STEP_NONE)
@@ -156,30 +156,30 @@ void live_take_answer(struct live *live, uint32_t idx, struct roce_pkt *pkt)
 /* ---- waiting ----------------------------------------------------------------------------------
  */
 
-int live_look(struct live *live, uint64_t until, struct fault *fault)
+int live_poll(struct live *live, uint64_t until, struct fault *fault)
 {
     uint64_t due = live->tick ? live->tick(live->take_ctx) : UINT64_MAX;
 
-    if (live_wire_wait(&live->wire, due < until ? due : until, live->take, live->take_ctx) < 0)
-        return fault_set(fault, "interface %s went away", live->wire.iface.name);
+    if (live_port_wait(&live->port, due < until ? due : until, live->take, live->take_ctx) < 0)
+        return fault_set(fault, "interface %s went away", live->port.iface.name);
     return 0;
 }
 
 int live_wait_until(struct live *live, uint64_t until, struct fault *fault)
 {
     while (live_now() < until)
-        if (live_look(live, until, fault) != 0)
+        if (live_poll(live, until, fault) != 0)
             return -1;
     return 0;
 }
 
-bool live_alike(const struct trace_packet *p, const struct answer *a)
+bool live_same_kind(const struct trace_packet *p, const struct answer *a)
 {
     return roce_opcode(p->opcode)->kind == roce_opcode(a->opcode)->kind &&
            is_ack(p->opcode, p->syndrome) == is_ack(a->opcode, a->syndrome);
 }
 
-bool live_has_answered(const struct live *live, uint32_t run_idx, uint32_t step)
+bool live_has_responded(const struct live *live, uint32_t run_idx, uint32_t step)
 {
     const struct run *run = &live->drive->run[run_idx];
     const struct setup *s = &run->setup;
@@ -197,12 +197,12 @@ bool live_has_answered(const struct live *live, uint32_t run_idx, uint32_t step)
                   is_ack(q->opcode, q->syndrome) == is_ack(p->opcode, p->syndrome);
     }
     for (size_t i = run->answer_cnt; i-- > 0 && run->answer_cnt - i <= 2 * LOOK_BACK;)
-        have += run->answer[i].rel == rel && live_alike(p, &run->answer[i]);
+        have += run->answer[i].rel == rel && live_same_kind(p, &run->answer[i]);
     return have >= wanted;
 }
 
-int live_wait_answer(struct live *live, const struct live_event *e, bool *waited,
-                     struct fault *fault)
+int live_wait_response(struct live *live, const struct live_event *e, bool *waited,
+                       struct fault *fault)
 {
     struct live_run *lr = &live->run[e->run];
     uint64_t limit = live_now() + live->options->tolerance_ns;
@@ -211,11 +211,11 @@ int live_wait_answer(struct live *live, const struct live_event *e, bool *waited
     *waited = false;
     if (!lr->made || lr->misses >= MISSES_MAX)
         return 0;
-    p = setup_packet(lr->bind.setup, e->step);
-    if (is_ack(p->opcode, p->syndrome) && lr->owed < lr->bind.setup->step[e->step].rel)
+    p = setup_packet(lr->rewrite.setup, e->step);
+    if (is_ack(p->opcode, p->syndrome) && lr->owed < lr->rewrite.setup->step[e->step].rel)
         return 0;
     *waited = true;
-    while (!live_has_answered(live, e->run, e->step)) {
+    while (!live_has_responded(live, e->run, e->step)) {
         if (live_now() >= limit) {
             lr->misses++;
             if (!VEC_GROW(live->late, live->late_cnt, live->late_cap))
@@ -223,7 +223,7 @@ int live_wait_answer(struct live *live, const struct live_event *e, bool *waited
             live->late[live->late_cnt++] = (struct live_late){e->run, e->step};
             return 0;
         }
-        if (live_look(live, limit, fault) != 0)
+        if (live_poll(live, limit, fault) != 0)
             return -1;
     }
     return 0;
@@ -241,18 +241,18 @@ int live_send(struct live *live, const struct trace_packet *p, uint8_t *buf, int
         return fault_set(fault, "%s: frame %u: the capture does not hold all of it",
                          live->drive->trace->name, p->frame);
     live->sent++;
-    return live_wire_send(&live->wire, &frame, 1, fault);
+    return live_port_send(&live->port, &frame, 1, fault);
 }
 
 int live_send_frame(struct live *live, const struct live_event *e, struct fault *fault)
 {
     struct live_run *lr = &live->run[e->run];
-    const struct setup *s = lr->bind.setup;
+    const struct setup *s = lr->rewrite.setup;
     const struct trace_packet *p = setup_packet(s, e->step);
     const struct roce_opcode *op = roce_opcode(p->opcode);
     uint8_t buf[ROCE_FRAME_MAX];
-    int len = rebind_out(&lr->bind, p, buf, sizeof(buf));
-    int64_t last = s->step[e->step].rel + span(s, e->step) - 1;
+    int len = rewrite_to_live(&lr->rewrite, p, buf, sizeof(buf));
+    int64_t last = s->step[e->step].rel + psn_count(s, e->step) - 1;
 
     lr->last = e->when;
     lr->sent_at[e->when] = live_now();
@@ -262,7 +262,7 @@ int live_send_frame(struct live *live, const struct live_event *e, struct fault 
     return live_send(live, p, buf, len, fault);
 }
 
-static int play(struct live *live, struct fault *fault)
+static int play_event(struct live *live, struct fault *fault)
 {
     const struct trace *trace = live->drive->trace;
     uint64_t at = live_now(); /* when the event before was, in both worlds */
@@ -274,7 +274,7 @@ static int play(struct live *live, struct fault *fault)
         bool waited;
 
         if (e->kind == LIVE_ANSWER) {
-            if (live_wait_answer(live, e, &waited, fault) != 0)
+            if (live_wait_response(live, e, &waited, fault) != 0)
                 return -1;
             if (waited) {
                 at = live_now();
@@ -283,7 +283,7 @@ static int play(struct live *live, struct fault *fault)
             continue;
         }
         if (e->kind != LIVE_FRAME) {
-            if (live_far_act(live, e, fault) != 0)
+            if (agent_setup_event(live, e, fault) != 0)
                 return -1;
             continue;
         }
@@ -296,13 +296,13 @@ static int play(struct live *live, struct fault *fault)
         recorded = time;
         at = live_now();
         /* What came meanwhile is looked at before anything is posted because of it. */
-        if (live_look(live, 0, fault) != 0)
+        if (live_poll(live, 0, fault) != 0)
             return -1;
     }
     return live_wait_until(live, live_now() + QUIET_NS, fault);
 }
 
-bool live_forget_ours(struct live *live)
+bool live_drop_simulated(struct live *live)
 {
     for (size_t i = 0; i < live->drive->run_cnt; i++) {
         struct run *run = &live->drive->run[i];
@@ -322,29 +322,29 @@ bool live_forget_ours(struct live *live)
     return true;
 }
 
-static bool allocate(struct live *live)
+static bool allocate_tables(struct live *live)
 {
     struct drive *d = live->drive;
     bool fine;
 
     live->run = calloc(d->run_cnt + 1, sizeof(*live->run));
     live->region = calloc(d->device_cnt + 1, sizeof(*live->region));
-    live->rebind = calloc(d->device_cnt + 1, sizeof(*live->rebind));
-    fine = live->run && live->region && live->rebind;
+    live->rewrite = calloc(d->device_cnt + 1, sizeof(*live->rewrite));
+    fine = live->run && live->region && live->rewrite;
     for (size_t i = 0; fine && i < d->device_cnt; i++) {
         size_t cnt = d->device[i].memory.keys.cnt + 1;
 
         live->region[i] = calloc(cnt, sizeof(*live->region[i]));
-        live->rebind[i] = calloc(cnt, sizeof(*live->rebind[i]));
-        fine = live->region[i] && live->rebind[i];
+        live->rewrite[i] = calloc(cnt, sizeof(*live->rewrite[i]));
+        fine = live->region[i] && live->rewrite[i];
     }
     return fine;
 }
 
 /* While the far device looks for our address it waits for us, and so does the agent. */
-static void answer_neighbours(void *ctx)
+static void serve_neighbours(void *ctx)
 {
-    live_wire_wait(ctx, 0, NULL, NULL);
+    live_port_wait(ctx, 0, NULL, NULL);
 }
 
 int live_open(struct live *live, const struct live_options *options, struct drive *drive,
@@ -359,31 +359,31 @@ int live_open(struct live *live, const struct live_options *options, struct driv
         return fault_set(fault, "--target %s: not an IPv4 or IPv6 address", options->target);
     if (options->address && !live_address(options->address, ours))
         return fault_set(fault, "--address %s: not an IPv4 or IPv6 address", options->address);
-    if (!allocate(live))
+    if (!allocate_tables(live))
         return fault_set(fault, "no memory");
-    if (live_wire_open(&live->wire, options->iface, target, options->address ? ours : NULL,
+    if (live_port_open(&live->port, options->iface, target, options->address ? ours : NULL,
                        fault) != 0 ||
-        (options->agent && live_agent_open(&live->agent, options->agent, target, fault) != 0))
+        (options->agent && agent_client_open(&live->agent, options->agent, target, fault) != 0))
         return -1;
-    memcpy(live->path.mac, live->wire.mac, 6);
-    memcpy(live->path.dmac, live->wire.dmac, 6);
-    memcpy(live->path.addr, live->wire.addr, 16);
-    memcpy(live->path.target, live->wire.target, 16);
-    live->agent.idle = answer_neighbours;
-    live->agent.idle_ctx = &live->wire;
+    memcpy(live->path.mac, live->port.mac, 6);
+    memcpy(live->path.dmac, live->port.dmac, 6);
+    memcpy(live->path.addr, live->port.addr, 16);
+    memcpy(live->path.target, live->port.target, 16);
+    live->agent.idle = serve_neighbours;
+    live->agent.idle_ctx = &live->port;
     return 0;
 }
 
 int live_play(struct live *live, struct fault *fault)
 {
-    if (!live_forget_ours(live) || live_script_finish(&live->script, live->drive) != 0)
+    if (!live_drop_simulated(live) || live_script_finish(&live->script, live->drive) != 0)
         return fault_set(fault, "no memory");
-    if (live_far_setup(live, fault) != 0)
+    if (agent_setup_all(live, fault) != 0)
         return -1;
     live->agent.idle = NULL; /* from here on what comes is taken by those who wait for it */
-    live->take = take;
+    live->take = take_frame;
     live->take_ctx = live;
-    if (play(live, fault) != 0)
+    if (play_event(live, fault) != 0)
         return -1;
     return live->no_memory ? fault_set(fault, "no memory") : 0;
 }
@@ -395,17 +395,17 @@ void live_close(struct live *live)
     for (size_t i = 0; live->drive && i < live->drive->device_cnt; i++) {
         if (live->region)
             free(live->region[i]);
-        if (live->rebind)
-            free(live->rebind[i]);
+        if (live->rewrite)
+            free(live->rewrite[i]);
     }
     free(live->region);
-    free(live->rebind);
+    free(live->rewrite);
     free(live->run);
     free(live->late);
     live_script_free(&live->script);
     if (live->drive) {
-        live_agent_close(&live->agent);
-        live_wire_close(&live->wire);
+        agent_client_close(&live->agent);
+        live_port_close(&live->port);
     }
     memset(live, 0, sizeof(*live));
 }

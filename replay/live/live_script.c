@@ -7,7 +7,7 @@
 /* Bytes stored in one event: what an agent takes in one request. */
 #define STORE_MAX (64u * 1024)
 
-static struct live_event *add(struct live_script *script, enum live_kind kind)
+static struct live_event *add_event(struct live_script *script, enum live_event_kind kind)
 {
     struct live_event *e;
 
@@ -21,7 +21,7 @@ static struct live_event *add(struct live_script *script, enum live_kind kind)
 
 static int on_recv(void *ctx, uint32_t run, uint32_t len)
 {
-    struct live_event *e = add(ctx, LIVE_RECV);
+    struct live_event *e = add_event(ctx, LIVE_RECV);
 
     if (!e)
         return -1;
@@ -32,7 +32,7 @@ static int on_recv(void *ctx, uint32_t run, uint32_t len)
 
 static int on_key(void *ctx, uint32_t device, uint32_t rkey, bool valid)
 {
-    struct live_event *e = add(ctx, valid ? LIVE_REGISTER : LIVE_WITHDRAW);
+    struct live_event *e = add_event(ctx, valid ? LIVE_REGISTER : LIVE_WITHDRAW);
 
     if (!e)
         return -1;
@@ -54,7 +54,7 @@ static int on_store(void *ctx, uint32_t device, uint32_t rkey, uint64_t va, uint
     if (!e || e->kind != LIVE_STORE || e->device != device || e->rkey != rkey ||
         e->va + e->len != va || e->len == STORE_MAX || (e->when == 0) != initial ||
         script->cnt == script->pending) {
-        e = add(script, LIVE_STORE);
+        e = add_event(script, LIVE_STORE);
         if (!e)
             return -1;
         e->device = device;
@@ -71,7 +71,7 @@ static int on_store(void *ctx, uint32_t device, uint32_t rkey, uint64_t va, uint
 static int on_frame(void *ctx, uint32_t run, uint32_t step, uint32_t when, uint32_t pkt)
 {
     struct live_script *script = ctx;
-    struct live_event *e = add(script, LIVE_FRAME);
+    struct live_event *e = add_event(script, LIVE_FRAME);
 
     if (!e)
         return -1;
@@ -117,7 +117,7 @@ int live_script_finish(struct live_script *script, const struct drive *drive)
 
             if (!s->step[i].response || s->step[i].early || !s->step[i].usable)
                 continue;
-            e = add(script, LIVE_ANSWER);
+            e = add_event(script, LIVE_ANSWER);
             if (!e)
                 return -1;
             e->run = run;

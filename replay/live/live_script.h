@@ -9,7 +9,7 @@
 
 #include "engine/rc_responder.h"
 
-enum live_kind {
+enum live_event_kind {
     LIVE_RECV,     /* the agent posts a receive WQE of `len` bytes on `run` */
     LIVE_STORE,    /* ... stores `len` bytes at `va` of key `rkey` of `device` */
     LIVE_WITHDRAW, /* ... deregisters that key */
@@ -19,7 +19,7 @@ enum live_kind {
 };
 
 struct live_event {
-    enum live_kind kind;
+    enum live_event_kind kind;
     uint32_t pkt; /* index into trace.pkt: when */
     uint32_t seq; /* order among those of one packet */
     uint32_t run;

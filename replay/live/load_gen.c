@@ -13,9 +13,9 @@
 /* Frames due within this time go out together: waiting is not finer. */
 #define SLACK_NS 20000u
 
-struct load {
+struct load_gen {
     const struct live_args *args;
-    struct live_wire wire;
+    struct live_port port;
     struct rnic_frame *frame;
     uint64_t *time; /* of the capture, from its first request on */
     size_t cnt, cap, time_cap;
@@ -36,14 +36,14 @@ static void on_signal(int signal)
 /* ---- preparing --------------------------------------------------------------------------------
  */
 
-static int add(struct load *load, const struct rebind_path *path, const struct trace_packet *p,
-               uint64_t time, struct fault *fault)
+static int add_frame(struct load_gen *load, const struct rewrite_path *path,
+                     const struct trace_packet *p, uint64_t time, struct fault *fault)
 {
     uint8_t buf[ROCE_FRAME_MAX];
-    int len = rebind_addresses(path, p, buf, sizeof(buf));
+    int len = rewrite_addresses(path, p, buf, sizeof(buf));
     uint8_t *copy;
 
-    if (len < 0 || (uint32_t)len > load->wire.iface.mtu + 14) {
+    if (len < 0 || (uint32_t)len > load->port.iface.mtu + 14) {
         load->skipped++;
         return 0;
     }
@@ -63,24 +63,24 @@ static int add(struct load *load, const struct rebind_path *path, const struct t
 }
 
 /* The requests of one capture, after those of the ones before. */
-static int read_one(struct load *load, const char *name, struct fault *fault)
+static int read_capture(struct load_gen *load, const char *name, struct fault *fault)
 {
-    struct rebind_path path;
+    struct rewrite_path path;
     struct trace trace = {0};
     uint64_t base = load->cnt ? load->time[load->cnt - 1] : 0, first = 0;
     int rc = trace_read(&trace, name, fault);
 
-    memcpy(path.mac, load->wire.mac, 6);
-    memcpy(path.dmac, load->wire.dmac, 6);
-    memcpy(path.addr, load->wire.addr, 16);
-    memcpy(path.target, load->wire.target, 16);
+    memcpy(path.mac, load->port.mac, 6);
+    memcpy(path.dmac, load->port.dmac, 6);
+    memcpy(path.addr, load->port.addr, 16);
+    memcpy(path.target, load->port.target, 16);
     for (size_t i = 0; rc == 0 && i < trace.cnt; i++) {
         const struct trace_packet *p = &trace.pkt[i];
 
         if (roce_opcode_is_response(roce_opcode(p->opcode)))
             continue;
         first = first ? first : p->time;
-        rc = add(load, &path, p, base + p->time - first, fault);
+        rc = add_frame(load, &path, p, base + p->time - first, fault);
     }
     trace_free(&trace);
     return rc;
@@ -90,8 +90,8 @@ static int read_one(struct load *load, const char *name, struct fault *fault)
  */
 
 /* When frame `i` is due, `bytes` before it and `start` the beginning of its round. */
-static uint64_t due(const struct load *load, uint64_t begin, uint64_t start, uint64_t sent,
-                    uint64_t bytes, size_t i)
+static uint64_t frame_due(const struct load_gen *load, uint64_t begin, uint64_t start,
+                          uint64_t sent, uint64_t bytes, size_t i)
 {
     const struct live_args *a = load->args;
 
@@ -104,16 +104,16 @@ static uint64_t due(const struct load *load, uint64_t begin, uint64_t start, uin
     return start + (uint64_t)((double)load->time[i] / a->options.speed);
 }
 
-static int drain(struct load *load, uint64_t until, struct fault *fault)
+static int drain_port(struct load_gen *load, uint64_t until, struct fault *fault)
 {
     do {
-        if (live_wire_wait(&load->wire, until, NULL, NULL) < 0)
-            return fault_set(fault, "interface %s went away", load->wire.iface.name);
+        if (live_port_wait(&load->port, until, NULL, NULL) < 0)
+            return fault_set(fault, "interface %s went away", load->port.iface.name);
     } while (live_now() < until && !interrupted);
     return 0;
 }
 
-static int send_all(struct load *load, uint64_t *sent, uint64_t *bytes, struct fault *fault)
+static int send_frames(struct load_gen *load, uint64_t *sent, uint64_t *bytes, struct fault *fault)
 {
     uint64_t begin = live_now(), looked = begin;
 
@@ -122,12 +122,12 @@ static int send_all(struct load *load, uint64_t *sent, uint64_t *bytes, struct f
         uint64_t start = live_now();
 
         for (size_t i = 0; i < load->cnt && !interrupted;) {
-            uint64_t now = live_now(), at = due(load, begin, start, *sent, *bytes, i);
+            uint64_t now = live_now(), at = frame_due(load, begin, start, *sent, *bytes, i);
             unsigned cnt = 0;
 
             /* The port's own bookkeeping, and ARP for our address. */
             if (at > now + SLACK_NS || now - looked > 10000000) {
-                if (drain(load, at > now ? at : now, fault) != 0)
+                if (drain_port(load, at > now ? at : now, fault) != 0)
                     return -1;
                 looked = now = live_now();
             }
@@ -135,8 +135,8 @@ static int send_all(struct load *load, uint64_t *sent, uint64_t *bytes, struct f
                 *bytes += load->frame[i + cnt].len;
                 cnt++;
             } while (i + cnt < load->cnt && cnt < BATCH &&
-                     due(load, begin, start, *sent + cnt, *bytes, i + cnt) <= now + SLACK_NS);
-            if (live_wire_send(&load->wire, load->frame + i, cnt, fault) != 0)
+                     frame_due(load, begin, start, *sent + cnt, *bytes, i + cnt) <= now + SLACK_NS);
+            if (live_port_send(&load->port, load->frame + i, cnt, fault) != 0)
                 return -1;
             *sent += cnt;
             i += cnt;
@@ -145,12 +145,13 @@ static int send_all(struct load *load, uint64_t *sent, uint64_t *bytes, struct f
     return 0;
 }
 
-static void report(const struct load *load, uint64_t sent, uint64_t bytes, uint64_t ns, FILE *out)
+static void print_summary(const struct load_gen *load, uint64_t sent, uint64_t bytes, uint64_t ns,
+                          FILE *out)
 {
     double seconds = (double)(ns ? ns : 1) / 1e9;
     struct rnic_port_stats stats = {0};
 
-    rnic_port_stats(load->wire.port, &stats);
+    rnic_port_stats(load->port.io, &stats);
     fprintf(out,
             "load: %" PRIu64 " packets, %" PRIu64 " bytes in %.3f s: %.0f packets/s, %.1f Mbit/s",
             sent, bytes, seconds, (double)sent / seconds, (double)bytes * 8 / 1e6 / seconds);
@@ -162,11 +163,11 @@ static void report(const struct load *load, uint64_t sent, uint64_t bytes, uint6
     fputc('\n', out);
 }
 
-int live_load(const struct live_args *args, const char *const *path, size_t cnt, FILE *out,
-              struct fault *fault)
+int load_gen_run(const struct live_args *args, const char *const *path, size_t cnt, FILE *out,
+                 struct fault *fault)
 {
     const struct live_options *o = &args->options;
-    struct load load = {.args = args};
+    struct load_gen load = {.args = args};
     uint8_t target[16], ours[16];
     uint64_t sent = 0, bytes = 0, begin;
     int rc = 0;
@@ -175,9 +176,9 @@ int live_load(const struct live_args *args, const char *const *path, size_t cnt,
         return fault_set(fault, "--target %s: not an IPv4 or IPv6 address", o->target);
     if (o->address && !live_address(o->address, ours))
         return fault_set(fault, "--address %s: not an IPv4 or IPv6 address", o->address);
-    rc = live_wire_open(&load.wire, o->iface, target, o->address ? ours : NULL, fault);
+    rc = live_port_open(&load.port, o->iface, target, o->address ? ours : NULL, fault);
     for (size_t i = 0; rc == 0 && i < cnt; i++)
-        rc = read_one(&load, path[i], fault);
+        rc = read_capture(&load, path[i], fault);
     if (rc == 0 && load.cnt == 0)
         rc = fault_set(fault, "%s: no request in it that could be sent", path[0]);
     if (rc == 0) {
@@ -185,12 +186,12 @@ int live_load(const struct live_args *args, const char *const *path, size_t cnt,
 
         sigaction(SIGINT, &action, &old);
         begin = live_now();
-        rc = send_all(&load, &sent, &bytes, fault);
+        rc = send_frames(&load, &sent, &bytes, fault);
         if (rc == 0 && out)
-            report(&load, sent, bytes, live_now() - begin, out);
+            print_summary(&load, sent, bytes, live_now() - begin, out);
         sigaction(SIGINT, &old, NULL);
     }
-    live_wire_close(&load.wire);
+    live_port_close(&load.port);
     for (size_t i = 0; i < load.bytes_cnt; i++)
         free(load.bytes[i]);
     free(load.bytes);

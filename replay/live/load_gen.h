@@ -11,7 +11,7 @@
 
 /* Plays the captures one after another, `loop` times over. 0, or -1 and a fault. A line of figures
  * goes to `out` if it is not NULL. */
-int live_load(const struct live_args *args, const char *const *path, size_t cnt, FILE *out,
-              struct fault *fault);
+int load_gen_run(const struct live_args *args, const char *const *path, size_t cnt, FILE *out,
+                 struct fault *fault);
 
 #endif

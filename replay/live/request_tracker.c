@@ -5,68 +5,68 @@
 
 #define NAK_NONE INT64_MIN
 
-int live_ear_open(struct live_ear *ear, struct asker *asker)
+int request_tracker_open(struct request_tracker *tracker, struct asker *asker)
 {
     size_t psns = (size_t)(asker->works.end - asker->works.setup->first);
 
-    *ear = (struct live_ear){.asker = asker, .nak = NAK_NONE};
-    ear->high = ear->last = ear->reached = asker->works.setup->first - 1;
-    expect_init(&ear->expect, asker);
-    ear->recorded = calloc(psns + 1, sizeof(*ear->recorded));
-    ear->came = calloc(psns + 1, sizeof(*ear->came));
+    *tracker = (struct request_tracker){.asker = asker, .nak = NAK_NONE};
+    tracker->high = tracker->last = tracker->reached = asker->works.setup->first - 1;
+    expect_init(&tracker->expect, asker);
+    tracker->recorded = calloc(psns + 1, sizeof(*tracker->recorded));
+    tracker->arrived = calloc(psns + 1, sizeof(*tracker->arrived));
     asker->sent_cnt = asker->done_cnt = 0;
     asker->error_step = STEP_NONE;
     asker->wrong_data = 0;
-    return ear->recorded && ear->came ? 0 : -1;
+    return tracker->recorded && tracker->arrived ? 0 : -1;
 }
 
-void live_ear_close(struct live_ear *ear)
+void request_tracker_close(struct request_tracker *tracker)
 {
-    free(ear->recorded);
-    free(ear->came);
-    ear->recorded = ear->came = NULL;
+    free(tracker->recorded);
+    free(tracker->arrived);
+    tracker->recorded = tracker->arrived = NULL;
 }
 
-int live_ear_take(struct live_ear *ear, const struct roce_pkt *pkt)
+int request_tracker_add(struct request_tracker *tracker, const struct roce_pkt *pkt)
 {
-    struct asker *a = ear->asker;
+    struct asker *a = tracker->asker;
     const struct setup *s = a->works.setup;
     int64_t rel, last;
 
-    if (post_take(a, pkt, ear->step, ear->came) != 0)
+    if (post_take(a, pkt, tracker->step, tracker->arrived) != 0)
         return -1;
     rel = last = a->sent[a->sent_cnt - 1].rel;
     if (pkt->op->kind == ROCE_KIND_READ)
         last += roce_psn_cnt(pkt->reth.dma_len, s->mtu) - 1;
-    if (rel <= ear->last) {
-        ear->went_back += !ear->refused;
-        ear->refused = false;
+    if (rel <= tracker->last) {
+        tracker->restarts += !tracker->refused;
+        tracker->refused = false;
     }
-    if (!ear->refused) /* else it was on its way when the NAK went out */
-        ear->reached = last;
-    ear->last = last;
-    if (last > ear->high)
-        ear->high = last;
+    if (!tracker->refused) /* else it was on its way when the NAK went out */
+        tracker->reached = last;
+    tracker->last = last;
+    if (last > tracker->high)
+        tracker->high = last;
     return 0;
 }
 
-void live_ear_recorded(struct live_ear *ear, uint32_t step)
+void request_tracker_add_recorded(struct request_tracker *tracker, uint32_t step)
 {
-    const struct asker *a = ear->asker;
+    const struct asker *a = tracker->asker;
     int64_t rel = a->works.setup->step[step].rel, at = works_psn_idx(&a->works, rel);
 
     if (at >= 0)
-        ear->recorded[at] += ear->recorded[at] < UINT16_MAX;
-    if (rel <= ear->nak)
-        ear->nak = NAK_NONE;
-    else if (a->restart[step] == RESTART_BEGINS && rel > ear->expect.acked)
-        ear->goes_back++;
+        tracker->recorded[at] += tracker->recorded[at] < UINT16_MAX;
+    if (rel <= tracker->nak)
+        tracker->nak = NAK_NONE;
+    else if (a->restart[step] == RESTART_BEGINS && rel > tracker->expect.acked)
+        tracker->recorded_restarts++;
 }
 
 /* Of a step that is an answer: whether it refuses its PSN, which is to be sent again. */
-static bool refuses(const struct live_ear *ear, uint32_t step)
+static bool is_retransmit_nak(const struct request_tracker *tracker, uint32_t step)
 {
-    const struct setup *s = ear->asker->works.setup;
+    const struct setup *s = tracker->asker->works.setup;
     const struct trace_packet *p = setup_packet(s, step);
     enum roce_syndrome_kind kind = roce_syndrome_kind(p->syndrome);
 
@@ -75,39 +75,41 @@ static bool refuses(const struct live_ear *ear, uint32_t step)
             (kind == ROCE_SYN_NAK && roce_syndrome_code(p->syndrome) == ROCE_NAK_PSN_SEQ));
 }
 
-void live_ear_answered(struct live_ear *ear, uint32_t step)
+void request_tracker_add_response(struct request_tracker *tracker, uint32_t step)
 {
-    int64_t rel = ear->asker->works.setup->step[step].rel, acked = ear->expect.acked;
+    int64_t rel = tracker->asker->works.setup->step[step].rel, acked = tracker->expect.acked;
 
-    expect_answer(&ear->expect, step);
-    if (ear->expect.acked > acked)
-        ear->went_back = ear->goes_back = 0;
-    if (!refuses(ear, step))
+    expect_answer(&tracker->expect, step);
+    if (tracker->expect.acked > acked)
+        tracker->restarts = tracker->recorded_restarts = 0;
+    if (!is_retransmit_nak(tracker, step))
         return;
-    ear->nak = rel;
-    if (rel <= ear->reached) {
-        ear->reached = rel - 1;
-        ear->refused = true;
+    tracker->nak = rel;
+    if (rel <= tracker->reached) {
+        tracker->reached = rel - 1;
+        tracker->refused = true;
     }
 }
 
-bool live_ear_ready(const struct live_ear *ear, uint32_t step)
+bool request_tracker_may_proceed(const struct request_tracker *tracker, uint32_t step)
 {
-    const struct asker *a = ear->asker;
+    const struct asker *a = tracker->asker;
     const struct step *at = &a->works.setup->step[step];
     int64_t idx = works_psn_idx(&a->works, at->rel);
 
     if (!at->response && (a->restart[step] != RESTART_BEGINS || idx < 0))
         return true;
     if (!at->response)
-        return at->rel > ear->expect.acked ? !ear->refused && ear->went_back >= ear->goes_back
-                                           : ear->came[idx] >= ear->recorded[idx];
+        return at->rel > tracker->expect.acked
+                   ? !tracker->refused && tracker->restarts >= tracker->recorded_restarts
+                   : tracker->arrived[idx] >= tracker->recorded[idx];
     /* Refused once more: for what else was on its way. */
-    return at->rel <= ear->expect.acked || at->rel <= ear->reached ||
-           (ear->refused && at->rel == ear->reached + 1 && refuses(ear, step));
+    return at->rel <= tracker->expect.acked || at->rel <= tracker->reached ||
+           (tracker->refused && at->rel == tracker->reached + 1 &&
+            is_retransmit_nak(tracker, step));
 }
 
-bool live_ear_has(const struct live_ear *ear, int64_t rel)
+bool request_tracker_has_reached(const struct request_tracker *tracker, int64_t rel)
 {
-    return ear->high >= rel;
+    return tracker->high >= rel;
 }

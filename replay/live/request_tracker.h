@@ -13,7 +13,7 @@
 
 #include "engine/rc_expected_wc.h"
 
-struct live_ear {
+struct request_tracker {
     struct asker *asker;
     struct expect expect; /* of the answers that went out */
     uint32_t step;        /* of the side, at which we are */
@@ -23,32 +23,32 @@ struct live_ear {
     bool refused;         /* by a NAK of `reached` + 1, and the target has not gone back yet */
     int64_t
         nak; /* PSN that the recorded requester was to send again and has not yet, or INT64_MIN */
-    uint32_t went_back; /* how often the target has by itself, since an answer brought it on */
-    uint32_t goes_back; /* ... and the recorded requester by now */
+    uint32_t restarts; /* how often the target has by itself, since an answer brought it on */
+    uint32_t recorded_restarts; /* ... and the recorded requester by now */
     uint16_t *recorded; /* for each PSN: how often the recorded requester had sent it by now */
-    uint16_t *came;     /* ... and how often the target has */
+    uint16_t *arrived;  /* ... and how often the target has */
 };
 
-/* Forgets what our RNIC did in the asker's place. 0, or -1 without memory; live_ear_close() is
- * wanted in both cases. */
-int live_ear_open(struct live_ear *ear, struct asker *asker);
-void live_ear_close(struct live_ear *ear);
+/* Forgets what our RNIC did in the asker's place. 0, or -1 without memory; request_tracker_close()
+ * is wanted in both cases. */
+int request_tracker_open(struct request_tracker *tracker, struct asker *asker);
+void request_tracker_close(struct request_tracker *tracker);
 
 /* A live request of this connection, whole and undamaged, with the numbers of the capture
- * (rebind_in()). 0, or -1 without memory. */
-int live_ear_take(struct live_ear *ear, const struct roce_pkt *pkt);
+ * (rewrite_to_recorded()). 0, or -1 without memory. */
+int request_tracker_add(struct request_tracker *tracker, const struct roce_pkt *pkt);
 
 /* The recorded requester has sent the request of step `step`, which is no wire's duplicate. */
-void live_ear_recorded(struct live_ear *ear, uint32_t step);
+void request_tracker_add_recorded(struct request_tracker *tracker, uint32_t step);
 
 /* The answer of step `step` has gone out. */
-void live_ear_answered(struct live_ear *ear, uint32_t step);
+void request_tracker_add_response(struct request_tracker *tracker, uint32_t step);
 
 /* Whether step `step` may be: a request that the recorded requester went back to, once the target
  * has gone back as well; an answer, once what it answers has come, again if it was refused. */
-bool live_ear_ready(const struct live_ear *ear, uint32_t step);
+bool request_tracker_may_proceed(const struct request_tracker *tracker, uint32_t step);
 
 /* Whether PSN `rel` or a later one has come at all. */
-bool live_ear_has(const struct live_ear *ear, int64_t rel);
+bool request_tracker_has_reached(const struct request_tracker *tracker, int64_t rel);
 
 #endif

@@ -9,8 +9,8 @@
 /* ---- out --------------------------------------------------------------------------------------
  */
 
-static void readdress(const struct rebind_path *path, const struct roce_pkt *recorded,
-                      struct roce_pkt *out)
+static void set_addresses(const struct rewrite_path *path, const struct roce_pkt *recorded,
+                          struct roce_pkt *out)
 {
     bool ip4 = roce_gid_is_ip4(path->target);
     struct roce_pkt fresh;
@@ -57,8 +57,8 @@ static void readdress(const struct rebind_path *path, const struct roce_pkt *rec
 }
 
 /* Builds the frame; `recorded` is what it comes from. */
-static int build(const struct roce_pkt *out, const struct roce_pkt *recorded, uint8_t *buf,
-                 size_t cap)
+static int build_frame(const struct roce_pkt *out, const struct roce_pkt *recorded, uint8_t *buf,
+                       size_t cap)
 {
     uint32_t right;
     int len = roce_pkt_build(out, ROCE_BUILD_KEEP_PAD, buf, cap);
@@ -69,25 +69,25 @@ static int build(const struct roce_pkt *out, const struct roce_pkt *recorded, ui
     return len > 0 ? len : -1;
 }
 
-int rebind_addresses(const struct rebind_path *path, const struct trace_packet *packet,
-                     uint8_t *buf, size_t cap)
+int rewrite_addresses(const struct rewrite_path *path, const struct trace_packet *packet,
+                      uint8_t *buf, size_t cap)
 {
     struct roce_pkt recorded, out;
 
     trace_parse(packet, &recorded);
     if (recorded.payload_cap_len != recorded.payload_len)
         return -1;
-    readdress(path, &recorded, &out);
-    return build(&out, &recorded, buf, cap);
+    set_addresses(path, &recorded, &out);
+    return build_frame(&out, &recorded, buf, cap);
 }
 
-static void rekey(const struct memory *memory, const struct rebind_region *regions, uint32_t *rkey,
-                  uint64_t *va)
+static void set_remote_memory(const struct memory *memory, const struct rewrite_region *regions,
+                              uint32_t *rkey, uint64_t *va)
 {
     const struct memory_region *region = memory_find(memory, *rkey);
 
     if (region) {
-        const struct rebind_region *live = &regions[region - memory->region];
+        const struct rewrite_region *live = &regions[region - memory->region];
 
         *rkey = live->rkey;
         if (va)
@@ -102,63 +102,63 @@ static void rekey(const struct memory *memory, const struct rebind_region *regio
         }
 }
 
-int rebind_out(const struct rebind *bind, const struct trace_packet *packet, uint8_t *buf,
-               size_t cap)
+int rewrite_to_live(const struct rewrite *rw, const struct trace_packet *packet, uint8_t *buf,
+                    size_t cap)
 {
-    const struct setup *s = bind->setup;
+    const struct setup *s = rw->setup;
     struct roce_pkt recorded, out;
 
     trace_parse(packet, &recorded);
     if (recorded.payload_cap_len != recorded.payload_len)
         return -1;
-    readdress(bind->path, &recorded, &out);
-    out.bth.dest_qp = bind->their_qpn;
-    out.bth.psn = roce_psn_add(bind->psn, roce_psn_diff(roce_psn_of(recorded.bth.psn), s->psn)).v;
+    set_addresses(rw->path, &recorded, &out);
+    out.bth.dest_qp = rw->their_qpn;
+    out.bth.psn = roce_psn_add(rw->psn, roce_psn_diff(roce_psn_of(recorded.bth.psn), s->psn)).v;
     if (recorded.bth.pkey == s->pkey)
-        out.bth.pkey = REBIND_PKEY;
-    if (bind->we_request) {
+        out.bth.pkey = REWRITE_PKEY;
+    if (rw->we_request) {
         if (roce_pkt_has(&out, ROCE_HDR_RETH))
-            rekey(bind->memory, bind->region, &out.reth.rkey, &out.reth.va);
+            set_remote_memory(rw->memory, rw->region, &out.reth.rkey, &out.reth.va);
         if (roce_pkt_has(&out, ROCE_HDR_ATOMICETH))
-            rekey(bind->memory, bind->region, &out.atomiceth.rkey, &out.atomiceth.va);
+            set_remote_memory(rw->memory, rw->region, &out.atomiceth.rkey, &out.atomiceth.va);
         if (roce_pkt_has(&out, ROCE_HDR_IETH))
-            rekey(bind->memory, bind->region, &out.ieth.rkey, NULL);
+            set_remote_memory(rw->memory, rw->region, &out.ieth.rkey, NULL);
     } else if (roce_pkt_has(&out, ROCE_HDR_AETH)) {
         out.aeth.msn = (out.aeth.msn - s->msn) & MSN_MASK;
     }
-    return build(&out, &recorded, buf, cap);
+    return build_frame(&out, &recorded, buf, cap);
 }
 
-int rebind_datagram(const struct rebind_stream *stream, const struct trace_packet *packet,
-                    uint8_t *buf, size_t cap)
+int rewrite_datagram(const struct rewrite_dgram *stream, const struct trace_packet *packet,
+                     uint8_t *buf, size_t cap)
 {
     struct roce_pkt recorded, out;
 
     trace_parse(packet, &recorded);
     if (recorded.payload_cap_len != recorded.payload_len)
         return -1;
-    readdress(stream->path, &recorded, &out);
+    set_addresses(stream->path, &recorded, &out);
     out.bth.dest_qp = stream->their_qpn;
     out.bth.psn = roce_psn_add(roce_psn_of(recorded.bth.psn), stream->psn_add).v;
     if (recorded.bth.pkey == stream->pkey)
-        out.bth.pkey = REBIND_PKEY;
+        out.bth.pkey = REWRITE_PKEY;
     if (roce_pkt_has(&out, ROCE_HDR_RETH))
-        rekey(stream->memory, stream->region, &out.reth.rkey, &out.reth.va);
-    return build(&out, &recorded, buf, cap);
+        set_remote_memory(stream->memory, stream->region, &out.reth.rkey, &out.reth.va);
+    return build_frame(&out, &recorded, buf, cap);
 }
 
 /* ---- in ---------------------------------------------------------------------------------------
  */
 
-void rebind_in(const struct rebind *bind, struct roce_pkt *pkt)
+void rewrite_to_recorded(const struct rewrite *rw, struct roce_pkt *pkt)
 {
-    const struct setup *s = bind->setup;
+    const struct setup *s = rw->setup;
 
-    if (pkt->bth.dest_qp == bind->our_qpn)
-        pkt->bth.dest_qp = bind->we_request ? s->peer_qpn : s->qpn;
-    pkt->bth.psn = roce_psn_add(s->psn, roce_psn_diff(roce_pkt_psn(pkt), bind->psn)).v;
-    if (pkt->bth.pkey == REBIND_PKEY)
+    if (pkt->bth.dest_qp == rw->our_qpn)
+        pkt->bth.dest_qp = rw->we_request ? s->peer_qpn : s->qpn;
+    pkt->bth.psn = roce_psn_add(s->psn, roce_psn_diff(roce_pkt_psn(pkt), rw->psn)).v;
+    if (pkt->bth.pkey == REWRITE_PKEY)
         pkt->bth.pkey = s->pkey;
-    if (bind->we_request && roce_pkt_has(pkt, ROCE_HDR_AETH))
+    if (rw->we_request && roce_pkt_has(pkt, ROCE_HDR_AETH))
         pkt->aeth.msn = (pkt->aeth.msn + s->msn) & MSN_MASK;
 }

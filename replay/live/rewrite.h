@@ -11,25 +11,25 @@
 #include "infer/infer_setup.h"
 
 /* From us to the target. */
-struct rebind_path {
+struct rewrite_path {
     uint8_t mac[6], dmac[6];
     uint8_t addr[16], target[16]; /* of one family */
 };
 
 /* A region of the target, in the order of memory.region. */
-struct rebind_region {
+struct rewrite_region {
     uint64_t addr; /* of the byte that the capture has at region.low */
     uint32_t rkey;
 };
 
-#define REBIND_PKEY 0xFFFFu
+#define REWRITE_PKEY 0xFFFFu
 
 /* One connection. `rel` as in derive.h is the same in both worlds. */
-struct rebind {
-    const struct rebind_path *path;
+struct rewrite {
+    const struct rewrite_path *path;
     const struct setup *setup;
     const struct memory *memory;
-    const struct rebind_region *region;
+    const struct rewrite_region *region;
     bool we_request;    /* else the target does */
     uint32_t our_qpn;   /* live */
     uint32_t their_qpn; /* live */
@@ -38,28 +38,28 @@ struct rebind {
 
 /* Writes the frame of a recorded packet with live numbers and its ICRC computed anew; one that was
  * wrong is as wrong. Its length, or -1 if the capture does not hold all of the packet. */
-int rebind_out(const struct rebind *bind, const struct trace_packet *packet, uint8_t *buf,
-               size_t cap);
+int rewrite_to_live(const struct rewrite *rw, const struct trace_packet *packet, uint8_t *buf,
+                    size_t cap);
 
 /* A direction of UC or UD, whose packets nobody answers. */
-struct rebind_stream {
-    const struct rebind_path *path;
+struct rewrite_dgram {
+    const struct rewrite_path *path;
     const struct memory *memory; /* what WRITEs go to, in the order of `region` */
-    const struct rebind_region *region;
+    const struct rewrite_region *region;
     uint16_t pkey;      /* the capture's */
     uint32_t their_qpn; /* live */
     int32_t psn_add;    /* live against recorded */
 };
 
-/* As rebind_out(), for a packet of the stream. */
-int rebind_datagram(const struct rebind_stream *stream, const struct trace_packet *packet,
-                    uint8_t *buf, size_t cap);
-
-/* Only the addresses: for load, where nobody answers. As above. */
-int rebind_addresses(const struct rebind_path *path, const struct trace_packet *packet,
+/* As rewrite_to_live(), for a packet of the stream. */
+int rewrite_datagram(const struct rewrite_dgram *stream, const struct trace_packet *packet,
                      uint8_t *buf, size_t cap);
 
+/* Only the addresses: for load, where nobody answers. As above. */
+int rewrite_addresses(const struct rewrite_path *path, const struct trace_packet *packet,
+                      uint8_t *buf, size_t cap);
+
 /* A live packet from the target gets the capture's numbers. */
-void rebind_in(const struct rebind *bind, struct roce_pkt *pkt);
+void rewrite_to_recorded(const struct rewrite *rw, struct roce_pkt *pkt);
 
 #endif

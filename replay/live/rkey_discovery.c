@@ -10,7 +10,7 @@
 /* Addresses of memory are never on the first page. */
 #define ADDR_MIN 4096u
 
-static uint64_t number(const uint8_t *p, unsigned bytes, bool big)
+static uint64_t read_number(const uint8_t *p, unsigned bytes, bool big)
 {
     uint64_t value = 0;
 
@@ -21,75 +21,75 @@ static uint64_t number(const uint8_t *p, unsigned bytes, bool big)
     return value;
 }
 
-static bool is_addr(const struct memory_region *region, uint64_t value)
+static bool is_address_in(const struct memory_region *region, uint64_t value)
 {
     return value >= ADDR_MIN && value < region->low + region->span &&
            (value >= region->low || region->low - value <= BEFORE_MAX);
 }
 
 /* The address nearest to the key, which stands at `tell->key_off`. */
-static bool find_addr(const struct memory_region *region, const uint8_t *p, size_t len,
-                      struct live_tell *tell)
+static bool find_address_near(const struct memory_region *region, const uint8_t *p, size_t len,
+                              struct rkey_mention *mention)
 {
     uint32_t best = UINT32_MAX;
 
     for (uint32_t at = 0; at + 8 <= len; at++) {
-        uint32_t off = at < tell->key_off ? tell->key_off - at : at - tell->key_off;
+        uint32_t off = at < mention->key_off ? mention->key_off - at : at - mention->key_off;
 
-        if ((at + 8 > tell->key_off && at < tell->key_off + 4) || off >= best)
+        if ((at + 8 > mention->key_off && at < mention->key_off + 4) || off >= best)
             continue;
         for (unsigned big = 0; big < 2; big++) {
-            uint64_t value = number(p + at, 8, big);
+            uint64_t value = read_number(p + at, 8, big);
 
-            if (!is_addr(region, value))
+            if (!is_address_in(region, value))
                 continue;
             best = off;
-            tell->addr_off = at;
-            tell->addr_big = big;
-            tell->addr = value;
+            mention->addr_off = at;
+            mention->addr_big = big;
+            mention->addr = value;
         }
     }
     return best != UINT32_MAX;
 }
 
-unsigned live_keys_find(const struct memory *memory, const uint8_t *recorded, size_t len,
-                        struct live_tell *out)
+unsigned find_rkeys(const struct memory *memory, const uint8_t *recorded, size_t len,
+                    struct rkey_mention *out)
 {
     unsigned cnt = 0;
 
-    for (uint32_t at = 0; at + 4 <= len && cnt < LIVE_TELLS_MAX; at++)
+    for (uint32_t at = 0; at + 4 <= len && cnt < RKEY_MENTIONS_MAX; at++)
         for (unsigned big = 0; big < 2; big++) {
-            uint32_t rkey = (uint32_t)number(recorded + at, 4, big);
+            uint32_t rkey = (uint32_t)read_number(recorded + at, 4, big);
             const struct memory_region *region = rkey ? memory_find(memory, rkey) : NULL;
-            struct live_tell tell = {.key_off = at, .key_big = big};
+            struct rkey_mention mention = {.key_off = at, .key_big = big};
 
-            if (!region || region->span == 0 || !find_addr(region, recorded, len, &tell))
+            if (!region || region->span == 0 || !find_address_near(region, recorded, len, &mention))
                 continue;
-            tell.region = (uint32_t)(region - memory->region);
-            out[cnt++] = tell;
+            mention.region = (uint32_t)(region - memory->region);
+            out[cnt++] = mention;
             at += 3; /* it is no part of another key */
             break;
         }
     return cnt;
 }
 
-void live_keys_learn(const struct memory *memory, const uint8_t *recorded, uint8_t *live,
-                     size_t len, struct rebind_region *region, bool *told)
+void learn_rkeys(const struct memory *memory, const uint8_t *recorded, uint8_t *live, size_t len,
+                 struct rewrite_region *region, bool *rkey_known)
 {
-    struct live_tell tell[LIVE_TELLS_MAX];
-    unsigned cnt = live_keys_find(memory, recorded, len, tell);
+    struct rkey_mention mention[RKEY_MENTIONS_MAX];
+    unsigned cnt = find_rkeys(memory, recorded, len, mention);
 
     for (unsigned i = 0; i < cnt; i++) {
-        const struct live_tell *t = &tell[i];
+        const struct rkey_mention *t = &mention[i];
 
         region[t->region] =
-            (struct rebind_region){.rkey = (uint32_t)number(live + t->key_off, 4, t->key_big),
-                                   .addr = number(live + t->addr_off, 8, t->addr_big) - t->addr +
-                                           memory->region[t->region].low};
-        told[t->region] = true;
+            (struct rewrite_region){.rkey = (uint32_t)read_number(live + t->key_off, 4, t->key_big),
+                                    .addr = read_number(live + t->addr_off, 8, t->addr_big) -
+                                            t->addr + memory->region[t->region].low};
+        rkey_known[t->region] = true;
     }
     for (unsigned i = 0; i < cnt; i++) {
-        memcpy(live + tell[i].key_off, recorded + tell[i].key_off, 4);
-        memcpy(live + tell[i].addr_off, recorded + tell[i].addr_off, 8);
+        memcpy(live + mention[i].key_off, recorded + mention[i].key_off, 4);
+        memcpy(live + mention[i].addr_off, recorded + mention[i].addr_off, 8);
     }
 }

@@ -10,9 +10,9 @@
 #include "live/rewrite.h"
 
 /* Most that one packet tells. */
-#define LIVE_TELLS_MAX 32u
+#define RKEY_MENTIONS_MAX 32u
 
-struct live_tell {
+struct rkey_mention {
     uint32_t region;   /* index into memory.region */
     uint32_t key_off;  /* in the bytes */
     uint32_t addr_off; /* ... */
@@ -20,14 +20,14 @@ struct live_tell {
     uint64_t addr; /* recorded */
 };
 
-/* What recorded bytes tell of the regions of `memory`. How many, up to LIVE_TELLS_MAX. */
-unsigned live_keys_find(const struct memory *memory, const uint8_t *recorded, size_t len,
-                        struct live_tell *out);
+/* What recorded bytes tell of the regions of `memory`. How many, up to RKEY_MENTIONS_MAX. */
+unsigned find_rkeys(const struct memory *memory, const uint8_t *recorded, size_t len,
+                    struct rkey_mention *out);
 
 /* Learns from live bytes what the recorded ones told: region[i] gets its live key and address, and
  * told[i] is set; the places in the live bytes then get what is recorded, so that they can be
  * compared. */
-void live_keys_learn(const struct memory *memory, const uint8_t *recorded, uint8_t *live,
-                     size_t len, struct rebind_region *region, bool *told);
+void learn_rkeys(const struct memory *memory, const uint8_t *recorded, uint8_t *live, size_t len,
+                 struct rewrite_region *region, bool *rkey_known);
 
 #endif

@@ -64,7 +64,7 @@ static double harness(const char *capture, uint64_t loop)
     double value;
 
     need(out != NULL, "memory");
-    need(live_load(&args, &capture, 1, out, &fault) == 0, fault.text);
+    need(load_gen_run(&args, &capture, 1, out, &fault) == 0, fault.text);
     fclose(out);
     rate = strstr(text, " s: ");
     need(rate != NULL, text);
@@ -78,25 +78,25 @@ static double bare(const char *capture, uint64_t loop)
 {
     static uint8_t frame[65536][ROCE_FRAME_MAX];
     static int len[65536];
-    struct rebind_path path = {.target = {[10] = 0xFF, 0xFF, 192, 0, 2, 2},
-                               .addr = {[10] = 0xFF, 0xFF, 192, 0, 2, 1}};
+    struct rewrite_path path = {.target = {[10] = 0xFF, 0xFF, 192, 0, 2, 2},
+                                .addr = {[10] = 0xFF, 0xFF, 192, 0, 2, 1}};
     char error[PCAP_ERRBUF_SIZE];
     struct fault fault = {""};
     struct trace trace = {0};
-    struct live_wire wire;
+    struct live_port port;
     uint64_t begin, sent = 0;
     size_t cnt = 0;
     pcap_t *pcap;
 
     /* For the MAC addresses. */
-    need(live_wire_open(&wire, "va", path.target, NULL, &fault) == 0, fault.text);
-    memcpy(path.mac, wire.mac, 6);
-    memcpy(path.dmac, wire.dmac, 6);
-    live_wire_close(&wire);
+    need(live_port_open(&port, "va", path.target, NULL, &fault) == 0, fault.text);
+    memcpy(path.mac, port.mac, 6);
+    memcpy(path.dmac, port.dmac, 6);
+    live_port_close(&port);
     need(trace_read(&trace, capture, &fault) == 0, fault.text);
     for (size_t i = 0; i < trace.cnt && cnt < 65536; i++)
         if (!roce_opcode_is_response(roce_opcode(trace.pkt[i].opcode))) {
-            len[cnt] = rebind_addresses(&path, &trace.pkt[i], frame[cnt], ROCE_FRAME_MAX);
+            len[cnt] = rewrite_addresses(&path, &trace.pkt[i], frame[cnt], ROCE_FRAME_MAX);
             cnt += len[cnt] > 0;
         }
     trace_free(&trace);

@@ -19,7 +19,7 @@
 struct heard {
     struct talk talk;
     struct replay replay;
-    struct live_ear ear;
+    struct request_tracker tracker;
 };
 
 static void listen_to(struct heard *h)
@@ -29,12 +29,12 @@ static void listen_to(struct heard *h)
 
     CU_ASSERT_EQUAL_FATAL(capture_replay(&h->talk.capture, &requester, &h->replay, &fault), 0);
     CU_ASSERT_FATAL(h->replay.post.cnt == 1 && !h->replay.post.asker[0].works.skip);
-    CU_ASSERT_EQUAL_FATAL(live_ear_open(&h->ear, &h->replay.post.asker[0]), 0);
+    CU_ASSERT_EQUAL_FATAL(request_tracker_open(&h->tracker, &h->replay.post.asker[0]), 0);
 }
 
 static void heard_free(struct heard *h)
 {
-    live_ear_close(&h->ear);
+    request_tracker_close(&h->tracker);
     replay_free(&h->replay);
     talk_free(&h->talk);
 }
@@ -45,8 +45,8 @@ static void comes(struct heard *h, const uint32_t *frame)
     for (; *frame; frame++) {
         struct roce_pkt pkt;
 
-        trace_parse(setup_packet(h->ear.asker->works.setup, *frame - 1), &pkt);
-        CU_ASSERT_EQUAL(live_ear_take(&h->ear, &pkt), 0);
+        trace_parse(setup_packet(h->tracker.asker->works.setup, *frame - 1), &pkt);
+        CU_ASSERT_EQUAL(request_tracker_add(&h->tracker, &pkt), 0);
     }
 }
 #define COMES(h, ...) comes(h, (const uint32_t[]){__VA_ARGS__, 0})
@@ -55,20 +55,20 @@ static void comes(struct heard *h, const uint32_t *frame)
 static void recorded(struct heard *h, uint32_t from, uint32_t to)
 {
     for (uint32_t frame = from; frame <= to; frame++) {
-        h->ear.step = frame - 1;
-        live_ear_recorded(&h->ear, frame - 1);
+        h->tracker.step = frame - 1;
+        request_tracker_add_recorded(&h->tracker, frame - 1);
     }
 }
 
 static bool ready(struct heard *h, uint32_t frame)
 {
-    return live_ear_ready(&h->ear, frame - 1);
+    return request_tracker_may_proceed(&h->tracker, frame - 1);
 }
 
 static void answered(struct heard *h, uint32_t frame)
 {
     CU_ASSERT_TRUE(ready(h, frame));
-    live_ear_answered(&h->ear, frame - 1);
+    request_tracker_add_response(&h->tracker, frame - 1);
 }
 
 /* A WRITE of four packets; a PSN of 0 was lost on the way. */

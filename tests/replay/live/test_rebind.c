@@ -8,9 +8,9 @@
 /* A capture, derived, and what it is bound to at either end. */
 struct bound {
     struct replay replay;
-    struct rebind_path to_responder, to_requester;
-    struct rebind_region region[64];
-    struct rebind asks, answers;
+    struct rewrite_path to_responder, to_requester;
+    struct rewrite_region region[64];
+    struct rewrite asks, answers;
 };
 
 static void bind(struct bound *b, const char *name, bool ip6)
@@ -32,21 +32,21 @@ static void bind(struct bound *b, const char *name, bool ip6)
     b->to_responder.target[15] = 2;
     memcpy(b->to_responder.mac, "\2AAAA\1", 6);
     memcpy(b->to_responder.dmac, "\2AAAA\2", 6);
-    b->to_requester = (struct rebind_path){.mac = "\2AAAA", .dmac = "\2AAAA"};
+    b->to_requester = (struct rewrite_path){.mac = "\2AAAA", .dmac = "\2AAAA"};
     memcpy(b->to_requester.addr, b->to_responder.target, 16);
     memcpy(b->to_requester.target, b->to_responder.addr, 16);
     for (uint32_t i = 0; i < 64; i++)
-        b->region[i] = (struct rebind_region){.addr = UINT64_C(0x550000000000) + i * 0x1000000,
-                                              .rkey = 77 + i};
+        b->region[i] = (struct rewrite_region){.addr = UINT64_C(0x550000000000) + i * 0x1000000,
+                                               .rkey = 77 + i};
     b->asks =
-        (struct rebind){.path = &b->to_responder,
-                        .setup = s,
-                        .memory = &b->replay.drive.device[b->replay.drive.run[0].device].memory,
-                        .region = b->region,
-                        .we_request = true,
-                        .our_qpn = 0x123,
-                        .their_qpn = 0x456,
-                        .psn = roce_psn_of(0xFFFFFE)}; /* it wraps soon */
+        (struct rewrite){.path = &b->to_responder,
+                         .setup = s,
+                         .memory = &b->replay.drive.device[b->replay.drive.run[0].device].memory,
+                         .region = b->region,
+                         .we_request = true,
+                         .our_qpn = 0x123,
+                         .their_qpn = 0x456,
+                         .psn = roce_psn_of(0xFFFFFE)}; /* it wraps soon */
     b->answers = b->asks;
     b->answers.path = &b->to_requester;
     b->answers.we_request = false;
@@ -61,11 +61,11 @@ static void expect_there_and_back(struct bound *b)
 
     for (uint32_t i = 0; i < s->step_cnt; i++) {
         const struct trace_packet *p = setup_packet(s, i);
-        struct rebind *out = s->step[i].response ? &b->answers : &b->asks;
-        struct rebind *in = s->step[i].response ? &b->asks : &b->answers;
+        struct rewrite *out = s->step[i].response ? &b->answers : &b->asks;
+        struct rewrite *in = s->step[i].response ? &b->asks : &b->answers;
         uint8_t frame[ROCE_FRAME_MAX];
         struct roce_pkt was, is;
-        int len = rebind_out(out, p, frame, sizeof(frame));
+        int len = rewrite_to_live(out, p, frame, sizeof(frame));
 
         CU_ASSERT_FATAL(len > 0);
         trace_parse(p, &was);
@@ -83,7 +83,7 @@ static void expect_there_and_back(struct bound *b)
 
             CU_ASSERT_EQUAL(is.reth.dma_len, was.reth.dma_len);
             if (r) {
-                const struct rebind_region *live = &b->region[r - b->asks.memory->region];
+                const struct rewrite_region *live = &b->region[r - b->asks.memory->region];
 
                 CU_ASSERT_EQUAL(is.reth.rkey, live->rkey);
                 CU_ASSERT_EQUAL(is.reth.va - live->addr, was.reth.va - r->low);
@@ -93,7 +93,7 @@ static void expect_there_and_back(struct bound *b)
                     CU_ASSERT_NOT_EQUAL(is.reth.rkey, b->region[k].rkey);
             }
         }
-        rebind_in(in, &is);
+        rewrite_to_recorded(in, &is);
         CU_ASSERT_EQUAL(is.bth.psn, was.bth.psn);
         CU_ASSERT_EQUAL(is.bth.dest_qp, was.bth.dest_qp);
         CU_ASSERT_EQUAL(is.bth.pkey, was.bth.pkey);
@@ -132,7 +132,7 @@ static void only_the_addresses_change_for_load(void)
 
     bind(&b, "rc-imm", false);
     p = setup_packet(b.asks.setup, 0);
-    len = rebind_addresses(&b.to_responder, p, frame, sizeof(frame));
+    len = rewrite_addresses(&b.to_responder, p, frame, sizeof(frame));
     CU_ASSERT_FATAL(len > 0);
     trace_parse(p, &was);
     CU_ASSERT_EQUAL(roce_pkt_parse(&is, ROCE_LINK_ETHERNET, frame, (size_t)len, (size_t)len), 0);
@@ -143,7 +143,7 @@ static void only_the_addresses_change_for_load(void)
     CU_ASSERT_EQUAL(is.bth.dest_qp, was.bth.dest_qp);
     CU_ASSERT_EQUAL(roce_pkt_icrc_check(&is, NULL), ROCE_ICRC_GOOD);
     /* No room. */
-    CU_ASSERT_EQUAL(rebind_addresses(&b.to_responder, p, frame, 20), -1);
+    CU_ASSERT_EQUAL(rewrite_addresses(&b.to_responder, p, frame, 20), -1);
     replay_free(&b.replay);
 }
 

@@ -61,8 +61,8 @@ struct replay_args {
     bool closed;
     const char *dump_path, *setup_path;
     struct given given;
-    struct closed_options loop; /* with `closed` */
-    unsigned jobs;              /* 0: as many as there are processors */
+    struct loop_options loop; /* with `closed` */
+    unsigned jobs;            /* 0: as many as there are processors */
     const char *peer, *json_path, *junit_path;
     FILE *json, *junit;
     struct capture_set captures;
@@ -78,7 +78,7 @@ static void print_usage(FILE *out)
                  "captures are\nplayed; its manifest.tsv says what is expected of them (columns "
                  "file, peer, replay: holds,\ndiffers, skipped or unusable).\noptions:\n");
     cli_print_options(out, &table);
-    fputs(edit_spec_help, out);
+    fputs(impair_help, out);
     fprintf(out, "peers:");
     for (unsigned i = 0; (peer = deviation_peer_name(i)) != NULL; i++)
         fprintf(out, " %s", peer);
@@ -131,7 +131,9 @@ static int read_loop_option(int option, struct replay_args *args)
     args->closed = true;
     switch (option) {
     case OPT_EDIT:
-        return edits_add(&args->loop.edits, optarg, &fault) == 0 ? 0 : cli_error("%s", fault.text);
+        return impair_rules_add(&args->loop.edits, optarg, &fault) == 0
+                   ? 0
+                   : cli_error("%s", fault.text);
     case OPT_SEED:
         if (!number_of(optarg, 0, INT64_MAX, &args->loop.seed))
             return cli_error("replay: --seed %s: not a number below 2^63", optarg);
@@ -342,7 +344,8 @@ static int run_load(const struct replay_args *args)
     for (size_t i = 0; rc == 0 && i < args->captures.cnt; i++)
         path[i] = args->captures.item[i].path;
     if (rc == 0)
-        rc = live_load(&args->live, path, args->captures.cnt, args->quiet ? NULL : stdout, &fault);
+        rc = load_gen_run(&args->live, path, args->captures.cnt, args->quiet ? NULL : stdout,
+                          &fault);
     free(path);
     return rc == 0 ? EXIT_HOLDS : cli_error("%s", fault.text);
 #else

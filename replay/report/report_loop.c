@@ -14,7 +14,7 @@
 /* ---- plays -------------------------------------------------------------------------------------
  */
 
-static int add_failure(struct closed_sum *sum, const struct closed_failure *failure)
+static int add_failure(struct loop_summary *sum, const struct loop_failure *failure)
 {
     if (sum->failure_cnt >= FAILURES_MAX)
         return 0;
@@ -24,11 +24,11 @@ static int add_failure(struct closed_sum *sum, const struct closed_failure *fail
     return 0;
 }
 
-static int add_exchanges(struct closed_sum *sum, const struct closed *closed)
+static int add_exchanges(struct loop_summary *sum, const struct closed_loop *closed)
 {
     for (size_t i = 0; i < closed->cm_cnt; i++) {
-        const struct closed_cm *cm = &closed->cm[i];
-        struct closed_failure failure = {
+        const struct cm_loop_result *cm = &closed->cm[i];
+        struct loop_failure failure = {
             .what = "exchange", .number = (uint32_t)i + 1, .seed = closed->seed};
 
         sum->frames += cm->frames;
@@ -61,16 +61,16 @@ static void tell_diff(char *out, size_t size, const struct streams *streams, uin
     }
 }
 
-static int add_streams(struct closed_sum *sum, const struct closed *closed)
+static int add_streams(struct loop_summary *sum, const struct closed_loop *closed)
 {
-    const struct closed_streams *play = &closed->streams;
+    const struct dgram_loop_result *play = &closed->streams;
 
     sum->frames += play->frames;
     sum->lost += play->lost;
     sum->damaged += play->damaged;
     sum->forged += play->forged;
     for (uint32_t i = 0; i < play->streams.cnt; i++) {
-        struct closed_failure failure = {.what = "stream", .number = i + 1, .seed = closed->seed};
+        struct loop_failure failure = {.what = "stream", .number = i + 1, .seed = closed->seed};
 
         if (play->streams.stream[i].verdict != VERDICT_FAIL)
             continue;
@@ -82,13 +82,13 @@ static int add_streams(struct closed_sum *sum, const struct closed *closed)
     return 0;
 }
 
-static int add_play(struct closed_sum *sum, const struct closed *closed)
+static int add_play(struct loop_summary *sum, const struct closed_loop *closed)
 {
-    for (size_t i = 0; i < EDITS_MAX; i++)
-        sum->struck[i] += closed->struck[i];
+    for (size_t i = 0; i < IMPAIR_RULES_MAX; i++)
+        sum->applied[i] += closed->applied[i];
     for (size_t i = 0; i < closed->cnt; i++) {
-        const struct closed_conn *conn = &closed->conn[i];
-        struct closed_failure failure = {
+        const struct rc_loop_result *conn = &closed->conn[i];
+        struct loop_failure failure = {
             .what = "connection", .number = (uint32_t)i + 1, .seed = closed->seed};
 
         sum->frames += conn->frames;
@@ -108,28 +108,28 @@ static int add_play(struct closed_sum *sum, const struct closed *closed)
     return add_exchanges(sum, closed) != 0 ? -1 : add_streams(sum, closed);
 }
 
-static int run_play(struct closed_sum *sum, const struct drive *drive,
-                    const struct closed_options *options, uint64_t seed, struct record *record,
+static int run_play(struct loop_summary *sum, const struct drive *drive,
+                    const struct loop_options *options, uint64_t seed, struct sim_pcap *record,
                     struct fault *fault)
 {
-    struct closed closed;
-    int rc = closed_play(&closed, drive, &sum->ends, &options->edits, seed, record, fault);
+    struct closed_loop closed;
+    int rc = closed_loop_play(&closed, drive, &sum->ends, &options->edits, seed, record, fault);
 
     if (rc == 0) {
-        closed_judge(&closed, &sum->clean);
+        closed_loop_compare(&closed, &sum->clean);
         sum->plays++;
-        sum->failed += closed_verdict(&closed) == VERDICT_FAIL;
+        sum->failed += closed_loop_verdict(&closed) == VERDICT_FAIL;
         if (add_play(sum, &closed) != 0)
             rc = fault_set(fault, "%s: no memory", drive->trace->name);
     }
-    closed_free(&closed);
+    closed_loop_free(&closed);
     return rc;
 }
 
-int closed_sum_run(struct closed_sum *sum, const struct drive *drive,
-                   const struct closed_options *options, struct fault *fault)
+int closed_sum_run(struct loop_summary *sum, const struct drive *drive,
+                   const struct loop_options *options, struct fault *fault)
 {
-    static const struct edits none = {.cnt = 0};
+    static const struct impair_rules none = {.cnt = 0};
     int rc;
 
     memset(sum, 0, sizeof(*sum));
@@ -138,45 +138,45 @@ int closed_sum_run(struct closed_sum *sum, const struct drive *drive,
                             sizeof(*sum->failed_of));
     if (!sum->failed_of)
         return fault_set(fault, "%s: no memory", drive->trace->name);
-    sum->ends = (struct closed_ends){.sides = options->sides ? options->sides : REPLAY_BOTH,
-                                     .exchanges = options->exchanges,
-                                     .streams = options->streams,
-                                     .post = &sum->post};
+    sum->ends = (struct closed_loop_sides){.sides = options->sides ? options->sides : REPLAY_BOTH,
+                                           .exchanges = options->exchanges,
+                                           .streams = options->streams,
+                                           .post = &sum->post};
     if (sum->ends.sides == REPLAY_REQUESTER && post_all(&sum->post, drive, fault) != 0)
         return -1;
-    rc = closed_play(&sum->clean, drive, &sum->ends, &none, options->seed, NULL, fault);
+    rc = closed_loop_play(&sum->clean, drive, &sum->ends, &none, options->seed, NULL, fault);
     if (rc == 0)
-        closed_judge(&sum->clean, &sum->clean);
+        closed_loop_compare(&sum->clean, &sum->clean);
     for (uint32_t i = 0; rc == 0 && i < options->repeat; i++) {
-        struct record record = {.path = NULL};
+        struct sim_pcap record = {.path = NULL};
         bool recorded = options->record && i + 1 == options->repeat;
         struct fault ignored;
 
         if (recorded)
-            rc = record_open(&record, options->record, fault);
+            rc = sim_pcap_open(&record, options->record, fault);
         if (rc == 0)
             rc = run_play(sum, drive, options, options->seed + i, recorded ? &record : NULL, fault);
-        if (record_close(&record, rc == 0 ? fault : &ignored) != 0)
+        if (sim_pcap_close(&record, rc == 0 ? fault : &ignored) != 0)
             rc = -1;
     }
     return rc;
 }
 
-void closed_sum_free(struct closed_sum *sum)
+void loop_summary_free(struct loop_summary *sum)
 {
-    closed_free(&sum->clean);
+    closed_loop_free(&sum->clean);
     post_free(&sum->post);
     free(sum->failure);
     free(sum->failed_of);
     memset(sum, 0, sizeof(*sum));
 }
 
-enum verdict closed_sum_verdict(const struct closed_sum *sum)
+enum verdict loop_summary_verdict(const struct loop_summary *sum)
 {
-    return sum->failed ? VERDICT_FAIL : closed_verdict(&sum->clean);
+    return sum->failed ? VERDICT_FAIL : closed_loop_verdict(&sum->clean);
 }
 
-const char *closed_sum_skip_reason(const struct closed_sum *sum)
+const char *closed_sum_skip_reason(const struct loop_summary *sum)
 {
     for (size_t i = 0; i < sum->clean.cnt; i++)
         if (sum->clean.conn[i].verdict == VERDICT_SKIPPED)
@@ -185,7 +185,7 @@ const char *closed_sum_skip_reason(const struct closed_sum *sum)
         if (sum->clean.cm[i].verdict == VERDICT_SKIPPED)
             return sum->clean.cm[i].reason;
     for (uint32_t i = 0; i < sum->clean.streams.streams.cnt; i++)
-        if (closed_streams_has(&sum->clean.streams, i) && sum->clean.streams.streams.stream[i].skip)
+        if (dgram_loop_has(&sum->clean.streams, i) && sum->clean.streams.streams.stream[i].skip)
             return sum->clean.streams.streams.stream[i].skip;
     return "no connection and no stream in it";
 }
@@ -193,14 +193,14 @@ const char *closed_sum_skip_reason(const struct closed_sum *sum)
 /* ---- words -------------------------------------------------------------------------------------
  */
 
-static enum verdict conn_verdict(const struct closed_sum *sum, size_t i)
+static enum verdict conn_verdict(const struct loop_summary *sum, size_t i)
 {
     return sum->failed_of[i] ? VERDICT_FAIL : sum->clean.conn[i].verdict;
 }
 
-static void print_conn(FILE *out, const struct closed_sum *sum, size_t i)
+static void print_conn(FILE *out, const struct loop_summary *sum, size_t i)
 {
-    const struct closed_conn *conn = &sum->clean.conn[i];
+    const struct rc_loop_result *conn = &sum->clean.conn[i];
     const struct setup *s = &conn->run->setup;
     const struct trace_flow *flow = &s->trace->flow[s->side->req_flow];
     char buf[256];
@@ -220,14 +220,14 @@ static void print_conn(FILE *out, const struct closed_sum *sum, size_t i)
                 conn->verdict == VERDICT_FAIL ? conn->reason : "");
 }
 
-static enum verdict exchange_verdict(const struct closed_sum *sum, size_t i)
+static enum verdict exchange_verdict(const struct loop_summary *sum, size_t i)
 {
     return sum->failed_of[sum->clean.cnt + i] ? VERDICT_FAIL : sum->clean.cm[i].verdict;
 }
 
-static void print_exchange(FILE *out, const struct closed_sum *sum, size_t i)
+static void print_exchange(FILE *out, const struct loop_summary *sum, size_t i)
 {
-    const struct closed_cm *cm = &sum->clean.cm[i];
+    const struct cm_loop_result *cm = &sum->clean.cm[i];
     const struct exchange *x = &sum->ends.exchanges->exchange[i];
     char buf[256];
     struct text t = text_of(buf, sizeof(buf));
@@ -244,20 +244,20 @@ static void print_exchange(FILE *out, const struct closed_sum *sum, size_t i)
                 cm->verdict == VERDICT_FAIL ? cm->reason : "");
 }
 
-static enum verdict stream_verdict(const struct closed_sum *sum, uint32_t i)
+static enum verdict stream_verdict(const struct loop_summary *sum, uint32_t i)
 {
     return sum->failed_of[sum->clean.cnt + sum->clean.cm_cnt + i]
                ? VERDICT_FAIL
                : sum->clean.streams.streams.stream[i].verdict;
 }
 
-static void print_stream(FILE *out, const struct closed_sum *sum, uint32_t i)
+static void print_stream(FILE *out, const struct loop_summary *sum, uint32_t i)
 {
     const struct stream *s = &sum->clean.streams.streams.stream[i];
-    char ends[256], why[CLOSED_REASON_MAX] = "";
+    char ends[256], why[CLOSED_LOOP_REASON_MAX] = "";
     struct text t = text_of(ends, sizeof(ends));
 
-    if (!closed_streams_has(&sum->clean.streams, i))
+    if (!dgram_loop_has(&sum->clean.streams, i))
         return;
     report_stream_ends(&t, s);
     tell_diff(why, sizeof(why), &sum->clean.streams.streams, i);
@@ -278,14 +278,14 @@ static const char *const ends_text[] = {
     [REPLAY_BOTH] = "closed loop, our RNIC at both ends",
 };
 
-void report_closed_text(FILE *out, const struct closed_sum *sum,
-                        const struct closed_options *options)
+void report_closed_text(FILE *out, const struct loop_summary *sum,
+                        const struct loop_options *options)
 {
     const char *name = sum->clean.drive->trace->name;
 
     text_put(out, name);
     fprintf(out, ": %s: %s, %" PRIu32 " plays from seed %" PRIu64 "\n",
-            verdict_name(closed_sum_verdict(sum)), ends_text[sum->ends.sides], sum->plays,
+            verdict_name(loop_summary_verdict(sum)), ends_text[sum->ends.sides], sum->plays,
             options->seed);
     for (size_t i = 0; i < sum->clean.cnt; i++)
         print_conn(out, sum, i);
@@ -303,8 +303,8 @@ void report_closed_text(FILE *out, const struct closed_sum *sum,
         fprintf(out, ", %" PRIu64 " rules broken after forged packets (no proof)", sum->doubtful);
     fputc('\n', out);
     for (size_t i = 0; i < options->edits.cnt; i++)
-        fprintf(out, "edit %s: %" PRIu64 " frames%s\n", options->edits.spec[i].text, sum->struck[i],
-                sum->struck[i] ? "" : " (it fits none)");
+        fprintf(out, "edit %s: %" PRIu64 " frames%s\n", options->edits.spec[i].text,
+                sum->applied[i], sum->applied[i] ? "" : " (it fits none)");
     for (size_t i = 0; i < sum->failure_cnt; i++)
         fprintf(out, "seed %" PRIu64 ": %s %u: %s\n", sum->failure[i].seed, sum->failure[i].what,
                 sum->failure[i].number, sum->failure[i].reason);
@@ -333,9 +333,9 @@ static json_t *end_json(const uint8_t addr[16], uint32_t qpn)
     return json_pack("{s:s, s:i}", "address", buf, "qpn", (int)qpn);
 }
 
-static json_t *conn_json(const struct closed_sum *sum, size_t i)
+static json_t *conn_json(const struct loop_summary *sum, size_t i)
 {
-    const struct closed_conn *conn = &sum->clean.conn[i];
+    const struct rc_loop_result *conn = &sum->clean.conn[i];
     const struct setup *s = &conn->run->setup;
     const struct trace_flow *flow = &s->trace->flow[s->side->req_flow];
     json_t *json = json_pack(
@@ -350,7 +350,7 @@ static json_t *conn_json(const struct closed_sum *sum, size_t i)
 }
 
 /* In the form of the differences of a replay, which the JUnit report reads. */
-static json_t *failure_json(const struct closed_failure *failure)
+static json_t *failure_json(const struct loop_failure *failure)
 {
     char field[48], again[64];
 
@@ -362,7 +362,7 @@ static json_t *failure_json(const struct closed_failure *failure)
                      "reason", again);
 }
 
-json_t *report_closed_json(const struct closed_sum *sum, const struct closed_options *options)
+json_t *report_closed_json(const struct loop_summary *sum, const struct loop_options *options)
 {
     json_t *connections = json_array(), *failures = json_array(), *edits = json_array();
     json_t *streams = json_array();
@@ -379,11 +379,11 @@ json_t *report_closed_json(const struct closed_sum *sum, const struct closed_opt
         json_array_append_new(failures, failure_json(&sum->failure[i]));
     for (size_t i = 0; i < options->edits.cnt; i++)
         json_array_append_new(edits, json_pack("{s:s, s:I}", "edit", options->edits.spec[i].text,
-                                               "frames", (json_int_t)sum->struck[i]));
+                                               "frames", (json_int_t)sum->applied[i]));
     return json_pack(
         "{s:o, s:s, s:o, s:o, s:o, s:{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}}",
         "file", json_text(sum->clean.drive->trace->name), "verdict",
-        verdict_name(closed_sum_verdict(sum)), "connections", connections, "streams", streams,
+        verdict_name(loop_summary_verdict(sum)), "connections", connections, "streams", streams,
         "differences", failures, "closed", "side", sides[sum->ends.sides], "seed",
         (json_int_t)options->seed, "plays", (json_int_t)sum->plays, "plays_failed",
         (json_int_t)sum->failed, "frames", (json_int_t)sum->frames, "dropped",

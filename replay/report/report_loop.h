@@ -9,32 +9,32 @@
 #include "sim/closed_loop.h"
 
 /* A connection that failed with a seed. */
-struct closed_failure {
+struct loop_failure {
     const char *what; /* "connection", "exchange" or "stream" */
     uint32_t number;  /* from 1 */
     uint64_t seed;
-    char reason[CLOSED_REASON_MAX];
+    char reason[CLOSED_LOOP_REASON_MAX];
 };
 
 /* What all plays of a capture came to. */
-struct closed_sum {
-    struct closed_ends ends;
+struct loop_summary {
+    struct closed_loop_sides ends;
     struct post post;       /* if ours requests from a recorded responder */
     uint32_t plays, failed; /* plays with edits; 0: only the one without */
-    struct closed clean;
+    struct closed_loop clean;
     uint64_t frames, lost, damaged, forged, repeated;
     uint64_t doubtful; /* ERRORs after forged packets */
     uint64_t gave_up;  /* connections that rightly gave up */
-    uint64_t struck[EDITS_MAX];
-    struct closed_failure *failure;
+    uint64_t applied[IMPAIR_RULES_MAX];
+    struct loop_failure *failure;
     size_t failure_cnt, failure_cap;
     uint32_t *failed_of; /* per connection, exchange and stream, one after the other: plays that
                           * failed */
 };
 
 /* How plays are asked for. */
-struct closed_options {
-    struct edits edits;
+struct loop_options {
+    struct impair_rules edits;
     const struct exchanges *exchanges; /* of the capture, or NULL */
     const struct streams *streams;     /* likewise */
     unsigned sides;                    /* our RNIC's, of enum replay_side; 0 is both */
@@ -44,19 +44,19 @@ struct closed_options {
 };
 
 /* Plays a derived capture without edits, then `repeat` times with them. 0, or -1 and a fault.
- * closed_sum_free() is wanted in both cases. */
-int closed_sum_run(struct closed_sum *sum, const struct drive *drive,
-                   const struct closed_options *options, struct fault *fault);
-void closed_sum_free(struct closed_sum *sum);
+ * loop_summary_free() is wanted in both cases. */
+int closed_sum_run(struct loop_summary *sum, const struct drive *drive,
+                   const struct loop_options *options, struct fault *fault);
+void loop_summary_free(struct loop_summary *sum);
 
-enum verdict closed_sum_verdict(const struct closed_sum *sum);
-const char *closed_sum_skip_reason(const struct closed_sum *sum);
+enum verdict loop_summary_verdict(const struct loop_summary *sum);
+const char *closed_sum_skip_reason(const struct loop_summary *sum);
 
-void report_closed_text(FILE *out, const struct closed_sum *sum,
-                        const struct closed_options *options);
+void report_closed_text(FILE *out, const struct loop_summary *sum,
+                        const struct loop_options *options);
 
 /* As report_json(), with what belongs to closed loops in "closed". A new reference, or NULL without
  * memory. */
-json_t *report_closed_json(const struct closed_sum *sum, const struct closed_options *options);
+json_t *report_closed_json(const struct loop_summary *sum, const struct loop_options *options);
 
 #endif

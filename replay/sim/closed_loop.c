@@ -11,7 +11,7 @@
  */
 
 /* The same regions once more, with what is in them now. */
-static int clone(struct memory *to, const struct memory *from)
+static int clone_memory(struct memory *to, const struct memory *from)
 {
     memory_init(to);
     for (uint32_t i = 0; i < from->keys.cnt; i++) {
@@ -40,17 +40,18 @@ static int clone(struct memory *to, const struct memory *from)
 }
 
 /* Each device's memory, while connections are played on it. */
-static struct memory *clone_all(const struct drive *d)
+static struct memory *clone_memories(const struct drive *d)
 {
     struct memory *memory = calloc(d->device_cnt + 1, sizeof(*memory));
 
     for (size_t i = 0; memory && i < d->device_cnt; i++)
         if (!d->device[i].failed)
-            clone(&memory[i], &d->device[i].memory); /* what fails has no regions, and is skipped */
+            clone_memory(&memory[i],
+                         &d->device[i].memory); /* what fails has no regions, and is skipped */
     return memory;
 }
 
-static void free_all(struct memory *memory, size_t cnt)
+static void free_memories(struct memory *memory, size_t cnt)
 {
     for (size_t i = 0; memory && i < cnt; i++)
         if (memory[i].keys.key_len)
@@ -58,7 +59,7 @@ static void free_all(struct memory *memory, size_t cnt)
     free(memory);
 }
 
-static int hash_pages(struct closed_conn *conn, const struct memory *memory)
+static int hash_pages(struct rc_loop_result *conn, const struct memory *memory)
 {
     for (uint32_t i = 0; i < memory->keys.cnt; i++) {
         const struct memory_region *region = &memory->region[i];
@@ -76,7 +77,7 @@ static int hash_pages(struct closed_conn *conn, const struct memory *memory)
     return 0;
 }
 
-int closed_note_done(struct closed_dones *dones, const struct closed_done *done)
+int completion_log_add(struct completion_log *dones, const struct sim_completion *done)
 {
     if (!VEC_GROW(dones->done, dones->cnt, dones->cap))
         return -1;
@@ -87,36 +88,37 @@ int closed_note_done(struct closed_dones *dones, const struct closed_done *done)
 /* ---- all connections ---------------------------------------------------------------------------
  */
 
-static int skip(struct closed_conn *conn, const char *why)
+static int skip_conn(struct rc_loop_result *conn, const char *why)
 {
     conn->verdict = VERDICT_SKIPPED;
     snprintf(conn->reason, sizeof(conn->reason), "%s", why);
     return 0;
 }
 
-static int play(struct closed_conn *conn, const struct closed_ends *ends, uint32_t number,
-                struct memory *memory, struct editor *editor, struct record *record)
+static int play_conn(struct rc_loop_result *conn, const struct closed_loop_sides *ends,
+                     uint32_t number, struct memory *memory, struct impair *editor,
+                     struct sim_pcap *pcap)
 {
     const struct run *run = conn->run;
     const char *why = NULL;
 
     conn->verdict = VERDICT_PASS;
     if (run->setup.skip || run->failed)
-        return skip(conn, run->setup.skip ? run->setup.skip : run->failed);
+        return skip_conn(conn, run->setup.skip ? run->setup.skip : run->failed);
     if (works_derive(&conn->works, &run->setup) != 0)
         return -1;
     if (conn->works.skip)
-        return skip(conn, conn->works.skip);
+        return skip_conn(conn, conn->works.skip);
     if (memory->keys.key_len == 0)
-        return skip(conn, "no memory for the regions a second time");
-    record_next(record);
-    if (closed_conn_play(conn, ends, number, memory, editor, record, &why) != 0)
+        return skip_conn(conn, "no memory for the regions a second time");
+    sim_pcap_next_conn(pcap);
+    if (rc_loop_play(conn, ends, number, memory, editor, pcap, &why) != 0)
         return -1;
-    return why ? skip(conn, why) : hash_pages(conn, memory);
+    return why ? skip_conn(conn, why) : hash_pages(conn, memory);
 }
 
-static int play_exchanges(struct closed *closed, const struct exchanges *xs, struct editor *editor,
-                          struct record *record)
+static int play_cm_exchanges(struct closed_loop *closed, const struct exchanges *xs,
+                             struct impair *editor, struct sim_pcap *pcap)
 {
     int rc = 0;
 
@@ -126,46 +128,47 @@ static int play_exchanges(struct closed *closed, const struct exchanges *xs, str
     while (rc == 0 && closed->cm_cnt < xs->cnt) {
         uint32_t idx = (uint32_t)closed->cm_cnt++;
 
-        rc = closed_cm_play(&closed->cm[idx], xs, idx, editor, record);
+        rc = cm_loop_play(&closed->cm[idx], xs, idx, editor, pcap);
     }
     return rc;
 }
 
-int closed_play(struct closed *closed, const struct drive *drive, const struct closed_ends *ends,
-                const struct edits *edits, uint64_t seed, struct record *record,
-                struct fault *fault)
+int closed_loop_play(struct closed_loop *closed, const struct drive *drive,
+                     const struct closed_loop_sides *ends, const struct impair_rules *edits,
+                     uint64_t seed, struct sim_pcap *pcap, struct fault *fault)
 {
-    struct memory *memory = clone_all(drive);
-    struct editor editor;
+    struct memory *memory = clone_memories(drive);
+    struct impair editor;
     int rc = memory ? 0 : -1;
 
-    *closed = (struct closed){.drive = drive, .ends = ends, .seed = seed};
-    editor_init(&editor, edits, seed);
+    *closed = (struct closed_loop){.drive = drive, .ends = ends, .seed = seed};
+    impair_init(&editor, edits, seed);
     closed->conn = calloc(drive->run_cnt + 1, sizeof(*closed->conn));
     if (!closed->conn)
         rc = -1;
     while (rc == 0 && closed->cnt < drive->run_cnt) {
-        struct closed_conn *conn = &closed->conn[closed->cnt++];
+        struct rc_loop_result *conn = &closed->conn[closed->cnt++];
 
         conn->run = &drive->run[closed->cnt - 1];
-        rc = play(conn, ends, (uint32_t)closed->cnt, &memory[conn->run->device], &editor, record);
+        rc =
+            play_conn(conn, ends, (uint32_t)closed->cnt, &memory[conn->run->device], &editor, pcap);
     }
     if (rc == 0 && ends->sides == REPLAY_BOTH && ends->exchanges)
-        rc = play_exchanges(closed, ends->exchanges, &editor, record);
+        rc = play_cm_exchanges(closed, ends->exchanges, &editor, pcap);
     if (rc == 0 && ends->streams) {
-        record_next(record);
-        rc = closed_streams_play(&closed->streams, ends->streams, ends->sides, &editor, record);
+        sim_pcap_next_conn(pcap);
+        rc = dgram_loop_play(&closed->streams, ends->streams, ends->sides, &editor, pcap);
     }
-    memcpy(closed->struck, editor.struck, sizeof(closed->struck));
-    editor_free(&editor);
-    free_all(memory, drive->device_cnt);
+    memcpy(closed->applied, editor.applied, sizeof(closed->applied));
+    impair_free(&editor);
+    free_memories(memory, drive->device_cnt);
     return rc == 0 ? 0 : fault_set(fault, "%s: no memory", drive->trace->name);
 }
 
-void closed_free(struct closed *closed)
+void closed_loop_free(struct closed_loop *closed)
 {
     for (size_t i = 0; i < closed->cnt; i++) {
-        struct closed_conn *conn = &closed->conn[i];
+        struct rc_loop_result *conn = &closed->conn[i];
 
         works_free(&conn->works);
         free(conn->sent.done);
@@ -174,17 +177,17 @@ void closed_free(struct closed *closed)
     }
     free(closed->conn);
     free(closed->cm);
-    closed_streams_free(&closed->streams);
+    dgram_loop_free(&closed->streams);
     memset(closed, 0, sizeof(*closed));
 }
 
 /* ---- judgement ---------------------------------------------------------------------------------
  */
 
-static void fail(struct closed_conn *conn, const char *fmt, ...)
+static void fail_conn(struct rc_loop_result *conn, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void fail(struct closed_conn *conn, const char *fmt, ...)
+static void fail_conn(struct rc_loop_result *conn, const char *fmt, ...)
 {
     va_list args;
 
@@ -234,55 +237,57 @@ static bool may_change(const struct works *w, size_t idx)
 }
 
 /* Completions of the requester, up to where it rightly gave up. */
-static bool judge_sent(struct closed_conn *conn, const struct closed_conn *clean)
+static bool check_sent(struct rc_loop_result *conn, const struct rc_loop_result *clean)
 {
     for (size_t i = 0; i < conn->sent.cnt && i < clean->sent.cnt; i++) {
-        const struct closed_done *is = &conn->sent.done[i], *was = &clean->sent.done[i];
+        const struct sim_completion *is = &conn->sent.done[i], *was = &clean->sent.done[i];
 
         if (conn->gave_up && is->status == RNIC_WC_RETRY_EXC_ERR)
             return true;
         if (is->work != was->work || is->status != was->status) {
-            fail(conn, "work request %u completes with %s, without edits work request %u with %s",
-                 is->work + 1, rnic_wc_status_name(is->status), was->work + 1,
-                 rnic_wc_status_name(was->status));
+            fail_conn(conn,
+                      "work request %u completes with %s, without edits work request %u with %s",
+                      is->work + 1, rnic_wc_status_name(is->status), was->work + 1,
+                      rnic_wc_status_name(was->status));
             return false;
         }
         if (is->hash != was->hash && !may_change(&conn->works, is->work)) {
-            fail(conn, "work request %u brings other bytes than without edits", is->work + 1);
+            fail_conn(conn, "work request %u brings other bytes than without edits", is->work + 1);
             return false;
         }
     }
     if (conn->sent.cnt != clean->sent.cnt) {
-        fail(conn, "%zu work requests complete, without edits %zu", conn->sent.cnt,
-             clean->sent.cnt);
+        fail_conn(conn, "%zu work requests complete, without edits %zu", conn->sent.cnt,
+                  clean->sent.cnt);
         return false;
     }
     return true;
 }
 
-static bool judge_received(struct closed_conn *conn, const struct closed_conn *clean)
+static bool check_received(struct rc_loop_result *conn, const struct rc_loop_result *clean)
 {
     size_t cnt = conn->received.cnt;
 
     if (conn->gave_up ? cnt > clean->received.cnt : cnt != clean->received.cnt) {
-        fail(conn, "%zu receives complete, without edits %zu", cnt, clean->received.cnt);
+        fail_conn(conn, "%zu receives complete, without edits %zu", cnt, clean->received.cnt);
         return false;
     }
     for (size_t i = 0; i < cnt; i++) {
-        const struct closed_done *is = &conn->received.done[i], *was = &clean->received.done[i];
+        const struct sim_completion *is = &conn->received.done[i], *was = &clean->received.done[i];
 
         if (is->status != was->status || is->len != was->len || is->hash != was->hash) {
-            fail(conn, "receive %zu brings %u bytes with %s, without edits %u with %s%s", i + 1,
-                 is->len, rnic_wc_status_name(is->status), was->len,
-                 rnic_wc_status_name(was->status), is->hash != was->hash ? ", and others" : "");
+            fail_conn(conn, "receive %zu brings %u bytes with %s, without edits %u with %s%s",
+                      i + 1, is->len, rnic_wc_status_name(is->status), was->len,
+                      rnic_wc_status_name(was->status),
+                      is->hash != was->hash ? ", and others" : "");
             return false;
         }
     }
     return true;
 }
 
-static void judge_conn(struct closed_conn *conn, const struct closed_conn *clean, bool recorded,
-                       bool *bent)
+static void check_conn(struct rc_loop_result *conn, const struct rc_loop_result *clean,
+                       bool recorded, bool *bent)
 {
     if (conn->verdict == VERDICT_SKIPPED)
         return;
@@ -291,48 +296,48 @@ static void judge_conn(struct closed_conn *conn, const struct closed_conn *clean
         return;
     }
     if (conn->stuck) {
-        fail(conn, "it does not come to an end: %zu of %zu work requests completed", conn->sent.cnt,
-             conn->works.cnt);
+        fail_conn(conn, "it does not come to an end: %zu of %zu work requests completed",
+                  conn->sent.cnt, conn->works.cnt);
         return;
     }
     /* Packets that nobody sent may do anything, to the memory of those after them too. */
     *bent |= conn->forged != 0;
     *bent |= recorded && conn->moved;
-    if (*bent || !judge_sent(conn, clean) || !judge_received(conn, clean))
+    if (*bent || !check_sent(conn, clean) || !check_received(conn, clean))
         return;
     *bent |= conn->gave_up;
     if (!*bent && (conn->page_cnt != clean->page_cnt ||
                    (conn->page_cnt &&
                     memcmp(conn->page, clean->page, conn->page_cnt * sizeof(*conn->page)) != 0)))
-        fail(conn, "the responder's memory ends with other bytes than without edits");
+        fail_conn(conn, "the responder's memory ends with other bytes than without edits");
 }
 
-void closed_judge(struct closed *closed, const struct closed *clean)
+void closed_loop_compare(struct closed_loop *closed, const struct closed_loop *clean)
 {
     bool bent = false;
 
     for (size_t i = 0; i < closed->cnt; i++)
-        judge_conn(&closed->conn[i], &clean->conn[i], closed->ends->sides != REPLAY_BOTH, &bent);
+        check_conn(&closed->conn[i], &clean->conn[i], closed->ends->sides != REPLAY_BOTH, &bent);
     for (size_t i = 0; i < closed->cm_cnt; i++)
-        closed_cm_judge(&closed->cm[i], &clean->cm[i]);
+        cm_loop_compare(&closed->cm[i], &clean->cm[i]);
 }
 
 /* What fails weighs more than what passes, and that more than what is skipped. */
-static void weigh(enum verdict *sum, enum verdict verdict)
+static void add_verdict(enum verdict *sum, enum verdict verdict)
 {
     if (verdict == VERDICT_FAIL || (verdict == VERDICT_PASS && *sum == VERDICT_SKIPPED))
         *sum = verdict;
 }
 
-enum verdict closed_verdict(const struct closed *closed)
+enum verdict closed_loop_verdict(const struct closed_loop *closed)
 {
     enum verdict verdict = VERDICT_SKIPPED;
 
     for (size_t i = 0; i < closed->cnt; i++)
-        weigh(&verdict, closed->conn[i].verdict);
+        add_verdict(&verdict, closed->conn[i].verdict);
     for (size_t i = 0; i < closed->cm_cnt; i++)
-        weigh(&verdict, closed->cm[i].verdict);
+        add_verdict(&verdict, closed->cm[i].verdict);
     for (size_t i = 0; i < closed->streams.streams.cnt; i++)
-        weigh(&verdict, closed->streams.streams.stream[i].verdict);
+        add_verdict(&verdict, closed->streams.streams.stream[i].verdict);
     return verdict;
 }

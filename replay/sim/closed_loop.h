@@ -37,28 +37,29 @@
 #include "infer/roles.h"
 #include "infer/infer_work_requests.h"
 
-#define CLOSED_REASON_MAX 320u
+#define CLOSED_LOOP_REASON_MAX 320u
 
 /* A work request or a receive that ended. */
-struct closed_done {
+struct sim_completion {
     uint32_t work; /* requester: index into works.work; responder: counted */
     enum rnic_wc_status status;
     uint32_t len;  /* received */
     uint64_t hash; /* of what it brought; 0 for nothing */
 };
 
-struct closed_dones {
-    struct closed_done *done;
+struct completion_log {
+    struct sim_completion *done;
     size_t cnt, cap;
 };
 
 /* One run of the drive, played once. */
-struct closed_conn {
+struct rc_loop_result {
     const struct run *run;
     enum verdict verdict;
-    char reason[CLOSED_REASON_MAX]; /* why it is skipped or fails; of a pass, why less was asked */
+    char reason[CLOSED_LOOP_REASON_MAX]; /* why it is skipped or fails; of a pass, why less was
+                                            asked */
     struct works works;
-    struct closed_dones sent, received;
+    struct completion_log sent, received;
     uint64_t *page; /* hash of each page that a request can change, after the last one */
     size_t page_cnt, page_cap;
     uint64_t frames, lost, damaged, forged, repeated; /* `repeated`: requests sent again */
@@ -69,20 +70,20 @@ struct closed_conn {
     bool stuck; /* not all work requests completed */
 };
 
-struct closed {
+struct closed_loop {
     const struct drive *drive;
-    const struct closed_ends *ends;
+    const struct closed_loop_sides *ends;
     uint64_t seed;
-    struct closed_conn *conn; /* one for each run of the drive */
+    struct rc_loop_result *conn; /* one for each run of the drive */
     size_t cnt;
-    struct closed_cm *cm; /* one for each exchange, if ours is at both ends */
+    struct cm_loop_result *cm; /* one for each exchange, if ours is at both ends */
     size_t cm_cnt;
-    struct closed_streams streams; /* of UC and UD */
-    uint64_t struck[EDITS_MAX];
+    struct dgram_loop_result streams; /* of UC and UD */
+    uint64_t applied[IMPAIR_RULES_MAX];
 };
 
 /* Which ends our RNIC stands for, of enum replay_side. */
-struct closed_ends {
+struct closed_loop_sides {
     unsigned sides;
     const struct exchanges *exchanges; /* of the communication manager, or NULL */
     const struct streams *streams;     /* of UC and UD, or NULL */
@@ -90,21 +91,21 @@ struct closed_ends {
 };
 
 /* Adds one. 0, or -1 without memory. */
-int closed_note_done(struct closed_dones *dones, const struct closed_done *done);
+int completion_log_add(struct completion_log *dones, const struct sim_completion *done);
 
 /* Where what was exchanged is written: record.h. NULL: nowhere. */
-struct record;
+struct sim_pcap;
 
-/* Plays all runs once. 0, or -1 and a fault. closed_free() is wanted in both cases. */
-int closed_play(struct closed *closed, const struct drive *drive, const struct closed_ends *ends,
-                const struct edits *edits, uint64_t seed, struct record *record,
-                struct fault *fault);
-void closed_free(struct closed *closed);
+/* Plays all runs once. 0, or -1 and a fault. closed_loop_free() is wanted in both cases. */
+int closed_loop_play(struct closed_loop *closed, const struct drive *drive,
+                     const struct closed_loop_sides *ends, const struct impair_rules *edits,
+                     uint64_t seed, struct sim_pcap *pcap, struct fault *fault);
+void closed_loop_free(struct closed_loop *closed);
 
 /* Judges a play with edits against one without. */
-void closed_judge(struct closed *closed, const struct closed *clean);
+void closed_loop_compare(struct closed_loop *closed, const struct closed_loop *clean);
 
 /* FAIL if one failed, PASS if one passed and none failed, else SKIPPED. */
-enum verdict closed_verdict(const struct closed *closed);
+enum verdict closed_loop_verdict(const struct closed_loop *closed);
 
 #endif

@@ -27,35 +27,35 @@
 #define SIDR_RETRIES 15
 
 /* One of the two ends. */
-struct end {
+struct cm_loop_end {
     struct rnic_cm *cm;
     struct rnic_cm_id *listener, *id;
     struct rnic_cm_addr addr;
-    rnic_time leave; /* when its program ends the connection, or RNIC_NEVER */
+    rnic_time disconnect_at; /* when its program ends the connection, or RNIC_NEVER */
     uint32_t psn;
 };
 
-struct loop {
-    struct closed_cm *cm;
+struct cm_loop {
+    struct cm_loop_result *cm;
     const struct exchanges *xs;
     const struct exchange *x;
-    struct editor *editor;
-    struct record *record;
-    struct link link;
-    struct end end[2]; /* by enum exchange_role */
+    struct impair *editor;
+    struct sim_pcap *pcap;
+    struct sim_link link;
+    struct cm_loop_end end[2]; /* by enum exchange_role */
     /* The first message of each kind that each end sent in the capture. */
     struct roce_cm_msg msg[2][ROCE_CM_CNT];
     bool has[2][ROCE_CM_CNT];
-    int leaver; /* the role that ends the connection first, or -1 */
+    int disconnector; /* the role that ends the connection first, or -1 */
     uint8_t mac[2][6];
     rnic_time now;
-    struct edit_out out;
+    struct impair_result out;
 };
 
 /* ---- what the recorded programs did ------------------------------------------------------------
  */
 
-static enum exchange_role sender_of(const struct loop *l, uint32_t pkt, enum roce_cm kind)
+static enum exchange_role sender_of(const struct cm_loop *l, uint32_t pkt, enum roce_cm kind)
 {
     const struct trace_flow *flow = &l->xs->trace->flow[l->xs->trace->pkt[pkt].flow];
 
@@ -67,9 +67,9 @@ static enum exchange_role sender_of(const struct loop *l, uint32_t pkt, enum roc
                : EXCHANGE_PASSIVE;
 }
 
-static void read_exchange(struct loop *l)
+static void read_exchange(struct cm_loop *l)
 {
-    l->leaver = -1;
+    l->disconnector = -1;
     for (size_t i = 0; i < l->x->cnt; i++) {
         struct roce_cm_msg msg;
         enum exchange_role role;
@@ -80,14 +80,14 @@ static void read_exchange(struct loop *l)
         if (!l->has[role][msg.kind])
             l->msg[role][msg.kind] = msg;
         l->has[role][msg.kind] = true;
-        if (msg.kind == ROCE_CM_DREQ && l->leaver < 0)
-            l->leaver = (int)role;
+        if (msg.kind == ROCE_CM_DREQ && l->disconnector < 0)
+            l->disconnector = (int)role;
         feed_macs(&l->xs->trace->pkt[l->x->pkt[i]], l->mac[!role], l->mac[role]);
     }
 }
 
 /* Why it cannot be played, or NULL. */
-static const char *lacks(const struct loop *l)
+static const char *missing_message(const struct cm_loop *l)
 {
     bool answered = l->has[EXCHANGE_PASSIVE][l->x->sidr ? ROCE_CM_SIDR_REP : ROCE_CM_REP] ||
                     l->has[EXCHANGE_PASSIVE][ROCE_CM_REJ];
@@ -100,61 +100,62 @@ static const char *lacks(const struct loop *l)
 /* ---- the programs ------------------------------------------------------------------------------
  */
 
-static const void *private_of(const struct roce_cm_msg *msg, bool has, size_t *len)
+static const void *private_data_of(const struct roce_cm_msg *msg, bool has, size_t *len)
 {
     *len = 0;
     return has ? roce_cm_private_data(msg, len) : NULL;
 }
 
-static void leave(struct loop *l, enum exchange_role role)
+static void disconnect_end(struct cm_loop *l, enum exchange_role role)
 {
     size_t len;
-    const void *data = private_of(&l->msg[role][ROCE_CM_DREQ], l->has[role][ROCE_CM_DREQ], &len);
+    const void *data =
+        private_data_of(&l->msg[role][ROCE_CM_DREQ], l->has[role][ROCE_CM_DREQ], &len);
 
     rnic_cm_disconnect(l->end[role].id, data, len, l->now);
 }
 
-static void reject(struct loop *l, enum exchange_role role)
+static void reject_request(struct cm_loop *l, enum exchange_role role)
 {
     const struct roce_cm_rej *rej = &l->msg[role][ROCE_CM_REJ].rej;
     size_t len;
-    const void *data = private_of(&l->msg[role][ROCE_CM_REJ], true, &len);
+    const void *data = private_data_of(&l->msg[role][ROCE_CM_REJ], true, &len);
 
     rnic_cm_reject(l->end[role].id, (enum roce_cm_rej_reason)rej->reason, data, len, l->now);
 }
 
-static void on_event(struct loop *l, enum exchange_role role, const struct rnic_cm_event *event)
+static void on_event(struct cm_loop *l, enum exchange_role role, const struct rnic_cm_event *event)
 {
-    struct end *e = &l->end[role];
+    struct cm_loop_end *e = &l->end[role];
     const bool *has = l->has[role];
     const void *data;
     size_t len;
 
-    l->cm->told[role] |= 1u << event->type;
+    l->cm->events_seen[role] |= 1u << event->type;
     switch (event->type) {
     case RNIC_CM_REQUEST:
         e->id = event->id;
         if (has[ROCE_CM_REP])
             rnic_cm_accept(e->id, &l->msg[role][ROCE_CM_REP].rep, l->now);
         else
-            reject(l, role);
+            reject_request(l, role);
         break;
     case RNIC_CM_RESPONSE:
         if (has[ROCE_CM_REJ]) {
-            reject(l, role);
+            reject_request(l, role);
             break;
         }
-        data = private_of(&l->msg[role][ROCE_CM_RTU], has[ROCE_CM_RTU], &len);
+        data = private_data_of(&l->msg[role][ROCE_CM_RTU], has[ROCE_CM_RTU], &len);
         rnic_cm_establish(e->id, data, len, l->now);
-        e->leave = l->leaver == (int)role ? l->now + USE_NS : RNIC_NEVER;
+        e->disconnect_at = l->disconnector == (int)role ? l->now + USE_NS : RNIC_NEVER;
         break;
     case RNIC_CM_ESTABLISHED:
-        e->leave = l->leaver == (int)role ? l->now + USE_NS : RNIC_NEVER;
+        e->disconnect_at = l->disconnector == (int)role ? l->now + USE_NS : RNIC_NEVER;
         break;
     case RNIC_CM_DISCONNECTED:
-        e->leave = RNIC_NEVER;
+        e->disconnect_at = RNIC_NEVER;
         if (event->msg.kind == ROCE_CM_DREQ) {
-            data = private_of(&l->msg[role][ROCE_CM_DREP], has[ROCE_CM_DREP], &len);
+            data = private_data_of(&l->msg[role][ROCE_CM_DREP], has[ROCE_CM_DREP], &len);
             rnic_cm_disconnect(e->id, data, len, l->now);
         }
         break;
@@ -170,7 +171,7 @@ static void on_event(struct loop *l, enum exchange_role role, const struct rnic_
  */
 
 /* A MAD as a datagram to QP 1. */
-static size_t frame_of(struct loop *l, enum exchange_role role, const uint8_t mad[ROCE_MAD_SIZE],
+static size_t frame_of(struct cm_loop *l, enum exchange_role role, const uint8_t mad[ROCE_MAD_SIZE],
                        uint8_t *buf)
 {
     const struct trace_flow *flow = &l->xs->trace->flow[l->xs->trace->pkt[l->x->pkt[0]].flow];
@@ -198,39 +199,39 @@ static size_t frame_of(struct loop *l, enum exchange_role role, const uint8_t ma
     return len > 0 ? (size_t)len : 0;
 }
 
-static int send_frame(struct loop *l, enum exchange_role role, const uint8_t mad[ROCE_MAD_SIZE])
+static int send_frame(struct cm_loop *l, enum exchange_role role, const uint8_t mad[ROCE_MAD_SIZE])
 {
     uint8_t frame[ROCE_FRAME_MAX];
-    struct edit_frame in = {.conn = NO_CONN | (uint32_t)(l->x - l->xs->exchange),
-                            .way = EDIT_CM,
-                            .now = l->now,
-                            .data = frame};
-    struct edit_out *out = &l->out;
+    struct impair_frame in = {.conn = NO_CONN | (uint32_t)(l->x - l->xs->exchange),
+                              .way = IMPAIR_CM,
+                              .now = l->now,
+                              .data = frame};
+    struct impair_result *out = &l->out;
     struct roce_cm_msg msg;
 
     l->cm->broken |= roce_cm_msg_parse(&msg, mad, ROCE_MAD_SIZE, ROCE_MAD_SIZE) != 0;
     in.len = frame_of(l, role, mad, frame);
     if (in.len == 0)
         return 0;
-    if (editor_pass(l->editor, &in, out) != 0)
+    if (impair_apply(l->editor, &in, out) != 0)
         return -1;
     l->cm->frames++;
     l->cm->lost += out->copies == 0;
     l->cm->damaged += out->damaged;
     l->cm->forged += out->forged;
     if (role == EXCHANGE_ACTIVE) {
-        record_frame(l->record, l->now, frame, in.len, out->note);
+        sim_pcap_write(l->pcap, l->now, frame, in.len, out->note);
         out->note[0] = '\0';
     }
-    return link_send(&l->link, out, &(struct link_to){.responder = role == EXCHANGE_ACTIVE},
-                     l->now);
+    return sim_link_send(&l->link, out,
+                         &(struct sim_link_dest){.responder = role == EXCHANGE_ACTIVE}, l->now);
 }
 
 /* What the programs are told and the managers send, until nothing is left. */
-static int drain(struct loop *l)
+static int drain_ends(struct cm_loop *l)
 {
     for (unsigned role = 0; role < 2; role++) {
-        struct end *e = &l->end[role];
+        struct cm_loop_end *e = &l->end[role];
         uint8_t mad[ROCE_MAD_SIZE];
         struct rnic_cm_event event;
         struct rnic_cm_addr addr;
@@ -244,14 +245,14 @@ static int drain(struct loop *l)
     return 0;
 }
 
-static void arrive(struct loop *l)
+static void deliver_next(struct cm_loop *l)
 {
-    struct link_frame frame = link_take(&l->link);
+    struct sim_link_frame frame = sim_link_take(&l->link);
     enum exchange_role role = frame.to_responder ? EXCHANGE_PASSIVE : EXCHANGE_ACTIVE;
     struct roce_pkt pkt;
 
     if (role == EXCHANGE_ACTIVE)
-        record_frame(l->record, l->now, frame.data, frame.len, frame.note ? frame.note : "");
+        sim_pcap_write(l->pcap, l->now, frame.data, frame.len, frame.note ? frame.note : "");
     if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, frame.data, frame.len, frame.len) == 0 &&
         !roce_pkt_dropped(&pkt) && roce_pkt_icrc_check(&pkt, NULL) == ROCE_ICRC_GOOD &&
         pkt.bth.dest_qp == ROCE_QP_GSI && pkt.payload_len == ROCE_MAD_SIZE)
@@ -263,34 +264,35 @@ static void arrive(struct loop *l)
 /* ---- time --------------------------------------------------------------------------------------
  */
 
-static rnic_time sooner(rnic_time a, rnic_time b)
+static rnic_time earlier(rnic_time a, rnic_time b)
 {
     return a < b ? a : b;
 }
 
-static int run(struct loop *l)
+static int run_events(struct cm_loop *l)
 {
     for (unsigned i = 0; i < EVENTS_MAX; i++) {
-        rnic_time at = link_due(&l->link);
+        rnic_time at = sim_link_due(&l->link);
 
         for (unsigned role = 0; role < 2; role++)
-            at = sooner(at, sooner(rnic_cm_deadline(l->end[role].cm), l->end[role].leave));
+            at =
+                earlier(at, earlier(rnic_cm_deadline(l->end[role].cm), l->end[role].disconnect_at));
         if (at == RNIC_NEVER)
             return 0;
         l->now = at > l->now ? at : l->now;
-        if (link_due(&l->link) <= l->now)
-            arrive(l);
+        if (sim_link_due(&l->link) <= l->now)
+            deliver_next(l);
         for (unsigned role = 0; role < 2; role++) {
-            struct end *e = &l->end[role];
+            struct cm_loop_end *e = &l->end[role];
 
             if (rnic_cm_deadline(e->cm) <= l->now)
                 rnic_cm_expire(e->cm, l->now);
-            if (e->leave <= l->now) {
-                e->leave = RNIC_NEVER;
-                leave(l, (enum exchange_role)role);
+            if (e->disconnect_at <= l->now) {
+                e->disconnect_at = RNIC_NEVER;
+                disconnect_end(l, (enum exchange_role)role);
             }
         }
-        if (drain(l) != 0)
+        if (drain_ends(l) != 0)
             return -1;
     }
     l->cm->stuck = true;
@@ -300,17 +302,17 @@ static int run(struct loop *l)
 /* ---- all ---------------------------------------------------------------------------------------
  */
 
-static bool open_ends(struct loop *l)
+static bool open_ends(struct cm_loop *l)
 {
     for (unsigned role = 0; role < 2; role++) {
         struct rnic_cm_attr attr = {.seed = {1 + role, 2}};
-        struct end *e = &l->end[role];
+        struct cm_loop_end *e = &l->end[role];
 
         if (role == EXCHANGE_ACTIVE)
             attr.ca_guid = l->msg[role][ROCE_CM_REQ].req.local_ca_guid;
         memcpy(e->addr.local, l->x->addr[role], 16);
         memcpy(e->addr.remote, l->x->addr[!role], 16);
-        e->leave = RNIC_NEVER;
+        e->disconnect_at = RNIC_NEVER;
         e->cm = rnic_cm_new(&attr);
         if (!e->cm)
             return false;
@@ -321,7 +323,7 @@ static bool open_ends(struct loop *l)
 }
 
 /* Whether the recorded passive end had nobody for the service (R232). */
-static bool nobody_listens(const struct loop *l)
+static bool service_missing(const struct cm_loop *l)
 {
     return (l->has[EXCHANGE_PASSIVE][ROCE_CM_REJ] &&
             l->msg[EXCHANGE_PASSIVE][ROCE_CM_REJ].rej.reason == ROCE_CM_REJ_INVALID_SERVICE_ID) ||
@@ -330,11 +332,11 @@ static bool nobody_listens(const struct loop *l)
 }
 
 /* The first message goes out. */
-static void begin(struct loop *l)
+static void start_exchange(struct cm_loop *l)
 {
-    struct end *e = &l->end[EXCHANGE_ACTIVE];
+    struct cm_loop_end *e = &l->end[EXCHANGE_ACTIVE];
 
-    if (!nobody_listens(l))
+    if (!service_missing(l))
         rnic_cm_listen(l->end[EXCHANGE_PASSIVE].listener, l->x->service_id, NULL);
     if (l->x->sidr) {
         l->cm->tries = SIDR_RETRIES + 1;
@@ -346,39 +348,39 @@ static void begin(struct loop *l)
     }
 }
 
-int closed_cm_play(struct closed_cm *cm, const struct exchanges *xs, uint32_t idx,
-                   struct editor *editor, struct record *record)
+int cm_loop_play(struct cm_loop_result *cm, const struct exchanges *xs, uint32_t idx,
+                 struct impair *editor, struct sim_pcap *pcap)
 {
-    struct loop *l = calloc(1, sizeof(*l));
+    struct cm_loop *l = calloc(1, sizeof(*l));
     const char *why;
     int rc = 0;
 
-    *cm = (struct closed_cm){.verdict = VERDICT_PASS};
+    *cm = (struct cm_loop_result){.verdict = VERDICT_PASS};
     if (!l)
         return -1;
-    *l = (struct loop){.cm = cm,
-                       .xs = xs,
-                       .x = &xs->exchange[idx],
-                       .editor = editor,
-                       .record = record,
-                       .now = TIME_BASE};
+    *l = (struct cm_loop){.cm = cm,
+                          .xs = xs,
+                          .x = &xs->exchange[idx],
+                          .editor = editor,
+                          .pcap = pcap,
+                          .now = TIME_BASE};
     read_exchange(l);
-    why = lacks(l);
+    why = missing_message(l);
     if (why) {
         cm->verdict = VERDICT_SKIPPED;
         snprintf(cm->reason, sizeof(cm->reason), "%s", why);
     } else if (!open_ends(l)) {
         rc = -1;
     } else {
-        record_next(record);
-        begin(l);
-        rc = drain(l);
+        sim_pcap_next_conn(pcap);
+        start_exchange(l);
+        rc = drain_ends(l);
         if (rc == 0)
-            rc = run(l);
+            rc = run_events(l);
     }
     rnic_cm_del(l->end[0].cm);
     rnic_cm_del(l->end[1].cm);
-    link_free(&l->link);
+    sim_link_free(&l->link);
     free(l);
     return rc;
 }
@@ -386,14 +388,14 @@ int closed_cm_play(struct closed_cm *cm, const struct exchanges *xs, uint32_t id
 /* ---- judgement ---------------------------------------------------------------------------------
  */
 
-static void fail(struct closed_cm *cm, const char *why)
+static void fail_exchange(struct cm_loop_result *cm, const char *why)
 {
     cm->verdict = VERDICT_FAIL;
     snprintf(cm->reason, sizeof(cm->reason), "%s", why);
 }
 
 /* What a program is told in words. */
-static void add_told(struct text *t, uint32_t told)
+static void add_event_names(struct text *t, uint32_t events_seen)
 {
     static const char *const names[] = {
         [RNIC_CM_REQUEST] = "request",
@@ -409,7 +411,7 @@ static void add_told(struct text *t, uint32_t told)
     const char *sep = "";
 
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (told & 1u << i) {
+        if (events_seen & 1u << i) {
             text_add(t, "%s%s", sep, names[i]);
             sep = ", ";
         }
@@ -417,30 +419,30 @@ static void add_told(struct text *t, uint32_t told)
         text_add(t, "nothing");
 }
 
-void closed_cm_judge(struct closed_cm *cm, const struct closed_cm *clean)
+void cm_loop_compare(struct cm_loop_result *cm, const struct cm_loop_result *clean)
 {
     static const char *const roles[] = {"active", "passive"};
 
     if (cm->verdict == VERDICT_SKIPPED)
         return;
     if (cm->broken) {
-        fail(cm, "a message of ours is not well formed");
+        fail_exchange(cm, "a message of ours is not well formed");
         return;
     }
     if (cm->stuck) {
-        fail(cm, "the two ends do not come to rest");
+        fail_exchange(cm, "the two ends do not come to rest");
         return;
     }
     if (cm->forged || cm->lost + cm->damaged >= cm->tries)
         return;
     for (unsigned role = 0; role < 2; role++)
-        if (cm->told[role] != clean->told[role]) {
+        if (cm->events_seen[role] != clean->events_seen[role]) {
             struct text t = text_of(cm->reason, sizeof(cm->reason));
 
             cm->verdict = VERDICT_FAIL;
             text_add(&t, "the %s end's program is told: ", roles[role]);
-            add_told(&t, cm->told[role]);
+            add_event_names(&t, cm->events_seen[role]);
             text_add(&t, "; without edits: ");
-            add_told(&t, clean->told[role]);
+            add_event_names(&t, clean->events_seen[role]);
         }
 }

@@ -19,10 +19,10 @@
 #define CLOSED_CM_REASON_MAX 200u
 
 /* One exchange, played once. */
-struct closed_cm {
+struct cm_loop_result {
     enum verdict verdict;
     char reason[CLOSED_CM_REASON_MAX]; /* why it is skipped or fails */
-    uint32_t told[2]; /* by enum exchange_role: bits 1 << enum rnic_cm_event_type */
+    uint32_t events_seen[2]; /* by enum exchange_role: bits 1 << enum rnic_cm_event_type */
     uint64_t frames, lost, damaged, forged;
     unsigned tries; /* of a message */
     bool stuck;     /* it does not come to rest */
@@ -30,10 +30,10 @@ struct closed_cm {
 };
 
 /* Plays exchange `idx`. 0, or -1 without memory. */
-int closed_cm_play(struct closed_cm *cm, const struct exchanges *exchanges, uint32_t idx,
-                   struct editor *editor, struct record *record);
+int cm_loop_play(struct cm_loop_result *cm, const struct exchanges *exchanges, uint32_t idx,
+                 struct impair *editor, struct sim_pcap *pcap);
 
 /* Judges a play with edits against one without. */
-void closed_cm_judge(struct closed_cm *cm, const struct closed_cm *clean);
+void cm_loop_compare(struct cm_loop_result *cm, const struct cm_loop_result *clean);
 
 #endif

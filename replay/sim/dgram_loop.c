@@ -12,22 +12,22 @@
 #include "wire/cm_msg.h"
 
 /* A sender of ours while it is played. */
-struct sender {
+struct dgram_sender_slot {
     struct transmit *transmit; /* NULL: not ours, or not played */
-    struct judge judge;
+    struct flow_oracle oracle;
     rnic_time free; /* when it can send next */
 };
 
-struct loop {
-    struct closed_streams *play;
-    struct editor *editor;
-    struct record *record;
-    struct link link;
-    struct receive *receive; /* NULL: the receivers are not ours */
-    struct sender *sender;   /* one for each stream */
-    uint32_t next;           /* packet of the recording that is sent next, if that is the sender */
+struct dgram_loop {
+    struct dgram_loop_result *play;
+    struct impair *editor;
+    struct sim_pcap *pcap;
+    struct sim_link link;
+    struct receive *receive;          /* NULL: the receivers are not ours */
+    struct dgram_sender_slot *sender; /* one for each stream */
+    uint32_t next; /* packet of the recording that is sent next, if that is the sender */
     rnic_time now;
-    struct edit_out out;
+    struct impair_result out;
 };
 
 /* ---- which streams -----------------------------------------------------------------------------
@@ -48,7 +48,7 @@ static bool is_cm(const struct streams *streams, const struct stream *s)
     return false;
 }
 
-bool closed_streams_has(const struct closed_streams *play, uint32_t idx)
+bool dgram_loop_has(const struct dgram_loop_result *play, uint32_t idx)
 {
     const struct stream *s = &play->streams.stream[idx];
     unsigned side = s->role == STREAM_RECEIVER ? REPLAY_RESPONDER : REPLAY_REQUESTER;
@@ -60,19 +60,19 @@ bool closed_streams_has(const struct closed_streams *play, uint32_t idx)
  */
 
 /* A frame of a sender goes on the link, through the edits. `stream` is the sender's. */
-static int send_frame(struct loop *l, uint32_t stream, uint32_t pkt, const uint8_t *data,
+static int send_frame(struct dgram_loop *l, uint32_t stream, uint32_t pkt, const uint8_t *data,
                       size_t len, rnic_time now)
 {
     const struct streams *streams = &l->play->streams;
     uint32_t receiver = streams->receiver[pkt];
-    struct edit_frame in = {.stream = {stream + 1, receiver == MAP_NONE ? 0 : receiver + 1},
-                            .way = EDIT_REQUEST,
-                            .now = now,
-                            .data = data,
-                            .len = len};
+    struct impair_frame in = {.stream = {stream + 1, receiver == MAP_NONE ? 0 : receiver + 1},
+                              .way = IMPAIR_REQUEST,
+                              .now = now,
+                              .data = data,
+                              .len = len};
     const struct trace_packet *first =
         &streams->trace->pkt[streams->stream[stream == MAP_NONE ? receiver : stream].pkt[0]];
-    struct edit_out *out = &l->out;
+    struct impair_result *out = &l->out;
     struct roce_pkt parsed;
 
     if (roce_pkt_parse(&parsed, ROCE_LINK_ETHERNET, data, len, len) != 0)
@@ -80,46 +80,46 @@ static int send_frame(struct loop *l, uint32_t stream, uint32_t pkt, const uint8
     if (stream == MAP_NONE)
         in.stream[0] = 0;
     in.rel = roce_psn_diff(roce_pkt_psn(&parsed), roce_psn_of(first->psn));
-    if (editor_pass(l->editor, &in, out) != 0)
+    if (impair_apply(l->editor, &in, out) != 0)
         return -1;
     l->play->frames++;
     l->play->lost += out->copies == 0;
     l->play->damaged += out->damaged;
     l->play->forged += out->forged;
-    record_frame(l->record, now, data, len, out->note);
+    sim_pcap_write(l->pcap, now, data, len, out->note);
     out->note[0] = '\0';
-    return link_send(&l->link, out, &(struct link_to){.responder = true, .mark = pkt}, now);
+    return sim_link_send(&l->link, out, &(struct sim_link_dest){.responder = true, .mark = pkt},
+                         now);
 }
 
 static int on_sent(void *ctx, uint32_t stream, size_t at, const uint8_t *frame, size_t len)
 {
-    struct loop *l = ctx;
-    struct sender *sender = &l->sender[stream];
+    struct dgram_loop *l = ctx;
+    struct dgram_sender_slot *sender = &l->sender[stream];
 
-    sender->free = (sender->free > l->now ? sender->free : l->now) + END_TX_NS;
-    judge_frame(&sender->judge, true, frame, len, sender->free);
+    sender->free = (sender->free > l->now ? sender->free : l->now) + SIM_HOST_TX_NS;
+    flow_oracle_feed(&sender->oracle, true, frame, len, sender->free);
     return send_frame(l, stream, l->play->streams.stream[stream].pkt[at], frame, len, sender->free);
 }
 
 /* The recording's next packet to a receiver of ours. */
-static rnic_time recorded_time(struct loop *l)
+static rnic_time recorded_time(struct dgram_loop *l)
 {
     const struct streams *streams = &l->play->streams;
 
     if (l->play->sides != REPLAY_RESPONDER)
         return RNIC_NEVER;
-    while (l->next < streams->trace->cnt &&
-           (streams->receiver[l->next] == MAP_NONE ||
-            !closed_streams_has(l->play, streams->receiver[l->next])))
+    while (l->next < streams->trace->cnt && (streams->receiver[l->next] == MAP_NONE ||
+                                             !dgram_loop_has(l->play, streams->receiver[l->next])))
         l->next++;
     return l->next == streams->trace->cnt
                ? RNIC_NEVER
-               : streams->trace->pkt[l->next].time - streams->trace->pkt[0].time + END_TIME_BASE;
+               : streams->trace->pkt[l->next].time - streams->trace->pkt[0].time + SIM_TIME_BASE;
 }
 
-static int arrive(struct loop *l)
+static int deliver_next(struct dgram_loop *l)
 {
-    struct link_frame frame = link_take(&l->link);
+    struct sim_link_frame frame = sim_link_take(&l->link);
     uint32_t receiver = l->play->streams.receiver[frame.mark];
     struct receive_in in = {.stream = receiver,
                             .pkt = frame.mark,
@@ -137,9 +137,9 @@ static int arrive(struct loop *l)
  */
 
 /* The sender that posts next, or NULL. */
-static struct sender *next_sender(struct loop *l, rnic_time *at)
+static struct dgram_sender_slot *next_sender(struct dgram_loop *l, rnic_time *at)
 {
-    struct sender *next = NULL;
+    struct dgram_sender_slot *next = NULL;
 
     *at = RNIC_NEVER;
     for (size_t i = 0; i < l->play->streams.cnt; i++) {
@@ -153,18 +153,18 @@ static struct sender *next_sender(struct loop *l, rnic_time *at)
     return next;
 }
 
-static int run(struct loop *l)
+static int run_events(struct dgram_loop *l)
 {
     for (;;) {
-        rnic_time post, recorded = recorded_time(l), link = link_due(&l->link);
-        struct sender *sender = next_sender(l, &post);
+        rnic_time post, recorded = recorded_time(l), link = sim_link_due(&l->link);
+        struct dgram_sender_slot *sender = next_sender(l, &post);
         int rc;
 
         if (post == RNIC_NEVER && recorded == RNIC_NEVER && link == UINT64_MAX)
             return 0;
         if (link <= post && link <= recorded) {
             l->now = link;
-            rc = arrive(l);
+            rc = deliver_next(l);
         } else if (post <= recorded) {
             l->now = post;
             rc = transmit_step(sender->transmit);
@@ -197,7 +197,7 @@ static int copy_streams(struct streams *to, const struct streams *from)
     return 0;
 }
 
-static int open_ends(struct loop *l, const struct transmit_sink *sink)
+static int open_ends(struct dgram_loop *l, const struct transmit_sink *sink)
 {
     struct streams *streams = &l->play->streams;
 
@@ -210,52 +210,52 @@ static int open_ends(struct loop *l, const struct transmit_sink *sink)
             return -1;
     }
     for (uint32_t i = 0; i < streams->cnt; i++) {
-        struct sender *sender = &l->sender[i];
+        struct dgram_sender_slot *sender = &l->sender[i];
 
-        if (streams->stream[i].role != STREAM_SENDER || !closed_streams_has(l->play, i))
+        if (streams->stream[i].role != STREAM_SENDER || !dgram_loop_has(l->play, i))
             continue;
         sender->transmit = transmit_new(streams, i, sink);
-        if (!sender->transmit || !judge_init(&sender->judge))
+        if (!sender->transmit || !flow_oracle_init(&sender->oracle))
             return -1;
     }
     return 0;
 }
 
 /* What the judge of a sender found is a difference too. */
-static int close_sender(struct loop *l, uint32_t idx)
+static int close_sender(struct dgram_loop *l, uint32_t idx)
 {
     struct streams *streams = &l->play->streams;
-    struct sender *sender = &l->sender[idx];
+    struct dgram_sender_slot *sender = &l->sender[idx];
     struct field_diffs d = {.cnt = 0};
 
-    judge_finish(&sender->judge);
+    flow_oracle_finish(&sender->oracle);
     transmit_del(sender->transmit);
-    if (sender->judge.errors)
-        fields_differ(&d, "rules", "none broken", sender->judge.first);
+    if (sender->oracle.errors)
+        fields_differ(&d, "rules", "none broken", sender->oracle.first);
     return streams_report(streams, idx, streams->stream[idx].pkt[0], &d, "our RNIC breaks a rule");
 }
 
-int closed_streams_play(struct closed_streams *play, const struct streams *streams, unsigned sides,
-                        struct editor *editor, struct record *record)
+int dgram_loop_play(struct dgram_loop_result *play, const struct streams *streams, unsigned sides,
+                    struct impair *editor, struct sim_pcap *pcap)
 {
-    struct loop l = {.play = play, .editor = editor, .record = record, .now = END_TIME_BASE};
+    struct dgram_loop l = {.play = play, .editor = editor, .pcap = pcap, .now = SIM_TIME_BASE};
     const struct transmit_sink sink = {.ctx = &l, .sent = on_sent};
     int rc = 0;
 
-    *play = (struct closed_streams){.sides = sides};
+    *play = (struct dgram_loop_result){.sides = sides};
     if (copy_streams(&play->streams, streams) != 0)
         return -1;
     rc = open_ends(&l, &sink);
     if (rc == 0)
-        rc = run(&l);
+        rc = run_events(&l);
     for (uint32_t i = 0; l.sender && i < play->streams.cnt; i++)
         if (l.sender[i].transmit && close_sender(&l, i) != 0)
             rc = -1;
     receive_del(l.receive);
-    link_free(&l.link);
+    sim_link_free(&l.link);
     streams_judge(&play->streams);
     for (uint32_t i = 0; i < play->streams.cnt; i++)
-        if (!closed_streams_has(play, i)) {
+        if (!dgram_loop_has(play, i)) {
             play->streams.stream[i].verdict = VERDICT_SKIPPED;
             play->streams.stream[i].skip = is_cm(streams, &streams->stream[i])
                                                ? "it is played as an exchange"
@@ -265,7 +265,7 @@ int closed_streams_play(struct closed_streams *play, const struct streams *strea
     return rc;
 }
 
-void closed_streams_free(struct closed_streams *play)
+void dgram_loop_free(struct dgram_loop_result *play)
 {
     free(play->streams.stream);
     free(play->streams.diff);

@@ -20,7 +20,7 @@
 #include "engine/dgram_stream.h"
 
 /* All streams, played once. */
-struct closed_streams {
+struct dgram_loop_result {
     unsigned sides;         /* ours, of enum replay_side */
     struct streams streams; /* with what was found in this play */
     uint64_t frames, lost, damaged, forged;
@@ -28,12 +28,12 @@ struct closed_streams {
 
 /* Plays them with our RNIC at the ends of `sides`, of enum replay_side; where it is not the sender,
  * the recording is. What was derived stays as it is, and must outlive the play. 0, or -1 without
- * memory; closed_streams_free() is wanted in both cases. */
-int closed_streams_play(struct closed_streams *play, const struct streams *streams, unsigned sides,
-                        struct editor *editor, struct record *record);
-void closed_streams_free(struct closed_streams *play);
+ * memory; dgram_loop_free() is wanted in both cases. */
+int dgram_loop_play(struct dgram_loop_result *play, const struct streams *streams, unsigned sides,
+                    struct impair *editor, struct sim_pcap *pcap);
+void dgram_loop_free(struct dgram_loop_result *play);
 
 /* Whether the stream was to be played: its end is ours, and it is not the connection manager's. */
-bool closed_streams_has(const struct closed_streams *play, uint32_t idx);
+bool dgram_loop_has(const struct dgram_loop_result *play, uint32_t idx);
 
 #endif

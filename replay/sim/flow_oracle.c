@@ -9,38 +9,39 @@
 
 static void on_finding(void *user, const struct roce_finding *finding)
 {
-    struct judge *judge = user;
-    char text[JUDGE_TEXT_MAX - 64];
+    struct flow_oracle *oracle = user;
+    char text[FLOW_ORACLE_TEXT_MAX - 64];
 
     /* A second NAK is a WARN in a capture only because it may hold a packet twice; here no packet
      * is seen twice that was not sent twice. */
     bool proof = finding->severity == ROCE_SEV_ERROR || finding->rule == ROCE_RULE_NAK_TWICE;
 
     /* While a frame is looked at, what is found is about its sender; at the end the side tells. */
-    if (!proof || (finding->frame == judge->frame ? !judge->own : finding->side != judge->side))
+    if (!proof || (finding->frame == oracle->frame ? !oracle->own : finding->side != oracle->side))
         return;
-    if (judge->doubt) {
-        judge->doubtful++;
+    if (oracle->doubt) {
+        oracle->doubtful++;
         return;
     }
-    if (judge->errors++ == 0)
-        snprintf(judge->first, sizeof(judge->first), "%s: frame %u: %s",
+    if (oracle->errors++ == 0)
+        snprintf(oracle->first, sizeof(oracle->first), "%s: frame %u: %s",
                  roce_rule_info(finding->rule)->id, finding->frame,
                  roce_finding_text(finding, text, sizeof(text)));
 }
 
-bool judge_init(struct judge *judge)
+bool flow_oracle_init(struct flow_oracle *oracle)
 {
     struct roce_flow_opts opts = {
-        .window_max = WINDOW_MAX, .user = judge, .on_finding = on_finding};
+        .window_max = WINDOW_MAX, .user = oracle, .on_finding = on_finding};
 
-    memset(judge, 0, sizeof(*judge));
-    judge->side = -1;
-    judge->flow = roce_flow_new(&opts);
-    return judge->flow != NULL;
+    memset(oracle, 0, sizeof(*oracle));
+    oracle->side = -1;
+    oracle->flow = roce_flow_new(&opts);
+    return oracle->flow != NULL;
 }
 
-void judge_frame(struct judge *judge, bool own, const uint8_t *data, size_t len, uint64_t now)
+void flow_oracle_feed(struct flow_oracle *oracle, bool own, const uint8_t *data, size_t len,
+                      uint64_t now)
 {
     struct roce_flow_result result;
     struct roce_flow_in in;
@@ -48,26 +49,28 @@ void judge_frame(struct judge *judge, bool own, const uint8_t *data, size_t len,
 
     if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, data, len, len) != 0)
         return;
-    judge->own = own;
-    in = (struct roce_flow_in){
-        .pkt = &pkt, .frame = ++judge->frame, .time = now, .icrc = roce_pkt_icrc_check(&pkt, NULL)};
-    roce_flow_feed(judge->flow, &in, &result);
+    oracle->own = own;
+    in = (struct roce_flow_in){.pkt = &pkt,
+                               .frame = ++oracle->frame,
+                               .time = now,
+                               .icrc = roce_pkt_icrc_check(&pkt, NULL)};
+    roce_flow_feed(oracle->flow, &in, &result);
     if (!own || (result.flags & ROCE_AN_DROPPED))
         return;
-    judge->side = result.side;
-    judge->repeated += (result.flags & ROCE_AN_RETRANSMISSION) != 0;
+    oracle->side = result.side;
+    oracle->repeated += (result.flags & ROCE_AN_RETRANSMISSION) != 0;
 }
 
-void judge_doubt(struct judge *judge)
+void flow_oracle_distrust(struct flow_oracle *oracle)
 {
-    judge->doubt = true;
+    oracle->doubt = true;
 }
 
-void judge_finish(struct judge *judge)
+void flow_oracle_finish(struct flow_oracle *oracle)
 {
-    judge->frame++; /* no frame is looked at any more */
-    if (judge->flow)
-        roce_flow_finish(judge->flow);
-    roce_flow_del(judge->flow);
-    judge->flow = NULL;
+    oracle->frame++; /* no frame is looked at any more */
+    if (oracle->flow)
+        roce_flow_finish(oracle->flow);
+    roce_flow_del(oracle->flow);
+    oracle->flow = NULL;
 }

@@ -20,17 +20,17 @@ struct place {
     uint32_t way;
 };
 
-int edits_add(struct edits *edits, const char *text, struct fault *fault)
+int impair_rules_add(struct impair_rules *edits, const char *text, struct fault *fault)
 {
-    if (edits->cnt == EDITS_MAX)
-        return fault_set(fault, "--edit %s: more than %u edits", text, EDITS_MAX);
-    if (edit_spec_parse(&edits->spec[edits->cnt], text, fault) != 0)
+    if (edits->cnt == IMPAIR_RULES_MAX)
+        return fault_set(fault, "--edit %s: more than %u edits", text, IMPAIR_RULES_MAX);
+    if (impair_rule_parse(&edits->spec[edits->cnt], text, fault) != 0)
         return -1;
     edits->cnt++;
     return 0;
 }
 
-void editor_init(struct editor *editor, const struct edits *edits, uint64_t seed)
+void impair_init(struct impair *editor, const struct impair_rules *edits, uint64_t seed)
 {
     memset(editor, 0, sizeof(*editor));
     editor->edits = edits;
@@ -42,7 +42,7 @@ void editor_init(struct editor *editor, const struct edits *edits, uint64_t seed
     map_init(&editor->seen, sizeof(struct place));
 }
 
-void editor_free(struct editor *editor)
+void impair_free(struct impair *editor)
 {
     map_free(&editor->seen);
     free(editor->seen_cnt);
@@ -50,7 +50,7 @@ void editor_free(struct editor *editor)
 }
 
 /* xorshift64*. */
-static uint32_t below(struct editor *editor, uint32_t limit)
+static uint32_t below(struct impair *editor, uint32_t limit)
 {
     uint64_t x = editor->state;
 
@@ -74,7 +74,7 @@ static bool has_word(const char *name, const char *word)
     return *name || len == 0;
 }
 
-static bool fits(const struct edit_spec *spec, const struct edit_frame *in,
+static bool fits(const struct impair_rule *spec, const struct impair_frame *in,
                  const struct roce_pkt *pkt)
 {
     int64_t psn = spec->relative ? in->rel : (int64_t)pkt->bth.psn;
@@ -82,12 +82,12 @@ static bool fits(const struct edit_spec *spec, const struct edit_frame *in,
     return (spec->conn == 0 || spec->conn == in->conn) &&
            (spec->stream == 0 || spec->stream == in->stream[0] || spec->stream == in->stream[1]) &&
            (spec->ways & in->way) &&
-           (!spec->psn || (in->way != EDIT_CM && psn >= spec->psn_from && psn <= spec->psn_to)) &&
+           (!spec->psn || (in->way != IMPAIR_CM && psn >= spec->psn_from && psn <= spec->psn_to)) &&
            has_word(pkt->op->name, spec->op);
 }
 
 /* Counts the frame. Which one it is, from 1, or 0 without memory. */
-static uint32_t occurrence(struct editor *editor, size_t edit, const struct edit_frame *in,
+static uint32_t occurrence(struct impair *editor, size_t edit, const struct impair_frame *in,
                            const struct roce_pkt *pkt)
 {
     struct place place = {.edit = (uint32_t)edit,
@@ -125,7 +125,7 @@ static void fix_ip4(uint8_t *ip, unsigned words)
     roce_bits_put(ip, IP4_CSUM, 0, 16, ~sum & 0xFFFF);
 }
 
-static void put_field(struct edit_out *out, const struct roce_pkt *pkt, enum roce_hdr hdr,
+static void put_field(struct impair_result *out, const struct roce_pkt *pkt, enum roce_hdr hdr,
                       const struct roce_field *field, uint64_t value, const uint8_t *bytes)
 {
     uint8_t *at = out->data + pkt->off[hdr];
@@ -139,7 +139,7 @@ static void put_field(struct edit_out *out, const struct roce_pkt *pkt, enum roc
     out->changed = true;
 }
 
-static void mark_ce(struct edit_out *out, const struct roce_pkt *pkt)
+static void mark_ce(struct impair_result *out, const struct roce_pkt *pkt)
 {
     enum roce_hdr hdr = roce_pkt_has(pkt, ROCE_HDR_IP4) ? ROCE_HDR_IP4 : ROCE_HDR_IP6;
 
@@ -148,27 +148,28 @@ static void mark_ce(struct edit_out *out, const struct roce_pkt *pkt)
 }
 
 /* Flips a bit; false if the frame has no such byte. */
-static bool corrupt(struct editor *editor, const struct edit_spec *spec, struct edit_out *out,
-                    const struct roce_pkt *pkt)
+static bool corrupt(struct impair *editor, const struct impair_rule *spec,
+                    struct impair_result *out, const struct roce_pkt *pkt)
 {
     uint32_t from = pkt->off[ROCE_HDR_BTH], len = pkt->payload_off - from;
 
-    if (spec->part == EDIT_PAYLOAD) {
+    if (spec->part == IMPAIR_PAYLOAD) {
         from = pkt->payload_off;
         len = pkt->payload_len;
-    } else if (spec->part == EDIT_ICRC) {
+    } else if (spec->part == IMPAIR_ICRC) {
         from = pkt->icrc_off;
         len = ROCE_ICRC_LEN;
     }
-    if (len == 0 || (spec->byte != EDIT_ANY_BYTE && spec->byte >= len) || from + len > out->len)
+    if (len == 0 || (spec->byte != IMPAIR_ANY_BYTE && spec->byte >= len) || from + len > out->len)
         return false;
-    from += spec->byte == EDIT_ANY_BYTE ? below(editor, len) : spec->byte;
+    from += spec->byte == IMPAIR_ANY_BYTE ? below(editor, len) : spec->byte;
     out->data[from] ^= (uint8_t)(1u << below(editor, 8));
     out->changed = true;
     return true;
 }
 
-static bool set(const struct edit_spec *spec, struct edit_out *out, const struct roce_pkt *pkt)
+static bool set(const struct impair_rule *spec, struct impair_result *out,
+                const struct roce_pkt *pkt)
 {
     bool bytes = spec->field->fmt == ROCE_FMT_MAC || spec->field->fmt == ROCE_FMT_IP4 ||
                  spec->field->width > 64;
@@ -180,21 +181,21 @@ static bool set(const struct edit_spec *spec, struct edit_out *out, const struct
 }
 
 /* Whether the edit changed what becomes of the frame. */
-static bool strike(struct editor *editor, const struct edit_spec *spec, struct edit_out *out,
-                   const struct roce_pkt *pkt)
+static bool apply_rule(struct impair *editor, const struct impair_rule *spec,
+                       struct impair_result *out, const struct roce_pkt *pkt)
 {
     switch (spec->action) {
-    case EDIT_DROP: out->copies = 0; return true;
-    case EDIT_DUP: out->copies += out->copies ? spec->cnt : 0; return true;
-    case EDIT_DELAY: out->delay += spec->ns; return true;
-    case EDIT_REORDER: out->hold = spec->cnt; return true;
-    case EDIT_CORRUPT: return corrupt(editor, spec, out, pkt);
-    case EDIT_CE: mark_ce(out, pkt); return out->changed;
+    case IMPAIR_DROP: out->copies = 0; return true;
+    case IMPAIR_DUP: out->copies += out->copies ? spec->cnt : 0; return true;
+    case IMPAIR_DELAY: out->delay += spec->ns; return true;
+    case IMPAIR_REORDER: out->hold = spec->cnt; return true;
+    case IMPAIR_CORRUPT: return corrupt(editor, spec, out, pkt);
+    case IMPAIR_CE: mark_ce(out, pkt); return out->changed;
     default: return set(spec, out, pkt);
     }
 }
 
-static void add_note(struct edit_out *out, const char *text)
+static void add_note(struct impair_result *out, const char *text)
 {
     struct text note = {out->note, sizeof(out->note), strlen(out->note)};
 
@@ -202,7 +203,7 @@ static void add_note(struct edit_out *out, const char *text)
 }
 
 /* Makes the ICRC right again, and says what a receiver makes of the frame. */
-static void close_frame(struct edit_out *out, const struct edit_frame *in, uint32_t before,
+static void close_frame(struct impair_result *out, const struct impair_frame *in, uint32_t before,
                         bool keep_icrc)
 {
     struct roce_pkt pkt;
@@ -221,7 +222,7 @@ static void close_frame(struct edit_out *out, const struct edit_frame *in, uint3
     out->forged = !out->damaged && (icrc != before || memcmp(out->data, in->data, ETH_LEN) != 0);
 }
 
-int editor_pass(struct editor *editor, const struct edit_frame *in, struct edit_out *out)
+int impair_apply(struct impair *editor, const struct impair_frame *in, struct impair_result *out)
 {
     bool keep_icrc = false;
     struct roce_pkt pkt;
@@ -240,7 +241,7 @@ int editor_pass(struct editor *editor, const struct edit_frame *in, struct edit_
     /* What came damaged stays so. */
     keep_icrc = roce_pkt_icrc_check(&pkt, &icrc) == ROCE_ICRC_BAD;
     for (size_t i = 0; i < editor->edits->cnt; i++) {
-        const struct edit_spec *spec = &editor->edits->spec[i];
+        const struct impair_rule *spec = &editor->edits->spec[i];
         uint32_t nth;
 
         if (!fits(spec, in, &pkt))
@@ -250,10 +251,10 @@ int editor_pass(struct editor *editor, const struct edit_frame *in, struct edit_
             return -1;
         if (nth < spec->nth_from || nth > spec->nth_to ||
             (spec->chance && below(editor, 1000000) >= spec->ppm) ||
-            !strike(editor, spec, out, &pkt))
+            !apply_rule(editor, spec, out, &pkt))
             continue;
         keep_icrc |= spec->keep_icrc;
-        editor->struck[i]++;
+        editor->applied[i]++;
         add_note(out, spec->text);
     }
     if (out->changed)

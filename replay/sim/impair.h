@@ -10,36 +10,36 @@
 #include "sim/impair_spec.h"
 #include "util/keymap.h"
 
-#define EDITS_MAX     32u
-#define EDIT_NOTE_MAX 256u
+#define IMPAIR_RULES_MAX 32u
+#define IMPAIR_NOTE_MAX  256u
 
 /* The edits of a run of the program; the same for all captures. */
-struct edits {
-    struct edit_spec spec[EDITS_MAX];
+struct impair_rules {
+    struct impair_rule spec[IMPAIR_RULES_MAX];
     size_t cnt;
 };
 
 /* Adds one; `text` must stay. 0, or -1 and a fault. */
-int edits_add(struct edits *edits, const char *text, struct fault *fault);
+int impair_rules_add(struct impair_rules *edits, const char *text, struct fault *fault);
 
 /* One use of the edits. */
-struct editor {
-    const struct edits *edits;
+struct impair {
+    const struct impair_rules *edits;
     uint64_t state;     /* of the random numbers; never 0 */
     struct map seen;    /* (edit, connection, PSN or none) ... */
     uint32_t *seen_cnt; /* ... and how many frames of them there were */
     size_t seen_cap;
-    uint64_t struck[EDITS_MAX]; /* frames each edit changed */
+    uint64_t applied[IMPAIR_RULES_MAX]; /* frames each edit changed */
 };
 
-void editor_init(struct editor *editor, const struct edits *edits, uint64_t seed);
-void editor_free(struct editor *editor);
+void impair_init(struct impair *editor, const struct impair_rules *edits, uint64_t seed);
+void impair_free(struct impair *editor);
 
 /* A frame that one end sent. */
-struct edit_frame {
+struct impair_frame {
     uint32_t conn;      /* from 1; 0: of none ... */
     uint32_t stream[2]; /* ... but of these two streams, the sender's and the receiver's, from 1 */
-    enum edit_way way;
+    enum impair_way way;
     int64_t rel; /* of its PSN, from the connection's first */
     uint64_t now;
     const uint8_t *data; /* from the Ethernet header on */
@@ -47,7 +47,7 @@ struct edit_frame {
 };
 
 /* What comes out of it. */
-struct edit_out {
+struct impair_result {
     unsigned copies; /* 0: dropped */
     uint64_t delay;  /* ns */
     uint32_t hold;   /* frames of its direction that it lets pass */
@@ -56,10 +56,10 @@ struct edit_out {
     bool forged;     /* ... and it is taken for something that was never sent */
     size_t len;
     uint8_t data[ROCE_FRAME_MAX];
-    char note[EDIT_NOTE_MAX]; /* the edits that struck, or "" */
+    char note[IMPAIR_NOTE_MAX]; /* the edits that struck, or "" */
 };
 
 /* 0, or -1 without memory. */
-int editor_pass(struct editor *editor, const struct edit_frame *in, struct edit_out *out);
+int impair_apply(struct impair *editor, const struct impair_frame *in, struct impair_result *out);
 
 #endif

@@ -11,7 +11,7 @@
 #define WORD_MAX 128
 #define PPM      1000000.0
 
-const char edit_spec_help[] =
+const char impair_help[] =
     "edits, ACTION[@WHERE,...]: drop, dup[=COPIES], delay=TIME, reorder[=FRAMES],\n"
     "  corrupt[=payload|header|icrc[+BYTE]], ce, set=[roce.]HEADER.FIELD=VALUE\n"
     "  where: conn=N, stream=N, dir=request|response|cm, psn=[+]N[..N] (+ counts from the first), "
@@ -19,7 +19,7 @@ const char edit_spec_help[] =
     "  nth=N[..N]|all, p=CHANCE, icrc=fix|keep; such as drop@p=0.01, drop@psn=+3,\n"
     "  set=aeth.syndrome=0x60@dir=response,nth=2 (replay/docs/replay.md has the whole grammar)\n";
 
-static int bad(const struct edit_spec *spec, struct fault *fault, const char *word,
+static int bad(const struct impair_rule *spec, struct fault *fault, const char *word,
                const char *what)
 {
     return fault_set(fault, "--edit %s: \"%s\": %s", spec->text, word, what);
@@ -103,7 +103,7 @@ static bool field_bytes(const struct roce_field *field, const char *text, uint8_
     return *text == '\0';
 }
 
-static int read_set(struct edit_spec *spec, char *arg, struct fault *fault)
+static int read_set(struct impair_rule *spec, char *arg, struct fault *fault)
 {
     const struct roce_hdr_info *info = NULL;
     char *value = strchr(arg, '=');
@@ -140,10 +140,10 @@ static int read_set(struct edit_spec *spec, char *arg, struct fault *fault)
                : bad(spec, fault, value, "not a number that fits the field");
 }
 
-static int read_corrupt(struct edit_spec *spec, char *arg, struct fault *fault)
+static int read_corrupt(struct impair_rule *spec, char *arg, struct fault *fault)
 {
     static const char *const parts[] = {
-        [EDIT_PAYLOAD] = "payload", [EDIT_HEADER] = "header", [EDIT_ICRC] = "icrc"};
+        [IMPAIR_PAYLOAD] = "payload", [IMPAIR_HEADER] = "header", [IMPAIR_ICRC] = "icrc"};
     char *plus = strchr(arg, '+');
     uint64_t n;
 
@@ -153,24 +153,25 @@ static int read_corrupt(struct edit_spec *spec, char *arg, struct fault *fault)
             return bad(spec, fault, plus, "not a byte of a frame");
         spec->byte = (uint32_t)n;
     }
-    for (unsigned i = 0; i <= EDIT_ICRC; i++)
+    for (unsigned i = 0; i <= IMPAIR_ICRC; i++)
         if (strcmp(arg, parts[i]) == 0) {
-            spec->part = (enum edit_part)i;
+            spec->part = (enum impair_part)i;
             return 0;
         }
     return bad(spec, fault, arg, "none of payload, header, icrc");
 }
 
-static int read_action(struct edit_spec *spec, char *word, struct fault *fault)
+static int read_action(struct impair_rule *spec, char *word, struct fault *fault)
 {
     static const struct {
         const char *name;
-        enum edit_action action;
+        enum impair_action action;
         char arg; /* n: none, o: optional, w: wanted */
     } actions[] = {
-        {"drop", EDIT_DROP, 'n'},       {"dup", EDIT_DUP, 'o'},         {"delay", EDIT_DELAY, 'w'},
-        {"reorder", EDIT_REORDER, 'o'}, {"corrupt", EDIT_CORRUPT, 'o'}, {"ce", EDIT_CE, 'n'},
-        {"set", EDIT_SET, 'w'},
+        {"drop", IMPAIR_DROP, 'n'},       {"dup", IMPAIR_DUP, 'o'},
+        {"delay", IMPAIR_DELAY, 'w'},     {"reorder", IMPAIR_REORDER, 'o'},
+        {"corrupt", IMPAIR_CORRUPT, 'o'}, {"ce", IMPAIR_CE, 'n'},
+        {"set", IMPAIR_SET, 'w'},
     };
     char *arg = strchr(word, '=');
     uint64_t n = 1;
@@ -187,17 +188,18 @@ static int read_action(struct edit_spec *spec, char *word, struct fault *fault)
         return bad(spec, fault, word, arg ? "takes no argument" : "wants an argument");
     spec->action = actions[i].action;
     switch (spec->action) {
-    case EDIT_DUP:
-    case EDIT_REORDER:
-        if (arg && (!number(arg, spec->action == EDIT_DUP ? EDIT_COPIES_MAX : EDIT_HOLD_MAX, &n) ||
-                    n == 0))
+    case IMPAIR_DUP:
+    case IMPAIR_REORDER:
+        if (arg &&
+            (!number(arg, spec->action == IMPAIR_DUP ? IMPAIR_COPIES_MAX : IMPAIR_HOLD_MAX, &n) ||
+             n == 0))
             return bad(spec, fault, arg, "not a number in range");
         spec->cnt = (uint32_t)n;
         return 0;
-    case EDIT_DELAY:
+    case IMPAIR_DELAY:
         return duration(arg, &spec->ns) ? 0 : bad(spec, fault, arg, "not a time such as 100us");
-    case EDIT_CORRUPT: spec->keep_icrc = true; return arg ? read_corrupt(spec, arg, fault) : 0;
-    case EDIT_SET: return read_set(spec, arg, fault);
+    case IMPAIR_CORRUPT: spec->keep_icrc = true; return arg ? read_corrupt(spec, arg, fault) : 0;
+    case IMPAIR_SET: return read_set(spec, arg, fault);
     default: return 0;
     }
 }
@@ -205,7 +207,7 @@ static int read_action(struct edit_spec *spec, char *word, struct fault *fault)
 /* ---- places ------------------------------------------------------------------------------------
  */
 
-static int read_place(struct edit_spec *spec, char *word, bool *nth, struct fault *fault)
+static int read_place(struct impair_rule *spec, char *word, bool *nth, struct fault *fault)
 {
     char *arg = strchr(word, '=');
     char *end;
@@ -224,9 +226,9 @@ static int read_place(struct edit_spec *spec, char *word, bool *nth, struct faul
             return bad(spec, fault, arg, "not a stream");
         spec->stream = (uint32_t)n;
     } else if (strcmp(word, "dir") == 0) {
-        spec->ways = strcmp(arg, "request") == 0    ? EDIT_REQUEST
-                     : strcmp(arg, "response") == 0 ? EDIT_RESPONSE
-                     : strcmp(arg, "cm") == 0       ? EDIT_CM
+        spec->ways = strcmp(arg, "request") == 0    ? IMPAIR_REQUEST
+                     : strcmp(arg, "response") == 0 ? IMPAIR_RESPONSE
+                     : strcmp(arg, "cm") == 0       ? IMPAIR_CM
                                                     : 0;
         if (!spec->ways)
             return bad(spec, fault, arg, "none of request, response, cm");
@@ -260,15 +262,18 @@ static int read_place(struct edit_spec *spec, char *word, bool *nth, struct faul
     return 0;
 }
 
-int edit_spec_parse(struct edit_spec *spec, const char *text, struct fault *fault)
+int impair_rule_parse(struct impair_rule *spec, const char *text, struct fault *fault)
 {
     char word[2 * WORD_MAX];
     char *place, *next;
     bool nth = false;
     int rc;
 
-    *spec = (struct edit_spec){
-        .text = text, .byte = EDIT_ANY_BYTE, .ways = EDIT_ANY, .nth_from = 1, .nth_to = UINT32_MAX};
+    *spec = (struct impair_rule){.text = text,
+                                 .byte = IMPAIR_ANY_BYTE,
+                                 .ways = IMPAIR_ANY,
+                                 .nth_from = 1,
+                                 .nth_to = UINT32_MAX};
     if (strlen(text) >= sizeof(word))
         return fault_set(fault, "--edit: longer than %zu characters", sizeof(word) - 1);
     strcpy(word, text);

@@ -35,34 +35,34 @@
 #include "util/strbuf.h"
 #include "wire/pkt.h"
 
-#define EDIT_COPIES_MAX 16u
-#define EDIT_HOLD_MAX   64u
+#define IMPAIR_COPIES_MAX 16u
+#define IMPAIR_HOLD_MAX   64u
 
-enum edit_action {
-    EDIT_DROP,
-    EDIT_DUP,
-    EDIT_DELAY,
-    EDIT_REORDER,
-    EDIT_CORRUPT,
-    EDIT_CE,
-    EDIT_SET,
+enum impair_action {
+    IMPAIR_DROP,
+    IMPAIR_DUP,
+    IMPAIR_DELAY,
+    IMPAIR_REORDER,
+    IMPAIR_CORRUPT,
+    IMPAIR_CE,
+    IMPAIR_SET,
 };
 
-enum edit_part { EDIT_PAYLOAD, EDIT_HEADER, EDIT_ICRC };
+enum impair_part { IMPAIR_PAYLOAD, IMPAIR_HEADER, IMPAIR_ICRC };
 
 /* Directions, as bits. */
-enum edit_way { EDIT_REQUEST = 1, EDIT_RESPONSE = 2, EDIT_CM = 4, EDIT_ANY = 7 };
+enum impair_way { IMPAIR_REQUEST = 1, IMPAIR_RESPONSE = 2, IMPAIR_CM = 4, IMPAIR_ANY = 7 };
 
-#define EDIT_ANY_BYTE UINT32_MAX
+#define IMPAIR_ANY_BYTE UINT32_MAX
 
-struct edit_spec {
+struct impair_rule {
     const char *text; /* as given; the caller's */
-    enum edit_action action;
-    uint32_t cnt;        /* DUP: copies; REORDER: frames */
-    uint64_t ns;         /* DELAY */
-    enum edit_part part; /* CORRUPT ... */
-    uint32_t byte;       /* ... of the part, or EDIT_ANY_BYTE */
-    enum roce_hdr hdr;   /* SET ... */
+    enum impair_action action;
+    uint32_t cnt;          /* DUP: copies; REORDER: frames */
+    uint64_t ns;           /* DELAY */
+    enum impair_part part; /* CORRUPT ... */
+    uint32_t byte;         /* ... of the part, or IMPAIR_ANY_BYTE */
+    enum roce_hdr hdr;     /* SET ... */
     const struct roce_field *field;
     uint64_t value;
     uint8_t bytes[16]; /* ... of a field of more than 64 bits, or of an address */
@@ -81,9 +81,9 @@ struct edit_spec {
 };
 
 /* Reads one; `text` must stay. 0, or -1 and a fault that names the specification and the word. */
-int edit_spec_parse(struct edit_spec *spec, const char *text, struct fault *fault);
+int impair_rule_parse(struct impair_rule *spec, const char *text, struct fault *fault);
 
 /* The grammar in words, for --help. */
-extern const char edit_spec_help[];
+extern const char impair_help[];
 
 #endif

@@ -21,26 +21,26 @@
 #define EVENTS_A_PSN 1000u
 #define EVENTS_MIN   (UINT64_C(1) << 20)
 
-struct loop {
-    struct closed_conn *conn;
+struct rc_loop {
+    struct rc_loop_result *conn;
     const struct setup *setup;
-    unsigned sides;           /* ours, of enum replay_side */
-    struct recorded recorded; /* the other, if both are not */
+    unsigned sides;                /* ours, of enum replay_side */
+    struct recorded_peer recorded; /* the other, if both are not */
     uint32_t number;
     struct memory *memory;
-    struct editor *editor;
-    struct record *record;
-    struct link link;
-    struct end asker, answerer;
+    struct impair *editor;
+    struct sim_pcap *pcap;
+    struct sim_link link;
+    struct sim_host requester, responder;
     rnic_time now;
     int64_t near; /* rel of the latest PSN looked at: PSNs wrap */
     struct posted *posted;
     size_t posted_cnt;
     bool full; /* the send queue, since the last completion */
-    struct user user;
+    struct responder_app app;
     int64_t lost[LOST_MAX]; /* rel of the latest frames that were lost, a ring */
     size_t lost_cnt;        /* in all */
-    struct edit_out out;
+    struct impair_result out;
 };
 
 /* ---- setting up --------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ static uint8_t timeout_code(const struct setup *s)
     return s->timeout < TIMEOUT_MIN ? TIMEOUT_MIN : s->timeout;
 }
 
-static const char *open_ends(struct loop *l)
+static const char *open_ends(struct rc_loop *l)
 {
     const struct setup *s = l->setup;
     const struct works *w = &l->conn->works;
@@ -79,44 +79,44 @@ static const char *open_ends(struct loop *l)
     trace_parse(first, &pkt);
     feed_macs(first, to, from);
     attr.pkey = pkt.bth.pkey;
-    why = end_open(&l->asker, flow->src, flow->encap, from, 0, init.max_send_wr + 1);
+    why = sim_host_open(&l->requester, flow->src, flow->encap, from, 0, init.max_send_wr + 1);
     if (!why)
-        why = end_open(&l->answerer, flow->dst, flow->encap, to, 0, 1024);
+        why = sim_host_open(&l->responder, flow->dst, flow->encap, to, 0, 1024);
     if (why)
         return why;
     memcpy(attr.av.dmac, from, 6);
     memcpy(attr.av.dgid, flow->src, 16);
-    why = user_open(&l->user, &attr);
+    why = responder_app_open(&l->app, &attr);
     if (why)
         return why;
     memcpy(attr.av.dmac, to, 6);
     memcpy(attr.av.dgid, flow->dst, 16);
     attr.dest_qpn = s->qpn;
     attr.sq_psn = s->sq_psn;
-    return end_connect(&l->asker, &init, &attr, RNIC_QPS_RTS);
+    return sim_host_connect(&l->requester, &init, &attr, RNIC_QPS_RTS);
 }
 
 /* ---- work requests -----------------------------------------------------------------------------
  */
 
 /* When the capture shows that the next work request was posted. */
-static rnic_time post_time(const struct loop *l)
+static rnic_time post_time(const struct rc_loop *l)
 {
     const struct works *w = &l->conn->works;
 
     if (l->posted_cnt == w->cnt || l->full || !(l->sides & REPLAY_REQUESTER))
         return RNIC_NEVER;
     return setup_packet(l->setup, w->work[l->posted_cnt].post)->time -
-           setup_packet(l->setup, 0)->time + END_TIME_BASE;
+           setup_packet(l->setup, 0)->time + SIM_TIME_BASE;
 }
 
-static int post_due(struct loop *l)
+static int post_due(struct rc_loop *l)
 {
     while (post_time(l) <= l->now) {
-        int rc = posted_send(&l->posted[l->posted_cnt], &l->conn->works, l->posted_cnt, l->asker.pd,
-                             l->asker.qp);
+        int rc = posted_send(&l->posted[l->posted_cnt], &l->conn->works, l->posted_cnt,
+                             l->requester.pd, l->requester.qp);
 
-        l->asker.pending = true;
+        l->requester.pending = true;
         if (rc == RNIC_ERR_FULL) {
             posted_forget(&l->posted[l->posted_cnt]);
             l->full = true;
@@ -135,36 +135,36 @@ static int post_due(struct loop *l)
 /* Of the PSNs from `rel` on, the edits took all that a requester may try, or the one NAK of a
  * responder that then stopped and answers no more; that NAK is as good as lost if it overtakes an
  * earlier answer (R139, R140). */
-static bool gave_up_rightly(const struct loop *l, int64_t rel)
+static bool retries_were_used_up(const struct rc_loop *l, int64_t rel)
 {
     size_t from = l->lost_cnt > LOST_MAX ? l->lost_cnt - LOST_MAX : 0, cnt = 0;
     struct rnic_qp_view view;
 
     for (size_t i = from; i < l->lost_cnt; i++)
         cnt += l->lost[i % LOST_MAX] >= rel;
-    rnic_qp_view(l->answerer.qp, &view);
+    rnic_qp_view(l->responder.qp, &view);
     return cnt > l->setup->retry_cnt || (l->conn->moved && view.state == RNIC_QPS_ERR);
 }
 
-static int take_sent(struct loop *l)
+static int poll_sends(struct rc_loop *l)
 {
     struct rnic_wc wc[32];
     size_t cnt;
 
-    while ((cnt = rnic_cq_poll(l->asker.cq, wc, sizeof(wc) / sizeof(wc[0]))) > 0) {
+    while ((cnt = rnic_cq_poll(l->requester.cq, wc, sizeof(wc) / sizeof(wc[0]))) > 0) {
         for (size_t i = 0; i < cnt; i++) {
             size_t idx = (size_t)wc[i].wr_id;
             const struct work *work = &l->conn->works.work[idx];
-            struct closed_done done = {.work = (uint32_t)idx, .status = wc[i].status};
+            struct sim_completion done = {.work = (uint32_t)idx, .status = wc[i].status};
 
             if (wc[i].status == RNIC_WC_SUCCESS && posted_fetches(work) && l->posted[idx].data)
                 done.hash = drive_hash(l->posted[idx].data, posted_len(work));
             if (wc[i].status == RNIC_WC_RETRY_EXC_ERR) {
-                l->conn->gave_up = gave_up_rightly(l, work->rel);
+                l->conn->gave_up = retries_were_used_up(l, work->rel);
             }
             posted_forget(&l->posted[idx]);
             l->full = false;
-            if (closed_note_done(&l->conn->sent, &done) != 0)
+            if (completion_log_add(&l->conn->sent, &done) != 0)
                 return -1;
         }
     }
@@ -174,7 +174,7 @@ static int take_sent(struct loop *l)
 /* ---- frames ------------------------------------------------------------------------------------
  */
 
-static int64_t rel_of(struct loop *l, uint32_t psn)
+static int64_t rel_of(struct rc_loop *l, uint32_t psn)
 {
     l->near += roce_psn_diff(roce_psn_of(psn), roce_psn_add(l->setup->psn, (int32_t)l->near));
     return l->near;
@@ -187,18 +187,18 @@ static bool is_request(const uint8_t *data, size_t len, struct roce_pkt *pkt)
 }
 
 /* An end's next frame goes on the link, through the edits. */
-static int transmit(struct loop *l, struct end *end, const uint8_t *data, size_t len)
+static int send_frame(struct rc_loop *l, struct sim_host *host, const uint8_t *data, size_t len)
 {
-    bool asks = end == &l->asker;
-    struct edit_frame in = {
-        .conn = l->number, .now = l->now, .data = data, .len = len, .way = EDIT_RESPONSE};
-    struct edit_out *out = &l->out;
+    bool asks = host == &l->requester;
+    struct impair_frame in = {
+        .conn = l->number, .now = l->now, .data = data, .len = len, .way = IMPAIR_RESPONSE};
+    struct impair_result *out = &l->out;
     struct roce_pkt pkt;
 
     if (is_request(data, len, &pkt))
-        in.way = EDIT_REQUEST;
+        in.way = IMPAIR_REQUEST;
     in.rel = rel_of(l, pkt.bth.psn) - l->setup->first;
-    if (editor_pass(l->editor, &in, out) != 0)
+    if (impair_apply(l->editor, &in, out) != 0)
         return -1;
     l->conn->frames++;
     l->conn->lost += out->copies == 0;
@@ -209,40 +209,40 @@ static int transmit(struct loop *l, struct end *end, const uint8_t *data, size_t
         l->lost[l->lost_cnt++ % LOST_MAX] = l->near;
     l->conn->moved |= out->copies == 0 || out->damaged || out->forged || out->delay || out->hold ||
                       (out->copies > 1 && l->setup->rnr_naks > 0);
-    judge_frame(&end->judge, true, data, len, l->now);
+    flow_oracle_feed(&host->oracle, true, data, len, l->now);
     if (asks) {
         /* Seen before anything happens to it; what happens is said. */
-        record_frame(l->record, l->now, data, len, out->note);
+        sim_pcap_write(l->pcap, l->now, data, len, out->note);
         out->note[0] = '\0';
     }
-    return link_send(&l->link, out, &(struct link_to){.responder = asks}, l->now);
+    return sim_link_send(&l->link, out, &(struct sim_link_dest){.responder = asks}, l->now);
 }
 
-static bool is_ours(const struct loop *l, bool responder)
+static bool is_ours(const struct rc_loop *l, bool responder)
 {
     return l->sides & (responder ? REPLAY_RESPONDER : REPLAY_REQUESTER);
 }
 
-static rnic_time recorded_time(const struct loop *l)
+static rnic_time recorded_time(const struct rc_loop *l)
 {
-    uint64_t due = recorded_due(&l->recorded);
+    uint64_t due = recorded_peer_due(&l->recorded);
 
-    return due == UINT64_MAX ? RNIC_NEVER : due + END_TIME_BASE;
+    return due == UINT64_MAX ? RNIC_NEVER : due + SIM_TIME_BASE;
 }
 
 /* Lets an end send what it can by now. */
-static int pump(struct loop *l, struct end *end)
+static int send_pending(struct rc_loop *l, struct sim_host *host)
 {
     uint8_t buf[ROCE_FRAME_MAX];
     size_t len;
 
-    while (end->pending && end->tx_free <= l->now) {
-        len = rnic_output(end->rnic, buf, sizeof(buf), l->now);
+    while (host->pending && host->tx_free <= l->now) {
+        len = rnic_output(host->rnic, buf, sizeof(buf), l->now);
         if (len == 0) {
-            end->pending = false;
+            host->pending = false;
         } else {
-            end->tx_free = l->now + (l->sides == REPLAY_BOTH ? END_TX_NS : 0);
-            if (transmit(l, end, buf, len) != 0)
+            host->tx_free = l->now + (l->sides == REPLAY_BOTH ? SIM_HOST_TX_NS : 0);
+            if (send_frame(l, host, buf, len) != 0)
                 return -1;
         }
     }
@@ -250,60 +250,60 @@ static int pump(struct loop *l, struct end *end)
 }
 
 /* The recorded end's frames that are due. */
-static int replay_due(struct loop *l)
+static int send_recorded_due(struct rc_loop *l)
 {
-    struct end *end = l->sides == REPLAY_RESPONDER ? &l->asker : &l->answerer;
+    struct sim_host *host = l->sides == REPLAY_RESPONDER ? &l->requester : &l->responder;
     uint8_t buf[ROCE_FRAME_MAX];
 
     while (recorded_time(l) <= l->now) {
-        size_t len = recorded_take(&l->recorded, buf);
+        size_t len = recorded_peer_next(&l->recorded, buf);
 
-        if (len && transmit(l, end, buf, len) != 0)
+        if (len && send_frame(l, host, buf, len) != 0)
             return -1;
     }
     return 0;
 }
 
-static int arrive_at_answerer(struct loop *l, const struct link_frame *frame)
+static int deliver_request(struct rc_loop *l, const struct sim_link_frame *frame)
 {
     struct roce_pkt pkt;
-    struct user_turn turn = {.pkt = &pkt};
+    struct app_request request = {.pkt = &pkt};
     bool good = is_request(frame->data, frame->len, &pkt) && !roce_pkt_dropped(&pkt) &&
                 roce_pkt_icrc_check(&pkt, NULL) == ROCE_ICRC_GOOD;
 
     if (good) {
-        turn.rel = rel_of(l, pkt.bth.psn);
-        if (user_before(&l->user, &turn) != 0)
+        request.rel = rel_of(l, pkt.bth.psn);
+        if (responder_app_before_request(&l->app, &request) != 0)
             return -1;
     }
-    rnic_input(l->answerer.rnic, frame->data, frame->len, l->now);
-    if (good && user_after(&l->user, &turn) != 0)
+    rnic_input(l->responder.rnic, frame->data, frame->len, l->now);
+    if (good && responder_app_after_request(&l->app, &request) != 0)
         return -1;
-    return user_poll(&l->user, &l->conn->received);
+    return responder_app_poll(&l->app, &l->conn->received);
 }
 
-static int arrive(struct loop *l)
+static int deliver_next(struct rc_loop *l)
 {
-    struct link_frame frame = link_take(&l->link);
-    struct end *end = frame.to_responder ? &l->answerer : &l->asker;
+    struct sim_link_frame frame = sim_link_take(&l->link);
+    struct sim_host *host = frame.to_responder ? &l->responder : &l->requester;
     uint64_t before;
     int rc = 0;
 
-    before = end_ignored(end);
-    end->pending = true;
+    before = sim_host_ignored(host);
+    host->pending = true;
     if (!is_ours(l, frame.to_responder)) {
         if (!frame.to_responder)
-            record_frame(l->record, l->now, frame.data, frame.len, frame.note ? frame.note : "");
+            sim_pcap_write(l->pcap, l->now, frame.data, frame.len, frame.note ? frame.note : "");
     } else if (frame.to_responder) {
-        rc = arrive_at_answerer(l, &frame);
+        rc = deliver_request(l, &frame);
     } else {
-        record_frame(l->record, l->now, frame.data, frame.len, frame.note ? frame.note : "");
-        rnic_input(l->asker.rnic, frame.data, frame.len, l->now);
+        sim_pcap_write(l->pcap, l->now, frame.data, frame.len, frame.note ? frame.note : "");
+        rnic_input(l->requester.rnic, frame.data, frame.len, l->now);
     }
-    if (end_ignored(end) == before)
-        judge_frame(&end->judge, false, frame.data, frame.len, l->now);
+    if (sim_host_ignored(host) == before)
+        flow_oracle_feed(&host->oracle, false, frame.data, frame.len, l->now);
     if (frame.forged)
-        judge_doubt(&end->judge);
+        flow_oracle_distrust(&host->oracle);
     free(frame.data);
     free(frame.note);
     return rc;
@@ -312,84 +312,89 @@ static int arrive(struct loop *l)
 /* ---- time --------------------------------------------------------------------------------------
  */
 
-static rnic_time sooner(rnic_time a, rnic_time b)
+static rnic_time earlier(rnic_time a, rnic_time b)
 {
     return a < b ? a : b;
 }
 
-static int settle(struct loop *l)
+static int drain_hosts(struct rc_loop *l)
 {
-    return pump(l, &l->asker) != 0 || pump(l, &l->answerer) != 0 || take_sent(l) != 0 ? -1 : 0;
+    return send_pending(l, &l->requester) != 0 || send_pending(l, &l->responder) != 0 ||
+                   poll_sends(l) != 0
+               ? -1
+               : 0;
 }
 
-static int run(struct loop *l)
+static int run_events(struct rc_loop *l)
 {
     const struct works *w = &l->conn->works;
     uint64_t events = EVENTS_MIN + EVENTS_A_PSN * (uint64_t)(w->end - l->setup->first);
 
     while (events-- > 0) {
-        rnic_time at = sooner(sooner(sooner(post_time(l), recorded_time(l)), link_due(&l->link)),
-                              sooner(end_next(&l->asker), end_next(&l->answerer)));
+        rnic_time at =
+            earlier(earlier(earlier(post_time(l), recorded_time(l)), sim_link_due(&l->link)),
+                    earlier(sim_host_next(&l->requester), sim_host_next(&l->responder)));
 
         if (at == RNIC_NEVER)
             break;
         l->now = at > l->now ? at : l->now;
-        if (post_due(l) != 0 || replay_due(l) != 0 ||
-            (link_due(&l->link) <= l->now && arrive(l) != 0))
+        if (post_due(l) != 0 || send_recorded_due(l) != 0 ||
+            (sim_link_due(&l->link) <= l->now && deliver_next(l) != 0))
             return -1;
-        end_expire(&l->asker, l->now);
-        end_expire(&l->answerer, l->now);
-        if (settle(l) != 0)
+        sim_host_expire(&l->requester, l->now);
+        sim_host_expire(&l->responder, l->now);
+        if (drain_hosts(l) != 0)
             return -1;
     }
     l->conn->stuck = l->sides == REPLAY_BOTH && l->conn->sent.cnt != w->cnt;
     return 0;
 }
 
-static void close_ends(struct loop *l)
+static void close_ends(struct rc_loop *l)
 {
-    struct closed_conn *conn = l->conn;
+    struct rc_loop_result *conn = l->conn;
 
     for (uint32_t i = 0; i < l->memory->keys.cnt; i++)
         l->memory->region[i].mr = NULL; /* freed with the RNIC */
-    end_close(&l->asker);
-    end_close(&l->answerer);
+    sim_host_close(&l->requester);
+    sim_host_close(&l->responder);
     if (!is_ours(l, true))
-        l->answerer.judge.errors = l->answerer.judge.doubtful = 0;
+        l->responder.oracle.errors = l->responder.oracle.doubtful = 0;
     if (!is_ours(l, false))
-        l->asker.judge.errors = l->asker.judge.doubtful = 0;
-    conn->errors = l->asker.judge.errors + l->answerer.judge.errors;
-    conn->doubtful = l->asker.judge.doubtful + l->answerer.judge.doubtful;
-    conn->repeated = l->asker.judge.repeated;
+        l->requester.oracle.errors = l->requester.oracle.doubtful = 0;
+    conn->errors = l->requester.oracle.errors + l->responder.oracle.errors;
+    conn->doubtful = l->requester.oracle.doubtful + l->responder.oracle.doubtful;
+    conn->repeated = l->requester.oracle.repeated;
     if (conn->errors)
         snprintf(conn->reason, sizeof(conn->reason), "our %s breaks a rule: %s",
-                 l->asker.judge.errors ? "requester" : "responder",
-                 l->asker.judge.errors ? l->asker.judge.first : l->answerer.judge.first);
+                 l->requester.oracle.errors ? "requester" : "responder",
+                 l->requester.oracle.errors ? l->requester.oracle.first
+                                            : l->responder.oracle.first);
 }
 
 /* The end that is not ours. 0, or -1 without memory. */
-static int take_recorded(struct loop *l, const struct closed_ends *ends)
+static int open_recorded_peer(struct rc_loop *l, const struct closed_loop_sides *ends)
 {
     if (ends->sides == REPLAY_BOTH)
         return 0;
-    return recorded_make(&l->recorded, l->setup,
-                         ends->sides == REPLAY_REQUESTER ? ends->post->asker[l->number - 1].fate
-                                                         : NULL);
+    return recorded_peer_init(
+        &l->recorded, l->setup,
+        ends->sides == REPLAY_REQUESTER ? ends->post->asker[l->number - 1].fate : NULL);
 }
 
-int closed_conn_play(struct closed_conn *conn, const struct closed_ends *ends, uint32_t number,
-                     struct memory *memory, struct editor *editor, struct record *record,
-                     const char **why)
+int rc_loop_play(struct rc_loop_result *conn, const struct closed_loop_sides *ends, uint32_t number,
+                 struct memory *memory, struct impair *editor, struct sim_pcap *pcap,
+                 const char **why)
 {
-    struct loop l = {.conn = conn,
-                     .setup = conn->works.setup,
-                     .sides = ends->sides,
-                     .number = number,
-                     .memory = memory,
-                     .editor = editor,
-                     .record = record,
-                     .now = END_TIME_BASE,
-                     .near = conn->works.setup->first};
+    struct rc_loop l = {.conn = conn,
+                        .setup = conn->works.setup,
+                        .sides = ends->sides,
+                        .number = number,
+                        .memory = memory,
+                        .editor = editor,
+                        .pcap = pcap,
+                        .now = SIM_TIME_BASE,
+                        .near = conn->works.setup->first};
     int rc = 0;
 
     if (conn->works.cnt && conn->works.work[conn->works.cnt - 1].open)
@@ -399,20 +404,20 @@ int closed_conn_play(struct closed_conn *conn, const struct closed_ends *ends, u
         return 0;
     }
     l.posted = calloc(conn->works.cnt + 1, sizeof(*l.posted));
-    if (user_init(&l.user, &conn->works, memory, &l.answerer) != 0 || !l.posted ||
-        take_recorded(&l, ends) != 0) {
+    if (responder_app_init(&l.app, &conn->works, memory, &l.responder) != 0 || !l.posted ||
+        open_recorded_peer(&l, ends) != 0) {
         rc = -1;
     } else {
         *why = open_ends(&l);
         if (!*why)
-            rc = run(&l);
+            rc = run_events(&l);
     }
     close_ends(&l);
-    link_free(&l.link);
-    recorded_free(&l.recorded);
+    sim_link_free(&l.link);
+    recorded_peer_free(&l.recorded);
     for (size_t i = 0; l.posted && i < conn->works.cnt; i++)
         free(l.posted[i].data);
     free(l.posted);
-    user_free(&l.user);
+    responder_app_free(&l.app);
     return rc;
 }

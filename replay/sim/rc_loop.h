@@ -12,8 +12,8 @@
 /* Plays conn->run, with our RNIC at the ends that `ends` names, on `memory`, whose regions are not
  * registered before and after. 0, with *why set if our RNICs cannot be set up like this, or -1
  * without memory. */
-int closed_conn_play(struct closed_conn *conn, const struct closed_ends *ends, uint32_t number,
-                     struct memory *memory, struct editor *editor, struct record *record,
-                     const char **why);
+int rc_loop_play(struct rc_loop_result *conn, const struct closed_loop_sides *ends, uint32_t number,
+                 struct memory *memory, struct impair *editor, struct sim_pcap *pcap,
+                 const char **why);
 
 #endif

@@ -8,53 +8,53 @@
 
 static int frame_cmp(const void *a, const void *b)
 {
-    const struct recorded_frame *x = a, *y = b;
+    const struct recorded_peer_frame *x = a, *y = b;
 
     if (x->when != y->when)
         return x->when < y->when ? -1 : 1;
     return (x->order > y->order) - (x->order < y->order);
 }
 
-static void add(struct recorded *r, uint32_t step, uint32_t when)
+static void add_frame(struct recorded_peer *r, uint32_t step, uint32_t when)
 {
-    r->frame[r->cnt] = (struct recorded_frame){.step = step, .when = when, .order = r->cnt};
+    r->frame[r->cnt] = (struct recorded_peer_frame){.step = step, .when = when, .order = r->cnt};
     r->cnt++;
 }
 
-int recorded_make(struct recorded *r, const struct setup *s, const uint8_t *fate)
+int recorded_peer_init(struct recorded_peer *r, const struct setup *s, const uint8_t *fate)
 {
-    *r = (struct recorded){.setup = s};
+    *r = (struct recorded_peer){.setup = s};
     r->frame = malloc((s->step_cnt + s->ahead_cnt + 1) * sizeof(*r->frame));
     if (!r->frame)
         return -1;
     for (size_t i = 0; i < s->ahead_cnt && !fate; i++)
-        add(r, s->ahead[i].step, s->ahead[i].at);
+        add_frame(r, s->ahead[i].step, s->ahead[i].at);
     for (uint32_t i = 0; i < s->step_cnt; i++) {
         const struct step *step = &s->step[i];
 
         if (fate ? step->response && fate[i] == FATE_TAKEN
                  : !step->response && !step->early && !step->lost)
-            add(r, i, i);
+            add_frame(r, i, i);
     }
     if (r->cnt)
         qsort(r->frame, r->cnt, sizeof(*r->frame), frame_cmp);
     return 0;
 }
 
-void recorded_free(struct recorded *r)
+void recorded_peer_free(struct recorded_peer *r)
 {
     free(r->frame);
     memset(r, 0, sizeof(*r));
 }
 
-uint64_t recorded_due(const struct recorded *r)
+uint64_t recorded_peer_due(const struct recorded_peer *r)
 {
     if (r->next == r->cnt)
         return UINT64_MAX;
     return setup_packet(r->setup, r->frame[r->next].when)->time - setup_packet(r->setup, 0)->time;
 }
 
-size_t recorded_take(struct recorded *r, uint8_t *buf)
+size_t recorded_peer_next(struct recorded_peer *r, uint8_t *buf)
 {
     return feed_frame(setup_packet(r->setup, r->frame[r->next++].step), buf);
 }

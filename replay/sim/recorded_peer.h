@@ -8,31 +8,32 @@
 
 #include "infer/infer_setup.h"
 
-struct recorded_frame {
+struct recorded_peer_frame {
     uint32_t step; /* whose frame it is */
     uint32_t when; /* step at which it is sent: the same, but for a struct ahead */
     size_t order;
 };
 
 /* All zero is an end that is not recorded. */
-struct recorded {
+struct recorded_peer {
     const struct setup *setup;
-    struct recorded_frame *frame; /* in the order in which they are sent */
+    struct recorded_peer_frame *frame; /* in the order in which they are sent */
     size_t cnt;
     size_t next;
 };
 
 /* The requests that reached the recorded responder; or, if `fate` is not NULL, the answers that the
  * recorded requester took: enum answer_fate for each step, of post.h. 0, or -1 without memory.
- * recorded_free() is wanted in both cases. */
-int recorded_make(struct recorded *recorded, const struct setup *setup, const uint8_t *fate);
-void recorded_free(struct recorded *recorded);
+ * recorded_peer_free() is wanted in both cases. */
+int recorded_peer_init(struct recorded_peer *recorded, const struct setup *setup,
+                       const uint8_t *fate);
+void recorded_peer_free(struct recorded_peer *recorded);
 
 /* When the next frame is sent, in ns from the first of the connection; UINT64_MAX: no more. */
-uint64_t recorded_due(const struct recorded *recorded);
+uint64_t recorded_peer_due(const struct recorded_peer *recorded);
 
 /* Takes it: an Ethernet frame in `buf`, of ROCE_FRAME_MAX bytes. Its length, or 0 for one that
  * cannot be sent. There is one. */
-size_t recorded_take(struct recorded *recorded, uint8_t *buf);
+size_t recorded_peer_next(struct recorded_peer *recorded, uint8_t *buf);
 
 #endif

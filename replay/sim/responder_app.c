@@ -6,77 +6,79 @@
 #include "engine/rc_responder_app.h"
 
 /* How often each message found no receive WQE. */
-static void count_starved(struct user *user)
+static void count_starved(struct responder_app *app)
 {
-    const struct setup *s = user->setup;
-    const struct works *w = user->works;
+    const struct setup *s = app->setup;
+    const struct works *w = app->works;
 
     for (uint32_t i = 0; i < s->step_cnt; i++) {
         const struct work *work = s->step[i].no_recv ? works_find(w, s->step[i].rel) : NULL;
 
         if (work)
-            user->starve[work - w->work]++;
+            app->starve[work - w->work]++;
     }
 }
 
-int user_init(struct user *user, const struct works *works, struct memory *memory, struct end *end)
+int responder_app_init(struct responder_app *app, const struct works *works, struct memory *memory,
+                       struct sim_host *host)
 {
-    *user = (struct user){.works = works, .setup = works->setup, .memory = memory, .end = end};
-    user->starve = calloc(works->cnt + 1, sizeof(*user->starve));
-    user->invalidated = calloc(memory->keys.cnt + 1, 1);
-    user->recv_buf = calloc(1, (size_t)works->setup->max_recv + 1);
-    if (!user->starve || !user->invalidated || !user->recv_buf)
+    *app = (struct responder_app){
+        .works = works, .setup = works->setup, .memory = memory, .host = host};
+    app->starve = calloc(works->cnt + 1, sizeof(*app->starve));
+    app->invalidated = calloc(memory->keys.cnt + 1, 1);
+    app->recv_buf = calloc(1, (size_t)works->setup->max_recv + 1);
+    if (!app->starve || !app->invalidated || !app->recv_buf)
         return -1;
-    count_starved(user);
+    count_starved(app);
     return 0;
 }
 
-void user_free(struct user *user)
+void responder_app_free(struct responder_app *app)
 {
-    free(user->starve);
-    free(user->invalidated);
-    free(user->recv_buf);
-    free(user->srq);
-    memset(user, 0, sizeof(*user));
+    free(app->starve);
+    free(app->invalidated);
+    free(app->recv_buf);
+    free(app->srq);
+    memset(app, 0, sizeof(*app));
 }
 
 /* ---- setting up --------------------------------------------------------------------------------
  */
 
-static struct user_srq *find_srq(const struct user *user, uint32_t srqn)
+static struct responder_app_srq *find_srq(const struct responder_app *app, uint32_t srqn)
 {
-    for (size_t i = 0; i < user->srq_cnt; i++)
-        if (user->srq[i].srqn == srqn)
-            return &user->srq[i];
+    for (size_t i = 0; i < app->srq_cnt; i++)
+        if (app->srq[i].srqn == srqn)
+            return &app->srq[i];
     return NULL;
 }
 
 /* The SRQs that the recorded requests name, and none else. */
-static int open_srqs(struct user *user)
+static int open_srqs(struct responder_app *app)
 {
-    struct rnic_srq_init init = {.max_wr = 1024, .max_sge = 1, .cq = user->end->cq};
-    int rc = rnic_xrcd_new(user->end->rnic, &user->xrcd);
+    struct rnic_srq_init init = {.max_wr = 1024, .max_sge = 1, .cq = app->host->cq};
+    int rc = rnic_xrcd_new(app->host->rnic, &app->xrcd);
 
-    init.xrcd = user->xrcd;
-    for (size_t i = 0; rc == 0 && i < user->works->cnt; i++) {
+    init.xrcd = app->xrcd;
+    for (size_t i = 0; rc == 0 && i < app->works->cnt; i++) {
         struct roce_pkt pkt;
 
-        trace_parse(setup_packet(user->setup, user->works->work[i].step), &pkt);
-        if (find_srq(user, pkt.xrceth.srqn))
+        trace_parse(setup_packet(app->setup, app->works->work[i].step), &pkt);
+        if (find_srq(app, pkt.xrceth.srqn))
             continue;
-        if (!VEC_GROW(user->srq, user->srq_cnt, user->srq_cap))
+        if (!VEC_GROW(app->srq, app->srq_cnt, app->srq_cap))
             return RNIC_ERR_NOMEM;
         init.srqn = pkt.xrceth.srqn;
-        user->srq[user->srq_cnt] = (struct user_srq){.srqn = init.srqn};
-        rc = rnic_srq_new(user->end->pd, &init, &user->srq[user->srq_cnt].srq);
-        user->srq_cnt += rc == 0;
+        app->srq[app->srq_cnt] = (struct responder_app_srq){.srqn = init.srqn};
+        rc = rnic_srq_new(app->host->pd, &init, &app->srq[app->srq_cnt].srq);
+        app->srq_cnt += rc == 0;
     }
     return rc;
 }
 
-const char *user_open(struct user *user, const struct rnic_qp_attr *common)
+const char *responder_app_open(struct responder_app *app, const struct rnic_qp_attr *common)
 {
-    const struct setup *s = user->setup;
+    const struct setup *s = app->setup;
     struct rnic_mr_attr recv = {.access = RNIC_ACCESS_LOCAL_WRITE};
     struct rnic_qp_init init = {.type = RNIC_QPT_RC,
                                 .qpn = s->qpn,
@@ -96,96 +98,96 @@ const char *user_open(struct user *user, const struct rnic_qp_attr *common)
     qp.max_dest_rd_atomic = RNIC_RD_ATOMIC_MAX;
     qp.min_rnr_timer = s->rnr_code;
     /* The capture's keys first, so that the buffer's own does not take one of them. */
-    for (uint32_t i = 0; rc == 0 && i < user->memory->keys.cnt; i++)
-        rc = memory_register(&user->memory->region[i], user->end->pd);
+    for (uint32_t i = 0; rc == 0 && i < app->memory->keys.cnt; i++)
+        rc = memory_register(&app->memory->region[i], app->host->pd);
     if (rc != 0)
         return rnic_error_text(rc);
-    recv.addr = user->recv_buf;
+    recv.addr = app->recv_buf;
     recv.len = s->max_recv + 1;
-    if (rnic_mr_reg(user->end->pd, &recv, &mr) != 0)
+    if (rnic_mr_reg(app->host->pd, &recv, &mr) != 0)
         return "no memory for the receive buffers";
-    user->recv_key = rnic_mr_key(mr);
+    app->recv_key = rnic_mr_key(mr);
     if (setup_svc(s) == ROCE_SVC_XRC) {
-        rc = open_srqs(user);
-        init = (struct rnic_qp_init){.type = RNIC_QPT_XRC_RECV, .qpn = s->qpn, .xrcd = user->xrcd};
+        rc = open_srqs(app);
+        init = (struct rnic_qp_init){.type = RNIC_QPT_XRC_RECV, .qpn = s->qpn, .xrcd = app->xrcd};
     }
-    return rc == 0 ? end_connect(user->end, &init, &qp, RNIC_QPS_RTS) : rnic_error_text(rc);
+    return rc == 0 ? sim_host_connect(app->host, &init, &qp, RNIC_QPS_RTS) : rnic_error_text(rc);
 }
 
 /* ---- requests ----------------------------------------------------------------------------------
  */
 
-static void post_recv(struct user *user, struct user_srq *srq, uint32_t len)
+static void post_recv(struct responder_app *app, struct responder_app_srq *srq, uint32_t len)
 {
-    struct rnic_sge sge = {.addr = 0, .len = len, .lkey = user->recv_key};
-    struct rnic_recv_wr wr = {.wr_id = user->recv_cnt, .sge = &sge, .sge_cnt = 1};
+    struct rnic_sge sge = {.addr = 0, .len = len, .lkey = app->recv_key};
+    struct rnic_recv_wr wr = {.wr_id = app->recv_cnt, .sge = &sge, .sge_cnt = 1};
 
-    if ((srq ? rnic_post_srq_recv(srq->srq, &wr) : rnic_post_recv(user->end->qp, &wr)) != 0)
+    if ((srq ? rnic_post_srq_recv(srq->srq, &wr) : rnic_post_recv(app->host->qp, &wr)) != 0)
         return;
-    user->recv_cnt++;
+    app->recv_cnt++;
     if (srq)
         srq->spare++;
 }
 
 /* A receive WQE for a request that takes one, unless the recorded one found none. */
-static void offer_recv(struct user *user, const struct user_turn *turn, const struct step *step,
-                       uint32_t posted)
+static void offer_recv(struct responder_app *app, const struct app_request *request,
+                       const struct step *step, uint32_t posted)
 {
-    const struct work *work = works_find(user->works, turn->rel);
+    const struct work *work = works_find(app->works, request->rel);
 
-    if (setup_svc(user->setup) == ROCE_SVC_XRC) {
-        if (!turn->srq)
+    if (setup_svc(app->setup) == ROCE_SVC_XRC) {
+        if (!request->srq)
             return; /* an SRQ that nobody has */
-        posted = turn->srq->spare;
+        posted = request->srq->spare;
     }
-    if (!prepare_takes_recv(turn->pkt->op) || posted)
+    if (!prepare_takes_recv(request->pkt->op) || posted)
         return;
-    if (work && user->starve[work - user->works->work])
-        user->starve[work - user->works->work]--;
+    if (work && app->starve[work - app->works->work])
+        app->starve[work - app->works->work]--;
     else
-        post_recv(user, turn->srq,
-                  step && step->recv_len != RECV_FULL ? step->recv_len : user->setup->max_recv);
+        post_recv(app, request->srq,
+                  step && step->recv_len != RECV_FULL ? step->recv_len : app->setup->max_recv);
 }
 
-int user_before(struct user *user, struct user_turn *turn)
+int responder_app_before_request(struct responder_app *app, struct app_request *request)
 {
-    const struct roce_pkt *pkt = turn->pkt;
-    const struct entry *e = setup_entry(user->setup, turn->rel);
-    const struct step *step = e ? &user->setup->step[e->step] : NULL;
+    const struct roce_pkt *pkt = request->pkt;
+    const struct entry *e = setup_entry(app->setup, request->rel);
+    const struct step *step = e ? &app->setup->step[e->step] : NULL;
     struct memory_region *region = NULL;
     struct rnic_qp_view view;
 
-    rnic_qp_view(user->end->qp, &view);
-    turn->epsn = view.epsn;
-    turn->srq = roce_pkt_has(pkt, ROCE_HDR_XRCETH) ? find_srq(user, pkt->xrceth.srqn) : NULL;
-    turn->withdrawn = NULL;
+    rnic_qp_view(app->host->qp, &view);
+    request->epsn = view.epsn;
+    request->srq = roce_pkt_has(pkt, ROCE_HDR_XRCETH) ? find_srq(app, pkt->xrceth.srqn) : NULL;
+    request->withdrawn = NULL;
     if (view.epsn != pkt->bth.psn || view.state == RNIC_QPS_ERR)
         return 0;
-    offer_recv(user, turn, step, view.recv_wr);
+    offer_recv(app, request, step, view.recv_wr);
     if (roce_pkt_has(pkt, ROCE_HDR_ATOMICETH))
-        region = memory_find(user->memory, pkt->atomiceth.rkey);
+        region = memory_find(app->memory, pkt->atomiceth.rkey);
     else if (roce_pkt_has(pkt, ROCE_HDR_RETH))
-        region = memory_find(user->memory, pkt->reth.rkey);
+        region = memory_find(app->memory, pkt->reth.rkey);
     if (!region)
         return 0;
     if (step && step->withdraw) {
         /* A key that a SEND invalidated is for our RNIC to refuse. */
-        if (user->invalidated[region - user->memory->region])
+        if (app->invalidated[region - app->memory->region])
             return 0;
         memory_withdraw(region);
-        turn->withdrawn = region;
-    } else if (user->invalidated[region - user->memory->region]) {
+        request->withdrawn = region;
+    } else if (app->invalidated[region - app->memory->region]) {
         /* Used again after it was invalidated: it was registered anew. */
         memory_withdraw(region);
-        user->invalidated[region - user->memory->region] = 0;
+        app->invalidated[region - app->memory->region] = 0;
     }
-    return turn->withdrawn || memory_register(region, user->end->pd) == 0 ? 0 : -1;
+    return request->withdrawn || memory_register(region, app->host->pd) == 0 ? 0 : -1;
 }
 
 /* The pages that a request that was executed changed. */
-static void touch(struct user *user, const struct entry *e)
+static void mark_pages_touched(struct responder_app *app, const struct entry *e)
 {
-    struct memory_region *region = memory_find(user->memory, e->rkey);
+    struct memory_region *region = memory_find(app->memory, e->rkey);
 
     if (!region || e->len == 0 || !memory_covers(region, e->va, e->len, 0))
         return;
@@ -194,51 +196,51 @@ static void touch(struct user *user, const struct entry *e)
         region->touched[page] = 1;
 }
 
-int user_after(struct user *user, const struct user_turn *turn)
+int responder_app_after_request(struct responder_app *app, const struct app_request *request)
 {
-    const struct entry *e = setup_entry(user->setup, turn->rel);
-    const struct roce_opcode *op = turn->pkt->op;
+    const struct entry *e = setup_entry(app->setup, request->rel);
+    const struct roce_opcode *op = request->pkt->op;
     struct memory_region *region;
     struct rnic_qp_view view;
 
-    if (turn->withdrawn && memory_register(turn->withdrawn, user->end->pd) != 0)
+    if (request->withdrawn && memory_register(request->withdrawn, app->host->pd) != 0)
         return -1;
-    rnic_qp_view(user->end->qp, &view);
-    if (view.epsn == turn->epsn)
+    rnic_qp_view(app->host->qp, &view);
+    if (view.epsn == request->epsn)
         return 0;
-    if (turn->srq && turn->srq->spare && prepare_takes_recv(op))
-        turn->srq->spare--;
-    if (roce_pkt_has(turn->pkt, ROCE_HDR_IETH)) {
-        region = memory_find(user->memory, turn->pkt->ieth.rkey);
+    if (request->srq && request->srq->spare && prepare_takes_recv(op))
+        request->srq->spare--;
+    if (roce_pkt_has(request->pkt, ROCE_HDR_IETH)) {
+        region = memory_find(app->memory, request->pkt->ieth.rkey);
         if (region)
-            user->invalidated[region - user->memory->region] = 1;
+            app->invalidated[region - app->memory->region] = 1;
     }
     if (e && (op->kind == ROCE_KIND_WRITE || op->kind == ROCE_KIND_ATOMIC_WRITE ||
               roce_opcode_is_atomic(op)))
-        touch(user, e);
+        mark_pages_touched(app, e);
     return 0;
 }
 
 /* ---- what is received --------------------------------------------------------------------------
  */
 
-int user_poll(struct user *user, struct closed_dones *received)
+int responder_app_poll(struct responder_app *app, struct completion_log *received)
 {
     struct rnic_wc wc[16];
     size_t cnt;
 
-    while ((cnt = rnic_cq_poll(user->end->cq, wc, sizeof(wc) / sizeof(wc[0]))) > 0)
+    while ((cnt = rnic_cq_poll(app->host->cq, wc, sizeof(wc) / sizeof(wc[0]))) > 0)
         for (size_t i = 0; i < cnt; i++) {
-            struct closed_done done = {.work = (uint32_t)received->cnt, .status = wc[i].status};
+            struct sim_completion done = {.work = (uint32_t)received->cnt, .status = wc[i].status};
 
             if (wc[i].status == RNIC_WC_SUCCESS) {
                 done.len = wc[i].byte_len;
                 done.hash = ((uint64_t)wc[i].flags << 40 ^ (uint64_t)wc[i].solicited << 56) +
                             wc[i].imm + wc[i].invalidated_key;
                 if (wc[i].opcode == RNIC_WC_RECV && done.len)
-                    done.hash ^= drive_hash(user->recv_buf, done.len);
+                    done.hash ^= drive_hash(app->recv_buf, done.len);
             }
-            if (closed_note_done(received, &done) != 0)
+            if (completion_log_add(received, &done) != 0)
                 return -1;
         }
     return 0;

@@ -12,50 +12,51 @@
 #include "sim/sim_host.h"
 
 /* An SRQ that XRC requests name. */
-struct user_srq {
+struct responder_app_srq {
     uint32_t srqn;
     struct rnic_srq *srq;
     uint32_t spare; /* WQEs posted that no message took */
 };
 
-struct user {
+struct responder_app {
     const struct works *works;
     const struct setup *setup;
     struct memory *memory;
-    struct end *end;
+    struct sim_host *host;
     uint32_t *starve;     /* per work: how often there still is no receive WQE */
     uint8_t *invalidated; /* per region */
     uint8_t *recv_buf;
     uint32_t recv_key;
     uint32_t recv_cnt;
     struct rnic_xrcd *xrcd; /* XRC only */
-    struct user_srq *srq;
+    struct responder_app_srq *srq;
     size_t srq_cnt, srq_cap;
 };
 
 /* A request, from before it is given to the device until after. */
-struct user_turn {
+struct app_request {
     const struct roce_pkt *pkt;
     int64_t rel;                     /* of its PSN */
     uint32_t epsn;                   /* before */
-    struct user_srq *srq;            /* that it names, or NULL */
+    struct responder_app_srq *srq;   /* that it names, or NULL */
     struct memory_region *withdrawn; /* whose key is not valid for it, or NULL */
 };
 
-/* 0, or -1 without memory; user_free() is wanted in both cases. */
-int user_init(struct user *user, const struct works *works, struct memory *memory, struct end *end);
-void user_free(struct user *user);
+/* 0, or -1 without memory; responder_app_free() is wanted in both cases. */
+int responder_app_init(struct responder_app *app, const struct works *works, struct memory *memory,
+                       struct sim_host *host);
+void responder_app_free(struct responder_app *app);
 
 /* Sets up the responder, its device being open; `common` is what both QPs have. NULL, or why it
  * cannot be. */
-const char *user_open(struct user *user, const struct rnic_qp_attr *common);
+const char *responder_app_open(struct responder_app *app, const struct rnic_qp_attr *common);
 
 /* Before and after a request with these contents is given to the device. 0, or -1 without memory.
  */
-int user_before(struct user *user, struct user_turn *turn);
-int user_after(struct user *user, const struct user_turn *turn);
+int responder_app_before_request(struct responder_app *app, struct app_request *request);
+int responder_app_after_request(struct responder_app *app, const struct app_request *request);
 
 /* Takes what was received. 0, or -1 without memory. */
-int user_poll(struct user *user, struct closed_dones *received);
+int responder_app_poll(struct responder_app *app, struct completion_log *received);
 
 #endif

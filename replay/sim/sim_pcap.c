@@ -10,45 +10,45 @@
 /* Between two connections. */
 #define PAUSE_NS UINT64_C(1000000)
 
-int record_open(struct record *record, const char *path, struct fault *fault)
+int sim_pcap_open(struct sim_pcap *pcap, const char *path, struct fault *fault)
 {
     FILE *file = fopen(path, "wb");
 
-    *record = (struct record){.path = path};
+    *pcap = (struct sim_pcap){.path = path};
     if (!file)
         return fault_set(fault, "%s: %s", path, strerror(errno));
-    record->failed =
-        pcapng_begin(&record->out, file, LINKTYPE_ETHERNET, ROCE_FRAME_MAX, "RoCEdrill") != 0;
-    record->out.file = file;
+    pcap->failed =
+        pcapng_begin(&pcap->out, file, LINKTYPE_ETHERNET, ROCE_FRAME_MAX, "RoCEdrill") != 0;
+    pcap->out.file = file;
     return 0;
 }
 
-int record_close(struct record *record, struct fault *fault)
+int sim_pcap_close(struct sim_pcap *pcap, struct fault *fault)
 {
-    bool failed = record->failed;
+    bool failed = pcap->failed;
 
-    if (!record->out.file)
+    if (!pcap->out.file)
         return 0;
-    failed |= fclose(record->out.file) != 0;
-    record->out.file = NULL;
-    return failed ? fault_set(fault, "%s: cannot be written", record->path) : 0;
+    failed |= fclose(pcap->out.file) != 0;
+    pcap->out.file = NULL;
+    return failed ? fault_set(fault, "%s: cannot be written", pcap->path) : 0;
 }
 
-void record_frame(struct record *record, uint64_t now, const uint8_t *data, size_t len,
-                  const char *note)
+void sim_pcap_write(struct sim_pcap *pcap, uint64_t now, const uint8_t *data, size_t len,
+                    const char *note)
 {
     struct pcapng_frame frame;
 
-    if (!record)
+    if (!pcap)
         return;
-    record->last = record->base + now;
+    pcap->last = pcap->base + now;
     frame = (struct pcapng_frame){
-        .time = record->last, .data = data, .cap_len = (uint32_t)len, .wire_len = (uint32_t)len};
-    record->failed |= pcapng_write(&record->out, &frame, &note, note[0] != '\0') != 0;
+        .time = pcap->last, .data = data, .cap_len = (uint32_t)len, .wire_len = (uint32_t)len};
+    pcap->failed |= pcapng_write(&pcap->out, &frame, &note, note[0] != '\0') != 0;
 }
 
-void record_next(struct record *record)
+void sim_pcap_next_conn(struct sim_pcap *pcap)
 {
-    if (record)
-        record->base = record->last + PAUSE_NS;
+    if (pcap)
+        pcap->base = pcap->last + PAUSE_NS;
 }

@@ -9,7 +9,7 @@
 
 #include "capture/pcapng_writer.h"
 
-struct record {
+struct sim_pcap {
     const char *path;
     struct pcapng out;
     uint64_t base; /* added to the times: the connections follow each other */
@@ -17,17 +17,17 @@ struct record {
     bool failed;
 };
 
-/* 0, or -1 and a fault. record_close() is wanted in both cases. */
-int record_open(struct record *record, const char *path, struct fault *fault);
+/* 0, or -1 and a fault. sim_pcap_close() is wanted in both cases. */
+int sim_pcap_open(struct sim_pcap *pcap, const char *path, struct fault *fault);
 
 /* 0, or -1 and a fault if not all could be written. */
-int record_close(struct record *record, struct fault *fault);
+int sim_pcap_close(struct sim_pcap *pcap, struct fault *fault);
 
 /* A frame; `note` is "" or what was done to it. NULL for `record` is fine. */
-void record_frame(struct record *record, uint64_t now, const uint8_t *data, size_t len,
-                  const char *note);
+void sim_pcap_write(struct sim_pcap *pcap, uint64_t now, const uint8_t *data, size_t len,
+                    const char *note);
 
 /* The next frames are of another connection, whose times begin anew. */
-void record_next(struct record *record);
+void sim_pcap_next_conn(struct sim_pcap *pcap);
 
 #endif

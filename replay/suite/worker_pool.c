@@ -50,8 +50,8 @@ static enum outcome expected_of(const struct job *job, const struct job_options 
 static int play_closed(struct job *job, FILE *text, const struct replay *replay,
                        const struct job_options *options, struct fault *fault)
 {
-    struct closed_options closed = *options->closed;
-    struct closed_sum sum;
+    struct loop_options closed = *options->closed;
+    struct loop_summary sum;
     int rc;
 
     closed.exchanges = &replay->exchanges;
@@ -59,7 +59,7 @@ static int play_closed(struct job *job, FILE *text, const struct replay *replay,
     rc = closed_sum_run(&sum, &replay->drive, &closed, fault);
 
     if (rc == 0) {
-        job->outcome = outcomes[closed_sum_verdict(&sum)];
+        job->outcome = outcomes[loop_summary_verdict(&sum)];
         if (job->outcome == OUTCOME_SKIPPED)
             fault_set(fault, "%s: nothing to replay: %s", replay->trace.name,
                       closed_sum_skip_reason(&sum));
@@ -67,7 +67,7 @@ static int play_closed(struct job *job, FILE *text, const struct replay *replay,
             report_closed_text(text, &sum, options->closed);
         job->json = report_closed_json(&sum, options->closed);
     }
-    closed_sum_free(&sum);
+    loop_summary_free(&sum);
     return rc;
 }
 

@@ -46,20 +46,20 @@ static void check_setup(const struct replay *replay, const char *path)
 
 static void check_closed(const struct replay *replay, uint64_t seed)
 {
-    struct closed_options options = {.seed = seed, .repeat = 1};
-    struct closed_sum sum;
+    struct loop_options options = {.seed = seed, .repeat = 1};
+    struct loop_summary sum;
     struct fault fault;
 
     /* READs of megabytes by a capture of bytes end too, but not soon. */
     for (size_t i = 0; i < replay->drive.run_cnt; i++)
         if (replay->drive.run[i].setup.bytes_out > 1u << 20)
             return;
-    FUZZ_CHECK(edits_add(&options.edits, "drop@p=0.05", &fault) == 0);
-    FUZZ_CHECK(edits_add(&options.edits, "dup@p=0.05", &fault) == 0);
+    FUZZ_CHECK(impair_rules_add(&options.edits, "drop@p=0.05", &fault) == 0);
+    FUZZ_CHECK(impair_rules_add(&options.edits, "dup@p=0.05", &fault) == 0);
     options.exchanges = &replay->exchanges;
     options.sides = (unsigned)(seed % 3) + 1;
     FUZZ_CHECK(closed_sum_run(&sum, &replay->drive, &options, &fault) == 0);
-    closed_sum_free(&sum);
+    loop_summary_free(&sum);
 }
 
 static void check_anonymous(const struct replay *replay)

@@ -32,8 +32,7 @@ static const struct {
 };
 
 /* In a process of its own: prints the captures that come out unexpectedly, and returns how many. */
-static unsigned play(const struct capture_set *corpus, const struct closed_options *closed,
-                     bool all)
+static unsigned play(const struct capture_set *corpus, const struct loop_options *closed, bool all)
 {
     const struct job_options options = {.closed = closed};
     const struct job_watcher watcher = {.ctx = NULL};
@@ -60,7 +59,7 @@ static unsigned play(const struct capture_set *corpus, const struct closed_optio
 }
 
 /* Whether the fault is noticed. */
-static bool noticed(const struct capture_set *corpus, const struct closed_options *closed, bool all)
+static bool noticed(const struct capture_set *corpus, const struct loop_options *closed, bool all)
 {
     pid_t pid;
     int status;
@@ -96,7 +95,7 @@ static bool wanted(const char *name, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct closed_options closed = {.seed = 1, .repeat = 5};
+    struct loop_options closed = {.seed = 1, .repeat = 5};
     struct capture_set corpus = {0};
     unsigned cnt = 0, by_replay = 0, by_loop = 0, excused = 0;
     struct fault fault;
@@ -107,9 +106,9 @@ int main(int argc, char **argv)
         return 2;
     }
     if (capture_set_add(&corpus, argv[1], &fault) != 0 ||
-        edits_add(&closed.edits, "drop@p=0.05", &fault) != 0 ||
-        edits_add(&closed.edits, "dup@p=0.05", &fault) != 0 ||
-        edits_add(&closed.edits, "set=deth.qkey=5@p=0.2", &fault) != 0) {
+        impair_rules_add(&closed.edits, "drop@p=0.05", &fault) != 0 ||
+        impair_rules_add(&closed.edits, "dup@p=0.05", &fault) != 0 ||
+        impair_rules_add(&closed.edits, "set=deth.qkey=5@p=0.2", &fault) != 0) {
         fprintf(stderr, "%s\n", fault.text);
         return 2;
     }

@@ -10,31 +10,31 @@
 
 static void good_edits_are_read(void)
 {
-    struct edit_spec spec;
+    struct impair_rule spec;
     struct fault fault;
 
-    CU_ASSERT_EQUAL(edit_spec_parse(&spec, "drop", &fault), 0);
-    CU_ASSERT(spec.action == EDIT_DROP && spec.ways == EDIT_ANY && spec.nth_to == UINT32_MAX);
-    CU_ASSERT_EQUAL(edit_spec_parse(&spec, "drop@psn=+3", &fault), 0);
+    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "drop", &fault), 0);
+    CU_ASSERT(spec.action == IMPAIR_DROP && spec.ways == IMPAIR_ANY && spec.nth_to == UINT32_MAX);
+    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "drop@psn=+3", &fault), 0);
     CU_ASSERT(spec.psn && spec.relative && spec.psn_from == 3 && spec.psn_to == 3);
     CU_ASSERT(spec.nth_from == 1 && spec.nth_to == 1);
-    CU_ASSERT_EQUAL(edit_spec_parse(&spec, "dup=3@psn=+3..+9,nth=all,dir=response", &fault), 0);
+    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "dup=3@psn=+3..+9,nth=all,dir=response", &fault), 0);
     CU_ASSERT(spec.cnt == 3 && spec.psn_to == 9 && spec.nth_to == UINT32_MAX);
-    CU_ASSERT_EQUAL(spec.ways, EDIT_RESPONSE);
-    CU_ASSERT_EQUAL(edit_spec_parse(&spec, "delay=1.5ms@conn=2,p=0.25,nth=2..4", &fault), 0);
+    CU_ASSERT_EQUAL(spec.ways, IMPAIR_RESPONSE);
+    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "delay=1.5ms@conn=2,p=0.25,nth=2..4", &fault), 0);
     CU_ASSERT(spec.ns == 1500000 && spec.conn == 2 && spec.chance && spec.ppm == 250000);
     CU_ASSERT(spec.nth_from == 2 && spec.nth_to == 4);
-    CU_ASSERT_EQUAL(edit_spec_parse(&spec, "corrupt=header+4@icrc=fix", &fault), 0);
-    CU_ASSERT(spec.part == EDIT_HEADER && spec.byte == 4 && !spec.keep_icrc);
-    CU_ASSERT_EQUAL(edit_spec_parse(&spec, "corrupt", &fault), 0);
-    CU_ASSERT(spec.part == EDIT_PAYLOAD && spec.byte == EDIT_ANY_BYTE && spec.keep_icrc);
-    CU_ASSERT_EQUAL(edit_spec_parse(&spec, "set=roce.aeth.syndrome=0x60", &fault), 0);
+    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "corrupt=header+4@icrc=fix", &fault), 0);
+    CU_ASSERT(spec.part == IMPAIR_HEADER && spec.byte == 4 && !spec.keep_icrc);
+    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "corrupt", &fault), 0);
+    CU_ASSERT(spec.part == IMPAIR_PAYLOAD && spec.byte == IMPAIR_ANY_BYTE && spec.keep_icrc);
+    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "set=roce.aeth.syndrome=0x60", &fault), 0);
     CU_ASSERT(spec.hdr == ROCE_HDR_AETH && spec.value == 0x60 && !spec.keep_icrc);
-    CU_ASSERT_EQUAL(edit_spec_parse(&spec, "set=ip4.src=10.0.0.7@op=read", &fault), 0);
+    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "set=ip4.src=10.0.0.7@op=read", &fault), 0);
     CU_ASSERT(spec.bytes[0] == 10 && spec.bytes[3] == 7);
-    CU_ASSERT_EQUAL(edit_spec_parse(&spec, "set=eth.dst=02:00:00:00:00:09", &fault), 0);
+    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "set=eth.dst=02:00:00:00:00:09", &fault), 0);
     CU_ASSERT_EQUAL(spec.bytes[5], 9);
-    CU_ASSERT_EQUAL(edit_spec_parse(&spec, "set=ip6.src=2001:db8::1", &fault), 0);
+    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "set=ip6.src=2001:db8::1", &fault), 0);
 }
 
 static void bad_edits_are_refused_by_their_word(void)
@@ -76,10 +76,10 @@ static void bad_edits_are_refused_by_their_word(void)
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct edit_spec spec;
+        struct impair_rule spec;
         struct fault fault = {""};
 
-        if (edit_spec_parse(&spec, cases[i].text, &fault) == 0 ||
+        if (impair_rule_parse(&spec, cases[i].text, &fault) == 0 ||
             !strstr(fault.text, cases[i].word) || strncmp(fault.text, "--edit ", 7) != 0)
             suite_fail(__FILE__, __LINE__, "%s: %s", cases[i].text, fault.text);
     }
@@ -89,10 +89,10 @@ static void bad_edits_are_refused_by_their_word(void)
  */
 
 struct bench {
-    struct edits edits;
-    struct editor editor;
+    struct impair_rules edits;
+    struct impair editor;
     struct pktgen gen;
-    struct edit_out out;
+    struct impair_result out;
 };
 
 static void bench_init(struct bench *b, const char *edit, uint64_t seed)
@@ -101,8 +101,8 @@ static void bench_init(struct bench *b, const char *edit, uint64_t seed)
 
     memset(b, 0, sizeof(*b));
     pktgen_init(&b->gen, ROCE_ENCAP_V2_IP4);
-    CU_ASSERT_EQUAL_FATAL(edits_add(&b->edits, edit, &fault), 0);
-    editor_init(&b->editor, &b->edits, seed);
+    CU_ASSERT_EQUAL_FATAL(impair_rules_add(&b->edits, edit, &fault), 0);
+    impair_init(&b->editor, &b->edits, seed);
 }
 
 /* A WRITE Only of 8 bytes at a PSN goes through. */
@@ -111,17 +111,17 @@ static void pass(struct bench *b, uint32_t psn)
     struct roce_pkt pkt =
         pktgen_write(&b->gen, ROCE_OP_RC_WRITE_ONLY, psn, 0x1000, 7, 8, "abcdefgh", 8);
     struct pktgen_frame frame;
-    struct edit_frame in = {.conn = 1, .way = EDIT_REQUEST, .rel = (int64_t)psn - 100};
+    struct impair_frame in = {.conn = 1, .way = IMPAIR_REQUEST, .rel = (int64_t)psn - 100};
 
     pktgen_build(&pkt, &frame);
     in.data = frame.bytes;
     in.len = frame.len;
-    CU_ASSERT_EQUAL(editor_pass(&b->editor, &in, &b->out), 0);
+    CU_ASSERT_EQUAL(impair_apply(&b->editor, &in, &b->out), 0);
 }
 
 static void bench_free(struct bench *b)
 {
-    editor_free(&b->editor);
+    impair_free(&b->editor);
 }
 
 static void a_psn_is_struck_at_its_occurrence(void)
@@ -135,7 +135,7 @@ static void a_psn_is_struck_at_its_occurrence(void)
     }
     pass(&b, 103); /* sent again */
     EXPECT_EQ(b.out.copies, 1);
-    EXPECT_EQ(b.editor.struck[0], 2);
+    EXPECT_EQ(b.editor.applied[0], 2);
     bench_free(&b);
 
     bench_init(&b, "drop@psn=103,nth=2", 1);
@@ -188,7 +188,7 @@ static void a_field_is_set_with_a_right_icrc(void)
     bench_init(&b, "set=aeth.msn=1", 1); /* it has no AETH */
     pass(&b, 101);
     CU_ASSERT(!b.out.changed);
-    EXPECT_EQ(b.editor.struck[0], 0);
+    EXPECT_EQ(b.editor.applied[0], 0);
     bench_free(&b);
 }
 
@@ -240,7 +240,7 @@ static void equal_seeds_give_equal_results(void)
             pass(&b, psn);
             cnt[k] += a.out.copies != b.out.copies;
         }
-        CU_ASSERT(a.editor.struck[0] > 200 && a.editor.struck[0] < 400);
+        CU_ASSERT(a.editor.applied[0] > 200 && a.editor.applied[0] < 400);
         bench_free(&a);
         bench_free(&b);
     }

@@ -27,7 +27,7 @@ static const char *const links[] = {NULL,
 #define LINK_CNT (sizeof(links) / sizeof(links[0]))
 
 /* Connections, exchanges and streams that are. */
-static size_t skipped(const struct closed_sum *sum)
+static size_t skipped(const struct loop_summary *sum)
 {
     size_t cnt = 0;
 
@@ -36,7 +36,7 @@ static size_t skipped(const struct closed_sum *sum)
     for (size_t i = 0; i < sum->clean.cm_cnt; i++)
         cnt += sum->clean.cm[i].verdict == VERDICT_SKIPPED;
     for (uint32_t i = 0; i < sum->clean.streams.streams.cnt; i++)
-        cnt += closed_streams_has(&sum->clean.streams, i) &&
+        cnt += dgram_loop_has(&sum->clean.streams, i) &&
                sum->clean.streams.streams.stream[i].verdict == VERDICT_SKIPPED;
     return cnt;
 }
@@ -49,21 +49,21 @@ static void expect_loop_holds(const char *what, struct capture *c, unsigned side
     if (capture_replay(c, &(struct replay_options){.sides = REPLAY_NEITHER}, &r, &fault) != 0)
         suite_fail(__FILE__, __LINE__, "%s: %s", what, fault.text);
     for (size_t i = 0; i < LINK_CNT && !fault.text[0]; i++) {
-        struct closed_options options = {.sides = sides, .seed = seed, .repeat = 3};
-        struct closed_sum sum;
+        struct loop_options options = {.sides = sides, .seed = seed, .repeat = 3};
+        struct loop_summary sum;
 
         options.exchanges = &r.exchanges;
         options.streams = &r.streams;
-        if (links[i] && edits_add(&options.edits, links[i], &fault) != 0)
+        if (links[i] && impair_rules_add(&options.edits, links[i], &fault) != 0)
             suite_fail(__FILE__, __LINE__, "%s", fault.text);
         if (closed_sum_run(&sum, &r.drive, &options, &fault) != 0) {
             suite_fail(__FILE__, __LINE__, "%s: %s", what, fault.text);
-        } else if (closed_sum_verdict(&sum) != VERDICT_PASS || skipped(&sum)) {
+        } else if (loop_summary_verdict(&sum) != VERDICT_PASS || skipped(&sum)) {
             suite_fail(__FILE__, __LINE__, "%s, seed %llu, side %u, %s", what,
                        (unsigned long long)seed, sides, links[i] ? links[i] : "no edit");
             report_closed_text(stdout, &sum, &options);
         }
-        closed_sum_free(&sum);
+        loop_summary_free(&sum);
     }
     replay_free(&r);
 }

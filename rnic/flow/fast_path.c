@@ -102,7 +102,7 @@ static bool is_next(const struct roce_ctx *ctx, const struct roce_sent *prev)
     return ctx->pkt->bth.psn == req->nxt && roce_sent_end(prev) == req->nxt &&
            !(prev->flags & ROCE_SENT_SPAN_GUESS) && !req->anew &&
            !(req->una_known && roce_diff(req->una, req->nxt) > 0) && !rsp->gap_nak && !rsp->fatal &&
-           !req->reads_in_flight && !roce_turn_is_open(req) &&
+           !req->reads_in_flight && !roce_reuse_is_pending(req) &&
            (roce_opcode_starts(ctx->pkt->op) ? begins(ctx, prev) : goes_on(ctx, prev));
 }
 
@@ -235,7 +235,7 @@ static bool answer_step(struct roce_ctx *ctx)
         roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK)
         return false;
     if (!req->started || !req->una_known || roce_diff(psn, req->una) < 0 ||
-        roce_diff(psn, req->nxt) >= 0 || rsp->fatal || roce_turn_is_open(req) ||
+        roce_diff(psn, req->nxt) >= 0 || rsp->fatal || roce_reuse_is_pending(req) ||
         (rsp->started && rsp->last_psn == psn && rsp->last_op == pkt->op->value))
         return false;
     e = entry_of(&req->win, psn);

@@ -80,10 +80,10 @@ static void append(struct roce_ctx *ctx, uint32_t span, bool guess)
     req->ep.active = false;
     if (joined) {
         if (!follows(prev, e) && roce_since(prev->time, ctx->time) >= REST_NS &&
-            roce_turn_begin(ctx, ctx->side, ROCE_TURN_ANEW, e->psn))
-            roce_turn_step(ctx, e->psn, span, guess);
+            roce_reuse_suspect(ctx, ctx->side, ROCE_REUSE_LATER_PSN, e->psn))
+            roce_reuse_on_request(ctx, e->psn, span, guess);
         ctx->conn->doubt |=
-            !follows(prev, e) && roce_life_may_be_anew(ctx) && roce_life_may_start(ctx, e->psn);
+            !follows(prev, e) && roce_qp_may_be_reused(ctx) && roce_psn_may_start_use(ctx, e->psn);
         roce_check_order(ctx, prev, e);
     }
     roce_check_entry(ctx, e);
@@ -154,7 +154,7 @@ static void fill(struct roce_ctx *ctx, uint32_t at, const struct roce_sent *now)
     if (at == 0 && !req->base_sure && roce_diff(e->psn, req->base) < 0)
         roce_sum(ctx->side)->first_psn = req->base = e->psn; /* it was overtaken by the first */
     if (prev && !follows(prev, e))
-        roce_turn_unlike(ctx);
+        roce_reuse_on_mismatch(ctx);
     if (prev)
         roce_check_order(ctx, prev, e);
     roce_check_entry(ctx, e);
@@ -171,7 +171,7 @@ static void fill(struct roce_ctx *ctx, uint32_t at, const struct roce_sent *now)
             break;
         roce_entry_link(req, prev, next);
         if (i == at + 1 && !follows(prev, next))
-            roce_turn_unlike(ctx);
+            roce_reuse_on_mismatch(ctx);
         if (i == at + 1)
             roce_check_order(ctx, prev, next);
         if (!knew && (next->flags & ROCE_SENT_OFF_KNOWN))
@@ -208,13 +208,13 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
 
     if (skip && !(read && tails(e, now, skip))) {
         if (req->suspect && roce_opcode_starts(ctx->pkt->op)) {
-            roce_life_restart(ctx, now->psn, true);
+            roce_requester_restart(ctx, now->psn, true);
             append_late(ctx, now);
             return;
         }
         if (!(e->flags & ROCE_SENT_SPAN_GUESS) && roce_opcode(e->op)->kind != ctx->pkt->op->kind)
             SAY(ctx, READ_PSN_RANGE, "bth.psn", roce_sent_end(e), now->psn, e->frame);
-        roce_turn_compare(ctx, e, now);
+        roce_reuse_compare(ctx, e, now);
         if (!read || roce_opcode(e->op)->kind != ROCE_KIND_READ)
             return;
     }
@@ -225,21 +225,21 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
         return;
     }
     if (skip == 0 && ctx->conn->sum.svc == ROCE_SVC_UC && is_unlike(ctx, e, now)) {
-        roce_life_restart(ctx, now->psn, true); /* UC sends nothing again */
+        roce_requester_restart(ctx, now->psn, true); /* UC sends nothing again */
         append_late(ctx, now);
         return;
     }
     if (skip == 0 && ctx->conn->sum.svc != ROCE_SVC_UC &&
-        roce_life_is_another(ctx, e, now, acked)) {
+        roce_request_shows_reuse(ctx, e, now, acked)) {
         if (roce_opcode_starts(ctx->pkt->op)) {
-            roce_life_restart(ctx, now->psn, true);
+            roce_requester_restart(ctx, now->psn, true);
             append_late(ctx, now);
             return;
         }
         ctx->conn->doubt = true;
     }
-    req->suspect |= roce_life_untold(ctx) && roce_life_may_start(ctx, now->psn);
-    roce_turn_compare(ctx, e, now);
+    req->suspect |= roce_reuse_is_unannounced(ctx) && roce_psn_may_start_use(ctx, now->psn);
+    roce_reuse_compare(ctx, e, now);
     if (!read || skip == 0)
         roce_check_same(ctx, e, now);
     ctx->result->repeats_frame = e->frame;
@@ -303,18 +303,19 @@ static void unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
     at = old ? 0 : at;
     if (old && ctx->conn->sum.svc != ROCE_SVC_UC &&
         (back > ROCE_JUMP || (req->base_sure && roce_diff(now->psn, req->base) < 0) ||
-         (roce_life_untold(ctx) && ((roce_life_stopped(ctx) && roce_opcode_starts(ctx->pkt->op)) ||
-                                    (reaches(now, next) && !whole))) ||
+         (roce_reuse_is_unannounced(ctx) &&
+          ((roce_qp_was_refused(ctx) && roce_opcode_starts(ctx->pkt->op)) ||
+           (reaches(now, next) && !whole))) ||
          (roce_opcode_starts(ctx->pkt->op) && req->una_known &&
           roce_diff(req->una, req->nxt) >= 0 && !req->ep.active &&
           (now->psn == req->base ||
            roce_since(req->last_time, ctx->time) >= ROCE_IDLE_REUSE_NS)))) {
-        roce_life_restart(ctx, now->psn, roce_opcode_starts(ctx->pkt->op));
+        roce_requester_restart(ctx, now->psn, roce_opcode_starts(ctx->pkt->op));
         append_late(ctx, now);
         return;
     }
-    ctx->conn->doubt |= roce_life_rested(ctx) && !roce_conn_told(ctx->conn);
-    req->suspect |= old && roce_life_untold(ctx); /* what was sent there is not known */
+    ctx->conn->doubt |= roce_qp_was_idle(ctx) && !roce_conn_told(ctx->conn);
+    req->suspect |= old && roce_reuse_is_unannounced(ctx); /* what was sent there is not known */
     if (old && req->una_known && roce_diff(now->psn, req->una) < 0 && next &&
         ctx->conn->sum.svc != ROCE_SVC_UC && !roce_episode_is_late(ctx, now->psn)) {
         roce_episode_step(ctx, NULL, now->psn, now->span); /* older than what is remembered */
@@ -365,12 +366,12 @@ static void ahead(struct roce_ctx *ctx, int32_t d, const struct roce_sent *now)
         d -= (int32_t)most;
     }
     if (d > ROCE_JUMP) {
-        roce_life_restart(ctx, now->psn, roce_opcode_starts(ctx->pkt->op));
+        roce_requester_restart(ctx, now->psn, roce_opcode_starts(ctx->pkt->op));
         append_late(ctx, now);
         return;
     }
     ctx->conn->doubt |=
-        (roce_life_rested(ctx) || (roce_life_stopped(ctx) && roce_life_untold(ctx))) &&
+        (roce_qp_was_idle(ctx) || (roce_qp_was_refused(ctx) && roce_reuse_is_unannounced(ctx))) &&
         !roce_conn_told(ctx->conn);
     if (ctx->conn->sum.svc == ROCE_SVC_UC)
         SAY(ctx, UC_PSN_GAP, "bth.psn", req->nxt, now->psn);
@@ -421,29 +422,32 @@ void roce_request(struct roce_ctx *ctx)
     }
     req = &ctx->side->req;
     idle = req->last_time ? roce_since(req->last_time, ctx->time) : 0;
-    if (roce_life_rested(ctx) && psn != req->nxt)
+    if (roce_qp_was_idle(ctx) && psn != req->nxt)
         roce_conn_forget_mtu(ctx->conn); /* it may be another use of the QP */
     roce_check_mtu_learn(ctx);
     roce_check_size(ctx);
     span = ctx->pkt->op->kind == ROCE_KIND_READ ? roce_span_of_read(ctx, &guess) : 1;
     if (!req->started)
-        roce_life_start(ctx, psn);
+        roce_requester_start(ctx, psn);
     roce_sum(ctx->side)->payload_sent += (uint16_t)ctx->pkt->payload_len;
     rsp = &roce_peer(ctx->side)->rsp;
     if (rsp->gap_nak && ((rsp->gap_psn - psn) & ROCE_PSN_MASK) < span)
         rsp->gap_nak = false;
     d = roce_diff(psn, req->nxt);
     if (rsp->fatal || idle >= ROCE_IDLE_REUSE_NS)
-        (void)roce_turn_begin(ctx, ctx->side, d < 0 ? ROCE_TURN_BACK : ROCE_TURN_ANEW, psn);
+        (void)roce_reuse_suspect(ctx, ctx->side,
+                                 d < 0 ? ROCE_REUSE_OLDER_PSN : ROCE_REUSE_LATER_PSN, psn);
     else if (d == 0 && req->una_known && roce_diff(psn, req->una) < 0)
-        (void)roce_turn_begin(ctx, ctx->side, ROCE_TURN_ANEW, psn); /* acknowledged already */
+        (void)roce_reuse_suspect(ctx, ctx->side, ROCE_REUSE_LATER_PSN,
+                                 psn); /* acknowledged already */
     else if (d != 0 && !(req->ep.active && req->ep.next == psn))
-        (void)roce_turn_begin(ctx, ctx->side, d < 0 ? ROCE_TURN_BACK : ROCE_TURN_AHEAD, psn);
-    if (roce_turn_is_open(req))
-        roce_turn_step(ctx, psn, span, guess);
+        (void)roce_reuse_suspect(ctx, ctx->side, d < 0 ? ROCE_REUSE_OLDER_PSN : ROCE_REUSE_GAP,
+                                 psn);
+    if (roce_reuse_is_pending(req))
+        roce_reuse_on_request(ctx, psn, span, guess);
     if (d == 0 || (d < 0 && ctx->conn->sum.svc == ROCE_SVC_UC && d < -ROCE_JUMP)) {
         if (d != 0)
-            roce_life_restart(ctx, psn, true);
+            roce_requester_restart(ctx, psn, true);
         if (idle >= KEEP_ALIVE_NS && ctx->pkt->payload_len == 0 &&
             ctx->pkt->op->pos == ROCE_POS_ONLY)
             ctx->result->flags |= ROCE_AN_KEEP_ALIVE;
@@ -451,7 +455,7 @@ void roce_request(struct roce_ctx *ctx)
         req->suspect = req->anew = false;
         append(ctx, span, guess);
     } else if (req->anew && roce_opcode_starts(ctx->pkt->op)) {
-        roce_life_restart(ctx, psn, true);
+        roce_requester_restart(ctx, psn, true);
         append(ctx, span, guess);
     } else {
         place_late(ctx, d, span, guess);

@@ -466,8 +466,8 @@ void roce_response(struct roce_ctx *ctx)
     roce_pair_fits(ctx);
     roce_check_aeth(ctx);
     if (req && req->started) {
-        if (roce_turn_is_open(req) && roce_pkt_has(pkt, ROCE_HDR_AETH))
-            roce_turn_answer(ctx, roce_peer(ctx->side));
+        if (roce_reuse_is_pending(req) && roce_pkt_has(pkt, ROCE_HDR_AETH))
+            roce_reuse_on_response(ctx, roce_peer(ctx->side));
         switch (pkt->op->kind) {
         case ROCE_KIND_ACK: on_ack(ctx, req); break;
         case ROCE_KIND_READ_RESP: on_read_resp(ctx, req); break;

@@ -119,7 +119,7 @@ void roce_say(struct roce_ctx *ctx, struct roce_say say)
     if (ctx->result)
         ctx->result->findings++;
     if (f.severity == ROCE_SEV_ERROR && ctx->judging && !is_of_packet(rule) &&
-        roce_turn_hold(ctx, &f))
+        roce_finding_defer(ctx, &f))
         return;
     roce_say_as(ctx, &f);
 }

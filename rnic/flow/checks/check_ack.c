@@ -191,7 +191,7 @@ void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
                     roce_rare_of(roce_peer(ctx->side))->missing_psns > 0);
     else if (below < 0) {
         if (fresh && (low & ROCE_PSN_MASK) > since_answer(req, e))
-            roce_turn_msn(ctx, roce_peer(ctx->side), since_answer(req, e));
+            roce_reuse_on_low_msn(ctx, roce_peer(ctx->side), since_answer(req, e));
         SAY(ctx, MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame, .weak = !sure);
     } else if (below > 0 && nak && roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_RNR)
         SAY(ctx, RNR_MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame,

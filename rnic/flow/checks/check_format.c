@@ -285,7 +285,7 @@ void roce_check_constants(struct roce_ctx *ctx)
         return;
     if (sport != side->sport) {
         SAY_ONCE(ctx, SPORT_CONSTANT, "udp.sport", side->sport, sport);
-        roce_turn_port(ctx);
+        roce_reuse_on_new_port(ctx);
         side->sport = sport;
     }
     if (ctx->glance->dscp != side->dscp)

@@ -80,13 +80,13 @@ void roce_check_positive(struct roce_ctx *ctx, struct roce_req *req)
                  !roce_conn_told(ctx->conn);
 
     if (rsp->fatal && roce_diff(psn, req->nxt) >= 0)
-        (void)roce_turn_begin(ctx, roce_peer(ctx->side), ROCE_TURN_STRAY, psn);
+        (void)roce_reuse_suspect(ctx, roce_peer(ctx->side), ROCE_REUSE_UNSOLICITED, psn);
     if (rsp->fatal && roce_diff(psn, rsp->fatal_psn) >= 0 &&
         roce_since(rsp->fatal_time, ctx->time) < SAME_LIFE_NS)
         SAY(ctx, ACK_AFTER_NAK, "bth.psn", (rsp->fatal_psn - 1) & ROCE_PSN_MASK, psn,
             rsp->fatal_frame, .rel = ROCE_REL_AT_MOST, .weak = later);
     if (req->base_sure && before < 0 && before > -ROCE_JUMP) {
-        (void)roce_turn_begin(ctx, roce_peer(ctx->side), ROCE_TURN_STRAY, psn);
+        (void)roce_reuse_suspect(ctx, roce_peer(ctx->side), ROCE_REUSE_UNSOLICITED, psn);
         /* Unsolicited, it names the PSN before the one that is expected: of credits, to begin with
          */
         SAY(ctx, ACK_BEFORE_START, "bth.psn", req->base, psn, .rel = ROCE_REL_AT_LEAST,

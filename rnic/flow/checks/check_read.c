@@ -63,7 +63,7 @@ void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
 
     roce_check_positive(ctx, req);
     if (k < e->resp_next && e->tries == 1) /* asked for once, and answered */
-        (void)roce_turn_begin(ctx, roce_peer(ctx->side), ROCE_TURN_STRAY, psn);
+        (void)roce_reuse_suspect(ctx, roce_peer(ctx->side), ROCE_REUSE_UNSOLICITED, psn);
     check_len(ctx, e, k);
     check_pos(ctx, req, e, k);
     if ((e->flags & ROCE_SENT_IMPLIED) && !(e->flags & ROCE_SENT_RESTARTED) && !roce_copy_seen(ctx))
@@ -103,7 +103,8 @@ void roce_check_atomic_ack(struct roce_ctx *ctx, struct roce_req *req, struct ro
     if (e->flags & ROCE_SENT_ORIG) {
         ctx->result->flags |= ROCE_AN_DUPLICATE_RESPONSE;
         if (e->tries == 1)
-            (void)roce_turn_begin(ctx, roce_peer(ctx->side), ROCE_TURN_STRAY, ctx->pkt->bth.psn);
+            (void)roce_reuse_suspect(ctx, roce_peer(ctx->side), ROCE_REUSE_UNSOLICITED,
+                                     ctx->pkt->bth.psn);
         if (e->orig != orig)
             SAY(ctx, ATOMIC_REPLAY, "atomicacketh.orig", e->orig, orig, e->resp_frame,
                 ROCE_VALUE_HEX);

@@ -269,7 +269,7 @@ static void unlink_conn(struct roce_flow *flow, struct roce_conn *conn)
 static void free_counts(struct roce_flow *flow, struct roce_side *side)
 {
     roce_mem_put(&flow->mem, side->meter, sizeof(*side->meter));
-    roce_turn_free(flow, side);
+    roce_reuse_free(flow, side);
     roce_mem_put(&flow->mem, side->sum.rare, sizeof(*side->sum.rare));
     roce_mem_put(&flow->mem, side->sum.oper, ROCE_OPER_CNT * sizeof(*side->sum.oper));
 }
@@ -299,7 +299,7 @@ void roce_conn_end(struct roce_flow *flow, struct roce_conn *conn)
                            .time = conn->sum.last_time};
     struct roce_conn_summary sum;
 
-    roce_turn_end(&ctx);
+    roce_reuse_end(&ctx);
     roce_summary_end(&ctx);
     if (flow->opts.on_conn) {
         roce_summary_fill(flow, conn, &sum);

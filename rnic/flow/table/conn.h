@@ -35,35 +35,36 @@ struct roce_episode {
 };
 
 /* What made it possible that another use of the QP begins: turn.h. */
-enum roce_turn_kind {
-    ROCE_TURN_NONE,
-    ROCE_TURN_AHEAD, /* PSNs are missing before a request, and nothing more */
-    ROCE_TURN_BACK,  /* a request has an older PSN */
-    ROCE_TURN_ANEW,  /* a later one, where a QP may have been used anew meanwhile */
-    ROCE_TURN_STRAY, /* a response answers what was not asked for */
-    ROCE_TURN_MSN,   /* an MSN counts from the latest requests on */
+enum roce_reuse_kind {
+    ROCE_REUSE_NONE,
+    ROCE_REUSE_GAP,         /* PSNs are missing before a request, and nothing more */
+    ROCE_REUSE_OLDER_PSN,   /* a request has an older PSN */
+    ROCE_REUSE_LATER_PSN,   /* a later one, where a QP may have been used anew meanwhile */
+    ROCE_REUSE_UNSOLICITED, /* a response answers what was not asked for */
+    ROCE_REUSE_MSN_RESTART, /* an MSN counts from the latest requests on */
 };
 
-struct roce_held;
+struct roce_deferred_findings;
 
 /* A turn: from something that may begin another use of the QP until it shows whether it did. */
-struct roce_turn {
+struct roce_reuse_candidate {
     uint32_t frame; /* where it began */
     uint64_t time;
-    uint32_t first;         /* PSN it began with */
-    uint32_t next;          /* PSN that continues it */
-    uint32_t was;           /* the other side's latest MSN before */
-    uint32_t msn;           /* ROCE_TURN_MSN: that which counts anew; ROCE_TURN_STRAY: its own */
-    uint32_t flying;        /* messages not acknowledged before */
-    uint32_t ends;          /* messages that ended since */
-    uint32_t packets;       /* requests since, */
-    uint32_t alike;         /* of which so many had been sent just so, */
-    uint32_t unlike;        /* and so many are not what had their PSNs, */
-    uint32_t unlike_frame;  /* the first of them here */
-    bool guess;             /* how many PSNs they took is not known */
-    bool port;              /* the source port changed with it */
-    bool rested;            /* the side's latest request was long before */
-    struct roce_held *held; /* NULL: none */
+    uint32_t first;      /* PSN it began with */
+    uint32_t next;       /* PSN that continues it */
+    uint32_t msn_before; /* the other side's latest MSN before */
+    uint32_t
+        msn; /* ROCE_REUSE_MSN_RESTART: that which counts anew; ROCE_REUSE_UNSOLICITED: its own */
+    uint32_t in_flight;                      /* messages not acknowledged before */
+    uint32_t messages;                       /* messages that ended since */
+    uint32_t packets;                        /* requests since, */
+    uint32_t same;                           /* of which so many had been sent just so, */
+    uint32_t different;                      /* and so many are not what had their PSNs, */
+    uint32_t different_frame;                /* the first of them here */
+    bool psns_unsure;                        /* how many PSNs they took is not known */
+    bool new_port;                           /* the source port changed with it */
+    bool after_idle;                         /* the side's latest request was long before */
+    struct roce_deferred_findings *deferred; /* NULL: none */
 };
 
 /* What a side did as requester. */
@@ -73,8 +74,8 @@ struct roce_req {
     bool span_guess; /* the newest entry's span is a guess: `nxt` is its least */
     bool base_cm;    /* `base` is from CM; nothing was sent yet if !started */
     bool suspect;    /* it went back to where another use of the QP would begin: until it goes on */
-    uint8_t turning; /* enum roce_turn_kind of `turn` in struct roce_side */
-    bool anew;       /* the other direction began another life: this one is to follow */
+    uint8_t reuse_kind; /* enum roce_reuse_kind of `turn` in struct roce_side */
+    bool anew;          /* the other direction began another life: this one is to follow */
     uint8_t passed : 1; /* READs, atomics from `passed_psn` on were passed over, or sent again */
     uint8_t missed : 7; /* enum roce_cause: a response made it go back, and it has not yet; NONE */
     uint32_t base;
@@ -129,14 +130,15 @@ struct roce_rsp {
     uint64_t fatal_time;
 };
 
-#define ROCE_REFUSALS 8u /* that are remembered: of so many a copy is known */
-#define ROCE_HELD_MAX 8u
+#define ROCE_REFUSALS     8u /* that are remembered: of so many a copy is known */
+#define ROCE_DEFERRED_MAX 8u
 
 /* ERRORs that wait for what a turn was. */
-struct roce_held {
+struct roce_deferred_findings {
     uint32_t cnt;
-    struct roce_finding finding[ROCE_HELD_MAX];
-    bool of_peer[ROCE_HELD_MAX]; /* the other side is judged: numbers of sides change meanwhile */
+    struct roce_finding finding[ROCE_DEFERRED_MAX];
+    bool of_peer[ROCE_DEFERRED_MAX]; /* the other side is judged: numbers of sides change meanwhile
+                                      */
 };
 
 /* What a side counts that most sides never have to: allocated with the first of it. Names and
@@ -212,8 +214,8 @@ struct roce_side {
     uint16_t last_id;
     uint64_t fired[(ROCE_RULE_CNT + 63) / 64]; /* rules that are said once a side */
     struct roce_times times;
-    struct roce_meter *meter; /* NULL while it sent few packets */
-    struct roce_turn *turn;   /* NULL while there is none: most sides rest now and then */
+    struct roce_meter *meter;           /* NULL while it sent few packets */
+    struct roce_reuse_candidate *reuse; /* NULL while there is none: most sides rest now and then */
     struct roce_counts sum;
     struct roce_region *region;
 };

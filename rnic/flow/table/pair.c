@@ -205,10 +205,10 @@ void roce_pair_fits(struct roce_ctx *ctx)
     uint32_t psn = ctx->pkt->bth.psn;
     const struct roce_sent *e;
     bool late =
-        roce_life_untold(ctx) &&
+        roce_reuse_is_unannounced(ctx) &&
         (ctx->side->rsp.fatal || (peer->req.una_known && roce_diff(psn, peer->req.una) < 0));
 
-    if (!(roce_is_guess(conn) || roce_life_untold(ctx)) || !peer->req.started)
+    if (!(roce_is_guess(conn) || roce_reuse_is_unannounced(ctx)) || !peer->req.started)
         return;
     e = roce_window_get(&peer->req.win, psn);
     if (e && (e->flags & ROCE_SENT_SPAN_GUESS) && e->psn != psn)
@@ -217,10 +217,10 @@ void roce_pair_fits(struct roce_ctx *ctx)
                !(is_rnr(ctx->pkt) && (late || !roce_opcode_uses_rq(roce_opcode(e->op))))))
         return;
     /* What it answers, nobody asked, or one that was not captured. */
-    if (roce_is_guess(conn) || (late && roce_life_may_be_anew(ctx)))
+    if (roce_is_guess(conn) || (late && roce_qp_may_be_reused(ctx)))
         conn->doubt = true;
     else
-        (void)roce_turn_begin(ctx, peer, ROCE_TURN_STRAY, psn);
+        (void)roce_reuse_suspect(ctx, peer, ROCE_REUSE_UNSOLICITED, psn);
 }
 
 static void join(struct roce_ctx *ctx, struct roce_side *cand, enum roce_pairing by)

@@ -3,12 +3,12 @@
 
 #include "flow/table/qp_reuse.h"
 
-bool roce_life_stopped(const struct roce_ctx *ctx)
+bool roce_qp_was_refused(const struct roce_ctx *ctx)
 {
     return roce_peer(ctx->side)->rsp.fatal || ctx->side->rsp.fatal;
 }
 
-bool roce_life_untold(const struct roce_ctx *ctx)
+bool roce_reuse_is_unannounced(const struct roce_ctx *ctx)
 {
     return !roce_conn_told(ctx->conn) && ctx->conn->sum.svc != ROCE_SVC_UC;
 }
@@ -16,7 +16,7 @@ bool roce_life_untold(const struct roce_ctx *ctx)
 #define ROUND_NS UINT64_C(300000000) /* the PSNs do not come round in less */
 
 /* The capture lacks packets: a first PSN may be one of them. */
-static bool lacks(const struct roce_ctx *ctx)
+static bool capture_has_gaps(const struct roce_ctx *ctx)
 {
     const uint64_t *rules = ctx->flow->totals.rules;
 
@@ -25,53 +25,54 @@ static bool lacks(const struct roce_ctx *ctx)
            rules[ROCE_RULE_MSN_TOO_HIGH];
 }
 
-bool roce_life_may_be_anew(const struct roce_ctx *ctx)
+bool roce_qp_may_be_reused(const struct roce_ctx *ctx)
 {
-    return roce_life_untold(ctx) && lacks(ctx);
+    return roce_reuse_is_unannounced(ctx) && capture_has_gaps(ctx);
 }
 
-bool roce_life_may_start(const struct roce_ctx *ctx, uint32_t psn)
+bool roce_psn_may_start_use(const struct roce_ctx *ctx, uint32_t psn)
 {
     uint32_t off = (psn - ctx->side->req.base) & ROCE_PSN_MASK;
 
-    return off == 0 || (off < ROCE_LIFE_STARTS && lacks(ctx));
+    return off == 0 || (off < ROCE_START_PSNS && capture_has_gaps(ctx));
 }
 
 /* All from the first PSN on comes again, up to the packet at hand. */
-static bool from_start(const struct roce_ctx *ctx, uint32_t psn)
+static bool is_repeat_from_start(const struct roce_ctx *ctx, uint32_t psn)
 {
     const struct roce_req *req = &ctx->side->req;
 
-    return req->suspect || roce_life_may_start(ctx, psn) ||
+    return req->suspect || roce_psn_may_start_use(ctx, psn) ||
            (req->ep.active && req->ep.first == req->base && req->ep.next == psn);
 }
 
-bool roce_life_differs(const struct roce_ctx *ctx, const struct roce_sent *e,
-                       const struct roce_sent *now)
+bool roce_request_differs(const struct roce_ctx *ctx, const struct roce_sent *e,
+                          const struct roce_sent *now)
 {
     return now->op != e->op || now->len != e->len || now->sample != e->sample ||
            (roce_opcode_starts(ctx->pkt->op) &&
             (now->va != e->va || now->rkey != e->rkey || now->dma_len != e->dma_len));
 }
 
-bool roce_life_is_another(const struct roce_ctx *ctx, const struct roce_sent *e,
-                          const struct roce_sent *now, bool acked)
+bool roce_request_shows_reuse(const struct roce_ctx *ctx, const struct roce_sent *e,
+                              const struct roce_sent *now, bool acked)
 {
     bool same = now->op == e->op && now->len == e->len && now->sample == e->sample;
 
-    if (roce_life_rested(ctx) && !same && (roce_life_untold(ctx) || lacks(ctx)))
+    if (roce_qp_was_idle(ctx) && !same && (roce_reuse_is_unannounced(ctx) || capture_has_gaps(ctx)))
         return true; /* CM would have told, if all that it said were in the capture */
-    return (roce_life_stopped(ctx) || (acked && from_start(ctx, now->psn))) &&
-           roce_life_differs(ctx, e, now);
+    return (roce_qp_was_refused(ctx) || (acked && is_repeat_from_start(ctx, now->psn))) &&
+           roce_request_differs(ctx, e, now);
 }
 
-void roce_life_start(struct roce_ctx *ctx, uint32_t psn)
+void roce_requester_start(struct roce_ctx *ctx, uint32_t psn)
 {
     struct roce_req *req = &ctx->side->req;
     struct roce_counts *sum = roce_sum(ctx->side);
 
     req->started = true;
-    if (roce_life_untold(ctx)) /* of what was refused nothing was seen: that was another life */
+    if (roce_reuse_is_unannounced(
+            ctx)) /* of what was refused nothing was seen: that was another life */
         roce_peer(ctx->side)->rsp.fatal = false;
     if (!req->base_cm) {
         req->base = req->nxt = psn;
@@ -92,12 +93,12 @@ void roce_life_start(struct roce_ctx *ctx, uint32_t psn)
     sum->first_psn = req->rel_base = req->base;
 }
 
-void roce_life_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
+void roce_requester_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
 {
     struct roce_req *req = &ctx->side->req;
     struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
 
-    roce_turn_was_anew(ctx, ctx->side);
+    roce_reuse_confirm(ctx, ctx->side);
     if (reuse && !req->anew) {
         SAY(ctx, QP_REUSED, "bth.psn", req->nxt, psn, .value = ROCE_VALUE_DEC,
             .other = ctx->conn->sum.first_frame);
@@ -105,24 +106,25 @@ void roce_life_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
         if (ctx->conn->sum.epochs < 255)
             ctx->conn->sum.epochs++;
         roce_conn_forget_mtu(ctx->conn);
-        roce_peer(ctx->side)->req.anew = roce_life_untold(ctx) && roce_peer(ctx->side)->req.started;
-        roce_turn_was_anew(ctx, roce_peer(ctx->side));
+        roce_peer(ctx->side)->req.anew =
+            roce_reuse_is_unannounced(ctx) && roce_peer(ctx->side)->req.started;
+        roce_reuse_confirm(ctx, roce_peer(ctx->side));
     }
     roce_req_reset(req);
     rsp->anchor = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
     ctx->conn->sum.end = ROCE_END_OPEN;
     ctx->conn->doubt |= !reuse;
-    roce_life_start(ctx, psn);
+    roce_requester_start(ctx, psn);
 }
 
-void roce_life_forget(struct roce_ctx *ctx)
+void roce_conn_forget_use(struct roce_ctx *ctx)
 {
     struct roce_conn *conn = ctx->conn;
 
     for (int s = 0; s < 2; s++) {
         struct roce_rsp *rsp = &conn->side[s].rsp;
 
-        roce_turn_was_anew(ctx, &conn->side[s]);
+        roce_reuse_confirm(ctx, &conn->side[s]);
         roce_req_reset(&conn->side[s].req);
         rsp->anchor = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
     }

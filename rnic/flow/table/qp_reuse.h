@@ -19,48 +19,48 @@
 
 #include "flow/check.h"
 
-static inline bool roce_turn_is_open(const struct roce_req *req)
+static inline bool roce_reuse_is_pending(const struct roce_req *req)
 {
-    return req->turning != ROCE_TURN_NONE;
+    return req->reuse_kind != ROCE_REUSE_NONE;
 }
 
 /* The packet at hand may begin another use of `side`, with `psn`. False: CM would tell, or that is
  * so already. */
-bool roce_turn_begin(struct roce_ctx *ctx, struct roce_side *side, enum roce_turn_kind kind,
-                     uint32_t psn);
+bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_side *side, enum roce_reuse_kind kind,
+                        uint32_t psn);
 
 /* Gives back what is remembered of a turn of `side`, and of what it held. */
-void roce_turn_free(struct roce_flow *flow, struct roce_side *side);
+void roce_reuse_free(struct roce_flow *flow, struct roce_side *side);
 
 /* The packet at hand has another source port than those before. */
-void roce_turn_port(struct roce_ctx *ctx);
+void roce_reuse_on_new_port(struct roce_ctx *ctx);
 
 /* The response at hand, to `side`, has an MSN of fewer messages than were counted; `ends` of them
  * came since the response before. */
-void roce_turn_msn(struct roce_ctx *ctx, struct roce_side *side, uint32_t ends);
+void roce_reuse_on_low_msn(struct roce_ctx *ctx, struct roce_side *side, uint32_t ends);
 
 /* The request at hand is part of the turn of its side; it takes `span` PSNs, or with `guess` so
  * many at least. */
-void roce_turn_step(struct roce_ctx *ctx, uint32_t psn, uint32_t span, bool guess);
+void roce_reuse_on_request(struct roce_ctx *ctx, uint32_t psn, uint32_t span, bool guess);
 
 /* It has the PSN of `e`; `now` is what it is itself. */
-void roce_turn_compare(struct roce_ctx *ctx, const struct roce_sent *e,
-                       const struct roce_sent *now);
+void roce_reuse_compare(struct roce_ctx *ctx, const struct roce_sent *e,
+                        const struct roce_sent *now);
 
 /* It does not fit its neighbours. */
-void roce_turn_unlike(struct roce_ctx *ctx);
+void roce_reuse_on_mismatch(struct roce_ctx *ctx);
 
 /* The response at hand, to `side`, has an AETH: its MSN may end the turn. */
-void roce_turn_answer(struct roce_ctx *ctx, struct roce_side *side);
+void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_side *side);
 
 /* It is another use: so was the turn of `side`, if there is one. */
-void roce_turn_was_anew(struct roce_ctx *ctx, struct roce_side *side);
+void roce_reuse_confirm(struct roce_ctx *ctx, struct roce_side *side);
 
 /* The connection ends: what is held is said. */
-void roce_turn_end(struct roce_ctx *ctx);
+void roce_reuse_end(struct roce_ctx *ctx);
 
 /* Keeps an ERROR about ctx->side while a turn lasts. False: say it now; it is no ERROR where a turn
  * lasts and there is no room. */
-bool roce_turn_hold(const struct roce_ctx *ctx, struct roce_finding *finding);
+bool roce_finding_defer(const struct roce_ctx *ctx, struct roce_finding *finding);
 
 #endif

@@ -65,7 +65,8 @@ void roce_check_new(struct roce_ctx *ctx, struct roce_sent *e);
  * may have been captured late, but not after this. */
 void roce_check_beyond(struct roce_ctx *ctx, const struct roce_sent *e);
 void roce_check_same(struct roce_ctx *ctx, const struct roce_sent *e, const struct roce_sent *now);
-void roce_check_episode(struct roce_ctx *ctx, const struct roce_sent *e, uint64_t since_last);
+void roce_check_retransmission(struct roce_ctx *ctx, const struct roce_sent *e,
+                               uint64_t since_last);
 
 /* ---- check_ack.c, check_nak.c, check_read.c: responses -----------------------------------------
  */
@@ -103,8 +104,8 @@ static inline void roce_req_most(struct roce_counts *sum, const struct roce_req 
     if (req->reads_in_flight > sum->max_reads_in_flight)
         sum->max_reads_in_flight = req->reads_in_flight;
 }
-/* A request of `span` PSNs is in its place: what is in flight then, and the result. */
-void roce_request_tell(struct roce_ctx *ctx, uint32_t span);
+/* A request of `psn_cnt` PSNs is in its place: what is in flight then, and the result. */
+void roce_request_tell(struct roce_ctx *ctx, uint32_t psn_cnt);
 /* The part of a result that says where `req`, whom the packet at hand is of or answers, is. */
 void roce_req_tell(struct roce_ctx *ctx, const struct roce_req *req);
 /* run.c: the packet at hand is one that was to be expected, and all was done that roce_request(),
@@ -118,26 +119,27 @@ void roce_response_settle(struct roce_ctx *ctx, struct roce_side *requester);
 /* The response at hand to `req` was judged. */
 void roce_response_end(struct roce_ctx *ctx, struct roce_req *req);
 /* passed.c: READ or atomic `e` has to be asked for again. */
-void roce_passed_over(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e);
+void roce_implied_nak(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e);
 /* The response at hand tells that all before `upto` came: so may one that was asked for again. */
-void roce_passed_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto);
+void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto);
 /* The requester at hand goes back no further than `psn`: it has what is before. `sure`: also where
  * packets are missing in the capture. */
-void roce_passed_by(struct roce_ctx *ctx, uint32_t psn, bool sure);
+void roce_reads_done_before(struct roce_ctx *ctx, uint32_t psn, bool sure);
 /* The requester had the answer to READ `e`, whenever that was. */
-void roce_passed_had(struct roce_ctx *ctx, struct roce_side *requester, struct roce_sent *e);
+void roce_read_done(struct roce_ctx *ctx, struct roce_side *requester, struct roce_sent *e);
 /* The response at hand is to `e` as it was asked for before: it is discarded. */
-bool roce_is_stale(const struct roce_req *req, const struct roce_sent *e);
+bool roce_response_is_stale(const struct roce_req *req, const struct roce_sent *e);
 /* A sequence or RNR NAK at hand is what the requester goes back for next. */
 void roce_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp);
 void roce_cm_track(struct roce_ctx *ctx); /* cm_track.c: a UD packet to QP1 */
 void roce_cm_end(struct roce_flow *flow);
 
 /* episode.c: `e` (or a PSN not seen before, then NULL) is sent again. */
-void roce_episode_step(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn, uint32_t span);
+void roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn,
+                              uint32_t psn_cnt);
 
 /* Whether a PSN that comes after later ones is late rather than sent again. */
-bool roce_episode_is_late(const struct roce_ctx *ctx, uint32_t psn);
+bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn);
 
 /* The negotiated local ACK timeout of a side's requests, or ROCE_NEVER_NS. */
 uint64_t roce_timeout_of(const struct roce_conn *conn);
@@ -158,12 +160,13 @@ bool roce_copy_would_tell(const struct roce_ctx *ctx, uint32_t frame);
 bool roce_copy_seen(const struct roce_ctx *ctx);
 
 /* span.c: how many PSNs the READ request at hand takes; *guess: at least so many. */
-uint32_t roce_span_of_read(const struct roce_ctx *ctx, bool *guess);
+uint32_t roce_read_psn_count(const struct roce_ctx *ctx, bool *guess);
 /* The response at hand to `e`: if it is all that was asked for, `e` took one PSN, whatever the MTU.
  */
-void roce_span_settle(const struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e);
+void roce_read_psn_count_confirm(const struct roce_ctx *ctx, struct roce_req *req,
+                                 struct roce_sent *e);
 /* The path MTU is known now. */
-void roce_span_mtu(struct roce_conn *conn);
+void roce_read_psn_count_update(struct roce_conn *conn);
 
 /* summary.c */
 /* Pointers in it are valid until the next call, or until the connection goes on. */
@@ -198,7 +201,7 @@ static inline enum roce_oper roce_oper_of(const struct roce_opcode *op)
 /* Whether an RNR NAK for `e` tells that memory is paged on demand: no receive is needed. */
 static inline bool roce_sent_is_paged(const struct roce_sent *e)
 {
-    return !roce_opcode_uses_rq(roce_opcode(e->op)) && !(e->flags & ROCE_SENT_SPAN_GUESS);
+    return !roce_opcode_uses_rq(roce_opcode(e->op)) && !(e->flags & ROCE_SENT_PSN_CNT_GUESS);
 }
 
 /* Whether a packet of `op` may come next after one of `was`: inside a message, or first of one. */

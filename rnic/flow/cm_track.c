@@ -78,7 +78,7 @@ static void facts(struct roce_conn *conn, const struct roce_cm_slot *s,
         /* The PSN that the peer's message asks for. */
         req->base = req->rel_base = s->psn[i == active ? 1 : 0];
         req->base_cm = true;
-        req->ep.time = now;
+        req->retx.time = now;
         side->sum.first_psn = req->base;
     }
 }

@@ -100,7 +100,7 @@ static bool is_next(const struct roce_ctx *ctx, const struct roce_sent *prev)
     const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
 
     return ctx->pkt->bth.psn == req->nxt && roce_sent_end(prev) == req->nxt &&
-           !(prev->flags & ROCE_SENT_SPAN_GUESS) && !req->anew &&
+           !(prev->flags & ROCE_SENT_PSN_CNT_GUESS) && !req->anew &&
            !(req->una_known && roce_diff(req->una, req->nxt) > 0) && !rsp->gap_nak && !rsp->fatal &&
            !req->reads_in_flight && !roce_reuse_is_pending(req) &&
            (roce_opcode_starts(ctx->pkt->op) ? begins(ctx, prev) : goes_on(ctx, prev));
@@ -117,7 +117,7 @@ static inline void entry_own(const struct roce_ctx *ctx, const struct roce_sent 
     e->time = ctx->time;
     e->orig = 0;
     e->psn = pkt->bth.psn;
-    e->span = 1;
+    e->psn_cnt = 1;
     e->frame = e->last_frame = ctx->frame;
     e->cum = prev->cum + ends;
     e->icrc = pkt->icrc;
@@ -182,7 +182,7 @@ static bool request_step(struct roce_ctx *ctx)
     sum->payload_sent += e->len;
     req->bytes_in_flight += e->len;
     req->nxt = (e->psn + 1) & ROCE_PSN_MASK;
-    req->span_guess = req->ep.active = req->suspect = false;
+    req->psn_cnt_guess = req->retx.active = req->suspect = false;
     req->last_time = ctx->time;
     roce_req_most(sum, req);
     if (ctx->told) {
@@ -217,7 +217,7 @@ static bool is_answer(const struct roce_ctx *ctx, const struct roce_req *req,
     const struct roce_rsp *rsp = &ctx->side->rsp;
     int32_t before = roce_diff(pkt->bth.psn, req->base);
 
-    return !(e->flags & ROCE_SENT_SPAN_GUESS) &&
+    return !(e->flags & ROCE_SENT_PSN_CNT_GUESS) &&
            ((pkt->bth.psn + 1) & ROCE_PSN_MASK) == roce_sent_end(e) &&
            roce_msn_fits(rsp, e, pkt->aeth.msn) &&
            !(req->base_sure && before < 0 && before > -ROCE_JUMP);

@@ -13,7 +13,7 @@
 #define KEEP_ALIVE_NS UINT64_C(1000000000)
 #define REST_NS       UINT64_C(100000) /* enough for another use of the QP that nobody tells of */
 
-void roce_request_tell(struct roce_ctx *ctx, uint32_t span)
+void roce_request_tell(struct roce_ctx *ctx, uint32_t psn_cnt)
 {
     const struct roce_req *req = &ctx->side->req;
     uint32_t psn = ctx->pkt->bth.psn;
@@ -22,7 +22,7 @@ void roce_request_tell(struct roce_ctx *ctx, uint32_t span)
     if (!ctx->told)
         return;
     ctx->result->flags |= ROCE_AN_REQUEST;
-    ctx->result->next_psn = (psn + span) & ROCE_PSN_MASK;
+    ctx->result->next_psn = (psn + psn_cnt) & ROCE_PSN_MASK;
     roce_req_tell(ctx, req);
     if (!req->una_known)
         ctx->result->psns_in_flight = 0;
@@ -48,17 +48,17 @@ static bool follows(const struct roce_sent *prev, const struct roce_sent *e)
 }
 
 /* What was acknowledged, and thought not to be in the capture, comes late. */
-static void seen_after_all(struct roce_ctx *ctx, uint32_t span)
+static void seen_after_all(struct roce_ctx *ctx, uint32_t psn_cnt)
 {
     struct roce_rare *sum = ctx->side->sum.rare;
 
     if (sum)
-        sum->unseen_acked -= sum->unseen_acked < span ? sum->unseen_acked : span;
+        sum->unseen_acked -= sum->unseen_acked < psn_cnt ? sum->unseen_acked : psn_cnt;
 }
 
-/* The packet at hand, of `span` PSNs, at the end of what was seen; `joined` if it touches the one
- * before. */
-static void append(struct roce_ctx *ctx, uint32_t span, bool guess)
+/* The packet at hand, of `psn_cnt` PSNs, at the end of what was seen; `joined` if it touches the
+ * one before. */
+static void append(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
 {
     struct roce_req *req = &ctx->side->req;
     struct roce_sent *prev, *e, keep;
@@ -71,17 +71,17 @@ static void append(struct roce_ctx *ctx, uint32_t span, bool guess)
         keep = (struct roce_sent){0};
         e = &keep;
     }
-    roce_entry_set(ctx, e, span, guess);
+    roce_entry_set(ctx, e, psn_cnt, guess);
     joined = roce_entry_touches(prev, e);
     e->cum = (prev ? prev->cum : req->msg_number) + ((e->flags & ROCE_SENT_ENDS) != 0);
     roce_entry_link(req, joined ? prev : NULL, e);
     req->nxt = roce_sent_end(e);
-    req->span_guess = (e->flags & ROCE_SENT_SPAN_GUESS) != 0;
-    req->ep.active = false;
+    req->psn_cnt_guess = (e->flags & ROCE_SENT_PSN_CNT_GUESS) != 0;
+    req->retx.active = false;
     if (joined) {
         if (!follows(prev, e) && roce_since(prev->time, ctx->time) >= REST_NS &&
             roce_reuse_suspect(ctx, ctx->side, ROCE_REUSE_LATER_PSN, e->psn))
-            roce_reuse_on_request(ctx, e->psn, span, guess);
+            roce_reuse_on_request(ctx, e->psn, psn_cnt, guess);
         ctx->conn->doubt |=
             !follows(prev, e) && roce_qp_may_be_reused(ctx) && roce_psn_may_start_use(ctx, e->psn);
         roce_check_order(ctx, prev, e);
@@ -96,7 +96,7 @@ static void append(struct roce_ctx *ctx, uint32_t span, bool guess)
         /* Acknowledged before it was captured: capture points that are not in step. */
         req->win.acked++;
         roce_req_land(req, e);
-        seen_after_all(ctx, e->span);
+        seen_after_all(ctx, e->psn_cnt);
     }
     roce_check_new(ctx, e);
     roce_entry_tell(ctx, e);
@@ -105,7 +105,7 @@ static void append(struct roce_ctx *ctx, uint32_t span, bool guess)
 /* The same where `now` was looked at before. */
 static void append_late(struct roce_ctx *ctx, const struct roce_sent *now)
 {
-    append(ctx, now->span, (now->flags & ROCE_SENT_SPAN_GUESS) != 0);
+    append(ctx, now->psn_cnt, (now->flags & ROCE_SENT_PSN_CNT_GUESS) != 0);
 }
 
 /* The messages of the entry at `at`, which came late, count for all later ones too. */
@@ -141,7 +141,7 @@ static void fill(struct roce_ctx *ctx, uint32_t at, const struct roce_sent *now)
     struct roce_sent *e = roce_entry_room(ctx, &at), *prev;
 
     if (acked)
-        seen_after_all(ctx, now->span);
+        seen_after_all(ctx, now->psn_cnt);
     if (!e)
         return;
     *e = *now;
@@ -186,7 +186,7 @@ static void fill(struct roce_ctx *ctx, uint32_t at, const struct roce_sent *now)
 static bool tails(const struct roce_sent *e, const struct roce_sent *now, uint32_t skip)
 {
     return roce_opcode(e->op)->kind == ROCE_KIND_READ &&
-           ((e->flags & ROCE_SENT_SPAN_GUESS) || skip + now->span == e->span);
+           ((e->flags & ROCE_SENT_PSN_CNT_GUESS) || skip + now->psn_cnt == e->psn_cnt);
 }
 
 /* Whether `now`, the packet at hand, is another than `e`, as far as its headers tell. */
@@ -212,14 +212,14 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
             append_late(ctx, now);
             return;
         }
-        if (!(e->flags & ROCE_SENT_SPAN_GUESS) && roce_opcode(e->op)->kind != ctx->pkt->op->kind)
+        if (!(e->flags & ROCE_SENT_PSN_CNT_GUESS) && roce_opcode(e->op)->kind != ctx->pkt->op->kind)
             SAY(ctx, READ_PSN_RANGE, "bth.psn", roce_sent_end(e), now->psn, e->frame);
         roce_reuse_compare(ctx, e, now);
         if (!read || roce_opcode(e->op)->kind != ROCE_KIND_READ)
             return;
     }
     if (skip == 0 && now->icrc == e->icrc && now->op == e->op &&
-        (ctx->side->saw_id || !(req->ep.active && req->ep.next == now->psn)) &&
+        (ctx->side->saw_id || !(req->retx.active && req->retx.next == now->psn)) &&
         (ctx->conn->sum.svc == ROCE_SVC_UC || roce_is_copy(ctx, e->icrc, e->ip_id, e->time))) {
         roce_copy(ctx, e->last_frame); /* UC sends nothing again */
         return;
@@ -246,8 +246,8 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
     ctx->result->rto = roce_since(e->time, ctx->time);
     roce_flow_link(ctx, ROCE_LINK_REPEATED_IN, e->frame);
     /* How many PSNs a READ takes may be known by those after it only. */
-    roce_episode_step(ctx, e, now->psn,
-                      read ? (roce_sent_end(e) - now->psn) & ROCE_PSN_MASK : now->span);
+    roce_retransmission_step(ctx, e, now->psn,
+                             read ? (roce_sent_end(e) - now->psn) & ROCE_PSN_MASK : now->psn_cnt);
     if (acked && !(e->flags & ROCE_SENT_IMPLIED) &&
         !(roce_opcode_is_answered(ctx->pkt->op) && !(e->flags & ROCE_SENT_DONE))) {
         roce_rare(ctx->flow, ctx->side)->duplicates++;
@@ -270,9 +270,9 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
     if (roce_opcode_is_answered(ctx->pkt->op)) {
         e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
         e->marks |= ROCE_MARK_OWED;
-        if (acked && (!req->passed || roce_diff(e->psn, req->passed_psn) < 0))
-            req->passed_psn = e->psn;
-        req->passed |= acked;
+        if (acked && (!req->implied_nak || roce_diff(e->psn, req->implied_nak_psn) < 0))
+            req->implied_nak_psn = e->psn;
+        req->implied_nak |= acked;
     }
     roce_entry_tell(ctx, e);
 }
@@ -280,7 +280,7 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
 /* Whether READ `now`, of which nothing is remembered, reaches into entries from `next` on. */
 static bool reaches(const struct roce_sent *now, const struct roce_sent *next)
 {
-    return next && now->span > 1 && ((next->psn - now->psn) & ROCE_PSN_MASK) < now->span;
+    return next && now->psn_cnt > 1 && ((next->psn - now->psn) & ROCE_PSN_MASK) < now->psn_cnt;
 }
 
 /* An older PSN that is in no entry. */
@@ -307,7 +307,7 @@ static void unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
           ((roce_qp_was_refused(ctx) && roce_opcode_starts(ctx->pkt->op)) ||
            (reaches(now, next) && !whole))) ||
          (roce_opcode_starts(ctx->pkt->op) && req->una_known &&
-          roce_diff(req->una, req->nxt) >= 0 && !req->ep.active &&
+          roce_diff(req->una, req->nxt) >= 0 && !req->retx.active &&
           (now->psn == req->base ||
            roce_since(req->last_time, ctx->time) >= ROCE_IDLE_REUSE_NS)))) {
         roce_requester_restart(ctx, now->psn, roce_opcode_starts(ctx->pkt->op));
@@ -317,8 +317,9 @@ static void unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
     ctx->conn->doubt |= roce_qp_was_idle(ctx) && !roce_conn_told(ctx->conn);
     req->suspect |= old && roce_reuse_is_unannounced(ctx); /* what was sent there is not known */
     if (old && req->una_known && roce_diff(now->psn, req->una) < 0 && next &&
-        ctx->conn->sum.svc != ROCE_SVC_UC && !roce_episode_is_late(ctx, now->psn)) {
-        roce_episode_step(ctx, NULL, now->psn, now->span); /* older than what is remembered */
+        ctx->conn->sum.svc != ROCE_SVC_UC && !roce_request_is_out_of_order(ctx, now->psn)) {
+        roce_retransmission_step(ctx, NULL, now->psn,
+                                 now->psn_cnt); /* older than what is remembered */
         return;
     }
     if (reaches(now, next)) {
@@ -326,7 +327,7 @@ static void unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
             uint32_t shift = (next->psn - now->psn) & ROCE_PSN_MASK;
 
             next->psn = now->psn;
-            next->span = now->span;
+            next->psn_cnt = now->psn_cnt;
             next->va = now->va;
             next->dma_len = now->dma_len;
             next->resp_next = next->resp_came = 0;
@@ -334,16 +335,16 @@ static void unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
             next->flags |= ROCE_SENT_RESTARTED;
             next->restart = 0;
         }
-        roce_episode_step(ctx, NULL, now->psn, now->span);
+        roce_retransmission_step(ctx, NULL, now->psn, now->psn_cnt);
         return;
     }
-    if (roce_episode_is_late(ctx, now->psn)) {
+    if (roce_request_is_out_of_order(ctx, now->psn)) {
         roce_rare(ctx->flow, ctx->side)->out_of_order++;
         ctx->result->flags |= ROCE_AN_OUT_OF_ORDER;
         SAY(ctx, OUT_OF_ORDER, "bth.psn", req->nxt, now->psn);
     } else
-        roce_episode_step(ctx, NULL, now->psn, now->span);
-    if (now->span > 1)
+        roce_retransmission_step(ctx, NULL, now->psn, now->psn_cnt);
+    if (now->psn_cnt > 1)
         now->flags |= ROCE_SENT_RESTARTED; /* it may be the tail of a READ not captured */
     fill(ctx, at, now);
 }
@@ -353,12 +354,12 @@ static void ahead(struct roce_ctx *ctx, int32_t d, const struct roce_sent *now)
     struct roce_req *req = &ctx->side->req;
     struct roce_sent *tail = roce_window_tail(&req->win);
 
-    if (req->span_guess && tail) {
+    if (req->psn_cnt_guess && tail) {
         uint32_t len = tail->dma_len < DMA_MAX ? tail->dma_len : DMA_MAX;
-        uint32_t most = roce_psn_cnt(len, 256) - tail->span;
+        uint32_t most = roce_psn_cnt(len, 256) - tail->psn_cnt;
 
-        if ((uint32_t)d <= most) {     /* the READ before took so many */
-            tail->span += (uint32_t)d; /* still a guess: packets may be missing here */
+        if ((uint32_t)d <= most) {        /* the READ before took so many */
+            tail->psn_cnt += (uint32_t)d; /* still a guess: packets may be missing here */
             req->nxt = now->psn;
             append_late(ctx, now);
             return;
@@ -385,13 +386,13 @@ static void ahead(struct roce_ctx *ctx, int32_t d, const struct roce_sent *now)
 }
 
 /* Anything but the next PSN: it is `d` after that. */
-static void place_late(struct roce_ctx *ctx, int32_t d, uint32_t span, bool guess)
+static void place_late(struct roce_ctx *ctx, int32_t d, uint32_t psn_cnt, bool guess)
 {
     struct roce_window *w = &ctx->side->req.win;
     struct roce_sent now = {0};
     uint32_t at;
 
-    roce_entry_set(ctx, &now, span, guess);
+    roce_entry_set(ctx, &now, psn_cnt, guess);
     if (d > 0) {
         ahead(ctx, d, &now);
         return;
@@ -405,7 +406,7 @@ static void place_late(struct roce_ctx *ctx, int32_t d, uint32_t span, bool gues
 
 void roce_request(struct roce_ctx *ctx)
 {
-    uint32_t psn = ctx->pkt->bth.psn, span;
+    uint32_t psn = ctx->pkt->bth.psn, psn_cnt;
     struct roce_req *req;
     struct roce_rsp *rsp;
     uint64_t idle;
@@ -426,12 +427,12 @@ void roce_request(struct roce_ctx *ctx)
         roce_conn_forget_mtu(ctx->conn); /* it may be another use of the QP */
     roce_check_mtu_learn(ctx);
     roce_check_size(ctx);
-    span = ctx->pkt->op->kind == ROCE_KIND_READ ? roce_span_of_read(ctx, &guess) : 1;
+    psn_cnt = ctx->pkt->op->kind == ROCE_KIND_READ ? roce_read_psn_count(ctx, &guess) : 1;
     if (!req->started)
         roce_requester_start(ctx, psn);
     roce_sum(ctx->side)->payload_sent += (uint16_t)ctx->pkt->payload_len;
     rsp = &roce_peer(ctx->side)->rsp;
-    if (rsp->gap_nak && ((rsp->gap_psn - psn) & ROCE_PSN_MASK) < span)
+    if (rsp->gap_nak && ((rsp->gap_psn - psn) & ROCE_PSN_MASK) < psn_cnt)
         rsp->gap_nak = false;
     d = roce_diff(psn, req->nxt);
     if (rsp->fatal || idle >= ROCE_IDLE_REUSE_NS)
@@ -440,11 +441,11 @@ void roce_request(struct roce_ctx *ctx)
     else if (d == 0 && req->una_known && roce_diff(psn, req->una) < 0)
         (void)roce_reuse_suspect(ctx, ctx->side, ROCE_REUSE_LATER_PSN,
                                  psn); /* acknowledged already */
-    else if (d != 0 && !(req->ep.active && req->ep.next == psn))
+    else if (d != 0 && !(req->retx.active && req->retx.next == psn))
         (void)roce_reuse_suspect(ctx, ctx->side, d < 0 ? ROCE_REUSE_OLDER_PSN : ROCE_REUSE_GAP,
                                  psn);
     if (roce_reuse_is_pending(req))
-        roce_reuse_on_request(ctx, psn, span, guess);
+        roce_reuse_on_request(ctx, psn, psn_cnt, guess);
     if (d == 0 || (d < 0 && ctx->conn->sum.svc == ROCE_SVC_UC && d < -ROCE_JUMP)) {
         if (d != 0)
             roce_requester_restart(ctx, psn, true);
@@ -453,13 +454,13 @@ void roce_request(struct roce_ctx *ctx)
             ctx->result->flags |= ROCE_AN_KEEP_ALIVE;
         ctx->conn->doubt |= req->anew; /* or it did not begin anew after all */
         req->suspect = req->anew = false;
-        append(ctx, span, guess);
+        append(ctx, psn_cnt, guess);
     } else if (req->anew && roce_opcode_starts(ctx->pkt->op)) {
         roce_requester_restart(ctx, psn, true);
-        append(ctx, span, guess);
+        append(ctx, psn_cnt, guess);
     } else {
-        place_late(ctx, d, span, guess);
+        place_late(ctx, d, psn_cnt, guess);
     }
     req->last_time = ctx->time;
-    roce_request_tell(ctx, span);
+    roce_request_tell(ctx, psn_cnt);
 }

@@ -50,7 +50,7 @@ static void acknowledge(struct roce_ctx *ctx, struct roce_req *req, struct roce_
             complete(ctx, e, e->dma_len, false);
         } else if (!(e->flags & ROCE_SENT_DONE) && !is_before_join(ctx, e) &&
                    e->dma_len != ROCE_LEN_UNKNOWN) {
-            roce_passed_over(ctx, req, e);
+            roce_implied_nak(ctx, req, e);
         }
     } else if (e->flags & ROCE_SENT_ENDS) {
         bool whole =
@@ -72,8 +72,8 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
 
     if (beyond > ROCE_JUMP || beyond < -ROCE_JUMP * 64)
         return; /* another use of the QP, or nothing of ours */
-    if (req->passed)
-        roce_passed_again(ctx, req, upto);
+    if (req->implied_nak)
+        roce_implied_nak_again(ctx, req, upto);
     if (req->una_known && roce_diff(upto, req->una) <= 0)
         return;
     if (!req->una_known)
@@ -110,13 +110,13 @@ void roce_response_settle(struct roce_ctx *ctx, struct roce_side *requester)
 
     for (uint32_t i = 0; i < w->acked; i++) /* passed over, and not asked for since */
         if (roce_sent_gathered(roce_window_at(w, i)))
-            roce_passed_had(ctx, requester, roce_window_at(w, i));
+            roce_read_done(ctx, requester, roce_window_at(w, i));
     for (; w->acked < w->cnt; w->acked++) {
         struct roce_sent *e = roce_window_at(w, w->acked);
 
         if ((e->flags & ROCE_SENT_DONE) || !roce_sent_gathered(e))
             return;
-        roce_passed_had(ctx, requester, e);
+        roce_read_done(ctx, requester, e);
         req->una = roce_sent_end(e);
     }
 }
@@ -218,7 +218,7 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
         ack_to(ctx, req, psn);
         /* Not where the requester may answer a sequence NAK before it, or go back for a READ. */
         rsp->rnr_sure =
-            !rsp->nak && !req->passed && e &&
+            !rsp->nak && !req->implied_nak && e &&
             e->tries == (rsp->rnr_at == psn && rsp->rnr_at_tries ? rsp->rnr_at_tries + 1 : 1);
         rsp->rnr_at = psn;
         rsp->rnr_at_tries = e ? e->tries : 0;
@@ -281,7 +281,7 @@ static void on_small_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
 {
     ctx->result->request_frame = e->last_frame;
     ack_to(ctx, req, e->psn);
-    if (!roce_is_stale(req, e))
+    if (!roce_response_is_stale(req, e))
         e->marks &= (uint8_t)~ROCE_MARK_OWED;
     if (!(e->flags & ROCE_SENT_DONE)) {
         e->flags |= ROCE_SENT_DONE;
@@ -302,13 +302,13 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
     bool late;
 
     if (e)
-        roce_span_settle(ctx, req, e);
+        roce_read_psn_count_confirm(ctx, req, e);
     if (e && (roce_opcode(e->op)->kind == ROCE_KIND_ATOMIC_WRITE ||
               roce_opcode(e->op)->kind == ROCE_KIND_FLUSH)) {
         on_small_resp(ctx, req, e); /* Annex A19: answered like an empty READ */
         return;
     }
-    if (!e || roce_opcode(e->op)->kind != ROCE_KIND_READ || (e->flags & ROCE_SENT_SPAN_GUESS)) {
+    if (!e || roce_opcode(e->op)->kind != ROCE_KIND_READ || (e->flags & ROCE_SENT_PSN_CNT_GUESS)) {
         if (e && roce_opcode(e->op)->kind != ROCE_KIND_READ)
             SAY(ctx, READ_RESP_KIND, "bth.opcode", e->op, ctx->pkt->bth.opcode, e->last_frame,
                 ROCE_VALUE_OPCODE);
@@ -343,7 +343,7 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
     if (k + 1 > e->resp_high)
         e->resp_high = k + 1;
     roce_sent_take(e, k);
-    if (roce_is_stale(req, e))
+    if (roce_response_is_stale(req, e))
         return;
     if (k == e->resp_next) {
         e->resp_next++;
@@ -352,13 +352,13 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
             e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
     } else if (k > e->resp_next && !(e->flags & ROCE_SENT_IMPLIED)) {
         e->marks |= ROCE_MARK_GAP;
-        req->missed = ROCE_CAUSE_READ_GAP;
+        req->pending_cause = ROCE_CAUSE_READ_GAP;
     }
-    if (e->resp_next == e->span)
+    if (e->resp_next == e->psn_cnt)
         e->marks &= (uint8_t)~ROCE_MARK_OWED;
     late = (e->flags & ROCE_SENT_IMPLIED) && !(e->flags & ROCE_SENT_RESTARTED) &&
            roce_sent_gathered(e);
-    if ((e->resp_next < e->span && !late) || (e->flags & ROCE_SENT_DONE))
+    if ((e->resp_next < e->psn_cnt && !late) || (e->flags & ROCE_SENT_DONE))
         return;
     e->flags |= ROCE_SENT_DONE;
     e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
@@ -375,7 +375,7 @@ static void on_atomic_ack(struct roce_ctx *ctx, struct roce_req *req)
     struct roce_sent *e = roce_window_get(&req->win, psn);
 
     roce_check_msn(ctx, req);
-    if (e && (e->flags & ROCE_SENT_SPAN_GUESS) && e->psn != psn)
+    if (e && (e->flags & ROCE_SENT_PSN_CNT_GUESS) && e->psn != psn)
         e = NULL; /* not a PSN of that READ, if it is shorter: a request that was not captured */
     if (e) {
         roce_check_atomic_ack(ctx, req, e);
@@ -434,7 +434,7 @@ static void note_last(struct roce_ctx *ctx)
 
 void roce_response_end(struct roce_ctx *ctx, struct roce_req *req)
 {
-    if (req->ep.next == req->nxt && ((ctx->pkt->bth.psn + 1) & ROCE_PSN_MASK) == req->nxt)
+    if (req->retx.next == req->nxt && ((ctx->pkt->bth.psn + 1) & ROCE_PSN_MASK) == req->nxt)
         req->suspect = false; /* all came again as it was, and was answered */
     if (ctx->told)
         roce_req_tell(ctx, req);

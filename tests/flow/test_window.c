@@ -32,7 +32,7 @@ static void push(struct roce_window *w, struct roce_mem *mem, uint32_t psn, uint
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(e);
     e->psn = psn & 0xFFFFFF;
-    e->span = span;
+    e->psn_cnt = span;
 }
 
 static void finds_across_the_wrap(void)
@@ -101,7 +101,7 @@ static void insert_keeps_the_order(void)
         e = roce_window_insert(&w, &at, 256, &mem, &over);
         CU_ASSERT_PTR_NOT_NULL_FATAL(e);
         e->psn = psn;
-        e->span = 1;
+        e->psn_cnt = 1;
         for (uint32_t i = 1; i < w.cnt; i++)
             CU_ASSERT(roce_window_at(&w, i - 1)->psn < roce_window_at(&w, i)->psn);
     }

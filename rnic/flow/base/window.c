@@ -9,7 +9,7 @@ static bool ends_after(const struct roce_window *w, uint32_t i, uint32_t psn)
     const struct roce_sent *e = roce_window_at(w, i);
     uint32_t base = w->buf[w->head].psn;
     uint32_t at = (psn - base) & ROCE_PSN_MASK;
-    uint32_t end = ((e->psn - base) & ROCE_PSN_MASK) + e->span;
+    uint32_t end = ((e->psn - base) & ROCE_PSN_MASK) + e->psn_cnt;
 
     return end > at;
 }

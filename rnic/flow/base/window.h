@@ -14,12 +14,12 @@
 enum {
     ROCE_SENT_ENDS = 1u << 0, /* Last or Only */
     ROCE_SENT_ACKREQ = 1u << 1,
-    ROCE_SENT_SPAN_GUESS = 1u << 2, /* a READ whose PSNs are not known: the MTU is not */
-    ROCE_SENT_OFF_KNOWN = 1u << 3,  /* `off` counts from the message's First */
-    ROCE_SENT_DONE = 1u << 4,       /* READ, atomic: fully answered */
-    ROCE_SENT_IMPLIED = 1u << 5,    /* READ, atomic: passed over by a later response */
-    ROCE_SENT_RESTARTED = 1u << 6,  /* READ: asked for again, in whole or its tail */
-    ROCE_SENT_ORIG = 1u << 7,       /* atomic: `orig` is valid */
+    ROCE_SENT_PSN_CNT_GUESS = 1u << 2, /* a READ whose PSNs are not known: the MTU is not */
+    ROCE_SENT_OFF_KNOWN = 1u << 3,     /* `off` counts from the message's First */
+    ROCE_SENT_DONE = 1u << 4,          /* READ, atomic: fully answered */
+    ROCE_SENT_IMPLIED = 1u << 5,       /* READ, atomic: passed over by a later response */
+    ROCE_SENT_RESTARTED = 1u << 6,     /* READ: asked for again, in whole or its tail */
+    ROCE_SENT_ORIG = 1u << 7,          /* atomic: `orig` is valid */
 };
 
 /* Bits of roce_sent.marks. */
@@ -48,7 +48,7 @@ struct roce_sent {
         };
     };
     uint32_t psn;
-    uint32_t span;       /* PSNs it takes, >= 1 */
+    uint32_t psn_cnt;    /* PSNs it takes, >= 1 */
     uint32_t frame;      /* first transmission */
     uint32_t last_frame; /* latest transmission */
     uint32_t msg_frame;  /* first packet of the message; 0 if not captured */
@@ -97,7 +97,7 @@ static inline struct roce_sent *roce_window_tail(const struct roce_window *w)
 
 static inline uint32_t roce_sent_end(const struct roce_sent *e)
 {
-    return (e->psn + e->span) & 0xFFFFFFu;
+    return (e->psn + e->psn_cnt) & 0xFFFFFFu;
 }
 
 /* Whether it is a READ whose answer has not come: it may be asked for again, and answered then. */
@@ -162,8 +162,8 @@ static inline void roce_sent_take(struct roce_sent *e, uint32_t k)
  * requesters that is loss, but not to all. */
 static inline bool roce_sent_gathered(const struct roce_sent *e)
 {
-    return (e->op & 0x1F) == ROCE_OP_RC_READ_REQUEST && roce_sent_before(e) == e->span &&
-           !(e->flags & ROCE_SENT_SPAN_GUESS);
+    return (e->op & 0x1F) == ROCE_OP_RC_READ_REQUEST && roce_sent_before(e) == e->psn_cnt &&
+           !(e->flags & ROCE_SENT_PSN_CNT_GUESS);
 }
 
 /* Messages of the requester before the one it belongs to. */
@@ -175,7 +175,7 @@ static inline uint32_t roce_sent_number(const struct roce_sent *e)
 /* Whether `psn` is one of the entry's. */
 static inline bool roce_sent_has(const struct roce_sent *e, uint32_t psn)
 {
-    return ((psn - e->psn) & 0xFFFFFFu) < e->span;
+    return ((psn - e->psn) & 0xFFFFFFu) < e->psn_cnt;
 }
 
 /* The index of the first entry that does not end before or at `psn`; cnt if there is none. The

@@ -80,7 +80,7 @@ static struct roce_sent *counted(struct roce_ctx *ctx, struct roce_req *req)
         roce_syndrome_kind(ctx->pkt->aeth.syndrome) != ROCE_SYN_ACK)
         psn = (psn - 1) & ROCE_PSN_MASK;
     e = roce_window_get(&req->win, psn);
-    if (!e || (e->flags & ROCE_SENT_SPAN_GUESS))
+    if (!e || (e->flags & ROCE_SENT_PSN_CNT_GUESS))
         return NULL;
     if (ctx->pkt->op->kind == ROCE_KIND_ACK && ((psn + 1) & ROCE_PSN_MASK) != roce_sent_end(e))
         return NULL; /* inside a READ */

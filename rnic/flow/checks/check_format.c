@@ -317,7 +317,7 @@ void roce_check_mtu_learn(struct roce_ctx *ctx)
     }
     conn->sum.mtu = len;
     conn->sum.mtu_sure = conn->mtu_seen = true;
-    roce_span_mtu(conn);
+    roce_read_psn_count_update(conn);
 }
 
 void roce_check_size(struct roce_ctx *ctx)

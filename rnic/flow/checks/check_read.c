@@ -9,9 +9,9 @@ static void check_len(struct roce_ctx *ctx, const struct roce_sent *e, uint32_t 
 {
     uint32_t mtu = ctx->conn->sum.mtu, want;
 
-    if (e->span > 1 && !ctx->conn->sum.mtu_sure)
+    if (e->psn_cnt > 1 && !ctx->conn->sum.mtu_sure)
         return;
-    want = k + 1 < e->span ? mtu : e->dma_len - k * mtu;
+    want = k + 1 < e->psn_cnt ? mtu : e->dma_len - k * mtu;
     if (ctx->pkt->payload_len != want)
         SAY(ctx, READ_RESP_LEN, "payload length", want, ctx->pkt->payload_len, e->last_frame);
 }
@@ -22,14 +22,14 @@ static bool is_whole(struct roce_req *req, const struct roce_sent *e)
     uint32_t i = roce_window_find(&req->win, e->psn);
     const struct roce_sent *prev = i > 0 ? roce_window_at(&req->win, i - 1) : NULL;
 
-    return prev && roce_sent_end(prev) == e->psn && !(prev->flags & ROCE_SENT_SPAN_GUESS);
+    return prev && roce_sent_end(prev) == e->psn && !(prev->flags & ROCE_SENT_PSN_CNT_GUESS);
 }
 
 static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e, uint32_t k)
 {
     const struct roce_opcode *op = ctx->pkt->op;
     uint8_t base = (uint8_t)(op->value & 0xE0);
-    bool last = k + 1 == e->span, again = (e->flags & ROCE_SENT_RESTARTED) != 0;
+    bool last = k + 1 == e->psn_cnt, again = (e->flags & ROCE_SENT_RESTARTED) != 0;
     uint8_t want = k == 0 ? (last ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_READ_RESP_FIRST)
                           : (last ? ROCE_OP_RC_READ_RESP_LAST : ROCE_OP_RC_READ_RESP_MIDDLE);
 
@@ -37,8 +37,8 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
     if (op->value == want) { /* after a restart perhaps a late answer to the request before */
         /* It may be of an answer that was begun before, whose packets before it were lost: unless
          * silence made the requester go back, or the one answer before had ended. */
-        bool silent = req->ep.cause == ROCE_CAUSE_TIMEOUT && e->last_frame >= req->ep.frame;
-        bool ended = e->tries == 2 && e->resp_high == e->span;
+        bool silent = req->retx.cause == ROCE_CAUSE_TIMEOUT && e->last_frame >= req->retx.frame;
+        bool ended = e->tries == 2 && e->resp_high == e->psn_cnt;
 
         if (again && k > 0 && k == e->restart && (silent || ended) && e->last_frame != e->frame &&
             !roce_copy_seen(ctx))

@@ -24,7 +24,7 @@ static void check_reads(struct roce_ctx *ctx)
     bool active = roce_side_idx(ctx->side) == sum->cm.active_side;
     uint32_t limit;
 
-    if (!req->una_known || ctx->conn->join_frame || req->passed)
+    if (!req->una_known || ctx->conn->join_frame || req->implied_nak)
         return; /* what was asked for again may be answered by what was on the way before */
     limit = active ? sum->cm.rep_responder_resources : sum->cm.responder_resources;
     if (!(roce_conn_told(ctx->conn) & 1u << ROCE_CM_REP))
@@ -108,7 +108,7 @@ void roce_check_new(struct roce_ctx *ctx, struct roce_sent *e)
         return;
     check_reads(ctx);
     check_credits(ctx, e);
-    if (req->una_known && out > 0x800000 && e->span > ROCE_JUMP)
+    if (req->una_known && out > 0x800000 && e->psn_cnt > ROCE_JUMP)
         SAY(ctx, PSN_WINDOW, "PSNs outstanding", 0x800000, out, .rel = ROCE_REL_AT_MOST);
     if (rsp->fatal && roce_since(rsp->fatal_time, ctx->time) > SOON_NS)
         SAY(ctx, REQ_AFTER_NAK, "bth.psn", rsp->fatal_psn, e->psn, rsp->fatal_frame,
@@ -234,9 +234,9 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent *e)
             .rel = ROCE_REL_AT_MOST);
 }
 
-void roce_check_episode(struct roce_ctx *ctx, const struct roce_sent *e, uint64_t idle)
+void roce_check_retransmission(struct roce_ctx *ctx, const struct roce_sent *e, uint64_t idle)
 {
-    switch (ctx->side->req.ep.cause) {
+    switch (ctx->side->req.retx.cause) {
     case ROCE_CAUSE_TIMEOUT: check_timeout(ctx, e, idle); break;
     case ROCE_CAUSE_RNR_NAK: check_rnr(ctx, e); break;
     default: break;

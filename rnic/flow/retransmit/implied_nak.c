@@ -7,53 +7,54 @@
 #include "flow/check.h"
 
 /* READ or atomic `e` has to be asked for again: a later request was answered. */
-void roce_passed_over(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e)
+void roce_implied_nak(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e)
 {
     e->flags |= ROCE_SENT_IMPLIED;
     ctx->result->flags |= ROCE_AN_IMPLIED_NAK;
     roce_rate_hole(ctx->side);
     SAY(ctx, IMPLIED_NAK, "bth.psn", e->psn, ctx->pkt->bth.psn, e->last_frame);
-    if (!req->passed || roce_diff(e->psn, req->passed_psn) < 0)
-        req->passed_psn = e->psn;
-    req->passed = true;
+    if (!req->implied_nak || roce_diff(e->psn, req->implied_nak_psn) < 0)
+        req->implied_nak_psn = e->psn;
+    req->implied_nak = true;
     if (!(e->marks & ROCE_MARK_GAP)) /* else that was first */
-        req->missed = ROCE_CAUSE_IMPLIED_NAK;
+        req->pending_cause = ROCE_CAUSE_IMPLIED_NAK;
 }
 
 /* The response at hand tells that all before `upto` came: what was passed over before, and asked
  * for again, may be passed over once more. */
-void roce_passed_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
+void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
 {
     struct roce_window *w = &req->win;
 
-    for (uint32_t i = roce_window_find(w, req->passed_psn); i < w->acked; i++) {
+    for (uint32_t i = roce_window_find(w, req->implied_nak_psn); i < w->acked; i++) {
         struct roce_sent *e = roce_window_at(w, i);
 
         if (!roce_opcode_is_answered(roce_opcode(e->op)) ||
             ((e->flags & ROCE_SENT_DONE) && !(e->marks & ROCE_MARK_OWED)))
             continue;
-        if (e->psn != req->passed_psn && (e->marks & ROCE_MARK_OWED)) {
+        if (e->psn != req->implied_nak_psn && (e->marks & ROCE_MARK_OWED)) {
             /* What came while it was not its turn made nobody go back. */
             e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
             e->marks &= (uint8_t)~ROCE_MARK_GAP;
         }
-        req->passed_psn = e->psn;
+        req->implied_nak_psn = e->psn;
         if (!(e->flags & ROCE_SENT_IMPLIED) && roce_diff(roce_sent_end(e), upto) <= 0)
-            roce_passed_over(ctx, req, e);
+            roce_implied_nak(ctx, req, e);
         return;
     }
-    req->passed = false;
+    req->implied_nak = false;
 }
 
 /* The requester waits for the answer to one before `e`, and asked for `e` again: the response at
  * hand, to what it asked for before, is no answer. */
-bool roce_is_stale(const struct roce_req *req, const struct roce_sent *e)
+bool roce_response_is_stale(const struct roce_req *req, const struct roce_sent *e)
 {
-    return req->passed && (e->marks & ROCE_MARK_OWED) && roce_diff(req->passed_psn, e->psn) < 0;
+    return req->implied_nak && (e->marks & ROCE_MARK_OWED) &&
+           roce_diff(req->implied_nak_psn, e->psn) < 0;
 }
 
 /* When the last of its responses was used is not known, so that no latency is told. */
-void roce_passed_had(struct roce_ctx *ctx, struct roce_side *requester, struct roce_sent *e)
+void roce_read_done(struct roce_ctx *ctx, struct roce_side *requester, struct roce_sent *e)
 {
     struct roce_oper_count *sum;
 
@@ -70,20 +71,20 @@ void roce_passed_had(struct roce_ctx *ctx, struct roce_side *requester, struct r
  * way when it asked again, though responses to what it asked for later are all that is seen. A READ
  * asked for from its middle tells that for certain; else the first packets of the go-back may be
  * missing in the capture. */
-void roce_passed_by(struct roce_ctx *ctx, uint32_t psn, bool sure)
+void roce_reads_done_before(struct roce_ctx *ctx, uint32_t psn, bool sure)
 {
     struct roce_req *req = &ctx->side->req;
     struct roce_window *w = &req->win;
 
-    if (!req->passed || roce_diff(req->passed_psn, psn) >= 0)
+    if (!req->implied_nak || roce_diff(req->implied_nak_psn, psn) >= 0)
         return;
-    for (uint32_t i = roce_window_find(w, req->passed_psn); i < w->cnt; i++) {
+    for (uint32_t i = roce_window_find(w, req->implied_nak_psn); i < w->cnt; i++) {
         struct roce_sent *e = roce_window_at(w, i);
 
-        req->passed_psn = e->psn;
+        req->implied_nak_psn = e->psn;
         if (roce_diff(roce_sent_end(e), psn) > 0)
             return;
-        if (sure || e->resp_high == e->span)
-            roce_passed_had(ctx, ctx->side, e);
+        if (sure || e->resp_high == e->psn_cnt)
+            roce_read_done(ctx, ctx->side, e);
     }
 }

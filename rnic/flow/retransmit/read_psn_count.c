@@ -6,7 +6,7 @@
 #include "flow/check.h"
 
 /* PSNs of a READ; without an MTU at least so many. */
-static uint32_t span_of(const struct roce_conn *conn, uint32_t len, bool *guess)
+static uint32_t psn_count_of(const struct roce_conn *conn, uint32_t len, bool *guess)
 {
     uint32_t mtu = conn->sum.mtu_sure ? conn->sum.mtu : 0;
 
@@ -20,44 +20,45 @@ static uint32_t span_of(const struct roce_conn *conn, uint32_t len, bool *guess)
     return roce_psn_cnt(len, 4096);
 }
 
-uint32_t roce_span_of_read(const struct roce_ctx *ctx, bool *guess)
+uint32_t roce_read_psn_count(const struct roce_ctx *ctx, bool *guess)
 {
     const struct roce_pkt *pkt = ctx->pkt;
 
-    return span_of(ctx->conn,
-                   roce_pkt_has(pkt, ROCE_HDR_RETH) ? pkt->reth.dma_len : ROCE_LEN_UNKNOWN, guess);
+    return psn_count_of(
+        ctx->conn, roce_pkt_has(pkt, ROCE_HDR_RETH) ? pkt->reth.dma_len : ROCE_LEN_UNKNOWN, guess);
 }
 
-void roce_span_settle(const struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e)
+void roce_read_psn_count_confirm(const struct roce_ctx *ctx, struct roce_req *req,
+                                 struct roce_sent *e)
 {
-    if (!(e->flags & ROCE_SENT_SPAN_GUESS) || e->span != 1 || ctx->pkt->bth.psn != e->psn ||
+    if (!(e->flags & ROCE_SENT_PSN_CNT_GUESS) || e->psn_cnt != 1 || ctx->pkt->bth.psn != e->psn ||
         ctx->pkt->op->pos != ROCE_POS_ONLY || ctx->pkt->payload_len != e->dma_len)
         return;
-    e->flags &= (uint8_t)~ROCE_SENT_SPAN_GUESS;
+    e->flags &= (uint8_t)~ROCE_SENT_PSN_CNT_GUESS;
     if (e == roce_window_tail(&req->win))
-        req->span_guess = false;
+        req->psn_cnt_guess = false;
 }
 
-void roce_span_mtu(struct roce_conn *conn)
+void roce_read_psn_count_update(struct roce_conn *conn)
 {
     for (int s = 0; s < 2; s++) {
         struct roce_req *req = &conn->side[s].req;
 
         for (uint32_t i = 0; i < req->win.cnt; i++) {
             struct roce_sent *e = roce_window_at(&req->win, i);
-            uint32_t span;
+            uint32_t psn_cnt;
 
-            if (!(e->flags & ROCE_SENT_SPAN_GUESS) || e->dma_len == ROCE_LEN_UNKNOWN)
+            if (!(e->flags & ROCE_SENT_PSN_CNT_GUESS) || e->dma_len == ROCE_LEN_UNKNOWN)
                 continue;
-            span = roce_psn_cnt(e->dma_len, conn->sum.mtu);
+            psn_cnt = roce_psn_cnt(e->dma_len, conn->sum.mtu);
             if (i + 1 < req->win.cnt &&
-                ((roce_window_at(&req->win, i + 1)->psn - e->psn) & ROCE_PSN_MASK) < span)
+                ((roce_window_at(&req->win, i + 1)->psn - e->psn) & ROCE_PSN_MASK) < psn_cnt)
                 continue; /* it does not fit: leave it open */
-            e->span = span;
-            e->flags &= (uint8_t)~ROCE_SENT_SPAN_GUESS;
+            e->psn_cnt = psn_cnt;
+            e->flags &= (uint8_t)~ROCE_SENT_PSN_CNT_GUESS;
             if (i + 1 == req->win.cnt) {
                 req->nxt = roce_sent_end(e);
-                req->span_guess = false;
+                req->psn_cnt_guess = false;
             }
         }
     }

@@ -14,7 +14,7 @@ uint64_t roce_timeout_of(const struct roce_conn *conn)
     return roce_ack_timeout_ns(conn->sum.cm.ack_timeout_code);
 }
 
-bool roce_episode_is_late(const struct roce_ctx *ctx, uint32_t psn)
+bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
 {
     const struct roce_req *req = &ctx->side->req;
     const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
@@ -23,7 +23,7 @@ bool roce_episode_is_late(const struct roce_ctx *ctx, uint32_t psn)
 
     if (ctx->conn->sum.svc == ROCE_SVC_UC)
         return true;
-    if (req->ep.active && req->ep.next == psn)
+    if (req->retx.active && req->retx.next == psn)
         return false;
     if ((rsp->nak && rsp->nak_psn == psn) || (rsp->rnr && rsp->rnr_psn == psn))
         return false;
@@ -71,12 +71,13 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
     return ROCE_CAUSE_UNKNOWN;
 }
 
-static void tell(struct roce_ctx *ctx, const struct roce_sent *e, uint32_t psn, uint64_t waited)
+static void report_retransmission(struct roce_ctx *ctx, const struct roce_sent *e, uint32_t psn,
+                                  uint64_t waited)
 {
     struct roce_req *req = &ctx->side->req;
-    uint32_t frame = req->ep.trigger ? req->ep.trigger : e ? e->last_frame : 0;
+    uint32_t frame = req->retx.trigger ? req->retx.trigger : e ? e->last_frame : 0;
 
-    switch (req->ep.cause) {
+    switch (req->retx.cause) {
     case ROCE_CAUSE_SEQ_NAK: SAY(ctx, SEQ_RETRY, "bth.psn", req->nxt, psn, frame); break;
     case ROCE_CAUSE_RNR_NAK:
         SAY(ctx, RNR_RETRY, "time since the RNR NAK", roce_peer(ctx->side)->rsp.rnr_wait, waited,
@@ -97,7 +98,8 @@ static void tell(struct roce_ctx *ctx, const struct roce_sent *e, uint32_t psn, 
 /* Whether the go-back goes on although it does not follow: what is between was acknowledged
  * meanwhile, or it was lost before it got here and nothing tells of another reason to send again.
  */
-static bool skips(const struct roce_ctx *ctx, const struct roce_sent *e, uint32_t psn)
+static bool continues_after_hole(const struct roce_ctx *ctx, const struct roce_sent *e,
+                                 uint32_t psn)
 {
     const struct roce_req *req = &ctx->side->req;
     struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
@@ -105,7 +107,7 @@ static bool skips(const struct roce_ctx *ctx, const struct roce_sent *e, uint32_
     uint32_t trigger;
     enum roce_cause cause;
 
-    if (roce_diff(psn, req->ep.next) <= 0)
+    if (roce_diff(psn, req->retx.next) <= 0)
         return false;
     cause = cause_of(ctx, e, psn, roce_since(last, ctx->time), &trigger);
     if (cause == ROCE_CAUSE_UNKNOWN)
@@ -119,7 +121,7 @@ static bool skips(const struct roce_ctx *ctx, const struct roce_sent *e, uint32_
 }
 
 /* Who got a fatal NAK repeats nothing. */
-static void after_nak(const struct roce_ctx *ctx)
+static void count_timeout_after_nak(const struct roce_ctx *ctx)
 {
     struct roce_conn_facts *sum = &ctx->conn->sum;
     const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
@@ -129,29 +131,29 @@ static void after_nak(const struct roce_ctx *ctx)
         sum->end_repeats += sum->end_repeats < UINT8_MAX;
 }
 
-static void begin(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn)
+static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn)
 {
     struct roce_req *req = &ctx->side->req;
     struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
     struct roce_rare *sum = roce_rare(ctx->flow, ctx->side);
-    struct roce_episode before = req->ep;
+    struct roce_retransmission before = req->retx;
     uint64_t last = e && e->time > req->last_time ? e->time : req->last_time;
     uint64_t idle = roce_since(last, ctx->time), waited = 0;
     uint64_t stalled = roce_since(e ? e->time : req->last_time, ctx->time);
     uint32_t trigger;
     enum roce_cause cause;
 
-    roce_passed_by(ctx, psn, e && e->psn != psn);
+    roce_reads_done_before(ctx, psn, e && e->psn != psn);
     cause = cause_of(ctx, e, psn, idle, &trigger);
-    if (cause == ROCE_CAUSE_UNKNOWN && req->missed != ROCE_CAUSE_NONE)
-        cause = (enum roce_cause)req->missed; /* what was missing came meanwhile */
-    req->missed = ROCE_CAUSE_NONE;
-    req->ep = (struct roce_episode){.cause = cause,
-                                    .active = true,
-                                    .first = psn,
-                                    .frame = ctx->frame,
-                                    .trigger = trigger,
-                                    .time = ctx->time};
+    if (cause == ROCE_CAUSE_UNKNOWN && req->pending_cause != ROCE_CAUSE_NONE)
+        cause = (enum roce_cause)req->pending_cause; /* what was missing came meanwhile */
+    req->pending_cause = ROCE_CAUSE_NONE;
+    req->retx = (struct roce_retransmission){.cause = cause,
+                                             .active = true,
+                                             .first = psn,
+                                             .frame = ctx->frame,
+                                             .trigger = trigger,
+                                             .time = ctx->time};
     sum->retx[cause].episodes++;
     sum->retx[cause].stalled_ns += stalled;
     if (req->retry_psn != psn) {
@@ -161,7 +163,7 @@ static void begin(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn)
     if (cause == ROCE_CAUSE_TIMEOUT) {
         if (req->timeouts < 255)
             req->timeouts++;
-        after_nak(ctx);
+        count_timeout_after_nak(ctx);
         if (sum->timeout_min_ns == 0 || idle < sum->timeout_min_ns)
             sum->timeout_min_ns = idle;
         if (idle > sum->timeout_max_ns)
@@ -176,8 +178,8 @@ static void begin(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn)
     } else if (cause == ROCE_CAUSE_SEQ_NAK && req->naks < 255) {
         req->naks++;
     }
-    tell(ctx, e, psn, waited);
-    roce_check_episode(ctx, e, idle);
+    report_retransmission(ctx, e, psn, waited);
+    roce_check_retransmission(ctx, e, idle);
     /* The answer to a READ or atomic may be lost behind the capture point: each response to what
      * was asked for later makes the requester go back for it (R139). */
     if (cause == ROCE_CAUSE_UNKNOWN && before.cause == ROCE_CAUSE_SEQ_NAK && before.first == psn &&
@@ -188,18 +190,19 @@ static void begin(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn)
         rsp->nak = rsp->rnr = false;
 }
 
-void roce_episode_step(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn, uint32_t span)
+void roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn,
+                              uint32_t psn_cnt)
 {
     struct roce_req *req = &ctx->side->req;
     struct roce_rare *sum = roce_rare(ctx->flow, ctx->side);
 
-    if (!req->ep.active || (req->ep.next != psn && !skips(ctx, e, psn)))
-        begin(ctx, e, psn);
-    req->ep.next = (psn + span) & ROCE_PSN_MASK;
-    sum->retx[req->ep.cause].packets++;
-    sum->retx[req->ep.cause].bytes += ctx->pkt->payload_len;
+    if (!req->retx.active || (req->retx.next != psn && !continues_after_hole(ctx, e, psn)))
+        begin_retransmission(ctx, e, psn);
+    req->retx.next = (psn + psn_cnt) & ROCE_PSN_MASK;
+    sum->retx[req->retx.cause].packets++;
+    sum->retx[req->retx.cause].bytes += ctx->pkt->payload_len;
     ctx->result->flags |= ROCE_AN_RETRANSMISSION;
-    ctx->result->cause = req->ep.cause;
+    ctx->result->cause = req->retx.cause;
     ctx->result->timeout = roce_timeout_of(ctx->conn);
-    ctx->result->trigger_frame = req->ep.trigger;
+    ctx->result->trigger_frame = req->retx.trigger;
 }

@@ -5,14 +5,14 @@
 
 #define WINDOW_UNPAIRED 256u /* remembered while nothing acknowledges */
 
-void roce_entry_set(const struct roce_ctx *ctx, struct roce_sent *e, uint32_t span, bool guess)
+void roce_entry_set(const struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn_cnt, bool guess)
 {
     const struct roce_pkt *pkt = ctx->pkt;
     const struct roce_opcode *op = pkt->op;
 
     e->time = e->msg_time = ctx->time;
     e->psn = pkt->bth.psn;
-    e->span = span;
+    e->psn_cnt = psn_cnt;
     e->frame = e->last_frame = ctx->frame;
     e->icrc = pkt->icrc;
     e->ip_id = ctx->glance->ip_id;
@@ -32,7 +32,7 @@ void roce_entry_set(const struct roce_ctx *ctx, struct roce_sent *e, uint32_t sp
     }
     e->flags =
         (uint8_t)((roce_opcode_ends(op) ? ROCE_SENT_ENDS : 0) |
-                  (pkt->bth.ackreq ? ROCE_SENT_ACKREQ : 0) | (guess ? ROCE_SENT_SPAN_GUESS : 0));
+                  (pkt->bth.ackreq ? ROCE_SENT_ACKREQ : 0) | (guess ? ROCE_SENT_PSN_CNT_GUESS : 0));
     e->sample = ctx->glance->sample;
     e->marks = ctx->glance->sampled ? ROCE_MARK_SAMPLE : 0;
 }
@@ -76,7 +76,7 @@ void roce_entry_link(struct roce_req *req, const struct roce_sent *prev, struct 
 
 bool roce_entry_touches(const struct roce_sent *prev, const struct roce_sent *e)
 {
-    return prev && roce_sent_end(prev) == e->psn && !(prev->flags & ROCE_SENT_SPAN_GUESS);
+    return prev && roce_sent_end(prev) == e->psn && !(prev->flags & ROCE_SENT_PSN_CNT_GUESS);
 }
 
 struct roce_sent *roce_entry_room(struct roce_ctx *ctx, uint32_t *at)
@@ -106,7 +106,7 @@ struct roce_sent *roce_entry_room(struct roce_ctx *ctx, uint32_t *at)
             ctx->conn->sum.truncated |= ctx->conn->paired;
             (*overflow)++;
         } else if (roce_sent_gathered(old))
-            roce_passed_had(ctx, ctx->side, old); /* it would have been asked for again */
+            roce_read_done(ctx, ctx->side, old); /* it would have been asked for again */
         roce_window_drop(w);
         (*at)--;
     }

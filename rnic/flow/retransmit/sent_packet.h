@@ -13,9 +13,9 @@
  * stands in *at. */
 struct roce_sent *roce_entry_room(struct roce_ctx *ctx, uint32_t *at);
 
-/* The packet at hand as an entry of `span` PSNs, or with `guess` of so many at least. Into a zeroed
- * one: large ones that are just written are slow to copy. */
-void roce_entry_set(const struct roce_ctx *ctx, struct roce_sent *e, uint32_t span, bool guess);
+/* The packet at hand as an entry of `psn_cnt` PSNs, or with `guess` of so many at least. Into a
+ * zeroed one: large ones that are just written are slow to copy. */
+void roce_entry_set(const struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn_cnt, bool guess);
 
 /* What `e` inherits from the packet before it in PSN order, if that was seen. */
 void roce_entry_link(struct roce_req *req, const struct roce_sent *prev, struct roce_sent *e);

@@ -159,8 +159,8 @@ static void forget(struct roce_flow *flow, struct roce_conn *conn)
         req->bytes_in_flight = 0;
         req->reqs_in_flight = req->reads_in_flight = 0;
         req->chain++;
-        req->span_guess = false;
-        req->ep.active = false;
+        req->psn_cnt_guess = false;
+        req->retx.active = false;
     }
     conn->sum.truncated = true;
     flow->totals.forgotten++;
@@ -348,7 +348,8 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
         to->sum.mtu_sure = from->sum.mtu_sure;
     }
     if (to->sum.mtu && to->sum.mtu_sure)
-        roce_span_mtu(to); /* one direction may have shown it, and the other READ before */
+        roce_read_psn_count_update(
+            to); /* one direction may have shown it, and the other READ before */
     if (from->sum.first_frame < to->sum.first_frame) {
         to->sum.first_frame = from->sum.first_frame;
         to->sum.first_time = from->sum.first_time;

@@ -24,7 +24,7 @@
 #define ROCE_JUMP 65536
 
 /* A go-back in progress. */
-struct roce_episode {
+struct roce_retransmission {
     enum roce_cause cause; /* NONE: no episode */
     bool active;
     uint32_t first;   /* PSN it started with */
@@ -70,22 +70,24 @@ struct roce_reuse_candidate {
 /* What a side did as requester. */
 struct roce_req {
     bool started;
-    bool base_sure;  /* `base` is the first PSN of the connection */
-    bool span_guess; /* the newest entry's span is a guess: `nxt` is its least */
-    bool base_cm;    /* `base` is from CM; nothing was sent yet if !started */
-    bool suspect;    /* it went back to where another use of the QP would begin: until it goes on */
+    bool base_sure;     /* `base` is the first PSN of the connection */
+    bool psn_cnt_guess; /* the newest entry's span is a guess: `nxt` is its least */
+    bool base_cm;       /* `base` is from CM; nothing was sent yet if !started */
+    bool suspect; /* it went back to where another use of the QP would begin: until it goes on */
     uint8_t reuse_kind; /* enum roce_reuse_kind of `turn` in struct roce_side */
     bool anew;          /* the other direction began another life: this one is to follow */
-    uint8_t passed : 1; /* READs, atomics from `passed_psn` on were passed over, or sent again */
-    uint8_t missed : 7; /* enum roce_cause: a response made it go back, and it has not yet; NONE */
+    uint8_t
+        implied_nak : 1; /* READs, atomics from `passed_psn` on were passed over, or sent again */
+    uint8_t pending_cause : 7; /* enum roce_cause: a response made it go back, and it has not yet;
+                                  NONE */
     uint32_t base;
     uint32_t rel_base; /* of relative PSNs: `base` as it was first */
     uint32_t nxt;      /* one after the highest PSN seen */
     uint32_t una;      /* one after the highest PSN acknowledged; may be ahead of nxt */
-    uint32_t passed_psn;
+    uint32_t implied_nak_psn;
     uint64_t gap_time; /* when the latest hole was found */
     struct roce_window win;
-    struct roce_episode ep;
+    struct roce_retransmission retx;
     uint64_t last_time; /* of its latest request packet */
     uint64_t bytes_in_flight;
     uint32_t reqs_in_flight, reads_in_flight;

@@ -164,7 +164,7 @@ static bool counts(struct roce_side *cand, const struct roce_pkt *pkt)
         return false;
     first = roce_window_at(w, 0);
     if (first->psn != cand->req.base || !(first->flags & ROCE_SENT_OFF_KNOWN) ||
-        first->chain != e->chain || (e->flags & ROCE_SENT_SPAN_GUESS))
+        first->chain != e->chain || (e->flags & ROCE_SENT_PSN_CNT_GUESS))
         return false;
     cum = e->cum;
     if (pkt->op->kind == ROCE_KIND_ACK && roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK)
@@ -211,7 +211,7 @@ void roce_pair_fits(struct roce_ctx *ctx)
     if (!(roce_is_guess(conn) || roce_reuse_is_unannounced(ctx)) || !peer->req.started)
         return;
     e = roce_window_get(&peer->req.win, psn);
-    if (e && (e->flags & ROCE_SENT_SPAN_GUESS) && e->psn != psn)
+    if (e && (e->flags & ROCE_SENT_PSN_CNT_GUESS) && e->psn != psn)
         return;
     if (!e || (answers(peer, ctx->pkt) &&
                !(is_rnr(ctx->pkt) && (late || !roce_opcode_uses_rq(roce_opcode(e->op))))))

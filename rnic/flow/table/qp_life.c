@@ -43,7 +43,7 @@ static bool is_repeat_from_start(const struct roce_ctx *ctx, uint32_t psn)
     const struct roce_req *req = &ctx->side->req;
 
     return req->suspect || roce_psn_may_start_use(ctx, psn) ||
-           (req->ep.active && req->ep.first == req->base && req->ep.next == psn);
+           (req->retx.active && req->retx.first == req->base && req->retx.next == psn);
 }
 
 bool roce_request_differs(const struct roce_ctx *ctx, const struct roce_sent *e,
@@ -84,7 +84,7 @@ void roce_requester_start(struct roce_ctx *ctx, uint32_t psn)
         if (roce_diff(psn, req->base) < 0)
             SAY(ctx, CM_START_PSN, "bth.psn", req->base, psn, ctx->conn->sum.cm.req_frame,
                 .weak = roce_diff(psn, req->base) < -ROCE_JUMP ||
-                        roce_since(req->ep.time, ctx->time) > ROUND_NS);
+                        roce_since(req->retx.time, ctx->time) > ROUND_NS);
         if (roce_diff(psn, req->base) < 0 || roce_diff(psn, req->base) > ROCE_JUMP) {
             req->base = req->nxt = req->una = psn;
             req->base_sure = req->una_known = false;

@@ -245,7 +245,7 @@ static bool may_follow_newest(const struct roce_ctx *ctx, const struct roce_req 
     return !tail || roce_may_follow(roce_opcode(tail->op), ctx->pkt->op);
 }
 
-void roce_reuse_on_request(struct roce_ctx *ctx, uint32_t psn, uint32_t span, bool guess)
+void roce_reuse_on_request(struct roce_ctx *ctx, uint32_t psn, uint32_t psn_cnt, bool guess)
 {
     struct roce_req *req = &ctx->side->req;
     struct roce_reuse_candidate *cand = ctx->side->reuse;
@@ -263,7 +263,7 @@ void roce_reuse_on_request(struct roce_ctx *ctx, uint32_t psn, uint32_t span, bo
     if (roce_diff(psn, cand->next) < 0)
         return; /* again */
     cand->messages += roce_opcode_ends(ctx->pkt->op);
-    cand->next = (psn + span) & ROCE_PSN_MASK;
+    cand->next = (psn + psn_cnt) & ROCE_PSN_MASK;
 }
 
 /* A fault alters one thing of a packet; another use of the QP sends another one. */
@@ -279,7 +279,8 @@ void roce_reuse_compare(struct roce_ctx *ctx, const struct roce_sent *e,
     struct roce_reuse_candidate *cand;
 
     if (!alike && roce_reuse_suspect(ctx, ctx->side, ROCE_REUSE_OLDER_PSN, now->psn))
-        roce_reuse_on_request(ctx, now->psn, now->span, (now->flags & ROCE_SENT_SPAN_GUESS) != 0);
+        roce_reuse_on_request(ctx, now->psn, now->psn_cnt,
+                              (now->flags & ROCE_SENT_PSN_CNT_GUESS) != 0);
     if (!roce_reuse_is_pending(&ctx->side->req))
         return;
     cand = ctx->side->reuse;

@@ -39,9 +39,9 @@ void roce_reuse_on_new_port(struct roce_ctx *ctx);
  * came since the response before. */
 void roce_reuse_on_low_msn(struct roce_ctx *ctx, struct roce_side *side, uint32_t ends);
 
-/* The request at hand is part of the turn of its side; it takes `span` PSNs, or with `guess` so
+/* The request at hand is part of the turn of its side; it takes `psn_cnt` PSNs, or with `guess` so
  * many at least. */
-void roce_reuse_on_request(struct roce_ctx *ctx, uint32_t psn, uint32_t span, bool guess);
+void roce_reuse_on_request(struct roce_ctx *ctx, uint32_t psn, uint32_t psn_cnt, bool guess);
 
 /* It has the PSN of `e`; `now` is what it is itself. */
 void roce_reuse_compare(struct roce_ctx *ctx, const struct roce_sent *e,

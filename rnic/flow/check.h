@@ -55,17 +55,20 @@ void roce_check_mtu_learn(struct roce_ctx *ctx);
 
 /* ---- check_order.c: a request packet among its neighbours -------------------------------------
  */
-void roce_check_order(struct roce_ctx *ctx, struct roce_sent *prev, struct roce_sent *e);
-void roce_check_entry(struct roce_ctx *ctx, struct roce_sent *e); /* alone: keys, lengths, ranges */
+void roce_check_order(struct roce_ctx *ctx, struct roce_sent_packet *prev,
+                      struct roce_sent_packet *e);
+void roce_check_request_packet(struct roce_ctx *ctx,
+                               struct roce_sent_packet *e); /* alone: keys, lengths, ranges */
 
 /* ---- check_request.c: requests against what the peer said --------------------------------------
  */
-void roce_check_new(struct roce_ctx *ctx, struct roce_sent *e);
+void roce_check_new(struct roce_ctx *ctx, struct roce_sent_packet *e);
 /* `e`, which was beyond the credits when it was captured, is acknowledged: what gave credits for it
  * may have been captured late, but not after this. */
-void roce_check_beyond(struct roce_ctx *ctx, const struct roce_sent *e);
-void roce_check_same(struct roce_ctx *ctx, const struct roce_sent *e, const struct roce_sent *now);
-void roce_check_retransmission(struct roce_ctx *ctx, const struct roce_sent *e,
+void roce_check_over_credit(struct roce_ctx *ctx, const struct roce_sent_packet *e);
+void roce_check_same(struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                     const struct roce_sent_packet *now);
+void roce_check_retransmission(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                                uint64_t since_last);
 
 /* ---- check_ack.c, check_nak.c, check_read.c: responses -----------------------------------------
@@ -73,13 +76,13 @@ void roce_check_retransmission(struct roce_ctx *ctx, const struct roce_sent *e,
 void roce_check_aeth(struct roce_ctx *ctx);
 void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req);
 /* The MSN of a positive ACK whose PSN is the last of `e` is known, and it is that. */
-bool roce_msn_fits(const struct roce_rsp *rsp, const struct roce_sent *e, uint32_t msn);
+bool roce_msn_fits(const struct roce_rsp *rsp, const struct roce_sent_packet *e, uint32_t msn);
 /* `e` is acknowledged though the responder had to refuse it. */
-void roce_check_accept(struct roce_ctx *ctx, const struct roce_sent *e);
+void roce_check_accept(struct roce_ctx *ctx, const struct roce_sent_packet *e);
 void roce_check_nak(struct roce_ctx *ctx, struct roce_req *req);
 void roce_check_positive(struct roce_ctx *ctx, struct roce_req *req);
-void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e);
-void roce_check_atomic_ack(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e);
+void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e);
+void roce_check_atomic_ack(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e);
 
 /* ---- check_ud.c, check_cnp.c, check_cm.c -------------------------------------------------------
  */
@@ -91,7 +94,7 @@ void roce_check_cm(struct roce_ctx *ctx, const struct roce_cm_msg *msg);
  */
 void roce_request(struct roce_ctx *ctx); /* request.c: RC, XRC and UC */
 /* More may be in flight than ever before. */
-static inline void roce_req_most(struct roce_counts *sum, const struct roce_req *req)
+static inline void roce_req_update_max(struct roce_counts *sum, const struct roce_req *req)
 {
     int32_t psns = roce_diff(req->nxt, req->una);
 
@@ -105,37 +108,38 @@ static inline void roce_req_most(struct roce_counts *sum, const struct roce_req 
         sum->max_reads_in_flight = req->reads_in_flight;
 }
 /* A request of `psn_cnt` PSNs is in its place: what is in flight then, and the result. */
-void roce_request_tell(struct roce_ctx *ctx, uint32_t psn_cnt);
+void roce_request_result(struct roce_ctx *ctx, uint32_t psn_cnt);
 /* The part of a result that says where `req`, whom the packet at hand is of or answers, is. */
-void roce_req_tell(struct roce_ctx *ctx, const struct roce_req *req);
+void roce_req_result(struct roce_ctx *ctx, const struct roce_req *req);
 /* run.c: the packet at hand is one that was to be expected, and all was done that roce_request(),
  * roce_response() and the checks would have. False: they have to, nothing was. */
-bool roce_run_step(struct roce_ctx *ctx);
+bool roce_fast_path(struct roce_ctx *ctx);
 void roce_response(struct roce_ctx *ctx); /* response.c */
 /* The ACK at hand is no NAK; `e` has its PSN, or is NULL. */
-void roce_acknowledged(struct roce_ctx *ctx, struct roce_req *req, const struct roce_sent *e);
+void roce_acknowledged(struct roce_ctx *ctx, struct roce_req *req,
+                       const struct roce_sent_packet *e);
 /* At the end: READs whose responses all came, in another order, were not asked for again. */
-void roce_response_settle(struct roce_ctx *ctx, struct roce_side *requester);
+void roce_reads_done_at_end(struct roce_ctx *ctx, struct roce_side *requester);
 /* The response at hand to `req` was judged. */
 void roce_response_end(struct roce_ctx *ctx, struct roce_req *req);
 /* passed.c: READ or atomic `e` has to be asked for again. */
-void roce_implied_nak(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e);
+void roce_implied_nak(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e);
 /* The response at hand tells that all before `upto` came: so may one that was asked for again. */
 void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto);
 /* The requester at hand goes back no further than `psn`: it has what is before. `sure`: also where
  * packets are missing in the capture. */
 void roce_reads_done_before(struct roce_ctx *ctx, uint32_t psn, bool sure);
 /* The requester had the answer to READ `e`, whenever that was. */
-void roce_read_done(struct roce_ctx *ctx, struct roce_side *requester, struct roce_sent *e);
+void roce_read_done(struct roce_ctx *ctx, struct roce_side *requester, struct roce_sent_packet *e);
 /* The response at hand is to `e` as it was asked for before: it is discarded. */
-bool roce_response_is_stale(const struct roce_req *req, const struct roce_sent *e);
+bool roce_response_is_stale(const struct roce_req *req, const struct roce_sent_packet *e);
 /* A sequence or RNR NAK at hand is what the requester goes back for next. */
 void roce_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp);
 void roce_cm_track(struct roce_ctx *ctx); /* cm_track.c: a UD packet to QP1 */
 void roce_cm_end(struct roce_flow *flow);
 
 /* episode.c: `e` (or a PSN not seen before, then NULL) is sent again. */
-void roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn,
+void roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn,
                               uint32_t psn_cnt);
 
 /* Whether a PSN that comes after later ones is late rather than sent again. */
@@ -164,7 +168,7 @@ uint32_t roce_read_psn_count(const struct roce_ctx *ctx, bool *guess);
 /* The response at hand to `e`: if it is all that was asked for, `e` took one PSN, whatever the MTU.
  */
 void roce_read_psn_count_confirm(const struct roce_ctx *ctx, struct roce_req *req,
-                                 struct roce_sent *e);
+                                 struct roce_sent_packet *e);
 /* The path MTU is known now. */
 void roce_read_psn_count_update(struct roce_conn *conn);
 
@@ -199,7 +203,7 @@ static inline enum roce_oper roce_oper_of(const struct roce_opcode *op)
 }
 
 /* Whether an RNR NAK for `e` tells that memory is paged on demand: no receive is needed. */
-static inline bool roce_sent_is_paged(const struct roce_sent *e)
+static inline bool roce_sent_is_paged(const struct roce_sent_packet *e)
 {
     return !roce_opcode_uses_rq(roce_opcode(e->op)) && !(e->flags & ROCE_SENT_PSN_CNT_GUESS);
 }

@@ -6,9 +6,9 @@
  * go, in a third of the instructions.
  *
  * Each condition names what it makes needless of judge(), roce_request() and roce_response(), so
- * that both ways leave the same behind: the tests give each stream to both (roce_flow_opts.no_runs)
- * and compare (tests/flow/judge.c). A check that is new there and may have something to say of such
- * a packet needs its condition here.
+ * that both ways leave the same behind: the tests give each stream to both
+ * (roce_flow_opts.no_fast_path) and compare (tests/flow/judge.c). A check that is new there and may
+ * have something to say of such a packet needs its condition here.
  */
 #include "flow/retransmit/sent_packet.h"
 #include "flow/table/qp_reuse.h"
@@ -19,7 +19,7 @@
 
 /* judge(): the packet is of its connection, in which `req` asks, and nothing about its QP has
  * changed. */
-static inline bool is_constant(const struct roce_ctx *ctx, const struct roce_req *req)
+static inline bool qp_is_unchanged(const struct roce_ctx *ctx, const struct roce_req *req)
 {
     const struct roce_pkt *pkt = ctx->pkt;
     const struct roce_conn *conn = ctx->conn;
@@ -37,7 +37,7 @@ static inline bool is_constant(const struct roce_ctx *ctx, const struct roce_req
 }
 
 /* roce_check_constants(), is_for_service() */
-static inline void keep_constants(struct roce_ctx *ctx)
+static inline void update_constants(struct roce_ctx *ctx)
 {
     struct roce_side *side = ctx->side;
 
@@ -51,7 +51,7 @@ static inline void keep_constants(struct roce_ctx *ctx)
 
 /* It begins a message, and `prev` ended one: of the length that it has to be, in a range of memory
  * that there can be, with nothing to compare its credits with. */
-static bool begins(const struct roce_ctx *ctx, const struct roce_sent *prev)
+static bool begins_message(const struct roce_ctx *ctx, const struct roce_sent_packet *prev)
 {
     const struct roce_pkt *pkt = ctx->pkt;
     const struct roce_opcode *op = pkt->op;
@@ -72,7 +72,7 @@ static bool begins(const struct roce_ctx *ctx, const struct roce_sent *prev)
 }
 
 /* It is of the message that `prev` is of, and of the length that it has to be. */
-static bool goes_on(const struct roce_ctx *ctx, const struct roce_sent *prev)
+static bool continues_message(const struct roce_ctx *ctx, const struct roce_sent_packet *prev)
 {
     const struct roce_opcode *op = ctx->pkt->op;
     const struct roce_conn *conn = ctx->conn;
@@ -94,7 +94,7 @@ static bool goes_on(const struct roce_ctx *ctx, const struct roce_sent *prev)
 
 /* roce_request(): it is the next after `prev`, the newest entry, and all that might answer it or
  * stand against it is silent. */
-static bool is_next(const struct roce_ctx *ctx, const struct roce_sent *prev)
+static bool is_expected_request(const struct roce_ctx *ctx, const struct roce_sent_packet *prev)
 {
     const struct roce_req *req = &ctx->side->req;
     const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
@@ -103,13 +103,15 @@ static bool is_next(const struct roce_ctx *ctx, const struct roce_sent *prev)
            !(prev->flags & ROCE_SENT_PSN_CNT_GUESS) && !req->anew &&
            !(req->una_known && roce_diff(req->una, req->nxt) > 0) && !rsp->gap_nak && !rsp->fatal &&
            !req->reads_in_flight && !roce_reuse_is_pending(req) &&
-           (roce_opcode_starts(ctx->pkt->op) ? begins(ctx, prev) : goes_on(ctx, prev));
+           (roce_opcode_starts(ctx->pkt->op) ? begins_message(ctx, prev)
+                                             : continues_message(ctx, prev));
 }
 
-/* What is the packet's own. All members are written, here and in entry_begin() or
- * roce_entry_continue(): the room for an entry is not zeroed. */
-static inline void entry_own(const struct roce_ctx *ctx, const struct roce_sent *prev,
-                             struct roce_sent *e)
+/* What is the packet's own. All members are written, here and in set_message_fields() or
+ * roce_sent_continue_message(): the room for an entry is not zeroed. */
+static inline void set_packet_fields(const struct roce_ctx *ctx,
+                                     const struct roce_sent_packet *prev,
+                                     struct roce_sent_packet *e)
 {
     const struct roce_pkt *pkt = ctx->pkt;
     bool ends = roce_opcode_ends(pkt->op);
@@ -129,12 +131,12 @@ static inline void entry_own(const struct roce_ctx *ctx, const struct roce_sent 
     e->op = pkt->op->value;
     e->tries = 1;
     e->flags = (uint8_t)((ends ? ROCE_SENT_ENDS : 0) | (pkt->bth.ackreq ? ROCE_SENT_ACKREQ : 0));
-    e->marks = (uint8_t)(ROCE_MARK_FLYING | (ctx->glance->sampled ? ROCE_MARK_SAMPLE : 0));
+    e->marks = (uint8_t)(ROCE_MARK_IN_FLIGHT | (ctx->glance->sampled ? ROCE_MARK_SAMPLED : 0));
     e->bad = 0;
 }
 
 /* What a message begins with. */
-static inline void entry_begin(struct roce_ctx *ctx, struct roce_sent *e)
+static inline void set_message_fields(struct roce_ctx *ctx, struct roce_sent_packet *e)
 {
     const struct roce_reth *reth = &ctx->pkt->reth;
     bool write = ctx->pkt->op->kind == ROCE_KIND_WRITE;
@@ -150,30 +152,30 @@ static inline void entry_begin(struct roce_ctx *ctx, struct roce_sent *e)
         roce_summary_region(ctx, ctx->side, ROCE_OPER_WRITE, e->rkey, e->va, e->dma_len);
 }
 
-static bool request_step(struct roce_ctx *ctx)
+static bool fast_request(struct roce_ctx *ctx)
 {
     struct roce_side *side = ctx->side;
     struct roce_req *req = &side->req;
     struct roce_counts *sum = roce_sum(side);
-    struct roce_sent *prev = roce_window_tail(&req->win), *e;
+    struct roce_sent_packet *prev = roce_window_tail(&req->win), *e;
 
-    if (!prev || !sum->oper || !is_constant(ctx, req) || !is_next(ctx, prev))
+    if (!prev || !sum->oper || !qp_is_unchanged(ctx, req) || !is_expected_request(ctx, prev))
         return false;
     e = roce_window_next(&req->win);
     if (!e) {
         uint32_t at = req->win.cnt;
 
-        e = roce_entry_room(ctx, &at);
+        e = roce_sent_room(ctx, &at);
         if (!e)
             return false;
         prev = roce_window_at(&req->win, at - 1); /* the window may have moved */
     }
-    keep_constants(ctx);
-    entry_own(ctx, prev, e);
+    update_constants(ctx);
+    set_packet_fields(ctx, prev, e);
     if (roce_opcode_starts(ctx->pkt->op))
-        entry_begin(ctx, e);
+        set_message_fields(ctx, e);
     else
-        roce_entry_continue(prev, e);
+        roce_sent_continue_message(prev, e);
     if (e->flags & ROCE_SENT_ENDS) {
         sum->oper[roce_oper_of(ctx->pkt->op)].messages++;
         req->msg_number++;
@@ -184,10 +186,10 @@ static bool request_step(struct roce_ctx *ctx)
     req->nxt = (e->psn + 1) & ROCE_PSN_MASK;
     req->psn_cnt_guess = req->retx.active = req->suspect = false;
     req->last_time = ctx->time;
-    roce_req_most(sum, req);
+    roce_req_update_max(sum, req);
     if (ctx->told) {
-        roce_entry_tell(ctx, e);
-        roce_request_tell(ctx, 1);
+        roce_sent_result(ctx, e);
+        roce_request_result(ctx, 1);
     }
     return true;
 }
@@ -196,9 +198,9 @@ static bool request_step(struct roce_ctx *ctx)
  */
 
 /* The entry of `psn`: most often as far behind the oldest that waits as the PSN is. */
-static struct roce_sent *entry_of(struct roce_window *w, uint32_t psn)
+static struct roce_sent_packet *find_sent_packet(struct roce_window *w, uint32_t psn)
 {
-    struct roce_sent *e;
+    struct roce_sent_packet *e;
     uint32_t at = w->acked;
 
     if (at >= w->cnt)
@@ -210,8 +212,8 @@ static struct roce_sent *entry_of(struct roce_window *w, uint32_t psn)
 
 /* roce_response(): it says for the first time that all up to `e`, its end, has come, of which
  * nobody doubts how many messages those are. */
-static bool is_answer(const struct roce_ctx *ctx, const struct roce_req *req,
-                      const struct roce_sent *e)
+static bool is_expected_ack(const struct roce_ctx *ctx, const struct roce_req *req,
+                            const struct roce_sent_packet *e)
 {
     const struct roce_pkt *pkt = ctx->pkt;
     const struct roce_rsp *rsp = &ctx->side->rsp;
@@ -223,26 +225,26 @@ static bool is_answer(const struct roce_ctx *ctx, const struct roce_req *req,
            !(req->base_sure && before < 0 && before > -ROCE_JUMP);
 }
 
-static bool answer_step(struct roce_ctx *ctx)
+static bool fast_ack(struct roce_ctx *ctx)
 {
     const struct roce_pkt *pkt = ctx->pkt;
     struct roce_req *req = &roce_peer(ctx->side)->req;
     struct roce_rsp *rsp = &ctx->side->rsp;
     uint32_t psn = pkt->bth.psn;
-    struct roce_sent *e;
+    struct roce_sent_packet *e;
 
-    if (!is_constant(ctx, req) || !roce_pkt_has(pkt, ROCE_HDR_AETH) ||
+    if (!qp_is_unchanged(ctx, req) || !roce_pkt_has(pkt, ROCE_HDR_AETH) ||
         roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK)
         return false;
     if (!req->started || !req->una_known || roce_diff(psn, req->una) < 0 ||
         roce_diff(psn, req->nxt) >= 0 || rsp->fatal || roce_reuse_is_pending(req) ||
         (rsp->started && rsp->last_psn == psn && rsp->last_op == pkt->op->value))
         return false;
-    e = entry_of(&req->win, psn);
-    if (!e || !is_answer(ctx, req, e))
+    e = find_sent_packet(&req->win, psn);
+    if (!e || !is_expected_ack(ctx, req, e))
         return false;
     ctx->judging = true; /* of requests that were wrong there may be something to say */
-    keep_constants(ctx);
+    update_constants(ctx);
     ctx->result->flags |= ROCE_AN_RESPONSE;
     roce_sum(ctx->side)->responses++;
     rsp->dup_num = 0;
@@ -252,12 +254,12 @@ static bool answer_step(struct roce_ctx *ctx)
     return true;
 }
 
-bool roce_run_step(struct roce_ctx *ctx)
+bool roce_fast_path(struct roce_ctx *ctx)
 {
     switch (ctx->pkt->op->kind) {
     case ROCE_KIND_SEND:
-    case ROCE_KIND_WRITE: return request_step(ctx);
-    case ROCE_KIND_ACK: return answer_step(ctx);
+    case ROCE_KIND_WRITE: return fast_request(ctx);
+    case ROCE_KIND_ACK: return fast_ack(ctx);
     default: return false;
     }
 }

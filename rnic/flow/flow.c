@@ -298,7 +298,7 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     if (!ctx.conn)
         return;
     ctx.conn->unproven |= ctx.icrc == ROCE_ICRC_UNVERIFIED;
-    if (flow->opts.no_runs || !roce_run_step(&ctx))
+    if (flow->opts.no_fast_path || !roce_fast_path(&ctx))
         judge(&ctx);
     if (ctx.result->acked_packets)
         roce_trust_taken(&flow->trust, ctx.dst);

@@ -54,7 +54,7 @@ struct roce_flow_opts {
     uint32_t conn_max;         /* connections at a time; 0 = 1,000,000 */
     uint32_t window_max;       /* request packets remembered a direction; 0 = 8192 */
     enum roce_profile profile; /* known deviations to mark */
-    bool no_runs;              /* each packet by itself, the slower way: to compare with */
+    bool no_fast_path;         /* each packet by itself, the slower way: to compare with */
     void *user;                /* handed to the callbacks; any of them may be NULL */
     void (*on_finding)(void *user, const struct roce_finding *finding);
     void (*on_link)(void *user, enum roce_link_kind kind, uint32_t frame, uint32_t other);

@@ -13,22 +13,22 @@
 #define KEEP_ALIVE_NS UINT64_C(1000000000)
 #define REST_NS       UINT64_C(100000) /* enough for another use of the QP that nobody tells of */
 
-void roce_request_tell(struct roce_ctx *ctx, uint32_t psn_cnt)
+void roce_request_result(struct roce_ctx *ctx, uint32_t psn_cnt)
 {
     const struct roce_req *req = &ctx->side->req;
     uint32_t psn = ctx->pkt->bth.psn;
 
-    roce_req_most(roce_sum(ctx->side), req);
+    roce_req_update_max(roce_sum(ctx->side), req);
     if (!ctx->told)
         return;
     ctx->result->flags |= ROCE_AN_REQUEST;
     ctx->result->next_psn = (psn + psn_cnt) & ROCE_PSN_MASK;
-    roce_req_tell(ctx, req);
+    roce_req_result(ctx, req);
     if (!req->una_known)
         ctx->result->psns_in_flight = 0;
 }
 
-void roce_req_tell(struct roce_ctx *ctx, const struct roce_req *req)
+void roce_req_result(struct roce_ctx *ctx, const struct roce_req *req)
 {
     struct roce_flow_result *r = ctx->result;
     int32_t psns = roce_diff(req->nxt, req->una);
@@ -42,13 +42,13 @@ void roce_req_tell(struct roce_ctx *ctx, const struct roce_req *req)
 }
 
 /* Whether `e` may come next after `prev`. */
-static bool follows(const struct roce_sent *prev, const struct roce_sent *e)
+static bool may_follow(const struct roce_sent_packet *prev, const struct roce_sent_packet *e)
 {
     return roce_may_follow(roce_opcode(prev->op), roce_opcode(e->op));
 }
 
 /* What was acknowledged, and thought not to be in the capture, comes late. */
-static void seen_after_all(struct roce_ctx *ctx, uint32_t psn_cnt)
+static void uncount_unseen(struct roce_ctx *ctx, uint32_t psn_cnt)
 {
     struct roce_rare *sum = ctx->side->sum.rare;
 
@@ -58,62 +58,63 @@ static void seen_after_all(struct roce_ctx *ctx, uint32_t psn_cnt)
 
 /* The packet at hand, of `psn_cnt` PSNs, at the end of what was seen; `joined` if it touches the
  * one before. */
-static void append(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
+static void append_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
 {
     struct roce_req *req = &ctx->side->req;
-    struct roce_sent *prev, *e, keep;
+    struct roce_sent_packet *prev, *e, keep;
     uint32_t at = req->win.cnt;
     bool joined;
 
-    e = roce_entry_room(ctx, &at);
+    e = roce_sent_room(ctx, &at);
     prev = e && at ? roce_window_at(&req->win, at - 1) : NULL;
     if (!e) { /* no memory: nothing can be linked to it */
-        keep = (struct roce_sent){0};
+        keep = (struct roce_sent_packet){0};
         e = &keep;
     }
-    roce_entry_set(ctx, e, psn_cnt, guess);
-    joined = roce_entry_touches(prev, e);
+    roce_sent_set(ctx, e, psn_cnt, guess);
+    joined = roce_sent_follows(prev, e);
     e->cum = (prev ? prev->cum : req->msg_number) + ((e->flags & ROCE_SENT_ENDS) != 0);
-    roce_entry_link(req, joined ? prev : NULL, e);
+    roce_sent_link_message(req, joined ? prev : NULL, e);
     req->nxt = roce_sent_end(e);
     req->psn_cnt_guess = (e->flags & ROCE_SENT_PSN_CNT_GUESS) != 0;
     req->retx.active = false;
     if (joined) {
-        if (!follows(prev, e) && roce_since(prev->time, ctx->time) >= REST_NS &&
+        if (!may_follow(prev, e) && roce_since(prev->time, ctx->time) >= REST_NS &&
             roce_reuse_suspect(ctx, ctx->side, ROCE_REUSE_LATER_PSN, e->psn))
             roce_reuse_on_request(ctx, e->psn, psn_cnt, guess);
-        ctx->conn->doubt |=
-            !follows(prev, e) && roce_qp_may_be_reused(ctx) && roce_psn_may_start_use(ctx, e->psn);
+        ctx->conn->doubt |= !may_follow(prev, e) && roce_qp_may_be_reused(ctx) &&
+                            roce_psn_may_start_use(ctx, e->psn);
         roce_check_order(ctx, prev, e);
     }
-    roce_check_entry(ctx, e);
+    roce_check_request_packet(ctx, e);
     if (e != &keep)
-        roce_entry_count(ctx, e);
+        roce_sent_count(ctx, e);
     if (ctx->conn->sum.svc == ROCE_SVC_UC)
         req->win.acked = req->win.cnt > UC_REMEMBERED ? req->win.cnt - UC_REMEMBERED : 0;
     else if (e != &keep && req->una_known && roce_diff(req->una, req->nxt) >= 0 &&
              req->win.acked == at) {
         /* Acknowledged before it was captured: capture points that are not in step. */
         req->win.acked++;
-        roce_req_land(req, e);
-        seen_after_all(ctx, e->psn_cnt);
+        roce_req_remove_in_flight(req, e);
+        uncount_unseen(ctx, e->psn_cnt);
     }
     roce_check_new(ctx, e);
-    roce_entry_tell(ctx, e);
+    roce_sent_result(ctx, e);
 }
 
 /* The same where `now` was looked at before. */
-static void append_late(struct roce_ctx *ctx, const struct roce_sent *now)
+static void append_request_copy(struct roce_ctx *ctx, const struct roce_sent_packet *now)
 {
-    append(ctx, now->psn_cnt, (now->flags & ROCE_SENT_PSN_CNT_GUESS) != 0);
+    append_request(ctx, now->psn_cnt, (now->flags & ROCE_SENT_PSN_CNT_GUESS) != 0);
 }
 
 /* The messages of the entry at `at`, which came late, count for all later ones too. */
-static void count_among(struct roce_ctx *ctx, uint32_t at, const struct roce_sent *prev)
+static void insert_message_count(struct roce_ctx *ctx, uint32_t at,
+                                 const struct roce_sent_packet *prev)
 {
     struct roce_window *w = &ctx->side->req.win;
     struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
-    struct roce_sent *e = roce_window_at(w, at);
+    struct roce_sent_packet *e = roce_window_at(w, at);
     uint32_t ends = (e->flags & ROCE_SENT_ENDS) != 0;
     bool anchored = false;
 
@@ -132,66 +133,67 @@ static void count_among(struct roce_ctx *ctx, uint32_t at, const struct roce_sen
 }
 
 /* A packet that fills a hole. Its neighbours may now be judged. */
-static void fill(struct roce_ctx *ctx, uint32_t at, const struct roce_sent *now)
+static void fill_hole(struct roce_ctx *ctx, uint32_t at, const struct roce_sent_packet *now)
 {
     struct roce_req *req = &ctx->side->req;
     struct roce_window *w = &req->win;
     bool last = at == w->acked && req->una_known && roce_diff(roce_sent_end(now), req->una) <= 0;
     bool acked = at < w->acked || last;
-    struct roce_sent *e = roce_entry_room(ctx, &at), *prev;
+    struct roce_sent_packet *e = roce_sent_room(ctx, &at), *prev;
 
     if (acked)
-        seen_after_all(ctx, now->psn_cnt);
+        uncount_unseen(ctx, now->psn_cnt);
     if (!e)
         return;
     *e = *now;
     w->acked += last;
     prev = at ? roce_window_at(w, at - 1) : NULL;
-    count_among(ctx, at, prev);
-    if (!roce_entry_touches(prev, e))
+    insert_message_count(ctx, at, prev);
+    if (!roce_sent_follows(prev, e))
         prev = NULL;
-    roce_entry_link(req, prev, e);
+    roce_sent_link_message(req, prev, e);
     if (at == 0 && !req->base_sure && roce_diff(e->psn, req->base) < 0)
         roce_sum(ctx->side)->first_psn = req->base = e->psn; /* it was overtaken by the first */
-    if (prev && !follows(prev, e))
+    if (prev && !may_follow(prev, e))
         roce_reuse_on_mismatch(ctx);
     if (prev)
         roce_check_order(ctx, prev, e);
-    roce_check_entry(ctx, e);
+    roce_check_request_packet(ctx, e);
     if (acked)
         req->msg_number += (e->flags & ROCE_SENT_ENDS) != 0;
     else
-        roce_entry_count(ctx, e);
+        roce_sent_count(ctx, e);
     for (uint32_t i = at + 1; i < w->cnt; i++) {
-        struct roce_sent *next = roce_window_at(w, i);
+        struct roce_sent_packet *next = roce_window_at(w, i);
         bool knew = (next->flags & ROCE_SENT_OFF_KNOWN) != 0;
 
         prev = roce_window_at(w, i - 1);
-        if (!roce_entry_touches(prev, next) || next->chain == prev->chain)
+        if (!roce_sent_follows(prev, next) || next->chain == prev->chain)
             break;
-        roce_entry_link(req, prev, next);
-        if (i == at + 1 && !follows(prev, next))
+        roce_sent_link_message(req, prev, next);
+        if (i == at + 1 && !may_follow(prev, next))
             roce_reuse_on_mismatch(ctx);
         if (i == at + 1)
             roce_check_order(ctx, prev, next);
         if (!knew && (next->flags & ROCE_SENT_OFF_KNOWN))
-            roce_check_entry(ctx, next);
+            roce_check_request_packet(ctx, next);
     }
     if (w->cnt && roce_window_tail(w)->chain != req->chain)
         req->chain = (uint16_t)(req->chain + 1); /* a fresh number for the next hole */
-    roce_entry_tell(ctx, e);
+    roce_sent_result(ctx, e);
 }
 
 /* Whether READ `now` asks for what is left of READ `e` from its PSN `skip` on. */
-static bool tails(const struct roce_sent *e, const struct roce_sent *now, uint32_t skip)
+static bool is_read_tail(const struct roce_sent_packet *e, const struct roce_sent_packet *now,
+                         uint32_t skip)
 {
     return roce_opcode(e->op)->kind == ROCE_KIND_READ &&
            ((e->flags & ROCE_SENT_PSN_CNT_GUESS) || skip + now->psn_cnt == e->psn_cnt);
 }
 
 /* Whether `now`, the packet at hand, is another than `e`, as far as its headers tell. */
-static bool is_unlike(const struct roce_ctx *ctx, const struct roce_sent *e,
-                      const struct roce_sent *now)
+static bool headers_differ(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                           const struct roce_sent_packet *now)
 {
     return now->op != e->op || now->len != e->len ||
            (roce_opcode_starts(ctx->pkt->op) && roce_opcode_has(ctx->pkt->op, ROCE_HDR_RETH) &&
@@ -199,17 +201,17 @@ static bool is_unlike(const struct roce_ctx *ctx, const struct roce_sent *e,
 }
 
 /* A PSN that was seen before: `e` holds it. */
-static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
+static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_packet *now)
 {
     struct roce_req *req = &ctx->side->req;
-    struct roce_sent *e = roce_window_at(&req->win, at);
+    struct roce_sent_packet *e = roce_window_at(&req->win, at);
     bool acked = at < req->win.acked, read = ctx->pkt->op->kind == ROCE_KIND_READ;
     uint32_t skip = (now->psn - e->psn) & ROCE_PSN_MASK;
 
-    if (skip && !(read && tails(e, now, skip))) {
+    if (skip && !(read && is_read_tail(e, now, skip))) {
         if (req->suspect && roce_opcode_starts(ctx->pkt->op)) {
             roce_requester_restart(ctx, now->psn, true);
-            append_late(ctx, now);
+            append_request_copy(ctx, now);
             return;
         }
         if (!(e->flags & ROCE_SENT_PSN_CNT_GUESS) && roce_opcode(e->op)->kind != ctx->pkt->op->kind)
@@ -224,16 +226,16 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
         roce_copy(ctx, e->last_frame); /* UC sends nothing again */
         return;
     }
-    if (skip == 0 && ctx->conn->sum.svc == ROCE_SVC_UC && is_unlike(ctx, e, now)) {
+    if (skip == 0 && ctx->conn->sum.svc == ROCE_SVC_UC && headers_differ(ctx, e, now)) {
         roce_requester_restart(ctx, now->psn, true); /* UC sends nothing again */
-        append_late(ctx, now);
+        append_request_copy(ctx, now);
         return;
     }
     if (skip == 0 && ctx->conn->sum.svc != ROCE_SVC_UC &&
         roce_request_shows_reuse(ctx, e, now, acked)) {
         if (roce_opcode_starts(ctx->pkt->op)) {
             roce_requester_restart(ctx, now->psn, true);
-            append_late(ctx, now);
+            append_request_copy(ctx, now);
             return;
         }
         ctx->conn->doubt = true;
@@ -262,36 +264,36 @@ static void again(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
     if (read) {
         e->flags |= ROCE_SENT_RESTARTED;
         e->flags &= (uint8_t)~ROCE_SENT_ORIG;
-        e->marks &= (uint8_t)~ROCE_MARK_GAP;
+        e->marks &= (uint8_t)~ROCE_MARK_RESP_GAP;
         e->restart = skip;
         e->resp_next = skip;
-        e->resp_came = skip << ROCE_CAME_REACH;
+        e->resp_seen = skip << ROCE_RESP_SEEN_BITS;
     }
     if (roce_opcode_is_answered(ctx->pkt->op)) {
         e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
-        e->marks |= ROCE_MARK_OWED;
+        e->marks |= ROCE_MARK_REREQUESTED;
         if (acked && (!req->implied_nak || roce_diff(e->psn, req->implied_nak_psn) < 0))
             req->implied_nak_psn = e->psn;
         req->implied_nak |= acked;
     }
-    roce_entry_tell(ctx, e);
+    roce_sent_result(ctx, e);
 }
 
 /* Whether READ `now`, of which nothing is remembered, reaches into entries from `next` on. */
-static bool reaches(const struct roce_sent *now, const struct roce_sent *next)
+static bool overlaps_next(const struct roce_sent_packet *now, const struct roce_sent_packet *next)
 {
     return next && now->psn_cnt > 1 && ((next->psn - now->psn) & ROCE_PSN_MASK) < now->psn_cnt;
 }
 
 /* An older PSN that is in no entry. */
-static void unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
+static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_packet *now)
 {
     struct roce_req *req = &ctx->side->req;
     struct roce_window *w = &req->win;
     /* Its PSN is before the end, so that no later entry means that it is before all of them. */
     bool old = at == w->cnt;
-    struct roce_sent *next = w->cnt ? roce_window_at(w, old ? 0 : at) : NULL;
-    bool whole = reaches(now, next) && roce_opcode(next->op)->kind == ROCE_KIND_READ &&
+    struct roce_sent_packet *next = w->cnt ? roce_window_at(w, old ? 0 : at) : NULL;
+    bool whole = overlaps_next(now, next) && roce_opcode(next->op)->kind == ROCE_KIND_READ &&
                  roce_sent_end(next) == roce_sent_end(now); /* its restarted tail came before */
     int32_t back = -roce_diff(now->psn, req->nxt);
 
@@ -305,13 +307,13 @@ static void unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
         (back > ROCE_JUMP || (req->base_sure && roce_diff(now->psn, req->base) < 0) ||
          (roce_reuse_is_unannounced(ctx) &&
           ((roce_qp_was_refused(ctx) && roce_opcode_starts(ctx->pkt->op)) ||
-           (reaches(now, next) && !whole))) ||
+           (overlaps_next(now, next) && !whole))) ||
          (roce_opcode_starts(ctx->pkt->op) && req->una_known &&
           roce_diff(req->una, req->nxt) >= 0 && !req->retx.active &&
           (now->psn == req->base ||
            roce_since(req->last_time, ctx->time) >= ROCE_IDLE_REUSE_NS)))) {
         roce_requester_restart(ctx, now->psn, roce_opcode_starts(ctx->pkt->op));
-        append_late(ctx, now);
+        append_request_copy(ctx, now);
         return;
     }
     ctx->conn->doubt |= roce_qp_was_idle(ctx) && !roce_conn_told(ctx->conn);
@@ -322,7 +324,7 @@ static void unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
                                  now->psn_cnt); /* older than what is remembered */
         return;
     }
-    if (reaches(now, next)) {
+    if (overlaps_next(now, next)) {
         if (whole) {
             uint32_t shift = (next->psn - now->psn) & ROCE_PSN_MASK;
 
@@ -330,7 +332,7 @@ static void unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
             next->psn_cnt = now->psn_cnt;
             next->va = now->va;
             next->dma_len = now->dma_len;
-            next->resp_next = next->resp_came = 0;
+            next->resp_next = next->resp_seen = 0;
             next->resp_high += next->resp_high ? shift : 0;
             next->flags |= ROCE_SENT_RESTARTED;
             next->restart = 0;
@@ -346,13 +348,13 @@ static void unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent *now)
         roce_retransmission_step(ctx, NULL, now->psn, now->psn_cnt);
     if (now->psn_cnt > 1)
         now->flags |= ROCE_SENT_RESTARTED; /* it may be the tail of a READ not captured */
-    fill(ctx, at, now);
+    fill_hole(ctx, at, now);
 }
 
-static void ahead(struct roce_ctx *ctx, int32_t d, const struct roce_sent *now)
+static void place_after_gap(struct roce_ctx *ctx, int32_t d, const struct roce_sent_packet *now)
 {
     struct roce_req *req = &ctx->side->req;
-    struct roce_sent *tail = roce_window_tail(&req->win);
+    struct roce_sent_packet *tail = roce_window_tail(&req->win);
 
     if (req->psn_cnt_guess && tail) {
         uint32_t len = tail->dma_len < DMA_MAX ? tail->dma_len : DMA_MAX;
@@ -361,14 +363,14 @@ static void ahead(struct roce_ctx *ctx, int32_t d, const struct roce_sent *now)
         if ((uint32_t)d <= most) {        /* the READ before took so many */
             tail->psn_cnt += (uint32_t)d; /* still a guess: packets may be missing here */
             req->nxt = now->psn;
-            append_late(ctx, now);
+            append_request_copy(ctx, now);
             return;
         }
         d -= (int32_t)most;
     }
     if (d > ROCE_JUMP) {
         roce_requester_restart(ctx, now->psn, roce_opcode_starts(ctx->pkt->op));
-        append_late(ctx, now);
+        append_request_copy(ctx, now);
         return;
     }
     ctx->conn->doubt |=
@@ -382,26 +384,26 @@ static void ahead(struct roce_ctx *ctx, int32_t d, const struct roce_sent *now)
     ctx->result->gap = (uint32_t)d;
     roce_rare(ctx->flow, ctx->side)->missing_psns += (uint32_t)d;
     req->gap_time = ctx->time;
-    append_late(ctx, now);
+    append_request_copy(ctx, now);
 }
 
 /* Anything but the next PSN: it is `d` after that. */
-static void place_late(struct roce_ctx *ctx, int32_t d, uint32_t psn_cnt, bool guess)
+static void place_request(struct roce_ctx *ctx, int32_t d, uint32_t psn_cnt, bool guess)
 {
     struct roce_window *w = &ctx->side->req.win;
-    struct roce_sent now = {0};
+    struct roce_sent_packet now = {0};
     uint32_t at;
 
-    roce_entry_set(ctx, &now, psn_cnt, guess);
+    roce_sent_set(ctx, &now, psn_cnt, guess);
     if (d > 0) {
-        ahead(ctx, d, &now);
+        place_after_gap(ctx, d, &now);
         return;
     }
     at = roce_window_find(w, now.psn);
     if (at < w->cnt && roce_sent_has(roce_window_at(w, at), now.psn))
-        again(ctx, at, &now);
+        place_repeated(ctx, at, &now);
     else
-        unseen(ctx, at, &now);
+        place_unseen(ctx, at, &now);
 }
 
 void roce_request(struct roce_ctx *ctx)
@@ -454,13 +456,13 @@ void roce_request(struct roce_ctx *ctx)
             ctx->result->flags |= ROCE_AN_KEEP_ALIVE;
         ctx->conn->doubt |= req->anew; /* or it did not begin anew after all */
         req->suspect = req->anew = false;
-        append(ctx, psn_cnt, guess);
+        append_request(ctx, psn_cnt, guess);
     } else if (req->anew && roce_opcode_starts(ctx->pkt->op)) {
         roce_requester_restart(ctx, psn, true);
-        append(ctx, psn_cnt, guess);
+        append_request(ctx, psn_cnt, guess);
     } else {
-        place_late(ctx, d, psn_cnt, guess);
+        place_request(ctx, d, psn_cnt, guess);
     }
     req->last_time = ctx->time;
-    roce_request_tell(ctx, psn_cnt);
+    roce_request_result(ctx, psn_cnt);
 }

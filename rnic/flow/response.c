@@ -6,13 +6,14 @@
 #include "flow/table/qp_reuse.h"
 
 /* Its answers may have passed before the directions were found to belong together. */
-static bool is_before_join(const struct roce_ctx *ctx, const struct roce_sent *e)
+static bool is_before_join(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     return e->last_frame < ctx->conn->join_frame;
 }
 
 /* A message is done: `since` is when its first packet was sent. */
-static void complete(struct roce_ctx *ctx, struct roce_sent *e, uint64_t bytes, bool timed)
+static void complete_message(struct roce_ctx *ctx, struct roce_sent_packet *e, uint64_t bytes,
+                             bool timed)
 {
     enum roce_oper oper = roce_oper_of(roce_opcode(e->op));
     struct roce_oper_count *sum = roce_oper_cnt(ctx->flow, roce_peer(ctx->side), oper);
@@ -29,25 +30,27 @@ static void complete(struct roce_ctx *ctx, struct roce_sent *e, uint64_t bytes, 
 
 /* Payload of the message that ends with `e`, as far as it was captured: where packets of it are
  * missing, that of the others. */
-static uint64_t bytes_of(const struct roce_req *req, const struct roce_sent *e)
+static uint64_t bytes_of(const struct roce_req *req, const struct roce_sent_packet *e)
 {
     return (e->flags & ROCE_SENT_OFF_KNOWN ? e->off : req->part) + (uint64_t)e->len;
 }
 
-static void acknowledge(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e)
+static void acknowledge_packet(struct roce_ctx *ctx, struct roce_req *req,
+                               struct roce_sent_packet *e)
 {
     ctx->result->acked_packets++;
     ctx->result->request_frame = e->last_frame;
-    roce_req_land(req, e);
+    roce_req_remove_in_flight(req, e);
     roce_flow_link(ctx, ROCE_LINK_ACKED_IN, e->last_frame);
     if (e->bad)
         roce_check_accept(ctx, e);
-    if (e->marks & ROCE_MARK_BEYOND)
-        roce_check_beyond(ctx, e);
+    if (e->marks & ROCE_MARK_OVER_CREDIT)
+        roce_check_over_credit(ctx, e);
     if (roce_opcode_is_answered(roce_opcode(e->op))) {
-        if (!(e->flags & (ROCE_SENT_DONE | ROCE_SENT_RESTARTED)) && roce_sent_gathered(e)) {
+        if (!(e->flags & (ROCE_SENT_DONE | ROCE_SENT_RESTARTED)) &&
+            roce_sent_has_all_responses(e)) {
             e->flags |= ROCE_SENT_DONE; /* and the requester went on: it takes any order */
-            complete(ctx, e, e->dma_len, false);
+            complete_message(ctx, e, e->dma_len, false);
         } else if (!(e->flags & ROCE_SENT_DONE) && !is_before_join(ctx, e) &&
                    e->dma_len != ROCE_LEN_UNKNOWN) {
             roce_implied_nak(ctx, req, e);
@@ -56,7 +59,7 @@ static void acknowledge(struct roce_ctx *ctx, struct roce_req *req, struct roce_
         bool whole =
             e->msg_frame != 0 && (!is_before_join(ctx, e) || roce_sent_has(e, ctx->pkt->bth.psn));
 
-        complete(ctx, e, bytes_of(req, e), whole);
+        complete_message(ctx, e, bytes_of(req, e), whole);
         req->part = 0;
     } else
         req->part = (roce_opcode_starts(roce_opcode(e->op)) ? 0 : req->part) + e->len;
@@ -68,7 +71,7 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
     struct roce_window *w = &req->win;
     uint32_t pos = req->una, unseen = 0;
     int32_t beyond = roce_diff(upto, req->nxt);
-    struct roce_sent *e;
+    struct roce_sent_packet *e;
 
     if (beyond > ROCE_JUMP || beyond < -ROCE_JUMP * 64)
         return; /* another use of the QP, or nothing of ours */
@@ -89,7 +92,7 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
             unseen += (uint32_t)roce_diff(e->psn, pos);
         pos = roce_sent_end(e);
         w->acked++;
-        acknowledge(ctx, req, e);
+        acknowledge_packet(ctx, req, e);
     }
     if (w->acked < w->cnt && roce_diff(roce_window_at(w, w->acked)->psn, upto) < 0)
         pos = upto; /* inside a READ */
@@ -103,18 +106,18 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
     }
 }
 
-void roce_response_settle(struct roce_ctx *ctx, struct roce_side *requester)
+void roce_reads_done_at_end(struct roce_ctx *ctx, struct roce_side *requester)
 {
     struct roce_req *req = &requester->req;
     struct roce_window *w = &req->win;
 
     for (uint32_t i = 0; i < w->acked; i++) /* passed over, and not asked for since */
-        if (roce_sent_gathered(roce_window_at(w, i)))
+        if (roce_sent_has_all_responses(roce_window_at(w, i)))
             roce_read_done(ctx, requester, roce_window_at(w, i));
     for (; w->acked < w->cnt; w->acked++) {
-        struct roce_sent *e = roce_window_at(w, w->acked);
+        struct roce_sent_packet *e = roce_window_at(w, w->acked);
 
-        if ((e->flags & ROCE_SENT_DONE) || !roce_sent_gathered(e))
+        if ((e->flags & ROCE_SENT_DONE) || !roce_sent_has_all_responses(e))
             return;
         roce_read_done(ctx, requester, e);
         req->una = roce_sent_end(e);
@@ -122,7 +125,7 @@ void roce_response_settle(struct roce_ctx *ctx, struct roce_side *requester)
 }
 
 /* Round trip of the packet that a positive response names. */
-static void round_trip(struct roce_ctx *ctx, const struct roce_sent *e)
+static void measure_rtt(struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     uint64_t ns;
 
@@ -134,11 +137,11 @@ static void round_trip(struct roce_ctx *ctx, const struct roce_sent *e)
 }
 
 /* `req` is NULL while the requester is not known. */
-static void fatal(struct roce_ctx *ctx, struct roce_req *req)
+static void note_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
 {
     struct roce_rsp *rsp = &ctx->side->rsp;
     struct roce_conn_facts *sum = &ctx->conn->sum;
-    const struct roce_sent *e = req ? roce_window_get(&req->win, ctx->pkt->bth.psn) : NULL;
+    const struct roce_sent_packet *e = req ? roce_window_get(&req->win, ctx->pkt->bth.psn) : NULL;
 
     roce_rare(ctx->flow, ctx->side)->fatal_naks++;
     rsp->fatal = true;
@@ -179,13 +182,13 @@ void roce_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp)
     }
 }
 
-void roce_acknowledged(struct roce_ctx *ctx, struct roce_req *req, const struct roce_sent *e)
+void roce_acknowledged(struct roce_ctx *ctx, struct roce_req *req, const struct roce_sent_packet *e)
 {
     uint32_t next = (ctx->pkt->bth.psn + 1) & ROCE_PSN_MASK;
 
     roce_sum(ctx->side)->acks++;
     if (e && roce_diff(next, req->una) > 0)
-        round_trip(ctx, e);
+        measure_rtt(ctx, e);
     if (e)
         ctx->result->request_frame = e->last_frame;
     ack_to(ctx, req, next);
@@ -197,7 +200,7 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
     struct roce_rsp *rsp = &ctx->side->rsp;
     uint32_t psn = pkt->bth.psn;
     uint8_t code = roce_syndrome_code(pkt->aeth.syndrome);
-    const struct roce_sent *e;
+    const struct roce_sent_packet *e;
 
     switch (roce_syndrome_kind(pkt->aeth.syndrome)) {
     case ROCE_SYN_ACK:
@@ -242,7 +245,7 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
             SAY(ctx, FATAL_NAK, "aeth.syndrome", .actual = pkt->aeth.syndrome,
                 .value = ROCE_VALUE_NONE, .other = e ? e->last_frame : 0);
             ack_to(ctx, req, psn);
-            fatal(ctx, req);
+            note_fatal_nak(ctx, req);
         }
         break;
     case ROCE_SYN_RESERVED: break;
@@ -269,7 +272,7 @@ static void on_lone_ack(struct roce_ctx *ctx)
             SAY(ctx, SEQ_NAK, "bth.psn", .actual = ctx->pkt->bth.psn, .value = ROCE_VALUE_NONE);
         } else {
             SAY(ctx, FATAL_NAK, "aeth.syndrome", .actual = syndrome, .value = ROCE_VALUE_NONE);
-            fatal(ctx, NULL);
+            note_fatal_nak(ctx, NULL);
         }
         break;
     case ROCE_SYN_RESERVED: break;
@@ -277,20 +280,20 @@ static void on_lone_ack(struct roce_ctx *ctx)
 }
 
 /* The one response of an atomic, an ATOMIC WRITE or a FLUSH. */
-static void on_small_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e)
+static void on_small_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e)
 {
     ctx->result->request_frame = e->last_frame;
     ack_to(ctx, req, e->psn);
     if (!roce_response_is_stale(req, e))
-        e->marks &= (uint8_t)~ROCE_MARK_OWED;
+        e->marks &= (uint8_t)~ROCE_MARK_REREQUESTED;
     if (!(e->flags & ROCE_SENT_DONE)) {
         e->flags |= ROCE_SENT_DONE;
         e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
         ctx->result->response_time = roce_since(e->msg_time, ctx->time);
-        round_trip(ctx, e);
+        measure_rtt(ctx, e);
         roce_flow_link(ctx, ROCE_LINK_FIRST_RESPONSE, e->frame);
         roce_flow_link(ctx, ROCE_LINK_LAST_RESPONSE, e->frame);
-        complete(ctx, e, e->len ? e->len : 8, true);
+        complete_message(ctx, e, e->len ? e->len : 8, true);
     }
     ack_to(ctx, req, roce_sent_end(e));
 }
@@ -298,7 +301,7 @@ static void on_small_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
 static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
 {
     uint32_t psn = ctx->pkt->bth.psn, k;
-    struct roce_sent *e = roce_window_get(&req->win, psn);
+    struct roce_sent_packet *e = roce_window_get(&req->win, psn);
     bool late;
 
     if (e)
@@ -331,33 +334,33 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
         roce_check_msn(ctx, req);
     ack_to(ctx, req, e->psn);
     if (e->resp_high == 0 && is_before_join(ctx, e))
-        e->resp_next = e->resp_high = k, e->resp_came = k << ROCE_CAME_REACH;
+        e->resp_next = e->resp_high = k, e->resp_seen = k << ROCE_RESP_SEEN_BITS;
     roce_check_read_resp(ctx, req, e);
     if (e->resp_high == 0) {
         e->resp_frame = ctx->frame;
-        round_trip(ctx, e);
+        measure_rtt(ctx, e);
         roce_flow_link(ctx, ROCE_LINK_FIRST_RESPONSE, e->frame);
     }
     if (k > e->resp_high && k > e->resp_next)
         roce_rate_hole(ctx->side);
     if (k + 1 > e->resp_high)
         e->resp_high = k + 1;
-    roce_sent_take(e, k);
+    roce_sent_mark_response(e, k);
     if (roce_response_is_stale(req, e))
         return;
     if (k == e->resp_next) {
         e->resp_next++;
-        e->marks &= (uint8_t)~ROCE_MARK_GAP; /* it goes on: only what is missing now counts */
+        e->marks &= (uint8_t)~ROCE_MARK_RESP_GAP; /* it goes on: only what is missing now counts */
         if (e->flags & ROCE_SENT_RESTARTED)
             e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
     } else if (k > e->resp_next && !(e->flags & ROCE_SENT_IMPLIED)) {
-        e->marks |= ROCE_MARK_GAP;
+        e->marks |= ROCE_MARK_RESP_GAP;
         req->pending_cause = ROCE_CAUSE_READ_GAP;
     }
     if (e->resp_next == e->psn_cnt)
-        e->marks &= (uint8_t)~ROCE_MARK_OWED;
+        e->marks &= (uint8_t)~ROCE_MARK_REREQUESTED;
     late = (e->flags & ROCE_SENT_IMPLIED) && !(e->flags & ROCE_SENT_RESTARTED) &&
-           roce_sent_gathered(e);
+           roce_sent_has_all_responses(e);
     if ((e->resp_next < e->psn_cnt && !late) || (e->flags & ROCE_SENT_DONE))
         return;
     e->flags |= ROCE_SENT_DONE;
@@ -365,14 +368,14 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
     ctx->result->response_time = roce_since(e->msg_time, ctx->time);
     ctx->result->flags |= ROCE_AN_MSG_END;
     roce_flow_link(ctx, ROCE_LINK_LAST_RESPONSE, e->frame);
-    complete(ctx, e, e->dma_len, true);
+    complete_message(ctx, e, e->dma_len, true);
     ack_to(ctx, req, roce_sent_end(e));
 }
 
 static void on_atomic_ack(struct roce_ctx *ctx, struct roce_req *req)
 {
     uint32_t psn = ctx->pkt->bth.psn;
-    struct roce_sent *e = roce_window_get(&req->win, psn);
+    struct roce_sent_packet *e = roce_window_get(&req->win, psn);
 
     roce_check_msn(ctx, req);
     if (e && (e->flags & ROCE_SENT_PSN_CNT_GUESS) && e->psn != psn)
@@ -387,7 +390,7 @@ static void on_atomic_ack(struct roce_ctx *ctx, struct roce_req *req)
 }
 
 /* The same response frame once more, or the same statement once more. */
-static bool repeated(struct roce_ctx *ctx)
+static bool is_repeated_response(struct roce_ctx *ctx)
 {
     struct roce_rsp *rsp = &ctx->side->rsp;
     const struct roce_pkt *pkt = ctx->pkt;
@@ -413,7 +416,7 @@ static bool repeated(struct roce_ctx *ctx)
     return false;
 }
 
-static void note_last(struct roce_ctx *ctx)
+static void note_response(struct roce_ctx *ctx)
 {
     const struct roce_pkt *pkt = ctx->pkt;
     struct roce_rsp *rsp = &ctx->side->rsp;
@@ -437,8 +440,8 @@ void roce_response_end(struct roce_ctx *ctx, struct roce_req *req)
     if (req->retx.next == req->nxt && ((ctx->pkt->bth.psn + 1) & ROCE_PSN_MASK) == req->nxt)
         req->suspect = false; /* all came again as it was, and was answered */
     if (ctx->told)
-        roce_req_tell(ctx, req);
-    note_last(ctx);
+        roce_req_result(ctx, req);
+    note_response(ctx);
 }
 
 void roce_response(struct roce_ctx *ctx)
@@ -458,7 +461,7 @@ void roce_response(struct roce_ctx *ctx)
         return;
     if (roce_opcode_has(pkt->op, ROCE_HDR_AETH) && !roce_pkt_has(pkt, ROCE_HDR_AETH))
         return; /* cut: it may say anything */
-    if (repeated(ctx))
+    if (is_repeated_response(ctx))
         return;
     roce_check_mtu_learn(ctx);
     roce_check_size(ctx);
@@ -479,5 +482,5 @@ void roce_response(struct roce_ctx *ctx)
     }
     if (pkt->op->kind == ROCE_KIND_ACK)
         on_lone_ack(ctx);
-    note_last(ctx);
+    note_response(ctx);
 }

@@ -240,7 +240,7 @@ void judge(const struct flowgen *g, const struct roce_flow_opts *opts,
     if (!flow)
         return;
     mute = o.mem.alloc ? NULL : observer(o, &mute_verdict); /* not of memory that is counted */
-    o.no_runs = true;
+    o.no_fast_path = true;
     twin = o.mem.alloc ? NULL : observer(o, &twin_verdict);
     for (size_t i = 0; i < g->frame_cnt; i++) {
         const struct flowgen_frame *f = &g->frame[i];

@@ -28,7 +28,7 @@ static void push(struct roce_window *w, struct roce_mem *mem, uint32_t psn, uint
 {
     uint64_t over = 0;
     uint32_t at = w->cnt;
-    struct roce_sent *e = roce_window_insert(w, &at, max, mem, &over);
+    struct roce_sent_packet *e = roce_window_insert(w, &at, max, mem, &over);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(e);
     e->psn = psn & 0xFFFFFF;
@@ -43,7 +43,7 @@ static void finds_across_the_wrap(void)
     for (uint32_t i = 0; i < 40; i++)
         push(&w, &mem, 0xFFFFF0 + i * 2, i % 3 == 0 ? 2 : 1, 64);
     for (uint32_t i = 0; i < 40; i++) {
-        struct roce_sent *e = roce_window_get(&w, (0xFFFFF0 + i * 2) & 0xFFFFFF);
+        struct roce_sent_packet *e = roce_window_get(&w, (0xFFFFF0 + i * 2) & 0xFFFFFF);
 
         CU_ASSERT_PTR_NOT_NULL_FATAL(e);
         EXPECT_EQ(e->psn, (0xFFFFF0 + i * 2) & 0xFFFFFF);
@@ -92,7 +92,7 @@ static void insert_keeps_the_order(void)
     for (int n = 0; n < 400; n++) {
         uint32_t psn = 1 + rng_below(&rng, 199), at;
         uint64_t over = 0;
-        struct roce_sent *e;
+        struct roce_sent_packet *e;
 
         if (in[psn])
             continue;

@@ -6,7 +6,7 @@
 /* Whether entry `i` ends after `psn`, all counted from the oldest entry. */
 static bool ends_after(const struct roce_window *w, uint32_t i, uint32_t psn)
 {
-    const struct roce_sent *e = roce_window_at(w, i);
+    const struct roce_sent_packet *e = roce_window_at(w, i);
     uint32_t base = w->buf[w->head].psn;
     uint32_t at = (psn - base) & ROCE_PSN_MASK;
     uint32_t end = ((e->psn - base) & ROCE_PSN_MASK) + e->psn_cnt;
@@ -38,10 +38,10 @@ uint32_t roce_window_find(struct roce_window *w, uint32_t psn)
     return lo;
 }
 
-struct roce_sent *roce_window_get(struct roce_window *w, uint32_t psn)
+struct roce_sent_packet *roce_window_get(struct roce_window *w, uint32_t psn)
 {
     uint32_t i = roce_window_find(w, psn);
-    struct roce_sent *e;
+    struct roce_sent_packet *e;
 
     if (i >= w->cnt)
         return NULL;
@@ -51,7 +51,7 @@ struct roce_sent *roce_window_get(struct roce_window *w, uint32_t psn)
 
 static bool grow(struct roce_window *w, uint32_t cap, struct roce_mem *mem)
 {
-    struct roce_sent *buf = roce_mem_get(mem, cap * sizeof(*buf));
+    struct roce_sent_packet *buf = roce_mem_get(mem, cap * sizeof(*buf));
 
     if (!buf)
         return false;
@@ -68,7 +68,7 @@ bool roce_window_room(struct roce_window *w, uint32_t max, struct roce_mem *mem)
 {
     if (w->cnt == w->cap && w->cap < max &&
         (w->acked <= w->cap / 2 ||
-         (w->cap < ROCE_WINDOW_OWED && roce_sent_is_unread(&w->buf[w->head]))))
+         (w->cap < ROCE_WINDOW_READS && roce_sent_is_unread(&w->buf[w->head]))))
         (void)grow(w, w->cap ? w->cap * 2 : ROCE_WINDOW_MIN, mem);
     return w->cnt < w->cap;
 }
@@ -81,10 +81,10 @@ void roce_window_drop(struct roce_window *w)
     w->hint -= w->hint > 0;
 }
 
-struct roce_sent *roce_window_insert(struct roce_window *w, uint32_t *at, uint32_t max,
-                                     struct roce_mem *mem, uint64_t *overflow)
+struct roce_sent_packet *roce_window_insert(struct roce_window *w, uint32_t *at, uint32_t max,
+                                            struct roce_mem *mem, uint64_t *overflow)
 {
-    struct roce_sent *e;
+    struct roce_sent_packet *e;
 
     if (!roce_window_room(w, max, mem)) {
         if (w->cap == 0 || *at == 0)
@@ -103,9 +103,9 @@ struct roce_sent *roce_window_insert(struct roce_window *w, uint32_t *at, uint32
     return e;
 }
 
-struct roce_sent *roce_window_append(struct roce_window *w)
+struct roce_sent_packet *roce_window_append(struct roce_window *w)
 {
-    struct roce_sent *e = roce_window_at(w, w->cnt++);
+    struct roce_sent_packet *e = roce_window_at(w, w->cnt++);
 
     memset(e, 0, sizeof(*e));
     return e;

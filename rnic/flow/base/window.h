@@ -24,18 +24,18 @@ enum {
 
 /* Bits of roce_sent.marks. */
 enum {
-    ROCE_MARK_SAMPLE = 1u << 0,  /* the sample covers the payload: it can be compared */
-    ROCE_MARK_FLYING = 1u << 1,  /* counted as in flight */
-    ROCE_MARK_COUNTED = 1u << 2, /* READ: its first response had the MSN of all that was seen */
-    ROCE_MARK_GAP = 1u << 3,     /* READ: since it was asked for and answered last, a response came
-                                    whose PSN is not the next */
-    ROCE_MARK_OWED = 1u << 4,    /* READ, atomic: asked for again, and not answered since */
-    ROCE_MARK_BEYOND = 1u << 5,  /* no response seen before it gave credits for it */
+    ROCE_MARK_SAMPLED = 1u << 0,     /* the sample covers the payload: it can be compared */
+    ROCE_MARK_IN_FLIGHT = 1u << 1,   /* counted as in flight */
+    ROCE_MARK_MSN_COUNTED = 1u << 2, /* READ: its first response had the MSN of all that was seen */
+    ROCE_MARK_RESP_GAP = 1u << 3, /* READ: since it was asked for and answered last, a response came
+                                whose PSN is not the next */
+    ROCE_MARK_REREQUESTED = 1u << 4, /* READ, atomic: asked for again, and not answered since */
+    ROCE_MARK_OVER_CREDIT = 1u << 5, /* no response seen before it gave credits for it */
 };
 
 #define ROCE_LEN_UNKNOWN UINT32_MAX /* dma_len: the capture is cut before the RETH's end */
 
-struct roce_sent {
+struct roce_sent_packet {
     uint64_t time;     /* ns, latest transmission */
     uint64_t msg_time; /* ns, of the message's first packet seen */
     uint64_t va;       /* RETH or AtomicETH */
@@ -56,7 +56,7 @@ struct roce_sent {
     uint32_t dma_len; /* of RETH; on a WRITE's later packets that of its First */
     union {
         uint32_t off;       /* payload bytes of the message before this packet; not of a READ */
-        uint32_t resp_came; /* READ: see roce_sent_came() */
+        uint32_t resp_seen; /* READ: see roce_sent_has_response() */
     };
     uint32_t cum;        /* messages of this requester ended up to and with this packet */
     uint32_t icrc;       /* of the latest transmission */
@@ -74,7 +74,7 @@ struct roce_sent {
 };
 
 struct roce_window {
-    struct roce_sent *buf;
+    struct roce_sent_packet *buf;
     uint32_t cap;  /* power of two, 0 without a buffer */
     uint32_t head; /* index of the oldest */
     uint32_t cnt;
@@ -82,33 +82,33 @@ struct roce_window {
     uint32_t hint;  /* where the last look-up ended */
 };
 
-#define ROCE_WINDOW_MIN  4u
-#define ROCE_WINDOW_OWED 64u /* for READs that may be asked for again it grows so far */
+#define ROCE_WINDOW_MIN   4u
+#define ROCE_WINDOW_READS 64u /* for READs that may be asked for again it grows so far */
 
-static inline struct roce_sent *roce_window_at(const struct roce_window *w, uint32_t i)
+static inline struct roce_sent_packet *roce_window_at(const struct roce_window *w, uint32_t i)
 {
     return &w->buf[(w->head + i) & (w->cap - 1)];
 }
 
-static inline struct roce_sent *roce_window_tail(const struct roce_window *w)
+static inline struct roce_sent_packet *roce_window_tail(const struct roce_window *w)
 {
     return w->cnt ? roce_window_at(w, w->cnt - 1) : NULL;
 }
 
-static inline uint32_t roce_sent_end(const struct roce_sent *e)
+static inline uint32_t roce_sent_end(const struct roce_sent_packet *e)
 {
     return (e->psn + e->psn_cnt) & 0xFFFFFFu;
 }
 
 /* Whether it is a READ whose answer has not come: it may be asked for again, and answered then. */
-static inline bool roce_sent_is_unread(const struct roce_sent *e)
+static inline bool roce_sent_is_unread(const struct roce_sent_packet *e)
 {
     return (e->op & 0x1F) == ROCE_OP_RC_READ_REQUEST && !(e->flags & ROCE_SENT_DONE);
 }
 
 /* Room behind all others where that takes no memory, and the oldest, which goes if it must, was
  * acknowledged and answered; NULL otherwise. What stood there stands there still. */
-static inline struct roce_sent *roce_window_next(struct roce_window *w)
+static inline struct roce_sent_packet *roce_window_next(struct roce_window *w)
 {
     if (w->cnt == w->cap) {
         if (w->acked <= w->cap / 2 || roce_sent_is_unread(&w->buf[w->head]))
@@ -122,58 +122,59 @@ static inline struct roce_sent *roce_window_next(struct roce_window *w)
 }
 
 /* Payload bytes of the message before it: a READ is one packet. */
-static inline uint32_t roce_sent_off(const struct roce_sent *e)
+static inline uint32_t roce_sent_off(const struct roce_sent_packet *e)
 {
     return (e->op & 0x1F) == ROCE_OP_RC_READ_REQUEST ? 0 : e->off;
 }
 
 /* Which responses of a READ came in any order: all before the first 20 bits' number, and of the
  * twelve after that one those whose bit is set. What comes later still is not noted. */
-#define ROCE_CAME_REACH 12u
+#define ROCE_RESP_SEEN_BITS 12u
 
-static inline uint32_t roce_sent_before(const struct roce_sent *e)
+static inline uint32_t roce_sent_responses_in_order(const struct roce_sent_packet *e)
 {
-    return e->resp_came >> ROCE_CAME_REACH;
+    return e->resp_seen >> ROCE_RESP_SEEN_BITS;
 }
 
-static inline bool roce_sent_came(const struct roce_sent *e, uint32_t k)
+static inline bool roce_sent_has_response(const struct roce_sent_packet *e, uint32_t k)
 {
-    uint32_t before = roce_sent_before(e);
+    uint32_t before = roce_sent_responses_in_order(e);
 
     return k < before ||
-           (k - before - 1 < ROCE_CAME_REACH && (e->resp_came >> (k - before - 1) & 1));
+           (k - before - 1 < ROCE_RESP_SEEN_BITS && (e->resp_seen >> (k - before - 1) & 1));
 }
 
-static inline void roce_sent_take(struct roce_sent *e, uint32_t k)
+static inline void roce_sent_mark_response(struct roce_sent_packet *e, uint32_t k)
 {
-    uint32_t before = roce_sent_before(e), late = e->resp_came & ((1u << ROCE_CAME_REACH) - 1);
+    uint32_t before = roce_sent_responses_in_order(e),
+             late = e->resp_seen & ((1u << ROCE_RESP_SEEN_BITS) - 1);
 
-    if (k > before && k - before - 1 < ROCE_CAME_REACH)
+    if (k > before && k - before - 1 < ROCE_RESP_SEEN_BITS)
         late |= 1u << (k - before - 1);
     if (k == before) {
         for (before++; late & 1; before++)
             late >>= 1;
         late >>= 1;
     }
-    e->resp_came = before << ROCE_CAME_REACH | late;
+    e->resp_seen = before << ROCE_RESP_SEEN_BITS | late;
 }
 
 /* Whether all responses of a READ came since it was asked for last, in whatever order: to most
  * requesters that is loss, but not to all. */
-static inline bool roce_sent_gathered(const struct roce_sent *e)
+static inline bool roce_sent_has_all_responses(const struct roce_sent_packet *e)
 {
-    return (e->op & 0x1F) == ROCE_OP_RC_READ_REQUEST && roce_sent_before(e) == e->psn_cnt &&
-           !(e->flags & ROCE_SENT_PSN_CNT_GUESS);
+    return (e->op & 0x1F) == ROCE_OP_RC_READ_REQUEST &&
+           roce_sent_responses_in_order(e) == e->psn_cnt && !(e->flags & ROCE_SENT_PSN_CNT_GUESS);
 }
 
 /* Messages of the requester before the one it belongs to. */
-static inline uint32_t roce_sent_number(const struct roce_sent *e)
+static inline uint32_t roce_sent_number(const struct roce_sent_packet *e)
 {
     return e->cum - ((e->flags & ROCE_SENT_ENDS) != 0);
 }
 
 /* Whether `psn` is one of the entry's. */
-static inline bool roce_sent_has(const struct roce_sent *e, uint32_t psn)
+static inline bool roce_sent_has(const struct roce_sent_packet *e, uint32_t psn)
 {
     return ((psn - e->psn) & 0xFFFFFFu) < e->psn_cnt;
 }
@@ -183,7 +184,7 @@ static inline bool roce_sent_has(const struct roce_sent *e, uint32_t psn)
 uint32_t roce_window_find(struct roce_window *w, uint32_t psn);
 
 /* The entry that holds `psn`, or NULL. */
-struct roce_sent *roce_window_get(struct roce_window *w, uint32_t psn);
+struct roce_sent_packet *roce_window_get(struct roce_window *w, uint32_t psn);
 
 /* Makes room for one more by growing up to `max` entries, if that is due. False if it is full: an
  * insertion then drops the oldest. */
@@ -197,11 +198,11 @@ void roce_window_drop(struct roce_window *w);
  * oldest goes, acknowledged or not (*overflow is then counted). NULL if there is no memory at all;
  * `at` may be 0 only while there is room. The index of the new entry is *at afterwards.
  */
-struct roce_sent *roce_window_insert(struct roce_window *w, uint32_t *at, uint32_t max,
-                                     struct roce_mem *mem, uint64_t *overflow);
+struct roce_sent_packet *roce_window_insert(struct roce_window *w, uint32_t *at, uint32_t max,
+                                            struct roce_mem *mem, uint64_t *overflow);
 
 /* The same behind all others, where there is room. */
-struct roce_sent *roce_window_append(struct roce_window *w);
+struct roce_sent_packet *roce_window_append(struct roce_window *w);
 
 /* Forgets everything and gives the buffer back. */
 void roce_window_free(struct roce_window *w, struct roce_mem *mem);

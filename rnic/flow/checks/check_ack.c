@@ -13,7 +13,8 @@
 static bool took_receive(struct roce_ctx *ctx)
 {
     struct roce_req *req = &roce_peer(ctx->side)->req;
-    const struct roce_sent *e = req->started ? roce_window_get(&req->win, ctx->pkt->bth.psn) : NULL;
+    const struct roce_sent_packet *e =
+        req->started ? roce_window_get(&req->win, ctx->pkt->bth.psn) : NULL;
 
     return !e || roce_opcode_uses_rq(roce_opcode(e->op));
 }
@@ -71,10 +72,10 @@ void roce_check_aeth(struct roce_ctx *ctx)
 }
 
 /* The latest entry that the response at hand counts as completed, if the response ends with it. */
-static struct roce_sent *counted(struct roce_ctx *ctx, struct roce_req *req)
+static struct roce_sent_packet *counted(struct roce_ctx *ctx, struct roce_req *req)
 {
     uint32_t psn = ctx->pkt->bth.psn;
-    struct roce_sent *e;
+    struct roce_sent_packet *e;
 
     if (ctx->pkt->op->kind == ROCE_KIND_ACK &&
         roce_syndrome_kind(ctx->pkt->aeth.syndrome) != ROCE_SYN_ACK)
@@ -93,11 +94,11 @@ static struct roce_sent *counted(struct roce_ctx *ctx, struct roce_req *req)
  * today, which is more than belongs to its PSN and never less, so that the least seen counts, and
  * accuses somebody only when it held for messages that followed one another.
  */
-static bool settle(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e)
+static bool settle(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e)
 {
     struct roce_rsp *rsp = &ctx->side->rsp;
     const struct roce_pkt *pkt = ctx->pkt;
-    const struct roce_sent *oldest = roce_window_at(&req->win, 0);
+    const struct roce_sent_packet *oldest = roce_window_at(&req->win, 0);
     bool read = pkt->op->kind == ROCE_KIND_READ_RESP, first = false;
     /* C9-148: counted already, or not yet */
     bool part = read && roce_sent_end(e) != ((pkt->bth.psn + 1) & ROCE_PSN_MASK);
@@ -113,8 +114,9 @@ static bool settle(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent 
         int32_t before = roce_diff(pkt->aeth.msn, e->cum - roce_sent_number(oldest));
 
         if (!req->base_sure && (oldest->flags & ROCE_SENT_OFF_KNOWN)) {
-            req->base_sure = !part && (before == 0 || (before < 0 && e->marks & ROCE_MARK_COUNTED));
-            e->marks |= part && before == 0 ? ROCE_MARK_COUNTED : 0;
+            req->base_sure =
+                !part && (before == 0 || (before < 0 && e->marks & ROCE_MARK_MSN_COUNTED));
+            e->marks |= part && before == 0 ? ROCE_MARK_MSN_COUNTED : 0;
         }
         first = req->base_sure;
     }
@@ -144,7 +146,7 @@ static bool settle(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent 
 }
 
 /* Messages that ended up to `e` since what was acknowledged. */
-static uint32_t since_answer(const struct roce_req *req, const struct roce_sent *e)
+static uint32_t since_answer(const struct roce_req *req, const struct roce_sent_packet *e)
 {
     const struct roce_window *w = &req->win;
 
@@ -155,7 +157,7 @@ static uint32_t since_answer(const struct roce_req *req, const struct roce_sent 
  */
 static bool is_paged(struct roce_req *req, uint32_t psn)
 {
-    const struct roce_sent *e = roce_window_get(&req->win, psn);
+    const struct roce_sent_packet *e = roce_window_get(&req->win, psn);
 
     return e && !roce_opcode_uses_rq(roce_opcode(e->op));
 }
@@ -165,7 +167,7 @@ void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
     const struct roce_rsp *rsp = &ctx->side->rsp;
     const struct roce_pkt *pkt = ctx->pkt;
     const struct roce_conn_facts *sum = &ctx->conn->sum;
-    struct roce_sent *e = counted(ctx, req), *tail = roce_window_tail(&req->win);
+    struct roce_sent_packet *e = counted(ctx, req), *tail = roce_window_tail(&req->win);
     bool read = pkt->op->kind == ROCE_KIND_READ_RESP;
     bool nak =
         pkt->op->kind == ROCE_KIND_ACK && roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK;
@@ -200,13 +202,13 @@ void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
         SAY(ctx, MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame, .weak = true);
 }
 
-bool roce_msn_fits(const struct roce_rsp *rsp, const struct roce_sent *e, uint32_t msn)
+bool roce_msn_fits(const struct roce_rsp *rsp, const struct roce_sent_packet *e, uint32_t msn)
 {
     return rsp->anchor && rsp->anchor_chain == e->chain && rsp->anchor_hits >= ANCHOR_HITS &&
            roce_diff(msn, rsp->anchor_msn + e->cum - rsp->anchor_cum) == 0;
 }
 
-void roce_check_accept(struct roce_ctx *ctx, const struct roce_sent *e)
+void roce_check_accept(struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     const struct roce_opcode *op = roce_opcode(e->op);
 

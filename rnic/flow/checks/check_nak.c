@@ -9,7 +9,7 @@
 static void check_rnr(struct roce_ctx *ctx, struct roce_req *req)
 {
     uint32_t psn = ctx->pkt->bth.psn;
-    const struct roce_sent *e = roce_window_get(&req->win, psn);
+    const struct roce_sent_packet *e = roce_window_get(&req->win, psn);
     const struct roce_opcode *op = e ? roce_opcode(e->op) : NULL;
 
     if (e && roce_sent_is_paged(e))
@@ -29,7 +29,7 @@ static void check_seq(struct roce_ctx *ctx, struct roce_req *req)
     const struct roce_rsp *rsp = &ctx->side->rsp;
     uint32_t psn = ctx->pkt->bth.psn;
     const struct roce_rare *sum = roce_rare_of(ctx->side);
-    const struct roce_sent *e = roce_window_get(&req->win, psn);
+    const struct roce_sent_packet *e = roce_window_get(&req->win, psn);
     bool told = roce_copy_would_tell(ctx, rsp->gap_frame), seen = roce_copy_seen(ctx);
 
     if (rsp->rnr && rsp->rnr_psn == psn && !seen)
@@ -46,7 +46,7 @@ static void check_seq(struct roce_ctx *ctx, struct roce_req *req)
 /* R083: what has no R_Key has no remote memory that could be refused. */
 static void check_access(struct roce_ctx *ctx, struct roce_req *req)
 {
-    const struct roce_sent *e = roce_window_get(&req->win, ctx->pkt->bth.psn);
+    const struct roce_sent_packet *e = roce_window_get(&req->win, ctx->pkt->bth.psn);
     const struct roce_opcode *op = e ? roce_opcode(e->op) : NULL;
 
     if (op && op->kind == ROCE_KIND_SEND && !roce_opcode_has(op, ROCE_HDR_IETH))
@@ -73,7 +73,7 @@ void roce_check_positive(struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_rsp *rsp = &ctx->side->rsp;
     uint32_t psn = ctx->pkt->bth.psn;
-    const struct roce_sent *oldest = req->win.cnt ? roce_window_at(&req->win, 0) : NULL;
+    const struct roce_sent_packet *oldest = req->win.cnt ? roce_window_at(&req->win, 0) : NULL;
     int32_t before = roce_diff(psn, req->base);
     /* All that is known of the requester was sent after the NAK: perhaps another use of the QPs. */
     bool later = oldest && oldest->psn == req->base && oldest->frame > rsp->fatal_frame &&

@@ -8,7 +8,7 @@
 
 #define DMA_MAX UINT32_C(0x80000000) /* R081 */
 
-static void oblige(struct roce_sent *e, enum roce_rule rule)
+static void oblige(struct roce_sent_packet *e, enum roce_rule rule)
 {
     if (!e->bad)
         e->bad = (uint16_t)rule;
@@ -23,7 +23,8 @@ static uint8_t continued(const struct roce_opcode *prev)
                      (prev->kind == ROCE_KIND_SEND ? ROCE_OP_RC_SEND_LAST : ROCE_OP_RC_WRITE_LAST));
 }
 
-void roce_check_order(struct roce_ctx *ctx, struct roce_sent *prev, struct roce_sent *e)
+void roce_check_order(struct roce_ctx *ctx, struct roce_sent_packet *prev,
+                      struct roce_sent_packet *e)
 {
     const struct roce_opcode *was = roce_opcode(prev->op), *op = roce_opcode(e->op);
     bool open = !roce_opcode_ends(was);
@@ -47,7 +48,8 @@ void roce_check_order(struct roce_ctx *ctx, struct roce_sent *prev, struct roce_
     }
 }
 
-static void check_lengths(struct roce_ctx *ctx, struct roce_sent *e, const struct roce_opcode *op)
+static void check_lengths(struct roce_ctx *ctx, struct roce_sent_packet *e,
+                          const struct roce_opcode *op)
 {
     uint64_t sum = (uint64_t)e->off + e->len;
 
@@ -62,7 +64,8 @@ static void check_lengths(struct roce_ctx *ctx, struct roce_sent *e, const struc
     }
 }
 
-static void check_size(struct roce_ctx *ctx, struct roce_sent *e, const struct roce_opcode *op)
+static void check_size(struct roce_ctx *ctx, struct roce_sent_packet *e,
+                       const struct roce_opcode *op)
 {
     uint32_t mtu = ctx->conn->sum.mtu;
     bool sure = ctx->conn->sum.mtu_sure;
@@ -84,7 +87,7 @@ static void check_size(struct roce_ctx *ctx, struct roce_sent *e, const struct r
     }
 }
 
-void roce_check_entry(struct roce_ctx *ctx, struct roce_sent *e)
+void roce_check_request_packet(struct roce_ctx *ctx, struct roce_sent_packet *e)
 {
     const struct roce_opcode *op = roce_opcode(e->op);
 

@@ -5,7 +5,7 @@
  */
 #include "flow/table/qp_reuse.h"
 
-static void check_len(struct roce_ctx *ctx, const struct roce_sent *e, uint32_t k)
+static void check_len(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint32_t k)
 {
     uint32_t mtu = ctx->conn->sum.mtu, want;
 
@@ -17,15 +17,16 @@ static void check_len(struct roce_ctx *ctx, const struct roce_sent *e, uint32_t 
 }
 
 /* Whether the packet before the READ was seen, so that it is no restart of one not captured. */
-static bool is_whole(struct roce_req *req, const struct roce_sent *e)
+static bool is_whole(struct roce_req *req, const struct roce_sent_packet *e)
 {
     uint32_t i = roce_window_find(&req->win, e->psn);
-    const struct roce_sent *prev = i > 0 ? roce_window_at(&req->win, i - 1) : NULL;
+    const struct roce_sent_packet *prev = i > 0 ? roce_window_at(&req->win, i - 1) : NULL;
 
     return prev && roce_sent_end(prev) == e->psn && !(prev->flags & ROCE_SENT_PSN_CNT_GUESS);
 }
 
-static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e, uint32_t k)
+static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e,
+                      uint32_t k)
 {
     const struct roce_opcode *op = ctx->pkt->op;
     uint8_t base = (uint8_t)(op->value & 0xE0);
@@ -57,7 +58,7 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
         .condition = again || !is_whole(req, e) ? "restart" : NULL);
 }
 
-void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e)
+void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e)
 {
     uint32_t psn = ctx->pkt->bth.psn, k = (psn - e->psn) & ROCE_PSN_MASK;
 
@@ -69,7 +70,7 @@ void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
     if ((e->flags & ROCE_SENT_IMPLIED) && !(e->flags & ROCE_SENT_RESTARTED) && !roce_copy_seen(ctx))
         SAY(ctx, RESP_ORDER, "bth.psn", req->una, psn, ctx->side->rsp.last_frame,
             .rel = ROCE_REL_AT_LEAST);
-    if (k < e->resp_next || (roce_sent_came(e, k) && !(e->flags & ROCE_SENT_RESTARTED))) {
+    if (k < e->resp_next || (roce_sent_has_response(e, k) && !(e->flags & ROCE_SENT_RESTARTED))) {
         ctx->result->flags |= ROCE_AN_DUPLICATE_RESPONSE;
         SAY(ctx, RESP_DUPLICATE, "bth.psn", (e->psn + e->resp_next) & ROCE_PSN_MASK, psn,
             e->resp_frame);
@@ -87,7 +88,7 @@ void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
     }
 }
 
-void roce_check_atomic_ack(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e)
+void roce_check_atomic_ack(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e)
 {
     const struct roce_opcode *op = roce_opcode(e->op);
     uint64_t orig = ctx->pkt->atomicacketh.orig;

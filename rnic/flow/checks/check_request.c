@@ -20,7 +20,7 @@ static void check_reads(struct roce_ctx *ctx)
     const struct roce_conn_facts *sum = &ctx->conn->sum;
     struct roce_req *req = &ctx->side->req;
     const struct roce_window *w = &req->win;
-    const struct roce_sent *oldest = w->acked < w->cnt ? roce_window_at(w, w->acked) : NULL;
+    const struct roce_sent_packet *oldest = w->acked < w->cnt ? roce_window_at(w, w->acked) : NULL;
     bool active = roce_side_idx(ctx->side) == sum->cm.active_side;
     uint32_t limit;
 
@@ -44,13 +44,13 @@ static void check_reads(struct roce_ctx *ctx)
 
 /* By how many messages one that ends with `cum` of them is beyond the credits: its SSN in MSN
  * terms, the value that the MSN takes once it is completed. */
-static int32_t beyond(const struct roce_rsp *rsp, const struct roce_sent *e, uint32_t lsn)
+static int32_t beyond(const struct roce_rsp *rsp, const struct roce_sent_packet *e, uint32_t lsn)
 {
     return roce_diff(rsp->anchor_msn + (e->cum + !(e->flags & ROCE_SENT_ENDS)) - rsp->anchor_cum,
                      lsn);
 }
 
-static void check_credits(struct roce_ctx *ctx, struct roce_sent *e)
+static void check_credits(struct roce_ctx *ctx, struct roce_sent_packet *e)
 {
     const struct roce_req *req = &ctx->side->req;
     const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
@@ -70,10 +70,10 @@ static void check_credits(struct roce_ctx *ctx, struct roce_sent *e)
     alone = starts || ctx->pkt->op->kind != ROCE_KIND_SEND || rsp->credit_code != 0 ||
             rsp->lsn != rsp->last_msn || (req->una_known && roce_diff(req->una, e->psn) >= 0);
     if (over > 1 ? starts : !alone)
-        e->marks |= ROCE_MARK_BEYOND;
+        e->marks |= ROCE_MARK_OVER_CREDIT;
 }
 
-void roce_check_beyond(struct roce_ctx *ctx, const struct roce_sent *e)
+void roce_check_over_credit(struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     const struct roce_rsp *rsp = &ctx->side->rsp;
     struct roce_ctx then = *ctx;
@@ -98,7 +98,7 @@ void roce_check_beyond(struct roce_ctx *ctx, const struct roce_sent *e)
             .rel = ROCE_REL_AT_MOST);
 }
 
-void roce_check_new(struct roce_ctx *ctx, struct roce_sent *e)
+void roce_check_new(struct roce_ctx *ctx, struct roce_sent_packet *e)
 {
     const struct roce_req *req = &ctx->side->req;
     const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
@@ -115,7 +115,8 @@ void roce_check_new(struct roce_ctx *ctx, struct roce_sent *e)
             .rel = ROCE_REL_AT_MOST);
 }
 
-void roce_check_same(struct roce_ctx *ctx, const struct roce_sent *e, const struct roce_sent *now)
+void roce_check_same(struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                     const struct roce_sent_packet *now)
 {
     const struct roce_opcode *op = ctx->pkt->op;
 
@@ -139,13 +140,13 @@ void roce_check_same(struct roce_ctx *ctx, const struct roce_sent *e, const stru
     }
     if (now->len != e->len)
         SAY(ctx, RETRY_DIFFERS, "payload length", e->len, now->len, e->last_frame);
-    else if ((now->marks & e->marks & ROCE_MARK_SAMPLE) && now->sample != e->sample)
+    else if ((now->marks & e->marks & ROCE_MARK_SAMPLED) && now->sample != e->sample)
         SAY(ctx, PAYLOAD_CHANGED, "payload", .other = e->last_frame, .value = ROCE_VALUE_NONE);
 }
 
 /* The timeouts of one PSN, which nothing restarts between them, without a T to compare them with.
  */
-static void check_spread(struct roce_ctx *ctx, const struct roce_sent *e, uint64_t idle)
+static void check_spread(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint64_t idle)
 {
     struct roce_req *req = &ctx->side->req;
     uint32_t us = (uint32_t)(idle / 1000 < UINT32_MAX ? idle / 1000 : UINT32_MAX);
@@ -159,7 +160,7 @@ static void check_spread(struct roce_ctx *ctx, const struct roce_sent *e, uint64
             idle, e ? e->last_frame : 0, ROCE_VALUE_NS, ROCE_REL_AT_MOST);
 }
 
-static void check_timeout(struct roce_ctx *ctx, const struct roce_sent *e, uint64_t idle)
+static void check_timeout(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint64_t idle)
 {
     uint64_t t = roce_timeout_of(ctx->conn);
     uint64_t since = e ? roce_since(e->time, ctx->time) : idle;
@@ -196,7 +197,7 @@ static uint64_t tick_of(uint64_t time)
 
 /* Whether a READ or atomic stands before `e`: its answer may be lost behind the capture point, and
  * then what is answered after it makes the requester go back at once (R139). */
-static bool follows_read(struct roce_req *req, const struct roce_sent *e)
+static bool follows_read(struct roce_req *req, const struct roce_sent_packet *e)
 {
     uint32_t at = roce_window_find(&req->win, e->psn);
 
@@ -206,7 +207,7 @@ static bool follows_read(struct roce_req *req, const struct roce_sent *e)
     return false;
 }
 
-static void check_rnr(struct roce_ctx *ctx, const struct roce_sent *e)
+static void check_rnr(struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
     struct roce_req *req = &ctx->side->req;
@@ -234,7 +235,8 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent *e)
             .rel = ROCE_REL_AT_MOST);
 }
 
-void roce_check_retransmission(struct roce_ctx *ctx, const struct roce_sent *e, uint64_t idle)
+void roce_check_retransmission(struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                               uint64_t idle)
 {
     switch (ctx->side->req.retx.cause) {
     case ROCE_CAUSE_TIMEOUT: check_timeout(ctx, e, idle); break;

@@ -7,7 +7,7 @@
 #include "flow/check.h"
 
 /* READ or atomic `e` has to be asked for again: a later request was answered. */
-void roce_implied_nak(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent *e)
+void roce_implied_nak(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e)
 {
     e->flags |= ROCE_SENT_IMPLIED;
     ctx->result->flags |= ROCE_AN_IMPLIED_NAK;
@@ -16,7 +16,7 @@ void roce_implied_nak(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
     if (!req->implied_nak || roce_diff(e->psn, req->implied_nak_psn) < 0)
         req->implied_nak_psn = e->psn;
     req->implied_nak = true;
-    if (!(e->marks & ROCE_MARK_GAP)) /* else that was first */
+    if (!(e->marks & ROCE_MARK_RESP_GAP)) /* else that was first */
         req->pending_cause = ROCE_CAUSE_IMPLIED_NAK;
 }
 
@@ -27,15 +27,15 @@ void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t
     struct roce_window *w = &req->win;
 
     for (uint32_t i = roce_window_find(w, req->implied_nak_psn); i < w->acked; i++) {
-        struct roce_sent *e = roce_window_at(w, i);
+        struct roce_sent_packet *e = roce_window_at(w, i);
 
         if (!roce_opcode_is_answered(roce_opcode(e->op)) ||
-            ((e->flags & ROCE_SENT_DONE) && !(e->marks & ROCE_MARK_OWED)))
+            ((e->flags & ROCE_SENT_DONE) && !(e->marks & ROCE_MARK_REREQUESTED)))
             continue;
-        if (e->psn != req->implied_nak_psn && (e->marks & ROCE_MARK_OWED)) {
+        if (e->psn != req->implied_nak_psn && (e->marks & ROCE_MARK_REREQUESTED)) {
             /* What came while it was not its turn made nobody go back. */
             e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
-            e->marks &= (uint8_t)~ROCE_MARK_GAP;
+            e->marks &= (uint8_t)~ROCE_MARK_RESP_GAP;
         }
         req->implied_nak_psn = e->psn;
         if (!(e->flags & ROCE_SENT_IMPLIED) && roce_diff(roce_sent_end(e), upto) <= 0)
@@ -47,14 +47,14 @@ void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t
 
 /* The requester waits for the answer to one before `e`, and asked for `e` again: the response at
  * hand, to what it asked for before, is no answer. */
-bool roce_response_is_stale(const struct roce_req *req, const struct roce_sent *e)
+bool roce_response_is_stale(const struct roce_req *req, const struct roce_sent_packet *e)
 {
-    return req->implied_nak && (e->marks & ROCE_MARK_OWED) &&
+    return req->implied_nak && (e->marks & ROCE_MARK_REREQUESTED) &&
            roce_diff(req->implied_nak_psn, e->psn) < 0;
 }
 
 /* When the last of its responses was used is not known, so that no latency is told. */
-void roce_read_done(struct roce_ctx *ctx, struct roce_side *requester, struct roce_sent *e)
+void roce_read_done(struct roce_ctx *ctx, struct roce_side *requester, struct roce_sent_packet *e)
 {
     struct roce_oper_count *sum;
 
@@ -79,7 +79,7 @@ void roce_reads_done_before(struct roce_ctx *ctx, uint32_t psn, bool sure)
     if (!req->implied_nak || roce_diff(req->implied_nak_psn, psn) >= 0)
         return;
     for (uint32_t i = roce_window_find(w, req->implied_nak_psn); i < w->cnt; i++) {
-        struct roce_sent *e = roce_window_at(w, i);
+        struct roce_sent_packet *e = roce_window_at(w, i);
 
         req->implied_nak_psn = e->psn;
         if (roce_diff(roce_sent_end(e), psn) > 0)

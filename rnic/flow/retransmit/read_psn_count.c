@@ -29,7 +29,7 @@ uint32_t roce_read_psn_count(const struct roce_ctx *ctx, bool *guess)
 }
 
 void roce_read_psn_count_confirm(const struct roce_ctx *ctx, struct roce_req *req,
-                                 struct roce_sent *e)
+                                 struct roce_sent_packet *e)
 {
     if (!(e->flags & ROCE_SENT_PSN_CNT_GUESS) || e->psn_cnt != 1 || ctx->pkt->bth.psn != e->psn ||
         ctx->pkt->op->pos != ROCE_POS_ONLY || ctx->pkt->payload_len != e->dma_len)
@@ -45,7 +45,7 @@ void roce_read_psn_count_update(struct roce_conn *conn)
         struct roce_req *req = &conn->side[s].req;
 
         for (uint32_t i = 0; i < req->win.cnt; i++) {
-            struct roce_sent *e = roce_window_at(&req->win, i);
+            struct roce_sent_packet *e = roce_window_at(&req->win, i);
             uint32_t psn_cnt;
 
             if (!(e->flags & ROCE_SENT_PSN_CNT_GUESS) || e->dma_len == ROCE_LEN_UNKNOWN)

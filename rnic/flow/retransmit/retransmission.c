@@ -30,15 +30,15 @@ bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
     return roce_since(req->gap_time, ctx->time) < limit;
 }
 
-static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_sent *e, uint32_t psn,
-                                uint64_t idle, uint32_t *trigger)
+static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                                uint32_t psn, uint64_t idle, uint32_t *trigger)
 {
     const struct roce_req *req = &ctx->side->req;
     const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
     uint64_t timeout = roce_timeout_of(ctx->conn);
     uint64_t slow = timeout != ROCE_NEVER_NS ? timeout - timeout / 4 : ROCE_QUICK_NS;
     bool rnr = rsp->rnr, nak = rsp->nak;
-    bool missing = e && ((e->flags & ROCE_SENT_IMPLIED) || (e->marks & ROCE_MARK_GAP));
+    bool missing = e && ((e->flags & ROCE_SENT_IMPLIED) || (e->marks & ROCE_MARK_RESP_GAP));
 
     *trigger = 0;
     /* What it names was asked for again and acknowledged since. */
@@ -64,15 +64,15 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
     }
     if (idle >= slow)
         return ROCE_CAUSE_TIMEOUT;
-    if (e && (e->marks & ROCE_MARK_GAP)) /* before it was passed over, if it was that, too */
+    if (e && (e->marks & ROCE_MARK_RESP_GAP)) /* before it was passed over, if it was that, too */
         return ROCE_CAUSE_READ_GAP;
     if (e && (e->flags & ROCE_SENT_IMPLIED))
         return ROCE_CAUSE_IMPLIED_NAK;
     return ROCE_CAUSE_UNKNOWN;
 }
 
-static void report_retransmission(struct roce_ctx *ctx, const struct roce_sent *e, uint32_t psn,
-                                  uint64_t waited)
+static void report_retransmission(struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                                  uint32_t psn, uint64_t waited)
 {
     struct roce_req *req = &ctx->side->req;
     uint32_t frame = req->retx.trigger ? req->retx.trigger : e ? e->last_frame : 0;
@@ -98,7 +98,7 @@ static void report_retransmission(struct roce_ctx *ctx, const struct roce_sent *
 /* Whether the go-back goes on although it does not follow: what is between was acknowledged
  * meanwhile, or it was lost before it got here and nothing tells of another reason to send again.
  */
-static bool continues_after_hole(const struct roce_ctx *ctx, const struct roce_sent *e,
+static bool continues_after_hole(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                                  uint32_t psn)
 {
     const struct roce_req *req = &ctx->side->req;
@@ -131,7 +131,7 @@ static void count_timeout_after_nak(const struct roce_ctx *ctx)
         sum->end_repeats += sum->end_repeats < UINT8_MAX;
 }
 
-static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn)
+static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn)
 {
     struct roce_req *req = &ctx->side->req;
     struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
@@ -190,7 +190,7 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent *e, uint
         rsp->nak = rsp->rnr = false;
 }
 
-void roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn,
+void roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn,
                               uint32_t psn_cnt)
 {
     struct roce_req *req = &ctx->side->req;

@@ -5,7 +5,8 @@
 
 #define WINDOW_UNPAIRED 256u /* remembered while nothing acknowledges */
 
-void roce_entry_set(const struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn_cnt, bool guess)
+void roce_sent_set(const struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn_cnt,
+                   bool guess)
 {
     const struct roce_pkt *pkt = ctx->pkt;
     const struct roce_opcode *op = pkt->op;
@@ -34,30 +35,31 @@ void roce_entry_set(const struct roce_ctx *ctx, struct roce_sent *e, uint32_t ps
         (uint8_t)((roce_opcode_ends(op) ? ROCE_SENT_ENDS : 0) |
                   (pkt->bth.ackreq ? ROCE_SENT_ACKREQ : 0) | (guess ? ROCE_SENT_PSN_CNT_GUESS : 0));
     e->sample = ctx->glance->sample;
-    e->marks = ctx->glance->sampled ? ROCE_MARK_SAMPLE : 0;
+    e->marks = ctx->glance->sampled ? ROCE_MARK_SAMPLED : 0;
 }
 
-void roce_req_fly(struct roce_req *req, struct roce_sent *e)
+void roce_req_add_in_flight(struct roce_req *req, struct roce_sent_packet *e)
 {
-    if (e->marks & ROCE_MARK_FLYING)
+    if (e->marks & ROCE_MARK_IN_FLIGHT)
         return;
-    e->marks |= ROCE_MARK_FLYING;
+    e->marks |= ROCE_MARK_IN_FLIGHT;
     req->bytes_in_flight += e->len;
     req->reqs_in_flight += (e->flags & ROCE_SENT_ENDS) != 0;
     req->reads_in_flight += roce_opcode_is_answered(roce_opcode(e->op));
 }
 
-void roce_req_land(struct roce_req *req, struct roce_sent *e)
+void roce_req_remove_in_flight(struct roce_req *req, struct roce_sent_packet *e)
 {
-    if (!(e->marks & ROCE_MARK_FLYING))
+    if (!(e->marks & ROCE_MARK_IN_FLIGHT))
         return;
-    e->marks &= (uint8_t)~ROCE_MARK_FLYING;
+    e->marks &= (uint8_t)~ROCE_MARK_IN_FLIGHT;
     req->bytes_in_flight -= e->len;
     req->reqs_in_flight -= (e->flags & ROCE_SENT_ENDS) != 0;
     req->reads_in_flight -= roce_opcode_is_answered(roce_opcode(e->op));
 }
 
-void roce_entry_link(struct roce_req *req, const struct roce_sent *prev, struct roce_sent *e)
+void roce_sent_link_message(struct roce_req *req, const struct roce_sent_packet *prev,
+                            struct roce_sent_packet *e)
 {
     const struct roce_opcode *op = roce_opcode(e->op);
 
@@ -71,15 +73,15 @@ void roce_entry_link(struct roce_req *req, const struct roce_sent *prev, struct 
     e->msg_frame = 0;
     e->flags &= (uint8_t)~ROCE_SENT_OFF_KNOWN;
     if (prev && !(prev->flags & ROCE_SENT_ENDS) && roce_opcode(prev->op)->kind == op->kind)
-        roce_entry_continue(prev, e);
+        roce_sent_continue_message(prev, e);
 }
 
-bool roce_entry_touches(const struct roce_sent *prev, const struct roce_sent *e)
+bool roce_sent_follows(const struct roce_sent_packet *prev, const struct roce_sent_packet *e)
 {
     return prev && roce_sent_end(prev) == e->psn && !(prev->flags & ROCE_SENT_PSN_CNT_GUESS);
 }
 
-struct roce_sent *roce_entry_room(struct roce_ctx *ctx, uint32_t *at)
+struct roce_sent_packet *roce_sent_room(struct roce_ctx *ctx, uint32_t *at)
 {
     struct roce_req *req = &ctx->side->req;
     struct roce_window *w = &req->win;
@@ -97,15 +99,15 @@ struct roce_sent *roce_entry_room(struct roce_ctx *ctx, uint32_t *at)
         w->cap = ROCE_WINDOW_MIN;
     }
     if (!roce_window_room(w, max, &ctx->flow->mem)) {
-        struct roce_sent *old = roce_window_at(w, 0);
+        struct roce_sent_packet *old = roce_window_at(w, 0);
 
         if (*at == 0)
             return NULL;
-        roce_req_land(req, old);
+        roce_req_remove_in_flight(req, old);
         if (w->acked == 0) { /* it leaves before its answer */
             ctx->conn->sum.truncated |= ctx->conn->paired;
             (*overflow)++;
-        } else if (roce_sent_gathered(old))
+        } else if (roce_sent_has_all_responses(old))
             roce_read_done(ctx, ctx->side, old); /* it would have been asked for again */
         roce_window_drop(w);
         (*at)--;
@@ -115,7 +117,7 @@ struct roce_sent *roce_entry_room(struct roce_ctx *ctx, uint32_t *at)
     return roce_window_insert(w, at, max, &ctx->flow->mem, overflow);
 }
 
-void roce_entry_count(struct roce_ctx *ctx, struct roce_sent *e)
+void roce_sent_count(struct roce_ctx *ctx, struct roce_sent_packet *e)
 {
     struct roce_req *req = &ctx->side->req;
     const struct roce_opcode *op = ctx->pkt->op;
@@ -133,12 +135,12 @@ void roce_entry_count(struct roce_ctx *ctx, struct roce_sent *e)
         }
         return;
     }
-    roce_req_fly(req, e);
+    roce_req_add_in_flight(req, e);
     if (roce_pkt_has(ctx->pkt, ROCE_HDR_RETH) || roce_pkt_has(ctx->pkt, ROCE_HDR_ATOMICETH))
         roce_summary_region(ctx, ctx->side, oper, e->rkey, e->va, e->dma_len);
 }
 
-void roce_entry_tell(struct roce_ctx *ctx, const struct roce_sent *e)
+void roce_sent_result(struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     struct roce_flow_result *r = ctx->result;
     const struct roce_opcode *op = roce_opcode(e->op);

@@ -11,17 +11,20 @@
 
 /* Room for an entry of the sender's window at `*at`, zeroed; NULL without memory. Where it is then
  * stands in *at. */
-struct roce_sent *roce_entry_room(struct roce_ctx *ctx, uint32_t *at);
+struct roce_sent_packet *roce_sent_room(struct roce_ctx *ctx, uint32_t *at);
 
 /* The packet at hand as an entry of `psn_cnt` PSNs, or with `guess` of so many at least. Into a
  * zeroed one: large ones that are just written are slow to copy. */
-void roce_entry_set(const struct roce_ctx *ctx, struct roce_sent *e, uint32_t psn_cnt, bool guess);
+void roce_sent_set(const struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn_cnt,
+                   bool guess);
 
 /* What `e` inherits from the packet before it in PSN order, if that was seen. */
-void roce_entry_link(struct roce_req *req, const struct roce_sent *prev, struct roce_sent *e);
+void roce_sent_link_message(struct roce_req *req, const struct roce_sent_packet *prev,
+                            struct roce_sent_packet *e);
 
 /* What a message hands on from the packet `prev` to `e`, the next of it. */
-static inline void roce_entry_continue(const struct roce_sent *prev, struct roce_sent *e)
+static inline void roce_sent_continue_message(const struct roce_sent_packet *prev,
+                                              struct roce_sent_packet *e)
 {
     e->msg_time = prev->msg_time;
     e->va = prev->va;
@@ -33,12 +36,12 @@ static inline void roce_entry_continue(const struct roce_sent *prev, struct roce
 }
 
 /* Whether `prev`, which may be NULL, is known to end where `e` begins. */
-bool roce_entry_touches(const struct roce_sent *prev, const struct roce_sent *e);
+bool roce_sent_follows(const struct roce_sent_packet *prev, const struct roce_sent_packet *e);
 
 /* Counts a packet that is seen for the first time. */
-void roce_entry_count(struct roce_ctx *ctx, struct roce_sent *e);
+void roce_sent_count(struct roce_ctx *ctx, struct roce_sent_packet *e);
 
 /* Says of which message it is, if somebody looks at the result. */
-void roce_entry_tell(struct roce_ctx *ctx, const struct roce_sent *e);
+void roce_sent_result(struct roce_ctx *ctx, const struct roce_sent_packet *e);
 
 #endif

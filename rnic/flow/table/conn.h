@@ -343,8 +343,8 @@ static inline uint64_t roce_since(uint64_t from, uint64_t to)
 }
 
 /* Counts an entry among those in flight, and takes it out again; each at most once. */
-void roce_req_fly(struct roce_req *req, struct roce_sent *e);
-void roce_req_land(struct roce_req *req, struct roce_sent *e);
+void roce_req_add_in_flight(struct roce_req *req, struct roce_sent_packet *e);
+void roce_req_remove_in_flight(struct roce_req *req, struct roce_sent_packet *e);
 
 /* The side that sends packets with this key, which has this hash, or NULL. */
 struct roce_side *roce_conn_find(struct roce_flow *flow, const struct roce_key *key, uint32_t hash);

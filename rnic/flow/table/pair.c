@@ -109,7 +109,7 @@ static enum roce_pairing by_ports(unsigned mates)
 }
 
 /* A READ response that answers `e` when it was asked for once: the bytes must be those. */
-static bool reads(const struct roce_sent *e, const struct roce_pkt *pkt)
+static bool reads(const struct roce_sent_packet *e, const struct roce_pkt *pkt)
 {
     if (roce_opcode(e->op)->kind != ROCE_KIND_READ)
         return roce_opcode_is_answered(roce_opcode(e->op)) &&
@@ -128,7 +128,7 @@ static bool answers(struct roce_side *cand, const struct roce_pkt *pkt)
 {
     const struct roce_opcode *op = pkt->op;
     uint32_t psn = pkt->bth.psn;
-    struct roce_sent *e;
+    struct roce_sent_packet *e;
 
     if (!cand->req.started)
         return false;
@@ -157,7 +157,7 @@ static bool is_near(const struct roce_side *cand, uint32_t psn)
 static bool counts(struct roce_side *cand, const struct roce_pkt *pkt)
 {
     const struct roce_window *w = &cand->req.win;
-    const struct roce_sent *e = roce_window_get(&cand->req.win, pkt->bth.psn), *first;
+    const struct roce_sent_packet *e = roce_window_get(&cand->req.win, pkt->bth.psn), *first;
     uint32_t cum;
 
     if (!e || !roce_pkt_has(pkt, ROCE_HDR_AETH))
@@ -203,7 +203,7 @@ void roce_pair_fits(struct roce_ctx *ctx)
     struct roce_conn *conn = ctx->conn;
     struct roce_side *peer = roce_peer(ctx->side);
     uint32_t psn = ctx->pkt->bth.psn;
-    const struct roce_sent *e;
+    const struct roce_sent_packet *e;
     bool late =
         roce_reuse_is_unannounced(ctx) &&
         (ctx->side->rsp.fatal || (peer->req.una_known && roce_diff(psn, peer->req.una) < 0));

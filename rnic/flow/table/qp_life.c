@@ -46,16 +46,16 @@ static bool is_repeat_from_start(const struct roce_ctx *ctx, uint32_t psn)
            (req->retx.active && req->retx.first == req->base && req->retx.next == psn);
 }
 
-bool roce_request_differs(const struct roce_ctx *ctx, const struct roce_sent *e,
-                          const struct roce_sent *now)
+bool roce_request_differs(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                          const struct roce_sent_packet *now)
 {
     return now->op != e->op || now->len != e->len || now->sample != e->sample ||
            (roce_opcode_starts(ctx->pkt->op) &&
             (now->va != e->va || now->rkey != e->rkey || now->dma_len != e->dma_len));
 }
 
-bool roce_request_shows_reuse(const struct roce_ctx *ctx, const struct roce_sent *e,
-                              const struct roce_sent *now, bool acked)
+bool roce_request_shows_reuse(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                              const struct roce_sent_packet *now, bool acked)
 {
     bool same = now->op == e->op && now->len == e->len && now->sample == e->sample;
 

@@ -35,13 +35,13 @@ bool roce_qp_may_be_reused(const struct roce_ctx *ctx);
 bool roce_psn_may_start_use(const struct roce_ctx *ctx, uint32_t psn);
 
 /* Whether `now`, the packet at hand, which has the PSN of `e`, is not what was sent. */
-bool roce_request_differs(const struct roce_ctx *ctx, const struct roce_sent *e,
-                          const struct roce_sent *now);
+bool roce_request_differs(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                          const struct roce_sent_packet *now);
 
 /* The same, perhaps because the QP's number is used anew: after a rest, or soon and from the first
  * PSN on, where what was there had been acknowledged. */
-bool roce_request_shows_reuse(const struct roce_ctx *ctx, const struct roce_sent *e,
-                              const struct roce_sent *now, bool acked);
+bool roce_request_shows_reuse(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                              const struct roce_sent_packet *now, bool acked);
 
 /* The direction begins, with the first packet that was seen of it. */
 void roce_requester_start(struct roce_ctx *ctx, uint32_t psn);

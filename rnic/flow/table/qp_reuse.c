@@ -240,7 +240,7 @@ static bool is_older_psn_kind(const struct roce_req *req)
 /* Whether the packet at hand may come next after the newest. */
 static bool may_follow_newest(const struct roce_ctx *ctx, const struct roce_req *req)
 {
-    const struct roce_sent *tail = roce_window_tail(&req->win);
+    const struct roce_sent_packet *tail = roce_window_tail(&req->win);
 
     return !tail || roce_may_follow(roce_opcode(tail->op), ctx->pkt->op);
 }
@@ -267,13 +267,13 @@ void roce_reuse_on_request(struct roce_ctx *ctx, uint32_t psn, uint32_t psn_cnt,
 }
 
 /* A fault alters one thing of a packet; another use of the QP sends another one. */
-static bool is_another_packet(const struct roce_sent *e, const struct roce_sent *now)
+static bool is_another_packet(const struct roce_sent_packet *e, const struct roce_sent_packet *now)
 {
     return now->op != e->op && now->len != e->len;
 }
 
-void roce_reuse_compare(struct roce_ctx *ctx, const struct roce_sent *e,
-                        const struct roce_sent *now)
+void roce_reuse_compare(struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                        const struct roce_sent_packet *now)
 {
     bool alike = now->psn == e->psn && !roce_request_differs(ctx, e, now);
     struct roce_reuse_candidate *cand;
@@ -314,7 +314,7 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_side *side)
                             : side->req.reuse_kind == ROCE_REUSE_UNSOLICITED ? FIRST_LOST
                                                                              : 0);
     int32_t on = roce_diff(msn, cand->msn_before), least = 0;
-    const struct roce_sent *e = roce_window_get(&side->req.win, psn);
+    const struct roce_sent_packet *e = roce_window_get(&side->req.win, psn);
     bool kept = ctx->pkt->op->kind != ROCE_KIND_ACK && e && e->tries > 1;
 
     if (roce_diff(psn, cand->first) < -1 || roce_diff(psn, side->req.nxt) >= 0)

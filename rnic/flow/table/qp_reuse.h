@@ -44,8 +44,8 @@ void roce_reuse_on_low_msn(struct roce_ctx *ctx, struct roce_side *side, uint32_
 void roce_reuse_on_request(struct roce_ctx *ctx, uint32_t psn, uint32_t psn_cnt, bool guess);
 
 /* It has the PSN of `e`; `now` is what it is itself. */
-void roce_reuse_compare(struct roce_ctx *ctx, const struct roce_sent *e,
-                        const struct roce_sent *now);
+void roce_reuse_compare(struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                        const struct roce_sent_packet *now);
 
 /* It does not fit its neighbours. */
 void roce_reuse_on_mismatch(struct roce_ctx *ctx);

@@ -229,7 +229,7 @@ static bool end_at(struct roce_ctx *ctx, struct roce_side *side, enum roce_end e
                    uint32_t frame)
 {
     struct roce_conn_facts *sum = &ctx->conn->sum;
-    const struct roce_sent *e = roce_window_get(&side->req.win, psn);
+    const struct roce_sent_packet *e = roce_window_get(&side->req.win, psn);
 
     if (sum->end != ROCE_END_OPEN && sum->end != ROCE_END_DISCONNECTED)
         return false;
@@ -270,8 +270,8 @@ static void gave_up(struct roce_ctx *ctx, struct roce_side *side, enum roce_end 
 static void end_unanswered(struct roce_ctx *ctx, struct roce_side *side)
 {
     struct roce_req *req = &side->req;
-    const struct roce_sent *e = roce_window_get(&req->win, req->retry_psn);
-    const struct roce_sent *newest = roce_window_tail(&req->win);
+    const struct roce_sent_packet *e = roce_window_get(&req->win, req->retry_psn);
+    const struct roce_sent_packet *newest = roce_window_tail(&req->win);
 
     if (req->timeouts >= 2 && e && newest->frame < e->last_frame)
         (void)end_at(ctx, side, ROCE_END_UNANSWERED, req->retry_psn, e->last_frame);
@@ -318,7 +318,7 @@ static void end_side(struct roce_ctx *ctx, struct roce_side *side)
     const struct roce_req *req = &side->req;
     const struct roce_rsp *rsp = &peer->rsp;
     const struct roce_rare *sum = roce_rare_of(side);
-    const struct roce_sent *e;
+    const struct roce_sent_packet *e;
 
     ctx->side = side;
     roce_rate_end(ctx, side);
@@ -332,7 +332,7 @@ static void end_side(struct roce_ctx *ctx, struct roce_side *side)
         end_unanswered(ctx, side);
         return;
     }
-    roce_response_settle(ctx, side);
+    roce_reads_done_at_end(ctx, side);
     if (roce_diff(req->nxt, req->una) <= 0)
         return;
     e = req->win.acked < req->win.cnt ? roce_window_at(&req->win, req->win.acked) : NULL;

@@ -136,7 +136,7 @@ static void parse(struct hand *hand, struct batch *batch)
         item->icrc =
             icrc && item->parsed == 0 ? roce_pkt_icrc_check(pkt, NULL) : ROCE_ICRC_UNVERIFIED;
         if (item->parsed == 0)
-            roce_glance_take(&item->glance, pkt);
+            roce_digest_packet(&item->digest, pkt);
         count(&batch->counts, item, frame);
     }
 }

@@ -19,7 +19,7 @@ struct ahead_item {
     uint32_t number;
     int parsed; /* of roce_pkt_parse() */
     enum roce_icrc_status icrc;
-    struct roce_glance glance;
+    struct roce_packet_digest digest;
     struct roce_pkt pkt; /* points into the frame */
 };
 

@@ -104,7 +104,7 @@ static inline void judge_packet(struct check *check, const struct ahead_item *it
                               .frame = item->number,
                               .time = item->time,
                               .icrc = item->icrc,
-                              .glance = &item->glance};
+                              .digest = &item->digest};
 
     check->frame = item->number;
     if (item->parsed != 0)
@@ -128,7 +128,7 @@ static inline void prefetch_item(const struct roce_flow *flow, const struct ahea
     for (size_t off = 0; left > 8 && off < offsetof(struct ahead_item, pkt.off); off += 64)
         __builtin_prefetch((const char *)(item + 8) + off);
     if (left > 3 && item[3].parsed == 0)
-        roce_flow_expect(flow, &item[3].glance);
+        roce_flow_expect(flow, &item[3].digest);
 }
 
 static void add_counts(struct check_report *report, const struct ahead_counts *counts)

@@ -45,10 +45,10 @@ void roce_say_once(struct roce_ctx *ctx, struct roce_say say);
 /* ---- check_format.c ------------------------------------------------------------------------ */
 void roce_check_format(struct roce_ctx *ctx); /* the packet alone */
 /* Whether that has nothing to say of a packet to `dst` but of its ICRC. */
-bool roce_check_is_plain(const struct roce_pkt *pkt, const uint8_t dst[16]);
+bool roce_packet_form_is_ok(const struct roce_pkt *pkt, const uint8_t dst[16]);
 void roce_check_icrc_end(struct roce_flow *flow);
 /* The packet at hand has the first right ICRC of its host: what is kept of it was damage. */
-void roce_check_icrc_held(struct roce_ctx *ctx);
+void roce_check_icrc_release(struct roce_ctx *ctx);
 void roce_check_constants(struct roce_ctx *ctx); /* against the QP's other packets */
 void roce_check_size(struct roce_ctx *ctx);      /* payload against opcode and path MTU */
 void roce_check_mtu_learn(struct roce_ctx *ctx);

@@ -373,9 +373,9 @@ void roce_cm_end(struct roce_flow *flow)
 {
     for (uint32_t i = 0; flow->cm && i < ROCE_CM_SLOTS; i++) {
         const struct roce_cm_slot *s = &flow->cm[i];
-        const struct roce_glance glance = {.key.net = s->net};
+        const struct roce_packet_digest digest = {.key.net = s->net};
         struct roce_ctx ctx = {
-            .flow = flow, .frame = s->dreq_frame, .time = flow->last_time, .glance = &glance};
+            .flow = flow, .frame = s->dreq_frame, .time = flow->last_time, .digest = &digest};
 
         if (!s->used || !s->dreq_frame || s->drep_frame)
             continue;

@@ -24,14 +24,14 @@ static inline bool qp_is_unchanged(const struct roce_ctx *ctx, const struct roce
     const struct roce_pkt *pkt = ctx->pkt;
     const struct roce_conn *conn = ctx->conn;
     const struct roce_side *side = ctx->side, *peer = roce_peer(side);
-    const struct roce_glance *glance = ctx->glance;
+    const struct roce_packet_digest *digest = ctx->digest;
     enum roce_svc svc = pkt->op->svc;
     uint16_t sport = roce_pkt_has(pkt, ROCE_HDR_UDP) ? pkt->udp.sport : 0;
 
     return (svc == ROCE_SVC_RC || svc == ROCE_SVC_XRC) && svc == conn->sum.svc && conn->paired &&
-           side->any && sport == side->sport && glance->dscp == side->dscp &&
+           side->any && sport == side->sport && digest->dscp == side->dscp &&
            pkt->bth.pkey == side->pkey && !(peer->any && ((peer->pkey ^ side->pkey) & 0x7FFF)) &&
-           glance->ecn != ECN_CE && !pkt->bth.fecn && !pkt->bth.becn &&
+           digest->ecn != ECN_CE && !pkt->bth.fecn && !pkt->bth.becn &&
            /* with the source port: roce_pair_moved() */
            roce_since(req->last_time, ctx->time) < ROCE_IDLE_REUSE_NS;
 }
@@ -42,8 +42,8 @@ static inline void update_constants(struct roce_ctx *ctx)
     struct roce_side *side = ctx->side;
 
     side->strays = 0;
-    side->saw_id |= ctx->glance->ip_id != side->last_id;
-    side->last_id = ctx->glance->ip_id;
+    side->saw_id |= ctx->digest->ip_id != side->last_id;
+    side->last_id = ctx->digest->ip_id;
 }
 
 /* ---- requests ----------------------------------------------------------------------------------
@@ -123,15 +123,15 @@ static inline void set_packet_fields(const struct roce_ctx *ctx,
     e->frame = e->last_frame = ctx->frame;
     e->cum = prev->cum + ends;
     e->icrc = pkt->icrc;
-    e->sample = ctx->glance->sample;
+    e->sample = ctx->digest->sample;
     e->resp_frame = e->restart = 0;
     e->chain = prev->chain;
     e->len = (uint16_t)pkt->payload_len;
-    e->ip_id = ctx->glance->ip_id;
+    e->ip_id = ctx->digest->ip_id;
     e->op = pkt->op->value;
     e->tries = 1;
     e->flags = (uint8_t)((ends ? ROCE_SENT_ENDS : 0) | (pkt->bth.ackreq ? ROCE_SENT_ACKREQ : 0));
-    e->marks = (uint8_t)(ROCE_MARK_IN_FLIGHT | (ctx->glance->sampled ? ROCE_MARK_SAMPLED : 0));
+    e->marks = (uint8_t)(ROCE_MARK_IN_FLIGHT | (ctx->digest->sampled ? ROCE_MARK_SAMPLED : 0));
     e->bad = 0;
 }
 

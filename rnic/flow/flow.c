@@ -112,13 +112,13 @@ void roce_flow_link(struct roce_ctx *ctx, enum roce_link_kind kind, uint32_t fra
 static void find_side(struct roce_ctx *ctx, bool create)
 {
     const struct roce_pkt *pkt = ctx->pkt;
-    const struct roce_key *key = &ctx->glance->key;
+    const struct roce_key *key = &ctx->digest->key;
 
     ctx->side = NULL;
     ctx->conn = NULL;
     if (roce_opcode_has(pkt->op, ROCE_HDR_DETH) && !roce_pkt_has(pkt, ROCE_HDR_DETH))
         return; /* cut before the source QP */
-    ctx->side = roce_conn_find(ctx->flow, key, ctx->glance->hash);
+    ctx->side = roce_conn_find(ctx->flow, key, ctx->digest->hash);
     if (!ctx->side && create) {
         ctx->side = roce_conn_new(ctx->flow, ctx, key);
         if (ctx->side && ctx->side->conn->ud && pkt->bth.dest_qp != ROCE_QP_MULTICAST &&
@@ -180,7 +180,7 @@ static bool begin_anew(struct roce_ctx *ctx)
     ctx->side = NULL;
     ctx->conn = NULL;
     roce_conn_end(ctx->flow, conn);
-    ctx->side = roce_conn_new(ctx->flow, ctx, &ctx->glance->key);
+    ctx->side = roce_conn_new(ctx->flow, ctx, &ctx->digest->key);
     if (!ctx->side)
         return false;
     ctx->conn = ctx->side->conn;
@@ -238,7 +238,7 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
                     struct roce_flow_result *result)
 {
     struct roce_flow_result scratch;
-    struct roce_glance own;
+    struct roce_packet_digest own;
     struct roce_ctx ctx;
     bool dropped;
 
@@ -268,18 +268,18 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
         flow->totals.dc++;
         return;
     }
-    ctx.glance = in->glance;
-    if (!ctx.glance) {
-        roce_glance_take(&own, in->pkt);
-        ctx.glance = &own;
+    ctx.digest = in->digest;
+    if (!ctx.digest) {
+        roce_digest_packet(&own, in->pkt);
+        ctx.digest = &own;
     }
-    ctx.src = ctx.glance->key.src;
-    ctx.dst = ctx.glance->key.dst;
-    ctx.icrc = roce_trust_icrc(&flow->trust, ctx.src, in->icrc, in->frame, in->time);
+    ctx.src = ctx.digest->key.src;
+    ctx.dst = ctx.digest->key.dst;
+    ctx.icrc = roce_icrc_trust_status(&flow->trust, ctx.src, in->icrc, in->frame, in->time);
     ctx.rewritten = ctx.icrc != in->icrc;
-    if (flow->trust.held && in->icrc == ROCE_ICRC_GOOD)
-        roce_check_icrc_held(&ctx);
-    dropped = ctx.icrc == ROCE_ICRC_BAD || (!ctx.glance->plain && roce_pkt_dropped(in->pkt));
+    if (flow->trust.deferred && in->icrc == ROCE_ICRC_GOOD)
+        roce_check_icrc_release(&ctx);
+    dropped = ctx.icrc == ROCE_ICRC_BAD || (!ctx.digest->form_ok && roce_pkt_dropped(in->pkt));
     find_side(&ctx, !dropped);
     if (ctx.conn) {
         if (ctx.told) { /* also of what is dropped */
@@ -288,7 +288,7 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
         }
         count_packet(&ctx);
     }
-    if (dropped || !ctx.glance->plain)
+    if (dropped || !ctx.digest->form_ok)
         roce_check_format(&ctx);
     if (dropped) {
         flow->totals.dropped++;
@@ -301,7 +301,7 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     if (flow->opts.no_fast_path || !roce_fast_path(&ctx))
         judge(&ctx);
     if (ctx.result->acked_packets)
-        roce_trust_taken(&flow->trust, ctx.dst);
+        roce_icrc_trust_acked(&flow->trust, ctx.dst);
     if (!ctx.conn)
         return;
     if (ctx.told) { /* pairing may have moved the packet to another connection */
@@ -316,9 +316,9 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     flow->totals.mem_peak = flow->mem.peak;
 }
 
-void roce_flow_expect(const struct roce_flow *flow, const struct roce_glance *glance)
+void roce_flow_expect(const struct roce_flow *flow, const struct roce_packet_digest *digest)
 {
-    roce_conn_expect(flow, glance);
+    roce_conn_expect(flow, digest);
 }
 
 void roce_flow_finish(struct roce_flow *flow)

@@ -73,7 +73,7 @@ struct roce_flow_in {
     uint32_t frame;             /* its number in the capture, from 1, ascending */
     uint64_t time;              /* ns of any epoch; small steps back are tolerated */
     enum roce_icrc_status icrc; /* of roce_pkt_icrc_check(); UNVERIFIED if it was not called */
-    const struct roce_glance *glance; /* of `pkt`, or NULL: then roce_flow_feed() takes it */
+    const struct roce_packet_digest *digest; /* of `pkt`, or NULL: then roce_flow_feed() takes it */
 };
 
 /* Bits of roce_flow_result.flags: what the packet is, beside what its headers say. */
@@ -179,7 +179,7 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
 
 /* Hint: a packet with this glance is fed soon, some two to eight packets from now. What is known of
  * its connection is on its way to the cache meanwhile. */
-void roce_flow_expect(const struct roce_flow *flow, const struct roce_glance *glance);
+void roce_flow_expect(const struct roce_flow *flow, const struct roce_packet_digest *digest);
 
 /* The end of the capture: closing findings, then on_conn() for every connection. Once. */
 void roce_flow_finish(struct roce_flow *flow);

@@ -425,7 +425,7 @@ static void note_response(struct roce_ctx *ctx)
     rsp->last_psn = pkt->bth.psn;
     rsp->last_op = pkt->bth.opcode;
     rsp->last_icrc = pkt->icrc;
-    rsp->last_id = ctx->glance->ip_id;
+    rsp->last_id = ctx->digest->ip_id;
     rsp->last_frame = ctx->frame;
     if (roce_is_refusal(pkt))
         roce_copy_keep(ctx);

@@ -6,19 +6,19 @@
 #include "flow/base/packet_digest.h"
 #include "support/suite.h"
 
-static struct roce_glance take(const struct roce_pkt *pkt)
+static struct roce_packet_digest take(const struct roce_pkt *pkt)
 {
-    struct roce_glance glance;
+    struct roce_packet_digest digest;
 
-    roce_glance_take(&glance, pkt);
-    return glance;
+    roce_digest_packet(&digest, pkt);
+    return digest;
 }
 
 /* InfiniBand without a GRH has LIDs and nothing else to tell hosts by. */
 static void local_packets_by_their_lids(void)
 {
     struct roce_pkt p;
-    struct roce_glance g;
+    struct roce_packet_digest g;
 
     roce_pkt_init(&p, ROCE_ENCAP_IB_LOCAL, ROCE_OP_RC_SEND_ONLY);
     p.lrh.slid = 0x1234;
@@ -49,7 +49,7 @@ static void what_is_sampled(void)
     for (unsigned o = 0; o < sizeof(ops); o++)
         for (unsigned i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
             uint8_t bytes[64] = {0};
-            struct roce_glance was;
+            struct roce_packet_digest was;
             struct roce_pkt p;
 
             roce_pkt_init(&p, ROCE_ENCAP_V2_IP4, ops[o]);
@@ -74,5 +74,5 @@ static void what_is_sampled(void)
         }
 }
 
-SUITE("flow.glance", TEST(local_packets_by_their_lids), TEST(the_dscp_of_a_grh),
+SUITE("flow.digest", TEST(local_packets_by_their_lids), TEST(the_dscp_of_a_grh),
       TEST(what_is_sampled))

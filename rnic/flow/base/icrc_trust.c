@@ -3,15 +3,16 @@
 
 #include <string.h>
 
-static struct roce_trust_host *find(struct roce_trust *trust, const uint8_t src[16])
+static struct roce_icrc_host *find_host(struct roce_icrc_trust *trust, const uint8_t src[16])
 {
-    return &trust->host[(src[15] ^ src[14] * 7u) % ROCE_TRUST_HOSTS];
+    return &trust->host[(src[15] ^ src[14] * 7u) % ROCE_ICRC_TRUST_HOSTS];
 }
 
-enum roce_icrc_status roce_trust_icrc(struct roce_trust *trust, const uint8_t src[16],
-                                      enum roce_icrc_status seen, uint32_t frame, uint64_t time)
+enum roce_icrc_status roce_icrc_trust_status(struct roce_icrc_trust *trust, const uint8_t src[16],
+                                             enum roce_icrc_status seen, uint32_t frame,
+                                             uint64_t time)
 {
-    struct roce_trust_host *host = find(trust, src);
+    struct roce_icrc_host *host = find_host(trust, src);
 
     if (seen == ROCE_ICRC_UNVERIFIED)
         return seen;
@@ -27,40 +28,42 @@ enum roce_icrc_status roce_trust_icrc(struct roce_trust *trust, const uint8_t sr
         return seen;
     }
     host->bad++;
-    return host->good == 0 && host->bad > ROCE_TRUST_DAMAGED ? ROCE_ICRC_UNVERIFIED : seen;
+    return host->good == 0 && host->bad > ROCE_ICRC_TRUST_DAMAGED ? ROCE_ICRC_UNVERIFIED : seen;
 }
 
-bool roce_trust_hold(struct roce_trust *trust, const uint8_t src[16],
-                     const struct roce_trust_held *held)
+bool roce_icrc_trust_defer(struct roce_icrc_trust *trust, const uint8_t src[16],
+                           const struct roce_deferred_icrc *held)
 {
-    struct roce_trust_host *host = find(trust, src);
+    struct roce_icrc_host *host = find_host(trust, src);
 
-    if (host->good || host->held_cnt == ROCE_TRUST_DAMAGED || memcmp(host->addr, src, 16) != 0)
+    if (host->good || host->deferred_cnt == ROCE_ICRC_TRUST_DAMAGED ||
+        memcmp(host->addr, src, 16) != 0)
         return false;
-    host->held[host->held_cnt++] = *held;
-    trust->held++;
+    host->deferred[host->deferred_cnt++] = *held;
+    trust->deferred++;
     return true;
 }
 
-struct roce_trust_host *roce_trust_held(struct roce_trust *trust, const uint8_t src[16])
+struct roce_icrc_host *roce_icrc_trust_deferred(struct roce_icrc_trust *trust,
+                                                const uint8_t src[16])
 {
-    struct roce_trust_host *host = find(trust, src);
+    struct roce_icrc_host *host = find_host(trust, src);
 
-    return host->held_cnt && memcmp(host->addr, src, 16) == 0 ? host : NULL;
+    return host->deferred_cnt && memcmp(host->addr, src, 16) == 0 ? host : NULL;
 }
 
-void roce_trust_taken(struct roce_trust *trust, const uint8_t src[16])
+void roce_icrc_trust_acked(struct roce_icrc_trust *trust, const uint8_t src[16])
 {
-    struct roce_trust_host *host = find(trust, src);
+    struct roce_icrc_host *host = find_host(trust, src);
 
     if (host->bad && memcmp(host->addr, src, 16) == 0)
-        host->taken = true;
+        host->acked = true;
 }
 
-void roce_trust_ignored(struct roce_trust *trust, const uint8_t src[16])
+void roce_icrc_trust_unanswered(struct roce_icrc_trust *trust, const uint8_t src[16])
 {
-    struct roce_trust_host *host = find(trust, src);
+    struct roce_icrc_host *host = find_host(trust, src);
 
     if (host->bad && memcmp(host->addr, src, 16) == 0)
-        host->ignored = true;
+        host->unanswered = true;
 }

@@ -13,16 +13,16 @@
 #include <stdint.h>
 #include "wire/pkt.h"
 
-#define ROCE_TRUST_HOSTS 64u /* sources that are heard first; others are not followed */
+#define ROCE_ICRC_TRUST_HOSTS 64u /* sources that are heard first; others are not followed */
 
 /* Wrong ICRCs in a row at a host's begin that are taken for damage. Three are no accident: at a
  * loss of one packet in twenty by damage, they come once in 8000 captures, and the next right one
  * corrects it. */
-#define ROCE_TRUST_DAMAGED 3u
+#define ROCE_ICRC_TRUST_DAMAGED 3u
 
 /* A packet that was dropped for its ICRC, of a host that had none right yet. Whether that was
  * damage, the host's later packets show. */
-struct roce_trust_held {
+struct roce_deferred_icrc {
     uint64_t time;
     uint32_t frame, icrc;
     uint32_t stream; /* ROCE_NO_STREAM: none then */
@@ -30,40 +30,42 @@ struct roce_trust_held {
     bool flush;
 };
 
-struct roce_trust_host {
+struct roce_icrc_host {
     uint8_t addr[16];
     uint32_t good, bad; /* packets; a host with none of both is a free place */
     uint32_t frame;     /* the latest of them */
     uint64_t time;
-    bool taken;   /* a receiver acknowledged what this host sent */
-    bool ignored; /* it sent a request three times, and nothing answered */
-    uint8_t held_cnt;
-    struct roce_trust_held held[ROCE_TRUST_DAMAGED];
+    bool acked;      /* a receiver acknowledged what this host sent */
+    bool unanswered; /* it sent a request three times, and nothing answered */
+    uint8_t deferred_cnt;
+    struct roce_deferred_icrc deferred[ROCE_ICRC_TRUST_DAMAGED];
 };
 
-struct roce_trust {
-    struct roce_trust_host host[ROCE_TRUST_HOSTS];
-    uint64_t good; /* packets of all hosts */
-    uint32_t held; /* of all hosts */
+struct roce_icrc_trust {
+    struct roce_icrc_host host[ROCE_ICRC_TRUST_HOSTS];
+    uint64_t good;     /* packets of all hosts */
+    uint32_t deferred; /* of all hosts */
 };
 
 /* Counts a packet of `src` and says what its ICRC is worth: BAD becomes UNVERIFIED where the host's
  * ICRCs never are right. */
-enum roce_icrc_status roce_trust_icrc(struct roce_trust *trust, const uint8_t src[16],
-                                      enum roce_icrc_status seen, uint32_t frame, uint64_t time);
+enum roce_icrc_status roce_icrc_trust_status(struct roce_icrc_trust *trust, const uint8_t src[16],
+                                             enum roce_icrc_status seen, uint32_t frame,
+                                             uint64_t time);
 
 /* Keeps what is to be said of a damaged packet of `src` until a right ICRC, or the capture's end,
  * tells that it was damage. False: say it now. */
-bool roce_trust_hold(struct roce_trust *trust, const uint8_t src[16],
-                     const struct roce_trust_held *held);
+bool roce_icrc_trust_defer(struct roce_icrc_trust *trust, const uint8_t src[16],
+                           const struct roce_deferred_icrc *held);
 
 /* What is kept of `src`, or NULL if nothing is. */
-struct roce_trust_host *roce_trust_held(struct roce_trust *trust, const uint8_t src[16]);
+struct roce_icrc_host *roce_icrc_trust_deferred(struct roce_icrc_trust *trust,
+                                                const uint8_t src[16]);
 
 /* What `src` sent was repeated after timeouts: perhaps its receivers drop it. */
-void roce_trust_ignored(struct roce_trust *trust, const uint8_t src[16]);
+void roce_icrc_trust_unanswered(struct roce_icrc_trust *trust, const uint8_t src[16]);
 
 /* A receiver acknowledged packets of `src`: there their ICRC was right. */
-void roce_trust_taken(struct roce_trust *trust, const uint8_t src[16]);
+void roce_icrc_trust_acked(struct roce_icrc_trust *trust, const uint8_t src[16]);
 
 #endif

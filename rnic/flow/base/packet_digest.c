@@ -25,23 +25,23 @@ uint32_t roce_key_hash(const struct roce_key *key)
 }
 
 /* What the network layer says, whichever it is. */
-static void read_net(struct roce_glance *glance, const struct roce_pkt *pkt)
+static void read_net(struct roce_packet_digest *digest, const struct roce_pkt *pkt)
 {
-    struct roce_key *key = &glance->key;
+    struct roce_key *key = &digest->key;
     uint32_t vlans = 0;
 
     roce_pkt_addr(pkt, key->src, key->dst);
-    glance->ecn = glance->dscp = 0;
-    glance->ip_id = 0;
+    digest->ecn = digest->dscp = 0;
+    digest->ip_id = 0;
     if (roce_pkt_has(pkt, ROCE_HDR_IP4)) {
-        glance->ecn = pkt->ip4.ecn;
-        glance->dscp = pkt->ip4.dscp;
-        glance->ip_id = pkt->ip4.id;
+        digest->ecn = pkt->ip4.ecn;
+        digest->dscp = pkt->ip4.dscp;
+        digest->ip_id = pkt->ip4.id;
     } else if (roce_pkt_has(pkt, ROCE_HDR_IP6)) {
-        glance->ecn = pkt->ip6.ecn;
-        glance->dscp = pkt->ip6.dscp;
+        digest->ecn = pkt->ip6.ecn;
+        digest->dscp = pkt->ip6.dscp;
     } else if (roce_pkt_has(pkt, ROCE_HDR_GRH)) {
-        glance->dscp = pkt->grh.tclass >> 2;
+        digest->dscp = pkt->grh.tclass >> 2;
     }
     for (unsigned i = 0; i < pkt->vlan_cnt; i++)
         if (pkt->vlan[i].vid)
@@ -59,7 +59,7 @@ static void read_net(struct roce_glance *glance, const struct roce_pkt *pkt)
     }
 }
 
-static void take_sample(struct roce_glance *glance, const struct roce_pkt *pkt)
+static void take_sample(struct roce_packet_digest *digest, const struct roce_pkt *pkt)
 {
     uint64_t h = pkt->bth.opcode, w[2] = {0, 0};
     uint32_t len = pkt->payload_len;
@@ -70,24 +70,24 @@ static void take_sample(struct roce_glance *glance, const struct roce_pkt *pkt)
         h = h * 31 + pkt->ieth.rkey;
     if (roce_pkt_has(pkt, ROCE_HDR_ATOMICETH))
         h = (h * 31 + pkt->atomiceth.swap_add) * 31 + pkt->atomiceth.compare;
-    glance->sampled = len > 0 && pkt->payload_cap_len == len;
-    if (glance->sampled && len > 8) { /* of 8 bytes both would be the same, and could cancel */
+    digest->sampled = len > 0 && pkt->payload_cap_len == len;
+    if (digest->sampled && len > 8) { /* of 8 bytes both would be the same, and could cancel */
         memcpy(&w[0], pkt->payload, 8);
         memcpy(&w[1], pkt->payload + len - 8, 8);
-    } else if (glance->sampled) {
+    } else if (digest->sampled) {
         memcpy(&w[0], pkt->payload, len);
     }
     h = (h ^ w[0] * UINT64_C(0x9E3779B97F4A7C15)) * 31 ^ w[1];
-    glance->sample = (uint32_t)(h ^ h >> 32);
+    digest->sample = (uint32_t)(h ^ h >> 32);
 }
 
-void roce_glance_take(struct roce_glance *glance, const struct roce_pkt *pkt)
+void roce_digest_packet(struct roce_packet_digest *digest, const struct roce_pkt *pkt)
 {
-    read_net(glance, pkt);
-    glance->hash = roce_key_hash(&glance->key);
-    glance->sample = 0;
-    glance->sampled = false;
+    read_net(digest, pkt);
+    digest->hash = roce_key_hash(&digest->key);
+    digest->sample = 0;
+    digest->sampled = false;
     if (roce_opcode_is_request(pkt->op) && pkt->op->svc != ROCE_SVC_UD)
-        take_sample(glance, pkt);
-    glance->plain = roce_check_is_plain(pkt, glance->key.dst);
+        take_sample(digest, pkt);
+    digest->form_ok = roce_packet_form_is_ok(pkt, digest->key.dst);
 }

@@ -19,18 +19,18 @@ struct roce_key {
 };
 
 /* Its members are for flow/ alone. */
-struct roce_glance {
+struct roce_packet_digest {
     struct roce_key key;
     uint32_t hash;   /* of the key */
     uint32_t sample; /* request: over headers and the ends of the payload */
     uint16_t ip_id;  /* 0 where there is none, like the two below */
     uint8_t ecn, dscp;
     bool sampled; /* the sample covers the payload: it can be compared */
-    bool plain;   /* nothing of its form is worth a finding */
+    bool form_ok; /* nothing of its form is worth a finding */
 };
 
 /* Of a packet that was parsed with result 0. Any thread may call it. */
-void roce_glance_take(struct roce_glance *glance, const struct roce_pkt *pkt);
+void roce_digest_packet(struct roce_packet_digest *digest, const struct roce_pkt *pkt);
 
 /* Of a key. */
 uint32_t roce_key_hash(const struct roce_key *key);

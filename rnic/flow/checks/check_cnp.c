@@ -59,12 +59,12 @@ void roce_check_cnp(struct roce_ctx *ctx)
         check_form(ctx);
         return;
     }
-    if (ctx->glance->ecn != ECN_CE && !ctx->pkt->bth.fecn && !ctx->pkt->bth.becn)
+    if (ctx->digest->ecn != ECN_CE && !ctx->pkt->bth.fecn && !ctx->pkt->bth.becn)
         return;
     sum = roce_rare(ctx->flow, ctx->side);
     sum->fecn += ctx->pkt->bth.fecn;
     sum->becn += ctx->pkt->bth.becn;
-    if (ctx->glance->ecn != ECN_CE)
+    if (ctx->digest->ecn != ECN_CE)
         return;
     sum->ce_marked++;
     ctx->result->flags |= ROCE_AN_CE;

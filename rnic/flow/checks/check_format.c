@@ -135,7 +135,7 @@ static void check_bth(struct roce_ctx *ctx)
         SAY_ONCE(ctx, MIGREQ, "bth.migreq", 1, 0);
 }
 
-static void say_bad(struct roce_ctx *ctx, const struct roce_trust_held *held)
+static void report_bad_icrc(struct roce_ctx *ctx, const struct roce_deferred_icrc *held)
 {
     SAY(ctx, ICRC_BAD, "icrc", .actual = held->icrc, .value = ROCE_VALUE_NONE,
         .condition = held->flush ? "flush" : NULL);
@@ -163,26 +163,26 @@ static void count_bad(struct roce_ctx *ctx)
 
 static void check_icrc(struct roce_ctx *ctx)
 {
-    struct roce_trust_held held;
+    struct roce_deferred_icrc held;
 
     if (ctx->icrc != ROCE_ICRC_BAD)
         return;
     if (ctx->side)
         count_bad(ctx);
-    held = (struct roce_trust_held){.time = ctx->time,
-                                    .frame = ctx->frame,
-                                    .icrc = ctx->pkt->icrc,
-                                    .stream = ctx->conn ? ctx->conn->stream : ROCE_NO_STREAM,
-                                    .side = ctx->side ? roce_side_idx(ctx->side) : 0,
-                                    .flush = ctx->pkt->op->kind == ROCE_KIND_FLUSH};
-    if (!roce_trust_hold(&ctx->flow->trust, ctx->src, &held))
-        say_bad(ctx, &held);
+    held = (struct roce_deferred_icrc){.time = ctx->time,
+                                       .frame = ctx->frame,
+                                       .icrc = ctx->pkt->icrc,
+                                       .stream = ctx->conn ? ctx->conn->stream : ROCE_NO_STREAM,
+                                       .side = ctx->side ? roce_side_idx(ctx->side) : 0,
+                                       .flush = ctx->pkt->op->kind == ROCE_KIND_FLUSH};
+    if (!roce_icrc_trust_defer(&ctx->flow->trust, ctx->src, &held))
+        report_bad_icrc(ctx, &held);
 }
 
-static void release(struct roce_flow *flow, struct roce_trust_host *host)
+static void report_deferred_icrc(struct roce_flow *flow, struct roce_icrc_host *host)
 {
-    for (unsigned i = 0; i < host->held_cnt; i++) {
-        const struct roce_trust_held *held = &host->held[i];
+    for (unsigned i = 0; i < host->deferred_cnt; i++) {
+        const struct roce_deferred_icrc *held = &host->deferred[i];
         struct roce_ctx ctx = {.flow = flow, .frame = held->frame, .time = held->time};
         struct roce_conn *conn = held->stream == ROCE_NO_STREAM ? NULL : flow->first_all;
 
@@ -190,41 +190,41 @@ static void release(struct roce_flow *flow, struct roce_trust_host *host)
             conn = conn->next_all;
         ctx.conn = conn; /* if it is there still, and under its number */
         ctx.side = conn ? &conn->side[held->side] : NULL;
-        say_bad(&ctx, held);
+        report_bad_icrc(&ctx, held);
     }
-    flow->trust.held -= host->held_cnt;
-    host->held_cnt = 0;
+    flow->trust.deferred -= host->deferred_cnt;
+    host->deferred_cnt = 0;
 }
 
-void roce_check_icrc_held(struct roce_ctx *ctx)
+void roce_check_icrc_release(struct roce_ctx *ctx)
 {
-    struct roce_trust_host *host = roce_trust_held(&ctx->flow->trust, ctx->src);
+    struct roce_icrc_host *host = roce_icrc_trust_deferred(&ctx->flow->trust, ctx->src);
 
     if (host)
-        release(ctx->flow, host);
+        report_deferred_icrc(ctx->flow, host);
 }
 
 void roce_check_icrc_end(struct roce_flow *flow)
 {
-    for (unsigned i = 0; i < ROCE_TRUST_HOSTS; i++) {
-        struct roce_trust_host *host = &flow->trust.host[i];
+    for (unsigned i = 0; i < ROCE_ICRC_TRUST_HOSTS; i++) {
+        struct roce_icrc_host *host = &flow->trust.host[i];
         struct roce_ctx ctx = {.flow = flow, .frame = host->frame, .time = host->time};
 
         /* What was acknowledged was right at its receiver, and of what asks for no answer nobody
          * knows: a capture of its own host may have it before its NIC sets the ICRC. Where no
          * host's is right, the capture is more likely the cause than all of them. */
-        if (host->good == 0 && host->bad > ROCE_TRUST_DAMAGED)
+        if (host->good == 0 && host->bad > ROCE_ICRC_TRUST_DAMAGED)
             SAY(&ctx, ICRC_NEVER_GOOD, "packets with a right ICRC", 1, 0, .rel = ROCE_REL_AT_LEAST,
-                .weak = host->taken || !host->ignored || flow->trust.good == 0 ||
+                .weak = host->acked || !host->unanswered || flow->trust.good == 0 ||
                         host->bad < NEVER_SURE);
         else
-            release(flow, host);
+            report_deferred_icrc(flow, host);
     }
 }
 
 /* The same conditions as those of the checks above, all at once. That it is not wider than they are
  * is seen by the rules that would then not fire (tests/flow/cases_format.c). */
-bool roce_check_is_plain(const struct roce_pkt *pkt, const uint8_t dst[16])
+bool roce_packet_form_is_ok(const struct roce_pkt *pkt, const uint8_t dst[16])
 {
     const struct roce_opcode *op = pkt->op;
     const struct roce_bth *bth = &pkt->bth;
@@ -244,7 +244,7 @@ bool roce_check_is_plain(const struct roce_pkt *pkt, const uint8_t dst[16])
 void roce_check_format(struct roce_ctx *ctx)
 {
     check_icrc(ctx);
-    if (ctx->glance->plain)
+    if (ctx->digest->form_ok)
         return;
     check_defects(ctx);
     if (roce_pkt_dropped(ctx->pkt)) {
@@ -271,14 +271,14 @@ void roce_check_constants(struct roce_ctx *ctx)
         side->any = true;
         side->sport = roce_sum(side)->udp_sport = sport;
         side->pkey = pkt->bth.pkey;
-        side->dscp = ctx->glance->dscp;
-        side->last_id = ctx->glance->ip_id;
+        side->dscp = ctx->digest->dscp;
+        side->last_id = ctx->digest->ip_id;
         if (ctx->conn->sum.svc == ROCE_SVC_CNP)
             ctx->conn->sum.svc = op->svc; /* the CNP came first */
     }
-    if (ctx->glance->ip_id != side->last_id)
+    if (ctx->digest->ip_id != side->last_id)
         side->saw_id = true;
-    side->last_id = ctx->glance->ip_id;
+    side->last_id = ctx->digest->ip_id;
     if (op->svc != ctx->conn->sum.svc)
         SAY_ONCE(ctx, SERVICE, "bth.opcode", ctx->conn->sum.svc, op->svc);
     if (ctx->conn->ud)
@@ -288,8 +288,8 @@ void roce_check_constants(struct roce_ctx *ctx)
         roce_reuse_on_new_port(ctx);
         side->sport = sport;
     }
-    if (ctx->glance->dscp != side->dscp)
-        SAY_ONCE(ctx, DSCP_CONSTANT, "ip.dscp", side->dscp, ctx->glance->dscp);
+    if (ctx->digest->dscp != side->dscp)
+        SAY_ONCE(ctx, DSCP_CONSTANT, "ip.dscp", side->dscp, ctx->digest->dscp);
     if (pkt->bth.pkey != side->pkey)
         SAY_ONCE(ctx, PKEY_CONSTANT, "bth.pkey", side->pkey, pkt->bth.pkey,
                  .value = ROCE_VALUE_HEX);

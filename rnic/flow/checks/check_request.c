@@ -169,7 +169,7 @@ static void check_timeout(struct roce_ctx *ctx, const struct roce_sent_packet *e
     uint8_t limit = agreed ? ctx->conn->sum.cm.retry_count : RETRY_MAX;
 
     if (req->timeouts > 1)
-        roce_trust_ignored(&ctx->flow->trust, ctx->src);
+        roce_icrc_trust_unanswered(&ctx->flow->trust, ctx->src);
     if (t == ROCE_NEVER_NS)
         check_spread(ctx, e, idle);
     else if (idle > 4 * t + t / 8 + ctx->flow->grain)

@@ -16,7 +16,7 @@ void roce_sent_set(const struct roce_ctx *ctx, struct roce_sent_packet *e, uint3
     e->psn_cnt = psn_cnt;
     e->frame = e->last_frame = ctx->frame;
     e->icrc = pkt->icrc;
-    e->ip_id = ctx->glance->ip_id;
+    e->ip_id = ctx->digest->ip_id;
     e->len = (uint16_t)pkt->payload_len;
     e->op = op->value;
     e->tries = 1;
@@ -34,8 +34,8 @@ void roce_sent_set(const struct roce_ctx *ctx, struct roce_sent_packet *e, uint3
     e->flags =
         (uint8_t)((roce_opcode_ends(op) ? ROCE_SENT_ENDS : 0) |
                   (pkt->bth.ackreq ? ROCE_SENT_ACKREQ : 0) | (guess ? ROCE_SENT_PSN_CNT_GUESS : 0));
-    e->sample = ctx->glance->sample;
-    e->marks = ctx->glance->sampled ? ROCE_MARK_SAMPLED : 0;
+    e->sample = ctx->digest->sample;
+    e->marks = ctx->digest->sampled ? ROCE_MARK_SAMPLED : 0;
 }
 
 void roce_req_add_in_flight(struct roce_req *req, struct roce_sent_packet *e)

@@ -20,7 +20,7 @@ static struct roce_cm_slot *slot_find(const struct roce_ctx *ctx, int side, uint
     for (uint32_t i = 0; i < ROCE_CM_SLOTS; i++) { /* newest first */
         struct roce_cm_slot *s = &flow->cm[(flow->cm_next - 1 - i) % ROCE_CM_SLOTS];
 
-        if (s->used && s->net == ctx->glance->key.net && s->comm_id[side] == comm_id &&
+        if (s->used && s->net == ctx->digest->key.net && s->comm_id[side] == comm_id &&
             (s->seen & (side ? 1u << ROCE_CM_REP : 1u << ROCE_CM_REQ)) &&
             (more.other == 0 || s->comm_id[1 - side] == more.other) &&
             (!more.tid || s->tid == *more.tid) && memcmp(s->addr[side], addr, 16) == 0)
@@ -110,7 +110,7 @@ void roce_cm_slot_begin(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
     s = &flow->cm[flow->cm_next++ % ROCE_CM_SLOTS];
     memset(s, 0, sizeof(*s));
     s->used = true;
-    s->net = ctx->glance->key.net;
+    s->net = ctx->digest->key.net;
     memcpy(s->addr[0], ctx->src, 16);
     memcpy(s->addr[1], ctx->dst, 16);
     s->comm_id[0] = req->local_comm_id;

@@ -51,14 +51,14 @@ struct roce_side *roce_conn_find(struct roce_flow *flow, const struct roce_key *
     return NULL;
 }
 
-void roce_conn_expect(const struct roce_flow *flow, const struct roce_glance *glance)
+void roce_conn_expect(const struct roce_flow *flow, const struct roce_packet_digest *digest)
 {
     const struct roce_side *side;
 
     if (flow->table_cap == 0)
         return;
-    side = flow->table[glance->hash & (flow->table_cap - 1)];
-    while (side && side->hash != glance->hash)
+    side = flow->table[digest->hash & (flow->table_cap - 1)];
+    while (side && side->hash != digest->hash)
         side = side->chain;
     if (!side)
         return;

@@ -270,7 +270,7 @@ struct roce_flow {
     uint32_t cm_next;
     struct roce_ended ended[ROCE_ENDED_SLOTS];
     uint32_t ended_next;
-    struct roce_trust trust;
+    struct roce_icrc_trust trust;
     struct roce_hist (*few)[ROCE_TIMES]; /* both sides' few as histograms, for a summary */
     struct roce_rare lost_rare;          /* counted without memory to count in */
     struct roce_oper_count lost_oper;
@@ -292,7 +292,7 @@ struct roce_ctx {
     struct roce_side *side; /* sender; NULL if conn is */
     struct roce_flow_result *result;
     bool told; /* somebody looks at the result */
-    const struct roce_glance *glance;
+    const struct roce_packet_digest *digest;
     const uint8_t *src, *dst; /* of its key */
 };
 
@@ -350,7 +350,7 @@ void roce_req_remove_in_flight(struct roce_req *req, struct roce_sent_packet *e)
 struct roce_side *roce_conn_find(struct roce_flow *flow, const struct roce_key *key, uint32_t hash);
 
 /* Brings what a packet with this glance will touch near. */
-void roce_conn_expect(const struct roce_flow *flow, const struct roce_glance *glance);
+void roce_conn_expect(const struct roce_flow *flow, const struct roce_packet_digest *digest);
 
 /* A new connection whose side 0 sends with this key. ctx->conn, if any, does not go to make room
  * for it. NULL only without any memory. */

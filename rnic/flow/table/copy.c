@@ -26,7 +26,7 @@ bool roce_is_copy(const struct roce_ctx *ctx, uint32_t icrc, uint16_t id, uint64
     if (ctx->pkt->icrc != icrc)
         return false;
     if (ctx->side->saw_id)
-        return id == ctx->glance->ip_id;
+        return id == ctx->digest->ip_id;
     return !rsp->nak && !rsp->rnr && roce_since(time, ctx->time) < COPY_NS;
 }
 
@@ -35,7 +35,7 @@ bool roce_copy_response(struct roce_ctx *ctx)
     const struct roce_rsp *rsp = &ctx->side->rsp;
     const struct roce_rare *rare = roce_rare_of(ctx->side);
     const struct roce_pkt *pkt = ctx->pkt;
-    uint16_t id = ctx->glance->ip_id;
+    uint16_t id = ctx->digest->ip_id;
     uint32_t of = 0;
 
     if (!ctx->side->saw_id || ctx->icrc == ROCE_ICRC_UNVERIFIED)
@@ -57,7 +57,7 @@ void roce_copy_keep(struct roce_ctx *ctx)
     struct roce_rare *rare = roce_rare(ctx->flow, ctx->side);
 
     rare->refusal[rare->refusal_next++ % ROCE_REFUSALS] =
-        (struct roce_refusal){ctx->frame, ctx->pkt->icrc, ctx->glance->ip_id};
+        (struct roce_refusal){ctx->frame, ctx->pkt->icrc, ctx->digest->ip_id};
 }
 
 bool roce_copy_would_tell(const struct roce_ctx *ctx, uint32_t frame)

@@ -48,7 +48,7 @@ static void tell(struct roce_ctx *ctx, const struct roce_cm_slot *s, uint32_t an
 static void facts(struct roce_conn *conn, const struct roce_cm_slot *s,
                   const struct roce_cm_rep *rep, int active, uint64_t now)
 {
-    struct roce_conn_facts *sum = &conn->sum;
+    struct roce_conn_facts *sum = &conn->facts;
 
     sum->cm.seen = s->seen;
     sum->cm.active_side = (uint8_t)active;
@@ -79,7 +79,7 @@ static void facts(struct roce_conn *conn, const struct roce_cm_slot *s,
         req->base = req->rel_base = s->psn[i == active ? 1 : 0];
         req->base_cm = true;
         req->retx.time = now;
-        side->sum.first_psn = req->base;
+        side->counts.first_psn = req->base;
     }
 }
 
@@ -106,7 +106,7 @@ static void set_up(struct roce_ctx *ctx, struct roce_cm_slot *s, const struct ro
         on.side = &conn->side[active];
         if (conn->side[0].any || conn->side[1].any) {
             SAY(&on, QP_REUSED, "QPN", .actual = s->qpn[1], .value = ROCE_VALUE_NONE,
-                .other = conn->sum.first_frame);
+                .other = conn->facts.first_frame);
             roce_conn_reset(conn);
         }
     } else {
@@ -123,8 +123,8 @@ static void set_up(struct roce_ctx *ctx, struct roce_cm_slot *s, const struct ro
     for (int i = 0; i < 2; i++)
         if (!conn->side[i].keyed)
             roce_conn_key(ctx->flow, &conn->side[i]);
-    conn->paired = conn->sum.paired = true;
-    conn->sum.pairing = ROCE_PAIRED_BY_CM;
+    conn->paired = conn->facts.paired = true;
+    conn->facts.pairing = ROCE_PAIRED_BY_CM;
     facts(conn, s, rep, active, ctx->time);
 }
 
@@ -239,7 +239,7 @@ static void rejected(struct roce_ctx *ctx, const struct roce_cm_slot *s,
     if (!conn)
         return;
     facts(conn, s, &none, 0, ctx->time);
-    *sum = conn->sum;
+    *sum = conn->facts;
     sum->stream = ctx->flow->next_stream;
     roce_conn_place(sum, ctx->pkt);
     sum->first_frame = s->req_frame;
@@ -284,8 +284,8 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
         check_tid(ctx, s->tid, msg->mad.tid, s->req_frame);
         s->rtu_frame = ctx->frame;
         if (conn) {
-            conn->sum.cm.rtu_frame = ctx->frame;
-            conn->sum.cm.setup_ns = roce_since(s->req_time, ctx->time);
+            conn->facts.cm.rtu_frame = ctx->frame;
+            conn->facts.cm.setup_ns = roce_since(s->req_time, ctx->time);
         }
         break;
     case ROCE_CM_MRA:
@@ -296,10 +296,10 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
         if (!s->rep_frame && !s->gone)
             rejected(ctx, s, &msg->rej);
         s->gone = true;
-        if (conn && (conn->sum.end == ROCE_END_OPEN)) {
-            conn->sum.end = ROCE_END_REJECTED;
-            conn->sum.end_frame = conn->sum.cm.rej_frame = ctx->frame;
-            conn->sum.cm.rej_reason = msg->rej.reason;
+        if (conn && (conn->facts.end == ROCE_END_OPEN)) {
+            conn->facts.end = ROCE_END_REJECTED;
+            conn->facts.end_frame = conn->facts.cm.rej_frame = ctx->frame;
+            conn->facts.cm.rej_reason = msg->rej.reason;
         }
         break;
     case ROCE_CM_DREQ:
@@ -310,12 +310,12 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
         if (s->dreq_frame == 0)
             s->dreq_frame = ctx->frame;
         if (conn) {
-            conn->sum.cm.dreq_frame = s->dreq_frame;
-            if (conn->sum.end == ROCE_END_OPEN) {
-                conn->sum.end = ROCE_END_DISCONNECTED;
-                conn->sum.end_frame = ctx->frame;
-                conn->sum.end_side =
-                    (uint8_t)(side == 0 ? conn->sum.cm.active_side : !conn->sum.cm.active_side);
+            conn->facts.cm.dreq_frame = s->dreq_frame;
+            if (conn->facts.end == ROCE_END_OPEN) {
+                conn->facts.end = ROCE_END_DISCONNECTED;
+                conn->facts.end_frame = ctx->frame;
+                conn->facts.end_side =
+                    (uint8_t)(side == 0 ? conn->facts.cm.active_side : !conn->facts.cm.active_side);
             }
         }
         break;
@@ -329,8 +329,8 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
     default: break;
     }
     if (conn) /* a REQ captured after its REP told the connection nothing */
-        conn->sum.cm.seen =
-            s->seen & (uint16_t)(conn->sum.cm.req_frame ? ~0u : ~(1u << ROCE_CM_REQ));
+        conn->facts.cm.seen =
+            s->seen & (uint16_t)(conn->facts.cm.req_frame ? ~0u : ~(1u << ROCE_CM_REQ));
 }
 
 void roce_cm_track(struct roce_ctx *ctx)

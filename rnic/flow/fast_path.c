@@ -28,7 +28,7 @@ static inline bool qp_is_unchanged(const struct roce_ctx *ctx, const struct roce
     enum roce_svc svc = pkt->op->svc;
     uint16_t sport = roce_pkt_has(pkt, ROCE_HDR_UDP) ? pkt->udp.sport : 0;
 
-    return (svc == ROCE_SVC_RC || svc == ROCE_SVC_XRC) && svc == conn->sum.svc && conn->paired &&
+    return (svc == ROCE_SVC_RC || svc == ROCE_SVC_XRC) && svc == conn->facts.svc && conn->paired &&
            side->any && sport == side->sport && digest->dscp == side->dscp &&
            pkt->bth.pkey == side->pkey && !(peer->any && ((peer->pkey ^ side->pkey) & 0x7FFF)) &&
            digest->ecn != ECN_CE && !pkt->bth.fecn && !pkt->bth.becn &&
@@ -56,7 +56,7 @@ static bool begins_message(const struct roce_ctx *ctx, const struct roce_sent_pa
     const struct roce_pkt *pkt = ctx->pkt;
     const struct roce_opcode *op = pkt->op;
     const struct roce_conn *conn = ctx->conn;
-    uint32_t len = pkt->payload_len, mtu = conn->sum.mtu_sure ? conn->sum.mtu : 0;
+    uint32_t len = pkt->payload_len, mtu = conn->facts.mtu_sure ? conn->facts.mtu : 0;
 
     if (!(prev->flags & ROCE_SENT_ENDS) ||
         (roce_opcode_uses_rq(op) && roce_peer(ctx->side)->rsp.credit_seen))
@@ -76,7 +76,7 @@ static bool continues_message(const struct roce_ctx *ctx, const struct roce_sent
 {
     const struct roce_opcode *op = ctx->pkt->op;
     const struct roce_conn *conn = ctx->conn;
-    uint32_t len = ctx->pkt->payload_len, mtu = conn->sum.mtu;
+    uint32_t len = ctx->pkt->payload_len, mtu = conn->facts.mtu;
 
     if (roce_opcode(prev->op)->kind != op->kind || (prev->flags & ROCE_SENT_ENDS) ||
         (roce_opcode_uses_rq(op) && roce_peer(ctx->side)->rsp.credit_code == 0))
@@ -156,7 +156,7 @@ static bool fast_request(struct roce_ctx *ctx)
 {
     struct roce_side *side = ctx->side;
     struct roce_req *req = &side->req;
-    struct roce_counts *sum = roce_sum(side);
+    struct roce_counts *sum = &side->counts;
     struct roce_sent_packet *prev = roce_window_tail(&req->win), *e;
 
     if (!prev || !sum->oper || !qp_is_unchanged(ctx, req) || !is_expected_request(ctx, prev))
@@ -246,7 +246,7 @@ static bool fast_ack(struct roce_ctx *ctx)
     ctx->judging = true; /* of requests that were wrong there may be something to say */
     update_constants(ctx);
     ctx->result->flags |= ROCE_AN_RESPONSE;
-    roce_sum(ctx->side)->responses++;
+    ctx->side->counts.responses++;
     rsp->dup_num = 0;
     roce_check_aeth(ctx);
     roce_acknowledged(ctx, req, e);

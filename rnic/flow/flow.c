@@ -51,8 +51,8 @@ struct roce_flow *roce_flow_new(const struct roce_flow_opts *opts)
         return NULL;
     flow->opts = o;
     flow->mem = mem;
-    flow->few = roce_mem_get(&flow->mem, 2 * sizeof(*flow->few));
-    if (!flow->few) {
+    flow->summary_hist = roce_mem_get(&flow->mem, 2 * sizeof(*flow->summary_hist));
+    if (!flow->summary_hist) {
         mem = flow->mem;
         roce_mem_put(&mem, flow, sizeof(*flow));
         return NULL;
@@ -71,7 +71,7 @@ void roce_flow_del(struct roce_flow *flow)
     roce_cm_slot_free(flow);
     roce_mem_put(&flow->mem, flow->table, flow->table_cap * sizeof(struct roce_side *));
     roce_mem_put(&flow->mem, flow->alias, flow->alias_cap * sizeof(*flow->alias));
-    roce_mem_put(&flow->mem, flow->few, 2 * sizeof(*flow->few));
+    roce_mem_put(&flow->mem, flow->summary_hist, 2 * sizeof(*flow->summary_hist));
     mem = flow->mem;
     roce_mem_put(&mem, flow, sizeof(*flow));
 }
@@ -124,8 +124,8 @@ static void find_side(struct roce_ctx *ctx, bool create)
         if (ctx->side && ctx->side->conn->ud && pkt->bth.dest_qp != ROCE_QP_MULTICAST &&
             !(memcmp(key->src, key->dst, 16) == 0 && key->qpn == key->src_qpn)) {
             roce_conn_key(ctx->flow, &ctx->side->conn->side[1]);
-            ctx->side->conn->paired = ctx->side->conn->sum.paired = true;
-            ctx->side->conn->sum.pairing = ROCE_PAIRED_BY_QPNS;
+            ctx->side->conn->paired = ctx->side->conn->facts.paired = true;
+            ctx->side->conn->facts.pairing = ROCE_PAIRED_BY_QPNS;
         }
     }
     ctx->conn = ctx->side ? ctx->side->conn : NULL;
@@ -135,17 +135,17 @@ static void find_side(struct roce_ctx *ctx, bool create)
 
 static void count_packet(struct roce_ctx *ctx)
 {
-    struct roce_counts *sum = roce_sum(ctx->side);
+    struct roce_counts *sum = &ctx->side->counts;
     struct roce_conn *conn = ctx->conn;
 
     sum->packets++;
     sum->bytes += ctx->pkt->wire_len;
-    conn->sum.last_frame = ctx->frame;
-    if (ctx->time > conn->sum.last_time)
-        conn->sum.last_time = ctx->time;
-    conn->sum.truncated |= ctx->pkt->cap_len < ctx->pkt->wire_len;
+    conn->facts.last_frame = ctx->frame;
+    if (ctx->time > conn->facts.last_time)
+        conn->facts.last_time = ctx->time;
+    conn->facts.truncated |= ctx->pkt->cap_len < ctx->pkt->wire_len;
     if (conn->ud && ctx->pkt->bth.dest_qp == ROCE_QP_MULTICAST)
-        conn->sum.multicast = true;
+        conn->facts.multicast = true;
     roce_conn_touch(ctx->flow, conn);
 }
 
@@ -156,17 +156,17 @@ static bool is_for_service(struct roce_ctx *ctx)
     struct roce_conn *conn = ctx->conn;
     enum roce_svc svc = ctx->pkt->op->svc;
 
-    if (svc == conn->sum.svc || svc == ROCE_SVC_CNP || conn->sum.svc == ROCE_SVC_CNP) {
+    if (svc == conn->facts.svc || svc == ROCE_SVC_CNP || conn->facts.svc == ROCE_SVC_CNP) {
         side->strays = 0;
         return true;
     }
     if (++side->strays < STRAYS && roce_since(side->req.last_time, ctx->time) < ROCE_IDLE_REUSE_NS)
         return false;
     SAY(ctx, QP_REUSED, "bth.opcode", .actual = ctx->pkt->bth.opcode, .value = ROCE_VALUE_NONE,
-        .other = conn->sum.first_frame);
+        .other = conn->facts.first_frame);
     ctx->result->flags |= ROCE_AN_QP_REUSED;
     roce_conn_reset(conn);
-    conn->sum.svc = svc;
+    conn->facts.svc = svc;
     side->strays = 0;
     return true;
 }
@@ -175,7 +175,7 @@ static bool is_for_service(struct roce_ctx *ctx)
 static bool begin_anew(struct roce_ctx *ctx)
 {
     struct roce_conn *conn = ctx->conn;
-    uint32_t frame = conn->sum.first_frame;
+    uint32_t frame = conn->facts.first_frame;
 
     ctx->side = NULL;
     ctx->conn = NULL;
@@ -307,9 +307,9 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     if (ctx.told) { /* pairing may have moved the packet to another connection */
         ctx.result->stream = ctx.conn->stream;
         ctx.result->side = roce_side_idx(ctx.side);
-        ctx.result->epoch = (uint8_t)(ctx.conn->sum.epochs - 1);
+        ctx.result->epoch = (uint8_t)(ctx.conn->facts.epochs - 1);
         ctx.result->src_qpn = ctx.side->qpn;
-        ctx.result->pairing = (uint8_t)ctx.conn->sum.pairing;
+        ctx.result->pairing = (uint8_t)ctx.conn->facts.pairing;
     }
     roce_rate_step(&ctx);
     flow->totals.mem_now = flow->mem.now;

@@ -18,7 +18,7 @@ void roce_request_result(struct roce_ctx *ctx, uint32_t psn_cnt)
     const struct roce_req *req = &ctx->side->req;
     uint32_t psn = ctx->pkt->bth.psn;
 
-    roce_req_update_max(roce_sum(ctx->side), req);
+    roce_req_update_max(&ctx->side->counts, req);
     if (!ctx->told)
         return;
     ctx->result->flags |= ROCE_AN_REQUEST;
@@ -50,7 +50,7 @@ static bool may_follow(const struct roce_sent_packet *prev, const struct roce_se
 /* What was acknowledged, and thought not to be in the capture, comes late. */
 static void uncount_unseen(struct roce_ctx *ctx, uint32_t psn_cnt)
 {
-    struct roce_rare *sum = ctx->side->sum.rare;
+    struct roce_cold_counters *sum = ctx->side->counts.cold;
 
     if (sum)
         sum->unseen_acked -= sum->unseen_acked < psn_cnt ? sum->unseen_acked : psn_cnt;
@@ -89,7 +89,7 @@ static void append_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
     roce_check_request_packet(ctx, e);
     if (e != &keep)
         roce_sent_count(ctx, e);
-    if (ctx->conn->sum.svc == ROCE_SVC_UC)
+    if (ctx->conn->facts.svc == ROCE_SVC_UC)
         req->win.acked = req->win.cnt > UC_REMEMBERED ? req->win.cnt - UC_REMEMBERED : 0;
     else if (e != &keep && req->una_known && roce_diff(req->una, req->nxt) >= 0 &&
              req->win.acked == at) {
@@ -153,7 +153,7 @@ static void fill_hole(struct roce_ctx *ctx, uint32_t at, const struct roce_sent_
         prev = NULL;
     roce_sent_link_message(req, prev, e);
     if (at == 0 && !req->base_sure && roce_diff(e->psn, req->base) < 0)
-        roce_sum(ctx->side)->first_psn = req->base = e->psn; /* it was overtaken by the first */
+        ctx->side->counts.first_psn = req->base = e->psn; /* it was overtaken by the first */
     if (prev && !may_follow(prev, e))
         roce_reuse_on_mismatch(ctx);
     if (prev)
@@ -222,16 +222,16 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
     }
     if (skip == 0 && now->icrc == e->icrc && now->op == e->op &&
         (ctx->side->saw_id || !(req->retx.active && req->retx.next == now->psn)) &&
-        (ctx->conn->sum.svc == ROCE_SVC_UC || roce_is_copy(ctx, e->icrc, e->ip_id, e->time))) {
+        (ctx->conn->facts.svc == ROCE_SVC_UC || roce_is_copy(ctx, e->icrc, e->ip_id, e->time))) {
         roce_copy(ctx, e->last_frame); /* UC sends nothing again */
         return;
     }
-    if (skip == 0 && ctx->conn->sum.svc == ROCE_SVC_UC && headers_differ(ctx, e, now)) {
+    if (skip == 0 && ctx->conn->facts.svc == ROCE_SVC_UC && headers_differ(ctx, e, now)) {
         roce_requester_restart(ctx, now->psn, true); /* UC sends nothing again */
         append_request_copy(ctx, now);
         return;
     }
-    if (skip == 0 && ctx->conn->sum.svc != ROCE_SVC_UC &&
+    if (skip == 0 && ctx->conn->facts.svc != ROCE_SVC_UC &&
         roce_request_shows_reuse(ctx, e, now, acked)) {
         if (roce_opcode_starts(ctx->pkt->op)) {
             roce_requester_restart(ctx, now->psn, true);
@@ -252,7 +252,7 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
                              read ? (roce_sent_end(e) - now->psn) & ROCE_PSN_MASK : now->psn_cnt);
     if (acked && !(e->flags & ROCE_SENT_IMPLIED) &&
         !(roce_opcode_is_answered(ctx->pkt->op) && !(e->flags & ROCE_SENT_DONE))) {
-        roce_rare(ctx->flow, ctx->side)->duplicates++;
+        roce_cold(ctx->flow, ctx->side)->duplicates++;
         ctx->result->flags |= ROCE_AN_DUPLICATE_REQUEST;
     }
     e->time = now->time;
@@ -297,13 +297,13 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
                  roce_sent_end(next) == roce_sent_end(now); /* its restarted tail came before */
     int32_t back = -roce_diff(now->psn, req->nxt);
 
-    if (old && ctx->conn->sum.svc == ROCE_SVC_UC && roce_diff(now->psn, req->base) >= 0 &&
-        roce_rare_of(ctx->side)->missing_psns <= roce_rare_of(ctx->side)->out_of_order) {
+    if (old && ctx->conn->facts.svc == ROCE_SVC_UC && roce_diff(now->psn, req->base) >= 0 &&
+        roce_cold_of(ctx->side)->missing_psns <= roce_cold_of(ctx->side)->out_of_order) {
         roce_copy(ctx, 0); /* older than what is remembered, and nothing is missing there */
         return;
     }
     at = old ? 0 : at;
-    if (old && ctx->conn->sum.svc != ROCE_SVC_UC &&
+    if (old && ctx->conn->facts.svc != ROCE_SVC_UC &&
         (back > ROCE_JUMP || (req->base_sure && roce_diff(now->psn, req->base) < 0) ||
          (roce_reuse_is_unannounced(ctx) &&
           ((roce_qp_was_refused(ctx) && roce_opcode_starts(ctx->pkt->op)) ||
@@ -319,7 +319,7 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
     ctx->conn->doubt |= roce_qp_was_idle(ctx) && !roce_conn_told(ctx->conn);
     req->suspect |= old && roce_reuse_is_unannounced(ctx); /* what was sent there is not known */
     if (old && req->una_known && roce_diff(now->psn, req->una) < 0 && next &&
-        ctx->conn->sum.svc != ROCE_SVC_UC && !roce_request_is_out_of_order(ctx, now->psn)) {
+        ctx->conn->facts.svc != ROCE_SVC_UC && !roce_request_is_out_of_order(ctx, now->psn)) {
         roce_retransmission_step(ctx, NULL, now->psn,
                                  now->psn_cnt); /* older than what is remembered */
         return;
@@ -341,7 +341,7 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
         return;
     }
     if (roce_request_is_out_of_order(ctx, now->psn)) {
-        roce_rare(ctx->flow, ctx->side)->out_of_order++;
+        roce_cold(ctx->flow, ctx->side)->out_of_order++;
         ctx->result->flags |= ROCE_AN_OUT_OF_ORDER;
         SAY(ctx, OUT_OF_ORDER, "bth.psn", req->nxt, now->psn);
     } else
@@ -376,13 +376,13 @@ static void place_after_gap(struct roce_ctx *ctx, int32_t d, const struct roce_s
     ctx->conn->doubt |=
         (roce_qp_was_idle(ctx) || (roce_qp_was_refused(ctx) && roce_reuse_is_unannounced(ctx))) &&
         !roce_conn_told(ctx->conn);
-    if (ctx->conn->sum.svc == ROCE_SVC_UC)
+    if (ctx->conn->facts.svc == ROCE_SVC_UC)
         SAY(ctx, UC_PSN_GAP, "bth.psn", req->nxt, now->psn);
     else
         SAY(ctx, PSN_GAP, "bth.psn", req->nxt, now->psn);
     ctx->result->flags |= ROCE_AN_PSN_GAP;
     ctx->result->gap = (uint32_t)d;
-    roce_rare(ctx->flow, ctx->side)->missing_psns += (uint32_t)d;
+    roce_cold(ctx->flow, ctx->side)->missing_psns += (uint32_t)d;
     req->gap_time = ctx->time;
     append_request_copy(ctx, now);
 }
@@ -418,7 +418,7 @@ void roce_request(struct roce_ctx *ctx)
     if (!ctx->conn->paired) {
         uint32_t tries = ++ctx->side->pair_tries;
 
-        if (ctx->conn->sum.svc != ROCE_SVC_UC)
+        if (ctx->conn->facts.svc != ROCE_SVC_UC)
             roce_pair_wait(ctx->flow, ctx->side);
         else if ((tries & (tries - 1)) == 0)
             roce_pair_silent(ctx);
@@ -432,7 +432,7 @@ void roce_request(struct roce_ctx *ctx)
     psn_cnt = ctx->pkt->op->kind == ROCE_KIND_READ ? roce_read_psn_count(ctx, &guess) : 1;
     if (!req->started)
         roce_requester_start(ctx, psn);
-    roce_sum(ctx->side)->payload_sent += (uint16_t)ctx->pkt->payload_len;
+    ctx->side->counts.payload_sent += (uint16_t)ctx->pkt->payload_len;
     rsp = &roce_peer(ctx->side)->rsp;
     if (rsp->gap_nak && ((rsp->gap_psn - psn) & ROCE_PSN_MASK) < psn_cnt)
         rsp->gap_nak = false;
@@ -448,7 +448,7 @@ void roce_request(struct roce_ctx *ctx)
                                  psn);
     if (roce_reuse_is_pending(req))
         roce_reuse_on_request(ctx, psn, psn_cnt, guess);
-    if (d == 0 || (d < 0 && ctx->conn->sum.svc == ROCE_SVC_UC && d < -ROCE_JUMP)) {
+    if (d == 0 || (d < 0 && ctx->conn->facts.svc == ROCE_SVC_UC && d < -ROCE_JUMP)) {
         if (d != 0)
             roce_requester_restart(ctx, psn, true);
         if (idle >= KEEP_ALIVE_NS && ctx->pkt->payload_len == 0 &&

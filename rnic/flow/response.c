@@ -98,8 +98,8 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
         pos = upto; /* inside a READ */
     if (roce_diff(upto, pos) > 0)
         unseen += (uint32_t)roce_diff(upto, pos);
-    if (unseen && !ctx->conn->sum.truncated) {
-        roce_rare(ctx->flow, roce_peer(ctx->side))->unseen_acked += unseen;
+    if (unseen && !ctx->conn->facts.truncated) {
+        roce_cold(ctx->flow, roce_peer(ctx->side))->unseen_acked += unseen;
         roce_rate_hole(roce_peer(ctx->side));
         ctx->result->flags |= ROCE_AN_ACK_UNSEEN;
         SAY(ctx, ACK_UNSEEN, "acknowledged packets that were not captured", 0, unseen);
@@ -140,10 +140,10 @@ static void measure_rtt(struct roce_ctx *ctx, const struct roce_sent_packet *e)
 static void note_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
 {
     struct roce_rsp *rsp = &ctx->side->rsp;
-    struct roce_conn_facts *sum = &ctx->conn->sum;
+    struct roce_conn_facts *sum = &ctx->conn->facts;
     const struct roce_sent_packet *e = req ? roce_window_get(&req->win, ctx->pkt->bth.psn) : NULL;
 
-    roce_rare(ctx->flow, ctx->side)->fatal_naks++;
+    roce_cold(ctx->flow, ctx->side)->fatal_naks++;
     rsp->fatal = true;
     rsp->fatal_psn = ctx->pkt->bth.psn;
     rsp->fatal_frame = ctx->frame;
@@ -186,7 +186,7 @@ void roce_acknowledged(struct roce_ctx *ctx, struct roce_req *req, const struct 
 {
     uint32_t next = (ctx->pkt->bth.psn + 1) & ROCE_PSN_MASK;
 
-    roce_sum(ctx->side)->acks++;
+    ctx->side->counts.acks++;
     if (e && roce_diff(next, req->una) > 0)
         measure_rtt(ctx, e);
     if (e)
@@ -209,7 +209,7 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
         roce_acknowledged(ctx, req, roce_window_get(&req->win, psn));
         break;
     case ROCE_SYN_RNR:
-        roce_rare(ctx->flow, ctx->side)->rnr_naks++;
+        roce_cold(ctx->flow, ctx->side)->rnr_naks++;
         ctx->result->flags |= ROCE_AN_RNR_NAK;
         ctx->result->rnr_wait = roce_rnr_ns(code);
         e = roce_window_get(&req->win, psn);
@@ -233,7 +233,7 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
         ctx->result->request_frame = e ? e->last_frame : 0;
         roce_check_nak(ctx, req);
         if (code == ROCE_NAK_PSN_SEQ) {
-            roce_rare(ctx->flow, ctx->side)->psn_naks++;
+            roce_cold(ctx->flow, ctx->side)->psn_naks++;
             SAY(ctx, SEQ_NAK, "bth.psn", .actual = psn, .expected = psn, .value = ROCE_VALUE_NONE,
                 .other = e ? e->last_frame : 0);
             ack_to(ctx, req, psn);
@@ -258,9 +258,9 @@ static void on_lone_ack(struct roce_ctx *ctx)
     uint8_t syndrome = ctx->pkt->aeth.syndrome;
 
     switch (roce_syndrome_kind(syndrome)) {
-    case ROCE_SYN_ACK: roce_sum(ctx->side)->acks++; break;
+    case ROCE_SYN_ACK: ctx->side->counts.acks++; break;
     case ROCE_SYN_RNR:
-        roce_rare(ctx->flow, ctx->side)->rnr_naks++;
+        roce_cold(ctx->flow, ctx->side)->rnr_naks++;
         ctx->result->flags |= ROCE_AN_RNR_NAK;
         ctx->result->rnr_wait = roce_rnr_ns(roce_syndrome_code(syndrome));
         SAY(ctx, RNR_NAK, "aeth.syndrome", .actual = syndrome, .value = ROCE_VALUE_NONE);
@@ -268,7 +268,7 @@ static void on_lone_ack(struct roce_ctx *ctx)
     case ROCE_SYN_NAK:
         ctx->result->flags |= ROCE_AN_NAK;
         if (roce_syndrome_code(syndrome) == ROCE_NAK_PSN_SEQ) {
-            roce_rare(ctx->flow, ctx->side)->psn_naks++;
+            roce_cold(ctx->flow, ctx->side)->psn_naks++;
             SAY(ctx, SEQ_NAK, "bth.psn", .actual = ctx->pkt->bth.psn, .value = ROCE_VALUE_NONE);
         } else {
             SAY(ctx, FATAL_NAK, "aeth.syndrome", .actual = syndrome, .value = ROCE_VALUE_NONE);
@@ -323,7 +323,7 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
     ctx->result->request_frame = e->last_frame;
     ctx->result->msg_first_frame = e->resp_frame ? e->resp_frame : ctx->frame;
     ctx->result->msg_total = e->dma_len;
-    ctx->result->msg_offset = (uint64_t)k * ctx->conn->sum.mtu;
+    ctx->result->msg_offset = (uint64_t)k * ctx->conn->facts.mtu;
     ctx->result->msg_bytes = ctx->result->msg_offset + ctx->pkt->payload_len;
     if (e->dma_len != ROCE_LEN_UNKNOWN) {
         ctx->result->flags |= ROCE_AN_REGION;
@@ -456,8 +456,8 @@ void roce_response(struct roce_ctx *ctx)
         if (tries <= 32 || (tries & (tries - 1)) == 0)
             roce_pair_response(ctx, pkt->bth.psn);
     }
-    roce_sum(ctx->side)->responses++;
-    if (ctx->conn->sum.svc == ROCE_SVC_UC)
+    ctx->side->counts.responses++;
+    if (ctx->conn->facts.svc == ROCE_SVC_UC)
         return;
     if (roce_opcode_has(pkt->op, ROCE_HDR_AETH) && !roce_pkt_has(pkt, ROCE_HDR_AETH))
         return; /* cut: it may say anything */

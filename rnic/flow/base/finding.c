@@ -88,9 +88,9 @@ void roce_say_as(const struct roce_ctx *ctx, const struct roce_finding *f)
     else if (f->severity == ROCE_SEV_ERROR)
         flow->totals.errors_unknown++;
     if (ctx->conn) {
-        ctx->conn->sum.findings[f->severity]++;
+        ctx->conn->facts.findings[f->severity]++;
         if (f->severity == ROCE_SEV_ERROR && !f->known)
-            ctx->conn->sum.errors_unknown++;
+            ctx->conn->facts.errors_unknown++;
     }
     if (flow->opts.on_finding)
         flow->opts.on_finding(flow->opts.user, f);

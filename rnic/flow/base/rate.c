@@ -48,8 +48,8 @@ static uint64_t rate_now(const struct roce_ctx *ctx, const struct roce_side *sid
     if (!m)
         return 0;
     ns = roce_since(m->time, ctx->time);
-    packets = side->sum.packets - m->packets;
-    bytes = (uint32_t)((uint32_t)side->sum.bytes - m->bytes);
+    packets = side->counts.packets - m->packets;
+    bytes = (uint32_t)((uint32_t)side->counts.bytes - m->bytes);
     if (m->time == 0 || m->holed || roce_since(m->last, ctx->time) >= IDLE_NS)
         return 0;
     if (m->before_ns)
@@ -66,23 +66,23 @@ static void begin(const struct roce_ctx *ctx, struct roce_side *side)
     struct roce_meter *m = side->meter;
 
     m->time = ctx->time ? ctx->time : 1;
-    m->packets = side->sum.packets - 1;
-    m->bytes = (uint32_t)side->sum.bytes - (uint32_t)ctx->pkt->wire_len;
+    m->packets = side->counts.packets - 1;
+    m->bytes = (uint32_t)side->counts.bytes - (uint32_t)ctx->pkt->wire_len;
     m->pause_ns = 0;
     m->holed = false;
 }
 
 static void close_episode(struct roce_ctx *ctx, struct roce_side *side, enum roce_cnp_end end)
 {
-    struct roce_rare *rare = roce_rare(ctx->flow, side);
-    struct roce_slowdown *s = &rare->slow;
-    struct roce_cnp_summary *sum = &rare->cnp;
+    struct roce_cold_counters *cold = roce_cold(ctx->flow, side);
+    struct roce_slowdown *s = &cold->slow;
+    struct roce_cnp_summary *sum = &cold->cnp;
 
     s->open = false;
     s->sum.end = end;
     s->sum.stream = side->conn->stream;
     s->sum.side = roce_side_idx(side);
-    s->sum.ce_marked = (uint32_t)((uint32_t)rare->ce_marked - s->marked);
+    s->sum.ce_marked = (uint32_t)((uint32_t)cold->ce_marked - s->marked);
     sum->episodes++;
     if (s->sum.before && s->sum.lowest)
         sum->measured++;
@@ -99,7 +99,7 @@ static void close_episode(struct roce_ctx *ctx, struct roce_side *side, enum roc
 /* A window of `rate` is over. */
 static void measured(struct roce_ctx *ctx, struct roce_side *side, uint64_t rate)
 {
-    struct roce_slowdown *s = &side->sum.rare->slow;
+    struct roce_slowdown *s = &side->counts.cold->slow;
     uint64_t since = roce_since(s->sum.time, ctx->time);
     bool quiet;
 
@@ -124,16 +124,16 @@ static void measured(struct roce_ctx *ctx, struct roce_side *side, uint64_t rate
 static void turn(struct roce_ctx *ctx, struct roce_side *side, uint64_t ns)
 {
     struct roce_meter *m = side->meter;
-    const struct roce_rare *rare = side->sum.rare;
+    const struct roce_cold_counters *cold = side->counts.cold;
     uint64_t bytes =
-        (uint32_t)((uint32_t)side->sum.bytes - (uint32_t)ctx->pkt->wire_len - m->bytes);
+        (uint32_t)((uint32_t)side->counts.bytes - (uint32_t)ctx->pkt->wire_len - m->bytes);
 
     if (m->holed) {
         m->before_ns = 0;
     } else if (m->pause_ns <= ns / 2) {
         m->before_ns = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
         m->before_bytes = (uint32_t)bytes;
-        if (rare && rare->slow.open)
+        if (cold && cold->slow.open)
             measured(ctx, side, rate_of(bytes, ns));
     }
     begin(ctx, side);
@@ -142,7 +142,7 @@ static void turn(struct roce_ctx *ctx, struct roce_side *side, uint64_t ns)
 /* The side was silent for long: what it sends now is another story. */
 static void idle(struct roce_ctx *ctx, struct roce_side *side)
 {
-    if (side->sum.rare && side->sum.rare->slow.open)
+    if (side->counts.cold && side->counts.cold->slow.open)
         close_episode(ctx, side, ROCE_CNP_IDLE);
     begin(ctx, side);
     side->meter->before_ns = 0;
@@ -155,7 +155,7 @@ void roce_rate_step(struct roce_ctx *ctx)
     uint64_t ns, pause;
 
     if (!m) {
-        if (side->sum.packets < FEW)
+        if (side->counts.packets < FEW)
             return;
         m = side->meter = roce_mem_get(&ctx->flow->mem, sizeof(*m));
         if (!m)
@@ -181,7 +181,7 @@ void roce_rate_step(struct roce_ctx *ctx)
         m->pause_ns = (uint32_t)pause;
     if (ctx->result->flags & ROCE_AN_PSN_GAP)
         m->holed = true;
-    if (ns >= ROCE_RATE_WINDOW_NS && side->sum.packets - 1 - m->packets >= ROCE_RATE_PACKETS)
+    if (ns >= ROCE_RATE_WINDOW_NS && side->counts.packets - 1 - m->packets >= ROCE_RATE_PACKETS)
         turn(ctx, side, ns);
 }
 
@@ -195,13 +195,13 @@ void roce_rate_hole(struct roce_side *side)
 
 void roce_rate_cnp(struct roce_ctx *ctx, struct roce_side *side)
 {
-    struct roce_rare *rare = roce_rare(ctx->flow, side);
-    struct roce_slowdown *s = &rare->slow;
+    struct roce_cold_counters *cold = roce_cold(ctx->flow, side);
+    struct roce_slowdown *s = &cold->slow;
 
-    if (side->sum.rare != rare)
+    if (side->counts.cold != cold)
         return; /* no memory */
     if (!s->open) {
-        *s = (struct roce_slowdown){.open = true, .marked = (uint32_t)rare->ce_marked};
+        *s = (struct roce_slowdown){.open = true, .marked = (uint32_t)cold->ce_marked};
         s->marked -= ctx->result->ce_frame != 0; /* with the one that it answers */
         s->sum.frame = ctx->frame;
         s->sum.time = ctx->time;
@@ -220,6 +220,6 @@ void roce_rate_cnp(struct roce_ctx *ctx, struct roce_side *side)
 
 void roce_rate_end(struct roce_ctx *ctx, struct roce_side *side)
 {
-    if (side->sum.rare && side->sum.rare->slow.open)
+    if (side->counts.cold && side->counts.cold->slow.open)
         close_episode(ctx, side, ROCE_CNP_OPEN);
 }

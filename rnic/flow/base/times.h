@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Times: the durations that a side's requests took, one histogram a kind. Most connections of a
- * large capture are quiet, and their durations fall into few buckets: those are kept in a list, and
- * a kind gets a histogram of its own when the list is too short or too slow. Private to flow/.
+ * large capture are quiet, and their durations fall into small buckets: those are kept in a list,
+ * and a kind gets a histogram of its own when the list is too short or too slow. Private to flow/.
  */
 #ifndef FLOW_BASE_TIMES_H
 #define FLOW_BASE_TIMES_H
@@ -12,30 +12,30 @@
 
 #define ROCE_TIMES (ROCE_OPER_CNT + 1) /* latencies of operations, and round trips */
 
-#define ROCE_FEW_KINDS   3u
-#define ROCE_FEW_BUCKETS 14u
-#define ROCE_FEW_TOTAL   1000u /* beyond, a list is the slower way */
+#define ROCE_SMALL_HIST_KINDS   3u
+#define ROCE_SMALL_HIST_BUCKETS 14u
+#define ROCE_SMALL_HIST_TOTAL   1000u /* beyond, a list is the slower way */
 
-struct roce_few {
+struct roce_small_hist {
     uint8_t kind_cnt, cnt;
-    uint16_t total; /* samples, <= ROCE_FEW_TOTAL */
-    uint8_t kind[ROCE_FEW_KINDS];
+    uint16_t total; /* samples, <= ROCE_SMALL_HIST_TOTAL */
+    uint8_t kind[ROCE_SMALL_HIST_KINDS];
     struct {
         uint8_t of; /* kind */
         uint8_t bucket;
         uint16_t cnt;
-    } at[ROCE_FEW_BUCKETS];
+    } at[ROCE_SMALL_HIST_BUCKETS];
     struct {
-        uint64_t min, max, sum; /* ns */
-    } of[ROCE_FEW_KINDS];       /* as `kind` */
+        uint64_t min, max, sum;  /* ns */
+    } of[ROCE_SMALL_HIST_KINDS]; /* as `kind` */
 };
 
 struct roce_ctx;
 
 /* A zeroed one has no samples. */
 struct roce_times {
-    struct roce_few *few;    /* NULL before the first sample */
-    struct roce_hist **hist; /* ROCE_TIMES of them, each NULL while the kind is in `few` */
+    struct roce_small_hist *small; /* NULL before the first sample */
+    struct roce_hist **hist;       /* ROCE_TIMES of them, each NULL while the kind is in `small` */
 };
 
 struct roce_flow;

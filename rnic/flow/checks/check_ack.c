@@ -39,13 +39,13 @@ void roce_check_aeth(struct roce_ctx *ctx)
         return;
     credits = roce_credits(code);
     ctx->result->credits = credits;
-    roce_sum(ctx->side)->credits = credits;
+    ctx->side->counts.credits = credits;
     if (code != ROCE_CREDIT_NONE) {
-        const struct roce_conn_facts *sum = &ctx->conn->sum;
+        const struct roce_conn_facts *sum = &ctx->conn->facts;
         bool srq =
             roce_side_idx(ctx->side) == sum->cm.active_side ? sum->cm.req_srq : sum->cm.rep_srq;
 
-        if (ctx->conn->sum.svc == ROCE_SVC_XRC)
+        if (ctx->conn->facts.svc == ROCE_SVC_XRC)
             SAY_ONCE(ctx, XRC_CREDITS, "aeth.syndrome", ROCE_CREDIT_NONE, syndrome,
                      .value = ROCE_VALUE_SYNDROME);
         else if (srq)
@@ -166,7 +166,7 @@ void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_rsp *rsp = &ctx->side->rsp;
     const struct roce_pkt *pkt = ctx->pkt;
-    const struct roce_conn_facts *sum = &ctx->conn->sum;
+    const struct roce_conn_facts *sum = &ctx->conn->facts;
     struct roce_sent_packet *e = counted(ctx, req), *tail = roce_window_tail(&req->win);
     bool read = pkt->op->kind == ROCE_KIND_READ_RESP;
     bool nak =
@@ -190,7 +190,7 @@ void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
         SAY(ctx, MSN_TOO_HIGH, "aeth.msn", high & ROCE_PSN_MASK, pkt->aeth.msn, tail->frame,
             .rel = ROCE_REL_AT_MOST,
             .weak = !sure || read || !fresh || e->tries > 1 || sum->truncated ||
-                    roce_rare_of(roce_peer(ctx->side))->missing_psns > 0);
+                    roce_cold_of(roce_peer(ctx->side))->missing_psns > 0);
     else if (below < 0) {
         if (fresh && (low & ROCE_PSN_MASK) > since_answer(req, e))
             roce_reuse_on_low_msn(ctx, roce_peer(ctx->side), since_answer(req, e));

@@ -30,11 +30,12 @@ static void check_form(struct roce_ctx *ctx)
 
 void roce_check_cnp(struct roce_ctx *ctx)
 {
-    struct roce_rare *sum;
-    struct roce_rare *marked = roce_peer(ctx->side)->sum.rare; /* NULL: no packet was marked */
+    struct roce_cold_counters *sum;
+    struct roce_cold_counters *marked =
+        roce_peer(ctx->side)->counts.cold; /* NULL: no packet was marked */
 
     if (ctx->pkt->op->kind == ROCE_KIND_CNP) {
-        sum = roce_rare(ctx->flow, ctx->side);
+        sum = roce_cold(ctx->flow, ctx->side);
         if (sum->cnps++ && ctx->time > sum->cnp_time) {
             uint64_t gap = ctx->time - sum->cnp_time;
 
@@ -61,7 +62,7 @@ void roce_check_cnp(struct roce_ctx *ctx)
     }
     if (ctx->digest->ecn != ECN_CE && !ctx->pkt->bth.fecn && !ctx->pkt->bth.becn)
         return;
-    sum = roce_rare(ctx->flow, ctx->side);
+    sum = roce_cold(ctx->flow, ctx->side);
     sum->fecn += ctx->pkt->bth.fecn;
     sum->becn += ctx->pkt->bth.becn;
     if (ctx->digest->ecn != ECN_CE)

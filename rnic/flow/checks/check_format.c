@@ -143,21 +143,21 @@ static void report_bad_icrc(struct roce_ctx *ctx, const struct roce_deferred_icr
 
 static void count_bad(struct roce_ctx *ctx)
 {
-    struct roce_rare *rare = roce_rare(ctx->flow, ctx->side);
+    struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->side);
     uint32_t psn = ctx->pkt->bth.psn;
 
-    rare->bad_icrc++;
+    cold->bad_icrc++;
     if (!roce_opcode_is_request(ctx->pkt->op))
         return;
-    if (rare->bad_tries == 0 || ctx->side->req.last_time >= rare->bad_time) {
-        rare->bad_time = ctx->time;
-        rare->bad_psn = psn;
-        rare->bad_first = ctx->frame;
-        rare->bad_tries = 0;
+    if (cold->bad_tries == 0 || ctx->side->req.last_time >= cold->bad_time) {
+        cold->bad_time = ctx->time;
+        cold->bad_psn = psn;
+        cold->bad_first = ctx->frame;
+        cold->bad_tries = 0;
     }
-    if (psn == rare->bad_psn) {
-        rare->bad_tries++;
-        rare->bad_last = ctx->frame;
+    if (psn == cold->bad_psn) {
+        cold->bad_tries++;
+        cold->bad_last = ctx->frame;
     }
 }
 
@@ -249,7 +249,7 @@ void roce_check_format(struct roce_ctx *ctx)
     check_defects(ctx);
     if (roce_pkt_dropped(ctx->pkt)) {
         if (ctx->side)
-            roce_rare(ctx->flow, ctx->side)->malformed++;
+            roce_cold(ctx->flow, ctx->side)->malformed++;
         return;
     }
     if (ctx->icrc == ROCE_ICRC_BAD)
@@ -269,18 +269,18 @@ void roce_check_constants(struct roce_ctx *ctx)
         return;
     if (!side->any) {
         side->any = true;
-        side->sport = roce_sum(side)->udp_sport = sport;
+        side->sport = side->counts.udp_sport = sport;
         side->pkey = pkt->bth.pkey;
         side->dscp = ctx->digest->dscp;
         side->last_id = ctx->digest->ip_id;
-        if (ctx->conn->sum.svc == ROCE_SVC_CNP)
-            ctx->conn->sum.svc = op->svc; /* the CNP came first */
+        if (ctx->conn->facts.svc == ROCE_SVC_CNP)
+            ctx->conn->facts.svc = op->svc; /* the CNP came first */
     }
     if (ctx->digest->ip_id != side->last_id)
         side->saw_id = true;
     side->last_id = ctx->digest->ip_id;
-    if (op->svc != ctx->conn->sum.svc)
-        SAY_ONCE(ctx, SERVICE, "bth.opcode", ctx->conn->sum.svc, op->svc);
+    if (op->svc != ctx->conn->facts.svc)
+        SAY_ONCE(ctx, SERVICE, "bth.opcode", ctx->conn->facts.svc, op->svc);
     if (ctx->conn->ud)
         return;
     if (sport != side->sport) {
@@ -308,23 +308,23 @@ void roce_check_mtu_learn(struct roce_ctx *ctx)
     if (conn->mtu_seen || ctx->pkt->op->payload != ROCE_PAYLOAD_MTU)
         return;
     if (roce_mtu_code(len) == 0) {
-        SAY(ctx, PMTU_VALUE, "payload length", conn->sum.mtu ? conn->sum.mtu : 1024, len);
+        SAY(ctx, PMTU_VALUE, "payload length", conn->facts.mtu ? conn->facts.mtu : 1024, len);
         return;
     }
-    if (conn->sum.mtu && conn->sum.mtu != len && roce_conn_told(conn)) {
-        SAY_ONCE(ctx, CM_MTU, "payload length", conn->sum.mtu, len, conn->sum.cm.req_frame);
+    if (conn->facts.mtu && conn->facts.mtu != len && roce_conn_told(conn)) {
+        SAY_ONCE(ctx, CM_MTU, "payload length", conn->facts.mtu, len, conn->facts.cm.req_frame);
         conn->doubt = true; /* how many PSNs READs take was reckoned with the other */
     }
-    conn->sum.mtu = len;
-    conn->sum.mtu_sure = conn->mtu_seen = true;
+    conn->facts.mtu = len;
+    conn->facts.mtu_sure = conn->mtu_seen = true;
     roce_read_psn_count_update(conn);
 }
 
 void roce_check_size(struct roce_ctx *ctx)
 {
     const struct roce_opcode *op = ctx->pkt->op;
-    uint32_t len = ctx->pkt->payload_len, mtu = ctx->conn->sum.mtu;
-    bool known = ctx->conn->sum.mtu_sure, wrong = false;
+    uint32_t len = ctx->pkt->payload_len, mtu = ctx->conn->facts.mtu;
+    bool known = ctx->conn->facts.mtu_sure, wrong = false;
     enum roce_relation rel = ROCE_REL_AT_MOST;
     uint32_t want = known ? mtu : 4096;
 

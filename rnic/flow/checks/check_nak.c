@@ -13,7 +13,7 @@ static void check_rnr(struct roce_ctx *ctx, struct roce_req *req)
     const struct roce_opcode *op = e ? roce_opcode(e->op) : NULL;
 
     if (e && roce_sent_is_paged(e))
-        roce_rare(ctx->flow, ctx->side)->rnr_paged++;
+        roce_cold(ctx->flow, ctx->side)->rnr_paged++;
     if (!e || e->psn != psn)
         return;
     if (!roce_opcode_uses_rq(op))
@@ -28,7 +28,7 @@ static void check_seq(struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_rsp *rsp = &ctx->side->rsp;
     uint32_t psn = ctx->pkt->bth.psn;
-    const struct roce_rare *sum = roce_rare_of(ctx->side);
+    const struct roce_cold_counters *sum = roce_cold_of(ctx->side);
     const struct roce_sent_packet *e = roce_window_get(&req->win, psn);
     bool told = roce_copy_would_tell(ctx, rsp->gap_frame), seen = roce_copy_seen(ctx);
 

@@ -67,8 +67,8 @@ static void check_lengths(struct roce_ctx *ctx, struct roce_sent_packet *e,
 static void check_size(struct roce_ctx *ctx, struct roce_sent_packet *e,
                        const struct roce_opcode *op)
 {
-    uint32_t mtu = ctx->conn->sum.mtu;
-    bool sure = ctx->conn->sum.mtu_sure;
+    uint32_t mtu = ctx->conn->facts.mtu;
+    bool sure = ctx->conn->facts.mtu_sure;
 
     switch (op->payload) {
     case ROCE_PAYLOAD_MTU:

@@ -7,9 +7,9 @@
 
 static void check_len(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint32_t k)
 {
-    uint32_t mtu = ctx->conn->sum.mtu, want;
+    uint32_t mtu = ctx->conn->facts.mtu, want;
 
-    if (e->psn_cnt > 1 && !ctx->conn->sum.mtu_sure)
+    if (e->psn_cnt > 1 && !ctx->conn->facts.mtu_sure)
         return;
     want = k + 1 < e->psn_cnt ? mtu : e->dma_len - k * mtu;
     if (ctx->pkt->payload_len != want)
@@ -81,7 +81,7 @@ void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
                     ROCE_PSN_MASK,
                 psn, e->last_frame);
     } else if (k < e->resp_high && !(e->flags & ROCE_SENT_RESTARTED)) {
-        roce_rare(ctx->flow, ctx->side)->late_responses++;
+        roce_cold(ctx->flow, ctx->side)->late_responses++;
         ctx->result->flags |= ROCE_AN_OUT_OF_ORDER;
         SAY(ctx, OUT_OF_ORDER, "bth.psn", (e->psn + e->resp_high) & ROCE_PSN_MASK, psn,
             e->last_frame);

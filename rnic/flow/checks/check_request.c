@@ -17,7 +17,7 @@
 
 static void check_reads(struct roce_ctx *ctx)
 {
-    const struct roce_conn_facts *sum = &ctx->conn->sum;
+    const struct roce_conn_facts *sum = &ctx->conn->facts;
     struct roce_req *req = &ctx->side->req;
     const struct roce_window *w = &req->win;
     const struct roce_sent_packet *oldest = w->acked < w->cnt ? roce_window_at(w, w->acked) : NULL;
@@ -104,7 +104,7 @@ void roce_check_new(struct roce_ctx *ctx, struct roce_sent_packet *e)
     const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
     uint32_t out = (req->nxt - req->una) & ROCE_PSN_MASK;
 
-    if (ctx->conn->sum.svc == ROCE_SVC_UC || !ctx->conn->paired)
+    if (ctx->conn->facts.svc == ROCE_SVC_UC || !ctx->conn->paired)
         return;
     check_reads(ctx);
     check_credits(ctx, e);
@@ -120,7 +120,7 @@ void roce_check_same(struct roce_ctx *ctx, const struct roce_sent_packet *e,
 {
     const struct roce_opcode *op = ctx->pkt->op;
 
-    if (ctx->conn->sum.svc == ROCE_SVC_UC)
+    if (ctx->conn->facts.svc == ROCE_SVC_UC)
         return;
     if (now->op != e->op) {
         SAY(ctx, RETRY_DIFFERS, "bth.opcode", e->op, now->op, e->last_frame, ROCE_VALUE_OPCODE);
@@ -166,7 +166,7 @@ static void check_timeout(struct roce_ctx *ctx, const struct roce_sent_packet *e
     uint64_t since = e ? roce_since(e->time, ctx->time) : idle;
     const struct roce_req *req = &ctx->side->req;
     bool agreed = (roce_conn_told(ctx->conn) & 1u << ROCE_CM_REQ) != 0;
-    uint8_t limit = agreed ? ctx->conn->sum.cm.retry_count : RETRY_MAX;
+    uint8_t limit = agreed ? ctx->conn->facts.cm.retry_count : RETRY_MAX;
 
     if (req->timeouts > 1)
         roce_icrc_trust_unanswered(&ctx->flow->trust, ctx->src);
@@ -180,7 +180,7 @@ static void check_timeout(struct roce_ctx *ctx, const struct roce_sent_packet *e
             ROCE_REL_AT_LEAST, "early");
     /* Where the answers are not captured, they may be RNR NAKs: these repeat without end. */
     if (req->timeouts > limit && (agreed || roce_peer(ctx->side)->rsp.started))
-        SAY(ctx, RETRY_COUNT, "repetitions", limit, req->timeouts, ctx->conn->sum.cm.req_frame,
+        SAY(ctx, RETRY_COUNT, "repetitions", limit, req->timeouts, ctx->conn->facts.cm.req_frame,
             ROCE_VALUE_DEC, ROCE_REL_AT_MOST, limit == RETRY_MAX ? "seven" : NULL);
 }
 
@@ -211,7 +211,7 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
     struct roce_req *req = &ctx->side->req;
-    const struct roce_rare *sum = roce_rare_of(ctx->side);
+    const struct roce_cold_counters *sum = roce_cold_of(ctx->side);
     uint64_t waited = roce_since(rsp->rnr_time, ctx->time);
     uint64_t then = tick_of(rsp->rnr_time), now = tick_of(ctx->time);
     /* Clocks of captures: inexact, coarse, or set back meanwhile. */
@@ -219,7 +219,7 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent_packet *e)
     uint64_t timeout = roce_timeout_of(ctx->conn);
     /* No copy by the network and not sent by the timer, before the NAK arrived, and late. */
     uint64_t quick = timeout != ROCE_NEVER_NS ? timeout : ROCE_QUICK_NS;
-    uint8_t limit = ctx->conn->sum.cm.rnr_retry;
+    uint8_t limit = ctx->conn->facts.cm.rnr_retry;
 
     /* What was on its way when the NAK was seen, sent for another reason, or seen at another point
      * than the NAK: capture points may not be in step, of one direction there is one. */
@@ -231,7 +231,7 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent_packet *e)
             ROCE_VALUE_NS, ROCE_REL_AT_LEAST,
             .weak = !ctx->side->saw_id || sum->out_of_order || sum->missing_psns);
     if ((roce_conn_told(ctx->conn) & 1u << ROCE_CM_REQ) && limit != 7 && req->rnrs > limit)
-        SAY(ctx, RNR_COUNT, "repetitions", limit, req->rnrs, ctx->conn->sum.cm.req_frame,
+        SAY(ctx, RNR_COUNT, "repetitions", limit, req->rnrs, ctx->conn->facts.cm.req_frame,
             .rel = ROCE_REL_AT_MOST);
 }
 

@@ -35,7 +35,7 @@ static void check_mac(struct roce_ctx *ctx)
 void roce_check_ud(struct roce_ctx *ctx)
 {
     const struct roce_pkt *pkt = ctx->pkt;
-    struct roce_counts *sum = roce_sum(ctx->side);
+    struct roce_counts *sum = &ctx->side->counts;
     struct roce_oper_count *sends = roce_oper_cnt(ctx->flow, ctx->side, ROCE_OPER_SEND);
 
     sum->payload_sent += pkt->payload_len;

@@ -8,7 +8,7 @@
 /* PSNs of a READ; without an MTU at least so many. */
 static uint32_t psn_count_of(const struct roce_conn *conn, uint32_t len, bool *guess)
 {
-    uint32_t mtu = conn->sum.mtu_sure ? conn->sum.mtu : 0;
+    uint32_t mtu = conn->facts.mtu_sure ? conn->facts.mtu : 0;
 
     *guess = true;
     if (len == ROCE_LEN_UNKNOWN)
@@ -50,7 +50,7 @@ void roce_read_psn_count_update(struct roce_conn *conn)
 
             if (!(e->flags & ROCE_SENT_PSN_CNT_GUESS) || e->dma_len == ROCE_LEN_UNKNOWN)
                 continue;
-            psn_cnt = roce_psn_cnt(e->dma_len, conn->sum.mtu);
+            psn_cnt = roce_psn_cnt(e->dma_len, conn->facts.mtu);
             if (i + 1 < req->win.cnt &&
                 ((roce_window_at(&req->win, i + 1)->psn - e->psn) & ROCE_PSN_MASK) < psn_cnt)
                 continue; /* it does not fit: leave it open */

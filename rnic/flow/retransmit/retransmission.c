@@ -9,9 +9,9 @@
 
 uint64_t roce_timeout_of(const struct roce_conn *conn)
 {
-    if (!(roce_conn_told(conn) & 1u << ROCE_CM_REQ) || conn->sum.cm.ack_timeout_code == 0)
+    if (!(roce_conn_told(conn) & 1u << ROCE_CM_REQ) || conn->facts.cm.ack_timeout_code == 0)
         return ROCE_NEVER_NS;
-    return roce_ack_timeout_ns(conn->sum.cm.ack_timeout_code);
+    return roce_ack_timeout_ns(conn->facts.cm.ack_timeout_code);
 }
 
 bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
@@ -21,7 +21,7 @@ bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
     uint64_t timeout = roce_timeout_of(ctx->conn);
     uint64_t limit = timeout != ROCE_NEVER_NS && timeout / 2 < LATE_NS ? timeout / 2 : LATE_NS;
 
-    if (ctx->conn->sum.svc == ROCE_SVC_UC)
+    if (ctx->conn->facts.svc == ROCE_SVC_UC)
         return true;
     if (req->retx.active && req->retx.next == psn)
         return false;
@@ -123,7 +123,7 @@ static bool continues_after_hole(const struct roce_ctx *ctx, const struct roce_s
 /* Who got a fatal NAK repeats nothing. */
 static void count_timeout_after_nak(const struct roce_ctx *ctx)
 {
-    struct roce_conn_facts *sum = &ctx->conn->sum;
+    struct roce_conn_facts *sum = &ctx->conn->facts;
     const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
 
     if (sum->end == ROCE_END_NAK && sum->end_side == roce_side_idx(ctx->side) && rsp->fatal &&
@@ -135,7 +135,7 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
 {
     struct roce_req *req = &ctx->side->req;
     struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
-    struct roce_rare *sum = roce_rare(ctx->flow, ctx->side);
+    struct roce_cold_counters *sum = roce_cold(ctx->flow, ctx->side);
     struct roce_retransmission before = req->retx;
     uint64_t last = e && e->time > req->last_time ? e->time : req->last_time;
     uint64_t idle = roce_since(last, ctx->time), waited = 0;
@@ -194,7 +194,7 @@ void roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, 
                               uint32_t psn_cnt)
 {
     struct roce_req *req = &ctx->side->req;
-    struct roce_rare *sum = roce_rare(ctx->flow, ctx->side);
+    struct roce_cold_counters *sum = roce_cold(ctx->flow, ctx->side);
 
     if (!req->retx.active || (req->retx.next != psn && !continues_after_hole(ctx, e, psn)))
         begin_retransmission(ctx, e, psn);

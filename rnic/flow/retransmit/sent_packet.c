@@ -105,7 +105,7 @@ struct roce_sent_packet *roce_sent_room(struct roce_ctx *ctx, uint32_t *at)
             return NULL;
         roce_req_remove_in_flight(req, old);
         if (w->acked == 0) { /* it leaves before its answer */
-            ctx->conn->sum.truncated |= ctx->conn->paired;
+            ctx->conn->facts.truncated |= ctx->conn->paired;
             (*overflow)++;
         } else if (roce_sent_has_all_responses(old))
             roce_read_done(ctx, ctx->side, old); /* it would have been asked for again */
@@ -128,7 +128,7 @@ void roce_sent_count(struct roce_ctx *ctx, struct roce_sent_packet *e)
         sum->messages++;
         req->msg_number++;
     }
-    if (ctx->conn->sum.svc == ROCE_SVC_UC) { /* done when sent */
+    if (ctx->conn->facts.svc == ROCE_SVC_UC) { /* done when sent */
         if ((e->flags & ROCE_SENT_ENDS) && (e->flags & ROCE_SENT_OFF_KNOWN)) {
             sum->completed++;
             sum->bytes += e->off + e->len;

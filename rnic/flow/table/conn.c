@@ -162,7 +162,7 @@ static void forget(struct roce_flow *flow, struct roce_conn *conn)
         req->psn_cnt_guess = false;
         req->retx.active = false;
     }
-    conn->sum.truncated = true;
+    conn->facts.truncated = true;
     flow->totals.forgotten++;
 }
 
@@ -227,16 +227,16 @@ struct roce_side *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *c
     (void)roce_conn_number(flow);
     conn->net = key->net;
     conn->ud = key->src_qpn != ROCE_QPN_UNKNOWN;
-    conn->sum.stream = conn->stream;
-    conn->sum.svc = ctx->pkt->op->svc;
-    roce_conn_place(&conn->sum, ctx->pkt);
-    conn->sum.first_frame = conn->sum.last_frame = ctx->frame;
-    conn->sum.first_time = conn->sum.last_time = ctx->time;
+    conn->facts.stream = conn->stream;
+    conn->facts.svc = ctx->pkt->op->svc;
+    roce_conn_place(&conn->facts, ctx->pkt);
+    conn->facts.first_frame = conn->facts.last_frame = ctx->frame;
+    conn->facts.first_time = conn->facts.last_time = ctx->time;
     for (int i = 0; i < 2; i++) {
         conn->side[i].conn = conn;
         conn->side[i].rsp.credit_code = ROCE_CREDIT_NONE;
-        conn->side[i].sum.credits = ROCE_CREDITS_UNLIMITED;
-        conn->side[i].sum.first_psn = ROCE_PSN_UNKNOWN;
+        conn->side[i].counts.credits = ROCE_CREDITS_UNLIMITED;
+        conn->side[i].counts.first_psn = ROCE_PSN_UNKNOWN;
     }
     memcpy(conn->side[0].key.src, key->src, 16);
     memcpy(conn->side[1].key.src, key->dst, 16);
@@ -270,8 +270,8 @@ static void free_counts(struct roce_flow *flow, struct roce_side *side)
 {
     roce_mem_put(&flow->mem, side->meter, sizeof(*side->meter));
     roce_reuse_free(flow, side);
-    roce_mem_put(&flow->mem, side->sum.rare, sizeof(*side->sum.rare));
-    roce_mem_put(&flow->mem, side->sum.oper, ROCE_OPER_CNT * sizeof(*side->sum.oper));
+    roce_mem_put(&flow->mem, side->counts.cold, sizeof(*side->counts.cold));
+    roce_mem_put(&flow->mem, side->counts.oper, ROCE_OPER_CNT * sizeof(*side->counts.oper));
 }
 
 void roce_conn_free(struct roce_flow *flow, struct roce_conn *conn)
@@ -295,8 +295,8 @@ void roce_conn_end(struct roce_flow *flow, struct roce_conn *conn)
     struct roce_ctx ctx = {.flow = flow,
                            .conn = conn,
                            .side = &conn->side[0],
-                           .frame = conn->sum.last_frame,
-                           .time = conn->sum.last_time};
+                           .frame = conn->facts.last_frame,
+                           .time = conn->facts.last_time};
     struct roce_conn_summary sum;
 
     roce_reuse_end(&ctx);
@@ -328,8 +328,8 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
     uint32_t qpn = b->qpn;
 
     /* A NAK stops both QPs: what began later is another use. */
-    a->rsp.fatal &= a->rsp.fatal_frame > from->sum.first_frame;
-    moved->rsp.fatal &= moved->rsp.fatal_frame > to->sum.first_frame;
+    a->rsp.fatal &= a->rsp.fatal_frame > from->facts.first_frame;
+    moved->rsp.fatal &= moved->rsp.fatal_frame > to->facts.first_frame;
     unkey(flow, moved);
     roce_pair_done(flow, moved);
     roce_pair_done(flow, a);
@@ -343,40 +343,40 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
     b->qpn = qpn;
     b->conn = to;
     b->chain = NULL;
-    if (!to->sum.mtu_sure && from->sum.mtu) {
-        to->sum.mtu = from->sum.mtu;
-        to->sum.mtu_sure = from->sum.mtu_sure;
+    if (!to->facts.mtu_sure && from->facts.mtu) {
+        to->facts.mtu = from->facts.mtu;
+        to->facts.mtu_sure = from->facts.mtu_sure;
     }
-    if (to->sum.mtu && to->sum.mtu_sure)
+    if (to->facts.mtu && to->facts.mtu_sure)
         roce_read_psn_count_update(
             to); /* one direction may have shown it, and the other READ before */
-    if (from->sum.first_frame < to->sum.first_frame) {
-        to->sum.first_frame = from->sum.first_frame;
-        to->sum.first_time = from->sum.first_time;
+    if (from->facts.first_frame < to->facts.first_frame) {
+        to->facts.first_frame = from->facts.first_frame;
+        to->facts.first_time = from->facts.first_time;
     }
-    if (from->sum.last_frame > to->sum.last_frame) {
-        to->sum.last_frame = from->sum.last_frame;
-        to->sum.last_time = from->sum.last_time;
+    if (from->facts.last_frame > to->facts.last_frame) {
+        to->facts.last_frame = from->facts.last_frame;
+        to->facts.last_time = from->facts.last_time;
     }
     for (int i = 0; i < ROCE_SEV_CNT; i++)
-        to->sum.findings[i] += from->sum.findings[i];
-    to->sum.errors_unknown += from->sum.errors_unknown;
-    if (to->sum.end == ROCE_END_OPEN && from->sum.end != ROCE_END_OPEN) {
-        to->sum.end = from->sum.end;
-        to->sum.end_side = !from->sum.end_side;
-        to->sum.end_syndrome = from->sum.end_syndrome;
-        to->sum.end_paged = from->sum.end_paged;
-        to->sum.end_psn = from->sum.end_psn;
-        to->sum.end_frame = from->sum.end_frame;
-        to->sum.end_request_frame = from->sum.end_request_frame;
-        to->sum.end_tries = from->sum.end_tries;
-        to->sum.end_repeats = from->sum.end_repeats;
-        to->sum.end_naks = from->sum.end_naks;
-        to->sum.end_damaged = from->sum.end_damaged;
+        to->facts.findings[i] += from->facts.findings[i];
+    to->facts.errors_unknown += from->facts.errors_unknown;
+    if (to->facts.end == ROCE_END_OPEN && from->facts.end != ROCE_END_OPEN) {
+        to->facts.end = from->facts.end;
+        to->facts.end_side = !from->facts.end_side;
+        to->facts.end_syndrome = from->facts.end_syndrome;
+        to->facts.end_paged = from->facts.end_paged;
+        to->facts.end_psn = from->facts.end_psn;
+        to->facts.end_frame = from->facts.end_frame;
+        to->facts.end_request_frame = from->facts.end_request_frame;
+        to->facts.end_tries = from->facts.end_tries;
+        to->facts.end_repeats = from->facts.end_repeats;
+        to->facts.end_naks = from->facts.end_naks;
+        to->facts.end_damaged = from->facts.end_damaged;
     }
     to->doubt |= from->doubt;
     to->unproven |= from->unproven;
-    to->paired = to->sum.paired = true;
+    to->paired = to->facts.paired = true;
     roce_conn_key(flow, b);
     if (from->stream < flow->alias_cap)
         flow->alias[from->stream] = to->stream;
@@ -403,7 +403,7 @@ void roce_conn_forget_mtu(struct roce_conn *conn)
 {
     if (roce_conn_told(conn))
         return;
-    conn->mtu_seen = conn->sum.mtu_sure = false;
+    conn->mtu_seen = conn->facts.mtu_sure = false;
 }
 
 void roce_conn_reset(struct roce_conn *conn)
@@ -417,7 +417,7 @@ void roce_conn_reset(struct roce_conn *conn)
         side->rsp.credit_code = ROCE_CREDIT_NONE;
         side->any = false;
     }
-    conn->sum.epochs++;
-    conn->sum.end = ROCE_END_OPEN;
-    conn->sum.complete = false;
+    conn->facts.epochs++;
+    conn->facts.end = ROCE_END_OPEN;
+    conn->facts.complete = false;
 }

@@ -145,7 +145,7 @@ struct roce_deferred_findings {
 
 /* What a side counts that most sides never have to: allocated with the first of it. Names and
  * meanings are those of struct roce_side_summary. */
-struct roce_rare {
+struct roce_cold_counters {
     /* Its latest NAKs and RNR NAKs; frame 0: none. */
     struct roce_refusal {
         uint32_t frame, icrc;
@@ -185,8 +185,8 @@ struct roce_counts {
     uint32_t max_psns_in_flight, max_reads_in_flight;
     uint32_t region_cnt, region_more;
     uint16_t udp_sport;
-    struct roce_oper_count *oper; /* ROCE_OPER_CNT of them, NULL before the first request */
-    struct roce_rare *rare;       /* NULL: all zero */
+    struct roce_oper_count *oper;    /* ROCE_OPER_CNT of them, NULL before the first request */
+    struct roce_cold_counters *cold; /* NULL: all zero */
 };
 
 struct roce_side {
@@ -218,7 +218,7 @@ struct roce_side {
     struct roce_times times;
     struct roce_meter *meter;           /* NULL while it sent few packets */
     struct roce_reuse_candidate *reuse; /* NULL while there is none: most sides rest now and then */
-    struct roce_counts sum;
+    struct roce_counts counts;
     struct roce_region *region;
 };
 
@@ -235,7 +235,7 @@ struct roce_conn {
     struct roce_conn *older, *newer;       /* by last use */
     struct roce_conn *next_all, *prev_all; /* by number */
     struct roce_side side[2];
-    struct roce_conn_facts sum;
+    struct roce_conn_facts facts;
 };
 
 struct roce_ended {
@@ -271,8 +271,8 @@ struct roce_flow {
     struct roce_ended ended[ROCE_ENDED_SLOTS];
     uint32_t ended_next;
     struct roce_icrc_trust trust;
-    struct roce_hist (*few)[ROCE_TIMES]; /* both sides' few as histograms, for a summary */
-    struct roce_rare lost_rare;          /* counted without memory to count in */
+    struct roce_hist (*summary_hist)[ROCE_TIMES]; /* both sides' few as histograms, for a summary */
+    struct roce_cold_counters lost_cold;          /* counted without memory to count in */
     struct roce_oper_count lost_oper;
     uint64_t last_time; /* of the capture */
     uint64_t grain;     /* ns: its times so far are multiples of it; 0 before the first */
@@ -308,7 +308,7 @@ static inline struct roce_side *roce_peer(const struct roce_side *side)
 /* Paired by PSNs and the like: nothing that compares both sides is an ERROR. */
 static inline bool roce_is_guess(const struct roce_conn *conn)
 {
-    return roce_pairing_is_guess(conn->sum.pairing);
+    return roce_pairing_is_guess(conn->facts.pairing);
 }
 
 static inline uint8_t roce_side_idx(const struct roce_side *side)
@@ -319,12 +319,12 @@ static inline uint8_t roce_side_idx(const struct roce_side *side)
 /* The counts of a side. */
 static inline struct roce_counts *roce_sum(struct roce_side *side)
 {
-    return &side->sum;
+    return &side->counts;
 }
 
 /* Its rare counts to look at, and to count in: without memory they go nowhere. */
-const struct roce_rare *roce_rare_of(const struct roce_side *side);
-struct roce_rare *roce_rare(struct roce_flow *flow, struct roce_side *side);
+const struct roce_cold_counters *roce_cold_of(const struct roce_side *side);
+struct roce_cold_counters *roce_cold(struct roce_flow *flow, struct roce_side *side);
 
 /* The counts of an operation, likewise. */
 struct roce_oper_count *roce_oper_cnt(struct roce_flow *flow, struct roce_side *side,
@@ -392,7 +392,7 @@ static inline void roce_conn_place(struct roce_conn_facts *sum, const struct roc
  * it may be another use. */
 static inline uint16_t roce_conn_told(const struct roce_conn *conn)
 {
-    return conn->sum.cm.dreq_frame ? 0 : conn->sum.cm.seen;
+    return conn->facts.cm.dreq_frame ? 0 : conn->facts.cm.seen;
 }
 
 /* Memory for something a connection may do without; makes room if it must. */

@@ -11,7 +11,7 @@
 
 void roce_copy(struct roce_ctx *ctx, uint32_t of)
 {
-    roce_rare(ctx->flow, ctx->side)->copies++;
+    roce_cold(ctx->flow, ctx->side)->copies++;
     ctx->result->flags |= ROCE_AN_COPY;
     ctx->result->repeats_frame = of;
     SAY(ctx, COPY, "frame", .other = of, .value = ROCE_VALUE_NONE);
@@ -33,7 +33,7 @@ bool roce_is_copy(const struct roce_ctx *ctx, uint32_t icrc, uint16_t id, uint64
 bool roce_copy_response(struct roce_ctx *ctx)
 {
     const struct roce_rsp *rsp = &ctx->side->rsp;
-    const struct roce_rare *rare = roce_rare_of(ctx->side);
+    const struct roce_cold_counters *cold = roce_cold_of(ctx->side);
     const struct roce_pkt *pkt = ctx->pkt;
     uint16_t id = ctx->digest->ip_id;
     uint32_t of = 0;
@@ -41,9 +41,9 @@ bool roce_copy_response(struct roce_ctx *ctx)
     if (!ctx->side->saw_id || ctx->icrc == ROCE_ICRC_UNVERIFIED)
         return false;
     for (unsigned i = 0; i < ROCE_REFUSALS && roce_is_refusal(pkt); i++)
-        if (rare->refusal[i].frame && rare->refusal[i].id == id &&
-            rare->refusal[i].icrc == pkt->icrc)
-            of = rare->refusal[i].frame;
+        if (cold->refusal[i].frame && cold->refusal[i].id == id &&
+            cold->refusal[i].icrc == pkt->icrc)
+            of = cold->refusal[i].frame;
     if (!of && rsp->started && rsp->last_op == pkt->bth.opcode && rsp->last_psn == pkt->bth.psn &&
         rsp->last_id == id && rsp->last_icrc == pkt->icrc)
         of = rsp->last_frame;
@@ -54,18 +54,18 @@ bool roce_copy_response(struct roce_ctx *ctx)
 
 void roce_copy_keep(struct roce_ctx *ctx)
 {
-    struct roce_rare *rare = roce_rare(ctx->flow, ctx->side);
+    struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->side);
 
-    rare->refusal[rare->refusal_next++ % ROCE_REFUSALS] =
+    cold->refusal[cold->refusal_next++ % ROCE_REFUSALS] =
         (struct roce_refusal){ctx->frame, ctx->pkt->icrc, ctx->digest->ip_id};
 }
 
 bool roce_copy_would_tell(const struct roce_ctx *ctx, uint32_t frame)
 {
-    const struct roce_rare *rare = roce_rare_of(ctx->side);
+    const struct roce_cold_counters *cold = roce_cold_of(ctx->side);
 
     for (unsigned i = 0; i < ROCE_REFUSALS && ctx->side->saw_id; i++)
-        if (rare->refusal[i].frame == frame)
+        if (cold->refusal[i].frame == frame)
             return true;
     return false;
 }
@@ -75,14 +75,14 @@ bool roce_copy_seen(const struct roce_ctx *ctx)
     const struct roce_side *sides[2] = {ctx->side, roce_peer(ctx->side)};
 
     for (int i = 0; i < 2; i++) {
-        const struct roce_rare *rare = roce_rare_of(sides[i]);
+        const struct roce_cold_counters *cold = roce_cold_of(sides[i]);
         uint64_t again = 0;
 
         /* Without an identification each looks as if it were sent again, and no NAK had asked. */
         for (int c = 0; c < ROCE_CAUSE_CNT && !sides[i]->saw_id; c++)
             if (c != ROCE_CAUSE_RNR_NAK && c != ROCE_CAUSE_SEQ_NAK)
-                again += rare->retx[c].packets;
-        if (rare->copies > 0 || again * MANY >= sides[i]->sum.packets + 1)
+                again += cold->retx[c].packets;
+        if (cold->copies > 0 || again * MANY >= sides[i]->counts.packets + 1)
             return true;
     }
     return false;

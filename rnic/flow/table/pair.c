@@ -227,7 +227,7 @@ static void join(struct roce_ctx *ctx, struct roce_side *cand, enum roce_pairing
 {
     struct roce_conn *mine = ctx->conn, *its = cand->conn;
     /* Answers that came before belong to requests that came before. */
-    bool late = roce_sum(ctx->side)->responses || roce_sum(cand)->responses;
+    bool late = ctx->side->counts.responses || cand->counts.responses;
 
     if (mine->stream < its->stream) {
         roce_conn_join(ctx->flow, mine, its);
@@ -237,7 +237,7 @@ static void join(struct roce_ctx *ctx, struct roce_side *cand, enum roce_pairing
         ctx->conn = its;
         ctx->side = &its->side[1];
     }
-    ctx->conn->sum.pairing = by;
+    ctx->conn->facts.pairing = by;
     ctx->conn->join_frame = late ? ctx->frame : 0;
     roce_conn_touch(ctx->flow, ctx->conn);
 }
@@ -268,7 +268,7 @@ static void note_rivals(struct roce_ctx *ctx, struct roce_side *side)
     side->pair_rivals = true;
     for (struct roce_side *cand = facing(ctx->flow, side); cand && scan < SCAN_MAX;
          cand = cand->pair_next, scan++)
-        if (faces(side, cand) && cand->conn->sum.svc == side->conn->sum.svc &&
+        if (faces(side, cand) && cand->conn->facts.svc == side->conn->facts.svc &&
             answers(cand, ctx->pkt))
             cand->pair_rivals = true;
 }
@@ -283,7 +283,7 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
 
     for (struct roce_side *cand = facing(ctx->flow, side); cand && scan < SCAN_MAX;
          cand = cand->pair_next, scan++) {
-        if (!faces(side, cand) || cand->conn->sum.svc != side->conn->sum.svc)
+        if (!faces(side, cand) || cand->conn->facts.svc != side->conn->facts.svc)
             continue;
         mates += side->sport && cand->sport == side->sport;
         if (!answers(cand, ctx->pkt)) {
@@ -308,8 +308,8 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
     if (fit.cnt == 0 && answers(side, ctx->pkt) &&
         memcmp(side->key.src, roce_peer(side)->key.src, 16) == 0) {
         /* A QP that is connected to itself. */
-        side->conn->self = side->conn->paired = side->conn->sum.paired = true;
-        side->conn->sum.pairing = ROCE_PAIRED_SELF;
+        side->conn->self = side->conn->paired = side->conn->facts.paired = true;
+        side->conn->facts.pairing = ROCE_PAIRED_SELF;
         side->qpn = roce_peer(side)->qpn = side->conn->side[1].qpn;
         roce_pair_done(ctx->flow, side);
         return;
@@ -388,8 +388,8 @@ bool roce_pair_moved(struct roce_ctx *ctx)
         return false;
     for (struct roce_side *cand = facing(ctx->flow, side); cand && scan < SCAN_MAX;
          cand = cand->pair_next, scan++) {
-        if (!faces(side, cand) || cand->conn->sum.svc != ctx->pkt->op->svc ||
-            cand->conn->sum.first_time < last || (response && !answers(cand, ctx->pkt)))
+        if (!faces(side, cand) || cand->conn->facts.svc != ctx->pkt->op->svc ||
+            cand->conn->facts.first_time < last || (response && !answers(cand, ctx->pkt)))
             continue;
         find(&fit, cand);
         if (sport && cand->sport == sport && sport == sport_of(peer->qpn, roce_peer(cand)->qpn))
@@ -407,7 +407,7 @@ void roce_pair_silent(struct roce_ctx *ctx)
 
     for (struct roce_side *cand = facing(ctx->flow, side); cand && scan < SCAN_MAX;
          cand = cand->pair_next, scan++)
-        if (faces(side, cand) && cand->conn->sum.svc == side->conn->sum.svc) {
+        if (faces(side, cand) && cand->conn->facts.svc == side->conn->facts.svc) {
             mates += side->sport && cand->sport == side->sport;
             if (ports_prove(side, cand))
                 find(&proven, cand);
@@ -420,8 +420,8 @@ void roce_pair_silent(struct roce_ctx *ctx)
 
 static bool at_one_time(const struct roce_conn *conn, const struct roce_conn *other)
 {
-    return conn->sum.first_time <= other->sum.last_time &&
-           other->sum.first_time <= conn->sum.last_time;
+    return conn->facts.first_time <= other->facts.last_time &&
+           other->facts.first_time <= conn->facts.last_time;
 }
 
 void roce_pair_last(struct roce_flow *flow)
@@ -431,19 +431,19 @@ void roce_pair_last(struct roce_flow *flow)
         struct roce_ctx ctx = {.flow = flow,
                                .conn = conn,
                                .side = side,
-                               .frame = conn->sum.last_frame,
-                               .time = conn->sum.last_time};
+                               .frame = conn->facts.last_frame,
+                               .time = conn->facts.last_time};
 
         next = conn->next_all;
         if (conn->paired || conn->ud || !is_alone(flow, conn))
             continue;
         for (cand = facing(flow, side); cand && !faces(side, cand); cand = cand->pair_next)
             ;
-        if (!cand || cand->conn->paired || cand->conn->sum.svc != conn->sum.svc ||
+        if (!cand || cand->conn->paired || cand->conn->facts.svc != conn->facts.svc ||
             (side->pair_wait && cand->conn->stream < conn->stream)) /* that one looked */
             continue;
         if (side->pair_hits || cand->pair_hits ||
-            (conn->sum.svc == ROCE_SVC_UC && at_one_time(conn, cand->conn))) {
+            (conn->facts.svc == ROCE_SVC_UC && at_one_time(conn, cand->conn))) {
             if (next == cand->conn)
                 next = next->next_all;
             join(&ctx, cand, ROCE_PAIRED_ALONE);

@@ -10,7 +10,7 @@ bool roce_qp_was_refused(const struct roce_ctx *ctx)
 
 bool roce_reuse_is_unannounced(const struct roce_ctx *ctx)
 {
-    return !roce_conn_told(ctx->conn) && ctx->conn->sum.svc != ROCE_SVC_UC;
+    return !roce_conn_told(ctx->conn) && ctx->conn->facts.svc != ROCE_SVC_UC;
 }
 
 #define ROUND_NS UINT64_C(300000000) /* the PSNs do not come round in less */
@@ -68,7 +68,7 @@ bool roce_request_shows_reuse(const struct roce_ctx *ctx, const struct roce_sent
 void roce_requester_start(struct roce_ctx *ctx, uint32_t psn)
 {
     struct roce_req *req = &ctx->side->req;
-    struct roce_counts *sum = roce_sum(ctx->side);
+    struct roce_counts *sum = &ctx->side->counts;
 
     req->started = true;
     if (roce_reuse_is_unannounced(
@@ -82,7 +82,7 @@ void roce_requester_start(struct roce_ctx *ctx, uint32_t psn)
         req->una_known = true;
         req->base_sure = true;
         if (roce_diff(psn, req->base) < 0)
-            SAY(ctx, CM_START_PSN, "bth.psn", req->base, psn, ctx->conn->sum.cm.req_frame,
+            SAY(ctx, CM_START_PSN, "bth.psn", req->base, psn, ctx->conn->facts.cm.req_frame,
                 .weak = roce_diff(psn, req->base) < -ROCE_JUMP ||
                         roce_since(req->retx.time, ctx->time) > ROUND_NS);
         if (roce_diff(psn, req->base) < 0 || roce_diff(psn, req->base) > ROCE_JUMP) {
@@ -101,10 +101,10 @@ void roce_requester_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
     roce_reuse_confirm(ctx, ctx->side);
     if (reuse && !req->anew) {
         SAY(ctx, QP_REUSED, "bth.psn", req->nxt, psn, .value = ROCE_VALUE_DEC,
-            .other = ctx->conn->sum.first_frame);
+            .other = ctx->conn->facts.first_frame);
         ctx->result->flags |= ROCE_AN_QP_REUSED;
-        if (ctx->conn->sum.epochs < 255)
-            ctx->conn->sum.epochs++;
+        if (ctx->conn->facts.epochs < 255)
+            ctx->conn->facts.epochs++;
         roce_conn_forget_mtu(ctx->conn);
         roce_peer(ctx->side)->req.anew =
             roce_reuse_is_unannounced(ctx) && roce_peer(ctx->side)->req.started;
@@ -112,7 +112,7 @@ void roce_requester_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
     }
     roce_req_reset(req);
     rsp->anchor = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
-    ctx->conn->sum.end = ROCE_END_OPEN;
+    ctx->conn->facts.end = ROCE_END_OPEN;
     ctx->conn->doubt |= !reuse;
     roce_requester_start(ctx, psn);
 }
@@ -129,7 +129,7 @@ void roce_conn_forget_use(struct roce_ctx *ctx)
         rsp->anchor = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
     }
     roce_conn_forget_mtu(conn);
-    conn->sum.end = ROCE_END_OPEN;
-    if (conn->sum.epochs < 255)
-        conn->sum.epochs++;
+    conn->facts.end = ROCE_END_OPEN;
+    if (conn->facts.epochs < 255)
+        conn->facts.epochs++;
 }

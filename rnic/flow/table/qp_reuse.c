@@ -91,7 +91,8 @@ static void confirm_new_use(struct roce_ctx *ctx, struct roce_side *side)
     of.side = side;
     of.frame = cand->frame;
     of.time = cand->time;
-    SAY(&of, QP_REUSED, "bth.psn", side->req.nxt, cand->first, .other = ctx->conn->sum.first_frame);
+    SAY(&of, QP_REUSED, "bth.psn", side->req.nxt, cand->first,
+        .other = ctx->conn->facts.first_frame);
     resolve_candidate(ctx, side, NEW_USE);
     if (roce_qp_may_be_reused(ctx))
         ctx->conn->doubt = true; /* and not all of it is known */
@@ -210,7 +211,7 @@ void roce_reuse_on_new_port(struct roce_ctx *ctx)
             roce_diff(psn, req->nxt) < 0 ? ROCE_REUSE_OLDER_PSN : ROCE_REUSE_LATER_PSN, psn);
         if (roce_reuse_is_pending(req))
             ctx->side->reuse->new_port = true;
-    } else if (roce_reuse_is_unannounced(ctx) && ctx->conn->sum.pairing == ROCE_PAIRED_BY_PORTS)
+    } else if (roce_reuse_is_unannounced(ctx) && ctx->conn->facts.pairing == ROCE_PAIRED_BY_PORTS)
         ctx->conn->doubt = true;
 }
 

@@ -63,33 +63,34 @@ const char *roce_cnp_end_name(enum roce_cnp_end end)
 /* ---- counts ------------------------------------------------------------------------------------
  */
 
-const struct roce_rare *roce_rare_of(const struct roce_side *side)
+const struct roce_cold_counters *roce_cold_of(const struct roce_side *side)
 {
-    static const struct roce_rare none;
+    static const struct roce_cold_counters none;
 
-    return side->sum.rare ? side->sum.rare : &none;
+    return side->counts.cold ? side->counts.cold : &none;
 }
 
-struct roce_rare *roce_rare(struct roce_flow *flow, struct roce_side *side)
+struct roce_cold_counters *roce_cold(struct roce_flow *flow, struct roce_side *side)
 {
-    if (!side->sum.rare)
-        side->sum.rare = roce_flow_get(flow, sizeof(*side->sum.rare), side->conn);
-    return side->sum.rare ? side->sum.rare : &flow->lost_rare;
+    if (!side->counts.cold)
+        side->counts.cold = roce_flow_get(flow, sizeof(*side->counts.cold), side->conn);
+    return side->counts.cold ? side->counts.cold : &flow->lost_cold;
 }
 
 struct roce_oper_count *roce_oper_cnt(struct roce_flow *flow, struct roce_side *side,
                                       enum roce_oper oper)
 {
-    if (!side->sum.oper)
-        side->sum.oper = roce_flow_get(flow, ROCE_OPER_CNT * sizeof(*side->sum.oper), side->conn);
-    return side->sum.oper ? &side->sum.oper[oper] : &flow->lost_oper;
+    if (!side->counts.oper)
+        side->counts.oper =
+            roce_flow_get(flow, ROCE_OPER_CNT * sizeof(*side->counts.oper), side->conn);
+    return side->counts.oper ? &side->counts.oper[oper] : &flow->lost_oper;
 }
 
-static void fill_side(const struct roce_side *side, struct roce_hist *few,
+static void fill_side(const struct roce_side *side, struct roce_hist *room,
                       struct roce_side_summary *out)
 {
-    const struct roce_counts *sum = &side->sum;
-    const struct roce_rare *rare = roce_rare_of(side);
+    const struct roce_counts *sum = &side->counts;
+    const struct roce_cold_counters *cold = roce_cold_of(side);
 
     *out = (struct roce_side_summary){
         .qpn = side->qpn,
@@ -101,61 +102,61 @@ static void fill_side(const struct roce_side *side, struct roce_hist *few,
         .payload_sent = sum->payload_sent,
         .responses = sum->responses,
         .acks = sum->acks,
-        .missing_psns = rare->missing_psns,
-        .unseen_acked = rare->unseen_acked,
-        .out_of_order = rare->out_of_order,
-        .copies = rare->copies,
-        .duplicates = rare->duplicates,
-        .psn_naks = rare->psn_naks,
-        .rnr_naks = rare->rnr_naks,
-        .rnr_paged = rare->rnr_paged,
-        .fatal_naks = rare->fatal_naks,
-        .late_responses = rare->late_responses,
-        .bad_icrc = rare->bad_icrc,
-        .malformed = rare->malformed,
-        .ack_rtt = roce_times_hist(&side->times, ROCE_OPER_CNT, &few[ROCE_OPER_CNT]),
-        .rnr_advertised_ns = rare->rnr_advertised_ns,
-        .rnr_waited_ns = rare->rnr_waited_ns,
-        .timeout_min_ns = rare->timeout_min_ns,
-        .timeout_max_ns = rare->timeout_max_ns,
+        .missing_psns = cold->missing_psns,
+        .unseen_acked = cold->unseen_acked,
+        .out_of_order = cold->out_of_order,
+        .copies = cold->copies,
+        .duplicates = cold->duplicates,
+        .psn_naks = cold->psn_naks,
+        .rnr_naks = cold->rnr_naks,
+        .rnr_paged = cold->rnr_paged,
+        .fatal_naks = cold->fatal_naks,
+        .late_responses = cold->late_responses,
+        .bad_icrc = cold->bad_icrc,
+        .malformed = cold->malformed,
+        .ack_rtt = roce_times_hist(&side->times, ROCE_OPER_CNT, &room[ROCE_OPER_CNT]),
+        .rnr_advertised_ns = cold->rnr_advertised_ns,
+        .rnr_waited_ns = cold->rnr_waited_ns,
+        .timeout_min_ns = cold->timeout_min_ns,
+        .timeout_max_ns = cold->timeout_max_ns,
         .credits = sum->credits,
         .max_psns_in_flight = sum->max_psns_in_flight,
         .max_reads_in_flight = sum->max_reads_in_flight,
         .max_bytes_in_flight = sum->max_bytes_in_flight,
-        .ce_marked = rare->ce_marked,
-        .cnps = rare->cnps,
-        .cnps_unasked = rare->cnps_unasked,
-        .cnp_gap_min_ns = rare->cnp_gap_min_ns,
-        .cnp_gap_ns = rare->cnp_gap_ns,
-        .cnp_delay_ns = rare->cnp_delay_ns,
-        .cnp = rare->cnp,
-        .becn = rare->becn,
-        .fecn = rare->fecn,
+        .ce_marked = cold->ce_marked,
+        .cnps = cold->cnps,
+        .cnps_unasked = cold->cnps_unasked,
+        .cnp_gap_min_ns = cold->cnp_gap_min_ns,
+        .cnp_gap_ns = cold->cnp_gap_ns,
+        .cnp_delay_ns = cold->cnp_delay_ns,
+        .cnp = cold->cnp,
+        .becn = cold->becn,
+        .fecn = cold->fecn,
         .region_cnt = sum->region_cnt,
         .region_more = sum->region_more,
         .region = side->region,
     };
     memcpy(out->addr, side->key.src, 16);
-    memcpy(out->retx, rare->retx, sizeof(out->retx));
+    memcpy(out->retx, cold->retx, sizeof(out->retx));
     for (unsigned o = 0; o < ROCE_OPER_CNT; o++) {
         if (sum->oper) {
             out->oper[o].messages = sum->oper[o].messages;
             out->oper[o].completed = sum->oper[o].completed;
             out->oper[o].bytes = sum->oper[o].bytes;
         }
-        out->oper[o].latency = roce_times_hist(&side->times, o, &few[o]);
+        out->oper[o].latency = roce_times_hist(&side->times, o, &room[o]);
     }
 }
 
 void roce_summary_fill(const struct roce_flow *flow, const struct roce_conn *conn,
                        struct roce_conn_summary *out)
 {
-    out->facts = conn->sum;
-    out->complete = conn->paired && !conn->doubt && !conn->sum.truncated;
+    out->facts = conn->facts;
+    out->complete = conn->paired && !conn->doubt && !conn->facts.truncated;
     for (int i = 0; i < 2; i++) {
         const struct roce_side *side = &conn->side[i];
 
-        fill_side(side, flow->few[i], &out->side[i]);
+        fill_side(side, flow->summary_hist[i], &out->side[i]);
         if (side->req.started &&
             (!side->req.base_sure || out->side[i].missing_psns || out->side[i].unseen_acked))
             out->complete = false;
@@ -194,7 +195,7 @@ static bool grow_regions(struct roce_ctx *ctx, struct roce_side *side)
 void roce_summary_region(struct roce_ctx *ctx, struct roce_side *side, enum roce_oper oper,
                          uint32_t rkey, uint64_t va, uint64_t len)
 {
-    struct roce_counts *sum = roce_sum(side);
+    struct roce_counts *sum = &side->counts;
     struct roce_region *r;
     uint32_t i = 0;
 
@@ -228,7 +229,7 @@ void roce_summary_region(struct roce_ctx *ctx, struct roce_side *side, enum roce
 static bool end_at(struct roce_ctx *ctx, struct roce_side *side, enum roce_end end, uint32_t psn,
                    uint32_t frame)
 {
-    struct roce_conn_facts *sum = &ctx->conn->sum;
+    struct roce_conn_facts *sum = &ctx->conn->facts;
     const struct roce_sent_packet *e = roce_window_get(&side->req.win, psn);
 
     if (sum->end != ROCE_END_OPEN && sum->end != ROCE_END_DISCONNECTED)
@@ -286,18 +287,18 @@ static void end_unanswered(struct roce_ctx *ctx, struct roce_side *side)
  * no answer. */
 static bool end_damaged(struct roce_ctx *ctx, struct roce_side *side)
 {
-    struct roce_conn_facts *sum = &ctx->conn->sum;
+    struct roce_conn_facts *sum = &ctx->conn->facts;
     const struct roce_req *req = &side->req;
-    const struct roce_rare *rare = roce_rare_of(side);
+    const struct roce_cold_counters *cold = roce_cold_of(side);
     bool answers = ctx->conn->paired && req->una_known;
 
-    if (rare->bad_tries < DAMAGED_MIN || (req->started && req->last_time >= rare->bad_time) ||
-        roce_peer(side)->rsp.last_frame > rare->bad_first || sum->end != ROCE_END_OPEN)
+    if (cold->bad_tries < DAMAGED_MIN || (req->started && req->last_time >= cold->bad_time) ||
+        roce_peer(side)->rsp.last_frame > cold->bad_first || sum->end != ROCE_END_OPEN)
         return false;
-    gave_up(ctx, side, answers ? ROCE_END_RETRY_EXHAUSTED : ROCE_END_UNANSWERED, rare->bad_psn,
-            rare->bad_last, rare->bad_first);
-    sum->end_request_frame = rare->bad_last;
-    sum->end_tries = (uint16_t)(rare->bad_tries < UINT8_MAX ? rare->bad_tries : UINT8_MAX);
+    gave_up(ctx, side, answers ? ROCE_END_RETRY_EXHAUSTED : ROCE_END_UNANSWERED, cold->bad_psn,
+            cold->bad_last, cold->bad_first);
+    sum->end_request_frame = cold->bad_last;
+    sum->end_tries = (uint16_t)(cold->bad_tries < UINT8_MAX ? cold->bad_tries : UINT8_MAX);
     sum->end_repeats = (uint8_t)(sum->end_tries - 1);
     sum->end_naks = 0;
     sum->end_damaged = true;
@@ -317,15 +318,15 @@ static void end_side(struct roce_ctx *ctx, struct roce_side *side)
     struct roce_side *peer = roce_peer(side);
     const struct roce_req *req = &side->req;
     const struct roce_rsp *rsp = &peer->rsp;
-    const struct roce_rare *sum = roce_rare_of(side);
+    const struct roce_cold_counters *sum = roce_cold_of(side);
     const struct roce_sent_packet *e;
 
     ctx->side = side;
     roce_rate_end(ctx, side);
-    if (sum->ce_marked && roce_rare_of(peer)->cnps == 0 && !ctx->conn->ud)
+    if (sum->ce_marked && roce_cold_of(peer)->cnps == 0 && !ctx->conn->ud)
         SAY(ctx, CE_NO_CNP, "CE-marked packets", .actual = sum->ce_marked,
             .value = ROCE_VALUE_NONE);
-    if (ctx->conn->ud || ctx->conn->sum.svc == ROCE_SVC_UC || end_damaged(ctx, side) ||
+    if (ctx->conn->ud || ctx->conn->facts.svc == ROCE_SVC_UC || end_damaged(ctx, side) ||
         !req->started)
         return;
     if (!ctx->conn->paired || !req->una_known) {
@@ -342,11 +343,11 @@ static void end_side(struct roce_ctx *ctx, struct roce_side *side)
                 rsp->rnr_psn, rsp->rnr_frame, rsp->rnr_frame);
     else if (is_answer_reserved(req, rsp)) {
         if (end_at(ctx, side, ROCE_END_RETRY_EXHAUSTED, rsp->last_psn, rsp->last_frame))
-            ctx->conn->sum.end_syndrome = rsp->last_syndrome; /* which RC-RSP-108 tells of */
+            ctx->conn->facts.end_syndrome = rsp->last_syndrome; /* which RC-RSP-108 tells of */
     } else if (req->timeouts >= 2 || req->naks >= NAKS_MIN)
         gave_up(ctx, side, ROCE_END_RETRY_EXHAUSTED, req->retry_psn, e ? e->last_frame : 0,
                 e ? e->frame : 0);
-    if (ctx->conn->sum.end == ROCE_END_OPEN) {
+    if (ctx->conn->facts.end == ROCE_END_OPEN) {
         if (e && (e->flags & ROCE_SENT_ACKREQ) &&
             roce_since(e->time, ctx->flow->last_time) > UNANSWERED_NS)
             SAY(ctx, ACK_MISSING, "bth.psn", .actual = e->psn, .value = ROCE_VALUE_NONE,
@@ -359,13 +360,13 @@ static void end_side(struct roce_ctx *ctx, struct roce_side *side)
 void roce_summary_end(struct roce_ctx *ctx)
 {
     struct roce_conn *conn = ctx->conn;
-    bool connected = conn->sum.svc == ROCE_SVC_RC || conn->sum.svc == ROCE_SVC_XRC;
+    bool connected = conn->facts.svc == ROCE_SVC_RC || conn->facts.svc == ROCE_SVC_XRC;
 
     if (connected && !conn->paired && conn->side[0].pair_rivals)
-        SAY(ctx, PAIR_UNKNOWN, "packets", .actual = conn->side[0].sum.packets,
+        SAY(ctx, PAIR_UNKNOWN, "packets", .actual = conn->side[0].counts.packets,
             .value = ROCE_VALUE_NONE);
-    else if (connected && !conn->paired && conn->side[0].sum.packets > 0)
-        SAY(ctx, ONE_SIDED, "packets", .actual = conn->side[0].sum.packets,
+    else if (connected && !conn->paired && conn->side[0].counts.packets > 0)
+        SAY(ctx, ONE_SIDED, "packets", .actual = conn->side[0].counts.packets,
             .value = ROCE_VALUE_NONE);
     end_side(ctx, &conn->side[0]);
     if (!conn->self)

@@ -8,7 +8,8 @@
 
 #include "flow/table/conn.h"
 
-#define ROCE_QUICK_NS      UINT64_C(1000000) /* no local ACK timeout in use is shorter than this */
+#define ROCE_MIN_TIMEOUT_NS UINT64_C(1000000)  /* no local ACK timeout in use is shorter than this \
+                                                */
 #define ROCE_IDLE_REUSE_NS UINT64_C(100000000) /* a QP is not torn down and set up in less */
 
 /* Of PSNs, or of sums of them: bits above the 24 do not count. */
@@ -20,7 +21,7 @@ static inline int32_t roce_diff(uint32_t a, uint32_t b)
 /* ---- finding.c: how a check speaks -------------------------------------------------------------
  */
 
-struct roce_say {
+struct roce_report {
     enum roce_rule rule;
     const char *field;
     uint64_t expected, actual;
@@ -31,16 +32,16 @@ struct roce_say {
     bool weak;             /* the capture leaves a doubt: an ERROR becomes WARN */
 };
 
-void roce_say(struct roce_ctx *ctx, struct roce_say say);
+void roce_report(struct roce_ctx *ctx, struct roce_report report);
 /* A finding that is complete. */
-void roce_say_as(const struct roce_ctx *ctx, const struct roce_finding *finding);
+void roce_emit(const struct roce_ctx *ctx, const struct roce_finding *finding);
 /* The same, once a side of a connection. */
-void roce_say_once(struct roce_ctx *ctx, struct roce_say say);
+void roce_report_once(struct roce_ctx *ctx, struct roce_report report);
 
-#define SAY(ctx, RULE, ...)                                                                        \
-    roce_say(ctx, (struct roce_say){.rule = ROCE_RULE_##RULE, .field = __VA_ARGS__})
-#define SAY_ONCE(ctx, RULE, ...)                                                                   \
-    roce_say_once(ctx, (struct roce_say){.rule = ROCE_RULE_##RULE, .field = __VA_ARGS__})
+#define REPORT(ctx, RULE, ...)                                                                     \
+    roce_report(ctx, (struct roce_report){.rule = ROCE_RULE_##RULE, .field = __VA_ARGS__})
+#define REPORT_ONCE(ctx, RULE, ...)                                                                \
+    roce_report_once(ctx, (struct roce_report){.rule = ROCE_RULE_##RULE, .field = __VA_ARGS__})
 
 /* ---- check_format.c ------------------------------------------------------------------------ */
 void roce_check_format(struct roce_ctx *ctx); /* the packet alone */

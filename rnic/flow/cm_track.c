@@ -105,8 +105,8 @@ static void set_up(struct roce_ctx *ctx, struct roce_cm_slot *s, const struct ro
         on.conn = conn;
         on.side = &conn->side[active];
         if (conn->side[0].any || conn->side[1].any) {
-            SAY(&on, QP_REUSED, "QPN", .actual = s->qpn[1], .value = ROCE_VALUE_NONE,
-                .other = conn->facts.first_frame);
+            REPORT(&on, QP_REUSED, "QPN", .actual = s->qpn[1], .value = ROCE_VALUE_NONE,
+                   .other = conn->facts.first_frame);
             roce_conn_reset(conn);
         }
     } else {
@@ -138,8 +138,8 @@ static void check_timewait(struct roce_ctx *ctx, uint32_t qpn)
 
         if (e->used && e->qpn == qpn && memcmp(e->addr, ctx->src, 16) == 0 &&
             roce_since(e->time, ctx->time) < TIMEWAIT_NS)
-            SAY(ctx, CM_TIMEWAIT, "local_qpn", .other = e->frame, .actual = qpn,
-                .value = ROCE_VALUE_NONE);
+            REPORT(ctx, CM_TIMEWAIT, "local_qpn", .other = e->frame, .actual = qpn,
+                   .value = ROCE_VALUE_NONE);
     }
 }
 
@@ -149,10 +149,10 @@ static void on_req(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
     const struct roce_cm_slot *s = roce_cm_slot_of_req(ctx, req);
 
     if (s && s->tid == msg->mad.tid && !s->gone) {
-        SAY(ctx, CM_REQ_AGAIN, "req.local_comm_id", .actual = req->local_comm_id,
-            .value = ROCE_VALUE_NONE, .other = s->req_frame);
+        REPORT(ctx, CM_REQ_AGAIN, "req.local_comm_id", .actual = req->local_comm_id,
+               .value = ROCE_VALUE_NONE, .other = s->req_frame);
         if (!roce_cm_slot_asks(s, req))
-            SAY(ctx, CM_REQ_CHANGED, "REQ", .other = s->req_frame, .value = ROCE_VALUE_NONE);
+            REPORT(ctx, CM_REQ_CHANGED, "REQ", .other = s->req_frame, .value = ROCE_VALUE_NONE);
         ctx->result->repeats_frame = s->req_frame;
         tell(ctx, s, 0);
         return;
@@ -164,7 +164,7 @@ static void on_req(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
 static void check_tid(struct roce_ctx *ctx, uint64_t want, uint64_t tid, uint32_t frame)
 {
     if (want != tid)
-        SAY(ctx, CM_TID, "mad.tid", want, tid, frame, ROCE_VALUE_HEX);
+        REPORT(ctx, CM_TID, "mad.tid", want, tid, frame, ROCE_VALUE_HEX);
 }
 
 static void on_rep(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
@@ -177,21 +177,21 @@ static void on_rep(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
         return;
     check_tid(ctx, s->tid, msg->mad.tid, s->req_frame);
     if (s->rep_frame) {
-        SAY(ctx, CM_REP_AGAIN, "rep.local_comm_id", .actual = rep->local_comm_id,
-            .value = ROCE_VALUE_NONE, .other = s->rep_frame);
+        REPORT(ctx, CM_REP_AGAIN, "rep.local_comm_id", .actual = rep->local_comm_id,
+               .value = ROCE_VALUE_NONE, .other = s->rep_frame);
         if (qpn != s->qpn[1] || rep->starting_psn != s->psn[1])
-            SAY(ctx, CM_REQ_CHANGED, "REP", .other = s->rep_frame, .value = ROCE_VALUE_NONE);
+            REPORT(ctx, CM_REQ_CHANGED, "REP", .other = s->rep_frame, .value = ROCE_VALUE_NONE);
         ctx->result->repeats_frame = s->rep_frame;
         tell(ctx, s, s->req_frame);
         return;
     }
     check_timewait(ctx, qpn);
     if (rep->responder_resources > s->req.initiator_depth)
-        SAY(ctx, CM_DEPTHS, "rep.responder_resources", s->req.initiator_depth,
-            rep->responder_resources, s->req_frame, .rel = ROCE_REL_AT_MOST);
+        REPORT(ctx, CM_DEPTHS, "rep.responder_resources", s->req.initiator_depth,
+               rep->responder_resources, s->req_frame, .rel = ROCE_REL_AT_MOST);
     if (rep->initiator_depth > s->req.responder_resources)
-        SAY(ctx, CM_DEPTHS, "rep.initiator_depth", s->req.responder_resources, rep->initiator_depth,
-            s->req_frame, .rel = ROCE_REL_AT_MOST);
+        REPORT(ctx, CM_DEPTHS, "rep.initiator_depth", s->req.responder_resources,
+               rep->initiator_depth, s->req_frame, .rel = ROCE_REL_AT_MOST);
     s->comm_id[1] = rep->local_comm_id;
     s->qpn[1] = qpn;
     s->psn[1] = rep->starting_psn;
@@ -271,8 +271,8 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
     struct roce_conn *conn;
 
     if (msg->kind == ROCE_CM_REJ)
-        SAY(ctx, CM_REJECT, "rej.reason", .actual = msg->rej.reason, .value = ROCE_VALUE_NONE,
-            .other = s ? s->req_frame : 0);
+        REPORT(ctx, CM_REJECT, "rej.reason", .actual = msg->rej.reason, .value = ROCE_VALUE_NONE,
+               .other = s ? s->req_frame : 0);
     if (!s)
         return;
     s->seen |= (uint16_t)(1u << msg->kind);
@@ -340,18 +340,18 @@ void roce_cm_track(struct roce_ctx *ctx)
 
     if (rc == ROCE_ERR_MALFORMED) {
         if (msg.mad.base_version != ROCE_MAD_BASE)
-            SAY(ctx, CM_MALFORMED, "mad.base_version", ROCE_MAD_BASE, msg.mad.base_version);
+            REPORT(ctx, CM_MALFORMED, "mad.base_version", ROCE_MAD_BASE, msg.mad.base_version);
         else if (ctx->pkt->payload_len == ROCE_MAD_SIZE) /* GSI says so of another length */
-            SAY(ctx, CM_MAD, "mad.class_version", ROCE_MAD_CM_VER, msg.mad.class_version);
+            REPORT(ctx, CM_MAD, "mad.class_version", ROCE_MAD_CM_VER, msg.mad.class_version);
         return;
     }
     if (rc == ROCE_ERR_NOT_ROCE && msg.mad.mgmt_class == ROCE_MAD_CLASS_CM &&
         msg.mad.attr_id != CLASS_PORT_INFO) {
         if (msg.mad.method != ROCE_MAD_SEND)
-            SAY(ctx, CM_MAD, "mad.method", ROCE_MAD_SEND, msg.mad.method);
+            REPORT(ctx, CM_MAD, "mad.method", ROCE_MAD_SEND, msg.mad.method);
         else
-            SAY(ctx, CM_ATTR, "mad.attr_id", ROCE_CM_ATTR_FIRST, msg.mad.attr_id,
-                .value = ROCE_VALUE_HEX, .rel = ROCE_REL_AT_LEAST);
+            REPORT(ctx, CM_ATTR, "mad.attr_id", ROCE_CM_ATTR_FIRST, msg.mad.attr_id,
+                   .value = ROCE_VALUE_HEX, .rel = ROCE_REL_AT_LEAST);
     }
     if (rc != 0)
         return;
@@ -381,6 +381,6 @@ void roce_cm_end(struct roce_flow *flow)
             continue;
         ctx.conn = conn_of(&ctx, s);
         ctx.side = ctx.conn ? &ctx.conn->side[0] : NULL;
-        SAY(&ctx, CM_DREQ_UNANSWERED, "DREQ", .value = ROCE_VALUE_NONE);
+        REPORT(&ctx, CM_DREQ_UNANSWERED, "DREQ", .value = ROCE_VALUE_NONE);
     }
 }

@@ -100,7 +100,7 @@ static bool is_expected_request(const struct roce_ctx *ctx, const struct roce_se
     const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
 
     return ctx->pkt->bth.psn == req->nxt && roce_sent_end(prev) == req->nxt &&
-           !(prev->flags & ROCE_SENT_PSN_CNT_GUESS) && !req->anew &&
+           !(prev->flags & ROCE_SENT_PSN_CNT_GUESS) && !req->peer_restarted &&
            !(req->una_known && roce_diff(req->una, req->nxt) > 0) && !rsp->gap_nak && !rsp->fatal &&
            !req->reads_in_flight && !roce_reuse_is_pending(req) &&
            (roce_opcode_starts(ctx->pkt->op) ? begins_message(ctx, prev)
@@ -125,7 +125,7 @@ static inline void set_packet_fields(const struct roce_ctx *ctx,
     e->icrc = pkt->icrc;
     e->sample = ctx->digest->sample;
     e->resp_frame = e->restart = 0;
-    e->chain = prev->chain;
+    e->run_id = prev->run_id;
     e->len = (uint16_t)pkt->payload_len;
     e->ip_id = ctx->digest->ip_id;
     e->op = pkt->op->value;
@@ -184,10 +184,10 @@ static bool fast_request(struct roce_ctx *ctx)
     sum->payload_sent += e->len;
     req->bytes_in_flight += e->len;
     req->nxt = (e->psn + 1) & ROCE_PSN_MASK;
-    req->psn_cnt_guess = req->retx.active = req->suspect = false;
+    req->psn_cnt_guess = req->retx.active = req->maybe_reused = false;
     req->last_time = ctx->time;
     roce_req_update_max(sum, req);
-    if (ctx->told) {
+    if (ctx->want_result) {
         roce_sent_result(ctx, e);
         roce_request_result(ctx, 1);
     }
@@ -222,7 +222,7 @@ static bool is_expected_ack(const struct roce_ctx *ctx, const struct roce_req *r
     return !(e->flags & ROCE_SENT_PSN_CNT_GUESS) &&
            ((pkt->bth.psn + 1) & ROCE_PSN_MASK) == roce_sent_end(e) &&
            roce_msn_fits(rsp, e, pkt->aeth.msn) &&
-           !(req->base_sure && before < 0 && before > -ROCE_JUMP);
+           !(req->base_sure && before < 0 && before > -ROCE_PSN_JUMP);
 }
 
 static bool fast_ack(struct roce_ctx *ctx)
@@ -243,7 +243,7 @@ static bool fast_ack(struct roce_ctx *ctx)
     e = find_sent_packet(&req->win, psn);
     if (!e || !is_expected_ack(ctx, req, e))
         return false;
-    ctx->judging = true; /* of requests that were wrong there may be something to say */
+    ctx->have_connection = true; /* of requests that were wrong there may be something to say */
     update_constants(ctx);
     ctx->result->flags |= ROCE_AN_RESPONSE;
     ctx->side->counts.responses++;

@@ -162,8 +162,8 @@ static bool is_for_service(struct roce_ctx *ctx)
     }
     if (++side->strays < STRAYS && roce_since(side->req.last_time, ctx->time) < ROCE_IDLE_REUSE_NS)
         return false;
-    SAY(ctx, QP_REUSED, "bth.opcode", .actual = ctx->pkt->bth.opcode, .value = ROCE_VALUE_NONE,
-        .other = conn->facts.first_frame);
+    REPORT(ctx, QP_REUSED, "bth.opcode", .actual = ctx->pkt->bth.opcode, .value = ROCE_VALUE_NONE,
+           .other = conn->facts.first_frame);
     ctx->result->flags |= ROCE_AN_QP_REUSED;
     roce_conn_reset(conn);
     conn->facts.svc = svc;
@@ -186,8 +186,8 @@ static bool begin_anew(struct roce_ctx *ctx)
     ctx->conn = ctx->side->conn;
     ctx->result->stream = ctx->conn->stream;
     count_packet(ctx);
-    SAY(ctx, QP_REUSED, "QPN", .actual = ctx->pkt->bth.dest_qp, .value = ROCE_VALUE_NONE,
-        .other = frame);
+    REPORT(ctx, QP_REUSED, "QPN", .actual = ctx->pkt->bth.dest_qp, .value = ROCE_VALUE_NONE,
+           .other = frame);
     ctx->result->flags |= ROCE_AN_QP_REUSED;
     return true;
 }
@@ -197,7 +197,7 @@ static void judge(struct roce_ctx *ctx)
     const struct roce_opcode *op = ctx->pkt->op;
     bool ours;
 
-    ctx->judging = true;
+    ctx->have_connection = true;
     if (!ctx->conn->ud && roce_pair_moved(ctx) && !begin_anew(ctx))
         return;
     ours = ctx->conn->ud || is_for_service(ctx);
@@ -216,8 +216,8 @@ static void judge(struct roce_ctx *ctx)
         break;
     case ROCE_SVC_UD: roce_check_ud(ctx); break;
     case ROCE_SVC_RD:
-        SAY_ONCE(ctx, RD_OPCODE, "bth.opcode", .actual = ctx->pkt->bth.opcode,
-                 .value = ROCE_VALUE_NONE);
+        REPORT_ONCE(ctx, RD_OPCODE, "bth.opcode", .actual = ctx->pkt->bth.opcode,
+                    .value = ROCE_VALUE_NONE);
         break;
     default: break;
     }
@@ -246,9 +246,9 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     ctx.pkt = in->pkt;
     ctx.frame = in->frame;
     ctx.time = in->time;
-    ctx.judging = false;
+    ctx.have_connection = false;
     ctx.result = result;
-    ctx.told = result != NULL;
+    ctx.want_result = result != NULL;
     if (result) {
         *result = nothing;
     } else { /* nobody looks at it: only what is added to or read again */
@@ -282,7 +282,7 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     dropped = ctx.icrc == ROCE_ICRC_BAD || (!ctx.digest->form_ok && roce_pkt_dropped(in->pkt));
     find_side(&ctx, !dropped);
     if (ctx.conn) {
-        if (ctx.told) { /* also of what is dropped */
+        if (ctx.want_result) { /* also of what is dropped */
             ctx.result->stream = ctx.conn->stream;
             ctx.result->side = roce_side_idx(ctx.side);
         }
@@ -297,14 +297,14 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     }
     if (!ctx.conn)
         return;
-    ctx.conn->unproven |= ctx.icrc == ROCE_ICRC_UNVERIFIED;
+    ctx.conn->icrc_unverified |= ctx.icrc == ROCE_ICRC_UNVERIFIED;
     if (flow->opts.no_fast_path || !roce_fast_path(&ctx))
         judge(&ctx);
     if (ctx.result->acked_packets)
         roce_icrc_trust_acked(&flow->trust, ctx.dst);
     if (!ctx.conn)
         return;
-    if (ctx.told) { /* pairing may have moved the packet to another connection */
+    if (ctx.want_result) { /* pairing may have moved the packet to another connection */
         ctx.result->stream = ctx.conn->stream;
         ctx.result->side = roce_side_idx(ctx.side);
         ctx.result->epoch = (uint8_t)(ctx.conn->facts.epochs - 1);

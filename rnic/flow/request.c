@@ -19,7 +19,7 @@ void roce_request_result(struct roce_ctx *ctx, uint32_t psn_cnt)
     uint32_t psn = ctx->pkt->bth.psn;
 
     roce_req_update_max(&ctx->side->counts, req);
-    if (!ctx->told)
+    if (!ctx->want_result)
         return;
     ctx->result->flags |= ROCE_AN_REQUEST;
     ctx->result->next_psn = (psn + psn_cnt) & ROCE_PSN_MASK;
@@ -82,8 +82,8 @@ static void append_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
         if (!may_follow(prev, e) && roce_since(prev->time, ctx->time) >= REST_NS &&
             roce_reuse_suspect(ctx, ctx->side, ROCE_REUSE_LATER_PSN, e->psn))
             roce_reuse_on_request(ctx, e->psn, psn_cnt, guess);
-        ctx->conn->doubt |= !may_follow(prev, e) && roce_qp_may_be_reused(ctx) &&
-                            roce_psn_may_start_use(ctx, e->psn);
+        ctx->conn->inconsistent |= !may_follow(prev, e) && roce_qp_may_be_reused(ctx) &&
+                                   roce_psn_may_start_use(ctx, e->psn);
         roce_check_order(ctx, prev, e);
     }
     roce_check_request_packet(ctx, e);
@@ -116,7 +116,7 @@ static void insert_message_count(struct roce_ctx *ctx, uint32_t at,
     struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
     struct roce_sent_packet *e = roce_window_at(w, at);
     uint32_t ends = (e->flags & ROCE_SENT_ENDS) != 0;
-    bool anchored = false;
+    bool ref_run_follows = false;
 
     if (prev)
         e->cum = prev->cum + ends;
@@ -126,10 +126,10 @@ static void insert_message_count(struct roce_ctx *ctx, uint32_t at,
         e->cum = ctx->side->req.msg_number + ends;
     for (uint32_t i = at + 1; ends && i < w->cnt; i++) {
         roce_window_at(w, i)->cum++;
-        anchored |= roce_window_at(w, i)->chain == rsp->anchor_chain;
+        ref_run_follows |= roce_window_at(w, i)->run_id == rsp->msn_ref_run;
     }
-    if (rsp->anchor && anchored)
-        rsp->anchor_cum++;
+    if (rsp->msn_ref && ref_run_follows)
+        rsp->msn_ref_cum++;
 }
 
 /* A packet that fills a hole. Its neighbours may now be judged. */
@@ -168,7 +168,7 @@ static void fill_hole(struct roce_ctx *ctx, uint32_t at, const struct roce_sent_
         bool knew = (next->flags & ROCE_SENT_OFF_KNOWN) != 0;
 
         prev = roce_window_at(w, i - 1);
-        if (!roce_sent_follows(prev, next) || next->chain == prev->chain)
+        if (!roce_sent_follows(prev, next) || next->run_id == prev->run_id)
             break;
         roce_sent_link_message(req, prev, next);
         if (i == at + 1 && !may_follow(prev, next))
@@ -178,8 +178,8 @@ static void fill_hole(struct roce_ctx *ctx, uint32_t at, const struct roce_sent_
         if (!knew && (next->flags & ROCE_SENT_OFF_KNOWN))
             roce_check_request_packet(ctx, next);
     }
-    if (w->cnt && roce_window_tail(w)->chain != req->chain)
-        req->chain = (uint16_t)(req->chain + 1); /* a fresh number for the next hole */
+    if (w->cnt && roce_window_tail(w)->run_id != req->run_id)
+        req->run_id = (uint16_t)(req->run_id + 1); /* a fresh number for the next hole */
     roce_sent_result(ctx, e);
 }
 
@@ -209,13 +209,13 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
     uint32_t skip = (now->psn - e->psn) & ROCE_PSN_MASK;
 
     if (skip && !(read && is_read_tail(e, now, skip))) {
-        if (req->suspect && roce_opcode_starts(ctx->pkt->op)) {
+        if (req->maybe_reused && roce_opcode_starts(ctx->pkt->op)) {
             roce_requester_restart(ctx, now->psn, true);
             append_request_copy(ctx, now);
             return;
         }
         if (!(e->flags & ROCE_SENT_PSN_CNT_GUESS) && roce_opcode(e->op)->kind != ctx->pkt->op->kind)
-            SAY(ctx, READ_PSN_RANGE, "bth.psn", roce_sent_end(e), now->psn, e->frame);
+            REPORT(ctx, READ_PSN_RANGE, "bth.psn", roce_sent_end(e), now->psn, e->frame);
         roce_reuse_compare(ctx, e, now);
         if (!read || roce_opcode(e->op)->kind != ROCE_KIND_READ)
             return;
@@ -238,9 +238,9 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
             append_request_copy(ctx, now);
             return;
         }
-        ctx->conn->doubt = true;
+        ctx->conn->inconsistent = true;
     }
-    req->suspect |= roce_reuse_is_unannounced(ctx) && roce_psn_may_start_use(ctx, now->psn);
+    req->maybe_reused |= roce_reuse_is_unannounced(ctx) && roce_psn_may_start_use(ctx, now->psn);
     roce_reuse_compare(ctx, e, now);
     if (!read || skip == 0)
         roce_check_same(ctx, e, now);
@@ -304,7 +304,7 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
     }
     at = old ? 0 : at;
     if (old && ctx->conn->facts.svc != ROCE_SVC_UC &&
-        (back > ROCE_JUMP || (req->base_sure && roce_diff(now->psn, req->base) < 0) ||
+        (back > ROCE_PSN_JUMP || (req->base_sure && roce_diff(now->psn, req->base) < 0) ||
          (roce_reuse_is_unannounced(ctx) &&
           ((roce_qp_was_refused(ctx) && roce_opcode_starts(ctx->pkt->op)) ||
            (overlaps_next(now, next) && !whole))) ||
@@ -316,8 +316,9 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
         append_request_copy(ctx, now);
         return;
     }
-    ctx->conn->doubt |= roce_qp_was_idle(ctx) && !roce_conn_told(ctx->conn);
-    req->suspect |= old && roce_reuse_is_unannounced(ctx); /* what was sent there is not known */
+    ctx->conn->inconsistent |= roce_qp_was_idle(ctx) && !roce_conn_told(ctx->conn);
+    req->maybe_reused |=
+        old && roce_reuse_is_unannounced(ctx); /* what was sent there is not known */
     if (old && req->una_known && roce_diff(now->psn, req->una) < 0 && next &&
         ctx->conn->facts.svc != ROCE_SVC_UC && !roce_request_is_out_of_order(ctx, now->psn)) {
         roce_retransmission_step(ctx, NULL, now->psn,
@@ -343,7 +344,7 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
     if (roce_request_is_out_of_order(ctx, now->psn)) {
         roce_cold(ctx->flow, ctx->side)->out_of_order++;
         ctx->result->flags |= ROCE_AN_OUT_OF_ORDER;
-        SAY(ctx, OUT_OF_ORDER, "bth.psn", req->nxt, now->psn);
+        REPORT(ctx, OUT_OF_ORDER, "bth.psn", req->nxt, now->psn);
     } else
         roce_retransmission_step(ctx, NULL, now->psn, now->psn_cnt);
     if (now->psn_cnt > 1)
@@ -368,18 +369,18 @@ static void place_after_gap(struct roce_ctx *ctx, int32_t d, const struct roce_s
         }
         d -= (int32_t)most;
     }
-    if (d > ROCE_JUMP) {
+    if (d > ROCE_PSN_JUMP) {
         roce_requester_restart(ctx, now->psn, roce_opcode_starts(ctx->pkt->op));
         append_request_copy(ctx, now);
         return;
     }
-    ctx->conn->doubt |=
+    ctx->conn->inconsistent |=
         (roce_qp_was_idle(ctx) || (roce_qp_was_refused(ctx) && roce_reuse_is_unannounced(ctx))) &&
         !roce_conn_told(ctx->conn);
     if (ctx->conn->facts.svc == ROCE_SVC_UC)
-        SAY(ctx, UC_PSN_GAP, "bth.psn", req->nxt, now->psn);
+        REPORT(ctx, UC_PSN_GAP, "bth.psn", req->nxt, now->psn);
     else
-        SAY(ctx, PSN_GAP, "bth.psn", req->nxt, now->psn);
+        REPORT(ctx, PSN_GAP, "bth.psn", req->nxt, now->psn);
     ctx->result->flags |= ROCE_AN_PSN_GAP;
     ctx->result->gap = (uint32_t)d;
     roce_cold(ctx->flow, ctx->side)->missing_psns += (uint32_t)d;
@@ -448,16 +449,16 @@ void roce_request(struct roce_ctx *ctx)
                                  psn);
     if (roce_reuse_is_pending(req))
         roce_reuse_on_request(ctx, psn, psn_cnt, guess);
-    if (d == 0 || (d < 0 && ctx->conn->facts.svc == ROCE_SVC_UC && d < -ROCE_JUMP)) {
+    if (d == 0 || (d < 0 && ctx->conn->facts.svc == ROCE_SVC_UC && d < -ROCE_PSN_JUMP)) {
         if (d != 0)
             roce_requester_restart(ctx, psn, true);
         if (idle >= KEEP_ALIVE_NS && ctx->pkt->payload_len == 0 &&
             ctx->pkt->op->pos == ROCE_POS_ONLY)
             ctx->result->flags |= ROCE_AN_KEEP_ALIVE;
-        ctx->conn->doubt |= req->anew; /* or it did not begin anew after all */
-        req->suspect = req->anew = false;
+        ctx->conn->inconsistent |= req->peer_restarted; /* or it did not begin anew after all */
+        req->maybe_reused = req->peer_restarted = false;
         append_request(ctx, psn_cnt, guess);
-    } else if (req->anew && roce_opcode_starts(ctx->pkt->op)) {
+    } else if (req->peer_restarted && roce_opcode_starts(ctx->pkt->op)) {
         roce_requester_restart(ctx, psn, true);
         append_request(ctx, psn_cnt, guess);
     } else {

@@ -73,7 +73,7 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
     int32_t beyond = roce_diff(upto, req->nxt);
     struct roce_sent_packet *e;
 
-    if (beyond > ROCE_JUMP || beyond < -ROCE_JUMP * 64)
+    if (beyond > ROCE_PSN_JUMP || beyond < -ROCE_PSN_JUMP * 64)
         return; /* another use of the QP, or nothing of ours */
     if (req->implied_nak)
         roce_implied_nak_again(ctx, req, upto);
@@ -102,7 +102,7 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
         roce_cold(ctx->flow, roce_peer(ctx->side))->unseen_acked += unseen;
         roce_rate_hole(roce_peer(ctx->side));
         ctx->result->flags |= ROCE_AN_ACK_UNSEEN;
-        SAY(ctx, ACK_UNSEEN, "acknowledged packets that were not captured", 0, unseen);
+        REPORT(ctx, ACK_UNSEEN, "acknowledged packets that were not captured", 0, unseen);
     }
 }
 
@@ -215,8 +215,8 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
         e = roce_window_get(&req->win, psn);
         ctx->result->request_frame = e ? e->last_frame : 0;
         roce_check_msn(ctx, req);
-        SAY(ctx, RNR_NAK, "aeth.syndrome", .actual = pkt->aeth.syndrome, .value = ROCE_VALUE_NONE,
-            .other = e ? e->last_frame : 0);
+        REPORT(ctx, RNR_NAK, "aeth.syndrome", .actual = pkt->aeth.syndrome,
+               .value = ROCE_VALUE_NONE, .other = e ? e->last_frame : 0);
         roce_check_nak(ctx, req);
         ack_to(ctx, req, psn);
         /* Not where the requester may answer a sequence NAK before it, or go back for a READ. */
@@ -234,16 +234,16 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
         roce_check_nak(ctx, req);
         if (code == ROCE_NAK_PSN_SEQ) {
             roce_cold(ctx->flow, ctx->side)->psn_naks++;
-            SAY(ctx, SEQ_NAK, "bth.psn", .actual = psn, .expected = psn, .value = ROCE_VALUE_NONE,
-                .other = e ? e->last_frame : 0);
+            REPORT(ctx, SEQ_NAK, "bth.psn", .actual = psn, .expected = psn,
+                   .value = ROCE_VALUE_NONE, .other = e ? e->last_frame : 0);
             ack_to(ctx, req, psn);
             roce_note_nak(ctx, rsp);
             rsp->gap_nak = true;
             rsp->gap_psn = psn;
             rsp->gap_frame = ctx->frame;
         } else {
-            SAY(ctx, FATAL_NAK, "aeth.syndrome", .actual = pkt->aeth.syndrome,
-                .value = ROCE_VALUE_NONE, .other = e ? e->last_frame : 0);
+            REPORT(ctx, FATAL_NAK, "aeth.syndrome", .actual = pkt->aeth.syndrome,
+                   .value = ROCE_VALUE_NONE, .other = e ? e->last_frame : 0);
             ack_to(ctx, req, psn);
             note_fatal_nak(ctx, req);
         }
@@ -263,15 +263,15 @@ static void on_lone_ack(struct roce_ctx *ctx)
         roce_cold(ctx->flow, ctx->side)->rnr_naks++;
         ctx->result->flags |= ROCE_AN_RNR_NAK;
         ctx->result->rnr_wait = roce_rnr_ns(roce_syndrome_code(syndrome));
-        SAY(ctx, RNR_NAK, "aeth.syndrome", .actual = syndrome, .value = ROCE_VALUE_NONE);
+        REPORT(ctx, RNR_NAK, "aeth.syndrome", .actual = syndrome, .value = ROCE_VALUE_NONE);
         break;
     case ROCE_SYN_NAK:
         ctx->result->flags |= ROCE_AN_NAK;
         if (roce_syndrome_code(syndrome) == ROCE_NAK_PSN_SEQ) {
             roce_cold(ctx->flow, ctx->side)->psn_naks++;
-            SAY(ctx, SEQ_NAK, "bth.psn", .actual = ctx->pkt->bth.psn, .value = ROCE_VALUE_NONE);
+            REPORT(ctx, SEQ_NAK, "bth.psn", .actual = ctx->pkt->bth.psn, .value = ROCE_VALUE_NONE);
         } else {
-            SAY(ctx, FATAL_NAK, "aeth.syndrome", .actual = syndrome, .value = ROCE_VALUE_NONE);
+            REPORT(ctx, FATAL_NAK, "aeth.syndrome", .actual = syndrome, .value = ROCE_VALUE_NONE);
             note_fatal_nak(ctx, NULL);
         }
         break;
@@ -313,8 +313,8 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
     }
     if (!e || roce_opcode(e->op)->kind != ROCE_KIND_READ || (e->flags & ROCE_SENT_PSN_CNT_GUESS)) {
         if (e && roce_opcode(e->op)->kind != ROCE_KIND_READ)
-            SAY(ctx, READ_RESP_KIND, "bth.opcode", e->op, ctx->pkt->bth.opcode, e->last_frame,
-                ROCE_VALUE_OPCODE);
+            REPORT(ctx, READ_RESP_KIND, "bth.opcode", e->op, ctx->pkt->bth.opcode, e->last_frame,
+                   ROCE_VALUE_OPCODE);
         else
             ack_to(ctx, req, e ? e->psn : (psn + 1) & ROCE_PSN_MASK);
         return;
@@ -409,8 +409,8 @@ static bool is_repeated_response(struct roce_ctx *ctx)
         ctx->result->dup_ack_num = rsp->dup_num;
         ctx->result->dup_ack_frame = rsp->dup_frame;
         if (roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_ACK)
-            SAY(ctx, ACK_DUPLICATE, "bth.psn", .actual = pkt->bth.psn, .value = ROCE_VALUE_NONE,
-                .other = rsp->dup_frame);
+            REPORT(ctx, ACK_DUPLICATE, "bth.psn", .actual = pkt->bth.psn, .value = ROCE_VALUE_NONE,
+                   .other = rsp->dup_frame);
     } else
         rsp->dup_num = 0;
     return false;
@@ -438,8 +438,8 @@ static void note_response(struct roce_ctx *ctx)
 void roce_response_end(struct roce_ctx *ctx, struct roce_req *req)
 {
     if (req->retx.next == req->nxt && ((ctx->pkt->bth.psn + 1) & ROCE_PSN_MASK) == req->nxt)
-        req->suspect = false; /* all came again as it was, and was answered */
-    if (ctx->told)
+        req->maybe_reused = false; /* all came again as it was, and was answered */
+    if (ctx->want_result)
         roce_req_result(ctx, req);
     note_response(ctx);
 }

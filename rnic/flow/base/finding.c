@@ -53,7 +53,7 @@ static bool is_to_begin(const struct roce_ctx *ctx)
 {
     bool answer = ctx->pkt && roce_opcode_is_response(ctx->pkt->op);
 
-    return (answer ? roce_peer(ctx->side) : ctx->side)->req.anew;
+    return (answer ? roce_peer(ctx->side) : ctx->side)->req.peer_restarted;
 }
 
 /*
@@ -68,16 +68,16 @@ static bool is_doubtful(const struct roce_ctx *ctx, enum roce_rule rule)
 
     if (ctx->pkt && ctx->icrc == ROCE_ICRC_UNVERIFIED)
         return true;
-    if (ctx->pkt && (!ctx->judging || is_of_packet(rule)))
+    if (ctx->pkt && (!ctx->have_connection || is_of_packet(rule)))
         return false; /* whatever the others were */
-    if (!conn || conn->doubt || conn->unproven)
+    if (!conn || conn->inconsistent || conn->icrc_unverified)
         return conn != NULL;
-    if (!ctx->judging)
+    if (!ctx->have_connection)
         return false;
     return (roce_is_guess(conn) && !is_one_sided(rule)) || is_to_begin(ctx);
 }
 
-void roce_say_as(const struct roce_ctx *ctx, const struct roce_finding *f)
+void roce_emit(const struct roce_ctx *ctx, const struct roce_finding *f)
 {
     struct roce_flow *flow = ctx->flow;
 
@@ -96,9 +96,9 @@ void roce_say_as(const struct roce_ctx *ctx, const struct roce_finding *f)
         flow->opts.on_finding(flow->opts.user, f);
 }
 
-void roce_say(struct roce_ctx *ctx, struct roce_say say)
+void roce_report(struct roce_ctx *ctx, struct roce_report report)
 {
-    enum roce_rule rule = say.rule;
+    enum roce_rule rule = report.rule;
     struct roce_flow *flow = ctx->flow;
     struct roce_finding f = {.rule = rule,
                              .severity = roce_rule_info(rule)->severity,
@@ -106,34 +106,34 @@ void roce_say(struct roce_ctx *ctx, struct roce_say say)
                              .time = ctx->time,
                              .stream = ctx->conn ? ctx->conn->stream : ROCE_NO_STREAM,
                              .side = ctx->side ? roce_side_idx(ctx->side) : 0,
-                             .field = say.field ? say.field : "",
-                             .value = say.value,
-                             .relation = say.rel,
-                             .expected = say.expected,
-                             .actual = say.actual,
-                             .other_frame = say.other == ctx->frame ? 0 : say.other,
-                             .known = known_number(flow->opts.profile, rule, say.condition)};
+                             .field = report.field ? report.field : "",
+                             .value = report.value,
+                             .relation = report.rel,
+                             .expected = report.expected,
+                             .actual = report.actual,
+                             .other_frame = report.other == ctx->frame ? 0 : report.other,
+                             .known = known_number(flow->opts.profile, rule, report.condition)};
 
-    if (f.severity == ROCE_SEV_ERROR && (say.weak || is_doubtful(ctx, rule)))
+    if (f.severity == ROCE_SEV_ERROR && (report.weak || is_doubtful(ctx, rule)))
         f.severity = ROCE_SEV_WARN;
     if (ctx->result)
         ctx->result->findings++;
-    if (f.severity == ROCE_SEV_ERROR && ctx->judging && !is_of_packet(rule) &&
+    if (f.severity == ROCE_SEV_ERROR && ctx->have_connection && !is_of_packet(rule) &&
         roce_finding_defer(ctx, &f))
         return;
-    roce_say_as(ctx, &f);
+    roce_emit(ctx, &f);
 }
 
-void roce_say_once(struct roce_ctx *ctx, struct roce_say say)
+void roce_report_once(struct roce_ctx *ctx, struct roce_report report)
 {
     if (ctx->side) {
-        uint64_t *word = &ctx->side->fired[say.rule / 64], bit = UINT64_C(1) << say.rule % 64;
+        uint64_t *word = &ctx->side->fired[report.rule / 64], bit = UINT64_C(1) << report.rule % 64;
 
         if (*word & bit)
             return;
         *word |= bit;
     }
-    roce_say(ctx, say);
+    roce_report(ctx, report);
 }
 
 /* ---- text --------------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ struct roce_sent_packet {
     uint32_t sample;     /* over headers and the ends of the payload */
     uint32_t resp_frame; /* first response */
     uint32_t restart;    /* READ: offset of the latest restart */
-    uint16_t chain;      /* entries of one chain touch one another */
+    uint16_t run_id;     /* entries of one chain touch one another */
     uint16_t len;        /* payload bytes */
     uint16_t ip_id;
     uint8_t op;    /* BTH.opcode */

@@ -6,7 +6,7 @@
 #include "flow/table/qp_reuse.h"
 
 /* Messages one after another whose MSNs agree before one that does not is wrong. */
-#define ANCHOR_HITS 3
+#define MSN_REF_HITS 3
 
 /* Whether what the packet at hand answers took a receive, as far as is known: READs and WRITEs do
  * without, and so do programs that send nothing else. */
@@ -31,8 +31,8 @@ void roce_check_aeth(struct roce_ctx *ctx)
         return;
     if (roce_syndrome_kind(syndrome) == ROCE_SYN_RESERVED ||
         (roce_syndrome_kind(syndrome) == ROCE_SYN_NAK && code == ROCE_NAK_INVALID_RD_REQ)) {
-        SAY(ctx, SYNDROME_RESERVED, "aeth.syndrome", ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, syndrome,
-            .value = ROCE_VALUE_SYNDROME);
+        REPORT(ctx, SYNDROME_RESERVED, "aeth.syndrome", ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE,
+               syndrome, .value = ROCE_VALUE_SYNDROME);
         return;
     }
     if (roce_syndrome_kind(syndrome) != ROCE_SYN_ACK)
@@ -46,15 +46,15 @@ void roce_check_aeth(struct roce_ctx *ctx)
             roce_side_idx(ctx->side) == sum->cm.active_side ? sum->cm.req_srq : sum->cm.rep_srq;
 
         if (ctx->conn->facts.svc == ROCE_SVC_XRC)
-            SAY_ONCE(ctx, XRC_CREDITS, "aeth.syndrome", ROCE_CREDIT_NONE, syndrome,
-                     .value = ROCE_VALUE_SYNDROME);
+            REPORT_ONCE(ctx, XRC_CREDITS, "aeth.syndrome", ROCE_CREDIT_NONE, syndrome,
+                        .value = ROCE_VALUE_SYNDROME);
         else if (srq)
-            SAY_ONCE(ctx, SRQ_CREDITS, "aeth.syndrome", ROCE_CREDIT_NONE, syndrome,
-                     .other = sum->cm.rep_frame, .value = ROCE_VALUE_SYNDROME);
+            REPORT_ONCE(ctx, SRQ_CREDITS, "aeth.syndrome", ROCE_CREDIT_NONE, syndrome,
+                        .other = sum->cm.rep_frame, .value = ROCE_VALUE_SYNDROME);
         if (code == 0) {
             ctx->result->flags |= ROCE_AN_ZERO_CREDIT;
             if (took_receive(ctx))
-                SAY(ctx, ZERO_CREDIT, "aeth.syndrome", .value = ROCE_VALUE_NONE);
+                REPORT(ctx, ZERO_CREDIT, "aeth.syndrome", .value = ROCE_VALUE_NONE);
         } else if (rsp->credit_seen && code > rsp->credit_code)
             ctx->result->flags |= ROCE_AN_CREDIT_UPDATE;
         credits = (pkt->aeth.msn + credits) & ROCE_PSN_MASK;
@@ -104,11 +104,11 @@ static bool settle(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_
     bool part = read && roce_sent_end(e) != ((pkt->bth.psn + 1) & ROCE_PSN_MASK);
     int32_t off;
 
-    if (rsp->anchor && rsp->anchor_chain != e->chain)
-        rsp->anchor = false;
-    if (rsp->anchor && rsp->anchor_hits >= ANCHOR_HITS)
+    if (rsp->msn_ref && rsp->msn_ref_run != e->run_id)
+        rsp->msn_ref = false;
+    if (rsp->msn_ref && rsp->msn_ref_hits >= MSN_REF_HITS)
         return true;
-    if (oldest->psn == req->base && oldest->chain == e->chain) {
+    if (oldest->psn == req->base && oldest->run_id == e->run_id) {
         /* No message came before what was seen: the MSN never lags behind. In the first packet of
          * an answer it may, by that READ: then its last one tells, which has no less. */
         int32_t before = roce_diff(pkt->aeth.msn, e->cum - roce_sent_number(oldest));
@@ -121,27 +121,28 @@ static bool settle(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_
         first = req->base_sure;
     }
     if (first) {
-        rsp->anchor_cum = roce_sent_number(oldest);
-        rsp->anchor_msn = 0;
-        rsp->anchor_chain = e->chain;
-        rsp->anchor_hits = ANCHOR_HITS;
-        return rsp->anchor = true;
+        rsp->msn_ref_cum = roce_sent_number(oldest);
+        rsp->msn_ref_msn = 0;
+        rsp->msn_ref_run = e->run_id;
+        rsp->msn_ref_hits = MSN_REF_HITS;
+        return rsp->msn_ref = true;
     }
     if (part)
-        return rsp->anchor; /* nothing to start from */
+        return rsp->msn_ref; /* nothing to start from */
     if ((pkt->op->kind != ROCE_KIND_ACK && e->tries > 1) ||
         (req->una_known && roce_diff((pkt->bth.psn + 1) & ROCE_PSN_MASK, req->una) <= 0))
-        return rsp->anchor; /* perhaps answered before: a replay tells of what was counted since */
-    off = rsp->anchor ? roce_diff(pkt->aeth.msn, rsp->anchor_msn + e->cum - rsp->anchor_cum) : -1;
+        return rsp->msn_ref; /* perhaps answered before: a replay tells of what was counted since */
+    off =
+        rsp->msn_ref ? roce_diff(pkt->aeth.msn, rsp->msn_ref_msn + e->cum - rsp->msn_ref_cum) : -1;
     if (off > 0)
         return true;
-    if (off == 0 && e->cum == rsp->anchor_cum)
+    if (off == 0 && e->cum == rsp->msn_ref_cum)
         return true;
-    rsp->anchor_hits = off == 0 ? (uint8_t)(rsp->anchor_hits + 1) : 0;
-    rsp->anchor = true;
-    rsp->anchor_chain = e->chain;
-    rsp->anchor_cum = e->cum;
-    rsp->anchor_msn = pkt->aeth.msn;
+    rsp->msn_ref_hits = off == 0 ? (uint8_t)(rsp->msn_ref_hits + 1) : 0;
+    rsp->msn_ref = true;
+    rsp->msn_ref_run = e->run_id;
+    rsp->msn_ref_cum = e->cum;
+    rsp->msn_ref_msn = pkt->aeth.msn;
     return true;
 }
 
@@ -178,47 +179,49 @@ void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
 
     if (!e || !roce_pkt_has(pkt, ROCE_HDR_AETH) || !settle(ctx, req, e))
         return;
-    sure = rsp->anchor_hits >= ANCHOR_HITS;
-    low = rsp->anchor_msn + e->cum - rsp->anchor_cum;
-    high = rsp->anchor_msn + tail->cum - rsp->anchor_cum;
+    sure = rsp->msn_ref_hits >= MSN_REF_HITS;
+    low = rsp->msn_ref_msn + e->cum - rsp->msn_ref_cum;
+    high = rsp->msn_ref_msn + tail->cum - rsp->msn_ref_cum;
     if (read && pkt->op->pos == ROCE_POS_FIRST)
         low--; /* C9-148: a READ may count from its first or its last response on */
     below = roce_diff(pkt->aeth.msn, low);
-    above = tail->chain == e->chain ? roce_diff(pkt->aeth.msn, high) : -1;
+    above = tail->run_id == e->run_id ? roce_diff(pkt->aeth.msn, high) : -1;
     /* A request that is not in the capture counts too: then a repetition's answer may be ahead. */
     if (above > 0)
-        SAY(ctx, MSN_TOO_HIGH, "aeth.msn", high & ROCE_PSN_MASK, pkt->aeth.msn, tail->frame,
-            .rel = ROCE_REL_AT_MOST,
-            .weak = !sure || read || !fresh || e->tries > 1 || sum->truncated ||
-                    roce_cold_of(roce_peer(ctx->side))->missing_psns > 0);
+        REPORT(ctx, MSN_TOO_HIGH, "aeth.msn", high & ROCE_PSN_MASK, pkt->aeth.msn, tail->frame,
+               .rel = ROCE_REL_AT_MOST,
+               .weak = !sure || read || !fresh || e->tries > 1 || sum->truncated ||
+                       roce_cold_of(roce_peer(ctx->side))->missing_psns > 0);
     else if (below < 0) {
         if (fresh && (low & ROCE_PSN_MASK) > since_answer(req, e))
             roce_reuse_on_low_msn(ctx, roce_peer(ctx->side), since_answer(req, e));
-        SAY(ctx, MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame, .weak = !sure);
+        REPORT(ctx, MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame,
+               .weak = !sure);
     } else if (below > 0 && nak && roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_RNR)
-        SAY(ctx, RNR_MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame,
-            .weak = !sure || is_paged(req, pkt->bth.psn));
+        REPORT(ctx, RNR_MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame,
+               .weak = !sure || is_paged(req, pkt->bth.psn));
     else if (below > 0 && !read && !nak && pkt->op->kind == ROCE_KIND_ACK && fresh)
-        SAY(ctx, MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame, .weak = true);
+        REPORT(ctx, MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame,
+               .weak = true);
 }
 
 bool roce_msn_fits(const struct roce_rsp *rsp, const struct roce_sent_packet *e, uint32_t msn)
 {
-    return rsp->anchor && rsp->anchor_chain == e->chain && rsp->anchor_hits >= ANCHOR_HITS &&
-           roce_diff(msn, rsp->anchor_msn + e->cum - rsp->anchor_cum) == 0;
+    return rsp->msn_ref && rsp->msn_ref_run == e->run_id && rsp->msn_ref_hits >= MSN_REF_HITS &&
+           roce_diff(msn, rsp->msn_ref_msn + e->cum - rsp->msn_ref_cum) == 0;
 }
 
 void roce_check_accept(struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     const struct roce_opcode *op = roce_opcode(e->op);
 
-    roce_say(ctx, (struct roce_say){.rule = (enum roce_rule)e->bad,
-                                    .field = "aeth.syndrome",
-                                    .expected = ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ,
-                                    .actual = roce_pkt_has(ctx->pkt, ROCE_HDR_AETH)
-                                                  ? ctx->pkt->aeth.syndrome
-                                                  : ROCE_SYNDROME_ACK,
-                                    .other = e->last_frame,
-                                    .value = ROCE_VALUE_SYNDROME,
-                                    .condition = op->kind == ROCE_KIND_SEND ? "send" : NULL});
+    roce_report(ctx, (struct roce_report){.rule = (enum roce_rule)e->bad,
+                                          .field = "aeth.syndrome",
+                                          .expected = ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ,
+                                          .actual = roce_pkt_has(ctx->pkt, ROCE_HDR_AETH)
+                                                        ? ctx->pkt->aeth.syndrome
+                                                        : ROCE_SYNDROME_ACK,
+                                          .other = e->last_frame,
+                                          .value = ROCE_VALUE_SYNDROME,
+                                          .condition = op->kind == ROCE_KIND_SEND ? "send" : NULL});
 }

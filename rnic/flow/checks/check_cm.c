@@ -15,7 +15,7 @@
 static void check_lid(struct roce_ctx *ctx, const char *field, uint16_t lid)
 {
     if (lid != 0 && lid != LID_NONE && !roce_pkt_has(ctx->pkt, ROCE_HDR_LRH))
-        SAY(ctx, CM_LID, field, 0, lid);
+        REPORT(ctx, CM_LID, field, 0, lid);
 }
 
 static uint32_t low_word(const uint8_t addr[16])
@@ -30,7 +30,7 @@ static void check_rdmaip(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
     bool v4 = roce_pkt_has(ctx->pkt, ROCE_HDR_IP4);
 
     if (rc == ROCE_ERR_MALFORMED) {
-        SAY(ctx, CM_IP_HEADER_VERSION, "rdmaip.majv", 0, ip.majv);
+        REPORT(ctx, CM_IP_HEADER_VERSION, "rdmaip.majv", 0, ip.majv);
         return;
     }
     if (rc != 0)
@@ -40,15 +40,15 @@ static void check_rdmaip(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
         if (ip.ipv != 4 || !roce_gid_is_ip4(ctx->src) || !roce_gid_is_ip4(ctx->dst))
             return;
     } else if (ip.ipv != (v4 ? 4 : 6)) {
-        SAY(ctx, CM_IP_VERSION, "rdmaip.ipv", v4 ? 4 : 6, ip.ipv);
+        REPORT(ctx, CM_IP_VERSION, "rdmaip.ipv", v4 ? 4 : 6, ip.ipv);
         return;
     }
     if (low_word(ip.src) != low_word(ctx->src))
-        SAY(ctx, CM_IP_HEADER, "rdmaip.src", low_word(ctx->src), low_word(ip.src),
-            .value = ROCE_VALUE_HEX);
+        REPORT(ctx, CM_IP_HEADER, "rdmaip.src", low_word(ctx->src), low_word(ip.src),
+               .value = ROCE_VALUE_HEX);
     else if (low_word(ip.dst) != low_word(ctx->dst) && !roce_gid_is_multicast(ip.dst))
-        SAY(ctx, CM_IP_HEADER, "rdmaip.dst", low_word(ctx->dst), low_word(ip.dst),
-            .value = ROCE_VALUE_HEX);
+        REPORT(ctx, CM_IP_HEADER, "rdmaip.dst", low_word(ctx->dst), low_word(ip.dst),
+               .value = ROCE_VALUE_HEX);
 }
 
 void roce_check_cm(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
@@ -58,26 +58,26 @@ void roce_check_cm(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
         check_lid(ctx, "req.primary_local_lid", msg->req.primary_local_lid);
         check_lid(ctx, "req.primary_remote_lid", msg->req.primary_remote_lid);
         if (msg->req.ext_transport && msg->req.transport != ROCE_CM_TRANSPORT_EXTENDED)
-            SAY(ctx, CM_XRC, "req.transport", ROCE_CM_TRANSPORT_EXTENDED, msg->req.transport);
+            REPORT(ctx, CM_XRC, "req.transport", ROCE_CM_TRANSPORT_EXTENDED, msg->req.transport);
         check_rdmaip(ctx, msg);
         break;
     case ROCE_CM_SIDR_REQ: check_rdmaip(ctx, msg); break;
     case ROCE_CM_SIDR_REP:
         if (msg->sidr_rep.status)
-            SAY(ctx, CM_SIDR_STATUS, "sidr_rep.status", 0, msg->sidr_rep.status);
+            REPORT(ctx, CM_SIDR_STATUS, "sidr_rep.status", 0, msg->sidr_rep.status);
         break;
     case ROCE_CM_REJ:
         if (msg->rej.reason == REJ_GID_OR_LID_13 || msg->rej.reason == REJ_GID_OR_LID_19)
-            SAY(ctx, CM_CODES, "rej.reason", 0, msg->rej.reason, .rel = ROCE_REL_NE);
+            REPORT(ctx, CM_CODES, "rej.reason", 0, msg->rej.reason, .rel = ROCE_REL_NE);
         if (msg->rej.message > 2)
-            SAY(ctx, CM_REJ_FORM, "rej.message", 2, msg->rej.message, .rel = ROCE_REL_AT_MOST);
+            REPORT(ctx, CM_REJ_FORM, "rej.message", 2, msg->rej.message, .rel = ROCE_REL_AT_MOST);
         break;
     case ROCE_CM_LAP:
         check_lid(ctx, "lap.alternate_local_lid", msg->lap.alternate_local_lid);
         break;
     case ROCE_CM_APR:
         if (msg->apr.status == APR_STATUS_LID)
-            SAY(ctx, CM_CODES, "apr.status", 0, msg->apr.status, .rel = ROCE_REL_NE);
+            REPORT(ctx, CM_CODES, "apr.status", 0, msg->apr.status, .rel = ROCE_REL_NE);
         break;
     default: break;
     }

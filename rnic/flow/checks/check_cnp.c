@@ -12,18 +12,18 @@ static void check_form(struct roce_ctx *ctx)
     const struct roce_bth *bth = &ctx->pkt->bth;
 
     if (bth->psn)
-        SAY_ONCE(ctx, CNP_FORM, "bth.psn", 0, bth->psn);
+        REPORT_ONCE(ctx, CNP_FORM, "bth.psn", 0, bth->psn);
     if (bth->se)
-        SAY_ONCE(ctx, CNP_FORM, "bth.se", 0, bth->se);
+        REPORT_ONCE(ctx, CNP_FORM, "bth.se", 0, bth->se);
     if (bth->padcnt)
-        SAY_ONCE(ctx, CNP_FORM, "bth.padcnt", 0, bth->padcnt);
+        REPORT_ONCE(ctx, CNP_FORM, "bth.padcnt", 0, bth->padcnt);
     if (!bth->becn)
-        SAY_ONCE(ctx, CNP_FORM, "bth.becn", 1, bth->becn);
+        REPORT_ONCE(ctx, CNP_FORM, "bth.becn", 1, bth->becn);
     if (!roce_pkt_has(ctx->pkt, ROCE_HDR_CNP))
         return;
     for (unsigned i = 0; i < sizeof(ctx->pkt->cnp.resv); i++)
         if (ctx->pkt->cnp.resv[i]) {
-            SAY_ONCE(ctx, CNP_FORM, "cnp.resv", 0, ctx->pkt->cnp.resv[i]);
+            REPORT_ONCE(ctx, CNP_FORM, "cnp.resv", 0, ctx->pkt->cnp.resv[i]);
             break;
         }
 }
@@ -56,7 +56,7 @@ void roce_check_cnp(struct roce_ctx *ctx)
         }
         if (ctx->conn->paired && !ctx->conn->ud)
             roce_rate_cnp(ctx, roce_peer(ctx->side));
-        SAY(ctx, CNP, "bth.opcode", .value = ROCE_VALUE_NONE, .other = ctx->result->ce_frame);
+        REPORT(ctx, CNP, "bth.opcode", .value = ROCE_VALUE_NONE, .other = ctx->result->ce_frame);
         check_form(ctx);
         return;
     }
@@ -71,5 +71,5 @@ void roce_check_cnp(struct roce_ctx *ctx)
     ctx->result->flags |= ROCE_AN_CE;
     sum->ce_frame = ctx->frame;
     sum->ce_time = ctx->time;
-    SAY_ONCE(ctx, CE_MARK, "ip.ecn", .actual = ECN_CE, .value = ROCE_VALUE_NONE);
+    REPORT_ONCE(ctx, CE_MARK, "ip.ecn", .actual = ECN_CE, .value = ROCE_VALUE_NONE);
 }

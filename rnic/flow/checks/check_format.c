@@ -60,11 +60,11 @@ static void check_defects(struct roce_ctx *ctx)
         return;
     for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++)
         if (roce_pkt_defect(pkt, broken[i].defect) && (!damaged || moves_icrc(broken[i].rule)))
-            roce_say(ctx, (struct roce_say){.rule = broken[i].rule,
-                                            .field = broken[i].field,
-                                            .actual = defect_value(pkt, broken[i].rule),
-                                            .value = ROCE_VALUE_NONE,
-                                            .weak = damaged});
+            roce_report(ctx, (struct roce_report){.rule = broken[i].rule,
+                                                  .field = broken[i].field,
+                                                  .actual = defect_value(pkt, broken[i].rule),
+                                                  .value = ROCE_VALUE_NONE,
+                                                  .weak = damaged});
     if (damaged)
         return;
     if (roce_pkt_defect(pkt, ROCE_DEFECT_PAYLOAD)) {
@@ -72,9 +72,9 @@ static void check_defects(struct roce_ctx *ctx)
         uint64_t want = pkt->op->payload == ROCE_PAYLOAD_8 ? 8 : 0;
 
         if (fixed)
-            SAY(ctx, FIXED_PAYLOAD, "payload length", want, pkt->payload_len);
+            REPORT(ctx, FIXED_PAYLOAD, "payload length", want, pkt->payload_len);
         else
-            SAY(ctx, PAYLOAD_NONE, "payload length", want, pkt->payload_len);
+            REPORT(ctx, PAYLOAD_NONE, "payload length", want, pkt->payload_len);
     }
 }
 
@@ -83,14 +83,14 @@ static void check_net(struct roce_ctx *ctx)
     const struct roce_pkt *pkt = ctx->pkt;
 
     if (roce_pkt_has(pkt, ROCE_HDR_IP4) && !pkt->ip4.df)
-        SAY_ONCE(ctx, IP_FRAGMENT, "ip4.df", 1, 0);
+        REPORT_ONCE(ctx, IP_FRAGMENT, "ip4.df", 1, 0);
     if (!roce_pkt_has(pkt, ROCE_HDR_UDP) || ctx->rewritten)
         return;
     if (pkt->udp.sport < SPORT_MIN)
-        SAY_ONCE(ctx, SPORT_RANGE, "udp.sport", SPORT_MIN, pkt->udp.sport,
-                 .rel = ROCE_REL_AT_LEAST);
+        REPORT_ONCE(ctx, SPORT_RANGE, "udp.sport", SPORT_MIN, pkt->udp.sport,
+                    .rel = ROCE_REL_AT_LEAST);
     if (pkt->udp.csum)
-        SAY_ONCE(ctx, UDP_CSUM, "udp.csum", 0, pkt->udp.csum, .value = ROCE_VALUE_HEX);
+        REPORT_ONCE(ctx, UDP_CSUM, "udp.csum", 0, pkt->udp.csum, .value = ROCE_VALUE_HEX);
 }
 
 static void check_bth(struct roce_ctx *ctx)
@@ -104,41 +104,41 @@ static void check_bth(struct roce_ctx *ctx)
 
     if (bth->resv6) /* the ICRC does not cover it: a switch or the wire may have set it, and some
                      * NICs mark what may be routed adaptively */
-        SAY_ONCE(ctx, RESERVED_BITS, "bth.resv6", 0, bth->resv6, .value = ROCE_VALUE_HEX,
-                 .weak = true);
+        REPORT_ONCE(ctx, RESERVED_BITS, "bth.resv6", 0, bth->resv6, .value = ROCE_VALUE_HEX,
+                    .weak = true);
     if (bth->resv7)
-        SAY(ctx, RESERVED_BITS, "bth.resv7", 0, bth->resv7, .value = ROCE_VALUE_HEX);
+        REPORT(ctx, RESERVED_BITS, "bth.resv7", 0, bth->resv7, .value = ROCE_VALUE_HEX);
     if (bth->padcnt && pkt->payload_cap_len == pkt->payload_len &&
         (pkt->pad[0] | pkt->pad[1] | pkt->pad[2]))
-        SAY(ctx, PAD, "pad bytes", 0, pkt->pad[0] | pkt->pad[1] | pkt->pad[2],
-            .value = ROCE_VALUE_HEX);
+        REPORT(ctx, PAD, "pad bytes", 0, pkt->pad[0] | pkt->pad[1] | pkt->pad[2],
+               .value = ROCE_VALUE_HEX);
     if (bth->dest_qp == 0 && !native)
-        SAY(ctx, DEST_QP0, "bth.dest_qp", .rel = ROCE_REL_NE);
+        REPORT(ctx, DEST_QP0, "bth.dest_qp", .rel = ROCE_REL_NE);
     if ((bth->dest_qp == ROCE_QP_MULTICAST) != roce_gid_is_multicast(ctx->dst) &&
         pkt->encap != ROCE_ENCAP_NONE && pkt->encap != ROCE_ENCAP_IB_LOCAL)
-        SAY(ctx, MULTICAST_QP, "bth.dest_qp", ROCE_QP_MULTICAST, bth->dest_qp,
-            .value = ROCE_VALUE_HEX,
-            .rel = roce_gid_is_multicast(ctx->dst) ? ROCE_REL_EQ : ROCE_REL_NE);
+        REPORT(ctx, MULTICAST_QP, "bth.dest_qp", ROCE_QP_MULTICAST, bth->dest_qp,
+               .value = ROCE_VALUE_HEX,
+               .rel = roce_gid_is_multicast(ctx->dst) ? ROCE_REL_EQ : ROCE_REL_NE);
     else if (bth->dest_qp == ROCE_QP_MULTICAST && op->svc != ROCE_SVC_UD)
-        SAY(ctx, MULTICAST_QP, "bth.opcode", ROCE_OP_UD_SEND_ONLY, bth->opcode,
-            .value = ROCE_VALUE_OPCODE);
+        REPORT(ctx, MULTICAST_QP, "bth.opcode", ROCE_OP_UD_SEND_ONLY, bth->opcode,
+               .value = ROCE_VALUE_OPCODE);
     if (op->kind == ROCE_KIND_CNP || op->kind == ROCE_KIND_RESERVED ||
         op->kind == ROCE_KIND_MANUFACTURER)
         return;
     if (bth->se && !ends_message)
-        SAY(ctx, SOLICITED, "bth.se", 0, 1);
+        REPORT(ctx, SOLICITED, "bth.se", 0, 1);
     if (bth->ackreq && (op->svc == ROCE_SVC_UC || op->svc == ROCE_SVC_UD))
-        SAY_ONCE(ctx, ACKREQ_UNRELIABLE, "bth.ackreq", 0, 1, .condition = gsi ? "gsi" : NULL);
+        REPORT_ONCE(ctx, ACKREQ_UNRELIABLE, "bth.ackreq", 0, 1, .condition = gsi ? "gsi" : NULL);
     if (bth->ackreq && roce_opcode_is_response(op))
-        SAY(ctx, ACKREQ_RESPONSE, "bth.ackreq", 0, 1);
+        REPORT(ctx, ACKREQ_RESPONSE, "bth.ackreq", 0, 1);
     if (!bth->migreq && !(native && op->svc == ROCE_SVC_UD))
-        SAY_ONCE(ctx, MIGREQ, "bth.migreq", 1, 0);
+        REPORT_ONCE(ctx, MIGREQ, "bth.migreq", 1, 0);
 }
 
 static void report_bad_icrc(struct roce_ctx *ctx, const struct roce_deferred_icrc *held)
 {
-    SAY(ctx, ICRC_BAD, "icrc", .actual = held->icrc, .value = ROCE_VALUE_NONE,
-        .condition = held->flush ? "flush" : NULL);
+    REPORT(ctx, ICRC_BAD, "icrc", .actual = held->icrc, .value = ROCE_VALUE_NONE,
+           .condition = held->flush ? "flush" : NULL);
 }
 
 static void count_bad(struct roce_ctx *ctx)
@@ -214,9 +214,10 @@ void roce_check_icrc_end(struct roce_flow *flow)
          * knows: a capture of its own host may have it before its NIC sets the ICRC. Where no
          * host's is right, the capture is more likely the cause than all of them. */
         if (host->good == 0 && host->bad > ROCE_ICRC_TRUST_DAMAGED)
-            SAY(&ctx, ICRC_NEVER_GOOD, "packets with a right ICRC", 1, 0, .rel = ROCE_REL_AT_LEAST,
-                .weak = host->acked || !host->unanswered || flow->trust.good == 0 ||
-                        host->bad < NEVER_SURE);
+            REPORT(&ctx, ICRC_NEVER_GOOD, "packets with a right ICRC", 1, 0,
+                   .rel = ROCE_REL_AT_LEAST,
+                   .weak = host->acked || !host->unanswered || flow->trust.good == 0 ||
+                           host->bad < NEVER_SURE);
         else
             report_deferred_icrc(flow, host);
     }
@@ -280,21 +281,21 @@ void roce_check_constants(struct roce_ctx *ctx)
         side->saw_id = true;
     side->last_id = ctx->digest->ip_id;
     if (op->svc != ctx->conn->facts.svc)
-        SAY_ONCE(ctx, SERVICE, "bth.opcode", ctx->conn->facts.svc, op->svc);
+        REPORT_ONCE(ctx, SERVICE, "bth.opcode", ctx->conn->facts.svc, op->svc);
     if (ctx->conn->ud)
         return;
     if (sport != side->sport) {
-        SAY_ONCE(ctx, SPORT_CONSTANT, "udp.sport", side->sport, sport);
+        REPORT_ONCE(ctx, SPORT_CONSTANT, "udp.sport", side->sport, sport);
         roce_reuse_on_new_port(ctx);
         side->sport = sport;
     }
     if (ctx->digest->dscp != side->dscp)
-        SAY_ONCE(ctx, DSCP_CONSTANT, "ip.dscp", side->dscp, ctx->digest->dscp);
+        REPORT_ONCE(ctx, DSCP_CONSTANT, "ip.dscp", side->dscp, ctx->digest->dscp);
     if (pkt->bth.pkey != side->pkey)
-        SAY_ONCE(ctx, PKEY_CONSTANT, "bth.pkey", side->pkey, pkt->bth.pkey,
-                 .value = ROCE_VALUE_HEX);
+        REPORT_ONCE(ctx, PKEY_CONSTANT, "bth.pkey", side->pkey, pkt->bth.pkey,
+                    .value = ROCE_VALUE_HEX);
     if (peer->any && peer != side && ((peer->pkey ^ side->pkey) & 0x7FFF))
-        SAY_ONCE(ctx, PKEY_MATCH, "bth.pkey", peer->pkey, side->pkey, .value = ROCE_VALUE_HEX);
+        REPORT_ONCE(ctx, PKEY_MATCH, "bth.pkey", peer->pkey, side->pkey, .value = ROCE_VALUE_HEX);
 }
 
 /* ---- path MTU ----------------------------------------------------------------------------------
@@ -308,12 +309,12 @@ void roce_check_mtu_learn(struct roce_ctx *ctx)
     if (conn->mtu_seen || ctx->pkt->op->payload != ROCE_PAYLOAD_MTU)
         return;
     if (roce_mtu_code(len) == 0) {
-        SAY(ctx, PMTU_VALUE, "payload length", conn->facts.mtu ? conn->facts.mtu : 1024, len);
+        REPORT(ctx, PMTU_VALUE, "payload length", conn->facts.mtu ? conn->facts.mtu : 1024, len);
         return;
     }
     if (conn->facts.mtu && conn->facts.mtu != len && roce_conn_told(conn)) {
-        SAY_ONCE(ctx, CM_MTU, "payload length", conn->facts.mtu, len, conn->facts.cm.req_frame);
-        conn->doubt = true; /* how many PSNs READs take was reckoned with the other */
+        REPORT_ONCE(ctx, CM_MTU, "payload length", conn->facts.mtu, len, conn->facts.cm.req_frame);
+        conn->inconsistent = true; /* how many PSNs READs take was reckoned with the other */
     }
     conn->facts.mtu = len;
     conn->facts.mtu_sure = conn->mtu_seen = true;
@@ -346,7 +347,7 @@ void roce_check_size(struct roce_ctx *ctx)
     if (!wrong)
         return;
     if (op->kind == ROCE_KIND_READ_RESP)
-        SAY(ctx, READ_RESP_SIZE, "payload length", want, len, .rel = rel);
+        REPORT(ctx, READ_RESP_SIZE, "payload length", want, len, .rel = rel);
     else
-        SAY(ctx, PMTU_SIZE, "payload length", want, len, .rel = rel);
+        REPORT(ctx, PMTU_SIZE, "payload length", want, len, .rel = rel);
 }

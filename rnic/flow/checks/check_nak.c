@@ -17,11 +17,12 @@ static void check_rnr(struct roce_ctx *ctx, struct roce_req *req)
     if (!e || e->psn != psn)
         return;
     if (!roce_opcode_uses_rq(op))
-        SAY(ctx, RNR_NO_RWQE, "aeth.syndrome", ROCE_CREDIT_NONE, ctx->pkt->aeth.syndrome,
-            e->last_frame, ROCE_VALUE_SYNDROME,
-            .condition = op->kind == ROCE_KIND_READ ? "read" : NULL);
+        REPORT(ctx, RNR_NO_RWQE, "aeth.syndrome", ROCE_CREDIT_NONE, ctx->pkt->aeth.syndrome,
+               e->last_frame, ROCE_VALUE_SYNDROME,
+               .condition = op->kind == ROCE_KIND_READ ? "read" : NULL);
     else if (op->kind == ROCE_KIND_SEND && !roce_opcode_starts(op))
-        SAY(ctx, RNR_SEND_POS, "bth.psn", e->psn - 1, psn, e->last_frame, .rel = ROCE_REL_AT_MOST);
+        REPORT(ctx, RNR_SEND_POS, "bth.psn", e->psn - 1, psn, e->last_frame,
+               .rel = ROCE_REL_AT_MOST);
 }
 
 static void check_seq(struct roce_ctx *ctx, struct roce_req *req)
@@ -33,14 +34,16 @@ static void check_seq(struct roce_ctx *ctx, struct roce_req *req)
     bool told = roce_copy_would_tell(ctx, rsp->gap_frame), seen = roce_copy_seen(ctx);
 
     if (rsp->rnr && rsp->rnr_psn == psn && !seen)
-        SAY(ctx, NAK_AFTER_RNR, "aeth.syndrome", .other = rsp->rnr_frame, .value = ROCE_VALUE_NONE);
+        REPORT(ctx, NAK_AFTER_RNR, "aeth.syndrome", .other = rsp->rnr_frame,
+               .value = ROCE_VALUE_NONE);
     else if (rsp->gap_nak && rsp->gap_psn == psn && (told || !seen))
-        SAY(ctx, NAK_TWICE, "bth.psn", psn, psn, rsp->gap_frame, .value = ROCE_VALUE_NONE,
-            .weak = !told,
-            .condition =
-                sum->rnr_naks > 0 || (e && roce_opcode_uses_rq(roce_opcode(e->op))) ? "rnr" : NULL);
+        REPORT(ctx, NAK_TWICE, "bth.psn", psn, psn, rsp->gap_frame, .value = ROCE_VALUE_NONE,
+               .weak = !told,
+               .condition = sum->rnr_naks > 0 || (e && roce_opcode_uses_rq(roce_opcode(e->op)))
+                                ? "rnr"
+                                : NULL);
     else if (req->una_known && roce_diff(psn, req->una) < 0 && !seen)
-        SAY(ctx, NAK_STALE, "bth.psn", req->una, psn, rsp->last_frame, .rel = ROCE_REL_AT_LEAST);
+        REPORT(ctx, NAK_STALE, "bth.psn", req->una, psn, rsp->last_frame, .rel = ROCE_REL_AT_LEAST);
 }
 
 /* R083: what has no R_Key has no remote memory that could be refused. */
@@ -50,8 +53,8 @@ static void check_access(struct roce_ctx *ctx, struct roce_req *req)
     const struct roce_opcode *op = e ? roce_opcode(e->op) : NULL;
 
     if (op && op->kind == ROCE_KIND_SEND && !roce_opcode_has(op, ROCE_HDR_IETH))
-        SAY(ctx, NAK_ACCESS, "bth.opcode", .actual = e->op, .other = e->last_frame,
-            .value = ROCE_VALUE_NONE);
+        REPORT(ctx, NAK_ACCESS, "bth.opcode", .actual = e->op, .other = e->last_frame,
+               .value = ROCE_VALUE_NONE);
 }
 
 void roce_check_nak(struct roce_ctx *ctx, struct roce_req *req)
@@ -63,8 +66,8 @@ void roce_check_nak(struct roce_ctx *ctx, struct roce_req *req)
     else if (roce_syndrome_code(syndrome) == ROCE_NAK_PSN_SEQ)
         check_seq(ctx, req);
     else if (req->una_known && roce_diff(ctx->pkt->bth.psn, req->una) < 0)
-        SAY(ctx, NAK_DUPLICATE, "bth.psn", req->una, ctx->pkt->bth.psn, ctx->side->rsp.last_frame,
-            .rel = ROCE_REL_AT_LEAST);
+        REPORT(ctx, NAK_DUPLICATE, "bth.psn", req->una, ctx->pkt->bth.psn,
+               ctx->side->rsp.last_frame, .rel = ROCE_REL_AT_LEAST);
     else if (roce_syndrome_code(syndrome) == ROCE_NAK_REMOTE_ACCESS)
         check_access(ctx, req);
 }
@@ -83,13 +86,14 @@ void roce_check_positive(struct roce_ctx *ctx, struct roce_req *req)
         (void)roce_reuse_suspect(ctx, roce_peer(ctx->side), ROCE_REUSE_UNSOLICITED, psn);
     if (rsp->fatal && roce_diff(psn, rsp->fatal_psn) >= 0 &&
         roce_since(rsp->fatal_time, ctx->time) < SAME_LIFE_NS)
-        SAY(ctx, ACK_AFTER_NAK, "bth.psn", (rsp->fatal_psn - 1) & ROCE_PSN_MASK, psn,
-            rsp->fatal_frame, .rel = ROCE_REL_AT_MOST, .weak = later);
-    if (req->base_sure && before < 0 && before > -ROCE_JUMP) {
+        REPORT(ctx, ACK_AFTER_NAK, "bth.psn", (rsp->fatal_psn - 1) & ROCE_PSN_MASK, psn,
+               rsp->fatal_frame, .rel = ROCE_REL_AT_MOST, .weak = later);
+    if (req->base_sure && before < 0 && before > -ROCE_PSN_JUMP) {
         (void)roce_reuse_suspect(ctx, roce_peer(ctx->side), ROCE_REUSE_UNSOLICITED, psn);
         /* Unsolicited, it names the PSN before the one that is expected: of credits, to begin with
          */
-        SAY(ctx, ACK_BEFORE_START, "bth.psn", req->base, psn, .rel = ROCE_REL_AT_LEAST,
-            .weak = before == -1 && ctx->pkt->op->kind == ROCE_KIND_ACK && ctx->pkt->aeth.msn == 0);
+        REPORT(ctx, ACK_BEFORE_START, "bth.psn", req->base, psn, .rel = ROCE_REL_AT_LEAST,
+               .weak =
+                   before == -1 && ctx->pkt->op->kind == ROCE_KIND_ACK && ctx->pkt->aeth.msn == 0);
     }
 }

@@ -32,18 +32,18 @@ void roce_check_order(struct roce_ctx *ctx, struct roce_sent_packet *prev,
     if (prev->bad && !(prev->flags & ROCE_SENT_ENDS))
         return; /* one fault makes the next packets of its message look wrong too */
     if (open && roce_opcode_starts(op)) {
-        SAY(ctx, INTERLEAVED, "bth.opcode", continued(was), op->value, prev->last_frame,
-            ROCE_VALUE_OPCODE);
+        REPORT(ctx, INTERLEAVED, "bth.opcode", continued(was), op->value, prev->last_frame,
+               ROCE_VALUE_OPCODE);
         oblige(e, ROCE_RULE_ACK_OPEN_MESSAGE);
     } else if (open && was->kind != op->kind) {
-        SAY(ctx, OPCODE_ORDER, "bth.opcode", continued(was), op->value, prev->last_frame,
-            ROCE_VALUE_OPCODE);
+        REPORT(ctx, OPCODE_ORDER, "bth.opcode", continued(was), op->value, prev->last_frame,
+               ROCE_VALUE_OPCODE);
         oblige(e, ROCE_RULE_ACK_WRONG_KIND);
     } else if (!open && !roce_opcode_starts(op)) {
-        SAY(ctx, OPCODE_ORDER, "bth.opcode",
-            (uint64_t)(op->value & 0xE0) |
-                (op->kind == ROCE_KIND_SEND ? ROCE_OP_RC_SEND_FIRST : ROCE_OP_RC_WRITE_FIRST),
-            op->value, prev->last_frame, ROCE_VALUE_OPCODE);
+        REPORT(ctx, OPCODE_ORDER, "bth.opcode",
+               (uint64_t)(op->value & 0xE0) |
+                   (op->kind == ROCE_KIND_SEND ? ROCE_OP_RC_SEND_FIRST : ROCE_OP_RC_WRITE_FIRST),
+               op->value, prev->last_frame, ROCE_VALUE_OPCODE);
         oblige(e, ROCE_RULE_ACK_NO_FIRST);
     }
 }
@@ -58,8 +58,8 @@ static void check_lengths(struct roce_ctx *ctx, struct roce_sent_packet *e,
         return;
     if (sum > e->dma_len || (roce_opcode_ends(op) && sum != e->dma_len)) {
         if (sum - e->len <= e->dma_len) /* said once a message */
-            SAY(ctx, DMA_LEN, "reth.dma_len", e->dma_len, sum,
-                e->msg_frame != ctx->frame ? e->msg_frame : 0);
+            REPORT(ctx, DMA_LEN, "reth.dma_len", e->dma_len, sum,
+                   e->msg_frame != ctx->frame ? e->msg_frame : 0);
         oblige(e, ROCE_RULE_ACK_DMA_LEN);
     }
 }
@@ -94,12 +94,12 @@ void roce_check_request_packet(struct roce_ctx *ctx, struct roce_sent_packet *e)
     if (roce_opcode_starts(op) && roce_opcode_has(op, ROCE_HDR_RETH) &&
         e->dma_len != ROCE_LEN_UNKNOWN) {
         if (e->dma_len > DMA_MAX) {
-            SAY(ctx, DMA_LEN_MAX, "reth.dma_len", DMA_MAX, e->dma_len, .rel = ROCE_REL_AT_MOST);
+            REPORT(ctx, DMA_LEN_MAX, "reth.dma_len", DMA_MAX, e->dma_len, .rel = ROCE_REL_AT_MOST);
             oblige(e, ROCE_RULE_DMA_LEN_MAX);
         }
         if (e->dma_len && e->va + (e->dma_len - 1) < e->va)
-            SAY(ctx, VA_WRAP, "reth.va", UINT64_MAX - (e->dma_len - 1), e->va,
-                .value = ROCE_VALUE_HEX, .rel = ROCE_REL_AT_MOST);
+            REPORT(ctx, VA_WRAP, "reth.va", UINT64_MAX - (e->dma_len - 1), e->va,
+                   .value = ROCE_VALUE_HEX, .rel = ROCE_REL_AT_MOST);
     }
     if (roce_opcode_is_atomic(op) && e->dma_len != ROCE_LEN_UNKNOWN && (e->va & 7) != 0)
         oblige(e, ROCE_RULE_ATOMIC_ALIGN);

@@ -13,7 +13,7 @@ static void check_len(struct roce_ctx *ctx, const struct roce_sent_packet *e, ui
         return;
     want = k + 1 < e->psn_cnt ? mtu : e->dma_len - k * mtu;
     if (ctx->pkt->payload_len != want)
-        SAY(ctx, READ_RESP_LEN, "payload length", want, ctx->pkt->payload_len, e->last_frame);
+        REPORT(ctx, READ_RESP_LEN, "payload length", want, ctx->pkt->payload_len, e->last_frame);
 }
 
 /* Whether the packet before the READ was seen, so that it is no restart of one not captured. */
@@ -43,19 +43,19 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
 
         if (again && k > 0 && k == e->restart && (silent || ended) && e->last_frame != e->frame &&
             !roce_copy_seen(ctx))
-            SAY(ctx, READ_RESTART, "bth.opcode",
-                base | (last ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_READ_RESP_FIRST), op->value,
-                e->last_frame, ROCE_VALUE_OPCODE);
+            REPORT(ctx, READ_RESTART, "bth.opcode",
+                   base | (last ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_READ_RESP_FIRST),
+                   op->value, e->last_frame, ROCE_VALUE_OPCODE);
         return;
     }
     if (k > 0 && ((!last && op->pos == ROCE_POS_FIRST) || (last && op->pos == ROCE_POS_ONLY))) {
         if (!again)
-            SAY(ctx, READ_RESP_START, "bth.psn", e->psn, ctx->pkt->bth.psn, e->last_frame);
+            REPORT(ctx, READ_RESP_START, "bth.psn", e->psn, ctx->pkt->bth.psn, e->last_frame);
         return;
     }
-    SAY(ctx, READ_RESP_ORDER, "bth.opcode", want, op->value, e->last_frame, ROCE_VALUE_OPCODE,
-        .weak = k == 0 && !is_whole(req, e), /* perhaps of an answer to the whole READ */
-        .condition = again || !is_whole(req, e) ? "restart" : NULL);
+    REPORT(ctx, READ_RESP_ORDER, "bth.opcode", want, op->value, e->last_frame, ROCE_VALUE_OPCODE,
+           .weak = k == 0 && !is_whole(req, e), /* perhaps of an answer to the whole READ */
+           .condition = again || !is_whole(req, e) ? "restart" : NULL);
 }
 
 void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e)
@@ -68,23 +68,23 @@ void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
     check_len(ctx, e, k);
     check_pos(ctx, req, e, k);
     if ((e->flags & ROCE_SENT_IMPLIED) && !(e->flags & ROCE_SENT_RESTARTED) && !roce_copy_seen(ctx))
-        SAY(ctx, RESP_ORDER, "bth.psn", req->una, psn, ctx->side->rsp.last_frame,
-            .rel = ROCE_REL_AT_LEAST);
+        REPORT(ctx, RESP_ORDER, "bth.psn", req->una, psn, ctx->side->rsp.last_frame,
+               .rel = ROCE_REL_AT_LEAST);
     if (k < e->resp_next || (roce_sent_has_response(e, k) && !(e->flags & ROCE_SENT_RESTARTED))) {
         ctx->result->flags |= ROCE_AN_DUPLICATE_RESPONSE;
-        SAY(ctx, RESP_DUPLICATE, "bth.psn", (e->psn + e->resp_next) & ROCE_PSN_MASK, psn,
-            e->resp_frame);
+        REPORT(ctx, RESP_DUPLICATE, "bth.psn", (e->psn + e->resp_next) & ROCE_PSN_MASK, psn,
+               e->resp_frame);
     } else if (k > e->resp_next && k >= e->resp_high) {
         if (e->resp_high == e->resp_next || k > e->resp_high)
-            SAY(ctx, READ_RESP_GAP, "bth.psn",
-                (e->psn + (e->resp_high > e->resp_next ? e->resp_high : e->resp_next)) &
-                    ROCE_PSN_MASK,
-                psn, e->last_frame);
+            REPORT(ctx, READ_RESP_GAP, "bth.psn",
+                   (e->psn + (e->resp_high > e->resp_next ? e->resp_high : e->resp_next)) &
+                       ROCE_PSN_MASK,
+                   psn, e->last_frame);
     } else if (k < e->resp_high && !(e->flags & ROCE_SENT_RESTARTED)) {
         roce_cold(ctx->flow, ctx->side)->late_responses++;
         ctx->result->flags |= ROCE_AN_OUT_OF_ORDER;
-        SAY(ctx, OUT_OF_ORDER, "bth.psn", (e->psn + e->resp_high) & ROCE_PSN_MASK, psn,
-            e->last_frame);
+        REPORT(ctx, OUT_OF_ORDER, "bth.psn", (e->psn + e->resp_high) & ROCE_PSN_MASK, psn,
+               e->last_frame);
     }
 }
 
@@ -95,8 +95,8 @@ void roce_check_atomic_ack(struct roce_ctx *ctx, struct roce_req *req, struct ro
 
     roce_check_positive(ctx, req);
     if (!roce_opcode_is_atomic(op) && op->kind != ROCE_KIND_ATOMIC_WRITE) {
-        SAY(ctx, ATOMIC_ACK_KIND, "bth.opcode", e->op, ctx->pkt->bth.opcode, e->last_frame,
-            ROCE_VALUE_OPCODE, .condition = op->kind == ROCE_KIND_READ ? "read" : NULL);
+        REPORT(ctx, ATOMIC_ACK_KIND, "bth.opcode", e->op, ctx->pkt->bth.opcode, e->last_frame,
+               ROCE_VALUE_OPCODE, .condition = op->kind == ROCE_KIND_READ ? "read" : NULL);
         return;
     }
     if (!roce_pkt_has(ctx->pkt, ROCE_HDR_ATOMICACKETH))
@@ -107,11 +107,11 @@ void roce_check_atomic_ack(struct roce_ctx *ctx, struct roce_req *req, struct ro
             (void)roce_reuse_suspect(ctx, roce_peer(ctx->side), ROCE_REUSE_UNSOLICITED,
                                      ctx->pkt->bth.psn);
         if (e->orig != orig)
-            SAY(ctx, ATOMIC_REPLAY, "atomicacketh.orig", e->orig, orig, e->resp_frame,
-                ROCE_VALUE_HEX);
+            REPORT(ctx, ATOMIC_REPLAY, "atomicacketh.orig", e->orig, orig, e->resp_frame,
+                   ROCE_VALUE_HEX);
         else
-            SAY(ctx, RESP_DUPLICATE, "bth.psn", .actual = ctx->pkt->bth.psn, .other = e->resp_frame,
-                .value = ROCE_VALUE_NONE);
+            REPORT(ctx, RESP_DUPLICATE, "bth.psn", .actual = ctx->pkt->bth.psn,
+                   .other = e->resp_frame, .value = ROCE_VALUE_NONE);
         return;
     }
     e->orig = orig;

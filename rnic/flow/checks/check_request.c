@@ -30,11 +30,12 @@ static void check_reads(struct roce_ctx *ctx)
     if (!(roce_conn_told(ctx->conn) & 1u << ROCE_CM_REP))
         limit = RD_ATOMIC_MAX;
     /* The answers may be captured late, at a point of their own. */
-    if (limit < RD_ATOMIC_MAX && oldest && roce_since(oldest->time, ctx->time) >= ROCE_QUICK_NS)
+    if (limit < RD_ATOMIC_MAX && oldest &&
+        roce_since(oldest->time, ctx->time) >= ROCE_MIN_TIMEOUT_NS)
         return;
     if (req->reads_in_flight > limit && !roce_copy_seen(ctx))
-        SAY(ctx, RD_ATOMIC, "READs and atomics outstanding", limit, req->reads_in_flight,
-            sum->cm.rep_frame, .rel = ROCE_REL_AT_MOST);
+        REPORT(ctx, RD_ATOMIC, "READs and atomics outstanding", limit, req->reads_in_flight,
+               sum->cm.rep_frame, .rel = ROCE_REL_AT_MOST);
 }
 
 /* The requester may not have got what was seen of credits yet. From then on it has: the first
@@ -46,7 +47,7 @@ static void check_reads(struct roce_ctx *ctx)
  * terms, the value that the MSN takes once it is completed. */
 static int32_t beyond(const struct roce_rsp *rsp, const struct roce_sent_packet *e, uint32_t lsn)
 {
-    return roce_diff(rsp->anchor_msn + (e->cum + !(e->flags & ROCE_SENT_ENDS)) - rsp->anchor_cum,
+    return roce_diff(rsp->msn_ref_msn + (e->cum + !(e->flags & ROCE_SENT_ENDS)) - rsp->msn_ref_cum,
                      lsn);
 }
 
@@ -57,8 +58,8 @@ static void check_credits(struct roce_ctx *ctx, struct roce_sent_packet *e)
     bool starts = roce_opcode_starts(ctx->pkt->op), alone;
     int32_t over;
 
-    if (!rsp->credit_seen || !roce_opcode_uses_rq(ctx->pkt->op) || !rsp->anchor ||
-        rsp->anchor_chain != e->chain)
+    if (!rsp->credit_seen || !roce_opcode_uses_rq(ctx->pkt->op) || !rsp->msn_ref ||
+        rsp->msn_ref_run != e->run_id)
         return;
     over = beyond(rsp, e, rsp->lsn);
     if (over >= 0 && starts)
@@ -80,7 +81,7 @@ void roce_check_over_credit(struct roce_ctx *ctx, const struct roce_sent_packet 
     int32_t over;
     bool none;
 
-    if (!rsp->credit_seen || !rsp->anchor || rsp->anchor_chain != e->chain)
+    if (!rsp->credit_seen || !rsp->msn_ref || rsp->msn_ref_run != e->run_id)
         return;
     over = beyond(rsp, e, rsp->lsn_before);
     none = rsp->last_syndrome == ROCE_SYNDROME_ACK && rsp->lsn_before == rsp->last_msn;
@@ -91,11 +92,11 @@ void roce_check_over_credit(struct roce_ctx *ctx, const struct roce_sent_packet 
     then.time = e->msg_time;
     then.result = NULL;
     if (none)
-        SAY(&then, NO_CREDIT, "messages beyond the credits", 1, (uint64_t)over, rsp->last_frame,
-            .rel = ROCE_REL_AT_MOST);
+        REPORT(&then, NO_CREDIT, "messages beyond the credits", 1, (uint64_t)over, rsp->last_frame,
+               .rel = ROCE_REL_AT_MOST);
     else
-        SAY(&then, CREDITS, "messages beyond the credits", 1, (uint64_t)over, rsp->last_frame,
-            .rel = ROCE_REL_AT_MOST);
+        REPORT(&then, CREDITS, "messages beyond the credits", 1, (uint64_t)over, rsp->last_frame,
+               .rel = ROCE_REL_AT_MOST);
 }
 
 void roce_check_new(struct roce_ctx *ctx, struct roce_sent_packet *e)
@@ -108,11 +109,11 @@ void roce_check_new(struct roce_ctx *ctx, struct roce_sent_packet *e)
         return;
     check_reads(ctx);
     check_credits(ctx, e);
-    if (req->una_known && out > 0x800000 && e->psn_cnt > ROCE_JUMP)
-        SAY(ctx, PSN_WINDOW, "PSNs outstanding", 0x800000, out, .rel = ROCE_REL_AT_MOST);
+    if (req->una_known && out > 0x800000 && e->psn_cnt > ROCE_PSN_JUMP)
+        REPORT(ctx, PSN_WINDOW, "PSNs outstanding", 0x800000, out, .rel = ROCE_REL_AT_MOST);
     if (rsp->fatal && roce_since(rsp->fatal_time, ctx->time) > SOON_NS)
-        SAY(ctx, REQ_AFTER_NAK, "bth.psn", rsp->fatal_psn, e->psn, rsp->fatal_frame,
-            .rel = ROCE_REL_AT_MOST);
+        REPORT(ctx, REQ_AFTER_NAK, "bth.psn", rsp->fatal_psn, e->psn, rsp->fatal_frame,
+               .rel = ROCE_REL_AT_MOST);
 }
 
 void roce_check_same(struct roce_ctx *ctx, const struct roce_sent_packet *e,
@@ -123,25 +124,25 @@ void roce_check_same(struct roce_ctx *ctx, const struct roce_sent_packet *e,
     if (ctx->conn->facts.svc == ROCE_SVC_UC)
         return;
     if (now->op != e->op) {
-        SAY(ctx, RETRY_DIFFERS, "bth.opcode", e->op, now->op, e->last_frame, ROCE_VALUE_OPCODE);
+        REPORT(ctx, RETRY_DIFFERS, "bth.opcode", e->op, now->op, e->last_frame, ROCE_VALUE_OPCODE);
         return;
     }
     if ((roce_opcode_has(op, ROCE_HDR_RETH) || roce_opcode_has(op, ROCE_HDR_ATOMICETH)) &&
         e->dma_len != ROCE_LEN_UNKNOWN && now->dma_len != ROCE_LEN_UNKNOWN) {
         if (now->va != e->va)
-            SAY(ctx, RETRY_DIFFERS, "va", e->va, now->va, e->last_frame, ROCE_VALUE_HEX,
-                .condition = op->kind == ROCE_KIND_ATOMIC_WRITE || op->kind == ROCE_KIND_FLUSH
-                                 ? "a19"
-                                 : NULL);
+            REPORT(ctx, RETRY_DIFFERS, "va", e->va, now->va, e->last_frame, ROCE_VALUE_HEX,
+                   .condition = op->kind == ROCE_KIND_ATOMIC_WRITE || op->kind == ROCE_KIND_FLUSH
+                                    ? "a19"
+                                    : NULL);
         else if (now->rkey != e->rkey)
-            SAY(ctx, RETRY_DIFFERS, "rkey", e->rkey, now->rkey, e->last_frame, ROCE_VALUE_HEX);
+            REPORT(ctx, RETRY_DIFFERS, "rkey", e->rkey, now->rkey, e->last_frame, ROCE_VALUE_HEX);
         else if (now->dma_len != e->dma_len)
-            SAY(ctx, RETRY_DIFFERS, "dma_len", e->dma_len, now->dma_len, e->last_frame);
+            REPORT(ctx, RETRY_DIFFERS, "dma_len", e->dma_len, now->dma_len, e->last_frame);
     }
     if (now->len != e->len)
-        SAY(ctx, RETRY_DIFFERS, "payload length", e->len, now->len, e->last_frame);
+        REPORT(ctx, RETRY_DIFFERS, "payload length", e->len, now->len, e->last_frame);
     else if ((now->marks & e->marks & ROCE_MARK_SAMPLED) && now->sample != e->sample)
-        SAY(ctx, PAYLOAD_CHANGED, "payload", .other = e->last_frame, .value = ROCE_VALUE_NONE);
+        REPORT(ctx, PAYLOAD_CHANGED, "payload", .other = e->last_frame, .value = ROCE_VALUE_NONE);
 }
 
 /* The timeouts of one PSN, which nothing restarts between them, without a T to compare them with.
@@ -156,8 +157,9 @@ static void check_spread(struct roce_ctx *ctx, const struct roce_sent_packet *e,
     if (req->timeouts == 2 || us < req->timeout_least_us)
         req->timeout_least_us = us;
     if (us / 4 > req->timeout_least_us + req->timeout_least_us / 8)
-        SAY(ctx, TIMEOUT_SPREAD, "time since the request", (uint64_t)req->timeout_least_us * 4000,
-            idle, e ? e->last_frame : 0, ROCE_VALUE_NS, ROCE_REL_AT_MOST);
+        REPORT(ctx, TIMEOUT_SPREAD, "time since the request",
+               (uint64_t)req->timeout_least_us * 4000, idle, e ? e->last_frame : 0, ROCE_VALUE_NS,
+               ROCE_REL_AT_MOST);
 }
 
 static void check_timeout(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint64_t idle)
@@ -173,15 +175,15 @@ static void check_timeout(struct roce_ctx *ctx, const struct roce_sent_packet *e
     if (t == ROCE_NEVER_NS)
         check_spread(ctx, e, idle);
     else if (idle > 4 * t + t / 8 + ctx->flow->grain)
-        SAY(ctx, TIMEOUT_RANGE, "time since the request", 4 * t, idle, e ? e->last_frame : 0,
-            ROCE_VALUE_NS, ROCE_REL_AT_MOST, "late");
+        REPORT(ctx, TIMEOUT_RANGE, "time since the request", 4 * t, idle, e ? e->last_frame : 0,
+               ROCE_VALUE_NS, ROCE_REL_AT_MOST, "late");
     else if (since + ctx->flow->grain < t - t / 8 && e && ctx->time > e->time)
-        SAY(ctx, TIMEOUT_RANGE, "time since the request", t, since, e->last_frame, ROCE_VALUE_NS,
-            ROCE_REL_AT_LEAST, "early");
+        REPORT(ctx, TIMEOUT_RANGE, "time since the request", t, since, e->last_frame, ROCE_VALUE_NS,
+               ROCE_REL_AT_LEAST, "early");
     /* Where the answers are not captured, they may be RNR NAKs: these repeat without end. */
     if (req->timeouts > limit && (agreed || roce_peer(ctx->side)->rsp.started))
-        SAY(ctx, RETRY_COUNT, "repetitions", limit, req->timeouts, ctx->conn->facts.cm.req_frame,
-            ROCE_VALUE_DEC, ROCE_REL_AT_MOST, limit == RETRY_MAX ? "seven" : NULL);
+        REPORT(ctx, RETRY_COUNT, "repetitions", limit, req->timeouts, ctx->conn->facts.cm.req_frame,
+               ROCE_VALUE_DEC, ROCE_REL_AT_MOST, limit == RETRY_MAX ? "seven" : NULL);
 }
 
 /* How coarse the clock of a time may be, as far as this one tells: a capture may be merged of files
@@ -218,7 +220,7 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent_packet *e)
     uint64_t slack = rsp->rnr_wait / 10 + 10000 + (then > now ? then : now);
     uint64_t timeout = roce_timeout_of(ctx->conn);
     /* No copy by the network and not sent by the timer, before the NAK arrived, and late. */
-    uint64_t quick = timeout != ROCE_NEVER_NS ? timeout : ROCE_QUICK_NS;
+    uint64_t quick = timeout != ROCE_NEVER_NS ? timeout : ROCE_MIN_TIMEOUT_NS;
     uint8_t limit = ctx->conn->facts.cm.rnr_retry;
 
     /* What was on its way when the NAK was seen, sent for another reason, or seen at another point
@@ -227,12 +229,12 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent_packet *e)
         ctx->time > rsp->rnr_time && rsp->rnr_sure && e->tries == 1 &&
         roce_since(e->time, ctx->time) < quick && !follows_read(req, e) &&
         roce_since(e->time, ctx->time) + slack < rsp->rnr_wait && !roce_copy_seen(ctx))
-        SAY(ctx, RNR_WAIT, "time since the RNR NAK", rsp->rnr_wait, waited, rsp->rnr_frame,
-            ROCE_VALUE_NS, ROCE_REL_AT_LEAST,
-            .weak = !ctx->side->saw_id || sum->out_of_order || sum->missing_psns);
+        REPORT(ctx, RNR_WAIT, "time since the RNR NAK", rsp->rnr_wait, waited, rsp->rnr_frame,
+               ROCE_VALUE_NS, ROCE_REL_AT_LEAST,
+               .weak = !ctx->side->saw_id || sum->out_of_order || sum->missing_psns);
     if ((roce_conn_told(ctx->conn) & 1u << ROCE_CM_REQ) && limit != 7 && req->rnrs > limit)
-        SAY(ctx, RNR_COUNT, "repetitions", limit, req->rnrs, ctx->conn->facts.cm.req_frame,
-            .rel = ROCE_REL_AT_MOST);
+        REPORT(ctx, RNR_COUNT, "repetitions", limit, req->rnrs, ctx->conn->facts.cm.req_frame,
+               .rel = ROCE_REL_AT_MOST);
 }
 
 void roce_check_retransmission(struct roce_ctx *ctx, const struct roce_sent_packet *e,

@@ -29,7 +29,7 @@ static void check_mac(struct roce_ctx *ctx)
         a = a << 8 | ctx->pkt->eth.dst[i];
     }
     if (w != a)
-        SAY(ctx, MULTICAST_MAC, "eth.dst", w, a, .value = ROCE_VALUE_HEX);
+        REPORT(ctx, MULTICAST_MAC, "eth.dst", w, a, .value = ROCE_VALUE_HEX);
 }
 
 void roce_check_ud(struct roce_ctx *ctx)
@@ -53,14 +53,14 @@ void roce_check_ud(struct roce_ctx *ctx)
     }
     ctx->result->rel_psn = (pkt->bth.psn - ctx->side->req.rel_base) & ROCE_PSN_MASK;
     if (pkt->payload_len > UD_MAX)
-        SAY(ctx, UD_SIZE, "payload length", UD_MAX, pkt->payload_len, .rel = ROCE_REL_AT_MOST);
+        REPORT(ctx, UD_SIZE, "payload length", UD_MAX, pkt->payload_len, .rel = ROCE_REL_AT_MOST);
     if (pkt->bth.dest_qp == ROCE_QP_MULTICAST)
         check_mac(ctx);
     if (pkt->bth.dest_qp != ROCE_QP_GSI)
         return;
     if (roce_pkt_has(pkt, ROCE_HDR_DETH) && pkt->deth.qkey != ROCE_QKEY_GSI)
-        SAY(ctx, GSI, "deth.qkey", ROCE_QKEY_GSI, pkt->deth.qkey, .value = ROCE_VALUE_HEX);
+        REPORT(ctx, GSI, "deth.qkey", ROCE_QKEY_GSI, pkt->deth.qkey, .value = ROCE_VALUE_HEX);
     if (pkt->payload_len != ROCE_MAD_SIZE)
-        SAY(ctx, GSI, "payload length", ROCE_MAD_SIZE, pkt->payload_len);
+        REPORT(ctx, GSI, "payload length", ROCE_MAD_SIZE, pkt->payload_len);
     roce_cm_track(ctx);
 }

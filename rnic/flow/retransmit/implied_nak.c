@@ -12,7 +12,7 @@ void roce_implied_nak(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
     e->flags |= ROCE_SENT_IMPLIED;
     ctx->result->flags |= ROCE_AN_IMPLIED_NAK;
     roce_rate_hole(ctx->side);
-    SAY(ctx, IMPLIED_NAK, "bth.psn", e->psn, ctx->pkt->bth.psn, e->last_frame);
+    REPORT(ctx, IMPLIED_NAK, "bth.psn", e->psn, ctx->pkt->bth.psn, e->last_frame);
     if (!req->implied_nak || roce_diff(e->psn, req->implied_nak_psn) < 0)
         req->implied_nak_psn = e->psn;
     req->implied_nak = true;

@@ -36,7 +36,7 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
     const struct roce_req *req = &ctx->side->req;
     const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
     uint64_t timeout = roce_timeout_of(ctx->conn);
-    uint64_t slow = timeout != ROCE_NEVER_NS ? timeout - timeout / 4 : ROCE_QUICK_NS;
+    uint64_t slow = timeout != ROCE_NEVER_NS ? timeout - timeout / 4 : ROCE_MIN_TIMEOUT_NS;
     bool rnr = rsp->rnr, nak = rsp->nak;
     bool missing = e && ((e->flags & ROCE_SENT_IMPLIED) || (e->marks & ROCE_MARK_RESP_GAP));
 
@@ -78,19 +78,19 @@ static void report_retransmission(struct roce_ctx *ctx, const struct roce_sent_p
     uint32_t frame = req->retx.trigger ? req->retx.trigger : e ? e->last_frame : 0;
 
     switch (req->retx.cause) {
-    case ROCE_CAUSE_SEQ_NAK: SAY(ctx, SEQ_RETRY, "bth.psn", req->nxt, psn, frame); break;
+    case ROCE_CAUSE_SEQ_NAK: REPORT(ctx, SEQ_RETRY, "bth.psn", req->nxt, psn, frame); break;
     case ROCE_CAUSE_RNR_NAK:
-        SAY(ctx, RNR_RETRY, "time since the RNR NAK", roce_peer(ctx->side)->rsp.rnr_wait, waited,
-            frame, ROCE_VALUE_NS, ROCE_REL_AT_LEAST);
+        REPORT(ctx, RNR_RETRY, "time since the RNR NAK", roce_peer(ctx->side)->rsp.rnr_wait, waited,
+               frame, ROCE_VALUE_NS, ROCE_REL_AT_LEAST);
         break;
-    case ROCE_CAUSE_TIMEOUT: SAY(ctx, TIMEOUT, "bth.psn", req->nxt, psn, frame); break;
+    case ROCE_CAUSE_TIMEOUT: REPORT(ctx, TIMEOUT, "bth.psn", req->nxt, psn, frame); break;
     case ROCE_CAUSE_IMPLIED_NAK:
-    case ROCE_CAUSE_READ_GAP: SAY(ctx, RETRY_IMPLIED, "bth.psn", req->nxt, psn, frame); break;
+    case ROCE_CAUSE_READ_GAP: REPORT(ctx, RETRY_IMPLIED, "bth.psn", req->nxt, psn, frame); break;
     default:
         if (req->una_known && roce_diff(psn, req->una) < 0)
-            SAY(ctx, RETRY_ACKED, "bth.psn", req->nxt, psn, frame);
+            REPORT(ctx, RETRY_ACKED, "bth.psn", req->nxt, psn, frame);
         else
-            SAY(ctx, RETRY_UNEXPLAINED, "bth.psn", req->nxt, psn, frame);
+            REPORT(ctx, RETRY_UNEXPLAINED, "bth.psn", req->nxt, psn, frame);
         break;
     }
 }
@@ -127,7 +127,7 @@ static void count_timeout_after_nak(const struct roce_ctx *ctx)
     const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
 
     if (sum->end == ROCE_END_NAK && sum->end_side == roce_side_idx(ctx->side) && rsp->fatal &&
-        roce_since(rsp->fatal_time, ctx->time) > ROCE_QUICK_NS)
+        roce_since(rsp->fatal_time, ctx->time) > ROCE_MIN_TIMEOUT_NS)
         sum->end_repeats += sum->end_repeats < UINT8_MAX;
 }
 
@@ -185,7 +185,7 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
     if (cause == ROCE_CAUSE_UNKNOWN && before.cause == ROCE_CAUSE_SEQ_NAK && before.first == psn &&
         e && !roce_opcode_is_answered(roce_opcode(e->op)) && ctx->conn->paired &&
         !roce_copy_seen(ctx))
-        SAY(ctx, NAK_ONCE, "bth.psn", req->nxt, psn, before.trigger);
+        REPORT(ctx, NAK_ONCE, "bth.psn", req->nxt, psn, before.trigger);
     if (cause == ROCE_CAUSE_SEQ_NAK || cause == ROCE_CAUSE_RNR_NAK || cause == ROCE_CAUSE_TIMEOUT)
         rsp->nak = rsp->rnr = false;
 }

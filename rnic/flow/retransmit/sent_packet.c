@@ -63,7 +63,7 @@ void roce_sent_link_message(struct roce_req *req, const struct roce_sent_packet 
 {
     const struct roce_opcode *op = roce_opcode(e->op);
 
-    e->chain = prev ? prev->chain : ++req->chain;
+    e->run_id = prev ? prev->run_id : ++req->run_id;
     if (roce_opcode_starts(op)) {
         e->off = 0;
         e->flags |= ROCE_SENT_OFF_KNOWN;
@@ -145,7 +145,7 @@ void roce_sent_result(struct roce_ctx *ctx, const struct roce_sent_packet *e)
     struct roce_flow_result *r = ctx->result;
     const struct roce_opcode *op = roce_opcode(e->op);
 
-    if (!ctx->told)
+    if (!ctx->want_result)
         return;
     r->msg_number = roce_sent_number(e);
     r->msg_first_frame = e->msg_frame;

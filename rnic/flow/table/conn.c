@@ -45,7 +45,7 @@ struct roce_side *roce_conn_find(struct roce_flow *flow, const struct roce_key *
     }
     if (flow->table_cap == 0)
         return NULL;
-    for (side = flow->table[hash & (flow->table_cap - 1)]; side; side = side->chain)
+    for (side = flow->table[hash & (flow->table_cap - 1)]; side; side = side->hash_next)
         if (side->hash == hash && same_key(&side->key, key))
             return flow->recent = side;
     return NULL;
@@ -59,7 +59,7 @@ void roce_conn_expect(const struct roce_flow *flow, const struct roce_packet_dig
         return;
     side = flow->table[digest->hash & (flow->table_cap - 1)];
     while (side && side->hash != digest->hash)
-        side = side->chain;
+        side = side->hash_next;
     if (!side)
         return;
     for (size_t off = offsetof(struct roce_side, req); off < sizeof(*side); off += 64)
@@ -75,8 +75,8 @@ static void table_grow(struct roce_flow *flow)
         return;
     for (uint32_t i = 0; i < flow->table_cap; i++)
         for (struct roce_side *side = flow->table[i], *next; side; side = next) {
-            next = side->chain;
-            side->chain = table[side->hash & (cap - 1)];
+            next = side->hash_next;
+            side->hash_next = table[side->hash & (cap - 1)];
             table[side->hash & (cap - 1)] = side;
         }
     roce_mem_put(&flow->mem, flow->table, flow->table_cap * sizeof(struct roce_side *));
@@ -94,7 +94,7 @@ void roce_conn_key(struct roce_flow *flow, struct roce_side *side)
         return;
     side->key = key;
     side->hash = roce_key_hash(&key);
-    side->chain = flow->table[side->hash & (flow->table_cap - 1)];
+    side->hash_next = flow->table[side->hash & (flow->table_cap - 1)];
     flow->table[side->hash & (flow->table_cap - 1)] = side;
     side->keyed = true;
     flow->side_cnt++;
@@ -108,8 +108,8 @@ static void unkey(struct roce_flow *flow, struct roce_side *side)
         return;
     at = &flow->table[side->hash & (flow->table_cap - 1)];
     while (*at != side)
-        at = &(*at)->chain;
-    *at = side->chain;
+        at = &(*at)->hash_next;
+    *at = side->hash_next;
     side->keyed = false;
     flow->side_cnt--;
     if (flow->recent == side)
@@ -158,7 +158,7 @@ static void forget(struct roce_flow *flow, struct roce_conn *conn)
         roce_window_free(&req->win, &flow->mem);
         req->bytes_in_flight = 0;
         req->reqs_in_flight = req->reads_in_flight = 0;
-        req->chain++;
+        req->run_id++;
         req->psn_cnt_guess = false;
         req->retx.active = false;
     }
@@ -342,7 +342,7 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
     a->qpn = from->side[1].qpn;
     b->qpn = qpn;
     b->conn = to;
-    b->chain = NULL;
+    b->hash_next = NULL;
     if (!to->facts.mtu_sure && from->facts.mtu) {
         to->facts.mtu = from->facts.mtu;
         to->facts.mtu_sure = from->facts.mtu_sure;
@@ -374,8 +374,8 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
         to->facts.end_naks = from->facts.end_naks;
         to->facts.end_damaged = from->facts.end_damaged;
     }
-    to->doubt |= from->doubt;
-    to->unproven |= from->unproven;
+    to->inconsistent |= from->inconsistent;
+    to->icrc_unverified |= from->icrc_unverified;
     to->paired = to->facts.paired = true;
     roce_conn_key(flow, b);
     if (from->stream < flow->alias_cap)
@@ -389,13 +389,13 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
 void roce_req_reset(struct roce_req *req)
 {
     struct roce_window win = req->win;
-    uint16_t chain = req->chain;
+    uint16_t run_id = req->run_id;
     uint32_t msgs = req->msg_number;
 
     memset(req, 0, sizeof(*req));
     req->win = win;
     req->win.cnt = req->win.acked = req->win.head = req->win.hint = 0;
-    req->chain = (uint16_t)(chain + 1);
+    req->run_id = (uint16_t)(run_id + 1);
     req->msg_number = msgs;
 }
 

@@ -21,7 +21,7 @@
 #include "wire/codes.h"
 
 /* PSNs further away than this are no loss but another use of the QP, or a large hole. */
-#define ROCE_JUMP 65536
+#define ROCE_PSN_JUMP 65536
 
 /* A go-back in progress. */
 struct roce_retransmission {
@@ -73,9 +73,10 @@ struct roce_req {
     bool base_sure;     /* `base` is the first PSN of the connection */
     bool psn_cnt_guess; /* the newest entry's span is a guess: `nxt` is its least */
     bool base_cm;       /* `base` is from CM; nothing was sent yet if !started */
-    bool suspect; /* it went back to where another use of the QP would begin: until it goes on */
+    bool maybe_reused;  /* it went back to where another use of the QP would begin: until it goes on
+                         */
     uint8_t reuse_kind; /* enum roce_reuse_kind of `turn` in struct roce_side */
-    bool anew;          /* the other direction began another life: this one is to follow */
+    bool peer_restarted; /* the other direction began another life: this one is to follow */
     uint8_t
         implied_nak : 1; /* READs, atomics from `passed_psn` on were passed over, or sent again */
     uint8_t pending_cause : 7; /* enum roce_cause: a response made it go back, and it has not yet;
@@ -96,7 +97,7 @@ struct roce_req {
     uint32_t timeout_least_us;    /* least time between its timeouts, from the second on */
     uint32_t part;                /* bytes acknowledged of a message whose end is not */
     uint32_t msg_number;
-    uint16_t chain; /* of the tail */
+    uint16_t run_id; /* of the tail */
     bool una_known;
 };
 
@@ -104,10 +105,10 @@ struct roce_req {
 struct roce_rsp {
     bool started;
     uint8_t last_syndrome, last_op;
-    bool anchor;
-    uint8_t anchor_hits; /* how often it was confirmed: check_ack.c */
-    bool nak, rnr;       /* sequence NAK, RNR NAK not yet answered by the PSN they name */
-    bool rnr_sure;       /* each transmission of that PSN drew one RNR NAK so far */
+    bool msn_ref;
+    uint8_t msn_ref_hits; /* how often it was confirmed: check_ack.c */
+    bool nak, rnr;        /* sequence NAK, RNR NAK not yet answered by the PSN they name */
+    bool rnr_sure;        /* each transmission of that PSN drew one RNR NAK so far */
     uint8_t rnr_at_tries;
     bool gap_nak; /* a sequence NAK whose PSN did not come since */
     bool fatal;
@@ -115,12 +116,12 @@ struct roce_rsp {
     uint8_t credit_code;
     uint8_t credit_cnt; /* responses with credits, since the latest without; at most 255 */
     uint16_t last_id;
-    uint16_t anchor_chain;
+    uint16_t msn_ref_run;
     uint32_t last_psn, last_msn; /* of the latest response with an AETH */
     uint32_t last_icrc;
     uint32_t dup_num, dup_frame, last_frame;
-    /* MSN is known to be `anchor_msn` when `anchor_cum` messages of that chain were ended. */
-    uint32_t anchor_cum, anchor_msn;
+    /* MSN is known to be `msn_ref_msn` when `msn_ref_cum` messages of that chain were ended. */
+    uint32_t msn_ref_cum, msn_ref_msn;
     uint32_t nak_psn, nak_frame, rnr_psn, rnr_frame;
     uint32_t rnr_at; /* PSN and transmissions (`rnr_at_tries`) at the RNR NAK before */
     uint32_t gap_psn, gap_frame;
@@ -191,7 +192,7 @@ struct roce_counts {
 
 struct roce_side {
     /* Of the table, together for the cache: a look-up reads these alone. */
-    struct roce_side *chain;
+    struct roce_side *hash_next;
     uint32_t hash;
     bool keyed;          /* in the table */
     struct roce_key key; /* under which; its source is the side's address also before that */
@@ -200,10 +201,10 @@ struct roce_side {
     struct roce_side *pair_next, *pair_prev; /* waiting for the other direction: pair.c */
     uint32_t pair_key;
     bool pair_wait;
-    uint8_t pair_hits;  /* responses that one waiting direction alone could answer for */
-    bool pair_rivals;   /* directions fitted it, and nothing told which is its other one */
-    uint8_t strays;     /* packets of another service one after another */
-    uint32_t pair_with; /* that direction's stream */
+    uint8_t pair_hits;   /* responses that one waiting direction alone could answer for */
+    bool pair_ambiguous; /* directions fitted it, and nothing told which is its other one */
+    uint8_t strays;      /* packets of another service one after another */
+    uint32_t pair_with;  /* that direction's stream */
     uint32_t pair_tries;
     struct roce_req req;
     struct roce_rsp rsp;
@@ -224,14 +225,14 @@ struct roce_side {
 
 struct roce_conn {
     uint32_t stream;
-    bool paired;         /* both directions are known */
-    bool self;           /* a QP that is connected to itself: side 0 is both */
-    bool ud;             /* found by both QPNs */
-    bool doubt;          /* the capture contradicts itself: nothing is an ERROR any more */
-    bool unproven;       /* a packet's ICRC could not be verified: it may have been damaged */
-    uint32_t join_frame; /* of requests before it the answers may have passed unseen; 0 none */
-    bool mtu_seen;       /* a First or Middle packet showed the path MTU */
-    uint32_t net;        /* encapsulation and VLANs */
+    bool paired;          /* both directions are known */
+    bool self;            /* a QP that is connected to itself: side 0 is both */
+    bool ud;              /* found by both QPNs */
+    bool inconsistent;    /* the capture contradicts itself: nothing is an ERROR any more */
+    bool icrc_unverified; /* a packet's ICRC could not be verified: it may have been damaged */
+    uint32_t join_frame;  /* of requests before it the answers may have passed unseen; 0 none */
+    bool mtu_seen;        /* a First or Middle packet showed the path MTU */
+    uint32_t net;         /* encapsulation and VLANs */
     struct roce_conn *older, *newer;       /* by last use */
     struct roce_conn *next_all, *prev_all; /* by number */
     struct roce_side side[2];
@@ -287,11 +288,11 @@ struct roce_ctx {
     uint64_t time;
     enum roce_icrc_status icrc;
     bool rewritten;         /* its ICRC is wrong but believed: the capture changed what it covers */
-    bool judging;           /* beyond the packet alone: against what the connection was like */
+    bool have_connection;   /* beyond the packet alone: against what the connection was like */
     struct roce_conn *conn; /* may be NULL */
     struct roce_side *side; /* sender; NULL if conn is */
     struct roce_flow_result *result;
-    bool told; /* somebody looks at the result */
+    bool want_result; /* somebody looks at the result */
     const struct roce_packet_digest *digest;
     const uint8_t *src, *dst; /* of its key */
 };

@@ -14,7 +14,7 @@ void roce_copy(struct roce_ctx *ctx, uint32_t of)
     roce_cold(ctx->flow, ctx->side)->copies++;
     ctx->result->flags |= ROCE_AN_COPY;
     ctx->result->repeats_frame = of;
-    SAY(ctx, COPY, "frame", .other = of, .value = ROCE_VALUE_NONE);
+    REPORT(ctx, COPY, "frame", .other = of, .value = ROCE_VALUE_NONE);
 }
 
 bool roce_is_copy(const struct roce_ctx *ctx, uint32_t icrc, uint16_t id, uint64_t time)

@@ -164,7 +164,7 @@ static bool counts(struct roce_side *cand, const struct roce_pkt *pkt)
         return false;
     first = roce_window_at(w, 0);
     if (first->psn != cand->req.base || !(first->flags & ROCE_SENT_OFF_KNOWN) ||
-        first->chain != e->chain || (e->flags & ROCE_SENT_PSN_CNT_GUESS))
+        first->run_id != e->run_id || (e->flags & ROCE_SENT_PSN_CNT_GUESS))
         return false;
     cum = e->cum;
     if (pkt->op->kind == ROCE_KIND_ACK && roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK)
@@ -218,7 +218,7 @@ void roce_pair_fits(struct roce_ctx *ctx)
         return;
     /* What it answers, nobody asked, or one that was not captured. */
     if (roce_is_guess(conn) || (late && roce_qp_may_be_reused(ctx)))
-        conn->doubt = true;
+        conn->inconsistent = true;
     else
         (void)roce_reuse_suspect(ctx, peer, ROCE_REUSE_UNSOLICITED, psn);
 }
@@ -261,16 +261,16 @@ static void find(struct found *found, struct roce_side *cand)
 }
 
 /* `side` and those that its packet at hand may answer are not joined. */
-static void note_rivals(struct roce_ctx *ctx, struct roce_side *side)
+static void note_ambiguous_pairs(struct roce_ctx *ctx, struct roce_side *side)
 {
     unsigned scan = 0;
 
-    side->pair_rivals = true;
+    side->pair_ambiguous = true;
     for (struct roce_side *cand = facing(ctx->flow, side); cand && scan < SCAN_MAX;
          cand = cand->pair_next, scan++)
         if (faces(side, cand) && cand->conn->facts.svc == side->conn->facts.svc &&
             answers(cand, ctx->pkt))
-            cand->pair_rivals = true;
+            cand->pair_ambiguous = true;
 }
 
 void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
@@ -314,8 +314,8 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
         roce_pair_done(ctx->flow, side);
         return;
     }
-    if (fit.cnt && !side->pair_rivals)
-        note_rivals(ctx, side);
+    if (fit.cnt && !side->pair_ambiguous)
+        note_ambiguous_pairs(ctx, side);
     if (port.cnt)
         return; /* its ports say who it is, and its request was not captured */
     one = fit.cnt == 1         ? fit.side

@@ -42,7 +42,7 @@ static bool is_repeat_from_start(const struct roce_ctx *ctx, uint32_t psn)
 {
     const struct roce_req *req = &ctx->side->req;
 
-    return req->suspect || roce_psn_may_start_use(ctx, psn) ||
+    return req->maybe_reused || roce_psn_may_start_use(ctx, psn) ||
            (req->retx.active && req->retx.first == req->base && req->retx.next == psn);
 }
 
@@ -82,10 +82,10 @@ void roce_requester_start(struct roce_ctx *ctx, uint32_t psn)
         req->una_known = true;
         req->base_sure = true;
         if (roce_diff(psn, req->base) < 0)
-            SAY(ctx, CM_START_PSN, "bth.psn", req->base, psn, ctx->conn->facts.cm.req_frame,
-                .weak = roce_diff(psn, req->base) < -ROCE_JUMP ||
-                        roce_since(req->retx.time, ctx->time) > ROUND_NS);
-        if (roce_diff(psn, req->base) < 0 || roce_diff(psn, req->base) > ROCE_JUMP) {
+            REPORT(ctx, CM_START_PSN, "bth.psn", req->base, psn, ctx->conn->facts.cm.req_frame,
+                   .weak = roce_diff(psn, req->base) < -ROCE_PSN_JUMP ||
+                           roce_since(req->retx.time, ctx->time) > ROUND_NS);
+        if (roce_diff(psn, req->base) < 0 || roce_diff(psn, req->base) > ROCE_PSN_JUMP) {
             req->base = req->nxt = req->una = psn;
             req->base_sure = req->una_known = false;
         }
@@ -99,21 +99,21 @@ void roce_requester_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
     struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
 
     roce_reuse_confirm(ctx, ctx->side);
-    if (reuse && !req->anew) {
-        SAY(ctx, QP_REUSED, "bth.psn", req->nxt, psn, .value = ROCE_VALUE_DEC,
-            .other = ctx->conn->facts.first_frame);
+    if (reuse && !req->peer_restarted) {
+        REPORT(ctx, QP_REUSED, "bth.psn", req->nxt, psn, .value = ROCE_VALUE_DEC,
+               .other = ctx->conn->facts.first_frame);
         ctx->result->flags |= ROCE_AN_QP_REUSED;
         if (ctx->conn->facts.epochs < 255)
             ctx->conn->facts.epochs++;
         roce_conn_forget_mtu(ctx->conn);
-        roce_peer(ctx->side)->req.anew =
+        roce_peer(ctx->side)->req.peer_restarted =
             roce_reuse_is_unannounced(ctx) && roce_peer(ctx->side)->req.started;
         roce_reuse_confirm(ctx, roce_peer(ctx->side));
     }
     roce_req_reset(req);
-    rsp->anchor = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
+    rsp->msn_ref = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
     ctx->conn->facts.end = ROCE_END_OPEN;
-    ctx->conn->doubt |= !reuse;
+    ctx->conn->inconsistent |= !reuse;
     roce_requester_start(ctx, psn);
 }
 
@@ -126,7 +126,7 @@ void roce_conn_forget_use(struct roce_ctx *ctx)
 
         roce_reuse_confirm(ctx, &conn->side[s]);
         roce_req_reset(&conn->side[s].req);
-        rsp->anchor = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
+        rsp->msn_ref = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
     }
     roce_conn_forget_mtu(conn);
     conn->facts.end = ROCE_END_OPEN;

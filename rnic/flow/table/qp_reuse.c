@@ -75,9 +75,9 @@ static void resolve_candidate(struct roce_ctx *ctx, struct roce_side *side, enum
             continue;
         f.stream = ctx->conn->stream;
         f.side = roce_side_idx(of.side);
-        if (outcome != SAME_USE || ctx->conn->doubt)
+        if (outcome != SAME_USE || ctx->conn->inconsistent)
             f.severity = ROCE_SEV_WARN;
-        roce_say_as(&of, &f);
+        roce_emit(&of, &f);
     }
     roce_reuse_free(ctx->flow, side);
 }
@@ -91,11 +91,11 @@ static void confirm_new_use(struct roce_ctx *ctx, struct roce_side *side)
     of.side = side;
     of.frame = cand->frame;
     of.time = cand->time;
-    SAY(&of, QP_REUSED, "bth.psn", side->req.nxt, cand->first,
-        .other = ctx->conn->facts.first_frame);
+    REPORT(&of, QP_REUSED, "bth.psn", side->req.nxt, cand->first,
+           .other = ctx->conn->facts.first_frame);
     resolve_candidate(ctx, side, NEW_USE);
     if (roce_qp_may_be_reused(ctx))
-        ctx->conn->doubt = true; /* and not all of it is known */
+        ctx->conn->inconsistent = true; /* and not all of it is known */
     else
         roce_conn_forget_use(ctx);
 }
@@ -192,7 +192,7 @@ bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_side *side, enum roce_
                                           .msn_before = roce_peer(side)->rsp.last_msn,
                                           .in_flight = req->reqs_in_flight,
                                           .after_idle = roce_since(req->last_time, ctx->time) >=
-                                                        ROCE_QUICK_NS,
+                                                        ROCE_MIN_TIMEOUT_NS,
                                           .deferred = cand->deferred};
     if (kind == ROCE_REUSE_UNSOLICITED) /* a NAK counts nothing, what has no MSN tells nothing */
         cand->msn = roce_pkt_has(ctx->pkt, ROCE_HDR_AETH) ? ctx->pkt->aeth.msn + is_nak(ctx->pkt)
@@ -212,7 +212,7 @@ void roce_reuse_on_new_port(struct roce_ctx *ctx)
         if (roce_reuse_is_pending(req))
             ctx->side->reuse->new_port = true;
     } else if (roce_reuse_is_unannounced(ctx) && ctx->conn->facts.pairing == ROCE_PAIRED_BY_PORTS)
-        ctx->conn->doubt = true;
+        ctx->conn->inconsistent = true;
 }
 
 void roce_reuse_on_low_msn(struct roce_ctx *ctx, struct roce_side *side, uint32_t ends)
@@ -332,7 +332,7 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_side *side)
             confirm_new_use(ctx, side);
         } else if (roce_qp_may_be_reused(ctx)) { /* some send again what they kept, its MSN too */
             resolve_candidate(ctx, side, UNKNOWN_USE);
-            ctx->conn->doubt = true;
+            ctx->conn->inconsistent = true;
         }
     } else if (is_older_psn_kind(&side->req) && cand->same == cand->packets &&
                cand->next == side->req.nxt && all)

@@ -152,7 +152,7 @@ void roce_summary_fill(const struct roce_flow *flow, const struct roce_conn *con
                        struct roce_conn_summary *out)
 {
     out->facts = conn->facts;
-    out->complete = conn->paired && !conn->doubt && !conn->facts.truncated;
+    out->complete = conn->paired && !conn->inconsistent && !conn->facts.truncated;
     for (int i = 0; i < 2; i++) {
         const struct roce_side *side = &conn->side[i];
 
@@ -257,9 +257,10 @@ static void gave_up(struct roce_ctx *ctx, struct roce_side *side, enum roce_end 
         end == ROCE_END_RNR_WAITING)
         return;
     if (end == ROCE_END_RNR_EXHAUSTED)
-        SAY(ctx, RNR_EXHAUSTED, "bth.psn", .actual = psn, .value = ROCE_VALUE_NONE, .other = of);
+        REPORT(ctx, RNR_EXHAUSTED, "bth.psn", .actual = psn, .value = ROCE_VALUE_NONE, .other = of);
     else
-        SAY(ctx, RETRY_EXHAUSTED, "bth.psn", .actual = psn, .value = ROCE_VALUE_NONE, .other = of);
+        REPORT(ctx, RETRY_EXHAUSTED, "bth.psn", .actual = psn, .value = ROCE_VALUE_NONE,
+               .other = of);
 }
 
 /* RNR retry counts of 0 to 6 are limits, 7 is none (R157): who repeats a request seven times
@@ -324,8 +325,8 @@ static void end_side(struct roce_ctx *ctx, struct roce_side *side)
     ctx->side = side;
     roce_rate_end(ctx, side);
     if (sum->ce_marked && roce_cold_of(peer)->cnps == 0 && !ctx->conn->ud)
-        SAY(ctx, CE_NO_CNP, "CE-marked packets", .actual = sum->ce_marked,
-            .value = ROCE_VALUE_NONE);
+        REPORT(ctx, CE_NO_CNP, "CE-marked packets", .actual = sum->ce_marked,
+               .value = ROCE_VALUE_NONE);
     if (ctx->conn->ud || ctx->conn->facts.svc == ROCE_SVC_UC || end_damaged(ctx, side) ||
         !req->started)
         return;
@@ -350,10 +351,10 @@ static void end_side(struct roce_ctx *ctx, struct roce_side *side)
     if (ctx->conn->facts.end == ROCE_END_OPEN) {
         if (e && (e->flags & ROCE_SENT_ACKREQ) &&
             roce_since(e->time, ctx->flow->last_time) > UNANSWERED_NS)
-            SAY(ctx, ACK_MISSING, "bth.psn", .actual = e->psn, .value = ROCE_VALUE_NONE,
-                .other = e->frame);
-        SAY(ctx, END_PENDING, "PSNs outstanding", 0, (uint64_t)roce_diff(req->nxt, req->una),
-            e ? e->frame : 0);
+            REPORT(ctx, ACK_MISSING, "bth.psn", .actual = e->psn, .value = ROCE_VALUE_NONE,
+                   .other = e->frame);
+        REPORT(ctx, END_PENDING, "PSNs outstanding", 0, (uint64_t)roce_diff(req->nxt, req->una),
+               e ? e->frame : 0);
     }
 }
 
@@ -362,12 +363,12 @@ void roce_summary_end(struct roce_ctx *ctx)
     struct roce_conn *conn = ctx->conn;
     bool connected = conn->facts.svc == ROCE_SVC_RC || conn->facts.svc == ROCE_SVC_XRC;
 
-    if (connected && !conn->paired && conn->side[0].pair_rivals)
-        SAY(ctx, PAIR_UNKNOWN, "packets", .actual = conn->side[0].counts.packets,
-            .value = ROCE_VALUE_NONE);
+    if (connected && !conn->paired && conn->side[0].pair_ambiguous)
+        REPORT(ctx, PAIR_UNKNOWN, "packets", .actual = conn->side[0].counts.packets,
+               .value = ROCE_VALUE_NONE);
     else if (connected && !conn->paired && conn->side[0].counts.packets > 0)
-        SAY(ctx, ONE_SIDED, "packets", .actual = conn->side[0].counts.packets,
-            .value = ROCE_VALUE_NONE);
+        REPORT(ctx, ONE_SIDED, "packets", .actual = conn->side[0].counts.packets,
+               .value = ROCE_VALUE_NONE);
     end_side(ctx, &conn->side[0]);
     if (!conn->self)
         end_side(ctx, &conn->side[1]);

@@ -8,7 +8,8 @@
 
 #include "flow/table/conn.h"
 
-#define ROCE_MIN_TIMEOUT_NS UINT64_C(1000000)  /* no local ACK timeout in use is shorter than this \
+#define ROCE_MIN_TIMEOUT_NS                                                                        \
+    UINT64_C(1000000)                          /* no local ACK timeout in use is shorter than this \
                                                 */
 #define ROCE_IDLE_REUSE_NS UINT64_C(100000000) /* a QP is not torn down and set up in less */
 
@@ -50,25 +51,25 @@ bool roce_packet_form_is_ok(const struct roce_pkt *pkt, const uint8_t dst[16]);
 void roce_check_icrc_end(struct roce_flow *flow);
 /* The packet at hand has the first right ICRC of its host: what is kept of it was damage. */
 void roce_check_icrc_release(struct roce_ctx *ctx);
-void roce_check_constants(struct roce_ctx *ctx); /* against the QP's other packets */
-void roce_check_size(struct roce_ctx *ctx);      /* payload against opcode and path MTU */
+void roce_check_qp_constants(struct roce_ctx *ctx); /* against the QP's other packets */
+void roce_check_size(struct roce_ctx *ctx);         /* payload against opcode and path MTU */
 void roce_check_mtu_learn(struct roce_ctx *ctx);
 
 /* ---- check_order.c: a request packet among its neighbours -------------------------------------
  */
-void roce_check_order(struct roce_ctx *ctx, struct roce_sent_packet *prev,
-                      struct roce_sent_packet *e);
+void roce_check_opcode_order(struct roce_ctx *ctx, struct roce_sent_packet *prev,
+                             struct roce_sent_packet *e);
 void roce_check_request_packet(struct roce_ctx *ctx,
                                struct roce_sent_packet *e); /* alone: keys, lengths, ranges */
 
 /* ---- check_request.c: requests against what the peer said --------------------------------------
  */
-void roce_check_new(struct roce_ctx *ctx, struct roce_sent_packet *e);
+void roce_check_new_request(struct roce_ctx *ctx, struct roce_sent_packet *e);
 /* `e`, which was beyond the credits when it was captured, is acknowledged: what gave credits for it
  * may have been captured late, but not after this. */
 void roce_check_over_credit(struct roce_ctx *ctx, const struct roce_sent_packet *e);
-void roce_check_same(struct roce_ctx *ctx, const struct roce_sent_packet *e,
-                     const struct roce_sent_packet *now);
+void roce_check_retry_same(struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                           const struct roce_sent_packet *now);
 void roce_check_retransmission(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                                uint64_t since_last);
 
@@ -79,9 +80,9 @@ void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req);
 /* The MSN of a positive ACK whose PSN is the last of `e` is known, and it is that. */
 bool roce_msn_fits(const struct roce_rsp *rsp, const struct roce_sent_packet *e, uint32_t msn);
 /* `e` is acknowledged though the responder had to refuse it. */
-void roce_check_accept(struct roce_ctx *ctx, const struct roce_sent_packet *e);
+void roce_check_accepted(struct roce_ctx *ctx, const struct roce_sent_packet *e);
 void roce_check_nak(struct roce_ctx *ctx, struct roce_req *req);
-void roce_check_positive(struct roce_ctx *ctx, struct roce_req *req);
+void roce_check_ack_psn(struct roce_ctx *ctx, struct roce_req *req);
 void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e);
 void roce_check_atomic_ack(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e);
 
@@ -135,7 +136,7 @@ void roce_read_done(struct roce_ctx *ctx, struct roce_side *requester, struct ro
 /* The response at hand is to `e` as it was asked for before: it is discarded. */
 bool roce_response_is_stale(const struct roce_req *req, const struct roce_sent_packet *e);
 /* A sequence or RNR NAK at hand is what the requester goes back for next. */
-void roce_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp);
+void roce_rsp_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp);
 void roce_cm_track(struct roce_ctx *ctx); /* cm_track.c: a UD packet to QP1 */
 void roce_cm_end(struct roce_flow *flow);
 
@@ -150,19 +151,19 @@ bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn);
 uint64_t roce_timeout_of(const struct roce_conn *conn);
 
 /* copy.c: the packet at hand is a copy of what frame `of` holds, 0 unknown. */
-void roce_copy(struct roce_ctx *ctx, uint32_t of);
+void roce_report_copy(struct roce_ctx *ctx, uint32_t of);
 /* Whether the request at hand is a copy of one of `time` with this ICRC and identification. */
-bool roce_is_copy(const struct roce_ctx *ctx, uint32_t icrc, uint16_t id, uint64_t time);
+bool roce_request_is_copy(const struct roce_ctx *ctx, uint32_t icrc, uint16_t id, uint64_t time);
 /* Whether the response at hand is a copy: of the latest, or of one of the latest refusals, after
  * which others may have come where each packet passes two capture points. If so, that is said. */
-bool roce_copy_response(struct roce_ctx *ctx);
+bool roce_response_is_copy(struct roce_ctx *ctx);
 /* The refusal at hand is the latest. */
-void roce_copy_keep(struct roce_ctx *ctx);
+void roce_copy_note_nak(struct roce_ctx *ctx);
 /* Whether the refusal at hand would be known for a copy if it were one of that in `frame`. */
-bool roce_copy_would_tell(const struct roce_ctx *ctx, uint32_t frame);
+bool roce_copy_is_detectable(const struct roce_ctx *ctx, uint32_t frame);
 /* Whether packets of this connection pass two capture points, as it seems: what comes late may be
  * seen there late. */
-bool roce_copy_seen(const struct roce_ctx *ctx);
+bool roce_conn_has_copies(const struct roce_ctx *ctx);
 
 /* span.c: how many PSNs the READ request at hand takes; *guess: at least so many. */
 uint32_t roce_read_psn_count(const struct roce_ctx *ctx, bool *guess);
@@ -185,7 +186,7 @@ void roce_summary_region(struct roce_ctx *ctx, struct roce_side *side, enum roce
                          uint32_t rkey, uint64_t va, uint64_t len);
 
 /* A NAK or RNR NAK. */
-static inline bool roce_is_refusal(const struct roce_pkt *pkt)
+static inline bool roce_pkt_is_nak(const struct roce_pkt *pkt)
 {
     return pkt->op->kind == ROCE_KIND_ACK && roce_pkt_has(pkt, ROCE_HDR_AETH) &&
            roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK;

@@ -13,7 +13,8 @@
 #define MRA_OF_LAP      2
 #define CLASS_PORT_INFO 1 /* an attribute that all classes have, with methods Get and Set */
 
-static struct roce_side *find(struct roce_ctx *ctx, const struct roce_cm_slot *s, int from)
+static struct roce_side *find_endpoint(struct roce_ctx *ctx, const struct roce_cm_exchange *s,
+                                       int from)
 {
     struct roce_key key = {.net = s->net, .qpn = s->qpn[1 - from], .src_qpn = ROCE_QPN_UNKNOWN};
 
@@ -22,17 +23,17 @@ static struct roce_side *find(struct roce_ctx *ctx, const struct roce_cm_slot *s
     return s->qpn[1 - from] ? roce_conn_find(ctx->flow, &key, roce_key_hash(&key)) : NULL;
 }
 
-static struct roce_conn *conn_of(struct roce_ctx *ctx, const struct roce_cm_slot *s)
+static struct roce_conn *conn_of(struct roce_ctx *ctx, const struct roce_cm_exchange *s)
 {
-    struct roce_side *side = find(ctx, s, 0);
+    struct roce_side *side = find_endpoint(ctx, s, 0);
 
     if (!side)
-        side = find(ctx, s, 1);
+        side = find_endpoint(ctx, s, 1);
     return side ? side->conn : NULL;
 }
 
 /* What the frame at hand has to do with the rest of its exchange. */
-static void tell(struct roce_ctx *ctx, const struct roce_cm_slot *s, uint32_t answers)
+static void set_cm_result(struct roce_ctx *ctx, const struct roce_cm_exchange *s, uint32_t answers)
 {
     const struct roce_conn *conn = conn_of(ctx, s);
 
@@ -45,8 +46,8 @@ static void tell(struct roce_ctx *ctx, const struct roce_cm_slot *s, uint32_t an
 /* ---- the connection ----------------------------------------------------------------------------
  */
 
-static void facts(struct roce_conn *conn, const struct roce_cm_slot *s,
-                  const struct roce_cm_rep *rep, int active, uint64_t now)
+static void set_cm_facts(struct roce_conn *conn, const struct roce_cm_exchange *s,
+                         const struct roce_cm_rep *rep, int active, uint64_t now)
 {
     struct roce_conn_facts *sum = &conn->facts;
 
@@ -83,9 +84,10 @@ static void facts(struct roce_conn *conn, const struct roce_cm_slot *s,
     }
 }
 
-static void set_up(struct roce_ctx *ctx, struct roce_cm_slot *s, const struct roce_cm_rep *rep)
+static void set_up_conn(struct roce_ctx *ctx, struct roce_cm_exchange *s,
+                        const struct roce_cm_rep *rep)
 {
-    struct roce_side *a = find(ctx, s, 0), *p = find(ctx, s, 1);
+    struct roce_side *a = find_endpoint(ctx, s, 0), *p = find_endpoint(ctx, s, 1);
     struct roce_ctx on = *ctx;
     struct roce_conn *conn;
     struct roce_key key = {.net = s->net, .qpn = s->qpn[1], .src_qpn = ROCE_QPN_UNKNOWN};
@@ -117,7 +119,7 @@ static void set_up(struct roce_ctx *ctx, struct roce_cm_slot *s, const struct ro
             return;
         conn = a->conn;
     }
-    roce_pair_done(ctx->flow, &conn->side[0]);
+    roce_pair_index_remove(ctx->flow, &conn->side[0]);
     conn->side[active].qpn = s->qpn[0];
     conn->side[1 - active].qpn = s->qpn[1];
     for (int i = 0; i < 2; i++)
@@ -125,7 +127,7 @@ static void set_up(struct roce_ctx *ctx, struct roce_cm_slot *s, const struct ro
             roce_conn_key(ctx->flow, &conn->side[i]);
     conn->paired = conn->facts.paired = true;
     conn->facts.pairing = ROCE_PAIRED_BY_CM;
-    facts(conn, s, rep, active, ctx->time);
+    set_cm_facts(conn, s, rep, active, ctx->time);
 }
 
 /* ---- messages ----------------------------------------------------------------------------------
@@ -133,8 +135,8 @@ static void set_up(struct roce_ctx *ctx, struct roce_cm_slot *s, const struct ro
 
 static void check_timewait(struct roce_ctx *ctx, uint32_t qpn)
 {
-    for (unsigned i = 0; i < ROCE_ENDED_SLOTS; i++) {
-        const struct roce_ended *e = &ctx->flow->ended[i];
+    for (unsigned i = 0; i < ROCE_TIMEWAIT_QPS; i++) {
+        const struct roce_timewait_qp *e = &ctx->flow->timewait[i];
 
         if (e->used && e->qpn == qpn && memcmp(e->addr, ctx->src, 16) == 0 &&
             roce_since(e->time, ctx->time) < TIMEWAIT_NS)
@@ -146,19 +148,19 @@ static void check_timewait(struct roce_ctx *ctx, uint32_t qpn)
 static void on_req(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
 {
     const struct roce_cm_req *req = &msg->req;
-    const struct roce_cm_slot *s = roce_cm_slot_of_req(ctx, req);
+    const struct roce_cm_exchange *s = roce_cm_exchange_of_req(ctx, req);
 
     if (s && s->tid == msg->mad.tid && !s->gone) {
         REPORT(ctx, CM_REQ_AGAIN, "req.local_comm_id", .actual = req->local_comm_id,
                .value = ROCE_VALUE_NONE, .other = s->req_frame);
-        if (!roce_cm_slot_asks(s, req))
+        if (!roce_cm_exchange_is_same_req(s, req))
             REPORT(ctx, CM_REQ_CHANGED, "REQ", .other = s->req_frame, .value = ROCE_VALUE_NONE);
         ctx->result->repeats_frame = s->req_frame;
-        tell(ctx, s, 0);
+        set_cm_result(ctx, s, 0);
         return;
     }
     check_timewait(ctx, req->local_qpn);
-    roce_cm_slot_begin(ctx, msg);
+    roce_cm_exchange_begin(ctx, msg);
 }
 
 static void check_tid(struct roce_ctx *ctx, uint64_t want, uint64_t tid, uint32_t frame)
@@ -170,7 +172,7 @@ static void check_tid(struct roce_ctx *ctx, uint64_t want, uint64_t tid, uint32_
 static void on_rep(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
 {
     const struct roce_cm_rep *rep = &msg->rep;
-    struct roce_cm_slot *s = roce_cm_slot_of_rep(ctx, msg);
+    struct roce_cm_exchange *s = roce_cm_exchange_of_rep(ctx, msg);
     uint32_t qpn = roce_cm_rep_qpn(rep);
 
     if (!s)
@@ -182,7 +184,7 @@ static void on_rep(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
         if (qpn != s->qpn[1] || rep->starting_psn != s->psn[1])
             REPORT(ctx, CM_REQ_CHANGED, "REP", .other = s->rep_frame, .value = ROCE_VALUE_NONE);
         ctx->result->repeats_frame = s->rep_frame;
-        tell(ctx, s, s->req_frame);
+        set_cm_result(ctx, s, s->req_frame);
         return;
     }
     check_timewait(ctx, qpn);
@@ -198,14 +200,15 @@ static void on_rep(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
     s->rep_frame = ctx->frame;
     s->seen |= 1u << ROCE_CM_REP;
     if (s->qpn[0] && s->qpn[1])
-        set_up(ctx, s, rep);
-    tell(ctx, s, s->req_frame);
+        set_up_conn(ctx, s, rep);
+    set_cm_result(ctx, s, s->req_frame);
 }
 
-static void ended(struct roce_flow *flow, const struct roce_ctx *ctx, const struct roce_cm_slot *s)
+static void note_timewait(struct roce_flow *flow, const struct roce_ctx *ctx,
+                          const struct roce_cm_exchange *s)
 {
     for (int i = 0; i < 2; i++) {
-        struct roce_ended *e = &flow->ended[flow->ended_next++ % ROCE_ENDED_SLOTS];
+        struct roce_timewait_qp *e = &flow->timewait[flow->timewait_next++ % ROCE_TIMEWAIT_QPS];
 
         e->used = true;
         memcpy(e->addr, s->addr[i], 16);
@@ -216,7 +219,7 @@ static void ended(struct roce_flow *flow, const struct roce_ctx *ctx, const stru
 }
 
 /* The message that one of this kind answers; 0 if none was captured. */
-static uint32_t answered(const struct roce_cm_slot *s, enum roce_cm kind)
+static uint32_t answered_frame(const struct roce_cm_exchange *s, enum roce_cm kind)
 {
     switch (kind) {
     case ROCE_CM_RTU: return s->rep_frame;
@@ -228,20 +231,20 @@ static uint32_t answered(const struct roce_cm_slot *s, enum roce_cm kind)
 }
 
 /* A connection that never was: it has no packets of its own, and this is its only word. */
-static void rejected(struct roce_ctx *ctx, const struct roce_cm_slot *s,
-                     const struct roce_cm_rej *rej)
+static void report_rejected(struct roce_ctx *ctx, const struct roce_cm_exchange *s,
+                            const struct roce_cm_rej *rej)
 {
     static const struct roce_cm_rep none;
-    struct roce_conn *conn = roce_flow_get(ctx->flow, sizeof(*conn), ctx->conn);
+    struct roce_conn *conn = roce_flow_alloc(ctx->flow, sizeof(*conn), ctx->conn);
     struct roce_conn_summary told = {0};
     struct roce_conn_facts *sum = &told.facts;
 
     if (!conn)
         return;
-    facts(conn, s, &none, 0, ctx->time);
+    set_cm_facts(conn, s, &none, 0, ctx->time);
     *sum = conn->facts;
     sum->stream = ctx->flow->next_stream;
-    roce_conn_place(sum, ctx->pkt);
+    roce_conn_note_network(sum, ctx->pkt);
     sum->first_frame = s->req_frame;
     sum->first_time = s->req_time;
     sum->last_frame = ctx->frame;
@@ -267,7 +270,7 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
                      uint32_t remote)
 {
     int side;
-    struct roce_cm_slot *s = roce_cm_slot_of(ctx, local, remote, msg->mad.tid, &side);
+    struct roce_cm_exchange *s = roce_cm_exchange_of(ctx, local, remote, msg->mad.tid, &side);
     struct roce_conn *conn;
 
     if (msg->kind == ROCE_CM_REJ)
@@ -278,7 +281,7 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
     s->seen |= (uint16_t)(1u << msg->kind);
     /* Before a REP there is none yet, but the active side's QP may have had one before. */
     conn = s->rep_frame || msg->kind != ROCE_CM_REJ ? conn_of(ctx, s) : NULL;
-    tell(ctx, s, answered(s, msg->kind));
+    set_cm_result(ctx, s, answered_frame(s, msg->kind));
     switch (msg->kind) {
     case ROCE_CM_RTU:
         check_tid(ctx, s->tid, msg->mad.tid, s->req_frame);
@@ -294,7 +297,7 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
         break;
     case ROCE_CM_REJ:
         if (!s->rep_frame && !s->gone)
-            rejected(ctx, s, &msg->rej);
+            report_rejected(ctx, s, &msg->rej);
         s->gone = true;
         if (conn && (conn->facts.end == ROCE_END_OPEN)) {
             conn->facts.end = ROCE_END_REJECTED;
@@ -324,7 +327,7 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
             check_tid(ctx, s->dreq_tid[!side], msg->mad.tid, s->dreq_frame);
         s->drep_frame = ctx->frame;
         s->gone = true;
-        ended(ctx->flow, ctx, s);
+        note_timewait(ctx->flow, ctx, s);
         break;
     default: break;
     }
@@ -371,8 +374,8 @@ void roce_cm_track(struct roce_ctx *ctx)
 
 void roce_cm_end(struct roce_flow *flow)
 {
-    for (uint32_t i = 0; flow->cm && i < ROCE_CM_SLOTS; i++) {
-        const struct roce_cm_slot *s = &flow->cm[i];
+    for (uint32_t i = 0; flow->cm && i < ROCE_CM_EXCHANGES; i++) {
+        const struct roce_cm_exchange *s = &flow->cm[i];
         const struct roce_packet_digest digest = {.key.net = s->net};
         struct roce_ctx ctx = {
             .flow = flow, .frame = s->dreq_frame, .time = flow->last_time, .digest = &digest};

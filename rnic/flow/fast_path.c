@@ -5,8 +5,8 @@
  * anything to say of such a packet, and what it adds to is known beforehand: it is done here in one
  * go, in a third of the instructions.
  *
- * Each condition names what it makes needless of judge(), roce_request() and roce_response(), so
- * that both ways leave the same behind: the tests give each stream to both
+ * Each condition names what it makes needless of analyze_packet(), roce_request() and
+ * roce_response(), so that both ways leave the same behind: the tests give each stream to both
  * (roce_flow_opts.no_fast_path) and compare (tests/flow/judge.c). A check that is new there and may
  * have something to say of such a packet needs its condition here.
  */
@@ -17,8 +17,8 @@
 #define DMA_MAX UINT32_C(0x80000000) /* R081 */
 #define LEN_MAX 4096u                /* of a packet while the path MTU is not known */
 
-/* judge(): the packet is of its connection, in which `req` asks, and nothing about its QP has
- * changed. */
+/* analyze_packet(): the packet is of its connection, in which `req` asks, and nothing about its QP
+ * has changed. */
 static inline bool qp_is_unchanged(const struct roce_ctx *ctx, const struct roce_req *req)
 {
     const struct roce_pkt *pkt = ctx->pkt;
@@ -32,16 +32,16 @@ static inline bool qp_is_unchanged(const struct roce_ctx *ctx, const struct roce
            side->any && sport == side->sport && digest->dscp == side->dscp &&
            pkt->bth.pkey == side->pkey && !(peer->any && ((peer->pkey ^ side->pkey) & 0x7FFF)) &&
            digest->ecn != ECN_CE && !pkt->bth.fecn && !pkt->bth.becn &&
-           /* with the source port: roce_pair_moved() */
+           /* with the source port: roce_pair_has_ended() */
            roce_since(req->last_time, ctx->time) < ROCE_IDLE_REUSE_NS;
 }
 
-/* roce_check_constants(), is_for_service() */
+/* roce_check_qp_constants(), is_for_service() */
 static inline void update_constants(struct roce_ctx *ctx)
 {
     struct roce_side *side = ctx->side;
 
-    side->strays = 0;
+    side->other_service = 0;
     side->saw_id |= ctx->digest->ip_id != side->last_id;
     side->last_id = ctx->digest->ip_id;
 }

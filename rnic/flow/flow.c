@@ -7,12 +7,12 @@
 #include "flow/table/cm_slot.h"
 #include "wire/dc.h"
 
-#define DEFAULT_MEM    ((size_t)1 << 30)
-#define DEFAULT_CONNS  1000000u
-#define DEFAULT_WINDOW 8192u
-#define GRAIN_MOST     UINT64_C(1000000000)
-#define GRAIN_FINE     1000u /* ns: from here on it makes no difference */
-#define STRAYS         4     /* so many packets of another service are no stray ones */
+#define DEFAULT_MEM       ((size_t)1 << 30)
+#define DEFAULT_CONNS     1000000u
+#define DEFAULT_WINDOW    8192u
+#define GRAIN_MOST        UINT64_C(1000000000)
+#define GRAIN_FINE        1000u /* ns: from here on it makes no difference */
+#define OTHER_SERVICE_MIN 4     /* so many packets of another service are no stray ones */
 
 static void *heap_alloc(void *ctx, size_t size)
 {
@@ -68,7 +68,7 @@ void roce_flow_del(struct roce_flow *flow)
         return;
     while (flow->first_all)
         roce_conn_free(flow, flow->first_all);
-    roce_cm_slot_free(flow);
+    roce_cm_exchange_free(flow);
     roce_mem_put(&flow->mem, flow->table, flow->table_cap * sizeof(struct roce_side *));
     roce_mem_put(&flow->mem, flow->alias, flow->alias_cap * sizeof(*flow->alias));
     roce_mem_put(&flow->mem, flow->summary_hist, 2 * sizeof(*flow->summary_hist));
@@ -109,7 +109,7 @@ void roce_flow_link(struct roce_ctx *ctx, enum roce_link_kind kind, uint32_t fra
 /* ---- one frame ---------------------------------------------------------------------------------
  */
 
-static void find_side(struct roce_ctx *ctx, bool create)
+static void find_endpoint(struct roce_ctx *ctx, bool create)
 {
     const struct roce_pkt *pkt = ctx->pkt;
     const struct roce_key *key = &ctx->digest->key;
@@ -146,7 +146,7 @@ static void count_packet(struct roce_ctx *ctx)
     conn->facts.truncated |= ctx->pkt->cap_len < ctx->pkt->wire_len;
     if (conn->ud && ctx->pkt->bth.dest_qp == ROCE_QP_MULTICAST)
         conn->facts.multicast = true;
-    roce_conn_touch(ctx->flow, conn);
+    roce_conn_note_use(ctx->flow, conn);
 }
 
 /* A QP drops packets of another service (R030), but its number may be another QP's by now. */
@@ -157,22 +157,23 @@ static bool is_for_service(struct roce_ctx *ctx)
     enum roce_svc svc = ctx->pkt->op->svc;
 
     if (svc == conn->facts.svc || svc == ROCE_SVC_CNP || conn->facts.svc == ROCE_SVC_CNP) {
-        side->strays = 0;
+        side->other_service = 0;
         return true;
     }
-    if (++side->strays < STRAYS && roce_since(side->req.last_time, ctx->time) < ROCE_IDLE_REUSE_NS)
+    if (++side->other_service < OTHER_SERVICE_MIN &&
+        roce_since(side->req.last_time, ctx->time) < ROCE_IDLE_REUSE_NS)
         return false;
     REPORT(ctx, QP_REUSED, "bth.opcode", .actual = ctx->pkt->bth.opcode, .value = ROCE_VALUE_NONE,
            .other = conn->facts.first_frame);
     ctx->result->flags |= ROCE_AN_QP_REUSED;
     roce_conn_reset(conn);
     conn->facts.svc = svc;
-    side->strays = 0;
+    side->other_service = 0;
     return true;
 }
 
 /* The pair that used the QPN has had its last word: the packet at hand begins another. */
-static bool begin_anew(struct roce_ctx *ctx)
+static bool begin_new_conn(struct roce_ctx *ctx)
 {
     struct roce_conn *conn = ctx->conn;
     uint32_t frame = conn->facts.first_frame;
@@ -192,16 +193,16 @@ static bool begin_anew(struct roce_ctx *ctx)
     return true;
 }
 
-static void judge(struct roce_ctx *ctx)
+static void analyze_packet(struct roce_ctx *ctx)
 {
     const struct roce_opcode *op = ctx->pkt->op;
     bool ours;
 
     ctx->have_connection = true;
-    if (!ctx->conn->ud && roce_pair_moved(ctx) && !begin_anew(ctx))
+    if (!ctx->conn->ud && roce_pair_has_ended(ctx) && !begin_new_conn(ctx))
         return;
     ours = ctx->conn->ud || is_for_service(ctx);
-    roce_check_constants(ctx);
+    roce_check_qp_constants(ctx);
     if (!ours)
         return;
     roce_check_cnp(ctx);
@@ -223,7 +224,7 @@ static void judge(struct roce_ctx *ctx)
     }
 }
 
-static const struct roce_flow_result nothing = ROCE_FLOW_RESULT_NONE;
+static const struct roce_flow_result result_none = ROCE_FLOW_RESULT_NONE;
 
 /* Some capture points have a clock that ticks once a millisecond or second. */
 static void learn_grain(struct roce_flow *flow, uint64_t time)
@@ -250,7 +251,7 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     ctx.result = result;
     ctx.want_result = result != NULL;
     if (result) {
-        *result = nothing;
+        *result = result_none;
     } else { /* nobody looks at it: only what is added to or read again */
         scratch.flags = scratch.findings = scratch.acked_packets = scratch.ce_frame = 0;
         scratch.done_bytes = 0;
@@ -280,7 +281,7 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     if (flow->trust.deferred && in->icrc == ROCE_ICRC_GOOD)
         roce_check_icrc_release(&ctx);
     dropped = ctx.icrc == ROCE_ICRC_BAD || (!ctx.digest->form_ok && roce_pkt_dropped(in->pkt));
-    find_side(&ctx, !dropped);
+    find_endpoint(&ctx, !dropped);
     if (ctx.conn) {
         if (ctx.want_result) { /* also of what is dropped */
             ctx.result->stream = ctx.conn->stream;
@@ -299,7 +300,7 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
         return;
     ctx.conn->icrc_unverified |= ctx.icrc == ROCE_ICRC_UNVERIFIED;
     if (flow->opts.no_fast_path || !roce_fast_path(&ctx))
-        judge(&ctx);
+        analyze_packet(&ctx);
     if (ctx.result->acked_packets)
         roce_icrc_trust_acked(&flow->trust, ctx.dst);
     if (!ctx.conn)
@@ -327,7 +328,7 @@ void roce_flow_finish(struct roce_flow *flow)
         return;
     flow->finished = true;
     roce_check_icrc_end(flow);
-    roce_pair_last(flow);
+    roce_pair_finish(flow);
     roce_cm_end(flow);
     while (flow->first_all)
         roce_conn_end(flow, flow->first_all);

@@ -84,7 +84,7 @@ static void append_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
             roce_reuse_on_request(ctx, e->psn, psn_cnt, guess);
         ctx->conn->inconsistent |= !may_follow(prev, e) && roce_qp_may_be_reused(ctx) &&
                                    roce_psn_may_start_use(ctx, e->psn);
-        roce_check_order(ctx, prev, e);
+        roce_check_opcode_order(ctx, prev, e);
     }
     roce_check_request_packet(ctx, e);
     if (e != &keep)
@@ -98,7 +98,7 @@ static void append_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
         roce_req_remove_in_flight(req, e);
         uncount_unseen(ctx, e->psn_cnt);
     }
-    roce_check_new(ctx, e);
+    roce_check_new_request(ctx, e);
     roce_sent_result(ctx, e);
 }
 
@@ -157,7 +157,7 @@ static void fill_hole(struct roce_ctx *ctx, uint32_t at, const struct roce_sent_
     if (prev && !may_follow(prev, e))
         roce_reuse_on_mismatch(ctx);
     if (prev)
-        roce_check_order(ctx, prev, e);
+        roce_check_opcode_order(ctx, prev, e);
     roce_check_request_packet(ctx, e);
     if (acked)
         req->msg_number += (e->flags & ROCE_SENT_ENDS) != 0;
@@ -174,7 +174,7 @@ static void fill_hole(struct roce_ctx *ctx, uint32_t at, const struct roce_sent_
         if (i == at + 1 && !may_follow(prev, next))
             roce_reuse_on_mismatch(ctx);
         if (i == at + 1)
-            roce_check_order(ctx, prev, next);
+            roce_check_opcode_order(ctx, prev, next);
         if (!knew && (next->flags & ROCE_SENT_OFF_KNOWN))
             roce_check_request_packet(ctx, next);
     }
@@ -222,8 +222,9 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
     }
     if (skip == 0 && now->icrc == e->icrc && now->op == e->op &&
         (ctx->side->saw_id || !(req->retx.active && req->retx.next == now->psn)) &&
-        (ctx->conn->facts.svc == ROCE_SVC_UC || roce_is_copy(ctx, e->icrc, e->ip_id, e->time))) {
-        roce_copy(ctx, e->last_frame); /* UC sends nothing again */
+        (ctx->conn->facts.svc == ROCE_SVC_UC ||
+         roce_request_is_copy(ctx, e->icrc, e->ip_id, e->time))) {
+        roce_report_copy(ctx, e->last_frame); /* UC sends nothing again */
         return;
     }
     if (skip == 0 && ctx->conn->facts.svc == ROCE_SVC_UC && headers_differ(ctx, e, now)) {
@@ -243,7 +244,7 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
     req->maybe_reused |= roce_reuse_is_unannounced(ctx) && roce_psn_may_start_use(ctx, now->psn);
     roce_reuse_compare(ctx, e, now);
     if (!read || skip == 0)
-        roce_check_same(ctx, e, now);
+        roce_check_retry_same(ctx, e, now);
     ctx->result->repeats_frame = e->frame;
     ctx->result->rto = roce_since(e->time, ctx->time);
     roce_flow_link(ctx, ROCE_LINK_REPEATED_IN, e->frame);
@@ -299,7 +300,7 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
 
     if (old && ctx->conn->facts.svc == ROCE_SVC_UC && roce_diff(now->psn, req->base) >= 0 &&
         roce_cold_of(ctx->side)->missing_psns <= roce_cold_of(ctx->side)->out_of_order) {
-        roce_copy(ctx, 0); /* older than what is remembered, and nothing is missing there */
+        roce_report_copy(ctx, 0); /* older than what is remembered, and nothing is missing there */
         return;
     }
     at = old ? 0 : at;
@@ -316,7 +317,7 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
         append_request_copy(ctx, now);
         return;
     }
-    ctx->conn->inconsistent |= roce_qp_was_idle(ctx) && !roce_conn_told(ctx->conn);
+    ctx->conn->inconsistent |= roce_qp_was_idle(ctx) && !roce_conn_cm_seen(ctx->conn);
     req->maybe_reused |=
         old && roce_reuse_is_unannounced(ctx); /* what was sent there is not known */
     if (old && req->una_known && roce_diff(now->psn, req->una) < 0 && next &&
@@ -376,7 +377,7 @@ static void place_after_gap(struct roce_ctx *ctx, int32_t d, const struct roce_s
     }
     ctx->conn->inconsistent |=
         (roce_qp_was_idle(ctx) || (roce_qp_was_refused(ctx) && roce_reuse_is_unannounced(ctx))) &&
-        !roce_conn_told(ctx->conn);
+        !roce_conn_cm_seen(ctx->conn);
     if (ctx->conn->facts.svc == ROCE_SVC_UC)
         REPORT(ctx, UC_PSN_GAP, "bth.psn", req->nxt, now->psn);
     else
@@ -420,9 +421,9 @@ void roce_request(struct roce_ctx *ctx)
         uint32_t tries = ++ctx->side->pair_tries;
 
         if (ctx->conn->facts.svc != ROCE_SVC_UC)
-            roce_pair_wait(ctx->flow, ctx->side);
+            roce_pair_index_add(ctx->flow, ctx->side);
         else if ((tries & (tries - 1)) == 0)
-            roce_pair_silent(ctx);
+            roce_pair_uc(ctx);
     }
     req = &ctx->side->req;
     idle = req->last_time ? roce_since(req->last_time, ctx->time) : 0;

@@ -43,7 +43,7 @@ static void acknowledge_packet(struct roce_ctx *ctx, struct roce_req *req,
     roce_req_remove_in_flight(req, e);
     roce_flow_link(ctx, ROCE_LINK_ACKED_IN, e->last_frame);
     if (e->bad)
-        roce_check_accept(ctx, e);
+        roce_check_accepted(ctx, e);
     if (e->marks & ROCE_MARK_OVER_CREDIT)
         roce_check_over_credit(ctx, e);
     if (roce_opcode_is_answered(roce_opcode(e->op))) {
@@ -162,7 +162,7 @@ static void note_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
     sum->end_tries = e ? e->tries : 0;
 }
 
-void roce_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp)
+void roce_rsp_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp)
 {
     uint8_t syndrome = ctx->pkt->aeth.syndrome;
 
@@ -204,7 +204,7 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
 
     switch (roce_syndrome_kind(pkt->aeth.syndrome)) {
     case ROCE_SYN_ACK:
-        roce_check_positive(ctx, req);
+        roce_check_ack_psn(ctx, req);
         roce_check_msn(ctx, req);
         roce_acknowledged(ctx, req, roce_window_get(&req->win, psn));
         break;
@@ -225,7 +225,7 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
             e->tries == (rsp->rnr_at == psn && rsp->rnr_at_tries ? rsp->rnr_at_tries + 1 : 1);
         rsp->rnr_at = psn;
         rsp->rnr_at_tries = e ? e->tries : 0;
-        roce_note_nak(ctx, rsp);
+        roce_rsp_note_nak(ctx, rsp);
         break;
     case ROCE_SYN_NAK:
         ctx->result->flags |= ROCE_AN_NAK;
@@ -237,7 +237,7 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
             REPORT(ctx, SEQ_NAK, "bth.psn", .actual = psn, .expected = psn,
                    .value = ROCE_VALUE_NONE, .other = e ? e->last_frame : 0);
             ack_to(ctx, req, psn);
-            roce_note_nak(ctx, rsp);
+            roce_rsp_note_nak(ctx, rsp);
             rsp->gap_nak = true;
             rsp->gap_psn = psn;
             rsp->gap_frame = ctx->frame;
@@ -395,7 +395,7 @@ static bool is_repeated_response(struct roce_ctx *ctx)
     struct roce_rsp *rsp = &ctx->side->rsp;
     const struct roce_pkt *pkt = ctx->pkt;
 
-    if (roce_copy_response(ctx))
+    if (roce_response_is_copy(ctx))
         return true;
     if (!rsp->started || rsp->last_op != pkt->bth.opcode || rsp->last_psn != pkt->bth.psn) {
         rsp->dup_num = 0;
@@ -427,8 +427,8 @@ static void note_response(struct roce_ctx *ctx)
     rsp->last_icrc = pkt->icrc;
     rsp->last_id = ctx->digest->ip_id;
     rsp->last_frame = ctx->frame;
-    if (roce_is_refusal(pkt))
-        roce_copy_keep(ctx);
+    if (roce_pkt_is_nak(pkt))
+        roce_copy_note_nak(ctx);
     if (roce_pkt_has(pkt, ROCE_HDR_AETH)) {
         rsp->last_msn = pkt->aeth.msn;
         rsp->last_syndrome = pkt->aeth.syndrome;
@@ -466,7 +466,7 @@ void roce_response(struct roce_ctx *ctx)
     roce_check_mtu_learn(ctx);
     roce_check_size(ctx);
     req = ctx->conn->paired ? &roce_peer(ctx->side)->req : NULL;
-    roce_pair_fits(ctx);
+    roce_pair_check_response(ctx);
     roce_check_aeth(ctx);
     if (req && req->started) {
         if (roce_reuse_is_pending(req) && roce_pkt_has(pkt, ROCE_HDR_AETH))

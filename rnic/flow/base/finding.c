@@ -139,10 +139,10 @@ void roce_report_once(struct roce_ctx *ctx, struct roce_report report)
 /* ---- text --------------------------------------------------------------------------------------
  */
 
-static void add(char *buf, size_t cap, size_t *len, const char *fmt, ...)
+static void add_text(char *buf, size_t cap, size_t *len, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-static void add(char *buf, size_t cap, size_t *len, const char *fmt, ...)
+static void add_text(char *buf, size_t cap, size_t *len, const char *fmt, ...)
 {
     va_list ap;
     int n;
@@ -161,20 +161,20 @@ static void add_value(char *buf, size_t cap, size_t *len, enum roce_value value,
     char text[96];
 
     switch (value) {
-    case ROCE_VALUE_HEX: add(buf, cap, len, "0x%llx", (unsigned long long)v); break;
-    case ROCE_VALUE_OPCODE: add(buf, cap, len, "%s", roce_opcode((uint8_t)v)->name); break;
+    case ROCE_VALUE_HEX: add_text(buf, cap, len, "0x%llx", (unsigned long long)v); break;
+    case ROCE_VALUE_OPCODE: add_text(buf, cap, len, "%s", roce_opcode((uint8_t)v)->name); break;
     case ROCE_VALUE_SYNDROME:
-        add(buf, cap, len, "0x%02llx (%s)", (unsigned long long)v,
-            roce_syndrome_text((uint8_t)v, text, sizeof(text)));
+        add_text(buf, cap, len, "0x%02llx (%s)", (unsigned long long)v,
+                 roce_syndrome_text((uint8_t)v, text, sizeof(text)));
         break;
     case ROCE_VALUE_NS:
         if (v < 1000000)
-            add(buf, cap, len, "%.3f us", (double)v / 1e3);
+            add_text(buf, cap, len, "%.3f us", (double)v / 1e3);
         else
-            add(buf, cap, len, "%.3f ms", (double)v / 1e6);
+            add_text(buf, cap, len, "%.3f ms", (double)v / 1e6);
         break;
     case ROCE_VALUE_DEC:
-    case ROCE_VALUE_NONE: add(buf, cap, len, "%llu", (unsigned long long)v); break;
+    case ROCE_VALUE_NONE: add_text(buf, cap, len, "%llu", (unsigned long long)v); break;
     }
 }
 
@@ -187,22 +187,22 @@ const char *roce_finding_text(const struct roce_finding *f, char *buf, size_t ca
         return buf;
     buf[0] = 0;
     if (f->value != ROCE_VALUE_NONE) {
-        add(buf, cap, &len, "%s: expected %s", f->field, relations[f->relation]);
+        add_text(buf, cap, &len, "%s: expected %s", f->field, relations[f->relation]);
         add_value(buf, cap, &len, f->value, f->expected);
-        add(buf, cap, &len, ", found ");
+        add_text(buf, cap, &len, ", found ");
         add_value(buf, cap, &len, f->value, f->actual);
-        add(buf, cap, &len, "; ");
+        add_text(buf, cap, &len, "; ");
     } else {
         if (f->field[0])
-            add(buf, cap, &len, "%s: ", f->field);
+            add_text(buf, cap, &len, "%s: ", f->field);
         /* Without values a norm would read as if it held. */
         if (roce_rule_is_norm(roce_rule_info(f->rule)))
-            add(buf, cap, &len, "rule broken: ");
+            add_text(buf, cap, &len, "rule broken: ");
     }
-    add(buf, cap, &len, "%s", roce_rule_info(f->rule)->text);
+    add_text(buf, cap, &len, "%s", roce_rule_info(f->rule)->text);
     if (f->other_frame)
-        add(buf, cap, &len, " (see frame %u)", f->other_frame);
+        add_text(buf, cap, &len, " (see frame %u)", f->other_frame);
     if (f->known)
-        add(buf, cap, &len, " [known deviation %s]", f->known);
+        add_text(buf, cap, &len, " [known deviation %s]", f->known);
     return buf;
 }

@@ -5,7 +5,7 @@
 #include "flow/check.h"
 #include "wire/gid.h"
 
-static uint64_t mix(uint64_t h, uint64_t v)
+static uint64_t mix_hash(uint64_t h, uint64_t v)
 {
     h = (h ^ v) * UINT64_C(0x9E3779B97F4A7C15);
     return h ^ h >> 29;
@@ -17,10 +17,10 @@ uint32_t roce_key_hash(const struct roce_key *key)
 
     memcpy(w, key->src, 16);
     memcpy(w + 2, key->dst, 16);
-    h = mix(w[0] ^ w[1] << 1, w[2]);
-    h = mix(h ^ w[1], w[3]);
-    h = mix(h, (uint64_t)key->qpn << 32 | key->src_qpn);
-    h = mix(h, key->net);
+    h = mix_hash(w[0] ^ w[1] << 1, w[2]);
+    h = mix_hash(h ^ w[1], w[3]);
+    h = mix_hash(h, (uint64_t)key->qpn << 32 | key->src_qpn);
+    h = mix_hash(h, key->net);
     return (uint32_t)(h >> 16);
 }
 

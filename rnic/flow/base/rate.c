@@ -61,7 +61,7 @@ static uint64_t rate_now(const struct roce_ctx *ctx, const struct roce_side *sid
 }
 
 /* A new window begins with the packet at hand, the side's. */
-static void begin(const struct roce_ctx *ctx, struct roce_side *side)
+static void begin_window(const struct roce_ctx *ctx, struct roce_side *side)
 {
     struct roce_meter *m = side->meter;
 
@@ -97,7 +97,7 @@ static void close_episode(struct roce_ctx *ctx, struct roce_side *side, enum roc
 }
 
 /* A window of `rate` is over. */
-static void measured(struct roce_ctx *ctx, struct roce_side *side, uint64_t rate)
+static void note_window_rate(struct roce_ctx *ctx, struct roce_side *side, uint64_t rate)
 {
     struct roce_slowdown *s = &side->counts.cold->slow;
     uint64_t since = roce_since(s->sum.time, ctx->time);
@@ -121,7 +121,7 @@ static void measured(struct roce_ctx *ctx, struct roce_side *side, uint64_t rate
 }
 
 /* The window at hand ends before the packet at hand. */
-static void turn(struct roce_ctx *ctx, struct roce_side *side, uint64_t ns)
+static void end_window(struct roce_ctx *ctx, struct roce_side *side, uint64_t ns)
 {
     struct roce_meter *m = side->meter;
     const struct roce_cold_counters *cold = side->counts.cold;
@@ -134,17 +134,17 @@ static void turn(struct roce_ctx *ctx, struct roce_side *side, uint64_t ns)
         m->before_ns = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
         m->before_bytes = (uint32_t)bytes;
         if (cold && cold->slow.open)
-            measured(ctx, side, rate_of(bytes, ns));
+            note_window_rate(ctx, side, rate_of(bytes, ns));
     }
-    begin(ctx, side);
+    begin_window(ctx, side);
 }
 
 /* The side was silent for long: what it sends now is another story. */
-static void idle(struct roce_ctx *ctx, struct roce_side *side)
+static void end_idle_window(struct roce_ctx *ctx, struct roce_side *side)
 {
     if (side->counts.cold && side->counts.cold->slow.open)
         close_episode(ctx, side, ROCE_CNP_IDLE);
-    begin(ctx, side);
+    begin_window(ctx, side);
     side->meter->before_ns = 0;
 }
 
@@ -165,11 +165,11 @@ void roce_rate_step(struct roce_ctx *ctx)
     pause = roce_since(m->last, ctx->time);
     m->last = ctx->time;
     if (pause >= IDLE_NS) {
-        idle(ctx, side);
+        end_idle_window(ctx, side);
         return;
     }
     if (m->time == 0) {
-        begin(ctx, side);
+        begin_window(ctx, side);
         return;
     }
     if (ctx->result->flags & ROCE_AN_COPY) { /* it was sent once */
@@ -182,7 +182,7 @@ void roce_rate_step(struct roce_ctx *ctx)
     if (ctx->result->flags & ROCE_AN_PSN_GAP)
         m->holed = true;
     if (ns >= ROCE_RATE_WINDOW_NS && side->counts.packets - 1 - m->packets >= ROCE_RATE_PACKETS)
-        turn(ctx, side, ns);
+        end_window(ctx, side, ns);
 }
 
 void roce_rate_hole(struct roce_side *side)

@@ -49,7 +49,7 @@ struct roce_sent_packet *roce_window_get(struct roce_window *w, uint32_t psn)
     return roce_sent_has(e, psn) ? e : NULL;
 }
 
-static bool grow(struct roce_window *w, uint32_t cap, struct roce_mem *mem)
+static bool grow_window(struct roce_window *w, uint32_t cap, struct roce_mem *mem)
 {
     struct roce_sent_packet *buf = roce_mem_get(mem, cap * sizeof(*buf));
 
@@ -69,7 +69,7 @@ bool roce_window_room(struct roce_window *w, uint32_t max, struct roce_mem *mem)
     if (w->cnt == w->cap && w->cap < max &&
         (w->acked <= w->cap / 2 ||
          (w->cap < ROCE_WINDOW_READS && roce_sent_is_unread(&w->buf[w->head]))))
-        (void)grow(w, w->cap ? w->cap * 2 : ROCE_WINDOW_MIN, mem);
+        (void)grow_window(w, w->cap ? w->cap * 2 : ROCE_WINDOW_MIN, mem);
     return w->cnt < w->cap;
 }
 

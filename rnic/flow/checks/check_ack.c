@@ -72,7 +72,7 @@ void roce_check_aeth(struct roce_ctx *ctx)
 }
 
 /* The latest entry that the response at hand counts as completed, if the response ends with it. */
-static struct roce_sent_packet *counted(struct roce_ctx *ctx, struct roce_req *req)
+static struct roce_sent_packet *newest_counted(struct roce_ctx *ctx, struct roce_req *req)
 {
     uint32_t psn = ctx->pkt->bth.psn;
     struct roce_sent_packet *e;
@@ -94,7 +94,7 @@ static struct roce_sent_packet *counted(struct roce_ctx *ctx, struct roce_req *r
  * today, which is more than belongs to its PSN and never less, so that the least seen counts, and
  * accuses somebody only when it held for messages that followed one another.
  */
-static bool settle(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e)
+static bool update_msn_ref(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e)
 {
     struct roce_rsp *rsp = &ctx->side->rsp;
     const struct roce_pkt *pkt = ctx->pkt;
@@ -168,7 +168,7 @@ void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
     const struct roce_rsp *rsp = &ctx->side->rsp;
     const struct roce_pkt *pkt = ctx->pkt;
     const struct roce_conn_facts *sum = &ctx->conn->facts;
-    struct roce_sent_packet *e = counted(ctx, req), *tail = roce_window_tail(&req->win);
+    struct roce_sent_packet *e = newest_counted(ctx, req), *tail = roce_window_tail(&req->win);
     bool read = pkt->op->kind == ROCE_KIND_READ_RESP;
     bool nak =
         pkt->op->kind == ROCE_KIND_ACK && roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK;
@@ -177,7 +177,7 @@ void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
     uint32_t low, high;
     int32_t below, above;
 
-    if (!e || !roce_pkt_has(pkt, ROCE_HDR_AETH) || !settle(ctx, req, e))
+    if (!e || !roce_pkt_has(pkt, ROCE_HDR_AETH) || !update_msn_ref(ctx, req, e))
         return;
     sure = rsp->msn_ref_hits >= MSN_REF_HITS;
     low = rsp->msn_ref_msn + e->cum - rsp->msn_ref_cum;
@@ -211,7 +211,7 @@ bool roce_msn_fits(const struct roce_rsp *rsp, const struct roce_sent_packet *e,
            roce_diff(msn, rsp->msn_ref_msn + e->cum - rsp->msn_ref_cum) == 0;
 }
 
-void roce_check_accept(struct roce_ctx *ctx, const struct roce_sent_packet *e)
+void roce_check_accepted(struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     const struct roce_opcode *op = roce_opcode(e->op);
 

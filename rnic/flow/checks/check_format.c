@@ -259,7 +259,7 @@ void roce_check_format(struct roce_ctx *ctx)
     check_bth(ctx);
 }
 
-void roce_check_constants(struct roce_ctx *ctx)
+void roce_check_qp_constants(struct roce_ctx *ctx)
 {
     const struct roce_pkt *pkt = ctx->pkt;
     struct roce_side *side = ctx->side, *peer = roce_peer(side);
@@ -312,7 +312,7 @@ void roce_check_mtu_learn(struct roce_ctx *ctx)
         REPORT(ctx, PMTU_VALUE, "payload length", conn->facts.mtu ? conn->facts.mtu : 1024, len);
         return;
     }
-    if (conn->facts.mtu && conn->facts.mtu != len && roce_conn_told(conn)) {
+    if (conn->facts.mtu && conn->facts.mtu != len && roce_conn_cm_seen(conn)) {
         REPORT_ONCE(ctx, CM_MTU, "payload length", conn->facts.mtu, len, conn->facts.cm.req_frame);
         conn->inconsistent = true; /* how many PSNs READs take was reckoned with the other */
     }

@@ -31,7 +31,7 @@ static void check_seq(struct roce_ctx *ctx, struct roce_req *req)
     uint32_t psn = ctx->pkt->bth.psn;
     const struct roce_cold_counters *sum = roce_cold_of(ctx->side);
     const struct roce_sent_packet *e = roce_window_get(&req->win, psn);
-    bool told = roce_copy_would_tell(ctx, rsp->gap_frame), seen = roce_copy_seen(ctx);
+    bool told = roce_copy_is_detectable(ctx, rsp->gap_frame), seen = roce_conn_has_copies(ctx);
 
     if (rsp->rnr && rsp->rnr_psn == psn && !seen)
         REPORT(ctx, NAK_AFTER_RNR, "aeth.syndrome", .other = rsp->rnr_frame,
@@ -72,7 +72,7 @@ void roce_check_nak(struct roce_ctx *ctx, struct roce_req *req)
         check_access(ctx, req);
 }
 
-void roce_check_positive(struct roce_ctx *ctx, struct roce_req *req)
+void roce_check_ack_psn(struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_rsp *rsp = &ctx->side->rsp;
     uint32_t psn = ctx->pkt->bth.psn;
@@ -80,7 +80,7 @@ void roce_check_positive(struct roce_ctx *ctx, struct roce_req *req)
     int32_t before = roce_diff(psn, req->base);
     /* All that is known of the requester was sent after the NAK: perhaps another use of the QPs. */
     bool later = oldest && oldest->psn == req->base && oldest->frame > rsp->fatal_frame &&
-                 !roce_conn_told(ctx->conn);
+                 !roce_conn_cm_seen(ctx->conn);
 
     if (rsp->fatal && roce_diff(psn, req->nxt) >= 0)
         (void)roce_reuse_suspect(ctx, roce_peer(ctx->side), ROCE_REUSE_UNSOLICITED, psn);

@@ -8,14 +8,14 @@
 
 #define DMA_MAX UINT32_C(0x80000000) /* R081 */
 
-static void oblige(struct roce_sent_packet *e, enum roce_rule rule)
+static void must_refuse(struct roce_sent_packet *e, enum roce_rule rule)
 {
     if (!e->bad)
         e->bad = (uint16_t)rule;
 }
 
 /* The opcode that would have continued `prev`: what a finding shows as expected. */
-static uint8_t continued(const struct roce_opcode *prev)
+static uint8_t continuing_opcode(const struct roce_opcode *prev)
 {
     uint8_t base = (uint8_t)(prev->svc << 5);
 
@@ -23,8 +23,8 @@ static uint8_t continued(const struct roce_opcode *prev)
                      (prev->kind == ROCE_KIND_SEND ? ROCE_OP_RC_SEND_LAST : ROCE_OP_RC_WRITE_LAST));
 }
 
-void roce_check_order(struct roce_ctx *ctx, struct roce_sent_packet *prev,
-                      struct roce_sent_packet *e)
+void roce_check_opcode_order(struct roce_ctx *ctx, struct roce_sent_packet *prev,
+                             struct roce_sent_packet *e)
 {
     const struct roce_opcode *was = roce_opcode(prev->op), *op = roce_opcode(e->op);
     bool open = !roce_opcode_ends(was);
@@ -32,19 +32,19 @@ void roce_check_order(struct roce_ctx *ctx, struct roce_sent_packet *prev,
     if (prev->bad && !(prev->flags & ROCE_SENT_ENDS))
         return; /* one fault makes the next packets of its message look wrong too */
     if (open && roce_opcode_starts(op)) {
-        REPORT(ctx, INTERLEAVED, "bth.opcode", continued(was), op->value, prev->last_frame,
+        REPORT(ctx, INTERLEAVED, "bth.opcode", continuing_opcode(was), op->value, prev->last_frame,
                ROCE_VALUE_OPCODE);
-        oblige(e, ROCE_RULE_ACK_OPEN_MESSAGE);
+        must_refuse(e, ROCE_RULE_ACK_OPEN_MESSAGE);
     } else if (open && was->kind != op->kind) {
-        REPORT(ctx, OPCODE_ORDER, "bth.opcode", continued(was), op->value, prev->last_frame,
+        REPORT(ctx, OPCODE_ORDER, "bth.opcode", continuing_opcode(was), op->value, prev->last_frame,
                ROCE_VALUE_OPCODE);
-        oblige(e, ROCE_RULE_ACK_WRONG_KIND);
+        must_refuse(e, ROCE_RULE_ACK_WRONG_KIND);
     } else if (!open && !roce_opcode_starts(op)) {
         REPORT(ctx, OPCODE_ORDER, "bth.opcode",
                (uint64_t)(op->value & 0xE0) |
                    (op->kind == ROCE_KIND_SEND ? ROCE_OP_RC_SEND_FIRST : ROCE_OP_RC_WRITE_FIRST),
                op->value, prev->last_frame, ROCE_VALUE_OPCODE);
-        oblige(e, ROCE_RULE_ACK_NO_FIRST);
+        must_refuse(e, ROCE_RULE_ACK_NO_FIRST);
     }
 }
 
@@ -60,7 +60,7 @@ static void check_lengths(struct roce_ctx *ctx, struct roce_sent_packet *e,
         if (sum - e->len <= e->dma_len) /* said once a message */
             REPORT(ctx, DMA_LEN, "reth.dma_len", e->dma_len, sum,
                    e->msg_frame != ctx->frame ? e->msg_frame : 0);
-        oblige(e, ROCE_RULE_ACK_DMA_LEN);
+        must_refuse(e, ROCE_RULE_ACK_DMA_LEN);
     }
 }
 
@@ -73,15 +73,15 @@ static void check_size(struct roce_ctx *ctx, struct roce_sent_packet *e,
     switch (op->payload) {
     case ROCE_PAYLOAD_MTU:
         if (sure && e->len != mtu)
-            oblige(e, ROCE_RULE_ACK_LENGTH);
+            must_refuse(e, ROCE_RULE_ACK_LENGTH);
         break;
     case ROCE_PAYLOAD_TAIL:
         if (e->len == 0 || (sure && e->len > mtu))
-            oblige(e, ROCE_RULE_ACK_LENGTH);
+            must_refuse(e, ROCE_RULE_ACK_LENGTH);
         break;
     case ROCE_PAYLOAD_ANY:
         if (sure && e->len > mtu)
-            oblige(e, ROCE_RULE_ACK_LENGTH);
+            must_refuse(e, ROCE_RULE_ACK_LENGTH);
         break;
     default: break;
     }
@@ -95,14 +95,14 @@ void roce_check_request_packet(struct roce_ctx *ctx, struct roce_sent_packet *e)
         e->dma_len != ROCE_LEN_UNKNOWN) {
         if (e->dma_len > DMA_MAX) {
             REPORT(ctx, DMA_LEN_MAX, "reth.dma_len", DMA_MAX, e->dma_len, .rel = ROCE_REL_AT_MOST);
-            oblige(e, ROCE_RULE_DMA_LEN_MAX);
+            must_refuse(e, ROCE_RULE_DMA_LEN_MAX);
         }
         if (e->dma_len && e->va + (e->dma_len - 1) < e->va)
             REPORT(ctx, VA_WRAP, "reth.va", UINT64_MAX - (e->dma_len - 1), e->va,
                    .value = ROCE_VALUE_HEX, .rel = ROCE_REL_AT_MOST);
     }
     if (roce_opcode_is_atomic(op) && e->dma_len != ROCE_LEN_UNKNOWN && (e->va & 7) != 0)
-        oblige(e, ROCE_RULE_ATOMIC_ALIGN);
+        must_refuse(e, ROCE_RULE_ATOMIC_ALIGN);
     check_lengths(ctx, e, op);
     check_size(ctx, e, op);
 }

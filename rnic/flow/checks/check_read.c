@@ -42,7 +42,7 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
         bool ended = e->tries == 2 && e->resp_high == e->psn_cnt;
 
         if (again && k > 0 && k == e->restart && (silent || ended) && e->last_frame != e->frame &&
-            !roce_copy_seen(ctx))
+            !roce_conn_has_copies(ctx))
             REPORT(ctx, READ_RESTART, "bth.opcode",
                    base | (last ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_READ_RESP_FIRST),
                    op->value, e->last_frame, ROCE_VALUE_OPCODE);
@@ -62,12 +62,13 @@ void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
 {
     uint32_t psn = ctx->pkt->bth.psn, k = (psn - e->psn) & ROCE_PSN_MASK;
 
-    roce_check_positive(ctx, req);
+    roce_check_ack_psn(ctx, req);
     if (k < e->resp_next && e->tries == 1) /* asked for once, and answered */
         (void)roce_reuse_suspect(ctx, roce_peer(ctx->side), ROCE_REUSE_UNSOLICITED, psn);
     check_len(ctx, e, k);
     check_pos(ctx, req, e, k);
-    if ((e->flags & ROCE_SENT_IMPLIED) && !(e->flags & ROCE_SENT_RESTARTED) && !roce_copy_seen(ctx))
+    if ((e->flags & ROCE_SENT_IMPLIED) && !(e->flags & ROCE_SENT_RESTARTED) &&
+        !roce_conn_has_copies(ctx))
         REPORT(ctx, RESP_ORDER, "bth.psn", req->una, psn, ctx->side->rsp.last_frame,
                .rel = ROCE_REL_AT_LEAST);
     if (k < e->resp_next || (roce_sent_has_response(e, k) && !(e->flags & ROCE_SENT_RESTARTED))) {
@@ -93,7 +94,7 @@ void roce_check_atomic_ack(struct roce_ctx *ctx, struct roce_req *req, struct ro
     const struct roce_opcode *op = roce_opcode(e->op);
     uint64_t orig = ctx->pkt->atomicacketh.orig;
 
-    roce_check_positive(ctx, req);
+    roce_check_ack_psn(ctx, req);
     if (!roce_opcode_is_atomic(op) && op->kind != ROCE_KIND_ATOMIC_WRITE) {
         REPORT(ctx, ATOMIC_ACK_KIND, "bth.opcode", e->op, ctx->pkt->bth.opcode, e->last_frame,
                ROCE_VALUE_OPCODE, .condition = op->kind == ROCE_KIND_READ ? "read" : NULL);

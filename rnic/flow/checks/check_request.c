@@ -27,13 +27,13 @@ static void check_reads(struct roce_ctx *ctx)
     if (!req->una_known || ctx->conn->join_frame || req->implied_nak)
         return; /* what was asked for again may be answered by what was on the way before */
     limit = active ? sum->cm.rep_responder_resources : sum->cm.responder_resources;
-    if (!(roce_conn_told(ctx->conn) & 1u << ROCE_CM_REP))
+    if (!(roce_conn_cm_seen(ctx->conn) & 1u << ROCE_CM_REP))
         limit = RD_ATOMIC_MAX;
     /* The answers may be captured late, at a point of their own. */
     if (limit < RD_ATOMIC_MAX && oldest &&
         roce_since(oldest->time, ctx->time) >= ROCE_MIN_TIMEOUT_NS)
         return;
-    if (req->reads_in_flight > limit && !roce_copy_seen(ctx))
+    if (req->reads_in_flight > limit && !roce_conn_has_copies(ctx))
         REPORT(ctx, RD_ATOMIC, "READs and atomics outstanding", limit, req->reads_in_flight,
                sum->cm.rep_frame, .rel = ROCE_REL_AT_MOST);
 }
@@ -45,7 +45,8 @@ static void check_reads(struct roce_ctx *ctx)
 
 /* By how many messages one that ends with `cum` of them is beyond the credits: its SSN in MSN
  * terms, the value that the MSN takes once it is completed. */
-static int32_t beyond(const struct roce_rsp *rsp, const struct roce_sent_packet *e, uint32_t lsn)
+static int32_t messages_over_credit(const struct roce_rsp *rsp, const struct roce_sent_packet *e,
+                                    uint32_t lsn)
 {
     return roce_diff(rsp->msn_ref_msn + (e->cum + !(e->flags & ROCE_SENT_ENDS)) - rsp->msn_ref_cum,
                      lsn);
@@ -61,7 +62,7 @@ static void check_credits(struct roce_ctx *ctx, struct roce_sent_packet *e)
     if (!rsp->credit_seen || !roce_opcode_uses_rq(ctx->pkt->op) || !rsp->msn_ref ||
         rsp->msn_ref_run != e->run_id)
         return;
-    over = beyond(rsp, e, rsp->lsn);
+    over = messages_over_credit(rsp, e, rsp->lsn);
     if (over >= 0 && starts)
         ctx->result->flags |= ROCE_AN_CREDITS_EXHAUSTED;
     if (over <= 0 || rsp->credit_cnt < CREDITS_KNOWN_CNT ||
@@ -83,7 +84,7 @@ void roce_check_over_credit(struct roce_ctx *ctx, const struct roce_sent_packet 
 
     if (!rsp->credit_seen || !rsp->msn_ref || rsp->msn_ref_run != e->run_id)
         return;
-    over = beyond(rsp, e, rsp->lsn_before);
+    over = messages_over_credit(rsp, e, rsp->lsn_before);
     none = rsp->last_syndrome == ROCE_SYNDROME_ACK && rsp->lsn_before == rsp->last_msn;
     if (over < (roce_opcode_starts(roce_opcode(e->op)) ? 2 : 1))
         return; /* seen late */
@@ -99,7 +100,7 @@ void roce_check_over_credit(struct roce_ctx *ctx, const struct roce_sent_packet 
                .rel = ROCE_REL_AT_MOST);
 }
 
-void roce_check_new(struct roce_ctx *ctx, struct roce_sent_packet *e)
+void roce_check_new_request(struct roce_ctx *ctx, struct roce_sent_packet *e)
 {
     const struct roce_req *req = &ctx->side->req;
     const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
@@ -116,8 +117,8 @@ void roce_check_new(struct roce_ctx *ctx, struct roce_sent_packet *e)
                .rel = ROCE_REL_AT_MOST);
 }
 
-void roce_check_same(struct roce_ctx *ctx, const struct roce_sent_packet *e,
-                     const struct roce_sent_packet *now)
+void roce_check_retry_same(struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                           const struct roce_sent_packet *now)
 {
     const struct roce_opcode *op = ctx->pkt->op;
 
@@ -167,7 +168,7 @@ static void check_timeout(struct roce_ctx *ctx, const struct roce_sent_packet *e
     uint64_t t = roce_timeout_of(ctx->conn);
     uint64_t since = e ? roce_since(e->time, ctx->time) : idle;
     const struct roce_req *req = &ctx->side->req;
-    bool agreed = (roce_conn_told(ctx->conn) & 1u << ROCE_CM_REQ) != 0;
+    bool agreed = (roce_conn_cm_seen(ctx->conn) & 1u << ROCE_CM_REQ) != 0;
     uint8_t limit = agreed ? ctx->conn->facts.cm.retry_count : RETRY_MAX;
 
     if (req->timeouts > 1)
@@ -228,11 +229,11 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent_packet *e)
     if (waited + slack < rsp->rnr_wait && e && e->psn == rsp->rnr_psn &&
         ctx->time > rsp->rnr_time && rsp->rnr_sure && e->tries == 1 &&
         roce_since(e->time, ctx->time) < quick && !follows_read(req, e) &&
-        roce_since(e->time, ctx->time) + slack < rsp->rnr_wait && !roce_copy_seen(ctx))
+        roce_since(e->time, ctx->time) + slack < rsp->rnr_wait && !roce_conn_has_copies(ctx))
         REPORT(ctx, RNR_WAIT, "time since the RNR NAK", rsp->rnr_wait, waited, rsp->rnr_frame,
                ROCE_VALUE_NS, ROCE_REL_AT_LEAST,
                .weak = !ctx->side->saw_id || sum->out_of_order || sum->missing_psns);
-    if ((roce_conn_told(ctx->conn) & 1u << ROCE_CM_REQ) && limit != 7 && req->rnrs > limit)
+    if ((roce_conn_cm_seen(ctx->conn) & 1u << ROCE_CM_REQ) && limit != 7 && req->rnrs > limit)
         REPORT(ctx, RNR_COUNT, "repetitions", limit, req->rnrs, ctx->conn->facts.cm.req_frame,
                .rel = ROCE_REL_AT_MOST);
 }

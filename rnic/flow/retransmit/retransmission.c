@@ -9,7 +9,7 @@
 
 uint64_t roce_timeout_of(const struct roce_conn *conn)
 {
-    if (!(roce_conn_told(conn) & 1u << ROCE_CM_REQ) || conn->facts.cm.ack_timeout_code == 0)
+    if (!(roce_conn_cm_seen(conn) & 1u << ROCE_CM_REQ) || conn->facts.cm.ack_timeout_code == 0)
         return ROCE_NEVER_NS;
     return roce_ack_timeout_ns(conn->facts.cm.ack_timeout_code);
 }
@@ -184,7 +184,7 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
      * was asked for later makes the requester go back for it (R139). */
     if (cause == ROCE_CAUSE_UNKNOWN && before.cause == ROCE_CAUSE_SEQ_NAK && before.first == psn &&
         e && !roce_opcode_is_answered(roce_opcode(e->op)) && ctx->conn->paired &&
-        !roce_copy_seen(ctx))
+        !roce_conn_has_copies(ctx))
         REPORT(ctx, NAK_ONCE, "bth.psn", req->nxt, psn, before.trigger);
     if (cause == ROCE_CAUSE_SEQ_NAK || cause == ROCE_CAUSE_RNR_NAK || cause == ROCE_CAUSE_TIMEOUT)
         rsp->nak = rsp->rnr = false;

@@ -5,20 +5,21 @@
 
 /* Ids are used again, and a REQ may come again by another transaction: what is known of an exchange
  * beside the id of its `side`. */
-struct roce_cm_more {
+struct roce_cm_match {
     uint32_t other;      /* the id of the other side; 0 any */
     const uint64_t *tid; /* of its REQ; NULL any */
 };
 
-static struct roce_cm_slot *slot_find(const struct roce_ctx *ctx, int side, uint32_t comm_id,
-                                      const uint8_t addr[16], struct roce_cm_more more)
+static struct roce_cm_exchange *find_exchange(const struct roce_ctx *ctx, int side,
+                                              uint32_t comm_id, const uint8_t addr[16],
+                                              struct roce_cm_match more)
 {
     struct roce_flow *flow = ctx->flow;
 
     if (!flow->cm)
         return NULL;
-    for (uint32_t i = 0; i < ROCE_CM_SLOTS; i++) { /* newest first */
-        struct roce_cm_slot *s = &flow->cm[(flow->cm_next - 1 - i) % ROCE_CM_SLOTS];
+    for (uint32_t i = 0; i < ROCE_CM_EXCHANGES; i++) { /* newest first */
+        struct roce_cm_exchange *s = &flow->cm[(flow->cm_next - 1 - i) % ROCE_CM_EXCHANGES];
 
         if (s->used && s->net == ctx->digest->key.net && s->comm_id[side] == comm_id &&
             (s->seen & (side ? 1u << ROCE_CM_REP : 1u << ROCE_CM_REQ)) &&
@@ -29,20 +30,22 @@ static struct roce_cm_slot *slot_find(const struct roce_ctx *ctx, int side, uint
     return NULL;
 }
 
-static const struct roce_cm_more any_slot;
+static const struct roce_cm_match match_any;
 
-struct roce_cm_slot *roce_cm_slot_of_req(const struct roce_ctx *ctx, const struct roce_cm_req *req)
+struct roce_cm_exchange *roce_cm_exchange_of_req(const struct roce_ctx *ctx,
+                                                 const struct roce_cm_req *req)
 {
-    return slot_find(ctx, 0, req->local_comm_id, ctx->src, any_slot);
+    return find_exchange(ctx, 0, req->local_comm_id, ctx->src, match_any);
 }
 
-struct roce_cm_slot *roce_cm_slot_of_rep(const struct roce_ctx *ctx, const struct roce_cm_msg *msg)
+struct roce_cm_exchange *roce_cm_exchange_of_rep(const struct roce_ctx *ctx,
+                                                 const struct roce_cm_msg *msg)
 {
-    struct roce_cm_slot *s = slot_find(ctx, 0, msg->rep.remote_comm_id, ctx->dst,
-                                       (struct roce_cm_more){.tid = &msg->mad.tid});
+    struct roce_cm_exchange *s = find_exchange(ctx, 0, msg->rep.remote_comm_id, ctx->dst,
+                                               (struct roce_cm_match){.tid = &msg->mad.tid});
 
     if (!s)
-        s = slot_find(ctx, 0, msg->rep.remote_comm_id, ctx->dst, any_slot);
+        s = find_exchange(ctx, 0, msg->rep.remote_comm_id, ctx->dst, match_any);
     if (!s || memcmp(s->addr[1], ctx->src, 16) != 0)
         return NULL;
     /* The id of an exchange that is over, or has its answer: another one, perhaps. */
@@ -53,31 +56,31 @@ struct roce_cm_slot *roce_cm_slot_of_rep(const struct roce_ctx *ctx, const struc
 }
 
 /* The exchange of both ids, with the transaction of its REQ if `tid` is not NULL. */
-static struct roce_cm_slot *slot_of_both(const struct roce_ctx *ctx, uint32_t local,
-                                         uint32_t remote, const uint64_t *tid, int *side)
+static struct roce_cm_exchange *find_by_both_ids(const struct roce_ctx *ctx, uint32_t local,
+                                                 uint32_t remote, const uint64_t *tid, int *side)
 {
-    const struct roce_cm_more by_remote = {remote, tid}, by_local = {local, tid};
-    struct roce_cm_slot *s = remote ? slot_find(ctx, 0, local, ctx->src, by_remote) : NULL;
+    const struct roce_cm_match by_remote = {remote, tid}, by_local = {local, tid};
+    struct roce_cm_exchange *s = remote ? find_exchange(ctx, 0, local, ctx->src, by_remote) : NULL;
 
     *side = s ? 0 : 1;
-    return s || !local ? s : slot_find(ctx, 0, remote, ctx->dst, by_local);
+    return s || !local ? s : find_exchange(ctx, 0, remote, ctx->dst, by_local);
 }
 
-struct roce_cm_slot *roce_cm_slot_of(const struct roce_ctx *ctx, uint32_t local, uint32_t remote,
-                                     uint64_t tid, int *side)
+struct roce_cm_exchange *roce_cm_exchange_of(const struct roce_ctx *ctx, uint32_t local,
+                                             uint32_t remote, uint64_t tid, int *side)
 {
-    struct roce_cm_slot *s = slot_of_both(ctx, local, remote, &tid, side);
+    struct roce_cm_exchange *s = find_by_both_ids(ctx, local, remote, &tid, side);
 
     if (!s)
-        s = slot_of_both(ctx, local, remote, NULL, side);
+        s = find_by_both_ids(ctx, local, remote, NULL, side);
     if (s)
         return s;
     *side = 0;
-    s = slot_find(ctx, 0, local, ctx->src, any_slot);
+    s = find_exchange(ctx, 0, local, ctx->src, match_any);
     if (s && (remote == 0 || s->comm_id[1] == 0 || s->comm_id[1] == remote))
         return s;
     *side = 1;
-    return slot_find(ctx, 0, remote, ctx->dst, any_slot);
+    return find_exchange(ctx, 0, remote, ctx->dst, match_any);
 }
 
 static uint32_t hash_req(const struct roce_cm_req *req)
@@ -91,23 +94,23 @@ static uint32_t hash_req(const struct roce_cm_req *req)
     return h;
 }
 
-bool roce_cm_slot_asks(const struct roce_cm_slot *s, const struct roce_cm_req *req)
+bool roce_cm_exchange_is_same_req(const struct roce_cm_exchange *s, const struct roce_cm_req *req)
 {
     return s->hash == hash_req(req);
 }
 
-void roce_cm_slot_begin(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
+void roce_cm_exchange_begin(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
 {
     struct roce_flow *flow = ctx->flow;
     const struct roce_cm_req *req = &msg->req;
-    struct roce_cm_slot *s;
+    struct roce_cm_exchange *s;
 
     if (!flow->cm) {
-        flow->cm = roce_flow_get(flow, ROCE_CM_SLOTS * sizeof(*flow->cm), ctx->conn);
+        flow->cm = roce_flow_alloc(flow, ROCE_CM_EXCHANGES * sizeof(*flow->cm), ctx->conn);
         if (!flow->cm)
             return;
     }
-    s = &flow->cm[flow->cm_next++ % ROCE_CM_SLOTS];
+    s = &flow->cm[flow->cm_next++ % ROCE_CM_EXCHANGES];
     memset(s, 0, sizeof(*s));
     s->used = true;
     s->net = ctx->digest->key.net;
@@ -127,8 +130,8 @@ void roce_cm_slot_begin(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
                                                     : ROCE_SVC_RC;
 }
 
-void roce_cm_slot_free(struct roce_flow *flow)
+void roce_cm_exchange_free(struct roce_flow *flow)
 {
-    roce_mem_put(&flow->mem, flow->cm, ROCE_CM_SLOTS * sizeof(*flow->cm));
+    roce_mem_put(&flow->mem, flow->cm, ROCE_CM_EXCHANGES * sizeof(*flow->cm));
     flow->cm = NULL;
 }

@@ -133,7 +133,7 @@ static void use_append(struct roce_flow *flow, struct roce_conn *conn)
     flow->newest = conn;
 }
 
-void roce_conn_touch(struct roce_flow *flow, struct roce_conn *conn)
+void roce_conn_note_use(struct roce_flow *flow, struct roce_conn *conn)
 {
     if (flow->newest == conn)
         return;
@@ -150,7 +150,7 @@ static bool has_window(const struct roce_conn *conn)
 }
 
 /* Forgets what a connection remembers of its packets; its counts and PSNs stay. */
-static void forget(struct roce_flow *flow, struct roce_conn *conn)
+static void forget_windows(struct roce_flow *flow, struct roce_conn *conn)
 {
     for (int i = 0; i < 2; i++) {
         struct roce_req *req = &conn->side[i].req;
@@ -166,7 +166,7 @@ static void forget(struct roce_flow *flow, struct roce_conn *conn)
     flow->totals.forgotten++;
 }
 
-void *roce_flow_get(struct roce_flow *flow, size_t size, const struct roce_conn *keep)
+void *roce_flow_alloc(struct roce_flow *flow, size_t size, const struct roce_conn *keep)
 {
     void *p = roce_mem_get(&flow->mem, size);
 
@@ -175,7 +175,7 @@ void *roce_flow_get(struct roce_flow *flow, size_t size, const struct roce_conn 
     for (struct roce_conn *c = flow->oldest, *next; !p && c && c != keep; c = next) {
         next = c->newer;
         if (has_window(c))
-            forget(flow, c);
+            forget_windows(flow, c);
         else {
             flow->totals.evicted++;
             roce_conn_end(flow, c);
@@ -220,7 +220,7 @@ struct roce_side *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *c
         flow->totals.evicted++;
         roce_conn_end(flow, flow->oldest);
     }
-    conn = roce_flow_get(flow, sizeof(*conn), ctx->conn);
+    conn = roce_flow_alloc(flow, sizeof(*conn), ctx->conn);
     if (!conn)
         return NULL;
     conn->stream = flow->next_stream;
@@ -229,7 +229,7 @@ struct roce_side *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *c
     conn->ud = key->src_qpn != ROCE_QPN_UNKNOWN;
     conn->facts.stream = conn->stream;
     conn->facts.svc = ctx->pkt->op->svc;
-    roce_conn_place(&conn->facts, ctx->pkt);
+    roce_conn_note_network(&conn->facts, ctx->pkt);
     conn->facts.first_frame = conn->facts.last_frame = ctx->frame;
     conn->facts.first_time = conn->facts.last_time = ctx->time;
     for (int i = 0; i < 2; i++) {
@@ -243,7 +243,7 @@ struct roce_side *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *c
     conn->side[0].qpn = key->src_qpn;
     conn->side[1].qpn = key->qpn;
     if (!conn->ud)
-        roce_pair_count(flow, conn);
+        roce_pair_index_count(flow, conn);
     roce_conn_key(flow, &conn->side[0]);
     if (!conn->side[0].keyed) {
         roce_mem_put(&flow->mem, conn, sizeof(*conn));
@@ -279,7 +279,7 @@ void roce_conn_free(struct roce_flow *flow, struct roce_conn *conn)
     for (int i = 0; i < 2; i++) {
         struct roce_side *side = &conn->side[i];
 
-        roce_pair_done(flow, side);
+        roce_pair_index_remove(flow, side);
         unkey(flow, side);
         roce_window_free(&side->req.win, &flow->mem);
         roce_times_free(flow, &side->times);
@@ -331,8 +331,8 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
     a->rsp.fatal &= a->rsp.fatal_frame > from->facts.first_frame;
     moved->rsp.fatal &= moved->rsp.fatal_frame > to->facts.first_frame;
     unkey(flow, moved);
-    roce_pair_done(flow, moved);
-    roce_pair_done(flow, a);
+    roce_pair_index_remove(flow, moved);
+    roce_pair_index_remove(flow, a);
     take_naks(&moved->rsp, &b->rsp);
     take_naks(&a->rsp, &from->side[1].rsp);
     free_counts(flow, b);
@@ -401,7 +401,7 @@ void roce_req_reset(struct roce_req *req)
 
 void roce_conn_forget_mtu(struct roce_conn *conn)
 {
-    if (roce_conn_told(conn))
+    if (roce_conn_cm_seen(conn))
         return;
     conn->mtu_seen = conn->facts.mtu_sure = false;
 }

@@ -133,7 +133,7 @@ struct roce_rsp {
     uint64_t fatal_time;
 };
 
-#define ROCE_REFUSALS     8u /* that are remembered: of so many a copy is known */
+#define ROCE_RECENT_NAKS  8u /* that are remembered: of so many a copy is known */
 #define ROCE_DEFERRED_MAX 8u
 
 /* ERRORs that wait for what a turn was. */
@@ -148,11 +148,11 @@ struct roce_deferred_findings {
  * meanings are those of struct roce_side_summary. */
 struct roce_cold_counters {
     /* Its latest NAKs and RNR NAKs; frame 0: none. */
-    struct roce_refusal {
+    struct roce_recent_nak {
         uint32_t frame, icrc;
         uint16_t id;
-    } refusal[ROCE_REFUSALS];
-    uint8_t refusal_next;
+    } recent_nak[ROCE_RECENT_NAKS];
+    uint8_t recent_nak_next;
     uint64_t missing_psns, unseen_acked;
     uint64_t out_of_order, copies, duplicates;
     uint64_t psn_naks, rnr_naks, rnr_paged, fatal_naks, late_responses;
@@ -200,11 +200,11 @@ struct roce_side {
     struct roce_conn *conn;
     struct roce_side *pair_next, *pair_prev; /* waiting for the other direction: pair.c */
     uint32_t pair_key;
-    bool pair_wait;
-    uint8_t pair_hits;   /* responses that one waiting direction alone could answer for */
-    bool pair_ambiguous; /* directions fitted it, and nothing told which is its other one */
-    uint8_t strays;      /* packets of another service one after another */
-    uint32_t pair_with;  /* that direction's stream */
+    bool pair_indexed;
+    uint8_t pair_hits;     /* responses that one waiting direction alone could answer for */
+    bool pair_ambiguous;   /* directions fitted it, and nothing told which is its other one */
+    uint8_t other_service; /* packets of another service one after another */
+    uint32_t pair_with;    /* that direction's stream */
     uint32_t pair_tries;
     struct roce_req req;
     struct roce_rsp rsp;
@@ -239,7 +239,7 @@ struct roce_conn {
     struct roce_conn_facts facts;
 };
 
-struct roce_ended {
+struct roce_timewait_qp {
     bool used;
     uint8_t addr[16];
     uint32_t qpn;
@@ -247,11 +247,11 @@ struct roce_ended {
     uint32_t frame;
 };
 
-#define ROCE_CM_SLOTS     256u /* CM exchanges under way at a time that can be followed */
-#define ROCE_ENDED_SLOTS  64u
+#define ROCE_CM_EXCHANGES 256u /* CM exchanges under way at a time that can be followed */
+#define ROCE_TIMEWAIT_QPS 64u
 #define ROCE_PAIR_BUCKETS 4096u
 
-struct roce_cm_slot;
+struct roce_cm_exchange;
 
 struct roce_flow {
     struct roce_flow_opts opts;
@@ -267,10 +267,10 @@ struct roce_flow {
     struct roce_side *pair[ROCE_PAIR_BUCKETS];
     uint16_t
         directions[ROCE_PAIR_BUCKETS]; /* of connected services seen so far; sticks at the end */
-    struct roce_cm_slot *cm;
+    struct roce_cm_exchange *cm;
     uint32_t cm_next;
-    struct roce_ended ended[ROCE_ENDED_SLOTS];
-    uint32_t ended_next;
+    struct roce_timewait_qp timewait[ROCE_TIMEWAIT_QPS];
+    uint32_t timewait_next;
     struct roce_icrc_trust trust;
     struct roce_hist (*summary_hist)[ROCE_TIMES]; /* both sides' few as histograms, for a summary */
     struct roce_cold_counters lost_cold;          /* counted without memory to count in */
@@ -368,7 +368,7 @@ void roce_conn_key(struct roce_flow *flow, struct roce_side *side);
 void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_conn *from);
 
 /* Notes that it was used now. */
-void roce_conn_touch(struct roce_flow *flow, struct roce_conn *conn);
+void roce_conn_note_use(struct roce_flow *flow, struct roce_conn *conn);
 
 /* Says its last word and gives its memory back. */
 void roce_conn_end(struct roce_flow *flow, struct roce_conn *conn);
@@ -381,7 +381,7 @@ void roce_req_reset(struct roce_req *req);
 void roce_conn_forget_mtu(struct roce_conn *conn);
 
 /* The networks that its first packet is seen in; it is in its first use there. */
-static inline void roce_conn_place(struct roce_conn_facts *sum, const struct roce_pkt *pkt)
+static inline void roce_conn_note_network(struct roce_conn_facts *sum, const struct roce_pkt *pkt)
 {
     sum->encap = pkt->encap;
     sum->vid = pkt->vlan_cnt ? pkt->vlan[0].vid : 0;
@@ -391,32 +391,32 @@ static inline void roce_conn_place(struct roce_conn_facts *sum, const struct roc
 
 /* Which CM messages tell of the present use of the QPs, a bit for each: none after a DREQ, for then
  * it may be another use. */
-static inline uint16_t roce_conn_told(const struct roce_conn *conn)
+static inline uint16_t roce_conn_cm_seen(const struct roce_conn *conn)
 {
     return conn->facts.cm.dreq_frame ? 0 : conn->facts.cm.seen;
 }
 
 /* Memory for something a connection may do without; makes room if it must. */
-void *roce_flow_get(struct roce_flow *flow, size_t size, const struct roce_conn *keep);
+void *roce_flow_alloc(struct roce_flow *flow, size_t size, const struct roce_conn *keep);
 
 void roce_flow_link(struct roce_ctx *ctx, enum roce_link_kind kind, uint32_t frame);
 
 /* pair.c: joins directions by what they say. */
-void roce_pair_wait(struct roce_flow *flow, struct roce_side *side);
-void roce_pair_done(struct roce_flow *flow, struct roce_side *side);
+void roce_pair_index_add(struct roce_flow *flow, struct roce_side *side);
+void roce_pair_index_remove(struct roce_flow *flow, struct roce_side *side);
 /* `ctx->side` of an unpaired connection sent a response for `psn`: looks for the requester. */
 void roce_pair_response(struct roce_ctx *ctx, uint32_t psn);
 /* A direction of a connected service is seen for the first time. */
-void roce_pair_count(struct roce_flow *flow, const struct roce_conn *conn);
+void roce_pair_index_count(struct roce_flow *flow, const struct roce_conn *conn);
 /* `ctx->side` sent a response: where it does not fit what the other direction asked for, a guessed
  * pair is in doubt, and so is one whose requests are not all in the capture. */
-void roce_pair_fits(struct roce_ctx *ctx);
+void roce_pair_check_response(struct roce_ctx *ctx);
 /* `ctx->side` sent its first packet and nothing answers on this service (UC). */
-void roce_pair_silent(struct roce_ctx *ctx);
+void roce_pair_uc(struct roce_ctx *ctx);
 /* The packet at hand goes to a QPN that another direction, which began since, is the partner of:
  * the pair it was of is no more. */
-bool roce_pair_moved(struct roce_ctx *ctx);
+bool roce_pair_has_ended(struct roce_ctx *ctx);
 /* The capture has ended: what is alone between its hosts belongs together. */
-void roce_pair_last(struct roce_flow *flow);
+void roce_pair_finish(struct roce_flow *flow);
 
 #endif

@@ -9,7 +9,7 @@
 #define MANY    4               /* one of so many packets sent again is more than networks lose */
 #define COPY_NS UINT64_C(50000) /* no requester repeats itself so soon without a NAK */
 
-void roce_copy(struct roce_ctx *ctx, uint32_t of)
+void roce_report_copy(struct roce_ctx *ctx, uint32_t of)
 {
     roce_cold(ctx->flow, ctx->side)->copies++;
     ctx->result->flags |= ROCE_AN_COPY;
@@ -17,7 +17,7 @@ void roce_copy(struct roce_ctx *ctx, uint32_t of)
     REPORT(ctx, COPY, "frame", .other = of, .value = ROCE_VALUE_NONE);
 }
 
-bool roce_is_copy(const struct roce_ctx *ctx, uint32_t icrc, uint16_t id, uint64_t time)
+bool roce_request_is_copy(const struct roce_ctx *ctx, uint32_t icrc, uint16_t id, uint64_t time)
 {
     const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
 
@@ -30,7 +30,7 @@ bool roce_is_copy(const struct roce_ctx *ctx, uint32_t icrc, uint16_t id, uint64
     return !rsp->nak && !rsp->rnr && roce_since(time, ctx->time) < COPY_NS;
 }
 
-bool roce_copy_response(struct roce_ctx *ctx)
+bool roce_response_is_copy(struct roce_ctx *ctx)
 {
     const struct roce_rsp *rsp = &ctx->side->rsp;
     const struct roce_cold_counters *cold = roce_cold_of(ctx->side);
@@ -40,37 +40,37 @@ bool roce_copy_response(struct roce_ctx *ctx)
 
     if (!ctx->side->saw_id || ctx->icrc == ROCE_ICRC_UNVERIFIED)
         return false;
-    for (unsigned i = 0; i < ROCE_REFUSALS && roce_is_refusal(pkt); i++)
-        if (cold->refusal[i].frame && cold->refusal[i].id == id &&
-            cold->refusal[i].icrc == pkt->icrc)
-            of = cold->refusal[i].frame;
+    for (unsigned i = 0; i < ROCE_RECENT_NAKS && roce_pkt_is_nak(pkt); i++)
+        if (cold->recent_nak[i].frame && cold->recent_nak[i].id == id &&
+            cold->recent_nak[i].icrc == pkt->icrc)
+            of = cold->recent_nak[i].frame;
     if (!of && rsp->started && rsp->last_op == pkt->bth.opcode && rsp->last_psn == pkt->bth.psn &&
         rsp->last_id == id && rsp->last_icrc == pkt->icrc)
         of = rsp->last_frame;
     if (of)
-        roce_copy(ctx, of);
+        roce_report_copy(ctx, of);
     return of != 0;
 }
 
-void roce_copy_keep(struct roce_ctx *ctx)
+void roce_copy_note_nak(struct roce_ctx *ctx)
 {
     struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->side);
 
-    cold->refusal[cold->refusal_next++ % ROCE_REFUSALS] =
-        (struct roce_refusal){ctx->frame, ctx->pkt->icrc, ctx->digest->ip_id};
+    cold->recent_nak[cold->recent_nak_next++ % ROCE_RECENT_NAKS] =
+        (struct roce_recent_nak){ctx->frame, ctx->pkt->icrc, ctx->digest->ip_id};
 }
 
-bool roce_copy_would_tell(const struct roce_ctx *ctx, uint32_t frame)
+bool roce_copy_is_detectable(const struct roce_ctx *ctx, uint32_t frame)
 {
     const struct roce_cold_counters *cold = roce_cold_of(ctx->side);
 
-    for (unsigned i = 0; i < ROCE_REFUSALS && ctx->side->saw_id; i++)
-        if (cold->refusal[i].frame == frame)
+    for (unsigned i = 0; i < ROCE_RECENT_NAKS && ctx->side->saw_id; i++)
+        if (cold->recent_nak[i].frame == frame)
             return true;
     return false;
 }
 
-bool roce_copy_seen(const struct roce_ctx *ctx)
+bool roce_conn_has_copies(const struct roce_ctx *ctx)
 {
     const struct roce_side *sides[2] = {ctx->side, roce_peer(ctx->side)};
 

@@ -36,7 +36,7 @@ static uint16_t sport_of(uint32_t qpn, uint32_t other)
 }
 
 /* Addresses of neighbours differ in their last byte alone: it has to reach all bits. */
-static uint64_t mix(uint64_t h, uint64_t v)
+static uint64_t mix_hash(uint64_t h, uint64_t v)
 {
     h = (h ^ v) * UINT64_C(0x9E3779B97F4A7C15);
     return h ^ h >> 32;
@@ -48,7 +48,8 @@ static uint32_t bucket_of(const uint8_t src[16], const uint8_t dst[16], uint32_t
 
     memcpy(w, src, 16);
     memcpy(w + 2, dst, 16);
-    return (uint32_t)mix(mix(mix(mix(mix(0, w[0]), w[1]), w[2]), w[3]), net) &
+    return (uint32_t)mix_hash(mix_hash(mix_hash(mix_hash(mix_hash(0, w[0]), w[1]), w[2]), w[3]),
+                              net) &
            (ROCE_PAIR_BUCKETS - 1);
 }
 
@@ -63,9 +64,9 @@ static void unlink_side(struct roce_flow *flow, struct roce_side *side)
     side->pair_next = side->pair_prev = NULL;
 }
 
-void roce_pair_wait(struct roce_flow *flow, struct roce_side *side)
+void roce_pair_index_add(struct roce_flow *flow, struct roce_side *side)
 {
-    if (side->pair_wait) {
+    if (side->pair_indexed) {
         if (flow->pair[side->pair_key] == side)
             return;
         unlink_side(flow, side);
@@ -75,19 +76,19 @@ void roce_pair_wait(struct roce_flow *flow, struct roce_side *side)
     if (side->pair_next)
         side->pair_next->pair_prev = side;
     flow->pair[side->pair_key] = side;
-    side->pair_wait = true;
+    side->pair_indexed = true;
 }
 
-void roce_pair_done(struct roce_flow *flow, struct roce_side *side)
+void roce_pair_index_remove(struct roce_flow *flow, struct roce_side *side)
 {
-    if (!side->pair_wait)
+    if (!side->pair_indexed)
         return;
     unlink_side(flow, side);
-    side->pair_wait = false;
+    side->pair_indexed = false;
 }
 
 /* Whether `cand` sends from where `side` sends to, and the other way round. */
-static bool faces(const struct roce_side *side, const struct roce_side *cand)
+static bool is_reverse(const struct roce_side *side, const struct roce_side *cand)
 {
     return cand != side && cand->conn->net == side->conn->net &&
            memcmp(cand->key.src, roce_peer(side)->key.src, 16) == 0 &&
@@ -109,7 +110,7 @@ static enum roce_pairing by_ports(unsigned mates)
 }
 
 /* A READ response that answers `e` when it was asked for once: the bytes must be those. */
-static bool reads(const struct roce_sent_packet *e, const struct roce_pkt *pkt)
+static bool read_length_fits(const struct roce_sent_packet *e, const struct roce_pkt *pkt)
 {
     if (roce_opcode(e->op)->kind != ROCE_KIND_READ)
         return roce_opcode_is_answered(roce_opcode(e->op)) &&
@@ -124,7 +125,7 @@ static bool reads(const struct roce_sent_packet *e, const struct roce_pkt *pkt)
 }
 
 /* Whether the response `pkt` can be an answer to what `cand` sent. */
-static bool answers(struct roce_side *cand, const struct roce_pkt *pkt)
+static bool may_answer(struct roce_side *cand, const struct roce_pkt *pkt)
 {
     const struct roce_opcode *op = pkt->op;
     uint32_t psn = pkt->bth.psn;
@@ -138,7 +139,7 @@ static bool answers(struct roce_side *cand, const struct roce_pkt *pkt)
     if (!e)
         return false;
     if (op->kind == ROCE_KIND_READ_RESP)
-        return reads(e, pkt);
+        return read_length_fits(e, pkt);
     if (op->kind == ROCE_KIND_ATOMIC_ACK)
         return roce_opcode_is_atomic(roce_opcode(e->op));
     return true;
@@ -154,7 +155,7 @@ static bool is_near(const struct roce_side *cand, uint32_t psn)
 
 /* Whether the MSN of `pkt`, which answers `cand`, is what `cand` sent since its first message: both
  * begin with the capture then (R102). */
-static bool counts(struct roce_side *cand, const struct roce_pkt *pkt)
+static bool msn_counts(struct roce_side *cand, const struct roce_pkt *pkt)
 {
     const struct roce_window *w = &cand->req.win;
     const struct roce_sent_packet *e = roce_window_get(&cand->req.win, pkt->bth.psn), *first;
@@ -174,7 +175,7 @@ static bool counts(struct roce_side *cand, const struct roce_pkt *pkt)
                                     pkt->op->pos == ROCE_POS_FIRST && pkt->aeth.msn + 1 == cum);
 }
 
-void roce_pair_count(struct roce_flow *flow, const struct roce_conn *conn)
+void roce_pair_index_count(struct roce_flow *flow, const struct roce_conn *conn)
 {
     uint16_t *cnt =
         &flow->directions[bucket_of(conn->side[0].key.src, conn->side[1].key.src, conn->net)];
@@ -198,7 +199,7 @@ static bool is_rnr(const struct roce_pkt *pkt)
            roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_RNR;
 }
 
-void roce_pair_fits(struct roce_ctx *ctx)
+void roce_pair_check_response(struct roce_ctx *ctx)
 {
     struct roce_conn *conn = ctx->conn;
     struct roce_side *peer = roce_peer(ctx->side);
@@ -213,7 +214,7 @@ void roce_pair_fits(struct roce_ctx *ctx)
     e = roce_window_get(&peer->req.win, psn);
     if (e && (e->flags & ROCE_SENT_PSN_CNT_GUESS) && e->psn != psn)
         return;
-    if (!e || (answers(peer, ctx->pkt) &&
+    if (!e || (may_answer(peer, ctx->pkt) &&
                !(is_rnr(ctx->pkt) && (late || !roce_opcode_uses_rq(roce_opcode(e->op))))))
         return;
     /* What it answers, nobody asked, or one that was not captured. */
@@ -223,7 +224,7 @@ void roce_pair_fits(struct roce_ctx *ctx)
         (void)roce_reuse_suspect(ctx, peer, ROCE_REUSE_UNSOLICITED, psn);
 }
 
-static void join(struct roce_ctx *ctx, struct roce_side *cand, enum roce_pairing by)
+static void join_pair(struct roce_ctx *ctx, struct roce_side *cand, enum roce_pairing by)
 {
     struct roce_conn *mine = ctx->conn, *its = cand->conn;
     /* Answers that came before belong to requests that came before. */
@@ -239,25 +240,26 @@ static void join(struct roce_ctx *ctx, struct roce_side *cand, enum roce_pairing
     }
     ctx->conn->facts.pairing = by;
     ctx->conn->join_frame = late ? ctx->frame : 0;
-    roce_conn_touch(ctx->flow, ctx->conn);
+    roce_conn_note_use(ctx->flow, ctx->conn);
 }
 
 /* The directions between the hosts of `side` that wait, from the other to this one. */
-static struct roce_side *facing(const struct roce_flow *flow, const struct roce_side *side)
+static struct roce_side *reverse_candidates(const struct roce_flow *flow,
+                                            const struct roce_side *side)
 {
     return flow->pair[bucket_of(roce_peer(side)->key.src, side->key.src, side->conn->net)];
 }
 
 /* Candidates of one kind: how many, and one of them. */
-struct found {
+struct candidates {
     unsigned cnt;
     struct roce_side *side;
 };
 
-static void find(struct found *found, struct roce_side *cand)
+static void note_candidate(struct candidates *cands, struct roce_side *cand)
 {
-    found->cnt++;
-    found->side = cand;
+    cands->cnt++;
+    cands->side = cand;
 }
 
 /* `side` and those that its packet at hand may answer are not joined. */
@@ -266,52 +268,52 @@ static void note_ambiguous_pairs(struct roce_ctx *ctx, struct roce_side *side)
     unsigned scan = 0;
 
     side->pair_ambiguous = true;
-    for (struct roce_side *cand = facing(ctx->flow, side); cand && scan < SCAN_MAX;
+    for (struct roce_side *cand = reverse_candidates(ctx->flow, side); cand && scan < SCAN_MAX;
          cand = cand->pair_next, scan++)
-        if (faces(side, cand) && cand->conn->facts.svc == side->conn->facts.svc &&
-            answers(cand, ctx->pkt))
+        if (is_reverse(side, cand) && cand->conn->facts.svc == side->conn->facts.svc &&
+            may_answer(cand, ctx->pkt))
             cand->pair_ambiguous = true;
 }
 
 void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
 {
     struct roce_side *side = ctx->side, *one;
-    struct found proven = {0}, fit = {0}, counted = {0}, same_port = {0};
-    struct found port = {0}, near = {0}; /* that do not fit */
-    unsigned scan = 0, mates = 0;        /* how many have its source port */
+    struct candidates proven = {0}, fit = {0}, counted = {0}, same_port = {0};
+    struct candidates port = {0}, near = {0}; /* that do not fit */
+    unsigned scan = 0, mates = 0;             /* how many have its source port */
     bool ports, alone;
 
-    for (struct roce_side *cand = facing(ctx->flow, side); cand && scan < SCAN_MAX;
+    for (struct roce_side *cand = reverse_candidates(ctx->flow, side); cand && scan < SCAN_MAX;
          cand = cand->pair_next, scan++) {
-        if (!faces(side, cand) || cand->conn->facts.svc != side->conn->facts.svc)
+        if (!is_reverse(side, cand) || cand->conn->facts.svc != side->conn->facts.svc)
             continue;
         mates += side->sport && cand->sport == side->sport;
-        if (!answers(cand, ctx->pkt)) {
+        if (!may_answer(cand, ctx->pkt)) {
             if (ports_prove(side, cand))
-                find(&port, cand);
+                note_candidate(&port, cand);
             if (is_near(cand, psn))
-                find(&near, cand);
+                note_candidate(&near, cand);
             continue;
         }
-        find(&fit, cand);
+        note_candidate(&fit, cand);
         if (ports_prove(side, cand))
-            find(&proven, cand);
-        if (counts(cand, ctx->pkt))
-            find(&counted, cand);
+            note_candidate(&proven, cand);
+        if (msn_counts(cand, ctx->pkt))
+            note_candidate(&counted, cand);
         if (cand->sport && cand->sport == side->sport)
-            find(&same_port, cand);
+            note_candidate(&same_port, cand);
     }
     if (proven.cnt == 1) {
-        join(ctx, proven.side, by_ports(mates));
+        join_pair(ctx, proven.side, by_ports(mates));
         return;
     }
-    if (fit.cnt == 0 && answers(side, ctx->pkt) &&
+    if (fit.cnt == 0 && may_answer(side, ctx->pkt) &&
         memcmp(side->key.src, roce_peer(side)->key.src, 16) == 0) {
         /* A QP that is connected to itself. */
         side->conn->self = side->conn->paired = side->conn->facts.paired = true;
         side->conn->facts.pairing = ROCE_PAIRED_SELF;
         side->qpn = roce_peer(side)->qpn = side->conn->side[1].qpn;
-        roce_pair_done(ctx->flow, side);
+        roce_pair_index_remove(ctx->flow, side);
         return;
     }
     if (fit.cnt && !side->pair_ambiguous)
@@ -340,12 +342,13 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
         (fit.cnt == 1 && !near.cnt &&
          (ports ? psn >= PSN_SMALL || alone || (counted.cnt && side->pair_hits > 1)
                 : alone && side->pair_hits > 1)))
-        join(ctx, one,
-             fit.cnt == 1       ? ROCE_PAIRED_BY_PSNS
-             : counted.cnt == 1 ? ROCE_PAIRED_BY_MSNS
-                                : ROCE_PAIRED_BY_PORT);
+        join_pair(ctx, one,
+                  fit.cnt == 1       ? ROCE_PAIRED_BY_PSNS
+                  : counted.cnt == 1 ? ROCE_PAIRED_BY_MSNS
+                                     : ROCE_PAIRED_BY_PORT);
     else if (roce_pkt_has(ctx->pkt, ROCE_HDR_AETH))
-        roce_note_nak(ctx, &roce_peer(one)->rsp); /* it goes back for this before they are joined */
+        roce_rsp_note_nak(ctx,
+                          &roce_peer(one)->rsp); /* it goes back for this before they are joined */
 }
 
 /* What `side` sends has another source port than its pair, which was known by that, and is no part
@@ -360,7 +363,7 @@ static bool is_foreign(struct roce_ctx *ctx, uint16_t sport)
         ctx->side->sport != sport_of(ctx->side->qpn, peer->qpn))
         return false;
     if (roce_opcode_is_response(ctx->pkt->op))
-        return !answers(peer, ctx->pkt) ||
+        return !may_answer(peer, ctx->pkt) ||
                (peer->req.una_known && roce_diff(psn, peer->req.una) < 0);
     if (!req->started)
         return true;
@@ -368,7 +371,7 @@ static bool is_foreign(struct roce_ctx *ctx, uint16_t sport)
            (roce_opcode_starts(ctx->pkt->op) || !roce_window_get(&ctx->side->req.win, psn));
 }
 
-bool roce_pair_moved(struct roce_ctx *ctx)
+bool roce_pair_has_ended(struct roce_ctx *ctx)
 {
     const struct roce_conn *conn = ctx->conn;
     struct roce_side *side = ctx->side, *peer = roce_peer(side);
@@ -376,46 +379,46 @@ bool roce_pair_moved(struct roce_ctx *ctx)
         side->req.last_time > peer->req.last_time ? side->req.last_time : peer->req.last_time;
     bool response = roce_opcode_is_response(ctx->pkt->op);
     uint16_t sport = roce_pkt_has(ctx->pkt, ROCE_HDR_UDP) ? ctx->pkt->udp.sport : 0;
-    struct found proven = {0}, fit = {0};
+    struct candidates proven = {0}, fit = {0};
     unsigned scan = 0;
     bool rested, other;
 
-    if (!conn->paired || conn->self || roce_conn_told(conn) || last == 0)
+    if (!conn->paired || conn->self || roce_conn_cm_seen(conn) || last == 0)
         return false;
     rested = roce_since(last, ctx->time) >= ROCE_IDLE_REUSE_NS;
     other = !roce_is_guess(conn) && sport && sport != side->sport;
     if (!rested && !other)
         return false;
-    for (struct roce_side *cand = facing(ctx->flow, side); cand && scan < SCAN_MAX;
+    for (struct roce_side *cand = reverse_candidates(ctx->flow, side); cand && scan < SCAN_MAX;
          cand = cand->pair_next, scan++) {
-        if (!faces(side, cand) || cand->conn->facts.svc != ctx->pkt->op->svc ||
-            cand->conn->facts.first_time < last || (response && !answers(cand, ctx->pkt)))
+        if (!is_reverse(side, cand) || cand->conn->facts.svc != ctx->pkt->op->svc ||
+            cand->conn->facts.first_time < last || (response && !may_answer(cand, ctx->pkt)))
             continue;
-        find(&fit, cand);
+        note_candidate(&fit, cand);
         if (sport && cand->sport == sport && sport == sport_of(peer->qpn, roce_peer(cand)->qpn))
-            find(&proven, cand);
+            note_candidate(&proven, cand);
     }
     return proven.cnt == 1 || (other && is_foreign(ctx, sport)) ||
-           (rested && response && fit.cnt == 1 && !answers(peer, ctx->pkt));
+           (rested && response && fit.cnt == 1 && !may_answer(peer, ctx->pkt));
 }
 
-void roce_pair_silent(struct roce_ctx *ctx)
+void roce_pair_uc(struct roce_ctx *ctx)
 {
     struct roce_side *side = ctx->side;
-    struct found proven = {0};
+    struct candidates proven = {0};
     unsigned scan = 0, mates = 0;
 
-    for (struct roce_side *cand = facing(ctx->flow, side); cand && scan < SCAN_MAX;
+    for (struct roce_side *cand = reverse_candidates(ctx->flow, side); cand && scan < SCAN_MAX;
          cand = cand->pair_next, scan++)
-        if (faces(side, cand) && cand->conn->facts.svc == side->conn->facts.svc) {
+        if (is_reverse(side, cand) && cand->conn->facts.svc == side->conn->facts.svc) {
             mates += side->sport && cand->sport == side->sport;
             if (ports_prove(side, cand))
-                find(&proven, cand);
+                note_candidate(&proven, cand);
         }
     if (proven.cnt == 1)
-        join(ctx, proven.side, by_ports(mates));
+        join_pair(ctx, proven.side, by_ports(mates));
     else
-        roce_pair_wait(ctx->flow, side);
+        roce_pair_index_add(ctx->flow, side);
 }
 
 static bool at_one_time(const struct roce_conn *conn, const struct roce_conn *other)
@@ -424,7 +427,7 @@ static bool at_one_time(const struct roce_conn *conn, const struct roce_conn *ot
            other->facts.first_time <= conn->facts.last_time;
 }
 
-void roce_pair_last(struct roce_flow *flow)
+void roce_pair_finish(struct roce_flow *flow)
 {
     for (struct roce_conn *conn = flow->first_all, *next; conn; conn = next) {
         struct roce_side *side = &conn->side[0], *cand = NULL;
@@ -437,16 +440,17 @@ void roce_pair_last(struct roce_flow *flow)
         next = conn->next_all;
         if (conn->paired || conn->ud || !is_alone(flow, conn))
             continue;
-        for (cand = facing(flow, side); cand && !faces(side, cand); cand = cand->pair_next)
+        for (cand = reverse_candidates(flow, side); cand && !is_reverse(side, cand);
+             cand = cand->pair_next)
             ;
         if (!cand || cand->conn->paired || cand->conn->facts.svc != conn->facts.svc ||
-            (side->pair_wait && cand->conn->stream < conn->stream)) /* that one looked */
+            (side->pair_indexed && cand->conn->stream < conn->stream)) /* that one looked */
             continue;
         if (side->pair_hits || cand->pair_hits ||
             (conn->facts.svc == ROCE_SVC_UC && at_one_time(conn, cand->conn))) {
             if (next == cand->conn)
                 next = next->next_all;
-            join(&ctx, cand, ROCE_PAIRED_ALONE);
+            join_pair(&ctx, cand, ROCE_PAIRED_ALONE);
         }
     }
 }

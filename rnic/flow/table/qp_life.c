@@ -10,7 +10,7 @@ bool roce_qp_was_refused(const struct roce_ctx *ctx)
 
 bool roce_reuse_is_unannounced(const struct roce_ctx *ctx)
 {
-    return !roce_conn_told(ctx->conn) && ctx->conn->facts.svc != ROCE_SVC_UC;
+    return !roce_conn_cm_seen(ctx->conn) && ctx->conn->facts.svc != ROCE_SVC_UC;
 }
 
 #define ROUND_NS UINT64_C(300000000) /* the PSNs do not come round in less */

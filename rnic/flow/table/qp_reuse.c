@@ -33,7 +33,7 @@ bool roce_finding_defer(const struct roce_ctx *ctx, struct roce_finding *finding
     if (!side)
         return false;
     if (!side->reuse->deferred)
-        side->reuse->deferred = roce_flow_get(ctx->flow, sizeof(*held), ctx->conn);
+        side->reuse->deferred = roce_flow_alloc(ctx->flow, sizeof(*held), ctx->conn);
     held = side->reuse->deferred;
     if (!held || held->cnt == ROCE_DEFERRED_MAX) {
         finding->severity = ROCE_SEV_WARN;
@@ -180,7 +180,7 @@ bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_side *side, enum roce_
         resolve_candidate(ctx, side, outcome_at_end(ctx, side)); /* it said little */
     }
     if (!side->reuse)
-        side->reuse = roce_flow_get(ctx->flow, sizeof(*cand), ctx->conn);
+        side->reuse = roce_flow_alloc(ctx->flow, sizeof(*cand), ctx->conn);
     cand = side->reuse;
     if (!cand)
         return false;

@@ -192,7 +192,7 @@ static json_t *operations_json(const struct check_conn *c, unsigned i)
     return all;
 }
 
-static json_t *repeats_json(const struct roce_side_summary *s)
+static json_t *repeats_json(const struct roce_endpoint_summary *s)
 {
     json_t *all = json_object();
 
@@ -237,7 +237,7 @@ static json_t *regions_json(const struct check_conn *c, unsigned i)
 
 static json_t *side_json(const struct check_conn *c, unsigned i)
 {
-    const struct roce_side_summary *s = &c->sum.side[i];
+    const struct roce_endpoint_summary *s = &c->sum.side[i];
     const struct {
         const char *key;
         uint64_t v;

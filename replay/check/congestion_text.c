@@ -14,7 +14,7 @@ static void add_rate(struct text *t, uint64_t rate)
     text_add(t, "/s");
 }
 
-void congestion_text_cnps(struct text *t, const struct roce_side_summary *side)
+void congestion_text_cnps(struct text *t, const struct roce_endpoint_summary *side)
 {
     if (side->cnp_gap_ns.cnt) {
         text_add(t, " ");
@@ -32,7 +32,7 @@ void congestion_text_cnps(struct text *t, const struct roce_side_summary *side)
     }
 }
 
-void congestion_text_rate(struct text *t, const struct roce_side_summary *side)
+void congestion_text_rate(struct text *t, const struct roce_endpoint_summary *side)
 {
     const struct roce_cnp_summary *c = &side->cnp;
     uint64_t slowed = c->before.cnt, back = c->recovery_ns.cnt;

@@ -25,7 +25,7 @@ void check_conn_set(struct check_conn *conn, const struct roce_conn_summary *sum
 {
     conn->sum = *sum;
     for (unsigned i = 0; i < 2; i++) {
-        struct roce_side_summary *side = &conn->sum.side[i];
+        struct roce_endpoint_summary *side = &conn->sum.side[i];
 
         for (unsigned o = 0; o < ROCE_OPER_CNT; o++) {
             conn->latency[i][o] = latency_of(side->oper[o].latency);
@@ -95,7 +95,7 @@ int check_conn_order(const void *a, const void *b)
     return 0;
 }
 
-static void add_end(struct text *t, const struct roce_side_summary *side)
+static void add_end(struct text *t, const struct roce_endpoint_summary *side)
 {
     text_add_addr(t, side->addr);
     if (side->qpn == ROCE_QPN_UNKNOWN)
@@ -222,8 +222,8 @@ static void add_refused_for_now(struct text *t, const struct roce_conn_summary *
 
 void check_conn_reason(struct text *t, const struct roce_conn_summary *sum)
 {
-    const struct roce_side_summary *mine = &sum->side[sum->end_side & 1];
-    const struct roce_side_summary *its = &sum->side[!(sum->end_side & 1)];
+    const struct roce_endpoint_summary *mine = &sum->side[sum->end_side & 1];
+    const struct roce_endpoint_summary *its = &sum->side[!(sum->end_side & 1)];
     const char *name;
     char buf[96];
 

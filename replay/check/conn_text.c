@@ -93,7 +93,7 @@ static bool would_show(const struct check_conn *c, enum roce_oper oper)
 
 static void print_operations(struct lines *lines, const struct check_conn *c, unsigned i)
 {
-    const struct roce_side_summary *s = &c->sum.side[i];
+    const struct roce_endpoint_summary *s = &c->sum.side[i];
     bool answered = c->sum.svc != ROCE_SVC_RC || are_matched(&c->sum);
     char buf[LINE_LEN];
     struct text t = text_of(buf, sizeof(buf));
@@ -125,7 +125,7 @@ static void print_operations(struct lines *lines, const struct check_conn *c, un
     put_line(lines, i, "", buf);
 }
 
-static void print_repeats(struct lines *lines, const struct roce_side_summary *s, unsigned i)
+static void print_repeats(struct lines *lines, const struct roce_endpoint_summary *s, unsigned i)
 {
     char buf[LINE_LEN];
     struct text t = text_of(buf, sizeof(buf));
@@ -149,7 +149,7 @@ static void print_repeats(struct lines *lines, const struct roce_side_summary *s
         put_line(lines, i, "sent again: ", buf);
 }
 
-static void print_odds(struct lines *lines, const struct roce_side_summary *s, unsigned i)
+static void print_odds(struct lines *lines, const struct roce_endpoint_summary *s, unsigned i)
 {
     char buf[LINE_LEN];
     struct text t = text_of(buf, sizeof(buf));
@@ -191,7 +191,7 @@ static void print_odds(struct lines *lines, const struct roce_side_summary *s, u
         put_line(lines, i, "", buf);
 }
 
-static void print_congestion(struct lines *lines, const struct roce_side_summary *s, unsigned i)
+static void print_congestion(struct lines *lines, const struct roce_endpoint_summary *s, unsigned i)
 {
     char buf[LINE_LEN];
     struct text t = text_of(buf, sizeof(buf));
@@ -203,7 +203,7 @@ static void print_congestion(struct lines *lines, const struct roce_side_summary
 
 static void print_regions(FILE *out, const struct check_conn *c, unsigned i)
 {
-    const struct roce_side_summary *s = &c->sum.side[i];
+    const struct roce_endpoint_summary *s = &c->sum.side[i];
 
     for (unsigned k = 0; k < s->region_cnt; k++) {
         const struct roce_region *region = &c->region[i][k];

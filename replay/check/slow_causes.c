@@ -14,7 +14,7 @@
 
 /* One side's requests, and what the other one said to them. */
 struct direction {
-    const struct roce_side_summary *mine, *its;
+    const struct roce_endpoint_summary *mine, *its;
     uint64_t ns;   /* of the connection */
     uint64_t naks; /* go-backs after a sequence NAK */
     uint64_t gone; /* packets that never came to the capture point */
@@ -36,7 +36,7 @@ static struct direction direction_of(const struct roce_conn_summary *sum, unsign
     return w;
 }
 
-static uint64_t retransmitted_cnt(const struct roce_side_summary *side)
+static uint64_t retransmitted_cnt(const struct roce_endpoint_summary *side)
 {
     uint64_t sum = 0;
 
@@ -45,7 +45,7 @@ static uint64_t retransmitted_cnt(const struct roce_side_summary *side)
     return sum;
 }
 
-static void add_addr(struct text *t, const struct roce_side_summary *side)
+static void add_addr(struct text *t, const struct roce_endpoint_summary *side)
 {
     text_add_addr(t, side->addr);
 }
@@ -314,7 +314,7 @@ static const struct {
 
 static bool is_slow(const struct direction *w)
 {
-    const struct roce_side_summary *s = w->mine;
+    const struct roce_endpoint_summary *s = w->mine;
     uint64_t bad = retransmitted_cnt(s) + s->bad_icrc;
     uint64_t waited = s->rnr_waited_ns + s->retx[ROCE_CAUSE_TIMEOUT].stalled_ns;
 

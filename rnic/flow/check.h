@@ -121,7 +121,7 @@ void roce_response(struct roce_ctx *ctx); /* response.c */
 void roce_acknowledged(struct roce_ctx *ctx, struct roce_req *req,
                        const struct roce_sent_packet *e);
 /* At the end: READs whose responses all came, in another order, were not asked for again. */
-void roce_reads_done_at_end(struct roce_ctx *ctx, struct roce_side *requester);
+void roce_reads_done_at_end(struct roce_ctx *ctx, struct roce_endpoint *requester);
 /* The response at hand to `req` was judged. */
 void roce_response_end(struct roce_ctx *ctx, struct roce_req *req);
 /* passed.c: READ or atomic `e` has to be asked for again. */
@@ -132,7 +132,8 @@ void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t
  * packets are missing in the capture. */
 void roce_reads_done_before(struct roce_ctx *ctx, uint32_t psn, bool sure);
 /* The requester had the answer to READ `e`, whenever that was. */
-void roce_read_done(struct roce_ctx *ctx, struct roce_side *requester, struct roce_sent_packet *e);
+void roce_read_done(struct roce_ctx *ctx, struct roce_endpoint *requester,
+                    struct roce_sent_packet *e);
 /* The response at hand is to `e` as it was asked for before: it is discarded. */
 bool roce_response_is_stale(const struct roce_req *req, const struct roce_sent_packet *e);
 /* A sequence or RNR NAK at hand is what the requester goes back for next. */
@@ -179,10 +180,10 @@ void roce_read_psn_count_update(struct roce_conn *conn);
 void roce_summary_fill(const struct roce_flow *flow, const struct roce_conn *conn,
                        struct roce_conn_summary *out);
 void roce_summary_end(struct roce_ctx *ctx); /* closing judgements of ctx->conn */
-void roce_summary_latency(struct roce_ctx *ctx, struct roce_side *side, enum roce_oper oper,
+void roce_summary_latency(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_oper oper,
                           uint64_t ns);
-void roce_summary_rtt(struct roce_ctx *ctx, struct roce_side *side, uint64_t ns);
-void roce_summary_region(struct roce_ctx *ctx, struct roce_side *side, enum roce_oper oper,
+void roce_summary_rtt(struct roce_ctx *ctx, struct roce_endpoint *side, uint64_t ns);
+void roce_summary_region(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_oper oper,
                          uint32_t rkey, uint64_t va, uint64_t len);
 
 /* A NAK or RNR NAK. */

@@ -13,8 +13,8 @@
 #define MRA_OF_LAP      2
 #define CLASS_PORT_INFO 1 /* an attribute that all classes have, with methods Get and Set */
 
-static struct roce_side *find_endpoint(struct roce_ctx *ctx, const struct roce_cm_exchange *s,
-                                       int from)
+static struct roce_endpoint *find_endpoint(struct roce_ctx *ctx, const struct roce_cm_exchange *s,
+                                           int from)
 {
     struct roce_key key = {.net = s->net, .qpn = s->qpn[1 - from], .src_qpn = ROCE_QPN_UNKNOWN};
 
@@ -25,7 +25,7 @@ static struct roce_side *find_endpoint(struct roce_ctx *ctx, const struct roce_c
 
 static struct roce_conn *conn_of(struct roce_ctx *ctx, const struct roce_cm_exchange *s)
 {
-    struct roce_side *side = find_endpoint(ctx, s, 0);
+    struct roce_endpoint *side = find_endpoint(ctx, s, 0);
 
     if (!side)
         side = find_endpoint(ctx, s, 1);
@@ -73,7 +73,7 @@ static void set_cm_facts(struct roce_conn *conn, const struct roce_cm_exchange *
         conn->mtu_seen = false;
     }
     for (int i = 0; i < 2; i++) {
-        struct roce_side *side = &conn->side[i];
+        struct roce_endpoint *side = &conn->side[i];
         struct roce_req *req = &side->req;
 
         /* The PSN that the peer's message asks for. */
@@ -87,7 +87,7 @@ static void set_cm_facts(struct roce_conn *conn, const struct roce_cm_exchange *
 static void set_up_conn(struct roce_ctx *ctx, struct roce_cm_exchange *s,
                         const struct roce_cm_rep *rep)
 {
-    struct roce_side *a = find_endpoint(ctx, s, 0), *p = find_endpoint(ctx, s, 1);
+    struct roce_endpoint *a = find_endpoint(ctx, s, 0), *p = find_endpoint(ctx, s, 1);
     struct roce_ctx on = *ctx;
     struct roce_conn *conn;
     struct roce_key key = {.net = s->net, .qpn = s->qpn[1], .src_qpn = ROCE_QPN_UNKNOWN};
@@ -103,9 +103,9 @@ static void set_up_conn(struct roce_ctx *ctx, struct roce_cm_exchange *s,
     }
     if (a || p) {
         conn = a ? a->conn : p->conn;
-        active = a ? roce_side_idx(a) : 1 - roce_side_idx(p);
+        active = a ? roce_endpoint_side(a) : 1 - roce_endpoint_side(p);
         on.conn = conn;
-        on.side = &conn->side[active];
+        on.sender = &conn->side[active];
         if (conn->side[0].any || conn->side[1].any) {
             REPORT(&on, QP_REUSED, "QPN", .actual = s->qpn[1], .value = ROCE_VALUE_NONE,
                    .other = conn->facts.first_frame);
@@ -253,9 +253,9 @@ static void report_rejected(struct roce_ctx *ctx, const struct roce_cm_exchange 
     sum->end_frame = sum->cm.rej_frame = ctx->frame;
     sum->cm.rej_reason = rej->reason;
     for (int i = 0; i < 2; i++) {
-        told.side[i] = (struct roce_side_summary){.qpn = i == 0 ? s->qpn[0] : ROCE_QPN_UNKNOWN,
-                                                  .first_psn = ROCE_PSN_UNKNOWN,
-                                                  .credits = ROCE_CREDITS_UNLIMITED};
+        told.side[i] = (struct roce_endpoint_summary){.qpn = i == 0 ? s->qpn[0] : ROCE_QPN_UNKNOWN,
+                                                      .first_psn = ROCE_PSN_UNKNOWN,
+                                                      .credits = ROCE_CREDITS_UNLIMITED};
         memcpy(told.side[i].addr, s->addr[i], 16);
     }
     if (roce_conn_number(ctx->flow)) {
@@ -383,7 +383,7 @@ void roce_cm_end(struct roce_flow *flow)
         if (!s->used || !s->dreq_frame || s->drep_frame)
             continue;
         ctx.conn = conn_of(&ctx, s);
-        ctx.side = ctx.conn ? &ctx.conn->side[0] : NULL;
+        ctx.sender = ctx.conn ? &ctx.conn->side[0] : NULL;
         REPORT(&ctx, CM_DREQ_UNANSWERED, "DREQ", .value = ROCE_VALUE_NONE);
     }
 }

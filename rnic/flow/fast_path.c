@@ -23,7 +23,7 @@ static inline bool qp_is_unchanged(const struct roce_ctx *ctx, const struct roce
 {
     const struct roce_pkt *pkt = ctx->pkt;
     const struct roce_conn *conn = ctx->conn;
-    const struct roce_side *side = ctx->side, *peer = roce_peer(side);
+    const struct roce_endpoint *side = ctx->sender, *peer = roce_peer(side);
     const struct roce_packet_digest *digest = ctx->digest;
     enum roce_svc svc = pkt->op->svc;
     uint16_t sport = roce_pkt_has(pkt, ROCE_HDR_UDP) ? pkt->udp.sport : 0;
@@ -39,7 +39,7 @@ static inline bool qp_is_unchanged(const struct roce_ctx *ctx, const struct roce
 /* roce_check_qp_constants(), is_for_service() */
 static inline void update_constants(struct roce_ctx *ctx)
 {
-    struct roce_side *side = ctx->side;
+    struct roce_endpoint *side = ctx->sender;
 
     side->other_service = 0;
     side->saw_id |= ctx->digest->ip_id != side->last_id;
@@ -59,7 +59,7 @@ static bool begins_message(const struct roce_ctx *ctx, const struct roce_sent_pa
     uint32_t len = pkt->payload_len, mtu = conn->facts.mtu_sure ? conn->facts.mtu : 0;
 
     if (!(prev->flags & ROCE_SENT_ENDS) ||
-        (roce_opcode_uses_rq(op) && roce_peer(ctx->side)->rsp.credit_seen))
+        (roce_opcode_uses_rq(op) && roce_peer(ctx->sender)->rsp.credit_seen))
         return false;
     if (op->payload == ROCE_PAYLOAD_MTU ? !conn->mtu_seen || len != mtu
                                         : len > (mtu ? mtu : LEN_MAX))
@@ -79,7 +79,7 @@ static bool continues_message(const struct roce_ctx *ctx, const struct roce_sent
     uint32_t len = ctx->pkt->payload_len, mtu = conn->facts.mtu;
 
     if (roce_opcode(prev->op)->kind != op->kind || (prev->flags & ROCE_SENT_ENDS) ||
-        (roce_opcode_uses_rq(op) && roce_peer(ctx->side)->rsp.credit_code == 0))
+        (roce_opcode_uses_rq(op) && roce_peer(ctx->sender)->rsp.credit_code == 0))
         return false;
     if (!conn->mtu_seen || !(op->payload == ROCE_PAYLOAD_MTU ? len == mtu : len > 0 && len <= mtu))
         return false;
@@ -96,8 +96,8 @@ static bool continues_message(const struct roce_ctx *ctx, const struct roce_sent
  * stand against it is silent. */
 static bool is_expected_request(const struct roce_ctx *ctx, const struct roce_sent_packet *prev)
 {
-    const struct roce_req *req = &ctx->side->req;
-    const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
+    const struct roce_req *req = &ctx->sender->req;
+    const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
 
     return ctx->pkt->bth.psn == req->nxt && roce_sent_end(prev) == req->nxt &&
            !(prev->flags & ROCE_SENT_PSN_CNT_GUESS) && !req->peer_restarted &&
@@ -149,12 +149,12 @@ static inline void set_message_fields(struct roce_ctx *ctx, struct roce_sent_pac
     e->off = 0;
     e->flags |= ROCE_SENT_OFF_KNOWN;
     if (write)
-        roce_summary_region(ctx, ctx->side, ROCE_OPER_WRITE, e->rkey, e->va, e->dma_len);
+        roce_summary_region(ctx, ctx->sender, ROCE_OPER_WRITE, e->rkey, e->va, e->dma_len);
 }
 
 static bool fast_request(struct roce_ctx *ctx)
 {
-    struct roce_side *side = ctx->side;
+    struct roce_endpoint *side = ctx->sender;
     struct roce_req *req = &side->req;
     struct roce_counts *sum = &side->counts;
     struct roce_sent_packet *prev = roce_window_tail(&req->win), *e;
@@ -216,7 +216,7 @@ static bool is_expected_ack(const struct roce_ctx *ctx, const struct roce_req *r
                             const struct roce_sent_packet *e)
 {
     const struct roce_pkt *pkt = ctx->pkt;
-    const struct roce_rsp *rsp = &ctx->side->rsp;
+    const struct roce_rsp *rsp = &ctx->sender->rsp;
     int32_t before = roce_diff(pkt->bth.psn, req->base);
 
     return !(e->flags & ROCE_SENT_PSN_CNT_GUESS) &&
@@ -228,8 +228,8 @@ static bool is_expected_ack(const struct roce_ctx *ctx, const struct roce_req *r
 static bool fast_ack(struct roce_ctx *ctx)
 {
     const struct roce_pkt *pkt = ctx->pkt;
-    struct roce_req *req = &roce_peer(ctx->side)->req;
-    struct roce_rsp *rsp = &ctx->side->rsp;
+    struct roce_req *req = &roce_peer(ctx->sender)->req;
+    struct roce_rsp *rsp = &ctx->sender->rsp;
     uint32_t psn = pkt->bth.psn;
     struct roce_sent_packet *e;
 
@@ -246,7 +246,7 @@ static bool fast_ack(struct roce_ctx *ctx)
     ctx->have_connection = true; /* of requests that were wrong there may be something to say */
     update_constants(ctx);
     ctx->result->flags |= ROCE_AN_RESPONSE;
-    ctx->side->counts.responses++;
+    ctx->sender->counts.responses++;
     rsp->dup_num = 0;
     roce_check_aeth(ctx);
     roce_acknowledged(ctx, req, e);

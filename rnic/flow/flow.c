@@ -69,7 +69,7 @@ void roce_flow_del(struct roce_flow *flow)
     while (flow->first_all)
         roce_conn_free(flow, flow->first_all);
     roce_cm_exchange_free(flow);
-    roce_mem_put(&flow->mem, flow->table, flow->table_cap * sizeof(struct roce_side *));
+    roce_mem_put(&flow->mem, flow->table, flow->table_cap * sizeof(struct roce_endpoint *));
     roce_mem_put(&flow->mem, flow->alias, flow->alias_cap * sizeof(*flow->alias));
     roce_mem_put(&flow->mem, flow->summary_hist, 2 * sizeof(*flow->summary_hist));
     mem = flow->mem;
@@ -114,28 +114,28 @@ static void find_endpoint(struct roce_ctx *ctx, bool create)
     const struct roce_pkt *pkt = ctx->pkt;
     const struct roce_key *key = &ctx->digest->key;
 
-    ctx->side = NULL;
+    ctx->sender = NULL;
     ctx->conn = NULL;
     if (roce_opcode_has(pkt->op, ROCE_HDR_DETH) && !roce_pkt_has(pkt, ROCE_HDR_DETH))
         return; /* cut before the source QP */
-    ctx->side = roce_conn_find(ctx->flow, key, ctx->digest->hash);
-    if (!ctx->side && create) {
-        ctx->side = roce_conn_new(ctx->flow, ctx, key);
-        if (ctx->side && ctx->side->conn->ud && pkt->bth.dest_qp != ROCE_QP_MULTICAST &&
+    ctx->sender = roce_conn_find(ctx->flow, key, ctx->digest->hash);
+    if (!ctx->sender && create) {
+        ctx->sender = roce_conn_new(ctx->flow, ctx, key);
+        if (ctx->sender && ctx->sender->conn->ud && pkt->bth.dest_qp != ROCE_QP_MULTICAST &&
             !(memcmp(key->src, key->dst, 16) == 0 && key->qpn == key->src_qpn)) {
-            roce_conn_key(ctx->flow, &ctx->side->conn->side[1]);
-            ctx->side->conn->paired = ctx->side->conn->facts.paired = true;
-            ctx->side->conn->facts.pairing = ROCE_PAIRED_BY_QPNS;
+            roce_conn_key(ctx->flow, &ctx->sender->conn->side[1]);
+            ctx->sender->conn->paired = ctx->sender->conn->facts.paired = true;
+            ctx->sender->conn->facts.pairing = ROCE_PAIRED_BY_QPNS;
         }
     }
-    ctx->conn = ctx->side ? ctx->side->conn : NULL;
+    ctx->conn = ctx->sender ? ctx->sender->conn : NULL;
     if (!ctx->conn && create)
         ctx->flow->totals.untracked++;
 }
 
 static void count_packet(struct roce_ctx *ctx)
 {
-    struct roce_counts *sum = &ctx->side->counts;
+    struct roce_counts *sum = &ctx->sender->counts;
     struct roce_conn *conn = ctx->conn;
 
     sum->packets++;
@@ -152,7 +152,7 @@ static void count_packet(struct roce_ctx *ctx)
 /* A QP drops packets of another service (R030), but its number may be another QP's by now. */
 static bool is_for_service(struct roce_ctx *ctx)
 {
-    struct roce_side *side = ctx->side;
+    struct roce_endpoint *side = ctx->sender;
     struct roce_conn *conn = ctx->conn;
     enum roce_svc svc = ctx->pkt->op->svc;
 
@@ -178,13 +178,13 @@ static bool begin_new_conn(struct roce_ctx *ctx)
     struct roce_conn *conn = ctx->conn;
     uint32_t frame = conn->facts.first_frame;
 
-    ctx->side = NULL;
+    ctx->sender = NULL;
     ctx->conn = NULL;
     roce_conn_end(ctx->flow, conn);
-    ctx->side = roce_conn_new(ctx->flow, ctx, &ctx->digest->key);
-    if (!ctx->side)
+    ctx->sender = roce_conn_new(ctx->flow, ctx, &ctx->digest->key);
+    if (!ctx->sender)
         return false;
-    ctx->conn = ctx->side->conn;
+    ctx->conn = ctx->sender->conn;
     ctx->result->stream = ctx->conn->stream;
     count_packet(ctx);
     REPORT(ctx, QP_REUSED, "QPN", .actual = ctx->pkt->bth.dest_qp, .value = ROCE_VALUE_NONE,
@@ -285,7 +285,7 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     if (ctx.conn) {
         if (ctx.want_result) { /* also of what is dropped */
             ctx.result->stream = ctx.conn->stream;
-            ctx.result->side = roce_side_idx(ctx.side);
+            ctx.result->side = roce_endpoint_side(ctx.sender);
         }
         count_packet(&ctx);
     }
@@ -307,9 +307,9 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
         return;
     if (ctx.want_result) { /* pairing may have moved the packet to another connection */
         ctx.result->stream = ctx.conn->stream;
-        ctx.result->side = roce_side_idx(ctx.side);
+        ctx.result->side = roce_endpoint_side(ctx.sender);
         ctx.result->epoch = (uint8_t)(ctx.conn->facts.epochs - 1);
-        ctx.result->src_qpn = ctx.side->qpn;
+        ctx.result->src_qpn = ctx.sender->qpn;
         ctx.result->pairing = (uint8_t)ctx.conn->facts.pairing;
     }
     roce_rate_step(&ctx);

@@ -15,10 +15,10 @@
 
 void roce_request_result(struct roce_ctx *ctx, uint32_t psn_cnt)
 {
-    const struct roce_req *req = &ctx->side->req;
+    const struct roce_req *req = &ctx->sender->req;
     uint32_t psn = ctx->pkt->bth.psn;
 
-    roce_req_update_max(&ctx->side->counts, req);
+    roce_req_update_max(&ctx->sender->counts, req);
     if (!ctx->want_result)
         return;
     ctx->result->flags |= ROCE_AN_REQUEST;
@@ -50,7 +50,7 @@ static bool may_follow(const struct roce_sent_packet *prev, const struct roce_se
 /* What was acknowledged, and thought not to be in the capture, comes late. */
 static void uncount_unseen(struct roce_ctx *ctx, uint32_t psn_cnt)
 {
-    struct roce_cold_counters *sum = ctx->side->counts.cold;
+    struct roce_cold_counters *sum = ctx->sender->counts.cold;
 
     if (sum)
         sum->unseen_acked -= sum->unseen_acked < psn_cnt ? sum->unseen_acked : psn_cnt;
@@ -60,7 +60,7 @@ static void uncount_unseen(struct roce_ctx *ctx, uint32_t psn_cnt)
  * one before. */
 static void append_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
 {
-    struct roce_req *req = &ctx->side->req;
+    struct roce_req *req = &ctx->sender->req;
     struct roce_sent_packet *prev, *e, keep;
     uint32_t at = req->win.cnt;
     bool joined;
@@ -80,7 +80,7 @@ static void append_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
     req->retx.active = false;
     if (joined) {
         if (!may_follow(prev, e) && roce_since(prev->time, ctx->time) >= REST_NS &&
-            roce_reuse_suspect(ctx, ctx->side, ROCE_REUSE_LATER_PSN, e->psn))
+            roce_reuse_suspect(ctx, ctx->sender, ROCE_REUSE_LATER_PSN, e->psn))
             roce_reuse_on_request(ctx, e->psn, psn_cnt, guess);
         ctx->conn->inconsistent |= !may_follow(prev, e) && roce_qp_may_be_reused(ctx) &&
                                    roce_psn_may_start_use(ctx, e->psn);
@@ -112,8 +112,8 @@ static void append_request_copy(struct roce_ctx *ctx, const struct roce_sent_pac
 static void insert_message_count(struct roce_ctx *ctx, uint32_t at,
                                  const struct roce_sent_packet *prev)
 {
-    struct roce_window *w = &ctx->side->req.win;
-    struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
+    struct roce_window *w = &ctx->sender->req.win;
+    struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
     struct roce_sent_packet *e = roce_window_at(w, at);
     uint32_t ends = (e->flags & ROCE_SENT_ENDS) != 0;
     bool ref_run_follows = false;
@@ -123,7 +123,7 @@ static void insert_message_count(struct roce_ctx *ctx, uint32_t at,
     else if (at + 1 < w->cnt) /* before all that is remembered */
         e->cum = roce_sent_number(roce_window_at(w, at + 1)) + ends;
     else
-        e->cum = ctx->side->req.msg_number + ends;
+        e->cum = ctx->sender->req.msg_number + ends;
     for (uint32_t i = at + 1; ends && i < w->cnt; i++) {
         roce_window_at(w, i)->cum++;
         ref_run_follows |= roce_window_at(w, i)->run_id == rsp->msn_ref_run;
@@ -135,7 +135,7 @@ static void insert_message_count(struct roce_ctx *ctx, uint32_t at,
 /* A packet that fills a hole. Its neighbours may now be judged. */
 static void fill_hole(struct roce_ctx *ctx, uint32_t at, const struct roce_sent_packet *now)
 {
-    struct roce_req *req = &ctx->side->req;
+    struct roce_req *req = &ctx->sender->req;
     struct roce_window *w = &req->win;
     bool last = at == w->acked && req->una_known && roce_diff(roce_sent_end(now), req->una) <= 0;
     bool acked = at < w->acked || last;
@@ -153,7 +153,7 @@ static void fill_hole(struct roce_ctx *ctx, uint32_t at, const struct roce_sent_
         prev = NULL;
     roce_sent_link_message(req, prev, e);
     if (at == 0 && !req->base_sure && roce_diff(e->psn, req->base) < 0)
-        ctx->side->counts.first_psn = req->base = e->psn; /* it was overtaken by the first */
+        ctx->sender->counts.first_psn = req->base = e->psn; /* it was overtaken by the first */
     if (prev && !may_follow(prev, e))
         roce_reuse_on_mismatch(ctx);
     if (prev)
@@ -203,7 +203,7 @@ static bool headers_differ(const struct roce_ctx *ctx, const struct roce_sent_pa
 /* A PSN that was seen before: `e` holds it. */
 static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_packet *now)
 {
-    struct roce_req *req = &ctx->side->req;
+    struct roce_req *req = &ctx->sender->req;
     struct roce_sent_packet *e = roce_window_at(&req->win, at);
     bool acked = at < req->win.acked, read = ctx->pkt->op->kind == ROCE_KIND_READ;
     uint32_t skip = (now->psn - e->psn) & ROCE_PSN_MASK;
@@ -221,7 +221,7 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
             return;
     }
     if (skip == 0 && now->icrc == e->icrc && now->op == e->op &&
-        (ctx->side->saw_id || !(req->retx.active && req->retx.next == now->psn)) &&
+        (ctx->sender->saw_id || !(req->retx.active && req->retx.next == now->psn)) &&
         (ctx->conn->facts.svc == ROCE_SVC_UC ||
          roce_request_is_copy(ctx, e->icrc, e->ip_id, e->time))) {
         roce_report_copy(ctx, e->last_frame); /* UC sends nothing again */
@@ -253,7 +253,7 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
                              read ? (roce_sent_end(e) - now->psn) & ROCE_PSN_MASK : now->psn_cnt);
     if (acked && !(e->flags & ROCE_SENT_IMPLIED) &&
         !(roce_opcode_is_answered(ctx->pkt->op) && !(e->flags & ROCE_SENT_DONE))) {
-        roce_cold(ctx->flow, ctx->side)->duplicates++;
+        roce_cold(ctx->flow, ctx->sender)->duplicates++;
         ctx->result->flags |= ROCE_AN_DUPLICATE_REQUEST;
     }
     e->time = now->time;
@@ -289,7 +289,7 @@ static bool overlaps_next(const struct roce_sent_packet *now, const struct roce_
 /* An older PSN that is in no entry. */
 static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_packet *now)
 {
-    struct roce_req *req = &ctx->side->req;
+    struct roce_req *req = &ctx->sender->req;
     struct roce_window *w = &req->win;
     /* Its PSN is before the end, so that no later entry means that it is before all of them. */
     bool old = at == w->cnt;
@@ -299,7 +299,7 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
     int32_t back = -roce_diff(now->psn, req->nxt);
 
     if (old && ctx->conn->facts.svc == ROCE_SVC_UC && roce_diff(now->psn, req->base) >= 0 &&
-        roce_cold_of(ctx->side)->missing_psns <= roce_cold_of(ctx->side)->out_of_order) {
+        roce_cold_of(ctx->sender)->missing_psns <= roce_cold_of(ctx->sender)->out_of_order) {
         roce_report_copy(ctx, 0); /* older than what is remembered, and nothing is missing there */
         return;
     }
@@ -343,7 +343,7 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
         return;
     }
     if (roce_request_is_out_of_order(ctx, now->psn)) {
-        roce_cold(ctx->flow, ctx->side)->out_of_order++;
+        roce_cold(ctx->flow, ctx->sender)->out_of_order++;
         ctx->result->flags |= ROCE_AN_OUT_OF_ORDER;
         REPORT(ctx, OUT_OF_ORDER, "bth.psn", req->nxt, now->psn);
     } else
@@ -355,7 +355,7 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
 
 static void place_after_gap(struct roce_ctx *ctx, int32_t d, const struct roce_sent_packet *now)
 {
-    struct roce_req *req = &ctx->side->req;
+    struct roce_req *req = &ctx->sender->req;
     struct roce_sent_packet *tail = roce_window_tail(&req->win);
 
     if (req->psn_cnt_guess && tail) {
@@ -384,7 +384,7 @@ static void place_after_gap(struct roce_ctx *ctx, int32_t d, const struct roce_s
         REPORT(ctx, PSN_GAP, "bth.psn", req->nxt, now->psn);
     ctx->result->flags |= ROCE_AN_PSN_GAP;
     ctx->result->gap = (uint32_t)d;
-    roce_cold(ctx->flow, ctx->side)->missing_psns += (uint32_t)d;
+    roce_cold(ctx->flow, ctx->sender)->missing_psns += (uint32_t)d;
     req->gap_time = ctx->time;
     append_request_copy(ctx, now);
 }
@@ -392,7 +392,7 @@ static void place_after_gap(struct roce_ctx *ctx, int32_t d, const struct roce_s
 /* Anything but the next PSN: it is `d` after that. */
 static void place_request(struct roce_ctx *ctx, int32_t d, uint32_t psn_cnt, bool guess)
 {
-    struct roce_window *w = &ctx->side->req.win;
+    struct roce_window *w = &ctx->sender->req.win;
     struct roce_sent_packet now = {0};
     uint32_t at;
 
@@ -418,14 +418,14 @@ void roce_request(struct roce_ctx *ctx)
     int32_t d;
 
     if (!ctx->conn->paired) {
-        uint32_t tries = ++ctx->side->pair_tries;
+        uint32_t tries = ++ctx->sender->pair_tries;
 
         if (ctx->conn->facts.svc != ROCE_SVC_UC)
-            roce_pair_index_add(ctx->flow, ctx->side);
+            roce_pair_index_add(ctx->flow, ctx->sender);
         else if ((tries & (tries - 1)) == 0)
             roce_pair_uc(ctx);
     }
-    req = &ctx->side->req;
+    req = &ctx->sender->req;
     idle = req->last_time ? roce_since(req->last_time, ctx->time) : 0;
     if (roce_qp_was_idle(ctx) && psn != req->nxt)
         roce_conn_forget_mtu(ctx->conn); /* it may be another use of the QP */
@@ -434,19 +434,19 @@ void roce_request(struct roce_ctx *ctx)
     psn_cnt = ctx->pkt->op->kind == ROCE_KIND_READ ? roce_read_psn_count(ctx, &guess) : 1;
     if (!req->started)
         roce_requester_start(ctx, psn);
-    ctx->side->counts.payload_sent += (uint16_t)ctx->pkt->payload_len;
-    rsp = &roce_peer(ctx->side)->rsp;
+    ctx->sender->counts.payload_sent += (uint16_t)ctx->pkt->payload_len;
+    rsp = &roce_peer(ctx->sender)->rsp;
     if (rsp->gap_nak && ((rsp->gap_psn - psn) & ROCE_PSN_MASK) < psn_cnt)
         rsp->gap_nak = false;
     d = roce_diff(psn, req->nxt);
     if (rsp->fatal || idle >= ROCE_IDLE_REUSE_NS)
-        (void)roce_reuse_suspect(ctx, ctx->side,
+        (void)roce_reuse_suspect(ctx, ctx->sender,
                                  d < 0 ? ROCE_REUSE_OLDER_PSN : ROCE_REUSE_LATER_PSN, psn);
     else if (d == 0 && req->una_known && roce_diff(psn, req->una) < 0)
-        (void)roce_reuse_suspect(ctx, ctx->side, ROCE_REUSE_LATER_PSN,
+        (void)roce_reuse_suspect(ctx, ctx->sender, ROCE_REUSE_LATER_PSN,
                                  psn); /* acknowledged already */
     else if (d != 0 && !(req->retx.active && req->retx.next == psn))
-        (void)roce_reuse_suspect(ctx, ctx->side, d < 0 ? ROCE_REUSE_OLDER_PSN : ROCE_REUSE_GAP,
+        (void)roce_reuse_suspect(ctx, ctx->sender, d < 0 ? ROCE_REUSE_OLDER_PSN : ROCE_REUSE_GAP,
                                  psn);
     if (roce_reuse_is_pending(req))
         roce_reuse_on_request(ctx, psn, psn_cnt, guess);

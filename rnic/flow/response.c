@@ -16,7 +16,7 @@ static void complete_message(struct roce_ctx *ctx, struct roce_sent_packet *e, u
                              bool timed)
 {
     enum roce_oper oper = roce_oper_of(roce_opcode(e->op));
-    struct roce_oper_count *sum = roce_oper_cnt(ctx->flow, roce_peer(ctx->side), oper);
+    struct roce_oper_count *sum = roce_oper_cnt(ctx->flow, roce_peer(ctx->sender), oper);
     uint64_t ns = roce_since(e->msg_time, ctx->time);
 
     sum->completed++;
@@ -24,7 +24,7 @@ static void complete_message(struct roce_ctx *ctx, struct roce_sent_packet *e, u
     ctx->result->done_bytes += bytes;
     if (timed) {
         ctx->result->message_time = ns;
-        roce_summary_latency(ctx, roce_peer(ctx->side), oper, ns);
+        roce_summary_latency(ctx, roce_peer(ctx->sender), oper, ns);
     }
 }
 
@@ -99,14 +99,14 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
     if (roce_diff(upto, pos) > 0)
         unseen += (uint32_t)roce_diff(upto, pos);
     if (unseen && !ctx->conn->facts.truncated) {
-        roce_cold(ctx->flow, roce_peer(ctx->side))->unseen_acked += unseen;
-        roce_rate_hole(roce_peer(ctx->side));
+        roce_cold(ctx->flow, roce_peer(ctx->sender))->unseen_acked += unseen;
+        roce_rate_hole(roce_peer(ctx->sender));
         ctx->result->flags |= ROCE_AN_ACK_UNSEEN;
         REPORT(ctx, ACK_UNSEEN, "acknowledged packets that were not captured", 0, unseen);
     }
 }
 
-void roce_reads_done_at_end(struct roce_ctx *ctx, struct roce_side *requester)
+void roce_reads_done_at_end(struct roce_ctx *ctx, struct roce_endpoint *requester)
 {
     struct roce_req *req = &requester->req;
     struct roce_window *w = &req->win;
@@ -133,28 +133,28 @@ static void measure_rtt(struct roce_ctx *ctx, const struct roce_sent_packet *e)
         return;
     ns = roce_since(e->time, ctx->time);
     ctx->result->rtt = ns;
-    roce_summary_rtt(ctx, roce_peer(ctx->side), ns);
+    roce_summary_rtt(ctx, roce_peer(ctx->sender), ns);
 }
 
 /* `req` is NULL while the requester is not known. */
 static void note_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
 {
-    struct roce_rsp *rsp = &ctx->side->rsp;
+    struct roce_rsp *rsp = &ctx->sender->rsp;
     struct roce_conn_facts *sum = &ctx->conn->facts;
     const struct roce_sent_packet *e = req ? roce_window_get(&req->win, ctx->pkt->bth.psn) : NULL;
 
-    roce_cold(ctx->flow, ctx->side)->fatal_naks++;
+    roce_cold(ctx->flow, ctx->sender)->fatal_naks++;
     rsp->fatal = true;
     rsp->fatal_psn = ctx->pkt->bth.psn;
     rsp->fatal_frame = ctx->frame;
     rsp->fatal_time = ctx->time;
-    if (sum->end == ROCE_END_NAK && sum->end_side == roce_side_idx(roce_peer(ctx->side)))
+    if (sum->end == ROCE_END_NAK && sum->end_side == roce_endpoint_side(roce_peer(ctx->sender)))
         sum->end_repeats = 0; /* this one may arrive */
     if (sum->end != ROCE_END_OPEN)
         return;
     sum->end_repeats = 0;
     sum->end = ROCE_END_NAK;
-    sum->end_side = roce_side_idx(roce_peer(ctx->side));
+    sum->end_side = roce_endpoint_side(roce_peer(ctx->sender));
     sum->end_syndrome = ctx->pkt->aeth.syndrome;
     sum->end_psn = ctx->pkt->bth.psn;
     sum->end_frame = ctx->frame;
@@ -186,7 +186,7 @@ void roce_acknowledged(struct roce_ctx *ctx, struct roce_req *req, const struct 
 {
     uint32_t next = (ctx->pkt->bth.psn + 1) & ROCE_PSN_MASK;
 
-    ctx->side->counts.acks++;
+    ctx->sender->counts.acks++;
     if (e && roce_diff(next, req->una) > 0)
         measure_rtt(ctx, e);
     if (e)
@@ -197,7 +197,7 @@ void roce_acknowledged(struct roce_ctx *ctx, struct roce_req *req, const struct 
 static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_pkt *pkt = ctx->pkt;
-    struct roce_rsp *rsp = &ctx->side->rsp;
+    struct roce_rsp *rsp = &ctx->sender->rsp;
     uint32_t psn = pkt->bth.psn;
     uint8_t code = roce_syndrome_code(pkt->aeth.syndrome);
     const struct roce_sent_packet *e;
@@ -209,7 +209,7 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
         roce_acknowledged(ctx, req, roce_window_get(&req->win, psn));
         break;
     case ROCE_SYN_RNR:
-        roce_cold(ctx->flow, ctx->side)->rnr_naks++;
+        roce_cold(ctx->flow, ctx->sender)->rnr_naks++;
         ctx->result->flags |= ROCE_AN_RNR_NAK;
         ctx->result->rnr_wait = roce_rnr_ns(code);
         e = roce_window_get(&req->win, psn);
@@ -233,7 +233,7 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
         ctx->result->request_frame = e ? e->last_frame : 0;
         roce_check_nak(ctx, req);
         if (code == ROCE_NAK_PSN_SEQ) {
-            roce_cold(ctx->flow, ctx->side)->psn_naks++;
+            roce_cold(ctx->flow, ctx->sender)->psn_naks++;
             REPORT(ctx, SEQ_NAK, "bth.psn", .actual = psn, .expected = psn,
                    .value = ROCE_VALUE_NONE, .other = e ? e->last_frame : 0);
             ack_to(ctx, req, psn);
@@ -258,9 +258,9 @@ static void on_lone_ack(struct roce_ctx *ctx)
     uint8_t syndrome = ctx->pkt->aeth.syndrome;
 
     switch (roce_syndrome_kind(syndrome)) {
-    case ROCE_SYN_ACK: ctx->side->counts.acks++; break;
+    case ROCE_SYN_ACK: ctx->sender->counts.acks++; break;
     case ROCE_SYN_RNR:
-        roce_cold(ctx->flow, ctx->side)->rnr_naks++;
+        roce_cold(ctx->flow, ctx->sender)->rnr_naks++;
         ctx->result->flags |= ROCE_AN_RNR_NAK;
         ctx->result->rnr_wait = roce_rnr_ns(roce_syndrome_code(syndrome));
         REPORT(ctx, RNR_NAK, "aeth.syndrome", .actual = syndrome, .value = ROCE_VALUE_NONE);
@@ -268,7 +268,7 @@ static void on_lone_ack(struct roce_ctx *ctx)
     case ROCE_SYN_NAK:
         ctx->result->flags |= ROCE_AN_NAK;
         if (roce_syndrome_code(syndrome) == ROCE_NAK_PSN_SEQ) {
-            roce_cold(ctx->flow, ctx->side)->psn_naks++;
+            roce_cold(ctx->flow, ctx->sender)->psn_naks++;
             REPORT(ctx, SEQ_NAK, "bth.psn", .actual = ctx->pkt->bth.psn, .value = ROCE_VALUE_NONE);
         } else {
             REPORT(ctx, FATAL_NAK, "aeth.syndrome", .actual = syndrome, .value = ROCE_VALUE_NONE);
@@ -342,7 +342,7 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
         roce_flow_link(ctx, ROCE_LINK_FIRST_RESPONSE, e->frame);
     }
     if (k > e->resp_high && k > e->resp_next)
-        roce_rate_hole(ctx->side);
+        roce_rate_hole(ctx->sender);
     if (k + 1 > e->resp_high)
         e->resp_high = k + 1;
     roce_sent_mark_response(e, k);
@@ -392,7 +392,7 @@ static void on_atomic_ack(struct roce_ctx *ctx, struct roce_req *req)
 /* The same response frame once more, or the same statement once more. */
 static bool is_repeated_response(struct roce_ctx *ctx)
 {
-    struct roce_rsp *rsp = &ctx->side->rsp;
+    struct roce_rsp *rsp = &ctx->sender->rsp;
     const struct roce_pkt *pkt = ctx->pkt;
 
     if (roce_response_is_copy(ctx))
@@ -419,7 +419,7 @@ static bool is_repeated_response(struct roce_ctx *ctx)
 static void note_response(struct roce_ctx *ctx)
 {
     const struct roce_pkt *pkt = ctx->pkt;
-    struct roce_rsp *rsp = &ctx->side->rsp;
+    struct roce_rsp *rsp = &ctx->sender->rsp;
 
     rsp->started = true;
     rsp->last_psn = pkt->bth.psn;
@@ -451,12 +451,12 @@ void roce_response(struct roce_ctx *ctx)
 
     ctx->result->flags |= ROCE_AN_RESPONSE;
     if (!ctx->conn->paired) {
-        uint32_t tries = ++ctx->side->pair_tries;
+        uint32_t tries = ++ctx->sender->pair_tries;
 
         if (tries <= 32 || (tries & (tries - 1)) == 0)
             roce_pair_response(ctx, pkt->bth.psn);
     }
-    ctx->side->counts.responses++;
+    ctx->sender->counts.responses++;
     if (ctx->conn->facts.svc == ROCE_SVC_UC)
         return;
     if (roce_opcode_has(pkt->op, ROCE_HDR_AETH) && !roce_pkt_has(pkt, ROCE_HDR_AETH))
@@ -465,12 +465,12 @@ void roce_response(struct roce_ctx *ctx)
         return;
     roce_check_mtu_learn(ctx);
     roce_check_size(ctx);
-    req = ctx->conn->paired ? &roce_peer(ctx->side)->req : NULL;
+    req = ctx->conn->paired ? &roce_peer(ctx->sender)->req : NULL;
     roce_pair_check_response(ctx);
     roce_check_aeth(ctx);
     if (req && req->started) {
         if (roce_reuse_is_pending(req) && roce_pkt_has(pkt, ROCE_HDR_AETH))
-            roce_reuse_on_response(ctx, roce_peer(ctx->side));
+            roce_reuse_on_response(ctx, roce_peer(ctx->sender));
         switch (pkt->op->kind) {
         case ROCE_KIND_ACK: on_ack(ctx, req); break;
         case ROCE_KIND_READ_RESP: on_read_resp(ctx, req); break;

@@ -30,7 +30,7 @@ static uint64_t digest(uint64_t h, const void *bytes, size_t len)
     return h;
 }
 
-static uint64_t digest_times(const struct roce_side_summary *sum, uint64_t h)
+static uint64_t digest_times(const struct roce_endpoint_summary *sum, uint64_t h)
 {
     h = digest(h, sum->ack_rtt, sizeof(*sum->ack_rtt));
     for (int o = 0; o < ROCE_OPER_CNT; o++)
@@ -53,7 +53,7 @@ static void on_conn(void *user, const struct roce_conn_summary *conn)
     v->conn[v->conn_cnt] = *conn;
     v->times[v->conn_cnt] = digest_times(&conn->side[1], digest_times(&conn->side[0], 1));
     for (int s = 0; s < 2; s++) {
-        struct roce_side_summary *sum = &v->conn[v->conn_cnt].side[s];
+        struct roce_endpoint_summary *sum = &v->conn[v->conn_cnt].side[s];
 
         sum->ack_rtt = NULL;
         sum->region = NULL;
@@ -104,10 +104,10 @@ static bool same_finding(const struct roce_finding *a, const struct roce_finding
 /* From member `from` up to member `to`, between which no bytes belong to nobody. */
 #define SAME(a, b, from, to)                                                                       \
     (memcmp(&(a)->from, &(b)->from,                                                                \
-            offsetof(struct roce_side_summary, to) - offsetof(struct roce_side_summary, from)) ==  \
-     0)
+            offsetof(struct roce_endpoint_summary, to) -                                           \
+                offsetof(struct roce_endpoint_summary, from)) == 0)
 
-static bool same_side(const struct roce_side_summary *a, const struct roce_side_summary *b)
+static bool same_side(const struct roce_endpoint_summary *a, const struct roce_endpoint_summary *b)
 {
     return SAME(a, b, addr, first_psn_sure) && a->first_psn_sure == b->first_psn_sure &&
            a->udp_sport == b->udp_sport && SAME(a, b, packets, max_reads_in_flight) &&

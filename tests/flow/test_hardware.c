@@ -138,7 +138,7 @@ static void read_in_order(const uint8_t order[8], unsigned late)
 {
     struct flowgen g;
     struct verdict v = {0};
-    const struct roce_side_summary *side;
+    const struct roce_endpoint_summary *side;
 
     flowgen_init(&g);
     flowgen_send(&g, 0, 3 * g.mtu); /* shows the MTU */

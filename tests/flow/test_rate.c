@@ -12,7 +12,7 @@
 
 static struct roce_cnp_episode episode[EPISODES];
 static unsigned episode_cnt;
-static struct roce_side_summary sides[2]; /* of the first connection; its pointers are dead */
+static struct roce_endpoint_summary sides[2]; /* of the first connection; its pointers are dead */
 
 static void on_episode(void *user, const struct roce_cnp_episode *e)
 {

@@ -103,7 +103,7 @@ static const struct roce_conn_summary *conn_of(const struct verdict *v, uint32_t
     return NULL;
 }
 
-static void compare_causes(int s, const struct truth_side *t, const struct roce_side_summary *f)
+static void compare_causes(int s, const struct truth_side *t, const struct roce_endpoint_summary *f)
 {
     for (int c = 0; c < ROCE_CAUSE_CNT; c++) {
         const char *name = roce_cause_name((enum roce_cause)c);
@@ -115,7 +115,7 @@ static void compare_causes(int s, const struct truth_side *t, const struct roce_
     }
 }
 
-static void compare_side(int s, const struct truth_side *t, const struct roce_side_summary *f,
+static void compare_side(int s, const struct truth_side *t, const struct roce_endpoint_summary *f,
                          bool uc)
 {
     uint64_t truth = t->out_of_order, found = f->out_of_order;

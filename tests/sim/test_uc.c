@@ -154,7 +154,7 @@ static void count(uint32_t psn)
 static bool compare(void *user, const struct roce_conn_summary *conn)
 {
     const bool *received = user;
-    const struct roce_side_summary *side = &conn->side[0];
+    const struct roce_endpoint_summary *side = &conn->side[0];
     uint64_t again = 0;
 
     for (enum roce_cause c = 0; c < ROCE_CAUSE_CNT; c++)

@@ -53,7 +53,7 @@ static bool is_to_begin(const struct roce_ctx *ctx)
 {
     bool answer = ctx->pkt && roce_opcode_is_response(ctx->pkt->op);
 
-    return (answer ? roce_peer(ctx->side) : ctx->side)->req.peer_restarted;
+    return (answer ? roce_peer(ctx->sender) : ctx->sender)->req.peer_restarted;
 }
 
 /*
@@ -105,7 +105,7 @@ void roce_report(struct roce_ctx *ctx, struct roce_report report)
                              .frame = ctx->frame,
                              .time = ctx->time,
                              .stream = ctx->conn ? ctx->conn->stream : ROCE_NO_STREAM,
-                             .side = ctx->side ? roce_side_idx(ctx->side) : 0,
+                             .side = ctx->sender ? roce_endpoint_side(ctx->sender) : 0,
                              .field = report.field ? report.field : "",
                              .value = report.value,
                              .relation = report.rel,
@@ -126,8 +126,9 @@ void roce_report(struct roce_ctx *ctx, struct roce_report report)
 
 void roce_report_once(struct roce_ctx *ctx, struct roce_report report)
 {
-    if (ctx->side) {
-        uint64_t *word = &ctx->side->fired[report.rule / 64], bit = UINT64_C(1) << report.rule % 64;
+    if (ctx->sender) {
+        uint64_t *word = &ctx->sender->fired[report.rule / 64], bit = UINT64_C(1)
+                                                                      << report.rule % 64;
 
         if (*word & bit)
             return;

@@ -39,7 +39,7 @@ static bool is_back(uint64_t rate, uint64_t before)
 }
 
 /* The rate of `side` up to the packet at hand, which is not its own; 0 unknown. */
-static uint64_t rate_now(const struct roce_ctx *ctx, const struct roce_side *side)
+static uint64_t rate_now(const struct roce_ctx *ctx, const struct roce_endpoint *side)
 {
     const struct roce_meter *m = side->meter;
     uint64_t ns, bytes;
@@ -61,7 +61,7 @@ static uint64_t rate_now(const struct roce_ctx *ctx, const struct roce_side *sid
 }
 
 /* A new window begins with the packet at hand, the side's. */
-static void begin_window(const struct roce_ctx *ctx, struct roce_side *side)
+static void begin_window(const struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     struct roce_meter *m = side->meter;
 
@@ -72,7 +72,7 @@ static void begin_window(const struct roce_ctx *ctx, struct roce_side *side)
     m->holed = false;
 }
 
-static void close_episode(struct roce_ctx *ctx, struct roce_side *side, enum roce_cnp_end end)
+static void close_episode(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_cnp_end end)
 {
     struct roce_cold_counters *cold = roce_cold(ctx->flow, side);
     struct roce_slowdown *s = &cold->slow;
@@ -81,7 +81,7 @@ static void close_episode(struct roce_ctx *ctx, struct roce_side *side, enum roc
     s->open = false;
     s->sum.end = end;
     s->sum.stream = side->conn->stream;
-    s->sum.side = roce_side_idx(side);
+    s->sum.side = roce_endpoint_side(side);
     s->sum.ce_marked = (uint32_t)((uint32_t)cold->ce_marked - s->marked);
     sum->episodes++;
     if (s->sum.before && s->sum.lowest)
@@ -97,7 +97,7 @@ static void close_episode(struct roce_ctx *ctx, struct roce_side *side, enum roc
 }
 
 /* A window of `rate` is over. */
-static void note_window_rate(struct roce_ctx *ctx, struct roce_side *side, uint64_t rate)
+static void note_window_rate(struct roce_ctx *ctx, struct roce_endpoint *side, uint64_t rate)
 {
     struct roce_slowdown *s = &side->counts.cold->slow;
     uint64_t since = roce_since(s->sum.time, ctx->time);
@@ -121,7 +121,7 @@ static void note_window_rate(struct roce_ctx *ctx, struct roce_side *side, uint6
 }
 
 /* The window at hand ends before the packet at hand. */
-static void end_window(struct roce_ctx *ctx, struct roce_side *side, uint64_t ns)
+static void end_window(struct roce_ctx *ctx, struct roce_endpoint *side, uint64_t ns)
 {
     struct roce_meter *m = side->meter;
     const struct roce_cold_counters *cold = side->counts.cold;
@@ -140,7 +140,7 @@ static void end_window(struct roce_ctx *ctx, struct roce_side *side, uint64_t ns
 }
 
 /* The side was silent for long: what it sends now is another story. */
-static void end_idle_window(struct roce_ctx *ctx, struct roce_side *side)
+static void end_idle_window(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     if (side->counts.cold && side->counts.cold->slow.open)
         close_episode(ctx, side, ROCE_CNP_IDLE);
@@ -150,7 +150,7 @@ static void end_idle_window(struct roce_ctx *ctx, struct roce_side *side)
 
 void roce_rate_step(struct roce_ctx *ctx)
 {
-    struct roce_side *side = ctx->side;
+    struct roce_endpoint *side = ctx->sender;
     struct roce_meter *m = side->meter;
     uint64_t ns, pause;
 
@@ -185,7 +185,7 @@ void roce_rate_step(struct roce_ctx *ctx)
         end_window(ctx, side, ns);
 }
 
-void roce_rate_hole(struct roce_side *side)
+void roce_rate_hole(struct roce_endpoint *side)
 {
     if (!side->meter)
         return;
@@ -193,7 +193,7 @@ void roce_rate_hole(struct roce_side *side)
     side->meter->before_ns = 0;
 }
 
-void roce_rate_cnp(struct roce_ctx *ctx, struct roce_side *side)
+void roce_rate_cnp(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     struct roce_cold_counters *cold = roce_cold(ctx->flow, side);
     struct roce_slowdown *s = &cold->slow;
@@ -218,7 +218,7 @@ void roce_rate_cnp(struct roce_ctx *ctx, struct roce_side *side)
     s->windows = 0;
 }
 
-void roce_rate_end(struct roce_ctx *ctx, struct roce_side *side)
+void roce_rate_end(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     if (side->counts.cold && side->counts.cold->slow.open)
         close_episode(ctx, side, ROCE_CNP_OPEN);

@@ -37,19 +37,19 @@ struct roce_slowdown {
 };
 
 struct roce_ctx;
-struct roce_side;
+struct roce_endpoint;
 
 /* The packet at hand has been judged: the meter of its sender goes on. */
 void roce_rate_step(struct roce_ctx *ctx);
 
 /* `side` sent packets that are not in the capture. */
-void roce_rate_hole(struct roce_side *side);
+void roce_rate_hole(struct roce_endpoint *side);
 
 /* The packet at hand is a CNP to `side`. */
-void roce_rate_cnp(struct roce_ctx *ctx, struct roce_side *side);
+void roce_rate_cnp(struct roce_ctx *ctx, struct roce_endpoint *side);
 
 /* The last word: an episode that is not over ends open. */
-void roce_rate_end(struct roce_ctx *ctx, struct roce_side *side);
+void roce_rate_end(struct roce_ctx *ctx, struct roce_endpoint *side);
 
 void roce_spread_add(struct roce_spread *spread, uint64_t v);
 

@@ -12,7 +12,7 @@
  * without, and so do programs that send nothing else. */
 static bool took_receive(struct roce_ctx *ctx)
 {
-    struct roce_req *req = &roce_peer(ctx->side)->req;
+    struct roce_req *req = &roce_peer(ctx->sender)->req;
     const struct roce_sent_packet *e =
         req->started ? roce_window_get(&req->win, ctx->pkt->bth.psn) : NULL;
 
@@ -22,7 +22,7 @@ static bool took_receive(struct roce_ctx *ctx)
 void roce_check_aeth(struct roce_ctx *ctx)
 {
     const struct roce_pkt *pkt = ctx->pkt;
-    struct roce_rsp *rsp = &ctx->side->rsp;
+    struct roce_rsp *rsp = &ctx->sender->rsp;
     uint8_t syndrome = pkt->aeth.syndrome, code = roce_syndrome_code(syndrome);
     uint32_t credits;
 
@@ -39,11 +39,11 @@ void roce_check_aeth(struct roce_ctx *ctx)
         return;
     credits = roce_credits(code);
     ctx->result->credits = credits;
-    ctx->side->counts.credits = credits;
+    ctx->sender->counts.credits = credits;
     if (code != ROCE_CREDIT_NONE) {
         const struct roce_conn_facts *sum = &ctx->conn->facts;
-        bool srq =
-            roce_side_idx(ctx->side) == sum->cm.active_side ? sum->cm.req_srq : sum->cm.rep_srq;
+        bool srq = roce_endpoint_side(ctx->sender) == sum->cm.active_side ? sum->cm.req_srq
+                                                                          : sum->cm.rep_srq;
 
         if (ctx->conn->facts.svc == ROCE_SVC_XRC)
             REPORT_ONCE(ctx, XRC_CREDITS, "aeth.syndrome", ROCE_CREDIT_NONE, syndrome,
@@ -96,7 +96,7 @@ static struct roce_sent_packet *newest_counted(struct roce_ctx *ctx, struct roce
  */
 static bool update_msn_ref(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e)
 {
-    struct roce_rsp *rsp = &ctx->side->rsp;
+    struct roce_rsp *rsp = &ctx->sender->rsp;
     const struct roce_pkt *pkt = ctx->pkt;
     const struct roce_sent_packet *oldest = roce_window_at(&req->win, 0);
     bool read = pkt->op->kind == ROCE_KIND_READ_RESP, first = false;
@@ -165,7 +165,7 @@ static bool is_paged(struct roce_req *req, uint32_t psn)
 
 void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
 {
-    const struct roce_rsp *rsp = &ctx->side->rsp;
+    const struct roce_rsp *rsp = &ctx->sender->rsp;
     const struct roce_pkt *pkt = ctx->pkt;
     const struct roce_conn_facts *sum = &ctx->conn->facts;
     struct roce_sent_packet *e = newest_counted(ctx, req), *tail = roce_window_tail(&req->win);
@@ -191,10 +191,10 @@ void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
         REPORT(ctx, MSN_TOO_HIGH, "aeth.msn", high & ROCE_PSN_MASK, pkt->aeth.msn, tail->frame,
                .rel = ROCE_REL_AT_MOST,
                .weak = !sure || read || !fresh || e->tries > 1 || sum->truncated ||
-                       roce_cold_of(roce_peer(ctx->side))->missing_psns > 0);
+                       roce_cold_of(roce_peer(ctx->sender))->missing_psns > 0);
     else if (below < 0) {
         if (fresh && (low & ROCE_PSN_MASK) > since_answer(req, e))
-            roce_reuse_on_low_msn(ctx, roce_peer(ctx->side), since_answer(req, e));
+            roce_reuse_on_low_msn(ctx, roce_peer(ctx->sender), since_answer(req, e));
         REPORT(ctx, MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame,
                .weak = !sure);
     } else if (below > 0 && nak && roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_RNR)

@@ -32,10 +32,10 @@ void roce_check_cnp(struct roce_ctx *ctx)
 {
     struct roce_cold_counters *sum;
     struct roce_cold_counters *marked =
-        roce_peer(ctx->side)->counts.cold; /* NULL: no packet was marked */
+        roce_peer(ctx->sender)->counts.cold; /* NULL: no packet was marked */
 
     if (ctx->pkt->op->kind == ROCE_KIND_CNP) {
-        sum = roce_cold(ctx->flow, ctx->side);
+        sum = roce_cold(ctx->flow, ctx->sender);
         if (sum->cnps++ && ctx->time > sum->cnp_time) {
             uint64_t gap = ctx->time - sum->cnp_time;
 
@@ -55,14 +55,14 @@ void roce_check_cnp(struct roce_ctx *ctx)
             marked->ce_frame = 0;
         }
         if (ctx->conn->paired && !ctx->conn->ud)
-            roce_rate_cnp(ctx, roce_peer(ctx->side));
+            roce_rate_cnp(ctx, roce_peer(ctx->sender));
         REPORT(ctx, CNP, "bth.opcode", .value = ROCE_VALUE_NONE, .other = ctx->result->ce_frame);
         check_form(ctx);
         return;
     }
     if (ctx->digest->ecn != ECN_CE && !ctx->pkt->bth.fecn && !ctx->pkt->bth.becn)
         return;
-    sum = roce_cold(ctx->flow, ctx->side);
+    sum = roce_cold(ctx->flow, ctx->sender);
     sum->fecn += ctx->pkt->bth.fecn;
     sum->becn += ctx->pkt->bth.becn;
     if (ctx->digest->ecn != ECN_CE)

@@ -143,13 +143,13 @@ static void report_bad_icrc(struct roce_ctx *ctx, const struct roce_deferred_icr
 
 static void count_bad(struct roce_ctx *ctx)
 {
-    struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->side);
+    struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->sender);
     uint32_t psn = ctx->pkt->bth.psn;
 
     cold->bad_icrc++;
     if (!roce_opcode_is_request(ctx->pkt->op))
         return;
-    if (cold->bad_tries == 0 || ctx->side->req.last_time >= cold->bad_time) {
+    if (cold->bad_tries == 0 || ctx->sender->req.last_time >= cold->bad_time) {
         cold->bad_time = ctx->time;
         cold->bad_psn = psn;
         cold->bad_first = ctx->frame;
@@ -167,13 +167,13 @@ static void check_icrc(struct roce_ctx *ctx)
 
     if (ctx->icrc != ROCE_ICRC_BAD)
         return;
-    if (ctx->side)
+    if (ctx->sender)
         count_bad(ctx);
     held = (struct roce_deferred_icrc){.time = ctx->time,
                                        .frame = ctx->frame,
                                        .icrc = ctx->pkt->icrc,
                                        .stream = ctx->conn ? ctx->conn->stream : ROCE_NO_STREAM,
-                                       .side = ctx->side ? roce_side_idx(ctx->side) : 0,
+                                       .side = ctx->sender ? roce_endpoint_side(ctx->sender) : 0,
                                        .flush = ctx->pkt->op->kind == ROCE_KIND_FLUSH};
     if (!roce_icrc_trust_defer(&ctx->flow->trust, ctx->src, &held))
         report_bad_icrc(ctx, &held);
@@ -189,7 +189,7 @@ static void report_deferred_icrc(struct roce_flow *flow, struct roce_icrc_host *
         while (conn && conn->stream != held->stream)
             conn = conn->next_all;
         ctx.conn = conn; /* if it is there still, and under its number */
-        ctx.side = conn ? &conn->side[held->side] : NULL;
+        ctx.sender = conn ? &conn->side[held->side] : NULL;
         report_bad_icrc(&ctx, held);
     }
     flow->trust.deferred -= host->deferred_cnt;
@@ -249,8 +249,8 @@ void roce_check_format(struct roce_ctx *ctx)
         return;
     check_defects(ctx);
     if (roce_pkt_dropped(ctx->pkt)) {
-        if (ctx->side)
-            roce_cold(ctx->flow, ctx->side)->malformed++;
+        if (ctx->sender)
+            roce_cold(ctx->flow, ctx->sender)->malformed++;
         return;
     }
     if (ctx->icrc == ROCE_ICRC_BAD)
@@ -262,7 +262,7 @@ void roce_check_format(struct roce_ctx *ctx)
 void roce_check_qp_constants(struct roce_ctx *ctx)
 {
     const struct roce_pkt *pkt = ctx->pkt;
-    struct roce_side *side = ctx->side, *peer = roce_peer(side);
+    struct roce_endpoint *side = ctx->sender, *peer = roce_peer(side);
     const struct roce_opcode *op = pkt->op;
     uint16_t sport = roce_pkt_has(pkt, ROCE_HDR_UDP) ? pkt->udp.sport : 0;
 

@@ -13,7 +13,7 @@ static void check_rnr(struct roce_ctx *ctx, struct roce_req *req)
     const struct roce_opcode *op = e ? roce_opcode(e->op) : NULL;
 
     if (e && roce_sent_is_paged(e))
-        roce_cold(ctx->flow, ctx->side)->rnr_paged++;
+        roce_cold(ctx->flow, ctx->sender)->rnr_paged++;
     if (!e || e->psn != psn)
         return;
     if (!roce_opcode_uses_rq(op))
@@ -27,9 +27,9 @@ static void check_rnr(struct roce_ctx *ctx, struct roce_req *req)
 
 static void check_seq(struct roce_ctx *ctx, struct roce_req *req)
 {
-    const struct roce_rsp *rsp = &ctx->side->rsp;
+    const struct roce_rsp *rsp = &ctx->sender->rsp;
     uint32_t psn = ctx->pkt->bth.psn;
-    const struct roce_cold_counters *sum = roce_cold_of(ctx->side);
+    const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
     const struct roce_sent_packet *e = roce_window_get(&req->win, psn);
     bool told = roce_copy_is_detectable(ctx, rsp->gap_frame), seen = roce_conn_has_copies(ctx);
 
@@ -67,14 +67,14 @@ void roce_check_nak(struct roce_ctx *ctx, struct roce_req *req)
         check_seq(ctx, req);
     else if (req->una_known && roce_diff(ctx->pkt->bth.psn, req->una) < 0)
         REPORT(ctx, NAK_DUPLICATE, "bth.psn", req->una, ctx->pkt->bth.psn,
-               ctx->side->rsp.last_frame, .rel = ROCE_REL_AT_LEAST);
+               ctx->sender->rsp.last_frame, .rel = ROCE_REL_AT_LEAST);
     else if (roce_syndrome_code(syndrome) == ROCE_NAK_REMOTE_ACCESS)
         check_access(ctx, req);
 }
 
 void roce_check_ack_psn(struct roce_ctx *ctx, struct roce_req *req)
 {
-    const struct roce_rsp *rsp = &ctx->side->rsp;
+    const struct roce_rsp *rsp = &ctx->sender->rsp;
     uint32_t psn = ctx->pkt->bth.psn;
     const struct roce_sent_packet *oldest = req->win.cnt ? roce_window_at(&req->win, 0) : NULL;
     int32_t before = roce_diff(psn, req->base);
@@ -83,13 +83,13 @@ void roce_check_ack_psn(struct roce_ctx *ctx, struct roce_req *req)
                  !roce_conn_cm_seen(ctx->conn);
 
     if (rsp->fatal && roce_diff(psn, req->nxt) >= 0)
-        (void)roce_reuse_suspect(ctx, roce_peer(ctx->side), ROCE_REUSE_UNSOLICITED, psn);
+        (void)roce_reuse_suspect(ctx, roce_peer(ctx->sender), ROCE_REUSE_UNSOLICITED, psn);
     if (rsp->fatal && roce_diff(psn, rsp->fatal_psn) >= 0 &&
         roce_since(rsp->fatal_time, ctx->time) < SAME_LIFE_NS)
         REPORT(ctx, ACK_AFTER_NAK, "bth.psn", (rsp->fatal_psn - 1) & ROCE_PSN_MASK, psn,
                rsp->fatal_frame, .rel = ROCE_REL_AT_MOST, .weak = later);
     if (req->base_sure && before < 0 && before > -ROCE_PSN_JUMP) {
-        (void)roce_reuse_suspect(ctx, roce_peer(ctx->side), ROCE_REUSE_UNSOLICITED, psn);
+        (void)roce_reuse_suspect(ctx, roce_peer(ctx->sender), ROCE_REUSE_UNSOLICITED, psn);
         /* Unsolicited, it names the PSN before the one that is expected: of credits, to begin with
          */
         REPORT(ctx, ACK_BEFORE_START, "bth.psn", req->base, psn, .rel = ROCE_REL_AT_LEAST,

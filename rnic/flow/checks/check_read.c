@@ -64,12 +64,12 @@ void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
 
     roce_check_ack_psn(ctx, req);
     if (k < e->resp_next && e->tries == 1) /* asked for once, and answered */
-        (void)roce_reuse_suspect(ctx, roce_peer(ctx->side), ROCE_REUSE_UNSOLICITED, psn);
+        (void)roce_reuse_suspect(ctx, roce_peer(ctx->sender), ROCE_REUSE_UNSOLICITED, psn);
     check_len(ctx, e, k);
     check_pos(ctx, req, e, k);
     if ((e->flags & ROCE_SENT_IMPLIED) && !(e->flags & ROCE_SENT_RESTARTED) &&
         !roce_conn_has_copies(ctx))
-        REPORT(ctx, RESP_ORDER, "bth.psn", req->una, psn, ctx->side->rsp.last_frame,
+        REPORT(ctx, RESP_ORDER, "bth.psn", req->una, psn, ctx->sender->rsp.last_frame,
                .rel = ROCE_REL_AT_LEAST);
     if (k < e->resp_next || (roce_sent_has_response(e, k) && !(e->flags & ROCE_SENT_RESTARTED))) {
         ctx->result->flags |= ROCE_AN_DUPLICATE_RESPONSE;
@@ -82,7 +82,7 @@ void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
                        ROCE_PSN_MASK,
                    psn, e->last_frame);
     } else if (k < e->resp_high && !(e->flags & ROCE_SENT_RESTARTED)) {
-        roce_cold(ctx->flow, ctx->side)->late_responses++;
+        roce_cold(ctx->flow, ctx->sender)->late_responses++;
         ctx->result->flags |= ROCE_AN_OUT_OF_ORDER;
         REPORT(ctx, OUT_OF_ORDER, "bth.psn", (e->psn + e->resp_high) & ROCE_PSN_MASK, psn,
                e->last_frame);
@@ -105,7 +105,7 @@ void roce_check_atomic_ack(struct roce_ctx *ctx, struct roce_req *req, struct ro
     if (e->flags & ROCE_SENT_ORIG) {
         ctx->result->flags |= ROCE_AN_DUPLICATE_RESPONSE;
         if (e->tries == 1)
-            (void)roce_reuse_suspect(ctx, roce_peer(ctx->side), ROCE_REUSE_UNSOLICITED,
+            (void)roce_reuse_suspect(ctx, roce_peer(ctx->sender), ROCE_REUSE_UNSOLICITED,
                                      ctx->pkt->bth.psn);
         if (e->orig != orig)
             REPORT(ctx, ATOMIC_REPLAY, "atomicacketh.orig", e->orig, orig, e->resp_frame,

@@ -18,10 +18,10 @@
 static void check_reads(struct roce_ctx *ctx)
 {
     const struct roce_conn_facts *sum = &ctx->conn->facts;
-    struct roce_req *req = &ctx->side->req;
+    struct roce_req *req = &ctx->sender->req;
     const struct roce_window *w = &req->win;
     const struct roce_sent_packet *oldest = w->acked < w->cnt ? roce_window_at(w, w->acked) : NULL;
-    bool active = roce_side_idx(ctx->side) == sum->cm.active_side;
+    bool active = roce_endpoint_side(ctx->sender) == sum->cm.active_side;
     uint32_t limit;
 
     if (!req->una_known || ctx->conn->join_frame || req->implied_nak)
@@ -54,8 +54,8 @@ static int32_t messages_over_credit(const struct roce_rsp *rsp, const struct roc
 
 static void check_credits(struct roce_ctx *ctx, struct roce_sent_packet *e)
 {
-    const struct roce_req *req = &ctx->side->req;
-    const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
+    const struct roce_req *req = &ctx->sender->req;
+    const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
     bool starts = roce_opcode_starts(ctx->pkt->op), alone;
     int32_t over;
 
@@ -77,7 +77,7 @@ static void check_credits(struct roce_ctx *ctx, struct roce_sent_packet *e)
 
 void roce_check_over_credit(struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
-    const struct roce_rsp *rsp = &ctx->side->rsp;
+    const struct roce_rsp *rsp = &ctx->sender->rsp;
     struct roce_ctx then = *ctx;
     int32_t over;
     bool none;
@@ -88,7 +88,7 @@ void roce_check_over_credit(struct roce_ctx *ctx, const struct roce_sent_packet 
     none = rsp->last_syndrome == ROCE_SYNDROME_ACK && rsp->lsn_before == rsp->last_msn;
     if (over < (roce_opcode_starts(roce_opcode(e->op)) ? 2 : 1))
         return; /* seen late */
-    then.side = roce_peer(ctx->side);
+    then.sender = roce_peer(ctx->sender);
     then.frame = e->frame;
     then.time = e->msg_time;
     then.result = NULL;
@@ -102,8 +102,8 @@ void roce_check_over_credit(struct roce_ctx *ctx, const struct roce_sent_packet 
 
 void roce_check_new_request(struct roce_ctx *ctx, struct roce_sent_packet *e)
 {
-    const struct roce_req *req = &ctx->side->req;
-    const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
+    const struct roce_req *req = &ctx->sender->req;
+    const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
     uint32_t out = (req->nxt - req->una) & ROCE_PSN_MASK;
 
     if (ctx->conn->facts.svc == ROCE_SVC_UC || !ctx->conn->paired)
@@ -150,7 +150,7 @@ void roce_check_retry_same(struct roce_ctx *ctx, const struct roce_sent_packet *
  */
 static void check_spread(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint64_t idle)
 {
-    struct roce_req *req = &ctx->side->req;
+    struct roce_req *req = &ctx->sender->req;
     uint32_t us = (uint32_t)(idle / 1000 < UINT32_MAX ? idle / 1000 : UINT32_MAX);
 
     if (req->timeouts < 2 || !ctx->conn->paired)
@@ -167,7 +167,7 @@ static void check_timeout(struct roce_ctx *ctx, const struct roce_sent_packet *e
 {
     uint64_t t = roce_timeout_of(ctx->conn);
     uint64_t since = e ? roce_since(e->time, ctx->time) : idle;
-    const struct roce_req *req = &ctx->side->req;
+    const struct roce_req *req = &ctx->sender->req;
     bool agreed = (roce_conn_cm_seen(ctx->conn) & 1u << ROCE_CM_REQ) != 0;
     uint8_t limit = agreed ? ctx->conn->facts.cm.retry_count : RETRY_MAX;
 
@@ -182,7 +182,7 @@ static void check_timeout(struct roce_ctx *ctx, const struct roce_sent_packet *e
         REPORT(ctx, TIMEOUT_RANGE, "time since the request", t, since, e->last_frame, ROCE_VALUE_NS,
                ROCE_REL_AT_LEAST, "early");
     /* Where the answers are not captured, they may be RNR NAKs: these repeat without end. */
-    if (req->timeouts > limit && (agreed || roce_peer(ctx->side)->rsp.started))
+    if (req->timeouts > limit && (agreed || roce_peer(ctx->sender)->rsp.started))
         REPORT(ctx, RETRY_COUNT, "repetitions", limit, req->timeouts, ctx->conn->facts.cm.req_frame,
                ROCE_VALUE_DEC, ROCE_REL_AT_MOST, limit == RETRY_MAX ? "seven" : NULL);
 }
@@ -212,9 +212,9 @@ static bool follows_read(struct roce_req *req, const struct roce_sent_packet *e)
 
 static void check_rnr(struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
-    const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
-    struct roce_req *req = &ctx->side->req;
-    const struct roce_cold_counters *sum = roce_cold_of(ctx->side);
+    const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
+    struct roce_req *req = &ctx->sender->req;
+    const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
     uint64_t waited = roce_since(rsp->rnr_time, ctx->time);
     uint64_t then = tick_of(rsp->rnr_time), now = tick_of(ctx->time);
     /* Clocks of captures: inexact, coarse, or set back meanwhile. */
@@ -232,7 +232,7 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent_packet *e)
         roce_since(e->time, ctx->time) + slack < rsp->rnr_wait && !roce_conn_has_copies(ctx))
         REPORT(ctx, RNR_WAIT, "time since the RNR NAK", rsp->rnr_wait, waited, rsp->rnr_frame,
                ROCE_VALUE_NS, ROCE_REL_AT_LEAST,
-               .weak = !ctx->side->saw_id || sum->out_of_order || sum->missing_psns);
+               .weak = !ctx->sender->saw_id || sum->out_of_order || sum->missing_psns);
     if ((roce_conn_cm_seen(ctx->conn) & 1u << ROCE_CM_REQ) && limit != 7 && req->rnrs > limit)
         REPORT(ctx, RNR_COUNT, "repetitions", limit, req->rnrs, ctx->conn->facts.cm.req_frame,
                .rel = ROCE_REL_AT_MOST);
@@ -241,7 +241,7 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent_packet *e)
 void roce_check_retransmission(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                                uint64_t idle)
 {
-    switch (ctx->side->req.retx.cause) {
+    switch (ctx->sender->req.retx.cause) {
     case ROCE_CAUSE_TIMEOUT: check_timeout(ctx, e, idle); break;
     case ROCE_CAUSE_RNR_NAK: check_rnr(ctx, e); break;
     default: break;

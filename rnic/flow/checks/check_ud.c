@@ -35,8 +35,8 @@ static void check_mac(struct roce_ctx *ctx)
 void roce_check_ud(struct roce_ctx *ctx)
 {
     const struct roce_pkt *pkt = ctx->pkt;
-    struct roce_counts *sum = &ctx->side->counts;
-    struct roce_oper_count *sends = roce_oper_cnt(ctx->flow, ctx->side, ROCE_OPER_SEND);
+    struct roce_counts *sum = &ctx->sender->counts;
+    struct roce_oper_count *sends = roce_oper_cnt(ctx->flow, ctx->sender, ROCE_OPER_SEND);
 
     sum->payload_sent += pkt->payload_len;
     sends->messages++;
@@ -47,11 +47,11 @@ void roce_check_ud(struct roce_ctx *ctx)
     ctx->result->msg_number = (uint32_t)(sends->messages - 1);
     ctx->result->msg_first_frame = ctx->frame;
     ctx->result->next_psn = (pkt->bth.psn + 1) & ROCE_PSN_MASK;
-    if (!ctx->side->req.started) {
-        ctx->side->req.started = true;
-        ctx->side->req.base = ctx->side->req.rel_base = sum->first_psn = pkt->bth.psn;
+    if (!ctx->sender->req.started) {
+        ctx->sender->req.started = true;
+        ctx->sender->req.base = ctx->sender->req.rel_base = sum->first_psn = pkt->bth.psn;
     }
-    ctx->result->rel_psn = (pkt->bth.psn - ctx->side->req.rel_base) & ROCE_PSN_MASK;
+    ctx->result->rel_psn = (pkt->bth.psn - ctx->sender->req.rel_base) & ROCE_PSN_MASK;
     if (pkt->payload_len > UD_MAX)
         REPORT(ctx, UD_SIZE, "payload length", UD_MAX, pkt->payload_len, .rel = ROCE_REL_AT_MOST);
     if (pkt->bth.dest_qp == ROCE_QP_MULTICAST)

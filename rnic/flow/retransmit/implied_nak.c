@@ -11,7 +11,7 @@ void roce_implied_nak(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
 {
     e->flags |= ROCE_SENT_IMPLIED;
     ctx->result->flags |= ROCE_AN_IMPLIED_NAK;
-    roce_rate_hole(ctx->side);
+    roce_rate_hole(ctx->sender);
     REPORT(ctx, IMPLIED_NAK, "bth.psn", e->psn, ctx->pkt->bth.psn, e->last_frame);
     if (!req->implied_nak || roce_diff(e->psn, req->implied_nak_psn) < 0)
         req->implied_nak_psn = e->psn;
@@ -54,7 +54,8 @@ bool roce_response_is_stale(const struct roce_req *req, const struct roce_sent_p
 }
 
 /* When the last of its responses was used is not known, so that no latency is told. */
-void roce_read_done(struct roce_ctx *ctx, struct roce_side *requester, struct roce_sent_packet *e)
+void roce_read_done(struct roce_ctx *ctx, struct roce_endpoint *requester,
+                    struct roce_sent_packet *e)
 {
     struct roce_oper_count *sum;
 
@@ -73,7 +74,7 @@ void roce_read_done(struct roce_ctx *ctx, struct roce_side *requester, struct ro
  * missing in the capture. */
 void roce_reads_done_before(struct roce_ctx *ctx, uint32_t psn, bool sure)
 {
-    struct roce_req *req = &ctx->side->req;
+    struct roce_req *req = &ctx->sender->req;
     struct roce_window *w = &req->win;
 
     if (!req->implied_nak || roce_diff(req->implied_nak_psn, psn) >= 0)
@@ -85,6 +86,6 @@ void roce_reads_done_before(struct roce_ctx *ctx, uint32_t psn, bool sure)
         if (roce_diff(roce_sent_end(e), psn) > 0)
             return;
         if (sure || e->resp_high == e->psn_cnt)
-            roce_read_done(ctx, ctx->side, e);
+            roce_read_done(ctx, ctx->sender, e);
     }
 }

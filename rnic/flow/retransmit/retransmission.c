@@ -16,8 +16,8 @@ uint64_t roce_timeout_of(const struct roce_conn *conn)
 
 bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
 {
-    const struct roce_req *req = &ctx->side->req;
-    const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
+    const struct roce_req *req = &ctx->sender->req;
+    const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
     uint64_t timeout = roce_timeout_of(ctx->conn);
     uint64_t limit = timeout != ROCE_NEVER_NS && timeout / 2 < LATE_NS ? timeout / 2 : LATE_NS;
 
@@ -33,8 +33,8 @@ bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
 static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                                 uint32_t psn, uint64_t idle, uint32_t *trigger)
 {
-    const struct roce_req *req = &ctx->side->req;
-    const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
+    const struct roce_req *req = &ctx->sender->req;
+    const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
     uint64_t timeout = roce_timeout_of(ctx->conn);
     uint64_t slow = timeout != ROCE_NEVER_NS ? timeout - timeout / 4 : ROCE_MIN_TIMEOUT_NS;
     bool rnr = rsp->rnr, nak = rsp->nak;
@@ -74,14 +74,14 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
 static void report_retransmission(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                                   uint32_t psn, uint64_t waited)
 {
-    struct roce_req *req = &ctx->side->req;
+    struct roce_req *req = &ctx->sender->req;
     uint32_t frame = req->retx.trigger ? req->retx.trigger : e ? e->last_frame : 0;
 
     switch (req->retx.cause) {
     case ROCE_CAUSE_SEQ_NAK: REPORT(ctx, SEQ_RETRY, "bth.psn", req->nxt, psn, frame); break;
     case ROCE_CAUSE_RNR_NAK:
-        REPORT(ctx, RNR_RETRY, "time since the RNR NAK", roce_peer(ctx->side)->rsp.rnr_wait, waited,
-               frame, ROCE_VALUE_NS, ROCE_REL_AT_LEAST);
+        REPORT(ctx, RNR_RETRY, "time since the RNR NAK", roce_peer(ctx->sender)->rsp.rnr_wait,
+               waited, frame, ROCE_VALUE_NS, ROCE_REL_AT_LEAST);
         break;
     case ROCE_CAUSE_TIMEOUT: REPORT(ctx, TIMEOUT, "bth.psn", req->nxt, psn, frame); break;
     case ROCE_CAUSE_IMPLIED_NAK:
@@ -101,8 +101,8 @@ static void report_retransmission(struct roce_ctx *ctx, const struct roce_sent_p
 static bool continues_after_hole(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                                  uint32_t psn)
 {
-    const struct roce_req *req = &ctx->side->req;
-    struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
+    const struct roce_req *req = &ctx->sender->req;
+    struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
     uint64_t last = e && e->time > req->last_time ? e->time : req->last_time;
     uint32_t trigger;
     enum roce_cause cause;
@@ -124,18 +124,18 @@ static bool continues_after_hole(const struct roce_ctx *ctx, const struct roce_s
 static void count_timeout_after_nak(const struct roce_ctx *ctx)
 {
     struct roce_conn_facts *sum = &ctx->conn->facts;
-    const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
+    const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
 
-    if (sum->end == ROCE_END_NAK && sum->end_side == roce_side_idx(ctx->side) && rsp->fatal &&
-        roce_since(rsp->fatal_time, ctx->time) > ROCE_MIN_TIMEOUT_NS)
+    if (sum->end == ROCE_END_NAK && sum->end_side == roce_endpoint_side(ctx->sender) &&
+        rsp->fatal && roce_since(rsp->fatal_time, ctx->time) > ROCE_MIN_TIMEOUT_NS)
         sum->end_repeats += sum->end_repeats < UINT8_MAX;
 }
 
 static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn)
 {
-    struct roce_req *req = &ctx->side->req;
-    struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
-    struct roce_cold_counters *sum = roce_cold(ctx->flow, ctx->side);
+    struct roce_req *req = &ctx->sender->req;
+    struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
+    struct roce_cold_counters *sum = roce_cold(ctx->flow, ctx->sender);
     struct roce_retransmission before = req->retx;
     uint64_t last = e && e->time > req->last_time ? e->time : req->last_time;
     uint64_t idle = roce_since(last, ctx->time), waited = 0;
@@ -193,8 +193,8 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
 void roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn,
                               uint32_t psn_cnt)
 {
-    struct roce_req *req = &ctx->side->req;
-    struct roce_cold_counters *sum = roce_cold(ctx->flow, ctx->side);
+    struct roce_req *req = &ctx->sender->req;
+    struct roce_cold_counters *sum = roce_cold(ctx->flow, ctx->sender);
 
     if (!req->retx.active || (req->retx.next != psn && !continues_after_hole(ctx, e, psn)))
         begin_retransmission(ctx, e, psn);

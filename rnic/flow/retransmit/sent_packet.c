@@ -83,7 +83,7 @@ bool roce_sent_follows(const struct roce_sent_packet *prev, const struct roce_se
 
 struct roce_sent_packet *roce_sent_room(struct roce_ctx *ctx, uint32_t *at)
 {
-    struct roce_req *req = &ctx->side->req;
+    struct roce_req *req = &ctx->sender->req;
     struct roce_window *w = &req->win;
     uint32_t max = ctx->conn->paired ? ctx->flow->opts.window_max : WINDOW_UNPAIRED;
     uint64_t spare = 0, *overflow = ctx->conn->paired ? &ctx->flow->totals.overflown : &spare;
@@ -108,7 +108,7 @@ struct roce_sent_packet *roce_sent_room(struct roce_ctx *ctx, uint32_t *at)
             ctx->conn->facts.truncated |= ctx->conn->paired;
             (*overflow)++;
         } else if (roce_sent_has_all_responses(old))
-            roce_read_done(ctx, ctx->side, old); /* it would have been asked for again */
+            roce_read_done(ctx, ctx->sender, old); /* it would have been asked for again */
         roce_window_drop(w);
         (*at)--;
     }
@@ -119,10 +119,10 @@ struct roce_sent_packet *roce_sent_room(struct roce_ctx *ctx, uint32_t *at)
 
 void roce_sent_count(struct roce_ctx *ctx, struct roce_sent_packet *e)
 {
-    struct roce_req *req = &ctx->side->req;
+    struct roce_req *req = &ctx->sender->req;
     const struct roce_opcode *op = ctx->pkt->op;
     enum roce_oper oper = roce_oper_of(op);
-    struct roce_oper_count *sum = roce_oper_cnt(ctx->flow, ctx->side, oper);
+    struct roce_oper_count *sum = roce_oper_cnt(ctx->flow, ctx->sender, oper);
 
     if (e->flags & ROCE_SENT_ENDS) {
         sum->messages++;
@@ -137,7 +137,7 @@ void roce_sent_count(struct roce_ctx *ctx, struct roce_sent_packet *e)
     }
     roce_req_add_in_flight(req, e);
     if (roce_pkt_has(ctx->pkt, ROCE_HDR_RETH) || roce_pkt_has(ctx->pkt, ROCE_HDR_ATOMICETH))
-        roce_summary_region(ctx, ctx->side, oper, e->rkey, e->va, e->dma_len);
+        roce_summary_region(ctx, ctx->sender, oper, e->rkey, e->va, e->dma_len);
 }
 
 void roce_sent_result(struct roce_ctx *ctx, const struct roce_sent_packet *e)

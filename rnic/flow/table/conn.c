@@ -9,9 +9,9 @@
 /* ---- the table ---------------------------------------------------------------------------------
  */
 
-static struct roce_key key_of(const struct roce_side *side)
+static struct roce_key key_of(const struct roce_endpoint *side)
 {
-    const struct roce_side *peer = roce_peer(side);
+    const struct roce_endpoint *peer = roce_peer(side);
     struct roce_key key = {.net = side->conn->net, .qpn = peer->qpn, .src_qpn = ROCE_QPN_UNKNOWN};
 
     memcpy(key.src, side->key.src, 16);
@@ -32,9 +32,10 @@ static bool same_key(const struct roce_key *a, const struct roce_key *b)
            ((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3]) | (x[4] ^ y[4])) == 0;
 }
 
-struct roce_side *roce_conn_find(struct roce_flow *flow, const struct roce_key *key, uint32_t hash)
+struct roce_endpoint *roce_conn_find(struct roce_flow *flow, const struct roce_key *key,
+                                     uint32_t hash)
 {
-    struct roce_side *side = flow->recent;
+    struct roce_endpoint *side = flow->recent;
 
     if (side) { /* the same direction again, or the answer to it */
         if (side->hash == hash && same_key(&side->key, key))
@@ -53,7 +54,7 @@ struct roce_side *roce_conn_find(struct roce_flow *flow, const struct roce_key *
 
 void roce_conn_expect(const struct roce_flow *flow, const struct roce_packet_digest *digest)
 {
-    const struct roce_side *side;
+    const struct roce_endpoint *side;
 
     if (flow->table_cap == 0)
         return;
@@ -62,29 +63,29 @@ void roce_conn_expect(const struct roce_flow *flow, const struct roce_packet_dig
         side = side->hash_next;
     if (!side)
         return;
-    for (size_t off = offsetof(struct roce_side, req); off < sizeof(*side); off += 64)
+    for (size_t off = offsetof(struct roce_endpoint, req); off < sizeof(*side); off += 64)
         __builtin_prefetch((const char *)side + off, 1);
 }
 
 static void table_grow(struct roce_flow *flow)
 {
     uint32_t cap = flow->table_cap ? flow->table_cap * 2 : TABLE_MIN;
-    struct roce_side **table = roce_mem_get(&flow->mem, cap * sizeof(struct roce_side *));
+    struct roce_endpoint **table = roce_mem_get(&flow->mem, cap * sizeof(struct roce_endpoint *));
 
     if (!table)
         return;
     for (uint32_t i = 0; i < flow->table_cap; i++)
-        for (struct roce_side *side = flow->table[i], *next; side; side = next) {
+        for (struct roce_endpoint *side = flow->table[i], *next; side; side = next) {
             next = side->hash_next;
             side->hash_next = table[side->hash & (cap - 1)];
             table[side->hash & (cap - 1)] = side;
         }
-    roce_mem_put(&flow->mem, flow->table, flow->table_cap * sizeof(struct roce_side *));
+    roce_mem_put(&flow->mem, flow->table, flow->table_cap * sizeof(struct roce_endpoint *));
     flow->table = table;
     flow->table_cap = cap;
 }
 
-void roce_conn_key(struct roce_flow *flow, struct roce_side *side)
+void roce_conn_key(struct roce_flow *flow, struct roce_endpoint *side)
 {
     struct roce_key key = key_of(side);
 
@@ -100,9 +101,9 @@ void roce_conn_key(struct roce_flow *flow, struct roce_side *side)
     flow->side_cnt++;
 }
 
-static void unkey(struct roce_flow *flow, struct roce_side *side)
+static void unkey(struct roce_flow *flow, struct roce_endpoint *side)
 {
-    struct roce_side **at;
+    struct roce_endpoint **at;
 
     if (!side->keyed)
         return;
@@ -211,8 +212,8 @@ bool roce_conn_number(struct roce_flow *flow)
     return alias_add(flow, flow->next_stream++);
 }
 
-struct roce_side *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *ctx,
-                                const struct roce_key *key)
+struct roce_endpoint *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *ctx,
+                                    const struct roce_key *key)
 {
     struct roce_conn *conn;
 
@@ -266,7 +267,7 @@ static void unlink_conn(struct roce_flow *flow, struct roce_conn *conn)
     flow->conn_cnt--;
 }
 
-static void free_counts(struct roce_flow *flow, struct roce_side *side)
+static void free_counts(struct roce_flow *flow, struct roce_endpoint *side)
 {
     roce_mem_put(&flow->mem, side->meter, sizeof(*side->meter));
     roce_reuse_free(flow, side);
@@ -277,7 +278,7 @@ static void free_counts(struct roce_flow *flow, struct roce_side *side)
 void roce_conn_free(struct roce_flow *flow, struct roce_conn *conn)
 {
     for (int i = 0; i < 2; i++) {
-        struct roce_side *side = &conn->side[i];
+        struct roce_endpoint *side = &conn->side[i];
 
         roce_pair_index_remove(flow, side);
         unkey(flow, side);
@@ -294,7 +295,7 @@ void roce_conn_end(struct roce_flow *flow, struct roce_conn *conn)
 {
     struct roce_ctx ctx = {.flow = flow,
                            .conn = conn,
-                           .side = &conn->side[0],
+                           .sender = &conn->side[0],
                            .frame = conn->facts.last_frame,
                            .time = conn->facts.last_time};
     struct roce_conn_summary sum;
@@ -324,7 +325,7 @@ static void take_naks(struct roce_rsp *rsp, const struct roce_rsp *unknown)
 
 void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_conn *from)
 {
-    struct roce_side *a = &to->side[0], *b = &to->side[1], *moved = &from->side[0];
+    struct roce_endpoint *a = &to->side[0], *b = &to->side[1], *moved = &from->side[0];
     uint32_t qpn = b->qpn;
 
     /* A NAK stops both QPs: what began later is another use. */
@@ -410,7 +411,7 @@ void roce_conn_reset(struct roce_conn *conn)
 {
     roce_conn_forget_mtu(conn);
     for (int i = 0; i < 2; i++) {
-        struct roce_side *side = &conn->side[i];
+        struct roce_endpoint *side = &conn->side[i];
 
         roce_req_reset(&side->req);
         memset(&side->rsp, 0, sizeof(side->rsp));

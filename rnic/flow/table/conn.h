@@ -75,7 +75,7 @@ struct roce_req {
     bool base_cm;       /* `base` is from CM; nothing was sent yet if !started */
     bool maybe_reused;  /* it went back to where another use of the QP would begin: until it goes on
                          */
-    uint8_t reuse_kind; /* enum roce_reuse_kind of `turn` in struct roce_side */
+    uint8_t reuse_kind; /* enum roce_reuse_kind of `turn` in struct roce_endpoint */
     bool peer_restarted; /* the other direction began another life: this one is to follow */
     uint8_t
         implied_nak : 1; /* READs, atomics from `passed_psn` on were passed over, or sent again */
@@ -145,7 +145,7 @@ struct roce_deferred_findings {
 };
 
 /* What a side counts that most sides never have to: allocated with the first of it. Names and
- * meanings are those of struct roce_side_summary. */
+ * meanings are those of struct roce_endpoint_summary. */
 struct roce_cold_counters {
     /* Its latest NAKs and RNR NAKs; frame 0: none. */
     struct roce_recent_nak {
@@ -190,15 +190,15 @@ struct roce_counts {
     struct roce_cold_counters *cold; /* NULL: all zero */
 };
 
-struct roce_side {
+struct roce_endpoint {
     /* Of the table, together for the cache: a look-up reads these alone. */
-    struct roce_side *hash_next;
+    struct roce_endpoint *hash_next;
     uint32_t hash;
     bool keyed;          /* in the table */
     struct roce_key key; /* under which; its source is the side's address also before that */
     uint32_t qpn;        /* ROCE_QPN_UNKNOWN */
     struct roce_conn *conn;
-    struct roce_side *pair_next, *pair_prev; /* waiting for the other direction: pair.c */
+    struct roce_endpoint *pair_next, *pair_prev; /* waiting for the other direction: pair.c */
     uint32_t pair_key;
     bool pair_indexed;
     uint8_t pair_hits;     /* responses that one waiting direction alone could answer for */
@@ -235,7 +235,7 @@ struct roce_conn {
     uint32_t net;         /* encapsulation and VLANs */
     struct roce_conn *older, *newer;       /* by last use */
     struct roce_conn *next_all, *prev_all; /* by number */
-    struct roce_side side[2];
+    struct roce_endpoint side[2];
     struct roce_conn_facts facts;
 };
 
@@ -257,14 +257,14 @@ struct roce_flow {
     struct roce_flow_opts opts;
     struct roce_mem mem;
     struct roce_flow_totals totals;
-    struct roce_side **table;
-    struct roce_side *recent; /* found last, NULL none: packets come in bursts */
+    struct roce_endpoint **table;
+    struct roce_endpoint *recent; /* found last, NULL none: packets come in bursts */
     uint32_t table_cap, side_cnt, conn_cnt;
     struct roce_conn *oldest, *newest;
     struct roce_conn *first_all, *last_all;
     uint32_t *alias; /* stream -> stream it was joined to */
     uint32_t alias_cap, next_stream;
-    struct roce_side *pair[ROCE_PAIR_BUCKETS];
+    struct roce_endpoint *pair[ROCE_PAIR_BUCKETS];
     uint16_t
         directions[ROCE_PAIR_BUCKETS]; /* of connected services seen so far; sticks at the end */
     struct roce_cm_exchange *cm;
@@ -290,14 +290,14 @@ struct roce_ctx {
     bool rewritten;         /* its ICRC is wrong but believed: the capture changed what it covers */
     bool have_connection;   /* beyond the packet alone: against what the connection was like */
     struct roce_conn *conn; /* may be NULL */
-    struct roce_side *side; /* sender; NULL if conn is */
+    struct roce_endpoint *sender; /* NULL if conn is */
     struct roce_flow_result *result;
     bool want_result; /* somebody looks at the result */
     const struct roce_packet_digest *digest;
     const uint8_t *src, *dst; /* of its key */
 };
 
-static inline struct roce_side *roce_peer(const struct roce_side *side)
+static inline struct roce_endpoint *roce_peer(const struct roce_endpoint *side)
 {
     struct roce_conn *c = side->conn;
 
@@ -312,23 +312,23 @@ static inline bool roce_is_guess(const struct roce_conn *conn)
     return roce_pairing_is_guess(conn->facts.pairing);
 }
 
-static inline uint8_t roce_side_idx(const struct roce_side *side)
+static inline uint8_t roce_endpoint_side(const struct roce_endpoint *side)
 {
     return side == &side->conn->side[1];
 }
 
 /* The counts of a side. */
-static inline struct roce_counts *roce_sum(struct roce_side *side)
+static inline struct roce_counts *roce_sum(struct roce_endpoint *side)
 {
     return &side->counts;
 }
 
 /* Its rare counts to look at, and to count in: without memory they go nowhere. */
-const struct roce_cold_counters *roce_cold_of(const struct roce_side *side);
-struct roce_cold_counters *roce_cold(struct roce_flow *flow, struct roce_side *side);
+const struct roce_cold_counters *roce_cold_of(const struct roce_endpoint *side);
+struct roce_cold_counters *roce_cold(struct roce_flow *flow, struct roce_endpoint *side);
 
 /* The counts of an operation, likewise. */
-struct roce_oper_count *roce_oper_cnt(struct roce_flow *flow, struct roce_side *side,
+struct roce_oper_count *roce_oper_cnt(struct roce_flow *flow, struct roce_endpoint *side,
                                       enum roce_oper oper);
 
 /* Milliseconds of a time in ns, mod 2^32. */
@@ -348,21 +348,22 @@ void roce_req_add_in_flight(struct roce_req *req, struct roce_sent_packet *e);
 void roce_req_remove_in_flight(struct roce_req *req, struct roce_sent_packet *e);
 
 /* The side that sends packets with this key, which has this hash, or NULL. */
-struct roce_side *roce_conn_find(struct roce_flow *flow, const struct roce_key *key, uint32_t hash);
+struct roce_endpoint *roce_conn_find(struct roce_flow *flow, const struct roce_key *key,
+                                     uint32_t hash);
 
 /* Brings what a packet with this glance will touch near. */
 void roce_conn_expect(const struct roce_flow *flow, const struct roce_packet_digest *digest);
 
 /* A new connection whose side 0 sends with this key. ctx->conn, if any, does not go to make room
  * for it. NULL only without any memory. */
-struct roce_side *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *ctx,
-                                const struct roce_key *key);
+struct roce_endpoint *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *ctx,
+                                    const struct roce_key *key);
 
 /* Gives flow->next_stream away. False without memory to tell what it is joined to. */
 bool roce_conn_number(struct roce_flow *flow);
 
 /* Makes `side` (not keyed yet) the one that is found by its peer's QPN. */
-void roce_conn_key(struct roce_flow *flow, struct roce_side *side);
+void roce_conn_key(struct roce_flow *flow, struct roce_endpoint *side);
 
 /* Moves side 0 of `from` to side 1 of `to`; `from` is gone afterwards. */
 void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_conn *from);
@@ -402,16 +403,16 @@ void *roce_flow_alloc(struct roce_flow *flow, size_t size, const struct roce_con
 void roce_flow_link(struct roce_ctx *ctx, enum roce_link_kind kind, uint32_t frame);
 
 /* pair.c: joins directions by what they say. */
-void roce_pair_index_add(struct roce_flow *flow, struct roce_side *side);
-void roce_pair_index_remove(struct roce_flow *flow, struct roce_side *side);
-/* `ctx->side` of an unpaired connection sent a response for `psn`: looks for the requester. */
+void roce_pair_index_add(struct roce_flow *flow, struct roce_endpoint *side);
+void roce_pair_index_remove(struct roce_flow *flow, struct roce_endpoint *side);
+/* `ctx->sender` of an unpaired connection sent a response for `psn`: looks for the requester. */
 void roce_pair_response(struct roce_ctx *ctx, uint32_t psn);
 /* A direction of a connected service is seen for the first time. */
 void roce_pair_index_count(struct roce_flow *flow, const struct roce_conn *conn);
-/* `ctx->side` sent a response: where it does not fit what the other direction asked for, a guessed
- * pair is in doubt, and so is one whose requests are not all in the capture. */
+/* `ctx->sender` sent a response: where it does not fit what the other direction asked for, a
+ * guessed pair is in doubt, and so is one whose requests are not all in the capture. */
 void roce_pair_check_response(struct roce_ctx *ctx);
-/* `ctx->side` sent its first packet and nothing answers on this service (UC). */
+/* `ctx->sender` sent its first packet and nothing answers on this service (UC). */
 void roce_pair_uc(struct roce_ctx *ctx);
 /* The packet at hand goes to a QPN that another direction, which began since, is the partner of:
  * the pair it was of is no more. */

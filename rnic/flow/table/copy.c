@@ -11,7 +11,7 @@
 
 void roce_report_copy(struct roce_ctx *ctx, uint32_t of)
 {
-    roce_cold(ctx->flow, ctx->side)->copies++;
+    roce_cold(ctx->flow, ctx->sender)->copies++;
     ctx->result->flags |= ROCE_AN_COPY;
     ctx->result->repeats_frame = of;
     REPORT(ctx, COPY, "frame", .other = of, .value = ROCE_VALUE_NONE);
@@ -19,26 +19,26 @@ void roce_report_copy(struct roce_ctx *ctx, uint32_t of)
 
 bool roce_request_is_copy(const struct roce_ctx *ctx, uint32_t icrc, uint16_t id, uint64_t time)
 {
-    const struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
+    const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
 
     if (ctx->icrc == ROCE_ICRC_UNVERIFIED && ctx->pkt->cap_len < ctx->pkt->icrc_off + ROCE_ICRC_LEN)
         return false;
     if (ctx->pkt->icrc != icrc)
         return false;
-    if (ctx->side->saw_id)
+    if (ctx->sender->saw_id)
         return id == ctx->digest->ip_id;
     return !rsp->nak && !rsp->rnr && roce_since(time, ctx->time) < COPY_NS;
 }
 
 bool roce_response_is_copy(struct roce_ctx *ctx)
 {
-    const struct roce_rsp *rsp = &ctx->side->rsp;
-    const struct roce_cold_counters *cold = roce_cold_of(ctx->side);
+    const struct roce_rsp *rsp = &ctx->sender->rsp;
+    const struct roce_cold_counters *cold = roce_cold_of(ctx->sender);
     const struct roce_pkt *pkt = ctx->pkt;
     uint16_t id = ctx->digest->ip_id;
     uint32_t of = 0;
 
-    if (!ctx->side->saw_id || ctx->icrc == ROCE_ICRC_UNVERIFIED)
+    if (!ctx->sender->saw_id || ctx->icrc == ROCE_ICRC_UNVERIFIED)
         return false;
     for (unsigned i = 0; i < ROCE_RECENT_NAKS && roce_pkt_is_nak(pkt); i++)
         if (cold->recent_nak[i].frame && cold->recent_nak[i].id == id &&
@@ -54,7 +54,7 @@ bool roce_response_is_copy(struct roce_ctx *ctx)
 
 void roce_copy_note_nak(struct roce_ctx *ctx)
 {
-    struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->side);
+    struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->sender);
 
     cold->recent_nak[cold->recent_nak_next++ % ROCE_RECENT_NAKS] =
         (struct roce_recent_nak){ctx->frame, ctx->pkt->icrc, ctx->digest->ip_id};
@@ -62,9 +62,9 @@ void roce_copy_note_nak(struct roce_ctx *ctx)
 
 bool roce_copy_is_detectable(const struct roce_ctx *ctx, uint32_t frame)
 {
-    const struct roce_cold_counters *cold = roce_cold_of(ctx->side);
+    const struct roce_cold_counters *cold = roce_cold_of(ctx->sender);
 
-    for (unsigned i = 0; i < ROCE_RECENT_NAKS && ctx->side->saw_id; i++)
+    for (unsigned i = 0; i < ROCE_RECENT_NAKS && ctx->sender->saw_id; i++)
         if (cold->recent_nak[i].frame == frame)
             return true;
     return false;
@@ -72,7 +72,7 @@ bool roce_copy_is_detectable(const struct roce_ctx *ctx, uint32_t frame)
 
 bool roce_conn_has_copies(const struct roce_ctx *ctx)
 {
-    const struct roce_side *sides[2] = {ctx->side, roce_peer(ctx->side)};
+    const struct roce_endpoint *sides[2] = {ctx->sender, roce_peer(ctx->sender)};
 
     for (int i = 0; i < 2; i++) {
         const struct roce_cold_counters *cold = roce_cold_of(sides[i]);

@@ -53,7 +53,7 @@ static uint32_t bucket_of(const uint8_t src[16], const uint8_t dst[16], uint32_t
            (ROCE_PAIR_BUCKETS - 1);
 }
 
-static void unlink_side(struct roce_flow *flow, struct roce_side *side)
+static void unlink_side(struct roce_flow *flow, struct roce_endpoint *side)
 {
     if (side->pair_prev)
         side->pair_prev->pair_next = side->pair_next;
@@ -64,7 +64,7 @@ static void unlink_side(struct roce_flow *flow, struct roce_side *side)
     side->pair_next = side->pair_prev = NULL;
 }
 
-void roce_pair_index_add(struct roce_flow *flow, struct roce_side *side)
+void roce_pair_index_add(struct roce_flow *flow, struct roce_endpoint *side)
 {
     if (side->pair_indexed) {
         if (flow->pair[side->pair_key] == side)
@@ -79,7 +79,7 @@ void roce_pair_index_add(struct roce_flow *flow, struct roce_side *side)
     side->pair_indexed = true;
 }
 
-void roce_pair_index_remove(struct roce_flow *flow, struct roce_side *side)
+void roce_pair_index_remove(struct roce_flow *flow, struct roce_endpoint *side)
 {
     if (!side->pair_indexed)
         return;
@@ -88,7 +88,7 @@ void roce_pair_index_remove(struct roce_flow *flow, struct roce_side *side)
 }
 
 /* Whether `cand` sends from where `side` sends to, and the other way round. */
-static bool is_reverse(const struct roce_side *side, const struct roce_side *cand)
+static bool is_reverse(const struct roce_endpoint *side, const struct roce_endpoint *cand)
 {
     return cand != side && cand->conn->net == side->conn->net &&
            memcmp(cand->key.src, roce_peer(side)->key.src, 16) == 0 &&
@@ -96,7 +96,7 @@ static bool is_reverse(const struct roce_side *side, const struct roce_side *can
 }
 
 /* Their QPNs give the source port that both use. */
-static bool ports_prove(const struct roce_side *side, const struct roce_side *cand)
+static bool ports_prove(const struct roce_endpoint *side, const struct roce_endpoint *cand)
 {
     return side->sport == cand->sport && side->sport != 0 &&
            side->sport == sport_of(roce_peer(side)->qpn, roce_peer(cand)->qpn);
@@ -125,7 +125,7 @@ static bool read_length_fits(const struct roce_sent_packet *e, const struct roce
 }
 
 /* Whether the response `pkt` can be an answer to what `cand` sent. */
-static bool may_answer(struct roce_side *cand, const struct roce_pkt *pkt)
+static bool may_answer(struct roce_endpoint *cand, const struct roce_pkt *pkt)
 {
     const struct roce_opcode *op = pkt->op;
     uint32_t psn = pkt->bth.psn;
@@ -147,7 +147,7 @@ static bool may_answer(struct roce_side *cand, const struct roce_pkt *pkt)
 
 /* Whether `psn` lies where `cand` sends, although the capture has no such packet of it: with a hole
  * there, `cand` may be what is answered. */
-static bool is_near(const struct roce_side *cand, uint32_t psn)
+static bool is_near(const struct roce_endpoint *cand, uint32_t psn)
 {
     return cand->req.started && roce_diff(psn, cand->req.base) >= -NEAR &&
            roce_diff(psn, cand->req.nxt) < NEAR;
@@ -155,7 +155,7 @@ static bool is_near(const struct roce_side *cand, uint32_t psn)
 
 /* Whether the MSN of `pkt`, which answers `cand`, is what `cand` sent since its first message: both
  * begin with the capture then (R102). */
-static bool msn_counts(struct roce_side *cand, const struct roce_pkt *pkt)
+static bool msn_counts(struct roce_endpoint *cand, const struct roce_pkt *pkt)
 {
     const struct roce_window *w = &cand->req.win;
     const struct roce_sent_packet *e = roce_window_get(&cand->req.win, pkt->bth.psn), *first;
@@ -202,12 +202,12 @@ static bool is_rnr(const struct roce_pkt *pkt)
 void roce_pair_check_response(struct roce_ctx *ctx)
 {
     struct roce_conn *conn = ctx->conn;
-    struct roce_side *peer = roce_peer(ctx->side);
+    struct roce_endpoint *peer = roce_peer(ctx->sender);
     uint32_t psn = ctx->pkt->bth.psn;
     const struct roce_sent_packet *e;
     bool late =
         roce_reuse_is_unannounced(ctx) &&
-        (ctx->side->rsp.fatal || (peer->req.una_known && roce_diff(psn, peer->req.una) < 0));
+        (ctx->sender->rsp.fatal || (peer->req.una_known && roce_diff(psn, peer->req.una) < 0));
 
     if (!(roce_is_guess(conn) || roce_reuse_is_unannounced(ctx)) || !peer->req.started)
         return;
@@ -224,19 +224,19 @@ void roce_pair_check_response(struct roce_ctx *ctx)
         (void)roce_reuse_suspect(ctx, peer, ROCE_REUSE_UNSOLICITED, psn);
 }
 
-static void join_pair(struct roce_ctx *ctx, struct roce_side *cand, enum roce_pairing by)
+static void join_pair(struct roce_ctx *ctx, struct roce_endpoint *cand, enum roce_pairing by)
 {
     struct roce_conn *mine = ctx->conn, *its = cand->conn;
     /* Answers that came before belong to requests that came before. */
-    bool late = ctx->side->counts.responses || cand->counts.responses;
+    bool late = ctx->sender->counts.responses || cand->counts.responses;
 
     if (mine->stream < its->stream) {
         roce_conn_join(ctx->flow, mine, its);
-        ctx->side = &mine->side[0];
+        ctx->sender = &mine->side[0];
     } else {
         roce_conn_join(ctx->flow, its, mine);
         ctx->conn = its;
-        ctx->side = &its->side[1];
+        ctx->sender = &its->side[1];
     }
     ctx->conn->facts.pairing = by;
     ctx->conn->join_frame = late ? ctx->frame : 0;
@@ -244,8 +244,8 @@ static void join_pair(struct roce_ctx *ctx, struct roce_side *cand, enum roce_pa
 }
 
 /* The directions between the hosts of `side` that wait, from the other to this one. */
-static struct roce_side *reverse_candidates(const struct roce_flow *flow,
-                                            const struct roce_side *side)
+static struct roce_endpoint *reverse_candidates(const struct roce_flow *flow,
+                                                const struct roce_endpoint *side)
 {
     return flow->pair[bucket_of(roce_peer(side)->key.src, side->key.src, side->conn->net)];
 }
@@ -253,22 +253,22 @@ static struct roce_side *reverse_candidates(const struct roce_flow *flow,
 /* Candidates of one kind: how many, and one of them. */
 struct candidates {
     unsigned cnt;
-    struct roce_side *side;
+    struct roce_endpoint *side;
 };
 
-static void note_candidate(struct candidates *cands, struct roce_side *cand)
+static void note_candidate(struct candidates *cands, struct roce_endpoint *cand)
 {
     cands->cnt++;
     cands->side = cand;
 }
 
 /* `side` and those that its packet at hand may answer are not joined. */
-static void note_ambiguous_pairs(struct roce_ctx *ctx, struct roce_side *side)
+static void note_ambiguous_pairs(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     unsigned scan = 0;
 
     side->pair_ambiguous = true;
-    for (struct roce_side *cand = reverse_candidates(ctx->flow, side); cand && scan < SCAN_MAX;
+    for (struct roce_endpoint *cand = reverse_candidates(ctx->flow, side); cand && scan < SCAN_MAX;
          cand = cand->pair_next, scan++)
         if (is_reverse(side, cand) && cand->conn->facts.svc == side->conn->facts.svc &&
             may_answer(cand, ctx->pkt))
@@ -277,13 +277,13 @@ static void note_ambiguous_pairs(struct roce_ctx *ctx, struct roce_side *side)
 
 void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
 {
-    struct roce_side *side = ctx->side, *one;
+    struct roce_endpoint *side = ctx->sender, *one;
     struct candidates proven = {0}, fit = {0}, counted = {0}, same_port = {0};
     struct candidates port = {0}, near = {0}; /* that do not fit */
     unsigned scan = 0, mates = 0;             /* how many have its source port */
     bool ports, alone;
 
-    for (struct roce_side *cand = reverse_candidates(ctx->flow, side); cand && scan < SCAN_MAX;
+    for (struct roce_endpoint *cand = reverse_candidates(ctx->flow, side); cand && scan < SCAN_MAX;
          cand = cand->pair_next, scan++) {
         if (!is_reverse(side, cand) || cand->conn->facts.svc != side->conn->facts.svc)
             continue;
@@ -355,12 +355,12 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
  * of what the two did so far. */
 static bool is_foreign(struct roce_ctx *ctx, uint16_t sport)
 {
-    const struct roce_req *req = &ctx->side->req;
-    struct roce_side *peer = roce_peer(ctx->side);
+    const struct roce_req *req = &ctx->sender->req;
+    struct roce_endpoint *peer = roce_peer(ctx->sender);
     uint32_t psn = ctx->pkt->bth.psn;
 
-    if (sport == sport_of(ctx->side->qpn, peer->qpn) ||
-        ctx->side->sport != sport_of(ctx->side->qpn, peer->qpn))
+    if (sport == sport_of(ctx->sender->qpn, peer->qpn) ||
+        ctx->sender->sport != sport_of(ctx->sender->qpn, peer->qpn))
         return false;
     if (roce_opcode_is_response(ctx->pkt->op))
         return !may_answer(peer, ctx->pkt) ||
@@ -368,13 +368,13 @@ static bool is_foreign(struct roce_ctx *ctx, uint16_t sport)
     if (!req->started)
         return true;
     return psn != req->nxt &&
-           (roce_opcode_starts(ctx->pkt->op) || !roce_window_get(&ctx->side->req.win, psn));
+           (roce_opcode_starts(ctx->pkt->op) || !roce_window_get(&ctx->sender->req.win, psn));
 }
 
 bool roce_pair_has_ended(struct roce_ctx *ctx)
 {
     const struct roce_conn *conn = ctx->conn;
-    struct roce_side *side = ctx->side, *peer = roce_peer(side);
+    struct roce_endpoint *side = ctx->sender, *peer = roce_peer(side);
     uint64_t last =
         side->req.last_time > peer->req.last_time ? side->req.last_time : peer->req.last_time;
     bool response = roce_opcode_is_response(ctx->pkt->op);
@@ -389,7 +389,7 @@ bool roce_pair_has_ended(struct roce_ctx *ctx)
     other = !roce_is_guess(conn) && sport && sport != side->sport;
     if (!rested && !other)
         return false;
-    for (struct roce_side *cand = reverse_candidates(ctx->flow, side); cand && scan < SCAN_MAX;
+    for (struct roce_endpoint *cand = reverse_candidates(ctx->flow, side); cand && scan < SCAN_MAX;
          cand = cand->pair_next, scan++) {
         if (!is_reverse(side, cand) || cand->conn->facts.svc != ctx->pkt->op->svc ||
             cand->conn->facts.first_time < last || (response && !may_answer(cand, ctx->pkt)))
@@ -404,11 +404,11 @@ bool roce_pair_has_ended(struct roce_ctx *ctx)
 
 void roce_pair_uc(struct roce_ctx *ctx)
 {
-    struct roce_side *side = ctx->side;
+    struct roce_endpoint *side = ctx->sender;
     struct candidates proven = {0};
     unsigned scan = 0, mates = 0;
 
-    for (struct roce_side *cand = reverse_candidates(ctx->flow, side); cand && scan < SCAN_MAX;
+    for (struct roce_endpoint *cand = reverse_candidates(ctx->flow, side); cand && scan < SCAN_MAX;
          cand = cand->pair_next, scan++)
         if (is_reverse(side, cand) && cand->conn->facts.svc == side->conn->facts.svc) {
             mates += side->sport && cand->sport == side->sport;
@@ -430,10 +430,10 @@ static bool at_one_time(const struct roce_conn *conn, const struct roce_conn *ot
 void roce_pair_finish(struct roce_flow *flow)
 {
     for (struct roce_conn *conn = flow->first_all, *next; conn; conn = next) {
-        struct roce_side *side = &conn->side[0], *cand = NULL;
+        struct roce_endpoint *side = &conn->side[0], *cand = NULL;
         struct roce_ctx ctx = {.flow = flow,
                                .conn = conn,
-                               .side = side,
+                               .sender = side,
                                .frame = conn->facts.last_frame,
                                .time = conn->facts.last_time};
 

@@ -5,7 +5,7 @@
 
 bool roce_qp_was_refused(const struct roce_ctx *ctx)
 {
-    return roce_peer(ctx->side)->rsp.fatal || ctx->side->rsp.fatal;
+    return roce_peer(ctx->sender)->rsp.fatal || ctx->sender->rsp.fatal;
 }
 
 bool roce_reuse_is_unannounced(const struct roce_ctx *ctx)
@@ -32,7 +32,7 @@ bool roce_qp_may_be_reused(const struct roce_ctx *ctx)
 
 bool roce_psn_may_start_use(const struct roce_ctx *ctx, uint32_t psn)
 {
-    uint32_t off = (psn - ctx->side->req.base) & ROCE_PSN_MASK;
+    uint32_t off = (psn - ctx->sender->req.base) & ROCE_PSN_MASK;
 
     return off == 0 || (off < ROCE_START_PSNS && capture_has_gaps(ctx));
 }
@@ -40,7 +40,7 @@ bool roce_psn_may_start_use(const struct roce_ctx *ctx, uint32_t psn)
 /* All from the first PSN on comes again, up to the packet at hand. */
 static bool is_repeat_from_start(const struct roce_ctx *ctx, uint32_t psn)
 {
-    const struct roce_req *req = &ctx->side->req;
+    const struct roce_req *req = &ctx->sender->req;
 
     return req->maybe_reused || roce_psn_may_start_use(ctx, psn) ||
            (req->retx.active && req->retx.first == req->base && req->retx.next == psn);
@@ -67,13 +67,13 @@ bool roce_request_shows_reuse(const struct roce_ctx *ctx, const struct roce_sent
 
 void roce_requester_start(struct roce_ctx *ctx, uint32_t psn)
 {
-    struct roce_req *req = &ctx->side->req;
-    struct roce_counts *sum = &ctx->side->counts;
+    struct roce_req *req = &ctx->sender->req;
+    struct roce_counts *sum = &ctx->sender->counts;
 
     req->started = true;
     if (roce_reuse_is_unannounced(
             ctx)) /* of what was refused nothing was seen: that was another life */
-        roce_peer(ctx->side)->rsp.fatal = false;
+        roce_peer(ctx->sender)->rsp.fatal = false;
     if (!req->base_cm) {
         req->base = req->nxt = psn;
         req->una = psn;
@@ -95,10 +95,10 @@ void roce_requester_start(struct roce_ctx *ctx, uint32_t psn)
 
 void roce_requester_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
 {
-    struct roce_req *req = &ctx->side->req;
-    struct roce_rsp *rsp = &roce_peer(ctx->side)->rsp;
+    struct roce_req *req = &ctx->sender->req;
+    struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
 
-    roce_reuse_confirm(ctx, ctx->side);
+    roce_reuse_confirm(ctx, ctx->sender);
     if (reuse && !req->peer_restarted) {
         REPORT(ctx, QP_REUSED, "bth.psn", req->nxt, psn, .value = ROCE_VALUE_DEC,
                .other = ctx->conn->facts.first_frame);
@@ -106,9 +106,9 @@ void roce_requester_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
         if (ctx->conn->facts.epochs < 255)
             ctx->conn->facts.epochs++;
         roce_conn_forget_mtu(ctx->conn);
-        roce_peer(ctx->side)->req.peer_restarted =
-            roce_reuse_is_unannounced(ctx) && roce_peer(ctx->side)->req.started;
-        roce_reuse_confirm(ctx, roce_peer(ctx->side));
+        roce_peer(ctx->sender)->req.peer_restarted =
+            roce_reuse_is_unannounced(ctx) && roce_peer(ctx->sender)->req.started;
+        roce_reuse_confirm(ctx, roce_peer(ctx->sender));
     }
     roce_req_reset(req);
     rsp->msn_ref = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;

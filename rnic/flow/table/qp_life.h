@@ -12,12 +12,12 @@
 /* PSNs from the first on: so many may be missing where packets are. */
 #define ROCE_START_PSNS 64u
 
-/* Of the side at hand, `ctx->side`, as requester. */
+/* Of the side at hand, `ctx->sender`, as requester. */
 
 /* Long enough for another use of the QP, which CM messages do not tell of. */
 static inline bool roce_qp_was_idle(const struct roce_ctx *ctx)
 {
-    const struct roce_req *req = &ctx->side->req;
+    const struct roce_req *req = &ctx->sender->req;
 
     return req->last_time && roce_since(req->last_time, ctx->time) >= ROCE_IDLE_REUSE_NS;
 }

@@ -17,7 +17,7 @@ static bool is_nak(const struct roce_pkt *pkt)
     return pkt->op->kind == ROCE_KIND_ACK && roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK;
 }
 
-static struct roce_side *reuse_side(struct roce_conn *conn)
+static struct roce_endpoint *reuse_side(struct roce_conn *conn)
 {
     for (int i = 0; i < 2; i++)
         if (roce_reuse_is_pending(&conn->side[i].req))
@@ -27,7 +27,7 @@ static struct roce_side *reuse_side(struct roce_conn *conn)
 
 bool roce_finding_defer(const struct roce_ctx *ctx, struct roce_finding *finding)
 {
-    struct roce_side *side = ctx->conn ? reuse_side(ctx->conn) : NULL;
+    struct roce_endpoint *side = ctx->conn ? reuse_side(ctx->conn) : NULL;
     struct roce_deferred_findings *held;
 
     if (!side)
@@ -39,14 +39,14 @@ bool roce_finding_defer(const struct roce_ctx *ctx, struct roce_finding *finding
         finding->severity = ROCE_SEV_WARN;
         return false;
     }
-    held->of_peer[held->cnt] = ctx->side != side;
+    held->of_peer[held->cnt] = ctx->sender != side;
     held->finding[held->cnt++] = *finding;
     return true;
 }
 
 /* A response that nobody asked for, when the use that was known had ended or rested, or with an MSN
  * that counts nothing new: as the first ones of another use, whatever comes after it. */
-static bool response_may_be_of_new_use(const struct roce_side *side)
+static bool response_may_be_of_new_use(const struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
 
@@ -56,7 +56,8 @@ static bool response_may_be_of_new_use(const struct roce_side *side)
 }
 
 /* The turn of `side` ends. Where the other one's lasts, what it was may still change all. */
-static void resolve_candidate(struct roce_ctx *ctx, struct roce_side *side, enum outcome outcome)
+static void resolve_candidate(struct roce_ctx *ctx, struct roce_endpoint *side,
+                              enum outcome outcome)
 {
     struct roce_deferred_findings *held = side->reuse ? side->reuse->deferred : NULL;
     struct roce_ctx of = *ctx;
@@ -70,11 +71,11 @@ static void resolve_candidate(struct roce_ctx *ctx, struct roce_side *side, enum
     for (uint32_t i = 0; i < cnt; i++) {
         struct roce_finding f = held->finding[i];
 
-        of.side = held->of_peer[i] ? roce_peer(side) : side;
+        of.sender = held->of_peer[i] ? roce_peer(side) : side;
         if (outcome == SAME_USE && roce_finding_defer(&of, &f))
             continue;
         f.stream = ctx->conn->stream;
-        f.side = roce_side_idx(of.side);
+        f.side = roce_endpoint_side(of.sender);
         if (outcome != SAME_USE || ctx->conn->inconsistent)
             f.severity = ROCE_SEV_WARN;
         roce_emit(&of, &f);
@@ -83,12 +84,12 @@ static void resolve_candidate(struct roce_ctx *ctx, struct roce_side *side, enum
 }
 
 /* What was thought of the two since the turn began is wrong. */
-static void confirm_new_use(struct roce_ctx *ctx, struct roce_side *side)
+static void confirm_new_use(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
     struct roce_ctx of = *ctx;
 
-    of.side = side;
+    of.sender = side;
     of.frame = cand->frame;
     of.time = cand->time;
     REPORT(&of, QP_REUSED, "bth.psn", side->req.nxt, cand->first,
@@ -102,7 +103,7 @@ static void confirm_new_use(struct roce_ctx *ctx, struct roce_side *side)
 
 /* One packet that differs is a fault more often than another use; where nothing is as it was, that
  * is not so. */
-static bool is_one_fault(const struct roce_side *side)
+static bool is_one_fault(const struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
     const struct roce_deferred_findings *held = cand->deferred;
@@ -124,7 +125,7 @@ static bool is_one_fault(const struct roce_side *side)
 }
 
 /* What the turn was, where nothing told. */
-static enum outcome outcome_at_end(const struct roce_ctx *ctx, const struct roce_side *side)
+static enum outcome outcome_at_end(const struct roce_ctx *ctx, const struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
     const struct roce_rsp *rsp = &roce_peer(side)->rsp;
@@ -139,7 +140,7 @@ static enum outcome outcome_at_end(const struct roce_ctx *ctx, const struct roce
     return is_one_fault(side) ? SAME_USE : UNKNOWN_USE;
 }
 
-void roce_reuse_free(struct roce_flow *flow, struct roce_side *side)
+void roce_reuse_free(struct roce_flow *flow, struct roce_endpoint *side)
 {
     if (side->reuse)
         roce_mem_put(&flow->mem, side->reuse->deferred, sizeof(*side->reuse->deferred));
@@ -147,7 +148,7 @@ void roce_reuse_free(struct roce_flow *flow, struct roce_side *side)
     side->reuse = NULL;
 }
 
-void roce_reuse_confirm(struct roce_ctx *ctx, struct roce_side *side)
+void roce_reuse_confirm(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     if (roce_reuse_is_pending(&side->req))
         resolve_candidate(ctx, side, NEW_USE);
@@ -156,7 +157,7 @@ void roce_reuse_confirm(struct roce_ctx *ctx, struct roce_side *side)
 void roce_reuse_end(struct roce_ctx *ctx)
 {
     for (int i = 0; i < 2; i++) {
-        struct roce_side *side = &ctx->conn->side[i];
+        struct roce_endpoint *side = &ctx->conn->side[i];
         bool open = roce_reuse_is_pending(&side->req); /* or CM told of another use meanwhile */
 
         resolve_candidate(ctx, side, open ? outcome_at_end(ctx, side) : UNKNOWN_USE);
@@ -166,7 +167,7 @@ void roce_reuse_end(struct roce_ctx *ctx)
 /* ---- how one begins ----------------------------------------------------------------------------
  */
 
-bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_side *side, enum roce_reuse_kind kind,
+bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_reuse_kind kind,
                         uint32_t psn)
 {
     struct roce_req *req = &side->req;
@@ -202,20 +203,20 @@ bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_side *side, enum roce_
 
 void roce_reuse_on_new_port(struct roce_ctx *ctx)
 {
-    struct roce_req *req = &ctx->side->req;
+    struct roce_req *req = &ctx->sender->req;
     uint32_t psn = ctx->pkt->bth.psn;
 
     if (roce_opcode_is_request(ctx->pkt->op)) {
         (void)roce_reuse_suspect(
-            ctx, ctx->side,
+            ctx, ctx->sender,
             roce_diff(psn, req->nxt) < 0 ? ROCE_REUSE_OLDER_PSN : ROCE_REUSE_LATER_PSN, psn);
         if (roce_reuse_is_pending(req))
-            ctx->side->reuse->new_port = true;
+            ctx->sender->reuse->new_port = true;
     } else if (roce_reuse_is_unannounced(ctx) && ctx->conn->facts.pairing == ROCE_PAIRED_BY_PORTS)
         ctx->conn->inconsistent = true;
 }
 
-void roce_reuse_on_low_msn(struct roce_ctx *ctx, struct roce_side *side, uint32_t ends)
+void roce_reuse_on_low_msn(struct roce_ctx *ctx, struct roce_endpoint *side, uint32_t ends)
 {
     const struct roce_req *req = &side->req;
     struct roce_reuse_candidate *cand;
@@ -248,15 +249,15 @@ static bool may_follow_newest(const struct roce_ctx *ctx, const struct roce_req 
 
 void roce_reuse_on_request(struct roce_ctx *ctx, uint32_t psn, uint32_t psn_cnt, bool guess)
 {
-    struct roce_req *req = &ctx->side->req;
-    struct roce_reuse_candidate *cand = ctx->side->reuse;
+    struct roce_req *req = &ctx->sender->req;
+    struct roce_reuse_candidate *cand = ctx->sender->reuse;
 
     if (is_older_psn_kind(req) && psn == req->nxt && !cand->psns_unsure &&
         (psn == cand->next ? cand->same == cand->packets
                            : !roce_qp_may_be_reused(ctx) && !cand->new_port &&
                                  cand->different <= (cand->msn_before > 0) &&
                                  may_follow_newest(ctx, req) && roce_diff(cand->next, psn) <= 0)) {
-        resolve_candidate(ctx, ctx->side, SAME_USE); /* it goes on where it had been */
+        resolve_candidate(ctx, ctx->sender, SAME_USE); /* it goes on where it had been */
         return;
     }
     cand->packets++;
@@ -279,12 +280,12 @@ void roce_reuse_compare(struct roce_ctx *ctx, const struct roce_sent_packet *e,
     bool alike = now->psn == e->psn && !roce_request_differs(ctx, e, now);
     struct roce_reuse_candidate *cand;
 
-    if (!alike && roce_reuse_suspect(ctx, ctx->side, ROCE_REUSE_OLDER_PSN, now->psn))
+    if (!alike && roce_reuse_suspect(ctx, ctx->sender, ROCE_REUSE_OLDER_PSN, now->psn))
         roce_reuse_on_request(ctx, now->psn, now->psn_cnt,
                               (now->flags & ROCE_SENT_PSN_CNT_GUESS) != 0);
-    if (!roce_reuse_is_pending(&ctx->side->req))
+    if (!roce_reuse_is_pending(&ctx->sender->req))
         return;
-    cand = ctx->side->reuse;
+    cand = ctx->sender->reuse;
     cand->same += alike;
     if (!alike) {
         roce_reuse_on_mismatch(ctx);
@@ -296,14 +297,14 @@ void roce_reuse_on_mismatch(struct roce_ctx *ctx)
 {
     struct roce_reuse_candidate *cand;
 
-    if (!roce_reuse_is_pending(&ctx->side->req))
+    if (!roce_reuse_is_pending(&ctx->sender->req))
         return;
-    cand = ctx->side->reuse;
+    cand = ctx->sender->reuse;
     if (cand->different++ == 0)
         cand->different_frame = ctx->frame;
 }
 
-void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_side *side)
+void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
     uint32_t psn = ctx->pkt->bth.psn, msn = ctx->pkt->aeth.msn;

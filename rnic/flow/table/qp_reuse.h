@@ -26,18 +26,18 @@ static inline bool roce_reuse_is_pending(const struct roce_req *req)
 
 /* The packet at hand may begin another use of `side`, with `psn`. False: CM would tell, or that is
  * so already. */
-bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_side *side, enum roce_reuse_kind kind,
+bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_reuse_kind kind,
                         uint32_t psn);
 
 /* Gives back what is remembered of a turn of `side`, and of what it held. */
-void roce_reuse_free(struct roce_flow *flow, struct roce_side *side);
+void roce_reuse_free(struct roce_flow *flow, struct roce_endpoint *side);
 
 /* The packet at hand has another source port than those before. */
 void roce_reuse_on_new_port(struct roce_ctx *ctx);
 
 /* The response at hand, to `side`, has an MSN of fewer messages than were counted; `ends` of them
  * came since the response before. */
-void roce_reuse_on_low_msn(struct roce_ctx *ctx, struct roce_side *side, uint32_t ends);
+void roce_reuse_on_low_msn(struct roce_ctx *ctx, struct roce_endpoint *side, uint32_t ends);
 
 /* The request at hand is part of the turn of its side; it takes `psn_cnt` PSNs, or with `guess` so
  * many at least. */
@@ -51,16 +51,16 @@ void roce_reuse_compare(struct roce_ctx *ctx, const struct roce_sent_packet *e,
 void roce_reuse_on_mismatch(struct roce_ctx *ctx);
 
 /* The response at hand, to `side`, has an AETH: its MSN may end the turn. */
-void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_side *side);
+void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side);
 
 /* It is another use: so was the turn of `side`, if there is one. */
-void roce_reuse_confirm(struct roce_ctx *ctx, struct roce_side *side);
+void roce_reuse_confirm(struct roce_ctx *ctx, struct roce_endpoint *side);
 
 /* The connection ends: what is held is said. */
 void roce_reuse_end(struct roce_ctx *ctx);
 
-/* Keeps an ERROR about ctx->side while a turn lasts. False: say it now; it is no ERROR where a turn
- * lasts and there is no room. */
+/* Keeps an ERROR about ctx->sender while a turn lasts. False: say it now; it is no ERROR where a
+ * turn lasts and there is no room. */
 bool roce_finding_defer(const struct roce_ctx *ctx, struct roce_finding *finding);
 
 #endif

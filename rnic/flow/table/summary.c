@@ -63,21 +63,21 @@ const char *roce_cnp_end_name(enum roce_cnp_end end)
 /* ---- counts ------------------------------------------------------------------------------------
  */
 
-const struct roce_cold_counters *roce_cold_of(const struct roce_side *side)
+const struct roce_cold_counters *roce_cold_of(const struct roce_endpoint *side)
 {
     static const struct roce_cold_counters none;
 
     return side->counts.cold ? side->counts.cold : &none;
 }
 
-struct roce_cold_counters *roce_cold(struct roce_flow *flow, struct roce_side *side)
+struct roce_cold_counters *roce_cold(struct roce_flow *flow, struct roce_endpoint *side)
 {
     if (!side->counts.cold)
         side->counts.cold = roce_flow_alloc(flow, sizeof(*side->counts.cold), side->conn);
     return side->counts.cold ? side->counts.cold : &flow->lost_cold;
 }
 
-struct roce_oper_count *roce_oper_cnt(struct roce_flow *flow, struct roce_side *side,
+struct roce_oper_count *roce_oper_cnt(struct roce_flow *flow, struct roce_endpoint *side,
                                       enum roce_oper oper)
 {
     if (!side->counts.oper)
@@ -86,13 +86,13 @@ struct roce_oper_count *roce_oper_cnt(struct roce_flow *flow, struct roce_side *
     return side->counts.oper ? &side->counts.oper[oper] : &flow->lost_oper;
 }
 
-static void fill_side(const struct roce_side *side, struct roce_hist *room,
-                      struct roce_side_summary *out)
+static void fill_side(const struct roce_endpoint *side, struct roce_hist *room,
+                      struct roce_endpoint_summary *out)
 {
     const struct roce_counts *sum = &side->counts;
     const struct roce_cold_counters *cold = roce_cold_of(side);
 
-    *out = (struct roce_side_summary){
+    *out = (struct roce_endpoint_summary){
         .qpn = side->qpn,
         .first_psn = sum->first_psn,
         .first_psn_sure = side->req.base_sure,
@@ -154,7 +154,7 @@ void roce_summary_fill(const struct roce_flow *flow, const struct roce_conn *con
     out->facts = conn->facts;
     out->complete = conn->paired && !conn->inconsistent && !conn->facts.truncated;
     for (int i = 0; i < 2; i++) {
-        const struct roce_side *side = &conn->side[i];
+        const struct roce_endpoint *side = &conn->side[i];
 
         fill_side(side, flow->summary_hist[i], &out->side[i]);
         if (side->req.started &&
@@ -163,18 +163,18 @@ void roce_summary_fill(const struct roce_flow *flow, const struct roce_conn *con
     }
 }
 
-void roce_summary_latency(struct roce_ctx *ctx, struct roce_side *side, enum roce_oper oper,
+void roce_summary_latency(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_oper oper,
                           uint64_t ns)
 {
     roce_times_add(ctx, &side->times, oper, ns);
 }
 
-void roce_summary_rtt(struct roce_ctx *ctx, struct roce_side *side, uint64_t ns)
+void roce_summary_rtt(struct roce_ctx *ctx, struct roce_endpoint *side, uint64_t ns)
 {
     roce_times_add(ctx, &side->times, ROCE_OPER_CNT, ns);
 }
 
-static bool grow_regions(struct roce_ctx *ctx, struct roce_side *side)
+static bool grow_regions(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     uint8_t cap = side->region_cap ? (uint8_t)(side->region_cap * 2) : 1;
     struct roce_region *region;
@@ -192,7 +192,7 @@ static bool grow_regions(struct roce_ctx *ctx, struct roce_side *side)
     return true;
 }
 
-void roce_summary_region(struct roce_ctx *ctx, struct roce_side *side, enum roce_oper oper,
+void roce_summary_region(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_oper oper,
                          uint32_t rkey, uint64_t va, uint64_t len)
 {
     struct roce_counts *sum = &side->counts;
@@ -226,8 +226,8 @@ void roce_summary_region(struct roce_ctx *ctx, struct roce_side *side, enum roce
  */
 
 /* False: it had ended before. */
-static bool end_at(struct roce_ctx *ctx, struct roce_side *side, enum roce_end end, uint32_t psn,
-                   uint32_t frame)
+static bool end_at(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_end end,
+                   uint32_t psn, uint32_t frame)
 {
     struct roce_conn_facts *sum = &ctx->conn->facts;
     const struct roce_sent_packet *e = roce_window_get(&side->req.win, psn);
@@ -235,7 +235,7 @@ static bool end_at(struct roce_ctx *ctx, struct roce_side *side, enum roce_end e
     if (sum->end != ROCE_END_OPEN && sum->end != ROCE_END_DISCONNECTED)
         return false;
     sum->end = end;
-    sum->end_side = roce_side_idx(side);
+    sum->end_side = roce_endpoint_side(side);
     sum->end_psn = psn;
     sum->end_frame = frame;
     sum->end_request_frame = e ? e->last_frame : 0;
@@ -250,8 +250,8 @@ static bool end_at(struct roce_ctx *ctx, struct roce_side *side, enum roce_end e
 }
 
 /* `of`: the frame of the request as it was sent first, or of the RNR NAK. */
-static void gave_up(struct roce_ctx *ctx, struct roce_side *side, enum roce_end end, uint32_t psn,
-                    uint32_t frame, uint32_t of)
+static void gave_up(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_end end,
+                    uint32_t psn, uint32_t frame, uint32_t of)
 {
     if (!end_at(ctx, side, end, psn, frame) || end == ROCE_END_UNANSWERED ||
         end == ROCE_END_RNR_WAITING)
@@ -269,7 +269,7 @@ static void gave_up(struct roce_ctx *ctx, struct roce_side *side, enum roce_end 
 
 /* Of a side whose peer was never seen to answer: it repeated a request, and nothing new came after
  * that. A later request would show that the answers were there, and not captured. */
-static void end_unanswered(struct roce_ctx *ctx, struct roce_side *side)
+static void end_unanswered(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     struct roce_req *req = &side->req;
     const struct roce_sent_packet *e = roce_window_get(&req->win, req->retry_psn);
@@ -286,7 +286,7 @@ static void end_unanswered(struct roce_ctx *ctx, struct roce_side *side)
 
 /* The same request came again and again, with a wrong ICRC each time, no other that was right, and
  * no answer. */
-static bool end_damaged(struct roce_ctx *ctx, struct roce_side *side)
+static bool end_damaged(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     struct roce_conn_facts *sum = &ctx->conn->facts;
     const struct roce_req *req = &side->req;
@@ -314,15 +314,15 @@ static bool is_answer_reserved(const struct roce_req *req, const struct roce_rsp
            roce_diff(rsp->last_psn, req->una) >= 0 && roce_diff(rsp->last_psn, req->nxt) < 0;
 }
 
-static void end_side(struct roce_ctx *ctx, struct roce_side *side)
+static void end_side(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
-    struct roce_side *peer = roce_peer(side);
+    struct roce_endpoint *peer = roce_peer(side);
     const struct roce_req *req = &side->req;
     const struct roce_rsp *rsp = &peer->rsp;
     const struct roce_cold_counters *sum = roce_cold_of(side);
     const struct roce_sent_packet *e;
 
-    ctx->side = side;
+    ctx->sender = side;
     roce_rate_end(ctx, side);
     if (sum->ce_marked && roce_cold_of(peer)->cnps == 0 && !ctx->conn->ud)
         REPORT(ctx, CE_NO_CNP, "CE-marked packets", .actual = sum->ce_marked,

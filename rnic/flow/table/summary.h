@@ -146,7 +146,7 @@ struct roce_region {
     uint64_t requests, bytes_written, bytes_read;
 };
 
-struct roce_side_summary {
+struct roce_endpoint_summary {
     uint8_t addr[16];   /* GID, IPv6, or IPv4 as ::ffff:a.b.c.d */
     uint32_t qpn;       /* ROCE_QPN_UNKNOWN when nothing told */
     uint32_t first_psn; /* of its requests: from CM or the first seen; ROCE_PSN_UNKNOWN */
@@ -193,7 +193,7 @@ struct roce_conn_summary {
         };
         struct roce_conn_facts facts; /* all of these */
     };
-    struct roce_side_summary side[2];
+    struct roce_endpoint_summary side[2];
 };
 
 #endif

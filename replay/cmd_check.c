@@ -24,18 +24,18 @@ enum {
     OPT_ANNOTATE,
     OPT_NO_ICRC,
     OPT_FAIL_ON,
-    OPT_AT_ONCE
+    OPT_IMMEDIATE
 };
 
 static const struct cli_option rows[] = {
     {"json", 'j', "FILE", "JSON, a line a finding, a connection and a summary; - is stdout"},
     {"junit", OPT_JUNIT, "FILE", "JUnit XML: a test case a connection; - is stdout"},
     {"annotate", OPT_ANNOTATE, "OUT", "the capture again as pcapng, findings as packet comments"},
-    {"peer", 'p', "NAME", "known deviations of this implementation do not fail"},
+    {"quirks", 'p', "NAME", "known deviations of this implementation do not fail"},
     {"fail-on", OPT_FAIL_ON, "WHAT",
      "exit with 1 for less: failed (a QP or connection), warn, note"},
     {"no-icrc", OPT_NO_ICRC, NULL, "do not compute ICRCs"},
-    {"at-once", OPT_AT_ONCE, NULL, "errors on standard error when they are found"},
+    {"immediate", OPT_IMMEDIATE, NULL, "errors on standard error when they are found"},
     {"verbose", 'v', NULL, "all connections and every finding, not a screenful"},
     {"quiet", 'q', NULL, "no text on standard output, no progress"},
     {"rules", OPT_RULES, NULL, "list the rules and stop"},
@@ -167,7 +167,7 @@ static int read_options(int argc, char **argv, struct check_args *args)
 {
     int c;
 
-    cli_begin();
+    cli_begin(&table, argv);
     while ((c = cli_next(&table, argc, argv)) != -1) {
         switch (c) {
         case 'j': args->json_path = optarg; break;
@@ -186,7 +186,7 @@ static int read_options(int argc, char **argv, struct check_args *args)
                 return cli_error("check: --fail-on %s: it is error, failed, warn or note", optarg);
             break;
         case OPT_NO_ICRC: args->no_icrc = true; break;
-        case OPT_AT_ONCE: args->immediate = true; break;
+        case OPT_IMMEDIATE: args->immediate = true; break;
         case 'v': args->verbose = true; break;
         case 'q': args->quiet = true; break;
         case OPT_RULES: explain_list_rules(stdout); return EXIT_HOLDS;

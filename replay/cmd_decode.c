@@ -33,7 +33,7 @@ static int read_options(int argc, char **argv, struct decode_args *args)
 {
     int c;
 
-    cli_begin();
+    cli_begin(&table, argv);
     while ((c = cli_next(&table, argc, argv)) != -1) {
         switch (c) {
         case 'j': args->json_path = optarg; break;

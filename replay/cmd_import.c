@@ -9,7 +9,7 @@
 #include "engine/peer_quirks.h"
 #include "util/cli_opts.h"
 
-enum { OPT_TO = CLI_LONG, OPT_CONNECTION, OPT_ANONYMIZE, OPT_NAME, OPT_SHOWS };
+enum { OPT_TO = CLI_LONG, OPT_CONNECTION, OPT_ANONYMIZE, OPT_NAME, OPT_DESCRIPTION };
 
 static const struct cli_option rows[] = {
     {"to", OPT_TO, "FOLDER", "where to; made if it is not there (default: traces)"},
@@ -17,18 +17,18 @@ static const struct cli_option rows[] = {
     {"connection", OPT_CONNECTION, "N",
      "only this connection, as rocedrill replay numbers it; may be repeated"},
     {"anonymize", OPT_ANONYMIZE, "WHAT", "addresses, payload, or both: addresses,payload"},
-    {"peer", 'p', "NAME", "implementation that was recorded"},
-    {"shows", OPT_SHOWS, "TEXT", "what it shows, for the manifest"},
+    {"quirks", 'p', "NAME", "implementation that was recorded"},
+    {"description", OPT_DESCRIPTION, "TEXT", "what it shows, for the manifest"},
     {"quiet", 'q', NULL, "no text on standard output"},
     {"help", 'h', NULL, "print this"},
 };
-static const struct cli_opts table = {"add", rows, sizeof(rows) / sizeof(rows[0])};
+static const struct cli_opts table = {"import", rows, sizeof(rows) / sizeof(rows[0])};
 
 static void print_usage(FILE *out)
 {
     fprintf(
         out,
-        "usage: rocedrill add [options] CAPTURE\n"
+        "usage: rocedrill import [options] CAPTURE\n"
         "Puts a capture into a folder that rocedrill replay FOLDER replays: without frames of "
         "other\nprotocols, trimmed to its first connection that differs, if one does, or to "
         "--connection,\nwith the connection manager's messages; with its golden outputs and its "
@@ -80,31 +80,31 @@ static int read_options(int argc, char **argv, struct import_options *options, b
 {
     int c;
 
-    cli_begin();
+    cli_begin(&table, argv);
     while ((c = cli_next(&table, argc, argv)) != -1) {
         switch (c) {
         case OPT_TO: options->folder = optarg; break;
         case OPT_NAME: options->name = optarg; break;
         case OPT_CONNECTION:
             if (!read_connection(optarg, options))
-                return cli_error("add: --connection %s: not a number from 1, or more than "
+                return cli_error("import: --connection %s: not a number from 1, or more than "
                                  "%u of them",
                                  optarg, SELECT_MAX);
             break;
         case OPT_ANONYMIZE:
             if (!read_anonymize(optarg, options))
-                return cli_error("add: --anonymize %s: neither addresses nor payload nor "
+                return cli_error("import: --anonymize %s: neither addresses nor payload nor "
                                  "addresses,payload",
                                  optarg);
             break;
         case 'p':
             if (!is_one_field(optarg))
-                return cli_error("add: --peer: a tab or a line end in it");
+                return cli_error("import: --quirks: a tab or a line end in it");
             options->peer = optarg;
             break;
-        case OPT_SHOWS:
+        case OPT_DESCRIPTION:
             if (!is_one_field(optarg))
-                return cli_error("add: --shows: a tab or a line end in it");
+                return cli_error("import: --description: a tab or a line end in it");
             options->shows = optarg;
             break;
         case 'q': *quiet = true; break;
@@ -143,8 +143,8 @@ int cmd_import(int argc, char **argv)
     if (status >= 0)
         return status;
     if (argc - optind != 1)
-        return cli_error(argc == optind ? "add: no capture given (see --help)"
-                                        : "add: one capture at a time");
+        return cli_error(argc == optind ? "import: no capture given (see --help)"
+                                        : "import: one capture at a time");
     if (import_capture(argv[optind], &options, &added, &fault) != 0)
         return cli_error("%s", fault.text);
     if (!quiet)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* `rocedrill add`: arguments and exit status. */
+/* `rocedrill import`: arguments and exit status. */
 #ifndef REPLAY_CMD_IMPORT_H
 #define REPLAY_CMD_IMPORT_H
 

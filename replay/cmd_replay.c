@@ -19,8 +19,8 @@ enum {
     OPT_JUNIT = CLI_LONG,
     OPT_SIDE,
     OPT_STRICT,
-    OPT_CLOSED,
-    OPT_EDIT,
+    OPT_CLOSED_LOOP,
+    OPT_IMPAIR,
     OPT_SEED,
     OPT_REPEAT,
     OPT_RECORD,
@@ -31,14 +31,15 @@ enum {
 
 static const struct cli_option rows[] = {
     {"ladder", 'l', NULL, "print every conversation with the verdict on each answer"},
-    {"peer", 'p', "NAME", "known deviations of this implementation do not fail"},
+    {"quirks", 'p', "NAME", "known deviations of this implementation do not fail"},
     {"side", OPT_SIDE, "SIDE",
      "our RNIC (live: the target) is: responder, requester, or both (the default)"},
     {"strict", OPT_STRICT, NULL,
      "also what is free must be equal, packet by packet: for captures of our own RNIC"},
-    {"closed", OPT_CLOSED, NULL,
+    {"closed-loop", OPT_CLOSED_LOOP, NULL,
      "our RNIC stands for both ends, or with --side for one, a simulated link between them"},
-    {"edit", OPT_EDIT, "EDIT", "closed loop, with this done to frames; may be repeated (below)"},
+    {"impair", OPT_IMPAIR, "SPEC",
+     "closed loop, with this done to frames; may be repeated (below)"},
     {"seed", OPT_SEED, "N", "closed loop: of the edits' chances (default 1)"},
     {"repeat", OPT_REPEAT, "N", "closed loop: N plays with the seeds from there on"},
     {"record", OPT_RECORD, "FILE", "closed loop: what was exchanged in the last play, as pcapng"},
@@ -130,7 +131,7 @@ static int read_loop_option(int option, struct replay_args *args)
 
     args->closed = true;
     switch (option) {
-    case OPT_EDIT:
+    case OPT_IMPAIR:
         return impair_rules_add(&args->loop.edits, optarg, &fault) == 0
                    ? 0
                    : cli_error("%s", fault.text);
@@ -152,7 +153,7 @@ static int read_options(int argc, char **argv, struct replay_args *args)
 {
     int c;
 
-    cli_begin();
+    cli_begin(&table, argv);
     while ((c = cli_next(&table, argc, argv)) != -1) {
         switch (c) {
         case 'l': args->ladder = true; break;
@@ -168,10 +169,10 @@ static int read_options(int argc, char **argv, struct replay_args *args)
                 return cli_error("replay: --side %s: none of responder, requester, both", optarg);
             break;
         case OPT_STRICT: args->strict = true; break;
-        case OPT_CLOSED: args->closed = true; break;
+        case OPT_CLOSED_LOOP: args->closed = true; break;
         case OPT_DUMP_SETUP: args->dump_path = optarg; break;
         case OPT_SETUP: args->setup_path = optarg; break;
-        case OPT_EDIT:
+        case OPT_IMPAIR:
         case OPT_SEED:
         case OPT_REPEAT:
         case OPT_RECORD:

@@ -23,7 +23,7 @@ static const struct command {
 } commands[] = {
     {"check", "judge the traffic of captures by the rules", cmd_check},
     {"replay", "play captures against the software RNIC and judge its answers", cmd_replay},
-    {"add", "put a capture into a folder that replay plays as a gate", cmd_import},
+    {"import", "put a capture into a folder that replay plays as a gate", cmd_import},
     {"agent", "let replay --live on another host use an RDMA device of this one", agent_exec},
     {"decode", "print the RoCE frames of captures in words", cmd_decode},
 };
@@ -41,6 +41,8 @@ static void print_usage(FILE *out)
 
 int main(int argc, char **argv)
 {
+    const char *name;
+
     if (argc < 2)
         return cli_error("no command given (see rocedrill --help)");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
@@ -51,8 +53,9 @@ int main(int argc, char **argv)
         printf("rocedrill %s\n", ROCEDRILL_VERSION);
         return EXIT_HOLDS;
     }
+    name = cli_command_name(argv[1]);
     for (size_t i = 0; i < COMMAND_CNT; i++)
-        if (strcmp(argv[1], commands[i].name) == 0) {
+        if (strcmp(name, commands[i].name) == 0) {
             int status;
 
             argv[1] = argv[0];

@@ -190,10 +190,11 @@ static int parse_options(int argc, char **argv, struct options *options)
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
+    static char name[] = "rocedrill-agent";
     int c;
 
-    opterr = 0;
-    while ((c = getopt_long(argc, argv, ":l:d:1h", longs, NULL)) != -1) {
+    argv[0] = name; /* getopt begins its errors with it */
+    while ((c = getopt_long(argc, argv, "l:d:1h", longs, NULL)) != -1) {
         switch (c) {
         case 'l': options->listen = optarg; break;
         case 'd': options->device = optarg; break;
@@ -201,8 +202,7 @@ static int parse_options(int argc, char **argv, struct options *options)
         case 'h':
             fputs(usage, stdout);
             return fflush(stdout) == 0 ? 0 : complain("standard output", strerror(errno));
-        case ':': return complain(argv[optind - 1], "needs an argument (see --help)");
-        default: return complain(argv[optind - 1], "cannot be understood (see --help)");
+        default: return 2;
         }
     }
     return optind == argc ? -1 : complain(argv[optind], "not an option (see --help)");

@@ -310,12 +310,12 @@ void report_closed_text(FILE *out, const struct loop_summary *sum,
                 sum->failure[i].number, sum->failure[i].reason);
     if (sum->failure_cnt == 0)
         return;
-    fprintf(out, "again with: rocedrill replay --closed%s",
+    fprintf(out, "again with: rocedrill replay --closed-loop%s",
             sum->ends.sides == REPLAY_RESPONDER   ? " --side responder"
             : sum->ends.sides == REPLAY_REQUESTER ? " --side requester"
                                                   : "");
     for (size_t i = 0; i < options->edits.cnt; i++)
-        fprintf(out, " --edit '%s'", options->edits.spec[i].text);
+        fprintf(out, " --impair '%s'", options->edits.spec[i].text);
     fprintf(out, " --seed %" PRIu64 " ", sum->failure[0].seed);
     text_put_word(out, name);
     fputc('\n', out);

@@ -23,7 +23,7 @@ struct place {
 int impair_rules_add(struct impair_rules *edits, const char *text, struct fault *fault)
 {
     if (edits->cnt == IMPAIR_RULES_MAX)
-        return fault_set(fault, "--edit %s: more than %u edits", text, IMPAIR_RULES_MAX);
+        return fault_set(fault, "--impair %s: more than %u edits", text, IMPAIR_RULES_MAX);
     if (impair_rule_parse(&edits->spec[edits->cnt], text, fault) != 0)
         return -1;
     edits->cnt++;

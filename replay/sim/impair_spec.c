@@ -22,7 +22,7 @@ const char impair_help[] =
 static int bad(const struct impair_rule *spec, struct fault *fault, const char *word,
                const char *what)
 {
-    return fault_set(fault, "--edit %s: \"%s\": %s", spec->text, word, what);
+    return fault_set(fault, "--impair %s: \"%s\": %s", spec->text, word, what);
 }
 
 /* A number in any base of C, all of the text and at most `max`. */
@@ -275,7 +275,7 @@ int impair_rule_parse(struct impair_rule *spec, const char *text, struct fault *
                                  .nth_from = 1,
                                  .nth_to = UINT32_MAX};
     if (strlen(text) >= sizeof(word))
-        return fault_set(fault, "--edit: longer than %zu characters", sizeof(word) - 1);
+        return fault_set(fault, "--impair: longer than %zu characters", sizeof(word) - 1);
     strcpy(word, text);
     place = strchr(word, '@');
     if (place)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Edit specification: one `--edit` of the command line, as data. The grammar, without blanks:
+ * Edit specification: one `--impair` of the command line, as data. The grammar, without blanks:
  *
  *   SPEC    = ACTION [ "@" WHERE { "," WHERE } ]
  *   ACTION  = "drop"

@@ -194,7 +194,7 @@ static int make_golden(const struct suite_folder *f, const char *kind, int (*com
 
 int suite_folder_golden(struct suite_folder *f, const char *peer, struct fault *fault)
 {
-    char program[] = "rocedrill", verbose[] = "-v", option[] = "--peer", file[160], name[64];
+    char program[] = "rocedrill", verbose[] = "-v", option[] = "--quirks", file[160], name[64];
     char *plain[] = {program, file, NULL};
     char *judged[] = {program, verbose, file, NULL, NULL, NULL};
 

@@ -48,47 +48,87 @@ void cli_print_options(FILE *out, const struct cli_opts *options)
     }
 }
 
-/* Fills in getopt's two forms of the table. */
-static void getopt_tables(const struct cli_opts *options, struct option longs[CLI_OPTIONS_MAX + 1],
-                          char letters[2 * CLI_OPTIONS_MAX + 2])
+/* Former spellings, accepted until the next release. */
+static const struct {
+    const char *former, *present;
+} renamed_options[] =
+    {
+        {"peer", "quirks"},       {"closed", "closed-loop"}, {"edit", "impair"},
+        {"at-once", "immediate"}, {"shows", "description"},
+},
+  renamed_commands[] = {
+      {"add", "import"},
+};
+#define RENAMED_CNT (sizeof(renamed_options) / sizeof(renamed_options[0]))
+
+/* The long options in getopt's form: those of the table, then their former names. */
+struct long_options {
+    struct option row[CLI_OPTIONS_MAX + RENAMED_CNT + 1];
+    size_t cnt;
+};
+
+static void add_long_option(struct long_options *longs, const char *name,
+                            const struct cli_option *row)
 {
-    size_t cnt = 0, len = 0;
-
-    letters[len++] = ':'; /* a missing argument is told from an unknown option */
-    for (; cnt < options->cnt && cnt < CLI_OPTIONS_MAX; cnt++) {
-        const struct cli_option *row = &options->row[cnt];
-
-        longs[cnt] =
-            (struct option){row->name, row->arg ? required_argument : no_argument, NULL, row->key};
-        if (row->key >= CLI_LONG)
-            continue;
-        letters[len++] = (char)row->key;
-        if (row->arg)
-            letters[len++] = ':';
-    }
-    longs[cnt] = (struct option){NULL, 0, NULL, 0};
-    letters[len] = '\0';
+    longs->row[longs->cnt++] =
+        (struct option){name, row->arg ? required_argument : no_argument, NULL, row->key};
 }
 
-void cli_begin(void)
+static void make_long_options(const struct cli_opts *options, struct long_options *longs)
 {
-    opterr = 0;
-    optind = 0; /* start anew, whoever used getopt before */
+    *longs = (struct long_options){0};
+    for (size_t i = 0; i < options->cnt; i++)
+        add_long_option(longs, options->row[i].name, &options->row[i]);
+    for (size_t k = 0; k < RENAMED_CNT; k++)
+        for (size_t i = 0; i < options->cnt; i++)
+            if (strcmp(options->row[i].name, renamed_options[k].present) == 0)
+                add_long_option(longs, renamed_options[k].former, &options->row[i]);
+}
+
+static void make_letters(const struct cli_opts *options, char letters[2 * CLI_OPTIONS_MAX + 1])
+{
+    for (size_t i = 0; i < options->cnt; i++)
+        if (options->row[i].key < CLI_LONG) {
+            *letters++ = (char)options->row[i].key;
+            if (options->row[i].arg)
+                *letters++ = ':';
+        }
+    *letters = '\0';
+}
+
+void cli_begin(const struct cli_opts *options, char **argv)
+{
+    static char name[64];
+
+    snprintf(name, sizeof(name), "rocedrill: %s", options->command);
+    argv[0] = name;
+    optind = 0; /* glibc: forget the state of earlier calls */
 }
 
 int cli_next(const struct cli_opts *options, int argc, char **argv)
 {
-    struct option longs[CLI_OPTIONS_MAX + 1];
-    char letters[2 * CLI_OPTIONS_MAX + 2];
-    int c;
+    struct long_options longs;
+    char letters[2 * CLI_OPTIONS_MAX + 1];
+    int c, idx = -1;
 
-    getopt_tables(options, longs, letters);
-    c = getopt_long(argc, argv, letters, longs, NULL);
-    if (c == ':')
-        cli_error("%s: %s needs an argument (see --help)", options->command, argv[optind - 1]);
-    else if (c == '?' && optopt && optopt < CLI_LONG && strncmp(argv[optind - 1], "--", 2) != 0)
-        cli_error("%s: no option -%c (see --help)", options->command, optopt);
-    else if (c == '?')
-        cli_error("%s: %s cannot be understood (see --help)", options->command, argv[optind - 1]);
-    return c == ':' || c == '?' ? CLI_BAD : c;
+    make_long_options(options, &longs);
+    make_letters(options, letters);
+    c = getopt_long(argc, argv, letters, longs.row, &idx);
+    if (c == '?')
+        return CLI_BAD;
+    for (size_t k = 0; idx >= (int)options->cnt && k < RENAMED_CNT; k++)
+        if (strcmp(longs.row[idx].name, renamed_options[k].former) == 0)
+            cli_error("%s: option '--%s' is now '--%s'", options->command,
+                      renamed_options[k].former, renamed_options[k].present);
+    return c;
+}
+
+const char *cli_command_name(const char *name)
+{
+    for (size_t k = 0; k < sizeof(renamed_commands) / sizeof(renamed_commands[0]); k++)
+        if (strcmp(name, renamed_commands[k].former) == 0) {
+            cli_error("command '%s' is now '%s'", name, renamed_commands[k].present);
+            return renamed_commands[k].present;
+        }
+    return name;
 }

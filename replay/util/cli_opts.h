@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Options: the command line of one command as a table, from which its help and what getopt wants
- * are made, and the complaints are the same everywhere.
+ * Command line of one command, described by a table of options. The help text and the tables of
+ * getopt_long() are made from it. The commands call, in this order:
+ *
+ *   1. cli_begin()
+ *   2. cli_next() until it returns -1 or CLI_BAD
+ *   3. cli_error() for each error of their own
+ *
+ * Errors are one line on standard error, "rocedrill: COMMAND: PROBLEM".
  */
 #ifndef REPLAY_UTIL_CLI_OPTS_H
 #define REPLAY_UTIL_CLI_OPTS_H
@@ -11,34 +17,39 @@
 /* Exit status of every command. */
 enum { EXIT_HOLDS = 0, EXIT_DIFFERS = 1, EXIT_UNUSABLE = 2 };
 
-#define CLI_LONG 256 /* keys from here on have no letter */
+#define CLI_LONG 256 /* the first key of an option without a letter */
 
 struct cli_option {
     const char *name;
-    int key;         /* below CLI_LONG also a letter */
-    const char *arg; /* what its argument is called, or NULL */
+    int key;         /* its letter, or CLI_LONG and up */
+    const char *arg; /* name of its argument in the help text, NULL without an argument */
     const char *help;
 };
 
 struct cli_opts {
     const char *command;
     const struct cli_option *row;
-    size_t cnt; /* at most CLI_OPTIONS_MAX */
+    size_t cnt; /* rows, at most CLI_OPTIONS_MAX */
 };
-#define CLI_OPTIONS_MAX 64u
+#define CLI_OPTIONS_MAX 48u
 
-/* One line on standard error. Returns EXIT_UNUSABLE. */
+/* Prints "rocedrill: " and the text as one line on standard error. Returns EXIT_UNUSABLE. */
 int cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* The table, a line each. */
+/* Prints one line for each option. */
 void cli_print_options(FILE *out, const struct cli_opts *options);
 
-/* Starts reading. */
-void cli_begin(void);
+/* Starts reading. Sets argv[0] to the program and command, which getopt puts before its errors. */
+void cli_begin(const struct cli_opts *options, char **argv);
 
-/* The key of the next option, its argument in optarg; -1 at the end, where optind is the first
- * argument that is no option; CLI_BAD after a complaint. */
+/* Returns the key of the next option, with its argument in optarg. Returns -1 after the last one;
+ * optind is then the index of the first operand. Returns CLI_BAD after getopt printed an error.
+ * Accepts the former name of a renamed option and prints the new name on standard error. */
 #define CLI_BAD (-2)
 int cli_next(const struct cli_opts *options, int argc, char **argv);
+
+/* Returns the present name of a command. If `name` is a former name, prints the present one on
+ * standard error. */
+const char *cli_command_name(const char *name);
 
 #endif

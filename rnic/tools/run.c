@@ -88,9 +88,10 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
         {"version", no_argument, NULL, 'V'},
         {NULL, 0, NULL, 0},
     };
+    static char name[] = "rnic-run";
     int c;
-    opterr = 0;
-    while ((c = getopt_long(argc, argv, "+:i:nw:hV", longs, NULL)) != -1) {
+    argv[0] = name; /* getopt begins its errors with it */
+    while ((c = getopt_long(argc, argv, "+i:nw:hV", longs, NULL)) != -1) {
         switch (c) {
         case 'i': options->ifaces = optarg; break;
         case 'n': options->own_net = true; break;
@@ -110,14 +111,7 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
             puts("rnic-run " RNIC_VERSION);
             *done = true;
             return 0;
-        case ':': complain(argv[optind - 1], "needs an argument (see --help)"); return 2;
-        default: {
-            char letter[] = {'-', (char)optopt, 0};
-            const char *last = argv[optind - 1];
-            complain(strncmp(last, "--", 2) == 0 ? last : letter,
-                     "cannot be understood (see --help)");
-            return 2;
-        }
+        default: return 2;
         }
     }
     options->program = argv + optind;

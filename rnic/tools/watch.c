@@ -71,7 +71,7 @@ static void start_validator(struct watch *watch)
         signal(SIGTERM, SIG_DFL);
         signal(SIGHUP, SIG_DFL);
         dup2(ends[0], STDIN_FILENO);
-        execlp(watch->rocedrill, watch->rocedrill, "check", "--at-once", "-", (char *)NULL);
+        execlp(watch->rocedrill, watch->rocedrill, "check", "--immediate", "-", (char *)NULL);
         _exit(errno == ENOENT ? 127 : 126);
     }
     close(ends[0]);

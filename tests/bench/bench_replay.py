@@ -65,12 +65,12 @@ def main():
                 subprocess.run([gen, "-n", str(args.packets), "-c", "8", "-s", str(payload)],
                                stdout=file, check=True)
             # What our devices make of it, so that both of its ends are devices.
-            subprocess.run([rocedrill, "replay", "-q", "--closed", "--record", path, source], check=True)
+            subprocess.run([rocedrill, "replay", "-q", "--closed-loop", "--record", path, source], check=True)
             commands = {"tcpreplay --topspeed": ["tcpreplay", "-q", "--topspeed", "-i", "bench0", path],
                         "rocedrill replay": [rocedrill, "replay", "-q", path],
                         "  --side responder": [rocedrill, "replay", "-q", "--side", "responder", path],
                         "  --side requester": [rocedrill, "replay", "-q", "--side", "requester", path],
-                        "  --closed": [rocedrill, "replay", "-q", "--closed", path]}
+                        "  --closed-loop": [rocedrill, "replay", "-q", "--closed-loop", path]}
             best = dict.fromkeys(commands, (float("inf"), float("inf")))
             for _ in range(args.rounds):
                 for name, command in commands.items():

@@ -233,7 +233,7 @@ def messages(seen, answers, mtu):
 
 def judged(args, path):
     out = subprocess.run([args.rocedrill, "check", "--json", "-"] +
-                         (["--peer", args.peer] if args.peer else []) + [path],
+                         (["--quirks", args.peer] if args.peer else []) + [path],
                          stdout=subprocess.PIPE, check=False, text=True).stdout
     lines = [json.loads(line) for line in out.splitlines()]
     return ([o for o in lines if o["type"] == "finding"],

@@ -170,7 +170,7 @@ class Run:
             self.agent.text(number)
         if process.returncode or status or not re.search(expect, printed, re.MULTILINE):
             return printed
-        judge = subprocess.run([os.path.join(self.args.bin, "rocedrill"), "check", "--peer",
+        judge = subprocess.run([os.path.join(self.args.bin, "rocedrill"), "check", "--quirks",
                                 self.peer, self.capture], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                text=True, check=False)
         return judge.stdout if judge.returncode else None

@@ -44,8 +44,8 @@ uint32_t talk_read_resp(struct talk *talk, uint8_t opcode, uint32_t psn, uint32_
                         uint8_t seed);
 uint32_t talk_atomic_ack(struct talk *talk, uint32_t psn, uint32_t msn, uint64_t orig);
 
-/* Replays what was said, with a --peer or NULL. Not 0, and the test has failed, if that cannot be;
- * *replay is the caller's to free in any case. */
+/* Replays what was said, with a --quirks or NULL. Not 0, and the test has failed, if that cannot
+ * be; *replay is the caller's to free in any case. */
 int talk_replay(const struct talk *talk, struct replay *replay, const char *peer);
 
 /* The replay fails with a difference in this frame and field. */

@@ -404,7 +404,7 @@ class Judge:
 
     def run(self, peer, paths, out):
         done = subprocess.run([self.args.rocedrill, "check", "-q", "--json", "-"] +
-                              (["--peer", peer] if peer in self.profiles else []) + paths,
+                              (["--quirks", peer] if peer in self.profiles else []) + paths,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               check=False)
         for line in done.stdout.splitlines():

@@ -120,7 +120,7 @@ def main():
         with open(slowed, "wb") as out:
             out.write(congested())
         runs = [[capture] for capture in args.captures + [cut, none, slowed]] + [[none, args.captures[0]]]
-        runs += [["--no-icrc", args.captures[0]], ["--peer", "linux-rxe-6.1"] + args.captures]
+        runs += [["--no-icrc", args.captures[0]], ["--quirks", "linux-rxe-6.1"] + args.captures]
         for run in runs:
             found, status = lines(args.rocedrill, run)
             for line in found:

@@ -8,12 +8,12 @@
 /* Dumps the setup of $C/CAPTURE, changes it with a line of Python (c: its first connection, r: the
  * first region of its first device, d: all of it), and replays with that. */
 #define CHANGED                                                                                    \
-    "$R replay -q --peer linux-rxe-6.1 --dump-setup $T/s.json $C/%s && python3 -c 'import "        \
+    "$R replay -q --quirks linux-rxe-6.1 --dump-setup $T/s.json $C/%s && python3 -c 'import "      \
     "json,sys;"                                                                                    \
     "d=json.load(open(sys.argv[1]));c=d[\"connections\"][0];r=([*(d[\"devices\"][0][\"regions\"])" \
     ","                                                                                            \
     "0])[0];%s;json.dump(d,open(sys.argv[1],\"w\"))' $T/s.json && "                                \
-    "$R replay --peer linux-rxe-6.1 --setup $T/s.json $C/%s"
+    "$R replay --quirks linux-rxe-6.1 --setup $T/s.json $C/%s"
 
 struct change {
     const char *capture;
@@ -42,13 +42,13 @@ static void what_was_dumped_gives_the_same_report(void)
 {
     CHECKRUN_EXPECT(
         "for c in $C/*.pcap*; do for peer in linux-rxe-6.1; do "
-        "$R replay --peer $peer --dump-setup $T/a.json $c >$T/a.out; a=$?; "
-        "$R replay --peer $peer --setup $T/a.json --dump-setup $T/b.json $c >$T/b.out; "
+        "$R replay --quirks $peer --dump-setup $T/a.json $c >$T/a.out; a=$?; "
+        "$R replay --quirks $peer --setup $T/a.json --dump-setup $T/b.json $c >$T/b.out; "
         "[ $a = $? ] && grep -v memory: $T/a.out >$T/a && grep -v memory: $T/b.out >$T/b && "
         "cmp -s $T/a $T/b || echo \"$c $peer\"; done; done; echo done",
         0, "done", "");
     CHECKRUN_EXPECT("$R replay -q --dump-setup $T/a.json $C/rc-read-sizes.pcap; "
-                    "$R replay --setup $T/a.json --edit drop@p=0.05 $C/rc-read-sizes.pcap",
+                    "$R replay --setup $T/a.json --impair drop@p=0.05 $C/rc-read-sizes.pcap",
                     0, "PASS", "");
 }
 

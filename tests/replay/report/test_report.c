@@ -7,7 +7,7 @@
 
 /* A recording in which one atomic's answer was altered on its way to our requester. */
 #define ALTER                                                                                      \
-    "$R replay -q --side requester --edit set=atomicacketh.orig=9@psn=+10,dir=response "           \
+    "$R replay -q --side requester --impair set=atomicacketh.orig=9@psn=+10,dir=response "         \
     "--record $T/a.pcapng $C/demo-conversation.pcap && "
 
 /* Around the first difference: both directions, frame numbers, relative PSNs, what was expected of

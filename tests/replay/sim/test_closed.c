@@ -10,7 +10,8 @@
 
 static void says_what_is_wrong_in_one_line(void)
 {
-    CHECKRUN_EXPECT("$R replay --edit lose " SIZES, 2, "", "--edit lose: \"lose\": none of drop");
+    CHECKRUN_EXPECT("$R replay --impair lose " SIZES, 2, "",
+                    "--impair lose: \"lose\": none of drop");
     CHECKRUN_EXPECT("$R replay --seed x " SIZES, 2, "", "--seed x");
     CHECKRUN_EXPECT("$R replay --repeat 0 " SIZES, 2, "", "--repeat 0");
     CHECKRUN_EXPECT("$R replay --record $T/r.pcapng " SIZES " " SIZES, 2, "", "one capture");
@@ -21,81 +22,84 @@ static void says_what_is_wrong_in_one_line(void)
 
 static void every_capture_holds_without_edits(void)
 {
-    CHECKRUN_EXPECT("$R replay --closed " TRACES_DIR, 0, "all as expected", "");
+    CHECKRUN_EXPECT("$R replay --closed-loop " TRACES_DIR, 0, "all as expected", "");
 }
 
 /* What every link may do, the transport survives or gives up on as it must. */
 static void every_capture_holds_on_bad_links(void)
 {
-    CHECKRUN_EXPECT("$R replay --edit drop@p=0.05 --repeat 20 " TRACES_DIR, 0, "all as expected",
+    CHECKRUN_EXPECT("$R replay --impair drop@p=0.05 --repeat 20 " TRACES_DIR, 0, "all as expected",
                     "");
-    CHECKRUN_EXPECT("$R replay --edit dup@p=0.1 --edit delay=50us@p=0.1 --repeat 10 " TRACES_DIR, 0,
-                    "all as expected", "");
     CHECKRUN_EXPECT(
-        "$R replay --edit corrupt@p=0.05 --edit corrupt=icrc@p=0.02 --repeat 10 " TRACES_DIR, 0,
+        "$R replay --impair dup@p=0.1 --impair delay=50us@p=0.1 --repeat 10 " TRACES_DIR, 0,
         "all as expected", "");
-    CHECKRUN_EXPECT("$R replay --edit delay=100ms@p=0.02 --edit ce@p=0.1 --repeat 10 " TRACES_DIR,
-                    0, "all as expected", "");
+    CHECKRUN_EXPECT(
+        "$R replay --impair corrupt@p=0.05 --impair corrupt=icrc@p=0.02 --repeat 10 " TRACES_DIR, 0,
+        "all as expected", "");
+    CHECKRUN_EXPECT(
+        "$R replay --impair delay=100ms@p=0.02 --impair ce@p=0.1 --repeat 10 " TRACES_DIR, 0,
+        "all as expected", "");
 }
 
 static void one_loss_is_one_repetition(void)
 {
-    CHECKRUN_EXPECT("$R replay --edit drop@psn=+1,dir=request " SIZES, 0,
+    CHECKRUN_EXPECT("$R replay --impair drop@psn=+1,dir=request " SIZES, 0,
                     "edit drop@psn=+1,dir=request: 1 frames", "");
-    CHECKRUN_EXPECT("$R replay --edit drop@psn=+1,dir=request " SIZES, 0, ", 1 dropped, 0 damaged",
-                    "");
-    CHECKRUN_EXPECT("$R replay --edit drop@psn=+999999 " SIZES, 0, "(it fits none)", "");
+    CHECKRUN_EXPECT("$R replay --impair drop@psn=+1,dir=request " SIZES, 0,
+                    ", 1 dropped, 0 damaged", "");
+    CHECKRUN_EXPECT("$R replay --impair drop@psn=+999999 " SIZES, 0, "(it fits none)", "");
 }
 
 /* UC and UD: what a receiver of ours has to make of what is left is known exactly. */
 static void streams_are_played(void)
 {
-    CHECKRUN_EXPECT("$R replay --edit drop@p=0.2 --edit dup@p=0.2 --edit reorder@p=0.2 --repeat 50 "
-                    "$C/uc-*.pcap $C/ud*.pcap $C/ipv6-uc-ud.pcap",
-                    0, "stream 1: ", "");
-    CHECKRUN_EXPECT("$R replay --closed --json - $C/uc-send-write.pcap | python3 -c 'import "
+    CHECKRUN_EXPECT(
+        "$R replay --impair drop@p=0.2 --impair dup@p=0.2 --impair reorder@p=0.2 --repeat 50 "
+        "$C/uc-*.pcap $C/ud*.pcap $C/ipv6-uc-ud.pcap",
+        0, "stream 1: ", "");
+    CHECKRUN_EXPECT("$R replay --closed-loop --json - $C/uc-send-write.pcap | python3 -c 'import "
                     "json,sys; c=json.load(sys.stdin)[\"captures\"][0]; print([(s[\"as\"], "
                     "s[\"verdict\"], s[\"found\"][\"compared\"]) for s in c[\"streams\"]])'",
                     0,
                     "[('receiver', 'PASS', 15), ('sender', 'PASS', 15), ('receiver', 'PASS', 5), "
                     "('sender', 'PASS', 5)]",
                     "");
-    CHECKRUN_EXPECT("$R replay --edit drop@stream=1,nth=2 --record $T/u.pcapng $C/uc-loss.pcap", 0,
-                    "edit drop@stream=1,nth=2: 1 frames", "");
+    CHECKRUN_EXPECT("$R replay --impair drop@stream=1,nth=2 --record $T/u.pcapng $C/uc-loss.pcap",
+                    0, "edit drop@stream=1,nth=2: 1 frames", "");
     CHECKRUN_EXPECT("$R replay $T/u.pcapng", 0, "verdict: PASS", "");
-    CHECKRUN_EXPECT("$R replay --closed --side responder $C/uc-loss.pcap", 0,
+    CHECKRUN_EXPECT("$R replay --closed-loop --side responder $C/uc-loss.pcap", 0,
                     "receiver PASS, 3 messages, 6 frames", "");
-    CHECKRUN_EXPECT("$R replay --closed --side requester $C/uc-loss.pcap", 0,
+    CHECKRUN_EXPECT("$R replay --closed-loop --side requester $C/uc-loss.pcap", 0,
                     "sender PASS, 4 messages, 6 frames", "");
-    CHECKRUN_EXPECT("$R replay --edit drop@stream=0 $C/uc-loss.pcap", 2, "", "not a stream");
-    CHECKRUN_EXPECT("$R replay --strict --closed $C/uc-loss.pcap", 2, "",
+    CHECKRUN_EXPECT("$R replay --impair drop@stream=0 $C/uc-loss.pcap", 2, "", "not a stream");
+    CHECKRUN_EXPECT("$R replay --strict --closed-loop $C/uc-loss.pcap", 2, "",
                     "a closed loop plays anew");
 }
 
 /* Where everything is lost, giving up is right. */
 static void giving_up_is_right_when_all_is_lost(void)
 {
-    CHECKRUN_EXPECT("$R replay --edit drop@dir=request " SIZES, 0, "given up as they had to", "");
-    CHECKRUN_EXPECT("$R replay --edit drop@dir=response,psn=+0..9999,nth=all " SIZES, 0,
+    CHECKRUN_EXPECT("$R replay --impair drop@dir=request " SIZES, 0, "given up as they had to", "");
+    CHECKRUN_EXPECT("$R replay --impair drop@dir=response,psn=+0..9999,nth=all " SIZES, 0,
                     "given up as they had to", "");
 }
 
 static void forged_packets_end_all_the_same(void)
 {
-    CHECKRUN_EXPECT("$R replay --edit corrupt=header@p=0.05,icrc=fix --repeat 20 " TRACES_DIR, 0,
+    CHECKRUN_EXPECT("$R replay --impair corrupt=header@p=0.05,icrc=fix --repeat 20 " TRACES_DIR, 0,
                     "all as expected", "");
     CHECKRUN_EXPECT(
-        "$R replay --edit set=aeth.syndrome=0x60@dir=response,p=0.1 --repeat 10 " TRACES_DIR, 0,
+        "$R replay --impair set=aeth.syndrome=0x60@dir=response,p=0.1 --repeat 10 " TRACES_DIR, 0,
         "all as expected", "");
 }
 
 static void equal_seeds_give_equal_plays(void)
 {
     struct checkrun a =
-        checkrun_shell("$R replay -q --edit drop@p=0.1 --seed 9 --record $T/a.pcapng " SIZES
-                       " && $R replay -q --edit drop@p=0.1 --seed 9 --record $T/b.pcapng " SIZES
+        checkrun_shell("$R replay -q --impair drop@p=0.1 --seed 9 --record $T/a.pcapng " SIZES
+                       " && $R replay -q --impair drop@p=0.1 --seed 9 --record $T/b.pcapng " SIZES
                        " && cmp $T/a.pcapng $T/b.pcapng && "
-                       "$R replay -q --edit drop@p=0.1 --seed 10 --record $T/c.pcapng " SIZES
+                       "$R replay -q --impair drop@p=0.1 --seed 10 --record $T/c.pcapng " SIZES
                        " && ! cmp -s $T/a.pcapng $T/c.pcapng");
 
     EXPECT_EQ(a.status, 0);
@@ -107,9 +111,9 @@ static void equal_seeds_give_equal_plays(void)
  */
 static void a_recording_replays(void)
 {
-    static const char *const edits[] = {"", "--edit drop@p=0.1,dir=response",
-                                        "--edit corrupt@p=0.1,dir=response --edit dup@p=0.05",
-                                        "--edit drop@psn=+5..9,dir=response"};
+    static const char *const edits[] = {"", "--impair drop@p=0.1,dir=response",
+                                        "--impair corrupt@p=0.1,dir=response --impair dup@p=0.05",
+                                        "--impair drop@psn=+5..9,dir=response"};
     static const char *const captures[] = {
         "demo-conversation", "rc-send-sizes", "rc-read-sizes",
         "rc-write-sizes",    "ipv6",          "perftest-atomic-bw"};
@@ -128,19 +132,19 @@ static void a_recording_replays(void)
 
 static void reports_name_the_seed(void)
 {
-    CHECKRUN_EXPECT("$R replay --edit drop@p=0.1 --repeat 3 --seed 5 --json - " SIZES
+    CHECKRUN_EXPECT("$R replay --impair drop@p=0.1 --repeat 3 --seed 5 --json - " SIZES
                     " | python3 -c 'import json,sys; c=json.load(sys.stdin)[\"captures\"][0]; "
                     "l=c[\"closed\"]; print(c[\"verdict\"], l[\"seed\"], l[\"plays\"], "
                     "l[\"edits\"][0][\"edit\"])'",
                     0, "PASS 5 3 drop@p=0.1", "");
-    CHECKRUN_EXPECT("$R replay --edit drop@p=0.1 --junit - " SIZES, 0, "<testcase", "");
+    CHECKRUN_EXPECT("$R replay --impair drop@p=0.1 --junit - " SIZES, 0, "<testcase", "");
 }
 
 /* What derive found, for people and programs. */
 static void the_setup_is_dumped(void)
 {
     CHECKRUN_EXPECT(
-        "$R replay -q --peer linux-rxe-6.1 --dump-setup $T/s.json $C/rc-rnr-pipeline.pcap "
+        "$R replay -q --quirks linux-rxe-6.1 --dump-setup $T/s.json $C/rc-rnr-pipeline.pcap "
         "&& python3 -c 'import "
         "json,sys; s=json.load(open(sys.argv[1])); c=s[\"connections\"][0]; "
         "print(c[\"setup\"][\"path_mtu\"], sum(r[\"absent\"] for r in "
@@ -162,21 +166,21 @@ static void recorded_ends_hold_with_edits(void)
     static const char *const sides[] = {"responder", "requester"};
     static const char *const edits[] = {
         "",
-        "--edit drop@p=0.05",
-        "--edit dup@p=0.2",
-        "--edit corrupt@p=0.05",
-        "--edit reorder=3@p=0.1",
-        "--edit delay=100ms@p=0.05",
-        "--edit ce@p=0.2",
-        "--edit set=aeth.syndrome=0x60@dir=response,p=0.1",
-        "--edit set=reth.rkey=7@dir=request,p=0.1",
+        "--impair drop@p=0.05",
+        "--impair dup@p=0.2",
+        "--impair corrupt@p=0.05",
+        "--impair reorder=3@p=0.1",
+        "--impair delay=100ms@p=0.05",
+        "--impair ce@p=0.2",
+        "--impair set=aeth.syndrome=0x60@dir=response,p=0.1",
+        "--impair set=reth.rkey=7@dir=request,p=0.1",
     };
 
     for (size_t s = 0; s < 2; s++)
         for (size_t e = 0; e < sizeof(edits) / sizeof(edits[0]); e++) {
             char command[256];
 
-            snprintf(command, sizeof(command), "$R replay --closed --side %s %s " TRACES_DIR,
+            snprintf(command, sizeof(command), "$R replay --closed-loop --side %s %s " TRACES_DIR,
                      sides[s], edits[e]);
             CHECKRUN_EXPECT(command, 0, "all as expected", "");
         }
@@ -186,21 +190,22 @@ static void recorded_ends_hold_with_edits(void)
 static void a_recorded_end_reacts_to_nothing(void)
 {
     CHECKRUN_EXPECT(
-        "$R replay --side responder --edit drop@psn=+3,dir=request --record $T/e.pcapng "
+        "$R replay --side responder --impair drop@psn=+3,dir=request --record $T/e.pcapng "
         "$C/rc-write-sizes.pcap",
         0, "our RNIC answers the recorded requesters", "");
     CHECKRUN_EXPECT("$R decode $T/e.pcapng | grep -c 'NAK, PSN sequence error'", 0, "1", "");
     CHECKRUN_EXPECT("$R replay $T/e.pcapng", 0, "verdict: PASS", "");
-    CHECKRUN_EXPECT("$R replay --side requester --edit drop@dir=response --record $T/e.pcapng "
+    CHECKRUN_EXPECT("$R replay --side requester --impair drop@dir=response --record $T/e.pcapng "
                     "$C/rc-atomics.pcap",
                     0, "our RNIC asks the recorded responders", "");
     /* Sent, and seven times again. */
     CHECKRUN_EXPECT("[ $($R decode $T/e.pcapng | grep -c 'PSN') -gt 8 ] && echo more", 0, "more",
                     "");
-    CHECKRUN_EXPECT("$R replay --side requester --closed --json - $C/rc-atomics.pcap | python3 -c "
-                    "'import json,sys; print(json.load(sys.stdin)[\"captures\"][0][\"closed\"]"
-                    "[\"side\"])'",
-                    0, "requester", "");
+    CHECKRUN_EXPECT(
+        "$R replay --side requester --closed-loop --json - $C/rc-atomics.pcap | python3 -c "
+        "'import json,sys; print(json.load(sys.stdin)[\"captures\"][0][\"closed\"]"
+        "[\"side\"])'",
+        0, "requester", "");
 }
 
 /* Connection managers with edits between them: they try again, or say that nobody answered. */
@@ -214,19 +219,19 @@ static void managers_survive_their_link(void)
         char command[256];
 
         snprintf(command, sizeof(command),
-                 "$R replay --edit %s%s --repeat 5 $C/cm-*.pcap $C/r*ing.pcap", edits[e],
+                 "$R replay --impair %s%s --repeat 5 $C/cm-*.pcap $C/r*ing.pcap", edits[e],
                  strchr(edits[e], '@') ? ",dir=cm" : "@dir=cm");
         CHECKRUN_EXPECT(command, 0, "exchange 1: ", "");
     }
-    CHECKRUN_EXPECT("$R replay --edit drop@dir=cm,nth=1 --record $T/c.pcapng "
+    CHECKRUN_EXPECT("$R replay --impair drop@dir=cm,nth=1 --record $T/c.pcapng "
                     "$C/cm-connect-disconnect.pcap",
                     0, "edit drop@dir=cm,nth=1: 1 frames", "");
     CHECKRUN_EXPECT("$R replay $T/c.pcapng", 0, "1 exchange held", "");
     CHECKRUN_EXPECT("$R decode $T/c.pcapng | grep -c 'CM REQ'", 0, "2", "");
-    CHECKRUN_EXPECT("$R replay --edit drop@dir=cm $C/cm-connect-disconnect.pcap", 0,
+    CHECKRUN_EXPECT("$R replay --impair drop@dir=cm $C/cm-connect-disconnect.pcap", 0,
                     "PASS, 5 messages", "");
     /* PSNs are of connections. */
-    CHECKRUN_EXPECT("$R replay --edit drop@psn=+0 $C/cm-connect-disconnect.pcap", 0,
+    CHECKRUN_EXPECT("$R replay --impair drop@psn=+0 $C/cm-connect-disconnect.pcap", 0,
                     "edit drop@psn=+0: 0 frames (it fits none)", "");
 }
 

@@ -80,7 +80,7 @@ static void bad_edits_are_refused_by_their_word(void)
         struct fault fault = {""};
 
         if (impair_rule_parse(&spec, cases[i].text, &fault) == 0 ||
-            !strstr(fault.text, cases[i].word) || strncmp(fault.text, "--edit ", 7) != 0)
+            !strstr(fault.text, cases[i].word) || strncmp(fault.text, "--impair ", 9) != 0)
             suite_fail(__FILE__, __LINE__, "%s: %s", cases[i].text, fault.text);
     }
 }

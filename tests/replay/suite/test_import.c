@@ -8,7 +8,7 @@
 #define ADD_ALL(folder, options)                                                                   \
     "rm -rf $T/" folder "; for c in $C/*.pcap*; do "                                               \
     "p=$(awk -F'\\t' -v f=${c##*/} '$1==f{print $2}' $C/../manifest.tsv); "                        \
-    "$R add -q --to $T/" folder " --peer $p " options " $c || echo bad; done; "                    \
+    "$R import -q --to $T/" folder " --quirks $p " options " $c || echo bad; done; "               \
     "$R replay $T/" folder " && ls $T/" folder "/captures/*.pcap | wc -l | "                       \
     "grep -qx $(ls $C/*.pcap* | wc -l) && echo all there"
 
@@ -30,13 +30,13 @@ static void every_capture_is_the_same_test_in_its_folder(void)
 /* A connection of many, and the connection manager's part of it. */
 static void a_connection_is_cut_out(void)
 {
-    CHECKRUN_EXPECT("rm -rf $T/f; $R add --to $T/f --connection 2 --name two $C/multi-qp.pcap", 0,
-                    "two.pcap: ", "");
+    CHECKRUN_EXPECT("rm -rf $T/f; $R import --to $T/f --connection 2 --name two $C/multi-qp.pcap",
+                    0, "two.pcap: ", "");
     CHECKRUN_EXPECT("$R replay $T/f/captures/two.pcap", 0, "PASS (1 connection held", "");
-    CHECKRUN_EXPECT("$R add --to $T/f --connection 1 --name ping $C/rping.pcap", 0,
+    CHECKRUN_EXPECT("$R import --to $T/f --connection 1 --name ping $C/rping.pcap", 0,
                     "ping.pcap: ", "");
     CHECKRUN_EXPECT("$R replay $T/f/captures/ping.pcap", 0, "1 exchange held", "");
-    CHECKRUN_EXPECT("$R add --to $T/f --connection 99 --name x $C/rping.pcap", 2, "",
+    CHECKRUN_EXPECT("$R import --to $T/f --connection 99 --name x $C/rping.pcap", 2, "",
                     "there is no connection 99 (rocedrill replay numbers");
     CHECKRUN_EXPECT("$R replay $T/f; cut -f1,5 $T/f/manifest.tsv", 0,
                     "two.pcap\tholds\nping.pcap\tholds", "");
@@ -45,11 +45,12 @@ static void a_connection_is_cut_out(void)
 /* One that differs is what is interesting, and goes on differing, payload masked or not. */
 static void a_difference_stays_one(void)
 {
-    CHECKRUN_EXPECT("$R replay -q --edit set=aeth.msn=9@psn=+70,dir=response --record $T/m.pcapng "
-                    "$C/rc-read-sizes.pcap; $R replay -q $T/m.pcapng",
-                    1, "", "");
-    CHECKRUN_EXPECT("rm -rf $T/g; $R add --to $T/g $T/m.pcapng", 0, "replay: differs", "");
-    CHECKRUN_EXPECT("$R add --to $T/g --name a --anonymize addresses,payload $T/m.pcapng", 0,
+    CHECKRUN_EXPECT(
+        "$R replay -q --impair set=aeth.msn=9@psn=+70,dir=response --record $T/m.pcapng "
+        "$C/rc-read-sizes.pcap; $R replay -q $T/m.pcapng",
+        1, "", "");
+    CHECKRUN_EXPECT("rm -rf $T/g; $R import --to $T/g $T/m.pcapng", 0, "replay: differs", "");
+    CHECKRUN_EXPECT("$R import --to $T/g --name a --anonymize addresses,payload $T/m.pcapng", 0,
                     "replay: differs", "");
     CHECKRUN_EXPECT("$R replay $T/g; cut -f1,5 $T/g/manifest.tsv", 0,
                     "m.pcap\tdiffers\na.pcap\tdiffers", "");
@@ -58,39 +59,40 @@ static void a_difference_stays_one(void)
 /* A READ that shows other bytes than were written differs after masking, and only there. */
 static void bytes_read_are_still_those_written(void)
 {
-    static const char alter[] = "python3 - $C/rc-read-sizes.pcap $T/b.pcap <<'E'\n"
-                                "import sys,struct,zlib\n"
-                                "d=bytearray(open(sys.argv[1],'rb').read()); at=24; n=0\n"
-                                "while at<len(d):\n"
-                                "    l=struct.unpack_from('<I',d,at+8)[0]; f=at+16; n+=1\n"
-                                "    if d[f+42]==0x10 and l>100:\n"
-                                "        d[f+60]^=1; c=bytearray(b'\\xff'*8+d[f+14:f+l-4])\n"
-                                "        c[9]=c[16]=c[18]=c[19]=c[34]=c[35]=c[40]=0xff\n"
-                                "        struct.pack_into('<I',d,f+l-4,zlib.crc32(c)); break\n"
-                                "    at+=16+l\n"
-                                "open(sys.argv[2],'wb').write(d)\n"
-                                "E\n"
-                                "rm -rf $T/h; $R add -q --anonymize payload --to $T/h $T/b.pcap; "
-                                "cut -f5 $T/h/manifest.tsv; $R replay $T/h/captures/b.pcap";
+    static const char alter[] =
+        "python3 - $C/rc-read-sizes.pcap $T/b.pcap <<'E'\n"
+        "import sys,struct,zlib\n"
+        "d=bytearray(open(sys.argv[1],'rb').read()); at=24; n=0\n"
+        "while at<len(d):\n"
+        "    l=struct.unpack_from('<I',d,at+8)[0]; f=at+16; n+=1\n"
+        "    if d[f+42]==0x10 and l>100:\n"
+        "        d[f+60]^=1; c=bytearray(b'\\xff'*8+d[f+14:f+l-4])\n"
+        "        c[9]=c[16]=c[18]=c[19]=c[34]=c[35]=c[40]=0xff\n"
+        "        struct.pack_into('<I',d,f+l-4,zlib.crc32(c)); break\n"
+        "    at+=16+l\n"
+        "open(sys.argv[2],'wb').write(d)\n"
+        "E\n"
+        "rm -rf $T/h; $R import -q --anonymize payload --to $T/h $T/b.pcap; "
+        "cut -f5 $T/h/manifest.tsv; $R replay $T/h/captures/b.pcap";
 
     CHECKRUN_EXPECT(alter, 1, "frame 73: payload: expected", "");
     /* The report names the rule and the command. */
-    CHECKRUN_EXPECT("$R replay --peer linux-rxe-6.1 $T/b.pcap", 1,
+    CHECKRUN_EXPECT("$R replay --quirks linux-rxe-6.1 $T/b.pcap", 1,
                     "wrote the bytes that our RNIC has there [R092]\n", "");
-    CHECKRUN_EXPECT("$R replay --peer linux-rxe-6.1 --side responder $T/b.pcap", 1,
-                    "again with: rocedrill replay --ladder --peer linux-rxe-6.1 --side responder '",
-                    "");
+    CHECKRUN_EXPECT(
+        "$R replay --quirks linux-rxe-6.1 --side responder $T/b.pcap", 1,
+        "again with: rocedrill replay --ladder --quirks linux-rxe-6.1 --side responder '", "");
     CHECKRUN_EXPECT("$R replay -q --json - $T/b.pcap | grep rule", 0, "\"rule\": \"R092\"", "");
 }
 
 /* Nothing of the old addresses and bytes is left, and every ICRC and checksum is right. */
 static void nothing_of_whom_it_was_is_left(void)
 {
-    CHECKRUN_EXPECT(
-        "rm -rf $T/i; for n in ipv6-cm rping demo-conversation ucmatose; do $R add -q --anonymize "
-        "addresses,payload --to $T/i $C/$n.pcap || echo bad; done; "
-        "cat $T/i/captures/*.pcap | grep -c -a $(printf '\\x52\\x6f\\x43\\x45')",
-        1, "0", "");
+    CHECKRUN_EXPECT("rm -rf $T/i; for n in ipv6-cm rping demo-conversation ucmatose; do $R import "
+                    "-q --anonymize "
+                    "addresses,payload --to $T/i $C/$n.pcap || echo bad; done; "
+                    "cat $T/i/captures/*.pcap | grep -c -a $(printf '\\x52\\x6f\\x43\\x45')",
+                    1, "0", "");
     CHECKRUN_EXPECT("$R check -v $T/i/captures/rping.pcap | grep -ci 'icrc\\|checksum'", 1, "0",
                     "");
     /* rping's payload is text. */
@@ -100,21 +102,21 @@ static void nothing_of_whom_it_was_is_left(void)
 
 static void what_is_there_is_not_replaced(void)
 {
-    CHECKRUN_EXPECT("rm -rf $T/j; $R add -q --to $T/j $C/ipv6.pcap && $R add --to $T/j "
+    CHECKRUN_EXPECT("rm -rf $T/j; $R import -q --to $T/j $C/ipv6.pcap && $R import --to $T/j "
                     "$C/ipv6.pcap",
                     2, "", "j/manifest.tsv: there is a ipv6.pcap already (--name NAME)");
-    CHECKRUN_EXPECT("rm $T/j/manifest.tsv; $R add --to $T/j $C/ipv6.pcap", 2, "",
+    CHECKRUN_EXPECT("rm $T/j/manifest.tsv; $R import --to $T/j $C/ipv6.pcap", 2, "",
                     "captures/ipv6.pcap: is there already");
-    CHECKRUN_EXPECT("$R add --to $T/j $T/none.pcap", 2, "", "none.pcap");
-    CHECKRUN_EXPECT("head -c 100 $C/ipv6.pcap >$T/cut.pcap; $R add --to $T/j $T/cut.pcap", 2, "",
+    CHECKRUN_EXPECT("$R import --to $T/j $T/none.pcap", 2, "", "none.pcap");
+    CHECKRUN_EXPECT("head -c 100 $C/ipv6.pcap >$T/cut.pcap; $R import --to $T/j $T/cut.pcap", 2, "",
                     "cut.pcap: frame 1");
-    CHECKRUN_EXPECT("$R add --to $T/cut.pcap $C/ipv6.pcap", 2, "", "cut.pcap: not a folder");
-    CHECKRUN_EXPECT("$R add --anonymize all $C/ipv6.pcap", 2, "", "--anonymize all: neither");
-    CHECKRUN_EXPECT("$R add --connection 0 $C/ipv6.pcap", 2, "", "--connection 0: not a number");
-    CHECKRUN_EXPECT("$R add --name ../x $C/ipv6.pcap", 2, "", "--name ../x: not a name");
-    CHECKRUN_EXPECT("$R add $C/ipv6.pcap $C/ipv6.pcap", 2, "", "one capture at a time");
-    CHECKRUN_EXPECT("$R add", 2, "", "no capture given");
-    CHECKRUN_EXPECT("$R add -", 2, "", "standard input cannot be read twice");
+    CHECKRUN_EXPECT("$R import --to $T/cut.pcap $C/ipv6.pcap", 2, "", "cut.pcap: not a folder");
+    CHECKRUN_EXPECT("$R import --anonymize all $C/ipv6.pcap", 2, "", "--anonymize all: neither");
+    CHECKRUN_EXPECT("$R import --connection 0 $C/ipv6.pcap", 2, "", "--connection 0: not a number");
+    CHECKRUN_EXPECT("$R import --name ../x $C/ipv6.pcap", 2, "", "--name ../x: not a name");
+    CHECKRUN_EXPECT("$R import $C/ipv6.pcap $C/ipv6.pcap", 2, "", "one capture at a time");
+    CHECKRUN_EXPECT("$R import", 2, "", "no capture given");
+    CHECKRUN_EXPECT("$R import -", 2, "", "standard input cannot be read twice");
     /* Nothing is left behind by a failure. */
     CHECKRUN_EXPECT("ls -a $T/j $T/j/captures | grep -c 'add-\\|cut\\|none'", 1, "0", "");
 }
@@ -122,10 +124,11 @@ static void what_is_there_is_not_replaced(void)
 /* The columns of a manifest that is there decide. */
 static void a_row_has_the_columns_of_its_manifest(void)
 {
-    CHECKRUN_EXPECT("rm -rf $T/k; mkdir $T/k; printf 'replay\\tnote\\tfile\\tshows' "
-                    ">$T/k/manifest.tsv; $R add -q --shows 'a READ' --to $T/k $C/ipv6.pcap; "
-                    "cat $T/k/manifest.tsv",
-                    0, "replay\tnote\tfile\tshows\nholds\t\tipv6.pcap\ta READ\n", "");
+    CHECKRUN_EXPECT(
+        "rm -rf $T/k; mkdir $T/k; printf 'replay\\tnote\\tfile\\tshows' "
+        ">$T/k/manifest.tsv; $R import -q --description 'a READ' --to $T/k $C/ipv6.pcap; "
+        "cat $T/k/manifest.tsv",
+        0, "replay\tnote\tfile\tshows\nholds\t\tipv6.pcap\ta READ\n", "");
 }
 
 SUITE("replay.import", TEST(every_capture_is_the_same_test_in_its_folder),

@@ -84,7 +84,7 @@ static void files_give_three_kinds_of_status(void)
 {
     CHECKRUN_EXPECT("$R replay " HOLDS, 0, "verdict: PASS", "");
     CHECKRUN_EXPECT("$R replay " DIFFERS, 1, "verdict: FAIL", "");
-    CHECKRUN_EXPECT("$R replay --peer linux-rxe-6.1 " DIFFERS, 0, "known deviation", "");
+    CHECKRUN_EXPECT("$R replay --quirks linux-rxe-6.1 " DIFFERS, 0, "known deviation", "");
     CHECKRUN_EXPECT(EMPTY " >$T/e.pcap; $R replay $T/e.pcap", 2, "verdict: SKIPPED",
                     "e.pcap: nothing to replay");
     CHECKRUN_EXPECT("$R replay - <" HOLDS, 0, "verdict: PASS", "");
@@ -116,7 +116,7 @@ static void a_folder_without_a_manifest_must_hold(void)
                     "");
     CHECKRUN_EXPECT("$R replay $T/plain", 2, "differs.pcap: expected: holds, is: differs", "");
     CHECKRUN_EXPECT("rm $T/plain/empty.pcap; $R replay $T/plain", 1, "1 not as expected", "");
-    CHECKRUN_EXPECT("$R replay --peer linux-rxe-6.1 $T/plain", 0, "all as expected", "");
+    CHECKRUN_EXPECT("$R replay --quirks linux-rxe-6.1 $T/plain", 0, "all as expected", "");
 }
 
 static void a_manifest_says_what_is_expected(void)
@@ -127,7 +127,7 @@ static void a_manifest_says_what_is_expected(void)
                     0, "3 captures, 2 connections: 1 holds, 1 differs, 1 skipped; all as expected",
                     "");
     /* What is better than expected is unexpected too. */
-    CHECKRUN_EXPECT("$R replay --peer linux-rxe-6.1 $T/listed", 1, "expected: differs, is: holds",
+    CHECKRUN_EXPECT("$R replay --quirks linux-rxe-6.1 $T/listed", 1, "expected: differs, is: holds",
                     "");
     CHECKRUN_EXPECT(
         "printf 'file\\tpeer\\treplay\\ndeep/differs.pcap\\tlinux-rxe-6.1\\nempty.pcap\\t\\t"

@@ -143,8 +143,8 @@ static int check_one(const char *path, const struct check_args *args, bool *stop
         rc = fault_set(&fault, "%s: the JSON cannot be written", args->json_path);
     *stop = report.interrupted;
     check_report_free(&report);
-    if (rc != 0 && !output_failed(args->json) &&
-        !(output_is_standard(args->annotate_path) && output_failed(stdout)))
+    if (rc != 0 && !outfile_failed(args->json) &&
+        !(outfile_is_stdout(args->annotate_path) && outfile_failed(stdout)))
         cli_error("%s", fault.text);
     return rc != 0 ? EXIT_UNUSABLE : status;
 }
@@ -155,10 +155,10 @@ static int check_one(const char *path, const struct check_args *args, bool *stop
 static int unknown_peer(const char *name)
 {
     char buf[256];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
 
     for (int i = ROCE_PROFILE_NONE + 1; i < ROCE_PROFILE_CNT; i++)
-        text_add(&t, " %s", roce_profile_name((enum roce_profile)i));
+        strbuf_addf(&t, " %s", roce_profile_name((enum roce_profile)i));
     return cli_error("no peer profile \"%s\"; there are:%s", name, buf);
 }
 
@@ -209,9 +209,9 @@ static int check_outputs(int cnt, char **files, const struct check_args *args)
 
     for (unsigned i = 0; i < outs; i++)
         for (int j = 0; j < cnt; j++)
-            if (output_spares(out[i], files[j]) != 0)
+            if (outfile_is_no_input(out[i], files[j]) != 0)
                 return EXIT_UNUSABLE;
-    return outputs_differ(table.command, out, outs);
+    return outfiles_differ(table.command, out, outs);
 }
 
 /* What does not go together. 0, or the exit status. */
@@ -252,11 +252,11 @@ static int run_check(int cnt, char **files, struct check_args *args)
     unsigned cnts[EXIT_UNUSABLE + 1] = {0};
     bool stop = false;
 
-    if ((rc = output_open(args->json_path, &args->json)) != 0 ||
-        (rc = output_open(args->junit_path, &args->junit)) != 0)
+    if ((rc = outfile_open(args->json_path, &args->json)) != 0 ||
+        (rc = outfile_open(args->junit_path, &args->junit)) != 0)
         status = rc;
     args->text = !args->quiet && args->json != stdout && args->junit != stdout &&
-                 !output_is_standard(args->annotate_path);
+                 !outfile_is_stdout(args->annotate_path);
     args->fitted = args->text && !args->verbose && screen_of(stdout, &args->screen);
     args->summed_up = args->text && cnt > 1;
     if (args->junit && status == EXIT_HOLDS)
@@ -274,8 +274,8 @@ static int run_check(int cnt, char **files, struct check_args *args)
         print_sum(cnts, cnt);
     if (args->junit && rc == 0)
         check_junit_end(args->junit);
-    rc = output_close(args->json, args->json_path);
-    return output_close(args->junit, args->junit_path) != 0 || rc != 0 ? EXIT_UNUSABLE : status;
+    rc = outfile_close(args->json, args->json_path);
+    return outfile_close(args->junit, args->junit_path) != 0 || rc != 0 ? EXIT_UNUSABLE : status;
 }
 
 int cmd_check(int argc, char **argv)

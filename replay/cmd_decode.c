@@ -56,13 +56,13 @@ static int decode_all(int cnt, char **files, const struct decode_options *option
         struct fault fault = {""};
 
         if (cnt > 1 && options->text) {
-            text_put(stdout, files[i]);
+            put_escaped(stdout, files[i]);
             puts(":");
         }
         if (decode_file(files[i], options, &fault) == 0)
             continue;
         status = EXIT_UNUSABLE;
-        if (output_failed(options->json))
+        if (outfile_failed(options->json))
             break;
         cli_error("%s", fault.text);
     }
@@ -78,14 +78,14 @@ int cmd_decode(int argc, char **argv)
     if (status >= 0)
         return status;
     for (int i = optind; i < argc; i++)
-        if (output_spares(args.json_path, argv[i]) != 0)
+        if (outfile_is_no_input(args.json_path, argv[i]) != 0)
             return EXIT_UNUSABLE;
-    if (output_open(args.json_path, &options.json) != 0)
+    if (outfile_open(args.json_path, &options.json) != 0)
         return EXIT_UNUSABLE;
     options.verbose = args.verbose;
     options.text = args.quiet || options.json == stdout ? NULL : stdout;
     status = decode_all(argc - optind, argv + optind, &options);
-    if (output_close(options.json, args.json_path) != 0)
+    if (outfile_close(options.json, args.json_path) != 0)
         status = EXIT_UNUSABLE;
     return status;
 }

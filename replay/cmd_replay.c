@@ -210,13 +210,13 @@ static int check_outputs(const struct replay_args *args)
                                args->loop.record};
     const unsigned outs = sizeof(out) / sizeof(out[0]);
 
-    if (output_is_standard(args->dump_path) || output_is_standard(args->loop.record))
+    if (outfile_is_stdout(args->dump_path) || outfile_is_stdout(args->loop.record))
         return cli_error("replay: --dump-setup and --record take a file, not -");
     for (unsigned i = 0; i < outs; i++)
         for (size_t j = 0; j < args->captures.cnt; j++)
-            if (output_spares(out[i], args->captures.item[j].path) != 0)
+            if (outfile_is_no_input(out[i], args->captures.item[j].path) != 0)
                 return EXIT_UNUSABLE;
-    return outputs_differ(table.command, out, outs);
+    return outfiles_differ(table.command, out, outs);
 }
 
 /* The captures, and what does not go together. 0, or the exit status. */
@@ -294,7 +294,7 @@ static int write_reports(const struct replay_args *args, const struct suite_tota
     fine = all && json_dumpf(all, args->json, JSON_INDENT(2)) == 0;
     json_decref(all);
     fputc('\n', args->json);
-    return fine || output_failed(args->json)
+    return fine || outfile_failed(args->json)
                ? 0
                : cli_error("%s: no memory for the report", args->json_path);
 }
@@ -363,18 +363,18 @@ int cmd_replay(int argc, char **argv)
     if (status >= 0)
         return status;
     args.loop.sides = args.sides;
-    args.quiet |= output_is_standard(args.json_path) || output_is_standard(args.junit_path);
+    args.quiet |= outfile_is_stdout(args.json_path) || outfile_is_stdout(args.junit_path);
     status = read_captures(argc - optind, argv + optind, &args);
     if (status == 0)
-        status = output_open(args.json_path, &args.json);
+        status = outfile_open(args.json_path, &args.json);
     if (status == 0)
-        status = output_open(args.junit_path, &args.junit);
+        status = outfile_open(args.junit_path, &args.junit);
     if (status == 0)
         status = args.live.options.iface && !args.live.options.agent && !args.live.options.cm
                      ? run_load(&args)
                      : run_replay(&args);
-    rc = output_close(args.json, args.json_path);
-    if (output_close(args.junit, args.junit_path) != 0 || rc != 0)
+    rc = outfile_close(args.json, args.json_path);
+    if (outfile_close(args.junit, args.junit_path) != 0 || rc != 0)
         status = EXIT_UNUSABLE;
     capture_set_free(&args.captures);
     given_free(&args.given);

@@ -81,28 +81,28 @@ static void print_fields(FILE *out, const struct roce_pkt *pkt)
             icrc_names[roce_pkt_icrc_check(pkt, NULL)]);
 }
 
-static void add_line(struct text *t, const struct source_frame *frame, const struct roce_pkt *pkt,
+static void add_line(struct strbuf *t, const struct source_frame *frame, const struct roce_pkt *pkt,
                      int rc, uint64_t start)
 {
     uint8_t src[16], dst[16];
 
-    text_add(t, "%6u %11.6f ", frame->number,
-             frame->time < start ? 0 : (double)(frame->time - start) / 1e9);
+    strbuf_addf(t, "%6u %11.6f ", frame->number,
+                frame->time < start ? 0 : (double)(frame->time - start) / 1e9);
     if (rc != 0) {
-        text_add(t, "not readable: %s", roce_error_text(rc));
+        strbuf_addf(t, "not readable: %s", roce_error_text(rc));
     } else if (pkt->encap == ROCE_ENCAP_IB_LOCAL) {
-        text_add(t, "LID %u → LID %u ", pkt->lrh.slid, pkt->lrh.dlid);
+        strbuf_addf(t, "LID %u → LID %u ", pkt->lrh.slid, pkt->lrh.dlid);
     } else {
         roce_pkt_addr(pkt, src, dst);
-        text_add_addr(t, src);
-        text_add(t, " → ");
-        text_add_addr(t, dst);
-        text_add(t, " ");
+        strbuf_add_addr(t, src);
+        strbuf_addf(t, " → ");
+        strbuf_add_addr(t, dst);
+        strbuf_addf(t, " ");
     }
     if (rc == 0) {
         describe_packet(t, pkt);
         if (roce_pkt_icrc_check(pkt, NULL) == ROCE_ICRC_UNVERIFIED)
-            text_add(t, "; ICRC not checked");
+            strbuf_addf(t, "; ICRC not checked");
     }
     describe_defects(t, pkt);
 }
@@ -196,7 +196,7 @@ int decode_file(const char *path, const struct decode_options *options, struct f
         return -1;
     while ((got = source_next(source, &frame, fault)) == 1) {
         char line[1024];
-        struct text t = text_of(line, sizeof(line));
+        struct strbuf t = strbuf_of(line, sizeof(line));
         struct roce_pkt pkt;
         int rc = roce_tunnel_parse(&pkt, frame.link, frame.data, frame.cap_len, frame.wire_len);
 

@@ -86,7 +86,7 @@ static uint8_t *bytes_of(const json_t *value, uint32_t *len)
     if (!hex || digits % 2 || digits / 2 > AGENT_DATA_MAX)
         return NULL;
     p = malloc(digits / 2 + 1);
-    if (p && !hex_read(hex, p, digits / 2)) {
+    if (p && !hex_parse(hex, p, digits / 2)) {
         free(p);
         return NULL;
     }

@@ -280,7 +280,7 @@ int source_next(struct source *source, struct source_frame *out, struct fault *f
     struct fault why;
     int rc;
 
-    if (interrupt_came() && !source_is_live(source))
+    if (sigint_received() && !source_is_live(source))
         return fault_set(fault, "%s: frame %u: interrupted", source->name, source->number + 1);
     rc = next_record(source, &record, &why);
     if (rc >= 0 && source->number == 0 && check_link(source, fault) != 0)
@@ -290,7 +290,7 @@ int source_next(struct source *source, struct source_frame *out, struct fault *f
     if (rc != 1) {
         const char *error = inflate_error(source->inflate);
 
-        if (interrupt_came())
+        if (sigint_received())
             return 0; /* a pipe, in the middle of a frame */
         return fault_set(fault, "%s: frame %u: %s", source->name, source->number + 1,
                          error ? error : why.text);

@@ -72,7 +72,7 @@ static bool fill(struct inflate *s)
         ssize_t got = 0;
 
         do
-            if (!interrupt_wait(fileno(s->file)))
+            if (!sigint_wait_readable(fileno(s->file)))
                 break; /* the end */
             else
                 got = read(fileno(s->file), s->in, IN_LEN);

@@ -18,106 +18,108 @@ const char *describe_opcode(uint8_t opcode)
     return op->name;
 }
 
-static void add_qp_name(struct text *t, uint32_t qpn)
+static void add_qp_name(struct strbuf *t, uint32_t qpn)
 {
     if (qpn == ROCE_QP_GSI)
-        text_add(t, "QP 1 (GSI)");
+        strbuf_addf(t, "QP 1 (GSI)");
     else
-        text_add(t, "QP 0x%06x", qpn);
+        strbuf_addf(t, "QP 0x%06x", qpn);
 }
 
-static void add_cm(struct text *t, const struct roce_cm_msg *m)
+static void add_cm(struct strbuf *t, const struct roce_cm_msg *m)
 {
     char buf[80];
     const char *name;
 
-    text_add(t, "CM %s tid 0x%016" PRIx64, roce_cm_name(m->kind), m->mad.tid);
+    strbuf_addf(t, "CM %s tid 0x%016" PRIx64, roce_cm_name(m->kind), m->mad.tid);
     switch (m->kind) {
     case ROCE_CM_REQ:
-        text_add(t, " comm 0x%08x service 0x%016" PRIx64, m->req.local_comm_id, m->req.service_id);
+        strbuf_addf(t, " comm 0x%08x service 0x%016" PRIx64, m->req.local_comm_id,
+                    m->req.service_id);
         if (roce_cm_sid_is_ip(m->req.service_id))
-            text_add(t, " (port %u)", roce_cm_sid_port(m->req.service_id));
-        text_add(t, " QP 0x%06x PSN %u MTU %u depth %u/%u retry %u rnr-retry %u", m->req.local_qpn,
-                 m->req.starting_psn, roce_mtu_bytes(m->req.mtu), m->req.responder_resources,
-                 m->req.initiator_depth, m->req.retry_count, m->req.rnr_retry_count);
+            strbuf_addf(t, " (port %u)", roce_cm_sid_port(m->req.service_id));
+        strbuf_addf(t, " QP 0x%06x PSN %u MTU %u depth %u/%u retry %u rnr-retry %u",
+                    m->req.local_qpn, m->req.starting_psn, roce_mtu_bytes(m->req.mtu),
+                    m->req.responder_resources, m->req.initiator_depth, m->req.retry_count,
+                    m->req.rnr_retry_count);
         break;
     case ROCE_CM_REP:
-        text_add(t, " comm 0x%08x to 0x%08x QP 0x%06x PSN %u depth %u/%u rnr-retry %u",
-                 m->rep.local_comm_id, m->rep.remote_comm_id, roce_cm_rep_qpn(&m->rep),
-                 m->rep.starting_psn, m->rep.responder_resources, m->rep.initiator_depth,
-                 m->rep.rnr_retry_count);
+        strbuf_addf(t, " comm 0x%08x to 0x%08x QP 0x%06x PSN %u depth %u/%u rnr-retry %u",
+                    m->rep.local_comm_id, m->rep.remote_comm_id, roce_cm_rep_qpn(&m->rep),
+                    m->rep.starting_psn, m->rep.responder_resources, m->rep.initiator_depth,
+                    m->rep.rnr_retry_count);
         break;
     case ROCE_CM_REJ:
         name = roce_vals_name(ROCE_VALS_CM_REJ_REASON, m->rej.reason, buf, sizeof(buf));
-        text_add(t, " comm 0x%08x to 0x%08x reason %u%s%s%s", m->rej.local_comm_id,
-                 m->rej.remote_comm_id, m->rej.reason, name ? " (" : "", name ? name : "",
-                 name ? ")" : "");
+        strbuf_addf(t, " comm 0x%08x to 0x%08x reason %u%s%s%s", m->rej.local_comm_id,
+                    m->rej.remote_comm_id, m->rej.reason, name ? " (" : "", name ? name : "",
+                    name ? ")" : "");
         break;
     case ROCE_CM_RTU:
-        text_add(t, " comm 0x%08x to 0x%08x", m->rtu.local_comm_id, m->rtu.remote_comm_id);
+        strbuf_addf(t, " comm 0x%08x to 0x%08x", m->rtu.local_comm_id, m->rtu.remote_comm_id);
         break;
     case ROCE_CM_MRA:
-        text_add(t, " comm 0x%08x to 0x%08x", m->mra.local_comm_id, m->mra.remote_comm_id);
+        strbuf_addf(t, " comm 0x%08x to 0x%08x", m->mra.local_comm_id, m->mra.remote_comm_id);
         break;
     case ROCE_CM_DREQ:
-        text_add(t, " comm 0x%08x to 0x%08x QP 0x%06x", m->dreq.local_comm_id,
-                 m->dreq.remote_comm_id, m->dreq.remote_qpn);
+        strbuf_addf(t, " comm 0x%08x to 0x%08x QP 0x%06x", m->dreq.local_comm_id,
+                    m->dreq.remote_comm_id, m->dreq.remote_qpn);
         break;
     case ROCE_CM_DREP:
-        text_add(t, " comm 0x%08x to 0x%08x", m->drep.local_comm_id, m->drep.remote_comm_id);
+        strbuf_addf(t, " comm 0x%08x to 0x%08x", m->drep.local_comm_id, m->drep.remote_comm_id);
         break;
     case ROCE_CM_SIDR_REQ:
-        text_add(t, " request 0x%08x service 0x%016" PRIx64, m->sidr_req.request_id,
-                 m->sidr_req.service_id);
+        strbuf_addf(t, " request 0x%08x service 0x%016" PRIx64, m->sidr_req.request_id,
+                    m->sidr_req.service_id);
         break;
     case ROCE_CM_SIDR_REP:
-        text_add(t, " request 0x%08x QP 0x%06x Q_Key 0x%08x status %u", m->sidr_rep.request_id,
-                 m->sidr_rep.qpn, m->sidr_rep.qkey, m->sidr_rep.status);
+        strbuf_addf(t, " request 0x%08x QP 0x%06x Q_Key 0x%08x status %u", m->sidr_rep.request_id,
+                    m->sidr_rep.qpn, m->sidr_rep.qkey, m->sidr_rep.status);
         break;
     default: break;
     }
 }
 
-static void add_headers(struct text *t, const struct roce_pkt *pkt)
+static void add_headers(struct strbuf *t, const struct roce_pkt *pkt)
 {
     char buf[80];
 
     if (roce_pkt_has(pkt, ROCE_HDR_DETH))
-        text_add(t, " from QP 0x%06x Q_Key 0x%08x", pkt->deth.src_qp, pkt->deth.qkey);
+        strbuf_addf(t, " from QP 0x%06x Q_Key 0x%08x", pkt->deth.src_qp, pkt->deth.qkey);
     if (roce_pkt_has(pkt, ROCE_HDR_XRCETH))
-        text_add(t, " SRQ 0x%06x", pkt->xrceth.srqn);
+        strbuf_addf(t, " SRQ 0x%06x", pkt->xrceth.srqn);
     if (roce_pkt_has(pkt, ROCE_HDR_RETH))
-        text_add(t, " va 0x%" PRIx64 " rkey 0x%08x len %u", pkt->reth.va, pkt->reth.rkey,
-                 pkt->reth.dma_len);
+        strbuf_addf(t, " va 0x%" PRIx64 " rkey 0x%08x len %u", pkt->reth.va, pkt->reth.rkey,
+                    pkt->reth.dma_len);
     if (roce_pkt_has(pkt, ROCE_HDR_ATOMICETH)) {
-        text_add(t, " va 0x%" PRIx64 " rkey 0x%08x", pkt->atomiceth.va, pkt->atomiceth.rkey);
+        strbuf_addf(t, " va 0x%" PRIx64 " rkey 0x%08x", pkt->atomiceth.va, pkt->atomiceth.rkey);
         if (pkt->op->kind == ROCE_KIND_FETCH_ADD)
-            text_add(t, " add 0x%" PRIx64, pkt->atomiceth.swap_add);
+            strbuf_addf(t, " add 0x%" PRIx64, pkt->atomiceth.swap_add);
         else
-            text_add(t, " compare 0x%" PRIx64 " swap 0x%" PRIx64, pkt->atomiceth.compare,
-                     pkt->atomiceth.swap_add);
+            strbuf_addf(t, " compare 0x%" PRIx64 " swap 0x%" PRIx64, pkt->atomiceth.compare,
+                        pkt->atomiceth.swap_add);
     }
     if (roce_pkt_has(pkt, ROCE_HDR_FETH))
-        text_add(t, " flush type 0x%x level %u", pkt->feth.plt, pkt->feth.sel);
+        strbuf_addf(t, " flush type 0x%x level %u", pkt->feth.plt, pkt->feth.sel);
     if (roce_pkt_has(pkt, ROCE_HDR_AETH))
-        text_add(t, " %s, MSN %u", roce_syndrome_text(pkt->aeth.syndrome, buf, sizeof(buf)),
-                 pkt->aeth.msn);
+        strbuf_addf(t, " %s, MSN %u", roce_syndrome_text(pkt->aeth.syndrome, buf, sizeof(buf)),
+                    pkt->aeth.msn);
     if (roce_pkt_has(pkt, ROCE_HDR_ATOMICACKETH))
-        text_add(t, " original 0x%" PRIx64, pkt->atomicacketh.orig);
+        strbuf_addf(t, " original 0x%" PRIx64, pkt->atomicacketh.orig);
     if (roce_pkt_has(pkt, ROCE_HDR_IMMDT))
-        text_add(t, " imm 0x%08x", pkt->immdt.imm);
+        strbuf_addf(t, " imm 0x%08x", pkt->immdt.imm);
     if (roce_pkt_has(pkt, ROCE_HDR_IETH))
-        text_add(t, " invalidate 0x%08x", pkt->ieth.rkey);
+        strbuf_addf(t, " invalidate 0x%08x", pkt->ieth.rkey);
     if (pkt->payload_len)
-        text_add(t, " payload %u", pkt->payload_len);
+        strbuf_addf(t, " payload %u", pkt->payload_len);
     if (pkt->bth.se)
-        text_add(t, " solicited");
+        strbuf_addf(t, " solicited");
     if (pkt->bth.ackreq)
-        text_add(t, " AckReq");
+        strbuf_addf(t, " AckReq");
     if (pkt->bth.fecn)
-        text_add(t, " FECN");
+        strbuf_addf(t, " FECN");
     if (pkt->bth.becn)
-        text_add(t, " BECN");
+        strbuf_addf(t, " BECN");
 }
 
 const char *describe_encap(enum roce_encap encap)
@@ -133,18 +135,18 @@ const char *describe_encap(enum roce_encap encap)
 }
 
 /* Its headers are not those that the codec found. */
-static void add_dc(struct text *t, const struct roce_pkt *pkt)
+static void add_dc(struct strbuf *t, const struct roce_pkt *pkt)
 {
-    text_add(t, "DC %s → ", describe_opcode(pkt->bth.opcode));
+    strbuf_addf(t, "DC %s → ", describe_opcode(pkt->bth.opcode));
     add_qp_name(t, pkt->bth.dest_qp);
-    text_add(t, " PSN %u from QP 0x%06x", pkt->bth.psn, roce_dc_src_qp(pkt));
+    strbuf_addf(t, " PSN %u from QP 0x%06x", pkt->bth.psn, roce_dc_src_qp(pkt));
     if (roce_dc_payload_len(pkt))
-        text_add(t, " payload %u", roce_dc_payload_len(pkt));
+        strbuf_addf(t, " payload %u", roce_dc_payload_len(pkt));
     if (pkt->bth.ackreq)
-        text_add(t, " AckReq");
+        strbuf_addf(t, " AckReq");
 }
 
-void describe_packet(struct text *t, const struct roce_pkt *pkt)
+void describe_packet(struct strbuf *t, const struct roce_pkt *pkt)
 {
     struct roce_cm_msg cm;
 
@@ -156,28 +158,28 @@ void describe_packet(struct text *t, const struct roce_pkt *pkt)
         add_cm(t, &cm);
         return;
     }
-    text_add(t, "%s", pkt->op->name);
+    strbuf_addf(t, "%s", pkt->op->name);
     if (pkt->op->kind == ROCE_KIND_RESERVED || pkt->op->kind == ROCE_KIND_MANUFACTURER)
-        text_add(t, " (opcode 0x%02x)", pkt->bth.opcode);
-    text_add(t, " → ");
+        strbuf_addf(t, " (opcode 0x%02x)", pkt->bth.opcode);
+    strbuf_addf(t, " → ");
     add_qp_name(t, pkt->bth.dest_qp);
-    text_add(t, " PSN %u", pkt->bth.psn);
+    strbuf_addf(t, " PSN %u", pkt->bth.psn);
     add_headers(t, pkt);
 }
 
-void describe_short(struct text *t, const struct roce_pkt *pkt, int64_t rel)
+void describe_short(struct strbuf *t, const struct roce_pkt *pkt, int64_t rel)
 {
-    text_add(t, "%s PSN +%" PRId64, describe_opcode(pkt->bth.opcode), rel);
+    strbuf_addf(t, "%s PSN +%" PRId64, describe_opcode(pkt->bth.opcode), rel);
     add_headers(t, pkt);
 }
 
-void describe_defects(struct text *t, const struct roce_pkt *pkt)
+void describe_defects(struct strbuf *t, const struct roce_pkt *pkt)
 {
     uint32_t expected;
 
     for (unsigned i = 0; i < ROCE_DEFECT_CNT; i++)
         if (roce_pkt_defect(pkt, (enum roce_defect)i))
-            text_add(t, "; %s", roce_defect_info((enum roce_defect)i)->text);
+            strbuf_addf(t, "; %s", roce_defect_info((enum roce_defect)i)->text);
     if (pkt->op && roce_pkt_icrc_check(pkt, &expected) == ROCE_ICRC_BAD)
-        text_add(t, "; ICRC wrong: 0x%08x, computed 0x%08x", pkt->icrc, expected);
+        strbuf_addf(t, "; ICRC wrong: 0x%08x, computed 0x%08x", pkt->icrc, expected);
 }

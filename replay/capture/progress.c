@@ -38,7 +38,7 @@ void progress_step(struct progress *progress, const struct source *source, uint3
     progress->shown = true;
     source_progress(source, &done, &total);
     fprintf(progress->out, "\r%s ", progress->what);
-    text_put(progress->out, source_name(source));
+    put_escaped(progress->out, source_name(source));
     fprintf(progress->out, ": %u frames", frames);
     if (total)
         fprintf(progress->out, ", %" PRIu64 " %%", done * 100 / total);

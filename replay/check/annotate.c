@@ -91,14 +91,14 @@ struct frame_comments {
 
 static void add_comment(struct frame_comments *c, const struct roce_finding *f)
 {
-    struct text t;
+    struct strbuf t;
     char buf[COMMENT_LEN];
 
     if (c->cnt == COMMENTS_MAX)
         return;
-    t = text_of(c->text[c->cnt], COMMENT_LEN);
-    text_add(&t, "%s %s: %s", roce_severity_name(f->severity), roce_rule_info(f->rule)->id,
-             roce_finding_text(f, buf, sizeof(buf)));
+    t = strbuf_of(c->text[c->cnt], COMMENT_LEN);
+    strbuf_addf(&t, "%s %s: %s", roce_severity_name(f->severity), roce_rule_info(f->rule)->id,
+                roce_finding_text(f, buf, sizeof(buf)));
     c->p[c->cnt] = c->text[c->cnt];
     c->cnt++;
 }
@@ -200,7 +200,7 @@ int annotate_copy_stdin(char **path, struct fault *fault)
         free(name);
         return -1;
     }
-    while (interrupt_wait(STDIN_FILENO) && (got = read(STDIN_FILENO, buf, sizeof(buf))) > 0)
+    while (sigint_wait_readable(STDIN_FILENO) && (got = read(STDIN_FILENO, buf, sizeof(buf))) > 0)
         if (fwrite(buf, 1, (size_t)got, copy) != (size_t)got)
             break;
     if (got < 0 || ferror(copy) || fclose(copy) != 0) {

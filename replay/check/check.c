@@ -28,7 +28,7 @@ static void print_error(const struct check *check, const struct roce_finding *fi
 
     if (finding->severity != ROCE_SEV_ERROR || finding->known)
         return;
-    text_put(stderr, check->report->name);
+    put_escaped(stderr, check->report->name);
     fprintf(stderr, ": frame %u: %s %s\n", finding->frame, roce_rule_info(finding->rule)->id,
             roce_finding_text(finding, buf, sizeof(buf)));
 }
@@ -170,8 +170,8 @@ static int read_all(struct check *check, struct fault *fault)
     progress_begin(&check->progress, stderr, check->options->progress, "reading");
     rc = ahead_run(check->source, !check->options->no_icrc, on_batch, check, fault);
     progress_end(&check->progress);
-    check->report->interrupted |= interrupt_came();
-    interrupt_end(); /* what is left does not take long */
+    check->report->interrupted |= sigint_received();
+    sigint_end(); /* what is left does not take long */
     return rc;
 }
 
@@ -203,8 +203,8 @@ static int open_sources(struct check *check, const char *path, struct fault *fau
         if (annotate_copy_stdin(&copy, fault) != 0)
             return -1;
         path = copy;
-        check->report->interrupted = interrupt_came(); /* and so it ended */
-        interrupt_end();
+        check->report->interrupted = sigint_received(); /* and so it ended */
+        sigint_end();
     }
     check->source = source_open_as(path, name, fault);
     if (check->source && check->options->annotate_to)
@@ -259,7 +259,7 @@ int check_capture(const char *path, const struct check_options *options,
     int rc;
 
     check_report_init(report, options->conn_max, options->keep_findings);
-    interrupt_begin();
+    sigint_begin();
     rc = begin_check(&check, path, fault);
     if (rc == 0) {
         rc = read_all(&check, fault);
@@ -279,7 +279,7 @@ int check_capture(const char *path, const struct check_options *options,
     } else {
         report->name = NULL;
     }
-    interrupt_end();
+    sigint_end();
     roce_flow_del(check.flow);
     annotate_free(&check.annotate);
     source_close(check.source);

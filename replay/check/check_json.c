@@ -38,7 +38,7 @@ static json_t *begin_line(const char *type, const char *file)
     json_t *o = json_object();
 
     json_object_set_new(o, "type", json_string(type));
-    json_object_set_new(o, "file", json_text(file));
+    json_object_set_new(o, "file", json_lossy_string(file));
     return o;
 }
 
@@ -87,7 +87,7 @@ int check_json_finding(FILE *out, const char *file, const struct roce_finding *f
     json_object_set_new(o, "actual", none ? json_null() : number_json(f->actual));
     json_object_set_new(o, "other_frame", number_or_null(f->other_frame, 0));
     json_object_set_new(o, "known", f->known ? json_string(f->known) : json_null());
-    json_object_set_new(o, "text", json_text(roce_finding_text(f, buf, sizeof(buf))));
+    json_object_set_new(o, "text", json_lossy_string(roce_finding_text(f, buf, sizeof(buf))));
     return put_line(out, o);
 }
 
@@ -276,9 +276,9 @@ static json_t *side_json(const struct check_conn *c, unsigned i)
     uint64_t goodput = 0, ns = c->sum.last_time - c->sum.first_time;
     json_t *o = json_object();
     char buf[64];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    text_add_addr(&t, s->addr);
+    strbuf_add_addr(&t, s->addr);
     for (unsigned k = 0; k < ROCE_OPER_CNT; k++)
         goodput += s->oper[k].bytes;
     json_object_set_new(o, "address", json_string(buf));
@@ -339,7 +339,7 @@ static json_t *end_json(const struct roce_conn_summary *sum)
                                       [ROCE_END_RNR_WAITING] = "rnr_waiting"};
     json_t *o = json_object();
     char buf[512];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
 
     json_object_set_new(o, "kind", json_string(ids[sum->end]));
     if (!check_conn_failed(sum) && !check_conn_stuck(sum))
@@ -351,7 +351,7 @@ static json_t *end_json(const struct roce_conn_summary *sum)
     json_object_set_new(o, "frame", number_or_null(sum->end_frame, 0));
     json_object_set_new(o, "request_frame", number_or_null(sum->end_request_frame, 0));
     put_number(o, "tries", sum->end_tries);
-    json_object_set_new(o, "text", json_text(buf));
+    json_object_set_new(o, "text", json_lossy_string(buf));
     return o;
 }
 
@@ -451,7 +451,7 @@ int check_json_summary(FILE *out, const struct check_report *r, int status)
     json_object_set_new(
         o, "peer",
         r->profile == ROCE_PROFILE_NONE ? json_null() : json_string(roce_profile_name(r->profile)));
-    json_object_set_new(o, "fault", r->fault ? json_text(r->fault) : json_null());
+    json_object_set_new(o, "fault", r->fault ? json_lossy_string(r->fault) : json_null());
     json_object_set_new(o, "verdict", json_string(check_verdict_name(check_report_verdict(r))));
     json_object_set_new(o, "exit_status", json_integer(status));
     return put_line(out, o);

@@ -13,7 +13,7 @@ static void put_group(FILE *out, const struct finding_group *g)
     if (g->cnt > 1)
         fprintf(out, " (%" PRIu64 " times)", g->cnt);
     fputs(": ", out);
-    xml_put(out, roce_finding_text(&g->first, buf, sizeof(buf)));
+    xml_escape(out, roce_finding_text(&g->first, buf, sizeof(buf)));
     fputc('\n', out);
 }
 
@@ -36,7 +36,7 @@ static void put_findings(FILE *out, const struct check_report *r, uint32_t strea
             continue;
         }
         fprintf(out, "      <failure type=\"%s\" message=\"", roce_rule_info(g[i].first.rule)->id);
-        xml_put(out, roce_finding_text(&g[i].first, buf, sizeof(buf)));
+        xml_escape(out, roce_finding_text(&g[i].first, buf, sizeof(buf)));
         fputs("\">", out);
         put_group(out, &g[i]);
         fputs("</failure>\n", out);
@@ -53,18 +53,18 @@ static void put_findings(FILE *out, const struct check_report *r, uint32_t strea
 static void put_case(FILE *out, const struct check_report *r, const char *name, uint64_t ns)
 {
     fputs("    <testcase classname=\"", out);
-    xml_put_name(out, r->name);
+    xml_escape_name(out, r->name);
     fputs("\" name=\"", out);
-    xml_put(out, name);
+    xml_escape(out, name);
     fprintf(out, "\" time=\"%.6f\">\n", (double)ns / 1e9);
 }
 
 static void put_conn(FILE *out, const struct check_report *r, const struct roce_conn_summary *sum)
 {
     char buf[256];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    text_add(&t, "#%u ", sum->stream);
+    strbuf_addf(&t, "#%u ", sum->stream);
     check_conn_title(&t, sum);
     put_case(out, r, buf, sum->last_time - sum->first_time);
     put_findings(out, r, sum->stream);
@@ -74,7 +74,7 @@ static void put_conn(FILE *out, const struct check_report *r, const struct roce_
 static void put_fault(FILE *out, const char *fault)
 {
     fputs("      <error type=\"unusable\" message=\"", out);
-    xml_put_name(out, fault);
+    xml_escape_name(out, fault);
     fputs("\"/>\n", out);
 }
 
@@ -104,7 +104,7 @@ void check_junit_add(FILE *out, const struct check_report *r)
     for (uint32_t i = 0; i < r->conn_cnt; i++)
         violated += r->conn[i].sum.errors_unknown != 0;
     fputs("  <testsuite name=\"", out);
-    xml_put_name(out, r->name);
+    xml_escape_name(out, r->name);
     fprintf(out, "\" tests=\"%" PRIu64 "\" failures=\"%" PRIu64 "\" errors=\"%d\" time=\"%.6f\">\n",
             (uint64_t)r->conn_cnt + 1 + (rest != 0),
             violated + alone + (r->violated > violated ? 1 : 0), r->fault != NULL,

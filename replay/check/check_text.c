@@ -68,7 +68,7 @@ static void begin_section(struct page *page, const char *heading)
 /* ---- the head ----------------------------------------------------------------------------------
  */
 
-static void add_tunnel_list(struct text *t, const struct check_report *r, bool open,
+static void add_tunnel_list(struct strbuf *t, const struct check_report *r, bool open,
                             const char *before)
 {
     const char *sep = before;
@@ -79,15 +79,15 @@ static void add_tunnel_list(struct text *t, const struct check_report *r, bool o
 
         if (!r->tunnel[i] || info->open != open)
             continue;
-        text_add(t, "%s%" PRIu64 " %s", sep, r->tunnel[i], info->name);
+        strbuf_addf(t, "%s%" PRIu64 " %s", sep, r->tunnel[i], info->name);
         sep = ", ";
         any = true;
     }
     if (any)
-        text_add(t, "\n");
+        strbuf_addf(t, "\n");
 }
 
-static void add_tunnels(struct text *t, const struct check_report *r)
+static void add_tunnels(struct strbuf *t, const struct check_report *r)
 {
     add_tunnel_list(t, r, true, "  inside of tunnels: ");
     add_tunnel_list(t, r, false, "  frames of tunnels that were not looked into: ");
@@ -108,64 +108,68 @@ static uint64_t damaged_alone(const struct check_report *r)
 static void print_head(FILE *out, const struct check_report *r)
 {
     char buf[LINE_LEN];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
     const struct roce_flow_totals *sum = &r->totals;
     const char *sep = ", ";
 
-    text_put(out, r->name);
-    text_add(&t, ": %u frames, %" PRIu64 " RoCE packets", r->frames, sum->packets);
+    put_escaped(out, r->name);
+    strbuf_addf(&t, ": %u frames, %" PRIu64 " RoCE packets", r->frames, sum->packets);
     check_text_list(&t, &sep, r->foreign, "of another protocol", "of other protocols");
     check_text_list(&t, &sep, r->unreadable, "unreadable", "unreadable");
     if (r->last_time > r->first_time) {
-        text_add(&t, ", ");
-        text_add_time(&t, r->last_time - r->first_time);
+        strbuf_addf(&t, ", ");
+        strbuf_add_duration(&t, r->last_time - r->first_time);
     }
-    text_add(&t, ", %" PRIu64 " connection%s\n", r->ended, r->ended == 1 ? "" : "s");
+    strbuf_addf(&t, ", %" PRIu64 " connection%s\n", r->ended, r->ended == 1 ? "" : "s");
     add_tunnels(&t, r);
     if (r->cut)
-        text_add(&t, "  captured in part: %" PRIu64 " frames; what was cut off is not judged\n",
-                 r->cut);
+        strbuf_addf(&t, "  captured in part: %" PRIu64 " frames; what was cut off is not judged\n",
+                    r->cut);
     if (r->pauses)
-        text_add(&t,
-                 "  flow control: %" PRIu64 " frame%s (PFC, PAUSE) stopped a sender: nothing is "
-                 "lost, and all of that priority waits\n",
-                 r->pauses, r->pauses == 1 ? "" : "s");
+        strbuf_addf(&t,
+                    "  flow control: %" PRIu64 " frame%s (PFC, PAUSE) stopped a sender: nothing is "
+                    "lost, and all of that priority waits\n",
+                    r->pauses, r->pauses == 1 ? "" : "s");
     if (sum->dc)
-        text_add(&t,
-                 "  not judged: %" PRIu64 " packets of NVIDIA's dynamically connected transport, "
-                 "which stands in no specification\n",
-                 sum->dc);
+        strbuf_addf(&t,
+                    "  not judged: %" PRIu64
+                    " packets of NVIDIA's dynamically connected transport, "
+                    "which stands in no specification\n",
+                    sum->dc);
     if (r->unseen * 100 >= sum->packets && r->unseen)
-        text_add(&t,
-                 "  not captured: %" PRIu64 " request packets that were answered; the capture "
-                 "lost them, not the network\n",
-                 r->unseen);
+        strbuf_addf(&t,
+                    "  not captured: %" PRIu64 " request packets that were answered; the capture "
+                    "lost them, not the network\n",
+                    r->unseen);
     if (r->copies * 100 >= sum->packets && r->copies)
-        text_add(&t,
-                 "  captured twice: %" PRIu64 " packets, by a mirror of two ports perhaps, or "
-                 "doubled by the network\n",
-                 r->copies);
+        strbuf_addf(&t,
+                    "  captured twice: %" PRIu64 " packets, by a mirror of two ports perhaps, or "
+                    "doubled by the network\n",
+                    r->copies);
     if (sum->rules[ROCE_RULE_ICRC_NEVER_GOOD])
-        text_add(&t,
-                 "  never a right ICRC from %" PRIu64
-                 " host%s: a device changed what it covers (NAT, a firewall), then every receiver "
-                 "drops the packets; or the capture was made before the ICRC was\n",
-                 sum->rules[ROCE_RULE_ICRC_NEVER_GOOD],
-                 sum->rules[ROCE_RULE_ICRC_NEVER_GOOD] == 1 ? "" : "s");
+        strbuf_addf(
+            &t,
+            "  never a right ICRC from %" PRIu64
+            " host%s: a device changed what it covers (NAT, a firewall), then every receiver "
+            "drops the packets; or the capture was made before the ICRC was\n",
+            sum->rules[ROCE_RULE_ICRC_NEVER_GOOD],
+            sum->rules[ROCE_RULE_ICRC_NEVER_GOOD] == 1 ? "" : "s");
     else if (r->ended == 0 && damaged_alone(r))
-        text_add(&t,
-                 "  wrong ICRC: %" PRIu64 " packet%s, and nothing else of a connection; a receiver "
-                 "drops them without an answer, and a requester gets IBV_WC_RETRY_EXC_ERR (12): "
-                 "damaged on the way, altered after the ICRC was made, or captured before\n",
-                 damaged_alone(r), damaged_alone(r) == 1 ? "" : "s");
+        strbuf_addf(&t,
+                    "  wrong ICRC: %" PRIu64
+                    " packet%s, and nothing else of a connection; a receiver "
+                    "drops them without an answer, and a requester gets IBV_WC_RETRY_EXC_ERR (12): "
+                    "damaged on the way, altered after the ICRC was made, or captured before\n",
+                    damaged_alone(r), damaged_alone(r) == 1 ? "" : "s");
     if (r->no_icrc)
-        text_add(&t, "  the ICRC was not checked\n");
+        strbuf_addf(&t, "  the ICRC was not checked\n");
     if (sum->evicted || sum->forgotten || sum->overflown || sum->untracked)
-        text_add(&t,
-                 "  too much for the memory limit: %" PRIu64
-                 " connections were closed early, %" PRIu64 " idle ones forgot their past, %" PRIu64
-                 " request packets were forgotten early, %" PRIu64 " packets not followed\n",
-                 sum->evicted, sum->forgotten, sum->overflown, sum->untracked);
+        strbuf_addf(&t,
+                    "  too much for the memory limit: %" PRIu64
+                    " connections were closed early, %" PRIu64
+                    " idle ones forgot their past, %" PRIu64
+                    " request packets were forgotten early, %" PRIu64 " packets not followed\n",
+                    sum->evicted, sum->forgotten, sum->overflown, sum->untracked);
     fputs(buf, out);
 }
 
@@ -180,12 +184,12 @@ static void print_story(struct page *page, const struct roce_conn_summary *sum)
     unsigned cnt = r->history ? event_history_of(r->history, sum->stream, events) : 0;
     unsigned max = page->max[CHECK_LIMIT_EVENTS];
     char buf[LINE_LEN];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    text_add(&t, "  #%u ", sum->stream);
+    strbuf_addf(&t, "  #%u ", sum->stream);
     check_conn_title(&t, sum);
     fprintf(out, "%s:\n", buf);
-    t = text_of(buf, sizeof(buf));
+    t = strbuf_of(buf, sizeof(buf));
     check_conn_reason(&t, sum);
     /* What happened, and what follows from it. */
     for (char *part = buf, *next; part; part = next) {
@@ -199,14 +203,14 @@ static void print_story(struct page *page, const struct roce_conn_summary *sum)
     for (unsigned i = cnt > max ? cnt - max : 0; i < cnt; i++) {
         const struct history_event *e = &events[i];
 
-        t = text_of(buf, sizeof(buf));
-        text_add(&t, "%s ", check_text_arrow(e->side));
+        t = strbuf_of(buf, sizeof(buf));
+        strbuf_addf(&t, "%s ", check_text_arrow(e->side));
         history_event_text(&t, e);
         fprintf(out, "     frame %-6u %12.6f s  %s\n", e->first_frame,
                 e->time > r->first_time ? (double)(e->time - r->first_time) / 1e9 : 0.0, buf);
     }
     page->left[LEFT_EVENTS] += cnt > max ? cnt - max : 0;
-    t = text_of(buf, sizeof(buf));
+    t = strbuf_of(buf, sizeof(buf));
     check_conn_hint(&t, sum, event_history_request(events, cnt, sum->end_side & 1u, sum->end_psn));
     if (t.len)
         fprintf(out, "     %s\n", buf);
@@ -226,15 +230,15 @@ static void print_rejections(struct page *page)
     for (; shown < r->rejection_cnt && shown < CHECK_REJECTIONS && shown < max; shown++) {
         const struct check_rejection *rej = &r->rejection[shown];
         char buf[LINE_LEN], name_buf[96];
-        struct text t = text_of(buf, sizeof(buf));
+        struct strbuf t = strbuf_of(buf, sizeof(buf));
         const char *name =
             roce_vals_name(ROCE_VALS_CM_REJ_REASON, rej->reason, name_buf, sizeof(name_buf));
 
-        text_add_addr(&t, rej->from);
-        text_add(&t, " rejected a connection of ");
-        text_add_addr(&t, rej->to);
-        text_add(&t, ": reason %u%s%s%s", rej->reason, name ? " (" : "", name ? name : "",
-                 name ? ")" : "");
+        strbuf_add_addr(&t, rej->from);
+        strbuf_addf(&t, " rejected a connection of ");
+        strbuf_add_addr(&t, rej->to);
+        strbuf_addf(&t, ": reason %u%s%s%s", rej->reason, name ? " (" : "", name ? name : "",
+                    name ? ")" : "");
         begin_item(page);
         fprintf(page->out, "  %s in frame %u\n", buf, rej->frame);
     }
@@ -261,7 +265,7 @@ static void print_all_asked(struct page *page, uint32_t cnt)
 static void print_slow(struct page *page, const struct roce_conn_summary *sum)
 {
     char buf[LINE_LEN];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
 
     check_conn_title(&t, sum);
     fprintf(page->out, "  #%u %s:\n", sum->stream, buf);
@@ -357,17 +361,17 @@ static void print_finding_line(FILE *out, const struct roce_finding *f)
 static void print_group(FILE *out, const struct finding_group *g)
 {
     char buf[LINE_LEN];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
     uint32_t shown = g->cnt < FINDING_GROUP_FRAMES ? (uint32_t)g->cnt : FINDING_GROUP_FRAMES;
 
     if (g->conns)
-        text_add(&t, "%u connections, until frames", g->conns);
+        strbuf_addf(&t, "%u connections, until frames", g->conns);
     else
-        text_add(&t, "%" PRIu64 "×, frames", g->cnt);
+        strbuf_addf(&t, "%" PRIu64 "×, frames", g->cnt);
     for (uint32_t i = 0; i < shown; i++)
-        text_add(&t, "%s%u", i ? ", " : " ", g->frame[i]);
+        strbuf_addf(&t, "%s%u", i ? ", " : " ", g->frame[i]);
     if (shown < g->cnt)
-        text_add(&t, ", ...");
+        strbuf_addf(&t, ", ...");
     print_finding_line(out, &g->first);
     if (g->cnt > 1)
         fprintf(out, "     %14s%s\n", "", buf);
@@ -465,7 +469,7 @@ static void print_left(struct page *page)
         [LEFT_FINDINGS] = {"kind of finding", "kinds of findings"},
     };
     char buf[LINE_LEN];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
     const char *sep = "";
 
     for (int i = 0; i < LEFT_CNT; i++)
@@ -477,12 +481,12 @@ static void print_left(struct page *page)
 static void print_verdict(FILE *out, const struct check_report *r)
 {
     char buf[LINE_LEN];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
 
     check_text_severities(&t, r->totals.findings);
     if (r->totals.known)
-        text_add(&t, ", %" PRIu64 " of them known of %s", r->totals.known,
-                 roce_profile_name(r->profile));
+        strbuf_addf(&t, ", %" PRIu64 " of them known of %s", r->totals.known,
+                    roce_profile_name(r->profile));
     fprintf(out, "verdict: %s%s (%s", check_verdict_name(check_report_verdict(r)),
             r->broke_off ? " as far as the capture could be read" : "", buf);
     if (r->failed)

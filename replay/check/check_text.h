@@ -9,11 +9,11 @@
 const char *check_text_arrow(unsigned side);
 
 /* "3 duplicates" behind *sep, which is a comma from then on; nothing for 0. */
-void check_text_list(struct text *t, const char **sep, uint64_t cnt, const char *one,
+void check_text_list(struct strbuf *t, const char **sep, uint64_t cnt, const char *one,
                      const char *many);
 
 /* "1 error, 2 notes", "no findings". */
-void check_text_severities(struct text *t, const uint64_t cnt[ROCE_SEV_CNT]);
+void check_text_severities(struct strbuf *t, const uint64_t cnt[ROCE_SEV_CNT]);
 
 /* A connection: its line, and what either side did in at most *details lines, which are taken from
  * it; how many more there would be. With `regions` the memory too. */

@@ -9,9 +9,9 @@
 #include "util/strbuf.h"
 
 /* After the number of CNPs that a side sent: how they follow one another and the marks. */
-void congestion_text_cnps(struct text *t, const struct roce_endpoint_summary *side);
+void congestion_text_cnps(struct strbuf *t, const struct roce_endpoint_summary *side);
 
 /* What the CNPs that a side received did to its rate; nothing where it received none. */
-void congestion_text_rate(struct text *t, const struct roce_endpoint_summary *side);
+void congestion_text_rate(struct strbuf *t, const struct roce_endpoint_summary *side);
 
 #endif

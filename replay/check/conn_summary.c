@@ -95,20 +95,20 @@ int check_conn_order(const void *a, const void *b)
     return 0;
 }
 
-static void add_end(struct text *t, const struct roce_endpoint_summary *side)
+static void add_end(struct strbuf *t, const struct roce_endpoint_summary *side)
 {
-    text_add_addr(t, side->addr);
+    strbuf_add_addr(t, side->addr);
     if (side->qpn == ROCE_QPN_UNKNOWN)
-        text_add(t, " QP ?");
+        strbuf_addf(t, " QP ?");
     else
-        text_add(t, " QP 0x%06x", side->qpn);
+        strbuf_addf(t, " QP 0x%06x", side->qpn);
 }
 
-void check_conn_title(struct text *t, const struct roce_conn_summary *sum)
+void check_conn_title(struct strbuf *t, const struct roce_conn_summary *sum)
 {
-    text_add(t, "%s ", roce_svc_name(sum->svc));
+    strbuf_addf(t, "%s ", roce_svc_name(sum->svc));
     add_end(t, &sum->side[0]);
-    text_add(t, sum->paired ? " ↔ " : " → ");
+    strbuf_addf(t, sum->paired ? " ↔ " : " → ");
     add_end(t, &sum->side[1]);
 }
 
@@ -129,39 +129,39 @@ static const char *status_of(const struct roce_conn_summary *sum)
     }
 }
 
-static void add_request(struct text *t, const struct roce_conn_summary *sum)
+static void add_request(struct strbuf *t, const struct roce_conn_summary *sum)
 {
-    text_add(t, "the request with PSN %u", sum->end_psn);
+    strbuf_addf(t, "the request with PSN %u", sum->end_psn);
     if (sum->end_request_frame)
-        text_add(t, " (frame %u)", sum->end_request_frame);
+        strbuf_addf(t, " (frame %u)", sum->end_request_frame);
 }
 
 #define RETRY_MAX 7 /* largest retry_cnt */
 
 /* Who stops, and what its program sees; or that it does not stop. */
-static void add_fate(struct text *t, const struct roce_conn_summary *sum)
+static void add_fate(struct strbuf *t, const struct roce_conn_summary *sum)
 {
-    text_add(t, "; the QP of ");
-    text_add_addr(t, sum->side[sum->end_side & 1].addr);
+    strbuf_addf(t, "; the QP of ");
+    strbuf_add_addr(t, sum->side[sum->end_side & 1].addr);
     if (sum->end_repeats > RETRY_MAX)
-        text_add(t,
-                 " has sent it more often than any retry_cnt allows (0 to %u): this device "
-                 "does not give up then, and its program may wait without end",
-                 RETRY_MAX);
+        strbuf_addf(t,
+                    " has sent it more often than any retry_cnt allows (0 to %u): this device "
+                    "does not give up then, and its program may wait without end",
+                    RETRY_MAX);
     else if (sum->end == ROCE_END_UNANSWERED)
-        text_add(t, " stops after its retries and its program gets IBV_WC_RETRY_EXC_ERR (12)");
+        strbuf_addf(t, " stops after its retries and its program gets IBV_WC_RETRY_EXC_ERR (12)");
     else
-        text_add(t, " stops and its program gets IBV_WC_RETRY_EXC_ERR (12)");
+        strbuf_addf(t, " stops and its program gets IBV_WC_RETRY_EXC_ERR (12)");
 }
 
-static void add_damaged(struct text *t, const struct roce_conn_summary *sum)
+static void add_damaged(struct strbuf *t, const struct roce_conn_summary *sum)
 {
-    text_add(t,
-             "the request with PSN %u came %u times with a wrong ICRC, last in frame %u, and "
-             "none that was right; ",
-             sum->end_psn, sum->end_tries, sum->end_frame);
+    strbuf_addf(t,
+                "the request with PSN %u came %u times with a wrong ICRC, last in frame %u, and "
+                "none that was right; ",
+                sum->end_psn, sum->end_tries, sum->end_frame);
     add_end(t, &sum->side[!(sum->end_side & 1)]);
-    text_add(t, " drops such packets without an answer, until the retries run out");
+    strbuf_addf(t, " drops such packets without an answer, until the retries run out");
     add_fate(t, sum);
 }
 
@@ -170,57 +170,57 @@ static void add_damaged(struct text *t, const struct roce_conn_summary *sum)
     " if it takes this code for an error: with Linux Soft-RoCE its program gets "                  \
     "IBV_WC_REM_OP_ERR (11); if it ignores it, IBV_WC_RETRY_EXC_ERR (12) after its retries"
 
-static void add_reserved(struct text *t, const struct roce_conn_summary *sum)
+static void add_reserved(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     add_end(t, &sum->side[!(sum->end_side & 1)]);
-    text_add(t, " answered ");
+    strbuf_addf(t, " answered ");
     add_request(t, sum);
-    text_add(t, " with the reserved syndrome 0x%02x in frame %u", sum->end_syndrome,
-             sum->end_frame);
+    strbuf_addf(t, " with the reserved syndrome 0x%02x in frame %u", sum->end_syndrome,
+                sum->end_frame);
     if (sum->end_tries > 1)
-        text_add(t, ", which was sent %u times", sum->end_tries);
-    text_add(t, "; the QP of ");
-    text_add_addr(t, sum->side[sum->end_side & 1].addr);
-    text_add(t, " stops" WITHOUT_MEANING);
+        strbuf_addf(t, ", which was sent %u times", sum->end_tries);
+    strbuf_addf(t, "; the QP of ");
+    strbuf_add_addr(t, sum->side[sum->end_side & 1].addr);
+    strbuf_addf(t, " stops" WITHOUT_MEANING);
 }
 
 /* After a NAK that stops a QP: what the program sees, unless the NAK did not get there. */
-static void add_refused(struct text *t, const struct roce_conn_summary *sum)
+static void add_refused(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     const char *status = status_of(sum);
 
     if (sum->end_repeats) {
-        text_add(t, "; ");
-        text_add_addr(t, sum->side[sum->end_side & 1].addr);
-        text_add(t,
-                 " sent again by timeout %u time%s after that: the NAK seems to have been lost on "
-                 "its way%s",
-                 sum->end_repeats, sum->end_repeats == 1 ? "" : "s",
-                 status ? "" : ", or to be ignored");
+        strbuf_addf(t, "; ");
+        strbuf_add_addr(t, sum->side[sum->end_side & 1].addr);
+        strbuf_addf(
+            t,
+            " sent again by timeout %u time%s after that: the NAK seems to have been lost on "
+            "its way%s",
+            sum->end_repeats, sum->end_repeats == 1 ? "" : "s", status ? "" : ", or to be ignored");
     }
-    text_add(t, "; the QP of ");
-    text_add_addr(t, sum->side[sum->end_side & 1].addr);
-    text_add(t, " stops");
+    strbuf_addf(t, "; the QP of ");
+    strbuf_add_addr(t, sum->side[sum->end_side & 1].addr);
+    strbuf_addf(t, " stops");
     if (sum->end_repeats)
-        text_add(t, " when its retries run out, and its program gets IBV_WC_RETRY_EXC_ERR (12)");
+        strbuf_addf(t, " when its retries run out, and its program gets IBV_WC_RETRY_EXC_ERR (12)");
     if (sum->end_repeats && status)
-        text_add(t, ", or %s if a later NAK arrives", status);
+        strbuf_addf(t, ", or %s if a later NAK arrives", status);
     else if (!sum->end_repeats && status)
-        text_add(t, " and its program gets %s", status);
+        strbuf_addf(t, " and its program gets %s", status);
     else if (!sum->end_repeats)
-        text_add(t, WITHOUT_MEANING);
+        strbuf_addf(t, WITHOUT_MEANING);
 }
 
-static void add_refused_for_now(struct text *t, const struct roce_conn_summary *sum)
+static void add_refused_for_now(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     add_end(t, &sum->side[!(sum->end_side & 1)]);
-    text_add(t, sum->end_paged ? " put off " : " had no receive for ");
+    strbuf_addf(t, sum->end_paged ? " put off " : " had no receive for ");
     add_request(t, sum);
-    text_add(t, "%s: RNR NAK, the last one in frame %u",
-             sum->end_paged ? ", which needs no receive" : "", sum->end_frame);
+    strbuf_addf(t, "%s: RNR NAK, the last one in frame %u",
+                sum->end_paged ? ", which needs no receive" : "", sum->end_frame);
 }
 
-void check_conn_reason(struct text *t, const struct roce_conn_summary *sum)
+void check_conn_reason(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     const struct roce_endpoint_summary *mine = &sum->side[sum->end_side & 1];
     const struct roce_endpoint_summary *its = &sum->side[!(sum->end_side & 1)];
@@ -235,43 +235,43 @@ void check_conn_reason(struct text *t, const struct roce_conn_summary *sum)
             add_damaged(t, sum);
             return;
         }
-        text_add(t, "no answer of ");
+        strbuf_addf(t, "no answer of ");
         add_end(t, its);
-        text_add(t,
-                 " to the request with PSN %u was captured, which was sent %u times, last in "
-                 "frame %u",
-                 sum->end_psn, sum->end_tries, sum->end_frame);
-        text_add(t, "; if the capture has both directions there was none");
+        strbuf_addf(t,
+                    " to the request with PSN %u was captured, which was sent %u times, last in "
+                    "frame %u",
+                    sum->end_psn, sum->end_tries, sum->end_frame);
+        strbuf_addf(t, "; if the capture has both directions there was none");
         add_fate(t, sum);
         return;
     case ROCE_END_RNR_WAITING:
         add_refused_for_now(t, sum);
         if (sum->end_tries)
-            text_add(t, ", after %u%s transmissions", sum->end_tries,
-                     sum->end_tries == UINT8_MAX ? " or more" : "");
-        text_add(t, "; the QP of ");
-        text_add_addr(t, mine->addr);
-        text_add(t, " goes on trying, for its rnr_retry is 7, without end: its program waits");
+            strbuf_addf(t, ", after %u%s transmissions", sum->end_tries,
+                        sum->end_tries == UINT8_MAX ? " or more" : "");
+        strbuf_addf(t, "; the QP of ");
+        strbuf_add_addr(t, mine->addr);
+        strbuf_addf(t, " goes on trying, for its rnr_retry is 7, without end: its program waits");
         return;
     case ROCE_END_REJECTED:
         name = roce_vals_name(ROCE_VALS_CM_REJ_REASON, sum->cm.rej_reason, buf, sizeof(buf));
-        text_add(t, "the connection was refused: REJ with reason %u%s%s%s in frame %u",
-                 sum->cm.rej_reason, name ? " (" : "", name ? name : "", name ? ")" : "",
-                 sum->end_frame);
+        strbuf_addf(t, "the connection was refused: REJ with reason %u%s%s%s in frame %u",
+                    sum->cm.rej_reason, name ? " (" : "", name ? name : "", name ? ")" : "",
+                    sum->end_frame);
         return;
     case ROCE_END_NAK:
         add_end(t, its);
-        text_add(t, " refused ");
+        strbuf_addf(t, " refused ");
         add_request(t, sum);
-        text_add(t, " with %s in frame %u", roce_syndrome_text(sum->end_syndrome, buf, sizeof(buf)),
-                 sum->end_frame);
+        strbuf_addf(t, " with %s in frame %u",
+                    roce_syndrome_text(sum->end_syndrome, buf, sizeof(buf)), sum->end_frame);
         add_refused(t, sum);
         return;
     case ROCE_END_RNR_EXHAUSTED:
         add_refused_for_now(t, sum);
         if (sum->end_tries)
-            text_add(t, ", after %u transmission%s", sum->end_tries,
-                     sum->end_tries == 1 ? "" : "s");
+            strbuf_addf(t, ", after %u transmission%s", sum->end_tries,
+                        sum->end_tries == 1 ? "" : "s");
         break;
     case ROCE_END_RETRY_EXHAUSTED:
         if (sum->end_damaged) {
@@ -284,27 +284,28 @@ void check_conn_reason(struct text *t, const struct roce_conn_summary *sum)
         }
         add_end(t, its);
         if (sum->end_naks >= 2)
-            text_add(t, " asked %u times for PSN %u again (sequence NAK)", sum->end_naks,
-                     sum->end_psn);
+            strbuf_addf(t, " asked %u times for PSN %u again (sequence NAK)", sum->end_naks,
+                        sum->end_psn);
         else
-            text_add(t, " did not answer the request with PSN %u", sum->end_psn);
+            strbuf_addf(t, " did not answer the request with PSN %u", sum->end_psn);
         if (sum->end_tries)
-            text_add(t, ", sent %u%s time%s", sum->end_tries,
-                     sum->end_tries == UINT8_MAX ? " or more" : "", sum->end_tries == 1 ? "" : "s");
+            strbuf_addf(t, ", sent %u%s time%s", sum->end_tries,
+                        sum->end_tries == UINT8_MAX ? " or more" : "",
+                        sum->end_tries == 1 ? "" : "s");
         if (sum->end_frame)
-            text_add(t, ", last in frame %u", sum->end_frame);
+            strbuf_addf(t, ", last in frame %u", sum->end_frame);
         if (sum->end_naks >= 2)
-            text_add(t, "; it never came there as it has to be");
+            strbuf_addf(t, "; it never came there as it has to be");
         add_fate(t, sum);
         return;
     }
-    text_add(t, "; the QP of ");
-    text_add_addr(t, mine->addr);
-    text_add(t, " stops and its program gets %s", status_of(sum));
+    strbuf_addf(t, "; the QP of ");
+    strbuf_add_addr(t, mine->addr);
+    strbuf_addf(t, " stops and its program gets %s", status_of(sum));
 }
 
 /* What makes a responder refuse a request as invalid, by what was asked of it. */
-static void hint_invalid(struct text *t, const struct roce_conn_summary *sum,
+static void hint_invalid(struct strbuf *t, const struct roce_conn_summary *sum,
                          const struct history_event *request)
 {
     const struct roce_opcode *op = request ? roce_opcode(request->opcode) : NULL;
@@ -312,58 +313,63 @@ static void hint_invalid(struct text *t, const struct roce_conn_summary *sum,
     bool alone = request && request->first_psn == sum->end_psn;
 
     switch (kind) {
-    case ROCE_KIND_SEND: text_add(t, "look at the size of the posted receives"); break;
+    case ROCE_KIND_SEND: strbuf_addf(t, "look at the size of the posted receives"); break;
     case ROCE_KIND_WRITE:
-        text_add(t, "look whether the QP allows remote writes (qp_access_flags)");
+        strbuf_addf(t, "look whether the QP allows remote writes (qp_access_flags)");
         break;
     case ROCE_KIND_READ:
-        text_add(t, "look whether the QP allows remote reads (qp_access_flags), and more READs and "
+        strbuf_addf(t,
+                    "look whether the QP allows remote reads (qp_access_flags), and more READs and "
                     "atomics at a time than it serves (max_dest_rd_atomic)");
         return;
     case ROCE_KIND_CMP_SWAP:
     case ROCE_KIND_FETCH_ADD:
     case ROCE_KIND_ATOMIC_WRITE:
         if (alone && request->va % 8 != 0)
-            text_add(t, "the address 0x%" PRIx64 " is not a multiple of 8, as that of an atomic is",
-                     request->va);
+            strbuf_addf(t,
+                        "the address 0x%" PRIx64 " is not a multiple of 8, as that of an atomic is",
+                        request->va);
         else
-            text_add(t, "look at the address (a multiple of 8), whether the QP allows atomics "
-                        "(qp_access_flags), and more of them at a time than it serves "
-                        "(max_dest_rd_atomic)");
+            strbuf_addf(t, "look at the address (a multiple of 8), whether the QP allows atomics "
+                           "(qp_access_flags), and more of them at a time than it serves "
+                           "(max_dest_rd_atomic)");
         return;
     default:
-        text_add(t, "look for a message longer than the posted receive, an operation the QP does "
+        strbuf_addf(t,
+                    "look for a message longer than the posted receive, an operation the QP does "
                     "not allow, more READs than it serves, or an unaligned atomic");
         return;
     }
     if (sum->mtu)
-        text_add(t, ", and at the path MTU of both QPs (packets of %u bytes came here)", sum->mtu);
+        strbuf_addf(t, ", and at the path MTU of both QPs (packets of %u bytes came here)",
+                    sum->mtu);
     else
-        text_add(t, ", and at the path MTU of both QPs");
+        strbuf_addf(t, ", and at the path MTU of both QPs");
 }
 
 /* Small packets may pass where large ones do not: a switch without jumbo frames, or QPs
  * that do not agree on their path MTU. */
-static void hint_large(struct text *t, const struct history_event *request)
+static void hint_large(struct strbuf *t, const struct history_event *request)
 {
     if (request && request->cnt && request->payload / request->cnt >= LARGE_LEN)
-        text_add(t,
-                 "; packets of %u bytes may be too large for a switch on the way or for the "
-                 "path MTU of the peer's QP",
-                 request->payload / request->cnt);
+        strbuf_addf(t,
+                    "; packets of %u bytes may be too large for a switch on the way or for the "
+                    "path MTU of the peer's QP",
+                    request->payload / request->cnt);
 }
 
-static void hint_damaged(struct text *t, const struct roce_conn_summary *sum)
+static void hint_damaged(struct strbuf *t, const struct roce_conn_summary *sum)
 {
-    text_add(t, "damaged on the way, or computed wrongly where they are sent: look at links and "
-                "devices from ");
-    text_add_addr(t, sum->side[sum->end_side & 1].addr);
-    text_add(t, " to the capture point, and at what alters headers after the ICRC was made");
+    strbuf_addf(t, "damaged on the way, or computed wrongly where they are sent: look at links and "
+                   "devices from ");
+    strbuf_add_addr(t, sum->side[sum->end_side & 1].addr);
+    strbuf_addf(t, " to the capture point, and at what alters headers after the ICRC was made");
 }
 
-static void hint_paged(struct text *t)
+static void hint_paged(struct strbuf *t)
 {
-    text_add(t, "page faults: its memory is paged on demand (ODP), and more receives do not help; "
+    strbuf_addf(t,
+                "page faults: its memory is paged on demand (ODP), and more receives do not help; "
                 "let its program prefetch the memory (ibv_advise_mr) or pin it");
 }
 
@@ -371,7 +377,7 @@ static void hint_paged(struct text *t)
     "no responder of this service sends that code (RC-RSP-108): look at the peer's device and "    \
     "firmware, and at what may alter packets on the way"
 
-void check_conn_hint(struct text *t, const struct roce_conn_summary *sum,
+void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
                      const struct history_event *request)
 {
     switch (sum->end) {
@@ -379,24 +385,26 @@ void check_conn_hint(struct text *t, const struct roce_conn_summary *sum,
         switch (roce_syndrome_code(sum->end_syndrome)) {
         case ROCE_NAK_INVALID_REQ: hint_invalid(t, sum, request); break;
         case ROCE_NAK_REMOTE_ACCESS:
-            text_add(t, "look at R_Key, address range and access rights of the memory region, and "
+            strbuf_addf(t,
+                        "look at R_Key, address range and access rights of the memory region, and "
                         "whether it was deregistered or invalidated");
             break;
         case ROCE_NAK_REMOTE_OP:
-            text_add(t, "the responder failed by itself: look at its completions and events (some "
+            strbuf_addf(t,
+                        "the responder failed by itself: look at its completions and events (some "
                         "devices answer so when the posted receive is too short)");
             break;
-        default: text_add(t, RESERVED_HINT); break;
+        default: strbuf_addf(t, RESERVED_HINT); break;
         }
         break;
     case ROCE_END_RNR_EXHAUSTED:
         if (sum->end_paged) {
             hint_paged(t);
-            text_add(t, ", or raise rnr_retry");
+            strbuf_addf(t, ", or raise rnr_retry");
             break;
         }
-        text_add(t, "the receiver posts receives too late or too few; compare rnr_retry and "
-                    "min_rnr_timer with the time it needs");
+        strbuf_addf(t, "the receiver posts receives too late or too few; compare rnr_retry and "
+                       "min_rnr_timer with the time it needs");
         break;
     case ROCE_END_RETRY_EXHAUSTED:
         if (sum->end_damaged) {
@@ -404,18 +412,19 @@ void check_conn_hint(struct text *t, const struct roce_conn_summary *sum,
             break;
         }
         if (sum->end_syndrome) {
-            text_add(t, RESERVED_HINT);
+            strbuf_addf(t, RESERVED_HINT);
             break;
         }
         if (sum->end_naks >= 2) {
-            text_add(t, "later packets come through and this one does not: look for what drops or "
+            strbuf_addf(t,
+                        "later packets come through and this one does not: look for what drops or "
                         "damages it on the way, and whether the peer drops it as malformed; "
                         "compare with a capture at the other end");
             hint_large(t, request);
             break;
         }
-        text_add(t, "the peer's QP is gone, in error or not yet ready to receive, or the path "
-                    "drops packets in one direction; compare with a capture at the other end");
+        strbuf_addf(t, "the peer's QP is gone, in error or not yet ready to receive, or the path "
+                       "drops packets in one direction; compare with a capture at the other end");
         hint_large(t, request);
         break;
     case ROCE_END_UNANSWERED:
@@ -423,7 +432,8 @@ void check_conn_hint(struct text *t, const struct roce_conn_summary *sum,
             hint_damaged(t, sum);
             break;
         }
-        text_add(t, "look at the peer's QP number, GID and state (not yet ready to receive, in "
+        strbuf_addf(t,
+                    "look at the peer's QP number, GID and state (not yet ready to receive, in "
                     "error, gone), at its rq_psn against this PSN, and for a path that drops UDP "
                     "port 4791; compare with a capture at the other end");
         hint_large(t, request);
@@ -433,7 +443,7 @@ void check_conn_hint(struct text *t, const struct roce_conn_summary *sum,
             hint_paged(t);
             break;
         }
-        text_add(t, "the receiver posted no receive, or not to this QP or its SRQ");
+        strbuf_addf(t, "the receiver posted no receive, or not to this QP or its SRQ");
         break;
     default: break;
     }

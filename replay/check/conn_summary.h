@@ -46,14 +46,14 @@ bool check_conn_stuck(const struct roce_conn_summary *sum);
 int check_conn_order(const void *a, const void *b);
 
 /* "RC 192.0.2.1 QP 0x000011 ↔ 192.0.2.2 QP 0x000012". */
-void check_conn_title(struct text *t, const struct roce_conn_summary *sum);
+void check_conn_title(struct strbuf *t, const struct roce_conn_summary *sum);
 
 /* Of a failed or stuck connection: who stopped, at what, and what its program sees. */
-void check_conn_reason(struct text *t, const struct roce_conn_summary *sum);
+void check_conn_reason(struct strbuf *t, const struct roce_conn_summary *sum);
 
 /* What usually is behind it; nothing where there is nothing to say. `request` is the event with the
  * request that was the last, or NULL. */
-void check_conn_hint(struct text *t, const struct roce_conn_summary *sum,
+void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
                      const struct history_event *request);
 
 #endif

@@ -12,16 +12,16 @@ const char *check_text_arrow(unsigned side)
     return side & 1 ? "←" : "→";
 }
 
-void check_text_list(struct text *t, const char **sep, uint64_t cnt, const char *one,
+void check_text_list(struct strbuf *t, const char **sep, uint64_t cnt, const char *one,
                      const char *many)
 {
     if (cnt == 0)
         return;
-    text_add(t, "%s%" PRIu64 " %s", *sep, cnt, cnt == 1 ? one : many);
+    strbuf_addf(t, "%s%" PRIu64 " %s", *sep, cnt, cnt == 1 ? one : many);
     *sep = ", ";
 }
 
-void check_text_severities(struct text *t, const uint64_t cnt[ROCE_SEV_CNT])
+void check_text_severities(struct strbuf *t, const uint64_t cnt[ROCE_SEV_CNT])
 {
     const char *sep = "";
 
@@ -29,7 +29,7 @@ void check_text_severities(struct text *t, const uint64_t cnt[ROCE_SEV_CNT])
     check_text_list(t, &sep, cnt[ROCE_SEV_WARN], "warning", "warnings");
     check_text_list(t, &sep, cnt[ROCE_SEV_NOTE], "note", "notes");
     if (!*sep)
-        text_add(t, "no findings");
+        strbuf_addf(t, "no findings");
 }
 
 /* What either side did, as many lines of it as are wanted. */
@@ -51,29 +51,29 @@ static void put_line(struct lines *lines, unsigned side, const char *what, const
 
 /* " (9 completed; median 3 µs, p99 5 µs, max 5 µs)", or of one that has a time " in 3 µs". `known`:
  * that none was would show. */
-static void add_completed(struct text *t, const struct roce_oper_summary *op,
+static void add_completed(struct strbuf *t, const struct roce_oper_summary *op,
                           const struct check_latency *latency, bool known)
 {
     const char *sep = " (";
 
     if (op->completed != op->messages && (known || op->completed)) {
-        text_add(t, "%s%" PRIu64 " completed", sep, op->completed);
+        strbuf_addf(t, "%s%" PRIu64 " completed", sep, op->completed);
         sep = "; ";
     }
     if (latency->cnt > 1) {
-        text_add(t, "%smedian ", sep);
-        text_add_time(t, latency->p50_ns);
-        text_add(t, ", p99 ");
-        text_add_time(t, latency->p99_ns);
-        text_add(t, ", max ");
-        text_add_time(t, latency->max_ns);
+        strbuf_addf(t, "%smedian ", sep);
+        strbuf_add_duration(t, latency->p50_ns);
+        strbuf_addf(t, ", p99 ");
+        strbuf_add_duration(t, latency->p99_ns);
+        strbuf_addf(t, ", max ");
+        strbuf_add_duration(t, latency->max_ns);
         sep = "; ";
     }
     if (*sep == ';')
-        text_add(t, ")");
+        strbuf_addf(t, ")");
     if (latency->cnt == 1) {
-        text_add(t, " in ");
-        text_add_time(t, latency->p50_ns);
+        strbuf_addf(t, " in ");
+        strbuf_add_duration(t, latency->p50_ns);
     }
 }
 
@@ -96,7 +96,7 @@ static void print_operations(struct lines *lines, const struct check_conn *c, un
     const struct roce_endpoint_summary *s = &c->sum.side[i];
     bool answered = c->sum.svc != ROCE_SVC_RC || are_matched(&c->sum);
     char buf[LINE_LEN];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
     uint64_t bytes = 0, ns = c->sum.last_time - c->sum.first_time;
     const char *sep = "";
 
@@ -106,21 +106,21 @@ static void print_operations(struct lines *lines, const struct check_conn *c, un
         bytes += op->bytes;
         if (op->messages == 0 && op->completed == 0)
             continue;
-        text_add(&t, "%s%" PRIu64 " %s", sep, op->messages, roce_oper_name((enum roce_oper)o));
+        strbuf_addf(&t, "%s%" PRIu64 " %s", sep, op->messages, roce_oper_name((enum roce_oper)o));
         add_completed(&t, op, &c->latency[i][o], would_show(c, (enum roce_oper)o));
         sep = ", ";
     }
     if (*sep == '\0')
         return;
-    text_add(&t, "; ");
+    strbuf_addf(&t, "; ");
     if (answered || bytes)
-        text_add_bytes(&t, (double)bytes);
+        strbuf_add_size(&t, (double)bytes);
     else
-        text_add(&t, c->sum.paired ? "too few answers to match them" : "no answers captured");
+        strbuf_addf(&t, c->sum.paired ? "too few answers to match them" : "no answers captured");
     if (bytes && ns) {
-        text_add(&t, ", ");
-        text_add_bytes(&t, (double)bytes * 1e9 / (double)ns);
-        text_add(&t, "/s");
+        strbuf_addf(&t, ", ");
+        strbuf_add_size(&t, (double)bytes * 1e9 / (double)ns);
+        strbuf_addf(&t, "/s");
     }
     put_line(lines, i, "", buf);
 }
@@ -128,7 +128,7 @@ static void print_operations(struct lines *lines, const struct check_conn *c, un
 static void print_repeats(struct lines *lines, const struct roce_endpoint_summary *s, unsigned i)
 {
     char buf[LINE_LEN];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
     const char *sep = "";
 
     for (unsigned cause = 0; cause < ROCE_CAUSE_CNT; cause++) {
@@ -136,12 +136,12 @@ static void print_repeats(struct lines *lines, const struct roce_endpoint_summar
 
         if (retx->episodes == 0 && retx->packets == 0)
             continue;
-        text_add(&t, "%s%s %" PRIu64 "×, %" PRIu64 " packets", sep,
-                 roce_cause_name((enum roce_cause)cause), retx->episodes, retx->packets);
+        strbuf_addf(&t, "%s%s %" PRIu64 "×, %" PRIu64 " packets", sep,
+                    roce_cause_name((enum roce_cause)cause), retx->episodes, retx->packets);
         if (retx->stalled_ns && retx->episodes) {
-            text_add(&t, ", ");
-            text_add_time(&t, retx->stalled_ns / retx->episodes);
-            text_add(&t, " late%s", retx->episodes > 1 ? " on average" : "");
+            strbuf_addf(&t, ", ");
+            strbuf_add_duration(&t, retx->stalled_ns / retx->episodes);
+            strbuf_addf(&t, " late%s", retx->episodes > 1 ? " on average" : "");
         }
         sep = "; ";
     }
@@ -152,7 +152,7 @@ static void print_repeats(struct lines *lines, const struct roce_endpoint_summar
 static void print_odds(struct lines *lines, const struct roce_endpoint_summary *s, unsigned i)
 {
     char buf[LINE_LEN];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
     const char *sep = "";
 
     check_text_list(&t, &sep, s->psn_naks, "sequence NAK", "sequence NAKs");
@@ -172,19 +172,19 @@ static void print_odds(struct lines *lines, const struct roce_endpoint_summary *
     check_text_list(&t, &sep, s->cnps, "CNP", "CNPs");
     congestion_text_cnps(&t, s);
     if (s->rnr_waited_ns) {
-        text_add(&t, "%sRNR waits ", sep);
-        text_add_time(&t, s->rnr_waited_ns);
-        text_add(&t, " (advertised ");
-        text_add_time(&t, s->rnr_advertised_ns);
-        text_add(&t, ")");
+        strbuf_addf(&t, "%sRNR waits ", sep);
+        strbuf_add_duration(&t, s->rnr_waited_ns);
+        strbuf_addf(&t, " (advertised ");
+        strbuf_add_duration(&t, s->rnr_advertised_ns);
+        strbuf_addf(&t, ")");
         sep = ", ";
     }
     if (s->timeout_max_ns) {
-        text_add(&t, "%stimeout ", sep);
-        text_add_time(&t, s->timeout_min_ns);
+        strbuf_addf(&t, "%stimeout ", sep);
+        strbuf_add_duration(&t, s->timeout_min_ns);
         if (s->timeout_max_ns != s->timeout_min_ns) {
-            text_add(&t, " to ");
-            text_add_time(&t, s->timeout_max_ns);
+            strbuf_addf(&t, " to ");
+            strbuf_add_duration(&t, s->timeout_max_ns);
         }
     }
     if (t.len)
@@ -194,7 +194,7 @@ static void print_odds(struct lines *lines, const struct roce_endpoint_summary *
 static void print_congestion(struct lines *lines, const struct roce_endpoint_summary *s, unsigned i)
 {
     char buf[LINE_LEN];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
 
     congestion_text_rate(&t, s);
     if (t.len)
@@ -223,27 +223,27 @@ uint32_t check_text_conn(FILE *out, const struct check_conn *c, uint32_t *detail
     const struct roce_conn_summary *sum = &c->sum;
     struct lines lines = {.out = out, .wanted = details};
     char buf[LINE_LEN];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    text_add(&t, "  #%u ", sum->stream);
+    strbuf_addf(&t, "  #%u ", sum->stream);
     check_conn_title(&t, sum);
     if (roce_pairing_is_guess(sum->pairing))
-        text_add(&t, " (paired by %s: a guess)", roce_pairing_name(sum->pairing));
+        strbuf_addf(&t, " (paired by %s: a guess)", roce_pairing_name(sum->pairing));
     if (sum->vid)
-        text_add(&t, ", VLAN %u", sum->vid);
+        strbuf_addf(&t, ", VLAN %u", sum->vid);
     if (sum->overlay)
-        text_add(&t, ", VNI %u", sum->overlay & ~ROCE_OVERLAY_VNI);
+        strbuf_addf(&t, ", VNI %u", sum->overlay & ~ROCE_OVERLAY_VNI);
     if (sum->mtu)
-        text_add(&t, ", MTU %s%u", sum->mtu_sure ? "" : "≥ ", sum->mtu);
-    text_add(&t, ", frames %u..%u, ", sum->first_frame, sum->last_frame);
-    text_add_time(&t, sum->last_time - sum->first_time);
-    text_add(&t, ": %s", check_verdict_name(check_conn_verdict(sum)));
+        strbuf_addf(&t, ", MTU %s%u", sum->mtu_sure ? "" : "≥ ", sum->mtu);
+    strbuf_addf(&t, ", frames %u..%u, ", sum->first_frame, sum->last_frame);
+    strbuf_add_duration(&t, sum->last_time - sum->first_time);
+    strbuf_addf(&t, ": %s", check_verdict_name(check_conn_verdict(sum)));
     if (sum->end != ROCE_END_OPEN)
-        text_add(&t, ", %s",
-                 sum->end == ROCE_END_RETRY_EXHAUSTED && sum->end_syndrome
-                     ? "answered with a reserved syndrome"
-                     : roce_end_name(sum->end));
-    text_add(&t, "; ");
+        strbuf_addf(&t, ", %s",
+                    sum->end == ROCE_END_RETRY_EXHAUSTED && sum->end_syndrome
+                        ? "answered with a reserved syndrome"
+                        : roce_end_name(sum->end));
+    strbuf_addf(&t, "; ");
     check_text_severities(&t, sum->findings);
     fprintf(out, "%s\n", buf);
     for (unsigned i = 0; i < 2; i++) {

@@ -135,14 +135,14 @@ const struct history_event *event_history_request(const struct history_event *ev
 /* ---- words -------------------------------------------------------------------------------------
  */
 
-static void add_psns(struct text *t, const struct history_event *e)
+static void add_psns(struct strbuf *t, const struct history_event *e)
 {
-    text_add(t, " PSN %u", e->first_psn);
+    strbuf_addf(t, " PSN %u", e->first_psn);
     if (e->last_psn != e->first_psn)
-        text_add(t, "..%u", e->last_psn);
+        strbuf_addf(t, "..%u", e->last_psn);
 }
 
-static void add_flags(struct text *t, const struct history_event *e)
+static void add_flags(struct strbuf *t, const struct history_event *e)
 {
     static const struct {
         uint32_t flag;
@@ -158,41 +158,41 @@ static void add_flags(struct text *t, const struct history_event *e)
     };
 
     if (e->flags & ROCE_AN_RETRANSMISSION) {
-        text_add(t, "; sent again (%s", roce_cause_name((enum roce_cause)e->cause));
+        strbuf_addf(t, "; sent again (%s", roce_cause_name((enum roce_cause)e->cause));
         if (e->wait != ROCE_NEVER_NS)
-            text_add(t, ", after %.3f ms", (double)e->wait / 1e6);
-        text_add(t, ")");
+            strbuf_addf(t, ", after %.3f ms", (double)e->wait / 1e6);
+        strbuf_addf(t, ")");
     }
     for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (e->flags & words[i].flag)
-            text_add(t, "; %s", words[i].text);
+            strbuf_addf(t, "; %s", words[i].text);
     if (e->bad_icrc)
-        text_add(t, "; ICRC wrong: a receiver drops it");
+        strbuf_addf(t, "; ICRC wrong: a receiver drops it");
     else if (e->flags & ROCE_AN_DROPPED)
-        text_add(t, "; malformed: a receiver drops it");
+        strbuf_addf(t, "; malformed: a receiver drops it");
 }
 
-void history_event_text(struct text *t, const struct history_event *e)
+void history_event_text(struct strbuf *t, const struct history_event *e)
 {
     const struct roce_opcode *op = roce_opcode(e->opcode);
     char buf[96];
 
     if (e->cnt > 1)
-        text_add(t, "%u × %s", e->cnt, roce_kind_name(op->kind));
+        strbuf_addf(t, "%u × %s", e->cnt, roce_kind_name(op->kind));
     else
-        text_add(t, "%s", describe_opcode(e->opcode));
+        strbuf_addf(t, "%s", describe_opcode(e->opcode));
     add_psns(t, e);
     if (e->has_key)
-        text_add(t, "%s va 0x%" PRIx64 " rkey 0x%08x len %u", e->cnt > 1 ? ", the first" : "",
-                 e->va, e->rkey, e->dma_len);
+        strbuf_addf(t, "%s va 0x%" PRIx64 " rkey 0x%08x len %u", e->cnt > 1 ? ", the first" : "",
+                    e->va, e->rkey, e->dma_len);
     else if (e->payload)
-        text_add(t, ", %u bytes", e->payload);
+        strbuf_addf(t, ", %u bytes", e->payload);
     if (e->syndrome)
-        text_add(t, ": %s", roce_syndrome_text(e->syndrome, buf, sizeof(buf)));
+        strbuf_addf(t, ": %s", roce_syndrome_text(e->syndrome, buf, sizeof(buf)));
     if (roce_opcode_has(op, ROCE_HDR_AETH))
-        text_add(t, ", MSN %u", e->msn);
+        strbuf_addf(t, ", MSN %u", e->msn);
     add_flags(t, e);
     if (e->cnt > 1)
-        text_add(t, "; until frame %u, %.3f ms later", e->last_frame,
-                 e->last_time > e->time ? (double)(e->last_time - e->time) / 1e6 : 0.0);
+        strbuf_addf(t, "; until frame %u, %.3f ms later", e->last_frame,
+                    e->last_time > e->time ? (double)(e->last_time - e->time) / 1e6 : 0.0);
 }

@@ -42,6 +42,6 @@ const struct history_event *event_history_request(const struct history_event *ev
                                                   unsigned side, uint32_t psn);
 
 /* One event in words, without frame numbers and times. */
-void history_event_text(struct text *t, const struct history_event *event);
+void history_event_text(struct strbuf *t, const struct history_event *event);
 
 #endif

@@ -89,7 +89,7 @@ int explain_rule(FILE *out, const char *id)
             return -1;
         if (strchr(upper, '-')) { /* another prefix, not the number alone */
             fprintf(out, "There is no ");
-            text_put(out, upper);
+            put_escaped(out, upper);
             fprintf(out, "; this number is %s:\n\n", roce_rule_info(rule)->id);
         }
     }

@@ -32,7 +32,7 @@ unsigned screen_rows(const char *text, unsigned columns)
 
     while (*text) {
         uint32_t code = 0;
-        unsigned len = text_char(text, &code), width = len && code >= WIDE_FROM ? 2 : 1;
+        unsigned len = utf8_decode(text, &code), width = len && code >= WIDE_FROM ? 2 : 1;
 
         text += len ? len : 1;
         if (code == '\n') {

@@ -45,9 +45,9 @@ static uint64_t retransmitted_cnt(const struct roce_endpoint_summary *side)
     return sum;
 }
 
-static void add_addr(struct text *t, const struct roce_endpoint_summary *side)
+static void add_addr(struct strbuf *t, const struct roce_endpoint_summary *side)
 {
-    text_add_addr(t, side->addr);
+    strbuf_add_addr(t, side->addr);
 }
 
 /* ---- the causes --------------------------------------------------------------------------------
@@ -66,18 +66,19 @@ static bool is_overtaken(const struct direction *w)
            !takes_any_order(w);
 }
 
-static void say_overtaken(struct text *t, const struct direction *w)
+static void say_overtaken(struct strbuf *t, const struct direction *w)
 {
-    text_add(t,
-             "packets were overtaken by later ones, %" PRIu64
-             "×; to the receiver that is loss: it asked for them again %" PRIu64 "×",
-             w->mine->out_of_order, w->naks);
+    strbuf_addf(t,
+                "packets were overtaken by later ones, %" PRIu64
+                "×; to the receiver that is loss: it asked for them again %" PRIu64 "×",
+                w->mine->out_of_order, w->naks);
 }
 
-static void look_overtaken(struct text *t, const struct direction *w)
+static void look_overtaken(struct strbuf *t, const struct direction *w)
 {
     (void)w;
-    text_add(t, "look for a path that spreads one connection packet by packet over several links, "
+    strbuf_addf(t,
+                "look for a path that spreads one connection packet by packet over several links, "
                 "or for a device that reorders");
 }
 
@@ -86,19 +87,19 @@ static bool is_damaged(const struct direction *w)
     return w->mine->bad_icrc > 0;
 }
 
-static void say_damaged(struct text *t, const struct direction *w)
+static void say_damaged(struct strbuf *t, const struct direction *w)
 {
-    text_add(t,
-             "packets were damaged before the capture point: %" PRIu64 " with a wrong ICRC, "
-             "which their receiver drops",
-             w->mine->bad_icrc);
+    strbuf_addf(t,
+                "packets were damaged before the capture point: %" PRIu64 " with a wrong ICRC, "
+                "which their receiver drops",
+                w->mine->bad_icrc);
 }
 
-static void look_damaged(struct text *t, const struct direction *w)
+static void look_damaged(struct strbuf *t, const struct direction *w)
 {
-    text_add(t, "look at links and devices from ");
+    strbuf_addf(t, "look at links and devices from ");
     add_addr(t, w->mine);
-    text_add(t, " to the capture point");
+    strbuf_addf(t, " to the capture point");
 }
 
 /* Damage alone may be why packets were missed. */
@@ -107,26 +108,26 @@ static bool is_lost(const struct direction *w)
     return w->naks > 0 && !is_overtaken(w) && w->mine->bad_icrc < w->naks;
 }
 
-static void say_lost(struct text *t, const struct direction *w)
+static void say_lost(struct strbuf *t, const struct direction *w)
 {
-    text_add(t, "packets were lost: ");
+    strbuf_addf(t, "packets were lost: ");
     add_addr(t, w->its);
-    text_add(t, " asked for them again %" PRIu64 "× (sequence NAK); ", w->naks);
+    strbuf_addf(t, " asked for them again %" PRIu64 "× (sequence NAK); ", w->naks);
     if (w->gone)
-        text_add(t, "%" PRIu64 " never came to the capture point", w->gone);
+        strbuf_addf(t, "%" PRIu64 " never came to the capture point", w->gone);
     else
-        text_add(t, "all had passed the capture point");
+        strbuf_addf(t, "all had passed the capture point");
 }
 
-static void look_lost(struct text *t, const struct direction *w)
+static void look_lost(struct strbuf *t, const struct direction *w)
 {
-    text_add(t, "look for drops (full queues, a priority without PFC, a bad link) ");
+    strbuf_addf(t, "look for drops (full queues, a priority without PFC, a bad link) ");
     if (w->gone * 2 >= w->naks) {
-        text_add(t, "from ");
+        strbuf_addf(t, "from ");
         add_addr(t, w->mine);
-        text_add(t, " to the capture point");
+        strbuf_addf(t, " to the capture point");
     } else {
-        text_add(t, "from the capture point to ");
+        strbuf_addf(t, "from the capture point to ");
         add_addr(t, w->its);
     }
 }
@@ -140,12 +141,12 @@ static bool is_answer_overtaken(const struct direction *w)
                                               0;
 }
 
-static void say_answer_overtaken(struct text *t, const struct direction *w)
+static void say_answer_overtaken(struct strbuf *t, const struct direction *w)
 {
-    text_add(t, "READ data of ");
+    strbuf_addf(t, "READ data of ");
     add_addr(t, w->its);
-    text_add(t, " was overtaken by later data, %" PRIu64 "×; to a requester that is loss",
-             w->its->late_responses);
+    strbuf_addf(t, " was overtaken by later data, %" PRIu64 "×; to a requester that is loss",
+                w->its->late_responses);
 }
 
 static bool is_answer_lost(const struct direction *w)
@@ -154,19 +155,19 @@ static bool is_answer_lost(const struct direction *w)
            !is_answer_overtaken(w);
 }
 
-static void say_answer_lost(struct text *t, const struct direction *w)
+static void say_answer_lost(struct strbuf *t, const struct direction *w)
 {
-    text_add(t, "answers of ");
+    strbuf_addf(t, "answers of ");
     add_addr(t, w->its);
-    text_add(t, " to READs or atomics were missed %" PRIu64 "×",
-             go_back_cnt(w, ROCE_CAUSE_READ_GAP) + go_back_cnt(w, ROCE_CAUSE_IMPLIED_NAK));
+    strbuf_addf(t, " to READs or atomics were missed %" PRIu64 "×",
+                go_back_cnt(w, ROCE_CAUSE_READ_GAP) + go_back_cnt(w, ROCE_CAUSE_IMPLIED_NAK));
 }
 
-static void look_answer_lost(struct text *t, const struct direction *w)
+static void look_answer_lost(struct strbuf *t, const struct direction *w)
 {
-    text_add(t, "look for drops from ");
+    strbuf_addf(t, "look for drops from ");
     add_addr(t, w->its);
-    text_add(t, " to ");
+    strbuf_addf(t, " to ");
     add_addr(t, w->mine);
 }
 
@@ -175,22 +176,22 @@ static bool is_late(const struct direction *w)
     return go_back_cnt(w, ROCE_CAUSE_TIMEOUT) > 0;
 }
 
-static void say_late(struct text *t, const struct direction *w)
+static void say_late(struct strbuf *t, const struct direction *w)
 {
-    text_add(t, "no answer came in time %" PRIu64 "×: sent again after ",
-             go_back_cnt(w, ROCE_CAUSE_TIMEOUT));
-    text_add_time(t, w->mine->timeout_min_ns);
+    strbuf_addf(t, "no answer came in time %" PRIu64 "×: sent again after ",
+                go_back_cnt(w, ROCE_CAUSE_TIMEOUT));
+    strbuf_add_duration(t, w->mine->timeout_min_ns);
     if (w->mine->timeout_max_ns != w->mine->timeout_min_ns) {
-        text_add(t, " to ");
-        text_add_time(t, w->mine->timeout_max_ns);
+        strbuf_addf(t, " to ");
+        strbuf_add_duration(t, w->mine->timeout_max_ns);
     }
 }
 
-static void look_late(struct text *t, const struct direction *w)
+static void look_late(struct strbuf *t, const struct direction *w)
 {
     (void)w;
-    text_add(t, "the last packets before a pause, or the answers to them, were lost: only the "
-                "timeout tells that to the sender");
+    strbuf_addf(t, "the last packets before a pause, or the answers to them, were lost: only the "
+                   "timeout tells that to the sender");
 }
 
 static bool is_unready(const struct direction *w)
@@ -198,31 +199,31 @@ static bool is_unready(const struct direction *w)
     return w->its->rnr_naks > w->its->rnr_paged;
 }
 
-static void add_waited(struct text *t, const struct direction *w)
+static void add_waited(struct strbuf *t, const struct direction *w)
 {
     if (w->mine->rnr_waited_ns) {
-        text_add(t, ": waited ");
-        text_add_time(t, w->mine->rnr_waited_ns);
-        text_add(t, " in all, ");
-        text_add_time(t, w->mine->rnr_advertised_ns);
-        text_add(t, " were asked for");
+        strbuf_addf(t, ": waited ");
+        strbuf_add_duration(t, w->mine->rnr_waited_ns);
+        strbuf_addf(t, " in all, ");
+        strbuf_add_duration(t, w->mine->rnr_advertised_ns);
+        strbuf_addf(t, " were asked for");
     }
 }
 
-static void say_unready(struct text *t, const struct direction *w)
+static void say_unready(struct strbuf *t, const struct direction *w)
 {
     add_addr(t, w->its);
-    text_add(t, " had no receive ready %" PRIu64 "× (RNR NAK)",
-             w->its->rnr_naks - w->its->rnr_paged);
+    strbuf_addf(t, " had no receive ready %" PRIu64 "× (RNR NAK)",
+                w->its->rnr_naks - w->its->rnr_paged);
     add_waited(t, w);
 }
 
-static void look_unready(struct text *t, const struct direction *w)
+static void look_unready(struct strbuf *t, const struct direction *w)
 {
-    text_add(t, "let the program on ");
+    strbuf_addf(t, "let the program on ");
     add_addr(t, w->its);
-    text_add(t, " post receives earlier, or more of them; min_rnr_timer is how long each one "
-                "costs at least");
+    strbuf_addf(t, " post receives earlier, or more of them; min_rnr_timer is how long each one "
+                   "costs at least");
 }
 
 /* What needs no receive was put off all the same. */
@@ -231,23 +232,23 @@ static bool is_paged(const struct direction *w)
     return w->its->rnr_paged > 0;
 }
 
-static void say_paged(struct text *t, const struct direction *w)
+static void say_paged(struct strbuf *t, const struct direction *w)
 {
     add_addr(t, w->its);
-    text_add(t,
-             " answered READs, WRITEs or atomics with RNR NAK %" PRIu64
-             "×, though they need no receive: page faults, its memory is paged on demand (ODP)",
-             w->its->rnr_paged);
+    strbuf_addf(t,
+                " answered READs, WRITEs or atomics with RNR NAK %" PRIu64
+                "×, though they need no receive: page faults, its memory is paged on demand (ODP)",
+                w->its->rnr_paged);
     if (!is_unready(w)) /* which told the time of both */
         add_waited(t, w);
 }
 
-static void look_paged(struct text *t, const struct direction *w)
+static void look_paged(struct strbuf *t, const struct direction *w)
 {
-    text_add(t, "let the program on ");
+    strbuf_addf(t, "let the program on ");
     add_addr(t, w->its);
-    text_add(t, " prefetch the memory (ibv_advise_mr), or pin it (no on-demand paging); more "
-                "receives do not help");
+    strbuf_addf(t, " prefetch the memory (ibv_advise_mr), or pin it (no on-demand paging); more "
+                   "receives do not help");
 }
 
 static bool is_congested(const struct direction *w)
@@ -255,19 +256,19 @@ static bool is_congested(const struct direction *w)
     return w->mine->cnp.before.cnt > 0;
 }
 
-static void say_congested(struct text *t, const struct direction *w)
+static void say_congested(struct strbuf *t, const struct direction *w)
 {
     congestion_text_rate(t, w->mine);
 }
 
-static void look_congested(struct text *t, const struct direction *w)
+static void look_congested(struct strbuf *t, const struct direction *w)
 {
-    text_add(t, "look for the full queue between ");
+    strbuf_addf(t, "look for the full queue between ");
     add_addr(t, w->mine);
-    text_add(t, " and ");
+    strbuf_addf(t, " and ");
     add_addr(t, w->its);
     if (w->mine->ce_marked)
-        text_add(t, ": %" PRIu64 " packets carried its mark here", w->mine->ce_marked);
+        strbuf_addf(t, ": %" PRIu64 " packets carried its mark here", w->mine->ce_marked);
 }
 
 /* Only where nothing else tells. */
@@ -277,24 +278,24 @@ static bool is_unexplained(const struct direction *w)
            !is_lost(w) && !is_late(w) && !is_unready(w) && !is_paged(w);
 }
 
-static void say_unexplained(struct text *t, const struct direction *w)
+static void say_unexplained(struct strbuf *t, const struct direction *w)
 {
-    text_add(t, "sent again %" PRIu64 "×, and the capture shows no reason",
-             go_back_cnt(w, ROCE_CAUSE_UNKNOWN));
+    strbuf_addf(t, "sent again %" PRIu64 "×, and the capture shows no reason",
+                go_back_cnt(w, ROCE_CAUSE_UNKNOWN));
 }
 
-static void look_unexplained(struct text *t, const struct direction *w)
+static void look_unexplained(struct strbuf *t, const struct direction *w)
 {
-    text_add(t, "perhaps the NAKs of ");
+    strbuf_addf(t, "perhaps the NAKs of ");
     add_addr(t, w->its);
-    text_add(t, " were not captured; compare with a capture at the other end");
+    strbuf_addf(t, " were not captured; compare with a capture at the other end");
 }
 
 /* clang-format off */
 static const struct {
     bool (*is)(const struct direction *);
-    void (*say)(struct text *, const struct direction *);
-    void (*look)(struct text *, const struct direction *);
+    void (*say)(struct strbuf *, const struct direction *);
+    void (*look)(struct strbuf *, const struct direction *);
 } causes[] = {
     {is_overtaken,        say_overtaken,        look_overtaken},
     {is_damaged,          say_damaged,          look_damaged},
@@ -340,13 +341,13 @@ static void print_side(FILE *out, const struct direction *w, const char *arrow)
         fprintf(out, "     %s %" PRIu64 " of %" PRIu64 " packets were sent again\n", arrow, again,
                 w->mine->packets);
     for (unsigned i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
-        struct text t = text_of(buf, sizeof(buf));
+        struct strbuf t = strbuf_of(buf, sizeof(buf));
 
         if (!causes[i].is(w))
             continue;
-        text_add(&t, "     %s ", arrow);
+        strbuf_addf(&t, "     %s ", arrow);
         causes[i].say(&t, w);
-        text_add(&t, "\n       ");
+        strbuf_addf(&t, "\n       ");
         causes[i].look(&t, w);
         fprintf(out, "%s\n", buf);
     }

@@ -152,34 +152,37 @@ static void print_time(FILE *out, uint32_t frame, uint64_t time, uint64_t begin,
 void unanswered_cm_print(FILE *out, const struct unanswered_cm_entry *one, uint64_t begin)
 {
     char buf[LINE_LEN];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    text_add(&t, one->kind == ROCE_CM_REP ? "  no RTU of " : "  no answer of ");
-    text_add_addr(&t, one->to);
-    text_add(&t, " to the %s of ", roce_cm_name(one->kind));
-    text_add_addr(&t, one->from);
+    strbuf_addf(&t, one->kind == ROCE_CM_REP ? "  no RTU of " : "  no answer of ");
+    strbuf_add_addr(&t, one->to);
+    strbuf_addf(&t, " to the %s of ", roce_cm_name(one->kind));
+    strbuf_add_addr(&t, one->from);
     if (one->kind != ROCE_CM_REP)
-        text_add(&t, " for service 0x%016" PRIx64, one->service_id);
-    text_add(&t, " was captured, which was sent %u times in ", one->tries);
-    text_add_time(&t, one->last_time > one->first_time ? one->last_time - one->first_time : 0);
+        strbuf_addf(&t, " for service 0x%016" PRIx64, one->service_id);
+    strbuf_addf(&t, " was captured, which was sent %u times in ", one->tries);
+    strbuf_add_duration(&t,
+                        one->last_time > one->first_time ? one->last_time - one->first_time : 0);
     fprintf(out, "%s\n", buf);
     print_time(out, one->first_frame, one->first_time, begin, "first");
     print_time(out, one->last_frame, one->last_time, begin, "last");
-    t = text_of(buf, sizeof(buf));
+    t = strbuf_of(buf, sizeof(buf));
     if (one->kind == ROCE_CM_REP) {
-        text_add(&t, "     if the capture has both directions the connection never got "
-                     "established: the RTU was lost, or ");
-        text_add_addr(&t, one->to);
-        text_add(&t, " never sent one, for it dropped the REP or gave up before; the program that "
-                     "accepted gets RDMA_CM_EVENT_UNREACHABLE; look whether the REP arrives there, "
-                     "and at the time its program takes");
+        strbuf_addf(&t, "     if the capture has both directions the connection never got "
+                        "established: the RTU was lost, or ");
+        strbuf_add_addr(&t, one->to);
+        strbuf_addf(&t,
+                    " never sent one, for it dropped the REP or gave up before; the program that "
+                    "accepted gets RDMA_CM_EVENT_UNREACHABLE; look whether the REP arrives there, "
+                    "and at the time its program takes");
         fprintf(out, "%s\n", buf);
         return;
     }
-    text_add(&t, "     if the capture has both directions there was none: the program that asked "
-                 "gets RDMA_CM_EVENT_UNREACHABLE; look whether ");
-    text_add_addr(&t, one->to);
-    text_add(&t, " runs RoCE v%c on this GID and network, and for a path that drops %s",
-             one->v1 ? '1' : '2', one->v1 ? "its Ethernet type 0x8915" : "UDP port 4791");
+    strbuf_addf(&t,
+                "     if the capture has both directions there was none: the program that asked "
+                "gets RDMA_CM_EVENT_UNREACHABLE; look whether ");
+    strbuf_add_addr(&t, one->to);
+    strbuf_addf(&t, " runs RoCE v%c on this GID and network, and for a path that drops %s",
+                one->v1 ? '1' : '2', one->v1 ? "its Ethernet type 0x8915" : "UDP port 4791");
     fprintf(out, "%s\n", buf);
 }

@@ -467,7 +467,7 @@ int receive_all(struct streams *streams)
     int rc = rx ? 0 : -1;
 
     for (uint32_t i = 0; rc == 0 && i < streams->trace->cnt; i++)
-        if (streams->receiver[i] != MAP_NONE)
+        if (streams->receiver[i] != KEYMAP_NONE)
             rc = play_packet(rx, streams->receiver[i], i);
     receive_del(rx);
     return rc;

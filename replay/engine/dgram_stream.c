@@ -18,15 +18,15 @@ struct stream_key {
 /* ---- finding -----------------------------------------------------------------------------------
  */
 
-static uint32_t stream_of(struct streams *streams, struct map *map, const struct stream_key *key)
+static uint32_t stream_of(struct streams *streams, struct keymap *map, const struct stream_key *key)
 {
     uint32_t cnt = map->cnt;
     uint32_t at;
 
     if (!VEC_GROW(streams->stream, streams->cnt, streams->cap))
-        return MAP_NONE;
-    at = map_add(map, key);
-    if (at == MAP_NONE || at != cnt)
+        return KEYMAP_NONE;
+    at = keymap_add(map, key);
+    if (at == KEYMAP_NONE || at != cnt)
         return at;
     streams->stream[streams->cnt++] = (struct stream){.role = (enum stream_role)key->role,
                                                       .svc = (enum roce_svc)key->svc,
@@ -37,8 +37,9 @@ static uint32_t stream_of(struct streams *streams, struct map *map, const struct
     return at;
 }
 
-/* Adds a packet to its stream of a role. The stream, or MAP_NONE without memory. */
-static uint32_t add(struct streams *streams, struct map *map, uint32_t idx, enum stream_role role)
+/* Adds a packet to its stream of a role. The stream, or KEYMAP_NONE without memory. */
+static uint32_t add(struct streams *streams, struct keymap *map, uint32_t idx,
+                    enum stream_role role)
 {
     const struct trace *trace = streams->trace;
     const struct trace_flow *flow = &trace->flow[trace->pkt[idx].flow];
@@ -62,13 +63,13 @@ static uint32_t add(struct streams *streams, struct map *map, uint32_t idx, enum
         key.qpn = pkt.deth.src_qp;
     }
     at = stream_of(streams, map, &key);
-    if (at == MAP_NONE)
+    if (at == KEYMAP_NONE)
         return at;
     s = &streams->stream[at];
     if (s->cnt == 0)
         memcpy(s->peer, receiver ? flow->src : flow->dst, 16);
     if (!VEC_GROW(s->pkt, s->cnt, s->cap))
-        return MAP_NONE;
+        return KEYMAP_NONE;
     s->pkt[s->cnt++] = idx;
     return at;
 }
@@ -76,25 +77,25 @@ static uint32_t add(struct streams *streams, struct map *map, uint32_t idx, enum
 static bool find(struct streams *streams, bool receivers, bool senders)
 {
     const struct trace *trace = streams->trace;
-    struct map map;
+    struct keymap map;
     bool ok = true;
 
-    map_init(&map, sizeof(struct stream_key));
+    keymap_init(&map, sizeof(struct stream_key));
     for (uint32_t i = 0; ok && i < trace->cnt; i++) {
         const struct trace_packet *p = &trace->pkt[i];
         enum roce_svc svc = trace->flow[p->flow].svc;
 
-        streams->receiver[i] = MAP_NONE;
+        streams->receiver[i] = KEYMAP_NONE;
         if (svc != ROCE_SVC_UC && svc != ROCE_SVC_UD)
             continue;
         if (receivers) {
             streams->receiver[i] = add(streams, &map, i, STREAM_RECEIVER);
-            ok = streams->receiver[i] != MAP_NONE;
+            ok = streams->receiver[i] != KEYMAP_NONE;
         }
         if (ok && senders)
-            ok = add(streams, &map, i, STREAM_SENDER) != MAP_NONE;
+            ok = add(streams, &map, i, STREAM_SENDER) != KEYMAP_NONE;
     }
-    map_free(&map);
+    keymap_free(&map);
     return ok;
 }
 

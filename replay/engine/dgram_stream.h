@@ -59,7 +59,7 @@ struct streams {
     struct stream *stream;
     size_t cnt;
     size_t cap;
-    uint32_t *receiver; /* for each packet of the trace: its stream of that role, or MAP_NONE */
+    uint32_t *receiver; /* for each packet of the trace: its stream of that role, or KEYMAP_NONE */
     struct diff *diff;  /* `run` is the index of the stream */
     size_t diff_cnt;
     size_t diff_cap;

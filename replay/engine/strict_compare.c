@@ -73,15 +73,15 @@ static bool same(const struct essence *a, const struct essence *b)
 static void describe(char *buf, size_t cap, const struct essence *e)
 {
     const struct roce_opcode *op = roce_opcode(e->opcode);
-    struct text t = text_of(buf, cap);
+    struct strbuf t = strbuf_of(buf, cap);
 
-    text_add(&t, "%s PSN %u", describe_opcode(e->opcode), e->psn);
+    strbuf_addf(&t, "%s PSN %u", describe_opcode(e->opcode), e->psn);
     if (roce_opcode_has(op, ROCE_HDR_AETH))
-        text_add(&t, " MSN %u syndrome 0x%02x", e->msn, e->syndrome);
+        strbuf_addf(&t, " MSN %u syndrome 0x%02x", e->msn, e->syndrome);
     if (e->payload_len)
-        text_add(&t, " payload %u (%08x)", e->payload_len, (unsigned)e->hash);
+        strbuf_addf(&t, " payload %u (%08x)", e->payload_len, (unsigned)e->hash);
     if (e->ackreq)
-        text_add(&t, " AckReq");
+        strbuf_addf(&t, " AckReq");
 }
 
 /* `want` or `is` may be NULL: there is none. */

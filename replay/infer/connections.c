@@ -35,10 +35,10 @@ static bool add_cut(struct finder *f, const struct cm_conn *cm, const struct cm_
     uint32_t flow =
         trace_flow_find(f->pairing.trace, from->addr, to->addr, cm->encap, to->qpn, ROCE_SVC_RC);
 
-    if (flow == MAP_NONE)
+    if (flow == KEYMAP_NONE)
         flow = trace_flow_find(f->pairing.trace, from->addr, to->addr, cm->encap, to->qpn,
                                ROCE_SVC_XRC);
-    if (flow == MAP_NONE)
+    if (flow == KEYMAP_NONE)
         return true;
     if (!VEC_GROW(f->cut, f->cut_cnt, f->cut_cap))
         return false;
@@ -78,7 +78,7 @@ static struct segment *new_segment(struct finder *f, uint32_t flow, uint32_t sta
         return NULL;
     seg = &f->pairing.seg[f->pairing.seg_cnt++];
     *seg = (struct segment){
-        .flow = flow, .start = start, .end = UINT32_MAX, .cm = cm, .resp_flow = MAP_NONE};
+        .flow = flow, .start = start, .end = UINT32_MAX, .cm = cm, .resp_flow = KEYMAP_NONE};
     return seg;
 }
 
@@ -272,7 +272,7 @@ static bool build(struct conns *conns, struct finder *f)
 
     for (size_t i = 0; ok && i < f->pairing.seg_cnt; i++)
         if (f->pairing.seg[i].requests && f->pairing.seg[i].begins &&
-            f->pairing.seg[i].resp_flow != MAP_NONE)
+            f->pairing.seg[i].resp_flow != KEYMAP_NONE)
             order[cnt++] = &f->pairing.seg[i];
     memset(f->pairing.claimed, 0, f->pairing.trace->cnt);
     if (cnt)

@@ -34,7 +34,7 @@ struct asked {
 
 /* The latest RNR NAK of a flow. */
 struct not_ready {
-    uint32_t pkt; /* index into trace.pkt, or MAP_NONE */
+    uint32_t pkt; /* index into trace.pkt, or KEYMAP_NONE */
     uint32_t psn;
 };
 
@@ -43,15 +43,15 @@ struct ballot {
     const struct trace *trace;
     struct pairing *pairing;
     uint32_t *answers;           /* per packet: telling answers of its flow up to it */
-    uint32_t *first_seg;         /* per flow: its first segment, or MAP_NONE */
+    uint32_t *first_seg;         /* per flow: its first segment, or KEYMAP_NONE */
     struct not_ready *not_ready; /* per flow */
     struct asked *asked;
     size_t asked_cnt;
     size_t asked_cap;
-    struct map psns; /* (hosts, PSN) */
+    struct keymap psns; /* (hosts, PSN) */
     uint32_t *newest;
     size_t newest_cap;
-    struct map pairs; /* (segment, flow) */
+    struct keymap pairs; /* (segment, flow) */
     struct vote *vote;
     size_t vote_cap;
 };
@@ -106,15 +106,15 @@ static bool note_request(struct ballot *f, uint32_t idx, uint32_t *done, roce_ps
 
     if (!VEC_GROW(f->asked, f->asked_cnt, f->asked_cap) || !VEC_GROW(f->newest, cnt, f->newest_cap))
         return false;
-    at = map_add(&f->psns, key);
-    if (at == MAP_NONE)
+    at = keymap_add(&f->psns, key);
+    if (at == KEYMAP_NONE)
         return false;
     if (done[seg] == 0 || roce_psn_cmp(roce_psn_of(p->psn), high[seg]) > 0) {
         high[seg] = roce_psn_of(p->psn);
         done[seg] += roce_opcode_ends(roce_opcode(p->opcode));
     }
     f->asked[f->asked_cnt] = (struct asked){.segment = seg,
-                                            .prev = at == cnt ? MAP_NONE : f->newest[at],
+                                            .prev = at == cnt ? KEYMAP_NONE : f->newest[at],
                                             .done = done[seg],
                                             .len = asked_len(p),
                                             .pkt = idx,
@@ -159,8 +159,8 @@ static bool vote(struct ballot *f, const struct trace_packet *p, const struct as
 
     if (!VEC_GROW(f->vote, cnt, f->vote_cap))
         return false;
-    at = map_add(&f->pairs, key);
-    if (at == MAP_NONE)
+    at = keymap_add(&f->pairs, key);
+    if (at == KEYMAP_NONE)
         return false;
     v = &f->vote[at];
     if (at == cnt)
@@ -186,7 +186,7 @@ static bool is_too_soon(const struct ballot *f, const struct trace_packet *p,
 {
     const struct not_ready *rnr = &f->not_ready[p->flow];
 
-    return rnr->pkt != MAP_NONE && asked->pkt < rnr->pkt &&
+    return rnr->pkt != KEYMAP_NONE && asked->pkt < rnr->pkt &&
            roce_psn_diff(roce_psn_of(p->psn), roce_psn_of(rnr->psn)) >= 0;
 }
 
@@ -194,13 +194,13 @@ static bool note_response(struct ballot *f, uint32_t idx)
 {
     const struct trace_packet *p = &f->trace->pkt[idx];
     uint32_t key[2] = {f->trace->flow[p->flow].reverse, p->psn};
-    uint32_t at = key[0] == MAP_NONE ? MAP_NONE : map_get(&f->psns, key);
+    uint32_t at = key[0] == KEYMAP_NONE ? KEYMAP_NONE : keymap_get(&f->psns, key);
     uint32_t seen[VOTES_MAX];
     unsigned cnt = 0, looks = 0;
 
-    if (!is_telling(p) || at == MAP_NONE)
+    if (!is_telling(p) || at == KEYMAP_NONE)
         return true;
-    for (uint32_t a = f->newest[at]; a != MAP_NONE && cnt < VOTES_MAX && looks++ < LOOKS_MAX;
+    for (uint32_t a = f->newest[at]; a != KEYMAP_NONE && cnt < VOTES_MAX && looks++ < LOOKS_MAX;
          a = f->asked[a].prev) {
         bool again = false;
 
@@ -289,8 +289,8 @@ static const struct vote *other_way(const struct ballot *f, const struct vote *v
             return NULL;
         if (other->end <= seg->start)
             continue;
-        at = map_get(&f->pairs, key);
-        if (at != MAP_NONE)
+        at = keymap_get(&f->pairs, key);
+        if (at != KEYMAP_NONE)
             return &f->vote[at];
     }
     return NULL;
@@ -325,9 +325,9 @@ static int vote_cmp(const void *a, const void *b)
 static void pair_leftover(struct ballot *f, struct segment *seg)
 {
     uint32_t reverse = f->trace->flow[seg->flow].reverse;
-    uint32_t found = MAP_NONE;
+    uint32_t found = KEYMAP_NONE;
 
-    for (uint32_t i = 0; reverse != MAP_NONE && i < f->trace->flows.cnt; i++) {
+    for (uint32_t i = 0; reverse != KEYMAP_NONE && i < f->trace->flows.cnt; i++) {
         const struct trace_flow *flow = &f->trace->flow[i];
         bool usable = false;
 
@@ -336,12 +336,12 @@ static void pair_leftover(struct ballot *f, struct segment *seg)
         for (size_t k = pairing_first_from(flow, seg->start); k < flow->cnt && !usable; k++)
             usable = flow->pkt[k] < seg->end && !f->pairing->claimed[flow->pkt[k]] &&
                      pairing_is_response(&f->trace->pkt[flow->pkt[k]]);
-        if (usable && found != MAP_NONE)
+        if (usable && found != KEYMAP_NONE)
             return;
         if (usable)
             found = i;
     }
-    if (found != MAP_NONE)
+    if (found != KEYMAP_NONE)
         claim(f, seg, found);
 }
 
@@ -361,7 +361,7 @@ static bool pair(struct ballot *f)
                    ? seg->cm->active.qpn
                    : seg->cm->passive.qpn;
         peer = trace_flow_find(f->trace, flow->dst, flow->src, flow->encap, peer, flow->svc);
-        if (peer != MAP_NONE)
+        if (peer != KEYMAP_NONE)
             claim(f, seg, peer);
     }
     if (!collect_votes(f))
@@ -372,12 +372,12 @@ static bool pair(struct ballot *f)
     for (uint32_t i = 0; i < f->pairs.cnt; i++) {
         struct segment *seg = &f->pairing->seg[f->vote[i].segment];
 
-        if (seg->resp_flow == MAP_NONE)
+        if (seg->resp_flow == KEYMAP_NONE)
             claim(f, seg, f->vote[i].flow);
     }
     /* Each look is linear, so only a few: a capture with more such flows is not a conversation. */
     for (size_t i = 0; i < f->pairing->seg_cnt && leftovers < 64; i++)
-        if (f->pairing->seg[i].resp_flow == MAP_NONE && f->pairing->seg[i].requests) {
+        if (f->pairing->seg[i].resp_flow == KEYMAP_NONE && f->pairing->seg[i].requests) {
             pair_leftover(f, &f->pairing->seg[i]);
             leftovers++;
         }
@@ -391,8 +391,8 @@ static void number(struct ballot *f)
         const struct trace_flow *flow = &f->trace->flow[i];
         uint32_t cnt = 0;
 
-        f->first_seg[i] = MAP_NONE;
-        f->not_ready[i].pkt = MAP_NONE;
+        f->first_seg[i] = KEYMAP_NONE;
+        f->not_ready[i].pkt = KEYMAP_NONE;
         for (size_t k = 0; k < flow->cnt; k++) {
             const struct trace_packet *p = &f->trace->pkt[flow->pkt[k]];
 
@@ -409,8 +409,8 @@ bool pairing_find(struct pairing *pairing)
     struct ballot f = {.trace = pairing->trace, .pairing = pairing};
     bool ok;
 
-    map_init(&f.psns, 2 * sizeof(uint32_t));
-    map_init(&f.pairs, 2 * sizeof(uint32_t));
+    keymap_init(&f.psns, 2 * sizeof(uint32_t));
+    keymap_init(&f.pairs, 2 * sizeof(uint32_t));
     f.answers = malloc((pairing->trace->cnt + 1) * sizeof(*f.answers));
     f.first_seg = malloc((pairing->trace->flows.cnt + 1) * sizeof(*f.first_seg));
     f.not_ready = malloc((pairing->trace->flows.cnt + 1) * sizeof(*f.not_ready));
@@ -425,7 +425,7 @@ bool pairing_find(struct pairing *pairing)
     free(f.asked);
     free(f.newest);
     free(f.vote);
-    map_free(&f.psns);
-    map_free(&f.pairs);
+    keymap_free(&f.psns);
+    keymap_free(&f.pairs);
     return ok;
 }

@@ -32,7 +32,7 @@ struct pairing {
     struct segment *seg; /* by flow, then start */
     size_t seg_cnt;
     size_t seg_cap;
-    uint32_t *seg_of; /* per packet of the trace: its segment, or MAP_NONE */
+    uint32_t *seg_of; /* per packet of the trace: its segment, or KEYMAP_NONE */
     uint8_t *claimed; /* per packet of the trace: a response that belongs to a segment */
 };
 

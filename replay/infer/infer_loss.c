@@ -60,23 +60,23 @@ static void find_refusal(struct setup *s)
 static bool find_rnr(struct setup *s)
 {
     uint32_t codes[32] = {0};
-    struct map refused;
+    struct keymap refused;
     bool ok = true;
 
-    map_init(&refused, sizeof(int64_t));
+    keymap_init(&refused, sizeof(int64_t));
     for (uint32_t i = (uint32_t)s->step_cnt; ok && i-- > 0;) {
         struct step *step = &s->step[i];
 
         if (!step->response) {
-            step->no_recv = map_get(&refused, &step->rel) != MAP_NONE;
+            step->no_recv = keymap_get(&refused, &step->rel) != KEYMAP_NONE;
         } else if (step->usable && !step->early && setup_is_syndrome(s, i, ROCE_SYN_RNR)) {
             codes[roce_syndrome_code(setup_packet(s, i)->syndrome)]++;
             s->rnr_naks++;
             if (setup_msn_fits(s, i))
-                ok = map_add(&refused, &step->rel) != MAP_NONE;
+                ok = keymap_add(&refused, &step->rel) != KEYMAP_NONE;
         }
     }
-    map_free(&refused);
+    keymap_free(&refused);
     for (uint8_t i = 0; i < 32; i++)
         if (codes[i] > codes[s->rnr_code])
             s->rnr_code = i;

@@ -11,7 +11,7 @@ struct links {
     uint32_t *last;   /* answer, per request */
     uint32_t *claim;  /* answer, per place in an answer that was claimed: */
     size_t claim_cap;
-    struct map claims; /* struct claim */
+    struct keymap claims; /* struct claim */
 };
 
 /* A place in the answer to a READ request. */
@@ -25,7 +25,7 @@ static bool links_init(struct links *l, const struct setup *s)
     *l = (struct links){.latest = malloc((s->entry_cnt + 1) * sizeof(*l->latest)),
                         .before = malloc((s->step_cnt + 1) * sizeof(*l->before)),
                         .last = malloc((s->step_cnt + 1) * sizeof(*l->last))};
-    map_init(&l->claims, sizeof(struct claim));
+    keymap_init(&l->claims, sizeof(struct claim));
     if (!l->latest || !l->before || !l->last)
         return false;
     memset(l->latest, 0xFF, (s->entry_cnt + 1) * sizeof(*l->latest));
@@ -40,7 +40,7 @@ static void links_free(struct links *l)
     free(l->before);
     free(l->last);
     free(l->claim);
-    map_free(&l->claims);
+    keymap_free(&l->claims);
 }
 
 /* The latest copy of the READ, in time for the answer and with its PSN; where none is in time, the
@@ -77,19 +77,19 @@ static bool are_alike(const struct setup *s, uint32_t a, uint32_t b)
 static bool take_place(struct setup *s, struct links *l, uint32_t answer, uint32_t request)
 {
     struct claim key = {.rel = s->step[answer].rel, .request = request};
-    uint32_t at = map_get(&l->claims, &key);
+    uint32_t at = keymap_get(&l->claims, &key);
 
-    if (at != MAP_NONE) {
+    if (at != KEYMAP_NONE) {
         uint32_t before = l->before[request];
         uint32_t was = l->claim[at];
 
         key.request = before;
         if (before != STEP_NONE && s->step[before].rel <= key.rel && !are_alike(s, was, answer) &&
-            map_get(&l->claims, &key) == MAP_NONE && !take_place(s, l, was, before))
+            keymap_get(&l->claims, &key) == KEYMAP_NONE && !take_place(s, l, was, before))
             return false;
     } else {
-        at = map_add(&l->claims, &key);
-        if (at == MAP_NONE || !VEC_GROW(l->claim, at, l->claim_cap))
+        at = keymap_add(&l->claims, &key);
+        if (at == KEYMAP_NONE || !VEC_GROW(l->claim, at, l->claim_cap))
             return false;
     }
     l->claim[at] = answer;

@@ -22,9 +22,9 @@ static json_t *hex(uint64_t value)
 static json_t *end_json(const uint8_t addr[16], uint32_t qpn)
 {
     char buf[64];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    text_add_addr(&t, addr);
+    strbuf_add_addr(&t, addr);
     return json_pack("{s:s, s:i}", "address", buf, "qpn", (int)qpn);
 }
 
@@ -188,9 +188,9 @@ static json_t *device_json(const struct device *device)
     const struct memory *memory = &device->memory;
     json_t *regions = json_array();
     char buf[64];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    text_add_addr(&t, device->addr);
+    strbuf_add_addr(&t, device->addr);
     for (uint32_t i = 0; i < memory->keys.cnt; i++)
         json_array_append_new(regions, region_json(&memory->region[i]));
     return json_pack("{s:s, s:o}", "address", buf, "regions", regions);
@@ -226,7 +226,7 @@ json_t *setup_json(const struct drive *d, const struct stores *stores)
         json_decref(devices);
         return NULL;
     }
-    return json_pack("{s:o, s:o, s:o}", "file", json_text(d->trace->name), "connections",
+    return json_pack("{s:o, s:o, s:o}", "file", json_lossy_string(d->trace->name), "connections",
                      connections, "devices", devices);
 }
 

@@ -238,9 +238,9 @@ int given_apply(const struct given *given, struct drive *d, struct fault *fault)
     for (size_t i = 0; i < given->device_cnt; i++)
         if (!is_there(given, d, i)) {
             char buf[64];
-            struct text t = text_of(buf, sizeof(buf));
+            struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-            text_add_addr(&t, given->device[i].addr);
+            strbuf_add_addr(&t, given->device[i].addr);
             return fault_set(fault, "%s: devices[%zu].address: \"%s\": no responder of %s has it",
                              given->path, i, buf, d->trace->name);
         }

@@ -365,7 +365,7 @@ static uint8_t *read_hex(const struct reader *r, const json_t *item, uint32_t *l
         return NULL;
     }
     if (digits == 0 || digits % 2 || digits / 2 > UINT32_MAX ||
-        !hex_read(text, bytes, digits / 2)) {
+        !hex_parse(text, bytes, digits / 2)) {
         free(bytes);
         wrong(r, "bytes", value, "not bytes in hexadecimal");
         return NULL;
@@ -482,7 +482,7 @@ static int read_device(struct reader *r, json_t *item, void *into)
         return no_memory(r);
     device = &given->device[given->device_cnt++];
     *device = (struct given_device){.has = json_object_get(item, "regions") ? GIVEN_REGIONS : 0};
-    if (!json_is_string(addr) || !text_read_addr(json_string_value(addr), device->addr))
+    if (!json_is_string(addr) || !parse_ip_addr(json_string_value(addr), device->addr))
         return wrong(r, "address", addr, addr ? "not an IP address" : "is missing");
     return read_list(r, item, "regions", device, read_region);
 }

@@ -17,7 +17,7 @@ enum { UNKNOWN, OBSERVED, WRITTEN, GIVEN };
 void memory_init(struct memory *memory)
 {
     memset(memory, 0, sizeof(*memory));
-    map_init(&memory->keys, sizeof(uint32_t));
+    keymap_init(&memory->keys, sizeof(uint32_t));
 }
 
 static uint64_t pages_of(const struct memory_region *region)
@@ -42,7 +42,7 @@ void memory_free(struct memory *memory)
     free(memory->region);
     free(memory->write);
     free(memory->lent);
-    map_free(&memory->keys);
+    keymap_free(&memory->keys);
     memset(memory, 0, sizeof(*memory));
 }
 
@@ -53,8 +53,8 @@ static struct memory_region *region_of(struct memory *memory, uint32_t rkey)
 
     if (!VEC_GROW(memory->region, cnt, memory->region_cap))
         return NULL;
-    at = map_add(&memory->keys, &rkey);
-    if (at == MAP_NONE)
+    at = keymap_add(&memory->keys, &rkey);
+    if (at == KEYMAP_NONE)
         return NULL;
     if (at == cnt)
         memory->region[at] = (struct memory_region){.rkey = rkey};
@@ -136,9 +136,9 @@ const char *memory_map(struct memory *memory)
 
 struct memory_region *memory_find(const struct memory *memory, uint32_t rkey)
 {
-    uint32_t at = map_get(&memory->keys, &rkey);
+    uint32_t at = keymap_get(&memory->keys, &rkey);
 
-    return at == MAP_NONE ? NULL : &memory->region[at];
+    return at == KEYMAP_NONE ? NULL : &memory->region[at];
 }
 
 bool memory_covers(const struct memory_region *region, uint64_t va, uint64_t len, unsigned access)

@@ -82,7 +82,7 @@ struct memory_lent {
 };
 
 struct memory {
-    struct map keys;
+    struct keymap keys;
     struct memory_region *region; /* numbered by `keys` */
     size_t region_cap;
     struct memory_write *write;

@@ -14,7 +14,7 @@ static uint32_t device_of(struct drive *d, const struct trace_flow *flow)
             memcmp(d->device[i].addr, flow->dst, sizeof(flow->dst)) == 0)
             return (uint32_t)i;
     if (!VEC_GROW(d->device, d->device_cnt, d->device_cap))
-        return MAP_NONE;
+        return KEYMAP_NONE;
     dev = &d->device[d->device_cnt];
     memset(dev, 0, sizeof(*dev));
     memcpy(dev->addr, flow->dst, sizeof(dev->addr));
@@ -37,7 +37,7 @@ static int add_run(struct drive *d, const struct side *side, struct side *part)
     run = &d->run[d->run_cnt++];
     *run = (struct run){.part = part, .error_step = STEP_NONE};
     run->device = device_of(d, &d->trace->flow[side->req_flow]);
-    return run->device == MAP_NONE
+    return run->device == KEYMAP_NONE
                ? -1
                : setup_derive(&run->setup, d->trace, part ? part : side,
                               given_conn(d->given, d->run_cnt - 1), &d->device[run->device].memory);

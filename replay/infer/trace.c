@@ -71,7 +71,7 @@ uint32_t trace_flow_find(const struct trace *trace, const uint8_t src[16], const
 {
     struct flow_key key = flow_key(src, dst, encap, dest_qp, svc);
 
-    return map_get(&trace->flows, &key);
+    return keymap_get(&trace->flows, &key);
 }
 
 /* The addresses of a native packet without GRH are its LIDs. */
@@ -84,7 +84,7 @@ static void addresses(const struct roce_pkt *pkt, uint8_t src[16], uint8_t dst[1
     }
 }
 
-/* The flow of a packet, created if it is the first. MAP_NONE without memory. */
+/* The flow of a packet, created if it is the first. KEYMAP_NONE without memory. */
 static uint32_t flow_of(struct trace *trace, const struct roce_pkt *pkt)
 {
     uint8_t src[16], dst[16];
@@ -95,20 +95,20 @@ static uint32_t flow_of(struct trace *trace, const struct roce_pkt *pkt)
     addresses(pkt, src, dst);
     key = flow_key(src, dst, pkt->encap, pkt->bth.dest_qp, pkt->op->svc);
     if (!VEC_GROW(trace->flow, cnt, trace->flow_cap))
-        return MAP_NONE;
-    flow = map_add(&trace->flows, &key);
-    if (flow == MAP_NONE || flow != cnt)
+        return KEYMAP_NONE;
+    flow = keymap_add(&trace->flows, &key);
+    if (flow == KEYMAP_NONE || flow != cnt)
         return flow;
     trace->flow[flow] = (struct trace_flow){
         .dest_qp = key.dest_qp,
         .encap = pkt->encap,
         .svc = pkt->op->svc,
-        .hosts = map_add(&trace->hosts, &key.hosts),
-        .reverse = MAP_NONE,
+        .hosts = keymap_add(&trace->hosts, &key.hosts),
+        .reverse = KEYMAP_NONE,
     };
     memcpy(trace->flow[flow].src, src, 16);
     memcpy(trace->flow[flow].dst, dst, 16);
-    return trace->flow[flow].hosts == MAP_NONE ? MAP_NONE : flow;
+    return trace->flow[flow].hosts == KEYMAP_NONE ? KEYMAP_NONE : flow;
 }
 
 /* Completes a frame of RC, XRC, UC or UD that the snap length cut: zeros for the payload bytes that
@@ -153,7 +153,7 @@ static void note_macs(struct trace *trace, struct trace_flow *flow, const uint8_
 
 /* The addresses of the trace's hosts and groups, and the MAC that each was seen with first. */
 struct hosts {
-    struct map addr;
+    struct keymap addr;
     uint8_t (*mac)[MAC_LEN];
     size_t cap;
 };
@@ -163,7 +163,7 @@ static int has_mac(struct hosts *h, const uint8_t addr[16], const uint8_t mac[MA
 {
     uint32_t cnt = h->addr.cnt, i;
 
-    if (!VEC_GROW(h->mac, cnt, h->cap) || (i = map_add(&h->addr, addr)) == MAP_NONE)
+    if (!VEC_GROW(h->mac, cnt, h->cap) || (i = keymap_add(&h->addr, addr)) == KEYMAP_NONE)
         return -1;
     if (i == cnt)
         memcpy(h->mac[i], mac, MAC_LEN);
@@ -172,7 +172,7 @@ static int has_mac(struct hosts *h, const uint8_t addr[16], const uint8_t mac[MA
 
 static void put_mac(const struct hosts *h, const uint8_t addr[16], uint8_t mac[MAC_LEN])
 {
-    roce_be_put(mac, MAC_LEN, UINT64_C(0x020000000001) + map_get(&h->addr, addr));
+    roce_be_put(mac, MAC_LEN, UINT64_C(0x020000000001) + keymap_get(&h->addr, addr));
 }
 
 static int replace_macs(struct trace *trace, const struct hosts *h)
@@ -200,7 +200,7 @@ static int settle_macs(struct trace *trace)
     struct hosts h = {0};
     int rc = 0;
 
-    map_init(&h.addr, 16);
+    keymap_init(&h.addr, 16);
     for (uint32_t i = 0; rc == 0 && i < trace->flows.cnt; i++) {
         const struct trace_flow *flow = &trace->flow[i];
         const uint8_t *dst = flow->macs, *src = dst + MAC_LEN;
@@ -216,7 +216,7 @@ static int settle_macs(struct trace *trace)
     }
     if (rc == 0 && trace->macs_vary)
         rc = replace_macs(trace, &h);
-    map_free(&h.addr);
+    keymap_free(&h.addr);
     free(h.mac);
     return rc;
 }
@@ -239,7 +239,7 @@ static int add(struct trace *trace, const struct source_frame *frame, struct fau
             fault, "%s: frame %u: more RoCE traffic than can be held (%u packets, %u MiB)",
             trace->name, frame->number, TRACE_PACKETS_MAX, (unsigned)(TRACE_BYTES_MAX >> 20));
     flow_idx = flow_of(trace, &pkt);
-    if (flow_idx == MAP_NONE || !VEC_GROW(trace->pkt, trace->cnt, trace->cap))
+    if (flow_idx == KEYMAP_NONE || !VEC_GROW(trace->pkt, trace->cnt, trace->cap))
         return fault_set(fault, "%s: frame %u: no memory", trace->name, frame->number);
     flow = &trace->flow[flow_idx];
     if (!VEC_GROW(flow->pkt, flow->cnt, flow->cap))
@@ -311,8 +311,8 @@ int trace_read(struct trace *trace, const char *path, struct fault *fault)
     int rc;
 
     memset(trace, 0, sizeof(*trace));
-    map_init(&trace->flows, sizeof(struct flow_key));
-    map_init(&trace->hosts, sizeof(struct hosts_key));
+    keymap_init(&trace->flows, sizeof(struct flow_key));
+    keymap_init(&trace->hosts, sizeof(struct hosts_key));
     source = source_open(path, fault);
     if (!source)
         return -1;
@@ -334,7 +334,7 @@ int trace_read(struct trace *trace, const char *path, struct fault *fault)
         memcpy(key.src, flow->dst, 16);
         memcpy(key.dst, flow->src, 16);
         key.encap = flow->encap;
-        flow->reverse = map_get(&trace->hosts, &key);
+        flow->reverse = keymap_get(&trace->hosts, &key);
     }
     return rc;
 }
@@ -375,8 +375,8 @@ void trace_free(struct trace *trace)
     free(trace->flow);
     free(trace->pkt);
     free(trace->name);
-    map_free(&trace->flows);
-    map_free(&trace->hosts);
+    keymap_free(&trace->flows);
+    keymap_free(&trace->hosts);
     memset(trace, 0, sizeof(*trace));
 }
 

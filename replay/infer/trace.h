@@ -47,7 +47,7 @@ struct trace_flow {
     enum roce_encap encap;
     enum roce_svc svc;
     uint32_t hosts;   /* number of (src, dst, encap) in trace.hosts */
-    uint32_t reverse; /* number of (dst, src, encap), or MAP_NONE */
+    uint32_t reverse; /* number of (dst, src, encap), or KEYMAP_NONE */
     uint32_t good;    /* packets that are not dropped */
     uint8_t macs[12]; /* destination and source of its first frame, if `has_macs` */
     bool has_macs;
@@ -63,8 +63,8 @@ struct trace {
     size_t cap;
     struct trace_flow *flow; /* numbered by `flows` */
     size_t flow_cap;
-    struct map flows;
-    struct map hosts;
+    struct keymap flows;
+    struct keymap hosts;
     uint32_t frames;    /* of the file, RoCE or not */
     bool macs_vary;     /* one address has several; they were replaced, see trace_read() */
     uint32_t malformed; /* RoCE frames without a readable BTH */
@@ -88,7 +88,7 @@ void trace_free(struct trace *trace);
  */
 int trace_seal(struct trace *trace, uint32_t pkt);
 
-/* The flow with these addresses, or MAP_NONE. */
+/* The flow with these addresses, or KEYMAP_NONE. */
 uint32_t trace_flow_find(const struct trace *trace, const uint8_t src[16], const uint8_t dst[16],
                          enum roce_encap encap, uint32_t dest_qp, enum roce_svc svc);
 

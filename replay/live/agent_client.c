@@ -71,7 +71,7 @@ static int read_hello(struct agent_client *agent, const json_t *hello, const uin
 {
     const json_t *gid, *service;
     char text[64];
-    struct text t = text_of(text, sizeof(text));
+    struct strbuf t = strbuf_of(text, sizeof(text));
     size_t at;
 
     if (json_integer_value(json_object_get(hello, "protocol")) != PROTOCOL)
@@ -102,7 +102,7 @@ static int read_hello(struct agent_client *agent, const json_t *hello, const uin
             memcmp(addr, target, 16) == 0)
             agent->gid_index = (int)json_integer_value(json_object_get(gid, "index"));
     }
-    text_add_addr(&t, target);
+    strbuf_add_addr(&t, target);
     if (agent->gid_index < 0)
         return fault_set(fault, "--agent %s: device %s has no RoCEv2 address %s", agent->name,
                          agent->device, text);
@@ -268,7 +268,7 @@ int agent_client_read(struct agent_client *agent, uint32_t mr, uint64_t off, uin
     const char *hex = json_string_value(json_object_get(reply, "hex"));
     int rc = reply ? 0 : -1;
 
-    if (reply && (!hex || strlen(hex) != 2 * len || !hex_read(hex, bytes, len)))
+    if (reply && (!hex || strlen(hex) != 2 * len || !hex_parse(hex, bytes, len)))
         rc = fault_set(fault, "agent %s: its memory is not what was asked for", agent->name);
     json_decref(reply);
     return rc;
@@ -277,9 +277,9 @@ int agent_client_read(struct agent_client *agent, uint32_t mr, uint64_t off, uin
 void agent_client_describe(char *out, size_t cap, const char *status, uint32_t len, uint32_t crc32,
                            bool has_imm, uint32_t imm)
 {
-    struct text t = text_of(out, cap);
+    struct strbuf t = strbuf_of(out, cap);
 
-    text_add(&t, "%s, %u bytes, CRC-32 0x%08x", status, len, crc32);
+    strbuf_addf(&t, "%s, %u bytes, CRC-32 0x%08x", status, len, crc32);
     if (has_imm)
-        text_add(&t, ", immediate 0x%08x", imm);
+        strbuf_addf(&t, ", immediate 0x%08x", imm);
 }

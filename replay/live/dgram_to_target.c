@@ -399,7 +399,7 @@ static int send_streams(struct dgram_to_target *rx, struct fault *fault)
 
     for (uint32_t i = 0; i < trace->cnt; i++) {
         uint32_t idx = rx->streams->receiver[i];
-        struct dgram_target *r = idx == MAP_NONE ? NULL : &rx->receiver[idx];
+        struct dgram_target *r = idx == KEYMAP_NONE ? NULL : &rx->receiver[idx];
         uint8_t buf[ROCE_FRAME_MAX];
 
         if (!r || !r->made)

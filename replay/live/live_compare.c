@@ -206,7 +206,7 @@ static int compare_bytes(struct live *live, struct comparison *cmp, uint32_t dev
     for (size_t i = 0; i < len && !*found; i++) {
         uint64_t va = region->low + off + i;
         const struct memory_write *w;
-        struct text e, a;
+        struct strbuf e, a;
         struct diff diff = {.request = STEP_NONE, .field = "memory"};
 
         if (bytes[i] == region->image[off + i] || !memory_is_written(region, va))
@@ -217,11 +217,11 @@ static int compare_bytes(struct live *live, struct comparison *cmp, uint32_t dev
         *found = true;
         diff.run = w->side;
         diff.pkt = w->pkt;
-        e = text_of(diff.expected, sizeof(diff.expected));
-        a = text_of(diff.actual, sizeof(diff.actual));
+        e = strbuf_of(diff.expected, sizeof(diff.expected));
+        a = strbuf_of(diff.actual, sizeof(diff.actual));
         for (size_t k = i; k < len && k < i + SHOWN; k++) {
-            text_add(&e, "%02x", region->image[off + k]);
-            text_add(&a, "%02x", bytes[k]);
+            strbuf_addf(&e, "%02x", region->image[off + k]);
+            strbuf_addf(&a, "%02x", bytes[k]);
         }
         snprintf(diff.reason, sizeof(diff.reason),
                  "this request wrote what the target's memory at 0x%" PRIx64

@@ -149,7 +149,7 @@ static int resolve_target(struct live_port *port, struct fault *fault)
     struct rnic_route route = {0};
     struct frame_taker taker = {.port = port, .hop = port->target};
     char buf[64];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
 
     /* Without a route the target is looked for on the link itself. */
     if (rnic_route_get(port->target, port->iface.index, &route) == 0 && route.gateway)
@@ -171,7 +171,7 @@ static int resolve_target(struct live_port *port, struct fault *fault)
     }
     if (taker.found)
         return 0;
-    text_add_addr(&t, taker.hop);
+    strbuf_add_addr(&t, taker.hop);
     return fault_set(fault, "target %s does not answer %s on %s (asked %u times)", buf,
                      roce_gid_is_ip4(taker.hop) ? "ARP" : "Neighbour Discovery", port->iface.name,
                      ASKS);

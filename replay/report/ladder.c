@@ -81,13 +81,13 @@ void ladder_print(FILE *out, const struct ladder *ladder, uint32_t from, uint32_
     const struct setup *s = ladder->setup;
     const struct trace_flow *req = &s->trace->flow[s->side->req_flow];
     char left[96], right[96];
-    struct text l = text_of(left, sizeof(left)), r = text_of(right, sizeof(right));
+    struct strbuf l = strbuf_of(left, sizeof(left)), r = strbuf_of(right, sizeof(right));
     uint64_t start = s->trace->pkt[0].time;
 
-    text_add_addr(&l, req->src);
-    text_add(&l, " QP 0x%06x", s->peer_qpn);
-    text_add_addr(&r, req->dst);
-    text_add(&r, " QP 0x%06x", s->qpn);
+    strbuf_add_addr(&l, req->src);
+    strbuf_addf(&l, " QP 0x%06x", s->peer_qpn);
+    strbuf_add_addr(&r, req->dst);
+    strbuf_addf(&r, " QP 0x%06x", s->qpn);
     fprintf(out, "%9s %9s ", "frame", "seconds");
     fprintf(out, "%s%*s%s\n", left,
             (int)(WIDTH + 2 > l.len + r.len ? WIDTH + 2 - l.len - r.len : 1), "", right);
@@ -99,16 +99,16 @@ void ladder_print(FILE *out, const struct ladder *ladder, uint32_t from, uint32_
         const struct step *step = &s->step[i];
         const struct trace_packet *p = setup_packet(s, i);
         char buf[256];
-        struct text t = text_of(buf, sizeof(buf));
+        struct strbuf t = strbuf_of(buf, sizeof(buf));
         enum mark mark = mark_of(ladder, i);
         struct roce_pkt pkt;
 
         trace_parse(p, &pkt);
         describe_short(&t, &pkt, step->rel);
         if (step->damaged)
-            text_add(&t, " DAMAGED");
+            strbuf_addf(&t, " DAMAGED");
         if (step->lost)
-            text_add(&t, " (lost after here)");
+            strbuf_addf(&t, " (lost after here)");
         fprintf(out, "%9u %9.6f ", p->frame, (double)(p->time - start) / 1e9);
         print_arrow(out, buf, !step->response, mark_text(mark));
         if (mark == MARK_DIFF || mark == MARK_KNOWN)

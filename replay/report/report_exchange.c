@@ -28,7 +28,7 @@ enum verdict report_exchange_verdict(const struct exchange *x)
 static void print_end(FILE *out, const struct exchange_end *end, unsigned role)
 {
     char buf[256];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
     const char *sep = "";
 
     if (!was_played(end))
@@ -55,11 +55,11 @@ void report_exchange_text(FILE *out, const struct exchanges *xs, uint32_t idx)
 {
     const struct exchange *x = &xs->exchange[idx];
     char buf[160];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    text_add_addr(&t, x->addr[EXCHANGE_ACTIVE]);
-    text_add(&t, " → ");
-    text_add_addr(&t, x->addr[EXCHANGE_PASSIVE]);
+    strbuf_add_addr(&t, x->addr[EXCHANGE_ACTIVE]);
+    strbuf_addf(&t, " → ");
+    strbuf_add_addr(&t, x->addr[EXCHANGE_PASSIVE]);
     fprintf(out, "exchange %u: %s, %s, service 0x%016" PRIx64 ", frames %u..%u\n", idx + 1, buf,
             x->sidr ? "SIDR" : "connection", x->service_id, xs->trace->pkt[x->pkt[0]].frame,
             xs->trace->pkt[x->pkt[x->cnt - 1]].frame);

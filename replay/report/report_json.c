@@ -12,9 +12,9 @@
 json_t *report_addr_json(const uint8_t addr[16])
 {
     char buf[64];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    text_add_addr(&t, addr);
+    strbuf_add_addr(&t, addr);
     return json_string(buf);
 }
 
@@ -137,8 +137,8 @@ json_t *report_json(const struct replay *r)
                                         (int)skip->packets, "reason", skip->reason));
     }
     return json_pack("{s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:s}", "file",
-                     json_text(r->trace.name), "frames", (int)r->trace.frames, "roce_packets",
-                     (int)r->trace.cnt, "connections", connections, "streams", streams, "exchanges",
-                     exchanges, "differences", diffs, "skipped", skips, "verdict",
-                     verdict_name(report_verdict(r)));
+                     json_lossy_string(r->trace.name), "frames", (int)r->trace.frames,
+                     "roce_packets", (int)r->trace.cnt, "connections", connections, "streams",
+                     streams, "exchanges", exchanges, "differences", diffs, "skipped", skips,
+                     "verdict", verdict_name(report_verdict(r)));
 }

@@ -48,15 +48,15 @@ static int add_exchanges(struct loop_summary *sum, const struct closed_loop *clo
 /* The first of its differences in words. */
 static void tell_diff(char *out, size_t size, const struct streams *streams, uint32_t idx)
 {
-    struct text t = text_of(out, size);
+    struct strbuf t = strbuf_of(out, size);
 
     for (size_t i = 0; i < streams->diff_cnt; i++) {
         const struct diff *d = &streams->diff[i];
 
         if (d->run != idx)
             continue;
-        text_add(&t, "frame %u: %s: expected %s, is %s: %s", streams->trace->pkt[d->pkt].frame,
-                 d->field, d->expected, d->actual, d->reason);
+        strbuf_addf(&t, "frame %u: %s: expected %s, is %s: %s", streams->trace->pkt[d->pkt].frame,
+                    d->field, d->expected, d->actual, d->reason);
         return;
     }
 }
@@ -204,12 +204,12 @@ static void print_conn(FILE *out, const struct loop_summary *sum, size_t i)
     const struct setup *s = &conn->run->setup;
     const struct trace_flow *flow = &s->trace->flow[s->side->req_flow];
     char buf[256];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    text_add_addr(&t, flow->src);
-    text_add(&t, " QP 0x%06x → ", s->peer_qpn);
-    text_add_addr(&t, flow->dst);
-    text_add(&t, " QP 0x%06x", s->qpn);
+    strbuf_add_addr(&t, flow->src);
+    strbuf_addf(&t, " QP 0x%06x → ", s->peer_qpn);
+    strbuf_add_addr(&t, flow->dst);
+    strbuf_addf(&t, " QP 0x%06x", s->qpn);
     fprintf(out, "connection %zu: %s: %s", i + 1, buf, verdict_name(conn_verdict(sum, i)));
     if (conn->verdict == VERDICT_SKIPPED)
         fprintf(out, ": %s\n", conn->reason);
@@ -230,11 +230,11 @@ static void print_exchange(FILE *out, const struct loop_summary *sum, size_t i)
     const struct cm_loop_result *cm = &sum->clean.cm[i];
     const struct exchange *x = &sum->ends.exchanges->exchange[i];
     char buf[256];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    text_add_addr(&t, x->addr[EXCHANGE_ACTIVE]);
-    text_add(&t, " → ");
-    text_add_addr(&t, x->addr[EXCHANGE_PASSIVE]);
+    strbuf_add_addr(&t, x->addr[EXCHANGE_ACTIVE]);
+    strbuf_addf(&t, " → ");
+    strbuf_add_addr(&t, x->addr[EXCHANGE_PASSIVE]);
     fprintf(out, "exchange %zu: %s: %s", i + 1, buf, verdict_name(exchange_verdict(sum, i)));
     if (cm->verdict == VERDICT_SKIPPED)
         fprintf(out, ": %s\n", cm->reason);
@@ -255,7 +255,7 @@ static void print_stream(FILE *out, const struct loop_summary *sum, uint32_t i)
 {
     const struct stream *s = &sum->clean.streams.streams.stream[i];
     char ends[256], why[CLOSED_LOOP_REASON_MAX] = "";
-    struct text t = text_of(ends, sizeof(ends));
+    struct strbuf t = strbuf_of(ends, sizeof(ends));
 
     if (!dgram_loop_has(&sum->clean.streams, i))
         return;
@@ -283,7 +283,7 @@ void report_closed_text(FILE *out, const struct loop_summary *sum,
 {
     const char *name = sum->clean.drive->trace->name;
 
-    text_put(out, name);
+    put_escaped(out, name);
     fprintf(out, ": %s: %s, %" PRIu32 " plays from seed %" PRIu64 "\n",
             verdict_name(loop_summary_verdict(sum)), ends_text[sum->ends.sides], sum->plays,
             options->seed);
@@ -317,7 +317,7 @@ void report_closed_text(FILE *out, const struct loop_summary *sum,
     for (size_t i = 0; i < options->edits.cnt; i++)
         fprintf(out, " --impair '%s'", options->edits.spec[i].text);
     fprintf(out, " --seed %" PRIu64 " ", sum->failure[0].seed);
-    text_put_word(out, name);
+    put_shell_word(out, name);
     fputc('\n', out);
 }
 
@@ -327,9 +327,9 @@ void report_closed_text(FILE *out, const struct loop_summary *sum,
 static json_t *end_json(const uint8_t addr[16], uint32_t qpn)
 {
     char buf[64];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    text_add_addr(&t, addr);
+    strbuf_add_addr(&t, addr);
     return json_pack("{s:s, s:i}", "address", buf, "qpn", (int)qpn);
 }
 
@@ -382,7 +382,7 @@ json_t *report_closed_json(const struct loop_summary *sum, const struct loop_opt
                                                "frames", (json_int_t)sum->applied[i]));
     return json_pack(
         "{s:o, s:s, s:o, s:o, s:o, s:{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}}",
-        "file", json_text(sum->clean.drive->trace->name), "verdict",
+        "file", json_lossy_string(sum->clean.drive->trace->name), "verdict",
         verdict_name(loop_summary_verdict(sum)), "connections", connections, "streams", streams,
         "differences", failures, "closed", "side", sides[sum->ends.sides], "seed",
         (json_int_t)options->seed, "plays", (json_int_t)sum->plays, "plays_failed",

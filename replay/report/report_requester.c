@@ -5,31 +5,31 @@
 #include <inttypes.h>
 #include "engine/peer_quirks.h"
 
-void report_count(struct text *t, const char **sep, uint64_t cnt, const char *what)
+void report_count(struct strbuf *t, const char **sep, uint64_t cnt, const char *what)
 {
     if (cnt == 0)
         return;
-    text_add(t, "%s%" PRIu64 " %s", *sep, cnt, what);
+    strbuf_addf(t, "%s%" PRIu64 " %s", *sep, cnt, what);
     *sep = ", ";
 }
 
 static void print_posted(FILE *out, const struct asker *a, const struct verify_result *res)
 {
     char buf[512];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
     const char *sep = "";
 
-    text_add(&t, "%zu work request%s; %zu packets sent, ", a->works.cnt,
-             a->works.cnt == 1 ? "" : "s", a->sent_cnt);
-    text_add(&t, "went back %u time%s; ", res->restarts, res->restarts == 1 ? "" : "s");
+    strbuf_addf(&t, "%zu work request%s; %zu packets sent, ", a->works.cnt,
+                a->works.cnt == 1 ? "" : "s", a->sent_cnt);
+    strbuf_addf(&t, "went back %u time%s; ", res->restarts, res->restarts == 1 ? "" : "s");
     if (a->unseen)
-        text_add(&t, "its completions are its program's");
+        strbuf_addf(&t, "its completions are its program's");
     else
-        text_add(&t, "%u completed", res->completed);
+        strbuf_addf(&t, "%u completed", res->completed);
     if (res->failed)
-        text_add(&t, ", %u of them with an error", res->failed);
+        strbuf_addf(&t, ", %u of them with an error", res->failed);
     fprintf(out, "  posted    %s\n", buf);
-    t = text_of(buf, sizeof(buf));
+    t = strbuf_of(buf, sizeof(buf));
     report_count(&t, &sep, res->ackreq, "AckReq bits");
     report_count(&t, &sep, a->other_payload, "payloads with other bytes");
     report_count(&t, &sep, res->more, "requests that only ours sent again");
@@ -53,7 +53,7 @@ void report_diff(FILE *out, const struct trace *trace, const struct diff *d, con
         return;
     }
     fputs("  difference ", out);
-    text_put(out, trace->name);
+    put_escaped(out, trace->name);
     fprintf(out, ": frame %u: %s: expected %s, actual %s; %s%s%s%s%s\n", trace->pkt[d->pkt].frame,
             d->field, d->expected, d->actual, d->reason, end, rule ? " [" : "", rule ? rule : "",
             rule ? "]" : "");

@@ -17,6 +17,6 @@ void report_diff(FILE *out, const struct trace *trace, const struct diff *diff, 
 
 /* "12 ACKs only ours has, 1 credit code": a count and what it counts, if it is not 0; *sep is put
  * before it and becomes a comma. */
-void report_count(struct text *t, const char **sep, uint64_t cnt, const char *what);
+void report_count(struct strbuf *t, const char **sep, uint64_t cnt, const char *what);
 
 #endif

@@ -19,42 +19,42 @@ static const char *stream_service(const struct stream *s)
     return s->qpn == ROCE_QP_GSI ? "UD to and from QP 1 (management)" : "UD";
 }
 
-void report_stream_ends(struct text *t, const struct stream *s)
+void report_stream_ends(struct strbuf *t, const struct stream *s)
 {
     if (s->role == STREAM_RECEIVER && s->svc == ROCE_SVC_UD) {
-        text_add(t, "to ");
-        text_add_addr(t, s->addr);
+        strbuf_addf(t, "to ");
+        strbuf_add_addr(t, s->addr);
         if (s->multicast)
-            text_add(t, ", a multicast group");
+            strbuf_addf(t, ", a multicast group");
         else
-            text_add(t, " QP 0x%06x", s->qpn);
+            strbuf_addf(t, " QP 0x%06x", s->qpn);
         return;
     }
     if (s->role == STREAM_SENDER && s->svc == ROCE_SVC_UD) {
-        text_add(t, "from ");
-        text_add_addr(t, s->addr);
-        text_add(t, " QP 0x%06x", s->qpn);
+        strbuf_addf(t, "from ");
+        strbuf_add_addr(t, s->addr);
+        strbuf_addf(t, " QP 0x%06x", s->qpn);
         return;
     }
-    text_add_addr(t, s->role == STREAM_SENDER ? s->addr : s->peer);
-    text_add(t, " → ");
-    text_add_addr(t, s->role == STREAM_SENDER ? s->peer : s->addr);
-    text_add(t, " QP 0x%06x", s->qpn);
+    strbuf_add_addr(t, s->role == STREAM_SENDER ? s->addr : s->peer);
+    strbuf_addf(t, " → ");
+    strbuf_add_addr(t, s->role == STREAM_SENDER ? s->peer : s->addr);
+    strbuf_addf(t, " QP 0x%06x", s->qpn);
 }
 
 static void print_found(FILE *out, const struct stream *s)
 {
     char buf[512];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
     const char *sep = "";
 
     if (s->svc == ROCE_SVC_UC)
-        text_add(&t, "path MTU %u (fits), P_Key 0x%04x", s->mtu, s->pkey);
+        strbuf_addf(&t, "path MTU %u (fits), P_Key 0x%04x", s->mtu, s->pkey);
     else
-        text_add(&t, "Q_Key 0x%08x, P_Key 0x%04x", s->qkey, s->pkey);
+        strbuf_addf(&t, "Q_Key 0x%08x, P_Key 0x%04x", s->qkey, s->pkey);
     fprintf(out, "  derived   %s; %u message%s %s, %" PRIu64 " bytes\n", buf, s->messages,
             s->messages == 1 ? "" : "s", s->role == STREAM_RECEIVER ? "whole" : "posted", s->bytes);
-    t = text_of(buf, sizeof(buf));
+    t = strbuf_of(buf, sizeof(buf));
     report_count(&t, &sep, s->unseen, "packets of ours the capture lacks");
     report_count(&t, &sep, s->resumed, "gaps between messages");
     report_count(&t, &sep, s->repeated, "packets the wire repeated");
@@ -87,7 +87,7 @@ void report_stream_text(FILE *out, const struct streams *streams, uint32_t idx, 
 {
     const struct stream *s = &streams->stream[idx];
     char buf[256];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
 
     report_stream_ends(&t, s);
     if (brief && s->verdict == VERDICT_PASS) {

@@ -13,7 +13,7 @@
 const char *stream_role_name(enum stream_role role);
 
 /* "192.0.2.1 → 192.0.2.2 QP 0x000011" and the like: what belongs together in it. */
-void report_stream_ends(struct text *text, const struct stream *stream);
+void report_stream_ends(struct strbuf *text, const struct stream *stream);
 
 /* `brief`: one line if it holds. */
 void report_stream_text(FILE *out, const struct streams *streams, uint32_t idx, bool brief);

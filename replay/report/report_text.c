@@ -81,35 +81,36 @@ const char *report_skip_reason(const struct replay *r)
     return r->conns.skip_cnt ? r->conns.skip[0].reason : "no RoCE packet in it";
 }
 
-static void add_ends(struct text *t, const struct setup *s)
+static void add_ends(struct strbuf *t, const struct setup *s)
 {
     const struct trace_flow *req = &s->trace->flow[s->side->req_flow];
 
-    text_add(t, "requester ");
-    text_add_addr(t, req->src);
-    text_add(t, " QP 0x%06x → responder ", s->peer_qpn);
-    text_add_addr(t, req->dst);
-    text_add(t, " QP 0x%06x", s->qpn);
+    strbuf_addf(t, "requester ");
+    strbuf_add_addr(t, req->src);
+    strbuf_addf(t, " QP 0x%06x → responder ", s->peer_qpn);
+    strbuf_add_addr(t, req->dst);
+    strbuf_addf(t, " QP 0x%06x", s->qpn);
 }
 
 /* ---- differences -------------------------------------------------------------------------------
  */
 
 /* What follows the name of its capture. */
-static void add_diff(struct text *t, const struct comparison *cmp, const struct diff *d)
+static void add_diff(struct strbuf *t, const struct comparison *cmp, const struct diff *d)
 {
     const struct trace *trace = cmp->drive->trace;
 
-    text_add(t, ": frame %u: %s: expected %s, actual %s", trace->pkt[d->pkt].frame, d->field,
-             d->expected, d->actual);
+    strbuf_addf(t, ": frame %u: %s: expected %s, actual %s", trace->pkt[d->pkt].frame, d->field,
+                d->expected, d->actual);
     if (d->request != STEP_NONE) {
         const struct trace_packet *p = &trace->pkt[d->request];
 
-        text_add(t, "; answers frame %u (%s PSN %u)", p->frame, describe_opcode(p->opcode), p->psn);
+        strbuf_addf(t, "; answers frame %u (%s PSN %u)", p->frame, describe_opcode(p->opcode),
+                    p->psn);
     }
-    text_add(t, "; %s", d->reason);
+    strbuf_addf(t, "; %s", d->reason);
     if (!d->known && diff_rule(trace, d))
-        text_add(t, " [%s]", diff_rule(trace, d));
+        strbuf_addf(t, " [%s]", diff_rule(trace, d));
 }
 
 static void print_diffs(FILE *out, const struct comparison *cmp, uint32_t run)
@@ -118,7 +119,7 @@ static void print_diffs(FILE *out, const struct comparison *cmp, uint32_t run)
 
     for (size_t i = 0; i < cmp->diff_cnt; i++) {
         const struct diff *d = &cmp->diff[i];
-        struct text t = text_of(buf, sizeof(buf));
+        struct strbuf t = strbuf_of(buf, sizeof(buf));
 
         if (d->run != run)
             continue;
@@ -128,7 +129,7 @@ static void print_diffs(FILE *out, const struct comparison *cmp, uint32_t run)
                     d->known->text, d->known->rules);
         else
             fputs("  difference ", out);
-        text_put(out, cmp->drive->trace->name);
+        put_escaped(out, cmp->drive->trace->name);
         fprintf(out, "%s\n", buf);
     }
     if (cmp->result[run].diff_frames > DIFFS_MAX)
@@ -155,13 +156,13 @@ static void print_requests(FILE *out, const struct setup *s)
                  {ROCE_KIND_FLUSH, "FLUSH"}};
     const struct entry *last = s->entry_cnt ? &s->entry[s->entry_cnt - 1] : NULL;
     char buf[256];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
     const char *sep = "";
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         report_count(&t, &sep, s->ops[kinds[i].kind], kinds[i].name);
     if (s->messages == 0)
-        text_add(&t, "no message served");
+        strbuf_addf(&t, "no message served");
     fprintf(out, "  requests  %u packets: %s; %" PRIu64 " bytes in, %" PRIu64 " bytes read; PSN %u",
             s->requests, buf, s->bytes_in, s->bytes_out, roce_psn_add(s->psn, (int32_t)s->first).v);
     if (last)
@@ -183,22 +184,22 @@ static void print_derived(FILE *out, const struct comparison *cmp, const struct 
     const struct setup *s = &run->setup;
     const struct memory *memory = &cmp->drive->device[run->device].memory;
     char buf[512];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
     const char *sep = " ";
 
-    text_add(&t, "path MTU %u%s, first PSN %u, MSN %u%s, P_Key 0x%04x, QP allows", s->mtu,
-             s->mtu_known ? "" : " (fits)", roce_psn_add(s->psn, (int32_t)s->first).v, s->msn,
-             s->msn && s->msn_votes < 2 ? " (one answer says so)" : "", s->pkey);
+    strbuf_addf(&t, "path MTU %u%s, first PSN %u, MSN %u%s, P_Key 0x%04x, QP allows", s->mtu,
+                s->mtu_known ? "" : " (fits)", roce_psn_add(s->psn, (int32_t)s->first).v, s->msn,
+                s->msn && s->msn_votes < 2 ? " (one answer says so)" : "", s->pkey);
     for (unsigned i = 0; i < sizeof(rights) / sizeof(rights[0]); i++)
         if (s->access & rights[i].right) {
-            text_add(&t, "%s%s", sep, rights[i].name);
+            strbuf_addf(&t, "%s%s", sep, rights[i].name);
             sep = "+";
         }
     if (!s->access)
-        text_add(&t, " nothing but SEND");
-    text_add(&t, "; %u receive WQEs", run->recv_posted);
+        strbuf_addf(&t, " nothing but SEND");
+    strbuf_addf(&t, "; %u receive WQEs", run->recv_posted);
     if (s->rnr_naks)
-        text_add(&t, ", RNR timer %.2f ms", (double)roce_rnr_ns(s->rnr_code) / 1e6);
+        strbuf_addf(&t, ", RNR timer %.2f ms", (double)roce_rnr_ns(s->rnr_code) / 1e6);
     fprintf(out, "  derived   %s\n", buf);
     if (memory->keys.cnt == 0)
         return;
@@ -223,7 +224,7 @@ static void print_derived(FILE *out, const struct comparison *cmp, const struct 
 static void print_free(FILE *out, const struct setup *s, const struct result *res)
 {
     char buf[640];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
     const char *sep = "";
 
     report_count(&t, &sep, res->acks_more, "ACKs only ours has");
@@ -237,7 +238,7 @@ static void print_free(FILE *out, const struct setup *s, const struct result *re
     report_count(&t, &sep, res->damaged, "answers damaged on the wire");
     if (t.len)
         fprintf(out, "  free      %s\n", buf);
-    t = text_of(buf, sizeof(buf));
+    t = strbuf_of(buf, sizeof(buf));
     sep = "";
     report_count(&t, &sep, s->cut, "payloads cut by the snap length: data not compared");
     report_count(&t, &sep, s->ahead_cnt, "requests executed before the capture has a copy of them");
@@ -330,7 +331,7 @@ static void print_connection(FILE *out, const struct replay *r, uint32_t idx,
     const struct setup *s = &r->drive.run[idx].setup;
     const struct trace_flow *req = &s->trace->flow[s->side->req_flow];
     char buf[256];
-    struct text t = text_of(buf, sizeof(buf));
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
 
     add_ends(&t, s);
     fprintf(out, "connection %u: %s\n", idx + 1, buf);
@@ -355,12 +356,12 @@ static void print_skips(FILE *out, const struct replay *r)
         const struct conn_skip *skip = &r->conns.skip[i];
         const struct trace_flow *flow = &r->trace.flow[skip->flow];
         char buf[160];
-        struct text t = text_of(buf, sizeof(buf));
+        struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-        text_add_addr(&t, flow->src);
-        text_add(&t, " → ");
-        text_add_addr(&t, flow->dst);
-        text_add(&t, " QP 0x%06x", flow->dest_qp);
+        strbuf_add_addr(&t, flow->src);
+        strbuf_addf(&t, " → ");
+        strbuf_add_addr(&t, flow->dst);
+        strbuf_addf(&t, " QP 0x%06x", flow->dest_qp);
         fprintf(out, "skipped: %s: %zu packet%s from frame %u: %s\n", buf, skip->packets,
                 skip->packets == 1 ? "" : "s", skip->frame, skip->reason);
     }
@@ -399,7 +400,7 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
     uint32_t cnt[3] = {0}, stream_cnt[3] = {0}, exchange_cnt[3] = {0}, known = 0, inconclusive = 0;
     bool unseen = false;
 
-    text_put(out, r->trace.name);
+    put_escaped(out, r->trace.name);
     fprintf(out, ": %u frames, %zu RoCE packets", r->trace.frames, r->trace.cnt);
     if (r->trace.malformed)
         fprintf(out, ", %u too short or malformed to be read", r->trace.malformed);

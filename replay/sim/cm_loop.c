@@ -395,7 +395,7 @@ static void fail_exchange(struct cm_loop_result *cm, const char *why)
 }
 
 /* What a program is told in words. */
-static void add_event_names(struct text *t, uint32_t events_seen)
+static void add_event_names(struct strbuf *t, uint32_t events_seen)
 {
     static const char *const names[] = {
         [RNIC_CM_REQUEST] = "request",
@@ -412,11 +412,11 @@ static void add_event_names(struct text *t, uint32_t events_seen)
 
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (events_seen & 1u << i) {
-            text_add(t, "%s%s", sep, names[i]);
+            strbuf_addf(t, "%s%s", sep, names[i]);
             sep = ", ";
         }
     if (!*sep)
-        text_add(t, "nothing");
+        strbuf_addf(t, "nothing");
 }
 
 void cm_loop_compare(struct cm_loop_result *cm, const struct cm_loop_result *clean)
@@ -437,12 +437,12 @@ void cm_loop_compare(struct cm_loop_result *cm, const struct cm_loop_result *cle
         return;
     for (unsigned role = 0; role < 2; role++)
         if (cm->events_seen[role] != clean->events_seen[role]) {
-            struct text t = text_of(cm->reason, sizeof(cm->reason));
+            struct strbuf t = strbuf_of(cm->reason, sizeof(cm->reason));
 
             cm->verdict = VERDICT_FAIL;
-            text_add(&t, "the %s end's program is told: ", roles[role]);
+            strbuf_addf(&t, "the %s end's program is told: ", roles[role]);
             add_event_names(&t, cm->events_seen[role]);
-            text_add(&t, "; without edits: ");
+            strbuf_addf(&t, "; without edits: ");
             add_event_names(&t, clean->events_seen[role]);
         }
 }

@@ -65,19 +65,19 @@ static int send_frame(struct dgram_loop *l, uint32_t stream, uint32_t pkt, const
 {
     const struct streams *streams = &l->play->streams;
     uint32_t receiver = streams->receiver[pkt];
-    struct impair_frame in = {.stream = {stream + 1, receiver == MAP_NONE ? 0 : receiver + 1},
+    struct impair_frame in = {.stream = {stream + 1, receiver == KEYMAP_NONE ? 0 : receiver + 1},
                               .way = IMPAIR_REQUEST,
                               .now = now,
                               .data = data,
                               .len = len};
     const struct trace_packet *first =
-        &streams->trace->pkt[streams->stream[stream == MAP_NONE ? receiver : stream].pkt[0]];
+        &streams->trace->pkt[streams->stream[stream == KEYMAP_NONE ? receiver : stream].pkt[0]];
     struct impair_result *out = &l->out;
     struct roce_pkt parsed;
 
     if (roce_pkt_parse(&parsed, ROCE_LINK_ETHERNET, data, len, len) != 0)
         return 0;
-    if (stream == MAP_NONE)
+    if (stream == KEYMAP_NONE)
         in.stream[0] = 0;
     in.rel = roce_psn_diff(roce_pkt_psn(&parsed), roce_psn_of(first->psn));
     if (impair_apply(l->editor, &in, out) != 0)
@@ -109,7 +109,7 @@ static rnic_time recorded_time(struct dgram_loop *l)
 
     if (l->play->sides != REPLAY_RESPONDER)
         return RNIC_NEVER;
-    while (l->next < streams->trace->cnt && (streams->receiver[l->next] == MAP_NONE ||
+    while (l->next < streams->trace->cnt && (streams->receiver[l->next] == KEYMAP_NONE ||
                                              !dgram_loop_has(l->play, streams->receiver[l->next])))
         l->next++;
     return l->next == streams->trace->cnt
@@ -126,7 +126,7 @@ static int deliver_next(struct dgram_loop *l)
                             .frame = frame.data,
                             .len = frame.len,
                             .forged = frame.forged};
-    int rc = l->receive && receiver != MAP_NONE ? receive_frame(l->receive, &in, l->now) : 0;
+    int rc = l->receive && receiver != KEYMAP_NONE ? receive_frame(l->receive, &in, l->now) : 0;
 
     free(frame.data);
     free(frame.note);
@@ -174,7 +174,7 @@ static int run_events(struct dgram_loop *l)
             size_t len = feed_frame(&l->play->streams.trace->pkt[pkt], frame);
 
             l->now = recorded;
-            rc = len ? send_frame(l, MAP_NONE, pkt, frame, len, l->now) : 0;
+            rc = len ? send_frame(l, KEYMAP_NONE, pkt, frame, len, l->now) : 0;
         }
         if (rc != 0)
             return -1;

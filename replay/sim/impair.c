@@ -39,12 +39,12 @@ void impair_init(struct impair *editor, const struct impair_rules *edits, uint64
     seed = (seed ^ seed >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
     seed = (seed ^ seed >> 27) * UINT64_C(0x94D049BB133111EB);
     editor->state = (seed ^ seed >> 31) | 1;
-    map_init(&editor->seen, sizeof(struct place));
+    keymap_init(&editor->seen, sizeof(struct place));
 }
 
 void impair_free(struct impair *editor)
 {
-    map_free(&editor->seen);
+    keymap_free(&editor->seen);
     free(editor->seen_cnt);
     memset(editor, 0, sizeof(*editor));
 }
@@ -101,8 +101,8 @@ static uint32_t occurrence(struct impair *editor, size_t edit, const struct impa
         place.way = 0;
     if (!VEC_GROW(editor->seen_cnt, cnt, editor->seen_cap))
         return 0;
-    at = map_add(&editor->seen, &place);
-    if (at == MAP_NONE)
+    at = keymap_add(&editor->seen, &place);
+    if (at == KEYMAP_NONE)
         return 0;
     if (at == cnt)
         editor->seen_cnt[at] = 0;
@@ -197,9 +197,9 @@ static bool apply_rule(struct impair *editor, const struct impair_rule *spec,
 
 static void add_note(struct impair_result *out, const char *text)
 {
-    struct text note = {out->note, sizeof(out->note), strlen(out->note)};
+    struct strbuf note = {out->note, sizeof(out->note), strlen(out->note)};
 
-    text_add(&note, "%s%s", note.len ? "; " : "edited: ", text);
+    strbuf_addf(&note, "%s%s", note.len ? "; " : "edited: ", text);
 }
 
 /* Makes the ICRC right again, and says what a receiver makes of the frame. */

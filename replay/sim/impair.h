@@ -26,7 +26,7 @@ int impair_rules_add(struct impair_rules *edits, const char *text, struct fault 
 struct impair {
     const struct impair_rules *edits;
     uint64_t state;     /* of the random numbers; never 0 */
-    struct map seen;    /* (edit, connection, PSN or none) ... */
+    struct keymap seen; /* (edit, connection, PSN or none) ... */
     uint32_t *seen_cnt; /* ... and how many frames of them there were */
     size_t seen_cap;
     uint64_t applied[IMPAIR_RULES_MAX]; /* frames each edit changed */

@@ -22,29 +22,29 @@ void anonymizer_init(struct anonymizer *a, const struct trace *trace, bool addre
                      const struct payload_masks *masks)
 {
     *a = (struct anonymizer){.trace = trace, .addresses = addresses, .masks = masks};
-    map_init(&a->mac, MAC_LEN);
-    map_init(&a->ip4, 4);
-    map_init(&a->ip6, GID_LEN);
-    map_init(&a->guid, GUID_LEN);
+    keymap_init(&a->mac, MAC_LEN);
+    keymap_init(&a->ip4, 4);
+    keymap_init(&a->ip6, GID_LEN);
+    keymap_init(&a->guid, GUID_LEN);
 }
 
 void anonymizer_free(struct anonymizer *a)
 {
-    map_free(&a->mac);
-    map_free(&a->ip4);
-    map_free(&a->ip6);
-    map_free(&a->guid);
+    keymap_free(&a->mac);
+    keymap_free(&a->ip4);
+    keymap_free(&a->ip6);
+    keymap_free(&a->guid);
 }
 
 /* ---- addresses ---------------------------------------------------------------------------------
  */
 
 /* The number of an address from 1; 0 without memory. */
-static uint32_t number_of(struct map *map, const void *addr)
+static uint32_t number_of(struct keymap *map, const void *addr)
 {
-    uint32_t at = map_add(map, addr);
+    uint32_t at = keymap_add(map, addr);
 
-    return at == MAP_NONE ? 0 : at + 1;
+    return at == KEYMAP_NONE ? 0 : at + 1;
 }
 
 static bool is_zero(const uint8_t *p, size_t len)

@@ -17,7 +17,7 @@ struct anonymizer {
     const struct trace *trace;
     bool addresses;
     const struct payload_masks *masks; /* NULL: payload stays */
-    struct map mac, ip4, ip6, guid;
+    struct keymap mac, ip4, ip6, guid;
     uint32_t payloads; /* packets whose payload was changed */
 };
 

@@ -147,12 +147,12 @@ static int write_part(struct import_copy *c, const char *path, const char *to,
 static void describe_selection(const struct replay *replay, const struct selection *selection,
                                struct import_result *added)
 {
-    struct text t = text_of(added->text, sizeof(added->text));
+    struct strbuf t = strbuf_of(added->text, sizeof(added->text));
 
     added->all = selection->all;
     for (uint32_t i = 0; i < replay->drive.run_cnt && !selection->all; i++)
         if (selection->run[i])
-            text_add(&t, "%s%u", t.len ? ", " : "connection ", i + 1);
+            strbuf_addf(&t, "%s%u", t.len ? ", " : "connection ", i + 1);
 }
 
 /* Replays what was written. */

@@ -63,7 +63,8 @@ static int add_counter(struct payload_masks *m, uint32_t device, uint64_t va)
 {
     struct atomic_word first = {device, va / 8}, last = {device, (va + 7) / 8};
 
-    return map_add(&m->counters, &first) == MAP_NONE || map_add(&m->counters, &last) == MAP_NONE
+    return keymap_add(&m->counters, &first) == KEYMAP_NONE ||
+                   keymap_add(&m->counters, &last) == KEYMAP_NONE
                ? -1
                : 0;
 }
@@ -106,7 +107,7 @@ int payload_masks_make(struct payload_masks *m, const struct drive *drive)
     int rc = 0;
 
     *m = (struct payload_masks){.drive = drive};
-    map_init(&m->counters, sizeof(struct atomic_word));
+    keymap_init(&m->counters, sizeof(struct atomic_word));
     m->place = calloc(drive->trace->cnt + 1, sizeof(*m->place));
     if (!m->place || getrandom(m->key, sizeof(m->key), 0) != (ssize_t)sizeof(m->key))
         return -1;
@@ -119,7 +120,7 @@ int payload_masks_make(struct payload_masks *m, const struct drive *drive)
 void payload_masks_free(struct payload_masks *m)
 {
     free(m->place);
-    map_free(&m->counters);
+    keymap_free(&m->counters);
     memset(m, 0, sizeof(*m));
 }
 
@@ -138,7 +139,8 @@ static void mask_memory(const struct payload_masks *m, const struct masked_place
             const struct atomic_word counter = {place->device, va / 8};
 
             word[3] = va / 8;
-            mask = map_get(&m->counters, &counter) == MAP_NONE ? sip_hash(m->key, word, 4) : 0;
+            mask =
+                keymap_get(&m->counters, &counter) == KEYMAP_NONE ? sip_hash(m->key, word, 4) : 0;
         }
         bytes[i] ^= (uint8_t)(mask >> 8 * (va % 8));
     }

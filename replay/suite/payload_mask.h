@@ -24,7 +24,7 @@ struct payload_masks {
     uint64_t key[2];
     const struct drive *drive;
     struct masked_place *place; /* for each packet of the trace */
-    struct map counters;        /* words that atomics use: device and address / 8 */
+    struct keymap counters;     /* words that atomics use: device and address / 8 */
 };
 
 /* 0, or -1 without memory or randomness. payload_masks_free() is wanted in both cases. */

@@ -55,7 +55,7 @@ int suite_status(const struct suite_totals *totals)
 static void tell_unexpected(FILE *out, const struct job *job)
 {
     fputc('\n', out);
-    text_put(out, job->item->path);
+    put_escaped(out, job->item->path);
     fprintf(out, ": expected: %s, is: %s\n", outcome_name(job->expected),
             outcome_name(job->outcome));
 }
@@ -96,7 +96,7 @@ void suite_text(FILE *out, const struct suite_totals *totals, const struct job *
         if (job->text)
             fputs(job->text, out);
         if (job->fault) {
-            text_put(out, job->fault);
+            put_escaped(out, job->fault);
             fputc('\n', out);
         }
     }
@@ -120,13 +120,13 @@ static bool is_known(const json_t *diff)
 static void put_diff(FILE *out, const json_t *diff)
 {
     fprintf(out, "frame %d: ", (int)json_integer_value(json_object_get(diff, "frame")));
-    xml_put(out, text_of_member(diff, "field"));
+    xml_escape(out, text_of_member(diff, "field"));
     fputs(": expected ", out);
-    xml_put(out, text_of_member(diff, "expected"));
+    xml_escape(out, text_of_member(diff, "expected"));
     fputs(", actual ", out);
-    xml_put(out, text_of_member(diff, "actual"));
+    xml_escape(out, text_of_member(diff, "actual"));
     fputs("; ", out);
-    xml_put(out, text_of_member(diff, "reason"));
+    xml_escape(out, text_of_member(diff, "reason"));
 }
 
 /* The differences of a connection or stream, `what`: a failure each; known deviations are told
@@ -145,7 +145,7 @@ static void put_diffs(FILE *out, const struct job *job, const char *what, size_t
             continue;
         }
         fputs("      <failure type=\"difference\" message=\"", out);
-        xml_put(out, text_of_member(diff, "field"));
+        xml_escape(out, text_of_member(diff, "field"));
         fputs("\">", out);
         put_diff(out, diff);
         fputs("</failure>\n", out);
@@ -170,15 +170,15 @@ static void put_connection(FILE *out, const struct job *job, size_t idx, const j
     const json_t *responder = json_object_get(side, "responder");
 
     fputs("    <testcase classname=\"", out);
-    xml_put_name(out, job->item->path);
+    xml_escape_name(out, job->item->path);
     fprintf(out, "\" name=\"#%zu ", idx + 1);
-    xml_put(out, text_of_member(requester, "address"));
+    xml_escape(out, text_of_member(requester, "address"));
     fprintf(out, " QP 0x%06x to ", (int)json_integer_value(json_object_get(requester, "qpn")));
-    xml_put(out, text_of_member(responder, "address"));
+    xml_escape(out, text_of_member(responder, "address"));
     fprintf(out, " QP 0x%06x\">\n", (int)json_integer_value(json_object_get(responder, "qpn")));
     if (strcmp(text_of_member(side, "verdict"), verdict_name(VERDICT_SKIPPED)) == 0) {
         fputs("      <skipped message=\"", out);
-        xml_put(out, text_of_member(side, "reason"));
+        xml_escape(out, text_of_member(side, "reason"));
         fputs("\"/>\n", out);
     }
     if (job->outcome != OUTCOME_DIFFERS || job->expected != OUTCOME_DIFFERS)
@@ -191,17 +191,17 @@ static void put_stream(FILE *out, const struct job *job, const char *what, size_
                        const json_t *stream)
 {
     fputs("    <testcase classname=\"", out);
-    xml_put_name(out, job->item->path);
+    xml_escape_name(out, job->item->path);
     fprintf(out, "\" name=\"%s %zu ", what, idx + 1);
-    xml_put(out, text_of_member(stream, "service"));
+    xml_escape(out, text_of_member(stream, "service"));
     fputc(' ', out);
-    xml_put(out, text_of_member(stream, "as"));
+    xml_escape(out, text_of_member(stream, "as"));
     fputc(' ', out);
-    xml_put(out, text_of_member(stream, "address"));
+    xml_escape(out, text_of_member(stream, "address"));
     fprintf(out, " QP 0x%06x\">\n", (int)json_integer_value(json_object_get(stream, "qpn")));
     if (strcmp(text_of_member(stream, "verdict"), verdict_name(VERDICT_SKIPPED)) == 0) {
         fputs("      <skipped message=\"", out);
-        xml_put(out, text_of_member(stream, "reason"));
+        xml_escape(out, text_of_member(stream, "reason"));
         fputs("\"/>\n", out);
     }
     if (job->outcome != OUTCOME_DIFFERS || job->expected != OUTCOME_DIFFERS)
@@ -230,18 +230,18 @@ static size_t failure_cnt(const struct job *job)
 static void put_capture(FILE *out, const struct job *job)
 {
     fputs("    <testcase classname=\"", out);
-    xml_put_name(out, job->item->path);
+    xml_escape_name(out, job->item->path);
     fputs("\" name=\"capture\">\n", out);
     if (job_as_expected(job)) {
         if (job->outcome == OUTCOME_SKIPPED || job->outcome == OUTCOME_UNUSABLE) {
             fputs("      <skipped message=\"", out);
-            xml_put_name(out, job->fault ? job->fault : "");
+            xml_escape_name(out, job->fault ? job->fault : "");
             fputs("\"/>\n", out);
         }
     } else if (job->outcome != OUTCOME_DIFFERS) {
         fprintf(out, "      <error type=\"%s\" message=\"expected: %s; ",
                 outcome_name(job->outcome), outcome_name(job->expected));
-        xml_put_name(out, job->fault ? job->fault : "");
+        xml_escape_name(out, job->fault ? job->fault : "");
         fputs("\"/>\n", out);
     }
     fputs("    </testcase>\n", out);
@@ -267,7 +267,7 @@ void suite_junit(FILE *out, const struct suite_totals *totals, const struct job 
         size_t k;
 
         fputs("  <testsuite name=\"", out);
-        xml_put_name(out, job->item->path);
+        xml_escape_name(out, job->item->path);
         fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"%d\">\n",
                 connection_cnt(job) + stream_cnt(job) + exchange_cnt(job) + 1, failure_cnt(job),
                 !job_as_expected(job) && job->outcome != OUTCOME_DIFFERS);

@@ -35,8 +35,8 @@ static const char *peer_of(const struct capture_item *item, const struct job_opt
 
 static json_t *fault_json(const char *file, const char *text)
 {
-    return json_pack("{s:o, s:s, s:o}", "file", json_text(file), "verdict", "ERROR", "error",
-                     json_text(text));
+    return json_pack("{s:o, s:s, s:o}", "file", json_lossy_string(file), "verdict", "ERROR",
+                     "error", json_lossy_string(text));
 }
 
 /* A closed loop has nothing recorded to differ from. */
@@ -85,10 +85,10 @@ static void print_rerun_command(FILE *text, const struct job *job,
             options->strict ? " --strict" : "");
     if (options->given) {
         fputs("--setup ", text);
-        text_put_word(text, options->given->path);
+        put_shell_word(text, options->given->path);
         fputc(' ', text);
     }
-    text_put_word(text, job->item->path);
+    put_shell_word(text, job->item->path);
     fputc('\n', text);
 }
 
@@ -164,8 +164,9 @@ static char *read_back(FILE *file)
 /* What a worker leaves in its JSON file, for collect_result(). */
 static int exit_worker(const struct job *job, FILE *json)
 {
-    json_t *all = json_pack("{s:i, s:o, s:O}", "outcome", (int)job->outcome, "fault",
-                            job->fault ? json_text(job->fault) : json_null(), "report", job->json);
+    json_t *all =
+        json_pack("{s:i, s:o, s:O}", "outcome", (int)job->outcome, "fault",
+                  job->fault ? json_lossy_string(job->fault) : json_null(), "report", job->json);
     int rc = !all || json_dumpf(all, json, 0) != 0 || fflush(json) != 0 ? -1 : 0;
 
     json_decref(all);

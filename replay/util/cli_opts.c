@@ -16,7 +16,7 @@ int cli_error(const char *fmt, ...)
     vsnprintf(line, sizeof(line), fmt, args);
     va_end(args);
     fprintf(stderr, "rocedrill: ");
-    text_put(stderr, line);
+    put_escaped(stderr, line);
     fputc('\n', stderr);
     return EXIT_UNUSABLE;
 }

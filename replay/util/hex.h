@@ -18,7 +18,7 @@ static inline int hex_digit(char c)
 }
 
 /* Reads `len` bytes from twice as many digits; false if one of them is none. */
-static inline bool hex_read(const char *text, uint8_t *bytes, size_t len)
+static inline bool hex_parse(const char *text, uint8_t *bytes, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         int high = hex_digit(text[2 * i]), low = high < 0 ? -1 : hex_digit(text[2 * i + 1]);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-json_t *json_text(const char *text)
+json_t *json_lossy_string(const char *text)
 {
     json_t *json = json_string(text);
     char *ascii = json ? NULL : strdup(text);

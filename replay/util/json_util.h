@@ -8,6 +8,6 @@
 #include <jansson.h>
 
 /* `text`, or where it is no UTF-8 its ASCII with "?" for each other byte. NULL without memory. */
-json_t *json_text(const char *text);
+json_t *json_lossy_string(const char *text);
 
 #endif

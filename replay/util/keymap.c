@@ -16,17 +16,17 @@ static uint32_t hash_of(const uint8_t *key, size_t len)
     return (uint32_t)(h >> 32);
 }
 
-static uint32_t slot_of(const struct map *map, const uint8_t *key)
+static uint32_t slot_of(const struct keymap *map, const uint8_t *key)
 {
     uint32_t slot = hash_of(key, map->key_len) & (map->slot_cnt - 1);
 
-    while (map->slots[slot] != MAP_NONE &&
+    while (map->slots[slot] != KEYMAP_NONE &&
            memcmp(map->keys + map->slots[slot] * map->key_len, key, map->key_len) != 0)
         slot = (slot + 1) & (map->slot_cnt - 1);
     return slot;
 }
 
-static bool grow(struct map *map)
+static bool grow(struct keymap *map)
 {
     uint32_t cnt = map->slot_cnt ? map->slot_cnt * 2 : 64;
     uint32_t *slots;
@@ -51,38 +51,38 @@ static bool grow(struct map *map)
     return true;
 }
 
-void map_init(struct map *map, size_t key_len)
+void keymap_init(struct keymap *map, size_t key_len)
 {
-    *map = (struct map){.key_len = key_len};
+    *map = (struct keymap){.key_len = key_len};
 }
 
-void map_free(struct map *map)
+void keymap_free(struct keymap *map)
 {
     free(map->keys);
     free(map->slots);
-    map_init(map, map->key_len);
+    keymap_init(map, map->key_len);
 }
 
-uint32_t map_add(struct map *map, const void *key)
+uint32_t keymap_add(struct keymap *map, const void *key)
 {
-    uint32_t found = map_get(map, key);
+    uint32_t found = keymap_get(map, key);
 
-    if (found != MAP_NONE)
+    if (found != KEYMAP_NONE)
         return found;
     /* At most half full, so that a search ends soon. */
     if (map->cnt >= map->slot_cnt / 2 && !grow(map))
-        return MAP_NONE;
+        return KEYMAP_NONE;
     memcpy(map->keys + map->cnt * map->key_len, key, map->key_len);
     map->slots[slot_of(map, key)] = map->cnt;
     return map->cnt++;
 }
 
-uint32_t map_get(const struct map *map, const void *key)
+uint32_t keymap_get(const struct keymap *map, const void *key)
 {
-    return map->slot_cnt ? map->slots[slot_of(map, key)] : MAP_NONE;
+    return map->slot_cnt ? map->slots[slot_of(map, key)] : KEYMAP_NONE;
 }
 
-bool vec_room(void *vec, size_t cnt, size_t *cap, size_t size)
+bool vec_grow(void *vec, size_t cnt, size_t *cap, size_t size)
 {
     size_t want = cnt < 8 ? 8 : cnt * 2;
     void *old;

@@ -49,36 +49,36 @@ static bool same_place(const char *path, const char *other)
            strcmp(name, its) == 0;
 }
 
-bool output_is_standard(const char *path)
+bool outfile_is_stdout(const char *path)
 {
     return path && strcmp(path, "-") == 0;
 }
 
-int output_spares(const char *path, const char *capture)
+int outfile_is_no_input(const char *path, const char *capture)
 {
     return path && same_file(path, capture, STDIN_FILENO)
                ? cli_error("%s: would be overwritten: it is a capture to read",
-                           output_is_standard(path) ? "standard output" : path)
+                           outfile_is_stdout(path) ? "standard output" : path)
                : 0;
 }
 
-int outputs_differ(const char *command, const char *const *path, unsigned cnt)
+int outfiles_differ(const char *command, const char *const *path, unsigned cnt)
 {
     for (unsigned i = 0; i < cnt; i++)
         for (unsigned j = 0; path[i] && j < i; j++)
             if (path[j] &&
                 (same_place(path[i], path[j]) || same_file(path[i], path[j], STDOUT_FILENO)))
-                return output_is_standard(path[i])
+                return outfile_is_stdout(path[i])
                            ? cli_error("%s: only one output can be standard output", command)
                            : cli_error("%s: %s is given for two outputs", command, path[i]);
     return 0;
 }
 
-int output_open(const char *path, FILE **out)
+int outfile_open(const char *path, FILE **out)
 {
     if (!path)
         return 0;
-    if (output_is_standard(path)) {
+    if (outfile_is_stdout(path)) {
         *out = stdout;
         return 0;
     }
@@ -86,14 +86,14 @@ int output_open(const char *path, FILE **out)
     return *out ? 0 : cli_error("%s: %s", path, strerror(errno));
 }
 
-bool output_failed(FILE *file)
+bool outfile_failed(FILE *file)
 {
     return file && ferror(file);
 }
 
-int output_close(FILE *file, const char *path)
+int outfile_close(FILE *file, const char *path)
 {
-    bool failed = output_failed(file);
+    bool failed = outfile_failed(file);
 
     if (!file || file == stdout)
         return 0;

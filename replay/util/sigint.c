@@ -48,7 +48,7 @@ static void on_signal(int number)
     errno = saved;
 }
 
-void interrupt_begin(void)
+void sigint_begin(void)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 
@@ -64,7 +64,7 @@ void interrupt_begin(void)
     atomic_store(&it.on, true);
 }
 
-void interrupt_end(void)
+void sigint_end(void)
 {
     if (!atomic_exchange(&it.on, false))
         return;
@@ -74,7 +74,7 @@ void interrupt_end(void)
         close(it.wake[i]);
 }
 
-bool interrupt_came(void)
+bool sigint_received(void)
 {
     return atomic_load_explicit(&it.came, memory_order_relaxed) && atomic_load(&it.on);
 }
@@ -87,12 +87,12 @@ static int left_ms(void)
     return gone < GRACE_MS ? (int)(GRACE_MS - gone) : 0;
 }
 
-bool interrupt_wait(int fd)
+bool sigint_wait_readable(int fd)
 {
     while (atomic_load(&it.on)) {
         struct pollfd wanted[] = {{.fd = fd, .events = POLLIN},
                                   {.fd = it.wake[0], .events = POLLIN}};
-        bool came = interrupt_came();
+        bool came = sigint_received();
         int left = came ? left_ms() : -1, rc;
 
         if (left == 0)

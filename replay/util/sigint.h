@@ -9,14 +9,14 @@
 
 #include <stdbool.h>
 
-/* From now on SIGINT and SIGTERM are waited for, unless they are ignored; until interrupt_end(). */
-void interrupt_begin(void);
-void interrupt_end(void);
+/* From now on SIGINT and SIGTERM are waited for, unless they are ignored; until sigint_end(). */
+void sigint_begin(void);
+void sigint_end(void);
 
 /* Whether one came, between those two. */
-bool interrupt_came(void);
+bool sigint_received(void);
 
 /* Waits until the descriptor can be read. False: one came, and this is the end. */
-bool interrupt_wait(int fd);
+bool sigint_wait_readable(int fd);
 
 #endif

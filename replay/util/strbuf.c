@@ -7,13 +7,13 @@
 #include <string.h>
 #include "wire/gid.h"
 
-struct text text_of(char *buf, size_t cap)
+struct strbuf strbuf_of(char *buf, size_t cap)
 {
     buf[0] = '\0';
-    return (struct text){.p = buf, .cap = cap};
+    return (struct strbuf){.p = buf, .cap = cap};
 }
 
-void text_add(struct text *t, const char *fmt, ...)
+void strbuf_addf(struct strbuf *t, const char *fmt, ...)
 {
     va_list args;
     int n;
@@ -25,7 +25,7 @@ void text_add(struct text *t, const char *fmt, ...)
         t->len = (size_t)n < t->cap - t->len ? t->len + (size_t)n : t->cap - 1;
 }
 
-void text_add_addr(struct text *t, const uint8_t addr[16])
+void strbuf_add_addr(struct strbuf *t, const uint8_t addr[16])
 {
     char buf[INET6_ADDRSTRLEN];
 
@@ -33,22 +33,22 @@ void text_add_addr(struct text *t, const uint8_t addr[16])
         inet_ntop(AF_INET, addr + 12, buf, sizeof(buf));
     else
         inet_ntop(AF_INET6, addr, buf, sizeof(buf));
-    text_add(t, "%s", buf);
+    strbuf_addf(t, "%s", buf);
 }
 
-void text_add_time(struct text *t, uint64_t ns)
+void strbuf_add_duration(struct strbuf *t, uint64_t ns)
 {
     if (ns < 1000)
-        text_add(t, "%" PRIu64 " ns", ns);
+        strbuf_addf(t, "%" PRIu64 " ns", ns);
     else if (ns < 1000000)
-        text_add(t, "%.3g µs", (double)ns / 1e3);
+        strbuf_addf(t, "%.3g µs", (double)ns / 1e3);
     else if (ns < 1000000000)
-        text_add(t, "%.4g ms", (double)ns / 1e6);
+        strbuf_addf(t, "%.4g ms", (double)ns / 1e6);
     else
-        text_add(t, "%.4g s", (double)ns / 1e9);
+        strbuf_addf(t, "%.4g s", (double)ns / 1e9);
 }
 
-void text_add_bytes(struct text *t, double bytes)
+void strbuf_add_size(struct strbuf *t, double bytes)
 {
     static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
     unsigned u = 0;
@@ -57,17 +57,17 @@ void text_add_bytes(struct text *t, double bytes)
         bytes /= 1000;
         u++;
     }
-    text_add(t, u ? "%.1f %s" : "%.0f %s", bytes, units[u]);
+    strbuf_addf(t, u ? "%.1f %s" : "%.0f %s", bytes, units[u]);
 }
 
-bool text_read_addr(const char *text, uint8_t addr[16])
+bool parse_ip_addr(const char *text, uint8_t addr[16])
 {
     memset(addr, 0, 16);
     memset(addr + 10, 0xFF, 2);
     return inet_pton(AF_INET, text, addr + 12) == 1 || inet_pton(AF_INET6, text, addr) == 1;
 }
 
-unsigned text_char(const char *p, uint32_t *code)
+unsigned utf8_decode(const char *p, uint32_t *code)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* a longer form is none */
     const unsigned char first = (unsigned char)*p;
@@ -94,11 +94,11 @@ static bool is_control(uint32_t code)
     return code < 0x20 || (code >= 0x7F && code < 0xA0);
 }
 
-void text_put(FILE *out, const char *text)
+void put_escaped(FILE *out, const char *text)
 {
     while (*text) {
         uint32_t code;
-        unsigned len = text_char(text, &code);
+        unsigned len = utf8_decode(text, &code);
 
         if (len > 0 && !is_control(code)) {
             fwrite(text, 1, len, out);
@@ -115,7 +115,7 @@ void text_put(FILE *out, const char *text)
     }
 }
 
-void text_put_word(FILE *out, const char *word)
+void put_shell_word(FILE *out, const char *word)
 {
     bool plain = true;
     unsigned len;
@@ -123,7 +123,7 @@ void text_put_word(FILE *out, const char *word)
     for (const char *p = word; *p && plain; p += len) {
         uint32_t code;
 
-        len = text_char(p, &code);
+        len = utf8_decode(p, &code);
         plain = len > 0 && !is_control(code);
     }
     fputs(plain ? "'" : "$'", out); /* the second form reads escapes */

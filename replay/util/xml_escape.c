@@ -12,13 +12,13 @@ static void put_char(FILE *out, unsigned char c)
     }
 }
 
-void xml_put(FILE *out, const char *text)
+void xml_escape(FILE *out, const char *text)
 {
     for (; *text; text++)
         put_char(out, (unsigned char)*text);
 }
 
-void xml_put_name(FILE *out, const char *name)
+void xml_escape_name(FILE *out, const char *name)
 {
     for (; *name; name++)
         put_char(out, (unsigned char)*name < 0x80 ? (unsigned char)*name : '?');

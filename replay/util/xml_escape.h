@@ -6,9 +6,9 @@
 #include <stdio.h>
 
 /* What has a meaning in XML is escaped; what may not stand there becomes '?'. The text is UTF-8. */
-void xml_put(FILE *out, const char *text);
+void xml_escape(FILE *out, const char *text);
 
 /* The same for a file name or a message with one in it, which need not be UTF-8. */
-void xml_put_name(FILE *out, const char *name);
+void xml_escape_name(FILE *out, const char *name);
 
 #endif

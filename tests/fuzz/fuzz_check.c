@@ -52,7 +52,7 @@ static void check_clean(struct output *o)
     FUZZ_CHECK(strlen(o->p) == o->len);
     for (size_t i = 0; i < o->len;) {
         uint32_t code;
-        unsigned bytes = text_char(o->p + i, &code);
+        unsigned bytes = utf8_decode(o->p + i, &code);
 
         FUZZ_CHECK(bytes > 0);
         FUZZ_CHECK(code >= 0x20 || code == '\n' || code == '\t');

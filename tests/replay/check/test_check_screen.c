@@ -42,7 +42,7 @@ static void what_others_chose_is_escaped(void)
         size_t len;
         FILE *out = open_memstream(&shown, &len);
 
-        text_put(out, cases[i].text);
+        put_escaped(out, cases[i].text);
         fclose(out);
         CU_ASSERT_STRING_EQUAL(shown, cases[i].shown);
         free(shown);

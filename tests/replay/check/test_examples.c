@@ -54,20 +54,20 @@ static void judge_all(const struct flowgen *g, struct first *first)
     roce_flow_del(flow);
 }
 
-static void frame_line(struct text *t, const struct flowgen *g, uint32_t number)
+static void frame_line(struct strbuf *t, const struct flowgen *g, uint32_t number)
 {
     const struct flowgen_frame *f = &g->frame[number - 1];
     struct roce_pkt pkt;
     char buf[LINE_WORDS];
-    struct text words = text_of(buf, sizeof(buf));
+    struct strbuf words = strbuf_of(buf, sizeof(buf));
 
     if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, g->bytes + f->off, f->len, f->len) == 0) {
         describe_packet(&words, &pkt);
         describe_defects(&words, &pkt);
     } else
-        text_add(&words, "cannot be read");
-    text_add(t, "  frame %-4u %10.6f s  %s %s\n", number,
-             (double)(f->time - g->frame[0].time) / 1e9, f->side ? "←" : "→", buf);
+        strbuf_addf(&words, "cannot be read");
+    strbuf_addf(t, "  frame %-4u %10.6f s  %s %s\n", number,
+                (double)(f->time - g->frame[0].time) / 1e9, f->side ? "←" : "→", buf);
 }
 
 /* The first frame, the one that the finding names besides its own, its own and those before it. */
@@ -80,7 +80,7 @@ static bool is_shown(const struct roce_finding *f, uint32_t number)
 static void render(const struct rule_case *c, char *buf)
 {
     struct first first = {.rule = c->rule};
-    struct text t = text_of(buf, TEXT_MAX);
+    struct strbuf t = strbuf_of(buf, TEXT_MAX);
     struct flowgen g;
     uint32_t left_out = 0;
     char words[LINE_WORDS];
@@ -95,14 +95,14 @@ static void render(const struct rule_case *c, char *buf)
             continue;
         }
         if (left_out)
-            text_add(&t, "  ... %u more\n", left_out);
+            strbuf_addf(&t, "  ... %u more\n", left_out);
         left_out = 0;
         frame_line(&t, &g, n);
     }
     if (first.found)
-        text_add(&t, "  found in frame %u: %s %s\n", first.finding.frame,
-                 roce_severity_name(first.finding.severity),
-                 roce_finding_text(&first.finding, words, sizeof(words)));
+        strbuf_addf(&t, "  found in frame %u: %s %s\n", first.finding.frame,
+                    roce_severity_name(first.finding.severity),
+                    roce_finding_text(&first.finding, words, sizeof(words)));
     flowgen_free(&g);
     CU_ASSERT(first.found);
 }

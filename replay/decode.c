@@ -81,8 +81,8 @@ static void print_fields(FILE *out, const struct roce_pkt *pkt)
             icrc_names[roce_pkt_icrc_check(pkt, NULL)]);
 }
 
-static void add_line(struct strbuf *t, const struct source_frame *frame, const struct roce_pkt *pkt,
-                     int rc, uint64_t start)
+static void add_line(struct strbuf *t, const struct captured_frame *frame,
+                     const struct roce_pkt *pkt, int rc, uint64_t start)
 {
     uint8_t src[16], dst[16];
 
@@ -100,11 +100,11 @@ static void add_line(struct strbuf *t, const struct source_frame *frame, const s
         strbuf_addf(t, " ");
     }
     if (rc == 0) {
-        describe_packet(t, pkt);
+        packet_text_full(t, pkt);
         if (roce_pkt_icrc_check(pkt, NULL) == ROCE_ICRC_UNVERIFIED)
             strbuf_addf(t, "; ICRC not checked");
     }
-    describe_defects(t, pkt);
+    packet_text_defects(t, pkt);
 }
 
 /* ---- JSON --------------------------------------------------------------------------------------
@@ -143,11 +143,11 @@ static json_t *headers_json(const struct roce_pkt *pkt)
 
 static json_t *opcode_json(const struct roce_pkt *pkt)
 {
-    return roce_dc_is(pkt) ? json_sprintf("DC %s", describe_opcode(pkt->bth.opcode))
+    return roce_dc_is(pkt) ? json_sprintf("DC %s", packet_text_opcode(pkt->bth.opcode))
                            : json_string(pkt->op->name);
 }
 
-static json_t *frame_json(const struct source_frame *frame, const struct roce_pkt *pkt, int rc,
+static json_t *frame_json(const struct captured_frame *frame, const struct roce_pkt *pkt, int rc,
                           const char *line)
 {
     json_t *defects = json_array();
@@ -187,14 +187,14 @@ static const char *skip_columns(const char *line)
 
 int decode_file(const char *path, const struct decode_options *options, struct fault *fault)
 {
-    struct source *source = source_open(path, fault);
-    struct source_frame frame;
+    struct capture_reader *reader = reader_open(path, fault);
+    struct captured_frame frame;
     uint64_t start = 0;
     int got;
 
-    if (!source)
+    if (!reader)
         return -1;
-    while ((got = source_next(source, &frame, fault)) == 1) {
+    while ((got = reader_next(reader, &frame, fault)) == 1) {
         char line[1024];
         struct strbuf t = strbuf_of(line, sizeof(line));
         struct roce_pkt pkt;
@@ -215,13 +215,13 @@ int decode_file(const char *path, const struct decode_options *options, struct f
 
             if (!o || json_dumpf(o, options->json, JSON_COMPACT) != 0)
                 got = fault_set(fault, "%s: frame %u: the JSON cannot be written",
-                                source_name(source), frame.number);
+                                reader_name(reader), frame.number);
             json_decref(o);
             fputc('\n', options->json);
             if (got < 0)
                 break;
         }
     }
-    source_close(source);
+    reader_close(reader);
     return got;
 }

@@ -29,20 +29,20 @@
 #define HEAD_LEN   8u
 #define FAMILY_LEN 4u
 
-struct source {
+struct capture_reader {
     char *name;
     FILE *file;   /* as opened */
     FILE *stream; /* `file`, or what it holds compressed */
     bool is_stdin;
-    struct inflate *inflate; /* NULL for a plain file; lives until `stream` is closed */
-    uint64_t total;          /* bytes of `file`, 0 for a pipe */
+    struct decompress *decompress; /* NULL for a plain file; lives until `stream` is closed */
+    uint64_t total;                /* bytes of `file`, 0 for a pipe */
     uint32_t number;
     bool straight; /* a file of one link layer, whose frames are what its records hold: */
     enum roce_link link;
-    struct capfile cap;
+    struct pcap_parser cap;
     /* Of a file that libpcap reads, and then what its frames are copied to. */
     pcap_t *pcap; /* owns `stream` */
-    struct chunk kept[CHUNKS_KEEP + 1];
+    struct chunk kept[READ_BUFFER_KEEP + 1];
     unsigned kept_at;
 };
 
@@ -70,51 +70,51 @@ static int link_of(uint32_t linktype, enum roce_link *out)
  */
 
 /* Opens the file and puts the decompressor, if one is needed, behind it. */
-static int open_stream(struct source *source, const char *path, struct fault *fault)
+static int open_stream(struct capture_reader *reader, const char *path, struct fault *fault)
 {
     struct fault why;
     struct stat st;
 
-    source->file = source->is_stdin ? stdin : fopen(path, "rb");
-    if (!source->file)
-        return fault_set(fault, "%s: %s", source->name, strerror(errno));
-    if (!source->is_stdin && fstat(fileno(source->file), &st) == 0 && S_ISREG(st.st_mode))
-        source->total = (uint64_t)st.st_size;
-    source->stream = inflate_open(source->file, source->is_stdin, &source->inflate, &why);
-    if (!source->stream)
-        return fault_set(fault, "%s: %s", source->name, why.text);
+    reader->file = reader->is_stdin ? stdin : fopen(path, "rb");
+    if (!reader->file)
+        return fault_set(fault, "%s: %s", reader->name, strerror(errno));
+    if (!reader->is_stdin && fstat(fileno(reader->file), &st) == 0 && S_ISREG(st.st_mode))
+        reader->total = (uint64_t)st.st_size;
+    reader->stream = decompress_open(reader->file, reader->is_stdin, &reader->decompress, &why);
+    if (!reader->stream)
+        return fault_set(fault, "%s: %s", reader->name, why.text);
     return 0;
 }
 
-static int open_pcap(struct source *source, struct fault *fault)
+static int open_pcap(struct capture_reader *reader, struct fault *fault)
 {
     char errbuf[PCAP_ERRBUF_SIZE] = "";
     const char *error;
 
-    source->pcap = pcap_fopen_offline_with_tstamp_precision(source->stream,
+    reader->pcap = pcap_fopen_offline_with_tstamp_precision(reader->stream,
                                                             PCAP_TSTAMP_PRECISION_NANO, errbuf);
-    if (source->pcap)
+    if (reader->pcap)
         return 0;
-    error = inflate_error(source->inflate);
-    return fault_set(fault, "%s: not a capture file: %s", source->name, error ? error : errbuf);
+    error = decompress_error(reader->decompress);
+    return fault_set(fault, "%s: not a capture file: %s", reader->name, error ? error : errbuf);
 }
 
 /* The first bytes of the stream, which stay in it. No more than any C library takes back. */
-static bool peek_head(struct source *source, uint8_t head[HEAD_LEN])
+static bool peek_head(struct capture_reader *reader, uint8_t head[HEAD_LEN])
 {
-    size_t len = fread(head, 1, HEAD_LEN, source->stream);
+    size_t len = fread(head, 1, HEAD_LEN, reader->stream);
 
     for (size_t i = len; i > 0; i--)
-        if (ungetc(head[i - 1], source->stream) == EOF)
+        if (ungetc(head[i - 1], reader->stream) == EOF)
             return false;
     return len == HEAD_LEN;
 }
 
 /* Whether any interface, or the file, has a link layer that carries RoCE. */
-static int check_link(const struct source *source, struct fault *fault)
+static int check_link(const struct capture_reader *reader, struct fault *fault)
 {
-    const struct capfile *cap = &source->cap;
-    uint32_t linktype = source_linktype(source);
+    const struct pcap_parser *cap = &reader->cap;
+    uint32_t linktype = reader_linktype(reader);
     enum roce_link link;
     const char *name;
 
@@ -124,68 +124,68 @@ static int check_link(const struct source *source, struct fault *fault)
         if (link_of(cap->iface[i].linktype, &link) == 0)
             return 0;
     name = pcap_datalink_val_to_name((int)linktype);
-    return fault_set(fault, "%s: link layer %s (%u) does not carry RoCE", source->name,
+    return fault_set(fault, "%s: link layer %s (%u) does not carry RoCE", reader->name,
                      name ? name : "?", linktype);
 }
 
-static int begin(struct source *source, const char *path, struct fault *fault)
+static int begin(struct capture_reader *reader, const char *path, struct fault *fault)
 {
     uint8_t head[HEAD_LEN];
     struct fault why;
 
-    if (open_stream(source, path, fault) != 0)
+    if (open_stream(reader, path, fault) != 0)
         return -1;
-    if (!peek_head(source, head) || !capfile_knows(head)) {
-        if (open_pcap(source, fault) != 0)
+    if (!peek_head(reader, head) || !pcap_parser_knows(head)) {
+        if (open_pcap(reader, fault) != 0)
             return -1;
         return 0;
     }
-    inflate_live(source->inflate);
-    if (capfile_open(&source->cap, source->stream, source->inflate, &why) != 0) {
-        return fault_set(fault, "%s: not a capture file: %s", source->name, why.text);
+    decompress_live(reader->decompress);
+    if (pcap_parser_open(&reader->cap, reader->stream, reader->decompress, &why) != 0) {
+        return fault_set(fault, "%s: not a capture file: %s", reader->name, why.text);
     }
     return 0;
 }
 
-static bool is_straight(const struct source *source, enum roce_link *link)
+static bool is_straight(const struct capture_reader *reader, enum roce_link *link)
 {
-    uint32_t linktype = source->cap.linktype;
+    uint32_t linktype = reader->cap.linktype;
 
-    return source->cap.plain && linktype != LINKTYPE_ERF && linktype != LINKTYPE_NULL &&
+    return reader->cap.plain && linktype != LINKTYPE_ERF && linktype != LINKTYPE_NULL &&
            linktype != LINKTYPE_LOOP && link_of(linktype, link) == 0;
 }
 
-struct source *source_open(const char *path, struct fault *fault)
+struct capture_reader *reader_open(const char *path, struct fault *fault)
 {
-    return source_open_as(path, strcmp(path, "-") == 0 ? "standard input" : path, fault);
+    return reader_open_as(path, strcmp(path, "-") == 0 ? "standard input" : path, fault);
 }
 
-struct source *source_open_as(const char *path, const char *name, struct fault *fault)
+struct capture_reader *reader_open_as(const char *path, const char *name, struct fault *fault)
 {
-    struct source *source = calloc(1, sizeof(*source));
+    struct capture_reader *reader = calloc(1, sizeof(*reader));
 
-    if (source)
-        source->name = strdup(name);
-    if (!source || !source->name) {
-        free(source);
+    if (reader)
+        reader->name = strdup(name);
+    if (!reader || !reader->name) {
+        free(reader);
         fault_set(fault, "%s: no memory", name);
         return NULL;
     }
-    source->is_stdin = strcmp(path, "-") == 0;
-    if (begin(source, path, fault) != 0 ||
-        ((source->pcap || !source->cap.pcapng) && check_link(source, fault) != 0)) {
-        source_close(source);
+    reader->is_stdin = strcmp(path, "-") == 0;
+    if (begin(reader, path, fault) != 0 ||
+        ((reader->pcap || !reader->cap.pcapng) && check_link(reader, fault) != 0)) {
+        reader_close(reader);
         return NULL;
     }
-    source->straight = is_straight(source, &source->link);
-    return source;
+    reader->straight = is_straight(reader, &reader->link);
+    return reader;
 }
 
 /* ---- frames ------------------------------------------------------------------------------------
  */
 
 /* The frame inside an ERF record. */
-static void unwrap(struct source_frame *frame)
+static void unwrap(struct captured_frame *frame)
 {
     struct erf_frame inner;
 
@@ -198,19 +198,19 @@ static void unwrap(struct source_frame *frame)
 }
 
 /* A record through libpcap, copied to where it can stay. 1, 0, -1 and a reason. */
-static int next_pcap(struct source *source, struct capfile_record *out, struct fault *why)
+static int next_pcap(struct capture_reader *reader, struct pcap_record *out, struct fault *why)
 {
     struct pcap_pkthdr *hdr;
     const u_char *data;
-    int rc = pcap_next_ex(source->pcap, &hdr, &data);
+    int rc = pcap_next_ex(reader->pcap, &hdr, &data);
     struct chunk *kept;
 
     if (rc == PCAP_ERROR_BREAK)
         return 0;
     if (rc != 1)
-        return fault_set(why, "%s", pcap_geterr(source->pcap));
-    source->kept_at = (source->kept_at + 1) % (CHUNKS_KEEP + 1);
-    kept = &source->kept[source->kept_at];
+        return fault_set(why, "%s", pcap_geterr(reader->pcap));
+    reader->kept_at = (reader->kept_at + 1) % (READ_BUFFER_KEEP + 1);
+    kept = &reader->kept[reader->kept_at];
     if (kept->cap < hdr->caplen) {
         uint8_t *grown = realloc(kept->p, hdr->caplen);
 
@@ -222,11 +222,11 @@ static int next_pcap(struct source *source, struct capfile_record *out, struct f
         memcpy(kept->p, data, hdr->caplen);
     /* With nanosecond precision libpcap puts nanoseconds into tv_usec. A time before 1970 is
      * garbage and becomes 0. */
-    *out = (struct capfile_record){
+    *out = (struct pcap_record){
         .time = hdr->ts.tv_sec < 0 ? 0
                                    : (uint64_t)hdr->ts.tv_sec % 10000000000u * 1000000000u +
                                          (uint64_t)hdr->ts.tv_usec % 1000000000u,
-        .linktype = source_linktype(source),
+        .linktype = reader_linktype(reader),
         .cap_len = hdr->caplen,
         .wire_len = hdr->len,
         .data = kept->p,
@@ -234,19 +234,19 @@ static int next_pcap(struct source *source, struct capfile_record *out, struct f
     return 1;
 }
 
-static int next_record(struct source *source, struct capfile_record *out, struct fault *why)
+static int next_record(struct capture_reader *reader, struct pcap_record *out, struct fault *why)
 {
-    if (source->pcap)
-        return next_pcap(source, out, why);
-    return capfile_next(&source->cap, out, why);
+    if (reader->pcap)
+        return next_pcap(reader, out, why);
+    return pcap_parser_next(&reader->cap, out, why);
 }
 
 /* The next frame from its record. */
-static void frame_set(struct source *source, const struct capfile_record *record,
-                      struct source_frame *out)
+static void frame_set(struct capture_reader *reader, const struct pcap_record *record,
+                      struct captured_frame *out)
 {
-    *out = (struct source_frame){
-        .number = ++source->number,
+    *out = (struct captured_frame){
+        .number = ++reader->number,
         .time = record->time,
         .cap_len = record->cap_len,
         .wire_len = record->wire_len < record->cap_len ? record->cap_len : record->wire_len,
@@ -256,7 +256,7 @@ static void frame_set(struct source *source, const struct capfile_record *record
         .block = record->block,
         .block_len = record->block_len,
         .block_options_off = record->options_off,
-        .block_big = source->cap.big,
+        .block_big = reader->cap.big,
     };
     out->record_wire_len = out->wire_len;
     if (record->linktype == LINKTYPE_ERF) {
@@ -274,165 +274,165 @@ static void frame_set(struct source *source, const struct capfile_record *record
     }
 }
 
-int source_next(struct source *source, struct source_frame *out, struct fault *fault)
+int reader_next(struct capture_reader *reader, struct captured_frame *out, struct fault *fault)
 {
-    struct capfile_record record;
+    struct pcap_record record;
     struct fault why;
     int rc;
 
-    if (sigint_received() && !source_is_live(source))
-        return fault_set(fault, "%s: frame %u: interrupted", source->name, source->number + 1);
-    rc = next_record(source, &record, &why);
-    if (rc >= 0 && source->number == 0 && check_link(source, fault) != 0)
+    if (sigint_received() && !reader_is_live(reader))
+        return fault_set(fault, "%s: frame %u: interrupted", reader->name, reader->number + 1);
+    rc = next_record(reader, &record, &why);
+    if (rc >= 0 && reader->number == 0 && check_link(reader, fault) != 0)
         return -1;
     if (rc == 0)
         return 0;
     if (rc != 1) {
-        const char *error = inflate_error(source->inflate);
+        const char *error = decompress_error(reader->decompress);
 
         if (sigint_received())
             return 0; /* a pipe, in the middle of a frame */
-        return fault_set(fault, "%s: frame %u: %s", source->name, source->number + 1,
+        return fault_set(fault, "%s: frame %u: %s", reader->name, reader->number + 1,
                          error ? error : why.text);
     }
-    if (source->number == UINT32_MAX)
-        return fault_set(fault, "%s: more than 2^32 frames", source->name);
-    frame_set(source, &record, out);
+    if (reader->number == UINT32_MAX)
+        return fault_set(fault, "%s: more than 2^32 frames", reader->name);
+    frame_set(reader, &record, out);
     return 1;
 }
 
-bool source_next_here(struct source *source, struct source_frame *out)
+bool reader_next_here(struct capture_reader *reader, struct captured_frame *out)
 {
-    struct capfile_record record;
+    struct pcap_record record;
 
-    if (!source->straight || source->number == UINT32_MAX ||
-        !capfile_next_here(&source->cap, &record))
+    if (!reader->straight || reader->number == UINT32_MAX ||
+        !pcap_parser_next_here(&reader->cap, &record))
         return false;
-    out->number = ++source->number;
+    out->number = ++reader->number;
     out->time = record.time;
-    out->link = source->link;
+    out->link = reader->link;
     out->cap_len = record.cap_len;
     out->wire_len = record.wire_len < record.cap_len ? record.cap_len : record.wire_len;
     out->data = record.data;
     return true;
 }
 
-bool source_is_live(const struct source *source)
+bool reader_is_live(const struct capture_reader *reader)
 {
-    return inflate_is_live(source->inflate);
+    return decompress_is_live(reader->decompress);
 }
 
-bool source_ready(const struct source *source)
+bool reader_ready(const struct capture_reader *reader)
 {
-    return !source->pcap && capfile_ready(&source->cap);
+    return !reader->pcap && pcap_parser_ready(&reader->cap);
 }
 
-bool source_blocks(struct source *source,
+bool reader_blocks(struct capture_reader *reader,
                    void (*on_block)(void *user, const uint8_t *block, uint32_t len, bool big),
                    void *user)
 {
-    source->cap.on_block = on_block;
-    source->cap.user = user;
-    return !source->pcap && source->cap.pcapng;
+    reader->cap.on_block = on_block;
+    reader->cap.user = user;
+    return !reader->pcap && reader->cap.pcapng;
 }
 
-const char *source_name(const struct source *source)
+const char *reader_name(const struct capture_reader *reader)
 {
-    return source->name;
+    return reader->name;
 }
 
-uint32_t source_linktype(const struct source *source)
+uint32_t reader_linktype(const struct capture_reader *reader)
 {
-    const struct capfile *cap = &source->cap;
+    const struct pcap_parser *cap = &reader->cap;
     int datalink;
 
-    if (!source->pcap)
+    if (!reader->pcap)
         return cap->pcapng && cap->iface_cnt ? cap->iface[0].linktype : cap->linktype;
-    datalink = pcap_datalink(source->pcap);
+    datalink = pcap_datalink(reader->pcap);
     /* The one link type here whose number in files is not the one in memory. */
     return datalink == DLT_RAW ? LINKTYPE_RAW : (uint32_t)datalink;
 }
 
-uint32_t source_snaplen(const struct source *source)
+uint32_t reader_snaplen(const struct capture_reader *reader)
 {
-    return source->pcap ? (uint32_t)pcap_snapshot(source->pcap) : source->cap.snaplen;
+    return reader->pcap ? (uint32_t)pcap_snapshot(reader->pcap) : reader->cap.snaplen;
 }
 
 /* Whether it is a plain file, and not too short, of which only the first chunk was read. */
-static bool is_long_file(const struct source *source)
+static bool is_long_file(const struct capture_reader *reader)
 {
-    return !source->pcap && !source->inflate && source->total >= LONG_MIN_LEN &&
-           ftello(source->file) == (off_t)source->cap.chunks.len;
+    return !reader->pcap && !reader->decompress && reader->total >= LONG_MIN_LEN &&
+           ftello(reader->file) == (off_t)reader->cap.buf.len;
 }
 
-struct mapped *source_map(struct source *source)
+struct mmap_file *reader_map(struct capture_reader *reader)
 {
-    struct chunks *chunks = &source->cap.chunks;
-    struct mapped *mapped;
+    struct read_buffer *buf = &reader->cap.buf;
+    struct mmap_file *mapped;
 
-    if (!is_long_file(source) || source->total > SIZE_MAX)
+    if (!is_long_file(reader) || reader->total > SIZE_MAX)
         return NULL;
-    mapped = mapped_open(fileno(source->file), (size_t)source->total, source_name(source));
+    mapped = mmap_file_open(fileno(reader->file), (size_t)reader->total, reader_name(reader));
     if (mapped)
-        chunks_map(chunks, mapped_bytes(mapped), (size_t)source->total);
+        read_buffer_map(buf, mmap_file_bytes(mapped), (size_t)reader->total);
     return mapped;
 }
 
-void source_begin_ahead(struct source *source)
+void reader_begin_ahead(struct capture_reader *reader)
 {
-    if (is_long_file(source))
-        chunks_begin_ahead(&source->cap.chunks);
+    if (is_long_file(reader))
+        read_buffer_begin_ahead(&reader->cap.buf);
 }
 
-bool source_may_read_ahead(const struct source *source, unsigned who)
+bool reader_may_read_ahead(const struct capture_reader *reader, unsigned who)
 {
-    return chunks_may_read_ahead(&source->cap.chunks, who);
+    return read_buffer_may_read_ahead(&reader->cap.buf, who);
 }
 
-bool source_read_ahead(struct source *source, unsigned who)
+bool reader_read_ahead(struct capture_reader *reader, unsigned who)
 {
-    return chunks_read_ahead(&source->cap.chunks, who);
+    return read_buffer_read_ahead(&reader->cap.buf, who);
 }
 
-uint64_t source_piece(const struct source *source)
+uint64_t reader_piece(const struct capture_reader *reader)
 {
-    return chunks_piece(&source->cap.chunks);
+    return read_buffer_piece(&reader->cap.buf);
 }
 
-void source_release(struct source *source, uint64_t oldest)
+void reader_release(struct capture_reader *reader, uint64_t oldest)
 {
-    chunks_release(&source->cap.chunks, oldest);
+    read_buffer_release(&reader->cap.buf, oldest);
 }
 
-bool source_has_turn(const struct source *source, unsigned who)
+bool reader_has_turn(const struct capture_reader *reader, unsigned who)
 {
-    const struct chunks *chunks = &source->cap.chunks;
+    const struct read_buffer *buf = &reader->cap.buf;
 
-    return !chunks->ahead.on || chunks_has_next(chunks, who) || capfile_ready(&source->cap);
+    return !buf->ahead.on || read_buffer_has_next(buf, who) || pcap_parser_ready(&reader->cap);
 }
 
-void source_progress(const struct source *source, uint64_t *done, uint64_t *total)
+void reader_progress(const struct capture_reader *reader, uint64_t *done, uint64_t *total)
 {
-    bool plain = source->total && !source->pcap && !source->inflate;
-    off_t at = source->total && !plain ? ftello(source->file) : 0;
+    bool plain = reader->total && !reader->pcap && !reader->decompress;
+    off_t at = reader->total && !plain ? ftello(reader->file) : 0;
 
-    *done = plain ? chunks_position(&source->cap.chunks) : at > 0 ? (uint64_t)at : 0;
-    *total = source->total;
+    *done = plain ? read_buffer_position(&reader->cap.buf) : at > 0 ? (uint64_t)at : 0;
+    *total = reader->total;
 }
 
-void source_close(struct source *source)
+void reader_close(struct capture_reader *reader)
 {
-    if (!source)
+    if (!reader)
         return;
-    capfile_close(&source->cap);
-    if (source->pcap)
-        pcap_close(source->pcap); /* and the stream with it, unless that is stdin */
-    else if (source->stream && source->stream != stdin)
-        fclose(source->stream); /* and `file` with it, if it is another */
-    else if (!source->stream && source->file && !source->is_stdin)
-        fclose(source->file);
-    for (unsigned i = 0; i <= CHUNKS_KEEP; i++)
-        free(source->kept[i].p);
-    free(source->name);
-    free(source);
+    pcap_parser_close(&reader->cap);
+    if (reader->pcap)
+        pcap_close(reader->pcap); /* and the stream with it, unless that is stdin */
+    else if (reader->stream && reader->stream != stdin)
+        fclose(reader->stream); /* and `file` with it, if it is another */
+    else if (!reader->stream && reader->file && !reader->is_stdin)
+        fclose(reader->file);
+    for (unsigned i = 0; i <= READ_BUFFER_KEEP; i++)
+        free(reader->kept[i].p);
+    free(reader->name);
+    free(reader);
 }

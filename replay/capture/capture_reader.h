@@ -14,15 +14,15 @@
 #include "util/strbuf.h"
 #include "wire/pkt.h"
 
-struct source;
+struct capture_reader;
 
-struct source_frame {
+struct captured_frame {
     uint32_t number; /* 1 is the first of the file */
     uint64_t time;   /* ns, as the capture has it */
     enum roce_link link;
     uint32_t cap_len;
     uint32_t wire_len;   /* >= cap_len */
-    const uint8_t *data; /* valid as source_ready() says */
+    const uint8_t *data; /* valid as reader_ready() says */
 
     /* The record as the file has it; other than `data` for ERF and BSD loopback only. An ERF record
      * of another network gives a frame of no bytes. */
@@ -37,71 +37,71 @@ struct source_frame {
 };
 
 /* NULL and a fault for a file that cannot be opened, is no capture, or has another link layer. */
-struct source *source_open(const char *path, struct fault *fault);
+struct capture_reader *reader_open(const char *path, struct fault *fault);
 
 /* The same, called `name` in what is said of it. */
-struct source *source_open_as(const char *path, const char *name, struct fault *fault);
+struct capture_reader *reader_open_as(const char *path, const char *name, struct fault *fault);
 
 /* 1 and *out for a frame, 0 at the end, -1 and a fault that names the frame for a broken file. */
-int source_next(struct source *source, struct source_frame *out, struct fault *fault);
+int reader_next(struct capture_reader *reader, struct captured_frame *out, struct fault *fault);
 
 /*
- * The same quickly, for nearly every frame that source_ready() is true of; false for any other,
- * which source_next() then gives. Not for the first one. Of the record and the block nothing is
+ * The same quickly, for nearly every frame that reader_ready() is true of; false for any other,
+ * which reader_next() then gives. Not for the first one. Of the record and the block nothing is
  * said.
  */
-bool source_next_here(struct source *source, struct source_frame *out);
+bool reader_next_here(struct capture_reader *reader, struct captured_frame *out);
 
 /* Whether it is a pipe, of which each frame is shown as soon as it has come. */
-bool source_is_live(const struct source *source);
+bool reader_is_live(const struct capture_reader *reader);
 
 /*
  * Whether the next frame is in memory already. Frames stay valid while this said true before each
- * source_next() after theirs, and then over CHUNKS_KEEP - 1 more times that it said false: batches
- * of frames that end where it says false can wait for another thread.
+ * reader_next() after theirs, and then over READ_BUFFER_KEEP - 1 more times that it said false:
+ * batches of frames that end where it says false can wait for another thread.
  */
-bool source_ready(const struct source *source);
+bool reader_ready(const struct capture_reader *reader);
 
 /*
- * After source_begin_ahead(), before the first source_next(), two threads, 1 and 2, may read pieces
- * of a plain file before they are wanted, also while one of them is in source_next(): see chunks.h,
- * where the same functions are. Frames then stay until source_release() names a later piece than
- * that of source_piece() after they came. Nothing of this happens where that is no plain file.
+ * After reader_begin_ahead(), before the first reader_next(), two threads, 1 and 2, may read pieces
+ * of a plain file before they are wanted, also while one of them is in reader_next(): see buf.h,
+ * where the same functions are. Frames then stay until reader_release() names a later piece than
+ * that of reader_piece() after they came. Nothing of this happens where that is no plain file.
  */
-void source_begin_ahead(struct source *source);
-bool source_may_read_ahead(const struct source *source, unsigned who);
-bool source_read_ahead(struct source *source, unsigned who);
-uint64_t source_piece(const struct source *source);
-void source_release(struct source *source, uint64_t oldest);
+void reader_begin_ahead(struct capture_reader *reader);
+bool reader_may_read_ahead(const struct capture_reader *reader, unsigned who);
+bool reader_read_ahead(struct capture_reader *reader, unsigned who);
+uint64_t reader_piece(const struct capture_reader *reader);
+void reader_release(struct capture_reader *reader, uint64_t oldest);
 
-/* Whether thread `who` is the one to call source_next(): the frame is in memory, or in that
- * thread's. Always so where nothing is read ahead. Not while another is in source_next(). */
-bool source_has_turn(const struct source *source, unsigned who);
+/* Whether thread `who` is the one to call reader_next(): the frame is in memory, or in that
+ * thread's. Always so where nothing is read ahead. Not while another is in reader_next(). */
+bool reader_has_turn(const struct capture_reader *reader, unsigned who);
 
 /* Whether it is a pcapng file; then `on_block` is told each block that is no packet. To be called
- * before the first source_next(). */
-bool source_blocks(struct source *source,
+ * before the first reader_next(). */
+bool reader_blocks(struct capture_reader *reader,
                    void (*on_block)(void *user, const uint8_t *block, uint32_t len, bool big),
                    void *user);
 
 /*
- * Maps the whole file: all frames then stay valid, also after source_close(), until the caller
- * closes it with mapped_close(). NULL where that cannot be, or is not worth it: pipes, what is
- * compressed, small files. To be called before the first source_next().
+ * Maps the whole file: all frames then stay valid, also after reader_close(), until the caller
+ * closes it with mmap_file_close(). NULL where that cannot be, or is not worth it: pipes, what is
+ * compressed, small files. To be called before the first reader_next().
  */
-struct mapped *source_map(struct source *source);
+struct mmap_file *reader_map(struct capture_reader *reader);
 
 /* What messages call it: the path, or "standard input". */
-const char *source_name(const struct source *source);
+const char *reader_name(const struct capture_reader *reader);
 
 /* What a file that is to hold the same frames says of them: LINKTYPE_ number of tcpdump.org, and
  * the snapshot length. */
-uint32_t source_linktype(const struct source *source);
-uint32_t source_snaplen(const struct source *source);
+uint32_t reader_linktype(const struct capture_reader *reader);
+uint32_t reader_snaplen(const struct capture_reader *reader);
 
 /* Bytes of the file read so far and in all; both 0 where that is not known (pipes). */
-void source_progress(const struct source *source, uint64_t *done, uint64_t *total);
+void reader_progress(const struct capture_reader *reader, uint64_t *done, uint64_t *total);
 
-void source_close(struct source *source); /* NULL is fine */
+void reader_close(struct capture_reader *reader); /* NULL is fine */
 
 #endif

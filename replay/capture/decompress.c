@@ -34,7 +34,7 @@ static const struct mark {
     {LZ4, 4, {0x04, 0x22, 0x4D, 0x18}, "lz4"},
 };
 
-struct inflate {
+struct decompress {
     FILE *file;
     bool keep;
     enum packing packing;
@@ -63,7 +63,7 @@ static const struct mark *mark_of(const uint8_t *head, size_t len)
 }
 
 /* Whether there is input, reading more if needed. A read error ends the stream with its reason. */
-static bool fill(struct inflate *s)
+static bool fill(struct decompress *s)
 {
     if (s->in_off < s->in_len)
         return true;
@@ -90,14 +90,14 @@ static bool fill(struct inflate *s)
 }
 
 /* Whether a read would have to wait, though it could end with what was given. */
-static bool pauses(struct inflate *s)
+static bool pauses(struct decompress *s)
 {
     struct pollfd fd = {.fd = fileno(s->file), .events = POLLIN};
 
     return s->live && s->given && s->in_off == s->in_len && poll(&fd, 1, 0) == 0;
 }
 
-static ssize_t fail(struct inflate *s, const char *error)
+static ssize_t fail(struct decompress *s, const char *error)
 {
     s->error = error;
     errno = EIO;
@@ -105,7 +105,7 @@ static ssize_t fail(struct inflate *s, const char *error)
 }
 
 /* The end of the input: fine between members, and nowhere else. */
-static ssize_t end(struct inflate *s)
+static ssize_t end(struct decompress *s)
 {
     s->done = true;
     if (s->error || s->more)
@@ -113,7 +113,7 @@ static ssize_t end(struct inflate *s)
     return 0;
 }
 
-static ssize_t read_plain(struct inflate *s, char *buf, size_t len)
+static ssize_t read_plain(struct decompress *s, char *buf, size_t len)
 {
     if (!fill(s))
         return end(s);
@@ -125,7 +125,7 @@ static ssize_t read_plain(struct inflate *s, char *buf, size_t len)
 }
 
 #ifdef HAVE_ZLIB
-static ssize_t read_gzip(struct inflate *s, char *buf, size_t len)
+static ssize_t read_gzip(struct decompress *s, char *buf, size_t len)
 {
     z_stream *z = &s->gzip;
 
@@ -158,7 +158,7 @@ static ssize_t read_gzip(struct inflate *s, char *buf, size_t len)
 #endif
 
 #ifdef HAVE_ZSTD
-static ssize_t read_zstd(struct inflate *s, char *buf, size_t len)
+static ssize_t read_zstd(struct decompress *s, char *buf, size_t len)
 {
     ZSTD_outBuffer out = {.dst = buf, .size = len};
 
@@ -184,7 +184,7 @@ static ssize_t read_zstd(struct inflate *s, char *buf, size_t len)
 
 static ssize_t cookie_read(void *cookie, char *buf, size_t len)
 {
-    struct inflate *s = cookie;
+    struct decompress *s = cookie;
 
     if (s->error)
         return fail(s, s->error);
@@ -208,7 +208,7 @@ static ssize_t cookie_read(void *cookie, char *buf, size_t len)
 
 static int cookie_close(void *cookie)
 {
-    struct inflate *s = cookie;
+    struct decompress *s = cookie;
     int rc = s->keep || !s->file ? 0 : fclose(s->file);
 
 #ifdef HAVE_ZLIB
@@ -224,7 +224,7 @@ static int cookie_close(void *cookie)
 }
 
 /* Makes the decompressor of s->packing. */
-static bool begin(struct inflate *s)
+static bool begin(struct decompress *s)
 {
     switch (s->packing) {
     case PLAIN: return true;
@@ -251,12 +251,12 @@ static bool known(enum packing packing)
     return packing == PLAIN;
 }
 
-FILE *inflate_open(FILE *file, bool keep, struct inflate **state, struct fault *fault)
+FILE *decompress_open(FILE *file, bool keep, struct decompress **state, struct fault *fault)
 {
     static const cookie_io_functions_t io = {.read = cookie_read, .close = cookie_close};
     uint8_t head[HEAD_LEN];
     const struct mark *mark;
-    struct inflate *s;
+    struct decompress *s;
     FILE *stream;
     struct stat st;
     bool regular = fstat(fileno(file), &st) == 0 && S_ISREG(st.st_mode);
@@ -306,23 +306,23 @@ FILE *inflate_open(FILE *file, bool keep, struct inflate **state, struct fault *
     return stream;
 }
 
-void inflate_live(struct inflate *state)
+void decompress_live(struct decompress *state)
 {
     if (state)
         state->live = state->pipe;
 }
 
-bool inflate_waits(const struct inflate *state)
+bool decompress_waits(const struct decompress *state)
 {
     return state && state->live && !state->done && !state->error;
 }
 
-bool inflate_is_live(const struct inflate *state)
+bool decompress_is_live(const struct decompress *state)
 {
     return state && state->live;
 }
 
-const char *inflate_error(const struct inflate *state)
+const char *decompress_error(const struct decompress *state)
 {
     return state ? state->error : NULL;
 }

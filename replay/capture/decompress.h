@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include "util/strbuf.h"
 
-struct inflate;
+struct decompress;
 
 /*
  * The stream to read instead of `file`, which need not be seekable: `file` itself where it is not
@@ -22,19 +22,19 @@ struct inflate;
  * NULL and a fault (without the file's name) if it is compressed in a way that this build does not
  * know; `file` is still open then.
  */
-FILE *inflate_open(FILE *file, bool keep, struct inflate **state, struct fault *fault);
+FILE *decompress_open(FILE *file, bool keep, struct decompress **state, struct fault *fault);
 
 /*
  * A pipe may be a capture under way: from now on a read of the stream ends early, as at the end of
- * a file, where all that has come was read. inflate_waits() then says that this was not the end;
+ * a file, where all that has come was read. decompress_waits() then says that this was not the end;
  * the caller clears the stream's end of file, and its next read waits for more. Nothing changes for
  * a regular file. NULL is a plain regular file, too.
  */
-void inflate_live(struct inflate *state);
-bool inflate_waits(const struct inflate *state);
-bool inflate_is_live(const struct inflate *state);
+void decompress_live(struct decompress *state);
+bool decompress_waits(const struct decompress *state);
+bool decompress_is_live(const struct decompress *state);
 
 /* What is wrong with the compressed data: the reason of a failed read, or NULL. */
-const char *inflate_error(const struct inflate *state);
+const char *decompress_error(const struct decompress *state);
 
 #endif

@@ -11,25 +11,25 @@
 
 #define EXIT_UNUSABLE 2
 
-struct mapped {
+struct mmap_file {
     uint8_t *p;
     size_t len;
-    _Atomic(struct mapped *) next;
+    _Atomic(struct mmap_file *) next;
     size_t text_len;
     char text[]; /* what the program says if it is cut short; made beforehand */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic(struct mapped *) all;
+static _Atomic(struct mmap_file *) all;
 
 static void on_sigbus(int sig, siginfo_t *info, void *context);
 
-struct mapped *mapped_open(int fd, size_t len, const char *name)
+struct mmap_file *mmap_file_open(int fd, size_t len, const char *name)
 {
     static const char what[] = ": was cut short while it was read\n";
     size_t name_len = strlen(name);
     struct sigaction action = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO};
-    struct mapped *mapped = malloc(sizeof(*mapped) + name_len + sizeof(what));
+    struct mmap_file *mapped = malloc(sizeof(*mapped) + name_len + sizeof(what));
 
     if (!mapped)
         return NULL;
@@ -52,9 +52,9 @@ struct mapped *mapped_open(int fd, size_t len, const char *name)
     return mapped;
 }
 
-void mapped_close(struct mapped *mapped)
+void mmap_file_close(struct mmap_file *mapped)
 {
-    _Atomic(struct mapped *) *at = &all;
+    _Atomic(struct mmap_file *) *at = &all;
 
     if (!mapped)
         return;
@@ -67,7 +67,7 @@ void mapped_close(struct mapped *mapped)
     free(mapped);
 }
 
-uint8_t *mapped_bytes(const struct mapped *mapped)
+uint8_t *mmap_file_bytes(const struct mmap_file *mapped)
 {
     return mapped->p;
 }
@@ -79,7 +79,7 @@ static void on_sigbus(int sig, siginfo_t *info, void *context)
     const uint8_t *p = info->si_addr;
 
     (void)context;
-    for (struct mapped *m = atomic_load(&all); m; m = atomic_load(&m->next))
+    for (struct mmap_file *m = atomic_load(&all); m; m = atomic_load(&m->next))
         if (p >= m->p && p < m->p + m->len) {
             ssize_t rc = write(STDERR_FILENO, m->text, m->text_len);
 

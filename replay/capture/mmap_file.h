@@ -7,14 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct mapped;
+struct mmap_file;
 
 /* Maps the first `len` bytes of `fd` to read; `name` stands in the message and is copied. NULL
  * where that cannot be: then the file is to be read. */
-struct mapped *mapped_open(int fd, size_t len, const char *name);
-void mapped_close(struct mapped *mapped); /* NULL is fine */
+struct mmap_file *mmap_file_open(int fd, size_t len, const char *name);
+void mmap_file_close(struct mmap_file *mapped); /* NULL is fine */
 
-/* Its bytes, until mapped_close(). */
-uint8_t *mapped_bytes(const struct mapped *mapped);
+/* Its bytes, until mmap_file_close(). */
+uint8_t *mmap_file_bytes(const struct mmap_file *mapped);
 
 #endif

@@ -7,7 +7,7 @@
 #include "wire/codes.h"
 #include "wire/dc.h"
 
-const char *describe_opcode(uint8_t opcode)
+const char *packet_text_opcode(uint8_t opcode)
 {
     const struct roce_opcode *op = roce_opcode(opcode);
     const char *svc = roce_svc_name(op->svc);
@@ -122,7 +122,7 @@ static void add_headers(struct strbuf *t, const struct roce_pkt *pkt)
         strbuf_addf(t, " BECN");
 }
 
-const char *describe_encap(enum roce_encap encap)
+const char *packet_text_encap(enum roce_encap encap)
 {
     switch (encap) {
     case ROCE_ENCAP_IB_LOCAL:
@@ -137,7 +137,7 @@ const char *describe_encap(enum roce_encap encap)
 /* Its headers are not those that the codec found. */
 static void add_dc(struct strbuf *t, const struct roce_pkt *pkt)
 {
-    strbuf_addf(t, "DC %s → ", describe_opcode(pkt->bth.opcode));
+    strbuf_addf(t, "DC %s → ", packet_text_opcode(pkt->bth.opcode));
     add_qp_name(t, pkt->bth.dest_qp);
     strbuf_addf(t, " PSN %u from QP 0x%06x", pkt->bth.psn, roce_dc_src_qp(pkt));
     if (roce_dc_payload_len(pkt))
@@ -146,7 +146,7 @@ static void add_dc(struct strbuf *t, const struct roce_pkt *pkt)
         strbuf_addf(t, " AckReq");
 }
 
-void describe_packet(struct strbuf *t, const struct roce_pkt *pkt)
+void packet_text_full(struct strbuf *t, const struct roce_pkt *pkt)
 {
     struct roce_cm_msg cm;
 
@@ -167,13 +167,13 @@ void describe_packet(struct strbuf *t, const struct roce_pkt *pkt)
     add_headers(t, pkt);
 }
 
-void describe_short(struct strbuf *t, const struct roce_pkt *pkt, int64_t rel)
+void packet_text_short(struct strbuf *t, const struct roce_pkt *pkt, int64_t rel)
 {
-    strbuf_addf(t, "%s PSN +%" PRId64, describe_opcode(pkt->bth.opcode), rel);
+    strbuf_addf(t, "%s PSN +%" PRId64, packet_text_opcode(pkt->bth.opcode), rel);
     add_headers(t, pkt);
 }
 
-void describe_defects(struct strbuf *t, const struct roce_pkt *pkt)
+void packet_text_defects(struct strbuf *t, const struct roce_pkt *pkt)
 {
     uint32_t expected;
 

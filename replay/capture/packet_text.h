@@ -9,20 +9,20 @@
 #include "wire/pkt.h"
 
 /* "SEND First", "READ Response Only": the opcode's name without its service. */
-const char *describe_opcode(uint8_t opcode);
+const char *packet_text_opcode(uint8_t opcode);
 
 /* "RoCEv2 over IPv4", "native InfiniBand". */
-const char *describe_encap(enum roce_encap encap);
+const char *packet_text_encap(enum roce_encap encap);
 
 /* The operation and what matters of its headers, without addresses: "RC WRITE First → QP 0x000011
  * PSN 1024 va 0x7f00 rkey 0x123 len 65536"; CM messages by name. */
-void describe_packet(struct strbuf *t, const struct roce_pkt *pkt);
+void packet_text_full(struct strbuf *t, const struct roce_pkt *pkt);
 
 /* The same for a ladder: no service, no QP, the PSN as `rel` packets after the first. */
-void describe_short(struct strbuf *t, const struct roce_pkt *pkt, int64_t rel);
+void packet_text_short(struct strbuf *t, const struct roce_pkt *pkt, int64_t rel);
 
 /* "; pad count ..., ICRC wrong ..." for whatever is odd about the packet; nothing if all is well.
  */
-void describe_defects(struct strbuf *t, const struct roce_pkt *pkt);
+void packet_text_defects(struct strbuf *t, const struct roce_pkt *pkt);
 
 #endif

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #define MAC_CONTROL 0x8808u /* Ethernet type */
-#define HANDS       2u      /* threads */
+#define WORKERS     2u      /* threads */
 
 /* Read and not yet handed on. */
 #define BATCHES 4u
-_Static_assert(BATCHES <= CHUNKS_KEEP, "each batch has frames of a chunk of the file");
+_Static_assert(BATCHES <= READ_BUFFER_KEEP, "each batch has frames of a chunk of the file");
 
 /* Small enough for the second level cache, and so long that a batch costs next to nothing a frame.
  */
@@ -26,59 +26,60 @@ _Static_assert(BATCHES <= CHUNKS_KEEP, "each batch has frames of a chunk of the 
 #define LOOKS 64
 
 struct batch {
-    struct ahead_item item[BATCH_ITEMS];
+    struct parsed_frame item[BATCH_ITEMS];
     unsigned cnt;
-    struct ahead_counts counts;
+    struct frame_counts counts;
     uint64_t piece; /* of the file: the frames are in it, or while it is filled behind it */
     bool used;      /* under the lock, as is `parsed` */
     bool parsed;    /* it can be handed on */
-    int end;        /* 1 more may follow; 0 and -1 as source_next() said, after the items */
+    int end;        /* 1 more may follow; 0 and -1 as reader_next() said, after the items */
     struct fault fault;
 };
 
-struct ahead {
-    struct source *source;
+struct parallel_reader {
+    struct capture_reader *reader;
     bool icrc;
-    ahead_fn *fn;
+    frame_batch_fn *fn;
     void *user;
     pthread_mutex_t lock;
     pthread_cond_t cond; /* two threads: at most one waits */
     /* Under the lock. */
-    bool reading, giving; /* somebody has the source; the caller's function */
+    bool reading, giving; /* somebody has the reader; the caller's function */
     bool over;            /* nothing follows what was read */
     uint64_t read, given; /* batches */
-    atomic_uint news;     /* changes with each thing that somebody may wait for; read without it */
+    atomic_uint
+        generation; /* changes with each thing that somebody may wait for; read without it */
     struct fault *fault;
     int end;
     struct batch *batch[BATCHES]; /* number n is at n % BATCHES */
 };
 
 /* A thread, and the memory that only it fills: what it writes there is in its cache already. */
-struct hand {
-    struct ahead *ahead;
-    unsigned who;  /* for source_read_ahead() */
-    bool anything; /* nothing could be read ahead: it reads what is next, whoever has it */
-    struct source_frame frame[BATCH_ITEMS]; /* of the batch that is being filled or parsed */
+struct worker {
+    struct parallel_reader *pr;
+    unsigned who;  /* for reader_read_ahead() */
+    bool read_any; /* nothing could be read ahead: it reads what is next, whoever has it */
+    struct captured_frame frame[BATCH_ITEMS]; /* of the batch that is being filled or parsed */
     struct batch batch[BATCHES];
 };
 
-static void fill(struct hand *hand, struct batch *batch)
+static void fill(struct worker *worker, struct batch *batch)
 {
-    struct source *source = hand->ahead->source;
+    struct capture_reader *reader = worker->pr->reader;
 
     batch->cnt = 0;
     do {
-        batch->end = source_next(source, &hand->frame[batch->cnt], &batch->fault);
+        batch->end = reader_next(reader, &worker->frame[batch->cnt], &batch->fault);
         batch->cnt += batch->end == 1;
         while (batch->end == 1 && batch->cnt < BATCH_ITEMS &&
-               source_next_here(source, &hand->frame[batch->cnt]))
+               reader_next_here(reader, &worker->frame[batch->cnt]))
             batch->cnt++;
-    } while (batch->end == 1 && batch->cnt < BATCH_ITEMS && source_ready(source));
+    } while (batch->end == 1 && batch->cnt < BATCH_ITEMS && reader_ready(reader));
 }
 
 /* PAUSE (IEEE 802.3, annex 31B) or priority flow control (31D) with a time to stop for, at the
  * place of the first or any of the eight priorities: 0 lets the sender go on. */
-static bool is_pause(const struct source_frame *frame)
+static bool is_pause(const struct captured_frame *frame)
 {
     const uint8_t *p = frame->data;
     uint64_t op;
@@ -91,8 +92,8 @@ static bool is_pause(const struct source_frame *frame)
            (op == 0x0101 && (roce_be_get(p + 18, 8) | roce_be_get(p + 26, 8)));
 }
 
-static void count(struct ahead_counts *counts, const struct ahead_item *item,
-                  const struct source_frame *frame)
+static void count(struct frame_counts *counts, const struct parsed_frame *item,
+                  const struct captured_frame *frame)
 {
     const struct roce_pkt *pkt = &item->pkt;
 
@@ -115,18 +116,19 @@ static void count(struct ahead_counts *counts, const struct ahead_item *item,
         counts->unverified += item->icrc == ROCE_ICRC_UNVERIFIED;
 }
 
-static void parse(struct hand *hand, struct batch *batch)
+static void parse(struct worker *worker, struct batch *batch)
 {
-    bool icrc = hand->ahead->icrc;
+    bool icrc = worker->pr->icrc;
 
     memset(&batch->counts, 0, sizeof(batch->counts));
     batch->counts.first_time = UINT64_MAX;
     for (unsigned i = 0; i < batch->cnt; i++) {
-        struct ahead_item *item = &batch->item[i];
-        const struct source_frame *frame = &hand->frame[i];
+        struct parsed_frame *item = &batch->item[i];
+        const struct captured_frame *frame = &worker->frame[i];
         struct roce_pkt *pkt = &item->pkt;
 
-        __builtin_prefetch(hand->frame[i + FRAMES_AHEAD < batch->cnt ? i + FRAMES_AHEAD : i].data);
+        __builtin_prefetch(
+            worker->frame[i + FRAMES_AHEAD < batch->cnt ? i + FRAMES_AHEAD : i].data);
         item->time = frame->time;
         item->number = frame->number;
         item->parsed =
@@ -144,185 +146,185 @@ static void parse(struct hand *hand, struct batch *batch)
 /* ---- under the lock ----------------------------------------------------------------------------
  */
 
-static void tell(struct ahead *ahead)
+static void tell(struct parallel_reader *pr)
 {
-    atomic_fetch_add_explicit(&ahead->news, 1, memory_order_relaxed);
-    pthread_cond_signal(&ahead->cond);
+    atomic_fetch_add_explicit(&pr->generation, 1, memory_order_relaxed);
+    pthread_cond_signal(&pr->cond);
 }
 
 /* Whoever waits looks around for a moment before it sleeps: to be woken costs more than what the
  * other one does with a batch of large frames. */
-static void wait_for_news(struct ahead *ahead)
+static void wait_for_change(struct parallel_reader *pr)
 {
-    unsigned news = atomic_load_explicit(&ahead->news, memory_order_relaxed), i = 0;
+    unsigned generation = atomic_load_explicit(&pr->generation, memory_order_relaxed), i = 0;
 
-    pthread_mutex_unlock(&ahead->lock);
-    while (i < LOOKS && atomic_load_explicit(&ahead->news, memory_order_relaxed) == news) {
+    pthread_mutex_unlock(&pr->lock);
+    while (i < LOOKS && atomic_load_explicit(&pr->generation, memory_order_relaxed) == generation) {
         sched_yield();
         i++;
     }
-    pthread_mutex_lock(&ahead->lock);
-    if (atomic_load_explicit(&ahead->news, memory_order_relaxed) != news)
+    pthread_mutex_lock(&pr->lock);
+    if (atomic_load_explicit(&pr->generation, memory_order_relaxed) != generation)
         return;
-    pthread_cond_wait(&ahead->cond, &ahead->lock);
+    pthread_cond_wait(&pr->cond, &pr->lock);
 }
 
-static struct batch *next_batch(struct hand *hand)
+static struct batch *next_batch(struct worker *worker)
 {
     unsigned i = 0;
 
-    while (hand->batch[i].used)
+    while (worker->batch[i].used)
         i++;
-    hand->batch[i].used = true;
-    return &hand->batch[i];
+    worker->batch[i].used = true;
+    return &worker->batch[i];
 }
 
-static void read_batch(struct hand *hand)
+static void read_batch(struct worker *worker)
 {
-    struct ahead *ahead = hand->ahead;
-    struct batch *batch = next_batch(hand);
+    struct parallel_reader *pr = worker->pr;
+    struct batch *batch = next_batch(worker);
 
-    ahead->batch[ahead->read++ % BATCHES] = batch;
-    batch->piece = source_piece(ahead->source);
-    ahead->reading = true;
-    pthread_mutex_unlock(&ahead->lock);
-    fill(hand, batch);
-    pthread_mutex_lock(&ahead->lock);
-    ahead->reading = false;
-    ahead->over = batch->end != 1;
-    batch->piece = source_piece(ahead->source);
-    hand->anything = false;
-    tell(ahead);
-    pthread_mutex_unlock(&ahead->lock);
-    parse(hand, batch);
-    pthread_mutex_lock(&ahead->lock);
+    pr->batch[pr->read++ % BATCHES] = batch;
+    batch->piece = reader_piece(pr->reader);
+    pr->reading = true;
+    pthread_mutex_unlock(&pr->lock);
+    fill(worker, batch);
+    pthread_mutex_lock(&pr->lock);
+    pr->reading = false;
+    pr->over = batch->end != 1;
+    batch->piece = reader_piece(pr->reader);
+    worker->read_any = false;
+    tell(pr);
+    pthread_mutex_unlock(&pr->lock);
+    parse(worker, batch);
+    pthread_mutex_lock(&pr->lock);
     batch->parsed = true;
-    tell(ahead);
+    tell(pr);
 }
 
-static void hand_on(struct ahead *ahead, struct batch *batch)
+static void hand_on(struct parallel_reader *pr, struct batch *batch)
 {
-    const struct ahead_frames frames = {batch->item, batch->cnt, &batch->counts};
+    const struct frame_batch frames = {batch->item, batch->cnt, &batch->counts};
 
-    ahead->giving = true;
-    pthread_mutex_unlock(&ahead->lock);
-    ahead->fn(ahead->user, &frames);
-    pthread_mutex_lock(&ahead->lock);
-    ahead->giving = false;
+    pr->giving = true;
+    pthread_mutex_unlock(&pr->lock);
+    pr->fn(pr->user, &frames);
+    pthread_mutex_lock(&pr->lock);
+    pr->giving = false;
     batch->parsed = batch->used = false;
-    ahead->given++;
-    source_release(ahead->source, ahead->given < ahead->read
-                                      ? ahead->batch[ahead->given % BATCHES]->piece
-                                      : source_piece(ahead->source));
+    pr->given++;
+    reader_release(pr->reader, pr->given < pr->read ? pr->batch[pr->given % BATCHES]->piece
+                                                    : reader_piece(pr->reader));
     if (batch->end != 1) {
-        ahead->end = batch->end;
+        pr->end = batch->end;
         if (batch->end < 0)
-            *ahead->fault = batch->fault;
+            *pr->fault = batch->fault;
     }
-    tell(ahead);
+    tell(pr);
 }
 
-static void read_ahead(struct hand *hand)
+static void read_ahead(struct worker *worker)
 {
-    struct ahead *ahead = hand->ahead;
+    struct parallel_reader *pr = worker->pr;
     bool did;
 
-    pthread_mutex_unlock(&ahead->lock);
-    did = source_read_ahead(ahead->source, hand->who);
-    pthread_mutex_lock(&ahead->lock);
-    hand->anything = !did;
+    pthread_mutex_unlock(&pr->lock);
+    did = reader_read_ahead(pr->reader, worker->who);
+    pthread_mutex_lock(&pr->lock);
+    worker->read_any = !did;
 }
 
 /* ---- the threads -------------------------------------------------------------------------------
  */
 
-static bool can_hand_on(const struct ahead *ahead)
+static bool can_hand_on(const struct parallel_reader *pr)
 {
-    return !ahead->giving && ahead->given < ahead->read &&
-           ahead->batch[ahead->given % BATCHES]->parsed;
+    return !pr->giving && pr->given < pr->read && pr->batch[pr->given % BATCHES]->parsed;
 }
 
-static bool can_read(const struct hand *hand)
+static bool can_read(const struct worker *worker)
 {
-    const struct ahead *ahead = hand->ahead;
+    const struct parallel_reader *pr = worker->pr;
 
-    return !ahead->reading && !ahead->over && ahead->read < ahead->given + BATCHES &&
-           (hand->anything || source_has_turn(ahead->source, hand->who));
+    return !pr->reading && !pr->over && pr->read < pr->given + BATCHES &&
+           (worker->read_any || reader_has_turn(pr->reader, worker->who));
 }
 
-static bool can_read_ahead(const struct hand *hand)
+static bool can_read_ahead(const struct worker *worker)
 {
-    const struct ahead *ahead = hand->ahead;
+    const struct parallel_reader *pr = worker->pr;
 
-    return !ahead->over && !hand->anything && source_may_read_ahead(ahead->source, hand->who);
+    return !pr->over && !worker->read_any && reader_may_read_ahead(pr->reader, worker->who);
 }
 
 /* What can be handed on is, for that is one at a time and all else can be made up for; then what
  * can be read is. */
 static void *work(void *arg)
 {
-    struct hand *hand = arg;
-    struct ahead *ahead = hand->ahead;
+    struct worker *worker = arg;
+    struct parallel_reader *pr = worker->pr;
 
-    pthread_mutex_lock(&ahead->lock);
-    while (!ahead->over || ahead->given < ahead->read) {
-        if (can_hand_on(ahead))
-            hand_on(ahead, ahead->batch[ahead->given % BATCHES]);
-        else if (can_read(hand))
-            read_batch(hand);
-        else if (can_read_ahead(hand))
-            read_ahead(hand);
+    pthread_mutex_lock(&pr->lock);
+    while (!pr->over || pr->given < pr->read) {
+        if (can_hand_on(pr))
+            hand_on(pr, pr->batch[pr->given % BATCHES]);
+        else if (can_read(worker))
+            read_batch(worker);
+        else if (can_read_ahead(worker))
+            read_ahead(worker);
         else
-            wait_for_news(ahead);
+            wait_for_change(pr);
     }
-    pthread_mutex_unlock(&ahead->lock);
+    pthread_mutex_unlock(&pr->lock);
     return NULL;
 }
 
 /* The first hand in memory that is zero; calloc() knows no such alignment. */
-static struct hand *aligned(void *memory)
+static struct worker *aligned(void *memory)
 {
-    uintptr_t at = (uintptr_t)memory, by = _Alignof(struct hand);
+    uintptr_t at = (uintptr_t)memory, by = _Alignof(struct worker);
 
-    return (struct hand *)((at + by - 1) / by * by);
+    return (struct worker *)((at + by - 1) / by * by);
 }
 
-int ahead_run(struct source *source, bool icrc, ahead_fn *fn, void *user, struct fault *fault)
+int parallel_read(struct capture_reader *reader, bool icrc, frame_batch_fn *fn, void *user,
+                  struct fault *fault)
 {
-    struct ahead *ahead = calloc(1, sizeof(*ahead));
-    void *memory = calloc(HANDS + 1, sizeof(struct hand)); /* zero, and none of it touched yet */
-    struct hand *hands;
+    struct parallel_reader *pr = calloc(1, sizeof(*pr));
+    void *memory =
+        calloc(WORKERS + 1, sizeof(struct worker)); /* zero, and none of it touched yet */
+    struct worker *workers;
     pthread_t thread;
     bool threaded;
     int end;
 
-    if (!ahead || !memory) {
-        free(ahead);
+    if (!pr || !memory) {
+        free(pr);
         free(memory);
-        return fault_set(fault, "%s: no memory", source_name(source));
+        return fault_set(fault, "%s: no memory", reader_name(reader));
     }
-    hands = aligned(memory);
-    ahead->source = source;
-    ahead->icrc = icrc;
-    ahead->fn = fn;
-    ahead->user = user;
-    ahead->fault = fault;
-    pthread_mutex_init(&ahead->lock, NULL);
-    pthread_cond_init(&ahead->cond, NULL);
-    source_begin_ahead(source);
-    for (unsigned i = 0; i < HANDS; i++) {
-        hands[i].ahead = ahead;
-        hands[i].who = i + 1;
+    workers = aligned(memory);
+    pr->reader = reader;
+    pr->icrc = icrc;
+    pr->fn = fn;
+    pr->user = user;
+    pr->fault = fault;
+    pthread_mutex_init(&pr->lock, NULL);
+    pthread_cond_init(&pr->cond, NULL);
+    reader_begin_ahead(reader);
+    for (unsigned i = 0; i < WORKERS; i++) {
+        workers[i].pr = pr;
+        workers[i].who = i + 1;
     }
     threaded =
-        sysconf(_SC_NPROCESSORS_ONLN) > 1 && pthread_create(&thread, NULL, work, &hands[1]) == 0;
-    work(&hands[0]);
+        sysconf(_SC_NPROCESSORS_ONLN) > 1 && pthread_create(&thread, NULL, work, &workers[1]) == 0;
+    work(&workers[0]);
     if (threaded)
         pthread_join(thread, NULL);
-    end = ahead->end;
-    pthread_cond_destroy(&ahead->cond);
-    pthread_mutex_destroy(&ahead->lock);
+    end = pr->end;
+    pthread_cond_destroy(&pr->cond);
+    pthread_mutex_destroy(&pr->lock);
     free(memory);
-    free(ahead);
+    free(pr);
     return end;
 }

@@ -14,7 +14,7 @@
 #include "wire/tunnel.h"
 
 /* In whole lines of the cache: who parses is often not who looks. */
-struct ahead_item {
+struct parsed_frame {
     _Alignas(64) uint64_t time; /* of the frame, as is `number` */
     uint32_t number;
     int parsed; /* of roce_pkt_parse() */
@@ -25,26 +25,27 @@ struct ahead_item {
 
 /* What the frames of a batch are, each by itself: names and meanings are those of struct
  * check_report. */
-struct ahead_counts {
+struct frame_counts {
     uint32_t foreign, pauses, unreadable, cut, unverified;
     uint32_t tunnel[ROCE_TUNNEL_CNT];
     uint64_t first_time, last_time;
 };
 
 /* The next frames, which are valid during the call; there may be none. */
-struct ahead_frames {
-    const struct ahead_item *item;
+struct frame_batch {
+    const struct parsed_frame *item;
     unsigned cnt;
-    const struct ahead_counts *counts; /* of these */
+    const struct frame_counts *counts; /* of these */
 };
 
 /* Called from either thread, but for one batch after the other: what it writes needs no lock. */
-typedef void ahead_fn(void *user, const struct ahead_frames *frames);
+typedef void frame_batch_fn(void *user, const struct frame_batch *frames);
 
 /* Reads the source to its end; `icrc`: ICRCs are to be computed, else all are UNVERIFIED. Nobody
- * else may use the source meanwhile, but for source_name(), source_is_live() and, inside `fn`,
- * source_progress(). 0; -1 and a fault for a broken file, after all frames before it, and without
+ * else may use the source meanwhile, but for reader_name(), reader_is_live() and, inside `fn`,
+ * reader_progress(). 0; -1 and a fault for a broken file, after all frames before it, and without
  * memory. */
-int ahead_run(struct source *source, bool icrc, ahead_fn *fn, void *user, struct fault *fault);
+int parallel_read(struct capture_reader *reader, bool icrc, frame_batch_fn *fn, void *user,
+                  struct fault *fault);
 
 #endif

@@ -21,12 +21,12 @@ enum { SECTION = MAGIC_NG, INTERFACE = 1, PACKET = 2, SIMPLE = 3, ENHANCED = 6 }
 enum { SECTION_LEN = 28, INTERFACE_LEN = 20, PACKET_LEN = 32, SIMPLE_LEN = 16 };
 enum { OPT_END = 0, OPT_TSRESOL = 9, OPT_TSOFFSET = 14 };
 
-uint16_t capfile_u16(bool big, const uint8_t *p)
+uint16_t pcap_parser_u16(bool big, const uint8_t *p)
 {
     return big ? (uint16_t)roce_bits_get(p, 0, 0, 16) : roce_le16_get(p);
 }
 
-uint32_t capfile_u32(bool big, const uint8_t *p)
+uint32_t pcap_parser_u32(bool big, const uint8_t *p)
 {
     return big ? (uint32_t)roce_bits_get(p, 0, 0, 32) : roce_le32_get(p);
 }
@@ -36,7 +36,7 @@ static bool pcap_magic(const uint8_t *p, bool *big, uint64_t *unit_ns)
     for (int i = 0; i < 4; i++) {
         uint32_t magic = i & 1 ? MAGIC_NS : MAGIC_US;
 
-        if (capfile_u32(i >> 1, p) != magic)
+        if (pcap_parser_u32(i >> 1, p) != magic)
             continue;
         *big = i >> 1;
         *unit_ns = i & 1 ? 1 : NS / UNIT_US;
@@ -45,7 +45,7 @@ static bool pcap_magic(const uint8_t *p, bool *big, uint64_t *unit_ns)
     return false;
 }
 
-bool capfile_knows(const uint8_t head[8])
+bool pcap_parser_knows(const uint8_t head[8])
 {
     uint64_t unit_ns;
     bool big;
@@ -53,15 +53,15 @@ bool capfile_knows(const uint8_t head[8])
     if (roce_le32_get(head) == MAGIC_NG)
         return true;
     /* Version 2.4 alone: before it the lengths of records were in another order in places. */
-    return pcap_magic(head, &big, &unit_ns) && capfile_u16(big, head + 4) == 2 &&
-           capfile_u16(big, head + 6) == 4;
+    return pcap_magic(head, &big, &unit_ns) && pcap_parser_u16(big, head + 4) == 2 &&
+           pcap_parser_u16(big, head + 6) == 4;
 }
 
 /* The byte order of a section by its header; false if that has no mark of one. */
 static bool section_order(const uint8_t *p, bool *big)
 {
-    *big = capfile_u32(true, p + 8) == MAGIC_ORDER;
-    return *big || capfile_u32(false, p + 8) == MAGIC_ORDER;
+    *big = pcap_parser_u32(true, p + 8) == MAGIC_ORDER;
+    return *big || pcap_parser_u32(false, p + 8) == MAGIC_ORDER;
 }
 
 /* Whether another file begins here, in place of a record or a block: as cat joins them. What stands
@@ -70,64 +70,64 @@ static bool joined(const uint8_t p[BLOCK_MIN], struct fault *fault)
 {
     bool big;
 
-    if (!capfile_knows(p) ||
+    if (!pcap_parser_knows(p) ||
         !(roce_le32_get(p) == MAGIC_NG ? section_order(p, &big) : roce_le32_get(p + 8) == 0))
         return false;
     fault_set(fault, "another capture begins here: mergecap joins captures, cat does not");
     return true;
 }
 
-/* Why chunks_peek() gave nothing of the `len` bytes of `what`. */
-static int short_of(struct capfile *cap, const char *what, size_t len, struct fault *fault)
+/* Why read_buffer_peek() gave nothing of the `len` bytes of `what`. */
+static int short_of(struct pcap_parser *cap, const char *what, size_t len, struct fault *fault)
 {
-    if (cap->chunks.no_memory)
+    if (cap->buf.no_memory)
         return fault_set(fault, "no memory");
-    if (ferror(cap->chunks.file))
+    if (ferror(cap->buf.file))
         return fault_set(fault, "%s", strerror(errno));
     return fault_set(fault, "truncated dump file; tried to read %zu %s bytes, only got %zu", len,
-                     what, chunks_left(&cap->chunks));
+                     what, read_buffer_left(&cap->buf));
 }
 
-int capfile_open(struct capfile *cap, FILE *file, const struct inflate *inflate,
-                 struct fault *fault)
+int pcap_parser_open(struct pcap_parser *cap, FILE *file, const struct decompress *decompress,
+                     struct fault *fault)
 {
     const uint8_t *p;
 
-    *cap = (struct capfile){0};
-    chunks_open(&cap->chunks, file, inflate);
-    p = chunks_peek(&cap->chunks, 4);
+    *cap = (struct pcap_parser){0};
+    read_buffer_open(&cap->buf, file, decompress);
+    p = read_buffer_peek(&cap->buf, 4);
     if (!p)
         return short_of(cap, "file header", 4, fault);
     cap->pcapng = roce_le32_get(p) == MAGIC_NG;
     if (cap->pcapng)
         return 0;
-    p = chunks_peek(&cap->chunks, FILE_LEN);
+    p = read_buffer_peek(&cap->buf, FILE_LEN);
     if (!p)
         return short_of(cap, "file header", FILE_LEN, fault);
     if (!pcap_magic(p, &cap->big, &cap->unit_ns))
         return fault_set(fault, "unknown file format (what Wireshark can read, editcap converts)");
-    cap->snaplen = capfile_u32(cap->big, p + 16);
+    cap->snaplen = pcap_parser_u32(cap->big, p + 16);
     cap->plain = !cap->big;
     /* The upper six bits say how long a frame check sequence is. */
-    cap->linktype = capfile_u32(cap->big, p + 20) & 0x03FFFFFF;
-    if (cap->snaplen == 0 || cap->snaplen > CAPFILE_RECORD_MAX)
-        cap->snaplen = CAPFILE_RECORD_MAX;
-    chunks_take(&cap->chunks, FILE_LEN);
+    cap->linktype = pcap_parser_u32(cap->big, p + 20) & 0x03FFFFFF;
+    if (cap->snaplen == 0 || cap->snaplen > PCAP_RECORD_MAX)
+        cap->snaplen = PCAP_RECORD_MAX;
+    read_buffer_take(&cap->buf, FILE_LEN);
     return 0;
 }
 
-void capfile_close(struct capfile *cap)
+void pcap_parser_close(struct pcap_parser *cap)
 {
-    chunks_close(&cap->chunks);
+    read_buffer_close(&cap->buf);
     free(cap->iface);
-    *cap = (struct capfile){0};
+    *cap = (struct pcap_parser){0};
 }
 
 /* ---- pcap --------------------------------------------------------------------------------------
  */
 
 /* Of a whole second or more, which is garbage, what is beyond it. */
-static uint64_t fraction_ns(const struct capfile *cap, uint32_t fraction)
+static uint64_t fraction_ns(const struct pcap_parser *cap, uint32_t fraction)
 {
     uint64_t ns = fraction * cap->unit_ns;
 
@@ -146,63 +146,63 @@ static bool may_be_joined(uint32_t word)
 }
 
 /* Nearly every packet of nearly every file. */
-bool capfile_next_here(struct capfile *cap, struct capfile_record *out)
+bool pcap_parser_next_here(struct pcap_parser *cap, struct pcap_record *out)
 {
-    struct chunks *chunks = &cap->chunks;
+    struct read_buffer *buf = &cap->buf;
     uint32_t seconds, cap_len;
     const uint8_t *p;
     uint64_t ns;
 
-    if (!cap->plain || !chunks_has(chunks, RECORD_LEN))
+    if (!cap->plain || !read_buffer_has(buf, RECORD_LEN))
         return false;
-    p = chunks_here(chunks);
+    p = read_buffer_here(buf);
     seconds = roce_le32_get(p);
     ns = roce_le32_get(p + 4) * cap->unit_ns;
     cap_len = roce_le32_get(p + 8);
-    if (ns >= NS || cap_len > cap->snaplen || !chunks_has(chunks, (size_t)RECORD_LEN + cap_len) ||
+    if (ns >= NS || cap_len > cap->snaplen || !read_buffer_has(buf, (size_t)RECORD_LEN + cap_len) ||
         may_be_joined(seconds))
         return false;
-    *out = (struct capfile_record){.time = seconds * NS + ns,
-                                   .linktype = cap->linktype,
-                                   .cap_len = cap_len,
-                                   .wire_len = roce_le32_get(p + 12),
-                                   .data = p + RECORD_LEN};
-    chunks_take(chunks, RECORD_LEN + cap_len);
-    chunks_keep(chunks);
+    *out = (struct pcap_record){.time = seconds * NS + ns,
+                                .linktype = cap->linktype,
+                                .cap_len = cap_len,
+                                .wire_len = roce_le32_get(p + 12),
+                                .data = p + RECORD_LEN};
+    read_buffer_take(buf, RECORD_LEN + cap_len);
+    read_buffer_keep(buf);
     return true;
 }
 
-static int next_pcap(struct capfile *cap, struct capfile_record *out, struct fault *fault)
+static int next_pcap(struct pcap_parser *cap, struct pcap_record *out, struct fault *fault)
 {
-    struct chunks *chunks = &cap->chunks;
-    const uint8_t *p = chunks_peek(chunks, RECORD_LEN);
+    struct read_buffer *buf = &cap->buf;
+    const uint8_t *p = read_buffer_peek(buf, RECORD_LEN);
     uint32_t cap_len, fraction;
 
     if (!p) {
-        if (chunks_left(chunks) == 0 && chunks->end && !ferror(chunks->file))
+        if (read_buffer_left(buf) == 0 && buf->end && !ferror(buf->file))
             return 0;
         return short_of(cap, "header", RECORD_LEN, fault);
     }
     if (joined(p, fault))
         return -1;
-    cap_len = capfile_u32(cap->big, p + 8);
-    if (cap_len > CAPFILE_RECORD_MAX)
+    cap_len = pcap_parser_u32(cap->big, p + 8);
+    if (cap_len > PCAP_RECORD_MAX)
         return fault_set(fault, "invalid packet capture length %u, bigger than maximum of %u",
-                         cap_len, CAPFILE_RECORD_MAX);
-    p = chunks_peek(chunks, RECORD_LEN + cap_len);
+                         cap_len, PCAP_RECORD_MAX);
+    p = read_buffer_peek(buf, RECORD_LEN + cap_len);
     if (!p) {
-        chunks_take(chunks, RECORD_LEN);
+        read_buffer_take(buf, RECORD_LEN);
         return short_of(cap, "captured", cap_len, fault);
     }
-    fraction = capfile_u32(cap->big, p + 4);
-    *out = (struct capfile_record){
-        .time = capfile_u32(cap->big, p) * NS + fraction_ns(cap, fraction),
+    fraction = pcap_parser_u32(cap->big, p + 4);
+    *out = (struct pcap_record){
+        .time = pcap_parser_u32(cap->big, p) * NS + fraction_ns(cap, fraction),
         .linktype = cap->linktype,
         .cap_len = cap_len < cap->snaplen ? cap_len : cap->snaplen,
-        .wire_len = capfile_u32(cap->big, p + 12),
+        .wire_len = pcap_parser_u32(cap->big, p + 12),
         .data = p + RECORD_LEN,
     };
-    chunks_take(chunks, RECORD_LEN + cap_len);
+    read_buffer_take(buf, RECORD_LEN + cap_len);
     return 1;
 }
 
@@ -225,7 +225,7 @@ static uint64_t units_of(uint8_t resolution)
 }
 
 /* Time stamp to nanoseconds; time before 1970 or beyond 64 bits is garbage and becomes 0. */
-static uint64_t ns_of(const struct capfile_iface *iface, uint64_t stamp)
+static uint64_t ns_of(const struct pcap_iface *iface, uint64_t stamp)
 {
     uint64_t seconds = stamp / iface->units, part = stamp % iface->units;
     uint64_t ns = iface->units <= NS
@@ -240,12 +240,12 @@ static uint64_t ns_of(const struct capfile_iface *iface, uint64_t stamp)
     return seconds >= UINT64_MAX / NS ? 0 : seconds * NS + ns;
 }
 
-static int read_iface_options(struct capfile *cap, struct capfile_iface *iface, const uint8_t *p,
+static int read_iface_options(struct pcap_parser *cap, struct pcap_iface *iface, const uint8_t *p,
                               uint32_t len, struct fault *fault)
 {
     while (len >= 4) {
-        uint16_t code = capfile_u16(cap->big, p);
-        uint32_t size = capfile_u16(cap->big, p + 2);
+        uint16_t code = pcap_parser_u16(cap->big, p);
+        uint32_t size = pcap_parser_u16(cap->big, p + 2);
         uint32_t padded = (size + 3) & ~3u;
 
         if (code == OPT_END)
@@ -261,8 +261,8 @@ static int read_iface_options(struct capfile *cap, struct capfile_iface *iface, 
                                  p[4]);
         }
         if (code == OPT_TSOFFSET && size == 8) {
-            uint64_t low = capfile_u32(cap->big, p + (cap->big ? 8 : 4));
-            uint64_t high = capfile_u32(cap->big, p + (cap->big ? 4 : 8));
+            uint64_t low = pcap_parser_u32(cap->big, p + (cap->big ? 8 : 4));
+            uint64_t high = pcap_parser_u32(cap->big, p + (cap->big ? 4 : 8));
 
             iface->offset = (int64_t)(high << 32 | low);
             /* Sums with a time of 64 bits in seconds must not overflow. */
@@ -276,21 +276,22 @@ static int read_iface_options(struct capfile *cap, struct capfile_iface *iface, 
     return 0;
 }
 
-static int add_iface(struct capfile *cap, const uint8_t *block, uint32_t len, struct fault *fault)
+static int add_iface(struct pcap_parser *cap, const uint8_t *block, uint32_t len,
+                     struct fault *fault)
 {
-    struct capfile_iface iface = {.units = UNIT_US};
+    struct pcap_iface iface = {.units = UNIT_US};
 
     if (len < INTERFACE_LEN)
         return fault_set(fault, "an interface description of %u bytes is too short", len);
-    iface.linktype = capfile_u16(cap->big, block + 8);
-    iface.snaplen = capfile_u32(cap->big, block + 12);
+    iface.linktype = pcap_parser_u16(cap->big, block + 8);
+    iface.snaplen = pcap_parser_u32(cap->big, block + 12);
     if (read_iface_options(cap, &iface, block + 16, len - INTERFACE_LEN, fault) != 0)
         return -1;
     if (cap->iface_cnt == cap->iface_cap) {
         uint32_t grown = cap->iface_cap ? cap->iface_cap * 2 : 4;
-        struct capfile_iface *p = NULL;
+        struct pcap_iface *p = NULL;
 
-        if (grown <= CAPFILE_IFACES_MAX)
+        if (grown <= PCAPNG_IFACES_MAX)
             p = realloc(cap->iface, grown * sizeof(*p));
         if (!p)
             return fault_set(fault, "more interfaces than there is room for: %u", cap->iface_cnt);
@@ -298,21 +299,21 @@ static int add_iface(struct capfile *cap, const uint8_t *block, uint32_t len, st
         cap->iface_cap = grown;
     }
     if (cap->iface_cnt == 0)
-        cap->snaplen = iface.snaplen ? iface.snaplen : CAPFILE_RECORD_MAX;
+        cap->snaplen = iface.snaplen ? iface.snaplen : PCAP_RECORD_MAX;
     cap->iface[cap->iface_cnt++] = iface;
     return 0;
 }
 
 /* The next block, whole and with both its lengths checked, and its byte order set from a section
  * header. 1, 0, -1. */
-static int peek_block(struct capfile *cap, const uint8_t **block, uint32_t *len,
+static int peek_block(struct pcap_parser *cap, const uint8_t **block, uint32_t *len,
                       struct fault *fault)
 {
-    struct chunks *chunks = &cap->chunks;
-    const uint8_t *p = chunks_peek(chunks, BLOCK_MIN);
+    struct read_buffer *buf = &cap->buf;
+    const uint8_t *p = read_buffer_peek(buf, BLOCK_MIN);
 
     if (!p) {
-        if (chunks_left(chunks) == 0 && chunks->end && !ferror(chunks->file))
+        if (read_buffer_left(buf) == 0 && buf->end && !ferror(buf->file))
             return 0;
         return short_of(cap, "block header", BLOCK_MIN, fault);
     }
@@ -323,19 +324,19 @@ static int peek_block(struct capfile *cap, const uint8_t **block, uint32_t *len,
     } else if (joined(p, fault)) {
         return -1;
     }
-    *len = capfile_u32(cap->big, p + 4);
-    if (*len < BLOCK_MIN || *len % 4 != 0 || *len > CAPFILE_BLOCK_MAX)
+    *len = pcap_parser_u32(cap->big, p + 4);
+    if (*len < BLOCK_MIN || *len % 4 != 0 || *len > PCAPNG_BLOCK_MAX)
         return fault_set(fault,
                          "a block has the length %u, which is not a multiple of 4 from %u to "
                          "%u",
-                         *len, BLOCK_MIN, CAPFILE_BLOCK_MAX);
-    p = chunks_peek(chunks, *len);
+                         *len, BLOCK_MIN, PCAPNG_BLOCK_MAX);
+    p = read_buffer_peek(buf, *len);
     if (!p)
         return short_of(cap, "block", *len, fault);
     /* Of a section header libpcap does not look at the second length. */
-    if (roce_le32_get(p) != MAGIC_NG && capfile_u32(cap->big, p + *len - 4) != *len)
+    if (roce_le32_get(p) != MAGIC_NG && pcap_parser_u32(cap->big, p + *len - 4) != *len)
         return fault_set(fault, "a block has the length %u in front and %u behind", *len,
-                         capfile_u32(cap->big, p + *len - 4));
+                         pcap_parser_u32(cap->big, p + *len - 4));
     *block = p;
     return 1;
 }
@@ -346,19 +347,19 @@ static bool is_packet(uint32_t type)
 }
 
 /* A packet block: `out` from it. */
-static int read_packet(struct capfile *cap, const uint8_t *p, uint32_t len,
-                       struct capfile_record *out, struct fault *fault)
+static int read_packet(struct pcap_parser *cap, const uint8_t *p, uint32_t len,
+                       struct pcap_record *out, struct fault *fault)
 {
-    uint32_t type = capfile_u32(cap->big, p), number = 0;
+    uint32_t type = pcap_parser_u32(cap->big, p), number = 0;
     uint32_t head = type == SIMPLE ? SIMPLE_LEN : PACKET_LEN, data_off, room;
-    const struct capfile_iface *iface;
+    const struct pcap_iface *iface;
 
     if (len < head)
         return fault_set(fault, "a packet block of %u bytes is too short", len);
     if (type == ENHANCED)
-        number = capfile_u32(cap->big, p + 8);
+        number = pcap_parser_u32(cap->big, p + 8);
     else if (type == PACKET)
-        number = capfile_u16(cap->big, p + 8);
+        number = pcap_parser_u16(cap->big, p + 8);
     if (number >= cap->iface_cnt)
         return fault_set(fault,
                          "a packet arrived on interface %u, but there's no Interface "
@@ -367,20 +368,20 @@ static int read_packet(struct capfile *cap, const uint8_t *p, uint32_t len,
     iface = &cap->iface[number];
     data_off = head - 4;
     room = len - head;
-    *out = (struct capfile_record){
+    *out = (struct pcap_record){
         .linktype = iface->linktype, .data = p + data_off, .block = p, .block_len = len};
     if (type == SIMPLE) {
         /* Its captured length is the least of three: original, snapshot, block. */
-        out->wire_len = capfile_u32(cap->big, p + 8);
+        out->wire_len = pcap_parser_u32(cap->big, p + 8);
         out->cap_len = out->wire_len < room ? out->wire_len : room;
         if (iface->snaplen && out->cap_len > iface->snaplen)
             out->cap_len = iface->snaplen;
         return 1;
     }
-    out->time =
-        ns_of(iface, (uint64_t)capfile_u32(cap->big, p + 12) << 32 | capfile_u32(cap->big, p + 16));
-    out->cap_len = capfile_u32(cap->big, p + 20);
-    out->wire_len = capfile_u32(cap->big, p + 24);
+    out->time = ns_of(iface, (uint64_t)pcap_parser_u32(cap->big, p + 12) << 32 |
+                                 pcap_parser_u32(cap->big, p + 16));
+    out->cap_len = pcap_parser_u32(cap->big, p + 20);
+    out->wire_len = pcap_parser_u32(cap->big, p + 24);
     if (out->cap_len > room)
         return fault_set(fault, "a packet has %u captured bytes in a block of %u", out->cap_len,
                          len);
@@ -389,16 +390,16 @@ static int read_packet(struct capfile *cap, const uint8_t *p, uint32_t len,
 }
 
 /* A block that is no packet. */
-static int read_other(struct capfile *cap, const uint8_t *p, uint32_t len, struct fault *fault)
+static int read_other(struct pcap_parser *cap, const uint8_t *p, uint32_t len, struct fault *fault)
 {
-    uint32_t type = capfile_u32(cap->big, p);
+    uint32_t type = pcap_parser_u32(cap->big, p);
 
     if (type == SECTION) {
         if (len < SECTION_LEN)
             return fault_set(fault, "a section header of %u bytes is too short", len);
-        if (capfile_u16(cap->big, p + 12) != 1)
+        if (pcap_parser_u16(cap->big, p + 12) != 1)
             return fault_set(fault, "unsupported pcapng savefile version %u.%u",
-                             capfile_u16(cap->big, p + 12), capfile_u16(cap->big, p + 14));
+                             pcap_parser_u16(cap->big, p + 12), pcap_parser_u16(cap->big, p + 14));
         cap->iface_cnt = 0;
     } else if (type == INTERFACE && add_iface(cap, p, len, fault) != 0) {
         return -1;
@@ -409,25 +410,27 @@ static int read_other(struct capfile *cap, const uint8_t *p, uint32_t len, struc
 }
 
 /* Steps over blocks up to a packet's and shows it. 1, 0, -1. */
-static int seek_packet(struct capfile *cap, const uint8_t **p, uint32_t *len, struct fault *fault)
+static int seek_packet(struct pcap_parser *cap, const uint8_t **p, uint32_t *len,
+                       struct fault *fault)
 {
     int rc;
 
-    while ((rc = peek_block(cap, p, len, fault)) == 1 && !is_packet(capfile_u32(cap->big, *p))) {
+    while ((rc = peek_block(cap, p, len, fault)) == 1 &&
+           !is_packet(pcap_parser_u32(cap->big, *p))) {
         if (read_other(cap, *p, *len, fault) != 0)
             return -1;
-        chunks_take(&cap->chunks, *len);
+        read_buffer_take(&cap->buf, *len);
     }
     return rc;
 }
 
-int capfile_next(struct capfile *cap, struct capfile_record *out, struct fault *fault)
+int pcap_parser_next(struct pcap_parser *cap, struct pcap_record *out, struct fault *fault)
 {
     const uint8_t *p = NULL;
     uint32_t len = 0;
     int rc;
 
-    if (capfile_next_here(cap, out))
+    if (pcap_parser_next_here(cap, out))
         return 1;
     if (!cap->pcapng) {
         rc = next_pcap(cap, out, fault);
@@ -436,25 +439,26 @@ int capfile_next(struct capfile *cap, struct capfile_record *out, struct fault *
         if (rc == 1)
             rc = read_packet(cap, p, len, out, fault);
         if (rc == 1)
-            chunks_take(&cap->chunks, len);
+            read_buffer_take(&cap->buf, len);
     }
     if (rc == 1)
-        chunks_keep(&cap->chunks);
+        read_buffer_keep(&cap->buf);
     return rc;
 }
 
-bool capfile_ready(const struct capfile *cap)
+bool pcap_parser_ready(const struct pcap_parser *cap)
 {
-    const struct chunks *chunks = &cap->chunks;
+    const struct read_buffer *buf = &cap->buf;
     const uint8_t *p;
 
-    if (!chunks_has(chunks, RECORD_LEN))
+    if (!read_buffer_has(buf, RECORD_LEN))
         return false;
-    p = chunks_here(chunks);
+    p = read_buffer_here(buf);
     if (!cap->pcapng) {
-        uint32_t cap_len = capfile_u32(cap->big, p + 8);
+        uint32_t cap_len = pcap_parser_u32(cap->big, p + 8);
 
-        return cap_len <= CAPFILE_RECORD_MAX && chunks_has(chunks, RECORD_LEN + cap_len);
+        return cap_len <= PCAP_RECORD_MAX && read_buffer_has(buf, RECORD_LEN + cap_len);
     }
-    return is_packet(capfile_u32(cap->big, p)) && chunks_has(chunks, capfile_u32(cap->big, p + 4));
+    return is_packet(pcap_parser_u32(cap->big, p)) &&
+           read_buffer_has(buf, pcap_parser_u32(cap->big, p + 4));
 }

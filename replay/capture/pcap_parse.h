@@ -17,11 +17,11 @@
 #include "util/strbuf.h"
 
 /* Longest record and block; libpcap has the same limits. */
-#define CAPFILE_RECORD_MAX 262144u
-#define CAPFILE_BLOCK_MAX  (16u << 20)
-#define CAPFILE_IFACES_MAX 65536u /* of a section; an interface number may have 32 bits */
+#define PCAP_RECORD_MAX   262144u
+#define PCAPNG_BLOCK_MAX  (16u << 20)
+#define PCAPNG_IFACES_MAX 65536u /* of a section; an interface number may have 32 bits */
 
-struct capfile_iface {
+struct pcap_iface {
     uint16_t linktype; /* LINKTYPE_ of tcpdump.org */
     uint32_t snaplen;
     uint64_t units; /* of its time stamps in a second */
@@ -29,7 +29,7 @@ struct capfile_iface {
 };
 
 /* One packet. */
-struct capfile_record {
+struct pcap_record {
     uint64_t time; /* ns since 1970; 0 where there is none */
     uint32_t linktype;
     uint32_t cap_len;
@@ -41,14 +41,14 @@ struct capfile_record {
     uint32_t block_len, options_off;
 };
 
-struct capfile {
-    struct chunks chunks;
+struct pcap_parser {
+    struct read_buffer buf;
     bool pcapng;
     bool plain;       /* pcap, little-endian */
     bool big;         /* the file, or the present section, is big-endian */
     uint64_t unit_ns; /* pcap: of the second part of its time stamps */
     uint32_t linktype, snaplen;
-    struct capfile_iface *iface; /* of the present section */
+    struct pcap_iface *iface; /* of the present section */
     uint32_t iface_cnt, iface_cap;
     /* Blocks without a packet; valid during the call. May be NULL. */
     void (*on_block)(void *user, const uint8_t *block, uint32_t len, bool big);
@@ -56,27 +56,27 @@ struct capfile {
 };
 
 /* Whether a file that begins with these 8 bytes is read here. */
-bool capfile_knows(const uint8_t head[8]);
+bool pcap_parser_knows(const uint8_t head[8]);
 
 /* `file` is at its start and stays the caller's, and `inflate` is behind it (may be NULL). 0, or -1
  * and a fault. */
-int capfile_open(struct capfile *cap, FILE *file, const struct inflate *inflate,
-                 struct fault *fault);
-void capfile_close(struct capfile *cap); /* a zeroed one is fine */
+int pcap_parser_open(struct pcap_parser *cap, FILE *file, const struct decompress *decompress,
+                     struct fault *fault);
+void pcap_parser_close(struct pcap_parser *cap); /* a zeroed one is fine */
 
 /* 1 and *out; 0 at the end; -1 and a fault without file and frame for what cannot be read. The
- * packet is valid as chunks_keep() says. */
-int capfile_next(struct capfile *cap, struct capfile_record *out, struct fault *fault);
+ * packet is valid as read_buffer_keep() says. */
+int pcap_parser_next(struct pcap_parser *cap, struct pcap_record *out, struct fault *fault);
 
 /* The same, but false where the next packet is not whole in what was read, or where anything about
- * it has to be looked at twice; capfile_next() then does. */
-bool capfile_next_here(struct capfile *cap, struct capfile_record *out);
+ * it has to be looked at twice; pcap_parser_next() then does. */
+bool pcap_parser_next_here(struct pcap_parser *cap, struct pcap_record *out);
 
 /* Whether the next packet is whole in what was read. */
-bool capfile_ready(const struct capfile *cap);
+bool pcap_parser_ready(const struct pcap_parser *cap);
 
 /* 16 and 32 bits as the file has them. */
-uint16_t capfile_u16(bool big, const uint8_t *p);
-uint32_t capfile_u32(bool big, const uint8_t *p);
+uint16_t pcap_parser_u16(bool big, const uint8_t *p);
+uint32_t pcap_parser_u32(bool big, const uint8_t *p);
 
 #endif

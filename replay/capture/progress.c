@@ -25,7 +25,7 @@ void progress_begin(struct progress *progress, FILE *out, bool wanted, const cha
     progress->due = now_ns() + FIRST_NS;
 }
 
-void progress_step(struct progress *progress, const struct source *source, uint32_t frames)
+void progress_step(struct progress *progress, const struct capture_reader *reader, uint32_t frames)
 {
     uint64_t done, total, now;
 
@@ -36,9 +36,9 @@ void progress_step(struct progress *progress, const struct source *source, uint3
         return;
     progress->due = now + PERIOD_NS;
     progress->shown = true;
-    source_progress(source, &done, &total);
+    reader_progress(reader, &done, &total);
     fprintf(progress->out, "\r%s ", progress->what);
-    put_escaped(progress->out, source_name(source));
+    put_escaped(progress->out, reader_name(reader));
     fprintf(progress->out, ": %u frames", frames);
     if (total)
         fprintf(progress->out, ", %" PRIu64 " %%", done * 100 / total);

@@ -17,7 +17,7 @@ struct progress {
 void progress_begin(struct progress *progress, FILE *out, bool wanted, const char *what);
 
 /* To be called now and then; writes at most five times a second, and not in the first second. */
-void progress_step(struct progress *progress, const struct source *source, uint32_t frames);
+void progress_step(struct progress *progress, const struct capture_reader *reader, uint32_t frames);
 
 /* Takes the line away. */
 void progress_end(struct progress *progress);

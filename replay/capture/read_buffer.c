@@ -10,30 +10,30 @@
 #define HEADROOM ((size_t)64 << 10)
 #define PAGE     ((size_t)4 << 10)
 
-void chunks_open(struct chunks *chunks, FILE *file, const struct inflate *inflate)
+void read_buffer_open(struct read_buffer *buf, FILE *file, const struct decompress *decompress)
 {
-    *chunks = (struct chunks){.file = file, .inflate = inflate};
+    *buf = (struct read_buffer){.file = file, .decompress = decompress};
 }
 
-void chunks_close(struct chunks *chunks)
+void read_buffer_close(struct read_buffer *buf)
 {
-    for (unsigned i = 0; i < CHUNKS_RING; i++)
-        free(chunks->ring[i].p);
-    for (unsigned i = 0; i < CHUNKS_READERS; i++)
-        for (unsigned k = 0; k < CHUNKS_ROOMS; k++)
-            free(chunks->ahead.reader[i].room[k]);
-    *chunks = (struct chunks){0};
+    for (unsigned i = 0; i < READ_BUFFER_RING; i++)
+        free(buf->ring[i].p);
+    for (unsigned i = 0; i < READ_AHEAD_THREADS; i++)
+        for (unsigned k = 0; k < READ_AHEAD_BUFFERS; k++)
+            free(buf->ahead.reader[i].room[k]);
+    *buf = (struct read_buffer){0};
 }
 
-void chunks_map(struct chunks *chunks, uint8_t *mapped, size_t len)
+void read_buffer_map(struct read_buffer *buf, uint8_t *mapped, size_t len)
 {
-    for (unsigned i = 0; i < CHUNKS_RING; i++) {
-        free(chunks->ring[i].p);
-        chunks->ring[i] = (struct chunk){0};
+    for (unsigned i = 0; i < READ_BUFFER_RING; i++) {
+        free(buf->ring[i].p);
+        buf->ring[i] = (struct chunk){0};
     }
-    chunks->p = mapped;
-    chunks->len = len;
-    chunks->end = true;
+    buf->p = mapped;
+    buf->len = len;
+    buf->end = true;
 }
 
 /* Room for `cap` bytes in a chunk whose content nobody needs; a very large one does not stay. */
@@ -41,7 +41,7 @@ static bool make_room(struct chunk *chunk, size_t cap)
 {
     uint8_t *p;
 
-    if (chunk->cap >= cap && (chunk->cap == CHUNK_LEN || cap > CHUNK_LEN))
+    if (chunk->cap >= cap && (chunk->cap == READ_CHUNK_LEN || cap > READ_CHUNK_LEN))
         return true;
     p = malloc(cap);
     if (!p)
@@ -54,9 +54,9 @@ static bool make_room(struct chunk *chunk, size_t cap)
 /* ---- ahead ------------------------------------------------------------------------------------
  */
 
-void chunks_begin_ahead(struct chunks *c)
+void read_buffer_begin_ahead(struct read_buffer *c)
 {
-    struct chunks_ahead *ahead = &c->ahead;
+    struct read_ahead *ahead = &c->ahead;
     off_t off = ftello(c->file);
 
     if (off < 0 || c->end)
@@ -79,97 +79,98 @@ static size_t read_at(int fd, uint8_t *p, size_t len, uint64_t off)
     return got;
 }
 
-static uint64_t offset_of(const struct chunks_ahead *ahead, uint64_t number)
+static uint64_t offset_of(const struct read_ahead *ahead, uint64_t number)
 {
-    return ahead->off + (number - 1) * CHUNK_LEN;
+    return ahead->off + (number - 1) * READ_CHUNK_LEN;
 }
 
-static struct chunks_piece *piece_of(struct chunks_ahead *ahead, uint64_t number)
+static struct ahead_piece *piece_of(struct read_ahead *ahead, uint64_t number)
 {
-    return &ahead->piece[number % (CHUNKS_AHEAD + 1)];
+    return &ahead->piece[number % (READ_AHEAD_PIECES + 1)];
 }
 
 /* Where a thread has room for another piece: where it had one last that is not needed, for that is
- * in its cache. CHUNKS_ROOMS if nowhere. */
-static unsigned find_room(struct chunks_ahead *ahead, struct chunks_reader *reader)
+ * in its cache. READ_AHEAD_BUFFERS if nowhere. */
+static unsigned find_room(struct read_ahead *ahead, struct ahead_memory *reader)
 {
     uint64_t oldest = atomic_load(&ahead->oldest), used = atomic_load(&ahead->used);
-    unsigned found = CHUNKS_ROOMS;
+    unsigned found = READ_AHEAD_BUFFERS;
 
     if (oldest > used)
         oldest = used;
-    for (unsigned i = 0; i < CHUNKS_ROOMS; i++) {
+    for (unsigned i = 0; i < READ_AHEAD_BUFFERS; i++) {
         if (!reader->room[i]) {
-            if (found == CHUNKS_ROOMS)
-                reader->room[found = i] = aligned_alloc(PAGE, HEADROOM + CHUNK_LEN);
+            if (found == READ_AHEAD_BUFFERS)
+                reader->room[found = i] = aligned_alloc(PAGE, HEADROOM + READ_CHUNK_LEN);
             break;
         }
         if (reader->piece[i] < oldest &&
-            (found == CHUNKS_ROOMS || reader->piece[i] > reader->piece[found]))
+            (found == READ_AHEAD_BUFFERS || reader->piece[i] > reader->piece[found]))
             found = i;
     }
-    return found < CHUNKS_ROOMS && reader->room[found] ? found : CHUNKS_ROOMS;
+    return found < READ_AHEAD_BUFFERS && reader->room[found] ? found : READ_AHEAD_BUFFERS;
 }
 
 /* Reads the piece, if it is nobody's yet and there is room. */
-static bool claim(struct chunks *c, unsigned who, uint64_t number)
+static bool claim(struct read_buffer *c, unsigned who, uint64_t number)
 {
-    struct chunks_ahead *ahead = &c->ahead;
-    struct chunks_reader *reader = &ahead->reader[who];
-    struct chunks_piece *piece = piece_of(ahead, number);
+    struct read_ahead *ahead = &c->ahead;
+    struct ahead_memory *reader = &ahead->reader[who];
+    struct ahead_piece *piece = piece_of(ahead, number);
     unsigned room;
 
     if (atomic_load(&ahead->claimed) != number)
         return false;
     room = find_room(ahead, reader);
-    if (room == CHUNKS_ROOMS ||
+    if (room == READ_AHEAD_BUFFERS ||
         !atomic_compare_exchange_strong(&ahead->claimed, &number, number + 1))
         return false;
     reader->last = reader->piece[room] = number;
     piece->p = reader->room[room];
-    piece->len = read_at(fileno(c->file), piece->p + HEADROOM, CHUNK_LEN, offset_of(ahead, number));
+    piece->len =
+        read_at(fileno(c->file), piece->p + HEADROOM, READ_CHUNK_LEN, offset_of(ahead, number));
     atomic_store_explicit(&piece->filled, number + 1, memory_order_release);
     return true;
 }
 
-bool chunks_may_read_ahead(const struct chunks *c, unsigned who)
+bool read_buffer_may_read_ahead(const struct read_buffer *c, unsigned who)
 {
-    const struct chunks_ahead *ahead = &c->ahead;
+    const struct read_ahead *ahead = &c->ahead;
     uint64_t next = atomic_load(&ahead->claimed), used = atomic_load(&ahead->used);
 
-    return next > 0 && next <= used + CHUNKS_AHEAD && ahead->reader[who].last <= used;
+    return next > 0 && next <= used + READ_AHEAD_PIECES && ahead->reader[who].last <= used;
 }
 
-bool chunks_read_ahead(struct chunks *c, unsigned who)
+bool read_buffer_read_ahead(struct read_buffer *c, unsigned who)
 {
-    return chunks_may_read_ahead(c, who) && claim(c, who, atomic_load(&c->ahead.claimed));
+    return read_buffer_may_read_ahead(c, who) && claim(c, who, atomic_load(&c->ahead.claimed));
 }
 
-bool chunks_has_next(const struct chunks *c, unsigned who)
+bool read_buffer_has_next(const struct read_buffer *c, unsigned who)
 {
     return c->ahead.reader[who].last == atomic_load(&c->ahead.used) + 1;
 }
 
-uint64_t chunks_piece(const struct chunks *c)
+uint64_t read_buffer_piece(const struct read_buffer *c)
 {
     return atomic_load(&c->ahead.used);
 }
 
-void chunks_release(struct chunks *c, uint64_t oldest)
+void read_buffer_release(struct read_buffer *c, uint64_t oldest)
 {
     atomic_store(&c->ahead.oldest, oldest);
 }
 
-static void wait_for(const struct chunks_piece *piece, uint64_t number)
+static void wait_for(const struct ahead_piece *piece, uint64_t number)
 {
     while (atomic_load_explicit(&piece->filled, memory_order_acquire) != number + 1)
         sched_yield();
 }
 
 /* Back to reading in order, from the first piece that was not used. */
-static void leave(struct chunks *c)
+static void leave(struct read_buffer *c)
 {
-    struct chunks_ahead *ahead = &c->ahead;
+    struct read_ahead *ahead = &c->ahead;
     uint64_t next = atomic_load(&ahead->used) + 1, claimed;
 
     fseeko(c->file, (off_t)offset_of(ahead, next), SEEK_SET);
@@ -181,32 +182,32 @@ static void leave(struct chunks *c)
 
 /* The next piece, with what is left of the present one before it. False where it cannot be shown
  * so: there is no room, a record is too long, or the file cannot be read. */
-static bool advance(struct chunks *c, size_t len)
+static bool advance(struct read_buffer *c, size_t len)
 {
-    struct chunks_ahead *ahead = &c->ahead;
+    struct read_ahead *ahead = &c->ahead;
     uint64_t next = atomic_load(&ahead->used) + 1;
-    struct chunks_piece *piece = piece_of(ahead, next);
-    size_t left = chunks_left(c);
+    struct ahead_piece *piece = piece_of(ahead, next);
+    size_t left = read_buffer_left(c);
 
     if (left > HEADROOM)
         return false;
     if (!claim(c, 0, next) && atomic_load(&ahead->claimed) <= next)
         return false;
     wait_for(piece, next);
-    if (piece->len < CHUNK_LEN || len > left + CHUNK_LEN)
+    if (piece->len < READ_CHUNK_LEN || len > left + READ_CHUNK_LEN)
         return false; /* an error, or the end: to be told apart by reading in order */
     memcpy(piece->p + HEADROOM - left, c->p + c->off, left);
     c->p = piece->p;
     c->off = HEADROOM - left;
-    c->len = HEADROOM + CHUNK_LEN;
+    c->len = HEADROOM + READ_CHUNK_LEN;
     c->kept = false;
     atomic_store(&ahead->used, next);
     return true;
 }
 
-uint64_t chunks_position(const struct chunks *c)
+uint64_t read_buffer_position(const struct read_buffer *c)
 {
-    const struct chunks_ahead *ahead = &c->ahead;
+    const struct read_ahead *ahead = &c->ahead;
     uint64_t claimed = atomic_load(&ahead->claimed);
     off_t at;
 
@@ -219,14 +220,14 @@ uint64_t chunks_position(const struct chunks *c)
 /* ---- in order ---------------------------------------------------------------------------------
  */
 
-const uint8_t *chunks_refill(struct chunks *c, size_t len)
+const uint8_t *read_buffer_refill(struct read_buffer *c, size_t len)
 {
     struct chunk *from = &c->ring[c->at];
     bool in_ring = c->p == from->p && from->p;
-    unsigned next = c->kept || !in_ring ? (c->at + 1) % CHUNKS_RING : c->at;
+    unsigned next = c->kept || !in_ring ? (c->at + 1) % READ_BUFFER_RING : c->at;
     struct chunk *to = &c->ring[next];
-    size_t left = chunks_left(c);
-    size_t cap = len > CHUNK_LEN ? len : CHUNK_LEN;
+    size_t left = read_buffer_left(c);
+    size_t cap = len > READ_CHUNK_LEN ? len : READ_CHUNK_LEN;
     size_t got;
 
     if (c->end || c->no_memory)
@@ -250,13 +251,13 @@ const uint8_t *chunks_refill(struct chunks *c, size_t len)
     if (left)
         memmove(to->p, c->p + c->off, left);
     got = fread(to->p + left, 1, cap - left, c->file);
-    while (left + got < cap && inflate_waits(c->inflate)) {
+    while (left + got < cap && decompress_waits(c->decompress)) {
         clearerr(c->file);
         if (left + got >= len)
             break;
         got += fread(to->p + left + got, 1, cap - left - got, c->file);
     }
-    c->end = left + got < cap && !inflate_waits(c->inflate);
+    c->end = left + got < cap && !decompress_waits(c->decompress);
     c->at = next;
     c->p = to->p;
     c->off = 0;

@@ -115,7 +115,7 @@ static void copy_block(void *user, const uint8_t *block, uint32_t len, bool big)
 }
 
 /* A frame with its comments, to a copy of its file or to a new one. */
-static int write_frame(struct pcapng *pcapng, bool copy, const struct source_frame *frame,
+static int write_frame(struct pcapng *pcapng, bool copy, const struct captured_frame *frame,
                        const struct frame_comments *comments)
 {
     const struct pcapng_block block = {.p = frame->block,
@@ -132,12 +132,12 @@ static int write_frame(struct pcapng *pcapng, bool copy, const struct source_fra
                 : pcapng_write(pcapng, &record, comments->p, comments->cnt);
 }
 
-int annotate_write(struct annotator *a, struct source *source, struct progress *progress,
+int annotate_write(struct annotator *a, struct capture_reader *reader, struct progress *progress,
                    struct fault *fault)
 {
     struct frame_comments *comments = calloc(1, sizeof(*comments));
     struct roce_finding f;
-    struct source_frame frame;
+    struct captured_frame frame;
     struct pcapng pcapng;
     uint32_t late = 0;
     bool more, copy;
@@ -155,18 +155,18 @@ int annotate_write(struct annotator *a, struct source *source, struct progress *
     rewind(a->spool);
     more = next_spooled(a, &f);
     pcapng.file = a->out;
-    copy = source_blocks(source, copy_block, &pcapng);
+    copy = reader_blocks(reader, copy_block, &pcapng);
     rc = copy ? 0
-              : pcapng_begin(&pcapng, a->out, source_linktype(source), source_snaplen(source),
+              : pcapng_begin(&pcapng, a->out, reader_linktype(reader), reader_snaplen(reader),
                              "rocedrill");
-    while (rc == 0 && (rc = source_next(source, &frame, fault)) == 1) {
+    while (rc == 0 && (rc = reader_next(reader, &frame, fault)) == 1) {
         for (comments->cnt = 0; more && f.frame <= frame.number; more = next_spooled(a, &f))
             add_comment(comments, &f);
         for (; late < a->late_cnt && a->late[late].finding.frame <= frame.number; late++)
             add_comment(comments, &a->late[late].finding);
         rc = write_frame(&pcapng, copy, &frame, comments);
         if ((frame.number & 1023) == 0)
-            progress_step(progress, source, frame.number);
+            progress_step(progress, reader, frame.number);
     }
     free(comments);
     if (ferror(a->spool))

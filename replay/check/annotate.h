@@ -34,10 +34,10 @@ void annotate_free(struct annotator *annotate); /* fine after a zeroed one */
 /* A finding, while frame `frame` is looked at. */
 void annotate_add(struct annotator *annotate, const struct roce_finding *finding, uint32_t frame);
 
-/* Reads `source`, which is at its start, writes all its frames, and closes the copy. 0, or -1 and a
+/* Reads `reader`, which is at its start, writes all its frames, and closes the copy. 0, or -1 and a
  * fault. */
-int annotate_write(struct annotator *annotate, struct source *source, struct progress *progress,
-                   struct fault *fault);
+int annotate_write(struct annotator *annotate, struct capture_reader *reader,
+                   struct progress *progress, struct fault *fault);
 
 /*
  * A copy of standard input in a temporary file, for it can be read only once. Sets *path to its

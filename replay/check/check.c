@@ -14,7 +14,7 @@
 struct check {
     const struct check_options *options;
     struct check_report *report;
-    struct source *source, *again; /* the second is for the annotated copy */
+    struct capture_reader *reader, *again; /* the second is for the annotated copy */
     struct annotator annotate;
     struct roce_flow *flow;
     struct progress progress;
@@ -83,7 +83,7 @@ static void note_rejection(struct check_report *report, const struct roce_pkt *p
     roce_pkt_addr(pkt, r->from, r->to);
 }
 
-static void judge_cm(struct check_report *report, const struct ahead_item *item)
+static void judge_cm(struct check_report *report, const struct parsed_frame *item)
 {
     struct roce_cm_msg cm;
 
@@ -94,7 +94,7 @@ static void judge_cm(struct check_report *report, const struct ahead_item *item)
     unanswered_cm_add(&report->unanswered_cm, &cm, &item->pkt, item->number, item->time);
 }
 
-static inline void judge_packet(struct check *check, const struct ahead_item *item)
+static inline void judge_packet(struct check *check, const struct parsed_frame *item)
 {
     struct check_report *report = check->report;
     const struct roce_flow_totals *totals = roce_flow_totals(check->flow);
@@ -122,16 +122,16 @@ static inline void judge_packet(struct check *check, const struct ahead_item *it
 /* Items come from the second level cache while items before them are looked at, and what is known
  * of their connections from wherever it is. The bytes of the frames stay where they are: a glance
  * was taken. */
-static inline void prefetch_item(const struct roce_flow *flow, const struct ahead_item *item,
+static inline void prefetch_item(const struct roce_flow *flow, const struct parsed_frame *item,
                                  unsigned left)
 {
-    for (size_t off = 0; left > 8 && off < offsetof(struct ahead_item, pkt.off); off += 64)
+    for (size_t off = 0; left > 8 && off < offsetof(struct parsed_frame, pkt.off); off += 64)
         __builtin_prefetch((const char *)(item + 8) + off);
     if (left > 3 && item[3].parsed == 0)
         roce_flow_expect(flow, &item[3].digest);
 }
 
-static void add_counts(struct check_report *report, const struct ahead_counts *counts)
+static void add_counts(struct check_report *report, const struct frame_counts *counts)
 {
     if (report->frames == 0 || counts->first_time < report->first_time)
         report->first_time = counts->first_time;
@@ -146,7 +146,7 @@ static void add_counts(struct check_report *report, const struct ahead_counts *c
         report->tunnel[i] += counts->tunnel[i];
 }
 
-static void on_batch(void *user, const struct ahead_frames *frames)
+static void on_batch(void *user, const struct frame_batch *frames)
 {
     struct check *check = user;
 
@@ -158,8 +158,8 @@ static void on_batch(void *user, const struct ahead_frames *frames)
         judge_packet(check, &frames->item[i]);
     }
     check->report->frames = check->frame;
-    progress_step(&check->progress, check->source, check->frame);
-    if (check->options->json && source_is_live(check->source))
+    progress_step(&check->progress, check->reader, check->frame);
+    if (check->options->json && reader_is_live(check->reader))
         fflush(check->options->json); /* an error of it stays, and is seen at the end */
 }
 
@@ -168,7 +168,7 @@ static int read_all(struct check *check, struct fault *fault)
     int rc;
 
     progress_begin(&check->progress, stderr, check->options->progress, "reading");
-    rc = ahead_run(check->source, !check->options->no_icrc, on_batch, check, fault);
+    rc = parallel_read(check->reader, !check->options->no_icrc, on_batch, check, fault);
     progress_end(&check->progress);
     check->report->interrupted |= sigint_received();
     sigint_end(); /* what is left does not take long */
@@ -206,14 +206,14 @@ static int open_sources(struct check *check, const char *path, struct fault *fau
         check->report->interrupted = sigint_received(); /* and so it ended */
         sigint_end();
     }
-    check->source = source_open_as(path, name, fault);
-    if (check->source && check->options->annotate_to)
-        check->again = source_open_as(path, name, fault);
+    check->reader = reader_open_as(path, name, fault);
+    if (check->reader && check->options->annotate_to)
+        check->again = reader_open_as(path, name, fault);
     if (copy) {
         unlink(copy); /* it is open */
         free(copy);
     }
-    return check->source && (!check->options->annotate_to || check->again) ? 0 : -1;
+    return check->reader && (!check->options->annotate_to || check->again) ? 0 : -1;
 }
 
 static int write_annotated(struct check *check, struct fault *fault)
@@ -282,7 +282,7 @@ int check_capture(const char *path, const struct check_options *options,
     sigint_end();
     roce_flow_del(check.flow);
     annotate_free(&check.annotate);
-    source_close(check.source);
-    source_close(check.again);
+    reader_close(check.reader);
+    reader_close(check.again);
     return rc;
 }

@@ -365,7 +365,7 @@ int check_json_conn(FILE *out, const char *file, const struct check_conn *c)
 
     put_number(o, "connection", sum->stream);
     json_object_set_new(o, "service", json_string(roce_svc_name(sum->svc)));
-    json_object_set_new(o, "encapsulation", json_string(describe_encap(sum->encap)));
+    json_object_set_new(o, "encapsulation", json_string(packet_text_encap(sum->encap)));
     put_number(o, "vlan", sum->vid);
     json_object_set_new(
         o, "vni", sum->overlay ? json_integer(sum->overlay & ~ROCE_OVERLAY_VNI) : json_null());

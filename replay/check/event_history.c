@@ -180,7 +180,7 @@ void history_event_text(struct strbuf *t, const struct history_event *e)
     if (e->cnt > 1)
         strbuf_addf(t, "%u × %s", e->cnt, roce_kind_name(op->kind));
     else
-        strbuf_addf(t, "%s", describe_opcode(e->opcode));
+        strbuf_addf(t, "%s", packet_text_opcode(e->opcode));
     add_psns(t, e);
     if (e->has_key)
         strbuf_addf(t, "%s va 0x%" PRIx64 " rkey 0x%08x len %u", e->cnt > 1 ? ", the first" : "",

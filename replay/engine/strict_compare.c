@@ -75,7 +75,7 @@ static void describe(char *buf, size_t cap, const struct essence *e)
     const struct roce_opcode *op = roce_opcode(e->opcode);
     struct strbuf t = strbuf_of(buf, cap);
 
-    strbuf_addf(&t, "%s PSN %u", describe_opcode(e->opcode), e->psn);
+    strbuf_addf(&t, "%s PSN %u", packet_text_opcode(e->opcode), e->psn);
     if (roce_opcode_has(op, ROCE_HDR_AETH))
         strbuf_addf(&t, " MSN %u syndrome 0x%02x", e->msn, e->syndrome);
     if (e->payload_len)

@@ -221,7 +221,7 @@ static int settle_macs(struct trace *trace)
     return rc;
 }
 
-static int add(struct trace *trace, const struct source_frame *frame, struct fault *fault)
+static int add(struct trace *trace, const struct captured_frame *frame, struct fault *fault)
 {
     struct roce_pkt pkt;
     struct trace_packet *p;
@@ -306,24 +306,24 @@ static int reseal(struct trace *trace)
 
 int trace_read(struct trace *trace, const char *path, struct fault *fault)
 {
-    struct source *source;
-    struct source_frame frame;
+    struct capture_reader *reader;
+    struct captured_frame frame;
     int rc;
 
     memset(trace, 0, sizeof(*trace));
     keymap_init(&trace->flows, sizeof(struct flow_key));
     keymap_init(&trace->hosts, sizeof(struct hosts_key));
-    source = source_open(path, fault);
-    if (!source)
+    reader = reader_open(path, fault);
+    if (!reader)
         return -1;
-    trace->name = strdup(source_name(source));
-    trace->mapped = source_map(source);
+    trace->name = strdup(reader_name(reader));
+    trace->mapped = reader_map(reader);
     rc = trace->name ? 0 : fault_set(fault, "%s: no memory", path);
-    while (rc == 0 && (rc = source_next(source, &frame, fault)) == 1) {
+    while (rc == 0 && (rc = reader_next(reader, &frame, fault)) == 1) {
         trace->frames++;
         rc = add(trace, &frame, fault);
     }
-    source_close(source);
+    reader_close(reader);
     if (rc == 0 && (reseal(trace) != 0 || settle_macs(trace) != 0))
         rc = fault_set(fault, "%s: no memory", path);
     for (uint32_t i = 0; i < trace->flows.cnt; i++) {
@@ -371,7 +371,7 @@ void trace_free(struct trace *trace)
         next = b->next;
         free(b);
     }
-    mapped_close(trace->mapped);
+    mmap_file_close(trace->mapped);
     free(trace->flow);
     free(trace->pkt);
     free(trace->name);

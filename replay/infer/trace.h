@@ -71,7 +71,7 @@ struct trace {
     uint32_t resealed;  /* packets put right because no ICRC of the capture was */
     uint64_t bytes;
     struct trace_block *blocks;
-    struct mapped *mapped; /* the file, in which the frames lie, or NULL: they are in blocks */
+    struct mmap_file *mapped; /* the file, in which the frames lie, or NULL: they are in blocks */
 };
 
 /*

@@ -104,7 +104,7 @@ void ladder_print(FILE *out, const struct ladder *ladder, uint32_t from, uint32_
         struct roce_pkt pkt;
 
         trace_parse(p, &pkt);
-        describe_short(&t, &pkt, step->rel);
+        packet_text_short(&t, &pkt, step->rel);
         if (step->damaged)
             strbuf_addf(&t, " DAMAGED");
         if (step->lost)

@@ -61,7 +61,7 @@ static json_t *connection_json(const struct replay *r, uint32_t idx)
     json_t *c = json_pack("{s:{s:o, s:i}, s:{s:o, s:i}, s:s, s:b, s:i, s:i, s:s}", "requester",
                           "address", report_addr_json(req->src), "qpn", (int)s->peer_qpn,
                           "responder", "address", report_addr_json(req->dst), "qpn", (int)s->qpn,
-                          "encapsulation", describe_encap(req->encap), "connection_manager",
+                          "encapsulation", packet_text_encap(req->encap), "connection_manager",
                           s->side->cm.present, "first_frame", (int)setup_packet(s, 0)->frame,
                           "last_frame", (int)setup_packet(s, (uint32_t)s->step_cnt - 1)->frame,
                           "verdict", verdict_name(report_run_verdict(r, idx)));

@@ -97,7 +97,7 @@ void report_stream_text(FILE *out, const struct streams *streams, uint32_t idx, 
     }
     fprintf(out, "stream %u: %s\n", idx + 1, buf);
     fprintf(out, "  seen      %s, %s, %zu packet%s, frames %u..%u\n", stream_service(s),
-            describe_encap(s->encap), s->cnt, s->cnt == 1 ? "" : "s",
+            packet_text_encap(s->encap), s->cnt, s->cnt == 1 ? "" : "s",
             streams->trace->pkt[s->pkt[0]].frame, streams->trace->pkt[s->pkt[s->cnt - 1]].frame);
     if (s->verdict == VERDICT_SKIPPED) {
         fprintf(out, "  %-9s SKIPPED: %s\n", stream_role_name(s->role), s->skip);
@@ -123,11 +123,11 @@ json_t *report_stream_json(const struct streams *streams, uint32_t idx)
     const struct stream *s = &streams->stream[idx];
     json_t *out = json_pack(
         "{s:s, s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:i, s:s}", "as", stream_role_name(s->role),
-        "service", s->svc == ROCE_SVC_UC ? "UC" : "UD", "encapsulation", describe_encap(s->encap),
-        "address", report_addr_json(s->addr), "peer", report_addr_json(s->peer), "qpn", (int)s->qpn,
-        "packets", (int)s->cnt, "first_frame", (int)streams->trace->pkt[s->pkt[0]].frame,
-        "last_frame", (int)streams->trace->pkt[s->pkt[s->cnt - 1]].frame, "verdict",
-        verdict_name(s->verdict));
+        "service", s->svc == ROCE_SVC_UC ? "UC" : "UD", "encapsulation",
+        packet_text_encap(s->encap), "address", report_addr_json(s->addr), "peer",
+        report_addr_json(s->peer), "qpn", (int)s->qpn, "packets", (int)s->cnt, "first_frame",
+        (int)streams->trace->pkt[s->pkt[0]].frame, "last_frame",
+        (int)streams->trace->pkt[s->pkt[s->cnt - 1]].frame, "verdict", verdict_name(s->verdict));
 
     if (!out || s->verdict == VERDICT_SKIPPED) {
         if (out)

@@ -105,7 +105,7 @@ static void add_diff(struct strbuf *t, const struct comparison *cmp, const struc
     if (d->request != STEP_NONE) {
         const struct trace_packet *p = &trace->pkt[d->request];
 
-        strbuf_addf(t, "; answers frame %u (%s PSN %u)", p->frame, describe_opcode(p->opcode),
+        strbuf_addf(t, "; answers frame %u (%s PSN %u)", p->frame, packet_text_opcode(p->opcode),
                     p->psn);
     }
     strbuf_addf(t, "; %s", d->reason);
@@ -336,7 +336,7 @@ static void print_connection(FILE *out, const struct replay *r, uint32_t idx,
     add_ends(&t, s);
     fprintf(out, "connection %u: %s\n", idx + 1, buf);
     fprintf(out, "  seen      %s, %s, frames %u..%u%s\n",
-            setup_svc(s) == ROCE_SVC_XRC ? "XRC" : "RC", describe_encap(req->encap),
+            setup_svc(s) == ROCE_SVC_XRC ? "XRC" : "RC", packet_text_encap(req->encap),
             setup_packet(s, 0)->frame, setup_packet(s, (uint32_t)s->step_cnt - 1)->frame,
             s->side->cm.present ? ", set up by the connection manager" : "");
     print_resumed(out, s);

@@ -61,7 +61,7 @@ struct import_copy {
     struct suite_file *file;
 };
 
-static int copy_frame(struct import_copy *c, uint32_t idx, const struct source_frame *frame,
+static int copy_frame(struct import_copy *c, uint32_t idx, const struct captured_frame *frame,
                       struct fault *fault)
 {
     struct suite_frame out = {.time = frame->time};
@@ -96,12 +96,12 @@ static int copy_frame(struct import_copy *c, uint32_t idx, const struct source_f
 static int copy_frames(struct import_copy *c, const char *path, struct fault *fault)
 {
     const struct trace *trace = &c->replay->trace;
-    struct source *source = source_open(path, fault);
-    struct source_frame frame;
+    struct capture_reader *source = reader_open(path, fault);
+    struct captured_frame frame;
     uint32_t at = 0;
     int rc = source ? 0 : -1;
 
-    while (rc == 0 && at < trace->cnt && (rc = source_next(source, &frame, fault)) == 1) {
+    while (rc == 0 && at < trace->cnt && (rc = reader_next(source, &frame, fault)) == 1) {
         rc = 0;
         if (frame.number != trace->pkt[at].frame)
             continue;
@@ -110,7 +110,7 @@ static int copy_frames(struct import_copy *c, const char *path, struct fault *fa
         at++;
     }
     if (source)
-        source_close(source);
+        reader_close(source);
     return rc < 0 ? -1 : 0;
 }
 

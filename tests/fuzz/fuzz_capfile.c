@@ -112,7 +112,7 @@ static void on_block(void *user, const uint8_t *block, uint32_t len, bool big)
     uint64_t *sum = user;
 
     (void)big;
-    FUZZ_CHECK(len >= 12 && len <= CAPFILE_BLOCK_MAX);
+    FUZZ_CHECK(len >= 12 && len <= PCAPNG_BLOCK_MAX);
     *sum = *sum * 31 + block[len - 1] + len;
 }
 
@@ -120,22 +120,22 @@ static void on_block(void *user, const uint8_t *block, uint32_t len, bool big)
 static uint64_t read_all(const uint8_t *bytes, size_t len)
 {
     FILE *file = fmemopen((void *)(uintptr_t)bytes, len, "rb");
-    struct capfile cap = {0};
-    struct capfile_record r;
+    struct pcap_parser cap = {0};
+    struct pcap_record r;
     struct fault fault;
     uint64_t sum = 0;
     size_t cnt = 0;
     int rc;
 
     FUZZ_CHECK(file != NULL);
-    if (capfile_open(&cap, file, NULL, &fault) == 0) {
+    if (pcap_parser_open(&cap, file, NULL, &fault) == 0) {
         cap.on_block = on_block;
         cap.user = &sum;
-        while ((rc = capfile_next(&cap, &r, &fault)) == 1) {
+        while ((rc = pcap_parser_next(&cap, &r, &fault)) == 1) {
             FUZZ_CHECK(++cnt <= len); /* each takes bytes of the file */
-            FUZZ_CHECK(r.cap_len <= CAPFILE_RECORD_MAX && r.cap_len <= len);
+            FUZZ_CHECK(r.cap_len <= PCAP_RECORD_MAX && r.cap_len <= len);
             if (r.block) {
-                FUZZ_CHECK(r.block_len >= 12 && r.block_len <= CAPFILE_BLOCK_MAX);
+                FUZZ_CHECK(r.block_len >= 12 && r.block_len <= PCAPNG_BLOCK_MAX);
                 FUZZ_CHECK(r.data >= r.block && r.data + r.cap_len <= r.block + r.block_len);
                 FUZZ_CHECK(r.options_off <= r.block_len);
             }
@@ -146,7 +146,7 @@ static uint64_t read_all(const uint8_t *bytes, size_t len)
         FUZZ_CHECK(rc == 0 || fault.text[0] != 0);
         sum = sum * 3 + (uint64_t)(rc + 1);
     }
-    capfile_close(&cap);
+    pcap_parser_close(&cap);
     fclose(file);
     return sum;
 }
@@ -158,7 +158,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 9)
         return 0;
     if ((data[0] & 1) == 0) {
-        if (capfile_knows(data + 1))
+        if (pcap_parser_knows(data + 1))
             FUZZ_CHECK(read_all(data + 1, size - 1) == read_all(data + 1, size - 1));
         return 0;
     }
@@ -177,7 +177,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size--;
     while (size > 0 && o.len < FILE_MAX - 1024)
         put_block(&o, &data, &size);
-    FUZZ_CHECK(capfile_knows(o.p));
+    FUZZ_CHECK(pcap_parser_knows(o.p));
     FUZZ_CHECK(read_all(o.p, o.len) == read_all(o.p, o.len));
     free(o.p);
     return 0;

@@ -45,16 +45,16 @@ void capture_put(struct capture *c, size_t at, const uint8_t *data, size_t len)
 bool capture_load(struct capture *c, const char *path)
 {
     struct fault fault;
-    struct source *source = source_open(path, &fault);
-    struct source_frame frame;
+    struct capture_reader *reader = reader_open(path, &fault);
+    struct captured_frame frame;
     int rc;
 
     memset(c, 0, sizeof(*c));
-    if (!source)
+    if (!reader)
         return false;
-    while ((rc = source_next(source, &frame, &fault)) == 1)
+    while ((rc = reader_next(reader, &frame, &fault)) == 1)
         capture_add(c, frame.data, frame.cap_len, frame.time);
-    source_close(source);
+    reader_close(reader);
     return rc == 0;
 }
 

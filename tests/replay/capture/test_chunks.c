@@ -14,10 +14,10 @@
 #include "support/suite.h"
 
 /* Some pieces, and a part of one. */
-#define FILE_LEN (9 * CHUNK_LEN + 12345)
+#define FILE_LEN (9 * READ_CHUNK_LEN + 12345)
 
 /* Longer than a piece. */
-#define ASK_MAX (2 * CHUNK_LEN)
+#define ASK_MAX (2 * READ_CHUNK_LEN)
 
 /* How a file is shown. */
 enum way { IN_ORDER, AHEAD, MAPPED, WAY_CNT };
@@ -46,21 +46,21 @@ static FILE *open_file(const char *path, size_t len)
 
 /* Opens the chunks as a reader does: it looks at the head first. What is to be closed behind them
  * comes back. */
-static struct mapped *begin(struct chunks *c, FILE *file, enum way way, size_t len)
+static struct mmap_file *begin(struct read_buffer *c, FILE *file, enum way way, size_t len)
 {
-    struct mapped *mapped;
+    struct mmap_file *mapped;
 
-    chunks_open(c, file, NULL);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(chunks_peek(c, 24));
+    read_buffer_open(c, file, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(read_buffer_peek(c, 24));
     if (way == IN_ORDER)
         return NULL;
     if (way == AHEAD) {
-        chunks_begin_ahead(c);
+        read_buffer_begin_ahead(c);
         return NULL;
     }
-    mapped = mapped_open(fileno(file), len, "the file");
+    mapped = mmap_file_open(fileno(file), len, "the file");
     CU_ASSERT_PTR_NOT_NULL_FATAL(mapped);
-    chunks_map(c, mapped_bytes(mapped), len);
+    read_buffer_map(c, mmap_file_bytes(mapped), len);
     return mapped;
 }
 
@@ -75,12 +75,12 @@ static size_t ask(struct rng *rng)
 
 /* Reads to the end. What is kept is looked at again as long as it has to be there. Two threads take
  * turns in reading ahead, and once in a while neither has. */
-static size_t read_to_end(struct chunks *c, enum way way, struct rng *rng)
+static size_t read_to_end(struct read_buffer *c, enum way way, struct rng *rng)
 {
     const uint8_t *kept = NULL, *p;
     size_t at = 0, kept_at = 0, kept_len = 0, want;
 
-    while ((p = chunks_peek(c, want = ask(rng))) || (p = chunks_peek(c, want = 1))) {
+    while ((p = read_buffer_peek(c, want = ask(rng))) || (p = read_buffer_peek(c, want = 1))) {
         if (memcmp(p, bytes + at, want) != 0 ||
             memcmp(kept ? kept : p, bytes + (kept ? kept_at : at), kept ? kept_len : want) != 0) {
             suite_fail(__FILE__, __LINE__, "%s: byte %zu or %zu is another", way_names[way], at,
@@ -88,37 +88,42 @@ static size_t read_to_end(struct chunks *c, enum way way, struct rng *rng)
             break;
         }
         if (rng_below(rng, 8)) { /* and else nobody keeps it */
-            chunks_keep(c);
+            read_buffer_keep(c);
             kept = p;
             kept_at = at;
             kept_len = want;
-            chunks_release(c, chunks_piece(c));
+            read_buffer_release(c, read_buffer_piece(c));
         }
-        chunks_take(c, want);
+        read_buffer_take(c, want);
         at += want;
         if (rng_below(rng, 4))
-            chunks_read_ahead(c, 1 + rng_below(rng, 2));
-        CU_ASSERT_TRUE(chunks_position(c) >= at || way == MAPPED);
+            read_buffer_read_ahead(c, 1 + rng_below(rng, 2));
+        CU_ASSERT_TRUE(read_buffer_position(c) >= at || way == MAPPED);
     }
-    CU_ASSERT_TRUE(c->end && chunks_left(c) == 0);
+    CU_ASSERT_TRUE(c->end && read_buffer_left(c) == 0);
     return at;
 }
 
 static void the_same_bytes_every_way(void)
 {
-    static const size_t lens[] = {
-        FILE_LEN, CHUNK_LEN, 2 * CHUNK_LEN, CHUNK_LEN + 1, 3 * CHUNK_LEN - 1, 100000, 24};
+    static const size_t lens[] = {FILE_LEN,
+                                  READ_CHUNK_LEN,
+                                  2 * READ_CHUNK_LEN,
+                                  READ_CHUNK_LEN + 1,
+                                  3 * READ_CHUNK_LEN - 1,
+                                  100000,
+                                  24};
     struct rng rng = rng_seed();
 
     for (unsigned i = 0; i < sizeof(lens) / sizeof(lens[0]); i++)
         for (enum way way = 0; way < WAY_CNT; way++) {
             FILE *file = open_file(checkrun_path("bytes"), lens[i]);
-            struct chunks c;
-            struct mapped *mapped = begin(&c, file, way, lens[i]);
+            struct read_buffer c;
+            struct mmap_file *mapped = begin(&c, file, way, lens[i]);
 
             EXPECT_EQ(read_to_end(&c, way, &rng), lens[i]);
-            chunks_close(&c);
-            mapped_close(mapped);
+            read_buffer_close(&c);
+            mmap_file_close(mapped);
             fclose(file);
         }
 }
@@ -131,14 +136,15 @@ static void a_file_that_grows(void)
     for (enum way way = IN_ORDER; way <= AHEAD; way++) {
         const char *path = checkrun_path("grows");
         FILE *file = open_file(path, FILE_LEN), *more = fopen(path, "ab");
-        struct chunks c;
+        struct read_buffer c;
 
         begin(&c, file, way, FILE_LEN);
         CU_ASSERT_PTR_NOT_NULL_FATAL(more);
-        EXPECT_EQ(fwrite(bytes + FILE_LEN, 1, 2 * CHUNK_LEN + 77, more), 2 * CHUNK_LEN + 77);
+        EXPECT_EQ(fwrite(bytes + FILE_LEN, 1, 2 * READ_CHUNK_LEN + 77, more),
+                  2 * READ_CHUNK_LEN + 77);
         fclose(more);
-        EXPECT_EQ(read_to_end(&c, way, &rng), FILE_LEN + 2 * CHUNK_LEN + 77);
-        chunks_close(&c);
+        EXPECT_EQ(read_to_end(&c, way, &rng), FILE_LEN + 2 * READ_CHUNK_LEN + 77);
+        read_buffer_close(&c);
         fclose(file);
     }
 }
@@ -148,10 +154,10 @@ static void what_cannot_be_mapped(void)
     int ends[2];
 
     CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
-    CU_ASSERT_PTR_NULL(mapped_open(ends[0], 4096, "a pipe"));
+    CU_ASSERT_PTR_NULL(mmap_file_open(ends[0], 4096, "a pipe"));
     close(ends[0]);
     close(ends[1]);
-    CU_ASSERT_PTR_NULL(mapped_open(-1, 4096, "nothing"));
+    CU_ASSERT_PTR_NULL(mmap_file_open(-1, 4096, "nothing"));
 }
 
 SUITE("replay.chunks", TEST(the_same_bytes_every_way), TEST(a_file_that_grows),

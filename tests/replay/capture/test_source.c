@@ -31,7 +31,7 @@ static void load(void)
 
 /* No time is before 1970 or beyond 64 bits of nanoseconds; a simple packet has none at all, where
  * libpcap has the interface's offset. */
-static bool same_time(const struct source_frame *frame, const struct pcap_pkthdr *hdr)
+static bool same_time(const struct captured_frame *frame, const struct pcap_pkthdr *hdr)
 {
     bool simple = frame->block && (frame->block_big ? frame->block[3] : frame->block[0]) == 3;
 
@@ -48,15 +48,15 @@ static unsigned expect_as_libpcap(const char *path, bool ends)
     pcap_t *pcap =
         pcap_open_offline_with_tstamp_precision(path, PCAP_TSTAMP_PRECISION_NANO, errbuf);
     struct fault fault = {0};
-    struct source *source = source_open(path, &fault);
-    struct source_frame frame = {0};
+    struct capture_reader *reader = reader_open(path, &fault);
+    struct captured_frame frame = {0};
     struct pcap_pkthdr *hdr;
     const u_char *data;
     unsigned cnt = 0;
     int rc = -1;
 
-    while (pcap && source && (rc = pcap_next_ex(pcap, &hdr, &data)) == 1) {
-        bool same = source_next(source, &frame, &fault) == 1 &&
+    while (pcap && reader && (rc = pcap_next_ex(pcap, &hdr, &data)) == 1) {
+        bool same = reader_next(reader, &frame, &fault) == 1 &&
                     frame.record_cap_len == hdr->caplen &&
                     frame.record_wire_len == (hdr->len > hdr->caplen ? hdr->len : hdr->caplen) &&
                     same_time(&frame, hdr) && memcmp(frame.record, data, hdr->caplen) == 0;
@@ -75,13 +75,13 @@ static unsigned expect_as_libpcap(const char *path, bool ends)
     }
     if (ends) {
         CU_ASSERT_PTR_NOT_NULL(pcap);
-        CU_ASSERT_PTR_NOT_NULL(source);
-        if (source)
-            EXPECT_EQ(source_next(source, &frame, &fault), rc == PCAP_ERROR_BREAK ? 0 : -1);
+        CU_ASSERT_PTR_NOT_NULL(reader);
+        if (reader)
+            EXPECT_EQ(reader_next(reader, &frame, &fault), rc == PCAP_ERROR_BREAK ? 0 : -1);
     }
     if (pcap)
         pcap_close(pcap);
-    source_close(source);
+    reader_close(reader);
     return cnt;
 }
 
@@ -227,9 +227,9 @@ static void spoilt_files_as_libpcap_reads_them(void)
 static void interfaces_of_different_links(void)
 {
     const char *path = checkrun_path("mixed.pcapng");
-    struct source_frame frame;
+    struct captured_frame frame;
     struct ngfile f = {0};
-    struct source *source;
+    struct capture_reader *reader;
     struct fault fault;
     size_t i = 0;
     int rc;
@@ -256,9 +256,9 @@ static void interfaces_of_different_links(void)
     }
     ng_write(&f, path);
     ng_free(&f);
-    source = source_open(path, &fault);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(source);
-    while ((rc = source_next(source, &frame, &fault)) == 1) {
+    reader = reader_open(path, &fault);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(reader);
+    while ((rc = reader_next(reader, &frame, &fault)) == 1) {
         const struct capture_frame *fr = &sample.frame[i % 40];
         unsigned kind = i % 40 % 4;
 
@@ -271,7 +271,7 @@ static void interfaces_of_different_links(void)
     }
     EXPECT_EQ(rc, 0);
     EXPECT_EQ(i, 80);
-    source_close(source);
+    reader_close(reader);
 }
 
 /* ---- frames of batches -------------------------------------------------------------------------
@@ -280,78 +280,78 @@ static void interfaces_of_different_links(void)
 #define FRAMES 3000u
 
 /* The bytes of each frame are its number, less 1: the first is, and each is as the one before. */
-static bool is_whole(const struct source_frame *frame)
+static bool is_whole(const struct captured_frame *frame)
 {
     return frame->cap_len == 0 || (frame->data[0] == (uint8_t)(frame->number - 1) &&
                                    memcmp(frame->data, frame->data + 1, frame->cap_len - 1) == 0);
 }
 
 /* A thread that reads ahead all the time, for two. */
-struct reader {
-    struct source *source;
+struct ahead_thread {
+    struct capture_reader *reader;
     atomic_bool stop;
 };
 
 static void *read_ahead(void *arg)
 {
-    struct reader *reader = arg;
+    struct ahead_thread *thread_arg = arg;
 
-    while (!atomic_load(&reader->stop)) {
-        for (unsigned who = 1; who <= CHUNKS_AHEAD; who++)
-            source_read_ahead(reader->source, who);
+    while (!atomic_load(&thread_arg->stop)) {
+        for (unsigned who = 1; who <= READ_AHEAD_PIECES; who++)
+            reader_read_ahead(thread_arg->reader, who);
         sched_yield();
     }
     return NULL;
 }
 
-/* Batches of frames stay as long as source_ready() promises, whether pieces of the file are read
- * ahead or not. How many frames there were, and *rc of the last source_next(). */
+/* Batches of frames stay as long as reader_ready() promises, whether pieces of the file are read
+ * ahead or not. How many frames there were, and *rc of the last reader_next(). */
 static unsigned expect_batches_to_stay(const char *path, bool ahead, int *rc)
 {
-    struct source_frame *all = calloc(FRAMES + 1, sizeof(*all));
-    const struct source_frame *oldest;
+    struct captured_frame *all = calloc(FRAMES + 1, sizeof(*all));
+    const struct captured_frame *oldest;
     struct fault fault;
-    struct reader reader = {source_open(path, &fault), false};
-    struct source *source = reader.source;
+    struct ahead_thread thread_arg = {reader_open(path, &fault), false};
+    struct capture_reader *reader = thread_arg.reader;
     pthread_t thread;
-    unsigned batches = 0, cnt = 0, first[CHUNKS_KEEP + 1] = {0};
-    uint64_t piece[CHUNKS_KEEP + 1] = {0};
+    unsigned batches = 0, cnt = 0, first[READ_BUFFER_KEEP + 1] = {0};
+    uint64_t piece[READ_BUFFER_KEEP + 1] = {0};
     uint64_t done, total;
     bool whole = true;
 
-    CU_ASSERT_TRUE_FATAL(source && all);
+    CU_ASSERT_TRUE_FATAL(reader && all);
     if (ahead) {
-        source_begin_ahead(source);
-        CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, read_ahead, &reader), 0);
+        reader_begin_ahead(reader);
+        CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, read_ahead, &thread_arg), 0);
     }
-    while (whole && cnt < FRAMES && (*rc = source_next(source, &all[cnt], &fault)) == 1) {
+    while (whole && cnt < FRAMES && (*rc = reader_next(reader, &all[cnt], &fault)) == 1) {
         EXPECT_EQ(all[cnt].number, cnt + 1);
         cnt++;
-        if (source_ready(source))
+        if (reader_ready(reader))
             continue;
         /* The oldest batch that must still be there. */
         memmove(first, first + 1, sizeof(first) - sizeof(first[0]));
-        first[CHUNKS_KEEP] = cnt;
+        first[READ_BUFFER_KEEP] = cnt;
         memmove(piece, piece + 1, sizeof(piece) - sizeof(piece[0]));
-        piece[CHUNKS_KEEP] = source_piece(source);
-        source_release(source, piece[1]);
+        piece[READ_BUFFER_KEEP] = reader_piece(reader);
+        reader_release(reader, piece[1]);
         batches++;
-        oldest = batches >= CHUNKS_KEEP ? &all[first[0]] : &all[0];
+        oldest = batches >= READ_BUFFER_KEEP ? &all[first[0]] : &all[0];
         for (; oldest < &all[cnt] && (whole = is_whole(oldest)); oldest++)
             ;
         if (!whole)
             suite_fail(__FILE__, __LINE__, "frame %u was overwritten after %u", oldest->number,
                        cnt);
-        source_progress(source, &done, &total);
-        CU_ASSERT_TRUE(done <= total + CHUNKS_AHEAD * CHUNK_LEN);
+        reader_progress(reader, &done, &total);
+        CU_ASSERT_TRUE(done <= total + READ_AHEAD_PIECES * READ_CHUNK_LEN);
     }
     if (cnt == FRAMES)
-        *rc = source_next(source, &all[cnt], &fault);
-    CU_ASSERT_TRUE(batches > 2 * CHUNKS_KEEP || cnt < FRAMES);
-    atomic_store(&reader.stop, true);
+        *rc = reader_next(reader, &all[cnt], &fault);
+    CU_ASSERT_TRUE(batches > 2 * READ_BUFFER_KEEP || cnt < FRAMES);
+    atomic_store(&thread_arg.stop, true);
     if (ahead)
         pthread_join(thread, NULL);
-    source_close(source);
+    reader_close(reader);
     free(all);
     return cnt;
 }
@@ -428,13 +428,13 @@ static void what_is_read_ahead_is_the_same(void)
 static void read_cut_short(const char *path, int err)
 {
     struct fault fault;
-    struct source_frame frame;
-    struct source *source = source_open(path, &fault);
+    struct captured_frame frame;
+    struct capture_reader *reader = reader_open(path, &fault);
 
     dup2(err, STDERR_FILENO);
-    if (!source || !source_map(source) || truncate(path, 4096) != 0)
+    if (!reader || !reader_map(reader) || truncate(path, 4096) != 0)
         _exit(100);
-    while (source_next(source, &frame, &fault) == 1)
+    while (reader_next(reader, &frame, &fault) == 1)
         if (frame.cap_len && frame.data[frame.cap_len - 1])
             _exit(101); /* all bytes were zeros */
     _exit(0);

@@ -62,8 +62,8 @@ static void frame_line(struct strbuf *t, const struct flowgen *g, uint32_t numbe
     struct strbuf words = strbuf_of(buf, sizeof(buf));
 
     if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, g->bytes + f->off, f->len, f->len) == 0) {
-        describe_packet(&words, &pkt);
-        describe_defects(&words, &pkt);
+        packet_text_full(&words, &pkt);
+        packet_text_defects(&words, &pkt);
     } else
         strbuf_addf(&words, "cannot be read");
     strbuf_addf(t, "  frame %-4u %10.6f s  %s %s\n", number,

@@ -96,10 +96,10 @@ static void print_text(const struct check_report *report, const struct check_arg
         check_text(stdout, report, args->verbose);
         return;
     }
-    if (report->fault) { /* goes to standard error afterwards, the same screen mostly */
-        char line[sizeof(struct fault) + 16];
+    if (report->error) { /* goes to standard error afterwards, the same screen mostly */
+        char line[sizeof(struct error) + 16];
 
-        snprintf(line, sizeof(line), "rocedrill: %s", report->fault);
+        snprintf(line, sizeof(line), "rocedrill: %s", report->error);
         taken += screen_rows(line, args->screen.columns);
     }
     screen_print(stdout, report, &args->screen, taken);
@@ -121,9 +121,9 @@ static int check_one(const char *path, const struct check_args *args, bool *stop
         .json = args->json,
         .annotate_to = args->annotate_path,
     };
-    struct fault fault = {""};
+    struct error error = {""};
     struct check_report report;
-    int rc = check_capture(path, &options, &report, &fault), status;
+    int rc = check_capture(path, &options, &report, &error), status;
 
     status = rc != 0                                ? EXIT_UNUSABLE
              : report_fails(&report, args->fail_on) ? EXIT_DIFFERS
@@ -135,17 +135,17 @@ static int check_one(const char *path, const struct check_args *args, bool *stop
             check_junit_add(args->junit, &report);
     } else {
         report.name = strcmp(path, "-") == 0 ? "standard input" : path;
-        report.fault = fault.text;
+        report.error = error.text;
         if (args->junit)
-            check_junit_fault(args->junit, report.name, fault.text);
+            check_junit_fault(args->junit, report.name, error.text);
     }
     if (args->json && check_json_summary(args->json, &report, status) != 0 && rc == 0)
-        rc = fault_set(&fault, "%s: the JSON cannot be written", args->json_path);
+        rc = error_set(&error, "%s: the JSON cannot be written", args->json_path);
     *stop = report.interrupted;
     check_report_free(&report);
     if (rc != 0 && !outfile_failed(args->json) &&
         !(outfile_is_stdout(args->annotate_path) && outfile_failed(stdout)))
-        cli_error("%s", fault.text);
+        cli_error("%s", error.text);
     return rc != 0 ? EXIT_UNUSABLE : status;
 }
 

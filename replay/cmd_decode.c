@@ -53,18 +53,18 @@ static int decode_all(int cnt, char **files, const struct decode_options *option
     int status = EXIT_HOLDS;
 
     for (int i = 0; i < cnt; i++) {
-        struct fault fault = {""};
+        struct error error = {""};
 
         if (cnt > 1 && options->text) {
             put_escaped(stdout, files[i]);
             puts(":");
         }
-        if (decode_file(files[i], options, &fault) == 0)
+        if (decode_file(files[i], options, &error) == 0)
             continue;
         status = EXIT_UNUSABLE;
         if (outfile_failed(options->json))
             break;
-        cli_error("%s", fault.text);
+        cli_error("%s", error.text);
     }
     return status;
 }

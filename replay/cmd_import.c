@@ -135,7 +135,7 @@ static void print_result(const struct import_options *options, const struct impo
 int cmd_import(int argc, char **argv)
 {
     struct import_options options = {.folder = "traces"};
-    struct fault fault = {""};
+    struct error error = {""};
     struct import_result added;
     bool quiet = false;
     int status = read_options(argc, argv, &options, &quiet);
@@ -145,8 +145,8 @@ int cmd_import(int argc, char **argv)
     if (argc - optind != 1)
         return cli_error(argc == optind ? "import: no capture given (see --help)"
                                         : "import: one capture at a time");
-    if (import_capture(argv[optind], &options, &added, &fault) != 0)
-        return cli_error("%s", fault.text);
+    if (import_capture(argv[optind], &options, &added, &error) != 0)
+        return cli_error("%s", error.text);
     if (!quiet)
         print_result(&options, &added);
     return EXIT_HOLDS;

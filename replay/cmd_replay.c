@@ -126,15 +126,15 @@ static bool number_of(const char *text, uint64_t min, uint64_t max, uint64_t *ou
 /* An option of closed loops. 0, or the exit status. */
 static int read_loop_option(int option, struct replay_args *args)
 {
-    struct fault fault;
+    struct error error;
     uint64_t n;
 
     args->closed = true;
     switch (option) {
     case OPT_IMPAIR:
-        return impair_rules_add(&args->loop.edits, optarg, &fault) == 0
+        return impair_rules_add(&args->loop.edits, optarg, &error) == 0
                    ? 0
-                   : cli_error("%s", fault.text);
+                   : cli_error("%s", error.text);
     case OPT_SEED:
         if (!number_of(optarg, 0, INT64_MAX, &args->loop.seed))
             return cli_error("replay: --seed %s: not a number below 2^63", optarg);
@@ -223,14 +223,14 @@ static int check_outputs(const struct replay_args *args)
 static int read_captures(int cnt, char **paths, struct replay_args *args)
 {
     unsigned stdins = 0;
-    struct fault fault;
+    struct error error;
 
     if (cnt == 0)
         return cli_error("replay: no capture given (see --help)");
     for (int i = 0; i < cnt; i++) {
         stdins += strcmp(paths[i], "-") == 0;
-        if (capture_set_add(&args->captures, paths[i], &fault) != 0)
-            return cli_error("%s", fault.text);
+        if (capture_set_add(&args->captures, paths[i], &error) != 0)
+            return cli_error("%s", error.text);
     }
     if (args->loop.record && args->captures.cnt > 1)
         return cli_error("replay: --record is for one capture");
@@ -240,8 +240,8 @@ static int read_captures(int cnt, char **paths, struct replay_args *args)
     if ((args->dump_path || args->setup_path) && args->live.options.iface)
         return cli_error("replay: --%s is not for live targets",
                          args->dump_path ? "dump-setup" : "setup");
-    if (args->setup_path && given_read(&args->given, args->setup_path, &fault) != 0)
-        return cli_error("%s", fault.text);
+    if (args->setup_path && given_read(&args->given, args->setup_path, &error) != 0)
+        return cli_error("%s", error.text);
     if (stdins > 1)
         return cli_error("replay: standard input can be read once only");
     return check_outputs(args);
@@ -257,8 +257,8 @@ static void print_job(void *ctx, const struct job *job)
     if (job->text)
         fputs(job->text, stdout);
     fflush(stdout);
-    if (job->fault)
-        cli_error("%s", job->fault);
+    if (job->error)
+        cli_error("%s", job->error);
 }
 
 static void print_progress(void *ctx, size_t finished, size_t cnt)
@@ -314,15 +314,15 @@ static int run_replay(struct replay_args *args)
     bool gated = args->captures.has_folder;
     struct job_watcher watcher = {.done = gated ? NULL : print_job};
     struct job *jobs = NULL;
-    struct fault fault;
+    struct error error;
     struct suite_totals totals;
     int status;
 
     if (gated && !args->quiet && isatty(STDERR_FILENO))
         watcher.progress = print_progress;
-    if (worker_pool_run(&args->captures, job_cnt(args), &options, &watcher, &jobs, &fault) != 0) {
+    if (worker_pool_run(&args->captures, job_cnt(args), &options, &watcher, &jobs, &error) != 0) {
         jobs_free(jobs, args->captures.cnt);
-        return cli_error("%s", fault.text);
+        return cli_error("%s", error.text);
     }
     suite_totals_of(&totals, jobs, args->captures.cnt);
     status = suite_status(&totals);
@@ -339,16 +339,16 @@ static int run_load(const struct replay_args *args)
 {
 #ifdef HAVE_LIVE
     const char **path = calloc(args->captures.cnt + 1, sizeof(*path));
-    struct fault fault = {"no memory"};
+    struct error error = {"no memory"};
     int rc = path ? 0 : -1;
 
     for (size_t i = 0; rc == 0 && i < args->captures.cnt; i++)
         path[i] = args->captures.item[i].path;
     if (rc == 0)
         rc = load_gen_run(&args->live, path, args->captures.cnt, args->quiet ? NULL : stdout,
-                          &fault);
+                          &error);
     free(path);
-    return rc == 0 ? EXIT_HOLDS : cli_error("%s", fault.text);
+    return rc == 0 ? EXIT_HOLDS : cli_error("%s", error.text);
 #else
     (void)args;
     return cli_error("this program was built without live targets");

@@ -185,16 +185,16 @@ static const char *skip_columns(const char *line)
     return line;
 }
 
-int decode_file(const char *path, const struct decode_options *options, struct fault *fault)
+int decode_file(const char *path, const struct decode_options *options, struct error *error)
 {
-    struct capture_reader *reader = reader_open(path, fault);
+    struct capture_reader *reader = reader_open(path, error);
     struct captured_frame frame;
     uint64_t start = 0;
     int got;
 
     if (!reader)
         return -1;
-    while ((got = reader_next(reader, &frame, fault)) == 1) {
+    while ((got = reader_next(reader, &frame, error)) == 1) {
         char line[1024];
         struct strbuf t = strbuf_of(line, sizeof(line));
         struct roce_pkt pkt;
@@ -214,7 +214,7 @@ int decode_file(const char *path, const struct decode_options *options, struct f
             json_t *o = frame_json(&frame, &pkt, rc, skip_columns(line));
 
             if (!o || json_dumpf(o, options->json, JSON_COMPACT) != 0)
-                got = fault_set(fault, "%s: frame %u: the JSON cannot be written",
+                got = error_set(error, "%s: frame %u: the JSON cannot be written",
                                 reader_name(reader), frame.number);
             json_decref(o);
             fputc('\n', options->json);

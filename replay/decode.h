@@ -15,7 +15,7 @@ struct decode_options {
     FILE *json;   /* or NULL */
 };
 
-/* 0, or -1 and a fault; what came before a broken frame has been printed then. */
-int decode_file(const char *path, const struct decode_options *options, struct fault *fault);
+/* 0, or -1 and an error; what came before a broken frame has been printed then. */
+int decode_file(const char *path, const struct decode_options *options, struct error *error);
 
 #endif

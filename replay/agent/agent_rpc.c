@@ -460,13 +460,13 @@ static const struct {
 
 json_t *agent_rpc_answer(struct agent_device *dev, const char *line, size_t len)
 {
-    json_error_t error;
-    json_t *in = json_loadb(line, len, JSON_REJECT_DUPLICATES, &error);
+    json_error_t json_error;
+    json_t *in = json_loadb(line, len, JSON_REJECT_DUPLICATES, &json_error);
     const char *name = json_string_value(json_object_get(in, "op"));
     json_t *out = NULL;
 
     if (!in || !json_is_object(in)) {
-        out = error_reply("not a JSON object: %s", in ? "another value" : error.text);
+        out = error_reply("not a JSON object: %s", in ? "another value" : json_error.text);
     } else {
         for (size_t i = 0; name && i < sizeof(ops) / sizeof(ops[0]) && !out; i++)
             if (strcmp(name, ops[i].name) == 0)

@@ -70,33 +70,33 @@ static int link_of(uint32_t linktype, enum roce_link *out)
  */
 
 /* Opens the file and puts the decompressor, if one is needed, behind it. */
-static int open_stream(struct capture_reader *reader, const char *path, struct fault *fault)
+static int open_stream(struct capture_reader *reader, const char *path, struct error *error)
 {
-    struct fault why;
+    struct error why;
     struct stat st;
 
     reader->file = reader->is_stdin ? stdin : fopen(path, "rb");
     if (!reader->file)
-        return fault_set(fault, "%s: %s", reader->name, strerror(errno));
+        return error_set(error, "%s: %s", reader->name, strerror(errno));
     if (!reader->is_stdin && fstat(fileno(reader->file), &st) == 0 && S_ISREG(st.st_mode))
         reader->total = (uint64_t)st.st_size;
     reader->stream = decompress_open(reader->file, reader->is_stdin, &reader->decompress, &why);
     if (!reader->stream)
-        return fault_set(fault, "%s: %s", reader->name, why.text);
+        return error_set(error, "%s: %s", reader->name, why.text);
     return 0;
 }
 
-static int open_pcap(struct capture_reader *reader, struct fault *fault)
+static int open_pcap(struct capture_reader *reader, struct error *error)
 {
     char errbuf[PCAP_ERRBUF_SIZE] = "";
-    const char *error;
+    const char *reason;
 
     reader->pcap = pcap_fopen_offline_with_tstamp_precision(reader->stream,
                                                             PCAP_TSTAMP_PRECISION_NANO, errbuf);
     if (reader->pcap)
         return 0;
-    error = decompress_error(reader->decompress);
-    return fault_set(fault, "%s: not a capture file: %s", reader->name, error ? error : errbuf);
+    reason = decompress_error(reader->decompress);
+    return error_set(error, "%s: not a capture file: %s", reader->name, reason ? reason : errbuf);
 }
 
 /* The first bytes of the stream, which stay in it. No more than any C library takes back. */
@@ -111,7 +111,7 @@ static bool peek_head(struct capture_reader *reader, uint8_t head[HEAD_LEN])
 }
 
 /* Whether any interface, or the file, has a link layer that carries RoCE. */
-static int check_link(const struct capture_reader *reader, struct fault *fault)
+static int check_link(const struct capture_reader *reader, struct error *error)
 {
     const struct pcap_parser *cap = &reader->cap;
     uint32_t linktype = reader_linktype(reader);
@@ -124,25 +124,25 @@ static int check_link(const struct capture_reader *reader, struct fault *fault)
         if (link_of(cap->iface[i].linktype, &link) == 0)
             return 0;
     name = pcap_datalink_val_to_name((int)linktype);
-    return fault_set(fault, "%s: link layer %s (%u) does not carry RoCE", reader->name,
+    return error_set(error, "%s: link layer %s (%u) does not carry RoCE", reader->name,
                      name ? name : "?", linktype);
 }
 
-static int begin(struct capture_reader *reader, const char *path, struct fault *fault)
+static int begin(struct capture_reader *reader, const char *path, struct error *error)
 {
     uint8_t head[HEAD_LEN];
-    struct fault why;
+    struct error why;
 
-    if (open_stream(reader, path, fault) != 0)
+    if (open_stream(reader, path, error) != 0)
         return -1;
     if (!peek_head(reader, head) || !pcap_parser_knows(head)) {
-        if (open_pcap(reader, fault) != 0)
+        if (open_pcap(reader, error) != 0)
             return -1;
         return 0;
     }
     decompress_live(reader->decompress);
     if (pcap_parser_open(&reader->cap, reader->stream, reader->decompress, &why) != 0) {
-        return fault_set(fault, "%s: not a capture file: %s", reader->name, why.text);
+        return error_set(error, "%s: not a capture file: %s", reader->name, why.text);
     }
     return 0;
 }
@@ -155,12 +155,12 @@ static bool is_straight(const struct capture_reader *reader, enum roce_link *lin
            linktype != LINKTYPE_LOOP && link_of(linktype, link) == 0;
 }
 
-struct capture_reader *reader_open(const char *path, struct fault *fault)
+struct capture_reader *reader_open(const char *path, struct error *error)
 {
-    return reader_open_as(path, strcmp(path, "-") == 0 ? "standard input" : path, fault);
+    return reader_open_as(path, strcmp(path, "-") == 0 ? "standard input" : path, error);
 }
 
-struct capture_reader *reader_open_as(const char *path, const char *name, struct fault *fault)
+struct capture_reader *reader_open_as(const char *path, const char *name, struct error *error)
 {
     struct capture_reader *reader = calloc(1, sizeof(*reader));
 
@@ -168,12 +168,12 @@ struct capture_reader *reader_open_as(const char *path, const char *name, struct
         reader->name = strdup(name);
     if (!reader || !reader->name) {
         free(reader);
-        fault_set(fault, "%s: no memory", name);
+        error_set(error, "%s: no memory", name);
         return NULL;
     }
     reader->is_stdin = strcmp(path, "-") == 0;
-    if (begin(reader, path, fault) != 0 ||
-        ((reader->pcap || !reader->cap.pcapng) && check_link(reader, fault) != 0)) {
+    if (begin(reader, path, error) != 0 ||
+        ((reader->pcap || !reader->cap.pcapng) && check_link(reader, error) != 0)) {
         reader_close(reader);
         return NULL;
     }
@@ -198,7 +198,7 @@ static void unwrap(struct captured_frame *frame)
 }
 
 /* A record through libpcap, copied to where it can stay. 1, 0, -1 and a reason. */
-static int next_pcap(struct capture_reader *reader, struct pcap_record *out, struct fault *why)
+static int next_pcap(struct capture_reader *reader, struct pcap_record *out, struct error *why)
 {
     struct pcap_pkthdr *hdr;
     const u_char *data;
@@ -208,14 +208,14 @@ static int next_pcap(struct capture_reader *reader, struct pcap_record *out, str
     if (rc == PCAP_ERROR_BREAK)
         return 0;
     if (rc != 1)
-        return fault_set(why, "%s", pcap_geterr(reader->pcap));
+        return error_set(why, "%s", pcap_geterr(reader->pcap));
     reader->kept_at = (reader->kept_at + 1) % (READ_BUFFER_KEEP + 1);
     kept = &reader->kept[reader->kept_at];
     if (kept->cap < hdr->caplen) {
         uint8_t *grown = realloc(kept->p, hdr->caplen);
 
         if (!grown)
-            return fault_set(why, "no memory");
+            return error_set(why, "no memory");
         *kept = (struct chunk){grown, hdr->caplen};
     }
     if (hdr->caplen)
@@ -234,7 +234,7 @@ static int next_pcap(struct capture_reader *reader, struct pcap_record *out, str
     return 1;
 }
 
-static int next_record(struct capture_reader *reader, struct pcap_record *out, struct fault *why)
+static int next_record(struct capture_reader *reader, struct pcap_record *out, struct error *why)
 {
     if (reader->pcap)
         return next_pcap(reader, out, why);
@@ -274,29 +274,29 @@ static void frame_set(struct capture_reader *reader, const struct pcap_record *r
     }
 }
 
-int reader_next(struct capture_reader *reader, struct captured_frame *out, struct fault *fault)
+int reader_next(struct capture_reader *reader, struct captured_frame *out, struct error *error)
 {
     struct pcap_record record;
-    struct fault why;
+    struct error why;
     int rc;
 
     if (sigint_received() && !reader_is_live(reader))
-        return fault_set(fault, "%s: frame %u: interrupted", reader->name, reader->number + 1);
+        return error_set(error, "%s: frame %u: interrupted", reader->name, reader->number + 1);
     rc = next_record(reader, &record, &why);
-    if (rc >= 0 && reader->number == 0 && check_link(reader, fault) != 0)
+    if (rc >= 0 && reader->number == 0 && check_link(reader, error) != 0)
         return -1;
     if (rc == 0)
         return 0;
     if (rc != 1) {
-        const char *error = decompress_error(reader->decompress);
+        const char *reason = decompress_error(reader->decompress);
 
         if (sigint_received())
             return 0; /* a pipe, in the middle of a frame */
-        return fault_set(fault, "%s: frame %u: %s", reader->name, reader->number + 1,
-                         error ? error : why.text);
+        return error_set(error, "%s: frame %u: %s", reader->name, reader->number + 1,
+                         reason ? reason : why.text);
     }
     if (reader->number == UINT32_MAX)
-        return fault_set(fault, "%s: more than 2^32 frames", reader->name);
+        return error_set(error, "%s: more than 2^32 frames", reader->name);
     frame_set(reader, &record, out);
     return 1;
 }

@@ -36,14 +36,14 @@ struct captured_frame {
     bool block_big;
 };
 
-/* NULL and a fault for a file that cannot be opened, is no capture, or has another link layer. */
-struct capture_reader *reader_open(const char *path, struct fault *fault);
+/* NULL and an error for a file that cannot be opened, is no capture, or has another link layer. */
+struct capture_reader *reader_open(const char *path, struct error *error);
 
 /* The same, called `name` in what is said of it. */
-struct capture_reader *reader_open_as(const char *path, const char *name, struct fault *fault);
+struct capture_reader *reader_open_as(const char *path, const char *name, struct error *error);
 
-/* 1 and *out for a frame, 0 at the end, -1 and a fault that names the frame for a broken file. */
-int reader_next(struct capture_reader *reader, struct captured_frame *out, struct fault *fault);
+/* 1 and *out for a frame, 0 at the end, -1 and an error that names the frame for a broken file. */
+int reader_next(struct capture_reader *reader, struct captured_frame *out, struct error *error);
 
 /*
  * The same quickly, for nearly every frame that reader_ready() is true of; false for any other,

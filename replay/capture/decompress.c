@@ -251,7 +251,7 @@ static bool known(enum packing packing)
     return packing == PLAIN;
 }
 
-FILE *decompress_open(FILE *file, bool keep, struct decompress **state, struct fault *fault)
+FILE *decompress_open(FILE *file, bool keep, struct decompress **state, struct error *error)
 {
     static const cookie_io_functions_t io = {.read = cookie_read, .close = cookie_close};
     uint8_t head[HEAD_LEN];
@@ -271,7 +271,7 @@ FILE *decompress_open(FILE *file, bool keep, struct decompress **state, struct f
     if (!mark && regular && fseek(file, -(long)len, SEEK_CUR) == 0)
         return file;
     if (mark && !known(mark->packing)) {
-        fault_set(fault, "compressed with %s, which this build cannot read: unpack it (%s -dc)",
+        error_set(error, "compressed with %s, which this build cannot read: unpack it (%s -dc)",
                   mark->name, mark->name);
         return NULL;
     }
@@ -280,7 +280,7 @@ FILE *decompress_open(FILE *file, bool keep, struct decompress **state, struct f
         s->in = malloc(IN_LEN);
     if (!s || !s->in) {
         free(s);
-        fault_set(fault, "no memory");
+        error_set(error, "no memory");
         return NULL;
     }
     s->packing = mark ? mark->packing : PLAIN;
@@ -292,13 +292,13 @@ FILE *decompress_open(FILE *file, bool keep, struct decompress **state, struct f
     if (!begin(s)) {
         s->packing = PLAIN;
         cookie_close(s);
-        fault_set(fault, "no memory");
+        error_set(error, "no memory");
         return NULL;
     }
     stream = fopencookie(s, "rb", io);
     if (!stream) {
         cookie_close(s);
-        fault_set(fault, "no memory");
+        error_set(error, "no memory");
         return NULL;
     }
     s->keep = keep;

@@ -19,10 +19,10 @@ struct decompress;
  * compressed and can be rewound. fclose() of the stream also closes `file`, unless `keep` is set.
  *
  * *state is NULL when the stream is `file` itself, and else lives until fclose().
- * NULL and a fault (without the file's name) if it is compressed in a way that this build does not
+ * NULL and an error (without the file's name) if it is compressed in a way that this build does not
  * know; `file` is still open then.
  */
-FILE *decompress_open(FILE *file, bool keep, struct decompress **state, struct fault *fault);
+FILE *decompress_open(FILE *file, bool keep, struct decompress **state, struct error *error);
 
 /*
  * A pipe may be a capture under way: from now on a read of the stream ends early, as at the end of

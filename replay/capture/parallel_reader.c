@@ -33,7 +33,7 @@ struct batch {
     bool used;      /* under the lock, as is `parsed` */
     bool parsed;    /* it can be handed on */
     int end;        /* 1 more may follow; 0 and -1 as reader_next() said, after the items */
-    struct fault fault;
+    struct error error;
 };
 
 struct parallel_reader {
@@ -49,7 +49,7 @@ struct parallel_reader {
     uint64_t read, given; /* batches */
     atomic_uint
         generation; /* changes with each thing that somebody may wait for; read without it */
-    struct fault *fault;
+    struct error *error;
     int end;
     struct batch *batch[BATCHES]; /* number n is at n % BATCHES */
 };
@@ -69,7 +69,7 @@ static void fill(struct worker *worker, struct batch *batch)
 
     batch->cnt = 0;
     do {
-        batch->end = reader_next(reader, &worker->frame[batch->cnt], &batch->fault);
+        batch->end = reader_next(reader, &worker->frame[batch->cnt], &batch->error);
         batch->cnt += batch->end == 1;
         while (batch->end == 1 && batch->cnt < BATCH_ITEMS &&
                reader_next_here(reader, &worker->frame[batch->cnt]))
@@ -218,7 +218,7 @@ static void hand_on(struct parallel_reader *pr, struct batch *batch)
     if (batch->end != 1) {
         pr->end = batch->end;
         if (batch->end < 0)
-            *pr->fault = batch->fault;
+            *pr->error = batch->error;
     }
     tell(pr);
 }
@@ -288,7 +288,7 @@ static struct worker *aligned(void *memory)
 }
 
 int parallel_read(struct capture_reader *reader, bool icrc, frame_batch_fn *fn, void *user,
-                  struct fault *fault)
+                  struct error *error)
 {
     struct parallel_reader *pr = calloc(1, sizeof(*pr));
     void *memory =
@@ -301,14 +301,14 @@ int parallel_read(struct capture_reader *reader, bool icrc, frame_batch_fn *fn, 
     if (!pr || !memory) {
         free(pr);
         free(memory);
-        return fault_set(fault, "%s: no memory", reader_name(reader));
+        return error_set(error, "%s: no memory", reader_name(reader));
     }
     workers = aligned(memory);
     pr->reader = reader;
     pr->icrc = icrc;
     pr->fn = fn;
     pr->user = user;
-    pr->fault = fault;
+    pr->error = error;
     pthread_mutex_init(&pr->lock, NULL);
     pthread_cond_init(&pr->cond, NULL);
     reader_begin_ahead(reader);

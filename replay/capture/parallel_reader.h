@@ -43,9 +43,9 @@ typedef void frame_batch_fn(void *user, const struct frame_batch *frames);
 
 /* Reads the source to its end; `icrc`: ICRCs are to be computed, else all are UNVERIFIED. Nobody
  * else may use the source meanwhile, but for reader_name(), reader_is_live() and, inside `fn`,
- * reader_progress(). 0; -1 and a fault for a broken file, after all frames before it, and without
+ * reader_progress(). 0; -1 and an error for a broken file, after all frames before it, and without
  * memory. */
 int parallel_read(struct capture_reader *reader, bool icrc, frame_batch_fn *fn, void *user,
-                  struct fault *fault);
+                  struct error *error);
 
 #endif

@@ -66,30 +66,30 @@ static bool section_order(const uint8_t *p, bool *big)
 
 /* Whether another file begins here, in place of a record or a block: as cat joins them. What stands
  * there would be a record of no bytes in the year 2055, or a block of a length that none has. */
-static bool joined(const uint8_t p[BLOCK_MIN], struct fault *fault)
+static bool joined(const uint8_t p[BLOCK_MIN], struct error *error)
 {
     bool big;
 
     if (!pcap_parser_knows(p) ||
         !(roce_le32_get(p) == MAGIC_NG ? section_order(p, &big) : roce_le32_get(p + 8) == 0))
         return false;
-    fault_set(fault, "another capture begins here: mergecap joins captures, cat does not");
+    error_set(error, "another capture begins here: mergecap joins captures, cat does not");
     return true;
 }
 
 /* Why read_buffer_peek() gave nothing of the `len` bytes of `what`. */
-static int short_of(struct pcap_parser *cap, const char *what, size_t len, struct fault *fault)
+static int short_of(struct pcap_parser *cap, const char *what, size_t len, struct error *error)
 {
     if (cap->buf.no_memory)
-        return fault_set(fault, "no memory");
+        return error_set(error, "no memory");
     if (ferror(cap->buf.file))
-        return fault_set(fault, "%s", strerror(errno));
-    return fault_set(fault, "truncated dump file; tried to read %zu %s bytes, only got %zu", len,
+        return error_set(error, "%s", strerror(errno));
+    return error_set(error, "truncated dump file; tried to read %zu %s bytes, only got %zu", len,
                      what, read_buffer_left(&cap->buf));
 }
 
 int pcap_parser_open(struct pcap_parser *cap, FILE *file, const struct decompress *decompress,
-                     struct fault *fault)
+                     struct error *error)
 {
     const uint8_t *p;
 
@@ -97,15 +97,15 @@ int pcap_parser_open(struct pcap_parser *cap, FILE *file, const struct decompres
     read_buffer_open(&cap->buf, file, decompress);
     p = read_buffer_peek(&cap->buf, 4);
     if (!p)
-        return short_of(cap, "file header", 4, fault);
+        return short_of(cap, "file header", 4, error);
     cap->pcapng = roce_le32_get(p) == MAGIC_NG;
     if (cap->pcapng)
         return 0;
     p = read_buffer_peek(&cap->buf, FILE_LEN);
     if (!p)
-        return short_of(cap, "file header", FILE_LEN, fault);
+        return short_of(cap, "file header", FILE_LEN, error);
     if (!pcap_magic(p, &cap->big, &cap->unit_ns))
-        return fault_set(fault, "unknown file format (what Wireshark can read, editcap converts)");
+        return error_set(error, "unknown file format (what Wireshark can read, editcap converts)");
     cap->snaplen = pcap_parser_u32(cap->big, p + 16);
     cap->plain = !cap->big;
     /* The upper six bits say how long a frame check sequence is. */
@@ -172,7 +172,7 @@ bool pcap_parser_next_here(struct pcap_parser *cap, struct pcap_record *out)
     return true;
 }
 
-static int next_pcap(struct pcap_parser *cap, struct pcap_record *out, struct fault *fault)
+static int next_pcap(struct pcap_parser *cap, struct pcap_record *out, struct error *error)
 {
     struct read_buffer *buf = &cap->buf;
     const uint8_t *p = read_buffer_peek(buf, RECORD_LEN);
@@ -181,18 +181,18 @@ static int next_pcap(struct pcap_parser *cap, struct pcap_record *out, struct fa
     if (!p) {
         if (read_buffer_left(buf) == 0 && buf->end && !ferror(buf->file))
             return 0;
-        return short_of(cap, "header", RECORD_LEN, fault);
+        return short_of(cap, "header", RECORD_LEN, error);
     }
-    if (joined(p, fault))
+    if (joined(p, error))
         return -1;
     cap_len = pcap_parser_u32(cap->big, p + 8);
     if (cap_len > PCAP_RECORD_MAX)
-        return fault_set(fault, "invalid packet capture length %u, bigger than maximum of %u",
+        return error_set(error, "invalid packet capture length %u, bigger than maximum of %u",
                          cap_len, PCAP_RECORD_MAX);
     p = read_buffer_peek(buf, RECORD_LEN + cap_len);
     if (!p) {
         read_buffer_take(buf, RECORD_LEN);
-        return short_of(cap, "captured", cap_len, fault);
+        return short_of(cap, "captured", cap_len, error);
     }
     fraction = pcap_parser_u32(cap->big, p + 4);
     *out = (struct pcap_record){
@@ -241,7 +241,7 @@ static uint64_t ns_of(const struct pcap_iface *iface, uint64_t stamp)
 }
 
 static int read_iface_options(struct pcap_parser *cap, struct pcap_iface *iface, const uint8_t *p,
-                              uint32_t len, struct fault *fault)
+                              uint32_t len, struct error *error)
 {
     while (len >= 4) {
         uint16_t code = pcap_parser_u16(cap->big, p);
@@ -251,11 +251,11 @@ static int read_iface_options(struct pcap_parser *cap, struct pcap_iface *iface,
         if (code == OPT_END)
             return 0;
         if (padded > len - 4)
-            return fault_set(fault, "an interface has an option of %u bytes in %u", size, len - 4);
+            return error_set(error, "an interface has an option of %u bytes in %u", size, len - 4);
         if (code == OPT_TSRESOL && size == 1) {
             iface->units = units_of(p[4]);
             if (iface->units == 0)
-                return fault_set(fault,
+                return error_set(error,
                                  "an interface has the time resolution 0x%02x, which is not "
                                  "supported",
                                  p[4]);
@@ -267,7 +267,7 @@ static int read_iface_options(struct pcap_parser *cap, struct pcap_iface *iface,
             iface->offset = (int64_t)(high << 32 | low);
             /* Sums with a time of 64 bits in seconds must not overflow. */
             if (iface->offset > INT64_MAX / 4 || iface->offset < -(INT64_MAX / 4))
-                return fault_set(fault, "an interface has a time offset of %" PRId64 " s",
+                return error_set(error, "an interface has a time offset of %" PRId64 " s",
                                  iface->offset);
         }
         p += 4 + padded;
@@ -277,15 +277,15 @@ static int read_iface_options(struct pcap_parser *cap, struct pcap_iface *iface,
 }
 
 static int add_iface(struct pcap_parser *cap, const uint8_t *block, uint32_t len,
-                     struct fault *fault)
+                     struct error *error)
 {
     struct pcap_iface iface = {.units = UNIT_US};
 
     if (len < INTERFACE_LEN)
-        return fault_set(fault, "an interface description of %u bytes is too short", len);
+        return error_set(error, "an interface description of %u bytes is too short", len);
     iface.linktype = pcap_parser_u16(cap->big, block + 8);
     iface.snaplen = pcap_parser_u32(cap->big, block + 12);
-    if (read_iface_options(cap, &iface, block + 16, len - INTERFACE_LEN, fault) != 0)
+    if (read_iface_options(cap, &iface, block + 16, len - INTERFACE_LEN, error) != 0)
         return -1;
     if (cap->iface_cnt == cap->iface_cap) {
         uint32_t grown = cap->iface_cap ? cap->iface_cap * 2 : 4;
@@ -294,7 +294,7 @@ static int add_iface(struct pcap_parser *cap, const uint8_t *block, uint32_t len
         if (grown <= PCAPNG_IFACES_MAX)
             p = realloc(cap->iface, grown * sizeof(*p));
         if (!p)
-            return fault_set(fault, "more interfaces than there is room for: %u", cap->iface_cnt);
+            return error_set(error, "more interfaces than there is room for: %u", cap->iface_cnt);
         cap->iface = p;
         cap->iface_cap = grown;
     }
@@ -307,7 +307,7 @@ static int add_iface(struct pcap_parser *cap, const uint8_t *block, uint32_t len
 /* The next block, whole and with both its lengths checked, and its byte order set from a section
  * header. 1, 0, -1. */
 static int peek_block(struct pcap_parser *cap, const uint8_t **block, uint32_t *len,
-                      struct fault *fault)
+                      struct error *error)
 {
     struct read_buffer *buf = &cap->buf;
     const uint8_t *p = read_buffer_peek(buf, BLOCK_MIN);
@@ -315,27 +315,27 @@ static int peek_block(struct pcap_parser *cap, const uint8_t **block, uint32_t *
     if (!p) {
         if (read_buffer_left(buf) == 0 && buf->end && !ferror(buf->file))
             return 0;
-        return short_of(cap, "block header", BLOCK_MIN, fault);
+        return short_of(cap, "block header", BLOCK_MIN, error);
     }
     if (roce_le32_get(p) == MAGIC_NG) {
         if (!section_order(p, &cap->big))
-            return fault_set(fault, "a section header has the byte order mark 0x%08x",
+            return error_set(error, "a section header has the byte order mark 0x%08x",
                              roce_le32_get(p + 8));
-    } else if (joined(p, fault)) {
+    } else if (joined(p, error)) {
         return -1;
     }
     *len = pcap_parser_u32(cap->big, p + 4);
     if (*len < BLOCK_MIN || *len % 4 != 0 || *len > PCAPNG_BLOCK_MAX)
-        return fault_set(fault,
+        return error_set(error,
                          "a block has the length %u, which is not a multiple of 4 from %u to "
                          "%u",
                          *len, BLOCK_MIN, PCAPNG_BLOCK_MAX);
     p = read_buffer_peek(buf, *len);
     if (!p)
-        return short_of(cap, "block", *len, fault);
+        return short_of(cap, "block", *len, error);
     /* Of a section header libpcap does not look at the second length. */
     if (roce_le32_get(p) != MAGIC_NG && pcap_parser_u32(cap->big, p + *len - 4) != *len)
-        return fault_set(fault, "a block has the length %u in front and %u behind", *len,
+        return error_set(error, "a block has the length %u in front and %u behind", *len,
                          pcap_parser_u32(cap->big, p + *len - 4));
     *block = p;
     return 1;
@@ -348,20 +348,20 @@ static bool is_packet(uint32_t type)
 
 /* A packet block: `out` from it. */
 static int read_packet(struct pcap_parser *cap, const uint8_t *p, uint32_t len,
-                       struct pcap_record *out, struct fault *fault)
+                       struct pcap_record *out, struct error *error)
 {
     uint32_t type = pcap_parser_u32(cap->big, p), number = 0;
     uint32_t head = type == SIMPLE ? SIMPLE_LEN : PACKET_LEN, data_off, room;
     const struct pcap_iface *iface;
 
     if (len < head)
-        return fault_set(fault, "a packet block of %u bytes is too short", len);
+        return error_set(error, "a packet block of %u bytes is too short", len);
     if (type == ENHANCED)
         number = pcap_parser_u32(cap->big, p + 8);
     else if (type == PACKET)
         number = pcap_parser_u16(cap->big, p + 8);
     if (number >= cap->iface_cnt)
-        return fault_set(fault,
+        return error_set(error,
                          "a packet arrived on interface %u, but there's no Interface "
                          "Description Block for that interface",
                          number);
@@ -383,25 +383,25 @@ static int read_packet(struct pcap_parser *cap, const uint8_t *p, uint32_t len,
     out->cap_len = pcap_parser_u32(cap->big, p + 20);
     out->wire_len = pcap_parser_u32(cap->big, p + 24);
     if (out->cap_len > room)
-        return fault_set(fault, "a packet has %u captured bytes in a block of %u", out->cap_len,
+        return error_set(error, "a packet has %u captured bytes in a block of %u", out->cap_len,
                          len);
     out->options_off = data_off + ((out->cap_len + 3) & ~3u);
     return 1;
 }
 
 /* A block that is no packet. */
-static int read_other(struct pcap_parser *cap, const uint8_t *p, uint32_t len, struct fault *fault)
+static int read_other(struct pcap_parser *cap, const uint8_t *p, uint32_t len, struct error *error)
 {
     uint32_t type = pcap_parser_u32(cap->big, p);
 
     if (type == SECTION) {
         if (len < SECTION_LEN)
-            return fault_set(fault, "a section header of %u bytes is too short", len);
+            return error_set(error, "a section header of %u bytes is too short", len);
         if (pcap_parser_u16(cap->big, p + 12) != 1)
-            return fault_set(fault, "unsupported pcapng savefile version %u.%u",
+            return error_set(error, "unsupported pcapng savefile version %u.%u",
                              pcap_parser_u16(cap->big, p + 12), pcap_parser_u16(cap->big, p + 14));
         cap->iface_cnt = 0;
-    } else if (type == INTERFACE && add_iface(cap, p, len, fault) != 0) {
+    } else if (type == INTERFACE && add_iface(cap, p, len, error) != 0) {
         return -1;
     }
     if (cap->on_block)
@@ -411,20 +411,20 @@ static int read_other(struct pcap_parser *cap, const uint8_t *p, uint32_t len, s
 
 /* Steps over blocks up to a packet's and shows it. 1, 0, -1. */
 static int seek_packet(struct pcap_parser *cap, const uint8_t **p, uint32_t *len,
-                       struct fault *fault)
+                       struct error *error)
 {
     int rc;
 
-    while ((rc = peek_block(cap, p, len, fault)) == 1 &&
+    while ((rc = peek_block(cap, p, len, error)) == 1 &&
            !is_packet(pcap_parser_u32(cap->big, *p))) {
-        if (read_other(cap, *p, *len, fault) != 0)
+        if (read_other(cap, *p, *len, error) != 0)
             return -1;
         read_buffer_take(&cap->buf, *len);
     }
     return rc;
 }
 
-int pcap_parser_next(struct pcap_parser *cap, struct pcap_record *out, struct fault *fault)
+int pcap_parser_next(struct pcap_parser *cap, struct pcap_record *out, struct error *error)
 {
     const uint8_t *p = NULL;
     uint32_t len = 0;
@@ -433,11 +433,11 @@ int pcap_parser_next(struct pcap_parser *cap, struct pcap_record *out, struct fa
     if (pcap_parser_next_here(cap, out))
         return 1;
     if (!cap->pcapng) {
-        rc = next_pcap(cap, out, fault);
+        rc = next_pcap(cap, out, error);
     } else {
-        rc = seek_packet(cap, &p, &len, fault);
+        rc = seek_packet(cap, &p, &len, error);
         if (rc == 1)
-            rc = read_packet(cap, p, len, out, fault);
+            rc = read_packet(cap, p, len, out, error);
         if (rc == 1)
             read_buffer_take(&cap->buf, len);
     }

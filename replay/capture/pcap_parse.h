@@ -59,14 +59,14 @@ struct pcap_parser {
 bool pcap_parser_knows(const uint8_t head[8]);
 
 /* `file` is at its start and stays the caller's, and `inflate` is behind it (may be NULL). 0, or -1
- * and a fault. */
+ * and an error. */
 int pcap_parser_open(struct pcap_parser *cap, FILE *file, const struct decompress *decompress,
-                     struct fault *fault);
+                     struct error *error);
 void pcap_parser_close(struct pcap_parser *cap); /* a zeroed one is fine */
 
-/* 1 and *out; 0 at the end; -1 and a fault without file and frame for what cannot be read. The
+/* 1 and *out; 0 at the end; -1 and an error without file and frame for what cannot be read. The
  * packet is valid as read_buffer_keep() says. */
-int pcap_parser_next(struct pcap_parser *cap, struct pcap_record *out, struct fault *fault);
+int pcap_parser_next(struct pcap_parser *cap, struct pcap_record *out, struct error *error);
 
 /* The same, but false where the next packet is not whole in what was read, or where anything about
  * it has to be looked at twice; pcap_parser_next() then does. */

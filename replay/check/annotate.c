@@ -12,14 +12,14 @@
 #define COMMENTS_MAX 16u     /* a frame; Wireshark shows them one below the other */
 #define COMMENT_LEN  512u
 
-int annotate_init(struct annotator *annotate, const char *path, struct fault *fault)
+int annotate_init(struct annotator *annotate, const char *path, struct error *error)
 {
     *annotate = (struct annotator){.spool = tmpfile(), .out_name = path};
     if (!annotate->spool)
-        return fault_set(fault, "no temporary file: %s", strerror(errno));
+        return error_set(error, "no temporary file: %s", strerror(errno));
     annotate->out = strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
     if (!annotate->out)
-        return fault_set(fault, "%s: %s", path, strerror(errno));
+        return error_set(error, "%s: %s", path, strerror(errno));
     return 0;
 }
 
@@ -133,7 +133,7 @@ static int write_frame(struct pcapng *pcapng, bool copy, const struct captured_f
 }
 
 int annotate_write(struct annotator *a, struct capture_reader *reader, struct progress *progress,
-                   struct fault *fault)
+                   struct error *error)
 {
     struct frame_comments *comments = calloc(1, sizeof(*comments));
     struct roce_finding f;
@@ -144,12 +144,12 @@ int annotate_write(struct annotator *a, struct capture_reader *reader, struct pr
     int rc;
 
     if (!comments)
-        return fault_set(fault, "%s: no memory", a->out_name);
+        return error_set(error, "%s: no memory", a->out_name);
     if (a->late_cnt)
         qsort(a->late, a->late_cnt, sizeof(*a->late), compare_late);
     if (fflush(a->spool) != 0 || ferror(a->spool)) { /* rewind() would forget it */
         free(comments);
-        return fault_set(fault, "%s: the temporary file of findings cannot be written: %s",
+        return error_set(error, "%s: the temporary file of findings cannot be written: %s",
                          a->out_name, strerror(errno));
     }
     rewind(a->spool);
@@ -159,7 +159,7 @@ int annotate_write(struct annotator *a, struct capture_reader *reader, struct pr
     rc = copy ? 0
               : pcapng_begin(&pcapng, a->out, reader_linktype(reader), reader_snaplen(reader),
                              "rocedrill");
-    while (rc == 0 && (rc = reader_next(reader, &frame, fault)) == 1) {
+    while (rc == 0 && (rc = reader_next(reader, &frame, error)) == 1) {
         for (comments->cnt = 0; more && f.frame <= frame.number; more = next_spooled(a, &f))
             add_comment(comments, &f);
         for (; late < a->late_cnt && a->late[late].finding.frame <= frame.number; late++)
@@ -170,13 +170,13 @@ int annotate_write(struct annotator *a, struct capture_reader *reader, struct pr
     }
     free(comments);
     if (ferror(a->spool))
-        return fault_set(fault, "%s: the temporary file of findings cannot be read", a->out_name);
+        return error_set(error, "%s: the temporary file of findings cannot be read", a->out_name);
     if (fflush(a->out) != 0 || ferror(a->out) || close_out(a) != 0)
-        return fault_set(fault, "%s: %s", a->out_name, strerror(errno));
+        return error_set(error, "%s: %s", a->out_name, strerror(errno));
     return rc;
 }
 
-int annotate_copy_stdin(char **path, struct fault *fault)
+int annotate_copy_stdin(char **path, struct error *error)
 {
     const char *dir = getenv("TMPDIR");
     char buf[65536], *name;
@@ -187,12 +187,12 @@ int annotate_copy_stdin(char **path, struct fault *fault)
 
     name = malloc(len);
     if (!name)
-        return fault_set(fault, "standard input: no memory");
+        return error_set(error, "standard input: no memory");
     snprintf(name, len, "%s/rocedrill.XXXXXX", dir && *dir ? dir : "/tmp");
     fd = mkstemp(name);
     copy = fd < 0 ? NULL : fdopen(fd, "wb");
     if (!copy) {
-        fault_set(fault, "standard input: no temporary file %s: %s", name, strerror(errno));
+        error_set(error, "standard input: no temporary file %s: %s", name, strerror(errno));
         if (fd >= 0) {
             close(fd);
             unlink(name);
@@ -204,7 +204,7 @@ int annotate_copy_stdin(char **path, struct fault *fault)
         if (fwrite(buf, 1, (size_t)got, copy) != (size_t)got)
             break;
     if (got < 0 || ferror(copy) || fclose(copy) != 0) {
-        fault_set(fault, "standard input: it cannot be copied to %s: %s", name, strerror(errno));
+        error_set(error, "standard input: it cannot be copied to %s: %s", name, strerror(errno));
         unlink(name);
         free(name);
         return -1;

@@ -27,22 +27,22 @@ struct annotator {
 
 /* Opens the file at `path`, which must live on, for the copy; "-" is standard output. What was
  * there is gone then: to be called once it is known that there is something to copy. 0, or -1 and a
- * fault. */
-int annotate_init(struct annotator *annotate, const char *path, struct fault *fault);
+ * error. */
+int annotate_init(struct annotator *annotate, const char *path, struct error *error);
 void annotate_free(struct annotator *annotate); /* fine after a zeroed one */
 
 /* A finding, while frame `frame` is looked at. */
 void annotate_add(struct annotator *annotate, const struct roce_finding *finding, uint32_t frame);
 
 /* Reads `reader`, which is at its start, writes all its frames, and closes the copy. 0, or -1 and a
- * fault. */
+ * error. */
 int annotate_write(struct annotator *annotate, struct capture_reader *reader,
-                   struct progress *progress, struct fault *fault);
+                   struct progress *progress, struct error *error);
 
 /*
  * A copy of standard input in a temporary file, for it can be read only once. Sets *path to its
- * name, to be unlinked and freed by the caller. 0, or -1 and a fault.
+ * name, to be unlinked and freed by the caller. 0, or -1 and an error.
  */
-int annotate_copy_stdin(char **path, struct fault *fault);
+int annotate_copy_stdin(char **path, struct error *error);
 
 #endif

@@ -163,12 +163,12 @@ static void on_batch(void *user, const struct frame_batch *frames)
         fflush(check->options->json); /* an error of it stays, and is seen at the end */
 }
 
-static int read_all(struct check *check, struct fault *fault)
+static int read_all(struct check *check, struct error *error)
 {
     int rc;
 
     progress_begin(&check->progress, stderr, check->options->progress, "reading");
-    rc = parallel_read(check->reader, !check->options->no_icrc, on_batch, check, fault);
+    rc = parallel_read(check->reader, !check->options->no_icrc, on_batch, check, error);
     progress_end(&check->progress);
     check->report->interrupted |= sigint_received();
     sigint_end(); /* what is left does not take long */
@@ -193,22 +193,22 @@ static void write_aliases(struct check *check)
 }
 
 /* The sources of one or two passes over the same bytes. */
-static int open_sources(struct check *check, const char *path, struct fault *fault)
+static int open_sources(struct check *check, const char *path, struct error *error)
 {
     bool is_stdin = strcmp(path, "-") == 0;
     const char *name = is_stdin ? "standard input" : path;
     char *copy = NULL;
 
     if (is_stdin && check->options->annotate_to) {
-        if (annotate_copy_stdin(&copy, fault) != 0)
+        if (annotate_copy_stdin(&copy, error) != 0)
             return -1;
         path = copy;
         check->report->interrupted = sigint_received(); /* and so it ended */
         sigint_end();
     }
-    check->reader = reader_open_as(path, name, fault);
+    check->reader = reader_open_as(path, name, error);
     if (check->reader && check->options->annotate_to)
-        check->again = reader_open_as(path, name, fault);
+        check->again = reader_open_as(path, name, error);
     if (copy) {
         unlink(copy); /* it is open */
         free(copy);
@@ -216,18 +216,18 @@ static int open_sources(struct check *check, const char *path, struct fault *fau
     return check->reader && (!check->options->annotate_to || check->again) ? 0 : -1;
 }
 
-static int write_annotated(struct check *check, struct fault *fault)
+static int write_annotated(struct check *check, struct error *error)
 {
     struct progress progress;
     int rc;
 
     progress_begin(&progress, stderr, check->options->progress, "writing");
-    rc = annotate_write(&check->annotate, check->again, &progress, fault);
+    rc = annotate_write(&check->annotate, check->again, &progress, error);
     progress_end(&progress);
     return rc;
 }
 
-static int begin_check(struct check *check, const char *path, struct fault *fault)
+static int begin_check(struct check *check, const char *path, struct error *error)
 {
     const struct check_options *o = check->options;
     const struct roce_flow_opts opts = {.profile = o->profile,
@@ -236,9 +236,9 @@ static int begin_check(struct check *check, const char *path, struct fault *faul
                                         .on_cnp_episode = on_cnp_episode,
                                         .on_conn = on_conn};
 
-    if (open_sources(check, path, fault) != 0)
+    if (open_sources(check, path, error) != 0)
         return -1;
-    if (o->annotate_to && annotate_init(&check->annotate, o->annotate_to, fault) != 0)
+    if (o->annotate_to && annotate_init(&check->annotate, o->annotate_to, error) != 0)
         return -1;
     check->flow = roce_flow_new(&opts);
     if (o->keep_history)
@@ -247,35 +247,35 @@ static int begin_check(struct check *check, const char *path, struct fault *faul
     check->report->profile = o->profile;
     check->report->no_icrc = o->no_icrc;
     if (!check->flow || (o->keep_history && !check->report->history))
-        return fault_set(fault, "%s: no memory", check->report->name);
+        return error_set(error, "%s: no memory", check->report->name);
     return 0;
 }
 
 int check_capture(const char *path, const struct check_options *options,
-                  struct check_report *report, struct fault *fault)
+                  struct check_report *report, struct error *error)
 {
     struct check check = {.options = options, .report = report};
-    struct fault same; /* a broken capture breaks the second pass where it broke the first */
+    struct error same; /* a broken capture breaks the second pass where it broke the first */
     int rc;
 
     check_report_init(report, options->conn_max, options->keep_findings);
     sigint_begin();
-    rc = begin_check(&check, path, fault);
+    rc = begin_check(&check, path, error);
     if (rc == 0) {
-        rc = read_all(&check, fault);
+        rc = read_all(&check, error);
         report->broke_off = rc != 0;
         roce_flow_finish(check.flow);
         if (options->json)
             write_aliases(&check);
         check_report_finish(report, check.flow);
         if (rc == 0 && report->totals.packets == 0 && report->unreadable == 0)
-            rc = fault_set(fault, "%s: no RoCE packet in %u frames", report->name, report->frames);
-        if (options->annotate_to && write_annotated(&check, rc == 0 ? fault : &same) != 0)
+            rc = error_set(error, "%s: no RoCE packet in %u frames", report->name, report->frames);
+        if (options->annotate_to && write_annotated(&check, rc == 0 ? error : &same) != 0)
             rc = -1;
         if (rc == 0 && check.json_failed)
-            rc = fault_set(fault, "%s: the JSON cannot be written", report->name);
+            rc = error_set(error, "%s: the JSON cannot be written", report->name);
         if (rc != 0)
-            report->fault = fault->text;
+            report->error = error->text;
     } else {
         report->name = NULL;
     }

@@ -22,10 +22,10 @@ struct check_options {
 
 /*
  * Reads the capture at `path` ("-": standard input) and fills `report`, which the caller frees in
- * every case. 0, or -1 and a fault; report->name is NULL if nothing at all could be read, else the
- * report holds what came before the fault, which is its `fault` then and must live as long.
+ * every case. 0, or -1 and an error; report->name is NULL if nothing at all could be read, else the
+ * report holds what came before the error, which is its `error` then and must live as long.
  */
 int check_capture(const char *path, const struct check_options *options,
-                  struct check_report *report, struct fault *fault);
+                  struct check_report *report, struct error *error);
 
 #endif

@@ -451,7 +451,7 @@ int check_json_summary(FILE *out, const struct check_report *r, int status)
     json_object_set_new(
         o, "peer",
         r->profile == ROCE_PROFILE_NONE ? json_null() : json_string(roce_profile_name(r->profile)));
-    json_object_set_new(o, "fault", r->fault ? json_lossy_string(r->fault) : json_null());
+    json_object_set_new(o, "fault", r->error ? json_lossy_string(r->error) : json_null());
     json_object_set_new(o, "verdict", json_string(check_verdict_name(check_report_verdict(r))));
     json_object_set_new(o, "exit_status", json_integer(status));
     return put_line(out, o);

@@ -71,10 +71,10 @@ static void put_conn(FILE *out, const struct check_report *r, const struct roce_
     fputs("    </testcase>\n", out);
 }
 
-static void put_fault(FILE *out, const char *fault)
+static void put_fault(FILE *out, const char *error)
 {
     fputs("      <error type=\"unusable\" message=\"", out);
-    xml_escape_name(out, fault);
+    xml_escape_name(out, error);
     fputs("\"/>\n", out);
 }
 
@@ -107,12 +107,12 @@ void check_junit_add(FILE *out, const struct check_report *r)
     xml_escape_name(out, r->name);
     fprintf(out, "\" tests=\"%" PRIu64 "\" failures=\"%" PRIu64 "\" errors=\"%d\" time=\"%.6f\">\n",
             (uint64_t)r->conn_cnt + 1 + (rest != 0),
-            violated + alone + (r->violated > violated ? 1 : 0), r->fault != NULL,
+            violated + alone + (r->violated > violated ? 1 : 0), r->error != NULL,
             (double)ns / 1e9);
     put_case(out, r, "capture", ns);
     put_findings(out, r, ROCE_NO_STREAM);
-    if (r->fault)
-        put_fault(out, r->fault);
+    if (r->error)
+        put_fault(out, r->error);
     fputs("    </testcase>\n", out);
     for (uint32_t i = 0; i < r->conn_cnt; i++)
         put_conn(out, r, &r->conn[i].sum);
@@ -126,9 +126,9 @@ void check_junit_add(FILE *out, const struct check_report *r)
     fputs("  </testsuite>\n", out);
 }
 
-void check_junit_fault(FILE *out, const char *name, const char *fault)
+void check_junit_fault(FILE *out, const char *name, const char *error)
 {
-    const struct check_report none = {.name = name, .fault = fault};
+    const struct check_report none = {.name = name, .error = error};
 
     check_junit_add(out, &none);
 }

@@ -12,7 +12,7 @@ void check_junit_begin(FILE *out);
 void check_junit_add(FILE *out, const struct check_report *report);
 
 /* A capture of which nothing could be read. */
-void check_junit_fault(FILE *out, const char *name, const char *fault);
+void check_junit_fault(FILE *out, const char *name, const char *error);
 
 void check_junit_end(FILE *out);
 

@@ -49,7 +49,7 @@ struct check_report {
     uint64_t unseen;                        /* requests that were answered and are not here */
     uint64_t copies;                        /* packets that are here twice */
 
-    const char *fault; /* the capture broke off, or cannot be used, for this reason; or NULL */
+    const char *error; /* the capture broke off, or cannot be used, for this reason; or NULL */
     bool broke_off;    /* what was read is not all */
     bool interrupted;  /* somebody wanted no more */
 };

@@ -356,7 +356,7 @@ static int ask(struct asker *a, const struct run *run)
     return a->works.skip ? 0 : play(a);
 }
 
-int post_all(struct post *post, const struct drive *drive, struct fault *fault)
+int post_all(struct post *post, const struct drive *drive, struct error *error)
 {
     int rc = 0;
 
@@ -368,7 +368,7 @@ int post_all(struct post *post, const struct drive *drive, struct fault *fault)
         rc = ask(&post->asker[post->cnt], &drive->run[post->cnt]);
         post->cnt++;
     }
-    return rc == 0 ? 0 : fault_set(fault, "%s: no memory", drive->trace->name);
+    return rc == 0 ? 0 : error_set(error, "%s: no memory", drive->trace->name);
 }
 
 void post_free(struct post *post)

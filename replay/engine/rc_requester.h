@@ -102,8 +102,8 @@ struct post {
 };
 
 /* Posts and plays all runs, which are derived; nothing that drive_play() makes is looked at. 0, or
- * -1 and a fault. post_free() is wanted in both cases. */
-int post_all(struct post *post, const struct drive *drive, struct fault *fault);
+ * -1 and an error. post_free() is wanted in both cases. */
+int post_all(struct post *post, const struct drive *drive, struct error *error);
 void post_free(struct post *post);
 
 #endif

@@ -427,7 +427,7 @@ static void note_events(struct stage *st, uint32_t *from, uint32_t to)
     }
 }
 
-static int play_device(struct drive *d, uint32_t device, struct playing *play, struct fault *fault)
+static int play_device(struct drive *d, uint32_t device, struct playing *play, struct error *error)
 {
     struct stage st = {.drive = d,
                        .device = &d->device[device],
@@ -450,9 +450,9 @@ static int play_device(struct drive *d, uint32_t device, struct playing *play, s
         return 0;
     cue = list_cues(d, device, &cnt);
     if (!cue)
-        return fault_set(fault, "%s: no memory", d->trace->name);
+        return error_set(error, "%s: no memory", d->trace->name);
     if (sharing_find(&st.sharing, d, device) != 0)
-        rc = fault_set(fault, "%s: no memory", d->trace->name);
+        rc = error_set(error, "%s: no memory", d->trace->name);
     st.device->failed = stage_open(&st, any);
     for (size_t i = 0; i < cnt && rc == 0 && !st.device->failed; i++) {
         /* Virtual time starts at a second, so that nothing is at 0. */
@@ -460,7 +460,7 @@ static int play_device(struct drive *d, uint32_t device, struct playing *play, s
 
         note_events(&st, &from, cue[i].pkt);
         if (!drain_timers(&st, cue[i].run, now) || play_due(&st, cue, i, now) != 0)
-            rc = fault_set(fault, "%s: frame %u: %s", d->trace->name,
+            rc = error_set(error, "%s: frame %u: %s", d->trace->name,
                            d->trace->pkt[cue[i].pkt].frame,
                            st.device->memory.pages > MEMORY_PAGES_MAX
                                ? "the requests touch more memory than replay may hold"
@@ -468,11 +468,11 @@ static int play_device(struct drive *d, uint32_t device, struct playing *play, s
         st.last = now;
     }
     if (rc == 0 && release(&st, cue, st.last, true) != 0)
-        rc = fault_set(fault, "%s: no memory", d->trace->name);
+        rc = error_set(error, "%s: no memory", d->trace->name);
     /* Whatever the RNIC still owes: ten seconds are more than any timer of a responder. */
     if (rc == 0 && !st.device->failed && cnt &&
         !drain_timers(&st, cue[cnt - 1].run, st.last + UINT64_C(10) * 1000000000))
-        rc = fault_set(fault, "%s: no memory", d->trace->name);
+        rc = error_set(error, "%s: no memory", d->trace->name);
     if (d->stores)
         stores_end(d->stores);
     stage_close(&st);
@@ -482,13 +482,13 @@ static int play_device(struct drive *d, uint32_t device, struct playing *play, s
 }
 
 int drive_all(struct drive *drive, const struct trace *trace, const struct conns *conns,
-              const struct drive_options *options, struct fault *fault)
+              const struct drive_options *options, struct error *error)
 {
-    return drive_derive(drive, trace, conns, options, fault) == 0 ? drive_play(drive, fault) : -1;
+    return drive_derive(drive, trace, conns, options, error) == 0 ? drive_play(drive, error) : -1;
 }
 
 int drive_derive(struct drive *drive, const struct trace *trace, const struct conns *conns,
-                 const struct drive_options *options, struct fault *fault)
+                 const struct drive_options *options, struct error *error)
 {
     int rc = 0;
 
@@ -500,11 +500,11 @@ int drive_derive(struct drive *drive, const struct trace *trace, const struct co
     for (size_t i = 0; rc == 0 && i < conns->cnt; i++)
         rc = runs_add_side(drive, &conns->side[i]);
     if (rc != 0)
-        return fault_set(fault, "%s: no memory", trace->name);
-    return drive->given ? given_apply(drive->given, drive, fault) : 0;
+        return error_set(error, "%s: no memory", trace->name);
+    return drive->given ? given_apply(drive->given, drive, error) : 0;
 }
 
-int drive_play(struct drive *drive, struct fault *fault)
+int drive_play(struct drive *drive, struct error *error)
 {
     struct playing *play;
     int rc = 0;
@@ -519,9 +519,9 @@ int drive_play(struct drive *drive, struct fault *fault)
             rc = -1;
     }
     if (rc != 0)
-        fault_set(fault, "%s: no memory", drive->trace->name);
+        error_set(error, "%s: no memory", drive->trace->name);
     for (uint32_t i = 0; rc == 0 && i < drive->device_cnt; i++)
-        rc = play_device(drive, i, play, fault);
+        rc = play_device(drive, i, play, error);
     for (size_t i = 0; play && i < drive->run_cnt; i++) {
         struct run *run = &drive->run[i];
 

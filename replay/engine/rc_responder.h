@@ -98,15 +98,15 @@ struct drive_options {
     struct stores *stores;           /* receives what is put into memory, or NULL */
 };
 
-/* Derives and plays all sides. 0, or -1 and a fault. drive_free() is wanted in both cases. */
+/* Derives and plays all sides. 0, or -1 and an error. drive_free() is wanted in both cases. */
 int drive_all(struct drive *drive, const struct trace *trace, const struct conns *conns,
-              const struct drive_options *options, struct fault *fault);
+              const struct drive_options *options, struct error *error);
 
 /* The same in two steps. What is derived stays as it is while it is played, so that another thread
  * may play the other ends meanwhile (post.h). */
 int drive_derive(struct drive *drive, const struct trace *trace, const struct conns *conns,
-                 const struct drive_options *options, struct fault *fault);
-int drive_play(struct drive *drive, struct fault *fault);
+                 const struct drive_options *options, struct error *error);
+int drive_play(struct drive *drive, struct error *error);
 void drive_free(struct drive *drive);
 
 /* Adds an answer to what the run's responder sent, without its payload; NULL without memory. */

@@ -16,13 +16,13 @@
 struct half {
     struct replay *replay;
     const struct replay_options *options;
-    struct fault fault;
+    struct error error;
     int rc;
 };
 
-static int no_memory(const struct half *half, struct fault *fault)
+static int no_memory(const struct half *half, struct error *error)
 {
-    return fault_set(fault, "%s: no memory", half->replay->trace.name);
+    return error_set(error, "%s: no memory", half->replay->trace.name);
 }
 
 /* Our RNICs as the responders. They are played even if they are not judged: the report tells of
@@ -32,14 +32,14 @@ static void *respond(void *arg)
     struct half *half = arg;
     struct replay *r = half->replay;
 
-    half->rc = drive_play(&r->drive, &half->fault);
+    half->rc = drive_play(&r->drive, &half->error);
     if (half->rc != 0 || !(r->sides & REPLAY_RESPONDER))
         return NULL;
     half->rc = compare_all(&r->comparison, &r->drive, &r->conns, half->options->peer);
     if (half->rc == 0 && half->options->strict)
         half->rc = strict_compare(&r->comparison);
     if (half->rc != 0)
-        no_memory(half, &half->fault);
+        no_memory(half, &half->error);
     return NULL;
 }
 
@@ -51,20 +51,20 @@ static void *request(void *arg)
 
     if (!(r->sides & REPLAY_REQUESTER))
         return NULL;
-    half->rc = post_all(&r->post, &r->drive, &half->fault);
+    half->rc = post_all(&r->post, &r->drive, &half->error);
     if (half->rc != 0)
         return NULL;
     half->rc = verify_all(&r->verification, &r->post, half->options->peer);
     if (half->rc == 0 && half->options->strict)
         half->rc = strict_verify(&r->verification);
     if (half->rc != 0)
-        no_memory(half, &half->fault);
+        no_memory(half, &half->error);
     return NULL;
 }
 
-/* Both ends. 0, or -1 and a fault. */
+/* Both ends. 0, or -1 and an error. */
 static int play_ends(struct replay *replay, const struct replay_options *options,
-                     struct fault *fault)
+                     struct error *error)
 {
     struct half responder = {.replay = replay, .options = options}, requester = responder;
     bool both = replay->sides == REPLAY_BOTH && replay->trace.cnt >= THREADS_MIN;
@@ -77,33 +77,33 @@ static int play_ends(struct replay *replay, const struct replay_options *options
     else if (responder.rc == 0)
         request(&requester);
     if (responder.rc != 0)
-        *fault = responder.fault;
+        *error = responder.error;
     else if (requester.rc != 0)
-        *fault = requester.fault;
+        *error = requester.error;
     return responder.rc != 0 ? responder.rc : requester.rc;
 }
 
 int replay_run(struct replay *replay, const char *path, const struct replay_options *options,
-               struct fault *fault)
+               struct error *error)
 {
     int rc = 0;
 
     memset(replay, 0, sizeof(*replay));
     replay->peer = options->peer;
     replay->sides = options->sides ? options->sides : REPLAY_BOTH;
-    if (trace_read(&replay->trace, path, fault) != 0)
+    if (trace_read(&replay->trace, path, error) != 0)
         return -1;
     if (deviations_seal(&replay->trace, options->peer) != 0)
-        return fault_set(fault, "%s: no memory", replay->trace.name);
-    if (conns_find(&replay->conns, &replay->trace, fault) != 0)
+        return error_set(error, "%s: no memory", replay->trace.name);
+    if (conns_find(&replay->conns, &replay->trace, error) != 0)
         return -1;
     if (options->live)
-        return live_replay(replay, options, fault);
+        return live_replay(replay, options, error);
     if (drive_derive(&replay->drive, &replay->trace, &replay->conns,
                      &(struct drive_options){.given = options->given,
                                              .stores = options->stores ? &replay->stores : NULL},
-                     fault) != 0 ||
-        play_ends(replay, options, fault) != 0)
+                     error) != 0 ||
+        play_ends(replay, options, error) != 0)
         return -1;
     rc = streams_find(&replay->streams, &replay->trace,
                       replay->sides & (REPLAY_RESPONDER | REPLAY_NEITHER),
@@ -117,7 +117,7 @@ int replay_run(struct replay *replay, const char *path, const struct replay_opti
     if (rc == 0)
         rc = exchanges_replay(&replay->exchanges, &replay->trace, replay->sides & REPLAY_REQUESTER,
                               replay->sides & REPLAY_RESPONDER);
-    return rc == 0 ? 0 : fault_set(fault, "%s: no memory", replay->trace.name);
+    return rc == 0 ? 0 : error_set(error, "%s: no memory", replay->trace.name);
 }
 
 void replay_free(struct replay *replay)

@@ -40,10 +40,10 @@ struct replay {
     struct exchanges exchanges;       /* of the communication manager, both ends */
 };
 
-/* 0, or -1 and a fault for a capture that cannot be used. Nothing to replay in it is not a fault
+/* 0, or -1 and an error for a capture that cannot be used. Nothing to replay in it is not an error
  * but the verdict SKIPPED. replay_free() is wanted in both cases. */
 int replay_run(struct replay *replay, const char *path, const struct replay_options *options,
-               struct fault *fault);
+               struct error *error);
 void replay_free(struct replay *replay);
 
 #endif

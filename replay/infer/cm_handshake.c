@@ -74,7 +74,7 @@ static void on_rep(struct cm *cm, const struct trace_flow *flow, const struct ro
     c->pkt = pkt;
 }
 
-int cm_find(struct cm *cm, const struct trace *trace, struct fault *fault)
+int cm_find(struct cm *cm, const struct trace *trace, struct error *error)
 {
     memset(cm, 0, sizeof(*cm));
     for (uint32_t i = 0; i < trace->cnt; i++) {
@@ -89,7 +89,7 @@ int cm_find(struct cm *cm, const struct trace *trace, struct fault *fault)
         if (roce_cm_msg_of_pkt(&msg, &pkt) != 0)
             continue;
         if (msg.kind == ROCE_CM_REQ && !on_req(cm, flow, &msg.req, whole))
-            return fault_set(fault, "%s: no memory", trace->name);
+            return error_set(error, "%s: no memory", trace->name);
         if (msg.kind == ROCE_CM_REP)
             on_rep(cm, flow, &msg.rep, i, whole);
     }

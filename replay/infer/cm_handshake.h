@@ -34,8 +34,8 @@ struct cm {
     size_t cap;
 };
 
-/* 0, or -1 and a fault (memory). cm_free() is wanted in both cases. */
-int cm_find(struct cm *cm, const struct trace *trace, struct fault *fault);
+/* 0, or -1 and an error (memory). cm_free() is wanted in both cases. */
+int cm_find(struct cm *cm, const struct trace *trace, struct error *error);
 void cm_free(struct cm *cm);
 
 #endif

@@ -283,7 +283,7 @@ static bool build(struct conns *conns, struct finder *f)
     return ok && list_rest(conns, f);
 }
 
-int conns_find(struct conns *conns, const struct trace *trace, struct fault *fault)
+int conns_find(struct conns *conns, const struct trace *trace, struct error *error)
 {
     struct finder f = {.pairing = {.trace = trace}};
     struct pairing *p = &f.pairing;
@@ -293,7 +293,7 @@ int conns_find(struct conns *conns, const struct trace *trace, struct fault *fau
     memset(conns, 0, sizeof(*conns));
     p->seg_of = malloc((trace->cnt + 1) * sizeof(*p->seg_of));
     p->claimed = calloc(trace->cnt + 1, 1);
-    ok = p->seg_of && p->claimed && cm_find(&f.cm, trace, fault) == 0 && find_cuts(&f);
+    ok = p->seg_of && p->claimed && cm_find(&f.cm, trace, error) == 0 && find_cuts(&f);
     for (uint32_t i = 0; ok && i < trace->flows.cnt; i++)
         if (trace_acknowledged(trace->flow[i].svc))
             ok = split_flow(&f, i, &cut);
@@ -304,8 +304,8 @@ int conns_find(struct conns *conns, const struct trace *trace, struct fault *fau
     free(p->seg_of);
     free(p->claimed);
     if (conns->cnt > SIDES_MAX)
-        return fault_set(fault, "%s: more than %u connections", trace->name, SIDES_MAX);
-    return ok ? 0 : fault_set(fault, "%s: no memory", trace->name);
+        return error_set(error, "%s: more than %u connections", trace->name, SIDES_MAX);
+    return ok ? 0 : error_set(error, "%s: no memory", trace->name);
 }
 
 void side_free(struct side *side)

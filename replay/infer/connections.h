@@ -63,8 +63,8 @@ struct conns {
     size_t stray_cap;
 };
 
-/* 0, or -1 and a fault (memory, too many). conns_free() is wanted in both cases. */
-int conns_find(struct conns *conns, const struct trace *trace, struct fault *fault);
+/* 0, or -1 and an error (memory, too many). conns_free() is wanted in both cases. */
+int conns_find(struct conns *conns, const struct trace *trace, struct error *error);
 void conns_free(struct conns *conns);
 void side_free(struct side *side);
 

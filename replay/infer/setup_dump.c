@@ -231,22 +231,22 @@ json_t *setup_json(const struct drive *d, const struct stores *stores)
 }
 
 int setup_json_write(const struct drive *d, const struct stores *stores, const char *path,
-                     struct fault *fault)
+                     struct error *error)
 {
     json_t *json = setup_json(d, stores);
     FILE *file = json ? fopen(path, "wb") : NULL;
     int rc = 0;
 
     if (!json)
-        return fault_set(fault, "%s: no memory", path);
+        return error_set(error, "%s: no memory", path);
     if (!file) {
         json_decref(json);
-        return fault_set(fault, "%s: %s", path, strerror(errno));
+        return error_set(error, "%s: %s", path, strerror(errno));
     }
     if (json_dumpf(json, file, JSON_INDENT(2)) != 0 || fputc('\n', file) == EOF)
         rc = -1;
     if (fclose(file) != 0 || rc != 0)
-        rc = fault_set(fault, "%s: cannot be written", path);
+        rc = error_set(error, "%s: cannot be written", path);
     json_decref(json);
     return rc;
 }

@@ -15,8 +15,8 @@ json_t *setup_json(const struct drive *drive, const struct stores *stores);
 /* The bit of enum rnic_access with this name in JSON, or 0. */
 unsigned setup_access_bit(const char *name);
 
-/* Writes it to a file. 0, or -1 and a fault. */
+/* Writes it to a file. 0, or -1 and an error. */
 int setup_json_write(const struct drive *drive, const struct stores *stores, const char *path,
-                     struct fault *fault);
+                     struct error *error);
 
 #endif

@@ -102,9 +102,9 @@ static const struct entry *next_entry(const struct setup *s, size_t *from, uint3
 }
 
 static int no_such(const struct given *given, const struct given_conn *c, const char *list,
-                   size_t index, const char *member, uint32_t psn, struct fault *fault)
+                   size_t index, const char *member, uint32_t psn, struct error *error)
 {
-    return fault_set(fault,
+    return error_set(error,
                      "%s: connections[%zu].setup.%s[%zu]%s: %u: no request of the connection has "
                      "this PSN (they stand in the order of their PSNs)",
                      given->path, c->index, list, index, member, psn);
@@ -125,7 +125,7 @@ static void apply_receive(struct setup *s, const struct entry *e, const struct g
 }
 
 static int apply_receives(const struct given *given, const struct given_conn *c, struct setup *s,
-                          struct fault *fault)
+                          struct error *error)
 {
     size_t from = 0;
 
@@ -137,14 +137,14 @@ static int apply_receives(const struct given *given, const struct given_conn *c,
         const struct entry *e = next_entry(s, &from, c->receive[i].psn);
 
         if (!e)
-            return no_such(given, c, "receives", i, ".psn", c->receive[i].psn, fault);
+            return no_such(given, c, "receives", i, ".psn", c->receive[i].psn, error);
         apply_receive(s, e, &c->receive[i]);
     }
     return 0;
 }
 
 static int apply_withdrawn(const struct given *given, const struct given_conn *c, struct setup *s,
-                           struct fault *fault)
+                           struct error *error)
 {
     size_t from = 0;
 
@@ -154,7 +154,7 @@ static int apply_withdrawn(const struct given *given, const struct given_conn *c
         const struct entry *e = next_entry(s, &from, c->withdrawn[i]);
 
         if (!e)
-            return no_such(given, c, "withdrawn", i, "", c->withdrawn[i], fault);
+            return no_such(given, c, "withdrawn", i, "", c->withdrawn[i], error);
         for (uint32_t k = 0; k < s->step_cnt; k++)
             if (!s->step[k].response && s->step[k].rel == e->rel)
                 s->step[k].withdraw = true;
@@ -163,20 +163,20 @@ static int apply_withdrawn(const struct given *given, const struct given_conn *c
 }
 
 static int apply_conn(const struct given *given, const struct given_conn *c, struct drive *d,
-                      struct fault *fault)
+                      struct error *error)
 {
     struct setup *s;
 
     if (c->number > d->run_cnt)
-        return fault_set(fault, "%s: connections[%zu].connection: %u: %s has %zu", given->path,
+        return error_set(error, "%s: connections[%zu].connection: %u: %s has %zu", given->path,
                          c->index, c->number, d->trace->name, d->run_cnt);
     s = &d->run[c->number - 1].setup;
     apply_numbers(c, s);
     if (s->skip)
         return 0;
-    if (c->has & GIVEN_RECEIVES && apply_receives(given, c, s, fault) != 0)
+    if (c->has & GIVEN_RECEIVES && apply_receives(given, c, s, error) != 0)
         return -1;
-    return c->has & GIVEN_WITHDRAWN ? apply_withdrawn(given, c, s, fault) : 0;
+    return c->has & GIVEN_WITHDRAWN ? apply_withdrawn(given, c, s, error) : 0;
 }
 
 /* ---- devices -----------------------------------------------------------------------------------
@@ -230,10 +230,10 @@ static int apply_regions(const struct given_device *from, struct memory *memory)
     return 0;
 }
 
-int given_apply(const struct given *given, struct drive *d, struct fault *fault)
+int given_apply(const struct given *given, struct drive *d, struct error *error)
 {
     for (size_t i = 0; i < given->conn_cnt; i++)
-        if (apply_conn(given, &given->conn[i], d, fault) != 0)
+        if (apply_conn(given, &given->conn[i], d, error) != 0)
             return -1;
     for (size_t i = 0; i < given->device_cnt; i++)
         if (!is_there(given, d, i)) {
@@ -241,14 +241,14 @@ int given_apply(const struct given *given, struct drive *d, struct fault *fault)
             struct strbuf t = strbuf_of(buf, sizeof(buf));
 
             strbuf_add_addr(&t, given->device[i].addr);
-            return fault_set(fault, "%s: devices[%zu].address: \"%s\": no responder of %s has it",
+            return error_set(error, "%s: devices[%zu].address: \"%s\": no responder of %s has it",
                              given->path, i, buf, d->trace->name);
         }
     for (uint32_t i = 0; i < d->device_cnt; i++) {
         const struct given_device *from = given_device(d->given, d, i);
 
         if (from && apply_regions(from, &d->device[i].memory) != 0)
-            return fault_set(fault, "%s: no memory", given->path);
+            return error_set(error, "%s: no memory", given->path);
     }
     return 0;
 }

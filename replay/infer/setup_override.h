@@ -88,9 +88,9 @@ struct given {
     size_t device_cnt, device_cap;
 };
 
-/* Reads a file: given_read.c. 0, or -1 and a fault that names the file, where in it, and the value.
- * given_free() is wanted in both cases. */
-int given_read(struct given *given, const char *path, struct fault *fault);
+/* Reads a file: given_read.c. 0, or -1 and an error that names the file, where in it, and the
+ * value. given_free() is wanted in both cases. */
+int given_read(struct given *given, const char *path, struct error *error);
 void given_free(struct given *given);
 
 /* What is given of a run, or NULL; `given` may be NULL. */
@@ -101,8 +101,8 @@ const struct given_conn *given_conn(const struct given *given, size_t run);
 void given_packets(const struct given_conn *conn, struct setup *setup);
 void given_answers(const struct given_conn *conn, struct setup *setup);
 
-/* All the rest, when all setups are derived and nothing is played. 0, or -1 and a fault. */
-int given_apply(const struct given *given, struct drive *drive, struct fault *fault);
+/* All the rest, when all setups are derived and nothing is played. 0, or -1 and an error. */
+int given_apply(const struct given *given, struct drive *drive, struct error *error);
 
 /* The part of a device; NULL where nothing is given. */
 struct given_device *given_device(struct given *given, const struct drive *drive, uint32_t device);

@@ -18,7 +18,7 @@
 
 struct reader {
     const char *file;
-    struct fault *fault;
+    struct error *error;
     char at[128]; /* the way to the object that is read: "connections[0].setup" */
 };
 
@@ -74,7 +74,7 @@ static int wrong(const struct reader *r, const char *member, const json_t *value
     va_start(args, fmt);
     vsnprintf(why, sizeof(why), fmt, args);
     va_end(args);
-    fault_set(r->fault, "%s: %s%s%s: %.60s%s%s%s", r->file, r->at, dot ? "." : "", member,
+    error_set(r->error, "%s: %s%s%s: %.60s%s%s%s", r->file, r->at, dot ? "." : "", member,
               shown ? shown : "", shown && strlen(shown) > 60 ? "..." : "", shown ? ": " : "", why);
     free(shown);
     return -1;
@@ -82,7 +82,7 @@ static int wrong(const struct reader *r, const char *member, const json_t *value
 
 static int no_memory(const struct reader *r)
 {
-    return fault_set(r->fault, "%s: no memory", r->file);
+    return error_set(r->error, "%s: no memory", r->file);
 }
 
 /* Goes into a member or an element; the result is for leave(). */
@@ -351,7 +351,7 @@ static int read_conn(struct reader *r, json_t *item, void *into)
 /* ---- devices -----------------------------------------------------------------------------------
  */
 
-/* Bytes in hex; NULL and a fault. *len receives their number, which is not 0. */
+/* Bytes in hex; NULL and an error. *len receives their number, which is not 0. */
 static uint8_t *read_hex(const struct reader *r, const json_t *item, uint32_t *len)
 {
     const json_t *value = json_object_get(item, "bytes");
@@ -487,25 +487,25 @@ static int read_device(struct reader *r, json_t *item, void *into)
     return read_list(r, item, "regions", device, read_region);
 }
 
-int given_read(struct given *given, const char *path, struct fault *fault)
+int given_read(struct given *given, const char *path, struct error *error)
 {
     static const char *const names[] = {"file", "connections", "devices", NULL};
-    struct reader r = {.file = path, .fault = fault};
-    json_error_t error;
+    struct reader r = {.file = path, .error = error};
+    json_error_t json_error;
     json_t *root;
     int rc;
 
     *given = (struct given){.path = strdup(path)};
     if (!given->path)
         return no_memory(&r);
-    root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    root = json_load_file(path, JSON_REJECT_DUPLICATES, &json_error);
     if (!root)
-        return error.line > 0
-                   ? fault_set(fault, "%s: line %d, column %d: %s", path, error.line, error.column,
-                               error.text)
-                   : fault_set(fault, "%s: %s", path, errno ? strerror(errno) : error.text);
+        return json_error.line > 0
+                   ? error_set(error, "%s: line %d, column %d: %s", path, json_error.line,
+                               json_error.column, json_error.text)
+                   : error_set(error, "%s: %s", path, errno ? strerror(errno) : json_error.text);
     rc = json_is_object(root) ? check_names(&r, root, names)
-                              : fault_set(fault, "%s: not a JSON object", path);
+                              : error_set(error, "%s: not a JSON object", path);
     if (rc == 0)
         rc = read_list(&r, root, "connections", given, read_conn);
     if (rc == 0)

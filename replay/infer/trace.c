@@ -221,7 +221,7 @@ static int settle_macs(struct trace *trace)
     return rc;
 }
 
-static int add(struct trace *trace, const struct captured_frame *frame, struct fault *fault)
+static int add(struct trace *trace, const struct captured_frame *frame, struct error *error)
 {
     struct roce_pkt pkt;
     struct trace_packet *p;
@@ -235,15 +235,15 @@ static int add(struct trace *trace, const struct captured_frame *frame, struct f
     }
     trace->bytes += frame->cap_len + sizeof(*p);
     if (trace->cnt >= TRACE_PACKETS_MAX || trace->bytes > TRACE_BYTES_MAX)
-        return fault_set(
-            fault, "%s: frame %u: more RoCE traffic than can be held (%u packets, %u MiB)",
+        return error_set(
+            error, "%s: frame %u: more RoCE traffic than can be held (%u packets, %u MiB)",
             trace->name, frame->number, TRACE_PACKETS_MAX, (unsigned)(TRACE_BYTES_MAX >> 20));
     flow_idx = flow_of(trace, &pkt);
     if (flow_idx == KEYMAP_NONE || !VEC_GROW(trace->pkt, trace->cnt, trace->cap))
-        return fault_set(fault, "%s: frame %u: no memory", trace->name, frame->number);
+        return error_set(error, "%s: frame %u: no memory", trace->name, frame->number);
     flow = &trace->flow[flow_idx];
     if (!VEC_GROW(flow->pkt, flow->cnt, flow->cap))
-        return fault_set(fault, "%s: frame %u: no memory", trace->name, frame->number);
+        return error_set(error, "%s: frame %u: no memory", trace->name, frame->number);
     p = &trace->pkt[trace->cnt];
     *p = (struct trace_packet){
         .cap_len = pkt.cap_len,
@@ -264,11 +264,11 @@ static int add(struct trace *trace, const struct captured_frame *frame, struct f
         .cut = pkt.payload_cap_len < pkt.payload_len || pkt.cap_len < pkt.wire_len,
     };
     if (p->cut && !complete(trace, p, &pkt))
-        return fault_set(fault, "%s: frame %u: no memory", trace->name, frame->number);
+        return error_set(error, "%s: frame %u: no memory", trace->name, frame->number);
     if (!p->data)
         p->data = trace->mapped ? pkt.frame : keep(trace, pkt.frame, pkt.cap_len);
     if (!p->data)
-        return fault_set(fault, "%s: frame %u: no memory", trace->name, frame->number);
+        return error_set(error, "%s: frame %u: no memory", trace->name, frame->number);
     p->dropped = p->icrc == ROCE_ICRC_BAD || roce_pkt_dropped(&pkt);
     if (pkt.link == ROCE_LINK_ETHERNET)
         note_macs(trace, flow, pkt.frame);
@@ -304,7 +304,7 @@ static int reseal(struct trace *trace)
     return 0;
 }
 
-int trace_read(struct trace *trace, const char *path, struct fault *fault)
+int trace_read(struct trace *trace, const char *path, struct error *error)
 {
     struct capture_reader *reader;
     struct captured_frame frame;
@@ -313,19 +313,19 @@ int trace_read(struct trace *trace, const char *path, struct fault *fault)
     memset(trace, 0, sizeof(*trace));
     keymap_init(&trace->flows, sizeof(struct flow_key));
     keymap_init(&trace->hosts, sizeof(struct hosts_key));
-    reader = reader_open(path, fault);
+    reader = reader_open(path, error);
     if (!reader)
         return -1;
     trace->name = strdup(reader_name(reader));
     trace->mapped = reader_map(reader);
-    rc = trace->name ? 0 : fault_set(fault, "%s: no memory", path);
-    while (rc == 0 && (rc = reader_next(reader, &frame, fault)) == 1) {
+    rc = trace->name ? 0 : error_set(error, "%s: no memory", path);
+    while (rc == 0 && (rc = reader_next(reader, &frame, error)) == 1) {
         trace->frames++;
-        rc = add(trace, &frame, fault);
+        rc = add(trace, &frame, error);
     }
     reader_close(reader);
     if (rc == 0 && (reseal(trace) != 0 || settle_macs(trace) != 0))
-        rc = fault_set(fault, "%s: no memory", path);
+        rc = error_set(error, "%s: no memory", path);
     for (uint32_t i = 0; i < trace->flows.cnt; i++) {
         struct trace_flow *flow = &trace->flow[i];
         struct hosts_key key;

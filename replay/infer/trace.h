@@ -75,13 +75,13 @@ struct trace {
 };
 
 /*
- * Reads a whole capture. 0, or -1 and a fault. trace_free() is wanted in both cases.
+ * Reads a whole capture. 0, or -1 and an error. trace_free() is wanted in both cases.
  *
  * An RNIC has one MAC address. Where the capture shows several for one IP address or GID (two
  * routers, a capture point behind one, a mirror port that writes a time into the frame), each
  * address gets one of its own, 02:00:00:00:00:01 and so on, in all its frames.
  */
-int trace_read(struct trace *trace, const char *path, struct fault *fault);
+int trace_read(struct trace *trace, const char *path, struct error *error);
 void trace_free(struct trace *trace);
 
 /* Puts the ICRC of a packet right, so that a conformant receiver takes it. 0, or -1 without memory.

@@ -39,7 +39,7 @@ static int connect_one(const struct addrinfo *to)
     return -1;
 }
 
-static int connect_to(struct agent_client *agent, struct fault *fault)
+static int connect_to(struct agent_client *agent, struct error *error)
 {
     char host[sizeof(agent->name)];
     char *colon;
@@ -50,7 +50,7 @@ static int connect_to(struct agent_client *agent, struct fault *fault)
     memcpy(host, agent->name, sizeof(host));
     colon = strrchr(host, ':');
     if (!colon || colon == host)
-        return fault_set(fault, "--agent %s: not HOST:PORT", agent->name);
+        return error_set(error, "--agent %s: not HOST:PORT", agent->name);
     *colon = '\0';
     if (host[0] == '[' && colon[-1] == ']') {
         colon[-1] = '\0';
@@ -58,16 +58,16 @@ static int connect_to(struct agent_client *agent, struct fault *fault)
     }
     rc = getaddrinfo(name, colon + 1, &hints, &list);
     if (rc != 0)
-        return fault_set(fault, "--agent %s: %s", agent->name, gai_strerror(rc));
+        return error_set(error, "--agent %s: %s", agent->name, gai_strerror(rc));
     for (const struct addrinfo *to = list; to && agent->fd < 0; to = to->ai_next)
         agent->fd = connect_one(to);
     rc = errno;
     freeaddrinfo(list);
-    return agent->fd >= 0 ? 0 : fault_set(fault, "--agent %s: %s", agent->name, strerror(rc));
+    return agent->fd >= 0 ? 0 : error_set(error, "--agent %s: %s", agent->name, strerror(rc));
 }
 
 static int read_hello(struct agent_client *agent, const json_t *hello, const uint8_t target[16],
-                      struct fault *fault)
+                      struct error *error)
 {
     const json_t *gid, *service;
     char text[64];
@@ -75,7 +75,7 @@ static int read_hello(struct agent_client *agent, const json_t *hello, const uin
     size_t at;
 
     if (json_integer_value(json_object_get(hello, "protocol")) != PROTOCOL)
-        return fault_set(fault, "--agent %s: it speaks another version of the protocol",
+        return error_set(error, "--agent %s: it speaks another version of the protocol",
                          agent->name);
     snprintf(agent->device, sizeof(agent->device), "%s",
              json_is_string(json_object_get(hello, "device"))
@@ -104,16 +104,16 @@ static int read_hello(struct agent_client *agent, const json_t *hello, const uin
     }
     strbuf_add_addr(&t, target);
     if (agent->gid_index < 0)
-        return fault_set(fault, "--agent %s: device %s has no RoCEv2 address %s", agent->name,
+        return error_set(error, "--agent %s: device %s has no RoCEv2 address %s", agent->name,
                          agent->device, text);
     return json_is_true(json_object_get(hello, "active"))
                ? 0
-               : fault_set(fault, "--agent %s: the port of device %s is not active", agent->name,
+               : error_set(error, "--agent %s: the port of device %s is not active", agent->name,
                            agent->device);
 }
 
 int agent_client_open(struct agent_client *agent, const char *where, const uint8_t target[16],
-                      struct fault *fault)
+                      struct error *error)
 {
     json_t *hello;
     bool refused;
@@ -121,12 +121,12 @@ int agent_client_open(struct agent_client *agent, const char *where, const uint8
 
     *agent = (struct agent_client){.fd = -1};
     snprintf(agent->name, sizeof(agent->name), "%s", where);
-    if (connect_to(agent, fault) != 0)
+    if (connect_to(agent, error) != 0)
         return -1;
-    hello = agent_client_call(agent, json_pack("{s:s}", "op", "hello"), &refused, fault);
+    hello = agent_client_call(agent, json_pack("{s:s}", "op", "hello"), &refused, error);
     if (!hello)
         return -1;
-    rc = read_hello(agent, hello, target, fault);
+    rc = read_hello(agent, hello, target, error);
     json_decref(hello);
     return rc;
 }
@@ -142,14 +142,14 @@ void agent_client_close(struct agent_client *agent)
 /* ---- asking -----------------------------------------------------------------------------------
  */
 
-static int send_request(struct agent_client *agent, json_t *request, struct fault *fault)
+static int send_request(struct agent_client *agent, json_t *request, struct error *error)
 {
     char *text = json_dumps(request, JSON_COMPACT);
     size_t len = text ? strlen(text) : 0, off = 0;
 
     json_decref(request);
     if (!text)
-        return fault_set(fault, "no memory");
+        return error_set(error, "no memory");
     text[len++] = '\n'; /* in place of its end */
     while (off < len) {
         ssize_t n = send(agent->fd, text + off, len - off, MSG_NOSIGNAL);
@@ -161,11 +161,11 @@ static int send_request(struct agent_client *agent, json_t *request, struct faul
         off += (size_t)n;
     }
     free(text);
-    return off == len ? 0 : fault_set(fault, "agent %s: %s", agent->name, strerror(errno));
+    return off == len ? 0 : error_set(error, "agent %s: %s", agent->name, strerror(errno));
 }
 
-/* One line; its length, or -1 and a fault. It stays in the buffer. */
-static ssize_t receive_reply(struct agent_client *agent, struct fault *fault)
+/* One line; its length, or -1 and an error. It stays in the buffer. */
+static ssize_t receive_reply(struct agent_client *agent, struct error *error)
 {
     int waited = 0;
 
@@ -182,7 +182,7 @@ static ssize_t receive_reply(struct agent_client *agent, struct fault *fault)
             char *more = cap > REPLY_MAX ? NULL : realloc(agent->buf, cap);
 
             if (!more)
-                return fault_set(fault, "agent %s: its reply is too long", agent->name);
+                return error_set(error, "agent %s: its reply is too long", agent->name);
             agent->buf = more;
             agent->cap = cap;
         }
@@ -194,40 +194,40 @@ static ssize_t receive_reply(struct agent_client *agent, struct fault *fault)
             continue;
         }
         if (rc <= 0)
-            return fault_set(fault, "agent %s: no reply within %d s", agent->name, REPLY_MS / 1000);
+            return error_set(error, "agent %s: no reply within %d s", agent->name, REPLY_MS / 1000);
         n = recv(agent->fd, agent->buf + agent->len, agent->cap - agent->len, 0);
         if (n <= 0)
-            return fault_set(fault, "agent %s: it hung up", agent->name);
+            return error_set(error, "agent %s: it hung up", agent->name);
         agent->len += (size_t)n;
     }
 }
 
 json_t *agent_client_call(struct agent_client *agent, json_t *request, bool *refused,
-                          struct fault *fault)
+                          struct error *error)
 {
-    json_error_t error;
+    json_error_t json_error;
     json_t *reply;
     ssize_t len;
 
     *refused = false;
     if (!request) {
-        fault_set(fault, "no memory");
+        error_set(error, "no memory");
         return NULL;
     }
-    if (send_request(agent, request, fault) != 0 || (len = receive_reply(agent, fault)) < 0)
+    if (send_request(agent, request, error) != 0 || (len = receive_reply(agent, error)) < 0)
         return NULL;
-    reply = json_loadb(agent->buf, (size_t)len, 0, &error);
+    reply = json_loadb(agent->buf, (size_t)len, 0, &json_error);
     agent->len -= (size_t)len + 1;
     memmove(agent->buf, agent->buf + len + 1, agent->len);
     if (!json_is_object(reply)) {
-        fault_set(fault, "agent %s: its reply is no JSON object", agent->name);
+        error_set(error, "agent %s: its reply is no JSON object", agent->name);
         json_decref(reply);
         return NULL;
     }
     if (json_is_true(json_object_get(reply, "ok")))
         return reply;
     *refused = true;
-    fault_set(fault, "agent %s refuses: %s", agent->name,
+    error_set(error, "agent %s refuses: %s", agent->name,
               json_is_string(json_object_get(reply, "error"))
                   ? json_string_value(json_object_get(reply, "error"))
                   : "it does not say why");
@@ -236,11 +236,11 @@ json_t *agent_client_call(struct agent_client *agent, json_t *request, bool *ref
 }
 
 int agent_client_poll(struct agent_client *agent,
-                      int (*take)(void *ctx, const json_t *completion, struct fault *fault),
-                      void *ctx, size_t *cnt, struct fault *fault)
+                      int (*take)(void *ctx, const json_t *completion, struct error *error),
+                      void *ctx, size_t *cnt, struct error *error)
 {
     bool refused;
-    json_t *reply = agent_client_call(agent, json_pack("{s:s}", "op", "poll"), &refused, fault);
+    json_t *reply = agent_client_call(agent, json_pack("{s:s}", "op", "poll"), &refused, error);
     const json_t *list = json_object_get(reply, "completions"), *c;
     int rc = reply ? 0 : -1;
     size_t at;
@@ -250,26 +250,26 @@ int agent_client_poll(struct agent_client *agent,
     json_array_foreach(list, at, c)
     {
         if (rc == 0)
-            rc = take(ctx, c, fault);
+            rc = take(ctx, c, error);
     }
     json_decref(reply);
     return rc;
 }
 
 int agent_client_read(struct agent_client *agent, uint32_t mr, uint64_t off, uint8_t *bytes,
-                      size_t len, struct fault *fault)
+                      size_t len, struct error *error)
 {
     bool refused;
     json_t *reply =
         agent_client_call(agent,
                           json_pack("{s:s, s:I, s:I, s:I}", "op", "load", "mr", (json_int_t)mr,
                                     "off", (json_int_t)off, "len", (json_int_t)len),
-                          &refused, fault);
+                          &refused, error);
     const char *hex = json_string_value(json_object_get(reply, "hex"));
     int rc = reply ? 0 : -1;
 
     if (reply && (!hex || strlen(hex) != 2 * len || !hex_parse(hex, bytes, len)))
-        rc = fault_set(fault, "agent %s: its memory is not what was asked for", agent->name);
+        rc = error_set(error, "agent %s: its memory is not what was asked for", agent->name);
     json_decref(reply);
     return rc;
 }

@@ -26,26 +26,26 @@ struct agent_client {
 };
 
 /* Connects to HOST:PORT and says hello: the device must have RoCEv2 at `target`. 0, or -1 and a
- * fault; agent_client_close() is wanted in both cases. */
+ * error; agent_client_close() is wanted in both cases. */
 int agent_client_open(struct agent_client *agent, const char *where, const uint8_t target[16],
-                      struct fault *fault);
+                      struct error *error);
 void agent_client_close(struct agent_client *agent);
 
 /* Sends a request, which is given over, and waits for the reply, for json_decref(). NULL and a
- * fault if there is none; NULL also, with *refused set, if the agent says no: the fault says why.
+ * error if there is none; NULL also, with *refused set, if the agent says no: the error says why.
  */
 json_t *agent_client_call(struct agent_client *agent, json_t *request, bool *refused,
-                          struct fault *fault);
+                          struct error *error);
 
-/* Asks what completed and gives each to `take`, which returns 0, or -1 and a fault. *cnt, if not
- * NULL, receives how many there were. 0, or -1 and a fault. */
+/* Asks what completed and gives each to `take`, which returns 0, or -1 and an error. *cnt, if not
+ * NULL, receives how many there were. 0, or -1 and an error. */
 int agent_client_poll(struct agent_client *agent,
-                      int (*take)(void *ctx, const json_t *completion, struct fault *fault),
-                      void *ctx, size_t *cnt, struct fault *fault);
+                      int (*take)(void *ctx, const json_t *completion, struct error *error),
+                      void *ctx, size_t *cnt, struct error *error);
 
-/* Reads `len` bytes at `off` of a far memory region. 0, or -1 and a fault. */
+/* Reads `len` bytes at `off` of a far memory region. 0, or -1 and an error. */
 int agent_client_read(struct agent_client *agent, uint32_t mr, uint64_t off, uint8_t *bytes,
-                      size_t len, struct fault *fault);
+                      size_t len, struct error *error);
 
 /* A completion in words: "success, 10 bytes, CRC-32 0x00000000" and so on. */
 void agent_client_describe(char *out, size_t cap, const char *status, uint32_t len, uint32_t crc32,

@@ -28,18 +28,18 @@ static json_t *access_json(unsigned access)
     return list;
 }
 
-json_t *agent_setup_call(struct live *live, json_t *request, const char **why, struct fault *fault)
+json_t *agent_setup_call(struct live *live, json_t *request, const char **why, struct error *error)
 {
     bool refused;
-    json_t *reply = agent_client_call(&live->agent, request, &refused, fault);
+    json_t *reply = agent_client_call(&live->agent, request, &refused, error);
 
     if (!reply && refused) {
         struct drive *d = live->drive;
-        char *text = strdup(fault->text);
+        char *text = strdup(error->text);
 
         if (!text || !VEC_GROW(d->kept, d->kept_cnt, d->kept_cap)) {
             free(text);
-            fault_set(fault, "no memory");
+            error_set(error, "no memory");
             return NULL;
         }
         d->kept[d->kept_cnt++] = (uint8_t *)text;
@@ -56,7 +56,7 @@ static json_int_t json_int(const json_t *reply, const char *name)
 /* ---- setting up -------------------------------------------------------------------------------
  */
 
-static int make_region(struct live *live, uint32_t device, uint32_t idx, struct fault *fault)
+static int make_region(struct live *live, uint32_t device, uint32_t idx, struct error *error)
 {
     const struct memory_region *from = &live->drive->device[device].memory.region[idx];
     struct live_region *to = &live->region[device][idx];
@@ -66,7 +66,7 @@ static int make_region(struct live *live, uint32_t device, uint32_t idx, struct 
         agent_setup_call(live,
                          json_pack("{s:s, s:I, s:o}", "op", "mr", "len", (json_int_t)from->span,
                                    "access", access_json(from->access)),
-                         &why, fault);
+                         &why, error);
 
     if (!reply) {
         if (!why)
@@ -102,7 +102,7 @@ static const char *unsupported_run(const struct live *live, const struct setup *
 }
 
 bool agent_setup_connect(struct live *live, uint32_t idx, uint32_t max_send, unsigned access,
-                         bool we_request, const char **why, struct fault *fault)
+                         bool we_request, const char **why, struct error *error)
 {
     struct run *run = &live->drive->run[idx];
     struct live_run *to = &live->run[idx];
@@ -114,7 +114,7 @@ bool agent_setup_connect(struct live *live, uint32_t idx, uint32_t max_send, uns
         agent_setup_call(live,
                          json_pack("{s:s, s:i, s:i}", "op", "qp", "max_recv",
                                    we_request ? (int)RECV_DEPTH : 1, "max_send", (int)max_send),
-                         why, fault);
+                         why, error);
 
     if (!reply)
         return false;
@@ -141,30 +141,30 @@ bool agent_setup_connect(struct live *live, uint32_t idx, uint32_t max_send, uns
                   we_request ? start : 0, "sq_psn", we_request ? 0 : start, "access",
                   access_json(access), "min_rnr_timer", (int)s->rnr_code, "rd_atomic",
                   (json_int_t)atomics, "timeout", TIMEOUT_CODE),
-        why, fault);
+        why, error);
     to->made = reply != NULL;
     json_decref(reply);
     return to->made;
 }
 
-static int make_qp(struct live *live, uint32_t idx, struct fault *fault)
+static int make_qp(struct live *live, uint32_t idx, struct error *error)
 {
     struct run *run = &live->drive->run[idx];
     const char *why = unsupported_run(live, &run->setup);
 
-    if (!why && agent_setup_connect(live, idx, 1, run->setup.access, true, &why, fault))
+    if (!why && agent_setup_connect(live, idx, 1, run->setup.access, true, &why, error))
         return 0;
     run->failed = why;
     return why ? 0 : -1;
 }
 
-int agent_setup_all(struct live *live, struct fault *fault)
+int agent_setup_all(struct live *live, struct error *error)
 {
     struct drive *d = live->drive;
 
     for (uint32_t i = 0; i < d->device_cnt; i++)
         for (uint32_t k = 0; k < d->device[i].memory.keys.cnt && !d->device[i].failed; k++)
-            if (make_region(live, i, k, fault) != 0)
+            if (make_region(live, i, k, error) != 0)
                 return -1;
     for (uint32_t i = 0; i < d->run_cnt; i++) {
         struct run *run = &d->run[i];
@@ -174,7 +174,7 @@ int agent_setup_all(struct live *live, struct fault *fault)
         run->failed = d->device[run->device].failed;
         if (!run->failed && i >= LIVE_QPNS)
             run->failed = "more connections than we have QPNs for";
-        if (!run->failed && make_qp(live, i, fault) != 0)
+        if (!run->failed && make_qp(live, i, error) != 0)
             return -1;
     }
     return 0;
@@ -204,8 +204,8 @@ static json_t *store_json(const struct live *live, const struct live_event *e,
     return out;
 }
 
-/* Does what a script event says. A refusal is a fault here: the device agreed to the setup. */
-int agent_setup_event(struct live *live, const struct live_event *e, struct fault *fault)
+/* Does what a script event says. A refusal is an error here: the device agreed to the setup. */
+int agent_setup_event(struct live *live, const struct live_event *e, struct error *error)
 {
     struct live_run *run = &live->run[e->run];
     const struct memory *memory = &live->drive->device[e->device].memory;
@@ -227,7 +227,7 @@ int agent_setup_event(struct live *live, const struct live_event *e, struct faul
         request = json_pack("{s:s, s:I}", "op", e->kind == LIVE_WITHDRAW ? "withdraw" : "register",
                             "mr", (json_int_t)mr);
     }
-    reply = agent_client_call(&live->agent, request, &refused, fault);
+    reply = agent_client_call(&live->agent, request, &refused, error);
     if (!reply)
         return -1;
     if (e->kind == LIVE_REGISTER)

@@ -176,13 +176,13 @@ static bool list_turns(struct cm_peer *peer)
 }
 
 /* Until a frame of this time is due. */
-static int wait_due(struct cm_peer *peer, uint64_t time, struct fault *fault)
+static int wait_due(struct cm_peer *peer, uint64_t time, struct error *error)
 {
     double speed = peer->live->options->speed;
 
     if (speed > 0 && peer->recorded && time > peer->recorded)
         peer->at += (uint64_t)((double)(time - peer->recorded) / speed);
-    return live_wait_until(peer->live, peer->at, fault);
+    return live_wait_until(peer->live, peer->at, error);
 }
 
 /* The event of this time has been. */
@@ -193,9 +193,9 @@ static void set_clock(struct cm_peer *peer, uint64_t time)
 }
 
 /* Waits until the far end has sent all that our program had got, or until the step may be. 0, or -1
- * and a fault. */
+ * and an error. */
 static int wait_request(struct cm_peer *peer, struct cm_peer_conn *conn, uint32_t step,
-                        struct fault *fault)
+                        struct error *error)
 {
     uint64_t limit = live_now() + peer->live->options->tolerance_ns;
 
@@ -206,13 +206,13 @@ static int wait_request(struct cm_peer *peer, struct cm_peer_conn *conn, uint32_
             conn->misses++;
             return 0;
         }
-        if (live_poll(peer->live, limit, fault) != 0)
+        if (live_poll(peer->live, limit, error) != 0)
             return -1;
     }
     return 0;
 }
 
-static int play_cm(struct cm_peer *peer, const struct cm_peer_turn *turn, struct fault *fault)
+static int play_cm(struct cm_peer *peer, const struct cm_peer_turn *turn, struct error *error)
 {
     const struct live_cm_exchange *exch = &peer->cm.exch[turn->exch];
     uint64_t time = peer->live->drive->trace->pkt[turn->pkt].time;
@@ -220,7 +220,7 @@ static int play_cm(struct cm_peer *peer, const struct cm_peer_turn *turn, struct
     const struct exchange *x = &peer->cm.exchanges->exchange[exch->idx];
 
     if (exchange_is_from(peer->cm.exchanges, x, peer->cm.ours, turn->idx)) {
-        if (wait_due(peer, time, fault) != 0)
+        if (wait_due(peer, time, error) != 0)
             return -1;
         live_cm_act(&peer->cm, turn->exch, turn->idx);
     } else {
@@ -228,7 +228,7 @@ static int play_cm(struct cm_peer *peer, const struct cm_peer_turn *turn, struct
         if (!peer->connected && peer->cm.ours == EXCHANGE_PASSIVE && patience < LISTEN_NS)
             patience = LISTEN_NS;
         if (live_cm_expect(&peer->cm, turn->exch, turn->idx, patience, learn_private, peer,
-                           fault) != 0)
+                           error) != 0)
             return -1;
         peer->connected |= exch->id != NULL;
     }
@@ -237,7 +237,7 @@ static int play_cm(struct cm_peer *peer, const struct cm_peer_turn *turn, struct
     return 0;
 }
 
-static int play_event(struct cm_peer *peer, const struct cm_peer_turn *turn, struct fault *fault)
+static int play_event(struct cm_peer *peer, const struct cm_peer_turn *turn, struct error *error)
 {
     struct cm_peer_conn *conn = &peer->conns.conn[turn->exch];
     const struct live_event *e = &peer->live->script.event[turn->idx];
@@ -245,22 +245,22 @@ static int play_event(struct cm_peer *peer, const struct cm_peer_turn *turn, str
     bool waited;
 
     if (e->kind == LIVE_ANSWER) {
-        if (live_wait_response(peer->live, e, &waited, fault) != 0)
+        if (live_wait_response(peer->live, e, &waited, error) != 0)
             return -1;
         if (waited)
             set_clock(peer, time);
         return 0;
     }
     /* Our program sent this after it had got what the far end sent. */
-    if (conn->in != LIVE_RUN_NONE && wait_request(peer, conn, STEP_NONE, fault) != 0)
+    if (conn->in != LIVE_RUN_NONE && wait_request(peer, conn, STEP_NONE, error) != 0)
         return -1;
-    if (wait_due(peer, time, fault) != 0 || live_send_frame(peer->live, e, fault) != 0)
+    if (wait_due(peer, time, error) != 0 || live_send_frame(peer->live, e, error) != 0)
         return -1;
     set_clock(peer, time);
-    return live_poll(peer->live, 0, fault);
+    return live_poll(peer->live, 0, error);
 }
 
-static int play_step(struct cm_peer *peer, const struct cm_peer_turn *turn, struct fault *fault)
+static int play_step(struct cm_peer *peer, const struct cm_peer_turn *turn, struct error *error)
 {
     struct cm_peer_conn *conn = &peer->conns.conn[turn->exch];
     struct asker *a = conn->tracker.asker;
@@ -277,20 +277,20 @@ static int play_step(struct cm_peer *peer, const struct cm_peer_turn *turn, stru
         request_tracker_add_recorded(&conn->tracker, turn->idx);
         if (step->rel > conn->wanted)
             conn->wanted = step->rel;
-        return wait_request(peer, conn, turn->idx, fault);
+        return wait_request(peer, conn, turn->idx, error);
     }
     if (a->fate[turn->idx] != FATE_TAKEN)
         return 0;
-    if (wait_request(peer, conn, turn->idx, fault) != 0 || wait_due(peer, p->time, fault) != 0)
+    if (wait_request(peer, conn, turn->idx, error) != 0 || wait_due(peer, p->time, error) != 0)
         return -1;
     set_clock(peer, p->time);
     request_tracker_add_response(&conn->tracker, turn->idx);
     return live_send(peer->live, p, buf,
                      rewrite_to_live(&peer->live->run[conn->in].rewrite, p, buf, sizeof(buf)),
-                     fault);
+                     error);
 }
 
-static int play_turns(struct cm_peer *peer, struct fault *fault)
+static int play_turns(struct cm_peer *peer, struct error *error)
 {
     peer->at = live_now();
     for (size_t i = 0; i < peer->turn_cnt; i++) {
@@ -300,19 +300,19 @@ static int play_turns(struct cm_peer *peer, struct fault *fault)
         int rc = 0;
 
         if (turn->kind == TURN_CM)
-            rc = play_cm(peer, turn, fault);
+            rc = play_cm(peer, turn, error);
         else if (up && turn->kind == TURN_EVENT)
-            rc = play_event(peer, turn, fault);
+            rc = play_event(peer, turn, error);
         else if (up)
-            rc = play_step(peer, turn, fault);
+            rc = play_step(peer, turn, error);
         if (rc != 0)
             return -1;
         if (turn->kind == TURN_STEP)
             conn->tracker.asker->mark_sent[turn->idx] = (uint32_t)conn->tracker.asker->sent_cnt;
         if (peer->no_memory || peer->live->no_memory || peer->cm.no_memory)
-            return fault_set(fault, "no memory");
+            return error_set(error, "no memory");
     }
-    return live_wait_until(peer->live, live_now() + QUIET_NS, fault);
+    return live_wait_until(peer->live, live_now() + QUIET_NS, error);
 }
 
 /* ---- all ---------------------------------------------------------------------------------------
@@ -328,10 +328,10 @@ static void peer_close(struct cm_peer *peer)
 }
 
 int cm_peer_play(struct live *live, struct post *post, struct exchanges *exchanges,
-                 struct fault *fault)
+                 struct error *error)
 {
     struct cm_peer peer = {.live = live};
-    int rc = live_cm_open(&peer.cm, live, exchanges, fault);
+    int rc = live_cm_open(&peer.cm, live, exchanges, error);
 
     live->take = take_frame;
     live->take_ctx = &peer;
@@ -339,11 +339,11 @@ int cm_peer_play(struct live *live, struct post *post, struct exchanges *exchang
     if (rc == 0 &&
         (!live_drop_simulated(live) || live_script_finish(&live->script, live->drive) != 0 ||
          cm_peer_conns_open(&peer.conns, live, post, &peer.cm) != 0 || !list_turns(&peer)))
-        rc = fault_set(fault, "no memory");
+        rc = error_set(error, "no memory");
     if (rc == 0)
-        rc = play_turns(&peer, fault);
+        rc = play_turns(&peer, error);
     if (rc == 0)
-        rc = live_cm_leave(&peer.cm, fault);
+        rc = live_cm_leave(&peer.cm, error);
     if (rc == 0) {
         cm_peer_conns_leave_out(&peer.conns);
         live_cm_judge(&peer.cm);

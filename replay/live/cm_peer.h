@@ -15,9 +15,9 @@
 #include "engine/rc_requester.h"
 
 /* After drive_all() with the script's watch, post_all() and live_open(); compare_all(),
- * verify_all() and live_compare() come next. 0, or -1 and a fault; exchanges_free() is wanted in
+ * verify_all() and live_compare() come next. 0, or -1 and an error; exchanges_free() is wanted in
  * both cases. */
 int cm_peer_play(struct live *live, struct post *post, struct exchanges *exchanges,
-                 struct fault *fault);
+                 struct error *error);
 
 #endif

@@ -18,8 +18,8 @@
 
 struct dgram_from_target {
     struct live *live;
-    struct fault *fault;
-    bool broken;      /* with a fault */
+    struct error *error;
+    bool broken;      /* with an error */
     uint32_t qp, qpn; /* the agent's number, and the device's */
     uint32_t ours;    /* our QPN */
     uint32_t opened;
@@ -93,9 +93,9 @@ static const char *open_qp(void *ctx, struct stream *stream, const struct roce_p
     tx->ours = tx->live->port.qpn + tx->opened++ % LIVE_QPNS;
     tx->psn_add = roce_psn_diff(roce_pkt_psn(first), roce_psn_of(psn));
     stream->skip = NULL;
-    if (agent_setup_dgram_qp(tx->live, stream, SEND_DEPTH, 1, &tx->qp, &tx->qpn, tx->fault) != 0 ||
+    if (agent_setup_dgram_qp(tx->live, stream, SEND_DEPTH, 1, &tx->qp, &tx->qpn, tx->error) != 0 ||
         (!stream->skip &&
-         agent_setup_dgram_connect(tx->live, stream, tx->qp, tx->ours, 0, psn, tx->fault) != 0)) {
+         agent_setup_dgram_connect(tx->live, stream, tx->qp, tx->ours, 0, psn, tx->error) != 0)) {
         tx->broken = true;
         return FAULTY;
     }
@@ -134,12 +134,12 @@ static json_t *request_of(const struct dgram_from_target *tx, const struct trans
     return out;
 }
 
-/* The status of the message's completion, -1 if there is none yet, -2 and a fault. */
+/* The status of the message's completion, -1 if there is none yet, -2 and an error. */
 static int poll_status(struct dgram_from_target *tx)
 {
     bool refused;
     json_t *reply =
-        agent_client_call(&tx->live->agent, json_pack("{s:s}", "op", "poll"), &refused, tx->fault);
+        agent_client_call(&tx->live->agent, json_pack("{s:s}", "op", "poll"), &refused, tx->error);
     const json_t *c;
     int status = reply ? -1 : -2;
     size_t at;
@@ -176,13 +176,13 @@ static const char *post_message(void *ctx, const struct transmit_message *m,
         return "a message is longer than the agent takes";
     if (speed > 0 && tx->recorded && m->time > tx->recorded)
         tx->at += (uint64_t)((double)(m->time - tx->recorded) / speed);
-    if (live_wait_until(tx->live, tx->at, tx->fault) != 0)
+    if (live_wait_until(tx->live, tx->at, tx->error) != 0)
         return mark_broken(tx);
     tx->message = m;
     tx->take = take_packet;
     tx->user = user;
     tx->came = 0;
-    reply = agent_setup_call(tx->live, request_of(tx, m), &why, tx->fault);
+    reply = agent_setup_call(tx->live, request_of(tx, m), &why, tx->error);
     if (!reply)
         return why ? why : mark_broken(tx);
     json_decref(reply);
@@ -193,16 +193,16 @@ static const char *post_message(void *ctx, const struct transmit_message *m,
     while ((*status == -1 || tx->came < m->psn_cnt) && live_now() < limit) {
         if (*status == -1)
             *status = poll_status(tx);
-        if (*status == -2 || live_poll(tx->live, live_now() + POLL_NS, tx->fault) != 0)
+        if (*status == -2 || live_poll(tx->live, live_now() + POLL_NS, tx->error) != 0)
             return mark_broken(tx);
     }
     tx->message = NULL;
     return NULL;
 }
 
-int dgram_from_target_play(struct live *live, struct streams *streams, struct fault *fault)
+int dgram_from_target_play(struct live *live, struct streams *streams, struct error *error)
 {
-    struct dgram_from_target tx = {.live = live, .fault = fault, .at = live_now()};
+    struct dgram_from_target tx = {.live = live, .error = error, .at = live_now()};
     const struct transmit_device device = {.ctx = &tx, .open = open_qp, .post = post_message};
     int rc;
 
@@ -212,5 +212,5 @@ int dgram_from_target_play(struct live *live, struct streams *streams, struct fa
     live->take = NULL;
     if (tx.broken)
         return -1;
-    return rc == 0 ? 0 : fault_set(fault, "no memory");
+    return rc == 0 ? 0 : error_set(error, "no memory");
 }

@@ -96,7 +96,7 @@ static int measure_stream(struct dgram_to_target *rx, struct dgram_target *r)
     return 0;
 }
 
-static int make_regions(struct dgram_to_target *rx, const char **why, struct fault *fault)
+static int make_regions(struct dgram_to_target *rx, const char **why, struct error *error)
 {
     uint32_t cnt = rx->memory.keys.cnt;
 
@@ -106,7 +106,7 @@ static int make_regions(struct dgram_to_target *rx, const char **why, struct fau
     rx->last_stream = calloc(cnt + 1, sizeof(*rx->last_stream));
     *why = memory_map(&rx->memory);
     if (!rx->region || !rx->mr || !rx->last_writer || !rx->last_stream)
-        return fault_set(fault, "no memory");
+        return error_set(error, "no memory");
     for (uint32_t i = 0; i < cnt && !*why; i++) {
         json_t *reply;
 
@@ -116,7 +116,7 @@ static int make_regions(struct dgram_to_target *rx, const char **why, struct fau
             agent_setup_call(rx->live,
                              json_pack("{s:s, s:I, s:[s]}", "op", "mr", "len",
                                        (json_int_t)rx->memory.region[i].span, "access", "write"),
-                             why, fault);
+                             why, error);
         if (!reply)
             return *why ? 0 : -1;
         rx->mr[i] = (uint32_t)json_integer_value(json_object_get(reply, "mr"));
@@ -128,7 +128,7 @@ static int make_regions(struct dgram_to_target *rx, const char **why, struct fau
 }
 
 /* Receive requests for what is still to come, as many as may wait. */
-static int post_receives(struct dgram_to_target *rx, struct dgram_target *r, struct fault *fault)
+static int post_receives(struct dgram_to_target *rx, struct dgram_target *r, struct error *error)
 {
     while (r->posted < r->total && r->posted - r->done < RECV_DEPTH) {
         bool refused;
@@ -136,7 +136,7 @@ static int post_receives(struct dgram_to_target *rx, struct dgram_target *r, str
             &rx->live->agent,
             json_pack("{s:s, s:I, s:I, s:I}", "op", "recv", "qp", (json_int_t)r->qp, "len",
                       (json_int_t)r->recv_len, "id", (json_int_t)r->posted),
-            &refused, fault);
+            &refused, error);
 
         if (!reply)
             return -1;
@@ -146,7 +146,7 @@ static int post_receives(struct dgram_to_target *rx, struct dgram_target *r, str
     return 0;
 }
 
-static int open_receiver(struct dgram_to_target *rx, struct dgram_target *r, struct fault *fault)
+static int open_receiver(struct dgram_to_target *rx, struct dgram_target *r, struct error *error)
 {
     const struct trace *trace = rx->streams->trace;
     struct stream *s = r->stream;
@@ -161,14 +161,14 @@ static int open_receiver(struct dgram_to_target *rx, struct dgram_target *r, str
     (void)!getrandom(&psn, sizeof(psn), 0);
     psn &= ROCE_PSN_MASK;
     r->rewrite.psn_add = roce_psn_diff(roce_psn_of(psn), roce_psn_of(first));
-    if (agent_setup_dgram_qp(rx->live, s, 1, RECV_DEPTH, &r->qp, &r->rewrite.their_qpn, fault) != 0)
+    if (agent_setup_dgram_qp(rx->live, s, 1, RECV_DEPTH, &r->qp, &r->rewrite.their_qpn, error) != 0)
         return -1;
     if (!s->skip && agent_setup_dgram_connect(rx->live, s, r->qp, rx->live->port.qpn + r->idx, psn,
-                                              0, fault) != 0)
+                                              0, error) != 0)
         return -1;
     r->made = !s->skip;
     delivery_init(&r->delivery, s);
-    return r->made ? post_receives(rx, r, fault) : 0;
+    return r->made ? post_receives(rx, r, error) : 0;
 }
 
 /* ---- comparing ---------------------------------------------------------------------------------
@@ -225,24 +225,24 @@ static int compare_completion(struct dgram_to_target *rx, struct dgram_target *r
     return 0;
 }
 
-static int take_completion(void *ctx, const json_t *c, struct fault *fault)
+static int take_completion(void *ctx, const json_t *c, struct error *error)
 {
     struct dgram_to_target *rx = ctx;
 
     for (size_t i = 0; i < rx->streams->cnt; i++)
         if (rx->receiver[i].made && rx->receiver[i].qp == json_u32(c, "qp") &&
             compare_completion(rx, &rx->receiver[i], c) != 0)
-            return fault_set(fault, "no memory");
+            return error_set(error, "no memory");
     return 0;
 }
 
-static int poll_completions(struct dgram_to_target *rx, size_t *cnt, struct fault *fault)
+static int poll_completions(struct dgram_to_target *rx, size_t *cnt, struct error *error)
 {
-    return agent_client_poll(&rx->live->agent, take_completion, rx, cnt, fault);
+    return agent_client_poll(&rx->live->agent, take_completion, rx, cnt, error);
 }
 
 static int report_memory(struct dgram_to_target *rx, uint32_t idx, const struct field_diffs *d,
-                         struct fault *fault)
+                         struct error *error)
 {
     uint32_t stream = rx->last_stream[idx];
     struct deviation_delivery after = {.write = true, .later = rx->receiver[stream].write_broken};
@@ -252,11 +252,11 @@ static int report_memory(struct dgram_to_target *rx, uint32_t idx, const struct 
                                 "one put there",
                                 deviation_find_delivery(rx->peer, &after)) == 0
                ? 0
-               : fault_set(fault, "no memory");
+               : error_set(error, "no memory");
 }
 
 /* What is in a region of the far memory against what WRITEs put there; the first difference. */
-static int compare_region(struct dgram_to_target *rx, uint32_t idx, struct fault *fault)
+static int compare_region(struct dgram_to_target *rx, uint32_t idx, struct error *error)
 {
     const struct memory_region *region = &rx->memory.region[idx];
     uint8_t bytes[LOAD_MAX];
@@ -265,7 +265,7 @@ static int compare_region(struct dgram_to_target *rx, uint32_t idx, struct fault
         uint64_t len = region->span - off < LOAD_MAX ? region->span - off : LOAD_MAX;
         struct field_diffs d = {.cnt = 0};
 
-        if (agent_client_read(&rx->live->agent, rx->mr[idx], off, bytes, len, fault) != 0)
+        if (agent_client_read(&rx->live->agent, rx->mr[idx], off, bytes, len, error) != 0)
             return -1;
         for (uint64_t i = 0; i < len && d.cnt == 0; i++) {
             char e[96], a[96];
@@ -278,7 +278,7 @@ static int compare_region(struct dgram_to_target *rx, uint32_t idx, struct fault
             fields_differ(&d, "memory", e, a);
         }
         if (d.cnt)
-            return report_memory(rx, idx, &d, fault);
+            return report_memory(rx, idx, &d, error);
     }
     return 0;
 }
@@ -375,23 +375,23 @@ static int note_delivery(struct dgram_to_target *rx, struct dgram_target *r, uin
 }
 
 /* Until another message may be sent: a receive request waits for it. */
-static int wait_recv_slot(struct dgram_to_target *rx, struct dgram_target *r, struct fault *fault)
+static int wait_recv_slot(struct dgram_to_target *rx, struct dgram_target *r, struct error *error)
 {
     uint64_t limit = live_now() + rx->live->options->tolerance_ns;
     size_t any;
 
     while (r->wanted_cnt >= r->posted && r->posted < r->total) {
-        if (poll_completions(rx, &any, fault) != 0 || post_receives(rx, r, fault) != 0)
+        if (poll_completions(rx, &any, error) != 0 || post_receives(rx, r, error) != 0)
             return -1;
         if (r->wanted_cnt < r->posted || live_now() >= limit)
             break;
-        if (any == 0 && live_wait_until(rx->live, live_now() + 500000, fault) != 0)
+        if (any == 0 && live_wait_until(rx->live, live_now() + 500000, error) != 0)
             return -1;
     }
     return 0;
 }
 
-static int send_streams(struct dgram_to_target *rx, struct fault *fault)
+static int send_streams(struct dgram_to_target *rx, struct error *error)
 {
     const struct trace *trace = rx->streams->trace;
     double speed = rx->live->options->speed;
@@ -404,32 +404,32 @@ static int send_streams(struct dgram_to_target *rx, struct fault *fault)
 
         if (!r || !r->made)
             continue;
-        if (wait_recv_slot(rx, r, fault) != 0)
+        if (wait_recv_slot(rx, r, error) != 0)
             return -1;
         if (speed > 0 && recorded && trace->pkt[i].time > recorded)
             at += (uint64_t)((double)(trace->pkt[i].time - recorded) / speed);
-        if (live_wait_until(rx->live, at, fault) != 0)
+        if (live_wait_until(rx->live, at, error) != 0)
             return -1;
         if (live_send(rx->live, &trace->pkt[i], buf,
-                      rewrite_datagram(&r->rewrite, &trace->pkt[i], buf, sizeof(buf)), fault) != 0)
+                      rewrite_datagram(&r->rewrite, &trace->pkt[i], buf, sizeof(buf)), error) != 0)
             return -1;
         if (note_delivery(rx, r, i) != 0 || rx->no_memory)
-            return fault_set(fault, "no memory");
+            return error_set(error, "no memory");
         recorded = trace->pkt[i].time;
         at = live_now();
     }
-    return live_wait_until(rx->live, live_now() + QUIET_NS, fault);
+    return live_wait_until(rx->live, live_now() + QUIET_NS, error);
 }
 
 /* What is still to complete, and what the memory has. */
-static int compare_results(struct dgram_to_target *rx, struct fault *fault)
+static int compare_results(struct dgram_to_target *rx, struct error *error)
 {
     uint64_t limit = live_now() + rx->live->options->tolerance_ns;
     bool wanted = true;
     size_t any;
 
     while (wanted) {
-        if (poll_completions(rx, &any, fault) != 0)
+        if (poll_completions(rx, &any, error) != 0)
             return -1;
         wanted = any > 0;
         for (size_t i = 0; i < rx->streams->cnt; i++)
@@ -439,15 +439,15 @@ static int compare_results(struct dgram_to_target *rx, struct fault *fault)
     for (size_t i = 0; i < rx->streams->cnt; i++)
         while (rx->receiver[i].made && rx->receiver[i].done < rx->receiver[i].wanted_cnt)
             if (compare_completion(rx, &rx->receiver[i], NULL) != 0)
-                return fault_set(fault, "no memory");
+                return error_set(error, "no memory");
     for (uint32_t i = 0; i < rx->memory.keys.cnt; i++)
-        if (rx->memory.region[i].span && rx->last_writer[i] && compare_region(rx, i, fault) != 0)
+        if (rx->memory.region[i].span && rx->last_writer[i] && compare_region(rx, i, error) != 0)
             return -1;
     return 0;
 }
 
 int dgram_to_target_play(struct live *live, struct streams *streams, const char *peer,
-                         struct fault *fault)
+                         struct error *error)
 {
     struct dgram_to_target rx = {.live = live, .streams = streams, .peer = peer};
     const char *why = NULL;
@@ -458,26 +458,26 @@ int dgram_to_target_play(struct live *live, struct streams *streams, const char 
     live->take_ctx = &rx;
     rx.receiver = calloc(streams->cnt + 1, sizeof(*rx.receiver));
     if (!rx.receiver)
-        rc = fault_set(fault, "no memory");
+        rc = error_set(error, "no memory");
     for (uint32_t i = 0; rc == 0 && i < streams->cnt; i++) {
         rx.receiver[i].stream = &streams->stream[i];
         rx.receiver[i].idx = i;
         if (is_played(&streams->stream[i]) && measure_stream(&rx, &rx.receiver[i]) != 0)
-            rc = fault_set(fault, "no memory");
+            rc = error_set(error, "no memory");
     }
     if (rc == 0)
-        rc = make_regions(&rx, &why, fault);
+        rc = make_regions(&rx, &why, error);
     for (uint32_t i = 0; rc == 0 && i < streams->cnt; i++) {
         if (!is_played(&streams->stream[i]))
             continue;
         streams->stream[i].skip = why;
         if (!why)
-            rc = open_receiver(&rx, &rx.receiver[i], fault);
+            rc = open_receiver(&rx, &rx.receiver[i], error);
     }
     if (rc == 0)
-        rc = send_streams(&rx, fault);
+        rc = send_streams(&rx, error);
     if (rc == 0)
-        rc = compare_results(&rx, fault);
+        rc = compare_results(&rx, error);
     for (size_t i = 0; rx.receiver && i < streams->cnt; i++)
         free(rx.receiver[i].wanted);
     free(rx.receiver);

@@ -85,22 +85,22 @@ struct live {
     uint64_t damaged, foreign; /* received, not taken: wrong ICRC or form; not for our QPNs */
 };
 
-/* Opens interface and agent, and makes room for the drive's runs. 0, or -1 and a fault.
+/* Opens interface and agent, and makes room for the drive's runs. 0, or -1 and an error.
  * live_close() is wanted in both cases. */
 int live_open(struct live *live, const struct live_options *options, struct drive *drive,
-              struct fault *fault);
+              struct error *error);
 
 /* Judged replay of a capture that drive_all() played with the script's watch. compare_all()
- * comes next, then live_compare(). After live_open(). 0, or -1 and a fault. */
-int live_play(struct live *live, struct fault *fault);
+ * comes next, then live_compare(). After live_open(). 0, or -1 and an error. */
+int live_play(struct live *live, struct error *error);
 
 /* The rest: late answers, completions, memory. */
-int live_compare(struct live *live, struct comparison *cmp, struct fault *fault);
+int live_compare(struct live *live, struct comparison *cmp, struct error *error);
 void live_close(struct live *live);
 
 /* The other way round, see live_requester.c: after post_all() with our RNIC and live_open();
- * verify_all() comes next. 0, or -1 and a fault. */
-int live_requester_play(struct live *live, struct post *post, struct fault *fault);
+ * verify_all() comes next. 0, or -1 and an error. */
+int live_requester_play(struct live *live, struct post *post, struct error *error);
 
 /* live_responder.c, for those who play: reads a frame that came in; *idx is how far its DestQP is
  * above the first of our QPNs. */
@@ -110,20 +110,20 @@ bool live_parse(struct live *live, const struct rnic_frame *frame, struct roce_p
 bool live_check_icrc(struct live *live, const struct roce_pkt *pkt);
 /* An answer of the target to what run `idx` asked. */
 void live_take_response(struct live *live, uint32_t idx, struct roce_pkt *pkt);
-/* Waits for frames until `until`, or until one came. 0, or -1 and a fault. */
-int live_poll(struct live *live, uint64_t until, struct fault *fault);
-int live_wait_until(struct live *live, uint64_t until, struct fault *fault);
+/* Waits for frames until `until`, or until one came. 0, or -1 and an error. */
+int live_poll(struct live *live, uint64_t until, struct error *error);
+int live_wait_until(struct live *live, uint64_t until, struct error *error);
 /* Where the capture has an answer that is owed: waits for the live one. *waited if it did, so that
  * time goes on from here. */
 int live_wait_response(struct live *live, const struct live_event *e, bool *waited,
-                       struct fault *fault);
+                       struct error *error);
 /* Sends packet `p` of the capture as it was rebound: `len` bytes, or less than 0 if it could not
  * be.
  */
 int live_send(struct live *live, const struct trace_packet *p, uint8_t *buf, int len,
-              struct fault *fault);
+              struct error *error);
 /* Sends the frame of a script's event. */
-int live_send_frame(struct live *live, const struct live_event *e, struct fault *fault);
+int live_send_frame(struct live *live, const struct live_event *e, struct error *error);
 /* Our RNIC's answers make room for the target's. False without memory. */
 bool live_drop_simulated(struct live *live);
 
@@ -133,17 +133,17 @@ bool live_same_kind(const struct trace_packet *recorded, const struct answer *an
 /* Whether the responder has answered what the recorded one has by `step`, an answer. */
 bool live_has_responded(const struct live *live, uint32_t run, uint32_t step);
 
-/* agent_setup.c: asks the agent; what it refuses becomes *why, kept with the drive, and no fault.
+/* agent_setup.c: asks the agent; what it refuses becomes *why, kept with the drive, and no error.
  */
-json_t *agent_setup_call(struct live *live, json_t *request, const char **why, struct fault *fault);
+json_t *agent_setup_call(struct live *live, json_t *request, const char **why, struct error *error);
 
 /* agent_setup.c: connects the run's QP, with what the request has so far: a reference given over.
- * True if it is made; else run's reason is in *why, or there is a fault and it is NULL. */
+ * True if it is made; else run's reason is in *why, or there is an error and it is NULL. */
 bool agent_setup_connect(struct live *live, uint32_t run, uint32_t max_send, unsigned access,
-                         bool we_request, const char **why, struct fault *fault);
+                         bool we_request, const char **why, struct error *error);
 
 /* agent_setup.c: sets the far device up, and does what a script's event says. */
-int agent_setup_all(struct live *live, struct fault *fault);
-int agent_setup_event(struct live *live, const struct live_event *event, struct fault *fault);
+int agent_setup_all(struct live *live, struct error *error);
+int agent_setup_event(struct live *live, const struct live_event *event, struct error *error);
 
 #endif

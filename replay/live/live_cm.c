@@ -68,21 +68,21 @@ static void read_recorded(struct live_cm *cm, struct live_cm_exchange *exch)
         exch->skip = "the capture has no message of our end";
 }
 
-static int listen_for(struct live_cm *cm, uint64_t service, struct fault *fault)
+static int listen_for(struct live_cm *cm, uint64_t service, struct error *error)
 {
     struct rnic_cm_id *id;
     int rc;
 
     id = rnic_cm_id_new(cm->cm, NULL);
     if (!id)
-        return fault_set(fault, "no memory");
+        return error_set(error, "no memory");
     cm->listener[cm->listener_cnt++] = id;
     rc = rnic_cm_listen(id, service, NULL);
-    return rc == 0 || rc == RNIC_ERR_EXISTS ? 0 : fault_set(fault, "%s", rnic_error_text(rc));
+    return rc == 0 || rc == RNIC_ERR_EXISTS ? 0 : error_set(error, "%s", rnic_error_text(rc));
 }
 
 int live_cm_open(struct live_cm *cm, struct live *live, struct exchanges *exchanges,
-                 struct fault *fault)
+                 struct error *error)
 {
     struct rnic_cm_attr attr = {.ca_guid = 0};
     uint32_t random[5];
@@ -92,9 +92,9 @@ int live_cm_open(struct live_cm *cm, struct live *live, struct exchanges *exchan
                            .ours = live->options->cm == LIVE_CM_CONNECT ? EXCHANGE_ACTIVE
                                                                         : EXCHANGE_PASSIVE};
     if (exchanges_replay(exchanges, live->drive->trace, false, false) != 0)
-        return fault_set(fault, "no memory");
+        return error_set(error, "no memory");
     if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
-        return fault_set(fault, "no random numbers");
+        return error_set(error, "no random numbers");
     attr.seed[0] = random[0];
     attr.seed[1] = random[1];
     attr.ca_guid = UINT64_C(0x0200000000000000) | ((uint64_t)random[2] << 16); /* local */
@@ -103,7 +103,7 @@ int live_cm_open(struct live_cm *cm, struct live *live, struct exchanges *exchan
     cm->exch = calloc(exchanges->cnt + 1, sizeof(*cm->exch));
     cm->listener = calloc(exchanges->cnt + 1, sizeof(struct rnic_cm_id *));
     if (!cm->cm || !cm->exch || !cm->listener)
-        return fault_set(fault, "no memory");
+        return error_set(error, "no memory");
     for (uint32_t i = 0; i < exchanges->cnt; i++) {
         struct live_cm_exchange *exch = &cm->exch[cm->cnt++];
 
@@ -114,7 +114,7 @@ int live_cm_open(struct live_cm *cm, struct live *live, struct exchanges *exchan
         if (!exch->skip && i >= LIVE_QPNS)
             exch->skip = "more connections than we have QPNs for";
         if (!exch->skip && cm->ours == EXCHANGE_PASSIVE &&
-            listen_for(cm, live_service(cm, exchanges->exchange[i].service_id), fault) != 0)
+            listen_for(cm, live_service(cm, exchanges->exchange[i].service_id), error) != 0)
             return -1;
     }
     return 0;
@@ -140,7 +140,7 @@ static void send_mad(struct live_cm *cm, const uint8_t *mad)
     bool ip4 = roce_gid_is_ip4(path->target);
     uint8_t buf[ROCE_MAD_SIZE + 256];
     struct rnic_frame frame = {.data = buf};
-    struct fault fault;
+    struct error error;
     struct roce_pkt pkt;
     int len;
 
@@ -167,7 +167,7 @@ static void send_mad(struct live_cm *cm, const uint8_t *mad)
         return;
     frame.len = (uint32_t)len;
     cm->live->sent++;
-    live_port_send(&cm->live->port, &frame, 1, &fault); /* lost, it is repeated */
+    live_port_send(&cm->live->port, &frame, 1, &error); /* lost, it is repeated */
 }
 
 void live_cm_take(struct live_cm *cm, const struct roce_pkt *pkt)
@@ -323,7 +323,7 @@ void live_cm_act(struct live_cm *cm, uint32_t idx, size_t i)
     live_cm_tick(cm);
 }
 
-int live_cm_leave(struct live_cm *cm, struct fault *fault)
+int live_cm_leave(struct live_cm *cm, struct error *error)
 {
     uint64_t limit = live_now() + cm->live->options->tolerance_ns;
 
@@ -334,7 +334,7 @@ int live_cm_leave(struct live_cm *cm, struct fault *fault)
         }
     live_cm_tick(cm);
     while (rnic_cm_leaving(cm->cm) && live_now() < limit)
-        if (live_poll(cm->live, limit, fault) != 0)
+        if (live_poll(cm->live, limit, error) != 0)
             return -1;
     return 0;
 }
@@ -425,7 +425,7 @@ static void describe_received(const struct live_cm_exchange *exch, enum roce_cm 
 }
 
 int live_cm_expect(struct live_cm *cm, uint32_t idx, size_t i, uint64_t ns, live_private_fn *learn,
-                   void *ctx, struct fault *fault)
+                   void *ctx, struct error *error)
 {
     struct live_cm_exchange *exch = &cm->exch[idx];
     struct exchange_end *end = peer_result(cm, idx);
@@ -444,7 +444,7 @@ int live_cm_expect(struct live_cm *cm, uint32_t idx, size_t i, uint64_t ns, live
         return 0; /* how often it is repeated is the timers' */
     while (!exch->received[want.kind] && !exch->received[other_answer(want.kind)] && !exch->gone &&
            live_now() < limit)
-        if (live_poll(cm->live, limit, fault) != 0)
+        if (live_poll(cm->live, limit, error) != 0)
             return -1;
     /* Two ends that disconnect at once may miss each other's DREQ, or answer it as one. */
     if (!exch->received[want.kind] && exch->gone && exch->sent[ROCE_CM_DREQ])
@@ -464,7 +464,7 @@ int live_cm_expect(struct live_cm *cm, uint32_t idx, size_t i, uint64_t ns, live
                                ? "the far end sends this message differently"
                                : "the far end does not send it") == 0
                ? 0
-               : fault_set(fault, "no memory");
+               : error_set(error, "no memory");
 }
 
 void live_cm_judge(struct live_cm *cm)

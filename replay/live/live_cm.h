@@ -52,12 +52,12 @@ typedef void live_private_fn(void *ctx, uint32_t exch, const uint8_t *recorded, 
                              size_t len);
 
 /* Finds the exchanges of the live drive's trace, of which we are end `ours`, and listens where that
- * is the passive one. 0, or -1 and a fault; live_cm_close() is wanted in both cases. */
+ * is the passive one. 0, or -1 and an error; live_cm_close() is wanted in both cases. */
 int live_cm_open(struct live_cm *cm, struct live *live, struct exchanges *exchanges,
-                 struct fault *fault);
+                 struct error *error);
 
 /* Ends what is connected, and waits for the far end to say so too, for the tolerance. */
-int live_cm_leave(struct live_cm *cm, struct fault *fault);
+int live_cm_leave(struct live_cm *cm, struct error *error);
 void live_cm_close(struct live_cm *cm);
 
 /* A packet to QP 1. */
@@ -69,9 +69,9 @@ uint64_t live_cm_tick(struct live_cm *cm);
 /* Our end's message `i` of the link's exchange is due. */
 void live_cm_act(struct live_cm *cm, uint32_t exch, size_t i);
 
-/* Waits for the far end's message `i`, for `ns`, and compares it. 0, or -1 and a fault. */
+/* Waits for the far end's message `i`, for `ns`, and compares it. 0, or -1 and an error. */
 int live_cm_expect(struct live_cm *cm, uint32_t exch, size_t i, uint64_t ns, live_private_fn *learn,
-                   void *ctx, struct fault *fault);
+                   void *ctx, struct error *error);
 
 /* Sets the verdicts of the far ends. */
 void live_cm_judge(struct live_cm *cm);

@@ -150,7 +150,7 @@ struct live_comparison {
     struct expected_completion *x; /* of each run: its next */
 };
 
-static int take_completion(void *ctx, const json_t *c, struct fault *fault)
+static int take_completion(void *ctx, const json_t *c, struct error *error)
 {
     struct live_comparison *j = ctx;
     json_int_t qp = json_integer_value(json_object_get(c, "qp"));
@@ -159,25 +159,25 @@ static int take_completion(void *ctx, const json_t *c, struct fault *fault)
         if (!j->live->run[i].made || j->live->run[i].qp != qp)
             continue;
         if (compare_completion(j->cmp, i, &j->x[i], c) != 0)
-            return fault_set(fault, "no memory");
+            return error_set(error, "no memory");
         next_expected(&j->live->run[i], &j->x[i]);
     }
     return 0;
 }
 
-static int compare_completions(struct live *live, struct comparison *cmp, struct fault *fault)
+static int compare_completions(struct live *live, struct comparison *cmp, struct error *error)
 {
     size_t runs = live->drive->run_cnt, cnt;
     struct live_comparison j = {.live = live, .cmp = cmp, .x = calloc(runs + 1, sizeof(*j.x))};
     uint64_t limit = live_now() + live->options->tolerance_ns;
-    int rc = j.x ? 0 : fault_set(fault, "no memory");
+    int rc = j.x ? 0 : error_set(error, "no memory");
     bool wanted = true;
 
     for (size_t i = 0; rc == 0 && i < runs; i++)
         if (live->run[i].made)
             next_expected(&live->run[i], &j.x[i]);
     while (rc == 0 && wanted) {
-        rc = agent_client_poll(&live->agent, take_completion, &j, &cnt, fault);
+        rc = agent_client_poll(&live->agent, take_completion, &j, &cnt, error);
         wanted = false;
         for (size_t i = 0; i < runs; i++)
             wanted |= j.x[i].any;
@@ -187,7 +187,7 @@ static int compare_completions(struct live *live, struct comparison *cmp, struct
     for (uint32_t i = 0; i < runs && rc == 0; i++)
         if (j.x[i].any && cmp->result[i].verdict != VERDICT_SKIPPED &&
             compare_completion(cmp, i, &j.x[i], NULL) != 0)
-            rc = fault_set(fault, "no memory");
+            rc = error_set(error, "no memory");
     free(j.x);
     return rc;
 }
@@ -234,7 +234,7 @@ static int compare_bytes(struct live *live, struct comparison *cmp, uint32_t dev
 }
 
 static int compare_region(struct live *live, struct comparison *cmp, uint32_t device, uint32_t idx,
-                          struct fault *fault)
+                          struct error *error)
 {
     const struct memory_region *region = &live->drive->device[device].memory.region[idx];
     const struct live_region *far = &live->region[device][idx];
@@ -249,28 +249,28 @@ static int compare_region(struct live *live, struct comparison *cmp, uint32_t de
             any++;
         if (any == len)
             continue;
-        if (agent_client_read(&live->agent, far->mr, off, bytes, len, fault) != 0)
+        if (agent_client_read(&live->agent, far->mr, off, bytes, len, error) != 0)
             return -1;
         if (compare_bytes(live, cmp, device, idx, off, bytes, len, &found) != 0)
-            return fault_set(fault, "no memory");
+            return error_set(error, "no memory");
     }
     return 0;
 }
 
-int live_compare(struct live *live, struct comparison *cmp, struct fault *fault)
+int live_compare(struct live *live, struct comparison *cmp, struct error *error)
 {
     const struct drive *d = live->drive;
 
-    fault_set(fault, "no memory");
+    error_set(error, "no memory");
     if (compare_late(live, cmp) != 0)
         return -1;
     /* Only an agent tells of completions and memory. */
-    if (live->options->agent && compare_completions(live, cmp, fault) != 0)
+    if (live->options->agent && compare_completions(live, cmp, error) != 0)
         return -1;
     for (uint32_t i = 0; live->options->agent && i < d->device_cnt; i++)
         for (uint32_t k = 0; k < d->device[i].memory.keys.cnt; k++)
-            if (live->region[i][k].made && compare_region(live, cmp, i, k, fault) != 0)
+            if (live->region[i][k].made && compare_region(live, cmp, i, k, error) != 0)
                 return -1;
-    fault->text[0] = '\0';
+    error->text[0] = '\0';
     return 0;
 }

@@ -34,12 +34,12 @@ static void poll_while_waiting(void *ctx)
 }
 
 int live_dgram_play(struct live *live, struct streams *streams, unsigned sides, const char *peer,
-                    struct fault *fault)
+                    struct error *error)
 {
     bool receivers = sides & REPLAY_RESPONDER, senders = sides & REPLAY_REQUESTER;
 
     if (streams_find(streams, live->drive->trace, receivers, senders) != 0)
-        return fault_set(fault, "no memory");
+        return error_set(error, "no memory");
     if (!any_but_gsi(streams)) {
         streams_free(streams);
         return 0;
@@ -49,22 +49,22 @@ int live_dgram_play(struct live *live, struct streams *streams, unsigned sides, 
     for (size_t i = 0; i < streams->cnt; i++)
         if (!streams->stream[i].skip)
             streams->stream[i].skip = unplayable_stream(live, &streams->stream[i]);
-    if ((receivers && dgram_to_target_play(live, streams, peer, fault) != 0) ||
-        (senders && dgram_from_target_play(live, streams, fault) != 0))
+    if ((receivers && dgram_to_target_play(live, streams, peer, error) != 0) ||
+        (senders && dgram_from_target_play(live, streams, error) != 0))
         return -1;
     streams_judge(streams);
     return 0;
 }
 
 int agent_setup_dgram_qp(struct live *live, struct stream *stream, uint32_t max_send,
-                         uint32_t max_recv, uint32_t *qp, uint32_t *qpn, struct fault *fault)
+                         uint32_t max_recv, uint32_t *qp, uint32_t *qpn, struct error *error)
 {
     const char *why = NULL;
     json_t *reply = agent_setup_call(live,
                                      json_pack("{s:s, s:s, s:i, s:i}", "op", "qp", "type",
                                                stream->svc == ROCE_SVC_UC ? "UC" : "UD", "max_send",
                                                (int)max_send, "max_recv", (int)max_recv),
-                                     &why, fault);
+                                     &why, error);
 
     if (!reply) {
         stream->skip = why;
@@ -77,7 +77,7 @@ int agent_setup_dgram_qp(struct live *live, struct stream *stream, uint32_t max_
 }
 
 int agent_setup_dgram_connect(struct live *live, struct stream *stream, uint32_t qp, uint32_t ours,
-                              uint32_t rq_psn, uint32_t sq_psn, struct fault *fault)
+                              uint32_t rq_psn, uint32_t sq_psn, struct error *error)
 {
     char dgid[INET6_ADDRSTRLEN];
     const char *why = NULL;
@@ -92,7 +92,7 @@ int agent_setup_dgram_connect(struct live *live, struct stream *stream, uint32_t
                                    (json_int_t)(stream->svc == ROCE_SVC_UC ? stream->mtu : 256u),
                                    "rq_psn", (json_int_t)rq_psn, "sq_psn", (json_int_t)sq_psn,
                                    "qkey", (json_int_t)stream->qkey, "access", "write"),
-                         &why, fault);
+                         &why, error);
     stream->skip = reply ? NULL : why;
     json_decref(reply);
     return reply || why ? 0 : -1;

@@ -97,7 +97,7 @@ int live_port_wait(struct live_port *port, uint64_t until, rnic_frame_fn *fn, vo
 }
 
 int live_port_send(struct live_port *port, struct rnic_frame *frames, unsigned cnt,
-                   struct fault *fault)
+                   struct error *error)
 {
     uint64_t now = live_now(), limit = now + SEND_NS;
     unsigned done = 0;
@@ -111,7 +111,7 @@ int live_port_send(struct live_port *port, struct rnic_frame *frames, unsigned c
             break;
         now = live_now();
         if (now > limit)
-            return fault_set(fault, "interface %s takes no frames", port->iface.name);
+            return error_set(error, "interface %s takes no frames", port->iface.name);
         struct timespec ts = {.tv_nsec = 50000};
 
         fd_cnt = rnic_port_fds(port->io, fds);
@@ -144,7 +144,7 @@ static bool choose_address(struct live_port *port)
     return best != NULL;
 }
 
-static int resolve_target(struct live_port *port, struct fault *fault)
+static int resolve_target(struct live_port *port, struct error *error)
 {
     struct rnic_route route = {0};
     struct frame_taker taker = {.port = port, .hop = port->target};
@@ -163,22 +163,22 @@ static int resolve_target(struct live_port *port, struct fault *fault)
             .len = (uint32_t)rnic_neigh_ask(buf_ask, port->mac, port->addr, taker.hop)};
         uint64_t until = live_now() + ASK_NS;
 
-        if (live_port_send(port, &frame, 1, fault) != 0)
+        if (live_port_send(port, &frame, 1, error) != 0)
             return -1;
         while (!taker.found && live_now() < until)
             if (wait_for(port, until, &taker) < 0)
-                return fault_set(fault, "interface %s went away", port->iface.name);
+                return error_set(error, "interface %s went away", port->iface.name);
     }
     if (taker.found)
         return 0;
     strbuf_add_addr(&t, taker.hop);
-    return fault_set(fault, "target %s does not answer %s on %s (asked %u times)", buf,
+    return error_set(error, "target %s does not answer %s on %s (asked %u times)", buf,
                      roce_gid_is_ip4(taker.hop) ? "ARP" : "Neighbour Discovery", port->iface.name,
                      ASKS);
 }
 
 int live_port_open(struct live_port *port, const char *iface, const uint8_t target[16],
-                   const uint8_t *addr, struct fault *fault)
+                   const uint8_t *addr, struct error *error)
 {
     struct rnic_why why = {"no memory"};
     uint32_t block, random;
@@ -186,34 +186,34 @@ int live_port_open(struct live_port *port, const char *iface, const uint8_t targ
     memset(port, 0, sizeof(*port));
     memcpy(port->target, target, 16);
     if (rnic_iface_get(iface, &port->iface, &why) != 0)
-        return fault_set(fault, "--live %s: %s", iface, why.text);
+        return error_set(error, "--live %s: %s", iface, why.text);
     if (!port->iface.up)
-        return fault_set(fault, "--live %s: the interface is down", iface);
+        return error_set(error, "--live %s: the interface is down", iface);
     memcpy(port->mac, port->iface.mac, 6);
     if (addr)
         memcpy(port->addr, addr, 16);
     else if (!choose_address(port))
-        return fault_set(fault, "--live %s: it has no address to send from: say --address", iface);
+        return error_set(error, "--live %s: it has no address to send from: say --address", iface);
     if (roce_gid_is_ip4(port->addr) != roce_gid_is_ip4(port->target))
-        return fault_set(fault, "--address and --target are of different families");
+        return error_set(error, "--address and --target are of different families");
     if (memcmp(port->addr, port->target, 16) == 0)
-        return fault_set(fault, "--target is our own address");
+        return error_set(error, "--target is our own address");
     for (unsigned i = 0; i < port->iface.gid_cnt; i++)
         if (port->iface.gid_kernel[i] && memcmp(port->iface.gid[i].gid, port->addr, 16) == 0)
             port->kernel = true;
     if (rnic_port_pcap_open(&port->iface, RING_BYTES, &port->io, &why) != 0)
-        return fault_set(fault, "--live %s: %s", iface, why.text);
+        return error_set(error, "--live %s: %s", iface, why.text);
     if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
         random = (uint32_t)live_now();
     block = random % 0xFFF + 1; /* QPNs 0 and 1 are special */
     port->qpn = block << 12;
     if (rnic_port_pcap_filter(port->io,
                               &(struct rnic_port_filter){.block = &block, .block_cnt = 1}) != 0)
-        return fault_set(fault, "--live %s: the filter for our QPNs is not taken", iface);
+        return error_set(error, "--live %s: the filter for our QPNs is not taken", iface);
     /* The kernel answers datagrams to its own addresses that nobody listens to with ICMP. With
      * rdma_rxe loaded the port is taken, and no answer comes either. */
     port->guarded = port->kernel && rnic_guard_open(&port->guard, &why) == 0;
-    return resolve_target(port, fault);
+    return resolve_target(port, error);
 }
 
 void live_port_close(struct live_port *port)

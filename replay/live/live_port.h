@@ -32,15 +32,15 @@ bool live_address(const char *text, uint8_t out[16]);
 
 /*
  * Opens the interface and asks for the target's MAC address. `addr` NULL is the interface's own
- * address of the target's family. 0, or -1 and a fault; live_port_close() is wanted in both cases.
+ * address of the target's family. 0, or -1 and an error; live_port_close() is wanted in both cases.
  */
 int live_port_open(struct live_port *port, const char *iface, const uint8_t target[16],
-                   const uint8_t *addr, struct fault *fault);
+                   const uint8_t *addr, struct error *error);
 void live_port_close(struct live_port *port);
 
-/* Sends frames, waiting where the way is full. 0, or -1 and a fault if the interface is gone. */
+/* Sends frames, waiting where the way is full. 0, or -1 and an error if the interface is gone. */
 int live_port_send(struct live_port *port, struct rnic_frame *frames, unsigned cnt,
-                   struct fault *fault);
+                   struct error *error);
 
 /* Waits until `until` or for a frame, whichever is first, and gives the frames that came, but for
  * those of ARP and ND, to `fn`. How many came, or -1 if the interface is gone. */

@@ -7,8 +7,8 @@
 
 #include "engine/replay.h"
 
-/* Of a replay whose connections are found. 0, or -1 and a fault: also if this program was built
+/* Of a replay whose connections are found. 0, or -1 and an error: also if this program was built
  * without the live port. */
-int live_replay(struct replay *replay, const struct replay_options *options, struct fault *fault);
+int live_replay(struct replay *replay, const struct replay_options *options, struct error *error);
 
 #endif

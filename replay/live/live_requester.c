@@ -61,17 +61,17 @@ static void take_frame(void *user, const struct rnic_frame *frame)
         req->no_memory = true;
 }
 
-static int poll_frames(struct live_requester *req, uint64_t until, struct fault *fault)
+static int poll_frames(struct live_requester *req, uint64_t until, struct error *error)
 {
-    if (live_poll(req->live, until, fault) < 0)
+    if (live_poll(req->live, until, error) < 0)
         return -1;
-    return req->no_memory ? fault_set(fault, "no memory") : 0;
+    return req->no_memory ? error_set(error, "no memory") : 0;
 }
 
-static int poll_frames_until(struct live_requester *req, uint64_t until, struct fault *fault)
+static int poll_frames_until(struct live_requester *req, uint64_t until, struct error *error)
 {
     do {
-        if (poll_frames(req, until, fault) != 0)
+        if (poll_frames(req, until, error) != 0)
             return -1;
     } while (live_now() < until);
     return 0;
@@ -146,7 +146,7 @@ static json_t *data_json(const struct works *w, const struct work *work)
 }
 
 /* What the far device does not take leaves nothing to compare. */
-static int post_work(struct live_requester *req, uint32_t idx, size_t at, struct fault *fault)
+static int post_work(struct live_requester *req, uint32_t idx, size_t at, struct error *error)
 {
     struct asker *a = req->conn[idx].tracker.asker;
     const struct works *w = &a->works;
@@ -179,7 +179,7 @@ static int post_work(struct live_requester *req, uint32_t idx, size_t at, struct
         json_object_set_new(request, "len", json_integer(work->len));
     else
         json_object_set_new(request, "hex", data_json(w, work));
-    reply = agent_setup_call(req->live, request, &why, fault);
+    reply = agent_setup_call(req->live, request, &why, error);
     json_decref(reply);
     a->failed = why;
     return reply || why ? 0 : -1;
@@ -231,7 +231,7 @@ static bool atomic_right(const struct asker *a, const struct work *work, const c
     return false;
 }
 
-static int take_completion(void *ctx, const json_t *c, struct fault *fault)
+static int take_completion(void *ctx, const json_t *c, struct error *error)
 {
     struct live_requester *req = ctx;
     json_int_t qp = json_integer_value(json_object_get(c, "qp"));
@@ -248,7 +248,7 @@ static int take_completion(void *ctx, const json_t *c, struct fault *fault)
         if (!req->live->run[i].made || req->live->run[i].qp != qp || id >= a->works.cnt)
             continue;
         if (!VEC_GROW(a->done, a->done_cnt, a->done_cap))
-            return fault_set(fault, "no memory");
+            return error_set(error, "no memory");
         a->done[a->done_cnt++] = (struct done){
             .step = req->conn[i].tracker.step, .work = (uint32_t)id, .status = status};
         if (status != RNIC_WC_SUCCESS && a->error_step == STEP_NONE)
@@ -265,18 +265,18 @@ static int take_completion(void *ctx, const json_t *c, struct fault *fault)
 
 /* After an answer: until the work requests that it completes are, or the tolerance is over. */
 static int wait_completions(struct live_requester *req, struct requester_conn *conn,
-                            struct fault *fault)
+                            struct error *error)
 {
     uint64_t limit = live_now() + req->live->options->tolerance_ns;
 
     for (;;) {
         size_t wanted = conn->tracker.expect.done + conn->tracker.expect.over;
 
-        if (agent_client_poll(&req->live->agent, take_completion, req, NULL, fault) != 0)
+        if (agent_client_poll(&req->live->agent, take_completion, req, NULL, error) != 0)
             return -1;
         if (conn->tracker.asker->done_cnt >= wanted || live_now() >= limit)
             return 0;
-        if (poll_frames_until(req, live_now() + POLL_NS, fault) != 0)
+        if (poll_frames_until(req, live_now() + POLL_NS, error) != 0)
             return -1;
     }
 }
@@ -284,7 +284,7 @@ static int wait_completions(struct live_requester *req, struct requester_conn *c
 /* ---- the conversation -------------------------------------------------------------------------
  */
 
-static int post_due(struct live_requester *req, uint32_t idx, struct fault *fault)
+static int post_due(struct live_requester *req, uint32_t idx, struct error *error)
 {
     struct requester_conn *conn = &req->conn[idx];
     const struct works *w = &conn->tracker.asker->works;
@@ -293,25 +293,25 @@ static int post_due(struct live_requester *req, uint32_t idx, struct fault *faul
     while (conn->posted < w->cnt && w->work[conn->posted].post <= conn->tracker.step &&
            conn->posted - conn->tracker.asker->done_cnt < SEND_DEPTH &&
            conn->tracker.asker->error_step == STEP_NONE && !conn->tracker.asker->failed)
-        if (post_work(req, idx, conn->posted++, fault) != 0)
+        if (post_work(req, idx, conn->posted++, error) != 0)
             return -1;
     return 0;
 }
 
-/* Until the step may be, or the tolerance is over. 0, or -1 and a fault. */
+/* Until the step may be, or the tolerance is over. 0, or -1 and an error. */
 static int wait_step(struct live_requester *req, struct requester_conn *conn, uint32_t step,
-                     struct fault *fault)
+                     struct error *error)
 {
     uint64_t limit = live_now() + req->live->options->tolerance_ns;
 
     while (!request_tracker_may_proceed(&conn->tracker, step) && live_now() < limit)
-        if (poll_frames(req, limit, fault) != 0)
+        if (poll_frames(req, limit, error) != 0)
             return -1;
     return 0;
 }
 
 static int play_turn(struct live_requester *req, const struct requester_turn *turn, uint64_t *at,
-                     uint64_t *recorded, struct fault *fault)
+                     uint64_t *recorded, struct error *error)
 {
     struct live *live = req->live;
     struct requester_conn *conn = &req->conn[turn->conn];
@@ -325,7 +325,7 @@ static int play_turn(struct live_requester *req, const struct requester_turn *tu
     conn->tracker.step = turn->step;
     if (a->failed)
         return 0;
-    if (post_due(req, turn->conn, fault) != 0 || poll_frames(req, 0, fault) != 0)
+    if (post_due(req, turn->conn, error) != 0 || poll_frames(req, 0, error) != 0)
         return -1;
     if (a->failed)
         return 0;
@@ -334,23 +334,23 @@ static int play_turn(struct live_requester *req, const struct requester_turn *tu
             return 0;
         request_tracker_add_recorded(&conn->tracker, turn->step);
         /* How far a requester runs ahead is its own affair, but where it goes back is not. */
-        return wait_step(req, conn, turn->step, fault);
+        return wait_step(req, conn, turn->step, error);
     }
     if (a->fate[turn->step] != FATE_TAKEN)
         return 0;
-    if (wait_step(req, conn, turn->step, fault) != 0)
+    if (wait_step(req, conn, turn->step, error) != 0)
         return -1;
     if (live->options->speed > 0 && *recorded && p->time > *recorded)
         *at += (uint64_t)((double)(p->time - *recorded) / live->options->speed);
-    if (*at > live_now() && poll_frames_until(req, *at, fault) != 0)
+    if (*at > live_now() && poll_frames_until(req, *at, error) != 0)
         return -1;
     if (live_send(live, p, buf,
-                  rewrite_to_live(&live->run[turn->conn].rewrite, p, buf, sizeof(buf)), fault) != 0)
+                  rewrite_to_live(&live->run[turn->conn].rewrite, p, buf, sizeof(buf)), error) != 0)
         return -1;
     *recorded = p->time;
     *at = live_now();
     request_tracker_add_response(&conn->tracker, turn->step);
-    return wait_completions(req, conn, fault);
+    return wait_completions(req, conn, error);
 }
 
 static int turn_cmp(const void *a, const void *b)
@@ -362,7 +362,7 @@ static int turn_cmp(const void *a, const void *b)
     return (x->conn > y->conn) - (x->conn < y->conn);
 }
 
-static int list_turns(struct live_requester *req, struct fault *fault)
+static int list_turns(struct live_requester *req, struct error *error)
 {
     size_t cap = 0;
 
@@ -370,7 +370,7 @@ static int list_turns(struct live_requester *req, struct fault *fault)
         cap += req->live->drive->run[i].setup.step_cnt;
     req->turn = malloc((cap + 1) * sizeof(*req->turn));
     if (!req->turn)
-        return fault_set(fault, "no memory");
+        return error_set(error, "no memory");
     for (uint32_t i = 0; i < req->live->drive->run_cnt; i++) {
         const struct setup *s = &req->live->drive->run[i].setup;
 
@@ -383,7 +383,7 @@ static int list_turns(struct live_requester *req, struct fault *fault)
 }
 
 /* Connects the runs that can be asked for, and forgets what our RNIC did. */
-static int connect_qps(struct live_requester *req, struct post *post, struct fault *fault)
+static int connect_qps(struct live_requester *req, struct post *post, struct error *error)
 {
     for (uint32_t i = 0; i < post->cnt; i++) {
         struct asker *a = &post->asker[i];
@@ -398,40 +398,40 @@ static int connect_qps(struct live_requester *req, struct post *post, struct fau
         if (!why &&
             !agent_setup_connect(req->live, i,
                                  a->works.cnt < SEND_DEPTH ? (uint32_t)a->works.cnt : SEND_DEPTH, 0,
-                                 false, &why, fault) &&
+                                 false, &why, error) &&
             !why)
             return -1;
         a->failed = why;
         if (why)
             continue;
         if (request_tracker_open(&conn->tracker, a) != 0)
-            return fault_set(fault, "no memory");
+            return error_set(error, "no memory");
     }
-    return list_turns(req, fault);
+    return list_turns(req, error);
 }
 
-int live_requester_play(struct live *live, struct post *post, struct fault *fault)
+int live_requester_play(struct live *live, struct post *post, struct error *error)
 {
     struct live_requester req = {.live = live};
     uint64_t at = live_now(), recorded = 0;
     int rc;
 
     req.conn = calloc(post->cnt + 1, sizeof(*req.conn));
-    rc = req.conn ? connect_qps(&req, post, fault) : fault_set(fault, "no memory");
+    rc = req.conn ? connect_qps(&req, post, error) : error_set(error, "no memory");
     live->agent.idle = NULL; /* from here on what comes is taken by those who wait for it */
     live->take = take_frame;
     live->take_ctx = &req;
     for (size_t i = 0; rc == 0 && i < req.turn_cnt; i++) {
         struct requester_conn *conn = &req.conn[req.turn[i].conn];
 
-        rc = play_turn(&req, &req.turn[i], &at, &recorded, fault);
+        rc = play_turn(&req, &req.turn[i], &at, &recorded, error);
         conn->tracker.asker->mark_sent[conn->tracker.step] =
             (uint32_t)conn->tracker.asker->sent_cnt;
     }
     if (rc == 0)
-        rc = poll_frames_until(&req, live_now() + QUIET_NS, fault);
+        rc = poll_frames_until(&req, live_now() + QUIET_NS, error);
     if (rc == 0)
-        rc = agent_client_poll(&live->agent, take_completion, &req, NULL, fault);
+        rc = agent_client_poll(&live->agent, take_completion, &req, NULL, error);
     for (size_t i = 0; req.conn && i < post->cnt; i++)
         request_tracker_close(&req.conn[i].tracker);
     free(req.conn);

@@ -156,19 +156,19 @@ void live_take_response(struct live *live, uint32_t idx, struct roce_pkt *pkt)
 /* ---- waiting ----------------------------------------------------------------------------------
  */
 
-int live_poll(struct live *live, uint64_t until, struct fault *fault)
+int live_poll(struct live *live, uint64_t until, struct error *error)
 {
     uint64_t due = live->tick ? live->tick(live->take_ctx) : UINT64_MAX;
 
     if (live_port_wait(&live->port, due < until ? due : until, live->take, live->take_ctx) < 0)
-        return fault_set(fault, "interface %s went away", live->port.iface.name);
+        return error_set(error, "interface %s went away", live->port.iface.name);
     return 0;
 }
 
-int live_wait_until(struct live *live, uint64_t until, struct fault *fault)
+int live_wait_until(struct live *live, uint64_t until, struct error *error)
 {
     while (live_now() < until)
-        if (live_poll(live, until, fault) != 0)
+        if (live_poll(live, until, error) != 0)
             return -1;
     return 0;
 }
@@ -202,7 +202,7 @@ bool live_has_responded(const struct live *live, uint32_t run_idx, uint32_t step
 }
 
 int live_wait_response(struct live *live, const struct live_event *e, bool *waited,
-                       struct fault *fault)
+                       struct error *error)
 {
     struct live_run *lr = &live->run[e->run];
     uint64_t limit = live_now() + live->options->tolerance_ns;
@@ -219,11 +219,11 @@ int live_wait_response(struct live *live, const struct live_event *e, bool *wait
         if (live_now() >= limit) {
             lr->misses++;
             if (!VEC_GROW(live->late, live->late_cnt, live->late_cap))
-                return fault_set(fault, "no memory");
+                return error_set(error, "no memory");
             live->late[live->late_cnt++] = (struct live_late){e->run, e->step};
             return 0;
         }
-        if (live_poll(live, limit, fault) != 0)
+        if (live_poll(live, limit, error) != 0)
             return -1;
     }
     return 0;
@@ -233,18 +233,18 @@ int live_wait_response(struct live *live, const struct live_event *e, bool *wait
  */
 
 int live_send(struct live *live, const struct trace_packet *p, uint8_t *buf, int len,
-              struct fault *fault)
+              struct error *error)
 {
     struct rnic_frame frame = {.data = buf, .len = (uint32_t)len};
 
     if (len < 0)
-        return fault_set(fault, "%s: frame %u: the capture does not hold all of it",
+        return error_set(error, "%s: frame %u: the capture does not hold all of it",
                          live->drive->trace->name, p->frame);
     live->sent++;
-    return live_port_send(&live->port, &frame, 1, fault);
+    return live_port_send(&live->port, &frame, 1, error);
 }
 
-int live_send_frame(struct live *live, const struct live_event *e, struct fault *fault)
+int live_send_frame(struct live *live, const struct live_event *e, struct error *error)
 {
     struct live_run *lr = &live->run[e->run];
     const struct setup *s = lr->rewrite.setup;
@@ -259,10 +259,10 @@ int live_send_frame(struct live *live, const struct live_event *e, struct fault 
     if (!s->step[e->step].damaged && last > lr->owed &&
         (p->ackreq || op->kind == ROCE_KIND_READ || roce_opcode_is_atomic(op)))
         lr->owed = last;
-    return live_send(live, p, buf, len, fault);
+    return live_send(live, p, buf, len, error);
 }
 
-static int play_event(struct live *live, struct fault *fault)
+static int play_event(struct live *live, struct error *error)
 {
     const struct trace *trace = live->drive->trace;
     uint64_t at = live_now(); /* when the event before was, in both worlds */
@@ -274,7 +274,7 @@ static int play_event(struct live *live, struct fault *fault)
         bool waited;
 
         if (e->kind == LIVE_ANSWER) {
-            if (live_wait_response(live, e, &waited, fault) != 0)
+            if (live_wait_response(live, e, &waited, error) != 0)
                 return -1;
             if (waited) {
                 at = live_now();
@@ -283,7 +283,7 @@ static int play_event(struct live *live, struct fault *fault)
             continue;
         }
         if (e->kind != LIVE_FRAME) {
-            if (agent_setup_event(live, e, fault) != 0)
+            if (agent_setup_event(live, e, error) != 0)
                 return -1;
             continue;
         }
@@ -291,15 +291,15 @@ static int play_event(struct live *live, struct fault *fault)
             continue;
         if (live->options->speed > 0 && recorded && time > recorded)
             at += (uint64_t)((double)(time - recorded) / live->options->speed);
-        if (live_wait_until(live, at, fault) != 0 || live_send_frame(live, e, fault) != 0)
+        if (live_wait_until(live, at, error) != 0 || live_send_frame(live, e, error) != 0)
             return -1;
         recorded = time;
         at = live_now();
         /* What came meanwhile is looked at before anything is posted because of it. */
-        if (live_poll(live, 0, fault) != 0)
+        if (live_poll(live, 0, error) != 0)
             return -1;
     }
-    return live_wait_until(live, live_now() + QUIET_NS, fault);
+    return live_wait_until(live, live_now() + QUIET_NS, error);
 }
 
 bool live_drop_simulated(struct live *live)
@@ -348,7 +348,7 @@ static void serve_neighbours(void *ctx)
 }
 
 int live_open(struct live *live, const struct live_options *options, struct drive *drive,
-              struct fault *fault)
+              struct error *error)
 {
     uint8_t target[16], ours[16];
 
@@ -356,14 +356,14 @@ int live_open(struct live *live, const struct live_options *options, struct driv
     live->drive = drive;
     live->agent.fd = -1;
     if (!live_address(options->target, target))
-        return fault_set(fault, "--target %s: not an IPv4 or IPv6 address", options->target);
+        return error_set(error, "--target %s: not an IPv4 or IPv6 address", options->target);
     if (options->address && !live_address(options->address, ours))
-        return fault_set(fault, "--address %s: not an IPv4 or IPv6 address", options->address);
+        return error_set(error, "--address %s: not an IPv4 or IPv6 address", options->address);
     if (!allocate_tables(live))
-        return fault_set(fault, "no memory");
+        return error_set(error, "no memory");
     if (live_port_open(&live->port, options->iface, target, options->address ? ours : NULL,
-                       fault) != 0 ||
-        (options->agent && agent_client_open(&live->agent, options->agent, target, fault) != 0))
+                       error) != 0 ||
+        (options->agent && agent_client_open(&live->agent, options->agent, target, error) != 0))
         return -1;
     memcpy(live->path.mac, live->port.mac, 6);
     memcpy(live->path.dmac, live->port.dmac, 6);
@@ -374,18 +374,18 @@ int live_open(struct live *live, const struct live_options *options, struct driv
     return 0;
 }
 
-int live_play(struct live *live, struct fault *fault)
+int live_play(struct live *live, struct error *error)
 {
     if (!live_drop_simulated(live) || live_script_finish(&live->script, live->drive) != 0)
-        return fault_set(fault, "no memory");
-    if (agent_setup_all(live, fault) != 0)
+        return error_set(error, "no memory");
+    if (agent_setup_all(live, error) != 0)
         return -1;
     live->agent.idle = NULL; /* from here on what comes is taken by those who wait for it */
     live->take = take_frame;
     live->take_ctx = live;
-    if (play_event(live, fault) != 0)
+    if (play_event(live, error) != 0)
         return -1;
-    return live->no_memory ? fault_set(fault, "no memory") : 0;
+    return live->no_memory ? error_set(error, "no memory") : 0;
 }
 
 void live_close(struct live *live)

@@ -37,7 +37,7 @@ static void on_signal(int signal)
  */
 
 static int add_frame(struct load_gen *load, const struct rewrite_path *path,
-                     const struct trace_packet *p, uint64_t time, struct fault *fault)
+                     const struct trace_packet *p, uint64_t time, struct error *error)
 {
     uint8_t buf[ROCE_FRAME_MAX];
     int len = rewrite_addresses(path, p, buf, sizeof(buf));
@@ -52,7 +52,7 @@ static int add_frame(struct load_gen *load, const struct rewrite_path *path,
         !VEC_GROW(load->time, load->cnt, load->time_cap) ||
         !VEC_GROW(load->bytes, load->bytes_cnt, load->bytes_cap)) {
         free(copy);
-        return fault_set(fault, "no memory");
+        return error_set(error, "no memory");
     }
     memcpy(copy, buf, (size_t)len);
     load->bytes[load->bytes_cnt++] = copy;
@@ -63,12 +63,12 @@ static int add_frame(struct load_gen *load, const struct rewrite_path *path,
 }
 
 /* The requests of one capture, after those of the ones before. */
-static int read_capture(struct load_gen *load, const char *name, struct fault *fault)
+static int read_capture(struct load_gen *load, const char *name, struct error *error)
 {
     struct rewrite_path path;
     struct trace trace = {0};
     uint64_t base = load->cnt ? load->time[load->cnt - 1] : 0, first = 0;
-    int rc = trace_read(&trace, name, fault);
+    int rc = trace_read(&trace, name, error);
 
     memcpy(path.mac, load->port.mac, 6);
     memcpy(path.dmac, load->port.dmac, 6);
@@ -80,7 +80,7 @@ static int read_capture(struct load_gen *load, const char *name, struct fault *f
         if (roce_opcode_is_response(roce_opcode(p->opcode)))
             continue;
         first = first ? first : p->time;
-        rc = add_frame(load, &path, p, base + p->time - first, fault);
+        rc = add_frame(load, &path, p, base + p->time - first, error);
     }
     trace_free(&trace);
     return rc;
@@ -104,16 +104,16 @@ static uint64_t frame_due(const struct load_gen *load, uint64_t begin, uint64_t 
     return start + (uint64_t)((double)load->time[i] / a->options.speed);
 }
 
-static int drain_port(struct load_gen *load, uint64_t until, struct fault *fault)
+static int drain_port(struct load_gen *load, uint64_t until, struct error *error)
 {
     do {
         if (live_port_wait(&load->port, until, NULL, NULL) < 0)
-            return fault_set(fault, "interface %s went away", load->port.iface.name);
+            return error_set(error, "interface %s went away", load->port.iface.name);
     } while (live_now() < until && !interrupted);
     return 0;
 }
 
-static int send_frames(struct load_gen *load, uint64_t *sent, uint64_t *bytes, struct fault *fault)
+static int send_frames(struct load_gen *load, uint64_t *sent, uint64_t *bytes, struct error *error)
 {
     uint64_t begin = live_now(), looked = begin;
 
@@ -127,7 +127,7 @@ static int send_frames(struct load_gen *load, uint64_t *sent, uint64_t *bytes, s
 
             /* The port's own bookkeeping, and ARP for our address. */
             if (at > now + SLACK_NS || now - looked > 10000000) {
-                if (drain_port(load, at > now ? at : now, fault) != 0)
+                if (drain_port(load, at > now ? at : now, error) != 0)
                     return -1;
                 looked = now = live_now();
             }
@@ -136,7 +136,7 @@ static int send_frames(struct load_gen *load, uint64_t *sent, uint64_t *bytes, s
                 cnt++;
             } while (i + cnt < load->cnt && cnt < BATCH &&
                      frame_due(load, begin, start, *sent + cnt, *bytes, i + cnt) <= now + SLACK_NS);
-            if (live_port_send(&load->port, load->frame + i, cnt, fault) != 0)
+            if (live_port_send(&load->port, load->frame + i, cnt, error) != 0)
                 return -1;
             *sent += cnt;
             i += cnt;
@@ -164,7 +164,7 @@ static void print_summary(const struct load_gen *load, uint64_t sent, uint64_t b
 }
 
 int load_gen_run(const struct live_args *args, const char *const *path, size_t cnt, FILE *out,
-                 struct fault *fault)
+                 struct error *error)
 {
     const struct live_options *o = &args->options;
     struct load_gen load = {.args = args};
@@ -173,20 +173,20 @@ int load_gen_run(const struct live_args *args, const char *const *path, size_t c
     int rc = 0;
 
     if (!live_address(o->target, target))
-        return fault_set(fault, "--target %s: not an IPv4 or IPv6 address", o->target);
+        return error_set(error, "--target %s: not an IPv4 or IPv6 address", o->target);
     if (o->address && !live_address(o->address, ours))
-        return fault_set(fault, "--address %s: not an IPv4 or IPv6 address", o->address);
-    rc = live_port_open(&load.port, o->iface, target, o->address ? ours : NULL, fault);
+        return error_set(error, "--address %s: not an IPv4 or IPv6 address", o->address);
+    rc = live_port_open(&load.port, o->iface, target, o->address ? ours : NULL, error);
     for (size_t i = 0; rc == 0 && i < cnt; i++)
-        rc = read_capture(&load, path[i], fault);
+        rc = read_capture(&load, path[i], error);
     if (rc == 0 && load.cnt == 0)
-        rc = fault_set(fault, "%s: no request in it that could be sent", path[0]);
+        rc = error_set(error, "%s: no request in it that could be sent", path[0]);
     if (rc == 0) {
         struct sigaction old, action = {.sa_handler = on_signal};
 
         sigaction(SIGINT, &action, &old);
         begin = live_now();
-        rc = send_frames(&load, &sent, &bytes, fault);
+        rc = send_frames(&load, &sent, &bytes, error);
         if (rc == 0 && out)
             print_summary(&load, sent, bytes, live_now() - begin, out);
         sigaction(SIGINT, &old, NULL);

@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include "live_opts.h"
 
-/* Plays the captures one after another, `loop` times over. 0, or -1 and a fault. A line of figures
+/* Plays the captures one after another, `loop` times over. 0, or -1 and an error. A line of figures
  * goes to `out` if it is not NULL. */
 int load_gen_run(const struct live_args *args, const char *const *path, size_t cnt, FILE *out,
-                 struct fault *fault);
+                 struct error *error);
 
 #endif

@@ -110,24 +110,24 @@ static int add_play(struct loop_summary *sum, const struct closed_loop *closed)
 
 static int run_play(struct loop_summary *sum, const struct drive *drive,
                     const struct loop_options *options, uint64_t seed, struct sim_pcap *record,
-                    struct fault *fault)
+                    struct error *error)
 {
     struct closed_loop closed;
-    int rc = closed_loop_play(&closed, drive, &sum->ends, &options->edits, seed, record, fault);
+    int rc = closed_loop_play(&closed, drive, &sum->ends, &options->edits, seed, record, error);
 
     if (rc == 0) {
         closed_loop_compare(&closed, &sum->clean);
         sum->plays++;
         sum->failed += closed_loop_verdict(&closed) == VERDICT_FAIL;
         if (add_play(sum, &closed) != 0)
-            rc = fault_set(fault, "%s: no memory", drive->trace->name);
+            rc = error_set(error, "%s: no memory", drive->trace->name);
     }
     closed_loop_free(&closed);
     return rc;
 }
 
 int closed_sum_run(struct loop_summary *sum, const struct drive *drive,
-                   const struct loop_options *options, struct fault *fault)
+                   const struct loop_options *options, struct error *error)
 {
     static const struct impair_rules none = {.cnt = 0};
     int rc;
@@ -137,26 +137,26 @@ int closed_sum_run(struct loop_summary *sum, const struct drive *drive,
                                 (options->streams ? options->streams->cnt : 0) + 1,
                             sizeof(*sum->failed_of));
     if (!sum->failed_of)
-        return fault_set(fault, "%s: no memory", drive->trace->name);
+        return error_set(error, "%s: no memory", drive->trace->name);
     sum->ends = (struct closed_loop_sides){.sides = options->sides ? options->sides : REPLAY_BOTH,
                                            .exchanges = options->exchanges,
                                            .streams = options->streams,
                                            .post = &sum->post};
-    if (sum->ends.sides == REPLAY_REQUESTER && post_all(&sum->post, drive, fault) != 0)
+    if (sum->ends.sides == REPLAY_REQUESTER && post_all(&sum->post, drive, error) != 0)
         return -1;
-    rc = closed_loop_play(&sum->clean, drive, &sum->ends, &none, options->seed, NULL, fault);
+    rc = closed_loop_play(&sum->clean, drive, &sum->ends, &none, options->seed, NULL, error);
     if (rc == 0)
         closed_loop_compare(&sum->clean, &sum->clean);
     for (uint32_t i = 0; rc == 0 && i < options->repeat; i++) {
         struct sim_pcap record = {.path = NULL};
         bool recorded = options->record && i + 1 == options->repeat;
-        struct fault ignored;
+        struct error ignored;
 
         if (recorded)
-            rc = sim_pcap_open(&record, options->record, fault);
+            rc = sim_pcap_open(&record, options->record, error);
         if (rc == 0)
-            rc = run_play(sum, drive, options, options->seed + i, recorded ? &record : NULL, fault);
-        if (sim_pcap_close(&record, rc == 0 ? fault : &ignored) != 0)
+            rc = run_play(sum, drive, options, options->seed + i, recorded ? &record : NULL, error);
+        if (sim_pcap_close(&record, rc == 0 ? error : &ignored) != 0)
             rc = -1;
     }
     return rc;

@@ -43,10 +43,10 @@ struct loop_options {
     const char *record;                /* the last play is written there, or NULL */
 };
 
-/* Plays a derived capture without edits, then `repeat` times with them. 0, or -1 and a fault.
+/* Plays a derived capture without edits, then `repeat` times with them. 0, or -1 and an error.
  * loop_summary_free() is wanted in both cases. */
 int closed_sum_run(struct loop_summary *sum, const struct drive *drive,
-                   const struct loop_options *options, struct fault *fault);
+                   const struct loop_options *options, struct error *error);
 void loop_summary_free(struct loop_summary *sum);
 
 enum verdict loop_summary_verdict(const struct loop_summary *sum);

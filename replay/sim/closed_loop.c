@@ -135,7 +135,7 @@ static int play_cm_exchanges(struct closed_loop *closed, const struct exchanges 
 
 int closed_loop_play(struct closed_loop *closed, const struct drive *drive,
                      const struct closed_loop_sides *ends, const struct impair_rules *edits,
-                     uint64_t seed, struct sim_pcap *pcap, struct fault *fault)
+                     uint64_t seed, struct sim_pcap *pcap, struct error *error)
 {
     struct memory *memory = clone_memories(drive);
     struct impair editor;
@@ -162,7 +162,7 @@ int closed_loop_play(struct closed_loop *closed, const struct drive *drive,
     memcpy(closed->applied, editor.applied, sizeof(closed->applied));
     impair_free(&editor);
     free_memories(memory, drive->device_cnt);
-    return rc == 0 ? 0 : fault_set(fault, "%s: no memory", drive->trace->name);
+    return rc == 0 ? 0 : error_set(error, "%s: no memory", drive->trace->name);
 }
 
 void closed_loop_free(struct closed_loop *closed)

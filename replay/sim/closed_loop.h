@@ -96,10 +96,10 @@ int completion_log_add(struct completion_log *dones, const struct sim_completion
 /* Where what was exchanged is written: record.h. NULL: nowhere. */
 struct sim_pcap;
 
-/* Plays all runs once. 0, or -1 and a fault. closed_loop_free() is wanted in both cases. */
+/* Plays all runs once. 0, or -1 and an error. closed_loop_free() is wanted in both cases. */
 int closed_loop_play(struct closed_loop *closed, const struct drive *drive,
                      const struct closed_loop_sides *ends, const struct impair_rules *edits,
-                     uint64_t seed, struct sim_pcap *pcap, struct fault *fault);
+                     uint64_t seed, struct sim_pcap *pcap, struct error *error);
 void closed_loop_free(struct closed_loop *closed);
 
 /* Judges a play with edits against one without. */

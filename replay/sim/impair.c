@@ -20,11 +20,11 @@ struct place {
     uint32_t way;
 };
 
-int impair_rules_add(struct impair_rules *edits, const char *text, struct fault *fault)
+int impair_rules_add(struct impair_rules *edits, const char *text, struct error *error)
 {
     if (edits->cnt == IMPAIR_RULES_MAX)
-        return fault_set(fault, "--impair %s: more than %u edits", text, IMPAIR_RULES_MAX);
-    if (impair_rule_parse(&edits->spec[edits->cnt], text, fault) != 0)
+        return error_set(error, "--impair %s: more than %u edits", text, IMPAIR_RULES_MAX);
+    if (impair_rule_parse(&edits->spec[edits->cnt], text, error) != 0)
         return -1;
     edits->cnt++;
     return 0;

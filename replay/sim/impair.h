@@ -19,8 +19,8 @@ struct impair_rules {
     size_t cnt;
 };
 
-/* Adds one; `text` must stay. 0, or -1 and a fault. */
-int impair_rules_add(struct impair_rules *edits, const char *text, struct fault *fault);
+/* Adds one; `text` must stay. 0, or -1 and an error. */
+int impair_rules_add(struct impair_rules *edits, const char *text, struct error *error);
 
 /* One use of the edits. */
 struct impair {

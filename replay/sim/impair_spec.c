@@ -19,10 +19,10 @@ const char impair_help[] =
     "  nth=N[..N]|all, p=CHANCE, icrc=fix|keep; such as drop@p=0.01, drop@psn=+3,\n"
     "  set=aeth.syndrome=0x60@dir=response,nth=2 (replay/docs/replay.md has the whole grammar)\n";
 
-static int bad(const struct impair_rule *spec, struct fault *fault, const char *word,
+static int bad(const struct impair_rule *spec, struct error *error, const char *word,
                const char *what)
 {
-    return fault_set(fault, "--impair %s: \"%s\": %s", spec->text, word, what);
+    return error_set(error, "--impair %s: \"%s\": %s", spec->text, word, what);
 }
 
 /* A number in any base of C, all of the text and at most `max`. */
@@ -103,7 +103,7 @@ static bool field_bytes(const struct roce_field *field, const char *text, uint8_
     return *text == '\0';
 }
 
-static int read_set(struct impair_rule *spec, char *arg, struct fault *fault)
+static int read_set(struct impair_rule *spec, char *arg, struct error *error)
 {
     const struct roce_hdr_info *info = NULL;
     char *value = strchr(arg, '=');
@@ -112,7 +112,7 @@ static int read_set(struct impair_rule *spec, char *arg, struct fault *fault)
     uint64_t max;
 
     if (!value || !dot || dot > value)
-        return bad(spec, fault, arg, "set wants HEADER.FIELD=VALUE");
+        return bad(spec, error, arg, "set wants HEADER.FIELD=VALUE");
     *value++ = '\0';
     *dot++ = '\0';
     for (unsigned h = 0; h < ROCE_HDR_CNT && !spec->field; h++) {
@@ -121,26 +121,26 @@ static int read_set(struct impair_rule *spec, char *arg, struct fault *fault)
             spec->hdr = (enum roce_hdr)h;
             spec->field = roce_field_find(info, dot);
             if (!spec->field)
-                return bad(spec, fault, dot, "the header has no such field");
+                return bad(spec, error, dot, "the header has no such field");
         }
     }
     if (!spec->field)
-        return bad(spec, fault, name, "no such header");
+        return bad(spec, error, name, "no such header");
     if (spec->field->fmt == ROCE_FMT_MAC || spec->field->fmt == ROCE_FMT_IP4 ||
         spec->field->width > 64) {
         if (spec->field->width > 8 * sizeof(spec->bytes))
-            return bad(spec, fault, dot, "the field is too long to be set");
+            return bad(spec, error, dot, "the field is too long to be set");
         return field_bytes(spec->field, value, spec->bytes)
                    ? 0
-                   : bad(spec, fault, value, "not a value of this field");
+                   : bad(spec, error, value, "not a value of this field");
     }
     max = spec->field->width == 64 ? UINT64_MAX : (UINT64_C(1) << spec->field->width) - 1;
     return number(value, max, &spec->value)
                ? 0
-               : bad(spec, fault, value, "not a number that fits the field");
+               : bad(spec, error, value, "not a number that fits the field");
 }
 
-static int read_corrupt(struct impair_rule *spec, char *arg, struct fault *fault)
+static int read_corrupt(struct impair_rule *spec, char *arg, struct error *error)
 {
     static const char *const parts[] = {
         [IMPAIR_PAYLOAD] = "payload", [IMPAIR_HEADER] = "header", [IMPAIR_ICRC] = "icrc"};
@@ -150,7 +150,7 @@ static int read_corrupt(struct impair_rule *spec, char *arg, struct fault *fault
     if (plus) {
         *plus++ = '\0';
         if (!number(plus, ROCE_FRAME_MAX, &n))
-            return bad(spec, fault, plus, "not a byte of a frame");
+            return bad(spec, error, plus, "not a byte of a frame");
         spec->byte = (uint32_t)n;
     }
     for (unsigned i = 0; i <= IMPAIR_ICRC; i++)
@@ -158,10 +158,10 @@ static int read_corrupt(struct impair_rule *spec, char *arg, struct fault *fault
             spec->part = (enum impair_part)i;
             return 0;
         }
-    return bad(spec, fault, arg, "none of payload, header, icrc");
+    return bad(spec, error, arg, "none of payload, header, icrc");
 }
 
-static int read_action(struct impair_rule *spec, char *word, struct fault *fault)
+static int read_action(struct impair_rule *spec, char *word, struct error *error)
 {
     static const struct {
         const char *name;
@@ -183,9 +183,9 @@ static int read_action(struct impair_rule *spec, char *word, struct fault *fault
         if (strcmp(word, actions[i].name) == 0)
             break;
     if (i == sizeof(actions) / sizeof(actions[0]))
-        return bad(spec, fault, word, "none of drop, dup, delay, reorder, corrupt, ce, set");
+        return bad(spec, error, word, "none of drop, dup, delay, reorder, corrupt, ce, set");
     if (arg ? actions[i].arg == 'n' : actions[i].arg == 'w')
-        return bad(spec, fault, word, arg ? "takes no argument" : "wants an argument");
+        return bad(spec, error, word, arg ? "takes no argument" : "wants an argument");
     spec->action = actions[i].action;
     switch (spec->action) {
     case IMPAIR_DUP:
@@ -193,13 +193,13 @@ static int read_action(struct impair_rule *spec, char *word, struct fault *fault
         if (arg &&
             (!number(arg, spec->action == IMPAIR_DUP ? IMPAIR_COPIES_MAX : IMPAIR_HOLD_MAX, &n) ||
              n == 0))
-            return bad(spec, fault, arg, "not a number in range");
+            return bad(spec, error, arg, "not a number in range");
         spec->cnt = (uint32_t)n;
         return 0;
     case IMPAIR_DELAY:
-        return duration(arg, &spec->ns) ? 0 : bad(spec, fault, arg, "not a time such as 100us");
-    case IMPAIR_CORRUPT: spec->keep_icrc = true; return arg ? read_corrupt(spec, arg, fault) : 0;
-    case IMPAIR_SET: return read_set(spec, arg, fault);
+        return duration(arg, &spec->ns) ? 0 : bad(spec, error, arg, "not a time such as 100us");
+    case IMPAIR_CORRUPT: spec->keep_icrc = true; return arg ? read_corrupt(spec, arg, error) : 0;
+    case IMPAIR_SET: return read_set(spec, arg, error);
     default: return 0;
     }
 }
@@ -207,7 +207,7 @@ static int read_action(struct impair_rule *spec, char *word, struct fault *fault
 /* ---- places ------------------------------------------------------------------------------------
  */
 
-static int read_place(struct impair_rule *spec, char *word, bool *nth, struct fault *fault)
+static int read_place(struct impair_rule *spec, char *word, bool *nth, struct error *error)
 {
     char *arg = strchr(word, '=');
     char *end;
@@ -215,15 +215,15 @@ static int read_place(struct impair_rule *spec, char *word, bool *nth, struct fa
     uint64_t n;
 
     if (!arg || arg[1] == '\0')
-        return bad(spec, fault, word, "none of conn=, stream=, dir=, psn=, op=, nth=, p=, icrc=");
+        return bad(spec, error, word, "none of conn=, stream=, dir=, psn=, op=, nth=, p=, icrc=");
     *arg++ = '\0';
     if (strcmp(word, "conn") == 0) {
         if (!number(arg, UINT32_MAX, &n) || n == 0)
-            return bad(spec, fault, arg, "not a connection");
+            return bad(spec, error, arg, "not a connection");
         spec->conn = (uint32_t)n;
     } else if (strcmp(word, "stream") == 0) {
         if (!number(arg, UINT32_MAX, &n) || n == 0)
-            return bad(spec, fault, arg, "not a stream");
+            return bad(spec, error, arg, "not a stream");
         spec->stream = (uint32_t)n;
     } else if (strcmp(word, "dir") == 0) {
         spec->ways = strcmp(arg, "request") == 0    ? IMPAIR_REQUEST
@@ -231,38 +231,38 @@ static int read_place(struct impair_rule *spec, char *word, bool *nth, struct fa
                      : strcmp(arg, "cm") == 0       ? IMPAIR_CM
                                                     : 0;
         if (!spec->ways)
-            return bad(spec, fault, arg, "none of request, response, cm");
+            return bad(spec, error, arg, "none of request, response, cm");
     } else if (strcmp(word, "psn") == 0) {
         spec->psn = true;
         spec->relative = *arg == '+';
         if (!range(arg + spec->relative, ROCE_PSN_MASK, &spec->psn_from, &spec->psn_to))
-            return bad(spec, fault, arg, "not a PSN, nor a range of them");
+            return bad(spec, error, arg, "not a PSN, nor a range of them");
     } else if (strcmp(word, "op") == 0) {
         if (strlen(arg) >= sizeof(spec->op))
-            return bad(spec, fault, arg, "longer than any opcode's name");
+            return bad(spec, error, arg, "longer than any opcode's name");
         strcpy(spec->op, arg);
     } else if (strcmp(word, "nth") == 0) {
         *nth = true;
         if (strcmp(arg, "all") != 0 &&
             (!range(arg, UINT32_MAX, &spec->nth_from, &spec->nth_to) || spec->nth_from == 0))
-            return bad(spec, fault, arg, "not a count from 1 on, a range of them, or all");
+            return bad(spec, error, arg, "not a count from 1 on, a range of them, or all");
     } else if (strcmp(word, "p") == 0) {
         chance = strtod(arg, &end);
         if (*end || !(chance >= 0 && chance <= 1))
-            return bad(spec, fault, arg, "not a chance from 0 to 1");
+            return bad(spec, error, arg, "not a chance from 0 to 1");
         spec->chance = true;
         spec->ppm = (uint32_t)(chance * PPM + 0.5);
     } else if (strcmp(word, "icrc") == 0) {
         if (strcmp(arg, "fix") != 0 && strcmp(arg, "keep") != 0)
-            return bad(spec, fault, arg, "none of fix, keep");
+            return bad(spec, error, arg, "none of fix, keep");
         spec->keep_icrc = strcmp(arg, "keep") == 0;
     } else {
-        return bad(spec, fault, word, "none of conn=, stream=, dir=, psn=, op=, nth=, p=, icrc=");
+        return bad(spec, error, word, "none of conn=, stream=, dir=, psn=, op=, nth=, p=, icrc=");
     }
     return 0;
 }
 
-int impair_rule_parse(struct impair_rule *spec, const char *text, struct fault *fault)
+int impair_rule_parse(struct impair_rule *spec, const char *text, struct error *error)
 {
     char word[2 * WORD_MAX];
     char *place, *next;
@@ -275,17 +275,17 @@ int impair_rule_parse(struct impair_rule *spec, const char *text, struct fault *
                                  .nth_from = 1,
                                  .nth_to = UINT32_MAX};
     if (strlen(text) >= sizeof(word))
-        return fault_set(fault, "--impair: longer than %zu characters", sizeof(word) - 1);
+        return error_set(error, "--impair: longer than %zu characters", sizeof(word) - 1);
     strcpy(word, text);
     place = strchr(word, '@');
     if (place)
         *place++ = '\0';
-    rc = read_action(spec, word, fault);
+    rc = read_action(spec, word, error);
     while (rc == 0 && place) {
         next = strchr(place, ',');
         if (next)
             *next++ = '\0';
-        rc = read_place(spec, place, &nth, fault);
+        rc = read_place(spec, place, &nth, error);
         place = next;
     }
     if (rc == 0 && spec->psn && !nth && !spec->chance)

@@ -80,8 +80,8 @@ struct impair_rule {
     uint32_t ppm; /* with `chance` */
 };
 
-/* Reads one; `text` must stay. 0, or -1 and a fault that names the specification and the word. */
-int impair_rule_parse(struct impair_rule *spec, const char *text, struct fault *fault);
+/* Reads one; `text` must stay. 0, or -1 and an error that names the specification and the word. */
+int impair_rule_parse(struct impair_rule *spec, const char *text, struct error *error);
 
 /* The grammar in words, for --help. */
 extern const char impair_help[];

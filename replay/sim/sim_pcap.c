@@ -10,20 +10,20 @@
 /* Between two connections. */
 #define PAUSE_NS UINT64_C(1000000)
 
-int sim_pcap_open(struct sim_pcap *pcap, const char *path, struct fault *fault)
+int sim_pcap_open(struct sim_pcap *pcap, const char *path, struct error *error)
 {
     FILE *file = fopen(path, "wb");
 
     *pcap = (struct sim_pcap){.path = path};
     if (!file)
-        return fault_set(fault, "%s: %s", path, strerror(errno));
+        return error_set(error, "%s: %s", path, strerror(errno));
     pcap->failed =
         pcapng_begin(&pcap->out, file, LINKTYPE_ETHERNET, ROCE_FRAME_MAX, "RoCEdrill") != 0;
     pcap->out.file = file;
     return 0;
 }
 
-int sim_pcap_close(struct sim_pcap *pcap, struct fault *fault)
+int sim_pcap_close(struct sim_pcap *pcap, struct error *error)
 {
     bool failed = pcap->failed;
 
@@ -31,7 +31,7 @@ int sim_pcap_close(struct sim_pcap *pcap, struct fault *fault)
         return 0;
     failed |= fclose(pcap->out.file) != 0;
     pcap->out.file = NULL;
-    return failed ? fault_set(fault, "%s: cannot be written", pcap->path) : 0;
+    return failed ? error_set(error, "%s: cannot be written", pcap->path) : 0;
 }
 
 void sim_pcap_write(struct sim_pcap *pcap, uint64_t now, const uint8_t *data, size_t len,

@@ -17,11 +17,11 @@ struct sim_pcap {
     bool failed;
 };
 
-/* 0, or -1 and a fault. sim_pcap_close() is wanted in both cases. */
-int sim_pcap_open(struct sim_pcap *pcap, const char *path, struct fault *fault);
+/* 0, or -1 and an error. sim_pcap_close() is wanted in both cases. */
+int sim_pcap_open(struct sim_pcap *pcap, const char *path, struct error *error);
 
-/* 0, or -1 and a fault if not all could be written. */
-int sim_pcap_close(struct sim_pcap *pcap, struct fault *fault);
+/* 0, or -1 and an error if not all could be written. */
+int sim_pcap_close(struct sim_pcap *pcap, struct error *error);
 
 /* A frame; `note` is "" or what was done to it. NULL for `record` is fine. */
 void sim_pcap_write(struct sim_pcap *pcap, uint64_t now, const uint8_t *data, size_t len,

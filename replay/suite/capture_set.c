@@ -39,7 +39,7 @@ bool is_capture_name(const char *name)
 }
 
 static int add_item(struct capture_set *c, const char *path, const struct manifest_row *row,
-                    struct fault *fault)
+                    struct error *error)
 {
     struct capture_item item = {.expected = row ? row->expected : OUTCOME_HOLDS};
 
@@ -48,7 +48,7 @@ static int add_item(struct capture_set *c, const char *path, const struct manife
         struct capture_item *items = realloc(c->item, cap * sizeof(*items));
 
         if (!items)
-            return fault_set(fault, "%s: no memory", path);
+            return error_set(error, "%s: no memory", path);
         c->item = items;
         c->cap = cap;
     }
@@ -57,7 +57,7 @@ static int add_item(struct capture_set *c, const char *path, const struct manife
     if (!item.path || (row && row->peer && !item.peer)) {
         free(item.path);
         free(item.peer);
-        return fault_set(fault, "%s: no memory", path);
+        return error_set(error, "%s: no memory", path);
     }
     c->item[c->cnt++] = item;
     return 0;
@@ -67,7 +67,7 @@ struct folder_walk {
     struct capture_set *captures;
     struct manifest manifest;
     size_t root_len; /* of the path of the folder that has the manifest, with the slash */
-    struct fault *fault;
+    struct error *error;
 };
 
 static int walk_folder(struct folder_walk *w, const char *folder, unsigned depth);
@@ -80,16 +80,16 @@ static int walk_entry(struct folder_walk *w, const char *folder, const char *nam
     if (name[0] == '.')
         return 0;
     if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder, name) >= sizeof(path))
-        return fault_set(w->fault, "%s/%s: the path is too long", folder, name);
+        return error_set(w->error, "%s/%s: the path is too long", folder, name);
     if (stat(path, &st) != 0)
-        return !is_capture_name(name) ? 0 : fault_set(w->fault, "%s: %s", path, strerror(errno));
+        return !is_capture_name(name) ? 0 : error_set(w->error, "%s: %s", path, strerror(errno));
     if (S_ISDIR(st.st_mode))
         return depth < DEPTH_MAX
                    ? walk_folder(w, path, depth + 1)
-                   : fault_set(w->fault, "%s: more than %u folders deep", path, DEPTH_MAX);
+                   : error_set(w->error, "%s: more than %u folders deep", path, DEPTH_MAX);
     if (!S_ISREG(st.st_mode) || !is_capture_name(name))
         return 0;
-    return add_item(w->captures, path, manifest_find(&w->manifest, path + w->root_len), w->fault);
+    return add_item(w->captures, path, manifest_find(&w->manifest, path + w->root_len), w->error);
 }
 
 static int walk_folder(struct folder_walk *w, const char *folder, unsigned depth)
@@ -98,7 +98,7 @@ static int walk_folder(struct folder_walk *w, const char *folder, unsigned depth
     int cnt = scandir(folder, &entry, NULL, alphasort), rc = 0;
 
     if (cnt < 0)
-        return fault_set(w->fault, "%s: %s", folder, strerror(errno));
+        return error_set(w->error, "%s: %s", folder, strerror(errno));
     for (int i = 0; i < cnt; i++) {
         if (rc == 0)
             rc = walk_entry(w, folder, entry[i]->d_name, depth);
@@ -114,44 +114,44 @@ static int all_rows_used(const struct folder_walk *w)
         const struct manifest_row *row = &w->manifest.row[i];
 
         if (!row->used)
-            return fault_set(w->fault, "%s: line %u: file: %s is not there", w->manifest.path,
+            return error_set(w->error, "%s: line %u: file: %s is not there", w->manifest.path,
                              row->line, row->file);
     }
     return 0;
 }
 
-static int add_folder(struct capture_set *c, const char *path, struct fault *fault)
+static int add_folder(struct capture_set *c, const char *path, struct error *error)
 {
-    struct folder_walk w = {.captures = c, .fault = fault};
+    struct folder_walk w = {.captures = c, .error = error};
     size_t before = c->cnt, len = strlen(path);
     char *folder = strdup(path);
     int rc;
 
     if (!folder)
-        return fault_set(fault, "%s: no memory", path);
+        return error_set(error, "%s: no memory", path);
     while (len > 1 && folder[len - 1] == '/')
         folder[--len] = '\0';
     w.root_len = len + 1;
-    rc = manifest_read(&w.manifest, folder, fault);
+    rc = manifest_read(&w.manifest, folder, error);
     if (rc == 0)
         rc = walk_folder(&w, folder, 0);
     if (rc == 0)
         rc = all_rows_used(&w);
     if (rc == 0 && c->cnt == before)
-        rc = fault_set(fault, "%s: no capture in it (.pcap, .pcapng, .cap, .erf, .gz, .zst)", path);
+        rc = error_set(error, "%s: no capture in it (.pcap, .pcapng, .cap, .erf, .gz, .zst)", path);
     manifest_free(&w.manifest);
     free(folder);
     c->has_folder = true;
     return rc;
 }
 
-int capture_set_add(struct capture_set *c, const char *path, struct fault *fault)
+int capture_set_add(struct capture_set *c, const char *path, struct error *error)
 {
     struct stat st;
 
     if (strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        return add_folder(c, path, fault);
-    return add_item(c, path, NULL, fault);
+        return add_folder(c, path, error);
+    return add_item(c, path, NULL, error);
 }
 
 void capture_set_free(struct capture_set *c)

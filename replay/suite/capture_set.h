@@ -22,10 +22,10 @@ struct capture_set {
     bool has_folder; /* a folder is among what was named */
 };
 
-/* Adds a capture, "-", or all of a folder. 0, or -1 and a fault: a folder that cannot be read, that
- * has no capture in it, or a manifest that is broken or names a capture that is not there.
+/* Adds a capture, "-", or all of a folder. 0, or -1 and an error: a folder that cannot be read,
+ * that has no capture in it, or a manifest that is broken or names a capture that is not there.
  * capture_set_free() is wanted in both cases. A file is not looked at. */
-int capture_set_add(struct capture_set *captures, const char *path, struct fault *fault);
+int capture_set_add(struct capture_set *captures, const char *path, struct error *error);
 void capture_set_free(struct capture_set *captures);
 
 /* Whether a file name ends like that of a capture: .pcap, .pcapng, .cap, .erf, also with .gz or

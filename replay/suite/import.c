@@ -16,7 +16,7 @@ static const enum outcome outcomes[] = {[VERDICT_PASS] = OUTCOME_HOLDS,
                                         [VERDICT_SKIPPED] = OUTCOME_SKIPPED};
 
 /* The last part of a path without the endings of captures. */
-static int name_of(const char *path, struct import_result *added, struct fault *fault)
+static int name_of(const char *path, struct import_result *added, struct error *error)
 {
     static const char *const endings[] = {".gz", ".zst", ".pcap", ".pcapng", ".cap", ".erf"};
     const char *slash = strrchr(path, '/');
@@ -30,20 +30,20 @@ static int name_of(const char *path, struct import_result *added, struct fault *
             len -= end;
     }
     if (len == 0 || len >= sizeof(added->name))
-        return fault_set(fault, "%s: --name is needed: no name can be made of that", path);
+        return error_set(error, "%s: --name is needed: no name can be made of that", path);
     memcpy(added->name, last, len);
     added->name[len] = '\0';
     return 0;
 }
 
-static int check_name(const char *name, struct fault *fault)
+static int check_name(const char *name, struct error *error)
 {
     static const char allowed[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
 
     if (*name && *name != '.' && *name != '-' && name[strspn(name, allowed)] == '\0')
         return 0;
-    return fault_set(fault,
+    return error_set(error,
                      "--name %s: not a name of letters, digits, \"-\", \"_\" and \".\" that begins "
                      "with one of the first two",
                      name);
@@ -62,7 +62,7 @@ struct import_copy {
 };
 
 static int copy_frame(struct import_copy *c, uint32_t idx, const struct captured_frame *frame,
-                      struct fault *fault)
+                      struct error *error)
 {
     struct suite_frame out = {.time = frame->time};
     struct roce_pkt pkt;
@@ -79,34 +79,34 @@ static int copy_frame(struct import_copy *c, uint32_t idx, const struct captured
     out.wire_len = pkt.wire_len;
     data = malloc(out.cap_len + 1);
     if (!data)
-        return fault_set(fault, "%s: no memory", c->replay->trace.name);
+        return error_set(error, "%s: no memory", c->replay->trace.name);
     memcpy(data, pkt.frame, out.cap_len);
     if (c->anonymous &&
         anonymize(&c->anonymizer, idx, pkt.link, data, out.cap_len, out.wire_len) != 0)
-        rc = fault_set(fault, "%s: frame %u: no memory, or too many addresses",
+        rc = error_set(error, "%s: frame %u: no memory, or too many addresses",
                        c->replay->trace.name, frame->number);
     if (rc == 0)
-        rc = suite_file_write(c->file, pkt.link, &out, data, fault);
+        rc = suite_file_write(c->file, pkt.link, &out, data, error);
     c->added->frames += rc == 0;
     free(data);
     return rc;
 }
 
 /* Reads the capture once more: the trace has what replay needs, not all that was captured. */
-static int copy_frames(struct import_copy *c, const char *path, struct fault *fault)
+static int copy_frames(struct import_copy *c, const char *path, struct error *error)
 {
     const struct trace *trace = &c->replay->trace;
-    struct capture_reader *source = reader_open(path, fault);
+    struct capture_reader *source = reader_open(path, error);
     struct captured_frame frame;
     uint32_t at = 0;
     int rc = source ? 0 : -1;
 
-    while (rc == 0 && at < trace->cnt && (rc = reader_next(source, &frame, fault)) == 1) {
+    while (rc == 0 && at < trace->cnt && (rc = reader_next(source, &frame, error)) == 1) {
         rc = 0;
         if (frame.number != trace->pkt[at].frame)
             continue;
         if (c->selection->keep[at])
-            rc = copy_frame(c, at, &frame, fault);
+            rc = copy_frame(c, at, &frame, error);
         at++;
     }
     if (source)
@@ -115,7 +115,7 @@ static int copy_frames(struct import_copy *c, const char *path, struct fault *fa
 }
 
 static int write_part(struct import_copy *c, const char *path, const char *to,
-                      const struct import_options *options, struct fault *fault)
+                      const struct import_options *options, struct error *error)
 {
     struct payload_masks masks = {0};
     struct suite_file file;
@@ -123,13 +123,13 @@ static int write_part(struct import_copy *c, const char *path, const char *to,
 
     c->anonymous = options->addresses || options->payload;
     if (options->payload && payload_masks_make(&masks, &c->replay->drive) != 0)
-        rc = fault_set(fault, "%s: no memory or no random bytes", path);
+        rc = error_set(error, "%s: no memory or no random bytes", path);
     anonymizer_init(&c->anonymizer, &c->replay->trace, options->addresses,
                     options->payload ? &masks : NULL);
     c->file = &file;
-    if (rc == 0 && (rc = suite_file_open(&file, to, fault)) == 0) {
-        rc = copy_frames(c, path, fault);
-        if (suite_file_close(&file, rc == 0 ? fault : NULL) != 0)
+    if (rc == 0 && (rc = suite_file_open(&file, to, error)) == 0) {
+        rc = copy_frames(c, path, error);
+        if (suite_file_close(&file, rc == 0 ? error : NULL) != 0)
             rc = -1;
     }
     c->added->payloads = c->anonymizer.payloads;
@@ -157,16 +157,16 @@ static void describe_selection(const struct replay *replay, const struct selecti
 
 /* Replays what was written. */
 static int judge_capture(const char *path, const char *peer, enum verdict expected,
-                         struct import_result *added, struct fault *fault)
+                         struct import_result *added, struct error *error)
 {
     const struct replay_options options = {.peer = peer};
     struct replay replay;
-    int rc = replay_run(&replay, path, &options, fault);
+    int rc = replay_run(&replay, path, &options, error);
 
     if (rc == 0) {
         added->verdict = report_verdict(&replay);
         if (added->verdict != expected)
-            rc = fault_set(fault,
+            rc = error_set(error,
                            "%s alone %s, in the capture it %s: other connections belong to it "
                            "(--connection N, more than once), or what --anonymize changes",
                            added->name, outcome_name(outcomes[added->verdict]),
@@ -179,7 +179,7 @@ static int judge_capture(const char *path, const char *peer, enum verdict expect
 /* The capture as it is: which part of it is wanted, and how that comes out. */
 static int import_packets(const char *path, const struct import_options *options,
                           struct suite_folder *folder, struct import_result *added,
-                          struct fault *fault)
+                          struct error *error)
 {
     const struct replay_options as_it_is = {.peer = options->peer};
     struct selection selection = {.want_cnt = options->want_cnt};
@@ -188,25 +188,25 @@ static int import_packets(const char *path, const struct import_options *options
     int rc;
 
     memcpy(selection.want, options->want, sizeof(selection.want));
-    rc = replay_run(&replay, path, &as_it_is, fault);
+    rc = replay_run(&replay, path, &as_it_is, error);
     if (rc == 0)
-        rc = selection_make(&selection, &replay, fault);
+        rc = selection_make(&selection, &replay, error);
     if (rc == 0 && selection.cnt == 0)
-        rc = fault_set(fault, "%s: no RoCE packet that could be added", path);
+        rc = error_set(error, "%s: no RoCE packet that could be added", path);
     if (rc == 0) {
         added->of = replay.trace.frames;
         describe_selection(&replay, &selection, added);
-        rc = write_part(&copy, path, folder->capture, options, fault);
+        rc = write_part(&copy, path, folder->capture, options, error);
     }
     if (rc == 0)
-        rc = judge_capture(folder->capture, options->peer, selection.expect, added, fault);
+        rc = judge_capture(folder->capture, options->peer, selection.expect, added, error);
     selection_free(&selection);
     replay_free(&replay);
     return rc;
 }
 
 int import_capture(const char *path, const struct import_options *options,
-                   struct import_result *added, struct fault *fault)
+                   struct import_result *added, struct error *error)
 {
     struct suite_folder folder;
     struct suite_row row = {.peer = options->peer, .shows = options->shows};
@@ -214,22 +214,22 @@ int import_capture(const char *path, const struct import_options *options,
 
     memset(added, 0, sizeof(*added));
     if (strcmp(path, "-") == 0)
-        return fault_set(fault, "add: standard input cannot be read twice: a file is needed");
-    if (!options->name && name_of(path, added, fault) != 0)
+        return error_set(error, "add: standard input cannot be read twice: a file is needed");
+    if (!options->name && name_of(path, added, error) != 0)
         return -1;
     if (options->name)
         snprintf(added->name, sizeof(added->name), "%s", options->name);
-    if (check_name(added->name, fault) != 0)
+    if (check_name(added->name, error) != 0)
         return -1;
-    rc = suite_folder_open(&folder, options->folder, added->name, fault);
+    rc = suite_folder_open(&folder, options->folder, added->name, error);
     if (rc == 0)
-        rc = import_packets(path, options, &folder, added, fault);
+        rc = import_packets(path, options, &folder, added, error);
     if (rc == 0)
-        rc = suite_folder_golden(&folder, options->peer, fault);
+        rc = suite_folder_golden(&folder, options->peer, error);
     row.frames = added->frames;
     row.expected = outcomes[added->verdict];
     if (rc == 0)
-        rc = suite_folder_keep(&folder, &row, fault);
+        rc = suite_folder_keep(&folder, &row, error);
     suite_folder_close(&folder);
     return rc;
 }

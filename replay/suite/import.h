@@ -31,8 +31,8 @@ struct import_result {
     char text[256];       /* "connection 2 (...)" */
 };
 
-/* 0, or -1 and a fault: then nothing was left in the folder. */
+/* 0, or -1 and an error: then nothing was left in the folder. */
 int import_capture(const char *path, const struct import_options *options,
-                   struct import_result *added, struct fault *fault);
+                   struct import_result *added, struct error *error);
 
 #endif

@@ -59,7 +59,7 @@ static void field_of(const char *line, int idx, char *buf, size_t cap)
 }
 
 static int read_header(struct layout *layout, const char *line, const char *path,
-                       struct fault *fault)
+                       struct error *error)
 {
     char name[64];
     int fields = 1;
@@ -75,12 +75,12 @@ static int read_header(struct layout *layout, const char *line, const char *path
         }
     }
     if (layout->at[COLUMN_FILE] < 0)
-        return fault_set(fault, "%s: line 1: no column \"file\"", path);
+        return error_set(error, "%s: line 1: no column \"file\"", path);
     return 0;
 }
 
 static int read_row(struct manifest *m, const struct layout *layout, const char *line,
-                    unsigned number, struct fault *fault)
+                    unsigned number, struct error *error)
 {
     struct manifest_row row = {.line = number, .expected = OUTCOME_HOLDS};
     char buf[4096];
@@ -91,7 +91,7 @@ static int read_row(struct manifest *m, const struct layout *layout, const char 
             if (strcmp(buf, outcome_name(row.expected)) == 0)
                 break;
         if (row.expected == OUTCOME_CRASHED)
-            return fault_set(fault,
+            return error_set(error,
                              "%s: line %u: replay: \"%s\" is none of holds, differs, skipped, "
                              "unusable",
                              m->path, number, buf);
@@ -101,7 +101,7 @@ static int read_row(struct manifest *m, const struct layout *layout, const char 
         struct manifest_row *rows = realloc(m->row, cap * sizeof(*rows));
 
         if (!rows)
-            return fault_set(fault, "%s: no memory", m->path);
+            return error_set(error, "%s: no memory", m->path);
         m->row = rows;
         m->cap = cap;
     }
@@ -114,13 +114,13 @@ static int read_row(struct manifest *m, const struct layout *layout, const char 
     if (!row.file || !buf[0]) {
         free(row.file);
         free(row.peer);
-        return fault_set(fault, "%s: line %u: file: empty", m->path, number);
+        return error_set(error, "%s: line %u: file: empty", m->path, number);
     }
     m->row[m->cnt++] = row;
     return 0;
 }
 
-static int read_lines(struct manifest *m, FILE *in, struct fault *fault)
+static int read_lines(struct manifest *m, FILE *in, struct error *error)
 {
     struct layout layout = {{-1, -1, -1}};
     char *line = NULL;
@@ -129,17 +129,17 @@ static int read_lines(struct manifest *m, FILE *in, struct fault *fault)
 
     for (unsigned number = 1; rc == 0 && getline(&line, &cap, in) > 0; number++) {
         if (number == 1)
-            rc = read_header(&layout, line, m->path, fault);
+            rc = read_header(&layout, line, m->path, error);
         else if (line[strspn(line, " \t\r\n")] != '\0' && line[0] != '#')
-            rc = read_row(m, &layout, line, number, fault);
+            rc = read_row(m, &layout, line, number, error);
     }
     if (rc == 0 && ferror(in))
-        rc = fault_set(fault, "%s: %s", m->path, strerror(errno));
+        rc = error_set(error, "%s: %s", m->path, strerror(errno));
     free(line);
     return rc;
 }
 
-int manifest_read(struct manifest *m, const char *folder, struct fault *fault)
+int manifest_read(struct manifest *m, const char *folder, struct error *error)
 {
     char path[4096];
     FILE *in;
@@ -147,12 +147,12 @@ int manifest_read(struct manifest *m, const char *folder, struct fault *fault)
 
     memset(m, 0, sizeof(*m));
     if ((size_t)snprintf(path, sizeof(path), "%s/manifest.tsv", folder) >= sizeof(path))
-        return fault_set(fault, "%s: the path is too long", folder);
+        return error_set(error, "%s: the path is too long", folder);
     in = fopen(path, "r");
     if (!in)
-        return errno == ENOENT ? 0 : fault_set(fault, "%s: %s", path, strerror(errno));
+        return errno == ENOENT ? 0 : error_set(error, "%s: %s", path, strerror(errno));
     m->path = strdup(path);
-    rc = m->path ? read_lines(m, in, fault) : fault_set(fault, "%s: no memory", path);
+    rc = m->path ? read_lines(m, in, error) : error_set(error, "%s: no memory", path);
     fclose(in);
     return rc;
 }

@@ -51,9 +51,9 @@ struct manifest {
     size_t cap;
 };
 
-/* Reads FOLDER/manifest.tsv. 0, also if there is none, or -1 and a fault that names file, line and
+/* Reads FOLDER/manifest.tsv. 0, also if there is none, or -1 and an error that names file, line and
  * column. manifest_free() is wanted in both cases. */
-int manifest_read(struct manifest *manifest, const char *folder, struct fault *fault);
+int manifest_read(struct manifest *manifest, const char *folder, struct error *error);
 void manifest_free(struct manifest *manifest);
 
 /* The row of a capture, `path` from the folder of the manifest, or NULL. Marks it used. */

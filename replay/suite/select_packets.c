@@ -93,13 +93,13 @@ static void add_verdict(enum verdict *verdict, enum verdict one)
 }
 
 /* What the report asked for, and the other directions of it. */
-static int choose_runs(struct selection *s, const struct replay *r, struct fault *fault)
+static int choose_runs(struct selection *s, const struct replay *r, struct error *error)
 {
     uint8_t *first = s->run;
 
     for (size_t i = 0; i < s->want_cnt; i++) {
         if (s->want[i] > r->drive.run_cnt)
-            return fault_set(fault, "%s: there is no connection %u (rocedrill replay numbers %zu)",
+            return error_set(error, "%s: there is no connection %u (rocedrill replay numbers %zu)",
                              r->trace.name, s->want[i], r->drive.run_cnt);
         first[s->want[i] - 1] = 1;
     }
@@ -134,7 +134,7 @@ static void keep_sides(struct selection *s, const struct replay *r, uint8_t *cla
             s->keep[i] = 1;
 }
 
-int selection_make(struct selection *s, const struct replay *r, struct fault *fault)
+int selection_make(struct selection *s, const struct replay *r, struct error *error)
 {
     uint8_t *claimed = calloc(r->trace.cnt + 1, 1);
 
@@ -142,9 +142,9 @@ int selection_make(struct selection *s, const struct replay *r, struct fault *fa
     s->run = calloc(r->drive.run_cnt + 1, 1);
     if (!claimed || !s->keep || !s->run) {
         free(claimed);
-        return fault_set(fault, "%s: no memory", r->trace.name);
+        return error_set(error, "%s: no memory", r->trace.name);
     }
-    if (choose_runs(s, r, fault) != 0) {
+    if (choose_runs(s, r, error) != 0) {
         free(claimed);
         return -1;
     }

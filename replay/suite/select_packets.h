@@ -24,9 +24,9 @@ struct selection {
 
 /*
  * Fills in the rest. Without `want`, the first connection that differs and, if none does, all. 0,
- * or -1 and a fault: no such connection, or no memory. selection_free() is wanted in both cases.
+ * or -1 and an error: no such connection, or no memory. selection_free() is wanted in both cases.
  */
-int selection_make(struct selection *selection, const struct replay *replay, struct fault *fault);
+int selection_make(struct selection *selection, const struct replay *replay, struct error *error);
 void selection_free(struct selection *selection);
 
 #endif

@@ -95,8 +95,8 @@ void suite_text(FILE *out, const struct suite_totals *totals, const struct job *
             continue;
         if (job->text)
             fputs(job->text, out);
-        if (job->fault) {
-            put_escaped(out, job->fault);
+        if (job->error) {
+            put_escaped(out, job->error);
             fputc('\n', out);
         }
     }
@@ -235,13 +235,13 @@ static void put_capture(FILE *out, const struct job *job)
     if (job_as_expected(job)) {
         if (job->outcome == OUTCOME_SKIPPED || job->outcome == OUTCOME_UNUSABLE) {
             fputs("      <skipped message=\"", out);
-            xml_escape_name(out, job->fault ? job->fault : "");
+            xml_escape_name(out, job->error ? job->error : "");
             fputs("\"/>\n", out);
         }
     } else if (job->outcome != OUTCOME_DIFFERS) {
         fprintf(out, "      <error type=\"%s\" message=\"expected: %s; ",
                 outcome_name(job->outcome), outcome_name(job->expected));
-        xml_escape_name(out, job->fault ? job->fault : "");
+        xml_escape_name(out, job->error ? job->error : "");
         fputs("\"/>\n", out);
     }
     fputs("    </testcase>\n", out);

@@ -19,9 +19,9 @@
 /* ---- a capture ---------------------------------------------------------------------------------
  */
 
-int suite_file_open(struct suite_file *file, const char *path, struct fault *fault)
+int suite_file_open(struct suite_file *file, const char *path, struct error *error)
 {
-    (void)fault;
+    (void)error;
     *file = (struct suite_file){.path = path};
     return 0;
 }
@@ -39,29 +39,29 @@ static int dlt_of(enum roce_link link)
     }
 }
 
-static int open_pcap(struct suite_file *file, enum roce_link link, struct fault *fault)
+static int open_pcap(struct suite_file *file, enum roce_link link, struct error *error)
 {
     int dlt = dlt_of(link);
 
     file->link = link;
     if (dlt < 0)
-        return fault_set(fault, "%s: frames without any envelope cannot be added", file->path);
+        return error_set(error, "%s: frames without any envelope cannot be added", file->path);
     file->dead = pcap_open_dead_with_tstamp_precision(dlt, SNAPLEN, PCAP_TSTAMP_PRECISION_NANO);
     if (!file->dead)
-        return fault_set(fault, "%s: no memory", file->path);
+        return error_set(error, "%s: no memory", file->path);
     file->out = pcap_dump_open(file->dead, file->path);
-    return file->out ? 0 : fault_set(fault, "%s", pcap_geterr(file->dead));
+    return file->out ? 0 : error_set(error, "%s", pcap_geterr(file->dead));
 }
 
 int suite_file_write(struct suite_file *file, enum roce_link link, const struct suite_frame *frame,
-                     const uint8_t *data, struct fault *fault)
+                     const uint8_t *data, struct error *error)
 {
     struct pcap_pkthdr hdr = {.caplen = frame->cap_len, .len = frame->wire_len};
 
-    if (!file->out && open_pcap(file, link, fault) != 0)
+    if (!file->out && open_pcap(file, link, error) != 0)
         return -1;
     if (link != file->link)
-        return fault_set(fault, "%s: frames of several link layers: a pcap file has one",
+        return error_set(error, "%s: frames of several link layers: a pcap file has one",
                          file->path);
     hdr.ts.tv_sec = (time_t)(frame->time / 1000000000);
     hdr.ts.tv_usec = (suseconds_t)(frame->time % 1000000000); /* nanoseconds here */
@@ -69,7 +69,7 @@ int suite_file_write(struct suite_file *file, enum roce_link link, const struct 
     return 0;
 }
 
-int suite_file_close(struct suite_file *file, struct fault *fault)
+int suite_file_close(struct suite_file *file, struct error *error)
 {
     int rc = 0;
 
@@ -79,8 +79,8 @@ int suite_file_close(struct suite_file *file, struct fault *fault)
     }
     if (file->dead)
         pcap_close(file->dead);
-    if (rc != 0 && fault)
-        fault_set(fault, "%s: cannot be written", file->path);
+    if (rc != 0 && error)
+        error_set(error, "%s: cannot be written", file->path);
     return rc;
 }
 
@@ -91,55 +91,55 @@ int suite_file_close(struct suite_file *file, struct fault *fault)
 static const char *const kinds[] = {"pcap", "decode.txt", "check.txt", "verdict.txt"};
 #define KIND_CNT (sizeof(kinds) / sizeof(kinds[0]))
 
-static int make_folder(const char *path, struct fault *fault)
+static int make_folder(const char *path, struct error *error)
 {
     struct stat st;
 
     if (mkdir(path, 0777) == 0)
         return 0;
     if (errno != EEXIST)
-        return fault_set(fault, "%s: %s", path, strerror(errno));
+        return error_set(error, "%s: %s", path, strerror(errno));
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? 0
-                                                       : fault_set(fault, "%s: not a folder", path);
+                                                       : error_set(error, "%s: not a folder", path);
 }
 
-static int is_new(const struct suite_folder *f, struct fault *fault)
+static int is_new(const struct suite_folder *f, struct error *error)
 {
     struct manifest manifest;
     char path[1300], file[160];
     struct stat st;
-    int rc = manifest_read(&manifest, f->path, fault);
+    int rc = manifest_read(&manifest, f->path, error);
 
     snprintf(file, sizeof(file), "%s.pcap", f->name);
     if (rc == 0 && manifest_find(&manifest, file))
         rc =
-            fault_set(fault, "%s/manifest.tsv: there is a %s already (--name NAME)", f->path, file);
+            error_set(error, "%s/manifest.tsv: there is a %s already (--name NAME)", f->path, file);
     for (size_t i = 0; rc == 0 && i < KIND_CNT; i++) {
         snprintf(path, sizeof(path), "%s/captures/%s.%s", f->path, f->name, kinds[i]);
         if (lstat(path, &st) == 0)
-            rc = fault_set(fault, "%s: is there already (--name NAME)", path);
+            rc = error_set(error, "%s: is there already (--name NAME)", path);
     }
     manifest_free(&manifest);
     return rc;
 }
 
 int suite_folder_open(struct suite_folder *f, const char *path, const char *name,
-                      struct fault *fault)
+                      struct error *error)
 {
     char captures[1100];
 
     memset(f, 0, sizeof(*f));
     if (strlen(path) >= sizeof(f->path) - 1)
-        return fault_set(fault, "%s: the path is too long", path);
+        return error_set(error, "%s: the path is too long", path);
     strcpy(f->path, path);
     snprintf(f->name, sizeof(f->name), "%s", name);
     snprintf(captures, sizeof(captures), "%s/captures", path);
-    if (make_folder(path, fault) != 0 || make_folder(captures, fault) != 0 || is_new(f, fault) != 0)
+    if (make_folder(path, error) != 0 || make_folder(captures, error) != 0 || is_new(f, error) != 0)
         return -1;
     snprintf(f->work, sizeof(f->work), "%s/.add-XXXXXX", path);
     if (!mkdtemp(f->work)) {
         f->work[0] = '\0';
-        return fault_set(fault, "%s: %s", path, strerror(errno));
+        return error_set(error, "%s: %s", path, strerror(errno));
     }
     snprintf(f->capture, sizeof(f->capture), "%s/%s.pcap", f->work, name);
     return 0;
@@ -167,7 +167,7 @@ static void run_command(const struct suite_folder *f, const char *file,
 }
 
 static int make_golden(const struct suite_folder *f, const char *kind, int (*command)(int, char **),
-                       char **argv, bool with_status, struct fault *fault)
+                       char **argv, bool with_status, struct error *error)
 {
     char file[160], path[1300];
     int status = -1;
@@ -182,17 +182,17 @@ static int make_golden(const struct suite_folder *f, const char *kind, int (*com
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status) > EXIT_UNUSABLE)
-        return fault_set(fault, "%s: its output could not be made", file);
+        return error_set(error, "%s: its output could not be made", file);
     if (!with_status)
         return 0;
     snprintf(path, sizeof(path), "%s/%s", f->work, file);
     out = fopen(path, "a");
     if (!out || fprintf(out, "exit status %d\n", WEXITSTATUS(status)) < 0 || fclose(out) != 0)
-        return fault_set(fault, "%s: cannot be written", path);
+        return error_set(error, "%s: cannot be written", path);
     return 0;
 }
 
-int suite_folder_golden(struct suite_folder *f, const char *peer, struct fault *fault)
+int suite_folder_golden(struct suite_folder *f, const char *peer, struct error *error)
 {
     char program[] = "rocedrill", verbose[] = "-v", option[] = "--quirks", file[160], name[64];
     char *plain[] = {program, file, NULL};
@@ -205,9 +205,9 @@ int suite_folder_golden(struct suite_folder *f, const char *peer, struct fault *
         judged[3] = name;
         judged[4] = file;
     }
-    return make_golden(f, "decode.txt", cmd_decode, plain, false, fault) != 0 ||
-                   make_golden(f, "check.txt", cmd_check, judged, true, fault) != 0 ||
-                   make_golden(f, "verdict.txt", cmd_replay, judged, true, fault) != 0
+    return make_golden(f, "decode.txt", cmd_decode, plain, false, error) != 0 ||
+                   make_golden(f, "check.txt", cmd_check, judged, true, error) != 0 ||
+                   make_golden(f, "verdict.txt", cmd_replay, judged, true, error) != 0
                ? -1
                : 0;
 }
@@ -243,7 +243,7 @@ static void write_row(FILE *out, const char *header, const struct suite_folder *
 
 /* The manifest once more with the row at its end. */
 static int write_manifest(const struct suite_folder *f, const struct suite_row *row, const char *to,
-                          struct fault *fault)
+                          struct error *error)
 {
     char path[1300], *header = NULL, *line = NULL;
     size_t cap = 0, header_cap = 0;
@@ -276,29 +276,29 @@ static int write_manifest(const struct suite_folder *f, const struct suite_row *
         ok = false;
     free(header);
     free(line);
-    return ok ? 0 : fault_set(fault, "%s: %s", path, strerror(errno));
+    return ok ? 0 : error_set(error, "%s: %s", path, strerror(errno));
 }
 
-int suite_folder_keep(struct suite_folder *f, const struct suite_row *row, struct fault *fault)
+int suite_folder_keep(struct suite_folder *f, const struct suite_row *row, struct error *error)
 {
     char manifest[1300], from[1300], to[1300];
     size_t moved = 0;
     int rc;
 
     snprintf(manifest, sizeof(manifest), "%s/manifest.tsv", f->work);
-    rc = write_manifest(f, row, manifest, fault);
+    rc = write_manifest(f, row, manifest, error);
     for (; rc == 0 && moved < KIND_CNT; moved++) {
         snprintf(from, sizeof(from), "%s/%s.%s", f->work, f->name, kinds[moved]);
         snprintf(to, sizeof(to), "%s/captures/%s.%s", f->path, f->name, kinds[moved]);
         /* link() does not replace what another process made meanwhile. */
         if (link(from, to) != 0) {
-            rc = fault_set(fault, "%s: %s", to, strerror(errno));
+            rc = error_set(error, "%s: %s", to, strerror(errno));
             break;
         }
     }
     snprintf(to, sizeof(to), "%s/manifest.tsv", f->path);
     if (rc == 0 && rename(manifest, to) != 0)
-        rc = fault_set(fault, "%s: %s", to, strerror(errno));
+        rc = error_set(error, "%s: %s", to, strerror(errno));
     while (rc != 0 && moved-- > 0) {
         snprintf(to, sizeof(to), "%s/captures/%s.%s", f->path, f->name, kinds[moved]);
         unlink(to);

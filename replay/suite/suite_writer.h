@@ -25,14 +25,14 @@ struct suite_frame {
     uint32_t cap_len, wire_len;
 };
 
-int suite_file_open(struct suite_file *file, const char *path, struct fault *fault);
+int suite_file_open(struct suite_file *file, const char *path, struct error *error);
 
-/* 0, or -1 and a fault, also for a link layer other than that of the frames before. */
+/* 0, or -1 and an error, also for a link layer other than that of the frames before. */
 int suite_file_write(struct suite_file *file, enum roce_link link, const struct suite_frame *frame,
-                     const uint8_t *data, struct fault *fault);
+                     const uint8_t *data, struct error *error);
 
-/* 0, or -1 and a fault, which may be NULL, if not all could be written. */
-int suite_file_close(struct suite_file *file, struct fault *fault);
+/* 0, or -1 and an error, which may be NULL, if not all could be written. */
+int suite_file_close(struct suite_file *file, struct error *error);
 
 /* ---- the folder --------------------------------------------------------------------------------
  */
@@ -50,18 +50,18 @@ struct suite_row {
     enum outcome expected;
 };
 
-/* Makes the folder if there is none. 0, or -1 and a fault: it cannot be written, or has the name
+/* Makes the folder if there is none. 0, or -1 and an error: it cannot be written, or has the name
  * already. suite_folder_close() is wanted in both cases. */
 int suite_folder_open(struct suite_folder *folder, const char *path, const char *name,
-                      struct fault *fault);
+                      struct error *error);
 
 /* The golden outputs of the capture: decode, check and replay, each in a process of its own. 0, or
- * -1 and a fault. */
-int suite_folder_golden(struct suite_folder *folder, const char *peer, struct fault *fault);
+ * -1 and an error. */
+int suite_folder_golden(struct suite_folder *folder, const char *peer, struct error *error);
 
-/* Moves all to its place and adds the row to the manifest. 0, or -1 and a fault. */
+/* Moves all to its place and adds the row to the manifest. 0, or -1 and an error. */
 int suite_folder_keep(struct suite_folder *folder, const struct suite_row *row,
-                      struct fault *fault);
+                      struct error *error);
 
 /* Removes what was not kept. */
 void suite_folder_close(struct suite_folder *folder);

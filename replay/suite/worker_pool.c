@@ -48,7 +48,7 @@ static enum outcome expected_of(const struct job *job, const struct job_options 
 }
 
 static int play_closed(struct job *job, FILE *text, const struct replay *replay,
-                       const struct job_options *options, struct fault *fault)
+                       const struct job_options *options, struct error *error)
 {
     struct loop_options closed = *options->closed;
     struct loop_summary sum;
@@ -56,12 +56,12 @@ static int play_closed(struct job *job, FILE *text, const struct replay *replay,
 
     closed.exchanges = &replay->exchanges;
     closed.streams = &replay->streams;
-    rc = closed_sum_run(&sum, &replay->drive, &closed, fault);
+    rc = closed_sum_run(&sum, &replay->drive, &closed, error);
 
     if (rc == 0) {
         job->outcome = outcomes[loop_summary_verdict(&sum)];
         if (job->outcome == OUTCOME_SKIPPED)
-            fault_set(fault, "%s: nothing to replay: %s", replay->trace.name,
+            error_set(error, "%s: nothing to replay: %s", replay->trace.name,
                       closed_sum_skip_reason(&sum));
         if (options->text)
             report_closed_text(text, &sum, options->closed);
@@ -93,11 +93,11 @@ static void print_rerun_command(FILE *text, const struct job *job,
 }
 
 static void play_recorded(struct job *job, FILE *text, const struct replay *replay,
-                          const struct job_options *options, struct fault *fault)
+                          const struct job_options *options, struct error *error)
 {
     job->outcome = outcomes[report_verdict(replay)];
     if (job->outcome == OUTCOME_SKIPPED)
-        fault_set(fault, "%s: nothing to replay: %s", replay->trace.name,
+        error_set(error, "%s: nothing to replay: %s", replay->trace.name,
                   report_skip_reason(replay));
     if (options->text)
         report_text(text, replay, &options->report);
@@ -106,9 +106,9 @@ static void play_recorded(struct job *job, FILE *text, const struct replay *repl
     job->json = report_json(replay);
 }
 
-static void keep_fault(struct job *job, const struct fault *fault)
+static void keep_fault(struct job *job, const struct error *error)
 {
-    job->fault = fault->text[0] ? strdup(fault->text) : NULL;
+    job->error = error->text[0] ? strdup(error->text) : NULL;
 }
 
 static void play_capture(struct job *job, FILE *text, const struct job_options *options)
@@ -120,19 +120,19 @@ static void play_capture(struct job *job, FILE *text, const struct job_options *
                                                   .live = options->live,
                                                   .given = options->given,
                                                   .stores = options->dump_path};
-    struct fault fault = {""};
+    struct error error = {""};
     struct replay replay;
 
-    if (replay_run(&replay, job->item->path, &replay_options, &fault) != 0 ||
+    if (replay_run(&replay, job->item->path, &replay_options, &error) != 0 ||
         (options->dump_path &&
-         setup_json_write(&replay.drive, &replay.stores, options->dump_path, &fault) != 0) ||
-        (options->closed && play_closed(job, text, &replay, options, &fault) != 0)) {
+         setup_json_write(&replay.drive, &replay.stores, options->dump_path, &error) != 0) ||
+        (options->closed && play_closed(job, text, &replay, options, &error) != 0)) {
         job->outcome = OUTCOME_UNUSABLE;
-        job->json = fault_json(job->item->path, fault.text);
+        job->json = fault_json(job->item->path, error.text);
     } else if (!options->closed) {
-        play_recorded(job, text, &replay, options, &fault);
+        play_recorded(job, text, &replay, options, &error);
     }
-    keep_fault(job, &fault);
+    keep_fault(job, &error);
     replay_free(&replay);
 }
 
@@ -166,7 +166,7 @@ static int exit_worker(const struct job *job, FILE *json)
 {
     json_t *all =
         json_pack("{s:i, s:o, s:O}", "outcome", (int)job->outcome, "fault",
-                  job->fault ? json_lossy_string(job->fault) : json_null(), "report", job->json);
+                  job->error ? json_lossy_string(job->error) : json_null(), "report", job->json);
     int rc = !all || json_dumpf(all, json, 0) != 0 || fflush(json) != 0 ? -1 : 0;
 
     json_decref(all);
@@ -174,14 +174,14 @@ static int exit_worker(const struct job *job, FILE *json)
 }
 
 static int start_worker(struct job *job, struct worker *w, const struct job_options *options,
-                        struct fault *fault)
+                        struct error *error)
 {
     w->text = tmpfile();
     w->json = tmpfile();
     fflush(NULL);
     w->pid = w->text && w->json ? fork() : -1;
     if (w->pid < 0) {
-        fault_set(fault, "%s: no process or temporary file for it: %s", job->item->path,
+        error_set(error, "%s: no process or temporary file for it: %s", job->item->path,
                   strerror(errno));
         if (w->text)
             fclose(w->text);
@@ -208,21 +208,21 @@ static void collect_result(struct job *job, struct worker *w, int status)
     if (all) {
         job->outcome = (enum outcome)json_integer_value(json_object_get(all, "outcome"));
         if (json_is_string(json_object_get(all, "fault")))
-            job->fault = strdup(json_string_value(json_object_get(all, "fault")));
+            job->error = strdup(json_string_value(json_object_get(all, "fault")));
         job->json = json_incref(json_object_get(all, "report"));
         job->text = read_back(w->text);
         json_decref(all);
     } else {
-        struct fault fault;
+        struct error error;
 
         job->outcome = OUTCOME_CRASHED;
         if (WIFSIGNALED(status))
-            fault_set(&fault, "%s: the replay died of signal %d (%s)", job->item->path,
+            error_set(&error, "%s: the replay died of signal %d (%s)", job->item->path,
                       WTERMSIG(status), strsignal(WTERMSIG(status)));
         else
-            fault_set(&fault, "%s: the replay broke off (wait status %d)", job->item->path, status);
-        keep_fault(job, &fault);
-        job->json = fault_json(job->item->path, fault.text);
+            error_set(&error, "%s: the replay broke off (wait status %d)", job->item->path, status);
+        keep_fault(job, &error);
+        job->json = fault_json(job->item->path, error.text);
     }
     fclose(w->text);
     fclose(w->json);
@@ -271,14 +271,14 @@ static void notify_watcher(struct job_batch *batch, size_t done)
 }
 
 static int run_in_workers(struct job_batch *batch, unsigned at_a_time,
-                          const struct job_options *options, struct fault *fault)
+                          const struct job_options *options, struct error *error)
 {
     size_t started = 0, running = 0;
     int rc = 0;
 
     while (running || (rc == 0 && started < batch->cnt)) {
         if (rc == 0 && started < batch->cnt && running < at_a_time) {
-            rc = start_worker(&batch->jobs[started], &batch->workers[started], options, fault);
+            rc = start_worker(&batch->jobs[started], &batch->workers[started], options, error);
             running += rc == 0;
             started++;
             continue;
@@ -292,13 +292,13 @@ static int run_in_workers(struct job_batch *batch, unsigned at_a_time,
 }
 
 static int run_in_process(struct job_batch *batch, const struct job_options *options,
-                          struct fault *fault)
+                          struct error *error)
 {
     for (size_t i = 0; i < batch->cnt; i++) {
         FILE *text = tmpfile();
 
         if (!text)
-            return fault_set(fault, "%s: no temporary file: %s", batch->jobs[i].item->path,
+            return error_set(error, "%s: no temporary file: %s", batch->jobs[i].item->path,
                              strerror(errno));
         play_capture(&batch->jobs[i], text, options);
         batch->jobs[i].expected = expected_of(&batch->jobs[i], options);
@@ -312,7 +312,7 @@ static int run_in_process(struct job_batch *batch, const struct job_options *opt
 
 int worker_pool_run(const struct capture_set *captures, unsigned at_a_time,
                     const struct job_options *options, const struct job_watcher *watcher,
-                    struct job **out, struct fault *fault)
+                    struct job **out, struct error *error)
 {
     struct job_batch batch = {.cnt = captures->cnt, .watcher = watcher};
     int rc;
@@ -321,12 +321,12 @@ int worker_pool_run(const struct capture_set *captures, unsigned at_a_time,
     batch.workers = calloc(captures->cnt + 1, sizeof(*batch.workers));
     if (!batch.jobs || !batch.workers) {
         free(batch.workers);
-        return fault_set(fault, "no memory for %zu captures", captures->cnt);
+        return error_set(error, "no memory for %zu captures", captures->cnt);
     }
     for (size_t i = 0; i < batch.cnt; i++)
         batch.jobs[i].item = &captures->item[i];
-    rc = at_a_time > 1 ? run_in_workers(&batch, at_a_time, options, fault)
-                       : run_in_process(&batch, options, fault);
+    rc = at_a_time > 1 ? run_in_workers(&batch, at_a_time, options, error)
+                       : run_in_process(&batch, options, error);
     free(batch.workers);
     return rc;
 }
@@ -335,7 +335,7 @@ void jobs_free(struct job *jobs, size_t cnt)
 {
     for (size_t i = 0; jobs && i < cnt; i++) {
         free(jobs[i].text);
-        free(jobs[i].fault);
+        free(jobs[i].error);
         json_decref(jobs[i].json);
     }
     free(jobs);

@@ -29,7 +29,7 @@ struct job {
     enum outcome expected; /* as the manifest says; of a closed loop, to hold or to be skipped */
     char *text;            /* the report; "" if none was wanted */
     json_t *json;          /* report_json(), or {file, verdict: ERROR, error} */
-    char *fault; /* why it is SKIPPED, UNUSABLE or CRASHED, with the file in it; or NULL */
+    char *error; /* why it is SKIPPED, UNUSABLE or CRASHED, with the file in it; or NULL */
 };
 
 /* Told of each job that is done, in the order of the jobs; `finished` counts them in any order. */
@@ -44,12 +44,12 @@ struct job_watcher {
 
 /*
  * Replays all captures, `at_a_time` >= 1 at once; with one at a time in this process. *out are
- * as many jobs as there are captures, in their order, for jobs_free(). 0, or -1 and a fault if no
+ * as many jobs as there are captures, in their order, for jobs_free(). 0, or -1 and an error if no
  * process or memory is to be had.
  */
 int worker_pool_run(const struct capture_set *captures, unsigned at_a_time,
                     const struct job_options *options, const struct job_watcher *watcher,
-                    struct job **out, struct fault *fault);
+                    struct job **out, struct error *error);
 void jobs_free(struct job *jobs, size_t cnt);
 
 /* Whether it came out as expected. */

@@ -8,7 +8,7 @@
 
 int cli_error(const char *fmt, ...)
 {
-    char line[sizeof(struct fault)];
+    char line[sizeof(struct error)];
     va_list args;
 
     fflush(stdout);

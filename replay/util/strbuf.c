@@ -140,12 +140,12 @@ void put_shell_word(FILE *out, const char *word)
     fputc('\'', out);
 }
 
-int fault_set(struct fault *fault, const char *fmt, ...)
+int error_set(struct error *error, const char *fmt, ...)
 {
     va_list args;
 
     va_start(args, fmt);
-    vsnprintf(fault->text, sizeof(fault->text), fmt, args);
+    vsnprintf(error->text, sizeof(error->text), fmt, args);
     va_end(args);
     return -1;
 }

@@ -44,11 +44,11 @@ void put_shell_word(FILE *out, const char *word);
 
 /* Why an input cannot be used: file, and frame and field where it applies. There is room for two
  * paths as long as the system takes them, and for what is to be said of them. */
-struct fault {
+struct error {
     char text[2 * 4096 + 512];
 };
 
-/* Sets the text and returns -1, so that a caller can `return fault_set(...)`. */
-int fault_set(struct fault *fault, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Sets the text and returns -1, so that a caller can `return error_set(...)`. */
+int error_set(struct error *error, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -57,14 +57,14 @@ static double harness(const char *capture, uint64_t loop)
 {
     struct live_args args = {
         .options = {.iface = "va", .target = "192.0.2.2"}, .topspeed = true, .loop = loop};
-    struct fault fault = {""};
+    struct error error = {""};
     char *text = NULL, *rate;
     size_t size;
     FILE *out = open_memstream(&text, &size);
     double value;
 
     need(out != NULL, "memory");
-    need(load_gen_run(&args, &capture, 1, out, &fault) == 0, fault.text);
+    need(load_gen_run(&args, &capture, 1, out, &error) == 0, error.text);
     fclose(out);
     rate = strstr(text, " s: ");
     need(rate != NULL, text);
@@ -80,8 +80,8 @@ static double bare(const char *capture, uint64_t loop)
     static int len[65536];
     struct rewrite_path path = {.target = {[10] = 0xFF, 0xFF, 192, 0, 2, 2},
                                 .addr = {[10] = 0xFF, 0xFF, 192, 0, 2, 1}};
-    char error[PCAP_ERRBUF_SIZE];
-    struct fault fault = {""};
+    char errbuf[PCAP_ERRBUF_SIZE];
+    struct error error = {""};
     struct trace trace = {0};
     struct live_port port;
     uint64_t begin, sent = 0;
@@ -89,19 +89,19 @@ static double bare(const char *capture, uint64_t loop)
     pcap_t *pcap;
 
     /* For the MAC addresses. */
-    need(live_port_open(&port, "va", path.target, NULL, &fault) == 0, fault.text);
+    need(live_port_open(&port, "va", path.target, NULL, &error) == 0, error.text);
     memcpy(path.mac, port.mac, 6);
     memcpy(path.dmac, port.dmac, 6);
     live_port_close(&port);
-    need(trace_read(&trace, capture, &fault) == 0, fault.text);
+    need(trace_read(&trace, capture, &error) == 0, error.text);
     for (size_t i = 0; i < trace.cnt && cnt < 65536; i++)
         if (!roce_opcode_is_response(roce_opcode(trace.pkt[i].opcode))) {
             len[cnt] = rewrite_addresses(&path, &trace.pkt[i], frame[cnt], ROCE_FRAME_MAX);
             cnt += len[cnt] > 0;
         }
     trace_free(&trace);
-    pcap = pcap_open_live("va", 65535, 0, 1, error);
-    need(pcap != NULL, error);
+    pcap = pcap_open_live("va", 65535, 0, 1, errbuf);
+    need(pcap != NULL, errbuf);
     begin = live_now();
     for (uint64_t round = 0; round < loop; round++)
         for (size_t i = 0; i < cnt; i++, sent++)

@@ -122,16 +122,16 @@ static uint64_t read_all(const uint8_t *bytes, size_t len)
     FILE *file = fmemopen((void *)(uintptr_t)bytes, len, "rb");
     struct pcap_parser cap = {0};
     struct pcap_record r;
-    struct fault fault;
+    struct error error;
     uint64_t sum = 0;
     size_t cnt = 0;
     int rc;
 
     FUZZ_CHECK(file != NULL);
-    if (pcap_parser_open(&cap, file, NULL, &fault) == 0) {
+    if (pcap_parser_open(&cap, file, NULL, &error) == 0) {
         cap.on_block = on_block;
         cap.user = &sum;
-        while ((rc = pcap_parser_next(&cap, &r, &fault)) == 1) {
+        while ((rc = pcap_parser_next(&cap, &r, &error)) == 1) {
             FUZZ_CHECK(++cnt <= len); /* each takes bytes of the file */
             FUZZ_CHECK(r.cap_len <= PCAP_RECORD_MAX && r.cap_len <= len);
             if (r.block) {
@@ -143,7 +143,7 @@ static uint64_t read_all(const uint8_t *bytes, size_t len)
             for (uint32_t i = 0; i < r.cap_len; i++)
                 sum = sum * 31 + r.data[i];
         }
-        FUZZ_CHECK(rc == 0 || fault.text[0] != 0);
+        FUZZ_CHECK(rc == 0 || error.text[0] != 0);
         sum = sum * 3 + (uint64_t)(rc + 1);
     }
     pcap_parser_close(&cap);

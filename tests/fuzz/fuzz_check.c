@@ -68,14 +68,14 @@ static uint64_t check_json(struct output *o, const char *type)
 
     for (char *line = o->p; line && *line;) {
         char *end = strchr(line, '\n');
-        json_error_t error;
+        json_error_t json_error;
         json_t *object;
         const char *is;
 
         FUZZ_CHECK(end != NULL);
-        object = json_loadb(line, (size_t)(end - line), JSON_REJECT_DUPLICATES, &error);
+        object = json_loadb(line, (size_t)(end - line), JSON_REJECT_DUPLICATES, &json_error);
         if (!object)
-            fprintf(stderr, "%s: %.*s\n", error.text, (int)(end - line), line);
+            fprintf(stderr, "%s: %.*s\n", json_error.text, (int)(end - line), line);
         FUZZ_CHECK(json_is_object(object));
         is = json_string_value(json_object_get(object, "type"));
         cnt += !type || (is && strcmp(is, type) == 0);
@@ -130,16 +130,16 @@ static struct outcome check_loud(const char *path, const char *annotated, unsign
     struct output json;
     struct check_options options = {
         .keep_findings = true, .keep_history = true, .conn_max = CONNS, .annotate_to = annotated};
-    struct fault fault = {""};
+    struct error error = {""};
     struct check_report report;
     struct outcome outcome;
 
     output_begin(&json);
     options.json = json.file;
-    outcome.rc = check_capture(path, &options, &report, &fault);
+    outcome.rc = check_capture(path, &options, &report, &error);
     outcome = outcome_of(&report, outcome.rc);
     FUZZ_CHECK(report.name != NULL);
-    FUZZ_CHECK((outcome.rc == 0) == (fault.text[0] == 0));
+    FUZZ_CHECK((outcome.rc == 0) == (error.text[0] == 0));
     if (report.frames > 0)
         print_all(&report, rows);
     FUZZ_CHECK(check_json_summary(json.file, &report, 0) == 0 && fclose(json.file) == 0);
@@ -156,9 +156,9 @@ static struct outcome check_loud(const char *path, const char *annotated, unsign
 static struct outcome check_quiet(const char *path)
 {
     const struct check_options options = {0};
-    struct fault fault = {""};
+    struct error error = {""};
     struct check_report report;
-    int rc = check_capture(path, &options, &report, &fault);
+    int rc = check_capture(path, &options, &report, &error);
     struct outcome outcome = outcome_of(&report, rc);
 
     check_report_free(&report);
@@ -179,13 +179,13 @@ static void decode(const char *path, const struct outcome *outcome)
 {
     struct decode_options options = {.verbose = true};
     struct output text, json;
-    struct fault fault = {""};
+    struct error error = {""};
 
     output_begin(&text);
     output_begin(&json);
     options.text = text.file;
     options.json = json.file;
-    FUZZ_CHECK(decode_file(path, &options, &fault) == 0 || fault.text[0]);
+    FUZZ_CHECK(decode_file(path, &options, &error) == 0 || error.text[0]);
     check_clean(&text);
     FUZZ_CHECK(fclose(json.file) == 0);
     FUZZ_CHECK(check_json(&json, NULL) <= outcome->frames);

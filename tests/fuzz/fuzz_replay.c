@@ -2,7 +2,7 @@
 /*
  * Fuzz target: whole captures through replay. The input is that of capture.h.
  *
- * Invariants: replay comes to a verdict or a fault, both ends, with bounded memory (the libFuzzer
+ * Invariants: replay comes to a verdict or an error, both ends, with bounded memory (the libFuzzer
  * run has a limit); the setup that it dumps is one that it reads, and given that it comes to the
  * same verdict of each connection; a closed loop of it comes to an end; without addresses and
  * payload a frame is of the same form, and its ICRC as right as it was.
@@ -21,22 +21,22 @@ static void check_setup(const struct replay *replay, const char *path)
     struct replay_options options = {0};
     struct given given;
     struct replay again;
-    struct fault fault = {""};
+    struct error error = {""};
     char setup[64];
     int fd = fuzz_memfile("setup", setup);
 
-    FUZZ_CHECK(setup_json_write(&replay->drive, &replay->stores, setup, &fault) == 0);
-    if (given_read(&given, setup, &fault) != 0) {
-        fprintf(stderr, "%s\n", fault.text);
+    FUZZ_CHECK(setup_json_write(&replay->drive, &replay->stores, setup, &error) == 0);
+    if (given_read(&given, setup, &error) != 0) {
+        fprintf(stderr, "%s\n", error.text);
         FUZZ_CHECK(!"the dumped setup can be read");
     }
     options.given = &given;
-    if (replay_run(&again, path, &options, &fault) == 0) {
+    if (replay_run(&again, path, &options, &error) == 0) {
         FUZZ_CHECK(again.drive.run_cnt == replay->drive.run_cnt);
         for (uint32_t i = 0; i < again.drive.run_cnt; i++)
             FUZZ_CHECK(report_run_verdict(&again, i) == report_run_verdict(replay, i));
     } else {
-        fprintf(stderr, "%s\n", fault.text);
+        fprintf(stderr, "%s\n", error.text);
         FUZZ_CHECK(!"the dumped setup can be given");
     }
     replay_free(&again);
@@ -48,17 +48,17 @@ static void check_closed(const struct replay *replay, uint64_t seed)
 {
     struct loop_options options = {.seed = seed, .repeat = 1};
     struct loop_summary sum;
-    struct fault fault;
+    struct error error;
 
     /* READs of megabytes by a capture of bytes end too, but not soon. */
     for (size_t i = 0; i < replay->drive.run_cnt; i++)
         if (replay->drive.run[i].setup.bytes_out > 1u << 20)
             return;
-    FUZZ_CHECK(impair_rules_add(&options.edits, "drop@p=0.05", &fault) == 0);
-    FUZZ_CHECK(impair_rules_add(&options.edits, "dup@p=0.05", &fault) == 0);
+    FUZZ_CHECK(impair_rules_add(&options.edits, "drop@p=0.05", &error) == 0);
+    FUZZ_CHECK(impair_rules_add(&options.edits, "dup@p=0.05", &error) == 0);
     options.exchanges = &replay->exchanges;
     options.sides = (unsigned)(seed % 3) + 1;
-    FUZZ_CHECK(closed_sum_run(&sum, &replay->drive, &options, &fault) == 0);
+    FUZZ_CHECK(closed_sum_run(&sum, &replay->drive, &options, &error) == 0);
     loop_summary_free(&sum);
 }
 
@@ -96,14 +96,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct replay_options options = {.stores = true,
                                            .peer = size & 1 ? "linux-rxe-6.1" : NULL};
     struct replay replay;
-    struct fault fault = {""};
+    struct error error = {""};
     char path[64];
     int fd;
 
     if (size < FUZZ_CAPTURE_HEAD + FUZZ_CAPTURE_RECORD)
         return 0;
     fd = fuzz_capture(data, size, ROCE_FRAME_MAX, path);
-    if (replay_run(&replay, path, &options, &fault) == 0) {
+    if (replay_run(&replay, path, &options, &error) == 0) {
         FILE *null = fopen("/dev/null", "w");
         const struct report_options report = {.ladder = true, .verbose = true};
 
@@ -115,7 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_closed(&replay, size);
         check_anonymous(&replay);
     } else {
-        FUZZ_CHECK(fault.text[0] != '\0');
+        FUZZ_CHECK(error.text[0] != '\0');
     }
     replay_free(&replay);
     close(fd);

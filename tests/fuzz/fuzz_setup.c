@@ -109,7 +109,7 @@ static void check(const struct given *given)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct script s = {data + 1, size ? size - 1 : 0};
-    struct fault fault = {""};
+    struct error error = {""};
     struct given given;
     char path[64];
     int fd;
@@ -127,10 +127,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_CHECK(write(fd, s.p, s.left) == (ssize_t)s.left);
     }
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    if (given_read(&given, path, &fault) == 0)
+    if (given_read(&given, path, &error) == 0)
         check(&given);
     else
-        FUZZ_CHECK(strncmp(fault.text, path, strlen(path)) == 0);
+        FUZZ_CHECK(strncmp(error.text, path, strlen(path)) == 0);
     given_free(&given);
     close(fd);
     return 0;

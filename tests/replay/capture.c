@@ -44,15 +44,15 @@ void capture_put(struct capture *c, size_t at, const uint8_t *data, size_t len)
 
 bool capture_load(struct capture *c, const char *path)
 {
-    struct fault fault;
-    struct capture_reader *reader = reader_open(path, &fault);
+    struct error error;
+    struct capture_reader *reader = reader_open(path, &error);
     struct captured_frame frame;
     int rc;
 
     memset(c, 0, sizeof(*c));
     if (!reader)
         return false;
-    while ((rc = reader_next(reader, &frame, &fault)) == 1)
+    while ((rc = reader_next(reader, &frame, &error)) == 1)
         capture_add(c, frame.data, frame.cap_len, frame.time);
     reader_close(reader);
     return rc == 0;
@@ -108,12 +108,12 @@ void capture_keep(const struct capture *c, const char *path)
 }
 
 int capture_replay(const struct capture *c, const struct replay_options *options,
-                   struct replay *replay, struct fault *fault)
+                   struct replay *replay, struct error *error)
 {
     size_t len;
     uint8_t *file = to_file(c, &len);
     char *path = capture_temp(file, len);
-    int rc = replay_run(replay, path, options, fault);
+    int rc = replay_run(replay, path, options, error);
 
     unlink(path);
     free(path);

@@ -32,7 +32,7 @@ bool capture_load(struct capture *capture, const char *path);
 
 /* Writes to a new temporary file and replays it; see replay_run(). The file is gone afterwards. */
 int capture_replay(const struct capture *capture, const struct replay_options *options,
-                   struct replay *replay, struct fault *fault);
+                   struct replay *replay, struct error *error);
 
 /* Writes it to a file, for somebody to look at. */
 void capture_keep(const struct capture *capture, const char *path);

@@ -135,11 +135,12 @@ json_t *checkrun_json(const char *text)
     while (*text) {
         const char *end = strchr(text, '\n');
         size_t len = end ? (size_t)(end - text) : strlen(text);
-        json_error_t error;
-        json_t *line = json_loadb(text, len, 0, &error);
+        json_error_t json_error;
+        json_t *line = json_loadb(text, len, 0, &json_error);
 
         if (!json_is_object(line))
-            suite_fail(__FILE__, __LINE__, "no JSON object: %.*s: %s", (int)len, text, error.text);
+            suite_fail(__FILE__, __LINE__, "no JSON object: %.*s: %s", (int)len, text,
+                       json_error.text);
         json_array_append_new(lines, line ? line : json_null());
         text += len + (end != NULL);
     }

@@ -47,8 +47,8 @@ static unsigned expect_as_libpcap(const char *path, bool ends)
     char errbuf[PCAP_ERRBUF_SIZE];
     pcap_t *pcap =
         pcap_open_offline_with_tstamp_precision(path, PCAP_TSTAMP_PRECISION_NANO, errbuf);
-    struct fault fault = {0};
-    struct capture_reader *reader = reader_open(path, &fault);
+    struct error error = {0};
+    struct capture_reader *reader = reader_open(path, &error);
     struct captured_frame frame = {0};
     struct pcap_pkthdr *hdr;
     const u_char *data;
@@ -56,20 +56,20 @@ static unsigned expect_as_libpcap(const char *path, bool ends)
     int rc = -1;
 
     while (pcap && reader && (rc = pcap_next_ex(pcap, &hdr, &data)) == 1) {
-        bool same = reader_next(reader, &frame, &fault) == 1 &&
+        bool same = reader_next(reader, &frame, &error) == 1 &&
                     frame.record_cap_len == hdr->caplen &&
                     frame.record_wire_len == (hdr->len > hdr->caplen ? hdr->len : hdr->caplen) &&
                     same_time(&frame, hdr) && memcmp(frame.record, data, hdr->caplen) == 0;
 
         cnt++;
-        if (strstr(fault.text, "does not carry RoCE")) /* libpcap has no opinion of that */
+        if (strstr(error.text, "does not carry RoCE")) /* libpcap has no opinion of that */
             break;
         if (!same) {
             suite_fail(__FILE__, __LINE__,
                        "%s: frame %u differs from libpcap's: %u of %u bytes, time "
                        "%llu and %lld.%09ld: %s",
                        path, cnt, hdr->caplen, hdr->len, (unsigned long long)frame.time,
-                       (long long)hdr->ts.tv_sec, (long)hdr->ts.tv_usec, fault.text);
+                       (long long)hdr->ts.tv_sec, (long)hdr->ts.tv_usec, error.text);
             break;
         }
     }
@@ -77,7 +77,7 @@ static unsigned expect_as_libpcap(const char *path, bool ends)
         CU_ASSERT_PTR_NOT_NULL(pcap);
         CU_ASSERT_PTR_NOT_NULL(reader);
         if (reader)
-            EXPECT_EQ(reader_next(reader, &frame, &fault), rc == PCAP_ERROR_BREAK ? 0 : -1);
+            EXPECT_EQ(reader_next(reader, &frame, &error), rc == PCAP_ERROR_BREAK ? 0 : -1);
     }
     if (pcap)
         pcap_close(pcap);
@@ -230,7 +230,7 @@ static void interfaces_of_different_links(void)
     struct captured_frame frame;
     struct ngfile f = {0};
     struct capture_reader *reader;
-    struct fault fault;
+    struct error error;
     size_t i = 0;
     int rc;
 
@@ -256,9 +256,9 @@ static void interfaces_of_different_links(void)
     }
     ng_write(&f, path);
     ng_free(&f);
-    reader = reader_open(path, &fault);
+    reader = reader_open(path, &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(reader);
-    while ((rc = reader_next(reader, &frame, &fault)) == 1) {
+    while ((rc = reader_next(reader, &frame, &error)) == 1) {
         const struct capture_frame *fr = &sample.frame[i % 40];
         unsigned kind = i % 40 % 4;
 
@@ -310,8 +310,8 @@ static unsigned expect_batches_to_stay(const char *path, bool ahead, int *rc)
 {
     struct captured_frame *all = calloc(FRAMES + 1, sizeof(*all));
     const struct captured_frame *oldest;
-    struct fault fault;
-    struct ahead_thread thread_arg = {reader_open(path, &fault), false};
+    struct error error;
+    struct ahead_thread thread_arg = {reader_open(path, &error), false};
     struct capture_reader *reader = thread_arg.reader;
     pthread_t thread;
     unsigned batches = 0, cnt = 0, first[READ_BUFFER_KEEP + 1] = {0};
@@ -324,7 +324,7 @@ static unsigned expect_batches_to_stay(const char *path, bool ahead, int *rc)
         reader_begin_ahead(reader);
         CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, read_ahead, &thread_arg), 0);
     }
-    while (whole && cnt < FRAMES && (*rc = reader_next(reader, &all[cnt], &fault)) == 1) {
+    while (whole && cnt < FRAMES && (*rc = reader_next(reader, &all[cnt], &error)) == 1) {
         EXPECT_EQ(all[cnt].number, cnt + 1);
         cnt++;
         if (reader_ready(reader))
@@ -346,7 +346,7 @@ static unsigned expect_batches_to_stay(const char *path, bool ahead, int *rc)
         CU_ASSERT_TRUE(done <= total + READ_AHEAD_PIECES * READ_CHUNK_LEN);
     }
     if (cnt == FRAMES)
-        *rc = reader_next(reader, &all[cnt], &fault);
+        *rc = reader_next(reader, &all[cnt], &error);
     CU_ASSERT_TRUE(batches > 2 * READ_BUFFER_KEEP || cnt < FRAMES);
     atomic_store(&thread_arg.stop, true);
     if (ahead)
@@ -427,14 +427,14 @@ static void what_is_read_ahead_is_the_same(void)
 /* Reads a mapped file that is cut short meanwhile; does not come back. */
 static void read_cut_short(const char *path, int err)
 {
-    struct fault fault;
+    struct error error;
     struct captured_frame frame;
-    struct capture_reader *reader = reader_open(path, &fault);
+    struct capture_reader *reader = reader_open(path, &error);
 
     dup2(err, STDERR_FILENO);
     if (!reader || !reader_map(reader) || truncate(path, 4096) != 0)
         _exit(100);
-    while (reader_next(reader, &frame, &fault) == 1)
+    while (reader_next(reader, &frame, &error) == 1)
         if (frame.cap_len && frame.data[frame.cap_len - 1])
             _exit(101); /* all bytes were zeros */
     _exit(0);

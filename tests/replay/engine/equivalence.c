@@ -60,26 +60,26 @@ static bool is_right(const struct replay *replay, uint32_t frame)
 static bool is_seen_with(const char *setup, const struct capture *capture, const char *peer,
                          uint32_t frame)
 {
-    struct fault fault = {""};
+    struct error error = {""};
     struct replay replay;
     struct given given;
     bool seen = false;
 
-    if (given_read(&given, setup, &fault) == 0) {
+    if (given_read(&given, setup, &error) == 0) {
         seen = capture_replay(capture, &(struct replay_options){.peer = peer, .given = &given},
-                              &replay, &fault) == 0 &&
+                              &replay, &error) == 0 &&
                capture_differs(&replay, frame, NULL);
         replay_free(&replay);
     }
-    if (fault.text[0])
-        suite_fail(__FILE__, __LINE__, "%s: %s", setup, fault.text);
+    if (error.text[0])
+        suite_fail(__FILE__, __LINE__, "%s: %s", setup, error.text);
     given_free(&given);
     return seen;
 }
 
 /* Replays the capture without the frames that are `out`; replay_free() is wanted. */
 static enum verdict replay_without(const struct capture *capture, const char *peer, const bool *out,
-                                   struct replay *replay, struct fault *fault)
+                                   struct replay *replay, struct error *error)
 {
     struct capture less = {.frame = calloc(capture->cnt + 1, sizeof(*less.frame))};
     enum verdict verdict = VERDICT_FAIL;
@@ -88,7 +88,7 @@ static enum verdict replay_without(const struct capture *capture, const char *pe
     for (size_t i = 0; i < capture->cnt; i++)
         if (!out[i])
             less.frame[less.cnt++] = capture->frame[i];
-    if (capture_replay(&less, &(struct replay_options){.peer = peer}, replay, fault) == 0)
+    if (capture_replay(&less, &(struct replay_options){.peer = peer}, replay, error) == 0)
         verdict = report_verdict(replay);
     free(less.frame);
     return verdict;
@@ -98,13 +98,13 @@ static enum verdict replay_without(const struct capture *capture, const char *pe
 static bool holds_without(const struct subject *subject, uint32_t frame)
 {
     bool *out = calloc(subject->original.cnt + 1, sizeof(*out));
-    struct fault fault = {""};
+    struct error error = {""};
     struct replay replay;
     bool holds;
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(out);
     out[frame - 1] = true;
-    holds = replay_without(&subject->original, subject->peer, out, &replay, &fault) != VERDICT_FAIL;
+    holds = replay_without(&subject->original, subject->peer, out, &replay, &error) != VERDICT_FAIL;
     replay_free(&replay);
     free(out);
     return holds;
@@ -144,12 +144,12 @@ static size_t mark_lost(const struct replay *replay, bool *lost)
 static bool is_not_got(const struct subject *subject, const struct replay *altered)
 {
     bool *lost = calloc(subject->capture.cnt + 1, sizeof(*lost));
-    struct fault fault = {""};
+    struct error error = {""};
     struct replay replay;
     bool holds = false;
 
     if (lost && mark_lost(altered, lost) > 0) {
-        holds = replay_without(&subject->capture, subject->peer, lost, &replay, &fault) !=
+        holds = replay_without(&subject->capture, subject->peer, lost, &replay, &error) !=
                     VERDICT_FAIL &&
                 mark_lost(&replay, lost) == 0;
         replay_free(&replay);
@@ -194,7 +194,7 @@ static bool holds_with(const struct subject *subject, uint32_t frame, uint32_t c
 {
     const struct capture *c = &subject->capture;
     struct capture more = {.frame = calloc(c->cnt + 1, sizeof(*more.frame)), .cnt = c->cnt + 1};
-    struct fault fault = {""};
+    struct error error = {""};
     struct replay replay;
     bool holds;
 
@@ -203,7 +203,7 @@ static bool holds_with(const struct subject *subject, uint32_t frame, uint32_t c
         more.frame[i] = c->frame[i < at ? i : i > at ? i - 1 : copy - 1];
     more.frame[at].time = c->frame[frame - 1].time;
     holds = capture_replay(&more, &(struct replay_options){.peer = subject->peer}, &replay,
-                           &fault) == 0 &&
+                           &error) == 0 &&
             report_verdict(&replay) == VERDICT_PASS && is_right(&replay, frame + (at < frame));
     for (size_t r = 0; holds && r < replay.drive.run_cnt; r++)
         holds = replay.comparison.result[r].inconclusive == 0;

@@ -37,11 +37,11 @@ static unsigned play(const struct capture_set *corpus, const struct loop_options
     const struct job_options options = {.closed = closed};
     const struct job_watcher watcher = {.ctx = NULL};
     struct job *jobs;
-    struct fault fault;
+    struct error error;
     unsigned cnt = 0;
 
-    if (worker_pool_run(corpus, 1, &options, &watcher, &jobs, &fault) != 0) {
-        fprintf(stderr, "%s\n", fault.text);
+    if (worker_pool_run(corpus, 1, &options, &watcher, &jobs, &error) != 0) {
+        fprintf(stderr, "%s\n", error.text);
         _exit(125);
     }
     for (size_t i = 0; i < corpus->cnt; i++) {
@@ -98,18 +98,18 @@ int main(int argc, char **argv)
     struct loop_options closed = {.seed = 1, .repeat = 5};
     struct capture_set corpus = {0};
     unsigned cnt = 0, by_replay = 0, by_loop = 0, excused = 0;
-    struct fault fault;
+    struct error error;
     bool healthy;
 
     if (argc < 2) {
         fprintf(stderr, "usage: rocedrill_mutants FOLDER [FAULT...]\n");
         return 2;
     }
-    if (capture_set_add(&corpus, argv[1], &fault) != 0 ||
-        impair_rules_add(&closed.edits, "drop@p=0.05", &fault) != 0 ||
-        impair_rules_add(&closed.edits, "dup@p=0.05", &fault) != 0 ||
-        impair_rules_add(&closed.edits, "set=deth.qkey=5@p=0.2", &fault) != 0) {
-        fprintf(stderr, "%s\n", fault.text);
+    if (capture_set_add(&corpus, argv[1], &error) != 0 ||
+        impair_rules_add(&closed.edits, "drop@p=0.05", &error) != 0 ||
+        impair_rules_add(&closed.edits, "dup@p=0.05", &error) != 0 ||
+        impair_rules_add(&closed.edits, "set=deth.qkey=5@p=0.2", &error) != 0) {
+        fprintf(stderr, "%s\n", error.text);
         return 2;
     }
     printf("without fault:");

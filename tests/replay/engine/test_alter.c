@@ -97,7 +97,7 @@ static void try_one(struct subject *subject, uint32_t frame, enum alteration kin
     struct capture_frame *at = &subject->capture.frame[frame - 1];
     struct capture_frame saved = *at;
     uint8_t buf[ROCE_FRAME_MAX];
-    struct fault fault = {""};
+    struct error error = {""};
     struct replay replay;
     int len = alteration_make(kind, &subject->capture, frame, buf);
 
@@ -112,9 +112,9 @@ static void try_one(struct subject *subject, uint32_t frame, enum alteration kin
     at->len = (uint32_t)len;
     tally->tried++;
     if (capture_replay(&subject->capture, &(struct replay_options){.peer = subject->peer}, &replay,
-                       &fault) != 0)
+                       &error) != 0)
         suite_fail(__FILE__, __LINE__, "%s: frame %u: %s: %s", subject->name, frame,
-                   alteration_name(kind), fault.text);
+                   alteration_name(kind), error.text);
     else
         count(subject, &replay, frame, kind, tally);
     replay_free(&replay);
@@ -187,7 +187,7 @@ static void alter_capture(const char *name, const char *path, const char *peer,
     struct subject subject = {.name = name, .peer = peer, .setup = "/tmp/rocedrill-alter-XXXXXX"};
     uint32_t *answers, *requests, *restarts;
     size_t answer_cnt, request_cnt, restart_cnt;
-    struct fault fault = {""};
+    struct error error = {""};
     struct replay replay;
     struct tally *tally;
     int fd;
@@ -197,7 +197,7 @@ static void alter_capture(const char *name, const char *path, const char *peer,
         return;
     }
     if (capture_replay(&subject.capture, &(struct replay_options){.peer = peer, .stores = true},
-                       &replay, &fault) != 0 ||
+                       &replay, &error) != 0 ||
         report_verdict(&replay) != VERDICT_PASS) {
         replay_free(&replay);
         capture_free(&subject.capture);
@@ -205,8 +205,8 @@ static void alter_capture(const char *name, const char *path, const char *peer,
         return;
     }
     fd = mkstemp(subject.setup);
-    if (fd < 0 || setup_json_write(&replay.drive, &replay.stores, subject.setup, &fault) != 0)
-        suite_fail(__FILE__, __LINE__, "%s: %s", subject.setup, fault.text);
+    if (fd < 0 || setup_json_write(&replay.drive, &replay.stores, subject.setup, &error) != 0)
+        suite_fail(__FILE__, __LINE__, "%s: %s", subject.setup, error.text);
     close(fd);
     answers = right_answers(&replay, &answer_cnt);
     subject.lost = equivalence_lost(&replay, subject.capture.cnt);

@@ -23,11 +23,11 @@ static bool load(struct capture *c, const char *name)
 
 static bool run(const struct capture *c, struct replay *r)
 {
-    struct fault fault = {""};
+    struct error error = {""};
 
-    if (capture_replay(c, &(struct replay_options){.peer = "linux-rxe-6.1"}, r, &fault) == 0)
+    if (capture_replay(c, &(struct replay_options){.peer = "linux-rxe-6.1"}, r, &error) == 0)
         return true;
-    suite_fail(__FILE__, __LINE__, "%s", fault.text);
+    suite_fail(__FILE__, __LINE__, "%s", error.text);
     return false;
 }
 

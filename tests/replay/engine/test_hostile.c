@@ -2,7 +2,7 @@
 /*
  * Hostile captures: real ones with bytes changed, frames dropped, repeated, swapped and cut at
  * random, with the ICRC made right again half of the time. Whatever comes out, replay ends with a
- * verdict or a fault; the sanitizer builds watch the rest.
+ * verdict or an error; the sanitizer builds watch the rest.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,14 +75,14 @@ static void spoilt_captures_end_in_a_verdict(void)
 
         snprintf(path, sizeof(path), "%s/captures/%s", TRACES_DIR, name ? name : "");
         for (unsigned i = 0; i < ROUNDS && name && strcmp(name, "file") != 0; i++) {
-            struct fault fault = {""};
+            struct error error = {""};
             struct capture c;
             struct replay r;
 
             if (!capture_load(&c, path))
                 break;
             spoil(&c, &rng);
-            if (capture_replay(&c, &(struct replay_options){.peer = NULL}, &r, &fault) == 0)
+            if (capture_replay(&c, &(struct replay_options){.peer = NULL}, &r, &error) == 0)
                 cnt[report_verdict(&r)]++;
             else
                 cnt[3]++;
@@ -108,7 +108,7 @@ static void spoilt_files_end_in_a_verdict(void)
     len = fread(buf, 1, sizeof(buf), file);
     fclose(file);
     for (unsigned i = 0; i < 400; i++) {
-        struct fault fault = {""};
+        struct error error = {""};
         struct replay r;
         char *path;
 
@@ -116,8 +116,8 @@ static void spoilt_files_end_in_a_verdict(void)
         for (unsigned k = 0; k < 1 + i % 4; k++)
             spoilt[rng_below(&rng, (uint32_t)len)] = (uint8_t)rng_u64(&rng);
         path = capture_temp(spoilt, i % 3 ? len : rng_below(&rng, (uint32_t)len));
-        if (replay_run(&r, path, &(struct replay_options){.peer = "linux-rxe-6.1"}, &fault) != 0)
-            CU_ASSERT(fault.text[0] != '\0');
+        if (replay_run(&r, path, &(struct replay_options){.peer = "linux-rxe-6.1"}, &error) != 0)
+            CU_ASSERT(error.text[0] != '\0');
         replay_free(&r);
         unlink(path);
         free(path);

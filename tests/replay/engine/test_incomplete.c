@@ -24,7 +24,7 @@
 #define POSITIONS 40u
 #define ROUNDS    10u
 
-/* Of random losses, one in so many may look like a fault: measured is one in a thousand. */
+/* Of random losses, one in so many may look like an error: measured is one in a thousand. */
 #define RARE 150u
 
 enum kind { HEAD, TAIL, DROP, RANDOM, SNAP_96, SNAP_128, ONE_WAY, KIND_CNT };
@@ -80,10 +80,10 @@ static void report_fail(const struct original *o, enum kind kind, const char *wh
 static void try_one(const struct original *o, struct capture *variant, enum kind kind,
                     const char *what, struct tally *tally)
 {
-    struct fault fault = {""};
+    struct error error = {""};
     struct replay replay;
 
-    if (capture_replay(variant, &(struct replay_options){.peer = o->peer}, &replay, &fault) != 0) {
+    if (capture_replay(variant, &(struct replay_options){.peer = o->peer}, &replay, &error) != 0) {
         tally->refused++;
     } else {
         const struct comparison *cmp = &replay.comparison;
@@ -207,10 +207,10 @@ static void try_one_way(const struct original *o, struct tally *tally)
 
 static void try_capture(const struct original *o, struct rng *rng, struct tally *tally)
 {
-    struct fault fault = {""};
+    struct error error = {""};
     struct replay replay;
     bool passes = capture_replay(&o->capture, &(struct replay_options){.peer = o->peer}, &replay,
-                                 &fault) == 0 &&
+                                 &error) == 0 &&
                   report_verdict(&replay) == VERDICT_PASS;
 
     replay_free(&replay);

@@ -155,7 +155,7 @@ static enum verdict one_recording(uint64_t seed, const struct sort *sort)
     struct simnet_path path = {.delay_ns = 500 + rng_below(&rng, 5000)};
     enum verdict verdict = VERDICT_FAIL;
     struct replay replay;
-    struct fault fault;
+    struct error error;
 
     tap.place = sort->bad ? (enum place)rng_below(&rng, PLACE_CNT) : BETWEEN;
     if (sort->bad) {
@@ -164,12 +164,12 @@ static enum verdict one_recording(uint64_t seed, const struct sort *sort)
         *ppm[rng_below(&rng, 3)] = rng_below(&rng, 40000);
     }
     sort->record(seed, &rng, sort->qp_max, &path);
-    if (capture_replay(&tap.capture, &(struct replay_options){.peer = NULL}, &replay, &fault) ==
+    if (capture_replay(&tap.capture, &(struct replay_options){.peer = NULL}, &replay, &error) ==
         0) {
         verdict = report_verdict(&replay);
         note_reasons(&replay, verdict);
     } else {
-        note(VERDICT_FAIL, fault.text);
+        note(VERDICT_FAIL, error.text);
     }
     if (verdict == VERDICT_FAIL && getenv("ROCEDRILL_KEEP"))
         keep(seed, sort);

@@ -18,13 +18,13 @@ static void replay_rounds(const char *what, const struct pair_opts *opts, uint32
     uint32_t compared = 0;
 
     for (unsigned i = 0; i < ROUNDS; i++) {
-        struct fault fault = {""};
+        struct error error = {""};
         struct capture c;
         struct replay r;
 
         if (!recording_make(&c, seed + i, opts, loss_ppm))
             return;
-        if (capture_replay(&c, &(struct replay_options){0}, &r, &fault) == 0) {
+        if (capture_replay(&c, &(struct replay_options){0}, &r, &error) == 0) {
             cnt[report_verdict(&r)]++;
             for (size_t k = 0; k < r.drive.run_cnt; k++)
                 compared += r.comparison.result[k].compared + r.verification.result[k].compared;
@@ -37,7 +37,7 @@ static void replay_rounds(const char *what, const struct pair_opts *opts, uint32
                 report_text(stdout, &r, &(struct report_options){.ladder = false});
             }
         } else {
-            suite_fail(__FILE__, __LINE__, "%s", fault.text);
+            suite_fail(__FILE__, __LINE__, "%s", error.text);
         }
         replay_free(&r);
         capture_free(&c);

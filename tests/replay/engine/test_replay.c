@@ -595,12 +595,12 @@ static void the_snap_length_hides_data_only(void)
 static void expect_fault(const void *bytes, size_t len, const char *words)
 {
     char *path = capture_temp(bytes, len);
-    struct fault fault = {""};
+    struct error error = {""};
     struct replay r;
 
-    CU_ASSERT(replay_run(&r, path, &(struct replay_options){.peer = NULL}, &fault) == -1);
-    if (!strstr(fault.text, path) || !strstr(fault.text, words))
-        suite_fail(__FILE__, __LINE__, "fault \"%s\" lacks \"%s\"", fault.text, words);
+    CU_ASSERT(replay_run(&r, path, &(struct replay_options){.peer = NULL}, &error) == -1);
+    if (!strstr(error.text, path) || !strstr(error.text, words))
+        suite_fail(__FILE__, __LINE__, "error \"%s\" lacks \"%s\"", error.text, words);
     replay_free(&r);
     unlink(path);
     free(path);
@@ -612,12 +612,12 @@ static void broken_files_are_refused(void)
     static const uint32_t wifi[6] = {0xA1B2C3D4, 2 | 4u << 16, 0, 0, 65535, 105};
     uint8_t file[512] = {0};
     uint32_t rec[4] = {0, 0, 60, 60};
-    struct fault fault = {""};
+    struct error error = {""};
     struct replay r;
 
-    CU_ASSERT(replay_run(&r, "/nonexistent.pcap", &(struct replay_options){.peer = NULL}, &fault) ==
+    CU_ASSERT(replay_run(&r, "/nonexistent.pcap", &(struct replay_options){.peer = NULL}, &error) ==
               -1);
-    CU_ASSERT(strstr(fault.text, "/nonexistent.pcap") != NULL);
+    CU_ASSERT(strstr(error.text, "/nonexistent.pcap") != NULL);
     replay_free(&r);
     expect_fault("", 0, "");
     expect_fault("this is not a capture at all", 28, "not a capture");

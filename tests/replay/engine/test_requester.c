@@ -22,11 +22,11 @@ static const struct replay_options requester = {.sides = REPLAY_REQUESTER};
 /* Replays the talk, which is freed, and leaves the result of its only connection in *res. */
 static bool play(struct talk *t, struct replay *r, enum verdict verdict)
 {
-    struct fault fault = {""};
-    bool ok = capture_replay(&t->capture, &requester, r, &fault) == 0;
+    struct error error = {""};
+    bool ok = capture_replay(&t->capture, &requester, r, &error) == 0;
 
     if (!ok)
-        suite_fail(__FILE__, __LINE__, "%s", fault.text);
+        suite_fail(__FILE__, __LINE__, "%s", error.text);
     else if (report_verdict(r) != verdict || r->post.cnt != 1) {
         suite_fail(__FILE__, __LINE__, "expected %s", verdict_name(verdict));
         report_text(stdout, r, &(struct report_options){.ladder = true});

@@ -227,7 +227,7 @@ static void expect_rule(const struct streams *streams, const struct diff *d)
 static void expect_seen(struct talk *t, size_t at, void (*change)(struct trace_packet *),
                         const char *received, const char *sent)
 {
-    struct fault fault = {""};
+    struct error error = {""};
     struct streams streams;
     struct trace trace;
     const struct capture *c = &t->capture;
@@ -235,8 +235,8 @@ static void expect_seen(struct talk *t, size_t at, void (*change)(struct trace_p
     struct replay r;
 
     memset(&streams, 0, sizeof(streams));
-    if (capture_replay(c, &(struct replay_options){0}, &r, &fault) != 0) {
-        suite_fail(__FILE__, __LINE__, "%s", fault.text);
+    if (capture_replay(c, &(struct replay_options){0}, &r, &error) != 0) {
+        suite_fail(__FILE__, __LINE__, "%s", error.text);
         replay_free(&r);
         return;
     }

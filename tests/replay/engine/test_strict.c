@@ -43,14 +43,14 @@ static bool record(struct capture *out, uint64_t seed)
 static enum verdict verdict_of(const struct capture *c, bool strict, bool tell)
 {
     const struct replay_options options = {.strict = strict};
-    struct fault fault = {""};
+    struct error error = {""};
     enum verdict verdict = VERDICT_SKIPPED;
     struct replay r;
 
-    if (capture_replay(c, &options, &r, &fault) == 0)
+    if (capture_replay(c, &options, &r, &error) == 0)
         verdict = report_verdict(&r);
     else
-        suite_fail(__FILE__, __LINE__, "%s", fault.text);
+        suite_fail(__FILE__, __LINE__, "%s", error.text);
     if (tell)
         report_text(stdout, &r, &(struct report_options){.ladder = false});
     replay_free(&r);

@@ -11,14 +11,14 @@
 
 int main(int argc, char **argv)
 {
-    struct fault fault;
+    struct error error;
     struct trace trace = {0};
     size_t last = SIZE_MAX;
     pcap_t *dead =
         pcap_open_dead_with_tstamp_precision(DLT_EN10MB, 65535, PCAP_TSTAMP_PRECISION_NANO);
     pcap_dumper_t *out;
 
-    if (argc != 3 || trace_read(&trace, argv[1], &fault) != 0 ||
+    if (argc != 3 || trace_read(&trace, argv[1], &error) != 0 ||
         !(out = pcap_dump_open(dead, argv[2])))
         return 2;
     for (size_t i = 0; i < trace.cnt; i++)

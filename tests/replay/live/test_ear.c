@@ -25,9 +25,9 @@ struct heard {
 static void listen_to(struct heard *h)
 {
     static const struct replay_options requester = {.sides = REPLAY_REQUESTER};
-    struct fault fault = {""};
+    struct error error = {""};
 
-    CU_ASSERT_EQUAL_FATAL(capture_replay(&h->talk.capture, &requester, &h->replay, &fault), 0);
+    CU_ASSERT_EQUAL_FATAL(capture_replay(&h->talk.capture, &requester, &h->replay, &error), 0);
     CU_ASSERT_FATAL(h->replay.post.cnt == 1 && !h->replay.post.asker[0].works.skip);
     CU_ASSERT_EQUAL_FATAL(request_tracker_open(&h->tracker, &h->replay.post.asker[0]), 0);
 }

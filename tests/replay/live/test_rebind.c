@@ -19,12 +19,12 @@ static void bind(struct bound *b, const char *name, bool ip6)
     static const uint8_t mapped[16] = {[10] = 0xFF, 0xFF, 198, 51, 100, 1};
     static const uint8_t other[16] = {0x20, 1, 0xD, 0xB8, [15] = 1};
     const struct setup *s;
-    struct fault fault;
+    struct error error;
     char path[256];
 
     memset(b, 0, sizeof(*b));
     snprintf(path, sizeof(path), TRACES_DIR "/captures/%s.pcap", name);
-    CU_ASSERT_EQUAL_FATAL(replay_run(&b->replay, path, &options, &fault), 0);
+    CU_ASSERT_EQUAL_FATAL(replay_run(&b->replay, path, &options, &error), 0);
     CU_ASSERT_FATAL(b->replay.drive.run_cnt > 0);
     s = &b->replay.drive.run[0].setup;
     memcpy(b->to_responder.addr, ip6 ? other : mapped, 16);

@@ -11,30 +11,30 @@
 static void good_edits_are_read(void)
 {
     struct impair_rule spec;
-    struct fault fault;
+    struct error error;
 
-    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "drop", &fault), 0);
+    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "drop", &error), 0);
     CU_ASSERT(spec.action == IMPAIR_DROP && spec.ways == IMPAIR_ANY && spec.nth_to == UINT32_MAX);
-    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "drop@psn=+3", &fault), 0);
+    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "drop@psn=+3", &error), 0);
     CU_ASSERT(spec.psn && spec.relative && spec.psn_from == 3 && spec.psn_to == 3);
     CU_ASSERT(spec.nth_from == 1 && spec.nth_to == 1);
-    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "dup=3@psn=+3..+9,nth=all,dir=response", &fault), 0);
+    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "dup=3@psn=+3..+9,nth=all,dir=response", &error), 0);
     CU_ASSERT(spec.cnt == 3 && spec.psn_to == 9 && spec.nth_to == UINT32_MAX);
     CU_ASSERT_EQUAL(spec.ways, IMPAIR_RESPONSE);
-    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "delay=1.5ms@conn=2,p=0.25,nth=2..4", &fault), 0);
+    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "delay=1.5ms@conn=2,p=0.25,nth=2..4", &error), 0);
     CU_ASSERT(spec.ns == 1500000 && spec.conn == 2 && spec.chance && spec.ppm == 250000);
     CU_ASSERT(spec.nth_from == 2 && spec.nth_to == 4);
-    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "corrupt=header+4@icrc=fix", &fault), 0);
+    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "corrupt=header+4@icrc=fix", &error), 0);
     CU_ASSERT(spec.part == IMPAIR_HEADER && spec.byte == 4 && !spec.keep_icrc);
-    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "corrupt", &fault), 0);
+    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "corrupt", &error), 0);
     CU_ASSERT(spec.part == IMPAIR_PAYLOAD && spec.byte == IMPAIR_ANY_BYTE && spec.keep_icrc);
-    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "set=roce.aeth.syndrome=0x60", &fault), 0);
+    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "set=roce.aeth.syndrome=0x60", &error), 0);
     CU_ASSERT(spec.hdr == ROCE_HDR_AETH && spec.value == 0x60 && !spec.keep_icrc);
-    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "set=ip4.src=10.0.0.7@op=read", &fault), 0);
+    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "set=ip4.src=10.0.0.7@op=read", &error), 0);
     CU_ASSERT(spec.bytes[0] == 10 && spec.bytes[3] == 7);
-    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "set=eth.dst=02:00:00:00:00:09", &fault), 0);
+    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "set=eth.dst=02:00:00:00:00:09", &error), 0);
     CU_ASSERT_EQUAL(spec.bytes[5], 9);
-    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "set=ip6.src=2001:db8::1", &fault), 0);
+    CU_ASSERT_EQUAL(impair_rule_parse(&spec, "set=ip6.src=2001:db8::1", &error), 0);
 }
 
 static void bad_edits_are_refused_by_their_word(void)
@@ -77,11 +77,11 @@ static void bad_edits_are_refused_by_their_word(void)
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct impair_rule spec;
-        struct fault fault = {""};
+        struct error error = {""};
 
-        if (impair_rule_parse(&spec, cases[i].text, &fault) == 0 ||
-            !strstr(fault.text, cases[i].word) || strncmp(fault.text, "--impair ", 9) != 0)
-            suite_fail(__FILE__, __LINE__, "%s: %s", cases[i].text, fault.text);
+        if (impair_rule_parse(&spec, cases[i].text, &error) == 0 ||
+            !strstr(error.text, cases[i].word) || strncmp(error.text, "--impair ", 9) != 0)
+            suite_fail(__FILE__, __LINE__, "%s: %s", cases[i].text, error.text);
     }
 }
 
@@ -97,11 +97,11 @@ struct bench {
 
 static void bench_init(struct bench *b, const char *edit, uint64_t seed)
 {
-    struct fault fault;
+    struct error error;
 
     memset(b, 0, sizeof(*b));
     pktgen_init(&b->gen, ROCE_ENCAP_V2_IP4);
-    CU_ASSERT_EQUAL_FATAL(impair_rules_add(&b->edits, edit, &fault), 0);
+    CU_ASSERT_EQUAL_FATAL(impair_rules_add(&b->edits, edit, &error), 0);
     impair_init(&b->editor, &b->edits, seed);
 }
 

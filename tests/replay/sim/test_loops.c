@@ -43,21 +43,21 @@ static size_t skipped(const struct loop_summary *sum)
 
 static void expect_loop_holds(const char *what, struct capture *c, unsigned sides, uint64_t seed)
 {
-    struct fault fault = {""};
+    struct error error = {""};
     struct replay r;
 
-    if (capture_replay(c, &(struct replay_options){.sides = REPLAY_NEITHER}, &r, &fault) != 0)
-        suite_fail(__FILE__, __LINE__, "%s: %s", what, fault.text);
-    for (size_t i = 0; i < LINK_CNT && !fault.text[0]; i++) {
+    if (capture_replay(c, &(struct replay_options){.sides = REPLAY_NEITHER}, &r, &error) != 0)
+        suite_fail(__FILE__, __LINE__, "%s: %s", what, error.text);
+    for (size_t i = 0; i < LINK_CNT && !error.text[0]; i++) {
         struct loop_options options = {.sides = sides, .seed = seed, .repeat = 3};
         struct loop_summary sum;
 
         options.exchanges = &r.exchanges;
         options.streams = &r.streams;
-        if (links[i] && impair_rules_add(&options.edits, links[i], &fault) != 0)
-            suite_fail(__FILE__, __LINE__, "%s", fault.text);
-        if (closed_sum_run(&sum, &r.drive, &options, &fault) != 0) {
-            suite_fail(__FILE__, __LINE__, "%s: %s", what, fault.text);
+        if (links[i] && impair_rules_add(&options.edits, links[i], &error) != 0)
+            suite_fail(__FILE__, __LINE__, "%s", error.text);
+        if (closed_sum_run(&sum, &r.drive, &options, &error) != 0) {
+            suite_fail(__FILE__, __LINE__, "%s: %s", what, error.text);
         } else if (loop_summary_verdict(&sum) != VERDICT_PASS || skipped(&sum)) {
             suite_fail(__FILE__, __LINE__, "%s, seed %llu, side %u, %s", what,
                        (unsigned long long)seed, sides, links[i] ? links[i] : "no edit");

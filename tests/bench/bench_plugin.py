@@ -18,7 +18,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "plugin"))
-from shark import Shark  # noqa: E402
+from tshark import Tshark  # noqa: E402
 
 FILTER = ["-Y", "frame.number == 1"]
 TREE = "one pass, the whole tree"
@@ -63,7 +63,7 @@ def main():
     args.add_argument("-l", type=int, default=65535)
     args.add_argument("--rounds", type=int, default=3)
     args = args.parse_args()
-    with Shark(args.plugins) as shark:
+    with Tshark(args.plugins) as shark:
         path = os.path.join(shark.work, "bench.pcap")
         with open(path, "wb") as out:
             subprocess.run([args.gen, "-n", str(args.n), "-c", "64", "-s", str(args.s), "-l", str(args.l)],

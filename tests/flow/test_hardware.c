@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Hardware: what RNICs and fabrics are known to do that no capture here shows (tests/traces/nics.py
- * has more of it, as whole captures).
+ * Hardware: what RNICs and fabrics are known to do that no capture here shows
+ * (tests/traces/hardware_traffic.py has more of it, as whole captures).
  */
 #include <string.h>
 #include "cases.h"

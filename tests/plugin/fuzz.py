@@ -21,8 +21,8 @@ import random
 import subprocess
 import sys
 
-from packets import bth, erf, mad, native, pcap, roce, roce6, rocev1
-from shark import Shark
+from packet_builder import bth, erf, mad, native, pcap, roce, roce6, rocev1
+from tshark import Tshark
 
 # What must not be said. Dissectors of upper protocols have failures of their own: "Dissector bug,
 # protocol RPCoRDMA" is Wireshark's, on payload it takes by guessing.
@@ -126,7 +126,7 @@ def main():
     args.add_argument("captures", nargs="+")
     args = args.parse_args()
     failures = frames = runs = 0
-    with Shark(args.plugins, args.preload) as shark:
+    with Tshark(args.plugins, args.preload) as shark:
         corpus = [shark.file(name, data) for name, data in corpora(args.frames, args.mads).items()]
         plain = os.path.join(shark.work, "plain.pcap")
         subprocess.run(["mergecap", "-a", "-F", "pcap", "-w", plain] + args.captures, check=True)

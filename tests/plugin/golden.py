@@ -20,7 +20,7 @@ import os
 import re
 import sys
 
-from shark import Shark
+from tshark import Tshark
 
 FIELDS = ["frame.number", "roce.stream", "roce.icrc.status", "roce.analysis.psn_rel",
           "roce.analysis.acked_in", "roce.analysis.acks_frame", "roce.analysis.request_in",
@@ -93,7 +93,7 @@ def main():
     args.add_argument("captures", nargs="+")
     args = args.parse_args()
     differ = files = 0
-    with Shark(args.plugins) as shark, concurrent.futures.ThreadPoolExecutor(2) as pool:
+    with Tshark(args.plugins) as shark, concurrent.futures.ThreadPoolExecutor(2) as pool:
         for result in pool.map(lambda capture: outputs(shark, capture), args.captures):
             for path, text in result.items():
                 files += 1

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-from shark import Shark
+from tshark import Tshark
 
 SHOWN = ["roce.bth.opcode", "roce.stream", "roce.icrc.status"]
 
@@ -44,10 +44,10 @@ def main():
                      "/usr/share/wireshark/profiles/RoCE/preferences"):
             if not os.path.isfile(dest + path):
                 wrong.append(f"{path}: not installed")
-        with Shark(os.path.dirname(dest + plugins)) as shark:
+        with Tshark(os.path.dirname(dest + plugins)) as shark:
             count = shown(shark.command([]), shark.file(args.captures[0]))
             wrong += [] if count else ["tshark shows nothing with the installed plugin"]
-    with Shark(args.plugins) as shark:
+    with Tshark(args.plugins) as shark:
         path = shark.file(args.captures[0])
         none = [word for word in shark.command([]) if not word.startswith("WIRESHARK_PLUGIN_DIR=")]
         before = shown(none, path)

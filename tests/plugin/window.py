@@ -22,8 +22,8 @@ import subprocess
 import sys
 import time
 
-from packets import aeth, bth, connect, eth, native, pcap, reth, roce, rocev1
-from shark import NOBODY, Shark
+from packet_builder import aeth, bth, connect, eth, native, pcap, reth, roce, rocev1
+from tshark import NOBODY, Tshark
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SIZE = "1280x800"
@@ -339,7 +339,7 @@ def main():
     wrong = []
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # leave nothing running
     os.makedirs(args.shots, exist_ok=True)
-    with Shark(args.plugins) as shark:
+    with Tshark(args.plugins) as shark:
         profiles = os.path.join(shark.home, "wireshark", "profiles")
         shutil.copytree(args.profile, os.path.join(profiles, "RoCE"))
         subprocess.run(["chmod", "-R", "a+rwX", shark.home], check=True)

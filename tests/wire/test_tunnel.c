@@ -2,7 +2,7 @@
 /*
  * Tunnels: a RoCE packet inside of every header that tunnel.def names is found and is the same
  * packet; what cannot be opened is told apart from what is simply another protocol. tshark reads
- * the same wrappings of a trace alike (tests/traces/forms.py puts captures into them).
+ * the same wrappings of a trace alike (tests/traces/capture_variants.py puts captures into them).
  */
 #include <stdlib.h>
 #include "support/sample.h"

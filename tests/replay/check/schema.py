@@ -23,7 +23,7 @@ import xml.etree.ElementTree as ET
 import jsonschema
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../plugin"))
-from packets import aeth, bth, connect, pcap, roce  # noqa: E402
+from packet_builder import aeth, bth, connect, pcap, roce  # noqa: E402
 
 OUTCOMES = {"failure", "error", "skipped"}
 SUITE = {"name", "tests", "failures", "errors", "time"}

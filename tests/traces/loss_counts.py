@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Counts what went wrong in each capture by other means, and compares with rocedrill check --json.
 
-    count.py --rocedrill PROGRAM CAPTURE...
+    loss_counts.py --rocedrill PROGRAM CAPTURE...
 
 Captures are pcap files of Ethernet, with RoCEv2 over IPv4. Each is counted as it is, and put into IPv6
-and into RoCEv1 (forms.py).
+and into RoCEv1 (capture_variants.py).
 
 The fields come from tshark's built-in dissector (opcode, PSN, syndrome, READ length), the ICRC from
 zlib over the bytes of the frame; nothing of our codec or observer is in here. Per capture, over RC
@@ -34,7 +34,7 @@ import sys
 import tempfile
 import zlib
 
-import forms
+import capture_variants
 
 FIELDS = ["frame.number", "ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "infiniband.grh.sgid",
           "infiniband.grh.dgid", "ip.id", "udp.length", "infiniband.grh.paylen", "infiniband.bth.opcode",
@@ -124,9 +124,9 @@ def packets(made, folder):
     One run of tshark, over all of them in one file: to start it takes longer than most captures."""
     path = os.path.join(folder, "all.pcap")
     with open(path, "wb") as out:
-        out.write(forms.pcap([], forms.ETHERNET))
+        out.write(capture_variants.pcap([], capture_variants.ETHERNET))
         for _, _, frames in made:
-            out.write(forms.pcap([(f[0], f[1], len(f[1])) for f in frames], forms.ETHERNET)[24:])
+            out.write(capture_variants.pcap([(f[0], f[1], len(f[1])) for f in frames], capture_variants.ETHERNET)[24:])
     owner = [(i, f[1]) for i, (_, _, frames) in enumerate(made) for f in frames]
     found = [[] for _ in made]
     for row in rows(path):
@@ -246,15 +246,15 @@ def forms_of(paths, folder):
     """(name, path, frames as (time, bytes)) of each capture in each network."""
     made = []
     for path in paths:
-        frames = forms.read(path)
-        for network, change in (("ip4", None), ("ip6", forms.as_ip6), ("v1", forms.as_v1)):
+        frames = capture_variants.read(path)
+        for network, change in (("ip4", None), ("ip6", capture_variants.as_ip6), ("v1", capture_variants.as_v1)):
             name = "%s %s" % (os.path.basename(path), network)
             to = path
             out = [(f.time, change(f, n) if change else f.data) for n, f in enumerate(frames)]
             if change:
                 to = os.path.join(folder, name.replace(" ", "-") + ".pcap")
                 with open(to, "wb") as file:
-                    file.write(forms.pcap([(t, d, len(d)) for t, d in out], forms.ETHERNET))
+                    file.write(capture_variants.pcap([(t, d, len(d)) for t, d in out], capture_variants.ETHERNET))
             made.append((name, to, out))
     return made
 
@@ -265,7 +265,7 @@ def main():
     args.add_argument("captures", nargs="+")
     args = args.parse_args()
     if not shutil.which("tshark"):
-        print("count: tshark is not here")
+        print("loss_counts: tshark is not here")
         return 77
     compared, wrong = dict.fromkeys(("ip4", "ip6", "v1"), 0), 0
     with tempfile.TemporaryDirectory() as folder:
@@ -279,7 +279,7 @@ def main():
             for what, expected, is_ in differences(network, *independent(pkts), actual[path]):
                 wrong += 1
                 print(f"{name}: {what}: tshark's fields give {expected}, rocedrill check {is_}")
-    print("count: captures with RC packets: " +
+    print("loss_counts: captures with RC packets: " +
           ", ".join(f"{n} {network}" for network, n in compared.items()) +
           f"; {wrong} numbers differ")
     return 2 if 0 in compared.values() else 1 if wrong else 0

@@ -3,9 +3,9 @@
 """What happened on a wire that was recorded before and behind its faults, and whether `rocedrill check` says
 the same of the capture of either end alone.
 
-    ends_truth.py --rocedrill PROGRAM [--peer NAME] FOLDER...
+    both_ends_figures.py --rocedrill PROGRAM [--peer NAME] FOLDER...
 
-A folder is one row of tests/interop/ends --keep: sent-left.pcap and sent-right.pcap have what each end sent,
+A folder is one row of tests/interop/both_ends --keep: sent-left.pcap and sent-right.pcap have what each end sent,
 wire.pcap what came of it, left.pcap and right.pcap what a tap at one end has of both. Frames are matched by
 their bytes, fields come from tshark's built-in dissector: nothing of our codec or observer is in here.
 
@@ -34,8 +34,8 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "traces"))
-from count import ORDER, behind, icrc_good  # noqa: E402
-from ends import MAC, records  # noqa: E402
+from loss_counts import ORDER, behind, icrc_good  # noqa: E402
+from both_ends import MAC, records  # noqa: E402
 
 FIELDS = ["frame.number", "ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "udp.length",
           "infiniband.bth.opcode", "infiniband.bth.destqp", "infiniband.bth.psn",

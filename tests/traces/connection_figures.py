@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Counts what rocedrill check --json says of each connection once more, and compares.
 
-    recount.py --rocedrill PROGRAM [--hardware] [--gen-capture PROGRAM] [-v] CAPTURE...
+    connection_figures.py --rocedrill PROGRAM [--hardware] [--gen-capture PROGRAM] [-v] CAPTURE...
 
---hardware: what nics.py makes, too; --gen-capture: and what that program does. -v: every figure that was compared,
+--hardware: what hardware_traffic.py makes, too; --gen-capture: and what that program does. -v: every figure that was compared,
 how it was counted, and how often.
 
-The fields come from tshark's built-in dissector (packets.py), the arithmetic is figures.py's: nothing of our codec,
+The fields come from tshark's built-in dissector (tshark_packets.py), the arithmetic is figure_model.py's: nothing of our codec,
 observer or plugin is in here. Captures are of Ethernet with RoCEv2 or RoCEv1. What is known to differ, and why, is KNOWN.
 
 Exit status 1 if any figure differs, 2 if nothing could be compared, 77 without tshark.
@@ -23,10 +23,10 @@ import subprocess
 import sys
 import tempfile
 
-import figures
-import nics
-import packets
-from packets import RD, UD
+import figure_model
+import hardware_traffic
+import tshark_packets
+from tshark_packets import RD, UD
 
 # Quantiles are told to the bucket of a histogram, four an octave: up to an eighth off.
 QUANTILES = (("p50", 0.5), ("p90", 0.9), ("p99", 0.99))
@@ -103,7 +103,7 @@ def cm_pairs(capture):
     """What CM messages agreed on: {((address, QPN), (address, QPN)): facts}, active side first."""
     requests, pairs = {}, {}
     for p in capture.packets:
-        get = lambda name: packets.number(p.row["infiniband.cm." + name])
+        get = lambda name: tshark_packets.number(p.row["infiniband.cm." + name])
         if p.good is False or p.service != UD or p.qpn != 1:
             continue
         if p.row["infiniband.cm.req"]:
@@ -112,7 +112,7 @@ def cm_pairs(capture):
             req = requests.get((p.dst, p.src, get("rep.remotecommid")))
             if req is None:
                 continue
-            of = lambda name, req=req: packets.number(req.row["infiniband.cm.req." + name])
+            of = lambda name, req=req: tshark_packets.number(req.row["infiniband.cm.req." + name])
             pairs.setdefault(((req.src, of("localqpn")), (p.src, get("rep.localqpn"))), {
                 "req_frame": req.frame, "rep_frame": p.frame, "ack_timeout_code": of("prim_localacktout") >> 3
                 if of("prim_localacktout") > 31 else of("prim_localacktout"),
@@ -177,7 +177,7 @@ def compare_stateful(report, capture, where, conn, by_key, cm):
                  "psn": dict(zip("ba" if swap else "ab", known["psn"]))}
     if not known and conn["cm"] and conn["cm"]["req_frame"]:
         return
-    for me, name, how, expected in figures.talk(sides, facts):
+    for me, name, how, expected in figure_model.talk(sides, facts):
         side = conn[me]
         if name.endswith("_ns") and isinstance(expected, list):
             report.times(capture.name, f"{where} {me}", name, how, expected, flat(side, name))
@@ -187,7 +187,7 @@ def compare_stateful(report, capture, where, conn, by_key, cm):
             pass
         else:
             report.same(capture.name, f"{where} {me}", name, how, expected, actual_of(side, name))
-    sizes = figures.mtu_of([p for s in sides.values() for p in s if p.good is not False], facts.get("mtu"))
+    sizes = figure_model.mtu_of([p for s in sides.values() for p in s if p.good is not False], facts.get("mtu"))
     if conn["path_mtu_sure"]:
         report.same(capture.name, where, "path_mtu", "largest First or Middle packet, or CM", sizes, conn["path_mtu"])
     span = conn["last_time_ns"] - conn["first_time_ns"]
@@ -237,7 +237,7 @@ def compare(report, capture, conns, summary):
         report.same(capture.name, where, "told", "each direction with a right packet is of a connection", True, bool(sides))
         if not sides:
             continue
-        for name, how, expected in figures.plain(of):
+        for name, how, expected in figure_model.plain(of):
             if len(sides) > 1 and (name in ("credits", "udp_sport") or name.endswith("_ns")):
                 continue
             actual = sides[0][name] if len(sides) == 1 else sum(s[name] for s in sides)
@@ -271,10 +271,10 @@ def compare(report, capture, conns, summary):
 
 def hardware(folder):
     paths = []
-    for name, row in nics.ROWS.items():
+    for name, row in hardware_traffic.ROWS.items():
         paths.append(os.path.join(folder, name + ".pcap"))
         with open(paths[-1], "wb") as file:
-            file.write(nics.pcap(nics.build(row)))
+            file.write(hardware_traffic.pcap(hardware_traffic.build(row)))
     return paths
 
 
@@ -296,14 +296,14 @@ def main():
     args.add_argument("captures", nargs="*")
     args = args.parse_args()
     if not shutil.which("tshark"):
-        print("recount: tshark is not here")
+        print("connection_figures: tshark is not here")
         return 77
     report = Report()
     with tempfile.TemporaryDirectory() as folder:
         paths = args.captures + (hardware(folder) if args.hardware else []) + (
             generated(args.gen_capture, folder) if args.gen_capture else [])
         said = judged(args.rocedrill, paths)
-        for capture in packets.read(paths, folder):
+        for capture in tshark_packets.read(paths, folder):
             conns, summary = said[capture.path]
             if summary:
                 compare(report, capture, conns, summary[0])
@@ -316,7 +316,7 @@ def main():
         elif not report.known[key] and any(fnmatch.fnmatchcase(os.path.basename(c), key[0]) for c in paths):
             report.wrong += 1
             print(f"{key[0]}: {key[1]}: it does not differ any more: take it out of KNOWN")
-    print(f"recount: {len(paths)} captures, {sum(report.cnt.values())} figures compared, {report.wrong} differ")
+    print(f"connection_figures: {len(paths)} captures, {sum(report.cnt.values())} figures compared, {report.wrong} differ")
     return 2 if not report.cnt else 1 if report.wrong else 0
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Where the built-in dissector is weak, what ours shows instead; and who gets which payload.
 
-    weak.py --plugins DIR [CAPTURE...]
+    builtin_defects.py --plugins DIR [CAPTURE...]
 
 Each case is a small capture made here, the fields ours must show, and what the built-in shows of the
 same bytes. A case whose weakness the built-in no longer has fails too, so that the list stays true.
@@ -13,9 +13,9 @@ import os
 import struct
 import sys
 
-import upper
-from packets import aeth, bth, cm, connect, extended, fragments, native, pcap, rep, req, reth, roce, roce6, rocev1, tagged, vxlan
-from shark import Shark
+import upper_protocols
+from packet_builder import aeth, bth, cm, connect, extended, fragments, native, pcap, rep, req, reth, roce, roce6, rocev1, tagged, vxlan
+from tshark import Tshark
 
 SEND5 = roce(bth(0x04, 0x11, 7, pad=3) + b"hello" + bytes(3))
 WRITE = roce(bth(0x0A, 0x11, 7) + reth(0x1000, 0x99, 8) + b"\x01\x02\x03\x04\x00\x00\x00\x01")
@@ -48,10 +48,10 @@ TWO_REQS = [req(4420), req(5555, 0x33, 300, 101), rep(), rep(0x44, 700, 201, 101
             roce(bth(0x04, 0x22, 500, ackreq=1) + NVME)]
 OTHERS_REP = [req(4420), rep(answers=777), roce(bth(0x04, 0x22, 500, ackreq=1) + NVME)]
 # A READ response twice, after a call that names the chunk which is read.
-READ_TWICE = upper.chunk_read()[:-1]
+READ_TWICE = upper_protocols.chunk_read()[:-1]
 SMB2_DONE = (b"\xfeSMB" + struct.pack("<HHIHHIIQIIQ", 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0) + bytes(16)
              + struct.pack("<HHHH", 65, 1, 0x311, 0) + bytes(57))
-SMB_TALK = upper.talk([upper.SMBD_NEGOTIATE, upper.smbd(upper.SMB2)], [upper.SMBD_ACCEPT, upper.smbd(SMB2_DONE)])
+SMB_TALK = upper_protocols.talk([upper_protocols.SMBD_NEGOTIATE, upper_protocols.smbd(upper_protocols.SMB2)], [upper_protocols.SMBD_ACCEPT, upper_protocols.smbd(SMB2_DONE)])
 
 # name, capture, tshark arguments, what ours shows in the last frame, what the built-in shows there.
 # A value of None: the field is not there. The built-in's column is left out where it is as good.
@@ -239,7 +239,7 @@ def main():
     args.add_argument("captures", nargs="*")
     args = args.parse_args()
     failures = 0
-    with Shark(args.plugins) as shark, concurrent.futures.ThreadPoolExecutor(2) as pool:
+    with Tshark(args.plugins) as shark, concurrent.futures.ThreadPoolExecutor(2) as pool:
         for wrong in pool.map(lambda case: one(shark, args.keep, *case), enumerate(CASES)):
             failures += bool(wrong)
             print("".join(line + "\n" for line in wrong), end="")

@@ -3,13 +3,13 @@
 import collections
 import struct
 
-from nicloss import (
+from loss_behaviours import (
     sprayed_writes, sprayed_messages, sprayed_both, sprayed_reads, sprayed_reads_deep, sprayed_atomics,
     port_a_packet, dscp_a_plane, selective_repeat, selective_repeat_receiver, go_back, late_and_asked_for,
     nak_again, cnp_without_mark, trimmed, trimmed_length, sprayed_and_lost, ack_lost, rnr, rnr_in_a_window,
     adaptive_retransmission, gives_up, read_partly_again, read_late_and_again, read_whole_again, page_faults,
     page_faults_without_end, shared_page_faults, unreliable)
-from nictalk import US, MS, ATOMIC_ACK, CMP_SWAP, FETCH_ADD, UD_SEND, ACK_OK, NAK_ACCESS, Talk, again, plain
+from connection_builder import US, MS, ATOMIC_ACK, CMP_SWAP, FETCH_ADD, UD_SEND, ACK_OK, NAK_ACCESS, Talk, again, plain
 
 
 def marked_for_adaptive_routing(t):
@@ -89,7 +89,7 @@ def manufacturer(t):
 
 
 def dc(t):
-    """Dynamically connected transport, as a ConnectX sent it (tests/plugin/weak.py)."""
+    """Dynamically connected transport, as a ConnectX sent it (tests/plugin/builtin_defects.py)."""
     head = bytes.fromhex("110090360071500100 61e24e0000c0dc00000000")
     back = bytes.fromhex("10807ff40071500100 61e24f0000c0db00000000")
     for i in range(10):

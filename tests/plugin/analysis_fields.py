@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Every feature of the analysis: its field, what TCP analysis calls it, and a capture where it fires.
 
-    features.py --plugins DIR CAPTURE...
+    analysis_fields.py --plugins DIR CAPTURE...
 
 Fails if a field does not fire where the table says, if Wireshark does not know one, and if the plugin has a
 field of the analysis that is not in the table; if a link leads to a frame without a link back; if a number
@@ -16,8 +16,8 @@ import struct
 import subprocess
 import sys
 
-from packets import aeth, bth, connect, pcap, reth, roce, vxlan
-from shark import Shark
+from packet_builder import aeth, bth, connect, pcap, reth, roce, vxlan
+from tshark import Tshark
 
 PSN = (0x5A1234, 0x3C4321)
 
@@ -214,7 +214,7 @@ def main():
     wrong = []
     for _, fields, capture in FEATURES:
         where[capture] += fields.split()
-    with Shark(args.plugins) as shark:
+    with Tshark(args.plugins) as shark:
         types = {line.split("\t")[2]: line.split("\t")[3] for line in shark.out(["-G", "fields"]).splitlines()
                  if line.startswith("F\t") and "\troce." in line}
         known = types.keys()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Whatever order frames are looked at in, the plugin says the same of each.
 
-    passes.py --plugins DIR CAPTURE...
+    two_pass.py --plugins DIR CAPTURE...
 
 All captures in one file, because connections then end, start again and meet strangers. Compared are:
 one pass and two (all but the fields that only a later frame can tell), two passes and two passes that
@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 
-from shark import Shark
+from tshark import Tshark
 
 # Told by the frame itself or by earlier ones.
 BACKWARD = ["roce.icrc.status", "roce.bth.psn", "roce.analysis.psn_rel", "roce.analysis.next_psn",
@@ -54,7 +54,7 @@ def main():
     args.add_argument("--plugins", required=True)
     args.add_argument("captures", nargs="+")
     args = args.parse_args()
-    with Shark(args.plugins) as shark:
+    with Tshark(args.plugins) as shark:
         path = os.path.join(shark.work, "all.pcap")
         subprocess.run(["mergecap", "-a", "-F", "pcap", "-w", path] + args.captures, check=True)
         os.chmod(path, 0o644)

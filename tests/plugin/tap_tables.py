@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """What the reports of the plugin (tshark -z) count, against `rocedrill check --json`.
 
-    reports.py --plugins DIR --rocedrill PROGRAM CAPTURE...
+    tap_tables.py --plugins DIR --rocedrill PROGRAM CAPTURE...
 
 Both stand on the same observer, but the reports count frame by frame, so that filters work, and the
 program asks the observer at the end. The tree of opcodes is held against the packets, the service response
@@ -17,7 +17,7 @@ import re
 import subprocess
 import sys
 
-from shark import Shark, arguments
+from tshark import Tshark, arguments
 
 REPORTS = ["conn", "oper", "retx", "nak", "mem", "cong", "rules"]
 OPER = {"SEND": "send", "WRITE": "write", "READ": "read", "compare and swap": "atomic",
@@ -207,7 +207,7 @@ def one(shark, rocedrill, capture):
 def main():
     args = arguments()
     failures = counted = followed = 0
-    with Shark(args.plugins) as shark, concurrent.futures.ThreadPoolExecutor(2) as pool:
+    with Tshark(args.plugins) as shark, concurrent.futures.ThreadPoolExecutor(2) as pool:
         work = lambda capture: one(shark, args.rocedrill, capture)
         for capture, wrong, total, have in pool.map(work, args.captures):
             counted += total

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Whose payload it is: each upper protocol from its CM exchange, from the user's table, from Decode As.
 
-    upper.py --plugins DIR [--keep DIR] [CAPTURE...]
+    upper_protocols.py --plugins DIR [--keep DIR] [CAPTURE...]
 
 For each protocol the first messages of a connection, made here: shown by its dissector in both directions
 when the CM REQ named its port, or without a CM exchange when the user named the server's QP; as data when
@@ -15,8 +15,8 @@ import os
 import struct
 import sys
 
-from packets import aeth, bth, connect, pcap, reth, roce
-from shark import Shark
+from packet_builder import aeth, bth, connect, pcap, reth, roce
+from tshark import Tshark
 
 ACTIVE, PASSIVE = 0x11, 0x22  # QPs
 PSN = (0x5A1234, 0x3C4321)    # the first of host 0, of host 1
@@ -174,7 +174,7 @@ def main():
     args.add_argument("captures", nargs="*")
     args = args.parse_args()
     failures = count = 0
-    with Shark(args.plugins) as shark, concurrent.futures.ThreadPoolExecutor(2) as pool:
+    with Tshark(args.plugins) as shark, concurrent.futures.ThreadPoolExecutor(2) as pool:
         for wrong in pool.map(lambda case: one(shark, args.keep, *case), enumerate(cases(), 1)):
             count += 1
             failures += bool(wrong)

@@ -6,8 +6,8 @@ import struct
 import subprocess
 import zlib
 
-import forms
-from count import ETHERTYPES, icrc_good
+import capture_variants
+from loss_counts import ETHERTYPES, icrc_good
 
 FIELDS = ["frame.number", "frame.time_epoch", "frame.len", "ip.src", "ip.dst", "ipv6.src", "ipv6.dst",
           "infiniband.grh.sgid", "infiniband.grh.dgid", "ip.dsfield.ecn", "ipv6.tclass.ecn",
@@ -119,7 +119,7 @@ def frames_of(path, folder):
         subprocess.run(["editcap", "-F", "nsecpcap", path, to], check=True, stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL)
         path = to
-    return [(f.time, f.data, f.wire) for f in forms.read(path)]
+    return [(f.time, f.data, f.wire) for f in capture_variants.read(path)]
 
 
 def read(paths, folder):
@@ -127,14 +127,14 @@ def read(paths, folder):
     joined = os.path.join(folder, "joined.pcap")
     captures, owner = [], []
     with open(joined, "wb") as out:
-        out.write(forms.pcap([], forms.ETHERNET))
+        out.write(capture_variants.pcap([], capture_variants.ETHERNET))
         for path in paths:
             capture, frames = Capture(path), frames_of(path, folder)
             captures.append(capture)
             capture.frames = len(frames)
             if frames:
                 capture.first_time, capture.last_time = min(f[0] for f in frames), max(f[0] for f in frames)
-            out.write(forms.pcap(frames, forms.ETHERNET)[24:])
+            out.write(capture_variants.pcap(frames, capture_variants.ETHERNET)[24:])
             owner += [(capture, n + 1, f[1]) for n, f in enumerate(frames)]
     command = ["tshark", "-n", "-r", joined, "-Y", "infiniband.bth or macc", "-T", "fields", "-E",
                "separator=/t", "-E", "occurrence=f"]

@@ -23,7 +23,7 @@ def arguments():
     return args.parse_args()
 
 
-class Shark:
+class Tshark:
     """tshark with the plugins below `plugins` (as WIRESHARK_PLUGIN_DIR has it). Use as a context."""
 
     def __init__(self, plugins, preload=None):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""What rocedrill check says of a connection, counted once more from the packets of packets.py. Each figure has
+"""What rocedrill check says of a connection, counted once more from the packets of tshark_packets.py. Each figure has
 the name that check --json gives it, of a side, and how it is counted here; nothing of our observer is in here.
 
 The packets of a side are those with its address, its peer's and the peer's QPN. A requester's PSNs are followed
 as a receiver would: what is not the next is missing, late or sent again."""
-from packets import ATOMIC, CNP, OTHER, READ, SEND, UC, UD, WRITE
+from tshark_packets import ATOMIC, CNP, OTHER, READ, SEND, UC, UD, WRITE
 
 ORDER = 1 << 24
 KINDS = (SEND, WRITE, READ, ATOMIC, OTHER)

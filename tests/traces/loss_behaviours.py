@@ -2,7 +2,7 @@
 """What networks lose, delay and put into another order, and what requesters and responders do then."""
 import struct
 
-from nictalk import MTU, US, MS, READ, ATOMIC_ACK, FETCH_ADD, ACK_OK, NAK_SEQ, RNR, again, shuffled, plain
+from connection_builder import MTU, US, MS, READ, ATOMIC_ACK, FETCH_ADD, ACK_OK, NAK_SEQ, RNR, again, shuffled, plain
 
 
 def missing_sixth(t):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Puts captures into other forms and compares what rocedrill check says of them.
 
-    forms.py --rocedrill PROGRAM [--seed N] [--keep DIR] CAPTURE...
+    capture_variants.py --rocedrill PROGRAM [--seed N] [--keep DIR] CAPTURE...
 
 Captures are pcap files of RoCEv2 over IPv4 and Ethernet. Nothing of our codec is in here. Forms:
 

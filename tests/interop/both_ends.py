@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""What tests/interop/ends runs behind its taps: the rows of ends.txt between two guests, recorded at both
+"""What tests/interop/both_ends runs behind its taps: the rows of both_ends.txt between two guests, recorded at both
 ends."""
 import argparse
 import collections

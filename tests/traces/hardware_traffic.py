@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Traffic as hardware RNICs and their fabrics make it, of which no capture is in the repository.
 
-    nics.py --rocedrill PROGRAM [--keep DIR] [--only WORD] [--seed N]
+    hardware_traffic.py --rocedrill PROGRAM [--keep DIR] [--only WORD] [--seed N]
 
-Each behaviour is public (NIC manuals, patents, papers, captures others published; nicways.py names the source
-beside each) and built packet by packet (nictalk.py). rocedrill check is asked of it as a whole and damaged the way captures are:
+Each behaviour is public (NIC manuals, patents, papers, captures others published; hardware_behaviours.py names the source
+beside each) and built packet by packet (connection_builder.py). rocedrill check is asked of it as a whole and damaged the way captures are:
 thinned, sampled, cut, one direction, without its head, each packet twice. It must say no ERROR of what the
 specification allows, name what a row names, and no more lines than a row allows.
 """
@@ -19,8 +19,8 @@ import subprocess
 import sys
 import tempfile
 
-from nictalk import Talk, folded
-from nicways import ROWS
+from connection_builder import Talk, folded
+from hardware_behaviours import ROWS
 
 
 def build(row, seed=1):

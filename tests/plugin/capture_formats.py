@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Captures as outsiders have them: the plugin and rocedrill check say the same of each.
 
-    outside.py --plugins DIR --rocedrill PROGRAM CAPTURE...
+    capture_formats.py --plugins DIR --rocedrill PROGRAM CAPTURE...
 
 The frames of one capture (rc-loss-both) in file formats, link types and packet forms that nobody here records:
 what is a RoCE packet, its PSN, its ICRC, its time, what is found in it, and how many connections there are must
 be the same. The times are of the file formats; where Wireshark has its own idea of a record, that is said.
-So must it be of traffic as hardware makes it (tests/traces/nics.py), whole and damaged.
+So must it be of traffic as hardware makes it (tests/traces/hardware_traffic.py), whole and damaged.
 """
 import collections
 import gzip
@@ -20,11 +20,11 @@ import subprocess
 import sys
 import zlib
 
-from shark import Shark, arguments
+from tshark import Tshark, arguments
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../traces"))
-import forms  # noqa: E402
-import nics  # noqa: E402
+import capture_variants  # noqa: E402
+import hardware_traffic  # noqa: E402
 
 SAMPLE, FRAMES = "rc-loss-both.pcap", 60
 FIELDS = ["frame.number", "roce.bth.psn", "roce.stream", "roce.rule", "roce.icrc.status", "frame.time_epoch"]
@@ -137,12 +137,12 @@ def with_ip_options(data):
     masked = bytearray(ip)
     masked[1] = masked[8] = 0xFF
     masked[10:12] = b"\xFF\xFF"
-    crc = zlib.crc32(b"\xFF" * 8 + bytes(masked) + udp[:6] + b"\xFF\xFF" + forms.bth_masked(transport))
+    crc = zlib.crc32(b"\xFF" * 8 + bytes(masked) + udp[:6] + b"\xFF\xFF" + capture_variants.bth_masked(transport))
     return data[:14] + ip + udp + transport + struct.pack("<I", crc)
 
 
 def ip6(data):
-    return forms.as_ip6(forms.Frame(0, data, len(data)), 0)
+    return capture_variants.as_ip6(capture_variants.Frame(0, data, len(data)), 0)
 
 
 def with_ip6_extension(kind, header):
@@ -223,11 +223,11 @@ def made(frames):
 def of_hardware():
     """{name: a file}: each behaviour as a whole, and one damage of it, of each another one."""
     rng, files = random.Random(11), {}
-    for at, (name, row) in enumerate(nics.ROWS.items()):
-        frames = nics.build(row)[:400]
-        ways = list(nics.damaged(frames, rng))
+    for at, (name, row) in enumerate(hardware_traffic.ROWS.items()):
+        frames = hardware_traffic.build(row)[:400]
+        ways = list(hardware_traffic.damaged(frames, rng))
         way, data = ways[at % len(ways)]
-        files[name] = nics.pcap(frames)
+        files[name] = hardware_traffic.pcap(frames)
         files[f"{name}, {way}"] = data
     return files
 
@@ -290,10 +290,10 @@ def differences(shark, program, path):
 def main():
     args = arguments()
     sample = next(path for path in args.captures if os.path.basename(path) == SAMPLE)
-    frames = [(f.time, f.data, f.wire) for f in forms.read(sample)][:FRAMES]
+    frames = [(f.time, f.data, f.wire) for f in capture_variants.read(sample)][:FRAMES]
     failures = packets = 0
     files = made(frames) | of_hardware()
-    with Shark(args.plugins) as shark:
+    with Tshark(args.plugins) as shark:
         for name, data in files.items():
             wrong, count = differences(shark, args.rocedrill, shark.file("outside.cap", data))
             packets += count

@@ -6,7 +6,7 @@
   our Wireshark plugin          roce.*         the codec's tables as Wireshark reads them
   rocedrill decode --json       the codec itself
 
-    agree.py --plugins DIR --rocedrill PROGRAM CAPTURE...
+    field_values.py --plugins DIR --rocedrill PROGRAM CAPTURE...
 
 The plugin must show every field of every header that the codec decodes, and the built-in those of SAME.
 Headers that no capture has are in one made here. Where the built-in is known to be wrong stands in WRONG,
@@ -21,8 +21,8 @@ import struct
 import subprocess
 import sys
 
-from packets import bth, native, pcap, roce, rocev1
-from shark import Shark, arguments
+from packet_builder import bth, native, pcap, roce, rocev1
+from tshark import Tshark, arguments
 
 # Our field: the built-in's field. Fields of the same meaning; all that the built-in has.
 SAME = {
@@ -264,7 +264,7 @@ class Agreement:
 
 def main():
     args = arguments()
-    with Shark(args.plugins) as shark:
+    with Tshark(args.plugins) as shark:
         # One run of tshark for all captures: they are put behind each other.
         merged = shark.file("merged.pcap", b"")
         subprocess.run(["mergecap", "-a", "-F", "pcap", "-w", merged] + args.captures, check=True)

@@ -212,7 +212,7 @@ int live_port_open(struct live_port *port, const char *iface, const uint8_t targ
         return error_set(error, "--live %s: the filter for our QPNs is not taken", iface);
     /* The kernel answers datagrams to its own addresses that nobody listens to with ICMP. With
      * rdma_rxe loaded the port is taken, and no answer comes either. */
-    port->guarded = port->kernel && rnic_guard_open(&port->guard, &why) == 0;
+    port->guarded = port->kernel && rnic_udp_reserve_open(&port->guard, &why) == 0;
     return resolve_target(port, error);
 }
 
@@ -220,6 +220,6 @@ void live_port_close(struct live_port *port)
 {
     rnic_port_close(port->io);
     if (port->guarded)
-        rnic_guard_close(&port->guard);
+        rnic_udp_reserve_close(&port->guard);
     memset(port, 0, sizeof(*port));
 }

@@ -15,7 +15,7 @@
 struct live_port {
     struct rnic_iface iface;
     struct rnic_port *io;
-    struct rnic_guard guard;
+    struct rnic_udp_reserve guard;
     bool guarded;
     bool kernel; /* the kernel owns our address, and answers for it */
     uint8_t addr[16], target[16];

@@ -147,7 +147,7 @@ static int print_limits(void)
 {
     const struct rnic_attr attr = {.gid = {{.gid = {[0] = 0xfe, [1] = 0x80, [15] = 1}}},
                                    .gid_cnt = 1,
-                                   .limits = {.max_mcast_grp = RNIC_LOOP_GROUPS}};
+                                   .limits = {.max_mcast_grp = RNIC_LIVE_GROUPS}};
     struct rnic *rnic = rnic_new(&attr);
     struct rnic_limits is;
     if (!rnic) {

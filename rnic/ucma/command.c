@@ -270,18 +270,18 @@ static int connect_to(const struct uc_call *call)
                                        in->conn_param.private_data_len);
         if (result == 0)
             result = rnic_cm_sidr_ask(id->cm, &req, path.cm_timeout, path.max_cm_retries, &id->addr,
-                                      rnic_loop_now());
+                                      rnic_live_now());
     } else {
         const struct rnic_cm_param param = param_of(id, &in->conn_param);
         struct roce_cm_req req;
         result = rnic_cm_make_req(&req, &param, &path, &ip, &id->addr, uc_port_guid(id->port));
         if (result == 0)
-            result = rnic_cm_connect(id->cm, &req, &id->addr, rnic_loop_now());
+            result = rnic_cm_connect(id->cm, &req, &id->addr, rnic_live_now());
     }
     if (result == 0) {
         id->state = UC_CONNECT;
     } else {
-        rnic_cm_id_del(id->cm, rnic_loop_now());
+        rnic_cm_id_del(id->cm, rnic_live_now());
         id->cm = NULL;
     }
     uc_worker_wake();
@@ -300,7 +300,7 @@ static int accept_it(const struct uc_call *call)
         return -EINVAL;
     uc_path_of(id, &path);
     if (!in->conn_param.valid) {
-        result = rnic_cm_establish(id->cm, NULL, 0, rnic_loop_now());
+        result = rnic_cm_establish(id->cm, NULL, 0, rnic_live_now());
     } else if (uc_is_ud(id)) {
         struct roce_cm_sidr_rep rep = {
             .qpn = in->conn_param.qp_num & 0xFFFFFF,
@@ -311,13 +311,13 @@ static int accept_it(const struct uc_call *call)
         if (len > sizeof rep.private_data)
             return -EINVAL;
         memcpy(rep.private_data, in->conn_param.private_data, len);
-        result = rnic_cm_sidr_answer(id->cm, &rep, rnic_loop_now());
+        result = rnic_cm_sidr_answer(id->cm, &rep, rnic_live_now());
     } else {
         const struct rnic_cm_param param = param_of(id, &in->conn_param);
         struct roce_cm_rep rep;
         result = rnic_cm_make_rep(&rep, &param, &path, uc_port_guid(id->port));
         if (result == 0)
-            result = rnic_cm_accept(id->cm, &rep, rnic_loop_now());
+            result = rnic_cm_accept(id->cm, &rep, rnic_live_now());
     }
     if (result == 0 && in->conn_param.valid)
         id->uid = in->uid;
@@ -340,10 +340,10 @@ static int reject_it(const struct uc_call *call)
         if (len > sizeof rep.private_data)
             return -EINVAL;
         memcpy(rep.private_data, in->private_data, len);
-        result = rnic_cm_sidr_answer(id->cm, &rep, rnic_loop_now());
+        result = rnic_cm_sidr_answer(id->cm, &rep, rnic_live_now());
     } else {
         result = rnic_cm_reject(id->cm, in->reason ? in->reason : ROCE_CM_REJ_CONSUMER,
-                                in->private_data, in->private_data_len, rnic_loop_now());
+                                in->private_data, in->private_data_len, rnic_live_now());
     }
     uc_worker_wake();
     return errno_of(result);
@@ -356,7 +356,7 @@ static int disconnect(const struct uc_call *call)
         return -ENOENT;
     if (!id->cm)
         return -EINVAL;
-    rnic_cm_disconnect(id->cm, NULL, 0, rnic_loop_now()); /* twice is no mistake */
+    rnic_cm_disconnect(id->cm, NULL, 0, rnic_live_now()); /* twice is no mistake */
     uc_worker_wake();
     return 0;
 }
@@ -370,7 +370,7 @@ static int notify(const struct uc_call *call)
     if (!id->cm)
         return -EINVAL;
     int result =
-        in->event == IBV_EVENT_COMM_EST ? rnic_cm_comm_est(id->cm, rnic_loop_now()) : RNIC_OK;
+        in->event == IBV_EVENT_COMM_EST ? rnic_cm_comm_est(id->cm, rnic_live_now()) : RNIC_OK;
     uc_deliver(id->port);
     return errno_of(result);
 }

@@ -94,7 +94,7 @@ static void request(struct uc_port *port, const struct rnic_cm_event *event)
         if (child)
             uc_id_del(child);
         else
-            rnic_cm_id_del(event->id, rnic_loop_now());
+            rnic_cm_id_del(event->id, rnic_live_now());
         return;
     }
     listener->backlog--;

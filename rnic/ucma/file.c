@@ -42,22 +42,22 @@ int vcma_open(int flags)
         return -1;
     }
     pthread_once(&once, set_up);
-    file->fd = rnic_bell_new((flags & O_CLOEXEC ? EFD_CLOEXEC : 0) |
-                             (flags & O_NONBLOCK ? EFD_NONBLOCK : 0));
+    file->fd = rnic_event_fd_new((flags & O_CLOEXEC ? EFD_CLOEXEC : 0) |
+                                 (flags & O_NONBLOCK ? EFD_NONBLOCK : 0));
     if (file->fd < 0) {
         free(file);
         return -1;
     }
     file->last = &file->first;
-    int held = rnic_hold(&uc_lock);
+    int held = rnic_lock_uncancelable(&uc_lock);
     int result = uc_worker_start();
     if (result == 0) {
         file->next = files;
         files = file;
     }
-    rnic_unhold(&uc_lock, held);
+    rnic_unlock_uncancelable(&uc_lock, held);
     if (result != 0) {
-        rnic_marked_close(file->fd);
+        rnic_tagged_close(file->fd);
         free(file);
         errno = -result;
         return -1;
@@ -67,7 +67,7 @@ int vcma_open(int flags)
 
 int vcma_close(int fd)
 {
-    int held = rnic_hold(&uc_lock);
+    int held = rnic_lock_uncancelable(&uc_lock);
     struct uc_file *file = uc_file_of(fd);
     if (file) {
         for (struct uc_id *id = uc_ids, *next; id; id = next) {
@@ -85,7 +85,7 @@ int vcma_close(int fd)
         free(file);
         uc_worker_wake();
     }
-    rnic_unhold(&uc_lock, held);
+    rnic_unlock_uncancelable(&uc_lock, held);
     return close(fd);
 }
 
@@ -104,22 +104,22 @@ static void fd_lower(const struct uc_file *file)
 {
     struct pollfd fd = {.fd = file->fd, .events = POLLIN};
     if (poll(&fd, 1, 0) > 0)
-        rnic_bell_rest(file->fd);
+        rnic_event_fd_clear(file->fd);
 }
 
 void uc_files_forked(void)
 {
     waiters_init(&waiters, &uc_lock);
     for (struct uc_file *file = files; file; file = file->next)
-        if (rnic_bell_renew(file->fd) && *first_awake(file))
-            rnic_bell_ring(file->fd);
+        if (rnic_event_fd_renew(file->fd) && *first_awake(file))
+            rnic_event_fd_signal(file->fd);
 }
 
 void uc_files_wake(void)
 {
     for (struct uc_file *file = files; file; file = file->next)
         if (file->first)
-            rnic_bell_ring(file->fd);
+            rnic_event_fd_signal(file->fd);
     waiters_wake(&waiters);
 }
 
@@ -141,11 +141,11 @@ void uc_post(struct uc_event *event)
     struct uc_file *file = event->id->file;
     bool was_empty = !*first_awake(file);
     event->next = NULL;
-    event->at = rnic_loop_now();
+    event->at = rnic_live_now();
     *file->last = event;
     file->last = &event->next;
     if (was_empty)
-        rnic_bell_ring(file->fd);
+        rnic_event_fd_signal(file->fd);
     waiters_wake(&waiters);
 }
 
@@ -218,7 +218,7 @@ void uc_leave_events(const struct uc_id *id)
         return;
     while (file && file->read && !file->late && !pthread_equal(file->reader, pthread_self()) &&
            (until = told_until(file, handle)) != 0) {
-        file->late = rnic_loop_now() >= until;
+        file->late = rnic_live_now() >= until;
         pthread_mutex_unlock(&uc_lock);
         nanosleep(&step, NULL);
         pthread_mutex_lock(&uc_lock);
@@ -284,7 +284,7 @@ ssize_t vcma_write(int fd, const void *buf, size_t len)
     if (len >= sizeof hdr) {
         memcpy(&hdr, buf, sizeof hdr);
         do {
-            int held = rnic_hold(&uc_lock);
+            int held = rnic_lock_uncancelable(&uc_lock);
             struct uc_file *file = uc_file_of(fd);
             uc_met_asleep = false;
             if (!file)
@@ -300,7 +300,7 @@ ssize_t vcma_write(int fd, const void *buf, size_t len)
             bool later = hdr.cmd == RDMA_USER_CM_CMD_GET_EVENT && result == -EAGAIN && waits(fd);
             if (later)
                 waiters_add(&waiters, &waiter);
-            rnic_unhold(&uc_lock, held);
+            rnic_unlock_uncancelable(&uc_lock, held);
             if (!later && !again)
                 break;
             if (later)

@@ -6,7 +6,7 @@
  * and calls for them fail with EBUSY, but for rdma_destroy_id(), which gives up the copy. The
  * child's own channels and ids are as any. When the parent is gone (a program that listens and then
  * makes itself a daemon) they wake and go on as they were at the fork; so does the device
- * (port/loop.h). So a parent that ends leaves them, if a child has copies still: that child holds
+ * (port/live.h). So a parent that ends leaves them, if a child has copies still: that child holds
  * the writing end of a pipe. One that became another program does not, for the pipe is closed then.
  *
  * So processes that all take from one channel, made before they were (prefork), are not served
@@ -93,7 +93,7 @@ static void before_fork(void)
 
 static void parent_forked(void)
 {
-    forked_at = rnic_loop_now();
+    forked_at = rnic_live_now();
     forks += uc_ids != NULL;
     pthread_mutex_unlock(&uc_lock);
 }
@@ -262,7 +262,7 @@ bool uc_children_hold(void)
 bool uc_child_lets_go(void)
 {
     const struct timespec look = rnic_timespec(LOOK_NS);
-    if (forked_at == 0 || rnic_loop_now() - forked_at > LET_GO_NS)
+    if (forked_at == 0 || rnic_live_now() - forked_at > LET_GO_NS)
         return false;
     nanosleep(&look, NULL);
     return true;

@@ -75,14 +75,14 @@ static void release_claims(struct uc_id *id)
     while ((claim = id->claims) != NULL) {
         id->claims = claim->next;
         claim_cnt--;
-        rnic_loop_release(uc_port_loop(claim->port), claim->handle);
+        rnic_live_release(uc_port_live(claim->port), claim->handle);
         free(claim);
     }
 }
 
 void uc_id_del(struct uc_id *id)
 {
-    rnic_time now = rnic_loop_now();
+    rnic_time now = rnic_live_now();
     struct uc_listener *listener;
     struct uc_mcast *mcast;
     for (struct uc_id **at = &uc_ids; *at; at = &(*at)->next)
@@ -145,7 +145,7 @@ static int claim_on(struct uc_id *id, struct uc_port *on, uint16_t port)
         return -ENOMEM;
     uc_service_name(name, id->space, port);
     do
-        claim->handle = rnic_loop_claim(uc_port_loop(on), name);
+        claim->handle = rnic_live_claim(uc_port_live(on), name);
     while (claim->handle == -EADDRINUSE && uc_child_lets_go());
     if (claim->handle < 0) {
         int error = claim->handle;
@@ -162,7 +162,7 @@ static int claim_on(struct uc_id *id, struct uc_port *on, uint16_t port)
 void uc_claims_drop(struct uc_id *id)
 {
     for (struct uc_claim *claim = id->claims; claim; claim = claim->next) {
-        rnic_loop_release(uc_port_loop(claim->port), claim->handle);
+        rnic_live_release(uc_port_live(claim->port), claim->handle);
         claim->handle = -1;
     }
 }
@@ -172,7 +172,7 @@ bool uc_claims_restore(struct uc_id *id)
     char name[UC_SERVICE_NAME];
     uc_service_name(name, id->space, uc_addr_port(&id->src));
     for (struct uc_claim *claim = id->claims; claim; claim = claim->next) {
-        claim->handle = rnic_loop_claim(uc_port_loop(claim->port), name);
+        claim->handle = rnic_live_claim(uc_port_live(claim->port), name);
         if (claim->handle < 0) {
             uc_claims_drop(id);
             return false;
@@ -280,7 +280,7 @@ int uc_listen(struct uc_id *id, uint32_t backlog)
         struct uc_listener *listener;
         while ((listener = id->listeners) != NULL) {
             id->listeners = listener->next;
-            rnic_cm_id_del(listener->cm, rnic_loop_now());
+            rnic_cm_id_del(listener->cm, rnic_live_now());
             free(listener);
         }
         return result;
@@ -323,7 +323,7 @@ static void resolve_addr(struct uc_id *id)
     }
     int sgid = id->port ? id->sgid_idx : -1;
     pthread_mutex_unlock(&uc_lock);
-    int result = rnic_loop_resolve(uc_port_loop(port), dgid, sgid, timeout, &path);
+    int result = rnic_live_resolve(uc_port_live(port), dgid, sgid, timeout, &path);
     pthread_mutex_lock(&uc_lock);
     id = uc_id_find(handle); /* it may be gone */
     if (!id)

@@ -67,7 +67,7 @@ struct uc_port *uc_ports_take(void)
 bool uc_ports_run(struct uc_port *taken)
 {
     for (struct uc_port *port = taken; port; port = port->next)
-        if (!rnic_loop_runs(uc_port_loop(port)))
+        if (!rnic_live_runs(uc_port_live(port)))
             return false;
     return true;
 }
@@ -79,7 +79,7 @@ void uc_ports_give(struct uc_port *taken)
         end = &(*end)->next;
     *end = taken;
     for (struct uc_port *port = taken; port; port = port->next)
-        rnic_loop_gsi_owner(uc_port_loop(port));
+        rnic_live_gsi_owner(uc_port_live(port));
 }
 
 struct uc_port *uc_port_next(struct uc_port *port)
@@ -97,9 +97,9 @@ struct ibv_context *uc_port_context(struct uc_port *port)
     return port->context;
 }
 
-struct rnic_loop *uc_port_loop(struct uc_port *port)
+struct rnic_live *uc_port_live(struct uc_port *port)
 {
-    return vctx_of(port->context)->hca->loop;
+    return vctx_of(port->context)->hca->live;
 }
 
 uint64_t uc_port_guid(struct uc_port *port)
@@ -205,7 +205,7 @@ static bool service_held(const struct uc_port *port, uint64_t service_id)
 /* Whether the process that gave out a communication id lives: it has the name of its block. */
 static bool comm_id_held(const struct uc_port *port, uint32_t comm_id)
 {
-    return rnic_qpns_block_held(port->device->iface, comm_id >> COMM_BITS);
+    return rnic_qpn_alloc_block_held(port->device->iface, comm_id >> COMM_BITS);
 }
 
 static bool elsewhere(void *user, uint64_t service_id)
@@ -223,7 +223,7 @@ static bool speaks_for(void *user, enum rnic_cm_unknown what, uint64_t number)
     bool service = what == RNIC_CM_UNKNOWN_SERVICE;
     if (service && roce_cm_sid_is_ip(number) && bound_here(port, number))
         return true;
-    if (!rnic_loop_gsi_owner(uc_port_loop(port)))
+    if (!rnic_live_gsi_owner(uc_port_live(port)))
         return false;
     if (service) /* what is no port no program of ours can listen for */
         return !roce_cm_sid_is_ip(number) || !service_held(port, number);
@@ -233,7 +233,7 @@ static bool speaks_for(void *user, enum rnic_cm_unknown what, uint64_t number)
 bool uc_port_peer_local(const struct uc_id *id)
 {
     return id->port && id->cm &&
-           rnic_cm_id_remote(id->cm) >> COMM_BITS != rnic_loop_block(uc_port_loop(id->port)) &&
+           rnic_cm_id_remote(id->cm) >> COMM_BITS != rnic_live_block(uc_port_live(id->port)) &&
            uc_port_gid_index(id->port, id->addr.remote) >= 0;
 }
 
@@ -267,7 +267,7 @@ static int start_gsi(struct uc_port *port)
     int result = rnic_qp_new(vpd_rnic(port->pd), &init, &port->gsi);
     for (size_t i = 0; result == 0 && i < sizeof way / sizeof *way; i++) {
         attr.state = way[i];
-        result = rnic_qp_modify(port->gsi, &attr, rnic_loop_now());
+        result = rnic_qp_modify(port->gsi, &attr, rnic_live_now());
         for (unsigned r = 0; result == 0 && i == 0 && r < RECVS; r++)
             post_recv(port, r);
     }
@@ -314,7 +314,7 @@ static struct uc_port *open_port(struct ibv_device *device)
     fcntl(port->context->async_fd, F_SETFL, fcntl(port->context->async_fd, F_GETFL) | O_NONBLOCK);
     const struct rnic_cm_attr attr = {
         .ca_guid = uc_port_guid(port),
-        .id_prefix = rnic_loop_block(uc_port_loop(port)),
+        .id_prefix = rnic_live_block(uc_port_live(port)),
         .id_prefix_bits = 32 - COMM_BITS,
         .seed = {uc_random(), uc_random()},
         .speaks_for = speaks_for,
@@ -328,7 +328,7 @@ static struct uc_port *open_port(struct ibv_device *device)
         result = ibv_req_notify_cq(port->cq, 0);
     if (result != 0)
         goto fail;
-    rnic_loop_gsi_owner(uc_port_loop(port)); /* somebody should be */
+    rnic_live_gsi_owner(uc_port_live(port)); /* somebody should be */
     port->next = ports;
     ports = port;
     uc_worker_wake(); /* it watches the new one's descriptors */
@@ -424,7 +424,7 @@ struct uc_port *uc_port_towards(const uint8_t gid[16])
 
 static struct ibv_ah *ah_to(struct uc_port *port, const struct rnic_cm_addr *addr)
 {
-    rnic_time now = rnic_loop_now();
+    rnic_time now = rnic_live_now();
     for (unsigned i = 0; i < AHS; i++)
         if (port->ah[i].ah && now - port->ah[i].made < AH_LIFE_NS &&
             memcmp(&port->ah[i].addr, addr, sizeof *addr) == 0)

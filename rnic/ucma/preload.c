@@ -116,7 +116,7 @@ static bool is_ours(int fd)
 {
     if (fd < 0 || fd >= FDS_MAX || !atomic_load_explicit(&ours[fd], memory_order_relaxed))
         return false;
-    if (rnic_marked(fd))
+    if (rnic_fd_is_tagged(fd))
         return true;
     atomic_store(&ours[fd], 0); /* closed behind our back: the number is another file's */
     return false;

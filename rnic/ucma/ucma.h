@@ -176,7 +176,7 @@ void uc_ports_give(struct uc_port *taken);
 
 struct rnic_cm *uc_port_cm(struct uc_port *port);
 struct ibv_context *uc_port_context(struct uc_port *port);
-struct rnic_loop *uc_port_loop(struct uc_port *port);
+struct rnic_live *uc_port_live(struct uc_port *port);
 uint64_t uc_port_guid(struct uc_port *port); /* host order */
 /* The index of a RoCEv2 GID, or -1. */
 int uc_port_gid_index(struct uc_port *port, const uint8_t gid[16]);

@@ -32,13 +32,13 @@ uint32_t uc_random(void)
 {
     uint32_t number;
     if (getrandom(&number, sizeof number, 0) != sizeof number)
-        number = (uint32_t)rnic_loop_now();
+        number = (uint32_t)rnic_live_now();
     return number;
 }
 
 void uc_worker_wake(void)
 {
-    rnic_bell_ring(wake_fd);
+    rnic_event_fd_signal(wake_fd);
 }
 
 /* What the thread had is of another process; what it waits for besides is seen to elsewhere. */
@@ -46,7 +46,7 @@ void uc_worker_forked(void)
 {
     pthread_cond_init(&idle, NULL);
     sending = false;
-    rnic_marked_close(wake_fd);
+    rnic_tagged_close(wake_fd);
     wake_fd = -1;
 }
 
@@ -61,7 +61,7 @@ static bool work(void)
     for (struct uc_port *port = uc_port_first(); port; port = uc_port_next(port)) {
         uint8_t mad[ROCE_MAD_SIZE];
         struct rnic_cm_addr addr;
-        rnic_cm_expire(uc_port_cm(port), rnic_loop_now());
+        rnic_cm_expire(uc_port_cm(port), rnic_live_now());
         uc_deliver(port);
         if (rnic_cm_output(uc_port_cm(port), mad, &addr)) {
             sending = true;
@@ -144,7 +144,7 @@ static void rest(rnic_time until)
     struct pollfd fds[1 + 2 * PORTS_MAX + SLEEPS_MAX] = {{.fd = wake_fd, .events = POLLIN}};
     struct uc_port *watched[PORTS_MAX];
     unsigned cnt = 1;
-    rnic_time now = rnic_loop_now();
+    rnic_time now = rnic_live_now();
     for (struct uc_port *port = uc_port_first(); port && cnt < 2 * PORTS_MAX;
          port = uc_port_next(port)) {
         rnic_time deadline = rnic_cm_deadline(uc_port_cm(port));
@@ -164,7 +164,7 @@ static void rest(rnic_time until)
         rnic_nap_blind(RNIC_BLIND_NS);
     pthread_mutex_lock(&uc_lock);
     if (fds[0].revents & POLLIN)
-        rnic_bell_rest(wake_fd);
+        rnic_event_fd_clear(wake_fd);
     for (unsigned i = 1; i < cnt; i += 2)
         if (fds[i].revents)
             uc_port_async(watched[i / 2]);
@@ -176,10 +176,10 @@ static void *run(void *unused)
     prctl(PR_SET_NAME, "rnic-cm");
     pthread_mutex_lock(&uc_lock);
     for (;;) {
-        rnic_time inherited = uc_wake_inherited(rnic_loop_now());
+        rnic_time inherited = uc_wake_inherited(rnic_live_now());
         for (struct uc_port *port = uc_port_first(); port; port = uc_port_next(port))
-            uc_port_receive(port, rnic_loop_now());
-        look_after_dead(rnic_loop_now());
+            uc_port_receive(port, rnic_live_now());
+        look_after_dead(rnic_live_now());
         if (!work())
             rest(inherited);
     }
@@ -191,7 +191,7 @@ int uc_worker_start(void)
     sigset_t all, before;
     if (runs_in == getpid())
         return 0;
-    wake_fd = rnic_bell_new(EFD_CLOEXEC | EFD_NONBLOCK);
+    wake_fd = rnic_event_fd_new(EFD_CLOEXEC | EFD_NONBLOCK);
     if (wake_fd < 0)
         return -errno;
     sigfillset(&all);
@@ -201,7 +201,7 @@ int uc_worker_start(void)
     int result = pthread_create(&thread, NULL, run, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (result != 0) {
-        rnic_marked_close(wake_fd);
+        rnic_tagged_close(wake_fd);
         return -result;
     }
     pthread_detach(thread);

@@ -23,7 +23,7 @@ int vah_path(struct ibv_context *context, const struct ibv_ah_attr *ah, struct r
     if (roce_gid_is_multicast(ah->grh.dgid.raw)) /* the group's MAC address follows from its GID */
         path = (struct rnic_path){.hop_limit = 1};
     else
-        result = rnic_loop_resolve(vctx_of(context)->hca->loop, ah->grh.dgid.raw,
+        result = rnic_live_resolve(vctx_of(context)->hca->live, ah->grh.dgid.raw,
                                    ah->grh.sgid_index, RESOLVE_NS, &path);
     if (result < 0)
         return -result;
@@ -185,7 +185,7 @@ int ibv_attach_mcast(struct ibv_qp *ibv, const union ibv_gid *gid, uint16_t lid)
     bool is_in = rnic_mcast_attached(qp, gid->raw); /* to attach again changes nothing */
     int result = verbs_errno(rnic_mcast_attach(qp, gid->raw));
     if (result == 0 && !is_in) {
-        result = -rnic_loop_join(vctx_of(ibv->context)->hca->loop, gid->raw);
+        result = -rnic_live_join(vctx_of(ibv->context)->hca->live, gid->raw);
         if (result != 0)
             rnic_mcast_detach(qp, gid->raw);
     }
@@ -199,7 +199,7 @@ int ibv_detach_mcast(struct ibv_qp *ibv, const union ibv_gid *gid, uint16_t lid)
     vctx_lock(ibv->context);
     int result = verbs_errno(rnic_mcast_detach(vqp_of(ibv)->rnic, gid->raw));
     if (result == 0)
-        rnic_loop_leave(vctx_of(ibv->context)->hca->loop, gid->raw);
+        rnic_live_leave(vctx_of(ibv->context)->hca->live, gid->raw);
     vctx_unlock(ibv->context);
     return result;
 }

@@ -75,7 +75,7 @@ static void set_operations(struct vctx *ctx)
 }
 
 /* Under the list's lock. 0 or an errno. What a child of fork() inherited goes on for the contexts
- * that it inherited with it, and for no others (port/loop.h). */
+ * that it inherited with it, and for no others (port/live.h). */
 static int hca_get(struct vdevice *device)
 {
     if (device->hca && device->hca->pid == getpid()) {
@@ -86,7 +86,7 @@ static int hca_get(struct vdevice *device)
     struct vhca *hca = config ? calloc(1, sizeof *hca) : NULL;
     if (!hca)
         return config ? ENOMEM : EINVAL;
-    const struct rnic_loop_attr attr = {
+    const struct rnic_live_attr attr = {
         .iface = device->iface,
         .impair = *config->impair ? config->impair : NULL,
         .seed = config->seed,
@@ -100,7 +100,7 @@ static int hca_get(struct vdevice *device)
         .user = hca,
     };
     struct rnic_why why = {""};
-    int result = rnic_loop_open(&attr, &hca->loop, &why);
+    int result = rnic_live_open(&attr, &hca->live, &why);
     if (result < 0) {
         verbs_warn("%s: %s", device->ibv.name, why.text[0] ? why.text : strerror(-result));
         free(hca);
@@ -108,10 +108,10 @@ static int hca_get(struct vdevice *device)
     }
     hca->linger = config->linger;
     if (*config->timeline) {
-        struct rnic *rnic = rnic_loop_lock(hca->loop);
+        struct rnic *rnic = rnic_live_lock(hca->live);
         hca->timeline = timeline_new(config->timeline, rnic);
         result = hca->timeline ? 0 : errno;
-        rnic_loop_unlock(hca->loop);
+        rnic_live_unlock(hca->live);
         if (result != 0)
             verbs_warn("%s: %s: %s", device->ibv.name, config->timeline, strerror(result));
     }
@@ -127,7 +127,7 @@ static void hca_put(struct vdevice *device, struct vhca *hca)
         return;
     if (device->hca == hca)
         device->hca = NULL;
-    rnic_loop_close(hca->loop);
+    rnic_live_close(hca->live);
     timeline_free(hca->timeline);
     ptrmap_free(&hca->cqs);
     ptrmap_free(&hca->qps);
@@ -135,7 +135,7 @@ static void hca_put(struct vdevice *device, struct vhca *hca)
     free(hca);
 }
 
-/* A fork finds the locks of this layer free; the loop looks after itself (port/loop.h). */
+/* A fork finds the locks of this layer free; the loop looks after itself (port/live.h). */
 static void before_fork(void)
 {
     pthread_mutex_lock(&vdevice_lock);
@@ -157,7 +157,7 @@ static void child_forked(void)
 static void prepare(void)
 {
     probe_prepare();
-    rnic_loop_watch_forks();
+    rnic_live_watch_forks();
     pthread_atfork(before_fork, parent_forked, child_forked);
 }
 
@@ -183,18 +183,18 @@ struct ibv_context *ibv_open_device(struct ibv_device *ibv)
     context->num_comp_vectors = 1;
     /* A descriptor of the device, as programs dup() and fstat() it; nothing is ever read from it.
      */
-    context->cmd_fd = rnic_mark(open("/dev/null", O_RDWR | O_CLOEXEC));
+    context->cmd_fd = rnic_fd_tag(open("/dev/null", O_RDWR | O_CLOEXEC));
     int result = context->cmd_fd < 0 ? errno : evq_init(&ctx->async);
     if (result == 0) {
-        int held = rnic_hold(&vdevice_lock);
+        int held = rnic_lock_uncancelable(&vdevice_lock);
         result = hca_get(device);
         ctx->hca = device->hca;
-        rnic_unhold(&vdevice_lock, held);
+        rnic_unlock_uncancelable(&vdevice_lock, held);
         if (result != 0)
             evq_free(&ctx->async);
     }
     if (result != 0) {
-        rnic_marked_close(context->cmd_fd);
+        rnic_tagged_close(context->cmd_fd);
         free(ctx);
         errno = result;
         return NULL;
@@ -253,11 +253,11 @@ int ibv_close_device(struct ibv_context *context)
         link = &(*link)->next;
     *link = ctx->next;
     vctx_unlock(context);
-    int held = rnic_hold(&vdevice_lock);
+    int held = rnic_lock_uncancelable(&vdevice_lock);
     hca_put(ctx->device, ctx->hca);
-    rnic_unhold(&vdevice_lock, held);
+    rnic_unlock_uncancelable(&vdevice_lock, held);
     evq_free(&ctx->async);
-    rnic_marked_close(context->cmd_fd);
+    rnic_tagged_close(context->cmd_fd);
     pthread_mutex_destroy(&context->mutex);
     free(ctx);
     return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Cq: completion queues. A program that finds its queue empty lends the device its thread
- * (rnic_loop_drive): that is where latency is won.
+ * (rnic_live_drive): that is where latency is won.
  */
 #include "verbs/objects.h"
 
@@ -138,7 +138,7 @@ int vcq_req_notify(struct ibv_cq *ibv, int solicited_only)
 {
     vctx_lock(ibv->context);
     rnic_cq_arm(vcq_of(ibv)->rnic, solicited_only);
-    rnic_loop_leave_poll(vctx_of(ibv->context)->hca->loop, true);
+    rnic_live_leave_poll(vctx_of(ibv->context)->hca->live, true);
     vctx_unlock(ibv->context);
     return 0;
 }
@@ -180,10 +180,10 @@ size_t vcq_take(struct vcq *cq, struct rnic_wc *wc, size_t max, bool drives)
 {
     struct vhca *hca = vctx_of(cq->ibv.context)->hca;
     size_t got = rnic_cq_poll(cq->rnic, wc, max);
-    if (got == 0 && drives && rnic_loop_drive(hca->loop))
+    if (got == 0 && drives && rnic_live_drive(hca->live))
         got = rnic_cq_poll(cq->rnic, wc, max);
     if (got > 0)
-        rnic_loop_leave_poll(hca->loop, false);
+        rnic_live_leave_poll(hca->live, false);
     timeline_polled(hca->timeline, wc, got);
     return got;
 }

@@ -44,7 +44,7 @@ void vhca_describe(void *user, struct rnic *rnic, FILE *out)
     unsigned contexts = 0;
     fprintf(out, "comm %s\n", program_invocation_short_name);
     rnic_counters_get(rnic, &counters);
-    rnic_loop_stats(hca->loop, &port);
+    rnic_live_stats(hca->live, &port);
 #define X(name, text) fprintf(out, "counter " #name " %llu\n", (unsigned long long)counters.name);
     RNIC_COUNTERS(X)
 #undef X

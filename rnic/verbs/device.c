@@ -124,7 +124,7 @@ static int refresh(void)
 struct ibv_device **ibv_get_device_list(int *num_devices)
 {
     struct ibv_device **list = NULL;
-    int held = rnic_hold(&vdevice_lock);
+    int held = rnic_lock_uncancelable(&vdevice_lock);
     int cnt = refresh();
     if (cnt < 0)
         errno = -cnt;
@@ -133,7 +133,7 @@ struct ibv_device **ibv_get_device_list(int *num_devices)
              device = device->next)
             if (device->listed)
                 *end++ = device;
-    rnic_unhold(&vdevice_lock, held);
+    rnic_unlock_uncancelable(&vdevice_lock, held);
     if (num_devices)
         *num_devices = list ? cnt : 0;
     return list;
@@ -171,8 +171,8 @@ static bool gid_at(struct vdevice *device, const struct rnic_iface *iface, unsig
                    struct rnic_gid *gid)
 {
     if (device->hca) {
-        bool there = rnic_gid_get(rnic_loop_lock(device->hca->loop), idx, gid);
-        rnic_loop_unlock(device->hca->loop);
+        bool there = rnic_gid_get(rnic_live_lock(device->hca->live), idx, gid);
+        rnic_live_unlock(device->hca->live);
         return there;
     }
     if (idx < iface->gid_cnt)
@@ -240,14 +240,14 @@ static const char *below(const char *path, const char *dir)
 int vdevice_file(const char *path, char *buf, size_t size)
 {
     bool ours = false;
-    int held = rnic_hold(&vdevice_lock);
+    int held = rnic_lock_uncancelable(&vdevice_lock);
     for (struct vdevice *device = devices; device && !ours; device = device->next) {
         const char *file = below(path, device->ibv.ibdev_path);
         if (!file)
             file = below(path, device->ibv.dev_path);
         ours = file && answer(device, file, buf, size - 1);
     }
-    rnic_unhold(&vdevice_lock, held);
+    rnic_unlock_uncancelable(&vdevice_lock, held);
     return ours ? (int)strlen(strcat(buf, "\n")) : -1;
 }
 
@@ -255,10 +255,10 @@ bool vdevice_node(const char *path)
 {
     const char *node = below(path, "/dev/infiniband");
     bool ours = false;
-    int held = rnic_hold(&vdevice_lock);
+    int held = rnic_lock_uncancelable(&vdevice_lock);
     for (struct vdevice *device = devices; node && device && !ours; device = device->next)
         ours = strcmp(node, device->ibv.dev_name) == 0;
-    rnic_unhold(&vdevice_lock, held);
+    rnic_unlock_uncancelable(&vdevice_lock, held);
     return ours;
 }
 
@@ -269,13 +269,13 @@ int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t siz
         return -1;
     if (strcmp(file, "class/misc/rdma_cm/abi_version") == 0) /* rnic/ucma; rdma_user_cm.h */
         return snprintf(buf, size, "4");
-    int held = rnic_hold(&vdevice_lock);
+    int held = rnic_lock_uncancelable(&vdevice_lock);
     struct vdevice *device = devices;
     while (device && strcmp(dir, device->ibv.ibdev_path) != 0 &&
            strcmp(dir, device->ibv.dev_path) != 0)
         device = device->next;
     bool ours = device && answer(device, file, buf, size);
-    rnic_unhold(&vdevice_lock, held);
+    rnic_unlock_uncancelable(&vdevice_lock, held);
     if (ours)
         return (int)strlen(buf);
     char path[2 * IBV_SYSFS_PATH_MAX];
@@ -310,7 +310,7 @@ int rnic_read_ibdev_sysfs_file(char *buf, size_t size, struct ibv_device *device
 
 SYMVER_PRIVATE(rnic_read_ibdev_sysfs_file, ibv_read_ibdev_sysfs_file);
 
-/* A process that ends without closing anything may owe acknowledgements still (port/loop.h): an
+/* A process that ends without closing anything may owe acknowledgements still (port/live.h): an
  * RNIC gave them before the program knew of the messages. _exit() may be called anywhere: in a
  * signal handler, whose thread may have the locks, and by the child of a vfork(), which is another
  * process with this memory. */
@@ -320,7 +320,7 @@ static void leave(void)
         return;
     for (struct vdevice *device = devices; device; device = device->next)
         if (device->hca && device->hca->pid == getpid())
-            rnic_loop_flush(device->hca->loop);
+            rnic_live_flush(device->hca->live);
     pthread_mutex_unlock(&vdevice_lock);
 }
 

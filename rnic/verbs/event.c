@@ -62,7 +62,7 @@ static void tell_all(struct vhca *hca, enum ibv_event_type type)
 void vhca_changed(void *user, struct rnic *rnic, unsigned what)
 {
     static const struct {
-        enum rnic_loop_change change;
+        enum rnic_live_change change;
         enum ibv_event_type type;
     } rows[] = {
         {RNIC_CHANGE_LINK_UP, IBV_EVENT_PORT_ACTIVE},

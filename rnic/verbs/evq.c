@@ -12,7 +12,7 @@ static struct evq all = {.fd = -1, .prev = &all, .next = &all};
 
 int evq_init(struct evq *evq)
 {
-    *evq = (struct evq){.fd = rnic_bell_new(EFD_CLOEXEC)};
+    *evq = (struct evq){.fd = rnic_event_fd_new(EFD_CLOEXEC)};
     if (evq->fd < 0)
         return errno;
     pthread_mutex_init(&evq->lock, NULL);
@@ -33,7 +33,7 @@ void evq_free(struct evq *evq)
     evq->prev->next = evq->next;
     evq->next->prev = evq->prev;
     pthread_mutex_unlock(&all_lock);
-    rnic_marked_close(evq->fd);
+    rnic_tagged_close(evq->fd);
     evq->fd = -1;
     free(evq->ring);
     evq->ring = NULL;
@@ -58,23 +58,23 @@ static bool grow(struct evq *evq)
 int evq_push(struct evq *evq, const struct evq_entry *entry)
 {
     int result = 0;
-    int held = rnic_hold(&evq->lock);
+    int held = rnic_lock_uncancelable(&evq->lock);
     if (evq->cnt == evq->cap && !grow(evq)) {
         result = ENOMEM;
     } else {
         evq->ring[(evq->head + evq->cnt) & (evq->cap - 1)] = *entry;
         if (evq->cnt++ == 0)
-            rnic_bell_ring(evq->fd);
+            rnic_event_fd_signal(evq->fd);
         waiters_wake(&evq->waiters);
     }
-    rnic_unhold(&evq->lock, held);
+    rnic_unlock_uncancelable(&evq->lock, held);
     return result;
 }
 
 /* Takes the oldest event; if there is none the thread may be going to wait for one, as waiter. */
 static bool take(struct evq *evq, struct evq_entry *out, struct waiter *waiter)
 {
-    int held = rnic_hold(&evq->lock);
+    int held = rnic_lock_uncancelable(&evq->lock);
     bool got = evq->cnt > 0;
     if (got) {
         *out = evq->ring[evq->head];
@@ -82,11 +82,11 @@ static bool take(struct evq *evq, struct evq_entry *out, struct waiter *waiter)
         if (out->reported)
             ++*out->reported;
         if (--evq->cnt == 0)
-            rnic_bell_rest(evq->fd);
+            rnic_event_fd_clear(evq->fd);
     } else if (waiter) {
         waiters_add(&evq->waiters, waiter);
     }
-    rnic_unhold(&evq->lock, held);
+    rnic_unlock_uncancelable(&evq->lock, held);
     return got;
 }
 
@@ -111,7 +111,7 @@ int evq_get(struct evq *evq, struct evq_entry *out)
 
 unsigned evq_purge(struct evq *evq, const void *object, const unsigned *reported)
 {
-    int held = rnic_hold(&evq->lock);
+    int held = rnic_lock_uncancelable(&evq->lock);
     size_t kept = 0, had = evq->cnt;
     for (size_t i = 0; i < had; i++) {
         struct evq_entry entry = evq->ring[(evq->head + i) & (evq->cap - 1)];
@@ -120,9 +120,9 @@ unsigned evq_purge(struct evq *evq, const void *object, const unsigned *reported
     }
     evq->cnt = kept;
     if (had > 0 && kept == 0)
-        rnic_bell_rest(evq->fd);
+        rnic_event_fd_clear(evq->fd);
     unsigned given = reported ? *reported : 0;
-    rnic_unhold(&evq->lock, held);
+    rnic_unlock_uncancelable(&evq->lock, held);
     return given;
 }
 
@@ -131,7 +131,7 @@ static void forked(struct evq *evq)
     pthread_mutex_init(&evq->lock, NULL);
     waiters_init(&evq->waiters, &evq->lock);
     evq->cnt = 0;
-    rnic_bell_renew(evq->fd);
+    rnic_event_fd_renew(evq->fd);
 }
 
 void evq_before_fork(void)

@@ -61,7 +61,7 @@ extern bool rnic_allow_disassociate_destroy;
 
 /* One live device; shared by all contexts of this process on one interface. */
 struct vhca {
-    struct rnic_loop *loop;
+    struct rnic_live *live;
     struct ptrmap cqs, qps, srqs; /* from the device's object to ours; locked */
     struct vctx *contexts;        /* locked */
     struct timeline *timeline;    /* or NULL; never changes */
@@ -104,20 +104,20 @@ static inline struct vctx *vctx_of(struct ibv_context *context)
 
 static inline struct rnic *vctx_lock(struct ibv_context *context)
 {
-    return rnic_loop_lock(vctx_of(context)->hca->loop);
+    return rnic_live_lock(vctx_of(context)->hca->live);
 }
 
 /* The same, to change or end what messages that were taken already are answered by. */
 static inline struct rnic *vctx_lock_settled(struct ibv_context *context)
 {
     struct rnic *rnic = vctx_lock(context);
-    rnic_loop_settle(vctx_of(context)->hca->loop);
+    rnic_live_settle(vctx_of(context)->hca->live);
     return rnic;
 }
 
 static inline void vctx_unlock(struct ibv_context *context)
 {
-    rnic_loop_unlock(vctx_of(context)->hca->loop);
+    rnic_live_unlock(vctx_of(context)->hca->live);
 }
 
 /* enum rnic_error as an errno. */
@@ -287,13 +287,13 @@ struct rnic_mw_bind vmw_bind_of(struct ibv_mw *mw, uint32_t rkey,
  */
 
 /* The address vector for `ah`: resolves the next hop, which may wait; not locked. 0, EINVAL, or
- * what rnic_loop_resolve() says. */
+ * what rnic_live_resolve() says. */
 int vah_path(struct ibv_context *context, const struct ibv_ah_attr *ah, struct rnic_av *av);
 
 /* ---- events -----------------------------------------------------------------------------------
  */
 
-/* Callbacks of the loop; locked. `user` is the vhca. */
+/* Callbacks of the live; locked. `user` is the vhca. */
 void vhca_notified(void *user, struct rnic *rnic);
 void vhca_changed(void *user, struct rnic *rnic, unsigned what);
 void vhca_describe(void *user, struct rnic *rnic, FILE *out);

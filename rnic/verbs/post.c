@@ -70,7 +70,7 @@ int vqp_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr
 {
     struct vqp *qp = vqp_of(ibv);
     struct timeline *timeline = vctx_of(ibv->context)->hca->timeline;
-    uint64_t called = timeline ? rnic_loop_now() : 0;
+    uint64_t called = timeline ? rnic_live_now() : 0;
     int result = 0;
     vctx_lock(ibv->context);
     timeline_posting(timeline, called);

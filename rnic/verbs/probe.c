@@ -121,9 +121,9 @@ static int look(const void *addr, size_t len, bool write)
 
 int probe_memory(const void *addr, size_t len, bool write)
 {
-    int held = rnic_hold_on(); /* or the file would stay open */
+    int held = rnic_cancel_disable(); /* or the file would stay open */
     int result = look(addr, len, write);
-    rnic_let_go(held);
+    rnic_cancel_restore(held);
     return result;
 }
 

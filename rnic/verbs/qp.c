@@ -56,14 +56,14 @@ static int hidden_pd(struct ibv_context *context, struct vqp *qp)
 static int create_rnic(struct vctx *ctx, struct rnic_pd *pd, struct rnic_qp_init *init,
                        struct vqp *qp)
 {
-    init->qpn = rnic_loop_qpn_get(ctx->hca->loop);
+    init->qpn = rnic_live_qpn_get(ctx->hca->live);
     if (init->qpn == 0)
         return ENOMEM;
     int result = verbs_errno(rnic_qp_new(pd, init, &qp->rnic));
     if (result == 0 && (result = ptrmap_put(&ctx->hca->qps, qp->rnic, qp)) != 0)
         rnic_qp_del(qp->rnic);
     if (result != 0)
-        rnic_loop_qpn_put(ctx->hca->loop, init->qpn);
+        rnic_live_qpn_put(ctx->hca->live, init->qpn);
     return result;
 }
 
@@ -172,13 +172,13 @@ struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
 void vhca_linger(struct vhca *hca)
 {
     const struct timespec nap = {.tv_nsec = 5 * 1000000};
-    const uint64_t end = rnic_loop_now() + hca->linger * LINGER_SPANS * 1000000;
+    const uint64_t end = rnic_live_now() + hca->linger * LINGER_SPANS * 1000000;
     struct rnic_counters now;
     uint64_t before = 0;
-    for (uint64_t quiet = 0; quiet < hca->linger && rnic_loop_now() < end; quiet += 5) {
-        rnic_counters_get(rnic_loop_lock(hca->loop), &now);
+    for (uint64_t quiet = 0; quiet < hca->linger && rnic_live_now() < end; quiet += 5) {
+        rnic_counters_get(rnic_live_lock(hca->live), &now);
         bool done = now.rx_packets == hca->lingered;
-        rnic_loop_unlock(hca->loop);
+        rnic_live_unlock(hca->live);
         if (done)
             return;
         if (now.rx_packets != before)
@@ -186,9 +186,9 @@ void vhca_linger(struct vhca *hca)
         before = now.rx_packets;
         nanosleep(&nap, NULL);
     }
-    rnic_loop_lock(hca->loop);
+    rnic_live_lock(hca->live);
     hca->lingered = before;
-    rnic_loop_unlock(hca->loop);
+    rnic_live_unlock(hca->live);
 }
 
 int ibv_destroy_qp(struct ibv_qp *ibv)
@@ -205,7 +205,7 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
     if (result == 0) {
         ptrmap_remove(&hca->qps, rnic);
         timeline_qp_gone(hca->timeline, ibv->qp_num);
-        rnic_loop_qpn_put(hca->loop, ibv->qp_num);
+        rnic_live_qpn_put(hca->live, ibv->qp_num);
         if (qp->hidden_pd)
             rnic_pd_del(qp->hidden_pd);
     }
@@ -227,13 +227,13 @@ void vqp_drop(struct vhca *hca, struct vqp *qp)
     timeline_qp_gone(hca->timeline, qp->ibv.qp_num);
     while (rnic_mcast_of(qp->rnic, gid)) {
         rnic_mcast_detach(qp->rnic, gid);
-        rnic_loop_leave(hca->loop, gid);
+        rnic_live_leave(hca->live, gid);
     }
     if (rnic_qp_del(qp->rnic) == 0) {
-        rnic_loop_qpn_put(hca->loop, qp->ibv.qp_num);
+        rnic_live_qpn_put(hca->live, qp->ibv.qp_num);
     } else { /* 2A windows hold it: it stays, and hears nothing */
         const struct rnic_qp_attr reset = {.state = RNIC_QPS_RESET};
-        rnic_qp_modify_mask(qp->rnic, &reset, RNIC_QP_STATE, rnic_loop_now());
+        rnic_qp_modify_mask(qp->rnic, &reset, RNIC_QP_STATE, rnic_live_now());
     }
 }
 
@@ -307,7 +307,7 @@ int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
     if (falls_silent(ibv, attr, mask))
         vhca_linger(vctx_of(ibv->context)->hca);
     vctx_lock_settled(ibv->context);
-    int result = verbs_errno(rnic_qp_modify_mask(qp->rnic, &to, (unsigned)mask, rnic_loop_now()));
+    int result = verbs_errno(rnic_qp_modify_mask(qp->rnic, &to, (unsigned)mask, rnic_live_now()));
     if (result == 0) {
         if (mask & IBV_QP_STATE)
             ibv->state = attr->qp_state;

@@ -24,7 +24,7 @@ static void copy_out(void *to, size_t to_len, const void *from, size_t from_len)
 
 static void iface_of(struct ibv_context *context, struct rnic_iface *iface)
 {
-    rnic_loop_iface(vctx_of(context)->hca->loop, iface);
+    rnic_live_iface(vctx_of(context)->hca->live, iface);
 }
 
 /* ---- device ---------------------------------------------------------------------------------- */

@@ -58,7 +58,7 @@ static void write_out(struct timeline *timeline)
     timeline->cnt = 0;
     if (len == 0 || getpid() != timeline->pid)
         return;
-    while (rnic_marked(timeline->fd) && write(timeline->fd, timeline->buffer, len) < 0 &&
+    while (rnic_fd_is_tagged(timeline->fd) && write(timeline->fd, timeline->buffer, len) < 0 &&
            errno == EINTR)
         ;
 }
@@ -195,7 +195,7 @@ struct timeline *timeline_new(const char *path, struct rnic *rnic)
         errno = ENOMEM;
         return NULL;
     }
-    timeline->fd = rnic_mark(open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    timeline->fd = rnic_fd_tag(open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
     if (timeline->fd < 0) {
         free(timeline);
         return NULL;
@@ -229,7 +229,7 @@ void timeline_free(struct timeline *timeline)
     }
     ptrmap_free(&timeline->qps);
     write_out(timeline);
-    rnic_marked_close(timeline->fd);
+    rnic_tagged_close(timeline->fd);
     free(timeline);
 }
 

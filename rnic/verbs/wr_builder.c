@@ -292,7 +292,7 @@ static int complete(struct ibv_qp_ex *ex)
     int result = build->error;
     if (result == 0 && cnt > 0) {
         struct timeline *timeline = vctx_of(ex->qp_base.context)->hca->timeline;
-        uint64_t called = timeline ? rnic_loop_now() : 0;
+        uint64_t called = timeline ? rnic_live_now() : 0;
         struct rnic_qp_view view;
         for (size_t i = 0; i < cnt; i++)
             finish(build, &requests[i]);

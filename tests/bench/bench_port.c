@@ -12,7 +12,7 @@
  * What the same four cost a bare pair stands beside the ratio; nobody waits for the
  * acknowledgements there, so that their sending is hidden where the other side is slower: 1.0
  * to 1.55 times the pair of two. The device lets one acknowledgement stand for several WRITEs where
- * the peer goes on without (loop.c): how many frames it sent is printed.
+ * the peer goes on without (live.c): how many frames it sent is printed.
  *
  * Then an account of where the time of a 4096-byte packet goes, and of what other ways from process
  * to process would save (bench_ways.h).
@@ -141,7 +141,7 @@ static double bare_trips(const char *iface, bool client, int fd, const struct co
 
     bare_frame(buf, sizeof(buf));
     sync_with(fd);
-    start = rnic_loop_now();
+    start = rnic_live_now();
     for (unsigned i = 0; i < conf->trips; i++) {
         if (client)
             need(pcap_inject(pcap, buf, sizeof(buf)) < 0, "pcap_inject");
@@ -149,7 +149,7 @@ static double bare_trips(const char *iface, bool client, int fd, const struct co
         if (!client)
             need(pcap_inject(pcap, buf, sizeof(buf)) < 0, "pcap_inject");
     }
-    seconds = (double)(rnic_loop_now() - start) / 1e9;
+    seconds = (double)(rnic_live_now() - start) / 1e9;
     pcap_close(pcap);
     return seconds / conf->trips;
 }
@@ -157,7 +157,7 @@ static double bare_trips(const char *iface, bool client, int fd, const struct co
 /* ---- the device ------------------------------------------------------------------------------ */
 
 struct end {
-    struct rnic_loop *loop;
+    struct rnic_live *live;
     struct rnic_cq *cq;
     struct rnic_qp *qp;
     struct rnic_mr *mr;
@@ -167,7 +167,7 @@ struct end {
 
 static void end_open(struct end *end, const char *iface, int fd)
 {
-    struct rnic_loop_attr attr = {.iface = iface};
+    struct rnic_live_attr attr = {.iface = iface};
     struct rnic_qp_init init = {.type = RNIC_QPT_RC,
                                 .max_recv_wr = 1,
                                 .max_recv_sge = 1,
@@ -190,7 +190,7 @@ static void end_open(struct end *end, const char *iface, int fd)
     struct rnic *rnic;
 
     need(sched_setaffinity(0, sizeof(all_cpus), &all_cpus), "sched_setaffinity"); /* its threads */
-    if (rnic_loop_open(&attr, &end->loop, &why) != 0) {
+    if (rnic_live_open(&attr, &end->live, &why) != 0) {
         fprintf(stderr, "bench_port: %s\n", why.text);
         _exit(1);
     }
@@ -198,15 +198,15 @@ static void end_open(struct end *end, const char *iface, int fd)
     end->mem = calloc(1, 8192);
     mr.addr = end->mem;
     mr.iova = (uintptr_t)end->mem;
-    rnic = rnic_loop_lock(end->loop);
+    rnic = rnic_live_lock(end->live);
     need(rnic_pd_new(rnic, &pd), "PD");
     need(rnic_cq_new(rnic, 4096, &end->cq), "CQ");
     need(rnic_mr_reg(pd, &mr, &end->mr), "MR");
     init.send_cq = init.recv_cq = end->cq;
-    hello.qpn = init.qpn = rnic_loop_qpn_get(end->loop);
+    hello.qpn = init.qpn = rnic_live_qpn_get(end->live);
     need(rnic_qp_new(pd, &init, &end->qp), "QP");
-    rnic_loop_unlock(end->loop);
-    rnic_loop_iface(end->loop, &on);
+    rnic_live_unlock(end->live);
+    rnic_live_iface(end->live, &on);
     for (unsigned i = 0; i < on.gid_cnt; i++)
         if (roce_gid_is_ip4(on.gid[i].gid) && on.gid[i].type == RNIC_GID_ROCE_V2)
             memcpy(hello.gid, on.gid[i].gid, 16);
@@ -214,18 +214,18 @@ static void end_open(struct end *end, const char *iface, int fd)
     hello.rkey = rnic_mr_key(end->mr);
     say(fd, &hello, sizeof(hello));
     hear(fd, &end->peer, sizeof(end->peer));
-    need(rnic_loop_resolve(end->loop, end->peer.gid, -1, 5000000000u, &path), "path");
+    need(rnic_live_resolve(end->live, end->peer.gid, -1, 5000000000u, &path), "path");
     memcpy(qp.av.dmac, path.dmac, 6);
     memcpy(qp.av.dgid, end->peer.gid, 16);
     qp.av.sgid_idx = path.sgid_idx;
     qp.path_mtu = path.path_mtu;
     qp.dest_qpn = end->peer.qpn;
-    rnic_loop_lock(end->loop);
+    rnic_live_lock(end->live);
     for (int state = RNIC_QPS_INIT; state <= RNIC_QPS_RTS; state++) {
         qp.state = (enum rnic_qp_state)state;
-        need(rnic_qp_modify(end->qp, &qp, rnic_loop_now()), "modify");
+        need(rnic_qp_modify(end->qp, &qp, rnic_live_now()), "modify");
     }
-    rnic_loop_unlock(end->loop);
+    rnic_live_unlock(end->live);
 }
 
 static void end_write(struct end *end, uint32_t len, uint64_t to, bool signaled)
@@ -247,13 +247,13 @@ static size_t end_reap(struct end *end, struct rnic_wc *wc, size_t max)
 {
     size_t cnt;
 
-    rnic_loop_lock(end->loop);
+    rnic_live_lock(end->live);
     cnt = rnic_cq_poll(end->cq, wc, max);
-    if (cnt == 0 && rnic_loop_drive(end->loop))
+    if (cnt == 0 && rnic_live_drive(end->live))
         cnt = rnic_cq_poll(end->cq, wc, max);
     if (cnt > 0)
-        rnic_loop_leave_poll(end->loop, false);
-    rnic_loop_unlock(end->loop);
+        rnic_live_leave_poll(end->live, false);
+    rnic_live_unlock(end->live);
     return cnt;
 }
 
@@ -268,20 +268,20 @@ static double rnic_flood(const char *iface, bool client, int fd, const struct co
 
     end_open(&end, iface, fd);
     sync_with(fd);
-    start = rnic_loop_now();
+    start = rnic_live_now();
     if (client) {
         while (done < conf->frames) {
             size_t cnt;
 
-            rnic_loop_lock(end.loop);
+            rnic_live_lock(end.live);
             while (posted < conf->frames && posted - done < 512) {
                 posted++;
                 end_write(&end, conf->size, 0, posted % 64 == 0 || posted == conf->frames);
             }
             cnt = rnic_cq_poll(end.cq, wc, 32);
             if (cnt == 0)
-                rnic_loop_drive(end.loop);
-            rnic_loop_unlock(end.loop);
+                rnic_live_drive(end.live);
+            rnic_live_unlock(end.live);
             for (size_t i = 0; i < cnt; i++) {
                 need(wc[i].status, "completion");
                 done = done + 64 < conf->frames ? done + 64 : conf->frames;
@@ -293,11 +293,11 @@ static double rnic_flood(const char *iface, bool client, int fd, const struct co
 
         while (recv(fd, &byte, 1, MSG_DONTWAIT) != 1)
             for (unsigned i = 0; i < 64; i++)
-                rnic_loop_poll(end.loop);
+                rnic_live_poll(end.live);
         say(fd, &byte, 1);
     }
-    seconds = (double)(rnic_loop_now() - start) / 1e9;
-    rnic_loop_close(end.loop);
+    seconds = (double)(rnic_live_now() - start) / 1e9;
+    rnic_live_close(end.live);
     free(end.mem);
     return conf->frames / seconds;
 }
@@ -314,30 +314,30 @@ static double rnic_trips(const char *iface, bool client, int fd, const struct co
 
     end_open(&end, iface, fd);
     sync_with(fd);
-    start = rnic_loop_now();
+    start = rnic_live_now();
     /* Byte 0 is written from, byte 8 is where the peer's WRITE lands. */
     for (unsigned i = 1; i <= conf->trips; i++) {
         const volatile uint8_t *seen = end.mem + 8;
 
         for (unsigned turn = 0; turn < 2; turn++)
             if ((turn == 0) == client) {
-                rnic_loop_lock(end.loop);
+                rnic_live_lock(end.live);
                 end.mem[0] = (uint8_t)i;
                 end_write(&end, 1, 8, i % REAP == 0);
-                rnic_loop_unlock(end.loop);
+                rnic_live_unlock(end.live);
             } else {
                 while (*seen != (uint8_t)i)
-                    rnic_loop_poll(end.loop);
+                    rnic_live_poll(end.live);
             }
         while (i % REAP == 0 && end_reap(&end, &wc, 1) == 0)
             ;
     }
-    seconds = (double)(rnic_loop_now() - start) / 1e9;
+    seconds = (double)(rnic_live_now() - start) / 1e9;
     sync_with(fd);
-    rnic_counters_get(rnic_loop_lock(end.loop), &counters);
-    rnic_loop_unlock(end.loop);
+    rnic_counters_get(rnic_live_lock(end.live), &counters);
+    rnic_live_unlock(end.live);
     *frames = (double)counters.tx_packets / conf->trips;
-    rnic_loop_close(end.loop);
+    rnic_live_close(end.live);
     free(end.mem);
     return seconds / conf->trips;
 }

@@ -241,16 +241,16 @@ static void run_frames(enum way way, const char *iface, bool client, uint32_t si
 {
     uint8_t frame[FRAME_MAX];
     struct sender sender = {.way = way, .pcap = open_handle(iface, roce, client), .frame = frame};
-    struct rnic_guard guard;
+    struct rnic_udp_reserve guard;
     struct rnic_why why;
 
-    need(rnic_guard_open(&guard, &why) == 0, why.text);
+    need(rnic_udp_reserve_open(&guard, &why) == 0, why.text);
     swap_macs(iface, fd, frame);
     sender.len = make(frame, client ? size : 0, roce, client);
     if (way == WAY_RING && client)
         ring_open(&sender, iface);
     meet(fd);
-    *start = rnic_loop_now();
+    *start = rnic_live_now();
     for (unsigned i = 0; i < frames; i += BATCH) {
         if (client) {
             if (i >= WINDOW)
@@ -271,7 +271,7 @@ static void run_frames(enum way way, const char *iface, bool client, uint32_t si
         close(sender.ring_fd);
     }
     pcap_close(sender.pcap);
-    rnic_guard_close(&guard);
+    rnic_udp_reserve_close(&guard);
 }
 
 /* Without anybody who takes the frames. */
@@ -286,7 +286,7 @@ static void run_bare(const char *iface, bool client, uint32_t size, unsigned fra
         sender.pcap = open_handle(iface, false, true);
     sender.len = make(frame, size, false, client);
     meet(fd);
-    *start = rnic_loop_now();
+    *start = rnic_live_now();
     for (unsigned i = 0; client && i < frames; i += BATCH)
         send_batch(&sender);
     meet(fd);
@@ -301,19 +301,19 @@ double way_trips(const char *iface, bool client, int fd, unsigned trips)
     pcap_t *pcap = open_handle(iface, true, client);
     struct pcap_pkthdr *head;
     const u_char *data;
-    struct rnic_guard guard;
+    struct rnic_udp_reserve guard;
     struct rnic_why why;
     uint64_t start;
     size_t write_len, ack_len;
     double seconds;
 
-    need(rnic_guard_open(&guard, &why) == 0, why.text);
+    need(rnic_udp_reserve_open(&guard, &why) == 0, why.text);
     swap_macs(iface, fd, write);
     memcpy(ack, write, 6);
     write_len = make(write, 8, true, client);
     ack_len = make(ack, 0, true, client) - ACK_SHORTER;
     meet(fd);
-    start = rnic_loop_now();
+    start = rnic_live_now();
     for (unsigned i = 0; i < trips; i++)
         for (unsigned turn = 0; turn < 2; turn++)
             if ((turn == 0) == client) {
@@ -323,10 +323,10 @@ double way_trips(const char *iface, bool client, int fd, unsigned trips)
                 while (pcap_next_ex(pcap, &head, &data) != 1 || head->len != write_len)
                     ;
             }
-    seconds = (double)(rnic_loop_now() - start) / 1e9;
+    seconds = (double)(rnic_live_now() - start) / 1e9;
     meet(fd);
     pcap_close(pcap);
-    rnic_guard_close(&guard);
+    rnic_udp_reserve_close(&guard);
     return seconds / trips;
 }
 
@@ -352,7 +352,7 @@ static void run_shared(struct shared *shared, bool client, uint32_t size, unsign
         atomic_store(&shared->taken, 0);
     }
     meet(fd);
-    *start = rnic_loop_now();
+    *start = rnic_live_now();
     for (unsigned i = 0; i < frames; i++) {
         unsigned at = i % 512;
 
@@ -384,5 +384,5 @@ double way_flood(enum way way, const char *iface, bool client, int fd, uint32_t 
         run_bare(iface, client, size, frames, fd, &start);
     else
         run_frames(way, iface, client, size, frames, roce, fd, &start);
-    return frames / ((double)(rnic_loop_now() - start) / 1e9);
+    return frames / ((double)(rnic_live_now() - start) / 1e9);
 }

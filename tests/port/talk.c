@@ -24,7 +24,7 @@ struct hello {
 
 struct side {
     const struct talk *talk;
-    struct rnic_loop *loop;
+    struct rnic_live *live;
     struct rnic_pd *pd;
     struct rnic_cq *cq;
     struct rnic_qp *qp;
@@ -82,7 +82,7 @@ static int find_gid(const struct side *side)
 
     if (side->talk->own_gid)
         return 0;
-    rnic_loop_iface(side->loop, &iface);
+    rnic_live_iface(side->live, &iface);
     for (unsigned i = 0; i < iface.gid_cnt && i < RNIC_GID_MAX; i++) {
         const struct rnic_gid *gid = &iface.gid[i];
         bool v1 = gid->type == RNIC_GID_ROCE_V1;
@@ -112,17 +112,17 @@ static bool create(struct side *side)
     mr.addr = side->mem;
     mr.len = side->len;
     mr.iova = (uintptr_t)side->mem;
-    rnic = rnic_loop_lock(side->loop);
+    rnic = rnic_live_lock(side->live);
     error = rnic_pd_new(rnic, &side->pd);
     if (!error)
         error = rnic_cq_new(rnic, 256, &side->cq);
     if (!error)
         error = rnic_mr_reg(side->pd, &mr, &side->mr);
     init.recv_cq = init.send_cq = side->cq;
-    side->qpn = init.qpn = rnic_loop_qpn_get(side->loop);
+    side->qpn = init.qpn = rnic_live_qpn_get(side->live);
     if (!error)
         error = rnic_qp_new(side->pd, &init, &side->qp);
-    rnic_loop_unlock(side->loop);
+    rnic_live_unlock(side->live);
     return error ? fail(side, "objects", error) : true;
 }
 
@@ -134,7 +134,7 @@ static bool swap_hello(struct side *side)
                           .rkey = rnic_mr_key(side->mr)};
     struct rnic_iface iface;
 
-    rnic_loop_iface(side->loop, &iface);
+    rnic_live_iface(side->live, &iface);
     memcpy(hello.gid, side->talk->own_gid ? side->talk->own_gid->gid : iface.gid[side->gid_idx].gid,
            16);
     if (write(side->talk->fd, &hello, sizeof(hello)) != sizeof(hello) ||
@@ -157,7 +157,7 @@ static bool connect_qp(struct side *side)
                                 .retry_cnt = 7,
                                 .rnr_retry = 7};
     struct rnic_path path;
-    int error = rnic_loop_resolve(side->loop, side->peer.gid, side->gid_idx, 5000000000u, &path);
+    int error = rnic_live_resolve(side->live, side->peer.gid, side->gid_idx, 5000000000u, &path);
 
     if (error)
         return fail(side, "path", error);
@@ -169,12 +169,12 @@ static bool connect_qp(struct side *side)
     attr.av.tagged = side->talk->vlan != 0;
     attr.av.vlan = side->talk->vlan;
     attr.path_mtu = side->talk->path_mtu ? side->talk->path_mtu : path.path_mtu;
-    rnic_loop_lock(side->loop);
+    rnic_live_lock(side->live);
     for (int state = RNIC_QPS_INIT; state <= RNIC_QPS_RTS && !error; state++) {
         attr.state = (enum rnic_qp_state)state;
-        error = rnic_qp_modify(side->qp, &attr, rnic_loop_now());
+        error = rnic_qp_modify(side->qp, &attr, rnic_live_now());
     }
-    rnic_loop_unlock(side->loop);
+    rnic_live_unlock(side->live);
     return error ? fail(side, "connecting", error) : true;
 }
 
@@ -184,19 +184,19 @@ static bool connect_qp(struct side *side)
 static bool next_wc(struct side *side, struct rnic_wc *wc)
 {
     static const struct timespec nap = {.tv_nsec = 50000};
-    uint64_t end = rnic_loop_now() + PATIENCE_NS;
+    uint64_t end = rnic_live_now() + PATIENCE_NS;
 
-    while (rnic_loop_now() < end) {
+    while (rnic_live_now() < end) {
         size_t cnt;
 
-        rnic_loop_lock(side->loop);
+        rnic_live_lock(side->live);
         cnt = rnic_cq_poll(side->cq, wc, 1);
-        rnic_loop_unlock(side->loop);
+        rnic_live_unlock(side->live);
         if (cnt)
             return wc->status == RNIC_WC_SUCCESS ? true
                                                  : fail(side, "completion status", wc->status);
         if (side->talk->polls)
-            rnic_loop_poll(side->loop);
+            rnic_live_poll(side->live);
         else
             nanosleep(&nap, NULL);
     }
@@ -210,9 +210,9 @@ static bool post_recv(struct side *side, uint64_t place)
     struct rnic_recv_wr wr = {.wr_id = place, .sge = &sge, .sge_cnt = 1};
     int error;
 
-    rnic_loop_lock(side->loop);
+    rnic_live_lock(side->live);
     error = rnic_post_recv(side->qp, &wr);
-    rnic_loop_unlock(side->loop);
+    rnic_live_unlock(side->live);
     return error ? fail(side, "receive request", error) : true;
 }
 
@@ -230,9 +230,9 @@ static bool request(struct side *side, enum rnic_wr_opcode opcode, const uint8_t
     struct rnic_wc wc;
     int error;
 
-    rnic_loop_lock(side->loop);
+    rnic_live_lock(side->live);
     error = rnic_post_send(side->qp, &wr);
-    rnic_loop_unlock(side->loop);
+    rnic_live_unlock(side->live);
     if (error)
         return fail(side, "send request", error);
     return next_wc(side, &wc);
@@ -312,7 +312,7 @@ static bool play(struct side *side)
 
 bool talk_play(const struct talk *talk)
 {
-    struct rnic_loop_attr attr = {.iface = talk->iface,
+    struct rnic_live_attr attr = {.iface = talk->iface,
                                   .impair = talk->impair,
                                   .seed = talk->seed,
                                   .record = talk->record,
@@ -324,14 +324,14 @@ bool talk_play(const struct talk *talk)
     struct rnic_why why;
     bool fine;
 
-    if (rnic_loop_open(&attr, &side.loop, &why) != 0) {
+    if (rnic_live_open(&attr, &side.live, &why) != 0) {
         fprintf(stderr, "%s\n", why.text);
         return false;
     }
     fine = play(&side);
     if (fine && talk->at_end)
-        talk->at_end(side.loop);
-    rnic_loop_close(side.loop);
+        talk->at_end(side.live);
+    rnic_live_close(side.live);
     free(side.mem);
     return fine;
 }

@@ -24,7 +24,7 @@ struct talk {
     uint16_t vlan;                  /* 802.1Q id of all that is sent; 0: without a tag */
     const struct rnic_gid *own_gid; /* instead of the interface's, or NULL */
     /* Called before the QP is deleted; or NULL. */
-    void (*at_end)(struct rnic_loop *loop);
+    void (*at_end)(struct rnic_live *live);
 };
 
 /* Plays a side: true if everything was as it should be, else says on stderr what was not. */

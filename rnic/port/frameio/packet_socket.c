@@ -29,7 +29,8 @@ static int open_error(int status, const char *name, const char *text, struct rni
 }
 
 /* One try with a size of ring: 0, or a status of pcap_activate(). */
-static int activate(struct port_side *side, const char *name, size_t ring, int snaplen, char *text)
+static int activate(struct packet_socket *side, const char *name, size_t ring, int snaplen,
+                    char *text)
 {
     pcap_t *pcap = pcap_create(name, text);
     int status;
@@ -65,8 +66,8 @@ static int activate(struct port_side *side, const char *name, size_t ring, int s
     return 0;
 }
 
-int port_side_open(struct port_side *side, const char *name, size_t ring, int snaplen,
-                   struct rnic_why *why)
+int packet_socket_open(struct packet_socket *side, const char *name, size_t ring, int snaplen,
+                       struct rnic_why *why)
 {
     static const int on = 1;
     static const int send_buffer = SEND_BUFFER;
@@ -85,18 +86,18 @@ int port_side_open(struct port_side *side, const char *name, size_t ring, int sn
         return open_error(PCAP_ERROR, name, pcap_geterr(side->pcap), why);
     if (setsockopt(side->fd, SOL_SOCKET, SO_SNDBUFFORCE, &send_buffer, sizeof(send_buffer)) < 0)
         setsockopt(side->fd, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof(send_buffer));
-    port_slots_find(&side->slots, side->fd);
+    ring_peek_find(&side->slots, side->fd);
     return 0;
 }
 
 /* pcap_setfilter() empties the socket between two filters; the kernel changes one for the other. */
-int port_side_attach(struct port_side *side, const char *expression)
+int packet_socket_attach(struct packet_socket *side, const char *expression)
 {
     struct bpf_program program;
     struct sock_fprog filter;
     int error = 0;
 
-    if (!port_side_works(side))
+    if (!packet_socket_works(side))
         return 0;
     if (pcap_compile(side->pcap, &program, expression, 1, PCAP_NETMASK_UNKNOWN) != 0)
         return -EINVAL;

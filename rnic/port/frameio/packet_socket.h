@@ -12,11 +12,11 @@
 #include "port/frameio/port.h"
 #include "port/frameio/ring_peek.h"
 
-struct port_side {
+struct packet_socket {
     pcap_t *pcap; /* NULL: there is none */
     int fd;
-    struct port_slots slots; /* of its ring */
-    uint64_t looked_at;      /* when libpcap was last asked */
+    struct ring_peek slots; /* of its ring */
+    uint64_t looked_at;     /* when libpcap was last asked */
     bool dead;          /* it failed: the interface went away, or the kernel and libpcap disagree */
     uint64_t reopen_at; /* of a dead one: the next try; UINT64_MAX: none */
     uint64_t spared;    /* no try before: one that fails at once again is left alone for a time */
@@ -27,7 +27,7 @@ struct port_side {
 };
 
 /* Whether frames can be had from it and sent on it. */
-static inline bool port_side_works(const struct port_side *side)
+static inline bool packet_socket_works(const struct packet_socket *side)
 {
     return side->pcap && !side->dead;
 }
@@ -35,11 +35,11 @@ static inline bool port_side_works(const struct port_side *side)
 /* Opens the handle of the interface `name` with a ring of `ring` bytes, or of as many as the kernel
  * has, and slots for frames of `snaplen`; it does not see what is sent on it. 0; -EPERM, -ENETDOWN,
  * -ENODEV, -EIO and the reason in words. */
-int port_side_open(struct port_side *side, const char *name, size_t ring, int snaplen,
-                   struct rnic_why *why);
+int packet_socket_open(struct packet_socket *side, const char *name, size_t ring, int snaplen,
+                       struct rnic_why *why);
 
 /* Changes the filter without losing a frame that both let in; nothing where the side does not work.
  * 0; -EINVAL: libpcap does not take the expression; or as setsockopt(2). */
-int port_side_attach(struct port_side *side, const char *expression);
+int packet_socket_attach(struct packet_socket *side, const char *expression);
 
 #endif

@@ -26,16 +26,16 @@
 
 enum which { LINK, HOST, SIDES };
 
-struct live {
+struct pcap_port {
     struct rnic_port port;
     struct rnic_iface iface;
     size_t ring;
     int snaplen;
     char loopback[RNIC_IFNAME_MAX];
-    struct port_side side[SIDES]; /* of the loopback itself only HOST */
-    enum which busy;              /* gave frames last */
-    uint64_t both_at;             /* when both were looked at */
-    enum which full;              /* the side that blocks; SIDES: none */
+    struct packet_socket side[SIDES]; /* of the loopback itself only HOST */
+    enum which busy;                  /* gave frames last */
+    uint64_t both_at;                 /* when both were looked at */
+    enum which full;                  /* the side that blocks; SIDES: none */
     bool half;           /* the multicast frame to be sent next is on the loopback already */
     uint64_t retry_at;   /* UINT64_MAX: not waiting for a time */
     uint64_t refused_at; /* the frame to be sent next first found no room; UINT64_MAX: it did not */
@@ -48,9 +48,9 @@ struct live {
     struct rnic_port_stats stats;
 };
 
-static const struct rnic_port_ops live_ops;
+static const struct rnic_port_ops pcap_port_ops;
 
-static void reopen(struct live *live, uint64_t now);
+static void reopen(struct pcap_port *self, uint64_t now);
 
 /* ---- filter ---------------------------------------------------------------------------------- */
 
@@ -71,14 +71,14 @@ static bool replace(void *slot, const void *from, size_t size)
 }
 
 /* Makes the interface let a group's frames in, or no longer. */
-static void member(const struct live *live, const uint8_t mac[6], bool joins)
+static void member(const struct pcap_port *self, const uint8_t mac[6], bool joins)
 {
     struct packet_mreq request = {
-        .mr_ifindex = (int)live->iface.index, .mr_type = PACKET_MR_MULTICAST, .mr_alen = 6};
+        .mr_ifindex = (int)self->iface.index, .mr_type = PACKET_MR_MULTICAST, .mr_alen = 6};
 
     memcpy(request.mr_address, mac, 6);
-    if (port_side_works(&live->side[LINK]))
-        setsockopt(live->side[LINK].fd, SOL_PACKET,
+    if (packet_socket_works(&self->side[LINK]))
+        setsockopt(self->side[LINK].fd, SOL_PACKET,
                    joins ? PACKET_ADD_MEMBERSHIP : PACKET_DROP_MEMBERSHIP, &request,
                    sizeof(request));
 }
@@ -93,17 +93,17 @@ static bool has_mac(const uint8_t (*list)[6], size_t cnt, const uint8_t mac[6])
 
 int rnic_port_pcap_filter(struct rnic_port *port, const struct rnic_port_filter *filter)
 {
-    struct live *live = (struct live *)port;
+    struct pcap_port *self = (struct pcap_port *)port;
     int error = 0;
 
     for (int which = LINK; which < SIDES && !error; which++) {
-        char *text = rnic_port_pcap_expression(filter, live->iface.mac, which == HOST);
+        char *text = rnic_port_pcap_expression(filter, self->iface.mac, which == HOST);
 
-        error = text ? port_side_attach(&live->side[which], text) : -ENOMEM;
+        error = text ? packet_socket_attach(&self->side[which], text) : -ENOMEM;
         if (!error) {
-            char *before = live->side[which].expression;
+            char *before = self->side[which].expression;
 
-            live->side[which].expression = text;
+            self->side[which].expression = text;
             text = before;
         }
         free(text);
@@ -111,43 +111,43 @@ int rnic_port_pcap_filter(struct rnic_port *port, const struct rnic_port_filter 
     if (error)
         return error;
     for (unsigned i = 0; i < filter->group_cnt; i++)
-        if (!has_mac((const void *)live->group, live->group_cnt, filter->group[i]))
-            member(live, filter->group[i], true);
-    for (unsigned i = 0; i < live->group_cnt; i++)
-        if (!has_mac(filter->group, filter->group_cnt, live->group[i]))
-            member(live, live->group[i], false);
-    if (!replace(&live->block, filter->block, filter->block_cnt * sizeof(*filter->block)) ||
-        !replace(&live->group, filter->group, filter->group_cnt * sizeof(*filter->group)))
+        if (!has_mac((const void *)self->group, self->group_cnt, filter->group[i]))
+            member(self, filter->group[i], true);
+    for (unsigned i = 0; i < self->group_cnt; i++)
+        if (!has_mac(filter->group, filter->group_cnt, self->group[i]))
+            member(self, self->group[i], false);
+    if (!replace(&self->block, filter->block, filter->block_cnt * sizeof(*filter->block)) ||
+        !replace(&self->group, filter->group, filter->group_cnt * sizeof(*filter->group)))
         return -ENOMEM;
-    live->block_cnt = filter->block_cnt;
-    live->group_cnt = filter->group_cnt;
+    self->block_cnt = filter->block_cnt;
+    self->group_cnt = filter->group_cnt;
     return 0;
 }
 
 void rnic_port_pcap_hosts(struct rnic_port *port, const struct rnic_iface *list, size_t cnt)
 {
-    struct live *live = (struct live *)port;
+    struct pcap_port *self = (struct pcap_port *)port;
     uint8_t(*host)[6] = malloc((cnt + 1) * sizeof(*host));
 
     if (!host)
         return;
     for (size_t i = 0; i < cnt; i++)
         memcpy(host[i], list[i].mac, 6);
-    memcpy(host[cnt], live->iface.mac, 6);
-    free(live->host);
-    live->host = host;
-    live->host_cnt = cnt + 1;
+    memcpy(host[cnt], self->iface.mac, 6);
+    free(self->host);
+    self->host = host;
+    self->host_cnt = cnt + 1;
 }
 
 /* ---- receiving ------------------------------------------------------------------------------- */
 
-static bool is_live(const struct live *live)
+static bool works(const struct pcap_port *self)
 {
-    return port_side_works(&live->side[LINK]) || port_side_works(&live->side[HOST]);
+    return packet_socket_works(&self->side[LINK]) || packet_socket_works(&self->side[HOST]);
 }
 
 struct taker {
-    struct live *live;
+    struct pcap_port *self;
     enum which which;
     rnic_frame_fn *fn;
     void *user;
@@ -167,74 +167,74 @@ static void on_packet(u_char *user, const struct pcap_pkthdr *head, const u_char
 
     __builtin_prefetch(bytes); /* another CPU wrote it */
     __builtin_prefetch(bytes + 64);
-    port_slots_took(&taker->live->side[taker->which].slots, bytes);
-    taker->live->stats.rx_frames++;
+    ring_peek_took(&taker->self->side[taker->which].slots, bytes);
+    taker->self->stats.rx_frames++;
     taker->fn(taker->user, &frame);
 }
 
 /* Whether libpcap need not be asked. Now and then it is all the same: it alone is told that the
  * handle failed. (A clock that stands does not make it one of many calls.) */
-static bool is_empty(const struct port_side *side, uint64_t now)
+static bool is_empty(const struct packet_socket *side, uint64_t now)
 {
-    return port_slots_empty(&side->slots) && now > side->looked_at &&
+    return ring_peek_empty(&side->slots) && now > side->looked_at &&
            now - side->looked_at <= LOOK_NS;
 }
 
 /* What waits on one side: how many frames. */
-static int take(struct live *live, enum which which, unsigned max, rnic_frame_fn *fn, void *user,
-                uint64_t now)
+static int take(struct pcap_port *self, enum which which, unsigned max, rnic_frame_fn *fn,
+                void *user, uint64_t now)
 {
-    struct taker taker = {live, which, fn, user};
-    struct port_side *side = &live->side[which];
+    struct taker taker = {self, which, fn, user};
+    struct packet_socket *side = &self->side[which];
     int n;
 
-    if (!port_side_works(side) || is_empty(side, now))
+    if (!packet_socket_works(side) || is_empty(side, now))
         return 0;
     side->looked_at = now;
     n = pcap_dispatch(side->pcap, (int)max, on_packet, (u_char *)&taker);
     if (n < 0) {
         side->dead = true;
         side->reopen_at = side->spared;
-        live->stats.rx_failed++;
+        self->stats.rx_failed++;
     }
     return n > 0 ? n : 0;
 }
 
 /* A handle that is empty costs a system call, unless its slots tell. Who calls again and again has
  * the one that gave frames last looked at each time, the other now and then. */
-static int live_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, void *user,
-                     uint64_t now)
+static int pcap_port_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, void *user,
+                          uint64_t now)
 {
-    struct live *live = (struct live *)port;
-    enum which other = live->busy == LINK ? HOST : LINK;
-    int taken = take(live, live->busy, max, fn, user, now);
+    struct pcap_port *self = (struct pcap_port *)port;
+    enum which other = self->busy == LINK ? HOST : LINK;
+    int taken = take(self, self->busy, max, fn, user, now);
 
-    if (live->side[LINK].dead || live->side[HOST].dead)
-        reopen(live, now);
+    if (self->side[LINK].dead || self->side[HOST].dead)
+        reopen(self, now);
     /* (A clock that stands does not make it one of many calls.) */
-    if (now <= live->both_at || now - live->both_at > (taken > 0 ? BUSY_NS : BOTH_NS) ||
-        live->side[live->busy].dead || port_slots_tell(&live->side[other].slots)) {
-        int more = take(live, other, max, fn, user, now);
+    if (now <= self->both_at || now - self->both_at > (taken > 0 ? BUSY_NS : BOTH_NS) ||
+        self->side[self->busy].dead || ring_peek_tell(&self->side[other].slots)) {
+        int more = take(self, other, max, fn, user, now);
 
-        live->both_at = now;
+        self->both_at = now;
         if (more > 0 && taken == 0)
-            live->busy = other;
+            self->busy = other;
         taken += more;
     }
-    return taken > 0 || is_live(live) ? taken : -ENETDOWN;
+    return taken > 0 || works(self) ? taken : -ENETDOWN;
 }
 
 /* The side that gave frames last: the other is looked at by recv(). */
-static int live_peek(const struct rnic_port *port)
+static int pcap_port_peek(const struct rnic_port *port)
 {
-    const struct live *live = (const struct live *)port;
-    const struct port_side *side = &live->side[live->busy];
+    const struct pcap_port *self = (const struct pcap_port *)port;
+    const struct packet_socket *side = &self->side[self->busy];
 
-    if (!port_side_works(side) || !port_slots_tell(&side->slots))
+    if (!packet_socket_works(side) || !ring_peek_tell(&side->slots))
         return -1;
-    if (port_slots_empty(&side->slots))
+    if (ring_peek_empty(&side->slots))
         return 0;
-    port_slots_prefetch(&side->slots);
+    ring_peek_prefetch(&side->slots);
     return 1;
 }
 
@@ -256,35 +256,35 @@ static uint32_t frame_qpn(const struct rnic_frame *frame)
 }
 
 /* Whether our own filter lets a frame on the loopback in. */
-static bool comes_back(const struct live *live, const struct rnic_frame *frame)
+static bool comes_back(const struct pcap_port *self, const struct rnic_frame *frame)
 {
     uint32_t qpn = frame_qpn(frame);
 
     if (frame->data[0] & 1)
         return qpn == ROCE_QP_MULTICAST &&
-               has_mac((const void *)live->group, live->group_cnt, frame->data);
-    if (memcmp(frame->data, live->iface.mac, 6) != 0)
+               has_mac((const void *)self->group, self->group_cnt, frame->data);
+    if (memcmp(frame->data, self->iface.mac, 6) != 0)
         return false;
     if (qpn == ROCE_QP_GSI)
         return true;
-    for (unsigned i = 0; i < live->block_cnt; i++)
-        if (qpn >> 12 == live->block[i])
+    for (unsigned i = 0; i < self->block_cnt; i++)
+        if (qpn >> 12 == self->block[i])
             return true;
     return false;
 }
 
 /* LINK, HOST, or SIDES for both. */
-static enum which way_of(const struct live *live, const uint8_t *dmac)
+static enum which way_of(const struct pcap_port *self, const uint8_t *dmac)
 {
-    if (live->iface.loopback)
+    if (self->iface.loopback)
         return HOST;
     if (dmac[0] & 1)
-        return live->side[HOST].pcap ? SIDES : LINK;
-    return has_mac((const void *)live->host, live->host_cnt, dmac) ? HOST : LINK;
+        return self->side[HOST].pcap ? SIDES : LINK;
+    return has_mac((const void *)self->host, self->host_cnt, dmac) ? HOST : LINK;
 }
 
 /* Hands frames to the kernel: how many it took, and errno when not all. */
-static int hand_over(struct port_side *side, const struct rnic_frame *frames, unsigned cnt)
+static int hand_over(struct packet_socket *side, const struct rnic_frame *frames, unsigned cnt)
 {
     struct mmsghdr msg[BATCH];
     struct iovec iov[BATCH];
@@ -312,15 +312,15 @@ static int hand_over(struct port_side *side, const struct rnic_frame *frames, un
 }
 
 /* Sends on one side: how many frames are done with. */
-static unsigned push(struct live *live, enum which which, struct rnic_frame *frames, unsigned cnt,
-                     uint64_t now)
+static unsigned push(struct pcap_port *self, enum which which, struct rnic_frame *frames,
+                     unsigned cnt, uint64_t now)
 {
-    struct port_side *side = &live->side[which];
+    struct packet_socket *side = &self->side[which];
     unsigned done = 0;
     bool asked = false; /* whether an error is one of now */
 
-    if (!port_side_works(side)) {
-        live->stats.tx_link_down += cnt;
+    if (!packet_socket_works(side)) {
+        self->stats.tx_link_down += cnt;
         return cnt;
     }
     while (done < cnt) {
@@ -328,25 +328,25 @@ static unsigned push(struct live *live, enum which which, struct rnic_frame *fra
         int n = hand_over(side, frames + done, run);
 
         if (n > 0) {
-            live->stats.tx_frames += (unsigned)n;
-            live->stats.tx_local += which == HOST ? (unsigned)n : 0;
+            self->stats.tx_frames += (unsigned)n;
+            self->stats.tx_local += which == HOST ? (unsigned)n : 0;
             done += (unsigned)n;
-            live->refused_at = UINT64_MAX;
+            self->refused_at = UINT64_MAX;
             continue;
         }
         switch (errno) {
         case EINTR: continue;
         case EAGAIN:
         case ENOBUFS:
-            if (errno == ENOBUFS && live->refused_at == UINT64_MAX) {
-                live->refused_at = now;
-            } else if (errno == ENOBUFS && now - live->refused_at > REFUSED_NS) {
-                live->stats.tx_refused++;
+            if (errno == ENOBUFS && self->refused_at == UINT64_MAX) {
+                self->refused_at = now;
+            } else if (errno == ENOBUFS && now - self->refused_at > REFUSED_NS) {
+                self->stats.tx_refused++;
                 break;
             }
-            live->stats.tx_full++;
-            live->full = which;
-            live->retry_at = errno == EAGAIN ? UINT64_MAX : now + RETRY_NS;
+            self->stats.tx_full++;
+            self->full = which;
+            self->retry_at = errno == EAGAIN ? UINT64_MAX : now + RETRY_NS;
             return done;
         case ENOTSOCK: /* not a socket in this libpcap, or a file of the program's by now */
         case ENOSYS:
@@ -354,9 +354,9 @@ static unsigned push(struct live *live, enum which which, struct rnic_frame *fra
                 side->plain = true;
                 continue;
             }
-            live->stats.tx_errors++;
+            self->stats.tx_errors++;
             break;
-        case EMSGSIZE: live->stats.tx_too_long++; break;
+        case EMSGSIZE: self->stats.tx_too_long++; break;
         case ENETDOWN:
             /* Maybe only the socket's memory of a time when it was: that is told once. */
             if (!asked) {
@@ -367,50 +367,50 @@ static unsigned push(struct live *live, enum which which, struct rnic_frame *fra
                 asked = true;
                 continue;
             }
-            live->stats.tx_link_down++;
+            self->stats.tx_link_down++;
             break;
         case ENODEV:
-        case ENXIO: live->stats.tx_link_down++; break;
-        default: live->stats.tx_errors++; break;
+        case ENXIO: self->stats.tx_link_down++; break;
+        default: self->stats.tx_errors++; break;
         }
-        live->refused_at = UINT64_MAX;
+        self->refused_at = UINT64_MAX;
         done++;
     }
     return done;
 }
 
 /* A multicast frame goes both ways; if only the second is full it is not sent the first twice. */
-static unsigned push_both(struct live *live, struct rnic_frame *frame, uint64_t now)
+static unsigned push_both(struct pcap_port *self, struct rnic_frame *frame, uint64_t now)
 {
-    if (!live->half && push(live, HOST, frame, 1, now) == 0)
+    if (!self->half && push(self, HOST, frame, 1, now) == 0)
         return 0;
-    live->half = push(live, LINK, frame, 1, now) == 0;
-    return live->half ? 0 : 1;
+    self->half = push(self, LINK, frame, 1, now) == 0;
+    return self->half ? 0 : 1;
 }
 
-static unsigned live_send(struct rnic_port *port, struct rnic_frame *frames, unsigned cnt,
-                          uint64_t now)
+static unsigned pcap_port_send(struct rnic_port *port, struct rnic_frame *frames, unsigned cnt,
+                               uint64_t now)
 {
-    struct live *live = (struct live *)port;
+    struct pcap_port *self = (struct pcap_port *)port;
     unsigned done = 0;
 
-    live->full = SIDES;
-    live->retry_at = UINT64_MAX;
+    self->full = SIDES;
+    self->retry_at = UINT64_MAX;
     while (done < cnt) {
-        enum which way = way_of(live, frames[done].data);
+        enum which way = way_of(self, frames[done].data);
         unsigned run = 1;
         unsigned n;
 
         if (way == SIDES) {
-            n = push_both(live, &frames[done], now);
+            n = push_both(self, &frames[done], now);
         } else {
-            while (done + run < cnt && way_of(live, frames[done + run].data) == way)
+            while (done + run < cnt && way_of(self, frames[done + run].data) == way)
                 run++;
-            n = push(live, way, frames + done, run, now);
+            n = push(self, way, frames + done, run, now);
         }
         if (way != LINK)
             for (unsigned i = 0; i < n; i++)
-                if (comes_back(live, &frames[done + i]))
+                if (comes_back(self, &frames[done + i]))
                     frames[done + i].flags |= RNIC_FRAME_ECHO;
         done += n;
         if (n < run)
@@ -421,96 +421,97 @@ static unsigned live_send(struct rnic_port *port, struct rnic_frame *frames, uns
 
 /* ---- the rest of a port ---------------------------------------------------------------------- */
 
-static uint64_t live_deadline(const struct rnic_port *port)
+static uint64_t pcap_port_deadline(const struct rnic_port *port)
 {
-    const struct live *live = (const struct live *)port;
-    uint64_t first = live->retry_at;
+    const struct pcap_port *self = (const struct pcap_port *)port;
+    uint64_t first = self->retry_at;
 
     for (int which = LINK; which < SIDES; which++)
-        if (live->side[which].dead && live->side[which].reopen_at < first)
-            first = live->side[which].reopen_at;
+        if (self->side[which].dead && self->side[which].reopen_at < first)
+            first = self->side[which].reopen_at;
     return first;
 }
 
-static unsigned live_fds(const struct rnic_port *port, struct pollfd *fds)
+static unsigned pcap_port_fds(const struct rnic_port *port, struct pollfd *fds)
 {
-    const struct live *live = (const struct live *)port;
+    const struct pcap_port *self = (const struct pcap_port *)port;
     unsigned cnt = 0;
 
     for (int which = LINK; which < SIDES; which++) {
-        const struct port_side *side = &live->side[which];
-        short out = live->full == (enum which)which && live->retry_at == UINT64_MAX ? POLLOUT : 0;
+        const struct packet_socket *side = &self->side[which];
+        short out = self->full == (enum which)which && self->retry_at == UINT64_MAX ? POLLOUT : 0;
 
-        if (port_side_works(side))
+        if (packet_socket_works(side))
             fds[cnt++] = (struct pollfd){.fd = side->fd, .events = (short)(POLLIN | out)};
     }
     return cnt;
 }
 
-static void live_stats(struct rnic_port *port, struct rnic_port_stats *out)
+static void pcap_port_stats(struct rnic_port *port, struct rnic_port_stats *out)
 {
-    struct live *live = (struct live *)port;
+    struct pcap_port *self = (struct pcap_port *)port;
     uint64_t dropped = 0;
 
     for (int which = LINK; which < SIDES; which++) {
         struct pcap_stat stat;
 
-        if (port_side_works(&live->side[which]) && pcap_stats(live->side[which].pcap, &stat) == 0)
-            live->side[which].dropped_before = live->side[which].dropped_base + stat.ps_drop;
-        dropped += live->side[which].dropped_before;
+        if (packet_socket_works(&self->side[which]) &&
+            pcap_stats(self->side[which].pcap, &stat) == 0)
+            self->side[which].dropped_before = self->side[which].dropped_base + stat.ps_drop;
+        dropped += self->side[which].dropped_before;
     }
-#define X(name, text) out->name += live->stats.name;
+#define X(name, text) out->name += self->stats.name;
     RNIC_PORT_COUNTERS(X)
 #undef X
     out->rx_dropped += dropped;
 }
 
-static void live_close(struct rnic_port *port)
+static void pcap_port_close(struct rnic_port *port)
 {
-    struct live *live = (struct live *)port;
+    struct pcap_port *self = (struct pcap_port *)port;
 
     for (int which = LINK; which < SIDES; which++) {
-        if (live->side[which].pcap)
-            pcap_close(live->side[which].pcap);
-        free(live->side[which].expression);
+        if (self->side[which].pcap)
+            pcap_close(self->side[which].pcap);
+        free(self->side[which].expression);
     }
-    free(live->host);
-    free(live->block);
-    free(live->group);
-    free(live);
+    free(self->host);
+    free(self->block);
+    free(self->group);
+    free(self);
 }
 
-static void live_drop(struct rnic_port *port)
+static void pcap_port_drop(struct rnic_port *port)
 {
-    struct live *live = (struct live *)port;
+    struct pcap_port *self = (struct pcap_port *)port;
 
     for (int which = LINK; which < SIDES; which++)
-        if (live->side[which].pcap)
-            close(live->side[which].fd);
+        if (self->side[which].pcap)
+            close(self->side[which].fd);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
 /* A new handle in place of each that failed, with the same filter and groups. The new one has
  * another descriptor than the old, which an epoll set may hold still. */
-static void reopen(struct live *live, uint64_t now)
+static void reopen(struct pcap_port *self, uint64_t now)
 {
     for (int which = LINK; which < SIDES; which++) {
-        struct port_side *old = &live->side[which];
-        struct port_side side = {.expression = old->expression,
-                                 .dropped_base = old->dropped_before};
-        const char *name = which == LINK ? live->iface.name : live->loopback;
+        struct packet_socket *old = &self->side[which];
+        struct packet_socket side = {.expression = old->expression,
+                                     .dropped_base = old->dropped_before};
+        const char *name = which == LINK ? self->iface.name : self->loopback;
         struct rnic_why why;
         int error;
 
         if (!old->dead || old->reopen_at > now)
             continue;
-        if (which == LINK && if_nametoindex(name) != live->iface.index)
+        if (which == LINK && if_nametoindex(name) != self->iface.index)
             error = -ENODEV; /* another one of that name is another device */
         else
-            error = port_side_open(&side, name, live->ring, live->snaplen, &why);
+            error = packet_socket_open(&side, name, self->ring, self->snaplen, &why);
         if (!error && side.expression)
-            error = port_side_attach(&side, side.expression);
+            error = packet_socket_attach(&side, side.expression);
         if (error) {
             if (side.pcap)
                 pcap_close(side.pcap);
@@ -521,9 +522,9 @@ static void reopen(struct live *live, uint64_t now)
         side.spared = now + REOPEN_NS;
         pcap_close(old->pcap);
         *old = side;
-        live->stats.rx_reopened++;
-        for (unsigned i = 0; which == LINK && i < live->group_cnt; i++)
-            member(live, live->group[i], true);
+        self->stats.rx_reopened++;
+        for (unsigned i = 0; which == LINK && i < self->group_cnt; i++)
+            member(self, self->group[i], true);
     }
 }
 
@@ -541,50 +542,50 @@ static bool find_loopback(char name[RNIC_IFNAME_MAX], const struct rnic_iface *l
 int rnic_port_pcap_open(const struct rnic_iface *iface, size_t ring, struct rnic_port **out,
                         struct rnic_why *why)
 {
-    struct live *live = calloc(1, sizeof(*live));
+    struct pcap_port *self = calloc(1, sizeof(*self));
     /* Slots of a ring are as long as the longest frame: no longer than needed. */
     int snaplen = iface->mtu < ROCE_FRAME_MAX - 22 ? (int)iface->mtu + 22 : ROCE_FRAME_MAX;
     struct rnic_iface *list = NULL;
     size_t cnt = 0;
     int error;
 
-    if (!live)
+    if (!self)
         return -ENOMEM;
-    live->port.ops = &live_ops;
-    live->iface = *iface;
-    live->ring = ring;
-    live->snaplen = snaplen;
-    live->busy = iface->loopback ? HOST : LINK;
-    live->full = SIDES;
-    live->retry_at = UINT64_MAX;
-    live->refused_at = UINT64_MAX;
+    self->port.ops = &pcap_port_ops;
+    self->iface = *iface;
+    self->ring = ring;
+    self->snaplen = snaplen;
+    self->busy = iface->loopback ? HOST : LINK;
+    self->full = SIDES;
+    self->retry_at = UINT64_MAX;
+    self->refused_at = UINT64_MAX;
     error = rnic_iface_list(&list, &cnt, why);
     if (!error)
-        error = port_side_open(&live->side[iface->loopback ? HOST : LINK], iface->name, ring,
-                               snaplen, why);
+        error = packet_socket_open(&self->side[iface->loopback ? HOST : LINK], iface->name, ring,
+                                   snaplen, why);
     /* Without a loopback that is up nothing on this machine is reached; the link still is. */
     if (iface->loopback)
-        memcpy(live->loopback, iface->name, sizeof(live->loopback));
-    else if (!error && find_loopback(live->loopback, list, cnt))
-        error = port_side_open(&live->side[HOST], live->loopback, ring, snaplen, why);
+        memcpy(self->loopback, iface->name, sizeof(self->loopback));
+    else if (!error && find_loopback(self->loopback, list, cnt))
+        error = packet_socket_open(&self->side[HOST], self->loopback, ring, snaplen, why);
     if (!error)
-        rnic_port_pcap_hosts(&live->port, list, cnt);
+        rnic_port_pcap_hosts(&self->port, list, cnt);
     free(list);
     if (error) {
-        live_close(&live->port);
+        pcap_port_close(&self->port);
         return error;
     }
-    *out = &live->port;
+    *out = &self->port;
     return 0;
 }
 
-static const struct rnic_port_ops live_ops = {
-    .recv = live_recv,
-    .peek = live_peek,
-    .send = live_send,
-    .deadline = live_deadline,
-    .fds = live_fds,
-    .stats = live_stats,
-    .close = live_close,
-    .drop = live_drop,
+static const struct rnic_port_ops pcap_port_ops = {
+    .recv = pcap_port_recv,
+    .peek = pcap_port_peek,
+    .send = pcap_port_send,
+    .deadline = pcap_port_deadline,
+    .fds = pcap_port_fds,
+    .stats = pcap_port_stats,
+    .close = pcap_port_close,
+    .drop = pcap_port_drop,
 };

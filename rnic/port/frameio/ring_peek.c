@@ -25,7 +25,7 @@ static bool option(int fd, int name, int *value)
 
 /* Where this process has the memory of a socket, by its inode number: the only mapping of that
  * name, or none. */
-static void find_mapping(struct port_slots *slots, ino_t inode)
+static void find_mapping(struct ring_peek *slots, ino_t inode)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
     char name[40];
@@ -57,12 +57,12 @@ static void find_mapping(struct port_slots *slots, ino_t inode)
 
 /* In a slot are a header, the sender's address, room, and the frame: the kernel aligns the end of
  * an Ethernet header of 14 bytes, and does not shift it for a longer one. */
-void port_slots_find(struct port_slots *slots, int fd)
+void ring_peek_find(struct ring_peek *slots, int fd)
 {
     int version, reserve;
     struct stat is;
 
-    *slots = (struct port_slots){.block = (size_t)sysconf(_SC_PAGESIZE)};
+    *slots = (struct ring_peek){.block = (size_t)sysconf(_SC_PAGESIZE)};
     if (!option(fd, PACKET_VERSION, &version) || version != TPACKET_V2 ||
         !option(fd, PACKET_RESERVE, &reserve) || reserve < 0 || fstat(fd, &is) < 0)
         return;
@@ -72,7 +72,7 @@ void port_slots_find(struct port_slots *slots, int fd)
 }
 
 /* libpcap's blocks are a page where that holds a slot, and a slot each where not. */
-static const uint8_t *behind(const struct port_slots *slots, const uint8_t *slot)
+static const uint8_t *behind(const struct ring_peek *slots, const uint8_t *slot)
 {
     size_t at = (size_t)(slot - slots->begin);
     size_t to = at + slots->slot;
@@ -82,7 +82,7 @@ static const uint8_t *behind(const struct port_slots *slots, const uint8_t *slot
     return slots->begin + to < slots->end ? slots->begin + to : slots->begin;
 }
 
-void port_slots_took(struct port_slots *slots, const uint8_t *frame)
+void ring_peek_took(struct ring_peek *slots, const uint8_t *frame)
 {
     const uint8_t *slot = frame - slots->head;
 

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct port_slots {
+struct ring_peek {
     const uint8_t *begin; /* the ring; NULL: not known */
     const uint8_t *end;
     const uint8_t *next; /* the slot that the next frame comes into; NULL: not known */
@@ -30,19 +30,19 @@ struct port_slots {
 };
 
 /* Finds the ring of a handle that has given no frame yet by its descriptor. */
-void port_slots_find(struct port_slots *slots, int fd);
+void ring_peek_find(struct ring_peek *slots, int fd);
 
 /* libpcap gave a frame, which begins there. For each, in their order. */
-void port_slots_took(struct port_slots *slots, const uint8_t *frame);
+void ring_peek_took(struct ring_peek *slots, const uint8_t *frame);
 
-/* Whether port_slots_empty() can say so. */
-static inline bool port_slots_tell(const struct port_slots *slots)
+/* Whether ring_peek_empty() can say so. */
+static inline bool ring_peek_tell(const struct ring_peek *slots)
 {
     return slots->next != NULL;
 }
 
 /* True: libpcap has no frame. (TP_STATUS_KERNEL, in the first word.) */
-static inline bool port_slots_empty(const struct port_slots *slots)
+static inline bool ring_peek_empty(const struct ring_peek *slots)
 {
     const void *word = slots->next;
 
@@ -50,7 +50,7 @@ static inline bool port_slots_empty(const struct port_slots *slots)
 }
 
 /* A slot that is not empty: asks for its frame, which another CPU wrote. */
-static inline void port_slots_prefetch(const struct port_slots *slots)
+static inline void ring_peek_prefetch(const struct ring_peek *slots)
 {
     __builtin_prefetch(slots->next + slots->head);
     __builtin_prefetch(slots->next + slots->head + 64);

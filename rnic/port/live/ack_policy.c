@@ -21,13 +21,13 @@
 
 /* So often late, up to a limit: from the second time on each doubles the waits that are left out.
  */
-static void set_late(struct loop_patience *patience, unsigned late, unsigned max)
+static void set_late(struct backoff *patience, unsigned late, unsigned max)
 {
     patience->late = late < max ? late : max;
     patience->skip = (1u << patience->late) / 4; /* 0, 0, 1, 2, 4 ... */
 }
 
-bool loop_has_patience(struct loop_patience *patience)
+bool backoff_allows(struct backoff *patience)
 {
     if (patience->skip == 0)
         return true;
@@ -35,7 +35,7 @@ bool loop_has_patience(struct loop_patience *patience)
     return false;
 }
 
-void loop_learn(struct loop_patience *patience, bool late)
+void backoff_update(struct backoff *patience, bool late)
 {
     set_late(patience, late ? patience->late + 1 : 0, LATE_MAX);
 }
@@ -49,45 +49,45 @@ void loop_learn(struct loop_patience *patience, bool late)
  * them together. So it is owed until the program's next call. What came together with an
  * acknowledgement, or right after it, is owed anew: the program has not seen it yet.
  */
-void loop_owe(struct rnic_loop *loop, uint64_t now)
+void live_owe(struct rnic_live *live, uint64_t now)
 {
-    loop->owed = true;
-    loop->owed_at = loop->came_at = now;
-    loop->came_cnt = 0;
-    loop->shown = false;
+    live->owed = true;
+    live->owed_at = live->came_at = now;
+    live->came_cnt = 0;
+    live->shown = false;
 }
 
-void loop_learn_polling(struct rnic_loop *loop, uint64_t now)
+void live_learn_polling(struct rnic_live *live, uint64_t now)
 {
-    if (loop->owed)
-        loop_learn(&loop->polling, now - loop->came_at > OWED_NS);
+    if (live->owed)
+        backoff_update(&live->polling, now - live->came_at > OWED_NS);
 }
 
 /* Whether what is owed stays so while the program polls on: it found nothing yet, and may do so
  * with what answers its own request. */
-static bool holds(const struct rnic_loop *loop, uint64_t now)
+static bool holds(const struct rnic_live *live, uint64_t now)
 {
-    return !loop->shown && now - loop->owed_at <= LOOP_HOLD_NS &&
-           rnic_deadline(loop->rnic) != RNIC_NEVER;
+    return !live->shown && now - live->owed_at <= LIVE_HOLD_NS &&
+           rnic_deadline(live->rnic) != RNIC_NEVER;
 }
 
-bool loop_may_answer(const struct rnic_loop *loop, uint64_t now)
+bool live_may_answer(const struct rnic_live *live, uint64_t now)
 {
-    return rnic_output_ready(loop->rnic) && now - loop->sent_at <= SENDS_NS &&
-           loop->sent_cpu != sched_getcpu();
+    return rnic_output_ready(live->rnic) && now - live->sent_at <= SENDS_NS &&
+           live->sent_cpu != sched_getcpu();
 }
 
 /* ---- behind a WRITE ----------------------------------------------------------------------------
  */
 
 /* To wait in vain costs ten times what it saves: who waits for one in 16 is not let wait. */
-void loop_learn_behind(struct rnic_loop *loop, bool late)
+void live_learn_behind(struct rnic_live *live, bool late)
 {
-    struct loop_patience *patience = &loop->behind;
+    struct backoff *patience = &live->behind;
 
     if (late)
         set_late(patience, patience->late + 2, BEHIND_MAX);
-    else if (++loop->behind_cnt % BEHIND_GOOD == 0 && patience->late > 0)
+    else if (++live->behind_cnt % BEHIND_GOOD == 0 && patience->late > 0)
         patience->late--;
 }
 
@@ -97,13 +97,13 @@ void loop_learn_behind(struct rnic_loop *loop, bool late)
  * nobody waits for still takes both sides 2 us. Whether the peer waits shows soon: then it sends
  * nothing. The program must poll on, or nobody would see to that.
  */
-bool loop_waits_behind(struct rnic_loop *loop, uint64_t now)
+bool live_waits_behind(struct rnic_live *live, uint64_t now)
 {
-    if (!loop->owed || loop->open || !loop_present(loop, now))
+    if (!live->owed || live->open || !live_present(live, now))
         return false;
-    if (loop->behind_at == 0)
-        loop->behind_at = now;
-    return now - loop->behind_at <= RNIC_ACK_HOLD_NS && loop_has_patience(&loop->behind);
+    if (live->behind_at == 0)
+        live->behind_at = now;
+    return now - live->behind_at <= RNIC_ACK_HOLD_NS && backoff_allows(&live->behind);
 }
 
 /* ---- while a stream comes ----------------------------------------------------------------------
@@ -114,50 +114,50 @@ bool loop_waits_behind(struct rnic_loop *loop, uint64_t now)
  * both sides a frame. While it comes, the ACK waits for the next message. A peer that waits for it
  * instead shows that by going on as soon as it has it.
  */
-static void learn_stream(struct rnic_loop *loop, bool late)
+static void learn_stream(struct rnic_live *live, bool late)
 {
-    struct loop_patience *patience = &loop->stream;
+    struct backoff *patience = &live->stream;
 
     set_late(patience, late ? patience->late + 1 : patience->late - (patience->late > 0),
              STREAM_MAX);
 }
 
 /* Frames came. */
-static void note_stream(struct rnic_loop *loop, uint64_t now)
+static void note_stream(struct rnic_live *live, uint64_t now)
 {
-    loop->came_at = now;
-    if (loop->ended_at && now - loop->ended_at <= RESUMED_NS)
-        learn_stream(loop, true);
-    loop->ended_at = 0;
-    if (loop->owed && loop->came_cnt)
-        loop->came_cnt++;
+    live->came_at = now;
+    if (live->ended_at && now - live->ended_at <= RESUMED_NS)
+        learn_stream(live, true);
+    live->ended_at = 0;
+    if (live->owed && live->came_cnt)
+        live->came_cnt++;
 }
 
 /* Whether what is owed may wait for more frames. */
-static bool streams(struct rnic_loop *loop, uint64_t now)
+static bool streams(struct rnic_live *live, uint64_t now)
 {
-    if (loop->came_cnt == 0 || !rnic_output_is_acks(loop->rnic))
+    if (live->came_cnt == 0 || !rnic_output_is_acks(live->rnic))
         return false;
-    if (loop->came_cnt > STREAM_TURNS) {
-        learn_stream(loop, false);
+    if (live->came_cnt > STREAM_TURNS) {
+        learn_stream(live, false);
         return false;
     }
-    if (now - loop->came_at <= STREAM_NS)
+    if (now - live->came_at <= STREAM_NS)
         return true;
-    loop->ended_at = now;
+    live->ended_at = now;
     return false;
 }
 
-bool loop_owed_waits(struct rnic_loop *loop, uint64_t now)
+bool live_owed_waits(struct rnic_live *live, uint64_t now)
 {
-    return holds(loop, now) || streams(loop, now);
+    return holds(live, now) || streams(live, now);
 }
 
-void loop_came(struct rnic_loop *loop, uint64_t now)
+void live_came(struct rnic_live *live, uint64_t now)
 {
-    note_stream(loop, now);
-    if (loop->owed || !rnic_output_ready(loop->rnic) || !loop_has_patience(&loop->polling))
+    note_stream(live, now);
+    if (live->owed || !rnic_output_ready(live->rnic) || !backoff_allows(&live->polling))
         return;
-    loop_owe(loop, now);
-    loop->came_cnt = loop_has_patience(&loop->stream);
+    live_owe(live, now);
+    live->came_cnt = backoff_allows(&live->stream);
 }

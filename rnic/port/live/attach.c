@@ -22,7 +22,7 @@
 
 /* All loops of the process, for fork(). */
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct rnic_loop *all;
+static struct rnic_live *all;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
 /* ---- plugging in and out --------------------------------------------------------------------- */
@@ -35,104 +35,104 @@ static void close_fd(int *fd)
 }
 
 /* Puts a port in front of another, or closes that. */
-static int wrap(struct rnic_loop *loop, struct rnic_why *why)
+static int wrap(struct rnic_live *live, struct rnic_why *why)
 {
     struct rnic_port *front = NULL;
     int error = 0;
 
-    if (loop->attr.record) {
-        struct rnic_record_attr attr = {.path = loop->attr.record,
-                                        .iface = loop->iface.name,
-                                        .shared = loop->attr.record_shared};
+    if (live->attr.record) {
+        struct rnic_record_attr attr = {.path = live->attr.record,
+                                        .iface = live->iface.name,
+                                        .shared = live->attr.record_shared};
 
-        error = rnic_record_open(&attr, loop->port, &front, why);
+        error = rnic_record_open(&attr, live->port, &front, why);
         if (!error)
-            loop->port = front;
+            live->port = front;
     }
-    if (!error && loop->attr.impair && loop->attr.impair[0]) {
-        error = rnic_impair_open(loop->attr.impair, loop->attr.seed, loop->port, &front, why);
+    if (!error && live->attr.impair && live->attr.impair[0]) {
+        error = rnic_impair_open(live->attr.impair, live->attr.seed, live->port, &front, why);
         if (!error)
-            loop->port = front;
+            live->port = front;
     }
     return error;
 }
 
 /* All that plug() put in but the port, which the caller closed or dropped. */
-static void pull_out(struct rnic_loop *loop)
+static void pull_out(struct rnic_live *live)
 {
-    loop->port = NULL;
-    loop->live = NULL;
-    close_fd(&loop->answer_fd);
-    close_fd(&loop->watch_fd);
-    rnic_marked_close(loop->wake_fd);
-    rnic_marked_close(loop->relief_fd);
-    loop->wake_fd = loop->relief_fd = -1;
-    close_fd(&loop->gate_fd);
-    close_fd(&loop->gsi_fd);
-    rnic_guard_close(&loop->guard);
-    loop_groups_leave(loop);
-    loop->plugged = false;
+    live->port = NULL;
+    live->pcap_port = NULL;
+    close_fd(&live->answer_fd);
+    close_fd(&live->watch_fd);
+    rnic_tagged_close(live->wake_fd);
+    rnic_tagged_close(live->relief_fd);
+    live->wake_fd = live->relief_fd = -1;
+    close_fd(&live->gate_fd);
+    close_fd(&live->gsi_fd);
+    rnic_udp_reserve_close(&live->udp_reserve);
+    live_groups_leave(live);
+    live->plugged = false;
 }
 
-static void unplug(struct rnic_loop *loop)
+static void unplug(struct rnic_live *live)
 {
-    rnic_port_close(loop->port);
-    pull_out(loop);
+    rnic_port_close(live->port);
+    pull_out(live);
 }
 
 /* Everything but names of QPNs and thread. A port that was given is there already. */
-static int plug(struct rnic_loop *loop, struct rnic_why *why)
+static int plug(struct rnic_live *live, struct rnic_why *why)
 {
     int error = 0;
 
-    loop->wake_fd = rnic_bell_new(EFD_CLOEXEC | EFD_NONBLOCK);
-    loop->relief_fd = rnic_bell_new(EFD_CLOEXEC | EFD_NONBLOCK);
-    if (loop->wake_fd < 0 || loop->relief_fd < 0) {
+    live->wake_fd = rnic_event_fd_new(EFD_CLOEXEC | EFD_NONBLOCK);
+    live->relief_fd = rnic_event_fd_new(EFD_CLOEXEC | EFD_NONBLOCK);
+    if (live->wake_fd < 0 || live->relief_fd < 0) {
         error = -errno;
         rnic_why_set(why, "no event descriptor: %s", strerror(-error));
     }
-    if (!error && !loop->given_port) {
-        loop->watch_fd = rnic_nl_watch();
-        loop->answer_fd = rnic_process_listen(loop->iface.name);
-        error = rnic_guard_open(&loop->guard, why);
+    if (!error && !live->given_port) {
+        live->watch_fd = rnic_nl_watch();
+        live->answer_fd = rnic_process_listen(live->iface.name);
+        error = rnic_udp_reserve_open(&live->udp_reserve, why);
         if (!error)
-            error = rnic_port_pcap_open(&loop->iface, loop->attr.ring, &loop->port, why);
-        loop->live = loop->port;
+            error = rnic_port_pcap_open(&live->iface, live->attr.ring, &live->port, why);
+        live->pcap_port = live->port;
     }
     if (!error)
-        error = wrap(loop, why);
+        error = wrap(live, why);
     if (!error) {
-        error = loop_gate_new(loop);
+        error = live_gate_new(live);
         if (error)
             rnic_why_set(why, "no epoll set: %s", strerror(-error));
     }
     if (!error) {
-        error = loop_filter(loop);
+        error = live_filter(live);
         if (error)
-            rnic_why_set(why, "the packet filter of %s cannot be set: %s", loop->iface.name,
+            rnic_why_set(why, "the packet filter of %s cannot be set: %s", live->iface.name,
                          strerror(-error));
     }
     if (error) {
-        if (loop->given_port)
-            loop->port = NULL;
-        unplug(loop);
+        if (live->given_port)
+            live->port = NULL;
+        unplug(live);
         return error;
     }
-    loop_groups_join(loop);
-    loop->plugged = true;
+    live_groups_join(live);
+    live->plugged = true;
     return 0;
 }
 
 /* ---- GIDs and the interface ------------------------------------------------------------------ */
 
 /* Sets a slot of the device's GID table. */
-static void set_slot(struct rnic_loop *loop, unsigned idx, const struct rnic_gid *gid)
+static void set_slot(struct rnic_live *live, unsigned idx, const struct rnic_gid *gid)
 {
     static const struct rnic_gid none;
 
-    loop->slot_used[idx] = gid != NULL;
-    loop->slot[idx] = gid ? *gid : none;
-    rnic_gid_set(loop->rnic, idx, gid);
+    live->slot_used[idx] = gid != NULL;
+    live->slot[idx] = gid ? *gid : none;
+    rnic_gid_set(live->rnic, idx, gid);
 }
 
 static bool same_gid(const struct rnic_gid *a, const struct rnic_gid *b)
@@ -142,38 +142,38 @@ static bool same_gid(const struct rnic_gid *a, const struct rnic_gid *b)
 
 /* GIDs that went leave an empty slot, new ones take the first: the others keep their index, as in
  * Linux. */
-static bool renew_gids(struct rnic_loop *loop)
+static bool renew_gids(struct rnic_live *live)
 {
     bool changed = false;
 
     for (unsigned i = 0; i < RNIC_GID_MAX; i++) {
         bool stays = false;
 
-        for (unsigned j = 0; j < loop->iface.gid_cnt; j++)
-            stays |= same_gid(&loop->slot[i], &loop->iface.gid[j]);
-        if (loop->slot_used[i] && !stays) {
-            set_slot(loop, i, NULL);
+        for (unsigned j = 0; j < live->iface.gid_cnt; j++)
+            stays |= same_gid(&live->slot[i], &live->iface.gid[j]);
+        if (live->slot_used[i] && !stays) {
+            set_slot(live, i, NULL);
             changed = true;
         }
     }
-    for (unsigned j = 0; j < loop->iface.gid_cnt; j++) {
+    for (unsigned j = 0; j < live->iface.gid_cnt; j++) {
         unsigned unused = RNIC_GID_MAX;
         bool there = false;
 
         for (unsigned i = 0; i < RNIC_GID_MAX; i++) {
-            there |= loop->slot_used[i] && same_gid(&loop->slot[i], &loop->iface.gid[j]);
-            if (!loop->slot_used[i] && unused == RNIC_GID_MAX)
+            there |= live->slot_used[i] && same_gid(&live->slot[i], &live->iface.gid[j]);
+            if (!live->slot_used[i] && unused == RNIC_GID_MAX)
                 unused = i;
         }
         if (!there && unused < RNIC_GID_MAX) {
-            set_slot(loop, unused, &loop->iface.gid[j]);
+            set_slot(live, unused, &live->iface.gid[j]);
             changed = true;
         }
     }
     return changed;
 }
 
-void loop_refresh(struct rnic_loop *loop)
+void live_refresh(struct rnic_live *live)
 {
     struct rnic_iface *list;
     struct rnic_why why;
@@ -184,48 +184,48 @@ void loop_refresh(struct rnic_loop *loop)
     if (rnic_iface_list(&list, &cnt, &why) != 0)
         return;
     for (size_t i = 0; i < cnt; i++)
-        if (list[i].index == loop->iface.index)
+        if (list[i].index == live->iface.index)
             now = &list[i];
     if (!now) {
-        if (loop->iface.up)
+        if (live->iface.up)
             what |= RNIC_CHANGE_LINK_DOWN;
-        if (loop->iface.index != 0)
+        if (live->iface.index != 0)
             what |= RNIC_CHANGE_GONE;
-        pthread_mutex_lock(&loop->small);
-        loop->iface.up = false;
-        loop->iface.index = 0;
-        pthread_mutex_unlock(&loop->small);
+        pthread_mutex_lock(&live->small);
+        live->iface.up = false;
+        live->iface.index = 0;
+        pthread_mutex_unlock(&live->small);
     } else {
-        if (now->up != loop->iface.up)
+        if (now->up != live->iface.up)
             what |= now->up ? RNIC_CHANGE_LINK_UP : RNIC_CHANGE_LINK_DOWN;
-        if (now->path_mtu != loop->iface.path_mtu)
+        if (now->path_mtu != live->iface.path_mtu)
             what |= RNIC_CHANGE_MTU;
-        memcpy(now->name, loop->iface.name, sizeof(now->name)); /* names shared go by the first */
-        memcpy(now->mac, loop->iface.mac, sizeof(now->mac));
-        pthread_mutex_lock(&loop->small);
-        loop->iface = *now;
-        pthread_mutex_unlock(&loop->small);
-        if (!loop->own_gids && renew_gids(loop))
+        memcpy(now->name, live->iface.name, sizeof(now->name)); /* names shared go by the first */
+        memcpy(now->mac, live->iface.mac, sizeof(now->mac));
+        pthread_mutex_lock(&live->small);
+        live->iface = *now;
+        pthread_mutex_unlock(&live->small);
+        if (!live->own_gids && renew_gids(live))
             what |= RNIC_CHANGE_GIDS;
-        rnic_port_pcap_hosts(loop->live, list, cnt);
+        rnic_port_pcap_hosts(live->pcap_port, list, cnt);
     }
     free(list);
-    if (what && loop->attr.changed)
-        loop->attr.changed(loop->attr.user, loop->rnic, what);
+    if (what && live->attr.changed)
+        live->attr.changed(live->attr.user, live->rnic, what);
 }
 
-void rnic_loop_iface(struct rnic_loop *loop, struct rnic_iface *out)
+void rnic_live_iface(struct rnic_live *live, struct rnic_iface *out)
 {
-    pthread_mutex_lock(&loop->small);
-    *out = loop->iface;
-    pthread_mutex_unlock(&loop->small);
+    pthread_mutex_lock(&live->small);
+    *out = live->iface;
+    pthread_mutex_unlock(&live->small);
 }
 
-void rnic_loop_stats(struct rnic_loop *loop, struct rnic_port_stats *out)
+void rnic_live_stats(struct rnic_live *live, struct rnic_port_stats *out)
 {
     memset(out, 0, sizeof(*out));
-    if (loop->plugged)
-        rnic_port_stats(loop->port, out);
+    if (live->plugged)
+        rnic_port_stats(live->port, out);
 }
 
 /* ---- fork ------------------------------------------------------------------------------------ */
@@ -233,14 +233,14 @@ void rnic_loop_stats(struct rnic_loop *loop, struct rnic_port_stats *out)
 static void before_fork(void)
 {
     pthread_mutex_lock(&all_lock);
-    for (struct rnic_loop *loop = all; loop; loop = loop->next)
-        pthread_mutex_lock(&loop->lock);
+    for (struct rnic_live *live = all; live; live = live->next)
+        pthread_mutex_lock(&live->lock);
 }
 
 static void after_fork_parent(void)
 {
-    for (struct rnic_loop *loop = all; loop; loop = loop->next)
-        pthread_mutex_unlock(&loop->lock);
+    for (struct rnic_live *live = all; live; live = live->next)
+        pthread_mutex_unlock(&live->lock);
     pthread_mutex_unlock(&all_lock);
 }
 
@@ -248,20 +248,20 @@ static void after_fork_parent(void)
  * sockets. What libpcap and the recording have in memory stays behind. */
 static void after_fork_child(void)
 {
-    for (struct rnic_loop *loop = all; loop; loop = loop->next) {
-        if (loop->plugged) {
-            loop->port->ops->drop(loop->port);
-            pull_out(loop);
-            rnic_qpns_drop(&loop->qpns);
-            loop->forked = true;
-            loop->replug_at = 0;
-            loop->first = 0;
-            loop->cnt = 0;
+    for (struct rnic_live *live = all; live; live = live->next) {
+        if (live->plugged) {
+            live->port->ops->drop(live->port);
+            pull_out(live);
+            rnic_qpn_alloc_drop(&live->qpns);
+            live->forked = true;
+            live->replug_at = 0;
+            live->first = 0;
+            live->cnt = 0;
         }
-        atomic_store(&loop->wanting, 0);
-        loop->relief_runs = false;
-        loop_lock_init(loop, &loop->lock);
-        loop_lock_init(loop, &loop->small);
+        atomic_store(&live->wanting, 0);
+        live->relief_runs = false;
+        live_lock_init(live, &live->lock);
+        live_lock_init(live, &live->small);
     }
     pthread_mutex_init(&all_lock, NULL);
 }
@@ -271,143 +271,143 @@ static void watch_forks(void)
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
-void rnic_loop_watch_forks(void)
+void rnic_live_watch_forks(void)
 {
     pthread_once(&fork_once, watch_forks);
 }
 
-void loop_replug(struct rnic_loop *loop)
+void live_reattach(struct rnic_live *live)
 {
-    uint64_t now = rnic_loop_now();
+    uint64_t now = rnic_live_now();
     struct rnic_why why;
 
-    if (now < loop->replug_at || loop->given_port)
+    if (now < live->replug_at || live->given_port)
         return;
-    loop->replug_at = now + REPLUG_NS;
-    if (rnic_qpns_restore(&loop->qpns) != 0)
+    live->replug_at = now + REPLUG_NS;
+    if (rnic_qpn_alloc_restore(&live->qpns) != 0)
         return;
-    if (plug(loop, &why) != 0) {
-        rnic_qpns_drop(&loop->qpns);
-        return;
-    }
-    if (loop_thread_start(loop) != 0) {
-        unplug(loop);
-        rnic_qpns_drop(&loop->qpns);
+    if (plug(live, &why) != 0) {
+        rnic_qpn_alloc_drop(&live->qpns);
         return;
     }
-    loop->forked = false;
+    if (live_thread_start(live) != 0) {
+        unplug(live);
+        rnic_qpn_alloc_drop(&live->qpns);
+        return;
+    }
+    live->forked = false;
 }
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-static void free_loop(struct rnic_loop *loop)
+static void free_live(struct rnic_live *live)
 {
     union {
         const char *in;
         void *out;
-    } strings[] = {{loop->attr.impair}, {loop->attr.record}};
+    } strings[] = {{live->attr.impair}, {live->attr.record}};
 
-    rnic_del(loop->rnic);
-    rnic_qpns_fini(&loop->qpns);
+    rnic_del(live->rnic);
+    rnic_qpn_alloc_fini(&live->qpns);
     for (unsigned i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
         free(strings[i].out);
-    free(loop->tx);
-    pthread_cond_destroy(&loop->told);
-    pthread_mutex_destroy(&loop->small);
-    pthread_mutex_destroy(&loop->lock);
-    free(loop);
+    free(live->tx);
+    pthread_cond_destroy(&live->told);
+    pthread_mutex_destroy(&live->small);
+    pthread_mutex_destroy(&live->lock);
+    free(live);
 }
 
-static void fill_seeds(struct rnic_loop *loop)
+static void fill_seeds(struct rnic_live *live)
 {
     uint8_t seed[32] = {0};
 
-    if (loop->attr.seed) {
-        memcpy(loop->seed, &loop->attr.seed, sizeof(loop->attr.seed));
-    } else if (getrandom(loop->seed, sizeof(loop->seed), 0) != sizeof(loop->seed) ||
-               getrandom(&loop->attr.seed, sizeof(loop->attr.seed), 0) < 0) {
-        loop->attr.seed = rnic_loop_now(); /* not before the system's source is ready */
-        memcpy(loop->seed, &loop->attr.seed, sizeof(loop->attr.seed));
+    if (live->attr.seed) {
+        memcpy(live->seed, &live->attr.seed, sizeof(live->attr.seed));
+    } else if (getrandom(live->seed, sizeof(live->seed), 0) != sizeof(live->seed) ||
+               getrandom(&live->attr.seed, sizeof(live->attr.seed), 0) < 0) {
+        live->attr.seed = rnic_live_now(); /* not before the system's source is ready */
+        memcpy(live->seed, &live->attr.seed, sizeof(live->attr.seed));
     }
     /* QPNs are drawn from a stream of their own. */
-    memcpy(seed, loop->seed, sizeof(seed));
+    memcpy(seed, live->seed, sizeof(seed));
     seed[31] ^= 0xff;
-    rnic_entropy_init(&loop->entropy, seed);
+    rnic_entropy_init(&live->entropy, seed);
 }
 
 /* Processes that were given one seed differ all the same, in keys and in impairments: each has
  * another block of the QPN space. */
-static void mix_block(struct rnic_loop *loop)
+static void mix_block(struct rnic_live *live)
 {
-    uint32_t number = loop->qpns.whole ? 0 : loop->qpns.block[0].number;
+    uint32_t number = live->qpns.whole ? 0 : live->qpns.block[0].number;
 
     for (unsigned i = 0; i < 4; i++)
-        loop->seed[24 + i] ^= (uint8_t)(number >> (8 * i));
-    loop->attr.seed ^= (uint64_t)number << 32;
+        live->seed[24 + i] ^= (uint8_t)(number >> (8 * i));
+    live->attr.seed ^= (uint64_t)number << 32;
 }
 
 /* A loop with copies of what is in `attr`, or NULL without memory. */
-static struct rnic_loop *new_loop(const struct rnic_loop_attr *attr, bool live)
+static struct rnic_live *new_live(const struct rnic_live_attr *attr, bool on_iface)
 {
-    struct rnic_loop *loop = calloc(1, sizeof(*loop));
+    struct rnic_live *live = calloc(1, sizeof(*live));
     pthread_condattr_t monotonic;
 
-    if (!loop)
+    if (!live)
         return NULL;
-    loop->attr = *attr;
-    loop->attr.iface = NULL; /* the name is in loop->iface */
-    loop->attr.gid = NULL;
-    loop->attr.impair = attr->impair ? strdup(attr->impair) : NULL;
-    loop->attr.record = attr->record ? strdup(attr->record) : NULL;
-    loop->attr.ring = attr->ring ? attr->ring : RING_DEFAULT;
-    loop->tx = malloc(LOOP_TX_BYTES);
-    loop->guard.fd[0] = loop->guard.fd[1] = -1;
-    loop->watch_fd = loop->answer_fd = loop->gsi_fd = loop->gate_fd = -1;
-    loop->wake_fd = loop->relief_fd = -1;
-    loop->relieved = live && loop_relief_permitted();
-    loop_lock_init(loop, &loop->lock);
-    loop_lock_init(loop, &loop->small);
+    live->attr = *attr;
+    live->attr.iface = NULL; /* the name is in live->iface */
+    live->attr.gid = NULL;
+    live->attr.impair = attr->impair ? strdup(attr->impair) : NULL;
+    live->attr.record = attr->record ? strdup(attr->record) : NULL;
+    live->attr.ring = attr->ring ? attr->ring : RING_DEFAULT;
+    live->tx = malloc(LIVE_TX_BYTES);
+    live->udp_reserve.fd[0] = live->udp_reserve.fd[1] = -1;
+    live->watch_fd = live->answer_fd = live->gsi_fd = live->gate_fd = -1;
+    live->wake_fd = live->relief_fd = -1;
+    live->relieved = on_iface && live_rt_permitted();
+    live_lock_init(live, &live->lock);
+    live_lock_init(live, &live->small);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&loop->told, &monotonic);
+    pthread_cond_init(&live->told, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    if (!loop->tx || (attr->impair && !loop->attr.impair) || (attr->record && !loop->attr.record)) {
-        free_loop(loop);
+    if (!live->tx || (attr->impair && !live->attr.impair) || (attr->record && !live->attr.record)) {
+        free_live(live);
         return NULL;
     }
-    fill_seeds(loop);
-    return loop;
+    fill_seeds(live);
+    return live;
 }
 
 /* The device, with the GIDs given or the interface's. */
-static int new_device(struct rnic_loop *loop, const struct rnic_loop_attr *attr,
+static int new_device(struct rnic_live *live, const struct rnic_live_attr *attr,
                       struct rnic_why *why)
 {
     struct rnic_attr device = {0};
-    const struct rnic_gid *gid = attr->gid_cnt ? attr->gid : loop->iface.gid;
-    unsigned cnt = attr->gid_cnt ? attr->gid_cnt : loop->iface.gid_cnt;
+    const struct rnic_gid *gid = attr->gid_cnt ? attr->gid : live->iface.gid;
+    unsigned cnt = attr->gid_cnt ? attr->gid_cnt : live->iface.gid_cnt;
 
     if (cnt == 0 || attr->gid_cnt > RNIC_GID_MAX) {
         rnic_why_set(why, "%u GIDs: a device has 1 to %d", cnt, RNIC_GID_MAX);
         return -EINVAL;
     }
-    loop->own_gids = attr->gid_cnt != 0;
-    memcpy(device.mac, loop->iface.mac, sizeof(device.mac));
-    memcpy(device.seed, loop->seed, sizeof(device.seed));
+    live->own_gids = attr->gid_cnt != 0;
+    memcpy(device.mac, live->iface.mac, sizeof(device.mac));
+    memcpy(device.seed, live->seed, sizeof(device.seed));
     device.mw_2a = attr->mw_2a;
     device.there = attr->there;
-    device.limits.max_mcast_grp = RNIC_LOOP_GROUPS;
+    device.limits.max_mcast_grp = RNIC_LIVE_GROUPS;
     /* QPNs that nobody chooses are received as well. */
-    device.qpn_first = loop->qpns.block[0].number * RNIC_BLOCK_QPNS;
+    device.qpn_first = live->qpns.block[0].number * RNIC_BLOCK_QPNS;
     device.qpn_last = device.qpn_first + RNIC_BLOCK_QPNS - 1;
     device.gid_cnt = cnt < RNIC_GID_MAX ? cnt : RNIC_GID_MAX;
     for (unsigned i = 0; i < device.gid_cnt; i++) {
         device.gid[i] = gid[i];
-        loop->slot[i] = gid[i];
-        loop->slot_used[i] = true;
+        live->slot[i] = gid[i];
+        live->slot_used[i] = true;
     }
-    loop->rnic = rnic_new(&device);
-    if (!loop->rnic) {
+    live->rnic = rnic_new(&device);
+    if (!live->rnic) {
         rnic_why_set(why, "no memory for a device");
         return -ENOMEM;
     }
@@ -415,109 +415,110 @@ static int new_device(struct rnic_loop *loop, const struct rnic_loop_attr *attr,
 }
 
 /* From a loop that knows its interface to one that runs. Frees it on failure. */
-static int start(struct rnic_loop *loop, const struct rnic_loop_attr *attr, struct rnic_why *why)
+static int start(struct rnic_live *live, const struct rnic_live_attr *attr, struct rnic_why *why)
 {
-    int error = rnic_qpns_init(&loop->qpns, loop->iface.name, loop->given_port, &loop->entropy);
+    int error =
+        rnic_qpn_alloc_init(&live->qpns, live->iface.name, live->given_port, &live->entropy);
 
     if (error)
-        rnic_why_set(why, "no part of the QPN space of %s is left: %s", loop->iface.name,
+        rnic_why_set(why, "no part of the QPN space of %s is left: %s", live->iface.name,
                      strerror(-error));
     if (!error) {
-        mix_block(loop);
-        error = new_device(loop, attr, why);
+        mix_block(live);
+        error = new_device(live, attr, why);
     }
     if (!error)
-        error = plug(loop, why);
+        error = plug(live, why);
     if (!error) {
-        error = loop_thread_start(loop);
+        error = live_thread_start(live);
         if (error) {
             rnic_why_set(why, "no thread can be started: %s", strerror(-error));
-            if (loop->given_port)
-                loop->port = NULL;
-            unplug(loop);
+            if (live->given_port)
+                live->port = NULL;
+            unplug(live);
         }
     }
     if (error) {
-        free_loop(loop);
+        free_live(live);
         return error;
     }
-    rnic_loop_watch_forks();
+    rnic_live_watch_forks();
     pthread_mutex_lock(&all_lock);
-    loop->next = all;
-    all = loop;
+    live->next = all;
+    all = live;
     pthread_mutex_unlock(&all_lock);
     return 0;
 }
 
-int rnic_loop_open(const struct rnic_loop_attr *attr, struct rnic_loop **out, struct rnic_why *why)
+int rnic_live_open(const struct rnic_live_attr *attr, struct rnic_live **out, struct rnic_why *why)
 {
-    struct rnic_loop *loop = new_loop(attr, true);
+    struct rnic_live *live = new_live(attr, true);
     int error;
 
-    if (!loop) {
+    if (!live) {
         rnic_why_set(why, "no memory");
         return -ENOMEM;
     }
-    error = rnic_iface_get(attr->iface, &loop->iface, why);
-    if (!error && loop->iface.path_mtu == 0) {
+    error = rnic_iface_get(attr->iface, &live->iface, why);
+    if (!error && live->iface.path_mtu == 0) {
         rnic_why_set(why, "interface %s has an MTU of %u bytes: RoCE needs more", attr->iface,
-                     loop->iface.mtu);
+                     live->iface.mtu);
         error = -EMSGSIZE;
     }
     if (error) {
-        free_loop(loop);
+        free_live(live);
         return error;
     }
-    error = start(loop, attr, why);
+    error = start(live, attr, why);
     if (!error)
-        *out = loop;
+        *out = live;
     return error;
 }
 
-int rnic_loop_open_port(const struct rnic_loop_attr *attr, const struct rnic_iface *iface,
-                        struct rnic_port *port, struct rnic_loop **out, struct rnic_why *why)
+int rnic_live_open_port(const struct rnic_live_attr *attr, const struct rnic_iface *iface,
+                        struct rnic_port *port, struct rnic_live **out, struct rnic_why *why)
 {
-    struct rnic_loop *loop = new_loop(attr, false);
+    struct rnic_live *live = new_live(attr, false);
     int error;
 
-    if (!loop) {
+    if (!live) {
         rnic_why_set(why, "no memory");
         return -ENOMEM;
     }
-    loop->iface = *iface;
-    loop->given_port = true;
-    loop->port = port;
-    error = start(loop, attr, why);
+    live->iface = *iface;
+    live->given_port = true;
+    live->port = port;
+    error = start(live, attr, why);
     if (!error)
-        *out = loop;
+        *out = live;
     return error;
 }
 
-void rnic_loop_close(struct rnic_loop *loop)
+void rnic_live_close(struct rnic_live *live)
 {
-    if (!loop)
+    if (!live)
         return;
     pthread_mutex_lock(&all_lock);
-    for (struct rnic_loop **at = &all; *at; at = &(*at)->next)
-        if (*at == loop) {
-            *at = loop->next;
+    for (struct rnic_live **at = &all; *at; at = &(*at)->next)
+        if (*at == live) {
+            *at = live->next;
             break;
         }
     pthread_mutex_unlock(&all_lock);
-    pthread_mutex_lock(&loop->lock);
-    loop->looked_at = 0;
-    loop_drive(loop, rnic_loop_now());
-    if (loop->plugged || loop->lost) {
-        loop->stop = true;
-        loop_wake(loop);
-        loop_relief_wake(loop);
-        pthread_mutex_unlock(&loop->lock);
-        pthread_join(loop->thread, NULL);
-        loop_relief_join(loop);
-        if (loop->plugged)
-            unplug(loop);
+    pthread_mutex_lock(&live->lock);
+    live->looked_at = 0;
+    live_drive(live, rnic_live_now());
+    if (live->plugged || live->lost) {
+        live->stop = true;
+        live_wake(live);
+        live_rt_wake(live);
+        pthread_mutex_unlock(&live->lock);
+        pthread_join(live->thread, NULL);
+        live_rt_join(live);
+        if (live->plugged)
+            unplug(live);
     } else {
-        pthread_mutex_unlock(&loop->lock);
+        pthread_mutex_unlock(&live->lock);
     }
-    free_loop(loop);
+    free_live(live);
 }

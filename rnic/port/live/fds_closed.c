@@ -9,30 +9,30 @@
 
 #define LOOK_NS 1000000u /* who closes them rarely has sockets of its own sooner */
 
-static void lose(struct rnic_loop *loop)
+static void lose(struct rnic_live *live)
 {
-    loop->plugged = false;
-    loop->lost = true;
-    loop->stop = true;
-    loop->live = NULL;
-    loop->watch_fd = loop->answer_fd = -1;
-    loop->guard.fd[0] = loop->guard.fd[1] = -1;
-    pthread_mutex_lock(&loop->small);
-    loop->gsi_fd = -1;
-    pthread_mutex_unlock(&loop->small);
-    for (unsigned i = 0; i < RNIC_LOOP_GROUPS; i++)
-        loop->group[i].fd = -1;
-    rnic_qpns_forget(&loop->qpns);
-    if (loop->attr.changed)
-        loop->attr.changed(loop->attr.user, loop->rnic, RNIC_CHANGE_GONE);
+    live->plugged = false;
+    live->lost = true;
+    live->stop = true;
+    live->pcap_port = NULL;
+    live->watch_fd = live->answer_fd = -1;
+    live->udp_reserve.fd[0] = live->udp_reserve.fd[1] = -1;
+    pthread_mutex_lock(&live->small);
+    live->gsi_fd = -1;
+    pthread_mutex_unlock(&live->small);
+    for (unsigned i = 0; i < RNIC_LIVE_GROUPS; i++)
+        live->group[i].fd = -1;
+    rnic_qpn_alloc_forget(&live->qpns);
+    if (live->attr.changed)
+        live->attr.changed(live->attr.user, live->rnic, RNIC_CHANGE_GONE);
 }
 
-bool loop_there(struct rnic_loop *loop, uint64_t now)
+bool live_there(struct rnic_live *live, uint64_t now)
 {
-    if (!loop->plugged || now < loop->looked_at + LOOK_NS)
-        return loop->plugged;
-    loop->looked_at = now;
-    if (!rnic_marked(loop->wake_fd))
-        lose(loop);
-    return loop->plugged;
+    if (!live->plugged || now < live->looked_at + LOOK_NS)
+        return live->plugged;
+    live->looked_at = now;
+    if (!rnic_fd_is_tagged(live->wake_fd))
+        lose(live);
+    return live->plugged;
 }

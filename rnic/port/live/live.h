@@ -4,9 +4,9 @@
  * space, the guard of UDP port 4791, a thread that keeps everything moving, and a lock.
  *
  * Threads. Any thread may call any function here at any time, except where it says "locked": then
- * the calling thread is between rnic_loop_lock() and rnic_loop_unlock(), or in a callback. The lock
+ * the calling thread is between rnic_live_lock() and rnic_live_unlock(), or in a callback. The lock
  * is not recursive. The device moves in whichever thread drives it: the loop's own, one that calls
- * rnic_loop_poll(), one that calls rnic_loop_unlock(). Without anything to do no thread runs. Where
+ * rnic_live_poll(), one that calls rnic_live_unlock(). Without anything to do no thread runs. Where
  * real-time priority is permitted (CAP_SYS_NICE, RLIMIT_RTPRIO), a thread that has it answers when
  * none of these gets a CPU for 10 ms.
  *
@@ -23,18 +23,18 @@
 #include "port/net/iface.h"
 #include "port/frameio/port.h"
 
-struct rnic_loop;
+struct rnic_live;
 
 /* What changed on the interface; several may be set. */
-enum rnic_loop_change {
+enum rnic_live_change {
     RNIC_CHANGE_LINK_UP = 1u << 0,   /* IBV_EVENT_PORT_ACTIVE */
     RNIC_CHANGE_LINK_DOWN = 1u << 1, /* IBV_EVENT_PORT_ERR */
     RNIC_CHANGE_GIDS = 1u << 2,      /* IBV_EVENT_GID_CHANGE: the device's GID table changed */
-    RNIC_CHANGE_MTU = 1u << 3,       /* the path MTU of rnic_loop_iface() */
+    RNIC_CHANGE_MTU = 1u << 3,       /* the path MTU of rnic_live_iface() */
     RNIC_CHANGE_GONE = 1u << 4,      /* IBV_EVENT_DEVICE_FATAL: the interface was removed */
 };
 
-struct rnic_loop_attr {
+struct rnic_live_attr {
     const char *iface; /* "eth0", "lo" */
 
     /* GIDs instead of those of the interface: gid_cnt 1..RNIC_GID_MAX, or 0 for the interface's.
@@ -57,7 +57,7 @@ struct rnic_loop_attr {
     /* Anything of the device may have changed: take its events (rnic_event_get) and notified CQs.
      * After each batch of frames or timers, and at each unlock. May be NULL. */
     void (*notified)(void *user, struct rnic *rnic);
-    /* The interface changed (enum rnic_loop_change); rnic_loop_iface() shows the new state and the
+    /* The interface changed (enum rnic_live_change); rnic_live_iface() shows the new state and the
      * device has its GIDs. May be NULL. */
     void (*changed)(void *user, struct rnic *rnic, unsigned what);
     /* Another process (rnic-info) asks what this one has: write text, for example a JSON object.
@@ -68,32 +68,32 @@ struct rnic_loop_attr {
 
 /* Opens the interface: libpcap, QPN block, guard, device, thread. Needs CAP_NET_RAW (-EPERM). All
  * strings of `attr` are copied. */
-int rnic_loop_open(const struct rnic_loop_attr *attr, struct rnic_loop **out, struct rnic_why *why);
+int rnic_live_open(const struct rnic_live_attr *attr, struct rnic_live **out, struct rnic_why *why);
 
-/* The same on a port that is there already (it is closed with the loop), for an interface of which
+/* The same on a port that is there already (it is closed with the live), for an interface of which
  * only mac, gid, gid_cnt and path_mtu are looked at: no sockets, QPNs of the whole space. */
-int rnic_loop_open_port(const struct rnic_loop_attr *attr, const struct rnic_iface *iface,
-                        struct rnic_port *port, struct rnic_loop **out, struct rnic_why *why);
+int rnic_live_open_port(const struct rnic_live_attr *attr, const struct rnic_iface *iface,
+                        struct rnic_port *port, struct rnic_live **out, struct rnic_why *why);
 
 /* Sends what is ready, stops the thread, frees the device with all its objects. Not locked. */
-void rnic_loop_close(struct rnic_loop *loop);
+void rnic_live_close(struct rnic_live *live);
 
 /* Exclusive use of the device. */
-struct rnic *rnic_loop_lock(struct rnic_loop *loop);
+struct rnic *rnic_live_lock(struct rnic_live *live);
 
 /* Locked: sends what the device owes for what it took in already. To be called before a QP stops or
  * goes, or memory does: the peer's message was taken, and the program may know. */
-void rnic_loop_settle(struct rnic_loop *loop);
+void rnic_live_settle(struct rnic_live *live);
 
 /* Sends what became ready, in this thread, calls `notified`, and gives the device back. */
-void rnic_loop_unlock(struct rnic_loop *loop);
+void rnic_live_unlock(struct rnic_live *live);
 
 /* Sends what is ready, as the acknowledgements of what the program has polled: it is about to end.
  * Waits up to a second for who holds the lock, unless that is the calling thread. */
-void rnic_loop_flush(struct rnic_loop *loop);
+void rnic_live_flush(struct rnic_live *live);
 
 /* Now, as the device knows it: nanoseconds, monotonic. For rnic_qp_modify() and the like. */
-rnic_time rnic_loop_now(void);
+rnic_time rnic_live_now(void);
 
 /*
  * Drives the device once in this thread, without waiting: frames in, timers, frames out. Returns
@@ -102,24 +102,24 @@ rnic_time rnic_loop_now(void);
  * enough for every empty ibv_poll_cq(): no system call as a rule when nothing waits, none when
  * another thread drives.
  */
-bool rnic_loop_poll(struct rnic_loop *loop);
+bool rnic_live_poll(struct rnic_live *live);
 
 /* The same for who holds the lock already: an empty ibv_poll_cq() may look, drive, look again under
  * one lock. Calls `notified` if anything moved. Locked. */
-bool rnic_loop_drive(struct rnic_loop *loop);
+bool rnic_live_drive(struct rnic_live *live);
 
 /* The program found what it polled for: it may look elsewhere now, at its memory perhaps. If it
  * left frames lying lately, the loop's thread answers until it polls again. `waits`: it is about to
  * wait for an event. Locked. */
-void rnic_loop_leave_poll(struct rnic_loop *loop, bool waits);
+void rnic_live_leave_poll(struct rnic_live *live, bool waits);
 
 /* ---- what the device lives on ---------------------------------------------------------------- */
 
 /* A copy of the interface's state. Also locked. */
-void rnic_loop_iface(struct rnic_loop *loop, struct rnic_iface *out);
+void rnic_live_iface(struct rnic_live *live, struct rnic_iface *out);
 
 /* Counters of the port; kernel drops included. Locked. */
-void rnic_loop_stats(struct rnic_loop *loop, struct rnic_port_stats *out);
+void rnic_live_stats(struct rnic_live *live, struct rnic_port_stats *out);
 
 /* ---- names shared with other processes ------------------------------------------------------- */
 
@@ -130,31 +130,31 @@ void rnic_loop_stats(struct rnic_loop *loop, struct rnic_port_stats *out);
  * A QPN that the device chose itself lies in the first block, and may be given out here once more:
  * who mixes both tries again after RNIC_ERR_EXISTS.
  */
-uint32_t rnic_loop_qpn_get(struct rnic_loop *loop);
-void rnic_loop_qpn_put(struct rnic_loop *loop, uint32_t qpn); /* after rnic_qp_del(). Locked. */
+uint32_t rnic_live_qpn_get(struct rnic_live *live);
+void rnic_live_qpn_put(struct rnic_live *live, uint32_t qpn); /* after rnic_qp_del(). Locked. */
 
 /* The 12-bit number of the block claimed first: no other process on this interface has it now. The
  * CM may make its communication ids unique with it. Also locked. */
-uint32_t rnic_loop_block(const struct rnic_loop *loop);
+uint32_t rnic_live_block(const struct rnic_live *live);
 
 /* Claims a name for this process, unique among the processes on this interface, as "cm/tcp/7471";
  * the kernel frees it when the process ends in whatever way. A handle >= 0 for
- * rnic_loop_release(), -EADDRINUSE, or another negative errno. Also locked. */
-int rnic_loop_claim(struct rnic_loop *loop, const char *name);
-void rnic_loop_release(struct rnic_loop *loop, int claim);
+ * rnic_live_release(), -EADDRINUSE, or another negative errno. Also locked. */
+int rnic_live_claim(struct rnic_live *live, const char *name);
+void rnic_live_release(struct rnic_live *live, int claim);
 
 /* Whether this process speaks for QP 1 of the interface where nobody else does (answers a REQ for a
  * service that no process has): exactly one does, and when it ends another one takes over by
  * asking. Also locked. */
-bool rnic_loop_gsi_owner(struct rnic_loop *loop);
+bool rnic_live_gsi_owner(struct rnic_live *live);
 
-#define RNIC_LOOP_GROUPS 64u /* multicast groups of a loop, and of its device */
+#define RNIC_LIVE_GROUPS 64u /* multicast groups of a live, and of its device */
 
 /* Frames of a multicast group pass to the device, or no longer. Counts how often a group was
  * joined. Locked. Call it along with rnic_mcast_attach() and _detach(), for each QP once. -ENOSPC
- * when RNIC_LOOP_GROUPS are joined. */
-int rnic_loop_join(struct rnic_loop *loop, const uint8_t gid[16]);
-void rnic_loop_leave(struct rnic_loop *loop, const uint8_t gid[16]);
+ * when RNIC_LIVE_GROUPS are joined. */
+int rnic_live_join(struct rnic_live *live, const uint8_t gid[16]);
+void rnic_live_leave(struct rnic_live *live, const uint8_t gid[16]);
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
@@ -175,7 +175,7 @@ struct rnic_path {
  *
  * -ENETUNREACH no route over this interface, -EHOSTUNREACH no answer in time, -EINVAL no such GID.
  */
-int rnic_loop_resolve(struct rnic_loop *loop, const uint8_t dgid[16], int sgid_idx,
+int rnic_live_resolve(struct rnic_live *live, const uint8_t dgid[16], int sgid_idx,
                       uint64_t timeout, struct rnic_path *out);
 
 /* ---- fork ------------------------------------------------------------------------------------ */
@@ -184,16 +184,16 @@ int rnic_loop_resolve(struct rnic_loop *loop, const uint8_t dgid[16], int sgid_i
  * A child of fork() has the memory of its parent's loops, but not their thread, port and names:
  * they stay the parent's. In the child a loop is like a device without a link: calls work, nothing
  * is sent or received. When the parent is gone (a program that made itself a daemon), the first
- * rnic_loop_lock() or _poll() in the child claims the names again and everything runs on.
- * rnic_loop_close() and rnic_loop_open() work in the child as ever. Nothing is to be called for
+ * rnic_live_lock() or _poll() in the child claims the names again and everything runs on.
+ * rnic_live_close() and rnic_live_open() work in the child as ever. Nothing is to be called for
  * this.
  */
 
 /* Whether the loop has its port: in a child of fork() it tries to have it now. Not locked. */
-bool rnic_loop_runs(struct rnic_loop *loop);
+bool rnic_live_runs(struct rnic_live *live);
 
 /* Who has fork handlers of its own, for locks under which it opens and closes loops, calls this
  * before it registers them: a fork takes the locks of who came last first (pthread_atfork(3)). */
-void rnic_loop_watch_forks(void);
+void rnic_live_watch_forks(void);
 
 #endif

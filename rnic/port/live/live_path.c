@@ -23,30 +23,30 @@ static const uint8_t zero[16];
 
 /* ---- neighbours ------------------------------------------------------------------------------ */
 
-static void remember(struct rnic_loop *loop, const uint8_t addr[16], const uint8_t mac[6],
+static void remember(struct rnic_live *live, const uint8_t addr[16], const uint8_t mac[6],
                      uint64_t now)
 {
-    struct loop_neigh *neigh = &loop->neigh[0];
+    struct live_neigh *neigh = &live->neigh[0];
 
-    for (unsigned i = 0; i < LOOP_NEIGHS; i++) {
-        if (memcmp(loop->neigh[i].addr, addr, 16) == 0 && loop->neigh[i].told_at) {
-            neigh = &loop->neigh[i];
+    for (unsigned i = 0; i < LIVE_NEIGHS; i++) {
+        if (memcmp(live->neigh[i].addr, addr, 16) == 0 && live->neigh[i].told_at) {
+            neigh = &live->neigh[i];
             break;
         }
-        if (loop->neigh[i].told_at < neigh->told_at)
-            neigh = &loop->neigh[i];
+        if (live->neigh[i].told_at < neigh->told_at)
+            neigh = &live->neigh[i];
     }
     memcpy(neigh->addr, addr, 16);
     memcpy(neigh->mac, mac, 6);
     neigh->told_at = now;
-    pthread_cond_broadcast(&loop->told);
+    pthread_cond_broadcast(&live->told);
 }
 
-static bool recall(const struct rnic_loop *loop, const uint8_t addr[16], uint64_t now,
+static bool recall(const struct rnic_live *live, const uint8_t addr[16], uint64_t now,
                    uint8_t mac[6])
 {
-    for (unsigned i = 0; i < LOOP_NEIGHS; i++) {
-        const struct loop_neigh *neigh = &loop->neigh[i];
+    for (unsigned i = 0; i < LIVE_NEIGHS; i++) {
+        const struct live_neigh *neigh = &live->neigh[i];
 
         if (neigh->told_at && now - neigh->told_at < TOLD_VALID_NS &&
             memcmp(neigh->addr, addr, 16) == 0) {
@@ -57,32 +57,32 @@ static bool recall(const struct rnic_loop *loop, const uint8_t addr[16], uint64_
     return false;
 }
 
-static bool kernel_has(const struct rnic_loop *loop, const uint8_t gid[16])
+static bool kernel_has(const struct rnic_live *live, const uint8_t gid[16])
 {
-    for (unsigned i = 0; i < loop->iface.gid_cnt; i++)
-        if (loop->iface.gid_kernel[i] && memcmp(loop->iface.gid[i].gid, gid, 16) == 0)
+    for (unsigned i = 0; i < live->iface.gid_cnt; i++)
+        if (live->iface.gid_kernel[i] && memcmp(live->iface.gid[i].gid, gid, 16) == 0)
             return true;
     return false;
 }
 
-static bool device_has(const struct rnic_loop *loop, const uint8_t gid[16])
+static bool device_has(const struct rnic_live *live, const uint8_t gid[16])
 {
     for (unsigned i = 0; i < RNIC_GID_MAX; i++)
-        if (loop->slot_used[i] && memcmp(loop->slot[i].gid, gid, 16) == 0)
+        if (live->slot_used[i] && memcmp(live->slot[i].gid, gid, 16) == 0)
             return true;
     return false;
 }
 
 /* Sends a frame of the port's own. If the way is full it is lost: who needs it asks again. */
-static void send_own(struct rnic_loop *loop, const uint8_t *data, size_t len, uint64_t now)
+static void send_own(struct rnic_live *live, const uint8_t *data, size_t len, uint64_t now)
 {
     struct rnic_frame frame = {.data = data, .len = (uint32_t)len};
 
-    if (loop_there(loop, now))
-        rnic_port_send(loop->port, &frame, 1, now);
+    if (live_there(live, now))
+        rnic_port_send(live->port, &frame, 1, now);
 }
 
-bool loop_neigh_input(struct rnic_loop *loop, const struct rnic_frame *frame, uint64_t now)
+bool live_neigh_input(struct rnic_live *live, const struct rnic_frame *frame, uint64_t now)
 {
     uint8_t buf[RNIC_NEIGH_FRAME_MAX];
     struct rnic_neigh_msg msg;
@@ -95,35 +95,35 @@ bool loop_neigh_input(struct rnic_loop *loop, const struct rnic_frame *frame, ui
     if (!rnic_neigh_read(frame->data, frame->len, &msg))
         return true;
     if (msg.kind == RNIC_NEIGH_TELLS)
-        remember(loop, msg.target, msg.mac, now);
-    else if (device_has(loop, msg.target) && !kernel_has(loop, msg.target))
-        send_own(loop, buf, rnic_neigh_tell(buf, loop->iface.mac, &msg), now);
+        remember(live, msg.target, msg.mac, now);
+    else if (device_has(live, msg.target) && !kernel_has(live, msg.target))
+        send_own(live, buf, rnic_neigh_tell(buf, live->iface.mac, &msg), now);
     return true;
 }
 
 /* Asks the link for `hop` until it answers or the time is up. Locked. */
-static int ask_link(struct rnic_loop *loop, const uint8_t hop[16], const uint8_t src[16],
+static int ask_link(struct rnic_live *live, const uint8_t hop[16], const uint8_t src[16],
                     uint64_t end, uint8_t mac[6])
 {
     uint8_t buf[RNIC_NEIGH_FRAME_MAX];
-    uint64_t now = rnic_loop_now();
+    uint64_t now = rnic_live_now();
     uint64_t ask_at = now;
 
-    while (!recall(loop, hop, now, mac)) {
+    while (!recall(live, hop, now, mac)) {
         uint64_t until;
         struct timespec abstime;
 
         if (now >= end)
             return -EHOSTUNREACH;
         if (now >= ask_at) {
-            send_own(loop, buf, rnic_neigh_ask(buf, loop->iface.mac, src, hop), now);
+            send_own(live, buf, rnic_neigh_ask(buf, live->iface.mac, src, hop), now);
             ask_at = now + ASK_AGAIN_NS;
         }
         until = ask_at < end ? ask_at : end;
         abstime = rnic_timespec(until);
         /* The loop's thread sees the answer, or who polls. */
-        pthread_cond_timedwait(&loop->told, &loop->lock, &abstime);
-        now = rnic_loop_now();
+        pthread_cond_timedwait(&live->told, &live->lock, &abstime);
+        now = rnic_live_now();
     }
     return 0;
 }
@@ -137,7 +137,7 @@ static bool goes_together(const uint8_t sgid[16], const uint8_t dgid[16])
 }
 
 /* The GID index for a destination: RoCEv2 before v1, the kernel's choice before others. */
-static int choose_gid(const struct rnic_loop *loop, const uint8_t dgid[16], const uint8_t src[16])
+static int choose_gid(const struct rnic_live *live, const uint8_t dgid[16], const uint8_t src[16])
 {
     int best = -1;
     int best_score = -1;
@@ -145,12 +145,12 @@ static int choose_gid(const struct rnic_loop *loop, const uint8_t dgid[16], cons
     for (int i = 0; i < RNIC_GID_MAX; i++) {
         int score;
 
-        if (!loop->slot_used[i] || !goes_together(loop->slot[i].gid, dgid))
+        if (!live->slot_used[i] || !goes_together(live->slot[i].gid, dgid))
             continue;
         score =
-            (memcmp(loop->slot[i].gid, src, 16) == 0 ? 4 : 0) +
-            (rnic_gid_is_link_local(loop->slot[i].gid) == rnic_gid_is_link_local(dgid) ? 2 : 0) +
-            (loop->slot[i].type == RNIC_GID_ROCE_V2 ? 1 : 0);
+            (memcmp(live->slot[i].gid, src, 16) == 0 ? 4 : 0) +
+            (rnic_gid_is_link_local(live->slot[i].gid) == rnic_gid_is_link_local(dgid) ? 2 : 0) +
+            (live->slot[i].type == RNIC_GID_ROCE_V2 ? 1 : 0);
         if (score > best_score) {
             best = i;
             best_score = score;
@@ -212,26 +212,26 @@ static int find_hop(const struct question *question, const uint8_t dgid[16],
 }
 
 /* Locked at first and at the end. */
-static int resolve_unicast(struct rnic_loop *loop, const uint8_t dgid[16], int sgid_idx,
+static int resolve_unicast(struct rnic_live *live, const uint8_t dgid[16], int sgid_idx,
                            uint64_t end, struct rnic_path *out)
 {
-    struct question question = {.iface = loop->iface, .own_dst = device_has(loop, dgid)};
+    struct question question = {.iface = live->iface, .own_dst = device_has(live, dgid)};
     uint8_t src[16] = {0};
     struct rnic_route route;
     bool known;
     int error = 0;
 
     question.kernel_src =
-        loop->live && (sgid_idx < 0 || kernel_has(loop, loop->slot[sgid_idx].gid));
-    if (loop->own_gids && sgid_idx < 0)
+        live->pcap_port && (sgid_idx < 0 || kernel_has(live, live->slot[sgid_idx].gid));
+    if (live->own_gids && sgid_idx < 0)
         question.kernel_src = false;
     if (question.own_dst) {
         out->local = true;
-        out->sgid_idx = (uint8_t)(sgid_idx < 0 ? choose_gid(loop, dgid, dgid) : sgid_idx);
-        memcpy(out->dmac, loop->iface.mac, 6);
+        out->sgid_idx = (uint8_t)(sgid_idx < 0 ? choose_gid(live, dgid, dgid) : sgid_idx);
+        memcpy(out->dmac, live->iface.mac, 6);
         return 0;
     }
-    pthread_mutex_unlock(&loop->lock);
+    pthread_mutex_unlock(&live->lock);
     error = find_hop(&question, dgid, &route);
     known = !error && route.local && local_mac(dgid, out->dmac);
     if (!error && route.local && !known) {
@@ -241,12 +241,12 @@ static int resolve_unicast(struct rnic_loop *loop, const uint8_t dgid[16], int s
     }
     if (!error && !known)
         known = rnic_neigh_lookup(question.iface.index, route.hop, out->dmac);
-    pthread_mutex_lock(&loop->lock);
+    pthread_mutex_lock(&live->lock);
     if (error)
         return error;
     if (sgid_idx < 0)
-        sgid_idx = choose_gid(loop, dgid, route.src);
-    if (sgid_idx < 0 || !loop->slot_used[sgid_idx])
+        sgid_idx = choose_gid(live, dgid, route.src);
+    if (sgid_idx < 0 || !live->slot_used[sgid_idx])
         return -ENETUNREACH;
     out->sgid_idx = (uint8_t)sgid_idx;
     out->local = route.local;
@@ -255,15 +255,15 @@ static int resolve_unicast(struct rnic_loop *loop, const uint8_t dgid[16], int s
     if (known)
         return 0;
     /* Of the family of the hop, which may not be that of the destination. */
-    memcpy(src, loop->slot[sgid_idx].gid, 16);
+    memcpy(src, live->slot[sgid_idx].gid, 16);
     if (!goes_together(src, route.hop)) {
-        int other = choose_gid(loop, route.hop, zero);
+        int other = choose_gid(live, route.hop, zero);
 
         if (other < 0)
             return -ENETUNREACH;
-        memcpy(src, loop->slot[other].gid, 16);
+        memcpy(src, live->slot[other].gid, 16);
     }
-    return ask_link(loop, route.hop, src, end, out->dmac);
+    return ask_link(live, route.hop, src, end, out->dmac);
 }
 
 /* The MAC address in a link-local GID made of one. */
@@ -274,10 +274,10 @@ static void link_local_mac(const uint8_t gid[16], uint8_t mac[6])
     memcpy(mac, from, 6);
 }
 
-int rnic_loop_resolve(struct rnic_loop *loop, const uint8_t dgid[16], int sgid_idx,
+int rnic_live_resolve(struct rnic_live *live, const uint8_t dgid[16], int sgid_idx,
                       uint64_t timeout, struct rnic_path *out)
 {
-    uint64_t now = rnic_loop_now();
+    uint64_t now = rnic_live_now();
     uint64_t end = timeout < UINT64_MAX - now ? now + timeout : UINT64_MAX;
     int held;
     int error = 0;
@@ -285,33 +285,33 @@ int rnic_loop_resolve(struct rnic_loop *loop, const uint8_t dgid[16], int sgid_i
     memset(out, 0, sizeof(*out));
     out->vlan = RNIC_VLAN_NONE;
     out->hop_limit = LINK_HOPS;
-    held = rnic_hold(&loop->lock);
-    if (loop->forked)
-        loop_replug(loop);
-    out->path_mtu = loop->iface.path_mtu;
-    if (sgid_idx >= RNIC_GID_MAX || (sgid_idx >= 0 && !loop->slot_used[sgid_idx])) {
+    held = rnic_lock_uncancelable(&live->lock);
+    if (live->forked)
+        live_reattach(live);
+    out->path_mtu = live->iface.path_mtu;
+    if (sgid_idx >= RNIC_GID_MAX || (sgid_idx >= 0 && !live->slot_used[sgid_idx])) {
         error = -EINVAL;
     } else if (roce_gid_is_multicast(dgid)) {
-        int idx = sgid_idx < 0 ? choose_gid(loop, dgid, zero) : sgid_idx;
+        int idx = sgid_idx < 0 ? choose_gid(live, dgid, zero) : sgid_idx;
 
         error = idx < 0 ? -ENETUNREACH : 0;
         out->sgid_idx = (uint8_t)(idx < 0 ? 0 : idx);
         rnic_gid_multicast_mac(dgid, out->dmac);
-    } else if (loop->iface.loopback) {
-        int idx = sgid_idx < 0 ? choose_gid(loop, dgid, dgid) : sgid_idx;
+    } else if (live->iface.loopback) {
+        int idx = sgid_idx < 0 ? choose_gid(live, dgid, dgid) : sgid_idx;
 
         error = idx < 0 ? -ENETUNREACH : 0;
         out->sgid_idx = (uint8_t)(idx < 0 ? 0 : idx);
         out->local = true;
         local_mac(dgid, out->dmac); /* of the interface that has it; the loopback's is zero */
-    } else if (rnic_gid_is_link_local(dgid) && sgid_idx >= 0 && !device_has(loop, dgid) &&
-               loop->slot[sgid_idx].type == RNIC_GID_ROCE_V1) {
+    } else if (rnic_gid_is_link_local(dgid) && sgid_idx >= 0 && !device_has(live, dgid) &&
+               live->slot[sgid_idx].type == RNIC_GID_ROCE_V1) {
         /* RoCEv1 has no way to ask: the GID is made of the MAC address (Annex A16). */
         out->sgid_idx = (uint8_t)sgid_idx;
         link_local_mac(dgid, out->dmac);
     } else {
-        error = resolve_unicast(loop, dgid, sgid_idx, end, out);
+        error = resolve_unicast(live, dgid, sgid_idx, end, out);
     }
-    rnic_unhold(&loop->lock, held);
+    rnic_unlock_uncancelable(&live->lock, held);
     return error;
 }

@@ -13,7 +13,7 @@
  *
  * What the thread takes for a program that looks at its memory is not acknowledged at once: the
  * program, on another CPU, may answer within microseconds, and acknowledgement and answer reach the
- * peer together, while it polls for the first. So both programs soon find all by polling (loop.c).
+ * peer together, while it polls for the first. So both programs soon find all by polling (live.c).
  *
  * Such a program may keep a CPU busy, and the scheduler lets who is running run on for milliseconds
  * (EEVDF, Linux 6.6) unless who wakes asks for a shorter slice than that (Linux 6.12): the thread
@@ -53,10 +53,10 @@
 /* How long it sleeps first: a timer that runs longer need not wake it. */
 #define DOZE_NS 20000000u
 
-void loop_wake(struct rnic_loop *loop)
+void live_wake(struct rnic_live *live)
 {
-    atomic_store(&loop->sleep_until, 0); /* once is enough */
-    rnic_bell_ring(loop->wake_fd);
+    atomic_store(&live->sleep_until, 0); /* once is enough */
+    rnic_event_fd_signal(live->wake_fd);
 }
 
 /* ---- the gate -------------------------------------------------------------------------------- */
@@ -65,100 +65,100 @@ void loop_wake(struct rnic_loop *loop)
 enum { FOUND_WAKE = 1, FOUND_WATCH = 2, FOUND_ANSWER = 4, FOUND_PORT = 8 };
 
 /* Brings the gate in line with what the port waits on and with whether it is open. */
-static void set_gate(struct rnic_loop *loop)
+static void set_gate(struct rnic_live *live)
 {
     struct pollfd fds[RNIC_PORT_FDS];
-    unsigned cnt = rnic_port_fds(loop->port, fds);
+    unsigned cnt = rnic_port_fds(live->port, fds);
 
     for (unsigned i = 0; i < RNIC_PORT_FDS; i++) {
-        struct pollfd *has = &loop->gate[i];
+        struct pollfd *has = &live->gate[i];
         struct pollfd wants = {.fd = -1};
         struct epoll_event event = {.events = 0};
 
         /* Out of the set, not only without events: what is in it costs who sends 0.4 us a frame. */
-        if (i < cnt && loop->open)
+        if (i < cnt && live->open)
             wants = fds[i];
         if (has->fd == wants.fd && has->events == wants.events)
             continue;
         if (has->fd >= 0 && has->fd != wants.fd)
-            epoll_ctl(loop->gate_fd, EPOLL_CTL_DEL, has->fd, &event);
+            epoll_ctl(live->gate_fd, EPOLL_CTL_DEL, has->fd, &event);
         /* POLLIN is EPOLLIN, and so on. */
         event = (struct epoll_event){.events = (uint32_t)wants.events, .data = {.u32 = FOUND_PORT}};
         if (wants.fd >= 0)
-            epoll_ctl(loop->gate_fd, has->fd == wants.fd ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, wants.fd,
+            epoll_ctl(live->gate_fd, has->fd == wants.fd ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, wants.fd,
                       &event);
         *has = wants;
     }
 }
 
-void loop_polled(struct rnic_loop *loop, bool moved, uint64_t now)
+void live_polled(struct rnic_live *live, bool moved, uint64_t now)
 {
-    atomic_store_explicit(&loop->polled_at, now, memory_order_relaxed);
-    if (moved || !loop->open || !loop->plugged)
+    atomic_store_explicit(&live->polled_at, now, memory_order_relaxed);
+    if (moved || !live->open || !live->plugged)
         return;
-    if (++loop->polls <
-        (loop->absent > 0 ? 1 : POLLS_SHUT)) /* it may be about to wait for an event */
+    if (++live->polls <
+        (live->absent > 0 ? 1 : POLLS_SHUT)) /* it may be about to wait for an event */
         return;
-    loop->open = false;
-    if (loop->absent > 0)
-        loop->absent--;
-    set_gate(loop);
+    live->open = false;
+    if (live->absent > 0)
+        live->absent--;
+    set_gate(live);
     /* The thread has to look soon whether the program polls still. */
-    if (atomic_load(&loop->sleep_until) > now + NAP_MAX_NS)
-        loop_wake(loop);
+    if (atomic_load(&live->sleep_until) > now + NAP_MAX_NS)
+        live_wake(live);
 }
 
 /* Lets the thread run on any CPU but this (-1: on any). A program that looks at its memory keeps a
  * CPU busy: on another one the thread stops nobody, or only a peer that waits for its answer, and
  * who sends on that CPU wakes it without an interrupt to another. */
-static void keep_away(struct rnic_loop *loop, int cpu)
+static void keep_away(struct rnic_live *live, int cpu)
 {
-    cpu_set_t set = loop->cpus;
+    cpu_set_t set = live->cpus;
 
-    if (cpu == loop->cpu)
+    if (cpu == live->cpu)
         return;
-    loop->cpu = cpu;
+    live->cpu = cpu;
     if (cpu >= 0)
         CPU_CLR(cpu, &set);
     if (CPU_COUNT(&set) > 0)
-        sched_setaffinity(loop->tid, sizeof(set), &set);
+        sched_setaffinity(live->tid, sizeof(set), &set);
 }
 
-void rnic_loop_leave_poll(struct rnic_loop *loop, bool waits)
+void rnic_live_leave_poll(struct rnic_live *live, bool waits)
 {
-    loop->polls = 0;
-    loop->shown = true;
-    if (!loop->plugged)
+    live->polls = 0;
+    live->shown = true;
+    if (!live->plugged)
         return;
-    loop_release(loop); /* who looks elsewhere does not see to it */
-    loop->owing = loop->owed && !waits;
+    live_release(live); /* who looks elsewhere does not see to it */
+    live->owing = live->owed && !waits;
     if (waits)
-        atomic_store_explicit(&loop->polled_at, 0, memory_order_relaxed);
+        atomic_store_explicit(&live->polled_at, 0, memory_order_relaxed);
     /* While it owes an answer it has what it may look for. */
-    if (loop->open || (!waits && (loop->absent == 0 || loop->owed)))
+    if (live->open || (!waits && (live->absent == 0 || live->owed)))
         return;
     if (!waits)
-        keep_away(loop, sched_getcpu());
-    loop->open = true;
-    set_gate(loop);
+        keep_away(live, sched_getcpu());
+    live->open = true;
+    set_gate(live);
 }
 
 /* A nap that ends before the clock's next tick costs a virtual machine several microseconds to set
  * its timer, and as many to be woken. */
-static void lengthen_nap(struct rnic_loop *loop)
+static void lengthen_nap(struct rnic_live *live)
 {
-    loop->nap = loop->nap < NAP_MAX_NS / 2 ? loop->nap * 2 : NAP_MAX_NS;
+    live->nap = live->nap < NAP_MAX_NS / 2 ? live->nap * 2 : NAP_MAX_NS;
 }
 
-bool loop_present(const struct rnic_loop *loop, uint64_t now)
+bool live_present(const struct rnic_live *live, uint64_t now)
 {
-    return atomic_load_explicit(&loop->polled_at, memory_order_relaxed) + POLLED_NS > now;
+    return atomic_load_explicit(&live->polled_at, memory_order_relaxed) + POLLED_NS > now;
 }
 
-static bool polls_now(const struct rnic_loop *loop, uint64_t now)
+static bool polls_now(const struct rnic_live *live, uint64_t now)
 {
-    return !atomic_load_explicit(&loop->open, memory_order_relaxed) &&
-           atomic_load_explicit(&loop->polled_at, memory_order_relaxed) + POLLING_NS > now;
+    return !atomic_load_explicit(&live->open, memory_order_relaxed) &&
+           atomic_load_explicit(&live->polled_at, memory_order_relaxed) + POLLING_NS > now;
 }
 
 /* ---- the scheduler --------------------------------------------------------------------------- */
@@ -188,28 +188,28 @@ static void ask_for_short_slice(void)
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-int loop_gate_new(struct rnic_loop *loop)
+int live_gate_new(struct rnic_live *live)
 {
-    const int fd[] = {loop->wake_fd, loop->watch_fd, loop->answer_fd};
+    const int fd[] = {live->wake_fd, live->watch_fd, live->answer_fd};
 
-    loop->gate_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (loop->gate_fd < 0)
+    live->gate_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (live->gate_fd < 0)
         return -errno;
     for (unsigned i = 0; i < sizeof(fd) / sizeof(fd[0]); i++) {
         struct epoll_event event = {.events = EPOLLIN, .data = {.u32 = FOUND_WAKE << i}};
 
-        if (fd[i] >= 0 && epoll_ctl(loop->gate_fd, EPOLL_CTL_ADD, fd[i], &event) < 0)
+        if (fd[i] >= 0 && epoll_ctl(live->gate_fd, EPOLL_CTL_ADD, fd[i], &event) < 0)
             return -errno;
     }
     for (unsigned i = 0; i < RNIC_PORT_FDS; i++)
-        loop->gate[i] = (struct pollfd){.fd = -1};
-    loop->open = false;
-    loop->absent = 0;
+        live->gate[i] = (struct pollfd){.fd = -1};
+    live->open = false;
+    live->absent = 0;
     return 0;
 }
 
 /* What is ready before `until`. */
-static unsigned wait_for(struct rnic_loop *loop, uint64_t until, uint64_t now)
+static unsigned wait_for(struct rnic_live *live, uint64_t until, uint64_t now)
 {
     struct epoll_event events[RNIC_PORT_FDS + 3];
     const int max = sizeof(events) / sizeof(events[0]);
@@ -218,13 +218,13 @@ static unsigned wait_for(struct rnic_loop *loop, uint64_t until, uint64_t now)
     unsigned found = 0;
     int cnt = -1;
 
-    if (!loop->coarse) {
-        cnt = epoll_pwait2(loop->gate_fd, events, max, &timeout, NULL);
+    if (!live->coarse) {
+        cnt = epoll_pwait2(live->gate_fd, events, max, &timeout, NULL);
         /* Before Linux 5.11; in valgrind, which tells of each call; in a container of that time. */
-        loop->coarse = cnt < 0 && (errno == ENOSYS || errno == EPERM);
+        live->coarse = cnt < 0 && (errno == ENOSYS || errno == EPERM);
     }
-    if (loop->coarse)
-        cnt = epoll_wait(loop->gate_fd, events, max,
+    if (live->coarse)
+        cnt = epoll_wait(live->gate_fd, events, max,
                          left > 1000000000u ? 1000 : (int)((left + 999999) / 1000000));
     if (cnt < 0 && (errno == EBADF || errno == EINVAL)) {
         rnic_nap_blind(left);
@@ -236,35 +236,35 @@ static unsigned wait_for(struct rnic_loop *loop, uint64_t until, uint64_t now)
 }
 
 /* Sees to what is not frames. Locked. */
-static void attend(struct rnic_loop *loop, unsigned found)
+static void attend(struct rnic_live *live, unsigned found)
 {
     if (found & FOUND_WAKE)
-        rnic_bell_rest(loop->wake_fd);
-    if (found & FOUND_WATCH && rnic_nl_drain(loop->watch_fd))
-        loop_refresh(loop);
+        rnic_event_fd_clear(live->wake_fd);
+    if (found & FOUND_WATCH && rnic_nl_drain(live->watch_fd))
+        live_refresh(live);
     if (found & FOUND_ANSWER)
-        loop_answer(loop);
+        live_answer(live);
 }
 
 /* What is ready by `until`, looking all the time. Unlocked. */
-static unsigned spin(struct rnic_loop *loop, uint64_t until)
+static unsigned spin(struct rnic_live *live, uint64_t until)
 {
-    uint64_t now = rnic_loop_now();
+    uint64_t now = rnic_live_now();
 
     while (now < until) {
         uint64_t before = now;
 
-        unsigned found = wait_for(loop, 0, 0);
+        unsigned found = wait_for(live, 0, 0);
 
         if (found)
             return found;
         sched_yield();
-        now = rnic_loop_now();
+        now = rnic_live_now();
         if (now - before > TAKEN_NS) {
-            loop->scarce = loop->scarce == 0               ? SCARCE_MIN
-                           : loop->scarce < SCARCE_MAX / 2 ? loop->scarce * 2
+            live->scarce = live->scarce == 0               ? SCARCE_MIN
+                           : live->scarce < SCARCE_MAX / 2 ? live->scarce * 2
                                                            : SCARCE_MAX;
-            loop->scarce_until = now + loop->scarce;
+            live->scarce_until = now + live->scarce;
             break;
         }
     }
@@ -272,69 +272,69 @@ static unsigned spin(struct rnic_loop *loop, uint64_t until)
 }
 
 /* Waits until something is to be done, not locked. Locked afterwards: whether frames came. */
-static bool wait_unlocked(struct rnic_loop *loop, uint64_t until, uint64_t spin_until)
+static bool wait_unlocked(struct rnic_live *live, uint64_t until, uint64_t spin_until)
 {
-    unsigned found = spin(loop, spin_until < until ? spin_until : until);
-    uint64_t now = rnic_loop_now();
+    unsigned found = spin(live, spin_until < until ? spin_until : until);
+    uint64_t now = rnic_live_now();
 
     if (!found)
-        found = wait_for(loop, until, now);
+        found = wait_for(live, until, now);
     /* Who polls is not to be stopped at the lock. */
-    while (!found && atomic_load(&loop->sleep_until) && polls_now(loop, now = rnic_loop_now())) {
-        lengthen_nap(loop);
-        found = wait_for(loop, now + loop->nap, now);
+    while (!found && atomic_load(&live->sleep_until) && polls_now(live, now = rnic_live_now())) {
+        lengthen_nap(live);
+        found = wait_for(live, now + live->nap, now);
     }
-    loop_take_lock(loop);
-    atomic_store(&loop->sleep_until, 0);
-    attend(loop, found);
+    live_take_lock(live);
+    atomic_store(&live->sleep_until, 0);
+    attend(live, found);
     return found & FOUND_PORT;
 }
 
 /* The same, called locked. */
-static bool rest(struct rnic_loop *loop, uint64_t now)
+static bool rest(struct rnic_live *live, uint64_t now)
 {
-    uint64_t until = loop_deadline(loop);
+    uint64_t until = live_deadline(live);
     uint64_t spin_until = 0;
 
-    set_gate(loop);
-    if (loop->open && !loop_present(loop, now))
-        keep_away(loop, -1);
-    if (!loop->open) /* the program sees to the timers */
-        until = now + loop->nap;
-    else if (now < loop->polled_at + DOZE_NS && until > now + NAP_MAX_NS)
+    set_gate(live);
+    if (live->open && !live_present(live, now))
+        keep_away(live, -1);
+    if (!live->open) /* the program sees to the timers */
+        until = now + live->nap;
+    else if (now < live->polled_at + DOZE_NS && until > now + NAP_MAX_NS)
         until = now + NAP_MAX_NS; /* if it shuts the gate it need not wake the thread */
-    else if (now < loop->moved_at + DOZE_NS && until > now + DOZE_NS)
+    else if (now < live->moved_at + DOZE_NS && until > now + DOZE_NS)
         until = now + DOZE_NS;
-    if (loop->open && loop->spins && loop->scarce_until <= now)
-        spin_until = loop->moved_at + loop->spin;
-    atomic_store(&loop->sleep_until, until);
-    pthread_mutex_unlock(&loop->lock);
-    return wait_unlocked(loop, until, spin_until);
+    if (live->open && live->spins && live->scarce_until <= now)
+        spin_until = live->moved_at + live->spin;
+    atomic_store(&live->sleep_until, until);
+    pthread_mutex_unlock(&live->lock);
+    return wait_unlocked(live, until, spin_until);
 }
 
-void loop_moved(struct rnic_loop *loop, uint64_t now)
+void live_moved(struct rnic_live *live, uint64_t now)
 {
-    loop->moved_at = now;
+    live->moved_at = now;
     /* The program was to do this, or has not polled since the gate is open. */
-    if (!loop->open || (loop_present(loop, now) && loop->polls == 0))
-        loop->absent = MINDED_MAX;
-    if (!loop->open)
-        loop->nap = LOOP_NAP_NS;
+    if (!live->open || (live_present(live, now) && live->polls == 0))
+        live->absent = MINDED_MAX;
+    if (!live->open)
+        live->nap = LIVE_NAP_NS;
     else
-        lengthen_nap(loop);
+        lengthen_nap(live);
 }
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
 /* Lets threads that wait for the lock have it. One that spins for it gets it at once. To give the
  * CPU away before that may take milliseconds. */
-static void yield_lock(struct rnic_loop *loop)
+static void yield_lock(struct rnic_live *live)
 {
     uint64_t until = 0;
 
-    pthread_mutex_unlock(&loop->lock);
-    while (atomic_load(&loop->wanting) > 0) {
-        uint64_t now = rnic_loop_now();
+    pthread_mutex_unlock(&live->lock);
+    while (atomic_load(&live->wanting) > 0) {
+        uint64_t now = rnic_live_now();
 
         if (until == 0)
             until = now + YIELD_NS;
@@ -343,62 +343,62 @@ static void yield_lock(struct rnic_loop *loop)
             break;
         }
     }
-    loop_take_lock(loop);
+    live_take_lock(live);
 }
 
 /* The next time spins as long as this one would have had to. */
-static void learn_spin(struct rnic_loop *loop, bool came, uint64_t slept)
+static void learn_spin(struct rnic_live *live, bool came, uint64_t slept)
 {
     if (came && slept < SPIN_MAX_NS)
-        loop->spin = SPIN_MAX_NS;
-    else if (loop->spin > SPIN_MIN_NS)
-        loop->spin /= 2;
+        live->spin = SPIN_MAX_NS;
+    else if (live->spin > SPIN_MIN_NS)
+        live->spin /= 2;
     else
-        loop->spin = 0;
+        live->spin = 0;
 }
 
 static void *run(void *user)
 {
-    struct rnic_loop *loop = user;
+    struct rnic_live *live = user;
 
     prctl(PR_SET_NAME, "rnic");
     prctl(PR_SET_TIMERSLACK, 1ul);
     ask_for_short_slice();
-    loop_take_lock(loop);
-    loop->moved_at = rnic_loop_now();
-    loop->tid = gettid();
-    loop->cpu = -1;
-    loop->nap = LOOP_NAP_NS;
-    loop->spins = sched_getaffinity(0, sizeof(loop->cpus), &loop->cpus) == 0 &&
-                  CPU_COUNT(&loop->cpus) >= (int)SPIN_CPUS;
-    while (!loop->stop) {
-        uint64_t now = rnic_loop_now();
+    live_take_lock(live);
+    live->moved_at = rnic_live_now();
+    live->tid = gettid();
+    live->cpu = -1;
+    live->nap = LIVE_NAP_NS;
+    live->spins = sched_getaffinity(0, sizeof(live->cpus), &live->cpus) == 0 &&
+                  CPU_COUNT(&live->cpus) >= (int)SPIN_CPUS;
+    while (!live->stop) {
+        uint64_t now = rnic_live_now();
         bool came;
 
-        if (!polls_now(loop, now)) {
-            enum loop_turn turn = loop_drive_asking(loop, now);
+        if (!polls_now(live, now)) {
+            enum live_turn turn = live_drive_asking(live, now);
 
-            if (turn == LOOP_ANSWERED) { /* the peer may need the CPU for its own answer */
-                atomic_store(&loop->sleep_until, now + LOOP_NAP_NS);
-                wait_unlocked(loop, now + LOOP_NAP_NS, 0);
+            if (turn == LIVE_ANSWERED) { /* the peer may need the CPU for its own answer */
+                atomic_store(&live->sleep_until, now + LIVE_NAP_NS);
+                wait_unlocked(live, now + LIVE_NAP_NS, 0);
                 continue;
             }
-            if (turn == LOOP_MOVED) {
-                yield_lock(loop);
+            if (turn == LIVE_MOVED) {
+                yield_lock(live);
                 continue;
             }
-            if (!loop->open)
-                loop->polls = 0;
-            loop->open = true;
+            if (!live->open)
+                live->polls = 0;
+            live->open = true;
         }
-        came = rest(loop, now);
-        learn_spin(loop, came, rnic_loop_now() - now);
+        came = rest(live, now);
+        learn_spin(live, came, rnic_live_now() - now);
     }
-    pthread_mutex_unlock(&loop->lock);
+    pthread_mutex_unlock(&live->lock);
     return NULL;
 }
 
-int loop_spawn(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *), void *user)
+int live_spawn(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *), void *user)
 {
     sigset_t all;
     sigset_t before;
@@ -413,13 +413,13 @@ int loop_spawn(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(
     return error;
 }
 
-int loop_thread_start(struct rnic_loop *loop)
+int live_thread_start(struct rnic_live *live)
 {
     int error;
 
-    loop->stop = false;
-    error = loop_spawn(&loop->thread, NULL, run, loop);
+    live->stop = false;
+    error = live_spawn(&live->thread, NULL, run, live);
     if (!error)
-        loop_relief_start(loop);
+        live_rt_start(live);
     return -error;
 }

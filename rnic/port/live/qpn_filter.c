@@ -10,83 +10,83 @@
 #include "port/net/route.h"
 #include "wire/gid.h"
 
-int loop_filter(struct rnic_loop *loop)
+int live_filter(struct rnic_live *live)
 {
     uint32_t block[RNIC_BLOCKS_MAX];
-    uint8_t group[RNIC_LOOP_GROUPS][6];
+    uint8_t group[RNIC_LIVE_GROUPS][6];
     struct rnic_port_filter filter = {.block = block, .group = (const uint8_t(*)[6])group};
 
-    if (!loop->live)
+    if (!live->pcap_port)
         return 0;
-    for (unsigned i = 0; i < loop->qpns.block_cnt; i++)
-        block[filter.block_cnt++] = loop->qpns.block[i].number;
-    for (unsigned i = 0; i < RNIC_LOOP_GROUPS; i++)
-        if (loop->group[i].cnt > 0)
-            rnic_gid_multicast_mac(loop->group[i].gid, group[filter.group_cnt++]);
-    return rnic_port_pcap_filter(loop->live, &filter);
+    for (unsigned i = 0; i < live->qpns.block_cnt; i++)
+        block[filter.block_cnt++] = live->qpns.block[i].number;
+    for (unsigned i = 0; i < RNIC_LIVE_GROUPS; i++)
+        if (live->group[i].cnt > 0)
+            rnic_gid_multicast_mac(live->group[i].gid, group[filter.group_cnt++]);
+    return rnic_port_pcap_filter(live->pcap_port, &filter);
 }
 
 /* ---- QPNs ------------------------------------------------------------------------------------ */
 
-uint32_t rnic_loop_qpn_get(struct rnic_loop *loop)
+uint32_t rnic_live_qpn_get(struct rnic_live *live)
 {
     bool grew;
-    uint32_t qpn = rnic_qpns_get(&loop->qpns, &loop->entropy, &grew);
+    uint32_t qpn = rnic_qpn_alloc_get(&live->qpns, &live->entropy, &grew);
 
-    if (qpn && grew && loop_there(loop, rnic_loop_now()) && loop_filter(loop) != 0) {
-        rnic_qpns_put(&loop->qpns, qpn); /* frames for it would not come in */
+    if (qpn && grew && live_there(live, rnic_live_now()) && live_filter(live) != 0) {
+        rnic_qpn_alloc_put(&live->qpns, qpn); /* frames for it would not come in */
         return 0;
     }
     return qpn;
 }
 
-void rnic_loop_qpn_put(struct rnic_loop *loop, uint32_t qpn)
+void rnic_live_qpn_put(struct rnic_live *live, uint32_t qpn)
 {
-    rnic_qpns_put(&loop->qpns, qpn);
+    rnic_qpn_alloc_put(&live->qpns, qpn);
 }
 
-uint32_t rnic_loop_block(const struct rnic_loop *loop)
+uint32_t rnic_live_block(const struct rnic_live *live)
 {
-    return loop->qpns.block[0].number; /* the first never changes */
+    return live->qpns.block[0].number; /* the first never changes */
 }
 
 /* ---- other names ----------------------------------------------------------------------------- */
 
-int rnic_loop_claim(struct rnic_loop *loop, const char *name)
+int rnic_live_claim(struct rnic_live *live, const char *name)
 {
-    return rnic_registry_bind(loop->iface.name, name);
+    return rnic_registry_bind(live->iface.name, name);
 }
 
-void rnic_loop_release(struct rnic_loop *loop, int claim)
+void rnic_live_release(struct rnic_live *live, int claim)
 {
-    if (claim >= 0 && !loop->lost)
+    if (claim >= 0 && !live->lost)
         close(claim);
 }
 
-bool rnic_loop_gsi_owner(struct rnic_loop *loop)
+bool rnic_live_gsi_owner(struct rnic_live *live)
 {
     bool owns;
 
-    pthread_mutex_lock(&loop->small);
-    if (loop->gsi_fd < 0 && loop->plugged)
-        loop->gsi_fd = rnic_registry_bind(loop->iface.name, "gsi");
-    owns = loop->gsi_fd >= 0;
-    pthread_mutex_unlock(&loop->small);
+    pthread_mutex_lock(&live->small);
+    if (live->gsi_fd < 0 && live->plugged)
+        live->gsi_fd = rnic_registry_bind(live->iface.name, "gsi");
+    owns = live->gsi_fd >= 0;
+    pthread_mutex_unlock(&live->small);
     return owns;
 }
 
 /* ---- multicast groups ------------------------------------------------------------------------ */
 
 /* The group's place, or else a free one if that is wanted, or NULL. */
-static struct loop_group *find_group(struct rnic_loop *loop, const uint8_t gid[16], bool wants_free)
+static struct live_group *find_group(struct rnic_live *live, const uint8_t gid[16], bool wants_free)
 {
-    struct loop_group *unused = NULL;
+    struct live_group *unused = NULL;
 
-    for (unsigned i = 0; i < RNIC_LOOP_GROUPS; i++) {
-        if (loop->group[i].cnt > 0 && memcmp(loop->group[i].gid, gid, 16) == 0)
-            return &loop->group[i];
-        if (loop->group[i].cnt == 0)
-            unused = &loop->group[i];
+    for (unsigned i = 0; i < RNIC_LIVE_GROUPS; i++) {
+        if (live->group[i].cnt > 0 && memcmp(live->group[i].gid, gid, 16) == 0)
+            return &live->group[i];
+        if (live->group[i].cnt == 0)
+            unused = &live->group[i];
     }
     if (!wants_free || !unused)
         return NULL;
@@ -97,60 +97,60 @@ static struct loop_group *find_group(struct rnic_loop *loop, const uint8_t gid[1
 
 /* Where the kernel does not want it, as on an interface without that kind of address, the frames
  * that come all the same are taken. */
-static void group_join(struct rnic_loop *loop, struct loop_group *group)
+static void group_join(struct rnic_live *live, struct live_group *group)
 {
-    if (loop->live)
-        group->fd = rnic_group_join(loop->iface.index, group->gid);
+    if (live->pcap_port)
+        group->fd = rnic_group_join(live->iface.index, group->gid);
 }
 
-static void group_leave(struct loop_group *group)
+static void group_leave(struct live_group *group)
 {
     if (group->fd >= 0)
         close(group->fd);
     group->fd = -1;
 }
 
-void loop_groups_join(struct rnic_loop *loop)
+void live_groups_join(struct rnic_live *live)
 {
-    for (unsigned i = 0; i < RNIC_LOOP_GROUPS; i++)
-        if (loop->group[i].cnt > 0)
-            group_join(loop, &loop->group[i]);
+    for (unsigned i = 0; i < RNIC_LIVE_GROUPS; i++)
+        if (live->group[i].cnt > 0)
+            group_join(live, &live->group[i]);
 }
 
-void loop_groups_leave(struct rnic_loop *loop)
+void live_groups_leave(struct rnic_live *live)
 {
-    for (unsigned i = 0; i < RNIC_LOOP_GROUPS; i++)
-        if (loop->group[i].cnt > 0)
-            group_leave(&loop->group[i]);
+    for (unsigned i = 0; i < RNIC_LIVE_GROUPS; i++)
+        if (live->group[i].cnt > 0)
+            group_leave(&live->group[i]);
 }
 
-int rnic_loop_join(struct rnic_loop *loop, const uint8_t gid[16])
+int rnic_live_join(struct rnic_live *live, const uint8_t gid[16])
 {
-    struct loop_group *group;
+    struct live_group *group;
     int error = 0;
 
     if (!roce_gid_is_multicast(gid))
         return -EINVAL;
-    group = find_group(loop, gid, true);
+    group = find_group(live, gid, true);
     if (!group)
         return -ENOSPC;
-    if (++group->cnt == 1 && loop_there(loop, rnic_loop_now()))
-        error = loop_filter(loop);
+    if (++group->cnt == 1 && live_there(live, rnic_live_now()))
+        error = live_filter(live);
     if (error)
         group->cnt--;
-    else if (group->cnt == 1 && loop->plugged)
-        group_join(loop, group);
+    else if (group->cnt == 1 && live->plugged)
+        group_join(live, group);
     return error;
 }
 
-void rnic_loop_leave(struct rnic_loop *loop, const uint8_t gid[16])
+void rnic_live_leave(struct rnic_live *live, const uint8_t gid[16])
 {
-    struct loop_group *group = find_group(loop, gid, false);
+    struct live_group *group = find_group(live, gid, false);
 
     if (!group || --group->cnt > 0)
         return;
-    if (loop_there(loop, rnic_loop_now()))
-        loop_filter(loop);
+    if (live_there(live, rnic_live_now()))
+        live_filter(live);
     group_leave(group);
 }
 
@@ -159,13 +159,13 @@ void rnic_loop_leave(struct rnic_loop *loop, const uint8_t gid[16])
 
 static void describe(void *user, FILE *out)
 {
-    struct rnic_loop *loop = user;
+    struct rnic_live *live = user;
 
-    if (loop->attr.describe)
-        loop->attr.describe(loop->attr.user, loop->rnic, out);
+    if (live->attr.describe)
+        live->attr.describe(live->attr.user, live->rnic, out);
 }
 
-void loop_answer(struct rnic_loop *loop)
+void live_answer(struct rnic_live *live)
 {
-    rnic_process_answer(loop->answer_fd, describe, loop);
+    rnic_process_answer(live->answer_fd, describe, live);
 }

@@ -22,7 +22,7 @@
 #include "port/sys/clock.h"
 #include "port/live/live_impl.h"
 
-/* How long the others have. Their naps are shorter (loop_thread.c), and the shortest timeout that
+/* How long the others have. Their naps are shorter (live_thread.c), and the shortest timeout that
  * programs set in practice is longer: 67 ms, code 14. */
 #define RELIEF_NS 10000000u
 #define RELIEF_MS 10
@@ -44,7 +44,7 @@ static int start(pthread_t *thread, void *(*function)(void *), void *user)
     pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
     pthread_attr_setschedpolicy(&attr, SCHED_FIFO);
     pthread_attr_setschedparam(&attr, &lowest);
-    error = loop_spawn(thread, &attr, function, user);
+    error = live_spawn(thread, &attr, function, user);
     pthread_attr_destroy(&attr);
     return error;
 }
@@ -63,20 +63,20 @@ static void probe(void)
         pthread_join(thread, NULL);
 }
 
-void loop_lock_init(const struct rnic_loop *loop, pthread_mutex_t *lock)
+void live_lock_init(const struct rnic_live *live, pthread_mutex_t *lock)
 {
     pthread_mutexattr_t attr;
 
     pthread_mutexattr_init(&attr);
-    /* A signal handler that ends the process may have interrupted who holds it: rnic_loop_flush. */
+    /* A signal handler that ends the process may have interrupted who holds it: rnic_live_flush. */
     pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
-    if (loop->relieved)
+    if (live->relieved)
         pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
     pthread_mutex_init(lock, &attr);
     pthread_mutexattr_destroy(&attr);
 }
 
-bool loop_relief_permitted(void)
+bool live_rt_permitted(void)
 {
     pthread_once(&probe_once, probe);
     return permitted;
@@ -85,11 +85,11 @@ bool loop_relief_permitted(void)
 /* ---- the thread ------------------------------------------------------------------------------ */
 
 /* What wakes it: its own descriptor, and frames. Locked. */
-static unsigned watch(const struct rnic_loop *loop, struct pollfd fds[1 + RNIC_PORT_FDS])
+static unsigned watch(const struct rnic_live *live, struct pollfd fds[1 + RNIC_PORT_FDS])
 {
-    unsigned cnt = rnic_port_fds(loop->port, fds + 1);
+    unsigned cnt = rnic_port_fds(live->port, fds + 1);
 
-    fds[0] = (struct pollfd){.fd = loop->relief_fd, .events = POLLIN};
+    fds[0] = (struct pollfd){.fd = live->relief_fd, .events = POLLIN};
     for (unsigned i = 1; i <= cnt; i++)
         fds[i].events = POLLIN;
     return 1 + cnt;
@@ -97,60 +97,60 @@ static unsigned watch(const struct rnic_loop *loop, struct pollfd fds[1 + RNIC_P
 
 static void *run(void *user)
 {
-    struct rnic_loop *loop = user;
+    struct rnic_live *live = user;
     struct pollfd fds[1 + RNIC_PORT_FDS];
     unsigned cnt;
 
     prctl(PR_SET_NAME, "rnic-relief");
-    loop_take_lock(loop);
-    cnt = watch(loop, fds);
-    while (!loop->stop) {
+    live_take_lock(live);
+    cnt = watch(live, fds);
+    while (!live->stop) {
         uint64_t now;
 
-        pthread_mutex_unlock(&loop->lock);
+        pthread_mutex_unlock(&live->lock);
         for (;;) {
-            uint64_t driven = atomic_load_explicit(&loop->driven_at, memory_order_relaxed);
+            uint64_t driven = atomic_load_explicit(&live->driven_at, memory_order_relaxed);
 
             /* The kernel wakes who waits for a frame before it can know that another has taken it
              * meanwhile: not this one, which would stop who drives each time. */
-            if (rnic_loop_now() < driven + RELIEF_NS) {
+            if (rnic_live_now() < driven + RELIEF_NS) {
                 if (poll(fds, 1, RELIEF_MS) != 0)
                     break;
                 continue;
             }
             if (poll(fds, cnt, LOOK_MS) <= 0 || fds[0].revents || poll(fds, 1, RELIEF_MS) != 0)
                 break;
-            if (atomic_load_explicit(&loop->driven_at, memory_order_relaxed) == driven)
+            if (atomic_load_explicit(&live->driven_at, memory_order_relaxed) == driven)
                 break;
         }
-        loop_take_lock(loop);
+        live_take_lock(live);
         /* Written to stop it only: the program closed what it did not know, perhaps to have files
          * of its own under these numbers. */
         if (fds[0].revents)
             break;
-        now = rnic_loop_now();
-        if (!loop->stop && now >= loop->driven_at + RELIEF_NS && loop_drive(loop, now))
-            loop_wake(loop); /* its next time may be earlier now */
-        cnt = watch(loop, fds);
+        now = rnic_live_now();
+        if (!live->stop && now >= live->driven_at + RELIEF_NS && live_drive(live, now))
+            live_wake(live); /* its next time may be earlier now */
+        cnt = watch(live, fds);
     }
-    pthread_mutex_unlock(&loop->lock);
+    pthread_mutex_unlock(&live->lock);
     return NULL;
 }
 
-void loop_relief_start(struct rnic_loop *loop)
+void live_rt_start(struct rnic_live *live)
 {
-    loop->relief_runs = loop->relieved && start(&loop->relief, run, loop) == 0;
+    live->relief_runs = live->relieved && start(&live->relief, run, live) == 0;
 }
 
-void loop_relief_wake(struct rnic_loop *loop)
+void live_rt_wake(struct rnic_live *live)
 {
-    if (loop->relief_runs)
-        rnic_bell_ring(loop->relief_fd);
+    if (live->relief_runs)
+        rnic_event_fd_signal(live->relief_fd);
 }
 
-void loop_relief_join(struct rnic_loop *loop)
+void live_rt_join(struct rnic_live *live)
 {
-    if (loop->relief_runs)
-        pthread_join(loop->relief, NULL);
-    loop->relief_runs = false;
+    if (live->relief_runs)
+        pthread_join(live->relief, NULL);
+    live->relief_runs = false;
 }

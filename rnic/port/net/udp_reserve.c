@@ -36,15 +36,16 @@ static int hold(int family)
     return fd;
 }
 
-int rnic_guard_open(struct rnic_guard *guard, struct rnic_why *why)
+int rnic_udp_reserve_open(struct rnic_udp_reserve *reserve, struct rnic_why *why)
 {
     int error = 0;
 
-    guard->fd[0] = hold(AF_INET);
-    guard->fd[1] = hold(AF_INET6);
+    reserve->fd[0] = hold(AF_INET);
+    reserve->fd[1] = hold(AF_INET6);
     for (unsigned i = 0; i < 2; i++) /* a machine may lack one of the families */
-        if (guard->fd[i] < 0 && guard->fd[i] != -EAFNOSUPPORT && guard->fd[i] != -EADDRNOTAVAIL)
-            error = guard->fd[i];
+        if (reserve->fd[i] < 0 && reserve->fd[i] != -EAFNOSUPPORT &&
+            reserve->fd[i] != -EADDRNOTAVAIL)
+            error = reserve->fd[i];
     if (error == -EADDRINUSE)
         rnic_why_set(why,
                      "UDP port 4791 belongs to another: unload rdma_rxe (rdma link delete), or "
@@ -52,15 +53,15 @@ int rnic_guard_open(struct rnic_guard *guard, struct rnic_why *why)
     else if (error)
         rnic_why_set(why, "UDP port 4791 cannot be held: %s", strerror(-error));
     if (error)
-        rnic_guard_close(guard);
+        rnic_udp_reserve_close(reserve);
     return error;
 }
 
-void rnic_guard_close(struct rnic_guard *guard)
+void rnic_udp_reserve_close(struct rnic_udp_reserve *reserve)
 {
     for (unsigned i = 0; i < 2; i++) {
-        if (guard->fd[i] >= 0)
-            close(guard->fd[i]);
-        guard->fd[i] = -1;
+        if (reserve->fd[i] >= 0)
+            close(reserve->fd[i]);
+        reserve->fd[i] = -1;
     }
 }

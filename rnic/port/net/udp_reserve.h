@@ -9,12 +9,12 @@
 
 #include "port/frameio/port.h"
 
-struct rnic_guard {
+struct rnic_udp_reserve {
     int fd[2]; /* IPv4 and IPv6; -1: not open */
 };
 
 /* 0, or -EADDRINUSE where something does not share the port: the kernel's rdma_rxe, as a rule. */
-int rnic_guard_open(struct rnic_guard *guard, struct rnic_why *why);
-void rnic_guard_close(struct rnic_guard *guard);
+int rnic_udp_reserve_open(struct rnic_udp_reserve *reserve, struct rnic_why *why);
+void rnic_udp_reserve_close(struct rnic_udp_reserve *reserve);
 
 #endif

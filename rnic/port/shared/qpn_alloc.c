@@ -20,19 +20,19 @@ static struct block_name name_of_block(uint32_t number)
     return name;
 }
 
-bool rnic_qpns_block_held(const char *iface, uint32_t number)
+bool rnic_qpn_alloc_block_held(const char *iface, uint32_t number)
 {
     return rnic_registry_held(iface, name_of_block(number).text);
 }
 
-static int bind_block(const struct rnic_qpns *qpns, uint32_t number)
+static int bind_block(const struct rnic_qpn_alloc *qpns, uint32_t number)
 {
     if (qpns->whole)
         return -1;
     return rnic_registry_bind(qpns->iface, name_of_block(number).text);
 }
 
-static bool has_block(const struct rnic_qpns *qpns, uint32_t number)
+static bool has_block(const struct rnic_qpn_alloc *qpns, uint32_t number)
 {
     for (unsigned i = 0; i < qpns->block_cnt; i++)
         if (qpns->block[i].number == number)
@@ -42,7 +42,7 @@ static bool has_block(const struct rnic_qpns *qpns, uint32_t number)
 
 /* Claims a block, trying from an unpredictable one on: who starts after a crash does not get the
  * QPNs that the crashed process's peers still send to. */
-static int claim_block(struct rnic_qpns *qpns, struct rnic_entropy *entropy)
+static int claim_block(struct rnic_qpn_alloc *qpns, struct rnic_entropy *entropy)
 {
     const uint32_t cnt = RNIC_BLOCK_LAST - RNIC_BLOCK_FIRST + 1;
     uint32_t start = rnic_entropy_u32(entropy) % cnt;
@@ -75,8 +75,8 @@ static int claim_block(struct rnic_qpns *qpns, struct rnic_entropy *entropy)
     return -ENOSPC;
 }
 
-int rnic_qpns_init(struct rnic_qpns *qpns, const char *iface, bool whole,
-                   struct rnic_entropy *entropy)
+int rnic_qpn_alloc_init(struct rnic_qpn_alloc *qpns, const char *iface, bool whole,
+                        struct rnic_entropy *entropy)
 {
     memset(qpns, 0, sizeof(*qpns));
     snprintf(qpns->iface, sizeof(qpns->iface), "%s", iface);
@@ -84,7 +84,7 @@ int rnic_qpns_init(struct rnic_qpns *qpns, const char *iface, bool whole,
     return claim_block(qpns, entropy);
 }
 
-void rnic_qpns_drop(struct rnic_qpns *qpns)
+void rnic_qpn_alloc_drop(struct rnic_qpn_alloc *qpns)
 {
     for (unsigned i = 0; i < qpns->block_cnt; i++) {
         if (qpns->block[i].fd >= 0)
@@ -93,19 +93,19 @@ void rnic_qpns_drop(struct rnic_qpns *qpns)
     }
 }
 
-void rnic_qpns_forget(struct rnic_qpns *qpns)
+void rnic_qpn_alloc_forget(struct rnic_qpn_alloc *qpns)
 {
     for (unsigned i = 0; i < qpns->block_cnt; i++)
         qpns->block[i].fd = -1;
 }
 
-int rnic_qpns_restore(struct rnic_qpns *qpns)
+int rnic_qpn_alloc_restore(struct rnic_qpn_alloc *qpns)
 {
     for (unsigned i = 0; i < qpns->block_cnt && !qpns->whole; i++) {
         int fd = bind_block(qpns, qpns->block[i].number);
 
         if (fd < 0) {
-            rnic_qpns_drop(qpns);
+            rnic_qpn_alloc_drop(qpns);
             return fd;
         }
         qpns->block[i].fd = fd;
@@ -113,9 +113,9 @@ int rnic_qpns_restore(struct rnic_qpns *qpns)
     return 0;
 }
 
-void rnic_qpns_fini(struct rnic_qpns *qpns)
+void rnic_qpn_alloc_fini(struct rnic_qpn_alloc *qpns)
 {
-    rnic_qpns_drop(qpns);
+    rnic_qpn_alloc_drop(qpns);
     free(qpns->block);
     memset(qpns, 0, sizeof(*qpns));
 }
@@ -143,7 +143,7 @@ static void end_rest(struct rnic_block *block)
 }
 
 /* What is left anywhere, or NULL. */
-static struct rnic_block *last_resort(struct rnic_qpns *qpns)
+static struct rnic_block *last_resort(struct rnic_qpn_alloc *qpns)
 {
     for (unsigned i = 0; i < qpns->block_cnt; i++)
         if (qpns->block[i].free > 0)
@@ -156,7 +156,7 @@ static struct rnic_block *last_resort(struct rnic_qpns *qpns)
     return NULL;
 }
 
-uint32_t rnic_qpns_get(struct rnic_qpns *qpns, struct rnic_entropy *entropy, bool *grew)
+uint32_t rnic_qpn_alloc_get(struct rnic_qpn_alloc *qpns, struct rnic_entropy *entropy, bool *grew)
 {
     struct rnic_block *block = NULL;
     uint32_t at;
@@ -183,7 +183,7 @@ uint32_t rnic_qpns_get(struct rnic_qpns *qpns, struct rnic_entropy *entropy, boo
     return block->number * RNIC_BLOCK_QPNS + at;
 }
 
-void rnic_qpns_put(struct rnic_qpns *qpns, uint32_t qpn)
+void rnic_qpn_alloc_put(struct rnic_qpn_alloc *qpns, uint32_t qpn)
 {
     uint32_t at = qpn % RNIC_BLOCK_QPNS;
 

@@ -32,7 +32,7 @@ struct rnic_block {
 };
 
 /* The QPNs of one process on one interface. */
-struct rnic_qpns {
+struct rnic_qpn_alloc {
     char iface[RNIC_IFNAME_MAX];
     bool whole; /* nothing is shared: no names are bound */
     struct rnic_block *block;
@@ -40,22 +40,22 @@ struct rnic_qpns {
 };
 
 /* Claims the first block. `whole`: QPNs are given out without claiming names. */
-int rnic_qpns_init(struct rnic_qpns *qpns, const char *iface, bool whole,
-                   struct rnic_entropy *entropy);
-void rnic_qpns_fini(struct rnic_qpns *qpns);
+int rnic_qpn_alloc_init(struct rnic_qpn_alloc *qpns, const char *iface, bool whole,
+                        struct rnic_entropy *entropy);
+void rnic_qpn_alloc_fini(struct rnic_qpn_alloc *qpns);
 
 /* After fork() in the child: lets go of the parent's names. */
-void rnic_qpns_drop(struct rnic_qpns *qpns);
+void rnic_qpn_alloc_drop(struct rnic_qpn_alloc *qpns);
 /* The same without closing: the descriptors are another's. */
-void rnic_qpns_forget(struct rnic_qpns *qpns);
+void rnic_qpn_alloc_forget(struct rnic_qpn_alloc *qpns);
 /* Claims the same blocks again: 0, or -EADDRINUSE when another has one; then it holds none. */
-int rnic_qpns_restore(struct rnic_qpns *qpns);
+int rnic_qpn_alloc_restore(struct rnic_qpn_alloc *qpns);
 
 /* A QPN, or 0 if the space is used up. *grew is set if another block was claimed for it. */
-uint32_t rnic_qpns_get(struct rnic_qpns *qpns, struct rnic_entropy *entropy, bool *grew);
-void rnic_qpns_put(struct rnic_qpns *qpns, uint32_t qpn);
+uint32_t rnic_qpn_alloc_get(struct rnic_qpn_alloc *qpns, struct rnic_entropy *entropy, bool *grew);
+void rnic_qpn_alloc_put(struct rnic_qpn_alloc *qpns, uint32_t qpn);
 
 /* Whether any process has the block of that number: as rnic_registry_held(). */
-bool rnic_qpns_block_held(const char *iface, uint32_t number);
+bool rnic_qpn_alloc_block_held(const char *iface, uint32_t number);
 
 #endif

@@ -11,8 +11,8 @@
 
 #include <pthread.h>
 
-/* What pthread_setcancelstate() gave, for rnic_let_go(). */
-static inline int rnic_hold_on(void)
+/* What pthread_setcancelstate() gave, for rnic_cancel_restore(). */
+static inline int rnic_cancel_disable(void)
 {
     int before;
 
@@ -20,23 +20,23 @@ static inline int rnic_hold_on(void)
     return before;
 }
 
-static inline void rnic_let_go(int before)
+static inline void rnic_cancel_restore(int before)
 {
     pthread_setcancelstate(before, NULL);
 }
 
-static inline int rnic_hold(pthread_mutex_t *lock)
+static inline int rnic_lock_uncancelable(pthread_mutex_t *lock)
 {
-    int before = rnic_hold_on();
+    int before = rnic_cancel_disable();
 
     pthread_mutex_lock(lock);
     return before;
 }
 
-static inline void rnic_unhold(pthread_mutex_t *lock, int before)
+static inline void rnic_unlock_uncancelable(pthread_mutex_t *lock, int before)
 {
     pthread_mutex_unlock(lock);
-    rnic_let_go(before);
+    rnic_cancel_restore(before);
 }
 
 #endif

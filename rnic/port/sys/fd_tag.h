@@ -17,15 +17,15 @@
 
 /* A signal that no program asks for. */
 #ifdef SIGSTKFLT
-#define RNIC_MARK SIGSTKFLT
+#define RNIC_FD_TAG SIGSTKFLT
 #else
-#define RNIC_MARK SIGTTOU
+#define RNIC_FD_TAG SIGTTOU
 #endif
 
 /* Of a file just opened, or -1. The same, or -1 with errno and the file closed. */
-static inline int rnic_mark(int fd)
+static inline int rnic_fd_tag(int fd)
 {
-    if (fd >= 0 && fcntl(fd, F_SETSIG, RNIC_MARK) < 0) {
+    if (fd >= 0 && fcntl(fd, F_SETSIG, RNIC_FD_TAG) < 0) {
         int error = errno;
 
         close(fd);
@@ -35,18 +35,18 @@ static inline int rnic_mark(int fd)
     return fd;
 }
 
-static inline bool rnic_marked(int fd)
+static inline bool rnic_fd_is_tagged(int fd)
 {
     int error = errno;
-    bool marked = fd >= 0 && fcntl(fd, F_GETSIG) == RNIC_MARK;
+    bool marked = fd >= 0 && fcntl(fd, F_GETSIG) == RNIC_FD_TAG;
 
     errno = error;
     return marked;
 }
 
-static inline void rnic_marked_close(int fd)
+static inline void rnic_tagged_close(int fd)
 {
-    if (rnic_marked(fd))
+    if (rnic_fd_is_tagged(fd))
         close(fd);
 }
 

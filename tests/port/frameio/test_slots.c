@@ -15,7 +15,7 @@
 
 #define RING (256u * 1024)
 
-static struct port_side from, to;
+static struct packet_socket from, to;
 static uint8_t sent[9000]; /* no ARP, no Neighbour Discovery */
 
 static void open_pair(unsigned mtu)
@@ -30,8 +30,8 @@ static void open_pair(unsigned mtu)
                  mtu, mtu));
     memset(&from, 0, sizeof(from));
     memset(&to, 0, sizeof(to));
-    CU_ASSERT_FATAL(port_side_open(&from, "p0", RING, (int)mtu + 22, &why) == 0);
-    CU_ASSERT_FATAL(port_side_open(&to, "p1", RING, (int)mtu + 22, &why) == 0);
+    CU_ASSERT_FATAL(packet_socket_open(&from, "p0", RING, (int)mtu + 22, &why) == 0);
+    CU_ASSERT_FATAL(packet_socket_open(&to, "p1", RING, (int)mtu + 22, &why) == 0);
     memset(sent, 0xff, 6);
     sent[12] = 0x88;
     sent[13] = 0xb5; /* for local experiments */
@@ -52,7 +52,7 @@ static void put(size_t len)
 static void took(u_char *user, const struct pcap_pkthdr *head, const u_char *bytes)
 {
     (void)head;
-    port_slots_took(&to.slots, bytes);
+    ring_peek_took(&to.slots, bytes);
     ++*(unsigned *)(void *)user;
 }
 
@@ -62,7 +62,7 @@ static unsigned drain(unsigned *wrong)
     unsigned cnt = 0;
 
     for (;;) {
-        bool empty = port_slots_empty(&to.slots);
+        bool empty = ring_peek_empty(&to.slots);
         unsigned before = cnt;
 
         CU_ASSERT(pcap_dispatch(to.pcap, 1, took, (void *)&cnt) >= 0);
@@ -83,13 +83,13 @@ static void turns(unsigned mtu, bool vlan)
         memcpy(sent + 16, sent + 12, 2);
         memcpy(sent + 12, "\x81\x00\x00\x05", 4);
     }
-    CU_ASSERT(port_slots_tell(&to.slots)); /* the first slot is known */
+    CU_ASSERT(ring_peek_tell(&to.slots)); /* the first slot is known */
     for (unsigned i = 0; i < 1500; i++) {
         put(60 + i % 7 * 8);
         if (i % 5 == 0)
             put(mtu);
         cnt += drain(&wrong);
-        untold += i > 20 && !port_slots_empty(&to.slots) && drain(&wrong) == 0;
+        untold += i > 20 && !ring_peek_empty(&to.slots) && drain(&wrong) == 0;
     }
     CU_ASSERT(cnt >= 1800);
     EXPECT_EQ(wrong, 0);
@@ -114,36 +114,36 @@ static void tagged(void)
  * libpcap is asked. */
 static void surprised(void)
 {
-    struct port_slots slots;
+    struct ring_peek slots;
 
     open_pair(1500);
     slots = to.slots;
-    port_slots_took(&slots, slots.begin + slots.head + 16);
-    CU_ASSERT(!port_slots_tell(&slots) && !port_slots_empty(&slots));
+    ring_peek_took(&slots, slots.begin + slots.head + 16);
+    CU_ASSERT(!ring_peek_tell(&slots) && !ring_peek_empty(&slots));
     slots = to.slots;
-    port_slots_took(&slots, slots.begin + slots.head);
-    CU_ASSERT(!port_slots_tell(&slots));
-    port_slots_took(&slots, slots.begin + slots.head + 2048 + 4);
-    CU_ASSERT(port_slots_tell(&slots));
+    ring_peek_took(&slots, slots.begin + slots.head);
+    CU_ASSERT(!ring_peek_tell(&slots));
+    ring_peek_took(&slots, slots.begin + slots.head + 2048 + 4);
+    CU_ASSERT(ring_peek_tell(&slots));
     EXPECT_EQ(slots.slot, 2048);
-    port_slots_took(&slots, slots.begin + slots.head + 2048);
-    CU_ASSERT(!port_slots_tell(&slots) && !port_slots_empty(&slots));
-    port_slots_took(&slots, slots.last);
-    CU_ASSERT(!port_slots_tell(&slots));
+    ring_peek_took(&slots, slots.begin + slots.head + 2048);
+    CU_ASSERT(!ring_peek_tell(&slots) && !ring_peek_empty(&slots));
+    ring_peek_took(&slots, slots.last);
+    CU_ASSERT(!ring_peek_tell(&slots));
     close_pair();
 }
 
 static void no_ring(void)
 {
-    struct port_slots slots;
+    struct ring_peek slots;
     int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
 
-    port_slots_find(&slots, fd);
-    CU_ASSERT(!port_slots_tell(&slots) && !port_slots_empty(&slots));
+    ring_peek_find(&slots, fd);
+    CU_ASSERT(!ring_peek_tell(&slots) && !ring_peek_empty(&slots));
     close(fd);
     fd = socket(AF_PACKET, SOCK_RAW, 0);
-    port_slots_find(&slots, fd);
-    CU_ASSERT(!port_slots_tell(&slots) && !port_slots_empty(&slots));
+    ring_peek_find(&slots, fd);
+    CU_ASSERT(!ring_peek_tell(&slots) && !ring_peek_empty(&slots));
     close(fd);
 }
 

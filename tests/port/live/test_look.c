@@ -41,27 +41,27 @@ static void looks(void)
                                .path_mtu = 1024,
                                .gid = {{.gid = {0xfd, [15] = 1}, .type = RNIC_GID_ROCE_V2}},
                                .gid_cnt = 1};
-    struct rnic_loop_attr attr = {.seed = 1};
+    struct rnic_live_attr attr = {.seed = 1};
     struct told told = {.says = rows[0].says};
     struct rnic_port *pair[2];
-    struct rnic_loop *loop;
+    struct rnic_live *live;
     struct rnic_why why;
 
     CU_ASSERT_FATAL(rnic_port_mem_pair(8, pair, &why) == 0);
     wrap_port(&told.wrap, pair[0]);
     told.wrap.ops.recv = told_recv;
     told.wrap.ops.peek = told_peek;
-    CU_ASSERT_FATAL(rnic_loop_open_port(&attr, &iface, &told.wrap.port, &loop, &why) == 0);
+    CU_ASSERT_FATAL(rnic_live_open_port(&attr, &iface, &told.wrap.port, &live, &why) == 0);
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        rnic_loop_lock(loop); /* the loop's own thread does not look */
+        rnic_live_lock(live); /* the loop's own thread does not look */
         told.says = rows[i].says;
         told.looks = told.taken = 0;
-        CU_ASSERT(!rnic_loop_drive(loop));
+        CU_ASSERT(!rnic_live_drive(live));
         EXPECT_EQ(told.looks, rows[i].looks);
         EXPECT_EQ(told.taken, 1);
-        rnic_loop_unlock(loop);
+        rnic_live_unlock(live);
     }
-    rnic_loop_close(loop);
+    rnic_live_close(live);
     rnic_port_close(pair[1]);
 }
 

@@ -18,15 +18,15 @@
 #include "support/suite.h"
 #include "wire/codes.h"
 
-static struct rnic_loop *open_on(const char *iface)
+static struct rnic_live *open_on(const char *iface)
 {
-    struct rnic_loop_attr attr = {.iface = iface, .ring = 1u << 20};
-    struct rnic_loop *loop = NULL;
+    struct rnic_live_attr attr = {.iface = iface, .ring = 1u << 20};
+    struct rnic_live *live = NULL;
     struct rnic_why why;
 
-    if (rnic_loop_open(&attr, &loop, &why) != 0)
+    if (rnic_live_open(&attr, &live, &why) != 0)
         suite_fail(__FILE__, __LINE__, "%s: %s", iface, why.text);
-    return loop;
+    return live;
 }
 
 static void nap(long ms)
@@ -38,12 +38,12 @@ static void nap(long ms)
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-static void expect_error(struct rnic_loop_attr attr, int error, const char *says)
+static void expect_error(struct rnic_live_attr attr, int error, const char *says)
 {
-    struct rnic_loop *loop;
+    struct rnic_live *live;
     struct rnic_why why = {""};
 
-    EXPECT_EQ(rnic_loop_open(&attr, &loop, &why) == error, true);
+    EXPECT_EQ(rnic_live_open(&attr, &live, &why) == error, true);
     if (!strstr(why.text, says))
         suite_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", why.text, says);
 }
@@ -55,24 +55,24 @@ static void errors(void)
     const uint8_t port[2] = {4791 >> 8, 4791 & 0xff};
     int fd;
 
-    expect_error((struct rnic_loop_attr){.iface = "nix0"}, -ENODEV, "no interface nix0");
-    expect_error((struct rnic_loop_attr){.iface = "lo", .impair = "loss=200%"}, -EINVAL, "200%");
-    expect_error((struct rnic_loop_attr){.iface = "lo", .record = "/nix/there.pcapng"}, -ENOENT,
+    expect_error((struct rnic_live_attr){.iface = "nix0"}, -ENODEV, "no interface nix0");
+    expect_error((struct rnic_live_attr){.iface = "lo", .impair = "loss=200%"}, -EINVAL, "200%");
+    expect_error((struct rnic_live_attr){.iface = "lo", .record = "/nix/there.pcapng"}, -ENOENT,
                  "/nix/there.pcapng");
-    expect_error((struct rnic_loop_attr){.iface = "lo", .gid = &gid, .gid_cnt = 99}, -EINVAL,
+    expect_error((struct rnic_live_attr){.iface = "lo", .gid = &gid, .gid_cnt = 99}, -EINVAL,
                  "GIDs");
     CU_ASSERT(netns_sh("ip link add d0 type veth peer name d1"));
-    expect_error((struct rnic_loop_attr){.iface = "d0"}, -ENETDOWN, "d0 is down");
+    expect_error((struct rnic_live_attr){.iface = "d0"}, -ENETDOWN, "d0 is down");
     CU_ASSERT(netns_sh("ip link set d0 mtu 300 up"));
-    expect_error((struct rnic_loop_attr){.iface = "d0"}, -EMSGSIZE, "MTU of 300");
+    expect_error((struct rnic_live_attr){.iface = "d0"}, -EMSGSIZE, "MTU of 300");
     /* Another that holds the port and does not share it, as rdma_rxe does. */
     fd = socket(AF_INET, SOCK_DGRAM, 0);
     memcpy(&addr.sin_port, port, 2);
     EXPECT_EQ(bind(fd, (const struct sockaddr *)&addr, sizeof(addr)), 0);
-    expect_error((struct rnic_loop_attr){.iface = "lo"}, -EADDRINUSE, "rdma_rxe");
+    expect_error((struct rnic_live_attr){.iface = "lo"}, -EADDRINUSE, "rdma_rxe");
     close(fd);
-    rnic_loop_close(open_on("lo"));
-    rnic_loop_close(NULL);
+    rnic_live_close(open_on("lo"));
+    rnic_live_close(NULL);
 }
 
 /* Whether the kernel answers a datagram to the port of RoCEv2 with ICMP port unreachable: a socket
@@ -95,7 +95,7 @@ static void guards_the_port(void)
     struct sockaddr_in6 ip6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
     const uint8_t port[2] = {4791 >> 8, 4791 & 0xff};
     const uint8_t host[4] = {127, 0, 0, 1};
-    struct rnic_loop *one, *two;
+    struct rnic_live *one, *two;
 
     memcpy(&ip4.sin_addr, host, 4);
     memcpy(&ip4.sin_port, port, 2);
@@ -106,10 +106,10 @@ static void guards_the_port(void)
     two = open_on("lo"); /* as another process would */
     EXPECT_EQ(refused((const struct sockaddr *)&ip4, sizeof(ip4)), false);
     EXPECT_EQ(refused((const struct sockaddr *)&ip6, sizeof(ip6)), false);
-    rnic_loop_close(one);
+    rnic_live_close(one);
     EXPECT_EQ(refused((const struct sockaddr *)&ip4, sizeof(ip4)), false);
     EXPECT_EQ(refused((const struct sockaddr *)&ip6, sizeof(ip6)), false);
-    rnic_loop_close(two);
+    rnic_live_close(two);
     EXPECT_EQ(refused((const struct sockaddr *)&ip4, sizeof(ip4)), true);
 }
 
@@ -119,14 +119,14 @@ static void no_permission(void)
     pid_t pid = fork();
 
     if (pid == 0) {
-        struct rnic_loop_attr attr = {.iface = "lo"};
-        struct rnic_loop *loop;
+        struct rnic_live_attr attr = {.iface = "lo"};
+        struct rnic_live *live;
         struct rnic_why why = {""};
         int error;
 
         if (setresgid(65534, 65534, 65534) < 0 || setresuid(65534, 65534, 65534) < 0)
             _exit(NETNS_SKIP); /* in a user namespace there is no other user */
-        error = rnic_loop_open(&attr, &loop, &why);
+        error = rnic_live_open(&attr, &live, &why);
         _exit(error == -EPERM && strstr(why.text, "CAP_NET_RAW") ? 0 : 1);
     }
     pid = netns_wait(pid);
@@ -169,30 +169,30 @@ static void takes_no_cpu(const char *when, long ms)
 /* Also after it was polled. */
 static void idle(void)
 {
-    struct rnic_loop *loop = open_on("lo");
+    struct rnic_live *live = open_on("lo");
 
-    CU_ASSERT_FATAL(loop != NULL);
+    CU_ASSERT_FATAL(live != NULL);
     for (unsigned i = 0; i < 1000; i++)
-        rnic_loop_poll(loop);
+        rnic_live_poll(live);
     takes_no_cpu("polled before", 1000);
-    rnic_loop_close(loop);
+    rnic_live_close(live);
 }
 
 /* The same when its link is down or its interface gone: an error on a descriptor is no reason to
  * spin. */
 static void idle_without_link(void)
 {
-    struct rnic_loop *loop;
+    struct rnic_live *live;
 
     CU_ASSERT_FATAL(netns_sh("ip link add f0 type veth peer name f1 && ip link set f0 up && "
                              "ip link set f1 up"));
-    loop = open_on("f0");
-    CU_ASSERT_FATAL(loop != NULL);
+    live = open_on("f0");
+    CU_ASSERT_FATAL(live != NULL);
     for (unsigned i = 0; i < 2; i++) {
         CU_ASSERT(netns_sh(i ? "ip link del f0" : "ip link set f0 down"));
         takes_no_cpu(i ? "gone" : "down", 500);
     }
-    rnic_loop_close(loop);
+    rnic_live_close(live);
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
@@ -220,9 +220,9 @@ static bool changed_to(unsigned what)
 
 static void interface_changes(void)
 {
-    struct rnic_loop_attr attr = {.iface = "g0", .changed = on_changed, .ring = 1u << 20};
+    struct rnic_live_attr attr = {.iface = "g0", .changed = on_changed, .ring = 1u << 20};
     struct rnic_iface iface;
-    struct rnic_loop *loop;
+    struct rnic_live *live;
     struct rnic_why why;
     struct rnic_path path;
     uint8_t gid[16] = {[10] = 0xff, [11] = 0xff, 192, 0, 2, 33};
@@ -231,18 +231,18 @@ static void interface_changes(void)
     CU_ASSERT_FATAL(netns_sh("ip link add g0 type veth peer name g1 && ip link set g1 up && "
                              "ip link set g0 addrgenmode none && ip link set g0 up && "
                              "ip addr add 192.0.2.32/24 dev g0"));
-    CU_ASSERT_FATAL(rnic_loop_open(&attr, &loop, &why) == 0);
+    CU_ASSERT_FATAL(rnic_live_open(&attr, &live, &why) == 0);
     nap(50);
     __atomic_store_n(&changes, 0, __ATOMIC_SEQ_CST);
     CU_ASSERT(netns_sh("ip addr add 192.0.2.33/24 dev g0"));
     CU_ASSERT(changed_to(RNIC_CHANGE_GIDS));
-    EXPECT_EQ(rnic_loop_resolve(loop, gid, -1, 0, &path), 0);
+    EXPECT_EQ(rnic_live_resolve(live, gid, -1, 0, &path), 0);
     EXPECT_EQ(path.local, true);
     CU_ASSERT(netns_sh("ip addr del 192.0.2.32/24 dev g0"));
     CU_ASSERT(changed_to(RNIC_CHANGE_GIDS));
     CU_ASSERT(netns_sh("ip link set g0 mtu 4300"));
     CU_ASSERT(changed_to(RNIC_CHANGE_MTU));
-    rnic_loop_iface(loop, &iface);
+    rnic_live_iface(live, &iface);
     EXPECT_EQ(iface.path_mtu, 4096);
     CU_ASSERT(netns_sh("ip link set g1 down"));
     CU_ASSERT(changed_to(RNIC_CHANGE_LINK_DOWN));
@@ -250,7 +250,7 @@ static void interface_changes(void)
     CU_ASSERT(changed_to(RNIC_CHANGE_LINK_UP));
     CU_ASSERT(netns_sh("ip link del g0"));
     CU_ASSERT(changed_to(RNIC_CHANGE_GONE | RNIC_CHANGE_LINK_DOWN));
-    rnic_loop_close(loop);
+    rnic_live_close(live);
 }
 
 /* ---- multicast groups ------------------------------------------------------------------------ */
@@ -278,29 +278,29 @@ static void groups(void)
     static const uint8_t same_mac[16] = {[10] = 0xff, [11] = 0xff, 238, 129, 2, 3};
     static const uint8_t ip6[16] = {0xff, 0x0e, [12] = 1, 2, 3, 4};
     static const uint8_t host[16] = {[10] = 0xff, [11] = 0xff, 192, 0, 2, 1};
-    struct rnic_loop *loop;
+    struct rnic_live *live;
 
     CU_ASSERT_FATAL(netns_sh("ip link add m0 type veth peer name m1 && ip link set m1 up && "
                              "ip link set m0 up && ip addr add 10.9.9.1/24 dev m0"));
-    loop = open_on("m0");
-    CU_ASSERT_FATAL(loop != NULL);
-    rnic_loop_lock(loop);
-    EXPECT_EQ(rnic_loop_join(loop, host) == -EINVAL, true);
+    live = open_on("m0");
+    CU_ASSERT_FATAL(live != NULL);
+    rnic_live_lock(live);
+    EXPECT_EQ(rnic_live_join(live, host) == -EINVAL, true);
     EXPECT_EQ(hears("m0", "01005e010203"), false);
-    EXPECT_EQ(rnic_loop_join(loop, ip4), 0);
-    EXPECT_EQ(rnic_loop_join(loop, ip4), 0);
-    EXPECT_EQ(rnic_loop_join(loop, same_mac), 0);
-    EXPECT_EQ(rnic_loop_join(loop, ip6), 0);
+    EXPECT_EQ(rnic_live_join(live, ip4), 0);
+    EXPECT_EQ(rnic_live_join(live, ip4), 0);
+    EXPECT_EQ(rnic_live_join(live, same_mac), 0);
+    EXPECT_EQ(rnic_live_join(live, ip6), 0);
     EXPECT_EQ(hears("m0", "01005e010203"), true);
     EXPECT_EQ(hears("m0", "333301020304"), true);
-    rnic_loop_leave(loop, ip4);
-    rnic_loop_leave(loop, ip4);
+    rnic_live_leave(live, ip4);
+    rnic_live_leave(live, ip4);
     EXPECT_EQ(hears("m0", "01005e010203"), true); /* the other group with this MAC */
-    rnic_loop_leave(loop, same_mac);
+    rnic_live_leave(live, same_mac);
     EXPECT_EQ(hears("m0", "01005e010203"), false);
     EXPECT_EQ(hears("m0", "333301020304"), true);
-    rnic_loop_unlock(loop);
-    rnic_loop_close(loop);
+    rnic_live_unlock(live);
+    rnic_live_close(live);
     EXPECT_EQ(hears("m0", "333301020304"), false);
 }
 
@@ -313,7 +313,7 @@ static void paths(void)
     static const uint8_t mac[6] = {0x02, 0x11, 0x22, 0x33, 0x44, 0x55};
     static const uint8_t group[16] = {0xff, 0x0e, [12] = 1, 2, 3, 4};
     uint8_t gid[16] = {[10] = 0xff, [11] = 0xff, 192, 0, 2, 7};
-    struct rnic_loop *loop;
+    struct rnic_live *live;
     struct rnic_path path;
 
     CU_ASSERT_FATAL(
@@ -322,9 +322,9 @@ static void paths(void)
                  "ip route add 198.51.100.0/24 via 192.0.2.254 && "
                  "ip neigh add 192.0.2.7 lladdr 02:00:00:00:00:77 nud permanent dev h0 && "
                  "ip neigh add 192.0.2.254 lladdr 02:00:00:00:00:fe nud permanent dev h0"));
-    loop = open_on("h0");
-    CU_ASSERT_FATAL(loop != NULL);
-    EXPECT_EQ(rnic_loop_resolve(loop, gid, -1, 0, &path), 0);
+    live = open_on("h0");
+    CU_ASSERT_FATAL(live != NULL);
+    EXPECT_EQ(rnic_live_resolve(live, gid, -1, 0, &path), 0);
     EXPECT_EQ(path.dmac[5], 0x77);
     EXPECT_EQ(path.sgid_idx, 3); /* RoCEv2 of 192.0.2.1 */
     EXPECT_EQ(path.hop_limit, 1);
@@ -332,54 +332,54 @@ static void paths(void)
     gid[12] = 198;
     gid[13] = 51;
     gid[14] = 100;
-    EXPECT_EQ(rnic_loop_resolve(loop, gid, 3, 0, &path), 0);
+    EXPECT_EQ(rnic_live_resolve(live, gid, 3, 0, &path), 0);
     EXPECT_EQ(path.dmac[5], 0xfe);
     EXPECT_EQ(path.gateway, true);
     EXPECT_EQ(path.hop_limit, 64);
     gid[12] = 203; /* no route */
-    EXPECT_EQ(rnic_loop_resolve(loop, gid, 3, 0, &path) == -ENETUNREACH, true);
+    EXPECT_EQ(rnic_live_resolve(live, gid, 3, 0, &path) == -ENETUNREACH, true);
     gid[12] = 192;
     gid[13] = 0;
     gid[14] = 2;
     gid[15] = 99; /* nobody */
-    EXPECT_EQ(rnic_loop_resolve(loop, gid, 3, 100000000, &path) == -EHOSTUNREACH, true);
-    EXPECT_EQ(rnic_loop_resolve(loop, gid, 7, 0, &path) == -EINVAL, true);
-    EXPECT_EQ(rnic_loop_resolve(loop, gid, 1000, 0, &path) == -EINVAL, true);
-    EXPECT_EQ(rnic_loop_resolve(loop, ll, 0, 0, &path), 0); /* RoCEv1: in the GID */
+    EXPECT_EQ(rnic_live_resolve(live, gid, 3, 100000000, &path) == -EHOSTUNREACH, true);
+    EXPECT_EQ(rnic_live_resolve(live, gid, 7, 0, &path) == -EINVAL, true);
+    EXPECT_EQ(rnic_live_resolve(live, gid, 1000, 0, &path) == -EINVAL, true);
+    EXPECT_EQ(rnic_live_resolve(live, ll, 0, 0, &path), 0); /* RoCEv1: in the GID */
     EXPECT_EQ(memcmp(path.dmac, mac, 6), 0);
-    EXPECT_EQ(rnic_loop_resolve(loop, group, -1, 0, &path), 0);
+    EXPECT_EQ(rnic_live_resolve(live, group, -1, 0, &path), 0);
     EXPECT_EQ(path.dmac[0], 0x33);
     EXPECT_EQ(path.dmac[5], 4);
-    rnic_loop_close(loop);
+    rnic_live_close(live);
 }
 
 /* ---- fork ------------------------------------------------------------------------------------ */
 
 static void fork_keeps_apart(void)
 {
-    struct rnic_loop *loop = open_on("lo");
-    uint32_t block = rnic_loop_block(loop);
+    struct rnic_live *live = open_on("lo");
+    uint32_t block = rnic_live_block(live);
     pid_t pid = fork();
 
     if (pid == 0) {
-        struct rnic_loop *other;
+        struct rnic_live *other;
         bool fine;
 
-        rnic_loop_lock(loop); /* works, and goes nowhere: the parent has the names */
-        rnic_loop_unlock(loop);
-        rnic_loop_poll(loop);
+        rnic_live_lock(live); /* works, and goes nowhere: the parent has the names */
+        rnic_live_unlock(live);
+        rnic_live_poll(live);
         other = open_on("lo");
-        fine = other && rnic_loop_block(other) != block;
-        rnic_loop_close(other);
-        rnic_loop_close(loop);
+        fine = other && rnic_live_block(other) != block;
+        rnic_live_close(other);
+        rnic_live_close(live);
         _exit(fine ? 0 : 1);
     }
     EXPECT_EQ(netns_wait(pid), 0);
-    EXPECT_EQ(rnic_qpns_block_held("lo", block), true); /* the parent's still */
-    rnic_loop_lock(loop);
-    rnic_loop_unlock(loop);
-    rnic_loop_close(loop);
-    EXPECT_EQ(rnic_qpns_block_held("lo", block), false);
+    EXPECT_EQ(rnic_qpn_alloc_block_held("lo", block), true); /* the parent's still */
+    rnic_live_lock(live);
+    rnic_live_unlock(live);
+    rnic_live_close(live);
+    EXPECT_EQ(rnic_qpn_alloc_block_held("lo", block), false);
 }
 
 /* A program that makes itself a daemon: the child goes on once the parent has ended. */
@@ -392,21 +392,21 @@ static void fork_takes_over(void)
     EXPECT_EQ(pipe(report), 0);
     pid = fork();
     if (pid == 0) {
-        struct rnic_loop *loop = open_on("lo");
-        uint32_t block = rnic_loop_block(loop);
+        struct rnic_live *live = open_on("lo");
+        uint32_t block = rnic_live_block(live);
 
         if (fork() == 0) {
-            bool live = false;
+            bool works = false;
 
-            for (unsigned i = 0; i < 3000 && !live; i++) {
-                rnic_loop_lock(loop);
-                live = rnic_loop_gsi_owner(loop); /* only who is plugged in owns anything */
-                rnic_loop_unlock(loop);
+            for (unsigned i = 0; i < 3000 && !works; i++) {
+                rnic_live_lock(live);
+                works = rnic_live_gsi_owner(live); /* only an attached device owns anything */
+                rnic_live_unlock(live);
                 nap(20);
             }
-            live = live && rnic_loop_block(loop) == block;
-            (void)!write(report[1], live ? "y" : "n", 1);
-            rnic_loop_close(loop);
+            works = works && rnic_live_block(live) == block;
+            (void)!write(report[1], works ? "y" : "n", 1);
+            rnic_live_close(live);
             _exit(0);
         }
         nap(100);
@@ -421,15 +421,15 @@ static void fork_takes_over(void)
 
 static void gsi_one_owner(void)
 {
-    struct rnic_loop *a = open_on("lo");
-    struct rnic_loop *b = open_on("lo");
+    struct rnic_live *a = open_on("lo");
+    struct rnic_live *b = open_on("lo");
 
-    EXPECT_EQ(rnic_loop_gsi_owner(a), true);
-    EXPECT_EQ(rnic_loop_gsi_owner(b), false);
-    EXPECT_EQ(rnic_loop_gsi_owner(a), true);
-    rnic_loop_close(a);
-    EXPECT_EQ(rnic_loop_gsi_owner(b), true);
-    rnic_loop_close(b);
+    EXPECT_EQ(rnic_live_gsi_owner(a), true);
+    EXPECT_EQ(rnic_live_gsi_owner(b), false);
+    EXPECT_EQ(rnic_live_gsi_owner(a), true);
+    rnic_live_close(a);
+    EXPECT_EQ(rnic_live_gsi_owner(b), true);
+    rnic_live_close(b);
 }
 
 /* ---- a port in memory ------------------------------------------------------------------------ */
@@ -440,8 +440,8 @@ static void on_memory(void)
                                .path_mtu = 1024,
                                .gid = {{.gid = {0xfd, [15] = 1}, .type = RNIC_GID_ROCE_V2}},
                                .gid_cnt = 1};
-    struct rnic_loop_attr attr = {.seed = 1};
-    struct rnic_loop *loop[2];
+    struct rnic_live_attr attr = {.seed = 1};
+    struct rnic_live *live[2];
     struct rnic_port *pair[2];
     struct rnic_path path;
     struct rnic_why why;
@@ -450,13 +450,13 @@ static void on_memory(void)
     CU_ASSERT_FATAL(rnic_port_mem_pair(8, pair, &why) == 0);
     for (unsigned i = 0; i < 2; i++) {
         iface.mac[5] = iface.gid[0].gid[15] = (uint8_t)(i + 1);
-        CU_ASSERT_FATAL(rnic_loop_open_port(&attr, &iface, pair[i], &loop[i], &why) == 0);
+        CU_ASSERT_FATAL(rnic_live_open_port(&attr, &iface, pair[i], &live[i], &why) == 0);
     }
     /* They find each other by Neighbour Discovery. */
-    EXPECT_EQ(rnic_loop_resolve(loop[0], gid, 0, 20000000000u, &path), 0);
+    EXPECT_EQ(rnic_live_resolve(live[0], gid, 0, 20000000000u, &path), 0);
     EXPECT_EQ(path.dmac[5], 2);
-    rnic_loop_close(loop[0]);
-    rnic_loop_close(loop[1]);
+    rnic_live_close(live[0]);
+    rnic_live_close(live[1]);
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -489,7 +489,7 @@ static void pass(void *user, const struct rnic_frame *frame)
 
     note(passed->slow, frame);
     if (passed->slow->last == 0x11 && passed->slow->nak_at == 0) /* RC Acknowledge */
-        passed->slow->nak_at = rnic_loop_now();
+        passed->slow->nak_at = rnic_live_now();
     passed->fn(passed->user, frame);
 }
 
@@ -511,28 +511,28 @@ static unsigned slow_send(struct rnic_port *port, struct rnic_frame *frames, uns
     for (unsigned i = 0; i < cnt; i++) {
         note(slow, &frames[i]);
         if (slow->last == 0x04 && slow->nak_at && !slow->again_at) /* RC SEND Only */
-            slow->again_at = rnic_loop_now();
+            slow->again_at = rnic_live_now();
     }
     return rnic_port_send(wrap_behind(port), frames, cnt, now);
 }
 
-static struct rnic_qp *new_qp(struct rnic_loop *loop, uint32_t *qpn)
+static struct rnic_qp *new_qp(struct rnic_live *live, uint32_t *qpn)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_RC,
                                 .max_recv_wr = 1,
                                 .max_recv_sge = 1,
                                 .max_send_wr = 1,
                                 .max_send_sge = 1};
-    struct rnic *rnic = rnic_loop_lock(loop);
+    struct rnic *rnic = rnic_live_lock(live);
     struct rnic_qp *qp = NULL;
     struct rnic_pd *pd;
 
     EXPECT_EQ(rnic_pd_new(rnic, &pd), 0);
     EXPECT_EQ(rnic_cq_new(rnic, 4, &init.send_cq), 0);
     init.recv_cq = init.send_cq;
-    *qpn = init.qpn = rnic_loop_qpn_get(loop);
+    *qpn = init.qpn = rnic_live_qpn_get(live);
     EXPECT_EQ(rnic_qp_new(pd, &init, &qp), 0);
-    rnic_loop_unlock(loop);
+    rnic_live_unlock(live);
     return qp;
 }
 
@@ -548,10 +548,10 @@ static void time_of_frames(void)
                                 .timeout = 20,
                                 .retry_cnt = 7,
                                 .rnr_retry = 7};
-    struct rnic_loop_attr how = {.seed = 1};
+    struct rnic_live_attr how = {.seed = 1};
     struct rnic_send_wr wr = {.opcode = RNIC_WR_SEND};
     struct rnic_port *pair[2];
-    struct rnic_loop *loop[2];
+    struct rnic_live *live[2];
     struct rnic_qp *qp[2];
     uint32_t qpn[2];
     struct rnic_why why;
@@ -565,8 +565,8 @@ static void time_of_frames(void)
     for (unsigned i = 0; i < 2; i++) {
         iface.mac[0] = 2;
         iface.mac[5] = iface.gid[0].gid[15] = (uint8_t)(i + 1);
-        CU_ASSERT_FATAL(rnic_loop_open_port(&how, &iface, pair[i], &loop[i], &why) == 0);
-        qp[i] = new_qp(loop[i], &qpn[i]);
+        CU_ASSERT_FATAL(rnic_live_open_port(&how, &iface, pair[i], &live[i], &why) == 0);
+        qp[i] = new_qp(live[i], &qpn[i]);
     }
     attr.av.dgid[0] = 0xfd;
     attr.av.dmac[0] = 2;
@@ -574,28 +574,28 @@ static void time_of_frames(void)
     for (unsigned i = 0; i < 2; i++) {
         attr.dest_qpn = qpn[1 - i];
         attr.av.dmac[5] = attr.av.dgid[15] = (uint8_t)(2 - i);
-        rnic_loop_lock(loop[i]);
+        rnic_live_lock(live[i]);
         for (int state = RNIC_QPS_INIT; state <= RNIC_QPS_RTS; state++) {
             attr.state = (enum rnic_qp_state)state;
-            EXPECT_EQ(rnic_qp_modify(qp[i], &attr, rnic_loop_now()), 0);
+            EXPECT_EQ(rnic_qp_modify(qp[i], &attr, rnic_live_now()), 0);
         }
-        rnic_loop_unlock(loop[i]);
+        rnic_live_unlock(live[i]);
     }
-    rnic_loop_lock(loop[0]);
+    rnic_live_lock(live[0]);
     EXPECT_EQ(rnic_post_send(qp[0], &wr), 0);
-    rnic_loop_unlock(loop[0]);
+    rnic_live_unlock(live[0]);
     for (unsigned i = 0; i < 1000; i++) {
         bool done;
 
         nap(5);
-        rnic_loop_lock(loop[0]);
+        rnic_live_lock(live[0]);
         done = slow.again_at != 0;
-        rnic_loop_unlock(loop[0]);
+        rnic_live_unlock(live[0]);
         if (done)
             break;
     }
-    rnic_loop_close(loop[0]);
-    rnic_loop_close(loop[1]);
+    rnic_live_close(live[0]);
+    rnic_live_close(live[1]);
     CU_ASSERT(slow.nak_at != 0 && slow.again_at != 0);
     if (slow.again_at - slow.nak_at < roce_rnr_ns(RNR_CODE))
         suite_fail(__FILE__, __LINE__, "sent again %llu ns after the RNR NAK",
@@ -622,5 +622,5 @@ int main(int argc, char **argv)
 
     if (!netns_enter())
         return NETNS_SKIP;
-    return suite_main("port.loop", tests, sizeof(tests) / sizeof(tests[0]), argc, argv);
+    return suite_main("port.live", tests, sizeof(tests) / sizeof(tests[0]), argc, argv);
 }

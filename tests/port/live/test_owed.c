@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * What a device owes while its program polls: how long the acknowledgement of a stream waits, at
- * times that the test sets. Of the loop there is only what loop_owed.c looks at, and the device.
+ * times that the test sets. Of the loop there is only what live_owed.c looks at, and the device.
  */
 #include <string.h>
 #include "port/live/live_impl.h"
 #include "support/rig.h"
 #include "support/suite.h"
 
-/* As in loop_owed.c. */
+/* As in live_owed.c. */
 #define STREAM_NS    12000u
 #define STREAM_TURNS 32u
 #define RESUMED_NS   10000u
 
 static struct rig rig;
-static struct rnic_loop loop;
+static struct rnic_live live;
 static uint64_t now;
 static uint32_t psn, msn;
 
 static void begin(void)
 {
     rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    memset(&loop, 0, sizeof(loop));
-    loop.rnic = rig.rnic;
+    memset(&live, 0, sizeof(live));
+    live.rnic = rig.rnic;
     now = 1000000000;
     psn = RIG_PSN;
     msn = 0;
@@ -39,14 +39,14 @@ static void came(void)
     rig_in(&rig, &pkt);
     psn = (psn + 1) & ROCE_PSN_MASK;
     msn++;
-    loop_came(&loop, now);
+    live_came(&live, now);
 }
 
 /* What is owed goes: one ACK, whatever came. */
 static void gives_out(void)
 {
-    loop_learn_polling(&loop, now);
-    loop.owed = false;
+    live_learn_polling(&live, now);
+    live.owed = false;
     rig_expect_aeth(&rig, (psn - 1) & ROCE_PSN_MASK, 0x1F, msn);
     rig_expect_nothing(&rig);
 }
@@ -56,15 +56,15 @@ static void one_ack_for_a_stream(void)
     begin();
     for (unsigned turn = 0; turn < STREAM_TURNS; turn++) {
         came();
-        CU_ASSERT(loop.owed);
+        CU_ASSERT(live.owed);
         now += STREAM_NS; /* the next one comes just in time */
-        CU_ASSERT(loop_owed_waits(&loop, now));
+        CU_ASSERT(live_owed_waits(&live, now));
     }
     came();
-    CU_ASSERT(!loop_owed_waits(&loop, now));
+    CU_ASSERT(!live_owed_waits(&live, now));
     gives_out();
     came();
-    CU_ASSERT(loop_owed_waits(&loop, now));
+    CU_ASSERT(live_owed_waits(&live, now));
     rig_free(&rig);
 }
 
@@ -74,9 +74,9 @@ static void a_stream_ends(void)
     came();
     came();
     now += STREAM_NS;
-    CU_ASSERT(loop_owed_waits(&loop, now));
+    CU_ASSERT(live_owed_waits(&live, now));
     now++;
-    CU_ASSERT(!loop_owed_waits(&loop, now));
+    CU_ASSERT(!live_owed_waits(&live, now));
     gives_out();
     rig_free(&rig);
 }
@@ -88,10 +88,10 @@ static unsigned waits(unsigned messages, uint64_t after)
 
     for (unsigned i = 0; i < messages; i++) {
         came();
-        if (loop_owed_waits(&loop, now + 1)) {
+        if (live_owed_waits(&live, now + 1)) {
             cnt++;
             now += STREAM_NS + 1;
-            CU_ASSERT(!loop_owed_waits(&loop, now));
+            CU_ASSERT(!live_owed_waits(&live, now));
         }
         gives_out();
         now += after;
@@ -111,11 +111,11 @@ static void a_peer_that_waits(void)
     CU_ASSERT(waits(300, RESUMED_NS / 2) <= 2);
     for (unsigned turn = 0; turn < 20000; turn++) { /* streams: 32 turns at a time, and more */
         came();
-        if (!loop_owed_waits(&loop, now))
+        if (!live_owed_waits(&live, now))
             gives_out();
         now += 100;
     }
-    if (loop.owed)
+    if (live.owed)
         gives_out();
     now += 1000000;
     CU_ASSERT(waits(300, RESUMED_NS / 2) >= 4);
@@ -136,11 +136,11 @@ static void not_with_a_response(void)
 
     begin();
     came();
-    CU_ASSERT(loop_owed_waits(&loop, now));
+    CU_ASSERT(live_owed_waits(&live, now));
     pkt = pktgen_read(&rig.gen, psn, RIG_IOVA, RIG_KEY, 64);
     rig_in(&rig, &pkt);
-    loop_came(&loop, now);
-    CU_ASSERT(loop.owed && !loop_owed_waits(&loop, now));
+    live_came(&live, now);
+    CU_ASSERT(live.owed && !live_owed_waits(&live, now));
     rig_free(&rig);
 }
 

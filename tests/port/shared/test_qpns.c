@@ -21,27 +21,27 @@ static struct rnic_entropy entropy_of(uint8_t seed)
 static void blocks(void)
 {
     enum { PROCESSES = 100 };
-    struct rnic_qpns qpns[PROCESSES];
+    struct rnic_qpn_alloc qpns[PROCESSES];
     static uint8_t taken[4096];
 
     memset(taken, 0, sizeof(taken));
     for (unsigned i = 0; i < PROCESSES; i++) {
         struct rnic_entropy entropy = entropy_of(7);
 
-        EXPECT_EQ(rnic_qpns_init(&qpns[i], "e0", false, &entropy), 0);
+        EXPECT_EQ(rnic_qpn_alloc_init(&qpns[i], "e0", false, &entropy), 0);
         EXPECT_EQ(taken[qpns[i].block[0].number]++, 0);
         CU_ASSERT(qpns[i].block[0].number >= RNIC_BLOCK_FIRST &&
                   qpns[i].block[0].number <= RNIC_BLOCK_LAST);
     }
     for (unsigned i = 0; i < PROCESSES; i++)
-        rnic_qpns_fini(&qpns[i]);
+        rnic_qpn_alloc_fini(&qpns[i]);
 }
 
 /* 10,000 QPNs of one process are all different, take more blocks, and come back. */
 static void many(void)
 {
     struct rnic_entropy entropy = entropy_of(1);
-    struct rnic_qpns qpns;
+    struct rnic_qpn_alloc qpns;
     uint32_t *qpn = calloc(20000, sizeof(*qpn));
     uint8_t *seen = calloc(1, 1u << 24);
     bool grew;
@@ -49,9 +49,9 @@ static void many(void)
     unsigned same = 0;
 
     CU_ASSERT_FATAL(qpn && seen);
-    EXPECT_EQ(rnic_qpns_init(&qpns, "e0", false, &entropy), 0);
+    EXPECT_EQ(rnic_qpn_alloc_init(&qpns, "e0", false, &entropy), 0);
     for (unsigned i = 0; i < 20000; i++) {
-        qpn[i] = rnic_qpns_get(&qpns, &entropy, &grew);
+        qpn[i] = rnic_qpn_alloc_get(&qpns, &entropy, &grew);
         grown += grew;
         if (qpn[i] < 2 || qpn[i] >= 0xffffff || seen[qpn[i]]++)
             same++;
@@ -60,12 +60,12 @@ static void many(void)
     EXPECT_EQ(grown + 1, qpns.block_cnt);
     CU_ASSERT(qpns.block_cnt >= 5 && qpns.block_cnt <= 8);
     for (unsigned i = 0; i < 20000; i++)
-        rnic_qpns_put(&qpns, qpn[i]);
+        rnic_qpn_alloc_put(&qpns, qpn[i]);
     for (unsigned i = 0; i < qpns.block_cnt; i++)
         EXPECT_EQ(qpns.block[i].free + qpns.block[i].rest_cnt, RNIC_BLOCK_QPNS);
-    rnic_qpns_put(&qpns, qpn[0]); /* once more: nothing happens */
+    rnic_qpn_alloc_put(&qpns, qpn[0]); /* once more: nothing happens */
     EXPECT_EQ(qpns.block[0].free + qpns.block[0].rest_cnt, RNIC_BLOCK_QPNS);
-    rnic_qpns_fini(&qpns);
+    rnic_qpn_alloc_fini(&qpns);
     free(qpn);
     free(seen);
 }
@@ -76,18 +76,18 @@ static void rest(void)
 {
     enum { TIMES = 100000 };
     struct rnic_entropy entropy = entropy_of(1);
-    struct rnic_qpns qpns;
+    struct rnic_qpn_alloc qpns;
     uint32_t *put_at = calloc(1u << 24, sizeof(*put_at));
     unsigned early = 0;
     bool grew;
 
     CU_ASSERT_FATAL(put_at != NULL);
-    EXPECT_EQ(rnic_qpns_init(&qpns, "e0", false, &entropy), 0);
+    EXPECT_EQ(rnic_qpn_alloc_init(&qpns, "e0", false, &entropy), 0);
     for (unsigned i = 1; i <= TIMES; i++) {
-        uint32_t qpn = rnic_qpns_get(&qpns, &entropy, &grew);
+        uint32_t qpn = rnic_qpn_alloc_get(&qpns, &entropy, &grew);
 
         early += put_at[qpn] && i - put_at[qpn] <= RNIC_QPNS_REST;
-        rnic_qpns_put(&qpns, qpn);
+        rnic_qpn_alloc_put(&qpns, qpn);
         put_at[qpn] = i;
     }
     EXPECT_EQ(early, 0);
@@ -99,13 +99,13 @@ static void rest(void)
     for (unsigned i = 1; i < RNIC_BLOCKS_MAX; i++)
         qpns.block[i] = (struct rnic_block){.fd = -1};
     for (unsigned i = 0; i < RNIC_BLOCK_QPNS; i++) {
-        uint32_t qpn = rnic_qpns_get(&qpns, &entropy, &grew);
+        uint32_t qpn = rnic_qpn_alloc_get(&qpns, &entropy, &grew);
 
         early += qpn == 0 || put_at[qpn]++;
     }
     EXPECT_EQ(early, 0);
-    EXPECT_EQ(rnic_qpns_get(&qpns, &entropy, &grew), 0);
-    rnic_qpns_fini(&qpns);
+    EXPECT_EQ(rnic_qpn_alloc_get(&qpns, &entropy, &grew), 0);
+    rnic_qpn_alloc_fini(&qpns);
     free(put_at);
 }
 
@@ -113,22 +113,22 @@ static void rest(void)
 static void restored(void)
 {
     struct rnic_entropy entropy = entropy_of(1);
-    struct rnic_qpns qpns;
+    struct rnic_qpn_alloc qpns;
     uint32_t number;
     int fd;
 
-    EXPECT_EQ(rnic_qpns_init(&qpns, "e0", false, &entropy), 0);
+    EXPECT_EQ(rnic_qpn_alloc_init(&qpns, "e0", false, &entropy), 0);
     number = qpns.block[0].number;
-    EXPECT_EQ(rnic_qpns_block_held("e0", number), true);
+    EXPECT_EQ(rnic_qpn_alloc_block_held("e0", number), true);
     fd = dup(qpns.block[0].fd); /* the parent has it still */
-    rnic_qpns_drop(&qpns);
-    EXPECT_EQ(rnic_qpns_block_held("e0", number), true);
-    EXPECT_EQ(rnic_qpns_restore(&qpns) == -EADDRINUSE, true);
+    rnic_qpn_alloc_drop(&qpns);
+    EXPECT_EQ(rnic_qpn_alloc_block_held("e0", number), true);
+    EXPECT_EQ(rnic_qpn_alloc_restore(&qpns) == -EADDRINUSE, true);
     close(fd);
-    EXPECT_EQ(rnic_qpns_block_held("e0", number), false);
-    EXPECT_EQ(rnic_qpns_restore(&qpns), 0);
-    EXPECT_EQ(rnic_qpns_block_held("e0", number), true);
-    rnic_qpns_fini(&qpns);
+    EXPECT_EQ(rnic_qpn_alloc_block_held("e0", number), false);
+    EXPECT_EQ(rnic_qpn_alloc_restore(&qpns), 0);
+    EXPECT_EQ(rnic_qpn_alloc_block_held("e0", number), true);
+    rnic_qpn_alloc_fini(&qpns);
 }
 
 int main(int argc, char **argv)

@@ -11,7 +11,7 @@
 #define RNIC_KEY_H
 
 #include "device/pd.h"
-#include "transport/host.h"
+#include "transport/transport_ops.h"
 
 #define RNIC_KEY_TAG 0xFFu /* the bits of a window's key that are the consumer's */
 
@@ -28,16 +28,16 @@ struct rnic_grant {
     const struct rnic_qp *qp; /* the only one it is for, or NULL: all of the PD (R210) */
 };
 
-/* What rnic_host.mem says, for `qp` of `pd`. */
+/* What rnic_transport_ops.translate says, for `qp` of `pd`. */
 enum rnic_mem rnic_key_translate(const struct rnic_pd *pd, const struct rnic_qp *qp, uint32_t key,
                                  uint64_t va, uint64_t len, unsigned access, uint8_t **out);
 
-/* What rnic_host.whole says: a FLUSH of all that a key opens. */
+/* What rnic_transport_ops.check_whole_mr says: a FLUSH of all that a key opens. */
 enum rnic_mem rnic_key_check(const struct rnic_pd *pd, const struct rnic_qp *qp, uint32_t key,
                              unsigned access);
 
-/* What rnic_host.invalidate says: of a region that may be, or a type 2 window of this QP, or of
- * this PD while it is free (R203, R204, R213). */
+/* What rnic_transport_ops.invalidate says: of a region that may be, or a type 2 window of this QP,
+ * or of this PD while it is free (R203, R204, R213). */
 bool rnic_key_invalidate(const struct rnic_pd *pd, const struct rnic_qp *qp, uint32_t key);
 
 /* An unpredictable key that no region has and no window owns. */

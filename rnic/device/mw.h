@@ -26,8 +26,8 @@ struct rnic_mw {
 bool rnic_mw_prepare(const struct rnic_mw_bind *wr, struct rnic_mw_bind *bind);
 void rnic_mw_posted(const struct rnic_mw_bind *bind);
 
-/* What rnic_host.bind says, for this QP. The window and region are found by their keys, because
- * they may have gone since the post. */
+/* What rnic_transport_ops.bind says, for this QP. The window and region are found by their keys,
+ * because they may have gone since the post. */
 bool rnic_mw_do_bind(struct rnic_qp *qp, const struct rnic_mw_bind *bind);
 
 /* Takes a type 2 window back, if it is bound: it is free to be bound again. False for one of type 1

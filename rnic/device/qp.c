@@ -176,10 +176,10 @@ int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *given, struct rni
                                               : NULL;
     if (!qp)
         return RNIC_ERR_NOMEM;
-    if (!rnic_responder_init(&qp->resp, &rnic_qp_host, qp, &rnic->transport_counters,
+    if (!rnic_responder_init(&qp->resp, &rnic_qp_transport_ops, qp, &rnic->transport_counters,
                              init.srq ? &init.srq->rq : NULL, init.max_recv_wr, init.max_recv_sge))
         goto no_responder;
-    if (!rnic_requester_init(&qp->req, &rnic_qp_host, qp, &rnic->transport_counters,
+    if (!rnic_requester_init(&qp->req, &rnic_qp_transport_ops, qp, &rnic->transport_counters,
                              init.max_send_wr, init.max_send_sge, init.max_inline))
         goto no_requester;
     lend_block(qp, block_len_of(&init));

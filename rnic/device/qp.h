@@ -2,7 +2,7 @@
 /*
  * QP: a queue pair: its state (R183), its address vector, and the transport inside it, requester
  * and responder. Creation is in qp.c, states and attributes in qp_modify.c, work requests, packets
- * and the device side of transport/host.h in qp_io.c.
+ * and the device side of transport/transport_ops.h in qp_io.c.
  */
 #ifndef RNIC_QP_H
 #define RNIC_QP_H
@@ -96,7 +96,7 @@ bool rnic_qpn_range_valid(const struct rnic_attr *attr);
 bool rnic_qp_addr_fits(const struct rnic_qp *qp, enum roce_encap encap, const uint8_t src[16],
                        const uint8_t dst[16]);
 
-extern const struct rnic_host rnic_qp_host;
+extern const struct rnic_transport_ops rnic_qp_transport_ops;
 
 /* Into the error state (R189); the caller has dealt with what the responder owes. */
 void rnic_qp_enter_err(struct rnic_qp *qp);

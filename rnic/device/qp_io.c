@@ -354,7 +354,8 @@ bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
     return any;
 }
 
-/* ---- what the transport asks for: transport/host.h ------------------------------------------- */
+/* ---- what the transport asks for: transport/transport_ops.h
+ * ------------------------------------------- */
 
 /* Where the keys of requests are looked up: for an XRC target, where the SRQ is that the request in
  * hand names (Annex A14); NULL if it is gone. */
@@ -368,28 +369,28 @@ static const struct rnic_pd *request_pd(const struct rnic_qp *qp)
     return srq ? srq->pd : NULL;
 }
 
-static enum rnic_mem host_mem(void *ctx, uint32_t key, uint64_t va, uint64_t len, unsigned access,
-                              uint8_t **out)
+static enum rnic_mem translate(void *ctx, uint32_t key, uint64_t va, uint64_t len, unsigned access,
+                               uint8_t **out)
 {
     const struct rnic_pd *pd = request_pd(ctx);
 
     return pd ? rnic_key_translate(pd, ctx, key, va, len, access, out) : RNIC_MEM_KEY;
 }
 
-static enum rnic_mem host_whole(void *ctx, uint32_t key, unsigned access)
+static enum rnic_mem check_whole_mr(void *ctx, uint32_t key, unsigned access)
 {
     const struct rnic_pd *pd = request_pd(ctx);
 
     return pd ? rnic_key_check(pd, ctx, key, access) : RNIC_MEM_KEY;
 }
 
-static bool host_bind(void *ctx, const struct rnic_mw_bind *bind)
+static bool bind_window(void *ctx, const struct rnic_mw_bind *bind)
 {
     return rnic_mw_do_bind(ctx, bind);
 }
 
-static enum rnic_mem host_recv_mem(void *ctx, uint32_t key, uint64_t va, uint64_t len,
-                                   uint8_t **out)
+static enum rnic_mem translate_recv(void *ctx, uint32_t key, uint64_t va, uint64_t len,
+                                    uint8_t **out)
 {
     struct rnic_qp *qp = ctx;
     const struct rnic_srq *srq = srq_of(qp);
@@ -398,7 +399,7 @@ static enum rnic_mem host_recv_mem(void *ctx, uint32_t key, uint64_t va, uint64_
                               out);
 }
 
-static struct rnic_rq *host_srq(void *ctx, uint32_t srqn)
+static struct rnic_rq *find_srq(void *ctx, uint32_t srqn)
 {
     const struct rnic_qp *qp = ctx;
     struct rnic_srq *srq = rnic_srq_find(qp->xrcd, srqn);
@@ -406,7 +407,7 @@ static struct rnic_rq *host_srq(void *ctx, uint32_t srqn)
     return srq ? &srq->rq : NULL;
 }
 
-static bool host_invalidate(void *ctx, uint32_t key)
+static bool invalidate_key(void *ctx, uint32_t key)
 {
     const struct rnic_pd *pd = request_pd(ctx);
 
@@ -419,7 +420,7 @@ static void put_completion(struct rnic_qp *qp, struct rnic_cq *cq, const struct 
         qp->cq_lost = true;
 }
 
-static void host_complete(void *ctx, const struct rnic_wc *wc)
+static void complete_recv(void *ctx, const struct rnic_wc *wc)
 {
     struct rnic_qp *qp = ctx;
     struct rnic_device_counters *counters = &qp->pd->rnic->counters;
@@ -436,7 +437,7 @@ static void host_complete(void *ctx, const struct rnic_wc *wc)
         rnic_srq_break(srq_of(qp));
 }
 
-static void host_sent(void *ctx, const struct rnic_wc *wc)
+static void complete_send(void *ctx, const struct rnic_wc *wc)
 {
     struct rnic_qp *qp = ctx;
     struct rnic_device_counters *counters = &qp->pd->rnic->counters;
@@ -446,7 +447,7 @@ static void host_sent(void *ctx, const struct rnic_wc *wc)
     put_completion(qp, qp->send_cq, wc);
 }
 
-static void host_event(void *ctx, enum rnic_event_type type)
+static void raise_event(void *ctx, enum rnic_event_type type)
 {
     struct rnic_qp *qp = ctx;
 
@@ -455,7 +456,7 @@ static void host_event(void *ctx, enum rnic_event_type type)
 
 /* A responder that failed still sends its NAK; when the requester did, nothing is sent any more,
  * and of some services the receive queue goes on (R192). */
-static void host_failed(void *ctx)
+static void fail_qp(void *ctx)
 {
     struct rnic_qp *qp = ctx;
 
@@ -469,7 +470,7 @@ static void host_failed(void *ctx)
     rnic_qp_enter_err(qp);
 }
 
-static void host_step(void *ctx, uint32_t wqe, enum rnic_wr_step step, const struct rnic_wc *wc)
+static void report_step(void *ctx, uint32_t wqe, enum rnic_wr_step step, const struct rnic_wc *wc)
 {
     struct rnic_qp *qp = ctx;
     const struct rnic *rnic = qp->pd->rnic;
@@ -478,7 +479,7 @@ static void host_step(void *ctx, uint32_t wqe, enum rnic_wr_step step, const str
         rnic->step_fn(rnic->step_user, qp, wqe, step, wc);
 }
 
-static void host_ready(void *ctx)
+static void queue_response(void *ctx)
 {
     struct rnic_qp *qp = ctx;
 
@@ -486,17 +487,17 @@ static void host_ready(void *ctx)
         rnic_list_add(&qp->pd->rnic->ready, &qp->ready);
 }
 
-const struct rnic_host rnic_qp_host = {
-    .mem = host_mem,
-    .recv_mem = host_recv_mem,
-    .whole = host_whole,
-    .srq = host_srq,
-    .invalidate = host_invalidate,
-    .bind = host_bind,
-    .complete = host_complete,
-    .event = host_event,
-    .failed = host_failed,
-    .ready = host_ready,
-    .sent = host_sent,
-    .step = host_step,
+const struct rnic_transport_ops rnic_qp_transport_ops = {
+    .translate = translate,
+    .translate_recv = translate_recv,
+    .check_whole_mr = check_whole_mr,
+    .srq = find_srq,
+    .invalidate = invalidate_key,
+    .bind = bind_window,
+    .complete = complete_recv,
+    .event = raise_event,
+    .failed = fail_qp,
+    .ready = queue_response,
+    .sent = complete_send,
+    .step = report_step,
 };

@@ -219,7 +219,7 @@ static enum rnic_comp_step place_read(struct rnic_requester *req, const struct r
     uint32_t off = (uint32_t)(req->una - wqe->pos) * req->attr.path_mtu;
 
     if (pkt->payload_len && !RNIC_FAULT(READ_DATA) &&
-        rnic_sq_scatter(&req->sq, wqe, off, pkt->payload_len, req->host, req->qp, pkt->payload) !=
+        rnic_sq_scatter(&req->sq, wqe, off, pkt->payload_len, req->ops, req->qp, pkt->payload) !=
             RNIC_MEM_OK)
         return RNIC_COMP_BAD_MEMORY;
     rnic_requester_answered(req, req->una + 1);
@@ -235,7 +235,7 @@ static enum rnic_comp_step place_atomic(struct rnic_requester *req, const struct
     uint8_t bytes[sizeof(orig)];
 
     memcpy(bytes, &orig, sizeof(orig));
-    if (rnic_sq_scatter(&req->sq, wqe, 0, sizeof(bytes), req->host, req->qp, bytes) != RNIC_MEM_OK)
+    if (rnic_sq_scatter(&req->sq, wqe, 0, sizeof(bytes), req->ops, req->qp, bytes) != RNIC_MEM_OK)
         return RNIC_COMP_BAD_MEMORY;
     rnic_requester_answered(req, req->una + 1);
     return RNIC_COMP_DONE;

@@ -96,7 +96,7 @@ static bool put_a19(struct rnic_requester *req, struct roce_pkt *pkt, struct rni
     const uint8_t *payload = NULL;
 
     if (wqe->opcode == RNIC_WR_ATOMIC_WRITE &&
-        rnic_sq_gather(&req->sq, wqe, 0, wqe->len, req->host, req->qp, scratch, &payload) !=
+        rnic_sq_gather(&req->sq, wqe, 0, wqe->len, req->ops, req->qp, scratch, &payload) !=
             RNIC_MEM_OK) {
         wqe->status = RNIC_WC_LOC_PROT_ERR;
         return false;
@@ -150,7 +150,7 @@ static bool put_data(struct rnic_requester *req, struct roce_pkt *pkt, struct rn
         len--;
     if (RNIC_FAULT(RESEND_BYTES) && req->nxt < req->max && wqe->len >= len)
         off = off ? 0 : wqe->len - len;
-    if (len && rnic_sq_gather(&req->sq, wqe, off, len, req->host, req->qp, scratch, &payload) !=
+    if (len && rnic_sq_gather(&req->sq, wqe, off, len, req->ops, req->qp, scratch, &payload) !=
                    RNIC_MEM_OK) {
         wqe->status = RNIC_WC_LOC_PROT_ERR;
         return false;

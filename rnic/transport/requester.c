@@ -34,12 +34,12 @@ const char *rnic_req_gate_name(enum rnic_req_gate gate)
     return "unknown";
 }
 
-bool rnic_requester_init(struct rnic_requester *req, const struct rnic_host *host, void *qp,
+bool rnic_requester_init(struct rnic_requester *req, const struct rnic_transport_ops *ops, void *qp,
                          struct rnic_transport_counters *counters, uint32_t max_send_wr,
                          uint32_t max_send_sge, uint32_t max_inline)
 {
     memset(req, 0, sizeof(*req));
-    req->host = host;
+    req->ops = ops;
     req->qp = qp;
     req->counters = counters;
     req->attr.path_mtu = 256; /* to count PSNs with that are flushed anyway */
@@ -122,13 +122,13 @@ void rnic_requester_complete(struct rnic_requester *req, enum rnic_wc_status sta
 
     if (req->watched) {
         wc.wqe = req->sq.head | RNIC_WQE_NUMBER;
-        req->host->step(req->qp, wc.wqe, tell ? RNIC_WR_STEP_COMPLETED : RNIC_WR_STEP_DONE, &wc);
+        req->ops->step(req->qp, wc.wqe, tell ? RNIC_WR_STEP_COMPLETED : RNIC_WR_STEP_DONE, &wc);
     }
     if (req->cur == req->sq.head)
         req->cur++;
     rnic_sq_pop(&req->sq);
     if (tell)
-        req->host->sent(req->qp, &wc);
+        req->ops->sent(req->qp, &wc);
 }
 
 void rnic_requester_flush(struct rnic_requester *req)
@@ -142,7 +142,7 @@ void rnic_requester_fail(struct rnic_requester *req, enum rnic_wc_status status)
 {
     rnic_requester_stop(req);
     rnic_requester_complete(req, status);
-    req->host->failed(req->qp);
+    req->ops->failed(req->qp);
 }
 
 void rnic_requester_answered(struct rnic_requester *req, rnic_pos pos)
@@ -178,8 +178,8 @@ static enum rnic_wc_status do_local(struct rnic_requester *req, const struct rni
     };
 
     if (wqe->opcode == RNIC_WR_BIND_MW)
-        return req->host->bind(req->qp, &bind) ? RNIC_WC_SUCCESS : RNIC_WC_MW_BIND_ERR;
-    return req->host->invalidate(req->qp, wqe->extra) ? RNIC_WC_SUCCESS : RNIC_WC_MW_BIND_ERR;
+        return req->ops->bind(req->qp, &bind) ? RNIC_WC_SUCCESS : RNIC_WC_MW_BIND_ERR;
+    return req->ops->invalidate(req->qp, wqe->extra) ? RNIC_WC_SUCCESS : RNIC_WC_MW_BIND_ERR;
 }
 
 /*

@@ -83,7 +83,7 @@ struct rnic_requester_attr {
 #define RNIC_WQE_NUMBER 0x80000000u /* set in the numbers of WQEs that the host hears */
 
 struct rnic_requester {
-    const struct rnic_host *host;
+    const struct rnic_transport_ops *ops;
     void *qp; /* the host's */
     struct rnic_transport_counters *counters;
     struct rnic_requester_attr attr;
@@ -115,9 +115,9 @@ struct rnic_requester {
     bool any_credits; /* credits are not heeded; set by the host before it starts */
 };
 
-/* `counters` and `host` outlive the requester. Send queue as rnic_sq_init(); false without memory.
+/* `counters` and `ops` outlive the requester. Send queue as rnic_sq_init(); false without memory.
  * The requester is stopped. */
-bool rnic_requester_init(struct rnic_requester *req, const struct rnic_host *host, void *qp,
+bool rnic_requester_init(struct rnic_requester *req, const struct rnic_transport_ops *ops, void *qp,
                          struct rnic_transport_counters *counters, uint32_t max_send_wr,
                          uint32_t max_send_sge, uint32_t max_inline);
 
@@ -201,7 +201,7 @@ static inline void rnic_requester_tell(const struct rnic_requester *req, uint32_
                                        enum rnic_wr_step step)
 {
     if (req->watched)
-        req->host->step(req->qp, idx | RNIC_WQE_NUMBER, step, NULL);
+        req->ops->step(req->qp, idx | RNIC_WQE_NUMBER, step, NULL);
 }
 
 /* The oldest WQE is done; an unsignaled one only tells of errors (R198). */

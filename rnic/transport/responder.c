@@ -34,12 +34,12 @@ static enum rnic_resp_step take_step(enum rnic_resp_step step, struct rnic_respo
     return RNIC_RESP_DONE;
 }
 
-bool rnic_responder_init(struct rnic_responder *resp, const struct rnic_host *host, void *qp,
-                         struct rnic_transport_counters *counters, struct rnic_rq *shared,
+bool rnic_responder_init(struct rnic_responder *resp, const struct rnic_transport_ops *ops,
+                         void *qp, struct rnic_transport_counters *counters, struct rnic_rq *shared,
                          uint32_t max_recv_wr, uint32_t max_recv_sge)
 {
     memset(resp, 0, sizeof(*resp));
-    resp->host = host;
+    resp->ops = ops;
     resp->qp = qp;
     resp->counters = counters;
     resp->from = shared ? shared : &resp->rq;
@@ -97,7 +97,7 @@ void rnic_responder_finish(struct rnic_responder *resp, struct rnic_wc *wc)
     resp->msg.wqe = NULL;
     wc->wr_id = wqe->wr_id;
     rnic_rq_give(resp->from, wqe);
-    resp->host->complete(resp->qp, wc);
+    resp->ops->complete(resp->qp, wc);
 }
 
 void rnic_responder_flush(struct rnic_responder *resp)
@@ -130,7 +130,7 @@ void rnic_responder_posted(struct rnic_responder *resp)
     resp->starved = false;
     rnic_answer_owe_ack(resp);
     if (idle)
-        resp->host->ready(resp->qp);
+        resp->ops->ready(resp->qp);
 }
 
 enum rnic_resp_step rnic_responder_input(struct rnic_responder *resp, const struct roce_pkt *pkt)
@@ -147,15 +147,15 @@ enum rnic_resp_step rnic_responder_input(struct rnic_responder *resp, const stru
         step = take_step(step, resp, pkt);
     } while (step != RNIC_RESP_DONE);
     if (idle && rnic_responder_ready(resp))
-        resp->host->ready(resp->qp);
+        resp->ops->ready(resp->qp);
     return last;
 }
 
 void rnic_responder_fail(struct rnic_responder *resp, enum rnic_event_type event)
 {
     resp->failed = true;
-    resp->host->event(resp->qp, event);
-    resp->host->failed(resp->qp);
+    resp->ops->event(resp->qp, event);
+    resp->ops->failed(resp->qp);
 }
 
 void rnic_responder_fail_request(struct rnic_responder *resp, enum rnic_wc_status status,
@@ -166,7 +166,7 @@ void rnic_responder_fail_request(struct rnic_responder *resp, enum rnic_wc_statu
 
         resp->failed = true;
         rnic_responder_finish(resp, &wc);
-        resp->host->failed(resp->qp);
+        resp->ops->failed(resp->qp);
     } else {
         rnic_responder_fail(resp, event);
     }
@@ -262,7 +262,7 @@ enum rnic_resp_step rnic_resp_check_op_valid(struct rnic_responder *resp,
 /* Annex A14, R180: the SRQ exists in the domain of this QP, and is that of the message. */
 enum rnic_resp_step rnic_resp_check_srq(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
-    struct rnic_rq *rq = resp->host->srq(resp->qp, pkt->xrceth.srqn);
+    struct rnic_rq *rq = resp->ops->srq(resp->qp, pkt->xrceth.srqn);
 
     if (!rq || (resp->msg.open && pkt->xrceth.srqn != resp->msg.srqn))
         return RNIC_RESP_NAK_XRCETH;
@@ -354,7 +354,7 @@ enum rnic_resp_step rnic_resp_check_rkey(struct rnic_responder *resp, const stru
         next = RNIC_RESP_EXECUTE_FLUSH;
         /* The key counts even where no range does. */
         if (pkt->feth.sel == RNIC_FLUSH_MR || range.len == 0)
-            return resp->host->whole(resp->qp, range.rkey, access) == RNIC_MEM_OK
+            return resp->ops->check_whole_mr(resp->qp, range.rkey, access) == RNIC_MEM_OK
                        ? next
                        : RNIC_RESP_NAK_ACCESS;
         break;
@@ -364,8 +364,8 @@ enum rnic_resp_step rnic_resp_check_rkey(struct rnic_responder *resp, const stru
         range = (struct rnic_range){pkt->atomiceth.va, ATOMIC_LEN, pkt->atomiceth.rkey};
         break;
     }
-    if (range.len && resp->host->mem(resp->qp, range.rkey, range.va, range.len, access,
-                                     &resp->target) != RNIC_MEM_OK)
+    if (range.len && resp->ops->translate(resp->qp, range.rkey, range.va, range.len, access,
+                                          &resp->target) != RNIC_MEM_OK)
         return RNIC_RESP_NAK_ACCESS;
     return next;
 }
@@ -379,8 +379,8 @@ enum rnic_resp_step rnic_resp_execute_send(struct rnic_responder *resp, const st
     rnic_message_begin(msg, pkt);
     if (RNIC_FAULT(RECV_LENGTH) && pkt->payload_len > msg->wqe->len - msg->len)
         return RNIC_RESP_ADVANCE;
-    if (rnic_scatter_put(&msg->at, msg->wqe, resp->host, resp->qp, pkt->payload,
-                         pkt->payload_len) != RNIC_MEM_OK)
+    if (rnic_scatter_put(&msg->at, msg->wqe, resp->ops, resp->qp, pkt->payload, pkt->payload_len) !=
+        RNIC_MEM_OK)
         return RNIC_RESP_NAK_OPERATIONAL; /* R090 */
     msg->len += pkt->payload_len;
     resp->counters->rx_send_requests++;
@@ -471,7 +471,7 @@ enum rnic_resp_step rnic_resp_execute_flush(struct rnic_responder *resp, const s
 /* SEND with Invalidate: the key goes before the completion tells (R203). */
 enum rnic_resp_step rnic_resp_invalidate(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
-    if (!RNIC_FAULT(INVALIDATE) && !resp->host->invalidate(resp->qp, pkt->ieth.rkey))
+    if (!RNIC_FAULT(INVALIDATE) && !resp->ops->invalidate(resp->qp, pkt->ieth.rkey))
         return RNIC_RESP_NAK_INVALIDATE;
     return RNIC_RESP_ADVANCE;
 }

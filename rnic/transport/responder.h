@@ -88,7 +88,7 @@ struct rnic_responder_attr {
 };
 
 struct rnic_responder {
-    const struct rnic_host *host;
+    const struct rnic_transport_ops *ops;
     void *qp; /* the host's */
     struct rnic_transport_counters *counters;
     struct rnic_responder_attr attr;
@@ -110,10 +110,10 @@ struct rnic_responder {
     struct rnic_respres_ring resources;
 };
 
-/* `counters`, `host` and `shared` outlive the responder. With `shared` NULL it has a receive queue
+/* `counters`, `ops` and `shared` outlive the responder. With `shared` NULL it has a receive queue
  * of its own, as rnic_rq_init(); false without memory. The responder is stopped. */
-bool rnic_responder_init(struct rnic_responder *resp, const struct rnic_host *host, void *qp,
-                         struct rnic_transport_counters *counters, struct rnic_rq *shared,
+bool rnic_responder_init(struct rnic_responder *resp, const struct rnic_transport_ops *ops,
+                         void *qp, struct rnic_transport_counters *counters, struct rnic_rq *shared,
                          uint32_t max_recv_wr, uint32_t max_recv_sge);
 
 /* A zeroed responder is fine. */

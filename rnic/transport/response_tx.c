@@ -137,7 +137,7 @@ static bool put_read(struct rnic_responder *resp, struct roce_pkt *pkt, struct r
     if (RNIC_FAULT(READ_FIRST_BYTES) || (RNIC_FAULT(READ_REPLAY_VA) && res->answered))
         va = res->va;
     resp->srqn = res->srqn; /* of the request this answers */
-    if (len && resp->host->mem(resp->qp, res->rkey, va, len, RNIC_ACCESS_REMOTE_READ, &src) !=
+    if (len && resp->ops->translate(resp->qp, res->rkey, va, len, RNIC_ACCESS_REMOTE_READ, &src) !=
                    RNIC_MEM_OK) {
         rnic_pos pos = owed->pos;
         uint32_t msn = owed->msn;

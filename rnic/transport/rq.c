@@ -169,7 +169,7 @@ void rnic_rq_clear(struct rnic_rq *rq)
 }
 
 enum rnic_mem rnic_scatter_put(struct rnic_scatter *at, const struct rnic_rwqe *wqe,
-                               const struct rnic_host *host, void *qp, const uint8_t *src,
+                               const struct rnic_transport_ops *ops, void *qp, const uint8_t *src,
                                uint32_t len)
 {
     while (len) {
@@ -188,7 +188,7 @@ enum rnic_mem rnic_scatter_put(struct rnic_scatter *at, const struct rnic_rwqe *
         if (room > len)
             room = len;
         /* addr + off may pass 2^64 only for an SGE that no region can hold: mem() refuses it. */
-        mem = host->recv_mem(qp, sge->lkey, sge->addr + at->off, room, &dst);
+        mem = ops->translate_recv(qp, sge->lkey, sge->addr + at->off, room, &dst);
         if (mem != RNIC_MEM_OK)
             return mem;
         memcpy(dst, src, room);

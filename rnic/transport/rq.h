@@ -8,7 +8,7 @@
 #define RNIC_RQ_H
 
 #include <stddef.h>
-#include "transport/host.h"
+#include "transport/transport_ops.h"
 
 struct rnic_rwqe {
     uint64_t wr_id;
@@ -96,11 +96,11 @@ struct rnic_scatter {
 
 /*
  * Puts `len` bytes into the WQE from *at on and moves *at; the caller has checked that they fit.
- * Each SGE that receives bytes is translated by the host's recv_mem. On failure bytes of earlier
- * SGEs may have been written (R091).
+ * Each SGE that receives bytes is translated by the device's translate_recv. On failure bytes of
+ * earlier SGEs may have been written (R091).
  */
 enum rnic_mem rnic_scatter_put(struct rnic_scatter *at, const struct rnic_rwqe *wqe,
-                               const struct rnic_host *host, void *qp, const uint8_t *src,
+                               const struct rnic_transport_ops *ops, void *qp, const uint8_t *src,
                                uint32_t len);
 
 #endif

@@ -244,8 +244,8 @@ static const struct rnic_sge *find_sge(const struct rnic_sq *sq, const struct rn
 }
 
 enum rnic_mem rnic_sq_gather(const struct rnic_sq *sq, const struct rnic_swqe *wqe, uint32_t off,
-                             uint32_t len, const struct rnic_host *host, void *qp, uint8_t *scratch,
-                             const uint8_t **out)
+                             uint32_t len, const struct rnic_transport_ops *ops, void *qp,
+                             uint8_t *scratch, const uint8_t **out)
 {
     const struct rnic_sge *sge;
     enum rnic_mem mem = RNIC_MEM_OK;
@@ -258,7 +258,7 @@ enum rnic_mem rnic_sq_gather(const struct rnic_sq *sq, const struct rnic_swqe *w
     }
     sge = find_sge(sq, wqe, &off);
     if (sge->len - off >= len) {
-        mem = host->mem(qp, sge->lkey, sge->addr + off, len, 0, &src);
+        mem = ops->translate(qp, sge->lkey, sge->addr + off, len, 0, &src);
         if (mem == RNIC_MEM_OK)
             *out = src;
         return mem;
@@ -269,7 +269,7 @@ enum rnic_mem rnic_sq_gather(const struct rnic_sq *sq, const struct rnic_swqe *w
 
         if (part == 0)
             continue;
-        mem = host->mem(qp, sge->lkey, sge->addr + off, part, 0, &src);
+        mem = ops->translate(qp, sge->lkey, sge->addr + off, part, 0, &src);
         if (mem == RNIC_MEM_OK)
             memcpy(scratch, src, part);
         scratch += part;
@@ -279,7 +279,7 @@ enum rnic_mem rnic_sq_gather(const struct rnic_sq *sq, const struct rnic_swqe *w
 }
 
 enum rnic_mem rnic_sq_scatter(const struct rnic_sq *sq, const struct rnic_swqe *wqe, uint32_t off,
-                              uint32_t len, const struct rnic_host *host, void *qp,
+                              uint32_t len, const struct rnic_transport_ops *ops, void *qp,
                               const uint8_t *src)
 {
     const struct rnic_sge *sge;
@@ -292,7 +292,7 @@ enum rnic_mem rnic_sq_scatter(const struct rnic_sq *sq, const struct rnic_swqe *
 
         if (part == 0)
             continue;
-        mem = host->mem(qp, sge->lkey, sge->addr + off, part, RNIC_ACCESS_LOCAL_WRITE, &dst);
+        mem = ops->translate(qp, sge->lkey, sge->addr + off, part, RNIC_ACCESS_LOCAL_WRITE, &dst);
         if (mem != RNIC_MEM_OK)
             return mem;
         memcpy(dst, src, part);

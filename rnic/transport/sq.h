@@ -10,7 +10,7 @@
 #ifndef RNIC_SQ_H
 #define RNIC_SQ_H
 
-#include "transport/host.h"
+#include "transport/transport_ops.h"
 #include "transport/pos.h"
 #include "transport/send.h"
 #include "wire/env.h"
@@ -112,13 +112,13 @@ void rnic_sq_pop(struct rnic_sq *sq);
  * be read; *out is then not set.
  */
 enum rnic_mem rnic_sq_gather(const struct rnic_sq *sq, const struct rnic_swqe *wqe, uint32_t off,
-                             uint32_t len, const struct rnic_host *host, void *qp, uint8_t *scratch,
-                             const uint8_t **out);
+                             uint32_t len, const struct rnic_transport_ops *ops, void *qp,
+                             uint8_t *scratch, const uint8_t **out);
 
 /* The counterpart for data that a READ or atomic brings: `len` > 0 bytes to `off` of the WQE's
  * SGEs. */
 enum rnic_mem rnic_sq_scatter(const struct rnic_sq *sq, const struct rnic_swqe *wqe, uint32_t off,
-                              uint32_t len, const struct rnic_host *host, void *qp,
+                              uint32_t len, const struct rnic_transport_ops *ops, void *qp,
                               const uint8_t *src);
 
 static inline struct rnic_swqe *rnic_sq_wqe(const struct rnic_sq *sq, uint32_t idx)

@@ -108,8 +108,8 @@ static enum rnic_uc_step check_rkey(struct rnic_responder *resp, const struct ro
     if (pkt->op->kind == ROCE_KIND_SEND)
         return RNIC_UC_EXECUTE_SEND;
     range = rnic_message_range(&resp->msg, pkt);
-    if (range.len && resp->host->mem(resp->qp, range.rkey, range.va, range.len,
-                                     RNIC_ACCESS_REMOTE_WRITE, &resp->target) != RNIC_MEM_OK)
+    if (range.len && resp->ops->translate(resp->qp, range.rkey, range.va, range.len,
+                                          RNIC_ACCESS_REMOTE_WRITE, &resp->target) != RNIC_MEM_OK)
         return RNIC_UC_DROP;
     return RNIC_UC_EXECUTE_WRITE;
 }
@@ -121,8 +121,8 @@ static enum rnic_uc_step execute_send(struct rnic_responder *resp, const struct 
     struct rnic_message *msg = &resp->msg;
 
     rnic_message_begin(msg, pkt);
-    if (rnic_scatter_put(&msg->at, msg->wqe, resp->host, resp->qp, pkt->payload,
-                         pkt->payload_len) != RNIC_MEM_OK)
+    if (rnic_scatter_put(&msg->at, msg->wqe, resp->ops, resp->qp, pkt->payload, pkt->payload_len) !=
+        RNIC_MEM_OK)
         return RNIC_UC_FAIL;
     msg->len += pkt->payload_len;
     resp->counters->rx_send_requests++;

@@ -77,7 +77,7 @@ bool rnic_ud_output(struct rnic_requester *req, struct roce_pkt *pkt, uint8_t *s
             rnic_requester_complete(req, RNIC_WC_SUCCESS);
             continue;
         }
-        if (wqe->len && rnic_sq_gather(&req->sq, wqe, 0, wqe->len, req->host, req->qp, scratch,
+        if (wqe->len && rnic_sq_gather(&req->sq, wqe, 0, wqe->len, req->ops, req->qp, scratch,
                                        &payload) != RNIC_MEM_OK) {
             rnic_requester_fail(req, RNIC_WC_LOC_PROT_ERR); /* R192 */
             return false;
@@ -168,15 +168,15 @@ enum rnic_ud_fate rnic_ud_input(struct rnic_responder *resp, const struct roce_p
     }
     resp->msg.wqe = rnic_rq_take(resp->from);
     type = copy_header(area, pkt);
-    if (rnic_scatter_put(&at, resp->msg.wqe, resp->host, resp->qp, area, sizeof(area)) ==
+    if (rnic_scatter_put(&at, resp->msg.wqe, resp->ops, resp->qp, area, sizeof(area)) ==
             RNIC_MEM_OK &&
-        rnic_scatter_put(&at, resp->msg.wqe, resp->host, resp->qp, pkt->payload,
-                         pkt->payload_len) == RNIC_MEM_OK) {
+        rnic_scatter_put(&at, resp->msg.wqe, resp->ops, resp->qp, pkt->payload, pkt->payload_len) ==
+            RNIC_MEM_OK) {
         deliver(resp, pkt, pkey_index, type);
         return RNIC_UD_DELIVERED;
     }
     resp->failed = true;
     rnic_responder_finish(resp, &wc);
-    resp->host->failed(resp->qp);
+    resp->ops->failed(resp->qp);
     return RNIC_UD_MEMORY;
 }

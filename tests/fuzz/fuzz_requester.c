@@ -79,11 +79,11 @@ static void host_failed(void *ctx)
     FUZZ_CHECK(f->done == f->posted);
 }
 
-static const struct rnic_host host = {.mem = host_mem,
-                                      .invalidate = host_invalidate,
-                                      .bind = host_bind,
-                                      .sent = host_sent,
-                                      .failed = host_failed};
+static const struct rnic_transport_ops host = {.translate = host_mem,
+                                               .invalidate = host_invalidate,
+                                               .bind = host_bind,
+                                               .sent = host_sent,
+                                               .failed = host_failed};
 
 static void start(struct fuzz *f, struct script *script)
 {

@@ -11,7 +11,7 @@ static enum rnic_mem fake_mem(void *ctx, uint32_t key, uint64_t va, uint64_t len
     struct fakehost *fake = ctx;
     unsigned granted = key == FAKE_KEY_RO ? RNIC_ACCESS_REMOTE_READ : RNIC_ACCESS_ALL;
 
-    CU_ASSERT(len > 0); /* the contract of rnic_host.mem */
+    CU_ASSERT(len > 0); /* the contract of rnic_transport_ops.mem */
     if (key == FAKE_KEY_HUGE) {
         *out = fake->mem;
         return va - FAKE_VA + len <= UINT64_C(1) << 40 ? RNIC_MEM_OK : RNIC_MEM_RANGE;
@@ -88,11 +88,11 @@ static void fake_ready(void *ctx)
     fake->ready_cnt++;
 }
 
-static const struct rnic_host host = {
-    .mem = fake_mem,
-    .recv_mem = fake_recv_mem,
+static const struct rnic_transport_ops host = {
+    .translate = fake_mem,
+    .translate_recv = fake_recv_mem,
     .srq = fake_srq,
-    .whole = fake_whole,
+    .check_whole_mr = fake_whole,
     .invalidate = fake_invalidate,
     .complete = fake_complete,
     .event = fake_event,

@@ -10,7 +10,7 @@ static enum rnic_mem fake_mem(void *ctx, uint32_t key, uint64_t va, uint64_t len
 {
     struct fakereq *fake = ctx;
 
-    CU_ASSERT(len > 0); /* the contract of rnic_host.mem */
+    CU_ASSERT(len > 0); /* the contract of rnic_transport_ops.mem */
     CU_ASSERT((access & ~(unsigned)RNIC_ACCESS_LOCAL_WRITE) == 0);
     if (key != FREQ_KEY || fake->key_gone)
         return RNIC_MEM_KEY;
@@ -55,8 +55,8 @@ static bool fake_bind(void *ctx, const struct rnic_mw_bind *bind)
     return bind->mr_key == FREQ_KEY;
 }
 
-static const struct rnic_host host = {
-    .mem = fake_mem,
+static const struct rnic_transport_ops host = {
+    .translate = fake_mem,
     .invalidate = fake_invalidate,
     .bind = fake_bind,
     .failed = fake_failed,

@@ -135,8 +135,8 @@ static void gather_and_scatter(void)
         for (uint32_t len = 1; len <= 407 - off; len += 11) {
             const uint8_t *out = NULL;
 
-            EXPECT_EQ(rnic_sq_gather(&fake.req.sq, wqe, off, len, fake.req.host, &fake,
-                                     fake.scratch, &out),
+            EXPECT_EQ(rnic_sq_gather(&fake.req.sq, wqe, off, len, fake.req.ops, &fake, fake.scratch,
+                                     &out),
                       RNIC_MEM_OK);
             CU_ASSERT(memcmp(out, whole + off, len) == 0);
         }
@@ -144,7 +144,7 @@ static void gather_and_scatter(void)
     for (uint32_t i = 0; i < sizeof(whole); i++)
         whole[i] = (uint8_t)(i * 3 + 1);
     for (uint32_t off = 0; off < 407; off += 37)
-        EXPECT_EQ(rnic_sq_scatter(&fake.req.sq, wqe, off, 37, fake.req.host, &fake, whole + off),
+        EXPECT_EQ(rnic_sq_scatter(&fake.req.sq, wqe, off, 37, fake.req.ops, &fake, whole + off),
                   RNIC_MEM_OK);
     CU_ASSERT(memcmp(whole, fake.mem + 10, 100) == 0);
     CU_ASSERT(memcmp(whole + 100, fake.mem + 3000, 7) == 0);

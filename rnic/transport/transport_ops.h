@@ -7,8 +7,8 @@
  * queues. A requester needs mem, invalidate, bind, sent and failed; a responder all but bind and
  * sent, and srq only as an XRC target.
  */
-#ifndef RNIC_HOST_H
-#define RNIC_HOST_H
+#ifndef RNIC_TRANSPORT_OPS_H
+#define RNIC_TRANSPORT_OPS_H
 
 #include "transport/send.h"
 #include "transport/work.h"
@@ -26,19 +26,20 @@ enum rnic_mem {
     RNIC_MEM_GONE,   /* the user took the memory away under the region (rnic_attr.there) */
 };
 
-struct rnic_host {
+struct rnic_transport_ops {
     /*
      * Translates `len` > 0 bytes at `va` of the region that `key` names, which must grant every
      * right in `access` (enum rnic_access). On RNIC_MEM_OK *out is where the bytes are; the pointer
      * is good until the call into the transport that asked for it returns. Keys are looked at anew
      * for each packet, so that one withdrawn stops working at once (R208).
      */
-    enum rnic_mem (*mem)(void *qp, uint32_t key, uint64_t va, uint64_t len, unsigned access,
-                         uint8_t **out);
+    enum rnic_mem (*translate)(void *qp, uint32_t key, uint64_t va, uint64_t len, unsigned access,
+                               uint8_t **out);
 
     /* The same for an SGE of a receive WQE, with local write access: in the protection domain of
      * the queue that the WQE was posted to, which for an SRQ need not be the QP's. */
-    enum rnic_mem (*recv_mem)(void *qp, uint32_t key, uint64_t va, uint64_t len, uint8_t **out);
+    enum rnic_mem (*translate_recv)(void *qp, uint32_t key, uint64_t va, uint64_t len,
+                                    uint8_t **out);
 
     /* XRC target: the receive queue of the SRQ with this number, or NULL if it does not exist or is
      * of another XRC domain (R180). */
@@ -46,7 +47,7 @@ struct rnic_host {
 
     /* Whether all of the region or window that `key` names may be touched so: FLUSH of level MR
      * names no range (A19). */
-    enum rnic_mem (*whole)(void *qp, uint32_t key, unsigned access);
+    enum rnic_mem (*check_whole_mr)(void *qp, uint32_t key, unsigned access);
 
     /* Takes the key away for a SEND with Invalidate (R203) or a local invalidate: false, and
      * nothing changed, if it is unknown, another's, or not to be invalidated by a peer (R204). */

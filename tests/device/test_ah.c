@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Address handles: R004, R005, R010-R013, R048, R176, R206 of rnic/rules.md; and the 802.1Q tag of
  * an address vector, whatever the service. */
-#include "support/rig.h"
+#include "support/device_fixture.h"
 #include "support/suite.h"
 #include "wire/gid.h"
 
 #define UD_QPN 0x33u
 
-static struct rig rig;
+static struct device_fixture fixture;
 static struct rnic_qp *ud;
 
 static void begin(enum roce_encap encap)
@@ -15,24 +15,24 @@ static void begin(enum roce_encap encap)
     struct rnic_qp_init init = {
         .type = RNIC_QPT_UD, .qpn = UD_QPN, .max_recv_sge = 1, .max_send_wr = 4, .max_send_sge = 1};
 
-    rig_init(&rig, encap);
-    init.recv_cq = init.send_cq = rig.cq;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &ud), RNIC_OK);
-    rig.attr.qkey = 0x1234;
-    rig_connect(&rig, ud);
+    fixture_init(&fixture, encap);
+    init.recv_cq = init.send_cq = fixture.cq;
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &ud), RNIC_OK);
+    fixture.attr.qkey = 0x1234;
+    fixture_connect(&fixture, ud);
 }
 
 static struct rnic_ah *handle(const struct rnic_av *av)
 {
     struct rnic_ah *ah = NULL;
 
-    EXPECT_EQ(rnic_ah_new(rig.pd, av, &ah), RNIC_OK);
+    EXPECT_EQ(rnic_ah_new(fixture.pd, av, &ah), RNIC_OK);
     return ah;
 }
 
 static int send_to(const struct rnic_ah *ah, uint32_t qpn)
 {
-    const struct rnic_sge sge = {RIG_IOVA, 64, RIG_KEY};
+    const struct rnic_sge sge = {FIXTURE_IOVA, 64, FIXTURE_KEY};
     const struct rnic_send_wr wr = {.opcode = RNIC_WR_SEND,
                                     .sge = &sge,
                                     .sge_cnt = 1,
@@ -57,7 +57,7 @@ static void envelope(void)
         uint8_t dst[16];
 
         begin(encaps[i / 2]);
-        av = rig.attr.av;
+        av = fixture.attr.av;
         av.tclass = 0xB7; /* ECN 11 */
         av.hop_limit = 0;
         av.flow = 0x2BCDE;
@@ -71,7 +71,7 @@ static void envelope(void)
         EXPECT_EQ(asked.vlan, 0xABC);
         CU_ASSERT(memcmp(asked.dgid, av.dgid, 16) == 0);
         EXPECT_EQ(send_to(ah, 0x77), RNIC_OK);
-        CU_ASSERT_FATAL(rig_out(&rig, &pkt));
+        CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
         EXPECT_EQ(pkt.encap, encaps[i / 2]);
         EXPECT_EQ(pkt.vlan_cnt, i % 2);
         if (i % 2) {
@@ -80,10 +80,10 @@ static void envelope(void)
             EXPECT_EQ(pkt.vlan[0].dei, 0);
         }
         roce_pkt_addr(&pkt, src, dst);
-        CU_ASSERT(memcmp(src, rig.gen.dgid, 16) == 0);
-        CU_ASSERT(memcmp(dst, rig.gen.sgid, 16) == 0);
-        CU_ASSERT(memcmp(pkt.eth.src, rig.gen.dmac, 6) == 0);
-        CU_ASSERT(memcmp(pkt.eth.dst, rig.gen.smac, 6) == 0);
+        CU_ASSERT(memcmp(src, fixture.gen.dgid, 16) == 0);
+        CU_ASSERT(memcmp(dst, fixture.gen.sgid, 16) == 0);
+        CU_ASSERT(memcmp(pkt.eth.src, fixture.gen.dmac, 6) == 0);
+        CU_ASSERT(memcmp(pkt.eth.dst, fixture.gen.smac, 6) == 0);
         EXPECT_EQ(pkt.bth.dest_qp, 0x77);
         switch (encaps[i / 2]) {
         case ROCE_ENCAP_V2_IP4:
@@ -106,7 +106,7 @@ static void envelope(void)
         if (encaps[i / 2] != ROCE_ENCAP_V1) /* R013: by the flow label */
             EXPECT_EQ(pkt.udp.sport, 0xC000 | ((0x2BCDE & 0x3FFF) ^ (0x2BCDE >> 14)));
         EXPECT_EQ(rnic_ah_del(ah), RNIC_OK);
-        rig_free(&rig);
+        fixture_free(&fixture);
     }
 }
 
@@ -120,12 +120,12 @@ static void r013_source_port(void)
     uint16_t port[3] = {0};
 
     begin(ROCE_ENCAP_V2_IP4);
-    av = rig.attr.av;
+    av = fixture.attr.av;
     av.udp_sport = 0;
     ah = handle(&av);
     for (unsigned i = 0; i < 3; i++) {
         EXPECT_EQ(send_to(ah, i == 1 ? 0x123456 : 0x777), RNIC_OK);
-        CU_ASSERT_FATAL(rig_out(&rig, &pkt));
+        CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
         port[i] = pkt.udp.sport;
         CU_ASSERT(port[i] >= 0xC000);
     }
@@ -133,9 +133,9 @@ static void r013_source_port(void)
     CU_ASSERT(port[0] != port[1]);
     av.udp_sport = 0xD00D;
     EXPECT_EQ(send_to(handle(&av), 0x777), RNIC_OK);
-    CU_ASSERT_FATAL(rig_out(&rig, &pkt));
+    CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
     EXPECT_EQ(pkt.udp.sport, 0xD00D);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 static void refused(void)
@@ -144,25 +144,25 @@ static void refused(void)
     struct rnic_ah *ah = NULL;
 
     begin(ROCE_ENCAP_V2_IP4);
-    bad = rig.attr.av;
+    bad = fixture.attr.av;
     bad.sgid_idx = 1;
-    EXPECT_EQ(rnic_ah_new(rig.pd, &bad, &ah), RNIC_ERR_INVALID);
-    bad = rig.attr.av;
+    EXPECT_EQ(rnic_ah_new(fixture.pd, &bad, &ah), RNIC_ERR_INVALID);
+    bad = fixture.attr.av;
     bad.flow = 0x100000;
-    EXPECT_EQ(rnic_ah_new(rig.pd, &bad, &ah), RNIC_ERR_INVALID);
-    bad = rig.attr.av;
+    EXPECT_EQ(rnic_ah_new(fixture.pd, &bad, &ah), RNIC_ERR_INVALID);
+    bad = fixture.attr.av;
     bad.dgid[0] = 0x20; /* IPv6, from an IPv4 GID */
-    EXPECT_EQ(rnic_ah_new(rig.pd, &bad, &ah), RNIC_ERR_INVALID);
-    bad = rig.attr.av;
+    EXPECT_EQ(rnic_ah_new(fixture.pd, &bad, &ah), RNIC_ERR_INVALID);
+    bad = fixture.attr.av;
     bad.tagged = true;
     bad.vlan = 4096;
-    EXPECT_EQ(rnic_ah_new(rig.pd, &bad, &ah), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_ah_new(fixture.pd, &bad, &ah), RNIC_ERR_INVALID);
     bad.vlan = 4095;
     bad.priority = 8;
-    EXPECT_EQ(rnic_ah_new(rig.pd, &bad, &ah), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_ah_new(fixture.pd, &bad, &ah), RNIC_ERR_INVALID);
     CU_ASSERT(ah == NULL);
     EXPECT_EQ(rnic_ah_del(NULL), RNIC_OK);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* A handle deleted behind a request that waits changes nothing about it; one of another PD is
@@ -174,20 +174,20 @@ static void lifetime(void)
     struct roce_pkt pkt;
 
     begin(ROCE_ENCAP_V2_IP4);
-    EXPECT_EQ(rnic_pd_new(rig.rnic, &other), RNIC_OK);
-    EXPECT_EQ(rnic_ah_new(other, &rig.attr.av, &ah), RNIC_OK);
+    EXPECT_EQ(rnic_pd_new(fixture.rnic, &other), RNIC_OK);
+    EXPECT_EQ(rnic_ah_new(other, &fixture.attr.av, &ah), RNIC_OK);
     EXPECT_EQ(send_to(ah, 0x77), RNIC_ERR_INVALID);
     EXPECT_EQ(send_to(NULL, 0x77), RNIC_ERR_INVALID);
     EXPECT_EQ(rnic_pd_del(other), RNIC_ERR_BUSY);
     EXPECT_EQ(rnic_ah_del(ah), RNIC_OK);
     EXPECT_EQ(rnic_pd_del(other), RNIC_OK);
-    ah = handle(&rig.attr.av);
+    ah = handle(&fixture.attr.av);
     EXPECT_EQ(send_to(ah, 0x77), RNIC_OK);
     EXPECT_EQ(rnic_ah_del(ah), RNIC_OK);
-    CU_ASSERT_FATAL(rig_out(&rig, &pkt));
-    CU_ASSERT(memcmp(pkt.eth.dst, rig.gen.smac, 6) == 0);
-    handle(&rig.attr.av); /* rig_free() finds it */
-    rig_free(&rig);
+    CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
+    CU_ASSERT(memcmp(pkt.eth.dst, fixture.gen.smac, 6) == 0);
+    handle(&fixture.attr.av); /* fixture_free() finds it */
+    fixture_free(&fixture);
 }
 
 /* R048: a unicast handle reaches no multicast QPN, and a multicast one no other. */
@@ -197,25 +197,25 @@ static void r048_multicast_qpn(void)
     struct roce_pkt pkt;
 
     begin(ROCE_ENCAP_V2_IP4);
-    EXPECT_EQ(send_to(handle(&rig.attr.av), 0xFFFFFF), RNIC_ERR_INVALID);
-    EXPECT_EQ(send_to(handle(&rig.attr.av), 0x1000000), RNIC_ERR_INVALID);
-    EXPECT_EQ(send_to(handle(&rig.attr.av), 0xFFFFFE), RNIC_OK);
-    CU_ASSERT(rig_out(&rig, &pkt));
-    av = rig.attr.av;
+    EXPECT_EQ(send_to(handle(&fixture.attr.av), 0xFFFFFF), RNIC_ERR_INVALID);
+    EXPECT_EQ(send_to(handle(&fixture.attr.av), 0x1000000), RNIC_ERR_INVALID);
+    EXPECT_EQ(send_to(handle(&fixture.attr.av), 0xFFFFFE), RNIC_OK);
+    CU_ASSERT(fixture_out(&fixture, &pkt));
+    av = fixture.attr.av;
     memcpy(av.dgid + 12, "\xEF\x81\x02\x03", 4);
     EXPECT_EQ(send_to(handle(&av), 0x77), RNIC_OK);
-    CU_ASSERT_FATAL(rig_out(&rig, &pkt));
+    CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
     EXPECT_EQ(pkt.bth.dest_qp, 0xFFFFFF);
     CU_ASSERT(memcmp(pkt.eth.dst, "\x01\x00\x5E\x01\x02\x03", 6) == 0); /* R176 */
     /* No connection leads to a group. */
-    rig.attr.av = av;
-    rig.attr.state = RNIC_QPS_RESET;
-    EXPECT_EQ(rnic_qp_modify(rig.qp, &rig.attr, 0), RNIC_OK);
-    rig.attr.state = RNIC_QPS_INIT;
-    EXPECT_EQ(rnic_qp_modify(rig.qp, &rig.attr, 0), RNIC_OK);
-    rig.attr.state = RNIC_QPS_RTR;
-    EXPECT_EQ(rnic_qp_modify(rig.qp, &rig.attr, 0), RNIC_ERR_INVALID);
-    rig_free(&rig);
+    fixture.attr.av = av;
+    fixture.attr.state = RNIC_QPS_RESET;
+    EXPECT_EQ(rnic_qp_modify(fixture.qp, &fixture.attr, 0), RNIC_OK);
+    fixture.attr.state = RNIC_QPS_INIT;
+    EXPECT_EQ(rnic_qp_modify(fixture.qp, &fixture.attr, 0), RNIC_OK);
+    fixture.attr.state = RNIC_QPS_RTR;
+    EXPECT_EQ(rnic_qp_modify(fixture.qp, &fixture.attr, 0), RNIC_ERR_INVALID);
+    fixture_free(&fixture);
 }
 
 /* R176: of groups, the GID to the MAC. RFC 1112 6.4, RFC 2464 7. */
@@ -252,24 +252,24 @@ static void tag_on_connection(void)
 {
     struct roce_pkt pkt;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP6); /* the longest envelope there is */
-    rig.attr.av.tagged = true;
-    rig.attr.av.priority = 7;
-    rig.attr.av.vlan = 42;
-    rig.attr.state = RNIC_QPS_RESET;
-    EXPECT_EQ(rnic_qp_modify(rig.qp, &rig.attr, 0), RNIC_OK);
-    rig_connect(&rig, rig.qp);
-    pkt = pktgen_read(&rig.gen, RIG_PSN, RIG_IOVA, RIG_KEY, 3000);
-    rig_in(&rig, &pkt);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP6); /* the longest envelope there is */
+    fixture.attr.av.tagged = true;
+    fixture.attr.av.priority = 7;
+    fixture.attr.av.vlan = 42;
+    fixture.attr.state = RNIC_QPS_RESET;
+    EXPECT_EQ(rnic_qp_modify(fixture.qp, &fixture.attr, 0), RNIC_OK);
+    fixture_connect(&fixture, fixture.qp);
+    pkt = pktgen_read(&fixture.gen, FIXTURE_PSN, FIXTURE_IOVA, FIXTURE_KEY, 3000);
+    fixture_in(&fixture, &pkt);
     for (unsigned i = 0; i < 3; i++) {
-        CU_ASSERT_FATAL(rig_out(&rig, &pkt));
+        CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
         EXPECT_EQ(pkt.vlan_cnt, 1);
         EXPECT_EQ(pkt.vlan[0].vid, 42);
         EXPECT_EQ(pkt.vlan[0].pcp, 7);
         EXPECT_EQ(pkt.payload_len, i < 2 ? 1024 : 3000 - 2048);
     }
-    rig_expect_nothing(&rig);
-    rig_free(&rig);
+    fixture_expect_nothing(&fixture);
+    fixture_free(&fixture);
 }
 
 SUITE("device.ah", TEST(envelope), TEST(r013_source_port), TEST(refused), TEST(lifetime),

@@ -2,7 +2,7 @@
 /* No packet, work request or completion allocates memory: every call that does is counted (the
  * linker's --wrap) while two devices exchange messages of every kind, some of them lost. */
 #include <stdlib.h>
-#include "support/pair.h"
+#include "support/qp_pair.h"
 #include "support/suite.h"
 
 /* Volatile: compilers know that malloc() changes no variable. */
@@ -34,7 +34,7 @@ void *__wrap_realloc(void *old, size_t size)
     return __real_realloc(old, size);
 }
 
-static struct pair pair;
+static struct qp_pair pair;
 static rnic_time now;
 static unsigned frames;
 
@@ -75,8 +75,8 @@ static unsigned round_of(unsigned lose)
         uint32_t len = rnic_wr_is_atomic(ops[i]) ? 8 : 5000;
 
         for (unsigned s = 0; s < 2; s++) {
-            EXPECT_EQ(pair_recv(&pair, !s, 0, i, 65536 * s, 8192), RNIC_OK);
-            EXPECT_EQ(pair_send(&pair, s, 0, i, ops[i], 1 << 18, len, 1 << 19), RNIC_OK);
+            EXPECT_EQ(qp_pair_recv(&pair, !s, 0, i, 65536 * s, 8192), RNIC_OK);
+            EXPECT_EQ(qp_pair_send(&pair, s, 0, i, ops[i], 1 << 18, len, 1 << 19), RNIC_OK);
         }
         for (unsigned k = 0; k < 12; k++)
             exchange(lose);
@@ -96,8 +96,8 @@ static void no_allocation_for_packets(void)
 {
     void *volatile seen; /* or compilers leave malloc() and free() out */
 
-    pair_init(&pair, 5, ROCE_ENCAP_V2_IP4, 1, 64);
-    pair_connect(&pair);
+    qp_pair_init(&pair, 5, ROCE_ENCAP_V2_IP4, 1, 64);
+    qp_pair_connect(&pair);
     EXPECT_EQ(round_of(1), 12);
     for (unsigned lose = 1; lose < 40; lose += 19) {
         counting = true;
@@ -111,7 +111,7 @@ static void no_allocation_for_packets(void)
     counting = false;
     EXPECT_EQ(calls, 1);
     free(seen);
-    pair_free(&pair);
+    qp_pair_free(&pair);
 }
 
 SUITE("device.alloc", TEST(no_allocation_for_packets))

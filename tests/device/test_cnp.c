@@ -2,13 +2,13 @@
 /* CNPs of a device: when one is sent and what it looks like, and what one does that comes in:
  * R005, R214-R220 of rnic/rules.md. */
 #include <string.h>
-#include "support/rig.h"
+#include "support/device_fixture.h"
 #include "support/suite.h"
 #include "wire/codes.h"
 
 #define US UINT64_C(1000)
 
-static struct rig rig;
+static struct device_fixture fixture;
 static struct rnic_qp *sender; /* with a send queue; of the same connection's addresses */
 
 static void begin(enum roce_encap encap)
@@ -16,15 +16,15 @@ static void begin(enum roce_encap encap)
     struct rnic_ecn ecn;
 
     rnic_ecn_defaults(&ecn);
-    rig_init_ecn(&rig, encap, &ecn);
+    fixture_init_ecn(&fixture, encap, &ecn);
 }
 
 static struct roce_pkt marked(uint32_t psn)
 {
-    struct roce_pkt pkt =
-        pktgen_write(&rig.gen, ROCE_OP_RC_WRITE_ONLY, psn, RIG_IOVA, RIG_KEY, 0, NULL, 0);
+    struct roce_pkt pkt = pktgen_write(&fixture.gen, ROCE_OP_RC_WRITE_ONLY, psn, FIXTURE_IOVA,
+                                       FIXTURE_KEY, 0, NULL, 0);
 
-    if (rig.gen.encap == ROCE_ENCAP_V2_IP6)
+    if (fixture.gen.encap == ROCE_ENCAP_V2_IP6)
         pkt.ip6.ecn = 3;
     else
         pkt.ip4.ecn = 3;
@@ -33,7 +33,7 @@ static struct roce_pkt marked(uint32_t psn)
 
 static struct roce_pkt cnp_to(uint32_t qpn)
 {
-    struct roce_pkt pkt = pktgen_pkt(&rig.gen, ROCE_OP_CNP_ROCE, 0);
+    struct roce_pkt pkt = pktgen_pkt(&fixture.gen, ROCE_OP_CNP_ROCE, 0);
 
     pkt.bth.becn = 1;
     pkt.bth.migreq = 0;
@@ -46,7 +46,7 @@ static void expect_cnp(uint16_t pkey)
     static const struct roce_cnp zero;
     struct roce_pkt pkt;
 
-    if (!rig_out(&rig, &pkt)) {
+    if (!fixture_out(&fixture, &pkt)) {
         suite_fail(__FILE__, __LINE__, "no CNP");
         return;
     }
@@ -59,11 +59,11 @@ static void expect_cnp(uint16_t pkey)
     EXPECT_EQ(pkt.bth.padcnt, 0);
     EXPECT_EQ(pkt.bth.ackreq, 0);
     EXPECT_EQ(pkt.bth.pkey, pkey);
-    EXPECT_EQ(pkt.bth.dest_qp, RIG_PEER_QPN);
+    EXPECT_EQ(pkt.bth.dest_qp, FIXTURE_PEER_QPN);
     EXPECT_EQ(pkt.payload_len, 0);
     CU_ASSERT(memcmp(&pkt.cnp, &zero, sizeof(zero)) == 0);
     EXPECT_EQ(pkt.udp.dport, 4791); /* R011 */
-    EXPECT_EQ(pkt.udp.sport, rig.attr.av.udp_sport);
+    EXPECT_EQ(pkt.udp.sport, fixture.attr.av.udp_sport);
     if (pkt.encap == ROCE_ENCAP_V2_IP6) {
         EXPECT_EQ(pkt.ip6.dscp, 48);
         EXPECT_EQ(pkt.ip6.ecn, 2);
@@ -82,16 +82,16 @@ static void r214_layout(void)
         struct roce_pkt pkt;
 
         begin(encaps[e]);
-        pkt = marked(RIG_PSN);
+        pkt = marked(FIXTURE_PSN);
         pkt.bth.ackreq = 1;
         pkt.bth.pkey = 0x7FFF; /* a limited member */
-        rig_in(&rig, &pkt);
+        fixture_in(&fixture, &pkt);
         expect_cnp(0x7FFF);
-        rig_expect_aeth(&rig, RIG_PSN, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, 1);
-        rig_expect_nothing(&rig);
-        EXPECT_EQ(rig_counters(&rig).np_cnp_sent, 1);
-        EXPECT_EQ(rig_counters(&rig).np_ecn_marked_roce_packets, 1);
-        rig_free(&rig);
+        fixture_expect_aeth(&fixture, FIXTURE_PSN, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, 1);
+        fixture_expect_nothing(&fixture);
+        EXPECT_EQ(fixture_counters(&fixture).np_cnp_sent, 1);
+        EXPECT_EQ(fixture_counters(&fixture).np_ecn_marked_roce_packets, 1);
+        fixture_free(&fixture);
     }
 }
 
@@ -101,15 +101,15 @@ static void r005_sent_as_ect(void)
     struct roce_pkt pkt;
 
     begin(ROCE_ENCAP_V2_IP4);
-    pkt = marked(RIG_PSN);
+    pkt = marked(FIXTURE_PSN);
     pkt.ip4.ecn = 2;
     pkt.bth.ackreq = 1;
-    rig_in(&rig, &pkt);
-    CU_ASSERT(rig_out(&rig, &pkt));
+    fixture_in(&fixture, &pkt);
+    CU_ASSERT(fixture_out(&fixture, &pkt));
     EXPECT_EQ(pkt.ip4.ecn, 2);
     EXPECT_EQ(pkt.ip4.dscp, 0x68 >> 2);
-    rig_expect_nothing(&rig); /* not marked: no CNP */
-    rig_free(&rig);
+    fixture_expect_nothing(&fixture); /* not marked: no CNP */
+    fixture_free(&fixture);
 }
 
 /* R219: one in min_time_between_cnps, to the nanosecond. */
@@ -119,32 +119,32 @@ static void r219_interval(void)
 
     begin(ROCE_ENCAP_V2_IP4);
     for (unsigned i = 0; i < 3; i++) {
-        struct roce_pkt pkt = marked(RIG_PSN + i);
+        struct roce_pkt pkt = marked(FIXTURE_PSN + i);
 
-        rig_in(&rig, &pkt);
+        fixture_in(&fixture, &pkt);
         if (i == 0)
             expect_cnp(0xFFFF);
         else
-            rig_expect_nothing(&rig);
+            fixture_expect_nothing(&fixture);
     }
-    EXPECT_EQ(rig_counters(&rig).np_ecn_marked_roce_packets, 3);
-    rig.now += 10 * US;
+    EXPECT_EQ(fixture_counters(&fixture).np_ecn_marked_roce_packets, 3);
+    fixture.now += 10 * US;
     for (unsigned i = 0; i < 2; i++) {
-        struct roce_pkt pkt = marked(RIG_PSN + 3 + 2 * i);
+        struct roce_pkt pkt = marked(FIXTURE_PSN + 3 + 2 * i);
         struct pktgen_frame frame;
         uint8_t buf[ROCE_FRAME_MAX];
 
         pktgen_build(&pkt, &frame);
-        first = rig.now;
-        rnic_input(rig.rnic, frame.bytes, frame.len, first);
-        CU_ASSERT(rnic_output(rig.rnic, buf, sizeof(buf), first) > 0);
-        pkt = marked(RIG_PSN + 4 + 2 * i);
+        first = fixture.now;
+        rnic_input(fixture.rnic, frame.bytes, frame.len, first);
+        CU_ASSERT(rnic_output(fixture.rnic, buf, sizeof(buf), first) > 0);
+        pkt = marked(FIXTURE_PSN + 4 + 2 * i);
         pktgen_build(&pkt, &frame);
-        rnic_input(rig.rnic, frame.bytes, frame.len, first + 4 * US - 1);
-        EXPECT_EQ(rnic_output(rig.rnic, buf, sizeof(buf), first + 4 * US - 1), 0);
-        rig.now = first + 4 * US; /* and the next round is exactly then */
+        rnic_input(fixture.rnic, frame.bytes, frame.len, first + 4 * US - 1);
+        EXPECT_EQ(rnic_output(fixture.rnic, buf, sizeof(buf), first + 4 * US - 1), 0);
+        fixture.now = first + 4 * US; /* and the next round is exactly then */
     }
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* R217: what is not valid causes none; R220: neither do acknowledgements and CNPs. */
@@ -154,27 +154,27 @@ static void r217_r220_no_cnp(void)
     struct pktgen_frame frame;
 
     begin(ROCE_ENCAP_V2_IP4);
-    pkt = marked(RIG_PSN);
+    pkt = marked(FIXTURE_PSN);
     pktgen_build(&pkt, &frame);
     frame.bytes[frame.len - 1] ^= 1;
-    rnic_input(rig.rnic, frame.bytes, frame.len, rig.now);
+    rnic_input(fixture.rnic, frame.bytes, frame.len, fixture.now);
     pkt.bth.pkey = 0x1234;
-    rig_in(&rig, &pkt);
-    pkt = marked(RIG_PSN);
+    fixture_in(&fixture, &pkt);
+    pkt = marked(FIXTURE_PSN);
     pkt.bth.dest_qp = 0x77;
-    rig_in(&rig, &pkt);
-    pkt = pktgen_pkt(&rig.gen, ROCE_OP_RC_ACK, 0);
+    fixture_in(&fixture, &pkt);
+    pkt = pktgen_pkt(&fixture.gen, ROCE_OP_RC_ACK, 0);
     pkt.ip4.ecn = 3;
     pkt.aeth.syndrome = ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE;
-    rig_in(&rig, &pkt);
-    pkt = cnp_to(RIG_QPN);
+    fixture_in(&fixture, &pkt);
+    pkt = cnp_to(FIXTURE_QPN);
     pkt.ip4.ecn = 3;
-    rig_in(&rig, &pkt);
-    rig_expect_nothing(&rig);
-    EXPECT_EQ(rig_counters(&rig).np_cnp_sent, 0);
-    EXPECT_EQ(rig_counters(&rig).np_ecn_marked_roce_packets, 0);
-    EXPECT_EQ(rig_counters(&rig).rp_cnp_handled, 1);
-    rig_free(&rig);
+    fixture_in(&fixture, &pkt);
+    fixture_expect_nothing(&fixture);
+    EXPECT_EQ(fixture_counters(&fixture).np_cnp_sent, 0);
+    EXPECT_EQ(fixture_counters(&fixture).np_ecn_marked_roce_packets, 0);
+    EXPECT_EQ(fixture_counters(&fixture).rp_cnp_handled, 1);
+    fixture_free(&fixture);
 }
 
 /* R216: unknown QPs, other addresses, reserved bytes, duplicates, states; PSN and timers stay. */
@@ -185,37 +185,37 @@ static void r216_cnp_input(void)
     struct rnic_qp_attr attr = {.state = RNIC_QPS_SQD};
 
     begin(ROCE_ENCAP_V2_IP4);
-    rnic_qp_view(rig.qp, &before);
+    rnic_qp_view(fixture.qp, &before);
     pkt = cnp_to(0x77);
-    rig_in(&rig, &pkt);
-    pkt = cnp_to(RIG_QPN);
+    fixture_in(&fixture, &pkt);
+    pkt = cnp_to(FIXTURE_QPN);
     pkt.ip4.src[3] ^= 4;
-    rig_in(&rig, &pkt);
-    EXPECT_EQ(rig_counters(&rig).rx_no_qp, 2);
-    EXPECT_EQ(rig_counters(&rig).rp_cnp_handled, 0);
+    fixture_in(&fixture, &pkt);
+    EXPECT_EQ(fixture_counters(&fixture).rx_no_qp, 2);
+    EXPECT_EQ(fixture_counters(&fixture).rp_cnp_handled, 0);
     for (unsigned i = 0; i < 3; i++) {
-        pkt = cnp_to(RIG_QPN);
+        pkt = cnp_to(FIXTURE_QPN);
         pkt.bth.psn = 5 * i;
         memset(&pkt.cnp, (int)i, sizeof(pkt.cnp));
         pkt.bth.becn = i != 1;
-        rig_in(&rig, &pkt);
-        EXPECT_EQ(rig_counters(&rig).rp_cnp_handled, 1 + i);
+        fixture_in(&fixture, &pkt);
+        EXPECT_EQ(fixture_counters(&fixture).rp_cnp_handled, 1 + i);
     }
-    EXPECT_EQ(rnic_qp_modify(rig.qp, &attr, rig.now), RNIC_OK);
-    pkt = cnp_to(RIG_QPN);
-    rig_in(&rig, &pkt);
-    EXPECT_EQ(rig_counters(&rig).rp_cnp_handled, 4);
+    EXPECT_EQ(rnic_qp_modify(fixture.qp, &attr, fixture.now), RNIC_OK);
+    pkt = cnp_to(FIXTURE_QPN);
+    fixture_in(&fixture, &pkt);
+    EXPECT_EQ(fixture_counters(&fixture).rp_cnp_handled, 4);
     attr.state = RNIC_QPS_ERR;
-    EXPECT_EQ(rnic_qp_modify(rig.qp, &attr, rig.now), RNIC_OK);
-    rig_in(&rig, &pkt);
-    EXPECT_EQ(rig_counters(&rig).rp_cnp_handled, 4);
-    EXPECT_EQ(rig_counters(&rig).rx_no_qp, 3);
-    rnic_qp_view(rig.qp, &after);
+    EXPECT_EQ(rnic_qp_modify(fixture.qp, &attr, fixture.now), RNIC_OK);
+    fixture_in(&fixture, &pkt);
+    EXPECT_EQ(fixture_counters(&fixture).rp_cnp_handled, 4);
+    EXPECT_EQ(fixture_counters(&fixture).rx_no_qp, 3);
+    rnic_qp_view(fixture.qp, &after);
     EXPECT_EQ(after.epsn, before.epsn);
     EXPECT_EQ(after.msn, before.msn);
-    EXPECT_EQ(rnic_deadline(rig.rnic), RNIC_NEVER);
-    rig_expect_nothing(&rig);
-    rig_free(&rig);
+    EXPECT_EQ(rnic_deadline(fixture.rnic), RNIC_NEVER);
+    fixture_expect_nothing(&fixture);
+    fixture_free(&fixture);
 }
 
 /* Off: marks are counted, CNPs are ignored, tclass is as the user says. */
@@ -223,20 +223,20 @@ static void off_by_default(void)
 {
     struct roce_pkt pkt;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    pkt = marked(RIG_PSN);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    pkt = marked(FIXTURE_PSN);
     pkt.bth.ackreq = 1;
-    rig_in(&rig, &pkt);
-    CU_ASSERT(rig_out(&rig, &pkt));
+    fixture_in(&fixture, &pkt);
+    CU_ASSERT(fixture_out(&fixture, &pkt));
     EXPECT_EQ(pkt.bth.opcode, ROCE_OP_RC_ACK);
     EXPECT_EQ(pkt.ip4.ecn, 0);
-    rig_expect_nothing(&rig);
-    pkt = cnp_to(RIG_QPN);
-    rig_in(&rig, &pkt);
-    EXPECT_EQ(rig_counters(&rig).np_ecn_marked_roce_packets, 1);
-    EXPECT_EQ(rig_counters(&rig).np_cnp_sent, 0);
-    EXPECT_EQ(rig_counters(&rig).rp_cnp_ignored, 1);
-    rig_free(&rig);
+    fixture_expect_nothing(&fixture);
+    pkt = cnp_to(FIXTURE_QPN);
+    fixture_in(&fixture, &pkt);
+    EXPECT_EQ(fixture_counters(&fixture).np_ecn_marked_roce_packets, 1);
+    EXPECT_EQ(fixture_counters(&fixture).np_cnp_sent, 0);
+    EXPECT_EQ(fixture_counters(&fixture).rp_cnp_ignored, 1);
+    fixture_free(&fixture);
 }
 
 static void bad_parameters(void)
@@ -245,7 +245,7 @@ static void bad_parameters(void)
     struct rnic_attr attr;
 
     pktgen_init(&gen, ROCE_ENCAP_V2_IP4);
-    attr = rig_device_attr(&gen);
+    attr = fixture_device_attr(&gen);
     rnic_ecn_defaults(&attr.ecn);
     attr.ecn.cnp_dscp = 64;
     CU_ASSERT(rnic_new(&attr) == NULL);
@@ -265,7 +265,7 @@ static void r218_paced(void)
                                 .max_send_wr = 16,
                                 .max_send_sge = 1};
     struct rnic_ecn ecn;
-    struct rnic_sge sge = {RIG_IOVA, 1024, RIG_KEY};
+    struct rnic_sge sge = {FIXTURE_IOVA, 1024, FIXTURE_KEY};
     struct rnic_send_wr wr = {.opcode = RNIC_WR_WRITE, .sge = &sge, .sge_cnt = 1};
     struct roce_pkt pkt;
     rnic_time last = 0;
@@ -278,49 +278,49 @@ static void r218_paced(void)
     ecn.dcqcn.rpg_ai_rate = 0;
     ecn.dcqcn.rpg_hai_rate = 0;
     ecn.dcqcn.max_burst_sz = 0;
-    rig_init_ecn(&rig, ROCE_ENCAP_V2_IP4, &ecn);
-    rig.attr.timeout = 1; /* 8 us: far below the time between two packets */
-    rig.attr.retry_cnt = 1;
-    init.recv_cq = init.send_cq = rig.cq;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &sender), RNIC_OK);
-    rig_connect(&rig, sender);
+    fixture_init_ecn(&fixture, ROCE_ENCAP_V2_IP4, &ecn);
+    fixture.attr.timeout = 1; /* 8 us: far below the time between two packets */
+    fixture.attr.retry_cnt = 1;
+    init.recv_cq = init.send_cq = fixture.cq;
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &sender), RNIC_OK);
+    fixture_connect(&fixture, sender);
     pkt = cnp_to(0x33);
-    rig_in(&rig, &pkt);
+    fixture_in(&fixture, &pkt);
     sge.len = 4096; /* four packets, the last of which asks for an ACK */
     EXPECT_EQ(rnic_post_send(sender, &wr), RNIC_OK);
     for (unsigned i = 0; i < 20000 && sent < 4; i++) {
         uint8_t buf[ROCE_FRAME_MAX];
         size_t len;
 
-        while ((len = rnic_output(rig.rnic, buf, sizeof(buf), rig.now)) > 0) {
+        while ((len = rnic_output(fixture.rnic, buf, sizeof(buf), fixture.now)) > 0) {
             if (sent)
-                CU_ASSERT(rig.now - last >= (uint64_t)1024 * 8000);
-            last = rig.now;
+                CU_ASSERT(fixture.now - last >= (uint64_t)1024 * 8000);
+            last = fixture.now;
             sent++;
         }
-        CU_ASSERT(rnic_deadline(rig.rnic) > rig.now);
+        CU_ASSERT(rnic_deadline(fixture.rnic) > fixture.now);
         if (sent == 2 && i % 100 == 0) { /* meanwhile the responder half answers at once */
-            pkt = pktgen_write(&rig.gen, ROCE_OP_RC_WRITE_ONLY, rig.attr.rq_psn, RIG_IOVA, RIG_KEY,
-                               0, NULL, 0);
+            pkt = pktgen_write(&fixture.gen, ROCE_OP_RC_WRITE_ONLY, fixture.attr.rq_psn,
+                               FIXTURE_IOVA, FIXTURE_KEY, 0, NULL, 0);
             pkt.bth.dest_qp = 0x33;
             pkt.bth.ackreq = 1;
-            rig_in(&rig, &pkt);
-            CU_ASSERT(rig_out(&rig, &pkt));
+            fixture_in(&fixture, &pkt);
+            CU_ASSERT(fixture_out(&fixture, &pkt));
             EXPECT_EQ(pkt.bth.opcode, ROCE_OP_RC_ACK);
         }
         if (sent == 4)
             break;
-        rig.now = rnic_deadline(rig.rnic);
-        rnic_expire(rig.rnic, rig.now);
+        fixture.now = rnic_deadline(fixture.rnic);
+        rnic_expire(fixture.rnic, fixture.now);
     }
     EXPECT_EQ(sent, 4);
-    EXPECT_EQ(rig_counters(&rig).local_ack_timeout_err, 0);
-    EXPECT_EQ(rig_counters(&rig).tx_retransmitted, 0);
-    rig.now += 20 * US; /* but now the responder is silent */
-    rnic_expire(rig.rnic, rig.now);
-    EXPECT_EQ(rig_counters(&rig).local_ack_timeout_err, 1);
+    EXPECT_EQ(fixture_counters(&fixture).local_ack_timeout_err, 0);
+    EXPECT_EQ(fixture_counters(&fixture).tx_retransmitted, 0);
+    fixture.now += 20 * US; /* but now the responder is silent */
+    rnic_expire(fixture.rnic, fixture.now);
+    EXPECT_EQ(fixture_counters(&fixture).local_ack_timeout_err, 1);
     rnic_qp_del(sender); /* while it waits */
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 SUITE("cnp", TEST(r214_layout), TEST(r005_sent_as_ect), TEST(r219_interval), TEST(r217_r220_no_cnp),

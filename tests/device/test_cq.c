@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Completion queues: order (R198), overrun (R200), use (R205). */
-#include "support/rig.h"
+#include "support/device_fixture.h"
 #include "support/suite.h"
 #include "wire/codes.h"
 
-static struct rig rig;
+static struct device_fixture fixture;
 
 static void limits(void)
 {
     struct rnic_cq *cq;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    EXPECT_EQ(rnic_cq_new(rig.rnic, 0, &cq), RNIC_ERR_INVALID);
-    EXPECT_EQ(rnic_cq_new(rig.rnic, (1u << 22) + 1, &cq), RNIC_ERR_INVALID);
-    EXPECT_EQ(rnic_cq_new(rig.rnic, 1, &cq), RNIC_OK);
-    EXPECT_EQ(rnic_cq_del(rig.cq), RNIC_ERR_BUSY); /* C11-17 */
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(rnic_cq_new(fixture.rnic, 0, &cq), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_cq_new(fixture.rnic, (1u << 22) + 1, &cq), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_cq_new(fixture.rnic, 1, &cq), RNIC_OK);
+    EXPECT_EQ(rnic_cq_del(fixture.cq), RNIC_ERR_BUSY); /* C11-17 */
     EXPECT_EQ(rnic_cq_del(cq), RNIC_OK);
     EXPECT_EQ(rnic_cq_del(NULL), RNIC_OK);
     CU_ASSERT_STRING_EQUAL(rnic_wc_status_name(RNIC_WC_LOC_LEN_ERR), "LOC_LEN_ERR");
     CU_ASSERT_STRING_EQUAL(rnic_wc_status_name((enum rnic_wc_status)99), "unknown");
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* A ring that goes round many times, polled in pieces. */
@@ -29,21 +29,21 @@ static void r198_order(void)
     struct roce_pkt pkt;
     uint64_t next = 0;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     for (uint32_t i = 0; i < 600; i++) {
-        EXPECT_EQ(rig_post(&rig, i, 0, 16), RNIC_OK);
-        pkt = pktgen_pkt(&rig.gen, ROCE_OP_RC_SEND_ONLY, RIG_PSN + i);
-        rig_in(&rig, &pkt);
+        EXPECT_EQ(fixture_post(&fixture, i, 0, 16), RNIC_OK);
+        pkt = pktgen_pkt(&fixture.gen, ROCE_OP_RC_SEND_ONLY, FIXTURE_PSN + i);
+        fixture_in(&fixture, &pkt);
         if (i % 100 == 99) {
             size_t got;
 
-            while ((got = rnic_cq_poll(rig.cq, wc, 7)) != 0)
+            while ((got = rnic_cq_poll(fixture.cq, wc, 7)) != 0)
                 for (size_t k = 0; k < got; k++)
                     EXPECT_EQ(wc[k].wr_id, next++);
         }
     }
     EXPECT_EQ(next, 600);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* R190: completions of a QP that is reset are gone, those of others stay in their order. */
@@ -56,32 +56,32 @@ static void r190_cleaned(void)
     struct rnic_qp *qp;
     struct roce_pkt pkt;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    EXPECT_EQ(rnic_cq_resize(rig.cq, 7), RNIC_OK);
-    init.recv_cq = rig.cq;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &qp), RNIC_OK);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(rnic_cq_resize(fixture.cq, 7), RNIC_OK);
+    init.recv_cq = fixture.cq;
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &qp), RNIC_OK);
     for (uint32_t round = 0; round < 10; round++) { /* each begins elsewhere in the ring */
-        rig_connect(&rig, qp);
+        fixture_connect(&fixture, qp);
         for (uint32_t i = 0; i < 3; i++) {
             const struct rnic_recv_wr wr = {.wr_id = 100};
 
-            EXPECT_EQ(rig_post(&rig, i, 0, 16), RNIC_OK);
+            EXPECT_EQ(fixture_post(&fixture, i, 0, 16), RNIC_OK);
             EXPECT_EQ(rnic_post_recv(qp, &wr), RNIC_OK);
-            pkt = pktgen_pkt(&rig.gen, ROCE_OP_RC_SEND_ONLY, RIG_PSN + 3 * round + i);
-            rig_in(&rig, &pkt);
-            pkt = pktgen_pkt(&rig.gen, ROCE_OP_RC_SEND_ONLY, RIG_PSN + i);
+            pkt = pktgen_pkt(&fixture.gen, ROCE_OP_RC_SEND_ONLY, FIXTURE_PSN + 3 * round + i);
+            fixture_in(&fixture, &pkt);
+            pkt = pktgen_pkt(&fixture.gen, ROCE_OP_RC_SEND_ONLY, FIXTURE_PSN + i);
             pkt.bth.dest_qp = 0x55;
-            rig_in(&rig, &pkt);
+            fixture_in(&fixture, &pkt);
         }
-        EXPECT_EQ(rnic_qp_modify(qp, &reset, rig.now), RNIC_OK);
-        EXPECT_EQ(rnic_cq_poll(rig.cq, wc, 16), 3);
+        EXPECT_EQ(rnic_qp_modify(qp, &reset, fixture.now), RNIC_OK);
+        EXPECT_EQ(rnic_cq_poll(fixture.cq, wc, 16), 3);
         for (uint32_t i = 0; i < 3; i++) {
             EXPECT_EQ(wc[i].wr_id, i);
             CU_ASSERT_NOT_EQUAL(wc[i].qpn, 0x55);
         }
     }
     EXPECT_EQ(rnic_qp_del(qp), RNIC_OK);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* What a QP completed and nobody polled outlives it, in both its queues: see rnic_cq_clean(). */
@@ -98,18 +98,18 @@ static void outlive_qp(void)
     struct rnic_qp *qp[2];
     struct rnic_wc wc[8];
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     for (unsigned i = 0; i < 2; i++)
-        EXPECT_EQ(rnic_cq_new(rig.rnic, 8, &cq[i]), RNIC_OK);
+        EXPECT_EQ(rnic_cq_new(fixture.rnic, 8, &cq[i]), RNIC_OK);
     init.send_cq = cq[0];
     init.recv_cq = cq[1];
     for (unsigned i = 0; i < 2; i++) {
-        struct rnic_qp_attr attr = rig.attr;
+        struct rnic_qp_attr attr = fixture.attr;
 
-        EXPECT_EQ(rnic_qp_new(rig.pd, &init, &qp[i]), RNIC_OK);
-        rig_connect(&rig, qp[i]);
+        EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &qp[i]), RNIC_OK);
+        fixture_connect(&fixture, qp[i]);
         attr.state = RNIC_QPS_ERR;
-        EXPECT_EQ(rnic_qp_modify(qp[i], &attr, rig.now), RNIC_OK);
+        EXPECT_EQ(rnic_qp_modify(qp[i], &attr, fixture.now), RNIC_OK);
     }
     for (unsigned i = 0; i < 4; i++) { /* of the two in turn, flushed */
         EXPECT_EQ(rnic_post_send(qp[i % 2], &send), RNIC_OK);
@@ -127,7 +127,7 @@ static void outlive_qp(void)
     }
     for (unsigned i = 0; i < 2; i++)
         EXPECT_EQ(rnic_cq_del(cq[i]), RNIC_OK);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* R200: nothing is overwritten, the CQ and the QP say so, and the QP is in ERR. */
@@ -143,30 +143,30 @@ static void r200_overrun(void)
     struct rnic_wc wc[4];
     struct roce_pkt pkt;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    EXPECT_EQ(rnic_cq_new(rig.rnic, 2, &cq), RNIC_OK);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(rnic_cq_new(fixture.rnic, 2, &cq), RNIC_OK);
     init.recv_cq = cq;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &qp), RNIC_OK);
-    rig_connect(&rig, qp);
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &qp), RNIC_OK);
+    fixture_connect(&fixture, qp);
     for (uint32_t i = 0; i < 5; i++)
         EXPECT_EQ(rnic_post_recv(qp, &wr), RNIC_OK);
     for (uint32_t i = 0; i < 3; i++) {
-        pkt = pktgen_pkt(&rig.gen, ROCE_OP_RC_SEND_ONLY, RIG_PSN + i);
+        pkt = pktgen_pkt(&fixture.gen, ROCE_OP_RC_SEND_ONLY, FIXTURE_PSN + i);
         pkt.bth.dest_qp = 0x55;
         pkt.bth.ackreq = 1;
-        rig_in(&rig, &pkt);
+        fixture_in(&fixture, &pkt);
     }
-    CU_ASSERT(rnic_event_get(rig.rnic, &event));
+    CU_ASSERT(rnic_event_get(fixture.rnic, &event));
     EXPECT_EQ(event.type, RNIC_EVENT_CQ_ERR);
     CU_ASSERT(event.cq == cq);
-    CU_ASSERT(rnic_event_get(rig.rnic, &event));
+    CU_ASSERT(rnic_event_get(fixture.rnic, &event));
     EXPECT_EQ(event.type, RNIC_EVENT_QP_FATAL);
     CU_ASSERT(event.qp == qp);
-    rig_expect_no_event(&rig);
+    fixture_expect_no_event(&fixture);
     rnic_qp_view(qp, &view);
     EXPECT_EQ(view.state, RNIC_QPS_ERR);
     EXPECT_EQ(view.recv_wr, 0);
-    rig_expect_nothing(&rig); /* nothing is acknowledged whose completion was lost */
+    fixture_expect_nothing(&fixture); /* nothing is acknowledged whose completion was lost */
     EXPECT_EQ(rnic_cq_poll(cq, wc, 4), 2);
     EXPECT_EQ(wc[0].status, RNIC_WC_SUCCESS);
     EXPECT_EQ(wc[1].status, RNIC_WC_SUCCESS);
@@ -174,7 +174,7 @@ static void r200_overrun(void)
     EXPECT_EQ(rnic_cq_poll(cq, wc, 4), 0);
     rnic_qp_del(qp);
     EXPECT_EQ(rnic_cq_del(cq), RNIC_OK);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* An event of a CQ that is deleted does not stay. */
@@ -186,10 +186,10 @@ static void purge(void)
     struct rnic_cq *cq;
     struct rnic_qp *qp;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    EXPECT_EQ(rnic_cq_new(rig.rnic, 1, &cq), RNIC_OK);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(rnic_cq_new(fixture.rnic, 1, &cq), RNIC_OK);
     init.recv_cq = cq;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &qp), RNIC_OK);
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &qp), RNIC_OK);
     EXPECT_EQ(rnic_qp_modify(qp, &attr, 0), RNIC_OK);
     EXPECT_EQ(rnic_post_recv(qp, &wr), RNIC_OK);
     EXPECT_EQ(rnic_post_recv(qp, &wr), RNIC_OK);
@@ -197,8 +197,8 @@ static void purge(void)
     EXPECT_EQ(rnic_qp_modify(qp, &attr, 0), RNIC_OK); /* two flushed, room for one */
     rnic_qp_del(qp);
     EXPECT_EQ(rnic_cq_del(cq), RNIC_OK);
-    rig_expect_no_event(&rig);
-    rig_free(&rig);
+    fixture_expect_no_event(&fixture);
+    fixture_free(&fixture);
 }
 
 /* Resized with completions in it, across the end of the ring; the order stays. */
@@ -214,14 +214,14 @@ static void resize(void)
     uint64_t next = 0;
     uint64_t posted = 0;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    attr = rig.attr;
-    EXPECT_EQ(rnic_cq_new(rig.rnic, 4, &cq), RNIC_OK);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    attr = fixture.attr;
+    EXPECT_EQ(rnic_cq_new(fixture.rnic, 4, &cq), RNIC_OK);
     init.recv_cq = cq;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &qp), RNIC_OK);
-    rig_connect(&rig, qp);
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &qp), RNIC_OK);
+    fixture_connect(&fixture, qp);
     attr.state = RNIC_QPS_ERR; /* so that what is posted completes at once */
-    EXPECT_EQ(rnic_qp_modify(qp, &attr, rig.now), RNIC_OK);
+    EXPECT_EQ(rnic_qp_modify(qp, &attr, fixture.now), RNIC_OK);
     for (unsigned i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
         while (posted < next + 4) {
             const struct rnic_recv_wr wr = {.wr_id = posted++};
@@ -239,49 +239,49 @@ static void resize(void)
     EXPECT_EQ(rnic_cq_resize(cq, 0), RNIC_ERR_INVALID);
     EXPECT_EQ(rnic_cq_resize(cq, (1u << 22) + 1), RNIC_ERR_INVALID);
     EXPECT_EQ(rnic_cq_depth(cq), 7);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* The next SEND of the peer, `solicited` or not. */
 static void arrive(uint32_t i, bool solicited)
 {
-    struct roce_pkt pkt = pktgen_pkt(&rig.gen, ROCE_OP_RC_SEND_ONLY, RIG_PSN + i);
+    struct roce_pkt pkt = pktgen_pkt(&fixture.gen, ROCE_OP_RC_SEND_ONLY, FIXTURE_PSN + i);
 
     pkt.bth.se = solicited;
-    EXPECT_EQ(rig_post(&rig, i, 0, 16), RNIC_OK);
-    rig_in(&rig, &pkt);
+    EXPECT_EQ(fixture_post(&fixture, i, 0, 16), RNIC_OK);
+    fixture_in(&fixture, &pkt);
 }
 
 /* R201: one notification for what was asked, and only once; C11-31: "next" wins. */
 static void r201_arm(void)
 {
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     arrive(0, true);
-    CU_ASSERT(!rnic_cq_notified(rig.rnic)); /* not asked for */
-    rnic_cq_arm(rig.cq, false);
-    CU_ASSERT(!rnic_cq_notified(rig.rnic)); /* one that is there does not count */
+    CU_ASSERT(!rnic_cq_notified(fixture.rnic)); /* not asked for */
+    rnic_cq_arm(fixture.cq, false);
+    CU_ASSERT(!rnic_cq_notified(fixture.rnic)); /* one that is there does not count */
     arrive(1, false);
     arrive(2, false);
-    CU_ASSERT(rnic_cq_notified(rig.rnic) == rig.cq);
-    CU_ASSERT(!rnic_cq_notified(rig.rnic));
-    rnic_cq_arm(rig.cq, true);
+    CU_ASSERT(rnic_cq_notified(fixture.rnic) == fixture.cq);
+    CU_ASSERT(!rnic_cq_notified(fixture.rnic));
+    rnic_cq_arm(fixture.cq, true);
     arrive(3, false);
-    CU_ASSERT(!rnic_cq_notified(rig.rnic));
+    CU_ASSERT(!rnic_cq_notified(fixture.rnic));
     arrive(4, true);
-    CU_ASSERT(rnic_cq_notified(rig.rnic) == rig.cq);
-    rnic_cq_arm(rig.cq, false);
-    rnic_cq_arm(rig.cq, true); /* does not weaken it */
+    CU_ASSERT(rnic_cq_notified(fixture.rnic) == fixture.cq);
+    rnic_cq_arm(fixture.cq, false);
+    rnic_cq_arm(fixture.cq, true); /* does not weaken it */
     arrive(5, false);
-    CU_ASSERT(rnic_cq_notified(rig.rnic) == rig.cq);
-    rnic_cq_arm(rig.cq, true);
-    rnic_cq_arm(rig.cq, false); /* strengthens it */
+    CU_ASSERT(rnic_cq_notified(fixture.rnic) == fixture.cq);
+    rnic_cq_arm(fixture.cq, true);
+    rnic_cq_arm(fixture.cq, false); /* strengthens it */
     arrive(6, false);
-    rnic_cq_arm(rig.cq, false);
+    rnic_cq_arm(fixture.cq, false);
     arrive(7, false); /* asked for twice, raised twice, before one was taken */
-    CU_ASSERT(rnic_cq_notified(rig.rnic) == rig.cq);
-    CU_ASSERT(rnic_cq_notified(rig.rnic) == rig.cq);
-    CU_ASSERT(!rnic_cq_notified(rig.rnic));
-    rig_free(&rig);
+    CU_ASSERT(rnic_cq_notified(fixture.rnic) == fixture.cq);
+    CU_ASSERT(rnic_cq_notified(fixture.rnic) == fixture.cq);
+    CU_ASSERT(!rnic_cq_notified(fixture.rnic));
+    fixture_free(&fixture);
 }
 
 /* C11-32: a completion with an error is as good as a solicited one. */
@@ -289,14 +289,14 @@ static void r201_error_is_solicited(void)
 {
     struct rnic_qp_attr attr;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    attr = rig.attr;
-    EXPECT_EQ(rig_post(&rig, 1, 0, 16), RNIC_OK);
-    rnic_cq_arm(rig.cq, true);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    attr = fixture.attr;
+    EXPECT_EQ(fixture_post(&fixture, 1, 0, 16), RNIC_OK);
+    rnic_cq_arm(fixture.cq, true);
     attr.state = RNIC_QPS_ERR;
-    EXPECT_EQ(rnic_qp_modify(rig.qp, &attr, rig.now), RNIC_OK);
-    CU_ASSERT(rnic_cq_notified(rig.rnic) == rig.cq);
-    rig_free(&rig);
+    EXPECT_EQ(rnic_qp_modify(fixture.qp, &attr, fixture.now), RNIC_OK);
+    CU_ASSERT(rnic_cq_notified(fixture.rnic) == fixture.cq);
+    fixture_free(&fixture);
 }
 
 /* Several CQs: the oldest notification first; one that goes takes its notifications along. */
@@ -305,17 +305,17 @@ static void notified_order(void)
     struct rnic_cq *cq[3];
     struct rnic_qp *qp[3];
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     for (unsigned i = 0; i < 3; i++) {
         struct rnic_qp_init init = {.type = RNIC_QPT_RC, .max_recv_wr = 8, .max_recv_sge = 1};
-        struct rnic_qp_attr attr = rig.attr;
+        struct rnic_qp_attr attr = fixture.attr;
 
-        EXPECT_EQ(rnic_cq_new(rig.rnic, 8, &cq[i]), RNIC_OK);
+        EXPECT_EQ(rnic_cq_new(fixture.rnic, 8, &cq[i]), RNIC_OK);
         init.recv_cq = cq[i];
-        EXPECT_EQ(rnic_qp_new(rig.pd, &init, &qp[i]), RNIC_OK);
-        rig_connect(&rig, qp[i]);
+        EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &qp[i]), RNIC_OK);
+        fixture_connect(&fixture, qp[i]);
         attr.state = RNIC_QPS_ERR;
-        EXPECT_EQ(rnic_qp_modify(qp[i], &attr, rig.now), RNIC_OK);
+        EXPECT_EQ(rnic_qp_modify(qp[i], &attr, fixture.now), RNIC_OK);
     }
     for (unsigned turn = 0; turn < 2; turn++) {
         for (unsigned i = 3; i-- > 0;) {
@@ -327,12 +327,12 @@ static void notified_order(void)
     }
     rnic_qp_del(qp[1]);
     EXPECT_EQ(rnic_cq_del(cq[1]), RNIC_OK);
-    CU_ASSERT(rnic_cq_notified(rig.rnic) == cq[2]);
-    CU_ASSERT(rnic_cq_notified(rig.rnic) == cq[0]);
-    CU_ASSERT(rnic_cq_notified(rig.rnic) == cq[2]);
-    CU_ASSERT(rnic_cq_notified(rig.rnic) == cq[0]);
-    CU_ASSERT(!rnic_cq_notified(rig.rnic));
-    rig_free(&rig);
+    CU_ASSERT(rnic_cq_notified(fixture.rnic) == cq[2]);
+    CU_ASSERT(rnic_cq_notified(fixture.rnic) == cq[0]);
+    CU_ASSERT(rnic_cq_notified(fixture.rnic) == cq[2]);
+    CU_ASSERT(rnic_cq_notified(fixture.rnic) == cq[0]);
+    CU_ASSERT(!rnic_cq_notified(fixture.rnic));
+    fixture_free(&fixture);
 }
 
 SUITE("device.cq", TEST(limits), TEST(r198_order), TEST(r190_cleaned), TEST(outlive_qp),

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Asynchronous events: merging, order, bound, and objects that go away. */
-#include "support/rig.h"
+#include "support/device_fixture.h"
 #include "support/suite.h"
 
-static struct rig rig;
+static struct device_fixture fixture;
 
 static struct rnic_qp *new_qp(struct rnic_cq *cq)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_RC, .recv_cq = cq, .max_recv_sge = 1};
     struct rnic_qp *qp;
 
-    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &qp), RNIC_OK);
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &qp), RNIC_OK);
     return qp;
 }
 
 /* Brings a QP up and lets its first packet raise COMM_EST (R055). */
 static void provoke(struct rnic_qp *qp)
 {
-    struct rnic_qp_attr attr = rig.attr;
+    struct rnic_qp_attr attr = fixture.attr;
     struct roce_pkt pkt;
 
     attr.state = RNIC_QPS_RESET;
@@ -26,9 +26,9 @@ static void provoke(struct rnic_qp *qp)
     EXPECT_EQ(rnic_qp_modify(qp, &attr, 0), RNIC_OK);
     attr.state = RNIC_QPS_RTR;
     EXPECT_EQ(rnic_qp_modify(qp, &attr, 0), RNIC_OK);
-    pkt = pktgen_write(&rig.gen, ROCE_OP_RC_WRITE_ONLY, RIG_PSN, 0, 0, 0, NULL, 0);
+    pkt = pktgen_write(&fixture.gen, ROCE_OP_RC_WRITE_ONLY, FIXTURE_PSN, 0, 0, 0, NULL, 0);
     pkt.bth.dest_qp = rnic_qp_qpn(qp);
-    rig_in(&rig, &pkt);
+    fixture_in(&fixture, &pkt);
 }
 
 static void merged(void)
@@ -36,20 +36,20 @@ static void merged(void)
     struct rnic_qp *other;
     struct rnic_event event;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    other = new_qp(rig.cq);
-    provoke(rig.qp);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    other = new_qp(fixture.cq);
+    provoke(fixture.qp);
     provoke(other);
     for (unsigned i = 0; i < 10; i++)
-        provoke(rig.qp);
-    rig_expect_event(&rig, RNIC_EVENT_COMM_EST);
-    CU_ASSERT(rnic_event_get(rig.rnic, &event));
+        provoke(fixture.qp);
+    fixture_expect_event(&fixture, RNIC_EVENT_COMM_EST);
+    CU_ASSERT(rnic_event_get(fixture.rnic, &event));
     CU_ASSERT(event.qp == other);
     CU_ASSERT(event.cq == NULL);
-    rig_expect_no_event(&rig);
-    provoke(rig.qp); /* taken, so it may come again */
-    rig_expect_event(&rig, RNIC_EVENT_COMM_EST);
-    rig_free(&rig);
+    fixture_expect_no_event(&fixture);
+    provoke(fixture.qp); /* taken, so it may come again */
+    fixture_expect_event(&fixture, RNIC_EVENT_COMM_EST);
+    fixture_free(&fixture);
 }
 
 static void bounded(void)
@@ -57,13 +57,13 @@ static void bounded(void)
     struct rnic_event event;
     unsigned cnt = 0;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     for (unsigned i = 0; i < 1100; i++)
-        provoke(new_qp(rig.cq));
-    while (rnic_event_get(rig.rnic, &event))
+        provoke(new_qp(fixture.cq));
+    while (rnic_event_get(fixture.rnic, &event))
         cnt++;
     EXPECT_EQ(cnt, 1024);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 static void purged(void)
@@ -72,18 +72,18 @@ static void purged(void)
     struct rnic_qp *third;
     struct rnic_event event;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    other = new_qp(rig.cq);
-    third = new_qp(rig.cq);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    other = new_qp(fixture.cq);
+    third = new_qp(fixture.cq);
     provoke(other);
-    provoke(rig.qp);
+    provoke(fixture.qp);
     provoke(third);
     rnic_qp_del(other);
-    rig_expect_event(&rig, RNIC_EVENT_COMM_EST);
-    CU_ASSERT(rnic_event_get(rig.rnic, &event));
+    fixture_expect_event(&fixture, RNIC_EVENT_COMM_EST);
+    CU_ASSERT(rnic_event_get(fixture.rnic, &event));
     CU_ASSERT(event.qp == third);
-    rig_expect_no_event(&rig);
-    rig_free(&rig);
+    fixture_expect_no_event(&fixture);
+    fixture_free(&fixture);
 }
 
 SUITE("device.event", TEST(merged), TEST(bounded), TEST(purged))

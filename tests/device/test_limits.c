@@ -2,7 +2,7 @@
 /* What a device holds at most, each limit reached and passed; GIDs and QPNs to choose from. */
 #include "device/limits.h"
 #include <string.h>
-#include "support/rig.h"
+#include "support/device_fixture.h"
 #include "support/suite.h"
 
 static struct rnic *rnic;
@@ -15,7 +15,7 @@ static void begin(const struct rnic_limits *limits)
     struct pktgen gen;
 
     pktgen_init(&gen, ROCE_ENCAP_V2_IP4);
-    attr = rig_device_attr(&gen);
+    attr = fixture_device_attr(&gen);
     attr.limits = *limits;
     rnic = rnic_new(&attr);
     CU_ASSERT_FATAL(rnic != NULL);
@@ -224,7 +224,7 @@ static void pkeys(void)
     struct pktgen gen;
 
     pktgen_init(&gen, ROCE_ENCAP_V2_IP4);
-    attr = rig_device_attr(&gen);
+    attr = fixture_device_attr(&gen);
     for (unsigned i = 0; i < RNIC_PKEY_MAX; i++)
         attr.pkey[i] = (uint16_t)(0x8001 + i);
     for (uint32_t max = 0; max <= RNIC_PKEY_MAX + 1; max++)
@@ -253,7 +253,7 @@ static void qpn_range(void)
     struct rnic_qp *qps[301];
 
     pktgen_init(&gen, ROCE_ENCAP_V2_IP4);
-    attr = rig_device_attr(&gen);
+    attr = fixture_device_attr(&gen);
     attr.qpn_first = 0x4000;
     attr.qpn_last = 0x4000 + 299;
     rnic = rnic_new(&attr);
@@ -284,32 +284,32 @@ static void qpn_range(void)
 static void gid_table(void)
 {
     struct rnic_gid gid = {.type = RNIC_GID_ROCE_V2};
-    struct rig rig;
+    struct device_fixture fixture;
     struct roce_pkt pkt;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    CU_ASSERT(rnic_gid_get(rig.rnic, 0, &gid));
-    CU_ASSERT(!rnic_gid_get(rig.rnic, 1, &gid));
-    CU_ASSERT(!rnic_gid_get(rig.rnic, 1000, &gid));
-    EXPECT_EQ(rnic_gid_set(rig.rnic, RNIC_GID_MAX, &gid), RNIC_ERR_INVALID);
-    EXPECT_EQ(rnic_gid_set(rig.rnic, 0, NULL), RNIC_OK);
-    CU_ASSERT(!rnic_gid_get(rig.rnic, 0, &gid));
-    pkt = pktgen_read(&rig.gen, RIG_PSN, RIG_IOVA, RIG_KEY, 8);
-    rig_in(&rig, &pkt);
-    rig_expect_nothing(&rig);
-    EXPECT_EQ(rig_counters(&rig).rx_no_qp, 1);
-    rig.attr.state = RNIC_QPS_RESET; /* no QP can be brought up on an empty slot */
-    EXPECT_EQ(rnic_qp_modify(rig.qp, &rig.attr, rig.now), RNIC_OK);
-    rig.attr.state = RNIC_QPS_INIT;
-    EXPECT_EQ(rnic_qp_modify(rig.qp, &rig.attr, rig.now), RNIC_OK);
-    rig.attr.state = RNIC_QPS_RTR;
-    EXPECT_EQ(rnic_qp_modify(rig.qp, &rig.attr, rig.now), RNIC_ERR_INVALID);
-    EXPECT_EQ(rnic_gid_set(rig.rnic, 5, &gid), RNIC_OK); /* the same address in another slot */
-    rig.attr.av.sgid_idx = 5;
-    EXPECT_EQ(rnic_qp_modify(rig.qp, &rig.attr, rig.now), RNIC_OK);
-    rig_in(&rig, &pkt);
-    CU_ASSERT(rig_out(&rig, &pkt));
-    rig_free(&rig);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    CU_ASSERT(rnic_gid_get(fixture.rnic, 0, &gid));
+    CU_ASSERT(!rnic_gid_get(fixture.rnic, 1, &gid));
+    CU_ASSERT(!rnic_gid_get(fixture.rnic, 1000, &gid));
+    EXPECT_EQ(rnic_gid_set(fixture.rnic, RNIC_GID_MAX, &gid), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_gid_set(fixture.rnic, 0, NULL), RNIC_OK);
+    CU_ASSERT(!rnic_gid_get(fixture.rnic, 0, &gid));
+    pkt = pktgen_read(&fixture.gen, FIXTURE_PSN, FIXTURE_IOVA, FIXTURE_KEY, 8);
+    fixture_in(&fixture, &pkt);
+    fixture_expect_nothing(&fixture);
+    EXPECT_EQ(fixture_counters(&fixture).rx_no_qp, 1);
+    fixture.attr.state = RNIC_QPS_RESET; /* no QP can be brought up on an empty slot */
+    EXPECT_EQ(rnic_qp_modify(fixture.qp, &fixture.attr, fixture.now), RNIC_OK);
+    fixture.attr.state = RNIC_QPS_INIT;
+    EXPECT_EQ(rnic_qp_modify(fixture.qp, &fixture.attr, fixture.now), RNIC_OK);
+    fixture.attr.state = RNIC_QPS_RTR;
+    EXPECT_EQ(rnic_qp_modify(fixture.qp, &fixture.attr, fixture.now), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_gid_set(fixture.rnic, 5, &gid), RNIC_OK); /* the same address in another slot */
+    fixture.attr.av.sgid_idx = 5;
+    EXPECT_EQ(rnic_qp_modify(fixture.qp, &fixture.attr, fixture.now), RNIC_OK);
+    fixture_in(&fixture, &pkt);
+    CU_ASSERT(fixture_out(&fixture, &pkt));
+    fixture_free(&fixture);
 }
 
 /* A GID that changes under a live QP: it goes on with the address it has, and an impostor of the
@@ -318,24 +318,24 @@ static void gid_changed_under_a_qp(void)
 {
     struct rnic_gid gid;
     struct rnic_gid old;
-    struct rig rig;
+    struct device_fixture fixture;
     struct roce_pkt pkt;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    CU_ASSERT(rnic_gid_get(rig.rnic, 0, &old));
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    CU_ASSERT(rnic_gid_get(fixture.rnic, 0, &old));
     gid = old;
     gid.gid[15] ^= 0x40;
-    EXPECT_EQ(rnic_gid_set(rig.rnic, 0, &gid), RNIC_OK);
-    pkt = pktgen_read(&rig.gen, RIG_PSN, RIG_IOVA, RIG_KEY, 8);
+    EXPECT_EQ(rnic_gid_set(fixture.rnic, 0, &gid), RNIC_OK);
+    pkt = pktgen_read(&fixture.gen, FIXTURE_PSN, FIXTURE_IOVA, FIXTURE_KEY, 8);
     memcpy(pkt.ip4.dst, gid.gid + 12, 4);
-    rig_in(&rig, &pkt);
-    rig_expect_nothing(&rig);
-    EXPECT_EQ(rnic_gid_set(rig.rnic, 1, &old), RNIC_OK);
-    pkt = pktgen_read(&rig.gen, RIG_PSN, RIG_IOVA, RIG_KEY, 8);
-    rig_in(&rig, &pkt);
-    CU_ASSERT(rig_out(&rig, &pkt));
+    fixture_in(&fixture, &pkt);
+    fixture_expect_nothing(&fixture);
+    EXPECT_EQ(rnic_gid_set(fixture.rnic, 1, &old), RNIC_OK);
+    pkt = pktgen_read(&fixture.gen, FIXTURE_PSN, FIXTURE_IOVA, FIXTURE_KEY, 8);
+    fixture_in(&fixture, &pkt);
+    CU_ASSERT(fixture_out(&fixture, &pkt));
     EXPECT_EQ(memcmp(pkt.ip4.src, old.gid + 12, 4), 0);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 SUITE("device.limits", TEST(counts), TEST(sizes), TEST(of_other_objects), TEST(of_a_connection),

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Multicast groups: R048, R052, R175, R177 of rnic/rules.md. */
-#include "support/rig.h"
+#include "support/device_fixture.h"
 #include "support/suite.h"
 
 #define QPS  4u
 #define QKEY 0x2222u
 
-static struct rig rig;
+static struct device_fixture fixture;
 static struct rnic_qp *ud[QPS];
 static const uint8_t group4[16] = {[10] = 0xFF, 0xFF, 239, 1, 2, 3};
 static const uint8_t other4[16] = {[10] = 0xFF, 0xFF, 239, 1, 2, 4};
@@ -20,19 +20,19 @@ static void begin(enum roce_encap encap)
                                 .max_send_wr = 4,
                                 .max_send_sge = 1};
 
-    rig_init(&rig, encap);
-    init.recv_cq = init.send_cq = rig.cq;
-    rig.attr.qkey = QKEY;
+    fixture_init(&fixture, encap);
+    init.recv_cq = init.send_cq = fixture.cq;
+    fixture.attr.qkey = QKEY;
     for (unsigned i = 0; i < QPS; i++) {
         init.qpn = 0x100 + i;
-        EXPECT_EQ(rnic_qp_new(rig.pd, &init, &ud[i]), RNIC_OK);
-        rig_connect(&rig, ud[i]);
+        EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &ud[i]), RNIC_OK);
+        fixture_connect(&fixture, ud[i]);
     }
 }
 
 static void post(unsigned qp, uint64_t wr_id)
 {
-    const struct rnic_sge sge = {RIG_IOVA + 4096 * wr_id, 140, RIG_KEY};
+    const struct rnic_sge sge = {FIXTURE_IOVA + 4096 * wr_id, 140, FIXTURE_KEY};
     const struct rnic_recv_wr wr = {.wr_id = wr_id, .sge = &sge, .sge_cnt = 1};
 
     EXPECT_EQ(rnic_post_recv(ud[qp], &wr), RNIC_OK);
@@ -41,7 +41,7 @@ static void post(unsigned qp, uint64_t wr_id)
 static struct roce_pkt datagram(const uint8_t group[16], uint32_t len)
 {
     static const uint8_t payload[200] = {7, 8, 9};
-    struct roce_pkt pkt = pktgen_data(&rig.gen, ROCE_OP_UD_SEND_ONLY, 1, payload, len);
+    struct roce_pkt pkt = pktgen_data(&fixture.gen, ROCE_OP_UD_SEND_ONLY, 1, payload, len);
 
     pkt.bth.dest_qp = ROCE_QP_MULTICAST;
     pkt.deth = (struct roce_deth){.qkey = QKEY, .src_qp = 0x55};
@@ -59,7 +59,7 @@ static unsigned arrived(unsigned *qps)
     unsigned cnt = 0;
 
     *qps = 0;
-    for (; rnic_cq_poll(rig.cq, &wc, 1); cnt++) {
+    for (; rnic_cq_poll(fixture.cq, &wc, 1); cnt++) {
         EXPECT_EQ(wc.status, RNIC_WC_SUCCESS);
         *qps |= 1u << (wc.qpn - 0x100);
     }
@@ -78,31 +78,31 @@ static void r175_delivery(void)
 
         begin(encaps[i]);
         pkt = datagram(group, 100);
-        rig_in(&rig, &pkt); /* none is attached */
-        EXPECT_EQ(rig_counters(&rig).rx_no_group, 1);
+        fixture_in(&fixture, &pkt); /* none is attached */
+        EXPECT_EQ(fixture_counters(&fixture).rx_no_group, 1);
         for (unsigned q = 0; q < 3; q++) {
             EXPECT_EQ(rnic_mcast_attach(ud[q], group), RNIC_OK);
             post(q, q + 1);
         }
         post(3, 4);
-        rig_in(&rig, &pkt);
-        EXPECT_EQ(rig_counters(&rig).rx_multicast, 1);
+        fixture_in(&fixture, &pkt);
+        EXPECT_EQ(fixture_counters(&fixture).rx_multicast, 1);
         EXPECT_EQ(arrived(&qps), 3);
         EXPECT_EQ(qps, 7);
         for (unsigned q = 1; q <= 3; q++)
-            CU_ASSERT(memcmp(rig.mem + 4096 * q + 40, pkt.payload, 100) == 0);
+            CU_ASSERT(memcmp(fixture.mem + 4096 * q + 40, pkt.payload, 100) == 0);
         /* Only the one with a WQE left. */
         post(1, 9);
-        rig_in(&rig, &pkt);
+        fixture_in(&fixture, &pkt);
         EXPECT_EQ(arrived(&qps), 1);
         EXPECT_EQ(qps, 2);
-        EXPECT_EQ(rig_counters(&rig).out_of_buffer, 2);
+        EXPECT_EQ(fixture_counters(&fixture).out_of_buffer, 2);
         EXPECT_EQ(rnic_mcast_detach(ud[1], group), RNIC_OK);
         post(1, 10);
-        rig_in(&rig, &pkt);
+        fixture_in(&fixture, &pkt);
         EXPECT_EQ(arrived(&qps), 0);
-        rig_expect_nothing(&rig); /* R178 */
-        rig_free(&rig);
+        fixture_expect_nothing(&fixture); /* R178 */
+        fixture_free(&fixture);
     }
 }
 
@@ -116,7 +116,7 @@ static void r175_each_for_itself(void)
     begin(ROCE_ENCAP_V2_IP4);
     for (unsigned q = 0; q < QPS; q++) {
         EXPECT_EQ(rnic_mcast_attach(ud[q], group4), RNIC_OK);
-        attr = rig.attr;
+        attr = fixture.attr;
         attr.state = RNIC_QPS_RESET;
         EXPECT_EQ(rnic_qp_modify(ud[q], &attr, 0), RNIC_OK);
         attr.state = RNIC_QPS_INIT;
@@ -132,12 +132,12 @@ static void r175_each_for_itself(void)
         EXPECT_EQ(rnic_qp_modify(ud[q], &attr, 0), RNIC_OK);
     }
     pkt = datagram(group4, 10);
-    rig_in(&rig, &pkt);
+    fixture_in(&fixture, &pkt);
     EXPECT_EQ(arrived(&qps), 1);
     EXPECT_EQ(qps, 8);
-    EXPECT_EQ(rig_counters(&rig).qkey_viol_cntr, 1);
-    EXPECT_EQ(rig_counters(&rig).rx_bad_pkey, 1);
-    rig_free(&rig);
+    EXPECT_EQ(fixture_counters(&fixture).qkey_viol_cntr, 1);
+    EXPECT_EQ(fixture_counters(&fixture).rx_bad_pkey, 1);
+    fixture_free(&fixture);
 }
 
 /* R048, R052: a group address with another QPN, a group's QPN with another address or service. */
@@ -151,21 +151,21 @@ static void r048_only_together(void)
     post(0, 1);
     pkt = datagram(group4, 10);
     pkt.bth.dest_qp = 0x100;
-    rig_in(&rig, &pkt);
-    EXPECT_EQ(rig_counters(&rig).rx_no_qp, 1);
+    fixture_in(&fixture, &pkt);
+    EXPECT_EQ(fixture_counters(&fixture).rx_no_qp, 1);
     pkt = datagram(group4, 10);
-    memcpy(pkt.ip4.dst, rig.gen.dgid + 12, 4);
-    rig_in(&rig, &pkt);
-    EXPECT_EQ(rig_counters(&rig).rx_no_group, 1);
+    memcpy(pkt.ip4.dst, fixture.gen.dgid + 12, 4);
+    fixture_in(&fixture, &pkt);
+    EXPECT_EQ(fixture_counters(&fixture).rx_no_group, 1);
     pkt = datagram(group4, 10);
     pkt.bth.opcode = ROCE_OP_UC_SEND_ONLY;
-    rig_in(&rig, &pkt);
-    EXPECT_EQ(rig_counters(&rig).rx_no_qp, 2);
+    fixture_in(&fixture, &pkt);
+    EXPECT_EQ(fixture_counters(&fixture).rx_no_qp, 2);
     pkt = datagram(other4, 10);
-    rig_in(&rig, &pkt);
-    EXPECT_EQ(rig_counters(&rig).rx_no_group, 2);
+    fixture_in(&fixture, &pkt);
+    EXPECT_EQ(fixture_counters(&fixture).rx_no_group, 2);
     EXPECT_EQ(arrived(&qps), 0);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* What the device sends to its own group arrives without the wire, also at the sender. */
@@ -173,7 +173,7 @@ static void own_group(void)
 {
     struct rnic_av av;
     struct rnic_ah *ah;
-    struct rnic_sge sge = {RIG_IOVA, 100, RIG_KEY};
+    struct rnic_sge sge = {FIXTURE_IOVA, 100, FIXTURE_KEY};
     struct rnic_send_wr wr = {.wr_id = 77,
                               .opcode = RNIC_WR_SEND_IMM,
                               .sge = &sge,
@@ -184,9 +184,9 @@ static void own_group(void)
     unsigned qps;
 
     begin(ROCE_ENCAP_V2_IP4);
-    av = rig.attr.av;
+    av = fixture.attr.av;
     memcpy(av.dgid, group4, 16);
-    EXPECT_EQ(rnic_ah_new(rig.pd, &av, &ah), RNIC_OK);
+    EXPECT_EQ(rnic_ah_new(fixture.pd, &av, &ah), RNIC_OK);
     wr.ah = ah;
     for (unsigned q = 0; q < 2; q++) {
         EXPECT_EQ(rnic_mcast_attach(ud[q], group4), RNIC_OK);
@@ -194,16 +194,16 @@ static void own_group(void)
     }
     EXPECT_EQ(rnic_post_send(ud[0], &wr), RNIC_OK);
     EXPECT_EQ(arrived(&qps), 0); /* not before it is sent */
-    CU_ASSERT_FATAL(rig_out(&rig, &pkt));
+    CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
     EXPECT_EQ(arrived(&qps), 2);
     EXPECT_EQ(qps, 3);
     for (unsigned q = 1; q <= 2; q++) {
-        CU_ASSERT(memcmp(rig.mem + 4096 * q + 40, rig.mem, 100) == 0);
-        CU_ASSERT(memcmp(rig.mem + 4096 * q + 20, pkt.frame + pkt.net_off, 20) == 0);
+        CU_ASSERT(memcmp(fixture.mem + 4096 * q + 40, fixture.mem, 100) == 0);
+        CU_ASSERT(memcmp(fixture.mem + 4096 * q + 20, pkt.frame + pkt.net_off, 20) == 0);
     }
-    EXPECT_EQ(rig_counters(&rig).rx_packets, 0); /* R249: none came by the wire */
-    EXPECT_EQ(rig_counters(&rig).tx_packets, 1);
-    rig_free(&rig);
+    EXPECT_EQ(fixture_counters(&fixture).rx_packets, 0); /* R249: none came by the wire */
+    EXPECT_EQ(fixture_counters(&fixture).tx_packets, 1);
+    fixture_free(&fixture);
 }
 
 static void attach_and_detach(void)
@@ -213,7 +213,7 @@ static void attach_and_detach(void)
     unsigned qps;
 
     begin(ROCE_ENCAP_V2_IP4);
-    EXPECT_EQ(rnic_mcast_attach(rig.qp, group4), RNIC_ERR_INVALID); /* RC */
+    EXPECT_EQ(rnic_mcast_attach(fixture.qp, group4), RNIC_ERR_INVALID); /* RC */
     EXPECT_EQ(rnic_mcast_attach(ud[0], not_a_group), RNIC_ERR_INVALID);
     EXPECT_EQ(rnic_mcast_detach(ud[0], group4), RNIC_ERR_INVALID);
     /* man ibv_attach_mcast: attached twice, still a single copy. */
@@ -223,19 +223,19 @@ static void attach_and_detach(void)
     post(0, 1);
     post(0, 2);
     pkt = datagram(group4, 10);
-    rig_in(&rig, &pkt);
+    fixture_in(&fixture, &pkt);
     EXPECT_EQ(arrived(&qps), 1);
     EXPECT_EQ(rnic_qp_del(ud[0]), RNIC_ERR_BUSY); /* R177 */
     EXPECT_EQ(rnic_mcast_detach(ud[1], group4), RNIC_ERR_INVALID);
     EXPECT_EQ(rnic_mcast_detach(ud[0], group4), RNIC_OK);
     EXPECT_EQ(rnic_mcast_detach(ud[0], group4), RNIC_ERR_INVALID);
     EXPECT_EQ(rnic_qp_del(ud[0]), RNIC_ERR_BUSY);
-    rig_in(&rig, &pkt);
-    EXPECT_EQ(rig_counters(&rig).rx_no_group, 1);
+    fixture_in(&fixture, &pkt);
+    EXPECT_EQ(fixture_counters(&fixture).rx_no_group, 1);
     EXPECT_EQ(rnic_mcast_detach(ud[0], group6), RNIC_OK);
     EXPECT_EQ(rnic_qp_del(ud[0]), RNIC_OK);
-    EXPECT_EQ(rnic_mcast_attach(ud[1], group4), RNIC_OK); /* rig_free() takes it out */
-    rig_free(&rig);
+    EXPECT_EQ(rnic_mcast_attach(ud[1], group4), RNIC_OK); /* fixture_free() takes it out */
+    fixture_free(&fixture);
 }
 
 /* The limits, and that every one of many groups is found: those whose hashes meet, too. */
@@ -266,12 +266,12 @@ static void limits(void)
         EXPECT_EQ(rnic_mcast_detach(ud[0], gid), i % 2 ? RNIC_OK : RNIC_ERR_INVALID);
     }
     EXPECT_EQ(rnic_qp_del(ud[0]), RNIC_OK);
-    init.recv_cq = rig.cq;
+    init.recv_cq = fixture.cq;
     for (unsigned i = 0; i <= RNIC_MCAST_QPS; i++) {
-        EXPECT_EQ(rnic_qp_new(rig.pd, &init, &qp), RNIC_OK);
+        EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &qp), RNIC_OK);
         EXPECT_EQ(rnic_mcast_attach(qp, group6), i < RNIC_MCAST_QPS ? RNIC_OK : RNIC_ERR_NOMEM);
     }
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* Two GIDs of one hash, found by search: each is found, whichever goes first. */
@@ -290,25 +290,25 @@ static void colliding_groups(void)
             begin(ROCE_ENCAP_V2_IP6);
             EXPECT_EQ(rnic_mcast_attach(ud[first], gid[first]), RNIC_OK);
             pkt = datagram(gid[!first], 10);
-            rig_in(&rig, &pkt);
-            EXPECT_EQ(rig_counters(&rig).rx_no_group, 1);
+            fixture_in(&fixture, &pkt);
+            EXPECT_EQ(fixture_counters(&fixture).rx_no_group, 1);
             EXPECT_EQ(rnic_mcast_attach(ud[!first], gid[!first]), RNIC_OK);
             for (unsigned i = 0; i < 2; i++) {
                 post(0, 1);
                 post(1, 2);
                 pkt = datagram(gid[i], 10);
-                rig_in(&rig, &pkt);
+                fixture_in(&fixture, &pkt);
                 EXPECT_EQ(arrived(&qps), 1);
                 EXPECT_EQ(qps, 1u << i);
             }
             EXPECT_EQ(rnic_mcast_detach(ud[gone], gid[gone]), RNIC_OK);
             for (unsigned i = 0; i < 2; i++) {
                 pkt = datagram(gid[i], 10);
-                rig_in(&rig, &pkt);
+                fixture_in(&fixture, &pkt);
                 EXPECT_EQ(arrived(&qps), i != gone);
             }
             EXPECT_EQ(rnic_mcast_detach(ud[!gone], gid[!gone]), RNIC_OK);
-            rig_free(&rig);
+            fixture_free(&fixture);
         }
     }
 }

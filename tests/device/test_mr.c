@@ -3,17 +3,17 @@
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE */
 #include "device/mr.h"
 #include <sys/mman.h>
-#include "support/rig.h"
+#include "support/device_fixture.h"
 #include "support/rng.h"
 #include "support/suite.h"
 #include "wire/codes.h"
 
-static struct rig rig;
+static struct device_fixture fixture;
 static uint8_t bytes[64];
 
 static int reg(struct rnic_mr_attr attr, struct rnic_mr **out)
 {
-    return rnic_mr_reg(rig.pd, &attr, out);
+    return rnic_mr_reg(fixture.pd, &attr, out);
 }
 
 /* R207: which rights go together; addresses that wrap; keys that are taken. */
@@ -22,7 +22,7 @@ static void registration(void)
     struct rnic_mr *mr;
     struct rnic_mr *other;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     for (unsigned access = 0; access < 2048; access++) {
         bool good = access < 1024 && ((access & 1) || !(access & (2 | 8)));
 
@@ -37,7 +37,7 @@ static void registration(void)
               RNIC_OK);
     rnic_mr_dereg(mr);
     EXPECT_EQ(reg((struct rnic_mr_attr){.addr = NULL, .len = 1}, &mr), RNIC_ERR_INVALID);
-    EXPECT_EQ(reg((struct rnic_mr_attr){.key = RIG_KEY}, &mr), RNIC_ERR_EXISTS);
+    EXPECT_EQ(reg((struct rnic_mr_attr){.key = FIXTURE_KEY}, &mr), RNIC_ERR_EXISTS);
     EXPECT_EQ(reg((struct rnic_mr_attr){.key = 7}, &mr), RNIC_OK);
     EXPECT_EQ(rnic_mr_key(mr), 7);
     EXPECT_EQ(reg((struct rnic_mr_attr){.key = 7}, &other), RNIC_ERR_EXISTS);
@@ -45,7 +45,7 @@ static void registration(void)
     EXPECT_EQ(reg((struct rnic_mr_attr){.key = 7}, &mr), RNIC_OK);
     rnic_mr_dereg(mr);
     rnic_mr_dereg(NULL);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* Keys the device chooses: all different, and spread over all 32 bits. */
@@ -55,7 +55,7 @@ static void chosen_keys(void)
     uint32_t zeros = 0;
     uint32_t last = 0;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     for (unsigned i = 0; i < 2000; i++) {
         struct rnic_mr *mr;
 
@@ -68,7 +68,7 @@ static void chosen_keys(void)
     }
     EXPECT_EQ(ones, UINT32_MAX);
     EXPECT_EQ(zeros, UINT32_MAX);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* R084: each pair of address and length against 128-bit-free arithmetic done byte by byte. */
@@ -77,7 +77,7 @@ static void r084_range(void)
     static const uint64_t iovas[] = {0, 1, 0x1000, UINT64_C(0x7FFFFFFFFFFFFFF0),
                                      UINT64_MAX - sizeof(bytes)};
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     for (unsigned i = 0; i < sizeof(iovas) / sizeof(iovas[0]); i++) {
         struct rnic_mr *mr;
 
@@ -93,7 +93,7 @@ static void r084_range(void)
             for (unsigned l = 0; l < sizeof(lens) / sizeof(lens[0]); l++) {
                 bool inside = off >= 0 && off <= 64 && lens[l] <= 64u - (unsigned)off;
                 uint8_t *ptr = NULL;
-                enum rnic_mem mem = rnic_key_translate(rig.pd, rig.qp, rnic_mr_key(mr),
+                enum rnic_mem mem = rnic_key_translate(fixture.pd, fixture.qp, rnic_mr_key(mr),
                                                        iovas[i] + (uint64_t)(int64_t)off, lens[l],
                                                        RNIC_ACCESS_REMOTE_READ, &ptr);
 
@@ -104,13 +104,13 @@ static void r084_range(void)
         }
         rnic_mr_dereg(mr);
     }
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* R207: every combination of rights granted and rights asked for. */
 static void r207_rights(void)
 {
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     for (unsigned granted = 0; granted < 16; granted++) {
         struct rnic_mr *mr;
 
@@ -119,15 +119,16 @@ static void r207_rights(void)
         for (unsigned asked = 1; asked < 16; asked++) {
             uint8_t *ptr;
 
-            EXPECT_EQ(rnic_key_translate(rig.pd, rig.qp, rnic_mr_key(mr), 0, 8, asked, &ptr),
-                      (asked & ~granted) == 0 ? RNIC_MEM_OK : RNIC_MEM_ACCESS);
+            EXPECT_EQ(
+                rnic_key_translate(fixture.pd, fixture.qp, rnic_mr_key(mr), 0, 8, asked, &ptr),
+                (asked & ~granted) == 0 ? RNIC_MEM_OK : RNIC_MEM_ACCESS);
         }
         rnic_mr_dereg(mr);
     }
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
-/* The same on the wire, with the guard bytes of the rig around the memory (R083, R250). */
+/* The same on the wire, with the guard bytes of the fixture around the memory (R083, R250). */
 static void r083_on_the_wire(void)
 {
     static const struct {
@@ -142,24 +143,24 @@ static void r083_on_the_wire(void)
             struct rnic_mr *mr;
             struct roce_pkt pkt;
 
-            rig_init(&rig, ROCE_ENCAP_V2_IP6);
+            fixture_init(&fixture, ROCE_ENCAP_V2_IP6);
             if (reg((struct rnic_mr_attr){.addr = bytes, .len = 8, .iova = 8, .access = granted},
                     &mr) != RNIC_OK) {
-                rig_free(&rig);
+                fixture_free(&fixture);
                 continue;
             }
-            pkt = pktgen_write(&rig.gen, rows[r].opcode, RIG_PSN, 8, rnic_mr_key(mr), 8,
+            pkt = pktgen_write(&fixture.gen, rows[r].opcode, FIXTURE_PSN, 8, rnic_mr_key(mr), 8,
                                rows[r].opcode == ROCE_OP_RC_WRITE_ONLY ? bytes + 8 : NULL,
                                rows[r].opcode == ROCE_OP_RC_WRITE_ONLY ? 8 : 0);
             pkt.atomiceth = (struct roce_atomiceth){.va = 8, .rkey = rnic_mr_key(mr)};
             pkt.bth.ackreq = 1;
-            rig_in(&rig, &pkt);
-            CU_ASSERT_FATAL(rig_out(&rig, &pkt));
+            fixture_in(&fixture, &pkt);
+            CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
             if (granted & rows[r].needed)
                 EXPECT_EQ(pkt.aeth.syndrome, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE);
             else
                 EXPECT_EQ(pkt.aeth.syndrome, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
-            rig_free(&rig);
+            fixture_free(&fixture);
         }
     }
 }
@@ -170,21 +171,21 @@ static void r208_dereg(void)
     struct roce_pkt pkt;
     struct rnic_mr *mr;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    rnic_mr_dereg(rig.mr);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    rnic_mr_dereg(fixture.mr);
     EXPECT_EQ(reg(
                   (struct rnic_mr_attr){
-                      .addr = rig.mem, .len = 8, .iova = 64, .access = 0xF, .key = RIG_KEY},
+                      .addr = fixture.mem, .len = 8, .iova = 64, .access = 0xF, .key = FIXTURE_KEY},
                   &mr),
               RNIC_OK);
-    pkt = pktgen_read(&rig.gen, RIG_PSN, 64, RIG_KEY, 8);
-    rig_in(&rig, &pkt);
-    CU_ASSERT_FATAL(rig_out(&rig, &pkt));
-    CU_ASSERT(pkt.payload_len == 8 && memcmp(pkt.payload, rig.mem, 8) == 0); /* R209 */
-    pkt = pktgen_read(&rig.gen, RIG_PSN + 1, RIG_IOVA, RIG_KEY, 8);
-    rig_in(&rig, &pkt);
-    rig_expect_aeth(&rig, RIG_PSN + 1, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, 1);
-    rig_free(&rig);
+    pkt = pktgen_read(&fixture.gen, FIXTURE_PSN, 64, FIXTURE_KEY, 8);
+    fixture_in(&fixture, &pkt);
+    CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
+    CU_ASSERT(pkt.payload_len == 8 && memcmp(pkt.payload, fixture.mem, 8) == 0); /* R209 */
+    pkt = pktgen_read(&fixture.gen, FIXTURE_PSN + 1, FIXTURE_IOVA, FIXTURE_KEY, 8);
+    fixture_in(&fixture, &pkt);
+    fixture_expect_aeth(&fixture, FIXTURE_PSN + 1, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, 1);
+    fixture_free(&fixture);
 }
 
 /* R203, R204: what a peer may take away. */
@@ -196,24 +197,25 @@ static void r204_invalidate(void)
     struct rnic_wc wc;
     struct roce_pkt pkt;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     EXPECT_EQ(reg((struct rnic_mr_attr){.key = 1, .invalidate = true}, &yes), RNIC_OK);
     EXPECT_EQ(reg((struct rnic_mr_attr){.key = 2}, &no), RNIC_OK);
-    EXPECT_EQ(rnic_pd_new(rig.rnic, &pd), RNIC_OK);
-    CU_ASSERT(!rnic_key_invalidate(rig.pd, rig.qp, 2));
-    CU_ASSERT(!rnic_key_invalidate(rig.pd, rig.qp, 3));
-    CU_ASSERT(!rnic_key_invalidate(pd, rig.qp, 1));
-    rig_post(&rig, 9, 0, 16);
-    pkt = pktgen_pkt(&rig.gen, ROCE_OP_RC_SEND_ONLY_INV, RIG_PSN);
+    EXPECT_EQ(rnic_pd_new(fixture.rnic, &pd), RNIC_OK);
+    CU_ASSERT(!rnic_key_invalidate(fixture.pd, fixture.qp, 2));
+    CU_ASSERT(!rnic_key_invalidate(fixture.pd, fixture.qp, 3));
+    CU_ASSERT(!rnic_key_invalidate(pd, fixture.qp, 1));
+    fixture_post(&fixture, 9, 0, 16);
+    pkt = pktgen_pkt(&fixture.gen, ROCE_OP_RC_SEND_ONLY_INV, FIXTURE_PSN);
     pkt.ieth.rkey = 1;
-    rig_in(&rig, &pkt);
-    EXPECT_EQ(rnic_cq_poll(rig.cq, &wc, 1), 1);
+    fixture_in(&fixture, &pkt);
+    EXPECT_EQ(rnic_cq_poll(fixture.cq, &wc, 1), 1);
     EXPECT_EQ(wc.flags, RNIC_WC_WITH_INV);
     EXPECT_EQ(wc.invalidated_key, 1);
-    CU_ASSERT(!rnic_key_invalidate(rig.pd, rig.qp, 1)); /* once */
-    EXPECT_EQ(rnic_key_translate(rig.pd, rig.qp, 1, 0, 1, 0, &(uint8_t *){NULL}), RNIC_MEM_KEY);
+    CU_ASSERT(!rnic_key_invalidate(fixture.pd, fixture.qp, 1)); /* once */
+    EXPECT_EQ(rnic_key_translate(fixture.pd, fixture.qp, 1, 0, 1, 0, &(uint8_t *){NULL}),
+              RNIC_MEM_KEY);
     EXPECT_EQ(reg((struct rnic_mr_attr){.key = 1}, &yes), RNIC_ERR_EXISTS); /* still its key */
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* What the key opens now: its first byte, or NULL. */
@@ -221,8 +223,9 @@ static uint8_t *opens(uint32_t key, uint64_t va, uint64_t len, unsigned access)
 {
     uint8_t *ptr = NULL;
 
-    return rnic_key_translate(rig.pd, rig.qp, key, va, len, access, &ptr) == RNIC_MEM_OK ? ptr
-                                                                                         : NULL;
+    return rnic_key_translate(fixture.pd, fixture.qp, key, va, len, access, &ptr) == RNIC_MEM_OK
+               ? ptr
+               : NULL;
 }
 
 /* R209: addresses of a zero-based region are offsets, whatever iova said. */
@@ -230,7 +233,7 @@ static void r209_zero_based(void)
 {
     struct rnic_mr *mr;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     EXPECT_EQ(reg((struct rnic_mr_attr){.addr = bytes,
                                         .len = 64,
                                         .iova = UINT64_MAX,
@@ -240,7 +243,7 @@ static void r209_zero_based(void)
     CU_ASSERT(opens(rnic_mr_key(mr), 0, 64, RNIC_ACCESS_REMOTE_READ) == bytes);
     CU_ASSERT(opens(rnic_mr_key(mr), 63, 1, RNIC_ACCESS_REMOTE_READ) == bytes + 63);
     CU_ASSERT(!opens(rnic_mr_key(mr), 63, 2, RNIC_ACCESS_REMOTE_READ));
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* Hints mean nothing and harm nothing (man ibv_reg_mr: optional ones may be ignored). */
@@ -248,14 +251,14 @@ static void optional_access(void)
 {
     struct rnic_mr *mr;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     EXPECT_EQ(reg((struct rnic_mr_attr){.addr = bytes, .len = 64, .access = 0x3FF000C0}, &mr),
               RNIC_OK);
     EXPECT_EQ(reg((struct rnic_mr_attr){.addr = bytes, .len = 64, .access = 0x400}, &mr),
               RNIC_ERR_INVALID);
     EXPECT_EQ(reg((struct rnic_mr_attr){.addr = bytes, .len = 64, .access = 0x40000000}, &mr),
               RNIC_ERR_INVALID);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* Re-registration: each flag and all of them, at once for what comes; the key stays. */
@@ -270,8 +273,8 @@ static void rereg(void)
     struct rnic_mr *mr;
     uint8_t *ptr;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    EXPECT_EQ(rnic_pd_new(rig.rnic, &pd), RNIC_OK);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(rnic_pd_new(fixture.rnic, &pd), RNIC_OK);
     EXPECT_EQ(reg((struct rnic_mr_attr){.addr = bytes, .len = 64, .access = 0xF, .key = 9}, &mr),
               RNIC_OK);
     EXPECT_EQ(rnic_mr_rereg(mr, RNIC_MR_REREG_TRANSLATION, NULL, &place), RNIC_OK);
@@ -281,17 +284,18 @@ static void rereg(void)
     CU_ASSERT(opens(9, 0x100, 32, RNIC_ACCESS_REMOTE_READ) == other);
     CU_ASSERT(!opens(9, 0x100, 32, RNIC_ACCESS_REMOTE_WRITE));
     EXPECT_EQ(rnic_mr_rereg(mr, RNIC_MR_REREG_PD, pd, NULL), RNIC_OK);
-    EXPECT_EQ(rnic_key_translate(rig.pd, rig.qp, 9, 0x100, 1, RNIC_ACCESS_REMOTE_READ, &ptr),
-              RNIC_MEM_PD);
-    EXPECT_EQ(rnic_key_translate(pd, rig.qp, 9, 0x100, 1, RNIC_ACCESS_REMOTE_READ, &ptr),
+    EXPECT_EQ(
+        rnic_key_translate(fixture.pd, fixture.qp, 9, 0x100, 1, RNIC_ACCESS_REMOTE_READ, &ptr),
+        RNIC_MEM_PD);
+    EXPECT_EQ(rnic_key_translate(pd, fixture.qp, 9, 0x100, 1, RNIC_ACCESS_REMOTE_READ, &ptr),
               RNIC_MEM_OK);
     EXPECT_EQ(rnic_pd_del(pd), RNIC_ERR_BUSY);
-    EXPECT_EQ(rnic_mr_rereg(mr, 7, rig.pd, &all), RNIC_OK);
+    EXPECT_EQ(rnic_mr_rereg(mr, 7, fixture.pd, &all), RNIC_OK);
     CU_ASSERT(opens(9, 0x200, 8, RNIC_ACCESS_LOCAL_WRITE) == bytes);
     CU_ASSERT(!opens(9, 0x200, 8, RNIC_ACCESS_REMOTE_READ));
     EXPECT_EQ(rnic_pd_del(pd), RNIC_OK);
     EXPECT_EQ(rnic_mr_key(mr), 9);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* After an error the old region is valid (ibv_rereg_mr: IBV_REREG_MR_ERR_INPUT). */
@@ -305,16 +309,16 @@ static void rereg_errors(void)
         {.addr = bytes, .len = 8, .access = 1u << 10},
     };
     struct rnic_mr *mr;
-    struct rig two;
+    struct device_fixture two;
     struct rnic_pd *foreign;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    rig_init(&two, ROCE_ENCAP_V2_IP4);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    fixture_init(&two, ROCE_ENCAP_V2_IP4);
     foreign = two.pd;
     EXPECT_EQ(reg((struct rnic_mr_attr){.addr = bytes, .len = 64, .access = 0xF, .key = 9}, &mr),
               RNIC_OK);
-    EXPECT_EQ(rnic_mr_rereg(mr, 0, rig.pd, &good), RNIC_ERR_INVALID);
-    EXPECT_EQ(rnic_mr_rereg(mr, 8, rig.pd, &good), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_mr_rereg(mr, 0, fixture.pd, &good), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_mr_rereg(mr, 8, fixture.pd, &good), RNIC_ERR_INVALID);
     EXPECT_EQ(rnic_mr_rereg(mr, RNIC_MR_REREG_PD, NULL, &good), RNIC_ERR_INVALID);
     EXPECT_EQ(rnic_mr_rereg(mr, RNIC_MR_REREG_PD, foreign, &good), RNIC_ERR_INVALID);
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -325,8 +329,8 @@ static void rereg_errors(void)
                             &(struct rnic_mr_attr){.access = 0xF | RNIC_ACCESS_ZERO_BASED}),
               RNIC_ERR_INVALID);
     CU_ASSERT(opens(9, 0, 64, RNIC_ACCESS_REMOTE_WRITE) == bytes);
-    rig_free(&two);
-    rig_free(&rig);
+    fixture_free(&two);
+    fixture_free(&fixture);
 }
 
 /* A region that a peer took away is good again once it was registered anew. */
@@ -335,17 +339,17 @@ static void rereg_revives(void)
     const struct rnic_mr_attr rights = {.access = 0xF};
     struct rnic_mr *mr;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     EXPECT_EQ(reg(
                   (struct rnic_mr_attr){
                       .addr = bytes, .len = 64, .access = 0xF, .key = 9, .invalidate = true},
                   &mr),
               RNIC_OK);
-    CU_ASSERT(rnic_key_invalidate(rig.pd, rig.qp, 9));
+    CU_ASSERT(rnic_key_invalidate(fixture.pd, fixture.qp, 9));
     CU_ASSERT(!opens(9, 0, 1, 0));
     EXPECT_EQ(rnic_mr_rereg(mr, RNIC_MR_REREG_ACCESS, NULL, &rights), RNIC_OK);
     CU_ASSERT(opens(9, 0, 1, RNIC_ACCESS_REMOTE_READ) == bytes);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* Regions above 4 GiB: offsets and lengths of more than 32 bits, on the wire too. */
@@ -359,7 +363,7 @@ static void larger_than_4_gib(void)
     struct rnic_mr *mr;
 
     CU_ASSERT_FATAL(mem != MAP_FAILED);
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     EXPECT_EQ(
         reg((struct rnic_mr_attr){.addr = mem, .len = len, .iova = 64, .access = 0xF, .key = 9},
             &mr),
@@ -368,13 +372,14 @@ static void larger_than_4_gib(void)
     CU_ASSERT(!opens(9, 64 + len, 1, RNIC_ACCESS_REMOTE_READ));
     CU_ASSERT(opens(9, 64, len, RNIC_ACCESS_REMOTE_READ) == mem);
     CU_ASSERT(!opens(9, 64, len + 1, RNIC_ACCESS_REMOTE_READ));
-    pkt = pktgen_write(&rig.gen, ROCE_OP_RC_WRITE_ONLY, RIG_PSN, 64 + off, 9, 8, rig.mem, 8);
+    pkt = pktgen_write(&fixture.gen, ROCE_OP_RC_WRITE_ONLY, FIXTURE_PSN, 64 + off, 9, 8,
+                       fixture.mem, 8);
     pkt.bth.ackreq = 1;
-    rig_in(&rig, &pkt);
-    rig_expect_aeth(&rig, RIG_PSN, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, 1);
-    EXPECT_EQ(memcmp(mem + off, rig.mem, 8), 0);
+    fixture_in(&fixture, &pkt);
+    fixture_expect_aeth(&fixture, FIXTURE_PSN, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, 1);
+    EXPECT_EQ(memcmp(mem + off, fixture.mem, 8), 0);
     EXPECT_EQ(mem[4096], 0); /* where 32 bits would have put it */
-    rig_free(&rig);
+    fixture_free(&fixture);
     munmap(mem, len);
 }
 
@@ -385,21 +390,22 @@ static void r208_dereg_in_a_write(void)
     struct rnic_mr *mr;
     uint8_t before[2048];
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     EXPECT_EQ(
-        reg((struct rnic_mr_attr){.addr = rig.mem, .len = 4096, .access = 0xF, .key = 9}, &mr),
+        reg((struct rnic_mr_attr){.addr = fixture.mem, .len = 4096, .access = 0xF, .key = 9}, &mr),
         RNIC_OK);
-    memcpy(before, rig.mem + 1024, sizeof(before));
-    pkt = pktgen_write(&rig.gen, ROCE_OP_RC_WRITE_FIRST, RIG_PSN, 0, 9, 3072, rig.mem + 8192, 1024);
-    rig_in(&rig, &pkt);
-    EXPECT_EQ(memcmp(rig.mem, rig.mem + 8192, 1024), 0);
+    memcpy(before, fixture.mem + 1024, sizeof(before));
+    pkt = pktgen_write(&fixture.gen, ROCE_OP_RC_WRITE_FIRST, FIXTURE_PSN, 0, 9, 3072,
+                       fixture.mem + 8192, 1024);
+    fixture_in(&fixture, &pkt);
+    EXPECT_EQ(memcmp(fixture.mem, fixture.mem + 8192, 1024), 0);
     EXPECT_EQ(rnic_mr_dereg(mr), RNIC_OK);
-    pkt = pktgen_write(&rig.gen, ROCE_OP_RC_WRITE_MIDDLE, RIG_PSN + 1, 0, 9, 3072, rig.mem + 9216,
-                       1024);
-    rig_in(&rig, &pkt);
-    rig_expect_aeth(&rig, RIG_PSN + 1, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, 0);
-    EXPECT_EQ(memcmp(before, rig.mem + 1024, sizeof(before)), 0);
-    rig_free(&rig);
+    pkt = pktgen_write(&fixture.gen, ROCE_OP_RC_WRITE_MIDDLE, FIXTURE_PSN + 1, 0, 9, 3072,
+                       fixture.mem + 9216, 1024);
+    fixture_in(&fixture, &pkt);
+    fixture_expect_aeth(&fixture, FIXTURE_PSN + 1, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, 0);
+    EXPECT_EQ(memcmp(before, fixture.mem + 1024, sizeof(before)), 0);
+    fixture_free(&fixture);
 }
 
 /* R113, R208: a READ that was answered is repeated after its key went: no data, no NAK (R117). */
@@ -408,19 +414,19 @@ static void r113_dereg_then_duplicate_read(void)
     struct roce_pkt pkt;
     struct rnic_mr *mr;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     EXPECT_EQ(
-        reg((struct rnic_mr_attr){.addr = rig.mem, .len = 4096, .access = 0xF, .key = 9}, &mr),
+        reg((struct rnic_mr_attr){.addr = fixture.mem, .len = 4096, .access = 0xF, .key = 9}, &mr),
         RNIC_OK);
-    pkt = pktgen_read(&rig.gen, RIG_PSN, 0, 9, 8);
-    rig_in(&rig, &pkt);
-    CU_ASSERT(rig_out(&rig, &pkt));
+    pkt = pktgen_read(&fixture.gen, FIXTURE_PSN, 0, 9, 8);
+    fixture_in(&fixture, &pkt);
+    CU_ASSERT(fixture_out(&fixture, &pkt));
     EXPECT_EQ(rnic_mr_dereg(mr), RNIC_OK);
-    pkt = pktgen_read(&rig.gen, RIG_PSN, 0, 9, 8);
-    rig_in(&rig, &pkt);
-    rig_expect_nothing(&rig);
-    EXPECT_EQ(rig_state(&rig), RNIC_QPS_RTS);
-    rig_free(&rig);
+    pkt = pktgen_read(&fixture.gen, FIXTURE_PSN, 0, 9, 8);
+    fixture_in(&fixture, &pkt);
+    fixture_expect_nothing(&fixture);
+    EXPECT_EQ(fixture_state(&fixture), RNIC_QPS_RTS);
+    fixture_free(&fixture);
 }
 
 SUITE("device.mr", TEST(registration), TEST(chosen_keys), TEST(r084_range), TEST(r207_rights),

@@ -3,7 +3,7 @@
  * quotes them. Side 1 of a pair opens windows, side 0 uses them. */
 #include <string.h>
 #include "device/key.h"
-#include "support/pair.h"
+#include "support/qp_pair.h"
 #include "support/suite.h"
 
 #define OFF 1000u /* of the window in the memory */
@@ -13,7 +13,7 @@
 #define WRITE RNIC_ACCESS_REMOTE_WRITE
 #define ATOM  RNIC_ACCESS_REMOTE_ATOMIC
 
-static struct pair pair;
+static struct qp_pair pair;
 static struct rnic_mw *mw;
 
 /* The kinds there are; the last two are type 2 on a device of each sort. */
@@ -26,10 +26,10 @@ static enum rnic_mw_type type_of(enum kind kind)
 
 static void begin(enum kind kind)
 {
-    const struct pair_opts opts = {.mw_2a = kind == TYPE_2A};
+    const struct qp_pair_opts opts = {.mw_2a = kind == TYPE_2A};
 
-    pair_init_as(&pair, 7, ROCE_ENCAP_V2_IP4, 2, 16, &opts);
-    pair_connect(&pair);
+    qp_pair_init_as(&pair, 7, ROCE_ENCAP_V2_IP4, 2, 16, &opts);
+    qp_pair_connect(&pair);
     EXPECT_EQ(rnic_mw_2a(pair.side[1].rnic), kind == TYPE_2A);
     EXPECT_EQ(rnic_mw_new(pair.side[1].pd, type_of(kind), &mw), RNIC_OK);
 }
@@ -52,17 +52,17 @@ static struct rnic_send_wr bind_wr(struct rnic_mr *mr, uint64_t addr, uint64_t l
 /* Binds OFF, LEN of the memory through QP `qp` of side 1. */
 static void bind(unsigned qp, unsigned access)
 {
-    struct rnic_send_wr wr = bind_wr(pair.side[1].mr, PAIR_IOVA + OFF, LEN, access);
+    struct rnic_send_wr wr = bind_wr(pair.side[1].mr, QP_PAIR_IOVA + OFF, LEN, access);
 
     EXPECT_EQ(rnic_post_send(pair.side[1].qp[qp], &wr), RNIC_OK);
-    pair_expect_wc(pair.side[1].send_cq[qp], 77, RNIC_WC_SUCCESS);
+    qp_pair_expect_wc(pair.side[1].send_cq[qp], 77, RNIC_WC_SUCCESS);
 }
 
 /* A request of side 0 with this key; its status. */
 static enum rnic_wc_status use(unsigned qp, enum rnic_wr_opcode opcode, uint32_t rkey, uint64_t va,
                                uint32_t len)
 {
-    const struct rnic_sge sge = {PAIR_IOVA, len, PAIR_KEY};
+    const struct rnic_sge sge = {QP_PAIR_IOVA, len, QP_PAIR_KEY};
     const struct rnic_send_wr wr = {.opcode = opcode,
                                     .flags = RNIC_SEND_SIGNALED,
                                     .sge = &sge,
@@ -72,7 +72,7 @@ static enum rnic_wc_status use(unsigned qp, enum rnic_wr_opcode opcode, uint32_t
     struct rnic_wc wc = {.status = RNIC_WC_GENERAL_ERR};
 
     EXPECT_EQ(rnic_post_send(pair.side[0].qp[qp], &wr), RNIC_OK);
-    CU_ASSERT(pair_run(&pair, 10 * PAIR_T));
+    CU_ASSERT(qp_pair_run(&pair, 10 * QP_PAIR_T));
     EXPECT_EQ(rnic_cq_poll(pair.side[0].send_cq[qp], &wc, 1), 1);
     return wc.status;
 }
@@ -110,11 +110,11 @@ static void r211_bounds(void)
             bind(0, rows[i].access);
             memcpy(before, pair.side[1].mem + OFF - 1, sizeof(before));
             EXPECT_EQ(
-                use(0, rows[i].opcode, rnic_mw_rkey(mw), PAIR_IOVA + rows[i].off, rows[i].len),
+                use(0, rows[i].opcode, rnic_mw_rkey(mw), QP_PAIR_IOVA + rows[i].off, rows[i].len),
                 rows[i].good ? RNIC_WC_SUCCESS : RNIC_WC_REM_ACCESS_ERR);
             if (!rows[i].good)
                 EXPECT_EQ(memcmp(before, pair.side[1].mem + OFF - 1, sizeof(before)), 0);
-            pair_free(&pair);
+            qp_pair_free(&pair);
         }
     }
 }
@@ -123,21 +123,21 @@ static void r211_bounds(void)
 static void unbound(void)
 {
     for (enum kind kind = TYPE_1; kind < KINDS; kind++) {
-        struct rnic_sge sge = {PAIR_IOVA + OFF, 8, 0};
+        struct rnic_sge sge = {QP_PAIR_IOVA + OFF, 8, 0};
         struct rnic_send_wr wr = {.opcode = RNIC_WR_SEND, .sge = &sge, .sge_cnt = 1};
 
         begin(kind);
-        EXPECT_EQ(use(0, RNIC_WR_READ, rnic_mw_rkey(mw), PAIR_IOVA + OFF, 8),
+        EXPECT_EQ(use(0, RNIC_WR_READ, rnic_mw_rkey(mw), QP_PAIR_IOVA + OFF, 8),
                   RNIC_WC_REM_ACCESS_ERR);
-        pair_free(&pair);
+        qp_pair_free(&pair);
 
         begin(kind);
         bind(0, READ | WRITE);
         sge.lkey = rnic_mw_rkey(mw);
         EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_OK);
-        CU_ASSERT(pair_run(&pair, 10 * PAIR_T));
-        pair_expect_wc(pair.side[1].send_cq[0], 0, RNIC_WC_LOC_PROT_ERR);
-        pair_free(&pair);
+        CU_ASSERT(qp_pair_run(&pair, 10 * QP_PAIR_T));
+        qp_pair_expect_wc(pair.side[1].send_cq[0], 0, RNIC_WC_LOC_PROT_ERR);
+        qp_pair_free(&pair);
     }
 }
 
@@ -146,15 +146,15 @@ static void r210_scope(void)
 {
     begin(TYPE_1);
     bind(0, READ);
-    EXPECT_EQ(use(1, RNIC_WR_READ, rnic_mw_rkey(mw), PAIR_IOVA + OFF, 8), RNIC_WC_SUCCESS);
-    pair_free(&pair);
+    EXPECT_EQ(use(1, RNIC_WR_READ, rnic_mw_rkey(mw), QP_PAIR_IOVA + OFF, 8), RNIC_WC_SUCCESS);
+    qp_pair_free(&pair);
     for (enum kind kind = TYPE_2B; kind < KINDS; kind++) {
         begin(kind);
         bind(0, READ);
-        EXPECT_EQ(use(0, RNIC_WR_READ, rnic_mw_rkey(mw), PAIR_IOVA + OFF, 8), RNIC_WC_SUCCESS);
-        EXPECT_EQ(use(1, RNIC_WR_READ, rnic_mw_rkey(mw), PAIR_IOVA + OFF, 8),
+        EXPECT_EQ(use(0, RNIC_WR_READ, rnic_mw_rkey(mw), QP_PAIR_IOVA + OFF, 8), RNIC_WC_SUCCESS);
+        EXPECT_EQ(use(1, RNIC_WR_READ, rnic_mw_rkey(mw), QP_PAIR_IOVA + OFF, 8),
                   RNIC_WC_REM_ACCESS_ERR);
-        pair_free(&pair);
+        qp_pair_free(&pair);
     }
 }
 
@@ -177,7 +177,7 @@ static void r210_checked_against(void)
             for (unsigned q = 0; q < 2; q++)
                 EXPECT_EQ(rnic_key_check(pd[p], pair.side[1].qp[q], rnic_mw_rkey(mw), READ),
                           opens[kind][p][q] ? RNIC_MEM_OK : RNIC_MEM_PD);
-        pair_free(&pair);
+        qp_pair_free(&pair);
     }
 }
 
@@ -191,32 +191,32 @@ static void type_1_rebind(void)
     begin(TYPE_1);
     bind(0, READ);
     first = rnic_mw_rkey(mw);
-    EXPECT_EQ(use(0, RNIC_WR_READ, first, PAIR_IOVA + OFF, 8), RNIC_WC_SUCCESS);
+    EXPECT_EQ(use(0, RNIC_WR_READ, first, QP_PAIR_IOVA + OFF, 8), RNIC_WC_SUCCESS);
     /* A bind that waits behind a READ. */
-    EXPECT_EQ(pair_send(&pair, 1, 0, 1, RNIC_WR_READ, 0, 4096, 0), RNIC_OK);
-    wr = bind_wr(pair.side[1].mr, PAIR_IOVA, 8, READ);
+    EXPECT_EQ(qp_pair_send(&pair, 1, 0, 1, RNIC_WR_READ, 0, 4096, 0), RNIC_OK);
+    wr = bind_wr(pair.side[1].mr, QP_PAIR_IOVA, 8, READ);
     EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_OK);
     CU_ASSERT(rnic_mw_rkey(mw) != first);
     EXPECT_EQ(rnic_mw_rkey(mw) >> 8, first >> 8); /* R212 */
-    pair_expect_no_wc(pair.side[1].send_cq[0]);
-    CU_ASSERT(pair_run(&pair, 10 * PAIR_T));
-    pair_expect_wc(pair.side[1].send_cq[0], 1, RNIC_WC_SUCCESS);
-    pair_expect_wc(pair.side[1].send_cq[0], 77, RNIC_WC_SUCCESS);
-    EXPECT_EQ(use(0, RNIC_WR_READ, rnic_mw_rkey(mw), PAIR_IOVA, 8), RNIC_WC_SUCCESS);
+    qp_pair_expect_no_wc(pair.side[1].send_cq[0]);
+    CU_ASSERT(qp_pair_run(&pair, 10 * QP_PAIR_T));
+    qp_pair_expect_wc(pair.side[1].send_cq[0], 1, RNIC_WC_SUCCESS);
+    qp_pair_expect_wc(pair.side[1].send_cq[0], 77, RNIC_WC_SUCCESS);
+    EXPECT_EQ(use(0, RNIC_WR_READ, rnic_mw_rkey(mw), QP_PAIR_IOVA, 8), RNIC_WC_SUCCESS);
     EXPECT_EQ(rnic_mr_dereg(pair.side[1].mr), RNIC_ERR_BUSY);
     wr = bind_wr(NULL, 0, 0, 0);
     EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_OK);
-    pair_expect_wc(pair.side[1].send_cq[0], 77, RNIC_WC_SUCCESS);
-    EXPECT_EQ(use(0, RNIC_WR_READ, first, PAIR_IOVA + OFF, 8), RNIC_WC_REM_ACCESS_ERR);
-    EXPECT_EQ(use(1, RNIC_WR_READ, rnic_mw_rkey(mw), PAIR_IOVA, 8), RNIC_WC_REM_ACCESS_ERR);
+    qp_pair_expect_wc(pair.side[1].send_cq[0], 77, RNIC_WC_SUCCESS);
+    EXPECT_EQ(use(0, RNIC_WR_READ, first, QP_PAIR_IOVA + OFF, 8), RNIC_WC_REM_ACCESS_ERR);
+    EXPECT_EQ(use(1, RNIC_WR_READ, rnic_mw_rkey(mw), QP_PAIR_IOVA, 8), RNIC_WC_REM_ACCESS_ERR);
     EXPECT_EQ(rnic_mr_dereg(pair.side[1].mr), RNIC_OK);
-    pair_free(&pair);
+    qp_pair_free(&pair);
 }
 
 /* Type 2: bound, taken back by the own QP or the peer, bound again under another key. */
 static void life_of(enum kind kind)
 {
-    const struct rnic_sge sge = {PAIR_IOVA, 4, PAIR_KEY};
+    const struct rnic_sge sge = {QP_PAIR_IOVA, 4, QP_PAIR_KEY};
     struct rnic_send_wr inv = {
         .wr_id = 5, .opcode = RNIC_WR_LOCAL_INV, .flags = RNIC_SEND_SIGNALED};
     uint32_t first;
@@ -229,24 +229,24 @@ static void life_of(enum kind kind)
     first = rnic_mw_rkey(mw);
     inv.invalidate_key = first;
     EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &inv), RNIC_OK);
-    pair_expect_wc(pair.side[1].send_cq[0], 5, RNIC_WC_SUCCESS);
+    qp_pair_expect_wc(pair.side[1].send_cq[0], 5, RNIC_WC_SUCCESS);
     bind(1, READ | WRITE);
-    EXPECT_EQ(use(1, RNIC_WR_WRITE, rnic_mw_rkey(mw), PAIR_IOVA + OFF, 8), RNIC_WC_SUCCESS);
+    EXPECT_EQ(use(1, RNIC_WR_WRITE, rnic_mw_rkey(mw), QP_PAIR_IOVA + OFF, 8), RNIC_WC_SUCCESS);
     /* R203: by SEND with Invalidate. */
-    EXPECT_EQ(pair_recv(&pair, 1, 1, 9, 0, 16), RNIC_OK);
+    EXPECT_EQ(qp_pair_recv(&pair, 1, 1, 9, 0, 16), RNIC_OK);
     inv = (struct rnic_send_wr){.opcode = RNIC_WR_SEND_INV,
                                 .flags = RNIC_SEND_SIGNALED,
                                 .sge = &sge,
                                 .sge_cnt = 1,
                                 .invalidate_key = rnic_mw_rkey(mw)};
     EXPECT_EQ(rnic_post_send(pair.side[0].qp[1], &inv), RNIC_OK);
-    CU_ASSERT(pair_run(&pair, 10 * PAIR_T));
+    CU_ASSERT(qp_pair_run(&pair, 10 * QP_PAIR_T));
     EXPECT_EQ(rnic_cq_poll(pair.side[1].recv_cq[1], &wc, 1), 1);
     EXPECT_EQ(wc.flags, RNIC_WC_WITH_INV);
     EXPECT_EQ(wc.invalidated_key, rnic_mw_rkey(mw));
     EXPECT_EQ(rnic_mr_dereg(pair.side[1].mr), RNIC_OK);
-    EXPECT_EQ(use(0, RNIC_WR_READ, first, PAIR_IOVA + OFF, 8), RNIC_WC_REM_ACCESS_ERR);
-    pair_free(&pair);
+    EXPECT_EQ(use(0, RNIC_WR_READ, first, QP_PAIR_IOVA + OFF, 8), RNIC_WC_REM_ACCESS_ERR);
+    qp_pair_free(&pair);
 }
 
 static void type_2_life(void)
@@ -282,22 +282,22 @@ static void r213_invalidated(void)
             }
             inv.invalidate_key = rnic_mw_rkey(mw) ^ (what == OLD_TAG);
             if (what == REGION || what == NO_KEY)
-                inv.invalidate_key = PAIR_KEY ^ (what == NO_KEY);
+                inv.invalidate_key = QP_PAIR_KEY ^ (what == NO_KEY);
             if (peer)
-                EXPECT_EQ(pair_recv(&pair, 1, 0, 9, 0, 16), RNIC_OK);
+                EXPECT_EQ(qp_pair_recv(&pair, 1, 0, 9, 0, 16), RNIC_OK);
             EXPECT_EQ(rnic_post_send(pair.side[!peer].qp[0], &inv), RNIC_OK);
-            CU_ASSERT(pair_run(&pair, 10 * PAIR_T));
-            pair_expect_wc(pair.side[!peer].send_cq[0], 5,
-                           fine   ? RNIC_WC_SUCCESS
-                           : peer ? RNIC_WC_REM_ACCESS_ERR
-                                  : RNIC_WC_MW_BIND_ERR);
-            EXPECT_EQ(pair_state(&pair, 1, 0), fine ? RNIC_QPS_RTS : RNIC_QPS_ERR);
+            CU_ASSERT(qp_pair_run(&pair, 10 * QP_PAIR_T));
+            qp_pair_expect_wc(pair.side[!peer].send_cq[0], 5,
+                              fine   ? RNIC_WC_SUCCESS
+                              : peer ? RNIC_WC_REM_ACCESS_ERR
+                                     : RNIC_WC_MW_BIND_ERR);
+            EXPECT_EQ(qp_pair_state(&pair, 1, 0), fine ? RNIC_QPS_RTS : RNIC_QPS_ERR);
             if (fine) { /* it can be bound, and so was free */
                 bind(1, READ);
-                EXPECT_EQ(use(1, RNIC_WR_READ, rnic_mw_rkey(mw), PAIR_IOVA + OFF, 8),
+                EXPECT_EQ(use(1, RNIC_WR_READ, rnic_mw_rkey(mw), QP_PAIR_IOVA + OFF, 8),
                           RNIC_WC_SUCCESS);
             }
-            pair_free(&pair);
+            qp_pair_free(&pair);
         }
     }
 }
@@ -305,11 +305,11 @@ static void r213_invalidated(void)
 /* Puts another QP of the same number in the place of QP 0 of side 1, in `pd`. */
 static void same_qpn(struct rnic_pd *pd)
 {
-    struct pair_side *side = &pair.side[1];
+    struct qp_pair_side *side = &pair.side[1];
     struct rnic_qp_init init;
 
     rnic_qp_query(side->qp[0], NULL, &init);
-    EXPECT_EQ(init.qpn, pair_qpn(1, 0));
+    EXPECT_EQ(init.qpn, qp_pair_qpn(1, 0));
     EXPECT_EQ(rnic_qp_del(side->qp[0]), RNIC_OK);
     EXPECT_EQ(rnic_qp_new(pd, &init, &side->qp[0]), RNIC_OK);
     side->target[0] = side->qp[0];
@@ -331,10 +331,10 @@ static void r213_end_of_the_qp(void)
         bind(0, READ);
         EXPECT_EQ(rnic_pd_new(pair.side[1].rnic, &pd), RNIC_OK);
         same_qpn(other_pd ? pd : pair.side[1].pd);
-        EXPECT_EQ(use(0, RNIC_WR_READ, rnic_mw_rkey(mw), PAIR_IOVA + OFF, 8),
+        EXPECT_EQ(use(0, RNIC_WR_READ, rnic_mw_rkey(mw), QP_PAIR_IOVA + OFF, 8),
                   RNIC_WC_REM_ACCESS_ERR);
         EXPECT_EQ(rnic_mr_dereg(pair.side[1].mr), RNIC_OK);
-        pair_free(&pair);
+        qp_pair_free(&pair);
     }
     for (unsigned way = 0; way < 3; way++) {
         struct rnic_send_wr inv = {.opcode = RNIC_WR_LOCAL_INV};
@@ -342,7 +342,7 @@ static void r213_end_of_the_qp(void)
         begin(TYPE_2A);
         bind(0, READ);
         EXPECT_EQ(rnic_qp_del(pair.side[1].qp[0]), RNIC_ERR_BUSY);
-        EXPECT_EQ(use(0, RNIC_WR_READ, rnic_mw_rkey(mw), PAIR_IOVA + OFF, 8), RNIC_WC_SUCCESS);
+        EXPECT_EQ(use(0, RNIC_WR_READ, rnic_mw_rkey(mw), QP_PAIR_IOVA + OFF, 8), RNIC_WC_SUCCESS);
         if (way == 0) {
             inv.invalidate_key = rnic_mw_rkey(mw);
             EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &inv), RNIC_OK);
@@ -362,13 +362,13 @@ static void r213_end_of_the_qp(void)
                       RNIC_OK);
         }
         same_qpn(pair.side[1].pd);
-        EXPECT_EQ(use(0, RNIC_WR_READ, rnic_mw_rkey(mw), PAIR_IOVA + OFF, 8),
+        EXPECT_EQ(use(0, RNIC_WR_READ, rnic_mw_rkey(mw), QP_PAIR_IOVA + OFF, 8),
                   RNIC_WC_REM_ACCESS_ERR);
-        pair_free(&pair);
+        qp_pair_free(&pair);
     }
     begin(TYPE_2A); /* the device goes with all that is in it */
     bind(0, READ);
-    pair_free(&pair);
+    qp_pair_free(&pair);
 }
 
 /* R211: what cannot be bound fails in its turn, and the QP with it. */
@@ -383,8 +383,8 @@ static void r211_bind_errors(void)
         unsigned access;
         bool good;
     } rows[] = {
-        {ALL, RNIC_MW_TYPE_1, 0, PAIR_MEM, READ, true},
-        {ALL, RNIC_MW_TYPE_2, 0, PAIR_MEM, READ, true},
+        {ALL, RNIC_MW_TYPE_1, 0, QP_PAIR_MEM, READ, true},
+        {ALL, RNIC_MW_TYPE_2, 0, QP_PAIR_MEM, READ, true},
         {NOT_BINDABLE, RNIC_MW_TYPE_1, 0, 8, READ, false}, /* C10-73 */
         {NOT_BINDABLE, RNIC_MW_TYPE_2, 0, 8, READ, false},
         {ZERO_BASED, RNIC_MW_TYPE_2, 0, 8, READ, false},
@@ -394,7 +394,7 @@ static void r211_bind_errors(void)
         {READ_ONLY, RNIC_MW_TYPE_2, 0, 8, RNIC_ACCESS_FLUSH_GLOBAL, false},
         {OTHER_PD_MR, RNIC_MW_TYPE_1, 0, 8, READ, false}, /* C10-72 */
         {OTHER_PD_MW, RNIC_MW_TYPE_2, 0, 8, READ, false},
-        {ALL, RNIC_MW_TYPE_1, 1, PAIR_MEM, READ, false}, /* C10-75 */
+        {ALL, RNIC_MW_TYPE_1, 1, QP_PAIR_MEM, READ, false}, /* C10-75 */
         {ALL, RNIC_MW_TYPE_2, (uint64_t)-1, 8, READ, false},
         {ALL, RNIC_MW_TYPE_2, 8, UINT64_MAX, READ, false},                 /* passes 2^64 */
         {ALL, RNIC_MW_TYPE_2, 0, 0, READ, false},                          /* o10-37.2.40 */
@@ -404,7 +404,7 @@ static void r211_bind_errors(void)
 
     for (unsigned k = 0; k < 2 * sizeof(rows) / sizeof(rows[0]); k++) {
         unsigned i = k / 2;
-        struct rnic_mr_attr attr = {.len = PAIR_MEM, .iova = PAIR_IOVA};
+        struct rnic_mr_attr attr = {.len = QP_PAIR_MEM, .iova = QP_PAIR_IOVA};
         struct rnic_mr *mr;
         struct rnic_pd *pd;
         struct rnic_send_wr wr;
@@ -426,13 +426,13 @@ static void r211_bind_errors(void)
             EXPECT_EQ(rnic_mw_new(pd, rows[i].type, &mw), RNIC_OK);
         }
         wr = bind_wr(rows[i].mr == ALL ? pair.side[1].mr : mr,
-                     (rows[i].mr == ZERO_BASED ? 0 : PAIR_IOVA) + rows[i].off, rows[i].len,
+                     (rows[i].mr == ZERO_BASED ? 0 : QP_PAIR_IOVA) + rows[i].off, rows[i].len,
                      rows[i].access);
         EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_OK);
-        pair_expect_wc(pair.side[1].send_cq[0], 77,
-                       rows[i].good ? RNIC_WC_SUCCESS : RNIC_WC_MW_BIND_ERR);
-        EXPECT_EQ(pair_state(&pair, 1, 0), rows[i].good ? RNIC_QPS_RTS : RNIC_QPS_ERR);
-        pair_free(&pair);
+        qp_pair_expect_wc(pair.side[1].send_cq[0], 77,
+                          rows[i].good ? RNIC_WC_SUCCESS : RNIC_WC_MW_BIND_ERR);
+        EXPECT_EQ(qp_pair_state(&pair, 1, 0), rows[i].good ? RNIC_QPS_RTS : RNIC_QPS_ERR);
+        qp_pair_free(&pair);
     }
 }
 
@@ -445,10 +445,10 @@ static void type_2_bound_twice(void)
 
             begin(kind);
             bind(0, READ);
-            wr = bind_wr(pair.side[1].mr, PAIR_IOVA, 8, READ | WRITE);
+            wr = bind_wr(pair.side[1].mr, QP_PAIR_IOVA, 8, READ | WRITE);
             EXPECT_EQ(rnic_post_send(pair.side[1].qp[qp], &wr), RNIC_OK);
-            pair_expect_wc(pair.side[1].send_cq[qp], 77, RNIC_WC_MW_BIND_ERR);
-            pair_free(&pair);
+            qp_pair_expect_wc(pair.side[1].send_cq[qp], 77, RNIC_WC_MW_BIND_ERR);
+            qp_pair_free(&pair);
         }
     }
 }
@@ -461,19 +461,19 @@ static void refused(void)
 
     begin(TYPE_2B);
     EXPECT_EQ(rnic_mw_new(pair.side[1].pd, (enum rnic_mw_type)3, &none), RNIC_ERR_INVALID);
-    wr = bind_wr(pair.side[1].mr, PAIR_IOVA, 8, READ);
+    wr = bind_wr(pair.side[1].mr, QP_PAIR_IOVA, 8, READ);
     wr.mw.mw = NULL;
     EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_ERR_INVALID);
-    wr = bind_wr(NULL, PAIR_IOVA, 8, READ);
+    wr = bind_wr(NULL, QP_PAIR_IOVA, 8, READ);
     EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_ERR_INVALID);
-    wr = bind_wr(pair.side[1].mr, PAIR_IOVA, 8, RNIC_ACCESS_LOCAL_WRITE);
+    wr = bind_wr(pair.side[1].mr, QP_PAIR_IOVA, 8, RNIC_ACCESS_LOCAL_WRITE);
     EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_ERR_INVALID);
-    wr = bind_wr(pair.side[1].mr, PAIR_IOVA, 8, READ);
+    wr = bind_wr(pair.side[1].mr, QP_PAIR_IOVA, 8, READ);
     wr.mw.rkey ^= 0x100; /* R212: the upper 24 bits are the device's */
     EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_ERR_INVALID);
-    pair_expect_no_wc(pair.side[1].send_cq[0]);
-    EXPECT_EQ(pair_state(&pair, 1, 0), RNIC_QPS_RTS);
-    pair_free(&pair);
+    qp_pair_expect_no_wc(pair.side[1].send_cq[0]);
+    EXPECT_EQ(qp_pair_state(&pair, 1, 0), RNIC_QPS_RTS);
+    qp_pair_free(&pair);
 }
 
 /* R213: a region with windows on it stays as it is; the end of window or QP frees it. */
@@ -494,7 +494,7 @@ static void r213_region_in_use(void)
             EXPECT_EQ(rnic_mw_del(mw), RNIC_OK);
         EXPECT_EQ(rnic_mr_dereg(pair.side[1].mr), RNIC_OK);
         EXPECT_EQ(rnic_mw_del(NULL), RNIC_OK);
-        pair_free(&pair);
+        qp_pair_free(&pair);
     }
 }
 
@@ -505,23 +505,26 @@ static void gone_before_the_bind(void)
         struct rnic_send_wr wr;
 
         begin(TYPE_1);
-        EXPECT_EQ(pair_send(&pair, 1, 0, 1, RNIC_WR_READ, 0, 64, 0), RNIC_OK);
-        wr = bind_wr(pair.side[1].mr, PAIR_IOVA, 8, READ);
+        EXPECT_EQ(qp_pair_send(&pair, 1, 0, 1, RNIC_WR_READ, 0, 64, 0), RNIC_OK);
+        wr = bind_wr(pair.side[1].mr, QP_PAIR_IOVA, 8, READ);
         EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_OK);
         if (region) {
-            struct rnic_mr_attr attr = {
-                .addr = pair.side[1].mem, .len = 4, .iova = PAIR_IOVA, .access = RNIC_ACCESS_ALL};
+            struct rnic_mr_attr attr = {.addr = pair.side[1].mem,
+                                        .len = 4,
+                                        .iova = QP_PAIR_IOVA,
+                                        .access = RNIC_ACCESS_ALL};
 
             EXPECT_EQ(rnic_mr_rereg(pair.side[1].mr, RNIC_MR_REREG_TRANSLATION, NULL, &attr),
                       RNIC_OK);
         } else {
             EXPECT_EQ(rnic_mw_del(mw), RNIC_OK);
         }
-        CU_ASSERT(pair_run(&pair, 10 * PAIR_T));
-        pair_expect_wc(pair.side[1].send_cq[0], 1, region ? RNIC_WC_LOC_PROT_ERR : RNIC_WC_SUCCESS);
-        pair_expect_wc(pair.side[1].send_cq[0], 77,
-                       region ? RNIC_WC_WR_FLUSH_ERR : RNIC_WC_MW_BIND_ERR);
-        pair_free(&pair);
+        CU_ASSERT(qp_pair_run(&pair, 10 * QP_PAIR_T));
+        qp_pair_expect_wc(pair.side[1].send_cq[0], 1,
+                          region ? RNIC_WC_LOC_PROT_ERR : RNIC_WC_SUCCESS);
+        qp_pair_expect_wc(pair.side[1].send_cq[0], 77,
+                          region ? RNIC_WC_WR_FLUSH_ERR : RNIC_WC_MW_BIND_ERR);
+        qp_pair_free(&pair);
     }
 }
 
@@ -534,7 +537,7 @@ static void r209_zero_based(void)
         EXPECT_EQ(use(0, RNIC_WR_WRITE, rnic_mw_rkey(mw), LEN - 8, 8), RNIC_WC_SUCCESS);
         EXPECT_EQ(memcmp(pair.side[1].mem + OFF + LEN - 8, pair.side[0].mem, 8), 0);
         EXPECT_EQ(use(0, RNIC_WR_WRITE, rnic_mw_rkey(mw), LEN - 7, 8), RNIC_WC_REM_ACCESS_ERR);
-        pair_free(&pair);
+        qp_pair_free(&pair);
     }
 }
 
@@ -547,15 +550,15 @@ static void begin_transfer(enum kind kind, unsigned access, enum rnic_wr_opcode 
 
     begin(kind);
     simnet_paths(&pair.net, &slow);
-    wr = bind_wr(pair.side[1].mr, PAIR_IOVA, PAIR_MEM, access);
+    wr = bind_wr(pair.side[1].mr, QP_PAIR_IOVA, QP_PAIR_MEM, access);
     EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_OK);
-    pair_expect_wc(pair.side[1].send_cq[0], 77, RNIC_WC_SUCCESS);
+    qp_pair_expect_wc(pair.side[1].send_cq[0], 77, RNIC_WC_SUCCESS);
     wr = (struct rnic_send_wr){.wr_id = 1,
                                .opcode = opcode,
                                .flags = RNIC_SEND_SIGNALED,
-                               .sge = &(struct rnic_sge){PAIR_IOVA, 512 * 1024, PAIR_KEY},
+                               .sge = &(struct rnic_sge){QP_PAIR_IOVA, 512 * 1024, QP_PAIR_KEY},
                                .sge_cnt = 1,
-                               .remote_addr = PAIR_IOVA,
+                               .remote_addr = QP_PAIR_IOVA,
                                .rkey = rnic_mw_rkey(mw)};
     EXPECT_EQ(rnic_post_send(pair.side[0].qp[0], &wr), RNIC_OK);
     CU_ASSERT(!simnet_run(&pair.net, pair.net.now + 100000));
@@ -566,9 +569,9 @@ static void r208_closed_during_read(void)
 {
     begin_transfer(TYPE_2B, READ, RNIC_WR_READ);
     EXPECT_EQ(rnic_mw_del(mw), RNIC_OK);
-    CU_ASSERT(pair_run(&pair, 10 * PAIR_T));
-    pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_REM_ACCESS_ERR);
-    pair_free(&pair);
+    CU_ASSERT(qp_pair_run(&pair, 10 * QP_PAIR_T));
+    qp_pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_REM_ACCESS_ERR);
+    qp_pair_free(&pair);
 }
 
 /* R208: however a window closes while a WRITE through it arrives, not one more byte is written: it
@@ -583,7 +586,7 @@ static void r208_closed_during_write(void)
         enum how how;
     } rows[] = {{TYPE_1, DELETED},      {TYPE_1, REBOUND},      {TYPE_2B, DELETED},
                 {TYPE_2B, INVALIDATED}, {TYPE_2A, INVALIDATED}, {TYPE_2A, DELETED}};
-    static uint8_t then[PAIR_MEM];
+    static uint8_t then[QP_PAIR_MEM];
 
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct rnic_send_wr wr;
@@ -592,23 +595,23 @@ static void r208_closed_during_write(void)
         if (rows[i].how == DELETED) {
             EXPECT_EQ(rnic_mw_del(mw), RNIC_OK);
         } else {
-            wr = rows[i].how == REBOUND ? bind_wr(pair.side[1].mr, PAIR_IOVA, PAIR_MEM, WRITE)
+            wr = rows[i].how == REBOUND ? bind_wr(pair.side[1].mr, QP_PAIR_IOVA, QP_PAIR_MEM, WRITE)
                                         : (struct rnic_send_wr){.wr_id = 77,
                                                                 .opcode = RNIC_WR_LOCAL_INV,
                                                                 .flags = RNIC_SEND_SIGNALED,
                                                                 .invalidate_key = rnic_mw_rkey(mw)};
             EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_OK);
-            pair_expect_wc(pair.side[1].send_cq[0], 77, RNIC_WC_SUCCESS);
+            qp_pair_expect_wc(pair.side[1].send_cq[0], 77, RNIC_WC_SUCCESS);
         }
         CU_ASSERT(memcmp(pair.side[0].mem, pair.side[1].mem, 1024) == 0);
-        memcpy(then, pair.side[1].mem, PAIR_MEM);
-        CU_ASSERT(pair_run(&pair, 10 * PAIR_T));
-        CU_ASSERT(memcmp(then, pair.side[1].mem, PAIR_MEM) == 0);
-        pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_REM_ACCESS_ERR);
-        EXPECT_EQ(pair_state(&pair, 1, 0), RNIC_QPS_ERR);
+        memcpy(then, pair.side[1].mem, QP_PAIR_MEM);
+        CU_ASSERT(qp_pair_run(&pair, 10 * QP_PAIR_T));
+        CU_ASSERT(memcmp(then, pair.side[1].mem, QP_PAIR_MEM) == 0);
+        qp_pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_REM_ACCESS_ERR);
+        EXPECT_EQ(qp_pair_state(&pair, 1, 0), RNIC_QPS_ERR);
         if (rows[i].how == REBOUND) /* of any QP of the PD */
-            EXPECT_EQ(use(1, RNIC_WR_WRITE, rnic_mw_rkey(mw), PAIR_IOVA, 8), RNIC_WC_SUCCESS);
-        pair_free(&pair);
+            EXPECT_EQ(use(1, RNIC_WR_WRITE, rnic_mw_rkey(mw), QP_PAIR_IOVA, 8), RNIC_WC_SUCCESS);
+        qp_pair_free(&pair);
     }
 }
 
@@ -633,7 +636,7 @@ static void keys(void)
     EXPECT_EQ(ones, UINT32_MAX);
     EXPECT_EQ(zeros, UINT32_MAX);
     EXPECT_EQ(rnic_mw_type(mw), RNIC_MW_TYPE_2);
-    pair_free(&pair);
+    qp_pair_free(&pair);
 }
 
 SUITE("device.mw", TEST(r211_bounds), TEST(unbound), TEST(r210_scope), TEST(r210_checked_against),

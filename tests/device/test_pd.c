@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Protection domains: in use or not (R205), and keeping others out (R206). */
-#include "support/rig.h"
+#include "support/device_fixture.h"
 #include "support/suite.h"
 #include "wire/codes.h"
 
-static struct rig rig;
+static struct device_fixture fixture;
 
 static void r205_busy(void)
 {
@@ -14,18 +14,18 @@ static void r205_busy(void)
     struct rnic_mr *mr;
     struct rnic_qp *qp;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    EXPECT_EQ(rnic_pd_new(rig.rnic, &pd), RNIC_OK);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(rnic_pd_new(fixture.rnic, &pd), RNIC_OK);
     EXPECT_EQ(rnic_mr_reg(pd, &attr, &mr), RNIC_OK);
     EXPECT_EQ(rnic_pd_del(pd), RNIC_ERR_BUSY);
     rnic_mr_dereg(mr);
-    init.recv_cq = rig.cq;
+    init.recv_cq = fixture.cq;
     EXPECT_EQ(rnic_qp_new(pd, &init, &qp), RNIC_OK);
     EXPECT_EQ(rnic_pd_del(pd), RNIC_ERR_BUSY);
     rnic_qp_del(qp);
     EXPECT_EQ(rnic_pd_del(pd), RNIC_OK);
     EXPECT_EQ(rnic_pd_del(NULL), RNIC_OK);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 static void r206_other_pd(void)
@@ -35,16 +35,16 @@ static void r206_other_pd(void)
     struct rnic_mr *mr;
     struct roce_pkt pkt;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    attr.addr = rig.mem;
-    EXPECT_EQ(rnic_pd_new(rig.rnic, &pd), RNIC_OK);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    attr.addr = fixture.mem;
+    EXPECT_EQ(rnic_pd_new(fixture.rnic, &pd), RNIC_OK);
     EXPECT_EQ(rnic_mr_reg(pd, &attr, &mr), RNIC_OK);
-    pkt = pktgen_read(&rig.gen, RIG_PSN, 0, 0x99, 8);
-    rig_in(&rig, &pkt);
-    rig_expect_aeth(&rig, RIG_PSN, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, 0);
-    rig_expect_event(&rig, RNIC_EVENT_QP_ACCESS_ERR);
-    EXPECT_EQ(rig_state(&rig), RNIC_QPS_ERR);
-    rig_free(&rig);
+    pkt = pktgen_read(&fixture.gen, FIXTURE_PSN, 0, 0x99, 8);
+    fixture_in(&fixture, &pkt);
+    fixture_expect_aeth(&fixture, FIXTURE_PSN, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, 0);
+    fixture_expect_event(&fixture, RNIC_EVENT_QP_ACCESS_ERR);
+    EXPECT_EQ(fixture_state(&fixture), RNIC_QPS_ERR);
+    fixture_free(&fixture);
 }
 
 SUITE("device.pd", TEST(r205_busy), TEST(r206_other_pd))

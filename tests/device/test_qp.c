@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Queue pairs: states (R054, R183-R190), attributes, receive WQEs, flushing (R189), events (R055,
  * R088). */
-#include "support/rig.h"
+#include "support/device_fixture.h"
 #include "support/suite.h"
 #include "transport/responder.h"
 #include "wire/codes.h"
@@ -9,32 +9,32 @@
 #define ACK    (ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE)
 #define NAK(n) (ROCE_SYNDROME_NAK | (n))
 
-static struct rig rig;
+static struct device_fixture fixture;
 static const enum rnic_qp_state states[] = {RNIC_QPS_RESET, RNIC_QPS_INIT, RNIC_QPS_RTR,
                                             RNIC_QPS_RTS, RNIC_QPS_ERR};
 
 static int modify(enum rnic_qp_state state)
 {
-    struct rnic_qp_attr attr = rig.attr;
+    struct rnic_qp_attr attr = fixture.attr;
 
     attr.state = state;
-    return rnic_qp_modify(rig.qp, &attr, rig.now);
+    return rnic_qp_modify(fixture.qp, &attr, fixture.now);
 }
 
 /* From wherever it is to `state`. */
 static void bring_to(enum rnic_qp_state state)
 {
     EXPECT_EQ(modify(RNIC_QPS_RESET), RNIC_OK);
-    for (unsigned i = 1; i < 4 && rig_state(&rig) != state; i++)
+    for (unsigned i = 1; i < 4 && fixture_state(&fixture) != state; i++)
         EXPECT_EQ(modify(states[i]), RNIC_OK);
     if (state == RNIC_QPS_ERR)
         EXPECT_EQ(modify(RNIC_QPS_ERR), RNIC_OK);
-    EXPECT_EQ(rig_state(&rig), state);
+    EXPECT_EQ(fixture_state(&fixture), state);
 }
 
 static struct roce_pkt send(uint32_t psn)
 {
-    struct roce_pkt pkt = pktgen_pkt(&rig.gen, ROCE_OP_RC_SEND_ONLY, psn);
+    struct roce_pkt pkt = pktgen_pkt(&fixture.gen, ROCE_OP_RC_SEND_ONLY, psn);
 
     pkt.bth.ackreq = 1;
     return pkt;
@@ -50,10 +50,10 @@ static void creation(void)
     struct rnic_qp *qp;
     struct rnic_qp *other;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    init.recv_cq = rig.cq;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &qp), RNIC_OK);
-    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &other), RNIC_OK);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    init.recv_cq = fixture.cq;
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &qp), RNIC_OK);
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &other), RNIC_OK);
     CU_ASSERT(rnic_qp_qpn(qp) >= 2 && rnic_qp_qpn(qp) <= 0xFFFFFE);
     CU_ASSERT(rnic_qp_qpn(qp) != rnic_qp_qpn(other));
     CU_ASSERT(rnic_qp_qpn(qp) + 1 != rnic_qp_qpn(other)); /* not predictable */
@@ -61,33 +61,33 @@ static void creation(void)
     rnic_qp_del(NULL);
 
     bad = init;
-    bad.qpn = RIG_QPN;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &bad, &qp), RNIC_ERR_EXISTS);
+    bad.qpn = FIXTURE_QPN;
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &bad, &qp), RNIC_ERR_EXISTS);
     bad.qpn = 1;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &bad, &qp), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &bad, &qp), RNIC_ERR_INVALID);
     bad.qpn = 0xFFFFFF;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &bad, &qp), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &bad, &qp), RNIC_ERR_INVALID);
     bad = init;
     bad.max_recv_sge = 0;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &bad, &qp), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &bad, &qp), RNIC_ERR_INVALID);
     bad.max_recv_sge = 33;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &bad, &qp), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &bad, &qp), RNIC_ERR_INVALID);
     bad = init;
     bad.max_recv_wr = 32769;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &bad, &qp), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &bad, &qp), RNIC_ERR_INVALID);
     bad = init;
     bad.type = (enum rnic_qp_type)7;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &bad, &qp), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &bad, &qp), RNIC_ERR_INVALID);
     bad = init;
     bad.recv_cq = NULL;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &bad, &qp), RNIC_ERR_INVALID);
-    attr = rig_device_attr(&rig.gen);
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &bad, &qp), RNIC_ERR_INVALID);
+    attr = fixture_device_attr(&fixture.gen);
     rnic = rnic_new(&attr);
     CU_ASSERT_FATAL(rnic != NULL);
     EXPECT_EQ(rnic_pd_new(rnic, &pd), RNIC_OK);
     EXPECT_EQ(rnic_qp_new(pd, &init, &qp), RNIC_ERR_INVALID); /* a CQ of another device */
     rnic_del(rnic);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* R183: all pairs of states. */
@@ -100,12 +100,12 @@ static void r183_transitions(void)
                                        {true, false, false, true, true},   /* RTS */
                                        {true, false, false, false, true}}; /* ERR */
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     for (unsigned from = 0; from < 5; from++) {
         for (unsigned to = 0; to < 5; to++) {
             bring_to(states[from]);
             EXPECT_EQ(modify(states[to]), allowed[from][to] ? RNIC_OK : RNIC_ERR_STATE);
-            EXPECT_EQ(rig_state(&rig), allowed[from][to] ? states[to] : states[from]);
+            EXPECT_EQ(fixture_state(&fixture), allowed[from][to] ? states[to] : states[from]);
         }
     }
     bring_to(RNIC_QPS_RTR);
@@ -113,7 +113,7 @@ static void r183_transitions(void)
     EXPECT_EQ(modify((enum rnic_qp_state)7), RNIC_ERR_INVALID);
     CU_ASSERT_STRING_EQUAL(rnic_qp_state_name(RNIC_QPS_RTR), "RTR");
     CU_ASSERT_STRING_EQUAL(rnic_qp_state_name((enum rnic_qp_state)9), "unknown");
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* R187, R194: a value out of range changes nothing. */
@@ -121,14 +121,14 @@ static void r187_values(void)
 {
     struct rnic_qp_attr good;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    good = rig.attr;
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    good = fixture.attr;
 #define BAD_IN(target, member, value)                                                              \
     do {                                                                                           \
         bring_to((target) == RNIC_QPS_RTR ? RNIC_QPS_INIT : RNIC_QPS_RESET);                       \
-        rig.attr.member = (value);                                                                 \
+        fixture.attr.member = (value);                                                             \
         EXPECT_EQ(modify(target), RNIC_ERR_INVALID);                                               \
-        rig.attr = good;                                                                           \
+        fixture.attr = good;                                                                       \
         EXPECT_EQ(modify(target), RNIC_OK);                                                        \
     } while (0)
     BAD_IN(RNIC_QPS_INIT, access, 1u << 10);
@@ -146,7 +146,7 @@ static void r187_values(void)
     BAD_IN(RNIC_QPS_RTR, av.flow, 1u << 20);
     BAD_IN(RNIC_QPS_RTR, av.dgid[0], 0x20); /* IPv6 to an IPv4 GID */
 #undef BAD_IN
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* R054: what each state lets in. */
@@ -156,19 +156,19 @@ static void r054_states(void)
         struct roce_pkt pkt;
         bool in = states[i] == RNIC_QPS_RTR || states[i] == RNIC_QPS_RTS;
 
-        rig_init(&rig, ROCE_ENCAP_V2_IP4);
+        fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
         bring_to(states[i]);
         if (states[i] != RNIC_QPS_RESET)
-            EXPECT_EQ(rig_post(&rig, 1, 0, 8), RNIC_OK);
-        pkt = send(RIG_PSN);
-        rig_in(&rig, &pkt);
-        EXPECT_EQ(rig_out(&rig, &pkt), in);
-        EXPECT_EQ(rig_counters(&rig).rx_no_qp, !in);
-        pkt = pktgen_pkt(&rig.gen, ROCE_OP_RC_ACK, RIG_PSN);
-        rig_in(&rig, &pkt);
-        rig_expect_nothing(&rig);
-        EXPECT_EQ(rig_counters(&rig).rx_no_request, states[i] == RNIC_QPS_RTS);
-        rig_free(&rig);
+            EXPECT_EQ(fixture_post(&fixture, 1, 0, 8), RNIC_OK);
+        pkt = send(FIXTURE_PSN);
+        fixture_in(&fixture, &pkt);
+        EXPECT_EQ(fixture_out(&fixture, &pkt), in);
+        EXPECT_EQ(fixture_counters(&fixture).rx_no_qp, !in);
+        pkt = pktgen_pkt(&fixture.gen, ROCE_OP_RC_ACK, FIXTURE_PSN);
+        fixture_in(&fixture, &pkt);
+        fixture_expect_nothing(&fixture);
+        EXPECT_EQ(fixture_counters(&fixture).rx_no_request, states[i] == RNIC_QPS_RTS);
+        fixture_free(&fixture);
     }
 }
 
@@ -177,23 +177,23 @@ static void r055_comm_est(void)
 {
     struct roce_pkt pkt;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     bring_to(RNIC_QPS_RTR);
-    pkt = send(RIG_PSN);
+    pkt = send(FIXTURE_PSN);
     pkt.bth.pkey = 0x1234;
-    rig_in(&rig, &pkt);
-    rig_expect_no_event(&rig);
-    pkt = send(RIG_PSN);
-    rig_in(&rig, &pkt);
-    rig_expect_event(&rig, RNIC_EVENT_COMM_EST);
-    pkt = send(RIG_PSN);
-    rig_in(&rig, &pkt);
-    rig_expect_no_event(&rig);
+    fixture_in(&fixture, &pkt);
+    fixture_expect_no_event(&fixture);
+    pkt = send(FIXTURE_PSN);
+    fixture_in(&fixture, &pkt);
+    fixture_expect_event(&fixture, RNIC_EVENT_COMM_EST);
+    pkt = send(FIXTURE_PSN);
+    fixture_in(&fixture, &pkt);
+    fixture_expect_no_event(&fixture);
     bring_to(RNIC_QPS_RTS);
-    pkt = send(RIG_PSN);
-    rig_in(&rig, &pkt);
-    rig_expect_no_event(&rig);
-    rig_free(&rig);
+    pkt = send(FIXTURE_PSN);
+    fixture_in(&fixture, &pkt);
+    fixture_expect_no_event(&fixture);
+    fixture_free(&fixture);
 }
 
 /* R188: posting. */
@@ -203,27 +203,27 @@ static void r188_post(void)
     struct rnic_recv_wr wr = {.sge = sge, .sge_cnt = 5};
     struct rnic_qp_view view;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     bring_to(RNIC_QPS_RESET);
-    EXPECT_EQ(rig_post(&rig, 1, 0, 8), RNIC_ERR_STATE);
+    EXPECT_EQ(fixture_post(&fixture, 1, 0, 8), RNIC_ERR_STATE);
     bring_to(RNIC_QPS_INIT);
-    EXPECT_EQ(rnic_post_recv(rig.qp, &wr), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_post_recv(fixture.qp, &wr), RNIC_ERR_INVALID);
     for (unsigned i = 0; i < 64; i++)
-        EXPECT_EQ(rig_post(&rig, i, 0, 8), RNIC_OK);
-    EXPECT_EQ(rig_post(&rig, 64, 0, 8), RNIC_ERR_FULL);
-    rnic_qp_view(rig.qp, &view);
+        EXPECT_EQ(fixture_post(&fixture, i, 0, 8), RNIC_OK);
+    EXPECT_EQ(fixture_post(&fixture, 64, 0, 8), RNIC_ERR_FULL);
+    rnic_qp_view(fixture.qp, &view);
     EXPECT_EQ(view.recv_wr, 64);
     EXPECT_EQ(modify(RNIC_QPS_RTR), RNIC_OK); /* WQEs of INIT stay */
-    rnic_qp_view(rig.qp, &view);
+    rnic_qp_view(fixture.qp, &view);
     EXPECT_EQ(view.recv_wr, 64);
-    EXPECT_EQ(view.epsn, RIG_PSN);
+    EXPECT_EQ(view.epsn, FIXTURE_PSN);
     EXPECT_EQ(modify(RNIC_QPS_ERR), RNIC_OK);
     for (unsigned i = 0; i < 64; i++)
-        rig_expect_wc(&rig, i, RNIC_WC_WR_FLUSH_ERR);
-    EXPECT_EQ(rig_post(&rig, 99, 0, 8), RNIC_OK); /* R189: flushed at once */
-    rig_expect_wc(&rig, 99, RNIC_WC_WR_FLUSH_ERR);
-    EXPECT_EQ(rnic_post_recv(rig.qp, &wr), RNIC_ERR_INVALID);
-    rig_free(&rig);
+        fixture_expect_wc(&fixture, i, RNIC_WC_WR_FLUSH_ERR);
+    EXPECT_EQ(fixture_post(&fixture, 99, 0, 8), RNIC_OK); /* R189: flushed at once */
+    fixture_expect_wc(&fixture, 99, RNIC_WC_WR_FLUSH_ERR);
+    EXPECT_EQ(rnic_post_recv(fixture.qp, &wr), RNIC_ERR_INVALID);
+    fixture_free(&fixture);
 }
 
 /* R189, R082: the WQE with the error first, then the others in order; the NAK still goes out. */
@@ -233,27 +233,27 @@ static void r189_flush_order(void)
     struct rnic_wc wc;
     struct roce_pkt pkt;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     for (unsigned i = 0; i < 5; i++)
-        EXPECT_EQ(rig_post(&rig, i, 0, 64), RNIC_OK);
-    pkt = send(RIG_PSN);
-    rig_in(&rig, &pkt);
-    pkt = pktgen_data(&rig.gen, ROCE_OP_RC_SEND_ONLY, RIG_PSN + 1, data, 100);
-    rig_in(&rig, &pkt);
-    EXPECT_EQ(rig_state(&rig), RNIC_QPS_ERR);
-    rig_expect_wc(&rig, 0, RNIC_WC_SUCCESS);
-    rig_expect_wc(&rig, 1, RNIC_WC_LOC_LEN_ERR);
-    rig_expect_wc(&rig, 2, RNIC_WC_WR_FLUSH_ERR);
-    rig_expect_wc(&rig, 3, RNIC_WC_WR_FLUSH_ERR);
-    rig_expect_wc(&rig, 4, RNIC_WC_WR_FLUSH_ERR);
-    EXPECT_EQ(rnic_cq_poll(rig.cq, &wc, 1), 0);
-    rig_expect_aeth(&rig, RIG_PSN + 1, NAK(ROCE_NAK_INVALID_REQ), 1);
-    rig_expect_nothing(&rig);
-    rig_expect_no_event(&rig);
-    pkt = send(RIG_PSN);
-    rig_in(&rig, &pkt);
-    rig_expect_nothing(&rig); /* R054 */
-    rig_free(&rig);
+        EXPECT_EQ(fixture_post(&fixture, i, 0, 64), RNIC_OK);
+    pkt = send(FIXTURE_PSN);
+    fixture_in(&fixture, &pkt);
+    pkt = pktgen_data(&fixture.gen, ROCE_OP_RC_SEND_ONLY, FIXTURE_PSN + 1, data, 100);
+    fixture_in(&fixture, &pkt);
+    EXPECT_EQ(fixture_state(&fixture), RNIC_QPS_ERR);
+    fixture_expect_wc(&fixture, 0, RNIC_WC_SUCCESS);
+    fixture_expect_wc(&fixture, 1, RNIC_WC_LOC_LEN_ERR);
+    fixture_expect_wc(&fixture, 2, RNIC_WC_WR_FLUSH_ERR);
+    fixture_expect_wc(&fixture, 3, RNIC_WC_WR_FLUSH_ERR);
+    fixture_expect_wc(&fixture, 4, RNIC_WC_WR_FLUSH_ERR);
+    EXPECT_EQ(rnic_cq_poll(fixture.cq, &wc, 1), 0);
+    fixture_expect_aeth(&fixture, FIXTURE_PSN + 1, NAK(ROCE_NAK_INVALID_REQ), 1);
+    fixture_expect_nothing(&fixture);
+    fixture_expect_no_event(&fixture);
+    pkt = send(FIXTURE_PSN);
+    fixture_in(&fixture, &pkt);
+    fixture_expect_nothing(&fixture); /* R054 */
+    fixture_free(&fixture);
 }
 
 /* R088: a bad R_Key raises the event, the QP is in ERR, the WQEs are flushed. */
@@ -261,17 +261,17 @@ static void r088_access_event(void)
 {
     struct roce_pkt pkt;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    EXPECT_EQ(rig_post(&rig, 5, 0, 64), RNIC_OK);
-    pkt = pktgen_read(&rig.gen, RIG_PSN, 0, 0xBAD, 8);
-    rig_in(&rig, &pkt);
-    EXPECT_EQ(rig_state(&rig), RNIC_QPS_ERR);
-    rig_expect_event(&rig, RNIC_EVENT_QP_ACCESS_ERR);
-    rig_expect_no_event(&rig);
-    rig_expect_wc(&rig, 5, RNIC_WC_WR_FLUSH_ERR);
-    rig_expect_aeth(&rig, RIG_PSN, NAK(ROCE_NAK_REMOTE_ACCESS), 0);
-    EXPECT_EQ(rig_counters(&rig).resp_remote_access_errors, 1);
-    rig_free(&rig);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(fixture_post(&fixture, 5, 0, 64), RNIC_OK);
+    pkt = pktgen_read(&fixture.gen, FIXTURE_PSN, 0, 0xBAD, 8);
+    fixture_in(&fixture, &pkt);
+    EXPECT_EQ(fixture_state(&fixture), RNIC_QPS_ERR);
+    fixture_expect_event(&fixture, RNIC_EVENT_QP_ACCESS_ERR);
+    fixture_expect_no_event(&fixture);
+    fixture_expect_wc(&fixture, 5, RNIC_WC_WR_FLUSH_ERR);
+    fixture_expect_aeth(&fixture, FIXTURE_PSN, NAK(ROCE_NAK_REMOTE_ACCESS), 0);
+    EXPECT_EQ(fixture_counters(&fixture).resp_remote_access_errors, 1);
+    fixture_free(&fixture);
 }
 
 /* Into ERR by the user: responses owed are not sent any more; the WQE in use is flushed first. */
@@ -280,18 +280,18 @@ static void err_by_user(void)
     static const uint8_t data[1024];
     struct roce_pkt pkt;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     for (unsigned i = 0; i < 3; i++)
-        EXPECT_EQ(rig_post(&rig, i, 0, 4096), RNIC_OK);
-    pkt = pktgen_data(&rig.gen, ROCE_OP_RC_SEND_FIRST, RIG_PSN, data, 1024);
+        EXPECT_EQ(fixture_post(&fixture, i, 0, 4096), RNIC_OK);
+    pkt = pktgen_data(&fixture.gen, ROCE_OP_RC_SEND_FIRST, FIXTURE_PSN, data, 1024);
     pkt.bth.ackreq = 1;
-    rig_in(&rig, &pkt);
+    fixture_in(&fixture, &pkt);
     EXPECT_EQ(modify(RNIC_QPS_ERR), RNIC_OK);
     for (unsigned i = 0; i < 3; i++)
-        rig_expect_wc(&rig, i, RNIC_WC_WR_FLUSH_ERR);
-    rig_expect_nothing(&rig);
-    rig_expect_no_event(&rig);
-    rig_free(&rig);
+        fixture_expect_wc(&fixture, i, RNIC_WC_WR_FLUSH_ERR);
+    fixture_expect_nothing(&fixture);
+    fixture_expect_no_event(&fixture);
+    fixture_free(&fixture);
 }
 
 /* R190: RESET forgets PSN, MSN, duplicates, responses, the open message and the WQEs. */
@@ -301,27 +301,27 @@ static void r190_reset(void)
     struct rnic_wc wc;
     struct roce_pkt pkt;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    EXPECT_EQ(rig_post(&rig, 1, 0, 4096), RNIC_OK);
-    EXPECT_EQ(rig_post(&rig, 2, 0, 4096), RNIC_OK);
-    pkt = pktgen_read(&rig.gen, RIG_PSN, RIG_IOVA, RIG_KEY, 8);
-    rig_in(&rig, &pkt);
-    pkt = pktgen_data(&rig.gen, ROCE_OP_RC_SEND_FIRST, RIG_PSN + 1, data, 1024);
-    rig_in(&rig, &pkt);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(fixture_post(&fixture, 1, 0, 4096), RNIC_OK);
+    EXPECT_EQ(fixture_post(&fixture, 2, 0, 4096), RNIC_OK);
+    pkt = pktgen_read(&fixture.gen, FIXTURE_PSN, FIXTURE_IOVA, FIXTURE_KEY, 8);
+    fixture_in(&fixture, &pkt);
+    pkt = pktgen_data(&fixture.gen, ROCE_OP_RC_SEND_FIRST, FIXTURE_PSN + 1, data, 1024);
+    fixture_in(&fixture, &pkt);
     EXPECT_EQ(modify(RNIC_QPS_RESET), RNIC_OK);
-    EXPECT_EQ(rnic_cq_poll(rig.cq, &wc, 1), 0);
-    rig_expect_nothing(&rig);
-    rig.attr.rq_psn = 5;
-    rig_connect(&rig, rig.qp);
+    EXPECT_EQ(rnic_cq_poll(fixture.cq, &wc, 1), 0);
+    fixture_expect_nothing(&fixture);
+    fixture.attr.rq_psn = 5;
+    fixture_connect(&fixture, fixture.qp);
     pkt = send(5);
-    rig_in(&rig, &pkt);
-    rig_expect_aeth(&rig, 5, ROCE_SYNDROME_RNR | 12, 0);
-    pkt = pktgen_read(&rig.gen, 5, RIG_IOVA, RIG_KEY, 8);
-    rig_in(&rig, &pkt);
-    CU_ASSERT_FATAL(rig_out(&rig, &pkt));
+    fixture_in(&fixture, &pkt);
+    fixture_expect_aeth(&fixture, 5, ROCE_SYNDROME_RNR | 12, 0);
+    pkt = pktgen_read(&fixture.gen, 5, FIXTURE_IOVA, FIXTURE_KEY, 8);
+    fixture_in(&fixture, &pkt);
+    CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
     EXPECT_EQ(pkt.bth.psn, 5);
     EXPECT_EQ(pkt.aeth.msn, 1);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* A QP that is deleted while it owes responses. */
@@ -329,16 +329,16 @@ static void deleted_while_owing(void)
 {
     struct roce_pkt pkt;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    pkt = pktgen_read(&rig.gen, RIG_PSN, RIG_IOVA, RIG_KEY, 100000);
-    rig_in(&rig, &pkt);
-    CU_ASSERT(rig_out(&rig, &pkt));
-    rnic_qp_del(rig.qp);
-    rig_expect_nothing(&rig);
-    pkt = send(RIG_PSN);
-    rig_in(&rig, &pkt);
-    EXPECT_EQ(rig_counters(&rig).rx_no_qp, 1);
-    rig_free(&rig);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    pkt = pktgen_read(&fixture.gen, FIXTURE_PSN, FIXTURE_IOVA, FIXTURE_KEY, 100000);
+    fixture_in(&fixture, &pkt);
+    CU_ASSERT(fixture_out(&fixture, &pkt));
+    rnic_qp_del(fixture.qp);
+    fixture_expect_nothing(&fixture);
+    pkt = send(FIXTURE_PSN);
+    fixture_in(&fixture, &pkt);
+    EXPECT_EQ(fixture_counters(&fixture).rx_no_qp, 1);
+    fixture_free(&fixture);
 }
 
 /* Memory of an idle QP: the target is 4 KiB with its queues' bookkeeping. */

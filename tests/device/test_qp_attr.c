@@ -2,11 +2,11 @@
 /* Attributes by mask and the query: R183-R187, R191, R194, R197. */
 #include "device/qp_attr.h"
 #include <string.h>
-#include "support/rig.h"
+#include "support/device_fixture.h"
 #include "support/suite.h"
 #include "wire/codes.h"
 
-static struct rig rig;
+static struct device_fixture fixture;
 static struct rnic_qp *qp;
 static struct rnic_cq *cq;
 
@@ -21,23 +21,23 @@ static void begin(void)
                                 .max_send_sge = 1,
                                 .max_inline = 32};
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    EXPECT_EQ(rnic_cq_new(rig.rnic, 64, &cq), RNIC_OK);
-    init.recv_cq = rig.cq;
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(rnic_cq_new(fixture.rnic, 64, &cq), RNIC_OK);
+    init.recv_cq = fixture.cq;
     init.send_cq = cq;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &qp), RNIC_OK);
-    rig.attr.port_num = 1;
-    rig.attr.sq_psn = 0x123;
-    rig.attr.timeout = 10;
-    rig.attr.retry_cnt = 3;
-    rig.attr.rnr_retry = 4;
-    rig.attr.max_rd_atomic = 2;
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &qp), RNIC_OK);
+    fixture.attr.port_num = 1;
+    fixture.attr.sq_psn = 0x123;
+    fixture.attr.timeout = 10;
+    fixture.attr.retry_cnt = 3;
+    fixture.attr.rnr_retry = 4;
+    fixture.attr.max_rd_atomic = 2;
 }
 
 static int modify(enum rnic_qp_state to, unsigned mask)
 {
-    rig.attr.state = to;
-    return rnic_qp_modify_mask(qp, &rig.attr, mask | RNIC_QP_STATE, rig.now);
+    fixture.attr.state = to;
+    return rnic_qp_modify_mask(qp, &fixture.attr, mask | RNIC_QP_STATE, fixture.now);
 }
 
 static unsigned required(enum rnic_qp_state from, enum rnic_qp_state to)
@@ -133,7 +133,7 @@ static void r187_masks(void)
         struct rnic_qp_attr after;
 
         CU_ASSERT(rnic_qp_transition(RNIC_QPT_RC, way[step], way[step + 1], &takes));
-        rig.attr.cur_state = way[step];
+        fixture.attr.cur_state = way[step];
         rnic_qp_query(qp, &before, NULL);
         for (unsigned bit = 1; bit < 21; bit++) {
             unsigned mask = takes.required;
@@ -150,7 +150,7 @@ static void r187_masks(void)
         CU_ASSERT(same(&before, &after));
         EXPECT_EQ(modify(way[step + 1], takes.required | takes.optional), RNIC_OK);
     }
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* R184-R187: the same facts a second time, by attribute: which services require it (r) and which
@@ -230,10 +230,10 @@ static void to_sqe(enum rnic_qp_type type)
     struct rnic_wc wc;
 
     if (type != RNIC_QPT_UC)
-        EXPECT_EQ(rnic_ah_new(rig.pd, &rig.attr.av, &ah), RNIC_OK);
+        EXPECT_EQ(rnic_ah_new(fixture.pd, &fixture.attr.av, &ah), RNIC_OK);
     wr.ah = ah;
     EXPECT_EQ(rnic_post_send(qp, &wr), RNIC_OK);
-    while (rnic_output(rig.rnic, frame, sizeof(frame), rig.now) > 0) {
+    while (rnic_output(fixture.rnic, frame, sizeof(frame), fixture.now) > 0) {
     }
     EXPECT_EQ(rnic_cq_poll(cq, &wc, 1), 1);
     rnic_qp_view(qp, &view);
@@ -252,7 +252,7 @@ static void refuses(enum rnic_qp_state from, enum rnic_qp_state next, unsigned s
     rnic_qp_query(qp, &before, NULL);
     EXPECT_EQ(before.state, from);
     CU_ASSERT(rnic_qp_transition(services[s], from, next, &takes));
-    rig.attr.cur_state = from;
+    fixture.attr.cur_state = from;
     for (unsigned i = 0; i < FACTS; i++) {
         mask = takes.required ^ facts[i].attribute;
         if (!(takes.optional & facts[i].attribute))
@@ -278,7 +278,7 @@ static void r187_every_service(void)
 
     for (unsigned s = 0; s < SERVICES; s++) {
         struct rnic_qp_init init = {.type = services[s],
-                                    .recv_cq = rig.cq,
+                                    .recv_cq = fixture.cq,
                                     .max_recv_wr = 1,
                                     .max_recv_sge = 1,
                                     .max_send_wr = 1,
@@ -286,13 +286,13 @@ static void r187_every_service(void)
         bool sqe = s >= 1 && s <= 3;
 
         begin();
-        init.recv_cq = services[s] == RNIC_QPT_XRC_SEND ? NULL : rig.cq;
+        init.recv_cq = services[s] == RNIC_QPT_XRC_SEND ? NULL : fixture.cq;
         init.send_cq = cq;
         if (services[s] == RNIC_QPT_XRC_RECV) {
             init = (struct rnic_qp_init){.type = RNIC_QPT_XRC_RECV};
-            EXPECT_EQ(rnic_xrcd_new(rig.rnic, &init.xrcd), RNIC_OK);
+            EXPECT_EQ(rnic_xrcd_new(fixture.rnic, &init.xrcd), RNIC_OK);
         }
-        EXPECT_EQ(rnic_qp_new(rig.pd, &init, &qp), RNIC_OK);
+        EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &qp), RNIC_OK);
         for (unsigned i = 0; i + 1 < sizeof(way) / sizeof(way[0]); i++) {
             struct rnic_qp_takes takes;
             enum rnic_qp_state from = way[i];
@@ -307,10 +307,10 @@ static void r187_every_service(void)
                 from = RNIC_QPS_RTS;
             refuses(from, to, s);
             CU_ASSERT(rnic_qp_transition(services[s], from, to, &takes));
-            rig.attr.cur_state = from;
+            fixture.attr.cur_state = from;
             EXPECT_EQ(modify(to, takes.required | takes.optional), RNIC_OK);
         }
-        rig_free(&rig);
+        fixture_free(&fixture);
     }
 }
 
@@ -318,15 +318,16 @@ static void r187_every_service(void)
 static void without_state(void)
 {
     begin();
-    EXPECT_EQ(rnic_qp_modify_mask(qp, &rig.attr, RNIC_QP_ACCESS_FLAGS, rig.now), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_qp_modify_mask(qp, &fixture.attr, RNIC_QP_ACCESS_FLAGS, fixture.now),
+              RNIC_ERR_INVALID);
     to_rts();
-    rig.attr.access = 0;
-    rig.attr.state = RNIC_QPS_ERR; /* not looked at */
-    EXPECT_EQ(rnic_qp_modify_mask(qp, &rig.attr, RNIC_QP_ACCESS_FLAGS, rig.now), RNIC_OK);
-    rnic_qp_query(qp, &rig.attr, NULL);
-    EXPECT_EQ(rig.attr.state, RNIC_QPS_RTS);
-    EXPECT_EQ(rig.attr.access, 0);
-    rig_free(&rig);
+    fixture.attr.access = 0;
+    fixture.attr.state = RNIC_QPS_ERR; /* not looked at */
+    EXPECT_EQ(rnic_qp_modify_mask(qp, &fixture.attr, RNIC_QP_ACCESS_FLAGS, fixture.now), RNIC_OK);
+    rnic_qp_query(qp, &fixture.attr, NULL);
+    EXPECT_EQ(fixture.attr.state, RNIC_QPS_RTS);
+    EXPECT_EQ(fixture.attr.access, 0);
+    fixture_free(&fixture);
 }
 
 /* What may change in RTS works at once on the wire: here the right to READ (R075). */
@@ -335,27 +336,28 @@ static void access_in_rts(void)
     struct roce_pkt pkt;
 
     begin();
-    pkt = pktgen_read(&rig.gen, RIG_PSN, RIG_IOVA, RIG_KEY, 8);
-    rig_in(&rig, &pkt);
-    CU_ASSERT(rig_out(&rig, &pkt));
+    pkt = pktgen_read(&fixture.gen, FIXTURE_PSN, FIXTURE_IOVA, FIXTURE_KEY, 8);
+    fixture_in(&fixture, &pkt);
+    CU_ASSERT(fixture_out(&fixture, &pkt));
     EXPECT_EQ(pkt.bth.opcode, ROCE_OP_RC_READ_RESP_ONLY);
-    rig.attr.access = RNIC_ACCESS_REMOTE_WRITE;
-    EXPECT_EQ(rnic_qp_modify_mask(rig.qp, &rig.attr, RNIC_QP_ACCESS_FLAGS, rig.now), RNIC_OK);
-    pkt = pktgen_read(&rig.gen, RIG_PSN + 1, RIG_IOVA, RIG_KEY, 8);
-    rig_in(&rig, &pkt);
-    rig_expect_aeth(&rig, RIG_PSN + 1, ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ, 1);
-    rig_free(&rig);
+    fixture.attr.access = RNIC_ACCESS_REMOTE_WRITE;
+    EXPECT_EQ(rnic_qp_modify_mask(fixture.qp, &fixture.attr, RNIC_QP_ACCESS_FLAGS, fixture.now),
+              RNIC_OK);
+    pkt = pktgen_read(&fixture.gen, FIXTURE_PSN + 1, FIXTURE_IOVA, FIXTURE_KEY, 8);
+    fixture_in(&fixture, &pkt);
+    fixture_expect_aeth(&fixture, FIXTURE_PSN + 1, ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ, 1);
+    fixture_free(&fixture);
 }
 
 static void cur_state(void)
 {
     begin();
     to_rts();
-    rig.attr.cur_state = RNIC_QPS_SQD;
+    fixture.attr.cur_state = RNIC_QPS_SQD;
     EXPECT_EQ(modify(RNIC_QPS_RTS, RNIC_QP_CUR_STATE), RNIC_ERR_INVALID);
-    rig.attr.cur_state = RNIC_QPS_RTS;
+    fixture.attr.cur_state = RNIC_QPS_RTS;
     EXPECT_EQ(modify(RNIC_QPS_RTS, RNIC_QP_CUR_STATE), RNIC_OK);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* R191: the event comes if it was asked for, and only then. */
@@ -366,12 +368,12 @@ static void sqd_event(void)
     for (int asked = 0; asked < 3; asked++) {
         begin();
         to_rts();
-        rig.attr.en_sqd_async_notify = asked == 2;
+        fixture.attr.en_sqd_async_notify = asked == 2;
         EXPECT_EQ(modify(RNIC_QPS_SQD, asked ? RNIC_QP_EN_SQD_ASYNC_NOTIFY : 0), RNIC_OK);
-        EXPECT_EQ(rnic_event_get(rig.rnic, &event), asked == 2);
+        EXPECT_EQ(rnic_event_get(fixture.rnic, &event), asked == 2);
         if (asked == 2)
             EXPECT_EQ(event.type, RNIC_EVENT_SQ_DRAINED);
-        rig_free(&rig);
+        fixture_free(&fixture);
     }
 }
 
@@ -382,20 +384,20 @@ static void changes_in_sqd(void)
                     RNIC_QP_MAX_QP_RD_ATOMIC | RNIC_QP_MAX_DEST_RD_ATOMIC | RNIC_QP_MIN_RNR_TIMER;
     struct rnic_qp_attr now;
     struct roce_pkt pkt;
-    const struct rnic_sge sge = {RIG_IOVA, 8, RIG_KEY};
+    const struct rnic_sge sge = {FIXTURE_IOVA, 8, FIXTURE_KEY};
     const struct rnic_send_wr wr = {.opcode = RNIC_WR_SEND, .sge = &sge, .sge_cnt = 1};
 
     begin();
     to_rts();
     EXPECT_EQ(modify(RNIC_QPS_SQD, 0), RNIC_OK);
     EXPECT_EQ(modify(RNIC_QPS_SQD, RNIC_QP_PATH_MTU), RNIC_ERR_INVALID);
-    rig.attr.av.hop_limit = 99;
-    rig.attr.timeout = 17;
-    rig.attr.retry_cnt = 1;
-    rig.attr.rnr_retry = 0;
-    rig.attr.max_rd_atomic = 9;
-    rig.attr.max_dest_rd_atomic = 16;
-    rig.attr.min_rnr_timer = 31;
+    fixture.attr.av.hop_limit = 99;
+    fixture.attr.timeout = 17;
+    fixture.attr.retry_cnt = 1;
+    fixture.attr.rnr_retry = 0;
+    fixture.attr.max_rd_atomic = 9;
+    fixture.attr.max_dest_rd_atomic = 16;
+    fixture.attr.min_rnr_timer = 31;
     EXPECT_EQ(modify(RNIC_QPS_SQD, mask), RNIC_OK);
     rnic_qp_query(qp, &now, NULL);
     EXPECT_EQ(now.av.hop_limit, 99);
@@ -407,10 +409,10 @@ static void changes_in_sqd(void)
     EXPECT_EQ(now.min_rnr_timer, 31);
     EXPECT_EQ(modify(RNIC_QPS_RTS, 0), RNIC_OK);
     EXPECT_EQ(rnic_post_send(qp, &wr), RNIC_OK);
-    CU_ASSERT_FATAL(rig_out(&rig, &pkt));
+    CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
     EXPECT_EQ(pkt.ip4.ttl, 99);
-    EXPECT_EQ(rnic_deadline(rig.rnic), rig.now + (UINT64_C(4096) << 17));
-    rig_free(&rig);
+    EXPECT_EQ(rnic_deadline(fixture.rnic), fixture.now + (UINT64_C(4096) << 17));
+    fixture_free(&fixture);
 }
 
 /* R111-R114: what the responder remembers survives a change of how much that is. */
@@ -421,29 +423,31 @@ static void resources_resized(void)
 
     begin();
     for (uint32_t i = 0; i < 3; i++) {
-        pkt = pktgen_atomic(&rig.gen, ROCE_OP_RC_FETCH_ADD, RIG_PSN + i, RIG_IOVA, RIG_KEY, 1, 0);
-        rig_in(&rig, &pkt);
-        CU_ASSERT(rig_out(&rig, &pkt));
+        pkt = pktgen_atomic(&fixture.gen, ROCE_OP_RC_FETCH_ADD, FIXTURE_PSN + i, FIXTURE_IOVA,
+                            FIXTURE_KEY, 1, 0);
+        fixture_in(&fixture, &pkt);
+        CU_ASSERT(fixture_out(&fixture, &pkt));
     }
-    memcpy(&value, rig.mem, 8); /* of after the third */
-    qp = rig.qp;
+    memcpy(&value, fixture.mem, 8); /* of after the third */
+    qp = fixture.qp;
     EXPECT_EQ(modify(RNIC_QPS_SQD, 0), RNIC_OK);
-    rig.attr.max_dest_rd_atomic = 2;
+    fixture.attr.max_dest_rd_atomic = 2;
     EXPECT_EQ(modify(RNIC_QPS_SQD, RNIC_QP_MAX_DEST_RD_ATOMIC), RNIC_OK);
     for (uint32_t i = 0; i < 3; i++) {
-        pkt = pktgen_atomic(&rig.gen, ROCE_OP_RC_FETCH_ADD, RIG_PSN + i, RIG_IOVA, RIG_KEY, 1, 0);
-        rig_in(&rig, &pkt);
-        EXPECT_EQ(rig_out(&rig, &pkt), i > 0); /* the oldest is forgotten: R116 */
+        pkt = pktgen_atomic(&fixture.gen, ROCE_OP_RC_FETCH_ADD, FIXTURE_PSN + i, FIXTURE_IOVA,
+                            FIXTURE_KEY, 1, 0);
+        fixture_in(&fixture, &pkt);
+        EXPECT_EQ(fixture_out(&fixture, &pkt), i > 0); /* the oldest is forgotten: R116 */
         if (i)
             EXPECT_EQ(pkt.atomicacketh.orig, value - 3 + i);
     }
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* ibv_query_qp(3): everything comes back, PSNs as they are now. */
 static void query(void)
 {
-    const struct rnic_sge sge = {RIG_IOVA, 3000, RIG_KEY};
+    const struct rnic_sge sge = {FIXTURE_IOVA, 3000, FIXTURE_KEY};
     const struct rnic_send_wr wr = {.opcode = RNIC_WR_WRITE, .sge = &sge, .sge_cnt = 1};
     struct rnic_qp_attr now;
     struct rnic_qp_init init;
@@ -453,17 +457,17 @@ static void query(void)
     to_rts();
     EXPECT_EQ(rnic_post_send(qp, &wr), RNIC_OK);
     for (unsigned i = 0; i < 3; i++)
-        CU_ASSERT(rig_out(&rig, &pkt));
-    pkt = pktgen_read(&rig.gen, RIG_PSN, RIG_IOVA, RIG_KEY, 2048);
+        CU_ASSERT(fixture_out(&fixture, &pkt));
+    pkt = pktgen_read(&fixture.gen, FIXTURE_PSN, FIXTURE_IOVA, FIXTURE_KEY, 2048);
     pkt.bth.dest_qp = 0x77;
-    rig_in(&rig, &pkt);
+    fixture_in(&fixture, &pkt);
     rnic_qp_query(qp, &now, &init);
     EXPECT_EQ(now.state, RNIC_QPS_RTS);
     EXPECT_EQ(now.cur_state, RNIC_QPS_RTS);
     EXPECT_EQ(now.sq_psn, 0x126);
-    EXPECT_EQ(now.rq_psn, (RIG_PSN + 2) & ROCE_PSN_MASK);
+    EXPECT_EQ(now.rq_psn, (FIXTURE_PSN + 2) & ROCE_PSN_MASK);
     EXPECT_EQ(now.path_mtu, 1024);
-    EXPECT_EQ(now.dest_qpn, RIG_PEER_QPN);
+    EXPECT_EQ(now.dest_qpn, FIXTURE_PEER_QPN);
     EXPECT_EQ(now.access, 0xF);
     EXPECT_EQ(now.pkey, 0xFFFF);
     EXPECT_EQ(now.port_num, 1);
@@ -476,11 +480,11 @@ static void query(void)
     EXPECT_EQ(init.max_send_wr, 4);
     EXPECT_EQ(init.max_send_sge, 1);
     EXPECT_EQ(init.max_inline, 32);
-    CU_ASSERT(init.send_cq == cq && init.recv_cq == rig.cq);
+    CU_ASSERT(init.send_cq == cq && init.recv_cq == fixture.cq);
     EXPECT_EQ(modify(RNIC_QPS_SQD, 0), RNIC_OK);
     rnic_qp_query(qp, &now, NULL);
     CU_ASSERT(now.sq_draining);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 SUITE("device.qp_attr", TEST(required_as_documented), TEST(r183_transitions), TEST(r187_masks),

@@ -7,7 +7,7 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include "support/rig.h"
+#include "support/device_fixture.h"
 #include "support/rng.h"
 #include "support/suite.h"
 #include "wire/codes.h"
@@ -15,9 +15,9 @@
 #define ACK    (ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE)
 #define NAK(n) (ROCE_SYNDROME_NAK | (n))
 
-static struct rig rig;
+static struct device_fixture fixture;
 static struct rng rng;
-static uint8_t model[RIG_MEM_LEN];
+static uint8_t model[FIXTURE_MEM_LEN];
 
 static void failure(unsigned line, const char *what)
 {
@@ -38,7 +38,7 @@ static void failure(unsigned line, const char *what)
 #define PACKETS  (MESSAGES * 5) /* at most, with up to 4 path MTUs and a bit a message */
 #define RECV_LEN 8192u
 #define RECV_OFF                                                                                   \
-    (RIG_MEM_LEN / 2) /* receive buffers are in the upper half, the rest in the lower */
+    (FIXTURE_MEM_LEN / 2) /* receive buffers are in the upper half, the rest in the lower */
 #define RECV_BUFS 32u
 #define NET_MAX   64u
 
@@ -107,12 +107,12 @@ static uint32_t add_message(uint32_t psn)
     unsigned kind = rng_below(&rng, 6);
     uint32_t len = rng_below(&rng, 3) ? rng_below(&rng, 4 * MTU + 1) : MTU * rng_below(&rng, 5);
     uint32_t off = rng_below(&rng, 65536);
-    uint64_t va = RIG_IOVA + off;
+    uint64_t va = FIXTURE_IOVA + off;
     uint32_t cnt = roce_psn_cnt(len, MTU);
     struct item *item = &items[item_cnt];
 
     if (kind == 3) {
-        item->pkt = pktgen_read(&rig.gen, psn, va, RIG_KEY, len);
+        item->pkt = pktgen_read(&fixture.gen, psn, va, FIXTURE_KEY, len);
         item->cnt = cnt;
         item->fence = true;
         item->off = data_len;
@@ -127,9 +127,9 @@ static uint32_t add_message(uint32_t psn)
 
         off &= ~7u;
         memcpy(&value, model + off, 8);
-        item->pkt = pktgen_atomic(&rig.gen, kind == 4 ? ROCE_OP_RC_CMP_SWAP : ROCE_OP_RC_FETCH_ADD,
-                                  psn, RIG_IOVA + off, RIG_KEY, swap_add,
-                                  rng_below(&rng, 2) ? value : rng_u64(&rng));
+        item->pkt = pktgen_atomic(
+            &fixture.gen, kind == 4 ? ROCE_OP_RC_CMP_SWAP : ROCE_OP_RC_FETCH_ADD, psn,
+            FIXTURE_IOVA + off, FIXTURE_KEY, swap_add, rng_below(&rng, 2) ? value : rng_u64(&rng));
         item->cnt = 1;
         item->fence = true;
         item->orig = value;
@@ -147,12 +147,12 @@ static uint32_t add_message(uint32_t psn)
         uint32_t part = ends ? len - i * MTU : MTU;
 
         rng_fill(&rng, item->payload, part);
-        item->pkt = pktgen_write(&rig.gen,
+        item->pkt = pktgen_write(&fixture.gen,
                                  cnt == 1 ? opcodes[3]
                                  : i == 0 ? opcodes[0]
                                  : ends   ? opcodes[2]
                                           : opcodes[1],
-                                 psn + i, va, RIG_KEY, len, item->payload, part);
+                                 psn + i, va, FIXTURE_KEY, len, item->payload, part);
         item->pkt.bth.ackreq = ends || rng_below(&rng, 4) == 0;
         item->cnt = 1;
         item->fence = false;
@@ -171,7 +171,8 @@ static uint32_t add_message(uint32_t psn)
 static void post_one(void)
 {
     if (posted - recv_done < RECV_BUFS &&
-        rig_post(&rig, posted, RECV_OFF + posted % RECV_BUFS * RECV_LEN, RECV_LEN) == RNIC_OK)
+        fixture_post(&fixture, posted, RECV_OFF + posted % RECV_BUFS * RECV_LEN, RECV_LEN) ==
+            RNIC_OK)
         posted++;
 }
 
@@ -263,9 +264,9 @@ static void check_legal(const struct roce_pkt *pkt)
     struct rnic_qp_view view;
     int32_t ahead;
 
-    rnic_qp_view(rig.qp, &view);
+    rnic_qp_view(fixture.qp, &view);
     ahead = roce_psn_diff(roce_pkt_psn(pkt), roce_psn_of(view.epsn));
-    HOLDS(pkt->bth.dest_qp == RIG_PEER_QPN);
+    HOLDS(pkt->bth.dest_qp == FIXTURE_PEER_QPN);
     HOLDS(!pkt->bth.ackreq && !pkt->bth.se && pkt->bth.migreq);
     if (pkt->op->kind == ROCE_KIND_ACK && roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK)
         HOLDS(ahead == 0); /* NAK and RNR NAK, sent at once: the expected PSN */
@@ -279,7 +280,7 @@ static void drain_device(void)
 {
     struct roce_pkt pkt;
 
-    while (rig_out(&rig, &pkt)) {
+    while (fixture_out(&fixture, &pkt)) {
         check_legal(&pkt);
         net_put(&from_device, pkt.frame, pkt.wire_len);
     }
@@ -289,7 +290,7 @@ static void poll_receives(void)
 {
     struct rnic_wc wc;
 
-    while (rnic_cq_poll(rig.cq, &wc, 1)) {
+    while (rnic_cq_poll(fixture.cq, &wc, 1)) {
         HOLDS(wc.status == RNIC_WC_SUCCESS);
         HOLDS(wc.wr_id == recv_done);
         HOLDS(wc.byte_len == recv_len[recv_done]);
@@ -299,12 +300,12 @@ static void poll_receives(void)
 
 static void lossy_connection(void)
 {
-    uint32_t psn = RIG_PSN;
+    uint32_t psn = FIXTURE_PSN;
     unsigned steps = 0;
 
     rng = rng_seed();
-    rig_init(&rig, rng_below(&rng, 2) ? ROCE_ENCAP_V2_IP4 : ROCE_ENCAP_V2_IP6);
-    memcpy(model, rig.mem, RIG_MEM_LEN);
+    fixture_init(&fixture, rng_below(&rng, 2) ? ROCE_ENCAP_V2_IP4 : ROCE_ENCAP_V2_IP6);
+    memcpy(model, fixture.mem, FIXTURE_MEM_LEN);
     item_cnt = data_len = una = nxt = posted = recv_done = recv_made = 0;
     read_next = 0;
     to_device.cnt = from_device.cnt = 0;
@@ -325,7 +326,7 @@ static void lossy_connection(void)
         case 2:
         case 3:
             if (net_take(&to_device, &frame)) {
-                rnic_input(rig.rnic, frame.bytes, frame.len, ++rig.now);
+                rnic_input(fixture.rnic, frame.bytes, frame.len, ++fixture.now);
                 drain_device();
                 poll_receives();
             }
@@ -345,14 +346,14 @@ static void lossy_connection(void)
     HOLDS(una == item_cnt);
     poll_receives();
     HOLDS(recv_done == recv_made);
-    HOLDS(memcmp(rig.mem, model, RIG_MEM_LEN) == 0);
-    rig_expect_no_event(&rig);
-    EXPECT_EQ(rig_state(&rig), RNIC_QPS_RTS);
+    HOLDS(memcmp(fixture.mem, model, FIXTURE_MEM_LEN) == 0);
+    fixture_expect_no_event(&fixture);
+    EXPECT_EQ(fixture_state(&fixture), RNIC_QPS_RTS);
     printf("    %u packets, %llu duplicates, %llu gaps, %llu RNR NAKs\n", item_cnt,
-           (unsigned long long)rig_counters(&rig).duplicate_request,
-           (unsigned long long)rig_counters(&rig).out_of_sequence,
-           (unsigned long long)rig_counters(&rig).resp_rnr_nak);
-    rig_free(&rig);
+           (unsigned long long)fixture_counters(&fixture).duplicate_request,
+           (unsigned long long)fixture_counters(&fixture).out_of_sequence,
+           (unsigned long long)fixture_counters(&fixture).resp_rnr_nak);
+    fixture_free(&fixture);
 }
 
 /* ---- single packets with faults -------------------------------------------------------------- */
@@ -368,8 +369,8 @@ struct verdict {
 
 static bool range_good(uint32_t key, uint64_t va, uint64_t len, bool writes)
 {
-    uint64_t base = key == RO_KEY ? RIG_IOVA + RIG_MEM_LEN - RO_LEN : RIG_IOVA;
-    uint64_t size = key == RO_KEY ? RO_LEN : RIG_MEM_LEN;
+    uint64_t base = key == RO_KEY ? FIXTURE_IOVA + FIXTURE_MEM_LEN - RO_LEN : FIXTURE_IOVA;
+    uint64_t size = key == RO_KEY ? RO_LEN : FIXTURE_MEM_LEN;
 
     if (key == BAD_KEY || (key == RO_KEY && writes))
         return false;
@@ -408,7 +409,7 @@ static struct verdict judge(const struct roce_pkt *pkt, unsigned access, uint32_
     if (pkt->reth.dma_len && !range_good(pkt->reth.rkey, pkt->reth.va, pkt->reth.dma_len, !read))
         return no_access; /* R083, R084 */
     if (!read)
-        memcpy(model + (pkt->reth.dma_len ? pkt->reth.va - RIG_IOVA : 0), pkt->payload,
+        memcpy(model + (pkt->reth.dma_len ? pkt->reth.va - FIXTURE_IOVA : 0), pkt->payload,
                pkt->payload_len);
     return good;
 }
@@ -420,9 +421,9 @@ static void random_request(struct roce_pkt *pkt, const uint8_t *payload)
         ROCE_OP_RC_WRITE_ONLY,   ROCE_OP_RC_WRITE_ONLY_IMM, ROCE_OP_RC_READ_REQUEST,
         ROCE_OP_RC_READ_REQUEST, ROCE_OP_RC_CMP_SWAP,       ROCE_OP_RC_FETCH_ADD,
         ROCE_OP_RC_SEND_LAST,    ROCE_OP_RC_WRITE_MIDDLE};
-    static const uint32_t keys[] = {RIG_KEY, RIG_KEY, RIG_KEY, RO_KEY, BAD_KEY};
-    static const uint64_t edges[] = {RIG_IOVA, RIG_IOVA + RIG_MEM_LEN, UINT64_MAX,
-                                     RIG_IOVA + RIG_MEM_LEN - RO_LEN, RIG_IOVA + 5000};
+    static const uint32_t keys[] = {FIXTURE_KEY, FIXTURE_KEY, FIXTURE_KEY, RO_KEY, BAD_KEY};
+    static const uint64_t edges[] = {FIXTURE_IOVA, FIXTURE_IOVA + FIXTURE_MEM_LEN, UINT64_MAX,
+                                     FIXTURE_IOVA + FIXTURE_MEM_LEN - RO_LEN, FIXTURE_IOVA + 5000};
     uint8_t opcode = opcodes[rng_below(&rng, sizeof(opcodes))];
     uint64_t va = edges[rng_below(&rng, 5)] + rng_below(&rng, 64) - 32;
     uint32_t len = rng_below(&rng, rng_below(&rng, 8) ? 200 : 1100);
@@ -430,7 +431,7 @@ static void random_request(struct roce_pkt *pkt, const uint8_t *payload)
     bool empty = roce_opcode(opcode)->payload == ROCE_PAYLOAD_NONE;
     uint32_t dma_len = rng_below(&rng, 12) ? len : rng_below(&rng, 2) ? UINT32_MAX : len + 1;
 
-    *pkt = pktgen_write(&rig.gen, opcode, 0, va, key, dma_len, payload, empty ? 0 : len);
+    *pkt = pktgen_write(&fixture.gen, opcode, 0, va, key, dma_len, payload, empty ? 0 : len);
     pkt->atomiceth = (struct roce_atomiceth){
         .va = rng_below(&rng, 4) ? va & ~UINT64_C(7) : va, .rkey = key, .swap_add = 0};
     if (opcode == ROCE_OP_RC_CMP_SWAP)
@@ -444,16 +445,16 @@ static void faulty_packets(void)
     struct rnic_mr_attr ro = {.len = RO_LEN,
                               .access = RNIC_ACCESS_REMOTE_READ,
                               .key = RO_KEY,
-                              .iova = RIG_IOVA + RIG_MEM_LEN - RO_LEN};
+                              .iova = FIXTURE_IOVA + FIXTURE_MEM_LEN - RO_LEN};
     struct rnic_mr *mr;
     unsigned fatal = 0;
 
     rng = rng_seed();
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    ro.addr = rig.mem + RIG_MEM_LEN - RO_LEN;
-    EXPECT_EQ(rnic_mr_reg(rig.pd, &ro, &mr), RNIC_OK);
-    memset(rig.mem, 0, RIG_MEM_LEN);
-    memset(model, 0, RIG_MEM_LEN);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    ro.addr = fixture.mem + FIXTURE_MEM_LEN - RO_LEN;
+    EXPECT_EQ(rnic_mr_reg(fixture.pd, &ro, &mr), RNIC_OK);
+    memset(fixture.mem, 0, FIXTURE_MEM_LEN);
+    memset(model, 0, FIXTURE_MEM_LEN);
     for (unsigned round = 0; round < 20000; round++) {
         struct rnic_qp_view view;
         struct verdict verdict;
@@ -462,22 +463,22 @@ static void faulty_packets(void)
         bool exact = rng_below(&rng, 8) != 0;
         bool got;
 
-        rnic_qp_view(rig.qp, &view);
+        rnic_qp_view(fixture.qp, &view);
         if (view.recv_wr == 0 && rng_below(&rng, 3)) /* receives go to a place apart */
-            HOLDS(rig_post(&rig, round, RIG_MEM_LEN / 2, 256) == RNIC_OK);
-        rnic_qp_view(rig.qp, &view);
+            HOLDS(fixture_post(&fixture, round, FIXTURE_MEM_LEN / 2, 256) == RNIC_OK);
+        rnic_qp_view(fixture.qp, &view);
         memset(payload, (int)(round % 255), sizeof(payload));
         random_request(&pkt, payload);
         pkt.bth.psn = (view.epsn + (exact ? 0 : 1 + rng_below(&rng, 1000))) & ROCE_PSN_MASK;
         if (exact)
-            verdict = judge(&pkt, rig.attr.access, view.recv_wr);
+            verdict = judge(&pkt, fixture.attr.access, view.recv_wr);
         else
             verdict = (struct verdict){NAK(ROCE_NAK_PSN_SEQ), false};
         if (pkt.op->kind == ROCE_KIND_SEND && exact && !verdict.fatal &&
             verdict.syndrome != (ROCE_SYNDROME_RNR | 12))
-            memcpy(model + RIG_MEM_LEN / 2, pkt.payload, pkt.payload_len);
-        rig_in(&rig, &pkt);
-        got = rig_out(&rig, &out);
+            memcpy(model + FIXTURE_MEM_LEN / 2, pkt.payload, pkt.payload_len);
+        fixture_in(&fixture, &pkt);
+        got = fixture_out(&fixture, &out);
         if (!exact && !got)
             continue; /* R068, R070: one NAK only */
         if (got != (verdict.syndrome >= 0) || (got && roce_opcode_has(out.op, ROCE_HDR_AETH) &&
@@ -487,36 +488,36 @@ static void faulty_packets(void)
                        got ? out.aeth.syndrome : -1);
             break;
         }
-        while (rig_out(&rig, &out))
+        while (fixture_out(&fixture, &out))
             HOLDS(out.op->kind == ROCE_KIND_READ_RESP);
-        HOLDS((rig_state(&rig) == RNIC_QPS_ERR) == verdict.fatal);
+        HOLDS((fixture_state(&fixture) == RNIC_QPS_ERR) == verdict.fatal);
         if (round % 64 == 0)
-            HOLDS(memcmp(rig.mem, model, RIG_MEM_LEN) == 0);
-        if (rig_state(&rig) == RNIC_QPS_ERR) {
-            struct rnic_qp_attr attr = rig.attr;
+            HOLDS(memcmp(fixture.mem, model, FIXTURE_MEM_LEN) == 0);
+        if (fixture_state(&fixture) == RNIC_QPS_ERR) {
+            struct rnic_qp_attr attr = fixture.attr;
             struct rnic_event event;
             struct rnic_wc wc[8];
 
             fatal++;
-            while (rnic_event_get(rig.rnic, &event))
+            while (rnic_event_get(fixture.rnic, &event))
                 ;
-            while (rnic_cq_poll(rig.cq, wc, 8))
+            while (rnic_cq_poll(fixture.cq, wc, 8))
                 ;
             attr.state = RNIC_QPS_RESET;
-            HOLDS(rnic_qp_modify(rig.qp, &attr, rig.now) == RNIC_OK);
-            rig.attr.access = rng_below(&rng, 4) ? 0xF : rng_below(&rng, 16);
-            rig_connect(&rig, rig.qp);
+            HOLDS(rnic_qp_modify(fixture.qp, &attr, fixture.now) == RNIC_OK);
+            fixture.attr.access = rng_below(&rng, 4) ? 0xF : rng_below(&rng, 16);
+            fixture_connect(&fixture, fixture.qp);
         }
         if (round % 16 == 0) {
             struct rnic_wc wc[8];
 
-            while (rnic_cq_poll(rig.cq, wc, 8))
+            while (rnic_cq_poll(fixture.cq, wc, 8))
                 ;
         }
     }
-    HOLDS(memcmp(rig.mem, model, RIG_MEM_LEN) == 0);
+    HOLDS(memcmp(fixture.mem, model, FIXTURE_MEM_LEN) == 0);
     CU_ASSERT(fatal > 0);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 static void lossy_connections(void)

@@ -3,19 +3,19 @@
  * look like (R001-R015, R043-R045), and turns between QPs (R251). */
 #include <stdlib.h>
 #include <string.h>
-#include "support/rig.h"
+#include "support/device_fixture.h"
 #include "support/suite.h"
 #include "wire/codes.h"
 
 #define ACK (ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE)
 
-static struct rig rig;
+static struct device_fixture fixture;
 static const enum roce_encap encaps[] = {ROCE_ENCAP_V1, ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6};
 
 static struct roce_pkt write_only(uint32_t psn, uint32_t off, const void *data, uint32_t len)
 {
-    struct roce_pkt pkt =
-        pktgen_write(&rig.gen, ROCE_OP_RC_WRITE_ONLY, psn, RIG_IOVA + off, RIG_KEY, len, data, len);
+    struct roce_pkt pkt = pktgen_write(&fixture.gen, ROCE_OP_RC_WRITE_ONLY, psn, FIXTURE_IOVA + off,
+                                       FIXTURE_KEY, len, data, len);
 
     pkt.bth.ackreq = 1;
     return pkt;
@@ -24,7 +24,7 @@ static struct roce_pkt write_only(uint32_t psn, uint32_t off, const void *data, 
 /* Gives a frame in whose bytes a test meddled. */
 static void in_frame(const struct pktgen_frame *frame)
 {
-    rnic_input(rig.rnic, frame->bytes, frame->len, ++rig.now);
+    rnic_input(fixture.rnic, frame->bytes, frame->len, ++fixture.now);
 }
 
 /* SEND, WRITE and READ end to end in every envelope. */
@@ -37,50 +37,51 @@ static void end_to_end(void)
         struct roce_pkt pkt;
         struct rnic_wc wc;
 
-        rig_init(&rig, encaps[e]);
+        fixture_init(&fixture, encaps[e]);
         memset(data, 0x5A, sizeof(data));
-        EXPECT_EQ(rig_post(&rig, 77, 1000, 100), RNIC_OK);
-        pkt = pktgen_data(&rig.gen, ROCE_OP_RC_SEND_ONLY_IMM, RIG_PSN, hello, sizeof(hello));
+        EXPECT_EQ(fixture_post(&fixture, 77, 1000, 100), RNIC_OK);
+        pkt =
+            pktgen_data(&fixture.gen, ROCE_OP_RC_SEND_ONLY_IMM, FIXTURE_PSN, hello, sizeof(hello));
         pkt.bth.ackreq = 1;
         pkt.bth.se = 1;
         pkt.immdt.imm = 0x01020304;
-        rig_in(&rig, &pkt);
-        rig_expect_aeth(&rig, RIG_PSN, ACK, 1);
-        EXPECT_EQ(rnic_cq_poll(rig.cq, &wc, 1), 1);
+        fixture_in(&fixture, &pkt);
+        fixture_expect_aeth(&fixture, FIXTURE_PSN, ACK, 1);
+        EXPECT_EQ(rnic_cq_poll(fixture.cq, &wc, 1), 1);
         EXPECT_EQ(wc.wr_id, 77);
         EXPECT_EQ(wc.status, RNIC_WC_SUCCESS);
         EXPECT_EQ(wc.opcode, RNIC_WC_RECV);
         EXPECT_EQ(wc.flags, RNIC_WC_WITH_IMM);
         EXPECT_EQ(wc.imm, 0x01020304);
         EXPECT_EQ(wc.byte_len, sizeof(hello));
-        EXPECT_EQ(wc.qpn, RIG_QPN);
+        EXPECT_EQ(wc.qpn, FIXTURE_QPN);
         CU_ASSERT(wc.solicited);
-        CU_ASSERT(memcmp(rig.mem + 1000, hello, sizeof(hello)) == 0);
+        CU_ASSERT(memcmp(fixture.mem + 1000, hello, sizeof(hello)) == 0);
 
-        pkt = write_only(RIG_PSN + 1, 5000, data, 1021);
-        rig_in(&rig, &pkt);
-        rig_expect_aeth(&rig, RIG_PSN + 1, ACK, 2);
-        CU_ASSERT(memcmp(rig.mem + 5000, data, 1021) == 0);
-        CU_ASSERT(rig.mem[6021] == (uint8_t)(6021 * 13 + 6021 / 251));
+        pkt = write_only(FIXTURE_PSN + 1, 5000, data, 1021);
+        fixture_in(&fixture, &pkt);
+        fixture_expect_aeth(&fixture, FIXTURE_PSN + 1, ACK, 2);
+        CU_ASSERT(memcmp(fixture.mem + 5000, data, 1021) == 0);
+        CU_ASSERT(fixture.mem[6021] == (uint8_t)(6021 * 13 + 6021 / 251));
 
-        pkt = pktgen_read(&rig.gen, RIG_PSN + 2, RIG_IOVA + 4000, RIG_KEY, 2500);
-        rig_in(&rig, &pkt);
+        pkt = pktgen_read(&fixture.gen, FIXTURE_PSN + 2, FIXTURE_IOVA + 4000, FIXTURE_KEY, 2500);
+        fixture_in(&fixture, &pkt);
         for (unsigned i = 0; i < 3; i++) {
             static const uint8_t opcodes[] = {
                 ROCE_OP_RC_READ_RESP_FIRST, ROCE_OP_RC_READ_RESP_MIDDLE, ROCE_OP_RC_READ_RESP_LAST};
             uint32_t len = i == 2 ? 2500 - 2048 : 1024;
 
-            CU_ASSERT_FATAL(rig_out(&rig, &pkt));
+            CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
             EXPECT_EQ(pkt.bth.opcode, opcodes[i]);
-            EXPECT_EQ(pkt.bth.psn, RIG_PSN + 2 + i);
+            EXPECT_EQ(pkt.bth.psn, FIXTURE_PSN + 2 + i);
             EXPECT_EQ(pkt.payload_len, len);
             CU_ASSERT_FATAL(pkt.payload_len == len);
-            CU_ASSERT(memcmp(pkt.payload, rig.mem + 4000 + 1024 * i, len) == 0);
+            CU_ASSERT(memcmp(pkt.payload, fixture.mem + 4000 + 1024 * i, len) == 0);
             if (i != 1)
                 EXPECT_EQ(pkt.aeth.msn, 3);
         }
-        rig_expect_nothing(&rig);
-        rig_free(&rig);
+        fixture_expect_nothing(&fixture);
+        fixture_free(&fixture);
     }
 }
 
@@ -90,14 +91,14 @@ static void response_envelope(void)
     for (unsigned e = 0; e < 3; e++) {
         struct roce_pkt pkt;
 
-        rig_init(&rig, encaps[e]);
-        pkt = write_only(RIG_PSN, 0, NULL, 0);
+        fixture_init(&fixture, encaps[e]);
+        pkt = write_only(FIXTURE_PSN, 0, NULL, 0);
         pkt.bth.se = 1;
         pkt.bth.fecn = 1;
-        rig_in(&rig, &pkt);
-        CU_ASSERT_FATAL(rig_out(&rig, &pkt));
-        CU_ASSERT(memcmp(pkt.eth.dst, rig.gen.smac, 6) == 0);
-        CU_ASSERT(memcmp(pkt.eth.src, rig.gen.dmac, 6) == 0);
+        fixture_in(&fixture, &pkt);
+        CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
+        CU_ASSERT(memcmp(pkt.eth.dst, fixture.gen.smac, 6) == 0);
+        CU_ASSERT(memcmp(pkt.eth.src, fixture.gen.dmac, 6) == 0);
         EXPECT_EQ(pkt.encap, encaps[e]);
         switch (encaps[e]) {
         case ROCE_ENCAP_V2_IP4:
@@ -105,20 +106,20 @@ static void response_envelope(void)
             EXPECT_EQ(pkt.ip4.ecn, 0);
             EXPECT_EQ(pkt.ip4.ttl, 17); /* R008 */
             EXPECT_EQ(pkt.ip4.df, 1);   /* R007 */
-            CU_ASSERT(memcmp(pkt.ip4.src, rig.gen.dgid + 12, 4) == 0);
-            CU_ASSERT(memcmp(pkt.ip4.dst, rig.gen.sgid + 12, 4) == 0);
+            CU_ASSERT(memcmp(pkt.ip4.src, fixture.gen.dgid + 12, 4) == 0);
+            CU_ASSERT(memcmp(pkt.ip4.dst, fixture.gen.sgid + 12, 4) == 0);
             break;
         case ROCE_ENCAP_V2_IP6:
             EXPECT_EQ(pkt.ip6.dscp, 0x68 >> 2);
             EXPECT_EQ(pkt.ip6.hop, 17);
-            CU_ASSERT(memcmp(pkt.ip6.src, rig.gen.dgid, 16) == 0);
-            CU_ASSERT(memcmp(pkt.ip6.dst, rig.gen.sgid, 16) == 0);
+            CU_ASSERT(memcmp(pkt.ip6.src, fixture.gen.dgid, 16) == 0);
+            CU_ASSERT(memcmp(pkt.ip6.dst, fixture.gen.sgid, 16) == 0);
             break;
         default:
             EXPECT_EQ(pkt.grh.tclass, 0x68);
             EXPECT_EQ(pkt.grh.hop, 17);
-            CU_ASSERT(memcmp(pkt.grh.sgid, rig.gen.dgid, 16) == 0);
-            CU_ASSERT(memcmp(pkt.grh.dgid, rig.gen.sgid, 16) == 0);
+            CU_ASSERT(memcmp(pkt.grh.sgid, fixture.gen.dgid, 16) == 0);
+            CU_ASSERT(memcmp(pkt.grh.dgid, fixture.gen.sgid, 16) == 0);
             break;
         }
         if (encaps[e] != ROCE_ENCAP_V1) {
@@ -126,7 +127,7 @@ static void response_envelope(void)
             EXPECT_EQ(pkt.udp.dport, ROCE_UDP_PORT); /* R011 */
             EXPECT_EQ(pkt.udp.csum, 0);              /* R015 */
         }
-        EXPECT_EQ(pkt.bth.dest_qp, RIG_PEER_QPN);
+        EXPECT_EQ(pkt.bth.dest_qp, FIXTURE_PEER_QPN);
         EXPECT_EQ(pkt.bth.se, 0);
         EXPECT_EQ(pkt.bth.ackreq, 0);
         EXPECT_EQ(pkt.bth.migreq, 1);
@@ -135,7 +136,7 @@ static void response_envelope(void)
         EXPECT_EQ(pkt.bth.becn, 0);
         EXPECT_EQ(pkt.bth.resv6, 0);
         EXPECT_EQ(pkt.bth.resv7, 0);
-        rig_free(&rig);
+        fixture_free(&fixture);
     }
 }
 
@@ -146,18 +147,18 @@ static void derived_envelope(void)
     struct roce_pkt pkt;
     uint16_t port = 0;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    rig.attr.av.udp_sport = 0;
-    rig.attr.av.tclass = 0x03;
-    rig.attr.av.hop_limit = 0;
-    attr = rig.attr;
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    fixture.attr.av.udp_sport = 0;
+    fixture.attr.av.tclass = 0x03;
+    fixture.attr.av.hop_limit = 0;
+    attr = fixture.attr;
     attr.state = RNIC_QPS_RESET;
-    EXPECT_EQ(rnic_qp_modify(rig.qp, &attr, rig.now), RNIC_OK);
-    rig_connect(&rig, rig.qp);
+    EXPECT_EQ(rnic_qp_modify(fixture.qp, &attr, fixture.now), RNIC_OK);
+    fixture_connect(&fixture, fixture.qp);
     for (uint32_t i = 0; i < 3; i++) {
-        pkt = write_only(RIG_PSN + i, 0, NULL, 0);
-        rig_in(&rig, &pkt);
-        CU_ASSERT_FATAL(rig_out(&rig, &pkt));
+        pkt = write_only(FIXTURE_PSN + i, 0, NULL, 0);
+        fixture_in(&fixture, &pkt);
+        CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
         CU_ASSERT(pkt.udp.sport >= 0xC000);
         if (i)
             EXPECT_EQ(pkt.udp.sport, port);
@@ -165,7 +166,7 @@ static void derived_envelope(void)
         EXPECT_EQ(pkt.ip4.ecn, 2);
         EXPECT_EQ(pkt.ip4.ttl, 64);
     }
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* R016, R023, R024: every single flipped bit of a frame makes it dropped silently, unless the path
@@ -176,8 +177,8 @@ static void r024_flip_every_bit(void)
     struct pktgen_frame good;
     struct roce_pkt pkt;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    pkt = write_only(RIG_PSN, 0, data, sizeof(data));
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    pkt = write_only(FIXTURE_PSN, 0, data, sizeof(data));
     pktgen_build(&pkt, &good);
     pktgen_parse(&good, &pkt);
     for (size_t bit = 0; bit < good.len * 8; bit++) {
@@ -192,24 +193,24 @@ static void r024_flip_every_bit(void)
 
         bad.bytes[byte] ^= (uint8_t)(0x80 >> bit % 8);
         in_frame(&bad);
-        rnic_qp_view(rig.qp, &view);
+        rnic_qp_view(fixture.qp, &view);
         EXPECT_EQ(view.state, RNIC_QPS_RTS);
         if (may_change) {
-            struct rnic_qp_attr attr = rig.attr;
+            struct rnic_qp_attr attr = fixture.attr;
 
-            EXPECT_EQ(view.epsn, (RIG_PSN + 1) & ROCE_PSN_MASK);
-            rig_expect_aeth(&rig, RIG_PSN, ACK, 1);
+            EXPECT_EQ(view.epsn, (FIXTURE_PSN + 1) & ROCE_PSN_MASK);
+            fixture_expect_aeth(&fixture, FIXTURE_PSN, ACK, 1);
             attr.state = RNIC_QPS_RESET;
-            EXPECT_EQ(rnic_qp_modify(rig.qp, &attr, rig.now), RNIC_OK);
-            rig_connect(&rig, rig.qp);
+            EXPECT_EQ(rnic_qp_modify(fixture.qp, &attr, fixture.now), RNIC_OK);
+            fixture_connect(&fixture, fixture.qp);
         } else {
-            EXPECT_EQ(view.epsn, RIG_PSN);
-            rig_expect_nothing(&rig);
+            EXPECT_EQ(view.epsn, FIXTURE_PSN);
+            fixture_expect_nothing(&fixture);
         }
     }
-    CU_ASSERT(rig_counters(&rig).rx_icrc_encapsulated > 0);
-    rig_expect_no_event(&rig);
-    rig_free(&rig);
+    CU_ASSERT(fixture_counters(&fixture).rx_icrc_encapsulated > 0);
+    fixture_expect_no_event(&fixture);
+    fixture_free(&fixture);
 }
 
 /* R018, R020, R021: TOS and TTL with a right header checksum, UDP checksum, FECN, BECN. */
@@ -218,8 +219,8 @@ static void r018_path_changes(void)
     struct pktgen_frame frame;
     struct roce_pkt pkt;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    pkt = write_only(RIG_PSN, 0, NULL, 0);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    pkt = write_only(FIXTURE_PSN, 0, NULL, 0);
     pkt.ip4.dscp = 46;
     pkt.ip4.ecn = 3;
     pkt.ip4.ttl = 1;
@@ -232,8 +233,8 @@ static void r018_path_changes(void)
     memset(pkt.eth.src, 0x33, 6);
     pktgen_build(&pkt, &frame);
     in_frame(&frame);
-    rig_expect_aeth(&rig, RIG_PSN, ACK, 1);
-    rig_free(&rig);
+    fixture_expect_aeth(&fixture, FIXTURE_PSN, ACK, 1);
+    fixture_free(&fixture);
 }
 
 /* R014: bytes after the packet are not part of it. */
@@ -242,14 +243,14 @@ static void r014_trailer(void)
     struct pktgen_frame frame;
     struct roce_pkt pkt;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    pkt = write_only(RIG_PSN, 0, NULL, 0);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    pkt = write_only(FIXTURE_PSN, 0, NULL, 0);
     pktgen_build(&pkt, &frame);
     memset(frame.bytes + frame.len, 0, 7);
     frame.len += 7;
     in_frame(&frame);
-    rig_expect_aeth(&rig, RIG_PSN, ACK, 1);
-    rig_free(&rig);
+    fixture_expect_aeth(&fixture, FIXTURE_PSN, ACK, 1);
+    fixture_free(&fixture);
 }
 
 /* One packet that differs from a good one in one thing is dropped and counted where it should be.
@@ -280,8 +281,8 @@ static void inbound_validation(void)
         struct rnic_counters counters;
         struct roce_pkt pkt;
 
-        rig_init(&rig, ROCE_ENCAP_V2_IP4);
-        pkt = write_only(RIG_PSN, 0, NULL, 0);
+        fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+        pkt = write_only(FIXTURE_PSN, 0, NULL, 0);
         switch (what) {
         case QP0: pkt.bth.dest_qp = 0; break; /* R046 */
         case QP1: pkt.bth.dest_qp = 1; break;
@@ -298,13 +299,13 @@ static void inbound_validation(void)
         case PKEY0: pkt.bth.pkey = 0x8000; break;
         case TVER: pkt.bth.tver = 1; break; /* R025 */
         case ENCAP:
-            pkt = pktgen_pkt(&rig.gen, ROCE_OP_RC_WRITE_ONLY, RIG_PSN);
+            pkt = pktgen_pkt(&fixture.gen, ROCE_OP_RC_WRITE_ONLY, FIXTURE_PSN);
             roce_pkt_init(&pkt, ROCE_ENCAP_V2_IP6, ROCE_OP_RC_WRITE_ONLY);
-            memcpy(pkt.eth.dst, rig.gen.dmac, 6);
-            memcpy(pkt.ip6.src, rig.gen.sgid, 16);
-            memcpy(pkt.ip6.dst, rig.gen.dgid, 16);
-            pkt.bth.dest_qp = RIG_QPN;
-            pkt.bth.psn = RIG_PSN;
+            memcpy(pkt.eth.dst, fixture.gen.dmac, 6);
+            memcpy(pkt.ip6.src, fixture.gen.sgid, 16);
+            memcpy(pkt.ip6.dst, fixture.gen.dgid, 16);
+            pkt.bth.dest_qp = FIXTURE_QPN;
+            pkt.bth.psn = FIXTURE_PSN;
             break;
         case RESPONSE:
             pkt.bth.opcode = ROCE_OP_RC_ACK;
@@ -312,9 +313,9 @@ static void inbound_validation(void)
             break;
         default: break;
         }
-        rig_in(&rig, &pkt);
-        rig_expect_nothing(&rig);
-        counters = rig_counters(&rig);
+        fixture_in(&fixture, &pkt);
+        fixture_expect_nothing(&fixture);
+        counters = fixture_counters(&fixture);
         EXPECT_EQ(counters.rx_packets, 1);
         EXPECT_EQ(counters.rx_not_roce, what == DST_MAC);
         EXPECT_EQ(counters.rx_malformed, what == TVER);
@@ -323,11 +324,11 @@ static void inbound_validation(void)
         EXPECT_EQ(counters.rx_no_qp, (what <= DST_IP && what != CNP) || what == ENCAP);
         EXPECT_EQ(counters.rp_cnp_ignored, what == CNP);
         EXPECT_EQ(counters.rx_icrc_encapsulated, 0);
-        EXPECT_EQ(rig_state(&rig), RNIC_QPS_RTS); /* R056 */
-        pkt = write_only(RIG_PSN, 0, NULL, 0);    /* and the good one is still good */
-        rig_in(&rig, &pkt);
-        rig_expect_aeth(&rig, RIG_PSN, ACK, 1);
-        rig_free(&rig);
+        EXPECT_EQ(fixture_state(&fixture), RNIC_QPS_RTS); /* R056 */
+        pkt = write_only(FIXTURE_PSN, 0, NULL, 0);        /* and the good one is still good */
+        fixture_in(&fixture, &pkt);
+        fixture_expect_aeth(&fixture, FIXTURE_PSN, ACK, 1);
+        fixture_free(&fixture);
     }
 }
 
@@ -348,20 +349,20 @@ static void r049_pkey(void)
         struct rnic_qp_attr attr;
         struct roce_pkt pkt;
 
-        rig_init(&rig, ROCE_ENCAP_V2_IP6);
-        rig.attr.pkey = rows[i].mine;
-        attr = rig.attr;
+        fixture_init(&fixture, ROCE_ENCAP_V2_IP6);
+        fixture.attr.pkey = rows[i].mine;
+        attr = fixture.attr;
         attr.state = RNIC_QPS_RESET;
-        rnic_qp_modify(rig.qp, &attr, rig.now);
-        rig_connect(&rig, rig.qp);
-        pkt = write_only(RIG_PSN, 0, NULL, 0);
+        rnic_qp_modify(fixture.qp, &attr, fixture.now);
+        fixture_connect(&fixture, fixture.qp);
+        pkt = write_only(FIXTURE_PSN, 0, NULL, 0);
         pkt.bth.pkey = rows[i].theirs;
-        rig_in(&rig, &pkt);
-        EXPECT_EQ(rig_out(&rig, &pkt), rows[i].good);
+        fixture_in(&fixture, &pkt);
+        EXPECT_EQ(fixture_out(&fixture, &pkt), rows[i].good);
         if (rows[i].good)
             EXPECT_EQ(pkt.bth.pkey, rows[i].mine); /* R045 */
-        EXPECT_EQ(rig_counters(&rig).rx_bad_pkey, !rows[i].good);
-        rig_free(&rig);
+        EXPECT_EQ(fixture_counters(&fixture).rx_bad_pkey, !rows[i].good);
+        fixture_free(&fixture);
     }
 }
 
@@ -372,22 +373,22 @@ static void not_roce(void)
     struct pktgen_frame frame;
     struct roce_pkt pkt;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    rnic_input(rig.rnic, arp, sizeof(arp), 0);
-    EXPECT_EQ(rig_counters(&rig).rx_not_roce, 1);
-    pkt = write_only(RIG_PSN, 0, NULL, 0);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    rnic_input(fixture.rnic, arp, sizeof(arp), 0);
+    EXPECT_EQ(fixture_counters(&fixture).rx_not_roce, 1);
+    pkt = write_only(FIXTURE_PSN, 0, NULL, 0);
     pktgen_build(&pkt, &frame);
     for (size_t len = 0; len < frame.len; len++) { /* R028: every shorter frame */
         uint8_t *exact = malloc(len ? len : 1);
 
         CU_ASSERT_FATAL(exact != NULL);
         memcpy(exact, frame.bytes, len);
-        rnic_input(rig.rnic, exact, len, 0);
+        rnic_input(fixture.rnic, exact, len, 0);
         free(exact);
-        rig_expect_nothing(&rig);
+        fixture_expect_nothing(&fixture);
     }
-    EXPECT_EQ(rig_counters(&rig).tx_packets, 0);
-    rig_free(&rig);
+    EXPECT_EQ(fixture_counters(&fixture).tx_packets, 0);
+    fixture_free(&fixture);
 }
 
 /* R031: a reserved opcode is an invalid request, in its turn. */
@@ -395,13 +396,13 @@ static void r031_reserved_opcode(void)
 {
     struct roce_pkt pkt;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    pkt = pktgen_pkt(&rig.gen, 0x1F, RIG_PSN);
-    rig_in(&rig, &pkt);
-    rig_expect_aeth(&rig, RIG_PSN, ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ, 0);
-    EXPECT_EQ(rig_state(&rig), RNIC_QPS_ERR);
-    rig_expect_event(&rig, RNIC_EVENT_QP_REQ_ERR);
-    rig_free(&rig);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    pkt = pktgen_pkt(&fixture.gen, 0x1F, FIXTURE_PSN);
+    fixture_in(&fixture, &pkt);
+    fixture_expect_aeth(&fixture, FIXTURE_PSN, ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ, 0);
+    EXPECT_EQ(fixture_state(&fixture), RNIC_QPS_ERR);
+    fixture_expect_event(&fixture, RNIC_EVENT_QP_REQ_ERR);
+    fixture_free(&fixture);
 }
 
 /* R251: a long READ of one QP does not hold up another's ACK. */
@@ -412,23 +413,23 @@ static void r251_turns(void)
     struct roce_pkt pkt;
     unsigned mine = 0;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    init.recv_cq = rig.cq;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &other), RNIC_OK);
-    rig.attr.dest_qpn = 0x44;
-    rig_connect(&rig, other);
-    pkt = pktgen_read(&rig.gen, RIG_PSN, RIG_IOVA, RIG_KEY, 10 * 1024);
-    rig_in(&rig, &pkt);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    init.recv_cq = fixture.cq;
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &other), RNIC_OK);
+    fixture.attr.dest_qpn = 0x44;
+    fixture_connect(&fixture, other);
+    pkt = pktgen_read(&fixture.gen, FIXTURE_PSN, FIXTURE_IOVA, FIXTURE_KEY, 10 * 1024);
+    fixture_in(&fixture, &pkt);
     pkt.bth.dest_qp = 0x33;
-    rig_in(&rig, &pkt);
+    fixture_in(&fixture, &pkt);
     for (unsigned i = 0; i < 20; i++) {
-        CU_ASSERT_FATAL(rig_out(&rig, &pkt));
-        EXPECT_EQ(pkt.bth.dest_qp, i % 2 ? 0x44u : RIG_PEER_QPN);
+        CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
+        EXPECT_EQ(pkt.bth.dest_qp, i % 2 ? 0x44u : FIXTURE_PEER_QPN);
         mine += pkt.bth.dest_qp == 0x44;
     }
     EXPECT_EQ(mine, 10);
-    rig_expect_nothing(&rig);
-    rig_free(&rig);
+    fixture_expect_nothing(&fixture);
+    fixture_free(&fixture);
 }
 
 /* The output buffer must hold any frame; nothing is lost by asking with a smaller one. */
@@ -437,14 +438,14 @@ static void small_buffer(void)
     static uint8_t buf[ROCE_FRAME_MAX];
     struct roce_pkt pkt;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    pkt = write_only(RIG_PSN, 0, NULL, 0);
-    rig_in(&rig, &pkt);
-    EXPECT_EQ(rnic_output(rig.rnic, buf, sizeof(buf) - 1, 0), 0);
-    rig_expect_aeth(&rig, RIG_PSN, ACK, 1);
-    EXPECT_EQ(rnic_deadline(rig.rnic), RNIC_NEVER);
-    rnic_expire(rig.rnic, 1);
-    rig_free(&rig);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    pkt = write_only(FIXTURE_PSN, 0, NULL, 0);
+    fixture_in(&fixture, &pkt);
+    EXPECT_EQ(rnic_output(fixture.rnic, buf, sizeof(buf) - 1, 0), 0);
+    fixture_expect_aeth(&fixture, FIXTURE_PSN, ACK, 1);
+    EXPECT_EQ(rnic_deadline(fixture.rnic), RNIC_NEVER);
+    rnic_expire(fixture.rnic, 1);
+    fixture_free(&fixture);
 }
 
 static void new_limits(void)
@@ -469,9 +470,9 @@ static void bursts_as_single_frames(void)
     for (unsigned way = 0; way < 2; way++) {
         struct rnic_rx burst[CNT];
 
-        rig_init(&rig, ROCE_ENCAP_V2_IP4);
+        fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
         for (unsigned i = 0; i < CNT; i++) {
-            struct roce_pkt pkt = write_only(RIG_PSN + i, 64 * i, "0123456789", 10);
+            struct roce_pkt pkt = write_only(FIXTURE_PSN + i, 64 * i, "0123456789", 10);
 
             if (i % 7 == 3)
                 pkt.bth.dest_qp = 0x99;
@@ -482,20 +483,20 @@ static void bursts_as_single_frames(void)
                 frame[i].bytes[12] ^= 1;
             burst[i] = (struct rnic_rx){frame[i].bytes, frame[i].len};
             if (way == 0)
-                rnic_input(rig.rnic, frame[i].bytes, frame[i].len, rig.now);
+                rnic_input(fixture.rnic, frame[i].bytes, frame[i].len, fixture.now);
         }
         if (way == 1)
-            rnic_input_burst(rig.rnic, burst, CNT, rig.now);
-        counters[way] = rig_counters(&rig);
-        rig_free(&rig);
+            rnic_input_burst(fixture.rnic, burst, CNT, fixture.now);
+        counters[way] = fixture_counters(&fixture);
+        fixture_free(&fixture);
     }
     CU_ASSERT(memcmp(&counters[0], &counters[1], sizeof(counters[0])) == 0);
     EXPECT_EQ(counters[0].rx_packets, CNT);
     CU_ASSERT(counters[0].rx_no_qp && counters[0].rx_icrc_encapsulated && counters[0].rx_not_roce);
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    rnic_input_burst(rig.rnic, NULL, 0, rig.now);
-    EXPECT_EQ(rig_counters(&rig).rx_packets, 0);
-    rig_free(&rig);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    rnic_input_burst(fixture.rnic, NULL, 0, fixture.now);
+    EXPECT_EQ(fixture_counters(&fixture).rx_packets, 0);
+    fixture_free(&fixture);
 }
 
 SUITE("device.rnic", TEST(end_to_end), TEST(response_envelope), TEST(derived_envelope),

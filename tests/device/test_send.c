@@ -3,10 +3,10 @@
  * R124, R184, R188-R191, R194, R198, R200, R205 of rnic/rules.md. What two devices do with each
  * other is in tests/sim. */
 #include <string.h>
-#include "support/rig.h"
+#include "support/device_fixture.h"
 #include "support/suite.h"
 
-static struct rig rig;
+static struct device_fixture fixture;
 static struct rnic_cq *send_cq;
 static struct rnic_qp *qp;
 
@@ -22,19 +22,19 @@ static void begin(uint32_t cq_depth)
                                 .max_send_sge = 2,
                                 .max_inline = 32};
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    EXPECT_EQ(rnic_cq_new(rig.rnic, cq_depth, &send_cq), RNIC_OK);
-    init.recv_cq = rig.cq;
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(rnic_cq_new(fixture.rnic, cq_depth, &send_cq), RNIC_OK);
+    init.recv_cq = fixture.cq;
     init.send_cq = send_cq;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &qp), RNIC_OK);
-    rig.attr.timeout = 10;
-    rig.attr.retry_cnt = 1;
-    rig.attr.sq_psn = 0x123456;
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &qp), RNIC_OK);
+    fixture.attr.timeout = 10;
+    fixture.attr.retry_cnt = 1;
+    fixture.attr.sq_psn = 0x123456;
 }
 
 static int post(enum rnic_wr_opcode opcode, uint64_t wr_id, uint32_t len, unsigned flags)
 {
-    const struct rnic_sge sge = {RIG_IOVA, len, RIG_KEY};
+    const struct rnic_sge sge = {FIXTURE_IOVA, len, FIXTURE_KEY};
     const struct rnic_send_wr wr = {.wr_id = wr_id,
                                     .opcode = opcode,
                                     .flags = flags,
@@ -48,7 +48,7 @@ static int post(enum rnic_wr_opcode opcode, uint64_t wr_id, uint32_t len, unsign
 
 static int check(enum rnic_wr_opcode opcode, uint32_t len, unsigned flags)
 {
-    const struct rnic_sge sge = {RIG_IOVA, len, RIG_KEY};
+    const struct rnic_sge sge = {FIXTURE_IOVA, len, FIXTURE_KEY};
     const struct rnic_send_wr wr = {.opcode = opcode, .flags = flags, .sge = &sge, .sge_cnt = 1};
 
     return rnic_post_send_check(qp, &wr);
@@ -72,20 +72,20 @@ static void r188_states(void)
     begin(16);
     EXPECT_EQ(post(RNIC_WR_SEND, 1, 8, 0), RNIC_ERR_STATE);
     for (unsigned i = 0; i < 2; i++) {
-        rig.attr.state = before[i];
-        EXPECT_EQ(rnic_qp_modify(qp, &rig.attr, 0), RNIC_OK);
+        fixture.attr.state = before[i];
+        EXPECT_EQ(rnic_qp_modify(qp, &fixture.attr, 0), RNIC_OK);
         EXPECT_EQ(post(RNIC_WR_SEND, 1, 8, 0), RNIC_ERR_STATE);
     }
-    rig.attr.state = RNIC_QPS_RTS;
-    EXPECT_EQ(rnic_qp_modify(qp, &rig.attr, 0), RNIC_OK);
+    fixture.attr.state = RNIC_QPS_RTS;
+    EXPECT_EQ(rnic_qp_modify(qp, &fixture.attr, 0), RNIC_OK);
     EXPECT_EQ(post(RNIC_WR_SEND, 1, 8, 0), RNIC_OK);
-    rig.attr.state = RNIC_QPS_ERR;
-    EXPECT_EQ(rnic_qp_modify(qp, &rig.attr, 0), RNIC_OK);
+    fixture.attr.state = RNIC_QPS_ERR;
+    EXPECT_EQ(rnic_qp_modify(qp, &fixture.attr, 0), RNIC_OK);
     expect_send_wc(1, RNIC_WC_WR_FLUSH_ERR);
     EXPECT_EQ(post(RNIC_WR_READ, 2, 8, 0), RNIC_OK);
     expect_send_wc(2, RNIC_WC_WR_FLUSH_ERR);
-    rig_expect_nothing(&rig);
-    rig_free(&rig);
+    fixture_expect_nothing(&fixture);
+    fixture_free(&fixture);
 }
 
 /* R194, R184: every attribute of RTS in its range, and nothing changed when one is not. */
@@ -94,13 +94,13 @@ static void r194_attributes(void)
     struct rnic_qp_attr bad[6];
 
     begin(16);
-    rig.attr.state = RNIC_QPS_INIT;
-    EXPECT_EQ(rnic_qp_modify(qp, &rig.attr, 0), RNIC_OK);
-    rig.attr.state = RNIC_QPS_RTR;
-    EXPECT_EQ(rnic_qp_modify(qp, &rig.attr, 0), RNIC_OK);
-    rig.attr.state = RNIC_QPS_RTS;
+    fixture.attr.state = RNIC_QPS_INIT;
+    EXPECT_EQ(rnic_qp_modify(qp, &fixture.attr, 0), RNIC_OK);
+    fixture.attr.state = RNIC_QPS_RTR;
+    EXPECT_EQ(rnic_qp_modify(qp, &fixture.attr, 0), RNIC_OK);
+    fixture.attr.state = RNIC_QPS_RTS;
     for (unsigned i = 0; i < 6; i++)
-        bad[i] = rig.attr;
+        bad[i] = fixture.attr;
     bad[0].sq_psn = 0x1000000;
     bad[1].max_rd_atomic = 17;
     bad[2].timeout = 32;
@@ -109,9 +109,9 @@ static void r194_attributes(void)
     bad[5].state = RNIC_QPS_SQD;
     for (unsigned i = 0; i < 6; i++)
         EXPECT_EQ(rnic_qp_modify(qp, &bad[i], 0), i < 5 ? RNIC_ERR_INVALID : RNIC_ERR_STATE);
-    EXPECT_EQ(rnic_qp_modify(qp, &rig.attr, 0), RNIC_OK);
+    EXPECT_EQ(rnic_qp_modify(qp, &fixture.attr, 0), RNIC_OK);
     EXPECT_EQ(post(RNIC_WR_WRITE, 1, 8, 0), RNIC_OK);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 static void creation_limits(void)
@@ -121,24 +121,24 @@ static void creation_limits(void)
     struct rnic_qp *other = NULL;
 
     begin(16);
-    init.recv_cq = rig.cq;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &other), RNIC_ERR_INVALID); /* no send CQ */
+    init.recv_cq = fixture.cq;
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &other), RNIC_ERR_INVALID); /* no send CQ */
     init.send_cq = send_cq;
     init.max_send_wr = 32769;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &other), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &other), RNIC_ERR_INVALID);
     init.max_send_wr = 1;
     init.max_send_sge = 33;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &other), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &other), RNIC_ERR_INVALID);
     init.max_send_sge = 1;
     init.max_inline = 1025;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &other), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &other), RNIC_ERR_INVALID);
     init.max_inline = 1024;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &other), RNIC_OK);
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &other), RNIC_OK);
     rnic_qp_del(other);
     EXPECT_EQ(rnic_cq_del(send_cq), RNIC_ERR_BUSY); /* R205 */
     rnic_qp_del(qp);
     EXPECT_EQ(rnic_cq_del(send_cq), RNIC_OK);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* Whether a request would be refused is told without posting it. */
@@ -146,7 +146,7 @@ static void errors_of_a_post(void)
 {
     begin(16);
     EXPECT_EQ(check(RNIC_WR_WRITE, 8, 0), RNIC_ERR_STATE);
-    rig_connect(&rig, qp);
+    fixture_connect(&fixture, qp);
     EXPECT_EQ(post(RNIC_WR_FETCH_ADD, 1, 4, 0), RNIC_ERR_INVALID); /* R124 */
     EXPECT_EQ(check(RNIC_WR_FETCH_ADD, 4, 0), RNIC_ERR_INVALID);
     EXPECT_EQ(post(RNIC_WR_SEND, 1, 33, RNIC_SEND_INLINE), RNIC_ERR_INVALID);
@@ -154,11 +154,11 @@ static void errors_of_a_post(void)
     EXPECT_EQ(check(RNIC_WR_BIND_MW, 0, 0), RNIC_ERR_INVALID); /* no window */
     for (unsigned i = 0; i < 8; i++)                           /* more than the queue holds */
         EXPECT_EQ(check(RNIC_WR_WRITE, 8, 0), RNIC_OK);
-    rig_expect_nothing(&rig);
+    fixture_expect_nothing(&fixture);
     for (unsigned i = 0; i < 4; i++)
         EXPECT_EQ(post(RNIC_WR_WRITE, i, 8, 0), RNIC_OK);
     EXPECT_EQ(post(RNIC_WR_WRITE, 4, 8, 0), RNIC_ERR_FULL);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* R150, R154 at the device: what is on the wire, when it wants time, and how it ends. */
@@ -168,38 +168,38 @@ static void one_request(void)
     struct roce_pkt pkt;
 
     begin(16);
-    rig_connect(&rig, qp);
-    EXPECT_EQ(rnic_deadline(rig.rnic), RNIC_NEVER);
+    fixture_connect(&fixture, qp);
+    EXPECT_EQ(rnic_deadline(fixture.rnic), RNIC_NEVER);
     EXPECT_EQ(post(RNIC_WR_WRITE, 9, 100, 0), RNIC_OK);
     for (unsigned i = 0; i < 2; i++) {
-        rnic_time sent = rig.now;
+        rnic_time sent = fixture.now;
         rnic_time wait = UINT64_C(4096) << (10 + i); /* 2T the second time (R150) */
 
-        CU_ASSERT_FATAL(rig_out(&rig, &pkt));
+        CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
         EXPECT_EQ(pkt.bth.opcode, ROCE_OP_RC_WRITE_ONLY);
         EXPECT_EQ(pkt.bth.psn, 0x123456);
-        EXPECT_EQ(pkt.bth.dest_qp, RIG_PEER_QPN);
+        EXPECT_EQ(pkt.bth.dest_qp, FIXTURE_PEER_QPN);
         EXPECT_EQ(pkt.bth.ackreq, 1);
         EXPECT_EQ(pkt.reth.va, 0x1000);
         EXPECT_EQ(pkt.ip4.ttl, 17);          /* R008 */
         EXPECT_EQ(pkt.ip4.dscp, 0x68u >> 2); /* R004 */
         EXPECT_EQ(pkt.udp.sport, 0xD00D);    /* R012 */
         EXPECT_EQ(pkt.udp.dport, ROCE_UDP_PORT);
-        CU_ASSERT(memcmp(pkt.payload, rig.mem, 100) == 0);
-        rig_expect_nothing(&rig);
-        EXPECT_EQ(rnic_deadline(rig.rnic), sent + wait);
-        rnic_expire(rig.rnic, sent + wait - 1);
-        rig_expect_nothing(&rig);
-        rig.now = sent + wait;
-        rnic_expire(rig.rnic, rig.now);
+        CU_ASSERT(memcmp(pkt.payload, fixture.mem, 100) == 0);
+        fixture_expect_nothing(&fixture);
+        EXPECT_EQ(rnic_deadline(fixture.rnic), sent + wait);
+        rnic_expire(fixture.rnic, sent + wait - 1);
+        fixture_expect_nothing(&fixture);
+        fixture.now = sent + wait;
+        rnic_expire(fixture.rnic, fixture.now);
     }
     expect_send_wc(9, RNIC_WC_RETRY_EXC_ERR);
     rnic_qp_view(qp, &view);
     EXPECT_EQ(view.state, RNIC_QPS_ERR);
-    EXPECT_EQ(rnic_deadline(rig.rnic), RNIC_NEVER);
-    rig_expect_nothing(&rig);
-    EXPECT_EQ(rig_counters(&rig).local_ack_timeout_err, 2);
-    rig_free(&rig);
+    EXPECT_EQ(rnic_deadline(fixture.rnic), RNIC_NEVER);
+    fixture_expect_nothing(&fixture);
+    EXPECT_EQ(fixture_counters(&fixture).local_ack_timeout_err, 2);
+    fixture_free(&fixture);
 }
 
 /* A deleted QP leaves neither timer nor packet behind. */
@@ -208,15 +208,15 @@ static void deleted_while_waiting(void)
     struct roce_pkt pkt;
 
     begin(16);
-    rig_connect(&rig, qp);
+    fixture_connect(&fixture, qp);
     EXPECT_EQ(post(RNIC_WR_WRITE, 1, 100, 0), RNIC_OK);
-    CU_ASSERT(rig_out(&rig, &pkt));
+    CU_ASSERT(fixture_out(&fixture, &pkt));
     EXPECT_EQ(post(RNIC_WR_WRITE, 2, 100, 0), RNIC_OK);
     rnic_qp_del(qp);
-    rig_expect_nothing(&rig);
-    EXPECT_EQ(rnic_deadline(rig.rnic), RNIC_NEVER);
-    rnic_expire(rig.rnic, UINT64_MAX - 1);
-    rig_free(&rig);
+    fixture_expect_nothing(&fixture);
+    EXPECT_EQ(rnic_deadline(fixture.rnic), RNIC_NEVER);
+    rnic_expire(fixture.rnic, UINT64_MAX - 1);
+    fixture_free(&fixture);
 }
 
 /* R200: a completion that finds no room takes the QP down, and says so. */
@@ -226,26 +226,26 @@ static void r200_send_cq_overrun(void)
     struct rnic_qp_view view;
 
     begin(1);
-    rig_connect(&rig, qp);
+    fixture_connect(&fixture, qp);
     EXPECT_EQ(post(RNIC_WR_WRITE, 1, 8, RNIC_SEND_SIGNALED), RNIC_OK);
     EXPECT_EQ(post(RNIC_WR_WRITE, 2, 8, RNIC_SEND_SIGNALED), RNIC_OK);
-    for (struct roce_pkt pkt; rig_out(&rig, &pkt);)
+    for (struct roce_pkt pkt; fixture_out(&fixture, &pkt);)
         ;
-    rig.gen.dest_qp = QPN;
+    fixture.gen.dest_qp = QPN;
     {
-        struct roce_pkt ack = pktgen_pkt(&rig.gen, ROCE_OP_RC_ACK, 0x123457);
+        struct roce_pkt ack = pktgen_pkt(&fixture.gen, ROCE_OP_RC_ACK, 0x123457);
 
         ack.aeth.syndrome = 0x1F;
-        rig_in(&rig, &ack);
+        fixture_in(&fixture, &ack);
     }
     expect_send_wc(1, RNIC_WC_SUCCESS);
     rnic_qp_view(qp, &view);
     EXPECT_EQ(view.state, RNIC_QPS_ERR);
-    CU_ASSERT(rnic_event_get(rig.rnic, &event));
+    CU_ASSERT(rnic_event_get(fixture.rnic, &event));
     EXPECT_EQ(event.type, RNIC_EVENT_CQ_ERR);
-    CU_ASSERT(rnic_event_get(rig.rnic, &event));
+    CU_ASSERT(rnic_event_get(fixture.rnic, &event));
     EXPECT_EQ(event.type, RNIC_EVENT_QP_FATAL);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* An acknowledgement goes before requests, but behind one WRITE that is one packet: nothing
@@ -267,18 +267,19 @@ static void acknowledgements_first(void)
         unsigned before = 0;
 
         begin(16);
-        rig_connect(&rig, qp);
-        rig.gen.dest_qp = QPN;
-        pkt = pktgen_write(&rig.gen, ROCE_OP_RC_WRITE_ONLY, RIG_PSN, RIG_IOVA, RIG_KEY, 8, data, 8);
+        fixture_connect(&fixture, qp);
+        fixture.gen.dest_qp = QPN;
+        pkt = pktgen_write(&fixture.gen, ROCE_OP_RC_WRITE_ONLY, FIXTURE_PSN, FIXTURE_IOVA,
+                           FIXTURE_KEY, 8, data, 8);
         pkt.bth.ackreq = 1;
-        rig_in(&rig, &pkt);
+        fixture_in(&fixture, &pkt);
         for (unsigned j = 0; j < 3; j++)
             EXPECT_EQ(post(rows[i].opcode, j, rows[i].len, 0), RNIC_OK);
-        while (rig_out(&rig, &pkt) && pkt.op->kind != ROCE_KIND_ACK)
+        while (fixture_out(&fixture, &pkt) && pkt.op->kind != ROCE_KIND_ACK)
             before++;
         EXPECT_EQ(pkt.op->kind, ROCE_KIND_ACK);
         EXPECT_EQ(before, rows[i].passes);
-        rig_free(&rig);
+        fixture_free(&fixture);
     }
 }
 
@@ -288,9 +289,10 @@ static void peer_writes(uint32_t psn)
     uint8_t data[8] = {0};
     struct roce_pkt pkt;
 
-    pkt = pktgen_write(&rig.gen, ROCE_OP_RC_WRITE_ONLY, psn, RIG_IOVA, RIG_KEY, 8, data, 8);
+    pkt = pktgen_write(&fixture.gen, ROCE_OP_RC_WRITE_ONLY, psn, FIXTURE_IOVA, FIXTURE_KEY, 8, data,
+                       8);
     pkt.bth.ackreq = 1;
-    rig_in(&rig, &pkt);
+    fixture_in(&fixture, &pkt);
 }
 
 #define TIMEOUT_LONG  12 /* 16.8 ms */
@@ -299,16 +301,16 @@ static void peer_writes(uint32_t psn)
 static void begin_held(uint8_t timeout)
 {
     begin(16);
-    rig.attr.timeout = timeout;
-    rig_connect(&rig, qp);
-    rig.gen.dest_qp = QPN;
+    fixture.attr.timeout = timeout;
+    fixture_connect(&fixture, qp);
+    fixture.gen.dest_qp = QPN;
 }
 
 static void expect_out(enum roce_kind kind, uint32_t psn)
 {
     struct roce_pkt pkt;
 
-    CU_ASSERT_FATAL(rig_out(&rig, &pkt));
+    CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
     EXPECT_EQ(pkt.op->kind, kind);
     if (kind == ROCE_KIND_ACK)
         EXPECT_EQ(pkt.bth.psn, psn);
@@ -318,12 +320,12 @@ static void expect_silence(void)
 {
     struct roce_pkt pkt;
 
-    CU_ASSERT(!rig_out(&rig, &pkt));
+    CU_ASSERT(!fixture_out(&fixture, &pkt));
 }
 
 static void answer_held(uint64_t id)
 {
-    rnic_ack_hold(rig.rnic, true);
+    rnic_ack_hold(fixture.rnic, true);
     EXPECT_EQ(post(RNIC_WR_WRITE, id, 8, 0), RNIC_OK);
     expect_out(ROCE_KIND_WRITE, 0);
 }
@@ -333,85 +335,85 @@ static void answer_held(uint64_t id)
 static void acknowledgements_held(void)
 {
     begin_held(TIMEOUT_LONG);
-    peer_writes(RIG_PSN);
+    peer_writes(FIXTURE_PSN);
     answer_held(1);
     expect_silence();
-    CU_ASSERT(rnic_ack_waits(rig.rnic));
-    rnic_ack_hold(rig.rnic, false);
+    CU_ASSERT(rnic_ack_waits(fixture.rnic));
+    rnic_ack_hold(fixture.rnic, false);
     expect_silence();
-    rnic_ack_release(rig.rnic);
-    CU_ASSERT(!rnic_ack_waits(rig.rnic));
-    expect_out(ROCE_KIND_ACK, RIG_PSN);
+    rnic_ack_release(fixture.rnic);
+    CU_ASSERT(!rnic_ack_waits(fixture.rnic));
+    expect_out(ROCE_KIND_ACK, FIXTURE_PSN);
     expect_silence();
 
     /* The next one says both; nothing has passed that yet. */
-    peer_writes(RIG_PSN + 1);
+    peer_writes(FIXTURE_PSN + 1);
     answer_held(2);
     expect_silence();
-    peer_writes(RIG_PSN + 2);
-    CU_ASSERT(!rnic_ack_waits(rig.rnic));
+    peer_writes(FIXTURE_PSN + 2);
+    CU_ASSERT(!rnic_ack_waits(fixture.rnic));
     answer_held(3);
     expect_silence();
-    CU_ASSERT(rnic_ack_waits(rig.rnic));
+    CU_ASSERT(rnic_ack_waits(fixture.rnic));
 
     /* More to send. */
     EXPECT_EQ(post(RNIC_WR_WRITE, 4, 8, 0), RNIC_OK);
-    expect_out(ROCE_KIND_ACK, RIG_PSN + 2);
-    CU_ASSERT(!rnic_ack_waits(rig.rnic));
+    expect_out(ROCE_KIND_ACK, FIXTURE_PSN + 2);
+    CU_ASSERT(!rnic_ack_waits(fixture.rnic));
     expect_out(ROCE_KIND_WRITE, 0);
     expect_silence();
 
-    rig_free(&rig);
+    fixture_free(&fixture);
 
     /* A NAK: of a packet that is missing. */
     begin_held(TIMEOUT_LONG);
-    peer_writes(RIG_PSN + 1);
+    peer_writes(FIXTURE_PSN + 1);
     answer_held(1);
-    expect_out(ROCE_KIND_ACK, RIG_PSN);
+    expect_out(ROCE_KIND_ACK, FIXTURE_PSN);
     expect_silence();
-    CU_ASSERT(!rnic_ack_waits(rig.rnic));
+    CU_ASSERT(!rnic_ack_waits(fixture.rnic));
 
     /* It goes with its QP. */
-    peer_writes(RIG_PSN);
+    peer_writes(FIXTURE_PSN);
     answer_held(2);
-    CU_ASSERT(rnic_ack_waits(rig.rnic));
+    CU_ASSERT(rnic_ack_waits(fixture.rnic));
     EXPECT_EQ(rnic_qp_del(qp), RNIC_OK);
-    CU_ASSERT(!rnic_ack_waits(rig.rnic));
-    rnic_ack_release(rig.rnic);
+    CU_ASSERT(!rnic_ack_waits(fixture.rnic));
+    rnic_ack_release(fixture.rnic);
     expect_silence();
-    rig_free(&rig);
+    fixture_free(&fixture);
 
     /* The peer's timer may run out. */
     begin_held(TIMEOUT_SHORT);
-    peer_writes(RIG_PSN);
+    peer_writes(FIXTURE_PSN);
     answer_held(1);
-    expect_out(ROCE_KIND_ACK, RIG_PSN);
-    rig_free(&rig);
+    expect_out(ROCE_KIND_ACK, FIXTURE_PSN);
+    fixture_free(&fixture);
 }
 
 /* Whether all that is to be sent may be held back. */
 static void acknowledgements_only(void)
 {
     begin_held(TIMEOUT_LONG);
-    peer_writes(RIG_PSN);
-    CU_ASSERT(rnic_output_is_acks(rig.rnic));
+    peer_writes(FIXTURE_PSN);
+    CU_ASSERT(rnic_output_is_acks(fixture.rnic));
     EXPECT_EQ(post(RNIC_WR_WRITE, 1, 8, 0), RNIC_OK);
-    CU_ASSERT(!rnic_output_is_acks(rig.rnic));
+    CU_ASSERT(!rnic_output_is_acks(fixture.rnic));
     expect_out(ROCE_KIND_WRITE, 0);
-    expect_out(ROCE_KIND_ACK, RIG_PSN);
-    peer_writes(RIG_PSN + 2); /* the one before is missing */
-    CU_ASSERT(!rnic_output_is_acks(rig.rnic));
-    rig_free(&rig);
+    expect_out(ROCE_KIND_ACK, FIXTURE_PSN);
+    peer_writes(FIXTURE_PSN + 2); /* the one before is missing */
+    CU_ASSERT(!rnic_output_is_acks(fixture.rnic));
+    fixture_free(&fixture);
 
     begin_held(TIMEOUT_SHORT);
-    peer_writes(RIG_PSN);
-    CU_ASSERT(!rnic_output_is_acks(rig.rnic));
-    rig_free(&rig);
+    peer_writes(FIXTURE_PSN);
+    CU_ASSERT(!rnic_output_is_acks(fixture.rnic));
+    fixture_free(&fixture);
 
     begin_held(0); /* no timer */
-    peer_writes(RIG_PSN);
-    CU_ASSERT(rnic_output_is_acks(rig.rnic));
-    rig_free(&rig);
+    peer_writes(FIXTURE_PSN);
+    CU_ASSERT(rnic_output_is_acks(fixture.rnic));
+    fixture_free(&fixture);
 }
 
 SUITE("device.send", TEST(acknowledgements_held), TEST(acknowledgements_only),

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Shared receive queues: R098, R106, R188-R190, R195, R196, R205, R206 of rnic/rules.md. */
-#include "support/pair.h"
+#include "support/qp_pair.h"
 #include "support/suite.h"
 #include "wire/codes.h"
 
 #define SECOND UINT64_C(1000000000)
 
-static struct pair pair;
+static struct qp_pair pair;
 
 static void begin(enum rnic_qp_type type)
 {
-    const struct pair_opts opts = {.type = type, .srq = true};
+    const struct qp_pair_opts opts = {.type = type, .srq = true};
     const struct simnet_path path = {.delay_ns = 1000};
 
-    pair_init_as(&pair, 1, ROCE_ENCAP_V2_IP4, 2, 8, &opts);
+    qp_pair_init_as(&pair, 1, ROCE_ENCAP_V2_IP4, 2, 8, &opts);
     simnet_paths(&pair.net, &path);
-    pair_connect(&pair);
+    qp_pair_connect(&pair);
 }
 
 static void expect_event(enum rnic_event_type type, const struct rnic_srq *srq,
@@ -47,7 +47,7 @@ static void creation(void)
     struct rnic_srq *srq;
     struct rnic_srq *other;
     struct rnic_qp *out;
-    struct pair_side *s = &pair.side[0];
+    struct qp_pair_side *s = &pair.side[0];
 
     begin(RNIC_QPT_RC);
     EXPECT_EQ(rnic_srq_new(s->pd, &init, &srq), RNIC_OK);
@@ -86,7 +86,7 @@ static void creation(void)
     EXPECT_EQ(rnic_srq_del(NULL), RNIC_OK);
     EXPECT_EQ(rnic_xrcd_del(xrcd), RNIC_OK);
     EXPECT_EQ(rnic_pd_del(s->pd), RNIC_ERR_BUSY);
-    pair_free(&pair);
+    qp_pair_free(&pair);
 }
 
 /* R196: once, when a message leaves fewer than the limit; set again, it tells again. */
@@ -97,42 +97,42 @@ static void limit_event(void)
     begin(RNIC_QPT_RC);
     EXPECT_EQ(rnic_srq_modify(pair.side[1].srq[0], NULL, &limit), RNIC_OK);
     for (unsigned i = 0; i < 4; i++)
-        EXPECT_EQ(pair_recv(&pair, 1, 0, i, 4096 * i, 4096), RNIC_OK);
+        EXPECT_EQ(qp_pair_recv(&pair, 1, 0, i, 4096 * i, 4096), RNIC_OK);
     for (unsigned i = 0; i < 4; i++) {
         struct rnic_srq_init view;
 
-        EXPECT_EQ(pair_send(&pair, 0, 0, i, RNIC_WR_SEND, 0, 3000, 0), RNIC_OK);
-        CU_ASSERT(pair_run(&pair, SECOND));
+        EXPECT_EQ(qp_pair_send(&pair, 0, 0, i, RNIC_WR_SEND, 0, 3000, 0), RNIC_OK);
+        CU_ASSERT(qp_pair_run(&pair, SECOND));
         if (i == 2)
             expect_event(RNIC_EVENT_SRQ_LIMIT_REACHED, pair.side[1].srq[0], NULL);
         expect_no_event();
         rnic_srq_view(pair.side[1].srq[0], &view);
         EXPECT_EQ(view.limit, i < 2 ? 2 : 0);
     }
-    EXPECT_EQ(pair_recv(&pair, 1, 0, 9, 0, 4096), RNIC_OK);
+    EXPECT_EQ(qp_pair_recv(&pair, 1, 0, 9, 0, 4096), RNIC_OK);
     EXPECT_EQ(rnic_srq_modify(pair.side[1].srq[0], NULL, &limit), RNIC_OK);
     expect_no_event();
-    EXPECT_EQ(pair_send(&pair, 0, 0, 9, RNIC_WR_SEND, 0, 1, 0), RNIC_OK);
-    CU_ASSERT(pair_run(&pair, SECOND));
+    EXPECT_EQ(qp_pair_send(&pair, 0, 0, 9, RNIC_WR_SEND, 0, 1, 0), RNIC_OK);
+    CU_ASSERT(qp_pair_run(&pair, SECOND));
     expect_event(RNIC_EVENT_SRQ_LIMIT_REACHED, pair.side[1].srq[0], NULL);
     limit = 9;
     EXPECT_EQ(rnic_srq_modify(pair.side[1].srq[0], NULL, &limit), RNIC_ERR_INVALID);
-    pair_free(&pair);
+    qp_pair_free(&pair);
 }
 
 /* R098, R106: an empty SRQ is an RNR NAK; the message that waited is served. No credits. */
 static void empty(void)
 {
     begin(RNIC_QPT_RC);
-    EXPECT_EQ(pair_send(&pair, 0, 0, 1, RNIC_WR_SEND, 0, 3000, 0), RNIC_OK);
-    pair_run(&pair, 20000);
+    EXPECT_EQ(qp_pair_send(&pair, 0, 0, 1, RNIC_WR_SEND, 0, 3000, 0), RNIC_OK);
+    qp_pair_run(&pair, 20000);
     CU_ASSERT(simnet_count(&pair.net, 1, SIMNET_BIT(NAK_RNR), SIMNET_SENT) > 0);
-    EXPECT_EQ(pair_recv(&pair, 1, 0, 7, 8192, 4096), RNIC_OK);
-    CU_ASSERT(pair_run(&pair, SECOND));
-    pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_SUCCESS);
-    pair_expect_wc(pair.side[1].recv_cq[0], 7, RNIC_WC_SUCCESS);
-    pair_check_tally(&pair);
-    pair_free(&pair);
+    EXPECT_EQ(qp_pair_recv(&pair, 1, 0, 7, 8192, 4096), RNIC_OK);
+    CU_ASSERT(qp_pair_run(&pair, SECOND));
+    qp_pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_SUCCESS);
+    qp_pair_expect_wc(pair.side[1].recv_cq[0], 7, RNIC_WC_SUCCESS);
+    qp_pair_check_tally(&pair);
+    qp_pair_free(&pair);
 }
 
 /* R195, R189, R190: a QP in the middle of a message goes to ERR, to RESET, or away: its WQE is
@@ -146,26 +146,26 @@ static void qp_leaves(void)
         begin(RNIC_QPT_RC);
         qp = pair.side[1].qp[0];
         for (unsigned i = 0; i < 8; i++)
-            EXPECT_EQ(pair_recv(&pair, 1, 0, i, 0, 4096), RNIC_OK);
-        EXPECT_EQ(pair_recv(&pair, 1, 0, 8, 0, 4096), RNIC_ERR_FULL);
+            EXPECT_EQ(qp_pair_recv(&pair, 1, 0, i, 0, 4096), RNIC_OK);
+        EXPECT_EQ(qp_pair_recv(&pair, 1, 0, 8, 0, 4096), RNIC_ERR_FULL);
         simnet_rule(&pair.net, &(struct simnet_rule){.from = 0, .nth = 2, .action = SIMNET_DROP});
-        EXPECT_EQ(pair_send(&pair, 0, 0, 1, RNIC_WR_SEND, 0, 3000, 0), RNIC_OK);
-        pair_run(&pair, 1500);
-        EXPECT_EQ(pair_recv(&pair, 1, 0, 8, 0, 4096), RNIC_ERR_FULL); /* one is taken */
+        EXPECT_EQ(qp_pair_send(&pair, 0, 0, 1, RNIC_WR_SEND, 0, 3000, 0), RNIC_OK);
+        qp_pair_run(&pair, 1500);
+        EXPECT_EQ(qp_pair_recv(&pair, 1, 0, 8, 0, 4096), RNIC_ERR_FULL); /* one is taken */
         if (how < 2)
             EXPECT_EQ(rnic_qp_modify(qp, &attr, pair.net.now), RNIC_OK);
         else
             EXPECT_EQ(rnic_qp_del(qp), RNIC_OK);
         if (how == 0) {
             expect_event(RNIC_EVENT_QP_LAST_WQE_REACHED, NULL, qp);
-            pair_expect_wc(pair.side[1].recv_cq[0], 0, RNIC_WC_WR_FLUSH_ERR);
+            qp_pair_expect_wc(pair.side[1].recv_cq[0], 0, RNIC_WC_WR_FLUSH_ERR);
             EXPECT_EQ(rnic_qp_modify(qp, &attr, pair.net.now), RNIC_OK); /* again: no news */
         }
         expect_no_event();
-        pair_expect_no_wc(pair.side[1].recv_cq[0]);
-        EXPECT_EQ(pair_recv(&pair, 1, 0, 8, 0, 4096), RNIC_OK);
-        EXPECT_EQ(pair_recv(&pair, 1, 0, 9, 0, 4096), RNIC_ERR_FULL);
-        pair_free(&pair);
+        qp_pair_expect_no_wc(pair.side[1].recv_cq[0]);
+        EXPECT_EQ(qp_pair_recv(&pair, 1, 0, 8, 0, 4096), RNIC_OK);
+        EXPECT_EQ(qp_pair_recv(&pair, 1, 0, 9, 0, 4096), RNIC_ERR_FULL);
+        qp_pair_free(&pair);
     }
 }
 
@@ -179,33 +179,33 @@ static void resized_in_use(void)
     begin(RNIC_QPT_RC);
     srq = pair.side[1].srq[0];
     for (unsigned i = 0; i < 3; i++)
-        EXPECT_EQ(pair_recv(&pair, 1, 0, i, 0x80000 + 4096 * i, 4096), RNIC_OK);
-    EXPECT_EQ(pair_send(&pair, 0, 0, 0, RNIC_WR_SEND, 0, 100, 0), RNIC_OK);
-    CU_ASSERT(pair_run(&pair, SECOND));
+        EXPECT_EQ(qp_pair_recv(&pair, 1, 0, i, 0x80000 + 4096 * i, 4096), RNIC_OK);
+    EXPECT_EQ(qp_pair_send(&pair, 0, 0, 0, RNIC_WR_SEND, 0, 100, 0), RNIC_OK);
+    CU_ASSERT(qp_pair_run(&pair, SECOND));
     simnet_rule(&pair.net, &(struct simnet_rule){.from = 0, .nth = 2, .action = SIMNET_DROP});
-    EXPECT_EQ(pair_send(&pair, 0, 0, 1, RNIC_WR_SEND, 4096, 3000, 0), RNIC_OK);
-    pair_run(&pair, 1500);
+    EXPECT_EQ(qp_pair_send(&pair, 0, 0, 1, RNIC_WR_SEND, 4096, 3000, 0), RNIC_OK);
+    qp_pair_run(&pair, 1500);
     EXPECT_EQ(rnic_srq_modify(srq, &max, NULL), RNIC_OK);
     for (unsigned i = 3; i < 101; i++)
-        EXPECT_EQ(pair_recv(&pair, 1, 0, i, 0xC0000, 64), RNIC_OK);
-    EXPECT_EQ(pair_recv(&pair, 1, 0, 101, 0, 64), RNIC_ERR_FULL);
-    CU_ASSERT(pair_run(&pair, SECOND));
-    pair_expect_wc(pair.side[1].recv_cq[0], 0, RNIC_WC_SUCCESS);
-    pair_expect_wc(pair.side[1].recv_cq[0], 1, RNIC_WC_SUCCESS);
+        EXPECT_EQ(qp_pair_recv(&pair, 1, 0, i, 0xC0000, 64), RNIC_OK);
+    EXPECT_EQ(qp_pair_recv(&pair, 1, 0, 101, 0, 64), RNIC_ERR_FULL);
+    CU_ASSERT(qp_pair_run(&pair, SECOND));
+    qp_pair_expect_wc(pair.side[1].recv_cq[0], 0, RNIC_WC_SUCCESS);
+    qp_pair_expect_wc(pair.side[1].recv_cq[0], 1, RNIC_WC_SUCCESS);
     CU_ASSERT(memcmp(pair.side[1].mem + 0x80000 + 4096, pair.side[0].mem + 4096, 3000) == 0);
-    EXPECT_EQ(pair_send(&pair, 0, 0, 2, RNIC_WR_SEND, 0, 64, 0), RNIC_OK);
-    CU_ASSERT(pair_run(&pair, SECOND));
-    pair_expect_wc(pair.side[1].recv_cq[0], 2, RNIC_WC_SUCCESS); /* the order is kept */
+    EXPECT_EQ(qp_pair_send(&pair, 0, 0, 2, RNIC_WR_SEND, 0, 64, 0), RNIC_OK);
+    CU_ASSERT(qp_pair_run(&pair, SECOND));
+    qp_pair_expect_wc(pair.side[1].recv_cq[0], 2, RNIC_WC_SUCCESS); /* the order is kept */
     max = 97;
     EXPECT_EQ(rnic_srq_modify(srq, &max, NULL), RNIC_ERR_INVALID);
     max = 98;
     EXPECT_EQ(rnic_srq_modify(srq, &max, NULL), RNIC_OK);
-    EXPECT_EQ(pair_recv(&pair, 1, 0, 101, 0, 64), RNIC_ERR_FULL);
+    EXPECT_EQ(qp_pair_recv(&pair, 1, 0, 101, 0, 64), RNIC_ERR_FULL);
     max = 0;
     EXPECT_EQ(rnic_srq_modify(srq, &max, NULL), RNIC_ERR_INVALID);
     max = RNIC_WR_MAX + 1;
     EXPECT_EQ(rnic_srq_modify(srq, &max, NULL), RNIC_ERR_INVALID);
-    pair_free(&pair);
+    qp_pair_free(&pair);
 }
 
 /* Two QPs of one SRQ take its WQEs in the order of their messages' first packets; each completes on
@@ -215,13 +215,13 @@ static void shared(void)
     struct rnic_qp_init init = {.type = RNIC_QPT_RC, .qpn = 0x777};
     struct rnic_qp_attr attr;
     struct rnic_qp *qp;
-    struct pair_side *s = &pair.side[1];
+    struct qp_pair_side *s = &pair.side[1];
 
     begin(RNIC_QPT_RC);
     /* In place of the QP of the second pair: one that takes from the first's SRQ. */
     attr = s->attr[1];
     EXPECT_EQ(rnic_qp_del(s->qp[1]), RNIC_OK);
-    init.qpn = pair_qpn(1, 1);
+    init.qpn = qp_pair_qpn(1, 1);
     init.recv_cq = init.send_cq = s->recv_cq[1];
     init.srq = s->srq[0];
     EXPECT_EQ(rnic_qp_new(s->pd, &init, &qp), RNIC_OK);
@@ -230,14 +230,14 @@ static void shared(void)
         EXPECT_EQ(rnic_qp_modify(qp, &attr, pair.net.now), RNIC_OK);
     }
     for (unsigned i = 0; i < 4; i++)
-        EXPECT_EQ(pair_recv(&pair, 1, 0, i, 0x80000 + 4096 * i, 4096), RNIC_OK);
+        EXPECT_EQ(qp_pair_recv(&pair, 1, 0, i, 0x80000 + 4096 * i, 4096), RNIC_OK);
     for (unsigned i = 0; i < 4; i++) {
-        EXPECT_EQ(pair_send(&pair, 0, i % 2, i, RNIC_WR_SEND, 4096 * i, 3000, 0), RNIC_OK);
-        pair_run(&pair, SECOND);
-        pair_expect_wc(s->recv_cq[i % 2], i, RNIC_WC_SUCCESS);
+        EXPECT_EQ(qp_pair_send(&pair, 0, i % 2, i, RNIC_WR_SEND, 4096 * i, 3000, 0), RNIC_OK);
+        qp_pair_run(&pair, SECOND);
+        qp_pair_expect_wc(s->recv_cq[i % 2], i, RNIC_WC_SUCCESS);
         CU_ASSERT(memcmp(s->mem + 0x80000 + 4096 * i, pair.side[0].mem + 4096 * i, 3000) == 0);
     }
-    pair_free(&pair);
+    qp_pair_free(&pair);
 }
 
 /* R206: the SGEs of a WQE are looked up in the PD of the SRQ, what a peer names in the QP's. */
@@ -252,7 +252,7 @@ static void protection_domains(void)
     struct rnic_qp_init init = {.type = RNIC_QPT_RC, .qpn = 0x101};
     struct rnic_qp_attr attr;
     struct rnic_send_wr send = {.wr_id = 4, .opcode = RNIC_WR_WRITE, .sge_cnt = 1};
-    struct rnic_sge from = {PAIR_IOVA, 64, PAIR_KEY};
+    struct rnic_sge from = {QP_PAIR_IOVA, 64, QP_PAIR_KEY};
 
     begin(RNIC_QPT_RC);
     attr = pair.side[1].attr[0];
@@ -261,7 +261,7 @@ static void protection_domains(void)
     EXPECT_EQ(rnic_mr_reg(pd, &mr, &out), RNIC_OK);
     EXPECT_EQ(rnic_qp_del(pair.side[1].qp[0]), RNIC_OK);
     EXPECT_EQ(rnic_srq_new(pd, &srq, &init.srq), RNIC_OK);
-    init.qpn = pair_qpn(1, 0);
+    init.qpn = qp_pair_qpn(1, 0);
     init.recv_cq = init.send_cq = pair.side[1].recv_cq[0];
     EXPECT_EQ(rnic_qp_new(pair.side[1].pd, &init, &pair.side[1].qp[0]), RNIC_OK);
     for (enum rnic_qp_state k = RNIC_QPS_INIT; k <= RNIC_QPS_RTS; k++) {
@@ -269,18 +269,18 @@ static void protection_domains(void)
         EXPECT_EQ(rnic_qp_modify(pair.side[1].qp[0], &attr, pair.net.now), RNIC_OK);
     }
     EXPECT_EQ(rnic_post_srq_recv(init.srq, &wr), RNIC_OK);
-    EXPECT_EQ(pair_send(&pair, 0, 0, 1, RNIC_WR_SEND, 0, 3000, 0), RNIC_OK);
-    CU_ASSERT(pair_run(&pair, SECOND));
-    pair_expect_wc(pair.side[1].recv_cq[0], 3, RNIC_WC_SUCCESS);
+    EXPECT_EQ(qp_pair_send(&pair, 0, 0, 1, RNIC_WR_SEND, 0, 3000, 0), RNIC_OK);
+    CU_ASSERT(qp_pair_run(&pair, SECOND));
+    qp_pair_expect_wc(pair.side[1].recv_cq[0], 3, RNIC_WC_SUCCESS);
     CU_ASSERT(memcmp(pair.side[1].mem + 0x90000, pair.side[0].mem, 3000) == 0);
-    pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_SUCCESS);
+    qp_pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_SUCCESS);
     send.sge = &from;
     send.remote_addr = 0x1000;
     send.rkey = 5;
     EXPECT_EQ(rnic_post_send(pair.side[0].qp[0], &send), RNIC_OK);
-    CU_ASSERT(pair_run(&pair, SECOND));
-    pair_expect_wc(pair.side[0].send_cq[0], 4, RNIC_WC_REM_ACCESS_ERR);
-    pair_free(&pair);
+    CU_ASSERT(qp_pair_run(&pair, SECOND));
+    qp_pair_expect_wc(pair.side[0].send_cq[0], 4, RNIC_WC_REM_ACCESS_ERR);
+    qp_pair_free(&pair);
 }
 
 /* UC takes from an SRQ too, and keeps the WQE of a message that broke (R163). */
@@ -288,23 +288,23 @@ static void unreliable(void)
 {
     begin(RNIC_QPT_UC);
     for (unsigned i = 0; i < 2; i++)
-        EXPECT_EQ(pair_recv(&pair, 1, 0, i, 0x80000 + 4096 * i, 4096), RNIC_OK);
+        EXPECT_EQ(qp_pair_recv(&pair, 1, 0, i, 0x80000 + 4096 * i, 4096), RNIC_OK);
     simnet_rule(&pair.net, &(struct simnet_rule){.from = 0, .nth = 2, .action = SIMNET_DROP});
-    EXPECT_EQ(pair_send(&pair, 0, 0, 1, RNIC_WR_SEND, 0, 3000, 0), RNIC_OK);
-    EXPECT_EQ(pair_send(&pair, 0, 0, 2, RNIC_WR_SEND, 4096, 3000, 0), RNIC_OK);
-    EXPECT_EQ(pair_send(&pair, 0, 0, 3, RNIC_WR_SEND, 8192, 3000, 0), RNIC_OK);
-    EXPECT_EQ(pair_send(&pair, 0, 0, 4, RNIC_WR_SEND, 8192, 3000, 0), RNIC_OK); /* none for it */
-    CU_ASSERT(pair_run(&pair, SECOND));
+    EXPECT_EQ(qp_pair_send(&pair, 0, 0, 1, RNIC_WR_SEND, 0, 3000, 0), RNIC_OK);
+    EXPECT_EQ(qp_pair_send(&pair, 0, 0, 2, RNIC_WR_SEND, 4096, 3000, 0), RNIC_OK);
+    EXPECT_EQ(qp_pair_send(&pair, 0, 0, 3, RNIC_WR_SEND, 8192, 3000, 0), RNIC_OK);
+    EXPECT_EQ(qp_pair_send(&pair, 0, 0, 4, RNIC_WR_SEND, 8192, 3000, 0), RNIC_OK); /* none for it */
+    CU_ASSERT(qp_pair_run(&pair, SECOND));
     for (unsigned i = 0; i < 4; i++)
-        pair_expect_wc(pair.side[0].send_cq[0], 1 + i, RNIC_WC_SUCCESS);
+        qp_pair_expect_wc(pair.side[0].send_cq[0], 1 + i, RNIC_WC_SUCCESS);
     for (unsigned i = 0; i < 2; i++) {
-        pair_expect_wc(pair.side[1].recv_cq[0], i, RNIC_WC_SUCCESS);
+        qp_pair_expect_wc(pair.side[1].recv_cq[0], i, RNIC_WC_SUCCESS);
         CU_ASSERT(memcmp(pair.side[1].mem + 0x80000 + 4096 * i, pair.side[0].mem + 4096 * (i + 1),
                          3000) == 0);
     }
     EXPECT_EQ(simnet_count(&pair.net, 1, SIMNET_ANY, SIMNET_SENT), 0); /* R162 */
-    EXPECT_EQ(pair_counters(&pair, 1).out_of_buffer, 1);
-    pair_free(&pair);
+    EXPECT_EQ(qp_pair_counters(&pair, 1).out_of_buffer, 1);
+    qp_pair_free(&pair);
 }
 
 SUITE("device.srq", TEST(creation), TEST(limit_event), TEST(empty), TEST(qp_leaves),

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* UD and GSI QPs of a device: R008, R030, R042, R046-R055, R169-R174, R178, R183, R186, R188-R192
  * of rnic/rules.md. */
-#include "support/rig.h"
+#include "support/device_fixture.h"
 #include "support/suite.h"
 #include "wire/mad.h"
 
 #define UD_QPN 0x33u
 #define QKEY   0x1234u
 
-static struct rig rig;
+static struct device_fixture fixture;
 static struct rnic_qp *qp; /* the one tested */
 static struct rnic_cq *cq;
 
@@ -21,12 +21,12 @@ static void begin_type(enum roce_encap encap, enum rnic_qp_type type)
                                 .max_send_wr = 8,
                                 .max_send_sge = 2};
 
-    rig_init(&rig, encap);
-    EXPECT_EQ(rnic_cq_new(rig.rnic, 64, &cq), RNIC_OK);
+    fixture_init(&fixture, encap);
+    EXPECT_EQ(rnic_cq_new(fixture.rnic, 64, &cq), RNIC_OK);
     init.recv_cq = init.send_cq = cq;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &qp), RNIC_OK);
-    rig.attr.qkey = QKEY;
-    rig_connect(&rig, qp);
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &qp), RNIC_OK);
+    fixture.attr.qkey = QKEY;
+    fixture_connect(&fixture, qp);
 }
 
 static void begin(void)
@@ -36,10 +36,10 @@ static void begin(void)
 
 static int modify(enum rnic_qp_state state)
 {
-    struct rnic_qp_attr attr = rig.attr;
+    struct rnic_qp_attr attr = fixture.attr;
 
     attr.state = state;
-    return rnic_qp_modify(qp, &attr, rig.now);
+    return rnic_qp_modify(qp, &attr, fixture.now);
 }
 
 static enum rnic_qp_state state_of(void)
@@ -52,7 +52,7 @@ static enum rnic_qp_state state_of(void)
 
 static void post(uint64_t wr_id, uint32_t len)
 {
-    const struct rnic_sge sge = {RIG_IOVA + 8192 * wr_id, len, RIG_KEY};
+    const struct rnic_sge sge = {FIXTURE_IOVA + 8192 * wr_id, len, FIXTURE_KEY};
     const struct rnic_recv_wr wr = {.wr_id = wr_id, .sge = &sge, .sge_cnt = 1};
 
     EXPECT_EQ(rnic_post_recv(qp, &wr), RNIC_OK);
@@ -62,13 +62,13 @@ static struct rnic_ah *handle(void)
 {
     struct rnic_ah *ah = NULL;
 
-    EXPECT_EQ(rnic_ah_new(rig.pd, &rig.attr.av, &ah), RNIC_OK);
+    EXPECT_EQ(rnic_ah_new(fixture.pd, &fixture.attr.av, &ah), RNIC_OK);
     return ah;
 }
 
 static int send_key(uint64_t wr_id, const struct rnic_ah *ah, uint32_t len, uint32_t lkey)
 {
-    const struct rnic_sge sge = {RIG_IOVA, len, lkey};
+    const struct rnic_sge sge = {FIXTURE_IOVA, len, lkey};
     const struct rnic_send_wr wr = {.wr_id = wr_id,
                                     .opcode = RNIC_WR_SEND,
                                     .flags = RNIC_SEND_SIGNALED,
@@ -86,13 +86,13 @@ static int send_key(uint64_t wr_id, const struct rnic_ah *ah, uint32_t len, uint
 
 static int send(uint64_t wr_id, const struct rnic_ah *ah, uint32_t len)
 {
-    return send_key(wr_id, ah, len, RIG_KEY);
+    return send_key(wr_id, ah, len, FIXTURE_KEY);
 }
 
 static struct roce_pkt datagram(uint32_t qpn, uint32_t qkey, uint32_t len)
 {
     static const uint8_t payload[4096] = {1, 2, 3, [4095] = 9};
-    struct roce_pkt pkt = pktgen_data(&rig.gen, ROCE_OP_UD_SEND_ONLY, 0, payload, len);
+    struct roce_pkt pkt = pktgen_data(&fixture.gen, ROCE_OP_UD_SEND_ONLY, 0, payload, len);
 
     pkt.bth.dest_qp = qpn;
     pkt.deth = (struct roce_deth){.qkey = qkey, .src_qp = 0x55};
@@ -143,21 +143,21 @@ static void from_anybody(void)
             pkt.vlan[0] = (struct roce_vlan){.pcp = 3, .vid = 77, .type = pkt.eth.type};
             pkt.eth.type = ROCE_ETHERTYPE_VLAN;
         }
-        rig_in(&rig, &pkt);
+        fixture_in(&fixture, &pkt);
         CU_ASSERT_FATAL(rnic_cq_poll(cq, &wc, 1) == 1);
         EXPECT_EQ(wc.wr_id, i);
         EXPECT_EQ(wc.byte_len, 140 + i);
         EXPECT_EQ(wc.src_qp, 0xFFFF00 + i);
         EXPECT_EQ(wc.qpn, UD_QPN);
         EXPECT_EQ(wc.vlan, i == 5 ? 77 : RNIC_VLAN_NONE);
-        EXPECT_EQ(wc.smac[3], (uint8_t)(rig.gen.smac[3] ^ i));
-        EXPECT_EQ(rig.mem[8192 * i + 28], i + 1); /* R172: TTL of the header as it came */
-        CU_ASSERT(memcmp(rig.mem + 8192 * i + 40, pkt.payload, 100) == 0);
+        EXPECT_EQ(wc.smac[3], (uint8_t)(fixture.gen.smac[3] ^ i));
+        EXPECT_EQ(fixture.mem[8192 * i + 28], i + 1); /* R172: TTL of the header as it came */
+        CU_ASSERT(memcmp(fixture.mem + 8192 * i + 40, pkt.payload, 100) == 0);
     }
-    EXPECT_EQ(rig_counters(&rig).rx_datagrams, 8);
-    rig_expect_nothing(&rig); /* R178 */
-    rig_expect_no_event(&rig);
-    rig_free(&rig);
+    EXPECT_EQ(fixture_counters(&fixture).rx_datagrams, 8);
+    fixture_expect_nothing(&fixture); /* R178 */
+    fixture_expect_no_event(&fixture);
+    fixture_free(&fixture);
 }
 
 /* R030, R047-R052, R170, R174: dropped, counted, and no harm done (R056). */
@@ -176,11 +176,11 @@ static void dropped(void)
         pkt = datagram(UD_QPN, QKEY, 60);
         switch (what) {
         case SVC:
-            pkt = pktgen_data(&rig.gen, ROCE_OP_UC_SEND_ONLY, 0, NULL, 0);
+            pkt = pktgen_data(&fixture.gen, ROCE_OP_UC_SEND_ONLY, 0, NULL, 0);
             pkt.bth.dest_qp = UD_QPN;
             break;
         case RC_ACK:
-            pkt = pktgen_pkt(&rig.gen, ROCE_OP_RC_ACK, 0);
+            pkt = pktgen_pkt(&fixture.gen, ROCE_OP_RC_ACK, 0);
             pkt.bth.dest_qp = UD_QPN;
             break;
         case QPN_NONE: pkt.bth.dest_qp++; break;
@@ -193,12 +193,12 @@ static void dropped(void)
         pktgen_build(&pkt, &frame);
         if (what == ICRC)
             frame.bytes[frame.len - 1] ^= 1;
-        rnic_input(rig.rnic, frame.bytes, frame.len, rig.now);
+        rnic_input(fixture.rnic, frame.bytes, frame.len, fixture.now);
         expect_no_wc();
-        rig_expect_nothing(&rig);
-        rig_expect_no_event(&rig);
+        fixture_expect_nothing(&fixture);
+        fixture_expect_no_event(&fixture);
         EXPECT_EQ(state_of(), RNIC_QPS_RTS);
-        c = rig_counters(&rig);
+        c = fixture_counters(&fixture);
         EXPECT_EQ(c.rx_no_qp, what <= DST_IP);
         EXPECT_EQ(c.rx_bad_pkey, what == PKEY);
         EXPECT_EQ(c.qkey_viol_cntr, what == QKEY_BAD);
@@ -209,9 +209,9 @@ static void dropped(void)
         if (what == NO_WQE)
             post(1, 100);
         pkt = datagram(UD_QPN, QKEY, 60);
-        rig_in(&rig, &pkt);
+        fixture_in(&fixture, &pkt);
         expect_wc(1, RNIC_WC_SUCCESS);
-        rig_free(&rig);
+        fixture_free(&fixture);
     }
 }
 
@@ -229,7 +229,7 @@ static void congestion(void)
     uint8_t buf[ROCE_FRAME_MAX];
 
     begin();
-    attr = rig_device_attr(&rig.gen);
+    attr = fixture_device_attr(&fixture.gen);
     rnic_ecn_defaults(&attr.ecn);
     rnic = rnic_new(&attr);
     CU_ASSERT_FATAL(rnic != NULL);
@@ -237,7 +237,7 @@ static void congestion(void)
     EXPECT_EQ(rnic_cq_new(rnic, 4, &mine), RNIC_OK);
     init.recv_cq = mine;
     EXPECT_EQ(rnic_qp_new(pd, &init, &ud), RNIC_OK);
-    qpa = rig.attr;
+    qpa = fixture.attr;
     for (enum rnic_qp_state s = RNIC_QPS_INIT; s <= RNIC_QPS_RTS; s++) {
         qpa.state = s;
         EXPECT_EQ(rnic_qp_modify(ud, &qpa, 0), RNIC_OK);
@@ -245,7 +245,7 @@ static void congestion(void)
     for (unsigned i = 0; i < 2; i++) {
         struct pktgen_frame frame;
 
-        pkt = i ? pktgen_pkt(&rig.gen, ROCE_OP_CNP_ROCE, 0) : datagram(UD_QPN, QKEY, 8);
+        pkt = i ? pktgen_pkt(&fixture.gen, ROCE_OP_CNP_ROCE, 0) : datagram(UD_QPN, QKEY, 8);
         pkt.bth.dest_qp = UD_QPN;
         pkt.ip4.ecn = 3;
         pktgen_build(&pkt, &frame);
@@ -253,7 +253,7 @@ static void congestion(void)
         EXPECT_EQ(rnic_output(rnic, buf, sizeof(buf), 0), 0);
     }
     rnic_del(rnic);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* R054, R188: from RTR on datagrams come in, from RTS on they go out. */
@@ -272,13 +272,14 @@ static void r054_states(void)
         EXPECT_EQ(send(9, NULL, 8), s >= RNIC_QPS_RTS ? RNIC_ERR_INVALID : RNIC_ERR_STATE);
         if (s != RNIC_QPS_RESET)
             post(1, 100);
-        rig_in(&rig, &pkt);
-        EXPECT_EQ(rig_counters(&rig).rx_datagrams, s < RNIC_QPS_RTR ? 0 : s - RNIC_QPS_INIT);
+        fixture_in(&fixture, &pkt);
+        EXPECT_EQ(fixture_counters(&fixture).rx_datagrams,
+                  s < RNIC_QPS_RTR ? 0 : s - RNIC_QPS_INIT);
     }
-    CU_ASSERT_FATAL(rnic_event_get(rig.rnic, &event));
+    CU_ASSERT_FATAL(rnic_event_get(fixture.rnic, &event));
     EXPECT_EQ(event.type, RNIC_EVENT_SQ_DRAINED);
-    rig_expect_no_event(&rig); /* no connection is established by a datagram (R055) */
-    rig_free(&rig);
+    fixture_expect_no_event(&fixture); /* no connection is established by a datagram (R055) */
+    fixture_free(&fixture);
 }
 
 /* R174: of an SRQ too, a datagram that does not fit takes no WQE from the other QPs. */
@@ -292,37 +293,37 @@ static void shared_receive_queue(void)
     struct rnic_wc wc;
 
     begin();
-    EXPECT_EQ(rnic_srq_new(rig.pd, &shared, &srq), RNIC_OK);
+    EXPECT_EQ(rnic_srq_new(fixture.pd, &shared, &srq), RNIC_OK);
     init.recv_cq = cq;
     init.srq = srq;
     for (uint32_t i = 0; i < 2; i++) {
         init.qpn = 0x200 + i;
-        EXPECT_EQ(rnic_qp_new(rig.pd, &init, &ud[i]), RNIC_OK);
-        rig_connect(&rig, ud[i]);
+        EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &ud[i]), RNIC_OK);
+        fixture_connect(&fixture, ud[i]);
     }
     for (uint64_t i = 0; i < 2; i++) {
-        const struct rnic_sge sge = {RIG_IOVA + 4096 * i, i ? 200 : 100, RIG_KEY};
+        const struct rnic_sge sge = {FIXTURE_IOVA + 4096 * i, i ? 200 : 100, FIXTURE_KEY};
         const struct rnic_recv_wr wr = {.wr_id = i, .sge = &sge, .sge_cnt = 1};
 
         EXPECT_EQ(rnic_post_srq_recv(srq, &wr), RNIC_OK);
     }
     pkt = datagram(0x200, QKEY, 61);
-    rig_in(&rig, &pkt);
+    fixture_in(&fixture, &pkt);
     expect_no_wc();
     pkt = datagram(0x201, QKEY, 60);
-    rig_in(&rig, &pkt);
+    fixture_in(&fixture, &pkt);
     CU_ASSERT_FATAL(rnic_cq_poll(cq, &wc, 1) == 1);
     EXPECT_EQ(wc.wr_id, 0);
     EXPECT_EQ(wc.qpn, 0x201);
     pkt = datagram(0x200, QKEY, 61);
-    rig_in(&rig, &pkt);
+    fixture_in(&fixture, &pkt);
     CU_ASSERT_FATAL(rnic_cq_poll(cq, &wc, 1) == 1);
     EXPECT_EQ(wc.wr_id, 1);
     EXPECT_EQ(wc.qpn, 0x200);
-    rig_in(&rig, &pkt);
-    EXPECT_EQ(rig_counters(&rig).out_of_buffer, 1);
-    EXPECT_EQ(rig_counters(&rig).rx_datagram_too_long, 1);
-    rig_free(&rig);
+    fixture_in(&fixture, &pkt);
+    EXPECT_EQ(fixture_counters(&fixture).out_of_buffer, 1);
+    EXPECT_EQ(fixture_counters(&fixture).rx_datagram_too_long, 1);
+    fixture_free(&fixture);
 }
 
 /* ---- attributes and states --------------------------------------------------------------------
@@ -355,19 +356,20 @@ static void r186_attributes(void)
     EXPECT_EQ(rnic_qp_modify(qp, &attr, 0), RNIC_OK);
     for (uint32_t i = 0; i < 2; i++) {
         EXPECT_EQ(send(1, ah, 4096), RNIC_OK); /* the device's MTU, not path_mtu */
-        CU_ASSERT_FATAL(rig_out(&rig, &pkt));
+        CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
         EXPECT_EQ(pkt.bth.psn, (0xFFFFFF + i) & 0xFFFFFF);
         EXPECT_EQ(pkt.payload_len, 4096);
         EXPECT_EQ(pkt.deth.src_qp, UD_QPN);
     }
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* R168: the port's MTU decides, in both directions. */
 static void r168_port_mtu(void)
 {
     struct rnic_attr attr;
-    struct rnic_mr_attr mr = {.len = RIG_MEM_LEN, .iova = RIG_IOVA, .access = 1, .key = RIG_KEY};
+    struct rnic_mr_attr mr = {
+        .len = FIXTURE_MEM_LEN, .iova = FIXTURE_IOVA, .access = 1, .key = FIXTURE_KEY};
     struct rnic_qp_init init = {.type = RNIC_QPT_UD,
                                 .qpn = UD_QPN,
                                 .max_recv_wr = 1,
@@ -377,8 +379,8 @@ static void r168_port_mtu(void)
     struct rnic_ah *ah;
     struct roce_pkt pkt;
 
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
-    attr = rig_device_attr(&rig.gen);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    attr = fixture_device_attr(&fixture.gen);
     attr.mtu = 1000;
     CU_ASSERT(rnic_new(&attr) == NULL);
     attr.mtu = 8192;
@@ -387,34 +389,34 @@ static void r168_port_mtu(void)
     attr.pkey_cnt = RNIC_PKEY_MAX + 1;
     CU_ASSERT(rnic_new(&attr) == NULL);
     attr.pkey_cnt = 0;
-    rnic_del(rig.rnic);
-    rig.rnic = rnic_new(&attr);
-    CU_ASSERT_FATAL(rig.rnic != NULL);
-    EXPECT_EQ(rnic_pd_new(rig.rnic, &rig.pd), RNIC_OK);
-    EXPECT_EQ(rnic_cq_new(rig.rnic, 16, &cq), RNIC_OK);
-    mr.addr = rig.mem;
-    EXPECT_EQ(rnic_mr_reg(rig.pd, &mr, &rig.mr), RNIC_OK);
+    rnic_del(fixture.rnic);
+    fixture.rnic = rnic_new(&attr);
+    CU_ASSERT_FATAL(fixture.rnic != NULL);
+    EXPECT_EQ(rnic_pd_new(fixture.rnic, &fixture.pd), RNIC_OK);
+    EXPECT_EQ(rnic_cq_new(fixture.rnic, 16, &cq), RNIC_OK);
+    mr.addr = fixture.mem;
+    EXPECT_EQ(rnic_mr_reg(fixture.pd, &mr, &fixture.mr), RNIC_OK);
     init.recv_cq = init.send_cq = cq;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &qp), RNIC_OK);
-    rig.attr.qkey = QKEY;
-    rig_connect(&rig, qp);
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &qp), RNIC_OK);
+    fixture.attr.qkey = QKEY;
+    fixture_connect(&fixture, qp);
     ah = handle();
     EXPECT_EQ(send(1, ah, 257), RNIC_OK);
     EXPECT_EQ(send(2, ah, 256), RNIC_OK);
-    CU_ASSERT_FATAL(rig_out(&rig, &pkt));
+    CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
     EXPECT_EQ(pkt.payload_len, 256);
-    rig_expect_nothing(&rig);
+    fixture_expect_nothing(&fixture);
     expect_wc(1, RNIC_WC_SUCCESS);
     expect_wc(2, RNIC_WC_SUCCESS);
-    EXPECT_EQ(rig_counters(&rig).tx_too_long, 1);
+    EXPECT_EQ(fixture_counters(&fixture).tx_too_long, 1);
     post(3, 4096);
     pkt = datagram(UD_QPN, QKEY, 257);
-    rig_in(&rig, &pkt);
+    fixture_in(&fixture, &pkt);
     expect_no_wc();
     pkt = datagram(UD_QPN, QKEY, 256);
-    rig_in(&rig, &pkt);
+    fixture_in(&fixture, &pkt);
     expect_wc(3, RNIC_WC_SUCCESS);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* R192, R183: an error of the send queue leaves the receive queue alive, and RTS brings the send
@@ -430,10 +432,10 @@ static void r192_sqe(void)
     post(101, 200);
     post(102, 200);
     EXPECT_EQ(send(1, ah, 8), RNIC_OK);
-    EXPECT_EQ(send_key(2, ah, 8, RIG_KEY + 1), RNIC_OK);
+    EXPECT_EQ(send_key(2, ah, 8, FIXTURE_KEY + 1), RNIC_OK);
     EXPECT_EQ(send(3, ah, 8), RNIC_OK);
-    CU_ASSERT(rig_out(&rig, &pkt));
-    rig_expect_nothing(&rig);
+    CU_ASSERT(fixture_out(&fixture, &pkt));
+    fixture_expect_nothing(&fixture);
     EXPECT_EQ(state_of(), RNIC_QPS_SQE);
     CU_ASSERT_STRING_EQUAL(rnic_qp_state_name(RNIC_QPS_SQE), "SQE");
     expect_wc(1, RNIC_WC_SUCCESS);
@@ -443,34 +445,34 @@ static void r192_sqe(void)
     expect_wc(4, RNIC_WC_WR_FLUSH_ERR);
     expect_no_wc();
     pkt = datagram(UD_QPN, QKEY, 8);
-    rig_in(&rig, &pkt);
+    fixture_in(&fixture, &pkt);
     expect_wc(100, RNIC_WC_SUCCESS);
     for (enum rnic_qp_state s = RNIC_QPS_INIT; s <= RNIC_QPS_SQE; s++)
         if (s != RNIC_QPS_RTS)
             EXPECT_EQ(modify(s), RNIC_ERR_STATE);
     EXPECT_EQ(modify(RNIC_QPS_RTS), RNIC_OK);
     EXPECT_EQ(send(5, ah, 8), RNIC_OK);
-    CU_ASSERT_FATAL(rig_out(&rig, &pkt));
-    EXPECT_EQ(pkt.bth.psn, rig.attr.sq_psn + 1);
+    CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
+    EXPECT_EQ(pkt.bth.psn, fixture.attr.sq_psn + 1);
     expect_wc(5, RNIC_WC_SUCCESS);
     pkt = datagram(UD_QPN, QKEY, 8);
-    rig_in(&rig, &pkt);
+    fixture_in(&fixture, &pkt);
     expect_wc(101, RNIC_WC_SUCCESS);
     /* From SQE to ERR: the receive queue too; and to RESET without completions (R190). */
-    EXPECT_EQ(send_key(6, ah, 8, RIG_KEY + 1), RNIC_OK);
-    rig_expect_nothing(&rig);
+    EXPECT_EQ(send_key(6, ah, 8, FIXTURE_KEY + 1), RNIC_OK);
+    fixture_expect_nothing(&fixture);
     expect_wc(6, RNIC_WC_LOC_PROT_ERR);
     EXPECT_EQ(modify(RNIC_QPS_ERR), RNIC_OK);
     expect_wc(102, RNIC_WC_WR_FLUSH_ERR);
     EXPECT_EQ(modify(RNIC_QPS_RTS), RNIC_ERR_STATE);
     EXPECT_EQ(modify(RNIC_QPS_RESET), RNIC_OK);
-    rig_connect(&rig, qp);
-    EXPECT_EQ(send_key(7, ah, 8, RIG_KEY + 1), RNIC_OK);
-    rig_expect_nothing(&rig);
+    fixture_connect(&fixture, qp);
+    EXPECT_EQ(send_key(7, ah, 8, FIXTURE_KEY + 1), RNIC_OK);
+    fixture_expect_nothing(&fixture);
     EXPECT_EQ(state_of(), RNIC_QPS_SQE);
     EXPECT_EQ(modify(RNIC_QPS_RESET), RNIC_OK);
-    rig_expect_no_event(&rig);
-    rig_free(&rig);
+    fixture_expect_no_event(&fixture);
+    fixture_free(&fixture);
 }
 
 /* R192: of RC the same error ends the QP. */
@@ -481,19 +483,19 @@ static void r192_rc_goes_to_err(void)
 
     begin();
     init.recv_cq = init.send_cq = cq;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &qp), RNIC_OK);
-    rig_connect(&rig, qp);
-    EXPECT_EQ(send_key(1, NULL, 8, RIG_KEY + 1), RNIC_OK);
-    rig_expect_nothing(&rig);
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &qp), RNIC_OK);
+    fixture_connect(&fixture, qp);
+    EXPECT_EQ(send_key(1, NULL, 8, FIXTURE_KEY + 1), RNIC_OK);
+    fixture_expect_nothing(&fixture);
     expect_wc(1, RNIC_WC_LOC_PROT_ERR);
     EXPECT_EQ(state_of(), RNIC_QPS_ERR);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* R189: an error of the receive queue ends UD too. */
 static void receive_error(void)
 {
-    const struct rnic_sge sge = {RIG_IOVA, 100, RIG_KEY + 1};
+    const struct rnic_sge sge = {FIXTURE_IOVA, 100, FIXTURE_KEY + 1};
     const struct rnic_recv_wr wr = {.wr_id = 1, .sge = &sge, .sge_cnt = 1};
     struct rnic_ah *ah;
     struct roce_pkt pkt;
@@ -504,14 +506,14 @@ static void receive_error(void)
     post(2, 100);
     EXPECT_EQ(send(3, ah, 8), RNIC_OK);
     pkt = datagram(UD_QPN, QKEY, 8);
-    rig_in(&rig, &pkt);
+    fixture_in(&fixture, &pkt);
     EXPECT_EQ(state_of(), RNIC_QPS_ERR);
     expect_wc(1, RNIC_WC_LOC_PROT_ERR);
     expect_wc(3, RNIC_WC_WR_FLUSH_ERR);
     expect_wc(2, RNIC_WC_WR_FLUSH_ERR);
     expect_no_wc();
-    rig_expect_nothing(&rig);
-    rig_free(&rig);
+    fixture_expect_nothing(&fixture);
+    fixture_free(&fixture);
 }
 
 /* R191: drained at once, for every datagram sent is done. */
@@ -525,14 +527,14 @@ static void r191_drain(void)
     ah = handle();
     EXPECT_EQ(send(1, ah, 8), RNIC_OK);
     EXPECT_EQ(modify(RNIC_QPS_SQD), RNIC_OK);
-    CU_ASSERT_FATAL(rnic_event_get(rig.rnic, &event));
+    CU_ASSERT_FATAL(rnic_event_get(fixture.rnic, &event));
     EXPECT_EQ(event.type, RNIC_EVENT_SQ_DRAINED);
     CU_ASSERT(event.qp == qp);
-    rig_expect_nothing(&rig);
+    fixture_expect_nothing(&fixture);
     EXPECT_EQ(modify(RNIC_QPS_RTS), RNIC_OK);
-    CU_ASSERT(rig_out(&rig, &pkt));
+    CU_ASSERT(fixture_out(&fixture, &pkt));
     expect_wc(1, RNIC_WC_SUCCESS);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* R200: a send completion that finds no room ends the QP. */
@@ -546,17 +548,17 @@ static void r200_overrun(void)
 
     begin();
     ah = handle();
-    EXPECT_EQ(rnic_cq_new(rig.rnic, 2, &small), RNIC_OK);
+    EXPECT_EQ(rnic_cq_new(fixture.rnic, 2, &small), RNIC_OK);
     init.recv_cq = init.send_cq = small;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &qp), RNIC_OK);
-    rig_connect(&rig, qp);
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &qp), RNIC_OK);
+    fixture_connect(&fixture, qp);
     for (unsigned i = 0; i < 5; i++)
         EXPECT_EQ(send(i, ah, 8), RNIC_OK);
     for (unsigned i = 0; i < 3; i++)
-        CU_ASSERT(rig_out(&rig, &pkt));
+        CU_ASSERT(fixture_out(&fixture, &pkt));
     EXPECT_EQ(state_of(), RNIC_QPS_ERR);
-    rig_expect_nothing(&rig);
-    rig_free(&rig);
+    fixture_expect_nothing(&fixture);
+    fixture_free(&fixture);
 }
 
 /* ---- GSI --------------------------------------------------------------------------------------
@@ -568,23 +570,23 @@ static void r171_gsi(void)
     struct rnic_qp_init init = {.type = RNIC_QPT_GSI, .max_recv_sge = 1};
     struct rnic_send_wr wr = {
         .opcode = RNIC_WR_SEND, .sge_cnt = 1, .remote_qpn = 1, .remote_qkey = ROCE_QKEY_GSI};
-    struct rnic_sge sge = {RIG_IOVA, ROCE_MAD_SIZE, RIG_KEY};
+    struct rnic_sge sge = {FIXTURE_IOVA, ROCE_MAD_SIZE, FIXTURE_KEY};
     struct rnic_qp *second = NULL;
     struct roce_pkt pkt;
 
     begin_type(ROCE_ENCAP_V2_IP4, RNIC_QPT_GSI);
     EXPECT_EQ(rnic_qp_qpn(qp), 1);
-    init.recv_cq = rig.cq;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &second), RNIC_ERR_EXISTS);
+    init.recv_cq = fixture.cq;
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &second), RNIC_ERR_EXISTS);
     init.qpn = 2;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &second), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &second), RNIC_ERR_INVALID);
     init.type = RNIC_QPT_UD;
     init.qpn = 1;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &second), RNIC_ERR_INVALID);
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &second), RNIC_ERR_INVALID);
     wr.sge = &sge;
     wr.ah = handle();
     EXPECT_EQ(rnic_post_send(qp, &wr), RNIC_OK);
-    CU_ASSERT_FATAL(rig_out(&rig, &pkt));
+    CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
     EXPECT_EQ(pkt.bth.dest_qp, 1);
     EXPECT_EQ(pkt.bth.ackreq, 0); /* R042 */
     EXPECT_EQ(pkt.deth.src_qp, 1);
@@ -592,20 +594,20 @@ static void r171_gsi(void)
     EXPECT_EQ(pkt.payload_len, 256);
     post(1, 296);
     pkt = datagram(1, QKEY, 256);
-    rig_in(&rig, &pkt);
-    EXPECT_EQ(rig_counters(&rig).qkey_viol_cntr, 1);
+    fixture_in(&fixture, &pkt);
+    EXPECT_EQ(fixture_counters(&fixture).qkey_viol_cntr, 1);
     pkt = datagram(1, ROCE_QKEY_GSI, 257);
-    rig_in(&rig, &pkt);
-    EXPECT_EQ(rig_counters(&rig).rx_datagram_too_long, 1);
+    fixture_in(&fixture, &pkt);
+    EXPECT_EQ(fixture_counters(&fixture).rx_datagram_too_long, 1);
     pkt = datagram(1, ROCE_QKEY_GSI, 256);
     pkt.bth.ackreq = 1; /* rxe-6.1 S7 */
-    rig_in(&rig, &pkt);
+    fixture_in(&fixture, &pkt);
     expect_wc(1, RNIC_WC_SUCCESS);
     EXPECT_EQ(rnic_mcast_attach(qp, (const uint8_t[16]){0xFF, 0x0E, [15] = 1}), RNIC_ERR_INVALID);
     EXPECT_EQ(rnic_qp_del(qp), RNIC_OK);
     init.type = RNIC_QPT_GSI;
-    EXPECT_EQ(rnic_qp_new(rig.pd, &init, &second), RNIC_OK); /* once at a time */
-    rig_free(&rig);
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &second), RNIC_OK); /* once at a time */
+    fixture_free(&fixture);
 }
 
 /* R050: QP 1 takes any P_Key of the port, and the completion says which; another QP its own only.
@@ -627,23 +629,23 @@ static void r050_pkeys(void)
         struct rnic_mr *mr;
 
         begin();
-        rnic_del(rig.rnic);
-        attr = rig_device_attr(&rig.gen);
+        rnic_del(fixture.rnic);
+        attr = fixture_device_attr(&fixture.gen);
         attr.pkey[0] = 0xFFFF;
         attr.pkey[1] = 0x8123;
         attr.pkey[2] = 0x0222; /* a limited member */
         attr.pkey_cnt = 3;
-        rig.rnic = rnic_new(&attr);
-        CU_ASSERT_FATAL(rig.rnic != NULL);
-        EXPECT_EQ(rnic_pd_new(rig.rnic, &pd), RNIC_OK);
-        EXPECT_EQ(rnic_cq_new(rig.rnic, 16, &cq), RNIC_OK);
+        fixture.rnic = rnic_new(&attr);
+        CU_ASSERT_FATAL(fixture.rnic != NULL);
+        EXPECT_EQ(rnic_pd_new(fixture.rnic, &pd), RNIC_OK);
+        EXPECT_EQ(rnic_cq_new(fixture.rnic, 16, &cq), RNIC_OK);
         mra.addr = mem;
         EXPECT_EQ(rnic_mr_reg(pd, &mra, &mr), RNIC_OK);
         init.recv_cq = cq;
         init.type = t ? RNIC_QPT_UD : RNIC_QPT_GSI;
         EXPECT_EQ(rnic_qp_new(pd, &init, &qp), RNIC_OK);
-        rig.attr.pkey = 0x8123;
-        rig_connect(&rig, qp);
+        fixture.attr.pkey = 0x8123;
+        fixture_connect(&fixture, qp);
         for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
             const struct rnic_sge sge = {0, 100, rnic_mr_key(mr)};
             const struct rnic_recv_wr wr = {.wr_id = i, .sge = &sge, .sge_cnt = 1};
@@ -654,12 +656,12 @@ static void r050_pkeys(void)
             pkt.bth.pkey = rows[i].pkey;
             if (takes)
                 EXPECT_EQ(rnic_post_recv(qp, &wr), RNIC_OK);
-            rig_in(&rig, &pkt);
+            fixture_in(&fixture, &pkt);
             EXPECT_EQ(rnic_cq_poll(cq, &wc, 1), takes);
             if (takes)
                 EXPECT_EQ(wc.pkey_index, rows[i].index);
         }
-        rig_free(&rig);
+        fixture_free(&fixture);
     }
 }
 

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* XRC: domains, SRQs, initiators and targets: R179-R181, R054, R083, R188, R205, R206 of
  * rnic/rules.md. That XRC is as reliable as RC is proven by sim.rc. */
-#include "support/pair.h"
+#include "support/qp_pair.h"
 #include "support/suite.h"
 
 #define SECOND UINT64_C(1000000000)
 
-static struct pair pair;
+static struct qp_pair pair;
 
 static void begin(void)
 {
-    const struct pair_opts opts = {.type = RNIC_QPT_XRC_SEND};
+    const struct qp_pair_opts opts = {.type = RNIC_QPT_XRC_SEND};
     const struct simnet_path path = {.delay_ns = 1000};
 
-    pair_init_as(&pair, 1, ROCE_ENCAP_V2_IP4, 2, 8, &opts);
+    qp_pair_init_as(&pair, 1, ROCE_ENCAP_V2_IP4, 2, 8, &opts);
     simnet_paths(&pair.net, &path);
-    pair_connect(&pair);
+    qp_pair_connect(&pair);
 }
 
 /* One request from QP 0 of side 0 for the SRQ `srqn`, SGE of 3000 bytes. */
 static int send_to(uint32_t srqn, uint64_t wr_id, enum rnic_wr_opcode opcode, uint32_t rkey,
                    uint64_t va)
 {
-    const struct rnic_sge sge = {PAIR_IOVA, 3000, PAIR_KEY};
+    const struct rnic_sge sge = {QP_PAIR_IOVA, 3000, QP_PAIR_KEY};
     const struct rnic_send_wr wr = {.wr_id = wr_id,
                                     .opcode = opcode,
                                     .flags = RNIC_SEND_SIGNALED,
@@ -39,7 +39,7 @@ static void creation(void)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_XRC_RECV};
     struct rnic_send_wr wr = {.opcode = RNIC_WR_SEND};
-    struct pair_side *s = &pair.side[0];
+    struct qp_pair_side *s = &pair.side[0];
     struct rnic_xrcd *xrcd;
     struct rnic_qp *qp;
 
@@ -61,7 +61,7 @@ static void creation(void)
     init = (struct rnic_qp_init){
         .type = RNIC_QPT_RC, .recv_cq = s->send_cq[0], .srq = s->srq[0], .max_recv_sge = 1};
     EXPECT_EQ(rnic_qp_new(s->pd, &init, &qp), RNIC_ERR_INVALID); /* no basic SRQ */
-    pair_free(&pair);
+    qp_pair_free(&pair);
 }
 
 /* R180: any SRQ of the domain by its number, whatever QP the message came on; the completion is on
@@ -72,17 +72,17 @@ static void srq_by_number(void)
 
     begin();
     for (unsigned i = 0; i < 2; i++)
-        EXPECT_EQ(pair_recv(&pair, 1, i, 70 + i, 0x80000 + 4096 * i, 4096), RNIC_OK);
+        EXPECT_EQ(qp_pair_recv(&pair, 1, i, 70 + i, 0x80000 + 4096 * i, 4096), RNIC_OK);
     for (unsigned i = 0; i < 2; i++) {
-        EXPECT_EQ(send_to(pair_qpn(1, 1 - i) + PAIR_TARGET, i, RNIC_WR_SEND, 0, 0), RNIC_OK);
-        CU_ASSERT(pair_run(&pair, SECOND));
+        EXPECT_EQ(send_to(qp_pair_qpn(1, 1 - i) + QP_PAIR_TARGET, i, RNIC_WR_SEND, 0, 0), RNIC_OK);
+        CU_ASSERT(qp_pair_run(&pair, SECOND));
         EXPECT_EQ(rnic_cq_poll(pair.side[1].recv_cq[1 - i], &wc, 1), 1);
         EXPECT_EQ(wc.wr_id, 71 - i);
-        EXPECT_EQ(wc.qpn, pair_qpn(1, 0) + PAIR_TARGET);
+        EXPECT_EQ(wc.qpn, qp_pair_qpn(1, 0) + QP_PAIR_TARGET);
         EXPECT_EQ(wc.byte_len, 3000);
     }
-    pair_check_tally(&pair);
-    pair_free(&pair);
+    qp_pair_check_tally(&pair);
+    qp_pair_free(&pair);
 }
 
 /* R180: a number that is none, or is another domain's, or a basic SRQ's. For any operation. */
@@ -105,14 +105,14 @@ static void wrong_srq(void)
             }
             if (k > 0)
                 EXPECT_EQ(rnic_srq_new(pair.side[1].pd, &init, &srq), RNIC_OK);
-            EXPECT_EQ(send_to(99, 5, ops[o], PAIR_KEY, PAIR_IOVA), RNIC_OK);
-            CU_ASSERT(pair_run(&pair, SECOND));
-            pair_expect_wc(pair.side[0].send_cq[0], 5, RNIC_WC_REM_ACCESS_ERR);
+            EXPECT_EQ(send_to(99, 5, ops[o], QP_PAIR_KEY, QP_PAIR_IOVA), RNIC_OK);
+            CU_ASSERT(qp_pair_run(&pair, SECOND));
+            qp_pair_expect_wc(pair.side[0].send_cq[0], 5, RNIC_WC_REM_ACCESS_ERR);
             CU_ASSERT(rnic_event_get(pair.side[1].rnic, &event));
             EXPECT_EQ(event.type, RNIC_EVENT_QP_ACCESS_ERR);
             CU_ASSERT(event.qp == pair.side[1].target[0]);
-            pair_check_tally(&pair);
-            pair_free(&pair);
+            qp_pair_check_tally(&pair);
+            qp_pair_free(&pair);
         }
     }
 }
@@ -137,17 +137,18 @@ static void keys_of_the_srq(void)
     /* All in flight together: each with its own domain. */
     EXPECT_EQ(send_to(99, 1, RNIC_WR_WRITE, 5, 0x1000), RNIC_OK);
     EXPECT_EQ(send_to(99, 2, RNIC_WR_READ, 5, 0x1000), RNIC_OK);
-    EXPECT_EQ(send_to(pair_qpn(1, 0) + PAIR_TARGET, 3, RNIC_WR_WRITE, PAIR_KEY, PAIR_IOVA),
-              RNIC_OK);
+    EXPECT_EQ(
+        send_to(qp_pair_qpn(1, 0) + QP_PAIR_TARGET, 3, RNIC_WR_WRITE, QP_PAIR_KEY, QP_PAIR_IOVA),
+        RNIC_OK);
     EXPECT_EQ(send_to(99, 4, RNIC_WR_READ, 5, 0x1000), RNIC_OK);
-    CU_ASSERT(pair_run(&pair, SECOND));
+    CU_ASSERT(qp_pair_run(&pair, SECOND));
     for (unsigned i = 1; i <= 4; i++)
-        pair_expect_wc(pair.side[0].send_cq[0], i, RNIC_WC_SUCCESS);
+        qp_pair_expect_wc(pair.side[0].send_cq[0], i, RNIC_WC_SUCCESS);
     CU_ASSERT(memcmp(pair.side[1].mem + 0x90000, pair.side[0].mem, 3000) == 0);
-    EXPECT_EQ(send_to(pair_qpn(1, 0) + PAIR_TARGET, 5, RNIC_WR_READ, 5, 0x1000), RNIC_OK);
-    CU_ASSERT(pair_run(&pair, SECOND));
-    pair_expect_wc(pair.side[0].send_cq[0], 5, RNIC_WC_REM_ACCESS_ERR);
-    pair_free(&pair);
+    EXPECT_EQ(send_to(qp_pair_qpn(1, 0) + QP_PAIR_TARGET, 5, RNIC_WR_READ, 5, 0x1000), RNIC_OK);
+    CU_ASSERT(qp_pair_run(&pair, SECOND));
+    qp_pair_expect_wc(pair.side[0].send_cq[0], 5, RNIC_WC_REM_ACCESS_ERR);
+    qp_pair_free(&pair);
 }
 
 /* The SRQ goes while a message of it is arriving: what comes of it after that is refused, and no
@@ -159,19 +160,19 @@ static void srq_deleted(void)
         struct rnic_srq *srq;
 
         begin();
-        EXPECT_EQ(pair_recv(&pair, 1, 0, 7, 0x80000, 4096), RNIC_OK);
+        EXPECT_EQ(qp_pair_recv(&pair, 1, 0, 7, 0x80000, 4096), RNIC_OK);
         simnet_rule(&pair.net, &(struct simnet_rule){.from = 0, .nth = 2, .action = SIMNET_DROP});
-        EXPECT_EQ(pair_send(&pair, 0, 0, 1, RNIC_WR_SEND, 0, 3000, 0), RNIC_OK);
-        pair_run(&pair, 1500);
+        EXPECT_EQ(qp_pair_send(&pair, 0, 0, 1, RNIC_WR_SEND, 0, 3000, 0), RNIC_OK);
+        qp_pair_run(&pair, 1500);
         rnic_srq_view(pair.side[1].srq[0], &init);
         EXPECT_EQ(rnic_srq_del(pair.side[1].srq[0]), RNIC_OK);
         pair.side[1].srq[0] = NULL;
         if (again) /* another of that number */
             EXPECT_EQ(rnic_srq_new(pair.side[1].pd, &init, &srq), RNIC_OK);
-        CU_ASSERT(pair_run(&pair, SECOND));
-        pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_REM_INV_REQ_ERR);
-        pair_expect_no_wc(pair.side[1].recv_cq[0]);
-        pair_free(&pair);
+        CU_ASSERT(qp_pair_run(&pair, SECOND));
+        qp_pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_REM_INV_REQ_ERR);
+        qp_pair_expect_no_wc(pair.side[1].recv_cq[0]);
+        qp_pair_free(&pair);
     }
 }
 
@@ -180,7 +181,7 @@ static void srq_deleted(void)
 static void srq_error(void)
 {
     struct rnic_srq_init init = {.max_wr = 4, .max_sge = 1, .srqn = 99};
-    struct rnic_sge sge = {PAIR_IOVA, 4096, PAIR_KEY};
+    struct rnic_sge sge = {QP_PAIR_IOVA, 4096, QP_PAIR_KEY};
     struct rnic_recv_wr wr = {.sge = &sge, .sge_cnt = 1};
     struct rnic_send_wr other = {.wr_id = 8, .opcode = RNIC_WR_SEND, .srqn = 99};
     struct rnic_event event;
@@ -195,7 +196,7 @@ static void srq_error(void)
         EXPECT_EQ(rnic_post_srq_recv(srq, &wr), RNIC_OK);
     EXPECT_EQ(send_to(99, 1, RNIC_WR_SEND, 0, 0), RNIC_OK);
     EXPECT_EQ(send_to(99, 2, RNIC_WR_SEND, 0, 0), RNIC_OK);
-    pair_run(&pair, SECOND / 1000);
+    qp_pair_run(&pair, SECOND / 1000);
     while (rnic_event_get(pair.side[1].rnic, &event)) {
         seen |= 1u << event.type;
         if (event.type == RNIC_EVENT_SRQ_ERR)
@@ -204,9 +205,9 @@ static void srq_error(void)
     EXPECT_EQ(seen, 1u << RNIC_EVENT_CQ_ERR | 1u << RNIC_EVENT_SRQ_ERR | 1u << RNIC_EVENT_QP_FATAL);
     EXPECT_EQ(rnic_post_srq_recv(srq, &wr), RNIC_ERR_STATE);
     EXPECT_EQ(rnic_post_send(pair.side[0].qp[1], &other), RNIC_OK);
-    CU_ASSERT(pair_run(&pair, SECOND));
-    pair_expect_wc(pair.side[0].send_cq[1], 8, RNIC_WC_REM_OP_ERR);
-    pair_free(&pair);
+    CU_ASSERT(qp_pair_run(&pair, SECOND));
+    qp_pair_expect_wc(pair.side[0].send_cq[1], 8, RNIC_WC_REM_OP_ERR);
+    qp_pair_free(&pair);
 }
 
 SUITE("device.xrc", TEST(creation), TEST(srq_by_number), TEST(wrong_srq), TEST(keys_of_the_srq),

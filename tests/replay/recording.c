@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include "support/suite.h"
 
-static struct pair pair;
+static struct qp_pair pair;
 
 /* UC has the first four. */
 static enum rnic_wr_opcode random_opcode(struct rng *rng, bool uc)
@@ -18,7 +18,7 @@ static enum rnic_wr_opcode random_opcode(struct rng *rng, bool uc)
     return opcodes[rng_below(rng, uc ? 4 : sizeof(opcodes) / sizeof(opcodes[0]))];
 }
 
-bool recording_make(struct capture *out, uint64_t seed, const struct pair_opts *opts,
+bool recording_make(struct capture *out, uint64_t seed, const struct qp_pair_opts *opts,
                     uint32_t loss_ppm)
 {
     char *path = capture_temp("", 0);
@@ -27,14 +27,14 @@ bool recording_make(struct capture *out, uint64_t seed, const struct pair_opts *
     bool ok;
 
     memset(out, 0, sizeof(*out));
-    pair_init_as(&pair, seed, (seed & 1) ? ROCE_ENCAP_V2_IP4 : ROCE_ENCAP_V2_IP6, 2, 64, opts);
-    pair_connect(&pair);
+    qp_pair_init_as(&pair, seed, (seed & 1) ? ROCE_ENCAP_V2_IP4 : ROCE_ENCAP_V2_IP6, 2, 64, opts);
+    qp_pair_connect(&pair);
     simnet_paths(&pair.net, &like);
     ok = simnet_record(&pair.net, path);
     for (unsigned i = 0; i < 32; i++)
         for (unsigned side = 0; side < 2; side++)
             for (unsigned qp = 0; qp < 2; qp++)
-                pair_recv(&pair, side, qp, i, 500000 + i * 8192, 8192);
+                qp_pair_recv(&pair, side, qp, i, 500000 + i * 8192, 8192);
     for (unsigned i = 0; i < 24; i++) {
         enum rnic_wr_opcode opcode = random_opcode(&rng, opts->type == RNIC_QPT_UC);
         bool atomic = opcode == RNIC_WR_CMP_SWAP || opcode == RNIC_WR_FETCH_ADD;
@@ -45,12 +45,12 @@ bool recording_make(struct capture *out, uint64_t seed, const struct pair_opts *
         /* What is fetched does not go where what is sent again comes from. */
         uint32_t off = atomic || opcode == RNIC_WR_READ ? 200000 : 100000;
 
-        pair_send(&pair, rng_below(&rng, 2), qp, i, opcode, off, len, roff);
+        qp_pair_send(&pair, rng_below(&rng, 2), qp, i, opcode, off, len, roff);
         if (rng_below(&rng, 3) == 0)
-            pair_run(&pair, UINT64_C(1000000000));
+            qp_pair_run(&pair, UINT64_C(1000000000));
     }
-    pair_run(&pair, UINT64_C(10000000000));
-    pair_free(&pair);
+    qp_pair_run(&pair, UINT64_C(10000000000));
+    qp_pair_free(&pair);
     ok = ok && capture_load(out, path);
     unlink(path);
     free(path);

@@ -6,11 +6,11 @@
 #define TEST_RECORDING_H
 
 #include "capture.h"
-#include "support/pair.h"
+#include "support/qp_pair.h"
 
 /* Two QPs a side, of the type that `opts` says, both sides with random work requests. false if it
  * cannot be made; the test fails then. */
-bool recording_make(struct capture *out, uint64_t seed, const struct pair_opts *opts,
+bool recording_make(struct capture *out, uint64_t seed, const struct qp_pair_opts *opts,
                     uint32_t loss_ppm);
 
 #endif

@@ -54,7 +54,7 @@ static bool run(uint64_t seed, const struct simnet_rule *strike)
     hit = rule && rule->hits;
     for (unsigned i = 0; i < s->link_cnt; i++)
         for (unsigned e = 0; e < 2; e++)
-            witness_free(&s->link[i].end[e].witness);
+            oracle_free(&s->link[i].end[e].witness);
     for (unsigned d = 0; d < s->fabric.dev_cnt; d++) {
         free(s->first[d]);
         free(s->expected[d]);

@@ -16,7 +16,7 @@
 
 #include "flow/flow.h"
 #include "support/fabric.h"
-#include "support/witness.h"
+#include "support/requester_oracle.h"
 
 #define SCN_LINKS 48u
 #define SCN_WRS   40u
@@ -92,8 +92,8 @@ struct scn_end {
     /* the wire */
     uint32_t sent; /* PSNs sent so far */
     uint32_t seen[SCN_PSNS];
-    struct witness witness; /* RC, XRC */
-    bool slowed;            /* a CNP came */
+    struct requester_oracle witness; /* RC, XRC */
+    bool slowed;                     /* a CNP came */
     /* the model of its responder */
     uint32_t epsn; /* counted from the other's sq_psn */
     bool open, held;
@@ -213,7 +213,7 @@ struct scenario_seen {
     uint64_t classes[SIMNET_CLASS_CNT];
     unsigned devs_max;
     /* Devices of which the wire said what each counter must be, and not. */
-    uint64_t told[WITNESS_COUNT_CNT], hidden[WITNESS_COUNT_CNT];
+    uint64_t told[ORACLE_COUNT_CNT], hidden[ORACLE_COUNT_CNT];
 };
 extern struct scenario_seen scenario_seen;
 

@@ -155,15 +155,15 @@ static void check_end(const struct scn_link *l, unsigned side)
  */
 static void check_untroubled(const struct scenario *s, const struct scn_link *l)
 {
-    static const enum witness_count troubles[] = {
-        WITNESS_packet_seq_err, WITNESS_implied_nak_seq_err, WITNESS_local_ack_timeout_err};
+    static const enum oracle_count troubles[] = {ORACLE_packet_seq_err, ORACLE_implied_nak_seq_err,
+                                                 ORACLE_local_ack_timeout_err};
 
     if (!scenario_reliable(l) || l->accident || l->struck || s->fabric.net.path[0][1].bps ||
         l->end[0].slowed || l->end[1].slowed)
         return;
     for (unsigned e = 0; e < 2; e++)
         for (unsigned i = 0; i < sizeof(troubles) / sizeof(troubles[0]); i++)
-            EXPECT_EQ(witness_count(&l->end[e].witness, troubles[i]).most, 0);
+            EXPECT_EQ(oracle_count(&l->end[e].witness, troubles[i]).most, 0);
     scenario_seen.untroubled++;
 }
 
@@ -181,17 +181,17 @@ static void check_requesters(const struct scenario *s, unsigned d, const struct 
 {
     const uint64_t counted[] = {
 #define X(name) c->name,
-        WITNESS_COUNTS(X)
+        ORACLE_COUNTS(X)
 #undef X
     };
-    struct witness_range sum[WITNESS_COUNT_CNT] = {{0, 0}};
+    struct oracle_range sum[ORACLE_COUNT_CNT] = {{0, 0}};
 
     for (unsigned i = 0; i < s->link_cnt; i++)
         for (unsigned e = 0; e < 2; e++)
             if (s->link[i].end[e].dev == d)
-                witness_add(sum, &s->link[i].end[e].witness);
-    witness_check(sum, counted, d);
-    for (unsigned k = 0; k < WITNESS_COUNT_CNT; k++) {
+                oracle_add(sum, &s->link[i].end[e].witness);
+    oracle_check(sum, counted, d);
+    for (unsigned k = 0; k < ORACLE_COUNT_CNT; k++) {
         if (sum[k].least == sum[k].most)
             scenario_seen.told[k]++;
         else

@@ -274,15 +274,15 @@ static bool status_fits(const struct scenario *s, const struct scn_link *l, unsi
     return w->wrong && status == own[l->accident];
 }
 
-static enum witness_end end_of_status(enum rnic_wc_status status)
+static enum oracle_end end_of_status(enum rnic_wc_status status)
 {
     switch (status) {
-    case RNIC_WC_RETRY_EXC_ERR: return WITNESS_END_RETRIES;
-    case RNIC_WC_RNR_RETRY_EXC_ERR: return WITNESS_END_RNR;
+    case RNIC_WC_RETRY_EXC_ERR: return ORACLE_END_RETRIES;
+    case RNIC_WC_RNR_RETRY_EXC_ERR: return ORACLE_END_RNR;
     case RNIC_WC_REM_INV_REQ_ERR:
     case RNIC_WC_REM_ACCESS_ERR:
-    case RNIC_WC_REM_OP_ERR: return WITNESS_END_NAK;
-    default: return WITNESS_END_OWN;
+    case RNIC_WC_REM_OP_ERR: return ORACLE_END_NAK;
+    default: return ORACLE_END_OWN;
     }
 }
 
@@ -319,7 +319,7 @@ static void take_send(struct scenario *s, const struct rnic_wc *wc)
             scenario_seen.accidents[scenario_service(l)][SCN_WINDOW]++;
             scenario_seen.refused_window[scenario_service(l)][w->window]++;
         }
-        witness_ended(&e->witness, end_of_status(wc->status), s->fabric.net.now);
+        oracle_ended(&e->witness, end_of_status(wc->status), s->fabric.net.now);
         if (!status_fits(s, l, side, w, wc->status))
             suite_fail(__FILE__, __LINE__, "link %u side %u request %u (accident %u): %s",
                        (unsigned)(wc->wr_id >> 16), side, at, l->accident,
@@ -450,7 +450,7 @@ static void cause_accident(struct scenario *s)
         return;
     if (l->accident == SCN_TO_ERR) {
         EXPECT_EQ(rnic_qp_modify(e->qp, &attr, s->fabric.net.now), RNIC_OK);
-        witness_ended(&e->witness, WITNESS_END_OWN, s->fabric.net.now);
+        oracle_ended(&e->witness, ORACLE_END_OWN, s->fabric.net.now);
     } else if (l->accident == SCN_CUT && !s->cut) {
         simnet_rule(&s->fabric.net, &(struct simnet_rule){.from = (int)s->fabric.dev[e->dev].node,
                                                           .dest_qp = l->end[1].target_qpn,

@@ -365,7 +365,7 @@ static void connect_end(struct scenario *s, struct scn_link *l, unsigned side, u
         attr.dest_qpn = o->qpn;
         EXPECT_EQ(rnic_qp_modify(e->target, &attr, s->fabric.net.now), RNIC_OK);
     }
-    witness_init(&e->witness, e->sq_psn, l->mtu, roce_ack_timeout_ns(attr.timeout));
+    oracle_init(&e->witness, e->sq_psn, l->mtu, roce_ack_timeout_ns(attr.timeout));
     if (l->type == RNIC_QPT_UD)
         EXPECT_EQ(rnic_ah_new(s->fabric.dev[e->dev].pd, &attr.av, &e->ah), RNIC_OK);
 }

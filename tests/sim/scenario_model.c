@@ -293,7 +293,7 @@ void scenario_arrive(void *ctx, unsigned node, const uint8_t *frame, size_t len,
     if (state != RNIC_QPS_RTS && (state != RNIC_QPS_SQE || pkt.op->kind == ROCE_KIND_CNP)) {
         t->no_qp++; /* R046, R054 */
         if (e && e->qpn == pkt.bth.dest_qp)
-            witness_ended(&e->witness, WITNESS_END_OWN, now);
+            oracle_ended(&e->witness, ORACLE_END_OWN, now);
     } else if (pkt.op->kind == ROCE_KIND_CNP) {
         t->cnps++;
         e->slowed = s->paced;
@@ -305,7 +305,6 @@ void scenario_arrive(void *ctx, unsigned node, const uint8_t *frame, size_t len,
         if (roce_opcode_is_request(pkt.op))
             model_request(s, l, e, &pkt);
         else
-            witness_got(&e->witness, &pkt, now,
-                        e->slowed || s->fabric.net.hold_output[node] >= now);
+            oracle_got(&e->witness, &pkt, now, e->slowed || s->fabric.net.hold_output[node] >= now);
     }
 }

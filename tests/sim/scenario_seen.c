@@ -200,8 +200,8 @@ unsigned scenario_seen_check(bool quietly)
         cell(scenario_seen.status[statuses[i]], "status", "", rnic_wc_status_name(statuses[i]));
     }
     header("counters told by the wire, and hidden: on so many devices");
-    for (unsigned k = 0; k < WITNESS_COUNT_CNT; k++)
-        say("\n        %-22s %8llu %8llu", witness_count_name((enum witness_count)k),
+    for (unsigned k = 0; k < ORACLE_COUNT_CNT; k++)
+        say("\n        %-22s %8llu %8llu", oracle_count_name((enum oracle_count)k),
             (unsigned long long)scenario_seen.told[k], (unsigned long long)scenario_seen.hidden[k]);
     say("\n\n    %u of %u cells reached ", cells - gaps, cells);
     return gaps;

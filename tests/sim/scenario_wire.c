@@ -141,7 +141,7 @@ static void check_request(struct scenario *s, struct scn_link *l, struct scn_end
             EXPECT_EQ(hash, e->seen[at]);
     }
     if (scenario_reliable(l))
-        witness_sent(&e->witness, pkt, s->fabric.net.now);
+        oracle_sent(&e->witness, pkt, s->fabric.net.now);
 }
 
 /* For scenario_seen: what met what. */

@@ -16,7 +16,7 @@
 
 #define SECOND UINT64_C(1000000000)
 
-static struct pair pair; /* for the tests that do not use traffic.h */
+static struct qp_pair pair; /* for the tests that do not use traffic.h */
 
 /* ---- random traffic -------------------------------------------------------------------------- */
 
@@ -26,7 +26,7 @@ static void one_random_run(uint64_t seed)
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6, ROCE_ENCAP_V1};
     struct rng rng = rng_of(seed);
     struct traffic_limits limits = {
-        .qp_cnt = 1 + rng_below(&rng, PAIR_QPS),
+        .qp_cnt = 1 + rng_below(&rng, QP_PAIR_QPS),
         .wr_cnt = 4 + rng_below(&rng, 37),
         .max_len = 1 + rng_below(&rng, 8192),
         .path_mtu = mtus[rng_below(&rng, 5)],
@@ -92,9 +92,9 @@ static void every_packet_struck_once(void)
         {SIMNET_DROP, 0},
         {SIMNET_REPEAT, 0},
         {SIMNET_REPEAT, 40000},
-        {SIMNET_REPEAT, 2 * PAIR_T},
+        {SIMNET_REPEAT, 2 * QP_PAIR_T},
         {SIMNET_HOLD, 30000},
-        {SIMNET_HOLD, 2 * PAIR_T},
+        {SIMNET_HOLD, 2 * QP_PAIR_T},
         {SIMNET_CORRUPT_PAYLOAD, 0},
         {SIMNET_CORRUPT_HEADER, 0},
         {SIMNET_CORRUPT_ICRC, 0},
@@ -113,7 +113,7 @@ static void every_packet_struck_once(void)
 
             for (unsigned nth = 1; nth <= 24 && hits; nth++) {
                 unsigned before = CU_get_number_of_failures();
-                struct pair *p = traffic_begin(7, &limits, &path);
+                struct qp_pair *p = traffic_begin(7, &limits, &path);
                 struct simnet_rule *rule =
                     simnet_rule(&p->net, &(struct simnet_rule){.from = -1,
                                                                .classes = 1u << cls,
@@ -142,7 +142,7 @@ static void queue_overflow(void)
         .qp_cnt = 4, .wr_cnt = 40, .max_len = 3000, .path_mtu = 1024, .encap = ROCE_ENCAP_V2_IP4};
     const struct simnet_path path = {
         .delay_ns = 2000, .bps = UINT64_C(10000000000), .queue = 12000};
-    struct pair *p = traffic_begin(11, &limits, &path);
+    struct qp_pair *p = traffic_begin(11, &limits, &path);
 
     traffic_run();
     traffic_check();
@@ -156,13 +156,13 @@ static void partition_survived(void)
     const struct traffic_limits limits = {
         .qp_cnt = 2, .wr_cnt = 30, .max_len = 3000, .path_mtu = 1024, .encap = ROCE_ENCAP_V2_IP6};
     const struct simnet_path path = {.delay_ns = 2000, .bps = UINT64_C(1000000000)};
-    struct pair *p = traffic_begin(12, &limits, &path);
+    struct qp_pair *p = traffic_begin(12, &limits, &path);
 
-    pair_run(p, 100000);
-    simnet_part(&p->net, 0, 1, 3 * PAIR_T);
+    qp_pair_run(p, 100000);
+    simnet_part(&p->net, 0, 1, 3 * QP_PAIR_T);
     traffic_run();
     traffic_check();
-    CU_ASSERT(pair_counters(p, 0).local_ack_timeout_err >= 2);
+    CU_ASSERT(qp_pair_counters(p, 0).local_ack_timeout_err >= 2);
     traffic_end();
 }
 
@@ -172,7 +172,7 @@ static void begin(unsigned qp_cnt)
 {
     const struct simnet_path path = {.delay_ns = 1000};
 
-    pair_init(&pair, 1, ROCE_ENCAP_V2_IP4, qp_cnt, 16);
+    qp_pair_init(&pair, 1, ROCE_ENCAP_V2_IP4, qp_cnt, 16);
     simnet_paths(&pair.net, &path);
 }
 
@@ -185,22 +185,22 @@ static void retry_exhausted(void)
 
         begin(1);
         pair.side[0].attr[0].retry_cnt = (uint8_t)cnt;
-        pair_connect(&pair);
+        qp_pair_connect(&pair);
         rule = simnet_rule(&pair.net, &(struct simnet_rule){.from = 0, .action = SIMNET_DROP});
-        EXPECT_EQ(pair_send(&pair, 0, 0, 1, RNIC_WR_WRITE, 0, 100, 0), RNIC_OK);
-        EXPECT_EQ(pair_send(&pair, 0, 0, 2, RNIC_WR_SEND, 0, 100, 0), RNIC_OK);
-        CU_ASSERT(pair_run(&pair, SECOND));
+        EXPECT_EQ(qp_pair_send(&pair, 0, 0, 1, RNIC_WR_WRITE, 0, 100, 0), RNIC_OK);
+        EXPECT_EQ(qp_pair_send(&pair, 0, 0, 2, RNIC_WR_SEND, 0, 100, 0), RNIC_OK);
+        CU_ASSERT(qp_pair_run(&pair, SECOND));
         EXPECT_EQ(rule->hits, 2 * (1 + cnt));
-        EXPECT_EQ(pair.net.now, (1 + 2 * cnt) * PAIR_T);
-        pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_RETRY_EXC_ERR);
-        pair_expect_wc(pair.side[0].send_cq[0], 2, RNIC_WC_WR_FLUSH_ERR);
-        EXPECT_EQ(pair_state(&pair, 0, 0), RNIC_QPS_ERR);
-        EXPECT_EQ(pair_counters(&pair, 0).local_ack_timeout_err, 1 + cnt);
-        EXPECT_EQ(pair_counters(&pair, 0).retry_exceeded_err, 1);
-        EXPECT_EQ(pair_send(&pair, 0, 0, 3, RNIC_WR_SEND, 0, 100, 0), RNIC_OK);
-        pair_expect_wc(pair.side[0].send_cq[0], 3, RNIC_WC_WR_FLUSH_ERR);
-        pair_check_tally(&pair);
-        pair_free(&pair);
+        EXPECT_EQ(pair.net.now, (1 + 2 * cnt) * QP_PAIR_T);
+        qp_pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_RETRY_EXC_ERR);
+        qp_pair_expect_wc(pair.side[0].send_cq[0], 2, RNIC_WC_WR_FLUSH_ERR);
+        EXPECT_EQ(qp_pair_state(&pair, 0, 0), RNIC_QPS_ERR);
+        EXPECT_EQ(qp_pair_counters(&pair, 0).local_ack_timeout_err, 1 + cnt);
+        EXPECT_EQ(qp_pair_counters(&pair, 0).retry_exceeded_err, 1);
+        EXPECT_EQ(qp_pair_send(&pair, 0, 0, 3, RNIC_WR_SEND, 0, 100, 0), RNIC_OK);
+        qp_pair_expect_wc(pair.side[0].send_cq[0], 3, RNIC_WC_WR_FLUSH_ERR);
+        qp_pair_check_tally(&pair);
+        qp_pair_free(&pair);
     }
 }
 
@@ -211,24 +211,24 @@ static void rnr_exhausted(void)
         begin(1);
         pair.side[0].attr[0].rnr_retry = (uint8_t)cnt;
         pair.side[1].attr[0].min_rnr_timer = 8; /* 160 us */
-        pair_connect(&pair);
-        EXPECT_EQ(pair_send(&pair, 0, 0, 1, RNIC_WR_SEND, 0, 100, 0), RNIC_OK);
+        qp_pair_connect(&pair);
+        EXPECT_EQ(qp_pair_send(&pair, 0, 0, 1, RNIC_WR_SEND, 0, 100, 0), RNIC_OK);
         if (cnt == 7) {
-            CU_ASSERT(!pair_run(&pair, SECOND / 10));
-            pair_expect_no_wc(pair.side[0].send_cq[0]);
-            EXPECT_EQ(pair_recv(&pair, 1, 0, 9, 0, 100), RNIC_OK);
-            CU_ASSERT(pair_run(&pair, SECOND));
-            pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_SUCCESS);
-            CU_ASSERT(pair_counters(&pair, 0).rnr_nak_retry_err > 500);
+            CU_ASSERT(!qp_pair_run(&pair, SECOND / 10));
+            qp_pair_expect_no_wc(pair.side[0].send_cq[0]);
+            EXPECT_EQ(qp_pair_recv(&pair, 1, 0, 9, 0, 100), RNIC_OK);
+            CU_ASSERT(qp_pair_run(&pair, SECOND));
+            qp_pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_SUCCESS);
+            CU_ASSERT(qp_pair_counters(&pair, 0).rnr_nak_retry_err > 500);
         } else {
-            CU_ASSERT(pair_run(&pair, SECOND));
-            pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_RNR_RETRY_EXC_ERR);
+            CU_ASSERT(qp_pair_run(&pair, SECOND));
+            qp_pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_RNR_RETRY_EXC_ERR);
             EXPECT_EQ(simnet_count(&pair.net, 1, SIMNET_BIT(NAK_RNR), SIMNET_SENT), 1 + cnt);
             EXPECT_EQ(pair.net.now, 2000 + cnt * (2000 + roce_rnr_ns(8)));
-            EXPECT_EQ(pair_counters(&pair, 0).local_ack_timeout_err, 0); /* R158 */
+            EXPECT_EQ(qp_pair_counters(&pair, 0).local_ack_timeout_err, 0); /* R158 */
         }
-        pair_check_tally(&pair);
-        pair_free(&pair);
+        qp_pair_check_tally(&pair);
+        qp_pair_free(&pair);
     }
 }
 
@@ -242,41 +242,41 @@ static void remote_errors(void)
         uint32_t recv_len, recv_key;
         enum rnic_wc_status send, recv;
     } rows[] = {
-        {RNIC_WR_WRITE, 0xBAD, 64, PAIR_KEY, RNIC_WC_REM_ACCESS_ERR, RNIC_WC_WR_FLUSH_ERR},
-        {RNIC_WR_READ, 0xBAD, 64, PAIR_KEY, RNIC_WC_REM_ACCESS_ERR, RNIC_WC_WR_FLUSH_ERR},
-        {RNIC_WR_SEND, 0, 64, PAIR_KEY, RNIC_WC_REM_INV_REQ_ERR, RNIC_WC_LOC_LEN_ERR},
+        {RNIC_WR_WRITE, 0xBAD, 64, QP_PAIR_KEY, RNIC_WC_REM_ACCESS_ERR, RNIC_WC_WR_FLUSH_ERR},
+        {RNIC_WR_READ, 0xBAD, 64, QP_PAIR_KEY, RNIC_WC_REM_ACCESS_ERR, RNIC_WC_WR_FLUSH_ERR},
+        {RNIC_WR_SEND, 0, 64, QP_PAIR_KEY, RNIC_WC_REM_INV_REQ_ERR, RNIC_WC_LOC_LEN_ERR},
         {RNIC_WR_SEND, 0, 1000, 0xBAD, RNIC_WC_REM_OP_ERR, RNIC_WC_LOC_PROT_ERR},
     };
 
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct rnic_sge sge = {PAIR_IOVA, 300, PAIR_KEY};
+        struct rnic_sge sge = {QP_PAIR_IOVA, 300, QP_PAIR_KEY};
         struct rnic_send_wr wr = {.wr_id = 2,
                                   .opcode = rows[i].opcode,
                                   .sge = &sge,
                                   .sge_cnt = 1,
-                                  .remote_addr = PAIR_IOVA,
+                                  .remote_addr = QP_PAIR_IOVA,
                                   .rkey = rows[i].rkey};
-        struct rnic_sge rsge = {PAIR_IOVA, rows[i].recv_len, rows[i].recv_key};
+        struct rnic_sge rsge = {QP_PAIR_IOVA, rows[i].recv_len, rows[i].recv_key};
         struct rnic_recv_wr rwr = {.wr_id = 7, .sge = &rsge, .sge_cnt = 1};
 
         begin(1);
-        pair_connect(&pair);
+        qp_pair_connect(&pair);
         EXPECT_EQ(rnic_post_recv(pair.side[1].qp[0], &rwr), RNIC_OK);
-        EXPECT_EQ(pair_send(&pair, 0, 0, 1, RNIC_WR_WRITE, 0, 300, 0), RNIC_OK);
+        EXPECT_EQ(qp_pair_send(&pair, 0, 0, 1, RNIC_WR_WRITE, 0, 300, 0), RNIC_OK);
         EXPECT_EQ(rnic_post_send(pair.side[0].qp[0], &wr), RNIC_OK); /* unsignaled: tells anyway */
-        EXPECT_EQ(pair_send(&pair, 0, 0, 3, RNIC_WR_WRITE, 0, 300, 4096), RNIC_OK);
-        EXPECT_EQ(pair_send(&pair, 1, 0, 4, RNIC_WR_WRITE, 0, 0, 0), RNIC_OK);
-        CU_ASSERT(pair_run(&pair, SECOND));
-        pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_SUCCESS);
-        pair_expect_wc(pair.side[0].send_cq[0], 2, rows[i].send);
-        pair_expect_wc(pair.side[0].send_cq[0], 3, RNIC_WC_WR_FLUSH_ERR);
-        pair_expect_wc(pair.side[1].recv_cq[0], 7, rows[i].recv);
-        EXPECT_EQ(pair_state(&pair, 0, 0), RNIC_QPS_ERR);
-        EXPECT_EQ(pair_state(&pair, 1, 0), RNIC_QPS_ERR);
+        EXPECT_EQ(qp_pair_send(&pair, 0, 0, 3, RNIC_WR_WRITE, 0, 300, 4096), RNIC_OK);
+        EXPECT_EQ(qp_pair_send(&pair, 1, 0, 4, RNIC_WR_WRITE, 0, 0, 0), RNIC_OK);
+        CU_ASSERT(qp_pair_run(&pair, SECOND));
+        qp_pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_SUCCESS);
+        qp_pair_expect_wc(pair.side[0].send_cq[0], 2, rows[i].send);
+        qp_pair_expect_wc(pair.side[0].send_cq[0], 3, RNIC_WC_WR_FLUSH_ERR);
+        qp_pair_expect_wc(pair.side[1].recv_cq[0], 7, rows[i].recv);
+        EXPECT_EQ(qp_pair_state(&pair, 0, 0), RNIC_QPS_ERR);
+        EXPECT_EQ(qp_pair_state(&pair, 1, 0), RNIC_QPS_ERR);
         EXPECT_EQ(rnic_deadline(pair.side[0].rnic), RNIC_NEVER);
         EXPECT_EQ(rnic_deadline(pair.side[1].rnic), RNIC_NEVER);
-        pair_check_tally(&pair);
-        pair_free(&pair);
+        qp_pair_check_tally(&pair);
+        qp_pair_free(&pair);
     }
 }
 
@@ -289,19 +289,19 @@ static void silent_after_failure(void)
 
     begin(1);
     simnet_paths(&pair.net, &path);
-    pair_connect(&pair);
-    EXPECT_EQ(pair_send(&pair, 1, 0, 5, RNIC_WR_READ, 0, PAIR_MEM, 0), RNIC_OK);
-    pair_run(&pair, 20000);
-    EXPECT_EQ(pair_send(&pair, 0, 0, 1, RNIC_WR_WRITE, 0, 100, PAIR_MEM), RNIC_OK);
-    for (unsigned i = 0; i < 1000 && pair_state(&pair, 0, 0) == RNIC_QPS_RTS; i++)
-        pair_run(&pair, 100);
-    pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_REM_ACCESS_ERR);
+    qp_pair_connect(&pair);
+    EXPECT_EQ(qp_pair_send(&pair, 1, 0, 5, RNIC_WR_READ, 0, QP_PAIR_MEM, 0), RNIC_OK);
+    qp_pair_run(&pair, 20000);
+    EXPECT_EQ(qp_pair_send(&pair, 0, 0, 1, RNIC_WR_WRITE, 0, 100, QP_PAIR_MEM), RNIC_OK);
+    for (unsigned i = 0; i < 1000 && qp_pair_state(&pair, 0, 0) == RNIC_QPS_RTS; i++)
+        qp_pair_run(&pair, 100);
+    qp_pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_REM_ACCESS_ERR);
     sent = simnet_count(&pair.net, 0, SIMNET_ANY, SIMNET_SENT);
-    CU_ASSERT(simnet_count(&pair.net, 0, SIMNET_BIT(READ_RESP), SIMNET_SENT) < PAIR_MEM / 1024);
-    CU_ASSERT(pair_run(&pair, SECOND));
+    CU_ASSERT(simnet_count(&pair.net, 0, SIMNET_BIT(READ_RESP), SIMNET_SENT) < QP_PAIR_MEM / 1024);
+    CU_ASSERT(qp_pair_run(&pair, SECOND));
     EXPECT_EQ(simnet_count(&pair.net, 0, SIMNET_ANY, SIMNET_SENT), sent);
-    pair_expect_wc(pair.side[1].send_cq[0], 5, RNIC_WC_WR_FLUSH_ERR);
-    pair_free(&pair);
+    qp_pair_expect_wc(pair.side[1].send_cq[0], 5, RNIC_WC_WR_FLUSH_ERR);
+    qp_pair_free(&pair);
 }
 
 /* R191: SQD lets the message begun finish, tells once, and RTS goes on where it stopped. */
@@ -311,39 +311,39 @@ static void drained(void)
     struct rnic_event event;
 
     begin(1);
-    pair_connect(&pair);
-    EXPECT_EQ(pair_send(&pair, 0, 0, 1, RNIC_WR_WRITE, 0, 5000, 0), RNIC_OK);
-    EXPECT_EQ(pair_send(&pair, 0, 0, 2, RNIC_WR_WRITE, 0, 5000, 0), RNIC_OK);
-    pair_run(&pair, 10); /* both are sent, none is answered */
+    qp_pair_connect(&pair);
+    EXPECT_EQ(qp_pair_send(&pair, 0, 0, 1, RNIC_WR_WRITE, 0, 5000, 0), RNIC_OK);
+    EXPECT_EQ(qp_pair_send(&pair, 0, 0, 2, RNIC_WR_WRITE, 0, 5000, 0), RNIC_OK);
+    qp_pair_run(&pair, 10); /* both are sent, none is answered */
     EXPECT_EQ(rnic_qp_modify(pair.side[0].qp[0], &attr, pair.net.now), RNIC_OK);
-    EXPECT_EQ(pair_send(&pair, 0, 0, 3, RNIC_WR_READ, 0, 5000, 0), RNIC_OK);
+    EXPECT_EQ(qp_pair_send(&pair, 0, 0, 3, RNIC_WR_READ, 0, 5000, 0), RNIC_OK);
     CU_ASSERT(!rnic_event_get(pair.side[0].rnic, &event));
-    CU_ASSERT(pair_run(&pair, SECOND));
-    pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_SUCCESS);
-    pair_expect_wc(pair.side[0].send_cq[0], 2, RNIC_WC_SUCCESS);
-    pair_expect_no_wc(pair.side[0].send_cq[0]);
+    CU_ASSERT(qp_pair_run(&pair, SECOND));
+    qp_pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_SUCCESS);
+    qp_pair_expect_wc(pair.side[0].send_cq[0], 2, RNIC_WC_SUCCESS);
+    qp_pair_expect_no_wc(pair.side[0].send_cq[0]);
     CU_ASSERT(rnic_event_get(pair.side[0].rnic, &event));
     EXPECT_EQ(event.type, RNIC_EVENT_SQ_DRAINED);
     CU_ASSERT(!rnic_event_get(pair.side[0].rnic, &event));
     /* The responder half goes on. */
-    EXPECT_EQ(pair_send(&pair, 1, 0, 4, RNIC_WR_READ, 0, 100, 0), RNIC_OK);
-    CU_ASSERT(pair_run(&pair, SECOND));
-    pair_expect_wc(pair.side[1].send_cq[0], 4, RNIC_WC_SUCCESS);
+    EXPECT_EQ(qp_pair_send(&pair, 1, 0, 4, RNIC_WR_READ, 0, 100, 0), RNIC_OK);
+    CU_ASSERT(qp_pair_run(&pair, SECOND));
+    qp_pair_expect_wc(pair.side[1].send_cq[0], 4, RNIC_WC_SUCCESS);
     attr.state = RNIC_QPS_RTS;
     EXPECT_EQ(rnic_qp_modify(pair.side[0].qp[0], &attr, pair.net.now), RNIC_OK);
-    CU_ASSERT(pair_run(&pair, SECOND));
-    pair_expect_wc(pair.side[0].send_cq[0], 3, RNIC_WC_SUCCESS);
-    pair_check_tally(&pair);
-    pair_free(&pair);
+    CU_ASSERT(qp_pair_run(&pair, SECOND));
+    qp_pair_expect_wc(pair.side[0].send_cq[0], 3, RNIC_WC_SUCCESS);
+    qp_pair_check_tally(&pair);
+    qp_pair_free(&pair);
 }
 
 /* R190: RESET and a new connection with other PSNs; nothing of the old one is left. */
 static void reset_and_again(void)
 {
     begin(1);
-    pair_connect(&pair);
-    EXPECT_EQ(pair_send(&pair, 0, 0, 1, RNIC_WR_SEND, 0, 5000, 0), RNIC_OK);
-    pair_run(&pair, 1500);
+    qp_pair_connect(&pair);
+    EXPECT_EQ(qp_pair_send(&pair, 0, 0, 1, RNIC_WR_SEND, 0, 5000, 0), RNIC_OK);
+    qp_pair_run(&pair, 1500);
     for (unsigned s = 0; s < 2; s++) {
         struct rnic_qp_attr attr = {.state = RNIC_QPS_RESET};
 
@@ -351,14 +351,14 @@ static void reset_and_again(void)
         pair.side[s].attr[0].rq_psn = 500 + 100 * s;
         pair.side[s].attr[0].sq_psn = 600 - 100 * s;
     }
-    pair_expect_no_wc(pair.side[0].send_cq[0]);
-    pair_connect(&pair);
-    EXPECT_EQ(pair_recv(&pair, 1, 0, 9, 0, 100), RNIC_OK);
-    EXPECT_EQ(pair_send(&pair, 0, 0, 2, RNIC_WR_SEND, 0, 100, 0), RNIC_OK);
-    CU_ASSERT(pair_run(&pair, SECOND));
-    pair_expect_wc(pair.side[0].send_cq[0], 2, RNIC_WC_SUCCESS);
-    pair_expect_wc(pair.side[1].recv_cq[0], 9, RNIC_WC_SUCCESS);
-    pair_free(&pair);
+    qp_pair_expect_no_wc(pair.side[0].send_cq[0]);
+    qp_pair_connect(&pair);
+    EXPECT_EQ(qp_pair_recv(&pair, 1, 0, 9, 0, 100), RNIC_OK);
+    EXPECT_EQ(qp_pair_send(&pair, 0, 0, 2, RNIC_WR_SEND, 0, 100, 0), RNIC_OK);
+    CU_ASSERT(qp_pair_run(&pair, SECOND));
+    qp_pair_expect_wc(pair.side[0].send_cq[0], 2, RNIC_WC_SUCCESS);
+    qp_pair_expect_wc(pair.side[1].recv_cq[0], 9, RNIC_WC_SUCCESS);
+    qp_pair_free(&pair);
 }
 
 /* 1 MiB, the whole region, both ways, at each path MTU; 2 GiB are in test_large.c. */
@@ -370,18 +370,18 @@ static void long_messages(void)
         begin(1);
         simnet_paths(&pair.net, &path);
         pair.side[0].attr[0].path_mtu = pair.side[1].attr[0].path_mtu = mtu;
-        pair_connect(&pair);
-        EXPECT_EQ(pair_send(&pair, 0, 0, 1, RNIC_WR_WRITE, 0, PAIR_MEM, 0), RNIC_OK);
-        CU_ASSERT(pair_run(&pair, 100 * SECOND));
-        pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_SUCCESS);
-        CU_ASSERT(memcmp(pair.side[0].mem, pair.side[1].mem, PAIR_MEM) == 0);
-        memset(pair.side[0].mem, 0, PAIR_MEM);
-        EXPECT_EQ(pair_send(&pair, 0, 0, 2, RNIC_WR_READ, 0, PAIR_MEM, 0), RNIC_OK);
-        CU_ASSERT(pair_run(&pair, 100 * SECOND));
-        pair_expect_wc(pair.side[0].send_cq[0], 2, RNIC_WC_SUCCESS);
-        CU_ASSERT(memcmp(pair.side[0].mem, pair.side[1].mem, PAIR_MEM) == 0);
-        pair_check_tally(&pair);
-        pair_free(&pair);
+        qp_pair_connect(&pair);
+        EXPECT_EQ(qp_pair_send(&pair, 0, 0, 1, RNIC_WR_WRITE, 0, QP_PAIR_MEM, 0), RNIC_OK);
+        CU_ASSERT(qp_pair_run(&pair, 100 * SECOND));
+        qp_pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_SUCCESS);
+        CU_ASSERT(memcmp(pair.side[0].mem, pair.side[1].mem, QP_PAIR_MEM) == 0);
+        memset(pair.side[0].mem, 0, QP_PAIR_MEM);
+        EXPECT_EQ(qp_pair_send(&pair, 0, 0, 2, RNIC_WR_READ, 0, QP_PAIR_MEM, 0), RNIC_OK);
+        CU_ASSERT(qp_pair_run(&pair, 100 * SECOND));
+        qp_pair_expect_wc(pair.side[0].send_cq[0], 2, RNIC_WC_SUCCESS);
+        CU_ASSERT(memcmp(pair.side[0].mem, pair.side[1].mem, QP_PAIR_MEM) == 0);
+        qp_pair_check_tally(&pair);
+        qp_pair_free(&pair);
     }
 }
 
@@ -414,41 +414,41 @@ static void neighbour_isolation(void)
 
     for (unsigned storm = 0; storm < 2; storm++) {
         begin(4);
-        pair_connect(&pair);
+        qp_pair_connect(&pair);
         pair.net.observe = hear;
         heard.crc = 0;
         heard.cnt = 0;
         for (unsigned i = 0; storm && i < 200; i++)
             if (i < SIMNET_RULES - 1)
                 simnet_rule(&pair.net, &(struct simnet_rule){.from = 0,
-                                                             .dest_qp = pair_qpn(1, 1),
+                                                             .dest_qp = qp_pair_qpn(1, 1),
                                                              .nth = 2 * i + 1,
                                                              .action = SIMNET_DROP});
         for (unsigned i = 0; i < 12; i++) {
-            EXPECT_EQ(pair_recv(&pair, 1, 0, i, 8192 * i, 8192), RNIC_OK);
-            EXPECT_EQ(pair_send(&pair, 0, 0, i, i % 3 ? RNIC_WR_SEND : RNIC_WR_READ, 8192 * i,
-                                500 * i, 0),
+            EXPECT_EQ(qp_pair_recv(&pair, 1, 0, i, 8192 * i, 8192), RNIC_OK);
+            EXPECT_EQ(qp_pair_send(&pair, 0, 0, i, i % 3 ? RNIC_WR_SEND : RNIC_WR_READ, 8192 * i,
+                                   500 * i, 0),
                       RNIC_OK);
             if (!storm)
                 continue;
-            pair_send(&pair, 0, 1, i, RNIC_WR_WRITE, 0, 8000, 0x80000);
-            pair_send(&pair, 0, 2, i, RNIC_WR_SEND, 0, 100, 0);
-            pair_send(&pair, 0, 3, i, RNIC_WR_WRITE, 0, 100, PAIR_MEM);
-            pair_send(&pair, 1, 1, i, RNIC_WR_READ, 0x90000, 8000, 0);
+            qp_pair_send(&pair, 0, 1, i, RNIC_WR_WRITE, 0, 8000, 0x80000);
+            qp_pair_send(&pair, 0, 2, i, RNIC_WR_SEND, 0, 100, 0);
+            qp_pair_send(&pair, 0, 3, i, RNIC_WR_WRITE, 0, 100, QP_PAIR_MEM);
+            qp_pair_send(&pair, 1, 1, i, RNIC_WR_READ, 0x90000, 8000, 0);
         }
-        pair_run(&pair, SECOND / 100);
+        qp_pair_run(&pair, SECOND / 100);
         for (unsigned i = 0; i < 12; i++)
-            pair_expect_wc(pair.side[0].send_cq[0], i, RNIC_WC_SUCCESS);
+            qp_pair_expect_wc(pair.side[0].send_cq[0], i, RNIC_WC_SUCCESS);
         if (storm) {
             EXPECT_EQ(heard.crc, quiet);
             EXPECT_EQ(heard.cnt, cnt);
-            CU_ASSERT(pair_counters(&pair, 0).packet_seq_err > 0);
-            CU_ASSERT(pair_counters(&pair, 0).rnr_nak_retry_err > 3);
-            EXPECT_EQ(pair_counters(&pair, 0).req_remote_access_errors, 1);
+            CU_ASSERT(qp_pair_counters(&pair, 0).packet_seq_err > 0);
+            CU_ASSERT(qp_pair_counters(&pair, 0).rnr_nak_retry_err > 3);
+            EXPECT_EQ(qp_pair_counters(&pair, 0).req_remote_access_errors, 1);
         }
         quiet = heard.crc;
         cnt = heard.cnt;
-        pair_free(&pair);
+        qp_pair_free(&pair);
     }
     CU_ASSERT(cnt > 40);
 }

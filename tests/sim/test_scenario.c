@@ -42,7 +42,7 @@ static void check_coverage(void)
         CU_ASSERT(scenario_seen.classes[i] > 0);
     CU_ASSERT(scenario_seen.devs_max > 32);
     /* The counters of every requester were equal to the tally: the wire hid none of them. */
-    for (unsigned i = 0; i < WITNESS_COUNT_CNT; i++)
+    for (unsigned i = 0; i < ORACLE_COUNT_CNT; i++)
         EXPECT_EQ(scenario_seen.hidden[i], 0);
 }
 

@@ -9,8 +9,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "support/pair.h"
-#include "wirejudge.h"
+#include "support/qp_pair.h"
+#include "flow_oracle.h"
 #include "support/suite.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -20,7 +20,7 @@
 #define WQE_AT (WRS * SLOT)        /* receive WQEs lie behind the slots that WRITEs go to, ... */
 #define SRC_AT (WQE_AT + 2 * SLOT) /* and behind those two lengths what is sent */
 
-static struct pair pair;
+static struct qp_pair pair;
 static struct rng rng;
 
 static struct plan {
@@ -78,7 +78,7 @@ static bool wants_wqe(const struct plan *p)
 static void post_wqes(void)
 {
     while (run.wqes < WQES && rng_below(&rng, 8)) {
-        EXPECT_EQ(pair_recv(&pair, 1, 0, run.posted_wqe++, WQE_AT, SLOT), RNIC_OK);
+        EXPECT_EQ(qp_pair_recv(&pair, 1, 0, run.posted_wqe++, WQE_AT, SLOT), RNIC_OK);
         run.wqes++;
     }
 }
@@ -176,7 +176,7 @@ static void arrives(void *ctx, const uint8_t *frame, size_t len, uint64_t now)
     if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, frame, len, len) != 0 || roce_pkt_dropped(&pkt) ||
         roce_pkt_icrc_check(&pkt, NULL) != ROCE_ICRC_GOOD) {
         rnic_input(ctx, frame, len, now);
-        pair_expect_no_wc(pair.side[1].recv_cq[0]);
+        qp_pair_expect_no_wc(pair.side[1].recv_cq[0]);
         return;
     }
     p = plan_at(pkt.bth.psn);
@@ -187,7 +187,7 @@ static void arrives(void *ctx, const uint8_t *frame, size_t len, uint64_t now)
     run.dropped += fate == 0;
     if (fate == 2)
         check_delivery(p);
-    pair_expect_no_wc(pair.side[1].recv_cq[0]);
+    qp_pair_expect_no_wc(pair.side[1].recv_cq[0]);
     post_wqes();
 }
 
@@ -199,7 +199,7 @@ static void observe(void *ctx, const struct simnet_event *event)
     const struct plan *p = plan_at(pkt->bth.psn);
 
     (void)ctx;
-    wirejudge_sent(event);
+    flow_oracle_sent(event);
     EXPECT_EQ(event->from, pair.node[0]); /* R162 */
     EXPECT_EQ(pkt->op->svc, ROCE_SVC_UC);
     EXPECT_EQ(pkt->bth.ackreq, 0);
@@ -221,15 +221,15 @@ static void tick(void *ctx, uint64_t now)
     }
     while (run.posted < run.wr_cnt) {
         const struct plan *p = &plan[run.posted];
-        const struct rnic_sge sge = {PAIR_IOVA + p->off, p->len, PAIR_KEY};
+        const struct rnic_sge sge = {QP_PAIR_IOVA + p->off, p->len, QP_PAIR_KEY};
         const struct rnic_send_wr wr = {.wr_id = run.posted,
                                         .opcode = p->opcode,
                                         .flags = RNIC_SEND_SIGNALED,
                                         .sge = &sge,
                                         .sge_cnt = 1,
                                         .imm = p->imm,
-                                        .remote_addr = PAIR_IOVA + p->roff,
-                                        .rkey = PAIR_KEY};
+                                        .remote_addr = QP_PAIR_IOVA + p->roff,
+                                        .rkey = QP_PAIR_KEY};
 
         if (rnic_post_send(pair.side[0].qp[0], &wr) != RNIC_OK)
             break;
@@ -249,7 +249,7 @@ static void make_plan(void)
         *p = (struct plan){.opcode = ops[rng_below(&rng, 4)],
                            .len = rng_below(&rng, 4) ? rng_below(&rng, SLOT)
                                                      : run.mtu * rng_below(&rng, 3),
-                           .off = SRC_AT + rng_below(&rng, PAIR_MEM - SRC_AT - SLOT),
+                           .off = SRC_AT + rng_below(&rng, QP_PAIR_MEM - SRC_AT - SLOT),
                            .roff = i * SLOT,
                            .pos = pos,
                            .imm = (uint32_t)rng_u64(&rng)};
@@ -261,7 +261,7 @@ static void make_plan(void)
 static unsigned one_run(uint64_t seed)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6, ROCE_ENCAP_V1};
-    struct pair_opts opts = {.type = RNIC_QPT_UC};
+    struct qp_pair_opts opts = {.type = RNIC_QPT_UC};
     struct simnet_path path = {.delay_ns = 1000};
     struct rnic_counters c;
     struct rnic_event event;
@@ -281,27 +281,27 @@ static unsigned one_run(uint64_t seed)
     opts.srq = rng_below(&rng, 3) == 0;
     encap = encaps[rng_below(&rng, 3)];
     make_plan();
-    pair_init_as(&pair, seed, encap, 1, WQES, &opts);
+    qp_pair_init_as(&pair, seed, encap, 1, WQES, &opts);
     simnet_paths(&pair.net, &path);
     for (unsigned s = 0; s < 2; s++)
         pair.side[s].attr[0].path_mtu = run.mtu;
-    pair_connect(&pair);
+    qp_pair_connect(&pair);
     run.epsn = pair.side[1].attr[0].rq_psn;
     pair.net.node[pair.node[1]].input = arrives;
     pair.net.observe = observe;
-    wirejudge_begin(&pair.net, pair.node[seed & 1], seed);
+    flow_oracle_begin(&pair.net, pair.node[seed & 1], seed);
     pair.net.tick = tick;
     post_wqes();
     tick(NULL, 0);
-    CU_ASSERT(pair_run(&pair, SECOND));
+    CU_ASSERT(qp_pair_run(&pair, SECOND));
     tick(NULL, 0);
     EXPECT_EQ(run.done, run.wr_cnt);
-    EXPECT_EQ(pair_state(&pair, 0, 0), RNIC_QPS_RTS);
-    EXPECT_EQ(pair_state(&pair, 1, 0), RNIC_QPS_RTS);
+    EXPECT_EQ(qp_pair_state(&pair, 0, 0), RNIC_QPS_RTS);
+    EXPECT_EQ(qp_pair_state(&pair, 1, 0), RNIC_QPS_RTS);
     EXPECT_EQ(rnic_deadline(pair.side[0].rnic), RNIC_NEVER);
     while (rnic_event_get(pair.side[1].rnic, &event))
         EXPECT_EQ(event.type, RNIC_EVENT_COMM_EST);
-    c = pair_counters(&pair, 1);
+    c = qp_pair_counters(&pair, 1);
     EXPECT_EQ(c.rx_send_requests + c.rx_write_requests, run.executed);
     EXPECT_EQ(c.out_of_sequence, run.gaps);
     EXPECT_EQ(c.out_of_buffer, run.hungry);
@@ -310,9 +310,9 @@ static unsigned one_run(uint64_t seed)
     if (!(path.loss_ppm | path.dup_ppm | path.corrupt_ppm | path.reorder_ppm) && !run.hungry)
         EXPECT_EQ(run.delivered, run.wr_cnt);
     received = seed & 1;
-    roce_flow_each(wirejudge_flow(), compare, &received);
-    wirejudge_end();
-    pair_free(&pair);
+    roce_flow_each(flow_oracle_flow(), compare, &received);
+    flow_oracle_end();
+    qp_pair_free(&pair);
     return run.delivered;
 }
 
@@ -339,39 +339,39 @@ static void random_traffic(void)
  * receives, and sends again in RTS, with no PSN left out. */
 static void send_queue_error(void)
 {
-    const struct pair_opts opts = {.type = RNIC_QPT_UC};
+    const struct qp_pair_opts opts = {.type = RNIC_QPT_UC};
     const struct simnet_path path = {.delay_ns = 1000};
-    struct rnic_sge sge[2] = {{PAIR_IOVA, 1024, PAIR_KEY}, {PAIR_IOVA, 1024, 0xBAD}};
+    struct rnic_sge sge[2] = {{QP_PAIR_IOVA, 1024, QP_PAIR_KEY}, {QP_PAIR_IOVA, 1024, 0xBAD}};
     struct rnic_send_wr wr = {.wr_id = 2, .opcode = RNIC_WR_SEND, .sge = sge, .sge_cnt = 2};
     struct rnic_qp_attr attr = {.state = RNIC_QPS_RTS};
 
-    pair_init_as(&pair, 1, ROCE_ENCAP_V2_IP4, 1, 8, &opts);
+    qp_pair_init_as(&pair, 1, ROCE_ENCAP_V2_IP4, 1, 8, &opts);
     simnet_paths(&pair.net, &path);
-    pair_connect(&pair);
+    qp_pair_connect(&pair);
     for (unsigned s = 0; s < 2; s++)
         for (unsigned i = 0; i < 4; i++)
-            EXPECT_EQ(pair_recv(&pair, s, 0, i, WQE_AT, SLOT), RNIC_OK);
-    EXPECT_EQ(pair_send(&pair, 0, 0, 1, RNIC_WR_SEND, 0, 10, 0), RNIC_OK);
+            EXPECT_EQ(qp_pair_recv(&pair, s, 0, i, WQE_AT, SLOT), RNIC_OK);
+    EXPECT_EQ(qp_pair_send(&pair, 0, 0, 1, RNIC_WR_SEND, 0, 10, 0), RNIC_OK);
     EXPECT_EQ(rnic_post_send(pair.side[0].qp[0], &wr), RNIC_OK);
-    EXPECT_EQ(pair_send(&pair, 0, 0, 3, RNIC_WR_SEND, 0, 10, 0), RNIC_OK);
-    CU_ASSERT(pair_run(&pair, SECOND));
-    pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_SUCCESS);
-    pair_expect_wc(pair.side[0].send_cq[0], 2, RNIC_WC_LOC_PROT_ERR);
-    pair_expect_wc(pair.side[0].send_cq[0], 3, RNIC_WC_WR_FLUSH_ERR);
-    EXPECT_EQ(pair_state(&pair, 0, 0), RNIC_QPS_SQE);
-    EXPECT_EQ(pair_send(&pair, 0, 0, 4, RNIC_WR_SEND, 0, 10, 0), RNIC_OK);
-    pair_expect_wc(pair.side[0].send_cq[0], 4, RNIC_WC_WR_FLUSH_ERR);
-    EXPECT_EQ(pair_send(&pair, 1, 0, 1, RNIC_WR_SEND, 0, 10, 0), RNIC_OK);
-    CU_ASSERT(pair_run(&pair, SECOND));
-    pair_expect_wc(pair.side[0].recv_cq[0], 0, RNIC_WC_SUCCESS);
+    EXPECT_EQ(qp_pair_send(&pair, 0, 0, 3, RNIC_WR_SEND, 0, 10, 0), RNIC_OK);
+    CU_ASSERT(qp_pair_run(&pair, SECOND));
+    qp_pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_SUCCESS);
+    qp_pair_expect_wc(pair.side[0].send_cq[0], 2, RNIC_WC_LOC_PROT_ERR);
+    qp_pair_expect_wc(pair.side[0].send_cq[0], 3, RNIC_WC_WR_FLUSH_ERR);
+    EXPECT_EQ(qp_pair_state(&pair, 0, 0), RNIC_QPS_SQE);
+    EXPECT_EQ(qp_pair_send(&pair, 0, 0, 4, RNIC_WR_SEND, 0, 10, 0), RNIC_OK);
+    qp_pair_expect_wc(pair.side[0].send_cq[0], 4, RNIC_WC_WR_FLUSH_ERR);
+    EXPECT_EQ(qp_pair_send(&pair, 1, 0, 1, RNIC_WR_SEND, 0, 10, 0), RNIC_OK);
+    CU_ASSERT(qp_pair_run(&pair, SECOND));
+    qp_pair_expect_wc(pair.side[0].recv_cq[0], 0, RNIC_WC_SUCCESS);
     EXPECT_EQ(rnic_qp_modify(pair.side[0].qp[0], &attr, pair.net.now), RNIC_OK);
-    EXPECT_EQ(pair_send(&pair, 0, 0, 5, RNIC_WR_SEND, 0, 3000, 0), RNIC_OK);
-    CU_ASSERT(pair_run(&pair, SECOND));
-    pair_expect_wc(pair.side[0].send_cq[0], 5, RNIC_WC_SUCCESS);
-    pair_expect_wc(pair.side[1].recv_cq[0], 0, RNIC_WC_SUCCESS);
-    pair_expect_wc(pair.side[1].recv_cq[0], 1, RNIC_WC_SUCCESS);
-    EXPECT_EQ(pair_counters(&pair, 1).out_of_sequence, 0);
-    pair_free(&pair);
+    EXPECT_EQ(qp_pair_send(&pair, 0, 0, 5, RNIC_WR_SEND, 0, 3000, 0), RNIC_OK);
+    CU_ASSERT(qp_pair_run(&pair, SECOND));
+    qp_pair_expect_wc(pair.side[0].send_cq[0], 5, RNIC_WC_SUCCESS);
+    qp_pair_expect_wc(pair.side[1].recv_cq[0], 0, RNIC_WC_SUCCESS);
+    qp_pair_expect_wc(pair.side[1].recv_cq[0], 1, RNIC_WC_SUCCESS);
+    EXPECT_EQ(qp_pair_counters(&pair, 1).out_of_sequence, 0);
+    qp_pair_free(&pair);
 }
 
 /* R162: what UC has not is refused when it is posted; a local invalidate is not of the wire. */
@@ -379,15 +379,15 @@ static void operations(void)
 {
     static const enum rnic_wr_opcode none[] = {RNIC_WR_READ, RNIC_WR_CMP_SWAP, RNIC_WR_FETCH_ADD,
                                                RNIC_WR_SEND_INV};
-    const struct pair_opts opts = {.type = RNIC_QPT_UC};
+    const struct qp_pair_opts opts = {.type = RNIC_QPT_UC};
 
-    pair_init_as(&pair, 1, ROCE_ENCAP_V2_IP4, 1, 8, &opts);
-    pair_connect(&pair);
+    qp_pair_init_as(&pair, 1, ROCE_ENCAP_V2_IP4, 1, 8, &opts);
+    qp_pair_connect(&pair);
     for (unsigned i = 0; i < 4; i++)
-        EXPECT_EQ(pair_send(&pair, 0, 0, 1, none[i], 0, 8, 0), RNIC_ERR_INVALID);
-    pair_expect_no_wc(pair.side[0].send_cq[0]);
+        EXPECT_EQ(qp_pair_send(&pair, 0, 0, 1, none[i], 0, 8, 0), RNIC_ERR_INVALID);
+    qp_pair_expect_no_wc(pair.side[0].send_cq[0]);
     EXPECT_EQ(simnet_count(&pair.net, 0, SIMNET_ANY, SIMNET_SENT), 0);
-    pair_free(&pair);
+    qp_pair_free(&pair);
 }
 
 SUITE("sim.uc", TEST(random_traffic), TEST(send_queue_error), TEST(operations))

@@ -12,7 +12,7 @@
  */
 #include <stdlib.h>
 #include "flow/flow.h"
-#include "wirejudge.h"
+#include "flow_oracle.h"
 #include "support/fabric.h"
 #include "support/suite.h"
 
@@ -139,7 +139,7 @@ static void arrive(void *ctx, unsigned node, const uint8_t *frame, size_t len, u
 {
     struct roce_pkt pkt;
 
-    wirejudge_arrived(ctx, node, frame, len, now);
+    flow_oracle_arrived(ctx, node, frame, len, now);
     if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, frame, len, len) != 0 || roce_pkt_dropped(&pkt) ||
         roce_pkt_icrc_check(&pkt, NULL) != ROCE_ICRC_GOOD)
         return;
@@ -167,7 +167,7 @@ static void observe(void *ctx, const struct simnet_event *event)
     uint8_t dst[16];
 
     (void)ctx;
-    wirejudge_sent(event);
+    flow_oracle_sent(event);
     in.icrc = roce_pkt_icrc_check(pkt, NULL);
     roce_flow_feed(judge, &in, NULL);
     EXPECT_EQ(pkt->defects, 0);
@@ -441,7 +441,7 @@ static void one_run(uint64_t seed)
     findings = 0;
     judge = roce_flow_new(&opts);
     CU_ASSERT_FATAL(judge != NULL);
-    wirejudge_begin(&fabric.net, fabric.dev[rng_below(&rng, fabric.dev_cnt)].node, seed);
+    flow_oracle_begin(&fabric.net, fabric.dev[rng_below(&rng, fabric.dev_cnt)].node, seed);
     fabric.net.observe = observe;
     fabric.net.arrive = arrive;
     fabric.net.tick = tick;
@@ -459,7 +459,7 @@ static void one_run(uint64_t seed)
     }
     roce_flow_finish(judge);
     roce_flow_del(judge);
-    wirejudge_end();
+    flow_oracle_end();
     check();
     fabric_free(&fabric);
 }

@@ -6,19 +6,19 @@
  * at once: whatever the network still holds must not change it (R078, R208, R210, R211).
  */
 #include <string.h>
-#include "support/pair.h"
+#include "support/qp_pair.h"
 #include "support/rng.h"
 #include "support/suite.h"
 
 #define ROUNDS 60u
 #define RUNS   6u
-#define RANGE  20000u         /* of a window, at most */
-#define SRC    (PAIR_MEM / 2) /* side 0: what is sent; side 1: receive buffers */
-#define SOON   (4000 * PAIR_T)
+#define RANGE  20000u            /* of a window, at most */
+#define SRC    (QP_PAIR_MEM / 2) /* side 0: what is sent; side 1: receive buffers */
+#define SOON   (4000 * QP_PAIR_T)
 
-static struct pair pair;
+static struct qp_pair pair;
 static struct rng rng;
-static uint8_t model[PAIR_MEM];
+static uint8_t model[QP_PAIR_MEM];
 
 static void post(unsigned side, const struct rnic_send_wr *wr, enum rnic_wc_status status)
 {
@@ -26,7 +26,7 @@ static void post(unsigned side, const struct rnic_send_wr *wr, enum rnic_wc_stat
     size_t got = 0;
 
     EXPECT_EQ(rnic_post_send(pair.side[side].qp[0], wr), RNIC_OK);
-    CU_ASSERT(pair_run(&pair, SOON));
+    CU_ASSERT(qp_pair_run(&pair, SOON));
     got = rnic_cq_poll(pair.side[side].send_cq[0], &wc, 1);
     EXPECT_EQ(got, 1);
     if (got)
@@ -52,7 +52,7 @@ static void fill(uint32_t off, uint32_t len, uint64_t va, uint32_t rkey)
     while (done < len) {
         uint32_t part = 1 + rng_below(&rng, len - done);
         uint32_t src = SRC + rng_below(&rng, RANGE);
-        struct rnic_sge sge = {PAIR_IOVA + src, part, PAIR_KEY};
+        struct rnic_sge sge = {QP_PAIR_IOVA + src, part, QP_PAIR_KEY};
         bool aligned = part >= 8 && (va + done) % 8 == 0;
         struct rnic_send_wr wr = request(RNIC_WR_WRITE, &sge, va + done, rkey);
 
@@ -71,15 +71,15 @@ static void one_round(struct rnic_mw *mw, unsigned round)
     uint32_t len = 8 + rng_below(&rng, RANGE);
     uint32_t off = rng_below(&rng, SRC - RANGE - 8);
     bool zero_based = rng_below(&rng, 2) != 0;
-    uint64_t va = zero_based ? 0 : PAIR_IOVA + off;
+    uint64_t va = zero_based ? 0 : QP_PAIR_IOVA + off;
     uint32_t old = rnic_mw_rkey(mw);
     uint32_t rkey = (old & ~0xFFu) | ((old + 1) & 0xFF);
     struct rnic_send_wr wr = request(RNIC_WR_BIND_MW, NULL, 0, 0);
-    const struct rnic_sge word = {PAIR_IOVA, 8, PAIR_KEY};
+    const struct rnic_sge word = {QP_PAIR_IOVA, 8, QP_PAIR_KEY};
 
     wr.mw = (struct rnic_mw_bind){.mw = mw,
                                   .mr = pair.side[1].mr,
-                                  .addr = PAIR_IOVA + off,
+                                  .addr = QP_PAIR_IOVA + off,
                                   .len = len,
                                   .rkey = rkey,
                                   .access = RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ |
@@ -95,11 +95,11 @@ static void one_round(struct rnic_mw *mw, unsigned round)
     post(0, &wr, RNIC_WC_SUCCESS);
     EXPECT_EQ(memcmp(pair.side[1].mem + off, model + off, len), 0);
     if (rng_below(&rng, 2)) {
-        EXPECT_EQ(pair_recv(&pair, 1, 0, round, SRC, 64), RNIC_OK);
+        EXPECT_EQ(qp_pair_recv(&pair, 1, 0, round, SRC, 64), RNIC_OK);
         wr = request(RNIC_WR_SEND_INV, &word, 0, 0);
         wr.invalidate_key = rkey;
         post(0, &wr, RNIC_WC_SUCCESS);
-        pair_expect_wc(pair.side[1].recv_cq[0], round, RNIC_WC_SUCCESS);
+        qp_pair_expect_wc(pair.side[1].recv_cq[0], round, RNIC_WC_SUCCESS);
         memcpy(model + SRC, pair.side[1].mem + SRC, 64);
     } else {
         wr = request(RNIC_WR_LOCAL_INV, NULL, 0, 0);
@@ -122,25 +122,25 @@ static void run(uint64_t seed)
                                     .reorder_ns = 30000};
     const struct simnet_path good = {.delay_ns = 2000};
     struct rnic_send_wr wr;
-    const struct rnic_sge sge = {PAIR_IOVA, 8, PAIR_KEY};
+    const struct rnic_sge sge = {QP_PAIR_IOVA, 8, QP_PAIR_KEY};
     struct rnic_mw *mw;
 
-    pair_init(&pair, seed, seed % 2 ? ROCE_ENCAP_V2_IP6 : ROCE_ENCAP_V2_IP4, 1, 8);
+    qp_pair_init(&pair, seed, seed % 2 ? ROCE_ENCAP_V2_IP6 : ROCE_ENCAP_V2_IP4, 1, 8);
     simnet_paths(&pair.net, &bad);
-    pair_connect(&pair);
+    qp_pair_connect(&pair);
     EXPECT_EQ(rnic_mw_new(pair.side[1].pd, RNIC_MW_TYPE_2, &mw), RNIC_OK);
-    memcpy(model, pair.side[1].mem, PAIR_MEM);
+    memcpy(model, pair.side[1].mem, QP_PAIR_MEM);
     for (unsigned round = 0; round < ROUNDS; round++)
         one_round(mw, round);
-    CU_ASSERT(pair_run(&pair, SOON));
-    EXPECT_EQ(memcmp(pair.side[1].mem, model, PAIR_MEM), 0);
-    pair_check_tally(&pair);
+    CU_ASSERT(qp_pair_run(&pair, SOON));
+    EXPECT_EQ(memcmp(pair.side[1].mem, model, QP_PAIR_MEM), 0);
+    qp_pair_check_tally(&pair);
     simnet_paths(&pair.net, &good); /* a fatal NAK is sent once, and could be lost */
     wr = request(RNIC_WR_WRITE, &sge, 0, rnic_mw_rkey(mw)); /* the last key is gone */
     post(0, &wr, RNIC_WC_REM_ACCESS_ERR);
-    EXPECT_EQ(memcmp(pair.side[1].mem, model, PAIR_MEM), 0);
+    EXPECT_EQ(memcmp(pair.side[1].mem, model, QP_PAIR_MEM), 0);
     EXPECT_EQ(rnic_mr_dereg(pair.side[1].mr), RNIC_OK);
-    pair_free(&pair);
+    qp_pair_free(&pair);
 }
 
 static void windows_over_a_bad_network(void)

@@ -3,16 +3,16 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "wirejudge.h"
+#include "flow_oracle.h"
 #include "support/suite.h"
-#include "support/witness.h"
+#include "support/requester_oracle.h"
 #include "support/work.h"
 #include "wire/codes.h"
 #include "wire/crc32.h"
 
 #define DEPTH     16u
 #define SOURCES   0u                    /* a third of the memory each: what is sent or read, ... */
-#define FETCHED   (PAIR_MEM / 3)        /* where READs and atomics put what they bring, ... */
+#define FETCHED   (QP_PAIR_MEM / 3)     /* where READs and atomics put what they bring, ... */
 #define WRITTEN   (2 * FETCHED)         /* where the other side puts its SENDs and WRITEs */
 #define WORDS     64u                   /* bytes at the start of each: atomic words */
 #define PSNS      16384u                /* PSNs of one direction that are remembered */
@@ -41,12 +41,12 @@ struct stream {
     unsigned recv_plan[TRAFFIC_WRS]; /* which request uses the n-th receive WQE */
     uint32_t sent;                   /* PSNs sent so far: what comes next is new (R057) */
     uint32_t seen[PSNS];             /* hash of the packet at each, 0 if none (R153) */
-    struct witness witness;          /* of its requester */
+    struct requester_oracle witness; /* of its requester */
 };
 
-static struct pair pair;
+static struct qp_pair pair;
 static struct traffic_limits limits;
-static struct stream stream[2][PAIR_QPS];
+static struct stream stream[2][QP_PAIR_QPS];
 static uint8_t *expected[2]; /* the memory of each side as it shall be */
 static struct rng rng;
 
@@ -173,11 +173,11 @@ static bool post_one(unsigned side, unsigned qp)
                               .flags = p->flags,
                               .sge = sge,
                               .imm = p->imm,
-                              .remote_addr = PAIR_IOVA + p->roff,
-                              .rkey = PAIR_KEY,
+                              .remote_addr = QP_PAIR_IOVA + p->roff,
+                              .rkey = QP_PAIR_KEY,
                               .invalidate_key = p->mr ? rnic_mr_key(p->mr) : 0,
                               .compare_add = p->imm,
-                              .srqn = pair_qpn(!side, qp) + PAIR_TARGET};
+                              .srqn = qp_pair_qpn(!side, qp) + QP_PAIR_TARGET};
 
     if (p->opcode == RNIC_WR_CMP_SWAP) {
         wr.compare_add = p->orig;
@@ -188,12 +188,12 @@ static bool post_one(unsigned side, unsigned qp)
             memcpy(&wr.swap, expected[!side] + p->roff, 8);
     }
     if (rnic_wr_is_atomic(p->opcode)) {
-        sge[0] = (struct rnic_sge){PAIR_IOVA + p->off, 8, PAIR_KEY};
+        sge[0] = (struct rnic_sge){QP_PAIR_IOVA + p->off, 8, QP_PAIR_KEY};
         wr.sge_cnt = 1;
     } else if (p->flags & RNIC_SEND_INLINE) {
         wr.sge_cnt = cut(sge, (uintptr_t)pair.side[side].mem + p->off, p->len, 0);
     } else if (p->opcode != RNIC_WR_LOCAL_INV) {
-        wr.sge_cnt = cut(sge, PAIR_IOVA + p->off, p->len, PAIR_KEY);
+        wr.sge_cnt = cut(sge, QP_PAIR_IOVA + p->off, p->len, QP_PAIR_KEY);
     }
     if (rnic_post_send(pair.side[side].qp[qp], &wr) != RNIC_OK)
         return false;
@@ -214,8 +214,8 @@ static bool post_recv(unsigned side, unsigned qp)
     p = &st->plan[st->recv_plan[st->recv_posted]];
     wr.sge_cnt = p->opcode == RNIC_WR_WRITE_IMM
                      ? 0
-                     : cut(sge, PAIR_IOVA + p->roff, limits.max_len, PAIR_KEY);
-    if (pair_post_recv(&pair, !side, qp, &wr) != RNIC_OK)
+                     : cut(sge, QP_PAIR_IOVA + p->roff, limits.max_len, QP_PAIR_KEY);
+    if (qp_pair_post_recv(&pair, !side, qp, &wr) != RNIC_OK)
         return false;
     st->recv_posted++;
     return true;
@@ -236,7 +236,7 @@ static void take_send(unsigned side, unsigned qp)
             return;
         EXPECT_EQ(wc.opcode, work_completes_as(st->plan[st->done].opcode));
         EXPECT_EQ(wc.byte_len, st->plan[st->done].len);
-        EXPECT_EQ(wc.qpn, pair_qpn(side, qp));
+        EXPECT_EQ(wc.qpn, qp_pair_qpn(side, qp));
         st->done++;
     }
 }
@@ -336,7 +336,7 @@ static void observe(void *ctx, const struct simnet_event *event)
     uint32_t hash;
 
     (void)ctx;
-    wirejudge_sent(event);
+    flow_oracle_sent(event);
     if (!roce_opcode_is_request(pkt->op)) {
         EXPECT_EQ(pkt->bth.ackreq, 0); /* R043 */
         EXPECT_EQ(pkt->bth.se, 0);     /* R041 */
@@ -361,7 +361,7 @@ static void observe(void *ctx, const struct simnet_event *event)
     } else if (pkt->op->kind != ROCE_KIND_READ || st->seen[at]) {
         EXPECT_EQ(hash, st->seen[at]);
     }
-    witness_sent(&st->witness, pkt, event->now);
+    oracle_sent(&st->witness, pkt, event->now);
 }
 
 /* What is given to a side: the responses among it are for the requester of that side. */
@@ -370,17 +370,17 @@ static void arrive(void *ctx, unsigned to, const uint8_t *frame, size_t len, uin
     unsigned side = to == pair.node[1];
     struct roce_pkt pkt;
 
-    wirejudge_arrived(ctx, to, frame, len, now);
+    flow_oracle_arrived(ctx, to, frame, len, now);
     if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, frame, len, len) == 0 && !roce_pkt_dropped(&pkt) &&
         roce_pkt_icrc_check(&pkt, NULL) == ROCE_ICRC_GOOD && roce_opcode_is_response(pkt.op))
-        witness_got(&stream[side][pkt.bth.dest_qp & 0xF].witness, &pkt, now,
-                    pair.net.hold_output[to] >= now);
+        oracle_got(&stream[side][pkt.bth.dest_qp & 0xF].witness, &pkt, now,
+                   pair.net.hold_output[to] >= now);
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-struct pair *traffic_begin(uint64_t seed, const struct traffic_limits *lim,
-                           const struct simnet_path *path)
+struct qp_pair *traffic_begin(uint64_t seed, const struct traffic_limits *lim,
+                              const struct simnet_path *path)
 {
     limits = *lim;
     if (limits.max_len < 8)
@@ -389,7 +389,7 @@ struct pair *traffic_begin(uint64_t seed, const struct traffic_limits *lim,
         limits.max_len = (FETCHED - WORDS) / (limits.qp_cnt * limits.wr_cnt);
     rng = rng_of(seed ^ 0x7261666669630000u);
     memset(stream, 0, sizeof(stream));
-    pair_init_as(&pair, seed, limits.encap, limits.qp_cnt, DEPTH, &limits.opts);
+    qp_pair_init_as(&pair, seed, limits.encap, limits.qp_cnt, DEPTH, &limits.opts);
     simnet_paths(&pair.net, path);
     for (unsigned s = 0; s < 2; s++) {
         for (unsigned q = 0; q < limits.qp_cnt; q++) {
@@ -400,23 +400,23 @@ struct pair *traffic_begin(uint64_t seed, const struct traffic_limits *lim,
             pair.side[!s].attr[q].max_dest_rd_atomic = depth;
             pair.side[s].attr[q].min_rnr_timer = (uint8_t)(1 + rng_below(&rng, 6));
         }
-        expected[s] = malloc(PAIR_MEM);
+        expected[s] = malloc(QP_PAIR_MEM);
         if (!expected[s])
             abort();
-        memcpy(expected[s], pair.side[s].mem, PAIR_MEM);
+        memcpy(expected[s], pair.side[s].mem, QP_PAIR_MEM);
     }
     for (unsigned q = 0; q < limits.qp_cnt; q++)
         for (unsigned s = 0; s < 2; s++)
             for (unsigned i = 0; i < limits.wr_cnt; i++)
                 make_plan(s, q, i);
-    pair_connect(&pair);
+    qp_pair_connect(&pair);
     for (unsigned q = 0; q < limits.qp_cnt; q++)
         for (unsigned s = 0; s < 2; s++)
-            witness_init(&stream[s][q].witness, pair.side[s].attr[q].sq_psn, limits.path_mtu,
-                         roce_ack_timeout_ns(pair.side[s].attr[q].timeout));
+            oracle_init(&stream[s][q].witness, pair.side[s].attr[q].sq_psn, limits.path_mtu,
+                        roce_ack_timeout_ns(pair.side[s].attr[q].timeout));
     pair.net.tick = tick;
     pair.net.observe = observe;
-    wirejudge_begin(&pair.net, pair.node[seed & 1], seed);
+    flow_oracle_begin(&pair.net, pair.node[seed & 1], seed);
     pair.net.arrive = arrive;
     return &pair;
 }
@@ -436,7 +436,7 @@ void traffic_run(void)
     /* A slow receiver may come to rest with WQEs still to be posted, a QP in SQD: the next tick
      * posts some, and goes on. */
     for (unsigned i = 0; i < 400 && (i == 0 || !all_done()); i++)
-        pair_run(&pair, LONG_TIME);
+        qp_pair_run(&pair, LONG_TIME);
     limits.drains = false;
     for (unsigned s = 0; s < 2; s++)
         for (unsigned q = 0; q < limits.qp_cnt; q++)
@@ -495,15 +495,15 @@ static void check_requesters(unsigned side, const struct rnic_counters *c)
 {
     const uint64_t counted[] = {
 #define X(name) c->name,
-        WITNESS_COUNTS(X)
+        ORACLE_COUNTS(X)
 #undef X
     };
-    struct witness_range sum[WITNESS_COUNT_CNT] = {{0, 0}};
+    struct oracle_range sum[ORACLE_COUNT_CNT] = {{0, 0}};
 
     for (unsigned q = 0; q < limits.qp_cnt; q++)
-        witness_add(sum, &stream[side][q].witness);
-    witness_check(sum, counted, side);
-    for (unsigned k = 0; k < WITNESS_COUNT_CNT; k++)
+        oracle_add(sum, &stream[side][q].witness);
+    oracle_check(sum, counted, side);
+    for (unsigned k = 0; k < ORACLE_COUNT_CNT; k++)
         EXPECT_EQ(sum[k].least, sum[k].most); /* the wire hides none of them here */
 }
 
@@ -512,13 +512,13 @@ void traffic_check(void)
     struct rnic_event event;
 
     for (unsigned s = 0; s < 2; s++) {
-        struct rnic_counters c = pair_counters(&pair, s);
+        struct rnic_counters c = qp_pair_counters(&pair, s);
 
         for (unsigned q = 0; q < limits.qp_cnt; q++) {
             check_stream(s, q);
             check_adds(s, q);
         }
-        for (uint32_t i = 0; i < PAIR_MEM; i++) {
+        for (uint32_t i = 0; i < QP_PAIR_MEM; i++) {
             if (pair.side[s].mem[i] != expected[s][i]) {
                 suite_fail(__FILE__, __LINE__, "byte 0x%x of side %u: 0x%02x, not 0x%02x", i, s,
                            pair.side[s].mem[i], expected[s][i]);
@@ -532,17 +532,17 @@ void traffic_check(void)
         EXPECT_EQ(c.rx_no_qp + c.rx_bad_pkey, 0);
         check_requesters(s, &c);
     }
-    pair_check_tally(&pair);
+    qp_pair_check_tally(&pair);
 }
 
 void traffic_end(void)
 {
-    wirejudge_end();
+    flow_oracle_end();
     for (unsigned s = 0; s < 2; s++) {
         free(expected[s]);
         expected[s] = NULL;
         for (unsigned q = 0; q < limits.qp_cnt; q++)
-            witness_free(&stream[s][q].witness);
+            oracle_free(&stream[s][q].witness);
     }
-    pair_free(&pair);
+    qp_pair_free(&pair);
 }

@@ -2,22 +2,22 @@
 /*
  * Traffic: a random but legal load on a pair of devices, in both directions of every QP, and the
  * proof that all of it arrived: each byte of both memories, each completion, each counter, those of
- * the requesters as a witness on the wire tells them (support/witness.h).
+ * the requesters as a witness on the wire tells them (support/requester_oracle.h).
  */
 #ifndef TEST_TRAFFIC_H
 #define TEST_TRAFFIC_H
 
-#include "support/pair.h"
+#include "support/qp_pair.h"
 
 #define TRAFFIC_WRS 64u /* at most this many requests in one direction of a QP */
 
 struct traffic_limits {
-    unsigned qp_cnt;  /* 1..PAIR_QPS */
+    unsigned qp_cnt;  /* 1..QP_PAIR_QPS */
     unsigned wr_cnt;  /* requests in one direction of a QP, 1..TRAFFIC_WRS */
     uint32_t max_len; /* bytes of a message, at most 8192 */
     uint32_t path_mtu;
     enum roce_encap encap;
-    struct pair_opts opts;
+    struct qp_pair_opts opts;
     bool slow_receiver; /* receive WQEs are posted late: RNR NAKs come */
     bool drains;        /* QPs go to SQD and back at any time */
 };
@@ -27,8 +27,8 @@ struct traffic_limits {
  * it to the caller to add rules before traffic_run(). traffic_check() asserts that everything is
  * where it belongs; traffic_end() frees all. One load at a time.
  */
-struct pair *traffic_begin(uint64_t seed, const struct traffic_limits *limits,
-                           const struct simnet_path *path);
+struct qp_pair *traffic_begin(uint64_t seed, const struct traffic_limits *limits,
+                              const struct simnet_path *path);
 void traffic_run(void);
 void traffic_check(void);
 void traffic_end(void);

@@ -2,15 +2,15 @@
 /* FLUSH and ATOMIC WRITE (annex A19, R126) of responder and requester: rights, lengths, alignment,
  * resources, duplicates, what they count as, and how they complete. */
 #include <string.h>
-#include "support/fakehost.h"
-#include "support/fakereq.h"
+#include "support/responder_fixture.h"
+#include "support/requester_fixture.h"
 #include "support/suite.h"
 #include "wire/codes.h"
 
 #define OK RNIC_WC_SUCCESS
 
-static struct fakehost host;
-static struct fakereq fake;
+static struct responder_fixture host;
+static struct requester_fixture fake;
 
 static struct roce_pkt flush(uint32_t psn, uint8_t type, uint8_t level, uint64_t va, uint32_t rkey,
                              uint32_t len)
@@ -31,7 +31,7 @@ static struct roce_pkt atomic_write(uint32_t psn, uint64_t va, uint32_t rkey, ui
 /* The answer of both: READ Response Only without data, with the MSN of the request. */
 static void expect_done(uint32_t psn, uint32_t msn)
 {
-    struct roce_pkt pkt = fake_out(&host);
+    struct roce_pkt pkt = responder_out(&host);
 
     EXPECT_EQ(pkt.bth.opcode, ROCE_OP_RC_READ_RESP_ONLY);
     EXPECT_EQ(pkt.bth.psn, psn & ROCE_PSN_MASK);
@@ -52,17 +52,17 @@ static void atomic_write_done(void)
     static const uint8_t data[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     uint32_t psn;
 
-    fake_init(&host);
+    responder_init(&host);
     psn = first_psn();
     /* AckReq means nothing: the response is owed all the same (R101). */
-    EXPECT_EQ(fake_in(&host, atomic_write(psn, FAKE_VA + 16, FAKE_KEY, 8, data)),
+    EXPECT_EQ(responder_in(&host, atomic_write(psn, RESPONDER_VA + 16, RESPONDER_KEY, 8, data)),
               RNIC_RESP_ADVANCE);
     EXPECT_EQ(memcmp(host.mem + 16, data, 8), 0);
     expect_done(psn, 1);
     EXPECT_EQ(host.counters.rx_atomic_write_requests, 1);
     EXPECT_EQ(first_psn(), (psn + 1) & ROCE_PSN_MASK);
-    fake_expect_nothing(&host);
-    fake_free(&host);
+    responder_expect_nothing(&host);
+    responder_free(&host);
 }
 
 /* R126, oA19-28: 8 bytes, and where 8 bytes lie. */
@@ -71,38 +71,39 @@ static void atomic_write_refused(void)
     static const uint8_t data[16] = {1, 2, 3, 4, 5, 6, 7, 8};
 
     for (unsigned row = 0; row < 7; row++) {
-        struct rnic_responder_attr attr = fake_attr();
+        struct rnic_responder_attr attr = responder_attr();
         struct roce_pkt pkt;
         bool access = false;
 
-        fake_init(&host);
+        responder_init(&host);
         if (row == 3)
             attr.access &= ~(unsigned)RNIC_ACCESS_REMOTE_WRITE; /* R075 */
         if (row == 4)
             attr.max_dest_rd_atomic = 0; /* R076 */
-        fake_restart(&host, &attr);
-        pkt = atomic_write(first_psn(), FAKE_VA, FAKE_KEY, 8, data);
+        responder_restart(&host, &attr);
+        pkt = atomic_write(first_psn(), RESPONDER_VA, RESPONDER_KEY, 8, data);
         switch (row) {
         case 0: pkt.reth.va += 4; break;
         case 1: pkt.reth.dma_len = 4; break;
         case 2: pkt.reth.dma_len = 16; break;
         case 5:
-            pkt.reth.rkey = FAKE_KEY_RO;
+            pkt.reth.rkey = RESPONDER_KEY_RO;
             access = true;
             break;
         case 6:
-            pkt.reth.va = FAKE_VA + FAKE_MEM_LEN;
+            pkt.reth.va = RESPONDER_VA + RESPONDER_MEM_LEN;
             access = true;
             break;
         default: break;
         }
-        EXPECT_EQ(fake_in(&host, pkt), access ? RNIC_RESP_NAK_ACCESS : RNIC_RESP_NAK_INVALID_REQ);
-        fake_expect_aeth(
+        EXPECT_EQ(responder_in(&host, pkt),
+                  access ? RNIC_RESP_NAK_ACCESS : RNIC_RESP_NAK_INVALID_REQ);
+        responder_expect_aeth(
             &host, pkt.bth.psn,
             ROCE_SYNDROME_NAK | (access ? ROCE_NAK_REMOTE_ACCESS : ROCE_NAK_INVALID_REQ), 0);
         EXPECT_EQ(host.failed_cnt, 1);
         CU_ASSERT(memcmp(host.mem, data, 8) != 0);
-        fake_free(&host);
+        responder_free(&host);
     }
 }
 
@@ -110,16 +111,19 @@ static void flush_done(void)
 {
     uint32_t psn;
 
-    fake_init(&host);
+    responder_init(&host);
     psn = first_psn();
-    EXPECT_EQ(fake_in(&host, flush(psn, 1, 0, FAKE_VA, FAKE_KEY, FAKE_MEM_LEN)), RNIC_RESP_ADVANCE);
-    EXPECT_EQ(fake_in(&host, flush(psn + 1, 3, 0, FAKE_VA + 1, FAKE_KEY, 1)), RNIC_RESP_ADVANCE);
+    EXPECT_EQ(responder_in(&host, flush(psn, 1, 0, RESPONDER_VA, RESPONDER_KEY, RESPONDER_MEM_LEN)),
+              RNIC_RESP_ADVANCE);
+    EXPECT_EQ(responder_in(&host, flush(psn + 1, 3, 0, RESPONDER_VA + 1, RESPONDER_KEY, 1)),
+              RNIC_RESP_ADVANCE);
     /* Of level MR address and length mean nothing. */
-    EXPECT_EQ(fake_in(&host, flush(psn + 2, 2, 1, 0, FAKE_KEY, UINT32_MAX)), RNIC_RESP_ADVANCE);
+    EXPECT_EQ(responder_in(&host, flush(psn + 2, 2, 1, 0, RESPONDER_KEY, UINT32_MAX)),
+              RNIC_RESP_ADVANCE);
     for (uint32_t i = 0; i < 3; i++)
         expect_done(psn + i, i + 1);
     EXPECT_EQ(host.counters.rx_flush_requests, 3);
-    fake_free(&host);
+    responder_free(&host);
 }
 
 static void flush_refused(void)
@@ -132,34 +136,34 @@ static void flush_refused(void)
         unsigned denied; /* of the QP */
         uint8_t nak;
     } rows[] = {
-        {0, 0, FAKE_KEY, 0, 8, 0, ROCE_NAK_INVALID_REQ}, /* no placement type */
-        {4, 0, FAKE_KEY, 0, 8, 0, ROCE_NAK_INVALID_REQ}, /* reserved */
-        {1, 2, FAKE_KEY, 0, 8, 0, ROCE_NAK_INVALID_REQ},
-        {1, 0, FAKE_KEY, 0, 8, RNIC_ACCESS_FLUSH_GLOBAL, ROCE_NAK_INVALID_REQ},
-        {3, 0, FAKE_KEY, 0, 8, RNIC_ACCESS_FLUSH_PERSISTENT, ROCE_NAK_INVALID_REQ},
-        {1, 0, FAKE_KEY, 0, (1u << 31) + 1, 0, ROCE_NAK_INVALID_REQ}, /* R081 */
-        {1, 0, FAKE_KEY_RO, 0, 8, 0, ROCE_NAK_REMOTE_ACCESS},
-        {1, 1, FAKE_KEY_RO, 0, 8, 0, ROCE_NAK_REMOTE_ACCESS},
-        {1, 0, FAKE_KEY + 0x100, 0, 8, 0, ROCE_NAK_REMOTE_ACCESS},
-        {1, 1, FAKE_KEY + 0x100, 0, 8, 0, ROCE_NAK_REMOTE_ACCESS},
-        {1, 0, FAKE_KEY + 0x100, 0, 0, 0, ROCE_NAK_REMOTE_ACCESS}, /* C9-88 is not of FLUSH */
-        {1, 0, FAKE_KEY, FAKE_MEM_LEN - 4, 8, 0, ROCE_NAK_REMOTE_ACCESS},
+        {0, 0, RESPONDER_KEY, 0, 8, 0, ROCE_NAK_INVALID_REQ}, /* no placement type */
+        {4, 0, RESPONDER_KEY, 0, 8, 0, ROCE_NAK_INVALID_REQ}, /* reserved */
+        {1, 2, RESPONDER_KEY, 0, 8, 0, ROCE_NAK_INVALID_REQ},
+        {1, 0, RESPONDER_KEY, 0, 8, RNIC_ACCESS_FLUSH_GLOBAL, ROCE_NAK_INVALID_REQ},
+        {3, 0, RESPONDER_KEY, 0, 8, RNIC_ACCESS_FLUSH_PERSISTENT, ROCE_NAK_INVALID_REQ},
+        {1, 0, RESPONDER_KEY, 0, (1u << 31) + 1, 0, ROCE_NAK_INVALID_REQ}, /* R081 */
+        {1, 0, RESPONDER_KEY_RO, 0, 8, 0, ROCE_NAK_REMOTE_ACCESS},
+        {1, 1, RESPONDER_KEY_RO, 0, 8, 0, ROCE_NAK_REMOTE_ACCESS},
+        {1, 0, RESPONDER_KEY + 0x100, 0, 8, 0, ROCE_NAK_REMOTE_ACCESS},
+        {1, 1, RESPONDER_KEY + 0x100, 0, 8, 0, ROCE_NAK_REMOTE_ACCESS},
+        {1, 0, RESPONDER_KEY + 0x100, 0, 0, 0, ROCE_NAK_REMOTE_ACCESS}, /* C9-88 is not of FLUSH */
+        {1, 0, RESPONDER_KEY, RESPONDER_MEM_LEN - 4, 8, 0, ROCE_NAK_REMOTE_ACCESS},
     };
 
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct rnic_responder_attr attr = fake_attr();
+        struct rnic_responder_attr attr = responder_attr();
         uint32_t psn;
 
-        fake_init(&host);
+        responder_init(&host);
         attr.access &= ~rows[i].denied;
-        fake_restart(&host, &attr);
+        responder_restart(&host, &attr);
         psn = first_psn();
-        fake_in(&host, flush(psn, rows[i].type, rows[i].level, FAKE_VA + rows[i].off, rows[i].rkey,
-                             rows[i].len));
-        fake_expect_aeth(&host, psn, ROCE_SYNDROME_NAK | rows[i].nak, 0);
-        fake_expect_nothing(&host);
+        responder_in(&host, flush(psn, rows[i].type, rows[i].level, RESPONDER_VA + rows[i].off,
+                                  rows[i].rkey, rows[i].len));
+        responder_expect_aeth(&host, psn, ROCE_SYNDROME_NAK | rows[i].nak, 0);
+        responder_expect_nothing(&host);
         EXPECT_EQ(host.counters.rx_flush_requests, 0);
-        fake_free(&host);
+        responder_free(&host);
     }
 }
 
@@ -169,46 +173,51 @@ static void duplicates(void)
 {
     static const uint8_t one[8] = {1};
     static const uint8_t two[8] = {2};
-    struct rnic_responder_attr attr = fake_attr();
+    struct rnic_responder_attr attr = responder_attr();
     uint32_t psn;
 
-    fake_init(&host);
+    responder_init(&host);
     attr.max_dest_rd_atomic = 2;
-    fake_restart(&host, &attr);
+    responder_restart(&host, &attr);
     psn = first_psn();
-    fake_in(&host, atomic_write(psn, FAKE_VA, FAKE_KEY, 8, one));
+    responder_in(&host, atomic_write(psn, RESPONDER_VA, RESPONDER_KEY, 8, one));
     expect_done(psn, 1);
-    fake_in(&host, flush(psn + 1, 1, 0, FAKE_VA, FAKE_KEY, 8));
+    responder_in(&host, flush(psn + 1, 1, 0, RESPONDER_VA, RESPONDER_KEY, 8));
     expect_done(psn + 1, 2);
-    EXPECT_EQ(fake_in(&host, atomic_write(psn, 0, FAKE_KEY, 8, two)), RNIC_RESP_DUPLICATE_ATOMIC);
+    EXPECT_EQ(responder_in(&host, atomic_write(psn, 0, RESPONDER_KEY, 8, two)),
+              RNIC_RESP_DUPLICATE_ATOMIC);
     expect_done(psn, 2);
     EXPECT_EQ(memcmp(host.mem, one, 8), 0);
-    EXPECT_EQ(fake_in(&host, flush(psn + 1, 1, 0, 0, FAKE_KEY, 8)), RNIC_RESP_DUPLICATE_ATOMIC);
+    EXPECT_EQ(responder_in(&host, flush(psn + 1, 1, 0, 0, RESPONDER_KEY, 8)),
+              RNIC_RESP_DUPLICATE_ATOMIC);
     expect_done(psn + 1, 2);
     EXPECT_EQ(host.counters.rx_flush_requests, 1);
     EXPECT_EQ(host.counters.rx_atomic_write_requests, 1);
-    EXPECT_EQ(fake_in(&host, flush(psn, 1, 0, FAKE_VA, FAKE_KEY, 8)), RNIC_RESP_DROP);
-    fake_in(&host, flush(psn + 2, 1, 0, FAKE_VA, FAKE_KEY, 8));
+    EXPECT_EQ(responder_in(&host, flush(psn, 1, 0, RESPONDER_VA, RESPONDER_KEY, 8)),
+              RNIC_RESP_DROP);
+    responder_in(&host, flush(psn + 2, 1, 0, RESPONDER_VA, RESPONDER_KEY, 8));
     expect_done(psn + 2, 3);
-    EXPECT_EQ(fake_in(&host, atomic_write(psn, FAKE_VA, FAKE_KEY, 8, two)), RNIC_RESP_DROP);
-    fake_expect_nothing(&host);
-    fake_free(&host);
+    EXPECT_EQ(responder_in(&host, atomic_write(psn, RESPONDER_VA, RESPONDER_KEY, 8, two)),
+              RNIC_RESP_DROP);
+    responder_expect_nothing(&host);
+    responder_free(&host);
 }
 
 /* R076: they take responder resources as READs do. */
 static void r076_resources(void)
 {
-    struct rnic_responder_attr attr = fake_attr();
+    struct rnic_responder_attr attr = responder_attr();
     uint32_t psn;
 
-    fake_init(&host);
+    responder_init(&host);
     attr.max_dest_rd_atomic = 1;
-    fake_restart(&host, &attr);
+    responder_restart(&host, &attr);
     psn = first_psn();
-    EXPECT_EQ(fake_in(&host, flush(psn, 1, 0, FAKE_VA, FAKE_KEY, 8)), RNIC_RESP_ADVANCE);
-    EXPECT_EQ(fake_in(&host, flush(psn + 1, 1, 0, FAKE_VA, FAKE_KEY, 8)),
+    EXPECT_EQ(responder_in(&host, flush(psn, 1, 0, RESPONDER_VA, RESPONDER_KEY, 8)),
+              RNIC_RESP_ADVANCE);
+    EXPECT_EQ(responder_in(&host, flush(psn + 1, 1, 0, RESPONDER_VA, RESPONDER_KEY, 8)),
               RNIC_RESP_NAK_INVALID_REQ);
-    fake_free(&host);
+    responder_free(&host);
 }
 
 /* ---- requester ------------------------------------------------------------------------------- */
@@ -219,8 +228,8 @@ static struct rnic_send_wr flush_wr(uint64_t wr_id, unsigned type, enum rnic_flu
     return (struct rnic_send_wr){.wr_id = wr_id,
                                  .opcode = RNIC_WR_FLUSH,
                                  .flags = RNIC_SEND_SIGNALED,
-                                 .remote_addr = FREQ_RVA,
-                                 .rkey = FREQ_RKEY,
+                                 .remote_addr = REQUESTER_RVA,
+                                 .rkey = REQUESTER_RKEY,
                                  .flush = {.len = len, .type = type, .level = level}};
 }
 
@@ -229,42 +238,42 @@ static void requests(void)
 {
     struct rnic_send_wr wr =
         flush_wr(1, RNIC_FLUSH_GLOBAL | RNIC_FLUSH_PERSISTENT, RNIC_FLUSH_MR, 300);
-    struct rnic_sge sge = {FREQ_VA + 24, 8, FREQ_KEY};
+    struct rnic_sge sge = {REQUESTER_VA + 24, 8, REQUESTER_KEY};
     struct roce_pkt pkt;
 
-    freq_init(&fake);
-    EXPECT_EQ(freq_post_wr(&fake, &wr), RNIC_SQ_POSTED);
+    requester_init(&fake);
+    EXPECT_EQ(requester_post_wr(&fake, &wr), RNIC_SQ_POSTED);
     wr = (struct rnic_send_wr){.wr_id = 2,
                                .opcode = RNIC_WR_ATOMIC_WRITE,
                                .flags = RNIC_SEND_SIGNALED,
                                .sge = &sge,
                                .sge_cnt = 1,
-                               .remote_addr = FREQ_RVA + 8,
-                               .rkey = FREQ_RKEY};
-    EXPECT_EQ(freq_post_wr(&fake, &wr), RNIC_SQ_POSTED);
-    pkt = freq_out(&fake);
+                               .remote_addr = REQUESTER_RVA + 8,
+                               .rkey = REQUESTER_RKEY};
+    EXPECT_EQ(requester_post_wr(&fake, &wr), RNIC_SQ_POSTED);
+    pkt = requester_out(&fake);
     EXPECT_EQ(pkt.bth.opcode, ROCE_OP_RC_FLUSH);
     EXPECT_EQ(pkt.feth.plt, 3);
     EXPECT_EQ(pkt.feth.sel, 1);
-    EXPECT_EQ(pkt.reth.va, FREQ_RVA);
-    EXPECT_EQ(pkt.reth.rkey, FREQ_RKEY);
+    EXPECT_EQ(pkt.reth.va, REQUESTER_RVA);
+    EXPECT_EQ(pkt.reth.rkey, REQUESTER_RKEY);
     EXPECT_EQ(pkt.reth.dma_len, 300);
     EXPECT_EQ(pkt.bth.se, 0); /* R041 */
     EXPECT_EQ(pkt.bth.ackreq, 1);
     EXPECT_EQ(pkt.payload_len, 0);
-    pkt = freq_out(&fake);
+    pkt = requester_out(&fake);
     EXPECT_EQ(pkt.bth.opcode, ROCE_OP_RC_ATOMIC_WRITE);
-    EXPECT_EQ(pkt.bth.psn, (FREQ_PSN + 1) & ROCE_PSN_MASK);
+    EXPECT_EQ(pkt.bth.psn, (REQUESTER_PSN + 1) & ROCE_PSN_MASK);
     EXPECT_EQ(pkt.reth.dma_len, 8);
     EXPECT_EQ(pkt.payload_len, 8);
     EXPECT_EQ(memcmp(pkt.payload, fake.mem + 24, 8), 0);
-    EXPECT_EQ(freq_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, 0, 0, 0), RNIC_COMP_DONE_EMPTY);
-    freq_expect_wc(&fake, 1, OK);
+    EXPECT_EQ(requester_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, 0, 0, 0), RNIC_COMP_DONE_EMPTY);
+    requester_expect_wc(&fake, 1, OK);
     EXPECT_EQ(fake.wc[0].opcode, RNIC_WC_FLUSH);
-    EXPECT_EQ(freq_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, 1, 0, 0), RNIC_COMP_DONE_EMPTY);
-    freq_expect_wc(&fake, 2, OK);
+    EXPECT_EQ(requester_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, 1, 0, 0), RNIC_COMP_DONE_EMPTY);
+    requester_expect_wc(&fake, 2, OK);
     EXPECT_EQ(fake.wc[1].opcode, RNIC_WC_ATOMIC_WRITE);
-    freq_free(&fake);
+    requester_free(&fake);
 }
 
 /* R136, R153: inline data is that of the post, in the repetition too, whatever max_inline is. */
@@ -276,50 +285,50 @@ static void inline_data(void)
                                     .flags = RNIC_SEND_SIGNALED | RNIC_SEND_INLINE,
                                     .sge = &sge,
                                     .sge_cnt = 1,
-                                    .remote_addr = FREQ_RVA};
+                                    .remote_addr = REQUESTER_RVA};
 
-    freq_init(&fake);
-    EXPECT_EQ(freq_post_wr(&fake, &wr), RNIC_SQ_POSTED);
+    requester_init(&fake);
+    EXPECT_EQ(requester_post_wr(&fake, &wr), RNIC_SQ_POSTED);
     memset(data, 0, sizeof(data));
     for (unsigned i = 0; i < 2; i++) {
-        struct roce_pkt pkt = freq_out(&fake);
+        struct roce_pkt pkt = requester_out(&fake);
 
         EXPECT_EQ(pkt.bth.opcode, ROCE_OP_RC_ATOMIC_WRITE);
-        EXPECT_EQ(pkt.bth.psn, FREQ_PSN);
-        EXPECT_EQ(pkt.reth.va, FREQ_RVA);
+        EXPECT_EQ(pkt.bth.psn, REQUESTER_PSN);
+        EXPECT_EQ(pkt.reth.va, REQUESTER_RVA);
         EXPECT_EQ(pkt.payload[0], 9);
         EXPECT_EQ(pkt.payload[7], 2);
-        freq_pass(&fake, FREQ_T);
+        requester_pass(&fake, REQUESTER_T);
     }
-    freq_free(&fake);
+    requester_free(&fake);
 }
 
 /* R130, R131, R139: they count for max_rd_atomic, a fence waits for them, and an ACK is no answer.
  */
 static void as_fetches(void)
 {
-    struct rnic_requester_attr attr = freq_attr();
+    struct rnic_requester_attr attr = requester_attr();
     struct rnic_send_wr wr = flush_wr(1, RNIC_FLUSH_GLOBAL, RNIC_FLUSH_RANGE, 8);
 
-    freq_init(&fake);
+    requester_init(&fake);
     attr.max_rd_atomic = 1;
-    freq_restart(&fake, &attr);
-    EXPECT_EQ(freq_post_wr(&fake, &wr), RNIC_SQ_POSTED);
-    freq_post(&fake, 2, RNIC_WR_READ, 0, 8);
-    freq_expect(&fake, ROCE_OP_RC_FLUSH, 0);
-    freq_expect_gate(&fake, RNIC_REQ_RD_ATOMIC);
-    EXPECT_EQ(freq_ack(&fake, 0), RNIC_COMP_IMPLIED_NAK);
-    freq_expect(&fake, ROCE_OP_RC_FLUSH, 0);
-    EXPECT_EQ(freq_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, 0, 0, 0), RNIC_COMP_DONE_EMPTY);
-    freq_expect(&fake, ROCE_OP_RC_READ_REQUEST, 1);
-    freq_free(&fake);
+    requester_restart(&fake, &attr);
+    EXPECT_EQ(requester_post_wr(&fake, &wr), RNIC_SQ_POSTED);
+    requester_post(&fake, 2, RNIC_WR_READ, 0, 8);
+    requester_expect(&fake, ROCE_OP_RC_FLUSH, 0);
+    requester_expect_gate(&fake, RNIC_REQ_RD_ATOMIC);
+    EXPECT_EQ(requester_ack(&fake, 0), RNIC_COMP_IMPLIED_NAK);
+    requester_expect(&fake, ROCE_OP_RC_FLUSH, 0);
+    EXPECT_EQ(requester_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, 0, 0, 0), RNIC_COMP_DONE_EMPTY);
+    requester_expect(&fake, ROCE_OP_RC_READ_REQUEST, 1);
+    requester_free(&fake);
 
-    freq_init(&fake);
-    EXPECT_EQ(freq_post_wr(&fake, &wr), RNIC_SQ_POSTED);
-    freq_post_flags(&fake, 2, RNIC_WR_SEND, 0, 8, RNIC_SEND_FENCE);
-    freq_expect(&fake, ROCE_OP_RC_FLUSH, 0);
-    freq_expect_gate(&fake, RNIC_REQ_FENCE);
-    freq_free(&fake);
+    requester_init(&fake);
+    EXPECT_EQ(requester_post_wr(&fake, &wr), RNIC_SQ_POSTED);
+    requester_post_flags(&fake, 2, RNIC_WR_SEND, 0, 8, RNIC_SEND_FENCE);
+    requester_expect(&fake, ROCE_OP_RC_FLUSH, 0);
+    requester_expect_gate(&fake, RNIC_REQ_FENCE);
+    requester_free(&fake);
 }
 
 /* R141-R143: an answer of another kind or with data. */
@@ -330,21 +339,21 @@ static void bad_answers(void)
         uint32_t len;
         enum rnic_wc_status status;
     } rows[] = {{ROCE_OP_RC_READ_RESP_ONLY, 8, RNIC_WC_LOC_LEN_ERR},
-                {ROCE_OP_RC_READ_RESP_FIRST, FREQ_MTU, RNIC_WC_BAD_RESP_ERR},
+                {ROCE_OP_RC_READ_RESP_FIRST, REQUESTER_MTU, RNIC_WC_BAD_RESP_ERR},
                 {ROCE_OP_RC_ATOMIC_ACK, 0, RNIC_WC_BAD_RESP_ERR}};
 
     for (unsigned i = 0; i < 3; i++) {
         struct rnic_send_wr wr = flush_wr(1, RNIC_FLUSH_GLOBAL, RNIC_FLUSH_RANGE, 8);
 
-        freq_init(&fake);
-        EXPECT_EQ(freq_post_wr(&fake, &wr), RNIC_SQ_POSTED);
-        freq_out_all(&fake);
+        requester_init(&fake);
+        EXPECT_EQ(requester_post_wr(&fake, &wr), RNIC_SQ_POSTED);
+        requester_out_all(&fake);
         if (i == 2)
-            freq_atomic(&fake, 0, 1);
+            requester_atomic(&fake, 0, 1);
         else
-            freq_read(&fake, rows[i].opcode, 0, 0, rows[i].len);
-        freq_expect_wc(&fake, 1, rows[i].status);
-        freq_free(&fake);
+            requester_read(&fake, rows[i].opcode, 0, 0, rows[i].len);
+        requester_expect_wc(&fake, 1, rows[i].status);
+        requester_free(&fake);
     }
 }
 
@@ -354,25 +363,25 @@ static void refused_posts(void)
     const struct rnic_sge sge[2] = {{(uintptr_t)data, 4, 0}, {(uintptr_t)data, 5, 0}};
     struct rnic_send_wr wr;
 
-    freq_init(&fake);
+    requester_init(&fake);
     wr = flush_wr(1, 0, RNIC_FLUSH_RANGE, 8);
-    EXPECT_EQ(freq_post_wr(&fake, &wr), RNIC_SQ_INVALID);
+    EXPECT_EQ(requester_post_wr(&fake, &wr), RNIC_SQ_INVALID);
     wr = flush_wr(1, 4, RNIC_FLUSH_RANGE, 8);
-    EXPECT_EQ(freq_post_wr(&fake, &wr), RNIC_SQ_INVALID);
+    EXPECT_EQ(requester_post_wr(&fake, &wr), RNIC_SQ_INVALID);
     wr = flush_wr(1, 1, (enum rnic_flush_level)2, 8);
-    EXPECT_EQ(freq_post_wr(&fake, &wr), RNIC_SQ_INVALID);
+    EXPECT_EQ(requester_post_wr(&fake, &wr), RNIC_SQ_INVALID);
     wr = flush_wr(1, 1, RNIC_FLUSH_RANGE, (1u << 31) + 1);
-    EXPECT_EQ(freq_post_wr(&fake, &wr), RNIC_SQ_INVALID);
+    EXPECT_EQ(requester_post_wr(&fake, &wr), RNIC_SQ_INVALID);
     wr = flush_wr(1, 1, RNIC_FLUSH_RANGE, 8);
     wr.sge = sge;
     wr.sge_cnt = 1;
-    EXPECT_EQ(freq_post_wr(&fake, &wr), RNIC_SQ_INVALID);
+    EXPECT_EQ(requester_post_wr(&fake, &wr), RNIC_SQ_INVALID);
     wr = (struct rnic_send_wr){.opcode = RNIC_WR_ATOMIC_WRITE, .sge = sge, .sge_cnt = 1};
-    EXPECT_EQ(freq_post_wr(&fake, &wr), RNIC_SQ_INVALID);
+    EXPECT_EQ(requester_post_wr(&fake, &wr), RNIC_SQ_INVALID);
     wr.sge_cnt = 2;
     wr.flags = RNIC_SEND_INLINE;
-    EXPECT_EQ(freq_post_wr(&fake, &wr), RNIC_SQ_INVALID);
-    freq_free(&fake);
+    EXPECT_EQ(requester_post_wr(&fake, &wr), RNIC_SQ_INVALID);
+    requester_free(&fake);
 }
 
 SUITE("transport.a19", TEST(atomic_write_done), TEST(atomic_write_refused), TEST(flush_done),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* What responses do: R137-R148, R152, R155-R161, R198, R199 of rnic/rules.md. */
-#include "support/fakereq.h"
+#include "support/requester_fixture.h"
 #include "support/suite.h"
 #include "wire/codes.h"
 
@@ -12,7 +12,7 @@
 #define LAST   ROCE_OP_RC_READ_RESP_LAST
 #define ONLY   ROCE_OP_RC_READ_RESP_ONLY
 
-static struct fakereq fake;
+static struct requester_fixture fake;
 
 static void step_names(void)
 {
@@ -24,90 +24,90 @@ static void step_names(void)
 /* Three SENDs of one packet each, sent: positions 0, 1, 2. */
 static void three_sends(void)
 {
-    freq_init(&fake);
+    requester_init(&fake);
     for (unsigned i = 0; i < 3; i++)
-        freq_post(&fake, i, RNIC_WR_SEND, 0, 8);
-    EXPECT_EQ(freq_out_all(&fake), 3);
+        requester_post(&fake, i, RNIC_WR_SEND, 0, 8);
+    EXPECT_EQ(requester_out_all(&fake), 3);
 }
 
 /* A READ of four packets (positions 0 .. 3) and a SEND (4), sent. */
 static void read_and_send(void)
 {
-    freq_init(&fake);
-    freq_post(&fake, 1, RNIC_WR_READ, 4096, 1000);
-    freq_post(&fake, 2, RNIC_WR_SEND, 0, 8);
-    EXPECT_EQ(freq_out_all(&fake), 2);
+    requester_init(&fake);
+    requester_post(&fake, 1, RNIC_WR_READ, 4096, 1000);
+    requester_post(&fake, 2, RNIC_WR_SEND, 0, 8);
+    EXPECT_EQ(requester_out_all(&fake), 2);
 }
 
 static void expect_end(uint64_t wr_id, enum rnic_wc_status status)
 {
-    freq_expect_wc(&fake, wr_id, status);
+    requester_expect_wc(&fake, wr_id, status);
     EXPECT_EQ(fake.failed_cnt, 1);
     EXPECT_EQ(fake.wc_cnt_at_failure, fake.wc_seen);
     while (fake.wc_seen < fake.wc_cnt)
-        freq_expect_wc(&fake, ++wr_id, RNIC_WC_WR_FLUSH_ERR);
+        requester_expect_wc(&fake, ++wr_id, RNIC_WC_WR_FLUSH_ERR);
     CU_ASSERT(rnic_sq_empty(&fake.req.sq));
-    freq_expect_gate(&fake, RNIC_REQ_STOPPED);
-    freq_free(&fake);
+    requester_expect_gate(&fake, RNIC_REQ_STOPPED);
+    requester_free(&fake);
 }
 
 /* R138, R064: one ACK for all of them, in order. */
 static void r138_coalesced_ack(void)
 {
     three_sends();
-    EXPECT_EQ(freq_ack(&fake, 2), RNIC_COMP_ACKNOWLEDGE);
+    EXPECT_EQ(requester_ack(&fake, 2), RNIC_COMP_ACKNOWLEDGE);
     for (unsigned i = 0; i < 3; i++)
-        freq_expect_wc(&fake, i, OK);
+        requester_expect_wc(&fake, i, OK);
     EXPECT_EQ(fake.wc[0].opcode, RNIC_WC_SEND);
     EXPECT_EQ(fake.req.retry.deadline, RNIC_RETRY_NEVER);
-    freq_free(&fake);
+    requester_free(&fake);
 }
 
 /* R137, R144: PSNs never sent and PSNs answered before do nothing (rxe-6.1 D12, D7). */
 static void r137_ghosts(void)
 {
-    freq_init(&fake);
-    EXPECT_EQ(freq_ack(&fake, 0), RNIC_COMP_GHOST);
-    EXPECT_EQ(freq_ack(&fake, 0xFFFFFF), RNIC_COMP_GHOST); /* before the connection (D7) */
-    freq_free(&fake);
+    requester_init(&fake);
+    EXPECT_EQ(requester_ack(&fake, 0), RNIC_COMP_GHOST);
+    EXPECT_EQ(requester_ack(&fake, 0xFFFFFF), RNIC_COMP_GHOST); /* before the connection (D7) */
+    requester_free(&fake);
     three_sends();
-    freq_post(&fake, 3, RNIC_WR_SEND, 0, 8); /* posted, not sent */
-    EXPECT_EQ(freq_ack(&fake, 3), RNIC_COMP_GHOST);
-    EXPECT_EQ(freq_ack(&fake, 0x60), RNIC_COMP_GHOST);
-    EXPECT_EQ(freq_ack(&fake, 0x7FFFFF), RNIC_COMP_GHOST);
-    EXPECT_EQ(freq_ack(&fake, 0x800000), RNIC_COMP_GHOST);
-    EXPECT_EQ(freq_aeth(&fake, 3, NAK(1), 0), RNIC_COMP_GHOST);
-    EXPECT_EQ(freq_read(&fake, ONLY, 3, 1, 8), RNIC_COMP_GHOST);
-    freq_expect_no_wc(&fake);
-    freq_ack(&fake, 0);
-    freq_expect_wc(&fake, 0, OK);
-    EXPECT_EQ(freq_ack(&fake, 0), RNIC_COMP_DUPLICATE);
-    EXPECT_EQ(freq_aeth(&fake, 0, NAK(0), 0), RNIC_COMP_DUPLICATE); /* R161 */
-    EXPECT_EQ(freq_aeth(&fake, 0, RNR(1), 0), RNIC_COMP_DUPLICATE);
-    EXPECT_EQ(freq_aeth(&fake, 0, NAK(2), 0), RNIC_COMP_DUPLICATE);
-    EXPECT_EQ(freq_atomic(&fake, 0, 1), RNIC_COMP_DUPLICATE);
-    freq_expect_no_wc(&fake);
+    requester_post(&fake, 3, RNIC_WR_SEND, 0, 8); /* posted, not sent */
+    EXPECT_EQ(requester_ack(&fake, 3), RNIC_COMP_GHOST);
+    EXPECT_EQ(requester_ack(&fake, 0x60), RNIC_COMP_GHOST);
+    EXPECT_EQ(requester_ack(&fake, 0x7FFFFF), RNIC_COMP_GHOST);
+    EXPECT_EQ(requester_ack(&fake, 0x800000), RNIC_COMP_GHOST);
+    EXPECT_EQ(requester_aeth(&fake, 3, NAK(1), 0), RNIC_COMP_GHOST);
+    EXPECT_EQ(requester_read(&fake, ONLY, 3, 1, 8), RNIC_COMP_GHOST);
+    requester_expect_no_wc(&fake);
+    requester_ack(&fake, 0);
+    requester_expect_wc(&fake, 0, OK);
+    EXPECT_EQ(requester_ack(&fake, 0), RNIC_COMP_DUPLICATE);
+    EXPECT_EQ(requester_aeth(&fake, 0, NAK(0), 0), RNIC_COMP_DUPLICATE); /* R161 */
+    EXPECT_EQ(requester_aeth(&fake, 0, RNR(1), 0), RNIC_COMP_DUPLICATE);
+    EXPECT_EQ(requester_aeth(&fake, 0, NAK(2), 0), RNIC_COMP_DUPLICATE);
+    EXPECT_EQ(requester_atomic(&fake, 0, 1), RNIC_COMP_DUPLICATE);
+    requester_expect_no_wc(&fake);
     EXPECT_EQ(fake.failed_cnt, 0);
     EXPECT_EQ(fake.counters.rx_no_request, 6);
     EXPECT_EQ(fake.counters.duplicate_response, 5);
-    freq_free(&fake);
+    requester_free(&fake);
 }
 
 /* R063, R141, R145: a READ response tells of what is before it, and its bytes are where they
  * belong. */
 static void r145_read_completes(void)
 {
-    freq_init(&fake);
-    freq_post(&fake, 1, RNIC_WR_SEND, 0, 8);
-    freq_post(&fake, 2, RNIC_WR_READ, 4096, 1000);
-    freq_out_all(&fake);
-    EXPECT_EQ(freq_read(&fake, FIRST, 1, 0xA1, 256), RNIC_COMP_PLACE_READ);
-    freq_expect_wc(&fake, 1, OK);
-    EXPECT_EQ(freq_read(&fake, MIDDLE, 2, 0xA2, 256), RNIC_COMP_PLACE_READ);
-    EXPECT_EQ(freq_read(&fake, MIDDLE, 3, 0xA3, 256), RNIC_COMP_PLACE_READ);
-    freq_expect_no_wc(&fake);
-    EXPECT_EQ(freq_read(&fake, LAST, 4, 0xA4, 232), RNIC_COMP_PLACE_READ);
-    freq_expect_wc(&fake, 2, OK);
+    requester_init(&fake);
+    requester_post(&fake, 1, RNIC_WR_SEND, 0, 8);
+    requester_post(&fake, 2, RNIC_WR_READ, 4096, 1000);
+    requester_out_all(&fake);
+    EXPECT_EQ(requester_read(&fake, FIRST, 1, 0xA1, 256), RNIC_COMP_PLACE_READ);
+    requester_expect_wc(&fake, 1, OK);
+    EXPECT_EQ(requester_read(&fake, MIDDLE, 2, 0xA2, 256), RNIC_COMP_PLACE_READ);
+    EXPECT_EQ(requester_read(&fake, MIDDLE, 3, 0xA3, 256), RNIC_COMP_PLACE_READ);
+    requester_expect_no_wc(&fake);
+    EXPECT_EQ(requester_read(&fake, LAST, 4, 0xA4, 232), RNIC_COMP_PLACE_READ);
+    requester_expect_wc(&fake, 2, OK);
     EXPECT_EQ(fake.wc[1].opcode, RNIC_WC_RDMA_READ);
     EXPECT_EQ(fake.wc[1].byte_len, 1000);
     for (uint32_t i = 0; i < 1000; i++)
@@ -115,11 +115,11 @@ static void r145_read_completes(void)
     EXPECT_EQ(fake.mem[4095], (uint8_t)(4095 * 5 + 4095 / 256));
     EXPECT_EQ(fake.mem[5096], (uint8_t)(5096 * 5 + 5096 / 256));
     /* R086: nothing to read is one empty packet. */
-    freq_post(&fake, 3, RNIC_WR_READ, 0, 0);
-    freq_out_all(&fake);
-    EXPECT_EQ(freq_read(&fake, ONLY, 5, 0, 0), RNIC_COMP_PLACE_READ);
-    freq_expect_wc(&fake, 3, OK);
-    freq_free(&fake);
+    requester_post(&fake, 3, RNIC_WR_READ, 0, 0);
+    requester_out_all(&fake);
+    EXPECT_EQ(requester_read(&fake, ONLY, 5, 0, 0), RNIC_COMP_PLACE_READ);
+    requester_expect_wc(&fake, 3, OK);
+    requester_free(&fake);
 }
 
 /* R122, R125: the value from before, once. */
@@ -127,26 +127,27 @@ static void r125_atomic_completes(void)
 {
     uint64_t value;
 
-    freq_init(&fake);
-    freq_post(&fake, 1, RNIC_WR_FETCH_ADD, 64, 8);
-    freq_post(&fake, 2, RNIC_WR_CMP_SWAP, 72, 8);
-    freq_out_all(&fake);
-    EXPECT_EQ(freq_atomic(&fake, 0, 0x1122334455667788u), RNIC_COMP_PLACE_ATOMIC);
+    requester_init(&fake);
+    requester_post(&fake, 1, RNIC_WR_FETCH_ADD, 64, 8);
+    requester_post(&fake, 2, RNIC_WR_CMP_SWAP, 72, 8);
+    requester_out_all(&fake);
+    EXPECT_EQ(requester_atomic(&fake, 0, 0x1122334455667788u), RNIC_COMP_PLACE_ATOMIC);
     memcpy(&value, fake.mem + 64, 8);
     EXPECT_EQ(value, 0x1122334455667788u);
-    freq_expect_wc(&fake, 1, OK);
+    requester_expect_wc(&fake, 1, OK);
     EXPECT_EQ(fake.wc[0].byte_len, 8);
     EXPECT_EQ(fake.wc[0].opcode, RNIC_WC_FETCH_ADD);
-    freq_pass(&fake, FREQ_T); /* the answer of the second is lost: the same packet again */
-    freq_expect(&fake, ROCE_OP_RC_CMP_SWAP, 1);
-    EXPECT_EQ(freq_atomic(&fake, 1, 5), RNIC_COMP_PLACE_ATOMIC);
-    EXPECT_EQ(freq_atomic(&fake, 1, 6), RNIC_COMP_DUPLICATE);
+    requester_pass(&fake,
+                   REQUESTER_T); /* the answer of the second is lost: the same packet again */
+    requester_expect(&fake, ROCE_OP_RC_CMP_SWAP, 1);
+    EXPECT_EQ(requester_atomic(&fake, 1, 5), RNIC_COMP_PLACE_ATOMIC);
+    EXPECT_EQ(requester_atomic(&fake, 1, 6), RNIC_COMP_DUPLICATE);
     memcpy(&value, fake.mem + 72, 8);
     EXPECT_EQ(value, 5);
-    freq_expect_wc(&fake, 2, OK);
+    requester_expect_wc(&fake, 2, OK);
     EXPECT_EQ(fake.wc[1].opcode, RNIC_WC_COMP_SWAP);
-    freq_expect_no_wc(&fake);
-    freq_free(&fake);
+    requester_expect_no_wc(&fake);
+    requester_free(&fake);
 }
 
 /* R139: an ACK, a NAK or data of a later request, while a READ or atomic is unanswered. */
@@ -154,29 +155,33 @@ static void r139_implied_nak(void)
 {
     for (unsigned how = 0; how < 4; how++) {
         read_and_send();
-        freq_post(&fake, 3, RNIC_WR_FETCH_ADD, 64, 8);
-        freq_out_all(&fake);
+        requester_post(&fake, 3, RNIC_WR_FETCH_ADD, 64, 8);
+        requester_out_all(&fake);
         switch (how) {
-        case 0: EXPECT_EQ(freq_ack(&fake, 4), RNIC_COMP_IMPLIED_NAK); break;
-        case 1: EXPECT_EQ(freq_aeth(&fake, 4, NAK(0), 0), RNIC_COMP_IMPLIED_NAK); break;
-        case 2: EXPECT_EQ(freq_aeth(&fake, 4, RNR(1), 0), RNIC_COMP_IMPLIED_NAK); break;
-        default: EXPECT_EQ(freq_atomic(&fake, 5, 1), RNIC_COMP_IMPLIED_NAK); break;
+        case 0: EXPECT_EQ(requester_ack(&fake, 4), RNIC_COMP_IMPLIED_NAK); break;
+        case 1: EXPECT_EQ(requester_aeth(&fake, 4, NAK(0), 0), RNIC_COMP_IMPLIED_NAK); break;
+        case 2: EXPECT_EQ(requester_aeth(&fake, 4, RNR(1), 0), RNIC_COMP_IMPLIED_NAK); break;
+        default: EXPECT_EQ(requester_atomic(&fake, 5, 1), RNIC_COMP_IMPLIED_NAK); break;
         }
         EXPECT_EQ(fake.counters.implied_nak_seq_err, 1);
-        EXPECT_EQ(freq_ack(&fake, 4), RNIC_COMP_IGNORE); /* R161: only once */
-        freq_expect_no_wc(&fake);
-        freq_expect(&fake, ROCE_OP_RC_READ_REQUEST, 0);
-        freq_expect(&fake, ROCE_OP_RC_SEND_ONLY, 4);
-        freq_expect(&fake, ROCE_OP_RC_FETCH_ADD, 5);
-        EXPECT_EQ(freq_ack(&fake, 4), RNIC_COMP_IGNORE);
+        EXPECT_EQ(requester_ack(&fake, 4), RNIC_COMP_IGNORE); /* R161: only once */
+        requester_expect_no_wc(&fake);
+        requester_expect(&fake, ROCE_OP_RC_READ_REQUEST, 0);
+        requester_expect(&fake, ROCE_OP_RC_SEND_ONLY, 4);
+        requester_expect(&fake, ROCE_OP_RC_FETCH_ADD, 5);
+        EXPECT_EQ(requester_ack(&fake, 4), RNIC_COMP_IGNORE);
         EXPECT_EQ(fake.req.retry.retries_left, 2);
         for (uint32_t i = 0; i < 4; i++)
-            freq_read(&fake, i == 0 ? FIRST : i == 3 ? LAST : MIDDLE, i, 1, i == 3 ? 232 : 256);
-        freq_expect_wc(&fake, 1, OK);
+            requester_read(&fake,
+                           i == 0   ? FIRST
+                           : i == 3 ? LAST
+                                    : MIDDLE,
+                           i, 1, i == 3 ? 232 : 256);
+        requester_expect_wc(&fake, 1, OK);
         EXPECT_EQ(fake.req.retry.retries_left, 3); /* R155 */
-        freq_ack(&fake, 4);
-        freq_expect_wc(&fake, 2, OK);
-        freq_free(&fake);
+        requester_ack(&fake, 4);
+        requester_expect_wc(&fake, 2, OK);
+        requester_free(&fake);
     }
 }
 
@@ -186,46 +191,46 @@ static void r140_read_gap(void)
     struct roce_pkt pkt;
 
     read_and_send();
-    EXPECT_EQ(freq_read(&fake, FIRST, 0, 0xB1, 256), RNIC_COMP_PLACE_READ);
-    EXPECT_EQ(freq_read(&fake, MIDDLE, 2, 0xEE, 256), RNIC_COMP_IMPLIED_NAK);
-    EXPECT_EQ(freq_read(&fake, LAST, 3, 0xEE, 232), RNIC_COMP_IGNORE);
+    EXPECT_EQ(requester_read(&fake, FIRST, 0, 0xB1, 256), RNIC_COMP_PLACE_READ);
+    EXPECT_EQ(requester_read(&fake, MIDDLE, 2, 0xEE, 256), RNIC_COMP_IMPLIED_NAK);
+    EXPECT_EQ(requester_read(&fake, LAST, 3, 0xEE, 232), RNIC_COMP_IGNORE);
     EXPECT_EQ(fake.counters.implied_nak_seq_err, 1);
-    pkt = freq_out(&fake);
+    pkt = requester_out(&fake);
     EXPECT_EQ(pkt.bth.opcode, ROCE_OP_RC_READ_REQUEST);
-    EXPECT_EQ(pkt.bth.psn, (FREQ_PSN + 1) & ROCE_PSN_MASK);
-    EXPECT_EQ(pkt.reth.va, FREQ_RVA + 256);
+    EXPECT_EQ(pkt.bth.psn, (REQUESTER_PSN + 1) & ROCE_PSN_MASK);
+    EXPECT_EQ(pkt.reth.va, REQUESTER_RVA + 256);
     EXPECT_EQ(pkt.reth.dma_len, 1000 - 256);
-    EXPECT_EQ(pkt.reth.rkey, FREQ_RKEY);
-    freq_expect(&fake, ROCE_OP_RC_SEND_ONLY, 4);
-    EXPECT_EQ(freq_read(&fake, FIRST, 1, 0xB2, 256), RNIC_COMP_PLACE_READ);
-    EXPECT_EQ(freq_read(&fake, MIDDLE, 2, 0xB3, 256), RNIC_COMP_PLACE_READ);
-    EXPECT_EQ(freq_read(&fake, LAST, 3, 0xB4, 232), RNIC_COMP_PLACE_READ);
-    freq_expect_wc(&fake, 1, OK);
+    EXPECT_EQ(pkt.reth.rkey, REQUESTER_RKEY);
+    requester_expect(&fake, ROCE_OP_RC_SEND_ONLY, 4);
+    EXPECT_EQ(requester_read(&fake, FIRST, 1, 0xB2, 256), RNIC_COMP_PLACE_READ);
+    EXPECT_EQ(requester_read(&fake, MIDDLE, 2, 0xB3, 256), RNIC_COMP_PLACE_READ);
+    EXPECT_EQ(requester_read(&fake, LAST, 3, 0xB4, 232), RNIC_COMP_PLACE_READ);
+    requester_expect_wc(&fake, 1, OK);
     for (uint32_t i = 0; i < 1000; i++)
         EXPECT_EQ(fake.mem[4096 + i], 0xB1 + i / 256);
-    freq_free(&fake);
+    requester_free(&fake);
 
     /* The old responses may come after all, and rxe goes on with Middle (rxe-6.1 D4). */
     read_and_send();
-    freq_read(&fake, FIRST, 0, 1, 256);
-    EXPECT_EQ(freq_read(&fake, MIDDLE, 2, 1, 256), RNIC_COMP_IMPLIED_NAK);
-    EXPECT_EQ(freq_out_all(&fake), 2);
-    EXPECT_EQ(freq_read(&fake, MIDDLE, 1, 2, 256), RNIC_COMP_PLACE_READ);
-    EXPECT_EQ(freq_read(&fake, FIRST, 1, 2, 256), RNIC_COMP_DUPLICATE);
-    EXPECT_EQ(freq_read(&fake, MIDDLE, 2, 2, 256), RNIC_COMP_PLACE_READ);
-    EXPECT_EQ(freq_read(&fake, LAST, 3, 2, 232), RNIC_COMP_PLACE_READ);
-    freq_expect_wc(&fake, 1, OK);
-    freq_free(&fake);
+    requester_read(&fake, FIRST, 0, 1, 256);
+    EXPECT_EQ(requester_read(&fake, MIDDLE, 2, 1, 256), RNIC_COMP_IMPLIED_NAK);
+    EXPECT_EQ(requester_out_all(&fake), 2);
+    EXPECT_EQ(requester_read(&fake, MIDDLE, 1, 2, 256), RNIC_COMP_PLACE_READ);
+    EXPECT_EQ(requester_read(&fake, FIRST, 1, 2, 256), RNIC_COMP_DUPLICATE);
+    EXPECT_EQ(requester_read(&fake, MIDDLE, 2, 2, 256), RNIC_COMP_PLACE_READ);
+    EXPECT_EQ(requester_read(&fake, LAST, 3, 2, 232), RNIC_COMP_PLACE_READ);
+    requester_expect_wc(&fake, 1, OK);
+    requester_free(&fake);
 
     /* The tail in one packet. */
     read_and_send();
     for (uint32_t i = 0; i < 3; i++)
-        freq_read(&fake, i ? MIDDLE : FIRST, i, 1, 256);
-    freq_pass(&fake, FREQ_T);
-    EXPECT_EQ(freq_out(&fake).reth.dma_len, 232);
-    EXPECT_EQ(freq_read(&fake, ONLY, 3, 2, 232), RNIC_COMP_PLACE_READ);
-    freq_expect_wc(&fake, 1, OK);
-    freq_free(&fake);
+        requester_read(&fake, i ? MIDDLE : FIRST, i, 1, 256);
+    requester_pass(&fake, REQUESTER_T);
+    EXPECT_EQ(requester_out(&fake).reth.dma_len, 232);
+    EXPECT_EQ(requester_read(&fake, ONLY, 3, 2, 232), RNIC_COMP_PLACE_READ);
+    requester_expect_wc(&fake, 1, OK);
+    requester_free(&fake);
 }
 
 /* R141: Middle and Last without First; First or Only where nobody asked for one. */
@@ -240,8 +245,8 @@ static void r141_read_order(void)
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         read_and_send();
         for (uint32_t k = 0; k < rows[i].before; k++)
-            freq_read(&fake, k ? MIDDLE : FIRST, k, 1, 256);
-        EXPECT_EQ(freq_read(&fake, rows[i].opcode, rows[i].before, 1, rows[i].len),
+            requester_read(&fake, k ? MIDDLE : FIRST, k, 1, 256);
+        EXPECT_EQ(requester_read(&fake, rows[i].opcode, rows[i].before, 1, rows[i].len),
                   RNIC_COMP_BAD_RESPONSE);
         EXPECT_EQ(fake.counters.bad_resp_err, 1);
         expect_end(1, RNIC_WC_BAD_RESP_ERR);
@@ -261,8 +266,8 @@ static void r142_read_length(void)
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         read_and_send();
         for (uint32_t k = 0; k < rows[i].before; k++)
-            freq_read(&fake, k ? MIDDLE : FIRST, k, 1, 256);
-        EXPECT_EQ(freq_read(&fake, rows[i].opcode, rows[i].before, 1, rows[i].len),
+            requester_read(&fake, k ? MIDDLE : FIRST, k, 1, 256);
+        EXPECT_EQ(requester_read(&fake, rows[i].opcode, rows[i].before, 1, rows[i].len),
                   RNIC_COMP_BAD_LENGTH);
         expect_end(1, RNIC_WC_LOC_LEN_ERR);
     }
@@ -272,19 +277,19 @@ static void r142_read_length(void)
 static void r143_wrong_kind(void)
 {
     three_sends();
-    EXPECT_EQ(freq_read(&fake, ONLY, 0, 1, 8), RNIC_COMP_BAD_RESPONSE);
+    EXPECT_EQ(requester_read(&fake, ONLY, 0, 1, 8), RNIC_COMP_BAD_RESPONSE);
     expect_end(0, RNIC_WC_BAD_RESP_ERR);
     three_sends(); /* what is before it is acknowledged (R145) */
-    EXPECT_EQ(freq_atomic(&fake, 1, 1), RNIC_COMP_BAD_RESPONSE);
-    freq_expect_wc(&fake, 0, OK);
+    EXPECT_EQ(requester_atomic(&fake, 1, 1), RNIC_COMP_BAD_RESPONSE);
+    requester_expect_wc(&fake, 0, OK);
     expect_end(1, RNIC_WC_BAD_RESP_ERR);
     read_and_send();
-    EXPECT_EQ(freq_atomic(&fake, 0, 1), RNIC_COMP_BAD_RESPONSE);
+    EXPECT_EQ(requester_atomic(&fake, 0, 1), RNIC_COMP_BAD_RESPONSE);
     expect_end(1, RNIC_WC_BAD_RESP_ERR);
-    freq_init(&fake);
-    freq_post(&fake, 1, RNIC_WR_FETCH_ADD, 0, 8);
-    freq_out_all(&fake);
-    EXPECT_EQ(freq_read(&fake, ONLY, 0, 1, 8), RNIC_COMP_BAD_RESPONSE);
+    requester_init(&fake);
+    requester_post(&fake, 1, RNIC_WR_FETCH_ADD, 0, 8);
+    requester_out_all(&fake);
+    EXPECT_EQ(requester_read(&fake, ONLY, 0, 1, 8), RNIC_COMP_BAD_RESPONSE);
     expect_end(1, RNIC_WC_BAD_RESP_ERR);
 }
 
@@ -296,13 +301,13 @@ static void r146_fatal_naks(void)
 
     for (uint8_t code = 1; code <= 3; code++) {
         three_sends();
-        EXPECT_EQ(freq_aeth(&fake, 1, NAK(code), 1), RNIC_COMP_NAK_FATAL);
-        freq_expect_wc(&fake, 0, OK);
+        EXPECT_EQ(requester_aeth(&fake, 1, NAK(code), 1), RNIC_COMP_NAK_FATAL);
+        requester_expect_wc(&fake, 0, OK);
         expect_end(1, status[code]);
         /* For a READ whose data is under way: any of its packets. */
         read_and_send();
-        freq_read(&fake, FIRST, 0, 1, 256);
-        EXPECT_EQ(freq_aeth(&fake, 2, NAK(code), 1), RNIC_COMP_NAK_FATAL);
+        requester_read(&fake, FIRST, 0, 1, 256);
+        EXPECT_EQ(requester_aeth(&fake, 2, NAK(code), 1), RNIC_COMP_NAK_FATAL);
         expect_end(1, status[code]);
     }
     EXPECT_EQ(fake.counters.req_remote_operational_errors, 1);
@@ -317,10 +322,10 @@ static void r147_reserved(void)
         if (kind != ROCE_SYN_RESERVED && syndrome != NAK(ROCE_NAK_INVALID_RD_REQ))
             continue;
         three_sends();
-        EXPECT_EQ(freq_aeth(&fake, 1, (uint8_t)syndrome, 0), RNIC_COMP_IGNORE);
-        freq_expect_no_wc(&fake);
+        EXPECT_EQ(requester_aeth(&fake, 1, (uint8_t)syndrome, 0), RNIC_COMP_IGNORE);
+        requester_expect_no_wc(&fake);
         EXPECT_EQ(fake.failed_cnt, 0);
-        freq_free(&fake);
+        requester_free(&fake);
     }
 }
 
@@ -329,12 +334,12 @@ static void r148_bad_local_buffer(void)
 {
     read_and_send();
     fake.key_gone = true;
-    EXPECT_EQ(freq_read(&fake, FIRST, 0, 1, 256), RNIC_COMP_BAD_MEMORY);
+    EXPECT_EQ(requester_read(&fake, FIRST, 0, 1, 256), RNIC_COMP_BAD_MEMORY);
     expect_end(1, RNIC_WC_LOC_PROT_ERR);
-    freq_init(&fake);
-    freq_post(&fake, 1, RNIC_WR_CMP_SWAP, FREQ_MEM_LEN - 4, 8);
-    freq_out_all(&fake);
-    EXPECT_EQ(freq_atomic(&fake, 0, 1), RNIC_COMP_BAD_MEMORY);
+    requester_init(&fake);
+    requester_post(&fake, 1, RNIC_WR_CMP_SWAP, REQUESTER_MEM_LEN - 4, 8);
+    requester_out_all(&fake);
+    EXPECT_EQ(requester_atomic(&fake, 0, 1), RNIC_COMP_BAD_MEMORY);
     expect_end(1, RNIC_WC_LOC_PROT_ERR);
 }
 
@@ -343,31 +348,32 @@ static void r154_nak_retries(void)
 {
     three_sends();
     for (unsigned i = 0; i < 3; i++) {
-        EXPECT_EQ(freq_aeth(&fake, 0, NAK(0), 0), i ? RNIC_COMP_IGNORE : RNIC_COMP_NAK_PSN_SEQ);
-        EXPECT_EQ(freq_out_all(&fake), i ? 0 : 3);
+        EXPECT_EQ(requester_aeth(&fake, 0, NAK(0), 0),
+                  i ? RNIC_COMP_IGNORE : RNIC_COMP_NAK_PSN_SEQ);
+        EXPECT_EQ(requester_out_all(&fake), i ? 0 : 3);
     }
-    freq_pass(&fake, FREQ_T);
-    EXPECT_EQ(freq_aeth(&fake, 0, NAK(0), 0), RNIC_COMP_IGNORE); /* about to be sent anyway */
-    EXPECT_EQ(freq_out_all(&fake), 3);
-    EXPECT_EQ(freq_aeth(&fake, 0, NAK(0), 0), RNIC_COMP_NAK_PSN_SEQ);
-    EXPECT_EQ(freq_out_all(&fake), 3);
+    requester_pass(&fake, REQUESTER_T);
+    EXPECT_EQ(requester_aeth(&fake, 0, NAK(0), 0), RNIC_COMP_IGNORE); /* about to be sent anyway */
+    EXPECT_EQ(requester_out_all(&fake), 3);
+    EXPECT_EQ(requester_aeth(&fake, 0, NAK(0), 0), RNIC_COMP_NAK_PSN_SEQ);
+    EXPECT_EQ(requester_out_all(&fake), 3);
     EXPECT_EQ(fake.req.retry.retries_left, 0);
-    freq_pass(&fake, 2 * FREQ_T); /* it fired once, and there was no progress */
+    requester_pass(&fake, 2 * REQUESTER_T); /* it fired once, and there was no progress */
     expect_end(0, RNIC_WC_RETRY_EXC_ERR);
 }
 
 /* R155: each step forward gives all tries back. */
 static void r155_progress_reloads(void)
 {
-    freq_init(&fake);
-    freq_post(&fake, 1, RNIC_WR_WRITE, 0, 16000);
+    requester_init(&fake);
+    requester_post(&fake, 1, RNIC_WR_WRITE, 0, 16000);
     for (uint32_t i = 0; i < 60; i++) {
-        freq_out_all(&fake);
-        EXPECT_EQ(freq_aeth(&fake, i + 1, NAK(0), 0), RNIC_COMP_NAK_PSN_SEQ);
+        requester_out_all(&fake);
+        EXPECT_EQ(requester_aeth(&fake, i + 1, NAK(0), 0), RNIC_COMP_NAK_PSN_SEQ);
     }
     EXPECT_EQ(fake.failed_cnt, 0);
     EXPECT_EQ(fake.counters.packet_seq_err, 60);
-    freq_free(&fake);
+    requester_free(&fake);
 }
 
 /* R156-R159: nothing is sent until the time is over, then from that PSN; after rnr_retry the error;
@@ -376,29 +382,29 @@ static void r156_rnr_nak(void)
 {
     three_sends();
     for (unsigned i = 0; i < 2; i++) {
-        EXPECT_EQ(freq_aeth(&fake, 1, RNR(8), 1), RNIC_COMP_NAK_RNR);
+        EXPECT_EQ(requester_aeth(&fake, 1, RNR(8), 1), RNIC_COMP_NAK_RNR);
         EXPECT_EQ(fake.req.retry.deadline, fake.now + roce_rnr_ns(8));
-        freq_expect_gate(&fake, RNIC_REQ_RNR_WAIT);
-        EXPECT_EQ(freq_aeth(&fake, 1, RNR(8), 1), RNIC_COMP_IGNORE);
-        EXPECT_EQ(freq_aeth(&fake, 1, NAK(0), 1), RNIC_COMP_IGNORE); /* rxe-6.1 D8 */
-        freq_pass(&fake, roce_rnr_ns(8) - 1);
-        freq_expect_gate(&fake, RNIC_REQ_RNR_WAIT);
-        freq_pass(&fake, 1);
-        freq_expect(&fake, ROCE_OP_RC_SEND_ONLY, 1);
-        freq_expect(&fake, ROCE_OP_RC_SEND_ONLY, 2);
+        requester_expect_gate(&fake, RNIC_REQ_RNR_WAIT);
+        EXPECT_EQ(requester_aeth(&fake, 1, RNR(8), 1), RNIC_COMP_IGNORE);
+        EXPECT_EQ(requester_aeth(&fake, 1, NAK(0), 1), RNIC_COMP_IGNORE); /* rxe-6.1 D8 */
+        requester_pass(&fake, roce_rnr_ns(8) - 1);
+        requester_expect_gate(&fake, RNIC_REQ_RNR_WAIT);
+        requester_pass(&fake, 1);
+        requester_expect(&fake, ROCE_OP_RC_SEND_ONLY, 1);
+        requester_expect(&fake, ROCE_OP_RC_SEND_ONLY, 2);
     }
-    freq_expect_wc(&fake, 0, OK);
+    requester_expect_wc(&fake, 0, OK);
     EXPECT_EQ(fake.req.retry.retries_left, 3); /* R158 */
     EXPECT_EQ(fake.counters.packet_seq_err, 0);
-    freq_aeth(&fake, 1, RNR(8), 1);
+    requester_aeth(&fake, 1, RNR(8), 1);
     EXPECT_EQ(fake.counters.rnr_nak_retry_err, 3);
     EXPECT_EQ(fake.counters.rnr_retry_exceeded_err, 1);
     expect_end(1, RNIC_WC_RNR_RETRY_EXC_ERR);
     read_and_send(); /* R159 */
-    EXPECT_EQ(freq_aeth(&fake, 0, RNR(1), 0), RNIC_COMP_NAK_RNR);
-    freq_pass(&fake, roce_rnr_ns(1));
-    freq_expect(&fake, ROCE_OP_RC_READ_REQUEST, 0);
-    freq_free(&fake);
+    EXPECT_EQ(requester_aeth(&fake, 0, RNR(1), 0), RNIC_COMP_NAK_RNR);
+    requester_pass(&fake, roce_rnr_ns(1));
+    requester_expect(&fake, ROCE_OP_RC_READ_REQUEST, 0);
+    requester_free(&fake);
 }
 
 /* R156: also where nothing was sent again yet since the timer fired, as when the rate is held down,
@@ -406,50 +412,50 @@ static void r156_rnr_nak(void)
 static void r156_before_it_goes_again(void)
 {
     three_sends();
-    freq_pass(&fake, fake.req.retry.timeout_ns);
+    requester_pass(&fake, fake.req.retry.timeout_ns);
     EXPECT_EQ(fake.req.nxt, fake.req.una);
-    EXPECT_EQ(freq_aeth(&fake, 0, RNR(8), 0), RNIC_COMP_NAK_RNR);
-    freq_expect_gate(&fake, RNIC_REQ_RNR_WAIT);
+    EXPECT_EQ(requester_aeth(&fake, 0, RNR(8), 0), RNIC_COMP_NAK_RNR);
+    requester_expect_gate(&fake, RNIC_REQ_RNR_WAIT);
     EXPECT_EQ(fake.req.retry.deadline, fake.now + roce_rnr_ns(8));
-    freq_free(&fake);
+    requester_free(&fake);
     three_sends();
-    EXPECT_EQ(freq_aeth(&fake, 0, RNR(1), 0), RNIC_COMP_NAK_RNR);
-    EXPECT_EQ(freq_aeth(&fake, 1, RNR(8), 1), RNIC_COMP_NAK_RNR);
-    freq_expect_wc(&fake, 0, OK);
-    freq_expect_gate(&fake, RNIC_REQ_RNR_WAIT);
+    EXPECT_EQ(requester_aeth(&fake, 0, RNR(1), 0), RNIC_COMP_NAK_RNR);
+    EXPECT_EQ(requester_aeth(&fake, 1, RNR(8), 1), RNIC_COMP_NAK_RNR);
+    requester_expect_wc(&fake, 0, OK);
+    requester_expect_gate(&fake, RNIC_REQ_RNR_WAIT);
     EXPECT_EQ(fake.req.retry.deadline, fake.now + roce_rnr_ns(8));
-    freq_free(&fake);
+    requester_free(&fake);
 }
 
 /* R157: 7 never ends. */
 static void r157_rnr_for_ever(void)
 {
-    struct rnic_requester_attr attr = freq_attr();
+    struct rnic_requester_attr attr = requester_attr();
 
     attr.rnr_retry = 7;
-    freq_init(&fake);
-    freq_restart(&fake, &attr);
-    freq_post(&fake, 1, RNIC_WR_SEND, 0, 8);
+    requester_init(&fake);
+    requester_restart(&fake, &attr);
+    requester_post(&fake, 1, RNIC_WR_SEND, 0, 8);
     for (unsigned i = 0; i < 100; i++) {
-        freq_expect(&fake, ROCE_OP_RC_SEND_ONLY, 0);
-        freq_aeth(&fake, 0, RNR(1), 0);
-        freq_pass(&fake, roce_rnr_ns(1));
+        requester_expect(&fake, ROCE_OP_RC_SEND_ONLY, 0);
+        requester_aeth(&fake, 0, RNR(1), 0);
+        requester_pass(&fake, roce_rnr_ns(1));
     }
-    freq_expect(&fake, ROCE_OP_RC_SEND_ONLY, 0);
-    freq_ack(&fake, 0);
-    freq_expect_wc(&fake, 1, OK);
-    freq_free(&fake);
+    requester_expect(&fake, ROCE_OP_RC_SEND_ONLY, 0);
+    requester_ack(&fake, 0);
+    requester_expect_wc(&fake, 1, OK);
+    requester_free(&fake);
 }
 
 /* What the RNR NAK was about was answered after all: the wait has no reason any more. */
 static void rnr_wait_ends_with_progress(void)
 {
     three_sends();
-    freq_aeth(&fake, 0, RNR(0), 0);
-    EXPECT_EQ(freq_ack(&fake, 0), RNIC_COMP_ACKNOWLEDGE);
-    freq_expect_wc(&fake, 0, OK);
-    freq_expect(&fake, ROCE_OP_RC_SEND_ONLY, 1);
-    freq_free(&fake);
+    requester_aeth(&fake, 0, RNR(0), 0);
+    EXPECT_EQ(requester_ack(&fake, 0), RNIC_COMP_ACKNOWLEDGE);
+    requester_expect_wc(&fake, 0, OK);
+    requester_expect(&fake, ROCE_OP_RC_SEND_ONLY, 1);
+    requester_free(&fake);
 }
 
 SUITE("transport.completer", TEST(step_names), TEST(r138_coalesced_ack), TEST(r137_ghosts),

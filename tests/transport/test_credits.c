@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* End-to-end credits of the responder, and XRC requests: R098, R105-R107, R134, R179-R181 of
  * rnic/rules.md. */
-#include "support/fakehost.h"
+#include "support/responder_fixture.h"
 #include "support/suite.h"
 #include "wire/codes.h"
 
-static struct fakehost fake;
+static struct responder_fixture fake;
 
 static void init(enum roce_svc svc)
 {
-    struct rnic_responder_attr attr = fake_attr();
+    struct rnic_responder_attr attr = responder_attr();
 
-    fake_init(&fake);
+    responder_init(&fake);
     attr.svc = svc;
     attr.credits = true;
-    fake_restart(&fake, &attr);
+    responder_restart(&fake, &attr);
 }
 
 static void send_only(uint32_t psn)
 {
-    struct roce_pkt pkt = pktgen_data(&fake.gen, ROCE_OP_RC_SEND_ONLY, FAKE_PSN + psn, "x", 1);
+    struct roce_pkt pkt = pktgen_data(&fake.gen, ROCE_OP_RC_SEND_ONLY, RESPONDER_PSN + psn, "x", 1);
 
     pkt.bth.ackreq = 1;
-    fake_in(&fake, pkt);
+    responder_in(&fake, pkt);
 }
 
 static void expect_ack(uint32_t psn, uint32_t credits, uint32_t msn)
 {
-    fake_expect_aeth(&fake, FAKE_PSN + psn, ROCE_SYNDROME_ACK | roce_credit_code(credits), msn);
+    responder_expect_aeth(&fake, RESPONDER_PSN + psn, ROCE_SYNDROME_ACK | roce_credit_code(credits),
+                          msn);
 }
 
 /* R105, R107: what is posted when the ACK leaves, beyond what its MSN counts. */
@@ -35,7 +36,7 @@ static void told(void)
 {
     init(ROCE_SVC_RC);
     for (unsigned i = 0; i < 8; i++)
-        fake_post(&fake, i, 0, 64);
+        responder_post(&fake, i, 0, 64);
     send_only(0);
     EXPECT_EQ(roce_credits(roce_credit_code(7)), 6); /* the table has no 7 */
     expect_ack(0, 7, 1);
@@ -43,10 +44,10 @@ static void told(void)
     send_only(2);
     expect_ack(2, 5, 3);
     send_only(3);
-    fake_post(&fake, 8, 0, 64); /* before the ACK was sent */
+    responder_post(&fake, 8, 0, 64); /* before the ACK was sent */
     expect_ack(3, 5, 4);
-    fake_expect_nothing(&fake);
-    fake_free(&fake);
+    responder_expect_nothing(&fake);
+    responder_free(&fake);
 }
 
 /* R107 with a READ answered late: its MSN is older than what was taken since, so it tells less. */
@@ -55,16 +56,16 @@ static void told_by_read(void)
     struct roce_pkt pkt;
 
     init(ROCE_SVC_RC);
-    fake_post(&fake, 0, 0, 64);
-    fake_post(&fake, 1, 0, 64);
-    fake_in(&fake, pktgen_read(&fake.gen, FAKE_PSN, FAKE_VA, FAKE_KEY, 10));
+    responder_post(&fake, 0, 0, 64);
+    responder_post(&fake, 1, 0, 64);
+    responder_in(&fake, pktgen_read(&fake.gen, RESPONDER_PSN, RESPONDER_VA, RESPONDER_KEY, 10));
     send_only(1);
-    pkt = fake_out(&fake);
+    pkt = responder_out(&fake);
     EXPECT_EQ(pkt.bth.opcode, ROCE_OP_RC_READ_RESP_ONLY);
     EXPECT_EQ(pkt.aeth.msn, 1);
     EXPECT_EQ(pkt.aeth.syndrome, roce_credit_code(1));
     expect_ack(1, 1, 2);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* R134: who was told of none hears of the next one, once, unasked; and nobody else does. */
@@ -72,29 +73,29 @@ static void unsolicited(void)
 {
     init(ROCE_SVC_RC);
     rnic_responder_posted(&fake.resp);
-    fake_expect_nothing(&fake); /* nobody was told anything */
-    fake_post(&fake, 0, 0, 64);
+    responder_expect_nothing(&fake); /* nobody was told anything */
+    responder_post(&fake, 0, 0, 64);
     send_only(0);
     expect_ack(0, 0, 1);
     fake.ready_cnt = 0;
-    fake_post(&fake, 1, 0, 64);
+    responder_post(&fake, 1, 0, 64);
     rnic_responder_posted(&fake.resp);
     EXPECT_EQ(fake.ready_cnt, 1);
-    fake_post(&fake, 2, 0, 64);
+    responder_post(&fake, 2, 0, 64);
     rnic_responder_posted(&fake.resp);
     EXPECT_EQ(fake.ready_cnt, 1);
     expect_ack(0, 2, 1);
-    fake_post(&fake, 3, 0, 64);
+    responder_post(&fake, 3, 0, 64);
     rnic_responder_posted(&fake.resp);
-    fake_expect_nothing(&fake);
+    responder_expect_nothing(&fake);
     /* Not from a QP in the error state. */
     for (unsigned i = 1; i < 4; i++)
         send_only(i);
     expect_ack(3, 0, 4);
     rnic_responder_stop(&fake.resp);
     rnic_responder_posted(&fake.resp);
-    fake_expect_nothing(&fake);
-    fake_free(&fake);
+    responder_expect_nothing(&fake);
+    responder_free(&fake);
 }
 
 /* R106: a NAK says nothing of credits, and an RNR NAK does not make the responder promise. */
@@ -102,37 +103,37 @@ static void not_in_naks(void)
 {
     init(ROCE_SVC_RC);
     send_only(0);
-    fake_expect_aeth(&fake, FAKE_PSN, ROCE_SYNDROME_RNR | 12, 0);
-    fake_post(&fake, 0, 0, 64);
+    responder_expect_aeth(&fake, RESPONDER_PSN, ROCE_SYNDROME_RNR | 12, 0);
+    responder_post(&fake, 0, 0, 64);
     rnic_responder_posted(&fake.resp);
-    fake_expect_nothing(&fake);
+    responder_expect_nothing(&fake);
     send_only(0);
     expect_ack(0, 0, 1);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* R106: none from a queue that is shared. */
 static void not_from_srq(void)
 {
-    struct rnic_responder_attr attr = fake_attr();
+    struct rnic_responder_attr attr = responder_attr();
 
-    fake_init(&fake);
+    responder_init(&fake);
     fake.resp.from = &fake.srq;
     attr.credits = true;
-    fake_restart(&fake, &attr);
-    fake_post_to(&fake.srq, 1, 0, 64);
+    responder_restart(&fake, &attr);
+    responder_post_to(&fake.srq, 1, 0, 64);
     send_only(0);
-    fake_expect_aeth(&fake, FAKE_PSN, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, 1);
+    responder_expect_aeth(&fake, RESPONDER_PSN, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, 1);
     send_only(1); /* R098 */
-    fake_expect_aeth(&fake, FAKE_PSN + 1, ROCE_SYNDROME_RNR | 12, 1);
+    responder_expect_aeth(&fake, RESPONDER_PSN + 1, ROCE_SYNDROME_RNR | 12, 1);
     fake.resp.from = &fake.resp.rq;
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 static struct roce_pkt xrc_send(uint8_t opcode, uint32_t psn, uint32_t srqn, uint32_t len)
 {
-    static uint8_t data[FAKE_MTU];
-    struct roce_pkt pkt = pktgen_data(&fake.gen, opcode, FAKE_PSN + psn, data, len);
+    static uint8_t data[RESPONDER_MTU];
+    struct roce_pkt pkt = pktgen_data(&fake.gen, opcode, RESPONDER_PSN + psn, data, len);
 
     pkt.xrceth.srqn = srqn;
     pkt.bth.ackreq = 1;
@@ -141,10 +142,10 @@ static struct roce_pkt xrc_send(uint8_t opcode, uint32_t psn, uint32_t srqn, uin
 
 static void expect_xrc(uint8_t opcode, uint32_t psn, uint8_t syndrome, uint32_t msn)
 {
-    struct roce_pkt pkt = fake_out(&fake);
+    struct roce_pkt pkt = responder_out(&fake);
 
     EXPECT_EQ(pkt.bth.opcode, opcode);
-    EXPECT_EQ(pkt.bth.psn, FAKE_PSN + psn);
+    EXPECT_EQ(pkt.bth.psn, RESPONDER_PSN + psn);
     EXPECT_EQ(pkt.aeth.syndrome, syndrome);
     EXPECT_EQ(pkt.aeth.msn, msn);
 }
@@ -155,55 +156,57 @@ static void xrc_message(void)
     struct roce_pkt pkt;
 
     init(ROCE_SVC_XRC);
-    fake_post_to(&fake.srq, 5, 0, 1024);
-    EXPECT_EQ(fake_in(&fake, xrc_send(ROCE_OP_XRC_SEND_FIRST, 0, FAKE_SRQN, FAKE_MTU)),
-              RNIC_RESP_ACKNOWLEDGE);
-    EXPECT_EQ(fake_in(&fake, xrc_send(ROCE_OP_XRC_SEND_LAST, 1, FAKE_SRQN, 10)),
+    responder_post_to(&fake.srq, 5, 0, 1024);
+    EXPECT_EQ(
+        responder_in(&fake, xrc_send(ROCE_OP_XRC_SEND_FIRST, 0, RESPONDER_SRQN, RESPONDER_MTU)),
+        RNIC_RESP_ACKNOWLEDGE);
+    EXPECT_EQ(responder_in(&fake, xrc_send(ROCE_OP_XRC_SEND_LAST, 1, RESPONDER_SRQN, 10)),
               RNIC_RESP_ACKNOWLEDGE);
     EXPECT_EQ(fake.wc_cnt, 1);
     EXPECT_EQ(fake.wc[0].wr_id, 5);
-    EXPECT_EQ(fake.wc[0].byte_len, FAKE_MTU + 10);
+    EXPECT_EQ(fake.wc[0].byte_len, RESPONDER_MTU + 10);
     expect_xrc(ROCE_OP_XRC_ACK, 1, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, 1);
-    EXPECT_EQ(fake_in(&fake, xrc_send(ROCE_OP_XRC_SEND_ONLY, 2, FAKE_SRQN, 10)), RNIC_RESP_NAK_RNR);
+    EXPECT_EQ(responder_in(&fake, xrc_send(ROCE_OP_XRC_SEND_ONLY, 2, RESPONDER_SRQN, 10)),
+              RNIC_RESP_NAK_RNR);
     expect_xrc(ROCE_OP_XRC_ACK, 2, ROCE_SYNDROME_RNR | 12, 1);
-    pkt = xrc_send(ROCE_OP_XRC_READ_REQUEST, 2, FAKE_SRQN, 0);
-    pkt.reth = (struct roce_reth){.va = FAKE_VA, .rkey = FAKE_KEY, .dma_len = 20};
-    fake_in(&fake, pkt);
+    pkt = xrc_send(ROCE_OP_XRC_READ_REQUEST, 2, RESPONDER_SRQN, 0);
+    pkt.reth = (struct roce_reth){.va = RESPONDER_VA, .rkey = RESPONDER_KEY, .dma_len = 20};
+    responder_in(&fake, pkt);
     expect_xrc(ROCE_OP_XRC_READ_RESP_ONLY, 2, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, 2);
-    fake_expect_nothing(&fake);
-    fake_free(&fake);
+    responder_expect_nothing(&fake);
+    responder_free(&fake);
 }
 
 /* R180: unknown; and one that changes within a message. */
 static void xrc_wrong_srq(void)
 {
     init(ROCE_SVC_XRC);
-    EXPECT_EQ(fake_in(&fake, xrc_send(ROCE_OP_XRC_SEND_ONLY, 0, 1, 10)), RNIC_RESP_NAK_XRCETH);
+    EXPECT_EQ(responder_in(&fake, xrc_send(ROCE_OP_XRC_SEND_ONLY, 0, 1, 10)), RNIC_RESP_NAK_XRCETH);
     expect_xrc(ROCE_OP_XRC_ACK, 0, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, 0);
     EXPECT_EQ(fake.event[0], RNIC_EVENT_QP_ACCESS_ERR);
-    fake_free(&fake);
+    responder_free(&fake);
 
     init(ROCE_SVC_XRC);
-    fake_post_to(&fake.srq, 5, 0, 1024);
-    fake_in(&fake, xrc_send(ROCE_OP_XRC_SEND_FIRST, 0, FAKE_SRQN, FAKE_MTU));
+    responder_post_to(&fake.srq, 5, 0, 1024);
+    responder_in(&fake, xrc_send(ROCE_OP_XRC_SEND_FIRST, 0, RESPONDER_SRQN, RESPONDER_MTU));
     fake.srq_gone = true;
-    EXPECT_EQ(fake_in(&fake, xrc_send(ROCE_OP_XRC_SEND_LAST, 1, FAKE_SRQN, 10)),
+    EXPECT_EQ(responder_in(&fake, xrc_send(ROCE_OP_XRC_SEND_LAST, 1, RESPONDER_SRQN, 10)),
               RNIC_RESP_NAK_XRCETH);
     EXPECT_EQ(fake.wc[0].status, RNIC_WC_LOC_ACCESS_ERR);
     EXPECT_EQ(fake.failed_cnt, 1);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* An SRQ in error: NAK 0x63, not "try again". */
 static void xrc_broken_srq(void)
 {
     init(ROCE_SVC_XRC);
-    fake_post_to(&fake.srq, 5, 0, 1024);
+    responder_post_to(&fake.srq, 5, 0, 1024);
     fake.srq.broken = true;
-    EXPECT_EQ(fake_in(&fake, xrc_send(ROCE_OP_XRC_SEND_ONLY, 0, FAKE_SRQN, 10)),
+    EXPECT_EQ(responder_in(&fake, xrc_send(ROCE_OP_XRC_SEND_ONLY, 0, RESPONDER_SRQN, 10)),
               RNIC_RESP_NAK_OPERATIONAL);
     expect_xrc(ROCE_OP_XRC_ACK, 0, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_OP, 0);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 SUITE("transport.credits", TEST(told), TEST(told_by_read), TEST(unsolicited), TEST(not_in_naks),

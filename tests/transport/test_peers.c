@@ -4,8 +4,8 @@
  * packet, gives no credit ever, or says everything twice and late; a requester that never asks for
  * an acknowledgement, or repeats itself. Rules of rnic/rules.md.
  */
-#include "support/fakehost.h"
-#include "support/fakereq.h"
+#include "support/responder_fixture.h"
+#include "support/requester_fixture.h"
 #include "support/rng.h"
 #include "support/suite.h"
 #include "wire/codes.h"
@@ -17,29 +17,29 @@
 #define MIDDLE ROCE_OP_RC_READ_RESP_MIDDLE
 #define LAST   ROCE_OP_RC_READ_RESP_LAST
 
-static struct fakereq req;
-static struct fakehost resp;
-static const uint8_t data[FAKE_MTU];
+static struct requester_fixture req;
+static struct responder_fixture resp;
+static const uint8_t data[RESPONDER_MTU];
 
 /* ---- responders ------------------------------------------------------------------------------ */
 
 /* R064, R099: every packet is acknowledged, asked for or not, and each ACK comes twice. */
 static void every_packet_acked(void)
 {
-    freq_init(&req);
-    freq_post(&req, 1, RNIC_WR_WRITE, 0, 4 * FREQ_MTU);
-    freq_post(&req, 2, RNIC_WR_SEND, 0, 0);
-    EXPECT_EQ(freq_out_all(&req), 5);
+    requester_init(&req);
+    requester_post(&req, 1, RNIC_WR_WRITE, 0, 4 * REQUESTER_MTU);
+    requester_post(&req, 2, RNIC_WR_SEND, 0, 0);
+    EXPECT_EQ(requester_out_all(&req), 5);
     for (uint32_t i = 0; i < 5; i++) {
-        EXPECT_EQ(freq_ack(&req, i), RNIC_COMP_ACKNOWLEDGE);
-        EXPECT_EQ(freq_ack(&req, i), RNIC_COMP_DUPLICATE);
+        EXPECT_EQ(requester_ack(&req, i), RNIC_COMP_ACKNOWLEDGE);
+        EXPECT_EQ(requester_ack(&req, i), RNIC_COMP_DUPLICATE);
         EXPECT_EQ(req.wc_cnt, i < 3 ? 0 : i - 2);
     }
-    freq_expect_wc(&req, 1, OK);
-    freq_expect_wc(&req, 2, OK);
+    requester_expect_wc(&req, 1, OK);
+    requester_expect_wc(&req, 2, OK);
     EXPECT_EQ(req.req.retry.deadline, RNIC_RETRY_NEVER);
     EXPECT_EQ(req.counters.duplicate_response, 5);
-    freq_free(&req);
+    requester_free(&req);
 }
 
 /*
@@ -51,23 +51,24 @@ static void half_the_circle_unanswered(void)
 {
     const uint32_t span = (uint32_t)RNIC_PSN_SPAN;
 
-    freq_init(&req);
-    freq_post(&req, 1, RNIC_WR_SEND, 0, 8);
-    freq_post(&req, 2, RNIC_WR_READ, 0, (span - 1) * FREQ_MTU);
-    freq_post(&req, 3, RNIC_WR_SEND, 0, 8);
-    freq_expect(&req, ROCE_OP_RC_SEND_ONLY, 0);
-    freq_expect(&req, ROCE_OP_RC_READ_REQUEST, 1);
-    freq_expect_gate(&req, RNIC_REQ_WINDOW);
-    EXPECT_EQ(freq_ack(&req, span), RNIC_COMP_GHOST);           /* is behind, from the other side */
-    EXPECT_EQ(freq_ack(&req, span - 1), RNIC_COMP_IMPLIED_NAK); /* the farthest there is */
-    freq_expect_wc(&req, 1, OK);
-    freq_expect_no_wc(&req);
+    requester_init(&req);
+    requester_post(&req, 1, RNIC_WR_SEND, 0, 8);
+    requester_post(&req, 2, RNIC_WR_READ, 0, (span - 1) * REQUESTER_MTU);
+    requester_post(&req, 3, RNIC_WR_SEND, 0, 8);
+    requester_expect(&req, ROCE_OP_RC_SEND_ONLY, 0);
+    requester_expect(&req, ROCE_OP_RC_READ_REQUEST, 1);
+    requester_expect_gate(&req, RNIC_REQ_WINDOW);
+    EXPECT_EQ(requester_ack(&req, span), RNIC_COMP_GHOST); /* is behind, from the other side */
+    EXPECT_EQ(requester_ack(&req, span - 1), RNIC_COMP_IMPLIED_NAK); /* the farthest there is */
+    requester_expect_wc(&req, 1, OK);
+    requester_expect_no_wc(&req);
     /* Asked for again, and nothing before it. */
-    freq_expect(&req, ROCE_OP_RC_READ_REQUEST, 1);
-    freq_expect(&req, ROCE_OP_RC_SEND_ONLY, span); /* room for one more since the SEND is done */
+    requester_expect(&req, ROCE_OP_RC_READ_REQUEST, 1);
+    requester_expect(&req, ROCE_OP_RC_SEND_ONLY,
+                     span); /* room for one more since the SEND is done */
     EXPECT_EQ(req.counters.implied_nak_seq_err, 1);
     EXPECT_EQ(req.failed_cnt, 0);
-    freq_free(&req);
+    requester_free(&req);
 }
 
 /* R134, R135: a responder that never has a credit: each SEND asks with its first packet, goes on
@@ -77,75 +78,75 @@ static void no_credit_ever(void)
     uint32_t answered = 0;
     uint32_t msn = 0;
 
-    freq_init(&req);
+    requester_init(&req);
     for (unsigned i = 0; i < 6; i++)
-        freq_post(&req, i, i == 3 ? RNIC_WR_WRITE : RNIC_WR_SEND, 0, 2 * FREQ_MTU + 1);
+        requester_post(&req, i, i == 3 ? RNIC_WR_WRITE : RNIC_WR_SEND, 0, 2 * REQUESTER_MTU + 1);
     for (unsigned round = 0; round < 40 && req.wc_cnt < 6; round++) {
         struct roce_pkt pkt;
         uint32_t newest = answered;
 
-        while ((pkt = freq_out(&req)).bth.opcode != 0xFF) {
-            newest = ((pkt.bth.psn - FREQ_PSN) & ROCE_PSN_MASK) + 1;
+        while ((pkt = requester_out(&req)).bth.opcode != 0xFF) {
+            newest = ((pkt.bth.psn - REQUESTER_PSN) & ROCE_PSN_MASK) + 1;
             msn += roce_opcode_ends(pkt.op);
         }
         CU_ASSERT(newest > answered); /* it never stands still */
         answered = newest;
-        freq_aeth(&req, answered - 1, ROCE_SYNDROME_ACK | 0, msn);
+        requester_aeth(&req, answered - 1, ROCE_SYNDROME_ACK | 0, msn);
     }
     EXPECT_EQ(answered, 18);
     for (unsigned i = 0; i < 6; i++)
-        freq_expect_wc(&req, i, OK);
+        requester_expect_wc(&req, i, OK);
     EXPECT_EQ(req.counters.tx_retransmitted, 0);
-    freq_free(&req);
+    requester_free(&req);
 }
 
 /* R152, R161: the same NAK ten times over makes the requester go back once; after progress, the
  * next NAK counts again. */
 static void nak_repeated(void)
 {
-    freq_init(&req);
+    requester_init(&req);
     for (unsigned i = 0; i < 4; i++)
-        freq_post(&req, i, RNIC_WR_WRITE, 0, 8);
-    EXPECT_EQ(freq_out_all(&req), 4);
-    EXPECT_EQ(freq_aeth(&req, 1, NAK(ROCE_NAK_PSN_SEQ), 1), RNIC_COMP_NAK_PSN_SEQ);
-    freq_expect_wc(&req, 0, OK); /* R069 */
+        requester_post(&req, i, RNIC_WR_WRITE, 0, 8);
+    EXPECT_EQ(requester_out_all(&req), 4);
+    EXPECT_EQ(requester_aeth(&req, 1, NAK(ROCE_NAK_PSN_SEQ), 1), RNIC_COMP_NAK_PSN_SEQ);
+    requester_expect_wc(&req, 0, OK); /* R069 */
     for (unsigned i = 0; i < 10; i++) {
         if (i == 5)
-            EXPECT_EQ(freq_out_all(&req), 3); /* once, however many come before and after */
-        EXPECT_EQ(freq_aeth(&req, 1, NAK(ROCE_NAK_PSN_SEQ), 1), RNIC_COMP_IGNORE);
+            EXPECT_EQ(requester_out_all(&req), 3); /* once, however many come before and after */
+        EXPECT_EQ(requester_aeth(&req, 1, NAK(ROCE_NAK_PSN_SEQ), 1), RNIC_COMP_IGNORE);
     }
-    freq_expect_gate(&req, RNIC_REQ_EMPTY);
-    EXPECT_EQ(freq_aeth(&req, 2, NAK(ROCE_NAK_PSN_SEQ), 2), RNIC_COMP_NAK_PSN_SEQ);
-    freq_expect_wc(&req, 1, OK);
-    EXPECT_EQ(freq_out_all(&req), 2);
+    requester_expect_gate(&req, RNIC_REQ_EMPTY);
+    EXPECT_EQ(requester_aeth(&req, 2, NAK(ROCE_NAK_PSN_SEQ), 2), RNIC_COMP_NAK_PSN_SEQ);
+    requester_expect_wc(&req, 1, OK);
+    EXPECT_EQ(requester_out_all(&req), 2);
     EXPECT_EQ(req.counters.packet_seq_err, 2);
     EXPECT_EQ(req.counters.tx_retransmitted, 5);
-    freq_free(&req);
+    requester_free(&req);
 }
 
 /* R097, R156, R157: the longest wait there is, and a responder that is never ready. */
 static void never_ready(void)
 {
-    struct rnic_requester_attr attr = freq_attr();
+    struct rnic_requester_attr attr = requester_attr();
 
-    freq_init(&req);
+    requester_init(&req);
     attr.rnr_retry = RNIC_RNR_RETRY_FOREVER;
-    freq_restart(&req, &attr);
-    freq_post(&req, 1, RNIC_WR_SEND, 0, 8);
+    requester_restart(&req, &attr);
+    requester_post(&req, 1, RNIC_WR_SEND, 0, 8);
     for (unsigned i = 0; i < 100; i++) {
-        EXPECT_EQ(freq_out_all(&req), 1);
-        EXPECT_EQ(freq_aeth(&req, 0, ROCE_SYNDROME_RNR | 0, 0), RNIC_COMP_NAK_RNR);
-        freq_expect_gate(&req, RNIC_REQ_RNR_WAIT);
-        freq_pass(&req, UINT64_C(655360000) - 1);
-        freq_expect_gate(&req, RNIC_REQ_RNR_WAIT);
-        freq_pass(&req, 1);
+        EXPECT_EQ(requester_out_all(&req), 1);
+        EXPECT_EQ(requester_aeth(&req, 0, ROCE_SYNDROME_RNR | 0, 0), RNIC_COMP_NAK_RNR);
+        requester_expect_gate(&req, RNIC_REQ_RNR_WAIT);
+        requester_pass(&req, UINT64_C(655360000) - 1);
+        requester_expect_gate(&req, RNIC_REQ_RNR_WAIT);
+        requester_pass(&req, 1);
     }
     EXPECT_EQ(req.req.retry.retries_left, attr.retry_cnt); /* R158 */
-    EXPECT_EQ(freq_out_all(&req), 1);
-    freq_ack(&req, 0);
-    freq_expect_wc(&req, 1, OK);
+    EXPECT_EQ(requester_out_all(&req), 1);
+    requester_ack(&req, 0);
+    requester_expect_wc(&req, 1, OK);
     EXPECT_EQ(req.counters.rnr_nak_retry_err, 100);
-    freq_free(&req);
+    requester_free(&req);
 }
 
 /* R139-R141, R144: the responses of READs and their copies, in any order and as often as one likes,
@@ -160,19 +161,20 @@ static void read_responses_shuffled(void)
         struct rng rng = rng_of(seed);
         uint32_t asked[READS * PACKETS]; /* where an answer begins that was ever asked for */
         unsigned cnt = 0;
-        struct rnic_requester_attr attr = freq_attr();
+        struct rnic_requester_attr attr = requester_attr();
 
-        freq_init(&req);
+        requester_init(&req);
         attr.retry_cnt = 7;
-        freq_restart(&req, &attr);
+        requester_restart(&req, &attr);
         for (unsigned i = 0; i < READS; i++)
-            freq_post(&req, i, RNIC_WR_READ, i * PACKETS * FREQ_MTU, PACKETS * FREQ_MTU);
+            requester_post(&req, i, RNIC_WR_READ, i * PACKETS * REQUESTER_MTU,
+                           PACKETS * REQUESTER_MTU);
         for (unsigned round = 0; round < 2000 && req.wc_cnt < READS; round++) {
             struct roce_pkt pkt;
             uint32_t start, at, end;
 
-            while ((pkt = freq_out(&req)).bth.opcode != 0xFF) {
-                uint32_t pos = (pkt.bth.psn - FREQ_PSN) & ROCE_PSN_MASK;
+            while ((pkt = requester_out(&req)).bth.opcode != 0xFF) {
+                uint32_t pos = (pkt.bth.psn - REQUESTER_PSN) & ROCE_PSN_MASK;
                 unsigned known = 0;
 
                 while (known < cnt && asked[known] != pos)
@@ -184,13 +186,13 @@ static void read_responses_shuffled(void)
             start = asked[rng_below(&rng, cnt)];
             end = (start / PACKETS + 1) * PACKETS;
             at = start + rng_below(&rng, end - start);
-            freq_read(&req,
-                      at == start     ? (at + 1 == end ? ROCE_OP_RC_READ_RESP_ONLY : FIRST)
-                      : at + 1 == end ? LAST
-                                      : MIDDLE,
-                      at, (uint8_t)(0x10 + at), FREQ_MTU);
+            requester_read(&req,
+                           at == start     ? (at + 1 == end ? ROCE_OP_RC_READ_RESP_ONLY : FIRST)
+                           : at + 1 == end ? LAST
+                                           : MIDDLE,
+                           at, (uint8_t)(0x10 + at), REQUESTER_MTU);
             if (rng_below(&rng, 40) == 0)
-                freq_pass(&req, rng_below(&rng, 3) * FREQ_T);
+                requester_pass(&req, rng_below(&rng, 3) * REQUESTER_T);
             if (req.failed_cnt) /* patience may end; nothing else may */
                 break;
         }
@@ -199,8 +201,8 @@ static void read_responses_shuffled(void)
         } else {
             whole++;
             EXPECT_EQ(req.wc_cnt, READS);
-            for (unsigned i = 0; i < READS * PACKETS * FREQ_MTU; i++)
-                if (req.mem[i] != (uint8_t)(0x10 + i / FREQ_MTU)) {
+            for (unsigned i = 0; i < READS * PACKETS * REQUESTER_MTU; i++)
+                if (req.mem[i] != (uint8_t)(0x10 + i / REQUESTER_MTU)) {
                     suite_fail(__FILE__, __LINE__, "seed %llu: byte %u", (unsigned long long)seed,
                                i);
                     break;
@@ -209,7 +211,7 @@ static void read_responses_shuffled(void)
         for (unsigned i = 0; i < req.wc_cnt && req.wc[i].status == OK; i++)
             EXPECT_EQ(req.wc[i].wr_id, i);
         EXPECT_EQ(req.counters.bad_resp_err, 0);
-        freq_free(&req);
+        requester_free(&req);
     }
     CU_ASSERT(whole > 200);
 }
@@ -219,40 +221,40 @@ static void read_responses_shuffled(void)
 static enum rnic_resp_step write_at(uint32_t psn, bool ackreq)
 {
     struct roce_pkt pkt = pktgen_write(&resp.gen, ROCE_OP_RC_WRITE_ONLY, psn & ROCE_PSN_MASK,
-                                       FAKE_VA, FAKE_KEY, 4, data, 4);
+                                       RESPONDER_VA, RESPONDER_KEY, 4, data, 4);
 
     pkt.bth.ackreq = ackreq;
-    return fake_in(&resp, pkt);
+    return responder_in(&resp, pkt);
 }
 
 static void restart_at(uint32_t psn)
 {
-    struct rnic_responder_attr attr = fake_attr();
+    struct rnic_responder_attr attr = responder_attr();
 
-    fake_init(&resp);
+    responder_init(&resp);
     attr.rq_psn = roce_psn_of(psn & ROCE_PSN_MASK);
-    fake_restart(&resp, &attr);
+    responder_restart(&resp, &attr);
 }
 
 /* R099, R109, R110: nothing is said until something asks; then one ACK for all of it. What is
  * repeated without asking is not answered but for the newest. */
 static void ackreq_never(void)
 {
-    restart_at(FAKE_PSN);
+    restart_at(RESPONDER_PSN);
     for (uint32_t i = 0; i < 1000; i++)
-        EXPECT_EQ(write_at(FAKE_PSN + i, false), RNIC_RESP_ACKNOWLEDGE);
-    fake_expect_nothing(&resp);
+        EXPECT_EQ(write_at(RESPONDER_PSN + i, false), RNIC_RESP_ACKNOWLEDGE);
+    responder_expect_nothing(&resp);
     for (uint32_t i = 0; i < 999; i++)
-        write_at(FAKE_PSN + i, false);
-    fake_expect_nothing(&resp);
-    write_at(FAKE_PSN + 999, false);
-    fake_expect_aeth(&resp, FAKE_PSN + 999, ACK, 1000);
+        write_at(RESPONDER_PSN + i, false);
+    responder_expect_nothing(&resp);
+    write_at(RESPONDER_PSN + 999, false);
+    responder_expect_aeth(&resp, RESPONDER_PSN + 999, ACK, 1000);
     /* A gap is told whether asked or not (R067). */
-    EXPECT_EQ(write_at(FAKE_PSN + 1001, false), RNIC_RESP_NAK_PSN_SEQ);
-    fake_expect_aeth(&resp, FAKE_PSN + 1000, NAK(ROCE_NAK_PSN_SEQ), 1000);
+    EXPECT_EQ(write_at(RESPONDER_PSN + 1001, false), RNIC_RESP_NAK_PSN_SEQ);
+    responder_expect_aeth(&resp, RESPONDER_PSN + 1000, NAK(ROCE_NAK_PSN_SEQ), 1000);
     EXPECT_EQ(resp.counters.rx_write_requests, 1000);
     EXPECT_EQ(resp.counters.duplicate_request, 1000);
-    fake_free(&resp);
+    responder_free(&resp);
 }
 
 /* R061, R062, R252: the whole circle seen from an expected PSN on either side of the wrap, when
@@ -266,19 +268,19 @@ static void whole_circle(void)
 
         restart_at(first);
         write_at(first, true);
-        fake_expect_aeth(&resp, first, ACK, 1);
+        responder_expect_aeth(&resp, first, ACK, 1);
         EXPECT_EQ(write_at(first + 1 + 0x7FFFFF, true), RNIC_RESP_NAK_PSN_SEQ); /* the farthest */
-        fake_expect_aeth(&resp, (first + 1) & ROCE_PSN_MASK, NAK(ROCE_NAK_PSN_SEQ), 1);
+        responder_expect_aeth(&resp, (first + 1) & ROCE_PSN_MASK, NAK(ROCE_NAK_PSN_SEQ), 1);
         EXPECT_EQ(write_at(first + 1 - 0x800000, true), RNIC_RESP_DROP); /* is behind: R252 */
         EXPECT_EQ(write_at(first - 1, true), RNIC_RESP_DROP);
-        fake_expect_nothing(&resp);
+        responder_expect_nothing(&resp);
         EXPECT_EQ(write_at(first, true), RNIC_RESP_DUPLICATE_ACK);
-        fake_expect_aeth(&resp, first, ACK, 1);
+        responder_expect_aeth(&resp, first, ACK, 1);
         EXPECT_EQ(write_at(first + 1, true), RNIC_RESP_ACKNOWLEDGE);
-        fake_expect_aeth(&resp, (first + 1) & ROCE_PSN_MASK, ACK, 2);
+        responder_expect_aeth(&resp, (first + 1) & ROCE_PSN_MASK, ACK, 2);
         EXPECT_EQ(resp.counters.out_of_sequence, 1);
         EXPECT_EQ(resp.failed_cnt, 0);
-        fake_free(&resp);
+        responder_free(&resp);
     }
 }
 
@@ -288,18 +290,18 @@ static void ready_before_the_rnr_left(void)
 {
     struct roce_pkt send;
 
-    fake_init(&resp);
-    send = pktgen_data(&resp.gen, ROCE_OP_RC_SEND_ONLY, FAKE_PSN, data, 4);
+    responder_init(&resp);
+    send = pktgen_data(&resp.gen, ROCE_OP_RC_SEND_ONLY, RESPONDER_PSN, data, 4);
     send.bth.ackreq = 1;
-    EXPECT_EQ(fake_in(&resp, send), RNIC_RESP_NAK_RNR);
-    EXPECT_EQ(write_at(FAKE_PSN + 1, true), RNIC_RESP_DROP);
-    fake_post(&resp, 1, 0, 64);
-    EXPECT_EQ(fake_in(&resp, send), RNIC_RESP_ACKNOWLEDGE);
-    fake_expect_aeth(&resp, FAKE_PSN, ACK, 1);
-    fake_expect_nothing(&resp);
+    EXPECT_EQ(responder_in(&resp, send), RNIC_RESP_NAK_RNR);
+    EXPECT_EQ(write_at(RESPONDER_PSN + 1, true), RNIC_RESP_DROP);
+    responder_post(&resp, 1, 0, 64);
+    EXPECT_EQ(responder_in(&resp, send), RNIC_RESP_ACKNOWLEDGE);
+    responder_expect_aeth(&resp, RESPONDER_PSN, ACK, 1);
+    responder_expect_nothing(&resp);
     EXPECT_EQ(resp.counters.resp_rnr_nak, 0); /* it never left */
     EXPECT_EQ(resp.counters.out_of_buffer, 1);
-    fake_free(&resp);
+    responder_free(&resp);
 }
 
 SUITE("transport.peers", TEST(every_packet_acked), TEST(half_the_circle_unanswered),

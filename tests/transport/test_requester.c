@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* What a requester sends, and when it waits: R041, R057-R060, R127-R136, R149-R154, R188-R191, R198
  * of rnic/rules.md. */
-#include "support/fakereq.h"
+#include "support/requester_fixture.h"
 #include "support/suite.h"
 #include "wire/codes.h"
 
 #define OK RNIC_WC_SUCCESS
 
-static struct fakereq fake;
+static struct requester_fixture fake;
 
 static void names(void)
 {
@@ -39,21 +39,21 @@ static void r127_opcode_sequence(void)
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         uint32_t pos = 0;
 
-        freq_init(&fake);
-        for (uint32_t len = 0; len <= 4 * FREQ_MTU; len += 64) {
-            uint32_t cnt = roce_psn_cnt(len, FREQ_MTU);
+        requester_init(&fake);
+        for (uint32_t len = 0; len <= 4 * REQUESTER_MTU; len += 64) {
+            uint32_t cnt = roce_psn_cnt(len, REQUESTER_MTU);
 
-            freq_post(&fake, len, rows[i].opcode, 0, len);
+            requester_post(&fake, len, rows[i].opcode, 0, len);
             for (uint32_t k = 0; k < cnt; k++, pos++)
-                freq_expect(&fake,
-                            cnt == 1       ? rows[i].only
-                            : k == 0       ? rows[i].first
-                            : k == cnt - 1 ? rows[i].last
-                                           : rows[i].middle,
-                            pos);
-            freq_expect_gate(&fake, RNIC_REQ_EMPTY);
+                requester_expect(&fake,
+                                 cnt == 1       ? rows[i].only
+                                 : k == 0       ? rows[i].first
+                                 : k == cnt - 1 ? rows[i].last
+                                                : rows[i].middle,
+                                 pos);
+            requester_expect_gate(&fake, RNIC_REQ_EMPTY);
         }
-        freq_free(&fake);
+        requester_free(&fake);
     }
 }
 
@@ -62,54 +62,54 @@ static void r128_headers(void)
 {
     struct roce_pkt pkt;
 
-    freq_init(&fake);
-    freq_post_flags(&fake, 1, RNIC_WR_WRITE_IMM, 128, 600, RNIC_SEND_SOLICITED);
-    pkt = freq_out(&fake);
-    EXPECT_EQ(pkt.reth.va, FREQ_RVA);
-    EXPECT_EQ(pkt.reth.rkey, FREQ_RKEY);
+    requester_init(&fake);
+    requester_post_flags(&fake, 1, RNIC_WR_WRITE_IMM, 128, 600, RNIC_SEND_SOLICITED);
+    pkt = requester_out(&fake);
+    EXPECT_EQ(pkt.reth.va, REQUESTER_RVA);
+    EXPECT_EQ(pkt.reth.rkey, REQUESTER_RKEY);
     EXPECT_EQ(pkt.reth.dma_len, 600);
     EXPECT_EQ(pkt.bth.se, 0);
     CU_ASSERT(pkt.payload == fake.mem + 128);
-    pkt = freq_out(&fake);
+    pkt = requester_out(&fake);
     CU_ASSERT(pkt.payload == fake.mem + 128 + 256);
     EXPECT_EQ(pkt.bth.se, 0);
-    pkt = freq_out(&fake);
+    pkt = requester_out(&fake);
     EXPECT_EQ(pkt.payload_len, 600 - 512);
     EXPECT_EQ(pkt.bth.se, 1);
     EXPECT_EQ(pkt.immdt.imm, 0x1234ABCD);
-    freq_post_flags(&fake, 2, RNIC_WR_SEND_INV, 0, 4, RNIC_SEND_SOLICITED);
-    pkt = freq_out(&fake);
-    EXPECT_EQ(pkt.ieth.rkey, FREQ_KEY_INV);
+    requester_post_flags(&fake, 2, RNIC_WR_SEND_INV, 0, 4, RNIC_SEND_SOLICITED);
+    pkt = requester_out(&fake);
+    EXPECT_EQ(pkt.ieth.rkey, REQUESTER_KEY_INV);
     EXPECT_EQ(pkt.bth.se, 1);
-    freq_post_flags(&fake, 3, RNIC_WR_WRITE, 0, 4, RNIC_SEND_SOLICITED);
-    EXPECT_EQ(freq_out(&fake).bth.se, 0);
-    freq_post(&fake, 4, RNIC_WR_READ, 0, 1000);
-    pkt = freq_out(&fake);
+    requester_post_flags(&fake, 3, RNIC_WR_WRITE, 0, 4, RNIC_SEND_SOLICITED);
+    EXPECT_EQ(requester_out(&fake).bth.se, 0);
+    requester_post(&fake, 4, RNIC_WR_READ, 0, 1000);
+    pkt = requester_out(&fake);
     EXPECT_EQ(pkt.reth.dma_len, 1000);
     EXPECT_EQ(pkt.bth.ackreq, 1);
-    freq_post(&fake, 5, RNIC_WR_CMP_SWAP, 0, 8);
-    pkt = freq_out(&fake);
+    requester_post(&fake, 5, RNIC_WR_CMP_SWAP, 0, 8);
+    pkt = requester_out(&fake);
     EXPECT_EQ(pkt.atomiceth.compare, 11);
     EXPECT_EQ(pkt.atomiceth.swap_add, 22);
-    freq_post(&fake, 6, RNIC_WR_FETCH_ADD, 0, 8); /* R037: the addend is in swap/add */
-    pkt = freq_out(&fake);
+    requester_post(&fake, 6, RNIC_WR_FETCH_ADD, 0, 8); /* R037: the addend is in swap/add */
+    pkt = requester_out(&fake);
     EXPECT_EQ(pkt.atomiceth.swap_add, 11);
-    freq_free(&fake);
+    requester_free(&fake);
 }
 
 /* R058, R059: what follows a READ has the PSN behind all its responses. */
 static void r058_psn_after_read(void)
 {
-    freq_init(&fake);
-    freq_post(&fake, 1, RNIC_WR_READ, 0, 5 * FREQ_MTU);
-    freq_post(&fake, 2, RNIC_WR_READ, 0, 0);
-    freq_post(&fake, 3, RNIC_WR_FETCH_ADD, 0, 8);
-    freq_post(&fake, 4, RNIC_WR_SEND, 0, 1);
-    freq_expect(&fake, ROCE_OP_RC_READ_REQUEST, 0);
-    freq_expect(&fake, ROCE_OP_RC_READ_REQUEST, 5);
-    freq_expect(&fake, ROCE_OP_RC_FETCH_ADD, 6);
-    freq_expect(&fake, ROCE_OP_RC_SEND_ONLY, 7);
-    freq_free(&fake);
+    requester_init(&fake);
+    requester_post(&fake, 1, RNIC_WR_READ, 0, 5 * REQUESTER_MTU);
+    requester_post(&fake, 2, RNIC_WR_READ, 0, 0);
+    requester_post(&fake, 3, RNIC_WR_FETCH_ADD, 0, 8);
+    requester_post(&fake, 4, RNIC_WR_SEND, 0, 1);
+    requester_expect(&fake, ROCE_OP_RC_READ_REQUEST, 0);
+    requester_expect(&fake, ROCE_OP_RC_READ_REQUEST, 5);
+    requester_expect(&fake, ROCE_OP_RC_FETCH_ADD, 6);
+    requester_expect(&fake, ROCE_OP_RC_SEND_ONLY, 7);
+    requester_free(&fake);
 }
 
 /* R133: each Last and Only asks, and a long message often enough; and always the same packets. */
@@ -118,193 +118,196 @@ static void r133_ackreq(void)
     unsigned since = 0;
     unsigned asked = 0;
 
-    freq_init(&fake);
-    freq_post(&fake, 1, RNIC_WR_SEND, 0, 1);
-    EXPECT_EQ(freq_out(&fake).bth.ackreq, 1);
-    freq_post(&fake, 2, RNIC_WR_WRITE, 0, 16384); /* positions 1 .. 64 */
+    requester_init(&fake);
+    requester_post(&fake, 1, RNIC_WR_SEND, 0, 1);
+    EXPECT_EQ(requester_out(&fake).bth.ackreq, 1);
+    requester_post(&fake, 2, RNIC_WR_WRITE, 0, 16384); /* positions 1 .. 64 */
     for (unsigned i = 0; i < 64; i++) {
-        struct roce_pkt pkt = freq_out(&fake);
+        struct roce_pkt pkt = requester_out(&fake);
 
         asked += pkt.bth.ackreq;
         EXPECT_EQ(pkt.bth.ackreq, i == 62 || i == 63); /* the 64th position, and the Last */
     }
     EXPECT_EQ(asked, 2);
-    freq_ack(&fake, 64);
+    requester_ack(&fake, 64);
     /* A message of many windows: whenever the window is shut, an AckReq lies in it. */
     for (unsigned i = 0; i < 40; i++)
-        freq_post(&fake, 10 + i, RNIC_WR_WRITE, 0, 16384);
+        requester_post(&fake, 10 + i, RNIC_WR_WRITE, 0, 16384);
     for (unsigned i = 0; i < RNIC_WINDOW; i++) {
-        struct roce_pkt pkt = freq_out(&fake);
+        struct roce_pkt pkt = requester_out(&fake);
 
         since = pkt.bth.ackreq ? 0 : since + 1;
         CU_ASSERT(since < RNIC_ACK_EVERY);
     }
-    freq_expect_gate(&fake, RNIC_REQ_WINDOW);
-    freq_free(&fake);
+    requester_expect_gate(&fake, RNIC_REQ_WINDOW);
+    requester_free(&fake);
 }
 
 /* R060: the window of packets, and half the circle for READs. */
 static void r060_window(void)
 {
-    struct rnic_sge sge = {FREQ_VA, 1u << 31, FREQ_KEY};
+    struct rnic_sge sge = {REQUESTER_VA, 1u << 31, REQUESTER_KEY};
     struct rnic_send_wr wr = {.opcode = RNIC_WR_READ, .sge = &sge, .sge_cnt = 1};
 
-    freq_init(&fake);
+    requester_init(&fake);
     for (unsigned i = 0; i < RNIC_WINDOW + 1; i++)
-        freq_post(&fake, i, RNIC_WR_WRITE, 0, 1);
-    EXPECT_EQ(freq_out_all(&fake), RNIC_WINDOW);
-    freq_expect_gate(&fake, RNIC_REQ_WINDOW);
-    freq_ack(&fake, 0);
-    EXPECT_EQ(freq_out_all(&fake), 1);
+        requester_post(&fake, i, RNIC_WR_WRITE, 0, 1);
+    EXPECT_EQ(requester_out_all(&fake), RNIC_WINDOW);
+    requester_expect_gate(&fake, RNIC_REQ_WINDOW);
+    requester_ack(&fake, 0);
+    EXPECT_EQ(requester_out_all(&fake), 1);
     /* The PSNs of a READ take no room in the window of packets. */
-    freq_ack(&fake, RNIC_WINDOW);
-    freq_post(&fake, 0, RNIC_WR_READ, 0, 2);
-    freq_post(&fake, 0, RNIC_WR_READ, 0, 16384);
-    freq_post(&fake, 0, RNIC_WR_READ, 0, 16384);
+    requester_ack(&fake, RNIC_WINDOW);
+    requester_post(&fake, 0, RNIC_WR_READ, 0, 2);
+    requester_post(&fake, 0, RNIC_WR_READ, 0, 16384);
+    requester_post(&fake, 0, RNIC_WR_READ, 0, 16384);
     for (unsigned i = 0; i < 200; i++)
-        freq_post(&fake, 0, RNIC_WR_SEND, 0, 1);
-    EXPECT_EQ(freq_out_all(&fake), 203);
-    freq_free(&fake);
+        requester_post(&fake, 0, RNIC_WR_SEND, 0, 1);
+    EXPECT_EQ(requester_out_all(&fake), 203);
+    requester_free(&fake);
     /* A wider one, for who stands in for another. */
-    freq_init(&fake);
+    requester_init(&fake);
     fake.req.window = 280;
     for (unsigned i = 0; i < 290; i++)
-        freq_post(&fake, i, RNIC_WR_WRITE, 0, 1);
-    EXPECT_EQ(freq_out_all(&fake), 280);
-    freq_free(&fake);
+        requester_post(&fake, i, RNIC_WR_WRITE, 0, 1);
+    EXPECT_EQ(requester_out_all(&fake), 280);
+    requester_free(&fake);
     /* 2^23 PSNs: alone they may be outstanding, a packet more may not. */
-    freq_init(&fake);
-    EXPECT_EQ(freq_post_wr(&fake, &wr), RNIC_SQ_POSTED);
-    freq_post(&fake, 2, RNIC_WR_SEND, 0, 1);
-    freq_expect(&fake, ROCE_OP_RC_READ_REQUEST, 0);
-    freq_expect_gate(&fake, RNIC_REQ_WINDOW);
-    EXPECT_EQ(freq_read(&fake, ROCE_OP_RC_READ_RESP_FIRST, 0, 1, FREQ_MTU), RNIC_COMP_PLACE_READ);
-    freq_expect(&fake, ROCE_OP_RC_SEND_ONLY, 1u << 23);
-    freq_free(&fake);
+    requester_init(&fake);
+    EXPECT_EQ(requester_post_wr(&fake, &wr), RNIC_SQ_POSTED);
+    requester_post(&fake, 2, RNIC_WR_SEND, 0, 1);
+    requester_expect(&fake, ROCE_OP_RC_READ_REQUEST, 0);
+    requester_expect_gate(&fake, RNIC_REQ_WINDOW);
+    EXPECT_EQ(requester_read(&fake, ROCE_OP_RC_READ_RESP_FIRST, 0, 1, REQUESTER_MTU),
+              RNIC_COMP_PLACE_READ);
+    requester_expect(&fake, ROCE_OP_RC_SEND_ONLY, 1u << 23);
+    requester_free(&fake);
 }
 
 /* R130: max_rd_atomic, and none at all. */
 static void r130_max_rd_atomic(void)
 {
-    struct rnic_requester_attr attr = freq_attr();
+    struct rnic_requester_attr attr = requester_attr();
 
-    freq_init(&fake);
+    requester_init(&fake);
     for (unsigned i = 0; i < 6; i++)
-        freq_post(&fake, i, i % 2 ? RNIC_WR_FETCH_ADD : RNIC_WR_READ, 0, 8);
-    EXPECT_EQ(freq_out_all(&fake), 4);
-    freq_expect_gate(&fake, RNIC_REQ_RD_ATOMIC);
-    freq_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, 0, 1, 8);
-    EXPECT_EQ(freq_out_all(&fake), 1);
-    freq_atomic(&fake, 1, 5);
-    EXPECT_EQ(freq_out_all(&fake), 1);
-    freq_free(&fake);
+        requester_post(&fake, i, i % 2 ? RNIC_WR_FETCH_ADD : RNIC_WR_READ, 0, 8);
+    EXPECT_EQ(requester_out_all(&fake), 4);
+    requester_expect_gate(&fake, RNIC_REQ_RD_ATOMIC);
+    requester_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, 0, 1, 8);
+    EXPECT_EQ(requester_out_all(&fake), 1);
+    requester_atomic(&fake, 1, 5);
+    EXPECT_EQ(requester_out_all(&fake), 1);
+    requester_free(&fake);
 
     attr.max_rd_atomic = 0;
-    freq_init(&fake);
-    freq_restart(&fake, &attr);
-    freq_post(&fake, 1, RNIC_WR_SEND, 0, 8);
-    freq_post(&fake, 2, RNIC_WR_READ, 0, 8);
-    EXPECT_EQ(freq_out_all(&fake), 1);
-    freq_expect_no_wc(&fake);
-    freq_ack(&fake, 0);
-    freq_expect_wc(&fake, 1, OK);
-    freq_expect_wc(&fake, 2, RNIC_WC_LOC_QP_OP_ERR);
+    requester_init(&fake);
+    requester_restart(&fake, &attr);
+    requester_post(&fake, 1, RNIC_WR_SEND, 0, 8);
+    requester_post(&fake, 2, RNIC_WR_READ, 0, 8);
+    EXPECT_EQ(requester_out_all(&fake), 1);
+    requester_expect_no_wc(&fake);
+    requester_ack(&fake, 0);
+    requester_expect_wc(&fake, 1, OK);
+    requester_expect_wc(&fake, 2, RNIC_WC_LOC_QP_OP_ERR);
     EXPECT_EQ(fake.failed_cnt, 1);
-    freq_free(&fake);
+    requester_free(&fake);
 }
 
 /* R131: a fence waits for READs and atomics, not for WRITEs; others pass. */
 static void r131_fence(void)
 {
-    freq_init(&fake);
-    freq_post(&fake, 1, RNIC_WR_WRITE, 0, 8);
-    freq_post_flags(&fake, 2, RNIC_WR_WRITE, 0, 8, RNIC_SEND_FENCE);
-    freq_post(&fake, 3, RNIC_WR_READ, 0, 8);
-    freq_post(&fake, 4, RNIC_WR_SEND, 0, 8);
-    freq_post_flags(&fake, 5, RNIC_WR_SEND, 0, 600, RNIC_SEND_FENCE | RNIC_SEND_SIGNALED);
-    EXPECT_EQ(freq_out_all(&fake), 4);
-    freq_expect_gate(&fake, RNIC_REQ_FENCE);
-    freq_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, 2, 1, 8);
-    EXPECT_EQ(freq_out_all(&fake), 3);
-    freq_free(&fake);
+    requester_init(&fake);
+    requester_post(&fake, 1, RNIC_WR_WRITE, 0, 8);
+    requester_post_flags(&fake, 2, RNIC_WR_WRITE, 0, 8, RNIC_SEND_FENCE);
+    requester_post(&fake, 3, RNIC_WR_READ, 0, 8);
+    requester_post(&fake, 4, RNIC_WR_SEND, 0, 8);
+    requester_post_flags(&fake, 5, RNIC_WR_SEND, 0, 600, RNIC_SEND_FENCE | RNIC_SEND_SIGNALED);
+    EXPECT_EQ(requester_out_all(&fake), 4);
+    requester_expect_gate(&fake, RNIC_REQ_FENCE);
+    requester_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, 2, 1, 8);
+    EXPECT_EQ(requester_out_all(&fake), 3);
+    requester_free(&fake);
 }
 
 /* R132: local invalidate waits for everything before it, and holds everything behind it. */
 static void r132_local_invalidate(void)
 {
-    freq_init(&fake);
-    freq_post(&fake, 1, RNIC_WR_LOCAL_INV, 0, 0); /* nothing before it: at once */
-    freq_expect_wc(&fake, 1, OK);
+    requester_init(&fake);
+    requester_post(&fake, 1, RNIC_WR_LOCAL_INV, 0, 0); /* nothing before it: at once */
+    requester_expect_wc(&fake, 1, OK);
     EXPECT_EQ(fake.wc[0].opcode, RNIC_WC_LOCAL_INV);
     CU_ASSERT(fake.inv_gone);
     fake.inv_gone = false;
-    freq_post(&fake, 2, RNIC_WR_WRITE, 0, 600);
-    freq_post(&fake, 3, RNIC_WR_LOCAL_INV, 0, 0);
-    freq_post(&fake, 4, RNIC_WR_SEND, 0, 1);
-    EXPECT_EQ(freq_out_all(&fake), 3);
-    freq_expect_gate(&fake, RNIC_REQ_LOCAL);
-    freq_ack(&fake, 1);
-    freq_expect_gate(&fake, RNIC_REQ_LOCAL);
+    requester_post(&fake, 2, RNIC_WR_WRITE, 0, 600);
+    requester_post(&fake, 3, RNIC_WR_LOCAL_INV, 0, 0);
+    requester_post(&fake, 4, RNIC_WR_SEND, 0, 1);
+    EXPECT_EQ(requester_out_all(&fake), 3);
+    requester_expect_gate(&fake, RNIC_REQ_LOCAL);
+    requester_ack(&fake, 1);
+    requester_expect_gate(&fake, RNIC_REQ_LOCAL);
     CU_ASSERT(!fake.inv_gone);
-    freq_ack(&fake, 2);
-    freq_expect_wc(&fake, 2, OK);
-    freq_expect_wc(&fake, 3, OK);
-    freq_expect(&fake, ROCE_OP_RC_SEND_ONLY, 3);  /* it took no PSN */
-    freq_post(&fake, 5, RNIC_WR_LOCAL_INV, 0, 0); /* gone already */
-    freq_ack(&fake, 3);
-    freq_expect_wc(&fake, 4, OK);
-    freq_expect_wc(&fake, 5, RNIC_WC_MW_BIND_ERR);
+    requester_ack(&fake, 2);
+    requester_expect_wc(&fake, 2, OK);
+    requester_expect_wc(&fake, 3, OK);
+    requester_expect(&fake, ROCE_OP_RC_SEND_ONLY, 3);  /* it took no PSN */
+    requester_post(&fake, 5, RNIC_WR_LOCAL_INV, 0, 0); /* gone already */
+    requester_ack(&fake, 3);
+    requester_expect_wc(&fake, 4, OK);
+    requester_expect_wc(&fake, 5, RNIC_WC_MW_BIND_ERR);
     EXPECT_EQ(fake.failed_cnt, 1);
-    freq_free(&fake);
+    requester_free(&fake);
 }
 
 /* R134, R135: LSN = MSN + credits; one packet beyond it asks; WRITE and READ are free. */
 static void r134_credits(void)
 {
-    freq_init(&fake);
+    requester_init(&fake);
     for (unsigned i = 0; i < 4; i++)
-        freq_post(&fake, i, RNIC_WR_SEND, 0, 600);
-    freq_expect(&fake, ROCE_OP_RC_SEND_FIRST, 0);
-    EXPECT_EQ(freq_aeth(&fake, 0, ROCE_SYNDROME_ACK | 1, 0), RNIC_COMP_ACKNOWLEDGE); /* LSN 1 */
-    freq_expect(&fake, ROCE_OP_RC_SEND_MIDDLE, 1);
-    freq_expect(&fake, ROCE_OP_RC_SEND_LAST, 2);
-    EXPECT_EQ(freq_out(&fake).bth.ackreq, 1); /* First of the second: the probe */
-    freq_expect_gate(&fake, RNIC_REQ_CREDIT);
-    freq_aeth(&fake, 2, ROCE_SYNDROME_ACK | 0, 1); /* LSN 1 still */
-    freq_expect_gate(&fake, RNIC_REQ_CREDIT);
-    freq_aeth(&fake, 3, ROCE_SYNDROME_ACK | 0, 1); /* the probe was taken: its message goes on */
-    EXPECT_EQ(freq_out_all(&fake), 2);
-    freq_expect_gate(&fake, RNIC_REQ_CREDIT);      /* SSN 3 is two beyond */
-    freq_aeth(&fake, 5, ROCE_SYNDROME_ACK | 2, 2); /* LSN 4 */
-    EXPECT_EQ(freq_out_all(&fake), 6);
-    freq_aeth(&fake, 11, ROCE_SYNDROME_ACK | 0, 4);
-    freq_post(&fake, 5, RNIC_WR_WRITE, 0, 600); /* SSN 5 .. 7: no credit needed */
-    freq_post(&fake, 6, RNIC_WR_READ, 0, 600);
-    freq_post(&fake, 7, RNIC_WR_FETCH_ADD, 0, 8);
-    EXPECT_EQ(freq_out_all(&fake), 5);
-    freq_post(&fake, 8, RNIC_WR_WRITE_IMM, 0, 8); /* SSN 8, LSN 4 */
-    freq_expect_gate(&fake, RNIC_REQ_CREDIT);
-    freq_aeth(&fake, 14, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, 5); /* no limit any more */
-    EXPECT_EQ(freq_out_all(&fake), 1);
-    freq_free(&fake);
+        requester_post(&fake, i, RNIC_WR_SEND, 0, 600);
+    requester_expect(&fake, ROCE_OP_RC_SEND_FIRST, 0);
+    EXPECT_EQ(requester_aeth(&fake, 0, ROCE_SYNDROME_ACK | 1, 0),
+              RNIC_COMP_ACKNOWLEDGE); /* LSN 1 */
+    requester_expect(&fake, ROCE_OP_RC_SEND_MIDDLE, 1);
+    requester_expect(&fake, ROCE_OP_RC_SEND_LAST, 2);
+    EXPECT_EQ(requester_out(&fake).bth.ackreq, 1); /* First of the second: the probe */
+    requester_expect_gate(&fake, RNIC_REQ_CREDIT);
+    requester_aeth(&fake, 2, ROCE_SYNDROME_ACK | 0, 1); /* LSN 1 still */
+    requester_expect_gate(&fake, RNIC_REQ_CREDIT);
+    requester_aeth(&fake, 3, ROCE_SYNDROME_ACK | 0,
+                   1); /* the probe was taken: its message goes on */
+    EXPECT_EQ(requester_out_all(&fake), 2);
+    requester_expect_gate(&fake, RNIC_REQ_CREDIT);      /* SSN 3 is two beyond */
+    requester_aeth(&fake, 5, ROCE_SYNDROME_ACK | 2, 2); /* LSN 4 */
+    EXPECT_EQ(requester_out_all(&fake), 6);
+    requester_aeth(&fake, 11, ROCE_SYNDROME_ACK | 0, 4);
+    requester_post(&fake, 5, RNIC_WR_WRITE, 0, 600); /* SSN 5 .. 7: no credit needed */
+    requester_post(&fake, 6, RNIC_WR_READ, 0, 600);
+    requester_post(&fake, 7, RNIC_WR_FETCH_ADD, 0, 8);
+    EXPECT_EQ(requester_out_all(&fake), 5);
+    requester_post(&fake, 8, RNIC_WR_WRITE_IMM, 0, 8); /* SSN 8, LSN 4 */
+    requester_expect_gate(&fake, RNIC_REQ_CREDIT);
+    requester_aeth(&fake, 14, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, 5); /* no limit any more */
+    EXPECT_EQ(requester_out_all(&fake), 1);
+    requester_free(&fake);
 }
 
 /* R135: credits never sink, also over the wrap of the MSN; a repeated ACK may raise them. */
 static void r135_credits_monotonic(void)
 {
-    freq_init(&fake);
+    requester_init(&fake);
     fake.req.sq.ssn = 0xFFFFFE;
     for (unsigned i = 0; i < 8; i++)
-        freq_post(&fake, i, RNIC_WR_SEND, 0, 1);
-    freq_expect(&fake, ROCE_OP_RC_SEND_ONLY, 0);
-    freq_aeth(&fake, 0, ROCE_SYNDROME_ACK | 3, 0xFFFFFF); /* LSN 2: three more, and a probe */
-    EXPECT_EQ(freq_out_all(&fake), 4);
-    freq_aeth(&fake, 1, ROCE_SYNDROME_ACK | 0, 0);
-    freq_expect_gate(&fake, RNIC_REQ_CREDIT);
+        requester_post(&fake, i, RNIC_WR_SEND, 0, 1);
+    requester_expect(&fake, ROCE_OP_RC_SEND_ONLY, 0);
+    requester_aeth(&fake, 0, ROCE_SYNDROME_ACK | 3, 0xFFFFFF); /* LSN 2: three more, and a probe */
+    EXPECT_EQ(requester_out_all(&fake), 4);
+    requester_aeth(&fake, 1, ROCE_SYNDROME_ACK | 0, 0);
+    requester_expect_gate(&fake, RNIC_REQ_CREDIT);
     EXPECT_EQ(fake.req.lsn, 2);
-    EXPECT_EQ(freq_aeth(&fake, 1, ROCE_SYNDROME_ACK | 4, 0), RNIC_COMP_DUPLICATE); /* LSN 4 */
-    EXPECT_EQ(freq_out_all(&fake), 2);
-    freq_free(&fake);
+    EXPECT_EQ(requester_aeth(&fake, 1, ROCE_SYNDROME_ACK | 4, 0), RNIC_COMP_DUPLICATE); /* LSN 4 */
+    EXPECT_EQ(requester_out_all(&fake), 2);
+    requester_free(&fake);
 }
 
 /* R152, R153: from any packet of a message the same packets again, to the bit. */
@@ -317,16 +320,16 @@ static void r153_go_back_anywhere(void)
     for (uint32_t from = 0; from < CNT; from++) {
         struct roce_pkt first[CNT];
 
-        freq_init(&fake);
+        requester_init(&fake);
         for (unsigned i = 0; i < 8; i++)
-            freq_post(&fake, i, ops[i % 4], 1000 * i, 600);
+            requester_post(&fake, i, ops[i % 4], 1000 * i, 600);
         for (unsigned i = 0; i < CNT; i++)
-            first[i] = freq_out(&fake);
-        EXPECT_EQ(freq_aeth(&fake, from, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ, 0),
+            first[i] = requester_out(&fake);
+        EXPECT_EQ(requester_aeth(&fake, from, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ, 0),
                   RNIC_COMP_NAK_PSN_SEQ);
         EXPECT_EQ(fake.wc_cnt, from / 3); /* R069: all before it is acknowledged */
         for (unsigned i = from; i < CNT; i++) {
-            struct roce_pkt again = freq_out(&fake);
+            struct roce_pkt again = requester_out(&fake);
 
             CU_ASSERT(memcmp(&again.bth, &first[i].bth, sizeof(again.bth)) == 0);
             CU_ASSERT(memcmp(&again.reth, &first[i].reth, sizeof(again.reth)) == 0);
@@ -334,215 +337,218 @@ static void r153_go_back_anywhere(void)
             CU_ASSERT(again.payload == first[i].payload);
             EXPECT_EQ(again.payload_len, first[i].payload_len);
         }
-        freq_expect_gate(&fake, RNIC_REQ_EMPTY);
+        requester_expect_gate(&fake, RNIC_REQ_EMPTY);
         EXPECT_EQ(fake.counters.packet_seq_err, 1);
-        freq_free(&fake);
+        requester_free(&fake);
     }
 }
 
 /* R149-R151, R154, R160: the timer of a lost tail; retry_cnt tries more, then the error. */
 static void r154_timeout_and_retries(void)
 {
-    freq_init(&fake);
+    requester_init(&fake);
     EXPECT_EQ(fake.req.retry.deadline, RNIC_RETRY_NEVER);
-    freq_post(&fake, 1, RNIC_WR_SEND, 0, 600);
-    freq_post(&fake, 2, RNIC_WR_WRITE, 0, 1);
+    requester_post(&fake, 1, RNIC_WR_SEND, 0, 600);
+    requester_post(&fake, 2, RNIC_WR_WRITE, 0, 1);
     EXPECT_EQ(fake.req.retry.deadline, RNIC_RETRY_NEVER); /* nothing was sent yet */
-    EXPECT_EQ(freq_out_all(&fake), 4);
-    EXPECT_EQ(fake.req.retry.deadline, fake.now + FREQ_T);
-    freq_pass(&fake, 1000);
-    freq_ack(&fake, 0); /* progress: it starts anew */
-    EXPECT_EQ(fake.req.retry.deadline, fake.now + FREQ_T);
-    freq_pass(&fake, FREQ_T - 1);
-    freq_expect_gate(&fake, RNIC_REQ_EMPTY);
+    EXPECT_EQ(requester_out_all(&fake), 4);
+    EXPECT_EQ(fake.req.retry.deadline, fake.now + REQUESTER_T);
+    requester_pass(&fake, 1000);
+    requester_ack(&fake, 0); /* progress: it starts anew */
+    EXPECT_EQ(fake.req.retry.deadline, fake.now + REQUESTER_T);
+    requester_pass(&fake, REQUESTER_T - 1);
+    requester_expect_gate(&fake, RNIC_REQ_EMPTY);
     for (unsigned i = 1; i <= 3; i++) {
-        freq_pass(&fake, i == 1 ? 1 : 2 * FREQ_T);
+        requester_pass(&fake, i == 1 ? 1 : 2 * REQUESTER_T);
         EXPECT_EQ(fake.counters.local_ack_timeout_err, i);
         EXPECT_EQ(fake.req.retry.deadline, RNIC_RETRY_NEVER);
-        freq_expect(&fake, ROCE_OP_RC_SEND_MIDDLE, 1);
-        EXPECT_EQ(freq_out_all(&fake), 2);
+        requester_expect(&fake, ROCE_OP_RC_SEND_MIDDLE, 1);
+        EXPECT_EQ(requester_out_all(&fake), 2);
     }
-    freq_expect_no_wc(&fake);
-    freq_pass(&fake, 2 * FREQ_T);
-    freq_expect_wc(&fake, 1, RNIC_WC_RETRY_EXC_ERR);
+    requester_expect_no_wc(&fake);
+    requester_pass(&fake, 2 * REQUESTER_T);
+    requester_expect_wc(&fake, 1, RNIC_WC_RETRY_EXC_ERR);
     EXPECT_EQ(fake.wc_cnt_at_failure, 1);
-    freq_expect_wc(&fake, 2, RNIC_WC_WR_FLUSH_ERR);
+    requester_expect_wc(&fake, 2, RNIC_WC_WR_FLUSH_ERR);
     EXPECT_EQ(fake.counters.retry_exceeded_err, 1);
-    freq_expect_gate(&fake, RNIC_REQ_STOPPED);
+    requester_expect_gate(&fake, RNIC_REQ_STOPPED);
     EXPECT_EQ(fake.req.retry.deadline, RNIC_RETRY_NEVER);
-    freq_free(&fake);
+    requester_free(&fake);
 }
 
 /* R151: nothing outstanding, no timer; R149: code 0 is no timer at all. */
 static void r151_timer_stops(void)
 {
-    struct rnic_requester_attr attr = freq_attr();
+    struct rnic_requester_attr attr = requester_attr();
 
-    freq_init(&fake);
-    freq_post(&fake, 1, RNIC_WR_SEND, 0, 1);
-    freq_out_all(&fake);
-    freq_ack(&fake, 0);
+    requester_init(&fake);
+    requester_post(&fake, 1, RNIC_WR_SEND, 0, 1);
+    requester_out_all(&fake);
+    requester_ack(&fake, 0);
     EXPECT_EQ(fake.req.retry.deadline, RNIC_RETRY_NEVER);
     attr.timeout = 0;
-    freq_restart(&fake, &attr);
-    freq_post(&fake, 1, RNIC_WR_SEND, 0, 1);
-    freq_out_all(&fake);
+    requester_restart(&fake, &attr);
+    requester_post(&fake, 1, RNIC_WR_SEND, 0, 1);
+    requester_out_all(&fake);
     EXPECT_EQ(fake.req.retry.deadline, RNIC_RETRY_NEVER);
-    freq_free(&fake);
+    requester_free(&fake);
 }
 
 /* An answer that comes after the timer, before anything was sent again, is as good as any. */
 static void late_ack_after_timeout(void)
 {
-    freq_init(&fake);
-    freq_post(&fake, 1, RNIC_WR_SEND, 0, 600);
-    freq_post(&fake, 2, RNIC_WR_READ, 0, 600);
-    freq_post(&fake, 3, RNIC_WR_SEND, 0, 1);
-    EXPECT_EQ(freq_out_all(&fake), 5);
-    freq_pass(&fake, FREQ_T);
-    freq_expect(&fake, ROCE_OP_RC_SEND_FIRST, 0);
-    freq_ack(&fake, 2);
-    freq_expect_wc(&fake, 1, OK);
-    EXPECT_EQ(freq_read(&fake, ROCE_OP_RC_READ_RESP_FIRST, 3, 7, FREQ_MTU), RNIC_COMP_PLACE_READ);
-    freq_expect(&fake, ROCE_OP_RC_READ_REQUEST, 4); /* only what is missing */
-    freq_expect(&fake, ROCE_OP_RC_SEND_ONLY, 6);
-    EXPECT_EQ(freq_read(&fake, ROCE_OP_RC_READ_RESP_MIDDLE, 4, 7, FREQ_MTU), RNIC_COMP_PLACE_READ);
-    freq_read(&fake, ROCE_OP_RC_READ_RESP_LAST, 5, 7, 88);
-    freq_expect_wc(&fake, 2, OK);
-    freq_ack(&fake, 6);
-    freq_expect_wc(&fake, 3, OK);
+    requester_init(&fake);
+    requester_post(&fake, 1, RNIC_WR_SEND, 0, 600);
+    requester_post(&fake, 2, RNIC_WR_READ, 0, 600);
+    requester_post(&fake, 3, RNIC_WR_SEND, 0, 1);
+    EXPECT_EQ(requester_out_all(&fake), 5);
+    requester_pass(&fake, REQUESTER_T);
+    requester_expect(&fake, ROCE_OP_RC_SEND_FIRST, 0);
+    requester_ack(&fake, 2);
+    requester_expect_wc(&fake, 1, OK);
+    EXPECT_EQ(requester_read(&fake, ROCE_OP_RC_READ_RESP_FIRST, 3, 7, REQUESTER_MTU),
+              RNIC_COMP_PLACE_READ);
+    requester_expect(&fake, ROCE_OP_RC_READ_REQUEST, 4); /* only what is missing */
+    requester_expect(&fake, ROCE_OP_RC_SEND_ONLY, 6);
+    EXPECT_EQ(requester_read(&fake, ROCE_OP_RC_READ_RESP_MIDDLE, 4, 7, REQUESTER_MTU),
+              RNIC_COMP_PLACE_READ);
+    requester_read(&fake, ROCE_OP_RC_READ_RESP_LAST, 5, 7, 88);
+    requester_expect_wc(&fake, 2, OK);
+    requester_ack(&fake, 6);
+    requester_expect_wc(&fake, 3, OK);
     EXPECT_EQ(fake.req.fetch_cnt, 0);
     EXPECT_EQ(fake.req.fetch_psns, 0);
-    freq_free(&fake);
+    requester_free(&fake);
 }
 
 /* R198, R090 of the sending side: a bad local key stops the queue there; what was sent before still
  * completes, then the error, then the flush. */
 static void r198_local_fault_in_its_turn(void)
 {
-    struct rnic_sge bad = {FREQ_VA, 700, FREQ_BAD_KEY};
+    struct rnic_sge bad = {REQUESTER_VA, 700, REQUESTER_BAD_KEY};
     struct rnic_send_wr wr = {.wr_id = 2, .opcode = RNIC_WR_WRITE, .sge = &bad, .sge_cnt = 1};
 
-    freq_init(&fake);
-    freq_post_flags(&fake, 1, RNIC_WR_SEND, 0, 300, RNIC_SEND_SIGNALED);
-    EXPECT_EQ(freq_post_wr(&fake, &wr), RNIC_SQ_POSTED);
-    freq_post_flags(&fake, 3, RNIC_WR_SEND, 0, 1, 0); /* unsignaled: flushed aloud all the same */
-    EXPECT_EQ(freq_out_all(&fake), 2);
-    freq_expect_gate(&fake, RNIC_REQ_FAULT);
-    freq_expect_no_wc(&fake);
-    freq_ack(&fake, 1);
-    freq_expect_wc(&fake, 1, OK);
-    freq_expect_wc(&fake, 2, RNIC_WC_LOC_PROT_ERR);
+    requester_init(&fake);
+    requester_post_flags(&fake, 1, RNIC_WR_SEND, 0, 300, RNIC_SEND_SIGNALED);
+    EXPECT_EQ(requester_post_wr(&fake, &wr), RNIC_SQ_POSTED);
+    requester_post_flags(&fake, 3, RNIC_WR_SEND, 0, 1,
+                         0); /* unsignaled: flushed aloud all the same */
+    EXPECT_EQ(requester_out_all(&fake), 2);
+    requester_expect_gate(&fake, RNIC_REQ_FAULT);
+    requester_expect_no_wc(&fake);
+    requester_ack(&fake, 1);
+    requester_expect_wc(&fake, 1, OK);
+    requester_expect_wc(&fake, 2, RNIC_WC_LOC_PROT_ERR);
     EXPECT_EQ(fake.wc_cnt_at_failure, 2);
-    freq_expect_wc(&fake, 3, RNIC_WC_WR_FLUSH_ERR);
-    freq_free(&fake);
+    requester_expect_wc(&fake, 3, RNIC_WC_WR_FLUSH_ERR);
+    requester_free(&fake);
 
     /* The same when it is met in the middle of its message, and when nothing is before it. */
-    freq_init(&fake);
-    freq_post(&fake, 1, RNIC_WR_SEND, 0, 700);
-    freq_expect(&fake, ROCE_OP_RC_SEND_FIRST, 0);
+    requester_init(&fake);
+    requester_post(&fake, 1, RNIC_WR_SEND, 0, 700);
+    requester_expect(&fake, ROCE_OP_RC_SEND_FIRST, 0);
     fake.key_gone = true;
-    EXPECT_EQ(freq_out(&fake).bth.opcode, 0xFF);
-    freq_expect_wc(&fake, 1, RNIC_WC_LOC_PROT_ERR);
+    EXPECT_EQ(requester_out(&fake).bth.opcode, 0xFF);
+    requester_expect_wc(&fake, 1, RNIC_WC_LOC_PROT_ERR);
     EXPECT_EQ(fake.failed_cnt, 1);
-    freq_free(&fake);
+    requester_free(&fake);
 }
 
 /* R198: unsignaled ones complete in silence. */
 static void r198_selective_signalling(void)
 {
-    freq_init(&fake);
+    requester_init(&fake);
     for (unsigned i = 0; i < 10; i++)
-        freq_post_flags(&fake, i, RNIC_WR_WRITE, 0, 1, i % 5 == 4 ? RNIC_SEND_SIGNALED : 0);
-    freq_out_all(&fake);
-    freq_ack(&fake, 9);
-    freq_expect_wc(&fake, 4, OK);
+        requester_post_flags(&fake, i, RNIC_WR_WRITE, 0, 1, i % 5 == 4 ? RNIC_SEND_SIGNALED : 0);
+    requester_out_all(&fake);
+    requester_ack(&fake, 9);
+    requester_expect_wc(&fake, 4, OK);
     EXPECT_EQ(fake.wc[0].opcode, RNIC_WC_RDMA_WRITE);
-    freq_expect_wc(&fake, 9, OK);
-    freq_expect_no_wc(&fake);
+    requester_expect_wc(&fake, 9, OK);
+    requester_expect_no_wc(&fake);
     CU_ASSERT(rnic_sq_empty(&fake.req.sq));
-    freq_free(&fake);
+    requester_free(&fake);
 }
 
 /* R191: a message begun is finished, retries included; no new one is begun. */
 static void r191_drain(void)
 {
-    freq_init(&fake);
-    freq_post(&fake, 1, RNIC_WR_SEND, 0, 600);
-    freq_post(&fake, 2, RNIC_WR_SEND, 0, 600);
-    freq_expect(&fake, ROCE_OP_RC_SEND_FIRST, 0);
+    requester_init(&fake);
+    requester_post(&fake, 1, RNIC_WR_SEND, 0, 600);
+    requester_post(&fake, 2, RNIC_WR_SEND, 0, 600);
+    requester_expect(&fake, ROCE_OP_RC_SEND_FIRST, 0);
     rnic_requester_drain(&fake.req, true);
-    EXPECT_EQ(freq_out_all(&fake), 2);
-    freq_expect_gate(&fake, RNIC_REQ_DRAIN);
+    EXPECT_EQ(requester_out_all(&fake), 2);
+    requester_expect_gate(&fake, RNIC_REQ_DRAIN);
     CU_ASSERT(!rnic_requester_drained(&fake.req));
-    freq_pass(&fake, FREQ_T);
-    EXPECT_EQ(freq_out_all(&fake), 3);
-    freq_ack(&fake, 2);
-    freq_expect_wc(&fake, 1, OK);
+    requester_pass(&fake, REQUESTER_T);
+    EXPECT_EQ(requester_out_all(&fake), 3);
+    requester_ack(&fake, 2);
+    requester_expect_wc(&fake, 1, OK);
     CU_ASSERT(rnic_requester_drained(&fake.req));
-    freq_expect_gate(&fake, RNIC_REQ_DRAIN);
+    requester_expect_gate(&fake, RNIC_REQ_DRAIN);
     rnic_requester_drain(&fake.req, false);
     CU_ASSERT(!rnic_requester_drained(&fake.req));
-    EXPECT_EQ(freq_out_all(&fake), 3);
-    freq_free(&fake);
+    EXPECT_EQ(requester_out_all(&fake), 3);
+    requester_free(&fake);
 }
 
 /* R191, R132: a local operation waits in SQD as every other request that was not begun, and is done
  * when the queue goes on, though nothing else happens; so is what can never be sent (R130). */
 static void r191_drain_before_local(void)
 {
-    freq_init(&fake);
-    freq_post(&fake, 1, RNIC_WR_SEND, 0, 8);
-    EXPECT_EQ(freq_out_all(&fake), 1);
+    requester_init(&fake);
+    requester_post(&fake, 1, RNIC_WR_SEND, 0, 8);
+    EXPECT_EQ(requester_out_all(&fake), 1);
     rnic_requester_drain(&fake.req, true);
-    freq_post(&fake, 2, RNIC_WR_LOCAL_INV, 0, 0);
-    freq_post(&fake, 3, RNIC_WR_READ, 0, 8);
-    freq_ack(&fake, 0);
-    freq_expect_wc(&fake, 1, OK);
-    freq_expect_no_wc(&fake);
+    requester_post(&fake, 2, RNIC_WR_LOCAL_INV, 0, 0);
+    requester_post(&fake, 3, RNIC_WR_READ, 0, 8);
+    requester_ack(&fake, 0);
+    requester_expect_wc(&fake, 1, OK);
+    requester_expect_no_wc(&fake);
     CU_ASSERT(rnic_requester_drained(&fake.req));
     fake.req.attr.max_rd_atomic = 0; /* the user may say otherwise before it goes on */
     rnic_requester_drain(&fake.req, true);
     fake.req.attr.max_rd_atomic = 4;
     rnic_requester_drain(&fake.req, false);
-    freq_expect_wc(&fake, 2, OK);
-    EXPECT_EQ(freq_out_all(&fake), 1);
-    freq_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, 1, 1, 8);
-    freq_expect_wc(&fake, 3, OK);
+    requester_expect_wc(&fake, 2, OK);
+    EXPECT_EQ(requester_out_all(&fake), 1);
+    requester_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, 1, 1, 8);
+    requester_expect_wc(&fake, 3, OK);
     rnic_requester_drain(&fake.req, true);
     fake.req.attr.max_rd_atomic = 0;
-    freq_post(&fake, 4, RNIC_WR_READ, 0, 8);
-    freq_expect_no_wc(&fake);
+    requester_post(&fake, 4, RNIC_WR_READ, 0, 8);
+    requester_expect_no_wc(&fake);
     rnic_requester_drain(&fake.req, false);
-    freq_expect_wc(&fake, 4, RNIC_WC_LOC_QP_OP_ERR);
-    freq_free(&fake);
+    requester_expect_wc(&fake, 4, RNIC_WC_LOC_QP_OP_ERR);
+    requester_free(&fake);
 }
 
 /* R189, R190: ERR flushes in order, RESET forgets and begins anew. */
 static void r189_flush_and_reset(void)
 {
-    struct rnic_requester_attr attr = freq_attr();
+    struct rnic_requester_attr attr = requester_attr();
 
-    freq_init(&fake);
+    requester_init(&fake);
     for (unsigned i = 0; i < 5; i++)
-        freq_post_flags(&fake, i, RNIC_WR_SEND, 0, 600, 0);
-    freq_expect(&fake, ROCE_OP_RC_SEND_FIRST, 0);
+        requester_post_flags(&fake, i, RNIC_WR_SEND, 0, 600, 0);
+    requester_expect(&fake, ROCE_OP_RC_SEND_FIRST, 0);
     rnic_requester_flush(&fake.req);
     for (unsigned i = 0; i < 5; i++)
-        freq_expect_wc(&fake, i, RNIC_WC_WR_FLUSH_ERR);
-    freq_expect_gate(&fake, RNIC_REQ_STOPPED);
-    EXPECT_EQ(freq_ack(&fake, 0), RNIC_COMP_IGNORE);
-    freq_restart(&fake, &attr);
-    freq_post(&fake, 9, RNIC_WR_SEND, 0, 600);
-    freq_expect(&fake, ROCE_OP_RC_SEND_FIRST, 0);
+        requester_expect_wc(&fake, i, RNIC_WC_WR_FLUSH_ERR);
+    requester_expect_gate(&fake, RNIC_REQ_STOPPED);
+    EXPECT_EQ(requester_ack(&fake, 0), RNIC_COMP_IGNORE);
+    requester_restart(&fake, &attr);
+    requester_post(&fake, 9, RNIC_WR_SEND, 0, 600);
+    requester_expect(&fake, ROCE_OP_RC_SEND_FIRST, 0);
     rnic_requester_reset(&fake.req);
-    freq_expect_no_wc(&fake);
-    freq_expect_gate(&fake, RNIC_REQ_STOPPED);
+    requester_expect_no_wc(&fake);
+    requester_expect_gate(&fake, RNIC_REQ_STOPPED);
     attr.sq_psn = roce_psn_of(77);
-    freq_restart(&fake, &attr);
-    freq_post(&fake, 1, RNIC_WR_WRITE, 0, 1);
-    EXPECT_EQ(freq_out(&fake).bth.psn, 77);
-    freq_free(&fake);
+    requester_restart(&fake, &attr);
+    requester_post(&fake, 1, RNIC_WR_WRITE, 0, 1);
+    EXPECT_EQ(requester_out(&fake).bth.psn, 77);
+    requester_free(&fake);
 }
 
 SUITE("transport.requester", TEST(names), TEST(r127_opcode_sequence), TEST(r128_headers),

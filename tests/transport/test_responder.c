@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* The responder's checks in their order, and every NAK: rules R030-R031, R061-R085, R089-R108,
  * R120, R121, R126 of rnic/rules.md. */
-#include "support/fakehost.h"
+#include "support/responder_fixture.h"
 #include "support/suite.h"
 #include "wire/codes.h"
 
 #define ACK    (ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE)
 #define NAK(n) (ROCE_SYNDROME_NAK | (n))
 #define RNR    (ROCE_SYNDROME_RNR | 12u)
-#define PSN    FAKE_PSN
+#define PSN    RESPONDER_PSN
 
-static struct fakehost fake;
+static struct responder_fixture fake;
 static const uint8_t data[4096] = {1, 2, 3, 4, 5, 6, 7, 8};
 
 static enum rnic_resp_step send(uint8_t opcode, uint32_t psn, uint32_t len, bool ackreq)
@@ -18,33 +18,33 @@ static enum rnic_resp_step send(uint8_t opcode, uint32_t psn, uint32_t len, bool
     struct roce_pkt pkt = pktgen_data(&fake.gen, opcode, psn, data, len);
 
     pkt.bth.ackreq = ackreq;
-    return fake_in(&fake, pkt);
+    return responder_in(&fake, pkt);
 }
 
 static enum rnic_resp_step write_first(uint8_t opcode, uint32_t psn, uint64_t off, uint32_t dma_len,
                                        uint32_t len)
 {
     struct roce_pkt pkt =
-        pktgen_write(&fake.gen, opcode, psn, FAKE_VA + off, FAKE_KEY, dma_len, data, len);
+        pktgen_write(&fake.gen, opcode, psn, RESPONDER_VA + off, RESPONDER_KEY, dma_len, data, len);
 
     pkt.bth.ackreq = 1;
-    return fake_in(&fake, pkt);
+    return responder_in(&fake, pkt);
 }
 
 static enum rnic_resp_step read_req(uint32_t psn, uint64_t off, uint32_t key, uint32_t len)
 {
-    return fake_in(&fake, pktgen_read(&fake.gen, psn, FAKE_VA + off, key, len));
+    return responder_in(&fake, pktgen_read(&fake.gen, psn, RESPONDER_VA + off, key, len));
 }
 
 /* A request ended the connection: this NAK for this PSN, and after it nothing is answered. */
 static void expect_fatal(uint32_t psn, uint8_t code, uint32_t msn)
 {
     EXPECT_EQ(fake.failed_cnt, 1);
-    fake_expect_aeth(&fake, psn, NAK(code), msn);
-    fake_expect_nothing(&fake);
+    responder_expect_aeth(&fake, psn, NAK(code), msn);
+    responder_expect_nothing(&fake);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, psn, 0, true), RNIC_RESP_DROP);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, psn + 1, 0, true), RNIC_RESP_DROP);
-    fake_expect_nothing(&fake);
+    responder_expect_nothing(&fake);
 }
 
 static void expect_event(enum rnic_event_type type)
@@ -74,137 +74,137 @@ static void step_names(void)
 /* R067, R068, R069: one NAK for a gap, with the expected PSN; a new one after that PSN came. */
 static void r067_one_nak_per_gap(void)
 {
-    fake_init(&fake);
-    fake_post(&fake, 1, 0, 64);
-    fake_post(&fake, 2, 0, 64);
+    responder_init(&fake);
+    responder_post(&fake, 1, 0, 64);
+    responder_post(&fake, 2, 0, 64);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN + 1, 4, true), RNIC_RESP_NAK_PSN_SEQ);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN + 2, 4, true), RNIC_RESP_DROP);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN + 0x7FFFFF, 4, true), RNIC_RESP_DROP);
-    fake_expect_aeth(&fake, PSN, NAK(ROCE_NAK_PSN_SEQ), 0);
-    fake_expect_nothing(&fake);
+    responder_expect_aeth(&fake, PSN, NAK(ROCE_NAK_PSN_SEQ), 0);
+    responder_expect_nothing(&fake);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN, 4, true), RNIC_RESP_ACKNOWLEDGE);
-    fake_expect_aeth(&fake, PSN, ACK, 1);
+    responder_expect_aeth(&fake, PSN, ACK, 1);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN + 2, 4, true), RNIC_RESP_NAK_PSN_SEQ);
-    fake_expect_aeth(&fake, PSN + 1, NAK(ROCE_NAK_PSN_SEQ), 1);
+    responder_expect_aeth(&fake, PSN + 1, NAK(ROCE_NAK_PSN_SEQ), 1);
     EXPECT_EQ(fake.failed_cnt, 0);
     EXPECT_EQ(fake.wc_cnt, 1);
     EXPECT_EQ(fake.counters.out_of_sequence, 4);
     EXPECT_EQ(fake.counters.packet_seq_nak, 2);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* R067: a NAK that is still here when what it asks for comes is for the PSN expected then, and
  * still the only one (R068): what came behind the gap was dropped, and its sender should know. */
 static void r067_nak_that_waited(void)
 {
-    fake_init(&fake);
+    responder_init(&fake);
     EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_ONLY, PSN + 2, 0, 4, 4), RNIC_RESP_NAK_PSN_SEQ);
     EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_ONLY, PSN, 0, 4, 4), RNIC_RESP_ACKNOWLEDGE);
     EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_ONLY, PSN + 2, 0, 4, 4), RNIC_RESP_DROP);
-    EXPECT_EQ(read_req(PSN + 1, 0, FAKE_KEY, 8), RNIC_RESP_ADVANCE);
-    fake_expect_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, PSN + 1, 0, 8);
-    fake_expect_aeth(&fake, PSN + 2, NAK(ROCE_NAK_PSN_SEQ), 2);
-    fake_expect_nothing(&fake);
+    EXPECT_EQ(read_req(PSN + 1, 0, RESPONDER_KEY, 8), RNIC_RESP_ADVANCE);
+    responder_expect_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, PSN + 1, 0, 8);
+    responder_expect_aeth(&fake, PSN + 2, NAK(ROCE_NAK_PSN_SEQ), 2);
+    responder_expect_nothing(&fake);
     EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_ONLY, PSN + 2, 0, 4, 4), RNIC_RESP_ACKNOWLEDGE);
-    fake_expect_aeth(&fake, PSN + 2, ACK, 3);
+    responder_expect_aeth(&fake, PSN + 2, ACK, 3);
     EXPECT_EQ(fake.counters.packet_seq_nak, 1);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* R067, R069: nothing is missing any more: what is left of the NAK is the ACK of all before it. */
 static void r067_gap_filled_in_time(void)
 {
-    fake_init(&fake);
+    responder_init(&fake);
     EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_ONLY, PSN, 0, 4, 4), RNIC_RESP_ACKNOWLEDGE);
     EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_ONLY, PSN + 2, 0, 4, 4), RNIC_RESP_NAK_PSN_SEQ);
-    EXPECT_EQ(read_req(PSN + 1, 0, FAKE_KEY, 2 * FAKE_MTU), RNIC_RESP_ADVANCE);
-    fake_expect_aeth(&fake, PSN, ACK, 1);
-    fake_expect_read(&fake, ROCE_OP_RC_READ_RESP_FIRST, PSN + 1, 0, FAKE_MTU);
-    fake_expect_read(&fake, ROCE_OP_RC_READ_RESP_LAST, PSN + 2, FAKE_MTU, FAKE_MTU);
-    fake_expect_nothing(&fake);
+    EXPECT_EQ(read_req(PSN + 1, 0, RESPONDER_KEY, 2 * RESPONDER_MTU), RNIC_RESP_ADVANCE);
+    responder_expect_aeth(&fake, PSN, ACK, 1);
+    responder_expect_read(&fake, ROCE_OP_RC_READ_RESP_FIRST, PSN + 1, 0, RESPONDER_MTU);
+    responder_expect_read(&fake, ROCE_OP_RC_READ_RESP_LAST, PSN + 2, RESPONDER_MTU, RESPONDER_MTU);
+    responder_expect_nothing(&fake);
     /* From a gap that closed before, nothing is left. */
     EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_ONLY, PSN + 4, 0, 4, 4), RNIC_RESP_NAK_PSN_SEQ);
-    fake_expect_aeth(&fake, PSN + 3, NAK(ROCE_NAK_PSN_SEQ), 2);
+    responder_expect_aeth(&fake, PSN + 3, NAK(ROCE_NAK_PSN_SEQ), 2);
     EXPECT_EQ(fake.counters.packet_seq_nak, 1);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* R061: the furthest PSN ahead is a gap, the next one is behind and no part of this connection. */
 static void r061_half_circle(void)
 {
-    fake_init(&fake);
+    responder_init(&fake);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN + 0x800000, 0, true), RNIC_RESP_DROP);
     EXPECT_EQ(fake.counters.duplicate_request, 1);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN + 0x7FFFFF, 0, true), RNIC_RESP_NAK_PSN_SEQ);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* R070: after an RNR NAK the packets behind it are dropped in silence until it is retried. */
 static void r070_silence_after_rnr(void)
 {
-    fake_init(&fake);
+    responder_init(&fake);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN, 4, true), RNIC_RESP_NAK_RNR);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN + 1, 4, true), RNIC_RESP_DROP);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN + 2, 4, true), RNIC_RESP_DROP);
-    fake_expect_aeth(&fake, PSN, RNR, 0);
-    fake_expect_nothing(&fake);
+    responder_expect_aeth(&fake, PSN, RNR, 0);
+    responder_expect_nothing(&fake);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN, 4, true), RNIC_RESP_NAK_RNR);
-    fake_expect_aeth(&fake, PSN, RNR, 0);
-    fake_post(&fake, 1, 0, 64);
+    responder_expect_aeth(&fake, PSN, RNR, 0);
+    responder_post(&fake, 1, 0, 64);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN, 4, true), RNIC_RESP_ACKNOWLEDGE);
-    fake_expect_aeth(&fake, PSN, ACK, 1);
+    responder_expect_aeth(&fake, PSN, ACK, 1);
     EXPECT_EQ(fake.counters.out_of_buffer, 2);
     EXPECT_EQ(fake.counters.resp_rnr_nak, 2);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* R093, R096, R097: SEND First; the timer code is the attribute; nothing else changes. */
 static void r093_rnr_send_first(void)
 {
-    struct rnic_responder_attr attr = fake_attr();
+    struct rnic_responder_attr attr = responder_attr();
 
-    fake_init(&fake);
+    responder_init(&fake);
     for (uint8_t code = 0; code < ROCE_RNR_CODES; code++) {
         attr.min_rnr_timer = code;
-        fake_restart(&fake, &attr);
-        EXPECT_EQ(send(ROCE_OP_RC_SEND_FIRST, PSN, FAKE_MTU, false), RNIC_RESP_NAK_RNR);
-        fake_expect_aeth(&fake, PSN, ROCE_SYNDROME_RNR | code, 0);
+        responder_restart(&fake, &attr);
+        EXPECT_EQ(send(ROCE_OP_RC_SEND_FIRST, PSN, RESPONDER_MTU, false), RNIC_RESP_NAK_RNR);
+        responder_expect_aeth(&fake, PSN, ROCE_SYNDROME_RNR | code, 0);
     }
     EXPECT_EQ(fake.failed_cnt, 0);
     EXPECT_EQ(rnic_responder_epsn(&fake.resp).v, PSN);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* R094: a WRITE with immediate needs its receive WQE at the last packet only. */
 static void r094_rnr_write_last_imm(void)
 {
-    fake_init(&fake);
-    EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_FIRST, PSN, 0, FAKE_MTU + 4, FAKE_MTU),
+    responder_init(&fake);
+    EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_FIRST, PSN, 0, RESPONDER_MTU + 4, RESPONDER_MTU),
               RNIC_RESP_ACKNOWLEDGE);
-    fake_expect_aeth(&fake, PSN, ACK, 0);
+    responder_expect_aeth(&fake, PSN, ACK, 0);
     EXPECT_EQ(send(ROCE_OP_RC_WRITE_LAST_IMM, PSN + 1, 4, true), RNIC_RESP_NAK_RNR);
-    fake_expect_aeth(&fake, PSN + 1, RNR, 0);
-    fake_post(&fake, 9, 0, 0);
+    responder_expect_aeth(&fake, PSN + 1, RNR, 0);
+    responder_post(&fake, 9, 0, 0);
     EXPECT_EQ(send(ROCE_OP_RC_WRITE_LAST_IMM, PSN + 1, 4, true), RNIC_RESP_ACKNOWLEDGE);
-    fake_expect_aeth(&fake, PSN + 1, ACK, 1);
+    responder_expect_aeth(&fake, PSN + 1, ACK, 1);
     EXPECT_EQ(fake.wc_cnt, 1);
-    EXPECT_EQ(fake.wc[0].byte_len, FAKE_MTU + 4); /* R202 */
-    fake_free(&fake);
+    EXPECT_EQ(fake.wc[0].byte_len, RESPONDER_MTU + 4); /* R202 */
+    responder_free(&fake);
 }
 
 /* R094 for a WRITE Only; R095: without immediate none is needed, nor for READ and atomics. */
 static void r095_no_wqe_needed(void)
 {
-    fake_init(&fake);
+    responder_init(&fake);
     EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_ONLY_IMM, PSN, 0, 4, 4), RNIC_RESP_NAK_RNR);
-    fake_expect_aeth(&fake, PSN, RNR, 0);
+    responder_expect_aeth(&fake, PSN, RNR, 0);
     EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_ONLY, PSN, 0, 4, 4), RNIC_RESP_ACKNOWLEDGE);
-    fake_expect_aeth(&fake, PSN, ACK, 1);
-    EXPECT_EQ(read_req(PSN + 1, 0, FAKE_KEY, 4), RNIC_RESP_ADVANCE);
-    EXPECT_EQ(fake_in(&fake, pktgen_atomic(&fake.gen, ROCE_OP_RC_FETCH_ADD, PSN + 2, FAKE_VA,
-                                           FAKE_KEY, 1, 0)),
+    responder_expect_aeth(&fake, PSN, ACK, 1);
+    EXPECT_EQ(read_req(PSN + 1, 0, RESPONDER_KEY, 4), RNIC_RESP_ADVANCE);
+    EXPECT_EQ(responder_in(&fake, pktgen_atomic(&fake.gen, ROCE_OP_RC_FETCH_ADD, PSN + 2,
+                                                RESPONDER_VA, RESPONDER_KEY, 1, 0)),
               RNIC_RESP_ADVANCE);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* R072: Middle or Last without First, for each such opcode. */
@@ -216,14 +216,14 @@ static void r072_no_first(void)
                                       ROCE_OP_RC_WRITE_LAST_IMM};
 
     for (unsigned i = 0; i < sizeof(opcodes); i++) {
-        fake_init(&fake);
-        fake_post(&fake, 1, 0, 1024);
-        EXPECT_EQ(send(opcodes[i], PSN, FAKE_MTU, true), RNIC_RESP_NAK_INVALID_REQ);
+        responder_init(&fake);
+        responder_post(&fake, 1, 0, 1024);
+        EXPECT_EQ(send(opcodes[i], PSN, RESPONDER_MTU, true), RNIC_RESP_NAK_INVALID_REQ);
         expect_event(RNIC_EVENT_QP_REQ_ERR); /* the WQE was not in use yet: it is flushed */
         EXPECT_EQ(fake.wc_cnt, 1);
         EXPECT_EQ(fake.wc[0].status, RNIC_WC_WR_FLUSH_ERR);
         expect_fatal(PSN, ROCE_NAK_INVALID_REQ, 0);
-        fake_free(&fake);
+        responder_free(&fake);
     }
 }
 
@@ -239,45 +239,47 @@ static void r073_no_last(void)
     for (unsigned i = 0; i < sizeof(opcodes); i++) {
         bool payload = roce_opcode(opcodes[i])->payload != ROCE_PAYLOAD_NONE;
 
-        fake_init(&fake);
-        fake_post(&fake, 1, 0, 1024);
-        fake_post(&fake, 2, 0, 1024);
-        EXPECT_EQ(send(ROCE_OP_RC_SEND_FIRST, PSN, FAKE_MTU, false), RNIC_RESP_ACKNOWLEDGE);
-        EXPECT_EQ(send(opcodes[i], PSN + 1, payload ? FAKE_MTU : 0, true),
+        responder_init(&fake);
+        responder_post(&fake, 1, 0, 1024);
+        responder_post(&fake, 2, 0, 1024);
+        EXPECT_EQ(send(ROCE_OP_RC_SEND_FIRST, PSN, RESPONDER_MTU, false), RNIC_RESP_ACKNOWLEDGE);
+        EXPECT_EQ(send(opcodes[i], PSN + 1, payload ? RESPONDER_MTU : 0, true),
                   RNIC_RESP_NAK_INVALID_REQ);
         expect_wqe_error(1, RNIC_WC_LOC_QP_OP_ERR); /* R089 */
         EXPECT_EQ(fake.wc_cnt, 2);
         expect_fatal(PSN + 1, ROCE_NAK_INVALID_REQ, 0);
-        fake_free(&fake);
+        responder_free(&fake);
 
-        fake_init(&fake);
-        EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_FIRST, PSN, 0, 600, FAKE_MTU),
+        responder_init(&fake);
+        EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_FIRST, PSN, 0, 600, RESPONDER_MTU),
                   RNIC_RESP_ACKNOWLEDGE);
-        fake_expect_aeth(&fake, PSN, ACK, 0);
-        EXPECT_EQ(send(opcodes[i], PSN + 1, payload ? FAKE_MTU : 0, true),
+        responder_expect_aeth(&fake, PSN, ACK, 0);
+        EXPECT_EQ(send(opcodes[i], PSN + 1, payload ? RESPONDER_MTU : 0, true),
                   RNIC_RESP_NAK_INVALID_REQ);
         expect_event(RNIC_EVENT_QP_REQ_ERR);
         expect_fatal(PSN + 1, ROCE_NAK_INVALID_REQ, 0);
-        fake_free(&fake);
+        responder_free(&fake);
     }
 }
 
 /* R074: the other operation's Middle or Last. */
 static void r074_other_operation(void)
 {
-    fake_init(&fake);
-    fake_post(&fake, 1, 0, 1024);
-    EXPECT_EQ(send(ROCE_OP_RC_SEND_FIRST, PSN, FAKE_MTU, false), RNIC_RESP_ACKNOWLEDGE);
+    responder_init(&fake);
+    responder_post(&fake, 1, 0, 1024);
+    EXPECT_EQ(send(ROCE_OP_RC_SEND_FIRST, PSN, RESPONDER_MTU, false), RNIC_RESP_ACKNOWLEDGE);
     EXPECT_EQ(send(ROCE_OP_RC_WRITE_LAST, PSN + 1, 4, true), RNIC_RESP_NAK_INVALID_REQ);
     expect_fatal(PSN + 1, ROCE_NAK_INVALID_REQ, 0);
-    fake_free(&fake);
+    responder_free(&fake);
 
-    fake_init(&fake);
-    EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_FIRST, PSN, 0, 600, FAKE_MTU), RNIC_RESP_ACKNOWLEDGE);
-    fake_expect_aeth(&fake, PSN, ACK, 0);
-    EXPECT_EQ(send(ROCE_OP_RC_SEND_MIDDLE, PSN + 1, FAKE_MTU, true), RNIC_RESP_NAK_INVALID_REQ);
+    responder_init(&fake);
+    EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_FIRST, PSN, 0, 600, RESPONDER_MTU),
+              RNIC_RESP_ACKNOWLEDGE);
+    responder_expect_aeth(&fake, PSN, ACK, 0);
+    EXPECT_EQ(send(ROCE_OP_RC_SEND_MIDDLE, PSN + 1, RESPONDER_MTU, true),
+              RNIC_RESP_NAK_INVALID_REQ);
     expect_fatal(PSN + 1, ROCE_NAK_INVALID_REQ, 0);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* R075, R121: operations that the QP does not allow. */
@@ -296,20 +298,20 @@ static void r075_qp_access(void)
     };
 
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct rnic_responder_attr attr = fake_attr();
+        struct rnic_responder_attr attr = responder_attr();
         bool payload = roce_opcode(rows[i].opcode)->payload != ROCE_PAYLOAD_NONE;
         struct roce_pkt pkt;
 
-        fake_init(&fake);
+        responder_init(&fake);
         attr.access = RNIC_ACCESS_ALL & ~rows[i].access;
-        fake_restart(&fake, &attr);
-        pkt = pktgen_write(&fake.gen, rows[i].opcode, PSN, FAKE_VA, FAKE_KEY, FAKE_MTU,
-                           payload ? data : NULL, payload ? FAKE_MTU : 0);
-        pkt.atomiceth = (struct roce_atomiceth){.va = FAKE_VA, .rkey = FAKE_KEY};
-        EXPECT_EQ(fake_in(&fake, pkt), RNIC_RESP_NAK_INVALID_REQ);
+        responder_restart(&fake, &attr);
+        pkt = pktgen_write(&fake.gen, rows[i].opcode, PSN, RESPONDER_VA, RESPONDER_KEY,
+                           RESPONDER_MTU, payload ? data : NULL, payload ? RESPONDER_MTU : 0);
+        pkt.atomiceth = (struct roce_atomiceth){.va = RESPONDER_VA, .rkey = RESPONDER_KEY};
+        EXPECT_EQ(responder_in(&fake, pkt), RNIC_RESP_NAK_INVALID_REQ);
         expect_event(RNIC_EVENT_QP_REQ_ERR);
         expect_fatal(PSN, ROCE_NAK_INVALID_REQ, 0);
-        fake_free(&fake);
+        responder_free(&fake);
     }
 }
 
@@ -320,51 +322,51 @@ static void r031_opcodes_not_had(void)
         0x15, 0x18, 0x19, 0x1A, 0x1B, 0x1E, 0x1F, ROCE_OP_RC_FLUSH, ROCE_OP_RC_ATOMIC_WRITE};
 
     for (unsigned i = 0; i < sizeof(opcodes); i++) {
-        fake_init(&fake);
+        responder_init(&fake);
         EXPECT_EQ(send(opcodes[i], PSN, opcodes[i] == ROCE_OP_RC_ATOMIC_WRITE ? 8 : 0, true),
                   RNIC_RESP_NAK_INVALID_REQ);
         expect_event(RNIC_EVENT_QP_REQ_ERR);
         expect_fatal(PSN, ROCE_NAK_INVALID_REQ, 0);
-        fake_free(&fake);
+        responder_free(&fake);
         /* R117: as a duplicate it is dropped */
-        fake_init(&fake);
-        fake_post(&fake, 1, 0, 64);
+        responder_init(&fake);
+        responder_post(&fake, 1, 0, 64);
         EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN, 4, false), RNIC_RESP_ACKNOWLEDGE);
         EXPECT_EQ(send(opcodes[i], PSN, 8, true), RNIC_RESP_DROP);
-        fake_expect_nothing(&fake);
-        fake_free(&fake);
+        responder_expect_nothing(&fake);
+        responder_free(&fake);
     }
 }
 
 /* R076: READs and atomics beyond the limit, whose answers were not sent yet. */
 static void r076_read_limit(void)
 {
-    struct rnic_responder_attr attr = fake_attr();
+    struct rnic_responder_attr attr = responder_attr();
 
     for (uint8_t max = 0; max <= RNIC_RD_ATOMIC_MAX; max++) {
         uint32_t psn = PSN;
 
-        fake_init(&fake);
+        responder_init(&fake);
         attr.max_dest_rd_atomic = max;
-        fake_restart(&fake, &attr);
+        responder_restart(&fake, &attr);
         for (uint8_t i = 0; i < max; i++) {
             if (i % 2)
-                EXPECT_EQ(fake_in(&fake, pktgen_atomic(&fake.gen, ROCE_OP_RC_FETCH_ADD, psn++,
-                                                       FAKE_VA, FAKE_KEY, 1, 0)),
+                EXPECT_EQ(responder_in(&fake, pktgen_atomic(&fake.gen, ROCE_OP_RC_FETCH_ADD, psn++,
+                                                            RESPONDER_VA, RESPONDER_KEY, 1, 0)),
                           RNIC_RESP_ADVANCE);
             else
-                EXPECT_EQ(read_req(psn++, 0, FAKE_KEY, 16), RNIC_RESP_ADVANCE);
+                EXPECT_EQ(read_req(psn++, 0, RESPONDER_KEY, 16), RNIC_RESP_ADVANCE);
         }
         if (max) { /* one answer sent, one place free */
-            fake_expect_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, PSN, 0, 16);
-            EXPECT_EQ(read_req(psn++, 16, FAKE_KEY, 16), RNIC_RESP_ADVANCE);
+            responder_expect_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, PSN, 0, 16);
+            EXPECT_EQ(read_req(psn++, 16, RESPONDER_KEY, 16), RNIC_RESP_ADVANCE);
         }
-        EXPECT_EQ(read_req(psn, 0, FAKE_KEY, 16), RNIC_RESP_NAK_INVALID_REQ);
+        EXPECT_EQ(read_req(psn, 0, RESPONDER_KEY, 16), RNIC_RESP_NAK_INVALID_REQ);
         expect_event(RNIC_EVENT_QP_REQ_ERR);
         for (uint8_t i = 0; i < max; i++) /* R077: the answers owed come before the NAK */
-            CU_ASSERT(fake_out(&fake).bth.opcode != ROCE_OP_RC_ACK);
+            CU_ASSERT(responder_out(&fake).bth.opcode != ROCE_OP_RC_ACK);
         expect_fatal(psn, ROCE_NAK_INVALID_REQ, max ? max + 1u : 0);
-        fake_free(&fake);
+        responder_free(&fake);
     }
 }
 
@@ -376,22 +378,22 @@ static void r079_send_payload(void)
         uint32_t len;
         bool good;
     } rows[] = {
-        {ROCE_OP_RC_SEND_FIRST, FAKE_MTU, true},
-        {ROCE_OP_RC_SEND_FIRST, FAKE_MTU - 4, false},
-        {ROCE_OP_RC_SEND_FIRST, FAKE_MTU + 4, false},
+        {ROCE_OP_RC_SEND_FIRST, RESPONDER_MTU, true},
+        {ROCE_OP_RC_SEND_FIRST, RESPONDER_MTU - 4, false},
+        {ROCE_OP_RC_SEND_FIRST, RESPONDER_MTU + 4, false},
         {ROCE_OP_RC_SEND_FIRST, 0, false},
         {ROCE_OP_RC_SEND_FIRST, 512, false},
-        {ROCE_OP_RC_SEND_MIDDLE, FAKE_MTU, true},
+        {ROCE_OP_RC_SEND_MIDDLE, RESPONDER_MTU, true},
         {ROCE_OP_RC_SEND_MIDDLE, 4, false},
         {ROCE_OP_RC_SEND_MIDDLE, 512, false},
         {ROCE_OP_RC_SEND_LAST, 0, false},
         {ROCE_OP_RC_SEND_LAST, 1, true},
-        {ROCE_OP_RC_SEND_LAST, FAKE_MTU, true},
-        {ROCE_OP_RC_SEND_LAST, FAKE_MTU + 1, false},
+        {ROCE_OP_RC_SEND_LAST, RESPONDER_MTU, true},
+        {ROCE_OP_RC_SEND_LAST, RESPONDER_MTU + 1, false},
         {ROCE_OP_RC_SEND_LAST_IMM, 0, false},
         {ROCE_OP_RC_SEND_ONLY, 0, true},
-        {ROCE_OP_RC_SEND_ONLY, FAKE_MTU, true},
-        {ROCE_OP_RC_SEND_ONLY, FAKE_MTU + 1, false},
+        {ROCE_OP_RC_SEND_ONLY, RESPONDER_MTU, true},
+        {ROCE_OP_RC_SEND_ONLY, RESPONDER_MTU + 1, false},
         {ROCE_OP_RC_SEND_ONLY_IMM, 512, false},
         {ROCE_OP_RC_SEND_LAST_INV, 0, false},
     };
@@ -400,10 +402,11 @@ static void r079_send_payload(void)
         bool starts = roce_opcode_starts(roce_opcode(rows[i].opcode));
         uint32_t psn = PSN;
 
-        fake_init(&fake);
-        fake_post(&fake, 1, 0, 4096);
+        responder_init(&fake);
+        responder_post(&fake, 1, 0, 4096);
         if (!starts)
-            EXPECT_EQ(send(ROCE_OP_RC_SEND_FIRST, psn++, FAKE_MTU, false), RNIC_RESP_ACKNOWLEDGE);
+            EXPECT_EQ(send(ROCE_OP_RC_SEND_FIRST, psn++, RESPONDER_MTU, false),
+                      RNIC_RESP_ACKNOWLEDGE);
         if (rows[i].good) {
             EXPECT_EQ(send(rows[i].opcode, psn, rows[i].len, false), RNIC_RESP_ACKNOWLEDGE);
         } else {
@@ -411,7 +414,7 @@ static void r079_send_payload(void)
             expect_wqe_error(1, RNIC_WC_LOC_QP_OP_ERR);
             expect_fatal(psn, ROCE_NAK_INVALID_REQ, 0);
         }
-        fake_free(&fake);
+        responder_free(&fake);
     }
 }
 
@@ -429,76 +432,76 @@ static void r080_write_length(void)
         {ROCE_OP_RC_WRITE_ONLY, 8, 9, false},
         {ROCE_OP_RC_WRITE_ONLY, 0, 4, false},
         {ROCE_OP_RC_WRITE_ONLY, 4, 0, false},
-        {ROCE_OP_RC_WRITE_ONLY, FAKE_MTU, FAKE_MTU, true},
-        {ROCE_OP_RC_WRITE_ONLY, FAKE_MTU + 1, FAKE_MTU + 1, false},
-        {ROCE_OP_RC_WRITE_FIRST, FAKE_MTU + 1, FAKE_MTU, true},
-        {ROCE_OP_RC_WRITE_FIRST, FAKE_MTU - 4, FAKE_MTU, false},
-        {ROCE_OP_RC_WRITE_FIRST, 600, FAKE_MTU - 4, false},
-        {ROCE_OP_RC_WRITE_FIRST, RNIC_MESSAGE_MAX + 1, FAKE_MTU, false},
-        {ROCE_OP_RC_WRITE_FIRST, UINT32_MAX, FAKE_MTU, false},
+        {ROCE_OP_RC_WRITE_ONLY, RESPONDER_MTU, RESPONDER_MTU, true},
+        {ROCE_OP_RC_WRITE_ONLY, RESPONDER_MTU + 1, RESPONDER_MTU + 1, false},
+        {ROCE_OP_RC_WRITE_FIRST, RESPONDER_MTU + 1, RESPONDER_MTU, true},
+        {ROCE_OP_RC_WRITE_FIRST, RESPONDER_MTU - 4, RESPONDER_MTU, false},
+        {ROCE_OP_RC_WRITE_FIRST, 600, RESPONDER_MTU - 4, false},
+        {ROCE_OP_RC_WRITE_FIRST, RNIC_MESSAGE_MAX + 1, RESPONDER_MTU, false},
+        {ROCE_OP_RC_WRITE_FIRST, UINT32_MAX, RESPONDER_MTU, false},
     };
     static const struct {
         uint32_t last;
         bool good;
-    } last[] = {{44, true}, {43, false}, {45, false}, {0, false}, {FAKE_MTU, false}};
+    } last[] = {{44, true}, {43, false}, {45, false}, {0, false}, {RESPONDER_MTU, false}};
 
     for (unsigned i = 0; i < sizeof(first) / sizeof(first[0]); i++) {
-        fake_init(&fake);
+        responder_init(&fake);
         EXPECT_EQ(write_first(first[i].opcode, PSN, 0, first[i].dma_len, first[i].len),
                   first[i].good ? RNIC_RESP_ACKNOWLEDGE : RNIC_RESP_NAK_INVALID_REQ);
         if (!first[i].good)
             expect_fatal(PSN, ROCE_NAK_INVALID_REQ, 0);
-        fake_free(&fake);
+        responder_free(&fake);
     }
     for (unsigned i = 0; i < sizeof(last) / sizeof(last[0]); i++) {
-        fake_init(&fake);
-        EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_FIRST, PSN, 0, 300, FAKE_MTU),
+        responder_init(&fake);
+        EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_FIRST, PSN, 0, 300, RESPONDER_MTU),
                   RNIC_RESP_ACKNOWLEDGE);
-        fake_expect_aeth(&fake, PSN, ACK, 0);
+        responder_expect_aeth(&fake, PSN, ACK, 0);
         EXPECT_EQ(send(ROCE_OP_RC_WRITE_LAST, PSN + 1, last[i].last, true),
                   last[i].good ? RNIC_RESP_ACKNOWLEDGE : RNIC_RESP_NAK_INVALID_REQ);
         if (!last[i].good)
             expect_fatal(PSN + 1, ROCE_NAK_INVALID_REQ, 0);
-        fake_free(&fake);
+        responder_free(&fake);
     }
 }
 
 /* R081: READ of more than 2^31 bytes. 2^31 itself fails only for want of such a region. */
 static void r081_read_length(void)
 {
-    fake_init(&fake);
-    EXPECT_EQ(read_req(PSN, 0, FAKE_KEY, RNIC_MESSAGE_MAX + 1), RNIC_RESP_NAK_INVALID_REQ);
+    responder_init(&fake);
+    EXPECT_EQ(read_req(PSN, 0, RESPONDER_KEY, RNIC_MESSAGE_MAX + 1), RNIC_RESP_NAK_INVALID_REQ);
     expect_fatal(PSN, ROCE_NAK_INVALID_REQ, 0);
-    fake_free(&fake);
+    responder_free(&fake);
 
-    fake_init(&fake);
-    EXPECT_EQ(read_req(PSN, 0, FAKE_KEY, RNIC_MESSAGE_MAX), RNIC_RESP_NAK_ACCESS);
+    responder_init(&fake);
+    EXPECT_EQ(read_req(PSN, 0, RESPONDER_KEY, RNIC_MESSAGE_MAX), RNIC_RESP_NAK_ACCESS);
     expect_fatal(PSN, ROCE_NAK_REMOTE_ACCESS, 0);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* R082: SEND Only, and the packet of a longer SEND that does not fit any more. */
 static void r082_send_too_long(void)
 {
-    fake_init(&fake);
-    fake_post(&fake, 5, 0, 64);
-    fake_post(&fake, 6, 0, 64);
+    responder_init(&fake);
+    responder_post(&fake, 5, 0, 64);
+    responder_post(&fake, 6, 0, 64);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN, 100, true), RNIC_RESP_NAK_TOO_LONG);
     expect_wqe_error(5, RNIC_WC_LOC_LEN_ERR);
     EXPECT_EQ(fake.wc_cnt, 2);
     EXPECT_EQ(fake.wc[1].wr_id, 6);
     expect_fatal(PSN, ROCE_NAK_INVALID_REQ, 0);
     EXPECT_EQ(fake.counters.resp_invalid_request, 1);
-    fake_free(&fake);
+    responder_free(&fake);
 
-    fake_init(&fake);
-    fake_post(&fake, 5, 0, FAKE_MTU + 3);
-    EXPECT_EQ(send(ROCE_OP_RC_SEND_FIRST, PSN, FAKE_MTU, true), RNIC_RESP_ACKNOWLEDGE);
-    fake_expect_aeth(&fake, PSN, ACK, 0);
+    responder_init(&fake);
+    responder_post(&fake, 5, 0, RESPONDER_MTU + 3);
+    EXPECT_EQ(send(ROCE_OP_RC_SEND_FIRST, PSN, RESPONDER_MTU, true), RNIC_RESP_ACKNOWLEDGE);
+    responder_expect_aeth(&fake, PSN, ACK, 0);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_LAST, PSN + 1, 4, true), RNIC_RESP_NAK_TOO_LONG);
     expect_wqe_error(5, RNIC_WC_LOC_LEN_ERR);
     expect_fatal(PSN + 1, ROCE_NAK_INVALID_REQ, 0);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* R083, R084, R088: unknown key, right missing, range; WRITE, READ, atomic. */
@@ -511,37 +514,37 @@ static void r083_access(void)
         bool write_good;
         bool read_good;
     } rows[] = {
-        {0, FAKE_KEY, 16, true, true},
-        {FAKE_MEM_LEN - 16, FAKE_KEY, 16, true, true},
-        {FAKE_MEM_LEN - 15, FAKE_KEY, 16, false, false},
-        {FAKE_MEM_LEN, FAKE_KEY, 1, false, false},
-        {UINT64_MAX, FAKE_KEY, 16, false, false},               /* one byte before */
-        {UINT64_MAX - FAKE_VA - 7, FAKE_KEY, 16, false, false}, /* va + len passes 2^64 */
-        {0, FAKE_KEY + 0x100, 16, false, false},
-        {0, FAKE_KEY_RO, 16, false, true},
+        {0, RESPONDER_KEY, 16, true, true},
+        {RESPONDER_MEM_LEN - 16, RESPONDER_KEY, 16, true, true},
+        {RESPONDER_MEM_LEN - 15, RESPONDER_KEY, 16, false, false},
+        {RESPONDER_MEM_LEN, RESPONDER_KEY, 1, false, false},
+        {UINT64_MAX, RESPONDER_KEY, 16, false, false},                    /* one byte before */
+        {UINT64_MAX - RESPONDER_VA - 7, RESPONDER_KEY, 16, false, false}, /* va + len passes 2^64 */
+        {0, RESPONDER_KEY + 0x100, 16, false, false},
+        {0, RESPONDER_KEY_RO, 16, false, true},
     };
 
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        fake_init(&fake);
-        EXPECT_EQ(fake_in(&fake,
-                          pktgen_write(&fake.gen, ROCE_OP_RC_WRITE_ONLY, PSN, FAKE_VA + rows[i].off,
-                                       rows[i].key, rows[i].len, data, rows[i].len)),
+        responder_init(&fake);
+        EXPECT_EQ(responder_in(&fake, pktgen_write(&fake.gen, ROCE_OP_RC_WRITE_ONLY, PSN,
+                                                   RESPONDER_VA + rows[i].off, rows[i].key,
+                                                   rows[i].len, data, rows[i].len)),
                   rows[i].write_good ? RNIC_RESP_ACKNOWLEDGE : RNIC_RESP_NAK_ACCESS);
         if (!rows[i].write_good) {
             expect_event(RNIC_EVENT_QP_ACCESS_ERR);
             expect_fatal(PSN, ROCE_NAK_REMOTE_ACCESS, 0);
             EXPECT_EQ(fake.counters.resp_remote_access_errors, 1);
         }
-        fake_free(&fake);
+        responder_free(&fake);
 
-        fake_init(&fake);
+        responder_init(&fake);
         EXPECT_EQ(read_req(PSN, rows[i].off, rows[i].key, rows[i].len),
                   rows[i].read_good ? RNIC_RESP_ADVANCE : RNIC_RESP_NAK_ACCESS);
         if (!rows[i].read_good) {
             expect_event(RNIC_EVENT_QP_ACCESS_ERR);
             expect_fatal(PSN, ROCE_NAK_REMOTE_ACCESS, 0);
         }
-        fake_free(&fake);
+        responder_free(&fake);
     }
 }
 
@@ -550,14 +553,14 @@ static void r084_whole_range_at_first(void)
 {
     uint8_t before;
 
-    fake_init(&fake);
-    before = fake.mem[FAKE_MEM_LEN - FAKE_MTU];
-    EXPECT_EQ(
-        write_first(ROCE_OP_RC_WRITE_FIRST, PSN, FAKE_MEM_LEN - FAKE_MTU, FAKE_MTU + 1, FAKE_MTU),
-        RNIC_RESP_NAK_ACCESS);
-    EXPECT_EQ(fake.mem[FAKE_MEM_LEN - FAKE_MTU], before);
+    responder_init(&fake);
+    before = fake.mem[RESPONDER_MEM_LEN - RESPONDER_MTU];
+    EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_FIRST, PSN, RESPONDER_MEM_LEN - RESPONDER_MTU,
+                          RESPONDER_MTU + 1, RESPONDER_MTU),
+              RNIC_RESP_NAK_ACCESS);
+    EXPECT_EQ(fake.mem[RESPONDER_MEM_LEN - RESPONDER_MTU], before);
     expect_fatal(PSN, ROCE_NAK_REMOTE_ACCESS, 0);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* R088, R089: a WRITE with immediate has a receive WQE, so that tells instead of an event. */
@@ -565,37 +568,37 @@ static void r089_access_with_wqe(void)
 {
     struct roce_pkt pkt;
 
-    fake_init(&fake);
-    fake_post(&fake, 3, 0, 64);
-    pkt = pktgen_write(&fake.gen, ROCE_OP_RC_WRITE_ONLY_IMM, PSN, FAKE_VA, 0xBAD, 4, data, 4);
-    EXPECT_EQ(fake_in(&fake, pkt), RNIC_RESP_NAK_ACCESS);
+    responder_init(&fake);
+    responder_post(&fake, 3, 0, 64);
+    pkt = pktgen_write(&fake.gen, ROCE_OP_RC_WRITE_ONLY_IMM, PSN, RESPONDER_VA, 0xBAD, 4, data, 4);
+    EXPECT_EQ(responder_in(&fake, pkt), RNIC_RESP_NAK_ACCESS);
     expect_wqe_error(3, RNIC_WC_LOC_ACCESS_ERR);
     expect_fatal(PSN, ROCE_NAK_REMOTE_ACCESS, 0);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* R090: the receive WQE names memory that is not there. */
 static void r090_bad_receive_buffer(void)
 {
-    struct rnic_sge sge[2] = {{FAKE_VA, 8, FAKE_KEY}, {FAKE_VA + 8, 8, 0xBAD}};
+    struct rnic_sge sge[2] = {{RESPONDER_VA, 8, RESPONDER_KEY}, {RESPONDER_VA + 8, 8, 0xBAD}};
     struct rnic_recv_wr wr = {.wr_id = 7, .sge = sge, .sge_cnt = 2};
 
-    fake_init(&fake);
+    responder_init(&fake);
     EXPECT_EQ(rnic_rq_post(&fake.resp.rq, &wr), RNIC_RQ_POSTED);
-    fake_post(&fake, 8, 0, 64);
+    responder_post(&fake, 8, 0, 64);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN, 16, true), RNIC_RESP_NAK_OPERATIONAL);
     expect_wqe_error(7, RNIC_WC_LOC_PROT_ERR);
     EXPECT_EQ(fake.wc_cnt, 2);
     expect_fatal(PSN, ROCE_NAK_REMOTE_OP, 0);
     EXPECT_EQ(fake.counters.resp_operational_errors, 1);
-    fake_free(&fake);
+    responder_free(&fake);
 
     /* Only SGEs that receive bytes are looked at. */
-    fake_init(&fake);
+    responder_init(&fake);
     EXPECT_EQ(rnic_rq_post(&fake.resp.rq, &wr), RNIC_RQ_POSTED);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN, 8, true), RNIC_RESP_ACKNOWLEDGE);
-    fake_expect_aeth(&fake, PSN, ACK, 1);
-    fake_free(&fake);
+    responder_expect_aeth(&fake, PSN, ACK, 1);
+    responder_free(&fake);
 }
 
 /* R120: alignment before the key; R121: the region's right. */
@@ -605,141 +608,142 @@ static void r120_atomic_refused(void)
 
     for (unsigned i = 0; i < 2; i++) {
         for (unsigned off = 1; off < 8; off++) {
-            fake_init(&fake);
-            EXPECT_EQ(fake_in(&fake, pktgen_atomic(&fake.gen, opcodes[i], PSN, FAKE_VA + off, 0xBAD,
-                                                   1, 0)),
+            responder_init(&fake);
+            EXPECT_EQ(responder_in(&fake, pktgen_atomic(&fake.gen, opcodes[i], PSN,
+                                                        RESPONDER_VA + off, 0xBAD, 1, 0)),
                       RNIC_RESP_NAK_INVALID_REQ);
             expect_fatal(PSN, ROCE_NAK_INVALID_REQ, 0);
-            fake_free(&fake);
+            responder_free(&fake);
         }
-        fake_init(&fake);
-        EXPECT_EQ(
-            fake_in(&fake, pktgen_atomic(&fake.gen, opcodes[i], PSN, FAKE_VA, FAKE_KEY_RO, 1, 0)),
-            RNIC_RESP_NAK_ACCESS);
+        responder_init(&fake);
+        EXPECT_EQ(responder_in(&fake, pktgen_atomic(&fake.gen, opcodes[i], PSN, RESPONDER_VA,
+                                                    RESPONDER_KEY_RO, 1, 0)),
+                  RNIC_RESP_NAK_ACCESS);
         expect_event(RNIC_EVENT_QP_ACCESS_ERR);
         expect_fatal(PSN, ROCE_NAK_REMOTE_ACCESS, 0);
-        fake_free(&fake);
-        fake_init(&fake);
-        EXPECT_EQ(fake_in(&fake, pktgen_atomic(&fake.gen, opcodes[i], PSN, FAKE_VA + FAKE_MEM_LEN,
-                                               FAKE_KEY, 1, 0)),
+        responder_free(&fake);
+        responder_init(&fake);
+        EXPECT_EQ(responder_in(&fake, pktgen_atomic(&fake.gen, opcodes[i], PSN,
+                                                    RESPONDER_VA + RESPONDER_MEM_LEN, RESPONDER_KEY,
+                                                    1, 0)),
                   RNIC_RESP_NAK_ACCESS);
         expect_fatal(PSN, ROCE_NAK_REMOTE_ACCESS, 0);
-        fake_free(&fake);
+        responder_free(&fake);
     }
 }
 
 /* R071: a packet with every fault at once shows which check comes first. */
 static void r071_order(void)
 {
-    struct rnic_responder_attr attr = fake_attr();
+    struct rnic_responder_attr attr = responder_attr();
     struct roce_pkt pkt;
 
-    fake_init(&fake);
+    responder_init(&fake);
     attr.access = 0;
-    fake_restart(&fake, &attr);
+    responder_restart(&fake, &attr);
     /* PSN before anything */
     pkt = pktgen_write(&fake.gen, ROCE_OP_RC_WRITE_MIDDLE, PSN + 1, 1, 0xBAD, 3, data, 4);
-    EXPECT_EQ(fake_in(&fake, pkt), RNIC_RESP_NAK_PSN_SEQ);
-    fake_expect_aeth(&fake, PSN, NAK(ROCE_NAK_PSN_SEQ), 0);
+    EXPECT_EQ(responder_in(&fake, pkt), RNIC_RESP_NAK_PSN_SEQ);
+    responder_expect_aeth(&fake, PSN, NAK(ROCE_NAK_PSN_SEQ), 0);
     /* sequence before resources: SEND Last without First and without receive WQE is no RNR */
     EXPECT_EQ(send(ROCE_OP_RC_SEND_LAST, PSN, 0, true), RNIC_RESP_NAK_INVALID_REQ);
 
     /* resources before length: SEND First of the wrong length without a receive WQE is RNR */
-    fake_restart(&fake, &attr);
+    responder_restart(&fake, &attr);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_FIRST, PSN, 4, true), RNIC_RESP_NAK_RNR);
 
     /* validity before resources: a WRITE with immediate that the QP does not allow is no RNR */
-    fake_restart(&fake, &attr);
+    responder_restart(&fake, &attr);
     pkt = pktgen_write(&fake.gen, ROCE_OP_RC_WRITE_ONLY_IMM, PSN, 1, 0xBAD, 3, data, 4);
-    EXPECT_EQ(fake_in(&fake, pkt), RNIC_RESP_NAK_INVALID_REQ);
+    EXPECT_EQ(responder_in(&fake, pkt), RNIC_RESP_NAK_INVALID_REQ);
 
     /* length before R_Key */
     attr.access = RNIC_ACCESS_ALL;
-    fake_restart(&fake, &attr);
+    responder_restart(&fake, &attr);
     pkt = pktgen_write(&fake.gen, ROCE_OP_RC_WRITE_ONLY, PSN, 1, 0xBAD, 3, data, 4);
-    EXPECT_EQ(fake_in(&fake, pkt), RNIC_RESP_NAK_INVALID_REQ);
+    EXPECT_EQ(responder_in(&fake, pkt), RNIC_RESP_NAK_INVALID_REQ);
     pkt.reth.dma_len = 4;
-    fake_restart(&fake, &attr);
-    EXPECT_EQ(fake_in(&fake, pkt), RNIC_RESP_NAK_ACCESS);
-    fake_free(&fake);
+    responder_restart(&fake, &attr);
+    EXPECT_EQ(responder_in(&fake, pkt), RNIC_RESP_NAK_ACCESS);
+    responder_free(&fake);
 }
 
 /* R204: a key that is unknown or not to be invalidated; the class J completion. */
 static void r204_invalidate_refused(void)
 {
-    static const uint32_t keys[] = {FAKE_KEY, 0xBAD};
+    static const uint32_t keys[] = {RESPONDER_KEY, 0xBAD};
     struct roce_pkt pkt;
 
     for (unsigned i = 0; i < 2; i++) {
-        fake_init(&fake);
-        fake_post(&fake, 4, 0, 64);
+        responder_init(&fake);
+        responder_post(&fake, 4, 0, 64);
         pkt = pktgen_data(&fake.gen, ROCE_OP_RC_SEND_ONLY_INV, PSN, data, 4);
         pkt.ieth.rkey = keys[i];
-        EXPECT_EQ(fake_in(&fake, pkt), RNIC_RESP_NAK_INVALIDATE);
+        EXPECT_EQ(responder_in(&fake, pkt), RNIC_RESP_NAK_INVALIDATE);
         expect_wqe_error(4, RNIC_WC_REM_ACCESS_ERR);
         expect_fatal(PSN, ROCE_NAK_REMOTE_ACCESS, 0);
-        fake_free(&fake);
+        responder_free(&fake);
     }
 }
 
 /* R099, R064: ACK only when asked; ACKs not sent yet become one. R105, R106: credit code 31. */
 static void r099_acknowledge(void)
 {
-    fake_init(&fake);
+    responder_init(&fake);
     for (unsigned i = 0; i < 8; i++)
-        fake_post(&fake, i, 0, 64);
+        responder_post(&fake, i, 0, 64);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN, 4, false), RNIC_RESP_ACKNOWLEDGE);
-    fake_expect_nothing(&fake);
+    responder_expect_nothing(&fake);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN + 1, 4, true), RNIC_RESP_ACKNOWLEDGE);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN + 2, 4, false), RNIC_RESP_ACKNOWLEDGE);
     EXPECT_EQ(fake.ready_cnt, 1);
-    fake_expect_aeth(&fake, PSN + 1, ACK, 2);
+    responder_expect_aeth(&fake, PSN + 1, ACK, 2);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN + 3, 4, true), RNIC_RESP_ACKNOWLEDGE);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN + 4, 4, true), RNIC_RESP_ACKNOWLEDGE);
-    fake_expect_aeth(&fake, PSN + 4, ACK, 5);
-    fake_expect_nothing(&fake);
+    responder_expect_aeth(&fake, PSN + 4, ACK, 5);
+    responder_expect_nothing(&fake);
     EXPECT_EQ(fake.ready_cnt, 2);
     EXPECT_EQ(fake.wc_cnt, 5);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* R102, R104: MSN counts messages, wraps at 2^24, and starts where replay says. */
 static void r102_msn(void)
 {
-    struct rnic_responder_attr attr = fake_attr();
+    struct rnic_responder_attr attr = responder_attr();
 
-    fake_init(&fake);
+    responder_init(&fake);
     attr.rq_msn = 0xFFFFFF;
-    fake_restart(&fake, &attr);
-    EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_FIRST, PSN, 0, FAKE_MTU + 4, FAKE_MTU),
+    responder_restart(&fake, &attr);
+    EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_FIRST, PSN, 0, RESPONDER_MTU + 4, RESPONDER_MTU),
               RNIC_RESP_ACKNOWLEDGE);
-    fake_expect_aeth(&fake, PSN, ACK, 0xFFFFFF);
+    responder_expect_aeth(&fake, PSN, ACK, 0xFFFFFF);
     EXPECT_EQ(send(ROCE_OP_RC_WRITE_LAST, PSN + 1, 4, true), RNIC_RESP_ACKNOWLEDGE);
-    fake_expect_aeth(&fake, PSN + 1, ACK, 0);
+    responder_expect_aeth(&fake, PSN + 1, ACK, 0);
     EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_ONLY, PSN + 2, 0, 0, 0), RNIC_RESP_ACKNOWLEDGE);
-    fake_expect_aeth(&fake, PSN + 2, ACK, 1);
+    responder_expect_aeth(&fake, PSN + 2, ACK, 1);
     EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_ONLY, PSN + 2, 0, 0, 0), RNIC_RESP_DUPLICATE_ACK);
-    fake_expect_aeth(&fake, PSN + 2, ACK, 1);
-    fake_free(&fake);
+    responder_expect_aeth(&fake, PSN + 2, ACK, 1);
+    responder_free(&fake);
 }
 
 /* Stop: what is owed is dropped; flush: the WQE in use first (R189). */
 static void stop_and_flush(void)
 {
-    fake_init(&fake);
-    fake_post(&fake, 1, 0, 1024);
-    fake_post(&fake, 2, 0, 1024);
-    EXPECT_EQ(send(ROCE_OP_RC_SEND_FIRST, PSN, FAKE_MTU, true), RNIC_RESP_ACKNOWLEDGE);
+    responder_init(&fake);
+    responder_post(&fake, 1, 0, 1024);
+    responder_post(&fake, 2, 0, 1024);
+    EXPECT_EQ(send(ROCE_OP_RC_SEND_FIRST, PSN, RESPONDER_MTU, true), RNIC_RESP_ACKNOWLEDGE);
     rnic_responder_stop(&fake.resp);
-    fake_expect_nothing(&fake);
+    responder_expect_nothing(&fake);
     rnic_responder_flush(&fake.resp);
     EXPECT_EQ(fake.wc_cnt, 2);
     EXPECT_EQ(fake.wc[0].wr_id, 1);
     EXPECT_EQ(fake.wc[0].status, RNIC_WC_WR_FLUSH_ERR);
     EXPECT_EQ(fake.wc[1].wr_id, 2);
     EXPECT_EQ(fake.event_cnt, 0);
-    EXPECT_EQ(send(ROCE_OP_RC_SEND_MIDDLE, PSN + 1, FAKE_MTU, true), RNIC_RESP_DROP);
-    fake_free(&fake);
+    EXPECT_EQ(send(ROCE_OP_RC_SEND_MIDDLE, PSN + 1, RESPONDER_MTU, true), RNIC_RESP_DROP);
+    responder_free(&fake);
 }
 
 SUITE("transport.responder", TEST(step_names), TEST(r067_one_nak_per_gap),

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Duplicates: rules R109-R119 and R252 of rnic/rules.md, and the order of answers (R077). */
-#include "support/fakehost.h"
+#include "support/responder_fixture.h"
 #include "support/suite.h"
 #include "wire/codes.h"
 
 #define ACK (ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE)
-#define PSN FAKE_PSN
+#define PSN RESPONDER_PSN
 
 #define FIRST  ROCE_OP_RC_READ_RESP_FIRST
 #define MIDDLE ROCE_OP_RC_READ_RESP_MIDDLE
 #define LAST   ROCE_OP_RC_READ_RESP_LAST
 #define ONLY   ROCE_OP_RC_READ_RESP_ONLY
 
-static struct fakehost fake;
+static struct responder_fixture fake;
 static const uint8_t data[1024] = {0xD0, 0xD1, 0xD2, 0xD3};
 
 static enum rnic_resp_step send(uint8_t opcode, uint32_t psn, uint32_t len, bool ackreq)
@@ -20,32 +20,32 @@ static enum rnic_resp_step send(uint8_t opcode, uint32_t psn, uint32_t len, bool
     struct roce_pkt pkt = pktgen_data(&fake.gen, opcode, psn, data, len);
 
     pkt.bth.ackreq = ackreq;
-    return fake_in(&fake, pkt);
+    return responder_in(&fake, pkt);
 }
 
 static enum rnic_resp_step write_only(uint32_t psn, uint32_t off, uint32_t len, bool ackreq)
 {
-    struct roce_pkt pkt = pktgen_write(&fake.gen, ROCE_OP_RC_WRITE_ONLY, psn, FAKE_VA + off,
-                                       FAKE_KEY, len, data, len);
+    struct roce_pkt pkt = pktgen_write(&fake.gen, ROCE_OP_RC_WRITE_ONLY, psn, RESPONDER_VA + off,
+                                       RESPONDER_KEY, len, data, len);
 
     pkt.bth.ackreq = ackreq;
-    return fake_in(&fake, pkt);
+    return responder_in(&fake, pkt);
 }
 
 static enum rnic_resp_step read_req(uint32_t psn, uint32_t off, uint32_t len)
 {
-    return fake_in(&fake, pktgen_read(&fake.gen, psn, FAKE_VA + off, FAKE_KEY, len));
+    return responder_in(&fake, pktgen_read(&fake.gen, psn, RESPONDER_VA + off, RESPONDER_KEY, len));
 }
 
 static enum rnic_resp_step atomic(uint8_t opcode, uint32_t psn, uint64_t swap_add, uint64_t compare)
 {
-    return fake_in(&fake,
-                   pktgen_atomic(&fake.gen, opcode, psn, FAKE_VA, FAKE_KEY, swap_add, compare));
+    return responder_in(&fake, pktgen_atomic(&fake.gen, opcode, psn, RESPONDER_VA, RESPONDER_KEY,
+                                             swap_add, compare));
 }
 
 static void expect_atomic(uint32_t psn, uint64_t orig, uint32_t msn)
 {
-    struct roce_pkt pkt = fake_out(&fake);
+    struct roce_pkt pkt = responder_out(&fake);
 
     EXPECT_EQ(pkt.bth.opcode, ROCE_OP_RC_ATOMIC_ACK);
     EXPECT_EQ(pkt.bth.psn, psn);
@@ -70,250 +70,252 @@ static uint64_t value(void)
 /* R109, R110, R104: SEND and WRITE, acknowledged with the newest PSN, or not at all. */
 static void r109_send_write(void)
 {
-    fake_init(&fake);
-    fake_post(&fake, 1, 0, 64);
-    fake_post(&fake, 2, 64, 64);
+    responder_init(&fake);
+    responder_post(&fake, 1, 0, 64);
+    responder_post(&fake, 2, 64, 64);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN, 4, false), RNIC_RESP_ACKNOWLEDGE);
     EXPECT_EQ(write_only(PSN + 1, 512, 4, false), RNIC_RESP_ACKNOWLEDGE);
     memset(fake.mem, 0xEE, 1024);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN, 4, true), RNIC_RESP_DUPLICATE_ACK);
-    fake_expect_aeth(&fake, PSN + 1, ACK, 2);
+    responder_expect_aeth(&fake, PSN + 1, ACK, 2);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN, 4, false), RNIC_RESP_DUPLICATE_ACK);
-    fake_expect_nothing(&fake);
+    responder_expect_nothing(&fake);
     EXPECT_EQ(write_only(PSN + 1, 512, 4, true), RNIC_RESP_DUPLICATE_ACK);
-    fake_expect_aeth(&fake, PSN + 1, ACK, 2);
+    responder_expect_aeth(&fake, PSN + 1, ACK, 2);
     for (unsigned i = 0; i < 1024; i++)
         EXPECT_EQ(fake.mem[i], 0xEE); /* R078 */
     EXPECT_EQ(fake.wc_cnt, 1);
     EXPECT_EQ(rnic_rq_cnt(&fake.resp.rq), 1);
     EXPECT_EQ(fake.counters.duplicate_request, 3);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* R109: the newest packet again is acknowledged unasked. Its sender may go back for ever through a
  * queue that never has room for what would ask. */
 static void r109_newest_unasked(void)
 {
-    fake_init(&fake);
+    responder_init(&fake);
     EXPECT_EQ(write_only(PSN, 0, 4, false), RNIC_RESP_ACKNOWLEDGE);
     EXPECT_EQ(write_only(PSN + 1, 0, 4, false), RNIC_RESP_ACKNOWLEDGE);
-    fake_expect_nothing(&fake);
+    responder_expect_nothing(&fake);
     EXPECT_EQ(write_only(PSN, 0, 4, false), RNIC_RESP_DUPLICATE_ACK);
-    fake_expect_nothing(&fake); /* R110 */
+    responder_expect_nothing(&fake); /* R110 */
     EXPECT_EQ(write_only(PSN + 1, 0, 4, false), RNIC_RESP_DUPLICATE_ACK);
-    fake_expect_aeth(&fake, PSN + 1, ACK, 2);
-    fake_free(&fake);
+    responder_expect_aeth(&fake, PSN + 1, ACK, 2);
+    responder_free(&fake);
 }
 
 /* R109 after READs only: the ACK has the READ's last PSN, not one from nowhere (rxe's D7). */
 static void r109_after_read(void)
 {
-    fake_init(&fake);
-    EXPECT_EQ(read_req(PSN, 0, 3 * FAKE_MTU), RNIC_RESP_ADVANCE);
+    responder_init(&fake);
+    EXPECT_EQ(read_req(PSN, 0, 3 * RESPONDER_MTU), RNIC_RESP_ADVANCE);
     for (unsigned i = 0; i < 3; i++)
-        fake_out(&fake);
+        responder_out(&fake);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN + 1, 0, true), RNIC_RESP_DUPLICATE_ACK);
-    fake_expect_aeth(&fake, PSN + 2, ACK, 1);
-    fake_free(&fake);
+    responder_expect_aeth(&fake, PSN + 2, ACK, 1);
+    responder_free(&fake);
 }
 
 /* R252: PSNs from before the connection are no duplicates of it: nothing, not even an ACK. */
 static void r252_before_the_connection(void)
 {
-    fake_init(&fake);
+    responder_init(&fake);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN - 1, 4, true), RNIC_RESP_DROP);
     EXPECT_EQ(write_only(PSN, 0, 4, false), RNIC_RESP_ACKNOWLEDGE);
     EXPECT_EQ(write_only(PSN - 1, 0, 4, true), RNIC_RESP_DROP);
     EXPECT_EQ(read_req(PSN - 5, 0, 4), RNIC_RESP_DROP);
-    fake_expect_nothing(&fake);
+    responder_expect_nothing(&fake);
     EXPECT_EQ(write_only(PSN, 0, 4, true), RNIC_RESP_DUPLICATE_ACK);
-    fake_expect_aeth(&fake, PSN, ACK, 1);
-    fake_free(&fake);
+    responder_expect_aeth(&fake, PSN, ACK, 1);
+    responder_free(&fake);
 }
 
 /* R117: what is wrong with a duplicate is not answered: length, key, operation. */
 static void r117_faulty_duplicate(void)
 {
-    fake_init(&fake);
+    responder_init(&fake);
     EXPECT_EQ(write_only(PSN, 0, 4, false), RNIC_RESP_ACKNOWLEDGE);
-    EXPECT_EQ(
-        fake_in(&fake, pktgen_write(&fake.gen, ROCE_OP_RC_WRITE_FIRST, PSN, 1, 0xBAD, 9, data, 12)),
-        RNIC_RESP_DUPLICATE_ACK);
+    EXPECT_EQ(responder_in(&fake, pktgen_write(&fake.gen, ROCE_OP_RC_WRITE_FIRST, PSN, 1, 0xBAD, 9,
+                                               data, 12)),
+              RNIC_RESP_DUPLICATE_ACK);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_LAST, PSN, 0, false), RNIC_RESP_DUPLICATE_ACK);
-    fake_expect_aeth(&fake, PSN, ACK, 1);
+    responder_expect_aeth(&fake, PSN, ACK, 1);
     EXPECT_EQ(read_req(PSN, 0, 16), RNIC_RESP_DROP); /* no READ had this PSN */
     EXPECT_EQ(atomic(ROCE_OP_RC_CMP_SWAP, PSN, 1, 2), RNIC_RESP_DROP);
-    fake_expect_nothing(&fake);
+    responder_expect_nothing(&fake);
     EXPECT_EQ(fake.failed_cnt, 0);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* R118: a duplicate in the middle of a later message. */
 static void r118_message_undisturbed(void)
 {
-    fake_init(&fake);
-    fake_post(&fake, 1, 0, 64);
-    fake_post(&fake, 2, 1024, 1024);
+    responder_init(&fake);
+    responder_post(&fake, 1, 0, 64);
+    responder_post(&fake, 2, 1024, 1024);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN, 4, false), RNIC_RESP_ACKNOWLEDGE);
     EXPECT_EQ(read_req(PSN + 1, 0, 16), RNIC_RESP_ADVANCE);
-    fake_out(&fake);
-    EXPECT_EQ(send(ROCE_OP_RC_SEND_FIRST, PSN + 2, FAKE_MTU, false), RNIC_RESP_ACKNOWLEDGE);
+    responder_out(&fake);
+    EXPECT_EQ(send(ROCE_OP_RC_SEND_FIRST, PSN + 2, RESPONDER_MTU, false), RNIC_RESP_ACKNOWLEDGE);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN, 4, true), RNIC_RESP_DUPLICATE_ACK);
     EXPECT_EQ(write_only(PSN, 0, 8, true), RNIC_RESP_DUPLICATE_ACK);
-    fake_expect_aeth(&fake, PSN + 2, ACK, 2);
+    responder_expect_aeth(&fake, PSN + 2, ACK, 2);
     EXPECT_EQ(read_req(PSN + 1, 0, 16), RNIC_RESP_DUPLICATE_READ);
-    fake_expect_read(&fake, ONLY, PSN + 1, 0, 16);
-    EXPECT_EQ(send(ROCE_OP_RC_SEND_FIRST, PSN + 2, FAKE_MTU, false), RNIC_RESP_DUPLICATE_ACK);
+    responder_expect_read(&fake, ONLY, PSN + 1, 0, 16);
+    EXPECT_EQ(send(ROCE_OP_RC_SEND_FIRST, PSN + 2, RESPONDER_MTU, false), RNIC_RESP_DUPLICATE_ACK);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_LAST, PSN + 3, 10, true), RNIC_RESP_ACKNOWLEDGE);
-    fake_expect_aeth(&fake, PSN + 3, ACK, 3);
+    responder_expect_aeth(&fake, PSN + 3, ACK, 3);
     EXPECT_EQ(fake.wc_cnt, 2);
-    EXPECT_EQ(fake.wc[1].byte_len, FAKE_MTU + 10);
-    CU_ASSERT(memcmp(fake.mem + 1024, data, FAKE_MTU) == 0);
-    CU_ASSERT(memcmp(fake.mem + 1024 + FAKE_MTU, data, 10) == 0);
-    fake_free(&fake);
+    EXPECT_EQ(fake.wc[1].byte_len, RESPONDER_MTU + 10);
+    CU_ASSERT(memcmp(fake.mem + 1024, data, RESPONDER_MTU) == 0);
+    CU_ASSERT(memcmp(fake.mem + 1024 + RESPONDER_MTU, data, 10) == 0);
+    responder_free(&fake);
 }
 
 /* R111, R112: whole, from each packet on, and back again (rxe's D4 and D5). */
 static void r112_read_restart(void)
 {
-    fake_init(&fake);
-    EXPECT_EQ(read_req(PSN, 100, 3 * FAKE_MTU + 10), RNIC_RESP_ADVANCE);
-    fake_expect_read(&fake, FIRST, PSN, 100, FAKE_MTU);
-    fake_expect_read(&fake, MIDDLE, PSN + 1, 100 + FAKE_MTU, FAKE_MTU);
-    fake_expect_read(&fake, MIDDLE, PSN + 2, 100 + 2 * FAKE_MTU, FAKE_MTU);
-    fake_expect_read(&fake, LAST, PSN + 3, 100 + 3 * FAKE_MTU, 10);
-    fake_expect_nothing(&fake);
+    responder_init(&fake);
+    EXPECT_EQ(read_req(PSN, 100, 3 * RESPONDER_MTU + 10), RNIC_RESP_ADVANCE);
+    responder_expect_read(&fake, FIRST, PSN, 100, RESPONDER_MTU);
+    responder_expect_read(&fake, MIDDLE, PSN + 1, 100 + RESPONDER_MTU, RESPONDER_MTU);
+    responder_expect_read(&fake, MIDDLE, PSN + 2, 100 + 2 * RESPONDER_MTU, RESPONDER_MTU);
+    responder_expect_read(&fake, LAST, PSN + 3, 100 + 3 * RESPONDER_MTU, 10);
+    responder_expect_nothing(&fake);
     for (int k = 3; k >= 0; k--) {
-        EXPECT_EQ(read_req(PSN + (uint32_t)k, 100 + (uint32_t)k * FAKE_MTU,
-                           (3 - (uint32_t)k) * FAKE_MTU + 10),
+        EXPECT_EQ(read_req(PSN + (uint32_t)k, 100 + (uint32_t)k * RESPONDER_MTU,
+                           (3 - (uint32_t)k) * RESPONDER_MTU + 10),
                   RNIC_RESP_DUPLICATE_READ);
         for (uint32_t i = (uint32_t)k; i < 4; i++) {
             bool first = i == (uint32_t)k;
             uint8_t opcode = i == 3 ? (first ? ONLY : LAST) : first ? FIRST : MIDDLE;
 
-            fake_expect_read(&fake, opcode, PSN + i, 100 + i * FAKE_MTU, i == 3 ? 10 : FAKE_MTU);
+            responder_expect_read(&fake, opcode, PSN + i, 100 + i * RESPONDER_MTU,
+                                  i == 3 ? 10 : RESPONDER_MTU);
         }
-        fake_expect_nothing(&fake);
+        responder_expect_nothing(&fake);
     }
     /* R111: a part of it */
-    EXPECT_EQ(read_req(PSN + 1, 100 + FAKE_MTU, 20), RNIC_RESP_DUPLICATE_READ);
-    fake_expect_read(&fake, ONLY, PSN + 1, 100 + FAKE_MTU, 20);
+    EXPECT_EQ(read_req(PSN + 1, 100 + RESPONDER_MTU, 20), RNIC_RESP_DUPLICATE_READ);
+    responder_expect_read(&fake, ONLY, PSN + 1, 100 + RESPONDER_MTU, 20);
     EXPECT_EQ(fake.resp.msn, 1);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* R111: another key, another address, more than the original, or nothing of it. */
 static void r111_not_that_read(void)
 {
-    fake_init(&fake);
-    EXPECT_EQ(read_req(PSN, 512, 3 * FAKE_MTU), RNIC_RESP_ADVANCE);
+    responder_init(&fake);
+    EXPECT_EQ(read_req(PSN, 512, 3 * RESPONDER_MTU), RNIC_RESP_ADVANCE);
     for (unsigned i = 0; i < 3; i++)
-        fake_out(&fake);
-    EXPECT_EQ(fake_in(&fake, pktgen_read(&fake.gen, PSN, FAKE_VA + 512, FAKE_KEY_RO, 3 * FAKE_MTU)),
+        responder_out(&fake);
+    EXPECT_EQ(responder_in(&fake, pktgen_read(&fake.gen, PSN, RESPONDER_VA + 512, RESPONDER_KEY_RO,
+                                              3 * RESPONDER_MTU)),
               RNIC_RESP_DROP);
     EXPECT_EQ(read_req(PSN, 511, 16), RNIC_RESP_DROP);
     EXPECT_EQ(read_req(PSN, 513, 16), RNIC_RESP_DROP);
-    EXPECT_EQ(read_req(PSN, 512 + FAKE_MTU, 16), RNIC_RESP_DROP);
-    EXPECT_EQ(read_req(PSN + 1, 512, 2 * FAKE_MTU), RNIC_RESP_DROP);
-    EXPECT_EQ(read_req(PSN, 512, 3 * FAKE_MTU + 1), RNIC_RESP_DROP);
-    EXPECT_EQ(read_req(PSN + 2, 512 + 2 * FAKE_MTU, FAKE_MTU + 1), RNIC_RESP_DROP);
+    EXPECT_EQ(read_req(PSN, 512 + RESPONDER_MTU, 16), RNIC_RESP_DROP);
+    EXPECT_EQ(read_req(PSN + 1, 512, 2 * RESPONDER_MTU), RNIC_RESP_DROP);
+    EXPECT_EQ(read_req(PSN, 512, 3 * RESPONDER_MTU + 1), RNIC_RESP_DROP);
+    EXPECT_EQ(read_req(PSN + 2, 512 + 2 * RESPONDER_MTU, RESPONDER_MTU + 1), RNIC_RESP_DROP);
     EXPECT_EQ(read_req(PSN, 512, UINT32_MAX), RNIC_RESP_DROP);
     EXPECT_EQ(read_req(PSN, 512, 0), RNIC_RESP_DROP);
-    fake_expect_nothing(&fake);
+    responder_expect_nothing(&fake);
     EXPECT_EQ(fake.failed_cnt, 0);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* A READ of nothing again (R086). */
 static void r111_empty_read(void)
 {
-    fake_init(&fake);
+    responder_init(&fake);
     for (unsigned i = 0; i < 3; i++) {
-        EXPECT_EQ(fake_in(&fake, pktgen_read(&fake.gen, PSN, 0, 0, 0)),
+        EXPECT_EQ(responder_in(&fake, pktgen_read(&fake.gen, PSN, 0, 0, 0)),
                   i ? RNIC_RESP_DUPLICATE_READ : RNIC_RESP_ADVANCE);
-        fake_expect_read(&fake, ONLY, PSN, 0, 0);
+        responder_expect_read(&fake, ONLY, PSN, 0, 0);
     }
     EXPECT_EQ(read_req(PSN, 0, 4), RNIC_RESP_DROP);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* A duplicate READ while the first answer is on its way: it goes on from where the peer asks, and
  * no packet the peer never saw is skipped. */
 static void restart_under_way(void)
 {
-    fake_init(&fake);
-    EXPECT_EQ(read_req(PSN, 0, 5 * FAKE_MTU), RNIC_RESP_ADVANCE);
-    fake_expect_read(&fake, FIRST, PSN, 0, FAKE_MTU);
-    fake_expect_read(&fake, MIDDLE, PSN + 1, FAKE_MTU, FAKE_MTU);
+    responder_init(&fake);
+    EXPECT_EQ(read_req(PSN, 0, 5 * RESPONDER_MTU), RNIC_RESP_ADVANCE);
+    responder_expect_read(&fake, FIRST, PSN, 0, RESPONDER_MTU);
+    responder_expect_read(&fake, MIDDLE, PSN + 1, RESPONDER_MTU, RESPONDER_MTU);
     /* ahead of what was sent: the answer under way will come there */
-    EXPECT_EQ(read_req(PSN + 3, 3 * FAKE_MTU, 2 * FAKE_MTU), RNIC_RESP_DROP);
+    EXPECT_EQ(read_req(PSN + 3, 3 * RESPONDER_MTU, 2 * RESPONDER_MTU), RNIC_RESP_DROP);
     /* less than what is owed: likewise */
-    EXPECT_EQ(read_req(PSN + 1, FAKE_MTU, FAKE_MTU), RNIC_RESP_DROP);
-    fake_expect_read(&fake, MIDDLE, PSN + 2, 2 * FAKE_MTU, FAKE_MTU);
+    EXPECT_EQ(read_req(PSN + 1, RESPONDER_MTU, RESPONDER_MTU), RNIC_RESP_DROP);
+    responder_expect_read(&fake, MIDDLE, PSN + 2, 2 * RESPONDER_MTU, RESPONDER_MTU);
     /* exactly where it stands, then back */
-    EXPECT_EQ(read_req(PSN + 3, 3 * FAKE_MTU, 2 * FAKE_MTU), RNIC_RESP_DUPLICATE_READ);
-    fake_expect_read(&fake, FIRST, PSN + 3, 3 * FAKE_MTU, FAKE_MTU);
-    EXPECT_EQ(read_req(PSN, 0, 5 * FAKE_MTU), RNIC_RESP_DUPLICATE_READ);
+    EXPECT_EQ(read_req(PSN + 3, 3 * RESPONDER_MTU, 2 * RESPONDER_MTU), RNIC_RESP_DUPLICATE_READ);
+    responder_expect_read(&fake, FIRST, PSN + 3, 3 * RESPONDER_MTU, RESPONDER_MTU);
+    EXPECT_EQ(read_req(PSN, 0, 5 * RESPONDER_MTU), RNIC_RESP_DUPLICATE_READ);
     EXPECT_EQ(fake.resp.owed.cnt, 1);
-    fake_expect_read(&fake, FIRST, PSN, 0, FAKE_MTU);
+    responder_expect_read(&fake, FIRST, PSN, 0, RESPONDER_MTU);
     for (uint32_t i = 1; i < 4; i++)
-        fake_expect_read(&fake, MIDDLE, PSN + i, i * FAKE_MTU, FAKE_MTU);
-    fake_expect_read(&fake, LAST, PSN + 4, 4 * FAKE_MTU, FAKE_MTU);
-    fake_expect_nothing(&fake);
-    fake_free(&fake);
+        responder_expect_read(&fake, MIDDLE, PSN + i, i * RESPONDER_MTU, RESPONDER_MTU);
+    responder_expect_read(&fake, LAST, PSN + 4, 4 * RESPONDER_MTU, RESPONDER_MTU);
+    responder_expect_nothing(&fake);
+    responder_free(&fake);
 }
 
 /* R113, R208: a key withdrawn after the READ was answered: no data, no NAK. */
 static void r113_replay_without_key(void)
 {
-    fake_init(&fake);
-    EXPECT_EQ(read_req(PSN, 0, 2 * FAKE_MTU), RNIC_RESP_ADVANCE);
-    fake_out(&fake);
-    fake_out(&fake);
-    EXPECT_EQ(read_req(PSN, 0, 2 * FAKE_MTU), RNIC_RESP_DUPLICATE_READ);
-    fake_expect_read(&fake, FIRST, PSN, 0, FAKE_MTU);
+    responder_init(&fake);
+    EXPECT_EQ(read_req(PSN, 0, 2 * RESPONDER_MTU), RNIC_RESP_ADVANCE);
+    responder_out(&fake);
+    responder_out(&fake);
+    EXPECT_EQ(read_req(PSN, 0, 2 * RESPONDER_MTU), RNIC_RESP_DUPLICATE_READ);
+    responder_expect_read(&fake, FIRST, PSN, 0, RESPONDER_MTU);
     fake.key_gone = true;
-    EXPECT_EQ(fake_out(&fake).bth.opcode, 0xFF);
-    fake_expect_nothing(&fake);
-    EXPECT_EQ(read_req(PSN, 0, 2 * FAKE_MTU), RNIC_RESP_DUPLICATE_READ);
-    EXPECT_EQ(fake_out(&fake).bth.opcode, 0xFF);
+    EXPECT_EQ(responder_out(&fake).bth.opcode, 0xFF);
+    responder_expect_nothing(&fake);
+    EXPECT_EQ(read_req(PSN, 0, 2 * RESPONDER_MTU), RNIC_RESP_DUPLICATE_READ);
+    EXPECT_EQ(responder_out(&fake).bth.opcode, 0xFF);
     EXPECT_EQ(fake.failed_cnt, 0);
     EXPECT_EQ(fake.event_cnt, 0);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* R208: a key withdrawn in the middle of a first answer: a NAK in place of the packet, and nothing
  * of what came after; a receive WQE in use has nothing to do with it. */
 static void r208_answer_without_key(void)
 {
-    fake_init(&fake);
-    fake_post(&fake, 1, 8192, 1024);
-    EXPECT_EQ(read_req(PSN, 0, 3 * FAKE_MTU), RNIC_RESP_ADVANCE);
-    EXPECT_EQ(send(ROCE_OP_RC_SEND_FIRST, PSN + 3, FAKE_MTU, true), RNIC_RESP_ACKNOWLEDGE);
-    fake_expect_read(&fake, FIRST, PSN, 0, FAKE_MTU);
+    responder_init(&fake);
+    responder_post(&fake, 1, 8192, 1024);
+    EXPECT_EQ(read_req(PSN, 0, 3 * RESPONDER_MTU), RNIC_RESP_ADVANCE);
+    EXPECT_EQ(send(ROCE_OP_RC_SEND_FIRST, PSN + 3, RESPONDER_MTU, true), RNIC_RESP_ACKNOWLEDGE);
+    responder_expect_read(&fake, FIRST, PSN, 0, RESPONDER_MTU);
     fake.key_gone = true;
-    fake_expect_aeth(&fake, PSN + 1, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, 1);
-    fake_expect_nothing(&fake);
+    responder_expect_aeth(&fake, PSN + 1, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, 1);
+    responder_expect_nothing(&fake);
     EXPECT_EQ(fake.failed_cnt, 1);
     EXPECT_EQ(fake.event_cnt, 1);
     EXPECT_EQ(fake.event[0], RNIC_EVENT_QP_ACCESS_ERR);
     EXPECT_EQ(fake.wc_cnt, 1);
     EXPECT_EQ(fake.wc[0].status, RNIC_WC_WR_FLUSH_ERR);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* The same when another request has ended the connection already: one NAK, the earlier. */
 static void r208_after_failure(void)
 {
-    fake_init(&fake);
+    responder_init(&fake);
     EXPECT_EQ(read_req(PSN, 0, 16), RNIC_RESP_ADVANCE);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_LAST, PSN + 1, 4, true), RNIC_RESP_NAK_INVALID_REQ);
     fake.key_gone = true;
-    fake_expect_aeth(&fake, PSN, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, 1);
-    fake_expect_nothing(&fake);
+    responder_expect_aeth(&fake, PSN, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, 1);
+    responder_expect_nothing(&fake);
     EXPECT_EQ(fake.failed_cnt, 1);
     EXPECT_EQ(fake.event_cnt, 1);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* R208: a key withdrawn in the middle of a WRITE. */
@@ -321,21 +323,21 @@ static void r208_write_without_key(void)
 {
     struct roce_pkt pkt;
 
-    fake_init(&fake);
-    pkt = pktgen_write(&fake.gen, ROCE_OP_RC_WRITE_FIRST, PSN, FAKE_VA, FAKE_KEY, FAKE_MTU + 4,
-                       data, FAKE_MTU);
-    EXPECT_EQ(fake_in(&fake, pkt), RNIC_RESP_ACKNOWLEDGE);
+    responder_init(&fake);
+    pkt = pktgen_write(&fake.gen, ROCE_OP_RC_WRITE_FIRST, PSN, RESPONDER_VA, RESPONDER_KEY,
+                       RESPONDER_MTU + 4, data, RESPONDER_MTU);
+    EXPECT_EQ(responder_in(&fake, pkt), RNIC_RESP_ACKNOWLEDGE);
     fake.key_gone = true;
     EXPECT_EQ(send(ROCE_OP_RC_WRITE_LAST, PSN + 1, 4, true), RNIC_RESP_NAK_ACCESS);
-    fake_expect_aeth(&fake, PSN + 1, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, 0);
+    responder_expect_aeth(&fake, PSN + 1, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, 0);
     EXPECT_EQ(fake.event[0], RNIC_EVENT_QP_ACCESS_ERR);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* R114, R122: the old value again, the memory as it is. */
 static void r114_atomic(void)
 {
-    fake_init(&fake);
+    responder_init(&fake);
     put_value(UINT64_MAX - 1);
     EXPECT_EQ(atomic(ROCE_OP_RC_FETCH_ADD, PSN, 5, 0), RNIC_RESP_ADVANCE);
     EXPECT_EQ(value(), 3); /* modulo 2^64 */
@@ -351,35 +353,35 @@ static void r114_atomic(void)
     EXPECT_EQ(atomic(ROCE_OP_RC_CMP_SWAP, PSN + 1, 1, 77), RNIC_RESP_DUPLICATE_ATOMIC);
     EXPECT_EQ(atomic(ROCE_OP_RC_CMP_SWAP, PSN + 1, 1, 77), RNIC_RESP_DUPLICATE_ATOMIC);
     expect_atomic(PSN + 1, 3, 3);
-    fake_expect_nothing(&fake);
+    responder_expect_nothing(&fake);
     EXPECT_EQ(value(), 77);
     EXPECT_EQ(fake.counters.rx_atomic_requests, 3);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* R115: PSN and operation must be those of an atomic (rxe's D6). */
 static void r115_not_that_atomic(void)
 {
-    fake_init(&fake);
+    responder_init(&fake);
     EXPECT_EQ(read_req(PSN, 0, 16), RNIC_RESP_ADVANCE);
     EXPECT_EQ(atomic(ROCE_OP_RC_FETCH_ADD, PSN + 1, 5, 0), RNIC_RESP_ADVANCE);
-    fake_out(&fake);
-    fake_out(&fake);
+    responder_out(&fake);
+    responder_out(&fake);
     EXPECT_EQ(atomic(ROCE_OP_RC_CMP_SWAP, PSN, 1, 2), RNIC_RESP_DROP);
     EXPECT_EQ(atomic(ROCE_OP_RC_CMP_SWAP, PSN + 1, 1, 2), RNIC_RESP_DROP);
     EXPECT_EQ(read_req(PSN + 1, 0, 16), RNIC_RESP_DROP);
-    fake_expect_nothing(&fake);
-    fake_free(&fake);
+    responder_expect_nothing(&fake);
+    responder_free(&fake);
 }
 
 /* R116, R119: as many as max_dest_rd_atomic are remembered, the oldest are not. */
 static void r116_too_old(void)
 {
-    fake_init(&fake);
+    responder_init(&fake);
     for (uint32_t i = 0; i < 6; i++) {
         EXPECT_EQ(i % 2 ? atomic(ROCE_OP_RC_FETCH_ADD, PSN + i, 1, 0) : read_req(PSN + i, i, 8),
                   RNIC_RESP_ADVANCE);
-        fake_out(&fake);
+        responder_out(&fake);
     }
     for (uint32_t i = 0; i < 6; i++) {
         enum rnic_resp_step step =
@@ -391,99 +393,99 @@ static void r116_too_old(void)
             EXPECT_EQ(step, i % 2 ? RNIC_RESP_DUPLICATE_ATOMIC : RNIC_RESP_DUPLICATE_READ);
     }
     EXPECT_EQ(fake.resp.owed.cnt, 4);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* R119 and the limit: a new READ may need the resource of an old one that a late duplicate asked
  * for again; that is no violation, the replay is not wanted any more. */
 static void replay_gives_way(void)
 {
-    struct rnic_responder_attr attr = fake_attr();
+    struct rnic_responder_attr attr = responder_attr();
 
-    fake_init(&fake);
+    responder_init(&fake);
     attr.max_dest_rd_atomic = 1;
-    fake_restart(&fake, &attr);
+    responder_restart(&fake, &attr);
     EXPECT_EQ(read_req(PSN, 0, 16), RNIC_RESP_ADVANCE);
-    fake_expect_read(&fake, ONLY, PSN, 0, 16);
+    responder_expect_read(&fake, ONLY, PSN, 0, 16);
     EXPECT_EQ(read_req(PSN, 0, 16), RNIC_RESP_DUPLICATE_READ);
     EXPECT_EQ(read_req(PSN + 1, 16, 16), RNIC_RESP_ADVANCE);
-    fake_expect_read(&fake, ONLY, PSN + 1, 16, 16);
-    fake_expect_nothing(&fake);
+    responder_expect_read(&fake, ONLY, PSN + 1, 16, 16);
+    responder_expect_nothing(&fake);
     EXPECT_EQ(read_req(PSN, 0, 16), RNIC_RESP_DROP);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* R077: answers in the order of the requests, replays before what is later. */
 static void r077_order(void)
 {
-    fake_init(&fake);
+    responder_init(&fake);
     EXPECT_EQ(write_only(PSN, 0, 4, true), RNIC_RESP_ACKNOWLEDGE);
-    EXPECT_EQ(read_req(PSN + 1, 0, 2 * FAKE_MTU), RNIC_RESP_ADVANCE);
+    EXPECT_EQ(read_req(PSN + 1, 0, 2 * RESPONDER_MTU), RNIC_RESP_ADVANCE);
     EXPECT_EQ(write_only(PSN + 3, 0, 4, true), RNIC_RESP_ACKNOWLEDGE);
     EXPECT_EQ(write_only(PSN + 4, 0, 4, true), RNIC_RESP_ACKNOWLEDGE);
     EXPECT_EQ(atomic(ROCE_OP_RC_FETCH_ADD, PSN + 5, 0, 0), RNIC_RESP_ADVANCE);
     EXPECT_EQ(write_only(PSN + 7, 0, 4, true), RNIC_RESP_NAK_PSN_SEQ);
-    fake_expect_aeth(&fake, PSN, ACK, 1);
-    fake_expect_read(&fake, FIRST, PSN + 1, 0, FAKE_MTU);
-    fake_expect_read(&fake, LAST, PSN + 2, FAKE_MTU, FAKE_MTU);
-    fake_expect_aeth(&fake, PSN + 4, ACK, 4); /* both WRITEs in one */
-    EXPECT_EQ(fake_out(&fake).bth.opcode, ROCE_OP_RC_ATOMIC_ACK);
-    fake_expect_aeth(&fake, PSN + 6, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ, 5);
-    fake_expect_nothing(&fake);
+    responder_expect_aeth(&fake, PSN, ACK, 1);
+    responder_expect_read(&fake, FIRST, PSN + 1, 0, RESPONDER_MTU);
+    responder_expect_read(&fake, LAST, PSN + 2, RESPONDER_MTU, RESPONDER_MTU);
+    responder_expect_aeth(&fake, PSN + 4, ACK, 4); /* both WRITEs in one */
+    EXPECT_EQ(responder_out(&fake).bth.opcode, ROCE_OP_RC_ATOMIC_ACK);
+    responder_expect_aeth(&fake, PSN + 6, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ, 5);
+    responder_expect_nothing(&fake);
 
     EXPECT_EQ(write_only(PSN + 6, 0, 4, true), RNIC_RESP_ACKNOWLEDGE);
     EXPECT_EQ(read_req(PSN + 7, 64, 16), RNIC_RESP_ADVANCE);
     EXPECT_EQ(atomic(ROCE_OP_RC_FETCH_ADD, PSN + 5, 0, 0), RNIC_RESP_DUPLICATE_ATOMIC);
-    EXPECT_EQ(read_req(PSN + 2, FAKE_MTU, FAKE_MTU), RNIC_RESP_DUPLICATE_READ);
-    fake_expect_read(&fake, ONLY, PSN + 2, FAKE_MTU, FAKE_MTU);
-    EXPECT_EQ(fake_out(&fake).bth.psn, PSN + 5);
-    fake_expect_aeth(&fake, PSN + 6, ACK, 6);
-    fake_expect_read(&fake, ONLY, PSN + 7, 64, 16);
-    fake_expect_nothing(&fake);
-    fake_free(&fake);
+    EXPECT_EQ(read_req(PSN + 2, RESPONDER_MTU, RESPONDER_MTU), RNIC_RESP_DUPLICATE_READ);
+    responder_expect_read(&fake, ONLY, PSN + 2, RESPONDER_MTU, RESPONDER_MTU);
+    EXPECT_EQ(responder_out(&fake).bth.psn, PSN + 5);
+    responder_expect_aeth(&fake, PSN + 6, ACK, 6);
+    responder_expect_read(&fake, ONLY, PSN + 7, 64, 16);
+    responder_expect_nothing(&fake);
+    responder_free(&fake);
 }
 
 /* The NAK that ended a connection is not undone by the ACK of a duplicate; R070 with a duplicate.
  */
 static void duplicate_behind_nak(void)
 {
-    fake_init(&fake);
+    responder_init(&fake);
     EXPECT_EQ(write_only(PSN, 0, 4, false), RNIC_RESP_ACKNOWLEDGE);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN + 1, 4, true), RNIC_RESP_NAK_RNR);
     EXPECT_EQ(write_only(PSN, 0, 4, true), RNIC_RESP_DUPLICATE_ACK);
-    fake_expect_aeth(&fake, PSN + 1, ROCE_SYNDROME_RNR | 12, 1);
-    fake_expect_nothing(&fake);
+    responder_expect_aeth(&fake, PSN + 1, ROCE_SYNDROME_RNR | 12, 1);
+    responder_expect_nothing(&fake);
     EXPECT_EQ(write_only(PSN, 0, 4, true), RNIC_RESP_DUPLICATE_ACK);
-    fake_expect_aeth(&fake, PSN, ACK, 1);
+    responder_expect_aeth(&fake, PSN, ACK, 1);
     EXPECT_EQ(write_only(PSN + 2, 0, 4, true), RNIC_RESP_DROP);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* What is owed stays bounded however many duplicates arrive while nothing can be sent. */
 static void owed_is_bounded(void)
 {
-    struct rnic_responder_attr attr = fake_attr();
+    struct rnic_responder_attr attr = responder_attr();
     uint32_t psn = PSN;
 
-    fake_init(&fake);
+    responder_init(&fake);
     attr.max_dest_rd_atomic = RNIC_RD_ATOMIC_MAX;
-    fake_restart(&fake, &attr);
+    responder_restart(&fake, &attr);
     for (unsigned i = 0; i < RNIC_RD_ATOMIC_MAX; i++) {
         EXPECT_EQ(write_only(psn++, 0, 4, true), RNIC_RESP_ACKNOWLEDGE);
-        EXPECT_EQ(read_req(psn, 0, 4 * FAKE_MTU), RNIC_RESP_ADVANCE);
+        EXPECT_EQ(read_req(psn, 0, 4 * RESPONDER_MTU), RNIC_RESP_ADVANCE);
         psn += 4;
     }
     EXPECT_EQ(write_only(psn++, 0, 4, true), RNIC_RESP_ACKNOWLEDGE);
     EXPECT_EQ(fake.resp.owed.cnt, RNIC_OWED_MAX);
     for (unsigned round = 0; round < 100; round++) {
         for (unsigned i = 0; i < RNIC_RD_ATOMIC_MAX; i++) {
-            EXPECT_EQ(read_req(PSN + 5 * i + 1, 0, 4 * FAKE_MTU), RNIC_RESP_DUPLICATE_READ);
+            EXPECT_EQ(read_req(PSN + 5 * i + 1, 0, 4 * RESPONDER_MTU), RNIC_RESP_DUPLICATE_READ);
             EXPECT_EQ(write_only(PSN + 5 * i, 0, 4, true), RNIC_RESP_DUPLICATE_ACK);
         }
         CU_ASSERT(fake.resp.owed.cnt <= RNIC_OWED_MAX);
     }
     EXPECT_EQ(fake.ready_cnt, 1);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 SUITE("transport.responder_duplicate", TEST(r109_send_write), TEST(r109_newest_unasked),

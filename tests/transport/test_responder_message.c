@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Messages that are good: where their bytes go, what their completions say, and the PSN wrap: rules
  * R038-R039, R058-R063, R085-R087, R101-R103, R122, R202-R203 of rnic/rules.md. */
-#include "support/fakehost.h"
+#include "support/responder_fixture.h"
 #include "support/rng.h"
 #include "support/suite.h"
 #include "wire/codes.h"
 
 #define ACK (ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE)
 
-static struct fakehost fake;
+static struct responder_fixture fake;
 static uint8_t data[8192];
 
 static void init_at(uint32_t psn, uint32_t mtu)
 {
-    struct rnic_responder_attr attr = fake_attr();
+    struct rnic_responder_attr attr = responder_attr();
     struct rng rng = rng_of(7);
 
     rng_fill(&rng, data, sizeof(data));
-    fake_init(&fake);
+    responder_init(&fake);
     attr.rq_psn = roce_psn_of(psn);
     attr.path_mtu = mtu;
-    fake_restart(&fake, &attr);
+    responder_restart(&fake, &attr);
 }
 
 /* Sends `len` bytes of data as one message of the opcodes given; the last packet asks for an ACK
@@ -33,14 +33,15 @@ static uint32_t message(uint8_t first, uint8_t middle, uint8_t last, uint8_t onl
     for (uint32_t i = 0; i < cnt; i++) {
         bool ends = i == cnt - 1;
         uint8_t opcode = cnt == 1 ? only : i == 0 ? first : ends ? last : middle;
-        struct roce_pkt pkt = pktgen_write(&fake.gen, opcode, psn + i, FAKE_VA + off, FAKE_KEY, len,
-                                           data + i * mtu, ends ? len - i * mtu : mtu);
+        struct roce_pkt pkt =
+            pktgen_write(&fake.gen, opcode, psn + i, RESPONDER_VA + off, RESPONDER_KEY, len,
+                         data + i * mtu, ends ? len - i * mtu : mtu);
 
         pkt.bth.ackreq = ends;
         pkt.bth.se = ends;
         pkt.immdt.imm = 0xA1B2C3D4;
-        pkt.ieth.rkey = FAKE_KEY_INV;
-        EXPECT_EQ(fake_in(&fake, pkt), RNIC_RESP_ACKNOWLEDGE);
+        pkt.ieth.rkey = RESPONDER_KEY_INV;
+        EXPECT_EQ(responder_in(&fake, pkt), RNIC_RESP_ACKNOWLEDGE);
     }
     return (psn + cnt) & ROCE_PSN_MASK;
 }
@@ -57,10 +58,10 @@ static void send_scatter(void)
             0, 1, 3, mtu - 1, mtu, mtu + 1, 2 * mtu - 1, 2 * mtu, mtu == 4096 ? 8192 : 2 * mtu + 3};
 
         for (unsigned l = 0; l < sizeof(lens) / sizeof(lens[0]); l++) {
-            const struct rnic_sge sge[4] = {{FAKE_VA + 10000, 7, FAKE_KEY},
+            const struct rnic_sge sge[4] = {{RESPONDER_VA + 10000, 7, RESPONDER_KEY},
                                             {0, 0, 0xBAD},
-                                            {FAKE_VA + 1000, 300, FAKE_KEY},
-                                            {FAKE_VA + 1300, 8192, FAKE_KEY}};
+                                            {RESPONDER_VA + 1000, 300, RESPONDER_KEY},
+                                            {RESPONDER_VA + 1300, 8192, RESPONDER_KEY}};
             const struct rnic_recv_wr wr = {.wr_id = 42, .sge = sge, .sge_cnt = 4};
             uint32_t psn = 0xFFFFFE;
             uint32_t len = lens[l];
@@ -70,7 +71,7 @@ static void send_scatter(void)
             EXPECT_EQ(rnic_rq_post(&fake.resp.rq, &wr), RNIC_RQ_POSTED);
             psn = message(ROCE_OP_RC_SEND_FIRST, ROCE_OP_RC_SEND_MIDDLE, ROCE_OP_RC_SEND_LAST,
                           ROCE_OP_RC_SEND_ONLY, psn, 0, len, mtu);
-            fake_expect_aeth(&fake, (psn - 1) & ROCE_PSN_MASK, ACK, 1);
+            responder_expect_aeth(&fake, (psn - 1) & ROCE_PSN_MASK, ACK, 1);
             EXPECT_EQ(fake.wc_cnt, 1);
             EXPECT_EQ(fake.wc[0].status, RNIC_WC_SUCCESS);
             EXPECT_EQ(fake.wc[0].opcode, RNIC_WC_RECV);
@@ -86,7 +87,7 @@ static void send_scatter(void)
             if (len < 8192)
                 EXPECT_EQ(fake.mem[1000 + (len > 7 ? len - 7 : 0)], 0);
             EXPECT_EQ(fake.counters.rx_send_requests, roce_psn_cnt(len, mtu));
-            fake_free(&fake);
+            responder_free(&fake);
         }
     }
 }
@@ -96,23 +97,23 @@ static void send_variants(void)
 {
     for (uint32_t len = 16; len <= 600; len += 584) {
         init_at(0xFFFFFF, 256);
-        fake_post(&fake, 1, 0, 1024);
+        responder_post(&fake, 1, 0, 1024);
         message(ROCE_OP_RC_SEND_FIRST, ROCE_OP_RC_SEND_MIDDLE, ROCE_OP_RC_SEND_LAST_IMM,
                 ROCE_OP_RC_SEND_ONLY_IMM, 0xFFFFFF, 0, len, 256);
         EXPECT_EQ(fake.wc[0].flags, RNIC_WC_WITH_IMM);
         EXPECT_EQ(fake.wc[0].imm, 0xA1B2C3D4);
         EXPECT_EQ(fake.wc[0].opcode, RNIC_WC_RECV);
-        fake_free(&fake);
+        responder_free(&fake);
 
         init_at(0xFFFFFF, 256);
-        fake_post(&fake, 1, 0, 1024);
+        responder_post(&fake, 1, 0, 1024);
         message(ROCE_OP_RC_SEND_FIRST, ROCE_OP_RC_SEND_MIDDLE, ROCE_OP_RC_SEND_LAST_INV,
                 ROCE_OP_RC_SEND_ONLY_INV, 0xFFFFFF, 0, len, 256);
         EXPECT_EQ(fake.wc_cnt, 1);
         EXPECT_EQ(fake.wc[0].flags, RNIC_WC_WITH_INV);
-        EXPECT_EQ(fake.wc[0].invalidated_key, FAKE_KEY_INV);
+        EXPECT_EQ(fake.wc[0].invalidated_key, RESPONDER_KEY_INV);
         CU_ASSERT(fake.inv_gone);
-        fake_free(&fake);
+        responder_free(&fake);
     }
 }
 
@@ -129,13 +130,13 @@ static void write_lengths(void)
         memset(fake.mem, 0, sizeof(fake.mem));
         psn = message(ROCE_OP_RC_WRITE_FIRST, ROCE_OP_RC_WRITE_MIDDLE, ROCE_OP_RC_WRITE_LAST,
                       ROCE_OP_RC_WRITE_ONLY, 0xFFFFFE, 333, len, 256);
-        fake_expect_aeth(&fake, (psn - 1) & ROCE_PSN_MASK, ACK, 1);
+        responder_expect_aeth(&fake, (psn - 1) & ROCE_PSN_MASK, ACK, 1);
         EXPECT_EQ(fake.wc_cnt, 0);
         CU_ASSERT(memcmp(fake.mem + 333, data, len) == 0);
         EXPECT_EQ(fake.mem[332], 0);
         EXPECT_EQ(fake.mem[333 + len], 0);
         EXPECT_EQ(fake.counters.rx_write_requests, roce_psn_cnt(len, 256));
-        fake_free(&fake);
+        responder_free(&fake);
     }
 }
 
@@ -146,8 +147,8 @@ static void r202_write_imm(void)
 
     for (unsigned l = 0; l < sizeof(lens) / sizeof(lens[0]); l++) {
         init_at(5, 256);
-        fake_post(&fake, 1, 9000, 10);
-        fake_post(&fake, 2, 9000, 10);
+        responder_post(&fake, 1, 9000, 10);
+        responder_post(&fake, 2, 9000, 10);
         memset(fake.mem + 9000, 0x77, 10);
         message(ROCE_OP_RC_WRITE_FIRST, ROCE_OP_RC_WRITE_MIDDLE, ROCE_OP_RC_WRITE_LAST_IMM,
                 ROCE_OP_RC_WRITE_ONLY_IMM, 5, 0, lens[l], 256);
@@ -161,7 +162,7 @@ static void r202_write_imm(void)
         for (unsigned i = 0; i < 10; i++)
             EXPECT_EQ(fake.mem[9000 + i], 0x77);
         CU_ASSERT(memcmp(fake.mem, data, lens[l]) == 0);
-        fake_free(&fake);
+        responder_free(&fake);
     }
 }
 
@@ -169,14 +170,15 @@ static void r202_write_imm(void)
 static void r085_empty(void)
 {
     init_at(9, 256);
-    EXPECT_EQ(fake_in(&fake, pktgen_write(&fake.gen, ROCE_OP_RC_WRITE_ONLY, 9, UINT64_MAX, 0xBAD, 0,
-                                          NULL, 0)),
+    EXPECT_EQ(responder_in(&fake, pktgen_write(&fake.gen, ROCE_OP_RC_WRITE_ONLY, 9, UINT64_MAX,
+                                               0xBAD, 0, NULL, 0)),
               RNIC_RESP_ACKNOWLEDGE);
-    EXPECT_EQ(fake_in(&fake, pktgen_read(&fake.gen, 10, UINT64_MAX, 0xBAD, 0)), RNIC_RESP_ADVANCE);
-    fake_expect_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, 10, 0, 0);
+    EXPECT_EQ(responder_in(&fake, pktgen_read(&fake.gen, 10, UINT64_MAX, 0xBAD, 0)),
+              RNIC_RESP_ADVANCE);
+    responder_expect_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, 10, 0, 0);
     EXPECT_EQ(rnic_responder_epsn(&fake.resp).v, 11);
     EXPECT_EQ(fake.resp.msn, 2);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 /* R039, R058, R063, R101, R103: READ of all lengths across the wrap, with no AckReq. */
@@ -190,8 +192,9 @@ static void read_lengths(void)
         uint32_t psn = 0xFFFFFE;
 
         init_at(psn, 256);
-        EXPECT_EQ(fake_in(&fake, pktgen_read(&fake.gen, psn, FAKE_VA + 13, FAKE_KEY, len)),
-                  RNIC_RESP_ADVANCE);
+        EXPECT_EQ(
+            responder_in(&fake, pktgen_read(&fake.gen, psn, RESPONDER_VA + 13, RESPONDER_KEY, len)),
+            RNIC_RESP_ADVANCE);
         EXPECT_EQ(rnic_responder_epsn(&fake.resp).v, (psn + cnt) & ROCE_PSN_MASK);
         for (uint32_t i = 0; i < cnt; i++) {
             bool ends = i == cnt - 1;
@@ -200,12 +203,12 @@ static void read_lengths(void)
                              : ends   ? ROCE_OP_RC_READ_RESP_LAST
                                       : ROCE_OP_RC_READ_RESP_MIDDLE;
 
-            fake_expect_read(&fake, opcode, (psn + i) & ROCE_PSN_MASK, 13 + i * 256,
-                             ends ? len - i * 256 : 256);
+            responder_expect_read(&fake, opcode, (psn + i) & ROCE_PSN_MASK, 13 + i * 256,
+                                  ends ? len - i * 256 : 256);
         }
-        fake_expect_nothing(&fake);
+        responder_expect_nothing(&fake);
         EXPECT_EQ(fake.resp.msn, 1);
-        fake_free(&fake);
+        responder_free(&fake);
     }
 }
 
@@ -216,15 +219,16 @@ static void largest_read(void)
     uint32_t psn = 0x923456;
 
     init_at(psn, 256);
-    EXPECT_EQ(fake_in(&fake, pktgen_read(&fake.gen, psn, FAKE_VA, FAKE_KEY_HUGE, RNIC_MESSAGE_MAX)),
+    EXPECT_EQ(responder_in(&fake, pktgen_read(&fake.gen, psn, RESPONDER_VA, RESPONDER_KEY_HUGE,
+                                              RNIC_MESSAGE_MAX)),
               RNIC_RESP_ADVANCE);
     EXPECT_EQ(rnic_responder_epsn(&fake.resp).v, 0x123456);
     for (unsigned i = 0; i < 2; i++) {
-        fake_expect_read(&fake, ROCE_OP_RC_READ_RESP_FIRST, psn, 0, 256);
-        fake_expect_read(&fake, ROCE_OP_RC_READ_RESP_MIDDLE, psn + 1, 0, 256);
-        EXPECT_EQ(
-            fake_in(&fake, pktgen_read(&fake.gen, psn, FAKE_VA, FAKE_KEY_HUGE, RNIC_MESSAGE_MAX)),
-            RNIC_RESP_DUPLICATE_READ);
+        responder_expect_read(&fake, ROCE_OP_RC_READ_RESP_FIRST, psn, 0, 256);
+        responder_expect_read(&fake, ROCE_OP_RC_READ_RESP_MIDDLE, psn + 1, 0, 256);
+        EXPECT_EQ(responder_in(&fake, pktgen_read(&fake.gen, psn, RESPONDER_VA, RESPONDER_KEY_HUGE,
+                                                  RNIC_MESSAGE_MAX)),
+                  RNIC_RESP_DUPLICATE_READ);
     }
     for (uint32_t left = 0x800000; left > 1; left--) {
         struct roce_pkt pkt;
@@ -235,26 +239,29 @@ static void largest_read(void)
             break;
         }
     }
-    fake_expect_read(&fake, ROCE_OP_RC_READ_RESP_LAST, 0x123455, 0, 256);
-    EXPECT_EQ(fake_in(&fake, pktgen_read(&fake.gen, 0x123455, FAKE_VA + RNIC_MESSAGE_MAX - 256,
-                                         FAKE_KEY_HUGE, 256)),
-              RNIC_RESP_DUPLICATE_READ);
-    fake_expect_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, 0x123455, 0, 256);
-    fake_expect_nothing(&fake);
-    fake_free(&fake);
+    responder_expect_read(&fake, ROCE_OP_RC_READ_RESP_LAST, 0x123455, 0, 256);
+    EXPECT_EQ(
+        responder_in(&fake, pktgen_read(&fake.gen, 0x123455, RESPONDER_VA + RNIC_MESSAGE_MAX - 256,
+                                        RESPONDER_KEY_HUGE, 256)),
+        RNIC_RESP_DUPLICATE_READ);
+    responder_expect_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, 0x123455, 0, 256);
+    responder_expect_nothing(&fake);
+    responder_free(&fake);
 }
 
 /* R062: a connection that goes round the whole circle remembers nothing of a PSN's earlier use. */
 static void once_round(void)
 {
     init_at(0, 256);
-    EXPECT_EQ(fake_in(&fake, pktgen_read(&fake.gen, 0, FAKE_VA, FAKE_KEY, 16)), RNIC_RESP_ADVANCE);
-    fake_out(&fake);
+    EXPECT_EQ(responder_in(&fake, pktgen_read(&fake.gen, 0, RESPONDER_VA, RESPONDER_KEY, 16)),
+              RNIC_RESP_ADVANCE);
+    responder_out(&fake);
     fake.resp.epos += 1u << 24; /* 2^24 WRITEs later */
     EXPECT_EQ(rnic_responder_epsn(&fake.resp).v, 1);
-    EXPECT_EQ(fake_in(&fake, pktgen_read(&fake.gen, 0, FAKE_VA, FAKE_KEY, 16)), RNIC_RESP_DROP);
-    fake_expect_nothing(&fake);
-    fake_free(&fake);
+    EXPECT_EQ(responder_in(&fake, pktgen_read(&fake.gen, 0, RESPONDER_VA, RESPONDER_KEY, 16)),
+              RNIC_RESP_DROP);
+    responder_expect_nothing(&fake);
+    responder_free(&fake);
 }
 
 /* SENDs one after the other take the WQEs in the order of posting; a ring that goes round. */
@@ -262,15 +269,15 @@ static void receive_order(void)
 {
     init_at(0, 256);
     for (uint32_t i = 0; i < 50; i++) {
-        fake_post(&fake, 100 + i, 64 * (i % 8), 64);
+        responder_post(&fake, 100 + i, 64 * (i % 8), 64);
         if (i < 3)
             continue;
         message(0, 0, 0, ROCE_OP_RC_SEND_ONLY, i - 3, 0, 8, 256);
-        fake_out(&fake);
-        EXPECT_EQ(fake.wc[(i - 3) % FAKE_LOG].wr_id, 100 + i - 3);
+        responder_out(&fake);
+        EXPECT_EQ(fake.wc[(i - 3) % RESPONDER_LOG].wr_id, 100 + i - 3);
     }
     EXPECT_EQ(rnic_rq_cnt(&fake.resp.rq), 3);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 SUITE("transport.responder_message", TEST(send_scatter), TEST(send_variants), TEST(write_lengths),

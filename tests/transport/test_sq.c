@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* The send queue: PSNs, limits, gathering and scattering: R058, R059, R124, R129, R136. */
-#include "support/fakereq.h"
+#include "support/requester_fixture.h"
 #include "support/suite.h"
 
-static struct fakereq fake;
+static struct requester_fixture fake;
 
 static struct rnic_send_wr send_wr(enum rnic_wr_opcode opcode, const struct rnic_sge *sge,
                                    uint32_t cnt)
@@ -117,16 +117,16 @@ static void full_and_round(void)
 /* Every split of a message over SGEs, empty ones among them, gives the same bytes. */
 static void gather_and_scatter(void)
 {
-    struct rnic_sge sge[4] = {{FREQ_VA + 10, 100, FREQ_KEY},
-                              {FREQ_VA + 5000, 0, FREQ_KEY},
-                              {FREQ_VA + 3000, 7, FREQ_KEY},
-                              {FREQ_VA + 700, 300, FREQ_KEY}};
+    struct rnic_sge sge[4] = {{REQUESTER_VA + 10, 100, REQUESTER_KEY},
+                              {REQUESTER_VA + 5000, 0, REQUESTER_KEY},
+                              {REQUESTER_VA + 3000, 7, REQUESTER_KEY},
+                              {REQUESTER_VA + 700, 300, REQUESTER_KEY}};
     struct rnic_send_wr wr = send_wr(RNIC_WR_WRITE, sge, 4);
     uint8_t whole[407];
     const struct rnic_swqe *wqe;
 
-    freq_init(&fake);
-    EXPECT_EQ(freq_post_wr(&fake, &wr), RNIC_SQ_POSTED);
+    requester_init(&fake);
+    EXPECT_EQ(requester_post_wr(&fake, &wr), RNIC_SQ_POSTED);
     wqe = rnic_sq_wqe(&fake.req.sq, fake.req.sq.head);
     memcpy(whole, fake.mem + 10, 100);
     memcpy(whole + 100, fake.mem + 3000, 7);
@@ -149,7 +149,7 @@ static void gather_and_scatter(void)
     CU_ASSERT(memcmp(whole, fake.mem + 10, 100) == 0);
     CU_ASSERT(memcmp(whole + 100, fake.mem + 3000, 7) == 0);
     CU_ASSERT(memcmp(whole + 107, fake.mem + 700, 300) == 0);
-    freq_free(&fake);
+    requester_free(&fake);
 }
 
 /* R136: the data of the moment of posting. */
@@ -160,14 +160,14 @@ static void r136_inline(void)
     struct rnic_send_wr wr = send_wr(RNIC_WR_SEND, sge, 2);
     struct roce_pkt pkt;
 
-    freq_init(&fake);
+    requester_init(&fake);
     wr.flags = RNIC_SEND_INLINE;
-    EXPECT_EQ(freq_post_wr(&fake, &wr), RNIC_SQ_POSTED);
+    EXPECT_EQ(requester_post_wr(&fake, &wr), RNIC_SQ_POSTED);
     memset(mine, 'x', sizeof(mine));
-    pkt = freq_out(&fake);
+    pkt = requester_out(&fake);
     EXPECT_EQ(pkt.payload_len, 19);
     CU_ASSERT(memcmp(pkt.payload, "inline data, really", 19) == 0);
-    freq_free(&fake);
+    requester_free(&fake);
 }
 
 SUITE("transport.sq", TEST(r058_psn_ranges), TEST(refused_requests), TEST(full_and_round),

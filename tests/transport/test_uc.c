@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* UC, the receiving half: R042, R065, R075, R079-R084, R162-R166, R208 of rnic/rules.md. */
-#include "support/fakehost.h"
+#include "support/responder_fixture.h"
 #include "support/suite.h"
 
-static struct fakehost fake;
+static struct responder_fixture fake;
 static uint8_t data[1024];
 
 static void init(void)
 {
-    struct rnic_responder_attr attr = fake_attr();
+    struct rnic_responder_attr attr = responder_attr();
 
     for (uint32_t i = 0; i < sizeof(data); i++)
         data[i] = (uint8_t)(0x80 | (i * 3 + i / 256));
-    fake_init(&fake);
+    responder_init(&fake);
     attr.svc = ROCE_SVC_UC;
     attr.credits = true; /* never told to anyone */
     attr.rq_psn = roce_psn_of(0xFFFFFE);
-    fake_restart(&fake, &attr);
+    responder_restart(&fake, &attr);
 }
 
 /* A packet `pos` PSNs from the first, 256 bytes of data from `off` on, or `len`. */
 static struct roce_pkt packet(uint8_t opcode, uint32_t pos, uint32_t off, uint32_t len,
                               uint32_t dma_len)
 {
-    struct roce_pkt pkt = pktgen_write(&fake.gen, opcode, (0xFFFFFE + pos) & ROCE_PSN_MASK,
-                                       FAKE_VA + 8192, FAKE_KEY, dma_len, data + off, len);
+    struct roce_pkt pkt =
+        pktgen_write(&fake.gen, opcode, (0xFFFFFE + pos) & ROCE_PSN_MASK, RESPONDER_VA + 8192,
+                     RESPONDER_KEY, dma_len, data + off, len);
 
     pkt.immdt.imm = 0xA1B2C3D4;
     return pkt;
@@ -32,7 +33,7 @@ static struct roce_pkt packet(uint8_t opcode, uint32_t pos, uint32_t off, uint32
 
 static enum rnic_uc_step in(uint8_t opcode, uint32_t pos, uint32_t off, uint32_t len)
 {
-    return fake_uc(&fake, packet(opcode, pos, off, len, 600));
+    return responder_uc(&fake, packet(opcode, pos, off, len, 600));
 }
 
 static void expect_wc(unsigned idx, uint64_t wr_id, uint32_t len)
@@ -46,11 +47,11 @@ static void expect_wc(unsigned idx, uint64_t wr_id, uint32_t len)
 /* Nothing was answered, nobody was told, the QP works on (R162, R165). */
 static void finish(void)
 {
-    fake_expect_nothing(&fake);
+    responder_expect_nothing(&fake);
     EXPECT_EQ(fake.ready_cnt, 0);
     EXPECT_EQ(fake.event_cnt, 0);
     EXPECT_EQ(fake.failed_cnt, 0);
-    fake_free(&fake);
+    responder_free(&fake);
 }
 
 static void step_names(void)
@@ -66,15 +67,15 @@ static void good_messages(void)
     struct roce_pkt pkt;
 
     init();
-    fake_post(&fake, 1, 0, 1024);
-    fake_post(&fake, 2, 1024, 1024);
-    fake_post(&fake, 3, 2048, 0);
+    responder_post(&fake, 1, 0, 1024);
+    responder_post(&fake, 2, 1024, 1024);
+    responder_post(&fake, 3, 2048, 0);
     EXPECT_EQ(in(ROCE_OP_UC_SEND_FIRST, 0, 0, 256), RNIC_UC_ADVANCE);
     EXPECT_EQ(in(ROCE_OP_UC_SEND_MIDDLE, 1, 256, 256), RNIC_UC_ADVANCE);
     pkt = packet(ROCE_OP_UC_SEND_LAST_IMM, 2, 512, 88, 0);
     pkt.bth.ackreq = 1;
     pkt.bth.se = 1;
-    EXPECT_EQ(fake_uc(&fake, pkt), RNIC_UC_COMPLETE);
+    EXPECT_EQ(responder_uc(&fake, pkt), RNIC_UC_COMPLETE);
     expect_wc(0, 1, 600);
     EXPECT_EQ(fake.wc[0].opcode, RNIC_WC_RECV);
     EXPECT_EQ(fake.wc[0].flags, RNIC_WC_WITH_IMM);
@@ -88,7 +89,7 @@ static void good_messages(void)
     EXPECT_EQ(in(ROCE_OP_UC_WRITE_LAST, 6, 512, 88), RNIC_UC_ADVANCE);
     EXPECT_EQ(fake.wc_cnt, 2);
     CU_ASSERT(memcmp(fake.mem + 8192, data, 600) == 0);
-    EXPECT_EQ(fake_uc(&fake, packet(ROCE_OP_UC_WRITE_ONLY_IMM, 7, 100, 200, 200)),
+    EXPECT_EQ(responder_uc(&fake, packet(ROCE_OP_UC_WRITE_ONLY_IMM, 7, 100, 200, 200)),
               RNIC_UC_COMPLETE);
     expect_wc(2, 3, 200);
     EXPECT_EQ(fake.wc[2].opcode, RNIC_WC_RECV_RDMA_WITH_IMM);
@@ -111,8 +112,8 @@ static void loss_costs_one_message(void)
     for (unsigned k = 0; k < 2; k++) {
         for (unsigned lost = 0; lost < 3; lost++) {
             init();
-            fake_post(&fake, 1, 0, 1024);
-            fake_post(&fake, 2, 1024, 1024);
+            responder_post(&fake, 1, 0, 1024);
+            responder_post(&fake, 2, 1024, 1024);
             for (unsigned i = 0; i < 3; i++)
                 if (i != lost)
                     EXPECT_EQ(in(k ? write[i] : send[i], i, 256 * i, i < 2 ? 256 : 88),
@@ -135,11 +136,12 @@ static void loss_costs_one_message(void)
 static void kept_wqe(void)
 {
     init();
-    fake_post(&fake, 1, 0, 1024);
+    responder_post(&fake, 1, 0, 1024);
     in(ROCE_OP_UC_SEND_FIRST, 0, 0, 256);
-    EXPECT_EQ(fake_uc(&fake, packet(ROCE_OP_UC_WRITE_ONLY, 1, 0, 100, 100)), RNIC_UC_ADVANCE);
+    EXPECT_EQ(responder_uc(&fake, packet(ROCE_OP_UC_WRITE_ONLY, 1, 0, 100, 100)), RNIC_UC_ADVANCE);
     EXPECT_EQ(fake.wc_cnt, 0);
-    EXPECT_EQ(fake_uc(&fake, packet(ROCE_OP_UC_WRITE_ONLY_IMM, 2, 0, 100, 100)), RNIC_UC_COMPLETE);
+    EXPECT_EQ(responder_uc(&fake, packet(ROCE_OP_UC_WRITE_ONLY_IMM, 2, 0, 100, 100)),
+              RNIC_UC_COMPLETE);
     expect_wc(0, 1, 100);
     finish();
 }
@@ -149,8 +151,8 @@ static void kept_wqe_flushed(void)
 {
     for (unsigned reset = 0; reset < 2; reset++) {
         init();
-        fake_post(&fake, 1, 0, 1024);
-        fake_post(&fake, 2, 0, 1024);
+        responder_post(&fake, 1, 0, 1024);
+        responder_post(&fake, 2, 0, 1024);
         in(ROCE_OP_UC_SEND_FIRST, 0, 0, 256);
         in(ROCE_OP_UC_SEND_LAST, 7, 0, 256);
         if (reset) {
@@ -179,7 +181,7 @@ static void first_resynchronises(void)
         uint32_t pos = 1 + jumps[i];
 
         init();
-        fake_post(&fake, 1, 0, 1024);
+        responder_post(&fake, 1, 0, 1024);
         in(ROCE_OP_UC_SEND_FIRST, 0, 0, 256);
         EXPECT_EQ(in(ROCE_OP_UC_SEND_FIRST, pos, 256, 256), RNIC_UC_ADVANCE);
         EXPECT_EQ(in(ROCE_OP_UC_SEND_LAST, pos + 1, 512, 100), RNIC_UC_COMPLETE);
@@ -195,7 +197,7 @@ static void first_resynchronises(void)
 static void wrong_continuation(void)
 {
     init();
-    fake_post(&fake, 1, 0, 1024);
+    responder_post(&fake, 1, 0, 1024);
     EXPECT_EQ(in(ROCE_OP_UC_SEND_MIDDLE, 0, 0, 256), RNIC_UC_DROP);
     EXPECT_EQ(in(ROCE_OP_UC_SEND_LAST, 1, 0, 256), RNIC_UC_DROP);
     EXPECT_EQ(in(ROCE_OP_UC_WRITE_LAST, 2, 0, 256), RNIC_UC_DROP);
@@ -213,7 +215,7 @@ static void no_receive_wqe(void)
 {
     init();
     EXPECT_EQ(in(ROCE_OP_UC_SEND_FIRST, 0, 0, 256), RNIC_UC_DROP);
-    fake_post(&fake, 1, 0, 1024);
+    responder_post(&fake, 1, 0, 1024);
     EXPECT_EQ(in(ROCE_OP_UC_SEND_LAST, 1, 256, 10), RNIC_UC_DROP);
     EXPECT_EQ(in(ROCE_OP_UC_SEND_ONLY, 2, 0, 10), RNIC_UC_COMPLETE);
     expect_wc(0, 1, 10);
@@ -246,8 +248,8 @@ static void bad_lengths(void)
 
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         init();
-        fake_post(&fake, 1, 0, 100);
-        EXPECT_EQ(fake_uc(&fake, packet(rows[i].opcode, 0, 0, rows[i].len, rows[i].dma_len)),
+        responder_post(&fake, 1, 0, 100);
+        EXPECT_EQ(responder_uc(&fake, packet(rows[i].opcode, 0, 0, rows[i].len, rows[i].dma_len)),
                   RNIC_UC_DROP);
         EXPECT_EQ(in(ROCE_OP_UC_SEND_ONLY, 1, 0, 100), RNIC_UC_COMPLETE);
         expect_wc(0, 1, 100);
@@ -257,7 +259,7 @@ static void bad_lengths(void)
     init(); /* too few at the Last, no byte in the Last */
     in(ROCE_OP_UC_WRITE_FIRST, 0, 0, 256);
     EXPECT_EQ(in(ROCE_OP_UC_WRITE_LAST, 1, 0, 256), RNIC_UC_DROP);
-    fake_post(&fake, 1, 0, 1024);
+    responder_post(&fake, 1, 0, 1024);
     in(ROCE_OP_UC_SEND_FIRST, 2, 0, 256);
     EXPECT_EQ(in(ROCE_OP_UC_SEND_LAST, 3, 0, 0), RNIC_UC_DROP);
     finish();
@@ -266,22 +268,22 @@ static void bad_lengths(void)
 /* R083, R084, R075, R208, R085: keys, rights and range; the memory stays as it was. */
 static void bad_access(void)
 {
-    struct rnic_responder_attr attr = fake_attr();
-    uint8_t before[FAKE_MEM_LEN];
+    struct rnic_responder_attr attr = responder_attr();
+    uint8_t before[RESPONDER_MEM_LEN];
     struct roce_pkt pkt;
 
     init();
     memcpy(before, fake.mem, sizeof(before));
     pkt = packet(ROCE_OP_UC_WRITE_ONLY, 0, 0, 100, 100);
     pkt.reth.rkey = 0xBAD;
-    EXPECT_EQ(fake_uc(&fake, pkt), RNIC_UC_DROP);
+    EXPECT_EQ(responder_uc(&fake, pkt), RNIC_UC_DROP);
     pkt = packet(ROCE_OP_UC_WRITE_ONLY, 1, 0, 100, 100);
-    pkt.reth.rkey = FAKE_KEY_RO;
-    EXPECT_EQ(fake_uc(&fake, pkt), RNIC_UC_DROP);
-    EXPECT_EQ(fake_uc(&fake, packet(ROCE_OP_UC_WRITE_FIRST, 2, 0, 256, 8193)), RNIC_UC_DROP);
+    pkt.reth.rkey = RESPONDER_KEY_RO;
+    EXPECT_EQ(responder_uc(&fake, pkt), RNIC_UC_DROP);
+    EXPECT_EQ(responder_uc(&fake, packet(ROCE_OP_UC_WRITE_FIRST, 2, 0, 256, 8193)), RNIC_UC_DROP);
     pkt = packet(ROCE_OP_UC_WRITE_ONLY, 3, 0, 0, 0);
     pkt.reth.rkey = 0xBAD;
-    EXPECT_EQ(fake_uc(&fake, pkt), RNIC_UC_ADVANCE);
+    EXPECT_EQ(responder_uc(&fake, pkt), RNIC_UC_ADVANCE);
     CU_ASSERT(memcmp(before, fake.mem, sizeof(before)) == 0);
     EXPECT_EQ(in(ROCE_OP_UC_WRITE_FIRST, 4, 0, 256), RNIC_UC_ADVANCE);
     fake.key_gone = true;
@@ -291,22 +293,22 @@ static void bad_access(void)
     init();
     attr.svc = ROCE_SVC_UC;
     attr.access = RNIC_ACCESS_REMOTE_READ;
-    fake_restart(&fake, &attr);
+    responder_restart(&fake, &attr);
     pkt = packet(ROCE_OP_UC_WRITE_ONLY, 0, 0, 100, 100);
-    pkt.bth.psn = FAKE_PSN;
-    EXPECT_EQ(fake_uc(&fake, pkt), RNIC_UC_DROP);
+    pkt.bth.psn = RESPONDER_PSN;
+    EXPECT_EQ(responder_uc(&fake, pkt), RNIC_UC_DROP);
     finish();
 }
 
 /* A receive WQE that names memory which may not be written: the fault is here. */
 static void bad_receive_wqe(void)
 {
-    const struct rnic_sge sge = {.addr = FAKE_VA, .len = 100, .lkey = 0xBAD};
+    const struct rnic_sge sge = {.addr = RESPONDER_VA, .len = 100, .lkey = 0xBAD};
     const struct rnic_recv_wr wr = {.wr_id = 7, .sge = &sge, .sge_cnt = 1};
 
     init();
     EXPECT_EQ(rnic_rq_post(&fake.resp.rq, &wr), RNIC_RQ_POSTED);
-    fake_post(&fake, 8, 0, 100);
+    responder_post(&fake, 8, 0, 100);
     EXPECT_EQ(in(ROCE_OP_UC_SEND_ONLY, 0, 0, 10), RNIC_UC_FAIL);
     EXPECT_EQ(fake.failed_cnt, 1);
     EXPECT_EQ(fake.wc_cnt_at_failure, 1);
@@ -314,8 +316,8 @@ static void bad_receive_wqe(void)
     EXPECT_EQ(fake.wc[0].status, RNIC_WC_LOC_PROT_ERR);
     EXPECT_EQ(fake.wc[1].wr_id, 8);
     EXPECT_EQ(fake.wc[1].status, RNIC_WC_WR_FLUSH_ERR);
-    fake_expect_nothing(&fake);
-    fake_free(&fake);
+    responder_expect_nothing(&fake);
+    responder_free(&fake);
 }
 
 SUITE("transport.uc", TEST(step_names), TEST(good_messages), TEST(loss_costs_one_message),

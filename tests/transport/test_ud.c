@@ -3,8 +3,8 @@
  * of rnic/rules.md. */
 #include "transport/ud.h"
 
-#include "support/fakehost.h"
-#include "support/fakereq.h"
+#include "support/responder_fixture.h"
+#include "support/requester_fixture.h"
 #include "support/suite.h"
 #include "wire/mad.h"
 
@@ -12,23 +12,23 @@
 #define QKEY     0x11223344u
 #define PEER_QPN 0x99u
 
-static struct fakereq req;
-static struct fakehost host;
+static struct requester_fixture req;
+static struct responder_fixture host;
 
 /* ---- requester --------------------------------------------------------------------------------
  */
 
 static void req_init(void)
 {
-    struct rnic_requester_attr attr = {.path_mtu = FREQ_MTU,
+    struct rnic_requester_attr attr = {.path_mtu = REQUESTER_MTU,
                                        .pkey = 0xFFFF,
                                        .qpn = QPN,
                                        .qkey = QKEY,
-                                       .sq_psn = roce_psn_of(FREQ_PSN)};
+                                       .sq_psn = roce_psn_of(REQUESTER_PSN)};
 
-    freq_init(&req);
+    requester_init(&req);
     CU_ASSERT_FATAL(rnic_sq_add_dests(&req.req.sq));
-    freq_restart(&req, &attr);
+    requester_restart(&req, &attr);
 }
 
 static struct rnic_dest dest(uint32_t qpn, uint32_t qkey)
@@ -43,7 +43,7 @@ static struct rnic_dest dest(uint32_t qpn, uint32_t qkey)
 static enum rnic_sq_post post(uint64_t wr_id, enum rnic_wr_opcode opcode, unsigned flags,
                               uint32_t len, uint32_t lkey, const struct rnic_dest *to)
 {
-    const struct rnic_sge sge = {.addr = FREQ_VA, .len = len, .lkey = lkey};
+    const struct rnic_sge sge = {.addr = REQUESTER_VA, .len = len, .lkey = lkey};
     const struct rnic_send_wr wr = {.wr_id = wr_id,
                                     .opcode = opcode,
                                     .flags = flags,
@@ -58,23 +58,23 @@ static void post_ok(uint64_t wr_id, enum rnic_wr_opcode opcode, unsigned flags, 
 {
     struct rnic_dest to = dest(PEER_QPN, 0x555);
 
-    EXPECT_EQ(post(wr_id, opcode, flags, len, FREQ_KEY, &to), RNIC_SQ_POSTED);
+    EXPECT_EQ(post(wr_id, opcode, flags, len, REQUESTER_KEY, &to), RNIC_SQ_POSTED);
 }
 
 /* One packet each, of every length there is, PSNs in a row over the wrap; done when sent. */
 static void r168_one_packet_each(void)
 {
     struct roce_pkt pkt;
-    uint32_t psn = FREQ_PSN;
+    uint32_t psn = REQUESTER_PSN;
 
     req_init();
-    for (uint32_t len = 0; len <= FREQ_MTU; len++, psn = (psn + 1) & ROCE_PSN_MASK) {
+    for (uint32_t len = 0; len <= REQUESTER_MTU; len++, psn = (psn + 1) & ROCE_PSN_MASK) {
         bool imm = len % 3 == 0;
         bool se = len % 5 == 0;
 
         post_ok(len, imm ? RNIC_WR_SEND_IMM : RNIC_WR_SEND,
                 RNIC_SEND_SIGNALED | (se ? (unsigned)RNIC_SEND_SOLICITED : 0u), len);
-        freq_expect_no_wc(&req);
+        requester_expect_no_wc(&req);
         CU_ASSERT_FATAL(rnic_ud_output(&req.req, &pkt, req.scratch));
         EXPECT_EQ(pkt.bth.opcode, imm ? ROCE_OP_UD_SEND_ONLY_IMM : ROCE_OP_UD_SEND_ONLY);
         EXPECT_EQ(pkt.bth.psn, psn);
@@ -89,12 +89,12 @@ static void r168_one_packet_each(void)
         CU_ASSERT(len == 0 || pkt.payload == req.mem);
         if (imm)
             EXPECT_EQ(pkt.immdt.imm, 0xABCD1234);
-        freq_expect_wc(&req, len, RNIC_WC_SUCCESS);
-        EXPECT_EQ(req.wc[(req.wc_cnt - 1) % FREQ_LOG].opcode, RNIC_WC_SEND);
+        requester_expect_wc(&req, len, RNIC_WC_SUCCESS);
+        EXPECT_EQ(req.wc[(req.wc_cnt - 1) % REQUESTER_LOG].opcode, RNIC_WC_SEND);
         CU_ASSERT(!rnic_ud_output(&req.req, &pkt, req.scratch));
     }
     EXPECT_EQ(req.req.retry.deadline, UINT64_MAX); /* nothing is waited for */
-    freq_free(&req);
+    requester_free(&req);
 }
 
 /* C10-93.1.1: one that is too long sends nothing, is no error, and takes no PSN; the order of
@@ -104,24 +104,24 @@ static void r168_too_long(void)
     struct roce_pkt pkt;
 
     req_init();
-    post_ok(1, RNIC_WR_SEND, RNIC_SEND_SIGNALED, FREQ_MTU + 1);
+    post_ok(1, RNIC_WR_SEND, RNIC_SEND_SIGNALED, REQUESTER_MTU + 1);
     post_ok(2, RNIC_WR_SEND, RNIC_SEND_SIGNALED, 16);
     post_ok(3, RNIC_WR_SEND, RNIC_SEND_SIGNALED, 16384);
-    post_ok(4, RNIC_WR_SEND, 0, FREQ_MTU + 1);
-    post_ok(5, RNIC_WR_SEND, RNIC_SEND_SIGNALED, FREQ_MTU);
-    post_ok(6, RNIC_WR_SEND, RNIC_SEND_SIGNALED, FREQ_MTU + 1);
+    post_ok(4, RNIC_WR_SEND, 0, REQUESTER_MTU + 1);
+    post_ok(5, RNIC_WR_SEND, RNIC_SEND_SIGNALED, REQUESTER_MTU);
+    post_ok(6, RNIC_WR_SEND, RNIC_SEND_SIGNALED, REQUESTER_MTU + 1);
     for (uint32_t i = 0; i < 2; i++) {
         CU_ASSERT_FATAL(rnic_ud_output(&req.req, &pkt, req.scratch));
-        EXPECT_EQ(pkt.bth.psn, FREQ_PSN + i);
+        EXPECT_EQ(pkt.bth.psn, REQUESTER_PSN + i);
     }
     CU_ASSERT(!rnic_ud_output(&req.req, &pkt, req.scratch));
     for (uint64_t wr_id = 1; wr_id <= 6; wr_id++)
         if (wr_id != 4)
-            freq_expect_wc(&req, wr_id, RNIC_WC_SUCCESS);
-    freq_expect_no_wc(&req);
+            requester_expect_wc(&req, wr_id, RNIC_WC_SUCCESS);
+    requester_expect_no_wc(&req);
     EXPECT_EQ(req.counters.tx_too_long, 4);
-    EXPECT_EQ(rnic_requester_psn(&req.req).v, FREQ_PSN + 2);
-    freq_free(&req);
+    EXPECT_EQ(rnic_requester_psn(&req.req).v, REQUESTER_PSN + 2);
+    requester_free(&req);
 }
 
 /* R169: bit 31 asks for the QP's own. */
@@ -143,11 +143,11 @@ static void r169_qkey(void)
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct rnic_dest to = dest(PEER_QPN, rows[i].asked);
 
-        EXPECT_EQ(post(i, RNIC_WR_SEND, 0, 8, FREQ_KEY, &to), RNIC_SQ_POSTED);
+        EXPECT_EQ(post(i, RNIC_WR_SEND, 0, 8, REQUESTER_KEY, &to), RNIC_SQ_POSTED);
         CU_ASSERT_FATAL(rnic_ud_output(&req.req, &pkt, req.scratch));
         EXPECT_EQ(pkt.deth.qkey, rows[i].sent);
     }
-    freq_free(&req);
+    requester_free(&req);
 }
 
 /* Only SENDs exist; the rest is refused when it is posted, and so is an overfull queue. */
@@ -161,12 +161,12 @@ static void opcodes_and_room(void)
     req_init();
     to = dest(PEER_QPN, 1);
     for (unsigned i = 0; i < sizeof(no) / sizeof(no[0]); i++)
-        EXPECT_EQ(post(1, no[i], 0, 8, FREQ_KEY, &to), RNIC_SQ_INVALID);
-    EXPECT_EQ(post(1, RNIC_WR_SEND, 1u << 30, 8, FREQ_KEY, &to), RNIC_SQ_INVALID);
+        EXPECT_EQ(post(1, no[i], 0, 8, REQUESTER_KEY, &to), RNIC_SQ_INVALID);
+    EXPECT_EQ(post(1, RNIC_WR_SEND, 1u << 30, 8, REQUESTER_KEY, &to), RNIC_SQ_INVALID);
     for (unsigned i = 0; i < 300; i++)
-        EXPECT_EQ(post(i, RNIC_WR_SEND, 0, 8, FREQ_KEY, &to), RNIC_SQ_POSTED);
-    EXPECT_EQ(post(1, RNIC_WR_SEND, 0, 8, FREQ_KEY, &to), RNIC_SQ_FULL);
-    freq_free(&req);
+        EXPECT_EQ(post(i, RNIC_WR_SEND, 0, 8, REQUESTER_KEY, &to), RNIC_SQ_POSTED);
+    EXPECT_EQ(post(1, RNIC_WR_SEND, 0, 8, REQUESTER_KEY, &to), RNIC_SQ_FULL);
+    requester_free(&req);
 }
 
 /* R136: inline data is that of the post; several SGEs are gathered. */
@@ -176,9 +176,10 @@ static void data(void)
     struct rnic_sge sge = {.addr = (uintptr_t)bytes, .len = sizeof(bytes), .lkey = 0};
     struct rnic_send_wr wr = {
         .opcode = RNIC_WR_SEND, .flags = RNIC_SEND_INLINE, .sge = &sge, .sge_cnt = 1};
-    struct rnic_sge parts[3] = {{FREQ_VA + 9, 5, FREQ_KEY},
-                                {FREQ_VA + 100, 0, FREQ_BAD_KEY}, /* R085: nothing is touched */
-                                {FREQ_VA + 1000, 100, FREQ_KEY}};
+    struct rnic_sge parts[3] = {
+        {REQUESTER_VA + 9, 5, REQUESTER_KEY},
+        {REQUESTER_VA + 100, 0, REQUESTER_BAD_KEY}, /* R085: nothing is touched */
+        {REQUESTER_VA + 1000, 100, REQUESTER_KEY}};
     struct rnic_dest to;
     struct roce_pkt pkt;
 
@@ -198,7 +199,7 @@ static void data(void)
     EXPECT_EQ(pkt.payload_len, 105);
     CU_ASSERT(memcmp(pkt.payload, req.mem + 9, 5) == 0);
     CU_ASSERT(memcmp(pkt.payload + 5, req.mem + 1000, 100) == 0);
-    freq_free(&req);
+    requester_free(&req);
 }
 
 /* R192: memory that may not be read ends the send queue with the WQE at fault; those behind it are
@@ -211,20 +212,20 @@ static void r192_protection(void)
     req_init();
     to = dest(PEER_QPN, 1);
     post_ok(1, RNIC_WR_SEND, 0, 8);
-    EXPECT_EQ(post(2, RNIC_WR_SEND, 0, 8, FREQ_BAD_KEY, &to), RNIC_SQ_POSTED);
+    EXPECT_EQ(post(2, RNIC_WR_SEND, 0, 8, REQUESTER_BAD_KEY, &to), RNIC_SQ_POSTED);
     post_ok(3, RNIC_WR_SEND, 0, 8);
     CU_ASSERT(rnic_ud_output(&req.req, &pkt, req.scratch));
     CU_ASSERT(!rnic_ud_output(&req.req, &pkt, req.scratch));
     EXPECT_EQ(req.failed_cnt, 1);
-    freq_expect_wc(&req, 2, RNIC_WC_LOC_PROT_ERR);
-    freq_expect_wc(&req, 3, RNIC_WC_WR_FLUSH_ERR);
-    freq_expect_no_wc(&req);
+    requester_expect_wc(&req, 2, RNIC_WC_LOC_PROT_ERR);
+    requester_expect_wc(&req, 3, RNIC_WC_WR_FLUSH_ERR);
+    requester_expect_no_wc(&req);
     rnic_requester_resume(&req.req);
     post_ok(4, RNIC_WR_SEND, RNIC_SEND_SIGNALED, 8);
     CU_ASSERT_FATAL(rnic_ud_output(&req.req, &pkt, req.scratch));
-    EXPECT_EQ(pkt.bth.psn, FREQ_PSN + 1);
-    freq_expect_wc(&req, 4, RNIC_WC_SUCCESS);
-    freq_free(&req);
+    EXPECT_EQ(pkt.bth.psn, REQUESTER_PSN + 1);
+    requester_expect_wc(&req, 4, RNIC_WC_SUCCESS);
+    requester_free(&req);
 }
 
 /* R191: what was not sent waits while the queue drains, and it is drained at once. */
@@ -234,16 +235,16 @@ static void r191_drain(void)
 
     req_init();
     post_ok(1, RNIC_WR_SEND, RNIC_SEND_SIGNALED, 8);
-    post_ok(2, RNIC_WR_SEND, RNIC_SEND_SIGNALED, FREQ_MTU + 1);
+    post_ok(2, RNIC_WR_SEND, RNIC_SEND_SIGNALED, REQUESTER_MTU + 1);
     rnic_requester_drain(&req.req, true);
     CU_ASSERT(rnic_requester_drained(&req.req));
     CU_ASSERT(!rnic_ud_output(&req.req, &pkt, req.scratch));
     rnic_requester_drain(&req.req, false);
     CU_ASSERT(rnic_ud_output(&req.req, &pkt, req.scratch));
     CU_ASSERT(!rnic_ud_output(&req.req, &pkt, req.scratch));
-    freq_expect_wc(&req, 1, RNIC_WC_SUCCESS);
-    freq_expect_wc(&req, 2, RNIC_WC_SUCCESS);
-    freq_free(&req);
+    requester_expect_wc(&req, 1, RNIC_WC_SUCCESS);
+    requester_expect_wc(&req, 2, RNIC_WC_SUCCESS);
+    requester_free(&req);
 }
 
 /* ---- responder --------------------------------------------------------------------------------
@@ -251,11 +252,12 @@ static void r191_drain(void)
 
 static void host_init(enum roce_encap encap)
 {
-    const struct rnic_responder_attr attr = {.path_mtu = FAKE_MTU, .pkey = 0xFFFF, .qkey = QKEY};
+    const struct rnic_responder_attr attr = {
+        .path_mtu = RESPONDER_MTU, .pkey = 0xFFFF, .qkey = QKEY};
 
-    fake_init(&host);
+    responder_init(&host);
     pktgen_init(&host.gen, encap);
-    fake_restart(&host, &attr);
+    responder_restart(&host, &attr);
 }
 
 static struct roce_pkt datagram(uint8_t opcode, const void *payload, uint32_t len)
@@ -292,11 +294,11 @@ static void r172_layout(void)
     static const uint8_t zeros[20];
 
     for (unsigned i = 0; i < 3; i++) {
-        for (uint32_t len = 0; len <= FAKE_MTU; len += len < 8 ? 1 : 31) {
+        for (uint32_t len = 0; len <= RESPONDER_MTU; len += len < 8 ? 1 : 31) {
             const struct rnic_wc *wc = &host.wc[0];
             struct pktgen_frame frame;
             struct roce_pkt pkt;
-            uint8_t payload[FAKE_MTU];
+            uint8_t payload[RESPONDER_MTU];
             unsigned tags = len % 3;
 
             host_init(rows[i].encap);
@@ -315,7 +317,7 @@ static void r172_layout(void)
             if (tags)
                 pkt.eth.type = ROCE_ETHERTYPE_VLAN;
             pkt.vlan_cnt = (uint8_t)tags;
-            fake_post(&host, 42, 8, RNIC_UD_AREA + len); /* not a byte too many */
+            responder_post(&host, 42, 8, RNIC_UD_AREA + len); /* not a byte too many */
             EXPECT_EQ(feed(&pkt, &frame), RNIC_UD_DELIVERED);
             pktgen_parse(&frame, &pkt);
             EXPECT_EQ(host.wc_cnt, 1);
@@ -339,8 +341,8 @@ static void r172_layout(void)
             EXPECT_EQ(host.mem[48 + len], 0xEE);
             EXPECT_EQ(host.counters.rx_datagrams, 1);
             EXPECT_EQ(host.ready_cnt, 0); /* R178: nothing answers */
-            fake_expect_nothing(&host);
-            fake_free(&host);
+            responder_expect_nothing(&host);
+            responder_free(&host);
         }
     }
 }
@@ -351,9 +353,9 @@ static void scattered(void)
     static const uint8_t payload[100] = {1, 2, 3, [99] = 99};
 
     for (uint32_t cut = 1; cut < 139; cut++) {
-        struct rnic_sge sge[3] = {{FAKE_VA, cut, FAKE_KEY},
-                                  {FAKE_VA + 2000, 1, FAKE_KEY},
-                                  {FAKE_VA + 4000, 139 - cut, FAKE_KEY}};
+        struct rnic_sge sge[3] = {{RESPONDER_VA, cut, RESPONDER_KEY},
+                                  {RESPONDER_VA + 2000, 1, RESPONDER_KEY},
+                                  {RESPONDER_VA + 4000, 139 - cut, RESPONDER_KEY}};
         struct rnic_recv_wr wr = {.wr_id = 1, .sge = sge, .sge_cnt = 3};
         struct pktgen_frame frame;
         struct roce_pkt pkt;
@@ -369,14 +371,14 @@ static void scattered(void)
         CU_ASSERT(memcmp(host.mem, all, cut) == 0);
         CU_ASSERT(memcmp(host.mem + 2000, all + cut, 1) == 0);
         CU_ASSERT(memcmp(host.mem + 4000, all + cut + 1, 139 - cut) == 0);
-        fake_free(&host);
+        responder_free(&host);
     }
 }
 
 /* R170, R174: each drop costs nothing: the WQE that was there takes the next datagram that fits. */
 static void r174_drops(void)
 {
-    uint8_t payload[FAKE_MTU + 1] = {0};
+    uint8_t payload[RESPONDER_MTU + 1] = {0};
     struct pktgen_frame frame;
     struct roce_pkt pkt;
 
@@ -384,12 +386,12 @@ static void r174_drops(void)
     pkt = datagram(ROCE_OP_UD_SEND_ONLY, payload, 8);
     EXPECT_EQ(feed(&pkt, &frame), RNIC_UD_NO_WQE);
     EXPECT_EQ(host.counters.out_of_buffer, 1);
-    fake_post(&host, 1, 0, 40 + 64);
-    fake_post(&host, 2, 1000, 40 + FAKE_MTU);
+    responder_post(&host, 1, 0, 40 + 64);
+    responder_post(&host, 2, 1000, 40 + RESPONDER_MTU);
     pkt.deth.qkey ^= 1;
     EXPECT_EQ(feed(&pkt, &frame), RNIC_UD_QKEY);
     EXPECT_EQ(host.counters.qkey_viol_cntr, 1);
-    pkt = datagram(ROCE_OP_UD_SEND_ONLY, payload, FAKE_MTU + 1);
+    pkt = datagram(ROCE_OP_UD_SEND_ONLY, payload, RESPONDER_MTU + 1);
     EXPECT_EQ(feed(&pkt, &frame), RNIC_UD_LENGTH);
     pkt = datagram(ROCE_OP_UD_SEND_ONLY, payload, 65);
     EXPECT_EQ(feed(&pkt, &frame), RNIC_UD_BUFFER);
@@ -405,7 +407,7 @@ static void r174_drops(void)
     EXPECT_EQ(host.wc[1].wr_id, 2);
     EXPECT_EQ(feed(&pkt, &frame), RNIC_UD_NO_WQE);
     EXPECT_EQ(host.counters.out_of_buffer, 2);
-    fake_free(&host);
+    responder_free(&host);
 }
 
 /* A buffer with no room for the header takes nothing, whatever its SGEs. */
@@ -420,12 +422,12 @@ static void r174_no_room_for_header(void)
     pkt = datagram(ROCE_OP_UD_SEND_ONLY, NULL, 0);
     EXPECT_EQ(feed(&pkt, &frame), RNIC_UD_BUFFER);
     /* R189: the WQE that was too short is flushed first, once. */
-    fake_post(&host, 6, 0, 39);
+    responder_post(&host, 6, 0, 39);
     rnic_responder_flush(&host.resp);
     EXPECT_EQ(host.wc_cnt, 2);
     EXPECT_EQ(host.wc[0].wr_id, 5);
     EXPECT_EQ(host.wc[1].wr_id, 6);
-    fake_free(&host);
+    responder_free(&host);
 }
 
 /* R066: the PSN means nothing: none, any, the same again. */
@@ -440,12 +442,12 @@ static void r066_any_psn(void)
 
         pkt.bth.psn = psns[i];
         pkt.bth.ackreq = i & 1; /* R042: ignored; Linux rxe sets it to QP 1 (rxe-6.1 S7) */
-        fake_post(&host, i, 0, 40);
+        responder_post(&host, i, 0, 40);
         EXPECT_EQ(feed(&pkt, &frame), RNIC_UD_DELIVERED);
         EXPECT_EQ(host.wc[i].wr_id, i);
     }
-    fake_expect_nothing(&host);
-    fake_free(&host);
+    responder_expect_nothing(&host);
+    responder_free(&host);
 }
 
 /* R171: a MAD is 256 bytes, whatever the MTU. */
@@ -457,9 +459,9 @@ static void r171_mad_length(void)
     struct roce_pkt pkt;
 
     host_init(ROCE_ENCAP_V2_IP4);
-    fake_restart(&host, &attr);
-    fake_post(&host, 1, 0, 1000);
-    fake_post(&host, 2, 0, 1000);
+    responder_restart(&host, &attr);
+    responder_post(&host, 1, 0, 1000);
+    responder_post(&host, 2, 0, 1000);
     pkt = datagram(ROCE_OP_UD_SEND_ONLY, payload, ROCE_MAD_SIZE + 1);
     pkt.bth.dest_qp = ROCE_QP_GSI;
     EXPECT_EQ(feed(&pkt, &frame), RNIC_UD_LENGTH);
@@ -468,7 +470,7 @@ static void r171_mad_length(void)
     pkt.bth.dest_qp = 0x11; /* another QP takes it */
     pkt.payload_len = ROCE_MAD_SIZE + 1;
     EXPECT_EQ(feed(&pkt, &frame), RNIC_UD_DELIVERED);
-    fake_free(&host);
+    responder_free(&host);
 }
 
 /* A receive buffer that may not be written: in the header or in the payload. */
@@ -477,15 +479,15 @@ static void receive_protection(void)
     static const uint8_t payload[20] = {0};
 
     for (unsigned bad = 0; bad < 2; bad++) {
-        struct rnic_sge sge[2] = {{FAKE_VA, 40, bad == 0 ? FAKE_KEY_RO : FAKE_KEY},
-                                  {FAKE_VA, 40, bad == 1 ? 0xBADu : FAKE_KEY}};
+        struct rnic_sge sge[2] = {{RESPONDER_VA, 40, bad == 0 ? RESPONDER_KEY_RO : RESPONDER_KEY},
+                                  {RESPONDER_VA, 40, bad == 1 ? 0xBADu : RESPONDER_KEY}};
         struct rnic_recv_wr wr = {.wr_id = 1, .sge = sge, .sge_cnt = 2};
         struct pktgen_frame frame;
         struct roce_pkt pkt;
 
         host_init(ROCE_ENCAP_V2_IP4);
         EXPECT_EQ(rnic_rq_post(&host.resp.rq, &wr), RNIC_RQ_POSTED);
-        fake_post(&host, 2, 0, 100);
+        responder_post(&host, 2, 0, 100);
         pkt = datagram(ROCE_OP_UD_SEND_ONLY, payload, sizeof(payload));
         EXPECT_EQ(feed(&pkt, &frame), RNIC_UD_MEMORY);
         EXPECT_EQ(host.wc_cnt, 2);
@@ -495,7 +497,7 @@ static void receive_protection(void)
         EXPECT_EQ(host.wc[1].wr_id, 2);
         EXPECT_EQ(host.wc[1].status, RNIC_WC_WR_FLUSH_ERR);
         EXPECT_EQ(host.failed_cnt, 1);
-        fake_free(&host);
+        responder_free(&host);
     }
 }
 

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 #include "port/live/live_impl.h"
-#include "support/rig.h"
+#include "support/device_fixture.h"
 #include "support/suite.h"
 
 /* As in live_owed.c. */
@@ -13,18 +13,18 @@
 #define STREAM_TURNS 32u
 #define RESUMED_NS   10000u
 
-static struct rig rig;
+static struct device_fixture fixture;
 static struct rnic_live live;
 static uint64_t now;
 static uint32_t psn, msn;
 
 static void begin(void)
 {
-    rig_init(&rig, ROCE_ENCAP_V2_IP4);
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     memset(&live, 0, sizeof(live));
-    live.rnic = rig.rnic;
+    live.rnic = fixture.rnic;
     now = 1000000000;
-    psn = RIG_PSN;
+    psn = FIXTURE_PSN;
     msn = 0;
 }
 
@@ -32,11 +32,11 @@ static void begin(void)
 static void came(void)
 {
     static const uint8_t payload[64];
-    struct roce_pkt pkt = pktgen_write(&rig.gen, ROCE_OP_RC_WRITE_ONLY, psn, RIG_IOVA, RIG_KEY,
-                                       sizeof(payload), payload, sizeof(payload));
+    struct roce_pkt pkt = pktgen_write(&fixture.gen, ROCE_OP_RC_WRITE_ONLY, psn, FIXTURE_IOVA,
+                                       FIXTURE_KEY, sizeof(payload), payload, sizeof(payload));
 
     pkt.bth.ackreq = 1;
-    rig_in(&rig, &pkt);
+    fixture_in(&fixture, &pkt);
     psn = (psn + 1) & ROCE_PSN_MASK;
     msn++;
     live_came(&live, now);
@@ -47,8 +47,8 @@ static void gives_out(void)
 {
     live_learn_polling(&live, now);
     live.owed = false;
-    rig_expect_aeth(&rig, (psn - 1) & ROCE_PSN_MASK, 0x1F, msn);
-    rig_expect_nothing(&rig);
+    fixture_expect_aeth(&fixture, (psn - 1) & ROCE_PSN_MASK, 0x1F, msn);
+    fixture_expect_nothing(&fixture);
 }
 
 static void one_ack_for_a_stream(void)
@@ -65,7 +65,7 @@ static void one_ack_for_a_stream(void)
     gives_out();
     came();
     CU_ASSERT(live_owed_waits(&live, now));
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 static void a_stream_ends(void)
@@ -78,7 +78,7 @@ static void a_stream_ends(void)
     now++;
     CU_ASSERT(!live_owed_waits(&live, now));
     gives_out();
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* Times that the ACK waited, of so many messages; the next comes `after` the ACK of one. */
@@ -119,14 +119,14 @@ static void a_peer_that_waits(void)
         gives_out();
     now += 1000000;
     CU_ASSERT(waits(300, RESUMED_NS / 2) >= 4);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 static void a_peer_that_does_not(void)
 {
     begin();
     EXPECT_EQ(waits(100, RESUMED_NS + 1), 100);
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 /* A response is not held for more frames. */
@@ -137,11 +137,11 @@ static void not_with_a_response(void)
     begin();
     came();
     CU_ASSERT(live_owed_waits(&live, now));
-    pkt = pktgen_read(&rig.gen, psn, RIG_IOVA, RIG_KEY, 64);
-    rig_in(&rig, &pkt);
+    pkt = pktgen_read(&fixture.gen, psn, FIXTURE_IOVA, FIXTURE_KEY, 64);
+    fixture_in(&fixture, &pkt);
     live_came(&live, now);
     CU_ASSERT(live.owed && !live_owed_waits(&live, now));
-    rig_free(&rig);
+    fixture_free(&fixture);
 }
 
 SUITE("port.owed", TEST(one_ack_for_a_stream), TEST(a_stream_ends), TEST(a_peer_that_waits),

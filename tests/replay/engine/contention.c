@@ -4,37 +4,38 @@
 #include "support/suite.h"
 
 #define DEPTH     16u
-#define SOURCES   (PAIR_MEM / 4)        /* what is written comes from here, ... */
-#define FETCHED   (PAIR_MEM / 2)        /* ... and what is fetched goes here */
+#define SOURCES   (QP_PAIR_MEM / 4)     /* what is written comes from here, ... */
+#define FETCHED   (QP_PAIR_MEM / 2)     /* ... and what is fetched goes here */
 #define LONG_TIME UINT64_C(60000000000) /* ns: nothing that still works takes that long */
 
-static struct pair pair;
+static struct qp_pair pair;
 static struct rng rng;
 static uint32_t window; /* bytes from the start of the memory that all use */
 static uint32_t longest;
 static unsigned ops;
-static unsigned posted[2][PAIR_QPS], done[2][PAIR_QPS];
+static unsigned posted[2][QP_PAIR_QPS], done[2][QP_PAIR_QPS];
 
 static bool post_one(unsigned side, unsigned qp)
 {
     static const enum rnic_wr_opcode opcodes[] = {RNIC_WR_WRITE, RNIC_WR_READ, RNIC_WR_READ,
                                                   RNIC_WR_FETCH_ADD, RNIC_WR_CMP_SWAP};
     uint32_t len = 1 + rng_below(&rng, longest);
-    struct rnic_sge sge = {.lkey = PAIR_KEY};
+    struct rnic_sge sge = {.lkey = QP_PAIR_KEY};
     struct rnic_send_wr wr = {.opcode = opcodes[rng_below(&rng, 5)],
                               .flags = RNIC_SEND_SIGNALED,
                               .sge = &sge,
                               .sge_cnt = 1,
-                              .rkey = PAIR_KEY,
+                              .rkey = QP_PAIR_KEY,
                               .compare_add = rng_below(&rng, 4),
                               .swap = rng_below(&rng, 4)};
 
-    sge.addr = PAIR_IOVA + (wr.opcode == RNIC_WR_WRITE ? SOURCES : FETCHED) + rng_below(&rng, 4096);
+    sge.addr =
+        QP_PAIR_IOVA + (wr.opcode == RNIC_WR_WRITE ? SOURCES : FETCHED) + rng_below(&rng, 4096);
     if (rnic_wr_is_atomic(wr.opcode)) {
-        wr.remote_addr = PAIR_IOVA + 8 * rng_below(&rng, 2);
+        wr.remote_addr = QP_PAIR_IOVA + 8 * rng_below(&rng, 2);
         sge.len = 8;
     } else {
-        wr.remote_addr = PAIR_IOVA + rng_below(&rng, window);
+        wr.remote_addr = QP_PAIR_IOVA + rng_below(&rng, window);
         sge.len = len;
     }
     return rnic_post_send(pair.side[side].qp[qp], &wr) == RNIC_OK;
@@ -57,8 +58,8 @@ static void tick(void *ctx, uint64_t now)
         }
 }
 
-struct pair *contention_begin(uint64_t seed, unsigned qp_cnt, enum roce_encap encap,
-                              const struct simnet_path *path)
+struct qp_pair *contention_begin(uint64_t seed, unsigned qp_cnt, enum roce_encap encap,
+                                 const struct simnet_path *path)
 {
     rng = rng_of(seed ^ 0x636F6E7465737400u);
     memset(posted, 0, sizeof(posted));
@@ -66,9 +67,9 @@ struct pair *contention_begin(uint64_t seed, unsigned qp_cnt, enum roce_encap en
     window = 16 + rng_below(&rng, 64);
     longest = 1 + rng_below(&rng, rng_below(&rng, 3) ? 40 : 3000);
     ops = 2 + rng_below(&rng, 30);
-    pair_init(&pair, seed, encap, qp_cnt, DEPTH);
+    qp_pair_init(&pair, seed, encap, qp_cnt, DEPTH);
     simnet_paths(&pair.net, path);
-    pair_connect(&pair);
+    qp_pair_connect(&pair);
     pair.net.tick = tick;
     return &pair;
 }
@@ -78,7 +79,7 @@ void contention_run(void)
     bool idle = false;
 
     for (unsigned i = 0; i < 400 && !idle; i++) {
-        pair_run(&pair, LONG_TIME);
+        qp_pair_run(&pair, LONG_TIME);
         idle = true;
         for (unsigned s = 0; s < 2; s++)
             for (unsigned q = 0; q < pair.qp_cnt; q++)
@@ -89,5 +90,5 @@ void contention_run(void)
 
 void contention_end(void)
 {
-    pair_free(&pair);
+    qp_pair_free(&pair);
 }

@@ -7,12 +7,12 @@
 #ifndef TESTS_REPLAY_ENGINE_CONTENTION_H
 #define TESTS_REPLAY_ENGINE_CONTENTION_H
 
-#include "support/pair.h"
+#include "support/qp_pair.h"
 
 /* Makes the devices and their load from the seed. contention_run() plays it to its end and asserts
  * that all completes. One load at a time. */
-struct pair *contention_begin(uint64_t seed, unsigned qp_cnt, enum roce_encap encap,
-                              const struct simnet_path *path);
+struct qp_pair *contention_begin(uint64_t seed, unsigned qp_cnt, enum roce_encap encap,
+                                 const struct simnet_path *path);
 void contention_run(void);
 void contention_end(void);
 

@@ -112,7 +112,7 @@ static void keep(uint64_t seed, const struct sort *sort)
 }
 
 /* The tap between a load and its network. */
-static void tap_in(struct pair *pair)
+static void tap_in(struct qp_pair *pair)
 {
     tap.observe = pair->net.observe;
     tap.arrive = pair->net.arrive;
@@ -240,23 +240,23 @@ static const struct sort sorts[SORT_CNT] = {
     [SEVERAL] = {.what = "2 to 4 connections, perfect network",
                  .file = "several-perfect",
                  .record = record_traffic,
-                 .qp_max = PAIR_QPS,
+                 .qp_max = QP_PAIR_QPS,
                  .percent = 100},
     [SEVERAL_BAD] = {.what = "2 to 4 connections, bad network",
                      .file = "several-bad",
                      .record = record_traffic,
-                     .qp_max = PAIR_QPS,
+                     .qp_max = QP_PAIR_QPS,
                      .bad = true,
                      .percent = 99},
     [SAME] = {.what = "2 to 4 connections on the same bytes, perfect network",
               .file = "same-perfect",
               .record = record_contention,
-              .qp_max = PAIR_QPS,
+              .qp_max = QP_PAIR_QPS,
               .percent = 99},
     [SAME_BAD] = {.what = "2 to 4 connections on the same bytes, bad network",
                   .file = "same-bad",
                   .record = record_contention,
-                  .qp_max = PAIR_QPS,
+                  .qp_max = QP_PAIR_QPS,
                   .bad = true,
                   .percent = 98},
 };

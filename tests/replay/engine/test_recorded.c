@@ -10,7 +10,7 @@
  * but its repetition tells, is taken for one that arrived (measured: 1 of 800). */
 #define LOSSY_MAX 3u
 
-static void replay_rounds(const char *what, const struct pair_opts *opts, uint32_t loss_ppm)
+static void replay_rounds(const char *what, const struct qp_pair_opts *opts, uint32_t loss_ppm)
 {
     struct rng rng = rng_seed();
     uint64_t seed = rng_u64(&rng) & 0xFFFFFFFF;
@@ -49,33 +49,33 @@ static void replay_rounds(const char *what, const struct pair_opts *opts, uint32
 
 static void rc_recordings_hold(void)
 {
-    replay_rounds("RC", &(struct pair_opts){.type = RNIC_QPT_RC}, 0);
+    replay_rounds("RC", &(struct qp_pair_opts){.type = RNIC_QPT_RC}, 0);
 }
 
 static void lossy_rc_recordings_hold(void)
 {
-    replay_rounds("RC, 2 % lost", &(struct pair_opts){.type = RNIC_QPT_RC}, 20000);
+    replay_rounds("RC, 2 % lost", &(struct qp_pair_opts){.type = RNIC_QPT_RC}, 20000);
 }
 
 static void xrc_recordings_hold(void)
 {
-    replay_rounds("XRC", &(struct pair_opts){.type = RNIC_QPT_XRC_SEND}, 0);
+    replay_rounds("XRC", &(struct qp_pair_opts){.type = RNIC_QPT_XRC_SEND}, 0);
 }
 
 static void lossy_xrc_recordings_hold(void)
 {
-    replay_rounds("XRC, 2 % lost", &(struct pair_opts){.type = RNIC_QPT_XRC_SEND}, 20000);
+    replay_rounds("XRC, 2 % lost", &(struct qp_pair_opts){.type = RNIC_QPT_XRC_SEND}, 20000);
 }
 
 static void shared_receive_queue_recordings_hold(void)
 {
-    replay_rounds("RC with SRQs, 1 % lost", &(struct pair_opts){.type = RNIC_QPT_RC, .srq = true},
-                  10000);
+    replay_rounds("RC with SRQs, 1 % lost",
+                  &(struct qp_pair_opts){.type = RNIC_QPT_RC, .srq = true}, 10000);
 }
 
 static void uc_recordings_hold(void)
 {
-    replay_rounds("UC, 2 % lost", &(struct pair_opts){.type = RNIC_QPT_UC}, 20000);
+    replay_rounds("UC, 2 % lost", &(struct qp_pair_opts){.type = RNIC_QPT_UC}, 20000);
 }
 
 SUITE("replay.recorded", TEST(rc_recordings_hold), TEST(lossy_rc_recordings_hold),

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 #include "replay/capture.h"
-#include "support/pair.h"
+#include "support/qp_pair.h"
 #include "support/suite.h"
 
-static struct pair pair;
+static struct qp_pair pair;
 
 /* A conversation of our devices, recorded. */
 static bool record(struct capture *out, uint64_t seed)
@@ -18,20 +18,21 @@ static bool record(struct capture *out, uint64_t seed)
     bool ok;
 
     memset(out, 0, sizeof(*out));
-    pair_init_as(&pair, seed, ROCE_ENCAP_V2_IP4, 1, 64, &(struct pair_opts){.no_credits = true});
-    pair_connect(&pair);
+    qp_pair_init_as(&pair, seed, ROCE_ENCAP_V2_IP4, 1, 64,
+                    &(struct qp_pair_opts){.no_credits = true});
+    qp_pair_connect(&pair);
     simnet_paths(&pair.net, &path_like);
     ok = simnet_record(&pair.net, path);
     for (unsigned i = 0; i < 8; i++)
-        pair_recv(&pair, 1, 0, i, 65536 + i * 8192, 8192);
+        qp_pair_recv(&pair, 1, 0, i, 65536 + i * 8192, 8192);
     for (unsigned i = 0; i < 8; i++) {
-        pair_send(&pair, 0, 0, 10 * i, RNIC_WR_WRITE, 0, 3000 + i, 300000);
-        pair_send(&pair, 0, 0, 10 * i + 1, RNIC_WR_SEND, 4096, 100 * i, 0);
-        pair_send(&pair, 0, 0, 10 * i + 2, RNIC_WR_READ, 16384, 5000, 300000);
-        pair_send(&pair, 0, 0, 10 * i + 3, RNIC_WR_FETCH_ADD, 32768, 8, 400000);
-        EXPECT_EQ(pair_run(&pair, UINT64_C(1000000000)), true);
+        qp_pair_send(&pair, 0, 0, 10 * i, RNIC_WR_WRITE, 0, 3000 + i, 300000);
+        qp_pair_send(&pair, 0, 0, 10 * i + 1, RNIC_WR_SEND, 4096, 100 * i, 0);
+        qp_pair_send(&pair, 0, 0, 10 * i + 2, RNIC_WR_READ, 16384, 5000, 300000);
+        qp_pair_send(&pair, 0, 0, 10 * i + 3, RNIC_WR_FETCH_ADD, 32768, 8, 400000);
+        EXPECT_EQ(qp_pair_run(&pair, UINT64_C(1000000000)), true);
     }
-    pair_free(&pair);
+    qp_pair_free(&pair);
     ok = ok && capture_load(out, path);
     unlink(path);
     free(path);

@@ -68,7 +68,7 @@ static void expect_loop_holds(const char *what, struct capture *c, unsigned side
     replay_free(&r);
 }
 
-static void expect_loops_hold(const char *what, const struct pair_opts *opts)
+static void expect_loops_hold(const char *what, const struct qp_pair_opts *opts)
 {
     struct rng rng = rng_seed();
     uint64_t seed = rng_u64(&rng) & 0xFFFFFFFF;
@@ -86,22 +86,22 @@ static void expect_loops_hold(const char *what, const struct pair_opts *opts)
 
 static void rc_loops_hold(void)
 {
-    expect_loops_hold("RC", &(struct pair_opts){.type = RNIC_QPT_RC});
+    expect_loops_hold("RC", &(struct qp_pair_opts){.type = RNIC_QPT_RC});
 }
 
 static void rc_loops_with_srqs_hold(void)
 {
-    expect_loops_hold("RC with SRQs", &(struct pair_opts){.type = RNIC_QPT_RC, .srq = true});
+    expect_loops_hold("RC with SRQs", &(struct qp_pair_opts){.type = RNIC_QPT_RC, .srq = true});
 }
 
 static void xrc_loops_hold(void)
 {
-    expect_loops_hold("XRC", &(struct pair_opts){.type = RNIC_QPT_XRC_SEND});
+    expect_loops_hold("XRC", &(struct qp_pair_opts){.type = RNIC_QPT_XRC_SEND});
 }
 
 static void uc_loops_hold(void)
 {
-    expect_loops_hold("UC", &(struct pair_opts){.type = RNIC_QPT_UC});
+    expect_loops_hold("UC", &(struct qp_pair_opts){.type = RNIC_QPT_UC});
 }
 
 /* FLUSH and ATOMIC WRITE (annex A19). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "fakereq.h"
+#include "requester_fixture.h"
 
 #include <stdlib.h>
 #include "suite.h"
@@ -8,23 +8,24 @@
 static enum rnic_mem fake_mem(void *ctx, uint32_t key, uint64_t va, uint64_t len, unsigned access,
                               uint8_t **out)
 {
-    struct fakereq *fake = ctx;
+    struct requester_fixture *fake = ctx;
 
     CU_ASSERT(len > 0); /* the contract of rnic_transport_ops.mem */
     CU_ASSERT((access & ~(unsigned)RNIC_ACCESS_LOCAL_WRITE) == 0);
-    if (key != FREQ_KEY || fake->key_gone)
+    if (key != REQUESTER_KEY || fake->key_gone)
         return RNIC_MEM_KEY;
-    if (va < FREQ_VA || va - FREQ_VA > FREQ_MEM_LEN || len > FREQ_MEM_LEN - (va - FREQ_VA))
+    if (va < REQUESTER_VA || va - REQUESTER_VA > REQUESTER_MEM_LEN ||
+        len > REQUESTER_MEM_LEN - (va - REQUESTER_VA))
         return RNIC_MEM_RANGE;
-    *out = fake->mem + (va - FREQ_VA);
+    *out = fake->mem + (va - REQUESTER_VA);
     return RNIC_MEM_OK;
 }
 
 static bool fake_invalidate(void *ctx, uint32_t key)
 {
-    struct fakereq *fake = ctx;
+    struct requester_fixture *fake = ctx;
 
-    if (key != FREQ_KEY_INV || fake->inv_gone)
+    if (key != REQUESTER_KEY_INV || fake->inv_gone)
         return false;
     fake->inv_gone = true;
     return true;
@@ -32,14 +33,14 @@ static bool fake_invalidate(void *ctx, uint32_t key)
 
 static void fake_sent(void *ctx, const struct rnic_wc *wc)
 {
-    struct fakereq *fake = ctx;
+    struct requester_fixture *fake = ctx;
 
-    fake->wc[fake->wc_cnt++ % FREQ_LOG] = *wc;
+    fake->wc[fake->wc_cnt++ % REQUESTER_LOG] = *wc;
 }
 
 static void fake_failed(void *ctx)
 {
-    struct fakereq *fake = ctx;
+    struct requester_fixture *fake = ctx;
 
     fake->failed_cnt++;
     fake->wc_cnt_at_failure = fake->wc_cnt;
@@ -48,11 +49,11 @@ static void fake_failed(void *ctx)
 
 static bool fake_bind(void *ctx, const struct rnic_mw_bind *bind)
 {
-    struct fakereq *fake = ctx;
+    struct requester_fixture *fake = ctx;
 
     fake->bind_cnt++;
     fake->bind = *bind;
-    return bind->mr_key == FREQ_KEY;
+    return bind->mr_key == REQUESTER_KEY;
 }
 
 static const struct rnic_transport_ops host = {
@@ -63,13 +64,13 @@ static const struct rnic_transport_ops host = {
     .sent = fake_sent,
 };
 
-struct rnic_requester_attr freq_attr(void)
+struct rnic_requester_attr requester_attr(void)
 {
     return (struct rnic_requester_attr){
-        .path_mtu = FREQ_MTU,
-        .dest_qpn = FREQ_PEER_QPN,
+        .path_mtu = REQUESTER_MTU,
+        .dest_qpn = REQUESTER_PEER_QPN,
         .pkey = 0xFFFF,
-        .sq_psn = roce_psn_of(FREQ_PSN),
+        .sq_psn = roce_psn_of(REQUESTER_PSN),
         .max_rd_atomic = 4,
         .timeout = 14,
         .retry_cnt = 3,
@@ -77,13 +78,13 @@ struct rnic_requester_attr freq_attr(void)
     };
 }
 
-void freq_init(struct fakereq *fake)
+void requester_init(struct requester_fixture *fake)
 {
-    struct rnic_requester_attr attr = freq_attr();
+    struct rnic_requester_attr attr = requester_attr();
 
     memset(fake, 0, sizeof(*fake));
     pktgen_init(&fake->gen, ROCE_ENCAP_V2_IP4);
-    for (uint32_t i = 0; i < FREQ_MEM_LEN; i++)
+    for (uint32_t i = 0; i < REQUESTER_MEM_LEN; i++)
         fake->mem[i] = (uint8_t)(i * 5 + i / 256);
     if (!rnic_requester_init(&fake->req, &host, fake, &fake->counters, 300, 4, 64))
         abort();
@@ -91,48 +92,48 @@ void freq_init(struct fakereq *fake)
     rnic_requester_start(&fake->req, &attr);
 }
 
-void freq_restart(struct fakereq *fake, const struct rnic_requester_attr *attr)
+void requester_restart(struct requester_fixture *fake, const struct rnic_requester_attr *attr)
 {
     rnic_requester_reset(&fake->req);
     rnic_requester_start(&fake->req, attr);
 }
 
-void freq_free(struct fakereq *fake)
+void requester_free(struct requester_fixture *fake)
 {
     rnic_requester_free(&fake->req);
 }
 
-enum rnic_sq_post freq_post_wr(struct fakereq *fake, const struct rnic_send_wr *wr)
+enum rnic_sq_post requester_post_wr(struct requester_fixture *fake, const struct rnic_send_wr *wr)
 {
     return rnic_requester_post(&fake->req, wr);
 }
 
-void freq_post_flags(struct fakereq *fake, uint64_t wr_id, enum rnic_wr_opcode opcode, uint32_t off,
-                     uint32_t len, unsigned flags)
+void requester_post_flags(struct requester_fixture *fake, uint64_t wr_id,
+                          enum rnic_wr_opcode opcode, uint32_t off, uint32_t len, unsigned flags)
 {
-    const struct rnic_sge sge = {.addr = FREQ_VA + off, .len = len, .lkey = FREQ_KEY};
+    const struct rnic_sge sge = {.addr = REQUESTER_VA + off, .len = len, .lkey = REQUESTER_KEY};
     const struct rnic_send_wr wr = {.wr_id = wr_id,
                                     .opcode = opcode,
                                     .flags = flags,
                                     .sge = &sge,
                                     .sge_cnt = opcode != RNIC_WR_LOCAL_INV,
                                     .imm = 0x1234ABCD,
-                                    .invalidate_key = FREQ_KEY_INV,
-                                    .remote_addr = FREQ_RVA,
-                                    .rkey = FREQ_RKEY,
+                                    .invalidate_key = REQUESTER_KEY_INV,
+                                    .remote_addr = REQUESTER_RVA,
+                                    .rkey = REQUESTER_RKEY,
                                     .compare_add = 11,
                                     .swap = 22};
 
-    EXPECT_EQ(freq_post_wr(fake, &wr), RNIC_SQ_POSTED);
+    EXPECT_EQ(requester_post_wr(fake, &wr), RNIC_SQ_POSTED);
 }
 
-void freq_post(struct fakereq *fake, uint64_t wr_id, enum rnic_wr_opcode opcode, uint32_t off,
-               uint32_t len)
+void requester_post(struct requester_fixture *fake, uint64_t wr_id, enum rnic_wr_opcode opcode,
+                    uint32_t off, uint32_t len)
 {
-    freq_post_flags(fake, wr_id, opcode, off, len, RNIC_SEND_SIGNALED);
+    requester_post_flags(fake, wr_id, opcode, off, len, RNIC_SEND_SIGNALED);
 }
 
-struct roce_pkt freq_out(struct fakereq *fake)
+struct roce_pkt requester_out(struct requester_fixture *fake)
 {
     struct roce_pkt pkt = {0};
 
@@ -141,7 +142,7 @@ struct roce_pkt freq_out(struct fakereq *fake)
         return pkt;
     }
     /* What every request has: R044, R045, R057. */
-    EXPECT_EQ(pkt.bth.dest_qp, FREQ_PEER_QPN);
+    EXPECT_EQ(pkt.bth.dest_qp, REQUESTER_PEER_QPN);
     EXPECT_EQ(pkt.bth.migreq, 1);
     EXPECT_EQ(pkt.bth.pkey, 0xFFFF);
     EXPECT_EQ(pkt.bth.tver, 0);
@@ -151,33 +152,33 @@ struct roce_pkt freq_out(struct fakereq *fake)
     return pkt;
 }
 
-void freq_expect(struct fakereq *fake, uint8_t opcode, uint32_t pos)
+void requester_expect(struct requester_fixture *fake, uint8_t opcode, uint32_t pos)
 {
-    struct roce_pkt pkt = freq_out(fake);
+    struct roce_pkt pkt = requester_out(fake);
 
     EXPECT_EQ(pkt.bth.opcode, opcode);
     EXPECT_EQ(pkt.bth.psn, (fake->req.attr.sq_psn.v + pos) & ROCE_PSN_MASK);
 }
 
-void freq_expect_gate(struct fakereq *fake, enum rnic_req_gate gate)
+void requester_expect_gate(struct requester_fixture *fake, enum rnic_req_gate gate)
 {
     if (rnic_requester_gate(&fake->req) != gate)
         suite_fail(__FILE__, __LINE__, "gate %s, wanted %s",
                    rnic_req_gate_name(rnic_requester_gate(&fake->req)), rnic_req_gate_name(gate));
     else
-        CU_ASSERT(freq_out(fake).bth.opcode == 0xFF);
+        CU_ASSERT(requester_out(fake).bth.opcode == 0xFF);
 }
 
-unsigned freq_out_all(struct fakereq *fake)
+unsigned requester_out_all(struct requester_fixture *fake)
 {
     unsigned cnt = 0;
 
-    while (freq_out(fake).bth.opcode != 0xFF)
+    while (requester_out(fake).bth.opcode != 0xFF)
         cnt++;
     return cnt;
 }
 
-static enum rnic_comp_step feed(struct fakereq *fake, const struct roce_pkt *pkt)
+static enum rnic_comp_step feed(struct requester_fixture *fake, const struct roce_pkt *pkt)
 {
     struct pktgen_frame frame;
     struct roce_pkt parsed;
@@ -187,12 +188,13 @@ static enum rnic_comp_step feed(struct fakereq *fake, const struct roce_pkt *pkt
     return rnic_completer_input(&fake->req, &parsed, fake->now);
 }
 
-static uint32_t psn_at(const struct fakereq *fake, uint32_t pos)
+static uint32_t psn_at(const struct requester_fixture *fake, uint32_t pos)
 {
     return fake->req.attr.sq_psn.v + pos;
 }
 
-enum rnic_comp_step freq_aeth(struct fakereq *fake, uint32_t pos, uint8_t syndrome, uint32_t msn)
+enum rnic_comp_step requester_aeth(struct requester_fixture *fake, uint32_t pos, uint8_t syndrome,
+                                   uint32_t msn)
 {
     struct roce_pkt pkt = pktgen_pkt(&fake->gen, ROCE_OP_RC_ACK, psn_at(fake, pos));
 
@@ -200,13 +202,13 @@ enum rnic_comp_step freq_aeth(struct fakereq *fake, uint32_t pos, uint8_t syndro
     return feed(fake, &pkt);
 }
 
-enum rnic_comp_step freq_ack(struct fakereq *fake, uint32_t pos)
+enum rnic_comp_step requester_ack(struct requester_fixture *fake, uint32_t pos)
 {
-    return freq_aeth(fake, pos, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, 0);
+    return requester_aeth(fake, pos, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, 0);
 }
 
-enum rnic_comp_step freq_read(struct fakereq *fake, uint8_t opcode, uint32_t pos, uint8_t fill,
-                              uint32_t len)
+enum rnic_comp_step requester_read(struct requester_fixture *fake, uint8_t opcode, uint32_t pos,
+                                   uint8_t fill, uint32_t len)
 {
     uint8_t data[4096];
     struct roce_pkt pkt;
@@ -217,7 +219,7 @@ enum rnic_comp_step freq_read(struct fakereq *fake, uint8_t opcode, uint32_t pos
     return feed(fake, &pkt);
 }
 
-enum rnic_comp_step freq_atomic(struct fakereq *fake, uint32_t pos, uint64_t orig)
+enum rnic_comp_step requester_atomic(struct requester_fixture *fake, uint32_t pos, uint64_t orig)
 {
     struct roce_pkt pkt = pktgen_pkt(&fake->gen, ROCE_OP_RC_ATOMIC_ACK, psn_at(fake, pos));
 
@@ -226,9 +228,9 @@ enum rnic_comp_step freq_atomic(struct fakereq *fake, uint32_t pos, uint64_t ori
     return feed(fake, &pkt);
 }
 
-void freq_expect_wc(struct fakereq *fake, uint64_t wr_id, enum rnic_wc_status status)
+void requester_expect_wc(struct requester_fixture *fake, uint64_t wr_id, enum rnic_wc_status status)
 {
-    const struct rnic_wc *wc = &fake->wc[fake->wc_seen % FREQ_LOG];
+    const struct rnic_wc *wc = &fake->wc[fake->wc_seen % REQUESTER_LOG];
 
     if (fake->wc_seen == fake->wc_cnt) {
         suite_fail(__FILE__, __LINE__, "no completion; wanted wr_id %llu",
@@ -240,12 +242,12 @@ void freq_expect_wc(struct fakereq *fake, uint64_t wr_id, enum rnic_wc_status st
     EXPECT_EQ(wc->status, status);
 }
 
-void freq_expect_no_wc(struct fakereq *fake)
+void requester_expect_no_wc(struct requester_fixture *fake)
 {
     EXPECT_EQ(fake->wc_cnt, fake->wc_seen);
 }
 
-void freq_pass(struct fakereq *fake, uint64_t ns)
+void requester_pass(struct requester_fixture *fake, uint64_t ns)
 {
     fake->now += ns;
     rnic_requester_expire(&fake->req, fake->now);

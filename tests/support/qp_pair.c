@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "pair.h"
+#include "qp_pair.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,17 +9,17 @@
 
 #define GUARD_BYTE 0x5A
 
-uint32_t pair_qpn(unsigned side, unsigned i)
+uint32_t qp_pair_qpn(unsigned side, unsigned i)
 {
     return 0x100 * (side + 1) + i;
 }
 
-static void make_device(struct pair_side *side, const uint8_t mac[6], const uint8_t gid[16],
+static void make_device(struct qp_pair_side *side, const uint8_t mac[6], const uint8_t gid[16],
                         enum rnic_gid_type type, uint64_t seed, bool mw_2a)
 {
     struct rnic_attr attr = {.gid_cnt = 1, .mw_2a = mw_2a};
     struct rnic_mr_attr mr = {
-        .len = PAIR_MEM, .iova = PAIR_IOVA, .access = RNIC_ACCESS_ALL, .key = PAIR_KEY};
+        .len = QP_PAIR_MEM, .iova = QP_PAIR_IOVA, .access = RNIC_ACCESS_ALL, .key = QP_PAIR_KEY};
     struct rng rng = rng_of(seed);
 
     memcpy(attr.mac, mac, 6);
@@ -27,12 +27,12 @@ static void make_device(struct pair_side *side, const uint8_t mac[6], const uint
     attr.gid[0].type = type;
     rng_fill(&rng, attr.seed, sizeof(attr.seed));
     side->rnic = rnic_new(&attr);
-    side->block = malloc(PAIR_MEM + 2 * PAIR_GUARD);
+    side->block = malloc(QP_PAIR_MEM + 2 * QP_PAIR_GUARD);
     if (!side->rnic || !side->block)
         abort();
-    memset(side->block, GUARD_BYTE, PAIR_MEM + 2 * PAIR_GUARD);
-    side->mem = side->block + PAIR_GUARD;
-    for (uint32_t i = 0; i < PAIR_MEM; i += 8) {
+    memset(side->block, GUARD_BYTE, QP_PAIR_MEM + 2 * QP_PAIR_GUARD);
+    side->mem = side->block + QP_PAIR_GUARD;
+    for (uint32_t i = 0; i < QP_PAIR_MEM; i += 8) {
         uint64_t v = rng_u64(&rng);
 
         memcpy(side->mem + i, &v, 8);
@@ -42,10 +42,10 @@ static void make_device(struct pair_side *side, const uint8_t mac[6], const uint
     EXPECT_EQ(rnic_mr_reg(side->pd, &mr, &side->mr), RNIC_OK);
 }
 
-static void make_srq(struct pair_side *side, unsigned s, unsigned i, uint32_t depth, bool xrc)
+static void make_srq(struct qp_pair_side *side, unsigned s, unsigned i, uint32_t depth, bool xrc)
 {
     struct rnic_srq_init init = {
-        .max_wr = depth, .max_sge = 4, .srqn = pair_qpn(s, i) + PAIR_TARGET};
+        .max_wr = depth, .max_sge = 4, .srqn = qp_pair_qpn(s, i) + QP_PAIR_TARGET};
 
     if (xrc && !side->xrcd)
         EXPECT_EQ(rnic_xrcd_new(side->rnic, &side->xrcd), RNIC_OK);
@@ -56,12 +56,12 @@ static void make_srq(struct pair_side *side, unsigned s, unsigned i, uint32_t de
     EXPECT_EQ(rnic_srq_new(side->pd, &init, &side->srq[i]), RNIC_OK);
 }
 
-static void make_qp(struct pair_side *side, unsigned s, unsigned i, uint32_t depth,
-                    const struct pair_opts *opts)
+static void make_qp(struct qp_pair_side *side, unsigned s, unsigned i, uint32_t depth,
+                    const struct qp_pair_opts *opts)
 {
     bool xrc = opts->type == RNIC_QPT_XRC_SEND;
     struct rnic_qp_init init = {.type = opts->type ? opts->type : RNIC_QPT_RC,
-                                .qpn = pair_qpn(s, i),
+                                .qpn = qp_pair_qpn(s, i),
                                 .max_recv_wr = depth,
                                 .max_recv_sge = 4,
                                 .max_send_wr = depth,
@@ -79,15 +79,16 @@ static void make_qp(struct pair_side *side, unsigned s, unsigned i, uint32_t dep
     EXPECT_EQ(rnic_qp_new(side->pd, &init, &side->qp[i]), RNIC_OK);
     side->target[i] = side->qp[i];
     if (xrc) {
-        init = (struct rnic_qp_init){
-            .type = RNIC_QPT_XRC_RECV, .qpn = pair_qpn(s, i) + PAIR_TARGET, .xrcd = side->xrcd};
+        init = (struct rnic_qp_init){.type = RNIC_QPT_XRC_RECV,
+                                     .qpn = qp_pair_qpn(s, i) + QP_PAIR_TARGET,
+                                     .xrcd = side->xrcd};
         EXPECT_EQ(rnic_qp_new(side->pd, &init, &side->target[i]), RNIC_OK);
     }
     side->attr[i] = (struct rnic_qp_attr){
         .access = RNIC_ACCESS_ALL,
         .pkey = 0xFFFF,
         .path_mtu = 1024,
-        .dest_qpn = pair_qpn(!s, i),
+        .dest_qpn = qp_pair_qpn(!s, i),
         .rq_psn = s ? 0xFFFFF4 : 0xFFFFFB,
         .sq_psn = s ? 0xFFFFFB : 0xFFFFF4,
         .max_dest_rd_atomic = 4,
@@ -99,16 +100,16 @@ static void make_qp(struct pair_side *side, unsigned s, unsigned i, uint32_t dep
     };
 }
 
-void pair_init(struct pair *pair, uint64_t seed, enum roce_encap encap, unsigned qp_cnt,
-               uint32_t depth)
+void qp_pair_init(struct qp_pair *pair, uint64_t seed, enum roce_encap encap, unsigned qp_cnt,
+                  uint32_t depth)
 {
-    const struct pair_opts opts = {.type = RNIC_QPT_RC};
+    const struct qp_pair_opts opts = {.type = RNIC_QPT_RC};
 
-    pair_init_as(pair, seed, encap, qp_cnt, depth, &opts);
+    qp_pair_init_as(pair, seed, encap, qp_cnt, depth, &opts);
 }
 
-void pair_init_as(struct pair *pair, uint64_t seed, enum roce_encap encap, unsigned qp_cnt,
-                  uint32_t depth, const struct pair_opts *opts)
+void qp_pair_init_as(struct qp_pair *pair, uint64_t seed, enum roce_encap encap, unsigned qp_cnt,
+                     uint32_t depth, const struct qp_pair_opts *opts)
 {
     enum rnic_gid_type type = encap == ROCE_ENCAP_V1 ? RNIC_GID_ROCE_V1 : RNIC_GID_ROCE_V2;
     struct pktgen gen;
@@ -135,14 +136,14 @@ void pair_init_as(struct pair *pair, uint64_t seed, enum roce_encap encap, unsig
     }
 }
 
-void pair_free(struct pair *pair)
+void qp_pair_free(struct qp_pair *pair)
 {
     for (unsigned s = 0; s < 2; s++) {
-        struct pair_side *side = &pair->side[s];
+        struct qp_pair_side *side = &pair->side[s];
 
         rnic_del(side->rnic);
-        for (uint32_t i = 0; i < PAIR_GUARD; i++) {
-            if (side->block[i] != GUARD_BYTE || side->mem[PAIR_MEM + i] != GUARD_BYTE) {
+        for (uint32_t i = 0; i < QP_PAIR_GUARD; i++) {
+            if (side->block[i] != GUARD_BYTE || side->mem[QP_PAIR_MEM + i] != GUARD_BYTE) {
                 suite_fail(__FILE__, __LINE__, "guard byte %u of side %u was written", i, s);
                 break;
             }
@@ -152,69 +153,70 @@ void pair_free(struct pair *pair)
     simnet_free(&pair->net);
 }
 
-void pair_connect(struct pair *pair)
+void qp_pair_connect(struct qp_pair *pair)
 {
     static const enum rnic_qp_state states[] = {RNIC_QPS_INIT, RNIC_QPS_RTR, RNIC_QPS_RTS};
 
     for (unsigned s = 0; s < 2; s++) {
         for (unsigned i = 0; i < pair->qp_cnt; i++) {
-            struct pair_side *side = &pair->side[s];
+            struct qp_pair_side *side = &pair->side[s];
             struct rnic_qp_attr attr = side->attr[i];
 
             /* An initiator's peer is a target, and a target's an initiator. */
             if (side->target[i] != side->qp[i])
-                attr.dest_qpn += PAIR_TARGET;
+                attr.dest_qpn += QP_PAIR_TARGET;
             for (unsigned k = 0; k < 3; k++) {
                 attr.state = states[k];
                 EXPECT_EQ(rnic_qp_modify(side->qp[i], &attr, pair->net.now), RNIC_OK);
                 if (side->target[i] == side->qp[i])
                     continue;
-                attr.dest_qpn -= PAIR_TARGET;
+                attr.dest_qpn -= QP_PAIR_TARGET;
                 EXPECT_EQ(rnic_qp_modify(side->target[i], &attr, pair->net.now), RNIC_OK);
-                attr.dest_qpn += PAIR_TARGET;
+                attr.dest_qpn += QP_PAIR_TARGET;
             }
         }
     }
 }
 
-int pair_send(struct pair *pair, unsigned side, unsigned qp, uint64_t wr_id,
-              enum rnic_wr_opcode opcode, uint32_t off, uint32_t len, uint32_t roff)
+int qp_pair_send(struct qp_pair *pair, unsigned side, unsigned qp, uint64_t wr_id,
+                 enum rnic_wr_opcode opcode, uint32_t off, uint32_t len, uint32_t roff)
 {
-    const struct rnic_sge sge = {PAIR_IOVA + off, len, PAIR_KEY};
+    const struct rnic_sge sge = {QP_PAIR_IOVA + off, len, QP_PAIR_KEY};
     const struct rnic_send_wr wr = {.wr_id = wr_id,
                                     .opcode = opcode,
                                     .flags = RNIC_SEND_SIGNALED,
                                     .sge = &sge,
                                     .sge_cnt = 1,
-                                    .remote_addr = PAIR_IOVA + roff,
-                                    .rkey = PAIR_KEY,
-                                    .srqn = pair_qpn(!side, qp) + PAIR_TARGET};
+                                    .remote_addr = QP_PAIR_IOVA + roff,
+                                    .rkey = QP_PAIR_KEY,
+                                    .srqn = qp_pair_qpn(!side, qp) + QP_PAIR_TARGET};
 
     return rnic_post_send(pair->side[side].qp[qp], &wr);
 }
 
-int pair_post_recv(struct pair *pair, unsigned side, unsigned qp, const struct rnic_recv_wr *wr)
+int qp_pair_post_recv(struct qp_pair *pair, unsigned side, unsigned qp,
+                      const struct rnic_recv_wr *wr)
 {
-    struct pair_side *s = &pair->side[side];
+    struct qp_pair_side *s = &pair->side[side];
 
     return s->srq[qp] ? rnic_post_srq_recv(s->srq[qp], wr) : rnic_post_recv(s->qp[qp], wr);
 }
 
-int pair_recv(struct pair *pair, unsigned side, unsigned qp, uint64_t wr_id, uint32_t off,
-              uint32_t len)
+int qp_pair_recv(struct qp_pair *pair, unsigned side, unsigned qp, uint64_t wr_id, uint32_t off,
+                 uint32_t len)
 {
-    const struct rnic_sge sge = {PAIR_IOVA + off, len, PAIR_KEY};
+    const struct rnic_sge sge = {QP_PAIR_IOVA + off, len, QP_PAIR_KEY};
     const struct rnic_recv_wr wr = {.wr_id = wr_id, .sge = &sge, .sge_cnt = 1};
 
-    return pair_post_recv(pair, side, qp, &wr);
+    return qp_pair_post_recv(pair, side, qp, &wr);
 }
 
-bool pair_run(struct pair *pair, uint64_t ns)
+bool qp_pair_run(struct qp_pair *pair, uint64_t ns)
 {
     return simnet_run(&pair->net, pair->net.now + ns);
 }
 
-void pair_expect_wc(struct rnic_cq *cq, uint64_t wr_id, enum rnic_wc_status status)
+void qp_pair_expect_wc(struct rnic_cq *cq, uint64_t wr_id, enum rnic_wc_status status)
 {
     struct rnic_wc wc;
 
@@ -230,14 +232,14 @@ void pair_expect_wc(struct rnic_cq *cq, uint64_t wr_id, enum rnic_wc_status stat
                    rnic_wc_status_name(status));
 }
 
-void pair_expect_no_wc(struct rnic_cq *cq)
+void qp_pair_expect_no_wc(struct rnic_cq *cq)
 {
     struct rnic_wc wc;
 
     EXPECT_EQ(rnic_cq_poll(cq, &wc, 1), 0);
 }
 
-struct rnic_counters pair_counters(const struct pair *pair, unsigned side)
+struct rnic_counters qp_pair_counters(const struct qp_pair *pair, unsigned side)
 {
     struct rnic_counters counters;
 
@@ -245,7 +247,7 @@ struct rnic_counters pair_counters(const struct pair *pair, unsigned side)
     return counters;
 }
 
-enum rnic_qp_state pair_state(const struct pair *pair, unsigned side, unsigned qp)
+enum rnic_qp_state qp_pair_state(const struct qp_pair *pair, unsigned side, unsigned qp)
 {
     struct rnic_qp_view view;
 
@@ -253,13 +255,13 @@ enum rnic_qp_state pair_state(const struct pair *pair, unsigned side, unsigned q
     return view.state;
 }
 
-void pair_check_tally(struct pair *pair)
+void qp_pair_check_tally(struct qp_pair *pair)
 {
     const unsigned requests = SIMNET_BIT(DATA) | SIMNET_BIT(READ) | SIMNET_BIT(ATOMIC);
     const struct simnet *net = &pair->net;
 
     for (unsigned s = 0; s < 2; s++) {
-        struct rnic_counters c = pair_counters(pair, s);
+        struct rnic_counters c = qp_pair_counters(pair, s);
         int me = (int)pair->node[s];
         int peer = (int)pair->node[!s];
         uint64_t whole = simnet_count(net, peer, requests, SIMNET_DELIVERED) -

@@ -12,18 +12,18 @@
 
 /* Watches `node` from now on; takes net->arrive. How captures are spoiled comes from the seed. One
  * at a time. */
-void wirejudge_begin(struct simnet *net, unsigned node, uint64_t seed);
+void flow_oracle_begin(struct simnet *net, unsigned node, uint64_t seed);
 
 /* Each packet sent, from net->observe; each that arrives, from net->arrive where a test has its
  * own. */
-void wirejudge_sent(const struct simnet_event *event);
-void wirejudge_arrived(void *ctx, unsigned to, const uint8_t *frame, size_t len, uint64_t now);
+void flow_oracle_sent(const struct simnet_event *event);
+void flow_oracle_arrived(void *ctx, unsigned to, const uint8_t *frame, size_t len, uint64_t now);
 
-/* What the whole capture says, until wirejudge_end(). */
-const struct roce_flow *wirejudge_flow(void);
+/* What the whole capture says, until flow_oracle_end(). */
+const struct roce_flow *flow_oracle_flow(void);
 
 /* Asserts that no rule was broken, and prints the first findings that say so; and that of the runs
  * of this process hardly any had no frame at all. */
-void wirejudge_end(void);
+void flow_oracle_end(void);
 
 #endif

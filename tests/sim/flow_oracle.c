@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "wirejudge.h"
+#include "flow_oracle.h"
 
 #include <stdlib.h>
 #include "flow/flow.h"
@@ -70,14 +70,14 @@ static void feed(const uint8_t *frame, size_t len, uint64_t now, bool sent)
     }
 }
 
-void wirejudge_arrived(void *ctx, unsigned to, const uint8_t *frame, size_t len, uint64_t now)
+void flow_oracle_arrived(void *ctx, unsigned to, const uint8_t *frame, size_t len, uint64_t now)
 {
     (void)ctx;
     if (to == watched)
         feed(frame, len, now, false);
 }
 
-void wirejudge_begin(struct simnet *net, unsigned node, uint64_t seed)
+void flow_oracle_begin(struct simnet *net, unsigned node, uint64_t seed)
 {
     rng = rng_of(seed ^ 0x776972656a756467u);
     for (enum lane lane = 0; lane < LANES; lane++) {
@@ -95,21 +95,21 @@ void wirejudge_begin(struct simnet *net, unsigned node, uint64_t seed)
     watched = node;
     errors = 0;
     frames = 0;
-    net->arrive = wirejudge_arrived;
+    net->arrive = flow_oracle_arrived;
 }
 
-void wirejudge_sent(const struct simnet_event *event)
+void flow_oracle_sent(const struct simnet_event *event)
 {
     if (event->from == watched)
         feed(event->pkt->frame, event->pkt->wire_len, event->now, true);
 }
 
-const struct roce_flow *wirejudge_flow(void)
+const struct roce_flow *flow_oracle_flow(void)
 {
     return flow[WHOLE];
 }
 
-void wirejudge_end(void)
+void flow_oracle_end(void)
 {
     for (enum lane lane = 0; lane < LANES; lane++) {
         roce_flow_finish(flow[lane]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "witness.h"
+#include "requester_oracle.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,24 +8,25 @@
 
 #define NEVER UINT64_MAX
 
-const char *witness_count_name(enum witness_count count)
+const char *oracle_count_name(enum oracle_count count)
 {
     static const char *const names[] = {
 #define X(name) #name,
-        WITNESS_COUNTS(X)
+        ORACLE_COUNTS(X)
 #undef X
     };
 
-    return (unsigned)count < WITNESS_COUNT_CNT ? names[count] : "?";
+    return (unsigned)count < ORACLE_COUNT_CNT ? names[count] : "?";
 }
 
-void witness_init(struct witness *w, uint32_t sq_psn, uint32_t mtu, uint64_t timeout_ns)
+void oracle_init(struct requester_oracle *w, uint32_t sq_psn, uint32_t mtu, uint64_t timeout_ns)
 {
-    *w = (struct witness){.sq_psn = sq_psn, .mtu = mtu, .timeout_ns = timeout_ns, .view_cnt = 1};
+    *w = (struct requester_oracle){
+        .sq_psn = sq_psn, .mtu = mtu, .timeout_ns = timeout_ns, .view_cnt = 1};
     w->view[0].armed = NEVER;
 }
 
-void witness_free(struct witness *w)
+void oracle_free(struct requester_oracle *w)
 {
     free(w->end);
     w->end = NULL;
@@ -34,28 +35,29 @@ void witness_free(struct witness *w)
 /* ---- explanations ------------------------------------------------------------------------------
  */
 
-static void count(struct witness_view *v, enum witness_count what)
+static void count(struct oracle_view *v, enum oracle_count what)
 {
     v->cnt[what].least++;
     v->cnt[what].most++;
 }
 
 /* R150: no earlier than T, and 2T once it has fired. */
-static bool may_have_fired(const struct witness *w, const struct witness_view *v, uint64_t now)
+static bool may_have_fired(const struct requester_oracle *w, const struct oracle_view *v,
+                           uint64_t now)
 {
     return v->armed != NEVER && now - v->armed >= w->timeout_ns << v->patient;
 }
 
-static void fire(struct witness_view *v)
+static void fire(struct oracle_view *v)
 {
-    count(v, WITNESS_local_ack_timeout_err);
+    count(v, ORACLE_local_ack_timeout_err);
     v->nxt = v->una;
     v->armed = NEVER;
     v->went_back = false;
     v->patient = true;
 }
 
-static bool alike(const struct witness_view *a, const struct witness_view *b)
+static bool alike(const struct oracle_view *a, const struct oracle_view *b)
 {
     return a->una == b->una && a->nxt == b->nxt && a->went_back == b->went_back &&
            a->waits == b->waits && (!a->waits || a->wait_over == b->wait_over) &&
@@ -63,7 +65,7 @@ static bool alike(const struct witness_view *a, const struct witness_view *b)
 }
 
 /* Two that go on alike are one, which may have counted what either did. */
-static void merge(struct witness *w)
+static void merge(struct requester_oracle *w)
 {
     for (unsigned i = 0; i < w->view_cnt; i++) {
         for (unsigned k = i + 1; k < w->view_cnt;) {
@@ -71,9 +73,9 @@ static void merge(struct witness *w)
                 k++;
                 continue;
             }
-            for (unsigned c = 0; c < WITNESS_COUNT_CNT; c++) {
-                struct witness_range *into = &w->view[i].cnt[c];
-                const struct witness_range *from = &w->view[k].cnt[c];
+            for (unsigned c = 0; c < ORACLE_COUNT_CNT; c++) {
+                struct oracle_range *into = &w->view[i].cnt[c];
+                const struct oracle_range *from = &w->view[k].cnt[c];
 
                 into->least = from->least < into->least ? from->least : into->least;
                 into->most = from->most > into->most ? from->most : into->most;
@@ -84,15 +86,15 @@ static void merge(struct witness *w)
 }
 
 /* Each view once more as it is if the timer has fired unseen. */
-static void fork(struct witness *w, uint64_t now)
+static void fork(struct requester_oracle *w, uint64_t now)
 {
     unsigned cnt = w->view_cnt;
 
     for (unsigned i = 0; i < cnt; i++) {
         if (!may_have_fired(w, &w->view[i], now))
             continue;
-        if (w->view_cnt == WITNESS_VIEWS) {
-            suite_fail(__FILE__, __LINE__, "more than %u explanations", WITNESS_VIEWS);
+        if (w->view_cnt == ORACLE_VIEWS) {
+            suite_fail(__FILE__, __LINE__, "more than %u explanations", ORACLE_VIEWS);
             return;
         }
         w->view[w->view_cnt] = w->view[i];
@@ -101,10 +103,10 @@ static void fork(struct witness *w, uint64_t now)
 }
 
 /* Keeps what fits. `what` is told if nothing does. */
-static void keep(struct witness *w, const bool fits[WITNESS_VIEWS], uint32_t psn, uint64_t now,
-                 const char *what)
+static void keep(struct requester_oracle *w, const bool fits[ORACLE_VIEWS], uint32_t psn,
+                 uint64_t now, const char *what)
 {
-    const struct witness_view first = w->view[0];
+    const struct oracle_view first = w->view[0];
     unsigned kept = 0;
 
     for (unsigned i = 0; i < w->view_cnt; i++)
@@ -137,7 +139,7 @@ static bool is_fetch(const struct roce_pkt *pkt)
 }
 
 /* What stands at the positions from `at` on, when it is sent for the first time. */
-static void learn(struct witness *w, uint32_t at, uint32_t cnt, bool fetch)
+static void learn(struct requester_oracle *w, uint32_t at, uint32_t cnt, bool fetch)
 {
     if (at + cnt > w->cap) {
         w->cap = 2 * (at + cnt);
@@ -150,7 +152,8 @@ static void learn(struct witness *w, uint32_t at, uint32_t cnt, bool fetch)
 }
 
 /* Whether a view explains that position `at` is sent now. */
-static bool sends(const struct witness *w, struct witness_view *v, uint32_t at, uint64_t now)
+static bool sends(const struct requester_oracle *w, struct oracle_view *v, uint32_t at,
+                  uint64_t now)
 {
     if (v->waits) {
         v->waits = false;
@@ -164,18 +167,18 @@ static bool sends(const struct witness *w, struct witness_view *v, uint32_t at, 
     return true;
 }
 
-void witness_sent(struct witness *w, const struct roce_pkt *pkt, uint64_t now)
+void oracle_sent(struct requester_oracle *w, const struct roce_pkt *pkt, uint64_t now)
 {
     uint32_t at = (pkt->bth.psn - w->sq_psn) & ROCE_PSN_MASK;
     uint32_t cnt = pkt->op->kind == ROCE_KIND_READ ? roce_psn_cnt(pkt->reth.dma_len, w->mtu) : 1;
-    bool fits[WITNESS_VIEWS];
+    bool fits[ORACLE_VIEWS];
 
     w->took_nak = w->took_rnr = w->took_fatal = false;
     if (w->over)
         return;
     learn(w, at, cnt, is_fetch(pkt));
     for (unsigned i = 0; i < w->view_cnt; i++) {
-        struct witness_view *v = &w->view[i];
+        struct oracle_view *v = &w->view[i];
 
         fits[i] = sends(w, v, at, now);
         v->nxt = at + cnt;
@@ -188,26 +191,26 @@ void witness_sent(struct witness *w, const struct roce_pkt *pkt, uint64_t now)
  */
 
 /* Everything before `at` is answered; false if a READ or atomic is in the way, without its data. */
-static bool answer_before(const struct witness *w, struct witness_view *v, uint32_t at)
+static bool answer_before(const struct requester_oracle *w, struct oracle_view *v, uint32_t at)
 {
     while (v->una < at && w->end[v->una] == 0)
         v->una++;
     return v->una >= at;
 }
 
-static void go_back(struct witness_view *v)
+static void go_back(struct oracle_view *v)
 {
     v->nxt = v->una;
     v->armed = NEVER;
 }
 
 /* R161: going back would only repeat what was just done, or what is about to be. */
-static bool is_going_back(const struct witness_view *v)
+static bool is_going_back(const struct oracle_view *v)
 {
     return v->went_back || v->nxt == v->una || v->waits;
 }
 
-static void take_lost(struct witness *w, struct witness_view *v, enum witness_count what)
+static void take_lost(struct requester_oracle *w, struct oracle_view *v, enum oracle_count what)
 {
     if (is_going_back(v))
         return;
@@ -217,11 +220,11 @@ static void take_lost(struct witness *w, struct witness_view *v, enum witness_co
     go_back(v);
 }
 
-static void take_rnr(struct witness *w, struct witness_view *v, uint8_t code, uint64_t now)
+static void take_rnr(struct requester_oracle *w, struct oracle_view *v, uint8_t code, uint64_t now)
 {
     if (v->waits || v->nxt == v->una)
         return;
-    count(v, WITNESS_rnr_nak_retry_err);
+    count(v, ORACLE_rnr_nak_retry_err);
     w->took_rnr = true;
     v->went_back = false;
     v->waits = true;
@@ -230,7 +233,7 @@ static void take_rnr(struct witness *w, struct witness_view *v, uint8_t code, ui
 }
 
 /* Progress: what was for the time without it is over (R151, R155). */
-static void progress(struct witness_view *v, uint32_t was)
+static void progress(struct oracle_view *v, uint32_t was)
 {
     if (v->una == was)
         return;
@@ -241,8 +244,8 @@ static void progress(struct witness_view *v, uint32_t was)
 }
 
 /* A NAK or ACK packet for position `at`. */
-static void take_aeth(struct witness *w, struct witness_view *v, uint32_t at, uint8_t syndrome,
-                      uint64_t now)
+static void take_aeth(struct requester_oracle *w, struct oracle_view *v, uint32_t at,
+                      uint8_t syndrome, uint64_t now)
 {
     enum roce_syndrome_kind kind = roce_syndrome_kind(syndrome);
     uint8_t code = roce_syndrome_code(syndrome);
@@ -255,17 +258,17 @@ static void take_aeth(struct witness *w, struct witness_view *v, uint32_t at, ui
     progress(v, was);
     /* A NAK may be for any packet of the READ that is the oldest. */
     if (!reached && (kind == ROCE_SYN_ACK || w->end[v->una] <= at))
-        take_lost(w, v, WITNESS_implied_nak_seq_err);
+        take_lost(w, v, ORACLE_implied_nak_seq_err);
     else if (kind == ROCE_SYN_RNR)
         take_rnr(w, v, code, now);
     else if (kind == ROCE_SYN_NAK && code == ROCE_NAK_PSN_SEQ)
-        take_lost(w, v, WITNESS_packet_seq_err);
+        take_lost(w, v, ORACLE_packet_seq_err);
     else if (kind == ROCE_SYN_NAK)
         w->took_fatal = true;
 }
 
 /* Data of a READ or atomic at position `at`. */
-static void take_data(struct witness *w, struct witness_view *v, uint32_t at)
+static void take_data(struct requester_oracle *w, struct oracle_view *v, uint32_t at)
 {
     uint32_t was = v->una;
     bool reached = answer_before(w, v, at);
@@ -273,11 +276,11 @@ static void take_data(struct witness *w, struct witness_view *v, uint32_t at)
     v->una += reached;
     progress(v, was);
     if (!reached)
-        take_lost(w, v, WITNESS_implied_nak_seq_err);
+        take_lost(w, v, ORACLE_implied_nak_seq_err);
 }
 
 /* Whether a view explains that this comes: an answer to something that was sent. */
-static bool gets(struct witness *w, struct witness_view *v, const struct roce_pkt *pkt,
+static bool gets(struct requester_oracle *w, struct oracle_view *v, const struct roce_pkt *pkt,
                  uint64_t now)
 {
     int32_t ahead = roce_psn_diff(roce_psn_of(pkt->bth.psn),
@@ -286,7 +289,7 @@ static bool gets(struct witness *w, struct witness_view *v, const struct roce_pk
     uint32_t at;
 
     if (ahead < 0) {
-        count(v, WITNESS_duplicate_response);
+        count(v, ORACLE_duplicate_response);
         return (uint32_t)-ahead <= v->una;
     }
     at = v->una + (uint32_t)ahead;
@@ -301,9 +304,9 @@ static bool gets(struct witness *w, struct witness_view *v, const struct roce_pk
     return true;
 }
 
-void witness_got(struct witness *w, const struct roce_pkt *pkt, uint64_t now, bool behind)
+void oracle_got(struct requester_oracle *w, const struct roce_pkt *pkt, uint64_t now, bool behind)
 {
-    bool fits[WITNESS_VIEWS];
+    bool fits[ORACLE_VIEWS];
 
     w->took_nak = w->took_rnr = w->took_fatal = false;
     if (w->over)
@@ -318,36 +321,36 @@ void witness_got(struct witness *w, const struct roce_pkt *pkt, uint64_t now, bo
 /* ---- the end -----------------------------------------------------------------------------------
  */
 
-void witness_ended(struct witness *w, enum witness_end why, uint64_t now)
+void oracle_ended(struct requester_oracle *w, enum oracle_end why, uint64_t now)
 {
-    bool fits[WITNESS_VIEWS];
+    bool fits[ORACLE_VIEWS];
 
     if (w->over)
         return;
     for (unsigned i = 0; i < w->view_cnt; i++) {
-        struct witness_view *v = &w->view[i];
+        struct oracle_view *v = &w->view[i];
 
         switch (why) {
-        case WITNESS_END_RETRIES:
+        case ORACLE_END_RETRIES:
             fits[i] = w->took_nak || may_have_fired(w, v, now);
             if (!w->took_nak)
                 fire(v);
             break;
-        case WITNESS_END_RNR: fits[i] = w->took_rnr; break;
-        case WITNESS_END_NAK: fits[i] = w->took_fatal; break;
-        case WITNESS_END_OWN: fits[i] = true; break;
+        case ORACLE_END_RNR: fits[i] = w->took_rnr; break;
+        case ORACLE_END_NAK: fits[i] = w->took_fatal; break;
+        case ORACLE_END_OWN: fits[i] = true; break;
         }
     }
     keep(w, fits, w->sq_psn, now, "nothing explains that it gives up, from");
     w->over = true;
 }
 
-struct witness_range witness_count(const struct witness *w, enum witness_count count)
+struct oracle_range oracle_count(const struct requester_oracle *w, enum oracle_count count)
 {
-    struct witness_range range = w->view[0].cnt[count];
+    struct oracle_range range = w->view[0].cnt[count];
 
     for (unsigned i = 1; i < w->view_cnt; i++) {
-        const struct witness_range *other = &w->view[i].cnt[count];
+        const struct oracle_range *other = &w->view[i].cnt[count];
 
         range.least = other->least < range.least ? other->least : range.least;
         range.most = other->most > range.most ? other->most : range.most;
@@ -355,23 +358,23 @@ struct witness_range witness_count(const struct witness *w, enum witness_count c
     return range;
 }
 
-void witness_add(struct witness_range sum[WITNESS_COUNT_CNT], const struct witness *w)
+void oracle_add(struct oracle_range sum[ORACLE_COUNT_CNT], const struct requester_oracle *w)
 {
-    for (unsigned k = 0; k < WITNESS_COUNT_CNT; k++) {
-        struct witness_range one = witness_count(w, (enum witness_count)k);
+    for (unsigned k = 0; k < ORACLE_COUNT_CNT; k++) {
+        struct oracle_range one = oracle_count(w, (enum oracle_count)k);
 
         sum[k].least += one.least;
         sum[k].most += one.most;
     }
 }
 
-void witness_check(const struct witness_range sum[WITNESS_COUNT_CNT],
-                   const uint64_t counted[WITNESS_COUNT_CNT], unsigned device)
+void oracle_check(const struct oracle_range sum[ORACLE_COUNT_CNT],
+                  const uint64_t counted[ORACLE_COUNT_CNT], unsigned device)
 {
-    for (unsigned k = 0; k < WITNESS_COUNT_CNT; k++)
+    for (unsigned k = 0; k < ORACLE_COUNT_CNT; k++)
         if (counted[k] < sum[k].least || counted[k] > sum[k].most)
             suite_fail(__FILE__, __LINE__, "device %u: %s is %llu, the wire shows %llu to %llu",
-                       device, witness_count_name((enum witness_count)k),
+                       device, oracle_count_name((enum oracle_count)k),
                        (unsigned long long)counted[k], (unsigned long long)sum[k].least,
                        (unsigned long long)sum[k].most);
 }

@@ -5,21 +5,21 @@
  */
 #include "support/pktgen.h"
 #include "support/suite.h"
-#include "support/witness.h"
+#include "support/requester_oracle.h"
 #include "wire/codes.h"
 
 #define FIRST 0xFFFFFEu /* short of the wrap (R062) */
 #define MTU   256u
 #define T     UINT64_C(1000)
 
-static struct witness w;
+static struct requester_oracle w;
 static struct pktgen gen;
 
 static void begin(void)
 {
     pktgen_init(&gen, ROCE_ENCAP_V2_IP4);
-    witness_free(&w);
-    witness_init(&w, FIRST, MTU, T);
+    oracle_free(&w);
+    oracle_init(&w, FIRST, MTU, T);
 }
 
 static void writes(uint32_t at, uint64_t now)
@@ -27,14 +27,14 @@ static void writes(uint32_t at, uint64_t now)
     struct roce_pkt pkt =
         pktgen_write(&gen, ROCE_OP_RC_WRITE_ONLY, (FIRST + at) & ROCE_PSN_MASK, 0, 1, 0, NULL, 0);
 
-    witness_sent(&w, &pkt, now);
+    oracle_sent(&w, &pkt, now);
 }
 
 static void reads(uint32_t at, uint32_t packets, uint64_t now)
 {
     struct roce_pkt pkt = pktgen_read(&gen, (FIRST + at) & ROCE_PSN_MASK, 0, 1, packets * MTU);
 
-    witness_sent(&w, &pkt, now);
+    oracle_sent(&w, &pkt, now);
 }
 
 static void acks(uint32_t at, uint8_t syndrome, uint64_t now, bool behind)
@@ -42,7 +42,7 @@ static void acks(uint32_t at, uint8_t syndrome, uint64_t now, bool behind)
     struct roce_pkt pkt = pktgen_pkt(&gen, ROCE_OP_RC_ACK, (FIRST + at) & ROCE_PSN_MASK);
 
     pkt.aeth.syndrome = syndrome;
-    witness_got(&w, &pkt, now, behind);
+    oracle_got(&w, &pkt, now, behind);
 }
 
 static void answers(uint32_t at, uint64_t now)
@@ -50,12 +50,12 @@ static void answers(uint32_t at, uint64_t now)
     struct roce_pkt pkt =
         pktgen_pkt(&gen, ROCE_OP_RC_READ_RESP_MIDDLE, (FIRST + at) & ROCE_PSN_MASK);
 
-    witness_got(&w, &pkt, now, false);
+    oracle_got(&w, &pkt, now, false);
 }
 
-static void expect(enum witness_count what, uint64_t least, uint64_t most)
+static void expect(enum oracle_count what, uint64_t least, uint64_t most)
 {
-    struct witness_range range = witness_count(&w, what);
+    struct oracle_range range = oracle_count(&w, what);
 
     EXPECT_EQ(range.least, least);
     EXPECT_EQ(range.most, most);
@@ -74,29 +74,29 @@ static void each_cause(void)
         writes(i, now);
     acks(1, NAK_SEQ, now += 10, false); /* 0 is answered by it */
     acks(1, NAK_SEQ, now += 10, false); /* R161 */
-    expect(WITNESS_packet_seq_err, 1, 1);
+    expect(ORACLE_packet_seq_err, 1, 1);
     writes(1, now);
     acks(1, NAK_SEQ, now += 10, false);
-    expect(WITNESS_packet_seq_err, 1, 1);
+    expect(ORACLE_packet_seq_err, 1, 1);
     acks(0, ACK, now += 10, false);
-    expect(WITNESS_duplicate_response, 1, 1);
+    expect(ORACLE_duplicate_response, 1, 1);
     writes(1, now += T); /* nothing came: R149 */
-    expect(WITNESS_local_ack_timeout_err, 1, 1);
+    expect(ORACLE_local_ack_timeout_err, 1, 1);
     acks(1, RNR, now += 10, false);
     acks(1, RNR, now += 10, false);
-    expect(WITNESS_rnr_nak_retry_err, 1, 1);
+    expect(ORACLE_rnr_nak_retry_err, 1, 1);
     writes(1, now += roce_rnr_ns(1));
     acks(1, ACK, now += 10, false);
     reads(2, 3, now);
     writes(5, now);
     answers(2, now += 10);
     acks(5, ACK, now += 10, false); /* over 3 and 4 */
-    expect(WITNESS_implied_nak_seq_err, 1, 1);
+    expect(ORACLE_implied_nak_seq_err, 1, 1);
     reads(3, 2, now);
     answers(4, now += 10); /* R161 */
-    expect(WITNESS_implied_nak_seq_err, 1, 1);
-    expect(WITNESS_local_ack_timeout_err, 1, 1);
-    expect(WITNESS_packet_seq_err, 1, 1);
+    expect(ORACLE_implied_nak_seq_err, 1, 1);
+    expect(ORACLE_local_ack_timeout_err, 1, 1);
+    expect(ORACLE_packet_seq_err, 1, 1);
 }
 
 /* A timer may have fired before the NAK came: either counts, and nothing that follows tells. */
@@ -109,8 +109,8 @@ static void nak_or_timer(void)
     writes(0, 2 * T);
     writes(1, 2 * T);
     acks(1, ACK, 2 * T + 1, false);
-    expect(WITNESS_packet_seq_err, 0, 1);
-    expect(WITNESS_local_ack_timeout_err, 0, 1);
+    expect(ORACLE_packet_seq_err, 0, 1);
+    expect(ORACLE_local_ack_timeout_err, 0, 1);
 }
 
 /* Before T, or with a free wire, it cannot have. */
@@ -122,8 +122,8 @@ static void nak_and_no_timer(void)
     writes(0, T);
     acks(0, NAK_SEQ, 3 * T, false);
     writes(0, 4 * T);
-    expect(WITNESS_packet_seq_err, 1, 1);
-    expect(WITNESS_local_ack_timeout_err, 1, 1);
+    expect(ORACLE_packet_seq_err, 1, 1);
+    expect(ORACLE_local_ack_timeout_err, 1, 1);
 }
 
 /* What is sent next tells whether it fired. */
@@ -134,9 +134,9 @@ static void told_by_what_follows(void)
         writes(0, 0);
         writes(1, 0);
         acks(0, ACK, T, true);
-        expect(WITNESS_local_ack_timeout_err, 0, 1);
+        expect(ORACLE_local_ack_timeout_err, 0, 1);
         writes(next, T + 1);
-        expect(WITNESS_local_ack_timeout_err, next == 1, next == 1);
+        expect(ORACLE_local_ack_timeout_err, next == 1, next == 1);
     }
 }
 
@@ -144,15 +144,15 @@ static void giving_up(void)
 {
     begin();
     writes(0, 0);
-    witness_ended(&w, WITNESS_END_RETRIES, T);
-    expect(WITNESS_local_ack_timeout_err, 1, 1);
+    oracle_ended(&w, ORACLE_END_RETRIES, T);
+    expect(ORACLE_local_ack_timeout_err, 1, 1);
     begin();
     writes(0, 0);
     acks(0, NAK_SEQ, T, false);
-    witness_ended(&w, WITNESS_END_RETRIES, T);
-    expect(WITNESS_local_ack_timeout_err, 0, 0);
-    expect(WITNESS_packet_seq_err, 1, 1);
-    witness_free(&w);
+    oracle_ended(&w, ORACLE_END_RETRIES, T);
+    expect(ORACLE_local_ack_timeout_err, 0, 0);
+    expect(ORACLE_packet_seq_err, 1, 1);
+    oracle_free(&w);
 }
 
 SUITE("sim.witness", TEST(each_cause), TEST(nak_or_timer), TEST(nak_and_no_timer),

@@ -22,35 +22,35 @@
  * leaves nothing to be sent again. So there is a set of explanations, each of which keeps every
  * rule, and what is sent next rules out those it does not fit; mostly one is left.
  */
-#ifndef TEST_WITNESS_H
-#define TEST_WITNESS_H
+#ifndef TEST_REQUESTER_ORACLE_H
+#define TEST_REQUESTER_ORACLE_H
 
 #include "wire/pkt.h"
 
-#define WITNESS_COUNTS(X)                                                                          \
+#define ORACLE_COUNTS(X)                                                                           \
     X(packet_seq_err)                                                                              \
     X(implied_nak_seq_err)                                                                         \
     X(local_ack_timeout_err)                                                                       \
     X(rnr_nak_retry_err)                                                                           \
     X(duplicate_response)
 
-enum witness_count {
-#define X(name) WITNESS_##name,
-    WITNESS_COUNTS(X)
+enum oracle_count {
+#define X(name) ORACLE_##name,
+    ORACLE_COUNTS(X)
 #undef X
-        WITNESS_COUNT_CNT
+        ORACLE_COUNT_CNT
 };
 
-const char *witness_count_name(enum witness_count count);
+const char *oracle_count_name(enum oracle_count count);
 
-#define WITNESS_VIEWS 16u
+#define ORACLE_VIEWS 16u
 
-struct witness_range {
+struct oracle_range {
     uint64_t least, most;
 };
 
 /* One explanation of all that was seen. Positions count PSNs from the first one. */
-struct witness_view {
+struct oracle_view {
     uint32_t una;       /* all before it is answered */
     uint32_t nxt;       /* what is sent next */
     bool went_back;     /* for a NAK, and no progress since */
@@ -58,10 +58,10 @@ struct witness_view {
     uint64_t wait_over; /* waits: when, at the earliest */
     bool patient;       /* the ACK timer fired, and no progress since: the next takes 2T */
     uint64_t armed;     /* when the ACK timer was started; UINT64_MAX: it does not run */
-    struct witness_range cnt[WITNESS_COUNT_CNT];
+    struct oracle_range cnt[ORACLE_COUNT_CNT];
 };
 
-struct witness {
+struct requester_oracle {
     uint32_t sq_psn;
     uint32_t mtu;
     uint64_t timeout_ns; /* T */
@@ -73,37 +73,37 @@ struct witness {
     bool took_nak;
     bool took_rnr;
     bool took_fatal;
-    struct witness_view view[WITNESS_VIEWS];
+    struct oracle_view view[ORACLE_VIEWS];
     unsigned view_cnt;
 };
 
 /* A requester of that path MTU whose ACK timer means T. */
-void witness_init(struct witness *w, uint32_t sq_psn, uint32_t mtu, uint64_t timeout_ns);
-void witness_free(struct witness *w);
+void oracle_init(struct requester_oracle *w, uint32_t sq_psn, uint32_t mtu, uint64_t timeout_ns);
+void oracle_free(struct requester_oracle *w);
 
 /* A request packet that it sent. */
-void witness_sent(struct witness *w, const struct roce_pkt *pkt, uint64_t now);
+void oracle_sent(struct requester_oracle *w, const struct roce_pkt *pkt, uint64_t now);
 
 /* A response that was given to it. `behind`: what it had to send may not have been sent yet. */
-void witness_got(struct witness *w, const struct roce_pkt *pkt, uint64_t now, bool behind);
+void oracle_got(struct requester_oracle *w, const struct roce_pkt *pkt, uint64_t now, bool behind);
 
 /* Why a QP went to the error state, as its first completion in error, or its user, says. */
-enum witness_end {
-    WITNESS_END_RETRIES, /* RETRY_EXC_ERR */
-    WITNESS_END_RNR,     /* RNR_RETRY_EXC_ERR */
-    WITNESS_END_NAK,     /* REM_*_ERR */
-    WITNESS_END_OWN      /* all others: nothing that came from the wire */
+enum oracle_end {
+    ORACLE_END_RETRIES, /* RETRY_EXC_ERR */
+    ORACLE_END_RNR,     /* RNR_RETRY_EXC_ERR */
+    ORACLE_END_NAK,     /* REM_*_ERR */
+    ORACLE_END_OWN      /* all others: nothing that came from the wire */
 };
-void witness_ended(struct witness *w, enum witness_end why, uint64_t now);
+void oracle_ended(struct requester_oracle *w, enum oracle_end why, uint64_t now);
 
 /* What the requester has counted: one number unless the wire hides which. */
-struct witness_range witness_count(const struct witness *w, enum witness_count count);
+struct oracle_range oracle_count(const struct requester_oracle *w, enum oracle_count count);
 
 /* Adds what another requester has counted: for the counters of a device. */
-void witness_add(struct witness_range sum[WITNESS_COUNT_CNT], const struct witness *w);
+void oracle_add(struct oracle_range sum[ORACLE_COUNT_CNT], const struct requester_oracle *w);
 
 /* Asserts that what a device says it counted is what the wire showed. */
-void witness_check(const struct witness_range sum[WITNESS_COUNT_CNT],
-                   const uint64_t counted[WITNESS_COUNT_CNT], unsigned device);
+void oracle_check(const struct oracle_range sum[ORACLE_COUNT_CNT],
+                  const uint64_t counted[ORACLE_COUNT_CNT], unsigned device);
 
 #endif
